@@ -1,0 +1,75 @@
+/* The context's insides: the one place where mutable state lives. Layers above keep their own state
+ * in the slots at the end, by pointer, so that this header needs none of theirs. */
+#ifndef LUC_CONTEXT_H
+#define LUC_CONTEXT_H
+
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/random.h"
+
+enum { LUC_MESSAGE_MAX = 1024 };
+
+typedef struct luc_cache luc_cache;
+
+struct luc_context {
+  luc_heap *heap;
+  luc_cache *cache;
+  luc_pool *pool;
+  luc_generator rng;      /* the default generator */
+  uint8_t default_dtype;  /* luc_dtype; float32 to begin with */
+  bool grad_mode;         /* no_grad / enable_grad */
+  bool inference_mode;
+  bool inside_op;         /* an operator is running: what it calls is not recorded */
+  uint64_t next_seq;      /* numbers autograd nodes in order of creation */
+  uint64_t next_id;       /* numbers hooks and handles */
+  const void *kernels;    /* cpu/kernels.h: the table for this machine's instruction set */
+  void *ops;              /* ops/op.h: parsed operator table */
+  void *nn;               /* nn: parsed class table, global hooks */
+  void *dead_nodes;       /* autograd: nodes being freed, so that freeing is iterative */
+  void (*observer)(void); /* reserved for the binding: see nn/module.h */
+  void *observer_ud;
+  luc_status status;
+  char message[LUC_MESSAGE_MAX];
+  char *long_message; /* for the errors of several lines; freed with the next message */
+  size_t long_message_size;
+};
+
+#if defined(__GNUC__)
+#define LUC_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define LUC_PRINTF(f, a)
+#endif
+
+/* Records a failure and returns its status, so that code can say `return luc__fail(...)`. */
+luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) LUC_PRINTF(3, 4);
+/* The same with a message of any length, which is copied (falls back to its beginning). */
+luc_status luc__fail_long(luc_context *ctx, luc_status status, const char *text);
+
+/* Misuse, always checked: LUC_CHECK(ctx, cond, LUC_ERR_VALUE, "linear: …", …). */
+#define LUC_CHECK(ctx, cond, status, ...)                                                          \
+  do {                                                                                             \
+    if (!(cond)) return luc__fail((ctx), (status), __VA_ARGS__);                                   \
+  } while (0)
+/* Passes a failure on. */
+#define LUC_TRY(expr)                                                                              \
+  do {                                                                                             \
+    luc_status try_status_ = (expr);                                                               \
+    if (try_status_ != LUC_OK) return try_status_;                                                 \
+  } while (0)
+/* The same where something must be released: `done:` is the function's one exit label and
+ * `status` its result. */
+#define LUC_GO(expr)                                                                               \
+  do {                                                                                             \
+    status = (expr);                                                                               \
+    if (status != LUC_OK) goto done;                                                               \
+  } while (0)
+
+/* Our own bugs, checked in test builds only. */
+#ifdef LUCERNA_TEST_BUILD
+void luc__assert_failed(const char *what, const char *file, int line);
+#define LUC_ASSERT(cond) ((cond) ? (void)0 : luc__assert_failed(#cond, __FILE__, __LINE__))
+#else
+#define LUC_ASSERT(cond) ((void)0)
+#endif
+
+#endif

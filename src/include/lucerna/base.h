@@ -1,0 +1,85 @@
+/* Contexts, status codes, memory and threads: what every other part of the API stands on.
+ * A context owns all mutable state (allocator, random numbers, pool, last error) and is used by one
+ * thread at a time; there are no process globals. */
+#ifndef LUCERNA_BASE_H
+#define LUCERNA_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LUC_VERSION_MAJOR 0
+#define LUC_VERSION_MINOR 1
+#define LUC_VERSION_PATCH 0
+#define LUC_VERSION       "0.1.0"
+
+typedef struct luc_context luc_context;
+
+/* What a call came to. Anything but LUC_OK leaves a one-line message in the context. */
+typedef enum luc_status {
+  LUC_OK = 0,
+  LUC_ERR_MEMORY,   /* the allocator refused, or the context's limit was reached */
+  LUC_ERR_TYPE,     /* an argument of the wrong kind or dtype */
+  LUC_ERR_VALUE,    /* a value outside what is allowed */
+  LUC_ERR_SHAPE,    /* sizes that do not fit together */
+  LUC_ERR_INDEX,    /* a position or dimension out of range */
+  LUC_ERR_STATE,    /* the object cannot do this now (freed graph, changed saved tensor) */
+  LUC_ERR_IO,       /* a file could not be read or written, or is not what it should be */
+  LUC_ERR_SUPPORT,  /* valid in PyTorch, not built here */
+  LUC_ERR_CALLBACK  /* a callback failed; the callback's owner keeps the error itself */
+} luc_status;
+
+/* Allocates (ptr NULL), frees (new_size 0) or resizes a block; returns NULL when it cannot. */
+typedef void *(*luc_alloc_fn)(void *ud, void *ptr, size_t old_size, size_t new_size);
+
+/* One piece of a parallel loop: handles indices [begin, end). */
+typedef void (*luc_range_fn)(void *arg, int64_t begin, int64_t end);
+
+/* A host's parallel loop: calls fn over all of [0, n) in pieces of `grain`, returns when done. */
+typedef void (*luc_parallel_fn)(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg);
+
+typedef struct luc_config {
+  luc_alloc_fn alloc;       /* NULL: the C library's */
+  void *alloc_ud;
+  size_t memory_limit;      /* bytes; 0: none */
+  int num_threads;          /* 0: LUCERNA_NUM_THREADS, else the number of cores */
+  luc_parallel_fn parallel; /* NULL: our own pool */
+  void *parallel_ud;
+} luc_config;
+
+typedef struct luc_memory {
+  size_t live;   /* bytes in use by objects */
+  size_t cached; /* bytes kept for reuse */
+  size_t peak;   /* highest value of live + cached */
+  size_t limit;  /* 0: none */
+} luc_memory;
+
+/* Makes a context; cfg may be NULL for all defaults. On failure *out is NULL. */
+luc_status luc_context_new(const luc_config *cfg, luc_context **out);
+/* Frees the context and its caches. Objects made in it must be gone. */
+void luc_context_free(luc_context *ctx);
+/* The message of the last failure, one line (load_state_dict: several); "" if none. */
+const char *luc_message(const luc_context *ctx);
+/* Bytes in use now, cached, at most so far, and allowed. */
+luc_memory luc_memory_stats(const luc_context *ctx);
+/* Sets the limit in bytes; 0 removes it. What is already in use stays. */
+void luc_memory_set_limit(luc_context *ctx, size_t bytes);
+/* Returns cached blocks to the allocator. */
+void luc_memory_trim(luc_context *ctx);
+/* Threads used by parallel loops, the caller included. */
+int luc_get_num_threads(const luc_context *ctx);
+/* Sets them; n < 1 is an error. Results never depend on it. */
+luc_status luc_set_num_threads(luc_context *ctx, int n);
+/* Monotonic wall clock in seconds. */
+double luc_clock(void);
+/* Seeds the context's generator as torch.manual_seed does. */
+void luc_manual_seed(luc_context *ctx, uint64_t seed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
