@@ -1,0 +1,113 @@
+/* The tensor's insides. One block holds the tensor, its sizes and strides, a storage header and up
+ * to 64 bytes of data, so that a small result is one allocation. The block is freed when neither
+ * the tensor nor its embedded storage is in use. Tensors belong to one context; storages may be
+ * shared between contexts (atomic counts). */
+#ifndef LUC_TENSOR_H
+#define LUC_TENSOR_H
+
+#include <stdatomic.h>
+
+#include "base/context.h"
+#include "tensor/dtype.h"
+
+enum { LUC_INLINE_BYTES = 64 };
+
+typedef struct luc_storage {
+  atomic_int refs;
+  uint32_t version; /* bumped by every in-place write; views share it */
+  char *data;
+  size_t nbytes;
+  luc_heap *heap;         /* owner of data; NULL for embedded storages */
+  luc_release_fn release; /* for the host's memory */
+  void *release_ud;
+  struct luc_tensor *block; /* the tensor this storage is embedded in, or NULL */
+} luc_storage;
+
+/* What autograd keeps of a tensor; made when first needed (autograd/graph.h knows the insides). */
+typedef struct luc_meta luc_meta;
+
+enum {
+  LUC_TF_PARAMETER = 1, /* nn.Parameter */
+  LUC_TF_BUFFER = 2,    /* nn.Buffer, not yet registered */
+  LUC_TF_NONPERSISTENT = 4,
+  LUC_TF_UNTRACKED = 8, /* made by x.data: writes do not bump the version */
+  LUC_TF_HAS_PEER = 16, /* the binding's weak table holds a userdata for it */
+  LUC_TF_INFERENCE = 32 /* made in inference mode */
+};
+
+struct luc_tensor {
+  int32_t refs;
+  uint8_t dtype; /* luc_dtype */
+  uint8_t ndim;
+  uint8_t requires_grad; /* leaf that collects a gradient, or result of recorded operators */
+  uint8_t flags;         /* LUC_TF_* */
+  luc_storage *storage;
+  char *data;     /* storage->data + offset in bytes */
+  int64_t offset; /* in elements */
+  int64_t numel;
+  luc_meta *meta; /* NULL for most tensors */
+  int64_t sizes[LUC_MAX_DIMS];
+  int64_t strides[LUC_MAX_DIMS]; /* in elements; may be 0, or negative inside operators (flip) */
+  luc_storage own;
+  _Alignas(64) char inl[LUC_INLINE_BYTES];
+};
+
+/* A new tensor shaped like `sizes`, contiguous, contents undefined. Checked arithmetic. */
+luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                             luc_tensor **out);
+luc_status luc__tensor_empty_like(luc_context *ctx, const luc_tensor *t, luc_dtype dtype,
+                                  luc_tensor **out); /* contiguous */
+/* A view of t's storage. offset in elements of the storage. */
+luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                            const int64_t *strides, int64_t offset, luc_tensor **out);
+/* A view with t's own geometry, detached from autograd. */
+luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out);
+/* A 0-d tensor holding s. */
+luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, luc_tensor **out);
+/* Makes dst see src's storage and geometry in place of its own (x.data = y, module conversion). */
+luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
+/* Autograd's destructor for meta, defined in autograd/. */
+void luc__meta_free(luc_context *ctx, luc_meta *meta);
+
+bool luc__is_contiguous(const luc_tensor *t);
+bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b);
+/* Do two tensors' bytes overlap / does a tensor overlap itself (expanded)? */
+bool luc__may_overlap(const luc_tensor *a, const luc_tensor *b);
+bool luc__overlaps_itself(const luc_tensor *t);
+/* Row-major strides; returns numel or -1 on overflow. */
+int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
+
+/* Broadcasting: result sizes of a and b; the failure is PyTorch's "The size of tensor a (2) must
+ * match the size of tensor b (3) at non-singleton dimension 0", prefixed by `who: `. The
+ * dimension in the text counts from 1, as every position a user reads. */
+luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a,
+                          const luc_tensor *b, int *ndim, int64_t *sizes);
+/* Strides that make t look like the given (broadcast) sizes. t must be broadcastable. */
+void luc__expand_strides(const luc_tensor *t, int ndim, const int64_t *sizes, int64_t *strides);
+
+/* Normalises a dimension counted from 0 or from the end. ndim 0 counts as 1, as in PyTorch. The
+ * message counts from 1: "sum: dim 3 is out of range [-2, 2] (dims count from 1)". */
+luc_status luc__dim_wrap(luc_context *ctx, const char *who, int64_t dim, int ndim, int *out);
+/* The same for a position along a dimension of the given size: "index 5 is out of range [1, 3]
+ * (indices count from 1)". */
+luc_status luc__index_wrap(luc_context *ctx, const char *who, int64_t index, int64_t size,
+                           int64_t *out);
+/* Text of a shape for messages: "[2, 3]". Returns buf. */
+enum { LUC_SHAPE_TEXT = 24 * LUC_MAX_DIMS };
+const char *luc__shape_text(char *buf, int ndim, const int64_t *sizes);
+const char *luc__tensor_shape_text(char *buf, const luc_tensor *t);
+
+/* dst's elements = src's, converted and broadcast; any dtypes and strides (cpu/copy.c). Overlap is
+ * the caller's business. */
+luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src);
+/* t itself (retained) if it is contiguous and of this dtype, else a converted copy. */
+luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out);
+/* t's elements = s. */
+luc_status luc__fill(luc_context *ctx, luc_tensor *t, luc_scalar s);
+
+static inline luc_tensor *luc__retain(luc_tensor *t) {
+  t->refs++;
+  return t;
+}
+
+#endif
