@@ -97,14 +97,6 @@ enum { LUC_SHAPE_TEXT = 24 * LUC_MAX_DIMS };
 const char *luc__shape_text(char *buf, int ndim, const int64_t *sizes);
 const char *luc__tensor_shape_text(char *buf, const luc_tensor *t);
 
-/* dst's elements = src's, converted and broadcast; any dtypes and strides (cpu/copy.c). Overlap is
- * the caller's business. */
-luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src);
-/* t itself (retained) if it is contiguous and of this dtype, else a converted copy. */
-luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out);
-/* t's elements = s. */
-luc_status luc__fill(luc_context *ctx, luc_tensor *t, luc_scalar s);
-
 static inline luc_tensor *luc__retain(luc_tensor *t) {
   t->refs++;
   return t;
