@@ -1,0 +1,48 @@
+/* The tables of every kernel family, one row per instruction set, and the choice between rows.
+ * A family adds a pointer to luc_kernels and its tables here; rows never change at run time. */
+#include "cpu/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/isa.h"
+
+/* ORDER ISA */
+static const luc_kernels tables[] = {
+    {LUC_ISA_BASE, "base"},
+#if LUC_ISA_X86
+    {LUC_ISA_AVX2, "avx2"},
+    {LUC_ISA_AVX512, "avx512"},
+#endif
+};
+
+enum { NUM_TABLES = sizeof tables / sizeof tables[0] };
+
+static bool machine_has(luc_isa isa) {
+  if ((int)isa >= NUM_TABLES) return false;
+#if LUC_ISA_X86
+  __builtin_cpu_init();
+  if (isa == LUC_ISA_AVX2) return __builtin_cpu_supports("x86-64-v3") != 0;
+  if (isa == LUC_ISA_AVX512) return __builtin_cpu_supports("x86-64-v4") != 0;
+#endif
+  return isa == LUC_ISA_BASE;
+}
+
+bool luc__kernels_use(luc_context *ctx, luc_isa isa) {
+  if (!machine_has(isa)) return false;
+  ctx->kernels = &tables[isa];
+  return true;
+}
+
+static void choose(luc_context *ctx) {
+  const char *wish = getenv("LUCERNA_ISA");
+  for (int i = 0; wish && i < NUM_TABLES; i++)
+    if (strcmp(wish, tables[i].name) == 0 && luc__kernels_use(ctx, tables[i].isa)) return;
+  for (int i = NUM_TABLES - 1; i >= 0; i--)
+    if (luc__kernels_use(ctx, tables[i].isa)) return;
+}
+
+const luc_kernels *luc__kernels(luc_context *ctx) {
+  if (!ctx->kernels) choose(ctx);
+  return ctx->kernels;
+}

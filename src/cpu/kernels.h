@@ -1,0 +1,22 @@
+/* The choice of instruction set, made once per context: the best this machine has, or what the
+ * environment's LUCERNA_ISA (base, avx2, avx512) asks for if the machine has it. */
+#ifndef LUC_KERNELS_H
+#define LUC_KERNELS_H
+
+#include "base/context.h"
+
+/* ORDER ISA: the tables in kernels.c follow this enum. */
+typedef enum luc_isa { LUC_ISA_BASE, LUC_ISA_AVX2, LUC_ISA_AVX512, LUC_NUM_ISAS } luc_isa;
+
+/* One per instruction set: a pointer to each family's table (see the family's header). */
+typedef struct luc_kernels {
+  luc_isa isa;
+  const char *name;
+} luc_kernels;
+
+/* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */
+const luc_kernels *luc__kernels(luc_context *ctx);
+/* Makes the context use one instruction set (tests, benchmarks); false if the machine lacks it. */
+bool luc__kernels_use(luc_context *ctx, luc_isa isa);
+
+#endif
