@@ -1,0 +1,156 @@
+/* The operator table and the one door every operator goes through.
+ *
+ * A row of ops.def:  LUC_OP(name, "schema", run, grad, "saves", flags)
+ *   run    luc_status run(luc_context *, luc_value *args, luc_value *out)
+ *          args: one value per schema parameter, defaults filled in (borrowed). out: one value per
+ *          result, kind LUC_NONE, to fill with new references; but out[0] of an in-place or out=
+ *          call already holds the tensor to write: get it through luc__out. Checks, shapes,
+ *          promotion, then kernels. On failure out may be partly filled; the door releases it.
+ *   grad   luc_status grad(luc_context *, luc_backward *), in terms of operators; or LUC_NO_GRAD
+ *          (the result is never differentiable: comparisons, argmax), or LUC_GRAD_MISSING (asking
+ *          for it is an error that says so).
+ *   saves  the parameters and results whose tensors the gradient reads ("self other", "result";
+ *          an unnamed result is "result", named ones go by their names). Everything that is not a
+ *          tensor is always kept. Do not save what is not read: saved tensors stay alive and must
+ *          not be changed in place.
+ *   flags  LUC_F_*.
+ * While run executes, what it calls is not recorded; a LUC_F_COMPOSITE is recorded through the
+ * operators it calls instead, and has no gradient of its own (write NULL). */
+#ifndef LUC_OP_H
+#define LUC_OP_H
+
+#include "ops/schema.h"
+
+typedef enum luc_opid {
+#define LUC_OP(name, schema, run, grad, saves, flags) LUC_OP_##name,
+#include "ops/ops.def"
+#undef LUC_OP
+  LUC_NUM_OPS
+} luc_opid;
+
+enum {
+  LUC_F_COMPOSITE = 1,
+  LUC_F_VIEW = 2,      /* the result (or every tensor of the list) may share args[0]'s storage */
+  LUC_F_INPLACE = 4,   /* name_ exists too: writes args[0], through luc__out */
+  LUC_F_MUTATES = 8,   /* the row itself writes args[0] (fill_, uniform_); it has no result */
+  LUC_F_OUT = 16,      /* takes out= */
+  LUC_F_FUNCTION = 32, /* lucerna.name */
+  LUC_F_METHOD = 64,   /* tensor:name */
+  LUC_F_NN = 128,      /* nn.functional.name */
+  LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
+  LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
+};
+
+typedef struct luc_node luc_node;
+
+/* What a gradient formula sees. Slots count by schema position; the tensors of the (one) list
+ * argument stand in gin_list instead. */
+typedef struct luc_backward {
+  luc_node *node;
+  const luc_value *args;      /* saved arguments; tensors that were not saved are None */
+  luc_tensor *const *results; /* saved results, NULL where not saved */
+  luc_tensor *const *gout;    /* gradient of each result (of each list item), NULL where none */
+  luc_tensor **gin;           /* to fill: gin[p], new references; NULL means zero */
+  luc_tensor **gin_list;      /* to fill: for the tensors of the list argument */
+} luc_backward;
+
+typedef luc_status (*luc_run_fn)(luc_context *ctx, luc_value *args, luc_value *out);
+typedef luc_status (*luc_grad_fn)(luc_context *ctx, luc_backward *b);
+
+luc_status luc__no_grad(luc_context *ctx, luc_backward *b);
+luc_status luc__grad_missing(luc_context *ctx, luc_backward *b);
+#define LUC_NO_GRAD      luc__no_grad
+#define LUC_GRAD_MISSING luc__grad_missing
+
+typedef struct luc_op {
+  const char *name;
+  const char *schema;
+  luc_run_fn run;
+  luc_grad_fn grad;
+  const char *saves;
+  uint16_t flags;
+} luc_op;
+
+extern const luc_op luc__ops[LUC_NUM_OPS];
+
+/* The parsed rows, one table per context. */
+typedef struct luc_op_info {
+  luc_schema schema;
+  uint32_t tensor_params; /* bit p: parameter p can be a tensor */
+  uint32_t save_args;     /* bit p: parameter p's tensor is saved */
+  uint32_t save_results;  /* bit r */
+  int8_t list_param;      /* position of the list-of-tensors parameter, or -1 */
+} luc_op_info;
+luc_status luc__ops_init(luc_context *ctx); /* idempotent; luc_call needs it done */
+void luc__ops_free(luc_context *ctx);
+static inline const luc_op_info *luc__op_info(const luc_context *ctx, luc_opid op) {
+  return &((const luc_op_info *)ctx->ops)[op];
+}
+/* By name, -1 if there is none; an in-place name ("add_") sets *inplace. */
+int luc__op_find(const char *name, bool *inplace);
+
+/* ---- the door ---- */
+
+/* Calls an operator. args must have room for nparams values; args[nargs..] are filled with their
+ * defaults. out: nresults values, filled with new references. */
+luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out);
+/* The in-place form of a LUC_F_INPLACE operator, or a LUC_F_MUTATES row: writes args[0]. */
+luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs);
+/* The out= form: writes `result`, resized if its shape differs; neither it nor the inputs may
+ * require grad while recording. */
+luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
+                        luc_tensor *result);
+
+/* For C code (gradients, layers): boxes its arguments on the stack, one tensor result.
+ *   LUC_TRY(luc__op1(ctx, LUC_OP_mul, &r, LUC_ARGS(luc_v_tensor(a), luc_v_tensor(b)))); */
+#define LUC_ARGS(...)                                                                              \
+  (luc_value[LUC_MAX_PARAMS]){__VA_ARGS__},                                                        \
+      (int)(sizeof((luc_value[]){__VA_ARGS__}) / sizeof(luc_value))
+luc_status luc__op1(luc_context *ctx, luc_opid op, luc_tensor **out, luc_value *args, int nargs);
+/* The commonest of them, in short. */
+luc_status luc__unary(luc_context *ctx, luc_opid op, luc_tensor *a, luc_tensor **out);
+luc_status luc__binary(luc_context *ctx, luc_opid op, luc_tensor *a, luc_tensor *b,
+                       luc_tensor **out);
+luc_status luc__binary_scalar(luc_context *ctx, luc_opid op, luc_tensor *a, double s,
+                              luc_tensor **out);
+
+/* ---- for run functions ---- */
+
+/* The tensor a run function writes, a new reference in out->as.tensor and borrowed in *result: a new
+ * one of this dtype and shape, or the preset one (in-place, out=) after PyTorch's checks: castable
+ * dtype; same sizes (an out= tensor is resized). A preset tensor can have any dtype and strides:
+ * pointwise and reducing drivers write those themselves; other run functions compute into a
+ * temporary and luc__copy it. */
+luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype, int ndim,
+                    const int64_t *sizes, luc_tensor **result);
+
+/* ---- for gradients ---- */
+
+/* Is the gradient of parameter p (of item i of the list argument) wanted? */
+bool luc__needs(const luc_backward *b, int p);
+bool luc__needs_item(const luc_backward *b, int i);
+/* Shape (returns ndim) and dtype of that input, known even though its tensor was not saved; only
+ * for inputs whose gradient is wanted. sizes has room for LUC_MAX_DIMS. */
+int luc__input_sizes(const luc_backward *b, int p, int64_t *sizes);
+int luc__item_sizes(const luc_backward *b, int i, int64_t *sizes);
+luc_dtype luc__input_dtype(const luc_backward *b, int p);
+/* The engine sums a gradient down to its input's shape where that was broadcast, and casts it to
+ * the input's dtype: formulas need not. */
+
+/* ---- what autograd provides to the door (defined in autograd/record.c) ---- */
+
+/* Does this call get recorded: grad mode on, outside an operator, an input that requires grad? */
+bool luc__wants_record(luc_context *ctx, luc_opid op, const luc_value *args, int nargs);
+/* Makes a node for a finished call and hangs it on the results. */
+luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out);
+/* Before an in-place write: refuses what PyTorch refuses (a leaf that requires grad, …). */
+luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records);
+/* After the write: bumps the version and, when recording, rewrites self's history. The node is made
+ * before the write (luc__record_prepare) so that this cannot fail. */
+luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *args,
+                               luc_node **node);
+void luc__record_inplace(luc_context *ctx, luc_node *node, luc_tensor *self);
+/* A view was made: remembers its base, so that in-place changes through it are seen. */
+luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view);
+
+#endif
