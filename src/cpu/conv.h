@@ -1,0 +1,35 @@
+/* Convolution and its two gradients on raw contiguous [N, C, spatial...] memory. */
+#ifndef LUC_CONV_H
+#define LUC_CONV_H
+
+#include "base/context.h"
+#include "tensor/dtype.h"
+
+enum { LUC_MAX_SPATIAL = 3 };
+
+/* Input [batch, in_channels, in...], weight [out_channels, in_channels / groups, kernel...], output
+ * [batch, out_channels, out...]. Only the padding before the first element is named: what comes
+ * after the last follows from `out`, so that 'same' padding may be uneven. */
+typedef struct luc_conv {
+  luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
+  int spatial;     /* 1, 2 or 3: how many entries of the arrays are used */
+  bool relu;       /* forward: fused behind the bias */
+  int64_t batch, in_channels, out_channels, groups;
+  int64_t in[LUC_MAX_SPATIAL], kernel[LUC_MAX_SPATIAL], out[LUC_MAX_SPATIAL];
+  int64_t stride[LUC_MAX_SPATIAL], padding[LUC_MAX_SPATIAL], dilation[LUC_MAX_SPATIAL];
+} luc_conv;
+
+/* Output size of one dimension; below 1 when the kernel does not fit. */
+int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
+                           int64_t pad_after, int64_t dilation);
+/* y = conv(x, weight) + bias; bias may be NULL. */
+luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
+                             const void *bias, void *y);
+/* dx from dy. Also a transposed convolution's forward, with the roles of in and out exchanged. */
+luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
+                                    const void *weight, void *dx);
+/* dweight and dbias from x and dy; either may be NULL. */
+luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,
+                                     const void *dy, void *dweight, void *dbias);
+
+#endif

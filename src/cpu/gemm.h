@@ -1,0 +1,42 @@
+/* Matrix products on raw memory: one function for every size, layout and batch. Work is cut by the
+ * problem's size only, so results do not depend on the number of threads. */
+#ifndef LUC_GEMM_H
+#define LUC_GEMM_H
+
+#include "base/context.h"
+#include "tensor/dtype.h"
+
+typedef enum luc_bias {
+  LUC_BIAS_NONE,
+  LUC_BIAS_COLUMN, /* bias[n], added to every row of C: a linear layer's */
+  LUC_BIAS_ROW     /* bias[m], added to every column of C: a convolution's */
+} luc_bias;
+
+/* C = relu?(alpha * A B + beta * C + bias), A [m, k], B [k, n], C [m, n], `batch` times.
+ * Element (i, j) of A is a[i * a_row + j * a_col] and so for B: a transposed matrix is one with its
+ * strides swapped, and any view will do. C's columns are adjacent. All strides are in elements;
+ * a batch stride of 0 shares the matrix. With beta == 0, C is not read. k == 0 gives beta * C +
+ * bias. C must not overlap A, B or bias. */
+typedef struct luc_gemm {
+  luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
+  int64_t m, n, k;
+  const void *a, *b;
+  void *c;
+  int64_t a_row, a_col, b_row, b_col, c_row;
+  int64_t batch; /* 0: nothing is done */
+  int64_t a_batch, b_batch, c_batch;
+  double alpha, beta;
+  const void *bias; /* the same for the whole batch */
+  luc_bias bias_kind;
+  bool relu;
+} luc_gemm;
+
+luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
+/* The same for int64 (a, b, c are int64_t; alpha, beta, bias and relu are ignored: C = A B). */
+luc_status luc__gemm_int64(luc_context *ctx, const luc_gemm *g);
+/* y [rows, out] = relu?(x [rows, in] weight[out, in]ᵀ + bias[out]), all contiguous; bias may be
+ * NULL. The short way to a linear layer. */
+luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,
+                       const void *x, const void *weight, const void *bias, bool relu, void *y);
+
+#endif
