@@ -1,6 +1,8 @@
 /* The operator table and the one door every operator goes through.
  *
- * A row of ops.def:  LUC_OP(name, "schema", run, grad, "saves", flags)
+ * A row of ops.def:  LUC_OP(id, "schema", run, grad, "saves", flags)
+ *   schema its name is the name users call; rows with one name are overloads, which the binding
+ *          tries in table order by number and kind of arguments
  *   run    luc_status run(luc_context *, luc_value *args, luc_value *out)
  *          args: one value per schema parameter, defaults filled in (borrowed). out: one value per
  *          result, kind LUC_NONE, to fill with new references; but out[0] of an in-place or out=
@@ -15,7 +17,9 @@
  *          not be changed in place.
  *   flags  LUC_F_*.
  * While run executes, what it calls is not recorded; a LUC_F_COMPOSITE is recorded through the
- * operators it calls instead, and has no gradient of its own (write NULL). */
+ * operators it calls instead, and has no gradient of its own (write LUC_NO_GRAD).
+ * Run functions are named luc__run_<id>, gradients luc__grad_<id>; rows may share them. rows.h
+ * declares them all. */
 #ifndef LUC_OP_H
 #define LUC_OP_H
 
@@ -145,11 +149,12 @@ bool luc__wants_record(luc_context *ctx, luc_opid op, const luc_value *args, int
 luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out);
 /* Before an in-place write: refuses what PyTorch refuses (a leaf that requires grad, …). */
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records);
-/* After the write: bumps the version and, when recording, rewrites self's history. The node is made
- * before the write (luc__record_prepare) so that this cannot fail. */
+/* Recording an in-place call takes two steps, so that nothing can fail after the write: the node is
+ * made before it, and afterwards (done: the write happened) self's version is bumped and its history
+ * rewritten. node is NULL when the call is not recorded. */
 luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *args,
-                               luc_node **node);
-void luc__record_inplace(luc_context *ctx, luc_node *node, luc_tensor *self);
+                               luc_tensor *self, luc_node **node);
+void luc__record_inplace(luc_context *ctx, bool done, luc_node *node, luc_tensor *self);
 /* A view was made: remembers its base, so that in-place changes through it are seen. */
 luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view);
 

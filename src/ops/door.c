@@ -1,0 +1,156 @@
+/* The one door: every operator call, from Lua, from C or from a gradient, passes here. Its stages:
+ * complete the arguments, decide on recording, run, record. Failure leaves nothing half-made: results
+ * are released, and histories change only after everything that can fail has succeeded. */
+#include "ops/op.h"
+
+#include <string.h>
+
+void luc__value_release(luc_context *ctx, luc_value *v) {
+  if (v->kind == LUC_TENSOR) luc_tensor_release(ctx, v->as.tensor);
+  if (v->kind == LUC_TENSORS) {
+    for (int i = 0; i < v->n; i++) luc_tensor_release(ctx, v->as.tensors[i]);
+    luc__free(ctx, v->as.tensors, (size_t)v->n * sizeof *v->as.tensors);
+  }
+  *v = luc_v_none();
+}
+
+luc_status luc__no_grad(luc_context *ctx, luc_backward *b) {
+  (void)ctx;
+  (void)b;
+  return LUC_OK;
+}
+
+/* Runs a row with recording off for what it calls. */
+static luc_status run_inside(luc_context *ctx, luc_run_fn run, luc_value *args, luc_value *out) {
+  bool outer = ctx->inside_op;
+  ctx->inside_op = true;
+  luc_status status = run(ctx, args, out);
+  ctx->inside_op = outer;
+  return status;
+}
+
+/* Outside recording, views of operators must still know their base. */
+static luc_status track_views(luc_context *ctx, const luc_value *args, const luc_value *out) {
+  if (!ctx->grad_mode || ctx->inside_op) return LUC_OK;
+  if (out->kind == LUC_TENSOR) return luc__record_view(ctx, args[0].as.tensor, out->as.tensor);
+  for (int i = 0; i < out->n; i++)
+    LUC_TRY(luc__record_view(ctx, args[0].as.tensor, out->as.tensors[i]));
+  return LUC_OK;
+}
+
+luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
+  const luc_op *row = &luc__ops[op];
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  int nresults = schema->nresults;
+  for (int i = 0; i < nresults; i++) out[i] = luc_v_none();
+  luc_status status;
+  if (row->flags & LUC_F_COMPOSITE) {
+    status = row->run(ctx, args, out);
+  } else {
+    bool records = luc__wants_record(ctx, op, args, schema->nparams);
+    status = run_inside(ctx, row->run, args, out);
+    if (status == LUC_OK && records) status = luc__record(ctx, op, args, out);
+    if (status == LUC_OK && (row->flags & LUC_F_VIEW)) status = track_views(ctx, args, out);
+  }
+  if (status != LUC_OK)
+    for (int i = 0; i < nresults; i++) luc__value_release(ctx, &out[i]);
+  return status;
+}
+
+luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
+  const luc_op *row = &luc__ops[op];
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  LUC_CHECK(ctx, args[0].kind == LUC_TENSOR, LUC_ERR_TYPE, "%s_: expected a tensor to write to",
+            schema->name);
+  luc_tensor *self = args[0].as.tensor;
+  bool records = luc__wants_record(ctx, op, args, schema->nparams);
+  LUC_TRY(luc__inplace_check(ctx, op, self, records));
+  luc_node *node = NULL;
+  if (records) LUC_TRY(luc__record_prepare(ctx, op, args, self, &node));
+  luc_value out[LUC_MAX_RESULTS] = {{0}};
+  if (!(row->flags & LUC_F_MUTATES)) out[0] = luc_v_tensor(luc__retain(self));
+  luc_status status = run_inside(ctx, row->run, args, out);
+  for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
+  luc__record_inplace(ctx, status == LUC_OK, node, self);
+  return status;
+}
+
+luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
+                        luc_tensor *result) {
+  const luc_op *row = &luc__ops[op];
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  bool tracked = luc__wants_record(ctx, op, args, schema->nparams) ||
+                 (result->requires_grad && ctx->grad_mode && !ctx->inside_op);
+  LUC_CHECK(ctx, !tracked, LUC_ERR_STATE,
+            "%s: out= does not support automatic differentiation, but one of the arguments "
+            "requires grad",
+            schema->name);
+  luc_value out[LUC_MAX_RESULTS] = {{0}};
+  out[0] = luc_v_tensor(luc__retain(result));
+  out[0].n = 1; /* luc__out may resize it */
+  luc_status status = run_inside(ctx, row->run, args, out);
+  for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
+  luc__record_inplace(ctx, status == LUC_OK, NULL, result);
+  return status;
+}
+
+/* ---- what run functions call ---- */
+
+static luc_status resize_out(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes) {
+  luc_tensor *fresh;
+  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, ndim, sizes, &fresh));
+  luc_status status = luc__tensor_set_data(ctx, t, fresh);
+  luc_tensor_release(ctx, fresh);
+  return status;
+}
+
+luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype, int ndim,
+                    const int64_t *sizes, luc_tensor **result) {
+  if (out->kind != LUC_TENSOR) {
+    LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, result));
+    *out = luc_v_tensor(*result);
+    return LUC_OK;
+  }
+  luc_tensor *t = out->as.tensor;
+  LUC_CHECK(ctx, luc__dtype_can_cast(dtype, (luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "%s: result type %s can't be cast to the desired output type %s", who,
+            luc__dtype_title(dtype), luc__dtype_title((luc_dtype)t->dtype));
+  *result = t;
+  bool same = t->ndim == ndim && (!ndim || !memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes));
+  if (same) return LUC_OK;
+  if (out->n == 1) return resize_out(ctx, t, ndim, sizes);
+  char have[LUC_SHAPE_TEXT], need[LUC_SHAPE_TEXT];
+  return luc__fail(ctx, LUC_ERR_SHAPE,
+                   "%s: output with shape %s doesn't match the broadcast shape %s", who,
+                   luc__tensor_shape_text(have, t), luc__shape_text(need, ndim, sizes));
+}
+
+/* ---- short forms for C callers ---- */
+
+luc_status luc__op1(luc_context *ctx, luc_opid op, luc_tensor **out, luc_value *args, int nargs) {
+  luc_value results[LUC_MAX_RESULTS];
+  *out = NULL;
+  LUC_TRY(luc_call(ctx, op, args, nargs, results));
+  LUC_ASSERT(results[0].kind == LUC_TENSOR);
+  *out = results[0].as.tensor;
+  for (int i = 1; i < luc__op_info(ctx, op)->schema.nresults; i++)
+    luc__value_release(ctx, &results[i]);
+  return LUC_OK;
+}
+
+luc_status luc__unary(luc_context *ctx, luc_opid op, luc_tensor *a, luc_tensor **out) {
+  return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensor(a)));
+}
+
+luc_status luc__binary(luc_context *ctx, luc_opid op, luc_tensor *a, luc_tensor *b,
+                       luc_tensor **out) {
+  return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensor(a), luc_v_tensor(b)));
+}
+
+luc_status luc__binary_scalar(luc_context *ctx, luc_opid op, luc_tensor *a, double s,
+                              luc_tensor **out) {
+  return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensor(a), luc_v_float(s)));
+}

@@ -1,0 +1,74 @@
+/* The operator table itself, and its parsed form in each context. */
+#include "ops/rows.h"
+
+#include <string.h>
+
+const luc_op luc__ops[LUC_NUM_OPS] = {
+#define LUC_OP(id, schema, run, grad, saves, flags) {#id, schema, run, grad, saves, flags},
+#include "ops/ops.def"
+#undef LUC_OP
+};
+
+/* Is `name` one of the space-separated words of `list`? */
+static bool has_word(const char *list, const char *name) {
+  size_t n = strlen(name);
+  for (const char *w = list; *w; w += strspn(w, " ")) {
+    size_t length = strcspn(w, " ");
+    if (length == n && !memcmp(w, name, n)) return true;
+    w += length;
+  }
+  return false;
+}
+
+static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *info) {
+  LUC_TRY(luc__schema_parse(ctx, row->schema, &info->schema));
+  const luc_schema *s = &info->schema;
+  info->list_param = -1;
+  for (int i = 0; i < s->nparams; i++) {
+    int type = s->params[i].type;
+    if (type != LUC_T_TENSOR && type != LUC_T_INDEX_TENSOR && type != LUC_T_OPERAND) continue;
+    info->tensor_params |= 1u << i;
+    if (s->params[i].list) info->list_param = (int8_t)i;
+    if (has_word(row->saves, s->params[i].name)) info->save_args |= 1u << i;
+  }
+  for (int i = 0; i < s->nresults; i++)
+    if (has_word(row->saves, s->result_name[i] ? s->result_name[i] : "result"))
+      info->save_results |= 1u << i;
+  return LUC_OK;
+}
+
+luc_status luc__ops_init(luc_context *ctx) {
+  if (ctx->ops) return LUC_OK;
+  luc_op_info *infos = luc__alloc_zero(ctx, sizeof *infos * LUC_NUM_OPS);
+  if (!infos) return LUC_ERR_MEMORY;
+  ctx->ops = infos;
+  for (int i = 0; i < LUC_NUM_OPS; i++) {
+    luc_status status = init_row(ctx, &luc__ops[i], &infos[i]);
+    if (status == LUC_OK) continue;
+    luc__ops_free(ctx);
+    return status;
+  }
+  return LUC_OK;
+}
+
+void luc__ops_free(luc_context *ctx) {
+  luc_op_info *infos = ctx->ops;
+  if (!infos) return;
+  for (int i = 0; i < LUC_NUM_OPS; i++) luc__schema_free(ctx, &infos[i].schema);
+  luc__free(ctx, infos, sizeof *infos * LUC_NUM_OPS);
+  ctx->ops = NULL;
+}
+
+int luc__op_find(const char *name, bool *inplace) {
+  size_t n = strlen(name);
+  *inplace = false;
+  for (int i = 0; i < LUC_NUM_OPS; i++) {
+    if (!strcmp(luc__ops[i].name, name)) return i;
+    bool stem = (luc__ops[i].flags & LUC_F_INPLACE) && name[n - 1] == '_' &&
+                strlen(luc__ops[i].name) == n - 1 && !memcmp(luc__ops[i].name, name, n - 1);
+    if (!stem) continue;
+    *inplace = true;
+    return i;
+  }
+  return -1;
+}
