@@ -9,15 +9,17 @@
 
 enum { LUC_MESSAGE_MAX = 1024 };
 
-typedef struct luc_cache luc_cache;
+/* What a layer above does with its state when the context closes. */
+typedef void (*luc_close_fn)(luc_context *ctx);
+enum { LUC_MAX_CLOSERS = 8 };
 
 struct luc_context {
   luc_heap *heap;
   luc_cache *cache;
   luc_pool *pool;
-  luc_generator rng;      /* the default generator */
-  uint8_t default_dtype;  /* luc_dtype; float32 to begin with */
-  bool grad_mode;         /* no_grad / enable_grad */
+  luc_generator rng;     /* the default generator */
+  uint8_t default_dtype; /* luc_dtype; float32 to begin with */
+  bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
   bool inside_op;         /* an operator is running: what it calls is not recorded */
   uint64_t next_seq;      /* numbers autograd nodes in order of creation */
@@ -28,11 +30,16 @@ struct luc_context {
   void *dead_nodes;       /* autograd: nodes being freed, so that freeing is iterative */
   void (*observer)(void); /* reserved for the binding: see nn/module.h */
   void *observer_ud;
+  luc_close_fn closers[LUC_MAX_CLOSERS];
+  int num_closers;
   luc_status status;
   char message[LUC_MESSAGE_MAX];
   char *long_message; /* for the errors of several lines; freed with the next message */
   size_t long_message_size;
 };
+
+/* Has fn called when the context is freed, last registered first; the same fn only once. */
+luc_status luc__context_on_close(luc_context *ctx, luc_close_fn fn);
 
 #if defined(__GNUC__)
 #define LUC_PRINTF(f, a) __attribute__((format(printf, f, a)))

@@ -6,7 +6,7 @@
 #include "lucerna/base.h"
 
 typedef struct luc_map_entry {
-  char *key;   /* owned by the map, NUL-terminated; NULL marks a deleted entry */
+  char *key; /* owned by the map, NUL-terminated; NULL marks a deleted entry */
   size_t length;
   uint32_t hash;
   void *value; /* may be NULL: a declared but empty slot */
@@ -26,7 +26,8 @@ luc_status luc__map_set(luc_context *ctx, luc_map *map, const char *key, size_t 
                         void **old);
 /* Removes; returns the value through *old. False if there was none. */
 bool luc__map_remove(luc_context *ctx, luc_map *map, const char *key, size_t length, void **old);
-/* Walks in order: pass 0 first; returns NULL at the end. Setting existing keys is allowed meanwhile. */
+/* Walks in order: pass 0 first; returns NULL at the end. Setting existing keys is allowed
+ * meanwhile. */
 luc_map_entry *luc__map_next(const luc_map *map, uint32_t *position);
 
 #endif

@@ -1,11 +1,20 @@
 /* Blocks of memory from the context's heap: sized frees, a size-class cache, exact accounting.
- * A heap outlives its context while shared storages still point to it. */
+ * A heap outlives its context while shared storages still point to it. Only the thread that drives
+ * the context allocates: take scratch before a parallel loop, never inside one. */
 #ifndef LUC_MEMORY_H
 #define LUC_MEMORY_H
 
 #include "lucerna/base.h"
 
 typedef struct luc_heap luc_heap; /* allocator + limit + atomic counts, atomically counted */
+
+typedef struct luc_cache luc_cache; /* one context's free lists: no atomics, no locks */
+
+/* For the context: the heap it starts with (NULL: refused), its cache, and raw heap blocks. */
+luc_heap *luc__heap_new(const luc_config *cfg);
+luc_cache *luc__cache_new(luc_heap *heap);
+void luc__cache_free(luc_heap *heap, luc_cache *cache);
+void *luc__heap_alloc(luc_heap *heap, size_t size);
 
 /* A block of at least `size` bytes, 64-byte aligned, from the cache or the allocator; NULL when
  * refused (the context then holds LUC_ERR_MEMORY and its message). size 0 gives a valid block. */

@@ -15,4 +15,9 @@ void luc__pool_free(luc_context *ctx, luc_pool *pool);
  * already inside a parallel loop. Never fails. */
 void luc__parallel_for(luc_context *ctx, int64_t n, int64_t grain, luc_range_fn fn, void *arg);
 
+/* Is a parallel loop running? Then its body may not allocate. */
+bool luc__pool_busy(const luc_pool *pool);
+/* Wakes sleeping workers ahead of work (a model's forward), since waking takes up to 100 us. */
+void luc__pool_wake(luc_context *ctx);
+
 #endif

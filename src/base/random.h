@@ -17,7 +17,7 @@ typedef struct luc_generator {
 
 void luc__generator_seed(luc_generator *gen, uint64_t seed);
 uint32_t luc__random_u32(luc_generator *gen);
-uint64_t luc__random_u64(luc_generator *gen); /* first draw is the high half, as in PyTorch */
+uint64_t luc__random_u64(luc_generator *gen);   /* first draw is the high half, as in PyTorch */
 float luc__uniform_float(luc_generator *gen);   /* [0, 1) from 24 bits */
 double luc__uniform_double(luc_generator *gen); /* [0, 1) from 53 bits */
 double luc__normal_double(luc_generator *gen);  /* Box-Muller with the cached second value */
@@ -30,7 +30,9 @@ void luc__fill_normal_double(luc_generator *gen, double *out, int64_t n, double 
 void luc__fill_random_int(luc_generator *gen, int64_t *out, int64_t n, int64_t lo, int64_t hi);
 /* randperm(n) from 0. */
 void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n);
-/* Bernoulli by p per element (p may have stride 0), one double draw each, as PyTorch without MKL. */
-void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride, int64_t n);
+/* Bernoulli by p per element (p may have stride 0), one double draw each, as PyTorch without MKL.
+ */
+void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,
+                         int64_t n);
 
 #endif

@@ -12,15 +12,19 @@
 
 enum { LUC_INLINE_BYTES = 64 };
 
+/* Where a storage's bytes are. */
+enum { LUC_DATA_INLINE, LUC_DATA_HEAP, LUC_DATA_HOST };
+
 typedef struct luc_storage {
   atomic_int refs;
   uint32_t version; /* bumped by every in-place write; views share it */
   char *data;
   size_t nbytes;
-  luc_heap *heap;         /* owner of data; NULL for embedded storages */
-  luc_release_fn release; /* for the host's memory */
+  luc_heap *heap;         /* owner of data and of block, so that any context can free them */
+  luc_release_fn release; /* for the host's memory; may be NULL */
   void *release_ud;
-  struct luc_tensor *block; /* the tensor this storage is embedded in, or NULL */
+  struct luc_tensor *block; /* the tensor this storage is embedded in */
+  uint8_t kind;             /* LUC_DATA_* */
 } luc_storage;
 
 /* What autograd keeps of a tensor; made when first needed (autograd/graph.h knows the insides). */
@@ -48,7 +52,8 @@ struct luc_tensor {
   luc_meta *meta; /* NULL for most tensors */
   int64_t sizes[LUC_MAX_DIMS];
   int64_t strides[LUC_MAX_DIMS]; /* in elements; may be 0, or negative inside operators (flip) */
-  luc_storage own;
+  luc_storage own;               /* in use by a tensor that is no view, and by the views of it */
+  atomic_int holds; /* of the block: 1 while the tensor lives, 1 while `own` is in use */
   _Alignas(64) char inl[LUC_INLINE_BYTES];
 };
 
@@ -66,6 +71,9 @@ luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, luc_tensor **out);
 /* Makes dst see src's storage and geometry in place of its own (x.data = y, module conversion). */
 luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
+/* Storages are counted apart from tensors; the last release frees the bytes. */
+luc_storage *luc__storage_retain(luc_storage *s);
+void luc__storage_release(luc_context *ctx, luc_storage *s);
 /* Autograd's destructor for meta, defined in autograd/. */
 void luc__meta_free(luc_context *ctx, luc_meta *meta);
 
@@ -96,6 +104,10 @@ luc_status luc__index_wrap(luc_context *ctx, const char *who, int64_t index, int
 enum { LUC_SHAPE_TEXT = 24 * LUC_MAX_DIMS };
 const char *luc__shape_text(char *buf, int ndim, const int64_t *sizes);
 const char *luc__tensor_shape_text(char *buf, const luc_tensor *t);
+
+/* Text as PyTorch prints it; suffix (may be NULL) is "requires_grad=True" or "grad_fn=<X>". */
+luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *suffix, char **out,
+                            size_t *size);
 
 static inline luc_tensor *luc__retain(luc_tensor *t) {
   t->refs++;

@@ -1,0 +1,134 @@
+/* The ordered map: an array of entries in insertion order, found by a scan while there are few and
+ * through an open-addressed index of positions beyond that.
+ * Deleted entries stay as holes until the array is rebuilt, so that order and walks survive. */
+#include "base/map.h"
+
+#include <string.h>
+
+#include "base/context.h"
+
+enum { SCAN_MAX = 8 }; /* up to here a scan beats the index */
+
+static uint32_t hash_of(const char *key, size_t length) {
+  uint32_t h = 2166136261u; /* FNV-1a */
+  for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 16777619u;
+  return h;
+}
+
+static bool is_key(const luc_map_entry *e, uint32_t hash, const char *key, size_t length) {
+  return e->hash == hash && e->key != NULL && e->length == length &&
+         memcmp(e->key, key, length) == 0;
+}
+
+static void free_key(luc_context *ctx, luc_map_entry *e) {
+  luc__free(ctx, e->key, e->length + 1);
+  e->key = NULL;
+}
+
+static void index_add(luc_map *map, uint32_t hash, uint32_t position) {
+  uint32_t mask = map->index_size - 1, slot = hash & mask;
+  while (map->index[slot] != 0) slot = (slot + 1) & mask;
+  map->index[slot] = position + 1;
+}
+
+void luc__map_init(luc_map *map) {
+  *map = (luc_map){0};
+}
+
+void luc__map_free(luc_context *ctx, luc_map *map) {
+  for (uint32_t i = 0; i < map->used; i++) free_key(ctx, &map->entries[i]);
+  luc__free(ctx, map->entries, map->capacity * sizeof *map->entries);
+  luc__free(ctx, map->index, map->index_size * sizeof *map->index);
+  luc__map_init(map);
+}
+
+static luc_map_entry *find_hashed(const luc_map *map, uint32_t hash, const char *key,
+                                  size_t length) {
+  if (map->index == NULL) {
+    for (uint32_t i = 0; i < map->used; i++)
+      if (is_key(&map->entries[i], hash, key, length)) return &map->entries[i];
+    return NULL;
+  }
+  uint32_t mask = map->index_size - 1;
+  for (uint32_t slot = hash & mask; map->index[slot] != 0; slot = (slot + 1) & mask) {
+    luc_map_entry *e = &map->entries[map->index[slot] - 1];
+    if (is_key(e, hash, key, length)) return e;
+  }
+  return NULL;
+}
+
+luc_map_entry *luc__map_find(const luc_map *map, const char *key, size_t length) {
+  return map->count == 0 ? NULL : find_hashed(map, hash_of(key, length), key, length);
+}
+
+/* Makes room for one entry more: rebuilds without the holes, twice as large if it is still full.
+ * Nothing has changed when it fails. */
+static luc_status make_room(luc_context *ctx, luc_map *map) {
+  if (map->used < map->capacity) return LUC_OK;
+  uint32_t capacity = map->capacity;
+  if (capacity == 0)
+    capacity = 4;
+  else if (map->count >= capacity - capacity / 4)
+    capacity *= 2;
+  uint32_t index_size = capacity > SCAN_MAX ? capacity * 2 : 0;
+  luc_map_entry *entries = luc__alloc(ctx, capacity * sizeof *entries);
+  if (entries == NULL) return LUC_ERR_MEMORY;
+  uint32_t *index = NULL;
+  if (index_size != 0) {
+    index = luc__alloc_zero(ctx, index_size * sizeof *index);
+    if (index == NULL) {
+      luc__free(ctx, entries, capacity * sizeof *entries);
+      return LUC_ERR_MEMORY;
+    }
+  }
+  luc_map old = *map;
+  *map = (luc_map){entries, index, 0, capacity, index_size, old.count};
+  for (uint32_t i = 0; i < old.used; i++) {
+    if (old.entries[i].key == NULL) continue;
+    entries[map->used] = old.entries[i];
+    if (index != NULL) index_add(map, old.entries[i].hash, map->used);
+    map->used++;
+  }
+  luc__free(ctx, old.entries, old.capacity * sizeof *old.entries);
+  luc__free(ctx, old.index, old.index_size * sizeof *old.index);
+  return LUC_OK;
+}
+
+luc_status luc__map_set(luc_context *ctx, luc_map *map, const char *key, size_t length, void *value,
+                        void **old) {
+  uint32_t hash = hash_of(key, length);
+  luc_map_entry *e = find_hashed(map, hash, key, length);
+  if (old != NULL) *old = e != NULL ? e->value : NULL;
+  if (e != NULL) {
+    e->value = value;
+    return LUC_OK;
+  }
+  LUC_TRY(make_room(ctx, map));
+  char *copy = luc__alloc(ctx, length + 1);
+  if (copy == NULL) return LUC_ERR_MEMORY;
+  memcpy(copy, key, length);
+  copy[length] = '\0';
+  map->entries[map->used] = (luc_map_entry){copy, length, hash, value};
+  if (map->index != NULL) index_add(map, hash, map->used);
+  map->used++;
+  map->count++;
+  return LUC_OK;
+}
+
+bool luc__map_remove(luc_context *ctx, luc_map *map, const char *key, size_t length, void **old) {
+  luc_map_entry *e = luc__map_find(map, key, length);
+  if (old != NULL) *old = e != NULL ? e->value : NULL;
+  if (e == NULL) return false;
+  free_key(ctx, e); /* the hole stays in the index, where it matches no key */
+  e->value = NULL;
+  map->count--;
+  return true;
+}
+
+luc_map_entry *luc__map_next(const luc_map *map, uint32_t *position) {
+  while (*position < map->used) {
+    luc_map_entry *e = &map->entries[(*position)++];
+    if (e->key != NULL) return e;
+  }
+  return NULL;
+}

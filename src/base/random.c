@@ -1,0 +1,160 @@
+/* MT19937 (Matsumoto and Nishimura) and the distributions of PyTorch's CPU generator
+ * (aten/src/ATen/core/DistributionsHelper.h, native/cpu/DistributionTemplates.h).
+ * The order and width of every draw is PyTorch's: the same seed gives the same numbers. */
+#include "base/random.h"
+
+#include <math.h>
+
+enum { N = 624, M = 397, BLOCK = 16 };
+
+static const double PI = 3.14159265358979323846;
+
+void luc__generator_seed(luc_generator *gen, uint64_t seed) {
+  uint32_t x = (uint32_t)seed;
+  gen->seed = seed;
+  gen->state[0] = x;
+  for (uint32_t i = 1; i < N; i++) {
+    x = 1812433253u * (x ^ (x >> 30)) + i;
+    gen->state[i] = x;
+  }
+  gen->left = 1;
+  gen->next = 0;
+  gen->has_normal_float = gen->has_normal_double = false;
+  gen->normal_float = 0;
+  gen->normal_double = 0;
+}
+
+static uint32_t twist(uint32_t u, uint32_t v) {
+  uint32_t mixed = (u & 0x80000000u) | (v & 0x7fffffffu);
+  return (mixed >> 1) ^ ((0u - (v & 1u)) & 0x9908b0dfu);
+}
+
+static void next_state(luc_generator *gen) {
+  uint32_t *s = gen->state;
+  int i = 0;
+  for (; i < N - M; i++) s[i] = s[i + M] ^ twist(s[i], s[i + 1]);
+  for (; i < N - 1; i++) s[i] = s[i + M - N] ^ twist(s[i], s[i + 1]);
+  s[N - 1] = s[M - 1] ^ twist(s[N - 1], s[0]);
+  gen->left = N;
+  gen->next = 0;
+}
+
+uint32_t luc__random_u32(luc_generator *gen) {
+  if (--gen->left == 0) next_state(gen);
+  uint32_t y = gen->state[gen->next++];
+  y ^= y >> 11;
+  y ^= (y << 7) & 0x9d2c5680u;
+  y ^= (y << 15) & 0xefc60000u;
+  return y ^ (y >> 18);
+}
+
+uint64_t luc__random_u64(luc_generator *gen) {
+  uint64_t high = luc__random_u32(gen);
+  return high << 32 | luc__random_u32(gen);
+}
+
+float luc__uniform_float(luc_generator *gen) {
+  return (float)(luc__random_u32(gen) & 0xffffffu) * 0x1p-24f;
+}
+
+double luc__uniform_double(luc_generator *gen) {
+  return (double)(luc__random_u64(gen) & 0x1fffffffffffffu) * 0x1p-53;
+}
+
+double luc__normal_double(luc_generator *gen) {
+  if (gen->has_normal_double) {
+    gen->has_normal_double = false;
+    return gen->normal_double;
+  }
+  double u1 = luc__uniform_double(gen), u2 = luc__uniform_double(gen);
+  double radius = sqrt(-2.0 * log1p(-u2)), angle = 2.0 * PI * u1;
+  gen->normal_double = radius * sin(angle);
+  gen->has_normal_double = true;
+  return radius * cos(angle);
+}
+
+void luc__fill_uniform_float(luc_generator *gen, float *out, int64_t n, double lo, double hi) {
+  float from = (float)lo, width = (float)hi - (float)lo;
+  for (int64_t i = 0; i < n; i++) {
+    volatile float scaled = luc__uniform_float(gen) * width; /* PyTorch rounds twice: no fma */
+    out[i] = scaled + from;
+  }
+}
+
+void luc__fill_uniform_double(luc_generator *gen, double *out, int64_t n, double lo, double hi) {
+  double width = hi - lo;
+  for (int64_t i = 0; i < n; i++) {
+    volatile double scaled = luc__uniform_double(gen) * width;
+    out[i] = scaled + lo;
+  }
+}
+
+/* Box-Muller in place on 16 uniforms: the first 8 give radii, the last 8 angles. */
+static void normal_block_float(float *x, float mean, float std) {
+  for (int j = 0; j < 8; j++) {
+    float radius = sqrtf(-2.0f * logf(1.0f - x[j])), angle = (float)(2 * PI) * x[j + 8];
+    x[j] = radius * cosf(angle) * std + mean;
+    x[j + 8] = radius * sinf(angle) * std + mean;
+  }
+}
+
+static void normal_block_double(double *x, double mean, double std) {
+  for (int j = 0; j < 8; j++) {
+    double radius = sqrt(-2.0 * log(1.0 - x[j])), angle = 2.0 * PI * x[j + 8];
+    x[j] = radius * cos(angle) * std + mean;
+    x[j + 8] = radius * sin(angle) * std + mean;
+  }
+}
+
+/* From 16 values on: all uniforms first, then blocks of 16; a remainder draws the last 16 anew. */
+void luc__fill_normal_float(luc_generator *gen, float *out, int64_t n, double mean, double std) {
+  if (n < BLOCK) {
+    for (int64_t i = 0; i < n; i++) out[i] = (float)(luc__normal_double(gen) * std + mean);
+    return;
+  }
+  luc__fill_uniform_float(gen, out, n, 0, 1);
+  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK)
+    normal_block_float(out + i, (float)mean, (float)std);
+  if (n % BLOCK != 0) {
+    luc__fill_uniform_float(gen, out + n - BLOCK, BLOCK, 0, 1);
+    normal_block_float(out + n - BLOCK, (float)mean, (float)std);
+  }
+}
+
+void luc__fill_normal_double(luc_generator *gen, double *out, int64_t n, double mean, double std) {
+  if (n < BLOCK) {
+    for (int64_t i = 0; i < n; i++) out[i] = luc__normal_double(gen) * std + mean;
+    return;
+  }
+  luc__fill_uniform_double(gen, out, n, 0, 1);
+  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block_double(out + i, mean, std);
+  if (n % BLOCK != 0) {
+    luc__fill_uniform_double(gen, out + n - BLOCK, BLOCK, 0, 1);
+    normal_block_double(out + n - BLOCK, mean, std);
+  }
+}
+
+void luc__fill_random_int(luc_generator *gen, int64_t *out, int64_t n, int64_t lo, int64_t hi) {
+  uint64_t range = (uint64_t)hi - (uint64_t)lo;
+  bool wide = range >= UINT64_C(1) << 32;
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t draw = wide ? luc__random_u64(gen) : luc__random_u32(gen);
+    if (range != 0) draw %= range; /* 0: the whole range of 64 bits */
+    out[i] = (int64_t)(draw + (uint64_t)lo);
+  }
+}
+
+void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = i;
+  for (int64_t i = 0; i < n - 1; i++) {
+    int64_t other = i + (int64_t)(luc__random_u32(gen) % (uint64_t)(n - i));
+    int64_t value = out[i];
+    out[i] = out[other];
+    out[other] = value;
+  }
+}
+
+void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,
+                         int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen) < p[i * p_stride];
+}

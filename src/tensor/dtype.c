@@ -1,0 +1,197 @@
+/* Element types: names, sizes, promotion, and single values read and written as any of them.
+ * ORDER DTYPE: every table here follows luc_dtype. */
+#include "tensor/dtype.h"
+
+#include <string.h>
+
+#include "base/context.h"
+
+typedef struct dtype_info {
+  const char *name, *title, *alias; /* alias: PyTorch's other name, or NULL */
+  uint8_t size;
+  uint8_t kind; /* LUC_SCALAR_* */
+} dtype_info;
+
+static const dtype_info infos[] = {
+    /* ORDER DTYPE */
+    {"float32", "Float", "float", 4, LUC_SCALAR_FLOAT},
+    {"float64", "Double", "double", 8, LUC_SCALAR_FLOAT},
+    {"float16", "Half", "half", 2, LUC_SCALAR_FLOAT},
+    {"bfloat16", "BFloat16", NULL, 2, LUC_SCALAR_FLOAT},
+    {"int8", "Char", NULL, 1, LUC_SCALAR_INT},
+    {"uint8", "Byte", NULL, 1, LUC_SCALAR_INT},
+    {"int16", "Short", "short", 2, LUC_SCALAR_INT},
+    {"int32", "Int", "int", 4, LUC_SCALAR_INT},
+    {"int64", "Long", "long", 8, LUC_SCALAR_INT},
+    {"bool", "Bool", NULL, 1, LUC_SCALAR_BOOL},
+};
+_Static_assert(sizeof infos / sizeof *infos == LUC_NUM_DTYPES, "ORDER DTYPE");
+
+enum {
+  F4 = LUC_FLOAT32,
+  F8 = LUC_FLOAT64,
+  F2 = LUC_FLOAT16,
+  BF = LUC_BFLOAT16,
+  I1 = LUC_INT8,
+  U1 = LUC_UINT8,
+  I2 = LUC_INT16,
+  I4 = LUC_INT32,
+  I8 = LUC_INT64,
+  B1 = LUC_BOOL
+};
+
+static const uint8_t promotions[LUC_NUM_DTYPES][LUC_NUM_DTYPES] = {
+    /* ORDER DTYPE: f4 f8 f2 bf i1 u1 i2 i4 i8 b1 */
+    {F4, F8, F4, F4, F4, F4, F4, F4, F4, F4}, /* float32 */
+    {F8, F8, F8, F8, F8, F8, F8, F8, F8, F8}, /* float64 */
+    {F4, F8, F2, F4, F2, F2, F2, F2, F2, F2}, /* float16 */
+    {F4, F8, F4, BF, BF, BF, BF, BF, BF, BF}, /* bfloat16 */
+    {F4, F8, F2, BF, I1, I2, I2, I4, I8, I1}, /* int8 */
+    {F4, F8, F2, BF, I2, U1, I2, I4, I8, U1}, /* uint8 */
+    {F4, F8, F2, BF, I2, I2, I2, I4, I8, I2}, /* int16 */
+    {F4, F8, F2, BF, I4, I4, I4, I4, I8, I4}, /* int32 */
+    {F4, F8, F2, BF, I8, I8, I8, I8, I8, I8}, /* int64 */
+    {F4, F8, F2, BF, I1, U1, I2, I4, I8, B1}, /* bool */
+};
+
+size_t luc__dtype_size(luc_dtype dtype) {
+  return infos[dtype].size;
+}
+const char *luc__dtype_name(luc_dtype dtype) {
+  return infos[dtype].name;
+}
+const char *luc__dtype_title(luc_dtype dtype) {
+  return infos[dtype].title;
+}
+bool luc__dtype_is_float(luc_dtype dtype) {
+  return infos[dtype].kind == LUC_SCALAR_FLOAT;
+}
+bool luc__dtype_is_int(luc_dtype dtype) {
+  return infos[dtype].kind == LUC_SCALAR_INT;
+}
+
+bool luc__dtype_find(const char *name, luc_dtype *out) {
+  for (int i = 0; i < LUC_NUM_DTYPES; i++) {
+    const char *alias = infos[i].alias;
+    if (strcmp(name, infos[i].name) == 0 || (alias != NULL && strcmp(name, alias) == 0)) {
+      *out = (luc_dtype)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+luc_dtype luc__dtype_promote(luc_dtype a, luc_dtype b) {
+  return (luc_dtype)promotions[a][b];
+}
+
+bool luc__dtype_can_cast(luc_dtype from, luc_dtype to) {
+  return infos[from].kind <= infos[to].kind;
+}
+
+luc_dtype luc__scalar_dtype(const luc_context *ctx, luc_scalar s) {
+  if (s.kind == LUC_SCALAR_BOOL) return LUC_BOOL;
+  return s.kind == LUC_SCALAR_INT ? LUC_INT64 : (luc_dtype)ctx->default_dtype;
+}
+
+/* ---- numbers ---- */
+
+/* C leaves this undefined outside the range; this is what x86 (and so PyTorch) gives. */
+static int64_t double_to_int(double f) {
+  return f >= -0x1p63 && f < 0x1p63 ? (int64_t)f : INT64_MIN;
+}
+
+double luc__scalar_double(luc_scalar s) {
+  return s.kind == LUC_SCALAR_FLOAT ? s.as.f : (double)s.as.i;
+}
+
+int64_t luc__scalar_int(luc_scalar s) {
+  return s.kind == LUC_SCALAR_FLOAT ? double_to_int(s.as.f) : s.as.i;
+}
+
+static float scalar_float(luc_scalar s) {
+  return s.kind == LUC_SCALAR_FLOAT ? (float)s.as.f : (float)s.as.i;
+}
+
+static uint32_t float_bits(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+
+static float bits_float(uint32_t bits) {
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+float luc__half_to_float(uint16_t h) {
+  uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
+  if (exponent == 31) return bits_float(sign | 0x7f800000u | fraction << 13);
+  if (exponent == 0) { /* zero or subnormal: fraction * 2^-24 */
+    float f = (float)fraction * 0x1p-24f;
+    return sign ? -f : f;
+  }
+  return bits_float(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+uint16_t luc__float_to_half(float f) {
+  uint32_t bits = float_bits(f), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+  if (rest > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);  /* NaN */
+  if (rest >= 0x47800000u) return (uint16_t)(sign | 0x7c00u); /* 65536 and more */
+  if (rest < 0x38800000u) { /* subnormal: adding 0.5 leaves the rounded fraction in the low bits */
+    uint32_t half = float_bits(bits_float(rest) + 0.5f) - 0x3f000000u;
+    return (uint16_t)(sign | half);
+  }
+  uint32_t odd = rest >> 13 & 1u;
+  return (uint16_t)(sign | ((rest - 0x38000000u + 0xfffu + odd) >> 13));
+}
+
+float luc__bfloat16_to_float(uint16_t h) {
+  return bits_float((uint32_t)h << 16);
+}
+
+uint16_t luc__float_to_bfloat16(float f) {
+  uint32_t bits = float_bits(f);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u; /* NaN */
+  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+/* ---- one element in memory ---- */
+
+static luc_scalar of_int(int64_t i) {
+  return (luc_scalar){LUC_SCALAR_INT, {.i = i}};
+}
+static luc_scalar of_double(double f) {
+  return (luc_scalar){LUC_SCALAR_FLOAT, {.f = f}};
+}
+
+luc_scalar luc__load_scalar(const void *p, luc_dtype dtype) {
+  switch (dtype) {
+  case LUC_FLOAT32: return of_double((double)*(const float *)p);
+  case LUC_FLOAT64: return of_double(*(const double *)p);
+  case LUC_FLOAT16: return of_double((double)luc__half_to_float(*(const uint16_t *)p));
+  case LUC_BFLOAT16: return of_double((double)luc__bfloat16_to_float(*(const uint16_t *)p));
+  case LUC_INT8: return of_int(*(const int8_t *)p);
+  case LUC_UINT8: return of_int(*(const uint8_t *)p);
+  case LUC_INT16: return of_int(*(const int16_t *)p);
+  case LUC_INT32: return of_int(*(const int32_t *)p);
+  case LUC_INT64: return of_int(*(const int64_t *)p);
+  default: return (luc_scalar){LUC_SCALAR_BOOL, {.i = *(const uint8_t *)p != 0}};
+  }
+}
+
+void luc__store_scalar(void *p, luc_dtype dtype, luc_scalar s) {
+  switch (dtype) {
+  case LUC_FLOAT32: *(float *)p = scalar_float(s); break;
+  case LUC_FLOAT64: *(double *)p = luc__scalar_double(s); break;
+  case LUC_FLOAT16: *(uint16_t *)p = luc__float_to_half(scalar_float(s)); break;
+  case LUC_BFLOAT16: *(uint16_t *)p = luc__float_to_bfloat16(scalar_float(s)); break;
+  case LUC_INT8: *(int8_t *)p = (int8_t)luc__scalar_int(s); break;
+  case LUC_UINT8: *(uint8_t *)p = (uint8_t)luc__scalar_int(s); break;
+  case LUC_INT16: *(int16_t *)p = (int16_t)luc__scalar_int(s); break;
+  case LUC_INT32: *(int32_t *)p = (int32_t)luc__scalar_int(s); break;
+  case LUC_INT64: *(int64_t *)p = luc__scalar_int(s); break;
+  default: *(uint8_t *)p = luc__scalar_double(s) != 0;
+  }
+}

@@ -1,0 +1,126 @@
+/* Shapes: strides, broadcasting, dimensions counted from the end, overlap, and their messages.
+ * Positions in messages count from 1, as every position a Lua user reads; the values here from 0.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) {
+  int64_t step = 1;
+  bool empty = false;
+  for (int d = ndim - 1; d >= 0; d--) {
+    strides[d] = step;
+    empty |= sizes[d] == 0;
+    if (sizes[d] > 1 && __builtin_mul_overflow(step, sizes[d], &step)) return -1;
+  }
+  return empty ? 0 : step;
+}
+
+bool luc__is_contiguous(const luc_tensor *t) {
+  if (t->numel == 0) return true;
+  int64_t step = 1;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    if (t->sizes[d] == 1) continue;
+    if (t->strides[d] != step) return false;
+    step *= t->sizes[d];
+  }
+  return true;
+}
+
+bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b) {
+  if (a->ndim != b->ndim) return false;
+  for (int d = 0; d < a->ndim; d++)
+    if (a->sizes[d] != b->sizes[d]) return false;
+  return true;
+}
+
+/* The bytes a tensor can touch: [*low, *high). */
+static void extent(const luc_tensor *t, const char **low, const char **high) {
+  int64_t size = (int64_t)luc__dtype_size((luc_dtype)t->dtype), first = 0, last = 0;
+  for (int d = 0; d < t->ndim; d++) {
+    int64_t reach = (t->sizes[d] - 1) * t->strides[d];
+    if (reach < 0)
+      first += reach;
+    else
+      last += reach;
+  }
+  *low = t->data + first * size;
+  *high = t->data + (last + 1) * size;
+}
+
+bool luc__may_overlap(const luc_tensor *a, const luc_tensor *b) {
+  if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return false;
+  const char *a_low, *a_high, *b_low, *b_high;
+  extent(a, &a_low, &a_high);
+  extent(b, &b_low, &b_high);
+  return a_low < b_high && b_low < a_high;
+}
+
+bool luc__overlaps_itself(const luc_tensor *t) {
+  if (t->numel == 0) return false;
+  for (int d = 0; d < t->ndim; d++)
+    if (t->strides[d] == 0 && t->sizes[d] > 1) return true;
+  return false;
+}
+
+luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a,
+                          const luc_tensor *b, int *ndim, int64_t *sizes) {
+  int n = a->ndim > b->ndim ? a->ndim : b->ndim;
+  for (int d = n - 1; d >= 0; d--) {
+    int da = d - (n - a->ndim), db = d - (n - b->ndim);
+    int64_t sa = da < 0 ? 1 : a->sizes[da], sb = db < 0 ? 1 : b->sizes[db];
+    LUC_CHECK(ctx, sa == sb || sa == 1 || sb == 1, LUC_ERR_SHAPE,
+              "%s: The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+              "non-singleton dimension %d",
+              who, (long long)sa, (long long)sb, d + 1);
+    sizes[d] = sa == 1 ? sb : sa;
+  }
+  *ndim = n;
+  return LUC_OK;
+}
+
+void luc__expand_strides(const luc_tensor *t, int ndim, const int64_t *sizes, int64_t *strides) {
+  int extra = ndim - t->ndim;
+  for (int d = 0; d < ndim; d++) {
+    bool repeated = d < extra || (t->sizes[d - extra] == 1 && sizes[d] != 1);
+    strides[d] = repeated ? 0 : t->strides[d - extra];
+  }
+}
+
+luc_status luc__dim_wrap(luc_context *ctx, const char *who, int64_t dim, int ndim, int *out) {
+  int n = ndim == 0 ? 1 : ndim;
+  LUC_CHECK(ctx, dim >= -n && dim < n, LUC_ERR_INDEX,
+            "%s: dim %lld is out of range [%d, %d] (dims count from 1)", who,
+            (long long)(dim < 0 ? dim : dim + 1), -n, n);
+  *out = (int)(dim < 0 ? dim + n : dim);
+  return LUC_OK;
+}
+
+luc_status luc__index_wrap(luc_context *ctx, const char *who, int64_t index, int64_t size,
+                           int64_t *out) {
+  const char *colon = who != NULL ? ": " : "";
+  long long shown = index < 0 || index == INT64_MAX ? index : index + 1;
+  if (who == NULL) who = "";
+  LUC_CHECK(ctx, size > 0, LUC_ERR_INDEX,
+            "%s%sindex %lld is out of range: the dimension is empty (indices count from 1)", who,
+            colon, shown);
+  LUC_CHECK(ctx, index >= -size && index < size, LUC_ERR_INDEX,
+            "%s%sindex %lld is out of range [1, %lld] (indices count from 1)", who, colon, shown,
+            (long long)size);
+  *out = index < 0 ? index + size : index;
+  return LUC_OK;
+}
+
+const char *luc__shape_text(char *buf, int ndim, const int64_t *sizes) {
+  char *p = buf;
+  *p++ = '[';
+  for (int d = 0; d < ndim; d++)
+    p += snprintf(p, 23, d == 0 ? "%lld" : ", %lld", (long long)sizes[d]);
+  memcpy(p, "]", 2);
+  return buf;
+}
+
+const char *luc__tensor_shape_text(char *buf, const luc_tensor *t) {
+  return luc__shape_text(buf, t->ndim, t->sizes);
+}

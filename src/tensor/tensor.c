@@ -1,0 +1,258 @@
+/* Tensors and storages: made, viewed, rebound, counted and freed.
+ * A tensor's block also holds a storage header and up to 64 bytes of data. The block lives while
+ * its tensor or its embedded storage is in use (`holds`); a tensor that is the only user of its
+ * own storage, which is nearly every one, dies without an atomic operation. */
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+enum { VIEW_FLAGS = LUC_TF_UNTRACKED | LUC_TF_INFERENCE }; /* what a view takes from its base */
+
+/* ---- storages ---- */
+
+luc_storage *luc__storage_retain(luc_storage *s) {
+  atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+  return s;
+}
+
+static inline void free_bytes(luc_context *ctx, luc_heap *heap, void *ptr, size_t size) {
+  if (heap == ctx->heap)
+    luc__free(ctx, ptr, size);
+  else
+    luc__heap_free(heap, ptr, size);
+}
+
+static inline void free_data(luc_context *ctx, luc_storage *s) {
+  if (s->kind == LUC_DATA_HEAP)
+    free_bytes(ctx, s->heap, s->data, s->nbytes);
+  else if (s->kind == LUC_DATA_HOST && s->release != NULL)
+    s->release(s->release_ud, s->data);
+}
+
+static void drop_block(luc_context *ctx, luc_heap *heap, luc_tensor *t) {
+  if (atomic_fetch_sub_explicit(&t->holds, 1, memory_order_acq_rel) == 1)
+    free_bytes(ctx, heap, t, sizeof *t);
+}
+
+void luc__storage_release(luc_context *ctx, luc_storage *s) {
+  if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+  free_data(ctx, s);
+  drop_block(ctx, s->heap, s->block);
+}
+
+/* ---- making tensors ---- */
+
+/* The common fields of a fresh tensor; storage, geometry and `holds` are the caller's. */
+static luc_tensor *new_block(luc_context *ctx, luc_dtype dtype, int ndim) {
+  luc_tensor *t = luc__alloc(ctx, sizeof *t);
+  if (t == NULL) return NULL;
+  t->refs = 1;
+  t->dtype = (uint8_t)dtype;
+  t->ndim = (uint8_t)ndim;
+  t->requires_grad = 0;
+  t->flags = ctx->inference_mode ? LUC_TF_INFERENCE : 0;
+  t->offset = 0;
+  t->meta = NULL;
+  return t;
+}
+
+/* Puts the embedded storage to use. */
+static void use_own(luc_context *ctx, luc_tensor *t, uint8_t kind, void *data, size_t nbytes) {
+  luc_storage *s = &t->own;
+  atomic_init(&s->refs, 1);
+  s->version = 0;
+  s->data = data;
+  s->nbytes = nbytes;
+  s->heap = ctx->heap;
+  s->release = NULL;
+  s->release_ud = NULL;
+  s->block = t;
+  s->kind = kind;
+  atomic_init(&t->holds, 2);
+  t->storage = s;
+  t->data = data;
+}
+
+static luc_status bad_sizes(luc_context *ctx, int ndim, const int64_t *sizes) {
+  char text[LUC_SHAPE_TEXT];
+  for (int d = 0; d < ndim; d++)
+    LUC_CHECK(ctx, sizes[d] >= 0, LUC_ERR_VALUE,
+              "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[d],
+              luc__shape_text(text, ndim, sizes));
+  return luc__fail(ctx, LUC_ERR_MEMORY, "a tensor of shape %s is larger than any memory",
+                   luc__shape_text(text, ndim, sizes));
+}
+
+/* A block with its geometry filled in, for nbytes of contiguous data still to be provided. */
+static luc_status new_contiguous(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                                 size_t *nbytes, luc_tensor **out) {
+  LUC_CHECK(ctx, ndim >= 0 && ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
+            "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS, ndim);
+  for (int d = 0; d < ndim; d++)
+    if (sizes[d] < 0) return bad_sizes(ctx, ndim, sizes);
+  luc_tensor *t = new_block(ctx, dtype, ndim);
+  if (t == NULL) return LUC_ERR_MEMORY;
+  for (int d = 0; d < ndim; d++) t->sizes[d] = sizes[d];
+  t->numel = luc__contiguous_strides(ndim, sizes, t->strides);
+  if (t->numel < 0 || t->numel > INT64_MAX / 8) {
+    luc__free(ctx, t, sizeof *t);
+    return bad_sizes(ctx, ndim, sizes);
+  }
+  *nbytes = (size_t)t->numel * luc__dtype_size(dtype);
+  *out = t;
+  return LUC_OK;
+}
+
+luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                             luc_tensor **out) {
+  luc_tensor *t;
+  size_t nbytes;
+  *out = NULL;
+  LUC_TRY(new_contiguous(ctx, dtype, ndim, sizes, &nbytes, &t));
+  if (nbytes <= LUC_INLINE_BYTES) {
+    use_own(ctx, t, LUC_DATA_INLINE, t->inl, nbytes);
+  } else {
+    void *data = luc__alloc(ctx, nbytes);
+    if (data == NULL) {
+      luc__free(ctx, t, sizeof *t);
+      return LUC_ERR_MEMORY;
+    }
+    use_own(ctx, t, LUC_DATA_HEAP, data, nbytes);
+  }
+  *out = t;
+  return LUC_OK;
+}
+
+luc_status luc__tensor_empty_like(luc_context *ctx, const luc_tensor *t, luc_dtype dtype,
+                                  luc_tensor **out) {
+  return luc__tensor_empty(ctx, dtype, t->ndim, t->sizes, out);
+}
+
+luc_status luc_tensor_new(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                          luc_tensor **out) {
+  return luc__tensor_empty(ctx, dtype, ndim, sizes, out);
+}
+
+luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                           const void *data, luc_tensor **out) {
+  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, out));
+  if ((*out)->own.nbytes != 0) memcpy((*out)->data, data, (*out)->own.nbytes);
+  return LUC_OK;
+}
+
+luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                           void *data, luc_release_fn release, void *ud, luc_tensor **out) {
+  luc_tensor *t;
+  size_t nbytes;
+  *out = NULL;
+  LUC_TRY(new_contiguous(ctx, dtype, ndim, sizes, &nbytes, &t));
+  use_own(ctx, t, LUC_DATA_HOST, data, nbytes);
+  t->own.release = release;
+  t->own.release_ud = ud;
+  *out = t;
+  return LUC_OK;
+}
+
+luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, luc_tensor **out) {
+  LUC_TRY(luc__tensor_empty(ctx, dtype, 0, NULL, out));
+  luc__store_scalar((*out)->data, dtype, s);
+  return LUC_OK;
+}
+
+/* ---- views ---- */
+
+luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                            const int64_t *strides, int64_t offset, luc_tensor **out) {
+  *out = NULL;
+  LUC_CHECK(ctx, ndim >= 0 && ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
+            "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS, ndim);
+  luc_tensor *view = new_block(ctx, (luc_dtype)t->dtype, ndim);
+  if (view == NULL) return LUC_ERR_MEMORY;
+  int64_t numel = 1;
+  for (int d = 0; d < ndim; d++) {
+    view->sizes[d] = sizes[d];
+    view->strides[d] = strides[d];
+    numel *= sizes[d];
+  }
+  atomic_init(&view->holds, 1);
+  view->flags = t->flags & VIEW_FLAGS;
+  view->numel = numel;
+  view->offset = offset;
+  view->storage = luc__storage_retain(t->storage);
+  view->data = t->storage->data + offset * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  *out = view;
+  return LUC_OK;
+}
+
+luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  return luc__tensor_view(ctx, t, t->ndim, t->sizes, t->strides, t->offset, out);
+}
+
+luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src) {
+  (void)ctx;
+  luc_storage *old = dst->storage;
+  dst->storage = luc__storage_retain(src->storage);
+  dst->dtype = src->dtype;
+  dst->ndim = src->ndim;
+  dst->data = src->data;
+  dst->offset = src->offset;
+  dst->numel = src->numel;
+  memmove(dst->sizes, src->sizes, sizeof dst->sizes);
+  memmove(dst->strides, src->strides, sizeof dst->strides);
+  luc__storage_release(ctx, old);
+  return LUC_OK;
+}
+
+/* ---- the end of tensors ---- */
+
+luc_tensor *luc_tensor_retain(luc_tensor *t) {
+  return luc__retain(t);
+}
+
+void luc_tensor_release(luc_context *ctx, luc_tensor *t) {
+  if (t == NULL || --t->refs > 0) return;
+  if (t->meta != NULL) {
+    luc_meta *meta = t->meta;
+    t->meta = NULL;
+    luc__meta_free(ctx, meta);
+  }
+  luc_storage *s = t->storage;
+  if (s == &t->own && atomic_load_explicit(&s->refs, memory_order_acquire) == 1) {
+    free_data(ctx, s); /* nobody else: both holds go at once */
+    luc__free(ctx, t, sizeof *t);
+    return;
+  }
+  luc__storage_release(ctx, s);
+  drop_block(ctx, ctx->heap, t);
+}
+
+/* ---- reading ---- */
+
+luc_dtype luc_tensor_dtype(const luc_tensor *t) {
+  return (luc_dtype)t->dtype;
+}
+int luc_tensor_ndim(const luc_tensor *t) {
+  return t->ndim;
+}
+const int64_t *luc_tensor_sizes(const luc_tensor *t) {
+  return t->sizes;
+}
+const int64_t *luc_tensor_strides(const luc_tensor *t) {
+  return t->strides;
+}
+int64_t luc_tensor_numel(const luc_tensor *t) {
+  return t->numel;
+}
+void *luc_tensor_data(luc_tensor *t) {
+  return t->data;
+}
+bool luc_tensor_is_contiguous(const luc_tensor *t) {
+  return luc__is_contiguous(t);
+}
+
+luc_status luc_tensor_item(luc_context *ctx, const luc_tensor *t, double *out) {
+  LUC_CHECK(ctx, t->numel == 1, LUC_ERR_VALUE,
+            "item: a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+  *out = luc__scalar_double(luc__load_scalar(t->data, (luc_dtype)t->dtype));
+  return LUC_OK;
+}

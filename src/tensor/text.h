@@ -1,0 +1,26 @@
+/* A growing text: tensors, module trees and error listings are written into one.
+ * The first failure sticks and later writes do nothing, so that only the end needs a check. */
+#ifndef LUC_TEXT_H
+#define LUC_TEXT_H
+
+#include "base/context.h"
+
+typedef struct luc_text {
+  luc_context *ctx;
+  char *data; /* NUL-terminated once anything was written */
+  size_t length, capacity;
+  luc_status status;
+} luc_text;
+
+void luc__text_init(luc_text *text, luc_context *ctx);
+void luc__text_append(luc_text *text, const char *bytes, size_t length);
+void luc__text_puts(luc_text *text, const char *string);
+void luc__text_fill(luc_text *text, char c, int64_t count);
+void luc__text_printf(luc_text *text, const char *fmt, ...) LUC_PRINTF(2, 3);
+/* Appends with `spaces` blanks after every newline, as module reprs nest. */
+void luc__text_indented(luc_text *text, const char *string, int spaces);
+/* Hands the block over (free it with luc_text_free) or frees it and passes the failure on. */
+luc_status luc__text_finish(luc_text *text, char **out, size_t *size);
+void luc__text_drop(luc_text *text);
+
+#endif
