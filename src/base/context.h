@@ -27,7 +27,8 @@ struct luc_context {
   const void *kernels;    /* cpu/kernels.h: the table for this machine's instruction set */
   void *ops;              /* ops/op.h: parsed operator table */
   void *nn;               /* nn: parsed class table, global hooks */
-  void *dead_nodes;       /* autograd: nodes being freed, so that freeing is iterative */
+  void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
+  bool freeing_nodes;
   void (*observer)(void); /* reserved for the binding: see nn/module.h */
   void *observer_ud;
   luc_close_fn closers[LUC_MAX_CLOSERS];

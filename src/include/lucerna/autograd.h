@@ -29,8 +29,9 @@ bool luc_tensor_is_leaf(const luc_tensor *t);
 luc_tensor *luc_tensor_grad(const luc_tensor *t);
 /* Replaces it; grad NULL drops it. Shapes, dtypes must match. */
 luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad);
-/* The name of the node that made t ("MulBackward0"), or NULL for leaves. */
-const char *luc_tensor_grad_fn(const luc_tensor *t);
+/* The name of the node that made t ("MulBackward0") in buf, or NULL for leaves. */
+enum { LUC_GRAD_FN_NAME = 64 };
+const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]);
 /* A view outside the graph. */
 luc_status luc_tensor_detach(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 /* Keeps the gradient of a non-leaf. */

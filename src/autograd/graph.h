@@ -1,0 +1,118 @@
+/* The graph's insides. A node is one recorded call: edges to what its inputs came from, the arguments
+ * its gradient reads, and the shape and dtype of each result. Edges always lead to nodes of a lower
+ * sequence number, so running nodes from the highest down is a topological order. */
+#ifndef LUC_GRAPH_H
+#define LUC_GRAPH_H
+
+#include "lucerna/autograd.h"
+#include "ops/op.h"
+
+typedef struct luc_hook {
+  struct luc_hook *next;
+  uint64_t id;
+  uint32_t index;               /* result of the node it watches */
+  luc_grad_hook_fn fn;          /* NULL for retain_grad and accumulate hooks */
+  luc_accumulate_hook_fn after; /* leaves: after accumulation */
+  void *ud;                     /* retain_grad: the luc_meta, not owned */
+  luc_ud_free_fn free;
+} luc_hook;
+
+typedef struct luc_task luc_task; /* a node's or leaf's part in a running backward pass */
+
+/* Autograd's side of a tensor. */
+struct luc_meta {
+  luc_tensor *grad;
+  luc_node *node; /* what made the tensor; NULL for leaves */
+  uint32_t index; /* which result of node */
+  uint32_t view_version;
+  luc_tensor *base; /* of a view: the tensor whose storage it sees; node is valid while the storage
+                       is at view_version */
+  luc_hook *hooks;  /* of leaves */
+  bool retains_grad; /* a hook of node's points here */
+  luc_task *task;   /* of leaves */
+};
+
+typedef struct luc_edge {
+  void *to;       /* luc_node, or the leaf luc_tensor; NULL: no gradient wanted */
+  uint32_t index; /* result of that node */
+  bool leaf;
+} luc_edge;
+
+/* Shape and dtype of a result, which gradients for it must have. */
+typedef struct luc_result_info {
+  uint8_t dtype, ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+} luc_result_info;
+
+struct luc_node {
+  int32_t refs;
+  int16_t op; /* luc_opid, or -1: function */
+  bool released;
+  uint16_t nslots, nlist, nresults; /* parameters, tensors in the list parameter, results */
+  uint64_t seq;
+  luc_task *task;
+  luc_hook *hooks;
+  luc_edge *edges;     /* nslots + nlist */
+  luc_value *args;     /* nslots; saved tensors are owned */
+  luc_tensor **results; /* nresults; saved ones are aliases outside the graph */
+  uint32_t *versions;  /* nslots + nlist + nresults: storage versions of what was saved */
+  luc_result_info *infos;
+  luc_function function; /* op == -1 */
+  void *ud;
+  size_t size; /* of this block, in which all the arrays lie */
+};
+
+/* ---- node.c ---- */
+
+typedef struct luc_node_shape {
+  int op, nslots, nlist, nresults;
+  size_t extra; /* bytes for copied lists and texts */
+} luc_node_shape;
+/* A node with empty edges and arguments; *extra points to shape->extra free bytes. */
+luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node **out,
+                         char **extra);
+void luc__node_release(luc_context *ctx, luc_node *node);
+/* Drops saved tensors and the function's data; the node can't run again. */
+void luc__node_forget(luc_context *ctx, luc_node *node);
+/* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference. */
+luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge);
+void luc__edge_release(luc_context *ctx, luc_edge *edge);
+void luc__result_info(luc_result_info *info, const luc_tensor *t);
+/* "MulBackward0" of a node. Returns buf. */
+enum { LUC_NODE_NAME = LUC_GRAD_FN_NAME };
+const char *luc__node_name(char *buf, const luc_node *node);
+void luc__hooks_free(luc_context *ctx, luc_hook *hooks);
+/* t's meta, made if need be; NULL when out of memory. */
+luc_meta *luc__meta(luc_context *ctx, luc_tensor *t);
+/* Also true for a view whose base came to require grad after it was made. */
+static inline bool luc__requires_grad(const luc_tensor *t) {
+  return t->requires_grad || (t->meta && t->meta->base && t->meta->base->requires_grad);
+}
+
+/* ---- record.c ---- */
+
+luc_status luc__function_node(luc_context *ctx, const luc_function *fn, void *ud, int ninputs,
+                              int nresults, luc_node **out);
+
+/* Makes `node` (one more reference) the history of t, which has a meta; cannot fail. */
+void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t index);
+
+/* ---- view.c ---- */
+
+/* Brings the node of a view up to date after its storage changed. */
+luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view);
+/* Wraps the node of an in-place write to a view into a node of its base. Takes over `inner`. */
+luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out);
+
+/* ---- engine.c ---- */
+
+/* Runs one node's gradient: gin has nslots + nlist places for new references. */
+luc_status luc__node_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
+                         luc_tensor **gin);
+/* t summed over the dimensions in which it was broadcast from these sizes. */
+luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                       luc_tensor **out);
+/* A contiguous copy outside the graph. */
+luc_status luc__contiguous_copy(luc_context *ctx, luc_tensor *t, luc_tensor **out);
+
+#endif

@@ -1,0 +1,179 @@
+/* Nodes, edges and metas: making them and letting them go. Freeing is iterative: a node that dies
+ * while another is being freed waits on the context's list, so graphs may be of any depth. */
+#include <string.h>
+
+#include "autograd/graph.h"
+
+static size_t align8(size_t n) { return (n + 7) & ~(size_t)7; }
+
+luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node **out,
+                         char **extra) {
+  size_t inputs = (size_t)shape->nslots + (size_t)shape->nlist, results = (size_t)shape->nresults;
+  size_t at_edges = align8(sizeof(luc_node));
+  size_t at_args = at_edges + inputs * sizeof(luc_edge);
+  size_t at_results = at_args + (size_t)shape->nslots * sizeof(luc_value);
+  size_t at_infos = at_results + results * sizeof(luc_tensor *);
+  size_t at_versions = at_infos + results * sizeof(luc_result_info);
+  size_t at_extra = align8(at_versions + (inputs + results) * sizeof(uint32_t));
+  size_t size = at_extra + shape->extra;
+  char *block = luc__alloc(ctx, size);
+  *out = NULL;
+  if (!block) return LUC_ERR_MEMORY;
+  memset(block, 0, at_infos);
+  luc_node *node = (luc_node *)block;
+  node->refs = 1;
+  node->op = (int16_t)shape->op;
+  node->nslots = (uint16_t)shape->nslots;
+  node->nlist = (uint16_t)shape->nlist;
+  node->nresults = (uint16_t)shape->nresults;
+  node->seq = ctx->next_seq++;
+  node->edges = (luc_edge *)(block + at_edges);
+  node->args = (luc_value *)(block + at_args);
+  node->results = (luc_tensor **)(block + at_results);
+  node->infos = (luc_result_info *)(block + at_infos);
+  node->versions = (uint32_t *)(block + at_versions);
+  node->size = size;
+  if (extra) *extra = block + at_extra;
+  *out = node;
+  return LUC_OK;
+}
+
+void luc__node_forget(luc_context *ctx, luc_node *node) {
+  node->released = true;
+  for (int i = 0; i < node->nslots; i++) {
+    luc_value *v = &node->args[i];
+    if (v->kind == LUC_TENSOR) {
+      luc_tensor_release(ctx, v->as.tensor);
+      *v = luc_v_none();
+    } else if (v->kind == LUC_TENSORS) {
+      for (int k = 0; k < v->n; k++) luc_tensor_release(ctx, v->as.tensors[k]);
+      v->n = 0;
+    }
+  }
+  for (int i = 0; i < node->nresults; i++) {
+    luc_tensor_release(ctx, node->results[i]);
+    node->results[i] = NULL;
+  }
+  luc_ud_free_fn release = node->function.free;
+  node->function.free = NULL;
+  if (release) release(ctx, node->ud);
+}
+
+static void node_free(luc_context *ctx, luc_node *node) {
+  luc__node_forget(ctx, node);
+  luc__hooks_free(ctx, node->hooks);
+  for (int i = 0; i < node->nslots + node->nlist; i++) luc__edge_release(ctx, &node->edges[i]);
+  luc__free(ctx, node, node->size);
+}
+
+/* Dead nodes are chained through `task`, which no dead node has. */
+void luc__node_release(luc_context *ctx, luc_node *node) {
+  if (!node || --node->refs > 0) return;
+  node->task = ctx->dead_nodes;
+  ctx->dead_nodes = node;
+  if (ctx->freeing_nodes) return;
+  ctx->freeing_nodes = true;
+  while (ctx->dead_nodes) {
+    luc_node *dead = ctx->dead_nodes;
+    ctx->dead_nodes = dead->task;
+    node_free(ctx, dead);
+  }
+  ctx->freeing_nodes = false;
+}
+
+luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge) {
+  *edge = (luc_edge){0};
+  if (!luc__requires_grad(t)) return LUC_OK;
+  luc_meta *meta = luc__meta(ctx, t);
+  if (!meta) return LUC_ERR_MEMORY;
+  if (meta->base) LUC_TRY(luc__view_refresh(ctx, t));
+  if (meta->node) {
+    meta->node->refs++;
+    *edge = (luc_edge){meta->node, meta->index, false};
+  } else {
+    *edge = (luc_edge){luc__retain(t), 0, true};
+  }
+  return LUC_OK;
+}
+
+void luc__edge_release(luc_context *ctx, luc_edge *edge) {
+  if (edge->leaf) {
+    luc_tensor_release(ctx, edge->to);
+  } else {
+    luc__node_release(ctx, edge->to);
+  }
+  *edge = (luc_edge){0};
+}
+
+void luc__result_info(luc_result_info *info, const luc_tensor *t) {
+  info->dtype = t->dtype;
+  info->ndim = t->ndim;
+  memcpy(info->sizes, t->sizes, (size_t)t->ndim * sizeof *t->sizes);
+}
+
+const char *luc__node_name(char *buf, const luc_node *node) {
+  char *p = buf;
+  const char *name = node->op < 0 ? node->function.name : luc__ops[node->op].name;
+  bool upper = true;
+  for (; *name && p < buf + LUC_NODE_NAME - 12; name++) {
+    bool lower_case = *name >= 'a' && *name <= 'z';
+    if (*name == '_' && node->op >= 0) {
+      upper = true;
+    } else {
+      *p++ = (char)(upper && lower_case ? *name - 'a' + 'A' : *name);
+      upper = *name >= '0' && *name <= '9' && node->op >= 0;
+    }
+  }
+  memcpy(p, node->op < 0 ? "" : "Backward0", node->op < 0 ? 1 : 10);
+  return buf;
+}
+
+void luc__hooks_free(luc_context *ctx, luc_hook *hooks) {
+  while (hooks) {
+    luc_hook *next = hooks->next;
+    if (hooks->free) hooks->free(ctx, hooks->ud);
+    luc__free(ctx, hooks, sizeof *hooks);
+    hooks = next;
+  }
+}
+
+luc_meta *luc__meta(luc_context *ctx, luc_tensor *t) {
+  if (!t->meta) t->meta = luc__alloc_zero(ctx, sizeof(luc_meta));
+  return t->meta;
+}
+
+/* Takes the retain_grad hook that points to meta off its node. */
+static luc_hook *unlink_retain(luc_meta *meta) {
+  luc_hook **link = &meta->node->hooks;
+  while (*link && ((*link)->fn || (*link)->ud != meta)) link = &(*link)->next;
+  luc_hook *hook = *link;
+  if (!hook) return NULL;
+  *link = hook->next;
+  hook->next = NULL;
+  return hook;
+}
+
+void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t index) {
+  luc_meta *meta = t->meta;
+  luc_hook *retain = meta->retains_grad ? unlink_retain(meta) : NULL;
+  luc_node *old = meta->node;
+  node->refs++;
+  meta->node = node;
+  meta->index = index;
+  t->requires_grad = true;
+  if (retain) {
+    retain->index = index;
+    retain->next = node->hooks;
+    node->hooks = retain;
+  }
+  luc__node_release(ctx, old);
+}
+
+void luc__meta_free(luc_context *ctx, luc_meta *meta) {
+  if (meta->retains_grad) luc__hooks_free(ctx, unlink_retain(meta));
+  luc_tensor_release(ctx, meta->grad);
+  luc_tensor_release(ctx, meta->base);
+  luc__node_release(ctx, meta->node);
+  luc__hooks_free(ctx, meta->hooks);
+  luc__free(ctx, meta, sizeof *meta);
+}

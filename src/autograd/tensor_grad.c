@@ -1,0 +1,123 @@
+/* The tensor's side of autograd: modes, requires_grad, gradients and hooks. */
+#include "autograd/graph.h"
+
+bool luc_set_grad_enabled(luc_context *ctx, bool on) {
+  bool before = ctx->grad_mode;
+  ctx->grad_mode = on;
+  return before;
+}
+
+bool luc_is_grad_enabled(const luc_context *ctx) { return ctx->grad_mode; }
+
+bool luc_tensor_requires_grad(const luc_tensor *t) { return luc__requires_grad(t); }
+
+bool luc_tensor_is_leaf(const luc_tensor *t) {
+  return !luc__requires_grad(t) || !t->meta || (!t->meta->node && !t->meta->base);
+}
+
+luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on) {
+  if (!luc_tensor_is_leaf(t)) {
+    LUC_CHECK(ctx, on, LUC_ERR_STATE,
+              "requires_grad: you can only change requires_grad flags of leaf variables; use "
+              "detach() to get a tensor outside the graph");
+    return LUC_OK;
+  }
+  LUC_CHECK(ctx, !on || luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "requires_grad: only Tensors of floating point dtype can require gradients (got %s)",
+            luc__dtype_name((luc_dtype)t->dtype));
+  if (on && !luc__meta(ctx, t)) return LUC_ERR_MEMORY;
+  t->requires_grad = on;
+  return LUC_OK;
+}
+
+luc_tensor *luc_tensor_grad(const luc_tensor *t) { return t->meta ? t->meta->grad : NULL; }
+
+luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad) {
+  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
+  if (grad) {
+    LUC_CHECK(ctx, grad != t, LUC_ERR_VALUE, "grad: a tensor can't be its own gradient");
+    LUC_CHECK(ctx, luc__same_sizes(grad, t), LUC_ERR_SHAPE,
+              "grad: assigned grad has shape %s, the tensor %s", luc__tensor_shape_text(have, grad),
+              luc__tensor_shape_text(want, t));
+    LUC_CHECK(ctx, grad->dtype == t->dtype, LUC_ERR_TYPE,
+              "grad: assigned grad has dtype %s, the tensor %s",
+              luc__dtype_name((luc_dtype)grad->dtype), luc__dtype_name((luc_dtype)t->dtype));
+    if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
+    luc__retain(grad);
+  }
+  if (!t->meta) return LUC_OK;
+  luc_tensor_release(ctx, t->meta->grad);
+  t->meta->grad = grad;
+  return LUC_OK;
+}
+
+const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]) {
+  if (!t->meta || !t->meta->node) return NULL;
+  return luc__node_name(buf, t->meta->node);
+}
+
+luc_status luc_tensor_detach(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  return luc__tensor_alias(ctx, t, out);
+}
+
+/* ---- hooks ---- */
+
+static luc_status add_hook(luc_context *ctx, luc_tensor *t, const luc_hook *hook, uint64_t *id) {
+  if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
+  if (t->meta->base) LUC_TRY(luc__view_refresh(ctx, t));
+  luc_hook *added = luc__alloc(ctx, sizeof *added);
+  if (!added) return LUC_ERR_MEMORY;
+  luc_node *node = t->meta->node;
+  luc_hook **list = node ? &node->hooks : &t->meta->hooks;
+  *added = *hook;
+  added->id = ctx->next_id++;
+  added->index = node ? t->meta->index : 0;
+  added->next = *list;
+  *list = added;
+  if (id) *id = added->id;
+  return LUC_OK;
+}
+
+luc_status luc_tensor_register_hook(luc_context *ctx, luc_tensor *t, luc_grad_hook_fn fn, void *ud,
+                                    luc_ud_free_fn free, uint64_t *id) {
+  LUC_CHECK(ctx, luc__requires_grad(t), LUC_ERR_STATE,
+            "register_hook: cannot register a hook on a tensor that doesn't require gradient");
+  luc_hook hook = {.fn = fn, .ud = ud, .free = free};
+  return add_hook(ctx, t, &hook, id);
+}
+
+luc_status luc_tensor_register_accumulate_hook(luc_context *ctx, luc_tensor *t,
+                                               luc_accumulate_hook_fn fn, void *ud,
+                                               luc_ud_free_fn free, uint64_t *id) {
+  LUC_CHECK(ctx, t->requires_grad && luc_tensor_is_leaf(t), LUC_ERR_STATE,
+            "register_post_accumulate_grad_hook: cannot be registered on non-leaf tensors or ones "
+            "that don't require gradient");
+  luc_hook hook = {.after = fn, .ud = ud, .free = free};
+  return add_hook(ctx, t, &hook, id);
+}
+
+static bool remove_from(luc_context *ctx, luc_hook **link, uint64_t id) {
+  while (*link && (*link)->id != id) link = &(*link)->next;
+  luc_hook *hook = *link;
+  if (!hook) return false;
+  *link = hook->next;
+  hook->next = NULL;
+  luc__hooks_free(ctx, hook);
+  return true;
+}
+
+bool luc_tensor_remove_hook(luc_context *ctx, luc_tensor *t, uint64_t id) {
+  if (!t->meta) return false;
+  if (remove_from(ctx, &t->meta->hooks, id)) return true;
+  return t->meta->node && remove_from(ctx, &t->meta->node->hooks, id);
+}
+
+luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t) {
+  LUC_CHECK(ctx, luc__requires_grad(t), LUC_ERR_STATE,
+            "retain_grad: can't retain_grad on a tensor that has requires_grad=false");
+  if (luc_tensor_is_leaf(t) || t->meta->retains_grad) return LUC_OK;
+  luc_hook hook = {.ud = t->meta};
+  LUC_TRY(add_hook(ctx, t, &hook, NULL));
+  t->meta->retains_grad = true;
+  return LUC_OK;
+}

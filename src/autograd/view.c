@@ -1,0 +1,181 @@
+/* Views and in-place writes. A view remembers its base; a write through it becomes a node of the base
+ * (the gradient with the view's region replaced by what the written operator passes on), and every
+ * view whose storage has changed gets its history anew from the base, by geometry. */
+#include <string.h>
+
+#include "autograd/graph.h"
+#include "cpu/copy.h"
+
+typedef struct geometry {
+  uint8_t dtype;
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS], offset;
+} geometry;
+
+static geometry geometry_of(const luc_tensor *t) {
+  geometry g = {.dtype = t->dtype, .ndim = t->ndim, .offset = t->offset};
+  memcpy(g.sizes, t->sizes, sizeof g.sizes);
+  memcpy(g.strides, t->strides, sizeof g.strides);
+  return g;
+}
+
+luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view) {
+  if (view == base || view->storage != base->storage) return LUC_OK;
+  if (!luc__dtype_is_float((luc_dtype)view->dtype)) return LUC_OK;
+  luc_meta *meta = luc__meta(ctx, view);
+  if (!meta) return LUC_ERR_MEMORY;
+  if (meta->base) return LUC_OK;
+  if (base->meta && base->meta->base) base = base->meta->base;
+  meta->base = luc__retain(base);
+  meta->view_version = view->storage->version;
+  return LUC_OK;
+}
+
+/* ---- the two nodes: what a view is of its base, what a base is after a write to a view ---- */
+
+typedef struct slices {
+  luc_node *inner; /* the written operator; NULL for a plain view */
+  geometry base, view;
+} slices;
+
+static void slices_free(luc_context *ctx, void *ud) {
+  slices *s = ud;
+  luc__node_release(ctx, s->inner);
+  luc__free(ctx, s, sizeof *s);
+}
+
+/* A view of t by g's geometry, through the operator, so that it is recorded if need be. */
+static luc_status strided(luc_context *ctx, luc_tensor *t, const geometry *g, luc_tensor **out) {
+  return luc__op1(ctx, LUC_OP_as_strided, out,
+                  LUC_ARGS(luc_v_tensor(t), luc_v_ints(g->sizes, g->ndim),
+                           luc_v_ints(g->strides, g->ndim), luc_v_int(g->offset)));
+}
+
+static luc_status write_strided(luc_context *ctx, luc_tensor *t, const geometry *g,
+                                luc_tensor *value) {
+  luc_tensor *region;
+  LUC_TRY(strided(ctx, t, g, &region));
+  luc_status status = luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(region),
+                                                                   luc_v_tensor(value)));
+  luc_tensor_release(ctx, region);
+  return status;
+}
+
+/* Zeros with as many elements as the base's storage needs; the base itself may have gaps. */
+static luc_status flat_zeros(luc_context *ctx, const geometry *base, luc_tensor **out) {
+  int64_t extent = base->offset + 1;
+  luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}};
+  for (int d = 0; d < base->ndim; d++) extent += (base->sizes[d] - 1) * base->strides[d];
+  for (int d = 0; d < base->ndim; d++)
+    if (!base->sizes[d]) extent = base->offset;
+  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)base->dtype, 1, &extent, out));
+  luc_status status = luc__fill(ctx, *out, zero);
+  if (status != LUC_OK) luc_tensor_release(ctx, *out);
+  return status;
+}
+
+/* gin[0] = zeros like the base, with gout at the view's elements. Elements that an expanded view
+ * repeats get the sum. */
+static luc_status view_backward(luc_context *ctx, void *ud, luc_tensor *const *gout, int ngout,
+                                luc_tensor **gin, int ngin) {
+  slices *s = ud;
+  luc_tensor *flat = NULL, *summed = NULL;
+  luc_status status = LUC_OK;
+  geometry v = s->view;
+  (void)ngout;
+  (void)ngin;
+  if (!gout[0]) return LUC_OK;
+  for (int d = 0; d < v.ndim; d++)
+    if (v.strides[d] == 0 && v.sizes[d] > 1) v.sizes[d] = 1;
+  LUC_GO(luc__sum_to(ctx, gout[0], v.ndim, v.sizes, &summed));
+  LUC_GO(flat_zeros(ctx, &s->base, &flat));
+  LUC_GO(write_strided(ctx, flat, &v, summed));
+  LUC_GO(strided(ctx, flat, &s->base, &gin[0]));
+done:
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, summed);
+  return status;
+}
+
+/* The inner operator's gradients, run on the view's part of the base's gradient; what it passes to
+ * its own self replaces that part. */
+static luc_status slices_backward(luc_context *ctx, void *ud, luc_tensor *const *gout, int ngout,
+                                  luc_tensor **gin, int ngin) {
+  slices *s = ud;
+  luc_tensor *flat = NULL, *region = NULL, *part = NULL, *zero = NULL;
+  luc_status status = LUC_OK;
+  (void)ngout;
+  (void)ngin;
+  if (!gout[0]) return LUC_OK;
+  LUC_GO(flat_zeros(ctx, &s->base, &flat));
+  LUC_GO(write_strided(ctx, flat, &s->base, gout[0]));
+  LUC_GO(strided(ctx, flat, &s->view, &region));
+  LUC_GO(luc__unary(ctx, LUC_OP_clone, region, &part));
+  LUC_GO(luc__node_run(ctx, s->inner, &part, gin));
+  if (!gin[0]) {
+    luc_scalar nought = {LUC_SCALAR_INT, {.i = 0}};
+    LUC_GO(luc__tensor_scalar(ctx, nought, (luc_dtype)s->view.dtype, &zero));
+  }
+  LUC_GO(write_strided(ctx, flat, &s->view, zero ? zero : gin[0]));
+  luc_tensor_release(ctx, gin[0]);
+  gin[0] = NULL;
+  LUC_GO(strided(ctx, flat, &s->base, &gin[0]));
+done:
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, region);
+  luc_tensor_release(ctx, part);
+  luc_tensor_release(ctx, zero);
+  return status;
+}
+
+static luc_status slices_node(luc_context *ctx, const char *name, luc_tensor *view, luc_node *inner,
+                              int ninputs, luc_node **out) {
+  slices *s = luc__alloc(ctx, sizeof *s);
+  if (!s) return LUC_ERR_MEMORY;
+  *s = (slices){NULL, geometry_of(view->meta->base), geometry_of(view)};
+  luc_function fn = {name, inner ? slices_backward : view_backward, slices_free};
+  luc_status status = luc__function_node(ctx, &fn, s, ninputs, 1, out);
+  if (status != LUC_OK) luc__free(ctx, s, sizeof *s);
+  return status;
+}
+
+luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view) {
+  luc_meta *meta = view->meta;
+  luc_tensor *base = meta->base;
+  if (!base->requires_grad) return LUC_OK;
+  if (meta->view_version == view->storage->version && meta->node) return LUC_OK;
+  luc_node *node;
+  LUC_TRY(slices_node(ctx, "AsStridedBackward0", view, NULL, 1, &node));
+  luc_status status = luc__edge_to(ctx, base, &node->edges[0]);
+  if (status == LUC_OK) {
+    luc__result_info(&node->infos[0], view);
+    luc__set_history(ctx, view, node, 0);
+    meta->view_version = view->storage->version;
+  }
+  luc__node_release(ctx, node);
+  return status;
+}
+
+luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out) {
+  luc_tensor *base = view->meta->base;
+  luc_node *node;
+  int n = inner->nslots + inner->nlist;
+  if (!luc__meta(ctx, base)) return LUC_ERR_MEMORY;
+  LUC_TRY(slices_node(ctx, "CopySlices", view, inner, n, &node));
+  luc_status status = luc__edge_to(ctx, base, &node->edges[0]);
+  if (status != LUC_OK) {
+    luc__node_release(ctx, node);
+    return status;
+  }
+  /* The inner node keeps its edge 0 only to know the shape there; the others are run through here. */
+  for (int i = 1; i < n; i++) {
+    luc_edge *e = &inner->edges[i];
+    node->edges[i] = *e;
+    if (e->leaf) luc__retain(e->to);
+    if (e->to && !e->leaf) ((luc_node *)e->to)->refs++;
+  }
+  ((slices *)node->ud)->inner = inner;
+  luc__result_info(&node->infos[0], base);
+  *out = node;
+  return LUC_OK;
+}
