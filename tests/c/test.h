@@ -1,6 +1,8 @@
 /* A tiny harness: every tests/c/test_*.c includes this once and becomes one program.
  * TEST("it does this") { … CHECK(…); } registers itself; main runs all, or those whose name
- * contains the first argument, and prints "N passed, N failed". */
+ * contains the first argument, and prints "N passed, N failed" (read by tests/run.lua).
+ * test_context gives a context whose blocks are counted; test_sweep runs a scenario with its
+ * 1st, 2nd, 3rd … allocation refused until it succeeds. */
 #ifndef LUC_TEST_H
 #define LUC_TEST_H
 
@@ -8,7 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "lucerna/base.h"
 
 typedef struct test_case {
   const char *name;
@@ -64,6 +69,72 @@ __attribute__((unused)) static void test_str(const char *file, int line, const c
 #define CHECK_EQ(got, want)       test_eq(__FILE__, __LINE__, #got, (long long)(got), (long long)(want))
 #define CHECK_NEAR(got, want, by) test_near(__FILE__, __LINE__, #got, got, want, by)
 #define CHECK_STR(got, want)      test_str(__FILE__, __LINE__, #got, got, want)
+
+/* Counts blocks in use; refuses the allocation number `fail_at` (from 1; 0: none). */
+typedef struct test_heap {
+  long blocks, bytes, count, fail_at;
+} test_heap;
+
+__attribute__((unused)) static void *test_alloc(void *ud, void *ptr, size_t old_size,
+                                                size_t new_size) {
+  test_heap *heap = ud;
+  if (new_size == 0) {
+    if (ptr != NULL) {
+      heap->blocks--;
+      heap->bytes -= (long)old_size;
+    }
+    free(ptr);
+    return NULL;
+  }
+  heap->count++;
+  if (heap->count == heap->fail_at) return NULL;
+  void *block = NULL;
+  if (posix_memalign(&block, 64, new_size) != 0) return NULL;
+  if (ptr != NULL) {
+    memcpy(block, ptr, old_size < new_size ? old_size : new_size);
+    free(ptr);
+    heap->bytes -= (long)old_size;
+  } else {
+    heap->blocks++;
+  }
+  heap->bytes += (long)new_size;
+  return block;
+}
+
+/* A context over this heap, or NULL. One thread: the count is not atomic. */
+__attribute__((unused)) static luc_context *test_context(test_heap *heap) {
+  luc_config cfg = {.alloc = test_alloc, .alloc_ud = heap, .num_threads = 1};
+  luc_context *ctx = NULL;
+  return luc_context_new(&cfg, &ctx) == LUC_OK ? ctx : NULL;
+}
+
+/* Runs `scenario` in a fresh context with its n-th allocation refused, for n = 1, 2, 3 … until none
+ * is: it must return LUC_ERR_MEMORY (or get by without) and leave no block behind each time.
+ * `step` > 1 samples. Returns how many allocations there were, or -1 after a failed check. */
+__attribute__((unused)) static long test_sweep(luc_status (*scenario)(luc_context *ctx, void *arg),
+                                               void *arg, long step) {
+  for (long n = 1;; n += step) {
+    test_heap heap = {.fail_at = n};
+    luc_context *ctx = test_context(&heap);
+    luc_status status = ctx ? scenario(ctx, arg) : LUC_ERR_MEMORY;
+    bool refused = heap.count >= n;
+    bool good = status == LUC_OK || (refused && status == LUC_ERR_MEMORY);
+    if (!good) fprintf(stderr, "  %s\n", ctx ? luc_message(ctx) : "no context");
+    if (ctx) luc_context_free(ctx);
+    if (!good || heap.blocks != 0) {
+      fprintf(stderr, "  allocation %ld refused: status %d, %ld blocks, %ld bytes left\n", n,
+              (int)status, heap.blocks, heap.bytes);
+      test_fail(__FILE__, __LINE__, "refused allocation");
+      return -1;
+    }
+    if (!refused) return heap.count;
+  }
+}
+
+/* In short runs (`make test`) long loops take fewer steps. */
+__attribute__((unused)) static bool test_is_short(void) {
+  return getenv("LUCERNA_TEST_SHORT") != NULL;
+}
 
 int main(int argc, char **argv) {
   int passed = 0, failed = 0;

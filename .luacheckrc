@@ -1,0 +1,7 @@
+-- luacheck's settings: Lua 5.4, 100 columns; specs also have busted's globals.
+std = "lua54"
+max_line_length = 100
+self = false
+exclude_files = { "build" }
+files["**/*_spec.lua"] = { std = "lua54+busted" }
+files["lua/lucerna/meta"] = { only = {} } -- generated annotations

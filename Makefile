@@ -1,0 +1,70 @@
+# The front door. Each target installs what it lacks from Debian and builds what it needs, all of it
+# below build/. CMake does the compiling; the lists of packages have their one place here.
+PACKAGES_build = build-essential cmake lua5.4 liblua5.4-dev libopenblas-dev zlib1g-dev libedit-dev
+PACKAGES_test = lua-busted
+PACKAGES_lint = lua-check clang-format
+PACKAGES_rock = luarocks
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+EPOCHS ?= 3
+LUA = lua5.4
+export LUA_PATH = $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
+export LUA_CPATH = $(CURDIR)/build/?.so;;
+unexport LUA_PATH_5_4 LUA_CPATH_5_4
+
+.DEFAULT_GOAL = build
+.PHONY: build demo test test-all bench lint env docs rock clean
+
+build/.need-%: Makefile tools/need.sh
+	@tools/need.sh $(PACKAGES_$*)
+	@mkdir -p build && touch $@
+
+# $(call compile,preset,folder): configures the first time and builds.
+compile = @test -f $(2)/CMakeCache.txt || cmake --preset $(1) >build/configure-$(1).log 2>&1 || \
+	  { cat build/configure-$(1).log; rm -f $(2)/CMakeCache.txt; exit 1; }; \
+	cmake --build $(2) -j $(JOBS) -- --no-print-directory
+
+build: build/.need-build
+	$(call compile,release,build)
+
+build-asan: build/.need-build
+	$(call compile,asan,build/asan)
+
+build-lint: build/.need-build
+	$(call compile,lint,build/lint)
+.PHONY: build-asan build-lint
+
+# Trains the LeNet of examples/mnist.lua on the bundled digits.
+demo: build
+	@$(LUA) examples/mnist.lua --epochs $(EPOCHS)
+
+# The suites, and short forms of the runs that make them fail: constant garbage collection,
+# sanitizers, refused allocations.
+test: build build-asan build/.need-test
+	@$(LUA) tests/run.lua
+
+# The same, nothing shortened.
+test-all: build build-asan build/.need-test
+	@$(LUA) tests/run.lua --all
+
+# Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some.
+bench: build
+	@$(LUA) tests/bench/run.lua $(FILTER)
+
+lint: build-lint build/.need-lint
+	@$(LUA) tests/lint.lua
+
+# For a plain lua5.4: eval "$$(make env)"
+env: build
+	@echo "export LUA_PATH='$(LUA_PATH)'"
+	@echo "export LUA_CPATH='$(LUA_CPATH)'"
+
+# Builds and installs the rock into an empty tree and uses it from another folder.
+rock: build/.need-build build/.need-rock
+	@tests/rock.sh
+
+docs: build
+	@if [ -f tools/docs.lua ]; then $(LUA) tools/docs.lua; else echo "no generator yet"; fi
+
+clean:
+	rm -rf build build.luarocks

@@ -1,0 +1,29 @@
+# C tests: each tests/c/test_*.c is one program, each tests/fault/test_*.c another (label "fault":
+# out of memory, hostile input). Also the small Lua interpreter that runs the busted suite when
+# the build is sanitized, so that nothing has to be preloaded into a stock lua5.4.
+enable_testing()
+file(GLOB c_tests CONFIGURE_DEPENDS tests/c/test_*.c)
+file(GLOB fault_tests CONFIGURE_DEPENDS tests/fault/test_*.c)
+foreach(source ${c_tests} ${fault_tests})
+  if(NOT TARGET lucerna)
+    break()
+  endif()
+  get_filename_component(name ${source} NAME_WE)
+  get_filename_component(folder ${source} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE lucerna_flags lucerna)
+  target_include_directories(${name} PRIVATE tests/c)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 600
+    ENVIRONMENT "LUCERNA_ROOT=${CMAKE_SOURCE_DIR}" WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+endforeach()
+
+if(LUCERNA_LUA_LIBRARY AND LUCERNA_LUA_INCLUDE)
+  add_executable(lua_runner tests/c/lua_runner.c)
+  target_link_libraries(lua_runner PRIVATE lucerna_flags ${LUCERNA_LUA_LIBRARY})
+  target_include_directories(lua_runner SYSTEM PRIVATE ${LUCERNA_LUA_INCLUDE})
+  set_target_properties(lua_runner PROPERTIES ENABLE_EXPORTS ON
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endif()
