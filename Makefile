@@ -19,20 +19,23 @@ build/.need-%: Makefile tools/need.sh
 	@tools/need.sh $(PACKAGES_$*)
 	@mkdir -p build && touch $@
 
-# $(call compile,preset,folder): configures the first time and builds.
+# $(call compile,preset,folder,options): configures the first time and builds.
 compile = @test -f $(2)/CMakeCache.txt || cmake --preset $(1) >build/configure-$(1).log 2>&1 || \
 	  { cat build/configure-$(1).log; rm -f $(2)/CMakeCache.txt; exit 1; }; \
-	cmake --build $(2) -j $(JOBS) -- --no-print-directory
+	cmake --build $(2) -j $(JOBS) $(3) -- --no-print-directory
 
 build: build/.need-build
 	$(call compile,release,build)
 
 build-asan: build/.need-build
-	$(call compile,asan,build/asan)
+	$(call compile,asan,build/asan,--target all c_tests)
+
+build-tests: build
+	$(call compile,release,build,--target c_tests)
 
 build-lint: build/.need-build
-	$(call compile,lint,build/lint)
-.PHONY: build-asan build-lint
+	$(call compile,lint,build/lint,--target all c_tests)
+.PHONY: build-asan build-tests build-lint
 
 # Trains the LeNet of examples/mnist.lua on the bundled digits.
 demo: build
@@ -40,11 +43,11 @@ demo: build
 
 # The suites, and short forms of the runs that make them fail: constant garbage collection,
 # sanitizers, refused allocations.
-test: build build-asan build/.need-test
+test: build-tests build-asan build/.need-test
 	@$(LUA) tests/run.lua
 
 # The same, nothing shortened.
-test-all: build build-asan build/.need-test
+test-all: build-tests build-asan build/.need-test
 	@$(LUA) tests/run.lua --all
 
 # Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some.

@@ -1,7 +1,8 @@
 # C tests: each tests/c/test_*.c is one program, each tests/fault/test_*.c another (label "fault":
-# out of memory, hostile input). Also the small Lua interpreter that runs the busted suite when
+# out of memory, hostile input). They are no part of `all`: build the target c_tests. Also the small Lua interpreter that runs the busted suite when
 # the build is sanitized, so that nothing has to be preloaded into a stock lua5.4.
 enable_testing()
+add_custom_target(c_tests)
 file(GLOB c_tests CONFIGURE_DEPENDS tests/c/test_*.c)
 file(GLOB fault_tests CONFIGURE_DEPENDS tests/fault/test_*.c)
 foreach(source ${c_tests} ${fault_tests})
@@ -11,7 +12,8 @@ foreach(source ${c_tests} ${fault_tests})
   get_filename_component(name ${source} NAME_WE)
   get_filename_component(folder ${source} DIRECTORY)
   get_filename_component(folder ${folder} NAME)
-  add_executable(${name} ${source})
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
+  add_dependencies(c_tests ${name})
   target_link_libraries(${name} PRIVATE lucerna_flags lucerna)
   target_include_directories(${name} PRIVATE tests/c)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -21,7 +23,8 @@ foreach(source ${c_tests} ${fault_tests})
 endforeach()
 
 if(LUCERNA_LUA_LIBRARY AND LUCERNA_LUA_INCLUDE)
-  add_executable(lua_runner tests/c/lua_runner.c)
+  add_executable(lua_runner EXCLUDE_FROM_ALL tests/c/lua_runner.c)
+  add_dependencies(c_tests lua_runner)
   target_link_libraries(lua_runner PRIVATE lucerna_flags ${LUCERNA_LUA_LIBRARY})
   target_include_directories(lua_runner SYSTEM PRIVATE ${LUCERNA_LUA_INCLUDE})
   set_target_properties(lua_runner PROPERTIES ENABLE_EXPORTS ON
