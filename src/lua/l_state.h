@@ -1,0 +1,106 @@
+/* What one lua_State keeps of Lucerna: its context, the tables the binding needs at hand, the
+ * error being carried through the core, and the pacing of Lua's collector. It is a userdata in the
+ * registry, made before every other object of ours and so finalized after them. */
+#ifndef LUC_L_STATE_H
+#define LUC_L_STATE_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "base/context.h"
+#include "ops/op.h"
+
+/* What luc_l_get pushes. */
+enum {
+  LUC_L_STATE,       /* the luc_l_state itself */
+  LUC_L_TENSOR_META, /* metatable of tensors */
+  LUC_L_HOLD_META,   /* metatable of luc_l_hold */
+  LUC_L_PEERS,       /* weak values: C object (light userdata) -> userdata */
+  LUC_L_ANCHOR,      /* strong: interned names, anything that must live as long as the state */
+  LUC_L_ERROR,       /* [1]: the error object that LUC_ERR_CALLBACK stands for */
+  LUC_L_CALLBACKS,   /* strong: id -> Lua function that the core may call */
+  LUC_L_DTYPES,      /* luc_dtype + 1 -> dtype object */
+  LUC_L_NONE,        /* lucerna.none */
+  LUC_L_SCOPE,       /* tensors made in the running lucerna.scope */
+  LUC_L_GENERATOR_META,
+  LUC_L_CORE, /* the table that luaopen_lucerna_core returns */
+  LUC_L_KEYS
+};
+
+typedef struct luc_l_pace {
+  size_t limit;   /* below this many bytes creating an object costs one comparison */
+  size_t budget;  /* growth allowed per collection */
+  size_t next;    /* live bytes at which the next step is due */
+  size_t stride;  /* live bytes between two steps */
+  int steps;      /* steps we drove in this cycle */
+  bool ended;     /* the sentinel was finalized: a cycle ended */
+  bool collecting; /* inside our own lua_gc */
+} luc_l_pace;
+
+typedef struct luc_l_state luc_l_state;
+struct luc_l_state {
+  luc_context *ctx; /* NULL once the lua_State is closing */
+  lua_State *L;     /* the coroutine inside a core call that may call back; else NULL */
+  const void *none; /* address of lucerna.none */
+  size_t boxes;     /* userdata alive */
+  luc_l_pace pace;
+  int scopes; /* running lucerna.scope calls */
+  uint64_t next_callback;
+  char root[256]; /* chunk name prefix of our own Lua files ("@./lua/lucerna/"), or "" */
+  /* Set by the modules' part: pushes "in features.3 (Conv2d): " or "" for the error being raised. */
+  void (*push_place)(lua_State *L, luc_l_state *st);
+  char keys[LUC_L_KEYS]; /* their addresses are keys of the registry */
+};
+
+/* The state of this lua_State; NULL before luaopen_lucerna_core. */
+luc_l_state *luc_l_state_of(lua_State *L);
+/* Pushes one of LUC_L_*. */
+static inline void luc_l_get(lua_State *L, luc_l_state *st, int which) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &st->keys[which]);
+}
+/* The context, or an error when the state is closing. */
+luc_context *luc_l_context(lua_State *L, luc_l_state *st);
+
+/* ---- errors (l_error.c). Raise only when nothing is owned by the C frame. ---- */
+
+/* Raises the context's message for a failed status, at the caller's line, with the module's path;
+ * LUC_ERR_CALLBACK raises the callback's own error object. */
+int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status);
+/* Raises "file:line: " + message. */
+int luc_l_error(lua_State *L, const char *fmt, ...);
+/* Takes the error object on top of the stack into keeping. Returns LUC_ERR_CALLBACK. */
+luc_status luc_l_keep_error(lua_State *L, luc_l_state *st);
+/* Pushes "file:line: " of the first Lua frame that is not ours, or "". */
+void luc_l_where(lua_State *L, luc_l_state *st);
+/* "number 5", "string 'abc'", "Tensor [2, 3]", "nil": what an argument is, for messages. Returns buf. */
+enum { LUC_L_GIVEN = 96 };
+const char *luc_l_given(lua_State *L, int index, char *buf);
+
+/* ---- calling back (l_error.c) ---- */
+
+/* Bracket a core call that may call back: prev = luc_l_enter(st, L); …; st->L = prev. */
+static inline lua_State *luc_l_enter(luc_l_state *st, lua_State *L) {
+  lua_State *previous = st->L;
+  st->L = L;
+  return previous;
+}
+/* The lua_State for a callback: the coroutine in the core call, else the main thread. */
+lua_State *luc_l_callback_state(luc_l_state *st);
+/* Keeps the function on top of the stack for the core and pops it; luc_l_callback_push pushes it. */
+uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st);
+void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id);
+void luc_l_callback_drop(luc_l_state *st, uint64_t id);
+
+/* ---- pacing (l_gc.c) ---- */
+
+void luc_l_pace_init(lua_State *L, luc_l_state *st);
+/* Before the creation of an object, with no core state open: may run steps of Lua's collector. */
+void luc_l_pace_pay(lua_State *L, luc_l_state *st);
+size_t luc_l_live(const luc_l_state *st);
+static inline void luc_l_pace_check(lua_State *L, luc_l_state *st) {
+  if (luc_l_live(st) > st->pace.limit) luc_l_pace_pay(L, st);
+}
+/* After LUC_ERR_MEMORY: one full collection. True if it is worth trying again. */
+bool luc_l_collect(lua_State *L, luc_l_state *st);
+
+#endif

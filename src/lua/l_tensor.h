@@ -1,0 +1,88 @@
+/* Tensors as Lua values. A tensor's userdata (its box) owns one reference. Results of operators get
+ * a fresh box; tensors that the core may hand out again (gradients, parameters) have a peer: one box
+ * that the weak table finds, so that identity is stable. */
+#ifndef LUC_L_TENSOR_H
+#define LUC_L_TENSOR_H
+
+#include "l_state.h"
+
+#define LUC_L_MAGIC_TENSOR    0x4C75634Eu
+#define LUC_L_MAGIC_DTYPE     0x4C756344u
+#define LUC_L_MAGIC_GENERATOR 0x4C756347u
+#define LUC_L_MAGIC_HOLD      0x4C756348u
+
+typedef struct luc_l_box {
+  uint32_t magic;
+  luc_tensor *t; /* NULL: empty or released */
+  luc_l_state *st;
+} luc_l_box;
+
+typedef struct luc_l_dtype {
+  uint32_t magic;
+  luc_dtype dtype;
+} luc_l_dtype;
+
+typedef struct luc_l_generator {
+  uint32_t magic;
+  luc_generator generator;
+} luc_l_generator;
+
+/* Something of the core's that must be given back even if Lua raises: a text, a list of results. */
+typedef struct luc_l_hold {
+  uint32_t magic;
+  luc_l_state *st;
+  luc_value values[LUC_MAX_RESULTS]; /* results */
+  char *text;
+  size_t size;
+} luc_l_hold;
+
+/* The box at a stack index, or NULL. Any index, any type. */
+static inline luc_l_box *luc_l_tobox(lua_State *L, int index) {
+  luc_l_box *box = lua_touserdata(L, index);
+  bool ours = box && lua_rawlen(L, index) == sizeof *box && box->magic == LUC_L_MAGIC_TENSOR;
+  return ours ? box : NULL;
+}
+/* The tensor at a stack index, or NULL; NULL also when it was released. */
+static inline luc_tensor *luc_l_totensor(lua_State *L, int index) {
+  luc_l_box *box = luc_l_tobox(L, index);
+  return box ? box->t : NULL;
+}
+/* The same, or an error naming the function and the argument ("backward", "gradient"). */
+luc_tensor *luc_l_checktensor(lua_State *L, int index, const char *who, const char *param);
+
+/* Pushes an empty box, to be filled (box->t = new reference) by what cannot raise. May run a piece
+ * of Lua's collector before it makes the box. */
+luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st);
+/* Pushes the peer of t, making it (with a reference of its own) if there is none. t is borrowed;
+ * NULL pushes nil. For whatever the core keeps: gradients, parameters, buffers. */
+void luc_l_pushtensor(lua_State *L, luc_l_state *st, luc_tensor *t);
+/* Makes the box at index the peer of its tensor: call it when the core takes hold of the tensor
+ * (x.grad = y, m.weight = p), so that the core's tensor comes back as this box. */
+void luc_l_setpeer(lua_State *L, luc_l_state *st, int index);
+/* Pushes a box that takes over the reference t (NULL pushes nil). If it raises t leaks, so make the
+ * box first (luc_l_newbox) where t is the result of a call just made. */
+void luc_l_pushfresh(lua_State *L, luc_l_state *st, luc_tensor *t);
+/* Pushes an empty hold: what is put in is given back when it is closed (luc_l_release_hold) or
+ * collected. */
+luc_l_hold *luc_l_newhold(lua_State *L, luc_l_state *st);
+void luc_l_release_hold(luc_l_hold *hold);
+
+void luc_l_pushdtype(lua_State *L, luc_l_state *st, luc_dtype dtype);
+bool luc_l_todtype(lua_State *L, int index, luc_dtype *out); /* an object or a name */
+luc_generator *luc_l_togenerator(lua_State *L, int index);   /* NULL if it is not one */
+/* Pushes an array table of integers: a shape. */
+void luc_l_pushsizes(lua_State *L, int n, const int64_t *sizes);
+void luc_l_pushscalar(lua_State *L, luc_scalar s);
+/* Is the value lucerna.none? */
+static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
+  return lua_touserdata(L, index) == st->none;
+}
+
+/* The parts of the core table, each adding its functions to the table on top of the stack. */
+void luc_l_open_tensor(lua_State *L, luc_l_state *st);   /* metatable, fields, dtypes */
+void luc_l_open_ops(lua_State *L, luc_l_state *st);      /* the operator table */
+void luc_l_open_index(lua_State *L, luc_l_state *st);    /* x[…] */
+void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
+void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory */
+
+#endif
