@@ -21,13 +21,13 @@ struct luc_context {
   uint8_t default_dtype; /* luc_dtype; float32 to begin with */
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
-  bool inside_op;         /* an operator is running: what it calls is not recorded */
-  uint64_t next_seq;      /* numbers autograd nodes in order of creation */
-  uint64_t next_id;       /* numbers hooks and handles */
-  const void *kernels;    /* cpu/kernels.h: the table for this machine's instruction set */
-  void *ops;              /* ops/op.h: parsed operator table */
-  void *nn;               /* nn: parsed class table, global hooks */
-  void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
+  bool inside_op;      /* an operator is running: what it calls is not recorded */
+  uint64_t next_seq;   /* numbers autograd nodes in order of creation */
+  uint64_t next_id;    /* numbers hooks and handles */
+  const void *kernels; /* cpu/kernels.h: the table for this machine's instruction set */
+  void *ops;           /* ops/op.h: parsed operator table */
+  void *nn;            /* nn: parsed class table, global hooks */
+  void *dead_nodes;    /* autograd: nodes waiting to be freed, so that freeing is iterative */
   bool freeing_nodes;
   void (*observer)(void); /* reserved for the binding: see nn/module.h */
   void *observer_ud;

@@ -39,9 +39,11 @@ enum {
 
 #ifdef LUCERNA_TEST_BUILD /* odd and tiny, to reach every path; wrong sizes and writes show */
 enum { GUARD = 24, CACHE_MIN = 300 << 10, CACHE_MAX = 1 << 20 };
+enum { CACHE_OVER_HOST = 0 }; /* a test's allocator sees, and can refuse, every allocation */
 enum { FRESH_BYTE = 0xFF /* NaN in every float */, FREED_BYTE = 0xDB, GUARD_BYTE = 0xA9 };
 #else
 enum { GUARD = 0, CACHE_MIN = 64 << 20, CACHE_MAX = 1 << 30 };
+enum { CACHE_OVER_HOST = CACHE_MAX };
 #endif
 
 struct luc_heap {
@@ -61,6 +63,7 @@ typedef struct free_block {
 struct luc_cache {
   size_t bytes;     /* in the lists, with padding */
   size_t allowance; /* at most this much: what the program once had in use, within bounds */
+  size_t most;      /* what the allowance can grow to */
   size_t pad;
   free_block *lists[NUM_CLASSES];
 };
@@ -248,8 +251,9 @@ luc_cache *luc__cache_new(luc_heap *heap) {
   luc_cache *cache = luc__heap_alloc(heap, sizeof *cache);
   if (cache == NULL) return NULL;
   memset(cache, 0, sizeof *cache);
-  cache->allowance = CACHE_MIN;
   cache->pad = heap->pad;
+  cache->most = heap->pad == 0 ? CACHE_MAX : CACHE_OVER_HOST;
+  cache->allowance = cache->most < CACHE_MIN ? cache->most : CACHE_MIN;
   return cache;
 }
 
@@ -278,7 +282,7 @@ void luc__cache_free(luc_heap *heap, luc_cache *cache) {
  * the same holds blocks of sizes no longer asked for, and starts over. */
 static bool cache_make_room(luc_heap *heap, luc_cache *cache, size_t bytes) {
   size_t peak = atomic_load_explicit(&heap->peak, memory_order_relaxed);
-  if (peak > CACHE_MAX) peak = CACHE_MAX;
+  if (peak > cache->most) peak = cache->most;
   if (peak > cache->allowance) cache->allowance = peak;
   if (bytes > cache->allowance) return false;
   if (cache->bytes + bytes > cache->allowance) cache_trim(heap, cache);

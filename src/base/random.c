@@ -73,19 +73,22 @@ double luc__normal_double(luc_generator *gen) {
   return radius * cos(angle);
 }
 
+/* PyTorch's builds contract u * width + lo to one fused operation; so does this, on any machine. */
 void luc__fill_uniform_float(luc_generator *gen, float *out, int64_t n, double lo, double hi) {
   float from = (float)lo, width = (float)hi - (float)lo;
-  for (int64_t i = 0; i < n; i++) {
-    volatile float scaled = luc__uniform_float(gen) * width; /* PyTorch rounds twice: no fma */
-    out[i] = scaled + from;
+  if (from == 0) {
+    for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_float(gen) * width;
+  } else {
+    for (int64_t i = 0; i < n; i++) out[i] = fmaf(luc__uniform_float(gen), width, from);
   }
 }
 
 void luc__fill_uniform_double(luc_generator *gen, double *out, int64_t n, double lo, double hi) {
   double width = hi - lo;
-  for (int64_t i = 0; i < n; i++) {
-    volatile double scaled = luc__uniform_double(gen) * width;
-    out[i] = scaled + lo;
+  if (lo == 0) {
+    for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen) * width;
+  } else {
+    for (int64_t i = 0; i < n; i++) out[i] = fma(luc__uniform_double(gen), width, lo);
   }
 }
 

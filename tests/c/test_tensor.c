@@ -1,8 +1,10 @@
 /* Tensors, views, shapes and dtypes in the core: counts, geometry, messages.
- * The lowest layers alone: autograd's destructor is replaced below. */
+ * Printing is compared with what PyTorch printed (tests/parity/gen_print.py). */
 #include "tensor/tensor.h"
 #include "tensor/text.h"
 #include "test.h"
+
+#include "../parity/print_cases.h"
 
 static luc_context *open_context(void) {
   luc_context *ctx = NULL;
@@ -61,6 +63,35 @@ TEST("set_data rebinds a tensor and frees what nobody sees") {
   luc_tensor_release(ctx, view);
   CHECK_EQ(luc__tensor_set_data(ctx, a, a), LUC_OK);
   luc_tensor_release(ctx, a);
+  CHECK_EQ(luc_memory_stats(ctx).live, before);
+  luc_context_free(ctx);
+}
+
+static luc_tensor *case_tensor(luc_context *ctx, const print_case *c) {
+  luc_tensor *t = NULL;
+  CHECK_EQ(luc_tensor_new(ctx, c->dtype, c->ndim, c->sizes, &t), LUC_OK);
+  for (int64_t i = 0; i < t->numel; i++) {
+    double value = c->values != NULL ? c->values[i] : c->start + (double)i * c->step;
+    luc_scalar s = {LUC_SCALAR_FLOAT, {.f = value}};
+    luc__store_scalar(t->data + (size_t)i * luc__dtype_size(c->dtype), c->dtype, s);
+  }
+  t->requires_grad = c->requires_grad;
+  return t;
+}
+
+TEST("tensors print as in PyTorch, character for character") {
+  luc_context *ctx = open_context();
+  size_t before = luc_memory_stats(ctx).live;
+  for (size_t i = 0; i < sizeof print_cases / sizeof *print_cases; i++) {
+    char *text = NULL;
+    size_t size = 0;
+    luc_tensor *t = case_tensor(ctx, &print_cases[i]);
+    CHECK_EQ(luc_tensor_text(ctx, t, &text, &size), LUC_OK);
+    CHECK_STR(text, print_cases[i].text);
+    CHECK_EQ(size, strlen(text) + 1);
+    luc_text_free(ctx, text, size);
+    luc_tensor_release(ctx, t);
+  }
   CHECK_EQ(luc_memory_stats(ctx).live, before);
   luc_context_free(ctx);
 }

@@ -1,0 +1,216 @@
+/* PyTorch's text of a tensor, character for character (torch/_tensor_str.py): precision 4,
+ * threshold 1000, 3 items at each edge, lines of 80 columns.
+ * One format serves a whole tensor; its width comes from the elements that will be shown. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+#include "tensor/text.h"
+
+enum { PRECISION = 4, THRESHOLD = 1000, EDGE = 3, LINE_WIDTH = 80, INDENT = 7 /* "tensor(" */ };
+enum { VALUE_TEXT = 352 /* the longest double in %f */ };
+
+typedef struct printer {
+  const luc_tensor *t;
+  luc_text *text;
+  bool summarize;
+  bool is_float, int_mode, sci_mode;
+  int width;
+  bool any;        /* a finite value other than 0 was seen: */
+  double min, max; /* their smallest and largest absolute value */
+} printer;
+
+typedef void (*visit_fn)(printer *pr, luc_scalar value);
+
+static bool cut(const printer *pr, int dim) {
+  return pr->summarize && pr->t->sizes[dim] > 2 * EDGE;
+}
+
+/* The next position along a dimension: jumps over the middle when that is left out. */
+static int64_t after(const printer *pr, int dim, int64_t i) {
+  return cut(pr, dim) && i == EDGE - 1 ? pr->t->sizes[dim] - EDGE : i + 1;
+}
+
+static const char *at(const printer *pr, const char *p, int dim, int64_t i) {
+  return p + i * pr->t->strides[dim] * (int64_t)luc__dtype_size((luc_dtype)pr->t->dtype);
+}
+
+/* Calls visit for every element that will be shown. */
+static void each_shown(printer *pr, int dim, const char *p, visit_fn visit) {
+  if (dim == pr->t->ndim) {
+    visit(pr, luc__load_scalar(p, (luc_dtype)pr->t->dtype));
+    return;
+  }
+  for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i))
+    each_shown(pr, dim + 1, at(pr, p, dim, i), visit);
+}
+
+/* ---- the format ---- */
+
+static int float_text(const printer *pr, double value, char *buf) {
+  if (isnan(value)) return snprintf(buf, VALUE_TEXT, "nan");
+  if (isinf(value)) return snprintf(buf, VALUE_TEXT, value < 0 ? "-inf" : "inf");
+  if (pr->sci_mode) return snprintf(buf, VALUE_TEXT, "%.*e", PRECISION, value);
+  if (pr->int_mode) return snprintf(buf, VALUE_TEXT, "%.0f.", value);
+  return snprintf(buf, VALUE_TEXT, "%.*f", PRECISION, value);
+}
+
+static int value_text(const printer *pr, luc_scalar value, char *buf) {
+  if (value.kind == LUC_SCALAR_FLOAT) return float_text(pr, value.as.f, buf);
+  if (value.kind == LUC_SCALAR_BOOL)
+    return snprintf(buf, VALUE_TEXT, "%s", value.as.i ? "True" : "False");
+  return snprintf(buf, VALUE_TEXT, "%lld", (long long)value.as.i);
+}
+
+static void see_range(printer *pr, luc_scalar value) {
+  double f = value.as.f, size = fabs(f);
+  if (!isfinite(f) || f == 0) return;
+  if (!pr->any || size < pr->min) pr->min = size;
+  if (!pr->any || size > pr->max) pr->max = size;
+  if (f != ceil(f)) pr->int_mode = false;
+  pr->any = true;
+}
+
+/* Zeros and non-finite values have no say in the width of floats, as in PyTorch. */
+static void see_width(printer *pr, luc_scalar value) {
+  char buf[VALUE_TEXT];
+  if (pr->is_float && (!isfinite(value.as.f) || value.as.f == 0)) return;
+  int length = value_text(pr, value, buf);
+  if (length > pr->width) pr->width = length;
+}
+
+static void choose_format(printer *pr) {
+  pr->is_float = luc__dtype_is_float((luc_dtype)pr->t->dtype);
+  pr->int_mode = true;
+  pr->width = 1;
+  if (pr->is_float) {
+    each_shown(pr, 0, pr->t->data, see_range);
+    pr->sci_mode = pr->any && (pr->max / pr->min > 1000. || pr->max > 1e8 ||
+                               (!pr->int_mode && pr->min < 1e-4));
+  }
+  each_shown(pr, 0, pr->t->data, see_width);
+}
+
+/* ---- the brackets ---- */
+
+static void put_value(printer *pr, const char *p) {
+  char buf[VALUE_TEXT];
+  int length = value_text(pr, luc__load_scalar(p, (luc_dtype)pr->t->dtype), buf);
+  luc__text_fill(pr->text, ' ', pr->width - length);
+  luc__text_append(pr->text, buf, (size_t)length);
+}
+
+/* Between items: ", ", or a new line after `per_line` of them. */
+static void put_comma(printer *pr, int count, int per_line, int indent) {
+  if (count == 0) return;
+  if (count % per_line != 0) {
+    luc__text_puts(pr->text, ", ");
+    return;
+  }
+  luc__text_puts(pr->text, ",\n");
+  luc__text_fill(pr->text, ' ', indent + 1);
+}
+
+static void put_vector(printer *pr, const char *p, int indent) {
+  int dim = pr->t->ndim - 1, per_line = (LINE_WIDTH - indent) / (pr->width + 2), count = 0;
+  if (per_line < 1) per_line = 1;
+  luc__text_puts(pr->text, "[");
+  for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i)) {
+    if (cut(pr, dim) && count == EDGE) {
+      put_comma(pr, count++, per_line, indent);
+      luc__text_puts(pr->text, " ...");
+    }
+    put_comma(pr, count++, per_line, indent);
+    put_value(pr, at(pr, p, dim, i));
+  }
+  luc__text_puts(pr->text, "]");
+}
+
+static void put_break(printer *pr, int left, int indent) {
+  luc__text_puts(pr->text, ",");
+  luc__text_fill(pr->text, '\n', left - 1);
+  luc__text_fill(pr->text, ' ', indent + 1);
+}
+
+static void put_nested(printer *pr, int dim, const char *p, int indent) {
+  int left = pr->t->ndim - dim;
+  if (left == 0) {
+    put_value(pr, p);
+    return;
+  }
+  if (left == 1) {
+    put_vector(pr, p, indent);
+    return;
+  }
+  luc__text_puts(pr->text, "[");
+  for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i)) {
+    if (i > 0) put_break(pr, left, indent);
+    if (cut(pr, dim) && i == pr->t->sizes[dim] - EDGE) {
+      luc__text_puts(pr->text, "...");
+      put_break(pr, left, indent);
+    }
+    put_nested(pr, dim + 1, at(pr, p, dim, i), indent + 1);
+  }
+  luc__text_puts(pr->text, "]");
+}
+
+/* ---- around them ---- */
+
+/* Adds ", suffix", on a line of its own when this one would be too long. */
+static void put_suffix(luc_text *text, int64_t *line, const char *suffix) {
+  int64_t length = (int64_t)strlen(suffix);
+  bool wrap = *line + length + 2 > LINE_WIDTH;
+  luc__text_puts(text, wrap ? ",\n       " : ", ");
+  luc__text_puts(text, suffix);
+  *line = wrap ? INDENT + length : *line + length + 2;
+}
+
+/* PyTorch's measure of the last line, two more than it has. */
+static int64_t last_line(const luc_text *text) {
+  size_t begin = text->length;
+  while (begin > 0 && text->data[begin - 1] != '\n') begin--;
+  return (int64_t)(text->length - begin) + 2;
+}
+
+static void size_suffix(char *buf, size_t size, const luc_tensor *t) {
+  char shape[LUC_SHAPE_TEXT];
+  luc__tensor_shape_text(shape, t);
+  shape[0] = '(';
+  shape[strlen(shape) - 1] = ')';
+  snprintf(buf, size, "size=%s", shape);
+}
+
+luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *suffix, char **out,
+                            size_t *size) {
+  luc_text text;
+  char buf[LUC_SHAPE_TEXT + 8];
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  bool show_dtype = dtype != ctx->default_dtype;
+  luc__text_init(&text, ctx);
+  luc__text_puts(&text, "tensor(");
+  if (t->numel == 0) {
+    luc__text_puts(&text, "[]");
+  } else {
+    printer pr = {.t = t, .text = &text, .summarize = t->numel > THRESHOLD};
+    choose_format(&pr);
+    put_nested(&pr, 0, t->data, INDENT);
+    show_dtype = show_dtype && dtype != LUC_INT64 && dtype != LUC_BOOL;
+  }
+  int64_t line = last_line(&text);
+  if (t->numel == 0 && t->ndim != 1) {
+    size_suffix(buf, sizeof buf, t);
+    put_suffix(&text, &line, buf);
+  }
+  if (show_dtype) {
+    snprintf(buf, sizeof buf, "dtype=torch.%s", luc__dtype_name(dtype));
+    put_suffix(&text, &line, buf);
+  }
+  if (suffix != NULL) put_suffix(&text, &line, suffix);
+  luc__text_puts(&text, ")");
+  return luc__text_finish(&text, out, size);
+}
+
+luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
+  return luc__tensor_text(ctx, t, t->requires_grad ? "requires_grad=True" : NULL, out, size);
+}
