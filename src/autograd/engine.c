@@ -10,9 +10,9 @@ typedef struct luc_run luc_run;
 
 struct luc_task {
   luc_run *run;
-  luc_task *outer; /* of the same node or leaf, in an outer pass */
-  luc_task *next;  /* all tasks of this pass, newest first */
-  luc_node *node;  /* owned; or */
+  luc_task *outer;  /* of the same node or leaf, in an outer pass */
+  luc_task *next;   /* all tasks of this pass, newest first */
+  luc_node *node;   /* owned; or */
   luc_tensor *leaf; /* owned */
   bool needed;
   int n;              /* gradients */
@@ -33,7 +33,9 @@ struct luc_run {
 
 /* ---- tasks ---- */
 
-static size_t task_size(int n) { return sizeof(luc_task) + (size_t)n * sizeof(luc_tensor *); }
+static size_t task_size(int n) {
+  return sizeof(luc_task) + (size_t)n * sizeof(luc_tensor *);
+}
 
 static luc_task **task_slot(void *to, bool leaf) {
   return leaf ? &((luc_tensor *)to)->meta->task : &((luc_node *)to)->task;
@@ -85,8 +87,8 @@ static void run_free(luc_run *run) {
 static luc_status heap_push(luc_run *run, luc_task *task) {
   if (run->heap_used == run->heap_size) {
     size_t size = run->heap_size ? 2 * run->heap_size : 32;
-    luc_task **grown = luc__realloc(run->ctx, run->heap, run->heap_size * sizeof *grown,
-                                    size * sizeof *grown);
+    luc_task **grown =
+        luc__realloc(run->ctx, run->heap, run->heap_size * sizeof *grown, size * sizeof *grown);
     if (!grown) return LUC_ERR_MEMORY;
     run->heap = grown;
     run->heap_size = size;
@@ -139,8 +141,8 @@ luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t 
     *out = sum;
     return LUC_OK;
   }
-  luc_status status = luc__op1(ctx, LUC_OP_view, out,
-                               LUC_ARGS(luc_v_tensor(sum), luc_v_ints(sizes, ndim)));
+  luc_status status =
+      luc__op1(ctx, LUC_OP_view, out, LUC_ARGS(luc_v_tensor(sum), luc_v_ints(sizes, ndim)));
   luc_tensor_release(ctx, sum);
   return status;
 }
@@ -312,15 +314,17 @@ static bool edge_needed(const luc_node *node, const luc_edge *edge) {
   return task && task->needed;
 }
 
-bool luc__needs(const luc_backward *b, int p) { return edge_needed(b->node, &b->node->edges[p]); }
+bool luc__needs(const luc_backward *b, int p) {
+  return edge_needed(b->node, &b->node->edges[p]);
+}
 
 bool luc__needs_item(const luc_backward *b, int i) {
   return edge_needed(b->node, &b->node->edges[b->node->nslots + i]);
 }
 
 static int edge_sizes(const luc_edge *edge, int64_t *sizes) {
-  int ndim = edge->leaf ? ((luc_tensor *)edge->to)->ndim
-                        : ((luc_node *)edge->to)->infos[edge->index].ndim;
+  int ndim =
+      edge->leaf ? ((luc_tensor *)edge->to)->ndim : ((luc_node *)edge->to)->infos[edge->index].ndim;
   const int64_t *from = edge->leaf ? ((luc_tensor *)edge->to)->sizes
                                    : ((luc_node *)edge->to)->infos[edge->index].sizes;
   memcpy(sizes, from, (size_t)ndim * sizeof *sizes);
@@ -350,12 +354,10 @@ static luc_status run_hook(luc_context *ctx, const luc_hook *hook, luc_tensor **
   luc_status status = LUC_OK;
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   if (!luc__same_sizes(replacement, *grad) || replacement->dtype != (*grad)->dtype)
-    status = luc__fail(ctx, LUC_ERR_SHAPE,
-                       "register_hook: the hook changed the gradient from %s %s to %s %s",
-                       luc__dtype_name((luc_dtype)(*grad)->dtype),
-                       luc__tensor_shape_text(want, *grad),
-                       luc__dtype_name((luc_dtype)replacement->dtype),
-                       luc__tensor_shape_text(have, replacement));
+    status = luc__fail(
+        ctx, LUC_ERR_SHAPE, "register_hook: the hook changed the gradient from %s %s to %s %s",
+        luc__dtype_name((luc_dtype)(*grad)->dtype), luc__tensor_shape_text(want, *grad),
+        luc__dtype_name((luc_dtype)replacement->dtype), luc__tensor_shape_text(have, replacement));
   if (status != LUC_OK) {
     luc_tensor_release(ctx, replacement);
     return status;

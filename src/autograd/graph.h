@@ -1,6 +1,6 @@
-/* The graph's insides. A node is one recorded call: edges to what its inputs came from, the arguments
- * its gradient reads, and the shape and dtype of each result. Edges always lead to nodes of a lower
- * sequence number, so running nodes from the highest down is a topological order. */
+/* The graph's insides. A node is one recorded call: edges to what its inputs came from, the
+ * arguments its gradient reads, and the shape and dtype of each result. Edges always lead to nodes
+ * of a lower sequence number, so running nodes from the highest down is a topological order. */
 #ifndef LUC_GRAPH_H
 #define LUC_GRAPH_H
 
@@ -25,11 +25,11 @@ struct luc_meta {
   luc_node *node; /* what made the tensor; NULL for leaves */
   uint32_t index; /* which result of node */
   uint32_t view_version;
-  luc_tensor *base; /* of a view: the tensor whose storage it sees; node is valid while the storage
-                       is at view_version */
-  luc_hook *hooks;  /* of leaves */
+  luc_tensor *base;  /* of a view: the tensor whose storage it sees; node is valid while the storage
+                        is at view_version */
+  luc_hook *hooks;   /* of leaves */
   bool retains_grad; /* a hook of node's points here */
-  luc_task *task;   /* of leaves */
+  luc_task *task;    /* of leaves */
 };
 
 typedef struct luc_edge {
@@ -52,10 +52,10 @@ struct luc_node {
   uint64_t seq;
   luc_task *task;
   luc_hook *hooks;
-  luc_edge *edges;     /* nslots + nlist */
-  luc_value *args;     /* nslots; saved tensors are owned */
+  luc_edge *edges;      /* nslots + nlist */
+  luc_value *args;      /* nslots; saved tensors are owned */
   luc_tensor **results; /* nresults; saved ones are aliases outside the graph */
-  uint32_t *versions;  /* nslots + nlist + nresults: storage versions of what was saved */
+  uint32_t *versions;   /* nslots + nlist + nresults: storage versions of what was saved */
   luc_result_info *infos;
   luc_function function; /* op == -1 */
   void *ud;
@@ -74,7 +74,8 @@ luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node
 void luc__node_release(luc_context *ctx, luc_node *node);
 /* Drops saved tensors and the function's data; the node can't run again. */
 void luc__node_forget(luc_context *ctx, luc_node *node);
-/* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference. */
+/* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference.
+ */
 luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge);
 void luc__edge_release(luc_context *ctx, luc_edge *edge);
 void luc__result_info(luc_result_info *info, const luc_tensor *t);

@@ -4,7 +4,9 @@
 
 #include "autograd/graph.h"
 
-static size_t align8(size_t n) { return (n + 7) & ~(size_t)7; }
+static size_t align8(size_t n) {
+  return (n + 7) & ~(size_t)7;
+}
 
 luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node **out,
                          char **extra) {

@@ -7,9 +7,13 @@ bool luc_set_grad_enabled(luc_context *ctx, bool on) {
   return before;
 }
 
-bool luc_is_grad_enabled(const luc_context *ctx) { return ctx->grad_mode; }
+bool luc_is_grad_enabled(const luc_context *ctx) {
+  return ctx->grad_mode;
+}
 
-bool luc_tensor_requires_grad(const luc_tensor *t) { return luc__requires_grad(t); }
+bool luc_tensor_requires_grad(const luc_tensor *t) {
+  return luc__requires_grad(t);
+}
 
 bool luc_tensor_is_leaf(const luc_tensor *t) {
   return !luc__requires_grad(t) || !t->meta || (!t->meta->node && !t->meta->base);
@@ -30,7 +34,9 @@ luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on
   return LUC_OK;
 }
 
-luc_tensor *luc_tensor_grad(const luc_tensor *t) { return t->meta ? t->meta->grad : NULL; }
+luc_tensor *luc_tensor_grad(const luc_tensor *t) {
+  return t->meta ? t->meta->grad : NULL;
+}
 
 luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad) {
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];

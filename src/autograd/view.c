@@ -1,6 +1,6 @@
-/* Views and in-place writes. A view remembers its base; a write through it becomes a node of the base
- * (the gradient with the view's region replaced by what the written operator passes on), and every
- * view whose storage has changed gets its history anew from the base, by geometry. */
+/* Views and in-place writes. A view remembers its base; a write through it becomes a node of the
+ * base (the gradient with the view's region replaced by what the written operator passes on), and
+ * every view whose storage has changed gets its history anew from the base, by geometry. */
 #include <string.h>
 
 #include "autograd/graph.h"
@@ -55,8 +55,8 @@ static luc_status write_strided(luc_context *ctx, luc_tensor *t, const geometry 
                                 luc_tensor *value) {
   luc_tensor *region;
   LUC_TRY(strided(ctx, t, g, &region));
-  luc_status status = luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(region),
-                                                                   luc_v_tensor(value)));
+  luc_status status =
+      luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(region), luc_v_tensor(value)));
   luc_tensor_release(ctx, region);
   return status;
 }
@@ -167,7 +167,8 @@ luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view,
     luc__node_release(ctx, node);
     return status;
   }
-  /* The inner node keeps its edge 0 only to know the shape there; the others are run through here. */
+  /* The inner node keeps its edge 0 only to know the shape there; the others are run through here.
+   */
   for (int i = 1; i < n; i++) {
     luc_edge *e = &inner->edges[i];
     node->edges[i] = *e;

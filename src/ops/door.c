@@ -1,6 +1,6 @@
 /* The one door: every operator call, from Lua, from C or from a gradient, passes here. Its stages:
- * complete the arguments, decide on recording, run, record. Failure leaves nothing half-made: results
- * are released, and histories change only after everything that can fail has succeeded. */
+ * complete the arguments, decide on recording, run, record. Failure leaves nothing half-made:
+ * results are released, and histories change only after everything that can fail has succeeded. */
 #include "ops/op.h"
 
 #include <string.h>

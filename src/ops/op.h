@@ -120,11 +120,11 @@ luc_status luc__binary_scalar(luc_context *ctx, luc_opid op, luc_tensor *a, doub
 
 /* ---- for run functions ---- */
 
-/* The tensor a run function writes, a new reference in out->as.tensor and borrowed in *result: a new
- * one of this dtype and shape, or the preset one (in-place, out=) after PyTorch's checks: castable
- * dtype; same sizes (an out= tensor is resized). A preset tensor can have any dtype and strides:
- * pointwise and reducing drivers write those themselves; other run functions compute into a
- * temporary and luc__copy it. */
+/* The tensor a run function writes, a new reference in out->as.tensor and borrowed in *result: a
+ * new one of this dtype and shape, or the preset one (in-place, out=) after PyTorch's checks:
+ * castable dtype; same sizes (an out= tensor is resized). A preset tensor can have any dtype and
+ * strides: pointwise and reducing drivers write those themselves; other run functions compute into
+ * a temporary and luc__copy it. */
 luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype, int ndim,
                     const int64_t *sizes, luc_tensor **result);
 
@@ -150,8 +150,8 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
 /* Before an in-place write: refuses what PyTorch refuses (a leaf that requires grad, …). */
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records);
 /* Recording an in-place call takes two steps, so that nothing can fail after the write: the node is
- * made before it, and afterwards (done: the write happened) self's version is bumped and its history
- * rewritten. node is NULL when the call is not recorded. */
+ * made before it, and afterwards (done: the write happened) self's version is bumped and its
+ * history rewritten. node is NULL when the call is not recorded. */
 luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *args,
                                luc_tensor *self, luc_node **node);
 void luc__record_inplace(luc_context *ctx, bool done, luc_node *node, luc_tensor *self);

@@ -1,4 +1,5 @@
-/* Declares the functions that the rows of ops.def name. Every file that defines some includes it. */
+/* Declares the functions that the rows of ops.def name. Every file that defines some includes it.
+ */
 #ifndef LUC_ROWS_H
 #define LUC_ROWS_H
 

@@ -323,7 +323,8 @@ luc_status luc__choice(luc_context *ctx, const char *who, const char *param, con
   }
   char allowed[256];
   choices_text(allowed, sizeof allowed, choices);
-  return luc__fail(ctx, LUC_ERR_VALUE, "%s: %s must be %s (got '%.40s')", who, param, allowed, given);
+  return luc__fail(ctx, LUC_ERR_VALUE, "%s: %s must be %s (got '%.40s')", who, param, allowed,
+                   given);
 }
 
 const char *luc__param_type_text(char *buf, const luc_param *param) {

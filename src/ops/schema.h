@@ -3,10 +3,11 @@
  * Types: Tensor, Operand (a tensor or a number), Scalar (number or boolean), int, float, bool, str,
  * dtype, Generator, device; Dim and Index (counted from 1 in Lua), IndexTensor (values counted from
  * 1 in Lua); each with `?` (may be None) and `[]` / `[k]` (a list; with k a single value stands for
- * k equal ones; `IndexTensor?[]` is a list with holes). `Padding[k]` is int[k] or a str. `Size` is int[] that may also be given as varargs; `Dims` likewise for Dim.
- * str may list what is allowed: str(none|mean|sum). `*` begins keyword-only arguments.
- * Defaults: numbers, True, False, None, 'text', [1, 2], float32.
- * Results: `Tensor`, `(Tensor values, IndexTensor indices)`, `Tensor[]`, `bool`, `Scalar`, `None`. */
+ * k equal ones; `IndexTensor?[]` is a list with holes). `Padding[k]` is int[k] or a str. `Size` is
+ * int[] that may also be given as varargs; `Dims` likewise for Dim. str may list what is allowed:
+ * str(none|mean|sum). `*` begins keyword-only arguments. Defaults: numbers, True, False, None,
+ * 'text', [1, 2], float32. Results: `Tensor`, `(Tensor values, IndexTensor indices)`, `Tensor[]`,
+ * `bool`, `Scalar`, `None`. */
 #ifndef LUC_SCHEMA_H
 #define LUC_SCHEMA_H
 
@@ -38,9 +39,9 @@ enum { LUC_MAX_PARAMS = 16, LUC_MAX_RESULTS = 4, LUC_SCHEMA_INTS = 16 };
 
 typedef struct luc_param {
   const char *name;
-  uint8_t type;  /* luc_type */
-  int8_t list;   /* 0: single; -1: list of any length; k: list of k */
-  bool optional; /* `?`: None is a value */
+  uint8_t type;        /* luc_type */
+  int8_t list;         /* 0: single; -1: list of any length; k: list of k */
+  bool optional;       /* `?`: None is a value */
   bool optional_items; /* `?[]`: entries of the list may be None (NULL tensors) */
   bool has_default;
   bool keyword_only;
@@ -55,7 +56,7 @@ typedef struct luc_schema {
   luc_param params[LUC_MAX_PARAMS];
   uint8_t result_type[LUC_MAX_RESULTS];
   const char *result_name[LUC_MAX_RESULTS]; /* NULL when unnamed */
-  char *text; /* owned: names and choices point into it */
+  char *text;                               /* owned: names and choices point into it */
   size_t text_size;
   uint8_t nints;
   int64_t ints[LUC_SCHEMA_INTS]; /* list defaults point into it: a schema must not move */

@@ -34,10 +34,18 @@ typedef struct luc_value {
   } as;
 } luc_value;
 
-static inline luc_value luc_v_none(void) { return (luc_value){.kind = LUC_NONE}; }
-static inline luc_value luc_v_bool(bool b) { return (luc_value){.kind = LUC_BOOLEAN, .as.i = b}; }
-static inline luc_value luc_v_int(int64_t i) { return (luc_value){.kind = LUC_INT, .as.i = i}; }
-static inline luc_value luc_v_float(double f) { return (luc_value){.kind = LUC_FLOAT, .as.f = f}; }
+static inline luc_value luc_v_none(void) {
+  return (luc_value){.kind = LUC_NONE};
+}
+static inline luc_value luc_v_bool(bool b) {
+  return (luc_value){.kind = LUC_BOOLEAN, .as.i = b};
+}
+static inline luc_value luc_v_int(int64_t i) {
+  return (luc_value){.kind = LUC_INT, .as.i = i};
+}
+static inline luc_value luc_v_float(double f) {
+  return (luc_value){.kind = LUC_FLOAT, .as.f = f};
+}
 /* NULL gives None. */
 static inline luc_value luc_v_tensor(luc_tensor *t) {
   return (luc_value){.kind = t ? LUC_TENSOR : LUC_NONE, .as.tensor = t};
@@ -60,7 +68,9 @@ static inline luc_value luc_v_scalar(luc_scalar s) {
 }
 
 /* Reading an argument that the schema guarantees. */
-static inline bool luc_is_none(const luc_value *v) { return v->kind == LUC_NONE; }
+static inline bool luc_is_none(const luc_value *v) {
+  return v->kind == LUC_NONE;
+}
 static inline luc_tensor *luc_as_tensor(const luc_value *v) {
   return v->kind == LUC_TENSOR ? v->as.tensor : NULL;
 }

@@ -1,0 +1,42 @@
+/* Files: safetensors and IDX. Every length in a file is checked against the file's size before memory
+ * is asked for; saves are atomic. Sources: the safetensors specification; the MNIST page for IDX. */
+#ifndef LUCERNA_IO_H
+#define LUCERNA_IO_H
+
+#include "lucerna/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct luc_named_tensor {
+  const char *name; /* UTF-8, NUL-terminated */
+  luc_tensor *tensor;
+} luc_named_tensor;
+
+typedef struct luc_named_text {
+  const char *name, *text;
+} luc_named_text;
+
+/* What a safetensors file holds, in the order of the data. */
+typedef struct luc_tensor_file {
+  int ntensors, nmetadata;
+  luc_named_tensor *tensors;
+  luc_named_text *metadata;
+} luc_tensor_file;
+
+/* Reads a whole safetensors file: header, names, shapes and offsets validated, tensors copied. */
+luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_file **out);
+void luc_tensor_file_free(luc_context *ctx, luc_tensor_file *file);
+/* Writes tensors (of any strides) and metadata. The old file stays until the new one is complete.
+ * Tensors that share memory are refused, as safetensors does. */
+luc_status luc_safetensors_save(luc_context *ctx, const char *path, const luc_named_tensor *tensors,
+                                int ntensors, const luc_named_text *metadata, int nmetadata);
+/* Reads an IDX file, plain or gzipped, as the tensor it declares (uint8, int8, int16, int32, float32
+ * or float64). */
+luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

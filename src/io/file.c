@@ -1,0 +1,213 @@
+/* Reading plain and gzipped files through zlib, and writing files atomically: a temporary file in
+ * the same folder, fsync, rename. zlib's memory comes from the context, so limits hold for it too.
+ */
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { CHUNK = 1 << 16, DEFLATE_RATIO = 1032 };
+
+struct luc_reader {
+  luc_context *ctx;
+  const char *who;
+  FILE *file;
+  uint64_t left; /* plain: bytes not yet read */
+  uint64_t size;
+  bool gzipped, ended;
+  z_stream stream;
+  unsigned char chunk[CHUNK];
+};
+
+/* zlib frees without sizes: each block carries its own. */
+static voidpf zlib_alloc(voidpf ud, uInt items, uInt size) {
+  size_t total = luc__mul_size(items, size) + 64;
+  size_t *block = total < 64 ? NULL : luc__alloc(ud, total);
+  if (!block) return NULL;
+  *block = total;
+  return (char *)block + 64;
+}
+
+static void zlib_free(voidpf ud, voidpf ptr) {
+  char *block = (char *)ptr - 64;
+  luc__free(ud, block, *(size_t *)(void *)block);
+}
+
+static luc_status fail_errno(luc_context *ctx, const char *who, const char *verb,
+                             const char *path) {
+  return luc__fail(ctx, LUC_ERR_IO, "%s: cannot %s '%s': %s", who, verb, path, strerror(errno));
+}
+
+static luc_status open_file(luc_reader *r, const char *path, bool gunzip) {
+  struct stat info;
+  r->file = fopen(path, "rb");
+  if (!r->file) return fail_errno(r->ctx, r->who, "open", path);
+  if (fstat(fileno(r->file), &info) != 0) return fail_errno(r->ctx, r->who, "read", path);
+  LUC_CHECK(r->ctx, S_ISREG(info.st_mode), LUC_ERR_IO, "%s: '%s' is not a file", r->who, path);
+  r->size = r->left = (uint64_t)info.st_size;
+  if (!gunzip) return LUC_OK;
+  size_t n = fread(r->chunk, 1, 2, r->file);
+  r->gzipped = n == 2 && r->chunk[0] == 0x1f && r->chunk[1] == 0x8b;
+  rewind(r->file);
+  if (!r->gzipped) return LUC_OK;
+  r->stream.zalloc = zlib_alloc;
+  r->stream.zfree = zlib_free;
+  r->stream.opaque = r->ctx;
+  if (inflateInit2(&r->stream, 15 + 16) == Z_OK) return LUC_OK;
+  r->gzipped = false;
+  return LUC_ERR_MEMORY;
+}
+
+luc_status luc__reader_open(luc_context *ctx, const char *who, const char *path, bool gunzip,
+                            luc_reader **out) {
+  luc_reader *r = luc__alloc_zero(ctx, sizeof *r);
+  *out = NULL;
+  if (!r) return LUC_ERR_MEMORY;
+  r->ctx = ctx;
+  r->who = who;
+  luc_status status = open_file(r, path, gunzip);
+  if (status == LUC_OK) {
+    *out = r;
+  } else {
+    luc__reader_close(ctx, r);
+  }
+  return status;
+}
+
+static luc_status truncated(const luc_reader *r) {
+  return luc__fail(r->ctx, LUC_ERR_IO, "%s: the file ends too early", r->who);
+}
+
+/* Inflates once, refilling the input; sets ended at the end of the gzip stream. */
+static luc_status inflate_some(luc_reader *r) {
+  if (r->stream.avail_in == 0) {
+    r->stream.next_in = r->chunk;
+    r->stream.avail_in = (uInt)fread(r->chunk, 1, CHUNK, r->file);
+    if (r->stream.avail_in == 0) return truncated(r);
+  }
+  int code = inflate(&r->stream, Z_NO_FLUSH);
+  if (code == Z_MEM_ERROR) return LUC_ERR_MEMORY;
+  LUC_CHECK(r->ctx, code == Z_OK || code == Z_STREAM_END, LUC_ERR_IO,
+            "%s: the gzipped data is damaged (%s)", r->who,
+            r->stream.msg ? r->stream.msg : "unexpected end");
+  r->ended = code == Z_STREAM_END;
+  return LUC_OK;
+}
+
+luc_status luc__reader_read(luc_reader *r, void *to, size_t n) {
+  if (!r->gzipped) {
+    if (n > r->left || fread(to, 1, n, r->file) != n) return truncated(r);
+    r->left -= n;
+    return LUC_OK;
+  }
+  char *at = to;
+  while (n > 0) {
+    uInt part = n > CHUNK ? CHUNK : (uInt)n;
+    r->stream.next_out = (unsigned char *)at;
+    r->stream.avail_out = part;
+    if (r->ended) return truncated(r);
+    LUC_TRY(inflate_some(r));
+    size_t got = part - r->stream.avail_out;
+    at += got;
+    n -= got;
+  }
+  return LUC_OK;
+}
+
+luc_status luc__reader_finish(luc_reader *r) {
+  bool over = r->left == 0;
+  if (r->gzipped) {
+    unsigned char extra;
+    while (!r->ended) {
+      r->stream.next_out = &extra;
+      r->stream.avail_out = 1;
+      LUC_TRY(inflate_some(r));
+      if (r->stream.avail_out == 0) break;
+    }
+    over = r->ended && r->stream.avail_in == 0 && fgetc(r->file) == EOF;
+  }
+  LUC_CHECK(r->ctx, over, LUC_ERR_IO, "%s: the file has more data than it declares", r->who);
+  return LUC_OK;
+}
+
+uint64_t luc__reader_bound(const luc_reader *r) {
+  return r->gzipped ? r->size * DEFLATE_RATIO : r->left;
+}
+
+void luc__reader_close(luc_context *ctx, luc_reader *r) {
+  if (!r) return;
+  if (r->gzipped) inflateEnd(&r->stream);
+  if (r->file) fclose(r->file);
+  luc__free(ctx, r, sizeof *r);
+}
+
+/* ---- writing ---- */
+
+luc_status luc__writer_open(luc_context *ctx, const char *who, const char *path, luc_writer *w) {
+  size_t size = strlen(path) + sizeof ".tmp-XXXXXX";
+  *w = (luc_writer){.ctx = ctx, .who = who, .path = path, .temporary_size = size};
+  w->temporary = luc__alloc(ctx, size);
+  if (!w->temporary) return LUC_ERR_MEMORY;
+  snprintf(w->temporary, size, "%s.tmp-XXXXXX", path);
+  int fd = mkstemp(w->temporary);
+  if (fd >= 0) w->file = fdopen(fd, "wb");
+  if (w->file) {
+    struct stat old;
+    mode_t mode = stat(path, &old) == 0 ? old.st_mode & 0777 : 0644;
+    if (fchmod(fd, mode) == 0) return LUC_OK;
+  }
+  luc_status status = fail_errno(ctx, who, "create a file beside", path);
+  if (fd >= 0 && !w->file) {
+    unlink(w->temporary);
+    close(fd);
+  }
+  luc__writer_close(w);
+  return status;
+}
+
+luc_status luc__writer_write(luc_writer *w, const void *from, size_t n) {
+  if (fwrite(from, 1, n, w->file) == n) return LUC_OK;
+  return fail_errno(w->ctx, w->who, "write", w->path);
+}
+
+/* The rename itself must reach the disk too. */
+static void sync_folder(const char *path) {
+  char folder[4096];
+  const char *slash = strrchr(path, '/');
+  size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+  if (n >= sizeof folder) return;
+  memcpy(folder, path, n);
+  memcpy(folder + n, n ? "" : ".", n ? 1 : 2);
+  int fd = open(folder, O_RDONLY);
+  if (fd < 0) return;
+  (void)!fsync(fd);
+  close(fd);
+}
+
+luc_status luc__writer_commit(luc_writer *w) {
+  bool flushed = fflush(w->file) == 0 && fsync(fileno(w->file)) == 0;
+  flushed = fclose(w->file) == 0 && flushed;
+  w->file = NULL;
+  if (!flushed || rename(w->temporary, w->path) != 0) {
+    luc_status status = fail_errno(w->ctx, w->who, "write", w->path);
+    unlink(w->temporary);
+    return status;
+  }
+  sync_folder(w->path);
+  return LUC_OK;
+}
+
+void luc__writer_close(luc_writer *w) {
+  if (w->file) {
+    fclose(w->file);
+    unlink(w->temporary);
+  }
+  luc__free(w->ctx, w->temporary, w->temporary_size);
+  w->temporary = NULL;
+  w->file = NULL;
+}

@@ -1,0 +1,39 @@
+/* Files for the readers and writers: plain and gzipped input with a known upper bound of what can
+ * come out, and output that replaces the old file only when complete. */
+#ifndef LUC_FILE_H
+#define LUC_FILE_H
+
+#include <stdio.h>
+
+#include "base/context.h"
+
+typedef struct luc_reader luc_reader;
+
+/* `who` begins the messages. With `gunzip`, a gzipped file is recognized by its first bytes. */
+luc_status luc__reader_open(luc_context *ctx, const char *who, const char *path, bool gunzip,
+                            luc_reader **out);
+/* The next n bytes; an early end is LUC_ERR_IO. */
+luc_status luc__reader_read(luc_reader *reader, void *to, size_t n);
+/* Fails unless everything has been read (a gzip checksum is verified here). */
+luc_status luc__reader_finish(luc_reader *reader);
+/* No more bytes than this can follow: exact for plain files, deflate's best ratio for others. */
+uint64_t luc__reader_bound(const luc_reader *reader);
+void luc__reader_close(luc_context *ctx, luc_reader *reader);
+
+typedef struct luc_writer {
+  luc_context *ctx;
+  FILE *file;
+  const char *who, *path; /* borrowed */
+  char *temporary;        /* beside path */
+  size_t temporary_size;
+} luc_writer;
+
+luc_status luc__writer_open(luc_context *ctx, const char *who, const char *path,
+                            luc_writer *writer);
+luc_status luc__writer_write(luc_writer *writer, const void *from, size_t n);
+/* Flushes to the disk and renames over the old file. */
+luc_status luc__writer_commit(luc_writer *writer);
+/* Removes what an uncommitted writer left; fine after a commit. */
+void luc__writer_close(luc_writer *writer);
+
+#endif
