@@ -9,10 +9,10 @@
 
 /* ORDER ISA */
 static const luc_kernels tables[] = {
-    {LUC_ISA_BASE, "base"},
+    {LUC_ISA_BASE, "base", &luc__copy_base},
 #if LUC_ISA_X86
-    {LUC_ISA_AVX2, "avx2"},
-    {LUC_ISA_AVX512, "avx512"},
+    {LUC_ISA_AVX2, "avx2", &luc__copy_avx2},
+    {LUC_ISA_AVX512, "avx512", &luc__copy_avx512},
 #endif
 };
 

@@ -4,6 +4,7 @@
 #define LUC_KERNELS_H
 
 #include "base/context.h"
+#include "cpu/copy_kernels.h"
 
 /* ORDER ISA: the tables in kernels.c follow this enum. */
 typedef enum luc_isa { LUC_ISA_BASE, LUC_ISA_AVX2, LUC_ISA_AVX512, LUC_NUM_ISAS } luc_isa;
@@ -12,6 +13,7 @@ typedef enum luc_isa { LUC_ISA_BASE, LUC_ISA_AVX2, LUC_ISA_AVX512, LUC_NUM_ISAS 
 typedef struct luc_kernels {
   luc_isa isa;
   const char *name;
+  const luc_copy_kernels *copy;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

@@ -1,0 +1,200 @@
+/* Copying between tensors of any dtype and strides. Same dtype: blocks of memory, turned tiles, or
+ * strided moves; else elements go through a compute type (cpu/copy_kernels.h) in chunks on the
+ * stack. Work is cut by size only. */
+#include "cpu/copy.h"
+
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "cpu/nest.h"
+
+enum { CHUNK = 1024, GRAIN = 1 << 16, TURN_MIN = 8 };
+
+typedef struct copy_job {
+  luc_nest nest; /* operands: dst, src */
+  luc_dtype to, from;
+  const luc_copy_kernels *kernels;
+  int64_t size;     /* of an element of dst */
+  int size_log;     /* log2 of it */
+  int turned;       /* the dimension along which src is contiguous, for transposes */
+  luc_load_fn load; /* for conversions */
+  luc_store_fn store;
+} copy_job;
+
+static int log2_size(int64_t size) {
+  return size == 8 ? 3 : (int)(size >> 1);
+}
+
+/* ---- one dtype ---- */
+
+static void copy_block(void *arg, int64_t begin, int64_t end) {
+  const copy_job *job = arg;
+  memcpy(job->nest.base[0] + begin * job->size, job->nest.base[1] + begin * job->size,
+         (size_t)((end - begin) * job->size));
+}
+
+static void copy_strided(void *arg, int64_t begin, int64_t end) {
+  const copy_job *job = arg;
+  const luc_nest *nest = &job->nest;
+  luc_move_fn move = job->kernels->move[job->size_log];
+  luc_cursor c;
+  luc__nest_seek(nest, begin, &c);
+  while (begin < end) {
+    int64_t run = nest->sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
+    move(c.ptr[0], nest->strides[0][0], c.ptr[1], nest->strides[1][0], n);
+    begin += n;
+    if (begin < end) luc__nest_advance(nest, &c, n);
+  }
+}
+
+/* Index counts [planes of the other dimensions][rows of dst along `turned`] in groups of rows. */
+enum { ROW_GROUP = 64 };
+
+static void copy_turned(void *arg, int64_t begin, int64_t end) {
+  const copy_job *job = arg;
+  const luc_nest *nest = &job->nest;
+  int t = job->turned;
+  int64_t rows = nest->sizes[t], groups = (rows + ROW_GROUP - 1) / ROW_GROUP;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t plane = i / groups, row = i % groups * ROW_GROUP;
+    char *dst = nest->base[0] + row * nest->strides[0][t];
+    char *src = nest->base[1] + row * nest->strides[1][t];
+    for (int d = 1; d < nest->ndim; d++) {
+      if (d == t) continue;
+      dst += plane % nest->sizes[d] * nest->strides[0][d];
+      src += plane % nest->sizes[d] * nest->strides[1][d];
+      plane /= nest->sizes[d];
+    }
+    int64_t n = rows - row < ROW_GROUP ? rows - row : ROW_GROUP;
+    job->kernels->transpose[job->size_log](dst, nest->strides[0][t], src, nest->strides[1][0], n,
+                                           nest->sizes[0]);
+  }
+}
+
+/* The dimension to turn against dimension 0, or 0 if this is no transpose worth tiling. */
+static int find_turned(const luc_nest *nest, int64_t size) {
+  if (nest->strides[0][0] != size || nest->strides[1][0] == size) return 0;
+  if (nest->sizes[0] < TURN_MIN) return 0;
+  for (int d = 1; d < nest->ndim; d++)
+    if (nest->strides[1][d] == size && nest->sizes[d] >= TURN_MIN) return d;
+  return 0;
+}
+
+static void copy_same(luc_context *ctx, copy_job *job) {
+  const luc_nest *nest = &job->nest;
+  bool block =
+      nest->ndim == 1 && nest->strides[0][0] == job->size && nest->strides[1][0] == job->size;
+  job->turned = find_turned(nest, job->size);
+  if (block) {
+    luc__parallel_for(ctx, nest->numel, GRAIN, copy_block, job);
+  } else if (job->turned) {
+    int64_t rows = nest->sizes[job->turned], groups = (rows + ROW_GROUP - 1) / ROW_GROUP;
+    int64_t work = nest->sizes[0] * ROW_GROUP, planes = nest->numel / (nest->sizes[0] * rows);
+    luc__parallel_for(ctx, planes * groups, (GRAIN + work - 1) / work, copy_turned, job);
+  } else {
+    luc__parallel_for(ctx, nest->numel, GRAIN, copy_strided, job);
+  }
+}
+
+/* ---- conversions ---- */
+
+/* A run whose one side is already of the compute type converts in one step. */
+static void convert_run(const copy_job *job, char *dst, const char *src, int64_t n) {
+  int64_t dst_stride = job->nest.strides[0][0], src_stride = job->nest.strides[1][0];
+  _Alignas(64) char chunk[CHUNK * 8];
+  if (job->load == NULL) {
+    job->store(dst, dst_stride, src, n);
+  } else if (job->store == NULL) {
+    job->load(dst, src, src_stride, n);
+  } else {
+    for (int64_t i = 0; i < n; i += CHUNK) {
+      int64_t k = n - i < CHUNK ? n - i : CHUNK;
+      job->load(chunk, src + i * src_stride, src_stride, k);
+      job->store(dst + i * dst_stride, dst_stride, chunk, k);
+    }
+  }
+}
+
+static void copy_converted(void *arg, int64_t begin, int64_t end) {
+  const copy_job *job = arg;
+  const luc_nest *nest = &job->nest;
+  luc_cursor c;
+  luc__nest_seek(nest, begin, &c);
+  while (begin < end) {
+    int64_t run = nest->sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
+    convert_run(job, c.ptr[0], c.ptr[1], n);
+    begin += n;
+    if (begin < end) luc__nest_advance(nest, &c, n);
+  }
+}
+
+/* Truth is decided in the source's own type, everything else in the destination's. */
+static void copy_other(luc_context *ctx, copy_job *job) {
+  const luc_nest *nest = &job->nest;
+  luc_compute compute = luc__compute(job->to == LUC_BOOL ? job->from : job->to);
+  bool from_native = luc__is_native(job->from) && luc__compute(job->from) == compute &&
+                     nest->strides[1][0] == (int64_t)luc__dtype_size(job->from);
+  bool to_native = luc__is_native(job->to) && luc__compute(job->to) == compute &&
+                   nest->strides[0][0] == job->size;
+  job->load = from_native ? NULL : job->kernels->load[compute][job->from];
+  job->store = to_native ? NULL : job->kernels->store[compute][job->to];
+  luc__parallel_for(ctx, nest->numel, GRAIN, copy_converted, job);
+}
+
+luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
+  if (dst->numel == 0) return LUC_OK;
+  copy_job job;
+  job.to = (luc_dtype)dst->dtype;
+  job.from = (luc_dtype)src->dtype;
+  job.size = (int64_t)luc__dtype_size(job.to);
+  job.size_log = log2_size(job.size);
+  if (job.to == job.from && luc__same_sizes(dst, src) && luc__is_contiguous(dst) &&
+      luc__is_contiguous(src) && dst->numel <= GRAIN) {
+    memcpy(dst->data, src->data, (size_t)(dst->numel * job.size));
+    return LUC_OK;
+  }
+  job.kernels = luc__kernels(ctx)->copy;
+  luc__nest_init(&job.nest, dst->ndim, dst->sizes);
+  luc__nest_add(&job.nest, dst);
+  luc__nest_add(&job.nest, src);
+  luc__nest_simplify(&job.nest);
+  if (job.to == job.from)
+    copy_same(ctx, &job);
+  else
+    copy_other(ctx, &job);
+  return LUC_OK;
+}
+
+luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
+  if (t->dtype == dtype && luc__is_contiguous(t)) {
+    *out = luc__retain(t);
+    return LUC_OK;
+  }
+  LUC_TRY(luc__tensor_empty_like(ctx, t, dtype, out));
+  return luc__copy(ctx, *out, t);
+}
+
+/* ---- filling ---- */
+
+/* A fill is a copy from one element with stride 0. */
+luc_status luc__fill(luc_context *ctx, luc_tensor *t, luc_scalar s) {
+  if (t->numel == 0) return LUC_OK;
+  uint64_t value = 0;
+  luc__store_scalar(&value, (luc_dtype)t->dtype, s);
+  if (value == 0 && luc__is_contiguous(t) && t->numel <= GRAIN) {
+    memset(t->data, 0, (size_t)t->numel * luc__dtype_size((luc_dtype)t->dtype));
+    return LUC_OK;
+  }
+  copy_job job;
+  job.to = job.from = (luc_dtype)t->dtype;
+  job.size = (int64_t)luc__dtype_size(job.to);
+  job.size_log = log2_size(job.size);
+  job.kernels = luc__kernels(ctx)->copy;
+  luc__nest_init(&job.nest, t->ndim, t->sizes);
+  luc__nest_add(&job.nest, t);
+  luc__nest_add(&job.nest, NULL);
+  job.nest.base[1] = (char *)&value;
+  luc__nest_simplify(&job.nest);
+  luc__parallel_for(ctx, job.nest.numel, GRAIN, copy_strided, &job);
+  return LUC_OK;
+}

@@ -1,0 +1,126 @@
+/* Loads, stores and moves of every dtype, compiled once per instruction set. All conversions are
+ * branch-free so that the loops become vector code. */
+#include "cpu/copy_kernels.h"
+#include "cpu/half.h"
+#include "cpu/isa.h"
+
+#define PASTE2(a, b) a##b
+#define PASTE(a, b)  PASTE2(a, b)
+
+/* Out of range and NaN give what x86's conversion gives (and so PyTorch). */
+static inline int64_t real_to_integer(double v) {
+  return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+}
+static inline int64_t same_integer(int64_t v) {
+  return v;
+}
+/* clang-format off */
+#define integer_of(x) _Generic((x), float: real_to_integer, double: real_to_integer, \
+                               default: same_integer)(x)
+/* clang-format on */
+
+#define D         f32
+#define MEMORY    float
+#define WIDEN(x)  (x)
+#define NARROW(x) ((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         f64
+#define MEMORY    double
+#define WIDEN(x)  (x)
+#define NARROW(x) ((double)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         f16
+#define MEMORY    uint16_t
+#define WIDEN(x)  half_to_float(x)
+#define NARROW(x) float_to_half((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         bf16
+#define MEMORY    uint16_t
+#define WIDEN(x)  bfloat16_to_float(x)
+#define NARROW(x) float_to_bfloat16((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         i8
+#define MEMORY    int8_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((int8_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
+#define D         u8
+#define MEMORY    uint8_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((uint8_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
+#define D         i16
+#define MEMORY    int16_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((int16_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
+#define D         i32
+#define MEMORY    int32_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((int32_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
+#define D         i64
+#define MEMORY    int64_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((int64_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
+#define D         b8
+#define MEMORY    uint8_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((x) != 0)
+#include "cpu/copy_convert.inc"
+
+/* Words of memory that may hold any type. */
+typedef uint8_t word8;
+typedef uint16_t word16 __attribute__((may_alias));
+typedef uint32_t word32 __attribute__((may_alias));
+typedef uint64_t word64 __attribute__((may_alias));
+
+#define D      8
+#define MEMORY word8
+#include "cpu/copy_move.inc"
+
+#define D      16
+#define MEMORY word16
+#include "cpu/copy_move.inc"
+
+#define D      32
+#define MEMORY word32
+#include "cpu/copy_move.inc"
+
+#define D      64
+#define MEMORY word64
+#include "cpu/copy_move.inc"
+
+const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {
+    /* ORDER COMPUTE, ORDER DTYPE */
+    .load =
+        {
+            {load_f32_f32, load_f32_f64, load_f32_f16, load_f32_bf16, load_f32_i8, load_f32_u8,
+             load_f32_i16, load_f32_i32, load_f32_i64, load_f32_b8},
+            {load_f64_f32, load_f64_f64, load_f64_f16, load_f64_bf16, load_f64_i8, load_f64_u8,
+             load_f64_i16, load_f64_i32, load_f64_i64, load_f64_b8},
+            {load_i64_f32, load_i64_f64, load_i64_f16, load_i64_bf16, load_i64_i8, load_i64_u8,
+             load_i64_i16, load_i64_i32, load_i64_i64, load_i64_b8},
+        },
+    .store =
+        {
+            {store_f32_f32, store_f32_f64, store_f32_f16, store_f32_bf16, store_f32_i8,
+             store_f32_u8, store_f32_i16, store_f32_i32, store_f32_i64, store_f32_b8},
+            {store_f64_f32, store_f64_f64, store_f64_f16, store_f64_bf16, store_f64_i8,
+             store_f64_u8, store_f64_i16, store_f64_i32, store_f64_i64, store_f64_b8},
+            {store_i64_f32, store_i64_f64, store_i64_f16, store_i64_bf16, store_i64_i8,
+             store_i64_u8, store_i64_i16, store_i64_i32, store_i64_i64, store_i64_b8},
+        },
+    .move = {move_8, move_16, move_32, move_64},
+    .transpose = {transpose_8, transpose_16, transpose_32, transpose_64},
+};

@@ -1,0 +1,162 @@
+/* Copies between every pair of dtypes, through views, transposes and broadcasts. */
+#include "cpu/copy.h"
+#include "cpu/kernels.h"
+#include "test.h"
+
+static luc_context *open_context(void) {
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  return ctx;
+}
+
+static luc_tensor *empty(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes) {
+  luc_tensor *t = NULL;
+  CHECK_EQ(luc__tensor_empty(ctx, dtype, ndim, sizes, &t), LUC_OK);
+  return t;
+}
+
+static char *element(const luc_tensor *t, int64_t i) {
+  int64_t at = 0;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    at += i % t->sizes[d] * t->strides[d];
+    i /= t->sizes[d];
+  }
+  return t->data + at * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+}
+
+static double value(const luc_tensor *t, int64_t i) {
+  return luc__scalar_double(luc__load_scalar(element(t, i), (luc_dtype)t->dtype));
+}
+
+static void number(luc_tensor *t) {
+  for (int64_t i = 0; i < t->numel; i++) {
+    luc_scalar s = {LUC_SCALAR_INT, {.i = i % 113}};
+    luc__store_scalar(element(t, i), (luc_dtype)t->dtype, s);
+  }
+}
+
+static luc_tensor *turned(luc_context *ctx, luc_tensor *t) {
+  luc_tensor *v = NULL;
+  int n = t->ndim;
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  for (int d = 0; d < n; d++) {
+    sizes[d] = t->sizes[n - 1 - d];
+    strides[d] = t->strides[n - 1 - d];
+  }
+  CHECK_EQ(luc__tensor_view(ctx, t, n, sizes, strides, t->offset, &v), LUC_OK);
+  return v;
+}
+
+static void check_copied(const luc_tensor *dst, const luc_tensor *src) {
+  int wrong = 0;
+  for (int64_t i = 0; i < dst->numel; i++) {
+    double want = value(src, i);
+    wrong += value(dst, i) != (dst->dtype == LUC_BOOL ? want != 0 : want);
+  }
+  CHECK_EQ(wrong, 0);
+}
+
+static void check_all_dtypes(luc_context *ctx) {
+  int64_t sizes[] = {17, 3, 29}, back[] = {29, 3, 17};
+  for (int from = 0; from < LUC_NUM_DTYPES; from++)
+    for (int to = 0; to < LUC_NUM_DTYPES; to++) {
+      luc_tensor *src = empty(ctx, (luc_dtype)from, 3, sizes);
+      luc_tensor *dst = empty(ctx, (luc_dtype)to, 3, sizes);
+      luc_tensor *other = empty(ctx, (luc_dtype)to, 3, back), *view = turned(ctx, src);
+      number(src);
+      CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+      check_copied(dst, src);
+      CHECK_EQ(luc__copy(ctx, other, view), LUC_OK);
+      check_copied(other, view);
+      luc_tensor_release(ctx, view);
+      luc_tensor_release(ctx, other);
+      luc_tensor_release(ctx, dst);
+      luc_tensor_release(ctx, src);
+    }
+}
+
+TEST("every dtype copies to every other, straight and turned, on every instruction set") {
+  luc_context *ctx = open_context();
+  for (int isa = 0; isa < LUC_NUM_ISAS; isa++)
+    if (luc__kernels_use(ctx, (luc_isa)isa)) check_all_dtypes(ctx);
+  luc_context_free(ctx);
+}
+
+TEST("large copies are cut into pieces without losing any") {
+  luc_context *ctx = open_context();
+  int64_t sizes[] = {301, 467}, back[] = {467, 301};
+  luc_tensor *src = empty(ctx, LUC_FLOAT32, 2, sizes), *view = turned(ctx, src);
+  luc_tensor *dst = empty(ctx, LUC_FLOAT32, 2, back), *wide = empty(ctx, LUC_FLOAT64, 2, back);
+  number(src);
+  CHECK_EQ(luc__copy(ctx, dst, view), LUC_OK);
+  check_copied(dst, view);
+  CHECK_EQ(luc__copy(ctx, wide, view), LUC_OK);
+  check_copied(wide, view);
+  CHECK_EQ(luc__copy(ctx, view, wide), LUC_OK);
+  check_copied(view, dst);
+  luc_tensor_release(ctx, wide);
+  luc_tensor_release(ctx, dst);
+  luc_tensor_release(ctx, view);
+  luc_tensor_release(ctx, src);
+  luc_context_free(ctx);
+}
+
+TEST("a row is broadcast over rows and a number fills a view") {
+  luc_context *ctx = open_context();
+  int64_t sizes[] = {4, 5}, row[] = {5}, part[] = {4, 2}, steps[] = {5, 2};
+  luc_tensor *dst = empty(ctx, LUC_FLOAT32, 2, sizes), *src = empty(ctx, LUC_INT32, 1, row), *view;
+  number(src);
+  CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+  for (int i = 0; i < 20; i++) CHECK(value(dst, i) == i % 5);
+  CHECK_EQ(luc__tensor_view(ctx, dst, 2, part, steps, 0, &view), LUC_OK);
+  CHECK_EQ(luc__fill(ctx, view, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 9.5}}), LUC_OK);
+  for (int i = 0; i < 20; i++) CHECK(value(dst, i) == (i % 5 == 0 || i % 5 == 2 ? 9.5 : i % 5));
+  luc_tensor_release(ctx, view);
+  luc_tensor_release(ctx, src);
+  luc_tensor_release(ctx, dst);
+  luc_context_free(ctx);
+}
+
+TEST("contiguous_as returns the tensor itself when nothing is to do") {
+  luc_context *ctx = open_context();
+  int64_t sizes[] = {3, 4};
+  luc_tensor *t = empty(ctx, LUC_FLOAT32, 2, sizes), *same, *view = turned(ctx, t), *made;
+  number(t);
+  CHECK_EQ(luc__contiguous_as(ctx, t, LUC_FLOAT32, &same), LUC_OK);
+  CHECK(same == t);
+  CHECK_EQ(luc__contiguous_as(ctx, view, LUC_FLOAT16, &made), LUC_OK);
+  CHECK(luc__is_contiguous(made) && made->dtype == LUC_FLOAT16);
+  check_copied(made, view);
+  luc_tensor_release(ctx, made);
+  luc_tensor_release(ctx, view);
+  luc_tensor_release(ctx, same);
+  luc_tensor_release(ctx, t);
+  luc_context_free(ctx);
+}
+
+TEST("halves round to nearest even and keep infinities, denormals and NaN") {
+  luc_context *ctx = open_context();
+  int64_t n[] = {65536};
+  luc_tensor *half = empty(ctx, LUC_FLOAT16, 1, n), *wide = empty(ctx, LUC_FLOAT32, 1, n);
+  luc_tensor *back = empty(ctx, LUC_FLOAT16, 1, n);
+  for (int dtype = LUC_FLOAT16; dtype <= LUC_BFLOAT16; dtype++) {
+    half->dtype = back->dtype = (uint8_t)dtype;
+    for (int i = 0; i < 65536; i++) ((uint16_t *)half->data)[i] = (uint16_t)i;
+    CHECK_EQ(luc__copy(ctx, wide, half), LUC_OK);
+    CHECK_EQ(luc__copy(ctx, back, wide), LUC_OK);
+    int wrong = 0;
+    for (int i = 0; i < 65536; i++) {
+      float w = ((float *)wide->data)[i];
+      double want = luc__scalar_double(luc__load_scalar(half->data + 2 * i, (luc_dtype)dtype));
+      if (isnan(w))
+        wrong += !isnan(want);
+      else
+        wrong += w != want || ((uint16_t *)back->data)[i] != i;
+    }
+    CHECK_EQ(wrong, 0);
+  }
+  luc_tensor_release(ctx, back);
+  luc_tensor_release(ctx, wide);
+  luc_tensor_release(ctx, half);
+  luc_context_free(ctx);
+}
