@@ -1,0 +1,106 @@
+-- Runs every suite and prints one line for each and one sum at the end: "N passed, N failed".
+-- Plain: each suite once, then short forms of the runs that are there to make things fail.
+-- With --all nothing is shortened. Output of a suite goes to build/log/ and is shown if it failed.
+
+local all = arg[1] == "--all"
+local failed_suites = false
+local passed_sum, failed_sum = 0, 0
+
+local function exists(path)
+  local f = io.open(path)
+  if f then f:close() end
+  return f ~= nil
+end
+
+local function read(path)
+  local f = assert(io.open(path))
+  local text = f:read("a")
+  f:close()
+  return text
+end
+
+local function clock()
+  local p = assert(io.popen("date +%s.%N"))
+  local now = tonumber(p:read("l"))
+  p:close()
+  return now
+end
+
+-- Programs of ctest print "N passed, N failed"; one that crashed prints nothing and counts as one.
+local function count_ctest(text)
+  local passed, failed = 0, 0
+  for p, f in text:gmatch("(%d+) passed, (%d+) failed") do
+    passed, failed = passed + p, failed + f
+  end
+  local broken = tonumber(text:match("(%d+) tests? failed out of") or 0)
+  return passed, math.max(failed, broken)
+end
+
+local function count_busted(text)
+  local s, f, e = text:match("(%d+) success%a* / (%d+) failure%a* / (%d+) error")
+  if not s then return 0, 1 end
+  return tonumber(s), f + e
+end
+
+-- Runs a command; what it says and whether it succeeded decide the counts.
+local function suite(name, command, count)
+  os.execute("mkdir -p build/log")
+  local log = "build/log/" .. name:gsub("%W+", "_") .. ".log"
+  local begin = clock()
+  local ok = os.execute(command .. " >" .. log .. " 2>&1 </dev/null")
+  local text = read(log)
+  local passed, failed = count(text)
+  if not ok and failed == 0 then failed = 1 end
+  if failed > 0 then
+    failed_suites = true
+    io.write(text, "\n")
+  end
+  passed_sum, failed_sum = passed_sum + passed, failed_sum + failed
+  io.write(("%-4s %-44s %5d passed %5d failed %7.1f s\n"):format(
+    failed > 0 and "FAIL" or "ok", name, passed, failed, clock() - begin))
+  io.flush()
+end
+
+-- The environment a suite runs in: where its modules are, and whether it should be short.
+local function environment(build, short)
+  local root = assert(os.getenv("PWD"))
+  local env = {
+    ("LUA_PATH='%s/lua/?.lua;%s/lua/?/init.lua;%s/tests/lua/?.lua;;'"):format(root, root, root),
+    ("LUA_CPATH='%s/%s/?.so;;'"):format(root, build),
+    ("LUCERNA_ROOT='%s' LUCERNA_BUILD='%s/%s'"):format(root, root, build),
+    "UBSAN_OPTIONS=print_stacktrace=1",
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1",
+    "LSAN_OPTIONS=suppressions=" .. root .. "/tests/lsan.supp:print_suppressions=0",
+  }
+  if short then env[#env + 1] = "LUCERNA_TEST_SHORT=1" end
+  return "env -u LUA_PATH_5_4 -u LUA_CPATH_5_4 " .. table.concat(env, " ") .. " "
+end
+
+local function ctest(name, build, short)
+  local env = environment(build, short)
+  suite(name, env .. "ctest --test-dir " .. build .. " -V", count_ctest)
+end
+
+local function busted(name, build, interpreter, options, short)
+  local exclude = short and " --exclude-tags=slow" or ""
+  suite(name, ("%s%s /usr/bin/busted --ignore-lua --cpath='./%s/?.so' --output=plainTerminal%s %s")
+    :format(environment(build, short), interpreter, build, exclude, options), count_busted)
+end
+
+local asan = "build/asan/tests/lua_runner"
+local constant_gc = "--helper=tests/lua/constant_gc.lua"
+if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) end
+if exists("build/lucerna/core.so") then
+  busted("Lua", "build", "lua5.4", "", false)
+  busted("Lua, constant garbage collection", "build", "lua5.4", constant_gc, not all)
+end
+if exists("build/asan/CTestTestfile.cmake") then
+  ctest("C core, ASan and UBSan", "build/asan", not all)
+end
+if exists("build/asan/lucerna/core.so") then
+  busted("Lua, ASan and UBSan", "build/asan", asan, "", not all)
+  if all then busted("Lua, ASan, constant gc", "build/asan", asan, constant_gc, false) end
+end
+
+io.write(("%d passed, %d failed\n"):format(passed_sum, failed_sum))
+os.exit(not failed_suites and passed_sum > 0)
