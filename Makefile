@@ -2,8 +2,8 @@
 # below build/. CMake does the compiling; the lists of packages have their one place here.
 PACKAGES_build = build-essential cmake lua5.4 liblua5.4-dev libopenblas-dev zlib1g-dev libedit-dev
 PACKAGES_test = lua-busted
-PACKAGES_lint = lua-check clang-format
-PACKAGES_rock = luarocks
+PACKAGES_lint = lua-check clang-format git
+PACKAGES_rock = luarocks git
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 EPOCHS ?= 3

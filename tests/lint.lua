@@ -99,7 +99,8 @@ local function check_includes(file, lines, layer)
         and not contains(MAY_INCLUDE[layer], folder) then
       offend(file, number, layer .. " must not include " .. target)
     end
-    local lua = (target or system or ""):match("^lua%w*%.h$") or (system or ""):match("^lauxlib%.h$")
+    local name = target or system or ""
+    local lua = name:match("^lua%w*%.h$") or name:match("^lauxlib%.h$")
     if lua and not LUA_LAYERS[layer] then
       offend(file, number, lua .. " belongs to src/lua alone")
     end
@@ -162,7 +163,8 @@ end
 local function check_head(file, lines)
   local first = lines[1] or ""
   if first:match("^#!") then first = lines[2] or "" end
-  if not (first:match("^/%*") or first:match("^//") or first:match("^%-%-") or first:match("^#")) then
+  local comment = first:match("^/[*/]") or first:match("^%-%-") or first:match("^#")
+  if not comment then
     offend(file, 1, "begins without a comment that says what the file holds")
   end
 end
@@ -177,15 +179,20 @@ local function check_c(file, lines)
   if in_src and not command then check_calls(file, code) end
 end
 
+local TEXT = { "c", "h", "inc", "def", "cu", "lua", "py", "sh" }
+local C = { "c", "h", "inc", "cu" }
+
 local function own_checks()
-  for _, file in ipairs(lines_of("git ls-files")) do
+  local files = lines_of("git ls-files")
+  if #files == 0 then offend(".", 0, "git lists no files here") end
+  for _, file in ipairs(files) do
     local extension = file:match("%.(%w+)$")
-    local generated = file:match("^lua/lucerna/meta/") or file:match("^tests/parity/.*data")
-    if not generated and extension and ("c h inc def cu lua py sh"):find("%f[%w]" .. extension .. "%f[%W]") then
+    local generated = file:match("^lua/lucerna/meta/") or file:match("^tests/parity/data/")
+    if not generated and contains(TEXT, extension) then
       local lines = read_lines(file)
       check_head(file, lines)
       check_text(file, lines, 100)
-      if ("c h inc cu"):find("%f[%w]" .. extension .. "%f[%W]") then check_c(file, lines) end
+      if contains(C, extension) then check_c(file, lines) end
     end
   end
 end
@@ -197,8 +204,10 @@ local function tool(name, command)
   end
 end
 
+local C_FILES = "git ls-files '*.c' '*.h' '*.inc' '*.cu' | xargs -r "
+local LUA_FILES = "git ls-files '*.lua' .busted | grep -v '^lua/lucerna/meta/' | xargs -r "
 own_checks()
-tool("clang-format", "git ls-files '*.c' '*.h' '*.inc' '*.cu' | xargs -r clang-format --dry-run -Werror")
-tool("luacheck", "git ls-files '*.lua' .busted | grep -v '^lua/lucerna/meta/' | xargs -r luacheck -q --std lua54")
+tool("clang-format", C_FILES .. "clang-format --dry-run -Werror")
+tool("luacheck", LUA_FILES .. "luacheck -q --std lua54")
 io.write(offences == 0 and "lint: clean\n" or ("lint: %d offences\n"):format(offences))
 os.exit(offences == 0)

@@ -1,0 +1,67 @@
+-- Benchmarks of single calls: what the binding and the door cost when there is next to nothing to
+-- compute. Each has a twin of the same name in peer.py. run(n) does the thing n times.
+-- Bounds are in the case's unit.
+
+local function identity_module(lucerna)
+  local Identity = lucerna.nn.class("Identity")
+  function Identity:forward(x) return x end -- luacheck: ignore 432
+  return Identity(), lucerna.rand(4)
+end
+
+return {
+  {
+    name = "call of a Lua module",
+    unit = "ns", bound = 110,
+    setup = function(lucerna)
+      local m, x = identity_module(lucerna)
+      return function(n)
+        for _ = 1, n do m(x) end
+      end
+    end,
+  },
+  {
+    name = "the same with one Lua forward hook",
+    unit = "ns", bound = 290,
+    setup = function(lucerna)
+      local m, x = identity_module(lucerna)
+      m:register_forward_hook(function() end)
+      return function(n)
+        for _ = 1, n do m(x) end
+      end
+    end,
+  },
+  {
+    name = "x + y, 4 elements, no_grad",
+    unit = "ns", bound = 280,
+    setup = function(lucerna)
+      local x, y = lucerna.rand(4), lucerna.rand(4)
+      return function(n)
+        lucerna.no_grad(function()
+          for _ = 1, n do local _ = x + y end
+        end)
+      end
+    end,
+  },
+  {
+    name = "Linear(4, 4) on [1, 4], no_grad",
+    unit = "ns", bound = 700,
+    setup = function(lucerna)
+      local l, x = lucerna.nn.Linear(4, 4), lucerna.rand(1, 4)
+      return function(n)
+        lucerna.no_grad(function()
+          for _ = 1, n do l(x) end
+        end)
+      end
+    end,
+  },
+  {
+    name = "reading l.weight",
+    unit = "ns", bound = 60,
+    setup = function(lucerna)
+      local l = lucerna.nn.Linear(4, 4)
+      return function(n)
+        for _ = 1, n do local _ = l.weight end
+      end
+    end,
+  },
+}

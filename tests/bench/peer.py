@@ -1,0 +1,246 @@
+# PyTorch's side of the benchmarks: the same cases under the same names, the same way of sampling.
+# `peer.py serve` reads lines "time|NAME|THREADS|SAMPLES" and answers with a line of samples (seconds
+# per repetition) each; `peer.py process NAME` is the body of a fresh process.
+import sys
+import time
+
+
+def resident(field):
+    with open("/proc/self/status") as f:
+        for line in f:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) / 1024
+
+
+def identity():
+    import torch
+
+    class Identity(torch.nn.Module):
+        def forward(self, x):
+            return x
+
+    return Identity(), torch.rand(4)
+
+
+def mlp(torch):
+    nn = torch.nn
+    return nn.Sequential(
+        nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
+    )
+
+
+def lenet(torch):
+    nn, F = torch.nn, torch.nn.functional
+
+    class LeNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1 = nn.Conv2d(1, 20, 5)
+            self.conv2 = nn.Conv2d(20, 50, 5)
+            self.fc1 = nn.Linear(800, 500)
+            self.fc2 = nn.Linear(500, 10)
+
+        def forward(self, x):
+            x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+            x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+            x = F.relu(self.fc1(x.flatten(1)))
+            return F.log_softmax(self.fc2(x), 1)
+
+    return LeNet()
+
+
+# Each case returns a function that repeats the thing n times; nothing but the loop is around it.
+def module_call(torch):
+    m, x = identity()
+
+    def run(n):
+        for _ in range(n):
+            m(x)
+
+    return run
+
+
+def module_call_hook(torch):
+    m, x = identity()
+    m.register_forward_hook(lambda m, args, output: None)
+
+    def run(n):
+        for _ in range(n):
+            m(x)
+
+    return run
+
+
+def add(torch):
+    x, y = torch.rand(4), torch.rand(4)
+
+    def run(n):
+        with torch.no_grad():
+            for _ in range(n):
+                x + y
+
+    return run
+
+
+def linear(torch):
+    l, x = torch.nn.Linear(4, 4), torch.rand(1, 4)
+
+    def run(n):
+        with torch.no_grad():
+            for _ in range(n):
+                l(x)
+
+    return run
+
+
+def read_weight(torch):
+    l = torch.nn.Linear(4, 4)
+
+    def run(n):
+        for _ in range(n):
+            l.weight
+
+    return run
+
+
+def mlp_forward(torch):
+    net, x = mlp(torch), torch.rand(1, 16)
+
+    def run(n):
+        with torch.no_grad():
+            for _ in range(n):
+                net(x)
+
+    return run
+
+
+def mlp_step(torch):
+    F = torch.nn.functional
+    net, x, y = mlp(torch), torch.rand(1, 16), torch.rand(1, 4)
+    adam = torch.optim.Adam(net.parameters(), lr=1e-3)
+
+    def run(n):
+        for _ in range(n):
+            adam.zero_grad()
+            F.mse_loss(net(x), y).backward()
+            adam.step()
+
+    return run
+
+
+def lenet_forward(torch):
+    net, x = lenet(torch), torch.rand(64, 1, 28, 28)
+
+    def run(n):
+        with torch.no_grad():
+            for _ in range(n):
+                net(x)
+
+    return run
+
+
+def lenet_step(torch):
+    F = torch.nn.functional
+    net, x = lenet(torch), torch.rand(64, 1, 28, 28)
+    target = torch.randint(0, 10, (64,))
+    sgd = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+
+    def run(n):
+        for _ in range(n):
+            sgd.zero_grad()
+            F.nll_loss(net(x), target).backward()
+            sgd.step()
+
+    return run
+
+
+CASES = {
+    "call of a Lua module": module_call,
+    "the same with one Lua forward hook": module_call_hook,
+    "x + y, 4 elements, no_grad": add,
+    "Linear(4, 4) on [1, 4], no_grad": linear,
+    "reading l.weight": read_weight,
+    "MLP 16-64-64-4, batch 1, forward": mlp_forward,
+    "MLP 16-64-64-4, batch 1, training step": mlp_step,
+    "LeNet, batch 64, forward": lenet_forward,
+    "LeNet, batch 64, training step": lenet_step,
+}
+
+
+def start():
+    import torch
+
+    nn = torch.nn
+    nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 4))(torch.rand(1, 16))
+
+
+def start_memory():
+    start()
+    print(resident("VmHWM"))
+
+
+def train_memory():
+    import torch
+
+    x = torch.rand(256, 1024)
+    w = torch.rand(1024, requires_grad=True)
+
+    def train(steps):
+        for _ in range(steps):
+            w.grad = None
+            h = (x * w + 1).relu()
+            loss = (h * h - h).mean()
+            loss.backward()
+            with torch.no_grad():
+                w.sub_(w.grad * 0.01)
+
+    train(20)
+    early = resident("VmHWM")
+    train(2980)
+    print(resident("VmHWM") / early)
+
+
+PROCESSES = {
+    "start: require and first inference, wall": start,
+    "start: require and first inference, peak memory": start_memory,
+    "peak memory of 3,000 steps over that of 20": train_memory,
+}
+
+
+def sample(run, samples):
+    n = 1
+    while True:
+        begin = time.perf_counter()
+        run(n)
+        took = time.perf_counter() - begin
+        if took > 0.02:
+            break
+        n = int(n * 0.025 / took) + 1 if took > 0.001 else n * 4
+    out = []
+    for _ in range(samples):
+        begin = time.perf_counter()
+        run(n)
+        out.append((time.perf_counter() - begin) / n)
+    return out
+
+
+def serve(reply_path):
+    import torch
+
+    cache = {}
+    with open(reply_path, "w") as reply:
+        for line in sys.stdin:
+            name, threads, samples = line.rstrip("\n").split("|")
+            torch.set_num_threads(int(threads))
+            if name not in cache:
+                cache.clear()
+                cache[name] = CASES[name](torch)
+            reply.write(" ".join("%.12g" % s for s in sample(cache[name], int(samples))) + "\n")
+            reply.flush()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve(sys.argv[2])
+    else:
+        PROCESSES[sys.argv[2]]()

@@ -1,0 +1,132 @@
+-- `make bench`: every benchmark of ours beside PyTorch's, in turn, in one run: a table of minima
+-- and medians, and build/bench.json. PyTorch is one process that serves (importing it takes
+-- seconds), ours a fresh one for each round. run.lua FILTER runs those whose name contains it.
+
+local lucerna = require "lucerna"
+local clock = lucerna.clock
+local filter = arg[1]
+local ROUNDS, SAMPLES = 5, 5
+local SCALE = { ns = 1e9, us = 1e6, ms = 1e3, s = 1 }
+-- The collector of the child is what the stock program runs; OpenMP's threads are torch's business.
+local OURS = "lua5.4 tests/bench/ours.lua"
+
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
+local function find_python()
+  for _, python in ipairs { os.getenv("PYTHON") or "python3", "/usr/bin/python3" } do
+    if os.execute(python .. " -c 'import torch' >/dev/null 2>&1") then return python end
+  end
+end
+
+local function output_of(command)
+  local p = assert(io.popen(command))
+  local text = p:read("a")
+  assert(p:close(), "failed: " .. command)
+  return text
+end
+
+local function numbers(text)
+  local out = {}
+  for word in text:gmatch("%S+") do out[#out + 1] = assert(tonumber(word), word) end
+  return out
+end
+
+local function append(list, more)
+  for _, v in ipairs(more) do list[#list + 1] = v end
+end
+
+local function summary(samples, scale)
+  if #samples == 0 then return nil end
+  table.sort(samples)
+  return { min = samples[1] * scale, median = samples[(#samples + 1) // 2] * scale }
+end
+
+-- PyTorch as a server: requests through a pipe, answers through a fifo.
+local python = find_python()
+local peer = {}
+
+function peer.ask(name, threads)
+  if not python then return {} end
+  if not peer.pipe then
+    os.execute("mkdir -p build && rm -f build/bench.fifo && mkfifo build/bench.fifo")
+    peer.pipe = assert(io.popen(python .. " tests/bench/peer.py serve build/bench.fifo", "w"))
+    peer.pipe:setvbuf("line")
+    peer.answers = assert(io.open("build/bench.fifo"))
+  end
+  peer.pipe:write(("%s|%d|%d\n"):format(name, threads, SAMPLES))
+  return numbers(assert(peer.answers:read("l"), "the peer died at: " .. name))
+end
+
+function peer.close()
+  if not peer.pipe then return end
+  peer.pipe:close()
+  peer.answers:close()
+  os.remove("build/bench.fifo")
+end
+
+local function measure_timed(case, threads)
+  local ours, theirs = {}, {}
+  for _ = 1, ROUNDS do
+    append(theirs, peer.ask(case.name, threads))
+    append(ours, numbers(output_of(
+      ("%s time %s %d %d"):format(OURS, quote(case.name), threads, SAMPLES))))
+  end
+  return ours, theirs, SCALE[case.unit]
+end
+
+local function measure_process(case)
+  local function once(command)
+    local begin = clock()
+    local printed = output_of(command .. " process " .. quote(case.name))
+    return case.measure == "wall" and clock() - begin or tonumber(printed)
+  end
+  local ours, theirs = {}, {}
+  local slow = case.unit == "x"
+  for _ = 1, slow and 1 or 10 do ours[#ours + 1] = once(OURS) end
+  if python then
+    for _ = 1, slow and 1 or 2 do theirs[#theirs + 1] = once(python .. " tests/bench/peer.py") end
+  end
+  return ours, theirs, case.measure == "wall" and SCALE[case.unit] or 1
+end
+
+local function verdict(case, ours, theirs)
+  local bound = case.bound or (case.peer_bound and theirs and theirs.min)
+  if not bound then return "" end
+  return (ours.min <= bound and "within " or "OVER ") .. ("%.4g"):format(bound)
+end
+
+local function cell(value) return value and ("%.4g"):format(value) or "-" end
+
+local ROW = "%-48s %7s %-4s %9s %9s %9s %9s %7s  %s"
+local json = {}
+
+local function report(case, threads, ours, theirs, scale)
+  ours, theirs = summary(ours, scale), summary(theirs, scale)
+  local ratio = theirs and theirs.min / ours.min
+  print(ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
+    cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio),
+    verdict(case, ours, theirs)))
+  io.stdout:flush()
+  json[#json + 1] = ('{"name":%q,"threads":%d,"unit":%q,"ours":[%.6g,%.6g],"peer":%s,"bound":%s}')
+    :format(case.name, threads, case.unit, ours.min, ours.median,
+      theirs and ("[%.6g,%.6g]"):format(theirs.min, theirs.median) or "null", case.bound or "null")
+end
+
+local function wanted(case) return not filter or case.name:find(filter, 1, true) end
+
+print(python
+  and "peer: PyTorch " .. output_of(python .. " -c 'import torch; print(torch.__version__)'")
+  or "no peer: python3-torch is not installed\n")
+print(ROW:format("minimum and median", "threads", "unit", "peer", "", "ours", "", "ratio", "bound"))
+for _, file in ipairs { "process", "calls", "nets" } do
+  for _, case in ipairs(dofile("tests/bench/" .. file .. ".lua")) do
+    for _, threads in ipairs(wanted(case) and (case.threads or { 1 }) or {}) do
+      local measure = file == "process" and measure_process or measure_timed
+      report(case, threads, measure(case, threads))
+    end
+  end
+end
+peer.close()
+local f = assert(io.open("build/bench.json", "w"))
+f:write("[\n", table.concat(json, ",\n"), "\n]\n")
+f:close()
