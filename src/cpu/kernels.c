@@ -5,14 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
 
 /* ORDER ISA */
 static const luc_kernels tables[] = {
-    {LUC_ISA_BASE, "base", &luc__copy_base},
+    {
+        .isa = LUC_ISA_BASE,
+        .name = "base",
+        .copy = &luc__copy_base,
+        .gemm = luc__gemm_base,
+    },
 #if LUC_ISA_X86
-    {LUC_ISA_AVX2, "avx2", &luc__copy_avx2},
-    {LUC_ISA_AVX512, "avx512", &luc__copy_avx512},
+    {
+        .isa = LUC_ISA_AVX2,
+        .name = "avx2",
+        .copy = &luc__copy_avx2,
+        .gemm = luc__gemm_avx2,
+    },
+    {
+        .isa = LUC_ISA_AVX512,
+        .name = "avx512",
+        .copy = &luc__copy_avx512,
+        .gemm = luc__gemm_avx512,
+    },
 #endif
 };
 
@@ -22,8 +38,12 @@ static bool machine_has(luc_isa isa) {
   if ((int)isa >= NUM_TABLES) return false;
 #if LUC_ISA_X86
   __builtin_cpu_init();
-  if (isa == LUC_ISA_AVX2) return __builtin_cpu_supports("x86-64-v3") != 0;
-  if (isa == LUC_ISA_AVX512) return __builtin_cpu_supports("x86-64-v4") != 0;
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+            __builtin_cpu_supports("bmi2");
+  bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (isa == LUC_ISA_AVX2) return v3;
+  if (isa == LUC_ISA_AVX512) return v4;
 #endif
   return isa == LUC_ISA_BASE;
 }

@@ -1,0 +1,173 @@
+/* Matrix products: which kernel, and how the work is cut into pieces. Cuts follow from the sizes
+ * alone, so results do not depend on the number of threads. */
+#include "cpu/gemm.h"
+
+#include "cpu/gemm_kernels.h"
+#include "cpu/kernels.h"
+#include "cpu/scratch.h"
+
+/* Below this many multiplications a product is one piece: some microseconds of work. */
+static const int64_t PIECE_WORK = 1 << 20;
+
+typedef enum path {
+  PATH_DOTS,   /* rows of A with rows of B */
+  PATH_BLOCK,  /* B as it lies */
+  PATH_SERIAL, /* B, and A if need be, packed */
+} path;
+
+typedef struct job {
+  luc_gemm g;
+  const luc_gemm_kernels *kernels;
+  path path;
+  int64_t rows, columns;         /* of one piece */
+  int64_t row_cuts, column_cuts; /* pieces of one product */
+  size_t size;                   /* of an element */
+  luc_slots slots;
+} job;
+
+static path choose_path(const luc_gemm *g) {
+  bool dots = g->a_col == 1 && g->b_row == 1 && (g->m <= 16 || g->n <= 16);
+  if (dots && (g->b_col != 1 || g->k > g->n)) return PATH_DOTS;
+  bool lies_well = g->a_col == 1 && g->b_col == 1 && (g->m <= 16 || g->k * g->b_row <= 8192);
+  return lies_well ? PATH_BLOCK : PATH_SERIAL;
+}
+
+static int64_t cuts_of(int64_t n, int64_t piece) {
+  return (n + piece - 1) / piece;
+}
+
+/* Pieces as large as packing likes, halved while there are few of them and they are long. */
+static void choose_cuts(job *j) {
+  const luc_gemm *g = &j->g;
+  j->rows = g->m;
+  j->columns = g->n;
+  /* Few rows read B from memory: that, not arithmetic, takes the time. */
+  int64_t weight = g->m < 16 ? 16 / (g->m < 1 ? 1 : g->m) : 1;
+  if (g->m * g->n * g->k * weight < 2 * PIECE_WORK) {
+    j->row_cuts = j->column_cuts = 1;
+    return;
+  }
+  if (j->rows > 4 * LUC_GEMM_MC) j->rows = 4 * LUC_GEMM_MC;
+  if (j->columns > LUC_GEMM_NC) j->columns = LUC_GEMM_NC;
+  while (j->rows * j->columns * g->k * weight >= 4 * PIECE_WORK &&
+         cuts_of(g->m, j->rows) * cuts_of(g->n, j->columns) < 8) {
+    if (j->rows > j->columns && j->rows > 16)
+      j->rows = (j->rows / 2 + 7) / 8 * 8;
+    else if (j->columns > 48)
+      j->columns = (j->columns / 2 + 47) / 48 * 48;
+    else
+      break;
+  }
+  j->row_cuts = cuts_of(g->m, j->rows);
+  j->column_cuts = cuts_of(g->n, j->columns);
+}
+
+/* One piece of one product. */
+static void run_piece(job *j, int64_t piece, void *scratch) {
+  luc_gemm g = j->g;
+  int64_t per_item = j->row_cuts * j->column_cuts, item = piece / per_item;
+  int64_t row = piece % per_item / j->column_cuts * j->rows;
+  int64_t column = piece % j->column_cuts * j->columns;
+  const int64_t size = (int64_t)j->size;
+  g.a = (const char *)g.a + (item * g.a_batch + row * g.a_row) * size;
+  g.b = (const char *)g.b + (item * g.b_batch + column * g.b_col) * size;
+  g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * size;
+  if (g.bias && g.bias_kind == LUC_BIAS_ROW) g.bias = (const char *)g.bias + row * size;
+  if (g.bias && g.bias_kind == LUC_BIAS_COLUMN) g.bias = (const char *)g.bias + column * size;
+  g.m = g.m - row < j->rows ? g.m - row : j->rows;
+  g.n = g.n - column < j->columns ? g.n - column : j->columns;
+  if (j->path == PATH_DOTS)
+    j->kernels->dots(&g);
+  else if (j->path == PATH_BLOCK)
+    j->kernels->block(&g);
+  else
+    j->kernels->serial(&g, scratch);
+}
+
+static void run_pieces(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  void *scratch = j->path == PATH_SERIAL ? luc__slots_take(&j->slots) : NULL;
+  for (int64_t i = begin; i < end; i++) run_piece(j, i, scratch);
+  if (scratch) luc__slots_put(&j->slots, scratch);
+}
+
+static luc_status run_job(luc_context *ctx, job *j) {
+  int64_t pieces = j->row_cuts * j->column_cuts * j->g.batch;
+  int64_t work = j->g.m * j->g.n * j->g.k / (j->row_cuts * j->column_cuts);
+  int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
+  if (j->path == PATH_SERIAL)
+    LUC_TRY(luc__slots_init(ctx, &j->slots, LUC_GEMM_SCRATCH * j->size, cuts_of(pieces, grain)));
+  luc__parallel_for(ctx, pieces, grain, run_pieces, j);
+  if (j->path == PATH_SERIAL) luc__slots_free(ctx, &j->slots);
+  return LUC_OK;
+}
+
+luc_status luc__gemm(luc_context *ctx, const luc_gemm *g) {
+  if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
+  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
+  path chosen = choose_path(g);
+  if (g->batch == 1 && chosen != PATH_SERIAL && g->m * g->n * g->k < PIECE_WORK / 8) {
+    (chosen == PATH_DOTS ? kernels->dots : kernels->block)(g);
+    return LUC_OK;
+  }
+  job j;
+  j.g = *g;
+  j.kernels = kernels;
+  j.path = chosen;
+  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  choose_cuts(&j);
+  return run_job(ctx, &j);
+}
+
+luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,
+                       const void *x, const void *weight, const void *bias, bool relu, void *y) {
+  luc_gemm g = {.dtype = dtype,
+                .m = rows,
+                .n = out,
+                .k = in,
+                .a = x,
+                .b = weight,
+                .c = y,
+                .a_row = in,
+                .a_col = 1,
+                .b_row = 1,
+                .b_col = in,
+                .c_row = out,
+                .batch = 1,
+                .alpha = 1,
+                .bias = bias,
+                .bias_kind = bias ? LUC_BIAS_COLUMN : LUC_BIAS_NONE,
+                .relu = relu};
+  return luc__gemm(ctx, &g);
+}
+
+/* -- int64 ------------------------------------------------------------------------------------- */
+
+/* One row of C: sums of B's rows, which is the order that reads memory straight. */
+static void int64_row(const luc_gemm *g, const int64_t *a, const int64_t *b, int64_t *c) {
+  for (int64_t j = 0; j < g->n; j++) c[j] = 0;
+  for (int64_t p = 0; p < g->k; p++) {
+    const uint64_t s = (uint64_t)a[p * g->a_col]; /* unsigned: wrapping is defined */
+    const int64_t *row = b + p * g->b_row;
+    for (int64_t j = 0; j < g->n; j++)
+      c[j] = (int64_t)((uint64_t)c[j] + s * (uint64_t)row[j * g->b_col]);
+  }
+}
+
+static void int64_rows(void *arg, int64_t begin, int64_t end) {
+  const luc_gemm *g = arg;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t item = i / g->m, row = i % g->m;
+    int64_row(g, (const int64_t *)g->a + item * g->a_batch + row * g->a_row,
+              (const int64_t *)g->b + item * g->b_batch,
+              (int64_t *)g->c + item * g->c_batch + row * g->c_row);
+  }
+}
+
+luc_status luc__gemm_int64(luc_context *ctx, const luc_gemm *g) {
+  if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
+  luc_gemm copy = *g;
+  int64_t grain = (1 << 17) / (g->n * (g->k + 1)) + 1;
+  luc__parallel_for(ctx, g->m * g->batch, grain, int64_rows, &copy);
+  return LUC_OK;
+}

@@ -1,0 +1,13 @@
+/* The serial pieces of matrix products, for float and double. */
+#include "cpu/gemm_kernels.h"
+
+#include "cpu/real_f32.inc"
+#include "cpu/gemm.inc"
+#include "cpu/real_f64.inc"
+#include "cpu/gemm.inc"
+
+/* ORDER DTYPE */
+const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
+    {block_f32, dots_f32, serial_f32, transpose_f32},
+    {block_f64, dots_f64, serial_f64, transpose_f64},
+};

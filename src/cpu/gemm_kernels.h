@@ -1,0 +1,31 @@
+/* What gemm.isa.c offers to gemm.c and conv.c: serial pieces of a matrix product. */
+#ifndef LUC_GEMM_KERNELS_H
+#define LUC_GEMM_KERNELS_H
+
+#include "cpu/gemm.h"
+
+/* Cut sizes, the same for every instruction set so that results differ only by rounding. */
+enum {
+  LUC_GEMM_KC = 512, /* length of one chain of additions */
+  LUC_GEMM_NC = 192, /* columns packed at a time: a multiple of every tile's width */
+  LUC_GEMM_MC = 64   /* rows packed at a time */
+};
+
+typedef struct luc_gemm_kernels {
+  /* One product (batch ignored) whose B has adjacent columns and k is any; nothing is packed. */
+  void (*block)(const luc_gemm *g);
+  /* Few rows: A and B with adjacent k (a_col == 1, b_row == 1): dots of rows with rows. */
+  void (*dots)(const luc_gemm *g);
+  /* One product of any layout; scratch as LUC_GEMM_SCRATCH elements. */
+  void (*serial)(const luc_gemm *g, void *scratch);
+  /* to [n, m] = from [m, n] transposed, with row strides in elements. */
+  void (*transpose)(int64_t m, int64_t n, const void *from, int64_t from_row, void *to,
+                    int64_t to_row);
+} luc_gemm_kernels;
+
+enum { LUC_GEMM_SCRATCH = LUC_GEMM_KC * (LUC_GEMM_NC + LUC_GEMM_MC) };
+
+/* ORDER DTYPE: float32, float64. */
+extern const luc_gemm_kernels luc__gemm_base[2], luc__gemm_avx2[2], luc__gemm_avx512[2];
+
+#endif

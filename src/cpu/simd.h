@@ -1,0 +1,132 @@
+/* GCC vector types of this instruction set's width, with the few operations C lacks: unaligned and
+ * partial loads, broadcasts and sums over lanes. For *.isa.c files, which see it through
+ * real_f32.inc and real_f64.inc. Partial accesses never touch memory outside their n lanes. */
+#ifndef LUC_SIMD_H
+#define LUC_SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "cpu/isa.h"
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define LUC_INLINE static inline __attribute__((always_inline, unused))
+
+typedef float luc_vf32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+typedef double luc_vf64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+typedef int32_t luc_vi32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+typedef int64_t luc_vi64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+typedef luc_vf32 luc_vf32_any __attribute__((aligned(4), may_alias));
+typedef luc_vf64 luc_vf64_any __attribute__((aligned(8), may_alias));
+
+#if defined(__AVX512F__)
+
+LUC_INLINE luc_vf32 luc__load_part_f32(const float *p, int n) {
+  return (luc_vf32)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+}
+LUC_INLINE void luc__store_part_f32(float *p, luc_vf32 x, int n) {
+  _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
+}
+LUC_INLINE luc_vf64 luc__load_part_f64(const double *p, int n) {
+  return (luc_vf64)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
+}
+LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
+  _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), (__m512d)x);
+}
+
+#elif defined(__AVX2__)
+
+/* A window into these at lane 8 - n (4 - n) has its first n lanes set. */
+static const int32_t luc__lanes_i32[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+static const int64_t luc__lanes_i64[8] = {-1, -1, -1, -1};
+
+LUC_INLINE luc_vf32 luc__load_part_f32(const float *p, int n) {
+  __m256i mask = _mm256_loadu_si256((const __m256i *)(luc__lanes_i32 + 8 - n));
+  return (luc_vf32)_mm256_maskload_ps(p, mask);
+}
+LUC_INLINE void luc__store_part_f32(float *p, luc_vf32 x, int n) {
+  __m256i mask = _mm256_loadu_si256((const __m256i *)(luc__lanes_i32 + 8 - n));
+  _mm256_maskstore_ps(p, mask, (__m256)x);
+}
+LUC_INLINE luc_vf64 luc__load_part_f64(const double *p, int n) {
+  __m256i mask = _mm256_loadu_si256((const __m256i *)(luc__lanes_i64 + 4 - n));
+  return (luc_vf64)_mm256_maskload_pd(p, mask);
+}
+LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
+  __m256i mask = _mm256_loadu_si256((const __m256i *)(luc__lanes_i64 + 4 - n));
+  _mm256_maskstore_pd(p, mask, (__m256d)x);
+}
+
+#else
+
+LUC_INLINE luc_vf32 luc__load_part_f32(const float *p, int n) {
+  luc_vf32 x = {0};
+  for (int i = 0; i < n; i++) x[i] = p[i];
+  return x;
+}
+LUC_INLINE void luc__store_part_f32(float *p, luc_vf32 x, int n) {
+  for (int i = 0; i < n; i++) p[i] = x[i];
+}
+LUC_INLINE luc_vf64 luc__load_part_f64(const double *p, int n) {
+  luc_vf64 x = {0};
+  for (int i = 0; i < n; i++) x[i] = p[i];
+  return x;
+}
+LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
+  for (int i = 0; i < n; i++) p[i] = x[i];
+}
+
+#endif
+
+/* Halves of adjacent pairs: {a0 + a1, a2 + a3, …, b0 + b1, …}. Repeated, a tree of these turns many
+ * vectors into one of their sums. */
+LUC_INLINE luc_vf32 luc__add_pairs_f32(luc_vf32 a, luc_vf32 b) {
+#if LUC_VECTOR_BYTES == 64
+  const luc_vi32 even = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+#elif LUC_VECTOR_BYTES == 32
+  const luc_vi32 even = {0, 2, 4, 6, 8, 10, 12, 14};
+#else
+  const luc_vi32 even = {0, 2, 4, 6};
+#endif
+  return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, even + 1);
+}
+LUC_INLINE luc_vf64 luc__add_pairs_f64(luc_vf64 a, luc_vf64 b) {
+#if LUC_VECTOR_BYTES == 64
+  const luc_vi64 even = {0, 2, 4, 6, 8, 10, 12, 14};
+#elif LUC_VECTOR_BYTES == 32
+  const luc_vi64 even = {0, 2, 4, 6};
+#else
+  const luc_vi64 even = {0, 2};
+#endif
+  return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, even + 1);
+}
+
+/* The zip of two halves, low and high: the step of which transposes are made. */
+LUC_INLINE void luc__zip_f32(luc_vf32 *a, luc_vf32 *b) {
+#if LUC_VECTOR_BYTES == 64
+  const luc_vi32 low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+#elif LUC_VECTOR_BYTES == 32
+  const luc_vi32 low = {0, 8, 1, 9, 2, 10, 3, 11};
+#else
+  const luc_vi32 low = {0, 4, 1, 5};
+#endif
+  luc_vf32 x = __builtin_shuffle(*a, *b, low);
+  *b = __builtin_shuffle(*a, *b, low + (int)(LUC_VECTOR_BYTES / 8));
+  *a = x;
+}
+LUC_INLINE void luc__zip_f64(luc_vf64 *a, luc_vf64 *b) {
+#if LUC_VECTOR_BYTES == 64
+  const luc_vi64 low = {0, 8, 1, 9, 2, 10, 3, 11};
+#elif LUC_VECTOR_BYTES == 32
+  const luc_vi64 low = {0, 4, 1, 5};
+#else
+  const luc_vi64 low = {0, 2};
+#endif
+  luc_vf64 x = __builtin_shuffle(*a, *b, low);
+  *b = __builtin_shuffle(*a, *b, low + (int64_t)(LUC_VECTOR_BYTES / 16));
+  *a = x;
+}
+
+#endif

@@ -1,0 +1,131 @@
+/* Matrix products against naive loops in double: every layout, odd sizes, every instruction set. */
+#include "cpu/gemm.h"
+#include "kernel_test.h"
+
+/* One product of m × k × n, batched, with random layouts, scales and epilogue. */
+static void check_gemm(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, int64_t k,
+                       int64_t batch) {
+  bool ta = kt_int(0, 1), tb = kt_int(0, 1), shared = kt_int(0, 3) == 0, wide = kt_int(0, 7) == 0;
+  int64_t la = (ta ? m : k) + kt_int(0, 2), lb = (tb ? k : n) + kt_int(0, 2);
+  int64_t step = wide ? 2 : 1; /* neither stride is 1 */
+  luc_gemm g = {.dtype = dtype, .m = m, .n = n, .k = k, .batch = batch};
+  g.a_row = ta ? step : la * step, g.a_col = ta ? la * step : step;
+  g.b_row = tb ? step : lb * step, g.b_col = tb ? lb * step : step;
+  g.c_row = n + kt_int(0, 2);
+  int64_t size_a = (ta ? k : m) * la * step, size_b = (tb ? n : k) * lb * step,
+          size_c = m * g.c_row;
+  g.a_batch = size_a, g.b_batch = shared ? 0 : size_b, g.c_batch = size_c;
+  g.alpha = kt_int(0, 3) ? 1 : 0.5, g.beta = kt_int(0, 1) ? 0 : kt_int(0, 1) ? 1 : -0.75;
+  g.bias_kind = (luc_bias)kt_int(0, 2), g.relu = kt_int(0, 2) == 0;
+  kt_array a = kt_random(dtype, size_a * batch),
+           b = kt_random(dtype, shared ? size_b : size_b * batch);
+  kt_array c = kt_random(dtype, size_c * batch), bias = kt_random(dtype, m + n);
+  g.a = a.p, g.b = b.p, g.c = c.p, g.bias = g.bias_kind ? bias.p : NULL;
+  if (g.beta == 0)
+    for (int64_t i = 0; i < c.n; i++)
+      if (i % g.c_row < n) kt_put(&c, i, NAN);
+  for (int64_t t = 0; t < batch; t++)
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t j = 0; j < n; j++) {
+        double sum = 0;
+        for (int64_t p = 0; p < k; p++)
+          sum += a.v[t * g.a_batch + i * g.a_row + p * g.a_col] *
+                 b.v[t * g.b_batch + p * g.b_row + j * g.b_col];
+        double *to = &c.v[t * g.c_batch + i * g.c_row + j];
+        *to = g.alpha * sum + (g.beta != 0 ? g.beta * *to : 0);
+        if (g.bias_kind) *to += bias.v[g.bias_kind == LUC_BIAS_ROW ? i : j];
+        if (g.relu && *to < 0) *to = 0;
+      }
+  CHECK_EQ(luc__gemm(ctx, &g), LUC_OK);
+  char what[120];
+  snprintf(what, sizeof what, "gemm %dx%dx%d batch %d ta %d tb %d wide %d bias %d", (int)m, (int)n,
+           (int)k, (int)batch, ta, tb, wide, g.bias_kind);
+  kt_check(what, &c, 2e-6 * sqrt((double)k + 1) + 1e-6);
+  kt_free(&a), kt_free(&b), kt_free(&c), kt_free(&bias);
+}
+
+static void small_products(luc_context *ctx, luc_dtype dtype) {
+  for (int i = 0; i < 400; i++)
+    check_gemm(ctx, dtype, kt_int(0, 40), kt_int(0, 70), kt_int(0, 40), kt_int(1, 3));
+  for (int64_t m = 1; m <= 9; m++)
+    for (int64_t n = 1; n <= 18; n++) check_gemm(ctx, dtype, m, n, kt_int(1, 40), 1);
+}
+
+static void large_products(luc_context *ctx, luc_dtype dtype) {
+  static const int64_t sizes[][3] = {{1, 300, 1100}, {3, 520, 600},   {16, 17, 1025},
+                                     {17, 193, 513}, {65, 200, 1200}, {130, 50, 512},
+                                     {300, 410, 90}, {40, 16, 2000}};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    for (int t = 0; t < 3; t++) check_gemm(ctx, dtype, sizes[i][0], sizes[i][1], sizes[i][2], 1);
+  check_gemm(ctx, dtype, 64, 64, 64, 9);
+}
+
+TEST("small matrix products agree with naive loops") {
+  kt_everywhere(small_products);
+}
+TEST("large matrix products agree with naive loops") {
+  kt_everywhere(large_products);
+}
+
+static void infinite_weights(luc_context *ctx, luc_dtype dtype) {
+  kt_array x = kt_random(dtype, 3 * 5), w = kt_random(dtype, 4 * 5), y = kt_random(dtype, 3 * 4);
+  kt_put(&w, 7, INFINITY); /* row 1: nothing of it may leak into rows 0 and 2 */
+  CHECK_EQ(luc__linear(ctx, dtype, 3, 5, 4, x.p, w.p, NULL, false, y.p), LUC_OK);
+  for (int i = 0; i < 12; i++)
+    CHECK(i % 4 == 1 ? !isfinite(kt_get(&y, i)) : isfinite(kt_get(&y, i)));
+  kt_free(&x), kt_free(&w), kt_free(&y);
+}
+
+TEST("an infinity stays in its row") {
+  kt_everywhere(infinite_weights);
+}
+
+TEST("integer products wrap and batch") {
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  int64_t a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 2, 1, 0, INT64_MAX}, c[8];
+  luc_gemm g = {.dtype = LUC_INT64,
+                .m = 2,
+                .n = 2,
+                .k = 3,
+                .a = a,
+                .b = b,
+                .c = c,
+                .a_row = 3,
+                .a_col = 1,
+                .b_row = 2,
+                .b_col = 1,
+                .c_row = 2,
+                .batch = 2,
+                .c_batch = 4};
+  CHECK_EQ(luc__gemm_int64(ctx, &g), LUC_OK);
+  CHECK_EQ(c[0], 5);
+  CHECK_EQ(c[1], (int64_t)(2 + 3 * (uint64_t)INT64_MAX));
+  CHECK_EQ(c[4 + 2], 4 + 10);
+  luc_context_free(ctx);
+}
+
+static uint64_t product_bits(int threads) {
+  luc_config cfg = {.num_threads = threads};
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  kt_seed = 12345;
+  kt_array a = kt_random(LUC_FLOAT32, 300 * 700), b = kt_random(LUC_FLOAT32, 500 * 700);
+  float *c = malloc(300 * 500 * sizeof(float));
+  CHECK_EQ(luc__linear(ctx, LUC_FLOAT32, 300, 700, 500, a.p, b.p, NULL, false, c), LUC_OK);
+  uint64_t hash = 0;
+  for (int i = 0; i < 300 * 500; i++) {
+    uint32_t bits;
+    memcpy(&bits, &c[i], sizeof bits);
+    hash = hash * 1099511628211u + bits;
+  }
+  free(c), kt_free(&a), kt_free(&b);
+  luc_context_free(ctx);
+  return hash;
+}
+
+TEST("a product is the same for any number of threads") {
+  uint64_t one = product_bits(1);
+  CHECK_EQ(product_bits(2), one);
+  CHECK_EQ(product_bits(5), one);
+}
