@@ -163,7 +163,8 @@ end
 local function check_head(file, lines)
   local first = lines[1] or ""
   if first:match("^#!") then first = lines[2] or "" end
-  local comment = first:match("^/[*/]") or first:match("^%-%-") or first:match("^#")
+  local comment = first:match("^/[*/]") or first:match("^%-%-") or first:match('^"""')
+    or first:match("^#")
   if not comment then
     offend(file, 1, "begins without a comment that says what the file holds")
   end
@@ -191,9 +192,11 @@ local function own_checks()
     if not generated and contains(TEXT, extension) then
       local lines = read_lines(file)
       check_head(file, lines)
+      if ((lines[1] or "") .. (lines[2] or "")):match("[Dd]o not edit") then goto next_file end
       check_text(file, lines, 100)
       if contains(C, extension) then check_c(file, lines) end
     end
+    ::next_file::
   end
 end
 

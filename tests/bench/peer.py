@@ -1,6 +1,6 @@
 # PyTorch's side of the benchmarks: the same cases under the same names, the same way of sampling.
-# `peer.py serve` reads lines "time|NAME|THREADS|SAMPLES" and answers with a line of samples (seconds
-# per repetition) each; `peer.py process NAME` is the body of a fresh process.
+# `peer.py serve FIFO` reads lines "NAME|THREADS|SAMPLES" and answers each with a line of samples
+# (seconds per repetition); `peer.py process NAME` is the body of a fresh process.
 import sys
 import time
 

@@ -66,7 +66,7 @@ __attribute__((unused)) static void test_str(const char *file, int line, const c
   static void TEST_JOIN(test_, __LINE__)(void)
 
 #define CHECK(cond)               ((cond) ? (void)0 : test_fail(__FILE__, __LINE__, #cond))
-#define CHECK_EQ(got, want)       test_eq(__FILE__, __LINE__, #got, (long long)(got), (long long)(want))
+#define CHECK_EQ(got, want)       test_eq(__FILE__, __LINE__, #got, got, want)
 #define CHECK_NEAR(got, want, by) test_near(__FILE__, __LINE__, #got, got, want, by)
 #define CHECK_STR(got, want)      test_str(__FILE__, __LINE__, #got, got, want)
 
