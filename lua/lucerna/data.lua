@@ -1,0 +1,421 @@
+-- Data sets and the loader that makes batches of them (torch.utils.data, torchvision's MNIST
+-- family).
+-- A data set is anything with a length (#ds) and ds:get(i) giving the fields of item i, counted
+-- from
+-- 1; ds:get_batch(ids) is an optional quicker way to several items at once.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+
+local data = {}
+
+local function fail(...) error(string.format(...), 3) end
+
+local function is_integer(n, least) return math.type(n) == "integer" and n >= least end
+
+-- ---- Dataset ----
+
+local Dataset = {}
+Dataset.__index = Dataset
+
+--- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods
+-- `get(i)`
+-- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i]
+-- is the
+-- same as ds:get(i), packed in a table when there are several fields.
+function data.Dataset(name)
+  if type(name) ~= "string" then fail("Dataset: expected a name (got %s)", type(name)) end
+  local class = setmetatable({}, {
+    __index = Dataset,
+    __call = function(class, ...)
+      local self = setmetatable({}, class)
+      self:__init(...)
+      return self
+    end,
+    __tostring = function() return name end,
+  })
+  class.__name = name
+  class.__index = function(self, key)
+    if math.type(key) ~= "integer" then return class[key] end
+    local fields = table.pack(self:get(key))
+    if fields.n == 1 then return fields[1] end
+    return fields
+  end
+  class.__len = function(self) return class.length(self) end
+  return class
+end
+
+function Dataset:__init() end -- luacheck: no self
+
+function Dataset:get()
+  error(self.__name .. ":get is not defined", 2)
+end
+
+function Dataset:length()
+  error(self.__name .. ":length is not defined", 2)
+end
+
+-- Position i of a data set of n items; negative ones count from the end.
+local function position(name, i, n)
+  if math.type(i) ~= "integer" then
+    error(("%s: expected a position (got %s)"):format(name, tostring(i)), 3)
+  end
+  local from_start = i < 0 and n + 1 + i or i
+  if from_start < 1 or from_start > n then
+    error(("%s: index %d is out of range [1, %d] (indices count from 1)"):format(name, i, n), 3)
+  end
+  return from_start
+end
+
+-- ---- TensorDataset ----
+
+--- Items are the rows of one or more tensors of equal first size.
+data.TensorDataset = data.Dataset("TensorDataset")
+local TensorDataset = data.TensorDataset
+
+function TensorDataset:__init(...)
+  self.tensors = table.pack(...)
+  if self.tensors.n == 0 then fail("TensorDataset: expected at least one tensor") end
+  for k = 1, self.tensors.n do
+    local t = self.tensors[k]
+    if not lucerna.is_tensor(t) then
+      fail("TensorDataset: argument %d is not a tensor (got %s)", k, type(t))
+    end
+    if t:dim() == 0 then fail("TensorDataset: tensor %d has no dimensions", k) end
+    if t:size(1) ~= self.tensors[1]:size(1) then
+      fail("TensorDataset: size mismatch between tensors: %d rows in tensor 1, %d in tensor %d",
+        self.tensors[1]:size(1), t:size(1), k)
+    end
+  end
+end
+
+function TensorDataset:length() return self.tensors[1]:size(1) end
+
+function TensorDataset:get(i)
+  i = position("TensorDataset", i, self:length())
+  local fields = {}
+  for k = 1, self.tensors.n do fields[k] = self.tensors[k][i] end
+  return table.unpack(fields, 1, self.tensors.n)
+end
+
+function TensorDataset:get_batch(ids)
+  local fields = {}
+  for k = 1, self.tensors.n do fields[k] = self.tensors[k]:index_select(1, ids) end
+  return table.unpack(fields, 1, self.tensors.n)
+end
+
+-- ---- Subset and random_split ----
+
+--- The items of another data set at the given positions.
+data.Subset = data.Dataset("Subset")
+local Subset = data.Subset
+
+function Subset:__init(dataset, indices)
+  self.dataset = dataset
+  self.indices = indices
+end
+
+function Subset:length() return #self.indices end
+
+function Subset:get(i)
+  return self.dataset:get(self.indices[position("Subset", i, #self.indices)])
+end
+
+-- Fractions of n, rounded down, what is left dealt from the first on.
+local function counts_of(lengths, n)
+  local sum, counts, used = 0, {}, 0
+  for _, l in ipairs(lengths) do sum = sum + l end
+  if math.type(sum) == "integer" then return lengths, sum end
+  if math.abs(sum - 1) > 1e-6 then fail("random_split: fractions must sum to 1 (got %g)", sum) end
+  for k, l in ipairs(lengths) do
+    counts[k] = math.floor(n * l)
+    used = used + counts[k]
+  end
+  for k = 1, n - used do
+    local at = (k - 1) % #counts + 1
+    counts[at] = counts[at] + 1
+  end
+  return counts, n
+end
+
+--- Splits a data set at random into subsets of the given lengths (or fractions of its length).
+function data.random_split(dataset, lengths, options)
+  local n = #dataset
+  local counts, sum = counts_of(lengths, n)
+  if sum ~= n then fail("random_split: lengths sum to %d, the data set has %d items", sum, n) end
+  local order = lucerna.randperm(n, {generator = options and options.generator}):tolist()
+  local subsets, at = {}, 0
+  for k, count in ipairs(counts) do
+    subsets[k] = Subset(dataset, table.move(order, at + 1, at + count, 1, {}))
+    at = at + count
+  end
+  return subsets
+end
+
+-- ---- IDX files and MNIST ----
+
+--- Reads an IDX file, plain or gzipped, as the tensor it declares. Values are as in the file.
+function data.read_idx(path) return core.idx_load(path) end
+
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+local function read_part(name, root, part)
+  for _, suffix in ipairs {"", ".gz"} do
+    local path = root .. "/" .. part .. suffix
+    if exists(path) then return data.read_idx(path) end
+  end
+  error(("%s: no %s or %s.gz in '%s'"):format(name, part, part, root), 0)
+end
+
+local digits = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
+for k, word in ipairs(digits) do digits[k] = ("%d - %s"):format(k - 1, word) end
+
+-- The constructor of one data set in MNIST's files. `data` is [N, 28, 28] uint8; `targets` [N]
+-- int64
+-- from 1, named by `classes`; items are a float image [1, 28, 28] in [0, 1] and its target.
+local function mnist_like(name, classes)
+  local class = data.Dataset(name)
+
+  function class:__init(options)
+    options = options or {}
+    local root, train = options.root, options.train
+    if type(root) ~= "string" then
+      fail("%s: root: expected a folder's name (got %s)", name, type(root))
+    end
+    if train == nil then train = true end
+    local prefix = train and "train" or "t10k"
+    local ok, images = pcall(read_part, name, root, prefix .. "-images-idx3-ubyte")
+    if not ok then fail("%s", images) end
+    local labels
+    ok, labels = pcall(read_part, name, root, prefix .. "-labels-idx1-ubyte")
+    if not ok then fail("%s", labels) end
+    if images:dim() ~= 3 or labels:dim() ~= 1 or images:size(1) ~= labels:size(1) then
+      fail("%s: the files in '%s' do not belong together", name, root)
+    end
+    self.train = train
+    self.data = images
+    self.targets = labels:to(lucerna.int64) + 1 -- the files count classes from 0
+    self.classes = classes
+    self.transform = options.transform
+  end
+
+  function class:length() return self.data:size(1) end
+
+  function class:get(i)
+    local x, y = self:get_batch(lucerna.tensor {position(name, i, self:length())})
+    return x[1], y:item()
+  end
+
+  -- transform is applied to the whole batch [B, 1, 28, 28].
+  function class:get_batch(ids)
+    local x = self.data:index_select(1, ids):to(lucerna.float32):div_(255):unsqueeze(2)
+    if self.transform then x = self.transform(x) end
+    return x, self.targets:index_select(1, ids)
+  end
+
+  return class
+end
+
+--- Handwritten digits (LeCun, Cortes, Burges): `data.MNIST{root = folder, train = true}`. Reads
+-- train-images-idx3-ubyte and the like, plain or .gz. `transform` (optional) gets and returns
+-- batches
+-- of images [B, 1, 28, 28] in [0, 1].
+data.MNIST = mnist_like("MNIST", digits)
+
+--- Zalando's clothing images in MNIST's format.
+data.FashionMNIST = mnist_like("FashionMNIST", {"T-shirt/top", "Trouser", "Pullover", "Dress",
+  "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"})
+
+--- Cursive Japanese characters in MNIST's format.
+data.KMNIST = mnist_like("KMNIST",
+  {"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"})
+
+-- ---- collating ----
+
+local collate
+
+local function collate_tables(items)
+  local batch = {}
+  for key in pairs(items[1]) do
+    local column = {}
+    for k, item in ipairs(items) do
+      if item[key] == nil then
+        error(("default_collate: item %d lacks field '%s'"):format(k, key), 0)
+      end
+      column[k] = item[key]
+    end
+    batch[key] = collate(column)
+  end
+  return batch
+end
+
+function collate(items)
+  local first = items[1]
+  if lucerna.is_tensor(first) then return lucerna.stack(items) end
+  local kind = math.type(first) or type(first)
+  if kind == "integer" then return lucerna.tensor(items, {dtype = lucerna.int64}) end
+  if kind == "float" then return lucerna.tensor(items, {dtype = lucerna.float64}) end
+  if kind == "boolean" then return lucerna.tensor(items) end
+  if kind == "string" then return items end
+  if kind == "table" then return collate_tables(items) end
+  error("default_collate: items must be tensors, numbers, strings or tables (got " .. kind .. ")", 0)
+end
+
+--- A batch from an array of items: tensors are stacked, integers become int64, floats float64,
+-- strings
+-- stay a table, tables are collated field by field.
+function data.default_collate(items) return collate(items) end
+
+-- ---- DataLoader ----
+
+local DataLoader = {}
+DataLoader.__index = DataLoader
+
+local known = {batch_size = true, shuffle = true, sampler = true, batch_sampler = true,
+  num_workers = true, collate_fn = true, drop_last = true, generator = true}
+
+-- The settings of DataLoader(dataset, {…}) or DataLoader{dataset, …}.
+local function loader_options(dataset, options)
+  if options == nil and type(dataset) == "table" and getmetatable(dataset) == nil then
+    options = dataset
+    dataset = options.dataset or options[1]
+  end
+  local settings = {}
+  for key, value in pairs(options or {}) do
+    if key ~= 1 and key ~= "dataset" then
+      if not known[key] then fail("DataLoader: unknown argument '%s'", tostring(key)) end
+      settings[key] = value
+    end
+  end
+  if dataset == nil then fail("DataLoader: missing argument 'dataset'") end
+  return dataset, settings
+end
+
+local function check_loader(s)
+  if s.batch_sampler and (s.batch_size or s.shuffle or s.sampler or s.drop_last) then
+    fail("DataLoader: batch_sampler excludes batch_size, shuffle, sampler, and drop_last")
+  end
+  if s.sampler and s.shuffle then fail("DataLoader: sampler excludes shuffle") end
+  if s.batch_size ~= nil and not is_integer(s.batch_size, 1) then
+    fail("DataLoader: batch_size must be a positive integer (got %s)", tostring(s.batch_size))
+  end
+  if s.num_workers ~= nil and not is_integer(s.num_workers, 0) then
+    fail("DataLoader: num_workers must be a non-negative integer (got %s)", tostring(s.num_workers))
+  end
+end
+
+--- Batches of a data set: `for x, y in DataLoader{dataset, batch_size = 64, shuffle = true} do`.
+-- Options: batch_size (1), shuffle (false), drop_last (false), sampler or batch_sampler (array of
+-- positions, of arrays of positions, or a function that returns one for each epoch), collate_fn,
+-- generator, num_workers (accepted; batches are made where they are asked for). #loader is the
+-- number
+-- of batches. With one seed the order is PyTorch's.
+function data.DataLoader(dataset, options)
+  local settings
+  dataset, settings = loader_options(dataset, options)
+  check_loader(settings)
+  settings.dataset = dataset
+  settings.batch_size = settings.batch_size or 1
+  settings.passes = setmetatable({}, {__mode = "k"}) -- first field of a batch -> its pass
+  return setmetatable(settings, DataLoader)
+end
+
+local function draw_seed(generator)
+  return lucerna.empty({}, {dtype = lucerna.int64}):random_({generator = generator or nil}):item()
+end
+
+-- The order of one epoch as a tensor of positions. PyTorch draws a seed for workers first, then
+-- one
+-- for the permutation, from the default generator.
+local function epoch_order(self)
+  local n = #self.dataset
+  local generator = self.generator
+  draw_seed(generator)
+  if self.sampler then
+    local ids = type(self.sampler) == "function" and self.sampler() or self.sampler
+    return lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
+  end
+  if not self.shuffle then return lucerna.arange(1, n + 1) end
+  if not generator then
+    local seed = draw_seed()
+    generator = lucerna.Generator()
+    generator:manual_seed(seed)
+  end
+  return lucerna.randperm(n, {generator = generator})
+end
+
+local function fetch(self, ids)
+  local dataset = self.dataset
+  if dataset.get_batch and not self.collate_fn then return dataset:get_batch(ids) end
+  local items, fields = {}, 0
+  for k, i in ipairs(ids:tolist()) do
+    items[k] = table.pack(dataset:get(i))
+    fields = math.max(fields, items[k].n)
+  end
+  if self.collate_fn then
+    for k, item in ipairs(items) do items[k] = item.n == 1 and item[1] or item end
+    return self.collate_fn(items)
+  end
+  local columns = {}
+  for f = 1, fields do
+    local column = {}
+    for k, item in ipairs(items) do column[k] = item[f] end
+    columns[f] = collate(column)
+  end
+  return table.unpack(columns, 1, fields)
+end
+
+local function begin(self)
+  if self.batch_sampler then
+    local batches = self.batch_sampler
+    if type(batches) == "function" then batches = batches() end
+    return {batches = batches, at = 0}
+  end
+  return {order = epoch_order(self), at = 0}
+end
+
+-- The positions of the next batch, or nil at the end.
+local function advance(self, pass)
+  if pass.batches then
+    pass.at = pass.at + 1
+    local ids = pass.batches[pass.at]
+    return ids and (lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64}))
+  end
+  local n, size = pass.order:size(1), self.batch_size
+  local left = n - pass.at
+  if left <= 0 or (self.drop_last and left < size) then return nil end
+  local count = math.min(size, left)
+  local ids = pass.order:narrow(1, pass.at + 1, count)
+  pass.at = pass.at + count
+  return ids
+end
+
+-- The generic for: the loader is the iterator function, the batch's first field its control
+-- value.
+-- Each running loop has a pass of its own, so loops over one loader may nest.
+function DataLoader:__call(_, previous)
+  local pass = previous == nil and begin(self) or self.passes[previous]
+  if not pass then error("DataLoader: use it as `for x, y in loader do`", 2) end
+  if previous ~= nil then self.passes[previous] = nil end
+  local ids = advance(self, pass)
+  if not ids then return nil end
+  local batch = table.pack(fetch(self, ids))
+  if batch[1] ~= nil then self.passes[batch[1]] = pass end
+  return table.unpack(batch, 1, batch.n)
+end
+
+function DataLoader:__len()
+  if self.batch_sampler then
+    return type(self.batch_sampler) == "table" and #self.batch_sampler
+      or error("DataLoader: a batch_sampler function has no length", 2)
+  end
+  local sampler = type(self.sampler) ~= "function" and self.sampler
+  local n, size = #(sampler or self.dataset), self.batch_size
+  return self.drop_last and n // size or (n + size - 1) // size
+end
+
+return data
