@@ -1,9 +1,12 @@
 /* MT19937 (Matsumoto and Nishimura) and the distributions of PyTorch's CPU generator
  * (aten/src/ATen/core/DistributionsHelper.h, native/cpu/DistributionTemplates.h).
  * The order and width of every draw is PyTorch's: the same seed gives the same numbers. */
+#define _DEFAULT_SOURCE /* lgamma_r */
+
 #include "base/random.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { N = 624, M = 397, BLOCK = 16 };
 
@@ -67,7 +70,7 @@ double luc__normal_double(luc_generator *gen) {
     return gen->normal_double;
   }
   double u1 = luc__uniform_double(gen), u2 = luc__uniform_double(gen);
-  double radius = sqrt(-2.0 * log1p(-u2)), angle = 2.0 * PI * u1;
+  double radius = sqrt(-2.0 * log(1.0 - u2)), angle = 2.0 * PI * u1;
   gen->normal_double = radius * sin(angle);
   gen->has_normal_double = true;
   return radius * cos(angle);
@@ -137,14 +140,18 @@ void luc__fill_normal_double(luc_generator *gen, double *out, int64_t n, double 
   }
 }
 
-void luc__fill_random_int(luc_generator *gen, int64_t *out, int64_t n, int64_t lo, int64_t hi) {
-  uint64_t range = (uint64_t)hi - (uint64_t)lo;
-  bool wide = range >= UINT64_C(1) << 32;
+void luc__fill_random_mod(luc_generator *gen, int64_t *out, int64_t n, uint64_t modulus,
+                          bool wide) {
   for (int64_t i = 0; i < n; i++) {
     uint64_t draw = wide ? luc__random_u64(gen) : luc__random_u32(gen);
-    if (range != 0) draw %= range; /* 0: the whole range of 64 bits */
-    out[i] = (int64_t)(draw + (uint64_t)lo);
+    out[i] = (int64_t)(modulus != 0 ? draw % modulus : draw);
   }
+}
+
+void luc__fill_random_int(luc_generator *gen, int64_t *out, int64_t n, int64_t lo, int64_t hi) {
+  uint64_t range = (uint64_t)hi - (uint64_t)lo;
+  luc__fill_random_mod(gen, out, n, range, range >= UINT64_C(1) << 32);
+  for (int64_t i = 0; i < n; i++) out[i] = (int64_t)((uint64_t)out[i] + (uint64_t)lo);
 }
 
 void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n) {
@@ -160,4 +167,96 @@ void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n) {
 void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,
                          int64_t n) {
   for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen) < p[i * p_stride];
+}
+
+void luc__fill_bernoulli_float(luc_generator *gen, bool *out, const float *p, int64_t p_stride,
+                               int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_float(gen) < p[i * p_stride];
+}
+
+/* ---- the other distributions, a value at a time ---- */
+
+float luc__uniform_bits(luc_generator *gen, int bits) {
+  uint32_t scale = UINT32_C(1) << bits;
+  return (float)(luc__random_u32(gen) & (scale - 1)) / (float)scale;
+}
+
+double luc__exponential(luc_generator *gen, double lambda) {
+  return -1.0 / lambda * log(1.0 - luc__uniform_double(gen));
+}
+
+double luc__cauchy(luc_generator *gen, double median, double sigma) {
+  return median + sigma * tan(PI * (luc__uniform_double(gen) - 0.5));
+}
+
+double luc__log_normal(luc_generator *gen, double mean, double std) {
+  return exp(luc__normal_double(gen) * std + mean);
+}
+
+double luc__geometric(luc_generator *gen, double p) {
+  return ceil(log(luc__uniform_double(gen)) / log(1 - p));
+}
+
+/* From rate 10 on: transformed rejection (Hoermann 1993), as in aten/native/Distributions.cpp. */
+static double poisson_large(luc_generator *gen, double rate) {
+  double log_rate = log(rate), b = 0.931 + 2.53 * sqrt(rate), a = -0.059 + 0.02483 * b;
+  double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), v_r = 0.9277 - 3.6224 / (b - 2);
+  for (;;) {
+    double u = luc__uniform_double(gen) - 0.5, v = luc__uniform_double(gen), us = 0.5 - fabs(u);
+    double k = floor((2 * a / us + b) * u + rate + 0.43);
+    int sign; /* lgamma alone writes to a global */
+    if (us >= 0.07 && v <= v_r) return k;
+    if (k < 0 || (us < 0.013 && v > us)) continue;
+    if (log(v) + log(inverse_alpha) - log(a / (us * us) + b) <=
+        -rate + k * log_rate - lgamma_r(k + 1, &sign))
+      return k;
+  }
+}
+
+double luc__poisson(luc_generator *gen, double rate) {
+  if (!(rate > 0)) return 0;
+  if (rate >= 10) return poisson_large(gen, rate);
+  double floor_at = exp(-rate), count = 0;
+  for (double product = luc__uniform_double(gen); product > floor_at; count++)
+    product *= luc__uniform_double(gen);
+  return count;
+}
+
+/* ---- the state as bytes ---- */
+
+/* at::CPUGeneratorImplState, so that a state can come from PyTorch or go there. */
+typedef struct saved_state {
+  uint64_t seed;
+  int32_t left, seeded;
+  uint64_t next, state[N];
+  double normal_x, normal_y, normal_rho;
+  int32_t normal_is_valid, unused;
+  float normal_float;
+  uint8_t normal_float_is_valid, unused2[3];
+} saved_state;
+_Static_assert(sizeof(saved_state) == LUC_RNG_STATE_BYTES, "as PyTorch lays it out");
+
+void luc__generator_save(const luc_generator *gen, uint8_t *bytes) {
+  saved_state s = {.seed = gen->seed, .left = gen->left, .seeded = 1, .next = (uint64_t)gen->next};
+  for (int i = 0; i < N; i++) s.state[i] = gen->state[i];
+  s.normal_is_valid = gen->has_normal_double;
+  s.normal_y = gen->has_normal_double ? gen->normal_double : 0;
+  s.normal_float_is_valid = gen->has_normal_float;
+  s.normal_float = gen->has_normal_float ? gen->normal_float : 0;
+  memcpy(bytes, &s, sizeof s);
+}
+
+bool luc__generator_load(luc_generator *gen, const uint8_t *bytes) {
+  saved_state s;
+  memcpy(&s, bytes, sizeof s);
+  if (s.left < 1 || s.left > N || s.next > N || s.next + (uint64_t)s.left > N + 1) return false;
+  gen->seed = s.seed;
+  gen->left = s.left;
+  gen->next = (int)s.next;
+  for (int i = 0; i < N; i++) gen->state[i] = (uint32_t)s.state[i];
+  gen->has_normal_double = s.normal_is_valid != 0;
+  gen->normal_double = s.normal_y;
+  gen->has_normal_float = s.normal_float_is_valid != 0;
+  gen->normal_float = s.normal_float;
+  return true;
 }

@@ -35,4 +35,28 @@ void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n);
 void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,
                          int64_t n);
 
+/* The same with float p: one float draw each, compared in float. */
+void luc__fill_bernoulli_float(luc_generator *gen, bool *out, const float *p, int64_t p_stride,
+                               int64_t n);
+
+/* Draws modulo `modulus` (0: all 64 bits), of 64 bits if wide: Tensor.random_() without bounds has
+ * modulus 2^63 wide for int64, 2^53+1 wide for float64, 2^24+1 for float32, 2^11+1 for float16,
+ * 2^8+1 for bfloat16, 2^31, 2^15, 2^7 for the smaller signed, 256 for uint8, 2 for bool. */
+void luc__fill_random_mod(luc_generator *gen, int64_t *out, int64_t n, uint64_t modulus, bool wide);
+/* [0, 1) from the given number of bits, for uniform_ on float16 (11) and bfloat16 (8). */
+float luc__uniform_bits(luc_generator *gen, int bits);
+
+/* One value of the in-place fills that make double draws whatever the dtype. */
+double luc__exponential(luc_generator *gen, double lambda);
+double luc__cauchy(luc_generator *gen, double median, double sigma);
+double luc__log_normal(luc_generator *gen, double mean, double std);
+double luc__geometric(luc_generator *gen, double p);
+double luc__poisson(luc_generator *gen, double rate);
+
+/* The bytes of torch.get_rng_state, and back; false if they are no valid state (nothing changes).
+ */
+enum { LUC_RNG_STATE_BYTES = 5056 };
+void luc__generator_save(const luc_generator *gen, uint8_t *bytes);
+bool luc__generator_load(luc_generator *gen, const uint8_t *bytes);
+
 #endif

@@ -30,7 +30,8 @@ static inline void free_data(luc_context *ctx, luc_storage *s) {
 }
 
 static void drop_block(luc_context *ctx, luc_heap *heap, luc_tensor *t) {
-  if (atomic_fetch_sub_explicit(&t->holds, 1, memory_order_acq_rel) == 1)
+  if (atomic_load_explicit(&t->holds, memory_order_acquire) == 1 ||
+      atomic_fetch_sub_explicit(&t->holds, 1, memory_order_acq_rel) == 1)
     free_bytes(ctx, heap, t, sizeof *t);
 }
 
@@ -105,8 +106,8 @@ static luc_status new_contiguous(luc_context *ctx, luc_dtype dtype, int ndim, co
 
 luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                              luc_tensor **out) {
-  luc_tensor *t;
-  size_t nbytes;
+  luc_tensor *t = NULL;
+  size_t nbytes = 0;
   *out = NULL;
   LUC_TRY(new_contiguous(ctx, dtype, ndim, sizes, &nbytes, &t));
   if (nbytes <= LUC_INLINE_BYTES) {
@@ -142,8 +143,8 @@ luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const in
 
 luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            void *data, luc_release_fn release, void *ud, luc_tensor **out) {
-  luc_tensor *t;
-  size_t nbytes;
+  luc_tensor *t = NULL;
+  size_t nbytes = 0;
   *out = NULL;
   LUC_TRY(new_contiguous(ctx, dtype, ndim, sizes, &nbytes, &t));
   use_own(ctx, t, LUC_DATA_HOST, data, nbytes);

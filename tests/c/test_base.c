@@ -1,0 +1,447 @@
+/* The lowest layer: contexts and messages, memory, the pool, maps and random numbers.
+ * Random values were recorded from PyTorch 1.13 after torch.manual_seed(0), in this order. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/context.h"
+#include "base/map.h"
+#include "test.h"
+
+static luc_context *open_context(int threads) {
+  luc_config cfg = {.num_threads = threads};
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  return ctx;
+}
+
+/* ---- contexts ---- */
+
+TEST("a message replaces the last one, and may quote it") {
+  luc_context *ctx = open_context(1);
+  CHECK_STR(luc_message(ctx), "");
+  CHECK_EQ(luc__fail(ctx, LUC_ERR_VALUE, "one: %d", 1), LUC_ERR_VALUE);
+  luc__fail(ctx, LUC_ERR_SHAPE, "two after %s", luc_message(ctx));
+  CHECK_STR(luc_message(ctx), "two after one: 1");
+  luc_context_free(ctx);
+}
+
+TEST("a message of many lines is kept whole") {
+  luc_context *ctx = open_context(1);
+  size_t before = luc_memory_stats(ctx).live;
+  char *text = malloc(5001);
+  memset(text, 'x', 5000);
+  text[5000] = '\0';
+  luc__fail_long(ctx, LUC_ERR_STATE, text);
+  CHECK_STR(luc_message(ctx), text);
+  luc__fail_long(ctx, LUC_ERR_STATE, luc_message(ctx));
+  CHECK_STR(luc_message(ctx), text);
+  luc__fail(ctx, LUC_ERR_STATE, "short");
+  CHECK_STR(luc_message(ctx), "short");
+  CHECK_EQ(luc_memory_stats(ctx).live, before);
+  free(text);
+  luc_context_free(ctx);
+}
+
+static int closed;
+static void close_first(luc_context *ctx) {
+  closed = closed * 10 + (ctx != NULL);
+}
+static void close_second(luc_context *ctx) {
+  closed = closed * 10 + 1 + (ctx != NULL);
+}
+
+TEST("closers run once each, the last registered first") {
+  luc_context *ctx = open_context(1);
+  closed = 0;
+  CHECK_EQ(luc__context_on_close(ctx, close_first), LUC_OK);
+  CHECK_EQ(luc__context_on_close(ctx, close_second), LUC_OK);
+  CHECK_EQ(luc__context_on_close(ctx, close_first), LUC_OK);
+  luc_context_free(ctx);
+  CHECK_EQ(closed, 21);
+}
+
+/* ---- memory ---- */
+
+/* A host that returns odd addresses, insists on being told sizes exactly, and can refuse. */
+typedef struct host {
+  size_t bytes, refuse_above;
+} host;
+
+static void *host_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
+  host *h = ud;
+  if (new_size == 0) {
+    unsigned char *raw = (unsigned char *)ptr - 24;
+    size_t told;
+    memcpy(&told, raw, sizeof told);
+    CHECK_EQ(told, old_size);
+    h->bytes -= old_size;
+    free(raw);
+    return NULL;
+  }
+  CHECK(ptr == NULL);
+  if (h->refuse_above != 0 && h->bytes + new_size > h->refuse_above) return NULL;
+  unsigned char *raw = malloc(new_size + 24);
+  if (raw == NULL) return NULL;
+  memcpy(raw, &new_size, sizeof new_size);
+  h->bytes += new_size;
+  return raw + 24; /* 8-aligned only */
+}
+
+static const size_t block_sizes[] = {0,    1,    63,   64,    65,     1000,   1024,   1025,
+                                     1152, 1153, 4096, 70000, 524288, 524289, 5 << 20};
+enum { NUM_SIZES = sizeof block_sizes / sizeof *block_sizes };
+
+TEST("blocks of any size are aligned over any allocator, and all is given back") {
+  host h = {0};
+  luc_config cfg = {.alloc = host_alloc, .alloc_ud = &h, .num_threads = 1};
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  size_t before = luc_memory_stats(ctx).live;
+  for (int round = 0; round < 3; round++) {
+    char *blocks[NUM_SIZES];
+    for (int i = 0; i < NUM_SIZES; i++) {
+      blocks[i] = luc__alloc(ctx, block_sizes[i]);
+      CHECK(blocks[i] != NULL && (uintptr_t)blocks[i] % 64 == 0);
+      memset(blocks[i], i, block_sizes[i]);
+    }
+    luc_memory now = luc_memory_stats(ctx);
+    CHECK_EQ(now.live + now.cached, h.bytes);
+    for (int i = 0; i < NUM_SIZES; i++) {
+      if (block_sizes[i] != 0) CHECK_EQ(blocks[i][block_sizes[i] - 1], i);
+      luc__free(ctx, blocks[i], block_sizes[i]);
+    }
+  }
+  luc_memory now = luc_memory_stats(ctx);
+  CHECK_EQ(now.live, before);
+  CHECK_EQ(now.live + now.cached, h.bytes);
+  luc_memory_trim(ctx);
+  CHECK_EQ(luc_memory_stats(ctx).cached, 0);
+  CHECK_EQ(h.bytes, before);
+  luc_context_free(ctx);
+  CHECK_EQ(h.bytes, 0);
+}
+
+TEST("the limit refuses, after giving back what was cached") {
+  luc_context *ctx = open_context(1);
+  size_t live = luc_memory_stats(ctx).live;
+  luc_memory_set_limit(ctx, live + 100000);
+  void *a = luc__alloc(ctx, 60000);
+  CHECK(a != NULL);
+  CHECK(luc__alloc(ctx, 60000) == NULL);
+  CHECK_EQ(ctx->status, LUC_ERR_MEMORY);
+  CHECK(strstr(luc_message(ctx), "out of memory: 60000 bytes") == luc_message(ctx));
+  luc__free(ctx, a, 60000);
+  void *b = luc__alloc(ctx, 80000); /* needs the room of the cached block */
+  CHECK(b != NULL);
+  luc_memory now = luc_memory_stats(ctx);
+  CHECK_EQ(now.limit, live + 100000);
+  CHECK(now.peak >= now.live && now.peak <= now.limit);
+  luc__free(ctx, b, 80000);
+  CHECK_EQ(luc_memory_stats(ctx).live, live);
+  luc_context_free(ctx);
+}
+
+TEST("impossible sizes are refused, not wrapped") {
+  luc_context *ctx = open_context(1);
+  CHECK(luc__alloc(ctx, SIZE_MAX) == NULL);
+  CHECK(luc__alloc(ctx, SIZE_MAX / 2 + 1) == NULL);
+  CHECK(luc__mul_size(SIZE_MAX / 2, 3) == SIZE_MAX);
+  CHECK_EQ(luc__mul_size(6, 7), 42);
+  luc_context_free(ctx);
+}
+
+TEST("realloc keeps the contents, growing and shrinking") {
+  luc_context *ctx = open_context(1);
+  size_t before = luc_memory_stats(ctx).live, size = 0;
+  unsigned char *p = NULL;
+  for (size_t next = 1; next < 100000; next = next * 2 + 1) {
+    p = luc__realloc(ctx, p, size, next);
+    CHECK(p != NULL);
+    for (size_t i = size; i < next; i++) p[i] = (unsigned char)(i * 7);
+    size = next;
+  }
+  CHECK(luc__realloc(ctx, p, size, SIZE_MAX) == NULL);
+  p = luc__realloc(ctx, p, size, 777);
+  for (size_t i = 0; i < 777; i++) CHECK_EQ(p[i], (unsigned char)(i * 7));
+  luc__free(ctx, p, 777);
+  CHECK_EQ(luc_memory_stats(ctx).live, before);
+  luc_context_free(ctx);
+}
+
+TEST("a heap outlives its context while something shared points to it") {
+  luc_context *ctx = open_context(1);
+  luc_heap *heap = luc__heap_retain(ctx);
+  CHECK(luc__heap_is(ctx, heap));
+  void *shared = luc__alloc(ctx, 5000);
+  luc_context_free(ctx);
+  luc__heap_free(heap, shared, 5000);
+  luc__heap_release(heap);
+}
+
+static luc_status open_and_use(luc_context *ctx, void *arg) {
+  (void)arg;
+  luc_map map;
+  luc__map_init(&map);
+  luc_status status = LUC_OK;
+  char key[16];
+  for (int i = 0; i < 40 && status == LUC_OK; i++) {
+    int length = snprintf(key, sizeof key, "key%d", i);
+    status = luc__map_set(ctx, &map, key, (size_t)length, ctx, NULL);
+    CHECK_EQ(map.count, i + (status == LUC_OK));
+  }
+  luc__map_free(ctx, &map);
+  return status;
+}
+
+TEST("refused allocations leave contexts and maps whole") {
+  CHECK(test_sweep(open_and_use, NULL, 1) > 40);
+}
+
+/* ---- the pool ---- */
+
+typedef struct loop {
+  luc_context *ctx;
+  int64_t n, grain;
+  unsigned char seen[10007];
+  int64_t partial[10007];
+  bool nested_wrong;
+} loop;
+
+static void mark(void *arg, int64_t begin, int64_t end) {
+  loop *l = arg;
+  if (begin % l->grain != 0 || end != (begin + l->grain < l->n ? begin + l->grain : l->n))
+    l->nested_wrong = true;
+  for (int64_t i = begin; i < end; i++) l->seen[i]++;
+  l->partial[begin / l->grain] = end - begin;
+}
+
+static void check_loop(luc_context *ctx, loop *l, int64_t n, int64_t grain) {
+  memset(l, 0, sizeof *l);
+  l->ctx = ctx;
+  l->n = n;
+  l->grain = grain;
+  luc__parallel_for(ctx, n, grain, mark, l);
+  int64_t missed = 0, total = 0;
+  for (int64_t i = 0; i < n; i++) missed += l->seen[i] != 1;
+  for (int64_t i = 0; i < 10007; i++) total += l->partial[i];
+  CHECK_EQ(missed, 0);
+  CHECK_EQ(total, n);
+  CHECK(!l->nested_wrong);
+}
+
+static const int64_t loops[][2] = {{0, 1},   {1, 1},     {7, 3},     {64, 64},
+                                   {65, 64}, {10007, 1}, {10007, 13}};
+
+TEST("every index runs once, in the same pieces for any number of threads") {
+  static loop l;
+  for (int threads = 1; threads <= 5; threads += 2) {
+    luc_context *ctx = open_context(threads);
+    for (int round = 0; round < 50; round++)
+      for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        check_loop(ctx, &l, loops[i][0], loops[i][1]);
+    CHECK_EQ(luc_get_num_threads(ctx), threads);
+    luc_context_free(ctx);
+  }
+}
+
+static void nest(void *arg, int64_t begin, int64_t end) {
+  loop *outer = arg;
+  for (int64_t i = begin; i < end; i++) {
+    loop *inner = calloc(1, sizeof *inner);
+    inner->n = 100;
+    inner->grain = 9;
+    luc__parallel_for(outer->ctx, 100, 9, mark, inner);
+    for (int j = 0; j < 100; j++)
+      if (inner->seen[j] != 1) outer->nested_wrong = true;
+    outer->seen[i]++;
+    free(inner);
+  }
+}
+
+TEST("a loop inside a loop runs serially") {
+  static loop l;
+  luc_context *ctx = open_context(3);
+  memset(&l, 0, sizeof l);
+  l.ctx = ctx;
+  luc__parallel_for(ctx, 40, 1, nest, &l);
+  for (int i = 0; i < 40; i++) CHECK_EQ(l.seen[i], 1);
+  CHECK(!l.nested_wrong);
+  luc_context_free(ctx);
+}
+
+TEST("the number of threads changes while workers sleep or spin") {
+  static loop l;
+  luc_context *ctx = open_context(2);
+  static const int counts[] = {4, 1, 2, 3, 1, 5};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    CHECK_EQ(luc_set_num_threads(ctx, counts[i]), LUC_OK);
+    check_loop(ctx, &l, 1000, 10);
+    struct timespec nap = {0, 2000000};
+    nanosleep(&nap, NULL);
+    luc__pool_wake(ctx);
+    check_loop(ctx, &l, 1000, 7);
+  }
+  CHECK_EQ(luc_set_num_threads(ctx, 0), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "set_num_threads: expected a positive number, got 0");
+  CHECK_EQ(luc_get_num_threads(ctx), 5);
+  luc_context_free(ctx);
+}
+
+static void host_loop(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
+  ++*(int *)ud;
+  for (int64_t begin = (n - 1) / grain * grain; begin >= 0; begin -= grain)
+    fn(arg, begin, n - begin < grain ? n : begin + grain);
+}
+
+TEST("a host can supply its own parallel loop") {
+  static loop l;
+  int calls = 0;
+  luc_config cfg = {.num_threads = 4, .parallel = host_loop, .parallel_ud = &calls};
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  check_loop(ctx, &l, 1000, 10);
+  CHECK_EQ(calls, 1);
+  luc_context_free(ctx);
+}
+
+/* ---- maps ---- */
+
+TEST("a map keeps insertion order through replacing and deleting") {
+  luc_context *ctx = open_context(1);
+  size_t before = luc_memory_stats(ctx).live;
+  luc_map map;
+  luc__map_init(&map);
+  CHECK(luc__map_find(&map, "a", 1) == NULL);
+  int values[1000];
+  char key[16];
+  for (int i = 0; i < 1000; i++)
+    CHECK_EQ(luc__map_set(ctx, &map, key, (size_t)sprintf(key, "k%d", i), &values[i], NULL),
+             LUC_OK);
+  void *old = NULL;
+  CHECK_EQ(luc__map_set(ctx, &map, "k5", 2, NULL, &old), LUC_OK);
+  CHECK(old == &values[5]);
+  for (int i = 0; i < 1000; i += 2)
+    CHECK(luc__map_remove(ctx, &map, key, (size_t)sprintf(key, "k%d", i), &old) &&
+          old == &values[i]);
+  CHECK(!luc__map_remove(ctx, &map, "k0", 2, &old));
+  CHECK_EQ(luc__map_set(ctx, &map, "k0", 2, &values[0], NULL), LUC_OK);
+  CHECK_EQ(map.count, 501);
+  uint32_t position = 0;
+  for (int i = 1; i < 1000; i += 2) {
+    luc_map_entry *e = luc__map_next(&map, &position);
+    sprintf(key, "k%d", i);
+    CHECK_STR(e->key, key);
+    CHECK(e->value == (i == 5 ? NULL : &values[i]));
+    CHECK(luc__map_find(&map, key, strlen(key)) == e);
+  }
+  CHECK_STR(luc__map_next(&map, &position)->key, "k0");
+  CHECK(luc__map_next(&map, &position) == NULL);
+  luc__map_free(ctx, &map);
+  CHECK_EQ(luc_memory_stats(ctx).live, before);
+  luc_context_free(ctx);
+}
+
+TEST("a map that is filled and emptied for ever stays small") {
+  luc_context *ctx = open_context(1);
+  luc_map map;
+  luc__map_init(&map);
+  char key[16];
+  for (int i = 0; i < 10000; i++) {
+    size_t length = (size_t)sprintf(key, "%d", i);
+    CHECK_EQ(luc__map_set(ctx, &map, key, length, NULL, NULL), LUC_OK);
+    CHECK(luc__map_find(&map, key, length) != NULL);
+    CHECK(luc__map_remove(ctx, &map, key, length, NULL));
+  }
+  CHECK(map.capacity <= 8);
+  luc__map_free(ctx, &map);
+  luc_context_free(ctx);
+}
+
+/* ---- random numbers ---- */
+
+static void near_all_float(const float *got, const float *want, int n) {
+  for (int i = 0; i < n; i++) CHECK_NEAR(got[i], want[i], 1e-6);
+}
+
+static void near_all(const double *got, const double *want, int n) {
+  for (int i = 0; i < n; i++) CHECK_NEAR(got[i], want[i], 1e-14);
+}
+
+static void check_floats(luc_generator *gen) {
+  float f[17];
+  double d[20];
+  int64_t ints[8];
+  luc__fill_uniform_float(gen, f, 3, 0, 1);
+  near_all_float(f, (float[]){0.49625659f, 0.768221796f, 0.0884774327f}, 3);
+  luc__fill_normal_float(gen, f, 3, 0, 1);
+  near_all_float(f, (float[]){0.364338189f, 0.13439633f, 0.16421625f}, 3);
+  luc__fill_randperm(gen, ints, 5);
+  for (int i = 0; i < 5; i++) CHECK_EQ(ints[i], ((int[]){1, 0, 2, 3, 4})[i]);
+  luc__fill_normal_float(gen, f, 17, 0, 1);
+  near_all_float(f, (float[]){0.850377381f, -0.613583088f, 0.0315927416f}, 3);
+  near_all_float(f + 14, (float[]){2.30220532f, -1.46889389f, -1.58668876f}, 3);
+  luc__fill_uniform_double(gen, d, 2, 0, 1);
+  near_all(d, (double[]){0.22602020293839054, 0.55824307538022577}, 2);
+  luc__fill_normal_double(gen, d, 20, 0, 1);
+  near_all(d, (double[]){-1.3218818291421377, 1.3148113651971234}, 2);
+  near_all(d + 18, (double[]){-0.27503491919216155, 0.88658963009124603}, 2);
+}
+
+static void check_integers(luc_generator *gen) {
+  int64_t ints[8];
+  bool bits[8];
+  double half = 0.5;
+  float half_float = 0.5f;
+  luc__fill_random_int(gen, ints, 8, -5, 5);
+  for (int i = 0; i < 8; i++) CHECK_EQ(ints[i], ((int[]){-2, -5, 4, 4, -2, -4, 3, -4})[i]);
+  luc__fill_random_int(gen, ints, 3, 0, INT64_C(1) << 40);
+  CHECK_EQ(ints[0], 846166847070);
+  CHECK_EQ(ints[2], 767397524772);
+  luc__fill_bernoulli(gen, bits, &half, 0, 8);
+  for (int i = 0; i < 8; i++) CHECK_EQ(bits[i], ((int[]){0, 0, 0, 1, 0, 1, 1, 1})[i]);
+  luc__fill_bernoulli_float(gen, bits, &half_float, 0, 8);
+  for (int i = 0; i < 8; i++) CHECK_EQ(bits[i], ((int[]){0, 1, 0, 1, 1, 1, 1, 1})[i]);
+}
+
+static void check_rest(luc_generator *gen) {
+  float f[2];
+  double d[2];
+  int64_t ints[2];
+  luc__fill_uniform_float(gen, f, 2, -.1, .3);
+  near_all_float(f, (float[]){-0.0794699937f, -0.0726875812f}, 2);
+  luc__fill_normal_double(gen, d, 2, 2, .5);
+  near_all(d, (double[]){2.1528805103299904, 1.7765805569831552}, 2);
+  CHECK_NEAR(luc__exponential(gen, 1.5), 0.34029141912993871, 1e-15);
+  CHECK_NEAR(luc__exponential(gen, 1.5), 0.48609559564138083, 1e-15);
+  CHECK_EQ(luc__poisson(gen, 3), 3);
+  CHECK_EQ(luc__poisson(gen, 50), 48);
+  luc__fill_random_mod(gen, ints, 2, UINT64_C(1) << 63, true);
+  CHECK_EQ(ints[0], 2431241432672842832);
+  CHECK_EQ(ints[1], 3990532458530804918);
+}
+
+TEST("the generator gives PyTorch's numbers") {
+  luc_context *ctx = open_context(1);
+  luc_manual_seed(ctx, 0);
+  check_floats(&ctx->rng);
+  check_integers(&ctx->rng);
+  check_rest(&ctx->rng);
+  luc_context_free(ctx);
+}
+
+TEST("a saved state continues where it was") {
+  luc_context *ctx = open_context(1);
+  static uint8_t bytes[LUC_RNG_STATE_BYTES];
+  double first[3], again[3];
+  luc_manual_seed(ctx, 7);
+  luc__fill_normal_double(&ctx->rng, first, 3, 0, 1); /* leaves a cached value */
+  luc__generator_save(&ctx->rng, bytes);
+  luc__fill_normal_double(&ctx->rng, first, 3, 0, 1);
+  luc_manual_seed(ctx, 8);
+  CHECK(luc__generator_load(&ctx->rng, bytes));
+  luc__fill_normal_double(&ctx->rng, again, 3, 0, 1);
+  CHECK(memcmp(first, again, sizeof first) == 0);
+  memset(bytes, 0xff, sizeof bytes);
+  CHECK(!luc__generator_load(&ctx->rng, bytes));
+  luc_context_free(ctx);
+}
