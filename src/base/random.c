@@ -1,8 +1,6 @@
 /* MT19937 (Matsumoto and Nishimura) and the distributions of PyTorch's CPU generator
  * (aten/src/ATen/core/DistributionsHelper.h, native/cpu/DistributionTemplates.h).
  * The order and width of every draw is PyTorch's: the same seed gives the same numbers. */
-#define _DEFAULT_SOURCE /* lgamma_r */
-
 #include "base/random.h"
 
 #include <math.h>

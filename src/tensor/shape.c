@@ -11,7 +11,8 @@ int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides
   bool empty = false;
   for (int d = ndim - 1; d >= 0; d--) {
     strides[d] = step;
-    empty |= sizes[d] == 0;
+    if (sizes[d] < 0) return -1;
+    if (sizes[d] == 0) empty = true;
     if (sizes[d] > 1 && __builtin_mul_overflow(step, sizes[d], &step)) return -1;
   }
   return empty ? 0 : step;

@@ -74,42 +74,49 @@ static void use_own(luc_context *ctx, luc_tensor *t, uint8_t kind, void *data, s
   t->data = data;
 }
 
-static luc_status bad_sizes(luc_context *ctx, int ndim, const int64_t *sizes) {
+static void bad_sizes(luc_context *ctx, int ndim, const int64_t *sizes) {
   char text[LUC_SHAPE_TEXT];
-  for (int d = 0; d < ndim; d++)
-    LUC_CHECK(ctx, sizes[d] >= 0, LUC_ERR_VALUE,
-              "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[d],
-              luc__shape_text(text, ndim, sizes));
-  return luc__fail(ctx, LUC_ERR_MEMORY, "a tensor of shape %s is larger than any memory",
-                   luc__shape_text(text, ndim, sizes));
+  luc__shape_text(text, ndim, sizes);
+  for (int d = 0; d < ndim; d++) {
+    if (sizes[d] >= 0) continue;
+    luc__fail(ctx, LUC_ERR_VALUE, "Trying to create tensor with negative dimension %lld: %s",
+              (long long)sizes[d], text);
+    return;
+  }
+  luc__fail(ctx, LUC_ERR_MEMORY, "a tensor of shape %s is larger than any memory", text);
 }
 
-/* A block with its geometry filled in, for nbytes of contiguous data still to be provided. */
-static luc_status new_contiguous(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
-                                 size_t *nbytes, luc_tensor **out) {
-  LUC_CHECK(ctx, ndim >= 0 && ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
-            "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS, ndim);
-  for (int d = 0; d < ndim; d++)
-    if (sizes[d] < 0) return bad_sizes(ctx, ndim, sizes);
-  luc_tensor *t = new_block(ctx, dtype, ndim);
-  if (t == NULL) return LUC_ERR_MEMORY;
-  for (int d = 0; d < ndim; d++) t->sizes[d] = sizes[d];
-  t->numel = luc__contiguous_strides(ndim, sizes, t->strides);
-  if (t->numel < 0 || t->numel > INT64_MAX / 8) {
-    luc__free(ctx, t, sizeof *t);
-    return bad_sizes(ctx, ndim, sizes);
+/* A block with its geometry filled in, for *nbytes of contiguous data still to be provided; NULL
+ * after a failure, whose status is the context's. */
+static luc_tensor *new_contiguous(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                                  size_t *nbytes) {
+  if (ndim < 0 || ndim > LUC_MAX_DIMS) {
+    luc__fail(ctx, LUC_ERR_SUPPORT, "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS,
+              ndim);
+    return NULL;
   }
-  *nbytes = (size_t)t->numel * luc__dtype_size(dtype);
-  *out = t;
-  return LUC_OK;
+  int64_t strides[LUC_MAX_DIMS], numel = luc__contiguous_strides(ndim, sizes, strides);
+  if (numel < 0 || numel > INT64_MAX / 8) {
+    bad_sizes(ctx, ndim, sizes);
+    return NULL;
+  }
+  luc_tensor *t = new_block(ctx, dtype, ndim);
+  if (t == NULL) return NULL;
+  for (int d = 0; d < ndim; d++) {
+    t->sizes[d] = sizes[d];
+    t->strides[d] = strides[d];
+  }
+  t->numel = numel;
+  *nbytes = (size_t)numel * luc__dtype_size(dtype);
+  return t;
 }
 
 luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                              luc_tensor **out) {
-  luc_tensor *t = NULL;
-  size_t nbytes = 0;
+  size_t nbytes;
   *out = NULL;
-  LUC_TRY(new_contiguous(ctx, dtype, ndim, sizes, &nbytes, &t));
+  luc_tensor *t = new_contiguous(ctx, dtype, ndim, sizes, &nbytes);
+  if (t == NULL) return ctx->status;
   if (nbytes <= LUC_INLINE_BYTES) {
     use_own(ctx, t, LUC_DATA_INLINE, t->inl, nbytes);
   } else {
@@ -143,10 +150,10 @@ luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const in
 
 luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            void *data, luc_release_fn release, void *ud, luc_tensor **out) {
-  luc_tensor *t = NULL;
-  size_t nbytes = 0;
+  size_t nbytes;
   *out = NULL;
-  LUC_TRY(new_contiguous(ctx, dtype, ndim, sizes, &nbytes, &t));
+  luc_tensor *t = new_contiguous(ctx, dtype, ndim, sizes, &nbytes);
+  if (t == NULL) return ctx->status;
   use_own(ctx, t, LUC_DATA_HOST, data, nbytes);
   t->own.release = release;
   t->own.release_ud = ud;

@@ -82,7 +82,7 @@ bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b);
 /* Do two tensors' bytes overlap / does a tensor overlap itself (expanded)? */
 bool luc__may_overlap(const luc_tensor *a, const luc_tensor *b);
 bool luc__overlaps_itself(const luc_tensor *t);
-/* Row-major strides; returns numel or -1 on overflow. */
+/* Row-major strides; returns numel, or -1 on overflow or a negative size. */
 int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 
 /* Broadcasting: result sizes of a and b; the failure is PyTorch's "The size of tensor a (2) must

@@ -95,3 +95,224 @@ TEST("tensors print as in PyTorch, character for character") {
   CHECK_EQ(luc_memory_stats(ctx).live, before);
   luc_context_free(ctx);
 }
+
+/* ---- making tensors ---- */
+
+TEST("bad sizes are refused with their shape") {
+  luc_context *ctx = open_context();
+  size_t before = luc_memory_stats(ctx).live;
+  luc_tensor *t = NULL;
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2, (int64_t[]){2, -1}, &t), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "Trying to create tensor with negative dimension -1: [2, -1]");
+  int64_t huge[] = {INT64_C(1) << 40, INT64_C(1) << 40};
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2, huge, &t), LUC_ERR_MEMORY);
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT64, 1, (int64_t[]){INT64_MAX}, &t), LUC_ERR_MEMORY);
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT64, 1, (int64_t[]){INT64_C(1) << 50}, &t), LUC_ERR_MEMORY);
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 9, NULL, &t), LUC_ERR_SUPPORT);
+  CHECK(t == NULL);
+  CHECK_EQ(luc_memory_stats(ctx).live, before);
+  luc_context_free(ctx);
+}
+
+static int released;
+static void count_release(void *ud, void *data) {
+  released += data == ud;
+}
+
+TEST("wrapped memory is used in place and released once, after its last view") {
+  luc_context *ctx = open_context();
+  static float data[6] = {1, 2, 3, 4, 5, 6};
+  luc_tensor *t, *view;
+  released = 0;
+  CHECK_EQ(luc_tensor_wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, data, count_release, data, &t),
+           0);
+  CHECK(luc_tensor_data(t) == data);
+  CHECK_EQ(luc__tensor_alias(ctx, t, &view), LUC_OK);
+  luc_tensor_release(ctx, t);
+  CHECK_EQ(released, 0);
+  luc_tensor_release(ctx, view);
+  CHECK_EQ(released, 1);
+  CHECK_EQ(luc_tensor_wrap(ctx, LUC_FLOAT32, 1, (int64_t[]){-6}, data, count_release, data, &t),
+           LUC_ERR_VALUE);
+  CHECK_EQ(released, 1);
+  luc_context_free(ctx);
+}
+
+TEST("a tensor copies the host's data, and item reads one element") {
+  luc_context *ctx = open_context();
+  luc_tensor *t;
+  double value = 0;
+  CHECK_EQ(luc_tensor_from(ctx, LUC_INT16, 1, (int64_t[]){1}, (int16_t[]){-7}, &t), LUC_OK);
+  CHECK_EQ(luc_tensor_item(ctx, t, &value), LUC_OK);
+  CHECK_EQ(value, -7);
+  luc_tensor_release(ctx, t);
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 1, (int64_t[]){4}, &t), LUC_OK);
+  CHECK_EQ(luc_tensor_item(ctx, t, &value), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "item: a Tensor with 4 elements cannot be converted to Scalar");
+  luc_tensor_release(ctx, t);
+  luc_context_free(ctx);
+}
+
+static luc_status make_and_print(luc_context *ctx, void *arg) {
+  (void)arg;
+  luc_status status;
+  luc_tensor *t = NULL, *view = NULL, *other = NULL;
+  char *text = NULL;
+  size_t size = 0;
+  LUC_GO(luc_tensor_new(ctx, LUC_FLOAT32, 2, (int64_t[]){40, 40}, &t));
+  memset(t->data, 0, t->storage->nbytes);
+  LUC_GO(luc__tensor_view(ctx, t, 1, (int64_t[]){40}, (int64_t[]){41}, 0, &view));
+  LUC_GO(luc__tensor_scalar(ctx, (luc_scalar){LUC_SCALAR_INT, {.i = 3}}, LUC_INT64, &other));
+  LUC_GO(luc__tensor_set_data(ctx, t, other));
+  LUC_GO(luc_tensor_text(ctx, view, &text, &size));
+done:
+  luc_text_free(ctx, text, size);
+  luc_tensor_release(ctx, t);
+  luc_tensor_release(ctx, view);
+  luc_tensor_release(ctx, other);
+  return status;
+}
+
+TEST("refused allocations leave no tensor behind") {
+  CHECK(test_sweep(make_and_print, NULL, 1) > 5);
+}
+
+/* ---- shapes ---- */
+
+static luc_tensor *shaped(luc_context *ctx, int ndim, const int64_t *sizes) {
+  luc_tensor *t = NULL;
+  CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, ndim, sizes, &t), LUC_OK);
+  return t;
+}
+
+TEST("broadcasting aligns from the last dimension and says where it fails") {
+  luc_context *ctx = open_context();
+  luc_tensor *a = shaped(ctx, 3, (int64_t[]){5, 1, 3}), *b = shaped(ctx, 2, (int64_t[]){4, 1});
+  luc_tensor *c = shaped(ctx, 2, (int64_t[]){2, 3}), *empty = shaped(ctx, 1, (int64_t[]){0});
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  char text[LUC_SHAPE_TEXT];
+  CHECK_EQ(luc__broadcast(ctx, "add", a, b, &ndim, sizes), LUC_OK);
+  CHECK_STR(luc__shape_text(text, ndim, sizes), "[5, 4, 3]");
+  luc__expand_strides(b, ndim, sizes, strides);
+  CHECK_STR(luc__shape_text(text, ndim, strides), "[0, 1, 0]");
+  CHECK_EQ(luc__broadcast(ctx, "add", b, empty, &ndim, sizes), LUC_OK);
+  CHECK_STR(luc__shape_text(text, ndim, sizes), "[4, 0]");
+  CHECK_EQ(luc__broadcast(ctx, "add", c, b, &ndim, sizes), LUC_ERR_SHAPE);
+  CHECK_STR(luc_message(ctx), "add: The size of tensor a (2) must match the size of tensor b (4) "
+                              "at non-singleton dimension 1");
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, b);
+  luc_tensor_release(ctx, c);
+  luc_tensor_release(ctx, empty);
+  luc_context_free(ctx);
+}
+
+TEST("dimensions and positions wrap from the end; their messages count from 1") {
+  luc_context *ctx = open_context();
+  int dim;
+  int64_t index;
+  CHECK_EQ(luc__dim_wrap(ctx, "sum", -1, 2, &dim), LUC_OK);
+  CHECK_EQ(dim, 1);
+  CHECK_EQ(luc__dim_wrap(ctx, "sum", 0, 0, &dim), LUC_OK);
+  CHECK_EQ(luc__dim_wrap(ctx, "sum", 2, 2, &dim), LUC_ERR_INDEX);
+  CHECK_STR(luc_message(ctx), "sum: dim 3 is out of range [-2, 2] (dims count from 1)");
+  CHECK_EQ(luc__dim_wrap(ctx, "sum", -3, 2, &dim), LUC_ERR_INDEX);
+  CHECK_STR(luc_message(ctx), "sum: dim -3 is out of range [-2, 2] (dims count from 1)");
+  CHECK_EQ(luc__index_wrap(ctx, "select", -3, 3, &index), LUC_OK);
+  CHECK_EQ(index, 0);
+  CHECK_EQ(luc__index_wrap(ctx, "select", 4, 3, &index), LUC_ERR_INDEX);
+  CHECK_STR(luc_message(ctx), "select: index 5 is out of range [1, 3] (indices count from 1)");
+  CHECK_EQ(luc__index_wrap(ctx, NULL, INT64_MIN, 3, &index), LUC_ERR_INDEX);
+  luc_context_free(ctx);
+}
+
+TEST("contiguity ignores dimensions of size 1; overlap looks at bytes") {
+  luc_context *ctx = open_context();
+  luc_tensor *t = shaped(ctx, 2, (int64_t[]){4, 6}), *row, *column, *expanded, *reversed;
+  luc__tensor_view(ctx, t, 2, (int64_t[]){1, 6}, (int64_t[]){99, 1}, 6, &row);
+  luc__tensor_view(ctx, t, 1, (int64_t[]){4}, (int64_t[]){6}, 2, &column);
+  luc__tensor_view(ctx, t, 2, (int64_t[]){3, 6}, (int64_t[]){0, 1}, 0, &expanded);
+  luc__tensor_view(ctx, t, 1, (int64_t[]){6}, (int64_t[]){-1}, 5, &reversed);
+  CHECK(luc_tensor_is_contiguous(t) && luc__is_contiguous(row) && !luc__is_contiguous(column));
+  CHECK(luc__may_overlap(row, column) && !luc__may_overlap(row, expanded));
+  CHECK(luc__may_overlap(reversed, expanded) && !luc__may_overlap(reversed, row));
+  CHECK(luc__overlaps_itself(expanded) && !luc__overlaps_itself(column));
+  CHECK(luc__same_sizes(t, t) && !luc__same_sizes(t, row));
+  luc_tensor *all[] = {t, row, column, expanded, reversed};
+  for (int i = 0; i < 5; i++) luc_tensor_release(ctx, all[i]);
+  luc_context_free(ctx);
+}
+
+/* ---- dtypes ---- */
+
+TEST("halves round to nearest even and survive the way back") {
+  for (uint32_t h = 0; h < 65536; h++) {
+    float f = luc__half_to_float((uint16_t)h), b = luc__bfloat16_to_float((uint16_t)h);
+    if (f == f) CHECK_EQ(luc__float_to_half(f), h);
+    if (b == b) CHECK_EQ(luc__float_to_bfloat16(b), h);
+  }
+  CHECK_EQ(luc__float_to_half(65519.996f), 0x7bff);
+  CHECK_EQ(luc__float_to_half(65520), 0x7c00);
+  CHECK_EQ(luc__float_to_half(1 + 0x1p-11f), 0x3c00);
+  CHECK_EQ(luc__float_to_half(1 + 3 * 0x1p-11f), 0x3c02);
+  CHECK_EQ(luc__float_to_half(0x1p-25f), 0);
+  CHECK_EQ(luc__float_to_half(-0x1.8p-25f), 0x8001);
+  CHECK_EQ(luc__float_to_bfloat16(1 + 0x1p-8f), 0x3f80);
+  CHECK(isnan(luc__half_to_float(luc__float_to_half(NAN))));
+  CHECK(isnan(luc__bfloat16_to_float(luc__float_to_bfloat16(NAN))));
+}
+
+TEST("dtypes promote, cast and are found by their names") {
+  luc_dtype found = LUC_NUM_DTYPES;
+  CHECK_EQ(luc__dtype_promote(LUC_UINT8, LUC_INT8), LUC_INT16);
+  CHECK_EQ(luc__dtype_promote(LUC_FLOAT16, LUC_BFLOAT16), LUC_FLOAT32);
+  CHECK_EQ(luc__dtype_promote(LUC_INT64, LUC_FLOAT16), LUC_FLOAT16);
+  for (int a = 0; a < LUC_NUM_DTYPES; a++) {
+    for (int b = 0; b < LUC_NUM_DTYPES; b++)
+      CHECK_EQ(luc__dtype_promote((luc_dtype)a, (luc_dtype)b),
+               luc__dtype_promote((luc_dtype)b, (luc_dtype)a));
+    CHECK(luc__dtype_find(luc__dtype_name((luc_dtype)a), &found) && found == (luc_dtype)a);
+  }
+  CHECK(luc__dtype_find("long", &found) && found == LUC_INT64);
+  CHECK(!luc__dtype_find("complex64", &found));
+  CHECK(luc__dtype_can_cast(LUC_INT64, LUC_UINT8) && luc__dtype_can_cast(LUC_BOOL, LUC_INT8));
+  CHECK(!luc__dtype_can_cast(LUC_FLOAT32, LUC_INT64) && !luc__dtype_can_cast(LUC_INT8, LUC_BOOL));
+}
+
+TEST("every dtype stores and loads single values") {
+  char bytes[8];
+  for (int d = 0; d < LUC_NUM_DTYPES; d++) {
+    luc__store_scalar(bytes, (luc_dtype)d, (luc_scalar){LUC_SCALAR_INT, {.i = 1}});
+    CHECK_EQ(luc__scalar_int(luc__load_scalar(bytes, (luc_dtype)d)), 1);
+  }
+  luc__store_scalar(bytes, LUC_INT64, (luc_scalar){LUC_SCALAR_INT, {.i = INT64_MAX}});
+  CHECK_EQ(luc__load_scalar(bytes, LUC_INT64).as.i, INT64_MAX);
+  luc__store_scalar(bytes, LUC_INT64, (luc_scalar){LUC_SCALAR_FLOAT, {.f = NAN}});
+  CHECK_EQ(luc__load_scalar(bytes, LUC_INT64).as.i, INT64_MIN);
+  luc__store_scalar(bytes, LUC_UINT8, (luc_scalar){LUC_SCALAR_FLOAT, {.f = -1.7}});
+  CHECK_EQ(luc__load_scalar(bytes, LUC_UINT8).as.i, 255);
+  luc__store_scalar(bytes, LUC_BOOL, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 0.5}});
+  CHECK_EQ(luc__load_scalar(bytes, LUC_BOOL).as.i, 1);
+}
+
+TEST("a text grows, indents and stays empty after a failure") {
+  luc_context *ctx = open_context();
+  luc_text text;
+  char *out;
+  size_t size;
+  luc__text_init(&text, ctx);
+  luc__text_printf(&text, "(%s): ", "fc");
+  luc__text_indented(&text, "A(\n  x\n)", 2);
+  CHECK_EQ(luc__text_finish(&text, &out, &size), LUC_OK);
+  CHECK_STR(out, "(fc): A(\n    x\n  )");
+  luc_text_free(ctx, out, size);
+  luc__text_init(&text, ctx);
+  luc_memory_set_limit(ctx, 1);
+  luc_memory_trim(ctx);
+  luc__text_fill(&text, 'x', 100000);
+  luc__text_puts(&text, "never");
+  CHECK_EQ(luc__text_finish(&text, &out, &size), LUC_ERR_MEMORY);
+  CHECK(out == NULL);
+  luc_context_free(ctx);
+}
