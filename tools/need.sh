@@ -29,8 +29,8 @@ if ! apt-cache show $missing >/dev/null 2>&1; then
   $as_root apt-get update -qq
 fi
 # shellcheck disable=SC2086
-if ! $as_root apt-get install -y -qq --no-install-recommends $missing </dev/null >/dev/null; then
+if ! $as_root apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing </dev/null >/dev/null; then
   # The lists may be old: once more with new ones.
   $as_root apt-get update -qq
-  $as_root apt-get install -y -qq --no-install-recommends $missing </dev/null
+  $as_root apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing </dev/null
 fi
