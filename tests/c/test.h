@@ -70,8 +70,8 @@ __attribute__((unused)) static void test_str(const char *file, int line, const c
 #define CHECK_NEAR(got, want, by) test_near(__FILE__, __LINE__, #got, got, want, by)
 #define CHECK_STR(got, want)      test_str(__FILE__, __LINE__, #got, got, want)
 
-/* Counts blocks in use; refuses the allocation number `fail_at` (from 1; 0: none), and the one after
- * it, since a context that is refused gives back its cache and asks once more. */
+/* Counts blocks in use; refuses the allocation number `fail_at` (from 1; 0: none), and the one
+ * after it, since a context that is refused gives back its cache and asks once more. */
 typedef struct test_heap {
   long blocks, bytes, count, fail_at;
 } test_heap;

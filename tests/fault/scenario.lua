@@ -1,0 +1,42 @@
+-- What the out-of-memory sweep runs: a small net is built, trained for two steps, saved, loaded and
+-- printed. Returns the scenario as a function; the warm-up before it makes what is made once.
+local lucerna = require "lucerna"
+local nn, F = lucerna.nn, lucerna.nn.functional
+
+local Net = nn.class("Net")
+function Net:__init()
+  self.conv = nn.Conv2d(1, 2, 3)
+  self.norm = nn.BatchNorm2d(2)
+  self.fc = nn.Linear(2 * 6 * 6, 3)
+end
+function Net:forward(x)
+  x = F.relu(self.norm(self.conv(x)))
+  return self.fc(x:flatten(2))
+end
+
+local path = os.tmpname()
+
+local function scenario()
+  local net = Net()
+  local calls = 0
+  local handle = net.fc:register_forward_hook(function() calls = calls + 1 end)
+  local adam = lucerna.optim.Adam(net:parameters(), { lr = 0.01 })
+  local x, target = lucerna.rand(4, 1, 8, 8), lucerna.tensor { 1, 3, 2, 1 }
+  for _ = 1, 2 do
+    adam:zero_grad()
+    local loss = F.cross_entropy(net(x), target)
+    loss:backward()
+    adam:step()
+  end
+  handle:remove()
+  assert(calls == 2)
+  lucerna.safetensors.save_file(net:state_dict(), path)
+  local other = Net()
+  other:load_state_dict(lucerna.safetensors.load_file(path))
+  assert(lucerna.equal(net.fc.weight, other.fc.weight))
+  assert(tostring(net) == tostring(other))
+  local _ = tostring(x[{ 1, 1 }])
+  os.remove(path)
+end
+
+return scenario
