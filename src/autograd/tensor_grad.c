@@ -1,6 +1,8 @@
 /* The tensor's side of autograd: modes, requires_grad, gradients and hooks. */
 #include "autograd/graph.h"
 
+#include <stdio.h>
+
 bool luc_set_grad_enabled(luc_context *ctx, bool on) {
   bool before = ctx->grad_mode;
   ctx->grad_mode = on;
@@ -60,6 +62,15 @@ luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad
 const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]) {
   if (!t->meta || !t->meta->node) return NULL;
   return luc__node_name(buf, t->meta->node);
+}
+
+luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
+  char name[LUC_GRAD_FN_NAME], suffix[LUC_GRAD_FN_NAME + 16];
+  if (!luc__requires_grad(t)) return luc__tensor_text(ctx, t, NULL, out, size);
+  if (!luc_tensor_grad_fn(t, name))
+    return luc__tensor_text(ctx, t, "requires_grad=True", out, size);
+  snprintf(suffix, sizeof suffix, "grad_fn=<%s>", name);
+  return luc__tensor_text(ctx, t, suffix, out, size);
 }
 
 luc_status luc_tensor_detach(luc_context *ctx, luc_tensor *t, luc_tensor **out) {

@@ -188,6 +188,7 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
   luc_dtype dtype = (luc_dtype)t->dtype;
   bool show_dtype = dtype != ctx->default_dtype;
   luc__text_init(&text, ctx);
+  if (t->flags & LUC_TF_PARAMETER) luc__text_puts(&text, "Parameter containing:\n");
   luc__text_puts(&text, "tensor(");
   if (t->numel == 0) {
     luc__text_puts(&text, "[]");
@@ -209,8 +210,4 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
   if (suffix != NULL) put_suffix(&text, &line, suffix);
   luc__text_puts(&text, ")");
   return luc__text_finish(&text, out, size);
-}
-
-luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
-  return luc__tensor_text(ctx, t, t->requires_grad ? "requires_grad=True" : NULL, out, size);
 }

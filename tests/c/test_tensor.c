@@ -96,6 +96,24 @@ TEST("tensors print as in PyTorch, character for character") {
   luc_context_free(ctx);
 }
 
+TEST("a parameter says so, and a suffix too long for the line wraps") {
+  luc_context *ctx = open_context();
+  luc_tensor *t;
+  char *text = NULL, name[80] = "grad_fn=<";
+  size_t size = 0;
+  CHECK_EQ(luc__tensor_scalar(ctx, (luc_scalar){LUC_SCALAR_INT, {.i = 2}}, LUC_FLOAT32, &t), 0);
+  t->flags |= LUC_TF_PARAMETER;
+  memset(name + 9, 'x', 60);
+  CHECK_EQ(luc__tensor_text(ctx, t, "requires_grad=True", &text, &size), LUC_OK);
+  CHECK_STR(text, "Parameter containing:\ntensor(2., requires_grad=True)");
+  luc_text_free(ctx, text, size);
+  CHECK_EQ(luc__tensor_text(ctx, t, name, &text, &size), LUC_OK);
+  CHECK(strstr(text, "tensor(2.,\n       grad_fn=<xxx") != NULL);
+  luc_text_free(ctx, text, size);
+  luc_tensor_release(ctx, t);
+  luc_context_free(ctx);
+}
+
 /* ---- making tensors ---- */
 
 TEST("bad sizes are refused with their shape") {
