@@ -1,5 +1,5 @@
 -- Trains a LeNet on MNIST and tells how well it reads digits it has never seen.
---   lucerna examples/mnist.lua --epochs 3 --batch-size 64 --lr 0.01 --threads 2 --save net.safetensors
+--   lucerna examples/mnist.lua --epochs 3 --batch-size 64 --lr 0.01 --save lenet.safetensors
 
 local lucerna = require "lucerna"
 local nn, optim, data = lucerna.nn, lucerna.optim, lucerna.data
@@ -13,8 +13,8 @@ local options = {epochs = 3, ["batch-size"] = 64, lr = 0.01, threads = 0, seed =
   data = here .. "/data/mnist", save = ""}
 
 local function usage(message)
-  io.stderr:write(message, "\nusage: mnist.lua [--epochs N] [--batch-size N] [--lr X] [--threads N]",
-    " [--data FOLDER] [--save FILE] [--seed N]\n")
+  io.stderr:write(message, "\nusage: mnist.lua [--epochs N] [--batch-size N] [--lr X]",
+    " [--threads N] [--data FOLDER] [--save FILE] [--seed N]\n")
   os.exit(2)
 end
 
@@ -145,6 +145,6 @@ if options.save ~= "" then
   lucerna.safetensors.save_file(net:state_dict(), options.save)
   print("\nsaved to " .. options.save)
 end
-if not accuracy then _, accuracy, misread = test(net, test_loader, 3) end
+if not accuracy then accuracy, misread = select(2, test(net, test_loader, 3)) end
 if #misread > 0 then print("\nSome it misread:\n" .. picture(misread)) end
 print(("\ntest accuracy %.2f %%"):format(100 * accuracy))

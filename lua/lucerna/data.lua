@@ -262,7 +262,7 @@ function collate(items)
   if kind == "boolean" then return lucerna.tensor(items) end
   if kind == "string" then return items end
   if kind == "table" then return collate_tables(items) end
-  error("default_collate: items must be tensors, numbers, strings or tables (got " .. kind .. ")", 0)
+  error("default_collate: items are tensors, numbers, strings or tables (got " .. kind .. ")", 0)
 end
 
 --- A batch from an array of items: tensors are stacked, integers become int64, floats float64,
