@@ -96,6 +96,22 @@ static luc_status parse_int_list(parser *p, luc_param *param) {
   return LUC_OK;
 }
 
+static luc_status parse_float_list(parser *p, luc_param *param) {
+  luc_schema *s = p->schema;
+  int first = s->nfloats;
+  while (!accept(p, "]")) {
+    char *end;
+    double v = strtod(p->at, &end);
+    if (end == p->at || s->nfloats == LUC_SCHEMA_FLOATS) return fail_at(p, "a number");
+    s->floats[s->nfloats++] = v;
+    p->at = end;
+    accept(p, ",");
+  }
+  param->def =
+      (luc_value){.kind = LUC_FLOATS, .n = s->nfloats - first, .as.floats = s->floats + first};
+  return LUC_OK;
+}
+
 /* `int[2] stride=1` means [1, 1]. */
 static luc_status repeat_default(parser *p, luc_param *param, int64_t value) {
   luc_schema *s = p->schema;
@@ -129,7 +145,8 @@ static luc_status parse_default(parser *p, luc_param *param) {
   } else if (accept(p, "False")) {
     param->def = luc_v_bool(false);
   } else if (accept(p, "[")) {
-    return parse_int_list(p, param);
+    bool floats = param->type == LUC_T_FLOAT;
+    return floats ? parse_float_list(p, param) : parse_int_list(p, param);
   } else if (accept(p, "'")) {
     param->def = luc_v_string(p->at);
     while (*p->at && *p->at != '\'') p->at++;

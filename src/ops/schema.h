@@ -35,7 +35,7 @@ typedef enum luc_type {
   LUC_T_COUNT
 } luc_type;
 
-enum { LUC_MAX_PARAMS = 16, LUC_MAX_RESULTS = 4, LUC_SCHEMA_INTS = 16 };
+enum { LUC_MAX_PARAMS = 16, LUC_MAX_RESULTS = 4, LUC_SCHEMA_INTS = 16, LUC_SCHEMA_FLOATS = 4 };
 
 typedef struct luc_param {
   const char *name;
@@ -59,7 +59,9 @@ typedef struct luc_schema {
   char *text;                               /* owned: names and choices point into it */
   size_t text_size;
   uint8_t nints;
-  int64_t ints[LUC_SCHEMA_INTS]; /* list defaults point into it: a schema must not move */
+  int64_t ints[LUC_SCHEMA_INTS]; /* list defaults point into these: a schema must not move */
+  uint8_t nfloats;
+  double floats[LUC_SCHEMA_FLOATS];
 } luc_schema;
 
 /* Parses; a mistake in the notation is LUC_ERR_VALUE naming the place. */

@@ -1,0 +1,45 @@
+/* Optimizers: groups of parameters with options, and the state kept for each parameter. Names of
+ * options and state, defaults and formulas are torch.optim's. */
+#ifndef LUCERNA_OPTIM_H
+#define LUCERNA_OPTIM_H
+
+#include "lucerna/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct luc_optimizer luc_optimizer;
+
+/* kind: "SGD", "Adam" or "AdamW". */
+luc_status luc_optimizer_new(luc_context *ctx, const char *kind, luc_optimizer **out);
+void luc_optimizer_free(luc_context *ctx, luc_optimizer *o);
+/* Adds a group with default options; *group is its position, from 0. Parameters must be leaves, of a
+ * floating point dtype, and in no other group. */
+luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
+                                   int n, int *group);
+/* Sets a number, or a boolean as 0 or 1; `index` chooses within lists (betas), else 0. */
+luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, const char *option,
+                             int index, double value);
+/* Updates every parameter that has a gradient; on failure none has changed. */
+luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o);
+/* Drops the gradients, or fills them with zeros. */
+luc_status luc_optimizer_zero_grad(luc_context *ctx, luc_optimizer *o, bool set_to_none);
+
+int luc_optimizer_num_groups(const luc_optimizer *o);
+int luc_optimizer_num_params(const luc_optimizer *o, int group);
+/* A parameter's state, counted from 0 in the kind's order: its name, or NULL past the end. */
+const char *luc_optimizer_state_name(const luc_optimizer *o, int which);
+/* The state tensor (borrowed), NULL if there is none yet. */
+luc_tensor *luc_optimizer_state(const luc_optimizer *o, int group, int param, int which);
+/* Replaces it by a copy in the parameter's dtype; NULL drops it. */
+luc_status luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param,
+                                   int which, luc_tensor *value);
+/* Steps taken for a parameter. */
+int64_t luc_optimizer_steps(const luc_optimizer *o, int group, int param);
+void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t steps);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

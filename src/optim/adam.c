@@ -1,0 +1,58 @@
+/* Adam (Kingma and Ba, arXiv:1412.6980) and AdamW (Loshchilov and Hutter, arXiv:1711.05101), as
+ * torch.optim has them. */
+#include <math.h>
+
+#include "optim/optimizer.h"
+
+/* ORDER ADAM: the schemas' order. */
+enum { LR, BETAS, EPS, WEIGHT_DECAY, AMSGRAD, MAXIMIZE, DECOUPLED };
+
+static luc_status check(luc_context *ctx, const luc_value *o) {
+  const double *betas = o[BETAS].as.floats;
+  LUC_TRY(luc__optim_range(ctx, "Adam", "learning rate", luc_as_double(&o[LR]), 0, INFINITY));
+  LUC_TRY(luc__optim_range(ctx, "Adam", "epsilon value", luc_as_double(&o[EPS]), 0, INFINITY));
+  LUC_TRY(luc__optim_range(ctx, "Adam", "beta parameter at index 1", betas[0], 0, 1));
+  LUC_TRY(luc__optim_range(ctx, "Adam", "beta parameter at index 2", betas[1], 0, 1));
+  return luc__optim_range(ctx, "Adam", "weight_decay value", luc_as_double(&o[WEIGHT_DECAY]), 0,
+                          INFINITY);
+}
+
+static int needs(const luc_value *o) {
+  return o[AMSGRAD].as.i ? 3 : 2;
+}
+
+static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
+  luc_adam adam = {.lr = luc_as_double(&o[LR]),
+                   .beta1 = o[BETAS].as.floats[0],
+                   .beta2 = o[BETAS].as.floats[1],
+                   .eps = luc_as_double(&o[EPS]),
+                   .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
+                   .amsgrad = o[AMSGRAD].as.i,
+                   .maximize = o[MAXIMIZE].as.i,
+                   .decoupled = o[DECOUPLED].as.i};
+  return luc__adam_step(ctx, &adam, u, n);
+}
+
+const luc_optim_kind luc__optim_adam = {
+    .name = "Adam",
+    .schema = "Adam(float lr=1e-3, float[2] betas=[0.9, 0.999], float eps=1e-8, "
+              "float weight_decay=0, bool amsgrad=False, *, bool maximize=False, "
+              "bool decoupled_weight_decay=False, bool? foreach=None, bool capturable=False, "
+              "bool differentiable=False, bool? fused=None)",
+    .counts = true,
+    .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    .check = check,
+    .needs = needs,
+    .step = step};
+
+const luc_optim_kind luc__optim_adamw = {
+    .name = "AdamW",
+    .schema = "AdamW(float lr=1e-3, float[2] betas=[0.9, 0.999], float eps=1e-8, "
+              "float weight_decay=1e-2, bool amsgrad=False, *, bool maximize=False, "
+              "bool decoupled_weight_decay=True, bool? foreach=None, bool capturable=False, "
+              "bool differentiable=False, bool? fused=None)",
+    .counts = true,
+    .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    .check = check,
+    .needs = needs,
+    .step = step};

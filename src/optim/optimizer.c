@@ -1,0 +1,321 @@
+/* What all optimizers share: groups, options, lazily made state, and the gathering of everything a
+ * fused step needs. A step first makes all that can fail, then updates, so it is all or nothing. */
+#include "optim/optimizer.h"
+
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "lucerna/autograd.h"
+
+static const luc_optim_kind *const kinds[] = {&luc__optim_sgd, &luc__optim_adam, &luc__optim_adamw};
+
+luc_status luc__optim_range(luc_context *ctx, const char *kind, const char *what, double value,
+                            double low, double high) {
+  LUC_CHECK(ctx, value >= low && value < high, LUC_ERR_VALUE, "%s: Invalid %s: %g", kind, what,
+            value);
+  return LUC_OK;
+}
+
+luc_status luc_optimizer_new(luc_context *ctx, const char *name, luc_optimizer **out) {
+  const luc_optim_kind *kind = NULL;
+  *out = NULL;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (!strcmp(kinds[i]->name, name)) kind = kinds[i];
+  LUC_CHECK(ctx, kind, LUC_ERR_VALUE, "optimizer: there is none named '%.40s'", name);
+  luc_optimizer *o = luc__alloc_zero(ctx, sizeof *o);
+  if (!o) return LUC_ERR_MEMORY;
+  o->kind = kind;
+  luc_status status = luc__schema_parse(ctx, kind->schema, &o->schema);
+  if (status == LUC_OK) {
+    *out = o;
+  } else {
+    luc__free(ctx, o, sizeof *o);
+  }
+  return status;
+}
+
+static void group_free(luc_context *ctx, luc_optim_group *g) {
+  for (int i = 0; g->slots && i < g->n; i++) {
+    luc_tensor_release(ctx, g->slots[i].param);
+    for (int s = 0; s < LUC_MAX_STATES; s++) luc_tensor_release(ctx, g->slots[i].state[s]);
+  }
+  luc__free(ctx, g->slots, (size_t)g->n * sizeof *g->slots);
+  luc__free(ctx, g, sizeof *g);
+}
+
+void luc_optimizer_free(luc_context *ctx, luc_optimizer *o) {
+  if (!o) return;
+  for (int i = 0; i < o->ngroups; i++) group_free(ctx, o->groups[i]);
+  luc__free(ctx, o->groups, (size_t)o->capacity * sizeof *o->groups);
+  luc__free(ctx, o->updates, o->updates_size);
+  luc__schema_free(ctx, &o->schema);
+  luc__free(ctx, o, sizeof *o);
+}
+
+/* ---- groups ---- */
+
+static bool has_param(const luc_optimizer *o, const luc_tensor *t) {
+  for (int g = 0; g < o->ngroups; g++)
+    for (int i = 0; i < o->groups[g]->n; i++)
+      if (o->groups[g]->slots[i].param == t) return true;
+  return false;
+}
+
+static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
+                               int n) {
+  const char *kind = o->kind->name;
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "%s: optimizer got an empty parameter list", kind);
+  for (int i = 0; i < n; i++) {
+    luc_tensor *t = params[i];
+    LUC_CHECK(ctx, luc_tensor_is_leaf(t), LUC_ERR_VALUE,
+              "%s: can't optimize a non-leaf Tensor (parameter %d)", kind, i + 1);
+    LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
+              "%s: parameter %d has dtype %s, expected a floating point one", kind, i + 1,
+              luc__dtype_name((luc_dtype)t->dtype));
+    LUC_CHECK(ctx, !has_param(o, t), LUC_ERR_VALUE,
+              "%s: some parameters appear in more than one parameter group (parameter %d)", kind,
+              i + 1);
+  }
+  return LUC_OK;
+}
+
+/* Default options; lists are copied so that they can be set. */
+static void default_options(const luc_optimizer *o, luc_optim_group *g) {
+  int used = 0;
+  for (int p = 0; p < o->schema.nparams; p++) {
+    luc_value *v = &g->options[p];
+    *v = o->schema.params[p].def;
+    if (v->kind != LUC_FLOATS) continue;
+    memcpy(g->floats + used, v->as.floats, (size_t)v->n * sizeof *g->floats);
+    v->as.floats = g->floats + used;
+    used += v->n;
+  }
+}
+
+static luc_status grow_groups(luc_context *ctx, luc_optimizer *o) {
+  if (o->ngroups < o->capacity) return LUC_OK;
+  int more = o->capacity ? 2 * o->capacity : 2;
+  luc_optim_group **grown = luc__realloc(ctx, o->groups, (size_t)o->capacity * sizeof *grown,
+                                         (size_t)more * sizeof *grown);
+  if (!grown) return LUC_ERR_MEMORY;
+  o->groups = grown;
+  o->capacity = more;
+  return LUC_OK;
+}
+
+luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
+                                   int n, int *group) {
+  LUC_TRY(check_params(ctx, o, params, n));
+  LUC_TRY(grow_groups(ctx, o));
+  luc_optim_group *g = luc__alloc_zero(ctx, sizeof *g);
+  if (!g) return LUC_ERR_MEMORY;
+  g->n = n;
+  g->slots = luc__alloc_zero(ctx, luc__mul_size((size_t)n, sizeof *g->slots));
+  if (!g->slots) {
+    group_free(ctx, g);
+    return LUC_ERR_MEMORY;
+  }
+  for (int i = 0; i < n; i++) g->slots[i].param = luc__retain(params[i]);
+  default_options(o, g);
+  if (group) *group = o->ngroups;
+  o->groups[o->ngroups++] = g;
+  return LUC_OK;
+}
+
+luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, const char *option,
+                             int index, double value) {
+  int p = luc__schema_find(&o->schema, option);
+  LUC_CHECK(ctx, group >= 0 && group < o->ngroups, LUC_ERR_INDEX, "%s: there is no group %d",
+            o->kind->name, group);
+  LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "%s: unknown option '%.40s'", o->kind->name, option);
+  luc_optim_group *g = o->groups[group];
+  luc_value old = g->options[p], *v = &g->options[p];
+  double *item = v->kind == LUC_FLOATS ? &g->floats[v->as.floats - g->floats + index] : NULL;
+  LUC_CHECK(ctx, index >= 0 && index < (item ? v->n : 1), LUC_ERR_INDEX,
+            "%s: option '%s' has no entry %d", o->kind->name, option, index);
+  double before = item ? *item : 0;
+  if (item) {
+    *item = value;
+  } else {
+    *v = o->schema.params[p].type == LUC_T_BOOL ? luc_v_bool(value != 0) : luc_v_float(value);
+  }
+  luc_status status = o->kind->check(ctx, g->options);
+  if (status == LUC_OK) return LUC_OK;
+  if (item) *item = before;
+  g->options[p] = old;
+  return status;
+}
+
+int luc_optimizer_num_groups(const luc_optimizer *o) {
+  return o->ngroups;
+}
+
+int luc_optimizer_num_params(const luc_optimizer *o, int group) {
+  return o->groups[group]->n;
+}
+
+/* ---- state ---- */
+
+const char *luc_optimizer_state_name(const luc_optimizer *o, int which) {
+  return which >= 0 && which <= LUC_MAX_STATES ? o->kind->states[which] : NULL;
+}
+
+luc_tensor *luc_optimizer_state(const luc_optimizer *o, int group, int param, int which) {
+  return o->groups[group]->slots[param].state[which];
+}
+
+luc_status luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param,
+                                   int which, luc_tensor *value) {
+  luc_optim_slot *slot = &o->groups[group]->slots[param];
+  luc_tensor *copy = NULL;
+  if (value) {
+    char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
+    LUC_CHECK(ctx, luc__same_sizes(value, slot->param), LUC_ERR_SHAPE,
+              "%s: state '%s' of parameter %d has shape %s, the parameter %s", o->kind->name,
+              o->kind->states[which], param + 1, luc__tensor_shape_text(have, value),
+              luc__tensor_shape_text(want, slot->param));
+    LUC_TRY(luc__tensor_empty_like(ctx, slot->param, (luc_dtype)slot->param->dtype, &copy));
+    luc_status status = luc__copy(ctx, copy, value);
+    if (status != LUC_OK) {
+      luc_tensor_release(ctx, copy);
+      return status;
+    }
+  }
+  luc_tensor_release(ctx, slot->state[which]);
+  slot->state[which] = copy;
+  return LUC_OK;
+}
+
+int64_t luc_optimizer_steps(const luc_optimizer *o, int group, int param) {
+  return o->groups[group]->slots[param].steps;
+}
+
+void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t steps) {
+  o->groups[group]->slots[param].steps = steps;
+}
+
+/* ---- the step ---- */
+
+static luc_status make_state(luc_context *ctx, luc_optim_slot *slot, int needs) {
+  luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}};
+  for (int s = 0; s < needs; s++) {
+    if (slot->state[s]) continue;
+    luc_tensor *t;
+    LUC_TRY(luc__tensor_empty_like(ctx, slot->param, (luc_dtype)slot->param->dtype, &t));
+    luc_status status = luc__fill(ctx, t, zero);
+    if (status != LUC_OK) {
+      luc_tensor_release(ctx, t);
+      return status;
+    }
+    slot->state[s] = t;
+  }
+  return LUC_OK;
+}
+
+/* The tensors of one parameter as a kernel takes them: contiguous, float32 or float64. Where that
+ * is what they are, the tensors themselves. */
+typedef struct operands {
+  luc_tensor *param, *grad, *state[LUC_MAX_STATES];
+} operands;
+
+static void operands_release(luc_context *ctx, operands *t) {
+  luc_tensor_release(ctx, t->param);
+  luc_tensor_release(ctx, t->grad);
+  for (int s = 0; s < LUC_MAX_STATES; s++) luc_tensor_release(ctx, t->state[s]);
+  *t = (operands){0};
+}
+
+static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, int needs, operands *t) {
+  luc_dtype dtype = slot->param->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  LUC_TRY(luc__contiguous_as(ctx, slot->param, dtype, &t->param));
+  LUC_TRY(luc__contiguous_as(ctx, luc_tensor_grad(slot->param), dtype, &t->grad));
+  for (int s = 0; s < needs; s++)
+    LUC_TRY(luc__contiguous_as(ctx, slot->state[s], dtype, &t->state[s]));
+  return LUC_OK;
+}
+
+static luc_update update_of(const luc_optim_slot *slot, const operands *t) {
+  luc_update u = {.dtype = (luc_dtype)t->param->dtype,
+                  .n = t->param->numel,
+                  .param = t->param->data,
+                  .grad = t->grad->data,
+                  .step = slot->steps + 1};
+  for (int s = 0; s < LUC_MAX_STATES; s++) u.state[s] = t->state[s] ? t->state[s]->data : NULL;
+  return u;
+}
+
+/* What was converted for the kernel goes back. Nothing here can fail: copying between two existing
+ * tensors of one shape takes no memory. */
+static void write_back(luc_context *ctx, luc_optim_slot *slot, const operands *t) {
+  if (t->param != slot->param) (void)luc__copy(ctx, slot->param, t->param);
+  for (int s = 0; s < LUC_MAX_STATES; s++)
+    if (t->state[s] && t->state[s] != slot->state[s])
+      (void)luc__copy(ctx, slot->state[s], t->state[s]);
+  slot->param->storage->version++;
+  slot->steps++;
+}
+
+static luc_status reserve_updates(luc_context *ctx, luc_optimizer *o, int n) {
+  size_t size = (size_t)n * (sizeof(luc_update) + sizeof(operands));
+  if (size <= o->updates_size) return LUC_OK;
+  luc_update *grown = luc__realloc(ctx, o->updates, o->updates_size, size);
+  if (!grown) return LUC_ERR_MEMORY;
+  o->updates = grown;
+  o->updates_size = size;
+  return LUC_OK;
+}
+
+/* Everything of one group that can fail; its updates go to `updates`, *count of them. */
+static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
+                         luc_update *updates, operands *held, int *count) {
+  int needs = o->kind->needs(g->options);
+  *count = 0;
+  for (int i = 0; i < g->n; i++) {
+    if (!luc_tensor_grad(g->slots[i].param)) continue;
+    LUC_TRY(make_state(ctx, &g->slots[i], needs));
+    LUC_TRY(operands_get(ctx, &g->slots[i], needs, &held[i]));
+    updates[(*count)++] = update_of(&g->slots[i], &held[i]);
+  }
+  return LUC_OK;
+}
+
+static luc_status update_group(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
+                               const luc_update *updates, const operands *held, int count) {
+  if (count) LUC_TRY(o->kind->step(ctx, g->options, updates, count));
+  for (int i = 0; i < g->n; i++)
+    if (held[i].param) write_back(ctx, &g->slots[i], &held[i]);
+  return LUC_OK;
+}
+
+luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o) {
+  int total = 0, at = 0;
+  for (int g = 0; g < o->ngroups; g++) total += o->groups[g]->n;
+  LUC_TRY(reserve_updates(ctx, o, total));
+  operands *held = (operands *)(void *)(o->updates + total);
+  luc_status status = LUC_OK;
+  memset(held, 0, (size_t)total * sizeof *held);
+  for (int g = 0; g < o->ngroups; at += o->groups[g++]->n)
+    LUC_GO(gather(ctx, o, o->groups[g], o->updates + at, held + at, &o->groups[g]->gathered));
+  at = 0;
+  for (int g = 0; g < o->ngroups; at += o->groups[g++]->n)
+    LUC_GO(update_group(ctx, o, o->groups[g], o->updates + at, held + at, o->groups[g]->gathered));
+done:
+  for (int i = 0; i < total; i++) operands_release(ctx, &held[i]);
+  return status;
+}
+
+luc_status luc_optimizer_zero_grad(luc_context *ctx, luc_optimizer *o, bool set_to_none) {
+  luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}};
+  for (int g = 0; g < o->ngroups; g++)
+    for (int i = 0; i < o->groups[g]->n; i++) {
+      luc_tensor *param = o->groups[g]->slots[i].param, *grad = luc_tensor_grad(param);
+      if (!grad) continue;
+      if (set_to_none) {
+        LUC_TRY(luc_tensor_set_grad(ctx, param, NULL));
+      } else {
+        LUC_TRY(luc__fill(ctx, grad, zero));
+        grad->storage->version++;
+      }
+    }
+  return LUC_OK;
+}
