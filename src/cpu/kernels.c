@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/conv_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
 
@@ -15,6 +16,7 @@ static const luc_kernels tables[] = {
         .name = "base",
         .copy = &luc__copy_base,
         .gemm = luc__gemm_base,
+        .conv = luc__conv_base,
     },
 #if LUC_ISA_X86
     {
@@ -22,12 +24,14 @@ static const luc_kernels tables[] = {
         .name = "avx2",
         .copy = &luc__copy_avx2,
         .gemm = luc__gemm_avx2,
+        .conv = luc__conv_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
         .name = "avx512",
         .copy = &luc__copy_avx512,
         .gemm = luc__gemm_avx512,
+        .conv = luc__conv_avx512,
     },
 #endif
 };

@@ -15,6 +15,7 @@ typedef struct luc_kernels {
   const char *name;
   const luc_copy_kernels *copy;
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
+  const struct luc_conv_kernels *conv;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

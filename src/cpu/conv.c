@@ -1,0 +1,456 @@
+/* Convolutions: the plan of one group's geometry, and how the work is cut into pieces. Cuts follow
+ * from the sizes alone, so results do not depend on the number of threads. */
+#include "cpu/conv.h"
+
+#include <string.h>
+
+#include "cpu/conv_kernels.h"
+#include "cpu/kernels.h"
+#include "cpu/scratch.h"
+
+/* Multiplications worth a piece of their own; elements a panel and a buffer should stay below to
+ * live in the second-level cache. */
+static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 18;
+
+int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
+                           int64_t pad_after, int64_t dilation) {
+  int64_t room = in + pad_before + pad_after - dilation * (kernel - 1) - 1;
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+/* One call: the plan, its tables and what every piece needs. */
+typedef struct job {
+  luc_conv_plan plan;
+  const luc_conv_kernels *kernels;
+  int64_t *tables; /* phase_slot, then offsets */
+  size_t tables_size, size;
+  int64_t groups, batch, in_channels, out_channels;
+  const char *x, *weight, *bias, *dy;
+  char *y;
+  int64_t cuts, step;    /* forward: bands; weight: stretches of the batch */
+  int64_t chunks, chunk; /* of filters (input gradient: channels) */
+  luc_slots slots;
+} job;
+
+static int64_t min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+static int64_t cuts_of(int64_t n, int64_t piece) {
+  return (n + piece - 1) / piece;
+}
+
+/* Missing dimensions come first, with size 1. */
+static void plan_sizes(luc_conv_plan *p, const luc_conv *c) {
+  int missing = LUC_MAX_SPATIAL - c->spatial;
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
+    int s = d - missing;
+    p->in[d] = s < 0 ? 1 : c->in[s];
+    p->kernel[d] = s < 0 ? 1 : c->kernel[s];
+    p->out[d] = s < 0 ? 1 : c->out[s];
+    p->stride[d] = s < 0 ? 1 : c->stride[s];
+    p->padding[d] = s < 0 ? 0 : c->padding[s];
+    p->dilation[d] = s < 0 ? 1 : c->dilation[s];
+  }
+  p->channels = c->in_channels / c->groups;
+  p->filters = c->out_channels / c->groups;
+  p->taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
+  p->k = p->channels * p->taps;
+  p->in_pixels = p->in[0] * p->in[1] * p->in[2];
+  p->pixels = p->out[0] * p->out[1] * p->out[2];
+  p->relu = c->relu;
+}
+
+/* What the windows of `out` outputs cover in dimension d. */
+static int64_t covered(const luc_conv_plan *p, int d, int64_t out) {
+  return (out - 1) * p->stride[d] + (p->kernel[d] - 1) * p->dilation[d] + 1;
+}
+
+/* The buffer for `band` output rows at a time. */
+static void plan_buffer(luc_conv_plan *p, int64_t band, int64_t *slots) {
+  p->band = band;
+  p->depth = covered(p, 0, p->out[0]);
+  p->rows = covered(p, 1, band);
+  p->width = covered(p, 2, p->out[2]);
+  p->phases = 0;
+  for (int64_t i = 0; i < p->stride[2]; i++) slots[i] = -1;
+  for (int64_t i = 0; i < p->kernel[2]; i++) {
+    int64_t phase = i * p->dilation[2] % p->stride[2];
+    if (slots[phase] < 0) slots[phase] = p->phases++;
+  }
+  p->phase_slot = slots;
+  p->phase_length = cuts_of(p->width, p->stride[2]);
+  p->row_length = p->phases * p->phase_length;
+  p->plane = p->depth * p->rows * p->row_length;
+}
+
+static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
+  p->offsets = offsets;
+  for (int64_t k = 0; k < p->k; k++) {
+    int64_t x = k % p->kernel[2] * p->dilation[2];
+    int64_t y = k / p->kernel[2] % p->kernel[1] * p->dilation[1];
+    int64_t z = k / (p->kernel[2] * p->kernel[1]) % p->kernel[0] * p->dilation[0];
+    offsets[k] = k / p->taps * p->plane + (z * p->rows + y) * p->row_length +
+                 p->phase_slot[x % p->stride[2]] * p->phase_length + x / p->stride[2];
+  }
+}
+
+/* Pixels gathered at a time, for columns of k elements; whole tiles if there are that many. */
+static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
+  int64_t cuts = cuts_of(k, LUC_GEMM_KC);
+  p->k_step = cuts_of(k, cuts);
+  int64_t panel = PANEL_SIZE / p->k_step / 48 * 48;
+  p->panel = min64(max64(panel, 48), pixels);
+}
+
+/* Everything but the cuts. */
+static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, int64_t band) {
+  memset(j, 0, sizeof *j);
+  plan_sizes(&j->plan, c);
+  j->plan.gemm = &luc__kernels(ctx)->gemm[c->dtype];
+  j->kernels = &luc__kernels(ctx)->conv[c->dtype];
+  j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->groups = c->groups;
+  j->batch = c->batch;
+  j->in_channels = c->in_channels;
+  j->out_channels = c->out_channels;
+  int64_t stride = j->plan.stride[2];
+  j->tables_size = luc__mul_size((size_t)(stride + j->plan.k), sizeof(int64_t));
+  j->tables = luc__alloc(ctx, j->tables_size);
+  if (!j->tables) return LUC_ERR_MEMORY;
+  plan_buffer(&j->plan, band > 0 ? band : j->plan.out[1], j->tables);
+  plan_offsets(&j->plan, j->tables + stride);
+  return LUC_OK;
+}
+
+static void job_free(luc_context *ctx, job *j) {
+  luc__free(ctx, j->tables, j->tables_size);
+}
+
+/* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
+static size_t scratch_size(const job *j, int64_t buffer, int64_t panel) {
+  size_t stretches = (size_t)(j->plan.panel / j->plan.out[2] + 4) * 3 * sizeof(int64_t) + 128;
+  return stretches + luc__mul_size((size_t)(buffer + panel + 2 * LUC_CONV_SLACK), j->size);
+}
+
+static const void *offset(const job *j, const char *p, int64_t elements) {
+  return p ? p + elements * (int64_t)j->size : NULL;
+}
+
+static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, size_t scratch,
+                      luc_range_fn fn) {
+  int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
+  LUC_TRY(luc__slots_init(ctx, &j->slots, scratch, cuts_of(pieces, grain)));
+  luc__parallel_for(ctx, pieces, grain, fn, j);
+  luc__slots_free(ctx, &j->slots);
+  return LUC_OK;
+}
+
+/* A product of this many multiplications per image and group is cut into `most` chunks at most, no
+ * smaller than `least`, so that about eight pieces come out. Returns a chunk's length. */
+static int64_t choose_chunk(int64_t pieces, int64_t work, int64_t n, int64_t least) {
+  int64_t chunk = n;
+  while (pieces * cuts_of(n, chunk) < 8 && chunk >= 2 * least &&
+         work / cuts_of(n, chunk) >= 2 * PIECE_WORK)
+    chunk = cuts_of(chunk, 2);
+  return chunk;
+}
+
+/* -- 1 × 1: matrix products on the tensors themselves ------------------------------------------ */
+
+static bool is_pointwise(const luc_conv *c) {
+  for (int d = 0; d < c->spatial; d++)
+    if (c->kernel[d] != 1 || c->stride[d] != 1 || c->padding[d] != 0 || c->out[d] != c->in[d])
+      return false;
+  return true;
+}
+
+static int64_t pixels_of(const luc_conv *c) {
+  int64_t n = 1;
+  for (int d = 0; d < c->spatial; d++) n *= c->out[d];
+  return n;
+}
+
+/* to[n] = A from[n] for every image n, group by group; A is the weight or its transpose. */
+static luc_status pointwise(luc_context *ctx, const luc_conv *c, bool transposed, const char *from,
+                            const char *weight, const char *bias, char *to) {
+  const int64_t size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  const int64_t in = c->in_channels / c->groups, out = c->out_channels / c->groups;
+  luc_gemm g = {.dtype = c->dtype, .batch = c->batch, .alpha = 1, .b_col = 1};
+  g.m = transposed ? in : out, g.k = transposed ? out : in;
+  g.n = g.b_row = g.c_row = pixels_of(c);
+  g.a_row = transposed ? 1 : in, g.a_col = transposed ? in : 1;
+  g.b_batch = g.k * c->groups * g.n, g.c_batch = g.m * c->groups * g.n;
+  g.bias_kind = bias ? LUC_BIAS_ROW : LUC_BIAS_NONE;
+  g.relu = c->relu && !transposed;
+  for (int64_t i = 0; i < c->groups; i++) {
+    g.a = weight + i * in * out * size;
+    g.b = from + i * g.k * g.n * size;
+    g.c = to + i * g.m * g.n * size;
+    g.bias = bias ? bias + i * out * size : NULL;
+    LUC_TRY(luc__gemm(ctx, &g));
+  }
+  return LUC_OK;
+}
+
+/* -- Forward ----------------------------------------------------------------------------------- */
+
+static void forward_pieces(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_conv_plan *c = &j->plan;
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t chunk = i % j->chunks, band = i / j->chunks % j->cuts;
+    int64_t image = i / (j->chunks * j->cuts); /* and group: batch * groups */
+    int64_t group = image % j->groups, filter = group * c->filters + chunk * j->chunk;
+    luc_conv_piece p = {
+        .x = offset(j, j->x, image * c->channels * c->in_pixels),
+        .weight = offset(j, j->weight, filter * c->k),
+        .bias = offset(j, j->bias, filter),
+        .y = j->y + (image * c->filters + chunk * j->chunk) * c->pixels * (int64_t)j->size,
+        .row_begin = band * j->step,
+        .row_end = min64((band + 1) * j->step, c->out[1]),
+        .count = min64(j->chunk, c->filters - chunk * j->chunk),
+    };
+    if (c->k == c->taps && c->filters == 1)
+      j->kernels->depthwise(c, &p, scratch);
+    else
+      j->kernels->forward(c, &p, scratch);
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+/* Output rows per band: enough bands for the threads and for the cache, none too thin. */
+static int64_t choose_band(const luc_conv *c) {
+  luc_conv_plan p;
+  plan_sizes(&p, c);
+  int64_t rows = p.out[1];
+  if (p.out[0] > 1 || p.kernel[0] > 1 || (p.channels == 1 && p.filters == 1)) return rows;
+  int64_t work = p.pixels * p.k * p.filters, pieces = c->batch * c->groups;
+  for (;;) {
+    int64_t bands = cuts_of(p.out[1], rows), half = cuts_of(rows, 2);
+    bool large = covered(&p, 1, rows) * covered(&p, 2, p.out[2]) * p.channels > BUFFER_SIZE;
+    bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK && half * p.out[2] >= 192;
+    if (rows < 2 || !(large || few) || half < p.kernel[1]) return rows;
+    rows = half;
+  }
+}
+
+luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
+                             const void *bias, void *y) {
+  if (c->batch <= 0 || c->out_channels <= 0 || pixels_of(c) <= 0) return LUC_OK;
+  bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
+  if (is_pointwise(c) && !depthwise) return pointwise(ctx, c, false, x, weight, bias, y);
+  job j;
+  LUC_TRY(job_init(ctx, &j, c, choose_band(c)));
+  luc_conv_plan *p = &j.plan;
+  plan_panel(p, p->band * p->out[0] * p->out[2], max64(p->k, 1));
+  j.x = x, j.weight = weight, j.bias = bias, j.y = y;
+  j.step = p->band;
+  j.cuts = cuts_of(p->out[1], p->band);
+  int64_t pieces = c->batch * c->groups * j.cuts, work = p->pixels * p->k * p->filters / j.cuts;
+  j.chunk = choose_chunk(pieces, work, p->filters, 32);
+  j.chunks = cuts_of(p->filters, j.chunk);
+  size_t scratch = scratch_size(&j, p->channels * p->plane, depthwise ? 0 : p->k_step * p->panel);
+  luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
+  job_free(ctx, &j);
+  return status;
+}
+
+/* -- Input gradient ---------------------------------------------------------------------------- */
+
+static void input_pieces(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_conv_plan *c = &j->plan;
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t image = i / j->chunks, channel = i % j->chunks * j->chunk, group = image % j->groups;
+    luc_conv_piece p = {
+        .dy = offset(j, j->dy, image * c->filters * c->pixels),
+        .weight = offset(j, j->weight, (group * c->k + channel * c->taps) * c->filters),
+        .weight_row = c->filters,
+        .y = j->y + (image * c->channels + channel) * c->in_pixels * (int64_t)j->size,
+        .count = min64(j->chunk, c->channels - channel),
+    };
+    j->kernels->backward_input(c, &p, scratch);
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+/* weightᵀ of every group: [groups, k, filters]. */
+static void *transposed_weight(luc_context *ctx, const job *j, const char *weight, size_t *bytes) {
+  const luc_conv_plan *c = &j->plan;
+  const int64_t matrix = c->k * c->filters;
+  *bytes = luc__mul_size((size_t)(matrix * j->groups), j->size);
+  char *to = luc__alloc(ctx, *bytes);
+  for (int64_t i = 0; to && i < j->groups; i++)
+    c->gemm->transpose(c->filters, c->k, offset(j, weight, i * matrix), c->k,
+                       to + i * matrix * (int64_t)j->size, c->filters);
+  return to;
+}
+
+luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
+                                    const void *weight, void *dx) {
+  int64_t inputs = 1;
+  for (int d = 0; d < c->spatial; d++) inputs *= c->in[d];
+  if (c->batch <= 0 || c->in_channels <= 0 || inputs <= 0) return LUC_OK;
+  if (c->out_channels <= 0 || pixels_of(c) <= 0) {
+    size_t size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+    memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * size);
+    return LUC_OK;
+  }
+  if (is_pointwise(c)) return pointwise(ctx, c, true, dy, weight, NULL, dx);
+  job j;
+  LUC_TRY(job_init(ctx, &j, c, 0));
+  luc_conv_plan *p = &j.plan;
+  size_t bytes;
+  char *turned = transposed_weight(ctx, &j, weight, &bytes);
+  luc_status status = turned ? LUC_OK : LUC_ERR_MEMORY;
+  if (turned) {
+    int64_t pieces = c->batch * c->groups, work = p->pixels * p->k * p->filters;
+    j.dy = dy, j.weight = turned, j.y = dx;
+    j.chunk = choose_chunk(pieces, work, p->channels, cuts_of(64, p->taps));
+    j.chunks = cuts_of(p->channels, j.chunk);
+    plan_panel(p, p->pixels, max64(j.chunk * p->taps, 1));
+    size_t scratch = scratch_size(&j, j.chunk * p->plane, p->k_step * p->panel);
+    status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, input_pieces);
+  }
+  luc__free(ctx, turned, bytes);
+  job_free(ctx, &j);
+  return status;
+}
+
+/* -- Weight gradient --------------------------------------------------------------------------- */
+
+/* Sums of one stretch of the batch, one group and chunk of filters: j->y holds
+ * [cuts, groups, filters, row]. */
+static void weight_pieces(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_conv_plan *c = &j->plan;
+  const int64_t row = luc__conv_sum_row(c->k);
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t filter = i % j->chunks * j->chunk, group = i / j->chunks % j->groups;
+    int64_t cut = i / (j->chunks * j->groups);
+    int64_t first = cut * j->batch / j->cuts, last = (cut + 1) * j->batch / j->cuts;
+    luc_conv_piece p = {.count = min64(j->chunk, c->filters - filter)};
+    p.y = j->y + ((cut * j->groups + group) * c->filters + filter) * row * (int64_t)j->size;
+    for (int64_t n = first; n < last; n++) {
+      int64_t image = n * j->groups + group;
+      p.x = offset(j, j->x, image * c->channels * c->in_pixels);
+      p.dy = offset(j, j->dy, (image * c->filters + filter) * c->pixels);
+      p.accumulate = n > first;
+      j->kernels->backward_weight(c, &p, scratch);
+    }
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+/* dweight [out_channels, channels, taps] = the sums of all cuts, put in order. */
+static void add_cuts_f32(const job *j, const float *sums, float *to) {
+  const luc_conv_plan *c = &j->plan;
+  const int64_t row = luc__conv_sum_row(c->k), all = j->out_channels * row;
+  for (int64_t f = 0; f < j->out_channels; f++)
+    for (int64_t channel = 0; channel < c->channels; channel++)
+      for (int64_t tap = 0; tap < c->taps; tap++) {
+        const float *from = sums + f * row + tap * c->channels + channel;
+        float sum = 0;
+        for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
+        *to++ = sum;
+      }
+}
+
+static void add_cuts_f64(const job *j, const double *sums, double *to) {
+  const luc_conv_plan *c = &j->plan;
+  const int64_t row = luc__conv_sum_row(c->k), all = j->out_channels * row;
+  for (int64_t f = 0; f < j->out_channels; f++)
+    for (int64_t channel = 0; channel < c->channels; channel++)
+      for (int64_t tap = 0; tap < c->taps; tap++) {
+        const double *from = sums + f * row + tap * c->channels + channel;
+        double sum = 0;
+        for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
+        *to++ = sum;
+      }
+}
+
+/* Cuts of the batch while their sums take little memory, then of the filters. */
+static void choose_weight_cuts(job *j) {
+  const luc_conv_plan *c = &j->plan;
+  int64_t work = c->pixels * c->k * c->filters, sums = j->out_channels * luc__conv_sum_row(c->k);
+  j->cuts = min64(min64(j->batch, 8), max64(1, 4 * BUFFER_SIZE / (sums + 1)));
+  while (j->cuts > 1 && work * j->batch / j->cuts < PIECE_WORK) j->cuts = cuts_of(j->cuts, 2);
+  int64_t per_cut = work * cuts_of(j->batch, j->cuts);
+  j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->filters, 32);
+  j->chunks = cuts_of(c->filters, j->chunk);
+}
+
+static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const void *x,
+                                  const void *dy, void *dweight) {
+  job j;
+  LUC_TRY(job_init(ctx, &j, c, 0));
+  luc_conv_plan *p = &j.plan;
+  choose_weight_cuts(&j);
+  const int64_t row = luc__conv_sum_row(p->k);
+  size_t bytes = luc__mul_size((size_t)(j.cuts * j.out_channels * row), j.size);
+  char *sums = luc__alloc(ctx, bytes);
+  luc_status status = sums ? LUC_OK : LUC_ERR_MEMORY;
+  if (sums) {
+    j.x = x, j.dy = dy, j.y = sums;
+    p->panel = min64(min64(max64(2 * PANEL_SIZE / row, 32), LUC_GEMM_KC), p->pixels);
+    size_t scratch = scratch_size(&j, p->channels * p->depth * p->rows * p->width, p->panel * row);
+    int64_t work = p->pixels * p->k * p->filters * cuts_of(j.batch, j.cuts) / j.chunks;
+    status = run(ctx, &j, j.cuts * j.groups * j.chunks, work, scratch, weight_pieces);
+  }
+  if (status == LUC_OK && c->dtype == LUC_FLOAT64)
+    add_cuts_f64(&j, (const double *)sums, dweight);
+  else if (status == LUC_OK)
+    add_cuts_f32(&j, (const float *)sums, dweight);
+  luc__free(ctx, sums, bytes);
+  job_free(ctx, &j);
+  return status;
+}
+
+typedef struct bias_job {
+  const luc_conv_kernels *kernels;
+  const char *dy;
+  void *dbias;
+  luc_dtype dtype;
+  int64_t batch, channels, pixels;
+} bias_job;
+
+static void bias_channels(void *arg, int64_t begin, int64_t end) {
+  bias_job *j = arg;
+  const int64_t size = j->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  for (int64_t i = begin; i < end; i++) {
+    double sum = 0;
+    for (int64_t n = 0; n < j->batch; n++)
+      sum += j->kernels->sum(j->dy + (n * j->channels + i) * j->pixels * size, j->pixels);
+    if (j->dtype == LUC_FLOAT64)
+      ((double *)j->dbias)[i] = sum;
+    else
+      ((float *)j->dbias)[i] = (float)sum;
+  }
+}
+
+luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,
+                                     const void *dy, void *dweight, void *dbias) {
+  if (dbias) {
+    bias_job b = {.kernels = &luc__kernels(ctx)->conv[c->dtype], .dy = dy, .dbias = dbias};
+    b.dtype = c->dtype;
+    b.batch = c->batch;
+    b.channels = c->out_channels;
+    b.pixels = max64(pixels_of(c), 0);
+    int64_t grain = (1 << 17) / (b.batch * b.pixels + 1) + 1;
+    luc__parallel_for(ctx, c->out_channels, grain, bias_channels, &b);
+  }
+  if (!dweight || c->out_channels <= 0) return LUC_OK;
+  if (c->batch <= 0 || pixels_of(c) <= 0) {
+    int64_t n = c->out_channels * (c->in_channels / c->groups);
+    for (int d = 0; d < c->spatial; d++) n *= c->kernel[d];
+    memset(dweight, 0, (size_t)n * (c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)));
+    return LUC_OK;
+  }
+  return weight_gradient(ctx, c, x, dy, dweight);
+}

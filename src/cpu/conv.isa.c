@@ -1,0 +1,13 @@
+/* The serial pieces of convolutions, for float and double. */
+#include "cpu/conv_kernels.h"
+
+#include "cpu/real_f32.inc"
+#include "cpu/conv.inc"
+#include "cpu/real_f64.inc"
+#include "cpu/conv.inc"
+
+/* ORDER DTYPE */
+const luc_conv_kernels LUC_ISA_NAME(luc__conv)[2] = {
+    {forward_f32, backward_input_f32, backward_weight_f32, depthwise_f32, sum_f32},
+    {forward_f64, backward_input_f64, backward_weight_f64, depthwise_f64, sum_f64},
+};

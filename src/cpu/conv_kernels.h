@@ -1,0 +1,61 @@
+/* What conv.isa.c offers to conv.c: the serial pieces of a convolution of one image and group.
+ * The image is copied once into a padded buffer, its rows split by stride into phases, so that the
+ * pixels one kernel element meets along an output row are adjacent. What a kernel element adds to a
+ * pixel's position is then one offset. Panels of [kernel elements, pixels] gathered that way are
+ * the B of a matrix product. */
+#ifndef LUC_CONV_KERNELS_H
+#define LUC_CONV_KERNELS_H
+
+#include "cpu/conv.h"
+#include "cpu/gemm_kernels.h"
+
+/* One group of a convolution, always in three dimensions, and its padded buffer. */
+typedef struct luc_conv_plan {
+  const luc_gemm_kernels *gemm;
+  int64_t channels, filters; /* of the group */
+  int64_t taps;              /* kernel elements of one channel */
+  int64_t k;                 /* channels * taps */
+  int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
+  int64_t in_pixels, pixels; /* of one channel */
+  bool relu;
+  /* the padded buffer [channels, depth, rows, phases, phase_length] */
+  int64_t band; /* output rows it serves at a time (all of them in three dimensions) */
+  int64_t depth, rows, width, phases, phase_length, row_length, plane;
+  const int64_t *phase_slot; /* [stride[2]]: which stored phase, -1: not needed */
+  const int64_t *offsets;    /* [k]: from a pixel's position to the element it meets */
+  int64_t panel;             /* pixels gathered at a time */
+  int64_t k_step;            /* kernel elements gathered at a time */
+} luc_conv_plan;
+
+/* One piece: pointers are those of its image, group and first filter or channel. */
+typedef struct luc_conv_piece {
+  const void *x, *weight, *bias, *dy;
+  void *y;                    /* output, input gradient or weight sums */
+  int64_t row_begin, row_end; /* forward: output rows */
+  int64_t count;              /* forward, weight: filters; input gradient: channels */
+  int64_t weight_row;         /* input gradient: distance of rows of weightᵀ */
+  bool accumulate;            /* weight: add to y */
+} luc_conv_piece;
+
+typedef struct luc_conv_kernels {
+  void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* weight: [channels * taps, filters], transposed. */
+  void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* y [filters, luc__conv_sum_row(k)]: columns in the order (taps, channels). */
+  void (*backward_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* filters == channels == 1. */
+  void (*depthwise)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* The sum of n elements. */
+  double (*sum)(const void *x, int64_t n);
+} luc_conv_kernels;
+
+/* Slack behind buffers that are read or written in whole vectors, in elements. */
+enum { LUC_CONV_SLACK = 32 };
+
+static inline int64_t luc__conv_sum_row(int64_t k) {
+  return (k + 15) / 16 * 16;
+}
+
+extern const luc_conv_kernels luc__conv_base[2], luc__conv_avx2[2], luc__conv_avx512[2];
+
+#endif

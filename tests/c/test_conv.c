@@ -1,0 +1,182 @@
+/* Convolutions and their gradients against naive loops in double, over random geometries in one,
+ * two and three dimensions, every instruction set. */
+#include "cpu/conv.h"
+#include "kernel_test.h"
+
+static int64_t product(int n, const int64_t *sizes) {
+  int64_t p = 1;
+  for (int i = 0; i < n; i++) p *= sizes[i];
+  return p;
+}
+
+/* Calls visit for every (output, weight, input) element that meet. */
+typedef void (*visitor)(void *ud, int64_t out, int64_t weight, int64_t in);
+
+/* The place of window element t at output o in each dimension; false in the padding. */
+static bool meet(const luc_conv *c, int64_t o, int64_t t, int64_t *in) {
+  int64_t at[3];
+  for (int d = c->spatial - 1; d >= 0; d--) {
+    at[d] = o % c->out[d] * c->stride[d] + t % c->kernel[d] * c->dilation[d] - c->padding[d];
+    if (at[d] < 0 || at[d] >= c->in[d]) return false;
+    o /= c->out[d], t /= c->kernel[d];
+  }
+  *in = 0;
+  for (int d = 0; d < c->spatial; d++) *in = *in * c->in[d] + at[d];
+  return true;
+}
+
+static void visit_all(const luc_conv *c, visitor visit, void *ud) {
+  int64_t pixels = product(c->spatial, c->out), taps = product(c->spatial, c->kernel);
+  int64_t inputs = product(c->spatial, c->in), cg = c->in_channels / c->groups;
+  int64_t fg = c->out_channels / c->groups, in;
+  for (int64_t n = 0; n < c->batch; n++)
+    for (int64_t f = 0; f < c->out_channels; f++)
+      for (int64_t o = 0; o < pixels; o++)
+        for (int64_t ch = 0; ch < cg; ch++)
+          for (int64_t t = 0; t < taps; t++)
+            if (meet(c, o, t, &in))
+              visit(ud, (n * c->out_channels + f) * pixels + o, (f * cg + ch) * taps + t,
+                    (n * c->in_channels + f / fg * cg + ch) * inputs + in);
+}
+
+typedef struct arrays {
+  kt_array x, w, y, dx, dw, dy, bias, dbias;
+} arrays;
+
+static void visit_naive(void *ud, int64_t out, int64_t weight, int64_t in) {
+  arrays *a = ud;
+  a->y.v[out] += a->x.v[in] * a->w.v[weight];
+  a->dx.v[in] += a->dy.v[out] * a->w.v[weight];
+  a->dw.v[weight] += a->dy.v[out] * a->x.v[in];
+}
+
+static void fill(kt_array *a, double value) {
+  for (int64_t i = 0; i < a->n; i++) a->v[i] = value;
+}
+
+static void naive(const luc_conv *c, arrays *a) {
+  int64_t pixels = product(c->spatial, c->out);
+  fill(&a->dx, 0), fill(&a->dw, 0), fill(&a->dbias, 0);
+  for (int64_t i = 0; i < a->y.n; i++) {
+    a->y.v[i] = a->bias.v[i / pixels % c->out_channels];
+    a->dbias.v[i / pixels % c->out_channels] += a->dy.v[i];
+  }
+  visit_all(c, visit_naive, a);
+  for (int64_t i = 0; c->relu && i < a->y.n; i++)
+    if (a->y.v[i] < 0) a->y.v[i] = 0;
+}
+
+static void check_conv(luc_context *ctx, const luc_conv *c) {
+  int64_t inputs = product(c->spatial, c->in), pixels = product(c->spatial, c->out);
+  int64_t taps = product(c->spatial, c->kernel), cg = c->in_channels / c->groups;
+  arrays a = {
+      .x = kt_random(c->dtype, c->batch * c->in_channels * inputs),
+      .w = kt_random(c->dtype, c->out_channels * cg * taps),
+      .y = kt_random(c->dtype, c->batch * c->out_channels * pixels),
+      .bias = kt_random(c->dtype, c->out_channels),
+  };
+  a.dx = kt_random(c->dtype, a.x.n), a.dw = kt_random(c->dtype, a.w.n);
+  a.dy = kt_random(c->dtype, a.y.n), a.dbias = kt_random(c->dtype, a.bias.n);
+  naive(c, &a);
+  CHECK_EQ(luc__conv_forward(ctx, c, a.x.p, a.w.p, a.bias.p, a.y.p), LUC_OK);
+  CHECK_EQ(luc__conv_backward_input(ctx, c, a.dy.p, a.w.p, a.dx.p), LUC_OK);
+  CHECK_EQ(luc__conv_backward_weight(ctx, c, a.x.p, a.dy.p, a.dw.p, a.dbias.p), LUC_OK);
+  int before = test_failures;
+  kt_check("forward", &a.y, 3e-6 * sqrt((double)(cg * taps + 1)));
+  kt_check("input gradient", &a.dx, 3e-6 * sqrt((double)(c->out_channels * taps + 1)));
+  kt_check("weight gradient", &a.dw, 3e-6 * sqrt((double)(c->batch * pixels + 1)));
+  kt_check("bias gradient", &a.dbias, 3e-6 * sqrt((double)(c->batch * pixels + 1)));
+  if (test_failures > before)
+    for (int d = 0; d < c->spatial; d++)
+      fprintf(stderr, "  N %d C %d F %d g %d: in %d k %d out %d s %d p %d d %d\n", (int)c->batch,
+              (int)c->in_channels, (int)c->out_channels, (int)c->groups, (int)c->in[d],
+              (int)c->kernel[d], (int)c->out[d], (int)c->stride[d], (int)c->padding[d],
+              (int)c->dilation[d]);
+  kt_free(&a.x), kt_free(&a.w), kt_free(&a.y), kt_free(&a.bias);
+  kt_free(&a.dx), kt_free(&a.dw), kt_free(&a.dy), kt_free(&a.dbias);
+}
+
+static void random_dimension(luc_conv *c, int d, int64_t largest) {
+  int64_t after;
+  do {
+    c->in[d] = kt_int(1, largest), c->kernel[d] = kt_int(1, 5), c->stride[d] = kt_int(1, 3);
+    c->dilation[d] = kt_int(0, 3) ? 1 : kt_int(1, 3), c->padding[d] = kt_int(0, 3);
+    after = c->padding[d] + kt_int(0, 1);
+    c->out[d] = luc__conv_out_size(c->in[d], c->kernel[d], c->stride[d], c->padding[d], after,
+                                   c->dilation[d]);
+  } while (c->out[d] < 1);
+}
+
+static void random_geometries(luc_context *ctx, luc_dtype dtype) {
+  for (int i = 0; i < 120; i++) {
+    luc_conv c = {.dtype = dtype, .spatial = 1 + i % 3, .batch = kt_int(1, 3)};
+    c.groups = kt_int(0, 2) ? 1 : kt_int(1, 4);
+    c.in_channels = c.groups * kt_int(1, c.groups > 1 ? 2 : 20);
+    c.out_channels = c.groups * kt_int(1, c.groups > 1 ? 3 : 11);
+    if (kt_int(0, 9) == 0) c.out_channels = c.groups = c.in_channels; /* depthwise */
+    c.relu = kt_int(0, 1);
+    for (int d = 0; d < c.spatial; d++) random_dimension(&c, d, c.spatial == 3 ? 6 : 21);
+    check_conv(ctx, &c);
+  }
+}
+
+static luc_conv square(luc_dtype dtype, int64_t batch, int64_t in, int64_t out, int64_t size,
+                       int64_t kernel, int64_t stride, int64_t padding) {
+  luc_conv c = {.dtype = dtype, .spatial = 2, .batch = batch, .groups = 1};
+  c.in_channels = in, c.out_channels = out;
+  for (int d = 0; d < 2; d++) {
+    c.in[d] = size, c.kernel[d] = kernel, c.stride[d] = stride, c.dilation[d] = 1;
+    c.padding[d] = padding;
+    c.out[d] = luc__conv_out_size(size, kernel, stride, padding, padding, 1);
+  }
+  return c;
+}
+
+/* Large enough for bands, chunks, several panels and long sums. */
+static void large_geometries(luc_context *ctx, luc_dtype dtype) {
+  luc_conv lenet1 = square(dtype, 3, 1, 20, 28, 5, 1, 0),
+           lenet2 = square(dtype, 9, 20, 50, 12, 5, 1, 0);
+  luc_conv wide = square(dtype, 1, 64, 64, 30, 3, 1, 1),
+           deep = square(dtype, 1, 140, 70, 7, 3, 1, 1);
+  luc_conv strided = square(dtype, 2, 3, 64, 40, 7, 2, 3),
+           point = square(dtype, 2, 40, 24, 14, 1, 1, 0);
+  luc_conv skip = square(dtype, 2, 40, 24, 15, 1, 2, 0),
+           long_rows = square(dtype, 1, 3, 9, 90, 3, 1, 1);
+  check_conv(ctx, &lenet1), check_conv(ctx, &lenet2), check_conv(ctx, &wide),
+      check_conv(ctx, &deep);
+  check_conv(ctx, &strided), check_conv(ctx, &point), check_conv(ctx, &skip);
+  check_conv(ctx, &long_rows);
+}
+
+TEST("convolutions of any geometry agree with naive loops") {
+  kt_everywhere(random_geometries);
+}
+TEST("large convolutions agree with naive loops") {
+  kt_everywhere(large_geometries);
+}
+
+TEST("an empty batch has zero weight gradient") {
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  luc_conv c = square(LUC_FLOAT32, 0, 2, 3, 5, 3, 1, 1);
+  float dw[54] = {1}, dbias[3] = {1};
+  CHECK_EQ(luc__conv_forward(ctx, &c, NULL, NULL, NULL, NULL), LUC_OK);
+  CHECK_EQ(luc__conv_backward_input(ctx, &c, NULL, NULL, NULL), LUC_OK);
+  CHECK_EQ(luc__conv_backward_weight(ctx, &c, NULL, NULL, dw, dbias), LUC_OK);
+  CHECK(dw[0] == 0 && dbias[0] == 0);
+  luc_context_free(ctx);
+}
+
+static luc_status all_three(luc_context *ctx, void *arg) {
+  const luc_conv *c = arg;
+  static float x[2000], w[2000], y[2000];
+  luc_status status = luc__conv_forward(ctx, c, x, w, NULL, y);
+  if (status == LUC_OK) status = luc__conv_backward_input(ctx, c, y, w, x);
+  if (status == LUC_OK) status = luc__conv_backward_weight(ctx, c, x, y, w, NULL);
+  return status;
+}
+
+TEST("a convolution survives every refused allocation") {
+  luc_conv c = square(LUC_FLOAT32, 1, 3, 4, 9, 3, 2, 1);
+  CHECK(test_sweep(all_three, &c, 1) > 0);
+}
