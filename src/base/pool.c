@@ -27,7 +27,7 @@ struct luc_pool {
   int num_threads; /* wanted, the caller included */
   int workers;     /* running */
   bool failed;     /* a thread could not be made: work with those there are */
-  pid_t owner;     /* after a fork the workers are not ours to join */
+  pid_t owner;     /* the process that made the workers */
   atomic_bool busy;
   /* the loop */
   luc_range_fn fn;
@@ -111,17 +111,26 @@ static void start_workers(luc_pool *pool) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void wake_sleepers(luc_pool *pool) {
-  if (atomic_load(&pool->sleepers) == 0) return;
+/* After a fork the workers are the parent's, and glibc would wait for their copies: the child
+ * works alone and leaves its lock and condition alone. */
+static bool is_ours(const luc_pool *pool) {
+  return pool->owner == getpid();
+}
+
+/* Wakes `wanted` of those asleep, or all. */
+static void wake_sleepers(luc_pool *pool, int64_t wanted) {
+  int asleep = atomic_load(&pool->sleepers);
+  if (asleep == 0 || !is_ours(pool)) return;
   pthread_mutex_lock(&pool->mutex);
-  pthread_cond_broadcast(&pool->wake);
+  if (wanted >= asleep) pthread_cond_broadcast(&pool->wake);
+  for (int64_t i = 0; wanted < asleep && i < wanted; i++) pthread_cond_signal(&pool->wake);
   pthread_mutex_unlock(&pool->mutex);
 }
 
 static void stop_workers(luc_pool *pool) {
   atomic_store(&pool->stop, true);
-  if (pool->owner == getpid()) {
-    wake_sleepers(pool);
+  if (is_ours(pool)) {
+    wake_sleepers(pool, MAX_THREADS);
     for (int i = 0; i < pool->workers; i++) pthread_join(pool->threads[i], NULL);
   }
   pool->workers = 0;
@@ -170,8 +179,10 @@ no_mutex:
 void luc__pool_free(luc_context *ctx, luc_pool *pool) {
   if (pool == NULL) return;
   stop_workers(pool);
-  pthread_cond_destroy(&pool->wake);
-  pthread_mutex_destroy(&pool->mutex);
+  if (is_ours(pool)) {
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->mutex);
+  }
   ctx->pool = NULL;
   luc__free(ctx, pool, sizeof *pool);
 }
@@ -184,7 +195,7 @@ void luc__pool_wake(luc_context *ctx) {
   luc_pool *pool = ctx->pool;
   if (pool->workers == 0 || atomic_load(&pool->sleepers) == 0) return;
   atomic_fetch_add(&pool->epoch, 1); /* a loop that is not open: they look, then spin */
-  wake_sleepers(pool);
+  wake_sleepers(pool, MAX_THREADS);
 }
 
 static void run_serially(int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
@@ -211,7 +222,7 @@ static void run_on_pool(luc_pool *pool, int64_t n, int64_t grain, luc_range_fn f
   atomic_store(&pool->next, 0);
   atomic_store(&pool->open, true);
   atomic_fetch_add(&pool->epoch, 1);
-  wake_sleepers(pool);
+  wake_sleepers(pool, (n - 1) / grain); /* a piece each, one for the caller */
   run_pieces(pool);
   atomic_store(&pool->open, false);
   join_workers(pool);

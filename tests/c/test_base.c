@@ -1,7 +1,9 @@
 /* The lowest layer: contexts and messages, memory, the pool, maps and random numbers.
  * Random values were recorded from PyTorch 1.13 after torch.manual_seed(0), in this order. */
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/context.h"
 #include "base/map.h"
@@ -301,6 +303,23 @@ TEST("a host can supply its own parallel loop") {
   CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
   check_loop(ctx, &l, 1000, 10);
   CHECK_EQ(calls, 1);
+  luc_context_free(ctx);
+}
+
+TEST("a forked child works alone and closes its copy") {
+  static loop l;
+  luc_context *ctx = open_context(3);
+  check_loop(ctx, &l, 1000, 10); /* workers exist, some asleep, some spinning */
+  pid_t child = fork();
+  if (child == 0) {
+    test_failures = 0;
+    check_loop(ctx, &l, 1000, 10);
+    luc_context_free(ctx);
+    _exit(test_failures != 0);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_EQ(status, 0);
   luc_context_free(ctx);
 }
 
