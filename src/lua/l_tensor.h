@@ -85,5 +85,6 @@ void luc_l_open_index(lua_State *L, luc_l_state *st);    /* x[…] */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
 void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory */
 void luc_l_open_io(lua_State *L, luc_l_state *st);       /* files */
+void luc_l_open_optim(lua_State *L, luc_l_state *st);    /* optimizers */
 
 #endif

@@ -130,6 +130,7 @@ luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, cons
   LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "%s: unknown option '%.40s'", o->kind->name, option);
   luc_optim_group *g = o->groups[group];
   luc_value old = g->options[p], *v = &g->options[p];
+  if (v->kind != LUC_FLOATS && luc_as_double(v) == value && index == 0) return LUC_OK;
   double *item = v->kind == LUC_FLOATS ? &g->floats[v->as.floats - g->floats + index] : NULL;
   LUC_CHECK(ctx, index >= 0 && index < (item ? v->n : 1), LUC_ERR_INDEX,
             "%s: option '%s' has no entry %d", o->kind->name, option, index);
@@ -144,6 +145,10 @@ luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, cons
   if (item) *item = before;
   g->options[p] = old;
   return status;
+}
+
+const char *luc_optimizer_option(const luc_optimizer *o, int p) {
+  return p >= 0 && p < o->schema.nparams ? o->schema.params[p].name : NULL;
 }
 
 int luc_optimizer_num_groups(const luc_optimizer *o) {

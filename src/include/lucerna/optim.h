@@ -21,6 +21,8 @@ luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tenso
 /* Sets a number, or a boolean as 0 or 1; `index` chooses within lists (betas), else 0. */
 luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, const char *option,
                              int index, double value);
+/* Option p of the kind, from 0: its name, or NULL past the end. */
+const char *luc_optimizer_option(const luc_optimizer *o, int p);
 /* Updates every parameter that has a gradient; on failure none has changed. */
 luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o);
 /* Drops the gradients, or fills them with zeros. */

@@ -1,0 +1,59 @@
+-- Arguments of functions written in Lua, by the rules of the whole API: positional ones in order,
+-- then a table of keyword arguments; unknown and repeated names are errors that say so.
+
+local none = require("lucerna.core").none
+
+local function distance(a, b)
+  local row = {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local diagonal = row[0]
+    row[0] = i
+    for j = 1, #b do
+      local best = diagonal + (a:byte(i) == b:byte(j) and 0 or 1)
+      diagonal, row[j] = row[j], math.min(best, row[j] + 1, row[j - 1] + 1)
+    end
+  end
+  return row[#b]
+end
+
+local function closest(name, names)
+  local best, least = nil, #name // 2 + 1
+  for _, candidate in ipairs(names) do
+    local d = distance(name, candidate)
+    if d < least then best, least = candidate, d end
+  end
+  return best
+end
+
+local function is_keywords(value)
+  return type(value) == "table" and getmetatable(value) == nil and type(next(value)) == "string"
+end
+
+--- arguments(who, names, ...) returns the values in the order of names. Errors are raised at the
+-- caller's caller. A last table with string keys holds keyword arguments.
+return function(who, names, ...)
+  local given = table.pack(...)
+  local values = {}
+  local keywords = given.n > 0 and is_keywords(given[given.n]) and given[given.n]
+  local positional = keywords and given.n - 1 or given.n
+  if positional > #names then
+    error(("%s: expected at most %d arguments (got %d)"):format(who, #names, positional), 3)
+  end
+  for k = 1, positional do values[k] = given[k] end
+  for key, value in pairs(keywords or {}) do
+    local at
+    for k, name in ipairs(names) do at = name == key and k or at end
+    if not at then
+      local near = type(key) == "string" and closest(key, names)
+      local hint = near and (" (did you mean '%s'?)"):format(near) or ""
+      error(("%s: unknown argument '%s'%s"):format(who, tostring(key), hint), 3)
+    end
+    if values[at] ~= nil then error(("%s: argument '%s' given twice"):format(who, key), 3) end
+    values[at] = value
+  end
+  for k = 1, #names do
+    if values[k] == none then values[k] = nil end
+  end
+  return table.unpack(values, 1, #names)
+end

@@ -1,0 +1,244 @@
+/* Optimizers for Lua: a userdata around the core's object, and functions over it that
+ * lua/lucerna/optim builds the public classes from. Options live in Lua's groups, where users
+ * change them; a step copies what has changed into the core. */
+#include <string.h>
+
+#include "l_args.h"
+#include "lucerna/autograd.h"
+#include "lucerna/optim.h"
+#include "optim/optimizer.h"
+
+#define LUC_L_MAGIC_OPTIMIZER 0x4C75634Fu
+
+typedef struct optimizer_box {
+  uint32_t magic;
+  luc_l_state *st;
+  luc_optimizer *o;
+} optimizer_box;
+
+static int optimizer_gc(lua_State *L) {
+  optimizer_box *box = lua_touserdata(L, 1);
+  if (box->o && box->st->ctx) luc_optimizer_free(box->st->ctx, box->o);
+  box->o = NULL;
+  return 0;
+}
+
+static optimizer_box *check_optimizer(lua_State *L) {
+  optimizer_box *box = lua_touserdata(L, 1);
+  bool ours = box && lua_rawlen(L, 1) == sizeof *box && box->magic == LUC_L_MAGIC_OPTIMIZER;
+  if (!ours || !box->o) luc_l_error(L, "optimizer: expected one of the core's optimizers");
+  luc_l_context(L, box->st);
+  return box;
+}
+
+static int optimizer_new(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
+  const char *kind = luaL_checkstring(L, 1);
+  optimizer_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (optimizer_box){LUC_L_MAGIC_OPTIMIZER, st, NULL};
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, optimizer_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  luc_status status = luc_optimizer_new(ctx, kind, &box->o);
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+/* ---- options ---- */
+
+/* An option's value as Lua has it: lists are tables, None is nil. */
+static void push_option(lua_State *L, const luc_value *v) {
+  switch (v->kind) {
+  case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
+  case LUC_INT: lua_pushinteger(L, v->as.i); break;
+  case LUC_FLOAT: lua_pushnumber(L, v->as.f); break;
+  case LUC_FLOATS:
+    lua_createtable(L, v->n, 0);
+    for (int i = 0; i < v->n; i++) {
+      lua_pushnumber(L, v->as.floats[i]);
+      lua_rawseti(L, -2, i + 1);
+    }
+    break;
+  default: lua_pushnil(L);
+  }
+}
+
+/* optimizer_options(o, ...) -> options by name, with defaults; the names in order */
+static int optimizer_options(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  const luc_schema *schema = &box->o->schema;
+  luc_l_sig sig;
+  luc_l_args args;
+  int last = lua_gettop(L);
+  luc_l_sig_init(L, box->st, &sig, schema, NULL);
+  luc_l_parse(L, box->st, &sig, 2, last, &args);
+  lua_createtable(L, 0, schema->nparams);
+  lua_createtable(L, schema->nparams, 0);
+  for (int p = 0; p < schema->nparams; p++) {
+    push_option(L, &args.v[p]);
+    lua_setfield(L, -3, schema->params[p].name);
+    lua_pushstring(L, schema->params[p].name);
+    lua_rawseti(L, -2, p + 1);
+  }
+  return 2;
+}
+
+/* One number or boolean at the top of the stack into the core, if it fits. Pops it. */
+static void set_option(lua_State *L, optimizer_box *box, int group, const luc_param *param,
+                       int index) {
+  bool boolean = param->type == LUC_T_BOOL;
+  bool fits = boolean ? lua_isboolean(L, -1) || lua_isnil(L, -1) : lua_type(L, -1) == LUA_TNUMBER;
+  if (!fits)
+    luc_l_error(L, "%s: option '%s': expected a %s (got %s)", box->o->kind->name, param->name,
+                boolean ? "boolean" : "number", luaL_typename(L, -1));
+  double value = boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
+  lua_pop(L, 1);
+  luc_status status = luc_optimizer_set(box->st->ctx, box->o, group, param->name, index, value);
+  if (status != LUC_OK) luc_l_raise(L, box->st, status);
+}
+
+/* Takes the options of the table at the top of the stack into group `group`. */
+static void read_options(lua_State *L, optimizer_box *box, int group) {
+  const luc_schema *schema = &box->o->schema;
+  for (int p = 0; p < schema->nparams; p++) {
+    const luc_param *param = &schema->params[p];
+    if (param->optional) continue; /* foreach, fused: one implementation serves all */
+    int type = lua_getfield(L, -1, param->name);
+    if (!param->list) {
+      set_option(L, box, group, param, 0);
+      continue;
+    }
+    if (type != LUA_TTABLE)
+      luc_l_error(L, "%s: option '%s': expected a table of %d numbers (got %s)", box->o->kind->name,
+                  param->name, param->list, luaL_typename(L, -1));
+    for (int i = 0; i < param->list; i++) {
+      lua_rawgeti(L, -1, i + 1);
+      set_option(L, box, group, param, i);
+    }
+    lua_pop(L, 1);
+  }
+}
+
+/* ---- groups and steps ---- */
+
+/* optimizer_add_group(o, params, options) -> the group's position */
+static int optimizer_add_group(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  int n = (int)luaL_len(L, 2), group;
+  luc_tensor **params = lua_newuserdatauv(L, (size_t)n * sizeof *params + 1, 0);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    params[i] = luc_l_checktensor(L, -1, box->o->kind->name, "params");
+    luc_l_setpeer(L, box->st, lua_gettop(L));
+    lua_pop(L, 1);
+  }
+  luc_status status = luc_optimizer_add_group(box->st->ctx, box->o, params, n, &group);
+  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+  lua_pushvalue(L, 3);
+  read_options(L, box, group);
+  lua_pushinteger(L, group + 1);
+  return 1;
+}
+
+/* optimizer_step(o, groups) */
+static int optimizer_step(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  for (int g = 0; g < luc_optimizer_num_groups(box->o); g++) {
+    if (lua_rawgeti(L, 2, g + 1) != LUA_TTABLE)
+      return luc_l_error(L, "%s: param_groups[%d] is missing", box->o->kind->name, g + 1);
+    read_options(L, box, g);
+    lua_pop(L, 1);
+  }
+  luc_status status = luc_optimizer_step(box->st->ctx, box->o);
+  return status == LUC_OK ? 0 : luc_l_raise(L, box->st, status);
+}
+
+static int optimizer_zero_grad(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  luc_status status = luc_optimizer_zero_grad(box->st->ctx, box->o, lua_toboolean(L, 2));
+  return status == LUC_OK ? 0 : luc_l_raise(L, box->st, status);
+}
+
+/* ---- state ---- */
+
+/* Arguments 2 and 3 as a group and a parameter, from 0. */
+static void check_place(lua_State *L, const optimizer_box *box, int *group, int *param) {
+  lua_Integer g = luaL_checkinteger(L, 2), p = luaL_checkinteger(L, 3);
+  bool inside = g >= 1 && g <= luc_optimizer_num_groups(box->o) && p >= 1 &&
+                p <= luc_optimizer_num_params(box->o, (int)g - 1);
+  if (!inside)
+    luc_l_error(L, "%s: there is no parameter %d in group %d", box->o->kind->name, (int)p, (int)g);
+  *group = (int)g - 1;
+  *param = (int)p - 1;
+}
+
+/* optimizer_state(o, group, param) -> {name = tensor}; empty before the first step */
+static int optimizer_state(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  int group, param;
+  const char *name;
+  check_place(L, box, &group, &param);
+  lua_createtable(L, 0, 4);
+  for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
+    luc_l_pushtensor(L, box->st, luc_optimizer_state(box->o, group, param, s));
+    lua_setfield(L, -2, name);
+  }
+  int64_t steps = luc_optimizer_steps(box->o, group, param);
+  if (!box->o->kind->counts || steps == 0) return 1;
+  luc_l_box *step = luc_l_newbox(L, box->st);
+  luc_scalar value = {LUC_SCALAR_INT, {.i = steps}};
+  luc_status status = luc__tensor_scalar(box->st->ctx, value, LUC_FLOAT32, &step->t);
+  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+  lua_setfield(L, -2, "step");
+  return 1;
+}
+
+/* The number of steps in a state table's field: a number, or a tensor of one element. */
+static int64_t steps_of(lua_State *L, optimizer_box *box, int table) {
+  double steps = 0;
+  lua_getfield(L, table, "step");
+  luc_tensor *t = luc_l_totensor(L, -1);
+  if (t) {
+    luc_status status = luc_tensor_item(box->st->ctx, t, &steps);
+    if (status != LUC_OK) luc_l_raise(L, box->st, status);
+  } else {
+    steps = lua_tonumber(L, -1);
+  }
+  lua_pop(L, 1);
+  return (int64_t)steps;
+}
+
+/* optimizer_set_state(o, group, param, {name = tensor}): tensors are copied */
+static int optimizer_set_state(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  int group, param;
+  const char *name;
+  bool any = false;
+  check_place(L, box, &group, &param);
+  luaL_checktype(L, 4, LUA_TTABLE);
+  for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
+    lua_getfield(L, 4, name);
+    luc_tensor *t = luc_l_totensor(L, -1);
+    luc_status status = luc_optimizer_set_state(box->st->ctx, box->o, group, param, s, t);
+    if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+    any |= t != NULL;
+    lua_pop(L, 1);
+  }
+  int64_t steps = box->o->kind->counts ? steps_of(L, box, 4) : any;
+  luc_optimizer_set_steps(box->o, group, param, steps);
+  return 0;
+}
+
+void luc_l_open_optim(lua_State *L, luc_l_state *st) {
+  static const luaL_Reg functions[] = {{"optimizer_new", optimizer_new},
+                                       {"optimizer_options", optimizer_options},
+                                       {"optimizer_add_group", optimizer_add_group},
+                                       {"optimizer_step", optimizer_step},
+                                       {"optimizer_zero_grad", optimizer_zero_grad},
+                                       {"optimizer_state", optimizer_state},
+                                       {"optimizer_set_state", optimizer_set_state},
+                                       {NULL, NULL}};
+  (void)st;
+  luaL_setfuncs(L, functions, 0);
+}
