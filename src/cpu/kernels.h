@@ -5,6 +5,8 @@
 
 #include "base/context.h"
 #include "cpu/copy_kernels.h"
+#include "cpu/elementwise.h"
+#include "cpu/reduce.h"
 
 /* ORDER ISA: the tables in kernels.c follow this enum. */
 typedef enum luc_isa { LUC_ISA_BASE, LUC_ISA_AVX2, LUC_ISA_AVX512, LUC_NUM_ISAS } luc_isa;
@@ -14,6 +16,8 @@ typedef struct luc_kernels {
   luc_isa isa;
   const char *name;
   const luc_copy_kernels *copy;
+  const luc_ew_kernel *elementwise; /* [LUC_NUM_EWS] */
+  const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
   const struct luc_conv_kernels *conv;
 } luc_kernels;

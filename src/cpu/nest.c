@@ -89,8 +89,9 @@ void luc__nest_simplify(luc_nest *nest) {
 void luc__nest_seek(const luc_nest *nest, int64_t index, luc_cursor *c) {
   for (int i = 0; i < nest->count; i++) c->ptr[i] = nest->base[i];
   for (int d = 0; d < nest->ndim; d++) {
-    c->at[d] = d == nest->ndim - 1 ? index : index % nest->sizes[d];
-    index /= nest->sizes[d];
+    bool last = d == nest->ndim - 1;
+    c->at[d] = last ? index : index % nest->sizes[d];
+    if (!last) index /= nest->sizes[d];
     for (int i = 0; i < nest->count; i++) c->ptr[i] += c->at[d] * nest->strides[i][d];
   }
 }

@@ -1,0 +1,65 @@
+/* Pointwise kernels and the one driver that runs them over tensors of any dtype and strides.
+ *
+ * A kernel works on contiguous runs of one compute type (float, double or int64_t): it knows
+ * nothing of dtypes, shapes or threads. The driver gives it the tensors' own memory where that is
+ * already such a run, and otherwise converts or gathers chunks on the stack; so halves, small
+ * integers, bool, views, broadcasting and numbers cost a kernel nothing to support. An input may be
+ * the output itself (in place); other overlaps are refused before the driver is called.
+ *
+ * To add one: a function in elementwise.isa.c (or elementwise_real.inc for float and double alike)
+ * and a row in elementwise.def. A family with its own *.isa.c fills luc_ew_kernel rows itself and
+ * calls luc__elementwise_run with them. */
+#ifndef LUC_ELEMENTWISE_H
+#define LUC_ELEMENTWISE_H
+
+#include "cpu/copy_kernels.h"
+#include "tensor/tensor.h"
+
+enum { LUC_EW_MAX_INPUTS = 3, LUC_EW_MAX_PARAMS = 4 };
+
+/* Numbers a kernel is told, in both readings: floating kernels use f, integer kernels i. */
+typedef struct luc_ew_params {
+  double f[LUC_EW_MAX_PARAMS];
+  int64_t i[LUC_EW_MAX_PARAMS];
+} luc_ew_params;
+
+/* out[k] = f(in[0][k], …) for n elements; out may be one of the inputs. */
+typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc_ew_params *params);
+
+typedef struct luc_ew_kernel {
+  luc_ew_fn fn[LUC_NUM_COMPUTES]; /* NULL where it has no meaning */
+  uint8_t inputs;
+  bool truth; /* writes bytes 0 and 1 whatever it computes in */
+} luc_ew_kernel;
+
+typedef enum luc_ew {
+#define LUC_EW(id, inputs, truth) LUC_EW_##id,
+#define LUC_EW_ALL                LUC_EW
+#define LUC_EW_REAL               LUC_EW
+#define LUC_EW_INT                LUC_EW
+#include "cpu/elementwise.def"
+#undef LUC_EW
+#undef LUC_EW_ALL
+#undef LUC_EW_REAL
+#undef LUC_EW_INT
+  LUC_NUM_EWS
+} luc_ew;
+
+/* An input: a tensor (broadcastable to the output), or with t NULL the number s. */
+typedef struct luc_ew_input {
+  const luc_tensor *t;
+  luc_scalar s;
+} luc_ew_input;
+
+/* Runs a kernel. dtype, the promoted one, decides the compute type; out can have any dtype the
+ * result may be stored in. params may be NULL. */
+void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
+                          luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params);
+/* The same with a kernel of elementwise.def. */
+void luc__elementwise(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
+                      const luc_ew_input *in, const luc_ew_params *params);
+
+extern const luc_ew_kernel luc__elementwise_base[LUC_NUM_EWS], luc__elementwise_avx2[LUC_NUM_EWS],
+    luc__elementwise_avx512[LUC_NUM_EWS];
+
+#endif

@@ -1,0 +1,259 @@
+/* The driver of reductions. Kept and reduced dimensions form two nests; outputs are taken in blocks
+ * of neighbours along the innermost kept dimension. A block is folded along the reduced dimensions
+ * either output by output (reduced memory is contiguous: "runs") or row by row (kept memory is).
+ * When there are too few outputs to share out, the reduced elements are cut into parts of a fixed
+ * size whose states are merged in order. */
+#include "cpu/reduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "cpu/nest.h"
+
+enum { CHUNK = 1024, BLOCK = 256, GRAIN = 1 << 15, PARALLEL_FROM = 3 << 15, SHARES = 8 };
+
+typedef struct rd_job {
+  luc_nest kept;    /* operands: input, a, b (absent ones have no memory) */
+  luc_nest reduced; /* operand: input */
+  const luc_reduction_job *what;
+  const luc_rd_kernel *kernel;
+  const luc_copy_kernels *copy;
+  luc_compute compute;
+  luc_load_fn load;
+  bool by_rows, direct;
+  /* parts of the reduced elements: states [parts][outputs] */
+  int64_t part;
+  char *part_a, *part_b;
+} rd_job;
+
+typedef struct states {
+  _Alignas(64) int64_t a[BLOCK], b[BLOCK];
+} states;
+
+/* ---- folding ---- */
+
+/* Reduced elements [begin, end) of one output into one state. */
+static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t end, void *a,
+                      void *b) {
+  const luc_nest *nest = &job->reduced;
+  _Alignas(64) char chunk[CHUNK * 8];
+  luc_cursor c;
+  luc__nest_seek(nest, begin, &c);
+  int64_t away = at - job->kept.base[0], first = 0;
+  while (begin < end) {
+    int64_t run = nest->sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
+    n = n < CHUNK ? n : CHUNK;
+    const char *in = c.ptr[0] + away;
+    if (!job->direct) job->load(chunk, in, nest->strides[0][0], n);
+    job->kernel->run(a, b, job->direct ? in : chunk, n, first);
+    first += n;
+    begin += n;
+    if (begin < end) luc__nest_advance(nest, &c, n);
+  }
+}
+
+/* Reduced elements [begin, end) of n neighbouring outputs, a row of them at a time. */
+static void fold_rows(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
+                      states *s) {
+  _Alignas(64) char chunk[BLOCK * 8];
+  luc_cursor c;
+  luc__nest_seek(&job->reduced, begin, &c);
+  int64_t away = at - job->kept.base[0];
+  for (int64_t i = begin; i < end; i++) {
+    const char *in = c.ptr[0] + away;
+    if (!job->direct) job->load(chunk, in, job->kept.strides[0][0], n);
+    job->kernel->rows(s->a, s->b, job->direct ? in : chunk, n, i - begin);
+    if (i + 1 < end) luc__nest_advance(&job->reduced, &c, 1);
+  }
+}
+
+static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
+                       states *s) {
+  job->kernel->init(s->a, s->b, n);
+  if (begin == end) return;
+  if (job->by_rows) {
+    fold_rows(job, at, n, begin, end, s);
+  } else {
+    for (int64_t j = 0; j < n; j++)
+      fold_runs(job, at + j * job->kept.strides[0][0], begin, end, &s->a[j], &s->b[j]);
+  }
+}
+
+/* ---- finishing ---- */
+
+static void finish(const luc_reduction_job *what, int64_t *state, int64_t n) {
+  if (what->divide == 1 && !what->root) return;
+  for (int64_t i = 0; i < n; i++) {
+    double x;
+    memcpy(&x, &state[i], sizeof x);
+    x /= what->divide;
+    if (what->root) x = sqrt(x);
+    memcpy(&state[i], &x, sizeof x);
+  }
+}
+
+static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, states *s) {
+  const luc_reduction_job *what = job->what;
+  bool positions = what->op == LUC_RD_argmax || what->op == LUC_RD_argmin;
+  luc_compute type = job->compute == LUC_COMPUTE_I64 ? LUC_COMPUTE_I64 : LUC_COMPUTE_F64;
+  if (type == LUC_COMPUTE_F64) finish(what, what->op == LUC_RD_var ? s->b : s->a, n);
+  if (what->a) job->copy->store[type][what->a->dtype](c->ptr[1], job->kept.strides[1][0], s->a, n);
+  if (positions) type = LUC_COMPUTE_I64;
+  if (what->b) job->copy->store[type][what->b->dtype](c->ptr[2], job->kept.strides[2][0], s->b, n);
+}
+
+/* ---- outputs shared out ---- */
+
+static void run_outputs(void *arg, int64_t begin, int64_t end) {
+  const rd_job *job = arg;
+  states s;
+  luc_cursor c;
+  luc__nest_seek(&job->kept, begin, &c);
+  while (begin < end) {
+    int64_t run = job->kept.sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
+    n = n < BLOCK ? n : BLOCK;
+    fold_block(job, c.ptr[0], n, 0, job->reduced.numel, &s);
+    write_block(job, &c, n, &s);
+    begin += n;
+    if (begin < end) luc__nest_advance(&job->kept, &c, n);
+  }
+}
+
+/* ---- reduced elements shared out ---- */
+
+static void run_parts(void *arg, int64_t begin, int64_t end) {
+  const rd_job *job = arg;
+  states s;
+  int64_t outputs = job->kept.numel;
+  for (int64_t p = begin; p < end; p++) {
+    int64_t from = p * job->part, to = from + job->part;
+    if (to > job->reduced.numel) to = job->reduced.numel;
+    luc_cursor c;
+    luc__nest_seek(&job->kept, 0, &c);
+    for (int64_t done = 0; done < outputs;) {
+      int64_t run = job->kept.sizes[0] - c.at[0], n = run < BLOCK ? run : BLOCK;
+      fold_block(job, c.ptr[0], n, from, to, &s);
+      memcpy(job->part_a + (p * outputs + done) * 8, s.a, (size_t)n * 8);
+      memcpy(job->part_b + (p * outputs + done) * 8, s.b, (size_t)n * 8);
+      done += n;
+      if (done < outputs) luc__nest_advance(&job->kept, &c, n);
+    }
+  }
+}
+
+static void merge_parts(const rd_job *job, int64_t parts) {
+  int64_t outputs = job->kept.numel, first = job->part, total = job->reduced.numel;
+  for (int64_t p = 1; p < parts; p++) {
+    int64_t more = total - first < job->part ? total - first : job->part;
+    job->kernel->merge(job->part_a, job->part_b, job->part_a + p * outputs * 8,
+                       job->part_b + p * outputs * 8, outputs, first, more);
+    first += more;
+  }
+  states s;
+  luc_cursor c;
+  luc__nest_seek(&job->kept, 0, &c);
+  for (int64_t done = 0; done < outputs;) {
+    int64_t run = job->kept.sizes[0] - c.at[0], n = run < BLOCK ? run : BLOCK;
+    memcpy(s.a, job->part_a + done * 8, (size_t)n * 8);
+    memcpy(s.b, job->part_b + done * 8, (size_t)n * 8);
+    write_block(job, &c, n, &s);
+    done += n;
+    if (done < outputs) luc__nest_advance(&job->kept, &c, n);
+  }
+}
+
+static luc_status reduce_parts(luc_context *ctx, rd_job *job) {
+  int64_t outputs = job->kept.numel, total = job->reduced.numel;
+  job->part = (GRAIN + outputs - 1) / outputs;
+  int64_t parts = (total + job->part - 1) / job->part;
+  size_t bytes = luc__mul_size((size_t)(parts * outputs), 16);
+  job->part_a = luc__alloc(ctx, bytes);
+  if (!job->part_a) return LUC_ERR_MEMORY;
+  job->part_b = job->part_a + bytes / 2;
+  luc__parallel_for(ctx, parts, 1, run_parts, job);
+  merge_parts(job, parts);
+  luc__free(ctx, job->part_a, bytes);
+  return LUC_OK;
+}
+
+/* ---- setting up ---- */
+
+static void add_dim(luc_nest *nest, int operand, int d, const luc_tensor *t, int own) {
+  int64_t size = t ? (int64_t)luc__dtype_size((luc_dtype)t->dtype) : 0;
+  nest->strides[operand][d] = t ? t->strides[own] * size : 0;
+}
+
+/* Splits the dimensions, innermost first, between the two nests. */
+static void split(rd_job *job) {
+  const luc_reduction_job *what = job->what;
+  const luc_tensor *in = what->in, *outs[] = {what->a, what->b};
+  luc_nest *kept = &job->kept, *reduced = &job->reduced;
+  *kept = (luc_nest){.count = 3, .numel = 1};
+  *reduced = (luc_nest){.count = 1, .numel = 1};
+  kept->base[0] = reduced->base[0] = in->data;
+  for (int i = 0; i < 2; i++) kept->base[i + 1] = outs[i] ? outs[i]->data : NULL;
+  for (int d = in->ndim - 1; d >= 0; d--) {
+    bool gone = what->dims >> d & 1;
+    luc_nest *nest = gone ? reduced : kept;
+    int at = nest->ndim++;
+    nest->sizes[at] = in->sizes[d];
+    nest->numel *= in->sizes[d];
+    add_dim(nest, 0, at, in, d);
+    for (int i = 0; !gone && i < 2; i++) {
+      bool keepdim = outs[i] && outs[i]->ndim == in->ndim;
+      add_dim(nest, i + 1, at, outs[i], keepdim || !outs[i] ? d : outs[i]->ndim - 1 - at);
+    }
+  }
+  luc__nest_simplify(kept);
+  luc__nest_simplify(reduced);
+}
+
+static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) {
+  const luc_kernels *kernels = luc__kernels(ctx);
+  luc_dtype dtype = (luc_dtype)what->in->dtype;
+  job->what = what;
+  job->compute = luc__compute(what->dtype);
+  job->kernel = &kernels->reduce[what->op][job->compute];
+  job->copy = kernels->copy;
+  job->load = job->copy->load[job->compute][dtype];
+  split(job);
+  int64_t size = (int64_t)luc__dtype_size(dtype);
+  int64_t kept_step = llabs(job->kept.strides[0][0]), step = llabs(job->reduced.strides[0][0]);
+  bool native = luc__is_native(dtype) && luc__compute(dtype) == job->compute;
+  job->by_rows = job->kept.sizes[0] >= 4 && kept_step < step && kept_step != 0;
+  job->direct = native && (job->by_rows ? job->kept.strides[0][0] == size
+                                        : job->reduced.strides[0][0] == size);
+}
+
+luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
+  rd_job job;
+  setup(ctx, &job, what);
+  int64_t outputs = job.kept.numel, each = job.reduced.numel, total = outputs * each;
+  if (outputs == 0) return LUC_OK;
+  if (total < PARALLEL_FROM) {
+    run_outputs(&job, 0, outputs);
+    return LUC_OK;
+  }
+  int64_t grain = each >= GRAIN ? 1 : GRAIN / each;
+  if (outputs < SHARES * grain && each >= 2) return reduce_parts(ctx, &job);
+  if (job.by_rows && grain < 16) grain = 16;
+  luc__parallel_for(ctx, outputs, grain, run_outputs, &job);
+  return LUC_OK;
+}
+
+bool luc__any_zero(luc_context *ctx, const luc_tensor *t) {
+  luc_reduction_job what = {.op = LUC_RD_all,
+                            .dtype = (luc_dtype)t->dtype,
+                            .in = t,
+                            .dims = (1u << t->ndim) - 1,
+                            .divide = 1};
+  rd_job job;
+  states s;
+  if (t->numel == 0) return false;
+  setup(ctx, &job, &what);
+  fold_block(&job, t->data, 1, 0, t->numel, &s);
+  int64_t zero_bits = 0; /* of an integer and of a double alike */
+  return s.a[0] == zero_bits;
+}

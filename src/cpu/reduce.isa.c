@@ -1,0 +1,91 @@
+/* Folding runs and rows of values into reduction states, compiled once per instruction set.
+ * Rows of the table: reduce.def. */
+#include "cpu/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu/isa.h"
+
+/* ---- float ---- */
+
+#define T     float
+#define S     double
+#define FN(f) f##_f32
+#define S_MIN (-INFINITY)
+#define S_MAX INFINITY
+
+typedef int32_t mask_f32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+static inline float positive_f32(float x) {
+  return fabsf(x);
+}
+
+#include "cpu/reduce_real.inc"
+
+#undef T
+#undef FN
+
+/* ---- double ---- */
+
+#define T     double
+#define FN(f) f##_f64
+
+typedef int64_t mask_f64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+static inline double positive_f64(double x) {
+  return fabs(x);
+}
+
+#include "cpu/reduce_real.inc"
+
+#undef T
+#undef S
+#undef FN
+#undef S_MIN
+#undef S_MAX
+
+/* ---- int64_t: sums and products wrap around ---- */
+
+#define T     int64_t
+#define S     int64_t
+#define FN(f) f##_i64
+#define S_MIN INT64_MIN
+#define S_MAX INT64_MAX
+
+static inline bool unordered_i64(int64_t x) {
+  (void)x;
+  return false;
+}
+static inline int64_t plus_i64(int64_t x, int64_t y) {
+  return (int64_t)((uint64_t)x + (uint64_t)y);
+}
+static inline int64_t times_i64(int64_t x, int64_t y) {
+  return (int64_t)((uint64_t)x * (uint64_t)y);
+}
+static int64_t sum_of_i64(const int64_t *p, int64_t n) {
+  uint64_t y = 0;
+  for (int64_t i = 0; i < n; i++) y += (uint64_t)p[i];
+  return (int64_t)y;
+}
+static int64_t max_of_i64(const int64_t *p, int64_t n) {
+  int64_t best = INT64_MIN;
+  for (int64_t i = 0; i < n; i++) best = p[i] > best ? p[i] : best;
+  return best;
+}
+static int64_t min_of_i64(const int64_t *p, int64_t n) {
+  int64_t best = INT64_MAX;
+  for (int64_t i = 0; i < n; i++) best = p[i] < best ? p[i] : best;
+  return best;
+}
+
+#include "cpu/reduce_any.inc"
+
+/* ---- the table ---- */
+
+#define ROW(id, type)                                                                              \
+  { id##_init_##type, id##_run_##type, id##_rows_##type, id##_merge_##type }
+#define LUC_RD_ALL(id)  {ROW(id, f32), ROW(id, f64), ROW(id, i64)},
+#define LUC_RD_REAL(id) {ROW(id, f32), ROW(id, f64), {NULL, NULL, NULL, NULL}},
+
+const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_COMPUTES] = {
+#include "cpu/reduce.def"
+};

@@ -1,0 +1,69 @@
+/* Special functions in double. Sources: Cephes for digamma's series; erfinv is a rational start
+ * (Giles' and PyTorch's coefficients) with two steps of Newton's method. */
+#include "cpu/special.h"
+
+#include <math.h>
+
+static const double PI = 3.14159265358979323846;
+
+static double erfinv_start(double y) {
+  if (fabs(y) <= 0.7) {
+    double z = y * y;
+    double above = ((-0.140543331 * z + 0.914624893) * z - 1.645349621) * z + 0.886226899;
+    double below =
+        (((0.012229801 * z - 0.329097515) * z + 1.442710462) * z - 2.118377725) * z + 1.0;
+    return y * above / below;
+  }
+  double z = sqrt(-log((1.0 - fabs(y)) / 2.0));
+  double above = ((1.641345311 * z + 3.429567803) * z - 1.624906493) * z - 1.970840454;
+  double below = (1.637067800 * z + 3.543889200) * z + 1.0;
+  return copysign(above, y) / below;
+}
+
+double luc__erfinv(double y) {
+  if (!(fabs(y) <= 1.0)) return NAN;
+  if (fabs(y) == 1.0) return copysign(INFINITY, y);
+  double x = erfinv_start(y), slope = 2.0 / sqrt(PI);
+  for (int i = 0; i < 2; i++) x -= (erf(x) - y) / (slope * exp(-x * x));
+  return x;
+}
+
+double luc__lgamma(double x) {
+  int sign;
+  return lgamma_r(x, &sign);
+}
+
+static double digamma_series(double x) {
+  static const double a[] = {8.33333333333333333333e-2, -2.10927960927960927961e-2,
+                             7.57575757575757575758e-3, -4.16666666666666666667e-3,
+                             3.96825396825396825397e-3, -8.33333333333333333333e-3,
+                             8.33333333333333333333e-2};
+  double z = 1.0 / (x * x), y = 0;
+  for (int i = 0; i < 7; i++) y = y * z + a[i];
+  return log(x) - 0.5 / x - z * y;
+}
+
+double luc__digamma(double x) {
+  if (x == 0) return copysign(INFINITY, -x);
+  if (x == -INFINITY || (x < 0 && x == trunc(x))) return NAN;
+  if (x == INFINITY) return x;
+  if (x < 0) {
+    double whole, part = modf(x, &whole);
+    return luc__digamma(1.0 - x) - PI / tan(PI * part);
+  }
+  double result = 0;
+  for (; x < 10.0; x += 1.0) result -= 1.0 / x;
+  return result + digamma_series(x);
+}
+
+double luc__trigamma(double x) {
+  if (x < 0.5) {
+    double s = sin(PI * x);
+    return PI * PI / (s * s) - luc__trigamma(1.0 - x);
+  }
+  double result = 0;
+  for (; x < 20.0; x += 1.0) result += 1.0 / (x * x);
+  double z = 1.0 / (x * x);
+  double tail = z * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z / 30)));
+  return result + (1.0 + 0.5 / x + tail) / x;
+}
