@@ -1,0 +1,219 @@
+/* Arithmetic: what + - * / and their relatives mean, and their gradients. */
+#include "ops/pointwise.h"
+
+#include "cpu/reduce.h"
+
+/* ---- add, sub, mul, neg ---- */
+
+static bool is_number(const luc_value *v, double s) {
+  return v->kind != LUC_TENSOR && luc_as_double(v) == s;
+}
+
+/* Is this operand bool, as a tensor or a number? */
+static bool is_bool(const luc_value *v) {
+  return v->kind == LUC_TENSOR ? v->as.tensor->dtype == LUC_BOOL : v->kind == LUC_BOOLEAN;
+}
+
+static luc_status check_alpha(luc_context *ctx, const char *who, const luc_value *args) {
+  luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  LUC_CHECK(ctx, args[2].kind != LUC_FLOAT || luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+            "%s: for integral input tensors, argument alpha must not be a floating point number",
+            who);
+  LUC_CHECK(ctx, args[2].kind != LUC_BOOLEAN || dtype == LUC_BOOL, LUC_ERR_TYPE,
+            "%s: Boolean alpha only supported for Boolean results.", who);
+  return LUC_OK;
+}
+
+luc_status luc__run_add(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (args[2].kind == LUC_INT && args[2].as.i == 1)
+    return luc__pointwise(ctx, "add", LUC_EW_add, LUC_RULE_SAME, args, NULL, out);
+  luc_ew_params params = {{0}, {0}};
+  LUC_TRY(check_alpha(ctx, "add", args));
+  luc__ew_param(&params, 0, luc_as_scalar(&args[2]));
+  return luc__pointwise(ctx, "add", LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
+}
+
+/* g, or g times a number, as the gradient of parameter p. */
+static luc_status scaled(luc_context *ctx, luc_backward *b, int p, const luc_value *factor,
+                         double sign) {
+  luc_tensor *g = b->gout[0];
+  if (!luc__needs(b, p)) return LUC_OK;
+  if (is_number(factor, sign)) {
+    b->gin[p] = luc__retain(g);
+    return LUC_OK;
+  }
+  return luc__binary_scalar(ctx, LUC_OP_mul, g, sign * luc_as_double(factor), &b->gin[p]);
+}
+
+luc_status luc__grad_add(luc_context *ctx, luc_backward *b) {
+  luc_value one = luc_v_int(1);
+  LUC_TRY(scaled(ctx, b, 0, &one, 1));
+  return scaled(ctx, b, 1, &b->args[2], 1);
+}
+
+luc_status luc__run_sub(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_CHECK(ctx, !is_bool(&args[0]) || !is_bool(&args[1]), LUC_ERR_TYPE,
+            "sub: Subtraction, the `-` operator, with two bool tensors is not supported. Use "
+            "bitwise_xor() or logical_xor() instead.");
+  LUC_CHECK(ctx, !is_bool(&args[0]) && !is_bool(&args[1]), LUC_ERR_TYPE,
+            "sub: Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use bitwise_not() or logical_not() instead.");
+  if (args[2].kind == LUC_INT && args[2].as.i == 1)
+    return luc__pointwise(ctx, "sub", LUC_EW_sub, LUC_RULE_SAME, args, NULL, out);
+  luc_ew_params params = {{0}, {0}};
+  LUC_TRY(check_alpha(ctx, "sub", args));
+  luc_scalar alpha = luc_as_scalar(&args[2]);
+  if (alpha.kind == LUC_SCALAR_FLOAT)
+    alpha.as.f = -alpha.as.f;
+  else
+    alpha.as.i = (int64_t)(0 - (uint64_t)alpha.as.i);
+  luc__ew_param(&params, 0, alpha);
+  return luc__pointwise(ctx, "sub", LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
+}
+
+luc_status luc__grad_sub(luc_context *ctx, luc_backward *b) {
+  luc_value one = luc_v_int(1);
+  LUC_TRY(scaled(ctx, b, 0, &one, 1));
+  return scaled(ctx, b, 1, &b->args[2], -1);
+}
+
+luc_status luc__run_rsub(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value swapped[3] = {args[1], args[0], args[2]};
+  if (args[2].kind == LUC_INT && args[2].as.i == 1) return luc__run_sub(ctx, swapped, out);
+  luc_tensor *scaled_self;
+  LUC_TRY(luc__op1(ctx, LUC_OP_mul, &scaled_self, LUC_ARGS(args[0], args[2])));
+  swapped[1] = luc_v_tensor(scaled_self);
+  swapped[2] = luc_v_int(1);
+  luc_status status = luc__run_sub(ctx, swapped, out);
+  luc_tensor_release(ctx, scaled_self);
+  return status;
+}
+
+luc_status luc__grad_rsub(luc_context *ctx, luc_backward *b) {
+  luc_value one = luc_v_int(1);
+  LUC_TRY(scaled(ctx, b, 0, &b->args[2], -1));
+  return scaled(ctx, b, 1, &one, 1);
+}
+
+luc_status luc__run_mul(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc__pointwise(ctx, "mul", LUC_EW_mul, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__grad_mul(luc_context *ctx, luc_backward *b) {
+  luc_value g = luc_v_tensor(b->gout[0]);
+  for (int p = 0; p < 2; p++)
+    if (luc__needs(b, p))
+      LUC_TRY(luc__op1(ctx, LUC_OP_mul, &b->gin[p], LUC_ARGS(g, b->args[1 - p])));
+  return LUC_OK;
+}
+
+luc_status luc__run_neg(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_CHECK(ctx, !is_bool(&args[0]), LUC_ERR_TYPE,
+            "neg: Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+            "to invert a mask, use bitwise_not() or logical_not() instead.");
+  return luc__pointwise(ctx, "neg", LUC_EW_neg, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__grad_neg(luc_context *ctx, luc_backward *b) {
+  return luc__unary(ctx, LUC_OP_neg, b->gout[0], &b->gin[0]);
+}
+
+/* ---- division ---- */
+
+enum { MODE_TRUE, MODE_TRUNC, MODE_FLOOR };
+
+static luc_status rounding_mode(luc_context *ctx, const luc_value *v, int *mode) {
+  *mode = MODE_TRUE;
+  if (luc_is_none(v)) return LUC_OK;
+  LUC_TRY(luc__choice(ctx, "div", "rounding_mode", "trunc|floor", v->as.string, mode));
+  *mode += MODE_TRUNC;
+  return LUC_OK;
+}
+
+/* Integer divisions refuse zeros before anything is written. */
+static luc_status check_divisor(luc_context *ctx, const char *who, const luc_value *args) {
+  if (luc__dtype_is_float(luc__result_dtype(ctx, args, 2))) return LUC_OK;
+  const luc_tensor *t = luc_as_tensor(&args[1]);
+  bool zero = t ? luc__any_zero(ctx, t) : args[1].as.i == 0;
+  LUC_CHECK(ctx, !zero, LUC_ERR_VALUE, "%s: ZeroDivisionError: an integer was divided by zero",
+            who);
+  return LUC_OK;
+}
+
+static luc_status divide(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
+                         luc_value *out) {
+  LUC_TRY(check_divisor(ctx, who, args));
+  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_div(luc_context *ctx, luc_value *args, luc_value *out) {
+  int mode;
+  LUC_TRY(rounding_mode(ctx, &args[2], &mode));
+  if (mode == MODE_TRUE)
+    return luc__pointwise(ctx, "div", LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
+  return divide(ctx, "div", mode == MODE_FLOOR ? LUC_EW_div_floor : LUC_EW_div_trunc, args, out);
+}
+
+/* d(a/b) = g/b and -g*(a/b)/b; rounded division is flat. */
+luc_status luc__grad_div(luc_context *ctx, luc_backward *b) {
+  luc_value g = luc_v_tensor(b->gout[0]);
+  if (!luc_is_none(&b->args[2])) return LUC_OK;
+  if (luc__needs(b, 0)) LUC_TRY(luc__op1(ctx, LUC_OP_div, &b->gin[0], LUC_ARGS(g, b->args[1])));
+  if (!luc__needs(b, 1)) return LUC_OK;
+  luc_tensor *ratio = NULL, *both = NULL;
+  luc_status status = LUC_OK;
+  LUC_GO(luc__binary(ctx, LUC_OP_div, b->results[0], b->args[1].as.tensor, &ratio));
+  LUC_GO(luc__binary(ctx, LUC_OP_mul, b->gout[0], ratio, &both));
+  LUC_GO(luc__unary(ctx, LUC_OP_neg, both, &b->gin[1]));
+done:
+  luc_tensor_release(ctx, both);
+  luc_tensor_release(ctx, ratio);
+  return status;
+}
+
+luc_status luc__run_true_divide(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc__pointwise(ctx, "true_divide", LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
+}
+
+luc_status luc__grad_true_divide(luc_context *ctx, luc_backward *b) {
+  luc_value args[3] = {b->args[0], b->args[1], luc_v_none()};
+  luc_backward as_div = *b;
+  as_div.args = args;
+  return luc__grad_div(ctx, &as_div);
+}
+
+luc_status luc__run_floor_divide(luc_context *ctx, luc_value *args, luc_value *out) {
+  return divide(ctx, "floor_divide", LUC_EW_div_floor, args, out);
+}
+
+luc_status luc__run_remainder(luc_context *ctx, luc_value *args, luc_value *out) {
+  return divide(ctx, "remainder", LUC_EW_remainder, args, out);
+}
+
+luc_status luc__run_fmod(luc_context *ctx, luc_value *args, luc_value *out) {
+  return divide(ctx, "fmod", LUC_EW_fmod, args, out);
+}
+
+/* a - b * q with q flat: 1 and -q. */
+static luc_status grad_rest(luc_context *ctx, luc_backward *b, const char *mode) {
+  if (luc__needs(b, 0)) b->gin[0] = luc__retain(b->gout[0]);
+  if (!luc__needs(b, 1)) return LUC_OK;
+  luc_tensor *quotient = NULL, *both = NULL;
+  luc_status status = LUC_OK;
+  LUC_GO(
+      luc__op1(ctx, LUC_OP_div, &quotient, LUC_ARGS(b->args[0], b->args[1], luc_v_string(mode))));
+  LUC_GO(luc__binary(ctx, LUC_OP_mul, b->gout[0], quotient, &both));
+  LUC_GO(luc__unary(ctx, LUC_OP_neg, both, &b->gin[1]));
+done:
+  luc_tensor_release(ctx, both);
+  luc_tensor_release(ctx, quotient);
+  return status;
+}
+
+luc_status luc__grad_remainder(luc_context *ctx, luc_backward *b) {
+  return grad_rest(ctx, b, "floor");
+}
+
+luc_status luc__grad_fmod(luc_context *ctx, luc_backward *b) {
+  return grad_rest(ctx, b, "trunc");
+}

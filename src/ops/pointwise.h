@@ -1,0 +1,33 @@
+/* What all pointwise operators share: promotion of tensors and numbers, broadcasting, the output's
+ * checks, and the kernel. */
+#ifndef LUC_POINTWISE_H
+#define LUC_POINTWISE_H
+
+#include "cpu/elementwise.h"
+#include "ops/rows.h"
+
+typedef enum luc_rule {
+  LUC_RULE_SAME,  /* computed and returned in the promoted dtype */
+  LUC_RULE_FLOAT, /* integers and bool become the default floating dtype first */
+  LUC_RULE_TRUTH  /* computed in the promoted dtype, returned as bool */
+} luc_rule;
+
+/* PyTorch's result_type of n operands, each a tensor or a number. */
+luc_dtype luc__result_dtype(const luc_context *ctx, const luc_value *operands, int n);
+/* The shape the operands (tensors among them) broadcast to. */
+luc_status luc__broadcast_operands(luc_context *ctx, const char *who, const luc_value *operands,
+                                   int n, int *ndim, int64_t *sizes);
+/* Runs kernel `op` on as many operands as it has inputs, into out (see luc__out). */
+luc_status luc__pointwise(luc_context *ctx, const char *who, luc_ew op, luc_rule rule,
+                          const luc_value *operands, const luc_ew_params *params, luc_value *out);
+/* The same where the dtype computed in (and returned, but for truth) is known. */
+luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
+                             const luc_value *operands, const luc_ew_params *params,
+                             luc_value *out);
+/* Puts a number into both readings of a parameter. */
+void luc__ew_param(luc_ew_params *params, int i, luc_scalar s);
+/* Refuses an output whose bytes partly overlap an input's, as PyTorch does. */
+luc_status luc__overlap_check(luc_context *ctx, const char *who, const luc_tensor *out,
+                              const luc_value *operands, int n);
+
+#endif

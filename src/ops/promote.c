@@ -1,0 +1,127 @@
+/* The common part of pointwise operators: which dtype, which shape, which memory, then the kernel.
+ */
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "ops/pointwise.h"
+
+/* ---- promotion ---- */
+
+enum { UNDEFINED = -1 };
+
+static int promote(int a, int b) {
+  if (a == UNDEFINED) return b;
+  return b == UNDEFINED ? a : (int)luc__dtype_promote((luc_dtype)a, (luc_dtype)b);
+}
+
+/* A lower class of operand changes the dtype only where it is of a higher category (bool, integer,
+ * floating). */
+static int combine(int higher, int lower) {
+  if (higher == UNDEFINED) return lower;
+  if (lower == UNDEFINED || luc__dtype_is_float((luc_dtype)higher)) return higher;
+  bool lifts = higher == LUC_BOOL || luc__dtype_is_float((luc_dtype)lower);
+  return lifts ? promote(higher, lower) : higher;
+}
+
+luc_dtype luc__result_dtype(const luc_context *ctx, const luc_value *operands, int n) {
+  int dimensioned = UNDEFINED, zero_dim = UNDEFINED, number = UNDEFINED;
+  for (int i = 0; i < n; i++) {
+    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    if (t == NULL)
+      number = promote(number, luc__scalar_dtype(ctx, luc_as_scalar(&operands[i])));
+    else if (t->ndim > 0)
+      dimensioned = promote(dimensioned, t->dtype);
+    else
+      zero_dim = promote(zero_dim, t->dtype);
+  }
+  return (luc_dtype)combine(dimensioned, combine(zero_dim, number));
+}
+
+/* ---- shape ---- */
+
+luc_status luc__broadcast_operands(luc_context *ctx, const char *who, const luc_value *operands,
+                                   int n, int *ndim, int64_t *sizes) {
+  const luc_tensor *first = NULL;
+  luc_tensor so_far; /* only its shape is used */
+  *ndim = 0;
+  for (int i = 0; i < n; i++) {
+    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    if (t == NULL) continue;
+    if (first == NULL) {
+      *ndim = t->ndim;
+      memcpy(sizes, t->sizes, (size_t)t->ndim * sizeof *sizes);
+    } else {
+      LUC_TRY(luc__broadcast(ctx, who, first, t, ndim, sizes));
+    }
+    so_far.ndim = (uint8_t)*ndim;
+    memcpy(so_far.sizes, sizes, (size_t)*ndim * sizeof *sizes);
+    first = first == NULL ? t : &so_far;
+  }
+  return LUC_OK;
+}
+
+/* ---- memory ---- */
+
+static bool same_memory(const luc_tensor *a, const luc_tensor *b) {
+  size_t bytes = (size_t)a->ndim * sizeof *a->strides;
+  return a->data == b->data && a->dtype == b->dtype && luc__same_sizes(a, b) &&
+         memcmp(a->strides, b->strides, bytes) == 0;
+}
+
+luc_status luc__overlap_check(luc_context *ctx, const char *who, const luc_tensor *out,
+                              const luc_value *operands, int n) {
+  LUC_CHECK(ctx, !luc__overlaps_itself(out), LUC_ERR_STATE,
+            "%s: unsupported operation: more than one element of the written-to tensor refers to "
+            "a single memory location; clone() the tensor first",
+            who);
+  for (int i = 0; i < n; i++) {
+    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    if (t == NULL || !luc__may_overlap(out, t) || same_memory(out, t)) continue;
+    return luc__fail(ctx, LUC_ERR_STATE,
+                     "%s: unsupported operation: some elements of the input tensor and the "
+                     "written-to tensor refer to a single memory location; clone() the tensor "
+                     "first",
+                     who);
+  }
+  return LUC_OK;
+}
+
+void luc__ew_param(luc_ew_params *params, int i, luc_scalar s) {
+  params->f[i] = luc__scalar_double(s);
+  params->i[i] = luc__scalar_int(s);
+}
+
+/* ---- running ---- */
+
+static luc_status run(luc_context *ctx, const char *who, const luc_ew_kernel *kernel,
+                      luc_dtype dtype, const luc_value *operands, const luc_ew_params *params,
+                      luc_value *out) {
+  int ndim, n = kernel->inputs;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_ew_input in[LUC_EW_MAX_INPUTS];
+  luc_tensor *result;
+  for (int i = 0; i < n; i++) {
+    in[i].t = luc_as_tensor(&operands[i]);
+    in[i].s = luc_as_scalar(&operands[i]);
+  }
+  LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
+  bool preset = out->kind == LUC_TENSOR;
+  LUC_TRY(luc__out(ctx, who, out, kernel->truth ? LUC_BOOL : dtype, ndim, sizes, &result));
+  if (preset) LUC_TRY(luc__overlap_check(ctx, who, result, operands, n));
+  luc__elementwise_run(ctx, kernel, dtype, result, in, params);
+  return LUC_OK;
+}
+
+luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
+                             const luc_value *operands, const luc_ew_params *params,
+                             luc_value *out) {
+  return run(ctx, who, &luc__kernels(ctx)->elementwise[op], dtype, operands, params, out);
+}
+
+luc_status luc__pointwise(luc_context *ctx, const char *who, luc_ew op, luc_rule rule,
+                          const luc_value *operands, const luc_ew_params *params, luc_value *out) {
+  const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
+  luc_dtype dtype = luc__result_dtype(ctx, operands, kernel->inputs);
+  if (rule == LUC_RULE_FLOAT && !luc__dtype_is_float(dtype)) dtype = (luc_dtype)ctx->default_dtype;
+  return run(ctx, who, kernel, dtype, operands, params, out);
+}

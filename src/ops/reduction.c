@@ -1,0 +1,95 @@
+/* Dimensions of reductions, and the way back. */
+#include "ops/reduction.h"
+
+#include <string.h>
+
+static uint32_t all_dims(int ndim) {
+  return (1u << ndim) - 1;
+}
+
+/* The mask of a Dim, a list, or None; without checks beyond wrapping, for gradients. */
+static luc_status dims_mask(luc_context *ctx, const char *who, int ndim, const luc_value *dim,
+                            uint32_t *mask) {
+  const int64_t *list = dim->kind == LUC_INT ? &dim->as.i : dim->as.ints;
+  int n = dim->kind == LUC_INT ? 1 : dim->kind == LUC_INTS ? dim->n : 0;
+  *mask = n == 0 ? all_dims(ndim) : 0;
+  for (int i = 0; i < n; i++) {
+    int d;
+    LUC_TRY(luc__dim_wrap(ctx, who, list[i], ndim, &d));
+    LUC_CHECK(ctx, !(*mask >> d & 1), LUC_ERR_VALUE,
+              "%s: dim %d appears multiple times in the list of dims", who, d + 1);
+    *mask |= 1u << d;
+  }
+  return LUC_OK;
+}
+
+void luc__dims_shape(const luc_tensor *t, uint32_t mask, bool keepdim, luc_dims *out) {
+  *out = (luc_dims){.mask = mask & all_dims(t->ndim), .keepdim = keepdim, .count = 1};
+  for (int d = 0; d < t->ndim; d++) {
+    bool gone = mask >> d & 1;
+    if (gone) out->count *= t->sizes[d];
+    if (!gone || keepdim) out->sizes[out->ndim++] = gone ? 1 : t->sizes[d];
+  }
+}
+
+luc_status luc__dims(luc_context *ctx, const char *who, const luc_tensor *t, const luc_value *dim,
+                     bool keepdim, luc_dims *out) {
+  uint32_t mask;
+  LUC_TRY(dims_mask(ctx, who, t->ndim, dim, &mask));
+  luc__dims_shape(t, mask, keepdim, out);
+  return LUC_OK;
+}
+
+luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
+                          const luc_dims *dims, luc_dtype dtype, luc_dtype result, double divide,
+                          bool root, luc_value *out) {
+  luc_tensor *r;
+  LUC_TRY(luc__out(ctx, who, out, result, dims->ndim, dims->sizes, &r));
+  luc_reduction_job job = {.op = op,
+                           .dtype = dtype,
+                           .in = t,
+                           .dims = dims->mask,
+                           .a = op == LUC_RD_var ? NULL : r,
+                           .b = op == LUC_RD_var ? r : NULL,
+                           .divide = divide,
+                           .root = root};
+  return luc__reduce(ctx, &job);
+}
+
+luc_status luc__unreduce(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+                         const luc_value *dim, bool keepdim, luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, p, sizes);
+  uint32_t mask;
+  if (keepdim || ndim == 0) {
+    *out = luc__retain(g);
+    return LUC_OK;
+  }
+  LUC_TRY(dims_mask(ctx, "backward", ndim, dim, &mask));
+  for (int d = 0; d < ndim; d++)
+    if (mask >> d & 1) sizes[d] = 1;
+  return luc__op1(ctx, LUC_OP_reshape, out, LUC_ARGS(luc_v_tensor(g), luc_v_ints(sizes, ndim)));
+}
+
+luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+                              const luc_value *dim, bool keepdim, luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, p, sizes);
+  luc_tensor *kept;
+  LUC_TRY(luc__unreduce(ctx, b, p, g, dim, keepdim, &kept));
+  luc_status status =
+      luc__op1(ctx, LUC_OP_expand, out, LUC_ARGS(luc_v_tensor(kept), luc_v_ints(sizes, ndim)));
+  luc_tensor_release(ctx, kept);
+  return status;
+}
+
+int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim) {
+  int64_t sizes[LUC_MAX_DIMS], count = 1;
+  int ndim = luc__input_sizes(b, p, sizes);
+  const int64_t *list = dim->kind == LUC_INT ? &dim->as.i : dim->as.ints;
+  int n = dim->kind == LUC_INT ? 1 : dim->kind == LUC_INTS ? dim->n : 0;
+  if (ndim == 0) return 1;
+  for (int d = 0; n == 0 && d < ndim; d++) count *= sizes[d];
+  for (int i = 0; i < n; i++) count *= sizes[list[i] < 0 ? list[i] + ndim : list[i]];
+  return count;
+}

@@ -1,0 +1,37 @@
+/* What reducing operators share: which dimensions go, the result's shape, and gradients brought
+ * back to the input's shape. */
+#ifndef LUC_REDUCTION_H
+#define LUC_REDUCTION_H
+
+#include "cpu/reduce.h"
+#include "ops/rows.h"
+
+typedef struct luc_dims {
+  uint32_t mask; /* bit d: dimension d is reduced */
+  bool keepdim;
+  int ndim;                    /* of the result */
+  int64_t sizes[LUC_MAX_DIMS]; /* likewise */
+  int64_t count;               /* elements reduced into one */
+} luc_dims;
+
+/* From a Dim, a list of Dim or None (all); an empty list is all, too. */
+luc_status luc__dims(luc_context *ctx, const char *who, const luc_tensor *t, const luc_value *dim,
+                     bool keepdim, luc_dims *out);
+/* The shape that t has with the masked dimensions reduced. */
+void luc__dims_shape(const luc_tensor *t, uint32_t mask, bool keepdim, luc_dims *out);
+
+/* Reduces t, computed in dtype and stored as `result` dtype, into out[0]. */
+luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
+                          const luc_dims *dims, luc_dtype dtype, luc_dtype result, double divide,
+                          bool root, luc_value *out);
+
+/* g, shaped like the result of reducing parameter p over `dim`, with the reduced dimensions back at
+ * size 1 (`*out` broadcasts against the input), or wholly expanded to the input's shape. */
+luc_status luc__unreduce(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+                         const luc_value *dim, bool keepdim, luc_tensor **out);
+luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+                              const luc_value *dim, bool keepdim, luc_tensor **out);
+/* How many elements of parameter p were reduced into one. */
+int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim);
+
+#endif
