@@ -39,6 +39,7 @@ static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *inf
 
 luc_status luc__ops_init(luc_context *ctx) {
   if (ctx->ops) return LUC_OK;
+  LUC_TRY(luc__context_on_close(ctx, luc__ops_free));
   luc_op_info *infos = luc__alloc_zero(ctx, sizeof *infos * LUC_NUM_OPS);
   if (!infos) return LUC_ERR_MEMORY;
   ctx->ops = infos;
