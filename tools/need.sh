@@ -28,9 +28,10 @@ export DEBIAN_FRONTEND=noninteractive
 if ! apt-cache show $missing >/dev/null 2>&1; then
   $as_root apt-get update -qq
 fi
-# shellcheck disable=SC2086
-if ! $as_root apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing </dev/null >/dev/null; then
-  # The lists may be old: once more with new ones.
-  $as_root apt-get update -qq
-  $as_root apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing </dev/null
-fi
+install() {
+  # shellcheck disable=SC2086
+  $as_root apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing \
+    </dev/null >/dev/null
+}
+# The lists may be old: once more with new ones.
+install || { $as_root apt-get update -qq && install; }

@@ -2,4 +2,6 @@
  * asks for more. */
 #include "cuda/cuda.h"
 
-int luc__cuda_device_count(void) { return 0; }
+int luc__cuda_device_count(void) {
+  return 0;
+}

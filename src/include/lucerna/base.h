@@ -22,15 +22,15 @@ typedef struct luc_context luc_context;
 /* What a call came to. Anything but LUC_OK leaves a one-line message in the context. */
 typedef enum luc_status {
   LUC_OK = 0,
-  LUC_ERR_MEMORY,   /* the allocator refused, or the context's limit was reached */
-  LUC_ERR_TYPE,     /* an argument of the wrong kind or dtype */
-  LUC_ERR_VALUE,    /* a value outside what is allowed */
-  LUC_ERR_SHAPE,    /* sizes that do not fit together */
-  LUC_ERR_INDEX,    /* a position or dimension out of range */
-  LUC_ERR_STATE,    /* the object cannot do this now (freed graph, changed saved tensor) */
-  LUC_ERR_IO,       /* a file could not be read or written, or is not what it should be */
-  LUC_ERR_SUPPORT,  /* valid in PyTorch, not built here */
-  LUC_ERR_CALLBACK  /* a callback failed; the callback's owner keeps the error itself */
+  LUC_ERR_MEMORY,  /* the allocator refused, or the context's limit was reached */
+  LUC_ERR_TYPE,    /* an argument of the wrong kind or dtype */
+  LUC_ERR_VALUE,   /* a value outside what is allowed */
+  LUC_ERR_SHAPE,   /* sizes that do not fit together */
+  LUC_ERR_INDEX,   /* a position or dimension out of range */
+  LUC_ERR_STATE,   /* the object cannot do this now (freed graph, changed saved tensor) */
+  LUC_ERR_IO,      /* a file could not be read or written, or is not what it should be */
+  LUC_ERR_SUPPORT, /* valid in PyTorch, not built here */
+  LUC_ERR_CALLBACK /* a callback failed; the callback's owner keeps the error itself */
 } luc_status;
 
 /* Allocates (ptr NULL), frees (new_size 0) or resizes a block; returns NULL when it cannot. */
@@ -43,7 +43,7 @@ typedef void (*luc_range_fn)(void *arg, int64_t begin, int64_t end);
 typedef void (*luc_parallel_fn)(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg);
 
 typedef struct luc_config {
-  luc_alloc_fn alloc;       /* NULL: the C library's */
+  luc_alloc_fn alloc; /* NULL: the C library's */
   void *alloc_ud;
   size_t memory_limit;      /* bytes; 0: none */
   int num_threads;          /* 0: LUCERNA_NUM_THREADS, else the number of cores */
