@@ -84,7 +84,7 @@ local function copy_options(group)
   return options
 end
 
---- {state = {[id] = {…}}, param_groups = {{…, params = {ids}}}}, ids counted from 0 as in PyTorch.
+--- The state and the groups: {state = {[id] = …}, param_groups = …}, ids from 0 as PyTorch has.
 -- State tensors are the live ones.
 function Optimizer:state_dict()
   local dict, id = {state = {}, param_groups = {}}, 0

@@ -1,0 +1,216 @@
+-- lucerna.nn.init, the initializers (torch.nn.init): each fills a tensor in place, unrecorded, and
+-- returns it. Random ones take {generator = …} and draw PyTorch's numbers for the same seed.
+-- (lucerna.nn itself is ../nn.lua: this file's name belongs to nn.init.)
+
+local lucerna = require "lucerna"
+local arguments = require "lucerna.arguments"
+
+local init = {}
+
+local function check_tensor(who, t)
+  if not lucerna.is_tensor(t) then
+    error(("%s: tensor: expected a Tensor (got %s)"):format(who, type(t)), 4)
+  end
+end
+
+-- Defines init[name](tensor, …): names are its parameters after the tensor; fill works unrecorded.
+local function define(name, names, fill)
+  local all = {"tensor", table.unpack(names)}
+  init[name] = function(...)
+    local values = table.pack(arguments(name, all, ...))
+    local t = values[1]
+    check_tensor(name, t)
+    local _ <close> = lucerna.no_grad()
+    fill(t, table.unpack(values, 2, #all))
+    return t
+  end
+end
+
+local function shape_text(t) return "[" .. table.concat(t:size(), ", ") .. "]" end
+
+-- ---- gains and fans ----
+
+local unit_gain = {linear = true, conv1d = true, conv2d = true, conv3d = true, sigmoid = true,
+  conv_transpose1d = true, conv_transpose2d = true, conv_transpose3d = true}
+
+--- The recommended gain for a nonlinearity: linear, convolutions and sigmoid 1, tanh 5/3, relu √2,
+-- leaky_relu √(2 / (1 + param²)) with slope 0.01 by default, selu 3/4.
+function init.calculate_gain(nonlinearity, param)
+  if unit_gain[nonlinearity] then return 1 end
+  if nonlinearity == "tanh" then return 5 / 3 end
+  if nonlinearity == "relu" then return math.sqrt(2) end
+  if nonlinearity == "selu" then return 3 / 4 end
+  if nonlinearity == "leaky_relu" then
+    if param == nil then param = 0.01 end
+    if type(param) ~= "number" then
+      error(("calculate_gain: negative_slope %s not a valid number"):format(tostring(param)), 2)
+    end
+    return math.sqrt(2 / (1 + param ^ 2))
+  end
+  error(("calculate_gain: Unsupported nonlinearity %s"):format(tostring(nonlinearity)), 2)
+end
+
+local function fans(who, t)
+  if t:dim() < 2 then
+    error(("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
+      .. "(got %s)"):format(who, shape_text(t)), 4)
+  end
+  local receptive = 1
+  for d = 3, t:dim() do receptive = receptive * t:size(d) end
+  return t:size(2) * receptive, t:size(1) * receptive
+end
+
+local function fan_by_mode(who, t, mode)
+  mode = mode or "fan_in"
+  local lower = type(mode) == "string" and mode:lower()
+  if lower ~= "fan_in" and lower ~= "fan_out" then
+    error(("%s: Mode %s not supported, please use one of fan_in, fan_out"):format(who,
+      tostring(mode)), 4)
+  end
+  local fan_in, fan_out = fans(who, t)
+  return lower == "fan_in" and fan_in or fan_out
+end
+
+-- ---- constants ----
+
+--- constant_(tensor, val)
+define("constant_", {"val"}, function(t, val)
+  if val == nil then error("constant_: missing argument 'val'", 3) end
+  t:fill_(val)
+end)
+
+--- ones_(tensor)
+define("ones_", {}, function(t) t:fill_(1) end)
+
+--- zeros_(tensor)
+define("zeros_", {}, function(t) t:zero_() end)
+
+--- eye_(tensor): the identity in a matrix [n, m].
+define("eye_", {}, function(t)
+  if t:dim() ~= 2 then
+    error("eye_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")", 3)
+  end
+  t:copy_(lucerna.eye(t:size(1), t:size(2)))
+end)
+
+--- dirac_(tensor, groups = 1): a convolution's weight of 3 to 5 dimensions that passes its input
+-- channels through.
+define("dirac_", {"groups"}, function(t, groups)
+  groups = groups or 1
+  local dims = t:dim()
+  if dims < 3 or dims > 5 then
+    error("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got " .. shape_text(t)
+      .. ")", 3)
+  end
+  if math.type(groups) ~= "integer" or groups < 1 or t:size(1) % groups ~= 0 then
+    error(("dirac_: dim 1 must be divisible by groups (got %s, groups %s)"):format(shape_text(t),
+      tostring(groups)), 3)
+  end
+  t:zero_()
+  local out = t:size(1) // groups
+  for g = 0, groups - 1 do
+    for d = 1, math.min(out, t:size(2)) do
+      local place = {g * out + d, d}
+      for k = 3, dims do place[k] = t:size(k) // 2 + 1 end
+      t[place] = 1
+    end
+  end
+end)
+
+-- ---- random values ----
+
+--- uniform_(tensor, a = 0, b = 1)
+define("uniform_", {"a", "b", "generator"}, function(t, a, b, generator)
+  t:uniform_(a or 0, b or 1, {generator = generator})
+end)
+
+--- normal_(tensor, mean = 0, std = 1)
+define("normal_", {"mean", "std", "generator"}, function(t, mean, std, generator)
+  t:normal_(mean or 0, std or 1, {generator = generator})
+end)
+
+-- The distribution function of the standard normal.
+local function normal_cdf(x)
+  return (1 + lucerna.erf(lucerna.tensor(x / math.sqrt(2), {dtype = lucerna.float64})):item()) / 2
+end
+
+--- trunc_normal_(tensor, mean = 0, std = 1, a = -2, b = 2): normal values, cut off at a and b.
+define("trunc_normal_", {"mean", "std", "a", "b", "generator"}, function(t, mean, std, a, b,
+    generator)
+  mean, std, a, b = mean or 0, std or 1, a or -2, b or 2
+  local low, high = normal_cdf((a - mean) / std), normal_cdf((b - mean) / std)
+  t:uniform_(2 * low - 1, 2 * high - 1, {generator = generator})
+  t:erfinv_():mul_(std * math.sqrt(2)):add_(mean):clamp_(a, b)
+end)
+
+--- xavier_uniform_(tensor, gain = 1): U(±gain·√(6 / (fan_in + fan_out))). Glorot and Bengio (2010).
+define("xavier_uniform_", {"gain", "generator"}, function(t, gain, generator)
+  local fan_in, fan_out = fans("xavier_uniform_", t)
+  local bound = math.sqrt(3) * (gain or 1) * math.sqrt(2 / (fan_in + fan_out))
+  t:uniform_(-bound, bound, {generator = generator})
+end)
+
+--- xavier_normal_(tensor, gain = 1): N(0, gain²·2 / (fan_in + fan_out)). Glorot and Bengio (2010).
+define("xavier_normal_", {"gain", "generator"}, function(t, gain, generator)
+  local fan_in, fan_out = fans("xavier_normal_", t)
+  local std = (gain or 1) * math.sqrt(2 / (fan_in + fan_out))
+  t:normal_(0, std, {generator = generator})
+end)
+
+local kaiming = {"a", "mode", "nonlinearity", "generator"}
+
+--- kaiming_uniform_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu"):
+-- U(±gain·√(3 / fan)); a is the slope of leaky_relu. He et al., arXiv:1502.01852.
+define("kaiming_uniform_", kaiming, function(t, a, mode, nonlinearity, generator)
+  if t:numel() == 0 then return end
+  local fan = fan_by_mode("kaiming_uniform_", t, mode)
+  local std = init.calculate_gain(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
+  local bound = math.sqrt(3) * std
+  t:uniform_(-bound, bound, {generator = generator})
+end)
+
+--- kaiming_normal_(tensor, a = 0, mode = "fan_in", nonlinearity = "leaky_relu"): N(0, gain² / fan).
+-- He et al., arXiv:1502.01852.
+define("kaiming_normal_", kaiming, function(t, a, mode, nonlinearity, generator)
+  if t:numel() == 0 then return end
+  local fan = fan_by_mode("kaiming_normal_", t, mode)
+  local std = init.calculate_gain(nonlinearity or "leaky_relu", a or 0) / math.sqrt(fan)
+  t:normal_(0, std, {generator = generator})
+end)
+
+--- orthogonal_(tensor, gain = 1): rows (or columns) are orthonormal when the dimensions after the
+-- first are flattened. Saxe et al., arXiv:1312.6120.
+define("orthogonal_", {"gain", "generator"}, function(t, gain, generator)
+  if t:dim() < 2 then
+    error("orthogonal_: Only tensors with 2 or more dimensions are supported (got "
+      .. shape_text(t) .. ")", 3)
+  end
+  if t:numel() == 0 then return end
+  local rows = t:size(1)
+  local columns = t:numel() // rows
+  local flat = t:new_empty(rows, columns):normal_(0, 1, {generator = generator})
+  if rows < columns then flat = flat:t() end
+  local q, r = lucerna.qr(flat)
+  q:mul_(r:diagonal():sign())
+  if rows < columns then q = q:t() end
+  t:view_as(q):copy_(q)
+  t:mul_(gain or 1)
+end)
+
+--- sparse_(tensor, sparsity, std = 0.01): a matrix [n, m] of normal values with a share of zeros in
+-- every column. Martens (2010).
+define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, generator)
+  if t:dim() ~= 2 then
+    error("sparse_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")", 3)
+  end
+  if type(sparsity) ~= "number" then error("sparse_: missing argument 'sparsity'", 3) end
+  local rows, columns = t:size(1), t:size(2)
+  local zeros = math.ceil(sparsity * rows)
+  t:normal_(0, std or 0.01, {generator = generator})
+  for column = 1, columns do
+    local order = lucerna.randperm(rows)
+    if zeros > 0 then t[{order:narrow(1, 1, zeros), column}] = 0 end
+  end
+end)
+
+return init
