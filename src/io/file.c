@@ -38,15 +38,27 @@ static void zlib_free(voidpf ud, voidpf ptr) {
   luc__free(ud, block, *(size_t *)(void *)block);
 }
 
+void luc__io_one_line(luc_context *ctx) {
+  for (char *p = ctx->message; *p; p++)
+    if ((unsigned char)*p < 0x20) *p = '?';
+}
+
 static luc_status fail_errno(luc_context *ctx, const char *who, const char *verb,
                              const char *path) {
-  return luc__fail(ctx, LUC_ERR_IO, "%s: cannot %s '%s': %s", who, verb, path, strerror(errno));
+  luc__fail(ctx, LUC_ERR_IO, "%s: cannot %s '%.500s': %s", who, verb, path, strerror(errno));
+  luc__io_one_line(ctx);
+  return LUC_ERR_IO;
 }
 
 static luc_status open_file(luc_reader *r, const char *path, bool gunzip) {
   struct stat info;
-  r->file = fopen(path, "rb");
-  if (!r->file) return fail_errno(r->ctx, r->who, "open", path);
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not hold us up */
+  if (fd >= 0) r->file = fdopen(fd, "rb");
+  if (!r->file) {
+    luc_status status = fail_errno(r->ctx, r->who, "open", path);
+    if (fd >= 0) close(fd);
+    return status;
+  }
   if (fstat(fileno(r->file), &info) != 0) return fail_errno(r->ctx, r->who, "read", path);
   LUC_CHECK(r->ctx, S_ISREG(info.st_mode), LUC_ERR_IO, "%s: '%s' is not a file", r->who, path);
   r->size = r->left = (uint64_t)info.st_size;
@@ -74,6 +86,7 @@ luc_status luc__reader_open(luc_context *ctx, const char *who, const char *path,
   if (status == LUC_OK) {
     *out = r;
   } else {
+    luc__io_one_line(ctx);
     luc__reader_close(ctx, r);
   }
   return status;
@@ -123,13 +136,11 @@ luc_status luc__reader_finish(luc_reader *r) {
   bool over = r->left == 0;
   if (r->gzipped) {
     unsigned char extra;
-    while (!r->ended) {
-      r->stream.next_out = &extra;
-      r->stream.avail_out = 1;
-      LUC_TRY(inflate_some(r));
-      if (r->stream.avail_out == 0) break;
-    }
-    over = r->ended && r->stream.avail_in == 0 && fgetc(r->file) == EOF;
+    r->stream.next_out = &extra;
+    r->stream.avail_out = 1;
+    while (!r->ended && r->stream.avail_out == 1) LUC_TRY(inflate_some(r));
+    over = r->ended && r->stream.avail_out == 1 && r->stream.avail_in == 0;
+    over = over && fgetc(r->file) == EOF;
   }
   LUC_CHECK(r->ctx, over, LUC_ERR_IO, "%s: the file has more data than it declares", r->who);
   return LUC_OK;
@@ -148,21 +159,29 @@ void luc__reader_close(luc_context *ctx, luc_reader *r) {
 
 /* ---- writing ---- */
 
+/* A new file beside path, with the old file's permissions or those the umask leaves. */
+static int create_beside(luc_writer *w) {
+  struct stat old;
+  int fd = -1;
+  for (int i = 0; i < 100 && fd < 0; i++) {
+    snprintf(w->temporary, w->temporary_size, "%s.%ld-%d.tmp", w->path, (long)getpid(), i);
+    fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) return -1;
+  }
+  if (fd >= 0 && stat(w->path, &old) == 0) (void)!fchmod(fd, old.st_mode & 0777);
+  return fd;
+}
+
 luc_status luc__writer_open(luc_context *ctx, const char *who, const char *path, luc_writer *w) {
-  size_t size = strlen(path) + sizeof ".tmp-XXXXXX";
+  size_t size = strlen(path) + 64;
   *w = (luc_writer){.ctx = ctx, .who = who, .path = path, .temporary_size = size};
   w->temporary = luc__alloc(ctx, size);
   if (!w->temporary) return LUC_ERR_MEMORY;
-  snprintf(w->temporary, size, "%s.tmp-XXXXXX", path);
-  int fd = mkstemp(w->temporary);
+  int fd = create_beside(w);
   if (fd >= 0) w->file = fdopen(fd, "wb");
-  if (w->file) {
-    struct stat old;
-    mode_t mode = stat(path, &old) == 0 ? old.st_mode & 0777 : 0644;
-    if (fchmod(fd, mode) == 0) return LUC_OK;
-  }
+  if (w->file) return LUC_OK;
   luc_status status = fail_errno(ctx, who, "create a file beside", path);
-  if (fd >= 0 && !w->file) {
+  if (fd >= 0) {
     unlink(w->temporary);
     close(fd);
   }

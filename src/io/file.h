@@ -7,6 +7,9 @@
 
 #include "base/context.h"
 
+/* Keeps a message with names from a file, or a path, to one line. */
+void luc__io_one_line(luc_context *ctx);
+
 typedef struct luc_reader luc_reader;
 
 /* `who` begins the messages. With `gunzip`, a gzipped file is recognized by its first bytes. */

@@ -32,7 +32,8 @@ static luc_status read_header(luc_context *ctx, luc_reader *reader, luc_dtype *d
   LUC_CHECK(ctx, head[3] <= LUC_MAX_DIMS, LUC_ERR_IO, "idx: %d dimensions, at most %d are possible",
             head[3], LUC_MAX_DIMS);
   *ndim = head[3];
-  uint64_t bound = luc__reader_bound(reader) / luc__dtype_size(*dtype), numel = 1;
+  uint64_t bound = luc__reader_bound(reader), numel = 1, header = 4 * (uint64_t)head[3];
+  bound = bound < header ? 0 : (bound - header) / luc__dtype_size(*dtype);
   for (int d = 0; d < *ndim; d++) {
     LUC_TRY(luc__reader_read(reader, size, 4));
     sizes[d] = big_endian(size);

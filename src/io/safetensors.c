@@ -18,6 +18,10 @@ static const char who[] = "safetensors";
 static const char *const codes[] = {"F32", "F64", "F16", "BF16", "I8",
                                     "U8",  "I16", "I32", "I64",  "BOOL"};
 _Static_assert(sizeof codes / sizeof *codes == LUC_NUM_DTYPES, "ORDER DTYPE");
+/* The format's others: a good file that cannot be read here. */
+static const char *const elsewhere[] = {"U16",     "U32",         "U64",         "C64",
+                                        "F4",      "F6_E2M3",     "F6_E3M2",     "F8_E5M2",
+                                        "F8_E4M3", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0"};
 
 typedef struct entry {
   const char *name;
@@ -50,10 +54,12 @@ static luc_status parse_dtype(luc_json *json, entry *e) {
       e->dtype = (luc_dtype)d;
       return LUC_OK;
     }
-  return luc__fail(json->ctx, LUC_ERR_SUPPORT,
-                   "%s: tensor '%.200s' has dtype %.40s, which is not "
-                   "supported",
-                   who, e->name, code);
+  bool known = false;
+  for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere; k++)
+    known |= !strcmp(elsewhere[k], code);
+  return luc__fail(json->ctx, known ? LUC_ERR_SUPPORT : LUC_ERR_IO,
+                   "%s: tensor '%.200s' has %s dtype '%.40s'", who, e->name,
+                   known ? "an unsupported" : "an unknown", code);
 }
 
 static luc_status parse_shape(luc_json *json, entry *e) {
@@ -178,13 +184,27 @@ static luc_status check_size(luc_context *ctx, const entry *e) {
   return LUC_OK;
 }
 
+static int text_by_name(const void *a, const void *b) {
+  return strcmp(((const luc_named_text *)a)->name, ((const luc_named_text *)b)->name);
+}
+
+/* Sorts metadata by name; no name may stand twice. */
+static luc_status sort_texts(luc_context *ctx, luc_named_text *texts, int n, luc_status failure) {
+  if (n > 0) qsort(texts, (size_t)n, sizeof *texts, text_by_name);
+  for (int i = 1; i < n; i++)
+    LUC_CHECK(ctx, strcmp(texts[i - 1].name, texts[i].name) != 0, failure,
+              "%s: metadata '%.200s' appears twice", who, texts[i].name);
+  return LUC_OK;
+}
+
 /* The tensors tile the data without a hole, an overlap or a rest; no name stands twice. */
 static luc_status validate(loader *l) {
-  qsort(l->entries, l->used, sizeof *l->entries, by_name);
+  LUC_TRY(sort_texts(l->ctx, l->file.metadata, l->file.nmetadata, LUC_ERR_IO));
+  if (l->used > 0) qsort(l->entries, l->used, sizeof *l->entries, by_name);
   for (size_t i = 1; i < l->used; i++)
     LUC_CHECK(l->ctx, strcmp(l->entries[i - 1].name, l->entries[i].name) != 0, LUC_ERR_IO,
               "%s: tensor '%.200s' appears twice", who, l->entries[i].name);
-  qsort(l->entries, l->used, sizeof *l->entries, by_offset);
+  if (l->used > 0) qsort(l->entries, l->used, sizeof *l->entries, by_offset);
   int64_t at = 0;
   for (size_t i = 0; i < l->used; i++) {
     LUC_CHECK(l->ctx, l->entries[i].begin == at, LUC_ERR_IO,
@@ -250,7 +270,9 @@ luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_f
   *out = &l->file;
 done:
   luc__reader_close(ctx, reader);
-  if (status != LUC_OK) luc_tensor_file_free(ctx, &l->file);
+  if (status == LUC_OK) return LUC_OK;
+  luc__io_one_line(ctx);
+  luc_tensor_file_free(ctx, &l->file);
   return status;
 }
 
@@ -268,7 +290,7 @@ void luc_tensor_file_free(luc_context *ctx, luc_tensor_file *file) {
 /* ---- writing ---- */
 
 /* The reference order of dtypes by alignment: what it writes first has the largest. ORDER DTYPE */
-static const uint8_t rank_of[] = {7, 9, 5, 6, 2, 1, 3, 8, 10, 0};
+static const uint8_t rank_of[] = {7, 8, 4, 5, 2, 1, 3, 6, 9, 0};
 _Static_assert(sizeof rank_of == LUC_NUM_DTYPES, "ORDER DTYPE");
 
 static int by_alignment(const void *a, const void *b) {
@@ -278,11 +300,13 @@ static int by_alignment(const void *a, const void *b) {
 }
 
 static void put_string(luc_text *text, const char *s) {
+  static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
   luc__text_puts(text, "\"");
   for (; *s; s++) {
     unsigned char c = (unsigned char)*s;
-    if (c == '"' || c == '\\') {
-      luc__text_printf(text, "\\%c", c);
+    const char *known = strchr(from, c);
+    if (known) {
+      luc__text_printf(text, "\\%c", into[known - from]);
     } else if (c < 0x20) {
       luc__text_printf(text, "\\u%04x", c);
     } else {
@@ -325,18 +349,41 @@ static void put_header(luc_text *text, const luc_named_tensor *items, int n,
   luc__text_fill(text, ' ', (int64_t)(-(int64_t)text->length & 7));
 }
 
-static luc_status check_items(luc_context *ctx, const luc_named_tensor *items, int n) {
+static int tensor_by_name(const void *a, const void *b) {
+  return strcmp(((const luc_named_tensor *)a)->name, ((const luc_named_tensor *)b)->name);
+}
+
+static int by_storage(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t)((const luc_named_tensor *)a)->tensor->storage;
+  uintptr_t y = (uintptr_t)((const luc_named_tensor *)b)->tensor->storage;
+  return x != y ? (x < y ? -1 : 1) : tensor_by_name(a, b);
+}
+
+/* Reorders items: names are good and stand once, tensors share no memory. */
+static luc_status check_items(luc_context *ctx, luc_named_tensor *items, int n) {
+  if (n > 0) qsort(items, (size_t)n, sizeof *items, tensor_by_name);
   for (int i = 0; i < n; i++) {
-    LUC_CHECK(ctx, strcmp(items[i].name, "__metadata__") != 0, LUC_ERR_VALUE,
+    const char *name = items[i].name;
+    LUC_CHECK(ctx, strcmp(name, "__metadata__") != 0, LUC_ERR_VALUE,
               "%s: a tensor cannot be named '__metadata__'", who);
-    LUC_CHECK(ctx, luc__utf8_valid(items[i].name), LUC_ERR_VALUE,
-              "%s: the name of tensor %d is not UTF-8", who, i + 1);
-    for (int k = 0; k < i; k++)
+    LUC_CHECK(ctx, luc__utf8_valid(name), LUC_ERR_VALUE, "%s: a tensor's name is not UTF-8", who);
+    LUC_CHECK(ctx, i == 0 || strcmp(items[i - 1].name, name) != 0, LUC_ERR_VALUE,
+              "%s: tensor '%.200s' appears twice", who, name);
+  }
+  if (n > 0) qsort(items, (size_t)n, sizeof *items, by_storage);
+  for (int i = 1; i < n; i++)
+    for (int k = i - 1; k >= 0 && items[k].tensor->storage == items[i].tensor->storage; k--)
       LUC_CHECK(ctx, !luc__may_overlap(items[i].tensor, items[k].tensor), LUC_ERR_VALUE,
                 "%s: tensors '%.200s' and '%.200s' share memory; clone() one of them first", who,
                 items[k].name, items[i].name);
-  }
   return LUC_OK;
+}
+
+static luc_status check_texts(luc_context *ctx, luc_named_text *texts, int n) {
+  for (int i = 0; i < n; i++)
+    LUC_CHECK(ctx, luc__utf8_valid(texts[i].name) && luc__utf8_valid(texts[i].text), LUC_ERR_VALUE,
+              "%s: a metadata text is not UTF-8", who);
+  return sort_texts(ctx, texts, n, LUC_ERR_VALUE);
 }
 
 static luc_status write_tensor(luc_context *ctx, luc_writer *writer, luc_tensor *t) {
@@ -363,21 +410,27 @@ luc_status luc_safetensors_save(luc_context *ctx, const char *path, const luc_na
                                 int n, const luc_named_text *metadata, int nmetadata) {
   luc_text header;
   luc_writer writer = {.ctx = ctx};
-  luc_status status;
+  luc_status status = LUC_ERR_MEMORY;
   size_t size = luc__mul_size((size_t)n, sizeof *tensors);
-  luc_named_tensor *sorted = luc__alloc(ctx, size);
-  if (!sorted) return LUC_ERR_MEMORY;
-  if (n) memcpy(sorted, tensors, size);
-  qsort(sorted, (size_t)n, sizeof *sorted, by_alignment);
+  size_t texts_size = luc__mul_size((size_t)nmetadata, sizeof *metadata);
+  luc_named_tensor *items = luc__alloc(ctx, size);
+  luc_named_text *texts = luc__alloc(ctx, texts_size);
   luc__text_init(&header, ctx);
-  LUC_GO(check_items(ctx, sorted, n));
-  put_header(&header, sorted, n, metadata, nmetadata);
+  if (!items || !texts) goto done;
+  if (n) memcpy(items, tensors, size);
+  if (nmetadata) memcpy(texts, metadata, texts_size);
+  LUC_GO(check_items(ctx, items, n));
+  LUC_GO(check_texts(ctx, texts, nmetadata));
+  if (n) qsort(items, (size_t)n, sizeof *items, by_alignment);
+  put_header(&header, items, n, texts, nmetadata);
   LUC_GO(header.status);
   LUC_GO(luc__writer_open(ctx, who, path, &writer));
-  LUC_GO(write_all(ctx, &writer, &header, sorted, n));
+  LUC_GO(write_all(ctx, &writer, &header, items, n));
 done:
   luc__writer_close(&writer);
   luc__text_drop(&header);
-  luc__free(ctx, sorted, size);
+  luc__free(ctx, texts, texts_size);
+  luc__free(ctx, items, size);
+  if (status != LUC_OK) luc__io_one_line(ctx);
   return status;
 }
