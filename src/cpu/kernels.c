@@ -8,6 +8,7 @@
 #include "cpu/conv_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
+#include "cpu/random.h"
 
 /* ORDER ISA */
 static const luc_kernels tables[] = {
@@ -19,6 +20,7 @@ static const luc_kernels tables[] = {
         .reduce = luc__reduce_base,
         .gemm = luc__gemm_base,
         .conv = luc__conv_base,
+        .random = &luc__random_base,
     },
 #if LUC_ISA_X86
     {
@@ -29,6 +31,7 @@ static const luc_kernels tables[] = {
         .reduce = luc__reduce_avx2,
         .gemm = luc__gemm_avx2,
         .conv = luc__conv_avx2,
+        .random = &luc__random_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -38,6 +41,7 @@ static const luc_kernels tables[] = {
         .reduce = luc__reduce_avx512,
         .gemm = luc__gemm_avx512,
         .conv = luc__conv_avx512,
+        .random = &luc__random_avx512,
     },
 #endif
 };

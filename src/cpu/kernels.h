@@ -20,6 +20,7 @@ typedef struct luc_kernels {
   const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
   const struct luc_conv_kernels *conv;
+  const struct luc_random_kernels *random;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

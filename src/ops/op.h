@@ -25,6 +25,9 @@
 
 #include "ops/schema.h"
 
+/* The keyword arguments that every factory's schema ends with (ops/geometry.h reads them). */
+#define LUC_FACTORY "dtype? dtype=None, device? device=None, bool requires_grad=False"
+
 typedef enum luc_opid {
 #define LUC_OP(name, schema, run, grad, saves, flags) LUC_OP_##name,
 #include "ops/ops.def"

@@ -1,0 +1,56 @@
+/* Filling memory with random numbers of every dtype and distribution, draw for draw as PyTorch's
+ * CPU generator does. Targets are contiguous; views are the caller's business. */
+#ifndef LUC_CPU_RANDOM_H
+#define LUC_CPU_RANDOM_H
+
+#include "base/context.h"
+#include "tensor/dtype.h"
+
+/* One row per instruction set: the loops worth vectorizing. */
+typedef struct luc_random_kernels {
+  /* out[i] = the generator's state words, tempered */
+  void (*temper)(uint32_t *out, const uint32_t *state, int64_t n);
+  /* out[i] = uniform in [lo, hi) from the low 24 bits, rounded once */
+  void (*uniform)(float *out, const uint32_t *bits, int64_t n, float lo, float hi);
+  /* Box-Muller in place on blocks of 16 uniforms: 8 for radii, 8 for angles */
+  void (*normal)(float *x, int64_t blocks, float mean, float std);
+} luc_random_kernels;
+extern const luc_random_kernels luc__random_base, luc__random_avx2, luc__random_avx512;
+
+typedef enum luc_distribution {
+  LUC_UNIFORM,     /* a: low, b: high */
+  LUC_NORMAL,      /* a: mean, b: std */
+  LUC_LOG_NORMAL,  /* a: mean, b: std */
+  LUC_EXPONENTIAL, /* a: lambda */
+  LUC_CAUCHY,      /* a: median, b: sigma */
+  LUC_GEOMETRIC,   /* a: p */
+  LUC_BERNOULLI,   /* a: p */
+  LUC_INTEGERS,    /* lo, hi (exclusive) */
+  LUC_ANY_INTEGER  /* the whole range of the target dtype that it holds exactly */
+} luc_distribution;
+
+typedef struct luc_draw {
+  luc_distribution kind;
+  double a, b;
+  int64_t lo, hi;
+  luc_dtype target; /* dtype of the tensor that is filled */
+  bool blocks;      /* normal: the target is contiguous, so 16 values and more come in blocks */
+} luc_draw;
+
+/* The dtype luc__random_fill writes for this draw; the caller converts to draw->target. */
+luc_dtype luc__random_dtype(const luc_draw *draw);
+void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw, void *out,
+                      int64_t n);
+/* out[i] = 1 with probability p[i]: 24-bit draws for float32 p, 53-bit draws for float64 p. */
+void luc__random_bernoulli_float(luc_generator *gen, bool *out, const float *p, int64_t n);
+
+/* One row of multinomial over n weights, drawn with a running sum (scratch: n doubles). single:
+ * sums are rounded to float32, as PyTorch has them for float32 weights. */
+void luc__multinomial_replace(luc_generator *gen, int64_t *out, int64_t samples, const double *p,
+                              int64_t n, double *scratch, bool single);
+/* Without replacement: the largest of weight / exponential. keys has n doubles and has been filled
+ * with exponential draws; taken positions are struck out in it. */
+void luc__multinomial_distinct(int64_t *out, int64_t samples, const double *p, int64_t n,
+                               double *keys, bool single);
+
+#endif

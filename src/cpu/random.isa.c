@@ -1,0 +1,80 @@
+/* The vectorized part of random numbers: tempering, uniform floats, Box-Muller. The polynomials are
+ * those of Cephes (logf, sinf, cosf), within 1e-6 of PyTorch's results. */
+#include <math.h>
+#include <string.h>
+
+#include "cpu/isa.h"
+#include "cpu/random.h"
+
+static void temper(uint32_t *restrict out, const uint32_t *restrict state, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t y = state[i];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    out[i] = y ^ (y >> 18);
+  }
+}
+
+static void uniform(float *restrict out, const uint32_t *restrict bits, int64_t n, float lo,
+                    float hi) {
+  float width = hi - lo;
+  for (int64_t i = 0; i < n; i++) {
+    float x = (float)(int32_t)(bits[i] & 0xffffffu) * 0x1p-24f;
+    out[i] = fmaf(x, width, lo);
+  }
+}
+
+/* log(x) for x in (0, 1]. */
+static inline float log_unit(float x) {
+  int32_t i;
+  memcpy(&i, &x, sizeof i);
+  int32_t e = (i - 0x3f3504f3) >> 23; /* so that the mantissa lies in [sqrt(1/2), sqrt(2)) */
+  i -= e * (1 << 23);
+  float m;
+  memcpy(&m, &i, sizeof m);
+  m -= 1.0f;
+  float p = 7.0376836292e-2f, ef = (float)e, z = m * m;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  p = p * m * z + ef * -2.12194440e-4f - 0.5f * z;
+  return m + p + ef * 0.693359375f;
+}
+
+/* Both at once, for x in [0, 7). */
+static inline void sine_cosine(float x, float *sine, float *cosine) {
+  int32_t q = (int32_t)(x * 0.636619772f + 0.5f);
+  float k = (float)q;
+  float r = ((x - k * 1.5703125f) - k * 4.837512969970703125e-4f) - k * 7.549789948768648e-8f;
+  float z = r * r;
+  float s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * r + r;
+  float c =
+      ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z;
+  c = c - 0.5f * z + 1.0f;
+  float a = q & 1 ? c : s, b = q & 1 ? s : c;
+  *sine = q & 2 ? -a : a;
+  *cosine = (q + 1) & 2 ? -b : b;
+}
+
+static void normal(float *x, int64_t blocks, float mean, float std) {
+  const float two_pi = 6.283185307179586f;
+  for (int64_t i = 0; i < blocks; i++, x += 16) {
+    float s[8], c[8];
+    for (int j = 0; j < 8; j++) {
+      float radius = sqrtf(-2.0f * log_unit(1.0f - x[j]));
+      sine_cosine(two_pi * x[j + 8], &s[j], &c[j]);
+      c[j] *= radius;
+      s[j] *= radius;
+    }
+    for (int j = 0; j < 8; j++) x[j] = c[j] * std + mean;
+    for (int j = 0; j < 8; j++) x[j + 8] = s[j] * std + mean;
+  }
+}
+
+const luc_random_kernels LUC_ISA_NAME(luc__random) = {temper, uniform, normal};

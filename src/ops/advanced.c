@@ -1,0 +1,302 @@
+/* Indexing with several index tensors and masks at once, as x[ids, mask, ...] means it. Index
+ * tensors broadcast together; the dimensions they leave stand where theirs were if those are
+ * adjacent, else after the broadcast ones (NumPy's rule). */
+#include <string.h>
+
+#include "ops/indexing.h"
+
+/* One index expression, worked out against a tensor. */
+typedef struct plan {
+  luc_tensor *at[LUC_MAX_DIMS]; /* per dimension of self; NULL: all of it */
+  int first, last, count;       /* dimensions that have an index */
+  int b_ndim, place;            /* broadcast dimensions, and where they stand in the result */
+  int64_t b_sizes[LUC_MAX_DIMS];
+  int ndim; /* the result's */
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *table;
+  luc_index_dims outer, inner; /* sizes and indexed strides filled in */
+} plan;
+
+static void plan_free(luc_context *ctx, plan *p) {
+  for (int d = 0; d < LUC_MAX_DIMS; d++) luc_tensor_release(ctx, p->at[d]);
+  luc_tensor_release(ctx, p->table);
+}
+
+static bool is_mask(const luc_tensor *t) {
+  return t->dtype == LUC_BOOL || t->dtype == LUC_UINT8;
+}
+
+static luc_status check_mask(luc_context *ctx, const char *who, const luc_tensor *self, int dim,
+                             const luc_tensor *mask) {
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, mask->ndim > 0, LUC_ERR_SUPPORT, "%s: a mask must have at least one dimension",
+            who);
+  for (int d = 0; d < mask->ndim; d++)
+    LUC_CHECK(
+        ctx, mask->sizes[d] == self->sizes[dim + d], LUC_ERR_INDEX,
+        "%s: the shape of the mask %s at dim %d does not match the shape of the indexed tensor "
+        "%s at dim %d",
+        who, luc__tensor_shape_text(a, mask), d + 1, luc__tensor_shape_text(b, self), dim + d + 1);
+  return LUC_OK;
+}
+
+/* A mask of k dimensions is k vectors of positions. */
+static luc_status spread_mask(luc_context *ctx, luc_tensor *mask, luc_tensor **at) {
+  luc_tensor *bits, *all = NULL;
+  LUC_TRY(luc__contiguous_as(ctx, mask, LUC_BOOL, &bits));
+  int64_t count = luc__mask_count((const bool *)bits->data, bits->numel), one = 1;
+  int64_t sizes[2] = {mask->ndim, count};
+  luc_status status = LUC_OK;
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &all));
+  luc__mask_positions((int64_t *)all->data, (const bool *)bits->data, mask->ndim, mask->sizes,
+                      count, 1);
+  for (int d = 0; d < mask->ndim; d++)
+    LUC_GO(luc__tensor_view(ctx, all, 1, &count, &one, d * count, &at[d]));
+done:
+  luc_tensor_release(ctx, bits);
+  luc_tensor_release(ctx, all);
+  return status;
+}
+
+/* Puts every index where its dimension is; masks become vectors unless `keep` (a single mask). */
+static luc_status assign(luc_context *ctx, const char *who, const luc_tensor *self,
+                         const luc_value *indices, bool keep, plan *p) {
+  int dim = 0;
+  for (int i = 0; i < indices->n; i++) {
+    luc_tensor *index = indices->as.tensors[i];
+    int takes = index && is_mask(index) ? index->ndim : 1;
+    LUC_CHECK(ctx, dim + takes <= self->ndim, LUC_ERR_INDEX,
+              "%s: too many indices for tensor of dimension %d", who, self->ndim);
+    if (index && is_mask(index)) {
+      LUC_TRY(check_mask(ctx, who, self, dim, index));
+      if (keep) {
+        LUC_TRY(luc__contiguous_as(ctx, index, LUC_BOOL, &p->at[dim]));
+      } else {
+        LUC_TRY(spread_mask(ctx, index, &p->at[dim]));
+      }
+    } else if (index) {
+      LUC_CHECK(ctx, luc__dtype_is_int((luc_dtype)index->dtype), LUC_ERR_INDEX,
+                "%s: tensors used as indices must be integer or bool tensors (got %s)", who,
+                luc__dtype_name((luc_dtype)index->dtype));
+      p->at[dim] = luc__retain(index);
+    }
+    if (index && !p->count) p->first = dim;
+    if (index) p->last = dim + takes - 1;
+    if (index) p->count += takes;
+    dim += takes;
+  }
+  return LUC_OK;
+}
+
+static luc_status broadcast_indices(luc_context *ctx, const char *who, const luc_tensor *self,
+                                    plan *p) {
+  luc_tensor so_far = {.ndim = 0};
+  for (int d = 0; d < self->ndim; d++) {
+    if (!p->at[d]) continue;
+    memcpy(so_far.sizes, p->b_sizes, sizeof so_far.sizes);
+    so_far.ndim = (uint8_t)p->b_ndim;
+    luc_status status = luc__broadcast(ctx, who, &so_far, p->at[d], &p->b_ndim, p->b_sizes);
+    char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+    LUC_CHECK(
+        ctx, status == LUC_OK, LUC_ERR_INDEX,
+        "%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s, "
+        "%s",
+        who, luc__tensor_shape_text(a, &so_far), luc__tensor_shape_text(b, p->at[d]));
+  }
+  return LUC_OK;
+}
+
+/* Adds up the offsets of all indices. */
+static luc_status make_table(luc_context *ctx, const char *who, const luc_tensor *self, plan *p) {
+  int64_t n = 1;
+  for (int d = 0; d < p->b_ndim; d++) n *= p->b_sizes[d];
+  LUC_TRY(luc__zeros(ctx, LUC_INT64, 1, &n, &p->table));
+  for (int d = 0; d < self->ndim && n; d++) {
+    if (!p->at[d]) continue;
+    luc_tensor *wide, *values = NULL;
+    LUC_TRY(luc__expand(ctx, who, p->at[d], p->b_ndim, p->b_sizes, &wide));
+    luc_status status = luc__contiguous_as(ctx, wide, LUC_INT64, &values);
+    luc_tensor_release(ctx, wide);
+    if (status == LUC_OK)
+      status = luc__table_add(ctx, who, p->table, values, self->sizes[d], self->strides[d], true);
+    luc_tensor_release(ctx, values);
+    LUC_TRY(status);
+  }
+  return LUC_OK;
+}
+
+/* Sizes of the result, and how the dimensions without an index are walked. */
+static luc_status make_shape(luc_context *ctx, const char *who, const luc_tensor *self, plan *p) {
+  bool adjacent = p->last - p->first + 1 == p->count;
+  LUC_CHECK(ctx, self->ndim - p->count + p->b_ndim <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
+            "%s: the result would have more than %d dimensions", who, LUC_MAX_DIMS);
+  p->place = adjacent ? p->first : 0;
+  for (int d = 0; d < self->ndim; d++) {
+    bool indexed = d >= p->first && d <= p->last && (p->at[d] || adjacent);
+    if (indexed) continue;
+    luc_index_dims *part = adjacent && d < p->first ? &p->outer : &p->inner;
+    part->sizes[part->ndim] = self->sizes[d];
+    part->indexed[part->ndim++] = self->strides[d];
+  }
+  p->ndim = 0;
+  for (int d = 0; d < p->outer.ndim; d++) p->sizes[p->ndim++] = p->outer.sizes[d];
+  for (int d = 0; d < p->b_ndim; d++) p->sizes[p->ndim++] = p->b_sizes[d];
+  for (int d = 0; d < p->inner.ndim; d++) p->sizes[p->ndim++] = p->inner.sizes[d];
+  return LUC_OK;
+}
+
+static luc_status make_plan(luc_context *ctx, const char *who, const luc_tensor *self,
+                            const luc_value *indices, plan *p) {
+  int given = 0;
+  bool mask = false;
+  for (int i = 0; i < indices->n; i++) {
+    given += indices->as.tensors[i] != NULL;
+    mask |= indices->as.tensors[i] && is_mask(indices->as.tensors[i]);
+  }
+  bool single = given == 1 && mask;
+  LUC_CHECK(ctx, given > 0, LUC_ERR_VALUE, "%s: expects at least one index tensor", who);
+  LUC_TRY(assign(ctx, who, self, indices, single, p));
+  if (single) {
+    LUC_TRY(luc__mask_table(ctx, self, p->first, p->at[p->first], &p->table));
+    p->b_ndim = 1;
+    p->b_sizes[0] = p->table->numel;
+  } else {
+    LUC_TRY(broadcast_indices(ctx, who, self, p));
+    LUC_TRY(make_table(ctx, who, self, p));
+  }
+  return make_shape(ctx, who, self, p);
+}
+
+/* Can the broadcast dimensions of `dense` be walked with one step? */
+static bool one_step(const plan *p, const luc_tensor *dense, int64_t *step) {
+  *step = 0;
+  int64_t expected = 0;
+  bool any = false;
+  for (int d = p->place + p->b_ndim - 1; d >= p->place; d--) {
+    if (dense->sizes[d] == 1) continue;
+    if (!any) *step = expected = dense->strides[d];
+    if (dense->strides[d] != expected) return false;
+    expected *= dense->sizes[d];
+    any = true;
+  }
+  return true;
+}
+
+/* dense has the result's sizes. */
+static void move(luc_context *ctx, const plan *p, luc_index_op op, luc_tensor *self,
+                 const luc_tensor *dense, int64_t step) {
+  luc_index_job job = {.op = op,
+                       .dtype = (luc_dtype)self->dtype,
+                       .indexed = self->data,
+                       .dense = dense->data,
+                       .offsets = (const int64_t *)p->table->data,
+                       .n = p->table->numel,
+                       .dense_step = step,
+                       .outer = p->outer,
+                       .inner = p->inner};
+  for (int d = 0; d < p->outer.ndim; d++) job.outer.dense[d] = dense->strides[d];
+  for (int d = 0; d < p->inner.ndim; d++)
+    job.inner.dense[d] = dense->strides[p->place + p->b_ndim + d];
+  luc__index_run(ctx, &job);
+}
+
+luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *r;
+  plan p = {.count = 0};
+  int64_t step = 0;
+  luc_status status = LUC_OK;
+  LUC_GO(make_plan(ctx, "index", self, &args[1], &p));
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)self->dtype, p.ndim, p.sizes, &r));
+  one_step(&p, r, &step);
+  move(ctx, &p, LUC_INDEX_GET, self, r, step);
+  status = luc__give(ctx, "index", out, r);
+done:
+  plan_free(ctx, &p);
+  return status;
+}
+
+luc_status luc__grad_index(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *zeros;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int n = luc__input_sizes(b, 0, sizes);
+  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
+  luc_status status = luc__op1(
+      ctx, LUC_OP_index_put, &b->gin[0],
+      LUC_ARGS(luc_v_tensor(zeros), b->args[1], luc_v_tensor(b->gout[0]), luc_v_bool(true)));
+  luc_tensor_release(ctx, zeros);
+  return status;
+}
+
+/* values with the result's sizes, apart from self's memory, walkable with one step. */
+static luc_status spread_values(luc_context *ctx, const plan *p, luc_tensor *self,
+                                luc_tensor *values, luc_tensor **out, int64_t *step) {
+  luc_tensor *wide;
+  int lead = values->ndim - p->ndim;
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  bool fits = true;
+  for (int d = 0; d < lead; d++) fits = fits && values->sizes[d] == 1;
+  for (int d = lead > 0 ? lead : 0; d < values->ndim; d++)
+    fits = fits && (values->sizes[d] == 1 || values->sizes[d] == p->sizes[d - lead]);
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+            "index_put: shape mismatch: value tensor of shape %s cannot be broadcast to indexing "
+            "result of shape %s",
+            luc__tensor_shape_text(a, values), luc__shape_text(b, p->ndim, p->sizes));
+  luc_tensor *trimmed = luc__retain(values);
+  luc_status status = LUC_OK;
+  if (lead > 0) {
+    luc_tensor_release(ctx, trimmed);
+    LUC_TRY(luc__tensor_view(ctx, values, p->ndim, values->sizes + lead, values->strides + lead,
+                             values->offset, &trimmed));
+  }
+  status = luc__expand(ctx, "index_put", trimmed, p->ndim, p->sizes, &wide);
+  luc_tensor_release(ctx, trimmed);
+  if (status != LUC_OK) return status;
+  if (one_step(p, wide, step) && !luc__may_overlap(wide, self)) {
+    *out = wide;
+    return LUC_OK;
+  }
+  status = luc__duplicate(ctx, wide, out);
+  luc_tensor_release(ctx, wide);
+  if (status == LUC_OK) one_step(p, *out, step);
+  return status;
+}
+
+luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *values = args[2].as.tensor, *target, *wide = NULL;
+  plan p = {.count = 0};
+  int64_t step = 0;
+  luc_status status = LUC_OK;
+  LUC_CHECK(
+      ctx, self->dtype == values->dtype, LUC_ERR_TYPE,
+      "index_put: requires the source and destination dtypes match, got %s for the destination "
+      "and %s for the source",
+      luc__dtype_title((luc_dtype)self->dtype), luc__dtype_title((luc_dtype)values->dtype));
+  bool in_place = out->kind == LUC_TENSOR;
+  if (!in_place) LUC_TRY(luc__begin_write(ctx, "index_put", self, out, &target));
+  if (in_place) target = self;
+  LUC_GO(make_plan(ctx, "index_put", target, &args[1], &p));
+  LUC_GO(spread_values(ctx, &p, target, values, &wide, &step));
+  move(ctx, &p, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, target, wide, step);
+done:
+  plan_free(ctx, &p);
+  luc_tensor_release(ctx, wide);
+  return status;
+}
+
+luc_status luc__grad_index_put(luc_context *ctx, luc_backward *b) {
+  if (luc__needs(b, 0) && b->args[3].as.i) {
+    LUC_TRY(luc__pass_to(b, 0));
+  } else if (luc__needs(b, 0)) {
+    luc_tensor *zero;
+    luc_scalar s = {LUC_SCALAR_INT, {.i = 0}};
+    LUC_TRY(luc__tensor_scalar(ctx, s, (luc_dtype)b->gout[0]->dtype, &zero));
+    luc_status status =
+        luc__op1(ctx, LUC_OP_index_put, &b->gin[0],
+                 LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_tensor(zero)));
+    luc_tensor_release(ctx, zero);
+    LUC_TRY(status);
+  }
+  if (!luc__needs(b, 2)) return LUC_OK;
+  return luc__op1(ctx, LUC_OP_index, &b->gin[2], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+}

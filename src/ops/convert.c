@@ -1,0 +1,148 @@
+/* Copies: clone, conversion between dtypes, and the plain in-place writes copy_, fill_ and zero_.
+ * Conversions that change nothing give the tensor itself, as in PyTorch. */
+#include "ops/geometry.h"
+
+luc_status luc__run_clone(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *r = NULL;
+  luc_status status = luc__duplicate(ctx, args[0].as.tensor, &r);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_contiguous(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *r = NULL;
+  luc_status status = luc__to_contiguous(ctx, args[0].as.tensor, &r);
+  return luc__set_result(status, out, r);
+}
+
+/* The recorded part of every conversion: always a new tensor. */
+luc_status luc__run_to_copy(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *r, *t = args[0].as.tensor;
+  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)args[1].as.i, &r));
+  luc_status status = luc__copy(ctx, r, t);
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
+  return luc__set_result(status, out, r);
+}
+
+static luc_status convert(luc_context *ctx, luc_tensor *t, luc_dtype dtype, bool copy,
+                          luc_value *out) {
+  if (t->dtype == dtype && !copy) {
+    *out = luc_v_tensor(luc__retain(t));
+    return LUC_OK;
+  }
+  luc_tensor *r = NULL;
+  luc_status status =
+      luc__op1(ctx, LUC_OP_to_copy, &r, LUC_ARGS(luc_v_tensor(t), luc_v_dtype(dtype)));
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_to(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.i, args[2].as.i, out);
+}
+
+luc_status luc__run_to_device(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  LUC_TRY(luc__check_device(ctx, "to", &args[1]));
+  luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? t->dtype : args[2].as.i);
+  return convert(ctx, t, dtype, args[3].as.i, out);
+}
+
+luc_status luc__run_to_other(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.tensor->dtype, args[2].as.i, out);
+}
+
+luc_status luc__run_type_as(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.tensor->dtype, false, out);
+}
+
+/* float(), double(), …: the dtype is the row's default. */
+luc_status luc__run_to_named(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.i, false, out);
+}
+
+luc_status luc__run_cpu(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)ctx;
+  *out = luc_v_tensor(luc__retain(args[0].as.tensor));
+  return LUC_OK;
+}
+
+/* ---- in-place ---- */
+
+luc_status luc__run_copy_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  luc_tensor *self = args[0].as.tensor, *src = args[1].as.tensor, *wide = NULL, *apart = NULL;
+  luc_status status = LUC_OK;
+  if (self == src) return LUC_OK;
+  LUC_GO(luc__expand(ctx, "copy_", src, self->ndim, self->sizes, &wide));
+  if (luc__may_overlap(self, src)) LUC_GO(luc__duplicate(ctx, wide, &apart));
+  LUC_GO(luc__copy(ctx, self, apart ? apart : wide));
+done:
+  luc_tensor_release(ctx, wide);
+  luc_tensor_release(ctx, apart);
+  return status;
+}
+
+/* copy_(self, src): self's old value is gone. The engine sums and casts for src. */
+luc_status luc__grad_copy_(luc_context *ctx, luc_backward *b) {
+  (void)ctx;
+  return luc__pass_to(b, 1);
+}
+
+luc_status luc__run_fill_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  luc_tensor *self = args[0].as.tensor;
+  luc_scalar value;
+  LUC_TRY(luc__operand_scalar(ctx, "fill_", &args[1], &value));
+  LUC_TRY(luc__check_scalar(ctx, "fill_", value, (luc_dtype)self->dtype));
+  return luc__fill(ctx, self, value);
+}
+
+luc_status luc__run_zero_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  return luc__fill(ctx, args[0].as.tensor, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
+}
+
+/* The new contents do not depend on the old. */
+luc_status luc__grad_forget(luc_context *ctx, luc_backward *b) {
+  (void)ctx;
+  (void)b;
+  return LUC_OK;
+}
+
+luc_status luc__run_fill_diagonal_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  luc_tensor *self = args[0].as.tensor, *line;
+  luc_scalar value = luc_as_scalar(&args[1]);
+  int64_t step = 0, n = INT64_MAX;
+  LUC_CHECK(ctx, self->ndim >= 2, LUC_ERR_SHAPE, "fill_diagonal_: dimensions must larger than 1");
+  for (int d = 0; d < self->ndim; d++) {
+    LUC_CHECK(ctx, self->ndim == 2 || self->sizes[d] == self->sizes[0], LUC_ERR_SHAPE,
+              "fill_diagonal_: all dimensions of input must be of equal length");
+    step += self->strides[d];
+    if (self->sizes[d] < n) n = self->sizes[d];
+  }
+  LUC_TRY(luc__check_scalar(ctx, "fill_diagonal_", value, (luc_dtype)self->dtype));
+  int64_t rows = self->sizes[0], columns = self->sizes[1];
+  bool wraps = args[2].as.i && self->ndim == 2 && rows > columns + 1;
+  LUC_TRY(luc__tensor_view(ctx, self, 1, &n, &step, self->offset, &line));
+  luc_status status = luc__fill(ctx, line, value);
+  luc_tensor_release(ctx, line);
+  for (int64_t r = columns + 1; wraps && status == LUC_OK && r < rows; r += columns + 1) {
+    n = rows - r < columns ? rows - r : columns;
+    status = luc__tensor_view(ctx, self, 1, &n, &step, self->offset + r * self->strides[0], &line);
+    if (status != LUC_OK) break;
+    status = luc__fill(ctx, line, value);
+    luc_tensor_release(ctx, line);
+  }
+  return status;
+}
+
+luc_status luc__grad_fill_diagonal_(luc_context *ctx, luc_backward *b) {
+  luc_tensor *g;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  LUC_TRY(luc__unary(ctx, LUC_OP_clone, b->gout[0], &g));
+  luc_value args[3] = {luc_v_tensor(g), luc_v_int(0), b->args[2]};
+  luc_status status = luc_call_inplace(ctx, LUC_OP_fill_diagonal_, args, 3);
+  if (status == LUC_OK) b->gin[0] = luc__retain(g);
+  luc_tensor_release(ctx, g);
+  return status;
+}

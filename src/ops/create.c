@@ -1,0 +1,225 @@
+/* Creation of tensors from sizes and numbers. Default dtypes are PyTorch's: float32 (the
+ * context's), what the value is for full, int64 for an arange of integers. */
+#include <math.h>
+
+#include "cpu/sequence.h"
+#include "ops/geometry.h"
+
+static const luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}}, one = {LUC_SCALAR_INT, {.i = 1}};
+
+/* A tensor of `size` filled with *value (NULL: not filled); opts as in luc__factory_dtype. */
+static luc_status filled(luc_context *ctx, const char *who, int n, const int64_t *size,
+                         const luc_scalar *value, luc_dtype dtype, const luc_value *opts,
+                         luc_value *out) {
+  luc_tensor *t;
+  LUC_TRY(luc__factory_dtype(ctx, who, opts, dtype, &dtype));
+  LUC_TRY(luc__check_sizes(ctx, who, n, size));
+  if (value) LUC_TRY(luc__check_scalar(ctx, who, *value, dtype));
+  LUC_TRY(luc__tensor_empty(ctx, dtype, n, size, &t));
+  luc_status status = value ? luc__fill(ctx, t, *value) : LUC_OK;
+  if (status == LUC_OK) return luc__factory_give(ctx, opts, out, t);
+  luc_tensor_release(ctx, t);
+  return status;
+}
+
+static luc_status sized(luc_context *ctx, const char *who, const luc_value *args,
+                        const luc_scalar *value, luc_value *out) {
+  return filled(ctx, who, args[0].n, args[0].as.ints, value, (luc_dtype)ctx->default_dtype,
+                args + 1, out);
+}
+
+luc_status luc__run_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
+  return sized(ctx, "zeros", args, &zero, out);
+}
+luc_status luc__run_ones(luc_context *ctx, luc_value *args, luc_value *out) {
+  return sized(ctx, "ones", args, &one, out);
+}
+luc_status luc__run_empty(luc_context *ctx, luc_value *args, luc_value *out) {
+  return sized(ctx, "empty", args, NULL, out);
+}
+
+luc_status luc__run_full(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scalar value = luc_as_scalar(&args[1]);
+  return filled(ctx, "full", args[0].n, args[0].as.ints, &value, luc__scalar_dtype(ctx, value),
+                args + 2, out);
+}
+
+luc_status luc__run_scalar_tensor(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scalar value = luc_as_scalar(&args[0]);
+  return filled(ctx, "scalar_tensor", 0, NULL, &value, (luc_dtype)ctx->default_dtype, args + 1,
+                out);
+}
+
+static luc_status like(luc_context *ctx, const char *who, const luc_value *args,
+                       const luc_scalar *value, const luc_value *opts, luc_value *out) {
+  const luc_tensor *t = args[0].as.tensor;
+  return filled(ctx, who, t->ndim, t->sizes, value, (luc_dtype)t->dtype, opts, out);
+}
+
+luc_status luc__run_zeros_like(luc_context *ctx, luc_value *args, luc_value *out) {
+  return like(ctx, "zeros_like", args, &zero, args + 1, out);
+}
+luc_status luc__run_ones_like(luc_context *ctx, luc_value *args, luc_value *out) {
+  return like(ctx, "ones_like", args, &one, args + 1, out);
+}
+luc_status luc__run_empty_like(luc_context *ctx, luc_value *args, luc_value *out) {
+  return like(ctx, "empty_like", args, NULL, args + 1, out);
+}
+luc_status luc__run_full_like(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scalar value = luc_as_scalar(&args[1]);
+  return like(ctx, "full_like", args, &value, args + 2, out);
+}
+
+static luc_status fresh(luc_context *ctx, const char *who, const luc_value *args,
+                        const luc_scalar *value, const luc_value *opts, luc_value *out) {
+  return filled(ctx, who, args[1].n, args[1].as.ints, value, (luc_dtype)args[0].as.tensor->dtype,
+                opts, out);
+}
+
+luc_status luc__run_new_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
+  return fresh(ctx, "new_zeros", args, &zero, args + 2, out);
+}
+luc_status luc__run_new_ones(luc_context *ctx, luc_value *args, luc_value *out) {
+  return fresh(ctx, "new_ones", args, &one, args + 2, out);
+}
+luc_status luc__run_new_empty(luc_context *ctx, luc_value *args, luc_value *out) {
+  return fresh(ctx, "new_empty", args, NULL, args + 2, out);
+}
+luc_status luc__run_new_full(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scalar value = luc_as_scalar(&args[2]);
+  return fresh(ctx, "new_full", args, &value, args + 3, out);
+}
+
+luc_status luc__run_eye(luc_context *ctx, luc_value *args, luc_value *out) {
+  int64_t n = args[0].as.i, m = luc_is_none(&args[1]) ? n : args[1].as.i;
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "eye: n must be greater or equal to 0, got %lld",
+            (long long)n);
+  LUC_CHECK(ctx, m >= 0, LUC_ERR_VALUE, "eye: m must be greater or equal to 0, got %lld",
+            (long long)m);
+  int64_t sizes[2] = {n, m}, count = n < m ? n : m;
+  LUC_TRY(filled(ctx, "eye", 2, sizes, &zero, (luc_dtype)ctx->default_dtype, args + 2, out));
+  luc_tensor *t = out->as.tensor;
+  size_t step = luc__dtype_size((luc_dtype)t->dtype) * (size_t)(m + 1);
+  for (int64_t i = 0; i < count; i++)
+    luc__store_scalar(t->data + (size_t)i * step, (luc_dtype)t->dtype, one);
+  return LUC_OK;
+}
+
+/* ---- sequences ---- */
+
+/* Gives full-width numbers (taken over) as a factory's result of dtype. */
+static luc_status give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, const luc_value *opts,
+                          luc_value *out) {
+  luc_tensor *r = NULL;
+  luc_status status = luc__contiguous_as(ctx, t, dtype, &r);
+  luc_tensor_release(ctx, t);
+  return status == LUC_OK ? luc__factory_give(ctx, opts, out, r) : status;
+}
+
+/* How many steps from start to end, or the failure to be. Integers are steps of whole numbers, and
+ * counted exactly when the result is int64, as in PyTorch. */
+static luc_status arange_count(luc_context *ctx, luc_scalar start, luc_scalar end, luc_scalar step,
+                               luc_dtype dtype, int64_t *count) {
+  double from = luc__scalar_double(start), to = luc__scalar_double(end);
+  double by = luc__scalar_double(step), n = ceil((to - from) / by);
+  bool finite = isfinite(from) && isfinite(to) && isfinite(by);
+  if (finite && !luc__dtype_is_float(dtype)) {
+    int64_t s = luc__scalar_int(step), a = luc__scalar_int(start), b = luc__scalar_int(end);
+    if (s && dtype == LUC_INT64) n = (double)((b - a + s - (s > 0 ? 1 : -1)) / s);
+    from = (double)a, to = (double)b, by = (double)s;
+  }
+  LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "arange: step must be nonzero");
+  LUC_CHECK(ctx, finite, LUC_ERR_VALUE, "arange: unsupported range: %g -> %g", from, to);
+  LUC_CHECK(ctx, by > 0 ? to >= from : to <= from, LUC_ERR_VALUE,
+            "arange: upper bound and lower bound inconsistent with step sign (%g to %g by %g)",
+            from, to, by);
+  LUC_CHECK(ctx, n < 9e18, LUC_ERR_VALUE,
+            "arange: invalid size, possible overflow? (%g to %g by %g)", from, to, by);
+  *count = (int64_t)n;
+  return LUC_OK;
+}
+
+static luc_status arange(luc_context *ctx, luc_scalar start, luc_scalar end, luc_scalar step,
+                         const luc_value *opts, luc_value *out) {
+  bool floats = start.kind == LUC_SCALAR_FLOAT || end.kind == LUC_SCALAR_FLOAT ||
+                step.kind == LUC_SCALAR_FLOAT;
+  luc_dtype dtype, fallback = floats ? (luc_dtype)ctx->default_dtype : LUC_INT64;
+  LUC_TRY(luc__factory_dtype(ctx, "arange", opts, fallback, &dtype));
+  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "arange: not implemented for dtype bool");
+  bool whole = !luc__dtype_is_float(dtype);
+  int64_t n;
+  luc_tensor *t;
+  LUC_TRY(arange_count(ctx, start, end, step, dtype, &n));
+  LUC_TRY(luc__tensor_empty(ctx, whole ? LUC_INT64 : LUC_FLOAT64, 1, &n, &t));
+  if (whole) {
+    luc__sequence_int((int64_t *)t->data, n, luc__scalar_int(start), luc__scalar_int(step));
+  } else {
+    luc__sequence_double((double *)t->data, n, luc__scalar_double(start), luc__scalar_double(step));
+  }
+  return give_as(ctx, t, dtype, opts, out);
+}
+
+luc_status luc__run_arange(luc_context *ctx, luc_value *args, luc_value *out) {
+  return arange(ctx, zero, luc_as_scalar(&args[0]), one, args + 1, out);
+}
+luc_status luc__run_arange_start(luc_context *ctx, luc_value *args, luc_value *out) {
+  return arange(ctx, luc_as_scalar(&args[0]), luc_as_scalar(&args[1]), luc_as_scalar(&args[2]),
+                args + 3, out);
+}
+
+/* An end of a sequence as a number of the result's dtype. */
+static double end_value(const luc_value *v, luc_dtype dtype) {
+  double element[1];
+  if (luc__dtype_is_float(dtype)) return luc_as_double(v);
+  luc__store_scalar(element, dtype, luc_as_scalar(v));
+  return luc__scalar_double(luc__load_scalar(element, dtype));
+}
+
+static luc_status between(luc_context *ctx, const char *who, const luc_value *args,
+                          const double *base, const luc_value *opts, luc_value *out) {
+  int64_t n = args[2].as.i;
+  luc_dtype dtype;
+  luc_tensor *t;
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: number of steps must be non-negative, got %lld", who,
+            (long long)n);
+  LUC_TRY(luc__factory_dtype(ctx, who, opts, (luc_dtype)ctx->default_dtype, &dtype));
+  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "%s: not implemented for dtype bool", who);
+  LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT64, 1, &n, &t));
+  double *data = (double *)t->data;
+  luc__sequence_between(data, n, end_value(&args[0], dtype), end_value(&args[1], dtype));
+  if (base) luc__sequence_power(data, n, *base);
+  return give_as(ctx, t, dtype, opts, out);
+}
+
+luc_status luc__run_linspace(luc_context *ctx, luc_value *args, luc_value *out) {
+  return between(ctx, "linspace", args, NULL, args + 3, out);
+}
+luc_status luc__run_logspace(luc_context *ctx, luc_value *args, luc_value *out) {
+  double base = luc_as_double(&args[3]);
+  return between(ctx, "logspace", args, &base, args + 4, out);
+}
+
+static luc_status triangle(luc_context *ctx, const char *who, bool lower, const luc_value *args,
+                           luc_value *out) {
+  int64_t r = args[0].as.i, c = args[1].as.i, diagonal = args[2].as.i;
+  luc_dtype dtype;
+  luc_tensor *t;
+  LUC_CHECK(ctx, r >= 0 && c >= 0, LUC_ERR_VALUE,
+            "%s: row and col must be non-negative, got (%lld, %lld)", who, (long long)r,
+            (long long)c);
+  LUC_TRY(luc__factory_dtype(ctx, who, args + 3, LUC_INT64, &dtype));
+  LUC_CHECK(ctx, dtype == LUC_INT64 || dtype == LUC_INT32, LUC_ERR_TYPE,
+            "%s: dtype must be int32 or int64, got %s", who, luc__dtype_name(dtype));
+  int64_t n = luc__sequence_triangle(NULL, 0, r, c, diagonal, lower);
+  int64_t sizes[2] = {2, n};
+  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &t));
+  luc__sequence_triangle((int64_t *)t->data, n, r, c, diagonal, lower);
+  return give_as(ctx, t, dtype, args + 3, out);
+}
+
+luc_status luc__run_tril_indices(luc_context *ctx, luc_value *args, luc_value *out) {
+  return triangle(ctx, "tril_indices", true, args, out);
+}
+luc_status luc__run_triu_indices(luc_context *ctx, luc_value *args, luc_value *out) {
+  return triangle(ctx, "triu_indices", false, args, out);
+}

@@ -1,0 +1,309 @@
+/* Joining and splitting. cat works on a list whose sizes its gradient must know, so cat records
+ * `join`, which carries them; everything that splits records split_sizes or unbind. */
+#include <string.h>
+
+#include "ops/geometry.h"
+
+/* ---- lists ---- */
+
+static luc_status new_list(luc_context *ctx, int n, luc_value *out) {
+  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
+  if (!list) return LUC_ERR_MEMORY;
+  *out = luc_v_tensors(list, n);
+  return LUC_OK;
+}
+
+/* Finishes a run function that fills out's list: releases it on failure. */
+static luc_status end_list(luc_context *ctx, luc_status status, luc_value *out) {
+  if (status != LUC_OK) luc__value_release(ctx, out);
+  return status;
+}
+
+/* ---- cat ---- */
+
+/* PyTorch skips empty one-dimensional tensors whatever the others are. */
+static bool skipped(const luc_tensor *t) {
+  return t->ndim == 1 && t->numel == 0;
+}
+
+static luc_status check_join(luc_context *ctx, const luc_value *list, int64_t dim_arg, int *dim,
+                             luc_tensor **first, luc_dtype *dtype) {
+  *first = NULL;
+  LUC_CHECK(ctx, list->n > 0, LUC_ERR_VALUE, "cat: expected a non-empty list of Tensors");
+  *dtype = (luc_dtype)list->as.tensors[0]->dtype;
+  for (int i = 0; i < list->n; i++) {
+    luc_tensor *t = list->as.tensors[i];
+    LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE,
+              "cat: zero-dimensional tensor (at position %d) cannot be concatenated", i + 1);
+    if (t->dtype != *dtype) *dtype = luc__dtype_promote(*dtype, (luc_dtype)t->dtype);
+    if (!*first && !skipped(t)) *first = t;
+  }
+  if (!*first) *first = list->as.tensors[0];
+  LUC_TRY(luc__dim_wrap(ctx, "cat", dim_arg, (*first)->ndim, dim));
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  for (int i = 0; i < list->n; i++) {
+    luc_tensor *t = list->as.tensors[i];
+    bool fits = skipped(t) || t->ndim == (*first)->ndim;
+    for (int d = 0; fits && !skipped(t) && d < t->ndim; d++)
+      fits = d == *dim || t->sizes[d] == (*first)->sizes[d];
+    LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+              "cat: sizes of tensors must match except in dimension %d. Expected %s but got %s for "
+              "tensor number %d in the list",
+              *dim + 1, luc__tensor_shape_text(a, *first), luc__tensor_shape_text(b, t), i + 1);
+  }
+  return LUC_OK;
+}
+
+/* t's elements go to r at `start` along dim. */
+static luc_status put_part(luc_context *ctx, luc_tensor *r, luc_tensor *t, int dim, int64_t start) {
+  size_t width = luc__dtype_size((luc_dtype)r->dtype);
+  if (t->dtype == r->dtype && luc__is_contiguous(t)) {
+    size_t rows = 1, inner = width;
+    for (int d = 0; d < dim; d++) rows *= (size_t)r->sizes[d];
+    for (int d = dim + 1; d < r->ndim; d++) inner *= (size_t)r->sizes[d];
+    size_t length = inner * (size_t)t->sizes[dim], step = inner * (size_t)r->sizes[dim];
+    char *to = r->data + inner * (size_t)start;
+    for (size_t i = 0; i < rows; i++) memcpy(to + i * step, t->data + i * length, length);
+    return LUC_OK;
+  }
+  luc_tensor *part;
+  LUC_TRY(luc__tensor_view(ctx, r, t->ndim, t->sizes, r->strides,
+                           r->offset + start * r->strides[dim], &part));
+  luc_status status = luc__copy(ctx, part, t);
+  luc_tensor_release(ctx, part);
+  return status;
+}
+
+/* tensors, dim, where each begins along dim (and, last, where all end). */
+luc_status luc__run_join(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *first, *r;
+  luc_dtype dtype;
+  int dim, n = args[0].n;
+  const int64_t *starts = args[2].as.ints;
+  int64_t sizes[LUC_MAX_DIMS];
+  LUC_TRY(check_join(ctx, &args[0], args[1].as.i, &dim, &first, &dtype));
+  memcpy(sizes, first->sizes, sizeof sizes);
+  sizes[dim] = starts[n];
+  LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim, sizes, &r));
+  luc_status status = LUC_OK;
+  for (int i = 0; i < n && status == LUC_OK; i++) {
+    luc_tensor *t = args[0].as.tensors[i];
+    if (t->numel) status = put_part(ctx, r, t, dim, starts[i]);
+  }
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__grad_join(luc_context *ctx, luc_backward *b) {
+  const int64_t *starts = b->args[2].as.ints;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *g = b->gout[0];
+  for (int i = 0; i < b->args[2].n - 1; i++) {
+    if (!luc__needs_item(b, i)) continue;
+    if (starts[i] == starts[i + 1]) {
+      int n = luc__item_sizes(b, i, sizes);
+      LUC_TRY(luc__zeros(ctx, (luc_dtype)g->dtype, n, sizes, &b->gin_list[i]));
+    } else {
+      LUC_TRY(luc__op1(
+          ctx, LUC_OP_slice, &b->gin_list[i],
+          LUC_ARGS(luc_v_tensor(g), b->args[1], luc_v_int(starts[i]), luc_v_int(starts[i + 1]))));
+    }
+  }
+  return LUC_OK;
+}
+
+luc_status luc__run_cat(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { FEW = 32 };
+  luc_tensor *first, *r = NULL;
+  luc_dtype dtype;
+  int dim, n = args[0].n;
+  int64_t few[FEW + 1], *starts = few;
+  LUC_TRY(check_join(ctx, &args[0], args[1].as.i, &dim, &first, &dtype));
+  size_t bytes = (size_t)(n + 1) * sizeof *starts;
+  if (n > FEW) starts = luc__alloc(ctx, bytes);
+  if (!starts) return LUC_ERR_MEMORY;
+  starts[0] = 0;
+  for (int i = 0; i < n; i++) {
+    luc_tensor *t = args[0].as.tensors[i];
+    starts[i + 1] = starts[i] + (skipped(t) ? 0 : t->sizes[dim]);
+  }
+  luc_status status =
+      luc__op1(ctx, LUC_OP_join, &r, LUC_ARGS(args[0], luc_v_int(dim), luc_v_ints(starts, n + 1)));
+  if (n > FEW) luc__free(ctx, starts, bytes);
+  if (status == LUC_OK) status = luc__give(ctx, "cat", out, r);
+  return status;
+}
+
+/* ---- stack ---- */
+
+luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
+  int n = args[0].n, dim;
+  luc_tensor **list = args[0].as.tensors, *r;
+  int64_t sizes[LUC_MAX_DIMS];
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "stack: expects a non-empty list of Tensors");
+  luc_tensor *first = list[0];
+  luc_dtype dtype = (luc_dtype)first->dtype;
+  LUC_CHECK(ctx, first->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,
+            "stack: tensors have at most %d dimensions", LUC_MAX_DIMS);
+  LUC_TRY(luc__dim_wrap(ctx, "stack", args[1].as.i, first->ndim + 1, &dim));
+  for (int i = 1; i < n; i++) {
+    LUC_CHECK(
+        ctx, luc__same_sizes(first, list[i]), LUC_ERR_SHAPE,
+        "stack: expects each tensor to be equal size, but got %s at entry 1 and %s at entry %d",
+        luc__tensor_shape_text(a, first), luc__tensor_shape_text(b, list[i]), i + 1);
+    if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, (luc_dtype)list[i]->dtype);
+  }
+  for (int d = 0; d < first->ndim; d++) sizes[d + (d >= dim)] = first->sizes[d];
+  sizes[dim] = n;
+  LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim + 1, sizes, &r));
+  luc_status status = LUC_OK;
+  sizes[dim] = 1;
+  for (int i = 0; i < n && r->numel && status == LUC_OK; i++) {
+    luc_tensor *flat;
+    status = luc__reshape(ctx, list[i], r->ndim, sizes, &flat);
+    if (status != LUC_OK) break;
+    status = put_part(ctx, r, flat, dim, i);
+    luc_tensor_release(ctx, flat);
+  }
+  if (status == LUC_OK) return luc__give(ctx, "stack", out, r);
+  luc_tensor_release(ctx, r);
+  return status;
+}
+
+luc_status luc__grad_stack(luc_context *ctx, luc_backward *b) {
+  luc_tensor *g = b->gout[0];
+  int dim;
+  LUC_TRY(luc__dim_wrap(ctx, "stack", b->args[1].as.i, g->ndim, &dim));
+  for (int i = 0; i < g->sizes[dim]; i++) {
+    if (!luc__needs_item(b, i)) continue;
+    LUC_TRY(luc__op1(ctx, LUC_OP_select, &b->gin_list[i],
+                     LUC_ARGS(luc_v_tensor(g), b->args[1], luc_v_int(i))));
+  }
+  return LUC_OK;
+}
+
+/* ---- stacks along fixed dimensions: each tensor brought to enough dimensions, then cat ---- */
+
+/* A view with at least n dimensions: [s] becomes [1, s] (n = 2) and [1, s, 1] (n = 3). */
+static luc_status at_least(luc_context *ctx, luc_tensor *t, int n, luc_tensor **out) {
+  int64_t sizes[3] = {1, 1, 1};
+  if (t->ndim >= n) {
+    *out = luc__retain(t);
+    return LUC_OK;
+  }
+  if (t->ndim == 1) sizes[n - 1 > 1 ? 1 : n - 1] = t->sizes[0];
+  if (t->ndim == 2) sizes[0] = t->sizes[0], sizes[1] = t->sizes[1];
+  return luc__op1(ctx, LUC_OP_view, out, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, n)));
+}
+
+luc_status luc__run_atleast_1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *r = NULL;
+  luc_status status = at_least(ctx, args[0].as.tensor, 1, &r);
+  return luc__set_result(status, out, r);
+}
+luc_status luc__run_atleast_2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *r = NULL;
+  luc_status status = at_least(ctx, args[0].as.tensor, 2, &r);
+  return luc__set_result(status, out, r);
+}
+luc_status luc__run_atleast_3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *r = NULL;
+  luc_status status = at_least(ctx, args[0].as.tensor, 3, &r);
+  return luc__set_result(status, out, r);
+}
+
+/* [s] as a column [s, 1]. */
+static luc_status as_column(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  int64_t sizes[2] = {t->numel, 1};
+  if (t->ndim <= 1)
+    return luc__op1(ctx, LUC_OP_reshape, out, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, 2)));
+  *out = luc__retain(t);
+  return LUC_OK;
+}
+
+/* n: dimensions wanted, 0 for columns. dim -1: the first for vectors, else the second. */
+static luc_status stack_along(luc_context *ctx, const char *who, const luc_value *tensors, int n,
+                              int dim, luc_value *out) {
+  luc_value list = luc_v_none();
+  luc_tensor *r = NULL;
+  luc_status status;
+  LUC_CHECK(ctx, tensors->n > 0, LUC_ERR_VALUE, "%s: expects a non-empty list of Tensors", who);
+  LUC_TRY(new_list(ctx, tensors->n, &list));
+  for (int i = 0; i < list.n; i++) {
+    luc_tensor *t = tensors->as.tensors[i], **to = &list.as.tensors[i];
+    LUC_GO(n ? at_least(ctx, t, n, to) : as_column(ctx, t, to));
+  }
+  if (dim < 0) dim = list.as.tensors[0]->ndim == 1 ? 0 : 1;
+  LUC_GO(luc__op1(ctx, LUC_OP_cat, &r, LUC_ARGS(list, luc_v_int(dim))));
+done:
+  luc__value_release(ctx, &list);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_hstack(luc_context *ctx, luc_value *args, luc_value *out) {
+  return stack_along(ctx, "hstack", &args[0], 1, -1, out);
+}
+luc_status luc__run_vstack(luc_context *ctx, luc_value *args, luc_value *out) {
+  return stack_along(ctx, "vstack", &args[0], 2, 0, out);
+}
+luc_status luc__run_dstack(luc_context *ctx, luc_value *args, luc_value *out) {
+  return stack_along(ctx, "dstack", &args[0], 3, 2, out);
+}
+luc_status luc__run_column_stack(luc_context *ctx, luc_value *args, luc_value *out) {
+  return stack_along(ctx, "column_stack", &args[0], 0, 1, out);
+}
+
+/* ---- broadcast_tensors, meshgrid ---- */
+
+luc_status luc__run_broadcast_tensors(luc_context *ctx, luc_value *args, luc_value *out) {
+  int n = args[0].n, ndim = 0;
+  luc_tensor **list = args[0].as.tensors;
+  int64_t sizes[LUC_MAX_DIMS];
+  for (int d = 0; d < LUC_MAX_DIMS; d++) sizes[d] = 1;
+  for (int i = 0; i < n; i++) {
+    luc_tensor *t = list[i];
+    luc_tensor so_far = {.ndim = (uint8_t)ndim};
+    memcpy(so_far.sizes, sizes, sizeof sizes);
+    LUC_TRY(luc__broadcast(ctx, "broadcast_tensors", &so_far, t, &ndim, sizes));
+  }
+  LUC_TRY(new_list(ctx, n, out));
+  luc_status status = LUC_OK;
+  for (int i = 0; i < n && status == LUC_OK; i++)
+    status = luc__op1(ctx, LUC_OP_expand, &out->as.tensors[i],
+                      LUC_ARGS(luc_v_tensor(list[i]), luc_v_ints(sizes, ndim)));
+  return end_list(ctx, status, out);
+}
+
+luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) {
+  int n = args[0].n, xy;
+  luc_tensor **list = args[0].as.tensors;
+  int64_t full[LUC_MAX_DIMS];
+  LUC_TRY(luc__choice(ctx, "meshgrid", "indexing", "ij|xy", args[1].as.string, &xy));
+  LUC_CHECK(ctx, n > 0 && n <= LUC_MAX_DIMS, LUC_ERR_VALUE,
+            "meshgrid: expects from 1 to %d tensors, got %d", LUC_MAX_DIMS, n);
+  bool swap = xy && n >= 2;
+  for (int i = 0; i < n; i++) {
+    LUC_CHECK(ctx, list[i]->ndim <= 1, LUC_ERR_SHAPE,
+              "meshgrid: expected scalar or 1D tensors, got %dD at position %d", list[i]->ndim,
+              i + 1);
+    LUC_CHECK(ctx, list[i]->dtype == list[0]->dtype, LUC_ERR_TYPE,
+              "meshgrid: expects all tensors to have the same dtype");
+    full[swap && i < 2 ? 1 - i : i] = list[i]->numel;
+  }
+  LUC_TRY(new_list(ctx, n, out));
+  luc_status status = LUC_OK;
+  for (int i = 0; i < n && status == LUC_OK; i++) {
+    int64_t sizes[LUC_MAX_DIMS];
+    luc_tensor *line;
+    for (int d = 0; d < n; d++) sizes[d] = 1;
+    sizes[swap && i < 2 ? 1 - i : i] = list[i]->numel;
+    status =
+        luc__op1(ctx, LUC_OP_view, &line, LUC_ARGS(luc_v_tensor(list[i]), luc_v_ints(sizes, n)));
+    if (status != LUC_OK) break;
+    status = luc__op1(ctx, LUC_OP_expand, &out->as.tensors[i],
+                      LUC_ARGS(luc_v_tensor(line), luc_v_ints(full, n)));
+    luc_tensor_release(ctx, line);
+  }
+  return end_list(ctx, status, out);
+}

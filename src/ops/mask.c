@@ -1,0 +1,154 @@
+/* Choosing elements by a boolean mask. */
+#include "ops/indexing.h"
+
+#include <string.h>
+
+static void move_masked(luc_context *ctx, luc_index_op op, luc_tensor *t, const luc_tensor *table,
+                        void *dense, int64_t step) {
+  luc_index_job job = {.op = op,
+                       .dtype = (luc_dtype)t->dtype,
+                       .indexed = t->data,
+                       .dense = dense,
+                       .offsets = (const int64_t *)table->data,
+                       .n = table->numel,
+                       .dense_step = step};
+  luc__index_run(ctx, &job);
+}
+
+/* self expanded to what it and mask broadcast to, copied; in place self itself. */
+static luc_status masked_target(luc_context *ctx, const char *who, luc_tensor *self,
+                                luc_tensor *mask, luc_value *out, luc_tensor **target) {
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *wide;
+  if (out->kind == LUC_TENSOR) return luc__begin_write(ctx, who, self, out, target);
+  LUC_TRY(luc__broadcast(ctx, who, self, mask, &ndim, sizes));
+  LUC_TRY(luc__expand(ctx, who, self, ndim, sizes, &wide));
+  luc_status status = luc__duplicate(ctx, wide, target);
+  luc_tensor_release(ctx, wide);
+  return luc__set_result(status, out, *target);
+}
+
+/* ---- masked_fill ---- */
+
+luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor;
+  luc_tensor *bits = NULL, *table = NULL, *target;
+  double value[1];
+  luc_scalar s;
+  luc_status status = LUC_OK;
+  LUC_GO(luc__operand_scalar(ctx, "masked_fill", &args[2], &s));
+  LUC_GO(luc__check_scalar(ctx, "masked_fill", s, (luc_dtype)self->dtype));
+  luc__store_scalar(value, (luc_dtype)self->dtype, s);
+  LUC_GO(masked_target(ctx, "masked_fill", self, mask, out, &target));
+  LUC_GO(luc__mask_values(ctx, "masked_fill", mask, target->ndim, target->sizes, &bits));
+  if (luc__is_contiguous(target)) {
+    luc__mask_fill(target->data, (const bool *)bits->data, target->numel, value,
+                   luc__dtype_size((luc_dtype)target->dtype));
+  } else {
+    LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
+    move_masked(ctx, LUC_INDEX_PUT, target, table, value, 0);
+  }
+done:
+  luc_tensor_release(ctx, bits);
+  luc_tensor_release(ctx, table);
+  return status;
+}
+
+/* The part of gout under the mask, as a vector. */
+static luc_status chosen(luc_context *ctx, luc_backward *b, luc_tensor **out) {
+  return luc__op1(ctx, LUC_OP_masked_select, out, LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+}
+
+/* gout with zeros under the mask. */
+static luc_status cleared(luc_context *ctx, luc_backward *b, luc_tensor **out) {
+  return luc__op1(ctx, LUC_OP_masked_fill, out,
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_int(0)));
+}
+
+luc_status luc__grad_masked_fill(luc_context *ctx, luc_backward *b) {
+  if (luc__needs(b, 0)) LUC_TRY(cleared(ctx, b, &b->gin[0]));
+  return luc__needs(b, 2) ? chosen(ctx, b, &b->gin[2]) : LUC_OK; /* the engine sums it */
+}
+
+/* ---- masked_select ---- */
+
+luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor;
+  luc_tensor *wide = NULL, *bits = NULL, *table = NULL, *r = NULL;
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_status status = LUC_OK;
+  LUC_GO(luc__broadcast(ctx, "masked_select", self, mask, &ndim, sizes));
+  LUC_GO(luc__expand(ctx, "masked_select", self, ndim, sizes, &wide));
+  LUC_GO(luc__mask_values(ctx, "masked_select", mask, ndim, sizes, &bits));
+  LUC_GO(luc__mask_table(ctx, wide, 0, bits, &table));
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)self->dtype, 1, &table->numel, &r));
+  move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
+done:
+  luc_tensor_release(ctx, wide);
+  luc_tensor_release(ctx, bits);
+  luc_tensor_release(ctx, table);
+  return status == LUC_OK ? luc__give(ctx, "masked_select", out, r) : status;
+}
+
+/* The input broadcast with the mask gets gout where the mask is set. */
+luc_status luc__grad_masked_select(luc_context *ctx, luc_backward *b) {
+  luc_tensor *mask = luc_as_tensor(&b->args[1]), *zeros;
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  if (!luc__needs(b, 0)) return LUC_OK;
+  luc_tensor input = {.ndim = (uint8_t)luc__input_sizes(b, 0, sizes)};
+  memcpy(input.sizes, sizes, sizeof sizes);
+  LUC_TRY(luc__broadcast(ctx, "masked_select", &input, mask, &ndim, sizes));
+  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, ndim, sizes, &zeros));
+  luc_status status = luc__op1(ctx, LUC_OP_masked_scatter, &b->gin[0],
+                               LUC_ARGS(luc_v_tensor(zeros), b->args[1], luc_v_tensor(b->gout[0])));
+  luc_tensor_release(ctx, zeros);
+  return status;
+}
+
+/* ---- masked_scatter ---- */
+
+luc_status luc__run_masked_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor, *source = args[2].as.tensor;
+  luc_tensor *flat = NULL, *bits = NULL, *table = NULL, *target;
+  luc_status status = LUC_OK;
+  LUC_GO(luc__same_dtype(ctx, "masked_scatter", self, source, "source"));
+  LUC_GO(masked_target(ctx, "masked_scatter", self, mask, out, &target));
+  LUC_GO(luc__mask_values(ctx, "masked_scatter", mask, target->ndim, target->sizes, &bits));
+  LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
+  if (source->numel < table->numel)
+    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
+                     "masked_scatter: number of elements of source (%lld) < number of ones in mask "
+                     "(%lld)",
+                     (long long)source->numel, (long long)table->numel));
+  LUC_GO(luc__may_overlap(source, target) ? luc__duplicate(ctx, source, &flat)
+                                          : luc__to_contiguous(ctx, source, &flat));
+  move_masked(ctx, LUC_INDEX_PUT, target, table, flat->data, 1);
+done:
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, bits);
+  luc_tensor_release(ctx, table);
+  return status;
+}
+
+luc_status luc__grad_masked_scatter(luc_context *ctx, luc_backward *b) {
+  if (luc__needs(b, 0)) LUC_TRY(cleared(ctx, b, &b->gin[0]));
+  if (!luc__needs(b, 2)) return LUC_OK;
+  luc_tensor *part = NULL, *flat = NULL;
+  int64_t sizes[LUC_MAX_DIMS], numel = 1, one = 1;
+  luc_status status = LUC_OK;
+  int n = luc__input_sizes(b, 2, sizes);
+  for (int d = 0; d < n; d++) numel *= sizes[d];
+  LUC_GO(chosen(ctx, b, &part));
+  LUC_GO(luc__op1(
+      ctx, LUC_OP_strided_add, &flat,
+      LUC_ARGS(luc_v_tensor(part), luc_v_ints(&numel, 1), luc_v_ints(&one, 1), luc_v_int(0))));
+  LUC_GO(luc__op1(ctx, LUC_OP_reshape, &b->gin[2],
+                  LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n))));
+done:
+  luc_tensor_release(ctx, part);
+  luc_tensor_release(ctx, flat);
+  return status;
+}

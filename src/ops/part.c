@@ -1,0 +1,319 @@
+/* Views of a part of a tensor. Each is a change of layout, written once: forward it is applied to
+ * the tensor's own layout, backward to a contiguous layout of the input's sizes, which tells
+ * strided_add where the gradient's elements go. */
+#include <string.h>
+
+#include "cpu/index.h"
+#include "ops/geometry.h"
+
+typedef struct layout {
+  int ndim;
+  int64_t offset, sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+} layout;
+
+typedef luc_status (*layout_fn)(luc_context *ctx, layout *l, const luc_value *args);
+
+static luc_status run_part(luc_context *ctx, luc_value *args, layout_fn change, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  layout l = {.ndim = t->ndim, .offset = t->offset};
+  memcpy(l.sizes, t->sizes, sizeof l.sizes);
+  memcpy(l.strides, t->strides, sizeof l.strides);
+  LUC_TRY(change(ctx, &l, args));
+  luc_status status = luc__tensor_view(ctx, t, l.ndim, l.sizes, l.strides, l.offset, &r);
+  return luc__set_result(status, out, r);
+}
+
+static luc_status grad_part(luc_context *ctx, luc_backward *b, layout_fn change) {
+  layout l = {0};
+  int64_t sizes[LUC_MAX_DIMS];
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int n = l.ndim = luc__input_sizes(b, 0, sizes);
+  memcpy(l.sizes, sizes, sizeof sizes);
+  luc__contiguous_strides(n, sizes, l.strides);
+  LUC_TRY(change(ctx, &l, b->args));
+  return luc__op1(ctx, LUC_OP_strided_add, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes, n),
+                           luc_v_ints(l.strides, l.ndim), luc_v_int(l.offset)));
+}
+
+static void drop_dim(layout *l, int dim) {
+  l->ndim--;
+  for (int d = dim; d < l->ndim; d++) {
+    l->sizes[d] = l->sizes[d + 1];
+    l->strides[d] = l->strides[d + 1];
+  }
+}
+
+/* ---- select, narrow, slice ---- */
+
+static luc_status select_layout(luc_context *ctx, layout *l, const luc_value *args) {
+  int dim;
+  int64_t index;
+  LUC_CHECK(ctx, l->ndim > 0, LUC_ERR_INDEX, "select: cannot be applied to a 0-dim tensor");
+  LUC_TRY(luc__dim_wrap(ctx, "select", args[1].as.i, l->ndim, &dim));
+  LUC_TRY(luc__index_wrap(ctx, "select", args[2].as.i, l->sizes[dim], &index));
+  l->offset += index * l->strides[dim];
+  drop_dim(l, dim);
+  return LUC_OK;
+}
+
+luc_status luc__run_select(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_part(ctx, args, select_layout, out);
+}
+luc_status luc__grad_select(luc_context *ctx, luc_backward *b) {
+  return grad_part(ctx, b, select_layout);
+}
+
+static luc_status narrow_layout(luc_context *ctx, layout *l, const luc_value *args) {
+  int dim;
+  int64_t start = args[2].as.i, length = args[3].as.i;
+  LUC_CHECK(ctx, l->ndim > 0, LUC_ERR_INDEX, "narrow: cannot be applied to a 0-dim tensor");
+  LUC_TRY(luc__dim_wrap(ctx, "narrow", args[1].as.i, l->ndim, &dim));
+  int64_t size = l->sizes[dim];
+  LUC_CHECK(ctx, length >= 0, LUC_ERR_VALUE, "narrow: length must be non-negative, got %lld",
+            (long long)length);
+  if (start != size) LUC_TRY(luc__index_wrap(ctx, "narrow", start, size, &start));
+  LUC_CHECK(ctx, length <= size - start, LUC_ERR_INDEX,
+            "narrow: start (%lld, counted from 1) and length (%lld) exceed dimension size (%lld)",
+            (long long)(start + 1), (long long)length, (long long)size);
+  l->sizes[dim] = length;
+  l->offset += start * l->strides[dim];
+  return LUC_OK;
+}
+
+luc_status luc__run_narrow(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_part(ctx, args, narrow_layout, out);
+}
+luc_status luc__grad_narrow(luc_context *ctx, luc_backward *b) {
+  return grad_part(ctx, b, narrow_layout);
+}
+
+static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {
+  return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* Python's slice: what lies outside is cut off. */
+static luc_status slice_layout(luc_context *ctx, layout *l, const luc_value *args) {
+  int dim;
+  LUC_CHECK(ctx, l->ndim > 0, LUC_ERR_INDEX, "slice: cannot be applied to a 0-dim tensor");
+  LUC_TRY(luc__dim_wrap(ctx, "slice", args[1].as.i, l->ndim, &dim));
+  int64_t size = l->sizes[dim], step = args[4].as.i;
+  int64_t start = luc_is_none(&args[2]) ? 0 : args[2].as.i;
+  int64_t stop = luc_is_none(&args[3]) ? size : args[3].as.i;
+  LUC_CHECK(ctx, step > 0, LUC_ERR_VALUE, "slice: step must be greater than zero, got %lld",
+            (long long)step);
+  start = clamp(start < 0 ? start + size : start, 0, size);
+  int64_t span = clamp(stop < 0 ? stop + size : stop, start, size) - start;
+  l->offset += start * l->strides[dim];
+  l->sizes[dim] = span ? (span - 1) / step + 1 : 0;
+  if (l->sizes[dim] > 1) l->strides[dim] *= step;
+  return LUC_OK;
+}
+
+luc_status luc__run_slice(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_part(ctx, args, slice_layout, out);
+}
+luc_status luc__grad_slice(luc_context *ctx, luc_backward *b) {
+  return grad_part(ctx, b, slice_layout);
+}
+
+/* ---- diagonal, unfold ---- */
+
+static luc_status diagonal_layout(luc_context *ctx, layout *l, const luc_value *args) {
+  int a, b;
+  int64_t shift = args[1].as.i;
+  LUC_TRY(luc__dim_wrap(ctx, "diagonal", args[2].as.i, l->ndim, &a));
+  LUC_TRY(luc__dim_wrap(ctx, "diagonal", args[3].as.i, l->ndim, &b));
+  LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "diagonal: dimensions cannot be identical %d, %d", a + 1,
+            b + 1);
+  int64_t row_step = l->strides[a], column_step = l->strides[b];
+  int64_t rows = l->sizes[a] - (shift < 0 ? -shift : 0);
+  int64_t columns = l->sizes[b] - (shift > 0 ? shift : 0);
+  int64_t length = rows < columns ? rows : columns;
+  drop_dim(l, a > b ? a : b);
+  drop_dim(l, a > b ? b : a);
+  if (length > 0) l->offset += shift < 0 ? -shift * row_step : shift * column_step;
+  l->sizes[l->ndim] = length > 0 ? length : 0;
+  l->strides[l->ndim++] = row_step + column_step;
+  return LUC_OK;
+}
+
+luc_status luc__run_diagonal(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_part(ctx, args, diagonal_layout, out);
+}
+luc_status luc__grad_diagonal(luc_context *ctx, luc_backward *b) {
+  return grad_part(ctx, b, diagonal_layout);
+}
+
+static luc_status unfold_layout(luc_context *ctx, layout *l, const luc_value *args) {
+  int dim, n = l->ndim;
+  int64_t size = args[2].as.i, step = args[3].as.i;
+  LUC_CHECK(ctx, n < LUC_MAX_DIMS, LUC_ERR_SHAPE, "unfold: tensors have at most %d dimensions",
+            LUC_MAX_DIMS);
+  LUC_TRY(luc__dim_wrap(ctx, "unfold", args[1].as.i, n, &dim));
+  int64_t full = n ? l->sizes[dim] : 1, stride = n ? l->strides[dim] : 1;
+  LUC_CHECK(ctx, size >= 0 && size <= full, LUC_ERR_VALUE,
+            "unfold: maximum size for tensor at dimension %d is %lld but size is %lld", dim + 1,
+            (long long)full, (long long)size);
+  LUC_CHECK(ctx, step > 0, LUC_ERR_VALUE, "unfold: step is %lld but must be > 0", (long long)step);
+  if (n) {
+    l->sizes[dim] = (full - size) / step + 1;
+    if (l->sizes[dim] > 1) l->strides[dim] *= step;
+  }
+  l->sizes[n] = size;
+  l->strides[n] = stride;
+  l->ndim++;
+  return LUC_OK;
+}
+
+luc_status luc__run_unfold(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_part(ctx, args, unfold_layout, out);
+}
+luc_status luc__grad_unfold(luc_context *ctx, luc_backward *b) {
+  return grad_part(ctx, b, unfold_layout);
+}
+
+/* ---- by hand ---- */
+
+/* The last element a layout reaches, or offset - 1 if it has none; checked. */
+static luc_status last_element(luc_context *ctx, int n, const int64_t *sizes,
+                               const int64_t *strides, int64_t offset, int64_t *last) {
+  LUC_CHECK(ctx, offset >= 0, LUC_ERR_VALUE, "as_strided: storage_offset is negative: %lld",
+            (long long)offset);
+  *last = offset;
+  bool empty = false;
+  for (int d = 0; d < n; d++) {
+    LUC_CHECK(ctx, strides[d] >= 0, LUC_ERR_VALUE,
+              "as_strided: negative strides are not supported, got %lld", (long long)strides[d]);
+    int64_t reach = 0;
+    empty |= sizes[d] == 0;
+    bool over = __builtin_mul_overflow(sizes[d] - 1, strides[d], &reach);
+    LUC_CHECK(ctx, !over && !__builtin_add_overflow(*last, reach, last), LUC_ERR_VALUE,
+              "as_strided: sizes and strides reach beyond any storage");
+  }
+  if (empty) *last = offset - 1;
+  return LUC_OK;
+}
+
+/* self, size, stride, storage_offset; then self's strides and offset, which the gradient needs. */
+luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  int n = args[1].n;
+  const int64_t *sizes = args[1].as.ints, *strides = args[2].as.ints;
+  int64_t offset = args[3].as.i, last = 0;
+  LUC_TRY(luc__check_sizes(ctx, "as_strided", n, sizes));
+  LUC_CHECK(ctx, args[2].n == n, LUC_ERR_SHAPE,
+            "as_strided: mismatch in length of strides and shape (%d and %d)", args[2].n, n);
+  LUC_TRY(last_element(ctx, n, sizes, strides, offset, &last));
+  int64_t have = (int64_t)(t->storage->nbytes / luc__dtype_size((luc_dtype)t->dtype));
+  LUC_CHECK(
+      ctx, last < have, LUC_ERR_VALUE,
+      "as_strided: size, stride and offset need a storage of %lld elements, this one has %lld",
+      (long long)(last + 1), (long long)have);
+  luc_status status = luc__tensor_view(ctx, t, n, sizes, strides, offset, &r);
+  return luc__set_result(status, out, r);
+}
+
+/* Through a flat tensor that stands for the storage: gout is added where the view was, the input's
+ * part of it taken out. */
+luc_status luc__grad_strided_view(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS], last = 0, view_last = 0, offset = b->args[5].as.i, zero = 0;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int n = luc__input_sizes(b, 0, sizes);
+  luc_tensor *flat;
+  LUC_TRY(last_element(ctx, n, sizes, b->args[4].as.ints, offset, &last));
+  LUC_TRY(last_element(ctx, b->args[1].n, b->args[1].as.ints, b->args[2].as.ints, b->args[3].as.i,
+                       &view_last));
+  int64_t extent = (last > view_last ? last : view_last) + 1, one = 1;
+  LUC_TRY(
+      luc__op1(ctx, LUC_OP_strided_add, &flat,
+               LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(&extent, 1), b->args[2], b->args[3])));
+  luc_status status = luc__op1(ctx, LUC_OP_strided_view, &b->gin[0],
+                               LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n), b->args[4],
+                                        b->args[5], luc_v_ints(&one, 1), luc_v_int(zero)));
+  luc_tensor_release(ctx, flat);
+  return status;
+}
+
+/* Composite: notes the tensor's own geometry. */
+luc_status luc__run_as_strided(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  luc_value offset = luc_is_none(&args[3]) ? luc_v_int(t->offset) : args[3];
+  luc_status status = luc__op1(ctx, LUC_OP_strided_view, &r,
+                               LUC_ARGS(args[0], args[1], args[2], offset,
+                                        luc_v_ints(t->strides, t->ndim), luc_v_int(t->offset)));
+  return luc__set_result(status, out, r);
+}
+
+/* ---- strided_add: where the gradients of parts go ---- */
+
+/* Can two elements of the layout be the same? (May say yes when they can't.) */
+static bool overlaps(int n, const int64_t *sizes, const int64_t *strides) {
+  bool used[LUC_MAX_DIMS] = {false};
+  int64_t reach = 0;
+  for (int i = 0; i < n; i++) {
+    int low = -1;
+    for (int d = 0; d < n; d++)
+      if (!used[d] && (low < 0 || strides[d] < strides[low])) low = d;
+    used[low] = true;
+    if (sizes[low] <= 1) continue;
+    if (strides[low] <= reach) return true;
+    reach += (sizes[low] - 1) * strides[low];
+  }
+  return false;
+}
+
+static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
+                              const int64_t *strides, int64_t offset) {
+  luc_tensor *table = NULL, *flat = NULL;
+  luc_status status = LUC_OK;
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &g->numel, &table));
+  LUC_GO(luc__to_contiguous(ctx, g, &flat));
+  luc__offsets_grid((int64_t *)table->data, g->ndim, g->sizes, strides);
+  luc_index_job job = {.op = LUC_INDEX_ADD,
+                       .dtype = (luc_dtype)g->dtype,
+                       .indexed = r->data + offset * (int64_t)luc__dtype_size((luc_dtype)g->dtype),
+                       .dense = flat->data,
+                       .offsets = (int64_t *)table->data,
+                       .n = g->numel,
+                       .dense_step = 1};
+  luc__index_run(ctx, &job);
+done:
+  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, flat);
+  return status;
+}
+
+/* grad, size, stride, offset: zeros of `size`, plus grad at the elements of a view with stride and
+ * offset. */
+luc_status luc__run_strided_add(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *g = args[0].as.tensor, *r, *view = NULL;
+  const int64_t *strides = args[2].as.ints;
+  luc_status status = LUC_OK;
+  LUC_TRY(luc__zeros(ctx, (luc_dtype)g->dtype, args[1].n, args[1].as.ints, &r));
+  if (g->numel == 0) {
+  } else if (overlaps(g->ndim, g->sizes, strides)) {
+    status = add_strided(ctx, r, g, strides, args[3].as.i);
+  } else {
+    status = luc__tensor_view(ctx, r, g->ndim, g->sizes, strides, args[3].as.i, &view);
+    if (status == LUC_OK) status = luc__copy(ctx, view, g);
+    luc_tensor_release(ctx, view);
+  }
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int n = luc__input_sizes(b, 0, sizes);
+  luc_tensor *flat;
+  LUC_TRY(luc__unary(ctx, LUC_OP_contiguous, b->gout[0], &flat));
+  luc__contiguous_strides(flat->ndim, flat->sizes, strides);
+  luc_status status = luc__op1(ctx, LUC_OP_strided_view, &b->gin[0],
+                               LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n), b->args[2],
+                                        luc_v_int(b->args[3].as.i + flat->offset),
+                                        luc_v_ints(strides, flat->ndim), luc_v_int(flat->offset)));
+  luc_tensor_release(ctx, flat);
+  return status;
+}

@@ -1,0 +1,434 @@
+/* Random tensors. A non-contiguous target is filled in the order of its memory, as PyTorch's
+ * iterators do, so that a transposed view gets the same numbers in the same places. */
+#include "cpu/random.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ops/geometry.h"
+
+static luc_generator *generator_of(luc_context *ctx, const luc_value *v) {
+  return v->kind == LUC_GENERATOR ? v->as.generator : &ctx->rng;
+}
+
+/* Sorts the dimensions of t by falling stride; the same for p's strides if p is given. */
+static luc_status by_stride(luc_context *ctx, luc_tensor *t, luc_tensor *p, luc_tensor **tv,
+                            luc_tensor **pv) {
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS], p_strides[LUC_MAX_DIMS] = {0};
+  for (int d = 0; d < t->ndim; d++) {
+    int at = d;
+    for (; at > 0 && strides[at - 1] < t->strides[d]; at--) {
+      sizes[at] = sizes[at - 1];
+      strides[at] = strides[at - 1];
+      p_strides[at] = p_strides[at - 1];
+    }
+    sizes[at] = t->sizes[d];
+    strides[at] = t->strides[d];
+    if (p) p_strides[at] = p->strides[d];
+  }
+  if (p) LUC_TRY(luc__tensor_view(ctx, p, p->ndim, sizes, p_strides, p->offset, pv));
+  return luc__tensor_view(ctx, t, t->ndim, sizes, strides, t->offset, tv);
+}
+
+static luc_status fill_random(luc_context *ctx, luc_generator *gen, luc_tensor *t, luc_draw *draw) {
+  luc_tensor *view = NULL, *wide = NULL, *target = t;
+  luc_status status = LUC_OK;
+  draw->target = (luc_dtype)t->dtype;
+  draw->blocks = luc__is_contiguous(t);
+  luc_dtype work = luc__random_dtype(draw);
+  if (!draw->blocks) {
+    LUC_GO(by_stride(ctx, t, NULL, &view, NULL));
+    target = view;
+  }
+  if (work != draw->target || !luc__is_contiguous(target)) {
+    LUC_GO(luc__tensor_empty_like(ctx, target, work, &wide));
+    luc__random_fill(ctx, gen, draw, wide->data, wide->numel);
+    LUC_GO(luc__copy(ctx, target, wide));
+  } else {
+    luc__random_fill(ctx, gen, draw, target->data, target->numel);
+  }
+done:
+  luc_tensor_release(ctx, view);
+  luc_tensor_release(ctx, wide);
+  return status;
+}
+
+static luc_status need_float(luc_context *ctx, const char *who, luc_dtype dtype) {
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "%s: not implemented for dtype %s", who,
+            luc__dtype_name(dtype));
+  return LUC_OK;
+}
+
+/* ---- factories ---- */
+
+/* args: generator, dtype, device, requires_grad */
+static luc_status made(luc_context *ctx, const char *who, int n, const int64_t *sizes,
+                       luc_dtype dtype, luc_draw *draw, const luc_value *args, luc_value *out) {
+  luc_tensor *t;
+  LUC_TRY(luc__factory_dtype(ctx, who, args + 1, dtype, &dtype));
+  LUC_TRY(luc__check_sizes(ctx, who, n, sizes));
+  if (draw->kind != LUC_INTEGERS) LUC_TRY(need_float(ctx, who, dtype));
+  LUC_TRY(luc__tensor_empty(ctx, dtype, n, sizes, &t));
+  luc_status status = fill_random(ctx, generator_of(ctx, args), t, draw);
+  if (status == LUC_OK) return luc__factory_give(ctx, args + 1, out, t);
+  luc_tensor_release(ctx, t);
+  return status;
+}
+
+luc_status luc__run_rand(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_draw draw = {.kind = LUC_UNIFORM, .b = 1};
+  return made(ctx, "rand", args[0].n, args[0].as.ints, (luc_dtype)ctx->default_dtype, &draw,
+              args + 1, out);
+}
+luc_status luc__run_randn(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
+  return made(ctx, "randn", args[0].n, args[0].as.ints, (luc_dtype)ctx->default_dtype, &draw,
+              args + 1, out);
+}
+
+static luc_status made_like(luc_context *ctx, const char *who, luc_draw *draw,
+                            const luc_value *args, const luc_value *opts, luc_value *out) {
+  const luc_tensor *t = args[0].as.tensor;
+  return made(ctx, who, t->ndim, t->sizes, (luc_dtype)t->dtype, draw, opts, out);
+}
+
+luc_status luc__run_rand_like(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_draw draw = {.kind = LUC_UNIFORM, .b = 1};
+  return made_like(ctx, "rand_like", &draw, args, args + 1, out);
+}
+luc_status luc__run_randn_like(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
+  return made_like(ctx, "randn_like", &draw, args, args + 1, out);
+}
+
+static luc_status integer_draw(luc_context *ctx, const char *who, int64_t lo, int64_t hi,
+                               luc_dtype dtype, luc_draw *draw) {
+  LUC_CHECK(ctx, lo < hi, LUC_ERR_VALUE,
+            "%s: expects 'from' to be less than 'to', but got from=%lld >= to=%lld", who,
+            (long long)lo, (long long)hi);
+  luc_scalar ends[2] = {{LUC_SCALAR_INT, {.i = lo}}, {LUC_SCALAR_INT, {.i = hi - 1}}};
+  for (int i = 0; i < 2; i++) {
+    bool fits = luc__check_scalar(ctx, who, ends[i], dtype) == LUC_OK &&
+                (dtype != LUC_UINT8 || ends[i].as.i >= 0) &&
+                (dtype != LUC_BOOL || ends[i].as.i >> 1 == 0);
+    LUC_CHECK(ctx, fits, LUC_ERR_VALUE, "%s: %s is out of bounds for %s", who,
+              i ? "to - 1" : "from", luc__dtype_name(dtype));
+  }
+  *draw = (luc_draw){.kind = LUC_INTEGERS, .lo = lo, .hi = hi};
+  return LUC_OK;
+}
+
+static luc_status randint(luc_context *ctx, int64_t lo, int64_t hi, const luc_value *args,
+                          luc_value *out) {
+  luc_draw draw;
+  luc_dtype dtype = args[2].kind == LUC_DTYPE ? (luc_dtype)args[2].as.i : LUC_INT64;
+  LUC_TRY(integer_draw(ctx, "randint", lo, hi, dtype, &draw));
+  return made(ctx, "randint", args[0].n, args[0].as.ints, LUC_INT64, &draw, args + 1, out);
+}
+
+luc_status luc__run_randint(luc_context *ctx, luc_value *args, luc_value *out) {
+  return randint(ctx, 0, args[0].as.i, args + 1, out);
+}
+luc_status luc__run_randint_low(luc_context *ctx, luc_value *args, luc_value *out) {
+  return randint(ctx, args[0].as.i, args[1].as.i, args + 2, out);
+}
+
+static luc_status randint_like(luc_context *ctx, const luc_value *args, int64_t lo, int64_t hi,
+                               const luc_value *opts, luc_value *out) {
+  luc_draw draw;
+  luc_dtype own = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype dtype = opts[1].kind == LUC_DTYPE ? (luc_dtype)opts[1].as.i : own;
+  LUC_TRY(integer_draw(ctx, "randint_like", lo, hi, dtype, &draw));
+  return made_like(ctx, "randint_like", &draw, args, opts, out);
+}
+
+luc_status luc__run_randint_like(luc_context *ctx, luc_value *args, luc_value *out) {
+  return randint_like(ctx, args, 0, args[1].as.i, args + 2, out);
+}
+luc_status luc__run_randint_like_low(luc_context *ctx, luc_value *args, luc_value *out) {
+  return randint_like(ctx, args, args[1].as.i, args[2].as.i, args + 3, out);
+}
+
+luc_status luc__run_randperm(luc_context *ctx, luc_value *args, luc_value *out) {
+  int64_t n = args[0].as.i;
+  luc_tensor *t, *r = NULL;
+  luc_dtype dtype;
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "randperm: n must be non-negative, got %lld", (long long)n);
+  LUC_TRY(luc__factory_dtype(ctx, "randperm", args + 2, LUC_INT64, &dtype));
+  luc_scalar last = {LUC_SCALAR_INT, {.i = n}};
+  LUC_TRY(luc__check_scalar(ctx, "randperm", last, dtype));
+  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &t));
+  luc__fill_randperm(generator_of(ctx, &args[1]), (int64_t *)t->data, n);
+  luc_status status = luc__contiguous_as(ctx, t, dtype, &r);
+  luc_tensor_release(ctx, t);
+  return status == LUC_OK ? luc__factory_give(ctx, args + 2, out, r) : status;
+}
+
+/* ---- in-place fills ---- */
+
+static luc_status need_std(luc_context *ctx, const char *who, double std) {
+  LUC_CHECK(ctx, std >= 0, LUC_ERR_VALUE, "%s: expects std >= 0.0, but found std %g", who, std);
+  return LUC_OK;
+}
+
+/* args: self, a, b, generator (or self, a, generator) */
+static luc_status draw_into(luc_context *ctx, const char *who, luc_distribution kind,
+                            const luc_value *args, bool two) {
+  luc_tensor *self = args[0].as.tensor;
+  luc_draw draw = {.kind = kind, .a = luc_as_double(&args[1])};
+  if (two) draw.b = luc_as_double(&args[2]);
+  LUC_TRY(need_float(ctx, who, (luc_dtype)self->dtype));
+  return fill_random(ctx, generator_of(ctx, &args[two ? 3 : 2]), self, &draw);
+}
+
+luc_status luc__run_uniform_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  double lo = luc_as_double(&args[1]), hi = luc_as_double(&args[2]);
+  LUC_CHECK(ctx, lo <= hi, LUC_ERR_VALUE,
+            "uniform_: expects to return a [from, to) range, but found from=%g > to=%g", lo, hi);
+  return draw_into(ctx, "uniform_", LUC_UNIFORM, args, true);
+}
+
+luc_status luc__run_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  LUC_TRY(need_std(ctx, "normal_", luc_as_double(&args[2])));
+  return draw_into(ctx, "normal_", LUC_NORMAL, args, true);
+}
+
+luc_status luc__run_log_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  double std = luc_as_double(&args[2]);
+  LUC_CHECK(ctx, std > 0, LUC_ERR_VALUE, "log_normal_: expects std > 0.0, but found std=%g", std);
+  return draw_into(ctx, "log_normal_", LUC_LOG_NORMAL, args, true);
+}
+
+luc_status luc__run_cauchy_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  return draw_into(ctx, "cauchy_", LUC_CAUCHY, args, true);
+}
+
+luc_status luc__run_exponential_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  double lambda = luc_as_double(&args[1]);
+  LUC_CHECK(ctx, lambda >= 0, LUC_ERR_VALUE,
+            "exponential_: expects lambda >= 0.0, but found lambda=%g", lambda);
+  return draw_into(ctx, "exponential_", LUC_EXPONENTIAL, args, false);
+}
+
+luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  luc_draw draw = {.kind = LUC_GEOMETRIC, .a = luc_as_double(&args[1])};
+  LUC_CHECK(ctx, draw.a > 0 && draw.a < 1, LUC_ERR_VALUE,
+            "geometric_: expects p to be in (0, 1), but got p=%g", draw.a);
+  return fill_random(ctx, generator_of(ctx, &args[2]), args[0].as.tensor, &draw);
+}
+
+static luc_status random_range(luc_context *ctx, luc_tensor *self, int64_t lo, int64_t hi,
+                               const luc_value *generator) {
+  luc_draw draw;
+  LUC_TRY(integer_draw(ctx, "random_", lo, hi, (luc_dtype)self->dtype, &draw));
+  return fill_random(ctx, generator_of(ctx, generator), self, &draw);
+}
+
+luc_status luc__run_random_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  luc_draw draw = {.kind = LUC_ANY_INTEGER};
+  return fill_random(ctx, generator_of(ctx, &args[1]), args[0].as.tensor, &draw);
+}
+luc_status luc__run_random_to_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  return random_range(ctx, args[0].as.tensor, 0, args[1].as.i, &args[2]);
+}
+luc_status luc__run_random_from_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  return random_range(ctx, args[0].as.tensor, args[1].as.i, args[2].as.i, &args[3]);
+}
+
+/* ---- bernoulli ---- */
+
+static luc_status check_probabilities(luc_context *ctx, const luc_tensor *p) {
+  for (int64_t i = 0; i < p->numel; i++) {
+    double v = p->dtype == LUC_FLOAT64 ? ((double *)p->data)[i] : (double)((float *)p->data)[i];
+    LUC_CHECK(ctx, v >= 0 && v <= 1, LUC_ERR_VALUE, "bernoulli: expected 0 <= p <= 1 (got %g)", v);
+  }
+  return LUC_OK;
+}
+
+/* self, in its memory order, becomes 1 with the probability in p, which has self's sizes. */
+static luc_status bernoulli_tensor(luc_context *ctx, luc_generator *gen, luc_tensor *self,
+                                   luc_tensor *p) {
+  luc_tensor *wide = NULL, *view = NULL, *p_view = NULL, *flat = NULL, *bits = NULL;
+  luc_status status = LUC_OK;
+  luc_dtype dtype = p->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  LUC_GO(need_float(ctx, "bernoulli", (luc_dtype)p->dtype));
+  LUC_GO(luc__expand(ctx, "bernoulli", p, self->ndim, self->sizes, &wide));
+  LUC_GO(by_stride(ctx, self, wide, &view, &p_view));
+  LUC_GO(luc__contiguous_as(ctx, p_view, dtype, &flat));
+  LUC_GO(check_probabilities(ctx, flat));
+  LUC_GO(luc__tensor_empty_like(ctx, view, LUC_BOOL, &bits));
+  if (dtype == LUC_FLOAT64) {
+    luc__fill_bernoulli(gen, (bool *)bits->data, (double *)flat->data, 1, flat->numel);
+  } else {
+    luc__random_bernoulli_float(gen, (bool *)bits->data, (float *)flat->data, flat->numel);
+  }
+  LUC_GO(luc__copy(ctx, view, bits));
+done:
+  luc_tensor_release(ctx, wide);
+  luc_tensor_release(ctx, view);
+  luc_tensor_release(ctx, p_view);
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, bits);
+  return status;
+}
+
+static luc_status bernoulli_into(luc_context *ctx, luc_tensor *self, const luc_value *p,
+                                 const luc_value *generator) {
+  luc_generator *gen = generator_of(ctx, generator);
+  if (p->kind == LUC_TENSOR) return bernoulli_tensor(ctx, gen, self, p->as.tensor);
+  luc_draw draw = {.kind = LUC_BERNOULLI, .a = luc_as_double(p)};
+  LUC_CHECK(ctx, draw.a >= 0 && draw.a <= 1, LUC_ERR_VALUE,
+            "bernoulli_: expects p to be in [0, 1], but got p=%g", draw.a);
+  return fill_random(ctx, gen, self, &draw);
+}
+
+luc_status luc__run_bernoulli_(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)out;
+  return bernoulli_into(ctx, args[0].as.tensor, &args[1], &args[2]);
+}
+
+static luc_status bernoulli(luc_context *ctx, luc_tensor *like, const luc_value *p,
+                            const luc_value *generator, luc_value *out) {
+  luc_tensor *r;
+  LUC_TRY(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, &r));
+  luc_status status = bernoulli_into(ctx, r, p, generator);
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_bernoulli(luc_context *ctx, luc_value *args, luc_value *out) {
+  return bernoulli(ctx, args[0].as.tensor, &args[0], &args[1], out);
+}
+luc_status luc__run_bernoulli_p(luc_context *ctx, luc_value *args, luc_value *out) {
+  return bernoulli(ctx, args[0].as.tensor, &args[1], &args[2], out);
+}
+
+/* ---- normal with means and deviations ---- */
+
+luc_status luc__run_normal_size(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_draw draw = {.kind = LUC_NORMAL, .a = luc_as_double(&args[0]), .b = luc_as_double(&args[1])};
+  LUC_TRY(need_std(ctx, "normal", draw.b));
+  return made(ctx, "normal", args[2].n, args[2].as.ints, (luc_dtype)ctx->default_dtype, &draw,
+              args + 3, out);
+}
+
+/* Standard normal values of these sizes, times std, plus mean (each NULL or broadcast). */
+static luc_status normal_around(luc_context *ctx, const luc_value *generator, luc_tensor *like,
+                                luc_tensor *mean, const luc_value *std, luc_value *out) {
+  luc_tensor *z = NULL, *scaled = NULL, *sum = NULL;
+  luc_status status = LUC_OK;
+  luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
+  LUC_GO(need_float(ctx, "normal", (luc_dtype)like->dtype));
+  if (std->kind != LUC_TENSOR) draw.b = luc_as_double(std);
+  LUC_GO(need_std(ctx, "normal", draw.b));
+  LUC_GO(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, &z));
+  LUC_GO(fill_random(ctx, generator_of(ctx, generator), z, &draw));
+  if (std->kind == LUC_TENSOR) {
+    LUC_GO(luc__binary(ctx, LUC_OP_mul, z, std->as.tensor, &scaled));
+  } else {
+    scaled = luc__retain(z);
+  }
+  LUC_GO(luc__binary(ctx, LUC_OP_add, scaled, mean, &sum));
+  *out = luc_v_tensor(sum);
+done:
+  luc_tensor_release(ctx, z);
+  luc_tensor_release(ctx, scaled);
+  return status;
+}
+
+luc_status luc__run_normal(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *mean = args[0].as.tensor, *like = mean;
+  luc_status status = LUC_OK;
+  if (args[1].kind != LUC_TENSOR) return normal_around(ctx, &args[2], mean, mean, &args[1], out);
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_dtype dtype = luc__dtype_promote((luc_dtype)mean->dtype, (luc_dtype)args[1].as.tensor->dtype);
+  LUC_TRY(luc__broadcast(ctx, "normal", mean, args[1].as.tensor, &ndim, sizes));
+  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &like));
+  status = normal_around(ctx, &args[2], like, mean, &args[1], out);
+  luc_tensor_release(ctx, like);
+  return status;
+}
+
+luc_status luc__run_normal_std(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *std = args[1].as.tensor, *mean = NULL;
+  luc_scalar m = luc_as_scalar(&args[0]);
+  LUC_TRY(luc__tensor_scalar(ctx, m, (luc_dtype)std->dtype, &mean));
+  luc_status status = normal_around(ctx, &args[2], std, mean, &args[1], out);
+  luc_tensor_release(ctx, mean);
+  return status;
+}
+
+/* ---- multinomial ---- */
+
+static luc_status check_weights(luc_context *ctx, const double *p, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    LUC_CHECK(ctx, p[i] >= 0 && p[i] < INFINITY, LUC_ERR_VALUE,
+              "multinomial: probability tensor contains either `inf`, `nan` or element < 0");
+    sum += p[i];
+  }
+  LUC_CHECK(ctx, sum > 0, LUC_ERR_VALUE,
+            "multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
+  return LUC_OK;
+}
+
+static luc_status check_samples(luc_context *ctx, const luc_tensor *p, int64_t samples,
+                                bool replace) {
+  LUC_CHECK(ctx, p->ndim == 1 || p->ndim == 2, LUC_ERR_SHAPE,
+            "multinomial: prob_dist must be 1 or 2 dim, got %d", p->ndim);
+  LUC_TRY(need_float(ctx, "multinomial", (luc_dtype)p->dtype));
+  int64_t n = p->sizes[p->ndim - 1];
+  LUC_CHECK(ctx, samples > 0, LUC_ERR_VALUE, "multinomial: cannot sample n_sample <= 0 samples");
+  LUC_CHECK(ctx, replace || samples <= n, LUC_ERR_VALUE,
+            "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement "
+            "(%lld > %lld)",
+            (long long)samples, (long long)n);
+  LUC_CHECK(ctx, n > 0 && n <= 1 << 24, LUC_ERR_SHAPE,
+            "multinomial: number of categories must be from 1 to 2^24, got %lld", (long long)n);
+  return LUC_OK;
+}
+
+luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor, *p = NULL, *keys = NULL, *r = NULL;
+  int64_t samples = args[1].as.i;
+  bool replace = args[2].as.i, single = input->dtype != LUC_FLOAT64;
+  luc_generator *gen = generator_of(ctx, &args[3]);
+  luc_status status = LUC_OK;
+  LUC_GO(check_samples(ctx, input, samples, replace));
+  LUC_GO(luc__contiguous_as(ctx, input, LUC_FLOAT64, &p));
+  int64_t n = p->sizes[p->ndim - 1], rows = p->ndim == 2 ? p->sizes[0] : 1;
+  int64_t sizes[2] = {rows, samples};
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, p->ndim, sizes + (2 - p->ndim), &r));
+  LUC_GO(luc__tensor_empty_like(ctx, p, LUC_FLOAT64, &keys));
+  const double *weights = (const double *)p->data;
+  double *key = (double *)keys->data;
+  int64_t *to = (int64_t *)r->data;
+  for (int64_t i = 0; i < rows; i++) LUC_GO(check_weights(ctx, weights + i * n, n));
+  if (!replace) {
+    luc_draw draw = {.kind = LUC_EXPONENTIAL, .a = 1, .target = LUC_FLOAT64};
+    luc__random_fill(ctx, gen, &draw, key, keys->numel);
+  }
+  for (int64_t i = 0; i < rows; i++) {
+    if (replace) {
+      luc__multinomial_replace(gen, to + i * samples, samples, weights + i * n, n, key, single);
+    } else {
+      luc__multinomial_distinct(to + i * samples, samples, weights + i * n, n, key + i * n, single);
+    }
+  }
+  *out = luc_v_tensor(luc__retain(r));
+done:
+  luc_tensor_release(ctx, p);
+  luc_tensor_release(ctx, keys);
+  luc_tensor_release(ctx, r);
+  return status;
+}

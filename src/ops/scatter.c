@@ -1,0 +1,244 @@
+/* gather and its opposites: an index tensor with as many dimensions as the data names, for every
+ * place, the position along one dimension. */
+#include <string.h>
+
+#include "ops/indexing.h"
+
+/* Sizes of a and b compared over the dimensions other than `except`: all of index's at most t's? */
+static luc_status check_index(luc_context *ctx, const char *who, const luc_tensor *index,
+                              const luc_tensor *t, const char *name, int except) {
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  int n = index->ndim ? index->ndim : 1, m = t->ndim ? t->ndim : 1;
+  LUC_CHECK(ctx, n == m, LUC_ERR_SHAPE,
+            "%s: index tensor must have the same number of dimensions as %s tensor (%d and %d)",
+            who, name, n, m);
+  bool fits = true;
+  for (int d = 0; d < index->ndim && d < t->ndim; d++)
+    fits = fits && (d == except || index->sizes[d] <= t->sizes[d]);
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+            "%s: size does not match: expected index %s to be smaller than %s %s%s", who,
+            luc__tensor_shape_text(a, index), name, luc__tensor_shape_text(b, t),
+            except < 0 ? "" : " apart from the given dimension");
+  return LUC_OK;
+}
+
+/* Where in t the element for each of index's places lies. */
+static luc_status places(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
+                         luc_tensor *index, luc_tensor **table) {
+  luc_tensor *values = NULL;
+  int64_t strides[LUC_MAX_DIMS];
+  luc_status status = LUC_OK;
+  *table = NULL;
+  memcpy(strides, t->strides, sizeof strides);
+  int64_t size = t->ndim ? t->sizes[dim] : 1, stride = t->ndim ? t->strides[dim] : 0;
+  strides[dim] = 0;
+  LUC_GO(luc__index_values(ctx, who, index, &values));
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &values->numel, table));
+  luc__offsets_grid((int64_t *)(*table)->data, values->ndim, values->sizes, strides);
+  LUC_GO(luc__table_add(ctx, who, *table, values, size, stride, false));
+done:
+  luc_tensor_release(ctx, values);
+  if (status != LUC_OK) {
+    luc_tensor_release(ctx, *table);
+    *table = NULL;
+  }
+  return status;
+}
+
+static void move(luc_context *ctx, luc_index_op op, luc_tensor *t, const luc_tensor *table,
+                 void *dense, int64_t step) {
+  luc_index_job job = {.op = op,
+                       .dtype = (luc_dtype)t->dtype,
+                       .indexed = t->data,
+                       .dense = dense,
+                       .offsets = (const int64_t *)table->data,
+                       .n = table->numel,
+                       .dense_step = step};
+  luc__index_run(ctx, &job);
+}
+
+luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *table, *r;
+  int dim;
+  LUC_TRY(luc__dim_wrap(ctx, "gather", args[1].as.i, t->ndim, &dim));
+  if (index->numel) LUC_TRY(check_index(ctx, "gather", index, t, "input", dim));
+  LUC_TRY(places(ctx, "gather", t, dim, index, &table));
+  luc_status status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
+  if (status == LUC_OK) {
+    move(ctx, LUC_INDEX_GET, t, table, r->data, 1);
+    status = luc__give(ctx, "gather", out, r);
+  }
+  luc_tensor_release(ctx, table);
+  return status;
+}
+
+luc_status luc__grad_gather(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *zeros;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int n = luc__input_sizes(b, 0, sizes);
+  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
+  luc_status status =
+      luc__op1(ctx, LUC_OP_scatter_add, &b->gin[0],
+               LUC_ARGS(luc_v_tensor(zeros), b->args[1], b->args[2], luc_v_tensor(b->gout[0])));
+  luc_tensor_release(ctx, zeros);
+  return status;
+}
+
+/* src's elements at index's places, contiguous. */
+static luc_status source_values(luc_context *ctx, const char *who, luc_tensor *src,
+                                const luc_tensor *self, const luc_tensor *index, luc_tensor **out) {
+  luc_tensor *part;
+  LUC_TRY(luc__same_dtype(ctx, who, self, src, "src"));
+  if (index->numel) LUC_TRY(check_index(ctx, who, index, src, "src", -1));
+  if (src->ndim != index->ndim) return luc__to_contiguous(ctx, src, out);
+  LUC_TRY(luc__tensor_view(ctx, src, src->ndim, index->sizes, src->strides, src->offset, &part));
+  luc_status status = luc__may_overlap(src, self) ? luc__duplicate(ctx, part, out)
+                                                  : luc__to_contiguous(ctx, part, out);
+  luc_tensor_release(ctx, part);
+  return status;
+}
+
+/* src NULL: `value` everywhere. */
+static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, luc_value *args,
+                          luc_tensor *src, void *value, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target = self;
+  luc_tensor *table = NULL, *values = NULL;
+  int dim;
+  luc_status status = LUC_OK;
+  LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
+  if (index->numel) LUC_GO(check_index(ctx, who, index, self, "self", dim));
+  if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
+  bool in_place = out->kind == LUC_TENSOR;
+  if (in_place) LUC_GO(places(ctx, who, self, dim, index, &table));
+  LUC_GO(luc__begin_write(ctx, who, self, out, &target));
+  if (!in_place) LUC_GO(places(ctx, who, target, dim, index, &table));
+  move(ctx, op, target, table, src ? values->data : value, src ? 1 : 0);
+done:
+  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, values);
+  return status;
+}
+
+static luc_status reduce_op(luc_context *ctx, const luc_value *reduce, luc_index_op *op) {
+  static const luc_index_op ops[] = {LUC_INDEX_ADD, LUC_INDEX_MUL};
+  int which;
+  *op = LUC_INDEX_PUT;
+  if (luc_is_none(reduce)) return LUC_OK;
+  LUC_TRY(luc__choice(ctx, "scatter", "reduce", "add|multiply", reduce->as.string, &which));
+  *op = ops[which];
+  return LUC_OK;
+}
+
+luc_status luc__run_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_index_op op;
+  LUC_TRY(reduce_op(ctx, &args[4], &op));
+  return scatter(ctx, "scatter", op, args, args[3].as.tensor, NULL, out);
+}
+
+luc_status luc__run_scatter_value(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_index_op op;
+  double value[1];
+  luc_scalar s = luc_as_scalar(&args[3]);
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  LUC_TRY(reduce_op(ctx, &args[4], &op));
+  LUC_TRY(luc__check_scalar(ctx, "scatter", s, dtype));
+  luc__store_scalar(value, dtype, s);
+  return scatter(ctx, "scatter", op, args, NULL, value, out);
+}
+
+luc_status luc__run_scatter_add(luc_context *ctx, luc_value *args, luc_value *out) {
+  return scatter(ctx, "scatter_add", LUC_INDEX_ADD, args, args[3].as.tensor, NULL, out);
+}
+
+/* gout at the index's places; where src was larger than index the rest of it had no effect. */
+static luc_status source_gradient(luc_context *ctx, luc_backward *b) {
+  luc_tensor *part;
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  if (!luc__needs(b, 3)) return LUC_OK;
+  int n = luc__input_sizes(b, 3, sizes);
+  LUC_TRY(luc__op1(ctx, LUC_OP_gather, &part,
+                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2])));
+  if (n != part->ndim || !memcmp(sizes, part->sizes, (size_t)n * sizeof *sizes)) {
+    b->gin[3] = part;
+    return LUC_OK;
+  }
+  luc__contiguous_strides(n, sizes, strides);
+  luc_status status = luc__op1(
+      ctx, LUC_OP_strided_add, &b->gin[3],
+      LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n), luc_v_ints(strides, n), luc_v_int(0)));
+  luc_tensor_release(ctx, part);
+  return status;
+}
+
+luc_status luc__grad_scatter_add(luc_context *ctx, luc_backward *b) {
+  LUC_TRY(luc__pass_to(b, 0));
+  return source_gradient(ctx, b);
+}
+
+luc_status luc__grad_scatter(luc_context *ctx, luc_backward *b) {
+  luc_index_op op;
+  LUC_TRY(reduce_op(ctx, &b->args[4], &op));
+  LUC_CHECK(ctx, op != LUC_INDEX_MUL, LUC_ERR_SUPPORT,
+            "backward: the gradient of scatter with reduce = 'multiply' is not implemented");
+  if (op == LUC_INDEX_ADD) {
+    LUC_TRY(luc__pass_to(b, 0));
+  } else if (luc__needs(b, 0)) {
+    LUC_TRY(luc__op1(ctx, LUC_OP_scatter_value, &b->gin[0],
+                     LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2], luc_v_int(0))));
+  }
+  return source_gradient(ctx, b);
+}
+
+/* ---- take_along_dim: broadcasts, then gathers ---- */
+
+static luc_status along(luc_context *ctx, luc_tensor *t, luc_tensor *index, int dim,
+                        luc_tensor **out) {
+  luc_tensor *wide = NULL, *wide_index = NULL;
+  int64_t sizes[LUC_MAX_DIMS], index_sizes[LUC_MAX_DIMS];
+  luc_status status = LUC_OK;
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  for (int d = 0; d < t->ndim; d++) {
+    int64_t x = t->sizes[d], y = index->sizes[d];
+    LUC_CHECK(ctx, d == dim || x == y || x == 1 || y == 1, LUC_ERR_SHAPE,
+              "take_along_dim: input %s and indices %s do not broadcast",
+              luc__tensor_shape_text(a, t), luc__tensor_shape_text(b, index));
+    sizes[d] = d == dim ? x : x == 1 ? y : x;
+    index_sizes[d] = d == dim ? y : sizes[d];
+  }
+  LUC_GO(
+      luc__op1(ctx, LUC_OP_expand, &wide, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, t->ndim))));
+  LUC_GO(luc__expand(ctx, "take_along_dim", index, t->ndim, index_sizes, &wide_index));
+  LUC_GO(luc__op1(ctx, LUC_OP_gather, out,
+                  LUC_ARGS(luc_v_tensor(wide), luc_v_int(dim), luc_v_tensor(wide_index))));
+done:
+  luc_tensor_release(ctx, wide);
+  luc_tensor_release(ctx, wide_index);
+  return status;
+}
+
+luc_status luc__run_take_along_dim(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *index = args[1].as.tensor, *r = NULL;
+  luc_tensor *flat = NULL, *flat_index = NULL;
+  luc_status status = LUC_OK;
+  int dim;
+  if (luc_is_none(&args[2])) {
+    LUC_GO(
+        luc__op1(ctx, LUC_OP_reshape, &flat, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&t->numel, 1))));
+    LUC_GO(luc__reshape(ctx, index, 1, &index->numel, &flat_index));
+    LUC_GO(luc__op1(ctx, LUC_OP_gather, &r,
+                    LUC_ARGS(luc_v_tensor(flat), luc_v_int(0), luc_v_tensor(flat_index))));
+  } else {
+    if (t->ndim != index->ndim)
+      LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
+                       "take_along_dim: input and indices should have the same number of "
+                       "dimensions, but got %d dimensions for input, and %d dimensions for indices",
+                       t->ndim, index->ndim));
+    LUC_GO(luc__dim_wrap(ctx, "take_along_dim", args[2].as.i, t->ndim, &dim));
+    LUC_GO(along(ctx, t, index, dim, &r));
+  }
+done:
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, flat_index);
+  return luc__set_result(status, out, r);
+}

@@ -1,0 +1,432 @@
+/* Operators that rearrange or repeat elements into a new tensor: flip, roll, repeat, triangles,
+ * diagonals. Most copy one view into another. */
+#include <string.h>
+
+#include "cpu/triangle.h"
+#include "ops/geometry.h"
+
+/* A contiguous copy of t seen with other strides from an offset. */
+static luc_status copy_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                            const int64_t *strides, int64_t offset, luc_value *out) {
+  luc_tensor *view, *r = NULL;
+  LUC_TRY(luc__tensor_view(ctx, t, ndim, sizes, strides, offset, &view));
+  luc_status status = luc__duplicate(ctx, view, &r);
+  luc_tensor_release(ctx, view);
+  return luc__set_result(status, out, r);
+}
+
+/* ---- flip, roll, rot90 ---- */
+
+luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  int64_t strides[LUC_MAX_DIMS], offset = t->offset;
+  bool seen[LUC_MAX_DIMS] = {false};
+  memcpy(strides, t->strides, sizeof strides);
+  for (int i = 0; i < args[1].n; i++) {
+    int d;
+    LUC_TRY(luc__dim_wrap(ctx, "flip", args[1].as.ints[i], t->ndim, &d));
+    LUC_CHECK(ctx, !seen[d], LUC_ERR_VALUE,
+              "flip: dim %d appears multiple times in the list of dims", d + 1);
+    seen[d] = true;
+    if (t->ndim == 0 || t->numel == 0) continue;
+    offset += (t->sizes[d] - 1) * t->strides[d];
+    strides[d] = -strides[d];
+  }
+  return copy_view(ctx, t, t->ndim, t->sizes, strides, offset, out);
+}
+
+luc_status luc__grad_flip(luc_context *ctx, luc_backward *b) {
+  if (!luc__needs(b, 0)) return LUC_OK;
+  return luc__op1(ctx, LUC_OP_flip, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+}
+
+/* `length` places along dim from `from` in src go to `to` in dst. */
+static luc_status move_run(luc_context *ctx, luc_tensor *dst, luc_tensor *src, int dim, int64_t to,
+                           int64_t from, int64_t length) {
+  luc_tensor *a = NULL, *b = NULL;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_status status = LUC_OK;
+  if (length == 0) return LUC_OK;
+  memcpy(sizes, dst->sizes, sizeof sizes);
+  sizes[dim] = length;
+  LUC_GO(luc__tensor_view(ctx, dst, dst->ndim, sizes, dst->strides,
+                          dst->offset + to * dst->strides[dim], &a));
+  LUC_GO(luc__tensor_view(ctx, src, src->ndim, sizes, src->strides,
+                          src->offset + from * src->strides[dim], &b));
+  LUC_GO(luc__copy(ctx, a, b));
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, b);
+  return status;
+}
+
+static luc_status roll_once(luc_context *ctx, luc_tensor *t, int dim, int64_t shift,
+                            luc_tensor **out) {
+  int64_t size = t->ndim ? t->sizes[dim] : 1;
+  if (t->ndim == 0 || t->numel == 0) return luc__duplicate(ctx, t, out);
+  shift = (shift % size + size) % size;
+  luc_tensor *r;
+  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, &r));
+  luc_status status = move_run(ctx, r, t, dim, shift, 0, size - shift);
+  if (status == LUC_OK) status = move_run(ctx, r, t, dim, 0, size - shift, shift);
+  if (status == LUC_OK) {
+    *out = r;
+  } else {
+    luc_tensor_release(ctx, r);
+  }
+  return status;
+}
+
+/* Without dims the flattened tensor is rolled. */
+luc_status luc__run_roll_dims(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *now = NULL, *next = NULL;
+  luc_status status = LUC_OK;
+  int64_t flat = t->numel;
+  LUC_CHECK(ctx, args[1].n > 0, LUC_ERR_VALUE, "roll: `shifts` required");
+  LUC_CHECK(ctx, args[1].n == (args[2].n ? args[2].n : 1), LUC_ERR_VALUE,
+            "roll: shifts and dimensions must align: %d shifts, %d dims", args[1].n, args[2].n);
+  if (args[2].n == 0) {
+    LUC_GO(luc__reshape(ctx, t, 1, &flat, &next));
+    LUC_GO(roll_once(ctx, next, 0, args[1].as.ints[0], &now));
+    luc_tensor_release(ctx, next);
+    next = now;
+    LUC_GO(luc__reshape(ctx, next, t->ndim, t->sizes, &now));
+  } else {
+    now = luc__retain(t);
+  }
+  for (int i = 0; i < args[2].n; i++) {
+    int dim;
+    LUC_GO(luc__dim_wrap(ctx, "roll", args[2].as.ints[i], t->ndim, &dim));
+    luc_tensor_release(ctx, next);
+    next = now;
+    now = NULL;
+    LUC_GO(roll_once(ctx, next, dim, args[1].as.ints[i], &now));
+  }
+done:
+  if (next != now) luc_tensor_release(ctx, next);
+  if (status != LUC_OK) luc_tensor_release(ctx, now);
+  return luc__set_result(status, out, now);
+}
+
+luc_status luc__grad_roll_dims(luc_context *ctx, luc_backward *b) {
+  int64_t back[LUC_MAX_DIMS];
+  int n = b->args[1].n < LUC_MAX_DIMS ? b->args[1].n : LUC_MAX_DIMS;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  for (int i = 0; i < n; i++) back[i] = -b->args[1].as.ints[i];
+  return luc__op1(ctx, LUC_OP_roll_dims, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(back, n), b->args[2]));
+}
+
+luc_status luc__run_roll(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *r = NULL;
+  int n = luc_is_none(&args[2]) ? 0 : 1;
+  luc_status status =
+      luc__op1(ctx, LUC_OP_roll_dims, &r,
+               LUC_ARGS(args[0], luc_v_ints(&args[1].as.i, 1), luc_v_ints(&args[2].as.i, n)));
+  return luc__set_result(status, out, r);
+}
+
+/* Composite: a flip, a transposition, or both. */
+luc_status luc__run_rot90(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *turned = NULL, *r = NULL;
+  luc_status status = LUC_OK;
+  int a, b, k = (int)((args[1].as.i % 4 + 4) % 4);
+  LUC_CHECK(ctx, args[2].n == 2 && t->ndim >= 2, LUC_ERR_VALUE,
+            "rot90: expected 2 dims of a tensor of at least 2 dims, got %d of %d", args[2].n,
+            t->ndim);
+  LUC_TRY(luc__dim_wrap(ctx, "rot90", args[2].as.ints[0], t->ndim, &a));
+  LUC_TRY(luc__dim_wrap(ctx, "rot90", args[2].as.ints[1], t->ndim, &b));
+  LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "rot90: rotation dims must differ, got %d and %d", a + 1,
+            b + 1);
+  int64_t dims[2] = {a, b};
+  luc_value swap[2] = {luc_v_int(a), luc_v_int(b)};
+  if (k == 0) {
+    LUC_GO(luc__unary(ctx, LUC_OP_clone, t, &r));
+  } else if (k == 2) {
+    LUC_GO(luc__op1(ctx, LUC_OP_flip, &r, LUC_ARGS(args[0], luc_v_ints(dims, 2))));
+  } else {
+    luc_value flip = luc_v_ints(&dims[k == 1], 1);
+    LUC_GO(luc__op1(ctx, LUC_OP_flip, &turned, LUC_ARGS(args[0], flip)));
+    LUC_GO(luc__op1(ctx, LUC_OP_transpose, &r, LUC_ARGS(luc_v_tensor(turned), swap[0], swap[1])));
+  }
+done:
+  luc_tensor_release(ctx, turned);
+  return luc__set_result(status, out, r);
+}
+
+/* ---- repeat ---- */
+
+/* Copies t into every tile of a new tensor: one copy per tile of the leading run of tiles would be
+ * many; so the result is seen as [r0, s0, r1, s1, ...] two dimensions at a time, from the last. */
+static luc_status repeat_dim(luc_context *ctx, luc_tensor *t, int dim, int64_t times,
+                             luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS], before = 1, after = 1;
+  memcpy(sizes, t->sizes, sizeof sizes);
+  for (int d = 0; d < dim; d++) before *= sizes[d];
+  for (int d = dim; d < t->ndim; d++) after *= sizes[d];
+  int64_t wide[3] = {before, times, after};
+  int64_t steps[3] = {after, 0, 1};
+  luc_tensor *flat = NULL, *tiled = NULL, *copy = NULL;
+  luc_status status = LUC_OK;
+  bool over = __builtin_mul_overflow(sizes[dim], times, &sizes[dim]);
+  LUC_CHECK(ctx, !over, LUC_ERR_SHAPE, "repeat: sizes are too large");
+  LUC_GO(luc__to_contiguous(ctx, t, &flat));
+  LUC_GO(luc__tensor_view(ctx, flat, 3, wide, steps, flat->offset, &tiled));
+  LUC_GO(luc__duplicate(ctx, tiled, &copy));
+  LUC_GO(luc__reshape(ctx, copy, t->ndim, sizes, out));
+done:
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, tiled);
+  luc_tensor_release(ctx, copy);
+  return status;
+}
+
+static luc_status repeat(luc_context *ctx, luc_tensor *t, int n, const int64_t *times,
+                         luc_value *out) {
+  luc_tensor *now = NULL, *next = NULL;
+  luc_status status = LUC_OK;
+  int64_t sizes[LUC_MAX_DIMS];
+  LUC_TRY(luc__check_sizes(ctx, "repeat", n, times));
+  int lead = n - t->ndim;
+  for (int d = 0; d < n; d++) sizes[d] = d < lead ? 1 : t->sizes[d - lead];
+  LUC_GO(luc__reshape(ctx, t, n, sizes, &now));
+  for (int d = n - 1; d >= 0; d--) {
+    if (times[d] == 1) continue;
+    LUC_GO(repeat_dim(ctx, now, d, times[d], &next));
+    luc_tensor_release(ctx, now);
+    now = next;
+    next = NULL;
+  }
+  if (now->storage == t->storage) {
+    LUC_GO(luc__duplicate(ctx, now, &next));
+    luc_tensor_release(ctx, now);
+    now = next;
+  }
+done:
+  if (status != LUC_OK) luc_tensor_release(ctx, now);
+  return luc__set_result(status, out, now);
+}
+
+luc_status luc__run_repeat(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  LUC_CHECK(ctx, args[1].n >= t->ndim, LUC_ERR_SHAPE,
+            "repeat: number of dimensions of repeat dims (%d) can not be smaller than number of "
+            "dimensions of tensor (%d)",
+            args[1].n, t->ndim);
+  return repeat(ctx, t, args[1].n, args[1].as.ints, out);
+}
+
+/* Composite: fills up with ones on the left. */
+luc_status luc__run_tile(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  int64_t times[LUC_MAX_DIMS];
+  int n = args[1].n, lead = t->ndim > n ? t->ndim - n : 0;
+  LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "tile: tensors have at most %d dimensions",
+            LUC_MAX_DIMS);
+  for (int d = 0; d < lead; d++) times[d] = 1;
+  for (int d = 0; d < n; d++) times[lead + d] = args[1].as.ints[d];
+  luc_status status =
+      luc__op1(ctx, LUC_OP_repeat, &r, LUC_ARGS(args[0], luc_v_ints(times, lead + n)));
+  return luc__set_result(status, out, r);
+}
+
+/* Dimension by dimension: [before, times, size, after] summed over times. */
+luc_status luc__grad_repeat(luc_context *ctx, luc_backward *b) {
+  const int64_t *times = b->args[1].as.ints;
+  int n = b->args[1].n;
+  int64_t sizes[LUC_MAX_DIMS], own[LUC_MAX_DIMS];
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int own_n = luc__input_sizes(b, 0, own);
+  luc_tensor *now = luc__retain(b->gout[0]), *split = NULL, *sum = NULL;
+  luc_status status = LUC_OK;
+  memcpy(sizes, now->sizes, sizeof sizes);
+  for (int d = 0; d < n; d++) {
+    if (times[d] == 1) continue;
+    int64_t size = d < n - own_n ? 1 : own[d - (n - own_n)], parts[4] = {1, times[d], size, 1};
+    int64_t one = 1;
+    for (int k = 0; k < d; k++) parts[0] *= sizes[k];
+    for (int k = d + 1; k < n; k++) parts[3] *= sizes[k];
+    LUC_GO(
+        luc__op1(ctx, LUC_OP_reshape, &split, LUC_ARGS(luc_v_tensor(now), luc_v_ints(parts, 4))));
+    LUC_GO(luc__op1(ctx, LUC_OP_sum, &sum, LUC_ARGS(luc_v_tensor(split), luc_v_ints(&one, 1))));
+    luc_tensor_release(ctx, split);
+    luc_tensor_release(ctx, now);
+    now = sum;
+    split = sum = NULL;
+    sizes[d] = size;
+  }
+  LUC_GO(luc__op1(ctx, LUC_OP_reshape, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(now), luc_v_ints(own, own_n))));
+done:
+  luc_tensor_release(ctx, now);
+  luc_tensor_release(ctx, split);
+  return status;
+}
+
+/* ---- repeat_interleave: which position comes how often, then index_select ---- */
+
+static luc_status interleave_positions(luc_context *ctx, luc_tensor *repeats, int64_t size,
+                                       luc_tensor **out) {
+  luc_tensor *counts = NULL;
+  luc_status status = LUC_OK;
+  int64_t total = 0;
+  bool whole = repeats->dtype == LUC_INT64 || repeats->dtype == LUC_INT32;
+  LUC_CHECK(ctx, whole && repeats->ndim <= 1, LUC_ERR_TYPE,
+            "repeat_interleave: repeats must be 0-D or 1-D of int32 or int64, got %dD of %s",
+            repeats->ndim, luc__dtype_name((luc_dtype)repeats->dtype));
+  LUC_CHECK(
+      ctx, repeats->numel == 1 || repeats->numel == size, LUC_ERR_SHAPE,
+      "repeat_interleave: repeats must have the same size as input along dim (%lld, got %lld)",
+      (long long)size, (long long)repeats->numel);
+  LUC_GO(luc__contiguous_as(ctx, repeats, LUC_INT64, &counts));
+  const int64_t *times = (const int64_t *)counts->data;
+  int64_t step = counts->numel == 1 ? 0 : 1;
+  for (int64_t i = 0; i < size; i++) {
+    if (times[i * step] < 0 || __builtin_add_overflow(total, times[i * step], &total))
+      LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "repeat_interleave: repeats can not be negative"));
+  }
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &total, out));
+  int64_t *to = (int64_t *)(*out)->data;
+  for (int64_t i = 0; i < size; i++)
+    for (int64_t k = 0; k < times[i * step]; k++) *to++ = i;
+done:
+  luc_tensor_release(ctx, counts);
+  return status;
+}
+
+static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeats,
+                             const luc_value *dim_arg, const luc_value *size_arg, luc_value *out) {
+  luc_tensor *input = NULL, *at = NULL, *r = NULL;
+  int64_t flat = -1;
+  int dim = 0;
+  luc_status status = LUC_OK;
+  if (luc_is_none(dim_arg) || t->ndim == 0) {
+    LUC_GO(luc__op1(ctx, LUC_OP_reshape, &input, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&flat, 1))));
+  } else {
+    input = luc__retain(t);
+    LUC_GO(luc__dim_wrap(ctx, "repeat_interleave", dim_arg->as.i, t->ndim, &dim));
+  }
+  LUC_GO(interleave_positions(ctx, repeats, input->sizes[dim], &at));
+  if (!luc_is_none(size_arg) && size_arg->as.i != at->numel)
+    LUC_GO(luc__fail(ctx, LUC_ERR_VALUE,
+                     "repeat_interleave: output_size is %lld, repeats add to %lld",
+                     (long long)size_arg->as.i, (long long)at->numel));
+  LUC_GO(luc__op1(ctx, LUC_OP_index_select, &r,
+                  LUC_ARGS(luc_v_tensor(input), luc_v_int(dim), luc_v_tensor(at))));
+done:
+  luc_tensor_release(ctx, input);
+  luc_tensor_release(ctx, at);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_repeat_interleave(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *repeats;
+  luc_scalar times = {LUC_SCALAR_INT, {.i = args[1].as.i}};
+  LUC_TRY(luc__tensor_scalar(ctx, times, LUC_INT64, &repeats));
+  luc_status status = interleave(ctx, args[0].as.tensor, repeats, &args[2], &args[3], out);
+  luc_tensor_release(ctx, repeats);
+  return status;
+}
+luc_status luc__run_repeat_interleave_tensor(luc_context *ctx, luc_value *args, luc_value *out) {
+  return interleave(ctx, args[0].as.tensor, args[1].as.tensor, &args[2], &args[3], out);
+}
+luc_status luc__run_repeat_interleave_counts(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *repeats = args[0].as.tensor, *r = NULL;
+  LUC_CHECK(ctx, repeats->ndim == 1, LUC_ERR_SHAPE,
+            "repeat_interleave: repeats must be 1-D without an input, got %dD", repeats->ndim);
+  luc_status status = interleave_positions(ctx, repeats, repeats->numel, &r);
+  return luc__set_result(status, out, r);
+}
+
+/* ---- triangles ---- */
+
+static luc_status triangle(luc_context *ctx, const char *who, bool lower, luc_value *args,
+                           luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r;
+  LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
+            "%s: input tensor must have at least 2 dimensions, got %d", who, t->ndim);
+  LUC_TRY(luc__duplicate(ctx, t, &r));
+  int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
+  if (t->numel)
+    luc__triangle_clear(r->data, luc__dtype_size((luc_dtype)r->dtype), r->numel / (rows * columns),
+                        rows, columns, args[1].as.i, lower);
+  return luc__give(ctx, who, out, r);
+}
+
+luc_status luc__run_tril(luc_context *ctx, luc_value *args, luc_value *out) {
+  return triangle(ctx, "tril", true, args, out);
+}
+luc_status luc__run_triu(luc_context *ctx, luc_value *args, luc_value *out) {
+  return triangle(ctx, "triu", false, args, out);
+}
+luc_status luc__grad_tril(luc_context *ctx, luc_backward *b) {
+  if (!luc__needs(b, 0)) return LUC_OK;
+  return luc__op1(ctx, LUC_OP_tril, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+}
+luc_status luc__grad_triu(luc_context *ctx, luc_backward *b) {
+  if (!luc__needs(b, 0)) return LUC_OK;
+  return luc__op1(ctx, LUC_OP_triu, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+}
+
+/* ---- diagonals ---- */
+
+/* The last dimension becomes a diagonal of the two new dimensions dim1, dim2. */
+luc_status luc__run_diag_embed(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL, *line = NULL;
+  int a, b, n = t->ndim + 1, next = 0;
+  int64_t shift = args[1].as.i, length = t->ndim ? t->sizes[t->ndim - 1] : 1;
+  int64_t side = length + (shift < 0 ? -shift : shift), sizes[LUC_MAX_DIMS], steps[LUC_MAX_DIMS];
+  luc_status status = LUC_OK;
+  LUC_CHECK(ctx, t->ndim > 0 && n <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
+            "diag_embed: input must have from 1 to %d dimensions, got %d", LUC_MAX_DIMS - 1,
+            t->ndim);
+  LUC_TRY(luc__dim_wrap(ctx, "diag_embed", args[2].as.i, n, &a));
+  LUC_TRY(luc__dim_wrap(ctx, "diag_embed", args[3].as.i, n, &b));
+  LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "diag_embed: dimensions cannot be identical %d, %d", a + 1,
+            b + 1);
+  for (int d = 0; d < n; d++) sizes[d] = d == a || d == b ? side : t->sizes[next++];
+  LUC_GO(luc__zeros(ctx, (luc_dtype)t->dtype, n, sizes, &r));
+  next = 0;
+  for (int d = 0; d < n; d++)
+    if (d != a && d != b) steps[next++] = r->strides[d];
+  steps[next] = r->strides[a] + r->strides[b];
+  int64_t offset = shift < 0 ? -shift * r->strides[a] : shift * r->strides[b];
+  if (t->numel) {
+    LUC_GO(luc__tensor_view(ctx, r, t->ndim, t->sizes, steps, offset, &line));
+    LUC_GO(luc__copy(ctx, line, t));
+  }
+done:
+  luc_tensor_release(ctx, line);
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__grad_diag_embed(luc_context *ctx, luc_backward *b) {
+  if (!luc__needs(b, 0)) return LUC_OK;
+  return luc__op1(ctx, LUC_OP_diagonal, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2], b->args[3]));
+}
+
+/* Composites. */
+luc_status luc__run_diag(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *line, *r = NULL;
+  LUC_CHECK(ctx, t->ndim == 1 || t->ndim == 2, LUC_ERR_SHAPE,
+            "diag: supports 1D or 2D tensors, got %dD", t->ndim);
+  if (t->ndim == 1) {
+    luc_status status = luc__op1(ctx, LUC_OP_diag_embed, &r, LUC_ARGS(args[0], args[1]));
+    return luc__set_result(status, out, r);
+  }
+  LUC_TRY(luc__op1(ctx, LUC_OP_diagonal, &line, LUC_ARGS(args[0], args[1])));
+  luc_status status = luc__unary(ctx, LUC_OP_clone, line, &r);
+  luc_tensor_release(ctx, line);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_diagflat(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *flat, *r = NULL;
+  int64_t all = -1;
+  LUC_TRY(luc__op1(ctx, LUC_OP_reshape, &flat, LUC_ARGS(args[0], luc_v_ints(&all, 1))));
+  luc_status status = luc__op1(ctx, LUC_OP_diag_embed, &r, LUC_ARGS(luc_v_tensor(flat), args[1]));
+  luc_tensor_release(ctx, flat);
+  return luc__set_result(status, out, r);
+}

@@ -1,0 +1,225 @@
+/* Splitting a tensor into views along a dimension. unbind and split_sizes are recorded; the others
+ * work out the sizes and call split_sizes. */
+#include <string.h>
+
+#include "ops/geometry.h"
+
+static luc_status wrap(luc_context *ctx, const char *who, const luc_tensor *t, int64_t dim_arg,
+                       int *dim) {
+  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "%s: expects at least a 1-dimensional tensor", who);
+  return luc__dim_wrap(ctx, who, dim_arg, t->ndim, dim);
+}
+
+/* A list of n views that differ from `like` only in what each one's size (if keep) and start are.
+ */
+static luc_status parts(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *lengths,
+                        luc_value *out) {
+  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
+  if (!list) return LUC_ERR_MEMORY;
+  *out = luc_v_tensors(list, n);
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS], offset = t->offset;
+  int ndim = t->ndim - (lengths ? 0 : 1);
+  for (int d = 0; d < ndim; d++) {
+    int from = d + (!lengths && d >= dim);
+    sizes[d] = t->sizes[from];
+    strides[d] = t->strides[from];
+  }
+  luc_status status = LUC_OK;
+  for (int i = 0; i < n && status == LUC_OK; i++) {
+    if (lengths) sizes[dim] = lengths[i];
+    status = luc__tensor_view(ctx, t, ndim, sizes, strides, offset, &list[i]);
+    offset += (lengths ? lengths[i] : 1) * t->strides[dim];
+  }
+  if (status != LUC_OK) luc__value_release(ctx, out);
+  return status;
+}
+
+/* gin[0] from the gradients of n parts: where one is missing, zeros. `op` joins them. */
+static luc_status join_parts(luc_context *ctx, luc_backward *b, luc_opid op, int n, int dim,
+                             const int64_t *lengths, int64_t *sizes, int ndim) {
+  size_t bytes = (size_t)n * sizeof(luc_tensor *);
+  luc_tensor **list = luc__alloc_zero(ctx, bytes);
+  if (!list) return LUC_ERR_MEMORY;
+  luc_status status = LUC_OK;
+  luc_dtype dtype = luc__input_dtype(b, 0);
+  for (int i = 0; i < n && status == LUC_OK; i++) {
+    if (lengths) sizes[dim] = lengths[i];
+    if (b->gout[i]) {
+      list[i] = luc__retain(b->gout[i]);
+    } else {
+      status = luc__zeros(ctx, dtype, ndim, sizes, &list[i]);
+    }
+  }
+  if (status == LUC_OK)
+    status = luc__op1(ctx, op, &b->gin[0], LUC_ARGS(luc_v_tensors(list, n), luc_v_int(dim)));
+  for (int i = 0; i < n; i++) luc_tensor_release(ctx, list[i]);
+  luc__free(ctx, list, bytes);
+  return status;
+}
+
+luc_status luc__run_unbind(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  int dim;
+  LUC_TRY(wrap(ctx, "unbind", t, args[1].as.i, &dim));
+  LUC_CHECK(ctx, t->sizes[dim] <= INT32_MAX, LUC_ERR_SHAPE, "unbind: too many parts");
+  return parts(ctx, t, dim, (int)t->sizes[dim], NULL, out);
+}
+
+luc_status luc__grad_unbind(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int dim;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int ndim = luc__input_sizes(b, 0, sizes);
+  LUC_TRY(luc__dim_wrap(ctx, "unbind", b->args[1].as.i, ndim, &dim));
+  int n = (int)sizes[dim];
+  memmove(sizes + dim, sizes + dim + 1, (size_t)(ndim - 1 - dim) * sizeof *sizes);
+  return join_parts(ctx, b, LUC_OP_stack, n, dim, NULL, sizes, ndim - 1);
+}
+
+luc_status luc__run_split_sizes(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  int dim;
+  int64_t sum = 0;
+  char text[LUC_SHAPE_TEXT];
+  LUC_TRY(wrap(ctx, "split", t, args[2].as.i, &dim));
+  for (int i = 0; i < args[1].n; i++) {
+    int64_t length = args[1].as.ints[i];
+    LUC_CHECK(ctx, length >= 0, LUC_ERR_VALUE,
+              "split: expects split_sizes to have only non-negative entries, got %lld",
+              (long long)length);
+    if (__builtin_add_overflow(sum, length, &sum)) sum = -1;
+  }
+  LUC_CHECK(
+      ctx, sum == t->sizes[dim], LUC_ERR_SHAPE,
+      "split: expects split_sizes to sum exactly to %lld (the size of dim %d of %s), got %lld",
+      (long long)t->sizes[dim], dim + 1, luc__tensor_shape_text(text, t), (long long)sum);
+  return parts(ctx, t, dim, args[1].n, args[1].as.ints, out);
+}
+
+luc_status luc__grad_split_sizes(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int dim;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int ndim = luc__input_sizes(b, 0, sizes);
+  LUC_TRY(luc__dim_wrap(ctx, "split", b->args[2].as.i, ndim, &dim));
+  return join_parts(ctx, b, LUC_OP_cat, b->args[1].n, dim, b->args[1].as.ints, sizes, ndim);
+}
+
+/* ---- composites ---- */
+
+/* Cuts [0, size) before each of the n positions `cuts` (NULL: every `step`). */
+static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *cuts,
+                      int64_t step, luc_value *out) {
+  size_t bytes = (size_t)n * sizeof(int64_t);
+  int64_t size = t->sizes[dim], at = 0, *lengths = luc__alloc(ctx, bytes);
+  if (!lengths) return LUC_ERR_MEMORY;
+  for (int i = 0; i < n; i++) {
+    int64_t next = i == n - 1 ? size : cuts ? cuts[i] : at + step;
+    if (next > size) next = size;
+    lengths[i] = next - at;
+    at = next;
+  }
+  luc_status status = luc_call(
+      ctx, LUC_OP_split_sizes,
+      (luc_value[LUC_MAX_PARAMS]){luc_v_tensor(t), luc_v_ints(lengths, n), luc_v_int(dim)}, 3, out);
+  luc__free(ctx, lengths, bytes);
+  return status;
+}
+
+luc_status luc__run_split(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  int64_t step = args[1].as.i;
+  int dim;
+  LUC_TRY(wrap(ctx, "split", t, args[2].as.i, &dim));
+  int64_t size = t->sizes[dim];
+  LUC_CHECK(ctx, step > 0 || (step == 0 && size == 0), LUC_ERR_VALUE,
+            "split: expects split_size to be positive, got %lld", (long long)step);
+  int64_t n = size == 0 ? 1 : (size - 1) / step + 1;
+  LUC_CHECK(ctx, n <= INT32_MAX / 8, LUC_ERR_SHAPE, "split: too many parts");
+  return cut(ctx, t, dim, (int)n, NULL, step, out);
+}
+
+luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  int64_t chunks = args[1].as.i;
+  int dim;
+  LUC_TRY(wrap(ctx, "chunk", t, args[2].as.i, &dim));
+  LUC_CHECK(ctx, chunks > 0 && chunks <= INT32_MAX / 8, LUC_ERR_VALUE,
+            "chunk: expects `chunks` to be greater than 0, got %lld", (long long)chunks);
+  int64_t size = t->sizes[dim], step = (size + chunks - 1) / chunks;
+  int64_t n = size == 0 ? chunks : (size - 1) / step + 1;
+  return cut(ctx, t, dim, (int)n, NULL, step, out);
+}
+
+/* n parts whose sizes differ by at most one, the longer first. */
+static luc_status even_parts(luc_context *ctx, const char *who, luc_tensor *t, int64_t n, int dim,
+                             luc_value *out) {
+  LUC_CHECK(ctx, n > 0 && n <= INT32_MAX / 8, LUC_ERR_VALUE,
+            "%s: number of sections must be larger than 0, got %lld", who, (long long)n);
+  size_t bytes = (size_t)n * sizeof(int64_t);
+  int64_t *cuts = luc__alloc(ctx, bytes), size = t->sizes[dim];
+  if (!cuts) return LUC_ERR_MEMORY;
+  for (int64_t i = 0; i < n; i++)
+    cuts[i] = (i + 1) * (size / n) + (i + 1 < size % n ? i + 1 : size % n);
+  luc_status status = cut(ctx, t, dim, (int)n, cuts, 0, out);
+  luc__free(ctx, cuts, bytes);
+  return status;
+}
+
+/* Parts that begin at the given positions (and at the start). */
+static luc_status parts_from(luc_context *ctx, luc_tensor *t, const luc_value *starts, int dim,
+                             luc_value *out) {
+  int n = starts->n;
+  size_t bytes = (size_t)(n + 1) * sizeof(int64_t);
+  int64_t *cuts = luc__alloc(ctx, bytes), size = t->sizes[dim], last = 0;
+  if (!cuts) return LUC_ERR_MEMORY;
+  for (int i = 0; i < n; i++) {
+    int64_t at = starts->as.ints[i];
+    if (at < 0) at = at + size < 0 ? 0 : at + size;
+    cuts[i] = at < last ? last : at > size ? size : at; /* a start before the last gives nothing */
+    last = cuts[i];
+  }
+  luc_status status = cut(ctx, t, dim, n + 1, cuts, 0, out);
+  luc__free(ctx, cuts, bytes);
+  return status;
+}
+
+luc_status luc__run_tensor_split(luc_context *ctx, luc_value *args, luc_value *out) {
+  int dim;
+  LUC_TRY(wrap(ctx, "tensor_split", args[0].as.tensor, args[2].as.i, &dim));
+  return even_parts(ctx, "tensor_split", args[0].as.tensor, args[1].as.i, dim, out);
+}
+luc_status luc__run_tensor_split_at(luc_context *ctx, luc_value *args, luc_value *out) {
+  int dim;
+  LUC_TRY(wrap(ctx, "tensor_split", args[0].as.tensor, args[2].as.i, &dim));
+  return parts_from(ctx, args[0].as.tensor, &args[1], dim, out);
+}
+
+/* hsplit, vsplit, dsplit: like tensor_split along a fixed dimension, which must divide evenly. */
+static luc_status split_along(luc_context *ctx, const char *who, luc_value *args, int dim,
+                              luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  if (dim == 1 && t->ndim == 1) dim = 0;
+  LUC_CHECK(ctx, t->ndim > dim && t->ndim > 0, LUC_ERR_SHAPE,
+            "%s: requires a tensor with at least %d dimension(s), got %d", who, dim + 1, t->ndim);
+  if (args[1].kind == LUC_INTS) return parts_from(ctx, t, &args[1], dim, out);
+  int64_t n = args[1].as.i;
+  LUC_CHECK(ctx, n > 0 && t->sizes[dim] % n == 0, LUC_ERR_VALUE,
+            "%s: attempted to split along dimension %d, but the size of the dimension %lld is not "
+            "divisible by the split_size %lld",
+            who, dim + 1, (long long)t->sizes[dim], (long long)n);
+  return even_parts(ctx, who, t, n, dim, out);
+}
+
+luc_status luc__run_hsplit(luc_context *ctx, luc_value *args, luc_value *out) {
+  return split_along(ctx, "hsplit", args, 1, out);
+}
+luc_status luc__run_vsplit(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_CHECK(ctx, args[0].as.tensor->ndim >= 2, LUC_ERR_SHAPE,
+            "vsplit: requires a tensor with at least 2 dimension(s), got %d",
+            args[0].as.tensor->ndim);
+  return split_along(ctx, "vsplit", args, 0, out);
+}
+luc_status luc__run_dsplit(luc_context *ctx, luc_value *args, luc_value *out) {
+  return split_along(ctx, "dsplit", args, 2, out);
+}
