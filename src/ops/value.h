@@ -34,6 +34,9 @@ typedef struct luc_value {
   } as;
 } luc_value;
 
+/* What stands for None in a list of integers (`int?[2]`). */
+#define LUC_NO_ITEM INT64_MIN
+
 static inline luc_value luc_v_none(void) {
   return (luc_value){.kind = LUC_NONE};
 }

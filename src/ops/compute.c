@@ -1,0 +1,81 @@
+/* Checks and result handling shared by the operators that stand on a heavy kernel. */
+#include "ops/compute.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cpu/copy.h"
+
+luc_status luc__match_dtype(luc_context *ctx, const char *who, const char *name_a,
+                            const luc_tensor *a, const char *name_b, const luc_tensor *b) {
+  if (!b || a->dtype == b->dtype) return LUC_OK;
+  return luc__fail(ctx, LUC_ERR_TYPE, "%s: %s is %s, %s is %s (they must have one dtype)", who,
+                   name_a, luc__dtype_name(a->dtype), name_b, luc__dtype_name(b->dtype));
+}
+
+luc_status luc__need_float(luc_context *ctx, const char *who, const char *name,
+                           const luc_tensor *t) {
+  if (luc__dtype_is_float(t->dtype)) return LUC_OK;
+  return luc__fail(ctx, LUC_ERR_TYPE, "%s: %s must be a floating point tensor (got %s)", who, name,
+                   luc__dtype_name(t->dtype));
+}
+
+luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_a,
+                            const luc_tensor *a, const char *name_b, const luc_tensor *b,
+                            const char *fmt, ...) {
+  char what[256], shape_a[LUC_SHAPE_TEXT], shape_b[LUC_SHAPE_TEXT];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(what, sizeof what, fmt, ap);
+  va_end(ap);
+  luc__tensor_shape_text(shape_a, a);
+  if (!b) return luc__fail(ctx, LUC_ERR_SHAPE, "%s: %s (%s %s)", who, what, name_a, shape_a);
+  return luc__fail(ctx, LUC_ERR_SHAPE, "%s: %s (%s %s, %s %s)", who, what, name_a, shape_a, name_b,
+                   luc__tensor_shape_text(shape_b, b));
+}
+
+luc_status luc__deliver(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype,
+                        luc_tensor *computed) {
+  if (out->kind == LUC_NONE && computed->dtype == dtype) {
+    *out = luc_v_tensor(computed);
+    return LUC_OK;
+  }
+  luc_tensor *result;
+  luc_status status = luc__out(ctx, who, out, dtype, computed->ndim, computed->sizes, &result);
+  if (status == LUC_OK) status = luc__copy(ctx, result, computed);
+  luc_tensor_release(ctx, computed);
+  return status;
+}
+
+luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
+  *out = NULL;
+  return t ? luc__contiguous_as(ctx, t, dtype, out) : LUC_OK;
+}
+
+luc_status luc__take_ints(luc_context *ctx, const char *who, const char *name, const luc_value *v,
+                          int n, int64_t *out) {
+  bool list = v->kind == LUC_INTS;
+  if ((list && v->n != n && v->n != 1) || (!list && v->kind != LUC_INT))
+    return luc__fail(ctx, LUC_ERR_VALUE, "%s: %s must be an integer or %d of them", who, name, n);
+  for (int i = 0; i < n; i++) out[i] = list ? v->as.ints[v->n == 1 ? 0 : i] : v->as.i;
+  return LUC_OK;
+}
+
+luc_status luc__check_least(luc_context *ctx, const char *who, const char *name, int n,
+                            const int64_t *values, int64_t least) {
+  char text[LUC_SHAPE_TEXT];
+  for (int i = 0; i < n; i++)
+    if (values[i] < least)
+      return luc__fail(ctx, LUC_ERR_VALUE, "%s: %s must be at least %lld (got %s)", who, name,
+                       (long long)least, luc__shape_text(text, n, values));
+  return LUC_OK;
+}
+
+luc_status luc__check_batched(luc_context *ctx, const char *who, const luc_tensor *input,
+                              int spatial, bool *batched) {
+  static const char *const forms[] = {"", "L", "H, W", "D, H, W"};
+  *batched = input->ndim == spatial + 2;
+  if (*batched || input->ndim == spatial + 1) return LUC_OK;
+  return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
+                          "input must be [N, C, %s] or [C, %s]", forms[spatial], forms[spatial]);
+}

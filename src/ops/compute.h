@@ -1,0 +1,51 @@
+/* What the operators that stand on a heavy kernel share: the dtype to compute in, the checks every
+ * one of them makes, and handing over what was computed. */
+#ifndef LUC_COMPUTE_H
+#define LUC_COMPUTE_H
+
+#include "ops/op.h"
+
+/* The dtype kernels compute in for tensors of this one: half precision goes through float32. */
+static inline luc_dtype luc__compute_dtype(luc_dtype dtype) {
+  return dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+}
+
+/* Two arguments must have one dtype; b may be NULL (an optional argument that was not given). */
+luc_status luc__match_dtype(luc_context *ctx, const char *who, const char *name_a,
+                            const luc_tensor *a, const char *name_b, const luc_tensor *b);
+luc_status luc__need_float(luc_context *ctx, const char *who, const char *name,
+                           const luc_tensor *t);
+/* LUC_ERR_SHAPE: "who: what (a [2, 3], b [4])"; b may be NULL. */
+luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_a,
+                            const luc_tensor *a, const char *name_b, const luc_tensor *b,
+                            const char *fmt, ...) LUC_PRINTF(7, 8);
+
+/* Gives a computed tensor (this reference is consumed, also on failure) to a result slot as
+ * `dtype`: moved where it can be, else converted, or copied into the preset tensor. */
+luc_status luc__deliver(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype,
+                        luc_tensor *computed);
+/* t as contiguous memory of dtype in *out; t NULL gives NULL. */
+luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out);
+static inline void *luc__data(const luc_tensor *t) {
+  return t ? t->data : NULL;
+}
+
+/* Is a gradient being recorded (create_graph)? Then formulas must be made of operators that have
+ * gradients; else they may take the fused kernel. */
+static inline bool luc__recording(const luc_context *ctx) {
+  return ctx->grad_mode;
+}
+
+/* The n integers of an int[n] argument; a single one stands for n equal ones. */
+luc_status luc__take_ints(luc_context *ctx, const char *who, const char *name, const luc_value *v,
+                          int n, int64_t *out);
+/* Refuses entries below `least`: "who: stride must be at least 1 (got [0, 1])". */
+luc_status luc__check_least(luc_context *ctx, const char *who, const char *name, int n,
+                            const int64_t *values, int64_t least);
+
+/* Is input [N, C, spatial...] (1 to 3 spatial dimensions), or without its batch? Anything else is
+ * an error that names both forms. */
+luc_status luc__check_batched(luc_context *ctx, const char *who, const luc_tensor *input,
+                              int spatial, bool *batched);
+
+#endif

@@ -1,0 +1,107 @@
+/* Steps of formulas: each calls the door, so formulas are recorded wherever recording is on. */
+#include "ops/formula.h"
+
+luc_tensor *luc__f_own(luc_formula *f, luc_tensor *t) {
+  if (!t) return NULL;
+  if (f->count == LUC_FORMULA_STEPS) {
+    luc_tensor_release(f->ctx, t);
+    f->status = luc__fail(f->ctx, LUC_ERR_SUPPORT, "a formula has too many steps");
+    return NULL;
+  }
+  return f->steps[f->count++] = t;
+}
+
+luc_tensor *luc__f_call2(luc_formula *f, luc_opid op, luc_tensor **second, luc_value *args,
+                         int nargs) {
+  luc_value results[LUC_MAX_RESULTS];
+  if (second) *second = NULL;
+  if (f->status != LUC_OK) return NULL;
+  f->status = luc_call(f->ctx, op, args, nargs, results);
+  if (f->status != LUC_OK) return NULL;
+  int n = luc__op_info(f->ctx, op)->schema.nresults;
+  for (int i = 1; i < n; i++) {
+    luc_tensor *t = luc__f_own(f, luc_as_tensor(&results[i]));
+    if (i == 1 && second) *second = t;
+  }
+  return luc__f_own(f, luc_as_tensor(&results[0]));
+}
+
+luc_tensor *luc__f_call(luc_formula *f, luc_opid op, luc_value *args, int nargs) {
+  return luc__f_call2(f, op, NULL, args, nargs);
+}
+
+luc_tensor *luc__f1(luc_formula *f, luc_opid op, luc_tensor *a) {
+  return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(a)));
+}
+
+luc_tensor *luc__f2(luc_formula *f, luc_opid op, luc_tensor *a, luc_tensor *b) {
+  return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(a), luc_v_tensor(b)));
+}
+
+luc_tensor *luc__fs(luc_formula *f, luc_opid op, luc_tensor *a, double s) {
+  return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(a), luc_v_float(s)));
+}
+
+luc_tensor *luc__f_reshape(luc_formula *f, luc_tensor *t, int ndim, const int64_t *sizes) {
+  return luc__f_call(f, LUC_OP_reshape, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, ndim)));
+}
+
+luc_tensor *luc__f_expand(luc_formula *f, luc_tensor *t, int ndim, const int64_t *sizes) {
+  return luc__f_call(f, LUC_OP_expand, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, ndim)));
+}
+
+luc_tensor *luc__f_permute(luc_formula *f, luc_tensor *t, int ndim, const int64_t *dims) {
+  return luc__f_call(f, LUC_OP_permute, LUC_ARGS(luc_v_tensor(t), luc_v_ints(dims, ndim)));
+}
+
+luc_tensor *luc__f_transpose(luc_formula *f, luc_tensor *t, int64_t dim0, int64_t dim1) {
+  return luc__f_call(f, LUC_OP_transpose,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(dim0), luc_v_int(dim1)));
+}
+
+luc_tensor *luc__f_unsqueeze(luc_formula *f, luc_tensor *t, int64_t dim) {
+  return luc__f_call(f, LUC_OP_unsqueeze, LUC_ARGS(luc_v_tensor(t), luc_v_int(dim)));
+}
+
+luc_tensor *luc__f_squeeze(luc_formula *f, luc_tensor *t, int64_t dim) {
+  return luc__f_call(f, LUC_OP_squeeze, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&dim, 1)));
+}
+
+static luc_tensor *reduce(luc_formula *f, luc_opid op, luc_tensor *t, int ndims,
+                          const int64_t *dims, bool keepdim) {
+  luc_value over = ndims > 0 ? luc_v_ints(dims, ndims) : luc_v_none();
+  return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(t), over, luc_v_bool(keepdim)));
+}
+
+luc_tensor *luc__f_sum(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims,
+                       bool keepdim) {
+  return reduce(f, LUC_OP_sum, t, ndims, dims, keepdim);
+}
+
+luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims,
+                        bool keepdim) {
+  return reduce(f, LUC_OP_mean, t, ndims, dims, keepdim);
+}
+
+luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype) {
+  if (f->status != LUC_OK || t->dtype == dtype) return t;
+  return luc__f_call(f, LUC_OP_to, LUC_ARGS(luc_v_tensor(t), luc_v_dtype(dtype)));
+}
+
+void luc__f_keep(luc_formula *f, luc_tensor *t, luc_tensor **out) {
+  if (f->status == LUC_OK && t) *out = luc__retain(t);
+}
+
+luc_status luc__f_end(luc_formula *f, luc_tensor *result, luc_tensor **out) {
+  if (out) luc__f_keep(f, result, out);
+  for (int i = 0; i < f->count; i++) luc_tensor_release(f->ctx, f->steps[i]);
+  f->count = 0;
+  return f->status;
+}
+
+luc_status luc__f_result(luc_formula *f, luc_tensor *result, luc_value *out) {
+  luc_tensor *t = NULL;
+  luc_status status = luc__f_end(f, result, &t);
+  *out = luc_v_tensor(t);
+  return status;
+}
