@@ -1,0 +1,383 @@
+/* Convolution. The public rows check, work out the geometry and call three rows that are each
+ * other's gradients: convolution, convolution_input (also the transposed convolution) and
+ * convolution_weight. For a loss <g, conv(x, w)> they are its derivatives by g, x and w, so that
+ * any order of differentiation stays among them. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+#include "cpu/conv.h"
+
+/* Where the rows that take (…, stride, padding, dilation, groups) find them. */
+enum { CONV_STRIDE = 3 };
+
+/* ---- the three rows: everything has been checked, inputs have their batch ---- */
+
+/* x, w and y by shape alone; `at` is the first of the four geometry arguments. */
+static luc_conv geometry(const luc_value *at, luc_dtype dtype, const int64_t *x, const int64_t *w,
+                         const int64_t *y) {
+  luc_conv c = {.dtype = dtype,
+                .spatial = at[0].n,
+                .batch = x[0],
+                .in_channels = x[1],
+                .out_channels = w[0],
+                .groups = at[3].as.i};
+  for (int i = 0; i < c.spatial; i++) {
+    c.in[i] = x[i + 2];
+    c.kernel[i] = w[i + 2];
+    c.out[i] = y[i + 2];
+    c.stride[i] = at[0].as.ints[i];
+    c.padding[i] = at[1].as.ints[i];
+    c.dilation[i] = at[2].as.ints[i];
+  }
+  return c;
+}
+
+static void append(int64_t *sizes, const luc_value *spatial) {
+  memcpy(sizes + 2, spatial->as.ints, (size_t)spatial->n * sizeof *sizes);
+}
+
+static int64_t numel_of(int ndim, const int64_t *sizes) {
+  int64_t n = 1;
+  for (int i = 0; i < ndim; i++) n *= sizes[i];
+  return n;
+}
+
+/* convolution(input, weight, bias, stride, padding, dilation, groups, output_size) */
+luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
+  luc_tensor *x = NULL, *w = NULL, *b = NULL, *y = NULL;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], weight->sizes[0]};
+  append(sizes, &args[7]);
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(luc__dense(ctx, weight, compute, &w));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &b));
+  LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
+  luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, w->sizes, sizes);
+  if (y->numel > 0) LUC_GO(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
+  status = luc__deliver(ctx, "convolution", out, (luc_dtype)input->dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, b);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+/* convolution_input(grad, weight, input_size, stride, padding, dilation, groups) */
+luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *grad = args[0].as.tensor, *weight = args[1].as.tensor;
+  luc_tensor *dy = NULL, *w = NULL, *dx = NULL;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
+  int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[0], weight->sizes[1] * args[6].as.i};
+  append(sizes, &args[2]);
+  LUC_GO(luc__dense(ctx, grad, compute, &dy));
+  LUC_GO(luc__dense(ctx, weight, compute, &w));
+  LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dx));
+  luc_conv c = geometry(&args[CONV_STRIDE], compute, sizes, w->sizes, dy->sizes);
+  if (dx->numel > 0) LUC_GO(luc__conv_backward_input(ctx, &c, dy->data, w->data, dx->data));
+  status = luc__deliver(ctx, "convolution_input", out, (luc_dtype)grad->dtype, dx);
+  dx = NULL;
+done:
+  luc_tensor_release(ctx, dy);
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, dx);
+  return status;
+}
+
+/* convolution_weight(grad, input, kernel_size, stride, padding, dilation, groups) gives the
+ * weight's and the bias's gradient. */
+luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *grad = args[0].as.tensor, *input = args[1].as.tensor;
+  luc_tensor *dy = NULL, *x = NULL, *dw = NULL, *db = NULL;
+  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[1], input->sizes[1] / args[6].as.i};
+  append(sizes, &args[2]);
+  LUC_GO(luc__dense(ctx, grad, compute, &dy));
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dw));
+  LUC_GO(luc__tensor_empty(ctx, compute, 1, sizes, &db));
+  luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, sizes, dy->sizes);
+  if (numel_of(grad->ndim, sizes) > 0)
+    LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data, db->data));
+  status = luc__deliver(ctx, "convolution_weight", &out[0], dtype, dw);
+  dw = NULL;
+  if (status != LUC_OK) goto done;
+  status = luc__deliver(ctx, "convolution_weight", &out[1], dtype, db);
+  db = NULL;
+done:
+  luc_tensor_release(ctx, dy);
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, dw);
+  luc_tensor_release(ctx, db);
+  return status;
+}
+
+/* ---- their gradients ---- */
+
+/* The spatial sizes of a tensor as a list argument. */
+static luc_value spatial_of(const luc_tensor *t) {
+  return luc_v_ints(t->sizes + 2, t->ndim - 2);
+}
+
+static luc_tensor *call_forward(luc_formula *f, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
+                                const luc_value *at, luc_value output_size) {
+  return luc__f_call(f, LUC_OP_convolution,
+                     LUC_ARGS(luc_v_tensor(x), luc_v_tensor(w), luc_v_tensor(bias), at[0], at[1],
+                              at[2], at[3], output_size));
+}
+
+static luc_tensor *call_input(luc_formula *f, luc_tensor *g, luc_tensor *w, luc_value input_size,
+                              const luc_value *at) {
+  return luc__f_call(
+      f, LUC_OP_convolution_input,
+      LUC_ARGS(luc_v_tensor(g), luc_v_tensor(w), input_size, at[0], at[1], at[2], at[3]));
+}
+
+static luc_tensor *call_weight(luc_formula *f, luc_tensor *g, luc_tensor *x, luc_value kernel,
+                               const luc_value *at, luc_tensor **bias) {
+  return luc__f_call2(
+      f, LUC_OP_convolution_weight, bias,
+      LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), kernel, at[0], at[1], at[2], at[3]));
+}
+
+luc_status luc__grad_convolution(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = b->args[0].as.tensor, *w = b->args[1].as.tensor, *g = b->gout[0];
+  const luc_value *at = &b->args[CONV_STRIDE];
+  if (luc__needs(b, 0)) luc__f_keep(&f, call_input(&f, g, w, spatial_of(x), at), &b->gin[0]);
+  if (luc__needs(b, 1) || luc__needs(b, 2)) {
+    luc_tensor *bias, *weight = call_weight(&f, g, x, spatial_of(w), at, &bias);
+    if (luc__needs(b, 1)) luc__f_keep(&f, weight, &b->gin[1]);
+    if (luc__needs(b, 2)) luc__f_keep(&f, bias, &b->gin[2]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_convolution_input(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->args[0].as.tensor, *w = b->args[1].as.tensor, *gg = b->gout[0];
+  const luc_value *at = &b->args[CONV_STRIDE];
+  if (luc__needs(b, 0))
+    luc__f_keep(&f, call_forward(&f, gg, w, NULL, at, spatial_of(g)), &b->gin[0]);
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, call_weight(&f, g, gg, spatial_of(w), at, NULL), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* A bias spread over an output of g's shape. */
+static luc_tensor *spread_bias(luc_formula *f, luc_tensor *bias, const luc_tensor *g) {
+  int64_t sizes[LUC_MAX_DIMS] = {1, g->sizes[1], 1, 1, 1};
+  return luc__f_expand(f, luc__f_reshape(f, bias, g->ndim, sizes), g->ndim, g->sizes);
+}
+
+luc_status luc__grad_convolution_weight(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->args[0].as.tensor, *x = b->args[1].as.tensor;
+  luc_tensor *gw = b->gout[0], *gb = b->gout[1];
+  const luc_value *at = &b->args[CONV_STRIDE];
+  if (luc__needs(b, 0))
+    luc__f_keep(&f, gw ? call_forward(&f, x, gw, gb, at, spatial_of(g)) : spread_bias(&f, gb, g),
+                &b->gin[0]);
+  if (luc__needs(b, 1) && gw) luc__f_keep(&f, call_input(&f, g, gw, spatial_of(x), at), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- checks ---- */
+
+/* A public call's arguments, taken apart. */
+typedef struct conv_call {
+  const char *who;
+  int spatial;
+  bool batched, transposed;
+  luc_tensor *input, *weight, *bias;
+  int64_t groups;
+  int64_t stride[LUC_MAX_SPATIAL], padding[LUC_MAX_SPATIAL], dilation[LUC_MAX_SPATIAL];
+  int64_t after[LUC_MAX_SPATIAL]; /* padding behind; output_padding of a transposed one */
+  int64_t out[LUC_MAX_SPATIAL];
+} conv_call;
+
+static luc_status check_channels(luc_context *ctx, const conv_call *c) {
+  const luc_tensor *x = c->input, *w = c->weight;
+  int64_t channels = x->sizes[x->ndim - c->spatial - 1];
+  int64_t expected = c->transposed ? w->sizes[0] : w->sizes[1] * c->groups;
+  int64_t out_channels = c->transposed ? w->sizes[1] * c->groups : w->sizes[0];
+  if (channels != expected)
+    return luc__fail_shapes(ctx, c->who, "input", x, "weight", w,
+                            "input has %lld channels, weight expects %lld with groups=%lld",
+                            (long long)channels, (long long)expected, (long long)c->groups);
+  if (w->sizes[0] % c->groups != 0)
+    return luc__fail_shapes(ctx, c->who, "input", x, "weight", w,
+                            "weight's %lld %s channels are not divisible by groups=%lld",
+                            (long long)w->sizes[0], c->transposed ? "input" : "output",
+                            (long long)c->groups);
+  if (c->bias && (c->bias->ndim != 1 || c->bias->sizes[0] != out_channels))
+    return luc__fail_shapes(ctx, c->who, "weight", w, "bias", c->bias,
+                            "bias must have one value for each of %lld output channels",
+                            (long long)out_channels);
+  return LUC_OK;
+}
+
+static luc_status check_call(luc_context *ctx, conv_call *c) {
+  LUC_TRY(luc__check_batched(ctx, c->who, c->input, c->spatial, &c->batched));
+  if (c->weight->ndim != c->spatial + 2)
+    return luc__fail_shapes(ctx, c->who, "input", c->input, "weight", c->weight,
+                            "weight must have %d dimensions", c->spatial + 2);
+  LUC_TRY(luc__match_dtype(ctx, c->who, "input", c->input, "weight", c->weight));
+  LUC_TRY(luc__match_dtype(ctx, c->who, "input", c->input, "bias", c->bias));
+  LUC_TRY(luc__need_float(ctx, c->who, "input", c->input));
+  LUC_TRY(luc__check_least(ctx, c->who, "groups", 1, &c->groups, 1));
+  LUC_TRY(luc__check_least(ctx, c->who, "stride", c->spatial, c->stride, 1));
+  LUC_TRY(luc__check_least(ctx, c->who, "padding", c->spatial, c->padding, 0));
+  LUC_TRY(luc__check_least(ctx, c->who, "dilation", c->spatial, c->dilation, 1));
+  return check_channels(ctx, c);
+}
+
+/* padding: integers, 'valid', or 'same', whose odd cell goes behind. */
+static luc_status take_padding(luc_context *ctx, conv_call *c, const luc_value *v) {
+  if (v->kind != LUC_STRING) {
+    LUC_TRY(luc__take_ints(ctx, c->who, "padding", v, c->spatial, c->padding));
+    memcpy(c->after, c->padding, sizeof c->after);
+    return LUC_OK;
+  }
+  int same;
+  LUC_TRY(luc__choice(ctx, c->who, "padding", "valid|same", v->as.string, &same));
+  for (int i = 0; i < c->spatial; i++) {
+    int64_t total = same ? c->dilation[i] * (c->weight->sizes[i + 2] - 1) : 0;
+    LUC_CHECK(ctx, !same || c->stride[i] == 1, LUC_ERR_VALUE,
+              "%s: padding 'same' needs stride 1 (got %lld)", c->who, (long long)c->stride[i]);
+    c->padding[i] = total / 2;
+    c->after[i] = total - total / 2;
+  }
+  return LUC_OK;
+}
+
+static luc_status find_output(luc_context *ctx, conv_call *c) {
+  const int64_t *in = c->input->sizes + c->input->ndim - c->spatial;
+  const int64_t *kernel = c->weight->sizes + 2;
+  int64_t padded[LUC_MAX_SPATIAL];
+  bool fits = true;
+  for (int i = 0; i < c->spatial; i++) {
+    padded[i] = in[i] + c->padding[i] + c->after[i];
+    c->out[i] = luc__conv_out_size(in[i], kernel[i], c->stride[i], c->padding[i], c->after[i],
+                                   c->dilation[i]);
+    fits = fits && kernel[i] > 0 && c->out[i] > 0;
+  }
+  if (fits) return LUC_OK;
+  char shape[LUC_SHAPE_TEXT], text[LUC_SHAPE_TEXT];
+  return luc__fail(ctx, LUC_ERR_SHAPE,
+                   "%s: kernel %s (dilation included) is larger than the padded input %s", c->who,
+                   luc__shape_text(text, c->spatial, kernel),
+                   luc__shape_text(shape, c->spatial, padded));
+}
+
+/* ---- conv1d, conv2d, conv3d ---- */
+
+static luc_tensor *with_batch(luc_formula *f, const conv_call *c) {
+  return c->batched ? c->input : luc__f_unsqueeze(f, c->input, 0);
+}
+
+/* (input, weight, bias, stride, padding, dilation, groups) */
+static luc_status convolve(luc_context *ctx, const char *who, int spatial, luc_value *args,
+                           luc_value *out) {
+  conv_call c = {.who = who,
+                 .spatial = spatial,
+                 .input = args[0].as.tensor,
+                 .weight = args[1].as.tensor,
+                 .bias = luc_as_tensor(&args[2]),
+                 .groups = args[6].as.i};
+  LUC_TRY(luc__take_ints(ctx, who, "stride", &args[3], spatial, c.stride));
+  LUC_TRY(luc__take_ints(ctx, who, "dilation", &args[5], spatial, c.dilation));
+  if (args[4].kind != LUC_STRING) LUC_TRY(take_padding(ctx, &c, &args[4]));
+  LUC_TRY(check_call(ctx, &c));
+  if (args[4].kind == LUC_STRING) LUC_TRY(take_padding(ctx, &c, &args[4]));
+  LUC_TRY(find_output(ctx, &c));
+  luc_formula f = luc__formula(ctx);
+  luc_value at[] = {luc_v_ints(c.stride, spatial), luc_v_ints(c.padding, spatial),
+                    luc_v_ints(c.dilation, spatial), luc_v_int(c.groups)};
+  luc_tensor *y =
+      call_forward(&f, with_batch(&f, &c), c.weight, c.bias, at, luc_v_ints(c.out, spatial));
+  if (!c.batched) y = luc__f_squeeze(&f, y, 0);
+  return luc__f_result(&f, y, out);
+}
+
+luc_status luc__run_conv1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convolve(ctx, "conv1d", 1, args, out);
+}
+
+luc_status luc__run_conv2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convolve(ctx, "conv2d", 2, args, out);
+}
+
+luc_status luc__run_conv3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convolve(ctx, "conv3d", 3, args, out);
+}
+
+/* ---- conv_transpose1d, 2d, 3d ---- */
+
+static luc_status find_transposed_output(luc_context *ctx, conv_call *c) {
+  const int64_t *in = c->input->sizes + c->input->ndim - c->spatial;
+  for (int i = 0; i < c->spatial; i++) {
+    LUC_CHECK(ctx, c->after[i] < c->stride[i] || c->after[i] < c->dilation[i], LUC_ERR_VALUE,
+              "%s: output_padding must be smaller than stride or dilation (got %lld, stride %lld, "
+              "dilation %lld)",
+              c->who, (long long)c->after[i], (long long)c->stride[i], (long long)c->dilation[i]);
+    c->out[i] = (in[i] - 1) * c->stride[i] - 2 * c->padding[i] +
+                c->dilation[i] * (c->weight->sizes[i + 2] - 1) + c->after[i] + 1;
+  }
+  char text[LUC_SHAPE_TEXT];
+  for (int i = 0; i < c->spatial; i++)
+    if (c->out[i] < 1 || in[i] < 1)
+      return luc__fail_shapes(ctx, c->who, "input", c->input, "weight", c->weight,
+                              "the output would have size %s",
+                              luc__shape_text(text, c->spatial, c->out));
+  return LUC_OK;
+}
+
+/* (input, weight, bias, stride, padding, output_padding, groups, dilation) */
+static luc_status convolve_transposed(luc_context *ctx, const char *who, int spatial,
+                                      luc_value *args, luc_value *out) {
+  conv_call c = {.who = who,
+                 .spatial = spatial,
+                 .transposed = true,
+                 .input = args[0].as.tensor,
+                 .weight = args[1].as.tensor,
+                 .bias = luc_as_tensor(&args[2]),
+                 .groups = args[6].as.i};
+  LUC_TRY(luc__take_ints(ctx, who, "stride", &args[3], spatial, c.stride));
+  LUC_TRY(luc__take_ints(ctx, who, "padding", &args[4], spatial, c.padding));
+  LUC_TRY(luc__take_ints(ctx, who, "output_padding", &args[5], spatial, c.after));
+  LUC_TRY(luc__take_ints(ctx, who, "dilation", &args[7], spatial, c.dilation));
+  LUC_TRY(luc__check_least(ctx, who, "output_padding", spatial, c.after, 0));
+  LUC_TRY(check_call(ctx, &c));
+  LUC_TRY(find_transposed_output(ctx, &c));
+  luc_formula f = luc__formula(ctx);
+  luc_value at[] = {luc_v_ints(c.stride, spatial), luc_v_ints(c.padding, spatial),
+                    luc_v_ints(c.dilation, spatial), luc_v_int(c.groups)};
+  luc_tensor *y = call_input(&f, with_batch(&f, &c), c.weight, luc_v_ints(c.out, spatial), at);
+  if (c.bias) {
+    int64_t sizes[] = {c.bias->sizes[0], 1, 1, 1};
+    y = luc__f2(&f, LUC_OP_add, y, luc__f_reshape(&f, c.bias, spatial + 1, sizes));
+  }
+  if (!c.batched) y = luc__f_squeeze(&f, y, 0);
+  return luc__f_result(&f, y, out);
+}
+
+luc_status luc__run_conv_transpose1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convolve_transposed(ctx, "conv_transpose1d", 1, args, out);
+}
+
+luc_status luc__run_conv_transpose2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convolve_transposed(ctx, "conv_transpose2d", 2, args, out);
+}
+
+luc_status luc__run_conv_transpose3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return convolve_transposed(ctx, "conv_transpose3d", 3, args, out);
+}

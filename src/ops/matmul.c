@@ -1,0 +1,433 @@
+/* Matrix products: matmul and its special cases, linear, and products with an added term. All are
+ * one plan (batch, m, k, n and strides) handed to the one GEMM; gradients are products again.
+ * Invariant: operands are read through their strides, only results are contiguous. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "cpu/gemm.h"
+
+/* ---- the plan ---- */
+
+/* [batch..., m, k] by [batch..., k, n]. A vector is a matrix of one row (or column) whose
+ * dimension is missing from the result. */
+typedef struct product {
+  luc_gemm gemm; /* all but data and the batch */
+  int nbatch;
+  int64_t batch[LUC_MAX_DIMS], a_stride[LUC_MAX_DIMS], b_stride[LUC_MAX_DIMS];
+  int ndim; /* of the result */
+  int64_t sizes[LUC_MAX_DIMS];
+} product;
+
+static luc_status plan_batch(luc_context *ctx, const char *who, const luc_tensor *a,
+                             const luc_tensor *b, product *p) {
+  int na = a->ndim > 2 ? a->ndim - 2 : 0, nb = b->ndim > 2 ? b->ndim - 2 : 0;
+  p->nbatch = na > nb ? na : nb;
+  for (int i = 0; i < p->nbatch; i++) {
+    int ia = i - (p->nbatch - na), ib = i - (p->nbatch - nb);
+    int64_t sa = ia >= 0 ? a->sizes[ia] : 1, sb = ib >= 0 ? b->sizes[ib] : 1;
+    if (sa != sb && sa != 1 && sb != 1)
+      return luc__fail_shapes(ctx, who, "input", a, "other", b,
+                              "batch sizes %lld and %lld do not broadcast", (long long)sa,
+                              (long long)sb);
+    p->batch[i] = p->sizes[i] = sa == 1 ? sb : sa;
+    p->a_stride[i] = sa == 1 ? 0 : a->strides[ia];
+    p->b_stride[i] = sb == 1 ? 0 : b->strides[ib];
+  }
+  return LUC_OK;
+}
+
+/* Joins batch dimensions that step evenly, and rows of all batches where B is shared, so that most
+ * products are one call. */
+static void plan_join(product *p) {
+  luc_gemm *g = &p->gemm;
+  while (p->nbatch > 0) {
+    int i = p->nbatch - 1;
+    if (p->b_stride[i] != 0 || (p->a_stride[i] != g->m * g->a_row && p->batch[i] != 1)) break;
+    g->m *= p->batch[i];
+    p->nbatch--;
+  }
+  while (p->nbatch > 1) {
+    int i = p->nbatch - 2;
+    int64_t inner = p->batch[i + 1];
+    if (p->a_stride[i] != p->a_stride[i + 1] * inner ||
+        p->b_stride[i] != p->b_stride[i + 1] * inner)
+      break;
+    p->batch[i] *= inner;
+    p->a_stride[i] = p->a_stride[i + 1];
+    p->b_stride[i] = p->b_stride[i + 1];
+    p->nbatch--;
+  }
+}
+
+static luc_status plan_product(luc_context *ctx, const char *who, const luc_tensor *a,
+                               const luc_tensor *b, product *p) {
+  if (a->ndim == 0 || b->ndim == 0)
+    return luc__fail_shapes(ctx, who, "input", a, "other", b, "both need at least 1 dimension");
+  luc_gemm *g = &p->gemm;
+  int la = a->ndim - 1, lb = b->ndim - 1;
+  *g = (luc_gemm){.dtype = (luc_dtype)a->dtype, .m = 1, .n = 1, .alpha = 1};
+  g->k = a->sizes[la];
+  g->a_col = a->strides[la];
+  if (la > 0) g->m = a->sizes[la - 1], g->a_row = a->strides[la - 1];
+  int64_t k = b->sizes[lb > 0 ? lb - 1 : 0];
+  g->b_row = b->strides[lb > 0 ? lb - 1 : 0];
+  if (lb > 0) g->n = b->sizes[lb], g->b_col = b->strides[lb];
+  if (k != g->k)
+    return luc__fail_shapes(ctx, who, "input", a, "other", b,
+                            "input has %lld columns, other has %lld rows", (long long)g->k,
+                            (long long)k);
+  LUC_TRY(plan_batch(ctx, who, a, b, p));
+  p->ndim = p->nbatch;
+  if (la > 0) p->sizes[p->ndim++] = g->m;
+  if (lb > 0) p->sizes[p->ndim++] = g->n;
+  plan_join(p);
+  g->c_row = g->n;
+  return LUC_OK;
+}
+
+static luc_status gemm_any(luc_context *ctx, const luc_gemm *g) {
+  return g->dtype == LUC_INT64 ? luc__gemm_int64(ctx, g) : luc__gemm(ctx, g);
+}
+
+/* Runs the plan on these operands (of the plan's dtype, with the planned strides). */
+static luc_status run_product(luc_context *ctx, const product *p, const luc_tensor *a,
+                              const luc_tensor *b, luc_tensor *c) {
+  if (c->numel == 0) return LUC_OK;
+  luc_gemm g = p->gemm;
+  int outer = p->nbatch > 0 ? p->nbatch - 1 : 0;
+  g.a = a->data, g.b = b->data, g.c = c->data;
+  g.batch = p->nbatch > 0 ? p->batch[outer] : 1;
+  g.a_batch = p->nbatch > 0 ? p->a_stride[outer] : 0;
+  g.b_batch = p->nbatch > 0 ? p->b_stride[outer] : 0;
+  g.c_batch = g.m * g.n;
+  if (outer == 0) return gemm_any(ctx, &g);
+  int64_t size = (int64_t)luc__dtype_size(g.dtype), at[LUC_MAX_DIMS] = {0};
+  for (;;) {
+    LUC_TRY(gemm_any(ctx, &g));
+    g.c = (char *)g.c + g.batch * g.c_batch * size;
+    int d = outer - 1;
+    for (; d >= 0; d--) {
+      g.a = (const char *)g.a + p->a_stride[d] * size;
+      g.b = (const char *)g.b + p->b_stride[d] * size;
+      if (++at[d] < p->batch[d]) break;
+      g.a = (const char *)g.a - p->a_stride[d] * at[d] * size;
+      g.b = (const char *)g.b - p->b_stride[d] * at[d] * size;
+      at[d] = 0;
+    }
+    if (d < 0) return LUC_OK;
+  }
+}
+
+/* The dtype a product is computed in, as integers wrap the same in int64. */
+static luc_status product_dtype(luc_context *ctx, const char *who, const luc_tensor *a,
+                                const luc_tensor *b, luc_dtype *compute) {
+  LUC_TRY(luc__match_dtype(ctx, who, "input", a, "other", b));
+  if (a->dtype == LUC_BOOL)
+    return luc__fail(ctx, LUC_ERR_TYPE, "%s: input must be a number tensor (got bool)", who);
+  *compute = luc__dtype_is_float(a->dtype) ? luc__compute_dtype(a->dtype) : LUC_INT64;
+  return LUC_OK;
+}
+
+/* t itself where the GEMM can read it, else converted. */
+static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, luc_tensor **out) {
+  if (t->dtype != compute) return luc__contiguous_as(ctx, t, compute, out);
+  *out = luc__retain(t);
+  return LUC_OK;
+}
+
+/* out = beta * add + alpha * a b; add NULL for the product alone. */
+static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc_tensor *b,
+                           luc_tensor *add, double beta, double alpha, luc_value *out) {
+  luc_status status;
+  luc_dtype compute = LUC_FLOAT32;
+  luc_tensor *x = NULL, *y = NULL, *c = NULL;
+  product p;
+  LUC_TRY(product_dtype(ctx, who, a, b, &compute));
+  LUC_GO(operand(ctx, a, compute, &x));
+  LUC_GO(operand(ctx, b, compute, &y));
+  LUC_GO(plan_product(ctx, who, x, y, &p));
+  LUC_GO(luc__tensor_empty(ctx, compute, p.ndim, p.sizes, &c));
+  p.gemm.alpha = alpha;
+  if (add && beta != 0) {
+    p.gemm.beta = beta;
+    LUC_GO(luc__copy(ctx, c, add));
+  }
+  LUC_GO(run_product(ctx, &p, x, y, c));
+  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, c);
+  c = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, c);
+  return status;
+}
+
+/* ---- products ---- */
+
+static luc_status check_ranks(luc_context *ctx, const char *who, const luc_tensor *a, int ndim_a,
+                              const luc_tensor *b, int ndim_b) {
+  if (a->ndim == ndim_a && b->ndim == ndim_b) return LUC_OK;
+  return luc__fail_shapes(ctx, who, "input", a, "other", b, "expected %d and %d dimensions", ndim_a,
+                          ndim_b);
+}
+
+luc_status luc__run_matmul(luc_context *ctx, luc_value *args, luc_value *out) {
+  return multiply(ctx, "matmul", args[0].as.tensor, args[1].as.tensor, NULL, 0, 1, out);
+}
+
+luc_status luc__run_mm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  LUC_TRY(check_ranks(ctx, "mm", a, 2, b, 2));
+  return multiply(ctx, "mm", a, b, NULL, 0, 1, out);
+}
+
+luc_status luc__run_mv(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  LUC_TRY(check_ranks(ctx, "mv", a, 2, b, 1));
+  return multiply(ctx, "mv", a, b, NULL, 0, 1, out);
+}
+
+static luc_status dot(luc_context *ctx, const char *who, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  LUC_TRY(check_ranks(ctx, who, a, 1, b, 1));
+  if (a->sizes[0] != b->sizes[0])
+    return luc__fail_shapes(ctx, who, "input", a, "other", b, "both must have one size");
+  return multiply(ctx, who, a, b, NULL, 0, 1, out);
+}
+
+luc_status luc__run_dot(luc_context *ctx, luc_value *args, luc_value *out) {
+  return dot(ctx, "dot", args, out);
+}
+
+luc_status luc__run_vdot(luc_context *ctx, luc_value *args, luc_value *out) {
+  return dot(ctx, "vdot", args, out);
+}
+
+static luc_status check_bmm(luc_context *ctx, const char *who, const luc_tensor *a,
+                            const luc_tensor *b) {
+  LUC_TRY(check_ranks(ctx, who, a, 3, b, 3));
+  if (a->sizes[0] == b->sizes[0]) return LUC_OK;
+  return luc__fail_shapes(ctx, who, "input", a, "other", b, "batch sizes differ, %lld and %lld",
+                          (long long)a->sizes[0], (long long)b->sizes[0]);
+}
+
+luc_status luc__run_bmm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  LUC_TRY(check_bmm(ctx, "bmm", a, b));
+  return multiply(ctx, "bmm", a, b, NULL, 0, 1, out);
+}
+
+/* ---- their gradients: for C = A B, dA = dC Bᵀ and dB = Aᵀ dC ---- */
+
+/* The engine sums what a broadcast batch makes too large. */
+static luc_tensor *grad_left(luc_formula *f, luc_tensor *g, const luc_tensor *a, luc_tensor *b) {
+  if (a->ndim == 1 && b->ndim == 1) return luc__f2(f, LUC_OP_mul, g, b);
+  if (a->ndim == 1)
+    return luc__f_squeeze(f, luc__f2(f, LUC_OP_matmul, b, luc__f_unsqueeze(f, g, -1)), -1);
+  if (b->ndim == 1) return luc__f2(f, LUC_OP_mul, luc__f_unsqueeze(f, g, -1), b);
+  return luc__f2(f, LUC_OP_matmul, g, luc__f_transpose(f, b, -2, -1));
+}
+
+static luc_tensor *grad_right(luc_formula *f, luc_tensor *g, luc_tensor *a, const luc_tensor *b) {
+  if (a->ndim == 1 && b->ndim == 1) return luc__f2(f, LUC_OP_mul, g, a);
+  if (a->ndim == 1)
+    return luc__f2(f, LUC_OP_mul, luc__f_unsqueeze(f, a, -1), luc__f_unsqueeze(f, g, -2));
+  if (b->ndim == 2) return luc__f2(f, LUC_OP_mm_fold, a, g);
+  luc_tensor *at = luc__f_transpose(f, a, -2, -1);
+  if (b->ndim > 1) return luc__f2(f, LUC_OP_matmul, at, g);
+  return luc__f_squeeze(f, luc__f2(f, LUC_OP_matmul, at, luc__f_unsqueeze(f, g, -1)), -1);
+}
+
+/* Fills the gradients of the factors, which are parameters p and p + 1. */
+static luc_status grad_factors(luc_context *ctx, luc_backward *b, int p, luc_tensor *g) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = b->args[p].as.tensor, *y = b->args[p + 1].as.tensor;
+  if (luc__needs(b, p)) luc__f_keep(&f, grad_left(&f, g, x, y), &b->gin[p]);
+  if (luc__needs(b, p + 1)) luc__f_keep(&f, grad_right(&f, g, x, y), &b->gin[p + 1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_matmul(luc_context *ctx, luc_backward *b) {
+  return grad_factors(ctx, b, 0, b->gout[0]);
+}
+
+/* ---- mm_fold: [..., k] and [..., n] to aᵀ b [k, n], summed over all that stands before ---- */
+
+luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *x = NULL, *y = NULL, *c = NULL;
+  luc_dtype compute = luc__compute_dtype(a->dtype);
+  int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
+  int64_t rows = k > 0 ? a->numel / k : 0;
+  LUC_ASSERT(n == 0 || k == 0 || rows == b->numel / n);
+  LUC_GO(luc__dense(ctx, a, compute, &x));
+  LUC_GO(luc__dense(ctx, b, compute, &y));
+  LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){k, n}, &c));
+  luc_gemm g = {.dtype = compute,
+                .m = k,
+                .n = n,
+                .k = rows,
+                .a = x->data,
+                .b = y->data,
+                .c = c->data,
+                .a_row = 1,
+                .a_col = k,
+                .b_row = n,
+                .b_col = 1,
+                .c_row = n,
+                .batch = 1,
+                .alpha = 1};
+  if (c->numel > 0) LUC_GO(luc__gemm(ctx, &g));
+  status = luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, c);
+  c = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, c);
+  return status;
+}
+
+luc_status luc__grad_mm_fold(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = b->args[0].as.tensor, *y = b->args[1].as.tensor, *g = b->gout[0];
+  if (luc__needs(b, 0)) luc__f_keep(&f, grad_left(&f, y, x, g), &b->gin[0]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, x, g), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- linear: x [..., in] weightᵀ [in, out] + bias [out] ---- */
+
+static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_tensor *w,
+                               const luc_tensor *bias) {
+  LUC_TRY(luc__match_dtype(ctx, "linear", "input", x, "weight", w));
+  LUC_TRY(luc__match_dtype(ctx, "linear", "input", x, "bias", bias));
+  LUC_TRY(luc__need_float(ctx, "linear", "input", x));
+  if (x->ndim == 0 || w->ndim == 0 || w->ndim > 2)
+    return luc__fail_shapes(ctx, "linear", "input", x, "weight", w,
+                            "input needs a dimension, weight is [out, in] or [in]");
+  if (x->sizes[x->ndim - 1] != w->sizes[w->ndim - 1])
+    return luc__fail_shapes(ctx, "linear", "input", x, "weight", w,
+                            "input has %lld features, weight expects %lld",
+                            (long long)x->sizes[x->ndim - 1], (long long)w->sizes[w->ndim - 1]);
+  int64_t features = w->ndim == 2 ? w->sizes[0] : 1;
+  if (bias && (bias->numel != features || bias->ndim > 1))
+    return luc__fail_shapes(ctx, "linear", "weight", w, "bias", bias,
+                            "weight gives %lld features, bias has %lld", (long long)features,
+                            (long long)bias->numel);
+  return LUC_OK;
+}
+
+luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
+  luc_tensor *bias = luc_as_tensor(&args[2]), *x = NULL, *w = NULL, *b = NULL, *y = NULL;
+  LUC_TRY(check_linear(ctx, input, weight, bias));
+  luc_dtype compute = luc__compute_dtype(input->dtype);
+  int64_t sizes[LUC_MAX_DIMS], in = weight->sizes[weight->ndim - 1];
+  int64_t features = weight->ndim == 2 ? weight->sizes[0] : 1;
+  int ndim = input->ndim - 1;
+  memcpy(sizes, input->sizes, (size_t)ndim * sizeof sizes[0]);
+  if (weight->ndim == 2) sizes[ndim++] = features;
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(luc__dense(ctx, weight, compute, &w));
+  LUC_GO(luc__dense(ctx, bias, compute, &b));
+  LUC_GO(luc__tensor_empty(ctx, compute, ndim, sizes, &y));
+  if (y->numel > 0)
+    LUC_GO(luc__linear(ctx, compute, y->numel / features, in, features, x->data, w->data,
+                       luc__data(b), false, y->data));
+  status = luc__deliver(ctx, "linear", out, (luc_dtype)input->dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, b);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
+  luc_tensor *x = b->args[0].as.tensor, *w = b->args[1].as.tensor, *g = b->gout[0];
+  if (luc__needs(b, 2)) b->gin[2] = luc__retain(g);
+  if (w->ndim == 1) return grad_factors(ctx, b, 0, g); /* y = x w */
+  if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, LUC_OP_matmul, g, w, &b->gin[0]));
+  if (luc__needs(b, 1)) LUC_TRY(luc__binary(ctx, LUC_OP_mm_fold, g, x, &b->gin[1]));
+  return LUC_OK;
+}
+
+/* ---- products with an added term: beta * input + alpha * (a b) ---- */
+
+/* Integers are added by operators, whose arithmetic wraps as PyTorch's does. */
+static luc_status add_integers(luc_context *ctx, const char *who, luc_value *args, double beta,
+                               double alpha, luc_value *out) {
+  luc_status status;
+  luc_value slot = luc_v_none();
+  luc_tensor *x = NULL, *y = NULL, *sum = NULL;
+  LUC_GO(multiply(ctx, who, args[1].as.tensor, args[2].as.tensor, NULL, 0, 1, &slot));
+  LUC_GO(luc__op1(ctx, LUC_OP_mul, &x, LUC_ARGS(args[0], luc_v_int((int64_t)beta))));
+  LUC_GO(luc__op1(ctx, LUC_OP_mul, &y, LUC_ARGS(slot, luc_v_int((int64_t)alpha))));
+  LUC_GO(luc__binary(ctx, LUC_OP_add, x, y, &sum));
+  status = luc__deliver(ctx, who, out, (luc_dtype)args[1].as.tensor->dtype, sum);
+done:
+  luc__value_release(ctx, &slot);
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+/* input must broadcast to the product's shape, not the other way round. */
+static luc_status check_added(luc_context *ctx, const char *who, const luc_tensor *input,
+                              const luc_tensor *a, const luc_tensor *b) {
+  product p;
+  LUC_TRY(luc__match_dtype(ctx, who, "input", input, "the first factor", a));
+  LUC_TRY(plan_product(ctx, who, a, b, &p));
+  bool fits = input->ndim <= p.ndim;
+  for (int i = 0; fits && i < input->ndim; i++) {
+    int64_t want = p.sizes[p.ndim - input->ndim + i];
+    fits = input->sizes[i] == want || input->sizes[i] == 1;
+  }
+  if (fits) return LUC_OK;
+  char shape[LUC_SHAPE_TEXT], product_shape[LUC_SHAPE_TEXT];
+  return luc__fail(ctx, LUC_ERR_SHAPE, "%s: input %s does not broadcast to the product's shape %s",
+                   who, luc__tensor_shape_text(shape, input),
+                   luc__shape_text(product_shape, p.ndim, p.sizes));
+}
+
+static luc_status add_product(luc_context *ctx, const char *who, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor, *a = args[1].as.tensor, *b = args[2].as.tensor;
+  double beta = luc_as_double(&args[3]), alpha = luc_as_double(&args[4]);
+  LUC_TRY(check_added(ctx, who, input, a, b));
+  if (!luc__dtype_is_float(a->dtype)) return add_integers(ctx, who, args, beta, alpha, out);
+  return multiply(ctx, who, a, b, input, beta, alpha, out);
+}
+
+luc_status luc__run_addmm(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(check_ranks(ctx, "addmm", args[1].as.tensor, 2, args[2].as.tensor, 2));
+  return add_product(ctx, "addmm", args, out);
+}
+
+luc_status luc__run_addmv(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(check_ranks(ctx, "addmv", args[1].as.tensor, 2, args[2].as.tensor, 1));
+  return add_product(ctx, "addmv", args, out);
+}
+
+luc_status luc__run_baddbmm(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(check_bmm(ctx, "baddbmm", args[1].as.tensor, args[2].as.tensor));
+  return add_product(ctx, "baddbmm", args, out);
+}
+
+luc_status luc__grad_add_product(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  double beta = luc_as_double(&b->args[3]), alpha = luc_as_double(&b->args[4]);
+  luc_tensor *g = b->gout[0];
+  if (luc__needs(b, 0))
+    luc__f_keep(&f, beta == 1 ? g : luc__fs(&f, LUC_OP_mul, g, beta), &b->gin[0]);
+  if (luc__needs(b, 1) || luc__needs(b, 2)) {
+    luc_tensor *ag = alpha == 1 ? g : luc__fs(&f, LUC_OP_mul, g, alpha);
+    if (f.status == LUC_OK) f.status = grad_factors(ctx, b, 1, ag);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
