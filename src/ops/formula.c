@@ -83,6 +83,13 @@ luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t 
   return reduce(f, LUC_OP_mean, t, ndims, dims, keepdim);
 }
 
+luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, luc_tensor *b) {
+  luc_value zero = luc_v_int(0);
+  return luc__f_call(
+      f, LUC_OP_where,
+      LUC_ARGS(luc_v_tensor(condition), a ? luc_v_tensor(a) : zero, b ? luc_v_tensor(b) : zero));
+}
+
 luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype) {
   if (f->status != LUC_OK || t->dtype == dtype) return t;
   return luc__f_call(f, LUC_OP_to, LUC_ARGS(luc_v_tensor(t), luc_v_dtype(dtype)));

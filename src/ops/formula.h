@@ -41,6 +41,8 @@ luc_tensor *luc__f_squeeze(luc_formula *f, luc_tensor *t, int64_t dim);
 luc_tensor *luc__f_sum(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims, bool keepdim);
 luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t *dims,
                         bool keepdim);
+/* where(condition, a, b); NULL stands for zero. */
+luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, luc_tensor *b);
 luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype);
 
 /* A new reference to `t` in *out, unless the formula has failed. */

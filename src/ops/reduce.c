@@ -42,3 +42,199 @@ luc_status luc__grad_mean(luc_context *ctx, luc_backward *b) {
   luc_tensor_release(ctx, share);
   return status;
 }
+
+/* ---- prod ---- */
+
+luc_status luc__run_prod(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  luc_dtype dtype = sum_dtype(t, &args[3]);
+  luc_dims dims;
+  LUC_TRY(luc__dims(ctx, "prod", t, &args[1], args[2].as.i, &dims));
+  return luc__reduce_to(ctx, "prod", LUC_RD_prod, t, &dims, dtype, dtype, 1, false, out);
+}
+
+/* The product of the others at each place, exact where there are zeros: with ones in their stead
+ * the whole product P belongs to the only zero, or P / x to all when there is none. */
+luc_status luc__grad_prod(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_value x = b->args[0], dim = b->args[1], keep = luc_v_bool(true);
+  luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &dim, b->args[2].as.i);
+  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, x.as.tensor, 0);
+  luc_tensor *rest = luc__f_call(&f, LUC_OP_where, LUC_ARGS(luc_v_tensor(zero), luc_v_int(1), x));
+  luc_tensor *product = luc__f_call(&f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(rest), dim, keep));
+  luc_value all = dim.kind == LUC_INT ? luc_v_ints(&b->args[1].as.i, 1) : luc_v_none();
+  luc_tensor *zeros = luc__f_call(&f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(zero), all, keep));
+  luc_tensor *others = luc__f2(&f, LUC_OP_div, product, rest);
+  luc_tensor *alone = luc__f2(&f, LUC_OP_eq, zeros, zero);
+  luc_tensor *slope = luc__f_where(&f, alone, others, NULL);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, slope), &b->gin[0]);
+}
+
+/* ---- all, any, count_nonzero, nansum ---- */
+
+static luc_status run_truth(luc_context *ctx, const char *who, luc_rd op, luc_value *args,
+                            luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  luc_dtype result = t->dtype == LUC_UINT8 ? LUC_UINT8 : LUC_BOOL;
+  luc_dims dims;
+  LUC_TRY(luc__dims(ctx, who, t, &args[1], args[2].as.i, &dims));
+  return luc__reduce_to(ctx, who, op, t, &dims, (luc_dtype)t->dtype, result, 1, false, out);
+}
+
+luc_status luc__run_all(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_truth(ctx, "all", LUC_RD_all, args, out);
+}
+
+luc_status luc__run_any(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_truth(ctx, "any", LUC_RD_any, args, out);
+}
+
+luc_status luc__run_count_nonzero(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  luc_dims dims;
+  LUC_TRY(luc__dims(ctx, "count_nonzero", t, &args[1], false, &dims));
+  return luc__reduce_to(ctx, "count_nonzero", LUC_RD_count, t, &dims, (luc_dtype)t->dtype,
+                        LUC_INT64, 1, false, out);
+}
+
+luc_status luc__run_nansum(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  luc_dtype dtype = sum_dtype(t, &args[3]);
+  luc_rd op = luc__dtype_is_float(dtype) ? LUC_RD_nansum : LUC_RD_sum;
+  luc_dims dims;
+  LUC_TRY(luc__dims(ctx, "nansum", t, &args[1], args[2].as.i, &dims));
+  return luc__reduce_to(ctx, "nansum", op, t, &dims, dtype, dtype, 1, false, out);
+}
+
+luc_status luc__grad_nansum(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &b->args[1], b->args[2].as.i);
+  luc_tensor *nan = luc__f1(&f, LUC_OP_isnan, b->args[0].as.tensor);
+  return luc__f_end(&f, luc__f_where(&f, nan, NULL, g), &b->gin[0]);
+}
+
+/* ---- std, var ---- */
+
+/* correction=, or what unbiased= says. */
+static double correction(const luc_value *unbiased, const luc_value *given) {
+  return luc_is_none(given) ? (double)(unbiased->as.i != 0) : luc_as_double(given);
+}
+
+static luc_status spread(luc_context *ctx, const char *who, const luc_value *args, bool root,
+                         luc_value *out, luc_tensor *mean) {
+  luc_tensor *t = args[0].as.tensor, *result;
+  luc_dims dims;
+  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "%s: only supports floating point dtypes, got %s", who,
+            luc__dtype_name((luc_dtype)t->dtype));
+  LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
+  LUC_TRY(luc__out(ctx, who, out, (luc_dtype)t->dtype, dims.ndim, dims.sizes, &result));
+  double divide = (double)dims.count - correction(&args[2], &args[4]);
+  luc_reduction_job job = {.op = LUC_RD_var,
+                           .dtype = (luc_dtype)t->dtype,
+                           .in = t,
+                           .dims = dims.mask,
+                           .a = mean,
+                           .b = result,
+                           .divide = divide > 0 ? divide : 0,
+                           .root = root};
+  return luc__reduce(ctx, &job);
+}
+
+luc_status luc__run_std(luc_context *ctx, luc_value *args, luc_value *out) {
+  return spread(ctx, "std", args, true, out, NULL);
+}
+
+luc_status luc__run_var(luc_context *ctx, luc_value *args, luc_value *out) {
+  return spread(ctx, "var", args, false, out, NULL);
+}
+
+static luc_status run_with_mean(luc_context *ctx, const char *who, luc_value *args, bool root,
+                                luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *mean;
+  luc_dims dims;
+  LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
+  LUC_TRY(luc__out(ctx, who, &out[1], (luc_dtype)t->dtype, dims.ndim, dims.sizes, &mean));
+  return spread(ctx, who, args, root, out, mean);
+}
+
+luc_status luc__run_std_mean(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_with_mean(ctx, "std_mean", args, true, out);
+}
+
+luc_status luc__run_var_mean(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_with_mean(ctx, "var_mean", args, false, out);
+}
+
+/* std(input, unbiased): the other order of arguments. */
+static luc_status with_unbiased(luc_context *ctx, luc_opid op, luc_value *args, luc_value *out) {
+  luc_value all[LUC_MAX_PARAMS] = {args[0], luc_v_none(), args[1]};
+  return luc_call(ctx, op, all, 3, out);
+}
+
+luc_status luc__run_std_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
+  return with_unbiased(ctx, LUC_OP_std, args, out);
+}
+
+luc_status luc__run_var_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
+  return with_unbiased(ctx, LUC_OP_var, args, out);
+}
+
+luc_status luc__run_std_mean_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
+  return with_unbiased(ctx, LUC_OP_std_mean, args, out);
+}
+
+luc_status luc__run_var_mean_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
+  return with_unbiased(ctx, LUC_OP_var_mean, args, out);
+}
+
+/* g * 2 (x - mean) / (n - correction), g being the gradient of the variance. */
+static luc_tensor *spread_slope(luc_formula *f, luc_backward *b, luc_tensor *g) {
+  luc_value x = b->args[0], dim = b->args[1];
+  double divide = (double)luc__reduced_count(b, 0, &dim) - correction(&b->args[2], &b->args[4]);
+  luc_tensor *kept = luc__f_unreduce(f, b, g, &dim, b->args[3].as.i);
+  luc_tensor *mean = luc__f_call(f, LUC_OP_mean, LUC_ARGS(x, dim, luc_v_bool(true)));
+  luc_tensor *apart = luc__f2(f, LUC_OP_sub, x.as.tensor, mean);
+  luc_tensor *scaled = luc__fs(f, LUC_OP_mul, kept, 2 / divide);
+  return luc__f2(f, LUC_OP_mul, scaled, apart);
+}
+
+/* The gradient of the variance from that of its root; flat where the root is zero. */
+static luc_tensor *before_root(luc_formula *f, luc_tensor *g, luc_tensor *root) {
+  luc_tensor *slope = luc__f2(f, LUC_OP_div, g, luc__fs(f, LUC_OP_mul, root, 2));
+  return luc__f_where(f, luc__fs(f, LUC_OP_eq, root, 0), NULL, slope);
+}
+
+luc_status luc__grad_var(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return luc__f_end(&f, spread_slope(&f, b, b->gout[0]), &b->gin[0]);
+}
+
+luc_status luc__grad_std(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = before_root(&f, b->gout[0], b->results[0]);
+  return luc__f_end(&f, spread_slope(&f, b, g), &b->gin[0]);
+}
+
+static luc_status grad_with_mean(luc_context *ctx, luc_backward *b, bool root) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *of_mean = b->gout[1], *total = NULL;
+  if (g && root) g = before_root(&f, g, b->results[0]);
+  if (g) total = spread_slope(&f, b, g);
+  if (of_mean) {
+    double count = (double)luc__reduced_count(b, 0, &b->args[1]);
+    luc_tensor *share = luc__fs(&f, LUC_OP_div, of_mean, count), *full = NULL;
+    luc_tensor *kept = luc__f_unreduce(&f, b, share, &b->args[1], b->args[3].as.i);
+    full = luc__f_call(&f, LUC_OP_expand_as, LUC_ARGS(luc_v_tensor(kept), b->args[0]));
+    total = total ? luc__f2(&f, LUC_OP_add, total, full) : full;
+  }
+  return luc__f_end(&f, total, &b->gin[0]);
+}
+
+luc_status luc__grad_std_mean(luc_context *ctx, luc_backward *b) {
+  return grad_with_mean(ctx, b, true);
+}
+
+luc_status luc__grad_var_mean(luc_context *ctx, luc_backward *b) {
+  return grad_with_mean(ctx, b, false);
+}

@@ -83,6 +83,13 @@ luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, lu
   return status;
 }
 
+luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
+                            bool keepdim) {
+  luc_tensor *kept = NULL;
+  if (f->status == LUC_OK) f->status = luc__unreduce(f->ctx, b, 0, g, dim, keepdim, &kept);
+  return luc__f_own(f, kept);
+}
+
 int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim) {
   int64_t sizes[LUC_MAX_DIMS], count = 1;
   int ndim = luc__input_sizes(b, p, sizes);

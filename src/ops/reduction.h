@@ -4,6 +4,7 @@
 #define LUC_REDUCTION_H
 
 #include "cpu/reduce.h"
+#include "ops/formula.h"
 #include "ops/rows.h"
 
 typedef struct luc_dims {
@@ -31,6 +32,9 @@ luc_status luc__unreduce(luc_context *ctx, const luc_backward *b, int p, luc_ten
                          const luc_value *dim, bool keepdim, luc_tensor **out);
 luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
                               const luc_value *dim, bool keepdim, luc_tensor **out);
+/* luc__unreduce as a step of a formula. */
+luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
+                            bool keepdim);
 /* How many elements of parameter p were reduced into one. */
 int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim);
 

@@ -1,0 +1,324 @@
+/* Functions of two and three numbers: powers, clamping, interpolation and their kin, and their
+ * gradients. */
+#include "ops/pointwise.h"
+
+#include <math.h>
+
+#include "ops/formula.h"
+
+static luc_tensor *tensor_at(const luc_backward *b, int p) {
+  return luc_as_tensor(&b->args[p]);
+}
+
+/* op(a, b) of boxed operands. */
+static luc_tensor *of(luc_formula *f, luc_opid op, luc_value a, luc_value b) {
+  return luc__f_call(f, op, LUC_ARGS(a, b));
+}
+
+static luc_status floats_only(luc_context *ctx, const char *who, const luc_value *args, int n) {
+  luc_dtype dtype = luc__result_dtype(ctx, args, n);
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "%s: not implemented for %s", who,
+            luc__dtype_name(dtype));
+  return LUC_OK;
+}
+
+/* ---- powers ---- */
+
+/* The exponents that have a kernel of their own. */
+static bool simple_power(const luc_value *exponent, luc_ew *op) {
+  if (exponent->kind == LUC_TENSOR) return false;
+  double s = luc_as_double(exponent);
+  if (s == 2) return *op = LUC_EW_square, true;
+  if (s == 0.5) return *op = LUC_EW_sqrt, true;
+  if (s == -0.5) return *op = LUC_EW_rsqrt, true;
+  if (s == -1) return *op = LUC_EW_reciprocal, true;
+  return false;
+}
+
+luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  bool is_float = luc__dtype_is_float(dtype);
+  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "pow: not implemented for bool");
+  LUC_CHECK(ctx, is_float || args[1].kind != LUC_INT || args[1].as.i >= 0, LUC_ERR_VALUE,
+            "pow: Integers to negative integer powers are not allowed.");
+  luc_ew op;
+  if (is_float && args[0].kind == LUC_TENSOR && simple_power(&args[1], &op))
+    return luc__pointwise_as(ctx, "pow", op, dtype, args, NULL, out);
+  return luc__pointwise_as(ctx, "pow", LUC_EW_pow, dtype, args, NULL, out);
+}
+
+/* g * s * x^(s - 1), and zero where s is. */
+static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
+  luc_value x = b->args[0], s = b->args[1], g = luc_v_tensor(b->gout[0]);
+  if (s.kind != LUC_TENSOR) {
+    double exponent = luc_as_double(&s);
+    if (exponent == 0) return of(f, LUC_OP_mul, g, luc_v_int(0));
+    luc_tensor *rest = of(f, LUC_OP_pow, x, luc_v_float(exponent - 1));
+    return luc__f2(f, LUC_OP_mul, b->gout[0], luc__fs(f, LUC_OP_mul, rest, exponent));
+  }
+  luc_tensor *less = of(f, LUC_OP_sub, s, luc_v_int(1)), *rest = NULL;
+  if (less) rest = of(f, LUC_OP_pow, x, luc_v_tensor(less));
+  luc_tensor *slope = luc__f2(f, LUC_OP_mul, s.as.tensor, rest);
+  luc_tensor *whole = luc__f2(f, LUC_OP_mul, b->gout[0], slope);
+  return luc__f_where(f, of(f, LUC_OP_eq, s, luc_v_int(0)), NULL, whole);
+}
+
+/* g * y * log(x); zero where x is and the exponent is not negative. */
+static luc_tensor *power_by_exponent(luc_formula *f, luc_backward *b) {
+  luc_value x = b->args[0], s = b->args[1];
+  luc_tensor *gy = luc__f2(f, LUC_OP_mul, b->gout[0], b->results[0]);
+  if (x.kind != LUC_TENSOR) {
+    double base = luc_as_double(&x);
+    if (base != 0) return luc__fs(f, LUC_OP_mul, gy, log(base));
+    luc_tensor *minus = luc__fs(f, LUC_OP_mul, gy, -INFINITY);
+    return luc__f_where(f, of(f, LUC_OP_ge, s, luc_v_int(0)), NULL, minus);
+  }
+  luc_tensor *whole = luc__f2(f, LUC_OP_mul, gy, luc__f1(f, LUC_OP_log, x.as.tensor));
+  luc_tensor *at_zero = luc__f2(f, LUC_OP_logical_and, of(f, LUC_OP_eq, x, luc_v_int(0)),
+                                of(f, LUC_OP_ge, s, luc_v_int(0)));
+  return luc__f_where(f, at_zero, NULL, whole);
+}
+
+luc_status luc__grad_pow(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  if (luc__needs(b, 0)) luc__f_keep(&f, power_by_base(&f, b), &b->gin[0]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, power_by_exponent(&f, b), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- clamp ---- */
+
+static luc_status clamp(luc_context *ctx, const char *who, const luc_value *args,
+                        const luc_value *lower, const luc_value *upper, luc_value *out) {
+  luc_value operands[3] = {args[0], luc_v_none(), luc_v_none()};
+  int n = 1;
+  if (lower && !luc_is_none(lower)) operands[n++] = *lower;
+  bool only_upper = n == 1;
+  if (upper && !luc_is_none(upper)) operands[n++] = *upper;
+  LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "%s: at least one of min and max must be given", who);
+  luc_ew op = n == 3 ? LUC_EW_clamp : only_upper ? LUC_EW_minimum : LUC_EW_maximum;
+  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, operands, NULL, out);
+}
+
+luc_status luc__run_clamp(luc_context *ctx, luc_value *args, luc_value *out) {
+  return clamp(ctx, "clamp", args, &args[1], &args[2], out);
+}
+
+luc_status luc__run_clamp_min(luc_context *ctx, luc_value *args, luc_value *out) {
+  return clamp(ctx, "clamp_min", args, &args[1], NULL, out);
+}
+
+luc_status luc__run_clamp_max(luc_context *ctx, luc_value *args, luc_value *out) {
+  return clamp(ctx, "clamp_max", args, NULL, &args[1], out);
+}
+
+/* What passes at the bounds passes wholly. The upper bound wins where bounds cross, and then takes
+ * all of the gradient. */
+static luc_status grad_clamp(luc_context *ctx, luc_backward *b, int lower, int upper) {
+  luc_formula f = luc__formula(ctx);
+  luc_value x = b->args[0];
+  luc_tensor *g = b->gout[0], *below = NULL, *above = NULL;
+  if (lower >= 0 && !luc_is_none(&b->args[lower])) below = of(&f, LUC_OP_lt, x, b->args[lower]);
+  if (upper >= 0 && !luc_is_none(&b->args[upper])) above = of(&f, LUC_OP_gt, x, b->args[upper]);
+  if (luc__needs(b, 0)) {
+    luc_tensor *inner = below ? luc__f_where(&f, below, NULL, g) : g;
+    luc__f_keep(&f, above ? luc__f_where(&f, above, NULL, inner) : inner, &b->gin[0]);
+  }
+  luc_tensor *crossed = NULL;
+  if (below && above) crossed = of(&f, LUC_OP_gt, b->args[lower], b->args[upper]);
+  if (below && luc__needs(b, lower)) {
+    luc_tensor *part = luc__f_where(&f, below, g, NULL);
+    luc__f_keep(&f, crossed ? luc__f_where(&f, crossed, NULL, part) : part, &b->gin[lower]);
+  }
+  if (above && luc__needs(b, upper)) {
+    luc_tensor *taken = crossed ? luc__f2(&f, LUC_OP_logical_or, above, crossed) : above;
+    luc__f_keep(&f, luc__f_where(&f, taken, g, NULL), &b->gin[upper]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_clamp(luc_context *ctx, luc_backward *b) {
+  return grad_clamp(ctx, b, 1, 2);
+}
+
+luc_status luc__grad_clamp_min(luc_context *ctx, luc_backward *b) {
+  return grad_clamp(ctx, b, 1, -1);
+}
+
+luc_status luc__grad_clamp_max(luc_context *ctx, luc_backward *b) {
+  return grad_clamp(ctx, b, -1, 1);
+}
+
+/* ---- lerp, addcmul, addcdiv ---- */
+
+luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  LUC_TRY(floats_only(ctx, "lerp", args, 1));
+  LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "lerp: end is %s, expected %s like input",
+            luc__dtype_name((luc_dtype)b->dtype), luc__dtype_name((luc_dtype)a->dtype));
+  return luc__pointwise_as(ctx, "lerp", LUC_EW_lerp, (luc_dtype)a->dtype, args, NULL, out);
+}
+
+luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_value g = luc_v_tensor(b->gout[0]), weight = b->args[2];
+  luc_tensor *far = of(&f, LUC_OP_mul, g, weight);
+  if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_sub, b->gout[0], far), &b->gin[0]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, far, &b->gin[1]);
+  if (luc__needs(b, 2)) {
+    luc_tensor *apart = of(&f, LUC_OP_sub, b->args[1], b->args[0]);
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], apart), &b->gin[2]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__run_addcmul(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params params = {{0}, {0}};
+  luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
+  return luc__pointwise(ctx, "addcmul", LUC_EW_addcmul, LUC_RULE_SAME, args, &params, out);
+}
+
+luc_status luc__grad_addcmul(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *scaled = luc__fs(&f, LUC_OP_mul, b->gout[0], luc_as_double(&b->args[3]));
+  if (luc__needs(b, 0)) luc__f_keep(&f, b->gout[0], &b->gin[0]);
+  for (int p = 1; p < 3; p++)
+    if (luc__needs(b, p))
+      luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, scaled, tensor_at(b, 3 - p)), &b->gin[p]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__run_addcdiv(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params params = {{0}, {0}};
+  LUC_CHECK(ctx, luc__dtype_is_float(luc__result_dtype(ctx, args + 1, 2)), LUC_ERR_TYPE,
+            "addcdiv: Integer division with addcdiv is not supported; convert to float first");
+  luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
+  return luc__pointwise(ctx, "addcdiv", LUC_EW_addcdiv, LUC_RULE_SAME, args, &params, out);
+}
+
+luc_status luc__grad_addcdiv(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *over = tensor_at(b, 1), *under = tensor_at(b, 2);
+  if (luc__needs(b, 0)) luc__f_keep(&f, b->gout[0], &b->gin[0]);
+  luc_tensor *scaled = luc__fs(&f, LUC_OP_mul, b->gout[0], luc_as_double(&b->args[3]));
+  luc_tensor *share = luc__f2(&f, LUC_OP_div, scaled, under);
+  if (luc__needs(b, 1)) luc__f_keep(&f, share, &b->gin[1]);
+  if (luc__needs(b, 2)) {
+    luc_tensor *ratio = luc__f2(&f, LUC_OP_div, over, under);
+    luc_tensor *product = luc__f2(&f, LUC_OP_mul, share, ratio);
+    luc__f_keep(&f, luc__f1(&f, LUC_OP_neg, product), &b->gin[2]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- two real numbers ---- */
+
+luc_status luc__run_hypot(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(floats_only(ctx, "hypot", args, 2));
+  return luc__pointwise(ctx, "hypot", LUC_EW_hypot, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__grad_hypot(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *share = luc__f2(&f, LUC_OP_div, b->gout[0], b->results[0]);
+  for (int p = 0; p < 2; p++)
+    if (luc__needs(b, p))
+      luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, share, tensor_at(b, p)), &b->gin[p]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__run_copysign(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc__pointwise(ctx, "copysign", LUC_EW_copysign, LUC_RULE_FLOAT, args, NULL, out);
+}
+
+/* The sign that was put on; flat at zero and in the second operand. */
+luc_status luc__grad_copysign(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  if (!luc__needs(b, 0)) return LUC_OK;
+  luc_tensor *x = tensor_at(b, 0), *ratio = luc__f2(&f, LUC_OP_div, b->results[0], x);
+  luc_tensor *whole = luc__f2(&f, LUC_OP_mul, b->gout[0], ratio);
+  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, x, 0);
+  return luc__f_end(&f, luc__f_where(&f, zero, NULL, whole), &b->gin[0]);
+}
+
+luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(floats_only(ctx, "nextafter", args, 2));
+  return luc__pointwise(ctx, "nextafter", LUC_EW_nextafter, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_atan2(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc__pointwise(ctx, "atan2", LUC_EW_atan2, LUC_RULE_FLOAT, args, NULL, out);
+}
+
+/* g / (x^2 + y^2), times y and times -x. */
+luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *y = tensor_at(b, 0), *x = tensor_at(b, 1);
+  luc_tensor *square =
+      luc__f2(&f, LUC_OP_add, luc__f1(&f, LUC_OP_square, x), luc__f1(&f, LUC_OP_square, y));
+  luc_tensor *share = luc__f2(&f, LUC_OP_div, b->gout[0], square);
+  if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, share, x), &b->gin[0]);
+  if (luc__needs(b, 1)) {
+    luc_tensor *product = luc__f2(&f, LUC_OP_mul, share, y);
+    luc__f_keep(&f, luc__f1(&f, LUC_OP_neg, product), &b->gin[1]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__run_logaddexp(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(floats_only(ctx, "logaddexp", args, 2));
+  return luc__pointwise(ctx, "logaddexp", LUC_EW_logaddexp, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_logaddexp2(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(floats_only(ctx, "logaddexp2", args, 2));
+  return luc__pointwise(ctx, "logaddexp2", LUC_EW_logaddexp2, LUC_RULE_SAME, args, NULL, out);
+}
+
+/* Each takes its share of the sum: base^(x - y). */
+static luc_status grad_logaddexp(luc_context *ctx, luc_backward *b, luc_opid power) {
+  luc_formula f = luc__formula(ctx);
+  for (int p = 0; p < 2; p++) {
+    if (!luc__needs(b, p)) continue;
+    luc_tensor *apart = luc__f2(&f, LUC_OP_sub, tensor_at(b, p), b->results[0]);
+    luc_tensor *share = luc__f1(&f, power, apart);
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], share), &b->gin[p]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_logaddexp(luc_context *ctx, luc_backward *b) {
+  return grad_logaddexp(ctx, b, LUC_OP_exp);
+}
+
+luc_status luc__grad_logaddexp2(luc_context *ctx, luc_backward *b) {
+  return grad_logaddexp(ctx, b, LUC_OP_exp2);
+}
+
+luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_tensor *x = args[0].as.tensor, *values = args[1].as.tensor;
+  LUC_CHECK(ctx, x->dtype == values->dtype, LUC_ERR_TYPE,
+            "heaviside: values is %s, expected %s like input",
+            luc__dtype_name((luc_dtype)values->dtype), luc__dtype_name((luc_dtype)x->dtype));
+  return luc__pointwise(ctx, "heaviside", LUC_EW_heaviside, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_xlogy(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc__pointwise(ctx, "xlogy", LUC_EW_xlogy, LUC_RULE_FLOAT, args, NULL, out);
+}
+
+luc_status luc__grad_xlogy(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_value x = b->args[0], y = b->args[1], g = luc_v_tensor(b->gout[0]);
+  if (luc__needs(b, 0)) {
+    luc_tensor *whole = of(&f, LUC_OP_xlogy, g, y);
+    luc_tensor *flat = luc__f2(&f, LUC_OP_logical_and, of(&f, LUC_OP_eq, x, luc_v_int(0)),
+                               of(&f, LUC_OP_le, y, luc_v_int(0)));
+    luc__f_keep(&f, luc__f_where(&f, flat, NULL, whole), &b->gin[0]);
+  }
+  if (luc__needs(b, 1)) {
+    luc_tensor *gx = of(&f, LUC_OP_mul, g, x);
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_div, gx, tensor_at(b, 1)), &b->gin[1]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}

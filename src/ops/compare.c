@@ -1,0 +1,221 @@
+/* Comparison, logic and bits; the choice between two tensors; maximum and minimum. */
+#include "ops/pointwise.h"
+
+#include "cpu/copy.h"
+#include "cpu/reduce.h"
+#include "ops/formula.h"
+
+static luc_dtype dtype_of(luc_context *ctx, const luc_value *v) {
+  return luc__result_dtype(ctx, v, 1);
+}
+
+/* ---- comparison and logic ---- */
+
+/* Defines luc__run_<name>: the kernel of that name, giving bool. */
+#define RUN_TRUTH(name)                                                                            \
+  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
+    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_TRUTH, args, NULL, out);             \
+  }
+
+RUN_TRUTH(eq)
+RUN_TRUTH(ne)
+RUN_TRUTH(lt)
+RUN_TRUTH(le)
+RUN_TRUTH(gt)
+RUN_TRUTH(ge)
+RUN_TRUTH(logical_and)
+RUN_TRUTH(logical_or)
+RUN_TRUTH(logical_xor)
+RUN_TRUTH(logical_not)
+RUN_TRUTH(signbit)
+
+/* Whether integers are finite needs no look at them. */
+static luc_status run_class(luc_context *ctx, const char *who, luc_ew op, bool of_integers,
+                            luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *result;
+  if (luc__dtype_is_float((luc_dtype)t->dtype))
+    return luc__pointwise(ctx, who, op, LUC_RULE_TRUTH, args, NULL, out);
+  LUC_TRY(luc__out(ctx, who, out, LUC_BOOL, t->ndim, t->sizes, &result));
+  return luc__fill(ctx, result, (luc_scalar){LUC_SCALAR_BOOL, {.i = of_integers}});
+}
+
+luc_status luc__run_isnan(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_class(ctx, "isnan", LUC_EW_isnan, false, args, out);
+}
+
+luc_status luc__run_isinf(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_class(ctx, "isinf", LUC_EW_isinf, false, args, out);
+}
+
+luc_status luc__run_isfinite(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_class(ctx, "isfinite", LUC_EW_isfinite, true, args, out);
+}
+
+luc_status luc__run_isposinf(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_class(ctx, "isposinf", LUC_EW_isposinf, false, args, out);
+}
+
+luc_status luc__run_isneginf(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_class(ctx, "isneginf", LUC_EW_isneginf, false, args, out);
+}
+
+/* ---- whole tensors ---- */
+
+static luc_status check_same_dtype(luc_context *ctx, const char *who, const luc_value *args) {
+  const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "%s: other is %s, expected %s like input", who,
+            luc__dtype_name((luc_dtype)b->dtype), luc__dtype_name((luc_dtype)a->dtype));
+  return LUC_OK;
+}
+
+luc_status luc__run_isclose(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params params = {
+      {luc_as_double(&args[2]), luc_as_double(&args[3]), args[4].as.i ? 1.0 : 0.0}, {0}};
+  LUC_TRY(check_same_dtype(ctx, "isclose", args));
+  LUC_CHECK(ctx, params.f[0] >= 0 && params.f[1] >= 0, LUC_ERR_VALUE,
+            "isclose: rtol and atol must not be negative (got %g and %g)", params.f[0],
+            params.f[1]);
+  return luc__pointwise(ctx, "isclose", LUC_EW_isclose, LUC_RULE_TRUTH, args, &params, out);
+}
+
+/* Takes a tensor of truth values; out becomes whether all are. */
+static luc_status all_of(luc_context *ctx, luc_tensor *truth, luc_value *out) {
+  *out = luc_v_bool(!luc__any_zero(ctx, truth));
+  luc_tensor_release(ctx, truth);
+  return LUC_OK;
+}
+
+luc_status luc__run_allclose(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *close;
+  LUC_TRY(check_same_dtype(ctx, "allclose", args));
+  LUC_TRY(
+      luc__op1(ctx, LUC_OP_isclose, &close, LUC_ARGS(args[0], args[1], args[2], args[3], args[4])));
+  return all_of(ctx, close, out);
+}
+
+luc_status luc__run_equal(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *same;
+  if (!luc__same_sizes(args[0].as.tensor, args[1].as.tensor)) {
+    *out = luc_v_bool(false);
+    return LUC_OK;
+  }
+  LUC_TRY(luc__op1(ctx, LUC_OP_eq, &same, LUC_ARGS(args[0], args[1])));
+  return all_of(ctx, same, out);
+}
+
+/* ---- bits ---- */
+
+static luc_status run_bits(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
+                           luc_value *out) {
+  luc_dtype dtype = luc__result_dtype(ctx, args, op == LUC_EW_bitwise_not ? 1 : 2);
+  LUC_CHECK(ctx, !luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+            "%s: not implemented for %s, expected integers or bool", who, luc__dtype_name(dtype));
+  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_bitwise_and(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_bits(ctx, "bitwise_and", LUC_EW_bitwise_and, args, out);
+}
+
+luc_status luc__run_bitwise_or(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_bits(ctx, "bitwise_or", LUC_EW_bitwise_or, args, out);
+}
+
+luc_status luc__run_bitwise_xor(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_bits(ctx, "bitwise_xor", LUC_EW_bitwise_xor, args, out);
+}
+
+luc_status luc__run_bitwise_not(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (args[0].as.tensor->dtype == LUC_BOOL)
+    return luc__pointwise(ctx, "bitwise_not", LUC_EW_logical_not, LUC_RULE_TRUTH, args, NULL, out);
+  return run_bits(ctx, "bitwise_not", LUC_EW_bitwise_not, args, out);
+}
+
+luc_status luc__run_bitwise_left_shift(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_bits(ctx, "bitwise_left_shift", LUC_EW_shift_left, args, out);
+}
+
+luc_status luc__run_bitwise_right_shift(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_bits(ctx, "bitwise_right_shift", LUC_EW_shift_right, args, out);
+}
+
+luc_status luc__run_gcd(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_bits(ctx, "gcd", LUC_EW_gcd, args, out);
+}
+
+/* ---- where ---- */
+
+luc_status luc__run_where(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_dtype condition = dtype_of(ctx, &args[0]);
+  LUC_CHECK(ctx, condition == LUC_BOOL || condition == LUC_UINT8, LUC_ERR_TYPE,
+            "where: expected condition to be a bool tensor, got %s", luc__dtype_name(condition));
+  luc_dtype dtype = luc__result_dtype(ctx, args + 1, 2);
+  return luc__pointwise_as(ctx, "where", LUC_EW_where, dtype, args, NULL, out);
+}
+
+/* x:where(condition, other) takes its arguments in another order. */
+luc_status luc__run_where_self(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value swapped[LUC_MAX_PARAMS] = {args[1], args[0], args[2]};
+  return luc_call(ctx, LUC_OP_where, swapped, 3, out);
+}
+
+luc_status luc__grad_where(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *condition = b->args[0].as.tensor, *g = b->gout[0];
+  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f_where(&f, condition, g, NULL), &b->gin[1]);
+  if (luc__needs(b, 2)) luc__f_keep(&f, luc__f_where(&f, condition, NULL, g), &b->gin[2]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- maximum, minimum ---- */
+
+#define RUN_SAME(name)                                                                             \
+  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
+    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_SAME, args, NULL, out);              \
+  }
+
+RUN_SAME(maximum)
+RUN_SAME(minimum)
+RUN_SAME(fmax)
+RUN_SAME(fmin)
+
+/* All of g to the larger (smaller) side; equal values share it. */
+static luc_status grad_extreme(luc_context *ctx, luc_backward *b, luc_opid wins) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *y = b->args[1].as.tensor;
+  luc_tensor *tie = luc__f2(&f, LUC_OP_eq, x, y), *half = luc__fs(&f, LUC_OP_mul, g, 0.5);
+  for (int p = 0; p < 2; p++) {
+    if (!luc__needs(b, p)) continue;
+    luc_tensor *won = p == 0 ? luc__f2(&f, wins, x, y) : luc__f2(&f, wins, y, x);
+    luc_tensor *all = luc__f_where(&f, won, g, NULL);
+    luc__f_keep(&f, luc__f_where(&f, tie, half, all), &b->gin[p]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_maximum(luc_context *ctx, luc_backward *b) {
+  return grad_extreme(ctx, b, LUC_OP_gt);
+}
+
+luc_status luc__grad_minimum(luc_context *ctx, luc_backward *b) {
+  return grad_extreme(ctx, b, LUC_OP_lt);
+}
+
+/* A NaN loses, and equal values go to the first. */
+static luc_status grad_fextreme(luc_context *ctx, luc_backward *b, luc_opid wins) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *y = b->args[1].as.tensor;
+  luc_tensor *first =
+      luc__f2(&f, LUC_OP_logical_or, luc__f2(&f, wins, x, y), luc__f1(&f, LUC_OP_isnan, y));
+  if (luc__needs(b, 0)) luc__f_keep(&f, luc__f_where(&f, first, g, NULL), &b->gin[0]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f_where(&f, first, NULL, g), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_fmax(luc_context *ctx, luc_backward *b) {
+  return grad_fextreme(ctx, b, LUC_OP_ge);
+}
+
+luc_status luc__grad_fmin(luc_context *ctx, luc_backward *b) {
+  return grad_fextreme(ctx, b, LUC_OP_le);
+}

@@ -1,0 +1,368 @@
+/* Functions of one number at a time: exp, sin, round and the rest, and their gradients. */
+#include "ops/pointwise.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cpu/copy.h"
+#include "ops/formula.h"
+
+/* ---- running ---- */
+
+static luc_status refuse_bool(luc_context *ctx, const char *who, const luc_value *v) {
+  LUC_CHECK(ctx, v->kind != LUC_TENSOR || v->as.tensor->dtype != LUC_BOOL, LUC_ERR_TYPE,
+            "%s: not implemented for bool", who);
+  return LUC_OK;
+}
+
+/* Integers are whole already. */
+static luc_status run_rounding(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
+                               const luc_ew_params *params, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *result;
+  LUC_TRY(refuse_bool(ctx, who, &args[0]));
+  if (luc__dtype_is_float((luc_dtype)t->dtype))
+    return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, params, out);
+  LUC_TRY(luc__out(ctx, who, out, (luc_dtype)t->dtype, t->ndim, t->sizes, &result));
+  return result == t ? LUC_OK : luc__copy(ctx, result, t);
+}
+
+/* Defines luc__run_<name>: the kernel of that name under a rule. */
+#define RUN_FLOAT(name)                                                                            \
+  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
+    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_FLOAT, args, NULL, out);             \
+  }
+#define RUN_SAME(name)                                                                             \
+  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
+    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_SAME, args, NULL, out);              \
+  }
+#define RUN_ROUNDING(name)                                                                         \
+  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
+    return run_rounding(ctx, #name, LUC_EW_##name, args, NULL, out);                               \
+  }
+
+RUN_FLOAT(reciprocal)
+RUN_FLOAT(sqrt)
+RUN_FLOAT(rsqrt)
+RUN_FLOAT(exp)
+RUN_FLOAT(exp2)
+RUN_FLOAT(expm1)
+RUN_FLOAT(log)
+RUN_FLOAT(log2)
+RUN_FLOAT(log10)
+RUN_FLOAT(log1p)
+RUN_FLOAT(sin)
+RUN_FLOAT(cos)
+RUN_FLOAT(tan)
+RUN_FLOAT(asin)
+RUN_FLOAT(acos)
+RUN_FLOAT(atan)
+RUN_FLOAT(sinh)
+RUN_FLOAT(cosh)
+RUN_FLOAT(tanh)
+RUN_FLOAT(asinh)
+RUN_FLOAT(acosh)
+RUN_FLOAT(atanh)
+RUN_FLOAT(erf)
+RUN_FLOAT(erfc)
+RUN_FLOAT(erfinv)
+RUN_FLOAT(lgamma)
+RUN_FLOAT(digamma)
+RUN_FLOAT(trigamma)
+RUN_FLOAT(sigmoid)
+RUN_FLOAT(sigmoid_backward)
+RUN_FLOAT(tanh_backward)
+RUN_FLOAT(relu_backward)
+RUN_SAME(sign)
+RUN_ROUNDING(ceil)
+RUN_ROUNDING(floor)
+RUN_ROUNDING(trunc)
+
+luc_status luc__run_abs(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(refuse_bool(ctx, "abs", &args[0]));
+  return luc__pointwise(ctx, "abs", LUC_EW_abs, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_relu(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(refuse_bool(ctx, "relu", &args[0]));
+  return luc__pointwise(ctx, "relu", LUC_EW_relu, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_square(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  if (dtype == LUC_BOOL) dtype = LUC_INT64;
+  return luc__pointwise_as(ctx, "square", LUC_EW_square, dtype, args, NULL, out);
+}
+
+luc_status luc__run_frac(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "frac: not implemented for %s",
+            luc__dtype_name(dtype));
+  return luc__pointwise(ctx, "frac", LUC_EW_frac, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_round(luc_context *ctx, luc_value *args, luc_value *out) {
+  int64_t decimals = args[1].as.i;
+  luc_ew_params params = {{pow(10, (double)llabs(decimals)), decimals < 0 ? -1 : 1}, {0}};
+  luc_ew op = decimals == 0 ? LUC_EW_round : LUC_EW_round_decimals;
+  return run_rounding(ctx, "round", op, args, &params, out);
+}
+
+luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params params = {{luc_is_none(&args[1]) ? -1 : luc_as_double(&args[1])}, {0}};
+  return luc__pointwise(ctx, "logit", LUC_EW_logit, LUC_RULE_FLOAT, args, &params, out);
+}
+
+static double largest(luc_dtype dtype) {
+  if (dtype == LUC_FLOAT16) return 65504;
+  if (dtype == LUC_BFLOAT16) return 0x1.fep127;
+  return dtype == LUC_FLOAT32 ? (double)FLT_MAX : DBL_MAX;
+}
+
+luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  if (!luc__dtype_is_float(dtype)) return run_rounding(ctx, "nan_to_num", 0, args, NULL, out);
+  double most = largest(dtype), defaults[3] = {0, most, -most};
+  luc_ew_params params = {{0}, {0}};
+  for (int i = 0; i < 3; i++)
+    params.f[i] = luc_is_none(&args[i + 1]) ? defaults[i] : luc_as_double(&args[i + 1]);
+  return luc__pointwise(ctx, "nan_to_num", LUC_EW_nan_to_num, LUC_RULE_SAME, args, &params, out);
+}
+
+/* ---- gradients ---- */
+
+/* Steps: the gradient is zero wherever there is one. */
+luc_status luc__grad_flat(luc_context *ctx, luc_backward *b) {
+  (void)ctx;
+  (void)b;
+  return LUC_OK;
+}
+
+static luc_status finish(luc_formula *f, luc_backward *b, luc_tensor *factor) {
+  luc_tensor *product = luc__f2(f, LUC_OP_mul, b->gout[0], factor);
+  return luc__f_end(f, product, &b->gin[0]);
+}
+
+static luc_tensor *input(const luc_backward *b) {
+  return b->args[0].as.tensor;
+}
+
+luc_status luc__grad_frac(luc_context *ctx, luc_backward *b) {
+  (void)ctx;
+  b->gin[0] = luc__retain(b->gout[0]);
+  return LUC_OK;
+}
+
+luc_status luc__grad_abs(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_sign, input(b)));
+}
+
+luc_status luc__grad_reciprocal(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_neg, luc__f1(&f, LUC_OP_square, b->results[0])));
+}
+
+luc_status luc__grad_square(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__fs(&f, LUC_OP_mul, input(b), 2));
+}
+
+luc_status luc__grad_sqrt(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *twice = luc__fs(&f, LUC_OP_mul, b->results[0], 2);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], twice), &b->gin[0]);
+}
+
+luc_status luc__grad_rsqrt(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *cube = luc__fs(&f, LUC_OP_pow, b->results[0], 3);
+  return finish(&f, b, luc__fs(&f, LUC_OP_mul, cube, -0.5));
+}
+
+luc_status luc__grad_exp(luc_context *ctx, luc_backward *b) {
+  return luc__binary(ctx, LUC_OP_mul, b->gout[0], b->results[0], &b->gin[0]);
+}
+
+luc_status luc__grad_exp2(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__fs(&f, LUC_OP_mul, b->results[0], 0.69314718055994530942));
+}
+
+luc_status luc__grad_expm1(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__fs(&f, LUC_OP_add, b->results[0], 1));
+}
+
+luc_status luc__grad_log(luc_context *ctx, luc_backward *b) {
+  return luc__binary(ctx, LUC_OP_div, b->gout[0], input(b), &b->gin[0]);
+}
+
+static luc_status grad_log_base(luc_context *ctx, luc_backward *b, double log_base) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *below = luc__fs(&f, LUC_OP_mul, input(b), log_base);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
+}
+
+luc_status luc__grad_log2(luc_context *ctx, luc_backward *b) {
+  return grad_log_base(ctx, b, 0.69314718055994530942);
+}
+
+luc_status luc__grad_log10(luc_context *ctx, luc_backward *b) {
+  return grad_log_base(ctx, b, 2.30258509299404568402);
+}
+
+luc_status luc__grad_log1p(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *below = luc__fs(&f, LUC_OP_add, input(b), 1);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
+}
+
+luc_status luc__grad_sin(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_cos, input(b)));
+}
+
+luc_status luc__grad_cos(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_neg, luc__f1(&f, LUC_OP_sin, input(b))));
+}
+
+luc_status luc__grad_tan(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_square, b->results[0]), 1));
+}
+
+/* a + s * x^2 */
+static luc_tensor *quadratic(luc_formula *f, luc_tensor *x, double s, double a) {
+  luc_tensor *scaled = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_square, x), s);
+  return luc__fs(f, LUC_OP_add, scaled, a);
+}
+
+luc_status luc__grad_asin(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), -1, 1)));
+}
+
+luc_status luc__grad_acos(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *slope = luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), -1, 1));
+  return finish(&f, b, luc__f1(&f, LUC_OP_neg, slope));
+}
+
+luc_status luc__grad_atan(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_reciprocal, quadratic(&f, input(b), 1, 1)));
+}
+
+luc_status luc__grad_sinh(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_cosh, input(b)));
+}
+
+luc_status luc__grad_cosh(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_sinh, input(b)));
+}
+
+luc_status luc__grad_asinh(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, 1)));
+}
+
+luc_status luc__grad_acosh(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, -1)));
+}
+
+luc_status luc__grad_atanh(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_reciprocal, quadratic(&f, input(b), -1, 1)));
+}
+
+/* exp(sign * x^2) * s */
+static luc_tensor *bell(luc_formula *f, luc_tensor *x, double sign, double s) {
+  luc_tensor *power = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_square, x), sign);
+  return luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_exp, power), s);
+}
+
+luc_status luc__grad_erf(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, bell(&f, input(b), -1, 1.12837916709551257390));
+}
+
+luc_status luc__grad_erfc(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, bell(&f, input(b), -1, -1.12837916709551257390));
+}
+
+luc_status luc__grad_erfinv(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, bell(&f, b->results[0], 1, 0.88622692545275801365));
+}
+
+luc_status luc__grad_lgamma(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_digamma, input(b)));
+}
+
+luc_status luc__grad_digamma(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_trigamma, input(b)));
+}
+
+luc_status luc__grad_sigmoid(luc_context *ctx, luc_backward *b) {
+  return luc__binary(ctx, LUC_OP_sigmoid_backward, b->gout[0], b->results[0], &b->gin[0]);
+}
+
+luc_status luc__grad_tanh(luc_context *ctx, luc_backward *b) {
+  return luc__binary(ctx, LUC_OP_tanh_backward, b->gout[0], b->results[0], &b->gin[0]);
+}
+
+luc_status luc__grad_relu(luc_context *ctx, luc_backward *b) {
+  return luc__binary(ctx, LUC_OP_relu_backward, b->gout[0], b->results[0], &b->gin[0]);
+}
+
+/* g*y*(1 - y) by g and by y; gg is the gradient of that product. */
+luc_status luc__grad_sigmoid_backward(luc_context *ctx, luc_backward *b) {
+  luc_tensor *gg = b->gout[0], *g = b->args[0].as.tensor, *y = b->args[1].as.tensor;
+  if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, LUC_OP_sigmoid_backward, gg, y, &b->gin[0]));
+  if (!luc__needs(b, 1)) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *slope = luc__fs(&f, LUC_OP_add, luc__fs(&f, LUC_OP_mul, y, -2), 1);
+  luc_tensor *both = luc__f2(&f, LUC_OP_mul, gg, g);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, both, slope), &b->gin[1]);
+}
+
+luc_status luc__grad_tanh_backward(luc_context *ctx, luc_backward *b) {
+  luc_tensor *gg = b->gout[0], *g = b->args[0].as.tensor, *y = b->args[1].as.tensor;
+  if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, LUC_OP_tanh_backward, gg, y, &b->gin[0]));
+  if (!luc__needs(b, 1)) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *slope = luc__fs(&f, LUC_OP_mul, y, -2), *both = luc__f2(&f, LUC_OP_mul, gg, g);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, both, slope), &b->gin[1]);
+}
+
+luc_status luc__grad_relu_backward(luc_context *ctx, luc_backward *b) {
+  if (!luc__needs(b, 0)) return LUC_OK;
+  return luc__binary(ctx, LUC_OP_relu_backward, b->gout[0], b->args[1].as.tensor, &b->gin[0]);
+}
+
+/* 1 / (x (1 - x)); with eps, flat outside [eps, 1 - eps]. */
+luc_status luc__grad_logit(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = input(b), *square = luc__f1(&f, LUC_OP_square, x);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, b->gout[0], luc__f2(&f, LUC_OP_sub, x, square));
+  if (!luc_is_none(&b->args[1])) {
+    double eps = luc_as_double(&b->args[1]);
+    slope = luc__f_where(&f, luc__fs(&f, LUC_OP_lt, x, eps), NULL, slope);
+    slope = luc__f_where(&f, luc__fs(&f, LUC_OP_gt, x, 1 - eps), NULL, slope);
+  }
+  return luc__f_end(&f, slope, &b->gin[0]);
+}
+
+luc_status luc__grad_nan_to_num(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *finite = luc__f1(&f, LUC_OP_isfinite, input(b));
+  return luc__f_end(&f, luc__f_where(&f, finite, b->gout[0], NULL), &b->gin[0]);
+}
