@@ -1,0 +1,304 @@
+/* The graph and its engine, from C: gradients, accumulation, in-place writes, views, hooks,
+ * functions with their own backward, deep graphs, failing allocations. */
+#include "test.h"
+
+#include "autograd/graph.h"
+
+static test_heap heap;
+static luc_context *ctx;
+
+static void begin(void) {
+  heap = (test_heap){0};
+  ctx = test_context(&heap);
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+}
+
+static void end(void) {
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+static luc_tensor *vector(int n, const double *values, bool requires_grad) {
+  luc_tensor *t = NULL;
+  int64_t size = n;
+  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT64, 1, &size, values, &t), LUC_OK);
+  CHECK_EQ(luc_tensor_set_requires_grad(ctx, t, requires_grad), LUC_OK);
+  return t;
+}
+
+static void drop(luc_tensor *t) {
+  luc_tensor_release(ctx, t);
+}
+
+static luc_tensor *mul(luc_tensor *a, luc_tensor *b) {
+  luc_tensor *r = NULL;
+  CHECK_EQ(luc__binary(ctx, LUC_OP_mul, a, b, &r), LUC_OK);
+  return r;
+}
+
+static luc_tensor *sum(luc_tensor *a) {
+  luc_tensor *r = NULL;
+  CHECK_EQ(luc__unary(ctx, LUC_OP_sum, a, &r), LUC_OK);
+  return r;
+}
+
+static luc_status backward(luc_tensor *t, int flags) {
+  return luc_tensor_backward(ctx, &t, 1, NULL, flags);
+}
+
+static double at(luc_tensor *t, int i) {
+  return t ? ((double *)luc_tensor_data(t))[i * luc_tensor_strides(t)[0]] : NAN;
+}
+
+TEST("gradients accumulate in leaves") {
+  begin();
+  luc_tensor *x = vector(2, (double[]){3, 4}, true), *y = mul(x, x), *s = sum(y);
+  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 6, 0);
+  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_NEAR(at(luc_tensor_grad(x), 1), 16, 0);
+  CHECK_EQ(backward(s, 0), LUC_ERR_STATE);
+  CHECK(strstr(luc_message(ctx), "a second time") != NULL);
+  drop(s), drop(y), drop(x);
+  end();
+}
+
+TEST("a tensor used twice gets the sum, unaliased") {
+  begin();
+  luc_tensor *x = vector(2, (double[]){1, 2}, true), *y = vector(2, (double[]){5, 6}, true), *z, *s;
+  CHECK_EQ(luc__binary(ctx, LUC_OP_add, x, y, &z), LUC_OK);
+  s = sum(z);
+  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 2, 0);
+  CHECK_NEAR(at(luc_tensor_grad(y), 0), 2, 0);
+  CHECK(luc_tensor_data(luc_tensor_grad(x)) != luc_tensor_data(luc_tensor_grad(y)));
+  drop(s), drop(z), drop(y), drop(x);
+  end();
+}
+
+TEST("broadcast inputs get gradients of their own shape") {
+  begin();
+  luc_tensor *x = vector(3, (double[]){1, 2, 3}, true), *y = vector(1, (double[]){10}, true);
+  luc_tensor *z = mul(x, y), *s = sum(z);
+  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_EQ(luc_tensor_numel(luc_tensor_grad(y)), 1);
+  CHECK_NEAR(at(luc_tensor_grad(y), 0), 6, 0);
+  drop(s), drop(z), drop(y), drop(x);
+  end();
+}
+
+TEST("grad gives second derivatives and leaves .grad alone") {
+  begin();
+  luc_tensor *x = vector(1, (double[]){3}, true), *x2 = mul(x, x), *x3 = mul(x2, x), *g, *g2;
+  CHECK_EQ(luc_autograd_grad(ctx, &x3, 1, NULL, &x, 1, LUC_CREATE_GRAPH, &g), LUC_OK);
+  CHECK_NEAR(at(g, 0), 27, 1e-12);
+  CHECK_EQ(luc_autograd_grad(ctx, &g, 1, NULL, &x, 1, 0, &g2), LUC_OK);
+  CHECK_NEAR(at(g2, 0), 18, 1e-12);
+  CHECK(luc_tensor_grad(x) == NULL);
+  drop(g2), drop(g), drop(x3), drop(x2), drop(x);
+  end();
+}
+
+TEST("grad refuses unused inputs unless told otherwise, and takes non-leaves") {
+  begin();
+  luc_tensor *x = vector(1, (double[]){2}, true), *y = mul(x, x), *z = mul(y, y);
+  luc_tensor *other = vector(1, (double[]){1}, true), *g[2];
+  luc_tensor *inputs[2] = {y, other};
+  CHECK_EQ(luc_autograd_grad(ctx, &z, 1, NULL, inputs, 2, LUC_RETAIN_GRAPH, g), LUC_ERR_STATE);
+  CHECK_EQ(luc_autograd_grad(ctx, &z, 1, NULL, inputs, 2, LUC_ALLOW_UNUSED, g), LUC_OK);
+  CHECK_NEAR(at(g[0], 0), 8, 0);
+  CHECK(g[1] == NULL);
+  drop(g[0]), drop(other), drop(z), drop(y), drop(x);
+  end();
+}
+
+TEST("in-place changes of what a gradient reads are caught") {
+  begin();
+  luc_tensor *x = vector(1, (double[]){2}, true), *y = mul(x, x), *z = mul(y, y), *s = sum(z);
+  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(y), luc_v_float(2))), LUC_OK);
+  CHECK_EQ(backward(s, 0), LUC_ERR_STATE);
+  CHECK(strstr(luc_message(ctx), "modified by an inplace operation") != NULL);
+  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(x), luc_v_float(2))),
+           LUC_ERR_STATE);
+  drop(s), drop(z), drop(y), drop(x);
+  end();
+}
+
+TEST("in-place operators are recorded, reading their input as it was") {
+  begin();
+  luc_tensor *x = vector(1, (double[]){3}, true), *w = vector(1, (double[]){5}, true), *y, *s;
+  CHECK_EQ(luc__unary(ctx, LUC_OP_clone, x, &y), LUC_OK);
+  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(y), luc_v_tensor(w))), LUC_OK);
+  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_exp, LUC_ARGS(luc_v_tensor(y))), LUC_OK);
+  s = sum(y);
+  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_NEAR(at(luc_tensor_grad(w), 0), 3 * exp(15), 1e-3);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 5 * exp(15), 1e-3);
+  drop(s), drop(y), drop(w), drop(x);
+  end();
+}
+
+static luc_tensor *part(luc_tensor *t, int64_t size, int64_t offset) {
+  luc_tensor *v = NULL;
+  int64_t stride = 1;
+  CHECK_EQ(luc__op1(ctx, LUC_OP_as_strided, &v,
+                    LUC_ARGS(luc_v_tensor(t), luc_v_ints(&size, 1), luc_v_ints(&stride, 1),
+                             luc_v_int(offset))),
+           LUC_OK);
+  return v;
+}
+
+TEST("writes through views reach the base's history, twice differentiable") {
+  begin();
+  luc_tensor *x = vector(3, (double[]){1, 2, 3}, true), *w = vector(1, (double[]){7}, true);
+  luc_tensor *y, *v, *yy, *g[2], *gg, *s, *s2;
+  luc_tensor *inputs[2] = {x, w};
+  CHECK_EQ(luc__unary(ctx, LUC_OP_clone, x, &y), LUC_OK);
+  v = part(y, 1, 1);
+  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(v), luc_v_tensor(w))), LUC_OK);
+  CHECK_NEAR(at(y, 1), 14, 0);
+  yy = mul(y, y);
+  s = sum(yy);
+  CHECK_EQ(luc_autograd_grad(ctx, &s, 1, NULL, inputs, 2, LUC_CREATE_GRAPH, g), LUC_OK);
+  CHECK_NEAR(at(g[0], 0), 2, 0);
+  CHECK_NEAR(at(g[0], 1), 2 * 14 * 7, 0);
+  CHECK_NEAR(at(g[1], 0), 2 * 14 * 2, 0);
+  s2 = sum(g[0]); /* 2 x0 + 2 x1 w^2 + 2 x2 */
+  CHECK_EQ(luc_autograd_grad(ctx, &s2, 1, NULL, &w, 1, 0, &gg), LUC_OK);
+  CHECK_NEAR(at(gg, 0), 4 * 2 * 7, 1e-9);
+  drop(gg), drop(s2), drop(g[0]), drop(g[1]), drop(s), drop(yy), drop(v), drop(y), drop(w), drop(x);
+  end();
+}
+
+TEST("a view of a tensor that comes to require grad follows it") {
+  begin();
+  luc_tensor *base = vector(2, (double[]){1, 2}, false), *w = vector(1, (double[]){3}, true);
+  luc_tensor *v = part(base, 1, 0), *other = part(base, 1, 0), *s;
+  CHECK_EQ(luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(v), luc_v_tensor(w))), LUC_OK);
+  CHECK(luc_tensor_requires_grad(base) && luc_tensor_requires_grad(other));
+  s = mul(other, other);
+  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_NEAR(at(luc_tensor_grad(w), 0), 6, 0);
+  drop(s), drop(other), drop(v), drop(w), drop(base);
+  end();
+}
+
+static luc_status double_it(luc_context *c, void *ud, luc_tensor *grad, luc_tensor **replacement) {
+  ++*(int *)ud;
+  return luc__binary_scalar(c, LUC_OP_mul, grad, 2, replacement);
+}
+
+static luc_status refuse(luc_context *c, void *ud, luc_tensor *grad, luc_tensor **replacement) {
+  (void)grad;
+  (void)replacement;
+  return luc__fail(c, LUC_ERR_CALLBACK, "%s", (const char *)ud);
+}
+
+TEST("hooks see and replace gradients; retain_grad keeps them") {
+  begin();
+  int calls = 0;
+  uint64_t id, leaf_id;
+  luc_tensor *x = vector(1, (double[]){2}, true), *y = mul(x, x), *s = sum(y);
+  CHECK_EQ(luc_tensor_register_hook(ctx, y, double_it, &calls, NULL, &id), LUC_OK);
+  CHECK_EQ(luc_tensor_register_hook(ctx, x, double_it, &calls, NULL, &leaf_id), LUC_OK);
+  CHECK_EQ(luc_tensor_retain_grad(ctx, y), LUC_OK);
+  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_EQ(calls, 2);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 16, 0);
+  CHECK_NEAR(at(luc_tensor_grad(y), 0), 2, 0);
+  CHECK(luc_tensor_remove_hook(ctx, y, id));
+  CHECK(!luc_tensor_remove_hook(ctx, y, id));
+  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 24, 0);
+  CHECK_EQ(luc_tensor_register_hook(ctx, y, refuse, (void *)(uintptr_t) "no", NULL, &id), LUC_OK);
+  CHECK_EQ(backward(s, 0), LUC_ERR_CALLBACK);
+  CHECK_STR(luc_message(ctx), "no");
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 24, 0);
+  drop(s), drop(y), drop(x);
+  end();
+}
+
+static luc_status triple_backward(luc_context *c, void *ud, luc_tensor *const *gout, int ngout,
+                                  luc_tensor **gin, int ngin) {
+  (void)ud, (void)ngout, (void)ngin;
+  return luc__binary_scalar(c, LUC_OP_mul, gout[0], 3, &gin[0]);
+}
+
+static void count_free(luc_context *c, void *ud) {
+  (void)c;
+  ++*(int *)ud;
+}
+
+TEST("functions bring their own backward and are freed after it") {
+  begin();
+  int freed = 0;
+  bool recorded;
+  luc_tensor *x = vector(1, (double[]){5}, true), *y = vector(1, (double[]){15}, false);
+  luc_function triple = {"Triple", triple_backward, count_free};
+  CHECK_EQ(luc_function_record(ctx, &triple, &freed, &x, 1, &y, 1, 0, &recorded), LUC_OK);
+  char name[LUC_GRAD_FN_NAME];
+  CHECK(recorded);
+  CHECK_STR(luc_tensor_grad_fn(y, name), "Triple");
+  CHECK_EQ(backward(y, 0), LUC_OK);
+  CHECK_EQ(freed, 1);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 3, 0);
+  drop(y), drop(x);
+  end();
+}
+
+TEST("graphs of any depth run and are freed without recursion") {
+  begin();
+  enum { DEPTH = 100000 };
+  luc_tensor *x = vector(1, (double[]){1}, true), *y = luc_tensor_retain(x), *next;
+  for (int i = 0; i < DEPTH; i++) {
+    CHECK_EQ(luc__binary_scalar(ctx, LUC_OP_add, y, 1, &next), LUC_OK);
+    drop(y);
+    y = next;
+  }
+  CHECK_EQ(backward(y, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 1, 0);
+  drop(y), drop(x);
+  end();
+}
+
+TEST("nothing is recorded under no_grad, and integers never require grad") {
+  begin();
+  luc_tensor *x = vector(1, (double[]){1}, true), *n = NULL;
+  CHECK(luc_set_grad_enabled(ctx, false));
+  luc_tensor *y = mul(x, x);
+  CHECK(!luc_tensor_requires_grad(y) && luc_tensor_is_leaf(y));
+  luc_set_grad_enabled(ctx, true);
+  CHECK_EQ(luc_tensor_new(ctx, LUC_INT64, 0, NULL, &n), LUC_OK);
+  CHECK_EQ(luc_tensor_set_requires_grad(ctx, n, true), LUC_ERR_TYPE);
+  CHECK_EQ(backward(y, 0), LUC_ERR_STATE);
+  drop(n), drop(y), drop(x);
+  end();
+}
+
+/* One pass with a view write and a second derivative, for refused allocations. */
+static luc_status scenario(luc_context *c, void *arg) {
+  luc_tensor *x = NULL, *y = NULL, *z = NULL, *s = NULL, *g = NULL;
+  int64_t size = 2;
+  luc_status status;
+  (void)arg;
+  LUC_GO(luc__ops_init(c));
+  LUC_GO(luc_tensor_from(c, LUC_FLOAT64, 1, &size, (double[]){1, 2}, &x));
+  LUC_GO(luc_tensor_set_requires_grad(c, x, true));
+  LUC_GO(luc__unary(c, LUC_OP_exp, x, &y));
+  LUC_GO(luc__binary(c, LUC_OP_mul, y, x, &z));
+  LUC_GO(luc__unary(c, LUC_OP_sum, z, &s));
+  LUC_GO(luc_autograd_grad(c, &s, 1, NULL, &x, 1, LUC_CREATE_GRAPH, &g));
+  LUC_GO(luc_tensor_backward(c, &s, 1, NULL, 0));
+done:
+  luc_tensor_release(c, x);
+  luc_tensor_release(c, y);
+  luc_tensor_release(c, z);
+  luc_tensor_release(c, s);
+  luc_tensor_release(c, g);
+  return status;
+}
+
+TEST("every refused allocation is a status and leaves nothing behind") {
+  CHECK(test_sweep(scenario, NULL, 1) > 20);
+}
