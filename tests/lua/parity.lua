@@ -1,0 +1,143 @@
+-- What specs share: recorded PyTorch answers read from tests/parity/data, comparisons that say where
+-- and by how much two tensors differ, and gradient checks.
+-- A recorded tensor is {shape = {…}, dtype = "float32", data = {flat, row-major}}; with index = true
+-- its values count from 0, as PyTorch's do, and are turned into ours.
+
+local lucerna = require "lucerna"
+
+local parity = {}
+
+local root = os.getenv("LUCERNA_ROOT") or "."
+
+--- The recorded cases of an area: what tests/parity/data/<area>.lua returns.
+function parity.load(area)
+  return assert(loadfile(("%s/tests/parity/data/%s.lua"):format(root, area)))()
+end
+
+--- Is it a recorded tensor?
+function parity.is_fixture(value)
+  return type(value) == "table" and value.shape ~= nil and value.data ~= nil
+end
+
+--- A tensor from a recorded one (other values are returned as they are).
+function parity.tensor(fixture, options)
+  if not parity.is_fixture(fixture) then return fixture end
+  local data = fixture.data
+  if fixture.index then
+    local shifted = {}
+    for i, v in ipairs(data) do shifted[i] = v >= 0 and v + 1 or v end
+    data = shifted
+  end
+  local dtype = lucerna[fixture.dtype or "float32"]
+  local x
+  if #data == 0 then
+    x = lucerna.zeros(fixture.shape, { dtype = dtype })
+  else
+    x = lucerna.tensor(data, { dtype = dtype }):reshape(fixture.shape)
+  end
+  for key, value in pairs(options or {}) do x[key] = value end
+  return x
+end
+
+-- Relative and absolute tolerance by dtype; the absolute one is for outputs of scale 1.
+local TOLERANCE = {
+  float64 = { 1e-9, 1e-11 }, float32 = { 2e-5, 2e-6 }, float16 = { 2e-3, 2e-3 },
+  bfloat16 = { 2e-2, 2e-2 },
+}
+
+local function same_shape(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
+
+local function flat(x)
+  if not lucerna.is_tensor(x) then return { x } end
+  return x:detach():to(lucerna.is_floating_point(x) and lucerna.float64 or x.dtype):reshape(-1)
+    :tolist()
+end
+
+local function number(v) return v == true and 1 or v == false and 0 or v end
+
+local function agree(a, b, rtol, atol)
+  if a == b then return true end
+  if a ~= a or b ~= b then return a ~= a and b ~= b end
+  return math.abs(a - b) <= atol + rtol * math.abs(b)
+end
+
+--- nil if actual agrees with expected (tensors, recorded tensors or numbers), else what differs.
+-- options: rtol, atol, scale (true: atol counts relative to the largest expected value), dtype
+-- (false: not compared).
+function parity.difference(actual, expected, options)
+  options = options or {}
+  local fixture = parity.is_fixture(expected) and expected
+  expected = parity.tensor(expected)
+  if lucerna.is_tensor(actual) ~= lucerna.is_tensor(expected) then
+    return ("one is a tensor, the other is not: %s and %s"):format(tostring(actual),
+      tostring(expected))
+  end
+  local tolerance = { 1e-9, 1e-11 }
+  if lucerna.is_tensor(actual) then
+    if not same_shape(actual.shape, expected.shape) then
+      return ("shape %s instead of %s"):format(shape_text(actual.shape),
+        shape_text(expected.shape))
+    end
+    local check = options.dtype ~= false and not (fixture and not fixture.dtype)
+    if check and actual.dtype ~= expected.dtype then
+      return ("dtype %s instead of %s"):format(tostring(actual.dtype), tostring(expected.dtype))
+    end
+    tolerance = TOLERANCE[tostring(expected.dtype)] or { 0, 0 }
+  end
+  local rtol, atol = options.rtol or tolerance[1], options.atol or tolerance[2]
+  local a, e = flat(actual), flat(expected)
+  if options.scale then
+    local largest = 0
+    for i = 1, #e do
+      local v = math.abs(number(e[i]))
+      if v > largest and v < math.huge then largest = v end
+    end
+    atol = atol * math.max(largest, 1e-30)
+  end
+  for i = 1, #e do
+    if not agree(number(a[i]), number(e[i]), rtol, atol) then
+      return ("element %d (in order) is %s instead of %s"):format(i, tostring(a[i]),
+        tostring(e[i]))
+    end
+  end
+end
+
+--- Fails unless actual agrees with expected; see difference.
+function parity.close(actual, expected, options, label)
+  local difference = parity.difference(actual, expected, options)
+  if difference then error((label and label .. ": " or "") .. difference, 2) end
+end
+
+--- Fails unless f's gradients agree with finite differences at inputs (float64 leaves).
+function parity.gradcheck(f, inputs, options)
+  local ok, why = lucerna.autograd.gradcheck(f, inputs, options)
+  if not ok then error(why, 2) end
+end
+
+--- The same for second derivatives.
+function parity.gradgradcheck(f, inputs, options)
+  local ok, why = lucerna.autograd.gradgradcheck(f, inputs, options)
+  if not ok then error(why, 2) end
+end
+
+--- A float64 leaf of this shape with random values, for gradient checks.
+function parity.leaf(...)
+  return lucerna.randn(..., { dtype = lucerna.float64 }):requires_grad_()
+end
+
+--- The message of the error that f raises; fails if it raises none.
+function parity.message(f, ...)
+  local ok, message = pcall(f, ...)
+  if ok then error("expected an error", 2) end
+  return message
+end
+
+return parity

@@ -1,0 +1,289 @@
+-- Tensors as Lua values: making them, their fields, what they print, and what becomes of them.
+local lucerna = require "lucerna"
+local parity = require "parity"
+
+describe("lucerna.tensor", function()
+  it("gives int64 for Lua integers, float32 for floats, bool for booleans", function()
+    assert.equal(lucerna.int64, lucerna.tensor({ 1, 2 }).dtype)
+    assert.equal(lucerna.float32, lucerna.tensor({ 1, 2.0 }).dtype)
+    assert.equal(lucerna.bool, lucerna.tensor({ true, false }).dtype)
+    assert.equal(lucerna.int64, lucerna.tensor({ true, 2 }).dtype)
+    assert.equal(lucerna.float32, lucerna.tensor({}).dtype)
+  end)
+
+  it("takes its shape from the nesting", function()
+    assert.same({ 2, 3 }, lucerna.tensor({ { 1, 2, 3 }, { 4, 5, 6 } }).shape)
+    assert.same({}, lucerna.tensor(5).shape)
+    assert.same({ 2, 0 }, lucerna.tensor({ {}, {} }).shape)
+    assert.same({ 1, 1, 1 }, lucerna.tensor({ { { 7 } } }).shape)
+  end)
+
+  it("takes dtype and requires_grad by name", function()
+    local x = lucerna.tensor({ 1, 2 }, { dtype = lucerna.float64, requires_grad = true })
+    assert.equal(lucerna.float64, x.dtype)
+    assert.is_true(x.requires_grad)
+  end)
+
+  it("copies a tensor and takes 0-d tensors as numbers", function()
+    local x = lucerna.tensor { 1.0, 2.0 }
+    local y = lucerna.tensor(x)
+    y[1] = 5
+    assert.same({ 1.0, 2.0 }, x:tolist())
+    assert.same({ 1.0, 3.0 }, lucerna.tensor({ x[1], 3 }):tolist())
+  end)
+
+  it("names the place where rows differ in length", function()
+    assert.matches("tensor: expected a table of 2 values at %[2%] %(got 1%)",
+      parity.message(lucerna.tensor, { { 1, 2 }, { 3 } }))
+    assert.matches("expected a table of 2 values at %[2%] %(got number 3%)",
+      parity.message(lucerna.tensor, { { 1, 2 }, 3 }))
+    assert.matches("expected a number or boolean at %[1%]%[2%] %(got string 'a'%)",
+      parity.message(lucerna.tensor, { { 1, "a" } }))
+  end)
+
+  it("refuses tables that contain themselves", function()
+    local t = {}
+    t[1] = t
+    assert.matches("nested deeper than 8 levels", parity.message(lucerna.tensor, t))
+  end)
+end)
+
+describe("a tensor", function()
+  local x = lucerna.tensor({ { 1, 2, 3 }, { 4, 5, 6.5 } })
+
+  it("has PyTorch's fields", function()
+    assert.same({ 2, 3 }, x.shape)
+    assert.equal(2, x.ndim)
+    assert.equal("cpu", x.device)
+    assert.is_false(x.requires_grad)
+    assert.is_nil(x.grad)
+    assert.is_nil(x.grad_fn)
+    assert.is_true(x.is_leaf)
+    assert.equal(4, x.itemsize)
+    assert.equal(24, x.nbytes)
+    assert.is_nil(x.no_such_field)
+  end)
+
+  it("answers size, stride, dim and numel, with dims counted from 1", function()
+    assert.same({ 2, 3 }, x:size())
+    assert.equal(3, x:size(2))
+    assert.equal(3, x:size(-1))
+    assert.same({ 3, 1 }, x:stride())
+    assert.equal(2, x:dim())
+    assert.equal(6, x:numel())
+    assert.equal(2, #x)
+  end)
+
+  it("turns into Lua values with item and tolist", function()
+    assert.equal(6.5, x[{ 2, 3 }]:item())
+    assert.equal("integer", math.type(lucerna.tensor(3):item()))
+    assert.is_true(lucerna.tensor(true):item())
+    assert.same({ { 1.0, 2.0, 3.0 }, { 4.0, 5.0, 6.5 } }, x:tolist())
+    assert.equal(2.5, lucerna.tensor(2.5):tolist())
+    assert.same({ { 1.0, 4.0 }, { 2.0, 5.0 }, { 3.0, 6.5 } }, x.T:tolist())
+    assert.matches("item: a Tensor with 6 elements", parity.message(x.item, x))
+  end)
+
+  it("prints as PyTorch does", function()
+    assert.equal("tensor([[1.0000, 2.0000, 3.0000],\n        [4.0000, 5.0000, 6.5000]])",
+      tostring(x))
+    assert.equal("tensor(5)", tostring(lucerna.tensor(5)))
+    assert.equal("tensor([1., 2.], requires_grad=True)",
+      tostring(lucerna.tensor({ 1.0, 2.0 }, { requires_grad = true })))
+  end)
+
+  it("is equal to itself only, whatever Lua value it is behind", function()
+    assert.is_true(x == x)
+    assert.is_false(x == lucerna.tensor(x))
+    local leaf = lucerna.tensor({ 1.0 }, { requires_grad = true });
+    (leaf * 2):sum():backward()
+    assert.is_true(rawequal(leaf.grad, leaf.grad))
+  end)
+
+  it("takes Lua's operators, numbers on either side", function()
+    local v = lucerna.tensor { 1.0, 2.0, 4.0 }
+    assert.same({ 2.0, 3.0, 5.0 }, (v + 1):tolist())
+    assert.same({ 9.0, 8.0, 6.0 }, (10 - v):tolist())
+    assert.same({ 1.0, 0.5, 0.25 }, (1 / v):tolist())
+    assert.same({ -1.0, -2.0, -4.0 }, (-v):tolist())
+    assert.same({ 2.0, 4.0, 8.0 }, (v * lucerna.tensor(2)):tolist())
+  end)
+
+  it("cannot be ordered by Lua's operators, and says what to use", function()
+    assert.matches("use x:lt%(y%)", parity.message(function() return x < x end))
+  end)
+
+  it("walks its rows with pairs", function()
+    local rows = {}
+    for i, row in pairs(x) do rows[i] = row:tolist() end
+    assert.same({ { 1.0, 2.0, 3.0 }, { 4.0, 5.0, 6.5 } }, rows)
+  end)
+
+  it("hides its metatable", function() assert.equal("Tensor", getmetatable(x)) end)
+
+  it("is left alone by functions that have nothing to do", function()
+    assert.is_true(rawequal(x, x:contiguous()))
+    assert.is_true(rawequal(x, x:to(lucerna.float32)))
+  end)
+end)
+
+describe("release", function()
+  it("ends a tensor at once; using it afterwards is an error", function()
+    local x = lucerna.ones(3)
+    x:release()
+    assert.equal("tensor(released)", tostring(x))
+    assert.matches("add: input must be a Tensor or a number %(got a released tensor%)",
+      parity.message(function() return x + 1 end))
+    assert.matches("the tensor was released", parity.message(function() return x.shape end))
+    assert.matches("the tensor was released", parity.message(function() return x[1] end))
+    assert.has_error(function() return #x end)
+  end)
+
+  it("happens at the end of a block with <close>", function()
+    local kept
+    do
+      local x <close> = lucerna.ones(3)
+      kept = x
+    end
+    assert.equal("tensor(released)", tostring(kept))
+  end)
+
+  it("leaves views and graphs that share the memory alone", function()
+    local x = lucerna.tensor({ 1.0, 2.0 }, { requires_grad = true })
+    local y = x * x
+    local loss, view = y:sum(), y[1]
+    y:release()
+    loss:backward()
+    assert.same({ 2.0, 4.0 }, x.grad:tolist())
+    assert.equal(1.0, view:item())
+  end)
+end)
+
+describe("lucerna.scope", function()
+  it("releases what was made inside and is not returned", function()
+    local inside
+    local kept, list, number = lucerna.scope(function(a)
+      inside = lucerna.ones(2) + a
+      return inside * 2, { inside * 3 }, 7
+    end, 1)
+    assert.equal("tensor(released)", tostring(inside))
+    assert.same({ 4.0, 4.0 }, kept:tolist())
+    assert.same({ 6.0, 6.0 }, list[1]:tolist())
+    assert.equal(7, number)
+  end)
+
+  it("nests, and what an inner scope returns belongs to the outer one", function()
+    local from_inner
+    local result = lucerna.scope(function()
+      from_inner = lucerna.scope(function() return lucerna.ones(2) end)
+      return from_inner + 1
+    end)
+    assert.equal("tensor(released)", tostring(from_inner))
+    assert.same({ 2.0, 2.0 }, result:tolist())
+  end)
+
+  it("releases after an error too, which passes through unchanged", function()
+    local inside
+    local thrown = {}
+    local ok, err = pcall(lucerna.scope, function()
+      inside = lucerna.ones(2)
+      error(thrown)
+    end)
+    assert.is_false(ok)
+    assert.is_true(rawequal(thrown, err))
+    assert.equal("tensor(released)", tostring(inside))
+  end)
+
+  it("leaves gradients and older tensors alone", function()
+    local x = lucerna.tensor({ 1.0 }, { requires_grad = true })
+    lucerna.scope(function()
+      (x * 3):sum():backward()
+      return nil
+    end)
+    assert.same({ 3.0 }, x.grad:tolist())
+  end)
+end)
+
+describe("dtypes", function()
+  it("are objects that print their name", function()
+    assert.equal("float32", tostring(lucerna.float32))
+    assert.is_true(lucerna.float == lucerna.float32)
+    assert.equal(2, lucerna.bfloat16.itemsize)
+    assert.is_true(lucerna.float16.is_floating_point)
+    assert.is_false(lucerna.int8.is_floating_point)
+  end)
+
+  it("promote as in PyTorch", function()
+    assert.equal(lucerna.int16, lucerna.promote_types(lucerna.uint8, lucerna.int8))
+    assert.equal(lucerna.float32, lucerna.promote_types(lucerna.float16, lucerna.bfloat16))
+    assert.is_false(lucerna.can_cast(lucerna.float32, lucerna.int64))
+  end)
+
+  it("have a default that can be changed to another floating point dtype", function()
+    lucerna.set_default_dtype(lucerna.float64)
+    local dtype = lucerna.tensor({ 1.5 }).dtype
+    lucerna.set_default_dtype(lucerna.float32)
+    assert.equal(lucerna.float64, dtype)
+    assert.equal(lucerna.float32, lucerna.get_default_dtype())
+    assert.matches("only floating point dtypes",
+      parity.message(lucerna.set_default_dtype, lucerna.int64))
+  end)
+
+  it("have their limits in finfo and iinfo", function()
+    assert.equal(2.0 ^ -23, lucerna.finfo(lucerna.float32).eps)
+    assert.equal(65504.0, lucerna.finfo("float16").max)
+    assert.equal(255, lucerna.iinfo(lucerna.uint8).max)
+    assert.matches("finfo: needs a floating point dtype %(got int8%)",
+      parity.message(lucerna.finfo, lucerna.int8))
+  end)
+end)
+
+describe("random seeds", function()
+  it("give PyTorch's numbers", function()
+    lucerna.manual_seed(0)
+    parity.close(lucerna.rand(3), lucerna.tensor { 0.4963, 0.7682, 0.0885 }, { atol = 1e-4 })
+    parity.close(lucerna.randn(3), lucerna.tensor { 0.3643, 0.1344, 0.1642 }, { atol = 1e-4 })
+    assert.same({ 2, 1, 3, 4, 5 }, lucerna.randperm(5):tolist())
+  end)
+
+  it("can be kept and put back", function()
+    local state = lucerna.get_rng_state()
+    local a = lucerna.rand(4):tolist()
+    lucerna.set_rng_state(state)
+    assert.same(a, lucerna.rand(4):tolist())
+    assert.matches("expected a state", parity.message(lucerna.set_rng_state, lucerna.ones(3)))
+  end)
+
+  it("belong to generators of one's own", function()
+    local g = lucerna.Generator():manual_seed(7)
+    local h = lucerna.Generator():manual_seed(7)
+    assert.equal(7, g:initial_seed())
+    assert.same(lucerna.rand(3, { generator = g }):tolist(),
+      lucerna.rand(3, { generator = h }):tolist())
+  end)
+end)
+
+describe("the library", function()
+  it("sets no globals", function()
+    for name in pairs(_G) do assert.is_nil(name:match("^lucerna")) end
+  end)
+
+  it("says its version", function() assert.matches("^lucerna %d+%.%d+%.%d+$", lucerna._VERSION) end)
+
+  it("counts memory", function()
+    local before = lucerna.memory().live
+    local x = lucerna.empty(1024, 256)
+    assert.is_true(lucerna.memory().live >= before + 2 ^ 20)
+    x:release()
+    assert.is_true(lucerna.memory().live < before + 2 ^ 20)
+  end)
+
+  it("has a clock and threads", function()
+    assert.is_true(lucerna.clock() <= lucerna.clock())
+    local n = lucerna.get_num_threads()
+    lucerna.set_num_threads(1)
+    assert.equal(1, lucerna.get_num_threads())
+    lucerna.set_num_threads(n)
+    assert.has_error(function() lucerna.set_num_threads(0) end)
+  end)
+end)
