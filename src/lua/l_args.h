@@ -1,6 +1,7 @@
 /* From Lua arguments to boxed values, driven by a parsed schema: positional arguments, a trailing
- * table of keyword arguments, sizes as varargs, lists as tables, positions counted from 1. One parser
- * serves operators, methods of our own and module constructors. It raises with nothing owned. */
+ * table of keyword arguments, sizes as varargs, lists as tables, positions counted from 1. One
+ * parser serves operators, methods of our own and module constructors. It raises with nothing
+ * owned. */
 #ifndef LUC_L_ARGS_H
 #define LUC_L_ARGS_H
 
@@ -11,23 +12,23 @@ typedef struct luc_l_sig {
   const luc_schema *schema;
   const char *who; /* the function's name in messages */
   const char *keys[LUC_MAX_PARAMS];
-  uint32_t required;    /* bit p: parameter p has no default */
-  uint32_t index_mask;  /* bit p: parameter p holds index tensors, to be counted from 0 */
-  bool takes_out;       /* out= is accepted */
-  bool takes_inplace;   /* inplace= is accepted */
-  bool lenient;         /* a single tensor stands for a list of one */
+  uint32_t required;   /* bit p: parameter p has no default */
+  uint32_t index_mask; /* bit p: parameter p holds index tensors, to be counted from 0 */
+  bool takes_out;      /* out= is accepted */
+  bool takes_inplace;  /* inplace= is accepted */
+  bool lenient;        /* a single tensor stands for a list of one */
 } luc_l_sig;
 
 enum { LUC_L_INTS = 32, LUC_L_FLOATS = 8, LUC_L_TENSORS = 16, LUC_L_CONVERTED = 16 };
 
-/* One call's arguments. v[p] is the value of parameter p, defaults filled in; what it points to lives
- * in here, on the Lua stack or in the schema. */
+/* One call's arguments. v[p] is the value of parameter p, defaults filled in; what it points to
+ * lives in here, on the Lua stack or in the schema. */
 typedef struct luc_l_args {
   luc_value v[LUC_MAX_PARAMS];
-  uint32_t given;      /* bit p: parameter p was given */
-  luc_tensor *out;     /* out=, or NULL */
-  int out_index;       /* its stack position */
-  bool inplace;        /* inplace=true */
+  uint32_t given;  /* bit p: parameter p was given */
+  luc_tensor *out; /* out=, or NULL */
+  int out_index;   /* its stack position */
+  bool inplace;    /* inplace=true */
   uint8_t nints, nfloats, ntensors, nconverted;
   int64_t ints[LUC_L_INTS];
   double floats[LUC_L_FLOATS];
@@ -35,15 +36,31 @@ typedef struct luc_l_args {
   luc_tensor *converted[LUC_L_CONVERTED]; /* index tensors counted from 0, owned */
 } luc_l_args;
 
-/* Interns the schema's names. `who` NULL: the schema's name. sig and schema must stay where they are. */
+/* Interns the schema's names. `who` NULL: the schema's name. sig and schema must stay where they
+ * are. */
 void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_schema *schema,
                     const char *who);
-/* Reads arguments first..last (stack positions) into args, or raises. May leave scratch on the stack
- * above `last`: take results from absolute positions. Index tensors are still as given. */
+/* Where a call's arguments are: n positional ones, the first `split` of them from `first` on, the
+ * others (the array part of a mixed table, pushed) from `rest` on; the keyword table at `kw`, or 0.
+ */
+typedef struct luc_l_layout {
+  int n, first, split, rest, kw;
+} luc_l_layout;
+
+/* The layout of the arguments at stack positions first..last. */
+luc_l_layout luc_l_layout_of(lua_State *L, int first, int last);
+/* Reads the arguments of a layout into args, or raises; see luc_l_parse. */
+void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *layout,
+                luc_l_args *args);
+/* Reads arguments first..last (stack positions) into args, or raises. May leave scratch on the
+ * stack above `last`: take results from absolute positions. Index tensors are still as given. */
 void luc_l_parse(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int first, int last,
                  luc_l_args *args);
-/* Could these arguments be meant for this schema? Looks at number, kinds and keys; never raises. */
-bool luc_l_matches(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int first, int last);
+/* How well positional arguments and (if `keywords`) the names of keyword arguments fit a schema:
+ * LUC_L_MATCH if completely, else a smaller number, the larger the nearer. */
+enum { LUC_L_MATCH = 1000 };
+int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *layout,
+                bool keywords);
 /* After parsing: replaces index tensors by ones counted from 0. On failure nothing is kept. */
 luc_status luc_l_index_from_one(luc_l_state *st, const luc_l_sig *sig, luc_l_args *args);
 /* Drops what luc_l_index_from_one made. */
@@ -51,15 +68,19 @@ void luc_l_args_release(luc_l_state *st, luc_l_args *args);
 
 /* ---- functions of the binding itself, declared by a schema like operators ---- */
 
+/* A parameter of type Any is passed as its stack position (LUC_INT); left out, it is LUC_NONE. */
 typedef int (*luc_l_native_fn)(lua_State *L, luc_l_state *st, luc_l_args *args);
-/* For positions: args->v[0] is at stack index 1 when called positionally. flags: LUC_F_FUNCTION,
- * LUC_F_METHOD. fn returns its number of results. */
+/* Arguments stand at stack positions 1..top as given; fn returns its number of results. flags:
+ * LUC_F_FUNCTION, LUC_F_METHOD, LUC_F_NN. */
 typedef struct luc_l_native {
   const char *schema;
   luc_l_native_fn fn;
   uint16_t flags;
 } luc_l_native;
-/* Adds them: functions to the core table on top of the stack, methods to tensors. */
+/* Adds them: functions to the core table, methods to tensors. */
 void luc_l_add_natives(lua_State *L, luc_l_state *st, const luc_l_native *natives, int n);
+/* The same with functions going to a table of the core table ("autograd"). */
+void luc_l_add_natives_to(lua_State *L, luc_l_state *st, const char *table,
+                          const luc_l_native *natives, int n);
 
 #endif

@@ -15,39 +15,57 @@ enum {
   LUC_L_STATE,       /* the luc_l_state itself */
   LUC_L_TENSOR_META, /* metatable of tensors */
   LUC_L_HOLD_META,   /* metatable of luc_l_hold */
-  LUC_L_PEERS,       /* weak values: C object (light userdata) -> userdata */
-  LUC_L_ANCHOR,      /* strong: interned names, anything that must live as long as the state */
-  LUC_L_ERROR,       /* [1]: the error object that LUC_ERR_CALLBACK stands for */
-  LUC_L_CALLBACKS,   /* strong: id -> Lua function that the core may call */
-  LUC_L_DTYPES,      /* luc_dtype + 1 -> dtype object */
-  LUC_L_NONE,        /* lucerna.none */
-  LUC_L_SCOPE,       /* tensors made in the running lucerna.scope */
+  LUC_L_SENTINEL_META,
+  LUC_L_PEERS,     /* weak values: C object (light userdata) -> userdata */
+  LUC_L_ANCHOR,    /* strong: interned names, anything that must live as long as the state */
+  LUC_L_ERROR,     /* [1]: the error object that LUC_ERR_CALLBACK stands for */
+  LUC_L_CALLBACKS, /* strong: id -> Lua function that the core may call */
+  LUC_L_DTYPES,    /* luc_dtype + 1 -> dtype object */
+  LUC_L_NONE,      /* lucerna.none */
+  LUC_L_SCOPE,     /* tensors made in the running lucerna.scope */
   LUC_L_GENERATOR_META,
-  LUC_L_CORE, /* the table that luaopen_lucerna_core returns */
+  LUC_L_MODE_META,
+  LUC_L_SCOPE_META,
+  LUC_L_HANDLE_META,
+  LUC_L_METHODS, /* of tensors */
+  LUC_L_CORE,    /* the table that luaopen_lucerna_core returns */
   LUC_L_KEYS
 };
 
 typedef struct luc_l_pace {
-  size_t limit;   /* below this many bytes creating an object costs one comparison */
-  size_t budget;  /* growth allowed per collection */
-  size_t next;    /* live bytes at which the next step is due */
-  size_t stride;  /* live bytes between two steps */
-  int steps;      /* steps we drove in this cycle */
-  bool ended;     /* the sentinel was finalized: a cycle ended */
+  size_t limit;    /* below this many bytes creating an object costs one comparison */
+  size_t budget;   /* growth allowed per collection */
+  size_t next;     /* live bytes at which the next step is due */
+  int steps;       /* steps we drove in this cycle */
+  size_t last;     /* live bytes after the last of them */
+  size_t grown;    /* bytes made between them: too young for this cycle */
+  bool sentinel;   /* one exists */
+  bool ended;      /* it was finalized: a cycle ended */
   bool collecting; /* inside our own lua_gc */
 } luc_l_pace;
+
+/* The schema of a function of the binding; its text is freed when the state closes. */
+typedef struct luc_l_schema {
+  struct luc_l_schema *next;
+  luc_schema schema;
+} luc_l_schema;
 
 typedef struct luc_l_state luc_l_state;
 struct luc_l_state {
   luc_context *ctx; /* NULL once the lua_State is closing */
+  lua_State *main;  /* the main thread */
   lua_State *L;     /* the coroutine inside a core call that may call back; else NULL */
   const void *none; /* address of lucerna.none */
   size_t boxes;     /* userdata alive */
   luc_l_pace pace;
-  int scopes; /* running lucerna.scope calls */
+  int scopes;              /* running lucerna.scope calls */
+  lua_Integer scope_count; /* tensors noted by the innermost */
   uint64_t next_callback;
+  luc_l_schema *schemas;
+  bool ready;     /* opened completely */
   char root[256]; /* chunk name prefix of our own Lua files ("@./lua/lucerna/"), or "" */
-  /* Set by the modules' part: pushes "in features.3 (Conv2d): " or "" for the error being raised. */
+  /* Set by the modules' part: pushes "in features.3 (Conv2d): " or "" for the error being raised.
+   */
   void (*push_place)(lua_State *L, luc_l_state *st);
   char keys[LUC_L_KEYS]; /* their addresses are keys of the registry */
 };
@@ -72,7 +90,8 @@ int luc_l_error(lua_State *L, const char *fmt, ...);
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st);
 /* Pushes "file:line: " of the first Lua frame that is not ours, or "". */
 void luc_l_where(lua_State *L, luc_l_state *st);
-/* "number 5", "string 'abc'", "Tensor [2, 3]", "nil": what an argument is, for messages. Returns buf. */
+/* "number 5", "string 'abc'", "Tensor [2, 3]", "nil": what an argument is, for messages. Returns
+ * buf. */
 enum { LUC_L_GIVEN = 96 };
 const char *luc_l_given(lua_State *L, int index, char *buf);
 
@@ -86,7 +105,8 @@ static inline lua_State *luc_l_enter(luc_l_state *st, lua_State *L) {
 }
 /* The lua_State for a callback: the coroutine in the core call, else the main thread. */
 lua_State *luc_l_callback_state(luc_l_state *st);
-/* Keeps the function on top of the stack for the core and pops it; luc_l_callback_push pushes it. */
+/* Keeps the function on top of the stack for the core and pops it; luc_l_callback_push pushes it.
+ */
 uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st);
 void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id);
 void luc_l_callback_drop(luc_l_state *st, uint64_t id);
@@ -100,6 +120,8 @@ size_t luc_l_live(const luc_l_state *st);
 static inline void luc_l_pace_check(lua_State *L, luc_l_state *st) {
   if (luc_l_live(st) > st->pace.limit) luc_l_pace_pay(L, st);
 }
+/* The memory limit was changed. */
+void luc_l_pace_limit(lua_State *L, luc_l_state *st);
 /* After LUC_ERR_MEMORY: one full collection. True if it is worth trying again. */
 bool luc_l_collect(lua_State *L, luc_l_state *st);
 

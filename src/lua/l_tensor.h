@@ -1,6 +1,6 @@
 /* Tensors as Lua values. A tensor's userdata (its box) owns one reference. Results of operators get
- * a fresh box; tensors that the core may hand out again (gradients, parameters) have a peer: one box
- * that the weak table finds, so that identity is stable. */
+ * a fresh box; tensors that the core may hand out again (gradients, parameters) have a peer: one
+ * box that the weak table finds, so that identity is stable. */
 #ifndef LUC_L_TENSOR_H
 #define LUC_L_TENSOR_H
 
@@ -24,7 +24,8 @@ typedef struct luc_l_dtype {
 
 typedef struct luc_l_generator {
   uint32_t magic;
-  luc_generator generator;
+  luc_generator *generator; /* own, or the context's */
+  luc_generator own;
 } luc_l_generator;
 
 /* Something of the core's that must be given back even if Lua raises: a text, a list of results. */
@@ -62,6 +63,8 @@ void luc_l_setpeer(lua_State *L, luc_l_state *st, int index);
 /* Pushes a box that takes over the reference t (NULL pushes nil). If it raises t leaks, so make the
  * box first (luc_l_newbox) where t is the result of a call just made. */
 void luc_l_pushfresh(lua_State *L, luc_l_state *st, luc_tensor *t);
+/* Drops a box's reference now; the box is empty from here on. */
+void luc_l_release_box(lua_State *L, luc_l_box *box);
 /* Pushes an empty hold: what is put in is given back when it is closed (luc_l_release_hold) or
  * collected. */
 luc_l_hold *luc_l_newhold(lua_State *L, luc_l_state *st);
@@ -78,12 +81,19 @@ static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
   return lua_touserdata(L, index) == st->none;
 }
 
-/* The parts of the core table, each adding its functions to the table on top of the stack. */
-void luc_l_open_tensor(lua_State *L, luc_l_state *st);   /* metatable, fields, dtypes */
+/* Pops a function and pushes a handle whose :remove() and __close call it once. */
+void luc_l_pushhandle(lua_State *L, luc_l_state *st);
+/* Pushes a new metatable with __name and __metatable, kept in the registry as LUC_L_… `key`. */
+void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
+
+/* The parts of the core table, in the order in which they are opened. */
+void luc_l_open_dtypes(lua_State *L, luc_l_state *st);
+void luc_l_open_tensor(lua_State *L, luc_l_state *st);   /* the metatable */
 void luc_l_open_ops(lua_State *L, luc_l_state *st);      /* the operator table */
-void luc_l_open_index(lua_State *L, luc_l_state *st);    /* x[…] */
+void luc_l_open_table(lua_State *L, luc_l_state *st);    /* tensor, tolist, item */
+void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory, scope, size */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
-void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory */
+void luc_l_open_fields(lua_State *L, luc_l_state *st);   /* x.shape, x[…]: last, over methods */
 void luc_l_open_io(lua_State *L, luc_l_state *st);       /* files */
 void luc_l_open_optim(lua_State *L, luc_l_state *st);    /* optimizers */
 

@@ -89,11 +89,17 @@ void luc__expand_strides(const luc_tensor *t, int ndim, const int64_t *sizes, in
   }
 }
 
+/* A position as a user wrote it. */
+static long long shown_position(int64_t i) {
+  if (i == LUC_POSITION_ZERO) return 0;
+  return i < 0 || i == INT64_MAX ? i : i + 1;
+}
+
 luc_status luc__dim_wrap(luc_context *ctx, const char *who, int64_t dim, int ndim, int *out) {
   int n = ndim == 0 ? 1 : ndim;
   LUC_CHECK(ctx, dim >= -n && dim < n, LUC_ERR_INDEX,
             "%s: dim %lld is out of range [%d, %d] (dims count from 1)", who,
-            (long long)(dim < 0 ? dim : dim + 1), -n, n);
+            shown_position(dim), -n, n);
   *out = (int)(dim < 0 ? dim + n : dim);
   return LUC_OK;
 }
@@ -101,7 +107,7 @@ luc_status luc__dim_wrap(luc_context *ctx, const char *who, int64_t dim, int ndi
 luc_status luc__index_wrap(luc_context *ctx, const char *who, int64_t index, int64_t size,
                            int64_t *out) {
   const char *colon = who != NULL ? ": " : "";
-  long long shown = index < 0 || index == INT64_MAX ? index : index + 1;
+  long long shown = shown_position(index);
   if (who == NULL) who = "";
   LUC_CHECK(ctx, size > 0, LUC_ERR_INDEX,
             "%s%sindex %lld is out of range: the dimension is empty (indices count from 1)", who,

@@ -1,0 +1,358 @@
+-- lucerna.autograd: backward and grad (the core's), functions with a backward of their own, and
+-- gradient checks against finite differences.
+
+local core = require "lucerna.core"
+local is_tensor, set_mode = core.is_tensor, core._set_mode
+
+local autograd = { backward = core.autograd.backward, grad = core.autograd.grad }
+
+-- ---- Function ----
+
+-- What forward and backward share. saved_tensors is computed, so that a change made in between is
+-- seen, and so that a saved output does not keep its own graph alive.
+local Context = {}
+
+local function check_saved(saved, i)
+  if saved.versions[i] ~= saved[i]._version then
+    core._raise(("%s: one of the variables needed for gradient computation has been modified by " ..
+      "an inplace operation: saved tensor %d is at version %d; expected version %d instead")
+      :format(saved.name, i, saved[i]._version, saved.versions[i]))
+  end
+end
+
+local function saved_tensors(ctx)
+  local saved, result = ctx._saved, {}
+  if not saved then return result end
+  if ctx._freed then
+    core._raise(saved.name .. ": trying to backward through the graph a second time: its saved " ..
+      "tensors were freed (pass retain_graph = true to the first backward)")
+  end
+  for i = 1, saved.n do
+    local tensor = saved[i]
+    if is_tensor(tensor) then
+      check_saved(saved, i)
+      local output = saved.outputs[i]
+      if output and ctx._function then
+        tensor = core.autograd._attach(ctx._function, tensor, output)
+      end
+    end
+    result[i] = tensor
+  end
+  return result
+end
+
+function Context.__index(ctx, key)
+  if key == "saved_tensors" then return saved_tensors(ctx) end
+  return Context[key]
+end
+
+--- Keeps tensors for backward: they come back as ctx.saved_tensors.
+function Context:save_for_backward(...)
+  local saved = table.pack(...)
+  saved.versions, saved.outputs, saved.name = {}, {}, self._name
+  for i = 1, saved.n do
+    if saved[i] ~= nil and not is_tensor(saved[i]) then
+      core._raise(("save_for_backward: expected tensors or nil (argument %d is a %s)")
+        :format(i, type(saved[i])))
+    end
+  end
+  rawset(self, "_saved", saved)
+end
+
+--- These outputs have no gradient.
+function Context:mark_non_differentiable(...)
+  local marked = {}
+  for _, tensor in ipairs { ... } do marked[tensor] = true end
+  rawset(self, "_non_differentiable", marked)
+end
+
+--- Without this backward gets zeros where an output got no gradient; with false it gets nil.
+function Context:set_materialize_grads(on) rawset(self, "_materialize", on) end
+
+-- Versions are read after forward; saved outputs become aliases outside the graph.
+local function seal_saved(ctx, outputs)
+  local saved = ctx._saved
+  if not saved then return end
+  for i = 1, saved.n do
+    local tensor = saved[i]
+    if is_tensor(tensor) then
+      for o = 1, outputs.n do
+        if outputs[o] == tensor then
+          saved[i] = tensor:detach()
+          saved.outputs[i] = o
+        end
+      end
+      saved.versions[i] = saved[i]._version
+    end
+  end
+end
+
+-- Gradients as backward wants them: zeros for the outputs that got none.
+local function materialize(ctx, shapes, grads)
+  if ctx._materialize == false then return end
+  for o = 1, shapes.n do
+    if grads[o] == nil and shapes[o] then
+      grads[o] = core.zeros(shapes[o].shape, { dtype = shapes[o].dtype })
+    end
+  end
+end
+
+-- The function the core calls: (its own handle, a gradient per tensor output) -> one per tensor
+-- input.
+local function make_backward(class, ctx, inputs, outputs)
+  local shapes, places = { n = outputs.n }, {}
+  for o = 1, outputs.n do
+    if is_tensor(outputs[o]) then
+      shapes[o] = { shape = outputs[o].shape, dtype = outputs[o].dtype }
+      places[#places + 1] = o
+    end
+  end
+  local tensors = {}
+  for i = 1, inputs.n do
+    if is_tensor(inputs[i]) then tensors[#tensors + 1] = i end
+  end
+  local ninputs = inputs.n
+  return function(handle, ...)
+    local grads = { n = shapes.n }
+    for k, o in ipairs(places) do grads[o] = (select(k, ...)) end
+    materialize(ctx, shapes, grads)
+    rawset(ctx, "_function", handle)
+    local results = table.pack(class.backward(ctx, table.unpack(grads, 1, grads.n)))
+    rawset(ctx, "_function", nil)
+    for i = ninputs + 1, results.n do
+      if results[i] ~= nil then
+        error(("%sBackward: returned an incorrect number of gradients (expected %d, got %d)")
+          :format(class.name, ninputs, results.n), 0)
+      end
+    end
+    local picked = {}
+    for k, i in ipairs(tensors) do
+      local grad = results[i]
+      if grad == core.none then grad = nil end
+      picked[k] = grad
+    end
+    return table.unpack(picked, 1, #tensors)
+  end
+end
+
+local function needs_grad(inputs)
+  local needs, any = {}, false
+  for i = 1, inputs.n do
+    needs[i] = is_tensor(inputs[i]) and inputs[i].requires_grad
+    any = any or needs[i]
+  end
+  return needs, any
+end
+
+local function run_forward(class, ctx, ...)
+  local _ <close> = set_mode(false)
+  return table.pack(class.forward(ctx, ...))
+end
+
+-- Outputs must be tensors of their own: an input handed back becomes a view of itself.
+local function separate(inputs, outputs)
+  for o = 1, outputs.n do
+    for i = 1, inputs.n do
+      if is_tensor(outputs[o]) and outputs[o] == inputs[i] then
+        outputs[o] = outputs[o]:detach()
+      end
+    end
+  end
+end
+
+local function record(class, ctx, inputs, outputs)
+  separate(inputs, outputs)
+  local marked, mask = ctx._non_differentiable or {}, 0
+  local tensors, results = {}, {}
+  for i = 1, inputs.n do
+    if is_tensor(inputs[i]) then tensors[#tensors + 1] = inputs[i] end
+  end
+  for o = 1, outputs.n do
+    if is_tensor(outputs[o]) then
+      if marked[outputs[o]] then mask = mask | 1 << #results end
+      results[#results + 1] = outputs[o]
+    end
+  end
+  local backward = make_backward(class, ctx, inputs, outputs)
+  seal_saved(ctx, outputs)
+  if #results == 0 then return end
+  core.autograd._record(class.name, backward, tensors, results, mask)
+end
+
+local function apply(class, ...)
+  local inputs = table.pack(...)
+  local needs, any = needs_grad(inputs)
+  local ctx = setmetatable({ needs_input_grad = needs, _name = class.name }, Context)
+  local outputs = run_forward(class, ctx, ...)
+  if any and core.is_grad_enabled() then record(class, ctx, inputs, outputs) end
+  return table.unpack(outputs, 1, outputs.n)
+end
+
+local Function = {}
+Function.__index = Function
+Function.__call = function(class, ...) return apply(class, ...) end
+Function.__tostring = function(class) return "autograd.Function " .. class.name end
+
+--- Function(name, {forward = function(ctx, ...) end, backward = function(ctx, ...) end}): a
+-- differentiable function; call `f.apply(...)`. backward returns one gradient per argument of
+-- forward (nil for what is no tensor).
+function autograd.Function(name, definition)
+  if type(name) ~= "string" then
+    core._raise("Function: name must be a string (got " .. type(name) .. ")")
+  end
+  if type(definition) ~= "table" then
+    core._raise("Function: expected a table with forward and backward (got " .. type(definition)
+      .. ")")
+  end
+  for _, key in ipairs { "forward", "backward" } do
+    if type(definition[key]) ~= "function" then
+      core._raise(("Function: %s: %s must be a function (got %s)")
+        :format(name, key, type(definition[key])))
+    end
+  end
+  local class = setmetatable({ name = name, forward = definition.forward,
+    backward = definition.backward }, Function)
+  class.apply = function(...) return apply(class, ...) end
+  return class
+end
+
+-- ---- gradient checks ----
+
+-- Calls f and returns its differentiable outputs.
+local function outputs_of(f, inputs)
+  local results, outputs = table.pack(f(table.unpack(inputs, 1, #inputs))), {}
+  if results.n == 1 and type(results[1]) == "table" then results = table.pack(table.unpack(results[1])) end
+  for i = 1, results.n do
+    local result = results[i]
+    if is_tensor(result) and result:is_floating_point() and result.requires_grad then
+      outputs[#outputs + 1] = result
+    end
+  end
+  return outputs
+end
+
+-- d outputs[o] / d input element, for all elements of the output, by central differences.
+local function numerical_column(f, inputs, flat, k, eps)
+  local function values(value)
+    local _ <close> = set_mode(true)
+    flat[k] = value
+    local columns = {}
+    for o, output in ipairs(outputs_of(f, inputs)) do
+      columns[o] = output:detach():reshape(-1):tolist()
+    end
+    return columns
+  end
+  local x = flat[k]:item()
+  local above, below = values(x + eps), values(x - eps)
+  flat[k] = x
+  for o = 1, #above do
+    for j = 1, #above[o] do above[o][j] = (above[o][j] - below[o][j]) / (2 * eps) end
+  end
+  return above
+end
+
+-- analytic[o][j]: the gradient of element j of output o, flat, as a list.
+local function analytic_rows(outputs, input, create_graph)
+  local rows = {}
+  for o, output in ipairs(outputs) do
+    rows[o] = {}
+    for j = 1, output:numel() do
+      local seed = core.zeros(output.shape, { dtype = output.dtype })
+      seed:view(-1)[j] = 1
+      local grad = autograd.grad({ output }, { input }, { grad_outputs = { seed },
+        retain_graph = true, create_graph = create_graph, allow_unused = true })
+      rows[o][j] = grad and grad:detach():reshape(-1):tolist() or false
+    end
+  end
+  return rows
+end
+
+local function close(a, b, atol, rtol)
+  if a ~= a or b ~= b then return a ~= a and b ~= b end
+  return math.abs(a - b) <= atol + rtol * math.abs(b)
+end
+
+local function compare(rows, columns, i, k, options)
+  for o = 1, #rows do
+    for j = 1, #rows[o] do
+      local analytic = rows[o][j] and rows[o][j][k] or 0
+      local numerical = columns[o][j]
+      if not close(analytic, numerical, options.atol, options.rtol) then
+        return ("output %d, element %d, with respect to input %d, element %d: numerical %.9g, " ..
+          "analytical %.9g"):format(o, j, i, k, numerical, analytic)
+      end
+    end
+  end
+end
+
+local function check_inputs(who, inputs)
+  local any = false
+  for i, input in ipairs(inputs) do
+    if is_tensor(input) and input.requires_grad then
+      any = true
+      if not input.is_leaf then
+        core._raise(("%s: input %d is not a leaf"):format(who, i))
+      end
+    end
+  end
+  if not any then core._raise(who .. ": none of the inputs requires grad") end
+end
+
+local function as_list(inputs) return is_tensor(inputs) and { inputs } or inputs end
+
+local function first_mismatch(f, inputs, options)
+  local outputs = outputs_of(f, inputs)
+  for i, input in ipairs(inputs) do
+    if is_tensor(input) and input.requires_grad then
+      local rows = analytic_rows(outputs, input, false)
+      local contiguous = input.data:is_contiguous()
+      local flat = contiguous and input.data:view(-1)
+      if not flat then core._raise(("%s: input %d is not contiguous"):format(options.who, i)) end
+      for k = 1, input:numel() do
+        local columns = numerical_column(f, inputs, flat, k, options.eps)
+        local mismatch = compare(rows, columns, i, k, options)
+        if mismatch then return mismatch end
+      end
+    end
+  end
+end
+
+local function check(who, f, inputs, given)
+  local options = { who = who, eps = 1e-6, atol = 1e-5, rtol = 1e-3, raise_exception = true }
+  for key, value in pairs(given or {}) do options[key] = value end
+  inputs = as_list(inputs)
+  check_inputs(who, inputs)
+  local mismatch = first_mismatch(f, inputs, options)
+  if not mismatch then return true end
+  if options.raise_exception then core._raise(who .. ": Jacobian mismatch for " .. mismatch) end
+  return false, mismatch
+end
+
+--- gradcheck(f, inputs, {eps=, atol=, rtol=, raise_exception=}): do f's gradients agree with finite
+-- differences? inputs: leaves, in float64 for the defaults to make sense.
+function autograd.gradcheck(f, inputs, options) return check("gradcheck", f, inputs, options) end
+
+--- The same for second derivatives: gradcheck of the gradients of f's outputs.
+function autograd.gradgradcheck(f, inputs, options)
+  inputs = as_list(inputs)
+  local n, all = #inputs, {}
+  for i = 1, n do all[i] = inputs[i] end
+  local probe = outputs_of(f, inputs)
+  for o, output in ipairs(probe) do
+    all[n + o] = core.randn(output.shape, { dtype = output.dtype }):requires_grad_()
+  end
+  local function gradients(...)
+    local given = { ... }
+    local xs, seeds, wanted = {}, {}, {}
+    for i = 1, n do
+      xs[i] = given[i]
+      if is_tensor(xs[i]) and xs[i].requires_grad then wanted[#wanted + 1] = xs[i] end
+    end
+    for o = 1, #probe do seeds[o] = given[n + o] end
+    return autograd.grad(outputs_of(f, xs), wanted,
+      { grad_outputs = seeds, create_graph = true, allow_unused = true })
+  end
+  return check("gradgradcheck", gradients, all, options)
+end
+
+return autograd

@@ -1,0 +1,119 @@
+-- The library's table: what is written in C (lucerna.core) under PyTorch's names, the few functions
+-- that are better said in Lua, and submodules that are loaded when they are first asked for.
+-- Needs only the base, table, string, math and coroutine libraries; sets no globals.
+
+local core = require "lucerna.core"
+
+-- Error positions skip our own files: tell the core how their chunk names begin.
+local _, path = ...
+if type(path) == "string" and path:find("init%.lua$") then
+  core._set_root("@" .. path:gsub("init%.lua$", ""))
+end
+
+local lucerna = { _VERSION = "lucerna " .. core._version }
+
+for name, value in pairs(core) do
+  local public = not name:find("^_") and not core._private[name]
+  if public and type(value) ~= "table" then lucerna[name] = value end
+end
+lucerna.Tensor = core.Tensor
+lucerna.newaxis = core.none
+lucerna.inf, lucerna.nan, lucerna.pi, lucerna.e = math.huge, 0 / 0, math.pi, math.exp(1)
+
+local SUBMODULES = {
+  nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
+  func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
+  special = true,
+}
+
+setmetatable(lucerna, {
+  __index = function(_, name)
+    if not SUBMODULES[name] then return nil end
+    local module = require("lucerna." .. name)
+    lucerna[name] = module
+    return module
+  end,
+})
+
+-- ---- gradient modes ----
+
+-- Runs f in a coroutine of its own, so that its mode goes out and comes back as it yields.
+local function resume(co, grad, inference, ...)
+  local results
+  do
+    local _ <close> = core._set_mode(grad, inference)
+    results = table.pack(coroutine.resume(co, ...))
+  end
+  if not results[1] then error(results[2], 0) end
+  if coroutine.status(co) == "dead" then return table.unpack(results, 2, results.n) end
+  return resume(co, grad, inference, coroutine.yield(table.unpack(results, 2, results.n)))
+end
+
+-- With a function: calls it in the mode. Without: sets the mode and returns what ends it.
+local function with_mode(grad, inference, f, ...)
+  if f == nil then return core._set_mode(grad, inference) end
+  if coroutine.isyieldable() then
+    local co = coroutine.create(function(...) return f(...) end)
+    return resume(co, grad, inference, ...)
+  end
+  local _ <close> = core._set_mode(grad, inference)
+  return f(...)
+end
+
+--- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.
+function lucerna.no_grad(f, ...) return with_mode(false, nil, f, ...) end
+
+--- enable_grad(f, ...) records even inside no_grad.
+function lucerna.enable_grad(f, ...) return with_mode(true, nil, f, ...) end
+
+--- set_grad_enabled(on, f, ...): either of the two.
+function lucerna.set_grad_enabled(on, f, ...)
+  if type(on) ~= "boolean" then
+    core._raise("set_grad_enabled: mode must be a boolean (got " .. type(on) .. ")")
+  end
+  return with_mode(on, nil, f, ...)
+end
+
+--- inference_mode(f, ...): no_grad for tensors that will never be differentiated.
+function lucerna.inference_mode(f, ...)
+  if type(f) == "boolean" then return with_mode(not f, f, ...) end
+  return with_mode(false, true, f, ...)
+end
+
+-- ---- dtypes ----
+
+local FLOATS = {
+  float64 = { bits = 64, eps = 2.0 ^ -52, max = 0x1.fffffffffffffp1023, tiny = 2.0 ^ -1022,
+    resolution = 1e-15 },
+  float32 = { bits = 32, eps = 2.0 ^ -23, max = 0x1.fffffep127, tiny = 2.0 ^ -126,
+    resolution = 1e-6 },
+  float16 = { bits = 16, eps = 2.0 ^ -10, max = 65504.0, tiny = 2.0 ^ -14, resolution = 1e-3 },
+  bfloat16 = { bits = 16, eps = 2.0 ^ -7, max = 0x1.fep127, tiny = 2.0 ^ -126,
+    resolution = 1e-2 },
+}
+
+--- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype.
+function lucerna.finfo(dtype)
+  dtype = dtype or core.get_default_dtype()
+  local known = FLOATS[tostring(dtype)]
+  if not known then
+    core._raise("finfo: needs a floating point dtype (got " .. tostring(dtype) .. ")")
+  end
+  local info = { min = -known.max, smallest_normal = known.tiny, dtype = tostring(dtype) }
+  for key, value in pairs(known) do info[key] = value end
+  return info
+end
+
+local INTEGERS = {
+  uint8 = { 8, 0, 255 }, int8 = { 8, -128, 127 }, int16 = { 16, -32768, 32767 },
+  int32 = { 32, -2147483648, 2147483647 }, int64 = { 64, math.mininteger, math.maxinteger },
+}
+
+--- iinfo(dtype): bits, min and max of an integer dtype.
+function lucerna.iinfo(dtype)
+  local known = INTEGERS[tostring(dtype)]
+  if not known then core._raise("iinfo: needs an integer dtype (got " .. tostring(dtype) .. ")") end
+  return { bits = known[1], min = known[2], max = known[3], dtype = tostring(dtype) }
+end
+
+return lucerna

@@ -1,0 +1,30 @@
+/* The Lua module, for hosts that link it statically: luaL_requiref(L, "lucerna.core",
+ * luaopen_lucerna_core, 0), or luc_lua_open to choose the allocator, a memory limit or threads. */
+#ifndef LUCERNA_LUA_H
+#define LUCERNA_LUA_H
+
+#include "lucerna/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lua_State;
+
+#if defined(__GNUC__)
+#define LUC_LUA_API __attribute__((visibility("default")))
+#else
+#define LUC_LUA_API
+#endif
+
+LUC_LUA_API int luaopen_lucerna_core(struct lua_State *L);
+/* Opens the module with a configuration (used the first time; cfg may be NULL), registers it as
+ * loaded and leaves its table on the stack. Raises Lua errors. */
+LUC_LUA_API int luc_lua_open(struct lua_State *L, const luc_config *cfg);
+/* The context of this lua_State; NULL before the module was opened. */
+LUC_LUA_API luc_context *luc_lua_context(struct lua_State *L);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

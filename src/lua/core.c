@@ -1,0 +1,118 @@
+/* luaopen_lucerna_core: one luc_context per lua_State, kept in the registry, and the table of
+ * everything that is written in C. Opening it again gives the same table. */
+#include <string.h>
+
+#include "l_args.h"
+#include "lucerna/lua.h"
+
+static const char state_key; /* its address finds the state in any lua_State's registry */
+
+luc_l_state *luc_l_state_of(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &state_key);
+  luc_l_state *st = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return st;
+}
+
+/* Runs when the lua_State closes, after every object of ours was finalized. Objects that a host's
+ * later finalizers still hold find no context, and say so. */
+static int state_gc(lua_State *L) {
+  luc_l_state *st = lua_touserdata(L, 1);
+  luc_context *ctx = st->ctx;
+  if (!ctx) return 0;
+  for (luc_l_schema *s = st->schemas; s; s = s->next) luc__schema_free(ctx, &s->schema);
+  st->ctx = NULL;
+  luc_context_free(ctx);
+  return 0;
+}
+
+static luc_l_state *new_state(lua_State *L) {
+  luc_l_state *st = lua_newuserdatauv(L, sizeof *st, 0);
+  memset(st, 0, sizeof *st);
+  lua_createtable(L, 0, 2);
+  lua_pushcfunction(L, state_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  st->main = lua_tothread(L, -1);
+  lua_pop(L, 1);
+  return st;
+}
+
+static void put_table(lua_State *L, luc_l_state *st, int key, int narray, const char *mode) {
+  lua_createtable(L, narray, 0);
+  if (mode) {
+    lua_createtable(L, 0, 1);
+    lua_pushstring(L, mode);
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+  }
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
+}
+
+static void make_tables(lua_State *L, luc_l_state *st) {
+  put_table(L, st, LUC_L_ANCHOR, 0, NULL);
+  put_table(L, st, LUC_L_PEERS, 0, "v");
+  put_table(L, st, LUC_L_ERROR, 1, NULL);
+  put_table(L, st, LUC_L_CALLBACKS, 0, NULL);
+  put_table(L, st, LUC_L_METHODS, 0, NULL);
+  put_table(L, st, LUC_L_DTYPES, LUC_NUM_DTYPES, NULL);
+  put_table(L, st, LUC_L_SCOPE, 0, NULL);
+  put_table(L, st, LUC_L_CORE, 0, NULL);
+}
+
+/* The context comes last: until then there is nothing to give back. */
+static void open_context(lua_State *L, luc_l_state *st, const luc_config *cfg) {
+  luc_status status = luc_context_new(cfg, &st->ctx);
+  if (status != LUC_OK) luaL_error(L, "lucerna: not enough memory for a context");
+  status = luc__ops_init(st->ctx);
+  if (status != LUC_OK) luaL_error(L, "lucerna: %s", luc_message(st->ctx));
+}
+
+static void open_parts(lua_State *L, luc_l_state *st) {
+  luc_l_pace_init(L, st);
+  luc_l_open_tensor(L, st);
+  luc_l_open_dtypes(L, st);
+  luc_l_open_ops(L, st);
+  luc_l_open_table(L, st);
+  luc_l_open_context(L, st);
+  luc_l_open_autograd(L, st);
+  luc_l_get(L, st, LUC_L_CORE);
+  luc_l_open_optim(L, st);
+  luc_l_open_io(L, st);
+  lua_pop(L, 1);
+  luc_l_open_fields(L, st);
+}
+
+static int open_core(lua_State *L, const luc_config *cfg) {
+  luaL_checkversion(L);
+  luc_l_state *st = luc_l_state_of(L);
+  if (!st || !st->ready) { /* what a failed attempt left is the collector's */
+    st = new_state(L);
+    make_tables(L, st);
+    open_context(L, st, cfg);
+    open_parts(L, st);
+    st->ready = true;
+  }
+  luc_l_get(L, st, LUC_L_CORE);
+  return 1;
+}
+
+int luaopen_lucerna_core(lua_State *L) {
+  return open_core(L, NULL);
+}
+
+int luc_lua_open(lua_State *L, const luc_config *cfg) {
+  open_core(L, cfg);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "lucerna.core");
+  lua_pop(L, 1);
+  return 1;
+}
+
+luc_context *luc_lua_context(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  return st ? st->ctx : NULL;
+}

@@ -1,0 +1,661 @@
+/* The argument parser. A call's layout (how many positional arguments, where the keyword table is)
+ * is found once; each parameter then has one reader, chosen by its type. Everything read lives in
+ * luc_l_args or on the Lua stack, so an error at any point leaves nothing behind. */
+#include "l_args.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/counting.h"
+
+typedef struct reader {
+  lua_State *L;
+  luc_l_state *st;
+  const luc_l_sig *sig;
+  luc_l_args *a;
+} reader;
+
+typedef luc_l_layout layout;
+
+static int position(const layout *l, int i) {
+  return i < l->split ? l->first + i : l->rest + i - l->split;
+}
+
+/* ---- messages ---- */
+
+/* ORDER TYPE */
+static const char *const type_texts[] = {"a Tensor",
+                                         "a Tensor of indices",
+                                         "a Tensor or a number",
+                                         "a number or boolean",
+                                         "an integer",
+                                         "a dimension",
+                                         "an index",
+                                         "a list of sizes",
+                                         "a list of dimensions",
+                                         "a number",
+                                         "a boolean",
+                                         "a string",
+                                         "a dtype",
+                                         "a device",
+                                         "a Generator",
+                                         "an integer or a string",
+                                         "a value",
+                                         "None"};
+_Static_assert(sizeof type_texts / sizeof *type_texts == LUC_T_COUNT, "ORDER TYPE");
+
+/* ORDER TYPE: items of lists */
+static const char *const item_texts[] = {
+    "Tensors",    "Tensors of indices", "Tensors", "numbers",  "integers", "dimensions", "indices",
+    "integers",   "dimensions",         "numbers", "booleans", "strings",  "dtypes",     "devices",
+    "Generators", "integers",           "values",  "None"};
+_Static_assert(sizeof item_texts / sizeof *item_texts == LUC_T_COUNT, "ORDER TYPE");
+
+static const char *expected_text(const luc_param *param, char *buf, size_t size) {
+  const char *nil = param->optional ? " or nil" : "";
+  if (!param->list) {
+    snprintf(buf, size, "%s%s", type_texts[param->type], nil);
+  } else if (param->list > 0) {
+    snprintf(buf, size, "%s or a table of %d %s%s", type_texts[param->type], param->list,
+             item_texts[param->type], nil);
+  } else {
+    snprintf(buf, size, "a table of %s%s", item_texts[param->type], nil);
+  }
+  return buf;
+}
+
+static void fail_type(const reader *r, int p, int index) {
+  char given[LUC_L_GIVEN], expected[96];
+  const luc_param *param = &r->sig->schema->params[p];
+  luc_l_error(r->L, "%s: %s must be %s (got %s)", r->sig->who, param->name,
+              expected_text(param, expected, sizeof expected), luc_l_given(r->L, index, given));
+}
+
+static void fail_item(const reader *r, int p, int item, int index) {
+  char given[LUC_L_GIVEN];
+  const luc_param *param = &r->sig->schema->params[p];
+  luc_l_error(r->L, "%s: %s must be a table of %s (got %s at position %d)", r->sig->who,
+              param->name, item_texts[param->type], luc_l_given(r->L, index, given), item);
+}
+
+/* ---- single values ---- */
+
+/* Lua integers, and floats without a fraction. */
+static bool to_integer(lua_State *L, int index, int64_t *out) {
+  if (lua_type(L, index) != LUA_TNUMBER) return false;
+  int whole;
+  *out = lua_tointegerx(L, index, &whole);
+  return whole;
+}
+
+/* Positions count from 1 in Lua. 0 becomes LUC_POSITION_ZERO, which the core's range checks refuse
+ * in the words of a Lua user. */
+static int64_t from_one(int64_t i) {
+  return i > 0 ? i - 1 : i == 0 ? LUC_POSITION_ZERO : i;
+}
+
+static bool read_number(lua_State *L, int index, luc_value *v) {
+  int type = lua_type(L, index);
+  if (type == LUA_TNUMBER) {
+    *v = lua_isinteger(L, index) ? luc_v_int(lua_tointeger(L, index))
+                                 : luc_v_float(lua_tonumber(L, index));
+  } else if (type == LUA_TBOOLEAN) {
+    *v = luc_v_bool(lua_toboolean(L, index));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* Readers say false when the value is of the wrong kind. */
+typedef bool (*read_fn)(reader *r, int p, int index);
+
+static bool read_tensor(reader *r, int p, int index) {
+  luc_tensor *t = luc_l_totensor(r->L, index);
+  if (!t) return false;
+  r->a->v[p] = luc_v_tensor(t);
+  return true;
+}
+
+static bool read_operand(reader *r, int p, int index) {
+  return read_tensor(r, p, index) || read_number(r->L, index, &r->a->v[p]);
+}
+
+static bool read_scalar(reader *r, int p, int index) {
+  return read_number(r->L, index, &r->a->v[p]);
+}
+
+static bool read_int(reader *r, int p, int index) {
+  int64_t i;
+  if (!to_integer(r->L, index, &i)) return false;
+  r->a->v[p] = luc_v_int(i);
+  return true;
+}
+
+static bool read_dim(reader *r, int p, int index) {
+  if (!read_int(r, p, index)) return false;
+  r->a->v[p].as.i = from_one(r->a->v[p].as.i);
+  return true;
+}
+
+/* Only where the schema has a dimension is the index checked against a size, in the core. */
+static bool read_index(reader *r, int p, int index) {
+  if (!read_int(r, p, index)) return false;
+  const luc_schema *schema = r->sig->schema;
+  bool checked = p > 0 && schema->params[p - 1].type == LUC_T_DIM;
+  if (r->a->v[p].as.i == 0 && !checked)
+    luc_l_error(r->L, "%s: %s: index 0 is out of range (indices count from 1)", r->sig->who,
+                schema->params[p].name);
+  r->a->v[p].as.i = from_one(r->a->v[p].as.i);
+  return true;
+}
+
+static bool read_float(reader *r, int p, int index) {
+  if (lua_type(r->L, index) != LUA_TNUMBER) return false;
+  r->a->v[p] = luc_v_float(lua_tonumber(r->L, index));
+  return true;
+}
+
+static bool read_bool(reader *r, int p, int index) {
+  if (lua_type(r->L, index) != LUA_TBOOLEAN) return false;
+  r->a->v[p] = luc_v_bool(lua_toboolean(r->L, index));
+  return true;
+}
+
+static bool read_str(reader *r, int p, int index) {
+  if (lua_type(r->L, index) != LUA_TSTRING) return false;
+  r->a->v[p] = luc_v_string(lua_tostring(r->L, index));
+  return true;
+}
+
+static bool read_dtype(reader *r, int p, int index) {
+  luc_dtype dtype;
+  if (!luc_l_todtype(r->L, index, &dtype)) return false;
+  r->a->v[p] = luc_v_dtype(dtype);
+  return true;
+}
+
+static bool read_generator(reader *r, int p, int index) {
+  luc_generator *g = luc_l_togenerator(r->L, index);
+  if (!g) return false;
+  r->a->v[p] = (luc_value){.kind = LUC_GENERATOR, .as.generator = g};
+  return true;
+}
+
+/* Stays on the stack: the value is its position. */
+static bool read_any(reader *r, int p, int index) {
+  r->a->v[p] = luc_v_int(lua_absindex(r->L, index));
+  return true;
+}
+
+static bool read_nothing(reader *r, int p, int index) {
+  (void)r, (void)p, (void)index;
+  return false;
+}
+
+/* ORDER TYPE. Size, Dims and Padding are lists: a single number stands for a list of one. */
+static const read_fn readers[] = {
+    read_tensor, read_tensor, read_operand,   read_scalar, read_int,  read_dim,
+    read_index,  read_int,    read_dim,       read_float,  read_bool, read_str,
+    read_dtype,  read_str,    read_generator, read_int,    read_any,  read_nothing};
+_Static_assert(sizeof readers / sizeof *readers == LUC_T_COUNT, "ORDER TYPE");
+
+/* ---- lists ---- */
+
+/* Room for n entries of `size` bytes: in the array while it lasts, else a userdata on the stack. */
+static void *list_room(reader *r, void *array, uint8_t *used, int capacity, int n, size_t size) {
+  if (n <= capacity - *used) {
+    void *room = (char *)array + *used * size;
+    *used = (uint8_t)(*used + n);
+    return room;
+  }
+  luaL_checkstack(r->L, 4, "too many arguments");
+  return lua_newuserdatauv(r->L, (size_t)n * size, 0);
+}
+
+/* What a list is made of: n items, in the table at `table` or, when that is 0, from `index` on. */
+typedef struct items {
+  int n, table, index;
+} items;
+
+/* Pushes item i (from 0), or gives its position. */
+static int item_at(reader *r, const items *list, int i) {
+  if (!list->table) return list->index + i;
+  lua_rawgeti(r->L, list->table, i + 1);
+  return lua_gettop(r->L);
+}
+
+static void item_done(reader *r, const items *list) {
+  if (list->table) lua_pop(r->L, 1);
+}
+
+static void read_ints(reader *r, int p, const items *list) {
+  luc_l_args *a = r->a;
+  int64_t *room = list_room(r, a->ints, &a->nints, LUC_L_INTS, list->n, sizeof *room);
+  int type = r->sig->schema->params[p].type;
+  bool dims = type == LUC_T_DIM || type == LUC_T_DIMS || type == LUC_T_INDEX;
+  for (int i = 0; i < list->n; i++) {
+    int at = item_at(r, list, i);
+    int64_t value = 0;
+    if (!to_integer(r->L, at, &value)) fail_item(r, p, i + 1, at);
+    room[i] = dims ? from_one(value) : value;
+    item_done(r, list);
+  }
+  a->v[p] = luc_v_ints(room, list->n);
+}
+
+static void read_floats(reader *r, int p, const items *list) {
+  luc_l_args *a = r->a;
+  double *room = list_room(r, a->floats, &a->nfloats, LUC_L_FLOATS, list->n, sizeof *room);
+  for (int i = 0; i < list->n; i++) {
+    int at = item_at(r, list, i);
+    if (lua_type(r->L, at) != LUA_TNUMBER) fail_item(r, p, i + 1, at);
+    room[i] = lua_tonumber(r->L, at);
+    item_done(r, list);
+  }
+  a->v[p] = (luc_value){.kind = LUC_FLOATS, .n = list->n, .as.floats = room};
+}
+
+static void read_tensors(reader *r, int p, const items *list) {
+  luc_l_args *a = r->a;
+  luc_tensor **room = list_room(r, a->tensors, &a->ntensors, LUC_L_TENSORS, list->n, sizeof *room);
+  bool holes = r->sig->schema->params[p].optional_items;
+  for (int i = 0; i < list->n; i++) {
+    int at = item_at(r, list, i);
+    room[i] = luc_l_totensor(r->L, at);
+    if (!room[i] && !(holes && luc_l_isnone(r->L, r->st, at))) fail_item(r, p, i + 1, at);
+    item_done(r, list);
+  }
+  a->v[p] = luc_v_tensors(room, list->n);
+}
+
+typedef void (*list_fn)(reader *r, int p, const items *list);
+/* ORDER TYPE; NULL: lists of this type do not exist */
+static const list_fn list_readers[] = {
+    read_tensors, read_tensors, read_tensors, read_floats, read_ints, read_ints,
+    read_ints,    read_ints,    read_ints,    read_floats, NULL,      NULL,
+    NULL,         NULL,         NULL,         read_ints,   NULL,      NULL};
+_Static_assert(sizeof list_readers / sizeof *list_readers == LUC_T_COUNT, "ORDER TYPE");
+
+/* One value stands for `list` equal ones; for a list of any length, for a list of one. */
+static bool read_single_as_list(reader *r, int p, int index) {
+  const luc_param *param = &r->sig->schema->params[p];
+  luc_l_args *a = r->a;
+  bool tensors = param->type <= LUC_T_INDEX_TENSOR;
+  if (tensors && !r->sig->lenient) return false;
+  if (!readers[param->type](r, p, index)) return false;
+  items one = {1, 0, index};
+  int n = param->list > 0 ? param->list : 1;
+  if (tensors || n == 1) {
+    list_readers[param->type](r, p, &one);
+    return true;
+  }
+  bool floats = a->v[p].kind == LUC_FLOAT;
+  if (floats) {
+    double *room = list_room(r, a->floats, &a->nfloats, LUC_L_FLOATS, n, sizeof *room);
+    for (int i = 0; i < n; i++) room[i] = a->v[p].as.f;
+    a->v[p] = (luc_value){.kind = LUC_FLOATS, .n = n, .as.floats = room};
+  } else {
+    int64_t *room = list_room(r, a->ints, &a->nints, LUC_L_INTS, n, sizeof *room),
+            value = a->v[p].as.i;
+    for (int i = 0; i < n; i++) room[i] = value;
+    a->v[p] = luc_v_ints(room, n);
+  }
+  return true;
+}
+
+static void read_list(reader *r, int p, int index) {
+  const luc_param *param = &r->sig->schema->params[p];
+  if (param->type == LUC_T_PADDING && read_str(r, p, index)) return;
+  if (lua_type(r->L, index) != LUA_TTABLE) {
+    if (!read_single_as_list(r, p, index)) fail_type(r, p, index);
+    return;
+  }
+  items list = {(int)lua_rawlen(r->L, index), index, 0};
+  if (list.n == 1 && param->list > 1) { /* {3} for [3, 3], as PyTorch expands it */
+    int at = item_at(r, &list, 0);
+    if (!read_single_as_list(r, p, at)) fail_item(r, p, 1, at);
+    item_done(r, &list);
+    return;
+  }
+  if (param->list > 0 && list.n != param->list)
+    luc_l_error(r->L, "%s: %s must have %d entries (got %d)", r->sig->who, param->name, param->list,
+                list.n);
+  list_readers[param->type](r, p, &list);
+}
+
+/* ---- parameters ---- */
+
+static void read_param(reader *r, int p, int index) {
+  const luc_param *param = &r->sig->schema->params[p];
+  bool none = luc_l_isnone(r->L, r->st, index);
+  if ((none || lua_isnil(r->L, index)) && param->type != LUC_T_ANY) {
+    if (!none && param->has_default) {
+      r->a->v[p] = param->def;
+      return;
+    }
+    if (!param->optional) fail_type(r, p, index);
+    r->a->v[p] = luc_v_none();
+  } else if (param->list) {
+    read_list(r, p, index);
+  } else if (!readers[param->type](r, p, index)) {
+    fail_type(r, p, index);
+  }
+  r->a->given |= 1u << p;
+}
+
+/* Does the last positional parameter take all the remaining arguments, and do these want it to? */
+static bool takes_rest(const reader *r, int p, int index) {
+  const luc_param *param = &r->sig->schema->params[p];
+  if (p != r->sig->schema->npositional - 1 || param->list >= 0) return false;
+  if (param->type <= LUC_T_INDEX_TENSOR) return luc_l_tobox(r->L, index) != NULL;
+  bool sizes = param->type == LUC_T_SIZE || param->type == LUC_T_DIMS || param->type == LUC_T_INT;
+  return sizes && lua_type(r->L, index) == LUA_TNUMBER;
+}
+
+/* The arguments from i on are one list; pushed together if the table's array part is among them. */
+static void read_rest(reader *r, int p, const layout *l, int i) {
+  int from = position(l, i);
+  if (i < l->split && l->n > l->split) {
+    luaL_checkstack(r->L, l->n - i, "too many arguments");
+    from = lua_gettop(r->L) + 1;
+    for (int j = i; j < l->n; j++) lua_pushvalue(r->L, position(l, j));
+  }
+  list_readers[r->sig->schema->params[p].type](r, p, &(items){l->n - i, 0, from});
+  r->a->given |= 1u << p;
+}
+
+static bool is_empty_table(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index)) return false;
+  lua_pushnil(L);
+  if (!lua_next(L, index)) return true;
+  lua_pop(L, 2);
+  return false;
+}
+
+/* A trailing {} where no list is expected: keyword arguments, none of them. */
+static bool is_no_options(const reader *r, const layout *l, int i, int at) {
+  const luc_param *param = &r->sig->schema->params[i];
+  return i == l->n - 1 && !param->list && param->type != LUC_T_ANY && is_empty_table(r->L, at);
+}
+
+static void read_positional(reader *r, const layout *l) {
+  const luc_schema *schema = r->sig->schema;
+  for (int i = 0; i < l->n; i++) {
+    int at = position(l, i);
+    if (i >= schema->npositional) {
+      bool last = i == l->n - 1;
+      if (last && r->sig->takes_inplace && lua_isboolean(r->L, at)) {
+        r->a->inplace = lua_toboolean(r->L, at);
+      } else if (!lua_isnil(r->L, at) && !(last && is_empty_table(r->L, at))) {
+        luc_l_error(r->L, "%s: takes at most %d arguments (got %d)", r->sig->who,
+                    schema->npositional, l->n);
+      }
+      continue;
+    }
+    if (takes_rest(r, i, at)) {
+      read_rest(r, i, l, i);
+      return;
+    }
+    if (!is_no_options(r, l, i, at)) read_param(r, i, at);
+  }
+}
+
+/* ---- keyword arguments ---- */
+
+static int find_key(const luc_l_sig *sig, const char *key) {
+  for (int p = 0; p < sig->schema->nparams; p++)
+    if (sig->keys[p] == key) return p; /* interned: equal strings are one */
+  return -1;
+}
+
+static void fail_key(const reader *r, const char *key) {
+  const char *closest = luc__schema_closest(r->sig->schema, key);
+  if (closest) {
+    luc_l_error(r->L, "%s: unknown argument '%s' (did you mean '%s'?)", r->sig->who, key, closest);
+  } else {
+    luc_l_error(r->L, "%s: unknown argument '%s'", r->sig->who, key);
+  }
+}
+
+/* Keys that no schema declares: out=, inplace=. The value is at `at`. */
+static void read_extra(reader *r, const char *key, int at) {
+  if (r->sig->takes_out && !strcmp(key, "out")) {
+    r->a->out = luc_l_checktensor(r->L, at, r->sig->who, "out");
+    r->a->out_index = at;
+  } else if (r->sig->takes_inplace && !strcmp(key, "inplace")) {
+    r->a->inplace = lua_toboolean(r->L, at);
+  } else {
+    fail_key(r, key);
+  }
+}
+
+/* Values that Lua could collect stay on the stack, so that nothing can take them away meanwhile. */
+static void read_keywords(reader *r, int kw) {
+  lua_State *L = r->L;
+  luaL_checkstack(L, 3 * LUC_MAX_PARAMS, "too many arguments");
+  lua_pushnil(L);
+  while (lua_next(L, kw)) {
+    int key_at = lua_gettop(L) - 1;
+    bool any = false;
+    if (lua_type(L, key_at) == LUA_TSTRING) {
+      const char *key = lua_tostring(L, key_at);
+      int p = find_key(r->sig, key);
+      any = p >= 0 && r->sig->schema->params[p].type == LUC_T_ANY;
+      if (p >= 0 && (r->a->given & 1u << p))
+        luc_l_error(L, "%s: argument '%s' is given twice", r->sig->who, key);
+      if (p >= 0) {
+        read_param(r, p, key_at + 1);
+      } else {
+        read_extra(r, key, key_at + 1);
+      }
+    } else if (!lua_isinteger(L, key_at)) {
+      luc_l_error(L, "%s: argument names are strings (got a %s)", r->sig->who,
+                  luaL_typename(L, key_at));
+    }
+    bool plain = !any && lua_gettop(L) == key_at + 1 && lua_type(L, -1) <= LUA_TNUMBER;
+    if (plain) {
+      lua_pop(L, 1);
+    } else {
+      lua_pushvalue(L, key_at);
+    }
+  }
+}
+
+/* ---- the whole ---- */
+
+/* A table is a set of keyword arguments when it has a string key; its array part, if any, continues
+ * the positional arguments. Tables with a metatable are values. */
+static bool is_keywords(lua_State *L, int index, int *array) {
+  if (lua_getmetatable(L, index)) {
+    lua_pop(L, 1);
+    return false;
+  }
+  *array = (int)lua_rawlen(L, index);
+  if (*array) {
+    lua_pushinteger(L, *array); /* constructors put these before the others */
+  } else {
+    lua_pushnil(L);
+  }
+  if (!lua_next(L, index)) return false;
+  bool named = lua_type(L, -2) == LUA_TSTRING;
+  lua_pop(L, 2);
+  return named;
+}
+
+luc_l_layout luc_l_layout_of(lua_State *L, int first, int last) {
+  layout l = {last - first + 1, first, last - first + 1, 0, 0};
+  int array;
+  if (l.n <= 0 || lua_type(L, last) != LUA_TTABLE || !is_keywords(L, last, &array)) return l;
+  l.kw = last;
+  l.split = --l.n;
+  if (array) {
+    luaL_checkstack(L, array + LUA_MINSTACK, "too many arguments");
+    l.rest = lua_gettop(L) + 1;
+    for (int i = 1; i <= array; i++) lua_rawgeti(L, last, i);
+    l.n += array;
+  }
+  return l;
+}
+
+/* The first parameter that has neither value nor default. */
+static void fail_missing(const reader *r) {
+  uint32_t missing = r->sig->required & ~r->a->given;
+  int p = __builtin_ctz(missing);
+  luc_l_error(r->L, "%s: missing argument '%s'", r->sig->who, r->sig->schema->params[p].name);
+}
+
+void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *l,
+                luc_l_args *args) {
+  reader r = {L, st, sig, args};
+  const luc_schema *schema = sig->schema;
+  args->given = 0;
+  args->out = NULL;
+  args->inplace = false;
+  args->nints = args->nfloats = args->ntensors = args->nconverted = 0;
+  read_positional(&r, l);
+  if (l->kw) read_keywords(&r, l->kw);
+  if (sig->required & ~args->given) fail_missing(&r);
+  for (int p = 0; p < schema->nparams; p++)
+    if (!(args->given & 1u << p)) args->v[p] = schema->params[p].def;
+}
+
+void luc_l_parse(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int first, int last,
+                 luc_l_args *args) {
+  layout l = luc_l_layout_of(L, first, last);
+  luc_l_read(L, st, sig, &l, args);
+}
+
+/* ---- overloads ---- */
+
+static bool list_fits(lua_State *L, luc_l_state *st, const luc_param *param, int index) {
+  if (lua_type(L, index) != LUA_TTABLE) return false;
+  if (!lua_rawlen(L, index)) return is_empty_table(L, index);
+  lua_rawgeti(L, index, 1);
+  bool tensors = param->type <= LUC_T_INDEX_TENSOR;
+  bool fits =
+      tensors ? luc_l_tobox(L, -1) || luc_l_isnone(L, st, -1) : lua_type(L, -1) == LUA_TNUMBER;
+  lua_pop(L, 1);
+  return fits;
+}
+
+static bool kind_fits(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int p, int index) {
+  const luc_param *param = &sig->schema->params[p];
+  int type = lua_type(L, index);
+  if (type == LUA_TNIL) return param->has_default || param->optional;
+  if (luc_l_isnone(L, st, index)) return param->optional;
+  if (param->list && type == LUA_TTABLE) return list_fits(L, st, param, index);
+  bool tensor = param->type <= LUC_T_OPERAND && luc_l_tobox(L, index);
+  bool tensors_only = param->type <= LUC_T_INDEX_TENSOR;
+  if (tensor || tensors_only) return tensor && (!param->list || sig->lenient);
+  luc_l_args scratch;
+  scratch.nints = scratch.nfloats = 0;
+  reader r = {L, st, sig, &scratch};
+  if (param->type == LUC_T_INDEX) return type == LUA_TNUMBER && lua_isinteger(L, index);
+  if (param->type == LUC_T_PADDING && type == LUA_TSTRING) return true;
+  return readers[param->type](&r, p, index);
+}
+
+/* How many leading positional arguments fit; all of them: l->n. */
+static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const layout *l,
+                            uint32_t *given) {
+  const luc_schema *schema = sig->schema;
+  reader r = {L, st, sig, NULL};
+  for (int i = 0; i < l->n; i++) {
+    int at = position(l, i);
+    bool last = i == l->n - 1;
+    if (i >= schema->npositional) {
+      bool inplace = sig->takes_inplace && lua_isboolean(L, at);
+      if (inplace || lua_isnil(L, at) || (last && is_empty_table(L, at))) continue;
+      return i;
+    }
+    if (takes_rest(&r, i, at)) {
+      *given |= 1u << i;
+      return l->n;
+    }
+    if (is_no_options(&r, l, i, at)) continue;
+    if (!kind_fits(L, st, sig, i, at)) return i;
+    if (!lua_isnil(L, at)) *given |= 1u << i;
+  }
+  return l->n;
+}
+
+static bool is_extra(const luc_l_sig *sig, const char *key) {
+  return (sig->takes_out && !strcmp(key, "out")) || (sig->takes_inplace && !strcmp(key, "inplace"));
+}
+
+static bool keywords_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int kw,
+                           uint32_t *given) {
+  lua_pushnil(L);
+  while (lua_next(L, kw)) {
+    if (lua_type(L, -2) == LUA_TSTRING) {
+      const char *key = lua_tostring(L, -2);
+      int p = find_key(sig, key);
+      if (p < 0 ? !is_extra(sig, key) : !kind_fits(L, st, sig, p, lua_gettop(L))) return false;
+      if (p >= 0) *given |= 1u << p;
+    }
+    lua_pop(L, 1);
+  }
+  return true;
+}
+
+int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *l,
+                bool keywords) {
+  uint32_t given = 0;
+  int fitting = positional_match(L, st, sig, l, &given);
+  bool fits = fitting == l->n;
+  if (fits && keywords) {
+    int top = lua_gettop(L);
+    fits = (!l->kw || keywords_match(L, st, sig, l->kw, &given)) && !(sig->required & ~given);
+    lua_settop(L, top);
+  }
+  return fits ? LUC_L_MATCH : 2 * fitting + (sig->schema->npositional >= l->n);
+}
+
+/* ---- index tensors ---- */
+
+static luc_status convert_index(luc_l_state *st, const luc_l_sig *sig, int p, luc_l_args *a,
+                                luc_tensor **t) {
+  luc_context *ctx = st->ctx;
+  const char *name = sig->schema->params[p].name;
+  LUC_CHECK(ctx, a->nconverted < LUC_L_CONVERTED, LUC_ERR_SUPPORT,
+            "%s: more than %d index tensors in one call", sig->who, LUC_L_CONVERTED);
+  LUC_TRY(luc__index_from_one(ctx, sig->who, name, *t, &a->converted[a->nconverted]));
+  *t = a->converted[a->nconverted++];
+  return LUC_OK;
+}
+
+luc_status luc_l_index_from_one(luc_l_state *st, const luc_l_sig *sig, luc_l_args *a) {
+  luc_status status = LUC_OK;
+  for (uint32_t rest = sig->index_mask; rest; rest &= rest - 1) {
+    int p = __builtin_ctz(rest);
+    luc_value *v = &a->v[p];
+    if (v->kind == LUC_TENSOR) LUC_GO(convert_index(st, sig, p, a, &v->as.tensor));
+    for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
+      if (v->as.tensors[i]) LUC_GO(convert_index(st, sig, p, a, &v->as.tensors[i]));
+  }
+done:
+  if (status != LUC_OK) luc_l_args_release(st, a);
+  return status;
+}
+
+void luc_l_args_release(luc_l_state *st, luc_l_args *a) {
+  while (a->nconverted) luc_tensor_release(st->ctx, a->converted[--a->nconverted]);
+}
+
+/* ---- signatures ---- */
+
+void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_schema *schema,
+                    const char *who) {
+  *sig = (luc_l_sig){.schema = schema, .who = who ? who : schema->name};
+  luc_l_get(L, st, LUC_L_ANCHOR);
+  for (int p = 0; p < schema->nparams; p++) {
+    const luc_param *param = &schema->params[p];
+    sig->keys[p] = lua_pushstring(L, param->name);
+    lua_pushboolean(L, true);
+    lua_rawset(L, -3);
+    if (!param->has_default) sig->required |= 1u << p;
+    if (param->type == LUC_T_INDEX_TENSOR) sig->index_mask |= 1u << p;
+  }
+  lua_pop(L, 1);
+}

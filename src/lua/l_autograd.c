@@ -1,0 +1,385 @@
+/* Autograd as Lua sees it: backward, grad, modes, hooks, and the core's side of autograd.Function.
+ * Functions that the core keeps (hooks, backward functions) sit in a table of the registry under a
+ * number; they leave it when the core drops them. */
+#include "autograd/graph.h"
+#include "l_args.h"
+
+/* ---- backward and grad ---- */
+
+static int graph_flags(const luc_value *retain, const luc_value *create) {
+  bool create_graph = create->kind == LUC_BOOLEAN && create->as.i;
+  bool retain_graph = retain->kind == LUC_BOOLEAN ? retain->as.i != 0 : create_graph;
+  return (create_graph ? LUC_CREATE_GRAPH : 0) | (retain_graph ? LUC_RETAIN_GRAPH : 0);
+}
+
+/* backward of n tensors. grads: a list of as many, or None. */
+static int run_backward(lua_State *L, luc_l_state *st, const luc_value *tensors,
+                        const luc_value *grads, int flags) {
+  bool given = grads->kind == LUC_TENSORS;
+  if (given && grads->n != tensors->n)
+    return luc_l_error(L, "backward: got %d tensors and %d gradients", tensors->n, grads->n);
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc_tensor_backward(st->ctx, tensors->as.tensors, tensors->n,
+                                          given ? grads->as.tensors : NULL, flags);
+  st->L = outer;
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+static int tensor_backward(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_tensor *self = a->v[0].as.tensor, *grad = luc_as_tensor(&a->v[1]);
+  luc_value tensors = luc_v_tensors(&self, 1);
+  luc_value grads = grad ? luc_v_tensors(&grad, 1) : luc_v_none();
+  return run_backward(L, st, &tensors, &grads, graph_flags(&a->v[2], &a->v[3]));
+}
+
+static int autograd_backward(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return run_backward(L, st, &a->v[0], &a->v[1], graph_flags(&a->v[2], &a->v[3]));
+}
+
+/* One result per input; nil where an unused one is allowed. */
+static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  const luc_value *outputs = &a->v[0], *inputs = &a->v[1], *grads = &a->v[2];
+  bool given = grads->kind == LUC_TENSORS;
+  if (given && grads->n != outputs->n)
+    return luc_l_error(L, "grad: got %d outputs and %d grad_outputs", outputs->n, grads->n);
+  int n = inputs->n, flags = graph_flags(&a->v[3], &a->v[4]);
+  if (a->v[5].kind == LUC_BOOLEAN && a->v[5].as.i) flags |= LUC_ALLOW_UNUSED;
+  luaL_checkstack(L, n + 8, "too many inputs");
+  luc_tensor **results = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *results, 0);
+  int first = lua_gettop(L) + 1;
+  for (int i = 0; i < n; i++) luc_l_newbox(L, st);
+  for (int i = 0; i < n; i++) results[i] = NULL;
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status =
+      luc_autograd_grad(st->ctx, outputs->as.tensors, outputs->n, given ? grads->as.tensors : NULL,
+                        inputs->as.tensors, n, flags, results);
+  st->L = outer;
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  for (int i = 0; i < n; i++) luc_l_tobox(L, first + i)->t = results[i];
+  for (int i = 0; i < n; i++) {
+    if (results[i]) continue;
+    lua_pushnil(L);
+    lua_replace(L, first + i);
+  }
+  return n;
+}
+
+/* ---- leaves ---- */
+
+static int requires_grad_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_status status = luc_tensor_set_requires_grad(st->ctx, a->v[0].as.tensor, a->v[1].as.i != 0);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushvalue(L, 1);
+  return 1;
+}
+
+static int detach(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_status status = luc_tensor_detach(st->ctx, a->v[0].as.tensor, &box->t);
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+static int retain_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_status status = luc_tensor_retain_grad(st->ctx, a->v[0].as.tensor);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+/* ---- modes ---- */
+
+/* What a guard puts back. */
+typedef struct mode {
+  luc_l_state *st;
+  bool done, grad, inference;
+} mode;
+
+static int mode_close(lua_State *L) {
+  mode *m = lua_touserdata(L, 1);
+  if (!m || m->done || !m->st->ctx) return 0;
+  m->done = true;
+  m->st->ctx->grad_mode = m->grad;
+  m->st->ctx->inference_mode = m->inference;
+  return 0;
+}
+
+/* Sets both modes; returns the value whose __close puts the old ones back. */
+static int set_mode(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  mode *m = lua_newuserdatauv(L, sizeof *m, 0);
+  *m = (mode){st, false, st->ctx->grad_mode, st->ctx->inference_mode};
+  luc_l_get(L, st, LUC_L_MODE_META);
+  lua_setmetatable(L, -2);
+  (void)luc_set_grad_enabled(st->ctx, a->v[0].as.i != 0);
+  if (a->v[1].kind == LUC_BOOLEAN) st->ctx->inference_mode = a->v[1].as.i != 0;
+  return 1;
+}
+
+static int is_grad_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)a;
+  lua_pushboolean(L, st->ctx->grad_mode);
+  return 1;
+}
+
+static int is_inference_mode_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)a;
+  lua_pushboolean(L, st->ctx->inference_mode);
+  return 1;
+}
+
+/* ---- functions the core keeps ---- */
+
+typedef struct callback {
+  luc_l_state *st;
+  uint64_t id;
+  luc_node *node; /* of an autograd.Function; the node owns this block */
+} callback;
+
+static void callback_free(luc_context *ctx, void *ud) {
+  callback *cb = ud;
+  luc_l_callback_drop(cb->st, cb->id);
+  luc__free(ctx, cb, sizeof *cb);
+}
+
+/* The function on top of the stack, popped, as something for the core; raises when out of memory.
+ */
+static callback *keep_callback(lua_State *L, luc_l_state *st) {
+  uint64_t id = luc_l_callback_keep(L, st);
+  callback *cb = luc__alloc(st->ctx, sizeof *cb);
+  if (!cb) {
+    luc_l_callback_drop(st, id);
+    luc_l_raise(L, st, LUC_ERR_MEMORY);
+  }
+  *cb = (callback){st, id, NULL};
+  return cb;
+}
+
+/* Calls fn in protected mode with a pointer; an error is kept for luc_l_raise. */
+static luc_status protect(luc_l_state *st, lua_CFunction fn, void *arg) {
+  lua_State *L = luc_l_callback_state(st);
+  if (!lua_checkstack(L, 8)) return luc__fail(st->ctx, LUC_ERR_MEMORY, "stack overflow");
+  lua_pushcfunction(L, fn);
+  lua_pushlightuserdata(L, arg);
+  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
+  return luc_l_keep_error(L, st);
+}
+
+/* ---- hooks ---- */
+
+typedef struct hook_call {
+  callback *cb;
+  luc_tensor *grad, *replacement;
+} hook_call;
+
+static int call_hook(lua_State *L) {
+  hook_call *call = lua_touserdata(L, 1);
+  luc_l_state *st = call->cb->st;
+  luc_l_callback_push(L, st, call->cb->id);
+  luc_l_pushtensor(L, st, call->grad);
+  lua_call(L, 1, 1);
+  if (lua_isnil(L, -1)) return 0;
+  call->replacement = luc_tensor_retain(luc_l_checktensor(L, -1, "hook", "the result"));
+  return 0;
+}
+
+static luc_status run_hook(luc_context *ctx, void *ud, luc_tensor *grad, luc_tensor **replacement) {
+  (void)ctx;
+  hook_call call = {ud, grad, NULL};
+  LUC_TRY(protect(call.cb->st, call_hook, &call));
+  if (call.replacement) *replacement = call.replacement;
+  return LUC_OK;
+}
+
+static luc_status run_after(luc_context *ctx, void *ud, luc_tensor *t) {
+  (void)ctx;
+  hook_call call = {ud, t, NULL};
+  luc_status status = protect(call.cb->st, call_hook, &call);
+  luc_tensor_release(ctx, call.replacement);
+  return status;
+}
+
+/* A handle's remove function: upvalues are the tensor and the hook's number. */
+static int remove_hook(lua_State *L) {
+  luc_l_box *box = luc_l_tobox(L, lua_upvalueindex(1));
+  if (!box || !box->t || !box->st->ctx) return 0;
+  luc_tensor_remove_hook(box->st->ctx, box->t, (uint64_t)lua_tointeger(L, lua_upvalueindex(2)));
+  return 0;
+}
+
+static int check_function(lua_State *L, const char *who, const luc_value *v) {
+  int index = (int)v->as.i;
+  bool callable = v->kind != LUC_NONE && lua_type(L, index) == LUA_TFUNCTION;
+  if (!callable && v->kind != LUC_NONE && luaL_getmetafield(L, index, "__call") != LUA_TNIL) {
+    lua_pop(L, 1);
+    callable = true;
+  }
+  if (!callable)
+    luc_l_error(L, "%s: hook must be a function (got %s)", who, luaL_typename(L, index));
+  return index;
+}
+
+static int add_hook(lua_State *L, luc_l_state *st, luc_l_args *a, bool after) {
+  const char *who = after ? "register_post_accumulate_grad_hook" : "register_hook";
+  int function = check_function(L, who, &a->v[1]);
+  luc_tensor *t = a->v[0].as.tensor;
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, remove_hook, 2); /* everything that may raise, first */
+  luc_l_pushhandle(L, st);
+  int handle = lua_gettop(L);
+  lua_pushvalue(L, function);
+  callback *cb = keep_callback(L, st);
+  uint64_t id = 0;
+  luc_status status =
+      after ? luc_tensor_register_accumulate_hook(st->ctx, t, run_after, cb, callback_free, &id)
+            : luc_tensor_register_hook(st->ctx, t, run_hook, cb, callback_free, &id);
+  if (status != LUC_OK) {
+    callback_free(st->ctx, cb);
+    return luc_l_raise(L, st, status);
+  }
+  lua_getiuservalue(L, handle, 1);
+  lua_pushinteger(L, (lua_Integer)id);
+  lua_setupvalue(L, -2, 2);
+  lua_settop(L, handle);
+  return 1;
+}
+
+static int register_hook(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return add_hook(L, st, a, false);
+}
+
+static int register_after(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return add_hook(L, st, a, true);
+}
+
+/* ---- handles ---- */
+
+void luc_l_pushhandle(lua_State *L, luc_l_state *st) {
+  lua_newuserdatauv(L, 0, 1);
+  lua_insert(L, -2);
+  lua_setiuservalue(L, -2, 1);
+  luc_l_get(L, st, LUC_L_HANDLE_META);
+  lua_setmetatable(L, -2);
+}
+
+/* remove and __close: call the function once. */
+static int handle_remove(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TUSERDATA || lua_getiuservalue(L, 1, 1) != LUA_TFUNCTION) return 0;
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, 1);
+  lua_call(L, 0, 0);
+  return 0;
+}
+
+/* ---- autograd.Function ---- */
+
+typedef struct function_call {
+  callback *cb;
+  luc_tensor *const *gout;
+  luc_tensor **gin;
+  int ngout, ngin;
+} function_call;
+
+/* Calls the Lua side: f(function, gradients of the outputs…), which returns one value per input. */
+static int call_backward(lua_State *L) {
+  function_call *call = lua_touserdata(L, 1);
+  luc_l_state *st = call->cb->st;
+  luaL_checkstack(L, call->ngout + call->ngin + 8, "too many gradients");
+  luc_l_callback_push(L, st, call->cb->id);
+  lua_pushlightuserdata(L, call->cb);
+  for (int i = 0; i < call->ngout; i++) luc_l_pushtensor(L, st, call->gout[i]);
+  lua_call(L, call->ngout + 1, call->ngin);
+  int first = lua_gettop(L) - call->ngin + 1;
+  for (int i = 0; i < call->ngin; i++)
+    if (!lua_isnil(L, first + i)) luc_l_checktensor(L, first + i, "backward", "a gradient");
+  for (int i = 0; i < call->ngin; i++) {
+    luc_tensor *t = luc_l_totensor(L, first + i);
+    call->gin[i] = t ? luc_tensor_retain(t) : NULL;
+  }
+  return 0;
+}
+
+static luc_status run_function(luc_context *ctx, void *ud, luc_tensor *const *gout, int ngout,
+                               luc_tensor **gin, int ngin) {
+  (void)ctx;
+  function_call call = {ud, gout, gin, ngout, ngin};
+  return protect(call.cb->st, call_backward, &call);
+}
+
+/* _record(name, backward, inputs, outputs, non_differentiable): true if the call is in the graph.
+ */
+static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  const luc_value *inputs = &a->v[2], *outputs = &a->v[3];
+  luc_function fn = {a->v[0].as.string, run_function, callback_free};
+  lua_pushvalue(L, (int)a->v[1].as.i);
+  callback *cb = keep_callback(L, st);
+  bool recorded = false;
+  luc_status status =
+      luc_function_record(st->ctx, &fn, cb, inputs->as.tensors, inputs->n, outputs->as.tensors,
+                          outputs->n, (uint32_t)a->v[4].as.i, &recorded);
+  for (int i = 0; recorded && i < outputs->n; i++) {
+    luc_meta *meta = outputs->as.tensors[i]->meta;
+    if (meta && meta->node) cb->node = meta->node;
+  }
+  if (!recorded) callback_free(st->ctx, cb);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushboolean(L, recorded);
+  return 1;
+}
+
+/* _attach(function, t, i): a view of t with the history of output i (from 1) of a function, which
+ * _record's backward got as its first argument: a saved output as it was, without a cycle. */
+static int attach(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  callback *cb = lua_touserdata(L, (int)a->v[0].as.i);
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_status status = luc__tensor_alias(st->ctx, a->v[1].as.tensor, &box->t);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  if (!cb || !cb->node) return 1;
+  if (!luc__meta(st->ctx, box->t)) return luc_l_raise(L, st, LUC_ERR_MEMORY);
+  luc__set_history(st->ctx, box->t, cb->node, (uint32_t)a->v[2].as.i);
+  return 1;
+}
+
+/* ---- tables ---- */
+
+static const luc_l_native natives[] = {
+    {"backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, "
+     "bool create_graph=False)",
+     tensor_backward, LUC_F_METHOD},
+    {"requires_grad_(Tensor self, bool requires_grad=True) -> Tensor", requires_grad_,
+     LUC_F_METHOD},
+    {"detach(Tensor self) -> Tensor", detach, LUC_F_METHOD},
+    {"retain_grad(Tensor self)", retain_grad, LUC_F_METHOD},
+    {"register_hook(Tensor self, Any hook)", register_hook, LUC_F_METHOD},
+    {"register_post_accumulate_grad_hook(Tensor self, Any hook)", register_after, LUC_F_METHOD},
+    {"is_grad_enabled() -> bool", is_grad_enabled, LUC_F_FUNCTION},
+    {"is_inference_mode_enabled() -> bool", is_inference_mode_enabled, LUC_F_FUNCTION},
+    {"_set_mode(bool grad, bool? inference=None)", set_mode, LUC_F_FUNCTION},
+};
+
+static const luc_l_native autograd_natives[] = {
+    {"backward(Tensor[] tensors, Tensor?[]? grad_tensors=None, bool? retain_graph=None, "
+     "bool create_graph=False)",
+     autograd_backward, LUC_F_FUNCTION},
+    {"grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, "
+     "bool? retain_graph=None, bool create_graph=False, bool? allow_unused=None)",
+     autograd_grad, LUC_F_FUNCTION},
+    {"_record(str name, Any backward, Tensor?[] inputs, Tensor[] outputs, int "
+     "non_differentiable=0)",
+     record, LUC_F_FUNCTION},
+    {"_attach(Any function, Tensor t, Index output)", attach, LUC_F_FUNCTION},
+};
+
+void luc_l_open_autograd(lua_State *L, luc_l_state *st) {
+  luc_l_make_meta(L, st, LUC_L_MODE_META, "lucerna.mode");
+  lua_pushcfunction(L, mode_close);
+  lua_setfield(L, -2, "__close");
+  luc_l_make_meta(L, st, LUC_L_HANDLE_META, "RemovableHandle");
+  lua_pushcfunction(L, handle_remove);
+  lua_setfield(L, -2, "__close");
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, handle_remove);
+  lua_setfield(L, -2, "remove");
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 2);
+  luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
+  luc_l_add_natives_to(L, st, "autograd", autograd_natives,
+                       sizeof autograd_natives / sizeof *autograd_natives);
+}

@@ -1,0 +1,450 @@
+/* What belongs to the context: random seeds and generators, threads, the clock, memory, and
+ * lucerna.scope; and questions about a tensor that no operator answers. */
+#include <string.h>
+#include <time.h>
+
+#include "l_args.h"
+#include "ops/geometry.h"
+
+/* ---- random numbers ---- */
+
+static luc_l_generator *push_generator(lua_State *L, luc_l_state *st) {
+  luc_l_generator *g = lua_newuserdatauv(L, sizeof *g, 0);
+  memset(g, 0, sizeof *g);
+  g->magic = LUC_L_MAGIC_GENERATOR;
+  g->generator = &g->own;
+  luc_l_get(L, st, LUC_L_GENERATOR_META);
+  lua_setmetatable(L, -2);
+  return g;
+}
+
+static uint64_t fresh_seed(void) {
+  uint64_t x = (uint64_t)time(NULL) * 0x9e3779b97f4a7c15u ^ (uint64_t)(luc_clock() * 1e9);
+  return (x ^ x >> 29) >> 11;
+}
+
+/* PyTorch's default seed of a new generator. */
+static int generator_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_status status = luc__check_device(st->ctx, "Generator", &a->v[0]);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc__generator_seed(push_generator(L, st)->generator, 67280421310721u);
+  return 1;
+}
+
+static luc_generator *generator_of(luc_l_state *st, const luc_value *v) {
+  return v->kind == LUC_GENERATOR ? v->as.generator : &st->ctx->rng;
+}
+
+static int manual_seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc__generator_seed(&st->ctx->rng, (uint64_t)a->v[0].as.i);
+  lua_settop(L, 0);
+  luc_l_get(L, st, LUC_L_CORE);
+  lua_getfield(L, -1, "default_generator");
+  return 1;
+}
+
+static int generator_seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc__generator_seed(generator_of(st, &a->v[0]), (uint64_t)a->v[1].as.i);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  uint64_t value = fresh_seed();
+  luc__generator_seed(generator_of(st, &a->v[0]), value);
+  lua_pushinteger(L, (lua_Integer)value);
+  return 1;
+}
+
+static int initial_seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  lua_pushinteger(L, (lua_Integer)generator_of(st, &a->v[0])->seed);
+  return 1;
+}
+
+/* A generator's state is opaque bytes. */
+static int get_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  int64_t size = sizeof(luc_generator);
+  luc_status status =
+      luc_tensor_from(st->ctx, LUC_UINT8, 1, &size, generator_of(st, &a->v[0]), &box->t);
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+static int set_state_of(lua_State *L, luc_generator *g, const luc_tensor *t) {
+  bool fits = t->dtype == LUC_UINT8 && t->ndim == 1 && t->numel == (int64_t)sizeof *g &&
+              luc__is_contiguous(t);
+  luc_generator state;
+  if (fits) memcpy(&state, t->data, sizeof state);
+  if (!fits || state.left < 0 || state.left > 624 || state.next < 0 || state.next > 624)
+    return luc_l_error(L, "set_state: expected a state that get_state returned");
+  *g = state;
+  return 0;
+}
+
+static int set_rng_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return set_state_of(L, &st->ctx->rng, a->v[0].as.tensor);
+}
+
+static int set_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  set_state_of(L, generator_of(st, &a->v[0]), a->v[1].as.tensor);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int clone_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  *push_generator(L, st)->generator = *generator_of(st, &a->v[0]);
+  return 1;
+}
+
+/* ---- threads, clock, memory ---- */
+
+static int set_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int64_t n = a->v[0].as.i;
+  luc_status status = luc_set_num_threads(st->ctx, n > 0 && n < 1 << 16 ? (int)n : 0);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+static int get_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)a;
+  lua_pushinteger(L, luc_get_num_threads(st->ctx));
+  return 1;
+}
+
+static int monotonic_clock(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  lua_pushnumber(L, luc_clock());
+  return 1;
+}
+
+static int memory(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)a;
+  luc_memory m = luc_memory_stats(st->ctx);
+  const struct {
+    const char *name;
+    size_t bytes;
+  } fields[] = {{"live", m.live},
+                {"cached", m.cached},
+                {"peak", m.peak},
+                {"limit", m.limit},
+                {"pace", st->pace.limit}};
+  lua_createtable(L, 0, 5);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    lua_pushinteger(L, (lua_Integer)fields[i].bytes);
+    lua_setfield(L, -2, fields[i].name);
+  }
+  return 1;
+}
+
+static int set_memory_limit(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int64_t bytes = a->v[0].as.i;
+  if (bytes < 0) return luc_l_error(L, "set_memory_limit: bytes must not be negative");
+  luc_memory_set_limit(st->ctx, (size_t)bytes);
+  luc_l_pace_limit(L, st);
+  return 0;
+}
+
+static int trim_memory(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)L, (void)a;
+  luc_memory_trim(st->ctx);
+  return 0;
+}
+
+/* ---- scope ---- */
+
+/* What ends a scope; user values: its tensors (weak), the table of the scope around it. */
+typedef struct scope {
+  luc_l_state *st;
+  lua_Integer outer_count;
+  bool done;
+} scope;
+
+/* Marks what is at `index` as kept in the set at `kept`: tensors, and those in plain tables. */
+static void keep(lua_State *L, int index, int kept, int depth) {
+  if (luc_l_tobox(L, index)) {
+    lua_pushvalue(L, index);
+    lua_pushboolean(L, true);
+    lua_rawset(L, kept);
+  } else if (lua_type(L, index) == LUA_TTABLE && depth < 16) {
+    luaL_checkstack(L, 6, NULL);
+    lua_pushnil(L);
+    while (lua_next(L, index)) {
+      keep(L, lua_gettop(L), kept, depth + 1);
+      lua_pop(L, 1);
+    }
+  }
+}
+
+/* Releases the scope's tensors; those in the set at `kept` (0: none) go to the scope around. What
+ * the core holds as well (parameters, gradients) is not the scope's to release. */
+static void leave(lua_State *L, int guard, int kept) {
+  scope *s = lua_touserdata(L, guard);
+  luc_l_state *st = s->st;
+  if (s->done || !st->ctx) return;
+  lua_Integer n = st->scope_count;
+  lua_getiuservalue(L, guard, 1);
+  int table = lua_gettop(L);
+  lua_getiuservalue(L, guard, 2);
+  int outer = lua_gettop(L);
+  lua_pushvalue(L, outer);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
+  st->scopes--;
+  st->scope_count = s->outer_count;
+  s->done = true;
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, table, i);
+    luc_l_box *box = luc_l_tobox(L, -1);
+    bool stays = !box || !box->t;
+    if (!stays && kept) {
+      lua_pushvalue(L, -1);
+      stays = lua_rawget(L, kept) != LUA_TNIL;
+      lua_pop(L, 1);
+    }
+    uint8_t held = LUC_TF_HAS_PEER | LUC_TF_PARAMETER | LUC_TF_BUFFER;
+    if (!stays && !(box->t->flags & held)) {
+      luc_l_release_box(L, box);
+      lua_pop(L, 1);
+    } else if (st->scopes) {
+      lua_rawseti(L, outer, ++st->scope_count);
+    } else {
+      lua_pop(L, 1);
+    }
+  }
+  lua_settop(L, table - 1);
+}
+
+static int scope_close(lua_State *L) {
+  lua_settop(L, 1);
+  leave(L, 1, 0);
+  return 0;
+}
+
+static void push_weak_table(lua_State *L) {
+  lua_createtable(L, 0, 0);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
+/* scope(f, ...): runs f and releases what it made and does not return. f cannot yield: what others
+ * make meanwhile would be taken for its own. */
+static int run_scope(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_l_context(L, st);
+  luaL_checkany(L, 1);
+  int nargs = lua_gettop(L) - 1;
+  scope *s = lua_newuserdatauv(L, sizeof *s, 2);
+  *s = (scope){st, st->scope_count, true};
+  push_weak_table(L);
+  lua_setiuservalue(L, -2, 1);
+  luc_l_get(L, st, LUC_L_SCOPE);
+  lua_setiuservalue(L, -2, 2);
+  luc_l_get(L, st, LUC_L_SCOPE_META);
+  lua_setmetatable(L, -2);
+  lua_insert(L, 1); /* guard, f, arguments */
+  lua_getiuservalue(L, 1, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
+  s->done = false;
+  st->scopes++;
+  st->scope_count = 0;
+  lua_toclose(L, 1);
+  lua_call(L, nargs, LUA_MULTRET);
+  int nresults = lua_gettop(L) - 1;
+  luaL_checkstack(L, 12, NULL);
+  lua_createtable(L, 0, nresults);
+  int kept = lua_gettop(L);
+  for (int i = 2; i < kept; i++) keep(L, i, kept, 0);
+  leave(L, 1, kept);
+  lua_settop(L, kept - 1);
+  return nresults;
+}
+
+/* ---- questions ---- */
+
+static int is_tensor(lua_State *L) {
+  lua_pushboolean(L, luc_l_tobox(L, 1) != NULL);
+  return 1;
+}
+
+static int release(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  luc_l_release_box(L, luc_l_tobox(L, 1));
+  return 0;
+}
+
+static int push_length(lua_State *L, luc_l_state *st, const luc_tensor *t, const luc_value *dim,
+                       const char *who, const int64_t *values) {
+  int d;
+  if (luc_is_none(dim)) {
+    luc_l_pushsizes(L, t->ndim, values);
+    return 1;
+  }
+  luc_status status = luc__dim_wrap(st->ctx, who, dim->as.i, t->ndim, &d);
+  if (status == LUC_OK && !t->ndim)
+    status = luc__fail(st->ctx, LUC_ERR_INDEX, "%s: a 0-d tensor has no dimensions", who);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushinteger(L, values[d]);
+  return 1;
+}
+
+static int size(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  const luc_tensor *t = a->v[0].as.tensor;
+  return push_length(L, st, t, &a->v[1], "size", t->sizes);
+}
+
+static int stride(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  const luc_tensor *t = a->v[0].as.tensor;
+  return push_length(L, st, t, &a->v[1], "stride", t->strides);
+}
+
+static int dim(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushinteger(L, a->v[0].as.tensor->ndim);
+  return 1;
+}
+
+static int numel(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushinteger(L, a->v[0].as.tensor->numel);
+  return 1;
+}
+
+static int element_size(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushinteger(L, (lua_Integer)luc__dtype_size((luc_dtype)a->v[0].as.tensor->dtype));
+  return 1;
+}
+
+static int storage_offset(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushinteger(L, a->v[0].as.tensor->offset);
+  return 1;
+}
+
+static int data_ptr(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushinteger(L, (lua_Integer)(intptr_t)a->v[0].as.tensor->data);
+  return 1;
+}
+
+static int is_contiguous(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushboolean(L, luc__is_contiguous(a->v[0].as.tensor));
+  return 1;
+}
+
+static int is_floating_point(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushboolean(L, luc__dtype_is_float((luc_dtype)a->v[0].as.tensor->dtype));
+  return 1;
+}
+
+static int is_complex(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  lua_pushboolean(L, false);
+  return 1;
+}
+
+static int is_signed(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  int dtype = a->v[0].as.tensor->dtype;
+  lua_pushboolean(L, dtype != LUC_UINT8 && dtype != LUC_BOOL);
+  return 1;
+}
+
+/* Normalises a device's name; there is only one kind. */
+static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_status status = luc__check_device(st->ctx, "device", &a->v[0]);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushliteral(L, "cpu");
+  return 1;
+}
+
+static int set_root(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  const char *root = luaL_checkstring(L, 1);
+  if (strlen(root) < sizeof st->root) memcpy(st->root, root, strlen(root) + 1);
+  return 0;
+}
+
+/* _raise(message): an error at the line of the user's code that called ours. */
+static int raise(lua_State *L) {
+  return luc_l_error(L, "%s", luaL_checkstring(L, 1));
+}
+
+/* ---- tables ---- */
+
+static const luc_l_native natives[] = {
+    {"Generator(device? device=None) -> Generator", generator_new, LUC_F_FUNCTION},
+    {"manual_seed(int seed) -> Generator", manual_seed, LUC_F_FUNCTION},
+    {"seed(Generator? generator=None) -> int", seed, LUC_F_FUNCTION},
+    {"initial_seed(Generator? generator=None) -> int", initial_seed, LUC_F_FUNCTION},
+    {"get_rng_state(Generator? generator=None) -> Tensor", get_state, LUC_F_FUNCTION},
+    {"set_rng_state(Tensor new_state)", set_rng_state, LUC_F_FUNCTION},
+    {"set_num_threads(int n)", set_num_threads, LUC_F_FUNCTION},
+    {"get_num_threads() -> int", get_num_threads, LUC_F_FUNCTION},
+    {"clock() -> float", monotonic_clock, LUC_F_FUNCTION},
+    {"memory()", memory, LUC_F_FUNCTION},
+    {"set_memory_limit(int bytes)", set_memory_limit, LUC_F_FUNCTION},
+    {"trim_memory()", trim_memory, LUC_F_FUNCTION},
+    {"device(device device)", device, LUC_F_FUNCTION},
+    {"release(Tensor self)", release, LUC_F_METHOD},
+    {"size(Tensor self, Dim? dim=None)", size, LUC_F_METHOD},
+    {"stride(Tensor self, Dim? dim=None)", stride, LUC_F_METHOD},
+    {"dim(Tensor self) -> int", dim, LUC_F_METHOD},
+    {"ndimension(Tensor self) -> int", dim, LUC_F_METHOD},
+    {"numel(Tensor self) -> int", numel, LUC_F_BOTH},
+    {"nelement(Tensor self) -> int", numel, LUC_F_METHOD},
+    {"element_size(Tensor self) -> int", element_size, LUC_F_METHOD},
+    {"storage_offset(Tensor self) -> int", storage_offset, LUC_F_METHOD},
+    {"data_ptr(Tensor self) -> int", data_ptr, LUC_F_METHOD},
+    {"is_contiguous(Tensor self) -> bool", is_contiguous, LUC_F_METHOD},
+    {"is_floating_point(Tensor self) -> bool", is_floating_point, LUC_F_BOTH},
+    {"is_complex(Tensor self) -> bool", is_complex, LUC_F_BOTH},
+    {"is_signed(Tensor self) -> bool", is_signed, LUC_F_BOTH},
+};
+
+/* Methods of generators: functions of the table "_generator". */
+static const luc_l_native generator_natives[] = {
+    {"manual_seed(Generator self, int seed) -> Generator", generator_seed, LUC_F_FUNCTION},
+    {"seed(Generator self) -> int", seed, LUC_F_FUNCTION},
+    {"initial_seed(Generator self) -> int", initial_seed, LUC_F_FUNCTION},
+    {"get_state(Generator self) -> Tensor", get_state, LUC_F_FUNCTION},
+    {"set_state(Generator self, Tensor new_state) -> Generator", set_state, LUC_F_FUNCTION},
+    {"clone_state(Generator self) -> Generator", clone_state, LUC_F_FUNCTION},
+};
+
+static const luaL_Reg functions[] = {{"is_tensor", is_tensor},
+                                     {"scope", run_scope},
+                                     {"_set_root", set_root},
+                                     {"_raise", raise},
+                                     {NULL, NULL}};
+
+static void open_generators(lua_State *L, luc_l_state *st) {
+  luc_l_add_natives_to(L, st, "_generator", generator_natives,
+                       sizeof generator_natives / sizeof *generator_natives);
+  luc_l_make_meta(L, st, LUC_L_GENERATOR_META, "Generator");
+  luc_l_get(L, st, LUC_L_CORE);
+  lua_getfield(L, -1, "_generator");
+  lua_setfield(L, -3, "__index");
+  push_generator(L, st)->generator = &st->ctx->rng;
+  lua_setfield(L, -2, "default_generator");
+  lua_pop(L, 2);
+}
+
+void luc_l_open_context(lua_State *L, luc_l_state *st) {
+  luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
+  open_generators(L, st);
+  luc_l_make_meta(L, st, LUC_L_SCOPE_META, "lucerna.scope");
+  lua_pushcfunction(L, scope_close);
+  lua_setfield(L, -2, "__close");
+  luc_l_get(L, st, LUC_L_CORE);
+  luaL_setfuncs(L, functions, 0);
+  lua_pushliteral(L, LUC_VERSION);
+  lua_setfield(L, -2, "_version");
+  lua_createtable(L, 0, 0);
+  lua_setfield(L, -2, "_private");
+  luc_l_get(L, st, LUC_L_METHODS);
+  lua_setfield(L, -2, "Tensor");
+  lua_pop(L, 2);
+}

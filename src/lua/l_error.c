@@ -1,0 +1,137 @@
+/* Errors and callbacks: a failed status becomes a Lua error once, where it is raised, by looking at
+ * the stack, so success costs nothing. Errors of callbacks travel through the core untouched. */
+#include <stdio.h>
+#include <string.h>
+
+#include "l_tensor.h"
+
+static bool is_ours(const luc_l_state *st, const lua_Debug *ar) {
+  if (ar->currentline <= 0) return true; /* a C function */
+  if (!strncmp(ar->source, "=[lucerna", 9)) return true;
+  return st->root[0] && !strncmp(ar->source, st->root, strlen(st->root));
+}
+
+void luc_l_where(lua_State *L, luc_l_state *st) {
+  lua_Debug ar;
+  for (int level = 0; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (is_ours(st, &ar)) continue;
+    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+    return;
+  }
+  lua_pushliteral(L, "");
+}
+
+/* Message on top: puts the position and the module's path before it and raises. */
+static int raise_message(lua_State *L, luc_l_state *st) {
+  luc_l_where(L, st);
+  if (st->push_place) {
+    st->push_place(L, st);
+  } else {
+    lua_pushliteral(L, "");
+  }
+  lua_rotate(L, -3, 2); /* position, place, message */
+  lua_concat(L, 3);
+  return lua_error(L);
+}
+
+int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status) {
+  luaL_checkstack(L, 8, NULL);
+  if (status == LUC_ERR_CALLBACK) {
+    luc_l_get(L, st, LUC_L_ERROR);
+    lua_rawgeti(L, -1, 1);
+    lua_pushnil(L);
+    lua_rawseti(L, -3, 1);
+    return lua_error(L);
+  }
+  lua_pushstring(L, luc_message(st->ctx));
+  return raise_message(L, st);
+}
+
+int luc_l_error(lua_State *L, const char *fmt, ...) {
+  luc_l_state *st = luc_l_state_of(L);
+  luaL_checkstack(L, 8, NULL);
+  va_list args;
+  va_start(args, fmt);
+  lua_pushvfstring(L, fmt, args);
+  va_end(args);
+  return raise_message(L, st);
+}
+
+luc_status luc_l_keep_error(lua_State *L, luc_l_state *st) {
+  luc_l_get(L, st, LUC_L_ERROR);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, 1); /* slot 1 is preallocated */
+  lua_pop(L, 1);
+  return luc__fail(st->ctx, LUC_ERR_CALLBACK, "a callback failed");
+}
+
+luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
+  if (!st->ctx) luaL_error(L, "lucerna is closed: its Lua state is ending");
+  return st->ctx;
+}
+
+/* ---- what an argument is ---- */
+
+static const char *tensor_text(luc_l_box *box, char *buf) {
+  char shape[LUC_SHAPE_TEXT] = "";
+  if (box->t) luc__tensor_shape_text(shape, box->t);
+  snprintf(buf, LUC_L_GIVEN, box->t ? "Tensor %.80s" : "a released tensor%s", shape);
+  return buf;
+}
+
+const char *luc_l_given(lua_State *L, int index, char *buf) {
+  luc_l_box *box = luc_l_tobox(L, index);
+  if (box) return tensor_text(box, buf);
+  int type = lua_type(L, index);
+  if (type == LUA_TNUMBER) {
+    if (lua_isinteger(L, index)) {
+      snprintf(buf, LUC_L_GIVEN, "number %lld", (long long)lua_tointeger(L, index));
+    } else {
+      snprintf(buf, LUC_L_GIVEN, "number %.14g", lua_tonumber(L, index));
+    }
+  } else if (type == LUA_TSTRING) {
+    const char *s = lua_tostring(L, index);
+    snprintf(buf, LUC_L_GIVEN, strlen(s) > 40 ? "string '%.37s...'" : "string '%s'", s);
+  } else if (type == LUA_TBOOLEAN) {
+    snprintf(buf, LUC_L_GIVEN, "boolean %s", lua_toboolean(L, index) ? "true" : "false");
+  } else if (type == LUA_TUSERDATA && luaL_getmetafield(L, index, "__name") == LUA_TSTRING) {
+    snprintf(buf, LUC_L_GIVEN, "%.60s", lua_tostring(L, -1));
+    lua_pop(L, 1);
+  } else {
+    snprintf(buf, LUC_L_GIVEN, "%s", type == LUA_TNONE ? "nil" : lua_typename(L, type));
+  }
+  return buf;
+}
+
+/* ---- callbacks ---- */
+
+lua_State *luc_l_callback_state(luc_l_state *st) {
+  return st->L;
+}
+
+uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st) {
+  uint64_t id = ++st->next_callback;
+  luc_l_get(L, st, LUC_L_CALLBACKS);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, (lua_Integer)id);
+  lua_pop(L, 1);
+  return id;
+}
+
+void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id) {
+  luc_l_get(L, st, LUC_L_CALLBACKS);
+  lua_rawgeti(L, -1, (lua_Integer)id);
+  lua_remove(L, -2);
+}
+
+/* Clearing an existing slot cannot raise. Runs also from finalizers, on whatever coroutine is
+ * there: the main thread's stack always has room for a C call. */
+void luc_l_callback_drop(luc_l_state *st, uint64_t id) {
+  lua_State *L = st->main;
+  if (!st->ctx || !L || !lua_checkstack(L, 3)) return;
+  luc_l_get(L, st, LUC_L_CALLBACKS);
+  lua_pushnil(L);
+  lua_rawseti(L, -2, (lua_Integer)id);
+  lua_pop(L, 1);
+}

@@ -1,0 +1,206 @@
+/* A tensor's fields (x.shape, x.grad = y) and its __index, which gives methods, fields and, through
+ * l_index.c, elements. Methods and fields share one table: a field is a light userdata in it. */
+#include <string.h>
+
+#include "l_args.h"
+#include "l_index.h"
+#include "lucerna/autograd.h"
+
+typedef struct field {
+  const char *name;
+  int (*get)(lua_State *L, luc_l_state *st, luc_tensor *t);
+  void (*set)(lua_State *L, luc_l_state *st, luc_tensor *t, int value); /* NULL: read only */
+} field;
+
+/* ---- reading; the tensor is at 1 ---- */
+
+static int get_shape(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  luc_l_pushsizes(L, t->ndim, t->sizes);
+  return 1;
+}
+
+static int get_dtype(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  luc_l_pushdtype(L, st, (luc_dtype)t->dtype);
+  return 1;
+}
+
+static int get_device(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st, (void)t;
+  lua_pushliteral(L, "cpu");
+  return 1;
+}
+
+static int get_ndim(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  lua_pushinteger(L, t->ndim);
+  return 1;
+}
+
+static int get_itemsize(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  lua_pushinteger(L, (lua_Integer)luc__dtype_size((luc_dtype)t->dtype));
+  return 1;
+}
+
+static int get_nbytes(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  lua_pushinteger(L, (lua_Integer)luc__dtype_size((luc_dtype)t->dtype) * t->numel);
+  return 1;
+}
+
+static int get_requires_grad(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  lua_pushboolean(L, luc_tensor_requires_grad(t));
+  return 1;
+}
+
+static int get_is_leaf(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  lua_pushboolean(L, luc_tensor_is_leaf(t));
+  return 1;
+}
+
+static int get_grad_fn(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  char buf[LUC_GRAD_FN_NAME];
+  lua_pushstring(L, luc_tensor_grad_fn(t, buf));
+  return 1;
+}
+
+static int get_grad(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  luc_l_pushtensor(L, st, luc_tensor_grad(t));
+  return 1;
+}
+
+/* The same memory outside the graph; writes through it are not tracked. */
+static int get_data(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_tensor *alias;
+  luc_status status = luc__tensor_alias(st->ctx, t, &alias);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  alias->flags |= LUC_TF_UNTRACKED;
+  box->t = alias;
+  return 1;
+}
+
+static int get_version(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  lua_pushinteger(L, t->storage->version);
+  return 1;
+}
+
+/* Calls x:name(…) with the n numbers. */
+static int call_method(lua_State *L, luc_l_state *st, const char *name, int n, const int *numbers) {
+  luc_l_get(L, st, LUC_L_METHODS);
+  lua_getfield(L, -1, name);
+  lua_pushvalue(L, 1);
+  for (int i = 0; i < n; i++) lua_pushinteger(L, numbers[i]);
+  lua_call(L, n + 1, 1);
+  return 1;
+}
+
+static int get_T(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  int order[LUC_MAX_DIMS];
+  for (int d = 0; d < t->ndim; d++) order[d] = t->ndim - d;
+  if (t->ndim) return call_method(L, st, "permute", t->ndim, order);
+  lua_pushvalue(L, 1);
+  return 1;
+}
+
+static int get_mT(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  if (t->ndim < 2) return luc_l_error(L, "mT: needs at least 2 dimensions (got %d)", t->ndim);
+  return call_method(L, st, "transpose", 2, (const int[]){-2, -1});
+}
+
+/* ---- assigning; the value is at 3 ---- */
+
+static void set_requires_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
+  if (lua_type(L, value) != LUA_TBOOLEAN)
+    luc_l_error(L, "requires_grad: expected a boolean (got %s)", luaL_typename(L, value));
+  luc_status status = luc_tensor_set_requires_grad(st->ctx, t, lua_toboolean(L, value));
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+}
+
+static void set_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
+  bool none = lua_isnil(L, value) || luc_l_isnone(L, st, value);
+  luc_tensor *grad = none ? NULL : luc_l_checktensor(L, value, "grad", "value");
+  if (grad) luc_l_setpeer(L, st, value);
+  luc_status status = luc_tensor_set_grad(st->ctx, t, grad);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+}
+
+static void set_data(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
+  luc_tensor *data = luc_l_checktensor(L, value, "data", "value");
+  luc_status status = luc__tensor_set_data(st->ctx, t, data);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+}
+
+static const field fields[] = {
+    {"shape", get_shape, NULL},
+    {"dtype", get_dtype, NULL},
+    {"device", get_device, NULL},
+    {"ndim", get_ndim, NULL},
+    {"itemsize", get_itemsize, NULL},
+    {"nbytes", get_nbytes, NULL},
+    {"requires_grad", get_requires_grad, set_requires_grad},
+    {"is_leaf", get_is_leaf, NULL},
+    {"grad_fn", get_grad_fn, NULL},
+    {"grad", get_grad, set_grad},
+    {"data", get_data, set_data},
+    {"_version", get_version, NULL},
+    {"T", get_T, NULL},
+    {"mT", get_mT, NULL},
+};
+
+/* ---- metamethods ---- */
+
+static luc_l_box *check_alive(lua_State *L, luc_l_box *box) {
+  if (!box->t) luc_l_error(L, "the tensor was released");
+  luc_l_context(L, box->st);
+  return box;
+}
+
+/* Upvalue 1: methods and fields. */
+static int tensor_index(lua_State *L) {
+  luc_l_box *box = luc_l_tobox(L, 1);
+  if (!box) return luc_l_error(L, "index: expected a Tensor (got %s)", luaL_typename(L, 1));
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    check_alive(L, box);
+    return luc_l_index_get(L, box->st, box->t);
+  }
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TLIGHTUSERDATA) return 1;
+  const field *f = lua_touserdata(L, -1);
+  check_alive(L, box);
+  return f->get(L, box->st, box->t);
+}
+
+static int tensor_newindex(lua_State *L) {
+  luc_l_box *box = luc_l_tobox(L, 1);
+  if (!box) return luc_l_error(L, "index: expected a Tensor (got %s)", luaL_typename(L, 1));
+  check_alive(L, box);
+  if (lua_type(L, 2) != LUA_TSTRING) return luc_l_index_set(L, box->st, box->t);
+  lua_pushvalue(L, 2);
+  bool known = lua_rawget(L, lua_upvalueindex(1)) == LUA_TLIGHTUSERDATA;
+  const field *f = known ? lua_touserdata(L, -1) : NULL;
+  if (!f || !f->set)
+    return luc_l_error(L, "a Tensor's field '%s' cannot be assigned", lua_tostring(L, 2));
+  f->set(L, box->st, box->t, 3);
+  return 0;
+}
+
+void luc_l_open_fields(lua_State *L, luc_l_state *st) {
+  luc_l_get(L, st, LUC_L_TENSOR_META);
+  luc_l_get(L, st, LUC_L_METHODS);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    lua_pushlightuserdata(L, (void *)&fields[i]);
+    lua_setfield(L, -2, fields[i].name);
+  }
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, tensor_index, 1);
+  lua_setfield(L, -3, "__index");
+  lua_pushcclosure(L, tensor_newindex, 1);
+  lua_setfield(L, -2, "__newindex");
+  lua_pop(L, 1);
+}

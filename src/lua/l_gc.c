@@ -1,0 +1,128 @@
+/* Pacing Lua's collector: tensors are small userdata that own much memory, which the collector
+ * cannot see. Above a soft limit, creating objects pays for collection in steps; a sentinel,
+ * garbage from its birth, tells when a cycle ended. The host's mode and parameters are never
+ * touched, and nothing runs while it has the collector stopped. */
+#include "l_tensor.h"
+
+enum { MIN_BUDGET = 4 << 20, BOX_WEIGHT = 100, MIN_STRIDE = 64 << 10 };
+
+size_t luc_l_live(const luc_l_state *st) {
+  return luc_memory_stats(st->ctx).live + st->boxes * BOX_WEIGHT;
+}
+
+static size_t lua_heap(lua_State *L) {
+  int kilobytes = lua_gc(L, LUA_GCCOUNT);
+  return kilobytes > 0 ? (size_t)kilobytes << 10 : 0;
+}
+
+static size_t max_size(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+/* How much may be created before the next collection; less where the host set a limit on memory. */
+static size_t budget_for(lua_State *L, const luc_l_state *st, size_t live) {
+  size_t budget = max_size(max_size(MIN_BUDGET, live / 2), lua_heap(L));
+  size_t limit = luc_memory_stats(st->ctx).limit;
+  if (!limit) return budget;
+  size_t room = limit > live ? (limit - live) / 2 : 0;
+  return budget < room ? budget : max_size(room, MIN_STRIDE);
+}
+
+/* A cycle is over: what lives now is the base of the next limit, less the `young` bytes that were
+ * made while it ran and so could not be found to be garbage. */
+static void set_limit(lua_State *L, luc_l_state *st, size_t young) {
+  luc_l_pace *p = &st->pace;
+  size_t live = luc_l_live(st);
+  p->budget = budget_for(L, st, live);
+  p->limit = p->next = live - (young < live / 2 ? young : live / 2) + p->budget;
+  p->steps = 0;
+  p->grown = 0;
+}
+
+static void make_sentinel(lua_State *L, luc_l_state *st) {
+  luc_l_state **sentinel = lua_newuserdatauv(L, sizeof *sentinel, 0);
+  *sentinel = st;
+  luc_l_get(L, st, LUC_L_SENTINEL_META);
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+  st->pace.sentinel = true;
+}
+
+/* The sentinel's __gc. A cycle that Lua ran by itself can only lower the limit: in generational
+ * mode it says little about what is garbage. */
+static int sentinel_gc(lua_State *L) {
+  luc_l_state **sentinel = lua_touserdata(L, 1);
+  luc_l_state *st = *sentinel;
+  if (!st->ctx) return 0;
+  st->pace.ended = true;
+  st->pace.sentinel = false;
+  if (!st->pace.collecting) {
+    size_t ceiling = luc_l_live(st) + st->pace.budget;
+    if (ceiling < st->pace.limit) st->pace.limit = st->pace.next = ceiling;
+    st->pace.steps = 0;
+  }
+  make_sentinel(L, st);
+  return 0;
+}
+
+static void full_collection(lua_State *L, luc_l_state *st) {
+  st->pace.collecting = true;
+  lua_gc(L, LUA_GCCOLLECT);
+  st->pace.collecting = false;
+  set_limit(L, st, 0);
+}
+
+/* After a cycle that our steps ended. One step for a whole cycle was a minor collection (or a tiny
+ * heap): if it freed little, what we look for has grown old, and only a full one will find it. */
+static void end_cycle(lua_State *L, luc_l_state *st) {
+  luc_l_pace *p = &st->pace;
+  size_t live = luc_l_live(st);
+  if (p->steps > 1) {
+    set_limit(L, st, p->grown);
+  } else if (live > p->limit - p->budget / 2) {
+    full_collection(L, st);
+  } else {
+    p->next = p->limit;
+    p->steps = 0;
+  }
+}
+
+void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
+  luc_l_pace *p = &st->pace;
+  if (!st->ctx || p->collecting || luc_l_live(st) < p->next) return;
+  if (lua_gc(L, LUA_GCISRUNNING) != 1) return; /* stopped, or inside a finalizer */
+  if (!p->sentinel) make_sentinel(L, st);
+  size_t live = luc_l_live(st);
+  if (p->steps && live > p->last) p->grown += live - p->last;
+  p->collecting = true;
+  p->ended = false;
+  lua_gc(L, LUA_GCSTEP, 0);
+  p->collecting = false;
+  p->steps++;
+  p->last = luc_l_live(st);
+  if (p->ended) {
+    end_cycle(L, st);
+  } else { /* a cycle takes about a step per MB of Lua heap: end it within half a budget */
+    size_t stride = p->budget / 2 / ((lua_heap(L) >> 20) + 1);
+    p->next = p->last + max_size(stride, MIN_STRIDE);
+  }
+}
+
+void luc_l_pace_limit(lua_State *L, luc_l_state *st) {
+  set_limit(L, st, 0);
+}
+
+bool luc_l_collect(lua_State *L, luc_l_state *st) {
+  if (st->pace.collecting) return false;
+  full_collection(L, st);
+  return true;
+}
+
+void luc_l_pace_init(lua_State *L, luc_l_state *st) {
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, sentinel_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SENTINEL_META]);
+  make_sentinel(L, st);
+  set_limit(L, st, 0);
+}

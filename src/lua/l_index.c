@@ -1,0 +1,342 @@
+/* Indexing in all forms. An index is first read into a list of entries, which may raise; then the
+ * entries are applied one after the other through the operator table (so that views stay views and
+ * everything is recorded), which only returns statuses. */
+#include "l_index.h"
+
+#include <string.h>
+
+#include "ops/counting.h"
+#include "ops/geometry.h"
+
+typedef enum entry_kind {
+  ENTRY_SELECT, /* a number: the dimension goes away */
+  ENTRY_RANGE,  /* {first, last[, step]} */
+  ENTRY_ALL,    /* {} */
+  ENTRY_NEW,    /* lucerna.none: a new dimension of size 1 */
+  ENTRY_REST,   /* "...": as many {} as are needed */
+  ENTRY_TENSOR  /* mask or index tensor */
+} entry_kind;
+
+typedef struct entry {
+  entry_kind kind;
+  int64_t first, last, step; /* as written, counted from 1 */
+  luc_tensor *t;
+} entry;
+
+enum { MAX_ENTRIES = 2 * LUC_MAX_DIMS };
+
+typedef struct spec {
+  int n;
+  int used;      /* dimensions that the entries use up */
+  int rest;      /* position of "...", or -1 */
+  bool advanced; /* has a tensor */
+  entry entries[MAX_ENTRIES];
+} spec;
+
+/* ---- reading ---- */
+
+static int64_t check_integer(lua_State *L, int index, const char *what) {
+  int whole = 0;
+  int64_t i = 0;
+  if (lua_type(L, index) == LUA_TNUMBER) i = lua_tointegerx(L, index, &whole);
+  if (!whole) {
+    char given[LUC_L_GIVEN];
+    luc_l_error(L, "index: %s must be an integer (got %s)", what, luc_l_given(L, index, given));
+  }
+  return i;
+}
+
+static void read_range(lua_State *L, int index, entry *e) {
+  int n = (int)lua_rawlen(L, index);
+  e->kind = ENTRY_ALL;
+  if (n == 0) return;
+  if (n == 1 || n > 3)
+    luc_l_error(L, "index: a range is {first, last} or {first, last, step} (got %d values)", n);
+  e->kind = ENTRY_RANGE;
+  lua_rawgeti(L, index, 1);
+  lua_rawgeti(L, index, 2);
+  lua_rawgeti(L, index, 3);
+  e->first = check_integer(L, -3, "the first position of a range");
+  e->last = check_integer(L, -2, "the last position of a range");
+  e->step = n == 3 ? check_integer(L, -1, "the step of a range") : 1;
+  lua_pop(L, 3);
+  if (e->step < 1)
+    luc_l_error(L, "index: the step of a range must be positive (got %I)", (LUAI_UACINT)e->step);
+  if (!e->first || !e->last)
+    luc_l_error(L, "index 0 is out of range: positions in a range count from 1");
+}
+
+static bool is_rest(lua_State *L, int index) {
+  return lua_type(L, index) == LUA_TSTRING && !strcmp(lua_tostring(L, index), "...");
+}
+
+static void read_entry(lua_State *L, luc_l_state *st, int index, spec *s) {
+  if (s->n == MAX_ENTRIES) luc_l_error(L, "index: more than %d entries", MAX_ENTRIES);
+  entry *e = &s->entries[s->n];
+  luc_tensor *t = luc_l_totensor(L, index);
+  int uses = 1;
+  if (t) {
+    e->kind = ENTRY_TENSOR;
+    e->t = t;
+    s->advanced = true;
+    if (luc__dtype_is_float((luc_dtype)t->dtype))
+      luc_l_error(L, "index: tensors used as indices must be integers or booleans (got %s)",
+                  luc__dtype_name((luc_dtype)t->dtype));
+    if (t->dtype == LUC_BOOL) uses = t->ndim;
+  } else if (lua_type(L, index) == LUA_TTABLE) {
+    read_range(L, lua_absindex(L, index), e);
+  } else if (luc_l_isnone(L, st, index)) {
+    e->kind = ENTRY_NEW;
+    uses = 0;
+  } else if (is_rest(L, index)) {
+    if (s->rest >= 0) luc_l_error(L, "index: '...' can stand only once");
+    e->kind = ENTRY_REST;
+    s->rest = s->n;
+    uses = 0;
+  } else {
+    e->kind = ENTRY_SELECT;
+    e->first = check_integer(L, index, "an entry");
+  }
+  s->used += uses;
+  s->n++;
+}
+
+static void read_spec(lua_State *L, luc_l_state *st, luc_tensor *t, spec *s) {
+  s->n = s->used = 0;
+  s->rest = -1;
+  s->advanced = false;
+  if (lua_type(L, 2) == LUA_TTABLE) {
+    int n = (int)lua_rawlen(L, 2);
+    for (int i = 1; i <= n; i++) {
+      lua_rawgeti(L, 2, i);
+      read_entry(L, st, -1, s);
+      lua_pop(L, 1);
+    }
+  } else {
+    read_entry(L, st, 2, s);
+  }
+  if (s->used <= t->ndim) return;
+  if (t->ndim == 0) luc_l_error(L, "index: a 0-d tensor cannot be indexed (use x:item())");
+  luc_l_error(L, "index: too many indices (%d) for a tensor of %d dimensions", s->used, t->ndim);
+}
+
+/* ---- applying ---- */
+
+static int64_t from_one(int64_t i) {
+  return i > 0 ? i - 1 : i == 0 ? LUC_POSITION_ZERO : i;
+}
+
+/* Replaces *t by op(*t, args…); args[0] is filled in here. */
+static luc_status step(luc_context *ctx, luc_opid op, luc_value *args, int n, luc_tensor **t) {
+  luc_tensor *next;
+  args[0] = luc_v_tensor(*t);
+  LUC_TRY(luc__op1(ctx, op, &next, args, n));
+  luc_tensor_release(ctx, *t);
+  *t = next;
+  return LUC_OK;
+}
+
+static luc_status apply_select(luc_context *ctx, int dim, int64_t index, luc_tensor **t) {
+  luc_value args[LUC_MAX_PARAMS];
+  int64_t at;
+  LUC_TRY(luc__index_wrap(ctx, NULL, from_one(index), (*t)->sizes[dim], &at));
+  args[1] = luc_v_int(dim);
+  args[2] = luc_v_int(at);
+  return step(ctx, LUC_OP_select, args, 3, t);
+}
+
+static int64_t clamp(int64_t i, int64_t size) {
+  return i < 0 ? 0 : i > size ? size : i;
+}
+
+/* Ranges include their last position and are cut off at the ends, as slices are. */
+static luc_status apply_range(luc_context *ctx, int dim, const entry *e, luc_tensor **t) {
+  int64_t size = (*t)->sizes[dim];
+  int64_t begin = clamp(e->first > 0 ? e->first - 1 : size + e->first, size);
+  int64_t end = clamp(e->last > 0 ? e->last : size + e->last + 1, size);
+  if (begin == 0 && end == size && e->step == 1) return LUC_OK;
+  luc_value args[LUC_MAX_PARAMS];
+  args[1] = luc_v_int(dim);
+  args[2] = luc_v_int(begin);
+  args[3] = luc_v_int(end < begin ? begin : end);
+  args[4] = luc_v_int(e->step);
+  return step(ctx, LUC_OP_slice, args, 5, t);
+}
+
+/* The tensors of a spec, each at the dimension it indexes, counted from 0 and owned. */
+typedef struct indices {
+  int n;
+  luc_tensor *t[LUC_MAX_DIMS];
+} indices;
+
+static void release_indices(luc_context *ctx, indices *ix) {
+  for (int i = 0; i < ix->n; i++) luc_tensor_release(ctx, ix->t[i]);
+}
+
+/* A mask of k dimensions stands for k places of the list; the operator knows it by its shape. */
+static luc_status add_index(luc_context *ctx, indices *ix, int dim, luc_tensor *t) {
+  LUC_CHECK(ctx, dim < LUC_MAX_DIMS, LUC_ERR_INDEX, "index: too many dimensions");
+  while (ix->n <= dim) ix->t[ix->n++] = NULL;
+  return luc__index_from_one(ctx, "index", "an index tensor", t, &ix->t[dim]);
+}
+
+/* Applies the entries to *t; tensors are collected in *ix. Masks of several dimensions take one
+ * place in the list of indices, so later places move up. */
+static luc_status apply(luc_context *ctx, const spec *s, luc_tensor **t, indices *ix) {
+  int dim = 0, place = 0;
+  for (int i = 0; i < s->n; i++) {
+    const entry *e = &s->entries[i];
+    int skip = 1;
+    if (e->kind == ENTRY_SELECT) {
+      LUC_TRY(apply_select(ctx, dim, e->first, t));
+      continue;
+    }
+    if (e->kind == ENTRY_RANGE) {
+      LUC_TRY(apply_range(ctx, dim, e, t));
+    } else if (e->kind == ENTRY_NEW) {
+      luc_value args[LUC_MAX_PARAMS];
+      args[1] = luc_v_int(dim);
+      LUC_TRY(step(ctx, LUC_OP_unsqueeze, args, 2, t));
+    } else if (e->kind == ENTRY_REST) {
+      int after = 0; /* dimensions that the entries after it use */
+      for (int j = i + 1; j < s->n; j++) {
+        const entry *f = &s->entries[j];
+        bool mask = f->kind == ENTRY_TENSOR && f->t->dtype == LUC_BOOL;
+        after += mask ? f->t->ndim : f->kind != ENTRY_NEW;
+      }
+      skip = (*t)->ndim - dim - after;
+    } else if (e->kind == ENTRY_TENSOR) {
+      LUC_TRY(add_index(ctx, ix, place, e->t));
+      if (e->t->dtype == LUC_BOOL) {
+        dim += e->t->ndim;
+        place++;
+        continue;
+      }
+    }
+    dim += skip;
+    place += skip;
+  }
+  return LUC_OK;
+}
+
+/* *out: the indexed part of t, a new reference. */
+static luc_status get(luc_context *ctx, luc_tensor *t, const spec *s, luc_tensor **out) {
+  indices ix = {0, {NULL}};
+  luc_tensor *r = luc__retain(t);
+  luc_status status = apply(ctx, s, &r, &ix);
+  luc_value args[LUC_MAX_PARAMS];
+  if (status == LUC_OK && ix.n) {
+    args[1] = luc_v_tensors(ix.t, ix.n);
+    status = step(ctx, LUC_OP_index, args, 2, &r);
+  } else if (status == LUC_OK && r == t) {
+    status = step(ctx, LUC_OP_alias, args, 1, &r);
+  }
+  release_indices(ctx, &ix);
+  if (status != LUC_OK) {
+    luc_tensor_release(ctx, r);
+    return status;
+  }
+  *out = r;
+  return LUC_OK;
+}
+
+int luc_l_index_get(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  spec s;
+  read_spec(L, st, t, &s);
+  luc_status status = get(st->ctx, t, &s, &box->t);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st)) {
+    read_spec(L, st, t, &s);
+    status = get(st->ctx, t, &s, &box->t);
+  }
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+/* ---- assigning ---- */
+
+/* A value may have more dimensions than its place, if they are of size 1. */
+static luc_status trim(luc_context *ctx, const luc_tensor *place, luc_tensor *value,
+                       luc_tensor **out) {
+  int extra = 0;
+  while (value->ndim - extra > place->ndim && value->sizes[extra] == 1) extra++;
+  *out = luc__retain(value);
+  if (!extra) return LUC_OK;
+  luc_value args[LUC_MAX_PARAMS];
+  args[1] = luc_v_ints(value->sizes + extra, value->ndim - extra);
+  luc_status status = step(ctx, LUC_OP_reshape, args, 2, out);
+  if (status != LUC_OK) luc_tensor_release(ctx, *out);
+  return status;
+}
+
+static luc_status put(luc_context *ctx, luc_tensor *place, indices *ix, luc_tensor *value) {
+  luc_value args[LUC_MAX_PARAMS];
+  args[0] = luc_v_tensor(place);
+  args[1] = luc_v_tensors(ix->t, ix->n);
+  args[2] = luc_v_tensor(value);
+  return luc_call_inplace(ctx, LUC_OP_index_put, args, 3);
+}
+
+static luc_status copy(luc_context *ctx, luc_tensor *place, luc_tensor *value) {
+  luc_value args[LUC_MAX_PARAMS];
+  luc_tensor *trimmed;
+  LUC_TRY(trim(ctx, place, value, &trimmed));
+  args[0] = luc_v_tensor(place);
+  args[1] = luc_v_tensor(trimmed);
+  luc_status status = luc_call_inplace(ctx, LUC_OP_copy_, args, 2);
+  luc_tensor_release(ctx, trimmed);
+  return status;
+}
+
+/* value: a tensor, or NULL for the number s. */
+static luc_status store(luc_context *ctx, luc_tensor *place, indices *ix, luc_tensor *value,
+                        luc_scalar s) {
+  if (!ix->n && value) return copy(ctx, place, value);
+  if (!ix->n) {
+    luc_value args[LUC_MAX_PARAMS];
+    args[0] = luc_v_tensor(place);
+    args[1] = luc_v_scalar(s);
+    return luc_call_inplace(ctx, LUC_OP_fill_, args, 2);
+  }
+  if (value) return put(ctx, place, ix, value);
+  luc_tensor *scalar;
+  LUC_TRY(luc__tensor_scalar(ctx, s, (luc_dtype)place->dtype, &scalar));
+  luc_status status = put(ctx, place, ix, scalar);
+  luc_tensor_release(ctx, scalar);
+  return status;
+}
+
+static luc_status set(luc_context *ctx, luc_tensor *t, const spec *s, luc_tensor *value,
+                      luc_scalar scalar) {
+  indices ix = {0, {NULL}};
+  luc_tensor *place = luc__retain(t);
+  luc_status status = apply(ctx, s, &place, &ix);
+  if (status == LUC_OK) status = store(ctx, place, &ix, value, scalar);
+  release_indices(ctx, &ix);
+  luc_tensor_release(ctx, place);
+  return status;
+}
+
+int luc_l_index_set(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  spec s;
+  luc_scalar scalar = {LUC_SCALAR_INT, {.i = 0}};
+  luc_tensor *value = luc_l_totensor(L, 3);
+  int type = lua_type(L, 3);
+  if (type == LUA_TBOOLEAN) {
+    scalar = (luc_scalar){LUC_SCALAR_BOOL, {.i = lua_toboolean(L, 3)}};
+  } else if (type == LUA_TNUMBER && lua_isinteger(L, 3)) {
+    scalar = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, 3)}};
+  } else if (type == LUA_TNUMBER) {
+    scalar = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, 3)}};
+  } else if (!value) {
+    char given[LUC_L_GIVEN];
+    return luc_l_error(L, "index: a number, boolean or Tensor can be assigned (got %s)",
+                       luc_l_given(L, 3, given));
+  }
+  read_spec(L, st, t, &s);
+  luc_status status = set(st->ctx, t, &s, value, scalar);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st)) {
+    read_spec(L, st, t, &s);
+    status = set(st->ctx, t, &s, value, scalar);
+  }
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}

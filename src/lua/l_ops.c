@@ -1,0 +1,422 @@
+/* The operator table as Lua functions. Every name gets one C closure; the rows of that name (and
+ * functions of the binding itself, declared by schemas too) are its overloads, tried in table
+ * order. A call makes its result's box first, parses, passes the one door, and fills the box. */
+#include <string.h>
+
+#include "l_args.h"
+#include "ops/counting.h"
+
+typedef struct luc_l_row luc_l_row;
+
+/* One call of one row. Returns the number of results. */
+typedef int (*call_fn)(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l);
+
+struct luc_l_row {
+  luc_l_sig sig;
+  luc_l_row *next; /* overload */
+  call_fn call;
+  luc_opid op;
+  luc_l_native_fn native;
+  uint32_t index_results; /* bit r: result r counts from 1 in Lua */
+  uint8_t nresults;
+  bool inplace; /* writes its first argument */
+  uint16_t flags;
+};
+
+/* A closure's second upvalue. */
+typedef struct luc_l_fn {
+  luc_l_state *st;
+  luc_l_row *rows;
+} luc_l_fn;
+
+/* ---- calls ---- */
+
+/* Parses and runs. What is not a tensor list in `out` is owned by the caller at once. */
+static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l,
+                      luc_l_args *a, luc_value *out) {
+  luc_l_read(L, st, &row->sig, l, a);
+  luc_context *ctx = st->ctx;
+  int n = row->sig.schema->nparams;
+  if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, a));
+  luc_status status;
+  a->inplace |= row->inplace;
+  if (a->inplace) {
+    status = luc_call_inplace(ctx, row->op, a->v, n);
+  } else if (a->out) {
+    status = luc_call_out(ctx, row->op, a->v, n, a->out);
+  } else {
+    status = luc_call(ctx, row->op, a->v, n, out);
+  }
+  if (row->sig.index_mask) luc_l_args_release(st, a);
+  if (status != LUC_OK || !row->index_results || a->inplace) return status;
+  if (a->out) return luc__index_to_one(ctx, &a->out);
+  for (int i = 0; i < row->nresults && status == LUC_OK; i++)
+    if (row->index_results & 1u << i && out[i].kind == LUC_TENSOR)
+      status = luc__index_to_one(ctx, &out[i].as.tensor);
+  for (int i = 0; i < row->nresults && status != LUC_OK; i++) luc__value_release(ctx, &out[i]);
+  return status;
+}
+
+/* The same, once more after a full collection when memory ran out: garbage may hold it. Arguments
+ * are read again, since finalizers may have changed the tables they came in. */
+static void run_or_raise(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l,
+                         luc_l_args *a, luc_value *out) {
+  luc_status status = run(L, st, row, l, a, out);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st)) status = run(L, st, row, l, a, out);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+}
+
+/* Pushes the argument that holds t: what in-place and out= calls return. */
+static int return_argument(lua_State *L, luc_l_state *st, luc_tensor *t, int index) {
+  if (luc_l_totensor(L, index) == t) {
+    lua_pushvalue(L, index);
+  } else {
+    luc_l_pushtensor(L, st, t);
+  }
+  return 1;
+}
+
+/* The commonest kind: one tensor. */
+static int call_one(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  int at = lua_gettop(L);
+  luc_l_args a;
+  luc_value out[LUC_MAX_RESULTS];
+  run_or_raise(L, st, row, l, &a, out);
+  if (a.inplace) return return_argument(L, st, a.v[0].as.tensor, 1);
+  if (a.out) return return_argument(L, st, a.out, a.out_index);
+  if (out[0].kind != LUC_TENSOR) return 0;
+  box->t = out[0].as.tensor;
+  bool same = box->t->refs > 1 && luc_l_totensor(L, 1) == box->t;
+  lua_pushvalue(L, same ? 1 : at); /* contiguous() and the like return their argument */
+  if (same) luc_l_release_box(L, box);
+  return 1;
+}
+
+static void push_value(lua_State *L, const luc_value *v) {
+  if (v->kind == LUC_INTS) {
+    luc_l_pushsizes(L, v->n, v->as.ints);
+  } else if (v->kind == LUC_BOOLEAN || v->kind == LUC_INT || v->kind == LUC_FLOAT) {
+    luc_l_pushscalar(L, luc_as_scalar(v));
+  } else {
+    lua_pushnil(L);
+  }
+}
+
+/* A fixed tuple: several results; also booleans and numbers. */
+static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
+                        const luc_l_layout *l) {
+  luc_l_box *boxes[LUC_MAX_RESULTS];
+  int n = row->nresults, first = lua_gettop(L) + 1;
+  for (int i = 0; i < n; i++) boxes[i] = luc_l_newbox(L, st);
+  luc_l_args a;
+  luc_value out[LUC_MAX_RESULTS];
+  run_or_raise(L, st, row, l, &a, out);
+  if (a.out) return return_argument(L, st, a.out, a.out_index);
+  for (int i = 0; i < n; i++)
+    if (out[i].kind == LUC_TENSOR) boxes[i]->t = out[i].as.tensor;
+  for (int i = 0; i < n; i++) {
+    if (out[i].kind == LUC_TENSOR) {
+      lua_pushvalue(L, first + i);
+    } else {
+      push_value(L, &out[i]);
+    }
+  }
+  return n;
+}
+
+/* A list of tensors: one table. */
+static int call_list(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l) {
+  luc_l_hold *hold = luc_l_newhold(L, st);
+  luc_l_args a;
+  run_or_raise(L, st, row, l, &a, hold->values);
+  luc_value *list = &hold->values[0];
+  lua_createtable(L, list->n, 0);
+  for (int i = 0; i < list->n; i++) {
+    luc_l_newbox(L, st)->t = list->as.tensors[i];
+    list->as.tensors[i] = NULL;
+    lua_rawseti(L, -2, i + 1);
+  }
+  luc_l_release_hold(hold);
+  return 1;
+}
+
+/* name_: writes its first argument and returns it. */
+static int call_inplace(lua_State *L, luc_l_state *st, const luc_l_row *row,
+                        const luc_l_layout *l) {
+  luc_l_args a;
+  run_or_raise(L, st, row, l, &a, NULL);
+  return return_argument(L, st, a.v[0].as.tensor, 1);
+}
+
+static int call_native(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l) {
+  luc_l_args a;
+  luc_l_context(L, st);
+  luc_l_read(L, st, &row->sig, l, &a);
+  return row->native(L, st, &a);
+}
+
+/* Two or more overloads fit the positional arguments: names decide, else the first is taken. */
+static const luc_l_row *choose_by_names(lua_State *L, luc_l_state *st, const luc_l_row *row,
+                                        const luc_l_layout *l) {
+  const luc_l_row *first = row;
+  for (; row; row = row->next)
+    if (luc_l_match(L, st, &row->sig, l, true) == LUC_L_MATCH) return row;
+  return first;
+}
+
+/* The first overload that fits, else the nearest, whose parsing will say what is wrong. */
+static const luc_l_row *choose(lua_State *L, luc_l_state *st, const luc_l_row *row,
+                               const luc_l_layout *l) {
+  const luc_l_row *best = row;
+  int best_score = -1;
+  for (; row; row = row->next) {
+    int score = luc_l_match(L, st, &row->sig, l, false);
+    if (score == LUC_L_MATCH && best_score == LUC_L_MATCH) return choose_by_names(L, st, best, l);
+    if (score <= best_score) continue;
+    best = row;
+    best_score = score;
+  }
+  return best;
+}
+
+static int call(lua_State *L) {
+  const luc_l_fn *fn = lua_touserdata(L, lua_upvalueindex(1));
+  luc_l_state *st = fn->st;
+  const luc_l_row *row = fn->rows;
+  luc_l_context(L, st);
+  luc_l_layout l = luc_l_layout_of(L, 1, lua_gettop(L));
+  if (row->next) row = choose(L, st, row, &l);
+  return row->call(L, st, row, &l);
+}
+
+/* For unary operators, which Lua calls with their operand twice. */
+static int call_unary(lua_State *L) {
+  lua_settop(L, 1);
+  return call(L);
+}
+
+static const struct {
+  const char *event, *name;
+  bool unary;
+} events[] = {{"__add", "add", false},
+              {"__sub", "sub", false},
+              {"__mul", "mul", false},
+              {"__div", "div", false},
+              {"__idiv", "floor_divide", false},
+              {"__mod", "remainder", false},
+              {"__pow", "pow", false},
+              {"__unm", "neg", true},
+              {"__band", "bitwise_and", false},
+              {"__bor", "bitwise_or", false},
+              {"__bxor", "bitwise_xor", false},
+              {"__bnot", "bitwise_not", true},
+              {"__shl", "bitwise_left_shift", false},
+              {"__shr", "bitwise_right_shift", false}};
+
+/* ---- building the tables ---- */
+
+/* Stack positions while the tables are filled. */
+typedef struct builder {
+  lua_State *L;
+  luc_l_state *st;
+  int fns;     /* name -> luc_l_fn, of functions and methods */
+  int nn_fns;  /* the same of nn.functional */
+  int core;    /* functions */
+  int methods; /* of tensors */
+  int nn;      /* nn.functional */
+} builder;
+
+/* Adds value (on top, popped) to the table at `index` unless the name is taken. */
+static void publish(const builder *b, int index, const char *name) {
+  if (lua_getfield(b->L, index, name) == LUA_TNIL) {
+    lua_pop(b->L, 1);
+    lua_setfield(b->L, index, name);
+  } else {
+    lua_pop(b->L, 2);
+  }
+}
+
+/* Pushes the closure of a name, made when the name is new. */
+static luc_l_fn *push_fn(const builder *b, int fns, const char *name) {
+  lua_State *L = b->L;
+  if (lua_getfield(L, fns, name) != LUA_TNIL) {
+    lua_getupvalue(L, -1, 1);
+    luc_l_fn *fn = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return fn;
+  }
+  lua_pop(L, 1);
+  luc_l_fn *fn = lua_newuserdatauv(L, sizeof *fn, 0);
+  *fn = (luc_l_fn){b->st, NULL};
+  lua_pushcclosure(L, call, 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, fns, name);
+  return fn;
+}
+
+/* A row that lives as long as the state. */
+static luc_l_row *new_row(const builder *b, const luc_schema *schema, const char *who) {
+  lua_State *L = b->L;
+  luc_l_get(L, b->st, LUC_L_ANCHOR);
+  luc_l_row *row = lua_newuserdatauv(L, sizeof *row, 0);
+  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  lua_pop(L, 1);
+  memset(row, 0, sizeof *row);
+  luc_l_sig_init(L, b->st, &row->sig, schema, who);
+  return row;
+}
+
+/* Appends the row to the overloads of `name` and publishes the closure where its flags say. */
+static void add_row(const builder *b, luc_l_row *row, const char *name, bool nn) {
+  lua_State *L = b->L;
+  luc_l_fn *fn = push_fn(b, nn ? b->nn_fns : b->fns, name);
+  luc_l_row **end = &fn->rows;
+  while (*end) end = &(*end)->next;
+  *end = row;
+  bool method = !nn && row->flags & LUC_F_METHOD, function = !nn && row->flags & LUC_F_FUNCTION;
+  if (nn) {
+    lua_pushvalue(L, -1);
+    publish(b, b->nn, name);
+  }
+  if (method) {
+    lua_pushvalue(L, -1);
+    publish(b, b->methods, name);
+  }
+  if (function) {
+    lua_pushvalue(L, -1);
+    publish(b, b->core, name);
+  }
+  lua_pop(L, 1);
+}
+
+static luc_l_row *op_row(const builder *b, int op, const char *who) {
+  const luc_schema *schema = &luc__op_info(b->st->ctx, (luc_opid)op)->schema;
+  luc_l_row *row = new_row(b, schema, who);
+  row->op = (luc_opid)op;
+  row->flags = luc__ops[op].flags;
+  row->nresults = schema->nresults;
+  for (int i = 0; i < schema->nresults; i++)
+    if (schema->result_type[i] == LUC_T_INDEX_TENSOR) row->index_results |= 1u << i;
+  row->inplace = who != NULL || row->flags & LUC_F_MUTATES;
+  row->sig.takes_out = !row->inplace && row->flags & LUC_F_OUT;
+  bool one = schema->nresults == 1 && schema->result_type[0] <= LUC_T_INDEX_TENSOR;
+  row->call = row->inplace          ? call_inplace
+              : schema->result_list ? call_list
+              : one                 ? call_one
+                                    : call_several;
+  return row;
+}
+
+/* "add_" for the in-place form of add, interned for as long as the state lives. */
+static const char *inplace_name(const builder *b, const char *name) {
+  lua_State *L = b->L;
+  luc_l_get(L, b->st, LUC_L_ANCHOR);
+  const char *text = lua_pushfstring(L, "%s_", name);
+  lua_pushboolean(L, true);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  return text;
+}
+
+static void add_op(const builder *b, int op) {
+  uint16_t flags = luc__ops[op].flags;
+  const char *name = luc__op_info(b->st->ctx, (luc_opid)op)->schema.name;
+  if (flags & LUC_F_BOTH) add_row(b, op_row(b, op, NULL), name, false);
+  if (flags & LUC_F_NN) {
+    luc_l_row *row = op_row(b, op, NULL);
+    row->sig.takes_inplace =
+        flags & LUC_F_INPLACE && luc__schema_find(row->sig.schema, "inplace") < 0;
+    add_row(b, row, name, true);
+  }
+  if (!(flags & LUC_F_INPLACE)) return;
+  const char *with_ = inplace_name(b, name);
+  luc_l_row *row = op_row(b, op, with_);
+  row->flags = LUC_F_BOTH;
+  add_row(b, row, with_, false);
+  if (flags & LUC_F_NN) add_row(b, op_row(b, op, with_), with_, true);
+}
+
+static builder open_builder(lua_State *L, luc_l_state *st) {
+  builder b = {.L = L, .st = st};
+  luc_l_get(L, st, LUC_L_CORE);
+  b.core = lua_gettop(L);
+  luc_l_get(L, st, LUC_L_METHODS);
+  b.methods = lua_gettop(L);
+  luaL_getsubtable(L, b.core, "functional");
+  b.nn = lua_gettop(L);
+  luc_l_get(L, st, LUC_L_ANCHOR);
+  luaL_getsubtable(L, -1, "functions");
+  b.fns = lua_gettop(L);
+  luaL_getsubtable(L, -2, "nn functions");
+  b.nn_fns = lua_gettop(L);
+  return b;
+}
+
+/* Operators written as such are the functions of the table. */
+static void add_events(const builder *b) {
+  lua_State *L = b->L;
+  luc_l_get(L, b->st, LUC_L_TENSOR_META);
+  for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+    if (lua_getfield(L, b->fns, events[i].name) == LUA_TFUNCTION) {
+      lua_getupvalue(L, -1, 1);
+      lua_pushcclosure(L, events[i].unary ? call_unary : call, 1);
+      lua_setfield(L, -3, events[i].event);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+}
+
+void luc_l_open_ops(lua_State *L, luc_l_state *st) {
+  int top = lua_gettop(L);
+  builder b = open_builder(L, st);
+  for (int op = 0; op < LUC_NUM_OPS; op++) add_op(&b, op);
+  add_events(&b);
+  lua_settop(L, top);
+}
+
+/* A parsed schema kept for as long as the state lives; its block is freed with the state. */
+static luc_schema *keep_schema(const builder *b, const char *text) {
+  lua_State *L = b->L;
+  luc_l_state *st = b->st;
+  luc_l_get(L, st, LUC_L_ANCHOR);
+  luc_l_schema *kept = lua_newuserdatauv(L, sizeof *kept, 0);
+  memset(kept, 0, sizeof *kept);
+  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  lua_pop(L, 1);
+  luc_status status = luc__schema_parse(st->ctx, text, &kept->schema);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  kept->next = st->schemas;
+  st->schemas = kept;
+  return &kept->schema;
+}
+
+void luc_l_add_natives(lua_State *L, luc_l_state *st, const luc_l_native *natives, int n) {
+  luc_l_add_natives_to(L, st, NULL, natives, n);
+}
+
+void luc_l_add_natives_to(lua_State *L, luc_l_state *st, const char *table,
+                          const luc_l_native *natives, int n) {
+  int top = lua_gettop(L);
+  builder b = open_builder(L, st);
+  if (table) {
+    luaL_getsubtable(L, b.core, table);
+    b.core = lua_gettop(L);
+    lua_newtable(L); /* names are free in it */
+    b.fns = lua_gettop(L);
+  }
+  int keep = lua_gettop(L);
+  for (int i = 0; i < n; i++) {
+    const luc_schema *schema = keep_schema(&b, natives[i].schema);
+    luc_l_row *row = new_row(&b, schema, NULL);
+    row->native = natives[i].fn;
+    row->flags = natives[i].flags;
+    row->call = call_native;
+    row->sig.lenient = true;
+    if (row->flags & LUC_F_BOTH) add_row(&b, row, schema->name, false);
+    if (row->flags & LUC_F_NN) add_row(&b, row, schema->name, true);
+    lua_settop(L, keep);
+  }
+  lua_settop(L, top);
+}

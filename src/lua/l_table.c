@@ -1,0 +1,234 @@
+/* Tensors from nested tables and back: lucerna.tensor, tolist, item. Tables are read without
+ * metamethods, so that nothing can raise or change them while a tensor is filled. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "l_args.h"
+#include "lucerna/autograd.h"
+#include "ops/geometry.h"
+
+/* What a walk over nested tables has found. */
+typedef struct walk {
+  lua_State *L;
+  const char *who;
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  int kind;                     /* the widest kind of number: LUC_SCALAR_* */
+  int64_t at[LUC_MAX_DIMS + 1]; /* the place being looked at, for messages */
+} walk;
+
+/* "[2][1]", or "the top" */
+static const char *place_text(const walk *w, int depth, char *buf, size_t size) {
+  size_t used = 0;
+  buf[0] = '\0';
+  for (int d = 0; d < depth && used < size; d++)
+    used += (size_t)snprintf(buf + used, size - used, "[%lld]", (long long)w->at[d]);
+  return depth ? buf : "the top";
+}
+
+/* Shape: how deep the first elements go. */
+static void find_shape(walk *w, int index) {
+  lua_State *L = w->L;
+  lua_pushvalue(L, index);
+  while (lua_type(L, -1) == LUA_TTABLE) {
+    if (w->ndim == LUC_MAX_DIMS)
+      luc_l_error(L, "%s: tables are nested deeper than %d levels", w->who, LUC_MAX_DIMS);
+    w->sizes[w->ndim++] = (int64_t)lua_rawlen(L, -1);
+    lua_rawgeti(L, -1, 1);
+    lua_replace(L, -2);
+  }
+  lua_pop(L, 1);
+}
+
+/* A number, boolean or one-element tensor; false if it is none. */
+static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
+  int type = lua_type(L, index);
+  if (type == LUA_TBOOLEAN) {
+    *s = (luc_scalar){LUC_SCALAR_BOOL, {.i = lua_toboolean(L, index)}};
+  } else if (type == LUA_TNUMBER && lua_isinteger(L, index)) {
+    *s = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, index)}};
+  } else if (type == LUA_TNUMBER) {
+    *s = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, index)}};
+  } else {
+    luc_tensor *t = luc_l_totensor(L, index);
+    if (!t || t->numel != 1) return false;
+    *s = luc__load_scalar(t->data, (luc_dtype)t->dtype);
+  }
+  return true;
+}
+
+static void fail_leaf(walk *w, int depth, int index) {
+  char place[128], given[LUC_L_GIVEN];
+  luc_l_error(w->L, "%s: expected a number or boolean at %s (got %s)", w->who,
+              place_text(w, depth, place, sizeof place), luc_l_given(w->L, index, given));
+}
+
+static void fail_ragged(walk *w, int depth, int index) {
+  char place[128], given[LUC_L_GIVEN];
+  if (lua_type(w->L, index) == LUA_TTABLE) {
+    snprintf(given, sizeof given, "%d", (int)lua_rawlen(w->L, index));
+  } else {
+    luc_l_given(w->L, index, given);
+  }
+  luc_l_error(w->L,
+              "%s: expected a table of %d values at %s (got %s): rows must have equal lengths",
+              w->who, (int)w->sizes[depth], place_text(w, depth, place, sizeof place), given);
+}
+
+/* Every table has the length its depth wants, every leaf is a number. Value at `index`. */
+static void check(walk *w, int depth, int index) {
+  lua_State *L = w->L;
+  if (depth == w->ndim) {
+    luc_scalar s;
+    if (!to_scalar(L, index, &s)) fail_leaf(w, depth, index);
+    if (s.kind > w->kind) w->kind = s.kind;
+    return;
+  }
+  bool table = lua_type(L, index) == LUA_TTABLE;
+  if (!table || (int64_t)lua_rawlen(L, index) != w->sizes[depth]) fail_ragged(w, depth, index);
+  luaL_checkstack(L, 4, NULL);
+  for (int64_t i = 1; i <= w->sizes[depth]; i++) {
+    w->at[depth] = i;
+    lua_rawgeti(L, index, i);
+    check(w, depth + 1, lua_gettop(L));
+    lua_pop(L, 1);
+  }
+}
+
+/* Writes the leaves in order. Cannot raise: what a finalizer may have changed meanwhile is skipped.
+ */
+static char *fill(walk *w, int depth, int index, luc_dtype dtype, char *p) {
+  lua_State *L = w->L;
+  if (depth == w->ndim) {
+    luc_scalar s = {LUC_SCALAR_INT, {.i = 0}};
+    (void)to_scalar(L, index, &s);
+    luc__store_scalar(p, dtype, s);
+    return p + luc__dtype_size(dtype);
+  }
+  for (int64_t i = 1; i <= w->sizes[depth]; i++) {
+    if (lua_type(L, index) == LUA_TTABLE) {
+      lua_rawgeti(L, index, i);
+    } else {
+      lua_pushnil(L);
+    }
+    p = fill(w, depth + 1, lua_gettop(L), dtype, p);
+    lua_pop(L, 1);
+  }
+  return p;
+}
+
+/* Fills the box with a new tensor of what is at `index`. dtype: LUC_NUM_DTYPES for what fits. */
+static void tensor_from_value(lua_State *L, luc_l_state *st, luc_l_box *box, const char *who,
+                              int index, luc_dtype dtype) {
+  walk w = {.L = L, .who = who, .kind = LUC_SCALAR_BOOL};
+  find_shape(&w, index);
+  check(&w, 0, index);
+  bool empty = false;
+  for (int d = 0; d < w.ndim; d++) empty |= w.sizes[d] == 0;
+  if (empty) w.kind = LUC_SCALAR_FLOAT;
+  if (dtype == LUC_NUM_DTYPES)
+    dtype = luc__scalar_dtype(st->ctx, (luc_scalar){(uint8_t)w.kind, {.i = 0}});
+  luc_status status = luc_tensor_new(st->ctx, dtype, w.ndim, w.sizes, &box->t);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
+    status = luc_tensor_new(st->ctx, dtype, w.ndim, w.sizes, &box->t);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  if (!empty) fill(&w, 0, index, dtype, box->t->data);
+}
+
+/* The same from a tensor: a copy outside the graph. */
+static void tensor_from_tensor(lua_State *L, luc_l_state *st, luc_l_box *box, luc_tensor *t,
+                               luc_dtype dtype) {
+  if (dtype == LUC_NUM_DTYPES) dtype = (luc_dtype)t->dtype;
+  luc_status status = luc__tensor_empty_like(st->ctx, t, dtype, &box->t);
+  if (status == LUC_OK) status = luc__copy(st->ctx, box->t, t);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+}
+
+/* args: data, dtype?, device?, requires_grad, from v[0] on. */
+static int make_tensor(lua_State *L, luc_l_state *st, const char *who, const luc_value *v,
+                       luc_dtype dtype) {
+  int index = (int)v[0].as.i;
+  if (!luc_is_none(&v[1])) dtype = (luc_dtype)v[1].as.i;
+  luc_status status = luc__check_device(st->ctx, who, &v[2]);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_tensor *t = luc_l_totensor(L, index);
+  if (t) {
+    tensor_from_tensor(L, st, box, t, dtype);
+  } else {
+    tensor_from_value(L, st, box, who, index, dtype);
+  }
+  lua_pushvalue(L, -1);
+  if (!v[3].as.i) return 1;
+  status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+static int tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return make_tensor(L, st, "tensor", a->v, LUC_NUM_DTYPES);
+}
+
+static int new_tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return make_tensor(L, st, "new_tensor", a->v + 1, (luc_dtype)a->v[0].as.tensor->dtype);
+}
+
+static int as_tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_tensor *t = luc_l_totensor(L, (int)a->v[0].as.i);
+  bool same = t && (luc_is_none(&a->v[1]) || a->v[1].as.i == t->dtype);
+  if (!same) return make_tensor(L, st, "as_tensor", a->v, LUC_NUM_DTYPES);
+  lua_pushvalue(L, (int)a->v[0].as.i);
+  return 1;
+}
+
+/* ---- back ---- */
+
+static int item(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  luc_tensor *t = a->v[0].as.tensor;
+  if (t->numel != 1)
+    return luc_l_error(L, "item: a Tensor with %I elements cannot be converted to a number",
+                       (LUAI_UACINT)t->numel);
+  luc_l_pushscalar(L, luc__load_scalar(t->data, (luc_dtype)t->dtype));
+  return 1;
+}
+
+static void push_nested(lua_State *L, const luc_tensor *t, int depth, const char *p) {
+  if (depth == t->ndim) {
+    luc_l_pushscalar(L, luc__load_scalar(p, (luc_dtype)t->dtype));
+    return;
+  }
+  int64_t n = t->sizes[depth];
+  int64_t step = t->strides[depth] * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  luaL_checkstack(L, 4, NULL);
+  lua_createtable(L, (int)n, 0);
+  for (int64_t i = 0; i < n; i++) {
+    push_nested(L, t, depth + 1, p + i * step);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static int tolist(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  const luc_tensor *t = a->v[0].as.tensor;
+  push_nested(L, t, 0, t->data);
+  return 1;
+}
+
+static const luc_l_native natives[] = {
+    {"tensor(Any data, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> "
+     "Tensor",
+     tensor, LUC_F_FUNCTION},
+    {"as_tensor(Any data, dtype? dtype=None, device? device=None, *, bool requires_grad=False) -> "
+     "Tensor",
+     as_tensor, LUC_F_FUNCTION},
+    {"new_tensor(Tensor self, Any data, *, dtype? dtype=None, device? device=None, "
+     "bool requires_grad=False) -> Tensor",
+     new_tensor, LUC_F_METHOD},
+    {"item(Tensor self) -> Scalar", item, LUC_F_METHOD},
+    {"tolist(Tensor self)", tolist, LUC_F_METHOD},
+};
+
+void luc_l_open_table(lua_State *L, luc_l_state *st) {
+  luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
+}

@@ -1,0 +1,256 @@
+/* Boxes: tensors as userdata, their peers, and what else of the core's Lua can hold. A box owns one
+ * reference and is made empty, with its metatable, before the tensor it is for. */
+#include "l_tensor.h"
+
+/* ---- boxes ---- */
+
+/* Remembers the box on top of the stack in the table of the running lucerna.scope. */
+static void scope_add(lua_State *L, luc_l_state *st) {
+  luc_l_get(L, st, LUC_L_SCOPE);
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, ++st->scope_count);
+  lua_pop(L, 1);
+}
+
+luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st) {
+  luc_l_context(L, st);
+  luc_l_pace_check(L, st);
+  luc_l_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (luc_l_box){LUC_L_MAGIC_TENSOR, NULL, st};
+  luc_l_get(L, st, LUC_L_TENSOR_META);
+  lua_setmetatable(L, -2);
+  st->boxes++;
+  if (st->scopes) scope_add(L, st);
+  return box;
+}
+
+void luc_l_pushfresh(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  if (t) {
+    luc_l_newbox(L, st)->t = t;
+  } else {
+    lua_pushnil(L);
+  }
+}
+
+void luc_l_setpeer(lua_State *L, luc_l_state *st, int index) {
+  index = lua_absindex(L, index);
+  luc_l_box *box = luc_l_tobox(L, index);
+  luc_l_get(L, st, LUC_L_PEERS);
+  lua_pushvalue(L, index);
+  lua_rawsetp(L, -2, box->t);
+  lua_pop(L, 1);
+  box->t->flags |= LUC_TF_HAS_PEER;
+}
+
+/* Pushes the peer that the weak table has, or nothing. Entries of dead or refilled boxes don't
+ * count. */
+static bool push_known(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  luc_l_get(L, st, LUC_L_PEERS);
+  lua_rawgetp(L, -1, t);
+  lua_remove(L, -2);
+  luc_l_box *box = luc_l_tobox(L, -1);
+  if (box && box->t == t) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+void luc_l_pushtensor(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  if (!t) {
+    lua_pushnil(L);
+    return;
+  }
+  if ((t->flags & LUC_TF_HAS_PEER) && push_known(L, st, t)) return;
+  luc_l_newbox(L, st)->t = luc_tensor_retain(t);
+  luc_l_setpeer(L, st, -1);
+}
+
+/* Empties a box. The weak table is left alone by __gc: another box may be the peer by then. */
+void luc_l_release_box(lua_State *L, luc_l_box *box) {
+  luc_tensor *t = box->t;
+  luc_l_state *st = box->st;
+  if (!t || !st->ctx) return;
+  if (t->flags & LUC_TF_HAS_PEER) {
+    luc_l_get(L, st, LUC_L_PEERS);
+    if (lua_rawgetp(L, -1, t) != LUA_TNIL && lua_touserdata(L, -1) == (void *)box) {
+      lua_pushnil(L); /* an existing key: cannot raise */
+      lua_rawsetp(L, -3, t);
+    }
+    lua_pop(L, 2);
+  }
+  box->t = NULL;
+  lua_State *outer = luc_l_enter(st, L);
+  luc_tensor_release(st->ctx, t);
+  st->L = outer;
+}
+
+static int box_gc(lua_State *L) {
+  luc_l_box *box = luc_l_tobox(L, 1);
+  if (!box) return 0;
+  luc_l_state *st = box->st;
+  luc_tensor *t = box->t;
+  box->t = NULL;
+  if (!st->ctx || !box->st->boxes) return 0;
+  st->boxes--;
+  lua_State *outer = luc_l_enter(st, L);
+  luc_tensor_release(st->ctx, t);
+  st->L = outer;
+  return 0;
+}
+
+luc_tensor *luc_l_checktensor(lua_State *L, int index, const char *who, const char *param) {
+  luc_tensor *t = luc_l_totensor(L, index);
+  if (t) return t;
+  char given[LUC_L_GIVEN];
+  luc_l_error(L, "%s: %s must be a Tensor (got %s)", who, param, luc_l_given(L, index, given));
+  return NULL;
+}
+
+/* ---- holds ---- */
+
+luc_l_hold *luc_l_newhold(lua_State *L, luc_l_state *st) {
+  luc_l_hold *hold = lua_newuserdatauv(L, sizeof *hold, 0);
+  *hold = (luc_l_hold){.magic = LUC_L_MAGIC_HOLD, .st = st};
+  luc_l_get(L, st, LUC_L_HOLD_META);
+  lua_setmetatable(L, -2);
+  return hold;
+}
+
+void luc_l_release_hold(luc_l_hold *hold) {
+  luc_context *ctx = hold->st->ctx;
+  if (!ctx) return;
+  for (int i = 0; i < LUC_MAX_RESULTS; i++) luc__value_release(ctx, &hold->values[i]);
+  if (hold->text) luc_text_free(ctx, hold->text, hold->size);
+  hold->text = NULL;
+}
+
+static int hold_gc(lua_State *L) {
+  luc_l_release_hold(lua_touserdata(L, 1));
+  return 0;
+}
+
+/* ---- small values ---- */
+
+void luc_l_pushdtype(lua_State *L, luc_l_state *st, luc_dtype dtype) {
+  luc_l_get(L, st, LUC_L_DTYPES);
+  lua_rawgeti(L, -1, (lua_Integer)dtype + 1);
+  lua_remove(L, -2);
+}
+
+bool luc_l_todtype(lua_State *L, int index, luc_dtype *out) {
+  if (lua_type(L, index) == LUA_TSTRING) return luc__dtype_find(lua_tostring(L, index), out);
+  luc_l_dtype *d = lua_touserdata(L, index);
+  bool ours = d && lua_rawlen(L, index) == sizeof *d && d->magic == LUC_L_MAGIC_DTYPE;
+  if (ours) *out = d->dtype;
+  return ours;
+}
+
+luc_generator *luc_l_togenerator(lua_State *L, int index) {
+  luc_l_generator *g = lua_touserdata(L, index);
+  bool ours = g && lua_rawlen(L, index) == sizeof *g && g->magic == LUC_L_MAGIC_GENERATOR;
+  return ours ? g->generator : NULL;
+}
+
+void luc_l_pushsizes(lua_State *L, int n, const int64_t *sizes) {
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, sizes[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+void luc_l_pushscalar(lua_State *L, luc_scalar s) {
+  if (s.kind == LUC_SCALAR_FLOAT) {
+    lua_pushnumber(L, s.as.f);
+  } else if (s.kind == LUC_SCALAR_INT) {
+    lua_pushinteger(L, s.as.i);
+  } else {
+    lua_pushboolean(L, s.as.i != 0);
+  }
+}
+
+/* ---- metatable ---- */
+
+static int tensor_close(lua_State *L) {
+  luc_l_box *box = luc_l_tobox(L, 1);
+  if (box) luc_l_release_box(L, box);
+  return 0;
+}
+
+/* == compares what is behind the boxes: is it the same tensor? */
+static int tensor_eq(lua_State *L) {
+  luc_l_box *a = luc_l_tobox(L, 1), *b = luc_l_tobox(L, 2);
+  lua_pushboolean(L, a && b && a->t && a->t == b->t);
+  return 1;
+}
+
+static int tensor_len(lua_State *L) {
+  luc_tensor *t = luc_l_checktensor(L, 1, "#", "operand");
+  if (!t->ndim) return luc_l_error(L, "#: a 0-d tensor has no length");
+  lua_pushinteger(L, t->sizes[0]);
+  return 1;
+}
+
+static int tensor_order(lua_State *L) {
+  return luc_l_error(L,
+                     "comparisons in Lua give one boolean: use x:lt(y), x:le(y), x:gt(y), x:ge(y)");
+}
+
+static int tensor_tostring(lua_State *L) {
+  luc_l_box *box = luc_l_tobox(L, 1);
+  if (!box || !box->t) {
+    lua_pushliteral(L, "tensor(released)");
+    return 1;
+  }
+  luc_l_state *st = box->st;
+  luc_context *ctx = luc_l_context(L, st);
+  luc_l_hold *hold = luc_l_newhold(L, st);
+  luc_status status = luc_tensor_text(ctx, box->t, &hold->text, &hold->size);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushstring(L, hold->text);
+  luc_l_release_hold(hold);
+  return 1;
+}
+
+static int next_row(lua_State *L) {
+  luc_tensor *t = luc_l_checktensor(L, 1, "pairs", "operand");
+  lua_Integer i = lua_tointeger(L, 2) + 1;
+  if (!t->ndim || i > t->sizes[0]) return 0;
+  lua_pushinteger(L, i);
+  lua_pushinteger(L, i);
+  lua_gettable(L, 1);
+  return 2;
+}
+
+/* pairs(x) walks the rows: ipairs would run into the error past the end. */
+static int tensor_pairs(lua_State *L) {
+  lua_pushcfunction(L, next_row);
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  return 3;
+}
+
+static const luaL_Reg tensor_meta[] = {
+    {"__gc", box_gc},          {"__close", tensor_close},       {"__eq", tensor_eq},
+    {"__len", tensor_len},     {"__lt", tensor_order},          {"__le", tensor_order},
+    {"__pairs", tensor_pairs}, {"__tostring", tensor_tostring}, {NULL, NULL},
+};
+
+void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name) {
+  lua_createtable(L, 0, 24);
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__name");
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__metatable");
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
+}
+
+void luc_l_open_tensor(lua_State *L, luc_l_state *st) {
+  luc_l_make_meta(L, st, LUC_L_HOLD_META, "lucerna.hold");
+  lua_pushcfunction(L, hold_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
+  luc_l_make_meta(L, st, LUC_L_TENSOR_META, "Tensor");
+  luaL_setfuncs(L, tensor_meta, 0);
+  lua_pop(L, 1);
+}

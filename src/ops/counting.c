@@ -1,0 +1,59 @@
+/* Converting index tensors at the border. The new tensor is as short-lived as the call, and its
+ * block comes from the cache. */
+#include "ops/counting.h"
+
+#include "cpu/copy.h"
+
+/* out = in, positive values one less. False if there was a 0. */
+static bool less_one(int64_t *out, const int64_t *in, int64_t n) {
+  int64_t zeros = 0;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t v = in[i];
+    zeros |= v == 0;
+    out[i] = v - (v > 0);
+  }
+  return !zeros;
+}
+
+luc_status luc__index_from_one(luc_context *ctx, const char *who, const char *param, luc_tensor *t,
+                               luc_tensor **out) {
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  if (dtype == LUC_BOOL || luc__dtype_is_float(dtype)) {
+    *out = luc__retain(t);
+    return LUC_OK;
+  }
+  luc_tensor *whole, *fresh;
+  LUC_TRY(luc__contiguous_as(ctx, t, LUC_INT64, &whole));
+  luc_status status = luc__tensor_empty_like(ctx, whole, LUC_INT64, &fresh);
+  bool fine = status == LUC_OK &&
+              less_one((int64_t *)fresh->data, (const int64_t *)whole->data, whole->numel);
+  luc_tensor_release(ctx, whole);
+  if (status != LUC_OK) return status;
+  if (!fine) {
+    luc_tensor_release(ctx, fresh);
+    return luc__fail(ctx, LUC_ERR_INDEX, "%s: index 0 is out of range in %s (indices count from 1)",
+                     who, param);
+  }
+  *out = fresh;
+  return LUC_OK;
+}
+
+luc_status luc__index_to_one(luc_context *ctx, luc_tensor **t) {
+  luc_tensor *from = *t, *to = from;
+  bool alone = from->refs == 1 && from->storage->refs == 1 && luc__is_contiguous(from);
+  if (from->dtype != LUC_INT64) return LUC_OK;
+  if (!alone) {
+    LUC_TRY(luc__contiguous_as(ctx, from, LUC_INT64, &to));
+    if (to == from || to->storage == from->storage) { /* contiguous, but shared */
+      luc_tensor_release(ctx, to);
+      LUC_TRY(luc__tensor_empty_like(ctx, from, LUC_INT64, &to));
+    }
+  }
+  const int64_t *in = (const int64_t *)from->data;
+  int64_t *out = (int64_t *)to->data;
+  if (!luc__is_contiguous(from)) in = out; /* the copy made above */
+  for (int64_t i = 0; i < to->numel; i++) out[i] = in[i] + 1;
+  if (to != from) luc_tensor_release(ctx, from);
+  *t = to;
+  return LUC_OK;
+}
