@@ -70,6 +70,15 @@ static luc_status make_edges(luc_context *ctx, luc_node *node, const luc_value *
   return LUC_OK;
 }
 
+/* Will the gradient read parameter p's tensor? */
+static bool reads_arg(const luc_node *node, const luc_op_info *info, int p) {
+  uint32_t readers = info->save_for[p];
+  if (!(info->save_args >> p & 1)) return false;
+  for (int q = 0; q < node->nslots; q++)
+    if ((readers >> q & 1) && node->edges[q].to) return true;
+  return readers == 0;
+}
+
 /* A node with edges and saved arguments; results are filled in by the caller. */
 static luc_status call_node(luc_context *ctx, luc_opid op, const luc_value *args, int nresults,
                             luc_node **out) {
@@ -81,15 +90,15 @@ static luc_status call_node(luc_context *ctx, luc_opid op, const luc_value *args
   char *extra;
   luc_node *node;
   LUC_TRY(luc__node_new(ctx, &shape, &node, &extra));
-  for (int p = 0; p < nslots; p++)
-    extra = save_arg(node, p, &args[p], info->save_args >> p & 1, extra);
   luc_status status = make_edges(ctx, node, args, info);
-  if (status == LUC_OK) {
-    *out = node;
-  } else {
+  if (status != LUC_OK) {
     luc__node_release(ctx, node);
+    return status;
   }
-  return status;
+  for (int p = 0; p < nslots; p++)
+    extra = save_arg(node, p, &args[p], reads_arg(node, info, p), extra);
+  *out = node;
+  return LUC_OK;
 }
 
 /* Result r of the node is t; keeps an alias of it if the gradient reads it, since keeping t itself

@@ -9,15 +9,25 @@ const luc_op luc__ops[LUC_NUM_OPS] = {
 #undef LUC_OP
 };
 
-/* Is `name` one of the space-separated words of `list`? */
-static bool has_word(const char *list, const char *name) {
+/* Is `name` one of the space-separated words of `list`? *reader gets what follows its ':'. */
+static bool has_word(const char *list, const char *name, const char **reader) {
   size_t n = strlen(name);
   for (const char *w = list; *w; w += strspn(w, " ")) {
-    size_t length = strcspn(w, " ");
-    if (length == n && !memcmp(w, name, n)) return true;
+    size_t length = strcspn(w, " "), stem = strcspn(w, " :");
+    *reader = w[stem] == ':' ? w + stem + 1 : NULL;
+    if (stem == n && !memcmp(w, name, n)) return true;
     w += length;
   }
   return false;
+}
+
+/* The parameter whose name `word` begins with, as a mask; 0 for NULL. */
+static uint32_t reader_mask(const luc_schema *s, const char *word) {
+  for (int i = 0; word && i < s->nparams; i++) {
+    size_t n = strlen(s->params[i].name);
+    if (!strncmp(word, s->params[i].name, n) && (word[n] == ' ' || !word[n])) return 1u << i;
+  }
+  return 0;
 }
 
 static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *info) {
@@ -29,11 +39,16 @@ static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *inf
     if (type != LUC_T_TENSOR && type != LUC_T_INDEX_TENSOR && type != LUC_T_OPERAND) continue;
     info->tensor_params |= 1u << i;
     if (s->params[i].list) info->list_param = (int8_t)i;
-    if (has_word(row->saves, s->params[i].name)) info->save_args |= 1u << i;
+    const char *reader;
+    if (!has_word(row->saves, s->params[i].name, &reader)) continue;
+    info->save_args |= 1u << i;
+    info->save_for[i] = reader_mask(s, reader);
   }
-  for (int i = 0; i < s->nresults; i++)
-    if (has_word(row->saves, s->result_name[i] ? s->result_name[i] : "result"))
+  for (int i = 0; i < s->nresults; i++) {
+    const char *reader;
+    if (has_word(row->saves, s->result_name[i] ? s->result_name[i] : "result", &reader))
       info->save_results |= 1u << i;
+  }
   return LUC_OK;
 }
 
