@@ -353,6 +353,33 @@ static builder open_builder(lua_State *L, luc_l_state *st) {
   return b;
 }
 
+static const struct {
+  const char *name, *existing, *name_, *existing_;
+} aliases[] = {
+#define LUC_ALIAS(name, existing) {#name, #existing, #name "_", #existing "_"},
+#include "ops/alias.def"
+#undef LUC_ALIAS
+};
+
+/* Another name for what a table has, if it has it. */
+static void add_alias(const builder *b, int index, const char *name, const char *existing) {
+  if (lua_getfield(b->L, index, existing) == LUA_TNIL) {
+    lua_pop(b->L, 1);
+  } else {
+    publish(b, index, name);
+  }
+}
+
+static void add_aliases(const builder *b) {
+  int tables[] = {b->core, b->methods, b->nn};
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+    for (int t = 0; t < 3; t++) {
+      add_alias(b, tables[t], aliases[i].name, aliases[i].existing);
+      add_alias(b, tables[t], aliases[i].name_, aliases[i].existing_);
+    }
+  }
+}
+
 /* Operators written as such are the functions of the table. */
 static void add_events(const builder *b) {
   lua_State *L = b->L;
@@ -373,6 +400,7 @@ void luc_l_open_ops(lua_State *L, luc_l_state *st) {
   builder b = open_builder(L, st);
   for (int op = 0; op < LUC_NUM_OPS; op++) add_op(&b, op);
   add_events(&b);
+  add_aliases(&b);
   lua_settop(L, top);
 }
 

@@ -1,0 +1,121 @@
+-- Runs the cases that tests/parity/record.py wrote: values and gradients against PyTorch's, the same
+-- again behind strange strides, then first and second derivatives against finite differences.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local autograd = lucerna.autograd
+
+local M = {}
+
+-- The same values behind other strides.
+local function strided(t)
+  if t:dim() < 2 then return t end
+  return t:transpose(1, -1):contiguous():transpose(1, -1)
+end
+
+-- how.view: strange strides; how.leaves collects the tensors that want gradients.
+local function build(v, how)
+  if type(v) ~= "table" then return v end
+  if v.none then return lucerna.none end
+  if v.type then return lucerna[v.type] end
+  if v.list then
+    local list = {}
+    for i, item in ipairs(v.list) do list[i] = build(item, how) end
+    return list
+  end
+  local t = parity.tensor(v)
+  if how.view then t = strided(t) end
+  if v.grad then
+    t = t:detach():requires_grad_()
+    how.leaves[#how.leaves + 1] = t
+  end
+  return t
+end
+
+local function arguments(case, how)
+  local args, n = {}, case.args.n
+  how.leaves = {}
+  for i = 1, n do args[i] = build(case.args[i], how) end
+  if case.kw then
+    n = n + 1
+    args[n] = {}
+    for k, v in pairs(case.kw) do args[n][k] = build(v, how) end
+  end
+  return args, n
+end
+
+-- The results as a list. ".name" is a method; a name that ends in _ writes a copy.
+local function invoke(case, args, n)
+  local name = case.fn:gsub("^%.", "")
+  local fn = case.fn:sub(1, 1) ~= "." and lucerna[name] or args[1][name]
+  assert(fn, name .. " is missing")
+  if case.seed then lucerna.manual_seed(case.seed) end
+  local first = args[1]
+  if name:sub(-1) == "_" then first = args[1]:clone() end
+  local out = table.pack(fn(first, table.unpack(args, 2, n)))
+  return case.list and out[1] or out
+end
+
+local function zero(t)
+  for _, v in ipairs(t:reshape(-1):tolist()) do
+    if v ~= 0 then return false end
+  end
+  return true
+end
+
+-- No gradient and a gradient of zeros are the same.
+local function check_gradients(got, want)
+  for i, w in ipairs(want) do
+    if w.none then
+      assert(not got[i] or zero(got[i]), "gradient " .. i .. " is not zero")
+    else
+      local g = got[i] or lucerna.zeros(w.shape, {dtype = lucerna[w.dtype]})
+      parity.close(g, w, nil, "gradient " .. i)
+    end
+  end
+end
+
+local function check_error(case, args, n)
+  local ok, message = pcall(invoke, case, args, n)
+  assert(not ok, "should fail: " .. case.error)
+  assert(type(message) == "string", "the error is no string")
+  assert(not message:find("\n"), "not one line: " .. message)
+end
+
+function M.run(case, how)
+  local args, n = arguments(case, how)
+  if case.error then return check_error(case, args, n) end
+  local out = invoke(case, args, n)
+  assert(#case.out == #out, "number of results")
+  local recorded = {}
+  for i, want in ipairs(case.out) do
+    parity.close(out[i], want, case.tolerance, "result " .. i)
+    if out[i].requires_grad then recorded[#recorded + 1] = out[i] end
+  end
+  if not case.grads then return end
+  local gout = {}
+  for i, g in ipairs(case.gout) do gout[i] = parity.tensor(g) end
+  local options = {grad_outputs = gout, allow_unused = true}
+  check_gradients(table.pack(autograd.grad(recorded, how.leaves, options)), case.grads)
+end
+
+-- The results that depend on the inputs, unpacked.
+local function differentiable(out)
+  local list = {}
+  for _, t in ipairs(out) do
+    if t.requires_grad then list[#list + 1] = t end
+  end
+  return table.unpack(list)
+end
+
+function M.check_derivatives(case)
+  local how = {}
+  local args, n = arguments(case, how)
+  for _, leaf in ipairs(how.leaves) do
+    if leaf.dtype ~= lucerna.float64 or leaf:numel() == 0 then return end
+  end
+  local function f() return differentiable(invoke(case, args, n)) end
+  parity.gradcheck(f, how.leaves)
+  parity.gradgradcheck(f, how.leaves)
+end
+
+return M

@@ -1,0 +1,158 @@
+"""Records calls of PyTorch as cases that tests/lua/parity.lua runs: arguments, results and gradients,
+or that the call is an error. Everything is written as Lua users see it: dimensions and positions
+count from 1. Used by the gen_*.py beside it."""
+import os
+import warnings
+
+import torch
+
+warnings.simplefilter("ignore")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
+NAMES = {torch.float32: "float32", torch.float64: "float64", torch.float16: "float16",
+         torch.bfloat16: "bfloat16", torch.int8: "int8", torch.uint8: "uint8",
+         torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.bool: "bool"}
+cases = []
+
+
+class Dim(int):
+    """A dimension or a position: Lua counts from 1, negative ones stay."""
+
+
+class Ids:
+    """An integer tensor of positions; as a result's mark, positions too."""
+
+    def __init__(self, *values):
+        self.t = values[0] if isinstance(values[0], torch.Tensor) else torch.tensor(values)
+
+
+class Const:
+    """A floating point tensor whose gradient is not asked for."""
+
+    def __init__(self, t):
+        self.t = t
+
+
+def real(*shape, state=[0], dtype=torch.float64):
+    """Multiples of 1/8: short to write, exact in every dtype. Each call differs."""
+    state[0] += 1
+    g = torch.Generator().manual_seed(state[0])
+    return (torch.rand(shape, generator=g, dtype=torch.float64) * 32 - 16).round().div(8).to(dtype)
+
+
+def number(x, digits):
+    if isinstance(x, bool):
+        return "true" if x else "false"
+    if isinstance(x, int):
+        return str(x)
+    if x != x:
+        return "0/0"
+    if x in (float("inf"), float("-inf")):
+        return "math.huge" if x > 0 else "-math.huge"
+    text = "%.*g" % (digits, x)
+    return text if any(c in text for c in ".en") else text + ".0"
+
+
+def tensor(t, shift=0, grad=False):
+    t = t.detach()
+    values = t.flatten().tolist()
+    if shift:
+        values = [v + 1 if v >= 0 else v for v in values]
+    digits = 17 if t.dtype == torch.float64 else 9
+    return '{shape={%s}, dtype="%s",%s data={%s}}' % (
+        ",".join(map(str, t.shape)), NAMES[t.dtype], " grad=true," if grad else "",
+        ",".join(number(v, digits) for v in values))
+
+
+def lua(v):
+    if isinstance(v, Dim):
+        return str(int(v) + 1 if v >= 0 else int(v))
+    if isinstance(v, Ids):
+        return tensor(v.t, 1)
+    if isinstance(v, Const):
+        return tensor(v.t)
+    if isinstance(v, torch.Tensor):
+        return tensor(v, grad=v.dtype.is_floating_point)
+    if isinstance(v, torch.dtype):
+        return '{type="%s"}' % NAMES[v]
+    if v is None:
+        return "none"
+    if isinstance(v, str):
+        return '"%s"' % v
+    if isinstance(v, (list, tuple)):
+        return "{list={%s}}" % ",".join(map(lua, v))
+    return number(v, 17)
+
+
+def plain(v):
+    """What PyTorch is called with."""
+    if isinstance(v, (Ids, Const)):
+        return v.t.clone()
+    if isinstance(v, torch.Tensor):
+        return v.clone().requires_grad_(v.dtype.is_floating_point)
+    if isinstance(v, Dim):
+        return int(v)
+    if isinstance(v, (list, tuple)):
+        return type(v)(map(plain, v))
+    return v
+
+
+def leaves(values):
+    found = []
+    for v in values:
+        if isinstance(v, torch.Tensor) and v.requires_grad:
+            found.append(v)
+        elif isinstance(v, (list, tuple)):
+            found += leaves(v)
+    return found
+
+
+def gradients(outs, given):
+    wrt = leaves(given)
+    live = [o for o in outs if o.requires_grad]
+    if not wrt or not live or wrt[0] is outs[0]:
+        return ""
+    gout = [real(*o.shape, dtype=o.dtype) for o in live]
+    grads = torch.autograd.grad(live, wrt, gout, allow_unused=True)
+    return "\n gout={%s},\n grads={%s}," % (
+        ", ".join(map(tensor, gout)), ", ".join("none" if g is None else tensor(g) for g in grads))
+
+
+def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False, **kw):
+    """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
+    argument. ref: what to call instead of PyTorch's function of that name. positions: results are
+    positions. dense: not to be tried with other strides."""
+    given, given_kw = [plain(a) for a in args], {k: plain(v) for k, v in kw.items()}
+    method = fn.strip(".")
+    if seed is not None:
+        torch.manual_seed(seed)
+    first = [given[0] * 1] + given[1:] if fn.endswith("_") else given
+    call = ref or (getattr(torch, fn, None) if fn[0] != "." else None)
+    call = call or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
+    text = '{name="%s", fn="%s",' % (" ".join(filter(None, [method, name])), fn)
+    text += " seed=%d," % seed if seed is not None else ""
+    text += " dense=true," if dense else ""
+    text += "\n args={n=%d, %s}," % (len(args), ", ".join(map(lua, args)))
+    if kw:
+        text += " kw={%s}," % ", ".join("%s=%s" % (k, lua(v)) for k, v in kw.items())
+    try:
+        out = call(*first, **given_kw)
+    except (RuntimeError, IndexError, ValueError, TypeError) as error:
+        cases.append(text + "\n error=%s}" % lua(str(error).split("\n")[0].replace('"', "'")))
+        return
+    outs = list(out) if isinstance(out, (list, tuple)) else [out]
+    text += " list=true," if isinstance(out, (list, tuple)) else ""
+    text += "\n out={%s}," % ", ".join(tensor(t, positions) for t in outs)
+    cases.append(text + (gradients(outs, given) if grad else "") + "}")
+
+
+def write(family, generator):
+    path = os.path.join(HERE, family + ".lua")
+    os.makedirs(HERE, exist_ok=True)
+    with open(path, "w") as f:
+        f.write("-- Written by tests/parity/%s from PyTorch %s: do not edit.\n"
+                % (os.path.basename(generator), torch.__version__))
+        f.write("local none = {none = true}\nreturn {\n")
+        f.write(",\n".join(cases))
+        f.write("\n}\n")
+    print("%-12s %3d cases, %d bytes" % (family, len(cases), os.path.getsize(path)))
+    cases.clear()
