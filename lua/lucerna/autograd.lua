@@ -176,7 +176,7 @@ local function record(class, ctx, inputs, outputs)
   local backward = make_backward(class, ctx, inputs, outputs)
   seal_saved(ctx, outputs)
   if #results == 0 then return end
-  core.autograd._record(class.name, backward, tensors, results, mask)
+  core.autograd._record(class.name .. "Backward", backward, tensors, results, mask)
 end
 
 local function apply(class, ...)

@@ -73,12 +73,6 @@ static int requires_grad_(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
-static int detach(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_box *box = luc_l_newbox(L, st);
-  luc_status status = luc_tensor_detach(st->ctx, a->v[0].as.tensor, &box->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
-}
-
 static int retain_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_status status = luc_tensor_retain_grad(st->ctx, a->v[0].as.tensor);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
@@ -345,7 +339,6 @@ static const luc_l_native natives[] = {
      tensor_backward, LUC_F_METHOD},
     {"requires_grad_(Tensor self, bool requires_grad=True) -> Tensor", requires_grad_,
      LUC_F_METHOD},
-    {"detach(Tensor self) -> Tensor", detach, LUC_F_METHOD},
     {"retain_grad(Tensor self)", retain_grad, LUC_F_METHOD},
     {"register_hook(Tensor self, Any hook)", register_hook, LUC_F_METHOD},
     {"register_post_accumulate_grad_hook(Tensor self, Any hook)", register_after, LUC_F_METHOD},

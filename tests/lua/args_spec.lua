@@ -1,0 +1,173 @@
+-- Calling operators from Lua: positional and keyword arguments, sizes, lists, counting from 1, and
+-- what comes back. One parser, driven by the operators' schemas, serves them all.
+local lucerna = require "lucerna"
+local parity = require "parity"
+
+local x = lucerna.tensor({ { 1, 2, 3 }, { 4, 5, 6.5 } })
+
+describe("arguments", function()
+  it("are positional, or named in a trailing table", function()
+    local expected = x:sum(2, true):tolist()
+    assert.same(expected, x:sum(2, { keepdim = true }):tolist())
+    assert.same(expected, x:sum({ dim = 2, keepdim = true }):tolist())
+    assert.same(expected, lucerna.sum(x, { dim = 2, keepdim = true }):tolist())
+    assert.same(expected, lucerna.sum({ input = x, dim = 2, keepdim = true }):tolist())
+  end)
+
+  it("may be positional and named in one table", function()
+    assert.same({ { 0, 0 } }, lucerna.zeros({ 1, 2, dtype = lucerna.int64 }):tolist())
+    assert.same(x:sum(2, true):tolist(), x:sum({ 2, keepdim = true }):tolist())
+  end)
+
+  it("may be an empty table where options could be", function()
+    assert.same(x:sum():item(), x:sum({}):item())
+    assert.same({}, lucerna.zeros({}).shape)
+  end)
+
+  it("are refused when the name is unknown, with the closest one", function()
+    assert.matches("sum: unknown argument 'keepdims' %(did you mean 'keepdim'%?%)",
+      parity.message(x.sum, x, 1, { keepdims = true }))
+    assert.matches("sum: unknown argument 'zzzzzzzz'$",
+      parity.message(x.sum, x, 1, { zzzzzzzz = true }))
+  end)
+
+  it("are refused when given twice, missing or too many", function()
+    assert.matches("sum: argument 'dim' is given twice", parity.message(x.sum, x, 1, { dim = 1 }))
+    assert.matches("transpose: missing argument 'dim1'", parity.message(x.transpose, x, 1))
+    assert.matches("unsqueeze: takes at most 2 arguments %(got 3%)",
+      parity.message(x.unsqueeze, x, 1, 2))
+  end)
+
+  it("are refused when of the wrong kind, naming what was given", function()
+    assert.matches("add: other must be a Tensor or a number %(got string 'one'%)",
+      parity.message(lucerna.add, x, "one"))
+    assert.matches("add: other must be a Tensor or a number %(got nil%)",
+      parity.message(lucerna.add, x, nil))
+    assert.matches("transpose: dim0 must be a dimension %(got Tensor %[2, 3%]%)",
+      parity.message(x.transpose, x, x, 1))
+    assert.matches("sum: keepdim must be a boolean %(got number 1%)",
+      parity.message(x.sum, x, 1, 1))
+    assert.matches("transpose: dim0 must be a dimension %(got number 1.5%)",
+      parity.message(x.transpose, x, 1.5, 1))
+    assert.matches("cat: tensors must be a table of Tensors %(got number 2 at position 2%)",
+      parity.message(lucerna.cat, { x, 2 }))
+  end)
+
+  it("take floats without a fraction for integers, and nil for defaults", function()
+    assert.same(x:sum(1):tolist(), x:sum(1.0):tolist())
+    assert.same(x:sum(1):tolist(), x:sum(1, nil):tolist())
+    assert.same(x:sum():item(), x:sum(lucerna.none):item())
+  end)
+
+  it("take dtypes as objects or names", function()
+    assert.equal(lucerna.float64, lucerna.zeros(2, { dtype = "float64" }).dtype)
+    assert.has_error(function() lucerna.zeros(2, { dtype = "float31" }) end)
+  end)
+end)
+
+describe("sizes and lists", function()
+  it("go as varargs or as one table", function()
+    assert.same({ 3, 2 }, x:view(3, 2).shape)
+    assert.same({ 3, 2 }, x:view({ 3, -1 }).shape)
+    assert.same({ 2, 3 }, lucerna.zeros(2, 3).shape)
+    assert.same({ 2, 3 }, lucerna.zeros({ 2, 3 }).shape)
+    assert.same({ 3, 2 }, x:permute(2, 1).shape)
+    assert.same({ 3, 2 }, x:permute({ 2, 1 }).shape)
+  end)
+
+  it("of tensors are tables", function()
+    assert.same({ 4, 3 }, lucerna.cat({ x, x }).shape)
+    assert.same({ 2, 6 }, lucerna.cat({ x, x }, 2).shape)
+    assert.same({ 2, 6 }, lucerna.cat({ x, x }, { dim = -1 }).shape)
+  end)
+
+  it("can be long", function()
+    local many = {}
+    for i = 1, 300 do many[i] = x end
+    assert.same({ 600, 3 }, lucerna.cat(many).shape)
+  end)
+end)
+
+describe("dimensions and indices", function()
+  it("count from 1 or from the end", function()
+    assert.same({ 5.0, 7.0, 9.5 }, x:sum(1):tolist())
+    assert.same({ 6.0, 15.5 }, x:sum(-1):tolist())
+    assert.same({ 6.0, 15.5 }, x:sum({ 2 }):tolist())
+  end)
+
+  it("refuse 0 and what is out of range, in the user's counting", function()
+    assert.matches("sum: dim 0 is out of range %[%-2, 2%] %(dims count from 1%)",
+      parity.message(x.sum, x, 0))
+    assert.matches("sum: dim 3 is out of range %[%-2, 2%]", parity.message(x.sum, x, 3))
+    assert.matches("select: index 0 is out of range %[1, 2%]",
+      parity.message(x.select, x, 1, 0))
+  end)
+
+  it("inside index tensors count from 1 too, going in and coming out", function()
+    local ids = lucerna.tensor { 2, 1 }
+    assert.same({ { 4.0, 5.0, 6.5 }, { 1.0, 2.0, 3.0 } }, x:index_select(1, ids):tolist())
+    assert.same({ 2, 1 }, ids:tolist())
+    local values, positions = lucerna.tensor({ { 1.0, 5.0 }, { 7.0, 2.0 } }):max(2)
+    assert.same({ 5.0, 7.0 }, values:tolist())
+    assert.same({ 2, 1 }, positions:tolist())
+    assert.equal(6, x:argmax():item())
+    assert.matches("index_select: index 0 is out of range",
+      parity.message(x.index_select, x, 1, lucerna.tensor { 0 }))
+  end)
+
+  it("do not disturb what autograd has saved", function()
+    local w = lucerna.tensor({ { 1.0, 5.0 }, { 7.0, 2.0 } }, { requires_grad = true })
+    local values, positions = w:max(2)
+    assert.same({ 2, 1 }, positions:tolist())
+    values:sum():backward()
+    assert.same({ { 0.0, 1.0 }, { 1.0, 0.0 } }, w.grad:tolist())
+  end)
+end)
+
+describe("results", function()
+  it("of a fixed number come back one by one, lists as a table", function()
+    assert.equal(2, select("#", x:max(1)))
+    local parts = x:split(1)
+    assert.equal(2, #parts)
+    assert.same({ { 4.0, 5.0, 6.5 } }, parts[2]:tolist())
+    assert.equal(3, #x:unbind(2))
+  end)
+
+  it("that are no tensors are Lua values", function()
+    assert.is_true(lucerna.equal(x, x))
+    assert.equal("boolean", type(lucerna.allclose(x, x)))
+  end)
+
+  it("go into out=", function()
+    local r = lucerna.empty(0)
+    local s = lucerna.add(x, 1, { out = r })
+    assert.is_true(rawequal(r, s))
+    assert.same({ 2, 3 }, r.shape)
+    assert.matches("unknown argument 'out'", parity.message(x.view, x, 6, { out = r }))
+  end)
+end)
+
+describe("in-place forms", function()
+  it("write their tensor and return it", function()
+    local y = lucerna.ones(2)
+    local z = y
+    assert.is_true(rawequal(y, y:add_(2):mul_(3)))
+    assert.same({ 9.0, 9.0 }, z:tolist())
+    assert.is_true(rawequal(y, y:fill_(4)))
+    assert.matches("result type Float can't be cast to the desired output type Long",
+      parity.message(function() lucerna.tensor({ 1 }):add_(1.5) end))
+  end)
+end)
+
+describe("overloads", function()
+  it("are chosen by number and kind of arguments", function()
+    local y = lucerna.tensor { 3.0, 1.0 }
+    assert.equal(3.0, y:max():item())
+    assert.equal(3.0, (y:max(1)):item())
+    assert.same({ 3.0, 2.0 }, y:max(lucerna.tensor({ 2.0, 2.0 })):tolist())
+    assert.same({ 0, 1, 2 }, lucerna.arange(3):tolist())
+    assert.same({ 1, 2 }, lucerna.arange(1, 3):tolist())
+    assert.same({ 1, 3 }, lucerna.arange(1, 5, 2):tolist())
+    assert.same({ 1, 3 }, lucerna.arange({ start = 1, ["end"] = 5, step = 2 }):tolist())
+  end)
+end)

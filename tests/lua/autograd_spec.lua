@@ -1,0 +1,384 @@
+-- Autograd from Lua: backward and grad, modes, hooks, functions with a backward of their own, and
+-- the checks by finite differences.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local autograd = lucerna.autograd
+
+local function leaf(values)
+  return lucerna.tensor(values, { dtype = lucerna.float64, requires_grad = true })
+end
+
+describe("backward", function()
+  it("adds gradients to the leaves", function()
+    local x = leaf { 1, 2, 3 };
+    (x * x):sum():backward()
+    assert.same({ 2.0, 4.0, 6.0 }, x.grad:tolist());
+    (x * x):sum():backward()
+    assert.same({ 4.0, 8.0, 12.0 }, x.grad:tolist())
+  end)
+
+  it("takes the gradient of a result that is not one number", function()
+    local x = leaf { 1, 2 }
+    local y = x * 3
+    y:backward(lucerna.tensor({ 1, 10 }, { dtype = lucerna.float64 }))
+    assert.same({ 3.0, 30.0 }, x.grad:tolist())
+    assert.has_error(function() (x * 3):backward() end)
+  end)
+
+  it("frees the graph unless told to keep it", function()
+    local x = leaf { 2 }
+    local y = (x * x):sum()
+    y:backward(nil, { retain_graph = true })
+    y:backward()
+    assert.same({ 8.0 }, x.grad:tolist())
+    assert.matches("second time", parity.message(y.backward, y))
+  end)
+
+  it("can be differentiated again with create_graph", function()
+    local x = leaf { 3 }
+    local y = (x * x * x):sum()
+    local dx = autograd.grad(y, x, { create_graph = true })
+    assert.same({ 27.0 }, dx:tolist())
+    dx:sum():backward()
+    assert.same({ 18.0 }, x.grad:tolist())
+  end)
+
+  it("refuses tensors without a graph, and saved tensors that were changed", function()
+    assert.matches("does not require grad", parity.message(function()
+      lucerna.ones(1):backward()
+    end))
+    local x = leaf { 1, 2 }
+    local y = x * 2
+    local z = (y * y):sum()
+    y:add_(1)
+    assert.matches("modified by an inplace operation", parity.message(z.backward, z))
+  end)
+
+  it("runs through graphs of 100,000 nodes", function()
+    local x = leaf { 1 }
+    local y = x
+    for _ = 1, 100000 do y = y + 1 end
+    y:sum():backward()
+    assert.same({ 1.0 }, x.grad:tolist())
+  end)
+end)
+
+describe("autograd.grad", function()
+  it("gives one result per input and adds nothing to the leaves", function()
+    local x, y = leaf { 1, 2 }, leaf { 3, 4 }
+    local dx, dy = autograd.grad((x * y):sum(), { x, y })
+    assert.same({ 3.0, 4.0 }, dx:tolist())
+    assert.same({ 1.0, 2.0 }, dy:tolist())
+    assert.is_nil(x.grad)
+  end)
+
+  it("gives nil for unused inputs when that is allowed", function()
+    local x, y = leaf { 1 }, leaf { 2 }
+    local dx, dy = autograd.grad((x * 2):sum(), { x, y }, { allow_unused = true })
+    assert.same({ 2.0 }, dx:tolist())
+    assert.is_nil(dy)
+    assert.has_error(function() autograd.grad((x * 2):sum(), { x, y }) end)
+  end)
+
+  it("takes gradients of the outputs", function()
+    local x = leaf { 1, 2 }
+    local dx = autograd.grad({ x * 2, x * 3 }, { x },
+      { grad_outputs = { lucerna.ones(2), lucerna.ones(2) } })
+    assert.same({ 5.0, 5.0 }, dx:tolist())
+  end)
+end)
+
+describe("a leaf", function()
+  it("can be told to require a gradient, assigned one, and have it dropped", function()
+    local x = lucerna.ones(2)
+    x.requires_grad = true
+    assert.is_true(x:requires_grad_(true).requires_grad)
+    local g = lucerna.ones(2)
+    x.grad = g
+    assert.is_true(rawequal(g, x.grad))
+    x.grad = nil
+    assert.is_nil(x.grad)
+    assert.has_error(function() x.grad = lucerna.ones(3) end)
+    assert.has_error(function() x.grad = 5 end)
+    assert.has_error(function() lucerna.ones(2, { dtype = lucerna.int64 }).requires_grad = true end)
+  end)
+
+  it("changes its data outside the graph", function()
+    local x = leaf { 1, 2 }
+    x.data[1] = 5
+    assert.same({ 5.0, 2.0 }, x:tolist())
+    assert.is_false(x.data.requires_grad)
+    x.data = lucerna.tensor({ 7, 8 }, { dtype = lucerna.float64 })
+    assert.same({ 7.0, 8.0 }, x:tolist())
+    assert.is_true(x.is_leaf)
+  end)
+end)
+
+describe("a result", function()
+  it("names what made it, and detaches", function()
+    local x = leaf { 1 }
+    local y = x * 2
+    assert.equal("MulBackward0", y.grad_fn)
+    assert.is_false(y.is_leaf)
+    assert.is_false(y:detach().requires_grad)
+    assert.has_error(function() y.requires_grad = false end)
+  end)
+
+  it("keeps its gradient when asked to", function()
+    local x = leaf { 1, 2 }
+    local y = x * 2
+    y:retain_grad();
+    (y * y):sum():backward()
+    assert.same({ 4.0, 8.0 }, y.grad:tolist())
+  end)
+end)
+
+describe("no_grad and its kin", function()
+  it("run a function without recording and pass its results through", function()
+    local x = leaf { 1 }
+    local a, b, y = lucerna.no_grad(function(...) return select("#", ...), nil, x * 2 end, 1, nil)
+    assert.equal(2, a)
+    assert.is_nil(b)
+    assert.is_false(y.requires_grad)
+    assert.is_true(lucerna.is_grad_enabled())
+  end)
+
+  it("hold for the rest of a block as a to-be-closed value", function()
+    do
+      local _ <close> = lucerna.no_grad()
+      assert.is_false(lucerna.is_grad_enabled())
+      do
+        local _ <close> = lucerna.enable_grad()
+        assert.is_true(lucerna.is_grad_enabled())
+      end
+      assert.is_false(lucerna.is_grad_enabled())
+    end
+    assert.is_true(lucerna.is_grad_enabled())
+  end)
+
+  it("put the mode back after an error, which passes unchanged", function()
+    local thrown = {}
+    local ok, err = pcall(lucerna.no_grad, function() error(thrown) end)
+    assert.is_false(ok)
+    assert.is_true(rawequal(thrown, err))
+    assert.is_true(lucerna.is_grad_enabled())
+  end)
+
+  it("keep the mode inside when the function yields", function()
+    local co = coroutine.wrap(function()
+      return lucerna.no_grad(function(a)
+        local b = coroutine.yield(a, lucerna.is_grad_enabled())
+        return b, lucerna.is_grad_enabled()
+      end, 1)
+    end)
+    local a, inside = co()
+    assert.equal(1, a)
+    assert.is_false(inside)
+    assert.is_true(lucerna.is_grad_enabled())
+    local b, still = co(2)
+    assert.equal(2, b)
+    assert.is_false(still)
+    assert.is_true(lucerna.is_grad_enabled())
+  end)
+
+  it("switch by a boolean, and for inference", function()
+    assert.is_false(lucerna.set_grad_enabled(false, lucerna.is_grad_enabled))
+    assert.is_false(lucerna.inference_mode(lucerna.is_grad_enabled))
+    assert.is_true(lucerna.inference_mode(lucerna.is_inference_mode_enabled))
+    assert.is_true(lucerna.no_grad(lucerna.enable_grad, lucerna.is_grad_enabled))
+    assert.matches("set_grad_enabled: mode must be a boolean",
+      parity.message(lucerna.set_grad_enabled, 1))
+  end)
+end)
+
+describe("hooks on tensors", function()
+  it("see a gradient and may replace it, until they are removed", function()
+    local x = leaf { 1, 2 }
+    local seen
+    local handle = x:register_hook(function(g)
+      seen = g:tolist()
+      return g * 10
+    end);
+    (x * 3):sum():backward()
+    assert.same({ 3.0, 3.0 }, seen)
+    assert.same({ 30.0, 30.0 }, x.grad:tolist())
+    handle:remove()
+    handle:remove()
+    x.grad = nil;
+    (x * 3):sum():backward()
+    assert.same({ 3.0, 3.0 }, x.grad:tolist())
+  end)
+
+  it("work on results, and outlive the Lua value they were put on", function()
+    local x = leaf { 1 }
+    local calls = 0
+    local function build()
+      local y = x * 2
+      y:register_hook(function() calls = calls + 1 end)
+      return (y * 3):sum()
+    end
+    local loss = build()
+    collectgarbage()
+    loss:backward()
+    assert.equal(1, calls)
+  end)
+
+  it("end with their block as to-be-closed values", function()
+    local x = leaf { 1 }
+    local calls = 0
+    do
+      local _ <close> = x:register_hook(function() calls = calls + 1 end);
+      (x * 2):sum():backward()
+    end
+    (x * 2):sum():backward()
+    assert.equal(1, calls)
+  end)
+
+  it("pass their errors on as they are, and must be functions", function()
+    local x = leaf { 1 }
+    local thrown = {}
+    x:register_hook(function() error(thrown) end)
+    local ok, err = pcall(function() (x * 2):sum():backward() end)
+    assert.is_false(ok)
+    assert.is_true(rawequal(thrown, err))
+    assert.matches("register_hook: hook must be a function %(got number%)",
+      parity.message(x.register_hook, x, 1))
+    local y = leaf { 1 }
+    y:register_hook(function() return 5 end)
+    assert.matches("hook: the result must be a Tensor %(got number 5%)",
+      parity.message(function() (y * 2):sum():backward() end))
+  end)
+
+  it("run after accumulation with register_post_accumulate_grad_hook", function()
+    local x = leaf { 1 }
+    local seen
+    x:register_post_accumulate_grad_hook(function(t) seen = t.grad:item() end);
+    (x * 4):sum():backward()
+    assert.equal(4.0, seen)
+  end)
+end)
+
+describe("autograd.Function", function()
+  local Exp = autograd.Function("Exp", {
+    forward = function(ctx, x)
+      local y = x:exp()
+      ctx:save_for_backward(y)
+      return y
+    end,
+    backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
+  })
+
+  it("has a backward of its own", function()
+    local x = leaf { 0, 1 }
+    local y = Exp.apply(x)
+    assert.equal("ExpBackward", y.grad_fn:match("^ExpBackward"))
+    y:sum():backward()
+    assert.same({ 1.0, math.exp(1) }, x.grad:tolist())
+  end)
+
+  it("agrees with finite differences, twice", function()
+    local x = parity.leaf(2, 3)
+    parity.gradcheck(Exp.apply, { x })
+    parity.gradgradcheck(Exp.apply, { x })
+  end)
+
+  it("takes and returns several values, tensors or not", function()
+    local Scale = autograd.Function("Scale", {
+      forward = function(ctx, a, factor, b)
+        ctx.factor = factor
+        assert.same({ true, false, false }, ctx.needs_input_grad)
+        return a * factor, b + 1, "text"
+      end,
+      backward = function(ctx, ga, gb)
+        assert.same({ 0.0 }, gb:tolist())
+        return ga * ctx.factor, nil, gb
+      end,
+    })
+    local x = leaf { 2 }
+    local a, b, text = Scale.apply(x, 5, lucerna.ones(1, { dtype = lucerna.float64 }))
+    assert.equal("text", text)
+    assert.same({ 2.0 }, b:tolist())
+    a:sum():backward()
+    assert.same({ 5.0 }, x.grad:tolist())
+  end)
+
+  it("may mark outputs that have no gradient", function()
+    local Sign = autograd.Function("Sign", {
+      forward = function(ctx, x)
+        local y = x * 0 + 1
+        ctx:mark_non_differentiable(y)
+        return x * 2, y
+      end,
+      backward = function(_, g) return g * 2 end,
+    })
+    local twice, sign = Sign.apply(leaf { 3 })
+    assert.is_true(twice.requires_grad)
+    assert.is_false(sign.requires_grad)
+  end)
+
+  it("records nothing inside no_grad or when no input requires a gradient", function()
+    assert.is_false(Exp.apply(lucerna.ones(1)).requires_grad)
+    assert.is_false(lucerna.no_grad(Exp.apply, leaf { 1 }).requires_grad)
+  end)
+
+  it("passes errors of its backward on as they are", function()
+    local thrown = {}
+    local Bad = autograd.Function("Bad", {
+      forward = function(_, x) return x * 1 end,
+      backward = function() error(thrown) end,
+    })
+    local ok, err = pcall(function() Bad.apply(leaf { 1 }):sum():backward() end)
+    assert.is_false(ok)
+    assert.is_true(rawequal(thrown, err))
+  end)
+
+  it("notices saved tensors that were changed in place", function()
+    local Square = autograd.Function("Square", {
+      forward = function(ctx, x)
+        ctx:save_for_backward(x)
+        return x * x
+      end,
+      backward = function(ctx, g) return g * 2 * ctx.saved_tensors[1] end,
+    })
+    local x = leaf { 1 }
+    local base = x * 2
+    local y = Square.apply(base)
+    base:add_(1)
+    assert.matches("modified by an inplace operation",
+      parity.message(function() y:sum():backward() end))
+  end)
+
+  it("leaves nothing behind when its graph is dropped without backward", function()
+    local function run()
+      for _ = 1, 50 do
+        local x = lucerna.zeros(4096, { requires_grad = true })
+        local _ = Exp.apply(x)
+      end
+      collectgarbage()
+      collectgarbage()
+    end
+    run()
+    local before = lucerna.memory().live
+    run()
+    assert.is_true(lucerna.memory().live <= before + 40000)
+  end)
+
+  it("says what a definition lacks", function()
+    assert.matches("Function: Half: backward must be a function %(got nil%)",
+      parity.message(autograd.Function, "Half", { forward = function() end }))
+  end)
+end)
+
+describe("gradcheck", function()
+  it("accepts right gradients and names the place of a wrong one", function()
+    local x = parity.leaf(3)
+    assert.is_true(autograd.gradcheck(function(a) return a * a end, { x }))
+    local Wrong = autograd.Function("Wrong", {
+      forward = function(_, a) return a * 2 end,
+      backward = function(_, g) return g * 3 end,
+    })
+    assert.matches("Jacobian mismatch for output 1, element 1, with respect to input 1, element 1",
+      parity.message(autograd.gradcheck, Wrong.apply, { x }))
+    assert.is_false((autograd.gradcheck(Wrong.apply, { x }, { raise_exception = false })))
+  end)
+end)

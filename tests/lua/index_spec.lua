@@ -1,0 +1,199 @@
+-- Indexing: numbers, ranges, masks and index tensors, read and assigned; everything counts from 1.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local none = lucerna.none
+
+-- [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]
+local function matrix() return lucerna.arange(1, 13):view(4, 3) end
+
+describe("x[i]", function()
+  it("selects along the first dimension, from 1 or from the end", function()
+    local x = matrix()
+    assert.same({ 1, 2, 3 }, x[1]:tolist())
+    assert.same({ 10, 11, 12 }, x[-1]:tolist())
+    assert.equal(6, x[2][3]:item())
+    assert.same({ 4, 5, 6 }, x[2.0]:tolist())
+  end)
+
+  it("refuses 0 and positions past the ends", function()
+    local x = lucerna.arange(10)
+    assert.matches("index 0 is out of range %[1, 10%] %(indices count from 1%)",
+      parity.message(function() return x[0] end))
+    assert.matches("index 11 is out of range %[1, 10%]",
+      parity.message(function() return x[11] end))
+    assert.matches("index %-11 is out of range", parity.message(function() return x[-11] end))
+    assert.matches("must be an integer %(got number 1.5%)",
+      parity.message(function() return x[1.5] end))
+    assert.matches("the dimension is empty",
+      parity.message(function() return lucerna.zeros(0, 2)[1] end))
+  end)
+
+  it("refuses a 0-d tensor", function()
+    assert.matches("a 0%-d tensor cannot be indexed",
+      parity.message(function() return lucerna.tensor(1)[1] end))
+  end)
+
+  it("is a view", function()
+    local x = matrix()
+    x[1]:fill_(0)
+    assert.same({ 0, 0, 0 }, x[1]:tolist())
+  end)
+end)
+
+describe("x[{…}]", function()
+  it("takes one entry for each dimension", function()
+    local x = matrix()
+    assert.equal(6, x[{ 2, 3 }]:item())
+    assert.same({ 2, 5, 8, 11 }, x[{ {}, 2 }]:tolist())
+    assert.same({ 4, 5, 6 }, x[{ 2 }]:tolist())
+  end)
+
+  it("takes ranges that include their last position", function()
+    local x = matrix()
+    assert.same({ 1, 2 }, x[{ 1, { 1, 2 } }]:tolist())
+    assert.same({ { 7, 8, 9 }, { 10, 11, 12 } }, x[{ { 3, 4 } }]:tolist())
+    assert.same({ { 7, 8, 9 }, { 10, 11, 12 } }, x[{ { -2, -1 } }]:tolist())
+    assert.same({ { 4 }, { 10 } }, x[{ { 2, 4, 2 }, { 1, 1 } }]:tolist())
+  end)
+
+  it("cuts ranges off at the ends, and gives nothing for a range that ends before it begins",
+    function()
+      local x = matrix()
+      assert.same({ 2, 3 }, x[{ { 3, 100 } }].shape)
+      assert.same({ 0, 3 }, x[{ { 3, 2 } }].shape)
+      assert.same({ 0, 3 }, x[{ { 9, 10 } }].shape)
+    end)
+
+  it("refuses ranges with 0, no end or a step below 1", function()
+    local x = matrix()
+    assert.matches("count from 1", parity.message(function() return x[{ { 0, 2 } }] end))
+    assert.matches("a range is {first, last}", parity.message(function() return x[{ { 2 } }] end))
+    assert.matches("step of a range must be positive",
+      parity.message(function() return x[{ { 1, 4, 0 } }] end))
+  end)
+
+  it("adds a dimension for lucerna.none", function()
+    local x = matrix()
+    assert.same({ 1, 4, 3 }, x[none].shape)
+    assert.same({ 4, 1, 3 }, x[{ {}, none }].shape)
+    assert.same({ 4, 3, 1 }, x[{ "...", none }].shape)
+    assert.same({ 1, 3 }, x[{ none, 2 }].shape)
+  end)
+
+  it("fills in with '...'", function()
+    local x = lucerna.arange(24):view(2, 3, 4)
+    assert.same(x[{ {}, {}, 2 }]:tolist(), x[{ "...", 2 }]:tolist())
+    assert.same(x[{ 2, {}, 2 }]:tolist(), x[{ 2, "...", 2 }]:tolist())
+  end)
+
+  it("says when there are too many entries", function()
+    local x = matrix()
+    assert.matches("too many indices %(3%) for a tensor of 2 dimensions",
+      parity.message(function() return x[{ 1, 1, 1 }] end))
+  end)
+
+  it("is a view of everything when it is empty", function()
+    local x = matrix()
+    local y = x[{}]
+    y[{ 1, 1 }] = 100
+    assert.equal(100, x[{ 1, 1 }]:item())
+  end)
+end)
+
+describe("x[tensor]", function()
+  it("picks rows by index tensors that count from 1", function()
+    local x = matrix()
+    assert.same({ { 10, 11, 12 }, { 1, 2, 3 } }, x[lucerna.tensor { 4, 1 }]:tolist())
+    assert.same({ { 10, 11, 12 } }, x[lucerna.tensor { -1 }]:tolist())
+    assert.same({ 2, 2, 3 }, x[lucerna.tensor { { 1, 2 }, { 3, 4 } }].shape)
+  end)
+
+  it("refuses 0 inside an index tensor, and what is out of range", function()
+    local x = matrix()
+    assert.matches("index 0 is out of range",
+      parity.message(function() return x[lucerna.tensor { 1, 0 }] end))
+    assert.matches("5 is out of range",
+      parity.message(function() return x[lucerna.tensor { 5 }] end))
+    assert.matches("must be integers or booleans %(got float32%)",
+      parity.message(function() return x[lucerna.tensor { 1.5 }] end))
+  end)
+
+  it("picks by a mask", function()
+    local x = matrix()
+    assert.same({ 7, 8, 9, 10, 11, 12 }, x[x:gt(6)]:tolist())
+    assert.same({ { 1, 2, 3 } }, x[lucerna.tensor { true, false, false, false }]:tolist())
+  end)
+
+  it("mixes with numbers and ranges", function()
+    local x = matrix()
+    assert.same({ { 2, 1 }, { 5, 4 } }, x[{ { 1, 2 }, lucerna.tensor { 2, 1 } }]:tolist())
+    assert.same({ 12, 1 }, x[{ lucerna.tensor { 4, 1 }, lucerna.tensor { 3, 1 } }]:tolist())
+    assert.same({ 3, 6 }, x[{ lucerna.tensor { 1, 2 }, 3 }]:tolist())
+  end)
+
+  it("leaves the index tensor as it was", function()
+    local ids = lucerna.tensor { 1, 2 }
+    local _ = matrix()[ids]
+    assert.same({ 1, 2 }, ids:tolist())
+  end)
+
+  it("is recorded by autograd", function()
+    local x = lucerna.tensor({ 1.0, 2.0, 3.0 }, { requires_grad = true })
+    x[lucerna.tensor { 3, 1, 3 }]:sum():backward()
+    assert.same({ 1.0, 0.0, 2.0 }, x.grad:tolist())
+  end)
+end)
+
+describe("assignment", function()
+  it("writes numbers and tensors, which broadcast", function()
+    local x = lucerna.zeros(2, 3)
+    x[1] = 5
+    x[{ {}, 3 }] = lucerna.tensor { 8.0, 9.0 }
+    x[{ 2, { 1, 2 } }] = 7.5
+    assert.same({ { 5.0, 5.0, 8.0 }, { 7.5, 7.5, 9.0 } }, x:tolist())
+    x[{}] = 1
+    assert.same({ { 1.0, 1.0, 1.0 }, { 1.0, 1.0, 1.0 } }, x:tolist())
+    x[{ {}, { 1, 2 } }] = lucerna.tensor { { { 3.0, 4.0 } } }
+    assert.same({ { 3.0, 4.0, 1.0 }, { 3.0, 4.0, 1.0 } }, x:tolist())
+  end)
+
+  it("writes through masks and index tensors", function()
+    local x = matrix()
+    x[x:gt(6)] = 0
+    assert.same({ { 1, 2, 3 }, { 4, 5, 6 }, { 0, 0, 0 }, { 0, 0, 0 } }, x:tolist())
+    x[lucerna.tensor { 1, 4 }] = lucerna.tensor { 7, 8, 9 }
+    assert.same({ 7, 8, 9 }, x[4]:tolist())
+    x[{ lucerna.tensor { 1, 2 }, lucerna.tensor { 1, 2 } }] = -1
+    assert.same({ { -1, 8, 9 }, { 4, -1, 6 } }, x[{ { 1, 2 } }]:tolist())
+  end)
+
+  it("writes booleans", function()
+    local m = lucerna.zeros(3, { dtype = lucerna.bool })
+    m[2] = true
+    assert.same({ false, true, false }, m:tolist())
+  end)
+
+  it("refuses values that do not fit, and leaves the tensor as it was", function()
+    local x = lucerna.zeros(2, 3)
+    assert.has_error(function() x[1] = lucerna.ones(4) end)
+    assert.matches("a number, boolean or Tensor can be assigned %(got string 'a'%)",
+      parity.message(function() x[1] = "a" end))
+    assert.matches("index 3 is out of range", parity.message(function() x[3] = 1 end))
+    assert.same({ { 0.0, 0.0, 0.0 }, { 0.0, 0.0, 0.0 } }, x:tolist())
+  end)
+
+  it("is recorded by autograd", function()
+    local x = lucerna.tensor({ 1.0, 2.0 }, { requires_grad = true })
+    local y = lucerna.zeros(3)
+    y[{ { 1, 2 } }] = x * 3;
+    (y * y):sum():backward()
+    assert.same({ 18.0, 36.0 }, x.grad:tolist())
+  end)
+
+  it("refuses leaves that require a gradient", function()
+    local x = lucerna.tensor({ 1.0, 2.0 }, { requires_grad = true })
+    assert.has_error(function() x[1] = 0 end)
+    lucerna.no_grad(function() x[1] = 5 end)
+    assert.same({ 5.0, 2.0 }, x:tolist())
+  end)
+end)
