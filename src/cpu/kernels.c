@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/activation.h"
 #include "cpu/conv_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
@@ -17,6 +18,7 @@ static const luc_kernels tables[] = {
         .name = "base",
         .copy = &luc__copy_base,
         .elementwise = luc__elementwise_base,
+        .activation = &luc__activation_base,
         .reduce = luc__reduce_base,
         .gemm = luc__gemm_base,
         .conv = luc__conv_base,
@@ -28,6 +30,7 @@ static const luc_kernels tables[] = {
         .name = "avx2",
         .copy = &luc__copy_avx2,
         .elementwise = luc__elementwise_avx2,
+        .activation = &luc__activation_avx2,
         .reduce = luc__reduce_avx2,
         .gemm = luc__gemm_avx2,
         .conv = luc__conv_avx2,
@@ -38,6 +41,7 @@ static const luc_kernels tables[] = {
         .name = "avx512",
         .copy = &luc__copy_avx512,
         .elementwise = luc__elementwise_avx512,
+        .activation = &luc__activation_avx512,
         .reduce = luc__reduce_avx512,
         .gemm = luc__gemm_avx512,
         .conv = luc__conv_avx512,

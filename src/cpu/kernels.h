@@ -17,6 +17,7 @@ typedef struct luc_kernels {
   const char *name;
   const luc_copy_kernels *copy;
   const luc_ew_kernel *elementwise; /* [LUC_NUM_EWS] */
+  const struct luc_activation_kernels *activation;
   const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
   const struct luc_conv_kernels *conv;

@@ -234,11 +234,13 @@ static void read_ints(reader *r, int p, const items *list) {
   int64_t *room = list_room(r, a->ints, &a->nints, LUC_L_INTS, list->n, sizeof *room);
   int type = r->sig->schema->params[p].type;
   bool dims = type == LUC_T_DIM || type == LUC_T_DIMS || type == LUC_T_INDEX;
+  bool holes = r->sig->schema->params[p].optional_items;
   for (int i = 0; i < list->n; i++) {
     int at = item_at(r, list, i);
     int64_t value = 0;
-    if (!to_integer(r->L, at, &value)) fail_item(r, p, i + 1, at);
-    room[i] = dims ? from_one(value) : value;
+    bool hole = holes && luc_l_isnone(r->L, r->st, at);
+    if (!hole && !to_integer(r->L, at, &value)) fail_item(r, p, i + 1, at);
+    room[i] = hole ? LUC_NO_ITEM : dims ? from_one(value) : value;
     item_done(r, list);
   }
   a->v[p] = luc_v_ints(room, list->n);

@@ -115,6 +115,7 @@ static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
   if (a.out) return return_argument(L, st, a.out, a.out_index);
   for (int i = 0; i < n; i++)
     if (out[i].kind == LUC_TENSOR) boxes[i]->t = out[i].as.tensor;
+  while (n > 1 && luc_is_none(&out[n - 1])) n--; /* indices nobody asked for */
   for (int i = 0; i < n; i++) {
     if (out[i].kind == LUC_TENSOR) {
       lua_pushvalue(L, first + i);

@@ -122,9 +122,10 @@ done:
 
 /* ---- their gradients ---- */
 
-/* The spatial sizes of a tensor as a list argument. */
-static luc_value spatial_of(const luc_tensor *t) {
-  return luc_v_ints(t->sizes + 2, t->ndim - 2);
+/* The spatial sizes of an input, which need not have been saved, as a list argument. */
+static luc_value input_spatial(const luc_backward *b, int p, int64_t *sizes) {
+  int ndim = luc__input_sizes(b, p, sizes);
+  return luc_v_ints(sizes + 2, ndim - 2);
 }
 
 static luc_tensor *call_forward(luc_formula *f, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
@@ -148,45 +149,60 @@ static luc_tensor *call_weight(luc_formula *f, luc_tensor *g, luc_tensor *x, luc
       LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), kernel, at[0], at[1], at[2], at[3]));
 }
 
+/* g summed over all but the channels. */
+static luc_tensor *sum_to_bias(luc_formula *f, luc_tensor *g) {
+  int64_t dims[] = {0, 2, 3, 4};
+  return luc__f_sum(f, g, g->ndim - 1, dims, false);
+}
+
 luc_status luc__grad_convolution(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = b->args[0].as.tensor, *w = b->args[1].as.tensor, *g = b->gout[0];
+  luc_tensor *x = luc_as_tensor(&b->args[0]), *w = luc_as_tensor(&b->args[1]), *g = b->gout[0];
   const luc_value *at = &b->args[CONV_STRIDE];
-  if (luc__needs(b, 0)) luc__f_keep(&f, call_input(&f, g, w, spatial_of(x), at), &b->gin[0]);
-  if (luc__needs(b, 1) || luc__needs(b, 2)) {
-    luc_tensor *bias, *weight = call_weight(&f, g, x, spatial_of(w), at, &bias);
-    if (luc__needs(b, 1)) luc__f_keep(&f, weight, &b->gin[1]);
+  int64_t sizes[LUC_MAX_DIMS];
+  if (luc__needs(b, 0))
+    luc__f_keep(&f, call_input(&f, g, w, input_spatial(b, 0, sizes), at), &b->gin[0]);
+  if (luc__needs(b, 1)) {
+    luc_tensor *bias, *weight = call_weight(&f, g, x, input_spatial(b, 1, sizes), at, &bias);
+    luc__f_keep(&f, weight, &b->gin[1]);
     if (luc__needs(b, 2)) luc__f_keep(&f, bias, &b->gin[2]);
+  } else if (luc__needs(b, 2)) {
+    luc__f_keep(&f, sum_to_bias(&f, g), &b->gin[2]);
   }
   return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__grad_convolution_input(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *g = b->args[0].as.tensor, *w = b->args[1].as.tensor, *gg = b->gout[0];
+  luc_tensor *g = luc_as_tensor(&b->args[0]), *w = luc_as_tensor(&b->args[1]), *gg = b->gout[0];
   const luc_value *at = &b->args[CONV_STRIDE];
+  int64_t sizes[LUC_MAX_DIMS];
   if (luc__needs(b, 0))
-    luc__f_keep(&f, call_forward(&f, gg, w, NULL, at, spatial_of(g)), &b->gin[0]);
+    luc__f_keep(&f, call_forward(&f, gg, w, NULL, at, input_spatial(b, 0, sizes)), &b->gin[0]);
   if (luc__needs(b, 1))
-    luc__f_keep(&f, call_weight(&f, g, gg, spatial_of(w), at, NULL), &b->gin[1]);
+    luc__f_keep(&f, call_weight(&f, g, gg, input_spatial(b, 1, sizes), at, NULL), &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* A bias spread over an output of g's shape. */
-static luc_tensor *spread_bias(luc_formula *f, luc_tensor *bias, const luc_tensor *g) {
-  int64_t sizes[LUC_MAX_DIMS] = {1, g->sizes[1], 1, 1, 1};
-  return luc__f_expand(f, luc__f_reshape(f, bias, g->ndim, sizes), g->ndim, g->sizes);
+/* A bias spread over an output of these sizes. */
+static luc_tensor *spread_bias(luc_formula *f, luc_tensor *bias, int ndim, const int64_t *sizes) {
+  int64_t shape[LUC_MAX_DIMS] = {1, sizes[1], 1, 1, 1};
+  return luc__f_expand(f, luc__f_reshape(f, bias, ndim, shape), ndim, sizes);
 }
 
 luc_status luc__grad_convolution_weight(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *g = b->args[0].as.tensor, *x = b->args[1].as.tensor;
-  luc_tensor *gw = b->gout[0], *gb = b->gout[1];
+  luc_tensor *g = luc_as_tensor(&b->args[0]), *x = luc_as_tensor(&b->args[1]);
+  luc_tensor *gw = b->gout[0], *gb = b->gout[1], *dg;
   const luc_value *at = &b->args[CONV_STRIDE];
-  if (luc__needs(b, 0))
-    luc__f_keep(&f, gw ? call_forward(&f, x, gw, gb, at, spatial_of(g)) : spread_bias(&f, gb, g),
-                &b->gin[0]);
-  if (luc__needs(b, 1) && gw) luc__f_keep(&f, call_input(&f, g, gw, spatial_of(x), at), &b->gin[1]);
+  int64_t sizes[LUC_MAX_DIMS];
+  if (luc__needs(b, 0)) {
+    luc_value out = input_spatial(b, 0, sizes);
+    dg = gw ? call_forward(&f, x, gw, gb, at, out) : spread_bias(&f, gb, out.n + 2, sizes);
+    luc__f_keep(&f, dg, &b->gin[0]);
+  }
+  if (luc__needs(b, 1) && gw)
+    luc__f_keep(&f, call_input(&f, g, gw, input_spatial(b, 1, sizes), at), &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
 }
 

@@ -223,31 +223,38 @@ luc_status luc__run_bmm(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* ---- their gradients: for C = A B, dA = dC Bᵀ and dB = Aᵀ dC ---- */
 
-/* The engine sums what a broadcast batch makes too large. */
-static luc_tensor *grad_left(luc_formula *f, luc_tensor *g, const luc_tensor *a, luc_tensor *b) {
-  if (a->ndim == 1 && b->ndim == 1) return luc__f2(f, LUC_OP_mul, g, b);
-  if (a->ndim == 1)
+/* The engine sums what a broadcast batch makes too large. The other factor may not have been saved:
+ * only its dimensions are known. */
+static luc_tensor *grad_left(luc_formula *f, luc_tensor *g, int ndim_a, luc_tensor *b) {
+  if (ndim_a == 1 && b->ndim == 1) return luc__f2(f, LUC_OP_mul, g, b);
+  if (ndim_a == 1)
     return luc__f_squeeze(f, luc__f2(f, LUC_OP_matmul, b, luc__f_unsqueeze(f, g, -1)), -1);
   if (b->ndim == 1) return luc__f2(f, LUC_OP_mul, luc__f_unsqueeze(f, g, -1), b);
   return luc__f2(f, LUC_OP_matmul, g, luc__f_transpose(f, b, -2, -1));
 }
 
-static luc_tensor *grad_right(luc_formula *f, luc_tensor *g, luc_tensor *a, const luc_tensor *b) {
-  if (a->ndim == 1 && b->ndim == 1) return luc__f2(f, LUC_OP_mul, g, a);
+static luc_tensor *grad_right(luc_formula *f, luc_tensor *g, luc_tensor *a, int ndim_b) {
+  if (a->ndim == 1 && ndim_b == 1) return luc__f2(f, LUC_OP_mul, g, a);
   if (a->ndim == 1)
     return luc__f2(f, LUC_OP_mul, luc__f_unsqueeze(f, a, -1), luc__f_unsqueeze(f, g, -2));
-  if (b->ndim == 2) return luc__f2(f, LUC_OP_mm_fold, a, g);
+  if (ndim_b == 2) return luc__f2(f, LUC_OP_mm_fold, a, g);
   luc_tensor *at = luc__f_transpose(f, a, -2, -1);
-  if (b->ndim > 1) return luc__f2(f, LUC_OP_matmul, at, g);
+  if (ndim_b > 1) return luc__f2(f, LUC_OP_matmul, at, g);
   return luc__f_squeeze(f, luc__f2(f, LUC_OP_matmul, at, luc__f_unsqueeze(f, g, -1)), -1);
 }
 
 /* Fills the gradients of the factors, which are parameters p and p + 1. */
 static luc_status grad_factors(luc_context *ctx, luc_backward *b, int p, luc_tensor *g) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = b->args[p].as.tensor, *y = b->args[p + 1].as.tensor;
-  if (luc__needs(b, p)) luc__f_keep(&f, grad_left(&f, g, x, y), &b->gin[p]);
-  if (luc__needs(b, p + 1)) luc__f_keep(&f, grad_right(&f, g, x, y), &b->gin[p + 1]);
+  int64_t sizes[LUC_MAX_DIMS];
+  if (luc__needs(b, p)) {
+    int ndim = luc__input_sizes(b, p, sizes);
+    luc__f_keep(&f, grad_left(&f, g, ndim, b->args[p + 1].as.tensor), &b->gin[p]);
+  }
+  if (luc__needs(b, p + 1)) {
+    int ndim = luc__input_sizes(b, p + 1, sizes);
+    luc__f_keep(&f, grad_right(&f, g, b->args[p].as.tensor, ndim), &b->gin[p + 1]);
+  }
   return luc__f_end(&f, NULL, NULL);
 }
 
@@ -293,9 +300,14 @@ done:
 
 luc_status luc__grad_mm_fold(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = b->args[0].as.tensor, *y = b->args[1].as.tensor, *g = b->gout[0];
-  if (luc__needs(b, 0)) luc__f_keep(&f, grad_left(&f, y, x, g), &b->gin[0]);
-  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, x, g), &b->gin[1]);
+  luc_tensor *g = b->gout[0];
+  int64_t sizes[LUC_MAX_DIMS];
+  if (luc__needs(b, 0)) {
+    int ndim = luc__input_sizes(b, 0, sizes);
+    luc__f_keep(&f, grad_left(&f, b->args[1].as.tensor, ndim, g), &b->gin[0]);
+  }
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, b->args[0].as.tensor, g), &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
 }
 
@@ -350,9 +362,11 @@ done:
 }
 
 luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
-  luc_tensor *x = b->args[0].as.tensor, *w = b->args[1].as.tensor, *g = b->gout[0];
+  luc_tensor *x = luc_as_tensor(&b->args[0]), *w = luc_as_tensor(&b->args[1]), *g = b->gout[0];
+  int64_t sizes[LUC_MAX_DIMS];
   if (luc__needs(b, 2)) b->gin[2] = luc__retain(g);
-  if (w->ndim == 1) return grad_factors(ctx, b, 0, g); /* y = x w */
+  int ndim = luc__needs(b, 1) ? luc__input_sizes(b, 1, sizes) : luc__needs(b, 0) ? w->ndim : 0;
+  if (ndim == 1) return grad_factors(ctx, b, 0, g); /* y = x w */
   if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, LUC_OP_matmul, g, w, &b->gin[0]));
   if (luc__needs(b, 1)) LUC_TRY(luc__binary(ctx, LUC_OP_mm_fold, g, x, &b->gin[1]));
   return LUC_OK;

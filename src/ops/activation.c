@@ -1,0 +1,404 @@
+/* Activations: one kernel and one gradient kernel each (cpu/activation.def). While a gradient is
+ * itself recorded, the smooth ones are differentiated through a formula of operators; the piecewise
+ * linear ones need none, as their gradient kernel is linear in the gradient. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include "cpu/activation.h"
+#include "cpu/kernels.h"
+
+/* ---- running ---- */
+
+static luc_status run_kernel(luc_context *ctx, const char *who, luc_activation kind,
+                             luc_value *args, const luc_ew_params *params, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *y;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  LUC_TRY(luc__need_float(ctx, who, "input", x));
+  LUC_TRY(luc__out(ctx, who, out, dtype, x->ndim, x->sizes, &y));
+  luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->forward[kind], dtype, y,
+                       &(luc_ew_input){.t = x}, params);
+  return LUC_OK;
+}
+
+/* activation_backward(grad, input, kind, a, b, c) */
+luc_status luc__run_activation_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *g = args[0].as.tensor, *x = args[1].as.tensor, *y;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  luc_ew_params params = {.f = {args[3].as.f, args[4].as.f, args[5].as.f}};
+  LUC_TRY(luc__out(ctx, "activation_backward", out, dtype, x->ndim, x->sizes, &y));
+  luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->backward[args[2].as.i], dtype, y,
+                       (luc_ew_input[]){{.t = g}, {.t = x}}, &params);
+  return LUC_OK;
+}
+
+static luc_tensor *backward(luc_formula *f, luc_tensor *g, luc_tensor *x, luc_activation kind,
+                            const double *p) {
+  return luc__f_call(f, LUC_OP_activation_backward,
+                     LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), luc_v_int(kind), luc_v_float(p[0]),
+                              luc_v_float(p[1]), luc_v_float(p[2])));
+}
+
+luc_status luc__grad_activation_backward(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  if (!luc__needs(b, 0)) return LUC_OK;
+  double p[] = {b->args[3].as.f, b->args[4].as.f, b->args[5].as.f};
+  luc_activation kind = (luc_activation)b->args[2].as.i;
+  luc_tensor *gg = backward(&f, b->gout[0], b->args[1].as.tensor, kind, p);
+  return luc__f_end(&f, gg, &b->gin[0]);
+}
+
+/* ---- slopes as formulas ---- */
+
+static luc_tensor *masked(luc_formula *f, luc_tensor *t, luc_opid compare, luc_tensor *x, double at,
+                          double value) {
+  luc_tensor *mask = luc__fs(f, compare, x, at);
+  return luc__f_call(f, LUC_OP_masked_fill,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_tensor(mask), luc_v_float(value)));
+}
+
+static luc_tensor *squared(luc_formula *f, luc_tensor *t) {
+  return luc__f2(f, LUC_OP_mul, t, t);
+}
+
+/* 1 - t */
+static luc_tensor *rest(luc_formula *f, luc_tensor *t) {
+  return luc__fs(f, LUC_OP_add, luc__f1(f, LUC_OP_neg, t), 1);
+}
+
+/* The exponential is cut where the linear side rules, lest its infinity become NaN. At 0 the slope
+ * is the exponential's and the second derivative 0, as in PyTorch. */
+static luc_tensor *elu_slope(luc_formula *f, luc_tensor *x, const double *p) {
+  luc_tensor *low = luc__fs(f, LUC_OP_clamp_max, luc__fs(f, LUC_OP_mul, x, p[2]), 0);
+  low = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_exp, low), p[0] * p[2]);
+  low = masked(f, low, LUC_OP_ge, x, 0, p[0] * p[2]);
+  return masked(f, low, LUC_OP_gt, x, 0, p[1]);
+}
+
+static luc_tensor *gelu_slope(luc_formula *f, luc_tensor *x) {
+  luc_tensor *cdf = luc__f1(f, LUC_OP_erf, luc__fs(f, LUC_OP_mul, x, 0.70710678118654752440));
+  cdf = luc__fs(f, LUC_OP_mul, luc__fs(f, LUC_OP_add, cdf, 1), 0.5);
+  luc_tensor *pdf = luc__f1(f, LUC_OP_exp, luc__fs(f, LUC_OP_mul, squared(f, x), -0.5));
+  pdf = luc__fs(f, LUC_OP_mul, pdf, 0.39894228040143267794);
+  return luc__f2(f, LUC_OP_add, cdf, luc__f2(f, LUC_OP_mul, x, pdf));
+}
+
+static luc_tensor *gelu_tanh_slope(luc_formula *f, luc_tensor *x) {
+  const double k = 0.79788456080286535588, c = 0.044715;
+  luc_tensor *square = squared(f, x);
+  luc_tensor *inner = luc__fs(f, LUC_OP_add, luc__fs(f, LUC_OP_mul, square, k * c), k);
+  luc_tensor *t = luc__f1(f, LUC_OP_tanh, luc__f2(f, LUC_OP_mul, x, inner));
+  luc_tensor *d_inner = luc__fs(f, LUC_OP_add, luc__fs(f, LUC_OP_mul, square, 3 * k * c), k);
+  luc_tensor *right =
+      luc__f2(f, LUC_OP_mul, x, luc__f2(f, LUC_OP_mul, d_inner, rest(f, squared(f, t))));
+  luc_tensor *both = luc__fs(f, LUC_OP_add, luc__f2(f, LUC_OP_add, t, right), 1);
+  return luc__fs(f, LUC_OP_mul, both, 0.5);
+}
+
+static luc_tensor *mish_slope(luc_formula *f, luc_tensor *x) {
+  luc_tensor *s = luc__f1(f, LUC_OP_sigmoid, x);
+  luc_tensor *t = luc__f1(f, LUC_OP_tanh, luc__f1(f, LUC_OP_softplus, x));
+  luc_tensor *right = luc__f2(f, LUC_OP_mul, luc__f2(f, LUC_OP_mul, x, s), rest(f, squared(f, t)));
+  return luc__f2(f, LUC_OP_add, t, right);
+}
+
+static luc_tensor *silu_slope(luc_formula *f, luc_tensor *x) {
+  luc_tensor *s = luc__f1(f, LUC_OP_sigmoid, x);
+  luc_tensor *right = luc__fs(f, LUC_OP_add, luc__f2(f, LUC_OP_mul, x, rest(f, s)), 1);
+  return luc__f2(f, LUC_OP_mul, s, right);
+}
+
+static luc_tensor *softplus_slope(luc_formula *f, luc_tensor *x, const double *p) {
+  luc_tensor *z = luc__fs(f, LUC_OP_mul, x, p[0]);
+  return masked(f, luc__f1(f, LUC_OP_sigmoid, z), LUC_OP_gt, z, p[1], 1);
+}
+
+/* At -3 the slope is the parabola's and the second derivative 0. */
+static luc_tensor *hardswish_slope(luc_formula *f, luc_tensor *x) {
+  luc_tensor *slope = luc__fs(f, LUC_OP_add, luc__fs(f, LUC_OP_div, x, 3), 0.5);
+  slope = masked(f, slope, LUC_OP_le, x, -3, -0.5);
+  slope = masked(f, slope, LUC_OP_lt, x, -3, 0);
+  return masked(f, slope, LUC_OP_ge, x, 3, 1);
+}
+
+/* NULL (with a good status) for the piecewise linear ones. */
+static luc_tensor *slope_formula(luc_formula *f, luc_activation kind, luc_tensor *x,
+                                 const double *p) {
+  switch (kind) {
+  case LUC_ACT_elu: return elu_slope(f, x, p);
+  case LUC_ACT_gelu: return gelu_slope(f, x);
+  case LUC_ACT_gelu_tanh: return gelu_tanh_slope(f, x);
+  case LUC_ACT_silu: return silu_slope(f, x);
+  case LUC_ACT_mish: return mish_slope(f, x);
+  case LUC_ACT_softplus: return softplus_slope(f, x, p);
+  case LUC_ACT_logsigmoid: return luc__f1(f, LUC_OP_sigmoid, luc__f1(f, LUC_OP_neg, x));
+  case LUC_ACT_hardswish: return hardswish_slope(f, x);
+  case LUC_ACT_softsign:
+    x = luc__fs(f, LUC_OP_add, luc__f1(f, LUC_OP_abs, x), 1);
+    return luc__f1(f, LUC_OP_reciprocal, squared(f, x));
+  case LUC_ACT_tanhshrink: return squared(f, luc__f1(f, LUC_OP_tanh, x));
+  default: return NULL;
+  }
+}
+
+static luc_status gradient(luc_context *ctx, luc_activation kind, luc_ew_params params,
+                           luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *slope = NULL, *dx;
+  if (luc__recording(ctx)) slope = slope_formula(&f, kind, x, params.f);
+  dx = slope ? luc__f2(&f, LUC_OP_mul, g, slope) : backward(&f, g, x, kind, params.f);
+  return luc__f_end(&f, dx, &b->gin[0]);
+}
+
+/* ---- the rows ---- */
+
+static luc_ew_params leaky_params(const luc_value *args) {
+  return (luc_ew_params){.f = {luc_as_double(&args[1])}};
+}
+
+luc_status luc__run_leaky_relu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = leaky_params(args);
+  return run_kernel(ctx, "leaky_relu", LUC_ACT_leaky_relu, args, &p, out);
+}
+luc_status luc__grad_leaky_relu(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_leaky_relu, leaky_params(b->args), b);
+}
+
+static luc_ew_params elu_params(const luc_value *args) {
+  return (luc_ew_params){.f = {luc_as_double(&args[1]), 1, 1}};
+}
+
+luc_status luc__run_elu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = elu_params(args);
+  return run_kernel(ctx, "elu", LUC_ACT_elu, args, &p, out);
+}
+luc_status luc__grad_elu(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_elu, elu_params(b->args), b);
+}
+
+static luc_ew_params selu_params(void) {
+  const double alpha = 1.6732632423543772848170429916717;
+  const double scale = 1.0507009873554804934193349852946;
+  return (luc_ew_params){.f = {alpha * scale, scale, 1}};
+}
+
+luc_status luc__run_selu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = selu_params();
+  return run_kernel(ctx, "selu", LUC_ACT_elu, args, &p, out);
+}
+luc_status luc__grad_selu(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_elu, selu_params(), b);
+}
+
+static luc_ew_params celu_params(const luc_value *args) {
+  double alpha = luc_as_double(&args[1]);
+  return (luc_ew_params){.f = {alpha, 1, 1 / alpha}};
+}
+
+luc_status luc__run_celu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = celu_params(args);
+  LUC_CHECK(ctx, p.f[0] != 0, LUC_ERR_VALUE, "celu: alpha must not be 0");
+  return run_kernel(ctx, "celu", LUC_ACT_elu, args, &p, out);
+}
+luc_status luc__grad_celu(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_elu, celu_params(b->args), b);
+}
+
+static luc_status gelu_kind(luc_context *ctx, const luc_value *approximate, luc_activation *kind) {
+  int form;
+  LUC_TRY(luc__choice(ctx, "gelu", "approximate", "none|tanh", approximate->as.string, &form));
+  *kind = form ? LUC_ACT_gelu_tanh : LUC_ACT_gelu;
+  return LUC_OK;
+}
+
+luc_status luc__run_gelu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_activation kind;
+  LUC_TRY(gelu_kind(ctx, &args[1], &kind));
+  return run_kernel(ctx, "gelu", kind, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_gelu(luc_context *ctx, luc_backward *b) {
+  luc_activation kind;
+  LUC_TRY(gelu_kind(ctx, &b->args[1], &kind));
+  return gradient(ctx, kind, (luc_ew_params){.f = {0}}, b);
+}
+
+luc_status luc__run_silu(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "silu", LUC_ACT_silu, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_silu(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_silu, (luc_ew_params){.f = {0}}, b);
+}
+
+luc_status luc__run_mish(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "mish", LUC_ACT_mish, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_mish(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_mish, (luc_ew_params){.f = {0}}, b);
+}
+
+static luc_ew_params two_params(const luc_value *args) {
+  return (luc_ew_params){.f = {luc_as_double(&args[1]), luc_as_double(&args[2])}};
+}
+
+luc_status luc__run_softplus(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = two_params(args);
+  return run_kernel(ctx, "softplus", LUC_ACT_softplus, args, &p, out);
+}
+luc_status luc__grad_softplus(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_softplus, two_params(b->args), b);
+}
+
+luc_status luc__run_logsigmoid(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "logsigmoid", LUC_ACT_logsigmoid, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_logsigmoid(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_logsigmoid, (luc_ew_params){.f = {0}}, b);
+}
+
+luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = two_params(args);
+  LUC_CHECK(ctx, p.f[0] <= p.f[1], LUC_ERR_VALUE,
+            "hardtanh: min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
+  return run_kernel(ctx, "hardtanh", LUC_ACT_hardtanh, args, &p, out);
+}
+luc_status luc__grad_hardtanh(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_hardtanh, two_params(b->args), b);
+}
+
+luc_status luc__run_relu6(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "relu6", LUC_ACT_hardtanh, args, &(luc_ew_params){.f = {0, 6}}, out);
+}
+luc_status luc__grad_relu6(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_hardtanh, (luc_ew_params){.f = {0, 6}}, b);
+}
+
+luc_status luc__run_hardsigmoid(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "hardsigmoid", LUC_ACT_hardsigmoid, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_hardsigmoid(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_hardsigmoid, (luc_ew_params){.f = {0}}, b);
+}
+
+luc_status luc__run_hardswish(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "hardswish", LUC_ACT_hardswish, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_hardswish(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_hardswish, (luc_ew_params){.f = {0}}, b);
+}
+
+luc_status luc__run_softsign(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "softsign", LUC_ACT_softsign, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_softsign(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_softsign, (luc_ew_params){.f = {0}}, b);
+}
+
+luc_status luc__run_tanhshrink(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_kernel(ctx, "tanhshrink", LUC_ACT_tanhshrink, args, &(luc_ew_params){.f = {0}}, out);
+}
+luc_status luc__grad_tanhshrink(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_tanhshrink, (luc_ew_params){.f = {0}}, b);
+}
+
+luc_status luc__run_hardshrink(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = leaky_params(args);
+  return run_kernel(ctx, "hardshrink", LUC_ACT_hardshrink, args, &p, out);
+}
+luc_status luc__grad_hardshrink(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_hardshrink, leaky_params(b->args), b);
+}
+
+luc_status luc__run_softshrink(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = leaky_params(args);
+  LUC_CHECK(ctx, p.f[0] >= 0, LUC_ERR_VALUE, "softshrink: lambd must not be negative (got %g)",
+            p.f[0]);
+  return run_kernel(ctx, "softshrink", LUC_ACT_softshrink, args, &p, out);
+}
+luc_status luc__grad_softshrink(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_softshrink, leaky_params(b->args), b);
+}
+
+luc_status luc__run_threshold(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_ew_params p = two_params(args);
+  return run_kernel(ctx, "threshold", LUC_ACT_threshold, args, &p, out);
+}
+luc_status luc__grad_threshold(luc_context *ctx, luc_backward *b) {
+  return gradient(ctx, LUC_ACT_threshold, two_params(b->args), b);
+}
+
+/* ---- prelu ---- */
+
+/* prelu(input, weight): one slope for all, or one for each channel (dimension 1). */
+luc_status luc__run_prelu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *w = args[1].as.tensor;
+  LUC_TRY(luc__need_float(ctx, "prelu", "input", x));
+  LUC_TRY(luc__match_dtype(ctx, "prelu", "input", x, "weight", w));
+  int64_t channels = x->ndim > 1 ? x->sizes[1] : 1;
+  if (w->numel != 1 && w->numel != channels)
+    return luc__fail_shapes(ctx, "prelu", "input", x, "weight", w,
+                            "weight must have 1 value or one for each of %lld channels",
+                            (long long)channels);
+  luc_formula f = luc__formula(ctx);
+  int64_t sizes[LUC_MAX_DIMS] = {1, w->numel, 1, 1, 1, 1, 1, 1};
+  w = luc__f_reshape(&f, w, x->ndim, sizes);
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_prelu_kernel, x, w), out);
+}
+
+/* prelu_kernel(input, weight): weight broadcasts to input. */
+luc_status luc__run_prelu_kernel(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *y;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  LUC_TRY(luc__out(ctx, "prelu", out, dtype, x->ndim, x->sizes, &y));
+  luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->prelu, dtype, y,
+                       (luc_ew_input[]){{.t = x}, {.t = args[1].as.tensor}}, NULL);
+  return LUC_OK;
+}
+
+/* prelu_backward(grad, input, weight) -> (input, weight): the latter still has input's shape. */
+luc_status luc__run_prelu_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[1].as.tensor, *dx, *dw;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  const luc_activation_kernels *k = luc__kernels(ctx)->activation;
+  luc_ew_input in[] = {{.t = args[0].as.tensor}, {.t = x}, {.t = args[2].as.tensor}};
+  LUC_TRY(luc__out(ctx, "prelu", &out[0], dtype, x->ndim, x->sizes, &dx));
+  LUC_TRY(luc__out(ctx, "prelu", &out[1], dtype, x->ndim, x->sizes, &dw));
+  luc__elementwise_run(ctx, &k->prelu_input, dtype, dx, in, NULL);
+  luc__elementwise_run(ctx, &k->prelu_weight, dtype, dw, in, NULL);
+  return LUC_OK;
+}
+
+luc_status luc__grad_prelu_kernel(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *w = b->args[1].as.tensor, *dx, *dw;
+  if (luc__recording(ctx)) {
+    luc_tensor *positive = luc__fs(&f, LUC_OP_gt, x, 0);
+    dx = luc__f_where(&f, positive, g, luc__f2(&f, LUC_OP_mul, g, w));
+    dw = luc__f2(&f, LUC_OP_mul, g, luc__fs(&f, LUC_OP_clamp_max, x, 0));
+  } else {
+    dx = luc__f_call2(&f, LUC_OP_prelu_backward, &dw,
+                      LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), luc_v_tensor(w)));
+  }
+  if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, dw, &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- glu: first half * sigmoid(second half) ---- */
+
+luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  int dim;
+  LUC_TRY(luc__dim_wrap(ctx, "glu", args[1].as.i, x->ndim, &dim));
+  LUC_CHECK(ctx, x->ndim > 0, LUC_ERR_SHAPE, "glu: input needs at least 1 dimension");
+  int64_t half = x->sizes[dim] / 2;
+  if (x->sizes[dim] % 2 != 0)
+    return luc__fail_shapes(ctx, "glu", "input", x, NULL, NULL,
+                            "the split dimension must have an even size, not %lld",
+                            (long long)x->sizes[dim]);
+  luc_formula f = luc__formula(ctx);
+  luc_value at = luc_v_int(dim), size = luc_v_int(half);
+  luc_tensor *a = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(args[0], at, luc_v_int(0), size));
+  luc_tensor *gate = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(args[0], at, size, size));
+  gate = luc__f1(&f, LUC_OP_sigmoid, gate);
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, a, gate), out);
+}
