@@ -1,41 +1,10 @@
-/* Boxed arguments and results: what goes through the one door. A value borrows what it points to;
- * results own theirs (luc__value_release). */
+/* Making and reading boxed values: what goes through the one door. A value borrows what it points
+ * to; results own theirs (luc__value_release). */
 #ifndef LUC_VALUE_H
 #define LUC_VALUE_H
 
+#include "lucerna/value.h"
 #include "tensor/tensor.h"
-
-typedef enum luc_kind {
-  LUC_NONE, /* an optional argument that was not given */
-  LUC_BOOLEAN,
-  LUC_INT,
-  LUC_FLOAT,
-  LUC_TENSOR,
-  LUC_TENSORS, /* n tensors */
-  LUC_INTS,    /* n integers */
-  LUC_FLOATS,
-  LUC_STRING, /* NUL-terminated */
-  LUC_DTYPE,
-  LUC_GENERATOR
-} luc_kind;
-
-typedef struct luc_value {
-  uint8_t kind; /* luc_kind */
-  int32_t n;    /* length of a list */
-  union {
-    int64_t i; /* BOOLEAN, INT, DTYPE */
-    double f;
-    luc_tensor *tensor;
-    luc_tensor **tensors;
-    const int64_t *ints;
-    const double *floats;
-    const char *string;
-    luc_generator *generator;
-  } as;
-} luc_value;
-
-/* What stands for None in a list of integers (`int?[2]`). */
-#define LUC_NO_ITEM INT64_MIN
 
 static inline luc_value luc_v_none(void) {
   return (luc_value){.kind = LUC_NONE};

@@ -1,0 +1,298 @@
+/* Calling modules: hooks, forward, and the children of chains, in one loop over an explicit stack
+ * of frames, so that nesting has no limit. A failed call leaves its path in luc_nn; who raises the
+ * error makes a message of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "nn/module.h"
+
+enum { INLINE_FRAMES = 8 };
+
+/* Arguments on their way into a module, then its results. */
+typedef struct values {
+  int n;
+  bool owned;
+  luc_value v[LUC_MAX_PARAMS];
+} values;
+
+typedef struct frame {
+  luc_module *m;
+  uint32_t position; /* a chain's next child */
+  luc_hooks *hooks;  /* the list the call began with, or NULL */
+  values *saved;     /* the arguments, kept for forward hooks */
+} frame;
+
+typedef struct run {
+  luc_context *ctx;
+  frame inline_frames[INLINE_FRAMES];
+  frame *frames;
+  uint32_t depth, capacity;
+  values now;
+} run;
+
+/* ---- values ---- */
+
+static void drop(luc_context *ctx, values *v) {
+  if (v->owned)
+    for (int i = 0; i < v->n; i++) luc__value_release(ctx, &v->v[i]);
+  v->n = 0;
+  v->owned = false;
+}
+
+static void take_outputs(run *r, const luc_outputs *out) {
+  drop(r->ctx, &r->now);
+  r->now.n = out->n;
+  r->now.owned = true;
+  memcpy(r->now.v, out->v, (size_t)out->n * sizeof *out->v);
+}
+
+void luc_outputs_release(luc_context *ctx, luc_outputs *out) {
+  for (int i = 0; i < out->n; i++) luc__value_release(ctx, &out->v[i]);
+  out->n = 0;
+}
+
+/* ---- frames ---- */
+
+static luc_status push(run *r, luc_module *m) {
+  if (r->depth == r->capacity) {
+    uint32_t capacity = r->capacity * 2;
+    bool first = r->frames == r->inline_frames;
+    size_t old = r->capacity * sizeof(frame);
+    frame *frames =
+        luc__realloc(r->ctx, first ? NULL : r->frames, first ? 0 : old, capacity * sizeof *frames);
+    if (frames == NULL) return LUC_ERR_MEMORY;
+    if (first) memcpy(frames, r->inline_frames, old);
+    r->frames = frames;
+    r->capacity = capacity;
+  }
+  r->frames[r->depth++] = (frame){.m = luc__module_ref(m)};
+  return LUC_OK;
+}
+
+static void pop(run *r) {
+  frame *f = &r->frames[--r->depth];
+  if (f->saved != NULL) {
+    drop(r->ctx, f->saved);
+    luc__free(r->ctx, f->saved, sizeof *f->saved);
+  }
+  luc__hooks_release(r->ctx, f->hooks);
+  luc__module_unref(r->ctx, f->m);
+}
+
+/* ---- hooks ---- */
+
+static luc_status run_pre_hooks(run *r, frame *f) {
+  for (int i = 0; i < f->hooks->n; i++) {
+    luc_hook *hook = f->hooks->items[i];
+    if (hook->kind != LUC_HOOK_PRE || hook->removed || hook->host) continue;
+    luc_outputs replacement = {.n = -1};
+    LUC_TRY(hook->fn.pre(r->ctx, hook->ud, f->m, r->now.v, r->now.n, &replacement));
+    if (replacement.n >= 0) take_outputs(r, &replacement);
+  }
+  return LUC_OK;
+}
+
+static luc_status begin_hooks(run *r, frame *f) {
+  f->hooks = f->m->hooks;
+  f->hooks->refs++;
+  LUC_TRY(run_pre_hooks(r, f));
+  if (!luc__hooks_have(f->m, LUC_HOOK_FORWARD)) return LUC_OK;
+  f->saved = luc__alloc(r->ctx, sizeof *f->saved);
+  if (f->saved == NULL) return LUC_ERR_MEMORY;
+  *f->saved = r->now;
+  r->now.owned = false;
+  return LUC_OK;
+}
+
+/* Forward hooks of the frame; all of them, or (after a failure) those that are always called. */
+static luc_status run_forward_hooks(run *r, const frame *f, luc_outputs *out, bool failed) {
+  for (int i = 0; i < f->hooks->n; i++) {
+    luc_hook *hook = f->hooks->items[i];
+    if (hook->kind != LUC_HOOK_FORWARD || hook->removed || hook->host) continue;
+    if (failed && (hook->flags & LUC_HOOK_ALWAYS_CALL) == 0) continue;
+    luc_status status = hook->fn.forward(r->ctx, hook->ud, f->m, f->saved->v, f->saved->n, out);
+    if (!failed) LUC_TRY(status);
+  }
+  return LUC_OK;
+}
+
+static luc_status end_hooks(run *r, const frame *f) {
+  if (f->saved == NULL) return LUC_OK;
+  luc_outputs out = {.n = r->now.n < LUC_MAX_OUTPUTS ? r->now.n : LUC_MAX_OUTPUTS};
+  memcpy(out.v, r->now.v, (size_t)out.n * sizeof *out.v);
+  if (!r->now.owned) /* a chain without children passes its own arguments on */
+    for (int i = 0; i < out.n; i++)
+      if (out.v[i].kind == LUC_TENSOR) luc_tensor_retain(out.v[i].as.tensor);
+  r->now.n = 0;
+  r->now.owned = false;
+  luc_status status = run_forward_hooks(r, f, &out, false);
+  take_outputs(r, &out);
+  return status;
+}
+
+/* ---- forward ---- */
+
+static luc_status check_built(luc_context *ctx, const luc_module *m, const luc_class *cls) {
+  return m->config != NULL || cls->constructor->nparams == 0
+             ? LUC_OK
+             : luc__fail(ctx, LUC_ERR_STATE, "%s: %s.__init was not called", m->cls->name,
+                         cls->name);
+}
+
+luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *cls,
+                              luc_value *args, int nargs, luc_outputs *out) {
+  const luc_schema *schema = cls->forward;
+  out->n = 0;
+  if (cls->def->forward == luc__no_forward) return luc__no_forward(ctx, m, args, out);
+  LUC_TRY(check_built(ctx, m, cls));
+  LUC_CHECK(ctx, nargs <= schema->nparams, LUC_ERR_TYPE, "%s: takes at most %d arguments (got %d)",
+            m->cls->name, schema->nparams, nargs);
+  for (int i = 0; i < nargs; i++) {
+    if (args[i].kind == LUC_TENSOR && schema->params[i].type == LUC_T_TENSOR) continue;
+    LUC_TRY(luc__config_check(ctx, m->cls->name, &schema->params[i], &args[i]));
+  }
+  if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  return cls->def->forward(ctx, m, args, out);
+}
+
+static luc_status call_host(run *r, luc_module *m, luc_outputs *out) {
+  const luc_host *host = &luc__nn_of(r->ctx)->host;
+  LUC_CHECK(r->ctx, host->call != NULL, LUC_ERR_STATE, "%s: its host is gone", m->cls->name);
+  return host->call(r->ctx, host->ud, m, r->now.v, r->now.n, out);
+}
+
+/* Runs the module on top, or pushes the next child of a chain. *done: its results are there. */
+static luc_status advance(run *r, bool *done) {
+  frame *f = &r->frames[r->depth - 1];
+  const luc_class *core = f->m->cls->core;
+  *done = (core->def->flags & LUC_CF_CHAIN) == 0;
+  luc_outputs out;
+  if (*done) {
+    LUC_TRY(luc__class_forward(r->ctx, f->m, core, r->now.v, r->now.n, &out));
+    take_outputs(r, &out);
+    return LUC_OK;
+  }
+  luc_map_entry *e;
+  do e = luc__map_next(&f->m->slots[LUC_SLOT_CHILD], &f->position);
+  while (e != NULL && e->value == NULL);
+  *done = e == NULL;
+  return *done ? LUC_OK : push(r, e->value);
+}
+
+/* Enters the module on top of the stack. One that needs its host is done at once. */
+static luc_status enter(run *r, bool *done) {
+  frame *f = &r->frames[r->depth - 1];
+  *done = false;
+  if (!luc__is_pure(f->m)) {
+    luc_outputs out = {0};
+    LUC_TRY(call_host(r, f->m, &out));
+    take_outputs(r, &out);
+    *done = true;
+    return LUC_OK;
+  }
+  return f->m->hooks != NULL ? begin_hooks(r, f) : LUC_OK;
+}
+
+static luc_status drive(run *r) {
+  bool done;
+  LUC_TRY(enter(r, &done));
+  for (;;) {
+    uint32_t depth = r->depth;
+    if (!done) LUC_TRY(advance(r, &done));
+    if (r->depth > depth) {
+      LUC_TRY(enter(r, &done));
+      continue;
+    }
+    LUC_TRY(end_hooks(r, &r->frames[r->depth - 1]));
+    pop(r);
+    if (r->depth == 0) return LUC_OK;
+    done = false;
+  }
+}
+
+/* ---- failures ---- */
+
+static void note_path(run *r) {
+  luc_nn *nn = luc__nn_of(r->ctx);
+  size_t used = 0;
+  nn->failed = true;
+  nn->failed_path[0] = '\0';
+  for (uint32_t i = 1; i < r->depth && used < LUC_PATH_MAX; i++) {
+    const char *name = luc__child_name(r->frames[i - 1].m, r->frames[i].m);
+    used += (size_t)snprintf(nn->failed_path + used, LUC_PATH_MAX - used, "%s%s",
+                             used > 0 ? "." : "", name != NULL ? name : "?");
+  }
+  snprintf(nn->failed_class, sizeof nn->failed_class, "%s", r->frames[r->depth - 1].m->cls->name);
+}
+
+static void unwind(run *r) {
+  char message[LUC_MESSAGE_MAX];
+  memcpy(message, r->ctx->message, sizeof message);
+  luc_status status = r->ctx->status;
+  for (; r->depth > 0; pop(r)) {
+    const frame *f = &r->frames[r->depth - 1];
+    luc_outputs out = {0};
+    if (f->saved == NULL) continue;
+    run_forward_hooks(r, f, &out, true);
+    luc_outputs_release(r->ctx, &out);
+  }
+  r->ctx->status = status;
+  memcpy(r->ctx->message, message, sizeof message);
+}
+
+luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,
+                           luc_outputs *out) {
+  run r;
+  r.ctx = ctx;
+  r.frames = r.inline_frames;
+  r.depth = 0;
+  r.capacity = INLINE_FRAMES;
+  out->n = 0;
+  luc__nn_of(ctx)->failed = false;
+  LUC_CHECK(ctx, nargs <= LUC_MAX_PARAMS, LUC_ERR_TYPE, "%s: too many arguments (%d)", m->cls->name,
+            nargs);
+  r.now.n = nargs;
+  r.now.owned = false;
+  memcpy(r.now.v, args, (size_t)nargs * sizeof *args);
+  luc_status status = push(&r, m);
+  if (status == LUC_OK) status = drive(&r);
+  if (status != LUC_OK) {
+    if (status != LUC_ERR_CALLBACK && r.depth > 0) note_path(&r);
+    unwind(&r);
+    drop(ctx, &r.now);
+  } else {
+    out->n = r.now.n < LUC_MAX_OUTPUTS ? r.now.n : LUC_MAX_OUTPUTS;
+    memcpy(out->v, r.now.v, (size_t)out->n * sizeof *out->v);
+    for (int i = 0; i < out->n && !r.now.owned; i++)
+      if (out->v[i].kind == LUC_TENSOR) luc_tensor_retain(out->v[i].as.tensor);
+  }
+  if (r.frames != r.inline_frames) luc__free(ctx, r.frames, r.capacity * sizeof *r.frames);
+  return status;
+}
+
+luc_status luc_module_call(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,
+                           luc_outputs *out) {
+  luc_status status = luc__module_run(ctx, m, args, nargs, out);
+  luc_nn *nn = luc__nn_of(ctx);
+  if (status == LUC_OK || !nn->failed) return status;
+  nn->failed = false;
+  char message[LUC_MESSAGE_MAX];
+  snprintf(message, sizeof message, "%s", luc_message(ctx));
+  if (nn->failed_path[0] == '\0')
+    return luc__fail(ctx, status, "in %s: %s", nn->failed_class, message);
+  return luc__fail(ctx, status, "in %s (%s): %s", nn->failed_path, nn->failed_class, message);
+}
+
+luc_status luc_module_call1(luc_context *ctx, luc_module *m, luc_tensor *x, luc_tensor **y) {
+  luc_value arg = luc_v_tensor(x);
+  luc_outputs out;
+  *y = NULL;
+  LUC_TRY(luc_module_call(ctx, m, &arg, 1, &out));
+  if (out.n >= 1 && out.v[0].kind == LUC_TENSOR) {
+    *y = luc_tensor_retain(out.v[0].as.tensor);
+    luc_outputs_release(ctx, &out);
+    return LUC_OK;
+  }
+  luc_outputs_release(ctx, &out);
+  return luc__fail(ctx, LUC_ERR_TYPE, "%s: its output is no tensor", m->cls->name);
+}

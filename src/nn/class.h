@@ -1,0 +1,101 @@
+/* Classes of modules. One written in C is a row of classes.def:
+ *
+ *   LUC_CLASS(Name, Parent, "constructor", "forward", build, run, "repr", version, flags)
+ *     constructor  parameters in the operators' notation: "int in_features, bool bias=True"
+ *     forward      "Tensor input, Tensor? weight=None -> Tensor"
+ *     build        luc_status build(luc_context *, luc_module *): makes parameters and children;
+ * the constructor's arguments are m->config, aligned with the schema (a list parameter holds a
+ * LUC_INT where one number was given: luc__config_ints reads both) run          luc_status
+ * run(luc_context *, luc_module *, luc_value *args, luc_outputs *out): args has one value per
+ * forward parameter, defaults filled in; out gets new references and its count repr extra_repr:
+ * "name" gives name=value, "+name" the value alone, "?name" name=value if it is not the default; or
+ * "" for none LUC_LAYER(Name, Parent, "constructor", "forward", "operator(arguments)", "repr") a
+ * layer that calls one operator. Its arguments, in the operator's order, are the names of forward
+ * parameters, of constructor parameters, `training`, `$weight` for the module's parameter or buffer
+ * of that name, or `_` for the default. `inplace` in the constructor calls the in-place form.
+ *
+ * A class made by the binding has a C ancestor (Module at least) that its modules are built on. */
+#ifndef LUC_CLASS_H
+#define LUC_CLASS_H
+
+#include "base/map.h"
+#include "lucerna/module.h"
+#include "ops/op.h"
+#include "tensor/text.h"
+
+enum {
+  LUC_CF_SEQUENCE = 1, /* children have positions: Sequential, ModuleList */
+  LUC_CF_CHAIN = 2,    /* forward passes its arguments through the children in turn */
+  LUC_CF_FOLD = 4,     /* repr folds runs of equal children: ModuleList */
+  LUC_CF_KEYED = 8     /* children have keys: ModuleDict */
+};
+
+typedef luc_status (*luc_build_fn)(luc_context *ctx, luc_module *m);
+typedef luc_status (*luc_forward_fn)(luc_context *ctx, luc_module *m, luc_value *args,
+                                     luc_outputs *out);
+
+typedef struct luc_class_def {
+  const char *name, *parent, *constructor, *forward_schema;
+  luc_build_fn build;
+  luc_forward_fn forward;
+  const char *op; /* "relu(input)", or NULL */
+  const char *repr;
+  int version;
+  int flags;
+} luc_class_def;
+
+/* Where an operator's argument comes from. */
+enum { LUC_FROM_DEFAULT, LUC_FROM_INPUT, LUC_FROM_CONFIG, LUC_FROM_SLOT, LUC_FROM_TRAINING };
+typedef struct luc_source {
+  uint8_t from;
+  uint8_t index;    /* forward or constructor parameter */
+  const char *slot; /* of LUC_FROM_SLOT, `length` bytes */
+  size_t length;
+} luc_source;
+
+typedef struct luc_class luc_class;
+struct luc_class {
+  const char *name;
+  const luc_class *parent;  /* NULL for Module */
+  const luc_class *core;    /* the nearest class written in C: itself, or an ancestor */
+  const luc_class_def *def; /* core's row */
+  bool host;                /* made by the binding: forward is the host's */
+  int refs;                 /* of a host class: modules and subclasses */
+  int version;
+  /* Of C classes (read core's); NULL until the class is first used. */
+  luc_schema *constructor, *forward;
+  int inplace_param, dtype_param; /* positions in the constructor, or -1 */
+  /* LUC_LAYER: what to call. */
+  int op; /* -1: none */
+  int nsources;
+  luc_source sources[LUC_MAX_PARAMS];
+};
+
+/* The class of that name, or NULL with an error that names the nearest. Reads the table when first
+ * used. Class names are exact. */
+luc_status luc__class_find(luc_context *ctx, const char *name, const luc_class **out);
+/* Row i of the table, parents first; NULL past its end. */
+const luc_class_def *luc__class_row(int i);
+/* A class made by the binding. */
+luc_status luc__class_new(luc_context *ctx, const char *name, const luc_class *parent,
+                          luc_class **out);
+void luc__class_retain(const luc_class *c);
+void luc__class_release(luc_context *ctx, const luc_class *c);
+bool luc__class_is(const luc_class *c, const luc_class *ancestor);
+/* Calls a LUC_LAYER's operator. */
+luc_status luc__class_call_op(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out);
+
+/* For rows without a build or a run function. */
+luc_status luc__build_nothing(luc_context *ctx, luc_module *m);
+luc_status luc__no_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out);
+
+/* The functions that rows name. */
+#define LUC_CLASS(name, parent, constructor, forward, build, run, repr, version, flags)            \
+  luc_status build(luc_context *, luc_module *);                                                   \
+  luc_status run(luc_context *, luc_module *, luc_value *, luc_outputs *);
+#define LUC_LAYER(name, parent, constructor, forward, op, repr)
+#include "nn/classes.def"
+#undef LUC_CLASS
+#undef LUC_LAYER
+
+#endif

@@ -1,0 +1,171 @@
+/* Module objects: making them, counting references, destroying trees. A module is freed when its
+ * last reference goes; the children it frees with it wait in a list, so that depth costs nothing.
+ */
+#include "nn/module.h"
+
+#include <string.h>
+
+/* ---- making ---- */
+
+static void link_live(luc_nn *nn, luc_module *m) {
+  m->next = nn->live;
+  m->previous = NULL;
+  if (nn->live != NULL) nn->live->previous = m;
+  nn->live = m;
+}
+
+static void unlink_live(luc_nn *nn, luc_module *m) {
+  if (m->next != NULL) m->next->previous = m->previous;
+  if (m->previous != NULL)
+    m->previous->next = m->next;
+  else
+    nn->live = m->next;
+}
+
+luc_status luc__module_create(luc_context *ctx, const luc_class *cls, luc_module **out) {
+  luc_module *m = luc__alloc_zero(ctx, sizeof *m);
+  if (m == NULL) return LUC_ERR_MEMORY;
+  m->refs = 1;
+  m->cls = cls;
+  m->training = true;
+  m->impure_self = cls->host;
+  for (int i = 0; i < LUC_SLOTS; i++) luc__map_init(&m->slots[i]);
+  luc__map_init(&m->transient);
+  luc__class_retain(cls);
+  link_live(luc__nn_of(ctx), m);
+  *out = m;
+  return LUC_OK;
+}
+
+/* Tensors were handed to build; what they became is in the slots. */
+static void forget_tensors(luc_module *m, int n) {
+  for (int i = 0; i < n; i++) {
+    bool borrowed = m->config[i].kind == LUC_TENSOR || m->config[i].kind == LUC_TENSORS ||
+                    m->config[i].kind == LUC_GENERATOR;
+    if (borrowed) m->config[i] = luc_v_none();
+  }
+}
+
+luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *cls,
+                             const luc_value *args, int nargs) {
+  const luc_schema *schema = cls->constructor;
+  luc_value all[LUC_MAX_PARAMS];
+  LUC_CHECK(ctx, nargs <= schema->nparams, LUC_ERR_TYPE, "%s: takes at most %d arguments (got %d)",
+            cls->name, schema->nparams, nargs);
+  for (int i = 0; i < nargs; i++) {
+    LUC_TRY(luc__config_check(ctx, cls->name, &schema->params[i], &args[i]));
+    all[i] = args[i];
+  }
+  LUC_TRY(luc__schema_defaults(ctx, schema, all, nargs));
+  luc_value *config;
+  size_t size;
+  LUC_TRY(luc__config_copy(ctx, all, schema->nparams, &config, &size));
+  luc__free(ctx, m->config, m->config_size);
+  m->config = config;
+  m->config_size = size;
+  luc_status status = cls->def->build(ctx, m);
+  forget_tensors(m, schema->nparams);
+  m->built = status == LUC_OK;
+  return status;
+}
+
+luc_status luc_module_new(luc_context *ctx, const char *class_name, const luc_value *args,
+                          int nargs, luc_module **out) {
+  *out = NULL;
+  const luc_class *cls;
+  luc_module *m;
+  LUC_TRY(luc__class_find(ctx, class_name, &cls));
+  LUC_TRY(luc__module_create(ctx, cls, &m));
+  luc_status status = luc__module_build(ctx, m, cls, args, nargs);
+  if (status != LUC_OK) {
+    luc__module_unref(ctx, m);
+    return status;
+  }
+  m->external = 1;
+  *out = m;
+  return LUC_OK;
+}
+
+/* ---- references ---- */
+
+static void free_contents(luc_context *ctx, luc_module *m) {
+  for (int slot = LUC_SLOT_PARAMETER; slot <= LUC_SLOT_BUFFER; slot++) {
+    luc_map_entry *e;
+    for (uint32_t at = 0; (e = luc__map_next(&m->slots[slot], &at)) != NULL;)
+      luc_tensor_release(ctx, e->value);
+  }
+  for (int slot = 0; slot < LUC_SLOTS; slot++) luc__map_free(ctx, &m->slots[slot]);
+  luc__map_free(ctx, &m->transient);
+  luc__hooks_release(ctx, m->hooks);
+  luc__free(ctx, m->config, m->config_size);
+  luc__free(ctx, m->parents, m->parents_capacity * sizeof *m->parents);
+  luc__class_release(ctx, m->cls);
+  luc__free(ctx, m, sizeof *m);
+}
+
+static void destroy(luc_context *ctx, luc_module *m) {
+  luc_map_entry *e;
+  for (uint32_t at = 0; (e = luc__map_next(&m->slots[LUC_SLOT_CHILD], &at)) != NULL;) {
+    luc_module *child = e->value;
+    if (child == NULL) continue;
+    luc__drop_edge(ctx, m, child);
+    luc__module_unref(ctx, child);
+  }
+  free_contents(ctx, m);
+}
+
+void luc__module_unref(luc_context *ctx, luc_module *m) {
+  if (m == NULL || --m->refs > 0 || m->dead) return;
+  luc_nn *nn = luc__nn_of(ctx);
+  m->dead = true;
+  unlink_live(nn, m);
+  m->next = nn->dying;
+  nn->dying = m;
+  if (nn->destroying) return;
+  nn->destroying = true;
+  while ((m = nn->dying) != NULL) {
+    nn->dying = m->next;
+    destroy(ctx, m);
+  }
+  nn->destroying = false;
+}
+
+luc_module *luc_module_retain(luc_context *ctx, luc_module *m) {
+  const luc_host *host = &luc__nn_of(ctx)->host;
+  m->refs++;
+  if (m->external++ == 0 && m->peer && host->pin != NULL) host->pin(ctx, host->ud, m, true);
+  return m;
+}
+
+void luc_module_release(luc_context *ctx, luc_module *m) {
+  if (m == NULL) return;
+  const luc_host *host = &luc__nn_of(ctx)->host;
+  if (--m->external == 0 && m->peer && host->pin != NULL) host->pin(ctx, host->ud, m, false);
+  luc__module_unref(ctx, m);
+}
+
+void luc__modules_close(luc_context *ctx) {
+  luc_nn *nn = luc__nn_of(ctx);
+  nn->host = (luc_host){0};
+  while (nn->live != NULL) {
+    luc_module *m = nn->live;
+    nn->live = m->next;
+    free_contents(ctx, m);
+  }
+}
+
+/* ---- small questions ---- */
+
+const char *luc_module_class_name(const luc_module *m) {
+  return m->cls->name;
+}
+
+bool luc_module_is(const luc_module *m, const char *class_name) {
+  for (const luc_class *c = m->cls; c != NULL; c = c->parent)
+    if (strcmp(c->name, class_name) == 0) return true;
+  return false;
+}
+
+bool luc_module_is_training(const luc_module *m) {
+  return m->training;
+}

@@ -1,0 +1,223 @@
+/* The module's insides. Trees are acyclic: every child knows its parents, and edges are counted
+ * apart from the references that hosts hold, so that a binding can pin what a host keeps. Nothing
+ * here recurses over a tree. */
+#ifndef LUC_MODULE_H
+#define LUC_MODULE_H
+
+#include "nn/class.h"
+
+enum { LUC_HOOK_PRE, LUC_HOOK_FORWARD };
+typedef struct luc_hook {
+  int refs; /* the module's list, and running calls */
+  uint64_t id;
+  uint8_t kind, flags;
+  bool host; /* the binding's: the function is on its side */
+  bool removed;
+  union {
+    luc_pre_hook_fn pre;
+    luc_forward_hook_fn forward;
+  } fn;
+  void *ud;
+  luc_hook_free_fn free;
+} luc_hook;
+/* Immutable: registering and removing make a new list, so a call in progress keeps its own. */
+typedef struct luc_hooks {
+  int refs, n;
+  luc_hook *items[];
+} luc_hooks;
+
+typedef struct luc_edge {
+  luc_module *parent;
+  uint32_t count; /* names under which it has this child */
+} luc_edge;
+
+typedef enum luc_slot { LUC_SLOT_PARAMETER, LUC_SLOT_BUFFER, LUC_SLOT_CHILD, LUC_SLOTS } luc_slot;
+
+struct luc_module {
+  int32_t refs;     /* all references */
+  int32_t external; /* those that hosts hold */
+  const luc_class *cls;
+  bool training;
+  bool built;  /* its C class's constructor has run */
+  bool peer;   /* the binding has an object for it */
+  bool tables; /* binding: plain tables were assigned to fields; look into them for modules */
+  bool dead;   /* being destroyed */
+  uint32_t impure_self;     /* reasons why calling it needs the host: class, hooks, forward */
+  uint32_t impure_children; /* edges to children that are impure */
+  luc_map slots[LUC_SLOTS]; /* luc_tensor *, luc_tensor *, luc_module * */
+  luc_map transient;        /* names of buffers that are not persistent */
+  luc_value *config;        /* constructor arguments, aligned with cls->core->constructor */
+  size_t config_size;
+  luc_hooks *hooks; /* NULL: none */
+  luc_edge *parents;
+  uint32_t nparents, parents_capacity;
+  luc_module *next, *previous; /* all modules of the context; or the list of dying ones */
+  luc_module *link;            /* work lists of walks that must not fail */
+  bool marked;
+};
+
+/* What a binding that gives modules host objects provides; one per context. Those without a result
+ * cannot fail. */
+typedef struct luc_host {
+  void *ud;
+  /* Before C code changes a slot (never for changes the binding makes itself): object NULL empties
+   * or removes it. May refuse. */
+  luc_status (*edge)(luc_context *ctx, void *ud, luc_module *m, luc_slot slot, const char *name,
+                     size_t length, void *object);
+  /* The first host reference was taken, the last one dropped. */
+  void (*pin)(luc_context *ctx, void *ud, luc_module *m, bool on);
+  /* Purity or hooks changed: another way of calling may be due. */
+  void (*changed)(luc_context *ctx, void *ud, luc_module *m);
+  /* Calls a module that only the host can call. */
+  luc_status (*call)(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
+                     luc_outputs *out);
+  /* extra_repr of a module whose class is the host's; *handled says whether it wrote one. */
+  luc_status (*extra_repr)(luc_context *ctx, void *ud, luc_module *m, luc_text *text,
+                           bool *handled);
+} luc_host;
+
+enum { LUC_PATH_MAX = 512 };
+typedef struct luc_nn {
+  luc_class *classes; /* one per row */
+  int nclasses;
+  luc_host host;
+  bool host_acts;    /* the binding changes slots itself: no edge callback */
+  luc_module *live;  /* all modules */
+  luc_module *dying; /* waiting to be destroyed */
+  bool destroying;
+  /* The last failed call: path below its root ("features.3"), class of the failing module. */
+  bool failed;
+  char failed_path[LUC_PATH_MAX];
+  char failed_class[64];
+} luc_nn;
+
+/* The context's module state with the class table read. NULL after a failure. */
+luc_nn *luc__nn(luc_context *ctx);
+/* Frees what hosts left behind when the context closes. */
+void luc__modules_close(luc_context *ctx);
+static inline luc_nn *luc__nn_of(const luc_context *ctx) {
+  return ctx->nn;
+}
+
+/* ---- module.c: objects and references ---- */
+
+/* An empty module of a class, with one tree reference, not built. */
+luc_status luc__module_create(luc_context *ctx, const luc_class *cls, luc_module **out);
+/* Runs the constructor of a C class on m (of that class or a descendant). args are copied. */
+luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *cls,
+                             const luc_value *args, int nargs);
+static inline luc_module *luc__module_ref(luc_module *m) {
+  m->refs++;
+  return m;
+}
+void luc__module_unref(luc_context *ctx, luc_module *m);
+/* Changes constructor argument i; strings and lists are copied. */
+luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const luc_value *value);
+
+/* ---- config.c: constructor arguments ---- */
+
+/* Reads a list of k integers, or one standing for k. */
+void luc__config_ints(const luc_module *m, int i, int k, int64_t *out);
+/* The dtype the constructor asks for, or the default one. */
+luc_dtype luc__config_dtype(const luc_context *ctx, const luc_module *m);
+luc_status luc__config_copy(luc_context *ctx, const luc_value *args, int n, luc_value **out,
+                            size_t *size);
+/* Does a value fit a parameter of a schema? */
+luc_status luc__config_check(luc_context *ctx, const char *who, const luc_param *param,
+                             const luc_value *value);
+
+/* ---- slots.c: parameters, buffers, children ---- */
+
+luc_map_entry *luc__slot_find(const luc_module *m, const char *name, size_t length, luc_slot *slot);
+/* Puts object (NULL: empties) under a name, removing that name from the other kinds. */
+luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                         size_t length, void *object);
+bool luc__slot_delete(luc_context *ctx, luc_module *m, const char *name, size_t length);
+/* PyTorch's checks of register_parameter, register_buffer, add_module. */
+luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
+                                const char *name, size_t length);
+luc_status luc__slot_set_persistent(luc_context *ctx, luc_module *m, const char *name,
+                                    size_t length, bool persistent);
+bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t length);
+/* Replaces all children by these (NULL: an empty slot), named "0", "1", …, or as names says. */
+luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const *children,
+                             const char *const *names, int n);
+luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child);
+void luc__drop_edge(luc_context *ctx, luc_module *parent, luc_module *child);
+/* The child at a position; entries with empty slots count. NULL past the end. */
+luc_map_entry *luc__child_entry_at(const luc_module *m, int position);
+/* The name of child under parent, or NULL. */
+const char *luc__child_name(const luc_module *parent, const luc_module *child);
+/* For layers: the tensor of that name, or an error naming the module's class. */
+luc_status luc__module_need(luc_context *ctx, const luc_module *m, const char *name,
+                            luc_tensor **out);
+/* For build functions: a new parameter (requires grad) or buffer, contents undefined. */
+luc_status luc__new_parameter(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
+                              int ndim, const int64_t *sizes, luc_tensor **borrowed);
+luc_status luc__new_buffer(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
+                           int ndim, const int64_t *sizes, luc_tensor **borrowed);
+
+/* ---- purity (slots.c) ---- */
+
+static inline bool luc__is_pure(const luc_module *m) {
+  return m->impure_self == 0 && m->impure_children == 0;
+}
+/* One reason more (+1) or less (-1) why m needs the host. */
+void luc__module_impure(luc_context *ctx, luc_module *m, int delta);
+
+/* ---- call.c ---- */
+
+/* luc_module_call without the path in the message: that stays in luc_nn's failed_*. */
+luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *args, int nargs,
+                           luc_outputs *out);
+/* forward alone, of the C class `cls`; args must have room for the forward schema. */
+luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *cls,
+                              luc_value *args, int nargs, luc_outputs *out);
+
+/* ---- hooks.c ---- */
+
+luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_hook *like, uint64_t *id);
+void luc__hooks_release(luc_context *ctx, luc_hooks *hooks);
+bool luc__hooks_have(const luc_module *m, int kind);
+
+/* ---- walk.c ---- */
+
+typedef struct luc_set { /* of pointers */
+  const void **items;
+  uint32_t count, capacity;
+} luc_set;
+luc_status luc__set_add(luc_context *ctx, luc_set *set, const void *p, bool *added);
+void luc__set_free(luc_context *ctx, luc_set *set);
+
+/* Visits a tree in order without recursion. The tree must not change meanwhile. */
+typedef struct luc_walk_frame {
+  luc_module *m;
+  uint32_t position;
+  size_t path_length;
+} luc_walk_frame;
+typedef struct luc_walk {
+  luc_context *ctx;
+  int flags; /* LUC_MEMBERS_DUPLICATES, LUC_MEMBERS_UNNAMED, LUC_WALK_POST */
+  luc_walk_frame *frames;
+  uint32_t depth, capacity;
+  luc_text path; /* of the module last visited, without a last dot */
+  luc_set seen;
+  luc_module *root;
+  luc_status status;
+} luc_walk;
+enum { LUC_WALK_POST = 256 }; /* children first */
+void luc__walk_begin(luc_walk *w, luc_context *ctx, luc_module *root, const char *prefix,
+                     int flags);
+/* The next module, or NULL at the end or after a failure (w->status). */
+luc_module *luc__walk_next(luc_walk *w);
+luc_status luc__walk_end(luc_walk *w);
+
+/* ---- repr.c ---- */
+
+/* A float as Python writes it: 1e-05, 0.1, 1.0. */
+void luc__text_float(luc_text *text, double f);
+/* A constructor argument as Python writes it: 3, (1, 2), 'none', True. */
+void luc__text_value(luc_text *text, const luc_param *param, const luc_value *value);
+void luc__text_extra_repr(luc_text *text, const luc_module *m);
+
+#endif

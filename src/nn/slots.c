@@ -1,0 +1,353 @@
+/* What a module holds under names: parameters, buffers, children. A name lives in one of the three
+ * maps. Edges to children keep the back-links and the purity counters right, and a change happens
+ * only after everything that can fail has succeeded. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lucerna/autograd.h"
+#include "nn/module.h"
+
+/* ---- purity ---- */
+
+static void notify(luc_context *ctx, luc_module *m) {
+  const luc_host *host = &luc__nn_of(ctx)->host;
+  if (m->peer && host->changed != NULL) host->changed(ctx, host->ud, m);
+}
+
+/* m became pure or impure: so may its ancestors. No module flips twice, so one link is enough. */
+static void flipped(luc_context *ctx, luc_module *m, bool impure) {
+  luc_module *list = m;
+  m->link = NULL;
+  while ((m = list) != NULL) {
+    list = m->link;
+    for (uint32_t i = 0; i < m->nparents; i++) {
+      luc_module *parent = m->parents[i].parent;
+      bool was_pure = luc__is_pure(parent);
+      uint32_t count = m->parents[i].count;
+      parent->impure_children += impure ? count : 0u - count;
+      if (luc__is_pure(parent) == was_pure) continue;
+      parent->link = list;
+      list = parent;
+    }
+    notify(ctx, m);
+  }
+}
+
+void luc__module_impure(luc_context *ctx, luc_module *m, int delta) {
+  bool was_pure = luc__is_pure(m);
+  m->impure_self += (uint32_t)delta;
+  if (luc__is_pure(m) != was_pure)
+    flipped(ctx, m, was_pure);
+  else
+    notify(ctx, m);
+}
+
+/* ---- edges ---- */
+
+static luc_status add_edge(luc_context *ctx, luc_module *parent, luc_module *child) {
+  uint32_t i = 0;
+  while (i < child->nparents && child->parents[i].parent != parent) i++;
+  if (i == child->nparents) {
+    if (i == child->parents_capacity) {
+      uint32_t capacity = i == 0 ? 1 : i * 2;
+      luc_edge *parents =
+          luc__realloc(ctx, child->parents, i * sizeof *parents, capacity * sizeof *parents);
+      if (parents == NULL) return LUC_ERR_MEMORY;
+      child->parents = parents;
+      child->parents_capacity = capacity;
+    }
+    child->parents[child->nparents++] = (luc_edge){parent, 0};
+  }
+  child->parents[i].count++;
+  if (luc__is_pure(child)) return LUC_OK;
+  bool was_pure = luc__is_pure(parent);
+  parent->impure_children++;
+  if (was_pure) flipped(ctx, parent, true);
+  return LUC_OK;
+}
+
+void luc__drop_edge(luc_context *ctx, luc_module *parent, luc_module *child) {
+  uint32_t i = 0;
+  while (child->parents[i].parent != parent) i++;
+  if (--child->parents[i].count == 0) child->parents[i] = child->parents[--child->nparents];
+  if (luc__is_pure(child) || parent->dead) return;
+  parent->impure_children--;
+  if (luc__is_pure(parent)) flipped(ctx, parent, false);
+}
+
+/* Marks m's ancestors, itself included, in a list that begins with m. */
+static void mark_ancestors(luc_module *m) {
+  luc_module *last = m;
+  m->marked = true;
+  m->link = NULL;
+  for (; m != NULL; m = m->link) {
+    for (uint32_t i = 0; i < m->nparents; i++) {
+      luc_module *parent = m->parents[i].parent;
+      if (parent->marked) continue;
+      parent->marked = true;
+      parent->link = NULL;
+      last->link = parent;
+      last = parent;
+    }
+  }
+}
+
+luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child) {
+  bool cycle = child == parent;
+  if (!cycle && child->slots[LUC_SLOT_CHILD].count > 0) {
+    mark_ancestors(parent);
+    cycle = child->marked;
+    for (luc_module *m = parent; m != NULL; m = m->link) m->marked = false;
+  }
+  LUC_CHECK(ctx, !cycle, LUC_ERR_VALUE,
+            "%s: cannot become a child of its own descendant (a module tree has no cycles)",
+            child->cls->name);
+  return LUC_OK;
+}
+
+/* ---- finding ---- */
+
+luc_map_entry *luc__slot_find(const luc_module *m, const char *name, size_t length,
+                              luc_slot *slot) {
+  for (int s = 0; s < LUC_SLOTS; s++) {
+    luc_map_entry *e = luc__map_find(&m->slots[s], name, length);
+    if (e == NULL) continue;
+    if (slot != NULL) *slot = (luc_slot)s;
+    return e;
+  }
+  return NULL;
+}
+
+luc_tensor *luc_module_tensor(const luc_module *m, const char *name) {
+  luc_slot slot;
+  luc_map_entry *e = luc__slot_find(m, name, strlen(name), &slot);
+  return e == NULL || slot == LUC_SLOT_CHILD ? NULL : e->value;
+}
+
+luc_module *luc_module_child(const luc_module *m, const char *name) {
+  luc_map_entry *e = luc__map_find(&m->slots[LUC_SLOT_CHILD], name, strlen(name));
+  return e == NULL ? NULL : e->value;
+}
+
+int luc_module_num_children(const luc_module *m) {
+  return (int)m->slots[LUC_SLOT_CHILD].count;
+}
+
+luc_map_entry *luc__child_entry_at(const luc_module *m, int position) {
+  const luc_map *map = &m->slots[LUC_SLOT_CHILD];
+  if (position < 0 || position >= (int)map->count) return NULL;
+  if (map->used == map->count) return &map->entries[position];
+  luc_map_entry *e = NULL;
+  uint32_t at = 0;
+  for (int i = 0; i <= position; i++) e = luc__map_next(map, &at);
+  return e;
+}
+
+luc_module *luc_module_child_at(const luc_module *m, int position) {
+  luc_map_entry *e = luc__child_entry_at(m, position);
+  return e == NULL ? NULL : e->value;
+}
+
+const char *luc__child_name(const luc_module *parent, const luc_module *child) {
+  luc_map_entry *e;
+  for (uint32_t at = 0; (e = luc__map_next(&parent->slots[LUC_SLOT_CHILD], &at)) != NULL;)
+    if (e->value == child) return e->key;
+  return NULL;
+}
+
+luc_status luc__module_need(luc_context *ctx, const luc_module *m, const char *name,
+                            luc_tensor **out) {
+  *out = luc_module_tensor(m, name);
+  LUC_CHECK(ctx, *out != NULL, LUC_ERR_STATE, "%s: '%s' is missing", m->cls->name, name);
+  return LUC_OK;
+}
+
+/* ---- changing ---- */
+
+static luc_status ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                           size_t length, void *object) {
+  luc_nn *nn = luc__nn_of(ctx);
+  bool child_peer = slot == LUC_SLOT_CHILD && object != NULL && ((luc_module *)object)->peer;
+  if (nn->host_acts || nn->host.edge == NULL || !(m->peer || child_peer)) return LUC_OK;
+  return nn->host.edge(ctx, nn->host.ud, m, slot, name, length, object);
+}
+
+static void drop_object(luc_context *ctx, luc_module *m, luc_slot slot, void *object) {
+  if (object == NULL) return;
+  if (slot != LUC_SLOT_CHILD) {
+    luc_tensor_release(ctx, object);
+    return;
+  }
+  luc__drop_edge(ctx, m, object);
+  luc__module_unref(ctx, object);
+}
+
+static void remove_from(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                        size_t length) {
+  void *old = NULL;
+  if (!luc__map_remove(ctx, &m->slots[slot], name, length, &old)) return;
+  if (slot == LUC_SLOT_BUFFER) luc__map_remove(ctx, &m->transient, name, length, NULL);
+  drop_object(ctx, m, slot, old);
+}
+
+luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                         size_t length, void *object) {
+  bool child = slot == LUC_SLOT_CHILD && object != NULL;
+  if (child) LUC_TRY(luc__check_acyclic(ctx, m, object));
+  LUC_TRY(ask_host(ctx, m, slot, name, length, object));
+  if (child) LUC_TRY(add_edge(ctx, m, object));
+  void *old = NULL;
+  luc_status status = luc__map_set(ctx, &m->slots[slot], name, length, object, &old);
+  if (status != LUC_OK) {
+    if (child) luc__drop_edge(ctx, m, object);
+    return status;
+  }
+  if (child) luc__module_ref(object);
+  if (!child && object != NULL) luc_tensor_retain(object);
+  for (int s = 0; s < LUC_SLOTS; s++)
+    if (s != (int)slot) remove_from(ctx, m, (luc_slot)s, name, length);
+  drop_object(ctx, m, slot, old);
+  return LUC_OK;
+}
+
+bool luc__slot_delete(luc_context *ctx, luc_module *m, const char *name, size_t length) {
+  luc_slot slot;
+  if (luc__slot_find(m, name, length, &slot) == NULL) return false;
+  remove_from(ctx, m, slot, name, length);
+  return true;
+}
+
+luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name) {
+  luc_slot slot;
+  size_t length = strlen(name);
+  LUC_CHECK(ctx, luc__slot_find(m, name, length, &slot) != NULL, LUC_ERR_VALUE,
+            "'%s' object has no attribute '%s'", m->cls->name, name);
+  LUC_TRY(ask_host(ctx, m, slot, name, length, NULL));
+  luc__slot_delete(ctx, m, name, length);
+  return LUC_OK;
+}
+
+luc_status luc__slot_set_persistent(luc_context *ctx, luc_module *m, const char *name,
+                                    size_t length, bool persistent) {
+  if (!persistent) return luc__map_set(ctx, &m->transient, name, length, NULL, NULL);
+  luc__map_remove(ctx, &m->transient, name, length, NULL);
+  return LUC_OK;
+}
+
+bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t length) {
+  return luc__map_find(&m->transient, name, length) == NULL;
+}
+
+/* ---- registering, under PyTorch's rules ---- */
+
+static const char *const slot_names[LUC_SLOTS] = {"parameter", "buffer", "module"};
+
+luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
+                                const char *name, size_t length) {
+  luc_slot found = slot;
+  bool taken = luc__slot_find(m, name, length, &found) != NULL && found != slot;
+  LUC_CHECK(ctx, !taken, LUC_ERR_VALUE, "attribute '%s' already exists", name);
+  LUC_CHECK(ctx, memchr(name, '.', length) == NULL, LUC_ERR_VALUE,
+            "%s name can't contain \".\" (got '%s')", slot_names[slot], name);
+  LUC_CHECK(ctx, length > 0, LUC_ERR_VALUE, "%s name can't be empty string \"\"", slot_names[slot]);
+  return LUC_OK;
+}
+
+luc_status luc_module_register_parameter(luc_context *ctx, luc_module *m, const char *name,
+                                         luc_tensor *param) {
+  size_t length = strlen(name);
+  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_PARAMETER, name, length));
+  LUC_CHECK(ctx, param == NULL || (param->flags & LUC_TF_PARAMETER) != 0, LUC_ERR_TYPE,
+            "cannot assign 'Tensor' object to parameter '%s' (nn.Parameter or nil required)", name);
+  LUC_CHECK(ctx, param == NULL || luc_tensor_is_leaf(param), LUC_ERR_VALUE,
+            "cannot assign non-leaf Tensor to parameter '%s'; compute it in forward instead", name);
+  return luc__slot_set(ctx, m, LUC_SLOT_PARAMETER, name, length, param);
+}
+
+luc_status luc_module_register_buffer(luc_context *ctx, luc_module *m, const char *name,
+                                      luc_tensor *buffer, bool persistent) {
+  size_t length = strlen(name);
+  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_BUFFER, name, length));
+  bool was = luc__slot_is_persistent(m, name, length);
+  if (!persistent) LUC_TRY(luc__slot_set_persistent(ctx, m, name, length, false));
+  luc_status status = luc__slot_set(ctx, m, LUC_SLOT_BUFFER, name, length, buffer);
+  bool forget = status == LUC_OK ? persistent : !persistent && was;
+  if (forget) luc__map_remove(ctx, &m->transient, name, length, NULL);
+  return status;
+}
+
+luc_status luc_module_add_module(luc_context *ctx, luc_module *m, const char *name,
+                                 luc_module *child) {
+  size_t length = strlen(name);
+  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_CHILD, name, length));
+  return luc__slot_set(ctx, m, LUC_SLOT_CHILD, name, length, child);
+}
+
+luc_status luc_module_append(luc_context *ctx, luc_module *m, luc_module *child) {
+  char name[16];
+  snprintf(name, sizeof name, "%d", luc_module_num_children(m));
+  return luc_module_add_module(ctx, m, name, child);
+}
+
+/* ---- for containers ---- */
+
+static luc_status fill_children(luc_context *ctx, luc_module *m, luc_module *const *children,
+                                const char *const *names, int n, luc_map *map) {
+  for (int i = 0; i < n; i++) {
+    char number[16];
+    snprintf(number, sizeof number, "%d", i);
+    const char *name = names != NULL ? names[i] : number;
+    luc_module *child = children[i];
+    if (child != NULL) {
+      LUC_TRY(luc__check_acyclic(ctx, m, child));
+      LUC_TRY(ask_host(ctx, m, LUC_SLOT_CHILD, name, strlen(name), child));
+      LUC_TRY(add_edge(ctx, m, child));
+    }
+    luc_status status = luc__map_set(ctx, map, name, strlen(name), child, NULL);
+    if (status != LUC_OK && child != NULL) luc__drop_edge(ctx, m, child);
+    LUC_TRY(status);
+    if (child != NULL) luc__module_ref(child);
+  }
+  return LUC_OK;
+}
+
+luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const *children,
+                             const char *const *names, int n) {
+  luc_map fresh;
+  luc__map_init(&fresh);
+  luc_status status = fill_children(ctx, m, children, names, n, &fresh);
+  if (status == LUC_OK) {
+    luc_map old = m->slots[LUC_SLOT_CHILD];
+    m->slots[LUC_SLOT_CHILD] = fresh;
+    fresh = old;
+  }
+  luc_map_entry *e;
+  for (uint32_t at = 0; (e = luc__map_next(&fresh, &at)) != NULL;)
+    drop_object(ctx, m, LUC_SLOT_CHILD, e->value);
+  luc__map_free(ctx, &fresh);
+  return status;
+}
+
+/* ---- for build functions ---- */
+
+luc_status luc__new_parameter(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
+                              int ndim, const int64_t *sizes, luc_tensor **borrowed) {
+  luc_tensor *t;
+  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
+  t->flags |= LUC_TF_PARAMETER;
+  luc_status status = luc_tensor_set_requires_grad(ctx, t, true);
+  if (status == LUC_OK) status = luc_module_register_parameter(ctx, m, name, t);
+  luc_tensor_release(ctx, t);
+  *borrowed = t;
+  return status;
+}
+
+luc_status luc__new_buffer(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
+                           int ndim, const int64_t *sizes, luc_tensor **borrowed) {
+  luc_tensor *t;
+  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
+  luc_status status = luc_module_register_buffer(ctx, m, name, t, true);
+  luc_tensor_release(ctx, t);
+  *borrowed = t;
+  return status;
+}

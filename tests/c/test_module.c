@@ -1,0 +1,202 @@
+/* Module trees without Lua: making, registering, walking, calling, hooks, lifetime. */
+#include "cpu/copy.h"
+#include "lucerna/autograd.h"
+#include "nn/module.h"
+#include "test.h"
+
+static luc_module *make(luc_context *ctx, const char *name, int a, int b) {
+  luc_value args[2] = {luc_v_int(a), luc_v_int(b)};
+  luc_module *m = NULL;
+  if (luc_module_new(ctx, name, args, a ? 2 : 0, &m) != LUC_OK) printf("  %s\n", luc_message(ctx));
+  return m;
+}
+
+/* Adds a child and gives the test's reference away. */
+static luc_module *add(luc_context *ctx, luc_module *m, luc_module *child) {
+  CHECK_EQ(luc_module_append(ctx, m, child), LUC_OK);
+  luc_module_release(ctx, child);
+  return child;
+}
+
+static luc_module *mlp(luc_context *ctx) {
+  luc_module *net = make(ctx, "Sequential", 0, 0);
+  add(ctx, net, make(ctx, "Linear", 3, 4));
+  add(ctx, net, make(ctx, "ReLU", 0, 0));
+  add(ctx, net, make(ctx, "Linear", 4, 2));
+  return net;
+}
+
+static luc_tensor *ones(luc_context *ctx, int64_t n, int64_t m) {
+  int64_t sizes[2] = {n, m};
+  luc_tensor *t = NULL;
+  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, 2, sizes, &t), LUC_OK);
+  CHECK_EQ(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}), LUC_OK);
+  return t;
+}
+
+TEST("a layer knows its constructor's arguments and has its parameters") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *l = make(ctx, "Linear", 3, 4);
+  CHECK_EQ(luc_module_config(l, "in_features")->as.i, 3);
+  CHECK_EQ(luc_module_config(l, "bias")->as.i, 1);
+  CHECK_EQ(luc_tensor_sizes(luc_module_tensor(l, "weight"))[0], 4);
+  CHECK(luc_tensor_requires_grad(luc_module_tensor(l, "bias")));
+  CHECK(luc_module_is(l, "Module") && luc_module_is(l, "Linear") && !luc_module_is(l, "ReLU"));
+  luc_module_release(ctx, l);
+  luc_module *none = NULL;
+  CHECK_EQ(luc_module_new(ctx, "Linaer", NULL, 0, &none), LUC_ERR_VALUE);
+  CHECK_EQ(luc_module_new(ctx, "Linear", NULL, 0, &none), LUC_ERR_TYPE);
+  CHECK_STR(luc_message(ctx), "Linear: missing argument 'in_features'");
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("a chain runs its children") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *net = mlp(ctx);
+  luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_EQ(luc_tensor_sizes(y)[0], 5);
+  CHECK_EQ(luc_tensor_sizes(y)[1], 2);
+  CHECK(luc_tensor_requires_grad(y));
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, x);
+  x = ones(ctx, 5, 4);
+  CHECK(luc_module_call1(ctx, net, x, &y) != LUC_OK);
+  CHECK(strncmp(luc_message(ctx), "in 0 (Linear): linear: ", 23) == 0);
+  luc_tensor_release(ctx, x);
+  luc_module_release(ctx, net);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("named members come in order, once, under their first name") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *net = mlp(ctx);
+  CHECK_EQ(luc_module_add_module(ctx, net, "again", luc_module_child_at(net, 0)), LUC_OK);
+  luc_members list;
+  CHECK_EQ(luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, "net", 0, &list), LUC_OK);
+  CHECK_EQ(list.n, 4);
+  CHECK_STR(list.items[0].name, "net.0.weight");
+  CHECK_STR(list.items[3].name, "net.2.bias");
+  luc_members_free(ctx, &list);
+  CHECK_EQ(
+      luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, NULL, LUC_MEMBERS_DUPLICATES, &list),
+      LUC_OK);
+  CHECK_EQ(list.n, 6);
+  CHECK_STR(list.items[4].name, "again.weight");
+  luc_members_free(ctx, &list);
+  CHECK_EQ(luc_module_members(ctx, net, LUC_MEMBERS_MODULES, NULL, 0, &list), LUC_OK);
+  CHECK_EQ(list.n, 4);
+  CHECK_STR(list.items[0].name, "");
+  CHECK_STR(list.items[2].name, "1");
+  luc_members_free(ctx, &list);
+  luc_module_release(ctx, net);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("names are checked as PyTorch checks them") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *l = make(ctx, "Linear", 1, 1), *other = make(ctx, "ReLU", 0, 0);
+  CHECK_EQ(luc_module_add_module(ctx, l, "a.b", other), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "module name can't contain \".\" (got 'a.b')");
+  CHECK_EQ(luc_module_add_module(ctx, l, "", other), LUC_ERR_VALUE);
+  CHECK_EQ(luc_module_add_module(ctx, l, "weight", other), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "attribute 'weight' already exists");
+  CHECK_EQ(luc_module_add_module(ctx, l, "act", other), LUC_OK);
+  CHECK_EQ(luc_module_add_module(ctx, other, "up", l), LUC_ERR_VALUE);
+  CHECK_EQ(luc_module_add_module(ctx, l, "self", l), LUC_ERR_VALUE);
+  luc_module_release(ctx, other);
+  luc_module_release(ctx, l);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("a million levels are called, walked and freed without recursion") {
+  enum { DEPTH = 1000000 };
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *m = make(ctx, "Identity", 0, 0);
+  for (int i = 0; i < (test_is_short() ? DEPTH / 10 : DEPTH); i++) {
+    luc_module *outer = make(ctx, "Sequential", 0, 0);
+    add(ctx, outer, m);
+    m = outer;
+  }
+  luc_tensor *x = ones(ctx, 1, 1), *y = NULL;
+  CHECK_EQ(luc_module_call1(ctx, m, x, &y), LUC_OK);
+  CHECK(y == x);
+  CHECK_EQ(luc_module_train(ctx, m, false), LUC_OK);
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_module_release(ctx, m);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+static luc_status scenario(luc_context *ctx, void *arg) {
+  (void)arg;
+  luc_module *net = NULL, *layer = NULL;
+  luc_status status;
+  luc_members list = {0};
+  LUC_GO(luc_module_new(ctx, "Sequential", NULL, 0, &net));
+  for (int i = 0; i < 10; i++) {
+    luc_value args[2] = {luc_v_int(2), luc_v_int(2)};
+    LUC_GO(luc_module_new(ctx, "Linear", args, 2, &layer));
+    LUC_GO(luc_module_append(ctx, net, layer));
+    luc_module_release(ctx, layer);
+    layer = NULL;
+  }
+  LUC_GO(luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, NULL, 0, &list));
+  LUC_GO(luc_module_zero_grad(ctx, net, true));
+done:
+  luc_members_free(ctx, &list);
+  luc_module_release(ctx, layer);
+  luc_module_release(ctx, net);
+  return status;
+}
+
+TEST("refused allocations leave nothing behind") {
+  test_sweep(scenario, NULL, 1);
+}
+
+static luc_status count_hook(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                             int nargs, luc_outputs *outputs) {
+  (void)ctx, (void)m, (void)args;
+  int *counts = ud;
+  counts[0]++;
+  counts[1] += nargs;
+  counts[2] += outputs->n;
+  return LUC_OK;
+}
+
+TEST("hooks run, see arguments and outputs, and can be removed") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *net = mlp(ctx);
+  int counts[3] = {0};
+  uint64_t id, inner;
+  CHECK_EQ(luc_module_register_forward_hook(ctx, net, count_hook, counts, NULL, 0, &id), LUC_OK);
+  CHECK_EQ(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), count_hook, counts,
+                                            NULL, LUC_HOOK_ALWAYS_CALL, &inner),
+           LUC_OK);
+  luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_EQ(counts[0], 2);
+  CHECK_EQ(counts[1], 2);
+  CHECK_EQ(counts[2], 2);
+  luc_tensor_release(ctx, y);
+  CHECK(luc_module_remove_hook(ctx, net, id));
+  CHECK(!luc_module_remove_hook(ctx, net, id));
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_EQ(counts[0], 3);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, x);
+  luc_module_release(ctx, net);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
