@@ -10,6 +10,11 @@
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
 #include "cpu/random.h"
+#include "cpu/lapack_kernels.h"
+#include "cpu/optim_kernels.h"
+#include "cpu/norm_kernels.h"
+#include "cpu/pool2d_kernels.h"
+#include "cpu/softmax_kernels.h"
 
 /* ORDER ISA */
 static const luc_kernels tables[] = {
@@ -21,6 +26,11 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_base,
         .reduce = luc__reduce_base,
         .gemm = luc__gemm_base,
+        .lapack = luc__lapack_base,
+        .optim = luc__optim_base,
+        .norm = luc__norm_base,
+        .pool2d = luc__pool2d_base,
+        .softmax = luc__softmax_base,
         .conv = luc__conv_base,
         .random = &luc__random_base,
     },
@@ -33,6 +43,11 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_avx2,
         .reduce = luc__reduce_avx2,
         .gemm = luc__gemm_avx2,
+        .lapack = luc__lapack_avx2,
+        .optim = luc__optim_avx2,
+        .norm = luc__norm_avx2,
+        .pool2d = luc__pool2d_avx2,
+        .softmax = luc__softmax_avx2,
         .conv = luc__conv_avx2,
         .random = &luc__random_avx2,
     },
@@ -44,6 +59,11 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_avx512,
         .reduce = luc__reduce_avx512,
         .gemm = luc__gemm_avx512,
+        .lapack = luc__lapack_avx512,
+        .optim = luc__optim_avx512,
+        .norm = luc__norm_avx512,
+        .pool2d = luc__pool2d_avx512,
+        .softmax = luc__softmax_avx512,
         .conv = luc__conv_avx512,
         .random = &luc__random_avx512,
     },

@@ -22,6 +22,11 @@ typedef struct luc_kernels {
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
   const struct luc_conv_kernels *conv;
   const struct luc_random_kernels *random;
+  const struct luc_softmax_kernels *softmax;
+  const struct luc_pool2d_kernels *pool2d;
+  const struct luc_norm_kernels *norm;
+  const struct luc_optim_kernels *optim;
+  const struct luc_lapack_kernels *lapack;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

@@ -80,27 +80,35 @@ LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
 
 #endif
 
-/* Halves of adjacent pairs: {a0 + a1, a2 + a3, …, b0 + b1, …}. Repeated, a tree of these turns many
- * vectors into one of their sums. */
-LUC_INLINE luc_vf32 luc__add_pairs_f32(luc_vf32 a, luc_vf32 b) {
+/* Every other lane of a and b side by side: {a0, a2, …, b0, b2, …} and {a1, a3, …, b1, b3, …}. */
 #if LUC_VECTOR_BYTES == 64
-  const luc_vi32 even = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+#define LUC_EVEN_I32                                                                               \
+  { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30 }
+#define LUC_EVEN_I64                                                                               \
+  { 0, 2, 4, 6, 8, 10, 12, 14 }
 #elif LUC_VECTOR_BYTES == 32
-  const luc_vi32 even = {0, 2, 4, 6, 8, 10, 12, 14};
+#define LUC_EVEN_I32                                                                               \
+  { 0, 2, 4, 6, 8, 10, 12, 14 }
+#define LUC_EVEN_I64                                                                               \
+  { 0, 2, 4, 6 }
 #else
-  const luc_vi32 even = {0, 2, 4, 6};
+#define LUC_EVEN_I32                                                                               \
+  { 0, 2, 4, 6 }
+#define LUC_EVEN_I64                                                                               \
+  { 0, 2 }
 #endif
-  return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, even + 1);
+
+LUC_INLINE luc_vf32 luc__even_f32(luc_vf32 a, luc_vf32 b) {
+  return __builtin_shuffle(a, b, (luc_vi32)LUC_EVEN_I32);
 }
-LUC_INLINE luc_vf64 luc__add_pairs_f64(luc_vf64 a, luc_vf64 b) {
-#if LUC_VECTOR_BYTES == 64
-  const luc_vi64 even = {0, 2, 4, 6, 8, 10, 12, 14};
-#elif LUC_VECTOR_BYTES == 32
-  const luc_vi64 even = {0, 2, 4, 6};
-#else
-  const luc_vi64 even = {0, 2};
-#endif
-  return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, even + 1);
+LUC_INLINE luc_vf32 luc__odd_f32(luc_vf32 a, luc_vf32 b) {
+  return __builtin_shuffle(a, b, (luc_vi32)LUC_EVEN_I32 + 1);
+}
+LUC_INLINE luc_vf64 luc__even_f64(luc_vf64 a, luc_vf64 b) {
+  return __builtin_shuffle(a, b, (luc_vi64)LUC_EVEN_I64);
+}
+LUC_INLINE luc_vf64 luc__odd_f64(luc_vf64 a, luc_vf64 b) {
+  return __builtin_shuffle(a, b, (luc_vi64)LUC_EVEN_I64 + 1);
 }
 
 /* The zip of two halves, low and high: the step of which transposes are made. */

@@ -1,0 +1,88 @@
+/* Normalizations in parallel: rows, then columns, or channels. */
+#include "cpu/norm.h"
+
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "cpu/norm_kernels.h"
+
+enum { PIECE_SIZE = 1 << 15, COLUMN_BLOCK = 64 };
+
+typedef struct job {
+  const luc_layer_norm *layer;
+  const luc_batch_norm *batch;
+  const luc_norm_kernels *kernels;
+  luc_norm_arrays a;
+} job;
+
+static void layer_rows(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  j->kernels->layer_rows(j->layer, &j->a, begin, end);
+}
+
+static void layer_rows_backward(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  j->kernels->layer_rows_backward(j->layer, &j->a, begin, end);
+}
+
+static void layer_columns_backward(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  int64_t last = end * COLUMN_BLOCK < j->layer->n ? end * COLUMN_BLOCK : j->layer->n;
+  j->kernels->layer_columns_backward(j->layer, &j->a, begin * COLUMN_BLOCK, last);
+}
+
+static void channels(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  j->kernels->batch(j->batch, &j->a, begin, end);
+}
+
+static void channels_backward(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  j->kernels->batch_backward(j->batch, &j->a, begin, end);
+}
+
+luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void *x,
+                           const void *weight, const void *bias, void *y, void *mean, void *rstd) {
+  job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
+  j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
+  j.a.rstd = rstd;
+  luc__parallel_for(ctx, l->rows, PIECE_SIZE / (l->n + 1) + 1, layer_rows, &j);
+  return LUC_OK;
+}
+
+luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, const void *dy,
+                                    const void *x, const void *mean, const void *rstd,
+                                    const void *weight, void *dx, void *dweight, void *dbias) {
+  job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
+  j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
+  j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = rstd;
+  if (dx) luc__parallel_for(ctx, l->rows, PIECE_SIZE / (l->n + 1) + 1, layer_rows_backward, &j);
+  if (dweight || dbias) {
+    int64_t blocks = (l->n + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
+    int64_t grain = PIECE_SIZE / (COLUMN_BLOCK * (l->rows + 1)) + 1;
+    luc__parallel_for(ctx, blocks, grain, layer_columns_backward, &j);
+  }
+  return LUC_OK;
+}
+
+luc_status luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const void *x,
+                           const void *weight, const void *bias, void *running_mean,
+                           void *running_var, void *y, void *mean, void *invstd) {
+  job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
+  j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
+  j.a.rstd = invstd, j.a.running_mean = running_mean, j.a.running_var = running_var;
+  int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) + 1;
+  luc__parallel_for(ctx, b->channels, grain, channels, &j);
+  return LUC_OK;
+}
+
+luc_status luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, const void *dy,
+                                    const void *x, const void *mean, const void *invstd,
+                                    const void *weight, void *dx, void *dweight, void *dbias) {
+  job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
+  j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
+  j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = invstd;
+  int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) + 1;
+  luc__parallel_for(ctx, b->channels, grain, channels_backward, &j);
+  return LUC_OK;
+}

@@ -1,0 +1,30 @@
+/* What norm.isa.c offers to norm.c: rows, columns and channels of normalizations. */
+#ifndef LUC_NORM_KERNELS_H
+#define LUC_NORM_KERNELS_H
+
+#include "cpu/norm.h"
+
+/* One call's arrays; those that do not apply are NULL. */
+typedef struct luc_norm_arrays {
+  const void *x, *dy, *weight, *bias;
+  void *y, *mean, *rstd, *running_mean, *running_var;
+  const void *given_mean, *given_rstd; /* backward */
+  void *dx, *dweight, *dbias;
+} luc_norm_arrays;
+
+typedef struct luc_norm_kernels {
+  void (*layer_rows)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin, int64_t end);
+  void (*layer_rows_backward)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin,
+                              int64_t end);
+  /* dweight and dbias of columns [begin, end). */
+  void (*layer_columns_backward)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin,
+                                 int64_t end);
+  /* Channels [begin, end). */
+  void (*batch)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin, int64_t end);
+  void (*batch_backward)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
+                         int64_t end);
+} luc_norm_kernels;
+
+extern const luc_norm_kernels luc__norm_base[2], luc__norm_avx2[2], luc__norm_avx512[2];
+
+#endif

@@ -1,0 +1,21 @@
+/* What pool2d.isa.c offers to pool2d.c: one plane at a time. */
+#ifndef LUC_POOL2D_KERNELS_H
+#define LUC_POOL2D_KERNELS_H
+
+#include "cpu/pool2d.h"
+
+typedef struct luc_pool2d_kernels {
+  void (*max)(const luc_pool2d *p, const void *x, void *y, int64_t *indices);
+  /* The same for 2 × 2 windows side by side, without indices. */
+  void (*max_2x2)(const luc_pool2d *p, const void *x, void *y);
+  /* dx is zero to begin with, except for max_2x2_backward, which writes all of it. */
+  void (*max_backward)(const luc_pool2d *p, const void *dy, const void *x, const int64_t *indices,
+                       void *dx);
+  void (*max_2x2_backward)(const luc_pool2d *p, const void *dy, const void *x, void *dx);
+  void (*avg)(const luc_pool2d *p, bool adaptive, const void *x, void *y);
+  void (*avg_backward)(const luc_pool2d *p, bool adaptive, const void *dy, void *dx);
+} luc_pool2d_kernels;
+
+extern const luc_pool2d_kernels luc__pool2d_base[2], luc__pool2d_avx2[2], luc__pool2d_avx512[2];
+
+#endif

@@ -1,0 +1,83 @@
+/* Softmax over rows or columns in parallel, and the negative log likelihood. */
+#include "cpu/softmax.h"
+
+#include "cpu/kernels.h"
+#include "cpu/softmax_kernels.h"
+
+/* Elements of a piece: some microseconds of exponentials. Columns are cut in blocks of this many.
+ */
+enum { PIECE_SIZE = 1 << 14, COLUMN_BLOCK = 64 };
+
+typedef struct job {
+  const luc_softmax *s;
+  const luc_softmax_kernels *kernels;
+  int64_t blocks, size; /* of columns per outer; bytes of an element */
+  const char *x, *dy, *y;
+  char *to;
+  bool backward;
+} job;
+
+static void rows(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const luc_softmax *s = j->s;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t at = i * s->n * j->size;
+    if (j->backward)
+      j->kernels->row_backward(s->log, s->n, j->dy + at, j->y + at, j->to + at);
+    else
+      j->kernels->row(s->log, s->n, j->x + at, j->to + at);
+  }
+}
+
+static void columns(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const luc_softmax *s = j->s;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t first = i % j->blocks * COLUMN_BLOCK;
+    int64_t count = s->inner - first < COLUMN_BLOCK ? s->inner - first : COLUMN_BLOCK;
+    int64_t at = (i / j->blocks * s->n * s->inner + first) * j->size;
+    if (j->backward)
+      j->kernels->columns_backward(s->log, s->n, s->inner, count, j->dy + at, j->y + at,
+                                   j->to + at);
+    else
+      j->kernels->columns(s->log, s->n, s->inner, count, j->x + at, j->to + at);
+  }
+}
+
+static luc_status run(luc_context *ctx, job *j) {
+  const luc_softmax *s = j->s;
+  if (s->outer <= 0 || s->n <= 0 || s->inner <= 0) return LUC_OK;
+  j->kernels = &luc__kernels(ctx)->softmax[s->dtype];
+  j->size = s->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  if (s->inner == 1) {
+    luc__parallel_for(ctx, s->outer, PIECE_SIZE / s->n + 1, rows, j);
+  } else {
+    j->blocks = (s->inner + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
+    int64_t grain = PIECE_SIZE / (s->n * COLUMN_BLOCK) + 1;
+    luc__parallel_for(ctx, s->outer * j->blocks, grain, columns, j);
+  }
+  return LUC_OK;
+}
+
+luc_status luc__softmax(luc_context *ctx, const luc_softmax *s, const void *x, void *y) {
+  job j = {.s = s, .x = x, .to = y};
+  return run(ctx, &j);
+}
+
+luc_status luc__softmax_backward(luc_context *ctx, const luc_softmax *s, const void *dy,
+                                 const void *y, void *dx) {
+  job j = {.s = s, .dy = dy, .y = y, .to = dx, .backward = true};
+  return run(ctx, &j);
+}
+
+luc_status luc__nll_loss(luc_context *ctx, const luc_nll *l, const void *x, void *out,
+                         void *total_weight) {
+  luc__kernels(ctx)->softmax[l->dtype].nll(l, x, out, total_weight);
+  return LUC_OK;
+}
+
+luc_status luc__nll_loss_backward(luc_context *ctx, const luc_nll *l, const void *dy,
+                                  const void *total_weight, void *dx) {
+  luc__kernels(ctx)->softmax[l->dtype].nll_backward(l, dy, total_weight, dx);
+  return LUC_OK;
+}

@@ -1,0 +1,21 @@
+/* What softmax.isa.c offers to softmax.c. Rows and columns are those of [outer, n, inner]: rows
+ * where inner is 1, else columns [n] at distance inner, many side by side. */
+#ifndef LUC_SOFTMAX_KERNELS_H
+#define LUC_SOFTMAX_KERNELS_H
+
+#include "cpu/softmax.h"
+
+typedef struct luc_softmax_kernels {
+  void (*row)(bool log, int64_t n, const void *x, void *y);
+  void (*row_backward)(bool log, int64_t n, const void *dy, const void *y, void *dx);
+  /* `count` adjacent columns. */
+  void (*columns)(bool log, int64_t n, int64_t inner, int64_t count, const void *x, void *y);
+  void (*columns_backward)(bool log, int64_t n, int64_t inner, int64_t count, const void *dy,
+                           const void *y, void *dx);
+  void (*nll)(const luc_nll *l, const void *x, void *out, void *total_weight);
+  void (*nll_backward)(const luc_nll *l, const void *dy, const void *total_weight, void *dx);
+} luc_softmax_kernels;
+
+extern const luc_softmax_kernels luc__softmax_base[2], luc__softmax_avx2[2], luc__softmax_avx512[2];
+
+#endif
