@@ -27,6 +27,7 @@ local SUBMODULES = {
 }
 
 setmetatable(lucerna, {
+  __submodules = SUBMODULES, -- for completion
   __index = function(_, name)
     if not SUBMODULES[name] then return nil end
     local module = require("lucerna." .. name)

@@ -17,6 +17,7 @@ struct luc_l_row {
   call_fn call;
   luc_opid op;
   luc_l_native_fn native;
+  const char *text;       /* the schema as it was written */
   uint32_t index_results; /* bit r: result r counts from 1 in Lua */
   uint8_t nresults;
   bool inplace; /* writes its first argument */
@@ -295,6 +296,7 @@ static luc_l_row *op_row(const builder *b, int op, const char *who) {
   const luc_schema *schema = &luc__op_info(b->st->ctx, (luc_opid)op)->schema;
   luc_l_row *row = new_row(b, schema, who);
   row->op = (luc_opid)op;
+  row->text = luc__ops[op].schema;
   row->flags = luc__ops[op].flags;
   row->nresults = schema->nresults;
   for (int i = 0; i < schema->nresults; i++)
@@ -396,12 +398,30 @@ static void add_events(const builder *b) {
   lua_pop(L, 1);
 }
 
+/* _schemas(f) -> the schemas of a function's overloads, and whether it writes its first argument; nil
+ * for what is no function of the table. For help, documents and tests. */
+static int schemas(lua_State *L) {
+  if (lua_tocfunction(L, 1) != call) return 0;
+  lua_getupvalue(L, 1, 1);
+  const luc_l_fn *fn = lua_touserdata(L, -1);
+  lua_newtable(L);
+  int n = 0;
+  for (const luc_l_row *row = fn->rows; row; row = row->next) {
+    lua_pushstring(L, row->text);
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_pushboolean(L, fn->rows->inplace);
+  return 2;
+}
+
 void luc_l_open_ops(lua_State *L, luc_l_state *st) {
   int top = lua_gettop(L);
   builder b = open_builder(L, st);
   for (int op = 0; op < LUC_NUM_OPS; op++) add_op(&b, op);
   add_events(&b);
   add_aliases(&b);
+  lua_pushcfunction(L, schemas);
+  lua_setfield(L, b.core, "_schemas");
   lua_settop(L, top);
 }
 
@@ -439,6 +459,7 @@ void luc_l_add_natives_to(lua_State *L, luc_l_state *st, const char *table,
   for (int i = 0; i < n; i++) {
     const luc_schema *schema = keep_schema(&b, natives[i].schema);
     luc_l_row *row = new_row(&b, schema, NULL);
+    row->text = natives[i].schema;
     row->native = natives[i].fn;
     row->flags = natives[i].flags;
     row->call = call_native;

@@ -1,0 +1,225 @@
+-- help(x): what x is and how it is called. Operators and C classes tell it by their schemas, what
+-- is written in Lua by the comment above its definition.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+
+local help = {}
+
+-- Where names are looked for, and how they are written there.
+local PLACES = {
+  {"lucerna.", function() return lucerna end},
+  {"nn.", function() return lucerna.nn end},
+  {"F.", function() return lucerna.nn.functional end},
+  {"nn.init.", function() return lucerna.nn.init end},
+  {"nn.utils.", function() return lucerna.nn.utils end},
+  {"optim.", function() return lucerna.optim end},
+  {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},
+  {"autograd.", function() return lucerna.autograd end},
+  {"data.", function() return lucerna.data end},
+  {"safetensors.", function() return lucerna.safetensors end},
+  {"tensor:", function() return core.Tensor end},
+}
+
+-- Calls f(prefix, table) for the places that exist.
+local function each_place(f)
+  for _, place in ipairs(PLACES) do
+    local good, t = pcall(place[2])
+    if good and type(t) == "table" then f(place[1], t) end
+  end
+end
+
+-- Every name under which a value is reached, as users write it.
+local function names_of(value)
+  local names = {}
+  each_place(function(prefix, t)
+    for key, v in next, t do
+      if rawequal(v, value) and type(key) == "string" then names[#names + 1] = prefix .. key end
+    end
+  end)
+  table.sort(names, function(a, b)
+    local colon_a, colon_b = a:find(":", 1, true) ~= nil, b:find(":", 1, true) ~= nil
+    if colon_a ~= colon_b then return colon_b end
+    return a < b
+  end)
+  return names
+end
+
+-- The value a text names: "conv2d", "nn.Conv2d", "lucerna.nn.Conv2d", "tensor:sum".
+local function find(text)
+  text = text:gsub("^lucerna%.", ""):gsub("^Tensor:", "tensor:"):gsub("^nn%.functional%.", "F.")
+  local found
+  each_place(function(prefix, t)
+    if found ~= nil then return end
+    local name = text
+    if prefix ~= "lucerna." and text:sub(1, #prefix) == prefix then name = text:sub(#prefix + 1) end
+    local good, v = pcall(function() return t[name] end)
+    if good and v ~= nil then found = v end
+  end)
+  return found
+end
+
+-- ---- what comments and schemas say ----
+
+local function lines_of(path)
+  local file = io.open(path)
+  if not file then return nil end
+  local lines = {}
+  for line in file:lines() do lines[#lines + 1] = line end
+  file:close()
+  return lines
+end
+
+-- The definition's line and the comment above it, or nothing when the source cannot be read.
+local function from_source(f)
+  local info = debug.getinfo(f, "S")
+  local path = info.source:match("^@(.*)")
+  local lines = path and info.linedefined > 0 and lines_of(path)
+  if not lines or not lines[info.linedefined] then return nil end
+  local signature = lines[info.linedefined]:gsub("^%s*", ""):gsub("^local ", "")
+  signature = signature:match("^function%s+(.-%b())") or signature:match("^.-%b()") or signature
+  local first = info.linedefined
+  while first > 1 and lines[first - 1]:find("^%s*%-%-") do first = first - 1 end
+  local comment = {}
+  for i = first, info.linedefined - 1 do
+    comment[#comment + 1] = "  " .. lines[i]:gsub("^%s*%-%-%-?%s?", "")
+  end
+  return signature, table.concat(comment, "\n")
+end
+
+local LEGEND = {
+  {"Dims?", "Dim, Dims: dimensions count from 1, -1 is the last"},
+  {"Index", "Index: positions count from 1, -1 is the last"},
+  {"IndexTensor", "IndexTensor: an integer tensor of positions that count from 1"},
+  {"Operand", "Operand: a Tensor or a number"},
+  {"Size", "Size: numbers one after another, or one table of them"},
+}
+
+-- Schemas, each on its line, with a legend of the types whose names do not say enough.
+local function schema_text(schemas)
+  local lines, seen = {}, {}
+  for _, schema in ipairs(schemas) do
+    if not seen[schema] then lines[#lines + 1] = "  " .. schema end
+    seen[schema] = true
+  end
+  local all = table.concat(lines, " ")
+  for _, entry in ipairs(LEGEND) do
+    if all:find("%f[%w]" .. entry[1] .. "%f[^%w]") then
+      lines[#lines + 1] = "    " .. entry[2]
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+local function function_text(f)
+  local names = names_of(f)
+  local title = #names > 0 and table.concat(names, ", ") or "function"
+  local schemas, in_place = core._schemas(f)
+  if schemas then
+    local note = in_place and "\n  writes its first argument and returns it" or ""
+    return title .. "\n" .. schema_text(schemas) .. note
+  end
+  local signature, comment = from_source(f)
+  if not signature then return title .. "\n  (no documentation)" end
+  if #names == 0 then title = signature end
+  return title .. "\n  " .. signature .. (comment ~= "" and "\n" .. comment or "")
+end
+
+-- ---- classes, modules, tables ----
+
+local function class_schema(value)
+  local of = lucerna.nn._schema
+  local good, schema = pcall(of, value)
+  return good and schema or nil
+end
+
+local function is_class(value)
+  local good, result = pcall(function() return lucerna.nn._is_class(value) end)
+  return good and result
+end
+
+local function class_text(class)
+  local names = names_of(class)
+  local title = "class " .. (names[1] or tostring(class))
+  local schema = class_schema(class)
+  if schema then return title .. "\n" .. schema_text({schema}) end
+  local init = class.__init
+  local signature, comment
+  if type(init) == "function" then signature, comment = from_source(init) end
+  if not signature then return title end
+  return title .. "\n  " .. signature .. (comment ~= "" and "\n" .. comment or "")
+end
+
+-- Names in lines of at most 78 columns.
+local function wrapped(names)
+  local lines, line = {}, " "
+  for _, name in ipairs(names) do
+    if #line + #name + 1 > 78 then
+      lines[#lines + 1] = line
+      line = " "
+    end
+    line = line .. " " .. name
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
+end
+
+local function table_text(t)
+  local title
+  each_place(function(prefix, place)
+    if rawequal(place, t) then title = title or prefix:gsub("[.:]$", "") end
+  end)
+  local names = {}
+  for name in pairs(require("lucerna.repl").keys(t)) do
+    if not name:find("^_") then names[#names + 1] = name end
+  end
+  table.sort(names)
+  local call = getmetatable(t)
+  call = type(call) == "table" and rawget(call, "__call")
+  local text = ""
+  if type(call) == "function" then
+    local signature, comment = from_source(call)
+    if signature then text = "\n  " .. signature .. "\n" .. comment end
+  end
+  return (title or names_of(t)[1] or tostring(t)) .. text
+    .. (#names > 0 and "\n" .. wrapped(names) or "")
+end
+
+local INTRODUCTION = [[
+help(x) explains a function, class, module or tensor; help "nn.Conv2d" finds it by name.
+  help(lucerna)    what there is       help(nn)    layers          help(F)    functions on tensors
+  help(optim)      optimizers          help "tensor:sum"    a method]]
+
+local function value_text(value)
+  if lucerna.is_tensor(value) then
+    return ("Tensor [%s], %s\n"):format(table.concat(value:size(), ", "), tostring(value.dtype))
+      .. table_text(core.Tensor)
+  end
+  if is_class(value) then return class_text(value) end
+  local good, class = pcall(function() return lucerna.nn._class_of(value) end)
+  if good and class then return tostring(value) .. "\n" .. class_text(class) end
+  if type(value) == "table" then return table_text(value) end
+  return ("%s: %s"):format(type(value), tostring(value))
+end
+
+--- The text that help prints.
+function help.text(value)
+  if value == nil then return INTRODUCTION end
+  if type(value) == "string" then
+    local found = find(value)
+    if found == nil then return ("nothing is called '%s'"):format(value) end
+    if type(found) ~= "string" then value = found end
+  end
+  if type(value) == "function" then return function_text(value) end
+  return value_text(value)
+end
+
+return setmetatable(help, {
+  __call = function(_, ...)
+    if select("#", ...) > 0 and (...) == nil then
+      print("nil: no such thing. help \"name\" finds a thing by its name")
+    else
+      print(help.text((...)))
+    end
+  end,
+})

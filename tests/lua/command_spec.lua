@@ -1,0 +1,138 @@
+-- The lucerna command as a user meets it: scripts, -e, standard input, errors and exit statuses,
+-- the prompt on a pseudo-terminal. The environment names no path of ours.
+local build = os.getenv "LUCERNA_BUILD" or "build"
+local command = build .. "/bin/lucerna"
+local clean = "env -u LUA_PATH -u LUA_CPATH -u LUA_PATH_5_4 -u LUA_CPATH_5_4 -u LUA_INIT "
+
+local function quote(s) return "'" .. s:gsub("'", "'\\''") .. "'" end
+
+-- Runs the command with these arguments; returns its output, both streams together, and status.
+local function run(arguments, input)
+  local pipe = io.popen(("printf %%s %s | %s%s %s 2>&1"):format(quote(input or ""), clean,
+    quote(command), arguments))
+  local text = pipe:read "a"
+  local _, _, status = pipe:close()
+  return text, status
+end
+
+local function script(text)
+  local path = os.tmpname()
+  local file <close> = io.open(path, "w")
+  file:write(text)
+  finally(function() os.remove(path) end)
+  return path
+end
+
+local present = io.open(command)
+if present then present:close() end
+
+describe("the command", function()
+  if not present then
+    pending("is not built")
+    return
+  end
+
+  it("runs a script with its arguments", function()
+    local path = script [[
+      print(arg[0] == (...), select("#", ...), arg[1], arg[2], #arg, arg[-1] ~= nil)]]
+    local text, status = run(path .. " " .. path .. " 'b c'")
+    assert.equal("true\t2\t" .. path .. "\tb c\t2\ttrue\n", text)
+    assert.equal(0, status)
+  end)
+
+  it("finds the library from any folder", function()
+    assert.equal("tensor([1., 1.])\n", (run("-e " .. quote "print(require('lucerna').ones(2))")))
+    local pipe = io.popen(("cd / && %s%s -e %s"):format(clean, quote(command),
+      quote "print(require('lucerna').arange(2))"))
+    assert.equal("tensor([0, 1])\n", pipe:read "a")
+    pipe:close()
+  end)
+
+  it("runs code, several pieces in order, then the script", function()
+    local path = script "print(x, ...)"
+    assert.equal("1\n1\ta\n", (run("-e 'x = 1' -e 'print(x)' " .. path .. " a")))
+    assert.equal("2\n", (run("-e'print(2)'")))
+  end)
+
+  it("runs standard input when it is no terminal", function()
+    assert.equal("3\n", (run("", "print(1 + 2)")))
+    assert.equal("1\ta\n", (run("- a", "print(select('#', ...), ...)")))
+  end)
+
+  it("tells an error with its traceback and status 1", function()
+    local path = script "local function f() error 'no' end\nf()"
+    local text, status = run(path)
+    assert.equal(1, status)
+    assert.matches("^lucerna: .-:1: no\nstack traceback:\n", text)
+    assert.matches("in main chunk", text)
+    text, status = run("-e " .. quote(
+      "error(setmetatable({}, {__tostring = function() return 'mine' end}))"))
+    assert.equal("lucerna: mine\n", text)
+    assert.equal(1, status)
+    text, status = run("/no/such.lua")
+    assert.matches("^lucerna: cannot open /no/such.lua", text)
+    assert.equal(1, status)
+    text, status = run(script "x = = 1")
+    assert.matches("unexpected symbol near '='\n$", text)
+    assert.equal(1, status)
+  end)
+
+  it("passes on what os.exit says", function()
+    assert.equal(7, select(2, run "-e 'os.exit(7)'"))
+  end)
+
+  it("shows its version and its usage", function()
+    assert.matches("^lucerna %d+%.%d+%.%d+ on Lua 5%.4\n$", (run "-v"))
+    assert.matches("^usage: ", (run "-h"))
+    local text, status = run "--nonsense"
+    assert.matches("^lucerna: unknown option", text)
+    assert.equal(1, status)
+  end)
+
+  it("collects garbage in generations, as stock lua does", function()
+    assert.equal("generational\n", (run "-e 'print(collectgarbage \"incremental\")'"))
+  end)
+
+  it("reads commands with -i even when there is no terminal", function()
+    local text = run("-i -e 'x = 4'", "x + 1\nx = = 1\n")
+    assert.matches("> 5\n> stdin:1: unexpected symbol near '='\n> $", text)
+  end)
+end)
+
+describe("the prompt #slow", function()
+  local has_script = os.execute "command -v script >/dev/null 2>&1"
+  if not present or not has_script then
+    pending("needs the command and script(1)")
+    return
+  end
+
+  -- Types `keys` (a list of strings, a pause after each) on a pseudo-terminal; returns the screen.
+  local function type_in(keys)
+    local home = os.tmpname()
+    os.remove(home)
+    os.execute("mkdir " .. home)
+    finally(function() os.execute("rm -rf " .. home) end)
+    local parts = {"sleep 0.4"}
+    for _, text in ipairs(keys) do
+      parts[#parts + 1] = "printf " .. quote(text) .. "; sleep 0.2"
+    end
+    local pipe = io.popen(("( %s ) | %s HOME=%s TERM=xterm LC_ALL=C.UTF-8 script -qec %s /dev/null")
+      :format(table.concat(parts, "; "), clean, home, quote(command)))
+    local text = pipe:read "a"
+    pipe:close()
+    local history = io.open(home .. "/.lucerna_history")
+    local remembered = history and history:read "a"
+    if history then history:close() end
+    return text:gsub("\r", ""), remembered
+  end
+
+  it("edits, completes, interrupts and remembers", function()
+    local text, history = type_in {"x = lucerna.ones(2)\\n", "x:tol\\t()\\n",
+      "while true do end\\n", "\\003", "1 +\\003", "21 * 2\\n", "\\004"}
+    assert.matches("At hand: lucerna, nn, F", text)
+    assert.matches("ist%(%)\n{1.0, 1.0}\n", text)
+    assert.matches("interrupted!\n", text)
+    assert.matches("\n42\n", text)
+    assert.matches("21\\040%*\\0402", history)
+  end)
+end)
