@@ -398,8 +398,8 @@ static void add_events(const builder *b) {
   lua_pop(L, 1);
 }
 
-/* _schemas(f) -> the schemas of a function's overloads, and whether it writes its first argument; nil
- * for what is no function of the table. For help, documents and tests. */
+/* _schemas(f) -> the schemas of a function's overloads, and whether it writes its first argument;
+ * nil for what is no function of the table. For help, documents and tests. */
 static int schemas(lua_State *L) {
   if (lua_tocfunction(L, 1) != call) return 0;
   lua_getupvalue(L, 1, 1);
