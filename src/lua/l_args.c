@@ -573,7 +573,8 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
     }
     if (takes_rest(&r, i, at)) {
       *given |= 1u << i;
-      return l->n;
+      while (i < l->n && lua_type(L, position(l, i)) == lua_type(L, at)) i++;
+      return i;
     }
     if (is_no_options(&r, l, i, at)) continue;
     if (!kind_fits(L, st, sig, i, at)) return i;

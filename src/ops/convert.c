@@ -81,9 +81,16 @@ done:
   return status;
 }
 
-/* copy_(self, src): self's old value is gone. The engine sums and casts for src. */
+/* What self was before does not matter. */
+luc_status luc__grad_forget(luc_context *ctx, luc_backward *b) {
+  luc_tensor *g = b->gout[0];
+  if (!luc__needs(b, 0)) return LUC_OK;
+  return luc__zeros(ctx, (luc_dtype)g->dtype, g->ndim, g->sizes, &b->gin[0]);
+}
+
+/* copy_(self, src), fill_(self, value): the engine sums and casts for the second. */
 luc_status luc__grad_copy_(luc_context *ctx, luc_backward *b) {
-  (void)ctx;
+  LUC_TRY(luc__grad_forget(ctx, b));
   return luc__pass_to(b, 1);
 }
 
@@ -99,13 +106,6 @@ luc_status luc__run_fill_(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_zero_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   return luc__fill(ctx, args[0].as.tensor, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
-}
-
-/* The new contents do not depend on the old. */
-luc_status luc__grad_forget(luc_context *ctx, luc_backward *b) {
-  (void)ctx;
-  (void)b;
-  return LUC_OK;
 }
 
 luc_status luc__run_fill_diagonal_(luc_context *ctx, luc_value *args, luc_value *out) {

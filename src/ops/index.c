@@ -185,19 +185,18 @@ luc_status luc__grad_index_copy(luc_context *ctx, luc_backward *b) {
   return luc__needs(b, 3) ? select_gradient(ctx, b, &b->gin[3]) : LUC_OK;
 }
 
-/* The value's gradient is gout at the positions, once each; the engine sums it. */
+/* The value's gradient is gout at the positions, once each (gout less its cleared form, which is
+ * exact); the engine sums it. */
 luc_status luc__grad_index_fill(luc_context *ctx, luc_backward *b) {
-  if (luc__needs(b, 0)) LUC_TRY(clear_gradient(ctx, b, &b->gin[0]));
-  if (!luc__needs(b, 3)) return LUC_OK;
-  luc_tensor *g = b->gout[0], *part = NULL, *zeros = NULL;
+  luc_tensor *cleared;
+  LUC_TRY(clear_gradient(ctx, b, &cleared));
   luc_status status = LUC_OK;
-  LUC_GO(select_gradient(ctx, b, &part));
-  LUC_GO(luc__zeros(ctx, (luc_dtype)g->dtype, g->ndim, g->sizes, &zeros));
-  LUC_GO(luc__op1(ctx, LUC_OP_index_copy, &b->gin[3],
-                  LUC_ARGS(luc_v_tensor(zeros), b->args[1], b->args[2], luc_v_tensor(part))));
-done:
-  luc_tensor_release(ctx, part);
-  luc_tensor_release(ctx, zeros);
+  if (luc__needs(b, 3)) status = luc__binary(ctx, LUC_OP_sub, b->gout[0], cleared, &b->gin[3]);
+  if (status == LUC_OK && luc__needs(b, 0)) {
+    b->gin[0] = cleared;
+  } else {
+    luc_tensor_release(ctx, cleared);
+  }
   return status;
 }
 

@@ -90,6 +90,28 @@ luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, cons
   return luc__f_own(f, kept);
 }
 
+luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int p, luc_tensor *g,
+                            luc_tensor *indices, int64_t dim, bool keepdim) {
+  luc_formula f = luc__formula(ctx);
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, p, sizes);
+  if (ndim == 0) {
+    b->gin[p] = luc__retain(g);
+    return LUC_OK;
+  }
+  luc_tensor *zeros =
+      luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(g), luc_v_ints(sizes, ndim)));
+  if (!keepdim) {
+    if (dim < 0) dim += ndim;
+    g = luc__f_unsqueeze(&f, g, dim);
+    indices = luc__f_unsqueeze(&f, indices, dim);
+  }
+  luc_tensor *spread = luc__f_call(
+      &f, LUC_OP_scatter_add,
+      LUC_ARGS(luc_v_tensor(zeros), luc_v_int(dim), luc_v_tensor(indices), luc_v_tensor(g)));
+  return luc__f_end(&f, spread, &b->gin[p]);
+}
+
 int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim) {
   int64_t sizes[LUC_MAX_DIMS], count = 1;
   int ndim = luc__input_sizes(b, p, sizes);

@@ -35,6 +35,10 @@ luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, lu
 /* luc__unreduce as a step of a formula. */
 luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
                             bool keepdim);
+/* The gradient of picking elements along `dim` of parameter p: g at `indices`, zero elsewhere.
+ * Without keepdim both lack the dimension. */
+luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int p, luc_tensor *g,
+                            luc_tensor *indices, int64_t dim, bool keepdim);
 /* How many elements of parameter p were reduced into one. */
 int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim);
 

@@ -110,6 +110,9 @@ end
 function M.check_derivatives(case)
   local how = {}
   local args, n = arguments(case, how)
+  for _, want in ipairs(case.out) do
+    if want.dtype == "float32" then return end
+  end
   for _, leaf in ipairs(how.leaves) do
     if leaf.dtype ~= lucerna.float64 or leaf:numel() == 0 then return end
   end

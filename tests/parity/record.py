@@ -125,7 +125,7 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     method = fn.strip(".")
     if seed is not None:
         torch.manual_seed(seed)
-    first = [given[0] * 1] + given[1:] if fn.endswith("_") else given
+    first = [given[0].clone()] + given[1:] if fn.endswith("_") else given
     call = ref or (getattr(torch, fn, None) if fn[0] != "." else None)
     call = call or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
     text = '{name="%s", fn="%s",' % (" ".join(filter(None, [method, name])), fn)

@@ -1,0 +1,51 @@
+/* Sorting and searching. Elements become unsigned keys whose order is PyTorch's (a NaN is the
+ * largest, zeros are equal), so that one stable sort serves every dtype. */
+#ifndef LUC_SORT_H
+#define LUC_SORT_H
+
+#include "tensor/tensor.h"
+
+/* What is kept of a sorted line. */
+typedef enum luc_pick {
+  LUC_PICK_FIRST,  /* the first `keep` */
+  LUC_PICK_KTH,    /* the one at place `keep` (from 0) */
+  LUC_PICK_MEDIAN, /* the lower middle one; the first NaN if there is one */
+  LUC_PICK_MODE    /* the smallest of the most frequent, at its last position */
+} luc_pick;
+
+/* Lines of a contiguous tensor seen as [outer, n, inner]; results are contiguous
+ * [outer, kept, inner], either may be NULL. */
+typedef struct luc_sort_job {
+  luc_dtype dtype;
+  bool descending;
+  luc_pick pick;
+  int64_t outer, n, inner, keep;
+  const void *x;
+  void *values;
+  int64_t *indices;
+} luc_sort_job;
+
+luc_status luc__sort(luc_context *ctx, const luc_sort_job *job);
+
+/* The distinct ones of n sorted elements, given in order: `order` holds their positions. Writes the
+ * positions of the first of each to firsts, for every element which one it is to inverse, and how
+ * often each stands to counts; returns how many there are. Any output may be NULL. consecutive:
+ * elements are taken as they stand and order is NULL. */
+int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *order,
+                      int64_t *firsts, int64_t *inverse, int64_t *counts);
+
+/* For each of n values, the place in its sorted row of m bounds before which it would go (right:
+ * after equal ones). One row for all values, or one per `per_row` values. All of one dtype. */
+typedef struct luc_search_job {
+  luc_dtype dtype;
+  const void *bounds, *values;
+  int64_t m, n, per_row;
+  bool right;
+  int64_t *out;
+} luc_search_job;
+void luc__search(luc_context *ctx, const luc_search_job *job);
+
+/* Counts (or adds up float64 weights of) the values 0 … bins - 1 among n int64 values. */
+void luc__bincount(const int64_t *x, int64_t n, const double *weights, int64_t bins, void *out);
+
+#endif

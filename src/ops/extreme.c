@@ -1,0 +1,157 @@
+/* The largest and smallest: max, min, amax, argmax and their kin. A NaN anywhere wins. */
+#include "cpu/copy.h"
+#include "ops/reduction.h"
+
+static luc_status check_not_empty(luc_context *ctx, const char *who, const luc_tensor *t,
+                                  const luc_value *dim, uint32_t mask) {
+  LUC_CHECK(ctx, t->numel > 0 || !luc_is_none(dim), LUC_ERR_VALUE,
+            "%s: expected reduction dim to be specified for an input without elements (input %s)",
+            who, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+  for (int d = 0; d < t->ndim; d++)
+    LUC_CHECK(ctx, !(mask >> d & 1) || t->sizes[d] > 0, LUC_ERR_VALUE,
+              "%s: expected reduction dim %d to have non-zero size (input %s)", who, d + 1,
+              luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+  return LUC_OK;
+}
+
+/* ---- values over any dimensions ---- */
+
+static luc_status run_values(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
+                             const luc_value *dim, bool keepdim, luc_value *out) {
+  luc_dims dims;
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  LUC_TRY(luc__dims(ctx, who, t, dim, keepdim, &dims));
+  LUC_TRY(check_not_empty(ctx, who, t, dim, dims.mask));
+  return luc__reduce_to(ctx, who, op, t, &dims, dtype, dtype, 1, false, out);
+}
+
+luc_status luc__run_amax(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_values(ctx, "amax", LUC_RD_max, args[0].as.tensor, &args[1], args[2].as.i, out);
+}
+
+luc_status luc__run_amin(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_values(ctx, "amin", LUC_RD_min, args[0].as.tensor, &args[1], args[2].as.i, out);
+}
+
+luc_status luc__run_aminmax(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  LUC_TRY(run_values(ctx, "aminmax", LUC_RD_min, t, &args[1], args[2].as.i, &out[0]));
+  return run_values(ctx, "aminmax", LUC_RD_max, t, &args[1], args[2].as.i, &out[1]);
+}
+
+luc_status luc__run_max(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value none = luc_v_none();
+  return run_values(ctx, "max", LUC_RD_max, args[0].as.tensor, &none, false, out);
+}
+
+luc_status luc__run_min(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value none = luc_v_none();
+  return run_values(ctx, "min", LUC_RD_min, args[0].as.tensor, &none, false, out);
+}
+
+/* Shared evenly by all that equal y. */
+static luc_tensor *tie_gradient(luc_formula *f, luc_backward *b, luc_tensor *g, luc_tensor *y,
+                                const luc_value *dim, bool keepdim) {
+  luc_tensor *kept_g = luc__f_unreduce(f, b, g, dim, keepdim);
+  luc_tensor *kept_y = luc__f_unreduce(f, b, y, dim, keepdim);
+  luc_tensor *equal = luc__f2(f, LUC_OP_eq, b->args[0].as.tensor, kept_y);
+  luc_value list = dim->kind == LUC_INT ? luc_v_ints(&dim->as.i, 1) : *dim;
+  luc_tensor *count =
+      luc__f_call(f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(equal), list, luc_v_bool(true)));
+  if (f->status == LUC_OK && kept_g->ndim == 0) count = luc__f_reshape(f, count, 0, NULL);
+  luc_tensor *share = luc__f2(f, LUC_OP_div, kept_g, count);
+  return luc__f_where(f, equal, share, NULL);
+}
+
+luc_status luc__grad_amax(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = tie_gradient(&f, b, b->gout[0], b->results[0], &b->args[1], b->args[2].as.i != 0);
+  return luc__f_end(&f, g, &b->gin[0]);
+}
+
+luc_status luc__grad_aminmax(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *total = NULL;
+  for (int r = 0; r < 2; r++) {
+    if (!b->gout[r]) continue;
+    luc_tensor *g =
+        tie_gradient(&f, b, b->gout[r], b->results[r], &b->args[1], b->args[2].as.i != 0);
+    total = total ? luc__f2(&f, LUC_OP_add, total, g) : g;
+  }
+  return luc__f_end(&f, total, &b->gin[0]);
+}
+
+luc_status luc__grad_max(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_value none = luc_v_none();
+  return luc__f_end(&f, tie_gradient(&f, b, b->gout[0], b->results[0], &none, false), &b->gin[0]);
+}
+
+/* ---- values and positions along one dimension ---- */
+
+/* positions NULL or values NULL: not wanted. */
+static luc_status locate(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
+                         const luc_value *dim, bool keepdim, luc_value *values,
+                         luc_value *positions) {
+  luc_dims dims;
+  luc_tensor *a = NULL, *at;
+  LUC_TRY(luc__dims(ctx, who, t, dim, keepdim, &dims));
+  LUC_TRY(check_not_empty(ctx, who, t, dim, dims.mask));
+  if (values) LUC_TRY(luc__out(ctx, who, values, (luc_dtype)t->dtype, dims.ndim, dims.sizes, &a));
+  LUC_TRY(luc__out(ctx, who, positions, LUC_INT64, dims.ndim, dims.sizes, &at));
+  luc_reduction_job job = {.op = op,
+                           .dtype = (luc_dtype)t->dtype,
+                           .in = t,
+                           .dims = dims.mask,
+                           .a = a,
+                           .b = at,
+                           .divide = 1};
+  return luc__reduce(ctx, &job);
+}
+
+luc_status luc__run_max_dim(luc_context *ctx, luc_value *args, luc_value *out) {
+  return locate(ctx, "max", LUC_RD_argmax, args[0].as.tensor, &args[1], args[2].as.i, &out[0],
+                &out[1]);
+}
+
+luc_status luc__run_min_dim(luc_context *ctx, luc_value *args, luc_value *out) {
+  return locate(ctx, "min", LUC_RD_argmin, args[0].as.tensor, &args[1], args[2].as.i, &out[0],
+                &out[1]);
+}
+
+luc_status luc__grad_max_dim(luc_context *ctx, luc_backward *b) {
+  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[1].as.i,
+                          b->args[2].as.i != 0);
+}
+
+/* Without a dimension, the position in the flattened tensor. */
+static luc_status run_position(luc_context *ctx, const char *who, luc_rd op, luc_value *args,
+                               luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *flat, *line = NULL, *at;
+  luc_value first = luc_v_int(0);
+  LUC_CHECK(ctx, t->dtype != LUC_BOOL, LUC_ERR_TYPE, "%s: not implemented for bool", who);
+  if (!luc_is_none(&args[1])) return locate(ctx, who, op, t, &args[1], args[2].as.i, NULL, out);
+  LUC_TRY(check_not_empty(ctx, who, t, &args[1], 0));
+  LUC_TRY(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &flat));
+  int64_t one = 1, ones[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
+  luc_status status = luc__tensor_view(ctx, flat, 1, &t->numel, &one, flat->offset, &line);
+  int ndim = args[2].as.i ? t->ndim : 0;
+  if (status == LUC_OK) status = luc__out(ctx, who, out, LUC_INT64, ndim, ones, &at);
+  if (status == LUC_OK) {
+    luc_value found = luc_v_none();
+    status = locate(ctx, who, op, line, &first, false, NULL, &found);
+    if (status == LUC_OK) status = luc__copy(ctx, at, found.as.tensor);
+    luc__value_release(ctx, &found);
+  }
+  luc_tensor_release(ctx, line);
+  luc_tensor_release(ctx, flat);
+  return status;
+}
+
+luc_status luc__run_argmax(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_position(ctx, "argmax", LUC_RD_argmax, args, out);
+}
+
+luc_status luc__run_argmin(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_position(ctx, "argmin", LUC_RD_argmin, args, out);
+}

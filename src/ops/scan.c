@@ -1,0 +1,154 @@
+/* Running sums, products and extremes along a dimension, and their gradients. */
+#include "cpu/scan.h"
+
+#include "cpu/copy.h"
+#include "cpu/copy_kernels.h"
+#include "cpu/reduce.h"
+#include "ops/reduction.h"
+
+/* The dtype scans are computed in. */
+static luc_dtype native(luc_dtype dtype) {
+  if (dtype == LUC_FLOAT64) return dtype;
+  return luc__dtype_is_float(dtype) ? LUC_FLOAT32 : LUC_INT64;
+}
+
+static luc_status describe(luc_context *ctx, const char *who, const luc_tensor *t, int64_t dim,
+                           luc_scan *s) {
+  int d;
+  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
+  s->outer = s->inner = s->n = 1;
+  for (int i = 0; i < t->ndim; i++) {
+    if (i < d) s->outer *= t->sizes[i];
+    if (i > d) s->inner *= t->sizes[i];
+  }
+  if (t->ndim > 0) s->n = t->sizes[d];
+  return LUC_OK;
+}
+
+/* Scans t into out[0], of `result` dtype, and positions into out[1] for extremes. */
+static luc_status scan(luc_context *ctx, const char *who, luc_scan *s, luc_tensor *t, int64_t dim,
+                       luc_dtype result, luc_value *out) {
+  luc_tensor *y, *at = NULL, *in = NULL, *plain = NULL;
+  luc_status status;
+  s->dtype = native(result);
+  LUC_TRY(describe(ctx, who, t, dim, s));
+  LUC_TRY(luc__out(ctx, who, &out[0], result, t->ndim, t->sizes, &y));
+  if (s->op == LUC_SCAN_MAX || s->op == LUC_SCAN_MIN)
+    LUC_TRY(luc__out(ctx, who, &out[1], LUC_INT64, t->ndim, t->sizes, &at));
+  LUC_GO(luc__contiguous_as(ctx, t, s->dtype, &in));
+  LUC_GO(luc__tensor_empty_like(ctx, t, s->dtype, &plain));
+  luc__scan(ctx, s, in->data, plain->data, at ? (int64_t *)(void *)at->data : NULL);
+  status = luc__copy(ctx, y, plain);
+done:
+  luc_tensor_release(ctx, plain);
+  luc_tensor_release(ctx, in);
+  return status;
+}
+
+static luc_dtype sum_dtype(const luc_tensor *t, const luc_value *dtype) {
+  if (dtype->kind == LUC_DTYPE) return (luc_dtype)dtype->as.i;
+  return luc__dtype_is_float((luc_dtype)t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
+}
+
+luc_status luc__run_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_SUM};
+  luc_tensor *t = args[0].as.tensor;
+  return scan(ctx, "cumsum", &s, t, args[1].as.i, sum_dtype(t, &args[2]), out);
+}
+
+luc_status luc__run_reverse_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_SUM, .reverse = true};
+  luc_tensor *t = args[0].as.tensor;
+  return scan(ctx, "cumsum", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+}
+
+luc_status luc__grad_cumsum(luc_context *ctx, luc_backward *b) {
+  return luc__op1(ctx, LUC_OP_reverse_cumsum, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+}
+
+luc_status luc__grad_reverse_cumsum(luc_context *ctx, luc_backward *b) {
+  return luc__op1(ctx, LUC_OP_cumsum, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+}
+
+luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_PROD};
+  luc_tensor *t = args[0].as.tensor;
+  return scan(ctx, "cumprod", &s, t, args[1].as.i, sum_dtype(t, &args[2]), out);
+}
+
+/* Without zeros: the running sum of g * y from the end, over x. */
+luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = b->args[0].as.tensor, *g = b->gout[0], *y = b->results[0];
+  if (luc__any_zero(ctx, x))
+    return luc__op1(ctx, LUC_OP_cumprod_backward, &b->gin[0],
+                    LUC_ARGS(luc_v_tensor(g), b->args[0], b->args[1]));
+  luc_tensor *gy = luc__f2(&f, LUC_OP_mul, g, y);
+  luc_tensor *sums = luc__f_call(&f, LUC_OP_reverse_cumsum, LUC_ARGS(luc_v_tensor(gy), b->args[1]));
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, sums, x), &b->gin[0]);
+}
+
+luc_status luc__run_cumprod_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_PROD};
+  luc_tensor *t = args[1].as.tensor, *g = NULL, *x = NULL, *dx = NULL, *y;
+  luc_status status;
+  s.dtype = native((luc_dtype)t->dtype);
+  LUC_TRY(describe(ctx, "cumprod", t, args[2].as.i, &s));
+  LUC_TRY(luc__out(ctx, "cumprod", &out[0], (luc_dtype)t->dtype, t->ndim, t->sizes, &y));
+  LUC_GO(luc__contiguous_as(ctx, args[0].as.tensor, s.dtype, &g));
+  LUC_GO(luc__contiguous_as(ctx, t, s.dtype, &x));
+  LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &dx));
+  luc__cumprod_backward(ctx, &s, g->data, x->data, dx->data);
+  status = luc__copy(ctx, y, dx);
+done:
+  luc_tensor_release(ctx, dx);
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, g);
+  return status;
+}
+
+luc_status luc__run_logcumsumexp(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_LOGSUMEXP};
+  luc_tensor *t = args[0].as.tensor;
+  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "logcumsumexp: only supports floating point dtypes, got %s",
+            luc__dtype_name((luc_dtype)t->dtype));
+  return scan(ctx, "logcumsumexp", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+}
+
+/* x_k has the share exp(x_k - y_i) of every y_i from k on. */
+luc_status luc__grad_logcumsumexp(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *y = b->results[0];
+  luc_tensor *scaled =
+      luc__f2(&f, LUC_OP_mul, g, luc__f1(&f, LUC_OP_exp, luc__f1(&f, LUC_OP_neg, y)));
+  luc_tensor *sums =
+      luc__f_call(&f, LUC_OP_reverse_cumsum, LUC_ARGS(luc_v_tensor(scaled), b->args[1]));
+  luc_tensor *grown = luc__f1(&f, LUC_OP_exp, b->args[0].as.tensor);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, grown, sums), &b->gin[0]);
+}
+
+luc_status luc__run_cummax(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_MAX};
+  luc_tensor *t = args[0].as.tensor;
+  return scan(ctx, "cummax", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+}
+
+luc_status luc__run_cummin(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_MIN};
+  luc_tensor *t = args[0].as.tensor;
+  return scan(ctx, "cummin", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+}
+
+/* Every output's gradient goes to the element it came from. */
+luc_status luc__grad_cummax(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_value g = luc_v_tensor(b->gout[0]);
+  luc_tensor *zeros = luc__f1(&f, LUC_OP_zeros_like, b->gout[0]);
+  return luc__f_end(
+      &f,
+      luc__f_call(&f, LUC_OP_scatter_add,
+                  LUC_ARGS(luc_v_tensor(zeros), b->args[1], luc_v_tensor(b->results[1]), g)),
+      &b->gin[0]);
+}

@@ -1,0 +1,304 @@
+/* Sorting and searching: sort, topk, median, mode, unique, searchsorted, bincount. */
+#include "cpu/sort.h"
+
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "cpu/reduce.h"
+#include "ops/pointwise.h"
+#include "ops/reduction.h"
+
+/* ---- lines along a dimension ---- */
+
+/* Sorts t along dim and keeps what the job says, in fresh tensors; kept 0: the dimension goes. */
+static luc_status sort_along(luc_context *ctx, const char *who, luc_sort_job *job, luc_tensor *t,
+                             int d, bool keepdim, int64_t kept, luc_value *values,
+                             luc_value *indices) {
+  luc_tensor *x, *y = NULL, *at = NULL;
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = 0;
+  job->dtype = (luc_dtype)t->dtype;
+  job->outer = job->inner = job->n = 1;
+  for (int i = 0; i < t->ndim; i++) {
+    if (i < d) job->outer *= t->sizes[i];
+    if (i > d) job->inner *= t->sizes[i];
+    if (i != d || keepdim) sizes[ndim++] = i == d ? kept : t->sizes[i];
+  }
+  if (t->ndim > 0) job->n = t->sizes[d];
+  LUC_TRY(luc__contiguous_as(ctx, t, job->dtype, &x));
+  luc_status status = LUC_OK;
+  if (values) LUC_GO(luc__out(ctx, who, values, job->dtype, ndim, sizes, &y));
+  if (indices) LUC_GO(luc__out(ctx, who, indices, LUC_INT64, ndim, sizes, &at));
+  job->x = x->data;
+  job->values = y ? y->data : NULL;
+  job->indices = at ? (int64_t *)(void *)at->data : NULL;
+  status = luc__sort(ctx, job);
+done:
+  luc_tensor_release(ctx, x);
+  return status;
+}
+
+static luc_status sort(luc_context *ctx, const char *who, luc_tensor *t, int64_t dim,
+                       bool descending, luc_value *values, luc_value *indices) {
+  luc_sort_job job = {.descending = descending, .pick = LUC_PICK_FIRST};
+  int d;
+  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
+  job.keep = t->ndim > 0 ? t->sizes[d] : 1;
+  return sort_along(ctx, who, &job, t, d, true, job.keep, values, indices);
+}
+
+luc_status luc__run_sort(luc_context *ctx, luc_value *args, luc_value *out) {
+  return sort(ctx, "sort", args[0].as.tensor, args[1].as.i, args[2].as.i, &out[0], &out[1]);
+}
+
+luc_status luc__run_argsort(luc_context *ctx, luc_value *args, luc_value *out) {
+  return sort(ctx, "argsort", args[0].as.tensor, args[1].as.i, args[2].as.i, NULL, &out[0]);
+}
+
+/* msort is sort along the first dimension. */
+luc_status luc__run_msort(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_sort, LUC_ARGS(args[0], luc_v_int(0))), out);
+}
+
+luc_status luc__grad_sort(luc_context *ctx, luc_backward *b) {
+  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[1].as.i, true);
+}
+
+luc_status luc__run_topk(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  luc_sort_job job = {.descending = args[3].as.i, .pick = LUC_PICK_FIRST, .keep = args[1].as.i};
+  int d;
+  LUC_TRY(luc__dim_wrap(ctx, "topk", args[2].as.i, t->ndim, &d));
+  int64_t n = t->ndim > 0 ? t->sizes[d] : 1;
+  LUC_CHECK(ctx, job.keep >= 0 && job.keep <= n, LUC_ERR_INDEX,
+            "topk: k must be in [0, %lld] (got %lld, input %s, dim %d)", (long long)n,
+            (long long)job.keep, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t), d + 1);
+  return sort_along(ctx, "topk", &job, t, d, true, job.keep, &out[0], &out[1]);
+}
+
+luc_status luc__grad_topk(luc_context *ctx, luc_backward *b) {
+  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[2].as.i, true);
+}
+
+/* ---- one element of each line ---- */
+
+static luc_status pick(luc_context *ctx, const char *who, luc_pick what, int64_t keep,
+                       luc_tensor *t, int64_t dim, bool keepdim, luc_value *out) {
+  luc_sort_job job = {.pick = what, .keep = keep};
+  int d;
+  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
+  LUC_CHECK(ctx, t->ndim == 0 || t->sizes[d] > 0, LUC_ERR_VALUE,
+            "%s: expected reduction dim %d to have non-zero size (input %s)", who, d + 1,
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+  return sort_along(ctx, who, &job, t, d, keepdim, 1, &out[0], &out[1]);
+}
+
+luc_status luc__run_kthvalue(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  int d;
+  LUC_TRY(luc__dim_wrap(ctx, "kthvalue", args[2].as.i, t->ndim, &d));
+  int64_t n = t->ndim > 0 ? t->sizes[d] : 1, k = args[1].as.i;
+  LUC_CHECK(ctx, k >= 1 && k <= n, LUC_ERR_INDEX,
+            "kthvalue: k must be in [1, %lld] (got %lld, dim %d)", (long long)n, (long long)k,
+            d + 1);
+  return pick(ctx, "kthvalue", LUC_PICK_KTH, k - 1, t, d, args[3].as.i, out);
+}
+
+luc_status luc__grad_kthvalue(luc_context *ctx, luc_backward *b) {
+  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[2].as.i,
+                          b->args[3].as.i != 0);
+}
+
+luc_status luc__run_median_dim(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pick(ctx, "median", LUC_PICK_MEDIAN, 0, args[0].as.tensor, args[1].as.i, args[2].as.i,
+              out);
+}
+
+luc_status luc__run_mode(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pick(ctx, "mode", LUC_PICK_MODE, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
+}
+
+luc_status luc__grad_median_dim(luc_context *ctx, luc_backward *b) {
+  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[1].as.i,
+                          b->args[2].as.i != 0);
+}
+
+/* median(input) is the median along the flattened input; of nothing, NaN. */
+luc_status luc__run_median(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = args[0].as.tensor;
+  int64_t whole = -1;
+  if (t->numel == 0) return luc__f_result(&f, luc__f_call(&f, LUC_OP_mean, LUC_ARGS(args[0])), out);
+  luc_tensor *flat = luc__f_reshape(&f, t, 1, &whole);
+  return luc__f_result(
+      &f, luc__f_call(&f, LUC_OP_median_dim, LUC_ARGS(luc_v_tensor(flat), luc_v_int(0))), out);
+}
+
+/* ---- distinct elements ---- */
+
+static luc_status index_tensor(luc_context *ctx, int ndim, const int64_t *sizes, int64_t **data,
+                               luc_tensor **out) {
+  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, ndim, sizes, out));
+  *data = (int64_t *)(void *)(*out)->data;
+  return LUC_OK;
+}
+
+/* The first `n` of a flat tensor, in a tensor of their own. */
+static luc_status shortened(luc_context *ctx, luc_tensor *t, int64_t n, luc_tensor **out) {
+  int64_t one = 1;
+  luc_tensor *part;
+  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &n, out));
+  LUC_TRY(luc__tensor_view(ctx, t, 1, &n, &one, t->offset, &part));
+  luc_status status = luc__copy(ctx, *out, part);
+  luc_tensor_release(ctx, part);
+  return status;
+}
+
+static void gather_values(const luc_tensor *x, const int64_t *at, luc_tensor *y) {
+  size_t size = luc__dtype_size((luc_dtype)x->dtype);
+  for (int64_t i = 0; i < y->numel; i++)
+    memcpy(y->data + (size_t)i * size, x->data + (size_t)at[i] * size, size);
+}
+
+/* args: input, then flags for inverse and counts at `flags`; order is NULL for consecutive ones. */
+static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *flags, bool sorted,
+                           luc_value *out) {
+  luc_tensor *x = NULL, *order = NULL, *firsts = NULL, *inverse = NULL, *counts = NULL, *y;
+  int64_t *at = NULL, *first, *which = NULL, *often = NULL, n = t->numel;
+  luc_status status;
+  LUC_GO(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &x));
+  LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
+  if (flags[0].as.i) LUC_GO(index_tensor(ctx, t->ndim, t->sizes, &which, &inverse));
+  if (flags[1].as.i) LUC_GO(index_tensor(ctx, 1, &n, &often, &counts));
+  if (sorted) {
+    LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
+    luc_sort_job job = {.dtype = (luc_dtype)t->dtype, .outer = 1, .n = n, .inner = 1, .keep = n};
+    job.x = x->data;
+    job.indices = at;
+    LUC_GO(luc__sort(ctx, &job));
+  }
+  int64_t found = luc__distinct((luc_dtype)t->dtype, x->data, n, at, first, which, often);
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &found, &y));
+  out[0] = luc_v_tensor(y);
+  gather_values(x, first, y);
+  if (inverse) out[1] = luc_v_tensor(luc__retain(inverse));
+  if (counts) {
+    LUC_GO(shortened(ctx, counts, found, &y));
+    out[2] = luc_v_tensor(y);
+  }
+done:
+  luc_tensor_release(ctx, counts);
+  luc_tensor_release(ctx, inverse);
+  luc_tensor_release(ctx, order);
+  luc_tensor_release(ctx, firsts);
+  luc_tensor_release(ctx, x);
+  return status;
+}
+
+luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_CHECK(ctx, luc_is_none(&args[4]), LUC_ERR_SUPPORT, "unique: dim is not supported");
+  return distinct(ctx, args[0].as.tensor, &args[2], true, out);
+}
+
+luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_CHECK(ctx, luc_is_none(&args[3]), LUC_ERR_SUPPORT,
+            "unique_consecutive: dim is not supported");
+  return distinct(ctx, args[0].as.tensor, &args[1], false, out);
+}
+
+/* ---- searching ---- */
+
+static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
+                         const luc_value *value, bool right, luc_value *out) {
+  luc_tensor *v = NULL, *b = NULL, *y, *given = luc_as_tensor(value);
+  luc_value both[2] = {luc_v_tensor(bounds), *value};
+  luc_dtype dtype = luc__result_dtype(ctx, both, 2);
+  luc_status status;
+  if (given) {
+    LUC_GO(luc__contiguous_as(ctx, given, dtype, &v));
+  } else {
+    LUC_GO(luc__tensor_scalar(ctx, luc_as_scalar(value), dtype, &v));
+  }
+  LUC_GO(luc__contiguous_as(ctx, bounds, dtype, &b));
+  LUC_GO(luc__out(ctx, who, out, LUC_INT64, v->ndim, v->sizes, &y));
+  luc_search_job job = {.dtype = dtype,
+                        .bounds = b->data,
+                        .values = v->data,
+                        .m = b->ndim > 0 ? b->sizes[b->ndim - 1] : 1,
+                        .n = v->numel,
+                        .per_row = b->ndim > 1 ? v->sizes[v->ndim - 1] : 0,
+                        .right = right,
+                        .out = (int64_t *)(void *)y->data};
+  luc__search(ctx, &job);
+done:
+  luc_tensor_release(ctx, b);
+  luc_tensor_release(ctx, v);
+  return status;
+}
+
+luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *bounds = args[0].as.tensor, *v = luc_as_tensor(&args[1]);
+  bool fits = bounds->ndim == 1 || (v && v->ndim == bounds->ndim && bounds->ndim > 0);
+  for (int d = 0; fits && bounds->ndim > 1 && d < bounds->ndim - 1; d++)
+    fits = bounds->sizes[d] == v->sizes[d];
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+            "searchsorted: sorted_sequence must have 1 dimension or match the leading dimensions "
+            "of input (sorted_sequence %s, input %s)",
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, bounds),
+            v ? luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, v) : "a number");
+  return search(ctx, "searchsorted", bounds, &args[1], args[2].as.i, out);
+}
+
+luc_status luc__run_bucketize(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *bounds = args[1].as.tensor;
+  LUC_CHECK(ctx, bounds->ndim == 1, LUC_ERR_SHAPE,
+            "bucketize: boundaries must have 1 dimension (boundaries %s)",
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, bounds));
+  return search(ctx, "bucketize", bounds, &args[0], args[2].as.i, out);
+}
+
+/* ---- counting ---- */
+
+static luc_status check_bincount(luc_context *ctx, const luc_tensor *t, const luc_tensor *weights,
+                                 int64_t minlength) {
+  LUC_CHECK(ctx, t->ndim == 1 && !luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "bincount: input must have 1 dimension and integers (input %s of %s)",
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t),
+            luc__dtype_name((luc_dtype)t->dtype));
+  LUC_CHECK(ctx, !weights || luc__same_sizes(t, weights), LUC_ERR_SHAPE,
+            "bincount: weights must have input's shape (input %s)",
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+  LUC_CHECK(ctx, minlength >= 0, LUC_ERR_VALUE,
+            "bincount: minlength must not be negative (got %lld)", (long long)minlength);
+  return LUC_OK;
+}
+
+luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *weights = luc_as_tensor(&args[1]), *x = NULL, *w = NULL;
+  luc_tensor *sums = NULL, *y;
+  int64_t bins = args[2].as.i;
+  luc_status status;
+  LUC_TRY(check_bincount(ctx, t, weights, bins));
+  LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
+  const int64_t *v = (const int64_t *)(const void *)x->data;
+  for (int64_t i = 0; i < x->numel && status == LUC_OK; i++) {
+    if (v[i] < 0)
+      status = luc__fail(ctx, LUC_ERR_VALUE, "bincount: input must not be negative (got %lld)",
+                         (long long)v[i]);
+    if (v[i] >= bins) bins = v[i] + 1;
+  }
+  if (status != LUC_OK) goto done;
+  if (weights) LUC_GO(luc__contiguous_as(ctx, weights, LUC_FLOAT64, &w));
+  LUC_GO(luc__tensor_empty(ctx, weights ? LUC_FLOAT64 : LUC_INT64, 1, &bins, &sums));
+  luc__bincount(v, x->numel, w ? (const double *)(const void *)w->data : NULL, bins, sums->data);
+  bool narrow = weights && weights->dtype == LUC_FLOAT32;
+  LUC_GO(
+      luc__out(ctx, "bincount", out, narrow ? LUC_FLOAT32 : (luc_dtype)sums->dtype, 1, &bins, &y));
+  status = luc__copy(ctx, y, sums);
+done:
+  luc_tensor_release(ctx, sums);
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, x);
+  return status;
+}
