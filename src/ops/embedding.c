@@ -1,0 +1,216 @@
+/* Embedding tables and what stands beside losses: one_hot, similarities, distances. The lookup and
+ * its gradient, a scatter by position, are rows; the rest are formulas of operators. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "cpu/embed.h"
+
+/* ---- lookup: embedding_lookup(weight, indices, padding_idx, scale_grad_by_freq) ---- */
+
+static luc_status check_indices(luc_context *ctx, const luc_tensor *indices, int64_t rows) {
+  const int64_t *at = (const int64_t *)indices->data;
+  int64_t bad = luc__index_check(at, indices->numel, rows, 0);
+  if (bad < 0) return LUC_OK;
+  long long shown = at[bad] + (at[bad] >= 0); /* users count from 1 */
+  return luc__fail(ctx, LUC_ERR_INDEX,
+                   "embedding: index %lld is out of range [1, %lld] (indices count from 1)", shown,
+                   (long long)rows);
+}
+
+luc_status luc__run_embedding_lookup(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *weight = args[0].as.tensor, *indices = args[1].as.tensor;
+  luc_tensor *w = NULL, *at = NULL, *y = NULL;
+  luc_dtype dtype = (luc_dtype)weight->dtype;
+  int64_t sizes[LUC_MAX_DIMS];
+  memcpy(sizes, indices->sizes, (size_t)indices->ndim * sizeof *sizes);
+  sizes[indices->ndim] = weight->sizes[1];
+  LUC_GO(luc__dense(ctx, weight, dtype, &w));
+  LUC_GO(luc__dense(ctx, indices, LUC_INT64, &at));
+  LUC_GO(check_indices(ctx, at, weight->sizes[0]));
+  LUC_GO(luc__tensor_empty(ctx, dtype, indices->ndim + 1, sizes, &y));
+  if (y->numel > 0)
+    LUC_GO(luc__embedding(ctx, dtype, at->numel, w->sizes[1], w->data, (const int64_t *)at->data,
+                          y->data));
+  out[0] = luc_v_tensor(y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, at);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+luc_status luc__grad_embedding_lookup(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  luc__input_sizes(b, 0, sizes);
+  return luc__op1(
+      ctx, LUC_OP_embedding_backward, &b->gin[0],
+      LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_int(sizes[0]), b->args[2], b->args[3]));
+}
+
+/* embedding_backward(grad, indices, rows, padding_idx, scale_grad_by_freq) */
+luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *grad = args[0].as.tensor, *dy = NULL, *at = NULL, *dw = NULL;
+  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
+  LUC_GO(luc__dense(ctx, grad, compute, &dy));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
+  LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
+  LUC_GO(luc__embedding_backward(ctx, compute, at->numel, dim, rows, args[3].as.i,
+                                 args[4].as.i != 0, dy->data, (const int64_t *)at->data, dw->data));
+  status = luc__deliver(ctx, "embedding", out, dtype, dw);
+  dw = NULL;
+done:
+  luc_tensor_release(ctx, dy);
+  luc_tensor_release(ctx, at);
+  luc_tensor_release(ctx, dw);
+  return status;
+}
+
+luc_status luc__grad_embedding_backward(luc_context *ctx, luc_backward *b) {
+  LUC_CHECK(ctx, !b->args[4].as.i, LUC_ERR_SUPPORT,
+            "embedding: scale_grad_by_freq has no second derivative");
+  luc_formula f = luc__formula(ctx);
+  int64_t padding = b->args[3].as.i;
+  luc_tensor *rows =
+      luc__f_call(&f, LUC_OP_embedding_lookup,
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[3], b->args[4]));
+  if (padding >= 0) {
+    luc_tensor *unused = luc__f_call(&f, LUC_OP_eq, LUC_ARGS(b->args[1], luc_v_int(padding)));
+    unused = luc__f_unsqueeze(&f, unused, -1);
+    rows = luc__f_call(&f, LUC_OP_masked_fill,
+                       LUC_ARGS(luc_v_tensor(rows), luc_v_tensor(unused), luc_v_float(0)));
+  }
+  return luc__f_end(&f, rows, &b->gin[0]);
+}
+
+/* ---- embedding ---- */
+
+/* Rows that are about to be looked up are scaled down to max_norm, in place. */
+static luc_status renorm_rows(luc_context *ctx, luc_tensor *weight, luc_tensor *indices,
+                              double max_norm, luc_value norm_type) {
+  luc_formula f = luc__formula(ctx);
+  bool recording = ctx->grad_mode;
+  ctx->grad_mode = false;
+  luc_tensor *at = luc__f_reshape(&f, indices, 1, (int64_t[]){-1}), *scale;
+  luc_tensor *rows =
+      luc__f_call(&f, LUC_OP_embedding_lookup,
+                  LUC_ARGS(luc_v_tensor(weight), luc_v_tensor(at), luc_v_int(-1), luc_v_bool(0)));
+  luc_tensor *norm = luc__f_call(
+      &f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(rows), norm_type, luc_v_int(1), luc_v_bool(true)));
+  luc_tensor *fits = luc__fs(&f, LUC_OP_le, norm, max_norm);
+  scale = luc__f1(&f, LUC_OP_reciprocal, luc__fs(&f, LUC_OP_add, norm, 1e-7));
+  scale = luc__fs(&f, LUC_OP_mul, scale, max_norm);
+  scale = luc__f_call(&f, LUC_OP_masked_fill,
+                      LUC_ARGS(luc_v_tensor(scale), luc_v_tensor(fits), luc_v_float(1)));
+  rows = luc__f2(&f, LUC_OP_mul, rows, scale);
+  if (f.status == LUC_OK)
+    f.status = luc_call_inplace(
+        ctx, LUC_OP_index_copy,
+        LUC_ARGS(luc_v_tensor(weight), luc_v_int(0), luc_v_tensor(at), luc_v_tensor(rows)));
+  ctx->grad_mode = recording;
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse) */
+luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
+  int64_t padding = -1;
+  if (weight->ndim != 2 || input->ndim >= LUC_MAX_DIMS)
+    return luc__fail_shapes(ctx, "embedding", "input", input, "weight", weight,
+                            "weight must be [num_embeddings, embedding_dim]");
+  if (!luc__dtype_is_int((luc_dtype)input->dtype))
+    return luc__fail(ctx, LUC_ERR_TYPE, "embedding: input must hold positions (got %s)",
+                     luc__dtype_name((luc_dtype)input->dtype));
+  LUC_CHECK(ctx, !args[6].as.i, LUC_ERR_SUPPORT, "embedding: sparse gradients are not supported");
+  if (!luc_is_none(&args[2]))
+    LUC_TRY(
+        luc__index_wrap(ctx, "embedding: padding_idx", args[2].as.i, weight->sizes[0], &padding));
+  if (!luc_is_none(&args[3]))
+    LUC_TRY(renorm_rows(ctx, weight, input, luc_as_double(&args[3]), args[4]));
+  return luc_call(ctx, LUC_OP_embedding_lookup,
+                  LUC_ARGS(args[1], args[0], luc_v_int(padding), args[5]), out);
+}
+
+/* ---- one_hot ---- */
+
+static luc_status count_classes(luc_context *ctx, const int64_t *at, int64_t n, int64_t *classes) {
+  int64_t most = -1;
+  for (int64_t i = 0; i < n; i++) {
+    LUC_CHECK(ctx, at[i] >= 0, LUC_ERR_INDEX, "one_hot: classes must be positive (got %lld)",
+              (long long)at[i]);
+    if (at[i] > most) most = at[i];
+  }
+  LUC_CHECK(ctx, *classes != -1 || n > 0, LUC_ERR_VALUE,
+            "one_hot: num_classes is needed for an empty tensor");
+  LUC_CHECK(ctx, *classes == -1 || most < *classes, LUC_ERR_INDEX,
+            "one_hot: class %lld is out of range [1, %lld]", (long long)most + 1,
+            (long long)*classes);
+  if (*classes == -1) *classes = most + 1;
+  return LUC_OK;
+}
+
+/* one_hot(input, num_classes) */
+luc_status luc__run_one_hot(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *dense = NULL, *y = NULL;
+  int64_t sizes[LUC_MAX_DIMS], classes = args[1].as.i;
+  if (!luc__dtype_is_int((luc_dtype)input->dtype))
+    return luc__fail(ctx, LUC_ERR_TYPE, "one_hot: input must hold class positions (got %s)",
+                     luc__dtype_name((luc_dtype)input->dtype));
+  LUC_CHECK(ctx, classes == -1 || classes > 0, LUC_ERR_VALUE,
+            "one_hot: num_classes must be positive, or -1 (got %lld)", (long long)classes);
+  LUC_CHECK(ctx, input->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,
+            "one_hot: input has too many dimensions");
+  LUC_GO(luc__dense(ctx, input, LUC_INT64, &dense));
+  const int64_t *at = (const int64_t *)dense->data;
+  LUC_GO(count_classes(ctx, at, dense->numel, &classes));
+  memcpy(sizes, input->sizes, (size_t)input->ndim * sizeof *sizes);
+  sizes[input->ndim] = classes;
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, input->ndim + 1, sizes, &y));
+  LUC_GO(luc__fill(ctx, y, (luc_scalar){LUC_SCALAR_INT, {.i = 0}}));
+  for (int64_t i = 0; i < dense->numel; i++) ((int64_t *)y->data)[i * classes + at[i]] = 1;
+  out[0] = luc_v_tensor(y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, dense);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+/* ---- similarities and distances ---- */
+
+/* cosine_similarity(x1, x2, dim, eps): both norms are kept from being below eps. */
+luc_status luc__run_cosine_similarity(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x[2] = {args[0].as.tensor, args[1].as.tensor}, *unit[2];
+  LUC_TRY(luc__need_float(ctx, "cosine_similarity", "x1", x[0]));
+  LUC_TRY(luc__need_float(ctx, "cosine_similarity", "x2", x[1]));
+  luc_formula f = luc__formula(ctx);
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS], dim = args[2].as.i;
+  LUC_TRY(luc__broadcast(ctx, "cosine_similarity", x[0], x[1], &ndim, sizes));
+  for (int i = 0; i < 2; i++) {
+    luc_tensor *full = luc__f_expand(&f, x[i], ndim, sizes);
+    luc_tensor *norm = luc__f_call(
+        &f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(full), luc_v_float(2), args[2], luc_v_bool(true)));
+    norm = luc__fs(&f, LUC_OP_clamp_min, norm, luc_as_double(&args[3]));
+    unit[i] = luc__f2(&f, LUC_OP_div, full, norm);
+  }
+  luc_tensor *dot = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, unit[0], unit[1]), 1, &dim, false);
+  return luc__f_result(&f, dot, out);
+}
+
+/* pairwise_distance(x1, x2, p, eps, keepdim): over the last dimension, eps added to differences. */
+luc_status luc__run_pairwise_distance(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *d = luc__f2(&f, LUC_OP_sub, args[0].as.tensor, args[1].as.tensor);
+  d = luc__fs(&f, LUC_OP_add, d, luc_as_double(&args[3]));
+  d = luc__f_call(&f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(d), args[2], luc_v_int(-1), args[4]));
+  return luc__f_result(&f, d, out);
+}

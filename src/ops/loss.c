@@ -1,0 +1,530 @@
+/* Losses. nll_loss stands on a kernel; its gradient and itself are each other's gradients. The
+ * pointwise losses and all that PyTorch composes are formulas of operators. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+#include "cpu/embed.h"
+#include "cpu/softmax.h"
+
+static const char reductions[] = "none|mean|sum"; /* in the order of luc_reduction */
+enum { LUC_REDUCE_BATCHMEAN = LUC_REDUCE_SUM + 1 };
+
+/* ---- reduction ---- */
+
+/* PyTorch's deprecated size_average and reduce, if given, decide instead of reduction. args: the
+ * three in this order: size_average, reduce, reduction. */
+static luc_status take_reduction(luc_context *ctx, const char *who, const luc_value *args,
+                                 int *reduction) {
+  if (luc_is_none(&args[0]) && luc_is_none(&args[1]))
+    return luc__choice(ctx, who, "reduction", reductions, args[2].as.string, reduction);
+  bool average = luc_is_none(&args[0]) || args[0].as.i,
+       reduce = luc_is_none(&args[1]) || args[1].as.i;
+  *reduction = !reduce ? LUC_REDUCE_NONE : average ? LUC_REDUCE_MEAN : LUC_REDUCE_SUM;
+  return LUC_OK;
+}
+
+static luc_tensor *reduced(luc_formula *f, luc_tensor *t, int reduction) {
+  if (reduction == LUC_REDUCE_NONE) return t;
+  return reduction == LUC_REDUCE_MEAN ? luc__f_mean(f, t, 0, NULL, false)
+                                      : luc__f_sum(f, t, 0, NULL, false);
+}
+
+/* ---- negative log likelihood: the row and its gradient ---- */
+
+/* (…, target, weight, …) and the input's sizes: [C] or [N, C, d...]. */
+static luc_nll nll_geometry(int ndim, const int64_t *sizes, luc_dtype compute,
+                            const luc_value *ignore_index, const luc_value *reduction) {
+  luc_nll l = {.dtype = compute,
+               .reduction = (luc_reduction)reduction->as.i,
+               .batch = ndim > 1 ? sizes[0] : 1,
+               .classes = sizes[ndim > 1],
+               .inner = 1,
+               .ignore_index = ignore_index->as.i};
+  for (int i = 2; i < ndim; i++) l.inner *= sizes[i];
+  return l;
+}
+
+/* nll_loss_forward(input, target, weight, ignore_index, reduction) -> (output, total_weight) */
+luc_status luc__run_nll_loss_forward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *x = NULL, *target = NULL, *w = NULL;
+  luc_tensor *loss = NULL, *total = NULL;
+  luc_dtype dtype = (luc_dtype)input->dtype, compute = luc__compute_dtype(dtype);
+  luc_nll l = nll_geometry(input->ndim, input->sizes, compute, &args[3], &args[4]);
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &target));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &w));
+  l.target = (const int64_t *)target->data;
+  l.weight = luc__data(w);
+  bool none = l.reduction == LUC_REDUCE_NONE;
+  LUC_GO(luc__tensor_empty(ctx, compute, none ? target->ndim : 0, target->sizes, &loss));
+  LUC_GO(luc__tensor_empty(ctx, compute, 0, NULL, &total));
+  LUC_GO(luc__nll_loss(ctx, &l, x->data, loss->data, total->data));
+  out[1] = luc_v_tensor(total);
+  total = NULL;
+  status = luc__deliver(ctx, "nll_loss", &out[0], dtype, loss);
+  loss = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, target);
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, loss);
+  luc_tensor_release(ctx, total);
+  return status;
+}
+
+/* nll_loss_backward(grad, target, weight, total_weight, input_size, ignore_index, reduction) */
+luc_status luc__run_nll_loss_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *grad = args[0].as.tensor, *dy = NULL, *target = NULL, *w = NULL, *dx = NULL;
+  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  const luc_value *size = &args[4];
+  luc_nll l = nll_geometry(size->n, size->as.ints, compute, &args[5], &args[6]);
+  LUC_GO(luc__dense(ctx, grad, compute, &dy));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &target));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &w));
+  l.target = (const int64_t *)target->data;
+  l.weight = luc__data(w);
+  LUC_GO(luc__tensor_empty(ctx, compute, size->n, size->as.ints, &dx));
+  LUC_GO(luc__nll_loss_backward(ctx, &l, dy->data, args[3].as.tensor->data, dx->data));
+  status = luc__deliver(ctx, "nll_loss", out, dtype, dx);
+  dx = NULL;
+done:
+  luc_tensor_release(ctx, dy);
+  luc_tensor_release(ctx, target);
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, dx);
+  return status;
+}
+
+luc_status luc__grad_nll_loss_forward(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0] || !luc__needs(b, 0)) return LUC_OK;
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, 0, sizes);
+  return luc__op1(ctx, LUC_OP_nll_loss_backward, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2],
+                           luc_v_tensor(b->results[1]), luc_v_ints(sizes, ndim), b->args[3],
+                           b->args[4]));
+}
+
+luc_status luc__grad_nll_loss_backward(luc_context *ctx, luc_backward *b) {
+  if (!luc__needs(b, 0)) return LUC_OK;
+  return luc__op1(
+      ctx, LUC_OP_nll_loss_forward, &b->gin[0],
+      LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2], b->args[5], b->args[6]));
+}
+
+/* ---- nll_loss ---- */
+
+static luc_status check_class_weight(luc_context *ctx, const char *who, const luc_tensor *input,
+                                     const luc_tensor *weight) {
+  int64_t classes = input->sizes[input->ndim > 1];
+  LUC_TRY(luc__match_dtype(ctx, who, "input", input, "weight", weight));
+  if (!weight || (weight->ndim == 1 && weight->sizes[0] == classes)) return LUC_OK;
+  return luc__fail_shapes(ctx, who, "input", input, "weight", weight,
+                          "weight must have one value for each of %lld classes",
+                          (long long)classes);
+}
+
+/* Every target is a class, or ignored. */
+static luc_status check_targets(luc_context *ctx, const char *who, const luc_tensor *input,
+                                luc_tensor *target, int64_t ignore_index) {
+  luc_tensor *dense;
+  int64_t classes = input->sizes[input->ndim > 1];
+  LUC_TRY(luc__dense(ctx, target, LUC_INT64, &dense));
+  const int64_t *at = (const int64_t *)dense->data;
+  int64_t bad = luc__index_check(at, dense->numel, classes, ignore_index), given = 0;
+  if (bad >= 0) given = at[bad];
+  luc_tensor_release(ctx, dense);
+  if (bad < 0) return LUC_OK;
+  return luc__fail(ctx, LUC_ERR_INDEX, "%s: Target %lld is out of bounds. (classes [1, %lld])", who,
+                   (long long)given + (given >= 0), (long long)classes); /* users count from 1 */
+}
+
+/* Input [C] with target [], or [N, C, d...] with [N, d...]. */
+static luc_status check_classes(luc_context *ctx, const char *who, const luc_tensor *input,
+                                const luc_tensor *target, const luc_tensor *weight) {
+  LUC_TRY(luc__need_float(ctx, who, "input", input));
+  if (!luc__dtype_is_int((luc_dtype)target->dtype))
+    return luc__fail(ctx, LUC_ERR_TYPE, "%s: target must hold class positions (got %s)", who,
+                     luc__dtype_name((luc_dtype)target->dtype));
+  if (input->ndim == 0)
+    return luc__fail_shapes(ctx, who, "input", input, "target", target,
+                            "input must be [C] or [N, C, ...]");
+  bool batched = input->ndim > 1;
+  if (batched && target->ndim > 0 && input->sizes[0] != target->sizes[0])
+    return luc__fail_shapes(ctx, who, "input", input, "target", target,
+                            "expected input batch_size (%lld) to match target batch_size (%lld)",
+                            (long long)input->sizes[0], (long long)target->sizes[0]);
+  bool fits = target->ndim == input->ndim - 1;
+  for (int i = 1; fits && i < target->ndim; i++) fits = target->sizes[i] == input->sizes[i + 1];
+  if (!batched) fits = target->ndim == 0 || (target->ndim == 1 && target->sizes[0] == 1);
+  if (!fits)
+    return luc__fail_shapes(ctx, who, "input", input, "target", target,
+                            "target must be input without its class dimension");
+  return check_class_weight(ctx, who, input, weight);
+}
+
+static luc_tensor *nll(luc_formula *f, luc_tensor *log_probs, luc_value target, luc_value weight,
+                       luc_value ignore_index, int reduction, luc_tensor **total_weight) {
+  return luc__f_call2(
+      f, LUC_OP_nll_loss_forward, total_weight,
+      LUC_ARGS(luc_v_tensor(log_probs), target, weight, ignore_index, luc_v_int(reduction)));
+}
+
+/* nll_loss(input, target, weight, size_average, ignore_index, reduce, reduction) */
+luc_status luc__run_nll_loss(luc_context *ctx, luc_value *args, luc_value *out) {
+  int reduction;
+  luc_value legacy[] = {args[3], args[5], args[6]};
+  LUC_TRY(take_reduction(ctx, "nll_loss", legacy, &reduction));
+  LUC_TRY(check_classes(ctx, "nll_loss", args[0].as.tensor, args[1].as.tensor,
+                        luc_as_tensor(&args[2])));
+  LUC_TRY(check_targets(ctx, "nll_loss", args[0].as.tensor, args[1].as.tensor, args[4].as.i));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *loss = nll(&f, args[0].as.tensor, args[1], args[2], args[4], reduction, NULL);
+  return luc__f_result(&f, loss, out);
+}
+
+/* ---- cross_entropy ---- */
+
+/* A [C] tensor shaped to broadcast against [N, C, d...]. */
+static luc_tensor *per_class(luc_formula *f, luc_tensor *weight, int ndim) {
+  if (ndim < 2) return weight;
+  int64_t sizes[LUC_MAX_DIMS] = {1, weight->numel, 1, 1, 1, 1, 1, 1};
+  return luc__f_reshape(f, weight, ndim, sizes);
+}
+
+/* Targets are probabilities of input's shape. */
+static luc_status cross_entropy_probs(luc_context *ctx, luc_value *args, int reduction,
+                                      double smoothing, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor, *target = args[1].as.tensor;
+  luc_tensor *weight = luc_as_tensor(&args[2]);
+  if (!luc__same_sizes(input, target) || input->ndim == 0)
+    return luc__fail_shapes(ctx, "cross_entropy", "input", input, "target", target,
+                            "probabilities as target must have input's shape");
+  LUC_TRY(luc__need_float(ctx, "cross_entropy", "input", input));
+  LUC_TRY(check_class_weight(ctx, "cross_entropy", input, weight));
+  int64_t dim = input->ndim > 1, classes = input->sizes[dim];
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *lp = luc__f_call(&f, LUC_OP_log_softmax, LUC_ARGS(args[0], luc_v_int(dim)));
+  if (smoothing > 0) {
+    target = luc__fs(&f, LUC_OP_mul, target, 1 - smoothing);
+    target = luc__fs(&f, LUC_OP_add, target, smoothing / (double)classes);
+  }
+  luc_tensor *terms = luc__f2(&f, LUC_OP_mul, lp, target);
+  if (weight) terms = luc__f2(&f, LUC_OP_mul, terms, per_class(&f, weight, input->ndim));
+  luc_tensor *loss = reduction == LUC_REDUCE_NONE ? luc__f_sum(&f, terms, 1, &dim, false)
+                                                  : luc__f_sum(&f, terms, 0, NULL, false);
+  double n = classes > 0 ? (double)(input->numel / classes) : 0;
+  loss = reduction == LUC_REDUCE_MEAN ? luc__fs(&f, LUC_OP_div, loss, -n)
+                                      : luc__f1(&f, LUC_OP_neg, loss);
+  return luc__f_result(&f, loss, out);
+}
+
+/* (1 - s) * nll + s / C * the same loss with every class as target. */
+static luc_tensor *smooth(luc_formula *f, luc_value *args, luc_tensor *lp, int reduction,
+                          double smoothing) {
+  luc_tensor *weight = luc_as_tensor(&args[2]), *target = args[1].as.tensor, *total;
+  luc_tensor *hard = nll(f, lp, args[1], args[2], args[4], reduction, &total), *terms = lp;
+  if (f->status != LUC_OK) return NULL;
+  int64_t dim = lp->ndim > 1, classes = lp->sizes[dim];
+  if (weight) terms = luc__f2(f, LUC_OP_mul, lp, per_class(f, weight, lp->ndim));
+  terms = luc__f1(f, LUC_OP_neg, luc__f_sum(f, terms, 1, &dim, false));
+  luc_tensor *ignored = luc__f_call(f, LUC_OP_eq, LUC_ARGS(luc_v_tensor(target), args[4]));
+  if (f->status == LUC_OK && ignored->ndim != terms->ndim)
+    ignored = luc__f_reshape(f, ignored, terms->ndim, terms->sizes);
+  terms = luc__f_call(f, LUC_OP_masked_fill,
+                      LUC_ARGS(luc_v_tensor(terms), luc_v_tensor(ignored), luc_v_float(0)));
+  if (reduction != LUC_REDUCE_NONE) terms = luc__f_sum(f, terms, 0, NULL, false);
+  if (reduction == LUC_REDUCE_MEAN) terms = luc__f2(f, LUC_OP_div, terms, total);
+  return luc__f2(f, LUC_OP_add, luc__fs(f, LUC_OP_mul, hard, 1 - smoothing),
+                 luc__fs(f, LUC_OP_mul, terms, smoothing / (double)classes));
+}
+
+/* cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction,
+ * label_smoothing) */
+luc_status luc__run_cross_entropy(luc_context *ctx, luc_value *args, luc_value *out) {
+  int reduction;
+  double smoothing = luc_as_double(&args[7]);
+  luc_tensor *input = args[0].as.tensor, *target = args[1].as.tensor;
+  luc_value legacy[] = {args[3], args[5], args[6]};
+  LUC_TRY(take_reduction(ctx, "cross_entropy", legacy, &reduction));
+  LUC_CHECK(ctx, smoothing >= 0 && smoothing <= 1, LUC_ERR_VALUE,
+            "cross_entropy: label_smoothing must be between 0 and 1 (got %g)", smoothing);
+  if (luc__dtype_is_float((luc_dtype)target->dtype))
+    return cross_entropy_probs(ctx, args, reduction, smoothing, out);
+  LUC_TRY(check_classes(ctx, "cross_entropy", input, target, luc_as_tensor(&args[2])));
+  LUC_TRY(check_targets(ctx, "cross_entropy", input, target, args[4].as.i));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *lp =
+      luc__f_call(&f, LUC_OP_log_softmax, LUC_ARGS(args[0], luc_v_int(input->ndim > 1)));
+  luc_tensor *loss = smoothing > 0 ? smooth(&f, args, lp, reduction, smoothing)
+                                   : nll(&f, lp, args[1], args[2], args[4], reduction, NULL);
+  return luc__f_result(&f, loss, out);
+}
+
+/* ---- losses of a difference ---- */
+
+/* (input, target, reduction, a parameter): mse, l1, smooth_l1 and huber as rows of their own. */
+typedef enum difference_kind { MSE, L1, SMOOTH_L1, HUBER } difference_kind;
+
+/* 0.5 d² below the knee, straight above it. */
+static luc_tensor *knee(luc_formula *f, luc_tensor *d, double at, double slope) {
+  luc_tensor *size = luc__f1(f, LUC_OP_abs, d);
+  luc_tensor *low = luc__fs(f, LUC_OP_mul, luc__f2(f, LUC_OP_mul, d, d), 0.5 * slope / at);
+  luc_tensor *high = luc__fs(f, LUC_OP_mul, luc__fs(f, LUC_OP_sub, size, 0.5 * at), slope);
+  return luc__f_where(f, luc__fs(f, LUC_OP_le, size, at), low, high);
+}
+
+static luc_status difference_loss(luc_context *ctx, difference_kind kind, luc_value *args,
+                                  luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  double p = luc_as_double(&args[3]);
+  luc_tensor *d = luc__f2(&f, LUC_OP_sub, args[0].as.tensor, args[1].as.tensor), *loss;
+  switch (kind) {
+  case MSE: loss = luc__f2(&f, LUC_OP_mul, d, d); break;
+  case SMOOTH_L1: loss = knee(&f, d, p, 1); break;
+  case HUBER: loss = knee(&f, d, p, p); break;
+  default: loss = luc__f1(&f, LUC_OP_abs, d); break;
+  }
+  return luc__f_result(&f, reduced(&f, loss, (int)args[2].as.i), out);
+}
+
+static luc_tensor *clamp(luc_formula *f, luc_tensor *t, double limit) {
+  return luc__f_call(f, LUC_OP_clamp,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_float(-limit), luc_v_float(limit)));
+}
+
+static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  double p = luc_as_double(&b->args[3]), scale = 1;
+  luc_tensor *g = b->gout[0];
+  luc_tensor *d = luc__f2(&f, LUC_OP_sub, b->args[0].as.tensor, b->args[1].as.tensor), *slope;
+  if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
+  if (b->args[2].as.i == LUC_REDUCE_MEAN) scale = 1 / (double)d->numel;
+  switch (kind) {
+  case MSE:
+    slope = d;
+    scale *= 2;
+    break;
+  case SMOOTH_L1: slope = clamp(&f, luc__fs(&f, LUC_OP_mul, d, 1 / p), 1); break;
+  case HUBER: slope = clamp(&f, d, p); break;
+  default: slope = luc__f1(&f, LUC_OP_sign, d); break;
+  }
+  luc_tensor *dx = luc__f2(&f, LUC_OP_mul, slope, luc__fs(&f, LUC_OP_mul, g, scale));
+  if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f1(&f, LUC_OP_neg, dx), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__run_mse(luc_context *ctx, luc_value *args, luc_value *out) {
+  return difference_loss(ctx, MSE, args, out);
+}
+luc_status luc__grad_mse(luc_context *ctx, luc_backward *b) {
+  return difference_grad(ctx, MSE, b);
+}
+luc_status luc__run_l1(luc_context *ctx, luc_value *args, luc_value *out) {
+  return difference_loss(ctx, L1, args, out);
+}
+luc_status luc__grad_l1(luc_context *ctx, luc_backward *b) {
+  return difference_grad(ctx, L1, b);
+}
+luc_status luc__run_smooth_l1(luc_context *ctx, luc_value *args, luc_value *out) {
+  return difference_loss(ctx, SMOOTH_L1, args, out);
+}
+luc_status luc__grad_smooth_l1(luc_context *ctx, luc_backward *b) {
+  return difference_grad(ctx, SMOOTH_L1, b);
+}
+luc_status luc__run_huber(luc_context *ctx, luc_value *args, luc_value *out) {
+  return difference_loss(ctx, HUBER, args, out);
+}
+luc_status luc__grad_huber(luc_context *ctx, luc_backward *b) {
+  return difference_grad(ctx, HUBER, b);
+}
+
+/* A weighted loss is reduced here; `by_weight`: its mean divides by the sum of weights. */
+static luc_status difference(luc_context *ctx, const char *who, luc_opid op, luc_value *args,
+                             int reduction, double p, luc_tensor *weight, bool by_weight,
+                             luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  LUC_TRY(luc__need_float(ctx, who, "input", args[0].as.tensor));
+  luc_tensor *loss = luc__f_call(
+      &f, op,
+      LUC_ARGS(args[0], args[1], luc_v_int(weight ? LUC_REDUCE_NONE : reduction), luc_v_float(p)));
+  if (weight) {
+    loss = luc__f2(&f, LUC_OP_mul, loss, weight);
+    if (reduction == LUC_REDUCE_MEAN && by_weight) {
+      luc_tensor *sum = luc__f_sum(&f, loss, 0, NULL, false);
+      loss = luc__f2(&f, LUC_OP_div, sum, luc__f_sum(&f, weight, 0, NULL, false));
+    } else {
+      loss = reduced(&f, loss, reduction);
+    }
+  }
+  return luc__f_result(&f, loss, out);
+}
+
+/* mse_loss(input, target, size_average, reduce, reduction, weight) */
+luc_status luc__run_mse_loss(luc_context *ctx, luc_value *args, luc_value *out) {
+  int reduction;
+  LUC_TRY(take_reduction(ctx, "mse_loss", &args[2], &reduction));
+  return difference(ctx, "mse_loss", LUC_OP_mse, args, reduction, 0, luc_as_tensor(&args[5]), true,
+                    out);
+}
+
+luc_status luc__run_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
+  int reduction;
+  LUC_TRY(take_reduction(ctx, "l1_loss", &args[2], &reduction));
+  return difference(ctx, "l1_loss", LUC_OP_l1, args, reduction, 0, luc_as_tensor(&args[5]), true,
+                    out);
+}
+
+/* smooth_l1_loss(input, target, size_average, reduce, reduction, beta) */
+luc_status luc__run_smooth_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
+  int reduction;
+  double beta = luc_as_double(&args[5]);
+  LUC_TRY(take_reduction(ctx, "smooth_l1_loss", &args[2], &reduction));
+  LUC_CHECK(ctx, beta >= 0, LUC_ERR_VALUE, "smooth_l1_loss: beta must not be negative (got %g)",
+            beta);
+  return difference(ctx, "smooth_l1_loss", beta == 0 ? LUC_OP_l1 : LUC_OP_smooth_l1, args,
+                    reduction, beta, NULL, false, out);
+}
+
+/* huber_loss(input, target, reduction, delta, weight) */
+luc_status luc__run_huber_loss(luc_context *ctx, luc_value *args, luc_value *out) {
+  int reduction;
+  double delta = luc_as_double(&args[3]);
+  LUC_TRY(luc__choice(ctx, "huber_loss", "reduction", reductions, args[2].as.string, &reduction));
+  LUC_CHECK(ctx, delta > 0, LUC_ERR_VALUE, "huber_loss: delta must be positive (got %g)", delta);
+  return difference(ctx, "huber_loss", LUC_OP_huber, args, reduction, delta,
+                    luc_as_tensor(&args[4]), false, out);
+}
+
+/* ---- binary cross entropy ---- */
+
+static luc_status check_same_shape(luc_context *ctx, const char *who, const luc_tensor *input,
+                                   const luc_tensor *target) {
+  LUC_TRY(luc__need_float(ctx, who, "input", input));
+  LUC_TRY(luc__need_float(ctx, who, "target", target));
+  if (luc__same_sizes(input, target)) return LUC_OK;
+  return luc__fail_shapes(ctx, who, "input", input, "target", target,
+                          "target must have input's shape");
+}
+
+/* The first element outside [0, 1] (or NaN), or -1. */
+static int64_t find_improbable(const luc_tensor *x, double *value) {
+  for (int64_t i = 0; i < x->numel; i++) {
+    *value = x->dtype == LUC_FLOAT64 ? ((double *)(void *)x->data)[i]
+                                     : (double)((float *)(void *)x->data)[i];
+    if (!(*value >= 0 && *value <= 1)) return i;
+  }
+  return -1;
+}
+
+static luc_status check_probabilities(luc_context *ctx, const char *who, luc_tensor *x) {
+  luc_tensor *dense;
+  double value;
+  LUC_TRY(luc__dense(ctx, x, luc__compute_dtype((luc_dtype)x->dtype), &dense));
+  int64_t bad = find_improbable(dense, &value);
+  luc_tensor_release(ctx, dense);
+  if (bad < 0) return LUC_OK;
+  return luc__fail(ctx, LUC_ERR_VALUE,
+                   "%s: all elements of input should be between 0 and 1 (got %g)", who, value);
+}
+
+/* The row bce(input, target): one value per element, logs cut at -100. */
+luc_status luc__run_bce(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
+  luc_tensor *yes = luc__fs(&f, LUC_OP_clamp_min, luc__f1(&f, LUC_OP_log, x), -100);
+  luc_tensor *no = luc__f1(&f, LUC_OP_log1p, luc__f1(&f, LUC_OP_neg, x));
+  no = luc__fs(&f, LUC_OP_clamp_min, no, -100);
+  /* (t - 1) * no - t * yes */
+  luc_tensor *loss = luc__f2(&f, LUC_OP_mul, luc__fs(&f, LUC_OP_sub, t, 1), no);
+  loss = luc__f2(&f, LUC_OP_sub, loss, luc__f2(&f, LUC_OP_mul, t, yes));
+  return luc__f_result(&f, loss, out);
+}
+
+luc_status luc__grad_bce(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = b->args[0].as.tensor, *t = b->args[1].as.tensor, *g = b->gout[0];
+  luc_tensor *minus = luc__f1(&f, LUC_OP_neg, x);
+  if (luc__needs(b, 0)) {
+    luc_tensor *below = luc__f2(&f, LUC_OP_mul, x, luc__fs(&f, LUC_OP_add, minus, 1));
+    below = luc__fs(&f, LUC_OP_clamp_min, below, 1e-12);
+    luc_tensor *dx = luc__f2(&f, LUC_OP_div, luc__f2(&f, LUC_OP_sub, x, t), below);
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, dx, g), &b->gin[0]);
+  }
+  if (luc__needs(b, 1)) {
+    luc_tensor *dt = luc__f1(&f, LUC_OP_log1p, minus);
+    dt = luc__f2(&f, LUC_OP_sub, dt, luc__f1(&f, LUC_OP_log, x));
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, dt, g), &b->gin[1]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* binary_cross_entropy(input, target, weight, size_average, reduce, reduction) */
+luc_status luc__run_binary_cross_entropy(luc_context *ctx, luc_value *args, luc_value *out) {
+  static const char who[] = "binary_cross_entropy";
+  int reduction;
+  LUC_TRY(take_reduction(ctx, who, &args[3], &reduction));
+  LUC_TRY(check_same_shape(ctx, who, args[0].as.tensor, args[1].as.tensor));
+  LUC_TRY(check_probabilities(ctx, who, args[0].as.tensor));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *loss = luc__f2(&f, LUC_OP_bce, args[0].as.tensor, args[1].as.tensor);
+  if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
+  return luc__f_result(&f, reduced(&f, loss, reduction), out);
+}
+
+/* binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction,
+ * pos_weight): (1 - t) x - (1 + (pos_weight - 1) t) logsigmoid(x), finite for every finite x. */
+luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value *args,
+                                                     luc_value *out) {
+  static const char who[] = "binary_cross_entropy_with_logits";
+  int reduction;
+  luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
+  LUC_TRY(take_reduction(ctx, who, &args[3], &reduction));
+  LUC_TRY(check_same_shape(ctx, who, x, t));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *rest = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_neg, t), 1);
+  luc_tensor *log_yes = luc__f1(&f, LUC_OP_logsigmoid, x);
+  luc_tensor *loss = luc__f2(&f, LUC_OP_mul, rest, x);
+  if (!luc_is_none(&args[6])) {
+    luc_tensor *more = luc__fs(&f, LUC_OP_sub, args[6].as.tensor, 1);
+    more = luc__fs(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, t, more), 1);
+    log_yes = luc__f2(&f, LUC_OP_mul, log_yes, more);
+  }
+  loss = luc__f2(&f, LUC_OP_sub, loss, log_yes);
+  if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
+  return luc__f_result(&f, reduced(&f, loss, reduction), out);
+}
+
+/* ---- kl_div ---- */
+
+/* kl_div(input, target, size_average, reduce, reduction, log_target) */
+luc_status luc__run_kl_div(luc_context *ctx, luc_value *args, luc_value *out) {
+  int reduction;
+  luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
+  bool batchmean =
+      luc_is_none(&args[2]) && luc_is_none(&args[3]) && !strcmp(args[4].as.string, "batchmean");
+  if (batchmean)
+    reduction = LUC_REDUCE_BATCHMEAN;
+  else
+    LUC_TRY(take_reduction(ctx, "kl_div", &args[2], &reduction));
+  LUC_TRY(luc__need_float(ctx, "kl_div", "input", x));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *loss;
+  if (args[5].as.i) {
+    loss = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_exp, t), luc__f2(&f, LUC_OP_sub, t, x));
+  } else {
+    luc_tensor *entropy = luc__f2(&f, LUC_OP_xlogy, t, t);
+    loss = luc__f2(&f, LUC_OP_sub, entropy, luc__f2(&f, LUC_OP_mul, t, x));
+  }
+  if (batchmean && x->ndim > 0)
+    loss = luc__fs(&f, LUC_OP_div, luc__f_sum(&f, loss, 0, NULL, false), (double)x->sizes[0]);
+  else
+    loss = reduced(&f, loss, reduction);
+  return luc__f_result(&f, loss, out);
+}

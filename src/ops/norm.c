@@ -1,0 +1,436 @@
+/* Normalization. batch_norm and layer_norm are fused rows that also give mean and 1/std for their
+ * gradient; the other norms are composed of them. While a gradient itself is recorded it is made of
+ * operators instead of the fused kernel, so that any order of differentiation works. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "cpu/norm.h"
+
+/* ---- the gradient in operators, shared by both rows ---- */
+
+/* y = (x - mean) * rstd * weight + bias, with statistics over `dims` of x unless they are given
+ * (`fixed`: batch_norm in eval mode). weight has been shaped to broadcast. */
+typedef struct norm_gradient {
+  luc_tensor *x, *g, *weight, *mean, *rstd;
+  bool fixed;
+  double eps;
+  int ndims;
+  int64_t dims[LUC_MAX_DIMS]; /* the statistics' */
+} norm_gradient;
+
+/* Gives dx; *dw_full is g * xhat, which summed is the weight's gradient. */
+static luc_tensor *norm_backward(luc_formula *f, const norm_gradient *n, luc_tensor **dw_full) {
+  luc_tensor *rstd = n->rstd, *centered, *xhat;
+  if (n->fixed) {
+    centered = luc__f2(f, LUC_OP_sub, n->x, n->mean);
+  } else {
+    centered = luc__f2(f, LUC_OP_sub, n->x, luc__f_mean(f, n->x, n->ndims, n->dims, true));
+    luc_tensor *square = luc__f2(f, LUC_OP_mul, centered, centered);
+    luc_tensor *var = luc__f_mean(f, square, n->ndims, n->dims, true);
+    rstd = luc__f1(f, LUC_OP_rsqrt, luc__fs(f, LUC_OP_add, var, n->eps));
+  }
+  xhat = luc__f2(f, LUC_OP_mul, centered, rstd);
+  *dw_full = luc__f2(f, LUC_OP_mul, n->g, xhat);
+  luc_tensor *gw = n->weight ? luc__f2(f, LUC_OP_mul, n->g, n->weight) : n->g;
+  if (n->fixed) return luc__f2(f, LUC_OP_mul, gw, rstd);
+  luc_tensor *along = luc__f_mean(f, luc__f2(f, LUC_OP_mul, gw, xhat), n->ndims, n->dims, true);
+  luc_tensor *inner = luc__f2(f, LUC_OP_sub, gw, luc__f_mean(f, gw, n->ndims, n->dims, true));
+  inner = luc__f2(f, LUC_OP_sub, inner, luc__f2(f, LUC_OP_mul, xhat, along));
+  return luc__f2(f, LUC_OP_mul, inner, rstd);
+}
+
+/* ---- batch_norm over [N, C, ...] ---- */
+
+static luc_batch_norm batch_geometry(const luc_tensor *x, luc_dtype compute, bool training,
+                                     double momentum, double eps) {
+  luc_batch_norm b = {.dtype = compute,
+                      .training = training,
+                      .batch = x->sizes[0],
+                      .channels = x->sizes[1],
+                      .inner = 1,
+                      .eps = eps,
+                      .momentum = momentum};
+  for (int i = 2; i < x->ndim; i++) b.inner *= x->sizes[i];
+  return b;
+}
+
+/* A running statistic that was computed in `dense` goes back to the caller's tensor. */
+static luc_status store_running(luc_context *ctx, luc_tensor *running, luc_tensor *dense) {
+  if (!running) return LUC_OK;
+  if (dense != running) LUC_TRY(luc__copy(ctx, running, dense));
+  if (!(running->flags & LUC_TF_UNTRACKED)) running->storage->version++;
+  return LUC_OK;
+}
+
+/* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) */
+luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { X, WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR, Y, MEAN, RSTD, COUNT };
+  luc_status status;
+  luc_tensor *t[COUNT] = {0};
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  bool training = args[5].as.i != 0;
+  for (int i = X; i <= RUNNING_VAR; i++)
+    LUC_GO(luc__dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
+  luc_batch_norm b =
+      batch_geometry(t[X], compute, training, luc_as_double(&args[6]), luc_as_double(&args[7]));
+  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[Y]));
+  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[MEAN]));
+  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[RSTD]));
+  LUC_GO(luc__batch_norm(ctx, &b, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
+                         luc__data(t[RUNNING_MEAN]), luc__data(t[RUNNING_VAR]), t[Y]->data,
+                         t[MEAN]->data, t[RSTD]->data));
+  if (training) {
+    LUC_GO(store_running(ctx, luc_as_tensor(&args[3]), t[RUNNING_MEAN]));
+    LUC_GO(store_running(ctx, luc_as_tensor(&args[4]), t[RUNNING_VAR]));
+  }
+  out[1] = luc_v_tensor(luc__retain(t[MEAN]));
+  out[2] = luc_v_tensor(luc__retain(t[RSTD]));
+  status = luc__deliver(ctx, "batch_norm", &out[0], dtype, luc__retain(t[Y]));
+done:
+  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
+  return status;
+}
+
+/* native_batch_norm_backward(grad, input, weight, mean, invstd, training, eps) */
+luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
+  luc_status status;
+  luc_tensor *t[COUNT] = {0};
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  for (int i = DY; i <= RSTD; i++) LUC_GO(luc__dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
+  luc_batch_norm b = batch_geometry(t[X], compute, args[5].as.i != 0, 0, luc_as_double(&args[6]));
+  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[DX]));
+  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[DW]));
+  LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[DB]));
+  LUC_GO(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
+                                  luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
+  for (int i = 0; i < 3; i++)
+    LUC_GO(luc__deliver(ctx, "batch_norm", &out[i], dtype, luc__retain(t[DX + i])));
+done:
+  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
+  return status;
+}
+
+/* A [C] tensor shaped [1, C, 1, ...]. */
+static luc_tensor *per_channel(luc_formula *f, luc_tensor *t, int ndim) {
+  if (!t || f->status != LUC_OK) return NULL;
+  int64_t sizes[LUC_MAX_DIMS] = {1, t->numel, 1, 1, 1, 1, 1, 1};
+  return luc__f_reshape(f, t, ndim, sizes);
+}
+
+static luc_status batch_backward_formula(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *dw_full;
+  norm_gradient n = {.x = b->args[0].as.tensor,
+                     .g = b->gout[0],
+                     .fixed = !b->args[5].as.i,
+                     .eps = luc_as_double(&b->args[7])};
+  for (int d = 0; d < n.x->ndim; d++)
+    if (d != 1) n.dims[n.ndims++] = d;
+  n.weight = per_channel(&f, luc_as_tensor(&b->args[1]), n.x->ndim);
+  if (n.fixed) {
+    n.mean = per_channel(&f, b->results[1], n.x->ndim);
+    n.rstd = per_channel(&f, b->results[2], n.x->ndim);
+  }
+  luc_tensor *dx = norm_backward(&f, &n, &dw_full);
+  if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, luc__f_sum(&f, dw_full, n.ndims, n.dims, false), &b->gin[1]);
+  if (luc__needs(b, 2)) luc__f_keep(&f, luc__f_sum(&f, n.g, n.ndims, n.dims, false), &b->gin[2]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* Hands the gradients that are wanted to parameters 0, weight and bias, and drops the others. */
+static void give_gradients(luc_context *ctx, luc_backward *b, luc_value *grads, int weight,
+                           int bias) {
+  const int params[] = {0, weight, bias};
+  for (int i = 0; i < 3; i++) {
+    if (luc__needs(b, params[i]))
+      b->gin[params[i]] = grads[i].as.tensor;
+    else
+      luc__value_release(ctx, &grads[i]);
+  }
+}
+
+luc_status luc__grad_native_batch_norm(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK; /* mean and invstd are results of their own in name only */
+  if (luc__recording(ctx)) return batch_backward_formula(ctx, b);
+  luc_value grads[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, LUC_OP_native_batch_norm_backward,
+                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1],
+                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]), b->args[5],
+                            b->args[7]),
+                   grads));
+  give_gradients(ctx, b, grads, 1, 2);
+  return LUC_OK;
+}
+
+static luc_status check_channel(luc_context *ctx, const char *who, const luc_tensor *input,
+                                const char *name, const luc_tensor *t) {
+  if (!t || (t->ndim == 1 && t->sizes[0] == input->sizes[1])) return LUC_OK;
+  return luc__fail_shapes(ctx, who, "input", input, name, t,
+                          "input has %lld channels, %s has %lld values", (long long)input->sizes[1],
+                          name, (long long)t->numel);
+}
+
+/* The four tensors that may go with an input: names and rows are in one order. */
+static luc_status check_channels(luc_context *ctx, const char *who, const luc_tensor *input,
+                                 const luc_value *rm_rv_w_b) {
+  static const char *const names[] = {"running_mean", "running_var", "weight", "bias"};
+  for (int i = 0; i < 4; i++)
+    LUC_TRY(check_channel(ctx, who, input, names[i], luc_as_tensor(&rm_rv_w_b[i])));
+  return LUC_OK;
+}
+
+/* batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps) */
+luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  bool training = args[5].as.i != 0;
+  if (input->ndim < 2)
+    return luc__fail_shapes(ctx, "batch_norm", "input", input, NULL, NULL,
+                            "input must be [N, C, ...]");
+  LUC_TRY(luc__need_float(ctx, "batch_norm", "input", input));
+  LUC_TRY(check_channels(ctx, "batch_norm", input, &args[1]));
+  if (!training && (luc_is_none(&args[1]) || luc_is_none(&args[2])))
+    return luc__fail(ctx, LUC_ERR_VALUE,
+                     "batch_norm: running_mean and running_var are needed when training is false");
+  int64_t channels = input->sizes[1];
+  if (training && input->numel <= channels && channels > 0)
+    return luc__fail_shapes(ctx, "batch_norm", "input", input, NULL, NULL,
+                            "expected more than 1 value per channel when training");
+  luc_value all[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, LUC_OP_native_batch_norm,
+                   LUC_ARGS(args[0], args[3], args[4], args[1], args[2], args[5], args[6], args[7]),
+                   all));
+  out[0] = all[0];
+  luc__value_release(ctx, &all[1]);
+  luc__value_release(ctx, &all[2]);
+  return LUC_OK;
+}
+
+/* ---- instance_norm: batch_norm on [1, N * C, ...] ---- */
+
+static luc_tensor *repeated(luc_formula *f, const luc_value *v, int64_t times) {
+  luc_tensor *t = luc_as_tensor(v);
+  if (!t) return NULL;
+  luc_tensor *rows = luc__f_expand(f, t, 2, (int64_t[]){times, t->numel});
+  return luc__f_reshape(f, rows, 1, (int64_t[]){times * t->numel});
+}
+
+/* The running statistic becomes the mean over the batch's. */
+static void average_running(luc_formula *f, const luc_value *running, luc_tensor *of_batch,
+                            int64_t batch) {
+  luc_tensor *t = luc_as_tensor(running);
+  if (!t || f->status != LUC_OK) return;
+  luc_tensor *rows = luc__f_reshape(f, of_batch, 2, (int64_t[]){batch, t->numel});
+  luc_tensor *mean = luc__f_mean(f, rows, 1, (int64_t[]){0}, false);
+  if (f->status == LUC_OK) f->status = luc__copy(f->ctx, t, mean);
+  if (f->status == LUC_OK && !(t->flags & LUC_TF_UNTRACKED)) t->storage->version++;
+}
+
+/* instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps) */
+luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  if (input->ndim < 3)
+    return luc__fail_shapes(ctx, "instance_norm", "input", input, NULL, NULL,
+                            "input must be [N, C, L, ...]");
+  LUC_TRY(check_channels(ctx, "instance_norm", input, &args[1]));
+  luc_formula f = luc__formula(ctx);
+  int64_t sizes[LUC_MAX_DIMS], n = input->sizes[0];
+  memcpy(sizes, input->sizes, sizeof sizes);
+  sizes[0] = 1;
+  sizes[1] = n * input->sizes[1];
+  luc_tensor *x = luc__f_reshape(&f, input, input->ndim, sizes), *of[4];
+  for (int i = 0; i < 4; i++) of[i] = repeated(&f, &args[i + 1], n);
+  luc_tensor *y =
+      luc__f_call(&f, LUC_OP_batch_norm,
+                  LUC_ARGS(luc_v_tensor(x), luc_v_tensor(of[0]), luc_v_tensor(of[1]),
+                           luc_v_tensor(of[2]), luc_v_tensor(of[3]), args[5], args[6], args[7]));
+  if (args[5].as.i) {
+    average_running(&f, &args[1], of[0], n);
+    average_running(&f, &args[2], of[1], n);
+  }
+  return luc__f_result(&f, luc__f_reshape(&f, y, input->ndim, input->sizes), out);
+}
+
+/* ---- layer_norm over the last dimensions ---- */
+
+static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape, luc_dtype compute,
+                                     double eps) {
+  luc_layer_norm l = {.dtype = compute, .rows = 1, .n = 1, .eps = eps};
+  for (int i = 0; i < x->ndim; i++) *(i < x->ndim - shape->n ? &l.rows : &l.n) *= x->sizes[i];
+  return l;
+}
+
+/* native_layer_norm(input, normalized_shape, weight, bias, eps) */
+luc_status luc__run_native_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { X, WEIGHT, BIAS, Y, MEAN, RSTD, COUNT };
+  luc_status status;
+  luc_tensor *t[COUNT] = {0};
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  LUC_GO(luc__dense(ctx, args[0].as.tensor, compute, &t[X]));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &t[WEIGHT]));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[3]), compute, &t[BIAS]));
+  luc_layer_norm l = layer_geometry(t[X], &args[1], compute, luc_as_double(&args[4]));
+  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[Y]));
+  LUC_GO(luc__tensor_empty(ctx, compute, 1, &l.rows, &t[MEAN]));
+  LUC_GO(luc__tensor_empty(ctx, compute, 1, &l.rows, &t[RSTD]));
+  if (t[X]->numel > 0)
+    LUC_GO(luc__layer_norm(ctx, &l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
+                           t[Y]->data, t[MEAN]->data, t[RSTD]->data));
+  out[1] = luc_v_tensor(luc__retain(t[MEAN]));
+  out[2] = luc_v_tensor(luc__retain(t[RSTD]));
+  status = luc__deliver(ctx, "layer_norm", &out[0], dtype, luc__retain(t[Y]));
+done:
+  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
+  return status;
+}
+
+/* native_layer_norm_backward(grad, input, normalized_shape, weight, mean, rstd, eps) */
+luc_status luc__run_native_layer_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
+  static const int from[] = {0, 1, 3, 4, 5};
+  luc_status status;
+  luc_tensor *t[COUNT] = {0};
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  const luc_value *shape = &args[2];
+  for (int i = DY; i <= RSTD; i++)
+    LUC_GO(luc__dense(ctx, luc_as_tensor(&args[from[i]]), compute, &t[i]));
+  luc_layer_norm l = layer_geometry(t[X], shape, compute, luc_as_double(&args[6]));
+  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[DX]));
+  LUC_GO(luc__tensor_empty(ctx, compute, shape->n, shape->as.ints, &t[DW]));
+  LUC_GO(luc__tensor_empty(ctx, compute, shape->n, shape->as.ints, &t[DB]));
+  LUC_GO(luc__layer_norm_backward(ctx, &l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
+                                  luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
+  for (int i = 0; i < 3; i++)
+    LUC_GO(luc__deliver(ctx, "layer_norm", &out[i], dtype, luc__retain(t[DX + i])));
+done:
+  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
+  return status;
+}
+
+static luc_status layer_backward_formula(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *dw_full;
+  norm_gradient n = {.x = b->args[0].as.tensor,
+                     .g = b->gout[0],
+                     .weight = luc_as_tensor(&b->args[2]),
+                     .eps = luc_as_double(&b->args[4])};
+  int64_t lead = n.x->ndim - b->args[1].n;
+  for (int64_t d = lead; d < n.x->ndim; d++) n.dims[n.ndims++] = d;
+  luc_tensor *dx = norm_backward(&f, &n, &dw_full);
+  if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
+  /* The engine sums these two over the leading dimensions. */
+  if (luc__needs(b, 2)) luc__f_keep(&f, dw_full, &b->gin[2]);
+  if (luc__needs(b, 3)) luc__f_keep(&f, n.g, &b->gin[3]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_native_layer_norm(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK;
+  if (luc__recording(ctx)) return layer_backward_formula(ctx, b);
+  luc_value grads[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, LUC_OP_native_layer_norm_backward,
+                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
+                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]), b->args[4]),
+                   grads));
+  give_gradients(ctx, b, grads, 2, 3);
+  return LUC_OK;
+}
+
+/* Do input's last dimensions, and the affine tensors, have this shape? */
+static luc_status check_normalized(luc_context *ctx, const char *who, const luc_tensor *input,
+                                   const luc_value *shape, const luc_tensor *weight,
+                                   const luc_tensor *bias) {
+  int n = shape->n;
+  char text[LUC_SHAPE_TEXT];
+  size_t bytes = (size_t)n * sizeof(int64_t);
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "%s: normalized_shape needs at least 1 dimension", who);
+  if (n > input->ndim || memcmp(input->sizes + input->ndim - n, shape->as.ints, bytes) != 0)
+    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
+                            "input must end in normalized_shape %s",
+                            luc__shape_text(text, n, shape->as.ints));
+  const luc_tensor *affine[] = {weight, bias};
+  for (int i = 0; i < 2; i++)
+    if (affine[i] && (affine[i]->ndim != n || memcmp(affine[i]->sizes, shape->as.ints, bytes) != 0))
+      return luc__fail_shapes(ctx, who, i ? "bias" : "weight", affine[i], NULL, NULL,
+                              "%s must have normalized_shape %s", i ? "bias" : "weight",
+                              luc__shape_text(text, n, shape->as.ints));
+  return luc__need_float(ctx, who, "input", input);
+}
+
+/* layer_norm(input, normalized_shape, weight, bias, eps) */
+luc_status luc__run_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(check_normalized(ctx, "layer_norm", args[0].as.tensor, &args[1], luc_as_tensor(&args[2]),
+                           luc_as_tensor(&args[3])));
+  luc_value all[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, LUC_OP_native_layer_norm,
+                   LUC_ARGS(args[0], args[1], args[2], args[3], args[4]), all));
+  out[0] = all[0];
+  luc__value_release(ctx, &all[1]);
+  luc__value_release(ctx, &all[2]);
+  return LUC_OK;
+}
+
+/* ---- norms composed of operators ---- */
+
+/* group_norm(input, num_groups, weight, bias, eps): layer_norm of each group's values, then the
+ * channels' own scale and shift. */
+luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor, *weight = luc_as_tensor(&args[2]);
+  luc_tensor *bias = luc_as_tensor(&args[3]);
+  int64_t groups = args[1].as.i;
+  if (input->ndim < 2)
+    return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
+                            "input must be [N, C, ...]");
+  LUC_TRY(luc__check_least(ctx, "group_norm", "num_groups", 1, &groups, 1));
+  if (input->sizes[1] % groups != 0)
+    return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
+                            "%lld channels are not divisible by num_groups=%lld",
+                            (long long)input->sizes[1], (long long)groups);
+  LUC_TRY(check_channel(ctx, "group_norm", input, "weight", weight));
+  LUC_TRY(check_channel(ctx, "group_norm", input, "bias", bias));
+  luc_formula f = luc__formula(ctx);
+  int64_t rows = input->sizes[0] * groups, n = rows > 0 ? input->numel / rows : 0;
+  luc_tensor *x = luc__f_reshape(&f, input, 2, (int64_t[]){rows, n});
+  luc_tensor *y = luc__f_call(
+      &f, LUC_OP_layer_norm,
+      LUC_ARGS(luc_v_tensor(x), luc_v_ints(&n, 1), luc_v_none(), luc_v_none(), args[4]));
+  y = luc__f_reshape(&f, y, input->ndim, input->sizes);
+  if (weight) y = luc__f2(&f, LUC_OP_mul, y, per_channel(&f, weight, input->ndim));
+  if (bias) y = luc__f2(&f, LUC_OP_add, y, per_channel(&f, bias, input->ndim));
+  return luc__f_result(&f, y, out);
+}
+
+/* rms_norm(input, normalized_shape, weight, eps) */
+luc_status luc__run_rms_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *weight = luc_as_tensor(&args[2]);
+  LUC_TRY(check_normalized(ctx, "rms_norm", x, &args[1], weight, NULL));
+  static const double epsilon[] = {FLT_EPSILON, DBL_EPSILON, 0x1p-10, 0x1p-7}; /* ORDER DTYPE */
+  double eps = luc_is_none(&args[3]) ? epsilon[x->dtype] : luc_as_double(&args[3]);
+  int64_t dims[LUC_MAX_DIMS];
+  int n = args[1].n;
+  for (int i = 0; i < n; i++) dims[i] = i - n;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *square = luc__f_mean(&f, luc__f2(&f, LUC_OP_mul, x, x), n, dims, true);
+  luc_tensor *scale = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_add, square, eps));
+  luc_tensor *y = luc__f2(&f, LUC_OP_mul, x, scale);
+  if (weight) y = luc__f2(&f, LUC_OP_mul, y, weight);
+  return luc__f_result(&f, y, out);
+}
+
+/* normalize(input, p, dim, eps): x / max(norm, eps) */
+luc_status luc__run_normalize(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  LUC_TRY(luc__need_float(ctx, "normalize", "input", x));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *norm =
+      luc__f_call(&f, LUC_OP_norm, LUC_ARGS(args[0], args[1], args[2], luc_v_bool(true)));
+  norm = luc__fs(&f, LUC_OP_clamp_min, norm, luc_as_double(&args[3]));
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_div, x, norm), out);
+}

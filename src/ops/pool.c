@@ -1,0 +1,425 @@
+/* Pooling over the last one or two dimensions. The public rows check and complete their arguments,
+ * then call rows that take any dimensions before the pooled ones. Average pooling and its gradient
+ * are each other's gradients; a maximum's gradient is a scatter by position, whose own gradient is
+ * a gather. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+#include "cpu/pool2d.h"
+
+/* ---- geometry: a 1-d pooling is one of height 1 ---- */
+
+static void last_sizes(const int64_t *sizes, int ndim, int spatial, int64_t *two) {
+  two[0] = spatial == 2 ? sizes[ndim - 2] : 1;
+  two[1] = sizes[ndim - 1];
+}
+
+static void fill_pair(const luc_value *v, int64_t one, int64_t *two) {
+  two[0] = v->n == 2 ? v->as.ints[0] : one;
+  two[1] = v->as.ints[v->n - 1];
+}
+
+/* in and planes from a tensor's sizes; out of an adaptive pooling, or from kernel … ceil_mode at
+ * args[0..4] (dilation at [3] for max pooling only). */
+static luc_pool2d plane_geometry(luc_dtype dtype, int ndim, const int64_t *sizes, int spatial) {
+  luc_pool2d p = {.dtype = dtype, .planes = 1, .dilation = {1, 1}, .count_include_pad = true};
+  for (int i = 0; i < ndim - spatial; i++) p.planes *= sizes[i];
+  last_sizes(sizes, ndim, spatial, p.in);
+  return p;
+}
+
+static void window_geometry(luc_pool2d *p, const luc_value *kernel, const luc_value *stride,
+                            const luc_value *padding, const luc_value *dilation, bool ceil_mode) {
+  fill_pair(kernel, 1, p->kernel);
+  fill_pair(stride, 1, p->stride);
+  fill_pair(padding, 0, p->padding);
+  if (dilation) fill_pair(dilation, 1, p->dilation);
+  for (int i = 0; i < 2; i++)
+    p->out[i] = luc__pool_out_size(p->in[i], p->kernel[i], p->stride[i], p->padding[i],
+                                   p->dilation[i], ceil_mode);
+}
+
+/* t's sizes with the last `spatial` ones replaced. */
+static void with_spatial(const luc_tensor *t, int spatial, const int64_t *two, int64_t *sizes) {
+  memcpy(sizes, t->sizes, sizeof t->sizes);
+  if (spatial == 2) sizes[t->ndim - 2] = two[0];
+  sizes[t->ndim - 1] = two[1];
+}
+
+/* A new tensor for the pooled t. */
+static luc_status new_pooled(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int spatial,
+                             const int64_t *two, luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS];
+  with_spatial(t, spatial, two, sizes);
+  return luc__tensor_empty(ctx, dtype, t->ndim, sizes, out);
+}
+
+static luc_value spatial_of(const luc_tensor *t, int spatial) {
+  return luc_v_ints(t->sizes + t->ndim - spatial, spatial);
+}
+
+/* ---- max pooling: (input, kernel, stride, padding, dilation, ceil_mode) ---- */
+
+static luc_pool2d max_geometry(const luc_value *at, luc_dtype dtype, const luc_tensor *input) {
+  luc_pool2d p = plane_geometry(dtype, input->ndim, input->sizes, at[0].n);
+  window_geometry(&p, &at[0], &at[1], &at[2], &at[3], at[4].as.i != 0);
+  return p;
+}
+
+static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL, *indices = NULL;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  luc_pool2d p = max_geometry(&args[1], compute, input);
+  int spatial = args[1].n;
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
+  if (with_indices) LUC_GO(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
+  if (y->numel > 0) LUC_GO(luc__max_pool(ctx, &p, x->data, y->data, (int64_t *)luc__data(indices)));
+  if (indices) out[1] = luc_v_tensor(indices);
+  indices = NULL;
+  status = luc__deliver(ctx, "max_pool", &out[0], (luc_dtype)input->dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, indices);
+  return status;
+}
+
+luc_status luc__run_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_max(ctx, args, false, out);
+}
+
+luc_status luc__run_max_pool_indices(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_max(ctx, args, true, out);
+}
+
+static luc_status backward_max(luc_context *ctx, const luc_pool2d *p, luc_tensor *grad,
+                               const luc_tensor *x, const luc_tensor *indices, int spatial,
+                               luc_value *out) {
+  luc_status status;
+  luc_tensor *dy = NULL, *dx = NULL;
+  LUC_GO(luc__dense(ctx, grad, p->dtype, &dy));
+  LUC_GO(new_pooled(ctx, grad, p->dtype, spatial, p->in, &dx));
+  if (dx->numel > 0)
+    LUC_GO(luc__max_pool_backward(ctx, p, dy->data, luc__data(x),
+                                  (const int64_t *)luc__data(indices), dx->data));
+  status = luc__deliver(ctx, "max_pool_backward", out, (luc_dtype)grad->dtype, dx);
+  dx = NULL;
+done:
+  luc_tensor_release(ctx, dy);
+  luc_tensor_release(ctx, dx);
+  return status;
+}
+
+/* max_pool_backward(grad, input, kernel, stride, padding, dilation, ceil_mode) looks for the maxima
+ * again, which costs less than having kept them. */
+luc_status luc__run_max_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *grad = args[0].as.tensor, *input = args[1].as.tensor, *x = NULL;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
+  LUC_TRY(luc__dense(ctx, input, compute, &x));
+  luc_pool2d p = max_geometry(&args[2], compute, input);
+  luc_status status = backward_max(ctx, &p, grad, x, NULL, args[2].n, out);
+  luc_tensor_release(ctx, x);
+  return status;
+}
+
+/* pool_scatter(values, indices, size): values added at flat positions of planes of that size. */
+luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *values = args[0].as.tensor, *indices = args[1].as.tensor, *at = NULL;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)values->dtype);
+  int spatial = args[2].n;
+  luc_pool2d p = plane_geometry(compute, values->ndim, values->sizes, spatial);
+  memcpy(p.out, p.in, sizeof p.out);
+  fill_pair(&args[2], 1, p.in);
+  LUC_TRY(luc__dense(ctx, indices, LUC_INT64, &at));
+  luc_status status = backward_max(ctx, &p, values, NULL, at, spatial, out);
+  luc_tensor_release(ctx, at);
+  return status;
+}
+
+/* What stands at the flat positions `indices` of each plane of t. */
+static luc_tensor *gather_planes(luc_formula *f, luc_tensor *t, luc_tensor *indices, int spatial) {
+  int64_t flat[LUC_MAX_DIMS];
+  int ndim = t->ndim - spatial + 1;
+  if (f->status != LUC_OK) return NULL;
+  memcpy(flat, t->sizes, sizeof flat);
+  flat[ndim - 1] = spatial == 2 ? t->sizes[ndim - 1] * t->sizes[ndim] : t->sizes[ndim - 1];
+  luc_tensor *planes = luc__f_reshape(f, t, ndim, flat);
+  flat[ndim - 1] =
+      spatial == 2 ? indices->sizes[ndim - 1] * indices->sizes[ndim] : indices->sizes[ndim - 1];
+  luc_tensor *at = luc__f_reshape(f, indices, ndim, flat);
+  luc_tensor *found = luc__f_call(f, LUC_OP_gather,
+                                  LUC_ARGS(luc_v_tensor(planes), luc_v_int(-1), luc_v_tensor(at)));
+  return luc__f_reshape(f, found, indices->ndim, indices->sizes);
+}
+
+luc_status luc__grad_pool_scatter(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *found = gather_planes(&f, b->gout[0], b->args[1].as.tensor, b->args[2].n);
+  return luc__f_end(&f, found, &b->gin[0]);
+}
+
+static luc_tensor *scatter(luc_formula *f, luc_tensor *g, luc_tensor *indices, luc_value size) {
+  return luc__f_call(f, LUC_OP_pool_scatter,
+                     LUC_ARGS(luc_v_tensor(g), luc_v_tensor(indices), size));
+}
+
+luc_status luc__grad_max_pool(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *input = b->args[0].as.tensor, *g = b->gout[0], *dx;
+  const luc_value *at = &b->args[1];
+  if (luc__recording(ctx)) {
+    luc_tensor *indices;
+    luc__f_call2(&f, LUC_OP_max_pool_indices, &indices,
+                 LUC_ARGS(b->args[0], at[0], at[1], at[2], at[3], at[4]));
+    dx = scatter(&f, g, indices, spatial_of(input, at[0].n));
+  } else {
+    dx = luc__f_call(&f, LUC_OP_max_pool_backward,
+                     LUC_ARGS(luc_v_tensor(g), b->args[0], at[0], at[1], at[2], at[3], at[4]));
+  }
+  return luc__f_end(&f, dx, &b->gin[0]);
+}
+
+/* Also for adaptive_max_pool: whatever has (output, indices) as results and the kernel or size as
+ * its second argument. */
+luc_status luc__grad_max_pool_indices(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
+  if (!b->gout[0]) return LUC_OK;
+  luc_tensor *dx =
+      scatter(&f, b->gout[0], b->results[1], luc_v_ints(sizes + ndim - spatial, spatial));
+  return luc__f_end(&f, dx, &b->gin[0]);
+}
+
+/* ---- average pooling: (x, kernel, stride, padding, ceil_mode, count_include_pad, divisor) ---- */
+
+static luc_pool2d avg_geometry(const luc_value *at, luc_dtype dtype, int ndim,
+                               const int64_t *sizes) {
+  luc_pool2d p = plane_geometry(dtype, ndim, sizes, at[0].n);
+  window_geometry(&p, &at[0], &at[1], &at[2], NULL, at[3].as.i != 0);
+  p.count_include_pad = at[4].as.i != 0;
+  p.divisor_override = luc_is_none(&at[5]) ? 0 : at[5].as.i;
+  return p;
+}
+
+typedef luc_status (*pool_kernel)(luc_context *, const luc_pool2d *, const void *, void *);
+
+/* in is pooled (or unpooled) into planes of the size `two`. */
+static luc_status run_planes(luc_context *ctx, const luc_pool2d *p, pool_kernel kernel,
+                             luc_tensor *in, int spatial, const int64_t *two, luc_value *out) {
+  luc_status status;
+  luc_tensor *x = NULL, *y = NULL;
+  LUC_GO(luc__dense(ctx, in, p->dtype, &x));
+  LUC_GO(new_pooled(ctx, in, p->dtype, spatial, two, &y));
+  if (y->numel > 0) LUC_GO(kernel(ctx, p, x->data, y->data));
+  status = luc__deliver(ctx, "pool", out, (luc_dtype)in->dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)x->dtype);
+  luc_pool2d p = avg_geometry(&args[1], compute, x->ndim, x->sizes);
+  return run_planes(ctx, &p, luc__avg_pool, x, args[1].n, p.out, out);
+}
+
+/* avg_pool_backward(grad, kernel, …, divisor_override, input_size) */
+luc_status luc__run_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *grad = args[0].as.tensor;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
+  int64_t two[2], sizes[LUC_MAX_DIMS];
+  fill_pair(&args[7], 1, two);
+  with_spatial(grad, args[1].n, two, sizes);
+  luc_pool2d p = avg_geometry(&args[1], compute, grad->ndim, sizes);
+  return run_planes(ctx, &p, luc__avg_pool_backward, grad, args[1].n, two, out);
+}
+
+luc_status luc__grad_avg_pool(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
+  const luc_value *at = &b->args[1];
+  return luc__op1(ctx, LUC_OP_avg_pool_backward, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), at[0], at[1], at[2], at[3], at[4], at[5],
+                           luc_v_ints(sizes + ndim - spatial, spatial)));
+}
+
+luc_status luc__grad_avg_pool_backward(luc_context *ctx, luc_backward *b) {
+  const luc_value *at = &b->args[1];
+  return luc__op1(ctx, LUC_OP_avg_pool, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), at[0], at[1], at[2], at[3], at[4], at[5]));
+}
+
+/* ---- adaptive average pooling: (x, output_size) and (grad, input_size) ---- */
+
+luc_status luc__run_adaptive_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)x->dtype);
+  luc_pool2d p = plane_geometry(compute, x->ndim, x->sizes, args[1].n);
+  fill_pair(&args[1], 1, p.out);
+  return run_planes(ctx, &p, luc__adaptive_avg_pool, x, args[1].n, p.out, out);
+}
+
+luc_status luc__run_adaptive_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *grad = args[0].as.tensor;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
+  luc_pool2d p = plane_geometry(compute, grad->ndim, grad->sizes, args[1].n);
+  memcpy(p.out, p.in, sizeof p.out);
+  fill_pair(&args[1], 1, p.in);
+  return run_planes(ctx, &p, luc__adaptive_avg_pool_backward, grad, args[1].n, p.in, out);
+}
+
+luc_status luc__grad_adaptive_avg_pool(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
+  return luc__op1(ctx, LUC_OP_adaptive_avg_pool_backward, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial)));
+}
+
+luc_status luc__grad_adaptive_avg_pool_backward(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
+  return luc__op1(ctx, LUC_OP_adaptive_avg_pool, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial)));
+}
+
+/* ---- checks of the public rows ---- */
+
+/* A public call's windows, taken apart. */
+typedef struct windows {
+  int64_t kernel[2], stride[2], padding[2], dilation[2];
+  luc_value values[4]; /* the same as arguments */
+} windows;
+
+static luc_status check_windows(luc_context *ctx, const char *who, int spatial,
+                                const luc_tensor *input, windows *w, bool ceil_mode) {
+  bool batched, fits = true;
+  LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
+  LUC_TRY(luc__need_float(ctx, who, "input", input));
+  LUC_TRY(luc__check_least(ctx, who, "kernel_size", spatial, w->kernel, 1));
+  LUC_TRY(luc__check_least(ctx, who, "stride", spatial, w->stride, 1));
+  LUC_TRY(luc__check_least(ctx, who, "padding", spatial, w->padding, 0));
+  LUC_TRY(luc__check_least(ctx, who, "dilation", spatial, w->dilation, 1));
+  const int64_t *in = input->sizes + input->ndim - spatial;
+  int64_t out[2];
+  for (int i = 0; i < spatial; i++) {
+    LUC_CHECK(ctx, w->padding[i] <= w->kernel[i] / 2, LUC_ERR_VALUE,
+              "%s: padding must be at most half of kernel_size (got %lld for kernel_size %lld)",
+              who, (long long)w->padding[i], (long long)w->kernel[i]);
+    out[i] = luc__pool_out_size(in[i], w->kernel[i], w->stride[i], w->padding[i], w->dilation[i],
+                                ceil_mode);
+    fits = fits && out[i] > 0 && in[i] > 0;
+  }
+  if (fits) return LUC_OK;
+  char shape[LUC_SHAPE_TEXT], kernel[LUC_SHAPE_TEXT];
+  return luc__fail(
+      ctx, LUC_ERR_SHAPE, "%s: kernel %s does not fit into input %s, the output would have size %s",
+      who, luc__shape_text(kernel, spatial, w->kernel), luc__tensor_shape_text(shape, input),
+      luc__shape_text((char[LUC_SHAPE_TEXT]){0}, spatial, out));
+}
+
+/* kernel, stride (None or empty: the kernel), padding, dilation (NULL: 1) */
+static luc_status take_windows(luc_context *ctx, const char *who, int spatial,
+                               const luc_value *kernel, const luc_value *stride,
+                               const luc_value *padding, const luc_value *dilation, windows *w) {
+  bool own = !luc_is_none(stride) && !(stride->kind == LUC_INTS && stride->n == 0);
+  luc_value one = luc_v_int(1);
+  LUC_TRY(luc__take_ints(ctx, who, "kernel_size", kernel, spatial, w->kernel));
+  LUC_TRY(luc__take_ints(ctx, who, "stride", own ? stride : kernel, spatial, w->stride));
+  LUC_TRY(luc__take_ints(ctx, who, "padding", padding, spatial, w->padding));
+  LUC_TRY(luc__take_ints(ctx, who, "dilation", dilation ? dilation : &one, spatial, w->dilation));
+  w->values[0] = luc_v_ints(w->kernel, spatial);
+  w->values[1] = luc_v_ints(w->stride, spatial);
+  w->values[2] = luc_v_ints(w->padding, spatial);
+  w->values[3] = luc_v_ints(w->dilation, spatial);
+  return LUC_OK;
+}
+
+/* ---- max_pool1d, max_pool2d ---- */
+
+/* (input, kernel_size, stride, padding, dilation, ceil_mode); with indices a second result. */
+static luc_status pool_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
+                           bool with_indices, luc_value *out) {
+  windows w;
+  LUC_TRY(take_windows(ctx, who, spatial, &args[1], &args[2], &args[3], &args[4], &w));
+  LUC_TRY(check_windows(ctx, who, spatial, args[0].as.tensor, &w, args[5].as.i != 0));
+  return luc_call(ctx, with_indices ? LUC_OP_max_pool_indices : LUC_OP_max_pool,
+                  LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], w.values[3], args[5]),
+                  out);
+}
+
+luc_status luc__run_max_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_max(ctx, "max_pool1d", 1, args, args[6].as.i != 0, out);
+}
+
+luc_status luc__run_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_max(ctx, "max_pool2d", 2, args, args[6].as.i != 0, out);
+}
+
+luc_status luc__run_max_pool1d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_max(ctx, "max_pool1d_with_indices", 1, args, true, out);
+}
+
+luc_status luc__run_max_pool2d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_max(ctx, "max_pool2d_with_indices", 2, args, true, out);
+}
+
+/* ---- avg_pool1d, avg_pool2d ---- */
+
+/* (input, kernel_size, stride, padding, ceil_mode, count_include_pad), divisor apart */
+static luc_status pool_avg(luc_context *ctx, const char *who, int spatial, luc_value *args,
+                           luc_value divisor, luc_value *out) {
+  windows w;
+  LUC_TRY(take_windows(ctx, who, spatial, &args[1], &args[2], &args[3], NULL, &w));
+  LUC_TRY(check_windows(ctx, who, spatial, args[0].as.tensor, &w, args[4].as.i != 0));
+  LUC_CHECK(ctx, luc_is_none(&divisor) || divisor.as.i != 0, LUC_ERR_VALUE,
+            "%s: divisor_override must not be zero", who);
+  return luc_call(
+      ctx, LUC_OP_avg_pool,
+      LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], args[4], args[5], divisor), out);
+}
+
+luc_status luc__run_avg_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_avg(ctx, "avg_pool1d", 1, args, luc_v_none(), out);
+}
+
+luc_status luc__run_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_avg(ctx, "avg_pool2d", 2, args, args[6], out);
+}
+
+/* ---- adaptive_avg_pool1d, 2d ---- */
+
+static luc_status pool_adaptive(luc_context *ctx, const char *who, luc_opid op, int spatial,
+                                luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  int64_t size[2];
+  bool batched;
+  LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
+  LUC_TRY(luc__need_float(ctx, who, "input", input));
+  LUC_TRY(luc__take_ints(ctx, who, "output_size", &args[1], spatial, size));
+  for (int i = 0; i < spatial; i++) {
+    int64_t in = input->sizes[input->ndim - spatial + i];
+    if (size[i] == LUC_NO_ITEM) size[i] = in;
+    LUC_CHECK(ctx, in > 0, LUC_ERR_SHAPE, "%s: input has no elements along a pooled dimension",
+              who);
+  }
+  LUC_TRY(luc__check_least(ctx, who, "output_size", spatial, size, 0));
+  return luc_call(ctx, op, LUC_ARGS(args[0], luc_v_ints(size, spatial)), out);
+}
+
+luc_status luc__run_adaptive_avg_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_adaptive(ctx, "adaptive_avg_pool1d", LUC_OP_adaptive_avg_pool, 1, args, out);
+}
+
+luc_status luc__run_adaptive_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_adaptive(ctx, "adaptive_avg_pool2d", LUC_OP_adaptive_avg_pool, 2, args, out);
+}

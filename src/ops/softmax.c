@@ -1,0 +1,228 @@
+/* Softmax and its logarithm, and dropout. The fused gradients serve backward passes that are not
+ * themselves recorded; else a formula of operators does. */
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "cpu/softmax.h"
+
+/* ---- softmax, log_softmax: (input, dim, dtype) ---- */
+
+/* F.softmax without dim: the first for 0, 1 and 3 dimensions, else the second. */
+static luc_status find_dim(luc_context *ctx, const char *who, const luc_value *v, int ndim,
+                           int *dim) {
+  if (!luc_is_none(v)) return luc__dim_wrap(ctx, who, v->as.i, ndim, dim);
+  *dim = ndim == 0 || ndim == 1 || ndim == 3 ? 0 : 1;
+  return LUC_OK;
+}
+
+static luc_softmax geometry(const luc_tensor *t, int dim, bool log, luc_dtype compute) {
+  luc_softmax s = {.dtype = compute, .log = log, .outer = 1, .n = 1, .inner = 1};
+  for (int i = 0; i < t->ndim; i++) {
+    if (i < dim) s.outer *= t->sizes[i];
+    if (i == dim) s.n = t->sizes[i];
+    if (i > dim) s.inner *= t->sizes[i];
+  }
+  return s;
+}
+
+static luc_status run_softmax(luc_context *ctx, const char *who, bool log, luc_value *args,
+                              luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? input->dtype : args[2].as.i);
+  luc_dtype compute = luc__compute_dtype(dtype);
+  int dim;
+  LUC_TRY(find_dim(ctx, who, &args[1], input->ndim, &dim));
+  if (!luc__dtype_is_float(dtype))
+    return luc__fail(ctx, LUC_ERR_TYPE, "%s: needs a floating point input or dtype (got %s)", who,
+                     luc__dtype_name(dtype));
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(luc__tensor_empty_like(ctx, x, compute, &y));
+  luc_softmax s = geometry(x, dim, log, compute);
+  if (x->numel > 0) LUC_GO(luc__softmax(ctx, &s, x->data, y->data));
+  status = luc__deliver(ctx, who, out, dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+luc_status luc__run_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_softmax(ctx, "softmax", false, args, out);
+}
+
+luc_status luc__run_log_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_softmax(ctx, "log_softmax", true, args, out);
+}
+
+/* softmax_backward(grad, output, dim, log) */
+luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *grad = args[0].as.tensor, *dy = NULL, *y = NULL, *dx = NULL;
+  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  LUC_GO(luc__dense(ctx, grad, compute, &dy));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &y));
+  LUC_GO(luc__tensor_empty_like(ctx, y, compute, &dx));
+  luc_softmax s = geometry(y, (int)args[2].as.i, args[3].as.i != 0, compute);
+  if (y->numel > 0) LUC_GO(luc__softmax_backward(ctx, &s, dy->data, y->data, dx->data));
+  status = luc__deliver(ctx, "softmax_backward", out, dtype, dx);
+  dx = NULL;
+done:
+  luc_tensor_release(ctx, dy);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, dx);
+  return status;
+}
+
+static luc_status grad_softmax(luc_context *ctx, bool log, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0], *y = b->results[0], *dx;
+  int dim;
+  LUC_TRY(find_dim(ctx, "softmax", &b->args[1], y->ndim, &dim));
+  int64_t over = dim;
+  if (!luc__recording(ctx)) {
+    dx = luc__f_call(&f, LUC_OP_softmax_backward,
+                     LUC_ARGS(luc_v_tensor(g), luc_v_tensor(y), luc_v_int(dim), luc_v_bool(log)));
+  } else if (log) {
+    luc_tensor *sum = luc__f_sum(&f, g, 1, &over, true);
+    luc_tensor *part = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_exp, y), sum);
+    dx = luc__f2(&f, LUC_OP_sub, g, part);
+  } else {
+    luc_tensor *sum = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, g, y), 1, &over, true);
+    dx = luc__f2(&f, LUC_OP_mul, y, luc__f2(&f, LUC_OP_sub, g, sum));
+  }
+  return luc__f_end(&f, dx, &b->gin[0]);
+}
+
+luc_status luc__grad_softmax(luc_context *ctx, luc_backward *b) {
+  return grad_softmax(ctx, false, b);
+}
+
+luc_status luc__grad_log_softmax(luc_context *ctx, luc_backward *b) {
+  return grad_softmax(ctx, true, b);
+}
+
+luc_status luc__run_softmin(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *minus = luc__f1(&f, LUC_OP_neg, args[0].as.tensor);
+  luc_tensor *y = luc__f_call(&f, LUC_OP_softmax, LUC_ARGS(luc_v_tensor(minus), args[1], args[2]));
+  return luc__f_result(&f, y, out);
+}
+
+/* ---- dropout ---- */
+
+/* A new tensor laid out in memory as `like` is, if that is dense: PyTorch draws in memory order. */
+static luc_status empty_in_order(luc_context *ctx, luc_tensor *like, luc_tensor **flat,
+                                 luc_tensor **out) {
+  int order[LUC_MAX_DIMS];
+  int64_t strides[LUC_MAX_DIMS], step = 1;
+  int n = like->ndim;
+  for (int i = 0; i < n; i++) {
+    int at = i;
+    for (; at > 0 && like->strides[order[at - 1]] < like->strides[i]; at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  bool dense = true;
+  for (int i = n - 1; i >= 0; i--) {
+    dense = dense && (like->strides[order[i]] == step || like->sizes[order[i]] == 1);
+    strides[order[i]] = step;
+    step *= like->sizes[order[i]];
+  }
+  LUC_TRY(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, flat));
+  if (!dense) strides[0] = 0, luc__contiguous_strides(n, like->sizes, strides);
+  return luc__tensor_view(ctx, *flat, n, like->sizes, strides, 0, out);
+}
+
+/* Ones (scaled) with probability 1 - p, else zeros, over t's contiguous memory. */
+static luc_status draw_mask(luc_context *ctx, double p, luc_tensor *t) {
+  luc_status status;
+  luc_tensor *kept = NULL;
+  double keep = 1 - p;
+  if (p == 1 || t->numel == 0) return luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 0}});
+  LUC_TRY(luc__tensor_empty_like(ctx, t, LUC_BOOL, &kept));
+  luc__fill_bernoulli(&ctx->rng, (bool *)kept->data, &keep, 0, t->numel);
+  LUC_GO(luc__copy(ctx, t, kept));
+  status = luc_call_inplace(ctx, LUC_OP_div, LUC_ARGS(luc_v_tensor(t), luc_v_float(keep)));
+done:
+  luc_tensor_release(ctx, kept);
+  return status;
+}
+
+/* dropout_mask(input, p, whole): what to multiply input by; `whole` channels [N, C, 1, ...]. */
+luc_status luc__run_dropout_mask(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *flat = NULL, *mask = NULL;
+  if (args[2].as.i) {
+    int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], input->sizes[1], 1, 1, 1, 1, 1, 1};
+    LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, input->ndim, sizes, &flat));
+    mask = luc__retain(flat);
+  } else {
+    LUC_GO(empty_in_order(ctx, input, &flat, &mask));
+  }
+  LUC_GO(draw_mask(ctx, args[1].as.f, flat));
+  out[0] = luc_v_tensor(luc__retain(mask));
+done:
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, mask);
+  return status;
+}
+
+/* (input, p, training, inplace) */
+static luc_status drop(luc_context *ctx, const char *who, bool whole, luc_value *args,
+                       luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  double p = luc_as_double(&args[1]);
+  LUC_CHECK(ctx, p >= 0 && p <= 1, LUC_ERR_VALUE, "%s: p must be between 0 and 1 (got %g)", who, p);
+  LUC_TRY(luc__need_float(ctx, who, "input", input));
+  if (p == 0 || !args[2].as.i || input->numel == 0) {
+    out[0] = luc_v_tensor(luc__retain(input));
+    return LUC_OK;
+  }
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *y = input;
+  luc_tensor *mask =
+      luc__f_call(&f, LUC_OP_dropout_mask, LUC_ARGS(args[0], luc_v_float(p), luc_v_bool(whole)));
+  if (!args[3].as.i)
+    y = luc__f2(&f, LUC_OP_mul, input, mask);
+  else if (f.status == LUC_OK)
+    f.status = luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(args[0], luc_v_tensor(mask)));
+  return luc__f_result(&f, y, out);
+}
+
+luc_status luc__run_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop(ctx, "dropout", false, args, out);
+}
+
+/* Whole channels of [N, C, ...]; one dimension fewer (where allowed) has no batch. */
+static luc_status drop_channels(luc_context *ctx, const char *who, int unbatched, luc_value *args,
+                                luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  if (input->ndim < 2)
+    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL, "input must be [N, C, ...]");
+  if (input->ndim != unbatched) return drop(ctx, who, true, args, out);
+  luc_formula f = luc__formula(ctx);
+  luc_value batch = luc_v_tensor(luc__f_unsqueeze(&f, input, 0)), dropped = luc_v_none();
+  if (f.status == LUC_OK)
+    f.status = drop(ctx, who, true, (luc_value[]){batch, args[1], args[2], args[3]}, &dropped);
+  luc_tensor *y = luc__f_own(&f, luc_as_tensor(&dropped));
+  y = args[3].as.i ? input : luc__f_squeeze(&f, y, 0);
+  return luc__f_result(&f, y, out);
+}
+
+luc_status luc__run_dropout1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop_channels(ctx, "dropout1d", 2, args, out);
+}
+
+luc_status luc__run_dropout2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop_channels(ctx, "dropout2d", 0, args, out);
+}
+
+luc_status luc__run_dropout3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop_channels(ctx, "dropout3d", 4, args, out);
+}
