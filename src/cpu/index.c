@@ -97,6 +97,8 @@ typedef void (*row_fn)(char *to, int64_t to_step, const char *from, int64_t from
 typedef void (*table_fn)(char *dense, int64_t step, char *indexed, const int64_t *offsets,
                          int64_t n);
 
+enum { GRAIN_BYTES = 1 << 18 };
+
 typedef struct arithmetic {
   row_fn add, mul;
   table_fn put_add, put_mul;
@@ -128,6 +130,17 @@ static movement movement_of(size_t width) {
   case 2: return (movement){copy_16, get_16, put_16};
   case 4: return (movement){copy_32, get_32, put_32};
   default: return (movement){copy_64, get_64, put_64};
+  }
+}
+
+static table_fn table_of(luc_index_op op, luc_dtype dtype) {
+  const arithmetic *sums = &by_dtype[dtype];
+  movement move = movement_of(luc__dtype_size(dtype));
+  switch (op) {
+  case LUC_INDEX_GET: return move.get;
+  case LUC_INDEX_PUT: return move.put;
+  case LUC_INDEX_ADD: return sums->put_add;
+  default: return sums->put_mul;
   }
 }
 
@@ -217,7 +230,6 @@ static int64_t product(const luc_index_dims *d) {
 }
 
 void luc__index_run(luc_context *ctx, const luc_index_job *job) {
-  enum { GRAIN_BYTES = 1 << 18 };
   walk w = {.job = job, .outer = merged(&job->outer), .rows = merged(&job->inner)};
   int64_t each = product(&w.outer) * product(&w.rows);
   if (job->n == 0 || each == 0) return;
@@ -234,17 +246,92 @@ void luc__index_run(luc_context *ctx, const luc_index_job *job) {
   w.on_row = job->op == LUC_INDEX_ADD   ? sums->add
              : job->op == LUC_INDEX_MUL ? sums->mul
                                         : move.copy;
-  switch (job->op) {
-  case LUC_INDEX_GET: w.on_table = move.get; break;
-  case LUC_INDEX_PUT: w.on_table = move.put; break;
-  case LUC_INDEX_ADD: w.on_table = sums->put_add; break;
-  case LUC_INDEX_MUL: w.on_table = sums->put_mul; break;
-  }
+  w.on_table = table_of(job->op, job->dtype);
   int64_t grain = GRAIN_BYTES / (each * (int64_t)w.width) + 1;
   if (job->op == LUC_INDEX_GET && job->n > grain)
     luc__parallel_for(ctx, job->n, grain, piece, &w);
   else
     piece(&w, 0, job->n);
+}
+
+/* ---- gather and scatter: a position for every place ---- */
+
+/* v and size - 1 - v are both at least 0 just when v is in range: one sign bit tells for many. */
+int64_t luc__index_check(const int64_t *index, int64_t n, int64_t size) {
+  enum { STRIP = 512 };
+  uint64_t last = (uint64_t)size - 1;
+  for (int64_t i = 0; i < n; i += STRIP) {
+    int64_t m = n - i < STRIP ? n - i : STRIP;
+    uint64_t signs = size == 0 ? UINT64_MAX : 0;
+    for (int64_t j = i; j < i + m; j++) signs |= (uint64_t)index[j] | (last - (uint64_t)index[j]);
+    for (int64_t j = i; signs >> 63 && j < i + m; j++)
+      if (index[j] < 0 || index[j] >= size) return j;
+  }
+  return -1;
+}
+
+typedef struct gather_walk {
+  const luc_gather_job *job;
+  table_fn on_table;
+  int64_t row, step;
+  int64_t width;
+} gather_walk;
+
+/* One row of the index, in strips whose offsets stay in cache. */
+static void gather_row(const gather_walk *w, int64_t r, int64_t base) {
+  enum { STRIP = 512 };
+  const luc_gather_job *job = w->job;
+  int64_t offsets[STRIP], stride = job->stride, step = w->step;
+  if (step == 0 && stride == 1) { /* along the last dimension: the index is the table */
+    char *row = job->indexed + base * w->width;
+    w->on_table(job->dense + r * w->row * job->dense_step * w->width, job->dense_step, row,
+                job->index + r * w->row, w->row);
+    return;
+  }
+  for (int64_t i = 0; i < w->row; i += STRIP) {
+    int64_t m = w->row - i < STRIP ? w->row - i : STRIP, at = r * w->row + i;
+    const int64_t *index = job->index + at;
+    for (int64_t j = 0; j < m; j++) offsets[j] = base + (i + j) * step + index[j] * stride;
+    w->on_table(job->dense + at * job->dense_step * w->width, job->dense_step, job->indexed,
+                offsets, m);
+  }
+}
+
+static void gather_rows(void *arg, int64_t begin, int64_t end) {
+  const gather_walk *w = arg;
+  const luc_gather_job *job = w->job;
+  int64_t at[LUC_MAX_DIMS] = {0}, base = 0, rest = begin;
+  int last = job->ndim - 1;
+  for (int d = last - 1; d >= 0; d--) {
+    at[d] = rest % job->sizes[d];
+    rest /= job->sizes[d];
+    base += at[d] * job->strides[d];
+  }
+  for (int64_t r = begin; r < end; r++) {
+    gather_row(w, r, base);
+    for (int d = last - 1; d >= 0; d--) {
+      base += job->strides[d];
+      if (++at[d] < job->sizes[d]) break;
+      base -= at[d] * job->strides[d];
+      at[d] = 0;
+    }
+  }
+}
+
+void luc__gather_run(luc_context *ctx, const luc_gather_job *job) {
+  gather_walk w = {.job = job, .on_table = table_of(job->op, job->dtype)};
+  int64_t rows = 1;
+  int last = job->ndim - 1;
+  w.width = (int64_t)luc__dtype_size(job->dtype);
+  w.row = job->ndim ? job->sizes[last] : 1;
+  w.step = job->ndim ? job->strides[last] : 0;
+  for (int d = 0; d < last; d++) rows *= job->sizes[d];
+  if (w.row == 0 || rows == 0) return;
+  int64_t grain = GRAIN_BYTES / (w.row * w.width) + 1;
+  if (job->op == LUC_INDEX_GET && rows > grain)
+    luc__parallel_for(ctx, rows, grain, gather_rows, &w);
+  else
+    gather_rows(&w, 0, rows);
 }
 
 void luc__mask_fill(char *data, const bool *mask, int64_t n, const void *value, size_t width) {
@@ -277,6 +364,11 @@ void luc__offsets_grid(int64_t *offsets, int ndim, const int64_t *sizes, const i
 
 int64_t luc__offsets_add(int64_t *offsets, const int64_t *index, int64_t n, int64_t size,
                          int64_t stride, bool negative) {
+  int64_t bad = luc__index_check(index, n, size);
+  if (bad < 0) {
+    for (int64_t i = 0; i < n; i++) offsets[i] += index[i] * stride;
+    return -1;
+  }
   for (int64_t i = 0; i < n; i++) {
     int64_t v = index[i];
     if (negative && v < 0) v = (int64_t)((uint64_t)v + (uint64_t)size);

@@ -30,6 +30,24 @@ typedef struct luc_index_job {
 } luc_index_job;
 void luc__index_run(luc_context *ctx, const luc_index_job *job);
 
+/* The place of the first index outside [0, size), or -1. */
+int64_t luc__index_check(const int64_t *index, int64_t n, int64_t size);
+
+/* An index (contiguous, checked) that names for each of its places the position along one dimension
+ * of `indexed`, whose strides are given with that dimension's set to 0. dense is contiguous, or one
+ * element (dense_step 0). */
+typedef struct luc_gather_job {
+  luc_index_op op;
+  luc_dtype dtype;
+  char *indexed, *dense;
+  const int64_t *index;
+  int64_t dense_step, stride; /* stride: of the indexed dimension */
+  int ndim;
+  const int64_t *sizes; /* the index's */
+  const int64_t *strides;
+} luc_gather_job;
+void luc__gather_run(luc_context *ctx, const luc_gather_job *job);
+
 /* offsets[e] = position of the e-th element (row-major) of a tensor with these strides. */
 void luc__offsets_grid(int64_t *offsets, int ndim, const int64_t *sizes, const int64_t *strides);
 /* offsets[i] += index[i] * stride; indices below 0 count from the end if `negative`. Returns the

@@ -12,8 +12,8 @@ luc_status luc__index_values(luc_context *ctx, const char *who, luc_tensor *inde
 }
 
 /* The failure for index v; where negative ones are refused, -1 is out of range too. */
-static luc_status bad_index(luc_context *ctx, const char *who, int64_t v, int64_t size,
-                            bool negative) {
+luc_status luc__bad_index(luc_context *ctx, const char *who, int64_t v, int64_t size,
+                          bool negative) {
   int64_t unused;
   if (negative || v >= 0 || size == 0 || v < -size)
     return luc__index_wrap(ctx, who, v, size, &unused);
@@ -27,7 +27,7 @@ luc_status luc__table_add(luc_context *ctx, const char *who, luc_tensor *table, 
   const int64_t *values = (const int64_t *)index->data;
   int64_t bad =
       luc__offsets_add((int64_t *)table->data, values, index->numel, size, stride, negative);
-  return bad < 0 ? LUC_OK : bad_index(ctx, who, values[bad], size, negative);
+  return bad < 0 ? LUC_OK : luc__bad_index(ctx, who, values[bad], size, negative);
 }
 
 luc_status luc__mask_values(luc_context *ctx, const char *who, luc_tensor *mask, int ndim,

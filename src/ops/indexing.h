@@ -12,6 +12,9 @@ luc_status luc__index_values(luc_context *ctx, const char *who, luc_tensor *inde
 /* Adds index * stride to the table; a bad index is the failure. */
 luc_status luc__table_add(luc_context *ctx, const char *who, luc_tensor *table, luc_tensor *index,
                           int64_t size, int64_t stride, bool negative);
+/* The failure for index v (which is wrong) along a dimension of that size. */
+luc_status luc__bad_index(luc_context *ctx, const char *who, int64_t v, int64_t size,
+                          bool negative);
 /* mask as a contiguous bool tensor expanded to these sizes. */
 luc_status luc__mask_values(luc_context *ctx, const char *who, luc_tensor *mask, int ndim,
                             const int64_t *sizes, luc_tensor **out);

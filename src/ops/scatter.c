@@ -22,53 +22,52 @@ static luc_status check_index(luc_context *ctx, const char *who, const luc_tenso
   return LUC_OK;
 }
 
-/* Where in t the element for each of index's places lies. */
-static luc_status places(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
-                         luc_tensor *index, luc_tensor **table) {
-  luc_tensor *values = NULL;
-  int64_t strides[LUC_MAX_DIMS];
-  luc_status status = LUC_OK;
-  *table = NULL;
-  memcpy(strides, t->strides, sizeof strides);
-  int64_t size = t->ndim ? t->sizes[dim] : 1, stride = t->ndim ? t->strides[dim] : 0;
-  strides[dim] = 0;
-  LUC_GO(luc__index_values(ctx, who, index, &values));
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &values->numel, table));
-  luc__offsets_grid((int64_t *)(*table)->data, values->ndim, values->sizes, strides);
-  LUC_GO(luc__table_add(ctx, who, *table, values, size, stride, false));
-done:
+/* index as contiguous int64, checked against t's dimension. */
+static luc_status checked(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
+                          luc_tensor *index, luc_tensor **out) {
+  luc_tensor *values;
+  int64_t size = t->ndim ? t->sizes[dim] : 1;
+  LUC_TRY(luc__index_values(ctx, who, index, &values));
+  const int64_t *at = (const int64_t *)values->data;
+  int64_t bad = luc__index_check(at, values->numel, size);
+  *out = values;
+  if (bad < 0) return LUC_OK;
+  luc_status status = luc__bad_index(ctx, who, at[bad], size, false);
   luc_tensor_release(ctx, values);
-  if (status != LUC_OK) {
-    luc_tensor_release(ctx, *table);
-    *table = NULL;
-  }
+  *out = NULL;
   return status;
 }
 
-static void move(luc_context *ctx, luc_index_op op, luc_tensor *t, const luc_tensor *table,
-                 void *dense, int64_t step) {
-  luc_index_job job = {.op = op,
-                       .dtype = (luc_dtype)t->dtype,
-                       .indexed = t->data,
-                       .dense = dense,
-                       .offsets = (const int64_t *)table->data,
-                       .n = table->numel,
-                       .dense_step = step};
-  luc__index_run(ctx, &job);
+static void move(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
+                 const luc_tensor *values, void *dense, int64_t step) {
+  int64_t strides[LUC_MAX_DIMS];
+  memcpy(strides, t->strides, sizeof strides);
+  strides[dim] = 0;
+  luc_gather_job job = {.op = op,
+                        .dtype = (luc_dtype)t->dtype,
+                        .indexed = t->data,
+                        .dense = dense,
+                        .index = (const int64_t *)values->data,
+                        .dense_step = step,
+                        .stride = t->ndim ? t->strides[dim] : 0,
+                        .ndim = values->ndim,
+                        .sizes = values->sizes,
+                        .strides = strides};
+  luc__gather_run(ctx, &job);
 }
 
 luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *table, *r;
+  luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *values, *r;
   int dim;
   LUC_TRY(luc__dim_wrap(ctx, "gather", args[1].as.i, t->ndim, &dim));
   if (index->numel) LUC_TRY(check_index(ctx, "gather", index, t, "input", dim));
-  LUC_TRY(places(ctx, "gather", t, dim, index, &table));
+  LUC_TRY(checked(ctx, "gather", t, dim, index, &values));
   luc_status status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
   if (status == LUC_OK) {
-    move(ctx, LUC_INDEX_GET, t, table, r->data, 1);
+    move(ctx, LUC_INDEX_GET, t, dim, values, r->data, 1);
     status = luc__give(ctx, "gather", out, r);
   }
-  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, values);
   return status;
 }
 
@@ -103,19 +102,17 @@ static luc_status source_values(luc_context *ctx, const char *who, luc_tensor *s
 static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, luc_value *args,
                           luc_tensor *src, void *value, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target = self;
-  luc_tensor *table = NULL, *values = NULL;
+  luc_tensor *at = NULL, *values = NULL;
   int dim;
   luc_status status = LUC_OK;
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
   if (index->numel) LUC_GO(check_index(ctx, who, index, self, "self", dim));
   if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
-  bool in_place = out->kind == LUC_TENSOR;
-  if (in_place) LUC_GO(places(ctx, who, self, dim, index, &table));
+  LUC_GO(checked(ctx, who, self, dim, index, &at));
   LUC_GO(luc__begin_write(ctx, who, self, out, &target));
-  if (!in_place) LUC_GO(places(ctx, who, target, dim, index, &table));
-  move(ctx, op, target, table, src ? values->data : value, src ? 1 : 0);
+  move(ctx, op, target, dim, at, src ? values->data : value, src ? 1 : 0);
 done:
-  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, at);
   luc_tensor_release(ctx, values);
   return status;
 }

@@ -1,5 +1,5 @@
--- Runs the cases that tests/parity/record.py wrote: values and gradients against PyTorch's, the same
--- again behind strange strides, then first and second derivatives against finite differences.
+-- Runs the cases that tests/parity/record.py wrote: values and gradients against PyTorch's, the
+-- same again behind strange strides, then first and second derivatives against finite differences.
 local lucerna = require "lucerna"
 local parity = require "parity"
 local autograd = lucerna.autograd

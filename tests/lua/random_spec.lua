@@ -1,4 +1,5 @@
--- Random numbers: PyTorch's for the same seed, exactly where it is uniform, to 1e-6 where it is not.
+-- Random numbers: PyTorch's for the same seed, exactly where it is uniform,
+-- to 1e-6 where it is not.
 local lucerna = require "lucerna"
 local cases = require "cases"
 local parity = require "parity"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyTorch's answers for indexing, gathering, scattering and masks: tests/parity/data/index_ops.lua."""
+"""PyTorch's answers for indexing, scattering and masks: tests/parity/data/index_ops.lua."""
 import torch
 
 from record import Const, Dim, Ids, NAMES, case, real, write

@@ -1,5 +1,5 @@
-"""Records calls of PyTorch as cases that tests/lua/parity.lua runs: arguments, results and gradients,
-or that the call is an error. Everything is written as Lua users see it: dimensions and positions
+"""Records calls of PyTorch as cases that tests/lua/cases.lua runs: arguments, results and
+gradients, or that the call is an error. Everything is written as Lua users see it: dimensions and positions
 count from 1. Used by the gen_*.py beside it."""
 import os
 import warnings
