@@ -257,7 +257,7 @@ void luc__index_run(luc_context *ctx, const luc_index_job *job) {
 /* ---- gather and scatter: a position for every place ---- */
 
 /* v and size - 1 - v are both at least 0 just when v is in range: one sign bit tells for many. */
-int64_t luc__index_check(const int64_t *index, int64_t n, int64_t size) {
+int64_t luc__index_first_bad(const int64_t *index, int64_t n, int64_t size) {
   enum { STRIP = 512 };
   uint64_t last = (uint64_t)size - 1;
   for (int64_t i = 0; i < n; i += STRIP) {
@@ -364,7 +364,7 @@ void luc__offsets_grid(int64_t *offsets, int ndim, const int64_t *sizes, const i
 
 int64_t luc__offsets_add(int64_t *offsets, const int64_t *index, int64_t n, int64_t size,
                          int64_t stride, bool negative) {
-  int64_t bad = luc__index_check(index, n, size);
+  int64_t bad = luc__index_first_bad(index, n, size);
   if (bad < 0) {
     for (int64_t i = 0; i < n; i++) offsets[i] += index[i] * stride;
     return -1;

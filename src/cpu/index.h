@@ -31,7 +31,7 @@ typedef struct luc_index_job {
 void luc__index_run(luc_context *ctx, const luc_index_job *job);
 
 /* The place of the first index outside [0, size), or -1. */
-int64_t luc__index_check(const int64_t *index, int64_t n, int64_t size);
+int64_t luc__index_first_bad(const int64_t *index, int64_t n, int64_t size);
 
 /* An index (contiguous, checked) that names for each of its places the position along one dimension
  * of `indexed`, whose strides are given with that dimension's set to 0. dense is contiguous, or one

@@ -29,7 +29,7 @@ static luc_status checked(luc_context *ctx, const char *who, const luc_tensor *t
   int64_t size = t->ndim ? t->sizes[dim] : 1;
   LUC_TRY(luc__index_values(ctx, who, index, &values));
   const int64_t *at = (const int64_t *)values->data;
-  int64_t bad = luc__index_check(at, values->numel, size);
+  int64_t bad = luc__index_first_bad(at, values->numel, size);
   *out = values;
   if (bad < 0) return LUC_OK;
   luc_status status = luc__bad_index(ctx, who, at[bad], size, false);
