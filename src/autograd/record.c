@@ -122,6 +122,9 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
   int n = list ? out->n : info->schema.nresults;
   /* An operator that had nothing to do gave its input back: that keeps its own history. */
   if (!list && args[0].kind == LUC_TENSOR && out[0].as.tensor == args[0].as.tensor) return LUC_OK;
+  /* Nor has a truth value or a position a gradient. */
+  luc_tensor *first = !list && n == 1 ? luc_as_tensor(&out[0]) : NULL;
+  if (first && !luc__dtype_is_float((luc_dtype)first->dtype)) return LUC_OK;
   luc_node *node;
   LUC_TRY(call_node(ctx, op, args, n, &node));
   luc_status status = LUC_OK;
@@ -164,7 +167,7 @@ luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, b
 static luc_status copy_saved_self(luc_context *ctx, luc_node *node) {
   luc_tensor *copy, *self = luc_as_tensor(&node->args[0]);
   if (!self) return LUC_OK;
-  LUC_TRY(luc__contiguous_copy(ctx, self, &copy));
+  LUC_TRY(luc__unary(ctx, LUC_OP_clone, self, &copy));
   luc_tensor_release(ctx, self);
   node->args[0] = luc_v_tensor(copy);
   node->versions[0] = copy->storage->version;

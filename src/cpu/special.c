@@ -56,14 +56,31 @@ double luc__digamma(double x) {
   return result + digamma_series(x);
 }
 
-double luc__trigamma(double x) {
-  if (x < 0.5) {
-    double s = sin(PI * x);
-    return PI * PI / (s * s) - luc__trigamma(1.0 - x);
+/* Hurwitz' zeta(s, q) for s > 1: ten terms, then Euler and Maclaurin's correction. */
+static double zeta(double s, double q) {
+  static const double b[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730};
+  if (q <= 0) return q == floor(q) ? INFINITY : NAN;
+  double sum = 0;
+  for (; q < 12; q += 1) sum += pow(q, -s);
+  sum += pow(q, 1 - s) / (s - 1) + 0.5 * pow(q, -s);
+  double factor = s, power = pow(q, -s - 1), factorial = 2;
+  for (int k = 0; k < 6; k++) {
+    sum += b[k] * factor * power / factorial;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
+    power /= q * q;
+    factorial *= (2 * k + 3) * (2 * k + 4);
   }
-  double result = 0;
-  for (; x < 20.0; x += 1.0) result += 1.0 / (x * x);
-  double z = 1.0 / (x * x);
-  double tail = z * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z / 30)));
-  return result + (1.0 + 0.5 / x + tail) / x;
+  return sum;
+}
+
+static double trigamma(double x) {
+  if (x >= 0.5) return zeta(2, x);
+  double s = sin(PI * x);
+  return PI * PI / (s * s) - zeta(2, 1.0 - x);
+}
+
+double luc__polygamma(int n, double x) {
+  if (n == 1) return trigamma(x);
+  double factorial = tgamma(n + 1.0);
+  return (n % 2 ? factorial : -factorial) * zeta(n + 1.0, x);
 }

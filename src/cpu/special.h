@@ -5,6 +5,7 @@
 double luc__erfinv(double y);
 double luc__lgamma(double x); /* without the library's global sign */
 double luc__digamma(double x);
-double luc__trigamma(double x);
+/* The n-th derivative of digamma, n >= 1. */
+double luc__polygamma(int n, double x);
 
 #endif

@@ -142,6 +142,8 @@ static luc_status check_divisor(luc_context *ctx, const char *who, const luc_val
 
 static luc_status divide(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
                          luc_value *out) {
+  LUC_CHECK(ctx, luc__result_dtype(ctx, args, 2) != LUC_BOOL, LUC_ERR_TYPE,
+            "%s: not implemented for bool", who);
   LUC_TRY(check_divisor(ctx, who, args));
   return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, NULL, out);
 }

@@ -112,27 +112,32 @@ luc_status luc__run_clamp_max(luc_context *ctx, luc_value *args, luc_value *out)
   return clamp(ctx, "clamp_max", args, NULL, &args[1], out);
 }
 
-/* What passes at the bounds passes wholly. The upper bound wins where bounds cross, and then takes
- * all of the gradient. */
+/* What reaches a bound passes wholly; a NaN does not pass. The upper bound wins where bounds cross,
+ * and then takes all of the gradient. */
+static luc_tensor *passed(luc_formula *f, luc_backward *b, const luc_value *lower,
+                          const luc_value *upper) {
+  luc_tensor *g = b->gout[0];
+  if (lower) g = luc__f_where(f, of(f, LUC_OP_ge, b->args[0], *lower), g, NULL);
+  if (upper) g = luc__f_where(f, of(f, LUC_OP_le, b->args[0], *upper), g, NULL);
+  return g;
+}
+
 static luc_status grad_clamp(luc_context *ctx, luc_backward *b, int lower, int upper) {
   luc_formula f = luc__formula(ctx);
   luc_value x = b->args[0];
-  luc_tensor *g = b->gout[0], *below = NULL, *above = NULL;
-  if (lower >= 0 && !luc_is_none(&b->args[lower])) below = of(&f, LUC_OP_lt, x, b->args[lower]);
-  if (upper >= 0 && !luc_is_none(&b->args[upper])) above = of(&f, LUC_OP_gt, x, b->args[upper]);
-  if (luc__needs(b, 0)) {
-    luc_tensor *inner = below ? luc__f_where(&f, below, NULL, g) : g;
-    luc__f_keep(&f, above ? luc__f_where(&f, above, NULL, inner) : inner, &b->gin[0]);
-  }
-  luc_tensor *crossed = NULL;
-  if (below && above) crossed = of(&f, LUC_OP_gt, b->args[lower], b->args[upper]);
-  if (below && luc__needs(b, lower)) {
-    luc_tensor *part = luc__f_where(&f, below, g, NULL);
+  const luc_value *low = lower < 0 || luc_is_none(&b->args[lower]) ? NULL : &b->args[lower];
+  const luc_value *high = upper < 0 || luc_is_none(&b->args[upper]) ? NULL : &b->args[upper];
+  if (luc__needs(b, 0)) luc__f_keep(&f, passed(&f, b, low, high), &b->gin[0]);
+  luc_tensor *crossed = NULL, *g = b->gout[0];
+  if (low && high) crossed = of(&f, LUC_OP_gt, *low, *high);
+  if (low && luc__needs(b, lower)) {
+    luc_tensor *part = luc__f_where(&f, of(&f, LUC_OP_lt, x, *low), g, NULL);
     luc__f_keep(&f, crossed ? luc__f_where(&f, crossed, NULL, part) : part, &b->gin[lower]);
   }
-  if (above && luc__needs(b, upper)) {
-    luc_tensor *taken = crossed ? luc__f2(&f, LUC_OP_logical_or, above, crossed) : above;
-    luc__f_keep(&f, luc__f_where(&f, taken, g, NULL), &b->gin[upper]);
+  if (high && luc__needs(b, upper)) {
+    luc_tensor *above = of(&f, LUC_OP_gt, x, *high);
+    if (crossed) above = luc__f2(&f, LUC_OP_logical_or, above, crossed);
+    luc__f_keep(&f, luc__f_where(&f, above, g, NULL), &b->gin[upper]);
   }
   return luc__f_end(&f, NULL, NULL);
 }

@@ -17,14 +17,18 @@ static luc_status refuse_bool(luc_context *ctx, const char *who, const luc_value
 }
 
 /* Integers are whole already. */
-static luc_status run_rounding(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
-                               const luc_ew_params *params, luc_value *out) {
+static luc_status copy_whole(luc_context *ctx, const char *who, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *result;
-  LUC_TRY(refuse_bool(ctx, who, &args[0]));
-  if (luc__dtype_is_float((luc_dtype)t->dtype))
-    return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, params, out);
   LUC_TRY(luc__out(ctx, who, out, (luc_dtype)t->dtype, t->ndim, t->sizes, &result));
   return result == t ? LUC_OK : luc__copy(ctx, result, t);
+}
+
+static luc_status run_rounding(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
+                               const luc_ew_params *params, luc_value *out) {
+  LUC_TRY(refuse_bool(ctx, who, &args[0]));
+  if (!luc__dtype_is_float((luc_dtype)args[0].as.tensor->dtype))
+    return copy_whole(ctx, who, args, out);
+  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, params, out);
 }
 
 /* Defines luc__run_<name>: the kernel of that name under a rule. */
@@ -68,7 +72,6 @@ RUN_FLOAT(erfc)
 RUN_FLOAT(erfinv)
 RUN_FLOAT(lgamma)
 RUN_FLOAT(digamma)
-RUN_FLOAT(trigamma)
 RUN_FLOAT(sigmoid)
 RUN_FLOAT(sigmoid_backward)
 RUN_FLOAT(tanh_backward)
@@ -108,6 +111,18 @@ luc_status luc__run_round(luc_context *ctx, luc_value *args, luc_value *out) {
   return run_rounding(ctx, "round", op, args, &params, out);
 }
 
+static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc_value *out) {
+  luc_ew_params params = {{(double)n}, {0}};
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "polygamma: n must not be negative (got %lld)",
+            (long long)n);
+  luc_ew op = n == 0 ? LUC_EW_digamma : LUC_EW_polygamma;
+  return luc__pointwise(ctx, "polygamma", op, LUC_RULE_FLOAT, x, &params, out);
+}
+
+luc_status luc__run_polygamma(luc_context *ctx, luc_value *args, luc_value *out) {
+  return polygamma(ctx, args[0].as.i, &args[1], out);
+}
+
 luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {{luc_is_none(&args[1]) ? -1 : luc_as_double(&args[1])}, {0}};
   return luc__pointwise(ctx, "logit", LUC_EW_logit, LUC_RULE_FLOAT, args, &params, out);
@@ -121,7 +136,7 @@ static double largest(luc_dtype dtype) {
 
 luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
-  if (!luc__dtype_is_float(dtype)) return run_rounding(ctx, "nan_to_num", 0, args, NULL, out);
+  if (!luc__dtype_is_float(dtype)) return copy_whole(ctx, "nan_to_num", args, out);
   double most = largest(dtype), defaults[3] = {0, most, -most};
   luc_ew_params params = {{0}, {0}};
   for (int i = 0; i < 3; i++)
@@ -306,9 +321,19 @@ luc_status luc__grad_lgamma(luc_context *ctx, luc_backward *b) {
   return finish(&f, b, luc__f1(&f, LUC_OP_digamma, input(b)));
 }
 
-luc_status luc__grad_digamma(luc_context *ctx, luc_backward *b) {
+/* g times the next derivative of log gamma at x. */
+static luc_status grad_polygamma(luc_context *ctx, luc_backward *b, int p, int64_t n) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_trigamma, input(b)));
+  luc_tensor *next = luc__f_call(&f, LUC_OP_polygamma, LUC_ARGS(luc_v_int(n), b->args[p]));
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], next), &b->gin[p]);
+}
+
+luc_status luc__grad_digamma(luc_context *ctx, luc_backward *b) {
+  return grad_polygamma(ctx, b, 0, 1);
+}
+
+luc_status luc__grad_polygamma(luc_context *ctx, luc_backward *b) {
+  return grad_polygamma(ctx, b, 1, b->args[0].as.i + 1);
 }
 
 luc_status luc__grad_sigmoid(luc_context *ctx, luc_backward *b) {

@@ -117,10 +117,12 @@ def gradients(outs, given):
         ", ".join(map(tensor, gout)), ", ".join("none" if g is None else tensor(g) for g in grads))
 
 
-def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False, **kw):
+def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False, rough=False,
+         **kw):
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
     argument. ref: what to call instead of PyTorch's function of that name. positions: results are
-    positions. dense: not to be tried with other strides."""
+    positions. dense: not to be tried with other strides. rough: the gradients are a convention (at a
+    kink, of an infinity), not what finite differences give."""
     given, given_kw = [plain(a) for a in args], {k: plain(v) for k, v in kw.items()}
     method = fn.strip(".")
     if seed is not None:
@@ -131,6 +133,7 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     text = '{name="%s", fn="%s",' % (" ".join(filter(None, [method, name])), fn)
     text += " seed=%d," % seed if seed is not None else ""
     text += " dense=true," if dense else ""
+    text += " rough=true," if rough else ""
     text += "\n args={n=%d, %s}," % (len(args), ", ".join(map(lua, args)))
     if kw:
         text += " kw={%s}," % ", ".join("%s=%s" % (k, lua(v)) for k, v in kw.items())
