@@ -1,0 +1,111 @@
+-- Layers as PyTorch has them after the same seed: text, state, outputs and gradients.
+
+local lucerna = require "lucerna"
+local nn = lucerna.nn
+local parity = require "tests.lua.parity"
+local cases = parity.load "layers"
+
+local function agree(expected, actual, what, tolerance)
+  local difference = parity.difference(actual, expected, {atol = tolerance or 1e-6, rtol = 1e-5})
+  assert(difference == nil, difference and what .. ": " .. difference)
+end
+
+local function make(case)
+  lucerna.manual_seed(42)
+  return assert(load("return " .. case.lua, case.lua, "t", {nn = nn, lucerna = lucerna}))()
+end
+
+local function inputs_of(case)
+  local inputs = {}
+  for k, fixture in ipairs(case.inputs) do
+    inputs[k] = parity.tensor(fixture)
+    if fixture.dtype ~= "int64" then inputs[k]:requires_grad_(true) end
+  end
+  return inputs
+end
+
+describe("a layer", function()
+  for _, case in ipairs(cases) do
+    describe(case.lua, function()
+      it("prints as PyTorch's", function()
+        assert.are.equal(case.text, tostring(make(case)))
+      end)
+
+      it("begins with PyTorch's state", function()
+        local keys, state = {}, make(case):state_dict()
+        for name in pairs(state) do keys[#keys + 1] = name end
+        local expected = {}
+        for k, entry in ipairs(case.state) do
+          expected[k] = entry[1]
+          agree(entry[2], state[entry[1]], entry[1])
+        end
+        assert.are.same(expected, keys)
+      end)
+
+      it("gives PyTorch's output and gradients", function()
+        local layer, inputs = make(case), inputs_of(case)
+        local output = layer(table.unpack(inputs))
+        agree(case.output, output, "output")
+        for name, value in pairs(case.after) do
+          agree(value, layer:state_dict()[name], name)
+        end
+        if next(case.grads) == nil then return end
+        local weights = lucerna.linspace(0.5, 1.5, output:numel(), {dtype = output.dtype})
+        ;(output * weights:view(output:size())):sum():backward()
+        local parameters = {}
+        for name, p in layer:named_parameters() do parameters[name] = p end
+        for k, x in ipairs(inputs) do parameters["input" .. k] = x end
+        for name, grad in pairs(case.grads) do agree(grad, parameters[name].grad, name, 1e-5) end
+      end)
+    end)
+  end
+end)
+
+describe("a constructor refuses", function()
+  local refusals = {
+    {"groups that do not divide the channels", function() nn.Conv2d(3, 4, 3, {groups = 2}) end,
+      "in_channels must be divisible by groups"},
+    {"groups of 0", function() nn.Conv2d(2, 4, 3, {groups = 0}) end, "groups must be a positive"},
+    {"an unknown padding", function() nn.Conv1d(2, 4, 3, {padding = "some"}) end, "Invalid padding string"},
+    {"'same' with a stride", function() nn.Conv1d(2, 4, 3, {padding = "same", stride = 2}) end,
+      "not supported for strided"},
+    {"a wrong padding mode", function() nn.Conv1d(2, 4, 3, {padding_mode = "mirror"}) end, "padding_mode"},
+    {"probabilities above 1", function() nn.Dropout(1.5) end, "between 0 and 1"},
+    {"no features", function() nn.Bilinear(0, 2, 2) end, "in1_features must be > 0"},
+    {"a padding_idx out of range", function() nn.Embedding(3, 2, {padding_idx = 4}) end, "padding_idx"},
+    {"an unknown argument", function() nn.Linear(1, 2, {bais = true}) end, "bias"},
+    {"a missing argument", function() nn.Linear(1) end, "out_features"},
+    {"a wrong type", function() nn.Linear("a", 2) end, "in_features"},
+  }
+  for _, refusal in ipairs(refusals) do
+    it(refusal[1], function() assert.error_matches(refusal[2], refusal[3]) end)
+  end
+end)
+
+describe("a norm layer", function()
+  it("uses running statistics in eval", function()
+    local bn = nn.BatchNorm1d(2)
+    bn(lucerna.tensor {{1, 2}, {3, 6}})
+    local near = parity.difference(bn.running_mean, lucerna.tensor {0.2, 0.4})
+      or parity.difference(bn.running_var, lucerna.tensor {1.1, 1.7})
+    assert.is_nil(near)
+    bn:eval()
+    local before = bn.running_mean:clone()
+    bn(lucerna.ones(3, 2))
+    assert.is_true(lucerna.equal(before, bn.running_mean))
+    assert.are.equal(1, bn.num_batches_tracked:item())
+  end)
+
+  it("refuses inputs of another rank, and single values in training", function()
+    assert.error_matches(function() nn.BatchNorm2d(3)(lucerna.ones(2, 3)) end, "expected 4D input %(got 2D input%)")
+    assert.error_matches(function() nn.BatchNorm1d(3)(lucerna.ones(1, 3)) end, "more than 1 value per channel")
+  end)
+end)
+
+describe("dropout", function()
+  it("is the identity in eval and exact zeros for p = 1", function()
+    local x = lucerna.ones(3, 3)
+    assert.is_true(lucerna.equal(x, nn.Dropout(0.9):eval()(x)))
+    assert.are.equal(0.0, nn.Dropout(1)(x):sum():item())
+  end)
+end)
