@@ -11,8 +11,8 @@
 static const luc_class_def rows[] = {
 #define LUC_CLASS(name, parent, constructor, forward, build, run, repr, version, flags)            \
   {#name, #parent, constructor, forward, build, run, NULL, repr, version, flags},
-#define LUC_LAYER(name, parent, constructor, forward, op, repr)                                    \
-  {#name, #parent, constructor, forward, luc__build_nothing, luc__class_call_op, op, repr, 1, 0},
+#define LUC_LAYER(name, parent, constructor, forward, op, repr, build)                             \
+  {#name, #parent, constructor, forward, build, luc__class_call_op, op, repr, 1, 0},
 #include "nn/classes.def"
 #undef LUC_CLASS
 #undef LUC_LAYER
@@ -278,5 +278,6 @@ luc_status luc__class_call_op(luc_context *ctx, luc_module *m, luc_value *args, 
   LUC_TRY(luc_call(ctx, (luc_opid)c->op, a.v, c->nsources, results));
   out->n = schema->nresults;
   for (int i = 0; i < out->n; i++) out->v[i] = results[i];
+  while (out->n > 1 && out->v[out->n - 1].kind == LUC_NONE) out->n--; /* indices not asked for */
   return LUC_OK;
 }

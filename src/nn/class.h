@@ -3,16 +3,19 @@
  *   LUC_CLASS(Name, Parent, "constructor", "forward", build, run, "repr", version, flags)
  *     constructor  parameters in the operators' notation: "int in_features, bool bias=True"
  *     forward      "Tensor input, Tensor? weight=None -> Tensor"
- *     build        luc_status build(luc_context *, luc_module *): makes parameters and children;
- * the constructor's arguments are m->config, aligned with the schema (a list parameter holds a
- * LUC_INT where one number was given: luc__config_ints reads both) run          luc_status
- * run(luc_context *, luc_module *, luc_value *args, luc_outputs *out): args has one value per
- * forward parameter, defaults filled in; out gets new references and its count repr extra_repr:
- * "name" gives name=value, "+name" the value alone, "?name" name=value if it is not the default; or
- * "" for none LUC_LAYER(Name, Parent, "constructor", "forward", "operator(arguments)", "repr") a
- * layer that calls one operator. Its arguments, in the operator's order, are the names of forward
- * parameters, of constructor parameters, `training`, `$weight` for the module's parameter or buffer
- * of that name, or `_` for the default. `inplace` in the constructor calls the in-place form.
+ *     build        luc_status build(luc_context *, luc_module *): makes parameters and children; the
+ *                  constructor's arguments are m->config, aligned with the schema (a list parameter
+ *                  holds a LUC_INT where one number was given: luc__config_ints reads both)
+ *     run          luc_status run(luc_context *, luc_module *, luc_value *args, luc_outputs *out):
+ *                  args has one value per forward parameter, defaults filled in; out gets new
+ *                  references and its count
+ *     repr         extra_repr: "name" gives name=value, "+name" the value alone, "?name" name=value
+ *                  if it is not the default; or "" for none
+ *   LUC_LAYER(Name, Parent, "constructor", "forward", "operator(arguments)", "repr", build)
+ *     a layer that calls one operator. Its arguments, in the operator's order, are the names of
+ *     forward parameters, of constructor parameters, `training`, `$weight` for the module's
+ *     parameter or buffer of that name, or `_` for the default. `inplace` in the constructor calls
+ *     the in-place form.
  *
  * A class made by the binding has a C ancestor (Module at least) that its modules are built on. */
 #ifndef LUC_CLASS_H
@@ -93,7 +96,8 @@ luc_status luc__no_forward(luc_context *ctx, luc_module *m, luc_value *args, luc
 #define LUC_CLASS(name, parent, constructor, forward, build, run, repr, version, flags)            \
   luc_status build(luc_context *, luc_module *);                                                   \
   luc_status run(luc_context *, luc_module *, luc_value *, luc_outputs *);
-#define LUC_LAYER(name, parent, constructor, forward, op, repr)
+#define LUC_LAYER(name, parent, constructor, forward, op, repr, build)                             \
+  luc_status build(luc_context *, luc_module *);
 #include "nn/classes.def"
 #undef LUC_CLASS
 #undef LUC_LAYER

@@ -1,7 +1,6 @@
 /* Linear and Identity. */
-#include <math.h>
-
 #include "nn/module.h"
+#include "nn/reset.h"
 
 enum { LINEAR_IN, LINEAR_OUT, LINEAR_BIAS };
 
@@ -12,26 +11,18 @@ luc_status luc__identity_forward(luc_context *ctx, luc_module *m, luc_value *arg
   return LUC_OK;
 }
 
-/* Uniform in [-bound, bound), in PyTorch's order of draws. */
-static luc_status fill(luc_context *ctx, luc_tensor *t, double bound) {
-  if (t->dtype == LUC_FLOAT32)
-    luc__fill_uniform_float(&ctx->rng, luc_tensor_data(t), t->numel, -bound, bound);
-  else if (t->dtype == LUC_FLOAT64)
-    luc__fill_uniform_double(&ctx->rng, luc_tensor_data(t), t->numel, -bound, bound);
-  return LUC_OK;
-}
-
 luc_status luc__linear_build(luc_context *ctx, luc_module *m) {
   const luc_value *c = m->config;
   luc_dtype dtype = luc__config_dtype(ctx, m);
   int64_t sizes[2] = {c[LINEAR_OUT].as.i, c[LINEAR_IN].as.i};
-  double bound = sizes[1] > 0 ? 1 / sqrt((double)sizes[1]) : 0;
-  luc_tensor *weight, *bias;
+  luc_tensor *weight, *bias = NULL;
   LUC_TRY(luc__new_parameter(ctx, m, "weight", dtype, 2, sizes, &weight));
-  LUC_TRY(fill(ctx, weight, bound));
-  if (!c[LINEAR_BIAS].as.i) return luc_module_register_parameter(ctx, m, "bias", NULL);
-  LUC_TRY(luc__new_parameter(ctx, m, "bias", dtype, 1, sizes, &bias));
-  return fill(ctx, bias, bound);
+  if (c[LINEAR_BIAS].as.i) {
+    LUC_TRY(luc__new_parameter(ctx, m, "bias", dtype, 1, sizes, &bias));
+  } else {
+    LUC_TRY(luc_module_register_parameter(ctx, m, "bias", NULL));
+  }
+  return luc__reset_kaiming(ctx, weight, bias);
 }
 
 luc_status luc__linear_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {

@@ -1,0 +1,133 @@
+/* Conv1d and Conv2d (torch.nn.Conv1d, Conv2d). The constructor's lists are kept written out, one
+ * number a dimension, as PyTorch keeps and prints them. */
+#include <string.h>
+
+#include "nn/module.h"
+#include "nn/reset.h"
+
+/* ORDER CONV: the constructor's parameters. */
+enum { IN, OUT, KERNEL, STRIDE, PADDING, DILATION, GROUPS, BIAS, PADDING_MODE };
+enum { MAX_SPATIAL = 3 };
+
+static luc_status check(luc_context *ctx, const luc_module *m) {
+  const char *name = m->cls->name;
+  const luc_value *c = m->config;
+  int64_t groups = c[GROUPS].as.i;
+  LUC_CHECK(ctx, groups > 0, LUC_ERR_VALUE, "%s: groups must be a positive integer (got %lld)",
+            name, (long long)groups);
+  LUC_CHECK(ctx, c[IN].as.i >= 0 && c[OUT].as.i >= 0, LUC_ERR_VALUE,
+            "%s: in_channels and out_channels must not be negative (got %lld, %lld)", name,
+            (long long)c[IN].as.i, (long long)c[OUT].as.i);
+  LUC_CHECK(ctx, c[IN].as.i % groups == 0, LUC_ERR_VALUE,
+            "%s: in_channels must be divisible by groups (got %lld, %lld)", name,
+            (long long)c[IN].as.i, (long long)groups);
+  LUC_CHECK(ctx, c[OUT].as.i % groups == 0, LUC_ERR_VALUE,
+            "%s: out_channels must be divisible by groups (got %lld, %lld)", name,
+            (long long)c[OUT].as.i, (long long)groups);
+  return LUC_OK;
+}
+
+static luc_status check_padding(luc_context *ctx, const luc_module *m, int k) {
+  const char *name = m->cls->name, *padding = m->config[PADDING].as.string;
+  if (m->config[PADDING].kind != LUC_STRING) return LUC_OK;
+  bool same = !strcmp(padding, "same");
+  LUC_CHECK(ctx, same || !strcmp(padding, "valid"), LUC_ERR_VALUE,
+            "%s: Invalid padding string '%.40s', should be one of same, valid", name, padding);
+  int64_t stride[MAX_SPATIAL];
+  luc__config_ints(m, STRIDE, k, stride);
+  for (int d = 0; d < k; d++)
+    LUC_CHECK(ctx, !same || stride[d] == 1, LUC_ERR_VALUE,
+              "%s: padding='same' is not supported for strided convolutions", name);
+  return LUC_OK;
+}
+
+/* Writes a list option out to k numbers, each at least `least`. */
+static luc_status write_out(luc_context *ctx, luc_module *m, int option, int k, int64_t least) {
+  int64_t v[MAX_SPATIAL];
+  if (m->config[option].kind == LUC_STRING) return LUC_OK;
+  luc__config_ints(m, option, k, v);
+  for (int d = 0; d < k; d++)
+    LUC_CHECK(ctx, v[d] >= least, LUC_ERR_VALUE, "%s: %s must be at least %lld (got %lld)",
+              m->cls->name, m->cls->core->constructor->params[option].name, (long long)least,
+              (long long)v[d]);
+  luc_value list = luc_v_ints(v, k);
+  return luc__module_set_config(ctx, m, option, &list);
+}
+
+static luc_status build(luc_context *ctx, luc_module *m, int k) {
+  LUC_TRY(check(ctx, m));
+  LUC_TRY(check_padding(ctx, m, k));
+  LUC_TRY(write_out(ctx, m, KERNEL, k, 1));
+  LUC_TRY(write_out(ctx, m, STRIDE, k, 1));
+  LUC_TRY(write_out(ctx, m, PADDING, k, 0));
+  LUC_TRY(write_out(ctx, m, DILATION, k, 1));
+  luc_dtype dtype = luc__config_dtype(ctx, m);
+  int64_t sizes[2 + MAX_SPATIAL] = {m->config[OUT].as.i,
+                                    m->config[IN].as.i / m->config[GROUPS].as.i};
+  luc__config_ints(m, KERNEL, k, sizes + 2);
+  luc_tensor *weight, *bias = NULL;
+  LUC_TRY(luc__new_parameter(ctx, m, "weight", dtype, 2 + k, sizes, &weight));
+  if (m->config[BIAS].as.i) {
+    LUC_TRY(luc__new_parameter(ctx, m, "bias", dtype, 1, sizes, &bias));
+  } else {
+    LUC_TRY(luc_module_register_parameter(ctx, m, "bias", NULL));
+  }
+  return luc__reset_kaiming(ctx, weight, bias);
+}
+
+luc_status luc__conv1d_build(luc_context *ctx, luc_module *m) {
+  return build(ctx, m, 1);
+}
+
+luc_status luc__conv2d_build(luc_context *ctx, luc_module *m) {
+  return build(ctx, m, 2);
+}
+
+/* The input with its borders filled as padding_mode says. 'same' puts an odd cell at the end. */
+static luc_status pad_input(luc_context *ctx, const luc_module *m, int k, luc_tensor *input,
+                            luc_tensor **out) {
+  int64_t before[MAX_SPATIAL], after[MAX_SPATIAL], sides[2 * MAX_SPATIAL];
+  int64_t kernel[MAX_SPATIAL], dilation[MAX_SPATIAL];
+  const luc_value *padding = &m->config[PADDING];
+  luc__config_ints(m, KERNEL, k, kernel);
+  luc__config_ints(m, DILATION, k, dilation);
+  for (int d = 0; d < k; d++) {
+    int64_t total = dilation[d] * (kernel[d] - 1);
+    bool same = padding->kind == LUC_STRING && !strcmp(padding->as.string, "same");
+    before[d] = padding->kind == LUC_INTS ? padding->as.ints[d] : same ? total / 2 : 0;
+    after[d] = same ? total - before[d] : before[d];
+    sides[2 * (k - 1 - d)] = before[d];
+    sides[2 * (k - 1 - d) + 1] = after[d];
+  }
+  return luc__op1(ctx, LUC_OP_pad, out,
+                  LUC_ARGS(luc_v_tensor(input), luc_v_ints(sides, 2 * k), m->config[PADDING_MODE]));
+}
+
+static luc_status forward(luc_context *ctx, luc_module *m, luc_opid op, int k, luc_value *args,
+                          luc_outputs *out) {
+  const luc_value *c = m->config;
+  static const int64_t nought[MAX_SPATIAL] = {0};
+  luc_tensor *weight, *padded = NULL, *result = NULL, *input = args[0].as.tensor;
+  luc_value padding = c[PADDING];
+  LUC_TRY(luc__module_need(ctx, m, "weight", &weight));
+  if (strcmp(c[PADDING_MODE].as.string, "zeros") != 0) {
+    LUC_TRY(pad_input(ctx, m, k, input, &padded));
+    input = padded;
+    padding = luc_v_ints(nought, k);
+  }
+  luc_status status = luc__op1(ctx, op, &result,
+                               LUC_ARGS(luc_v_tensor(input), luc_v_tensor(weight),
+                                        luc_v_tensor(luc_module_tensor(m, "bias")), c[STRIDE],
+                                        padding, c[DILATION], c[GROUPS]));
+  luc_tensor_release(ctx, padded);
+  if (status == LUC_OK) *out = (luc_outputs){1, {luc_v_tensor(result)}};
+  return status;
+}
+
+luc_status luc__conv1d_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
+  return forward(ctx, m, LUC_OP_conv1d, 1, args, out);
+}
+
+luc_status luc__conv2d_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
+  return forward(ctx, m, LUC_OP_conv2d, 2, args, out);
+}

@@ -1,0 +1,16 @@
+/* The default initializations of layers (reset_parameters), unrecorded, in PyTorch's arithmetic so
+ * that one seed gives its numbers. */
+#ifndef LUC_RESET_H
+#define LUC_RESET_H
+
+#include "nn/module.h"
+
+luc_status luc__reset_fill(luc_context *ctx, luc_tensor *t, double value);
+luc_status luc__reset_normal(luc_context *ctx, luc_tensor *t, double mean, double std);
+/* U(-bound, bound). */
+luc_status luc__reset_uniform(luc_context *ctx, luc_tensor *t, double bound);
+/* kaiming_uniform_ with a = sqrt(5): what Linear and convolutions begin with. weight's fan_in is
+ * everything but its first dimension; bias (may be NULL) gets U(±1/sqrt(fan_in)). */
+luc_status luc__reset_kaiming(luc_context *ctx, luc_tensor *weight, luc_tensor *bias);
+
+#endif

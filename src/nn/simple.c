@@ -1,0 +1,58 @@
+/* Build functions of layers that are one operator, where the constructor has something to check, to
+ * fill in or to keep. */
+#include <math.h>
+
+#include "nn/module.h"
+#include "nn/reset.h"
+
+/* Pooling: a stride that was not given is the kernel's size. ORDER POOL */
+luc_status luc__pool_build(luc_context *ctx, luc_module *m) {
+  enum { KERNEL, STRIDE };
+  if (!luc_is_none(&m->config[STRIDE])) return LUC_OK;
+  luc_value kernel = m->config[KERNEL];
+  return luc__module_set_config(ctx, m, STRIDE, &kernel);
+}
+
+luc_status luc__dropout_build(luc_context *ctx, luc_module *m) {
+  double p = luc_as_double(&m->config[0]);
+  LUC_CHECK(ctx, p >= 0 && p <= 1, LUC_ERR_VALUE,
+            "%s: dropout probability has to be between 0 and 1, but got %g", m->cls->name, p);
+  return LUC_OK;
+}
+
+/* Losses: tensors given to the constructor (weight, pos_weight) become buffers of their names. */
+luc_status luc__loss_build(luc_context *ctx, luc_module *m) {
+  const luc_schema *s = m->cls->core->constructor;
+  for (int p = 0; p < s->nparams; p++)
+    if (s->params[p].type == LUC_T_TENSOR)
+      LUC_TRY(luc_module_register_buffer(ctx, m, s->params[p].name, luc_as_tensor(&m->config[p]),
+                                         true));
+  return LUC_OK;
+}
+
+/* Bilinear: weight [out, in1, in2]. ORDER BILINEAR */
+luc_status luc__bilinear_build(luc_context *ctx, luc_module *m) {
+  enum { IN1, IN2, OUT, BIAS };
+  int64_t sizes[3] = {m->config[OUT].as.i, m->config[IN1].as.i, m->config[IN2].as.i};
+  luc_dtype dtype = luc__config_dtype(ctx, m);
+  luc_tensor *weight, *bias;
+  LUC_CHECK(ctx, sizes[1] > 0, LUC_ERR_VALUE, "Bilinear: in1_features must be > 0, but got %lld",
+            (long long)sizes[1]);
+  double bound = 1 / sqrt((double)sizes[1]);
+  LUC_TRY(luc__new_parameter(ctx, m, "weight", dtype, 3, sizes, &weight));
+  LUC_TRY(luc__reset_uniform(ctx, weight, bound));
+  if (!m->config[BIAS].as.i) return luc_module_register_parameter(ctx, m, "bias", NULL);
+  LUC_TRY(luc__new_parameter(ctx, m, "bias", dtype, 1, sizes, &bias));
+  return luc__reset_uniform(ctx, bias, bound);
+}
+
+luc_status luc__bilinear_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                 luc_outputs *out) {
+  luc_tensor *weight, *result;
+  LUC_TRY(luc__module_need(ctx, m, "weight", &weight));
+  LUC_TRY(luc__op1(ctx, LUC_OP_bilinear, &result,
+                   LUC_ARGS(args[0], args[1], luc_v_tensor(weight),
+                            luc_v_tensor(luc_module_tensor(m, "bias")))));
+  *out = (luc_outputs){1, {luc_v_tensor(result)}};
+  return LUC_OK;
+}
