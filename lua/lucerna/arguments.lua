@@ -1,7 +1,8 @@
 -- Arguments of functions written in Lua, by the rules of the whole API: positional ones in order,
 -- then a table of keyword arguments; unknown and repeated names are errors that say so.
 
-local none = require("lucerna.core").none
+local core = require "lucerna.core"
+local none = core.none
 
 local function distance(a, b)
   local row = {}
@@ -31,14 +32,14 @@ local function is_keywords(value)
 end
 
 --- arguments(who, names, ...) returns the values in the order of names. Errors are raised at the
--- caller's caller. A last table with string keys holds keyword arguments.
+-- line of the user's code. A last table with string keys holds keyword arguments.
 return function(who, names, ...)
   local given = table.pack(...)
   local values = {}
   local keywords = given.n > 0 and is_keywords(given[given.n]) and given[given.n]
   local positional = keywords and given.n - 1 or given.n
   if positional > #names then
-    error(("%s: expected at most %d arguments (got %d)"):format(who, #names, positional), 3)
+    core._raise(("%s: expected at most %d arguments (got %d)"):format(who, #names, positional))
   end
   for k = 1, positional do values[k] = given[k] end
   for key, value in pairs(keywords or {}) do
@@ -47,9 +48,9 @@ return function(who, names, ...)
     if not at then
       local near = type(key) == "string" and closest(key, names)
       local hint = near and (" (did you mean '%s'?)"):format(near) or ""
-      error(("%s: unknown argument '%s'%s"):format(who, tostring(key), hint), 3)
+      core._raise(("%s: unknown argument '%s'%s"):format(who, tostring(key), hint))
     end
-    if values[at] ~= nil then error(("%s: argument '%s' given twice"):format(who, key), 3) end
+    if values[at] ~= nil then core._raise(("%s: argument '%s' given twice"):format(who, key)) end
     values[at] = value
   end
   for k = 1, #names do

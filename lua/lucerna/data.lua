@@ -1,15 +1,15 @@
--- Data sets and the loader that makes batches of them (torch.utils.data, torchvision's MNIST
--- family).
+-- Data sets and the loader that makes batches of them (torch.utils.data, torchvision's MNIST).
 -- A data set is anything with a length (#ds) and ds:get(i) giving the fields of item i, counted
--- from
--- 1; ds:get_batch(ids) is an optional quicker way to several items at once.
+-- from 1, or a plain array of items; ds:get_batch(ids) is an optional quicker way to several.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 
 local data = {}
 
-local function fail(...) error(string.format(...), 3) end
+-- Raises at the user's line.
+local function fail(...) core._raise(string.format(...)) end
 
 local function is_integer(n, least) return math.type(n) == "integer" and n >= least end
 
@@ -18,11 +18,9 @@ local function is_integer(n, least) return math.type(n) == "integer" and n >= le
 local Dataset = {}
 Dataset.__index = Dataset
 
---- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods
--- `get(i)`
--- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i]
--- is the
--- same as ds:get(i), packed in a table when there are several fields.
+--- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
+-- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
+-- the same as ds:get(i), packed in a table when there are several fields.
 function data.Dataset(name)
   if type(name) ~= "string" then fail("Dataset: expected a name (got %s)", type(name)) end
   local class = setmetatable({}, {
@@ -47,22 +45,16 @@ end
 
 function Dataset:__init() end -- luacheck: no self
 
-function Dataset:get()
-  error(self.__name .. ":get is not defined", 2)
-end
+function Dataset:get() fail("%s:get is not defined", self.__name) end
 
-function Dataset:length()
-  error(self.__name .. ":length is not defined", 2)
-end
+function Dataset:length() fail("%s:__len is not defined", self.__name) end
 
 -- Position i of a data set of n items; negative ones count from the end.
 local function position(name, i, n)
-  if math.type(i) ~= "integer" then
-    error(("%s: expected a position (got %s)"):format(name, tostring(i)), 3)
-  end
+  if math.type(i) ~= "integer" then fail("%s: expected a position (got %s)", name, tostring(i)) end
   local from_start = i < 0 and n + 1 + i or i
   if from_start < 1 or from_start > n then
-    error(("%s: index %d is out of range [1, %d] (indices count from 1)"):format(name, i, n), 3)
+    fail("%s: index %d is out of range [1, %d] (indices count from 1)", name, i, n)
   end
   return from_start
 end
@@ -106,19 +98,36 @@ end
 
 -- ---- Subset and random_split ----
 
+-- The fields of an item; data sets may be plain arrays of items, or of arrays of fields.
+local function item_of(dataset, i)
+  if dataset.get then return dataset:get(i) end
+  local item = dataset[i]
+  if type(item) == "table" and not getmetatable(item) and #item > 0 then
+    return table.unpack(item)
+  end
+  return item
+end
+
 --- The items of another data set at the given positions.
 data.Subset = data.Dataset("Subset")
 local Subset = data.Subset
 
 function Subset:__init(dataset, indices)
   self.dataset = dataset
-  self.indices = indices
+  self.indices = lucerna.is_tensor(indices) and indices:tolist() or indices
+  if dataset.get_batch then self.get_batch = self.get_whole_batch end
 end
 
 function Subset:length() return #self.indices end
 
+function Subset:get_whole_batch(ids)
+  local chosen = {}
+  for k, i in ipairs(ids:tolist()) do chosen[k] = self.indices[i] end
+  return self.dataset:get_batch(lucerna.tensor(chosen, {dtype = lucerna.int64}))
+end
+
 function Subset:get(i)
-  return self.dataset:get(self.indices[position("Subset", i, #self.indices)])
+  return item_of(self.dataset, self.indices[position("Subset", i, #self.indices)])
 end
 
 -- Fractions of n, rounded down, what is left dealt from the first on.
@@ -168,15 +177,14 @@ local function read_part(name, root, part)
     local path = root .. "/" .. part .. suffix
     if exists(path) then return data.read_idx(path) end
   end
-  error(("%s: no %s or %s.gz in '%s'"):format(name, part, part, root), 0)
+  fail("%s: no %s or %s.gz in '%s'", name, part, part, root)
 end
 
 local digits = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
 for k, word in ipairs(digits) do digits[k] = ("%d - %s"):format(k - 1, word) end
 
--- The constructor of one data set in MNIST's files. `data` is [N, 28, 28] uint8; `targets` [N]
--- int64
--- from 1, named by `classes`; items are a float image [1, 28, 28] in [0, 1] and its target.
+-- The class of one data set in MNIST's files. `data` is [N, 28, 28] uint8; `targets` [N] int64 from
+-- 1, named by `classes`; items are a float image [1, 28, 28] in [0, 1] and its target.
 local function mnist_like(name, classes)
   local class = data.Dataset(name)
 
@@ -188,11 +196,8 @@ local function mnist_like(name, classes)
     end
     if train == nil then train = true end
     local prefix = train and "train" or "t10k"
-    local ok, images = pcall(read_part, name, root, prefix .. "-images-idx3-ubyte")
-    if not ok then fail("%s", images) end
-    local labels
-    ok, labels = pcall(read_part, name, root, prefix .. "-labels-idx1-ubyte")
-    if not ok then fail("%s", labels) end
+    local images = read_part(name, root, prefix .. "-images-idx3-ubyte")
+    local labels = read_part(name, root, prefix .. "-labels-idx1-ubyte")
     if images:dim() ~= 3 or labels:dim() ~= 1 or images:size(1) ~= labels:size(1) then
       fail("%s: the files in '%s' do not belong together", name, root)
     end
@@ -222,8 +227,7 @@ end
 
 --- Handwritten digits (LeCun, Cortes, Burges): `data.MNIST{root = folder, train = true}`. Reads
 -- train-images-idx3-ubyte and the like, plain or .gz. `transform` (optional) gets and returns
--- batches
--- of images [B, 1, 28, 28] in [0, 1].
+-- batches of images [B, 1, 28, 28] in [0, 1].
 data.MNIST = mnist_like("MNIST", digits)
 
 --- Zalando's clothing images in MNIST's format.
@@ -244,7 +248,7 @@ local function collate_tables(items)
     local column = {}
     for k, item in ipairs(items) do
       if item[key] == nil then
-        error(("default_collate: item %d lacks field '%s'"):format(k, key), 0)
+        fail("default_collate: item %d lacks field '%s'", k, tostring(key))
       end
       column[k] = item[key]
     end
@@ -262,12 +266,11 @@ function collate(items)
   if kind == "boolean" then return lucerna.tensor(items) end
   if kind == "string" then return items end
   if kind == "table" then return collate_tables(items) end
-  error("default_collate: items are tensors, numbers, strings or tables (got " .. kind .. ")", 0)
+  fail("default_collate: items are tensors, numbers, strings or tables (got %s)", kind)
 end
 
 --- A batch from an array of items: tensors are stacked, integers become int64, floats float64,
--- strings
--- stay a table, tables are collated field by field.
+-- strings stay a table, tables are collated field by field.
 function data.default_collate(items) return collate(items) end
 
 -- ---- DataLoader ----
@@ -275,24 +278,33 @@ function data.default_collate(items) return collate(items) end
 local DataLoader = {}
 DataLoader.__index = DataLoader
 
-local known = {batch_size = true, shuffle = true, sampler = true, batch_sampler = true,
-  num_workers = true, collate_fn = true, drop_last = true, generator = true}
+local names = {"dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers",
+  "collate_fn", "drop_last", "generator"}
 
--- The settings of DataLoader(dataset, {…}) or DataLoader{dataset, …}.
+-- Is a lone table argument {dataset, batch_size = …} rather than an array of items?
+local function holds_options(t)
+  if type(t) ~= "table" or getmetatable(t) then return false end
+  for key in pairs(t) do
+    if type(key) == "string" then return true end
+  end
+  return #t == 1 and type(t[1]) == "table" and getmetatable(t[1]) ~= nil
+end
+
+-- The settings of DataLoader(dataset, {…}) or DataLoader{dataset, …}, by name.
 local function loader_options(dataset, options)
-  if options == nil and type(dataset) == "table" and getmetatable(dataset) == nil then
+  if options == nil and holds_options(dataset) then
     options = dataset
-    dataset = options.dataset or options[1]
+    dataset = options[1]
   end
-  local settings = {}
+  local keywords = {dataset = dataset}
   for key, value in pairs(options or {}) do
-    if key ~= 1 and key ~= "dataset" then
-      if not known[key] then fail("DataLoader: unknown argument '%s'", tostring(key)) end
-      settings[key] = value
-    end
+    if key ~= 1 then keywords[key] = value end
   end
-  if dataset == nil then fail("DataLoader: missing argument 'dataset'") end
-  return dataset, settings
+  local values = table.pack(arguments("DataLoader", names, keywords))
+  local settings = {}
+  for k, name in ipairs(names) do settings[name] = values[k] end
+  if settings.dataset == nil then fail("DataLoader: missing argument 'dataset'") end
+  return settings
 end
 
 local function check_loader(s)
@@ -312,13 +324,10 @@ end
 -- Options: batch_size (1), shuffle (false), drop_last (false), sampler or batch_sampler (array of
 -- positions, of arrays of positions, or a function that returns one for each epoch), collate_fn,
 -- generator, num_workers (accepted; batches are made where they are asked for). #loader is the
--- number
--- of batches. With one seed the order is PyTorch's.
+-- number of batches. With one seed the order is PyTorch's.
 function data.DataLoader(dataset, options)
-  local settings
-  dataset, settings = loader_options(dataset, options)
+  local settings = loader_options(dataset, options)
   check_loader(settings)
-  settings.dataset = dataset
   settings.batch_size = settings.batch_size or 1
   settings.passes = setmetatable({}, {__mode = "k"}) -- first field of a batch -> its pass
   return setmetatable(settings, DataLoader)
@@ -328,8 +337,7 @@ local function draw_seed(generator)
   return lucerna.empty({}, {dtype = lucerna.int64}):random_({generator = generator or nil}):item()
 end
 
--- The order of one epoch as a tensor of positions. PyTorch draws a seed for workers first, then
--- one
+-- The order of one epoch as a tensor of positions. PyTorch draws a seed for workers first, then one
 -- for the permutation, from the default generator.
 local function epoch_order(self)
   local n = #self.dataset
@@ -353,7 +361,7 @@ local function fetch(self, ids)
   if dataset.get_batch and not self.collate_fn then return dataset:get_batch(ids) end
   local items, fields = {}, 0
   for k, i in ipairs(ids:tolist()) do
-    items[k] = table.pack(dataset:get(i))
+    items[k] = table.pack(item_of(dataset, i))
     fields = math.max(fields, items[k].n)
   end
   if self.collate_fn then
@@ -378,6 +386,14 @@ local function begin(self)
   return {order = epoch_order(self), at = 0}
 end
 
+-- PyTorch's sampler draws one more permutation as it finds its end, which a generator of the
+-- user's own notices in the next epoch.
+local function finish(self, pass)
+  if pass.finished or not self.shuffle or not self.generator then return end
+  pass.finished = true
+  lucerna.randperm(pass.order:size(1), {generator = self.generator})
+end
+
 -- The positions of the next batch, or nil at the end.
 local function advance(self, pass)
   if pass.batches then
@@ -387,6 +403,7 @@ local function advance(self, pass)
   end
   local n, size = pass.order:size(1), self.batch_size
   local left = n - pass.at
+  if left < size then finish(self, pass) end
   if left <= 0 or (self.drop_last and left < size) then return nil end
   local count = math.min(size, left)
   local ids = pass.order:narrow(1, pass.at + 1, count)
@@ -394,12 +411,11 @@ local function advance(self, pass)
   return ids
 end
 
--- The generic for: the loader is the iterator function, the batch's first field its control
--- value.
+-- The generic for: the loader is the iterator function, the batch's first field its control value.
 -- Each running loop has a pass of its own, so loops over one loader may nest.
 function DataLoader:__call(_, previous)
   local pass = previous == nil and begin(self) or self.passes[previous]
-  if not pass then error("DataLoader: use it as `for x, y in loader do`", 2) end
+  if not pass then fail("DataLoader: use it as `for x, y in loader do`") end
   if previous ~= nil then self.passes[previous] = nil end
   local ids = advance(self, pass)
   if not ids then return nil end
@@ -410,8 +426,8 @@ end
 
 function DataLoader:__len()
   if self.batch_sampler then
-    return type(self.batch_sampler) == "table" and #self.batch_sampler
-      or error("DataLoader: a batch_sampler function has no length", 2)
+    if type(self.batch_sampler) == "table" then return #self.batch_sampler end
+    fail("DataLoader: a batch_sampler function has no length")
   end
   local sampler = type(self.sampler) ~= "function" and self.sampler
   local n, size = #(sampler or self.dataset), self.batch_size

@@ -1,6 +1,5 @@
 -- A progress bar for loops: rate, time left, and whatever the loop wants to show. It draws on
--- stderr,
--- at most ten times a second, and is silent when stderr is no terminal.
+-- stderr, at most ten times a second, and is silent when stderr is no terminal.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"

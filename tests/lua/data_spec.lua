@@ -1,0 +1,276 @@
+-- Data sets and their loader: IDX files, MNIST, batches in PyTorch's order for one seed (recorded
+-- by tests/parity/gen_data.py), and what is refused.
+local lucerna = require "lucerna"
+local data = require "lucerna.data"
+local parity = require "parity"
+
+local root = os.getenv "LUCERNA_ROOT" or "."
+local recorded = parity.load "data"
+
+-- A file with these bytes, removed after the test.
+local function file_of(bytes)
+  local path = os.tmpname()
+  local file <close> = io.open(path, "wb")
+  file:write(bytes)
+  finally(function() os.remove(path) end)
+  return path
+end
+
+-- What a loop over the loader gives, each batch as a table.
+local function batches_of(loader)
+  local batches = {}
+  for x in loader do batches[#batches + 1] = x:tolist() end
+  return batches
+end
+
+-- f's error must match, with the position of this file before it.
+local function refused(pattern, f, ...)
+  local good, message = pcall(f, ...)
+  assert.is_false(good)
+  assert.matches("^[^\n]*data_spec.lua:%d+: " .. pattern, message)
+end
+
+local function numbers(n)
+  local list = {}
+  for i = 1, n do list[i] = i end
+  return list
+end
+
+describe("read_idx", function()
+  it("reads a file as the tensor it declares", function()
+    local x = data.read_idx(file_of "\0\0\x0b\2\0\0\0\2\0\0\0\3\0\1\0\2\0\3\0\4\0\5\xff\xff")
+    assert.equal(lucerna.int16, x.dtype)
+    assert.same({{1, 2, 3}, {4, 5, -1}}, x:tolist())
+  end)
+
+  it("says what is wrong with a file in one line, at the caller's", function()
+    local path = file_of "\0\0\x08\1\0\0\0\5abc"
+    refused("idx: the file declares more data than it can hold$",
+      function() data.read_idx(path) end)
+    refused("idx: cannot open '/no/such/file': No such file or directory$",
+      function() data.read_idx "/no/such/file" end)
+  end)
+end)
+
+describe("MNIST", function()
+  local folder = root .. "/examples/data/mnist"
+
+  it("counts its targets from 1 and names them", function()
+    local set = data.MNIST {root = folder, train = false}
+    assert.equal(10000, #set)
+    assert.same({10000, 28, 28}, set.data:size())
+    assert.equal(lucerna.uint8, set.data.dtype)
+    assert.same({8, 3, 2, 1, 5}, set.targets[{{1, 5}}]:tolist()) -- the digits 7 2 1 0 4
+    assert.equal(1, set.targets:min():item())
+    assert.equal(10, set.targets:max():item())
+    assert.equal("7 - seven", set.classes[set.targets[1]:item()])
+  end)
+
+  it("gives images in [0, 1] with their targets, one by one and in batches", function()
+    local set = data.MNIST {root = folder, train = false}
+    local x, y = set:get(1)
+    assert.same({1, 28, 28}, x:size())
+    assert.equal(1.0, x:max():item())
+    assert.equal(0.0, x:min():item())
+    assert.equal(8, y)
+    assert.same(x:tolist(), set[1][1]:tolist())
+    local images, targets = data.DataLoader(set, {batch_size = 3})()
+    assert.same({3, 1, 28, 28}, images:size())
+    assert.same({8, 3, 2}, targets:tolist())
+    assert.equal(lucerna.int64, targets.dtype)
+  end)
+
+  it("transforms whole batches", function()
+    local set = data.MNIST {root = folder, train = false, transform = function(x) return x + 1 end}
+    assert.equal(2.0, set:get(1):max():item())
+  end)
+
+  it("says which file is missing, at the caller's line", function()
+    refused("MNIST: no train%-images%-idx3%-ubyte or train%-images%-idx3%-ubyte.gz in '/tmp'$",
+      function() data.MNIST {root = "/tmp", train = true} end)
+    refused("MNIST: root: expected a folder's name %(got nil%)$", function() data.MNIST {} end)
+  end)
+end)
+
+describe("TensorDataset", function()
+  it("gives the rows of its tensors", function()
+    local set = data.TensorDataset(lucerna.tensor {{1, 2}, {3, 4}}, lucerna.tensor {5, 6})
+    assert.equal(2, #set)
+    local x, y = set:get(2)
+    assert.same({3, 4}, x:tolist())
+    assert.equal(6, y:item())
+    assert.equal(5, set[1][2]:item())
+    assert.equal(6, set[-1][2]:item())
+  end)
+
+  it("refuses what does not fit", function()
+    refused("TensorDataset: size mismatch between tensors: 2 rows in tensor 1, 3 in tensor 2$",
+      function() data.TensorDataset(lucerna.ones(2), lucerna.ones(3)) end)
+    assert.error_matches(function() data.TensorDataset() end, "at least one tensor")
+    assert.error_matches(function() data.TensorDataset(5) end, "argument 1 is not a tensor")
+    local set = data.TensorDataset(lucerna.ones(2))
+    refused("TensorDataset: index 3 is out of range %[1, 2%] %(indices count from 1%)$",
+      function() set:get(3) end)
+    refused("TensorDataset: index 0 is out of range", function() return set[0] end)
+  end)
+end)
+
+describe("a data set of one's own", function()
+  local Squares = data.Dataset "Squares"
+  function Squares:__init(n) self.n = n end
+  function Squares:__len() return self.n end
+  function Squares:get(i) return i, i * i end -- luacheck: no self
+
+  it("needs get and a length", function()
+    local set = Squares(5)
+    assert.equal(5, #set)
+    assert.equal(9, set[3][2])
+    local seen = {}
+    for i, square in data.DataLoader {set, batch_size = 2} do
+      seen[#seen + 1] = {i:tolist(), square:tolist()}
+    end
+    assert.same({{{1, 2}, {1, 4}}, {{3, 4}, {9, 16}}, {{5}, {25}}}, seen)
+    refused("Empty:__len is not defined", function() return #data.Dataset "Empty"() end)
+  end)
+
+  it("may be any array", function()
+    assert.same({{1.5, 2.5}, {3.5}}, batches_of(data.DataLoader({1.5, 2.5, 3.5}, {batch_size = 2})))
+    local loader = data.DataLoader({{1, "a"}, {2, "b"}}, {batch_size = 2})
+    local x, name = loader()
+    assert.same({1, 2}, x:tolist())
+    assert.same({"a", "b"}, name)
+  end)
+
+  it("is collated as one likes", function()
+    local loader = data.DataLoader {Squares(3), batch_size = 2, collate_fn = function(items)
+      return lucerna.tensor {items[1][2], #items}
+    end}
+    assert.same({{1, 2}, {9, 1}}, batches_of(loader))
+  end)
+end)
+
+describe("default_collate", function()
+  it("stacks, counts and groups", function()
+    local ones = lucerna.ones(2)
+    assert.same({2, 2}, data.default_collate {ones, ones}:size())
+    assert.equal(lucerna.int64, data.default_collate {1, 2}.dtype)
+    assert.equal(lucerna.float64, data.default_collate {1.5, 2.5}.dtype)
+    assert.equal(lucerna.bool, data.default_collate {true, false}.dtype)
+    assert.same({"a", "b"}, data.default_collate {"a", "b"})
+    local batch = data.default_collate {{x = 1, y = "a"}, {x = 2, y = "b"}}
+    assert.same({1, 2}, batch.x:tolist())
+    assert.same({"a", "b"}, batch.y)
+  end)
+
+  it("refuses what cannot be batched", function()
+    assert.error_matches(function() data.default_collate {print} end, "%(got function%)$")
+    refused("default_collate: item 2 lacks field 'x'$",
+      function() data.default_collate {{x = 1}, {}} end)
+  end)
+end)
+
+describe("DataLoader", function()
+  local cases = {
+    shuffled = {10, {batch_size = 4, shuffle = true}},
+    dropped = {10, {batch_size = 4, shuffle = true, drop_last = true}},
+    exact = {8, {batch_size = 4, shuffle = true}},
+    plain = {5, {batch_size = 2}},
+    own = {10, {batch_size = 4, shuffle = true}},
+    own_dropped = {10, {batch_size = 4, shuffle = true, drop_last = true}},
+    own_exact = {8, {batch_size = 4, shuffle = true}},
+  }
+
+  for name, case in pairs(cases) do
+    it("gives PyTorch's batches for one seed: " .. name, function()
+      lucerna.manual_seed(7)
+      local options = {}
+      for key, value in pairs(case[2]) do options[key] = value end
+      if name:find "own" then options.generator = lucerna.Generator():manual_seed(11) end
+      local loader = data.DataLoader(numbers(case[1]), options)
+      assert.same(recorded[name].epochs, {batches_of(loader), batches_of(loader)})
+      assert.equal(recorded[name].after[1], lucerna.randint(1000, {1}):item())
+      assert.equal(#recorded[name].epochs[1], #loader)
+    end)
+  end
+
+  it("runs in nested loops", function()
+    local loader = data.DataLoader {numbers(4), batch_size = 2}
+    local seen = {}
+    for x in loader do
+      for y in loader do seen[#seen + 1] = {x[1]:item(), y[1]:item()} end
+    end
+    assert.same({{1, 1}, {1, 3}, {3, 1}, {3, 3}}, seen)
+  end)
+
+  it("begins anew after a loop that was left early", function()
+    local loader = data.DataLoader {numbers(4), batch_size = 2}
+    assert.same({1, 2}, loader():tolist())
+    assert.same({{1, 2}, {3, 4}}, batches_of(loader))
+  end)
+
+  it("takes samplers", function()
+    assert.same({{3}, {1}}, batches_of(data.DataLoader {numbers(3), sampler = {3, 1}}))
+    local calls = 0
+    local loader = data.DataLoader {numbers(3), batch_size = 2, sampler = function()
+      calls = calls + 1
+      return {calls, 3, 2}
+    end}
+    assert.same({{1, 3}, {2}}, batches_of(loader))
+    assert.same({{2, 3}, {2}}, batches_of(loader))
+    loader = data.DataLoader {numbers(3), batch_sampler = {{1, 2, 3}, {2}}}
+    assert.same({{1, 2, 3}, {2}}, batches_of(loader))
+    assert.equal(2, #loader)
+  end)
+
+  it("gives nothing of an empty set", function()
+    assert.same({}, batches_of(data.DataLoader(data.TensorDataset(lucerna.ones(0, 2)))))
+    assert.equal(0, #data.DataLoader(data.TensorDataset(lucerna.ones(0, 2))))
+  end)
+
+  it("refuses what makes no sense, at the caller's line", function()
+    local function refuses(pattern, ...)
+      local given = {...}
+      refused("DataLoader: " .. pattern, function() data.DataLoader(table.unpack(given)) end)
+    end
+    refuses("unknown argument 'bathc_size' %(did you mean 'batch_size'%?%)$",
+      numbers(3), {bathc_size = 2})
+    refuses("batch_size must be a positive integer %(got 0%)$", numbers(3), {batch_size = 0})
+    refuses("batch_size must be a positive integer %(got 1.5%)$", numbers(3), {batch_size = 1.5})
+    refuses("sampler excludes shuffle$", numbers(3), {shuffle = true, sampler = {1}})
+    refuses("batch_sampler excludes", numbers(3), {batch_size = 2, batch_sampler = {{1}}})
+    refuses("num_workers must be", numbers(3), {num_workers = -1})
+    refuses("missing argument 'dataset'$")
+    assert.error_matches(function() return #data.DataLoader {numbers(1), batch_sampler = print} end,
+      "has no length")
+    assert.error_matches(function() data.DataLoader {numbers(1)} (nil, 5) end, "use it as `for")
+  end)
+end)
+
+describe("Subset and random_split", function()
+  it("split as PyTorch does for one seed", function()
+    for _, case in ipairs {{10, {6, 4}, "split"}, {11, {0.5, 0.3, 0.2}, "fractions"}} do
+      lucerna.manual_seed(7)
+      local parts = {}
+      for k, part in ipairs(data.random_split(numbers(case[1]), case[2])) do
+        parts[k] = {}
+        for i = 1, #part do parts[k][i] = part:get(i) end
+      end
+      assert.same(recorded[case[3]], parts)
+    end
+  end)
+
+  it("give the chosen items, in batches too", function()
+    local set = data.TensorDataset(lucerna.arange(10, 20))
+    local subset = data.Subset(set, {3, 1})
+    assert.equal(2, #subset)
+    assert.equal(12, subset:get(1):item())
+    assert.same({{12, 10}}, batches_of(data.DataLoader {subset, batch_size = 2}))
+    assert.same({{12}, {10}}, batches_of(data.DataLoader {data.Subset({10, 11, 12}, {3, 1})}))
+  end)
+
+  it("refuse lengths that do not add up", function()
+    assert.error_matches(function() data.random_split(numbers(3), {1, 1}) end,
+      "random_split: lengths sum to 2, the data set has 3 items$")
+    assert.error_matches(function() data.random_split(numbers(3), {0.5, 0.1}) end, "must sum to 1")
+  end)
+end)
