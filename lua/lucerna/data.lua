@@ -300,10 +300,10 @@ local function loader_options(dataset, options)
   for key, value in pairs(options or {}) do
     if key ~= 1 then keywords[key] = value end
   end
+  if keywords.dataset == nil then fail("DataLoader: missing argument 'dataset'") end
   local values = table.pack(arguments("DataLoader", names, keywords))
   local settings = {}
   for k, name in ipairs(names) do settings[name] = values[k] end
-  if settings.dataset == nil then fail("DataLoader: missing argument 'dataset'") end
   return settings
 end
 
