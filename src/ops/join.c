@@ -307,3 +307,71 @@ luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) 
   }
   return end_list(ctx, status, out);
 }
+
+/* ---- combinations of whole tensors (composites) ---- */
+
+/* The product of vectors: meshgrid, flattened, as columns. */
+luc_status luc__run_cartesian_prod(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value grid = luc_v_none();
+  luc_tensor *r = NULL;
+  int64_t all = -1;
+  luc_status status = LUC_OK;
+  for (int i = 0; i < args[0].n; i++)
+    LUC_CHECK(ctx, args[0].as.tensors[i]->ndim == 1, LUC_ERR_SHAPE,
+              "cartesian_prod: expects 1D tensors, got %dD at position %d",
+              args[0].as.tensors[i]->ndim, i + 1);
+  luc_value call[LUC_MAX_PARAMS] = {args[0], luc_v_string("ij")};
+  LUC_TRY(luc_call(ctx, LUC_OP_meshgrid, call, 2, &grid));
+  for (int i = 0; i < grid.n; i++) {
+    luc_tensor *flat;
+    LUC_GO(luc__op1(ctx, LUC_OP_reshape, &flat,
+                    LUC_ARGS(luc_v_tensor(grid.as.tensors[i]), luc_v_ints(&all, 1))));
+    luc_tensor_release(ctx, grid.as.tensors[i]);
+    grid.as.tensors[i] = flat;
+  }
+  if (grid.n == 1) {
+    r = luc__retain(grid.as.tensors[0]);
+  } else {
+    LUC_GO(luc__op1(ctx, LUC_OP_stack, &r, LUC_ARGS(grid, luc_v_int(1))));
+  }
+done:
+  luc__value_release(ctx, &grid);
+  return luc__set_result(status, out, r);
+}
+
+/* A zero matrix whose diagonal blocks are the given matrices (vectors are rows). */
+luc_status luc__run_block_diag(luc_context *ctx, luc_value *args, luc_value *out) {
+  int n = args[0].n;
+  luc_tensor **list = args[0].as.tensors, *r = NULL;
+  int64_t sizes[2] = {0, 0}, row = 0, column = 0;
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "block_diag: expects a non-empty list of Tensors");
+  luc_dtype dtype = (luc_dtype)list[0]->dtype;
+  for (int i = 0; i < n; i++) {
+    LUC_CHECK(ctx, list[i]->ndim <= 2, LUC_ERR_SHAPE,
+              "block_diag: input tensors must have 2 or fewer dimensions, got %d at position %d",
+              list[i]->ndim, i + 1);
+    if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, (luc_dtype)list[i]->dtype);
+    sizes[0] += list[i]->ndim == 2 ? list[i]->sizes[0] : 1;
+    sizes[1] += list[i]->ndim ? list[i]->sizes[list[i]->ndim - 1] : 1;
+  }
+  LUC_TRY(luc__zeros(ctx, dtype, 2, sizes, &r));
+  luc_status status = LUC_OK;
+  for (int i = 0; i < n && status == LUC_OK; i++) {
+    luc_tensor *rows, *block, *t = list[i];
+    int64_t h = t->ndim == 2 ? t->sizes[0] : 1, w = t->ndim ? t->sizes[t->ndim - 1] : 1;
+    status = luc__op1(ctx, LUC_OP_narrow, &rows,
+                      LUC_ARGS(luc_v_tensor(r), luc_v_int(0), luc_v_int(row), luc_v_int(h)));
+    if (status != LUC_OK) break;
+    status = luc__op1(ctx, LUC_OP_narrow, &block,
+                      LUC_ARGS(luc_v_tensor(rows), luc_v_int(1), luc_v_int(column), luc_v_int(w)));
+    luc_tensor_release(ctx, rows);
+    if (status != LUC_OK) break;
+    luc_value write[LUC_MAX_PARAMS] = {luc_v_tensor(block), luc_v_tensor(t)};
+    status = luc_call_inplace(ctx, LUC_OP_copy_, write, 2);
+    luc_tensor_release(ctx, block);
+    row += h;
+    column += w;
+  }
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
+  return luc__set_result(status, out, r);
+}

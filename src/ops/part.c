@@ -317,3 +317,35 @@ luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
   luc_tensor_release(ctx, flat);
   return status;
 }
+
+/* ---- composites: a copy with a part of it replaced ---- */
+
+static luc_status replace_part(luc_context *ctx, const char *who, luc_opid part_op, luc_value *args,
+                               luc_value *out) {
+  luc_tensor *copy, *part = NULL, *src = args[1].as.tensor;
+  luc_status status = LUC_OK;
+  luc_value where[LUC_MAX_PARAMS] = {{0}};
+  int n = part_op == LUC_OP_select ? 2 : 3;
+  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
+  LUC_TRY(luc__unary(ctx, LUC_OP_clone, args[0].as.tensor, &copy));
+  where[0] = luc_v_tensor(copy);
+  memcpy(where + 1, args + 2, (size_t)n * sizeof *where);
+  LUC_GO(luc__op1(ctx, part_op, &part, where, n + 1));
+  if (!luc__same_sizes(part, src))
+    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
+                     "%s: expected src to have the size of the part, %s, got %s", who,
+                     luc__tensor_shape_text(want, part), luc__tensor_shape_text(have, src)));
+  luc_value write[LUC_MAX_PARAMS] = {luc_v_tensor(part), luc_v_tensor(src)};
+  LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_, write, 2));
+done:
+  luc_tensor_release(ctx, part);
+  if (status != LUC_OK) luc_tensor_release(ctx, copy);
+  return luc__set_result(status, out, copy);
+}
+
+luc_status luc__run_select_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
+  return replace_part(ctx, "select_scatter", LUC_OP_select, args, out);
+}
+luc_status luc__run_diagonal_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
+  return replace_part(ctx, "diagonal_scatter", LUC_OP_diagonal, args, out);
+}

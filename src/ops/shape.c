@@ -35,6 +35,24 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
   return copy_view(ctx, t, t->ndim, t->sizes, strides, offset, out);
 }
 
+static luc_status flip_dim(luc_context *ctx, const char *who, luc_value *args, int64_t dim,
+                           luc_value *out) {
+  luc_tensor *r = NULL;
+  LUC_CHECK(ctx, args[0].as.tensor->ndim > dim, LUC_ERR_SHAPE,
+            "%s: input must have at least %d dimension(s), got %d", who, (int)dim + 1,
+            args[0].as.tensor->ndim);
+  luc_status status = luc__op1(ctx, LUC_OP_flip, &r, LUC_ARGS(args[0], luc_v_ints(&dim, 1)));
+  return luc__set_result(status, out, r);
+}
+
+/* Composites. */
+luc_status luc__run_flipud(luc_context *ctx, luc_value *args, luc_value *out) {
+  return flip_dim(ctx, "flipud", args, 0, out);
+}
+luc_status luc__run_fliplr(luc_context *ctx, luc_value *args, luc_value *out) {
+  return flip_dim(ctx, "fliplr", args, 1, out);
+}
+
 luc_status luc__grad_flip(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
   return luc__op1(ctx, LUC_OP_flip, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));

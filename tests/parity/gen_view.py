@@ -62,6 +62,12 @@ def parts():
 def rearranged():
     for dims in ([0, 2], [-1], [0, 0], []):
         case("flip", real(2, 3, 2), [Dim(d) for d in dims])
+    case("flipud", real(2, 3))
+    case("fliplr", real(2, 3))
+    case("fliplr", real(3))
+    case("select_scatter", real(2, 3), real(2), Dim(1), Dim(-1))
+    case("select_scatter", real(2, 3), real(3), Dim(1), Dim(0))
+    case("diagonal_scatter", real(3, 3), real(2), 1)
     for s, d in [(1, 0), (-1, 1), (7, 2), (0, 0)]:
         case("roll", real(2, 3, 2), s, Dim(d))
     case("roll", real(2, 3), 2)
@@ -103,6 +109,9 @@ def joins():
     together = lambda tensors: torch.broadcast_tensors(*tensors)
     case("broadcast_tensors", [real(2, 1), real(3), real()], ref=together)
     case("broadcast_tensors", [real(2), real(3)], ref=together)
+    case("cartesian_prod", [real(2), real(3), real(2)], ref=lambda t: torch.cartesian_prod(*t))
+    case("cartesian_prod", [real(2)], ref=lambda t: torch.cartesian_prod(*t))
+    case("block_diag", [real(2, 2), real(3), real(), real(1, 2)], ref=lambda t: torch.block_diag(*t))
     for how in ("ij", "xy"):
         case("meshgrid", [real(2), real(3), real(2)], indexing=how,
              ref=lambda tensors, indexing: torch.meshgrid(*tensors, indexing=indexing))
