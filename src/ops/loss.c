@@ -293,9 +293,12 @@ static luc_status difference_loss(luc_context *ctx, difference_kind kind, luc_va
   return luc__f_result(&f, reduced(&f, loss, (int)args[2].as.i), out);
 }
 
-static luc_tensor *clamp(luc_formula *f, luc_tensor *t, double limit) {
-  return luc__f_call(f, LUC_OP_clamp,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_float(-limit), luc_v_float(limit)));
+/* d * slope below the knee, straight from there on, where the second derivative is 0. */
+static luc_tensor *knee_slope(luc_formula *f, luc_tensor *d, double at, double slope) {
+  luc_tensor *below = luc__fs(f, LUC_OP_lt, luc__f1(f, LUC_OP_abs, d), at);
+  luc_tensor *low = luc__fs(f, LUC_OP_mul, d, slope);
+  luc_tensor *high = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_sign, d), at * slope);
+  return luc__f_where(f, below, low, high);
 }
 
 static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_backward *b) {
@@ -310,8 +313,8 @@ static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_ba
     slope = d;
     scale *= 2;
     break;
-  case SMOOTH_L1: slope = clamp(&f, luc__fs(&f, LUC_OP_mul, d, 1 / p), 1); break;
-  case HUBER: slope = clamp(&f, d, p); break;
+  case SMOOTH_L1: slope = knee_slope(&f, d, p, 1 / p); break;
+  case HUBER: slope = knee_slope(&f, d, p, 1); break;
   default: slope = luc__f1(&f, LUC_OP_sign, d); break;
   }
   luc_tensor *dx = luc__f2(&f, LUC_OP_mul, slope, luc__fs(&f, LUC_OP_mul, g, scale));

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "cpu/adaptive_max.h"
 #include "cpu/pool2d.h"
 
 /* ---- geometry: a 1-d pooling is one of height 1 ---- */
@@ -292,6 +293,30 @@ luc_status luc__grad_adaptive_avg_pool_backward(luc_context *ctx, luc_backward *
                   LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial)));
 }
 
+/* ---- adaptive max pooling: (x, output_size) ---- */
+
+luc_status luc__run_adaptive_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL, *indices = NULL;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  int spatial = args[1].n;
+  luc_pool2d p = plane_geometry(compute, input->ndim, input->sizes, spatial);
+  fill_pair(&args[1], 1, p.out);
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
+  LUC_GO(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
+  if (y->numel > 0)
+    luc__adaptive_max_pool(ctx, &p, x->data, y->data, (int64_t *)(void *)indices->data);
+  out[1] = luc_v_tensor(luc__retain(indices));
+  status = luc__deliver(ctx, "adaptive_max_pool", &out[0], (luc_dtype)input->dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, indices);
+  return status;
+}
+
 /* ---- checks of the public rows ---- */
 
 /* A public call's windows, taken apart. */
@@ -422,4 +447,26 @@ luc_status luc__run_adaptive_avg_pool1d(luc_context *ctx, luc_value *args, luc_v
 
 luc_status luc__run_adaptive_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
   return pool_adaptive(ctx, "adaptive_avg_pool2d", LUC_OP_adaptive_avg_pool, 2, args, out);
+}
+
+/* ---- adaptive_max_pool1d, 2d: indices as a second result when asked for ---- */
+
+static luc_status pool_adaptive_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
+                                    bool with_indices, luc_value *out) {
+  luc_value both[LUC_MAX_RESULTS];
+  LUC_TRY(pool_adaptive(ctx, who, LUC_OP_adaptive_max_pool, spatial, args, both));
+  out[0] = both[0];
+  if (with_indices)
+    out[1] = both[1];
+  else
+    luc__value_release(ctx, &both[1]);
+  return LUC_OK;
+}
+
+luc_status luc__run_adaptive_max_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_adaptive_max(ctx, "adaptive_max_pool1d", 1, args, args[2].as.i != 0, out);
+}
+
+luc_status luc__run_adaptive_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_adaptive_max(ctx, "adaptive_max_pool2d", 2, args, args[2].as.i != 0, out);
 }

@@ -189,8 +189,10 @@ def write(family):
 
 
 def matmul():
-    shapes = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((2, 2, 3), (3, 4)),
-              ((2, 2, 3), (3,)), ((3,), (2, 3, 2)), ((2, 2, 3), (2, 3, 2)), ((2, 1, 2, 3), (3, 3, 1)),
+    shapes = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)),
+              ((2, 2, 3), (3, 4)),
+              ((2, 2, 3), (3,)), ((3,), (2, 3, 2)), ((2, 2, 3), (2, 3, 2)),
+              ((2, 1, 2, 3), (3, 3, 1)),
               ((1, 2, 3), (2, 3, 2)), ((3, 1, 1, 2), (1, 2, 2, 3)), ((0, 3), (3, 2)),
               ((2, 0), (0, 3)), ((0, 2, 3), (3, 2)), ((1, 1), (1, 1)), ((5, 7), (7, 9))]
     for a, b in shapes:
@@ -223,7 +225,8 @@ def matmul():
                         ("ii", (3, 3)), ("ij->", (2, 3)), ("bij,bjk->bik", (2, 2, 3), (2, 3, 2)),
                         ("bhid,bhjd->bhij", (2, 2, 3, 2), (2, 2, 3, 2)), ("i,j->ij", (2,), (3,)),
                         ("i,i->", (3,), (3,)), ("...ij,...jk", (2, 2, 3), (3, 2)),
-                        ("ij,kj,lk->il", (2, 3), (2, 3), (4, 2)), ("ij,ij,i->j", (2, 3), (2, 3), (2,)),
+                        ("ij,kj,lk->il", (2, 3), (2, 3), (4, 2)),
+                        ("ij,ij,i->j", (2, 3), (2, 3), (2,)),
                         ("b...,bc->c...", (2, 3, 2), (2, 3)), ("iji->j", (2, 3, 2)),
                         ("ab,cd", (2, 2), (2, 3))]:
         case("einsum", eq, [real(*s) for s in shapes], name=eq)
@@ -231,7 +234,8 @@ def matmul():
 
 
 def activation():
-    x = lambda: torch.cat([real(12, span=5), torch.tensor([0.0, 0.5, -0.5, 3.0, -3.0, 1.0, -1.0, 6.0])])
+    kinks = torch.tensor([0.0, 0.5, -0.5, 3.0, -3.0, 1.0, -1.0, 6.0])
+    x = lambda: torch.cat([real(12, span=5), kinks])
     plainly = ["silu", "mish", "logsigmoid", "relu6", "hardsigmoid", "hardswish", "softsign",
                "tanhshrink", "selu", "celu", "elu", "leaky_relu", "hardtanh", "softplus",
                "hardshrink", "softshrink", "gelu"]
@@ -270,7 +274,8 @@ def conv():
     case(".conv2d", real(2, 3, 5, 6), real(4, 3, 3, 2), real(4))
     case(".conv2d", real(3, 5, 6), real(4, 3, 3, 2), real(4), name="without batch")
     case(".conv2d", real(2, 2, 5, 6), real(3, 2, 3, 3), name="without bias")
-    case(".conv2d", real(1, 2, 7, 6), real(3, 2, 3, 2), real(3), stride=2, padding=1, name="stride 2")
+    case(".conv2d", real(1, 2, 7, 6), real(3, 2, 3, 2), real(3), stride=2, padding=1,
+         name="stride 2")
     case(".conv2d", real(1, 2, 7, 8), real(2, 2, 3, 2), real(2), stride=(2, 3), padding=(2, 1),
          dilation=(1, 2), name="uneven everything")
     case(".conv2d", real(2, 4, 5, 5), real(6, 2, 3, 3), real(6), groups=2, padding=1, name="groups")
@@ -335,6 +340,10 @@ def pool():
     case(".adaptive_avg_pool2d", real(1, 2, 3, 2), (5, 4), name="larger than the input")
     case(".adaptive_avg_pool2d", real(1, 2, 3, 4), (None, 2), name="None keeps")
     case(".adaptive_avg_pool1d", real(2, 3, 7), 3)
+    case(".adaptive_max_pool2d", real(2, 3, 5, 7), (3, 2))
+    case(".adaptive_max_pool2d", real(2, 5, 7), 3, return_indices=True, name="indices")
+    case(".adaptive_max_pool2d", real(1, 2, 3, 2), (5, None), name="larger, None")
+    case(".adaptive_max_pool1d", real(2, 3, 7), 3, return_indices=True)
     write("pool")
 
 
@@ -382,7 +391,8 @@ def loss():
             case("." + fn, real(2, 3, 2), Indices(torch.tensor([[2, 0], [1, 1]])), reduction=r,
                  name="[N, C, d] " + r)
         case("." + fn, real(3), Indices(torch.tensor(1)), name="[C]")
-        case("." + fn, real(2, 3, 2, 2), Indices(torch.tensor([[[2, 0], [1, 1]], [[0, 0], [1, 2]]])),
+        planes = torch.tensor([[[2, 0], [1, 1]], [[0, 0], [1, 2]]])
+        case("." + fn, real(2, 3, 2, 2), Indices(planes),
              name="[N, C, d, d]")
         case("." + fn, real(2, 3), Indices(torch.tensor([-100, -100])), name="all ignored",
              second=False)
@@ -402,7 +412,8 @@ def loss():
         case(".cross_entropy", logits, probs, reduction=r, name="probabilities " + r)
         case(".cross_entropy", logits, probs, w, reduction=r, label_smoothing=0.25,
              name="probabilities, weight, smoothing " + r)
-    case(".cross_entropy", real(2, 3, 2), Fixed(real(2, 3, 2).abs()), name="probabilities [N, C, d]")
+    case(".cross_entropy", real(2, 3, 2), Fixed(real(2, 3, 2).abs()),
+         name="probabilities [N, C, d]")
     case(".cross_entropy", real(3), Fixed(real(3).abs()), name="probabilities [C]")
     case(".cross_entropy", real(2, 3, 2), Indices(torch.tensor([[2, 0], [1, -100]])),
          label_smoothing=0.5, name="smoothing [N, C, d]")
@@ -418,14 +429,19 @@ def loss():
              reduction=r, pos_weight=Fixed(real(3).abs()), name="weight, pos_weight " + r)
     for r in three + ["batchmean"]:
         case(".kl_div", real(2, 3), real(2, 3).abs() + 0.125, reduction=r, name=r)
-        case(".kl_div", real(2, 3), real(2, 3), reduction=r, log_target=True, name="log_target " + r)
+        case(".kl_div", real(2, 3), real(2, 3), reduction=r, log_target=True,
+             name="log_target " + r)
     case(".kl_div", real(3), Fixed(torch.tensor([0.0, 1, 0.5])), reduction="sum", name="target 0")
     case(".smooth_l1_loss", torch.tensor([0.25, 3.0]), torch.zeros(2), reduction="none", beta=0.5,
          name="beta")
+    knees = torch.tensor([0.5, -0.5, 0.25, 2, 0])
+    case(".smooth_l1_loss", knees, torch.zeros(5), reduction="none", beta=0.5, name="at the knee")
+    case(".huber_loss", knees, torch.zeros(5), reduction="none", delta=0.5, name="at the knee")
     case(".smooth_l1_loss", torch.tensor([0.25, -3.0]), torch.zeros(2), beta=0.0, name="beta 0")
     case(".huber_loss", torch.tensor([0.25, 3.0]), torch.zeros(2), reduction="none", delta=0.5,
          name="delta")
-    case(".binary_cross_entropy", torch.tensor([0.0, 1.0, 0.5]), Fixed(torch.tensor([1.0, 0.0, 1.0])),
+    case(".binary_cross_entropy", torch.tensor([0.0, 1.0, 0.5]),
+         Fixed(torch.tensor([1.0, 0.0, 1.0])),
          reduction="none", name="logs are cut at -100", second=False)
     case(".binary_cross_entropy_with_logits", torch.tensor([1000.0, -1000.0]),
          Fixed(torch.tensor([0.0, 1.0])), name="far")
@@ -468,6 +484,7 @@ def dropout():
 
 if __name__ == "__main__":
     os.makedirs(HERE, exist_ok=True)
-    families = {f.__name__: f for f in (matmul, activation, softmax, conv, pool, norm, loss, dropout)}
+    families = (matmul, activation, softmax, conv, pool, norm, loss, dropout)
+    families = {f.__name__: f for f in families}
     for name in sys.argv[1:] or families:
         families[name]()
