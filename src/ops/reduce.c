@@ -53,21 +53,46 @@ luc_status luc__run_prod(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__reduce_to(ctx, "prod", LUC_RD_prod, t, &dims, dtype, dtype, 1, false, out);
 }
 
-/* The product of the others at each place, exact where there are zeros: with ones in their stead
- * the whole product P belongs to the only zero, or P / x to all when there is none. */
+/* The products of what precedes each element along a dimension. */
+static luc_tensor *before(luc_formula *f, luc_tensor *x, int64_t dim, int64_t n) {
+  luc_value along = luc_v_int(dim), zero = luc_v_int(0);
+  luc_tensor *first =
+      luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(x), along, zero, luc_v_int(1)));
+  luc_tensor *rest =
+      luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(x), along, zero, luc_v_int(n - 1)));
+  luc_tensor *parts[2] = {luc__f1(f, LUC_OP_ones_like, first), rest};
+  luc_tensor *moved = luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(parts, 2), along));
+  return luc__f_call(f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(moved), along));
+}
+
+static luc_tensor *flipped(luc_formula *f, luc_tensor *x, int64_t dim) {
+  return luc__f_call(f, LUC_OP_flip, LUC_ARGS(luc_v_tensor(x), luc_v_ints(&dim, 1)));
+}
+
+/* The product of the others at each place, where there are zeros: what precedes times what
+ * follows. */
+static luc_tensor *others_with_zeros(luc_formula *f, luc_tensor *x, const luc_value *dim) {
+  int64_t line = -1, d = luc_is_none(dim) ? 0 : dim->as.i;
+  luc_tensor *t = luc_is_none(dim) ? luc__f_reshape(f, x, 1, &line) : x;
+  if (f->status != LUC_OK) return NULL;
+  int64_t n = t->sizes[d < 0 ? d + t->ndim : d];
+  luc_tensor *after = flipped(f, before(f, flipped(f, t, d), d, n), d);
+  luc_tensor *others = luc__f2(f, LUC_OP_mul, before(f, t, d, n), after);
+  return luc__f_reshape(f, others, x->ndim, x->sizes);
+}
+
 luc_status luc__grad_prod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_value x = b->args[0], dim = b->args[1], keep = luc_v_bool(true);
-  luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &dim, b->args[2].as.i);
-  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, x.as.tensor, 0);
-  luc_tensor *rest = luc__f_call(&f, LUC_OP_where, LUC_ARGS(luc_v_tensor(zero), luc_v_int(1), x));
-  luc_tensor *product = luc__f_call(&f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(rest), dim, keep));
-  luc_value all = dim.kind == LUC_INT ? luc_v_ints(&b->args[1].as.i, 1) : luc_v_none();
-  luc_tensor *zeros = luc__f_call(&f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(zero), all, keep));
-  luc_tensor *others = luc__f2(&f, LUC_OP_div, product, rest);
-  luc_tensor *alone = luc__f2(&f, LUC_OP_eq, zeros, zero);
-  luc_tensor *slope = luc__f_where(&f, alone, others, NULL);
-  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, slope), &b->gin[0]);
+  luc_tensor *x = b->args[0].as.tensor, *others;
+  luc_value dim = b->args[1];
+  luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &dim, b->args[2].as.i != 0);
+  if (x->ndim > 0 && luc__any_zero(ctx, x)) {
+    others = others_with_zeros(&f, x, &dim);
+  } else {
+    luc_tensor *y = luc__f_unreduce(&f, b, b->results[0], &dim, b->args[2].as.i != 0);
+    others = luc__f2(&f, LUC_OP_div, y, x);
+  }
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, others), &b->gin[0]);
 }
 
 /* ---- all, any, count_nonzero, nansum ---- */

@@ -118,11 +118,12 @@ def gradients(outs, given):
 
 
 def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False, rough=False,
-         **kw):
+         several=False, **kw):
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
     argument. ref: what to call instead of PyTorch's function of that name. positions: results are
-    positions. dense: not to be tried with other strides. rough: the gradients are a convention (at a
-    kink, of an infinity), not what finite differences give."""
+    positions (a tuple: those of the results). several: a tuple is several results, as named ones
+    always are. dense: not to be tried with other strides. rough: the gradients are a convention
+    (at a kink, of an infinity), not what finite differences give."""
     given, given_kw = [plain(a) for a in args], {k: plain(v) for k, v in kw.items()}
     method = fn.strip(".")
     if seed is not None:
@@ -143,8 +144,10 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
         cases.append(text + "\n error=%s}" % lua(str(error).split("\n")[0].replace('"', "'")))
         return
     outs = list(out) if isinstance(out, (list, tuple)) else [out]
-    text += " list=true," if isinstance(out, (list, tuple)) else ""
-    text += "\n out={%s}," % ", ".join(tensor(t, positions) for t in outs)
+    text += " list=true," if type(out) in (list, tuple) and not several else ""
+    text += "\n out={%s}," % ", ".join(
+        tensor(t, i in positions if isinstance(positions, tuple) else positions)
+        for i, t in enumerate(outs))
     cases.append(text + (gradients(outs, given) if grad else "") + "}")
 
 
