@@ -47,8 +47,14 @@ static int optimizer_new(lua_State *L) {
 
 /* ---- options ---- */
 
-/* An option's value as Lua has it: lists are tables, None is nil. */
-static void push_option(lua_State *L, const luc_value *v) {
+/* An option's value as Lua has it: lists are tables, None is nil. A default without a fraction is an
+ * integer, as it is written in PyTorch. */
+static void push_option(lua_State *L, const luc_value *v, bool given) {
+  lua_Integer whole;
+  if (!given && v->kind == LUC_FLOAT && lua_numbertointeger(v->as.f, &whole) && whole == v->as.f) {
+    lua_pushinteger(L, whole);
+    return;
+  }
   switch (v->kind) {
   case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
   case LUC_INT: lua_pushinteger(L, v->as.i); break;
@@ -76,7 +82,7 @@ static int optimizer_options(lua_State *L) {
   lua_createtable(L, 0, schema->nparams);
   lua_createtable(L, schema->nparams, 0);
   for (int p = 0; p < schema->nparams; p++) {
-    push_option(L, &args.v[p]);
+    push_option(L, &args.v[p], args.given >> p & 1);
     lua_setfield(L, -3, schema->params[p].name);
     lua_pushstring(L, schema->params[p].name);
     lua_rawseti(L, -2, p + 1);
