@@ -4,7 +4,7 @@
  * touched, and nothing runs while it has the collector stopped. */
 #include "l_tensor.h"
 
-enum { MIN_BUDGET = 4 << 20, BOX_WEIGHT = 100, MIN_STRIDE = 64 << 10 };
+enum { MIN_BUDGET = 4 << 20, BOX_WEIGHT = 100, MIN_STRIDE = 64 << 10, MAX_STEPS = 32 };
 
 size_t luc_l_live(const luc_l_state *st) {
   return luc_memory_stats(st->ctx).live + st->boxes * BOX_WEIGHT;
@@ -44,6 +44,8 @@ static void make_sentinel(lua_State *L, luc_l_state *st) {
   *sentinel = st;
   luc_l_get(L, st, LUC_L_SENTINEL_META);
   lua_setmetatable(L, -2);
+  lua_pushnil(L); /* no stale slot of the stack may keep it alive: the collector looks at those */
+  lua_replace(L, -2);
   lua_pop(L, 1);
   st->pace.sentinel = true;
 }
@@ -87,6 +89,18 @@ static void end_cycle(lua_State *L, luc_l_state *st) {
   }
 }
 
+/* One step; true if it ended a cycle. */
+static bool drive_step(lua_State *L, luc_l_state *st) {
+  luc_l_pace *p = &st->pace;
+  p->collecting = true;
+  p->ended = false;
+  lua_gc(L, LUA_GCSTEP, 0);
+  p->collecting = false;
+  p->steps++;
+  p->last = luc_l_live(st);
+  return p->ended;
+}
+
 void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
   if (!st->ctx || p->collecting || luc_l_live(st) < p->next) return;
@@ -94,18 +108,19 @@ void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
   if (!p->sentinel) make_sentinel(L, st);
   size_t live = luc_l_live(st);
   if (p->steps && live > p->last) p->grown += live - p->last;
-  p->collecting = true;
-  p->ended = false;
-  lua_gc(L, LUA_GCSTEP, 0);
-  p->collecting = false;
-  p->steps++;
-  p->last = luc_l_live(st);
-  if (p->ended) {
-    end_cycle(L, st);
-  } else { /* a cycle takes about a step per MB of Lua heap: end it within half a budget */
-    size_t stride = p->budget / 2 / ((lua_heap(L) >> 20) + 1);
-    p->next = p->last + max_size(stride, MIN_STRIDE);
+  /* A cycle takes about a step per MB of Lua heap: end it within half a budget. */
+  size_t stride = max_size(p->budget / 2 / ((lua_heap(L) >> 20) + 1), MIN_STRIDE);
+  size_t due = p->steps ? 1 + (live - p->next) / stride : 1;
+  if ((size_t)p->steps > 8 * (lua_heap(L) >> 20) + 64) { /* no cycle is that long */
+    full_collection(L, st);
+    return;
   }
+  for (size_t i = 0; i < due && i < MAX_STEPS; i++) {
+    if (!drive_step(L, st)) continue;
+    end_cycle(L, st);
+    return;
+  }
+  p->next = p->last + stride;
 }
 
 void luc_l_pace_limit(lua_State *L, luc_l_state *st) {

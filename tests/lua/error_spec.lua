@@ -1,0 +1,87 @@
+-- Errors: one line, the caller's position, the function, the argument, what was expected and given.
+local lucerna = require "lucerna"
+local parity = require "parity"
+
+local x = lucerna.ones(2, 3)
+
+describe("an error's position", function()
+  it("is the line that called", function()
+    local message = parity.message(function() return x:sum(5) end)
+    local line = debug.getinfo(1, "l").currentline - 1
+    assert.matches("^.*error_spec%.lua:" .. line .. ": sum: dim 5", message)
+  end)
+
+  it("is the user's line also when our own Lua code is in between", function()
+    local message = parity.message(function() lucerna.finfo(lucerna.int64) end)
+    local line = debug.getinfo(1, "l").currentline - 1
+    assert.matches("^.*error_spec%.lua:" .. line .. ": finfo", message)
+  end)
+
+  it("is found for operators and indexing", function()
+    assert.matches("^.*error_spec%.lua:%d+: add: ", parity.message(function() return x + {} end))
+    assert.matches("^.*error_spec%.lua:%d+: index 7 ", parity.message(function() return x[7] end))
+  end)
+
+  it("is left out when nothing but C has called", function()
+    assert.matches("^sum: dim 5", parity.message(coroutine.wrap(x.sum), x, 5))
+  end)
+end)
+
+describe("an error", function()
+  it("is one line", function()
+    for _, f in ipairs {
+      function() return x:view(7) end,
+      function() return x + lucerna.ones(4) end,
+      function() return lucerna.cat({ x, lucerna.ones(3, 4) }) end,
+      function() return lucerna.tensor { { 1 }, { 2, 3 } } end,
+      function() return x.sum() end,
+    } do
+      assert.is_nil(parity.message(f):find("\n", 1, true))
+    end
+  end)
+
+  it("shows the shapes that do not fit", function()
+    assert.matches("size of tensor a %(3%) must match the size of tensor b %(4%) at " ..
+      "non%-singleton dimension 2", parity.message(function() return x + lucerna.ones(4) end))
+    assert.matches("shape '%[7%]' is invalid for input of size 6", parity.message(x.view, x, 7))
+  end)
+
+  it("says what is wrong with a value that is no tensor", function()
+    assert.matches("sum: missing argument 'input'", parity.message(x.sum))
+    assert.matches("sum: input must be a Tensor %(got nil%)", parity.message(x.sum, nil, 1))
+    assert.matches("sum: input must be a Tensor %(got number 5%)", parity.message(x.sum, 5))
+    assert.matches("sum: input must be a Tensor %(got FILE%*%)", parity.message(x.sum, io.stdout))
+    assert.matches("a Tensor's field 'shape' cannot be assigned",
+      parity.message(function() x.shape = { 6 } end))
+  end)
+
+  it("refuses devices that are not there", function()
+    assert.matches("cuda", parity.message(lucerna.zeros, 2, { device = "cuda" }))
+  end)
+
+  it("leaves the tensor that was to be written as it was", function()
+    local y = lucerna.ones(2)
+    assert.has_error(function() y:add_(lucerna.ones(3)) end)
+    assert.has_error(function() y:copy_(lucerna.ones(3)) end)
+    assert.same({ 1.0, 1.0 }, y:tolist())
+  end)
+
+  it("survives hostile arguments", function()
+    local loop = {}
+    loop[1] = loop
+    local values = { 0, -1, 2 ^ 62, math.mininteger, math.maxinteger, 0 / 0, math.huge, "", "x",
+      true, {}, loop, { {} }, { 1, "a" }, x, lucerna.none, lucerna.float32, print, io.stdout,
+      coroutine.create(print), lucerna.zeros(0), lucerna.zeros(2, { dtype = lucerna.bool }) }
+    local names = { "view", "sum", "transpose", "permute", "index_select", "expand", "narrow", "add",
+      "select", "reshape", "unsqueeze", "squeeze", "flip", "repeat", "split", "to", "gather" }
+    for _, name in ipairs(names) do
+      local f = x[name]
+      for _, a in ipairs(values) do
+        pcall(f, a)
+        pcall(f, x, a)
+        for _, b in ipairs(values) do pcall(f, x, a, b) end
+      end
+    end
+    assert.same({ 2, 3 }, x.shape)
+  end)
+end)

@@ -1,0 +1,136 @@
+-- Memory and the collector: large temporaries do not pile up, whatever the collector's mode, and the
+-- host's settings are left alone.
+local lucerna = require "lucerna"
+local parity = require "parity"
+
+-- Peak bytes of 20 steps and of all of them; a step makes ten temporaries of 1 MB.
+local function peaks(steps)
+  lucerna.trim_memory()
+  local peak20, peak = 0, 0
+  for step = 1, steps do
+    local x = lucerna.empty(256, 1024)
+    for _ = 1, 9 do x = x + 1 end
+    local memory = lucerna.memory()
+    peak = math.max(peak, memory.live + memory.cached)
+    if step == 20 then peak20 = peak end
+  end
+  return peak20, peak
+end
+
+local function host_heap()
+  local keep = {}
+  for i = 1, 200000 do keep[i] = { i } end
+  return keep
+end
+
+local function in_mode(mode, f, ...)
+  local previous = collectgarbage(mode)
+  local results = table.pack(f(...))
+  collectgarbage(previous)
+  return table.unpack(results, 1, results.n)
+end
+
+describe("large temporaries", function()
+  for _, mode in ipairs { "generational", "incremental" } do
+    it("do not pile up in " .. mode .. " mode", function()
+      local early, late = in_mode(mode, peaks, 300)
+      assert.is_true(late <= 1.3 * early, ("%d, then %d bytes"):format(early, late))
+      assert.is_true(late < 40 * 2 ^ 20)
+    end)
+
+    it("do not pile up in " .. mode .. " mode beside a large heap #slow", function()
+      local keep = host_heap()
+      local early, late = in_mode(mode, peaks, 1500)
+      assert.is_true(late <= 1.3 * early, ("%d, then %d bytes"):format(early, late))
+      assert.equal(200000, #keep)
+    end)
+  end
+
+  it("held by graphs that nobody differentiates do not pile up either", function()
+    local w = lucerna.zeros(256, 1024, { requires_grad = true })
+    for _ = 1, 100 do
+      local y = w
+      for _ = 1, 5 do y = y * y end
+    end
+    assert.is_true(lucerna.memory().live < 120 * 2 ^ 20)
+  end)
+end)
+
+describe("a limit on memory", function()
+  it("makes garbage be collected before an allocation fails", function()
+    local held = lucerna.memory()
+    lucerna.trim_memory()
+    lucerna.set_memory_limit(lucerna.memory().live + 12 * 2 ^ 20)
+    local ok, err = pcall(function()
+      for _ = 1, 50 do local _ = lucerna.zeros(1024, 1024) end
+    end)
+    lucerna.set_memory_limit(held.limit)
+    assert.is_true(ok, err)
+  end)
+
+  it("is an ordinary error when it is reached", function()
+    lucerna.trim_memory()
+    lucerna.set_memory_limit(lucerna.memory().live + 2 ^ 20)
+    local message = parity.message(lucerna.zeros, 8192, 8192)
+    lucerna.set_memory_limit(0)
+    assert.matches("out of memory", message)
+    assert.same({ 1024, 1024 }, lucerna.zeros(1024, 1024).shape)
+  end)
+end)
+
+describe("the host's collector", function()
+  it("keeps its mode", function()
+    local mode = collectgarbage("incremental")
+    peaks(30)
+    assert.equal("incremental", collectgarbage("generational"))
+    peaks(30)
+    assert.equal("generational", collectgarbage(mode))
+  end)
+
+  it("does not run while it is stopped", function()
+    local collected = false
+    collectgarbage()
+    collectgarbage("stop")
+    setmetatable({}, { __gc = function() collected = true end })
+    for _ = 1, 20 do local _ = lucerna.zeros(256, 1024) end
+    local running, ran = collectgarbage("isrunning"), collected
+    collectgarbage("restart")
+    assert.is_false(running)
+    assert.is_false(ran)
+  end)
+end)
+
+describe("finalizers", function()
+  it("may use tensors", function()
+    local sum
+    do
+      local x = lucerna.ones(3)
+      setmetatable({}, { __gc = function() sum = x:sum():item() end })
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.equal(3.0, sum)
+  end)
+end)
+
+describe("gradients and what the core holds", function()
+  it("come back as the same Lua value while one exists", function()
+    local x = lucerna.ones(2, { requires_grad = true });
+    (x * 2):sum():backward()
+    local names = setmetatable({}, { __mode = "k" })
+    names[x.grad] = "gradient"
+    assert.is_nil(names[x])
+    local grad = x.grad
+    names[grad] = "gradient"
+    collectgarbage()
+    assert.equal("gradient", names[x.grad])
+  end)
+
+  it("survive the Lua value they were assigned from", function()
+    local x = lucerna.ones(2)
+    x.grad = lucerna.full({ 2 }, 7.0)
+    collectgarbage()
+    collectgarbage()
+    assert.same({ 7.0, 7.0 }, x.grad:tolist())
+  end)
+end)
