@@ -1,0 +1,59 @@
+-- nn.init: PyTorch's numbers for one seed, and what it refuses.
+
+local lucerna = require "lucerna"
+local init = require "lucerna.nn.init"
+local parity = require "tests.lua.parity"
+local recorded = parity.load "init"
+
+describe("nn.init", function()
+  for _, case in ipairs(recorded.fills) do
+    it(("fills %s as PyTorch does: %s"):format(table.concat(case.expected.shape, "x"), case.lua), function()
+      local t = lucerna.full(case.expected.shape, 9.0)
+      lucerna.manual_seed(3)
+      local fill = load("local init, t = ... return init." .. case.lua)
+      assert.are.equal(t, fill(init, t))
+      local difference = parity.difference(t, case.expected, {atol = 2e-6, rtol = 1e-5})
+      assert(difference == nil, difference)
+    end)
+  end
+
+  it("calculates PyTorch's gains", function()
+    for _, gain in ipairs(recorded.gains) do
+      assert.is_near(gain.value, init.calculate_gain(gain[1], gain[2]), 1e-15)
+    end
+  end)
+
+  it("records nothing, and fills parameters that require grad", function()
+    local p = lucerna.zeros(2, 2):requires_grad_(true)
+    init.ones_(p)
+    assert.is_true(p.is_leaf)
+    assert.are.equal(4.0, p:sum():item())
+  end)
+
+  it("draws from a generator of its own", function()
+    local a, b = lucerna.Generator(), lucerna.Generator()
+    a:manual_seed(5)
+    b:manual_seed(5)
+    local x = init.uniform_(lucerna.empty(4), {generator = a})
+    lucerna.rand(10)
+    assert.is_true(lucerna.equal(x, init.uniform_(lucerna.empty(4), {generator = b})))
+  end)
+end)
+
+describe("nn.init refuses", function()
+  local v, m = lucerna.zeros(3), lucerna.zeros(2, 2)
+  local refusals = {
+    {"fans of a vector", function() init.xavier_uniform_(v) end, "fewer than 2 dimensions %(got %[3%]%)"},
+    {"an unknown mode", function() init.kaiming_normal_(m, {mode = "fan"}) end, "Mode fan not supported"},
+    {"an unknown nonlinearity", function() init.calculate_gain("swish") end, "Unsupported nonlinearity swish"},
+    {"an identity that is no matrix", function() init.eye_(v) end, "2 dimensions"},
+    {"dirac groups that do not divide", function() init.dirac_(lucerna.zeros(3, 2, 1), 2) end, "divisible by groups"},
+    {"orthogonal vectors", function() init.orthogonal_(v) end, "2 or more dimensions"},
+    {"sparse vectors", function() init.sparse_(v, 0.1) end, "2 dimensions"},
+    {"what is no tensor", function() init.ones_({1, 2}) end, "expected a Tensor"},
+    {"unknown arguments", function() init.normal_(m, {mea = 1}) end, "did you mean 'mean'"},
+  }
+  for _, refusal in ipairs(refusals) do
+    it(refusal[1], function() assert.error_matches(refusal[2], refusal[3]) end)
+  end
+end)
