@@ -54,7 +54,8 @@ def converted():
         x = (real(2, 3).abs() * 3).to(source)
         for dtype in NAMES:
             case(".to", Const(x) if source.is_floating_point else x, dtype)
-    for fn in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
+    for fn in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte",
+               "bool"):
         case("." + fn, Const(real(2).abs()))
     case(".to", real(2, 3), torch.float32)
     case(".to", real(2, 3), torch.float64)

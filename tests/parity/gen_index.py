@@ -59,7 +59,8 @@ def scattered():
         case("scatter", real(*shape), Dim(d), distinct, real(*shape))
         case(".scatter_", real(*shape), Dim(d), distinct, real(*shape))
         case("scatter", real(*shape), Dim(d), at, 1.5)
-        case("scatter", real(*shape), Dim(d), distinct, Const(real(*shape)), reduce="add", grad=False)
+        case("scatter", real(*shape), Dim(d), distinct, Const(real(*shape)), reduce="add",
+             grad=False)
         case("scatter", real(*shape), Dim(d), at, Const(real(*wide)), reduce="multiply", grad=False)
         case("take_along_dim", real(*shape), at, Dim(d))
     small = Ids(torch.tensor([[0, 1], [2, 0]]))
@@ -95,7 +96,8 @@ def several():
     """Tensor.index_put, whose result shape is the plain index's."""
     column, row = Ids(torch.tensor([[0], [1]])), ids(0, 1, 2)
     for at in ([ids(1, 0)], [ids(0, -1), ids(1, 2)], [column, row], [ids(1), ids(1, -1, 0)],
-               [mask(2)], [mask(2, 3)], [mask(2, 3, 4)], [ids(1), mask(3)], [ids(0, 1, 0), mask(3, 4)],
+               [mask(2)], [mask(2, 3)], [mask(2, 3, 4)], [ids(1), mask(3)],
+               [ids(0, 1, 0), mask(3, 4)],
                [ids(0, 1), ids(1, 2), ids(3, 3)], [ids(2)], [ids(0, 1), ids(0, 1, 2)], [mask(3)]):
         plain = [i.t if isinstance(i, Ids) else i for i in at]
         try:

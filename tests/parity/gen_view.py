@@ -8,7 +8,8 @@ from record import Const, Dim, case, real, write
 
 
 def sizes():
-    for shape, to in [((2, 3, 4), [6, 4]), ((2, 3, 4), [-1]), ((2, 3, 4), [2, -1, 2]), ((0, 3), [0]),
+    for shape, to in [((2, 3, 4), [6, 4]), ((2, 3, 4), [-1]), ((2, 3, 4), [2, -1, 2]),
+                      ((0, 3), [0]),
                       ((2, 3), [4]), ((2, 3), [-1, -1]), ((0,), [-1, 0]), ((), [1, 1]), ((1,), [])]:
         case(".view", real(*shape), to, dense=True)
         case("reshape", real(*shape), to)
@@ -111,7 +112,8 @@ def joins():
     case("broadcast_tensors", [real(2), real(3)], ref=together)
     case("cartesian_prod", [real(2), real(3), real(2)], ref=lambda t: torch.cartesian_prod(*t))
     case("cartesian_prod", [real(2)], ref=lambda t: torch.cartesian_prod(*t))
-    case("block_diag", [real(2, 2), real(3), real(), real(1, 2)], ref=lambda t: torch.block_diag(*t))
+    case("block_diag", [real(2, 2), real(3), real(), real(1, 2)],
+         ref=lambda t: torch.block_diag(*t))
     for how in ("ij", "xy"):
         case("meshgrid", [real(2), real(3), real(2)], indexing=how,
              ref=lambda tensors, indexing: torch.meshgrid(*tensors, indexing=indexing))

@@ -66,7 +66,8 @@ for program in (row_copied, column_filled, transposed_scaled, block_put, masked_
     x, y = x0.clone().requires_grad_(), y0.clone().requires_grad_()
     out = program(x * 1, y)
     gx, gy = torch.autograd.grad(out.sum(), [x, y], allow_unused=True)
+    gy = gy if gy is not None else torch.zeros(4)
     cases.append("{name=\"%s\",\n out=%s,\n x=%s,\n y=%s}" % (
-        program.__name__, tensor(out), tensor(gx), tensor(gy if gy is not None else torch.zeros(4))))
+        program.__name__, tensor(out), tensor(gx), tensor(gy)))
 cases.append("{name=\"inputs\", x=%s, y=%s}" % (tensor(x0), tensor(y0)))
 write("written", __file__)

@@ -1,6 +1,6 @@
 """Records calls of PyTorch as cases that tests/lua/cases.lua runs: arguments, results and
-gradients, or that the call is an error. Everything is written as Lua users see it: dimensions and positions
-count from 1. Used by the gen_*.py beside it."""
+gradients, or that the call is an error. Everything is written as Lua users see it: dimensions and
+positions count from 1. Used by the gen_*.py beside it."""
 import os
 import warnings
 
@@ -117,8 +117,8 @@ def gradients(outs, given):
         ", ".join(map(tensor, gout)), ", ".join("none" if g is None else tensor(g) for g in grads))
 
 
-def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False, rough=False,
-         several=False, **kw):
+def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False,
+         rough=False, several=False, **kw):
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
     argument. ref: what to call instead of PyTorch's function of that name. positions: results are
     positions (a tuple: those of the results). several: a tuple is several results, as named ones
