@@ -111,7 +111,7 @@ static inline float luc__tanhf(float x) {
   p = p * z - 5.37397155531e-2f;
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
-  float near = p * z * x + x;
+  float near = copysignf(p * z * x + x, x); /* -0 too */
   float far = copysignf(1.0f - 2.0f / (luc__expf(2.0f * a) + 1.0f), x);
   return a < 0.625f ? near : far;
 }

@@ -1,0 +1,194 @@
+/* The drivers of pointwise kernels and reductions against plain loops: every mix of dtypes, strides,
+ * broadcasting and sizes around the edges of chunks and pieces. */
+#include <stdlib.h>
+
+#include "cpu/copy.h"
+#include "cpu/elementwise.h"
+#include "cpu/kernels.h"
+#include "cpu/reduce.h"
+#include "test.h"
+
+static luc_context *open_context(void) {
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  return ctx;
+}
+
+static int64_t offset_of(const luc_tensor *t, int ndim, const int64_t *sizes, int64_t i) {
+  int64_t at = 0;
+  for (int d = ndim - 1; d >= 0; d--) {
+    int own = d - (ndim - t->ndim);
+    if (own >= 0 && t->sizes[own] != 1) at += i % sizes[d] * t->strides[own];
+    i /= sizes[d];
+  }
+  return at * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+}
+
+static double value(const luc_tensor *t, const luc_tensor *shape, int64_t i) {
+  const char *p = t->data + offset_of(t, shape->ndim, shape->sizes, i);
+  return luc__scalar_double(luc__load_scalar(p, (luc_dtype)t->dtype));
+}
+
+/* A tensor of small whole numbers; turned: its memory is in the opposite order of its dims. */
+static luc_tensor *make(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                        bool turned, int seed) {
+  luc_tensor *t = NULL, *view = NULL;
+  int64_t back[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  for (int d = 0; d < ndim; d++) back[d] = sizes[turned ? ndim - 1 - d : d];
+  CHECK_EQ(luc__tensor_empty(ctx, dtype, ndim, back, &t), LUC_OK);
+  for (int64_t i = 0; i < t->numel; i++) {
+    luc_scalar s = {LUC_SCALAR_INT, {.i = (i * 7 + seed) % 11}};
+    luc__store_scalar(t->data + i * (int64_t)luc__dtype_size(dtype), dtype, s);
+  }
+  if (!turned) return t;
+  for (int d = 0; d < ndim; d++) strides[d] = t->strides[ndim - 1 - d];
+  CHECK_EQ(luc__tensor_view(ctx, t, ndim, sizes, strides, 0, &view), LUC_OK);
+  luc_tensor_release(ctx, t);
+  return view;
+}
+
+typedef struct operands {
+  int ndim;
+  int64_t out[3], b[3];
+} operands;
+
+static void check_add(luc_context *ctx, const operands *o, int turned, luc_dtype da, luc_dtype db,
+                      luc_dtype dout) {
+  luc_tensor *a = make(ctx, da, o->ndim, o->out, turned & 1, 1);
+  luc_tensor *b = make(ctx, db, o->ndim, o->b, turned & 2, 2);
+  luc_tensor *y = make(ctx, dout, o->ndim, o->out, turned & 4, 0);
+  luc_ew_input in[2] = {{a, {0, {0}}}, {b, {0, {0}}}};
+  luc__elementwise(ctx, LUC_EW_add, luc__dtype_promote(da, db), y, in, NULL);
+  int wrong = 0;
+  for (int64_t i = 0; i < y->numel; i++) {
+    double want = value(a, y, i) + value(b, y, i);
+    wrong += value(y, y, i) != (dout == LUC_BOOL ? want != 0 : want);
+  }
+  CHECK_EQ(wrong, 0);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, b);
+  luc_tensor_release(ctx, a);
+}
+
+static const operands shapes[] = {
+    {1, {1}, {1}},
+    {1, {1025}, {1025}},
+    {1, {5000}, {1}},
+    {2, {3, 5}, {3, 5}},
+    {2, {300, 7}, {1, 7}},
+    {2, {300, 7}, {300, 1}},
+    {2, {5, 300}, {1, 300}},
+    {2, {5, 300}, {5, 1}},
+    {3, {17, 6, 19}, {1, 6, 1}},
+    {3, {4, 33, 65}, {4, 1, 65}},
+};
+
+TEST("pointwise results do not depend on shapes, strides or broadcasting") {
+  luc_context *ctx = open_context();
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (int turned = 0; turned < 8; turned++) {
+      check_add(ctx, &shapes[s], turned, LUC_FLOAT32, LUC_FLOAT32, LUC_FLOAT32);
+      check_add(ctx, &shapes[s], turned, LUC_FLOAT16, LUC_INT32, LUC_FLOAT64);
+      check_add(ctx, &shapes[s], turned, LUC_UINT8, LUC_INT64, LUC_INT16);
+    }
+  luc_context_free(ctx);
+}
+
+TEST("every pair of dtypes adds, into every dtype") {
+  luc_context *ctx = open_context();
+  for (int a = 0; a < LUC_NUM_DTYPES - 1; a++)
+    for (int b = 0; b < LUC_NUM_DTYPES - 1; b++) {
+      check_add(ctx, &shapes[4], 0, (luc_dtype)a, (luc_dtype)b, (luc_dtype)b);
+      check_add(ctx, &shapes[4], 3, (luc_dtype)a, (luc_dtype)b, LUC_BOOL);
+    }
+  luc_context_free(ctx);
+}
+
+TEST("large work shared between threads gives the same bits") {
+  luc_context *ctx = open_context();
+  operands large = {2, {700, 301}, {1, 301}};
+  double sums[2];
+  for (int k = 0; k < 2; k++) {
+    CHECK_EQ(luc_set_num_threads(ctx, 1 + 3 * k), LUC_OK);
+    check_add(ctx, &large, 0, LUC_FLOAT32, LUC_FLOAT32, LUC_FLOAT32);
+    check_add(ctx, &large, 1, LUC_FLOAT32, LUC_FLOAT32, LUC_FLOAT32);
+    luc_tensor *t = make(ctx, LUC_FLOAT64, 2, large.out, false, 3), *y = NULL;
+    for (int64_t i = 0; i < t->numel; i++) ((double *)(void *)t->data)[i] = sin((double)i);
+    CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT64, 0, NULL, &y), LUC_OK);
+    luc_reduction_job job = {
+        .op = LUC_RD_sum, .dtype = LUC_FLOAT64, .in = t, .dims = 3, .a = y, .divide = 1};
+    CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
+    sums[k] = *(double *)(void *)y->data;
+    luc_tensor_release(ctx, y);
+    luc_tensor_release(ctx, t);
+  }
+  CHECK(sums[0] == sums[1]);
+  luc_context_free(ctx);
+}
+
+/* Sums, largest values and their positions over `dims` against plain loops. */
+static void check_reduction(luc_context *ctx, luc_rd op, luc_dtype dtype, const int64_t *sizes,
+                            uint32_t dims, bool turned) {
+  luc_tensor *t = make(ctx, dtype, 3, sizes, turned, 5), *y = NULL, *at = NULL;
+  int64_t kept[3], n = 0;
+  for (int d = 0; d < 3; d++) kept[d] = dims >> d & 1 ? 1 : sizes[d];
+  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT64, 3, kept, &y), LUC_OK);
+  CHECK_EQ(luc__tensor_empty(ctx, LUC_INT64, 3, kept, &at), LUC_OK);
+  luc_reduction_job job = {.op = op, .dtype = dtype, .in = t, .dims = dims, .a = y, .divide = 1};
+  if (op == LUC_RD_argmax) job.b = at;
+  CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
+  double *want = calloc((size_t)y->numel, sizeof *want);
+  int64_t *place = calloc((size_t)y->numel, sizeof *place), *seen = calloc((size_t)y->numel, 8);
+  for (n = 0; n < t->numel; n++) {
+    int64_t i = offset_of(y, 3, sizes, n) / 8;
+    double v = value(t, t, n);
+    bool better = seen[i] == 0 || v > want[i];
+    if (op == LUC_RD_sum) want[i] += v;
+    if (op != LUC_RD_sum && better) want[i] = v, place[i] = seen[i];
+    seen[i]++;
+  }
+  int wrong = 0;
+  for (int64_t i = 0; i < y->numel; i++) {
+    wrong += ((double *)(void *)y->data)[i] != want[i];
+    if (op == LUC_RD_argmax) wrong += ((int64_t *)(void *)at->data)[i] != place[i];
+  }
+  CHECK_EQ(wrong, 0);
+  free(seen);
+  free(place);
+  free(want);
+  luc_tensor_release(ctx, at);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, t);
+}
+
+TEST("reductions over any dimensions agree with plain loops") {
+  static const int64_t all_sizes[][3] = {{3, 4, 5},   {1, 1, 2000}, {2000, 1, 3},
+                                         {5, 300, 2}, {40, 50, 60}, {2, 3, 70000}};
+  luc_context *ctx = open_context();
+  for (size_t s = 0; s < sizeof all_sizes / sizeof *all_sizes; s++)
+    for (uint32_t dims = 1; dims < 8; dims++)
+      for (int turned = 0; turned < 2; turned++) {
+        bool one_dim = (dims & (dims - 1)) == 0;
+        check_reduction(ctx, LUC_RD_sum, LUC_FLOAT32, all_sizes[s], dims, turned);
+        check_reduction(ctx, LUC_RD_max, LUC_FLOAT16, all_sizes[s], dims, turned);
+        check_reduction(ctx, LUC_RD_max, LUC_UINT8, all_sizes[s], dims, turned);
+        if (one_dim) check_reduction(ctx, LUC_RD_argmax, LUC_FLOAT32, all_sizes[s], dims, turned);
+        if (one_dim) check_reduction(ctx, LUC_RD_argmax, LUC_INT32, all_sizes[s], dims, turned);
+      }
+  luc_context_free(ctx);
+}
+
+TEST("variances of large offset values are exact enough") {
+  luc_context *ctx = open_context();
+  int64_t sizes[] = {300000};
+  luc_tensor *t = make(ctx, LUC_FLOAT32, 1, sizes, false, 0), *y = NULL;
+  for (int64_t i = 0; i < t->numel; i++) ((float *)(void *)t->data)[i] = 4096.0f + (float)(i % 2);
+  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT64, 0, NULL, &y), LUC_OK);
+  luc_reduction_job job = {
+      .op = LUC_RD_var, .dtype = LUC_FLOAT32, .in = t, .dims = 1, .b = y, .divide = 300000};
+  CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
+  CHECK_NEAR(*(double *)(void *)y->data, 0.25, 1e-9);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, t);
+  luc_context_free(ctx);
+}
