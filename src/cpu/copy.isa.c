@@ -85,6 +85,8 @@ typedef uint16_t word16 __attribute__((may_alias));
 typedef uint32_t word32 __attribute__((may_alias));
 typedef uint64_t word64 __attribute__((may_alias));
 
+#include "cpu/copy_turn.inc"
+
 #define D      8
 #define MEMORY word8
 #include "cpu/copy_move.inc"
@@ -95,10 +97,21 @@ typedef uint64_t word64 __attribute__((may_alias));
 
 #define D      32
 #define MEMORY word32
+#if LUC_VECTOR_BYTES >= 32
+#define BLOCK_SIZE 8
+#define TURN_BLOCK turn_8x8_32
+#else
+#define BLOCK_SIZE 4
+#define TURN_BLOCK turn_4x4_32
+#endif
 #include "cpu/copy_move.inc"
 
 #define D      64
 #define MEMORY word64
+#if LUC_VECTOR_BYTES >= 32
+#define BLOCK_SIZE 4
+#define TURN_BLOCK turn_4x4_64
+#endif
 #include "cpu/copy_move.inc"
 
 const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {

@@ -5,12 +5,13 @@
 
 #include <string.h>
 
+#include "cpu/copy.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
 /* Runs at least LONG_RUN long are not joined into one chunk: a chunk then never crosses them, so
  * that every operand contiguous along dimension 0 is direct. */
-enum { CHUNK = 1024, LONG_RUN = 256, GRAIN = 1 << 15, PARALLEL_FROM = 3 << 15 };
+enum { CHUNK = 1024, LONG_RUN = 256, GRAIN = 1 << 15, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096 };
 
 typedef struct operand {
   bool direct;
@@ -179,11 +180,8 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_dtype dtype, luc_tensor 
   return true;
 }
 
-void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
-                          luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
-  if (params == NULL) params = &no_params;
-  LUC_ASSERT(kernel->fn[luc__compute(dtype)] != NULL);
-  if (out->numel == 0 || run_simple(kernel, dtype, out, in, params)) return;
+static void run_nest(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
+                     luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
   ew_job job;
   job.kernel = kernel;
   job.params = params;
@@ -202,6 +200,36 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   for (int i = 0; i < kernel->inputs; i++) describe(&job, i + 1, in[i].t);
   int64_t numel = job.nest.numel;
   luc__parallel_for(ctx, numel, numel < PARALLEL_FROM ? numel : GRAIN, run_range, &job);
+}
+
+/* Does t run across out's rows? Gathering it would miss the cache with every element. */
+static bool is_turned(const luc_tensor *t, const luc_tensor *out) {
+  if (t == NULL || t->numel != out->numel || t->numel < TURN_FROM || t->ndim < 2) return false;
+  int last = t->ndim - 1;
+  if (t->strides[last] == 1 || t->sizes[last] < 8 || !luc__is_contiguous(out)) return false;
+  for (int d = 0; d < last; d++)
+    if (t->strides[d] == 1 && t->sizes[d] >= 8) return true;
+  return false;
+}
+
+void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
+                          luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
+  if (params == NULL) params = &no_params;
+  LUC_ASSERT(kernel->fn[luc__compute(dtype)] != NULL);
+  if (out->numel == 0 || run_simple(kernel, dtype, out, in, params)) return;
+  /* What is turned is copied straight first, in tiles; without memory for it, it does without. */
+  luc_ew_input straight[LUC_EW_MAX_INPUTS];
+  luc_tensor *copies[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+  for (int i = 0; i < kernel->inputs; i++) {
+    straight[i] = in[i];
+    if (!is_turned(in[i].t, out)) continue;
+    if (luc__tensor_empty_like(ctx, in[i].t, (luc_dtype)in[i].t->dtype, &copies[i]) != LUC_OK)
+      continue;
+    luc__copy(ctx, copies[i], in[i].t);
+    straight[i].t = copies[i];
+  }
+  run_nest(ctx, kernel, dtype, out, straight, params);
+  for (int i = 0; i < kernel->inputs; i++) luc_tensor_release(ctx, copies[i]);
 }
 
 void luc__elementwise(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,

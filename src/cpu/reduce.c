@@ -12,7 +12,14 @@
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
-enum { CHUNK = 1024, BLOCK = 256, GRAIN = 1 << 15, PARALLEL_FROM = 3 << 15, SHARES = 8 };
+enum {
+  CHUNK = 1024,
+  BLOCK = 1024, /* neighbouring outputs folded together: rows are read in long stretches */
+  GRAIN = 1 << 15,
+  PARALLEL_FROM = 3 << 15,
+  SHARES = 8,
+  ROWS = 64 /* at least so many rows to a part, as parts have states to merge */
+};
 
 typedef struct rd_job {
   luc_nest kept;    /* operands: input, a, b (absent ones have no memory) */
@@ -167,6 +174,7 @@ static void merge_parts(const rd_job *job, int64_t parts) {
 static luc_status reduce_parts(luc_context *ctx, rd_job *job) {
   int64_t outputs = job->kept.numel, total = job->reduced.numel;
   job->part = (GRAIN + outputs - 1) / outputs;
+  if (job->by_rows && job->part < ROWS) job->part = ROWS;
   int64_t parts = (total + job->part - 1) / job->part;
   size_t bytes = luc__mul_size((size_t)(parts * outputs), 16);
   job->part_a = luc__alloc(ctx, bytes);
@@ -236,9 +244,9 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
     run_outputs(&job, 0, outputs);
     return LUC_OK;
   }
-  int64_t grain = each >= GRAIN ? 1 : GRAIN / each;
-  if (outputs < SHARES * grain && each >= 2) return reduce_parts(ctx, &job);
-  if (job.by_rows && grain < 16) grain = 16;
+  int64_t grain = each >= GRAIN ? 1 : GRAIN / each, stretch = job.kept.sizes[0];
+  if (job.by_rows && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
+  if (outputs < SHARES * grain && each >= 2 * ROWS) return reduce_parts(ctx, &job);
   luc__parallel_for(ctx, outputs, grain, run_outputs, &job);
   return LUC_OK;
 }

@@ -8,7 +8,7 @@ typedef struct pair {
   int64_t at;
 } pair;
 
-enum { SMALL = 48, GRAIN = 1 << 14, MAX_PIECES = 16 };
+enum { SMALL = 48, FEW = 32, GRAIN = 1 << 14, MAX_PIECES = 16 };
 
 /* ---- keys ---- */
 
@@ -91,6 +91,19 @@ static void sort_pairs(pair *p, pair *spare, int64_t n) {
     radix_sort(p, spare, n);
 }
 
+/* The `keep` smallest of a line in order, without sorting the rest: for keep <= FEW. */
+static void take_smallest(pair *p, int64_t n, int64_t keep) {
+  pair best[FEW];
+  int64_t found = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (found == keep && p[i].key >= best[keep - 1].key) continue;
+    int64_t k = found < keep ? found++ : keep - 1;
+    for (; k > 0 && best[k - 1].key > p[i].key; k--) best[k] = best[k - 1];
+    best[k] = p[i];
+  }
+  memcpy(p, best, (size_t)keep * sizeof *p);
+}
+
 /* ---- lines ---- */
 
 typedef struct sort_lines {
@@ -146,7 +159,10 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
         uint64_t key = key_of(job->x, job->dtype, first + i * job->inner);
         p[i] = (pair){job->descending ? ~key : key, i};
       }
-      sort_pairs(p, p + job->n, job->n);
+      if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < job->n)
+        take_smallest(p, job->n, s->kept);
+      else
+        sort_pairs(p, p + job->n, job->n);
       write_line(job, p, line, s->kept);
     }
   }
