@@ -1,5 +1,5 @@
--- Writes build/docs/: lucerna.lua, types for editors (LuaCATS), and operators.md, the reference page.
--- Both come from the schemas of the operator table, so they cannot disagree with the library.
+-- Writes build/docs/: lucerna.lua, types for editors (LuaCATS), and operators.md, the reference
+-- page. Both come from the schemas of the operator table, so they cannot disagree with the library.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
@@ -106,7 +106,9 @@ end
 
 local function overload(schema, method)
   local arguments = signature(schema, method and 2 or 1)
-  if method then arguments = "self: lucerna.Tensor" .. (arguments ~= "" and ", " or "") .. arguments end
+  if method then
+    arguments = "self: lucerna.Tensor" .. (arguments ~= "" and ", " or "") .. arguments
+  end
   local results = table.concat(result_types(schema), ", ")
   return ("---@overload fun(%s)%s"):format(arguments, results ~= "" and ": " .. results or "")
 end

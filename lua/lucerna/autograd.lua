@@ -221,7 +221,9 @@ end
 -- Calls f and returns its differentiable outputs.
 local function outputs_of(f, inputs)
   local results, outputs = table.pack(f(table.unpack(inputs, 1, #inputs))), {}
-  if results.n == 1 and type(results[1]) == "table" then results = table.pack(table.unpack(results[1])) end
+  if results.n == 1 and type(results[1]) == "table" then
+    results = table.pack(table.unpack(results[1]))
+  end
   for i = 1, results.n do
     local result = results[i]
     if is_tensor(result) and result:is_floating_point() and result.requires_grad then

@@ -174,42 +174,48 @@ static void keep(lua_State *L, int index, int kept, int depth) {
   }
 }
 
+/* Is the box on top of the stack in the set at `kept` (0: there is none)? */
+static bool is_kept(lua_State *L, int kept) {
+  if (!kept) return false;
+  lua_pushvalue(L, -1);
+  bool found = lua_rawget(L, kept) != LUA_TNIL;
+  lua_pop(L, 1);
+  return found;
+}
+
+/* The scope around is the running one again; its table is on top of the stack. */
+static void restore_outer(lua_State *L, luc_l_state *st, scope *s) {
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
+  st->scopes--;
+  st->scope_count = s->outer_count;
+  s->done = true;
+}
+
 /* Releases the scope's tensors; those in the set at `kept` (0: none) go to the scope around. What
  * the core holds as well (parameters, gradients) is not the scope's to release. */
 static void leave(lua_State *L, int guard, int kept) {
+  const uint8_t held = LUC_TF_HAS_PEER | LUC_TF_PARAMETER | LUC_TF_BUFFER;
   scope *s = lua_touserdata(L, guard);
   luc_l_state *st = s->st;
   if (s->done || !st->ctx) return;
   lua_Integer n = st->scope_count;
   lua_getiuservalue(L, guard, 1);
-  int table = lua_gettop(L);
   lua_getiuservalue(L, guard, 2);
   int outer = lua_gettop(L);
-  lua_pushvalue(L, outer);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
-  st->scopes--;
-  st->scope_count = s->outer_count;
-  s->done = true;
+  restore_outer(L, st, s);
   for (lua_Integer i = 1; i <= n; i++) {
-    lua_rawgeti(L, table, i);
+    lua_rawgeti(L, outer - 1, i);
     luc_l_box *box = luc_l_tobox(L, -1);
-    bool stays = !box || !box->t;
-    if (!stays && kept) {
-      lua_pushvalue(L, -1);
-      stays = lua_rawget(L, kept) != LUA_TNIL;
-      lua_pop(L, 1);
-    }
-    uint8_t held = LUC_TF_HAS_PEER | LUC_TF_PARAMETER | LUC_TF_BUFFER;
-    if (!stays && !(box->t->flags & held)) {
-      luc_l_release_box(L, box);
-      lua_pop(L, 1);
-    } else if (st->scopes) {
+    bool stays = !box || !box->t || (box->t->flags & held) || is_kept(L, kept);
+    if (!stays) luc_l_release_box(L, box);
+    if (stays && st->scopes) {
       lua_rawseti(L, outer, ++st->scope_count);
     } else {
       lua_pop(L, 1);
     }
   }
-  lua_settop(L, table - 1);
+  lua_settop(L, outer - 2);
 }
 
 static int scope_close(lua_State *L) {

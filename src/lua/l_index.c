@@ -180,41 +180,49 @@ static luc_status add_index(luc_context *ctx, indices *ix, int dim, luc_tensor *
   return luc__index_from_one(ctx, "index", "an index tensor", t, &ix->t[dim]);
 }
 
-/* Applies the entries to *t; tensors are collected in *ix. Masks of several dimensions take one
- * place in the list of indices, so later places move up. */
+static bool is_mask(const entry *e) {
+  return e->kind == ENTRY_TENSOR && e->t->dtype == LUC_BOOL;
+}
+
+static luc_status apply_new(luc_context *ctx, int dim, luc_tensor **t) {
+  luc_value args[LUC_MAX_PARAMS];
+  args[1] = luc_v_int(dim);
+  return step(ctx, LUC_OP_unsqueeze, args, 2, t);
+}
+
+/* Dimensions of the tensor (after entry i's turn) that the entries after i use. */
+static int used_after(const spec *s, int i) {
+  int n = 0;
+  for (int j = i + 1; j < s->n; j++) {
+    const entry *e = &s->entries[j];
+    n += is_mask(e) ? e->t->ndim : e->kind != ENTRY_NEW;
+  }
+  return n;
+}
+
+/* Applies the entries to *t; tensors are collected in *ix. A mask of several dimensions takes one
+ * place in the list of indices, so places and dimensions are counted apart. */
 static luc_status apply(luc_context *ctx, const spec *s, luc_tensor **t, indices *ix) {
   int dim = 0, place = 0;
   for (int i = 0; i < s->n; i++) {
     const entry *e = &s->entries[i];
-    int skip = 1;
-    if (e->kind == ENTRY_SELECT) {
+    int dims = 1, places = 1;
+    switch (e->kind) {
+    case ENTRY_SELECT:
       LUC_TRY(apply_select(ctx, dim, e->first, t));
-      continue;
-    }
-    if (e->kind == ENTRY_RANGE) {
-      LUC_TRY(apply_range(ctx, dim, e, t));
-    } else if (e->kind == ENTRY_NEW) {
-      luc_value args[LUC_MAX_PARAMS];
-      args[1] = luc_v_int(dim);
-      LUC_TRY(step(ctx, LUC_OP_unsqueeze, args, 2, t));
-    } else if (e->kind == ENTRY_REST) {
-      int after = 0; /* dimensions that the entries after it use */
-      for (int j = i + 1; j < s->n; j++) {
-        const entry *f = &s->entries[j];
-        bool mask = f->kind == ENTRY_TENSOR && f->t->dtype == LUC_BOOL;
-        after += mask ? f->t->ndim : f->kind != ENTRY_NEW;
-      }
-      skip = (*t)->ndim - dim - after;
-    } else if (e->kind == ENTRY_TENSOR) {
+      dims = places = 0;
+      break;
+    case ENTRY_RANGE: LUC_TRY(apply_range(ctx, dim, e, t)); break;
+    case ENTRY_ALL: break;
+    case ENTRY_NEW: LUC_TRY(apply_new(ctx, dim, t)); break;
+    case ENTRY_REST: dims = places = (*t)->ndim - dim - used_after(s, i); break;
+    case ENTRY_TENSOR:
       LUC_TRY(add_index(ctx, ix, place, e->t));
-      if (e->t->dtype == LUC_BOOL) {
-        dim += e->t->ndim;
-        place++;
-        continue;
-      }
+      if (is_mask(e)) dims = e->t->ndim;
+      break;
     }
-    dim += skip;
-    place += skip;
+    dim += dims;
+    place += places;
   }
   return LUC_OK;
 }

@@ -72,8 +72,9 @@ describe("an error", function()
     local values = { 0, -1, 2 ^ 62, math.mininteger, math.maxinteger, 0 / 0, math.huge, "", "x",
       true, {}, loop, { {} }, { 1, "a" }, x, lucerna.none, lucerna.float32, print, io.stdout,
       coroutine.create(print), lucerna.zeros(0), lucerna.zeros(2, { dtype = lucerna.bool }) }
-    local names = { "view", "sum", "transpose", "permute", "index_select", "expand", "narrow", "add",
-      "select", "reshape", "unsqueeze", "squeeze", "flip", "repeat", "split", "to", "gather" }
+    local names = { "view", "sum", "transpose", "permute", "index_select", "expand", "narrow",
+      "add", "select", "reshape", "unsqueeze", "squeeze", "flip", "repeat", "split", "to",
+      "gather" }
     for _, name in ipairs(names) do
       local f = x[name]
       for _, a in ipairs(values) do

@@ -1,5 +1,5 @@
--- Memory and the collector: large temporaries do not pile up, whatever the collector's mode, and the
--- host's settings are left alone.
+-- Memory and the collector: large temporaries do not pile up, whatever the collector's mode, and
+-- the host's settings are left alone.
 local lucerna = require "lucerna"
 local parity = require "parity"
 

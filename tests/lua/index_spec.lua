@@ -197,3 +197,24 @@ describe("assignment", function()
     assert.same({ 5.0, 2.0 }, x:tolist())
   end)
 end)
+
+describe("as PyTorch does it", function()
+  local environment = { T = lucerna.tensor, none = none }
+  local function base() return lucerna.arange(24, { dtype = lucerna.float32 }):view(2, 3, 4) end
+  for _, case in ipairs(parity.load("indexing")) do
+    it("x[" .. case.index .. "]", function()
+      local index = load("return " .. case.index, "=index", "t", environment)()
+      local values = parity.tensor(case.values)
+      parity.close(base()[index], case.get, nil, "reading")
+      local x = base()
+      x[index] = -1
+      parity.close(x, case.set, nil, "writing a number")
+      x = base()
+      x[index] = values
+      parity.close(x, case.put, nil, "writing a tensor")
+      x = base():requires_grad_();
+      (x[index] * values):sum():backward()
+      parity.close(x.grad, case.grad, nil, "the gradient")
+    end)
+  end
+end)

@@ -1,7 +1,7 @@
--- What specs share: recorded PyTorch answers read from tests/parity/data, comparisons that say where
--- and by how much two tensors differ, and gradient checks.
--- A recorded tensor is {shape = {…}, dtype = "float32", data = {flat, row-major}}; with index = true
--- its values count from 0, as PyTorch's do, and are turned into ours.
+-- What specs share: recorded PyTorch answers read from tests/parity/data, comparisons that say
+-- where and by how much two tensors differ, and gradient checks.
+-- A recorded tensor is {shape = {…}, dtype = "float32", data = {flat, row-major}}; with index =
+-- true its values count from 0, as PyTorch's do, and are turned into ours.
 
 local lucerna = require "lucerna"
 
