@@ -17,10 +17,9 @@ foreach(source ${c_tests} ${fault_tests})
   target_link_libraries(${name} PRIVATE lucerna_flags lucerna)
   target_include_directories(${name} PRIVATE tests/c)
   if(name MATCHES "_lua_")
-    # These bring a Lua state and see the core's allocations first.
+    # These bring a Lua state.
     target_link_libraries(${name} PRIVATE ${LUCERNA_LUA_LIBRARY})
     target_include_directories(${name} SYSTEM PRIVATE ${LUCERNA_LUA_INCLUDE})
-    target_link_options(${name} PRIVATE -Wl,--wrap=aligned_alloc,--wrap=free)
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})

@@ -1,5 +1,5 @@
--- What the out-of-memory sweep runs: a small net is built, trained for two steps, saved, loaded and
--- printed. Returns the scenario as a function; the warm-up before it makes what is made once.
+-- What the out-of-memory sweep runs with modules: a small net is built, trained for two steps,
+-- saved, loaded and printed. Returns the scenario as a function.
 local lucerna = require "lucerna"
 local nn, F = lucerna.nn, lucerna.nn.functional
 

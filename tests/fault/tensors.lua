@@ -1,0 +1,42 @@
+-- What the out-of-memory sweep runs without modules: tensors are made, batched, differentiated,
+-- stepped, saved, loaded, indexed and printed. Returns the scenario as a function.
+local lucerna = require "lucerna"
+local F = require("lucerna.core").functional
+local data, safetensors, optim = lucerna.data, lucerna.safetensors, lucerna.optim
+
+local path = os.tmpname()
+
+local Exp = lucerna.autograd.Function("Exp", {
+  forward = function(ctx, x)
+    local y = x:exp()
+    ctx:save_for_backward(y)
+    return y
+  end,
+  backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
+})
+
+local function scenario()
+  local w = lucerna.rand(3, 4):requires_grad_()
+  local b = lucerna.zeros(3):requires_grad_()
+  local adam = optim.Adam({ w, b }, { lr = 0.01 })
+  local x, target = lucerna.rand(5, 4), lucerna.tensor { 1, 3, 2, 1, 2 }
+  local hook = w:register_hook(function(g) return g * 2 end)
+  local set = data.TensorDataset(x, target)
+  for rows, classes in data.DataLoader { set, batch_size = 2, shuffle = true } do
+    adam:zero_grad()
+    local loss = F.nll_loss(F.log_softmax(rows:matmul(w:t()) + b, -1), classes)
+    loss:backward()
+    adam:step()
+  end
+  hook:remove()
+  Exp.apply(w):sum():backward()
+  safetensors.save_file({ w = w:detach(), b = b:detach() }, path, { note = "text" })
+  local loaded, metadata = safetensors.load_file(path)
+  os.remove(path)
+  assert(lucerna.equal(loaded.w, w) and metadata.note == "text")
+  x[{ {}, 1 }] = 0
+  assert(#tostring(x[{ 1, { 2, 3 } }]) > 0 and #x[x:ge(0)] == 20)
+  assert(select("#", x:max(2)) == 2 and #x:split(2) == 3 and #x:tolist() == 5)
+end
+
+return scenario
