@@ -1,5 +1,5 @@
-/* The drivers of pointwise kernels and reductions against plain loops: every mix of dtypes, strides,
- * broadcasting and sizes around the edges of chunks and pieces. */
+/* The drivers of pointwise kernels and reductions against plain loops: every mix of dtypes,
+ * strides, broadcasting and sizes around the edges of chunks and pieces. */
 #include <stdlib.h>
 
 #include "cpu/copy.h"

@@ -7,7 +7,8 @@ local recorded = parity.load "init"
 
 describe("nn.init", function()
   for _, case in ipairs(recorded.fills) do
-    it(("fills %s as PyTorch does: %s"):format(table.concat(case.expected.shape, "x"), case.lua), function()
+    local shape = table.concat(case.expected.shape, "x")
+    it(("fills %s as PyTorch does: %s"):format(shape, case.lua), function()
       local t = lucerna.full(case.expected.shape, 9.0)
       lucerna.manual_seed(3)
       local fill = load("local init, t = ... return init." .. case.lua)
@@ -43,11 +44,15 @@ end)
 describe("nn.init refuses", function()
   local v, m = lucerna.zeros(3), lucerna.zeros(2, 2)
   local refusals = {
-    {"fans of a vector", function() init.xavier_uniform_(v) end, "fewer than 2 dimensions %(got %[3%]%)"},
-    {"an unknown mode", function() init.kaiming_normal_(m, {mode = "fan"}) end, "Mode fan not supported"},
-    {"an unknown nonlinearity", function() init.calculate_gain("swish") end, "Unsupported nonlinearity swish"},
+    {"fans of a vector", function() init.xavier_uniform_(v) end,
+      "fewer than 2 dimensions %(got %[3%]%)"},
+    {"an unknown mode", function() init.kaiming_normal_(m, {mode = "fan"}) end,
+      "Mode fan not supported"},
+    {"an unknown nonlinearity", function() init.calculate_gain("swish") end,
+      "Unsupported nonlinearity swish"},
     {"an identity that is no matrix", function() init.eye_(v) end, "2 dimensions"},
-    {"dirac groups that do not divide", function() init.dirac_(lucerna.zeros(3, 2, 1), 2) end, "divisible by groups"},
+    {"dirac groups that do not divide", function() init.dirac_(lucerna.zeros(3, 2, 1), 2) end,
+      "divisible by groups"},
     {"orthogonal vectors", function() init.orthogonal_(v) end, "2 or more dimensions"},
     {"sparse vectors", function() init.sparse_(v, 0.1) end, "2 dimensions"},
     {"what is no tensor", function() init.ones_({1, 2}) end, "expected a Tensor"},

@@ -66,13 +66,16 @@ describe("a constructor refuses", function()
     {"groups that do not divide the channels", function() nn.Conv2d(3, 4, 3, {groups = 2}) end,
       "in_channels must be divisible by groups"},
     {"groups of 0", function() nn.Conv2d(2, 4, 3, {groups = 0}) end, "groups must be a positive"},
-    {"an unknown padding", function() nn.Conv1d(2, 4, 3, {padding = "some"}) end, "Invalid padding string"},
+    {"an unknown padding", function() nn.Conv1d(2, 4, 3, {padding = "some"}) end,
+      "Invalid padding string"},
     {"'same' with a stride", function() nn.Conv1d(2, 4, 3, {padding = "same", stride = 2}) end,
       "not supported for strided"},
-    {"a wrong padding mode", function() nn.Conv1d(2, 4, 3, {padding_mode = "mirror"}) end, "padding_mode"},
+    {"a wrong padding mode", function() nn.Conv1d(2, 4, 3, {padding_mode = "mirror"}) end,
+      "padding_mode"},
     {"probabilities above 1", function() nn.Dropout(1.5) end, "between 0 and 1"},
     {"no features", function() nn.Bilinear(0, 2, 2) end, "in1_features must be > 0"},
-    {"a padding_idx out of range", function() nn.Embedding(3, 2, {padding_idx = 4}) end, "padding_idx"},
+    {"a padding_idx out of range", function() nn.Embedding(3, 2, {padding_idx = 4}) end,
+      "padding_idx"},
     {"an unknown argument", function() nn.Linear(1, 2, {bais = true}) end, "bias"},
     {"a missing argument", function() nn.Linear(1) end, "out_features"},
     {"a wrong type", function() nn.Linear("a", 2) end, "in_features"},
@@ -97,8 +100,10 @@ describe("a norm layer", function()
   end)
 
   it("refuses inputs of another rank, and single values in training", function()
-    assert.error_matches(function() nn.BatchNorm2d(3)(lucerna.ones(2, 3)) end, "expected 4D input %(got 2D input%)")
-    assert.error_matches(function() nn.BatchNorm1d(3)(lucerna.ones(1, 3)) end, "more than 1 value per channel")
+    assert.error_matches(function() nn.BatchNorm2d(3)(lucerna.ones(2, 3)) end,
+      "expected 4D input %(got 2D input%)")
+    assert.error_matches(function() nn.BatchNorm1d(3)(lucerna.ones(1, 3)) end,
+      "more than 1 value per channel")
   end)
 end)
 

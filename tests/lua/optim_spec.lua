@@ -11,7 +11,8 @@ end
 local function describe_options(options)
   local words = {}
   for name, value in pairs(options) do
-    words[#words + 1] = name .. "=" .. (type(value) == "table" and table.concat(value, ",") or tostring(value))
+    local text = type(value) == "table" and table.concat(value, ",") or tostring(value)
+    words[#words + 1] = name .. "=" .. text
   end
   table.sort(words)
   return table.concat(words, " ")
@@ -132,7 +133,8 @@ describe("an optimizer's state", function()
     assert.error_matches(function() o:load_state_dict(dict) end, "exp_avg.*%[7%].*%[1%]")
     assert.are.equal(0.1, o.param_groups[1].lr)
     dict.param_groups[2] = dict.param_groups[1]
-    assert.error_matches(function() o:load_state_dict(dict) end, "different number of parameter groups")
+    assert.error_matches(function() o:load_state_dict(dict) end,
+      "different number of parameter groups")
   end)
 
   it("prints as PyTorch's", function()
@@ -156,9 +158,11 @@ end)
 describe("an optimizer refuses", function()
   local p = parameter {1.0}
   local refusals = {
-    {"a negative learning rate", function() optim.SGD({p}, {lr = -1.0}) end, "Invalid learning rate: %-1"},
+    {"a negative learning rate", function() optim.SGD({p}, {lr = -1.0}) end,
+      "Invalid learning rate: %-1"},
     {"a beta of 1", function() optim.Adam({p}, {betas = {1.0, 0.9}}) end, "Invalid beta parameter"},
-    {"nesterov without momentum", function() optim.SGD({p}, {lr = 0.1, nesterov = true}) end, "Nesterov"},
+    {"nesterov without momentum", function() optim.SGD({p}, {lr = 0.1, nesterov = true}) end,
+      "Nesterov"},
     {"an empty list", function() optim.SGD({}, {lr = 0.1}) end, "empty parameter list"},
     {"a single tensor", function() optim.SGD(p, {lr = 0.1}) end, "iterator or a table"},
     {"a non-leaf", function() optim.SGD({p * 2}, {lr = 0.1}) end, "non%-leaf"},

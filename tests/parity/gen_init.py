@@ -36,7 +36,8 @@ CASES = [
     ("orthogonal_(t, 2)", lambda t: init.orthogonal_(t, 2), (3, 5)),
     ("orthogonal_(t)", lambda t: init.orthogonal_(t), (5, 3, 1)),
     ("sparse_(t, 0.4)", lambda t: init.sparse_(t, 0.4), (5, 4)),
-    ("sparse_(t, {sparsity = 0.5, std = 2})", lambda t: init.sparse_(t, sparsity=0.5, std=2), (4, 5)),
+    ("sparse_(t, {sparsity = 0.5, std = 2})",
+     lambda t: init.sparse_(t, sparsity=0.5, std=2), (4, 5)),
 ]
 GAINS = [("linear",), ("conv2d",), ("sigmoid",), ("tanh",), ("relu",), ("leaky_relu",),
          ("leaky_relu", 0.3), ("selu",)]

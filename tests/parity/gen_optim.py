@@ -36,7 +36,7 @@ def lua(value):
 
 
 def trajectory(kind, options, dtype):
-    """The parameter after every step; gradients are sin(step + i) * 2 + p, as the test makes them."""
+    """The parameter after every step; gradients are sin(step + i) * 2 + p, as in the test."""
     p = torch.tensor([1.0, -2.0, 0.5], dtype=dtype, requires_grad=True)
     optimizer = getattr(torch.optim, kind)([p], **({"lr": 1e-3} | options))
     values = []

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""PyTorch's answers for arithmetic, functions of numbers, comparison: tests/parity/data/pointwise.lua."""
+"""PyTorch's answers for arithmetic, functions of numbers, comparison:
+tests/parity/data/pointwise.lua."""
 import itertools
 import math
 
@@ -100,18 +101,21 @@ def binary():
         case(name, x, torch.tensor(1.25, dtype=torch.float64))
         case(name, torch.zeros(0, 3), torch.ones(3))
         case(name, torch.ones(2, 3), torch.ones(2))
-        case(name, SPECIAL.reshape(-1, 1)[::4], SPECIAL[3::2] if name != "copysign" else SPECIAL[:-1:3], grad=False)
+        other = SPECIAL[3::2] if name != "copysign" else SPECIAL[:-1:3]
+        case(name, SPECIAL.reshape(-1, 1)[::4], other, grad=False)
         case(name, torch.tensor(2), torch.tensor([1.5]), grad=False)
         case(name, torch.tensor(2.5, dtype=torch.float64), torch.tensor([3.0]), grad=False)
 
 
 def numbers():
-    for name in ["add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "eq", "lt"]:
+    for name in ["add", "sub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "eq",
+                 "lt"]:
         for dtype, s in itertools.product(DTYPES if name in ("add", "div") else DTYPES[4::2],
                                           (2, 1.5, True)):
             case(name, operand(dtype, "a"), s, grad=False)
         for s in (2, -1.5, .5, 0):
-            case(name, inside(.5, 3, 4, torch.float64), s, grad=name != "floor_divide", rough=s == 0)
+            case(name, inside(.5, 3, 4, torch.float64), s, grad=name != "floor_divide",
+                 rough=s == 0)
         if name == "floor_divide":
             continue
         case("." + name + "_", inside(.5, 3, 4, torch.float64), 2)

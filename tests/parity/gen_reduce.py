@@ -27,7 +27,8 @@ def dims_of(shape):
 def distinct(*shape, dtype=torch.float64):
     n = math.prod(shape)
     g = torch.Generator().manual_seed(n)
-    return (torch.randperm(n, generator=g).to(torch.float64) - n // 2).div(4).reshape(shape).to(dtype)
+    values = torch.randperm(n, generator=g).to(torch.float64) - n // 2
+    return values.div(4).reshape(shape).to(dtype)
 
 
 def sums():
@@ -91,16 +92,18 @@ def extremes():
             case(name, distinct(2, 3))
             case(name, distinct())
             case(name, torch.tensor([1.0, nan, 3, nan]), grad=False)
-        for shape, dim in [((4,), 0), ((2, 3), 0), ((2, 3), 1), ((3, 2, 2), 1), ((), 0), ((2, 5), -1)]:
+        for shape, dim in [((4,), 0), ((2, 3), 0), ((2, 3), 1), ((3, 2, 2), 1), ((), 0),
+                           ((2, 5), -1)]:
             case(name, distinct(*shape), Dim(dim), positions=(1,))
         case(name, distinct(2, 3), Dim(0), True, positions=(1,))
         if name != "mode":
-            case(name, torch.tensor([[2.0, 2, 1], [nan, 1, nan]]), Dim(1), positions=(1,), grad=False)
+            case(name, torch.tensor([[2.0, 2, 1], [nan, 1, nan]]), Dim(1), positions=(1,),
+                 grad=False)
         case(name, torch.zeros(2, 0), Dim(1))
         case(name, torch.zeros(2, 0), Dim(0), positions=(1,), grad=False)
         for dtype in DTYPES[:9]:
-            case(name, torch.tensor([[3, -1, 2, 2], [0, 4, 4, 1]]).to(dtype), Dim(1), positions=(1,),
-                 grad=False)
+            case(name, torch.tensor([[3, -1, 2, 2], [0, 4, 4, 1]]).to(dtype), Dim(1),
+                 positions=(1,), grad=False)
     for name in ("max", "min"):
         case(name, torch.tensor([[2.0, 5, 1], [5, 1, 1]], dtype=torch.float64), rough=True)
         case(name, distinct(2, 3), distinct(3), rough=True)
@@ -140,7 +143,8 @@ def norms():
 
 def scans():
     for name in ("cumsum", "cumprod", "logcumsumexp"):
-        for shape, dim in [((4,), 0), ((2, 3), 0), ((2, 3), -1), ((2, 3, 2), 1), ((), 0), ((0, 2), 0)]:
+        for shape, dim in [((4,), 0), ((2, 3), 0), ((2, 3), -1), ((2, 3, 2), 1), ((), 0),
+                           ((0, 2), 0)]:
             case(name, real(*shape) + .0625, Dim(dim))
         case(name, real(2), Dim(1))
         for dtype in DTYPES[:9]:
@@ -186,7 +190,8 @@ def searching():
              ref=lambda a, b, right: torch.searchsorted(a, b, right=right), positions=True)
         case("searchsorted", rows, torch.tensor([[3.0, 0], [6, 9]]), right=right, grad=False,
              positions=True)
-        case("bucketize", torch.tensor([3, 6]), torch.tensor([1, 3, 5]), right=right, positions=True)
+        case("bucketize", torch.tensor([3, 6]), torch.tensor([1, 3, 5]), right=right,
+             positions=True)
     case("searchsorted", rows, torch.tensor([3.0]), grad=False)
     case("bincount", torch.tensor([1, 1, 3]))
     case("bincount", torch.tensor([1, 1, 3]), torch.tensor([.5, 1, 1]), 6, grad=False)
