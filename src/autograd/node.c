@@ -115,9 +115,10 @@ void luc__result_info(luc_result_info *info, const luc_tensor *t) {
 
 const char *luc__node_name(char *buf, const luc_node *node) {
   char *p = buf;
-  const char *name = node->op < 0 ? node->function.name : luc__ops[node->op].name;
+  /* The schema begins with the name users call, which overloads share. */
+  const char *name = node->op < 0 ? node->function.name : luc__ops[node->op].schema;
   bool upper = true;
-  for (; *name && p < buf + LUC_NODE_NAME - 12; name++) {
+  for (; *name && *name != '(' && p < buf + LUC_NODE_NAME - 12; name++) {
     bool lower_case = *name >= 'a' && *name <= 'z';
     if (*name == '_' && node->op >= 0) {
       upper = true;

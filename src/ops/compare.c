@@ -179,6 +179,17 @@ RUN_SAME(minimum)
 RUN_SAME(fmax)
 RUN_SAME(fmin)
 
+/* max(a, b) is maximum(a, b), recorded as that. */
+luc_status luc__run_max_other(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value both[LUC_MAX_PARAMS] = {args[0], args[1]};
+  return luc_call(ctx, LUC_OP_maximum, both, 2, out);
+}
+
+luc_status luc__run_min_other(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value both[LUC_MAX_PARAMS] = {args[0], args[1]};
+  return luc_call(ctx, LUC_OP_minimum, both, 2, out);
+}
+
 /* All of g to the larger (smaller) side; equal values share it. */
 static luc_status grad_extreme(luc_context *ctx, luc_backward *b, luc_opid wins) {
   luc_formula f = luc__formula(ctx);
