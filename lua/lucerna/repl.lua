@@ -9,11 +9,14 @@ local repl = {}
 -- Was the chunk cut off, so that more lines may complete it?
 local function is_incomplete(message) return message:find("<eof>", -5, true) ~= nil end
 
---- Compiles a chunk, an expression as `return expression`. Returns a function; or nil and the
--- error; or nil, the error and true when the text is only the beginning of a chunk.
+--- Compiles a chunk, an expression as `return expression`. A `local` that begins the chunk is left
+-- out, since it would be gone with the next line. Returns a function; or nil and the error; or nil,
+-- the error and true when the text is only the beginning of a chunk.
 function repl.compile(text, env)
   local expression = text:match("^%s*=(.*)$") or text
   local f = load("return " .. expression, "=stdin", "t", env)
+  local kept = text:match("^%s*local%s+(.*)$")
+  if not f and kept then f = load(kept, "=stdin", "t", env) end
   if f then return f end
   local message
   f, message = load(text, "=stdin", "t", env)

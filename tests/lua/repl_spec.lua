@@ -32,6 +32,17 @@ describe("a chunk", function()
     assert.equal(5, env.x)
   end)
 
+  it("keeps a local that begins it", function()
+    local env = {}
+    repl.compile("local x, y = 1, 2", env)()
+    repl.compile("local function f() return x + y end", env)()
+    assert.equal(3, repl.compile("f()", env)())
+    repl.compile("do local z = 1 end local x = 5", env)()
+    repl.compile("local z <const> = 1", env)()
+    assert.is_nil(env.z)
+    assert.equal(1, env.x)
+  end)
+
   it("may need more lines", function()
     local texts = {"for i = 1, 2 do", "f(", "x = {1,", "if a then", "function f()", "[[a"}
     for _, text in ipairs(texts) do
