@@ -199,6 +199,35 @@ def searching():
     case("bincount", torch.tensor([1.5]), grad=False)
 
 
+def composites():
+    case("positive", real(3))
+    case("deg2rad", real(3))
+    case("rad2deg", real(3))
+    case("float_power", torch.tensor([2, 3]), 2)
+    case("float_power", real(3).abs(), torch.tensor([1.0, 2, .5]), grad=False)
+    case("ldexp", real(3), torch.tensor([1, 2, -1]))
+    case("lcm", torch.tensor([12, -18, 0, 0]), torch.tensor([18, 24, 5, 0]))
+    case("sinc", torch.tensor([0.0, .5, 1, -1.25], dtype=torch.float64), rough=True)
+    case("isreal", real(2, 2))
+    for invert in (False, True):
+        case("isin", torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 4, 9]), invert=invert)
+    x = torch.tensor([[1.0, nan, 3], [4, 5, 6.5]], dtype=torch.float64)
+    case("nanmean", x, rough=True)
+    case("nanmean", x, [Dim(1)], True, rough=True)
+    for n, dim in [(1, -1), (2, 1), (1, 0), (0, 0), (4, 1)]:
+        case("diff", real(2, 3), n, Dim(dim))
+    case("diff", torch.tensor([True, False, False]))
+    for name in ("quantile", "nanquantile"):
+        for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+            case(name, distinct(2, 4), .4, interpolation=how, rough=True)
+            case(name, distinct(3, 4), Const(torch.tensor([.1, .5, 1.0]).double()), Dim(1),
+                 interpolation=how, rough=True)
+        case(name, distinct(3, 2, 2), .25, Dim(0), True)
+        case(name, distinct(3, 2, 2), Const(torch.tensor([.25, .75]).double()), Dim(1))
+        case(name, x, .5, Dim(1), grad=False)
+        case(name, x, .5, grad=False)
+
+
 sums()
 spreads()
 extremes()
@@ -206,4 +235,5 @@ norms()
 scans()
 sorting()
 searching()
+composites()
 write("reduce", __file__)

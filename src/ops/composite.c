@@ -1,0 +1,210 @@
+/* Operators made of other operators: each is recorded through those it calls. */
+#include <math.h>
+
+#include "ops/formula.h"
+#include "ops/pointwise.h"
+
+luc_status luc__run_positive(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  LUC_CHECK(ctx, t->dtype != LUC_BOOL, LUC_ERR_TYPE, "positive: not implemented for bool");
+  out[0] = luc_v_tensor(luc__retain(t));
+  return LUC_OK;
+}
+
+static luc_status scaled(luc_context *ctx, luc_value *args, double factor, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  return luc__f_result(&f, luc__fs(&f, LUC_OP_mul, args[0].as.tensor, factor), out);
+}
+
+luc_status luc__run_deg2rad(luc_context *ctx, luc_value *args, luc_value *out) {
+  return scaled(ctx, args, 0.017453292519943295769, out);
+}
+
+luc_status luc__run_rad2deg(luc_context *ctx, luc_value *args, luc_value *out) {
+  return scaled(ctx, args, 57.295779513082320877, out);
+}
+
+/* An operand in double. */
+static luc_value doubled(luc_formula *f, luc_value v) {
+  if (v.kind != LUC_TENSOR) return luc_v_float(luc_as_double(&v));
+  return luc_v_tensor(luc__f_to(f, v.as.tensor, LUC_FLOAT64));
+}
+
+luc_status luc__run_float_power(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_value base = doubled(&f, args[0]), exponent = doubled(&f, args[1]);
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_pow, LUC_ARGS(base, exponent)), out);
+}
+
+luc_status luc__run_ldexp(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *power = luc__f_call(&f, LUC_OP_pow, LUC_ARGS(luc_v_float(2), args[1]));
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, args[0].as.tensor, power), out);
+}
+
+/* |a / gcd * b|; where both are zero so is the result. */
+luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *common = luc__f2(&f, LUC_OP_gcd, args[0].as.tensor, args[1].as.tensor);
+  luc_value one = luc_v_int(1);
+  common = luc__f_call(&f, LUC_OP_clamp_min, LUC_ARGS(luc_v_tensor(common), one));
+  luc_tensor *part = luc__f_call(&f, LUC_OP_floor_divide, LUC_ARGS(args[0], luc_v_tensor(common)));
+  luc_tensor *product = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(part), args[1]));
+  return luc__f_result(&f, luc__f1(&f, LUC_OP_abs, product), out);
+}
+
+/* sin(pi x) / (pi x), and 1 at zero. */
+luc_status luc__run_sinc(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *angle = luc__fs(&f, LUC_OP_mul, args[0].as.tensor, 3.14159265358979323846);
+  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, angle, 0);
+  luc_value one = luc_v_int(1);
+  luc_tensor *safe =
+      luc__f_call(&f, LUC_OP_where, LUC_ARGS(luc_v_tensor(zero), one, luc_v_tensor(angle)));
+  luc_tensor *ratio = luc__f2(&f, LUC_OP_div, luc__f1(&f, LUC_OP_sin, safe), safe);
+  return luc__f_result(
+      &f, luc__f_call(&f, LUC_OP_where, LUC_ARGS(luc_v_tensor(zero), one, luc_v_tensor(ratio))),
+      out);
+}
+
+/* No dtype here is complex. */
+luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = luc__f1(&f, LUC_OP_ones_like, args[0].as.tensor);
+  return luc__f_result(&f, luc__f_to(&f, t, LUC_BOOL), out);
+}
+
+/* Is each element equal to any of the others? */
+luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = args[0].as.tensor, *among = args[1].as.tensor;
+  int64_t flat = -1;
+  luc_tensor *row = luc__f_reshape(&f, among, 1, &flat), *column = luc__f_unsqueeze(&f, t, -1);
+  luc_tensor *equal = luc__f2(&f, LUC_OP_eq, column, row);
+  luc_tensor *found = luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(equal), luc_v_int(-1)));
+  if (args[3].as.i) found = luc__f1(&f, LUC_OP_logical_not, found);
+  return luc__f_result(&f, found, out);
+}
+
+luc_status luc__run_nanmean(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *nan = luc__f1(&f, LUC_OP_isnan, args[0].as.tensor);
+  luc_tensor *count =
+      luc__f_call(&f, LUC_OP_sum,
+                  LUC_ARGS(luc_v_tensor(luc__f1(&f, LUC_OP_logical_not, nan)), args[1], args[2]));
+  luc_tensor *sum = luc__f_call(&f, LUC_OP_nansum, LUC_ARGS(args[0], args[1], args[2], args[3]));
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_div, sum, count), out);
+}
+
+/* n-th differences along a dimension. */
+luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = args[0].as.tensor;
+  int d;
+  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "diff: input must have at least 1 dimension");
+  LUC_CHECK(ctx, args[1].as.i >= 0, LUC_ERR_VALUE, "diff: n must not be negative (got %lld)",
+            (long long)args[1].as.i);
+  LUC_TRY(luc__dim_wrap(ctx, "diff", args[2].as.i, t->ndim, &d));
+  luc_value dim = luc_v_int(d), zero = luc_v_int(0), one = luc_v_int(1);
+  for (int64_t k = 0; k < args[1].as.i && f.status == LUC_OK; k++) {
+    int64_t n = t->sizes[d];
+    luc_value x = luc_v_tensor(t), rest = luc_v_int(n > 0 ? n - 1 : 0);
+    luc_tensor *later = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, n > 0 ? one : zero, rest));
+    luc_tensor *sooner = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, zero, rest));
+    luc_opid op = t->dtype == LUC_BOOL ? LUC_OP_logical_xor : LUC_OP_sub;
+    t = luc__f2(&f, op, later, sooner);
+  }
+  return luc__f_result(&f, t, out);
+}
+
+/* ---- quantiles: between the neighbours of place q (n - 1) in sorted order ---- */
+
+static const char methods[] = "linear|lower|higher|midpoint|nearest";
+
+/* x[..., place] of sorted x, place being [q] and x [lines, n]: both [lines, q]. */
+static luc_tensor *at_places(luc_formula *f, luc_tensor *x, luc_tensor *places) {
+  luc_value index = luc_v_tensor(luc__f_to(f, places, LUC_INT64));
+  return luc__f_call(f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(x), luc_v_int(-1), index));
+}
+
+/* lines: x [lines, n] sorted; place [lines, q]. */
+static luc_tensor *between(luc_formula *f, luc_tensor *x, luc_tensor *place, int method) {
+  if (method == 4) return at_places(f, x, luc__f1(f, LUC_OP_round, place));
+  luc_tensor *down = luc__f1(f, LUC_OP_floor, place), *up = luc__f1(f, LUC_OP_ceil, place);
+  if (method == 1) return at_places(f, x, down);
+  if (method == 2) return at_places(f, x, up);
+  luc_tensor *share = luc__f2(f, LUC_OP_sub, place, down);
+  luc_value weight = method == 3 ? luc_v_float(0.5) : luc_v_tensor(share);
+  luc_tensor *low = at_places(f, x, down), *high = at_places(f, x, up);
+  return luc__f_call(f, LUC_OP_lerp, LUC_ARGS(luc_v_tensor(low), luc_v_tensor(high), weight));
+}
+
+/* The input with dim last (flattened without one), and the result's shape without it. */
+static luc_tensor *lines_of(luc_formula *f, luc_tensor *t, const luc_value *dim, int d, int *ndim,
+                            int64_t *sizes, bool keepdim) {
+  *ndim = 0;
+  for (int i = 0; i < t->ndim; i++) {
+    bool gone = luc_is_none(dim) || i == d;
+    if (!gone || keepdim) sizes[(*ndim)++] = gone ? 1 : t->sizes[i];
+  }
+  int64_t all[2] = {luc_is_none(dim) ? 1 : -1, luc_is_none(dim) ? -1 : t->sizes[d]};
+  luc_tensor *moved = t;
+  if (!luc_is_none(dim) && t->ndim > 1)
+    moved =
+        luc__f_call(f, LUC_OP_movedim_one, LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_int(-1)));
+  return luc__f_reshape(f, moved, 2, all);
+}
+
+/* ignore_nan: places count only what is a number; else a NaN makes its line NaN. */
+static luc_status quantile(luc_context *ctx, const char *who, luc_value *args, bool ignore_nan,
+                           luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = args[0].as.tensor, *q = luc_as_tensor(&args[1]);
+  int method, ndim, d = 0;
+  int64_t sizes[LUC_MAX_DIMS + 1], flat = -1;
+  LUC_TRY(luc__choice(ctx, who, "interpolation", methods, args[4].as.string, &method));
+  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype) && t->numel > 0, LUC_ERR_TYPE,
+            "%s: input must be floating point and not empty (got %s)", who,
+            luc__dtype_name((luc_dtype)t->dtype));
+  if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, who, args[2].as.i, t->ndim, &d));
+  luc_value dim = t->ndim ? args[2] : luc_v_none();
+  luc_tensor *lines = lines_of(&f, t, &dim, d, &ndim, sizes, args[3].as.i != 0);
+  luc_tensor *fraction = q ? luc__f_reshape(&f, q, 1, &flat) : NULL;
+  if (!q) {
+    luc_value one_size = luc_v_ints((int64_t[]){1}, 1);
+    fraction = luc__f_call(&f, LUC_OP_new_full,
+                           LUC_ARGS(args[0], one_size, luc_v_float(luc_as_double(&args[1]))));
+  }
+  luc_tensor *nan = luc__f1(&f, LUC_OP_isnan, lines);
+  luc_value along = luc_v_ints((int64_t[]){-1}, 1), keep = luc_v_bool(true);
+  luc_tensor *real = luc__f_call(
+      &f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(luc__f1(&f, LUC_OP_logical_not, nan)), along, keep));
+  if (f.status == LUC_OK && !ignore_nan) { /* the last one, which is NaN if any is */
+    luc_tensor *all = luc__fs(&f, LUC_OP_mul, real, 0);
+    real = luc__fs(&f, LUC_OP_add, all, (double)lines->sizes[1]);
+  }
+  luc_tensor *last = luc__fs(&f, LUC_OP_clamp_min, luc__fs(&f, LUC_OP_sub, real, 1), 0);
+  luc_tensor *place = luc__f2(&f, LUC_OP_mul, last, fraction);
+  luc_tensor *sorted = luc__f1(&f, LUC_OP_sort, lines);
+  luc_tensor *y = between(&f, sorted, place, method);
+  if (!ignore_nan) {
+    luc_tensor *any = luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(nan), luc_v_int(-1), keep));
+    y = luc__f_call(&f, LUC_OP_masked_fill,
+                    LUC_ARGS(luc_v_tensor(y), luc_v_tensor(any), luc_v_float(NAN)));
+  }
+  y = luc__f_transpose(&f, y, 0, 1); /* [q, lines] */
+  bool list = q && q->ndim > 0;
+  if (list) {
+    for (int i = ndim; i > 0; i--) sizes[i] = sizes[i - 1];
+    sizes[0] = q->numel;
+  }
+  return luc__f_result(&f, luc__f_reshape(&f, y, ndim + list, sizes), out);
+}
+
+luc_status luc__run_quantile(luc_context *ctx, luc_value *args, luc_value *out) {
+  return quantile(ctx, "quantile", args, false, out);
+}
+
+luc_status luc__run_nanquantile(luc_context *ctx, luc_value *args, luc_value *out) {
+  return quantile(ctx, "nanquantile", args, true, out);
+}
