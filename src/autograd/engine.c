@@ -129,14 +129,11 @@ luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t 
   int64_t dims[LUC_MAX_DIMS];
   int n = 0, lead = t->ndim - ndim;
   for (int d = 0; d < t->ndim; d++)
-    if (d < lead || (sizes[d - lead] == 1 && t->sizes[d] != 1)) dims[n++] = d;
-  if (n == 0) {
-    *out = luc__retain(t);
-    return LUC_OK;
-  }
-  luc_tensor *sum;
-  LUC_TRY(luc__op1(ctx, LUC_OP_sum, &sum,
-                   LUC_ARGS(luc_v_tensor(t), luc_v_ints(dims, n), luc_v_bool(true))));
+    if ((d < lead || sizes[d - lead] == 1) && t->sizes[d] != 1) dims[n++] = d;
+  luc_tensor *sum = n == 0 ? luc__retain(t) : NULL;
+  if (n > 0)
+    LUC_TRY(luc__op1(ctx, LUC_OP_sum, &sum,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_ints(dims, n), luc_v_bool(true))));
   if (lead == 0) {
     *out = sum;
     return LUC_OK;
