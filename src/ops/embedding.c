@@ -156,18 +156,18 @@ static luc_status count_classes(luc_context *ctx, const int64_t *at, int64_t n, 
   return LUC_OK;
 }
 
-/* one_hot(input, num_classes) */
+/* one_hot(tensor, num_classes) */
 luc_status luc__run_one_hot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *dense = NULL, *y = NULL;
   int64_t sizes[LUC_MAX_DIMS], classes = args[1].as.i;
   if (!luc__dtype_is_int((luc_dtype)input->dtype))
-    return luc__fail(ctx, LUC_ERR_TYPE, "one_hot: input must hold class positions (got %s)",
+    return luc__fail(ctx, LUC_ERR_TYPE, "one_hot: tensor must hold class positions (got %s)",
                      luc__dtype_name((luc_dtype)input->dtype));
   LUC_CHECK(ctx, classes == -1 || classes > 0, LUC_ERR_VALUE,
             "one_hot: num_classes must be positive, or -1 (got %lld)", (long long)classes);
   LUC_CHECK(ctx, input->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,
-            "one_hot: input has too many dimensions");
+            "one_hot: tensor has too many dimensions");
   LUC_GO(luc__dense(ctx, input, LUC_INT64, &dense));
   const int64_t *at = (const int64_t *)dense->data;
   LUC_GO(count_classes(ctx, at, dense->numel, &classes));

@@ -185,6 +185,20 @@ describe("activations in place", function()
   end)
 end)
 
+describe("the name of a gradient", function()
+  local function name_of(y) return tostring(y):match("grad_fn=<(%w+)>") end
+  it("is PyTorch's", function()
+    local x = lucerna.ones(2, 3):requires_grad_()
+    local image = lucerna.ones(1, 1, 4, 4):requires_grad_()
+    local target = lucerna.tensor({1, 2})
+    assert.equal("NllLossBackward0", name_of(F.cross_entropy(x, target)))
+    assert.equal("MseLossBackward0", name_of(F.mse_loss(x, x:detach())))
+    assert.equal("MaxPool2DWithIndicesBackward0", name_of(F.max_pool2d(image, 2)))
+    assert.equal("ConvolutionBackward0", name_of(F.conv2d(image, image:detach())))
+    assert.equal("NativeLayerNormBackward0", name_of(F.layer_norm(x, {3})))
+  end)
+end)
+
 describe("half precision", function()
   for _, dtype in ipairs {"float16", "bfloat16"} do
     it("goes through float32: " .. dtype, function()
