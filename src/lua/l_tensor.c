@@ -16,7 +16,9 @@ luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st) {
   luc_l_context(L, st);
   luc_l_pace_check(L, st);
   luc_l_box *box = lua_newuserdatauv(L, sizeof *box, 0);
-  *box = (luc_l_box){LUC_L_MAGIC_TENSOR, NULL, st};
+  *box = (luc_l_box){LUC_L_MAGIC_TENSOR, NULL, st, NULL, st->all_boxes};
+  if (box->next) box->next->previous = box;
+  st->all_boxes = box;
   luc_l_get(L, st, LUC_L_TENSOR_META);
   lua_setmetatable(L, -2);
   st->boxes++;
@@ -89,12 +91,22 @@ static int box_gc(lua_State *L) {
   luc_l_state *st = box->st;
   luc_tensor *t = box->t;
   box->t = NULL;
-  if (!st->ctx || !box->st->boxes) return 0;
+  if (!st->ctx || box->previous == box) return 0; /* closed, or finalized already */
   st->boxes--;
+  *(box->previous ? &box->previous->next : &st->all_boxes) = box->next;
+  if (box->next) box->next->previous = box->previous;
+  box->previous = box;
   lua_State *outer = luc_l_enter(st, L);
   luc_tensor_release(st->ctx, t);
   st->L = outer;
   return 0;
+}
+
+void luc_l_release_all(luc_l_state *st) {
+  for (luc_l_box *box = st->all_boxes; box; box = box->next) {
+    luc_tensor_release(st->ctx, box->t);
+    box->t = NULL;
+  }
 }
 
 luc_tensor *luc_l_checktensor(lua_State *L, int index, const char *who, const char *param) {

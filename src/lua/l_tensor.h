@@ -15,6 +15,7 @@ typedef struct luc_l_box {
   uint32_t magic;
   luc_tensor *t; /* NULL: empty or released */
   luc_l_state *st;
+  struct luc_l_box *previous, *next; /* all boxes: those made while Lua closes are not finalized */
 } luc_l_box;
 
 typedef struct luc_l_dtype {
@@ -65,6 +66,8 @@ void luc_l_setpeer(lua_State *L, luc_l_state *st, int index);
 void luc_l_pushfresh(lua_State *L, luc_l_state *st, luc_tensor *t);
 /* Drops a box's reference now; the box is empty from here on. */
 void luc_l_release_box(lua_State *L, luc_l_box *box);
+/* When the lua_State closes: empties the boxes that were not finalized. */
+void luc_l_release_all(luc_l_state *st);
 /* Pushes an empty hold: what is put in is given back when it is closed (luc_l_release_hold) or
  * collected. */
 luc_l_hold *luc_l_newhold(lua_State *L, luc_l_state *st);

@@ -33,14 +33,14 @@ end
 describe("large temporaries", function()
   for _, mode in ipairs { "generational", "incremental" } do
     it("do not pile up in " .. mode .. " mode", function()
-      local early, late = in_mode(mode, peaks, 300)
+      local early, late = in_mode(mode, peaks, 150)
       assert.is_true(late <= 1.3 * early, ("%d, then %d bytes"):format(early, late))
       assert.is_true(late < 40 * 2 ^ 20)
     end)
 
     it("do not pile up in " .. mode .. " mode beside a large heap #slow", function()
       local keep = host_heap()
-      local early, late = in_mode(mode, peaks, 1500)
+      local early, late = in_mode(mode, peaks, 500)
       assert.is_true(late <= 1.3 * early, ("%d, then %d bytes"):format(early, late))
       assert.equal(200000, #keep)
     end)
