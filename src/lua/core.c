@@ -2,7 +2,7 @@
  * everything that is written in C. Opening it again gives the same table. */
 #include <string.h>
 
-#include "l_args.h"
+#include "l_module.h"
 #include "lucerna/lua.h"
 
 static const char state_key; /* its address finds the state in any lua_State's registry */
@@ -84,6 +84,7 @@ static void open_parts(lua_State *L, luc_l_state *st) {
   luc_l_open_io(L, st);
   lua_pop(L, 1);
   luc_l_open_fields(L, st);
+  luc_l_open_modules(L, st);
 }
 
 static int open_core(lua_State *L, const luc_config *cfg) {

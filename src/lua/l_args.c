@@ -152,7 +152,9 @@ static bool read_index(reader *r, int p, int index) {
 
 static bool read_float(reader *r, int p, int index) {
   if (lua_type(r->L, index) != LUA_TNUMBER) return false;
-  r->a->v[p] = luc_v_float(lua_tonumber(r->L, index));
+  bool whole = r->sig->as_given && lua_isinteger(r->L, index);
+  r->a->v[p] =
+      whole ? luc_v_int(lua_tointeger(r->L, index)) : luc_v_float(lua_tonumber(r->L, index));
   return true;
 }
 
@@ -286,6 +288,7 @@ static bool read_single_as_list(reader *r, int p, int index) {
   bool tensors = param->type <= LUC_T_INDEX_TENSOR;
   if (tensors && !r->sig->lenient) return false;
   if (!readers[param->type](r, p, index)) return false;
+  if (r->sig->as_given && param->list > 0) return true;
   items one = {1, 0, index};
   int n = param->list > 0 ? param->list : 1;
   if (tensors || n == 1) {

@@ -16,6 +16,7 @@ typedef struct luc_l_sig {
   uint32_t index_mask; /* bit p: parameter p holds index tensors, to be counted from 0 */
   bool takes_out;      /* out= is accepted */
   bool takes_inplace;  /* inplace= is accepted */
+  bool as_given;       /* constructors: a number for a list, an integer for a float stay so */
   bool lenient;        /* a single tensor stands for a list of one */
 } luc_l_sig;
 

@@ -63,7 +63,8 @@ struct luc_l_state {
   lua_Integer scope_count; /* tensors noted by the innermost */
   uint64_t next_callback;
   luc_l_schema *schemas;
-  bool ready;     /* opened completely */
+  bool ready;          /* opened completely */
+  struct luc_l_nn *nn; /* modules: l_module.h */
   char root[256]; /* chunk name prefix of our own Lua files ("@./lua/lucerna/"), or "" */
   /* Set by the modules' part: pushes "in features.3 (Conv2d): " or "" for the error being raised.
    */

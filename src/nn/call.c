@@ -83,7 +83,7 @@ static void pop(run *r) {
 
 static luc_status run_pre_hooks(run *r, frame *f) {
   for (int i = 0; i < f->hooks->n; i++) {
-    luc_hook *hook = f->hooks->items[i];
+    luc_module_hook *hook = f->hooks->items[i];
     if (hook->kind != LUC_HOOK_PRE || hook->removed || hook->host) continue;
     luc_outputs replacement = {.n = -1};
     LUC_TRY(hook->fn.pre(r->ctx, hook->ud, f->m, r->now.v, r->now.n, &replacement));
@@ -107,7 +107,7 @@ static luc_status begin_hooks(run *r, frame *f) {
 /* Forward hooks of the frame; all of them, or (after a failure) those that are always called. */
 static luc_status run_forward_hooks(run *r, const frame *f, luc_outputs *out, bool failed) {
   for (int i = 0; i < f->hooks->n; i++) {
-    luc_hook *hook = f->hooks->items[i];
+    luc_module_hook *hook = f->hooks->items[i];
     if (hook->kind != LUC_HOOK_FORWARD || hook->removed || hook->host) continue;
     if (failed && (hook->flags & LUC_HOOK_ALWAYS_CALL) == 0) continue;
     luc_status status = hook->fn.forward(r->ctx, hook->ud, f->m, f->saved->v, f->saved->n, out);

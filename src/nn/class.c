@@ -235,9 +235,13 @@ typedef struct op_args {
   int64_t ints[LUC_MAX_PARAMS][MAX_LIST];
 } op_args;
 
-/* A single number, kept as given, becomes the list that the operator takes. */
+/* A number kept as given becomes the float or the list that the operator takes. */
 static void widen(op_args *a, int i, const luc_param *param) {
-  if (param->list == 0 || a->v[i].kind != LUC_INT) return;
+  if (a->v[i].kind != LUC_INT) return;
+  if (param->list == 0) {
+    if (param->type == LUC_T_FLOAT) a->v[i] = luc_v_float((double)a->v[i].as.i);
+    return;
+  }
   int n = param->list > 0 && param->list <= MAX_LIST ? param->list : 1;
   for (int k = 0; k < n; k++) a->ints[i][k] = a->v[i].as.i;
   a->v[i] = luc_v_ints(a->ints[i], n);

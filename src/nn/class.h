@@ -1,21 +1,25 @@
 /* Classes of modules. One written in C is a row of classes.def:
  *
  *   LUC_CLASS(Name, Parent, "constructor", "forward", build, run, "repr", version, flags)
- *     constructor  parameters in the operators' notation: "int in_features, bool bias=True"
- *     forward      "Tensor input, Tensor? weight=None -> Tensor"
- *     build        luc_status build(luc_context *, luc_module *): makes parameters and children; the
- *                  constructor's arguments are m->config, aligned with the schema (a list parameter
- *                  holds a LUC_INT where one number was given: luc__config_ints reads both)
- *     run          luc_status run(luc_context *, luc_module *, luc_value *args, luc_outputs *out):
- *                  args has one value per forward parameter, defaults filled in; out gets new
- *                  references and its count
- *     repr         extra_repr: "name" gives name=value, "+name" the value alone, "?name" name=value
- *                  if it is not the default; or "" for none
  *   LUC_LAYER(Name, Parent, "constructor", "forward", "operator(arguments)", "repr", build)
- *     a layer that calls one operator. Its arguments, in the operator's order, are the names of
- *     forward parameters, of constructor parameters, `training`, `$weight` for the module's
- *     parameter or buffer of that name, or `_` for the default. `inplace` in the constructor calls
- *     the in-place form.
+ *
+ * constructor: parameters in the operators' notation, "int in_features, bool bias=True".
+ *
+ * forward: "Tensor input, Tensor? weight=None -> Tensor".
+ *
+ * build: makes parameters and children. The constructor's arguments are m->config, aligned with the
+ * schema; a list parameter holds a LUC_INT where one number was given, a float one where an integer
+ * was: read them with luc__config_ints and luc_as_double. Tensors are only lent to build.
+ *
+ * run: args has one value per forward parameter, defaults filled in; out gets new references and
+ * their count.
+ *
+ * repr: extra_repr as words: "name" gives name=value, "+name" the value alone, "?name" name=value
+ * where it is not the default.
+ *
+ * A LUC_LAYER calls one operator. Its arguments, in the operator's order, are names of forward
+ * parameters or of constructor parameters, `training`, `$weight` for the module's parameter or
+ * buffer of that name, `_` for the default. `inplace` in the constructor calls the in-place form.
  *
  * A class made by the binding has a C ancestor (Module at least) that its modules are built on. */
 #ifndef LUC_CLASS_H
@@ -65,6 +69,7 @@ struct luc_class {
   bool host;                /* made by the binding: forward is the host's */
   int refs;                 /* of a host class: modules and subclasses */
   int version;
+  void *binding; /* the binding's object for it, or NULL */
   /* Of C classes (read core's); NULL until the class is first used. */
   luc_schema *constructor, *forward;
   int inplace_param, dtype_param; /* positions in the constructor, or -1 */

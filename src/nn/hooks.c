@@ -4,14 +4,14 @@
 
 #include "nn/module.h"
 
-static void hook_release(luc_context *ctx, luc_hook *hook) {
+static void hook_release(luc_context *ctx, luc_module_hook *hook) {
   if (--hook->refs > 0) return;
   if (hook->free != NULL) hook->free(ctx, hook->ud);
   luc__free(ctx, hook, sizeof *hook);
 }
 
 static size_t list_size(int n) {
-  return sizeof(luc_hooks) + (size_t)n * sizeof(luc_hook *);
+  return sizeof(luc_hooks) + (size_t)n * sizeof(luc_module_hook *);
 }
 
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks) {
@@ -36,10 +36,11 @@ static luc_hooks *relist(luc_context *ctx, const luc_hooks *from, int n, int gap
   return list;
 }
 
-luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_hook *like, uint64_t *id) {
+luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook *like,
+                         uint64_t *id) {
   int n = m->hooks != NULL ? m->hooks->n : 0;
   int place = (like->flags & LUC_HOOK_PREPEND) != 0 ? 0 : n;
-  luc_hook *hook = luc__alloc(ctx, sizeof *hook);
+  luc_module_hook *hook = luc__alloc(ctx, sizeof *hook);
   if (hook == NULL) return LUC_ERR_MEMORY;
   luc_hooks *list = relist(ctx, m->hooks, n + 1, place, -1);
   if (list == NULL) {
@@ -60,7 +61,7 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_hook *like, 
 
 luc_status luc_module_register_pre_hook(luc_context *ctx, luc_module *m, luc_pre_hook_fn fn,
                                         void *ud, luc_hook_free_fn free, int flags, uint64_t *id) {
-  luc_hook hook = {.kind = LUC_HOOK_PRE, .flags = (uint8_t)flags, .ud = ud, .free = free};
+  luc_module_hook hook = {.kind = LUC_HOOK_PRE, .flags = (uint8_t)flags, .ud = ud, .free = free};
   hook.fn.pre = fn;
   return luc__hook_add(ctx, m, &hook, id);
 }
@@ -68,7 +69,8 @@ luc_status luc_module_register_pre_hook(luc_context *ctx, luc_module *m, luc_pre
 luc_status luc_module_register_forward_hook(luc_context *ctx, luc_module *m, luc_forward_hook_fn fn,
                                             void *ud, luc_hook_free_fn free, int flags,
                                             uint64_t *id) {
-  luc_hook hook = {.kind = LUC_HOOK_FORWARD, .flags = (uint8_t)flags, .ud = ud, .free = free};
+  luc_module_hook hook = {
+      .kind = LUC_HOOK_FORWARD, .flags = (uint8_t)flags, .ud = ud, .free = free};
   hook.fn.forward = fn;
   return luc__hook_add(ctx, m, &hook, id);
 }
@@ -78,7 +80,7 @@ bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
   int place = 0, n = old != NULL ? old->n : 0;
   while (place < n && old->items[place]->id != id) place++;
   if (place == n || old->items[place]->removed) return false;
-  luc_hook *hook = old->items[place];
+  luc_module_hook *hook = old->items[place];
   hook->removed = true;
   bool host = hook->host;
   /* Without memory for a shorter list the hook stays in it, marked. */

@@ -133,14 +133,15 @@ void luc__module_unref(luc_context *ctx, luc_module *m) {
 luc_module *luc_module_retain(luc_context *ctx, luc_module *m) {
   const luc_host *host = &luc__nn_of(ctx)->host;
   m->refs++;
-  if (m->external++ == 0 && m->peer && host->pin != NULL) host->pin(ctx, host->ud, m, true);
+  if (m->external++ == 0 && m->peer != NULL && host->pin != NULL) host->pin(ctx, host->ud, m, true);
   return m;
 }
 
 void luc_module_release(luc_context *ctx, luc_module *m) {
   if (m == NULL) return;
   const luc_host *host = &luc__nn_of(ctx)->host;
-  if (--m->external == 0 && m->peer && host->pin != NULL) host->pin(ctx, host->ud, m, false);
+  if (--m->external == 0 && m->peer != NULL && host->pin != NULL)
+    host->pin(ctx, host->ud, m, false);
   luc__module_unref(ctx, m);
 }
 

@@ -7,7 +7,7 @@
 #include "nn/class.h"
 
 enum { LUC_HOOK_PRE, LUC_HOOK_FORWARD };
-typedef struct luc_hook {
+typedef struct luc_module_hook {
   int refs; /* the module's list, and running calls */
   uint64_t id;
   uint8_t kind, flags;
@@ -19,11 +19,11 @@ typedef struct luc_hook {
   } fn;
   void *ud;
   luc_hook_free_fn free;
-} luc_hook;
+} luc_module_hook;
 /* Immutable: registering and removing make a new list, so a call in progress keeps its own. */
 typedef struct luc_hooks {
   int refs, n;
-  luc_hook *items[];
+  luc_module_hook *items[];
 } luc_hooks;
 
 typedef struct luc_edge {
@@ -37,9 +37,9 @@ struct luc_module {
   int32_t refs;     /* all references */
   int32_t external; /* those that hosts hold */
   const luc_class *cls;
+  void *peer; /* the binding's object for it, or NULL */
   bool training;
   bool built;  /* its C class's constructor has run */
-  bool peer;   /* the binding has an object for it */
   bool tables; /* binding: plain tables were assigned to fields; look into them for modules */
   bool dead;   /* being destroyed */
   uint32_t impure_self;     /* reasons why calling it needs the host: class, hooks, forward */
@@ -176,7 +176,8 @@ luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *
 
 /* ---- hooks.c ---- */
 
-luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_hook *like, uint64_t *id);
+luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook *like,
+                         uint64_t *id);
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks);
 bool luc__hooks_have(const luc_module *m, int kind);
 

@@ -11,7 +11,7 @@
 
 static void notify(luc_context *ctx, luc_module *m) {
   const luc_host *host = &luc__nn_of(ctx)->host;
-  if (m->peer && host->changed != NULL) host->changed(ctx, host->ud, m);
+  if (m->peer != NULL && host->changed != NULL) host->changed(ctx, host->ud, m);
 }
 
 /* m became pure or impure: so may its ancestors. No module flips twice, so one link is enough. */
@@ -167,8 +167,9 @@ luc_status luc__module_need(luc_context *ctx, const luc_module *m, const char *n
 static luc_status ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
                            size_t length, void *object) {
   luc_nn *nn = luc__nn_of(ctx);
-  bool child_peer = slot == LUC_SLOT_CHILD && object != NULL && ((luc_module *)object)->peer;
-  if (nn->host_acts || nn->host.edge == NULL || !(m->peer || child_peer)) return LUC_OK;
+  bool child_peer =
+      slot == LUC_SLOT_CHILD && object != NULL && ((luc_module *)object)->peer != NULL;
+  if (nn->host_acts || nn->host.edge == NULL || (m->peer == NULL && !child_peer)) return LUC_OK;
   return nn->host.edge(ctx, nn->host.ud, m, slot, name, length, object);
 }
 

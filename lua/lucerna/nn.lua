@@ -1,0 +1,57 @@
+-- lucerna.nn: modules, layers, containers. Classes written in C become tables when they are first
+-- asked for; what Lua adds to them is in nn/module.lua and nn/container.lua.
+
+local core = require("lucerna.core").nn
+local module = require "lucerna.nn.module"
+local container = require "lucerna.nn.container"
+
+local EXTENSIONS = {
+  Module = module.Module,
+  Sequential = container.Sequential,
+  ModuleList = container.ModuleList,
+  ModuleDict = container.ModuleDict,
+}
+
+local setup = module.setup
+setup.slice = container.slice
+for driver in pairs(container.drivers) do setup.drivers[driver] = true end
+
+-- Called once for every class written in C.
+function setup.extend(class, name)
+  for key, method in pairs(EXTENSIONS[name] or {}) do class[key] = method end
+end
+
+core.setup(setup)
+
+local nn = {
+  Parameter = core.Parameter,
+  Buffer = core.Buffer,
+  isinstance = core.isinstance,
+  delattr = core.delattr,
+}
+
+--- class(name, Parent): a new class of modules; Parent defaults to nn.Module.
+function nn.class(name, Parent) return core.class(name, Parent) end
+
+local UNREGISTERED = { __name = "unregistered" }
+
+--- unregistered(table): lets a table that holds modules be a field without registering them.
+function nn.unregistered(list)
+  if getmetatable(list) == nil then setmetatable(list, UNREGISTERED) end
+  return list
+end
+
+local SUBMODULES = { functional = true, init = true, utils = true }
+
+return setmetatable(nn, {
+  __index = function(_, name)
+    local value
+    if SUBMODULES[name] then
+      value = require("lucerna.nn." .. name)
+    elseif type(name) == "string" then
+      value = core.layer(name)
+    end
+    nn[name] = value
+    return value
+  end,
+})

@@ -1,0 +1,352 @@
+-- What nn.Module has that is better said in Lua: the functions behind m(x) wherever a forward or a
+-- hook is Lua's (so that they can yield and nest without limit), and methods made of smaller ones.
+-- Loaded before the first class: it hands its drivers to the core.
+
+local root = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local ordered = require "lucerna.nn.ordered"
+
+local core = root.nn
+local raise = root._raise
+local new, is_module, is_pure = core.new, core.is_module, core.is_pure
+local PRE, POST = core._pre_list, core._post_list
+local select, unpack, type = select, table.unpack, type
+
+local Module = {}
+
+-- ---- calling ----
+
+local function call(self, ...) return self:forward(...) end
+
+local function outputs_of(output)
+  if type(output) == "table" and output.n then return unpack(output, 1, output.n) end
+  return output
+end
+
+-- Runs forward hooks on what forward returned.
+local function run_hooks(self, hooks, args, ...)
+  local output = ...
+  local several = select("#", ...) > 1
+  if several then output = { n = select("#", ...), ... } end
+  local replaced = several
+  for i = 1, #hooks do
+    local result = hooks[i](self, args, output)
+    if result ~= nil then output, replaced = result, true end
+  end
+  if replaced then return outputs_of(output) end
+  return output
+end
+
+-- Hooks that are always called still run when forward or another hook has failed.
+local function run_always(self, hooks, args, done)
+  return setmetatable({}, {
+    __close = function(_, err)
+      if err == nil then return end
+      for i = 1, #hooks do
+        if hooks.always[i] and not done[i] then pcall(hooks[i], self, args, nil) end
+      end
+    end,
+  })
+end
+
+local function guarded(self, hooks, args)
+  local done = {}
+  local _ <close> = run_always(self, hooks, args, done)
+  local marked = {}
+  for i = 1, #hooks do
+    marked[i] = function(...)
+      local result = hooks[i](...)
+      done[i] = true
+      return result
+    end
+  end
+  local results = table.pack(run_hooks(self, marked, args, self:forward(unpack(args, 1, args.n))))
+  return unpack(results, 1, results.n)
+end
+
+-- A pre-hook's result: a packed table, an array of arguments, or the one argument.
+local function packed(result)
+  if type(result) ~= "table" or getmetatable(result) ~= nil then return { n = 1, result } end
+  result.n = result.n or #result
+  return result
+end
+
+local function hooked_call(self, ...)
+  local before, after = self[PRE], self[POST]
+  local args = { n = select("#", ...), ... }
+  if before then
+    for i = 1, #before do
+      local result = before[i](self, args)
+      if result ~= nil then args = packed(result) end
+    end
+    if not after then return self:forward(unpack(args, 1, args.n)) end
+    if not after.always then
+      return run_hooks(self, after, args, self:forward(unpack(args, 1, args.n)))
+    end
+  elseif not after then
+    return self:forward(...)
+  elseif not after.always then
+    return run_hooks(self, after, args, self:forward(...))
+  end
+  return guarded(self, after, args)
+end
+
+-- ---- making ----
+
+local function construct(class, ...)
+  local self = new(class)
+  self:__init(...)
+  return self
+end
+
+function Module:__init(...)
+  if select("#", ...) > 0 then
+    raise(("%s: takes no arguments (got %d)"):format(core.class_name(self), select("#", ...)))
+  end
+end
+
+function Module:forward()
+  raise(('Module [%s] is missing the required "forward" function'):format(core.class_name(self)))
+end
+
+-- ---- views of what is registered ----
+
+local KINDS = { _parameters = 0, _buffers = 1 }
+
+local function view(self, name)
+  local flat = KINDS[name] and core._slots(self, KINDS[name]) or core._children(self)
+  local map = ordered.new()
+  for i = 1, #flat, 2 do ordered.put(map, flat[i], flat[i + 1] or nil) end
+  ordered.on_write(map, function(key, value)
+    if name == "_parameters" then
+      self:register_parameter(key, value)
+    elseif name == "_buffers" then
+      self:register_buffer(key, value)
+    else
+      self:add_module(key, value)
+    end
+  end)
+  return map
+end
+
+-- ---- methods ----
+
+for _, name in ipairs {
+  "register_parameter", "register_buffer", "add_module", "named_parameters", "named_buffers",
+  "parameters", "buffers", "named_modules", "modules", "named_children", "children",
+  "requires_grad_", "zero_grad", "get_submodule", "get_parameter", "get_buffer", "extra_repr",
+} do
+  Module[name] = core[name]
+end
+Module.register_module = core.add_module
+
+function Module:_get_name() return core.class_name(self) end
+
+--- train(mode=true): sets the mode of this module and all below it.
+function Module:train(mode)
+  if mode == nil then mode = true end
+  if type(mode) ~= "boolean" then
+    raise("train: training mode is expected to be boolean (got " .. type(mode) .. ")")
+  end
+  if is_pure(self) then return core._train(self, mode) end
+  self.training = mode
+  for child in self:children() do child:train(mode) end
+  return self
+end
+
+function Module:eval() return self:train(false) end
+
+--- apply(f): calls f on every module below, children first, then on this one.
+function Module:apply(f)
+  for child in self:children() do child:apply(f) end
+  f(self)
+  return self
+end
+
+local function check_device(device)
+  if type(device) ~= "string" or not device:find("^cpu") then
+    raise(("to: device '%s' is not available"):format(tostring(device)))
+  end
+end
+
+--- to(dtype), to(device), to(device, dtype), to(tensor): floating point parameters and buffers.
+function Module:to(...)
+  local dtype
+  local function take(value)
+    if value == nil or type(value) == "boolean" then return end
+    if root.is_tensor(value) then
+      dtype = value.dtype
+    elseif type(value) == "table" and getmetatable(value) == nil then
+      for key, item in pairs(value) do
+        if key == "dtype" then dtype = item
+        elseif key == "device" then check_device(item)
+        elseif key == "tensor" then dtype = item.dtype
+        elseif key ~= "non_blocking" then
+          raise("to: unknown argument '" .. tostring(key) .. "'")
+        end
+      end
+    elseif type(value) == "string" and not root[value] then
+      check_device(value)
+    else
+      dtype = value
+    end
+  end
+  for i = 1, select("#", ...) do take((select(i, ...))) end
+  if dtype == nil then return self end
+  return core._to_dtype(self, dtype)
+end
+
+function Module:float() return core._to_dtype(self, root.float32) end
+function Module:double() return core._to_dtype(self, root.float64) end
+function Module:half() return core._to_dtype(self, root.float16) end
+function Module:bfloat16() return core._to_dtype(self, root.bfloat16) end
+function Module:type(dst_type) return core._to_dtype(self, dst_type) end
+function Module:cpu() return self end
+function Module:cuda(device)
+  check_device(device or "cuda")
+  return self
+end
+
+local function split_last(target)
+  local path, name = target:match("^(.*)%.([^.]*)$")
+  if not path then return "", target end
+  return path, name
+end
+
+--- set_submodule(target, module, strict=false): replaces a module by dotted path.
+function Module:set_submodule(...)
+  local target, module, strict =
+    arguments("set_submodule", { "target", "module", "strict" }, ...)
+  if type(target) ~= "string" or target == "" then
+    raise("set_submodule: cannot set the submodule without a target name")
+  end
+  if not is_module(module) then raise("set_submodule: module must be an nn.Module") end
+  local path, name = split_last(target)
+  local parent = self:get_submodule(path)
+  local old = parent[name]
+  if (old ~= nil and not is_module(old)) or (old == nil and strict) then
+    raise(("set_submodule: `%s` is not an nn.Module"):format(name))
+  end
+  parent[name] = module
+end
+
+-- ---- hooks ----
+
+local Handle = { __name = "RemovableHandle" }
+Handle.__index = Handle
+
+function Handle:remove()
+  local module = self._module[1]
+  if module then core._remove_hook(module, self.id) end
+end
+
+Handle.__close = Handle.remove
+
+local WEAK = { __mode = "v" }
+local PREPEND, ALWAYS = 1, 2
+
+local function add_hook(self, kind, who, hook, flags)
+  local callable = type(hook) == "function" or
+    (getmetatable(hook) ~= nil and type(hook) ~= "string")
+  if not callable then raise(who .. ": hook must be a function (got " .. type(hook) .. ")") end
+  local id = core._add_hook(self, kind, hook, flags)
+  return setmetatable({ id = id, _module = setmetatable({ self }, WEAK) }, Handle)
+end
+
+--- register_forward_pre_hook(f, {prepend=}): f(m, args) before forward; args is a packed table.
+function Module:register_forward_pre_hook(...)
+  local hook, prepend = arguments("register_forward_pre_hook", { "hook", "prepend" }, ...)
+  return add_hook(self, 0, "register_forward_pre_hook", hook, prepend and PREPEND or 0)
+end
+
+--- register_forward_hook(f, {prepend=, always_call=}): f(m, args, output) after forward.
+function Module:register_forward_hook(...)
+  local hook, prepend, always_call =
+    arguments("register_forward_hook", { "hook", "prepend", "always_call" }, ...)
+  local flags = (prepend and PREPEND or 0) | (always_call and ALWAYS or 0)
+  return add_hook(self, 1, "register_forward_hook", hook, flags)
+end
+
+-- ---- state ----
+
+--- state_dict({destination=, prefix=, keep_vars=}): an ordered map of parameters and buffers.
+function Module:state_dict(...)
+  local destination, prefix, keep_vars =
+    arguments("state_dict", { "destination", "prefix", "keep_vars" }, ...)
+  prefix = prefix or ""
+  local names, tensors, versions = core._state_dict(self, "", keep_vars or false)
+  local result = destination or ordered.new()
+  for i = 1, #names do result[prefix .. names[i]] = tensors[i] end
+  local metadata = result._metadata or ordered.new()
+  for i = 1, #versions, 2 do
+    local path = versions[i] == "" and prefix or prefix .. versions[i] .. "."
+    metadata[path:sub(1, -2)] = { version = versions[i + 1] }
+  end
+  result._metadata = metadata
+  return result
+end
+
+local function sorted_keys(map)
+  local keys = {}
+  for key in pairs(map) do
+    if key ~= "_metadata" then keys[#keys + 1] = key end
+  end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return keys
+end
+
+-- Names and values as arrays, {path, version, …} from the metadata.
+local function flatten(map)
+  local keys, values, versions = {}, {}, {}
+  if ordered.is(map) then
+    for key, value in pairs(map) do
+      if value ~= nil then keys[#keys + 1], values[#values + 1] = key, value end
+    end
+  else
+    keys = sorted_keys(map)
+    for i, key in ipairs(keys) do values[i] = map[key] end
+  end
+  for _, key in ipairs(keys) do
+    if type(key) ~= "string" then
+      raise("load_state_dict: keys are strings (got a " .. type(key) .. ")")
+    end
+  end
+  local metadata = map._metadata
+  if metadata ~= nil and type(metadata) == "table" then
+    for path, local_metadata in pairs(metadata) do
+      if type(local_metadata) == "table" and local_metadata.version then
+        versions[#versions + 1], versions[#versions + 2] = path, local_metadata.version
+      end
+    end
+  end
+  return keys, values, versions
+end
+
+local LOAD = { strict = true, assign = true }
+
+--- load_state_dict(map, {strict=, assign=}): missing and unexpected names. All or nothing.
+function Module:load_state_dict(map, strict, assign)
+  if type(map) ~= "table" then
+    raise("load_state_dict: state_dict must be a table (got " .. type(map) .. ")")
+  end
+  if type(strict) == "table" then
+    for key in pairs(strict) do
+      if not LOAD[key] then raise("load_state_dict: unknown argument '" .. tostring(key) .. "'") end
+    end
+    strict, assign = strict.strict, strict.assign
+  end
+  local keys, values, versions = flatten(map)
+  return core._load_state_dict(self, keys, values, versions, strict ~= false, assign or false)
+end
+
+return {
+  Module = Module,
+  setup = {
+    call = call,
+    hooked_call = hooked_call,
+    construct = construct,
+    view = view,
+    class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
+    drivers = { [call] = true, [hooked_call] = true, [run_hooks] = true, [guarded] = true },
+  },
+}

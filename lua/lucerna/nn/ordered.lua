@@ -1,0 +1,99 @@
+-- Ordered maps: what state_dict returns. pairs walks keys in the order they were added, # counts
+-- them, m[k] = nil deletes. `_metadata` stands beside the entries, as in PyTorch.
+
+local STORE = {} -- the one key a map really has
+
+local ordered = {}
+
+local function set(store, key, value)
+  local at = store.index[key]
+  if at then
+    store.values[at] = value
+  else
+    at = store.used + 1
+    store.used, store.count = at, store.count + 1
+    store.keys[at], store.values[at], store.index[key] = key, value, at
+  end
+end
+
+local function delete(store, key)
+  local at = store.index[key]
+  if not at then return end
+  store.keys[at], store.values[at], store.index[key] = nil, nil, nil
+  store.count = store.count - 1
+end
+
+-- The next key that was not deleted. Values may be nil: an empty slot.
+local function step(store, key)
+  local at = key == nil and 0 or store.index[key] or store.used
+  for i = at + 1, store.used do
+    local found = store.keys[i]
+    if found ~= nil then return found, store.values[i] end
+  end
+end
+
+local meta = { __name = "OrderedMap", __metatable = "OrderedMap" }
+
+function meta.__index(self, key)
+  local store = rawget(self, STORE)
+  local at = store.index[key]
+  if at then return store.values[at] end
+  if key == "_metadata" then return store.metadata end
+end
+
+function meta.__newindex(self, key, value)
+  local store = rawget(self, STORE)
+  if key == "_metadata" and not store.index[key] then
+    store.metadata = value
+  elseif store.write then
+    store.write(key, value)
+    set(store, key, value)
+  elseif value == nil then
+    delete(store, key)
+  else
+    set(store, key, value)
+  end
+end
+
+function meta.__len(self) return rawget(self, STORE).count end
+
+-- Deleting the entry one stands on is allowed: the position goes on, not the key.
+function meta.__pairs(self)
+  local store, at = rawget(self, STORE), 0
+  return function()
+    local key, value
+    repeat
+      at = at + 1
+      key, value = store.keys[at], store.values[at]
+    until key ~= nil or at > store.used
+    return key, value
+  end
+end
+
+function meta.__tostring(self)
+  local parts = {}
+  for key, value in pairs(self) do
+    parts[#parts + 1] = ("(%q, %s)"):format(key, tostring(value))
+  end
+  return "OrderedMap([" .. table.concat(parts, ", ") .. "])"
+end
+
+--- A map with these keys and values (arrays; keys may have nil values: empty slots).
+function ordered.new(keys, values, metadata)
+  local store = { keys = {}, values = {}, index = {}, used = 0, count = 0, metadata = metadata }
+  for i = 1, keys and #keys or 0 do set(store, keys[i], values[i]) end
+  return setmetatable({ [STORE] = store }, meta)
+end
+
+--- Assignments to a map made by a module also go to the module.
+function ordered.on_write(map, write) rawget(map, STORE).write = write end
+
+--- Puts a key with any value, nil included, at the end.
+function ordered.put(map, key, value) set(rawget(map, STORE), key, value) end
+
+function ordered.is(value) return type(value) == "table" and rawget(value, STORE) ~= nil end
+
+--- lua's next() for maps.
+function ordered.next(map, key) return step(rawget(map, STORE), key) end
+
+return ordered

@@ -1,0 +1,408 @@
+/* Classes of modules in Lua. A class table holds the methods; its metatable makes it callable and
+ * falls back to the parent's table. Instances get one of three metatables that differ in __call
+ * alone; their __index is a C function with the chain of class tables as upvalues. */
+#include <string.h>
+
+#include "l_module.h"
+
+static const char class_key; /* in a class table's metatable: its luc_l_class */
+
+luc_l_class *luc_l_toclass(lua_State *L, int index) {
+  if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index)) return NULL;
+  lua_rawgetp(L, -1, &class_key);
+  luc_l_class *c = lua_touserdata(L, -1);
+  lua_pop(L, 2);
+  return c;
+}
+
+luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
+  if (lua_rawgetp(L, -1, cls) == LUA_TNIL && !cls->host) {
+    lua_pop(L, 1);
+    luc_l_pushlayer(L, nn, cls->name);
+    lua_pop(L, 1);
+    lua_rawgetp(L, -1, cls);
+  }
+  lua_remove(L, -2);
+  return lua_touserdata(L, -1);
+}
+
+/* Pushes the function that lua/lucerna/nn.lua gave us under this name. */
+static void push_function(lua_State *L, luc_l_nn *nn, const char *name) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+}
+
+/* ---- metamethods of instances that classes may define ---- */
+
+/* Calls the class's own `event` with the arguments, or says false. */
+static bool dispatch(lua_State *L, const char *event, int results) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  lua_pushstring(L, event);
+  if (peer) luc_l_class_get(L, peer);
+  if (!peer || lua_isnil(L, -1)) return false;
+  lua_insert(L, 1);
+  lua_pop(L, 1);
+  lua_call(L, lua_gettop(L) - 1, results);
+  return true;
+}
+
+static int instance_len(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "#");
+  lua_settop(L, 1);
+  if (dispatch(L, "__len", 1)) return 1;
+  if (!(peer->m->cls->core->def->flags & (LUC_CF_SEQUENCE | LUC_CF_KEYED)))
+    return luc_l_error(L, "#: a %s has no length", peer->m->cls->name);
+  lua_pushinteger(L, luc_module_num_children(peer->m));
+  return 1;
+}
+
+static int instance_pairs(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "pairs");
+  if (dispatch(L, "__pairs", 3)) return 3;
+  return luc_l_error(L, "pairs: a %s is no container", peer->m->cls->name);
+}
+
+static int instance_tostring(lua_State *L) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  if (!peer || !peer->m) {
+    lua_pushliteral(L, "Module(collected)");
+    return 1;
+  }
+  lua_settop(L, 1);
+  if (dispatch(L, "__tostring", 1)) return 1;
+  luc_l_state *st = peer->nn->st;
+  luc_context *ctx = luc_l_context(L, st);
+  luc_l_hold *hold = luc_l_newhold(L, st);
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc_module_text(ctx, peer->m, &hold->text, &hold->size);
+  st->L = outer;
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushstring(L, hold->text);
+  luc_l_release_hold(hold);
+  return 1;
+}
+
+/* The upvalue is the event's name. */
+static int instance_event(lua_State *L) {
+  const char *event = lua_tostring(L, lua_upvalueindex(1));
+  if (!luc_l_topeer(L, 1)) lua_rotate(L, 1, 1); /* 2 * m */
+  if (dispatch(L, event, 1)) return 1;
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, event);
+  return luc_l_error(L, "%s: a %s does not have this operator", event, peer->m->cls->name);
+}
+
+static int instance_gc(lua_State *L) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  if (!peer || !peer->m) return 0;
+  luc_l_nn *nn = peer->nn;
+  luc_module *m = peer->m;
+  peer->m = NULL;
+  if (!nn->st->ctx) return 0;
+  if (m->peer == peer) m->peer = NULL;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->pins);
+  if (lua_rawgetp(L, -1, m) != LUA_TNIL) { /* an existing key: cannot raise */
+    lua_pushnil(L);
+    lua_rawsetp(L, -3, m);
+  }
+  lua_State *outer = luc_l_enter(nn->st, L);
+  luc__module_unref(nn->st->ctx, m);
+  nn->st->L = outer;
+  return 0;
+}
+
+/* ---- making classes ---- */
+
+/* __index's and __newindex's closure: upvalue 1 is nn, then the class tables from this one up. */
+static void push_chained(lua_State *L, luc_l_nn *nn, const luc_class *cls, lua_CFunction fn) {
+  int n = 1;
+  lua_pushlightuserdata(L, nn);
+  luaL_checkstack(L, 260, "too many parent classes");
+  for (; cls; cls = cls->parent, n++) {
+    if (n > 250) luc_l_error(L, "nn.class: more than 250 parents");
+    luc_l_pushclass(L, nn, cls);
+    lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
+    lua_remove(L, -2);
+  }
+  lua_pushcclosure(L, fn, n);
+}
+
+static const luaL_Reg instance_meta[] = {{"__gc", instance_gc},
+                                         {"__len", instance_len},
+                                         {"__pairs", instance_pairs},
+                                         {"__tostring", instance_tostring},
+                                         {NULL, NULL}};
+static const char *const instance_events[] = {"__add", "__mul", "__concat", "__unm",  "__sub",
+                                              "__div", "__lt",  "__le",     "__close"};
+
+/* Pushes a metatable for instances; __index and __newindex are at `closures`. */
+static void push_meta(lua_State *L, luc_l_nn *nn, const luc_class *cls, int kind, int closures) {
+  /* ORDER CALL */
+  static const char *const drivers[LUC_L_CALL_KINDS] = {NULL, "call", "hooked_call"};
+  lua_createtable(L, 0, 20);
+  luaL_setfuncs(L, instance_meta, 0);
+  for (size_t i = 0; i < sizeof instance_events / sizeof *instance_events; i++) {
+    lua_pushstring(L, instance_events[i]);
+    lua_pushcclosure(L, instance_event, 1);
+    lua_setfield(L, -2, instance_events[i]);
+  }
+  lua_pushvalue(L, closures);
+  lua_setfield(L, -2, "__index");
+  lua_pushvalue(L, closures + 1);
+  lua_setfield(L, -2, "__newindex");
+  lua_pushstring(L, cls->name);
+  lua_setfield(L, -2, "__name");
+  lua_pushliteral(L, "module");
+  lua_setfield(L, -2, "__metatable");
+  if (drivers[kind]) {
+    push_function(L, nn, drivers[kind]);
+  } else {
+    lua_pushcfunction(L, luc_l_module_call);
+  }
+  lua_setfield(L, -2, "__call");
+}
+
+static int class_gc(lua_State *L) {
+  luc_l_class *c = lua_touserdata(L, 1);
+  if (!c->nn->st->ctx || !c->cls) return 0;
+  c->cls->binding = NULL;
+  luc__class_release(c->nn->st->ctx, c->cls);
+  c->cls = NULL;
+  return 0;
+}
+
+/* Pushes the luc_l_class of cls (taking over a reference) with an empty table and all metatables,
+ * and enters it in the registry. Its parents have theirs. */
+static luc_l_class *new_class(lua_State *L, luc_l_nn *nn) {
+  luc_l_class *c = lua_newuserdatauv(L, sizeof *c, LUC_L_CLASS_META + LUC_L_CALL_KINDS - 1);
+  memset(c, 0, sizeof *c);
+  c->magic = LUC_L_MAGIC_CLASS;
+  c->nn = nn;
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, class_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, LUC_L_CLASS_TABLE);
+  return c;
+}
+
+static void read_signatures(lua_State *L, luc_l_class *c) {
+  luc_l_state *st = c->nn->st;
+  const luc_class *core = c->cls->core;
+  luc_l_sig_init(L, st, &c->constructor, core->constructor, c->cls->name);
+  luc_l_sig_init(L, st, &c->forward, core->forward, c->cls->name);
+  c->constructor.as_given = true;
+  for (int i = 0; i < core->forward->nresults; i++)
+    if (core->forward->result_type[i] == LUC_T_INDEX_TENSOR) c->index_results |= 1u << i;
+}
+
+/* The metatable of the class table at `table`. */
+static void set_table_meta(lua_State *L, luc_l_class *c, int class_index, int table) {
+  luc_l_nn *nn = c->nn;
+  lua_createtable(L, 0, 6);
+  lua_pushvalue(L, class_index);
+  lua_rawsetp(L, -2, &class_key);
+  lua_pushstring(L, c->cls->name);
+  lua_setfield(L, -2, "__name");
+  if (c->cls->parent) {
+    luc_l_pushclass(L, nn, c->cls->parent);
+    lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
+    lua_setfield(L, -3, "__index");
+    lua_pop(L, 1);
+  }
+  push_function(L, nn, "construct");
+  lua_setfield(L, -2, "__call");
+  push_function(L, nn, "class_tostring");
+  lua_setfield(L, -2, "__tostring");
+  lua_pushliteral(L, "class");
+  lua_setfield(L, -2, "__metatable");
+  lua_setmetatable(L, table);
+}
+
+/* Completes the class on top of the stack: replaces it by its table. */
+static void finish_class(lua_State *L, luc_l_class *c) {
+  luc_l_nn *nn = c->nn;
+  int at = lua_gettop(L);
+  read_signatures(L, c);
+  c->cls->binding = c;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
+  lua_pushvalue(L, at);
+  lua_rawsetp(L, -2, c->cls);
+  lua_getiuservalue(L, at, LUC_L_CLASS_TABLE);
+  int table = lua_gettop(L);
+  set_table_meta(L, c, at, table);
+  push_chained(L, nn, c->cls, luc_l_module_index);
+  push_chained(L, nn, c->cls, luc_l_module_newindex);
+  for (int kind = 0; kind < LUC_L_CALL_KINDS; kind++) {
+    push_meta(L, nn, c->cls, kind, table + 1);
+    lua_setiuservalue(L, at, LUC_L_CLASS_META + kind);
+  }
+  lua_pushvalue(L, table);
+  lua_replace(L, at);
+  lua_settop(L, at);
+}
+
+/* Functions that a C class has in its table. */
+static void set_layer_functions(lua_State *L, luc_l_class *c, int table) {
+  const luc_class_def *def = c->cls->def;
+  bool container = (def->flags & (LUC_CF_SEQUENCE | LUC_CF_KEYED)) != 0;
+  bool root = !c->cls->parent;
+  if (container || root) return; /* lua/lucerna/nn.lua has them */
+  lua_pushlightuserdata(L, c);
+  lua_pushcclosure(L, luc_l_module_build, 1);
+  lua_setfield(L, table, "__init");
+  if (def->forward == luc__no_forward) return;
+  lua_pushlightuserdata(L, c);
+  lua_pushcclosure(L, luc_l_module_forward, 1);
+  lua_setfield(L, table, "forward");
+}
+
+static bool is_row(const char *name) {
+  const luc_class_def *def;
+  for (int i = 0; (def = luc__class_row(i)) != NULL; i++)
+    if (!strcmp(def->name, name)) return true;
+  return false;
+}
+
+void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
+  luc_l_state *st = nn->st;
+  luc_context *ctx = luc_l_context(L, st);
+  if (!is_row(name)) {
+    lua_pushnil(L);
+    return;
+  }
+  const luc_class *cls;
+  luc_status status = luc__class_find(ctx, name, &cls);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  if (cls->binding) {
+    luc_l_pushclass(L, nn, cls);
+    lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
+    lua_remove(L, -2);
+    return;
+  }
+  luaL_checkstack(L, 20, "too many parent classes");
+  if (cls->parent) {
+    luc_l_pushlayer(L, nn, cls->parent->name);
+    lua_pop(L, 1);
+  }
+  luc_l_class *c = new_class(L, nn);
+  luc_l_get(L, st, LUC_L_ANCHOR); /* classes of the table live as long as the state */
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  lua_pop(L, 1);
+  c->cls = (luc_class *)cls;
+  finish_class(L, c);
+  set_layer_functions(L, c, lua_gettop(L));
+  push_function(L, nn, "extend"); /* what lua/lucerna/nn.lua adds to this class */
+  lua_pushvalue(L, -2);
+  lua_pushstring(L, name);
+  lua_call(L, 2, 0);
+}
+
+/* core.nn.layer(name) */
+static int layer(lua_State *L) {
+  luc_l_pushlayer(L, luc_l_state_of(L)->nn, luaL_checkstring(L, 1));
+  return 1;
+}
+
+/* core.nn.class(name, parent) */
+static int class_new(lua_State *L) {
+  luc_l_nn *nn = luc_l_state_of(L)->nn;
+  luc_context *ctx = luc_l_context(L, nn->st);
+  if (lua_type(L, 1) != LUA_TSTRING) {
+    char given[LUC_L_GIVEN];
+    return luc_l_error(L, "nn.class: name must be a string (got %s)", luc_l_given(L, 1, given));
+  }
+  lua_settop(L, 2);
+  if (lua_isnil(L, 2)) {
+    luc_l_pushlayer(L, nn, "Module");
+    lua_replace(L, 2);
+  }
+  luc_l_class *parent = luc_l_toclass(L, 2);
+  if (!parent) {
+    char given[LUC_L_GIVEN];
+    return luc_l_error(L, "nn.class: Parent must be a class of modules (got %s)",
+                       luc_l_given(L, 2, given));
+  }
+  luc_l_class *c = new_class(L, nn);
+  luc_status status = luc__class_new(ctx, lua_tostring(L, 1), parent->cls, &c->cls);
+  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  finish_class(L, c);
+  return 1;
+}
+
+/* core.nn.new(class): an instance whose __init has not run. */
+static int instance_new(lua_State *L) {
+  luc_l_class *c = luc_l_toclass(L, 1);
+  if (!c) return luc_l_error(L, "nn: expected a class of modules");
+  luc_l_newmodule(L, c);
+  return 1;
+}
+
+/* core.nn.isinstance(value, class) */
+static int isinstance(lua_State *L) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  luc_l_class *c = luc_l_toclass(L, 2);
+  if (!c) return luc_l_error(L, "nn.isinstance: class must be a class of modules");
+  lua_pushboolean(L, peer && peer->m && luc__class_is(peer->m->cls, c->cls));
+  return 1;
+}
+
+/* core.nn.parent(class): its parent's table, or nil. */
+static int class_parent(lua_State *L) {
+  luc_l_class *c = luc_l_toclass(L, 1);
+  if (!c) return luc_l_error(L, "nn: expected a class of modules");
+  if (!c->cls->parent) return 0;
+  luc_l_pushclass(L, c->nn, c->cls->parent);
+  lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
+  return 1;
+}
+
+/* core.nn.class_of(module): its class table. */
+static int class_of(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "class_of");
+  luc_l_pushclass(L, peer->nn, peer->m->cls);
+  lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
+  return 1;
+}
+
+/* core.nn.class_name(class or module) */
+static int class_name(lua_State *L) {
+  luc_l_class *c = luc_l_toclass(L, 1);
+  lua_pushstring(L, c ? c->cls->name : luc_l_checkpeer(L, 1, "_get_name")->m->cls->name);
+  return 1;
+}
+
+/* core.nn.names(): the classes written in C. */
+static int names(lua_State *L) {
+  const luc_class_def *def;
+  lua_newtable(L);
+  for (int i = 0; (def = luc__class_row(i)) != NULL; i++) {
+    lua_pushstring(L, def->name);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+void luc_l_class_get(lua_State *L, const luc_l_peer *peer) {
+  luc_l_pushclass(L, peer->nn, peer->m->cls);
+  lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
+  lua_pushvalue(L, -3);
+  lua_gettable(L, -2);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+}
+
+static const luaL_Reg functions[] = {
+    {"layer", layer},           {"class", class_new},     {"new", instance_new},
+    {"isinstance", isinstance}, {"parent", class_parent}, {"class_name", class_name},
+    {"names", names},           {"class_of", class_of},   {NULL, NULL}};
+
+void luc_l_open_classes(lua_State *L, luc_l_nn *nn) {
+  luc_l_get(L, nn->st, LUC_L_CORE);
+  luaL_getsubtable(L, -1, "nn");
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 2);
+}

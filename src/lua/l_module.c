@@ -1,0 +1,320 @@
+/* Peers: the userdata of modules. One exists for every module of a connected tree as soon as Lua
+ * holds any of it; the weak table finds it by the module's address, and while a host holds the
+ * module a strong table keeps it. __gc leaves the weak table alone: there may be a second peer. */
+#include "l_module.h"
+
+#include <string.h>
+
+luc_l_peer *luc_l_checkpeer(lua_State *L, int index, const char *who) {
+  luc_l_peer *peer = luc_l_topeer(L, index);
+  if (!peer) {
+    char given[LUC_L_GIVEN];
+    luc_l_error(L, "%s: self must be a module (got %s)", who, luc_l_given(L, index, given));
+    return NULL;
+  }
+  luc_l_context(L, peer->nn->st);
+  if (!peer->m) luc_l_error(L, "%s: module was collected", who);
+  return peer;
+}
+
+/* Pushes the peer of m if it has one, else nothing. */
+static luc_l_peer *push_known(lua_State *L, luc_l_nn *nn, const luc_module *m) {
+  if (!m->peer) return NULL;
+  luc_l_get(L, nn->st, LUC_L_PEERS);
+  lua_rawgetp(L, -1, m);
+  lua_remove(L, -2);
+  luc_l_peer *peer = luc_l_topeer(L, -1);
+  if (peer && peer->m == m) return peer;
+  lua_pop(L, 1);
+  return NULL;
+}
+
+/* Pushes an empty peer for instances of the class at `cls`. */
+static luc_l_peer *new_peer(lua_State *L, luc_l_nn *nn, luc_l_class *c, int cls) {
+  luc_l_pace_check(L, nn->st);
+  luc_l_peer *peer = lua_newuserdatauv(L, sizeof *peer, 1);
+  *peer = (luc_l_peer){LUC_L_MAGIC_MODULE, NULL, nn, c};
+  lua_createtable(L, 0, 4);
+  lua_setiuservalue(L, -2, 1);
+  lua_getiuservalue(L, cls, LUC_L_CLASS_META + LUC_L_CALL_NATIVE);
+  lua_setmetatable(L, -2);
+  return peer;
+}
+
+void luc_l_set_call(lua_State *L, int index, luc_l_peer *peer) {
+  luc_module *m = peer->m;
+  int kind = luc__is_pure(m) ? LUC_L_CALL_NATIVE : m->hooks ? LUC_L_CALL_HOOKED : LUC_L_CALL_LUA;
+  luc_l_nn *nn = peer->nn;
+  index = lua_absindex(L, index);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
+  lua_rawgetp(L, -1, m->cls);
+  lua_getiuservalue(L, -1, LUC_L_CLASS_META + kind);
+  lua_setmetatable(L, index);
+  lua_pop(L, 2);
+}
+
+/* Enters the peer on top in the tables; from here on m is its. Everything that can raise comes
+ * first. */
+static void adopt(lua_State *L, luc_l_peer *peer, luc_module *m, bool take) {
+  luc_l_nn *nn = peer->nn;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->pins);
+  lua_pushboolean(L, false); /* makes the slot, so that pinning later cannot fail */
+  lua_rawsetp(L, -2, m);
+  luc_l_get(L, nn->st, LUC_L_PEERS);
+  lua_pushvalue(L, -3);
+  lua_rawsetp(L, -2, m);
+  lua_pop(L, 1);
+  peer->m = take ? m : luc__module_ref(m);
+  m->peer = peer;
+  if (m->external > 0) {
+    lua_pushvalue(L, -2);
+    lua_rawsetp(L, -2, m);
+  }
+  lua_pop(L, 1);
+  luc_l_set_call(L, -1, peer);
+}
+
+luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *c) {
+  luc_l_nn *nn = c->nn;
+  luc_context *ctx = luc_l_context(L, nn->st);
+  luc_l_pushclass(L, nn, c->cls);
+  luc_l_peer *peer = new_peer(L, nn, c, lua_gettop(L));
+  lua_remove(L, -2);
+  luc_module *m;
+  luc_status status = luc__module_create(ctx, c->cls, &m);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, nn->st))
+    status = luc__module_create(ctx, c->cls, &m);
+  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+  peer->m = m; /* owned from here, whatever raises */
+  adopt(L, peer, m, true);
+  return peer;
+}
+
+/* Pushes the peer of m, new if need be; *fresh says so. */
+static luc_l_peer *push_one(lua_State *L, luc_l_nn *nn, luc_module *m, bool *fresh) {
+  luc_l_peer *peer = push_known(L, nn, m);
+  *fresh = !peer;
+  if (peer) return peer;
+  luc_l_class *c = luc_l_pushclass(L, nn, m->cls);
+  if (!c) luc_l_error(L, "%s: its class was collected", m->cls->name);
+  peer = new_peer(L, nn, c, lua_gettop(L));
+  lua_remove(L, -2);
+  adopt(L, peer, m, false);
+  return peer;
+}
+
+/* Puts peers of the children of the peer at `index` into its table; new ones go to the list. */
+static void hold_children(lua_State *L, luc_l_peer *peer, int index, int list, lua_Integer *n) {
+  luc_map_entry *e;
+  lua_getiuservalue(L, index, 1);
+  for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[LUC_SLOT_CHILD], &at)) != NULL;) {
+    bool fresh;
+    if (!e->value) continue;
+    lua_pushlstring(L, e->key, e->length);
+    push_one(L, peer->nn, e->value, &fresh);
+    if (fresh) {
+      lua_pushvalue(L, -1);
+      lua_rawseti(L, list, ++*n);
+    }
+    lua_rawset(L, -3);
+  }
+  lua_pop(L, 1);
+}
+
+/* Parents hold their children in turn. */
+static void meet_parents(lua_State *L, luc_l_peer *peer, int list, lua_Integer *n) {
+  for (uint32_t i = 0; i < peer->m->nparents; i++) {
+    bool fresh;
+    push_one(L, peer->nn, peer->m->parents[i].parent, &fresh);
+    if (fresh) lua_rawseti(L, list, ++*n);
+    if (!fresh) lua_pop(L, 1);
+  }
+}
+
+/* Gives peers to everything connected to the peer at `index`. */
+static void close_upward(lua_State *L, luc_l_peer *peer, int index) {
+  lua_Integer n = 0;
+  index = lua_absindex(L, index);
+  luaL_checkstack(L, 16, NULL);
+  lua_newtable(L);
+  int list = lua_gettop(L);
+  for (;;) {
+    hold_children(L, peer, index, list, &n);
+    meet_parents(L, peer, list, &n);
+    lua_settop(L, list);
+    if (n == 0) break;
+    lua_rawgeti(L, list, n);
+    lua_pushnil(L);
+    lua_rawseti(L, list, n--);
+    index = list + 1;
+    peer = luc_l_topeer(L, index);
+  }
+  lua_pop(L, 1);
+}
+
+void luc_l_attach_children(lua_State *L, luc_l_peer *peer, int index) {
+  if (luc_module_num_children(peer->m) > 0) close_upward(L, peer, index);
+}
+
+void luc_l_pushmodule(lua_State *L, luc_l_nn *nn, luc_module *m) {
+  if (!m) {
+    lua_pushnil(L);
+    return;
+  }
+  bool fresh;
+  luaL_checkstack(L, 16, NULL);
+  luc_l_peer *peer = push_one(L, nn, m, &fresh);
+  if (fresh && (m->nparents || luc_module_num_children(m))) close_upward(L, peer, -1);
+}
+
+void luc_l_forget_positions(lua_State *L, int index) {
+  lua_getiuservalue(L, index, 1);
+  for (lua_Integer i = (lua_Integer)lua_rawlen(L, -1); i > 0; i--) {
+    lua_pushnil(L); /* existing keys: cannot raise */
+    lua_rawseti(L, -2, i);
+  }
+  lua_pop(L, 1);
+}
+
+/* ---- what the core asks of us ---- */
+
+static lua_State *any_state(luc_l_nn *nn) {
+  return nn->st->L ? nn->st->L : nn->st->main;
+}
+
+static void host_pin(luc_context *ctx, void *ud, luc_module *m, bool on) {
+  luc_l_nn *nn = ud;
+  lua_State *L = any_state(nn);
+  (void)ctx;
+  if (!lua_checkstack(L, 6)) return;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->pins);
+  if (on) {
+    if (!push_known(L, nn, m)) lua_pushboolean(L, false);
+  } else {
+    lua_pushboolean(L, false);
+  }
+  lua_rawsetp(L, -2, m); /* the slot exists */
+  lua_pop(L, 1);
+}
+
+static void host_changed(luc_context *ctx, void *ud, luc_module *m) {
+  luc_l_nn *nn = ud;
+  lua_State *L = any_state(nn);
+  (void)ctx;
+  if (!lua_checkstack(L, 8)) return;
+  luc_l_peer *peer = push_known(L, nn, m);
+  if (!peer) return;
+  luc_l_set_call(L, -1, peer);
+  const void *lists[] = {&nn->pre_list, &nn->post_list};
+  lua_getiuservalue(L, -1, 1);
+  for (int i = 0; i < 2; i++) {
+    if (lua_rawgetp(L, -1, lists[i]) != LUA_TNIL) {
+      lua_pushnil(L); /* an existing key */
+      lua_rawsetp(L, -3, lists[i]);
+    }
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+}
+
+typedef struct edge_change {
+  luc_l_nn *nn;
+  luc_module *m;
+  luc_slot slot;
+  const char *name;
+  size_t length;
+  void *object;
+} edge_change;
+
+/* C code changes a slot: the peer's table follows. */
+static int follow_edge(lua_State *L) {
+  edge_change *e = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, e->nn, e->m);
+  int index = lua_gettop(L);
+  luc_l_forget_positions(L, index);
+  lua_getiuservalue(L, index, 1);
+  lua_pushlstring(L, e->name, e->length);
+  if (e->slot == LUC_SLOT_CHILD) {
+    luc_l_pushmodule(L, e->nn, e->object);
+  } else {
+    lua_pushnil(L); /* tensors are looked up again */
+  }
+  lua_rawset(L, -3);
+  return 0;
+}
+
+static luc_status host_edge(luc_context *ctx, void *ud, luc_module *m, luc_slot slot,
+                            const char *name, size_t length, void *object) {
+  luc_l_nn *nn = ud;
+  lua_State *L = any_state(nn);
+  edge_change e = {nn, m, slot, name, length, object};
+  if (!lua_checkstack(L, 8)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, follow_edge);
+  lua_pushlightuserdata(L, &e);
+  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
+  return luc_l_keep_error(L, nn->st);
+}
+
+/* ---- opening ---- */
+
+static void put_table(lua_State *L, const void *key, const char *mode) {
+  lua_newtable(L);
+  if (mode) {
+    lua_createtable(L, 0, 1);
+    lua_pushstring(L, mode);
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+  }
+  lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+}
+
+/* Keeps a string for as long as the state lives, so that equal ones have its address. */
+static const char *intern(lua_State *L, luc_l_state *st, const char *text) {
+  luc_l_get(L, st, LUC_L_ANCHOR);
+  const char *s = lua_pushstring(L, text);
+  lua_pushboolean(L, true);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  return s;
+}
+
+/* core.nn.setup(functions): what lua/lucerna/nn.lua provides. */
+static int setup(lua_State *L) {
+  luc_l_nn *nn = luc_l_state_of(L)->nn;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->functions);
+  return 0;
+}
+
+void luc_l_open_modules(lua_State *L, luc_l_state *st) {
+  luc_l_get(L, st, LUC_L_ANCHOR);
+  luc_l_nn *nn = lua_newuserdatauv(L, sizeof *nn, 0);
+  memset(nn, 0, sizeof *nn);
+  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  lua_pop(L, 1);
+  nn->st = st;
+  put_table(L, &nn->classes, "v");
+  put_table(L, &nn->pins, NULL);
+  put_table(L, &nn->functions, NULL);
+  nn->training = intern(L, st, "training");
+  nn->forward = intern(L, st, "forward");
+  luc_l_open_classes(L, nn);
+  luc_l_open_tree(L, nn);
+  luc_l_open_hooks(L, nn);
+  luc_l_open_state_dict(L, nn);
+  luc_l_get(L, st, LUC_L_CORE);
+  luaL_getsubtable(L, -1, "nn");
+  lua_pushcfunction(L, setup);
+  lua_setfield(L, -2, "setup");
+  lua_pop(L, 2);
+  luc_nn *core = luc__nn(st->ctx);
+  if (!core) luaL_error(L, "lucerna: not enough memory for modules");
+  core->host.ud = nn;
+  core->host.pin = host_pin;
+  core->host.changed = host_changed;
+  core->host.edge = host_edge;
+  luc_l_call_host(nn, &core->host);
+  st->nn = nn;
+  st->push_place = luc_l_push_place;
+}

@@ -1,0 +1,120 @@
+/* Modules as Lua values. A module's userdata (its peer) owns one tree reference; its user value is
+ * a table of everything Lua can see behind it: children, parameters and buffers under their names
+ * (what the C maps hold, cached), ordinary fields, hooks. Peers exist for whole connected trees, so
+ * every strong edge of the C tree is also one of Lua's and cycles through closures are collectable.
+ */
+#ifndef LUC_L_MODULE_H
+#define LUC_L_MODULE_H
+
+#include "l_args.h"
+#include "nn/module.h"
+
+#define LUC_L_MAGIC_MODULE 0x4C75634Du
+#define LUC_L_MAGIC_CLASS  0x4C756363u
+
+/* How instances are called: ORDER CALL. */
+enum {
+  LUC_L_CALL_NATIVE, /* in C, with everything below */
+  LUC_L_CALL_LUA,    /* self:forward(...) */
+  LUC_L_CALL_HOOKED, /* hooks around self:forward(...) */
+  LUC_L_CALL_KINDS
+};
+
+/* What a lua_State keeps of modules; at st->nn. */
+typedef struct luc_l_nn {
+  luc_l_state *st;
+  const char *training, *forward;   /* interned names */
+  bool tables;                      /* some module has plain tables among its fields */
+  luc_value spare[LUC_MAX_OUTPUTS]; /* outputs on their way to Lua */
+  int nspare;
+  /* Their addresses are keys: of the registry … */
+  char classes;   /* weak: luc_class -> luc_l_class */
+  char pins;      /* luc_module -> its peer while hosts hold it, else false */
+  char functions; /* name -> Lua function that lua/lucerna/nn.lua gave us */
+  char members_meta;
+  /* … and of every peer's table: hook functions by id, lists for the Lua driver. */
+  char hooks, pre_list, post_list;
+} luc_l_nn;
+
+/* A class: uservalue 1 is its table, 2 to 4 the metatables of its instances (ORDER CALL). */
+typedef struct luc_l_class {
+  uint32_t magic;
+  luc_l_nn *nn;
+  luc_class *cls;
+  luc_l_sig constructor, forward; /* of the C class; forward only if it has one */
+  uint32_t index_results;         /* bit r: result r of forward counts from 1 */
+} luc_l_class;
+enum { LUC_L_CLASS_TABLE = 1, LUC_L_CLASS_META = 2 };
+
+typedef struct luc_l_peer {
+  uint32_t magic;
+  luc_module *m; /* NULL: collected */
+  luc_l_nn *nn;
+  luc_l_class *cls;
+} luc_l_peer;
+
+/* The peer at a stack index, or NULL. */
+static inline luc_l_peer *luc_l_topeer(lua_State *L, int index) {
+  luc_l_peer *peer = lua_touserdata(L, index);
+  bool ours = peer && lua_rawlen(L, index) == sizeof *peer && peer->magic == LUC_L_MAGIC_MODULE;
+  return ours ? peer : NULL;
+}
+/* The same, alive, or an error naming the function. */
+luc_l_peer *luc_l_checkpeer(lua_State *L, int index, const char *who);
+
+/* ---- l_class.c ---- */
+
+/* The class behind a class table at index, or NULL. */
+luc_l_class *luc_l_toclass(lua_State *L, int index);
+/* Pushes the table of a class written in C, making it (and its parents') when first asked for; nil
+ * if there is no such class. */
+void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name);
+/* Pushes the luc_l_class of a core class. */
+luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls);
+/* Pushes what the class of the peer at index has under the key on top of the stack (which stays).
+ */
+void luc_l_class_get(lua_State *L, const luc_l_peer *peer);
+void luc_l_open_classes(lua_State *L, luc_l_nn *nn);
+
+/* ---- l_module.c: peers ---- */
+
+/* Pushes the peer of m, making it and those of everything connected to it. NULL pushes nil. */
+void luc_l_pushmodule(lua_State *L, luc_l_nn *nn, luc_module *m);
+/* Pushes a new peer with an unbuilt module of this class. */
+luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *cls);
+/* Gives peers to children that a constructor made. */
+void luc_l_attach_children(lua_State *L, luc_l_peer *peer, int index);
+/* Forgets cached positions of children. */
+void luc_l_forget_positions(lua_State *L, int index);
+/* Sets the metatable that fits how the module is to be called. The stack needs four slots. */
+void luc_l_set_call(lua_State *L, int index, luc_l_peer *peer);
+void luc_l_open_modules(lua_State *L, luc_l_state *st);
+
+/* ---- l_module_fields.c: m.x, m.x = y ---- */
+
+int luc_l_module_index(lua_State *L);
+int luc_l_module_newindex(lua_State *L);
+/* Puts the object at `value` (a module, tensor or nil) under a name; the checks are done. */
+void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value);
+/* Raises if a plain table among the fields of the tree below m holds modules or parameters. */
+void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m);
+void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v);
+
+/* ---- l_module_call.c ---- */
+
+int luc_l_module_call(lua_State *L);    /* __call of pure C modules */
+int luc_l_module_forward(lua_State *L); /* forward of a C class: upvalue 1 */
+int luc_l_module_build(lua_State *L);   /* __init of a C class: upvalue 1 */
+void luc_l_call_host(luc_l_nn *nn, luc_host *host);
+/* Pushes "in path (Class): " for the error being raised. */
+void luc_l_push_place(lua_State *L, luc_l_state *st);
+
+/* ---- l_module_tree.c: methods ---- */
+
+void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
+void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
+void luc_l_open_state_dict(lua_State *L, luc_l_nn *nn);
+/* Pushes the list of hooks for the Lua driver (nn->pre_list, nn->post_list), or false. */
+void luc_l_push_hook_list(lua_State *L, luc_l_peer *peer, int index, const void *key);
+
+#endif

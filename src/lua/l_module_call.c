@@ -1,0 +1,417 @@
+/* Calling modules. Pure C subtrees run in the core; forward and __init of C classes are functions
+ * in their tables; a C host that calls a module written in Lua comes through a protected callback.
+ * The path in error messages is found here, by looking at the stack when an error is raised. */
+#include <stdio.h>
+#include <string.h>
+
+#include "l_module.h"
+#include "ops/counting.h"
+
+/* ---- results ---- */
+
+/* The class whose forward takes a chain's arguments, or gives its results. */
+static const luc_l_class *edge_class(const luc_module *m, bool last) {
+  while (m->cls->core->def->flags & LUC_CF_CHAIN) {
+    int n = luc_module_num_children(m), i = 0;
+    luc_module *child = NULL;
+    while (i < n && !child) {
+      child = luc_module_child_at(m, last ? n - 1 - i : i);
+      i++;
+    }
+    if (!child) return NULL;
+    m = child;
+  }
+  const luc_l_class *c = m->cls->binding;
+  return c ? c : m->cls->core->binding;
+}
+
+static luc_status count_from_one(luc_context *ctx, const luc_l_class *c, luc_outputs *out) {
+  if (!c || !c->index_results) return LUC_OK;
+  luc_status status = LUC_OK;
+  for (int i = 0; i < out->n && status == LUC_OK; i++)
+    if (c->index_results & 1u << i && out->v[i].kind == LUC_TENSOR)
+      status = luc__index_to_one(ctx, &out->v[i].as.tensor);
+  if (status != LUC_OK) luc_outputs_release(ctx, out);
+  return status;
+}
+
+static void drop_spare(luc_l_nn *nn) {
+  for (int i = 0; i < nn->nspare; i++) luc__value_release(nn->st->ctx, &nn->spare[i]);
+  nn->nspare = 0;
+}
+
+/* Pushes results other than one tensor. While boxes are made, nn keeps what is not yet Lua's. */
+static int push_several(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
+  drop_spare(nn);
+  memcpy(nn->spare, out->v, sizeof out->v);
+  nn->nspare = out->n;
+  for (int i = 0; i < out->n; i++) {
+    luc_value *v = &nn->spare[i];
+    if (v->kind == LUC_TENSOR) {
+      luc_l_box *box = luc_l_newbox(L, nn->st);
+      box->t = v->as.tensor;
+      *v = luc_v_none();
+    } else {
+      static const luc_param plain = {.type = LUC_T_SCALAR};
+      luc_l_push_config(L, &plain, v);
+    }
+  }
+  nn->nspare = 0;
+  return out->n;
+}
+
+/* Pushes results, the first in the box prepared at `at`. A tensor that came in goes out as it is.
+ */
+static int push_outputs(lua_State *L, luc_l_nn *nn, luc_l_box *box, int at, luc_outputs *out) {
+  if (out->n != 1 || out->v[0].kind != LUC_TENSOR) return push_several(L, nn, out);
+  box->t = out->v[0].as.tensor;
+  bool same = box->t->refs > 1 && luc_l_totensor(L, 2) == box->t;
+  lua_pushvalue(L, same ? 2 : at);
+  if (same) luc_l_release_box(L, box);
+  return 1;
+}
+
+/* ---- calls ---- */
+
+typedef luc_status (*run_fn)(luc_context *ctx, luc_module *m, const luc_class *cls, luc_value *args,
+                             int nargs, luc_outputs *out);
+
+static luc_status run_whole(luc_context *ctx, luc_module *m, const luc_class *cls, luc_value *args,
+                            int nargs, luc_outputs *out) {
+  (void)cls;
+  return luc__module_run(ctx, m, args, nargs, out);
+}
+
+/* One try: reads the arguments at 2..top and runs. */
+static luc_status attempt(lua_State *L, luc_l_peer *peer, const luc_l_class *c, run_fn run, int top,
+                          luc_outputs *out) {
+  luc_l_state *st = peer->nn->st;
+  luc_l_args a;
+  luc_l_sig sig;
+  int nargs = 1;
+  bool indices = false;
+  luc_tensor *x = top == 2 ? luc_l_totensor(L, 2) : NULL;
+  bool plain = x && (!c || (c->forward.schema->nparams > 0 && !(c->forward.required & ~1u) &&
+                            c->forward.schema->params[0].type == LUC_T_TENSOR));
+  if (plain) {
+    a.v[0] = luc_v_tensor(x);
+  } else {
+    static const luc_schema none = {.name = "Sequential"};
+    if (!c) sig = (luc_l_sig){.schema = &none, .who = peer->m->cls->name};
+    luc_l_parse(L, st, c ? &c->forward : &sig, 2, top, &a);
+    nargs = c ? c->forward.schema->nparams : 0;
+    indices = c && c->forward.index_mask;
+    if (indices) LUC_TRY(luc_l_index_from_one(st, &c->forward, &a));
+  }
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = run(st->ctx, peer->m, c ? c->cls->core : NULL, a.v, nargs, out);
+  st->L = outer;
+  if (indices) luc_l_args_release(st, &a);
+  return status;
+}
+
+static int call(lua_State *L, luc_l_peer *peer, const luc_l_class *c, const luc_l_class *last,
+                run_fn run) {
+  luc_l_nn *nn = peer->nn;
+  int top = lua_gettop(L);
+  luc_l_box *box = luc_l_newbox(L, nn->st);
+  luc_outputs out;
+  luc_status status = attempt(L, peer, c, run, top, &out);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, nn->st)) {
+    lua_settop(L, top + 1);
+    status = attempt(L, peer, c, run, top, &out);
+  }
+  if (status == LUC_OK && last && last->index_results)
+    status = count_from_one(nn->st->ctx, last, &out);
+  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  return push_outputs(L, nn, box, top + 1, &out);
+}
+
+int luc_l_module_call(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
+  luc_module *m = peer->m;
+  luc__nn_of(peer->nn->st->ctx)->failed = false;
+  const luc_l_class *first = peer->cls, *last = first;
+  if (m->cls->core->def->flags & LUC_CF_CHAIN) {
+    first = edge_class(m, false);
+    last = edge_class(m, true);
+  }
+  return call(L, peer, first, last, run_whole);
+}
+
+/* The class table's own C functions: upvalue 1 is their luc_l_class. */
+static luc_l_peer *check_own(lua_State *L, const luc_l_class *c, const char *who) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  if (!peer || !peer->m || !luc__class_is(peer->m->cls, c->cls)) {
+    char given[LUC_L_GIVEN];
+    luc_l_error(L, "%s.%s: self must be a %s (got %s)", c->cls->name, who, c->cls->name,
+                luc_l_given(L, 1, given));
+  }
+  luc_l_context(L, c->nn->st);
+  return peer;
+}
+
+int luc_l_module_forward(lua_State *L) {
+  const luc_l_class *c = lua_touserdata(L, lua_upvalueindex(1));
+  return call(L, check_own(L, c, "forward"), c, c, luc__class_forward);
+}
+
+/* What was cached under the names of slots may have been replaced by C code. */
+static void forget_slots(lua_State *L, luc_l_peer *peer, int index) {
+  luc_map_entry *e;
+  lua_getiuservalue(L, index, 1);
+  for (int slot = LUC_SLOT_PARAMETER; slot <= LUC_SLOT_BUFFER; slot++) {
+    for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[slot], &at)) != NULL;) {
+      lua_pushlstring(L, e->key, e->length);
+      lua_pushnil(L);
+      lua_rawset(L, -3);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+int luc_l_module_build(lua_State *L) {
+  const luc_l_class *c = lua_touserdata(L, lua_upvalueindex(1));
+  luc_l_peer *peer = check_own(L, c, "__init");
+  luc_l_state *st = c->nn->st;
+  luc_nn *nn = luc__nn_of(st->ctx);
+  luc_l_args a;
+  luc_l_parse(L, st, &c->constructor, 2, lua_gettop(L), &a);
+  lua_State *outer = luc_l_enter(st, L);
+  nn->host_acts = true;
+  luc_status status =
+      luc__module_build(st->ctx, peer->m, c->cls->core, a.v, c->constructor.schema->nparams);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
+    status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, c->constructor.schema->nparams);
+  nn->host_acts = false;
+  st->L = outer;
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  forget_slots(L, peer, 1);
+  luc_l_attach_children(L, peer, 1);
+  return 0;
+}
+
+/* ---- a C host calls a module of Lua's ---- */
+
+typedef struct host_call {
+  luc_l_nn *nn;
+  luc_module *m;
+  const luc_value *args;
+  int nargs;
+  luc_outputs *out;
+} host_call;
+
+static void push_argument(lua_State *L, luc_l_nn *nn, const luc_value *v) {
+  static const luc_param plain = {.type = LUC_T_SCALAR};
+  if (v->kind == LUC_TENSOR)
+    luc_l_pushtensor(L, nn->st, v->as.tensor);
+  else
+    luc_l_push_config(L, &plain, v);
+}
+
+/* Takes the values from `from` up as outputs. Nothing raises once the first is taken. */
+static void take_outputs(lua_State *L, int from, luc_outputs *out) {
+  int n = lua_gettop(L) - from + 1;
+  for (int i = 0; i < n; i++) {
+    bool fits = luc_l_totensor(L, from + i) || lua_type(L, from + i) <= LUA_TNUMBER;
+    if (!fits || n > LUC_MAX_OUTPUTS)
+      luc_l_error(L, "forward: a host takes up to %d tensors (got a %s as number %d)",
+                  LUC_MAX_OUTPUTS, luaL_typename(L, from + i), i + 1);
+  }
+  out->n = n;
+  for (int i = 0; i < n; i++) {
+    luc_tensor *t = luc_l_totensor(L, from + i);
+    if (t)
+      out->v[i] = luc_v_tensor(luc_tensor_retain(t));
+    else if (lua_isinteger(L, from + i))
+      out->v[i] = luc_v_int(lua_tointeger(L, from + i));
+    else if (lua_type(L, from + i) == LUA_TNUMBER)
+      out->v[i] = luc_v_float(lua_tonumber(L, from + i));
+    else
+      out->v[i] = lua_isnil(L, from + i) ? luc_v_none() : luc_v_bool(lua_toboolean(L, from + i));
+  }
+}
+
+static int call_protected(lua_State *L) {
+  host_call *h = lua_touserdata(L, 1);
+  luaL_checkstack(L, h->nargs + 8, NULL);
+  luc_l_pushmodule(L, h->nn, h->m);
+  for (int i = 0; i < h->nargs; i++) push_argument(L, h->nn, &h->args[i]);
+  lua_call(L, h->nargs, LUA_MULTRET);
+  take_outputs(L, 2, h->out);
+  return 0;
+}
+
+static luc_status host_call_module(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                                   int nargs, luc_outputs *out) {
+  luc_l_nn *nn = ud;
+  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
+  host_call h = {nn, m, args, nargs, out};
+  if (!m->peer) return luc__fail(ctx, LUC_ERR_STATE, "%s: its Lua state is gone", m->cls->name);
+  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, call_protected);
+  lua_pushlightuserdata(L, &h);
+  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
+  return luc_l_keep_error(L, nn->st);
+}
+
+/* ---- extra_repr written in Lua ---- */
+
+typedef struct repr_call {
+  luc_l_nn *nn;
+  luc_module *m;
+  luc_text *text;
+  bool handled;
+} repr_call;
+
+static int repr_protected(lua_State *L) {
+  repr_call *r = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, r->nn, r->m);
+  lua_getfield(L, 2, "extra_repr");
+  if (lua_isnil(L, 3) || lua_iscfunction(L, 3)) return 0;
+  lua_pushvalue(L, 2);
+  lua_call(L, 1, 1);
+  if (lua_type(L, -1) != LUA_TSTRING)
+    return luc_l_error(L, "extra_repr: must return a string (got a %s)", luaL_typename(L, -1));
+  size_t length;
+  const char *s = lua_tolstring(L, -1, &length);
+  luc__text_append(r->text, s, length);
+  r->handled = true;
+  return 0;
+}
+
+static luc_status host_extra_repr(luc_context *ctx, void *ud, luc_module *m, luc_text *text,
+                                  bool *handled) {
+  luc_l_nn *nn = ud;
+  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
+  repr_call r = {nn, m, text, false};
+  *handled = false;
+  if (!m->peer) return LUC_OK;
+  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, repr_protected);
+  lua_pushlightuserdata(L, &r);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
+  *handled = r.handled;
+  return LUC_OK;
+}
+
+void luc_l_call_host(luc_l_nn *nn, luc_host *host) {
+  (void)nn;
+  host->call = host_call_module;
+  host->extra_repr = host_extra_repr;
+}
+
+/* ---- the path in messages ---- */
+
+enum { MAX_CHAIN = 64 };
+
+/* Is the function on top the forward of the peer, one of our drivers, or our C call? */
+static bool is_call(lua_State *L, luc_l_peer *peer, int index) {
+  lua_CFunction c = lua_tocfunction(L, -1);
+  if (c) return c == luc_l_module_call || c == luc_l_module_forward;
+  int fn = lua_gettop(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->functions);
+  lua_getfield(L, -1, "drivers");
+  bool found = false;
+  if (lua_istable(L, -1)) {
+    lua_pushvalue(L, fn);
+    found = lua_rawget(L, -2) != LUA_TNIL;
+  }
+  lua_settop(L, fn);
+  if (found) return true;
+  /* Its own forward or an ancestor's: look along the classes without running code. */
+  lua_getiuservalue(L, index, 1);
+  lua_pushstring(L, peer->nn->forward);
+  lua_rawget(L, -2);
+  found = lua_rawequal(L, -1, fn);
+  for (const luc_class *k = peer->m->cls; k && !found; k = k->parent) {
+    luc_l_pushclass(L, peer->nn, k);
+    lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
+    lua_pushstring(L, peer->nn->forward);
+    lua_rawget(L, -2);
+    found = lua_rawequal(L, -1, fn);
+    lua_settop(L, fn);
+  }
+  lua_settop(L, fn);
+  return found;
+}
+
+/* The modules whose calls are on the stack, innermost first. *tail: the outermost was reached by a
+ * tail call, which may have erased the frames of its parents. */
+static int find_frames(lua_State *L, luc_module **list, bool *tail) {
+  lua_Debug ar;
+  int n = 0;
+  *tail = false;
+  for (int level = 0; n < MAX_CHAIN && lua_getstack(L, level, &ar); level++) {
+    int top = lua_gettop(L);
+    if (!lua_getlocal(L, &ar, 1)) continue;
+    luc_l_peer *peer = luc_l_topeer(L, -1);
+    if (peer && peer->m) {
+      lua_getinfo(L, "ft", &ar);
+      bool call = is_call(L, peer, top + 1);
+      if (call && (n == 0 || list[n - 1] != peer->m)) list[n++] = peer->m;
+      if (call) *tail = ar.istailcall;
+    }
+    lua_settop(L, top);
+  }
+  return n;
+}
+
+/* Writes the names from below `top` (NULL: as far up as parents are unique) down to m before `end`
+ * in buf. Returns where they begin, or NULL if top was not met. */
+static char *climb(const luc_module *top, const luc_module *m, char *buf, char *end) {
+  while (m != top) {
+    const char *name = top ? luc__child_name(top, m) : NULL;
+    const luc_module *parent = name ? top : m->nparents == 1 ? m->parents[0].parent : NULL;
+    if (!parent) return top ? NULL : end;
+    if (!name) name = luc__child_name(parent, m);
+    size_t length = strlen(name);
+    if (length + 1 > (size_t)(end - buf)) return top ? NULL : end;
+    if (*end) *--end = '.';
+    end -= length;
+    memcpy(end, name, length);
+    m = parent;
+  }
+  return end;
+}
+
+/* "in path (Class): " from the frames, outermost last, and the core's part of the path. */
+static void write_place(luc_module **list, int n, bool tail, const luc_nn *core, char *out,
+                        size_t size) {
+  char path[2 * LUC_PATH_MAX];
+  char *end = path + sizeof path - 1;
+  *end = '\0';
+  const char *cls = core->failed ? core->failed_class : list[0]->cls->name;
+  if (core->failed && core->failed_path[0]) {
+    size_t length = strlen(core->failed_path);
+    end -= length;
+    memcpy(end, core->failed_path, length);
+  }
+  int i = 0;
+  for (char *begin; i + 1 < n; i++) {
+    begin = climb(list[i + 1], list[i], path, end);
+    if (!begin) break; /* called from somewhere else: the path begins here */
+    end = begin;
+  }
+  if (tail && i + 1 == n) end = climb(NULL, list[i], path, end);
+  if (*end)
+    snprintf(out, size, "in %s (%s): ", end, cls);
+  else
+    snprintf(out, size, "in %s: ", cls);
+}
+
+void luc_l_push_place(lua_State *L, luc_l_state *st) {
+  luc_nn *core = st->ctx ? luc__nn_of(st->ctx) : NULL;
+  luc_module *list[MAX_CHAIN];
+  luaL_checkstack(L, 12, NULL);
+  bool tail;
+  int n = core ? find_frames(L, list, &tail) : 0;
+  if (n == 0) {
+    lua_pushliteral(L, "");
+  } else {
+    char text[2 * LUC_PATH_MAX + 128];
+    write_place(list, n, tail, core, text, sizeof text);
+    lua_pushstring(L, text);
+  }
+  if (core) core->failed = false;
+}

@@ -1,0 +1,425 @@
+/* Reading and assigning fields of modules. A hit costs one table lookup: children, parameters and
+ * ordinary fields stand in the peer's table, methods in the class tables above. What is not there
+ * may be a slot not yet cached, a constructor argument, `training`, or a position of a container.
+ */
+#include <string.h>
+
+#include "l_module.h"
+
+/* ---- reading ---- */
+
+static void push_numbers(lua_State *L, const luc_value *v, bool positions) {
+  lua_createtable(L, v->n, 0);
+  for (int i = 0; i < v->n; i++) {
+    if (v->kind == LUC_FLOATS)
+      lua_pushnumber(L, v->as.floats[i]);
+    else
+      lua_pushinteger(L, v->as.ints[i] + (positions && v->as.ints[i] >= 0));
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v) {
+  bool positions =
+      param->type == LUC_T_DIM || param->type == LUC_T_INDEX || param->type == LUC_T_DIMS;
+  switch (v->kind) {
+  case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
+  case LUC_INT: lua_pushinteger(L, v->as.i + (positions && v->as.i >= 0)); break;
+  case LUC_FLOAT: lua_pushnumber(L, v->as.f); break;
+  case LUC_STRING: lua_pushstring(L, v->as.string); break;
+  case LUC_INTS:
+  case LUC_FLOATS: push_numbers(L, v, positions); break;
+  default: lua_pushnil(L);
+  }
+}
+
+/* Position of a constructor argument that is a field, or -1. */
+static int find_config(const luc_module *m, const char *name) {
+  if (!m->config) return -1;
+  const luc_schema *schema = m->cls->core->constructor;
+  int p = luc__schema_find(schema, name);
+  if (p < 0) return -1;
+  int type = schema->params[p].type;
+  bool field = type != LUC_T_DTYPE && type != LUC_T_DEVICE && type != LUC_T_TENSOR &&
+               type != LUC_T_GENERATOR;
+  return field ? p : -1;
+}
+
+/* Caches the value on top of the stack under the key at 2 in the table at 3. */
+static int cached(lua_State *L) {
+  if (lua_isnil(L, -1)) return 1;
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 3);
+  return 1;
+}
+
+/* seq[i]: nil past the end, from the end when negative. */
+static int read_position(lua_State *L, luc_l_peer *peer) {
+  lua_Integer i = lua_tointeger(L, 2), n = luc_module_num_children(peer->m);
+  if (i == 0)
+    return luc_l_error(L, "%s: index 0 is out of range [1, %d] (indices count from 1)",
+                       peer->m->cls->name, (int)n);
+  lua_Integer position = i > 0 ? i - 1 : n + i;
+  if (i < -n)
+    return luc_l_error(L, "%s: index %d is out of range [%d, %d]", peer->m->cls->name, (int)i,
+                       (int)-n, (int)n);
+  if (position >= n) {
+    lua_pushnil(L);
+    return 1;
+  }
+  luc_l_pushmodule(L, peer->nn, luc_module_child_at(peer->m, (int)position));
+  /* Cached positions stay a prefix, so that one loop forgets them. */
+  if (i > 0 && (lua_Unsigned)i == lua_rawlen(L, 3) + 1) return cached(L);
+  return 1;
+}
+
+/* Calls what lua/lucerna/nn provides under this name with (self, argument at `index`). */
+static int call_helper(lua_State *L, luc_l_peer *peer, const char *name, int index) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->functions);
+  lua_getfield(L, -1, name);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, index);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
+static bool is_view(const char *name) {
+  return !strcmp(name, "_parameters") || !strcmp(name, "_buffers") || !strcmp(name, "_modules");
+}
+
+/* What neither the peer's table (at 3) nor the classes have. */
+static int read_missing(lua_State *L, luc_l_peer *peer) {
+  luc_module *m = peer->m;
+  luc_l_nn *nn = peer->nn;
+  int type = lua_type(L, 2);
+  if (type == LUA_TSTRING) {
+    size_t length;
+    const char *name = lua_tolstring(L, 2, &length);
+    if (name == nn->training) {
+      lua_pushboolean(L, m->training);
+      return 1;
+    }
+    luc_slot slot;
+    luc_map_entry *e = luc__slot_find(m, name, length, &slot);
+    if (e) {
+      if (slot == LUC_SLOT_CHILD)
+        luc_l_pushmodule(L, nn, e->value);
+      else
+        luc_l_pushtensor(L, nn->st, e->value);
+      return cached(L);
+    }
+    if (is_view(name)) return call_helper(L, peer, "view", 2);
+    int p = find_config(m, name);
+    if (p < 0) return 0;
+    luc_l_push_config(L, &m->cls->core->constructor->params[p], &m->config[p]);
+    return 1;
+  }
+  bool sequence = (m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
+  if (type == LUA_TNUMBER && lua_isinteger(L, 2)) return sequence ? read_position(L, peer) : 0;
+  if (type == LUA_TTABLE && sequence) return call_helper(L, peer, "slice", 2);
+  const void *key = type == LUA_TLIGHTUSERDATA ? lua_touserdata(L, 2) : NULL;
+  if (!key || (key != &nn->pre_list && key != &nn->post_list)) return 0;
+  luc_l_push_hook_list(L, peer, 1, key);
+  return cached(L);
+}
+
+int luc_l_module_index(lua_State *L) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  if (!peer) return luc_l_error(L, "nn: expected a module");
+  lua_settop(L, 2);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, 3) != LUA_TNIL) return 1;
+  for (int i = 2; lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(i)) != LUA_TNIL) return 1;
+    lua_pop(L, 1);
+  }
+  if (!peer->m || !peer->nn->st->ctx) return luc_l_error(L, "nn: module was collected");
+  lua_settop(L, 3);
+  return read_missing(L, peer);
+}
+
+/* ---- assigning ---- */
+
+/* What a value is, in PyTorch's messages. */
+static const char *kind_name(lua_State *L, int index) {
+  luc_tensor *t = luc_l_totensor(L, index);
+  if (t) return t->flags & LUC_TF_PARAMETER ? "Parameter" : "Tensor";
+  luc_l_peer *peer = luc_l_topeer(L, index);
+  if (peer) return peer->m ? peer->m->cls->name : "module";
+  return luaL_typename(L, index);
+}
+
+static int refuse_kind(lua_State *L, luc_slot slot, const char *name, int value) {
+  static const char *const slots[] = {"parameter", "buffer", "child module"};
+  static const char *const expected[] = {"nn.Parameter", "nn.Buffer, Tensor", "nn.Module"};
+  return luc_l_error(L, "cannot assign '%s' as %s '%s' (%s or nil expected)", kind_name(L, value),
+                     slots[slot], name, expected[slot]);
+}
+
+/* Sets the table's entry, changes the slot, and takes the entry back if the core refuses. */
+void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value) {
+  luc_l_state *st = peer->nn->st;
+  size_t length;
+  const char *name = lua_tolstring(L, key, &length);
+  lua_getiuservalue(L, index, 1);
+  lua_pushvalue(L, key);
+  lua_rawget(L, -2); /* the old entry */
+  lua_pushvalue(L, key);
+  lua_pushvalue(L, value);
+  lua_rawset(L, -4);
+  void *object = NULL;
+  if (slot == LUC_SLOT_CHILD) {
+    luc_l_peer *child = luc_l_topeer(L, value);
+    object = child ? child->m : NULL;
+  } else {
+    object = luc_l_totensor(L, value);
+    if (object) luc_l_setpeer(L, st, value);
+  }
+  luc_nn *nn = luc__nn_of(st->ctx);
+  lua_State *outer = luc_l_enter(st, L);
+  nn->host_acts = true;
+  luc_status status = luc__slot_set(st->ctx, peer->m, slot, name, length, object);
+  nn->host_acts = false;
+  st->L = outer;
+  if (status == LUC_OK) {
+    lua_pop(L, 2);
+    if (slot == LUC_SLOT_CHILD) luc_l_forget_positions(L, index);
+    return;
+  }
+  lua_pushvalue(L, key); /* the key exists: this cannot raise */
+  lua_insert(L, -2);
+  lua_rawset(L, -3);
+  luc_l_raise(L, st, status);
+}
+
+/* m.x = parameter where no slot has the name. */
+static int add_parameter(lua_State *L, luc_l_peer *peer, const char *name, luc_slot slot) {
+  luc_l_state *st = peer->nn->st;
+  luc_status status = luc__slot_check_name(st->ctx, peer->m, slot, name, lua_rawlen(L, 2));
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_put_slot(L, peer, 1, slot, 2, 3);
+  luc_tensor *t = luc_l_totensor(L, 3);
+  if (slot == LUC_SLOT_BUFFER && t->flags & LUC_TF_NONPERSISTENT) {
+    status = luc__slot_set_persistent(st->ctx, peer->m, name, lua_rawlen(L, 2), false);
+    if (status != LUC_OK) return luc_l_raise(L, st, status);
+  }
+  return 0;
+}
+
+/* Over a name that is registered: its own kind or nil. */
+static int replace_slot(lua_State *L, luc_l_peer *peer, luc_slot slot, const char *name) {
+  luc_tensor *t = luc_l_totensor(L, 3);
+  bool parameter = t && t->flags & LUC_TF_PARAMETER;
+  bool fits = lua_isnil(L, 3) || (slot == LUC_SLOT_CHILD    ? luc_l_topeer(L, 3) != NULL
+                                  : slot == LUC_SLOT_BUFFER ? t && !parameter
+                                                            : parameter);
+  if (!fits) return refuse_kind(L, slot, name, 3);
+  luc_l_put_slot(L, peer, 1, slot, 2, 3);
+  return 0;
+}
+
+/* dropout.p = 0.2: read by the constructor's rules. */
+static int assign_config(lua_State *L, luc_l_peer *peer, int p) {
+  luc_l_state *st = peer->nn->st;
+  luc_l_sig sig = peer->cls->constructor;
+  sig.required = 0;
+  lua_createtable(L, 0, 1);
+  lua_pushvalue(L, 2);
+  if (lua_isnil(L, 3)) {
+    luc_l_get(L, st, LUC_L_NONE);
+  } else {
+    lua_pushvalue(L, 3);
+  }
+  lua_rawset(L, -3);
+  int table = lua_gettop(L);
+  luc_l_args args;
+  luc_l_parse(L, st, &sig, table, table, &args);
+  luc_status status =
+      luc__config_check(st->ctx, peer->m->cls->name, &sig.schema->params[p], &args.v[p]);
+  if (status == LUC_OK) status = luc__module_set_config(st->ctx, peer->m, p, &args.v[p]);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+/* ---- plain tables that hold modules ---- */
+
+/* Does the plain table at `index` hold a module or parameter at any depth? seen: tables visited. */
+static bool holds_modules(lua_State *L, int index, int seen) {
+  luaL_checkstack(L, 8, "tables nested too deeply");
+  lua_pushvalue(L, index);
+  if (lua_rawget(L, seen) != LUA_TNIL) {
+    lua_pop(L, 1);
+    return false;
+  }
+  lua_pushvalue(L, index);
+  lua_pushboolean(L, true);
+  lua_rawset(L, seen);
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  while (lua_next(L, index)) {
+    int at = lua_gettop(L);
+    luc_tensor *t = luc_l_totensor(L, at);
+    bool found = luc_l_topeer(L, at) != NULL || (t && t->flags & LUC_TF_PARAMETER);
+    if (!found && lua_type(L, at) == LUA_TTABLE) {
+      bool plain = !lua_getmetatable(L, at);
+      lua_settop(L, at);
+      found = plain && holds_modules(L, at, seen);
+    }
+    if (found) {
+      lua_settop(L, at - 2);
+      return true;
+    }
+    lua_pop(L, 1);
+  }
+  return false;
+}
+
+static void check_table(lua_State *L, const char *name, int index) {
+  lua_newtable(L);
+  if (holds_modules(L, index, lua_gettop(L)))
+    luc_l_error(L,
+                "field '%s' is a plain table that holds modules or parameters, which would not be "
+                "registered: use nn.ModuleList, nn.ModuleDict, nn.ParameterList or "
+                "nn.unregistered(table)",
+                name);
+  lua_pop(L, 1);
+}
+
+/* Looks again into the tables among m's fields. */
+static void check_fields(lua_State *L, luc_l_nn *nn, luc_module *m) {
+  luc_l_pushmodule(L, nn, m);
+  lua_getiuservalue(L, -1, 1);
+  int fields = lua_gettop(L);
+  lua_pushnil(L);
+  while (lua_next(L, fields)) {
+    bool named = lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TTABLE;
+    if (named && !lua_getmetatable(L, -1)) check_table(L, lua_tostring(L, fields + 1), fields + 2);
+    lua_settop(L, fields + 1);
+  }
+  lua_pop(L, 2);
+}
+
+void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m) {
+  if (!nn->tables) return;
+  luc_context *ctx = nn->st->ctx;
+  luc_l_hold *hold = luc_l_newhold(L, nn->st);
+  luc_walk w;
+  int found = 0;
+  luc_module **list = NULL; /* those with tables: checking may raise, so not while walking */
+  size_t size = 0;
+  luc__walk_begin(&w, ctx, m, NULL, LUC_MEMBERS_UNNAMED);
+  for (luc_module *at; (at = luc__walk_next(&w)) != NULL;) {
+    if (!at->tables) continue;
+    luc_module **more = luc__realloc(ctx, list, size, size + sizeof *list);
+    if (!more) break;
+    list = more;
+    list[found++] = at;
+    size += sizeof *list;
+  }
+  luc__walk_end(&w);
+  hold->text = (char *)list;
+  hold->size = size;
+  for (int i = 0; i < found; i++) check_fields(L, nn, list[i]);
+  luc_l_release_hold(hold);
+  lua_pop(L, 1);
+}
+
+/* ---- ordinary fields ---- */
+
+static int write_field(lua_State *L, luc_l_peer *peer) {
+  int type = lua_type(L, 3);
+  if (type == LUA_TTABLE) {
+    bool plain = !lua_getmetatable(L, 3);
+    if (plain) {
+      const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "?";
+      check_table(L, name, 3);
+      peer->m->tables = peer->nn->tables = true;
+    }
+    lua_settop(L, 3);
+  }
+  bool forward = lua_type(L, 2) == LUA_TSTRING && lua_tostring(L, 2) == peer->nn->forward;
+  lua_getiuservalue(L, 1, 1);
+  lua_pushvalue(L, 2);
+  bool had = forward && lua_rawget(L, 4) != LUA_TNIL;
+  lua_settop(L, 4);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 3);
+  lua_rawset(L, 4);
+  if (forward && had != (type != LUA_TNIL))
+    luc__module_impure(peer->nn->st->ctx, peer->m, had ? -1 : 1);
+  return 0;
+}
+
+static int write_named(lua_State *L, luc_l_peer *peer) {
+  luc_module *m = peer->m;
+  size_t length;
+  const char *name = lua_tolstring(L, 2, &length);
+  luc_slot slot;
+  if (luc__slot_find(m, name, length, &slot)) return replace_slot(L, peer, slot, name);
+  luc_tensor *t = luc_l_totensor(L, 3);
+  if (t && t->flags & LUC_TF_PARAMETER) return add_parameter(L, peer, name, LUC_SLOT_PARAMETER);
+  if (t && t->flags & LUC_TF_BUFFER) return add_parameter(L, peer, name, LUC_SLOT_BUFFER);
+  luc_l_peer *child = luc_l_topeer(L, 3);
+  if (child) {
+    luc_l_checkpeer(L, 3, m->cls->name);
+    if (m->cls->core->def->flags & LUC_CF_KEYED) { /* a key must not hide a method */
+      lua_pushvalue(L, 2);
+      lua_gettable(L, 1);
+      if (!lua_isnil(L, -1)) return luc_l_error(L, "attribute '%s' already exists", name);
+      lua_pop(L, 1);
+    }
+    luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 2, 3);
+    return 0;
+  }
+  if (name == peer->nn->training) {
+    if (!lua_isboolean(L, 3)) return luc_l_error(L, "training must be a boolean");
+    m->training = lua_toboolean(L, 3);
+    return 0;
+  }
+  int p = find_config(m, name);
+  return p >= 0 ? assign_config(L, peer, p) : write_field(L, peer);
+}
+
+/* seq[i] = module: replaces the child there. */
+static int write_position(lua_State *L, luc_l_peer *peer) {
+  luc_module *m = peer->m;
+  lua_Integer i = lua_tointeger(L, 2), n = luc_module_num_children(m);
+  if (i == 0 || i > n || i < -n)
+    return luc_l_error(L, "%s: index %d is out of range [1, %d] (indices count from 1)",
+                       m->cls->name, (int)i, (int)n);
+  if (!luc_l_topeer(L, 3)) {
+    char given[LUC_L_GIVEN];
+    return luc_l_error(L, "%s: [%d] must be a module (got %s)", m->cls->name, (int)i,
+                       luc_l_given(L, 3, given));
+  }
+  luc_map_entry *e = luc__child_entry_at(m, (int)(i > 0 ? i - 1 : n + i));
+  lua_pushlstring(L, e->key, e->length);
+  luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 4, 3);
+  return 0;
+}
+
+int luc_l_module_newindex(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
+  lua_settop(L, 3);
+  if (lua_type(L, 2) == LUA_TSTRING) {
+    /* Over an ordinary field another one is written at once: slots hold userdata. */
+    if (lua_type(L, 3) <= LUA_TSTRING) {
+      lua_getiuservalue(L, 1, 1);
+      lua_pushvalue(L, 2);
+      int old = lua_rawget(L, 4);
+      if (old != LUA_TNIL && old <= LUA_TSTRING) {
+        lua_pushvalue(L, 2);
+        lua_pushvalue(L, 3);
+        lua_rawset(L, 4);
+        return 0;
+      }
+      lua_settop(L, 3);
+    }
+    return write_named(L, peer);
+  }
+  bool sequence = (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
+  if (sequence && lua_isinteger(L, 2)) return write_position(L, peer);
+  return write_field(L, peer);
+}

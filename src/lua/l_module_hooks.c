@@ -1,0 +1,195 @@
+/* Hooks for Lua. The core keeps one ordered list of C's and Lua's hooks; Lua's functions stand in
+ * the peer's table by id, and the Lua driver walks lists made from both. */
+#include "l_module.h"
+
+/* Pushes the peer's table of hook functions, making it if asked. Returns false (nothing pushed). */
+static bool push_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
+  index = lua_absindex(L, index);
+  lua_getiuservalue(L, index, 1);
+  if (lua_rawgetp(L, -1, &nn->hooks) == LUA_TNIL) {
+    lua_pop(L, 1);
+    if (!make) {
+      lua_pop(L, 1);
+      return false;
+    }
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, -3, &nn->hooks);
+  }
+  lua_remove(L, -2);
+  return true;
+}
+
+/* core.nn._add_hook(m, kind, f, flags): its id. The function is in place before the core knows it.
+ */
+static int add_hook(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "register_hook");
+  luc_context *ctx = peer->nn->st->ctx;
+  luc_module_hook hook = {.kind = (uint8_t)luaL_checkinteger(L, 2),
+                          .flags = (uint8_t)luaL_checkinteger(L, 4),
+                          .host = true};
+  lua_Integer next = (lua_Integer)ctx->next_id + 1;
+  push_functions(L, peer->nn, 1, true);
+  lua_pushvalue(L, 3);
+  lua_rawseti(L, -2, next);
+  uint64_t id;
+  luc_status status = luc__hook_add(ctx, peer->m, &hook, &id);
+  if (status == LUC_OK) {
+    lua_pushinteger(L, (lua_Integer)id);
+    return 1;
+  }
+  lua_pushnil(L);
+  lua_rawseti(L, -2, next);
+  return luc_l_raise(L, peer->nn->st, status);
+}
+
+/* core.nn._remove_hook(m, id) */
+static int remove_hook(lua_State *L) {
+  luc_l_peer *peer = luc_l_topeer(L, 1);
+  lua_Integer id = luaL_checkinteger(L, 2);
+  if (!peer || !peer->m || !peer->nn->st->ctx) return 0;
+  lua_State *outer = luc_l_enter(peer->nn->st, L);
+  bool removed = luc_module_remove_hook(peer->nn->st->ctx, peer->m, (uint64_t)id);
+  peer->nn->st->L = outer;
+  if (removed && push_functions(L, peer->nn, 1, false) && lua_rawgeti(L, -1, id) != LUA_TNIL) {
+    lua_pushnil(L);
+    lua_rawseti(L, -3, id);
+  }
+  return 0;
+}
+
+/* ---- C's hooks, called from the Lua driver ---- */
+
+/* The values of a packed table. Tensors stay in the table, which is on the stack. */
+static int read_packed(lua_State *L, int index, luc_value *v, int most) {
+  lua_getfield(L, index, "n");
+  int n = (int)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  if (n > most) n = most;
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, index, i + 1);
+    luc_tensor *t = luc_l_totensor(L, -1);
+    if (t)
+      v[i] = luc_v_tensor(t);
+    else if (lua_isinteger(L, -1))
+      v[i] = luc_v_int(lua_tointeger(L, -1));
+    else if (lua_type(L, -1) == LUA_TNUMBER)
+      v[i] = luc_v_float(lua_tonumber(L, -1));
+    else
+      v[i] = lua_isboolean(L, -1) ? luc_v_bool(lua_toboolean(L, -1)) : luc_v_none();
+    lua_pop(L, 1);
+  }
+  return n;
+}
+
+/* Pushes outputs as one value or a packed table, and drops them. */
+static int push_packed(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
+  static const luc_param plain = {.type = LUC_T_SCALAR};
+  luc_l_hold *hold = luc_l_newhold(L, nn->st);
+  for (int i = 0; i < out->n; i++) hold->values[i] = out->v[i];
+  lua_createtable(L, out->n, 1);
+  for (int i = 0; i < out->n; i++) {
+    if (out->v[i].kind == LUC_TENSOR)
+      luc_l_pushtensor(L, nn->st, out->v[i].as.tensor);
+    else
+      luc_l_push_config(L, &plain, &out->v[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushinteger(L, out->n);
+  lua_setfield(L, -2, "n");
+  luc_l_release_hold(hold);
+  return 1;
+}
+
+static luc_module_hook *find_hook(const luc_module *m, uint64_t id) {
+  for (int i = 0; m->hooks && i < m->hooks->n; i++)
+    if (m->hooks->items[i]->id == id) return m->hooks->items[i];
+  return NULL;
+}
+
+/* Called as a hook: (m, args) or (m, args, output). Upvalue 1 is the id. */
+static int call_c_hook(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "hook");
+  luc_l_nn *nn = peer->nn;
+  luc_context *ctx = nn->st->ctx;
+  lua_settop(L, 3);
+  luc_module_hook *hook = find_hook(peer->m, (uint64_t)lua_tointeger(L, lua_upvalueindex(1)));
+  if (!hook || hook->removed) return 0;
+  luc_value args[LUC_MAX_PARAMS];
+  int nargs = read_packed(L, 2, args, LUC_MAX_PARAMS);
+  luc_outputs out = {.n = -1};
+  luc_status status;
+  lua_State *outer = luc_l_enter(nn->st, L);
+  if (hook->kind == LUC_HOOK_PRE) {
+    status = hook->fn.pre(ctx, hook->ud, peer->m, args, nargs, &out);
+  } else {
+    if (lua_type(L, 3) == LUA_TTABLE) {
+      out.n = read_packed(L, 3, out.v, LUC_MAX_OUTPUTS);
+    } else {
+      luc_tensor *t = luc_l_totensor(L, 3);
+      out.n = t ? 1 : 0;
+      out.v[0] = luc_v_tensor(t);
+    }
+    for (int i = 0; i < out.n; i++)
+      if (out.v[i].kind == LUC_TENSOR) luc_tensor_retain(out.v[i].as.tensor);
+    status = hook->fn.forward(ctx, hook->ud, peer->m, args, nargs, &out);
+  }
+  nn->st->L = outer;
+  if (status != LUC_OK) {
+    if (out.n > 0) luc_outputs_release(ctx, &out);
+    return luc_l_raise(L, nn->st, status);
+  }
+  if (out.n < 0) return 0;
+  bool single = hook->kind == LUC_HOOK_FORWARD && out.n == 1 && out.v[0].kind == LUC_TENSOR;
+  if (!single) return push_packed(L, nn, &out);
+  luc_l_box *box = luc_l_newbox(L, nn->st);
+  box->t = out.v[0].as.tensor;
+  return 1;
+}
+
+/* ---- lists for the driver ---- */
+
+void luc_l_push_hook_list(lua_State *L, luc_l_peer *peer, int index, const void *key) {
+  luc_l_nn *nn = peer->nn;
+  luc_hooks *hooks = peer->m->hooks;
+  int kind = key == &nn->pre_list ? LUC_HOOK_PRE : LUC_HOOK_FORWARD;
+  if (!luc__hooks_have(peer->m, kind)) {
+    lua_pushboolean(L, false);
+    return;
+  }
+  if (!push_functions(L, nn, index, false)) lua_pushnil(L);
+  int functions = lua_gettop(L);
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (int i = 0; i < hooks->n; i++) {
+    luc_module_hook *hook = hooks->items[i];
+    if (hook->kind != kind || hook->removed) continue;
+    if (!hook->host) {
+      lua_pushinteger(L, (lua_Integer)hook->id);
+      lua_pushcclosure(L, call_c_hook, 1);
+    } else {
+      lua_rawgeti(L, functions, (lua_Integer)hook->id);
+    }
+    lua_rawseti(L, -2, ++n);
+    if (!(hook->flags & LUC_HOOK_ALWAYS_CALL)) continue;
+    luaL_getsubtable(L, -1, "always");
+    lua_pushboolean(L, true);
+    lua_rawseti(L, -2, n);
+    lua_pop(L, 1);
+  }
+  lua_remove(L, functions);
+}
+
+static const luaL_Reg functions[] = {
+    {"_add_hook", add_hook}, {"_remove_hook", remove_hook}, {NULL, NULL}};
+
+void luc_l_open_hooks(lua_State *L, luc_l_nn *nn) {
+  luc_l_get(L, nn->st, LUC_L_CORE);
+  luaL_getsubtable(L, -1, "nn");
+  luaL_setfuncs(L, functions, 0);
+  lua_pushlightuserdata(L, &nn->pre_list);
+  lua_setfield(L, -2, "_pre_list");
+  lua_pushlightuserdata(L, &nn->post_list);
+  lua_setfield(L, -2, "_post_list");
+  lua_pop(L, 2);
+}

@@ -1,0 +1,499 @@
+/* Methods of modules that act on slots and trees: registering, iterating, converting. Declared by
+ * schemas like operators; lua/lucerna/nn.lua puts them into nn.Module. */
+#include <string.h>
+
+#include "l_module.h"
+#include "lucerna/autograd.h"
+
+/* ---- registering ---- */
+
+/* PyTorch refuses names that the object already has otherwise. */
+static void check_free(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key) {
+  luc_l_state *st = peer->nn->st;
+  const char *name = lua_tostring(L, key);
+  size_t length = lua_rawlen(L, key);
+  luc_status status = luc__slot_check_name(st->ctx, peer->m, slot, name, length);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_slot own;
+  if (luc__slot_find(peer->m, name, length, &own) && own == slot) return;
+  lua_pushvalue(L, key);
+  lua_gettable(L, index);
+  if (!lua_isnil(L, -1)) luc_l_error(L, "attribute '%s' already exists", name);
+  lua_pop(L, 1);
+}
+
+/* The name must be a string as it stands: numbers are not. */
+static int check_name(lua_State *L, const char *who, const luc_value *v) {
+  int at = (int)v->as.i;
+  if (v->kind == LUC_NONE || lua_type(L, at) != LUA_TSTRING) {
+    char given[LUC_L_GIVEN];
+    luc_l_error(L, "%s: name must be a string (got %s)", who,
+                v->kind == LUC_NONE ? "nil" : luc_l_given(L, at, given));
+  }
+  return at;
+}
+
+/* Position of an Any argument; that of a nil pushed for one left out. */
+static int any_at(lua_State *L, luc_l_state *st, const luc_value *v) {
+  if (v->kind == LUC_NONE || luc_l_isnone(L, st, (int)v->as.i)) {
+    lua_pushnil(L);
+    return lua_gettop(L);
+  }
+  return (int)v->as.i;
+}
+
+static int register_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "register_parameter");
+  int key = check_name(L, "register_parameter", &a->v[1]);
+  int value = any_at(L, st, &a->v[2]);
+  check_free(L, peer, (int)a->v[0].as.i, LUC_SLOT_PARAMETER, key);
+  luc_tensor *t = luc_l_totensor(L, value);
+  char given[LUC_L_GIVEN];
+  if (!lua_isnil(L, value) && (!t || !(t->flags & LUC_TF_PARAMETER)))
+    return luc_l_error(L,
+                       "cannot assign '%s' object to parameter '%s' (nn.Parameter or nil required)",
+                       luc_l_given(L, value, given), lua_tostring(L, key));
+  luc_l_put_slot(L, peer, (int)a->v[0].as.i, LUC_SLOT_PARAMETER, key, value);
+  return 0;
+}
+
+static int register_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "register_buffer");
+  int key = check_name(L, "register_buffer", &a->v[1]);
+  int value = any_at(L, st, &a->v[2]);
+  check_free(L, peer, (int)a->v[0].as.i, LUC_SLOT_BUFFER, key);
+  char given[LUC_L_GIVEN];
+  if (!lua_isnil(L, value) && !luc_l_totensor(L, value))
+    return luc_l_error(L, "cannot assign '%s' object to buffer '%s' (Tensor or nil required)",
+                       luc_l_given(L, value, given), lua_tostring(L, key));
+  const char *name = lua_tostring(L, key);
+  size_t length = lua_rawlen(L, key);
+  luc_status status = luc__slot_set_persistent(st->ctx, peer->m, name, length, a->v[3].as.i != 0);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_put_slot(L, peer, (int)a->v[0].as.i, LUC_SLOT_BUFFER, key, value);
+  return 0;
+}
+
+static int add_module(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int self = (int)a->v[0].as.i;
+  luc_l_peer *peer = luc_l_checkpeer(L, self, "add_module");
+  int value = any_at(L, st, &a->v[2]);
+  char given[LUC_L_GIVEN];
+  if (!lua_isnil(L, value) && !luc_l_topeer(L, value))
+    return luc_l_error(L, "add_module: %s is not a Module subclass", luc_l_given(L, value, given));
+  int key = check_name(L, "add_module", &a->v[1]);
+  check_free(L, peer, self, LUC_SLOT_CHILD, key);
+  luc_l_put_slot(L, peer, self, LUC_SLOT_CHILD, key, value);
+  return 0;
+}
+
+/* nn.delattr(m, name) */
+static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int self = (int)a->v[0].as.i;
+  luc_l_peer *peer = luc_l_checkpeer(L, self, "delattr");
+  int key = check_name(L, "delattr", &a->v[1]);
+  size_t length;
+  const char *name = lua_tolstring(L, key, &length);
+  lua_getiuservalue(L, self, 1);
+  int fields = lua_gettop(L);
+  lua_pushvalue(L, key);
+  bool field = lua_rawget(L, fields) != LUA_TNIL;
+  if (luc__slot_find(peer->m, name, length, NULL)) {
+    lua_pushvalue(L, key);
+    lua_pushnil(L);
+    lua_rawset(L, fields);
+    luc_l_forget_positions(L, self);
+    lua_State *outer = luc_l_enter(st, L);
+    luc__slot_delete(st->ctx, peer->m, name, length);
+    st->L = outer;
+    return 0;
+  }
+  if (!field)
+    return luc_l_error(L, "delattr: '%s' object has no attribute '%s'", peer->m->cls->name, name);
+  lua_pushvalue(L, key);
+  lua_pushnil(L);
+  lua_settable(L, self);
+  return 0;
+}
+
+/* core.nn._children(m): {name1, child1, …}, empty slots as false. */
+static int children_of(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "children");
+  luc_map_entry *e;
+  lua_Integer n = 0;
+  lua_newtable(L);
+  for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[LUC_SLOT_CHILD], &at)) != NULL;) {
+    lua_pushlstring(L, e->key, e->length);
+    lua_rawseti(L, 2, ++n);
+    if (e->value)
+      luc_l_pushmodule(L, peer->nn, e->value);
+    else
+      lua_pushboolean(L, false);
+    lua_rawseti(L, 2, ++n);
+  }
+  return 1;
+}
+
+enum { INLINE_CHILDREN = 64 };
+
+/* core.nn._set_children(m, list[, names]): replaces all children; entries false are empty slots. */
+static int set_children(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "children");
+  luc_l_state *st = peer->nn->st;
+  int n = (int)lua_rawlen(L, 2);
+  bool named = lua_istable(L, 3);
+  size_t each = sizeof(luc_module *) + sizeof(char *);
+  luc_module **modules = lua_newuserdatauv(L, (size_t)n * each + 1, 0);
+  const char **names = (const char **)(modules + n);
+  luaL_checkstack(L, 8, NULL);
+  lua_newtable(L); /* the new entries of the peer's table */
+  int entries = lua_gettop(L);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    luc_l_peer *child = luc_l_topeer(L, -1);
+    modules[i] = child ? luc_l_checkpeer(L, -1, "children")->m : NULL;
+    if (named)
+      lua_rawgeti(L, 3, i + 1);
+    else
+      lua_pushfstring(L, "%d", i);
+    names[i] = lua_tostring(L, -1); /* alive in the entries' table or in argument 3 */
+    lua_pushvalue(L, -2);
+    lua_rawset(L, entries);
+    lua_pop(L, 1);
+  }
+  for (int i = 0; i < n; i++) {
+    luc_status acyclic = modules[i] ? luc__check_acyclic(st->ctx, peer->m, modules[i]) : LUC_OK;
+    if (acyclic != LUC_OK) return luc_l_raise(L, st, acyclic);
+  }
+  lua_getiuservalue(L, 1, 1);
+  int fields = lua_gettop(L);
+  lua_pushnil(L); /* first what can raise: the new entries */
+  while (lua_next(L, entries)) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    if (lua_isboolean(L, -1)) {
+      lua_pop(L, 2);
+      continue;
+    }
+    lua_rawset(L, fields);
+  }
+  luc_l_forget_positions(L, 1);
+  luc_nn *nn = luc__nn_of(st->ctx);
+  lua_State *outer = luc_l_enter(st, L);
+  nn->host_acts = true;
+  luc_status status = luc__set_children(st->ctx, peer->m, modules, named ? names : NULL, n);
+  nn->host_acts = false;
+  st->L = outer;
+  /* Entries of names that are no children (any more) go; clearing keys cannot raise. */
+  lua_pushnil(L);
+  while (lua_next(L, fields)) {
+    luc_l_peer *child = luc_l_topeer(L, -1);
+    lua_pop(L, 1);
+    if (!child || lua_type(L, -1) != LUA_TSTRING) continue;
+    size_t length;
+    const char *key = lua_tolstring(L, -1, &length);
+    luc_map_entry *e = luc__map_find(&peer->m->slots[LUC_SLOT_CHILD], key, length);
+    if (e && e->value == child->m) continue;
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, fields);
+  }
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+/* ---- iterating ---- */
+
+typedef struct members_box {
+  luc_l_nn *nn;
+  luc_members list;
+  size_t next;
+  bool named, tensors;
+} members_box;
+
+static int members_gc(lua_State *L) {
+  members_box *box = lua_touserdata(L, 1);
+  if (box->nn->st->ctx) luc_members_free(box->nn->st->ctx, &box->list);
+  return 0;
+}
+
+static int members_next(lua_State *L) {
+  members_box *box = lua_touserdata(L, lua_upvalueindex(1));
+  luc_l_context(L, box->nn->st);
+  if (box->next >= box->list.n) {
+    luc_members_free(box->nn->st->ctx, &box->list);
+    box->next = 0;
+    return 0;
+  }
+  const luc_member *item = &box->list.items[box->next++];
+  if (box->named) lua_pushlstring(L, item->name, item->length);
+  if (box->tensors)
+    luc_l_pushtensor(L, box->nn->st, item->tensor);
+  else
+    luc_l_pushmodule(L, box->nn, item->module);
+  return 1 + box->named;
+}
+
+static int iterate(lua_State *L, int self, const char *who, luc_member_kind kind,
+                   const char *prefix, int flags) {
+  luc_l_peer *peer = luc_l_checkpeer(L, self, who);
+  luc_l_nn *nn = peer->nn;
+  luc_l_check_tables(L, nn, peer->m);
+  members_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  memset(box, 0, sizeof *box);
+  box->nn = nn;
+  box->named = !(flags & LUC_MEMBERS_UNNAMED);
+  box->tensors = kind == LUC_MEMBERS_PARAMETERS || kind == LUC_MEMBERS_BUFFERS;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->members_meta);
+  lua_setmetatable(L, -2);
+  luc_status status = luc_module_members(nn->st->ctx, peer->m, kind, prefix, flags, &box->list);
+  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  lua_pushcclosure(L, members_next, 1);
+  return 1;
+}
+
+static int flags_of(const luc_l_args *a, int recurse, int duplicates) {
+  return (recurse && !a->v[recurse].as.i ? LUC_MEMBERS_OWN : 0) |
+         (duplicates && !a->v[duplicates].as.i ? LUC_MEMBERS_DUPLICATES : 0);
+}
+
+static int named_parameters(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "named_parameters", LUC_MEMBERS_PARAMETERS,
+                 a->v[1].as.string, flags_of(a, 2, 3));
+}
+
+static int named_buffers(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "named_buffers", LUC_MEMBERS_BUFFERS, a->v[1].as.string,
+                 flags_of(a, 2, 3));
+}
+
+static int parameters(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "parameters", LUC_MEMBERS_PARAMETERS, NULL,
+                 LUC_MEMBERS_UNNAMED | flags_of(a, 1, 0));
+}
+
+static int buffers(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "buffers", LUC_MEMBERS_BUFFERS, NULL,
+                 LUC_MEMBERS_UNNAMED | flags_of(a, 1, 0));
+}
+
+static int named_modules(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "named_modules", LUC_MEMBERS_MODULES, a->v[2].as.string,
+                 flags_of(a, 0, 3));
+}
+
+static int modules(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "modules", LUC_MEMBERS_MODULES, NULL, LUC_MEMBERS_UNNAMED);
+}
+
+static int named_children(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "named_children", LUC_MEMBERS_CHILDREN, NULL, 0);
+}
+
+static int children(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  return iterate(L, (int)a->v[0].as.i, "children", LUC_MEMBERS_CHILDREN, NULL, LUC_MEMBERS_UNNAMED);
+}
+
+/* core.nn._slots(m, kind): {name1, value1, …} of parameters (0) or buffers (1), false for empty. */
+static int slots_of(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
+  const luc_map *map = &peer->m->slots[luaL_checkinteger(L, 2) == 0 ? 0 : 1];
+  luc_map_entry *e;
+  lua_Integer n = 0;
+  lua_settop(L, 1);
+  lua_newtable(L);
+  for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
+    lua_pushlstring(L, e->key, e->length);
+    lua_rawseti(L, 2, ++n);
+    if (e->value)
+      luc_l_pushtensor(L, peer->nn->st, e->value);
+    else
+      lua_pushboolean(L, false);
+    lua_rawseti(L, 2, ++n);
+  }
+  return 1;
+}
+
+/* ---- acting on trees ---- */
+
+/* core.nn.is_pure(m) */
+static int is_pure(lua_State *L) {
+  lua_pushboolean(L, luc__is_pure(luc_l_checkpeer(L, 1, "is_pure")->m));
+  return 1;
+}
+
+/* Runs a tree function on self and returns self. */
+static int finish(lua_State *L, luc_l_state *st, const luc_l_args *a, luc_status status) {
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushvalue(L, (int)a->v[0].as.i);
+  return 1;
+}
+
+static int train_native(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "train");
+  return finish(L, st, a, luc_module_train(st->ctx, peer->m, a->v[1].as.i != 0));
+}
+
+static int requires_grad_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "requires_grad_");
+  luc_l_check_tables(L, peer->nn, peer->m);
+  return finish(L, st, a, luc_module_requires_grad(st->ctx, peer->m, a->v[1].as.i != 0));
+}
+
+static int zero_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "zero_grad");
+  luc_l_check_tables(L, peer->nn, peer->m);
+  luc_status status = luc_module_zero_grad(st->ctx, peer->m, a->v[1].as.i != 0);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+static int to_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "to");
+  luc_l_check_tables(L, peer->nn, peer->m);
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc_module_to_dtype(st->ctx, peer->m, (luc_dtype)a->v[1].as.i);
+  st->L = outer;
+  return finish(L, st, a, status);
+}
+
+/* ---- paths ---- */
+
+static int get_submodule(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "get_submodule");
+  luc_module *m;
+  luc_status status = luc_module_get_submodule(st->ctx, peer->m, a->v[1].as.string, &m);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_pushmodule(L, peer->nn, m);
+  return 1;
+}
+
+static int get_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "get_parameter");
+  luc_tensor *t;
+  luc_status status = luc_module_get_parameter(st->ctx, peer->m, a->v[1].as.string, &t);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_pushtensor(L, st, t);
+  return 1;
+}
+
+static int get_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "get_buffer");
+  luc_tensor *t;
+  luc_status status = luc_module_get_buffer(st->ctx, peer->m, a->v[1].as.string, &t);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_pushtensor(L, st, t);
+  return 1;
+}
+
+/* ---- nn.Parameter, nn.Buffer ---- */
+
+static int wrap(lua_State *L, luc_l_state *st, const luc_l_args *a, int flags, bool grad) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  int64_t none = 0;
+  luc_status status =
+      a->v[0].kind == LUC_TENSOR
+          ? luc__tensor_alias(st->ctx, a->v[0].as.tensor, &box->t)
+          : luc__tensor_empty(st->ctx, (luc_dtype)st->ctx->default_dtype, 1, &none, &box->t);
+  if (status == LUC_OK && grad) status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  box->t->flags = (uint8_t)(box->t->flags | flags);
+  luc_l_setpeer(L, st, -1);
+  return 1;
+}
+
+static int parameter_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return wrap(L, st, a, LUC_TF_PARAMETER, a->v[1].as.i != 0);
+}
+
+static int buffer_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return wrap(L, st, a, LUC_TF_BUFFER | (a->v[1].as.i ? 0 : LUC_TF_NONPERSISTENT), false);
+}
+
+/* core.nn.is_parameter(value), is_module(value) */
+static int is_parameter(lua_State *L) {
+  luc_tensor *t = luc_l_totensor(L, 1);
+  lua_pushboolean(L, t && t->flags & LUC_TF_PARAMETER);
+  return 1;
+}
+
+static int is_module(lua_State *L) {
+  lua_pushboolean(L, luc_l_topeer(L, 1) != NULL);
+  return 1;
+}
+
+/* extra_repr of the classes written in C. */
+static int extra_repr(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "extra_repr");
+  luc_l_hold *hold = luc_l_newhold(L, peer->nn->st);
+  luc_text text;
+  luc__text_init(&text, peer->nn->st->ctx);
+  luc__text_extra_repr(&text, peer->m);
+  luc_status status = luc__text_finish(&text, &hold->text, &hold->size);
+  if (status != LUC_OK) return luc_l_raise(L, peer->nn->st, status);
+  lua_pushstring(L, hold->text);
+  luc_l_release_hold(hold);
+  return 1;
+}
+
+/* core.nn._fields(m): the table behind a module, for clone. */
+static int fields_of(lua_State *L) {
+  luc_l_checkpeer(L, 1, "clone");
+  lua_getiuservalue(L, 1, 1);
+  return 1;
+}
+
+static const luc_l_native natives[] = {
+    {"Parameter(Tensor? data=None, bool requires_grad=True) -> Tensor", parameter_new,
+     LUC_F_FUNCTION},
+    {"Buffer(Tensor? data=None, bool persistent=True) -> Tensor", buffer_new, LUC_F_FUNCTION},
+    {"register_parameter(Any self, Any name, Any param=None) -> None", register_parameter,
+     LUC_F_FUNCTION},
+    {"register_buffer(Any self, Any name, Any tensor=None, bool persistent=True) -> None",
+     register_buffer, LUC_F_FUNCTION},
+    {"add_module(Any self, Any name, Any module=None) -> None", add_module, LUC_F_FUNCTION},
+    {"delattr(Any self, Any name) -> None", delattr, LUC_F_FUNCTION},
+    {"named_parameters(Any self, str prefix='', bool recurse=True, bool remove_duplicate=True)"
+     " -> None",
+     named_parameters, LUC_F_FUNCTION},
+    {"named_buffers(Any self, str prefix='', bool recurse=True, bool remove_duplicate=True)"
+     " -> None",
+     named_buffers, LUC_F_FUNCTION},
+    {"parameters(Any self, bool recurse=True) -> None", parameters, LUC_F_FUNCTION},
+    {"buffers(Any self, bool recurse=True) -> None", buffers, LUC_F_FUNCTION},
+    {"named_modules(Any self, Any memo=None, str prefix='', bool remove_duplicate=True) -> None",
+     named_modules, LUC_F_FUNCTION},
+    {"modules(Any self) -> None", modules, LUC_F_FUNCTION},
+    {"named_children(Any self) -> None", named_children, LUC_F_FUNCTION},
+    {"children(Any self) -> None", children, LUC_F_FUNCTION},
+    {"_train(Any self, bool mode=True) -> None", train_native, LUC_F_FUNCTION},
+    {"requires_grad_(Any self, bool requires_grad=True) -> None", requires_grad_, LUC_F_FUNCTION},
+    {"zero_grad(Any self, bool set_to_none=True) -> None", zero_grad, LUC_F_FUNCTION},
+    {"_to_dtype(Any self, dtype dtype) -> None", to_dtype, LUC_F_FUNCTION},
+    {"get_submodule(Any self, str target) -> None", get_submodule, LUC_F_FUNCTION},
+    {"get_parameter(Any self, str target) -> None", get_parameter, LUC_F_FUNCTION},
+    {"get_buffer(Any self, str target) -> None", get_buffer, LUC_F_FUNCTION},
+};
+
+static const luaL_Reg functions[] = {
+    {"_children", children_of}, {"_set_children", set_children}, {"_slots", slots_of},
+    {"is_pure", is_pure},       {"is_parameter", is_parameter},  {"is_module", is_module},
+    {"_fields", fields_of},     {"extra_repr", extra_repr},      {NULL, NULL}};
+
+void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
+  luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);
+  luc_l_get(L, nn->st, LUC_L_CORE);
+  luaL_getsubtable(L, -1, "nn");
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 2);
+  lua_createtable(L, 0, 2);
+  lua_pushcfunction(L, members_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->members_meta);
+}

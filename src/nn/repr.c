@@ -1,0 +1,249 @@
+/* What Python's repr prints for a module. One text is written from the outside in, over an explicit
+ * stack; ModuleList compares the text of each child with the one before and folds equal runs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/module.h"
+
+/* ---- values ---- */
+
+/* Python's repr of a float: the fewest digits that read back, exponents of two digits. */
+void luc__text_float(luc_text *text, double f) {
+  char buf[40];
+  if (isnan(f) || isinf(f)) {
+    luc__text_puts(text, isnan(f) ? "nan" : f > 0 ? "inf" : "-inf");
+    return;
+  }
+  int digits = 1;
+  do snprintf(buf, sizeof buf, "%.*e", digits - 1, f);
+  while (strtod(buf, NULL) != f && ++digits <= 17);
+  int exponent = atoi(strchr(buf, 'e') + 1);
+  if (exponent >= -4 && exponent < 16) {
+    int decimals = digits - 1 - exponent;
+    snprintf(buf, sizeof buf, "%.*f", decimals > 1 ? decimals : 1, f);
+  }
+  luc__text_puts(text, buf);
+}
+
+static void put_int(luc_text *text, const luc_param *param, int64_t i) {
+  bool position = param != NULL && (param->type == LUC_T_DIM || param->type == LUC_T_INDEX ||
+                                    param->type == LUC_T_DIMS);
+  luc__text_printf(text, "%lld", (long long)(i + (position && i >= 0)));
+}
+
+static void put_list(luc_text *text, const luc_param *param, const luc_value *v) {
+  luc__text_puts(text, "(");
+  for (int i = 0; i < v->n; i++) {
+    if (i > 0) luc__text_puts(text, ", ");
+    if (v->kind == LUC_FLOATS)
+      luc__text_float(text, v->as.floats[i]);
+    else if (v->as.ints[i] == LUC_NO_ITEM)
+      luc__text_puts(text, "None");
+    else
+      put_int(text, param, v->as.ints[i]);
+  }
+  luc__text_puts(text, v->n == 1 ? ",)" : ")");
+}
+
+void luc__text_value(luc_text *text, const luc_param *param, const luc_value *v) {
+  switch (v->kind) {
+  case LUC_BOOLEAN: luc__text_puts(text, v->as.i != 0 ? "True" : "False"); break;
+  case LUC_INT: put_int(text, param, v->as.i); break;
+  case LUC_FLOAT: luc__text_float(text, v->as.f); break;
+  case LUC_STRING: luc__text_printf(text, "'%s'", v->as.string); break;
+  case LUC_INTS:
+  case LUC_FLOATS: put_list(text, param, v); break;
+  case LUC_DTYPE: luc__text_printf(text, "torch.%s", luc__dtype_name((luc_dtype)v->as.i)); break;
+  default: luc__text_puts(text, "None");
+  }
+}
+
+static bool same_value(const luc_value *a, const luc_value *b) {
+  if (a->kind != b->kind) {
+    bool numbers = (a->kind == LUC_INT || a->kind == LUC_FLOAT) &&
+                   (b->kind == LUC_INT || b->kind == LUC_FLOAT);
+    return numbers && luc_as_double(a) == luc_as_double(b);
+  }
+  if (a->kind == LUC_STRING) return strcmp(a->as.string, b->as.string) == 0;
+  if (a->kind == LUC_FLOAT) return a->as.f == b->as.f;
+  if (a->kind == LUC_INTS)
+    return a->n == b->n && memcmp(a->as.ints, b->as.ints, (size_t)a->n * sizeof *a->as.ints) == 0;
+  return a->kind == LUC_NONE || a->as.i == b->as.i;
+}
+
+/* ---- extra_repr ---- */
+
+/* Interprets the class's repr column: "+name ?name name". */
+void luc__text_extra_repr(luc_text *text, const luc_module *m) {
+  const luc_class *c = m->cls->core;
+  size_t before = text->length;
+  if (m->config == NULL) return;
+  for (const char *at = c->def->repr; *at != '\0';) {
+    char mark = *at == '+' || *at == '?' ? *at++ : ' ', name[64];
+    size_t n = strcspn(at, " ");
+    snprintf(name, sizeof name, "%.*s", (int)n, at);
+    at += n;
+    at += strspn(at, " ");
+    int p = luc__schema_find(c->constructor, name);
+    if (p < 0) continue;
+    const luc_param *param = &c->constructor->params[p];
+    if (mark == '?' && same_value(&m->config[p], &param->def)) continue;
+    if (text->length > before) luc__text_puts(text, ", ");
+    if (mark != '+') luc__text_printf(text, "%s=", name);
+    luc__text_value(text, param, &m->config[p]);
+  }
+}
+
+/* ---- the tree ---- */
+
+typedef struct level {
+  luc_module *m;
+  uint32_t position;
+  int indent;      /* of its children's lines */
+  bool open;       /* a line break stands after "Name(" */
+  size_t child_at; /* where the last child's line break stands */
+  size_t repr_at;  /* where its repr begins */
+  /* ModuleList: the run of equal children before it. */
+  size_t run_at, run_repr, run_length; /* its line break, its repr, that one's length */
+  int run_first, run_count;
+  int index; /* children written */
+} level;
+
+typedef struct printer {
+  luc_context *ctx;
+  luc_text text;
+  level *levels;
+  uint32_t depth, capacity;
+} printer;
+
+static luc_status push(printer *p, luc_module *m, int indent) {
+  if (p->depth == p->capacity) {
+    uint32_t capacity = p->capacity == 0 ? 16 : p->capacity * 2;
+    level *levels =
+        luc__realloc(p->ctx, p->levels, p->capacity * sizeof *levels, capacity * sizeof *levels);
+    if (levels == NULL) return LUC_ERR_MEMORY;
+    p->levels = levels;
+    p->capacity = capacity;
+  }
+  p->levels[p->depth++] = (level){.m = m, .indent = indent};
+  return LUC_OK;
+}
+
+static void new_line(printer *p, int indent) {
+  luc__text_puts(&p->text, "\n");
+  luc__text_fill(&p->text, ' ', indent);
+}
+
+static luc_status put_extra(printer *p, luc_module *m, luc_text *extra) {
+  const luc_host *host = &luc__nn_of(p->ctx)->host;
+  bool handled = false;
+  if (host->extra_repr != NULL && m->peer != NULL)
+    LUC_TRY(host->extra_repr(p->ctx, host->ud, m, extra, &handled));
+  if (!handled) luc__text_extra_repr(extra, m);
+  return extra->status;
+}
+
+/* "Name(" and the extra lines. */
+static luc_status begin(printer *p, luc_module *m, int indent) {
+  luc_text extra;
+  luc__text_init(&extra, p->ctx);
+  luc__text_printf(&p->text, "%s(", m->cls->name);
+  luc_status status = put_extra(p, m, &extra);
+  if (status == LUC_OK) status = push(p, m, indent + 2);
+  if (status == LUC_OK && extra.length > 0) {
+    level *l = &p->levels[p->depth - 1];
+    l->open = m->slots[LUC_SLOT_CHILD].count > 0 || strchr(extra.data, '\n') != NULL;
+    if (l->open) new_line(p, l->indent);
+    luc__text_indented(&p->text, extra.data, l->indent);
+  }
+  luc__text_drop(&extra);
+  return status;
+}
+
+static bool folds(const level *l) {
+  return (l->m->cls->core->def->flags & LUC_CF_FOLD) != 0;
+}
+
+/* Writes "(0-2): 3 x " for the "(0): " of a run that has ended; what follows moves. */
+static void close_run(printer *p, level *l) {
+  luc_text *text = &p->text;
+  if (l->run_count < 2 || text->status != LUC_OK) return;
+  char head[64];
+  size_t n = (size_t)snprintf(head, sizeof head, "(%d-%d): %d x ", l->run_first,
+                              l->run_first + l->run_count - 1, l->run_count);
+  size_t at = l->run_at + 1 + (size_t)l->indent, rest = text->length - l->run_repr;
+  size_t longer = at + n - l->run_repr;
+  luc__text_fill(text, ' ', (int64_t)longer);
+  if (text->status != LUC_OK) return;
+  memmove(text->data + at + n, text->data + l->run_repr, rest);
+  memcpy(text->data + at, head, n);
+  l->child_at += longer;
+  l->repr_at += longer;
+}
+
+/* A child of a ModuleList is written: equal to the one before it, it only makes the run longer. */
+static void fold(printer *p, level *l) {
+  luc_text *text = &p->text;
+  if (text->status != LUC_OK) return;
+  size_t length = text->length - l->repr_at;
+  bool equal = l->run_count > 0 && length == l->run_length &&
+               memcmp(text->data + l->run_repr, text->data + l->repr_at, length) == 0;
+  if (equal) {
+    l->run_count++;
+    text->length = l->child_at; /* back to before its line break */
+    text->data[text->length] = '\0';
+    return;
+  }
+  close_run(p, l);
+  l->run_at = l->child_at;
+  l->run_repr = l->repr_at;
+  l->run_length = length;
+  l->run_first = l->index - 1;
+  l->run_count = 1;
+}
+
+static void end(printer *p) {
+  level *l = &p->levels[p->depth - 1];
+  if (folds(l)) close_run(p, l);
+  if (l->open) new_line(p, l->indent - 2);
+  luc__text_puts(&p->text, ")");
+  p->depth--;
+  if (p->depth > 0 && folds(&p->levels[p->depth - 1])) fold(p, &p->levels[p->depth - 1]);
+}
+
+/* The next child of the module on top, or its end. */
+static luc_status step(printer *p) {
+  level *l = &p->levels[p->depth - 1];
+  luc_map_entry *e = luc__map_next(&l->m->slots[LUC_SLOT_CHILD], &l->position);
+  if (e == NULL) {
+    end(p);
+    return LUC_OK;
+  }
+  l->open = true;
+  l->child_at = p->text.length;
+  new_line(p, l->indent);
+  if (folds(l))
+    luc__text_printf(&p->text, "(%d): ", l->index);
+  else
+    luc__text_printf(&p->text, "(%s): ", e->key);
+  l->index++;
+  l->repr_at = p->text.length;
+  if (e->value != NULL) return begin(p, e->value, l->indent);
+  luc__text_puts(&p->text, "None");
+  if (folds(l)) fold(p, l);
+  return LUC_OK;
+}
+
+luc_status luc_module_text(luc_context *ctx, luc_module *m, char **out, size_t *size) {
+  printer p = {.ctx = ctx};
+  luc__text_init(&p.text, ctx);
+  luc_status status = begin(&p, m, 0);
+  while (status == LUC_OK && p.text.status == LUC_OK && p.depth > 0) status = step(&p);
+  luc__free(ctx, p.levels, p.capacity * sizeof *p.levels);
+  if (status == LUC_OK) return luc__text_finish(&p.text, out, size);
+  luc__text_drop(&p.text);
+  *out = NULL;
+  return status;
+}
