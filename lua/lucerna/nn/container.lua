@@ -232,7 +232,9 @@ function ModuleDict:update(map)
     raise(("%s.update: modules must be a table (got %s)"):format(who(self), describe(map)))
   end
   local names, modules = read_pairs(self, map)
-  for i, module in ipairs(modules) do check_module(self, module, ("entry '%s'"):format(names[i])) end
+  for i, module in ipairs(modules) do
+    check_module(self, module, ("entry '%s'"):format(names[i]))
+  end
   for i, name in ipairs(names) do self:add_module(name, modules[i]) end
 end
 
