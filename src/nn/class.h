@@ -15,7 +15,7 @@
  * their count.
  *
  * repr: extra_repr as words: "name" gives name=value, "+name" the value alone, "?name" name=value
- * where it is not the default.
+ * where it is not the default; "%name" leaves out the quotes of a string ("?%padding").
  *
  * A LUC_LAYER calls one operator. Its arguments, in the operator's order, are names of forward
  * parameters or of constructor parameters, `training`, `$weight` for the module's parameter or

@@ -46,6 +46,18 @@ static void forget_tensors(luc_module *m, int n) {
   }
 }
 
+/* A list whose default is written as one number stays that number, as PyTorch keeps it. */
+static void narrow_defaults(const luc_schema *schema, luc_value *args) {
+  for (int i = 0; i < schema->nparams; i++) {
+    const luc_value *def = &schema->params[i].def;
+    if (def->kind != LUC_INTS || args[i].kind != LUC_INTS || args[i].as.ints != def->as.ints)
+      continue;
+    bool equal = def->n > 0;
+    for (int k = 1; k < def->n; k++) equal = equal && def->as.ints[k] == def->as.ints[0];
+    if (equal && schema->params[i].list > 0) args[i] = luc_v_int(def->as.ints[0]);
+  }
+}
+
 luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *cls,
                              const luc_value *args, int nargs) {
   const luc_schema *schema = cls->constructor;
@@ -57,6 +69,7 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
     all[i] = args[i];
   }
   LUC_TRY(luc__schema_defaults(ctx, schema, all, nargs));
+  narrow_defaults(schema, all);
   luc_value *config;
   size_t size;
   LUC_TRY(luc__config_copy(ctx, all, schema->nparams, &config, &size));

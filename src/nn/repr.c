@@ -75,13 +75,14 @@ static bool same_value(const luc_value *a, const luc_value *b) {
 
 /* ---- extra_repr ---- */
 
-/* Interprets the class's repr column: "+name ?name name". */
+/* Interprets the class's repr column: "+name ?name name", and "%name" for strings without quotes. */
 void luc__text_extra_repr(luc_text *text, const luc_module *m) {
   const luc_class *c = m->cls->core;
   size_t before = text->length;
   if (m->config == NULL) return;
   for (const char *at = c->def->repr; *at != '\0';) {
     char mark = *at == '+' || *at == '?' ? *at++ : ' ', name[64];
+    bool bare = *at == '%' && *at++;
     size_t n = strcspn(at, " ");
     snprintf(name, sizeof name, "%.*s", (int)n, at);
     at += n;
@@ -92,7 +93,10 @@ void luc__text_extra_repr(luc_text *text, const luc_module *m) {
     if (mark == '?' && same_value(&m->config[p], &param->def)) continue;
     if (text->length > before) luc__text_puts(text, ", ");
     if (mark != '+') luc__text_printf(text, "%s=", name);
-    luc__text_value(text, param, &m->config[p]);
+    if (bare && m->config[p].kind == LUC_STRING)
+      luc__text_puts(text, m->config[p].as.string);
+    else
+      luc__text_value(text, param, &m->config[p]);
   }
 }
 

@@ -76,7 +76,7 @@ CASES = [
     ("nn.MSELoss()", nn.MSELoss, [(3, 4), (3, 4)]),
     ("nn.MSELoss{reduction = 'sum'}", lambda: nn.MSELoss(reduction="sum"), [(3, 4), (3, 4)]),
     ("nn.BCEWithLogitsLoss()", nn.BCEWithLogitsLoss, [(3, 4), torch.rand(3, 4)]),
-    ("nn.BCEWithLogitsLoss{pos_weight = lucerna.tensor{1, 2, 3, 4}}",
+    ("nn.BCEWithLogitsLoss{pos_weight = lucerna.tensor{1.0, 2.0, 3.0, 4.0}}",
      lambda: nn.BCEWithLogitsLoss(pos_weight=torch.tensor([1.0, 2, 3, 4])),
      [(3, 4), torch.ones(3, 4)]),
     ("nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))",

@@ -329,7 +329,7 @@ BCEWithLogitsLoss()]],
    after = {},
    output = {dtype = "float32", shape = {}, data = {0.718191206}},
    grads = {["input1"] = {dtype = "float32", shape = {3, 4}, data = {-0.000626971305, 0.00306466967, 0.00332660228, 0.00137591362, -0.011723402, 0.0189823303, -0.000404169172, 0.0237114709, -0.011076007, -0.00569141516, -0.0105692344, -0.0196530465}}}},
-  {lua = 'nn.BCEWithLogitsLoss{pos_weight = lucerna.tensor{1, 2, 3, 4}}', text = [[
+  {lua = 'nn.BCEWithLogitsLoss{pos_weight = lucerna.tensor{1.0, 2.0, 3.0, 4.0}}', text = [[
 BCEWithLogitsLoss()]],
    inputs = {{dtype = "float32", shape = {3, 4}, data = {0.661352158, 0.266924113, 0.0616772585, 0.621317327, -0.451905966, -0.16613023, -1.5227685, 0.381683916, -1.02760863, -0.563052773, -0.892290533, -0.0582501777}}, {dtype = "float32", shape = {3, 4}, data = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}},
    state = {{"pos_weight", {dtype = "float32", shape = {4}, data = {1, 2, 3, 4}}}},
