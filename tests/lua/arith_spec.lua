@@ -1,4 +1,4 @@
--- Pointwise operators and reductions beyond single calls: in place, out=, numbers, overloads, errors.
+-- Pointwise operators and reductions beyond single calls: in place, out=, numbers, overloads.
 local lucerna = require "lucerna"
 
 local function list(t) return t:tolist() end
