@@ -30,9 +30,13 @@ setmetatable(lucerna, {
   __submodules = SUBMODULES, -- for completion
   __index = function(_, name)
     if not SUBMODULES[name] then return nil end
-    local module = require("lucerna." .. name)
-    lucerna[name] = module
-    return module
+    local ok, module = pcall(require, "lucerna." .. name)
+    if ok then
+      lucerna[name] = module
+      return module
+    end
+    local absent = type(module) == "string" and module:find("module 'lucerna." .. name, 1, true)
+    if not absent then error(module, 0) end
   end,
 })
 

@@ -358,6 +358,22 @@ static int is_signed(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+static int get_device(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  lua_pushinteger(L, -1);
+  return 1;
+}
+
+static int is_nonzero(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  luc_tensor *t = a->v[0].as.tensor;
+  if (t->numel != 1)
+    return luc_l_error(L, "is_nonzero: needs a Tensor of one element (got %I)",
+                       (LUAI_UACINT)t->numel);
+  lua_pushboolean(L, luc__scalar_double(luc__load_scalar(t->data, (luc_dtype)t->dtype)) != 0);
+  return 1;
+}
+
 /* Normalises a device's name; there is only one kind. */
 static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_status status = luc__check_device(st->ctx, "device", &a->v[0]);
@@ -408,6 +424,8 @@ static const luc_l_native natives[] = {
     {"is_floating_point(Tensor self) -> bool", is_floating_point, LUC_F_BOTH},
     {"is_complex(Tensor self) -> bool", is_complex, LUC_F_BOTH},
     {"is_signed(Tensor self) -> bool", is_signed, LUC_F_BOTH},
+    {"is_nonzero(Tensor self) -> bool", is_nonzero, LUC_F_BOTH},
+    {"get_device(Tensor self) -> int", get_device, LUC_F_BOTH},
 };
 
 /* Methods of generators: functions of the table "_generator". */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "l_args.h"
+#include "ops/pointwise.h"
 
 static int dtype_tostring(lua_State *L) {
   luc_dtype dtype;
@@ -68,6 +69,11 @@ static int can_cast(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+static int result_type(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_pushdtype(L, st, luc__result_dtype(st->ctx, a->v, 2));
+  return 1;
+}
+
 static int get_default_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)a;
   luc_l_pushdtype(L, st, (luc_dtype)st->ctx->default_dtype);
@@ -86,6 +92,7 @@ static int set_default_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static const luc_l_native natives[] = {
     {"promote_types(dtype type1, dtype type2) -> dtype", promote_types, LUC_F_FUNCTION},
+    {"result_type(Operand tensor1, Operand tensor2) -> dtype", result_type, LUC_F_FUNCTION},
     {"can_cast(dtype from_, dtype to) -> bool", can_cast, LUC_F_FUNCTION},
     {"get_default_dtype() -> dtype", get_default_dtype, LUC_F_FUNCTION},
     {"set_default_dtype(dtype d)", set_default_dtype, LUC_F_FUNCTION},

@@ -217,6 +217,8 @@ describe("dtypes", function()
     assert.equal(lucerna.int16, lucerna.promote_types(lucerna.uint8, lucerna.int8))
     assert.equal(lucerna.float32, lucerna.promote_types(lucerna.float16, lucerna.bfloat16))
     assert.is_false(lucerna.can_cast(lucerna.float32, lucerna.int64))
+    assert.equal(lucerna.float32, lucerna.result_type(lucerna.tensor({ 1 }), 1.5))
+    assert.equal(lucerna.int64, lucerna.result_type(lucerna.tensor({ 1 }), 1))
   end)
 
   it("have a default that can be changed to another floating point dtype", function()
