@@ -15,8 +15,8 @@ unexport LUA_PATH_5_4 LUA_CPATH_5_4
 .DEFAULT_GOAL = build
 .PHONY: build demo test test-all bench lint env docs rock clean
 
-build/.need-%: Makefile tools/need.sh
-	@tools/need.sh $(PACKAGES_$*)
+build/.need-%: Makefile src/tools/need.sh
+	@src/tools/need.sh $(PACKAGES_$*)
 	@mkdir -p build && touch $@
 
 # $(call compile,preset,folder,options): configures the first time and builds.
@@ -58,7 +58,8 @@ lint: build-lint build/.need-lint
 	@$(LUA) tests/lint.lua
 
 # For a plain lua5.4: eval "$$(make env)"
-env: build
+env:
+	@$(MAKE) --no-print-directory build >&2
 	@echo "export LUA_PATH='$(LUA_PATH)'"
 	@echo "export LUA_CPATH='$(LUA_CPATH)'"
 
@@ -67,7 +68,7 @@ rock: build/.need-build build/.need-rock
 	@tests/rock.sh
 
 docs: build
-	@if [ -f tools/docs.lua ]; then $(LUA) tools/docs.lua; else echo "no generator yet"; fi
+	@$(LUA) src/tools/docs.lua
 
 clean:
 	rm -rf build build.luarocks
