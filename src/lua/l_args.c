@@ -586,6 +586,16 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
   return l->n;
 }
 
+bool luc_l_takes(lua_State *L, const luc_l_sig *sig, const luc_l_layout *l) {
+  int most = sig->schema->npositional;
+  if (l->n <= most) return true;
+  if (most && sig->schema->params[most - 1].list < 0) return true;
+  if (l->n > most + 1) return false;
+  int last = position(l, l->n - 1);
+  bool inplace = sig->takes_inplace && lua_isboolean(L, last);
+  return inplace || lua_isnil(L, last) || is_empty_table(L, last);
+}
+
 static bool is_extra(const luc_l_sig *sig, const char *key) {
   return (sig->takes_out && !strcmp(key, "out")) || (sig->takes_inplace && !strcmp(key, "inplace"));
 }

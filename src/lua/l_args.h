@@ -57,6 +57,8 @@ void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
  * stack above `last`: take results from absolute positions. Index tensors are still as given. */
 void luc_l_parse(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int first, int last,
                  luc_l_args *args);
+/* Can a schema take so many positional arguments? */
+bool luc_l_takes(lua_State *L, const luc_l_sig *sig, const luc_l_layout *layout);
 /* How well positional arguments and (if `keywords`) the names of keyword arguments fit a schema:
  * LUC_L_MATCH if completely, else a smaller number, the larger the nearer. */
 enum { LUC_L_MATCH = 1000 };

@@ -170,9 +170,16 @@ static const luc_l_row *choose_by_names(lua_State *L, luc_l_state *st, const luc
 /* The first overload that fits, else the nearest, whose parsing will say what is wrong. */
 static const luc_l_row *choose(lua_State *L, luc_l_state *st, const luc_l_row *row,
                                const luc_l_layout *l) {
-  const luc_l_row *best = row;
+  const luc_l_row *best = NULL;
+  bool unique = true;
+  for (const luc_l_row *r = row; r; r = r->next) { /* mostly the number decides already */
+    if (!luc_l_takes(L, &r->sig, l)) continue;
+    if (best) unique = false;
+    best = r;
+  }
+  if (best && unique) return best;
   int best_score = -1;
-  for (; row; row = row->next) {
+  for (best = row; row; row = row->next) {
     int score = luc_l_match(L, st, &row->sig, l, false);
     if (score == LUC_L_MATCH && best_score == LUC_L_MATCH) return choose_by_names(L, st, best, l);
     if (score <= best_score) continue;
