@@ -10,7 +10,6 @@
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
 #include "cpu/random.h"
-#include "cpu/lapack_kernels.h"
 #include "cpu/optim_kernels.h"
 #include "cpu/norm_kernels.h"
 #include "cpu/pool2d_kernels.h"
@@ -26,7 +25,6 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_base,
         .reduce = luc__reduce_base,
         .gemm = luc__gemm_base,
-        .lapack = luc__lapack_base,
         .optim = luc__optim_base,
         .norm = luc__norm_base,
         .pool2d = luc__pool2d_base,
@@ -43,7 +41,6 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_avx2,
         .reduce = luc__reduce_avx2,
         .gemm = luc__gemm_avx2,
-        .lapack = luc__lapack_avx2,
         .optim = luc__optim_avx2,
         .norm = luc__norm_avx2,
         .pool2d = luc__pool2d_avx2,
@@ -59,7 +56,6 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_avx512,
         .reduce = luc__reduce_avx512,
         .gemm = luc__gemm_avx512,
-        .lapack = luc__lapack_avx512,
         .optim = luc__optim_avx512,
         .norm = luc__norm_avx512,
         .pool2d = luc__pool2d_avx512,

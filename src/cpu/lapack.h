@@ -1,4 +1,5 @@
-/* Factorizations of dense matrices, by LAPACK's algorithms and sign conventions. */
+/* Factorizations of dense matrices by LAPACK, from OpenBLAS, which is loaded when first needed so
+ * that starting costs nothing. Where it is missing the functions say so. */
 #ifndef LUC_LAPACK_H
 #define LUC_LAPACK_H
 
@@ -6,7 +7,7 @@
 #include "tensor/dtype.h"
 
 /* A [m, n] = Q [m, k] R [k, n], k = min(m, n), all row-major and contiguous; float32 and float64.
- * Householder, so the diagonal of R has LAPACK's signs. r may be NULL. */
+ * The diagonal of R has LAPACK's signs. r may be NULL. */
 luc_status luc__qr(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, const void *a, void *q,
                    void *r);
 
