@@ -44,6 +44,7 @@ int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status) {
     lua_rawseti(L, -3, 1);
     return lua_error(L);
   }
+  if (status == LUC_ERR_MEMORY) luc_l_pace_hurry(st);
   lua_pushstring(L, luc_message(st->ctx));
   return raise_message(L, st);
 }

@@ -37,6 +37,7 @@ static void set_limit(lua_State *L, luc_l_state *st, size_t young) {
   p->limit = p->next = live - (young < live / 2 ? young : live / 2) + p->budget;
   p->steps = 0;
   p->grown = 0;
+  p->urgent = false;
 }
 
 static void make_sentinel(lua_State *L, luc_l_state *st) {
@@ -103,8 +104,12 @@ static bool drive_step(lua_State *L, luc_l_state *st) {
 
 void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
-  if (!st->ctx || p->collecting || luc_l_live(st) < p->next) return;
+  if (!st->ctx || p->collecting || (!p->urgent && luc_l_live(st) < p->next)) return;
   if (lua_gc(L, LUA_GCISRUNNING) != 1) return; /* stopped, or inside a finalizer */
+  if (p->urgent) {
+    full_collection(L, st);
+    return;
+  }
   if (!p->sentinel) make_sentinel(L, st);
   size_t live = luc_l_live(st);
   if (p->steps && live > p->last) p->grown += live - p->last;
@@ -125,6 +130,11 @@ void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
 
 void luc_l_pace_limit(lua_State *L, luc_l_state *st) {
   set_limit(L, st, 0);
+}
+
+void luc_l_pace_hurry(luc_l_state *st) {
+  st->pace.urgent = true;
+  st->pace.limit = 0;
 }
 
 bool luc_l_collect(lua_State *L, luc_l_state *st) {

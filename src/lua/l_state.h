@@ -42,6 +42,7 @@ typedef struct luc_l_pace {
   bool sentinel;   /* one exists */
   bool ended;      /* it was finalized: a cycle ended */
   bool collecting; /* inside our own lua_gc */
+  bool urgent;     /* memory ran out: the next object begins with a full collection */
 } luc_l_pace;
 
 /* The schema of a function of the binding; its text is freed when the state closes. */
@@ -65,7 +66,7 @@ struct luc_l_state {
   luc_l_schema *schemas;
   bool ready;          /* opened completely */
   struct luc_l_nn *nn; /* modules: l_module.h */
-  char root[256]; /* chunk name prefix of our own Lua files ("@./lua/lucerna/"), or "" */
+  char root[256];      /* chunk name prefix of our own Lua files ("@./lua/lucerna/"), or "" */
   /* Set by the modules' part: pushes "in features.3 (Conv2d): " or "" for the error being raised.
    */
   void (*push_place)(lua_State *L, luc_l_state *st);
@@ -124,6 +125,9 @@ static inline void luc_l_pace_check(lua_State *L, luc_l_state *st) {
 }
 /* The memory limit was changed. */
 void luc_l_pace_limit(lua_State *L, luc_l_state *st);
+/* Memory ran out and the error unwinds: what it leaves behind is garbage by the time the next object
+ * is created, which begins with a full collection. */
+void luc_l_pace_hurry(luc_l_state *st);
 /* After LUC_ERR_MEMORY: one full collection. True if it is worth trying again. */
 bool luc_l_collect(lua_State *L, luc_l_state *st);
 

@@ -1,0 +1,135 @@
+-- The examples run as a reader would run them: the tour, LeNet on a handful of digits, and the C
+-- host, which is built against this build.
+local lucerna = require "lucerna"
+
+local root = os.getenv "LUCERNA_ROOT" or "."
+local build = os.getenv "LUCERNA_BUILD" or "build"
+local clean = "env -u LUA_PATH -u LUA_CPATH -u LUA_PATH_5_4 -u LUA_CPATH_5_4 "
+
+-- Runs a command line; returns what it wrote (both streams) and its exit status.
+local function run(line)
+  local pipe = io.popen(line .. " 2>&1 </dev/null")
+  local text = pipe:read "a"
+  local _, _, status = pipe:close()
+  return text, status
+end
+
+local function exists(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
+end
+
+local has_command = exists(build .. "/bin/lucerna")
+
+local function example(name, arguments)
+  return run(("%s%s/bin/lucerna %s/examples/%s %s"):format(clean, build, root, name,
+    arguments or ""))
+end
+
+-- A folder that is removed after the test.
+local function folder()
+  local path = os.tmpname()
+  os.remove(path)
+  os.execute("mkdir " .. path)
+  finally(function() os.execute("rm -rf " .. path) end)
+  return path
+end
+
+-- Writes the first n test digits as an MNIST of its own, the same for training and testing.
+local function small_mnist(path, n)
+  local set = lucerna.data.MNIST {root = root .. "/examples/data/mnist", train = false}
+  local function bytes(t)
+    local list, parts = t:flatten():tolist(), {}
+    for i = 1, #list, 500 do
+      parts[#parts + 1] = string.char(table.unpack(list, i, math.min(i + 499, #list)))
+    end
+    return table.concat(parts)
+  end
+  local images, labels = bytes(set.data[{{1, n}}]), bytes(set.targets[{{1, n}}] - 1)
+  for _, part in ipairs {"train", "t10k"} do
+    local file <close> = io.open(("%s/%s-images-idx3-ubyte"):format(path, part), "wb")
+    file:write("\0\0\8\3", string.pack(">I4I4I4", n, 28, 28), images)
+    local other <close> = io.open(("%s/%s-labels-idx1-ubyte"):format(path, part), "wb")
+    other:write("\0\0\8\1", string.pack(">I4", n), labels)
+  end
+end
+
+if not has_command then
+  describe("the examples", function() pending("need the lucerna command") end)
+  return
+end
+
+describe("examples/tour.lua #slow", function()
+  it("shows what it says", function()
+    local text, status = example "tour.lua"
+    assert.equal(0, status, text)
+    assert.matches("\nNet%(\n  %(features%): Sequential%(\n    %(conv%): Conv2d%(1, 4,", text)
+    assert.matches("\nfeatures.conv.weight   %[4, 1, 3, 3%]\n", text)
+    assert.matches("ReLU saw %[2, 4, 6, 6%]", text)
+    assert.matches("in features.conv %(Conv2d%): ", text)
+    assert.matches("\nfeatures.norm.num_batches_tracked", text)
+    assert.matches("Missing key%(s%) in state_dict", text)
+    assert.matches("\nlearns: head.weight\n", text)
+    assert.not_matches("learns: features", text)
+    assert.matches("features unchanged: \ttrue\n", text)
+    assert.matches("classes: \t1 3\n", text)
+    local _, same = text:gsub("same output: \ttrue\n", "")
+    assert.equal(2, same)
+  end)
+end)
+
+describe("examples/mnist.lua #slow", function()
+  it("trains, shows a table and what it misread, and saves", function()
+    local path = folder()
+    small_mnist(path, 96)
+    local text, status = example("mnist.lua", ("--epochs 2 --batch-size 32 --data %s --save %s/net")
+      :format(path, path))
+    assert.equal(0, status, text)
+    assert.matches("^LeNet%(\n  %(conv1%): Conv2d%(1, 20, kernel_size=%(5, 5%)", text)
+    assert.matches("\n    1 +%d%.%d%d%d%d +%d%.%d%d%d%d +%d+%.%d%d %% +%d+%.%d\n    2 ", text)
+    assert.matches("read as %d", text)
+    assert.matches("\ntest accuracy %d+%.%d%d %%\n$", text)
+    local saved = lucerna.safetensors.load_file(path .. "/net")
+    assert.same({500, 800}, saved["fc1.weight"]:size())
+  end)
+
+  it("gives the same net for the same seed", function()
+    local path = folder()
+    small_mnist(path, 32)
+    local arguments = ("--epochs 1 --seed 5 --data %s"):format(path)
+    local function accuracy() return (example("mnist.lua", arguments):gsub(" +%d+%.%d\n", "")) end
+    assert.equal(accuracy(), accuracy())
+  end)
+
+  it("explains its options", function()
+    local text, status = example("mnist.lua", "--epoch 3")
+    assert.equal(2, status)
+    assert.matches("^unknown option: %-%-epoch\nusage: ", text)
+    text, status = example("mnist.lua", "--epochs many")
+    assert.equal(2, status)
+    assert.matches("^missing or wrong value: %-%-epochs\n", text)
+  end)
+end)
+
+describe("examples/embed #slow", function()
+  local sanitized = build:find "asan" ~= nil
+  if sanitized or not exists(build .. "/liblucerna.a") then
+    pending("is built against the plain build")
+    return
+  end
+
+  it("learns XOR within 4 MB and survives every error", function()
+    local to = build .. "/embed"
+    local text, status = run(("cmake -S %s/examples/embed -B %s && cmake --build %s")
+      :format(root, to, to))
+    assert.equal(0, status, text)
+    text, status = run(("cd / && %s%s/host"):format(clean, to))
+    assert.equal(0, status, text)
+    assert.matches("out of memory: ", text)
+    assert.matches("an error in Lua: script:1: ", text)
+    assert.matches("a bad file: script:1: safetensors: ", text)
+    assert.not_matches("nothing happened", text)
+    assert.matches("\nat most [1234]%.%d of 4 MB, 0 bytes left behind\nsurvived everything\n$", text)
+  end)
+end)
