@@ -35,7 +35,8 @@ setmetatable(lucerna, {
       lucerna[name] = module
       return module
     end
-    local absent = type(module) == "string" and module:find("module 'lucerna." .. name, 1, true)
+    local message = ("module 'lucerna.%s' not found"):format(name)
+    local absent = type(module) == "string" and module:find(message, 1, true)
     if not absent then error(module, 0) end
   end,
 })

@@ -166,7 +166,7 @@ static void push_meta(lua_State *L, luc_l_nn *nn, const luc_class *cls, int kind
 static int class_gc(lua_State *L) {
   luc_l_class *c = lua_touserdata(L, 1);
   if (!c->nn->st->ctx || !c->cls) return 0;
-  c->cls->binding = NULL;
+  if (c->cls->binding == c) c->cls->binding = NULL;
   luc__class_release(c->nn->st->ctx, c->cls);
   c->cls = NULL;
   return 0;
@@ -226,7 +226,6 @@ static void finish_class(lua_State *L, luc_l_class *c) {
   luc_l_nn *nn = c->nn;
   int at = lua_gettop(L);
   read_signatures(L, c);
-  c->cls->binding = c;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
   lua_pushvalue(L, at);
   lua_rawsetp(L, -2, c->cls);
@@ -239,6 +238,7 @@ static void finish_class(lua_State *L, luc_l_class *c) {
     push_meta(L, nn, c->cls, kind, table + 1);
     lua_setiuservalue(L, at, LUC_L_CLASS_META + kind);
   }
+  c->cls->binding = c;
   lua_pushvalue(L, table);
   lua_replace(L, at);
   lua_settop(L, at);
@@ -276,7 +276,8 @@ void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
   const luc_class *cls;
   luc_status status = luc__class_find(ctx, name, &cls);
   if (status != LUC_OK) luc_l_raise(L, st, status);
-  if (cls->binding) {
+  const luc_l_class *made = cls->binding;
+  if (made && made->complete) { /* one that memory ran out for is made again */
     luc_l_pushclass(L, nn, cls);
     lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
     lua_remove(L, -2);
@@ -299,6 +300,7 @@ void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
   lua_pushvalue(L, -2);
   lua_pushstring(L, name);
   lua_call(L, 2, 0);
+  c->complete = true;
 }
 
 /* core.nn.layer(name) */
@@ -386,6 +388,22 @@ static int names(lua_State *L) {
   return 1;
 }
 
+/* core.nn.schemas(class): the parameters of its constructor and of forward as a C class declares
+ * them; nothing for a class made in Lua. */
+static int schemas(lua_State *L) {
+  luc_l_class *c = luc_l_toclass(L, 1);
+  if (!c || c->cls->host) return 0;
+  lua_pushstring(L, c->cls->def->constructor);
+  lua_pushstring(L, c->cls->def->forward_schema);
+  return 2;
+}
+
+/* core.nn.is_class(value) */
+static int is_class(lua_State *L) {
+  lua_pushboolean(L, luc_l_toclass(L, 1) != NULL);
+  return 1;
+}
+
 void luc_l_class_get(lua_State *L, const luc_l_peer *peer) {
   luc_l_pushclass(L, peer->nn, peer->m->cls);
   lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
@@ -395,10 +413,17 @@ void luc_l_class_get(lua_State *L, const luc_l_peer *peer) {
   lua_pop(L, 1);
 }
 
-static const luaL_Reg functions[] = {
-    {"layer", layer},           {"class", class_new},     {"new", instance_new},
-    {"isinstance", isinstance}, {"parent", class_parent}, {"class_name", class_name},
-    {"names", names},           {"class_of", class_of},   {NULL, NULL}};
+static const luaL_Reg functions[] = {{"layer", layer},
+                                     {"class", class_new},
+                                     {"new", instance_new},
+                                     {"isinstance", isinstance},
+                                     {"parent", class_parent},
+                                     {"class_name", class_name},
+                                     {"names", names},
+                                     {"class_of", class_of},
+                                     {"schemas", schemas},
+                                     {"is_class", is_class},
+                                     {NULL, NULL}};
 
 void luc_l_open_classes(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);

@@ -43,6 +43,7 @@ typedef struct luc_l_class {
   luc_class *cls;
   luc_l_sig constructor, forward; /* of the C class; forward only if it has one */
   uint32_t index_results;         /* bit r: result r of forward counts from 1 */
+  bool complete;                  /* a C class: its table has all its functions */
 } luc_l_class;
 enum { LUC_L_CLASS_TABLE = 1, LUC_L_CLASS_META = 2 };
 
