@@ -1,7 +1,17 @@
--- busted helper: garbage is collected almost all the time, so that a value which nothing keeps
--- alive is gone by the next few instructions. A new cycle begins as the last one ends, a step runs
--- every few hundred bytes, and now and then a full collection.
-collectgarbage("incremental", 1, 1000, 8)
+-- busted helper: while a test runs, garbage is collected almost all the time, so that a value which
+-- nothing keeps alive is gone by the next few instructions, inside our C functions too: cycles
+-- follow each other without a pause, in steps of a kilobyte. In the short form every 12th test only.
+local busted = require "busted"
+local every = os.getenv("LUCERNA_TEST_SHORT") and 12 or 1
+local count = 0
 
-local function collect() collectgarbage() end
-debug.sethook(collect, "", os.getenv("LUCERNA_TEST_SHORT") and 200000 or 20000)
+busted.subscribe({ "test", "start" }, function()
+  count = count + 1
+  if count % every == 0 then collectgarbage("incremental", 1, 400, 10) end
+  return nil, true
+end)
+
+busted.subscribe({ "test", "end" }, function()
+  collectgarbage("generational")
+  return nil, true
+end)
