@@ -159,8 +159,14 @@ static luc_status read_row(luc_context *ctx, int i) {
   luc_nn *nn = luc__nn_of(ctx);
   luc_class *c = &nn->classes[i];
   const luc_class_def *def = &rows[i];
-  *c = (luc_class){.name = def->name, .def = def, .core = c, .version = def->version, .op = -1};
-  if (*def->parent != '\0') LUC_TRY(luc__class_find(ctx, def->parent, &c->parent));
+  const luc_class *parent = NULL;
+  if (*def->parent != '\0') LUC_TRY(luc__class_find(ctx, def->parent, &parent));
+  *c = (luc_class){.name = def->name,
+                   .parent = parent,
+                   .def = def,
+                   .core = c,
+                   .version = def->version,
+                   .op = -1};
   luc_status status = parse(ctx, def->name, def->constructor, " -> None", &c->constructor);
   if (status == LUC_OK) status = parse_forward(ctx, def, &c->forward);
   if (status == LUC_OK) {
