@@ -266,16 +266,32 @@ static bool is_row(const char *name) {
   return false;
 }
 
+/* Makes the Lua side of a class of the table and pushes its table. Parents have theirs. */
+static void make_layer(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
+  luc_l_class *c = new_class(L, nn);
+  luc_l_get(L, nn->st, LUC_L_ANCHOR); /* it lives as long as the state */
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  lua_pop(L, 1);
+  c->cls = (luc_class *)cls;
+  finish_class(L, c);
+  set_layer_functions(L, c, lua_gettop(L));
+  push_function(L, nn, "extend"); /* what lua/lucerna/nn.lua adds to this class */
+  lua_pushvalue(L, -2);
+  lua_pushstring(L, cls->name);
+  lua_call(L, 2, 0);
+  c->complete = true;
+}
+
 void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
-  luc_l_state *st = nn->st;
-  luc_context *ctx = luc_l_context(L, st);
+  luc_context *ctx = luc_l_context(L, nn->st);
   if (!is_row(name)) {
     lua_pushnil(L);
     return;
   }
   const luc_class *cls;
   luc_status status = luc__class_find(ctx, name, &cls);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
   const luc_l_class *made = cls->binding;
   if (made && made->complete) { /* one that memory ran out for is made again */
     luc_l_pushclass(L, nn, cls);
@@ -288,19 +304,7 @@ void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
     luc_l_pushlayer(L, nn, cls->parent->name);
     lua_pop(L, 1);
   }
-  luc_l_class *c = new_class(L, nn);
-  luc_l_get(L, st, LUC_L_ANCHOR); /* classes of the table live as long as the state */
-  lua_pushvalue(L, -2);
-  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
-  lua_pop(L, 1);
-  c->cls = (luc_class *)cls;
-  finish_class(L, c);
-  set_layer_functions(L, c, lua_gettop(L));
-  push_function(L, nn, "extend"); /* what lua/lucerna/nn.lua adds to this class */
-  lua_pushvalue(L, -2);
-  lua_pushstring(L, name);
-  lua_call(L, 2, 0);
-  c->complete = true;
+  make_layer(L, nn, cls);
 }
 
 /* core.nn.layer(name) */

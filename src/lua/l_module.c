@@ -205,15 +205,12 @@ static void host_changed(luc_context *ctx, void *ud, luc_module *m) {
   luc_l_peer *peer = push_known(L, nn, m);
   if (!peer) return;
   luc_l_set_call(L, -1, peer);
-  const void *lists[] = {&nn->pre_list, &nn->post_list};
   lua_getiuservalue(L, -1, 1);
-  for (int i = 0; i < 2; i++) {
-    if (lua_rawgetp(L, -1, lists[i]) != LUA_TNIL) {
-      lua_pushnil(L); /* an existing key */
-      lua_rawsetp(L, -3, lists[i]);
-    }
-    lua_pop(L, 1);
+  if (lua_rawgetp(L, -1, &nn->hook_lists) != LUA_TNIL) {
+    lua_pushnil(L); /* an existing key */
+    lua_rawsetp(L, -3, &nn->hook_lists);
   }
+  lua_pop(L, 1);
   lua_pop(L, 2);
 }
 
@@ -287,6 +284,21 @@ static int setup(lua_State *L) {
   return 0;
 }
 
+static void be_host(lua_State *L, luc_l_nn *nn) {
+  luc_nn *core = luc__nn(nn->st->ctx);
+  if (!core) luaL_error(L, "lucerna: not enough memory for modules");
+  core->host.ud = nn;
+  core->host.pin = host_pin;
+  core->host.changed = host_changed;
+  core->host.edge = host_edge;
+  luc_l_call_host(&core->host);
+  luc_l_get(L, nn->st, LUC_L_CORE);
+  luaL_getsubtable(L, -1, "nn");
+  lua_pushcfunction(L, setup);
+  lua_setfield(L, -2, "setup");
+  lua_pop(L, 2);
+}
+
 void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   luc_l_get(L, st, LUC_L_ANCHOR);
   luc_l_nn *nn = lua_newuserdatauv(L, sizeof *nn, 0);
@@ -303,18 +315,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   luc_l_open_tree(L, nn);
   luc_l_open_hooks(L, nn);
   luc_l_open_state_dict(L, nn);
-  luc_l_get(L, st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  lua_pushcfunction(L, setup);
-  lua_setfield(L, -2, "setup");
-  lua_pop(L, 2);
-  luc_nn *core = luc__nn(st->ctx);
-  if (!core) luaL_error(L, "lucerna: not enough memory for modules");
-  core->host.ud = nn;
-  core->host.pin = host_pin;
-  core->host.changed = host_changed;
-  core->host.edge = host_edge;
-  luc_l_call_host(nn, &core->host);
+  be_host(L, nn);
   st->nn = nn;
   st->push_place = luc_l_push_place;
 }

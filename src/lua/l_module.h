@@ -32,8 +32,8 @@ typedef struct luc_l_nn {
   char pins;      /* luc_module -> its peer while hosts hold it, else false */
   char functions; /* name -> Lua function that lua/lucerna/nn.lua gave us */
   char members_meta;
-  /* … and of every peer's table: hook functions by id, lists for the Lua driver. */
-  char hooks, pre_list, post_list;
+  /* … and of every peer's table: hook functions by id; {before, after} for the Lua driver. */
+  char hooks, hook_lists;
 } luc_l_nn;
 
 /* A class: uservalue 1 is its table, 2 to 4 the metatables of its instances (ORDER CALL). */
@@ -106,7 +106,8 @@ void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v)
 int luc_l_module_call(lua_State *L);    /* __call of pure C modules */
 int luc_l_module_forward(lua_State *L); /* forward of a C class: upvalue 1 */
 int luc_l_module_build(lua_State *L);   /* __init of a C class: upvalue 1 */
-void luc_l_call_host(luc_l_nn *nn, luc_host *host);
+/* Fills in the callbacks that run Lua code. */
+void luc_l_call_host(luc_host *host);
 /* Pushes "in path (Class): " for the error being raised. */
 void luc_l_push_place(lua_State *L, luc_l_state *st);
 
@@ -115,7 +116,7 @@ void luc_l_push_place(lua_State *L, luc_l_state *st);
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_state_dict(lua_State *L, luc_l_nn *nn);
-/* Pushes the list of hooks for the Lua driver (nn->pre_list, nn->post_list), or false. */
-void luc_l_push_hook_list(lua_State *L, luc_l_peer *peer, int index, const void *key);
+/* Pushes {before, after}: the hooks of a module as lists for the Lua driver, or false. */
+void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index);
 
 #endif

@@ -93,7 +93,9 @@ static luc_status attempt(lua_State *L, luc_l_peer *peer, const luc_l_class *c, 
   luc_tensor *x = top == 2 ? luc_l_totensor(L, 2) : NULL;
   bool plain = x && (!c || (c->forward.schema->nparams > 0 && !(c->forward.required & ~1u) &&
                             c->forward.schema->params[0].type == LUC_T_TENSOR));
-  if (plain) {
+  if (c && c->cls->core->def->forward == luc__no_forward) {
+    nargs = 0; /* running says what is missing */
+  } else if (plain) {
     a.v[0] = luc_v_tensor(x);
   } else {
     static const luc_schema none = {.name = "Sequential"};
@@ -295,8 +297,7 @@ static luc_status host_extra_repr(luc_context *ctx, void *ud, luc_module *m, luc
   return LUC_OK;
 }
 
-void luc_l_call_host(luc_l_nn *nn, luc_host *host) {
-  (void)nn;
+void luc_l_call_host(luc_host *host) {
   host->call = host_call_module;
   host->extra_repr = host_extra_repr;
 }

@@ -88,39 +88,40 @@ static bool is_view(const char *name) {
   return !strcmp(name, "_parameters") || !strcmp(name, "_buffers") || !strcmp(name, "_modules");
 }
 
-/* What neither the peer's table (at 3) nor the classes have. */
-static int read_missing(lua_State *L, luc_l_peer *peer) {
+/* m.name: a slot not yet cached, a view of slots, a constructor argument. */
+static int read_named(lua_State *L, luc_l_peer *peer) {
   luc_module *m = peer->m;
-  luc_l_nn *nn = peer->nn;
-  int type = lua_type(L, 2);
-  if (type == LUA_TSTRING) {
-    size_t length;
-    const char *name = lua_tolstring(L, 2, &length);
-    if (name == nn->training) {
-      lua_pushboolean(L, m->training);
-      return 1;
-    }
-    luc_slot slot;
-    luc_map_entry *e = luc__slot_find(m, name, length, &slot);
-    if (e) {
-      if (slot == LUC_SLOT_CHILD)
-        luc_l_pushmodule(L, nn, e->value);
-      else
-        luc_l_pushtensor(L, nn->st, e->value);
-      return cached(L);
-    }
-    if (is_view(name)) return call_helper(L, peer, "view", 2);
-    int p = find_config(m, name);
-    if (p < 0) return 0;
-    luc_l_push_config(L, &m->cls->core->constructor->params[p], &m->config[p]);
+  size_t length;
+  const char *name = lua_tolstring(L, 2, &length);
+  if (name == peer->nn->training) {
+    lua_pushboolean(L, m->training);
     return 1;
   }
-  bool sequence = (m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
+  luc_slot slot;
+  luc_map_entry *e = luc__slot_find(m, name, length, &slot);
+  if (e) {
+    if (slot == LUC_SLOT_CHILD)
+      luc_l_pushmodule(L, peer->nn, e->value);
+    else
+      luc_l_pushtensor(L, peer->nn->st, e->value);
+    return cached(L);
+  }
+  if (is_view(name)) return call_helper(L, peer, "view", 2);
+  int p = find_config(m, name);
+  if (p < 0) return 0;
+  luc_l_push_config(L, &m->cls->core->constructor->params[p], &m->config[p]);
+  return 1;
+}
+
+/* What neither the peer's table (at 3) nor the classes have. */
+static int read_missing(lua_State *L, luc_l_peer *peer) {
+  int type = lua_type(L, 2);
+  if (type == LUA_TSTRING) return read_named(L, peer);
+  bool sequence = (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
   if (type == LUA_TNUMBER && lua_isinteger(L, 2)) return sequence ? read_position(L, peer) : 0;
   if (type == LUA_TTABLE && sequence) return call_helper(L, peer, "slice", 2);
-  const void *key = type == LUA_TLIGHTUSERDATA ? lua_touserdata(L, 2) : NULL;
-  if (!key || (key != &nn->pre_list && key != &nn->post_list)) return 0;
-  luc_l_push_hook_list(L, peer, 1, key);
+  if (type != LUA_TLIGHTUSERDATA || lua_touserdata(L, 2) != &peer->nn->hook_lists) return 0;
+  luc_l_push_hook_lists(L, peer, 1);
   return cached(L);
 }
 
@@ -159,31 +160,33 @@ static int refuse_kind(lua_State *L, luc_slot slot, const char *name, int value)
                      slots[slot], name, expected[slot]);
 }
 
-/* Sets the table's entry, changes the slot, and takes the entry back if the core refuses. */
-void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value) {
+/* Changes the core's slot; the peer's table has it already. */
+static luc_status set_core_slot(lua_State *L, luc_l_peer *peer, luc_slot slot, int key,
+                                void *object) {
   luc_l_state *st = peer->nn->st;
+  luc_nn *nn = luc__nn_of(st->ctx);
   size_t length;
   const char *name = lua_tolstring(L, key, &length);
+  lua_State *outer = luc_l_enter(st, L);
+  nn->host_acts = true;
+  luc_status status = luc__slot_set(st->ctx, peer->m, slot, name, length, object);
+  nn->host_acts = false;
+  st->L = outer;
+  return status;
+}
+
+/* Sets the table's entry, changes the slot, and takes the entry back if the core refuses. */
+void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value) {
   lua_getiuservalue(L, index, 1);
   lua_pushvalue(L, key);
   lua_rawget(L, -2); /* the old entry */
   lua_pushvalue(L, key);
   lua_pushvalue(L, value);
   lua_rawset(L, -4);
-  void *object = NULL;
-  if (slot == LUC_SLOT_CHILD) {
-    luc_l_peer *child = luc_l_topeer(L, value);
-    object = child ? child->m : NULL;
-  } else {
-    object = luc_l_totensor(L, value);
-    if (object) luc_l_setpeer(L, st, value);
-  }
-  luc_nn *nn = luc__nn_of(st->ctx);
-  lua_State *outer = luc_l_enter(st, L);
-  nn->host_acts = true;
-  luc_status status = luc__slot_set(st->ctx, peer->m, slot, name, length, object);
-  nn->host_acts = false;
-  st->L = outer;
+  luc_l_peer *child = slot == LUC_SLOT_CHILD ? luc_l_topeer(L, value) : NULL;
+  luc_tensor *t = slot == LUC_SLOT_CHILD ? NULL : luc_l_totensor(L, value);
+  if (t) luc_l_setpeer(L, peer->nn->st, value);
+  luc_status status = set_core_slot(L, peer, slot, key, child ? (void *)child->m : (void *)t);
   if (status == LUC_OK) {
     lua_pop(L, 2);
     if (slot == LUC_SLOT_CHILD) luc_l_forget_positions(L, index);
@@ -192,7 +195,7 @@ void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, in
   lua_pushvalue(L, key); /* the key exists: this cannot raise */
   lua_insert(L, -2);
   lua_rawset(L, -3);
-  luc_l_raise(L, st, status);
+  luc_l_raise(L, peer->nn->st, status);
 }
 
 /* m.x = parameter where no slot has the name. */

@@ -107,6 +107,19 @@ static luc_module_hook *find_hook(const luc_module *m, uint64_t id) {
   return NULL;
 }
 
+/* The outputs at 3 (one value, or a packed table), owned. */
+static void read_outputs(lua_State *L, luc_outputs *out) {
+  if (lua_type(L, 3) == LUA_TTABLE) {
+    out->n = read_packed(L, 3, out->v, LUC_MAX_OUTPUTS);
+  } else {
+    luc_tensor *t = luc_l_totensor(L, 3);
+    out->n = t ? 1 : 0;
+    out->v[0] = luc_v_tensor(t);
+  }
+  for (int i = 0; i < out->n; i++)
+    if (out->v[i].kind == LUC_TENSOR) luc_tensor_retain(out->v[i].as.tensor);
+}
+
 /* Called as a hook: (m, args) or (m, args, output). Upvalue 1 is the id. */
 static int call_c_hook(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "hook");
@@ -118,51 +131,34 @@ static int call_c_hook(lua_State *L) {
   luc_value args[LUC_MAX_PARAMS];
   int nargs = read_packed(L, 2, args, LUC_MAX_PARAMS);
   luc_outputs out = {.n = -1};
-  luc_status status;
+  bool pre = hook->kind == LUC_HOOK_PRE;
+  if (!pre) read_outputs(L, &out);
   lua_State *outer = luc_l_enter(nn->st, L);
-  if (hook->kind == LUC_HOOK_PRE) {
-    status = hook->fn.pre(ctx, hook->ud, peer->m, args, nargs, &out);
-  } else {
-    if (lua_type(L, 3) == LUA_TTABLE) {
-      out.n = read_packed(L, 3, out.v, LUC_MAX_OUTPUTS);
-    } else {
-      luc_tensor *t = luc_l_totensor(L, 3);
-      out.n = t ? 1 : 0;
-      out.v[0] = luc_v_tensor(t);
-    }
-    for (int i = 0; i < out.n; i++)
-      if (out.v[i].kind == LUC_TENSOR) luc_tensor_retain(out.v[i].as.tensor);
-    status = hook->fn.forward(ctx, hook->ud, peer->m, args, nargs, &out);
-  }
+  luc_status status = pre ? hook->fn.pre(ctx, hook->ud, peer->m, args, nargs, &out)
+                          : hook->fn.forward(ctx, hook->ud, peer->m, args, nargs, &out);
   nn->st->L = outer;
   if (status != LUC_OK) {
     if (out.n > 0) luc_outputs_release(ctx, &out);
     return luc_l_raise(L, nn->st, status);
   }
   if (out.n < 0) return 0;
-  bool single = hook->kind == LUC_HOOK_FORWARD && out.n == 1 && out.v[0].kind == LUC_TENSOR;
-  if (!single) return push_packed(L, nn, &out);
-  luc_l_box *box = luc_l_newbox(L, nn->st);
-  box->t = out.v[0].as.tensor;
+  if (pre || out.n != 1 || out.v[0].kind != LUC_TENSOR) return push_packed(L, nn, &out);
+  luc_l_newbox(L, nn->st)->t = out.v[0].as.tensor;
   return 1;
 }
 
 /* ---- lists for the driver ---- */
 
-void luc_l_push_hook_list(lua_State *L, luc_l_peer *peer, int index, const void *key) {
-  luc_l_nn *nn = peer->nn;
-  luc_hooks *hooks = peer->m->hooks;
-  int kind = key == &nn->pre_list ? LUC_HOOK_PRE : LUC_HOOK_FORWARD;
-  if (!luc__hooks_have(peer->m, kind)) {
+/* Pushes the list of one kind, or false. The functions by id are at `functions`. */
+static void push_list(lua_State *L, luc_module *m, int kind, int functions) {
+  if (!luc__hooks_have(m, kind)) {
     lua_pushboolean(L, false);
     return;
   }
-  if (!push_functions(L, nn, index, false)) lua_pushnil(L);
-  int functions = lua_gettop(L);
   lua_newtable(L);
   lua_Integer n = 0;
-  for (int i = 0; i < hooks->n; i++) {
-    luc_module_hook *hook = hooks->items[i];
+  for (int i = 0; i < m->hooks->n; i++) {
+    luc_module_hook *hook = m->hooks->items[i];
     if (hook->kind != kind || hook->removed) continue;
     if (!hook->host) {
       lua_pushinteger(L, (lua_Integer)hook->id);
@@ -177,6 +173,16 @@ void luc_l_push_hook_list(lua_State *L, luc_l_peer *peer, int index, const void 
     lua_rawseti(L, -2, n);
     lua_pop(L, 1);
   }
+}
+
+void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index) {
+  push_functions(L, peer->nn, index, true);
+  int functions = lua_gettop(L);
+  lua_createtable(L, 2, 0);
+  push_list(L, peer->m, LUC_HOOK_PRE, functions);
+  lua_rawseti(L, -2, 1);
+  push_list(L, peer->m, LUC_HOOK_FORWARD, functions);
+  lua_rawseti(L, -2, 2);
   lua_remove(L, functions);
 }
 
@@ -187,9 +193,7 @@ void luc_l_open_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
   luaL_setfuncs(L, functions, 0);
-  lua_pushlightuserdata(L, &nn->pre_list);
-  lua_setfield(L, -2, "_pre_list");
-  lua_pushlightuserdata(L, &nn->post_list);
-  lua_setfield(L, -2, "_post_list");
+  lua_pushlightuserdata(L, &nn->hook_lists);
+  lua_setfield(L, -2, "_hook_lists");
   lua_pop(L, 2);
 }

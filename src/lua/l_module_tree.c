@@ -134,57 +134,55 @@ static int children_of(lua_State *L) {
   return 1;
 }
 
-enum { INLINE_CHILDREN = 64 };
+/* The modules at 2 with their names (at 3, or numbers), as arrays that live on the stack. */
+typedef struct child_list {
+  int n;
+  luc_module **modules;
+  const char **names;
+  int entries; /* a table name -> module or false, which keeps the names alive */
+} child_list;
 
-/* core.nn._set_children(m, list[, names]): replaces all children; entries false are empty slots. */
-static int set_children(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "children");
-  luc_l_state *st = peer->nn->st;
-  int n = (int)lua_rawlen(L, 2);
+static child_list read_children(lua_State *L, const luc_l_peer *peer) {
+  child_list c = {.n = (int)lua_rawlen(L, 2)};
   bool named = lua_istable(L, 3);
-  size_t each = sizeof(luc_module *) + sizeof(char *);
-  luc_module **modules = lua_newuserdatauv(L, (size_t)n * each + 1, 0);
-  const char **names = (const char **)(modules + n);
+  size_t each = sizeof *c.modules + sizeof *c.names;
   luaL_checkstack(L, 8, NULL);
-  lua_newtable(L); /* the new entries of the peer's table */
-  int entries = lua_gettop(L);
-  for (int i = 0; i < n; i++) {
+  c.modules = lua_newuserdatauv(L, (size_t)c.n * each + 1, 0);
+  c.names = (const char **)(c.modules + c.n);
+  lua_newtable(L);
+  c.entries = lua_gettop(L);
+  for (int i = 0; i < c.n; i++) {
     lua_rawgeti(L, 2, i + 1);
-    luc_l_peer *child = luc_l_topeer(L, -1);
-    modules[i] = child ? luc_l_checkpeer(L, -1, "children")->m : NULL;
+    c.modules[i] = lua_toboolean(L, -1) ? luc_l_checkpeer(L, -1, "children")->m : NULL;
     if (named)
       lua_rawgeti(L, 3, i + 1);
     else
       lua_pushfstring(L, "%d", i);
-    names[i] = lua_tostring(L, -1); /* alive in the entries' table or in argument 3 */
-    lua_pushvalue(L, -2);
-    lua_rawset(L, entries);
-    lua_pop(L, 1);
+    c.names[i] = lua_tostring(L, -1);
+    lua_insert(L, -2);
+    lua_rawset(L, c.entries);
+    luc_status status =
+        c.modules[i] ? luc__check_acyclic(peer->nn->st->ctx, peer->m, c.modules[i]) : LUC_OK;
+    if (status != LUC_OK) luc_l_raise(L, peer->nn->st, status);
   }
-  for (int i = 0; i < n; i++) {
-    luc_status acyclic = modules[i] ? luc__check_acyclic(st->ctx, peer->m, modules[i]) : LUC_OK;
-    if (acyclic != LUC_OK) return luc_l_raise(L, st, acyclic);
-  }
-  lua_getiuservalue(L, 1, 1);
-  int fields = lua_gettop(L);
-  lua_pushnil(L); /* first what can raise: the new entries */
+  return c;
+}
+
+/* Puts the new children into the peer's table `fields`. */
+static void hold_entries(lua_State *L, int entries, int fields) {
+  lua_pushnil(L);
   while (lua_next(L, entries)) {
     lua_pushvalue(L, -2);
     lua_insert(L, -2);
-    if (lua_isboolean(L, -1)) {
+    if (lua_toboolean(L, -1))
+      lua_rawset(L, fields);
+    else
       lua_pop(L, 2);
-      continue;
-    }
-    lua_rawset(L, fields);
   }
-  luc_l_forget_positions(L, 1);
-  luc_nn *nn = luc__nn_of(st->ctx);
-  lua_State *outer = luc_l_enter(st, L);
-  nn->host_acts = true;
-  luc_status status = luc__set_children(st->ctx, peer->m, modules, named ? names : NULL, n);
-  nn->host_acts = false;
-  st->L = outer;
-  /* Entries of names that are no children (any more) go; clearing keys cannot raise. */
+}
+
+/* Takes out of the table what is no child any more; clearing keys cannot raise. */
+static void drop_entries(lua_State *L, const luc_module *m, int fields) {
   lua_pushnil(L);
   while (lua_next(L, fields)) {
     luc_l_peer *child = luc_l_topeer(L, -1);
@@ -192,12 +190,31 @@ static int set_children(lua_State *L) {
     if (!child || lua_type(L, -1) != LUA_TSTRING) continue;
     size_t length;
     const char *key = lua_tolstring(L, -1, &length);
-    luc_map_entry *e = luc__map_find(&peer->m->slots[LUC_SLOT_CHILD], key, length);
+    luc_map_entry *e = luc__map_find(&m->slots[LUC_SLOT_CHILD], key, length);
     if (e && e->value == child->m) continue;
     lua_pushvalue(L, -1);
     lua_pushnil(L);
     lua_rawset(L, fields);
   }
+}
+
+/* core.nn._set_children(m, list[, names]): replaces all children; entries false are empty slots.
+ * The peer's table holds the new children before the core does. */
+static int set_children(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "children");
+  luc_l_state *st = peer->nn->st;
+  luc_nn *nn = luc__nn_of(st->ctx);
+  child_list c = read_children(L, peer);
+  lua_getiuservalue(L, 1, 1);
+  int fields = lua_gettop(L);
+  hold_entries(L, c.entries, fields);
+  luc_l_forget_positions(L, 1);
+  lua_State *outer = luc_l_enter(st, L);
+  nn->host_acts = true;
+  luc_status status = luc__set_children(st->ctx, peer->m, c.modules, c.names, c.n);
+  nn->host_acts = false;
+  st->L = outer;
+  drop_entries(L, peer->m, fields);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 

@@ -75,7 +75,7 @@ static bool same_value(const luc_value *a, const luc_value *b) {
 
 /* ---- extra_repr ---- */
 
-/* Interprets the class's repr column: "+name ?name name", and "%name" for strings without quotes. */
+/* Interprets the class's repr column: "+name ?name name", "%name" for strings without quotes. */
 void luc__text_extra_repr(luc_text *text, const luc_module *m) {
   const luc_class *c = m->cls->core;
   size_t before = text->length;

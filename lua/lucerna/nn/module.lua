@@ -9,7 +9,7 @@ local ordered = require "lucerna.nn.ordered"
 local core = root.nn
 local raise = root._raise
 local new, is_module, is_pure = core.new, core.is_module, core.is_pure
-local PRE, POST = core._pre_list, core._post_list
+local LISTS = core._hook_lists
 local select, unpack, type = select, table.unpack, type
 
 local Module = {}
@@ -55,9 +55,8 @@ local function guarded(self, hooks, args)
   local marked = {}
   for i = 1, #hooks do
     marked[i] = function(...)
-      local result = hooks[i](...)
       done[i] = true
-      return result
+      return hooks[i](...)
     end
   end
   local results = table.pack(run_hooks(self, marked, args, self:forward(unpack(args, 1, args.n))))
@@ -72,7 +71,8 @@ local function packed(result)
 end
 
 local function hooked_call(self, ...)
-  local before, after = self[PRE], self[POST]
+  local lists = self[LISTS]
+  local before, after = lists[1], lists[2]
   local args = { n = select("#", ...), ... }
   if before then
     for i = 1, #before do

@@ -1,0 +1,420 @@
+-- nn.Module in Lua: fields and registration, identity and lifetime, iteration, modes, conversion.
+
+local lucerna = require "lucerna"
+local nn = lucerna.nn
+
+local function fails(pattern, f, ...)
+  local ok, message = pcall(f, ...)
+  assert.is_false(ok)
+  assert.matches(pattern, message, 1, true)
+  assert.is_nil(tostring(message):find("\n"))
+end
+
+local function set(m, name, value) m[name] = value end
+
+local function keys_of(iterator)
+  local keys = {}
+  for key in iterator do keys[#keys + 1] = key end
+  return keys
+end
+
+local function map_keys(map)
+  local keys = {}
+  for key in pairs(map) do keys[#keys + 1] = key end
+  return keys
+end
+
+local Net = nn.class("Net")
+function Net:__init(n)
+  self.fc = nn.Linear(3, n)
+  self.scale = nn.Parameter(lucerna.ones(1))
+  self:register_buffer("mean", lucerna.zeros(1))
+  self.width = 28
+  self.body = nn.Sequential(nn.Linear(n, n), nn.ReLU())
+end
+function Net:forward(x) return self.body(self.fc(x)) * self.scale end
+
+describe("a class written in Lua", function()
+  it("is called to make modules, which are called to run forward", function()
+    local net = Net(5)
+    local y = net(lucerna.ones(2, 3))
+    assert.are.same({2, 5}, y:size())
+    assert.is_true(y.requires_grad)
+  end)
+
+  it("knows its name, its class and its parents", function()
+    local net = Net(1)
+    assert.are.equal("Net", net:_get_name())
+    assert.is_true(nn.isinstance(net, Net))
+    assert.is_true(nn.isinstance(net, nn.Module))
+    assert.is_false(nn.isinstance(net, nn.Linear))
+    assert.is_false(nn.isinstance(3, nn.Linear))
+  end)
+
+  it("inherits, overrides and reaches its parent", function()
+    local Wide = nn.class("Wide", Net)
+    function Wide:__init() Net.__init(self, 7) end
+    function Wide:forward(x) return Net.forward(self, x) + 1 end
+    local wide = Wide()
+    assert.is_true(nn.isinstance(wide, Net))
+    local x = lucerna.ones(1, 3)
+    assert.is_true(lucerna.allclose(wide(x), Net.forward(wide, x) + 1))
+    assert.matches("^Wide%(", tostring(wide))
+  end)
+
+  it("can descend from a layer written in C", function()
+    local MyLinear = nn.class("MyLinear", nn.Linear)
+    function MyLinear:__init(n)
+      nn.Linear.__init(self, n, 2 * n)
+      self.calls = 0
+    end
+    function MyLinear:forward(x)
+      self.calls = self.calls + 1
+      return nn.Linear.forward(self, x):relu()
+    end
+    local m = MyLinear(3)
+    assert.are.equal(6, m.out_features)
+    assert.are.same({4, 6}, m(lucerna.ones(4, 3)):size())
+    assert.are.equal(1, m.calls)
+    assert.are.equal("MyLinear(in_features=3, out_features=6, bias=True)", tostring(m))
+    local seq = nn.Sequential(m, nn.ReLU())
+    seq(lucerna.ones(4, 3))
+    assert.are.equal(2, m.calls)
+  end)
+
+  it("says what is wrong", function()
+    fails("nn.class: name must be a string (got number 3)", nn.class, 3)
+    fails("nn.class: Parent must be a class of modules (got table)", nn.class, "A", {})
+    fails("Plain: takes no arguments (got 2)", nn.class("Plain"), 1, 2)
+    fails('Module [Plain] is missing the required "forward" function', nn.class("Plain")(), 1)
+    fails("Linear: missing argument 'out_features'", nn.Linear, 3)
+    fails("Linear: unknown argument 'biass' (did you mean 'bias'?)", nn.Linear, 3, 4,
+      {biass = false})
+    local Forgetful = nn.class("Forgetful", nn.Linear)
+    function Forgetful.__init() end
+    fails("Forgetful: Linear.__init was not called", Forgetful(), lucerna.ones(1, 2))
+  end)
+end)
+
+describe("assigning a field", function()
+  it("registers parameters, children and buffers", function()
+    local net = Net(2)
+    assert.are.same({"scale", "fc.weight", "fc.bias", "body.0.weight", "body.0.bias"},
+      keys_of(net:named_parameters()))
+    assert.are.same({"fc", "body"}, keys_of(net:named_children()))
+    assert.are.same({"mean"}, keys_of(net:named_buffers()))
+    assert.are.equal(28, net.width)
+    net.extra = nn.Buffer(lucerna.ones(2), {persistent = false})
+    assert.are.same({"mean", "extra"}, keys_of(net:named_buffers()))
+    assert.is_nil(net:state_dict().extra)
+  end)
+
+  it("keeps identity", function()
+    local net = Net(2)
+    assert.is_true(rawequal(net.fc, net.fc))
+    assert.is_true(rawequal(net.fc.weight, net.fc.weight))
+    assert.is_true(rawequal(net.body[1], net.body[1]))
+    for name, child in net:named_children() do assert.is_true(rawequal(child, net[name])) end
+  end)
+
+  it("refuses another kind over a registered name", function()
+    local net = Net(2)
+    fails("cannot assign 'Tensor' as parameter 'scale' (nn.Parameter or nil expected)", set, net,
+      "scale", lucerna.ones(1))
+    fails("cannot assign 'number' as parameter 'scale'", set, net, "scale", 3)
+    fails("cannot assign 'ReLU' as parameter 'scale'", set, net, "scale", nn.ReLU())
+    fails("cannot assign 'number' as child module 'fc' (nn.Module or nil expected)", set, net,
+      "fc", 1)
+    fails("cannot assign 'Parameter' as child module 'fc'", set, net, "fc", net.scale)
+    fails("cannot assign 'string' as buffer 'mean'", set, net, "mean", "x")
+    fails("cannot assign 'Linear' as buffer 'mean'", set, net, "mean", nn.Linear(1, 1))
+    assert.are.same({"fc", "body"}, keys_of(net:named_children()))
+  end)
+
+  it("replaces its own kind, and keeps a buffer's persistence", function()
+    local net = Net(2)
+    local relu = nn.ReLU()
+    net.fc = relu
+    assert.is_true(rawequal(relu, net.fc))
+    net:register_buffer("temp", lucerna.zeros(2), false)
+    net.temp = lucerna.ones(3)
+    assert.are.same({3}, net.temp:size())
+    assert.is_nil(net:state_dict().temp)
+  end)
+
+  it("empties a slot with nil, and nn.delattr removes it", function()
+    local net = Net(2)
+    net.fc = nil
+    assert.is_nil(net.fc)
+    assert.are.same({"body"}, keys_of(net:named_children()))
+    assert.matches("(fc): None", tostring(net), 1, true)
+    assert.are.same({"fc", "body"}, map_keys(net._modules))
+    fails("cannot assign 'number' as child module 'fc'", set, net, "fc", 1)
+    nn.delattr(net, "fc")
+    net.fc = 1
+    assert.are.equal(1, net.fc)
+    nn.delattr(net, "width")
+    assert.is_nil(net.width)
+    fails("'Net' object has no attribute 'width'", nn.delattr, net, "width")
+  end)
+
+  it("registers over an ordinary field", function()
+    local m = nn.Module()
+    m.x = 3
+    m.x = nn.Parameter(lucerna.ones(2))
+    assert.are.same({"x"}, keys_of(m:named_parameters()))
+    m.y = "text"
+    m.y = nn.ReLU()
+    assert.are.same({"y"}, keys_of(m:named_children()))
+  end)
+
+  it("leaves tensors alone", function()
+    local m = nn.Module()
+    m.t = lucerna.ones(2)
+    assert.are.same({}, keys_of(m:named_buffers()))
+    assert.are.same({2}, m.t:size())
+  end)
+
+  it("refuses plain tables that hold modules or parameters", function()
+    local m = nn.Module()
+    local message = "field 'layers' is a plain table that holds modules or parameters"
+    fails(message, set, m, "layers", {nn.ReLU()})
+    fails(message, set, m, "layers", {a = {b = {nn.Parameter(lucerna.ones(1))}}})
+    local loop = {}
+    loop.loop = loop
+    m.layers = loop
+    m.layers = nn.unregistered {nn.ReLU()}
+    assert.are.same({}, keys_of(m:named_children()))
+    m.layers = {}
+    m.layers[1] = nn.ReLU()
+    fails(message, m.parameters, m)
+    fails(message, m.state_dict, m)
+  end)
+
+  it("refuses cycles", function()
+    local a, b = nn.Module(), nn.Module()
+    a.b = b
+    fails("a module tree has no cycles", set, b, "a", a)
+    fails("a module tree has no cycles", set, a, "a", a)
+    assert.is_nil(b.a)
+  end)
+
+  it("changes constructor arguments by their rules", function()
+    local d = nn.Dropout(0.5)
+    d.p = 0.25
+    assert.are.equal(0.25, d.p)
+    assert.are.equal("Dropout(p=0.25, inplace=False)", tostring(d))
+    fails("p must be a number", set, d, "p", "x")
+    local bn = nn.BatchNorm1d(2)
+    bn.momentum, bn.eps = 0.5, 1e-3
+    assert.are.equal(0.5, bn.momentum)
+    assert.is_nil(nn.Linear(1, 1, {bias = false}).bias)
+  end)
+
+  it("sees training as a boolean", function()
+    local d = nn.Dropout(0.5)
+    d.training = false
+    assert.is_false(d.training)
+    fails("training must be a boolean", set, d, "training", 3)
+  end)
+end)
+
+describe("registering", function()
+  local m
+  before_each(function() m = Net(2) end)
+
+  it("checks names and kinds", function()
+    fails("attribute 'width' already exists", m.register_parameter, m, "width",
+      nn.Parameter(lucerna.ones(1)))
+    fails("attribute 'forward' already exists", m.register_buffer, m, "forward", lucerna.ones(1))
+    fails("attribute 'fc' already exists", m.register_buffer, m, "fc", lucerna.ones(1))
+    fails("parameter name can't contain \".\"", m.register_parameter, m, "a.b", nil)
+    fails("parameter name can't be empty string", m.register_parameter, m, "", nil)
+    fails("name must be a string", m.register_parameter, m, 3, nil)
+    fails("is not a Module subclass", m.add_module, m, "x", 3)
+    fails("module name can't contain", m.add_module, m, "a.b", nn.ReLU())
+    fails("cannot assign", m.register_parameter, m, "x", lucerna.ones(1))
+    fails("cannot assign", m.register_buffer, m, "x", 3)
+  end)
+
+  it("declares empty slots", function()
+    m:register_parameter("gamma", nil)
+    assert.is_nil(m.gamma)
+    fails("cannot assign 'number' as parameter 'gamma'", set, m, "gamma", 3)
+    m.gamma = nn.Parameter(lucerna.ones(2))
+    assert.are.same({2}, m.gamma:size())
+    m:register_module("act", nn.ReLU())
+    assert.is_true(nn.isinstance(m.act, nn.ReLU))
+  end)
+
+  it("shows itself in _parameters, _buffers and _modules", function()
+    assert.are.same({"scale"}, map_keys(m._parameters))
+    assert.are.same({"mean"}, map_keys(m._buffers))
+    assert.are.equal(2, #m._modules)
+    assert.is_true(rawequal(m.fc, m._modules.fc))
+  end)
+end)
+
+describe("iterating", function()
+  it("visits shared members once, under their first name", function()
+    local shared = nn.Linear(1, 1)
+    local net = nn.Sequential(shared, nn.ReLU(), shared)
+    assert.are.same({"0.weight", "0.bias"}, keys_of(net:named_parameters()))
+    assert.are.same({"0.weight", "0.bias", "2.weight", "2.bias"},
+      keys_of(net:named_parameters {remove_duplicate = false}))
+    assert.are.same({"", "0", "1"}, keys_of(net:named_modules()))
+    assert.are.same({"0", "1"}, keys_of(net:named_children()))
+    assert.are.same({}, keys_of(net:named_parameters("", false)))
+    assert.are.same({"net.0.weight", "net.0.bias"}, keys_of(net:named_parameters("net")))
+  end)
+
+  it("gives objects without names", function()
+    local net = Net(2)
+    local n = 0
+    for p in net:parameters() do
+      assert.is_true(lucerna.is_tensor(p))
+      n = n + 1
+    end
+    assert.are.equal(5, n)
+    assert.are.equal(5, #keys_of(net:modules()))
+    assert.are.equal(2, #keys_of(net:children()))
+    assert.are.equal(1, #keys_of(net:buffers()))
+  end)
+
+  it("may change the tree meanwhile", function()
+    local net = nn.Sequential(nn.ReLU(), nn.ReLU(), nn.ReLU())
+    for name in net:named_children() do nn.delattr(net, name) end
+    assert.are.equal(0, #net)
+  end)
+
+  it("finds by path", function()
+    local net = Net(2)
+    assert.is_true(rawequal(net.body[1], net:get_submodule("body.0")))
+    assert.is_true(rawequal(net, net:get_submodule("")))
+    assert.is_true(rawequal(net.fc.weight, net:get_parameter("fc.weight")))
+    assert.is_true(rawequal(net.mean, net:get_buffer("mean")))
+    fails("Net has no attribute `nope`", net.get_submodule, net, "nope.x")
+    fails("`weight` is not an nn.Module", net.get_submodule, net, "fc.weight")
+    fails("`mean` is not an nn.Parameter", net.get_parameter, net, "mean")
+    net:set_submodule("body.0", nn.Identity())
+    assert.is_true(nn.isinstance(net.body[1], nn.Identity))
+  end)
+
+  it("applies children first", function()
+    local names = {}
+    local net = nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh()))
+    local result = net:apply(function(m) names[#names + 1] = m:_get_name() end)
+    assert.are.same({"ReLU", "Tanh", "Sequential", "Sequential"}, names)
+    assert.is_true(rawequal(net, result))
+  end)
+end)
+
+describe("modes and conversion", function()
+  it("train and eval reach everything, overridden methods too", function()
+    local Frozen = nn.class("Frozen")
+    function Frozen:train(_) return nn.Module.train(self, false) end
+    local net = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout()), Frozen())
+    assert.is_true(rawequal(net, net:eval()))
+    assert.is_false(net[2][1].training)
+    net:train()
+    assert.is_true(net[2][1].training)
+    assert.is_false(net[3].training)
+    fails("training mode is expected to be boolean", net.train, net, "x")
+  end)
+
+  it("freezes and clears gradients", function()
+    local net = Net(2)
+    net(lucerna.ones(1, 3)):sum():backward()
+    assert.is_not_nil(net.fc.weight.grad)
+    net:zero_grad(false)
+    assert.are.equal(0, net.fc.weight.grad:abs():sum():item())
+    net:zero_grad()
+    assert.is_nil(net.fc.weight.grad)
+    assert.is_true(rawequal(net, net:requires_grad_(false)))
+    for p in net:parameters() do assert.is_false(p.requires_grad) end
+  end)
+
+  it("converts floating point members and keeps parameters' identity", function()
+    local net = Net(2)
+    net:register_buffer("count", lucerna.zeros(1, {dtype = lucerna.int64}))
+    local weight, mean = net.fc.weight, net.mean
+    net(lucerna.ones(1, 3)):sum():backward()
+    assert.is_true(rawequal(net, net:double()))
+    assert.is_true(rawequal(weight, net.fc.weight))
+    assert.are.equal(lucerna.float64, weight.dtype)
+    assert.are.equal(lucerna.float64, weight.grad.dtype)
+    assert.are.equal(lucerna.float64, net.mean.dtype)
+    assert.are.equal(lucerna.float32, mean.dtype)
+    assert.are.equal(lucerna.int64, net.count.dtype)
+    assert.are.equal(lucerna.float64, net(lucerna.ones(1, 3, {dtype = lucerna.float64})).dtype)
+    net:to(lucerna.float16)
+    assert.are.equal(lucerna.float16, weight.dtype)
+    net:to {dtype = lucerna.float32}
+    net:to("cpu", lucerna.bfloat16)
+    net:to(lucerna.ones(1))
+    assert.are.equal(lucerna.float32, weight.dtype)
+    fails("floating point dtypes only", net.to, net, lucerna.int64)
+    fails("device 'cuda:0' is not available", net.to, net, "cuda:0")
+  end)
+end)
+
+describe("lifetime", function()
+  local function collect()
+    collectgarbage()
+    collectgarbage()
+  end
+
+  it("keeps fields of children as long as their parent lives", function()
+    local net = nn.Sequential(nn.Linear(1, 1), nn.Sequential(nn.ReLU()))
+    net[1].tag, net[2][1].tag = "first", {1}
+    collect()
+    assert.are.equal("first", net[1].tag)
+    assert.are.same({1}, net[2][1].tag)
+  end)
+
+  it("keeps a parent reached through its child alone out of reach", function()
+    local weak = setmetatable({}, {__mode = "v"})
+    do
+      local net = nn.Sequential(nn.ReLU())
+      weak[1] = net
+    end
+    collect()
+    assert.is_nil(weak[1])
+  end)
+
+  it("collects cycles through closures, hooks and fields", function()
+    local weak = setmetatable({}, {__mode = "k"})
+    for _ = 1, 10 do
+      local net = Net(2)
+      net.me = function() return net end
+      net.fc.owner = net.me
+      net:register_forward_hook(function() return net and nil end)
+      net.forward = function(_, x) return net.fc(x) end
+      net(lucerna.ones(1, 3))
+      weak[net] = true
+    end
+    collect()
+    assert.is_nil(next(weak))
+  end)
+
+  it("removes children from their old places", function()
+    local a, child = nn.Module(), nn.Linear(1, 1)
+    a.child = child
+    a.child = nil
+    local weak = setmetatable({child}, {__mode = "v"})
+    child = nil -- luacheck: ignore
+    collect()
+    assert.is_nil(weak[1])
+  end)
+
+  it("survives deep trees", function()
+    local net = nn.Identity()
+    for _ = 1, 5000 do net = nn.Sequential(net) end
+    local x = lucerna.ones(1)
+    assert.is_true(rawequal(x, net(x)))
+    assert.is_nil(next(keys_of(net:parameters())))
+    net:eval()
+    net = nil -- luacheck: ignore
+    collect()
+  end)
+end)
