@@ -45,6 +45,12 @@ local function names_of(value)
   return names
 end
 
+-- t.a.b for "a.b" or "a:b".
+local function follow(t, text)
+  for key in text:gmatch("[^.:]+") do t = t[key] end
+  return t
+end
+
 -- The value a text names: "conv2d", "nn.Conv2d", "lucerna.nn.Conv2d", "tensor:sum".
 local function find(text)
   text = text:gsub("^lucerna%.", ""):gsub("^Tensor:", "tensor:"):gsub("^nn%.functional%.", "F.")
@@ -53,8 +59,8 @@ local function find(text)
     if found ~= nil then return end
     local name = text
     if prefix ~= "lucerna." and text:sub(1, #prefix) == prefix then name = text:sub(#prefix + 1) end
-    local good, v = pcall(function() return t[name] end)
-    if good and v ~= nil then found = v end
+    local good, v = pcall(follow, t, name)
+    if good then found = v end
   end)
   return found
 end
@@ -70,21 +76,46 @@ local function lines_of(path)
   return lines
 end
 
--- The definition's line and the comment above it, or nothing when the source cannot be read.
-local function from_source(f)
+-- The comment that ends above line `at`, indented, or "".
+local function comment_above(lines, at)
+  local first = at
+  while first > 1 and lines[first - 1]:find("^%s*%-%-") do first = first - 1 end
+  local comment = {}
+  for i = first, at - 1 do comment[#comment + 1] = "  " .. lines[i]:gsub("^%s*%-%-%-?%s?", "") end
+  return table.concat(comment, "\n")
+end
+
+-- What was made by a call has its comment above the line that names it: `optim.Adam = …` or
+-- `define("uniform_", …)`.
+local function from_naming(lines, name)
+  name = name:gsub("%p", "%%%0")
+  for i, line in ipairs(lines) do
+    if line:find("^[%w_.]+%." .. name .. "%s*=") or line:find('^define%("' .. name .. '"') then
+      local comment = comment_above(lines, i)
+      if comment ~= "" then return comment end
+    end
+  end
+end
+
+-- What the source says of a function of that name ("" if it has none), or nil. made: the comment at
+-- the naming comes first, as for classes, whose f is their __init.
+local function describe_lua(f, name, made)
   local info = debug.getinfo(f, "S")
   local path = info.source:match("^@(.*)")
   local lines = path and info.linedefined > 0 and lines_of(path)
-  if not lines or not lines[info.linedefined] then return nil end
-  local signature = lines[info.linedefined]:gsub("^%s*", ""):gsub("^local ", "")
-  signature = signature:match("^function%s+(.-%b())") or signature:match("^.-%b()") or signature
-  local first = info.linedefined
-  while first > 1 and lines[first - 1]:find("^%s*%-%-") do first = first - 1 end
-  local comment = {}
-  for i = first, info.linedefined - 1 do
-    comment[#comment + 1] = "  " .. lines[i]:gsub("^%s*%-%-%-?%s?", "")
+  local line = lines and lines[info.linedefined]
+  if not line then return nil end
+  name = name:match("[%w_]*$")
+  if name ~= "" and (made or not line:find(name, 1, true)) then
+    local comment = from_naming(lines, name)
+    if comment then return comment end
   end
-  return signature, table.concat(comment, "\n")
+  local signature = line:match("function%s+(.-%b())") or line:match("([%w_.]+%s*=%s*function%b())")
+  local comment = comment_above(lines, info.linedefined)
+  local parts = {}
+  if signature then parts[1] = "  " .. signature end
+  if comment ~= "" then parts[#parts + 1] = comment end
+  return #parts > 0 and table.concat(parts, "\n") or nil
 end
 
 local LEGEND = {
@@ -95,11 +126,25 @@ local LEGEND = {
   {"Size", "Size: numbers one after another, or one table of them"},
 }
 
+-- A schema on lines of at most 98 columns.
+local function folded(schema)
+  local lines, line = {}, ""
+  for part in schema:gmatch("[^,]+,?") do
+    if #line + #part > 96 then
+      lines[#lines + 1] = line
+      line = "   "
+    end
+    line = line .. part
+  end
+  lines[#lines + 1] = line
+  return "  " .. table.concat(lines, "\n  ")
+end
+
 -- Schemas, each on its line, with a legend of the types whose names do not say enough.
 local function schema_text(schemas)
   local lines, seen = {}, {}
   for _, schema in ipairs(schemas) do
-    if not seen[schema] then lines[#lines + 1] = "  " .. schema end
+    if not seen[schema] then lines[#lines + 1] = folded(schema) end
     seen[schema] = true
   end
   local all = table.concat(lines, " ")
@@ -119,35 +164,27 @@ local function function_text(f)
     local note = in_place and "\n  writes its first argument and returns it" or ""
     return title .. "\n" .. schema_text(schemas) .. note
   end
-  local signature, comment = from_source(f)
-  if not signature then return title .. "\n  (no documentation)" end
-  if #names == 0 then title = signature end
-  return title .. "\n  " .. signature .. (comment ~= "" and "\n" .. comment or "")
+  return title .. "\n" .. (describe_lua(f, names[1] or "") or "  (no documentation)")
 end
 
 -- ---- classes, modules, tables ----
 
-local function class_schema(value)
-  local of = lucerna.nn._schema
-  local good, schema = pcall(of, value)
-  return good and schema or nil
-end
-
-local function is_class(value)
-  local good, result = pcall(function() return lucerna.nn._is_class(value) end)
-  return good and result
-end
-
 local function class_text(class)
-  local names = names_of(class)
-  local title = "class " .. (names[1] or tostring(class))
-  local schema = class_schema(class)
-  if schema then return title .. "\n" .. schema_text({schema}) end
-  local init = class.__init
-  local signature, comment
-  if type(init) == "function" then signature, comment = from_source(init) end
-  if not signature then return title end
-  return title .. "\n  " .. signature .. (comment ~= "" and "\n" .. comment or "")
+  local name = core.nn.class_name(class)
+  local parent = core.nn.parent(class)
+  local title = "class " .. (names_of(class)[1] or name)
+  if parent then title = ("%s (a %s)"):format(title, core.nn.class_name(parent)) end
+  local constructor, forward = core.nn.schemas(class)
+  local own = rawget(class, "__init")
+  local text = type(own) == "function" and describe_lua(own, name, true) or nil
+  if not text and constructor then
+    local schemas = {("%s(%s)"):format(name, constructor)}
+    if forward and forward ~= "" then
+      schemas[2] = "forward(" .. forward:gsub("%s*%->", ") ->", 1)
+    end
+    text = schema_text(schemas)
+  end
+  return title .. (text and "\n" .. text or "")
 end
 
 -- Names in lines of at most 78 columns.
@@ -174,15 +211,10 @@ local function table_text(t)
     if not name:find("^_") then names[#names + 1] = name end
   end
   table.sort(names)
-  local call = getmetatable(t)
-  call = type(call) == "table" and rawget(call, "__call")
-  local text = ""
-  if type(call) == "function" then
-    local signature, comment = from_source(call)
-    if signature then text = "\n  " .. signature .. "\n" .. comment end
-  end
-  return (title or names_of(t)[1] or tostring(t)) .. text
-    .. (#names > 0 and "\n" .. wrapped(names) or "")
+  title = title or names_of(t)[1] or tostring(t)
+  local init = rawget(t, "__init") -- a class of data sets
+  local text = type(init) == "function" and describe_lua(init, title, true)
+  return title .. (text and "\n" .. text or "") .. (#names > 0 and "\n" .. wrapped(names) or "")
 end
 
 local INTRODUCTION = [[
@@ -195,9 +227,9 @@ local function value_text(value)
     return ("Tensor [%s], %s\n"):format(table.concat(value:size(), ", "), tostring(value.dtype))
       .. table_text(core.Tensor)
   end
-  if is_class(value) then return class_text(value) end
-  local good, class = pcall(function() return lucerna.nn._class_of(value) end)
-  if good and class then return tostring(value) .. "\n" .. class_text(class) end
+  if core.nn.is_class(value) then return class_text(value) end
+  local is_module, class = pcall(core.nn.class_of, value)
+  if is_module then return tostring(value) .. "\n" .. class_text(class) end
   if type(value) == "table" then return table_text(value) end
   return ("%s: %s"):format(type(value), tostring(value))
 end

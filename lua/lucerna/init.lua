@@ -26,8 +26,17 @@ local SUBMODULES = {
   special = true,
 }
 
+-- For completion: names that are not in the table yet.
+local function lazy_names()
+  local names = {}
+  for name in pairs(SUBMODULES) do
+    if package.searchpath("lucerna." .. name, package.path) then names[#names + 1] = name end
+  end
+  return names
+end
+
 setmetatable(lucerna, {
-  __submodules = SUBMODULES, -- for completion
+  __names = lazy_names,
   __index = function(_, name)
     if not SUBMODULES[name] then return nil end
     local ok, module = pcall(require, "lucerna." .. name)

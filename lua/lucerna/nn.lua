@@ -43,7 +43,17 @@ end
 
 local SUBMODULES = { functional = true, init = true, utils = true }
 
+-- For completion: names that are not in the table yet.
+local function lazy_names()
+  local names = core.names()
+  for name in pairs(SUBMODULES) do
+    if package.searchpath("lucerna.nn." .. name, package.path) then names[#names + 1] = name end
+  end
+  return names
+end
+
 return setmetatable(nn, {
+  __names = lazy_names,
   __index = function(_, name)
     local value
     if SUBMODULES[name] then

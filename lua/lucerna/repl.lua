@@ -117,28 +117,46 @@ local function table_keys(keys, value, depth)
   add_keys(keys, value)
   local meta = meta_of(value)
   if not meta or depth > 8 then return end
-  if type(meta.__submodules) == "table" then add_keys(keys, meta.__submodules) end
+  if type(meta.__names) == "function" then
+    for _, name in ipairs(meta.__names()) do keys[name] = true end
+  end
   if type(meta.__index) == "table" then table_keys(keys, meta.__index, depth + 1) end
 end
 
--- A module's parameters, buffers and children, under the names they are reached by.
-local function member_keys(keys, value)
-  for _, members in ipairs {"_parameters", "_buffers", "_modules"} do
-    for name in pairs(value[members]) do
-      if is_name(name) then keys[name] = true end
-    end
+-- What a layer was made with can be read under the names of its constructor's parameters.
+local function config_keys(keys, module, class)
+  local nn = require("lucerna.core").nn
+  local constructor = nn.schemas(class)
+  while not constructor and class do
+    class = nn.parent(class)
+    constructor = class and nn.schemas(class)
+  end
+  for name in (constructor or ""):gmatch("([%a_][%w_]*)%f[=,\0]") do
+    if module[name] ~= nil then keys[name] = true end
   end
 end
 
--- Classes and modules tell their fields and methods through core functions, since their metatables
--- are C.
+-- A module's methods, its parameters, buffers and children, and its ordinary fields, which are in
+-- its user value.
+local function module_keys(keys, module, class)
+  table_keys(keys, class, 1)
+  config_keys(keys, module, class)
+  for _, members in ipairs {"_parameters", "_buffers", "_modules"} do
+    for name in pairs(module[members]) do
+      if is_name(name) then keys[name] = true end
+    end
+  end
+  local fields = debug and debug.getuservalue(module, 1)
+  if type(fields) == "table" then add_keys(keys, fields) end
+end
+
 local function userdata_keys(keys, value)
-  local lucerna = require "lucerna"
-  if lucerna.is_tensor(value) then return add_keys(keys, lucerna.Tensor) end
+  local core = require "lucerna.core"
+  if core.is_tensor(value) then return add_keys(keys, core.Tensor) end
+  local is_module, class = pcall(core.nn.class_of, value)
+  if is_module then return module_keys(keys, value, class) end
   local meta = meta_of(value)
   if meta and type(meta.__index) == "table" then table_keys(keys, meta.__index, 1) end
-  pcall(member_keys, keys, value)
-  pcall(function() add_keys(keys, lucerna.nn._names(value)) end)
 end
 
 --- The names that can follow `value.` or `value:`, as a set.
@@ -146,7 +164,6 @@ function repl.keys(value)
   local keys = {}
   if type(value) == "table" then
     table_keys(keys, value, 1)
-    if getmetatable(value) then pcall(userdata_keys, keys, value) end
   elseif type(value) == "string" then
     add_keys(keys, string)
   elseif type(value) == "userdata" then

@@ -121,6 +121,31 @@ describe("completion", function()
     assert.same({"gmatch", "gsub"}, (repl.candidates("text:g", env)))
   end)
 
+  it("offers layers and submodules that are loaded when asked for", function()
+    assert.same({"Conv1d", "Conv2d"}, (repl.candidates("lucerna.nn.Conv", env)))
+    assert.same({"functional"}, (repl.candidates("lucerna.nn.func", env)))
+    assert.same({"lr_scheduler"}, (repl.candidates("lucerna.optim.lr", env)))
+  end)
+
+  it("offers children, parameters, fields and methods of modules", function()
+    local nn = lucerna.nn
+    local Net = nn.class "Net"
+    function Net:__init()
+      self.layer = nn.Linear(2, 2)
+      self.layers = nn.Sequential(nn.ReLU())
+      self.lambda = 5
+    end
+    function Net:laugh() return self end
+    local scope = {net = Net(), Net = Net, nn = nn}
+    assert.same({"lambda", "laugh", "layer", "layers"}, (repl.candidates("net.la", scope)))
+    assert.same({"laugh"}, (repl.candidates("net:la", scope)))
+    assert.same({"weight"}, (repl.candidates("net.layer.we", scope)))
+    assert.same({"register_forward_hook", "register_forward_pre_hook"},
+      (repl.candidates("net:register_forw", scope)))
+    assert.same({"laugh"}, (repl.candidates("Net.la", scope)))
+    assert.same({"inplace"}, (repl.candidates("net.layers[1].inp", scope)))
+  end)
+
   it("says nothing where it knows nothing", function()
     assert.is_nil(repl.complete("a.b.c", env))
     assert.is_nil(repl.complete("f().x", env))
@@ -183,6 +208,22 @@ describe("help", function()
 
   it("lists a submodule", function()
     assert.matches("DataLoader", help.text(lucerna.data))
+  end)
+
+  it("gives a class's schemas, and a module's class", function()
+    local nn = lucerna.nn
+    assert.matches("^class nn.Linear %(a Module%)\n  Linear%(int in_features, int out_features,",
+      help.text(nn.Linear))
+    assert.matches("\n  forward%(Tensor input%) %-> Tensor", help.text(nn.Linear))
+    assert.matches("^ReLU%(%)\nclass nn.ReLU", help.text(nn.ReLU()))
+    assert.equal("class Mine (a Linear)", (help.text(nn.class("Mine", nn.Linear)):match "^[^\n]*"))
+    assert.matches("after forward", help.text "nn.Module.register_forward_hook")
+  end)
+
+  it("gives the comment where a thing made by a call is named", function()
+    assert.matches("^optim.Adam\n  Adam: lr", help.text(lucerna.optim.Adam))
+    assert.matches("^nn.init.xavier_uniform_\n  xavier_uniform_%(", help.text "xavier_uniform_")
+    assert.matches("^data.MNIST\n  Handwritten digits", help.text(lucerna.data.MNIST))
   end)
 
   it("admits what it does not know", function()

@@ -220,8 +220,11 @@ optim.AdamW = constructor "AdamW"
 --- Is the value an optimizer?
 function optim.is_optimizer(value) return getmetatable(value) == Optimizer end
 
-return setmetatable(optim, {__index = function(self, key)
-  if key ~= "lr_scheduler" then return nil end
-  self.lr_scheduler = require "lucerna.optim.lr_scheduler"
-  return self.lr_scheduler
-end})
+return setmetatable(optim, {
+  __names = function() return {"lr_scheduler"} end, -- for completion
+  __index = function(self, key)
+    if key ~= "lr_scheduler" then return nil end
+    self.lr_scheduler = require "lucerna.optim.lr_scheduler"
+    return self.lr_scheduler
+  end,
+})
