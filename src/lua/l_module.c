@@ -275,10 +275,14 @@ static const char *intern(lua_State *L, luc_l_state *st, const char *text) {
   return s;
 }
 
-/* core.nn.setup(functions): what lua/lucerna/nn.lua provides. */
+/* core.nn.setup(functions): what lua/lucerna/nn.lua provides. The first set stays, so that loading
+ * the file again leaves existing classes and their drivers as they are. */
 static int setup(lua_State *L) {
   luc_l_nn *nn = luc_l_state_of(L)->nn;
   luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
+  if (lua_getfield(L, 2, "call") != LUA_TNIL) return 0;
   lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->functions);
   return 0;
