@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "lucerna/lua.h"
+
 luc_l_peer *luc_l_checkpeer(lua_State *L, int index, const char *who) {
   luc_l_peer *peer = luc_l_topeer(L, index);
   if (!peer) {
@@ -174,6 +176,19 @@ void luc_l_forget_positions(lua_State *L, int index) {
     lua_rawseti(L, -2, i);
   }
   lua_pop(L, 1);
+}
+
+/* ---- for hosts in C ---- */
+
+void luc_lua_push_module(lua_State *L, luc_module *m) {
+  luc_l_state *st = luc_l_state_of(L);
+  if (!st) luaL_error(L, "lucerna is not open in this Lua state");
+  luc_l_pushmodule(L, st->nn, m);
+}
+
+luc_module *luc_lua_to_module(lua_State *L, int index) {
+  luc_l_peer *peer = luc_l_topeer(L, index);
+  return peer ? peer->m : NULL;
 }
 
 /* ---- what the core asks of us ---- */

@@ -3,7 +3,7 @@
 #ifndef LUCERNA_LUA_H
 #define LUCERNA_LUA_H
 
-#include "lucerna/base.h"
+#include "lucerna/module.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +23,11 @@ LUC_LUA_API int luaopen_lucerna_core(struct lua_State *L);
 LUC_LUA_API int luc_lua_open(struct lua_State *L, const luc_config *cfg);
 /* The context of this lua_State; NULL before the module was opened. */
 LUC_LUA_API luc_context *luc_lua_context(struct lua_State *L);
+/* Pushes a module made in C, or nil for NULL; Lua takes references of its own. Raises Lua errors. */
+LUC_LUA_API void luc_lua_push_module(struct lua_State *L, luc_module *m);
+/* The module at a stack index, borrowed, or NULL. A host that keeps it retains it, which keeps its
+ * Lua fields and class too. */
+LUC_LUA_API luc_module *luc_lua_to_module(struct lua_State *L, int index);
 
 #ifdef __cplusplus
 }

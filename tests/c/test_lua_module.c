@@ -1,0 +1,188 @@
+/* Modules between a C host and Lua: who keeps what alive, changes that the other side sees, calls in
+ * both directions. */
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "lucerna/lua.h"
+#include "lucerna/module.h"
+#include "nn/module.h"
+#include "test.h"
+
+static test_heap heap;
+
+static lua_State *open(void) {
+  heap = (test_heap){0};
+  luc_config cfg = {.alloc = test_alloc, .alloc_ud = &heap, .num_threads = 1};
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  luc_lua_open(L, &cfg);
+  lua_settop(L, 0);
+  lua_getglobal(L, "package");
+  const char *root = getenv("LUCERNA_ROOT");
+  root = root ? root : ".";
+  lua_pushfstring(L, "%s/lua/?.lua;%s/lua/?/init.lua", root, root);
+  lua_setfield(L, -2, "path");
+  CHECK_EQ(luaL_dostring(L, "lucerna = require 'lucerna'; nn = lucerna.nn"), LUA_OK);
+  lua_settop(L, 0);
+  return L;
+}
+
+static void close_state(lua_State *L) {
+  lua_close(L);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+static void run(lua_State *L, const char *code) {
+  if (luaL_dostring(L, code) != LUA_OK) {
+    test_fail(__FILE__, __LINE__, lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+}
+
+static void collect(lua_State *L) {
+  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCCOLLECT);
+}
+
+static luc_module *make(luc_context *ctx, const char *name) {
+  luc_value args[2] = {luc_v_int(2), luc_v_int(2)};
+  luc_module *m = NULL;
+  bool linear = strcmp(name, "Linear") == 0;
+  CHECK_EQ(luc_module_new(ctx, name, args, linear ? 2 : 0, &m), LUC_OK);
+  return m;
+}
+
+static luc_tensor *ones(luc_context *ctx) {
+  int64_t sizes[2] = {1, 2};
+  float data[2] = {1, 1};
+  luc_tensor *t = NULL;
+  CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 2, sizes, data, &t), LUC_OK);
+  return t;
+}
+
+TEST("fields of a leaf live while a host holds the root") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  luc_module *root = make(ctx, "Sequential"), *middle = make(ctx, "Sequential");
+  luc_module *leaf = make(ctx, "Linear");
+  CHECK_EQ(luc_module_append(ctx, root, middle), LUC_OK);
+  CHECK_EQ(luc_module_append(ctx, middle, leaf), LUC_OK);
+  luc_module_release(ctx, middle);
+  luc_lua_push_module(L, leaf);
+  lua_setglobal(L, "leaf");
+  run(L, "leaf.tag = {7}; leaf = nil");
+  luc_module_release(ctx, leaf);
+  collect(L);
+  luc_lua_push_module(L, root);
+  lua_setglobal(L, "root");
+  run(L, "assert(root[1][1].tag[1] == 7)");
+  run(L, "root = nil");
+  collect(L);
+  luc_module_release(ctx, root);
+  collect(L);
+  close_state(L);
+}
+
+TEST("changes made in C are seen in Lua") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  luc_module *root = make(ctx, "Sequential"), *a = make(ctx, "Linear"), *b = make(ctx, "ReLU");
+  luc_lua_push_module(L, root);
+  lua_setglobal(L, "root");
+  CHECK_EQ(luc_module_append(ctx, root, a), LUC_OK);
+  run(L, "assert(#root == 1 and nn.isinstance(root[1], nn.Linear)); first = root[1]");
+  CHECK_EQ(luc_module_add_module(ctx, root, "0", b), LUC_OK);
+  run(L, "assert(nn.isinstance(root[1], nn.ReLU) and root['0'] == root[1])");
+  run(L, "assert(first.weight:size(1) == 2)");
+  luc_tensor *t = ones(ctx);
+  CHECK_EQ(luc_module_register_buffer(ctx, root, "mean", t, true), LUC_OK);
+  run(L, "assert(root.mean:sum():item() == 2)");
+  luc_tensor_release(ctx, t);
+  CHECK_EQ(luc_module_delete(ctx, root, "mean"), LUC_OK);
+  run(L, "assert(root.mean == nil)");
+  luc_module_release(ctx, a);
+  luc_module_release(ctx, b);
+  luc_module_release(ctx, root);
+  run(L, "root = nil");
+  close_state(L);
+}
+
+static luc_status add_one(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                          int nargs, luc_outputs *outputs) {
+  (void)m, (void)args;
+  *(int *)ud += 1;
+  CHECK_EQ(nargs, 1);
+  CHECK_EQ(outputs->n, 1);
+  luc_tensor *sum;
+  LUC_TRY(luc__binary_scalar(ctx, LUC_OP_add, outputs->v[0].as.tensor, 1, &sum));
+  luc_tensor_release(ctx, outputs->v[0].as.tensor);
+  outputs->v[0] = luc_v_tensor(sum);
+  return LUC_OK;
+}
+
+TEST("a host calls a module written in Lua, with hooks of both") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  run(L, "Twice = nn.class('Twice')"
+         "function Twice:forward(x) if self.fail then error(self.fail, 0) end return x * 2 end "
+         "m = Twice(); net = nn.Sequential(nn.Identity(), m)"
+         "m:register_forward_hook(function(_, args, out) return out + args[1] end)");
+  lua_getglobal(L, "net");
+  luc_module *net = luc_module_retain(ctx, luc_lua_to_module(L, -1));
+  lua_settop(L, 0);
+  run(L, "net, twice, m = nil, m, nil");
+  int calls = 0;
+  uint64_t id;
+  CHECK_EQ(luc_module_register_forward_hook(ctx, luc_module_child_at(net, 1), add_one, &calls, NULL,
+                                            0, &id),
+           LUC_OK);
+  collect(L);
+  luc_tensor *x = ones(ctx), *y = NULL;
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_EQ(calls, 1);
+  CHECK_NEAR(((float *)luc_tensor_data(y))[1], 4, 0); /* 2x, + x by Lua's hook, + 1 by C's */
+  luc_tensor_release(ctx, y);
+  run(L, "twice.fail = {}");
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_ERR_CALLBACK);
+  CHECK(luc_module_remove_hook(ctx, luc_module_child_at(net, 1), id));
+  run(L, "twice.fail = nil");
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_EQ(calls, 1);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, x);
+  luc_module_release(ctx, net);
+  close_state(L);
+}
+
+TEST("a module of Lua's that a host holds keeps its class and fields") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  run(L, "local C = nn.class('C'); function C:forward(x) return x * self.k end "
+         "local m = C(); m.k = 3; m.sub = nn.ReLU(); m.sub.t = 5; held = m");
+  lua_getglobal(L, "held");
+  luc_module *m = luc_module_retain(ctx, luc_lua_to_module(L, -1));
+  lua_settop(L, 0);
+  run(L, "held = nil");
+  collect(L);
+  luc_tensor *x = ones(ctx), *y = NULL;
+  CHECK_EQ(luc_module_call1(ctx, m, x, &y), LUC_OK);
+  CHECK_NEAR(((float *)luc_tensor_data(y))[0], 3, 0);
+  luc_lua_push_module(L, m);
+  lua_setglobal(L, "held");
+  run(L, "assert(held.k == 3 and held.sub.t == 5 and held:_get_name() == 'C')");
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_module_release(ctx, m);
+  close_state(L);
+}
+
+TEST("what a host still holds when the state closes is freed with it") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  luc_module *net = make(ctx, "Sequential"), *l = make(ctx, "Linear");
+  CHECK_EQ(luc_module_append(ctx, net, l), LUC_OK);
+  luc_lua_push_module(L, net);
+  lua_settop(L, 0);
+  close_state(L);
+}
