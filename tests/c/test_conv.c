@@ -108,7 +108,7 @@ static void random_dimension(luc_conv *c, int d, int64_t largest) {
 }
 
 static void random_geometries(luc_context *ctx, luc_dtype dtype) {
-  for (int i = 0; i < 120; i++) {
+  for (int i = 0; i < kt_rounds(120); i++) {
     luc_conv c = {.dtype = dtype, .spatial = 1 + i % 3, .batch = kt_int(1, 3)};
     c.groups = kt_int(0, 2) ? 1 : kt_int(1, 4);
     c.in_channels = c.groups * kt_int(1, c.groups > 1 ? 2 : 20);

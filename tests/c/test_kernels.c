@@ -45,7 +45,7 @@ static void check_gemm(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, 
 }
 
 static void small_products(luc_context *ctx, luc_dtype dtype) {
-  for (int i = 0; i < 400; i++)
+  for (int i = 0; i < kt_rounds(400); i++)
     check_gemm(ctx, dtype, kt_int(0, 40), kt_int(0, 70), kt_int(0, 40), kt_int(1, 3));
   for (int64_t m = 1; m <= 9; m++)
     for (int64_t n = 1; n <= 18; n++) check_gemm(ctx, dtype, m, n, kt_int(1, 40), 1);
