@@ -21,6 +21,7 @@ build = {
     LUA_INCDIR = "$(LUA_INCDIR)",
     LUADIR = "$(LUADIR)",
     LIBDIR = "$(LIBDIR)",
+    BINDIR = "$(BINDIR)",
     LUCERNA_TESTS = "OFF",
     LUCERNA_INSTALL_C = "OFF",
   },

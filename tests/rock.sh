@@ -24,3 +24,8 @@ LUA_PATH="$work/tree/share/lua/5.4/?.lua;$work/tree/share/lua/5.4/?/init.lua" \
   assert(y:size(2) == 2)
   y:sum():backward()
   print("rock: installed and used", lucerna._VERSION)'
+
+if [ -x "$work/tree/bin/lucerna" ]; then
+  test "$(env -u LUA_PATH -u LUA_CPATH "$work/tree/bin/lucerna" -e '
+    print(require("lucerna").ones(2):sum():item())')" = 2.0
+fi
