@@ -38,8 +38,8 @@ static void *budget_alloc(void *ud, void *ptr, size_t old_size, size_t new_size)
 
 /* ---- opening: nothing is read from the disk ---- */
 
-/* package.preload.<module> loads the bytes. Chunk names that begin with "=[lucerna" tell Lucerna that
- * an error's position is the caller's, not one inside its own files. */
+/* package.preload.<module> loads the bytes. Chunk names that begin with "=[lucerna" tell Lucerna
+ * that an error's position is the caller's, not one inside its own files. */
 static int load_module(lua_State *L) {
   size_t i = (size_t)lua_tointeger(L, lua_upvalueindex(1));
   lua_pushfstring(L, "=[%s]", lua_files[i].module);

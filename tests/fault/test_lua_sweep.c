@@ -1,7 +1,8 @@
-/* Out of memory, seen from Lua: a scenario (build, forward, backward, step, save) runs in a forked process with its n-th allocation refused, the core's and Lua's own counted together, for
- * growing n. Each time it must end in an ordinary error or in success, work when run again in the
- * same state, and leave nothing behind when the state is closed. In a test build the core keeps no
- * cache over a host's allocator, so that each of its allocations can be refused. */
+/* Out of memory, seen from Lua: a scenario (build, forward, backward, step, save) runs in a forked
+ * process with its n-th allocation refused, the core's and Lua's own counted together, for growing
+ * n. Each time it must end in an ordinary error or in success, work when run again in the same
+ * state, and leave nothing behind when the state is closed. In a test build the core keeps no cache
+ * over a host's allocator, so that each of its allocations can be refused. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>

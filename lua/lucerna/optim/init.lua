@@ -123,8 +123,8 @@ local function check_dict(self, dict)
       for name, value in pairs(dict.state[id] or {}) do
         local have, want = shape_text(value), shape_text(params[k])
         if lucerna.is_tensor(value) and name ~= "step" and have ~= want then
-          return ("state '%s' of parameter %d has shape %s, the parameter %s"):format(name, id, have,
-            want)
+          local text = "state '%s' of parameter %d has shape %s, the parameter %s"
+          return text:format(name, id, have, want)
         end
       end
     end
