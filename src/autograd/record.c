@@ -153,7 +153,8 @@ luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, b
   if (!ctx->grad_mode || ctx->inside_op) return LUC_OK;
   bool leaf = !self->meta || !self->meta->node;
   luc_tensor *base = self->meta ? self->meta->base : NULL;
-  LUC_CHECK(ctx, !(self->requires_grad && leaf && !base), LUC_ERR_STATE,
+  bool inherits = base && base->requires_grad; /* the view's node may just not be made yet */
+  LUC_CHECK(ctx, !(self->requires_grad && leaf && !inherits), LUC_ERR_STATE,
             "%s: a leaf Variable that requires grad is being used in an in-place operation.", name);
   bool base_leaf = base && base->requires_grad && !(base->meta && base->meta->node);
   LUC_CHECK(ctx, !base_leaf, LUC_ERR_STATE,
@@ -163,14 +164,27 @@ luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, b
   return LUC_OK;
 }
 
-/* The gradient reads self as it was: the node keeps a copy. */
-static luc_status copy_saved_self(luc_context *ctx, luc_node *node) {
-  luc_tensor *copy, *self = luc_as_tensor(&node->args[0]);
-  if (!self) return LUC_OK;
-  LUC_TRY(luc__unary(ctx, LUC_OP_clone, self, &copy));
-  luc_tensor_release(ctx, self);
-  node->args[0] = luc_v_tensor(copy);
-  node->versions[0] = copy->storage->version;
+/* Replaces *saved by a copy if it sees the memory of self. */
+static luc_status copy_shared(luc_context *ctx, const luc_tensor *self, luc_tensor **saved,
+                              uint32_t *version) {
+  luc_tensor *copy;
+  if (!*saved || (*saved)->storage != self->storage) return LUC_OK;
+  LUC_TRY(luc__unary(ctx, LUC_OP_clone, *saved, &copy));
+  luc_tensor_release(ctx, *saved);
+  *saved = copy;
+  *version = copy->storage->version;
+  return LUC_OK;
+}
+
+/* The gradient reads self as it was, wherever it and its views stand among the arguments: the node
+ * keeps copies (self itself would also make a cycle). */
+static luc_status copy_saved_self(luc_context *ctx, luc_node *node, const luc_tensor *self) {
+  for (int p = 0; p < node->nslots; p++) {
+    luc_value *v = &node->args[p];
+    if (v->kind == LUC_TENSOR) LUC_TRY(copy_shared(ctx, self, &v->as.tensor, &node->versions[p]));
+    for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
+      LUC_TRY(copy_shared(ctx, self, &v->as.tensors[i], &node->versions[node->nslots + i]));
+  }
   return LUC_OK;
 }
 
@@ -183,7 +197,7 @@ luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *a
   luc_node *node;
   LUC_TRY(call_node(ctx, op, args, 1, &node));
   bool saves_result = !(luc__ops[op].flags & LUC_F_MUTATES) && (info->save_results & 1);
-  luc_status status = copy_saved_self(ctx, node);
+  luc_status status = copy_saved_self(ctx, node, self);
   if (status == LUC_OK) status = add_result(ctx, node, 0, self, saves_result);
   if (status == LUC_OK && self->meta->base) {
     status = luc__copy_slices(ctx, node, self, out);

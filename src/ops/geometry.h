@@ -50,6 +50,11 @@ luc_status luc__check_scalar(luc_context *ctx, const char *who, luc_scalar s, lu
 luc_status luc__operand_scalar(luc_context *ctx, const char *who, const luc_value *v,
                                luc_scalar *out);
 
+/* A diagonal's offset, cut off where no tensor reaches, so that sums with it cannot overflow. */
+static inline int64_t luc__diagonal_shift(int64_t shift) {
+  const int64_t far = INT64_MAX / 4;
+  return shift > far ? far : shift < -far ? -far : shift;
+}
 /* The gradient of what only rearranges without sharing: gout goes on as it is. */
 luc_status luc__pass_gradient(luc_context *ctx, luc_backward *b);
 static inline luc_status luc__pass_to(luc_backward *b, int p) {

@@ -121,7 +121,7 @@ luc_status luc__grad_slice(luc_context *ctx, luc_backward *b) {
 
 static luc_status diagonal_layout(luc_context *ctx, layout *l, const luc_value *args) {
   int a, b;
-  int64_t shift = args[1].as.i;
+  int64_t shift = luc__diagonal_shift(args[1].as.i);
   LUC_TRY(luc__dim_wrap(ctx, "diagonal", args[2].as.i, l->ndim, &a));
   LUC_TRY(luc__dim_wrap(ctx, "diagonal", args[3].as.i, l->ndim, &b));
   LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "diagonal: dimensions cannot be identical %d, %d", a + 1,

@@ -367,7 +367,7 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, luc_va
   int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
   if (t->numel)
     luc__triangle_clear(r->data, luc__dtype_size((luc_dtype)r->dtype), r->numel / (rows * columns),
-                        rows, columns, args[1].as.i, lower);
+                        rows, columns, luc__diagonal_shift(args[1].as.i), lower);
   return luc__give(ctx, who, out, r);
 }
 
@@ -392,7 +392,7 @@ luc_status luc__grad_triu(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_diag_embed(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r = NULL, *line = NULL;
   int a, b, n = t->ndim + 1, next = 0;
-  int64_t shift = args[1].as.i, length = t->ndim ? t->sizes[t->ndim - 1] : 1;
+  int64_t shift = luc__diagonal_shift(args[1].as.i), length = t->ndim ? t->sizes[t->ndim - 1] : 1;
   int64_t side = length + (shift < 0 ? -shift : shift), sizes[LUC_MAX_DIMS], steps[LUC_MAX_DIMS];
   luc_status status = LUC_OK;
   LUC_CHECK(ctx, t->ndim > 0 && n <= LUC_MAX_DIMS, LUC_ERR_SHAPE,

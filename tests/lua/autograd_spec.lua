@@ -103,6 +103,30 @@ describe("a leaf", function()
     assert.has_error(function() lucerna.ones(2, { dtype = lucerna.int64 }).requires_grad = true end)
   end)
 
+  it("is written in place by itself as it was before", function()
+    local x = leaf { 2, 3 }
+    local y = x * 1
+    y:mul_(y)
+    y:sum():backward()
+    assert.same({ 4.0, 6.0 }, x.grad:tolist())
+    x.grad = nil
+    local z = x * 1
+    z:mul_(z[1])
+    z:sum():backward()
+    assert.same({ 7.0, 2.0 }, x.grad:tolist())
+  end)
+
+  it("cannot be written in place, nor can a view of it", function()
+    local x = leaf { 1, 2 }
+    assert.matches("a leaf Variable that requires grad", parity.message(x.add_, x, 1))
+    local view = x:view(2)
+    assert.matches("a view of a leaf Variable", parity.message(view.add_, view, 1))
+    local made_leaf = lucerna.ones(2, 3).T
+    made_leaf:requires_grad_()
+    assert.matches("a leaf Variable that requires grad",
+      parity.message(made_leaf.add_, made_leaf, 1))
+  end)
+
   it("changes its data outside the graph", function()
     local x = leaf { 1, 2 }
     x.data[1] = 5
