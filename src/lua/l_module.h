@@ -31,7 +31,7 @@ typedef struct luc_l_nn {
   char classes;   /* weak: luc_class -> luc_l_class */
   char pins;      /* luc_module -> its peer while hosts hold it, else false */
   char functions; /* name -> Lua function that lua/lucerna/nn.lua gave us */
-  char members_meta;
+  char members_meta, held_meta;
   /* … and of every peer's table: hook functions by id; {before, after} for the Lua driver. */
   char hooks, hook_lists;
 } luc_l_nn;

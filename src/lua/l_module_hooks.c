@@ -58,6 +58,28 @@ static int remove_hook(lua_State *L) {
   return 0;
 }
 
+/* core.nn._hooks(m): {kind, function, flags, …} of Lua's hooks, in order. */
+static int hooks_of(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
+  luc_hooks *hooks = peer->m->hooks;
+  lua_Integer n = 0;
+  lua_settop(L, 1);
+  lua_newtable(L);
+  push_functions(L, peer->nn, 1, true);
+  for (int i = 0; hooks && i < hooks->n; i++) {
+    const luc_module_hook *hook = hooks->items[i];
+    if (!hook->host || hook->removed) continue;
+    lua_pushinteger(L, hook->kind);
+    lua_rawseti(L, 2, ++n);
+    lua_rawgeti(L, 3, (lua_Integer)hook->id);
+    lua_rawseti(L, 2, ++n);
+    lua_pushinteger(L, hook->flags);
+    lua_rawseti(L, 2, ++n);
+  }
+  lua_settop(L, 2);
+  return 1;
+}
+
 /* ---- C's hooks, called from the Lua driver ---- */
 
 /* The values of a packed table. Tensors stay in the table, which is on the stack. */
@@ -187,7 +209,7 @@ void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index) {
 }
 
 static const luaL_Reg functions[] = {
-    {"_add_hook", add_hook}, {"_remove_hook", remove_hook}, {NULL, NULL}};
+    {"_add_hook", add_hook}, {"_remove_hook", remove_hook}, {"_hooks", hooks_of}, {NULL, NULL}};
 
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);

@@ -459,6 +459,40 @@ static int extra_repr(lua_State *L) {
   return 1;
 }
 
+/* core.nn._clone(m): a copy of the tree without Lua's fields and hooks. */
+static int clone_tree(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
+  luc_l_nn *nn = peer->nn;
+  luc_module **held = lua_newuserdatauv(L, sizeof *held, 0);
+  *held = NULL;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->held_meta);
+  lua_setmetatable(L, -2);
+  luc_status status = luc__module_clone(nn->st->ctx, peer->m, held);
+  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc_l_pushmodule(L, nn, *held);
+  luc__module_unref(nn->st->ctx, *held);
+  *held = NULL;
+  return 1;
+}
+
+/* A module on its way to Lua, should making its peers fail. */
+static int held_gc(lua_State *L) {
+  luc_module **held = lua_touserdata(L, 1);
+  luc_l_nn *nn = luc_l_state_of(L)->nn;
+  if (*held && nn->st->ctx) luc__module_unref(nn->st->ctx, *held);
+  *held = NULL;
+  return 0;
+}
+
+/* core.nn._is_slot(m, name): is it a parameter, buffer or child, and not an ordinary field? */
+static int is_slot(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
+  size_t length;
+  const char *name = luaL_checklstring(L, 2, &length);
+  lua_pushboolean(L, luc__slot_find(peer->m, name, length, NULL) != NULL);
+  return 1;
+}
+
 /* core.nn._fields(m): the table behind a module, for clone. */
 static int fields_of(lua_State *L) {
   luc_l_checkpeer(L, 1, "clone");
@@ -498,10 +532,17 @@ static const luc_l_native natives[] = {
     {"get_buffer(Any self, str target) -> None", get_buffer, LUC_F_FUNCTION},
 };
 
-static const luaL_Reg functions[] = {
-    {"_children", children_of}, {"_set_children", set_children}, {"_slots", slots_of},
-    {"is_pure", is_pure},       {"is_parameter", is_parameter},  {"is_module", is_module},
-    {"_fields", fields_of},     {"extra_repr", extra_repr},      {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_children", children_of},
+                                     {"_set_children", set_children},
+                                     {"_slots", slots_of},
+                                     {"is_pure", is_pure},
+                                     {"is_parameter", is_parameter},
+                                     {"is_module", is_module},
+                                     {"_fields", fields_of},
+                                     {"_clone", clone_tree},
+                                     {"_is_slot", is_slot},
+                                     {"extra_repr", extra_repr},
+                                     {NULL, NULL}};
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
   luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);
@@ -513,4 +554,8 @@ void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
   lua_pushcfunction(L, members_gc);
   lua_setfield(L, -2, "__gc");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->members_meta);
+  lua_createtable(L, 0, 2);
+  lua_pushcfunction(L, held_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->held_meta);
 }

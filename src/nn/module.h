@@ -114,6 +114,9 @@ void luc__module_unref(luc_context *ctx, luc_module *m);
 /* Changes constructor argument i; strings and lists are copied. */
 luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const luc_value *value);
 
+/* luc_module_clone with a tree reference. */
+luc_status luc__module_clone(luc_context *ctx, luc_module *m, luc_module **out);
+
 /* ---- config.c: constructor arguments ---- */
 
 /* Reads a list of k integers, or one standing for k. */

@@ -1,5 +1,5 @@
-/* Modules between a C host and Lua: who keeps what alive, changes that the other side sees, calls in
- * both directions. */
+/* Modules between a C host and Lua: who keeps what alive, changes that the other side sees, calls
+ * in both directions. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>

@@ -143,6 +143,9 @@ static luc_status scenario(luc_context *ctx, void *arg) {
   luc_module *net = NULL, *layer = NULL;
   luc_status status;
   luc_members list = {0};
+  luc_state_dict *sd = NULL;
+  char *text = NULL;
+  size_t size = 0;
   LUC_GO(luc_module_new(ctx, "Sequential", NULL, 0, &net));
   for (int i = 0; i < 10; i++) {
     luc_value args[2] = {luc_v_int(2), luc_v_int(2)};
@@ -153,7 +156,16 @@ static luc_status scenario(luc_context *ctx, void *arg) {
   }
   LUC_GO(luc_module_members(ctx, net, LUC_MEMBERS_PARAMETERS, NULL, 0, &list));
   LUC_GO(luc_module_zero_grad(ctx, net, true));
+  LUC_GO(luc_module_clone(ctx, net, &layer));
+  luc_module_release(ctx, layer);
+  layer = NULL;
+  LUC_GO(luc_module_state_dict(ctx, net, NULL, false, &sd));
+  LUC_GO(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL));
+  LUC_GO(luc_module_to_dtype(ctx, net, LUC_FLOAT64));
+  LUC_GO(luc_module_text(ctx, net, &text, &size));
 done:
+  luc_state_dict_free(ctx, sd);
+  if (text != NULL) luc_text_free(ctx, text, size);
   luc_members_free(ctx, &list);
   luc_module_release(ctx, layer);
   luc_module_release(ctx, net);

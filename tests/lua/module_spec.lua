@@ -358,6 +358,54 @@ describe("modes and conversion", function()
   end)
 end)
 
+describe("clone", function()
+  it("copies everything once, and shares what was shared", function()
+    local net = Net(2)
+    net.again = net.fc
+    net.tied = net.scale
+    net.list = {1, {inner = lucerna.ones(2)}}
+    net.fc.owner = nn.unregistered {net}
+    net.fc.tag = "x"
+    net:eval()
+    local copy = net:clone()
+    assert.are.equal(tostring(net), tostring(copy))
+    assert.is_false(rawequal(net.fc, copy.fc))
+    assert.is_true(rawequal(copy.fc, copy.again))
+    assert.is_true(rawequal(copy.scale, copy.tied))
+    assert.is_true(lucerna.equal(net.fc.weight, copy.fc.weight))
+    copy.fc.weight.data:fill_(0)
+    assert.is_false(lucerna.equal(net.fc.weight, copy.fc.weight))
+    assert.is_true(copy.fc.weight.requires_grad)
+    assert.is_true(rawequal(copy, copy.fc.owner[1]))
+    assert.is_false(rawequal(net.list[2], copy.list[2]))
+    assert.is_false(rawequal(net.list[2].inner, copy.list[2].inner))
+    assert.are.equal("x", copy.fc.tag)
+    assert.are.equal(28, copy.width)
+    assert.is_false(copy.body[2].training)
+    assert.are.same({"scale", "fc.weight", "fc.bias", "body.0.weight", "body.0.bias"},
+      keys_of(copy:named_parameters()))
+  end)
+
+  it("copies hooks, overridden methods and buffers that are not saved", function()
+    local net, calls = nn.Sequential(nn.Identity()), 0
+    net[1]:register_forward_hook(function() calls = calls + 1 end)
+    net[1].forward = function(_, x) return x + 1 end
+    net:register_buffer("temp", lucerna.ones(1), false)
+    local copy = net:clone()
+    assert.are.equal(1, copy(lucerna.zeros(1)):item())
+    assert.are.equal(1, calls)
+    assert.are.equal(0, #copy:state_dict())
+    copy[1] = nn.Identity()
+    assert.are.equal(1, net(lucerna.zeros(1)):item())
+  end)
+
+  it("refuses results of operators, as PyTorch does", function()
+    local m = nn.Linear(1, 1)
+    m.cache = m.weight * 2
+    fails("clone: only leaf tensors can be copied", m.clone, m)
+  end)
+end)
+
 describe("lifetime", function()
   local function collect()
     collectgarbage()

@@ -66,7 +66,8 @@ CASES = [
      nn.Sequential(OrderedDict([("conv", nn.Conv2d(1, 1, 1)), ("act", nn.ReLU())]))),
     ("nn.Sequential(nn.ReLU(), nn.ModuleList{nn.ReLU(), nn.ReLU()}, nn.ReLU())",
      nn.Sequential(nn.ReLU(), lst(nn.ReLU(), nn.ReLU()), nn.ReLU())),
-    ("nn.ModuleDict{b = nn.ReLU(), a = nn.Tanh()}", nn.ModuleDict({"a": nn.Tanh(), "b": nn.ReLU()})),
+    ("nn.ModuleDict{b = nn.ReLU(), a = nn.Tanh()}",
+     nn.ModuleDict({"a": nn.Tanh(), "b": nn.ReLU()})),
     ("nn.Dropout(1)", nn.Dropout(1)),
     ("nn.BatchNorm2d(3, 1e-3, nil)", nn.BatchNorm2d(3, 1e-3)),
     ("nn.BatchNorm2d(3, {momentum = lucerna.none})", nn.BatchNorm2d(3, momentum=None)),
@@ -78,7 +79,8 @@ CASES = [
 LOADS = [
     # (model, state dict as Lua, state dict in Python)
     ("nn.Linear(2, 3)", "{}", nn.Linear(2, 3), {}),
-    ("nn.Linear(2, 3)", "{weight = lucerna.zeros(2, 2), bias = lucerna.zeros(3), x = lucerna.ones(1)}",
+    ("nn.Linear(2, 3)",
+     "{weight = lucerna.zeros(2, 2), bias = lucerna.zeros(3), x = lucerna.ones(1)}",
      nn.Linear(2, 3), {"bias": torch.zeros(3), "weight": torch.zeros(2, 2), "x": torch.ones(1)}),
     ("Net()", "{['features.9.x'] = lucerna.ones(1), zzz = lucerna.ones(1)}",
      Net(), {"features.9.x": torch.ones(1), "zzz": torch.ones(1)}),

@@ -23,7 +23,8 @@ LUC_LUA_API int luaopen_lucerna_core(struct lua_State *L);
 LUC_LUA_API int luc_lua_open(struct lua_State *L, const luc_config *cfg);
 /* The context of this lua_State; NULL before the module was opened. */
 LUC_LUA_API luc_context *luc_lua_context(struct lua_State *L);
-/* Pushes a module made in C, or nil for NULL; Lua takes references of its own. Raises Lua errors. */
+/* Pushes a module made in C, or nil for NULL; Lua takes references of its own. Raises Lua
+ * errors. */
 LUC_LUA_API void luc_lua_push_module(struct lua_State *L, luc_module *m);
 /* The module at a stack index, borrowed, or NULL. A host that keeps it retains it, which keeps its
  * Lua fields and class too. */
