@@ -125,13 +125,26 @@ static int read_missing(lua_State *L, luc_l_peer *peer) {
   return cached(L);
 }
 
+/* The box at 4 was released, by hand or at the end of a scope: a slot's tensor gets a new one. */
+static int read_released(lua_State *L, luc_l_peer *peer) {
+  bool slot = peer->m && peer->nn->st->ctx && lua_type(L, 2) == LUA_TSTRING &&
+              luc__slot_find(peer->m, lua_tostring(L, 2), lua_rawlen(L, 2), NULL);
+  return slot ? read_named(L, peer) : 1;
+}
+
 int luc_l_module_index(lua_State *L) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
   if (!peer) return luc_l_error(L, "nn: expected a module");
   lua_settop(L, 2);
   lua_getiuservalue(L, 1, 1);
   lua_pushvalue(L, 2);
-  if (lua_rawget(L, 3) != LUA_TNIL) return 1;
+  int type = lua_rawget(L, 3);
+  if (type == LUA_TUSERDATA) {
+    luc_l_box *box = luc_l_tobox(L, 4);
+    if (!box || box->t) return 1;
+    return read_released(L, peer);
+  }
+  if (type != LUA_TNIL) return 1;
   for (int i = 2; lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(i)) != LUA_TNIL) return 1;

@@ -455,6 +455,15 @@ describe("lifetime", function()
     assert.is_nil(weak[1])
   end)
 
+  it("of parameters is the module's, released boxes or not", function()
+    local net = lucerna.scope(function() return Net(2) end)
+    assert.are.same({2, 3}, net.fc.weight:size())
+    assert.are.same({1}, net.mean:size())
+    net.scale:release()
+    assert.are.equal(1, net.scale:sum():item())
+    assert.is_true(rawequal(net.scale, net.scale))
+  end)
+
   it("survives deep trees", function()
     local net = nn.Identity()
     for _ = 1, 5000 do net = nn.Sequential(net) end

@@ -80,6 +80,12 @@ describe("state_dict", function()
     assert.are.equal(2, nn.BatchNorm1d(1):state_dict()._metadata[""].version)
   end)
 
+  it("has the versions that classes written in Lua set", function()
+    local Versioned = nn.class("Versioned")
+    Versioned._version = 3
+    assert.are.equal(3, nn.Sequential(Versioned()):state_dict()._metadata["0"].version)
+  end)
+
   it("holds detached views, or the variables themselves", function()
     local net = Net()
     local sd = net:state_dict()

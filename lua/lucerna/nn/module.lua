@@ -10,7 +10,7 @@ local core = root.nn
 local raise = root._raise
 local new, is_module, is_pure = core.new, core.is_module, core.is_pure
 local LISTS = core._hook_lists
-local select, unpack, type = select, table.unpack, type
+local select, pack, unpack, type = select, table.pack, table.unpack, type
 
 local Module = {}
 
@@ -73,7 +73,7 @@ end
 local function hooked_call(self, ...)
   local lists = self[LISTS]
   local before, after = lists[1], lists[2]
-  local args = { n = select("#", ...), ... }
+  local args = pack(...)
   if before then
     for i = 1, #before do
       local result = before[i](self, args)
@@ -340,7 +340,8 @@ function Module:state_dict(...)
   local metadata = result._metadata or ordered.new()
   for i = 1, #versions, 2 do
     local path = versions[i] == "" and prefix or prefix .. versions[i] .. "."
-    metadata[path:sub(1, -2)] = { version = versions[i + 1] }
+    local own = self:get_submodule(versions[i])._version -- a class of Lua's may set it
+    metadata[path:sub(1, -2)] = { version = own or versions[i + 1] }
   end
   result._metadata = metadata
   return result
