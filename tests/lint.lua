@@ -13,6 +13,10 @@ end
 local LONG_FUNCTIONS = {
 }
 
+local LONG_FILES = {
+  ["src/ops/ops.def"] = "the one table of operators",
+}
+
 -- Includes flow down only: a layer may include itself and those named here.
 local MAY_INCLUDE = {
   base = {},
@@ -157,7 +161,7 @@ local function check_text(file, lines, max_columns)
     end
     if line:match("%s$") then offend(file, number, "trailing blanks") end
   end
-  if #lines > 800 then offend(file, #lines, "longer than 800 lines") end
+  if #lines > 800 and not LONG_FILES[file] then offend(file, #lines, "longer than 800 lines") end
 end
 
 local function check_head(file, lines)
@@ -208,9 +212,10 @@ local function tool(name, command)
 end
 
 local C_FILES = "git ls-files '*.c' '*.h' '*.inc' '*.cu' | xargs -r "
-local LUA_FILES = "git ls-files '*.lua' .busted | grep -v '^lua/lucerna/meta/' | xargs -r "
+local LUA_FILES = "git ls-files '*.lua' .busted "
+  .. "| grep -vE '^(lua/lucerna/meta|tests/parity/data)/' | xargs -r "
 own_checks()
 tool("clang-format", C_FILES .. "clang-format --dry-run -Werror")
-tool("luacheck", LUA_FILES .. "luacheck -q --std lua54")
+tool("luacheck", LUA_FILES .. "luacheck -q")
 io.write(offences == 0 and "lint: clean\n" or ("lint: %d offences\n"):format(offences))
 os.exit(offences == 0)

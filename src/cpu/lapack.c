@@ -1,5 +1,6 @@
-/* LAPACK through OpenBLAS. LAPACK keeps matrices by columns, so matrices are transposed on the way in
- * and out. OpenBLAS's threads are stopped for the time of a call: the pool and the host own them. */
+/* LAPACK through OpenBLAS. LAPACK keeps matrices by columns, so matrices are transposed on the way
+ * in and out. OpenBLAS's threads are stopped for the time of a call: the pool and the host own
+ * them. */
 #include "cpu/lapack.h"
 
 #include <dlfcn.h>
@@ -37,7 +38,8 @@ static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
   return LUC_OK;
 }
 
-/* to [columns, rows] = from [rows, columns], elements of `size` bytes, rows of `from` `stride` apart. */
+/* to [columns, rows] = from [rows, columns], elements of `size` bytes, rows of `from` `stride`
+ * apart. */
 static void transpose(char *to, const char *from, int64_t rows, int64_t columns, int64_t stride,
                       size_t size) {
   for (int64_t i = 0; i < rows; i++)

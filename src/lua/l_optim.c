@@ -47,8 +47,8 @@ static int optimizer_new(lua_State *L) {
 
 /* ---- options ---- */
 
-/* An option's value as Lua has it: lists are tables, None is nil. A default without a fraction is an
- * integer, as it is written in PyTorch. */
+/* An option's value as Lua has it: lists are tables, None is nil. A default without a fraction is
+ * an integer, as it is written in PyTorch. */
 static void push_option(lua_State *L, const luc_value *v, bool given) {
   lua_Integer whole;
   if (!given && v->kind == LUC_FLOAT && lua_numbertointeger(v->as.f, &whole) && whole == v->as.f) {

@@ -125,8 +125,8 @@ static inline void luc_l_pace_check(lua_State *L, luc_l_state *st) {
 }
 /* The memory limit was changed. */
 void luc_l_pace_limit(lua_State *L, luc_l_state *st);
-/* Memory ran out and the error unwinds: what it leaves behind is garbage by the time the next object
- * is created, which begins with a full collection. */
+/* Memory ran out and the error unwinds: what it leaves behind is garbage by the time the next
+ * object is created, which begins with a full collection. */
 void luc_l_pace_hurry(luc_l_state *st);
 /* After LUC_ERR_MEMORY: one full collection. True if it is worth trying again. */
 bool luc_l_collect(lua_State *L, luc_l_state *st);

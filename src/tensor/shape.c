@@ -98,8 +98,8 @@ static long long shown_position(int64_t i) {
 luc_status luc__dim_wrap(luc_context *ctx, const char *who, int64_t dim, int ndim, int *out) {
   int n = ndim == 0 ? 1 : ndim;
   LUC_CHECK(ctx, dim >= -n && dim < n, LUC_ERR_INDEX,
-            "%s: dim %lld is out of range [%d, %d] (dims count from 1)", who,
-            shown_position(dim), -n, n);
+            "%s: dim %lld is out of range [%d, %d] (dims count from 1)", who, shown_position(dim),
+            -n, n);
   *out = (int)(dim < 0 ? dim + n : dim);
   return LUC_OK;
 }

@@ -93,8 +93,8 @@ luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a
 /* Strides that make t look like the given (broadcast) sizes. t must be broadcastable. */
 void luc__expand_strides(const luc_tensor *t, int ndim, const int64_t *sizes, int64_t *strides);
 
-/* What the binding passes for a user's 0, which counting from 1 does not have: out of every range, and
- * the checks below print it as 0. */
+/* What the binding passes for a user's 0, which counting from 1 does not have: out of every range,
+ * and the checks below print it as 0. */
 #define LUC_POSITION_ZERO INT64_MIN
 
 /* Normalises a dimension counted from 0 or from the end. ndim 0 counts as 1, as in PyTorch. The

@@ -1,6 +1,7 @@
 -- busted helper: while a test runs, garbage is collected almost all the time, so that a value which
 -- nothing keeps alive is gone by the next few instructions, inside our C functions too: cycles
--- follow each other without a pause, in steps of a kilobyte. In the short form every 12th test only.
+-- follow each other without a pause, in steps of a kilobyte. The short form does it to every 12th
+-- test only.
 local busted = require "busted"
 local every = os.getenv("LUCERNA_TEST_SHORT") and 12 or 1
 local count = 0

@@ -102,7 +102,8 @@ def main():
         x = BASE.clone().requires_grad_()
         (x[index] * values).sum().backward()
         text = lua_index(index)
-        out.append("  {index = [[%s]], get = %s,\n   set = %s,\n   put = %s, values = %s,\n   grad = %s},"
+        out.append("  {index = [[%s]], get = %s,\n   set = %s,\n   put = %s, values = %s,"
+                   "\n   grad = %s},"
                    % (text, flat(got), flat(wrote), flat(added), flat(values), flat(x.grad)))
     out.append("}")
     with open(os.path.join(HERE, "data", "indexing.lua"), "w") as f:

@@ -37,12 +37,12 @@ luc_status luc_tensor_detach(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 /* Keeps the gradient of a non-leaf. */
 luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t);
 
-/* Adds d(sum of outputs·grads)/d(leaf) to every leaf's gradient. grads (or an entry) may be NULL for
- * one-element outputs. flags: LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH. */
+/* Adds d(sum of outputs·grads)/d(leaf) to every leaf's gradient. grads (or an entry) may be NULL
+ * for one-element outputs. flags: LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH. */
 luc_status luc_tensor_backward(luc_context *ctx, luc_tensor *const *outputs, int n,
                                luc_tensor *const *grads, int flags);
-/* The gradients with respect to inputs, as new references in results (NULL where unused, which is an
- * error without LUC_ALLOW_UNUSED). Nothing is accumulated. */
+/* The gradients with respect to inputs, as new references in results (NULL where unused, which is
+ * an error without LUC_ALLOW_UNUSED). Nothing is accumulated. */
 luc_status luc_autograd_grad(luc_context *ctx, luc_tensor *const *outputs, int n,
                              luc_tensor *const *grads, luc_tensor *const *inputs, int ninputs,
                              int flags, luc_tensor **results);

@@ -1,5 +1,6 @@
-/* Files: safetensors and IDX. Every length in a file is checked against the file's size before memory
- * is asked for; saves are atomic. Sources: the safetensors specification; the MNIST page for IDX. */
+/* Files: safetensors and IDX. Every length in a file is checked against the file's size before
+ * memory is asked for; saves are atomic. Sources: the safetensors specification; the MNIST page for
+ * IDX. */
 #ifndef LUCERNA_IO_H
 #define LUCERNA_IO_H
 
@@ -32,8 +33,8 @@ void luc_tensor_file_free(luc_context *ctx, luc_tensor_file *file);
  * Tensors that share memory are refused, as safetensors does. */
 luc_status luc_safetensors_save(luc_context *ctx, const char *path, const luc_named_tensor *tensors,
                                 int ntensors, const luc_named_text *metadata, int nmetadata);
-/* Reads an IDX file, plain or gzipped, as the tensor it declares (uint8, int8, int16, int32, float32
- * or float64). */
+/* Reads an IDX file, plain or gzipped, as the tensor it declares (uint8, int8, int16, int32,
+ * float32 or float64). */
 luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out);
 
 #ifdef __cplusplus
