@@ -280,13 +280,13 @@ function Module:clone(memo)
   memo = memo or {}
   if memo[self] then return memo[self] end
   local result = core._clone(self)
-  local old, new = list_of(core.modules(self)), list_of(core.modules(result))
-  for i = 1, #old do memo[old[i]] = new[i] end
+  local from, to = list_of(core.modules(self)), list_of(core.modules(result))
+  for i = 1, #from do memo[from[i]] = to[i] end
   for name, tensor in core.named_parameters(self) do
     memo[tensor] = core.get_parameter(result, name)
   end
   for name, tensor in core.named_buffers(self) do memo[tensor] = core.get_buffer(result, name) end
-  for i = 1, #old do copy_fields(old[i], new[i], memo) end
+  for i = 1, #from do copy_fields(from[i], to[i], memo) end
   return result
 end
 
