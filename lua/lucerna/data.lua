@@ -189,8 +189,8 @@ local function mnist_like(name, classes)
   local class = data.Dataset(name)
 
   function class:__init(options)
-    options = options or {}
-    local root, train = options.root, options.train
+    local root, train, transform =
+      arguments(name, {"root", "train", "transform"}, next(options or {}) and options)
     if type(root) ~= "string" then
       fail("%s: root: expected a folder's name (got %s)", name, type(root))
     end
@@ -205,7 +205,7 @@ local function mnist_like(name, classes)
     self.data = images
     self.targets = labels:to(lucerna.int64) + 1 -- the files count classes from 0
     self.classes = classes
-    self.transform = options.transform
+    self.transform = transform
   end
 
   function class:length() return self.data:size(1) end

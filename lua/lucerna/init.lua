@@ -64,9 +64,18 @@ local function resume(co, grad, inference, ...)
   return resume(co, grad, inference, coroutine.yield(table.unpack(results, 2, results.n)))
 end
 
+local function is_callable(f)
+  if type(f) == "function" then return true end
+  local meta = type(f) ~= "string" and getmetatable(f)
+  return meta ~= nil and meta ~= false
+end
+
 -- With a function: calls it in the mode. Without: sets the mode and returns what ends it.
-local function with_mode(grad, inference, f, ...)
+local function with_mode(who, grad, inference, f, ...)
   if f == nil then return core._set_mode(grad, inference) end
+  if not is_callable(f) then
+    core._raise(who .. ": f must be a function (got " .. type(f) .. ")")
+  end
   if coroutine.isyieldable() then
     local co = coroutine.create(function(...) return f(...) end)
     return resume(co, grad, inference, ...)
@@ -76,23 +85,23 @@ local function with_mode(grad, inference, f, ...)
 end
 
 --- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.
-function lucerna.no_grad(f, ...) return with_mode(false, nil, f, ...) end
+function lucerna.no_grad(f, ...) return with_mode("no_grad", false, nil, f, ...) end
 
 --- enable_grad(f, ...) records even inside no_grad.
-function lucerna.enable_grad(f, ...) return with_mode(true, nil, f, ...) end
+function lucerna.enable_grad(f, ...) return with_mode("enable_grad", true, nil, f, ...) end
 
 --- set_grad_enabled(on, f, ...): either of the two.
 function lucerna.set_grad_enabled(on, f, ...)
   if type(on) ~= "boolean" then
     core._raise("set_grad_enabled: mode must be a boolean (got " .. type(on) .. ")")
   end
-  return with_mode(on, nil, f, ...)
+  return with_mode("set_grad_enabled", on, nil, f, ...)
 end
 
 --- inference_mode(f, ...): no_grad for tensors that will never be differentiated.
 function lucerna.inference_mode(f, ...)
-  if type(f) == "boolean" then return with_mode(not f, f, ...) end
-  return with_mode(false, true, f, ...)
+  if type(f) == "boolean" then return with_mode("inference_mode", not f, f, ...) end
+  return with_mode("inference_mode", false, true, f, ...)
 end
 
 -- ---- dtypes ----

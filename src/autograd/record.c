@@ -145,22 +145,24 @@ done:
 
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records) {
   const char *name = luc__op_info(ctx, op)->schema.name;
+  const char *mark = name[0] && name[strlen(name) - 1] == '_' ? "" : "_"; /* add is called add_ */
   (void)records;
   LUC_CHECK(ctx, !luc__overlaps_itself(self), LUC_ERR_STATE,
-            "%s: unsupported operation: more than one element of the written-to tensor refers to "
+            "%s%s: unsupported operation: more than one element of the written-to tensor refers to "
             "a single memory location; clone() the tensor first",
-            name);
+            name, mark);
   if (!ctx->grad_mode || ctx->inside_op) return LUC_OK;
   bool leaf = !self->meta || !self->meta->node;
   luc_tensor *base = self->meta ? self->meta->base : NULL;
   bool inherits = base && base->requires_grad; /* the view's node may just not be made yet */
   LUC_CHECK(ctx, !(self->requires_grad && leaf && !inherits), LUC_ERR_STATE,
-            "%s: a leaf Variable that requires grad is being used in an in-place operation.", name);
+            "%s%s: a leaf Variable that requires grad is being used in an in-place operation.",
+            name, mark);
   bool base_leaf = base && base->requires_grad && !(base->meta && base->meta->node);
   LUC_CHECK(ctx, !base_leaf, LUC_ERR_STATE,
-            "%s: a view of a leaf Variable that requires grad is being used in an in-place "
+            "%s%s: a view of a leaf Variable that requires grad is being used in an in-place "
             "operation.",
-            name);
+            name, mark);
   return LUC_OK;
 }
 

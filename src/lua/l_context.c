@@ -237,7 +237,9 @@ static void push_weak_table(lua_State *L) {
 static int run_scope(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_l_context(L, st);
-  luaL_checkany(L, 1);
+  if (!lua_isfunction(L, 1) && luaL_getmetafield(L, 1, "__call") == LUA_TNIL)
+    return luc_l_error(L, "scope: f must be a function (got %s)", luaL_typename(L, 1));
+  if (!lua_isfunction(L, 1)) lua_pop(L, 1); /* what luaL_getmetafield found */
   int nargs = lua_gettop(L) - 1;
   scope *s = lua_newuserdatauv(L, sizeof *s, 2);
   *s = (scope){st, st->scope_count, true};

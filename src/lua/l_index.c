@@ -62,8 +62,6 @@ static void read_range(lua_State *L, int index, entry *e) {
   lua_pop(L, 3);
   if (e->step < 1)
     luc_l_error(L, "index: the step of a range must be positive (got %I)", (LUAI_UACINT)e->step);
-  if (!e->first || !e->last)
-    luc_l_error(L, "index 0 is out of range: positions in a range count from 1");
 }
 
 static bool is_rest(lua_State *L, int index) {
@@ -152,6 +150,8 @@ static int64_t clamp(int64_t i, int64_t size) {
 /* Ranges include their last position and are cut off at the ends, as slices are. */
 static luc_status apply_range(luc_context *ctx, int dim, const entry *e, luc_tensor **t) {
   int64_t size = (*t)->sizes[dim];
+  LUC_CHECK(ctx, e->first && e->last, LUC_ERR_INDEX,
+            "index 0 is out of range [1, %lld] (indices count from 1)", (long long)size);
   int64_t begin = clamp(e->first > 0 ? e->first - 1 : size + e->first, size);
   int64_t end = clamp(e->last > 0 ? e->last : size + e->last + 1, size);
   if (begin == 0 && end == size && e->step == 1) return LUC_OK;
@@ -174,10 +174,10 @@ static void release_indices(luc_context *ctx, indices *ix) {
 }
 
 /* A mask of k dimensions stands for k places of the list; the operator knows it by its shape. */
-static luc_status add_index(luc_context *ctx, indices *ix, int dim, luc_tensor *t) {
+static luc_status add_index(luc_context *ctx, indices *ix, int dim, int64_t size, luc_tensor *t) {
   LUC_CHECK(ctx, dim < LUC_MAX_DIMS, LUC_ERR_INDEX, "index: too many dimensions");
   while (ix->n <= dim) ix->t[ix->n++] = NULL;
-  return luc__index_from_one(ctx, "index", "an index tensor", t, &ix->t[dim]);
+  return luc__index_from_one(ctx, "index", size, t, &ix->t[dim]);
 }
 
 static bool is_mask(const entry *e) {
@@ -217,7 +217,7 @@ static luc_status apply(luc_context *ctx, const spec *s, luc_tensor **t, indices
     case ENTRY_NEW: LUC_TRY(apply_new(ctx, dim, t)); break;
     case ENTRY_REST: dims = places = (*t)->ndim - dim - used_after(s, i); break;
     case ENTRY_TENSOR:
-      LUC_TRY(add_index(ctx, ix, place, e->t));
+      LUC_TRY(add_index(ctx, ix, place, dim < (*t)->ndim ? (*t)->sizes[dim] : -1, e->t));
       if (is_mask(e)) dims = e->t->ndim;
       break;
     }

@@ -334,6 +334,10 @@ luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const 
 luc_status luc__new_parameter(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
                               int ndim, const int64_t *sizes, luc_tensor **borrowed) {
   luc_tensor *t;
+  for (int i = 0; i < ndim; i++)
+    LUC_CHECK(ctx, sizes[i] >= 0, LUC_ERR_VALUE,
+              "%s: %s: trying to create tensor with negative dimension %lld", m->cls->name, name,
+              (long long)sizes[i]);
   LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
   t->flags |= LUC_TF_PARAMETER;
   luc_status status = luc_tensor_set_requires_grad(ctx, t, true);

@@ -2,6 +2,8 @@
  * block comes from the cache. */
 #include "ops/counting.h"
 
+#include <stdio.h>
+
 #include "cpu/copy.h"
 
 /* out = in, positive values one less. False if there was a 0. */
@@ -15,7 +17,14 @@ static bool less_one(int64_t *out, const int64_t *in, int64_t n) {
   return !zeros;
 }
 
-luc_status luc__index_from_one(luc_context *ctx, const char *who, const char *param, luc_tensor *t,
+static luc_status fail_zero(luc_context *ctx, const char *who, int64_t positions) {
+  char range[40] = "";
+  if (positions >= 0) snprintf(range, sizeof range, " [1, %lld]", (long long)positions);
+  return luc__fail(ctx, LUC_ERR_INDEX, "%s: index 0 is out of range%s (indices count from 1)", who,
+                   range);
+}
+
+luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
                                luc_tensor **out) {
   luc_dtype dtype = (luc_dtype)t->dtype;
   if (dtype == LUC_BOOL || luc__dtype_is_float(dtype)) {
@@ -31,8 +40,7 @@ luc_status luc__index_from_one(luc_context *ctx, const char *who, const char *pa
   if (status != LUC_OK) return status;
   if (!fine) {
     luc_tensor_release(ctx, fresh);
-    return luc__fail(ctx, LUC_ERR_INDEX, "%s: index 0 is out of range in %s (indices count from 1)",
-                     who, param);
+    return fail_zero(ctx, who, positions);
   }
   *out = fresh;
   return LUC_OK;

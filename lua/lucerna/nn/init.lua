@@ -3,13 +3,14 @@
 -- (lucerna.nn itself is ../nn.lua: this file's name belongs to nn.init.)
 
 local lucerna = require "lucerna"
+local raise = require("lucerna.core")._raise
 local arguments = require "lucerna.arguments"
 
 local init = {}
 
 local function check_tensor(who, t)
   if not lucerna.is_tensor(t) then
-    error(("%s: tensor: expected a Tensor (got %s)"):format(who, type(t)), 4)
+    raise(("%s: tensor: expected a Tensor (got %s)"):format(who, type(t)))
   end
 end
 
@@ -43,17 +44,17 @@ function init.calculate_gain(nonlinearity, param)
   if nonlinearity == "leaky_relu" then
     if param == nil then param = 0.01 end
     if type(param) ~= "number" then
-      error(("calculate_gain: negative_slope %s not a valid number"):format(tostring(param)), 2)
+      raise(("calculate_gain: negative_slope %s not a valid number"):format(tostring(param)))
     end
     return math.sqrt(2 / (1 + param ^ 2))
   end
-  error(("calculate_gain: Unsupported nonlinearity %s"):format(tostring(nonlinearity)), 2)
+  raise(("calculate_gain: Unsupported nonlinearity %s"):format(tostring(nonlinearity)))
 end
 
 local function fans(who, t)
   if t:dim() < 2 then
-    error(("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
-      .. "(got %s)"):format(who, shape_text(t)), 4)
+    raise(("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
+      .. "(got %s)"):format(who, shape_text(t)))
   end
   local receptive = 1
   for d = 3, t:dim() do receptive = receptive * t:size(d) end
@@ -64,8 +65,8 @@ local function fan_by_mode(who, t, mode)
   mode = mode or "fan_in"
   local lower = type(mode) == "string" and mode:lower()
   if lower ~= "fan_in" and lower ~= "fan_out" then
-    error(("%s: Mode %s not supported, please use one of fan_in, fan_out"):format(who,
-      tostring(mode)), 4)
+    raise(("%s: Mode %s not supported, please use one of fan_in, fan_out"):format(who,
+      tostring(mode)))
   end
   local fan_in, fan_out = fans(who, t)
   return lower == "fan_in" and fan_in or fan_out
@@ -75,7 +76,7 @@ end
 
 --- constant_(tensor, val)
 define("constant_", {"val"}, function(t, val)
-  if val == nil then error("constant_: missing argument 'val'", 3) end
+  if val == nil then raise("constant_: missing argument 'val'") end
   t:fill_(val)
 end)
 
@@ -88,7 +89,7 @@ define("zeros_", {}, function(t) t:zero_() end)
 --- eye_(tensor): the identity in a matrix [n, m].
 define("eye_", {}, function(t)
   if t:dim() ~= 2 then
-    error("eye_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")", 3)
+    raise("eye_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")")
   end
   t:copy_(lucerna.eye(t:size(1), t:size(2)))
 end)
@@ -99,12 +100,12 @@ define("dirac_", {"groups"}, function(t, groups)
   groups = groups or 1
   local dims = t:dim()
   if dims < 3 or dims > 5 then
-    error("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got " .. shape_text(t)
-      .. ")", 3)
+    raise("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got " .. shape_text(t)
+      .. ")")
   end
   if math.type(groups) ~= "integer" or groups < 1 or t:size(1) % groups ~= 0 then
-    error(("dirac_: dim 1 must be divisible by groups (got %s, groups %s)"):format(shape_text(t),
-      tostring(groups)), 3)
+    raise(("dirac_: dim 1 must be divisible by groups (got %s, groups %s)"):format(shape_text(t),
+      tostring(groups)))
   end
   t:zero_()
   local out = t:size(1) // groups
@@ -182,8 +183,8 @@ end)
 -- first are flattened. Saxe et al., arXiv:1312.6120.
 define("orthogonal_", {"gain", "generator"}, function(t, gain, generator)
   if t:dim() < 2 then
-    error("orthogonal_: Only tensors with 2 or more dimensions are supported (got "
-      .. shape_text(t) .. ")", 3)
+    raise("orthogonal_: Only tensors with 2 or more dimensions are supported (got "
+      .. shape_text(t) .. ")")
   end
   if t:numel() == 0 then return end
   local rows = t:size(1)
@@ -201,9 +202,9 @@ end)
 -- every column. Martens (2010).
 define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, generator)
   if t:dim() ~= 2 then
-    error("sparse_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")", 3)
+    raise("sparse_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")")
   end
-  if type(sparsity) ~= "number" then error("sparse_: missing argument 'sparsity'", 3) end
+  if type(sparsity) ~= "number" then raise("sparse_: missing argument 'sparsity'") end
   local rows, columns = t:size(1), t:size(2)
   local zeros = math.ceil(sparsity * rows)
   t:normal_(0, std or 0.01, {generator = generator})

@@ -392,7 +392,7 @@ function Module:load_state_dict(map, strict, assign)
   end
   if type(strict) == "table" then
     for key in pairs(strict) do
-      if not LOAD[key] then raise("load_state_dict: unknown argument '" .. tostring(key) .. "'") end
+      if not LOAD[key] then arguments("load_state_dict", { "strict", "assign" }, strict) end
     end
     strict, assign = strict.strict, strict.assign
   end

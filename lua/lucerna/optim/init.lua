@@ -17,20 +17,31 @@ function Optimizer.__index(self, key)
   end})
 end
 
+-- A function or an object with a __call that is no tensor or module.
+local function is_iterable(value)
+  if type(value) == "function" then return true end
+  if type(value) == "string" or lucerna.is_tensor(value) or core.nn.is_module(value) then
+    return false
+  end
+  return getmetatable(value) ~= nil
+end
+
 -- An array of tensors from an iterator, an array table or an ordered list.
 local function collect(who, params)
   local list = {}
-  if lucerna.is_tensor(params) then
-    error(who .. ": params should be an iterator or a table of tensors (got a Tensor)", 4)
-  end
   if type(params) == "table" and getmetatable(params) == nil then
     for k, p in ipairs(params) do list[k] = p end
+  elseif not is_iterable(params) then
+    local given = core.nn.is_module(params) and params:_get_name() or type(params)
+    if lucerna.is_tensor(params) then given = "Tensor" end
+    core._raise(("%s: params should be an iterator or a table of tensors (got a %s)")
+      :format(who, given))
   else
     for p in params do list[#list + 1] = p end
   end
   for k, p in ipairs(list) do
     if not lucerna.is_tensor(p) then
-      error(("%s: params: expected tensors (entry %d is a %s)"):format(who, k, type(p)), 4)
+      core._raise(("%s: params: expected tensors (entry %d is a %s)"):format(who, k, type(p)))
     end
   end
   return list
@@ -43,7 +54,7 @@ end
 --- Adds a group: {params = …, lr = …, …}; options that are left out are the optimizer's defaults.
 function Optimizer:add_param_group(group)
   if not is_group(group) then
-    error(("%s: param_group must be a table with a field 'params'"):format(self._kind), 2)
+    core._raise(("%s: param_group must be a table with a field 'params'"):format(self._kind))
   end
   local added = {}
   for name, default in pairs(self.defaults) do added[name] = default end
@@ -134,7 +145,7 @@ end
 --- Takes over options and state, matched by position. Nothing changes if anything does not fit.
 function Optimizer:load_state_dict(dict)
   local problem = check_dict(self, dict)
-  if problem then error(self._kind .. ".load_state_dict: " .. problem, 2) end
+  if problem then core._raise(self._kind .. ".load_state_dict: " .. problem) end
   for g, saved in ipairs(dict.param_groups) do
     for name, value in pairs(copy_options(saved)) do self.param_groups[g][name] = value end
     for k, id in ipairs(saved.params) do
@@ -196,7 +207,7 @@ local function constructor(kind)
     local self = {_core = object, _kind = kind, param_groups = {}, _places = {}}
     setmetatable(self, Optimizer)
     self.defaults, self._options = core.optimizer_options(object, table.unpack(rest, 1, rest.n))
-    if params == nil then error(kind .. ": missing argument 'params'", 2) end
+    if params == nil then core._raise(kind .. ": missing argument 'params'") end
     if type(params) == "table" and is_group(params[1]) then
       for _, group in ipairs(params) do self:add_param_group(group) end
     else

@@ -2,6 +2,7 @@
 -- `lr` of every group; it starts with a step of its own, which leaves epoch 0's rates.
 
 local optim = require "lucerna.optim"
+local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 
 local lr_scheduler = {}
@@ -12,7 +13,7 @@ Scheduler.__index = Scheduler
 -- Prepares what all schedulers share. last_epoch -1 begins anew; else groups must know initial_lr.
 local function start(self, name, optimizer, last_epoch)
   if not optim.is_optimizer(optimizer) then
-    error(("%s: optimizer: expected an Optimizer (got %s)"):format(name, type(optimizer)), 3)
+    core._raise(("%s: optimizer: expected an Optimizer (got %s)"):format(name, type(optimizer)))
   end
   self.optimizer, self.base_lrs = optimizer, {}
   self.last_epoch = last_epoch or -1
@@ -20,8 +21,8 @@ local function start(self, name, optimizer, last_epoch)
     if self.last_epoch == -1 then
       group.initial_lr = group.initial_lr or group.lr
     elseif not group.initial_lr then
-      error(("%s: param 'initial_lr' is not specified in param_groups[%d] when resuming")
-        :format(name, k), 3)
+      core._raise(("%s: param 'initial_lr' is not specified in param_groups[%d] when resuming")
+        :format(name, k))
     end
     self.base_lrs[k] = group.initial_lr
   end
@@ -77,7 +78,8 @@ function lr_scheduler.StepLR(...)
   local optimizer, step_size, gamma, last_epoch = arguments("StepLR",
     {"optimizer", "step_size", "gamma", "last_epoch"}, ...)
   if math.type(step_size) ~= "integer" or step_size < 1 then
-    error("StepLR: step_size: expected a positive integer (got " .. tostring(step_size) .. ")", 2)
+    core._raise("StepLR: step_size: expected a positive integer (got "
+      .. tostring(step_size) .. ")")
   end
   local self = setmetatable({step_size = step_size, gamma = gamma or 0.1}, StepLR)
   return start(self, "StepLR", optimizer, last_epoch)
