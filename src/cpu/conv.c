@@ -291,6 +291,36 @@ static void *transposed_weight(luc_context *ctx, const job *j, const char *weigh
   return to;
 }
 
+/* Depthwise with stride 1: the gradient is a depthwise convolution with the taps reversed. */
+static bool turns_around(const luc_conv *c) {
+  if (c->in_channels != c->groups || c->out_channels != c->groups) return false;
+  for (int d = 0; d < c->spatial; d++)
+    if (c->stride[d] != 1 || c->dilation[d] * (c->kernel[d] - 1) < c->padding[d]) return false;
+  return true;
+}
+
+static luc_status turned_around(luc_context *ctx, const luc_conv *c, const char *dy,
+                                const char *weight, void *dx) {
+  luc_conv t = *c;
+  int64_t taps = 1, size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  t.relu = false;
+  for (int d = 0; d < c->spatial; d++) {
+    t.in[d] = c->out[d], t.out[d] = c->in[d];
+    t.padding[d] = c->dilation[d] * (c->kernel[d] - 1) - c->padding[d];
+    taps *= c->kernel[d];
+  }
+  size_t bytes = luc__mul_size((size_t)(taps * c->groups), (size_t)size);
+  char *reversed = luc__alloc(ctx, bytes);
+  if (!reversed) return LUC_ERR_MEMORY;
+  for (int64_t i = 0; i < taps * c->groups; i++) {
+    int64_t from = i / taps * taps + taps - 1 - i % taps;
+    memcpy(reversed + i * size, weight + from * size, (size_t)size);
+  }
+  luc_status status = luc__conv_forward(ctx, &t, dy, reversed, NULL, dx);
+  luc__free(ctx, reversed, bytes);
+  return status;
+}
+
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                     const void *weight, void *dx) {
   int64_t inputs = 1;
@@ -301,6 +331,7 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
     memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * size);
     return LUC_OK;
   }
+  if (turns_around(c)) return turned_around(ctx, c, dy, weight, dx);
   if (is_pointwise(c)) return pointwise(ctx, c, true, dy, weight, NULL, dx);
   job j;
   LUC_TRY(job_init(ctx, &j, c, 0));
@@ -342,37 +373,41 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
       p.x = offset(j, j->x, image * c->channels * c->in_pixels);
       p.dy = offset(j, j->dy, (image * c->filters + filter) * c->pixels);
       p.accumulate = n > first;
-      j->kernels->backward_weight(c, &p, scratch);
+      if (c->k == c->taps && c->filters == 1)
+        j->kernels->depthwise_weight(c, &p, scratch);
+      else
+        j->kernels->backward_weight(c, &p, scratch);
     }
   }
   luc__slots_put(&j->slots, scratch);
 }
 
-/* dweight [out_channels, channels, taps] = the sums of all cuts, put in order. */
+/* Where the sum of kernel element k is in its row. */
+static int64_t sum_place(const luc_conv_plan *c, int64_t k) {
+  return c->short_runs ? k : k % c->taps * c->channels + k / c->taps;
+}
+
+/* dweight [out_channels, k] = the sums of all cuts, put in order. */
 static void add_cuts_f32(const job *j, const float *sums, float *to) {
-  const luc_conv_plan *c = &j->plan;
-  const int64_t row = luc__conv_sum_row(c->k), all = j->out_channels * row;
+  const int64_t row = luc__conv_sum_row(j->plan.k), all = j->out_channels * row;
   for (int64_t f = 0; f < j->out_channels; f++)
-    for (int64_t channel = 0; channel < c->channels; channel++)
-      for (int64_t tap = 0; tap < c->taps; tap++) {
-        const float *from = sums + f * row + tap * c->channels + channel;
-        float sum = 0;
-        for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
-        *to++ = sum;
-      }
+    for (int64_t k = 0; k < j->plan.k; k++) {
+      const float *from = sums + f * row + sum_place(&j->plan, k);
+      float sum = 0;
+      for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
+      *to++ = sum;
+    }
 }
 
 static void add_cuts_f64(const job *j, const double *sums, double *to) {
-  const luc_conv_plan *c = &j->plan;
-  const int64_t row = luc__conv_sum_row(c->k), all = j->out_channels * row;
+  const int64_t row = luc__conv_sum_row(j->plan.k), all = j->out_channels * row;
   for (int64_t f = 0; f < j->out_channels; f++)
-    for (int64_t channel = 0; channel < c->channels; channel++)
-      for (int64_t tap = 0; tap < c->taps; tap++) {
-        const double *from = sums + f * row + tap * c->channels + channel;
-        double sum = 0;
-        for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
-        *to++ = sum;
-      }
+    for (int64_t k = 0; k < j->plan.k; k++) {
+      const double *from = sums + f * row + sum_place(&j->plan, k);
+      double sum = 0;
+      for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
+      *to++ = sum;
+    }
 }
 
 /* Cuts of the batch while their sums take little memory, then of the filters. */
@@ -398,8 +433,12 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const voi
   luc_status status = sums ? LUC_OK : LUC_ERR_MEMORY;
   if (sums) {
     j.x = x, j.dy = dy, j.y = sums;
+    int64_t length = p->channels * (p->dilation[2] > 1 ? 1 : p->kernel[2]);
+    p->short_runs = length < 16;
     p->panel = min64(min64(max64(2 * PANEL_SIZE / row, 32), LUC_GEMM_KC), p->pixels);
-    size_t scratch = scratch_size(&j, p->channels * p->depth * p->rows * p->width, p->panel * row);
+    int64_t gathered = (p->panel + 15) * row + LUC_CONV_SLACK + 15;
+    if (p->short_runs) gathered *= 2;
+    size_t scratch = scratch_size(&j, luc__conv_weight_buffer(p), gathered);
     int64_t work = p->pixels * p->k * p->filters * cuts_of(j.batch, j.cuts) / j.chunks;
     status = run(ctx, &j, j.cuts * j.groups * j.chunks, work, scratch, weight_pieces);
   }

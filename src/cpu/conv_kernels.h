@@ -24,6 +24,7 @@ typedef struct luc_conv_plan {
   const int64_t *phase_slot; /* [stride[2]]: which stored phase, -1: not needed */
   const int64_t *offsets;    /* [k]: from a pixel's position to the element it meets */
   int64_t panel;             /* pixels gathered at a time */
+  bool short_runs;           /* weight: kernel rows of few elements, gathered the forward's way */
   int64_t k_step;            /* kernel elements gathered at a time */
 } luc_conv_plan;
 
@@ -41,10 +42,13 @@ typedef struct luc_conv_kernels {
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* weight: [channels * taps, filters], transposed. */
   void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
-  /* y [filters, luc__conv_sum_row(k)]: columns in the order (taps, channels). */
+  /* y [filters, luc__conv_sum_row(k)]: columns in the order (taps, channels), with
+   * short_runs (channels, taps). */
   void (*backward_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* filters == channels == 1. */
   void (*depthwise)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* filters == channels == 1: y [taps]. */
+  void (*depthwise_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* The sum of n elements. */
   double (*sum)(const void *x, int64_t n);
 } luc_conv_kernels;
@@ -54,6 +58,11 @@ enum { LUC_CONV_SLACK = 32 };
 
 static inline int64_t luc__conv_sum_row(int64_t k) {
   return (k + 15) / 16 * 16;
+}
+
+/* The weight gradient's image, in elements. */
+static inline int64_t luc__conv_weight_buffer(const luc_conv_plan *c) {
+  return c->channels * (c->short_runs ? c->plane : c->depth * c->rows * c->width);
 }
 
 extern const luc_conv_kernels luc__conv_base[2], luc__conv_avx2[2], luc__conv_avx512[2];

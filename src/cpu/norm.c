@@ -41,6 +41,29 @@ static void channels_backward(void *arg, int64_t begin, int64_t end) {
   j->kernels->batch_backward(j->batch, &j->a, begin, end);
 }
 
+static void columns(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  int64_t all = j->batch->channels, last = end * COLUMN_BLOCK < all ? end * COLUMN_BLOCK : all;
+  j->kernels->batch_columns(j->batch, &j->a, begin * COLUMN_BLOCK, last);
+}
+
+static void columns_backward(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  int64_t all = j->batch->channels, last = end * COLUMN_BLOCK < all ? end * COLUMN_BLOCK : all;
+  j->kernels->batch_columns_backward(j->batch, &j->a, begin * COLUMN_BLOCK, last);
+}
+
+/* Channels in parallel, or blocks of adjacent ones where each is a column. */
+static void run_batch(luc_context *ctx, job *j, luc_range_fn channel, luc_range_fn column) {
+  const luc_batch_norm *b = j->batch;
+  int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) + 1;
+  if (b->inner == 1)
+    luc__parallel_for(ctx, (b->channels + COLUMN_BLOCK - 1) / COLUMN_BLOCK,
+                      grain / COLUMN_BLOCK + 1, column, j);
+  else
+    luc__parallel_for(ctx, b->channels, grain, channel, j);
+}
+
 luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void *x,
                            const void *weight, const void *bias, void *y, void *mean, void *rstd) {
   job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
@@ -71,8 +94,7 @@ luc_status luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const void
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
   j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
   j.a.rstd = invstd, j.a.running_mean = running_mean, j.a.running_var = running_var;
-  int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) + 1;
-  luc__parallel_for(ctx, b->channels, grain, channels, &j);
+  run_batch(ctx, &j, channels, columns);
   return LUC_OK;
 }
 
@@ -82,7 +104,6 @@ luc_status luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, c
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
   j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
   j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = invstd;
-  int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) + 1;
-  luc__parallel_for(ctx, b->channels, grain, channels_backward, &j);
+  run_batch(ctx, &j, channels_backward, columns_backward);
   return LUC_OK;
 }

@@ -23,6 +23,11 @@ typedef struct luc_norm_kernels {
   void (*batch)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin, int64_t end);
   void (*batch_backward)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
                          int64_t end);
+  /* The same where inner is 1. */
+  void (*batch_columns)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
+                        int64_t end);
+  void (*batch_columns_backward)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
+                                 int64_t end);
 } luc_norm_kernels;
 
 extern const luc_norm_kernels luc__norm_base[2], luc__norm_avx2[2], luc__norm_avx512[2];
