@@ -125,7 +125,10 @@ static luc_status arange_count(luc_context *ctx, luc_scalar start, luc_scalar en
   bool finite = isfinite(from) && isfinite(to) && isfinite(by);
   if (finite && !luc__dtype_is_float(dtype)) {
     int64_t s = luc__scalar_int(step), a = luc__scalar_int(start), b = luc__scalar_int(end);
-    if (s && dtype == LUC_INT64) n = (double)((b - a + s - (s > 0 ? 1 : -1)) / s);
+    int64_t span, padded; /* where they overflow, n stays as computed from doubles */
+    bool exact = s && dtype == LUC_INT64 && !__builtin_sub_overflow(b, a, &span) &&
+                 !__builtin_add_overflow(span, s - (s > 0 ? 1 : -1), &padded);
+    if (exact) n = (double)(padded / s);
     from = (double)a, to = (double)b, by = (double)s;
   }
   LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "arange: step must be nonzero");

@@ -389,7 +389,8 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
     return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
                             "input must be [N, C, ...]");
   LUC_TRY(luc__check_least(ctx, "group_norm", "num_groups", 1, &groups, 1));
-  if (input->sizes[1] % groups != 0)
+  int64_t most = input->sizes[1] > 0 ? input->sizes[1] : 1;
+  if (input->sizes[1] % groups != 0 || groups > most)
     return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
                             "%lld channels are not divisible by num_groups=%lld",
                             (long long)input->sizes[1], (long long)groups);

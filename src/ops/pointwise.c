@@ -106,7 +106,7 @@ luc_status luc__run_frac(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_round(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t decimals = args[1].as.i;
-  luc_ew_params params = {{pow(10, (double)llabs(decimals)), decimals < 0 ? -1 : 1}, {0}};
+  luc_ew_params params = {{pow(10, fabs((double)decimals)), decimals < 0 ? -1 : 1}, {0}};
   luc_ew op = decimals == 0 ? LUC_EW_round : LUC_EW_round_decimals;
   return run_rounding(ctx, "round", op, args, &params, out);
 }

@@ -130,7 +130,10 @@ luc_status luc__grad_roll_dims(luc_context *ctx, luc_backward *b) {
   int64_t back[LUC_MAX_DIMS];
   int n = b->args[1].n < LUC_MAX_DIMS ? b->args[1].n : LUC_MAX_DIMS;
   if (!luc__needs(b, 0)) return LUC_OK;
-  for (int i = 0; i < n; i++) back[i] = -b->args[1].as.ints[i];
+  for (int i = 0; i < n; i++) {
+    int64_t shift = b->args[1].as.ints[i];
+    back[i] = shift == INT64_MIN ? shift : -shift;
+  }
   return luc__op1(ctx, LUC_OP_roll_dims, &b->gin[0],
                   LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(back, n), b->args[2]));
 }

@@ -174,13 +174,15 @@ luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int
   *out = NULL;
   LUC_CHECK(ctx, ndim >= 0 && ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
             "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS, ndim);
+  int64_t numel = 1;
+  for (int d = 0; d < ndim; d++)
+    LUC_CHECK(ctx, !__builtin_mul_overflow(numel, sizes[d], &numel), LUC_ERR_VALUE,
+              "a view with too many elements to count");
   luc_tensor *view = new_block(ctx, (luc_dtype)t->dtype, ndim);
   if (view == NULL) return LUC_ERR_MEMORY;
-  int64_t numel = 1;
   for (int d = 0; d < ndim; d++) {
     view->sizes[d] = sizes[d];
     view->strides[d] = strides[d];
-    numel *= sizes[d];
   }
   atomic_init(&view->holds, 1);
   view->flags = t->flags & VIEW_FLAGS;

@@ -56,7 +56,9 @@ local function functions()
   return list
 end
 
--- Calls each function `rounds` times; returns the number of calls and the first bad message.
+local function backward(result) result:sum():backward() end
+
+-- Calls each function `rounds` times, and backward of what is differentiable; returns the number of calls and the first bad message.
 local function fuzz(rounds)
   local calls, bad = 0, nil
   for _ = 1, rounds do
@@ -72,6 +74,9 @@ local function fuzz(rounds)
         args[#args + 1] = named
       end
       local ok, message = pcall(entry.f, table.unpack(args, 1, math.max(n, #args)))
+      if ok and lucerna.is_tensor(message) and message.requires_grad then
+        ok, message = pcall(backward, message)
+      end
       local fine = ok or type(message) == "string" and not message:find("\n", 1, true)
       if not fine then bad = bad or entry.name .. ": " .. tostring(message) end
       calls = calls + 1
