@@ -232,6 +232,25 @@ static void push_weak_table(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
+/* Puts a guard below the arguments and makes its scope the running one. */
+static void enter(lua_State *L, luc_l_state *st) {
+  scope *s = lua_newuserdatauv(L, sizeof *s, 2);
+  *s = (scope){st, st->scope_count, true};
+  push_weak_table(L);
+  lua_setiuservalue(L, -2, 1);
+  luc_l_get(L, st, LUC_L_SCOPE);
+  lua_setiuservalue(L, -2, 2);
+  luc_l_get(L, st, LUC_L_SCOPE_META);
+  lua_setmetatable(L, -2);
+  lua_insert(L, 1);
+  lua_toclose(L, 1);
+  lua_getiuservalue(L, 1, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
+  s->done = false;
+  st->scopes++;
+  st->scope_count = 0;
+}
+
 /* scope(f, ...): runs f and releases what it made and does not return. f cannot yield: what others
  * make meanwhile would be taken for its own. */
 static int run_scope(lua_State *L) {
@@ -241,21 +260,7 @@ static int run_scope(lua_State *L) {
     return luc_l_error(L, "scope: f must be a function (got %s)", luaL_typename(L, 1));
   if (!lua_isfunction(L, 1)) lua_pop(L, 1); /* what luaL_getmetafield found */
   int nargs = lua_gettop(L) - 1;
-  scope *s = lua_newuserdatauv(L, sizeof *s, 2);
-  *s = (scope){st, st->scope_count, true};
-  push_weak_table(L);
-  lua_setiuservalue(L, -2, 1);
-  luc_l_get(L, st, LUC_L_SCOPE);
-  lua_setiuservalue(L, -2, 2);
-  luc_l_get(L, st, LUC_L_SCOPE_META);
-  lua_setmetatable(L, -2);
-  lua_insert(L, 1); /* guard, f, arguments */
-  lua_getiuservalue(L, 1, 1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
-  s->done = false;
-  st->scopes++;
-  st->scope_count = 0;
-  lua_toclose(L, 1);
+  enter(L, st);
   lua_call(L, nargs, LUA_MULTRET);
   int nresults = lua_gettop(L) - 1;
   luaL_checkstack(L, 12, NULL);

@@ -58,7 +58,8 @@ end
 
 local function backward(result) result:sum():backward() end
 
--- Calls each function `rounds` times, and backward of what is differentiable; returns the number of calls and the first bad message.
+-- Calls each function `rounds` times, and backward of what is differentiable; returns the number
+-- of calls and the first bad message.
 local function fuzz(rounds)
   local calls, bad = 0, nil
   for _ = 1, rounds do
