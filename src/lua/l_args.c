@@ -132,8 +132,12 @@ static bool read_int(reader *r, int p, int index) {
   return true;
 }
 
+/* Operators check dimensions in the core; a constructor only keeps them. */
 static bool read_dim(reader *r, int p, int index) {
   if (!read_int(r, p, index)) return false;
+  if (r->a->v[p].as.i == 0 && r->sig->as_given)
+    luc_l_error(r->L, "%s: %s: dim 0 is out of range (dims count from 1)", r->sig->who,
+                r->sig->schema->params[p].name);
   r->a->v[p].as.i = from_one(r->a->v[p].as.i);
   return true;
 }

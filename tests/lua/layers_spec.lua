@@ -76,6 +76,7 @@ describe("a constructor refuses", function()
     {"no features", function() nn.Bilinear(0, 2, 2) end, "in1_features must be > 0"},
     {"a padding_idx out of range", function() nn.Embedding(3, 2, {padding_idx = 4}) end,
       "padding_idx"},
+    {"dimension 0", function() nn.Softmax(0) end, "Softmax: dim: dim 0 is out of range"},
     {"an unknown argument", function() nn.Linear(1, 2, {bais = true}) end, "bias"},
     {"a missing argument", function() nn.Linear(1) end, "out_features"},
     {"a wrong type", function() nn.Linear("a", 2) end, "in_features"},
