@@ -421,14 +421,70 @@ static int schemas(lua_State *L) {
   return 2;
 }
 
+/* _row(f, ...) -> the row that a call of f with these arguments takes, as its identifier in ops.def;
+ * nil for functions of the binding itself. */
+static int row_of(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (lua_tocfunction(L, 1) != call || !lua_getupvalue(L, 1, 1)) return 0;
+  const luc_l_fn *fn = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  luc_l_layout l = luc_l_layout_of(L, 2, lua_gettop(L));
+  const luc_l_row *row = choose(L, fn->st, fn->rows, &l);
+  if (row->native) return 0;
+  lua_pushstring(L, luc__ops[row->op].name);
+  return 1;
+}
+
+static const struct {
+  const char *name;
+  uint16_t bit;
+} flag_names[] = {{"view", LUC_F_VIEW}, {"inplace", LUC_F_INPLACE},    {"mutates", LUC_F_MUTATES},
+                  {"out", LUC_F_OUT},   {"fn", LUC_F_FUNCTION},        {"method", LUC_F_METHOD},
+                  {"nn", LUC_F_NN},     {"composite", LUC_F_COMPOSITE}};
+
+static void set_string(lua_State *L, const char *key, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, key);
+}
+
+/* _operators() -> a list of the rows of ops.def: id, name, schema, gradient ("own", "none",
+ * "missing"), and each of its flags. */
+static int operators(lua_State *L) {
+  const luc_l_state *st = luc_l_state_of(L);
+  lua_createtable(L, LUC_NUM_OPS, 0);
+  for (int op = 0; op < LUC_NUM_OPS; op++) {
+    const luc_op *row = &luc__ops[op];
+    lua_newtable(L);
+    set_string(L, "id", row->name);
+    set_string(L, "name", luc__op_info(st->ctx, (luc_opid)op)->schema.name);
+    set_string(L, "schema", row->schema);
+    set_string(L, "gradient",
+               row->grad == LUC_NO_GRAD        ? "none"
+               : row->grad == LUC_GRAD_MISSING ? "missing"
+                                               : "own");
+    for (size_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
+      lua_pushboolean(L, row->flags & flag_names[i].bit);
+      lua_setfield(L, -2, flag_names[i].name);
+    }
+    lua_rawseti(L, -2, op + 1);
+  }
+  return 1;
+}
+
+static void add_views(const builder *b) {
+  static const luaL_Reg views[] = {
+      {"_schemas", schemas}, {"_row", row_of}, {"_operators", operators}, {NULL, NULL}};
+  lua_pushvalue(b->L, b->core);
+  luaL_setfuncs(b->L, views, 0);
+}
+
 void luc_l_open_ops(lua_State *L, luc_l_state *st) {
   int top = lua_gettop(L);
   builder b = open_builder(L, st);
   for (int op = 0; op < LUC_NUM_OPS; op++) add_op(&b, op);
   add_events(&b);
   add_aliases(&b);
-  lua_pushcfunction(L, schemas);
-  lua_setfield(L, b.core, "_schemas");
+  add_views(&b);
   lua_settop(L, top);
 }
 
