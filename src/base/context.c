@@ -79,6 +79,8 @@ luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) 
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
+  for (char *c = text; *c; c++) /* a message is one line, whatever was given */
+    if ((unsigned char)*c < ' ') *c = ' ';
   drop_long_message(ctx);
   memcpy(ctx->message, text, strlen(text) + 1);
   ctx->status = status;
@@ -87,7 +89,7 @@ luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) 
 
 luc_status luc__fail_long(luc_context *ctx, luc_status status, const char *text) {
   size_t size = strlen(text) + 1;
-  char *copy = size > LUC_MESSAGE_MAX ? luc__alloc(ctx, size) : NULL;
+  char *copy = luc__alloc(ctx, size);
   if (copy != NULL) memcpy(copy, text, size);
   luc__fail(ctx, status, "%s", text);
   ctx->long_message = copy;

@@ -28,17 +28,29 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {
   return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* 1 + 2 + … of the numbers from .. to - 1. */
+static int64_t sum_between(int64_t from, int64_t to) {
+  int64_t n = to - from, twice = from + to - 1;
+  return n <= 0 ? 0 : n % 2 ? n * (twice / 2) : n / 2 * twice;
+}
+
+/* Visits only rows that have elements, so that the work is that of writing them. */
 int64_t luc__sequence_triangle(int64_t *out, int64_t n, int64_t r, int64_t c, int64_t diagonal,
                                bool lower) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < r; i++) {
-    int64_t begin = lower ? 0 : clamp(i + diagonal, 0, c);
-    int64_t end = lower ? clamp(i + diagonal + 1, 0, c) : c;
-    for (int64_t j = begin; out && j < end; j++) {
-      out[count + j - begin] = i;
-      out[n + count + j - begin] = j;
+  if (r == 0 || c == 0) return 0;
+  int64_t d = clamp(diagonal, -r, c);
+  int64_t first = lower ? clamp(-d, 0, r) : 0, last = lower ? r : clamp(c - d, 0, r);
+  /* Row i holds i + d + 1 elements below, c - (i + d) above, until that is all c of them. */
+  int64_t whole = clamp(lower ? c - 1 - d : -d, first, last);
+  int64_t count = lower ? sum_between(first + d + 1, whole + d + 1) + (last - whole) * c
+                        : (whole - first) * c + sum_between(c - d - last + 1, c - d - whole + 1);
+  if (!out) return count;
+  for (int64_t i = first, at = 0; i < last; i++) {
+    int64_t begin = lower ? 0 : clamp(i + d, 0, c), end = lower ? clamp(i + d + 1, 0, c) : c;
+    for (int64_t j = begin; j < end; j++, at++) {
+      out[at] = i;
+      out[n + at] = j;
     }
-    if (end > begin) count += end - begin;
   }
   return count;
 }

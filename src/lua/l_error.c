@@ -54,8 +54,9 @@ int luc_l_error(lua_State *L, const char *fmt, ...) {
   luaL_checkstack(L, 8, NULL);
   va_list args;
   va_start(args, fmt);
-  lua_pushvfstring(L, fmt, args);
+  const char *text = lua_pushvfstring(L, fmt, args);
   va_end(args);
+  if (strchr(text, '\n')) luaL_gsub(L, text, "\n", " "); /* from a string that was given */
   return raise_message(L, st);
 }
 

@@ -284,6 +284,24 @@ done:
   return status;
 }
 
+/* What is at the places; ones before its shape, as many as values had. */
+static luc_status values_gradient(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *part;
+  LUC_TRY(luc__op1(ctx, LUC_OP_index, &part, LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1])));
+  int n = luc__input_sizes(b, 2, sizes);
+  if (n <= part->ndim) {
+    b->gin[2] = part;
+    return LUC_OK;
+  }
+  for (int d = 0; d < n; d++)
+    sizes[d] = d < n - part->ndim ? 1 : part->sizes[d - (n - part->ndim)];
+  luc_status status = luc__op1(ctx, LUC_OP_reshape, &b->gin[2],
+                               LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n)));
+  luc_tensor_release(ctx, part);
+  return status;
+}
+
 luc_status luc__grad_index_put(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 0) && b->args[3].as.i) {
     LUC_TRY(luc__pass_to(b, 0));
@@ -297,6 +315,5 @@ luc_status luc__grad_index_put(luc_context *ctx, luc_backward *b) {
     luc_tensor_release(ctx, zero);
     LUC_TRY(status);
   }
-  if (!luc__needs(b, 2)) return LUC_OK;
-  return luc__op1(ctx, LUC_OP_index, &b->gin[2], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+  return luc__needs(b, 2) ? values_gradient(ctx, b) : LUC_OK;
 }

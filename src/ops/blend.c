@@ -56,6 +56,9 @@ static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
     luc_tensor *rest = of(f, LUC_OP_pow, x, luc_v_float(exponent - 1));
     return luc__f2(f, LUC_OP_mul, b->gout[0], luc__fs(f, LUC_OP_mul, rest, exponent));
   }
+  bool boolean = s.as.tensor->dtype == LUC_BOOL; /* cannot be subtracted from */
+  if (boolean) s = luc_v_tensor(luc__f_to(f, s.as.tensor, LUC_INT64));
+  if (!s.as.tensor) return NULL;
   luc_tensor *less = of(f, LUC_OP_sub, s, luc_v_int(1)), *rest = NULL;
   if (less) rest = of(f, LUC_OP_pow, x, luc_v_tensor(less));
   luc_tensor *slope = luc__f2(f, LUC_OP_mul, s.as.tensor, rest);

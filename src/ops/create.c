@@ -213,6 +213,9 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, const 
   LUC_TRY(luc__factory_dtype(ctx, who, args + 3, LUC_INT64, &dtype));
   LUC_CHECK(ctx, dtype == LUC_INT64 || dtype == LUC_INT32, LUC_ERR_TYPE,
             "%s: dtype must be int32 or int64, got %s", who, luc__dtype_name(dtype));
+  LUC_CHECK(ctx, r == 0 || c <= INT64_MAX / 4 / r, LUC_ERR_SHAPE,
+            "%s: a matrix of %lld rows and %lld columns has too many elements", who, (long long)r,
+            (long long)c);
   int64_t n = luc__sequence_triangle(NULL, 0, r, c, diagonal, lower);
   int64_t sizes[2] = {2, n};
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &t));

@@ -20,6 +20,20 @@ luc_status luc__no_grad(luc_context *ctx, luc_backward *b) {
   return LUC_OK;
 }
 
+/* Errors name the function that was called: its name takes the place of that of the operator it is
+ * made of, and precedes a message without any (out of memory). */
+static luc_status failed(luc_context *ctx, luc_opid op, luc_status status) {
+  if (!(luc__ops[op].flags & (LUC_F_BOTH | LUC_F_NN)) || status == LUC_ERR_CALLBACK) return status;
+  const char *name = luc__op_info(ctx, op)->schema.name, *text = luc_message(ctx);
+  size_t n = 0;
+  while (text[n] == '_' || (text[n] >= 'a' && text[n] <= 'z') || (text[n] >= '0' && text[n] <= '9'))
+    n++;
+  bool named = text[n] == ':' && text[n + 1] == ' ';
+  size_t stem = n && text[n - 1] == '_' ? n - 1 : n;
+  if (named && stem == strlen(name) && !memcmp(name, text, stem)) return status;
+  return luc__fail(ctx, status, "%s: %s", name, named ? text + n + 2 : text);
+}
+
 /* Runs a row with recording off for what it calls. */
 static luc_status run_inside(luc_context *ctx, luc_run_fn run, luc_value *args, luc_value *out) {
   bool outer = ctx->inside_op;
@@ -53,9 +67,9 @@ luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, l
     if (status == LUC_OK && records) status = luc__record(ctx, op, args, out);
     if (status == LUC_OK && (row->flags & LUC_F_VIEW)) status = track_views(ctx, args, out);
   }
-  if (status != LUC_OK)
-    for (int i = 0; i < nresults; i++) luc__value_release(ctx, &out[i]);
-  return status;
+  if (status == LUC_OK) return LUC_OK;
+  for (int i = 0; i < nresults; i++) luc__value_release(ctx, &out[i]);
+  return failed(ctx, op, status);
 }
 
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
@@ -74,7 +88,7 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, node, self);
-  return status;
+  return status == LUC_OK ? LUC_OK : failed(ctx, op, status);
 }
 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
@@ -94,7 +108,7 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, NULL, result);
-  return status;
+  return status == LUC_OK ? LUC_OK : failed(ctx, op, status);
 }
 
 /* ---- what run functions call ---- */

@@ -206,8 +206,10 @@ luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *o
             "as_strided: mismatch in length of strides and shape (%d and %d)", args[2].n, n);
   LUC_TRY(last_element(ctx, n, sizes, strides, offset, &last));
   int64_t have = (int64_t)(t->storage->nbytes / luc__dtype_size((luc_dtype)t->dtype));
+  bool empty = last < offset; /* fits everywhere, and points nowhere */
+  if (empty && offset > have) offset = have;
   LUC_CHECK(
-      ctx, last < have, LUC_ERR_VALUE,
+      ctx, empty || last < have, LUC_ERR_VALUE,
       "as_strided: size, stride and offset need a storage of %lld elements, this one has %lld",
       (long long)(last + 1), (long long)have);
   luc_status status = luc__tensor_view(ctx, t, n, sizes, strides, offset, &r);

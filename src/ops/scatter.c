@@ -156,14 +156,15 @@ static luc_status source_gradient(luc_context *ctx, luc_backward *b) {
   int n = luc__input_sizes(b, 3, sizes);
   LUC_TRY(luc__op1(ctx, LUC_OP_gather, &part,
                    LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2])));
-  if (n != part->ndim || !memcmp(sizes, part->sizes, (size_t)n * sizeof *sizes)) {
+  if (n == part->ndim && !memcmp(sizes, part->sizes, (size_t)n * sizeof *sizes)) {
     b->gin[3] = part;
     return LUC_OK;
   }
   luc__contiguous_strides(n, sizes, strides);
-  luc_status status = luc__op1(
-      ctx, LUC_OP_strided_add, &b->gin[3],
-      LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n), luc_v_ints(strides, n), luc_v_int(0)));
+  if (n != part->ndim) memset(strides, 0, sizeof strides); /* then there is one element, or none */
+  luc_status status = luc__op1(ctx, LUC_OP_strided_add, &b->gin[3],
+                               LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n),
+                                        luc_v_ints(strides, part->ndim), luc_v_int(0)));
   luc_tensor_release(ctx, part);
   return status;
 }
