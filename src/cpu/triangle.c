@@ -5,6 +5,8 @@
 
 void luc__triangle_clear(char *data, size_t width, int64_t count, int64_t rows, int64_t columns,
                          int64_t diagonal, bool lower) {
+  if (diagonal < -rows) diagonal = -rows;
+  if (diagonal > columns) diagonal = columns;
   for (int64_t m = 0; m < count; m++) {
     for (int64_t r = 0; r < rows; r++) {
       int64_t edge = r + diagonal + (lower ? 1 : 0); /* first column beyond (or not before) it */

@@ -294,10 +294,9 @@ static luc_status values_gradient(luc_context *ctx, luc_backward *b) {
     b->gin[2] = part;
     return LUC_OK;
   }
-  for (int d = 0; d < n; d++)
-    sizes[d] = d < n - part->ndim ? 1 : part->sizes[d - (n - part->ndim)];
-  luc_status status = luc__op1(ctx, LUC_OP_reshape, &b->gin[2],
-                               LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n)));
+  for (int d = 0; d < n; d++) sizes[d] = d < n - part->ndim ? 1 : part->sizes[d - (n - part->ndim)];
+  luc_status status =
+      luc__op1(ctx, LUC_OP_reshape, &b->gin[2], LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n)));
   luc_tensor_release(ctx, part);
   return status;
 }

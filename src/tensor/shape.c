@@ -14,6 +14,7 @@ int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides
     if (sizes[d] < 0) return -1;
     if (sizes[d] == 0) empty = true;
     if (sizes[d] > 1 && __builtin_mul_overflow(step, sizes[d], &step)) return -1;
+    if (step > INT64_MAX / 16) return -1; /* bytes are counted too, also those of empty tensors */
   }
   return empty ? 0 : step;
 }

@@ -169,15 +169,33 @@ luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, l
 
 /* ---- views ---- */
 
+/* Views can be larger than memory, but elements and bytes must be countable, also those of some
+ * dimensions of an empty view. */
+static bool countable(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *numel) {
+  const int64_t most = INT64_MAX / 16;
+  int64_t n = 1;
+  bool empty = false;
+  for (int d = 0; d < ndim; d++) {
+    if (sizes[d] == 0)
+      empty = true;
+    else if (__builtin_mul_overflow(n, sizes[d], &n) || n > most)
+      return false;
+    if (strides[d] > most || strides[d] < -most) return false;
+  }
+  *numel = empty ? 0 : n;
+  return true;
+}
+
 luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
                             const int64_t *strides, int64_t offset, luc_tensor **out) {
   *out = NULL;
   LUC_CHECK(ctx, ndim >= 0 && ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
             "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS, ndim);
-  int64_t numel = 1;
-  for (int d = 0; d < ndim; d++)
-    LUC_CHECK(ctx, !__builtin_mul_overflow(numel, sizes[d], &numel), LUC_ERR_VALUE,
-              "a view with too many elements to count");
+  int64_t numel;
+  if (!countable(ndim, sizes, strides, &numel)) {
+    bad_sizes(ctx, ndim, sizes);
+    return ctx->status;
+  }
   luc_tensor *view = new_block(ctx, (luc_dtype)t->dtype, ndim);
   if (view == NULL) return LUC_ERR_MEMORY;
   for (int d = 0; d < ndim; d++) {
