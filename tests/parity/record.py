@@ -108,7 +108,7 @@ def leaves(values):
 
 def gradients(outs, given):
     wrt = leaves(given)
-    live = [o for o in outs if o.requires_grad]
+    live = [o for o in outs if isinstance(o, torch.Tensor) and o.requires_grad]
     if not wrt or not live or wrt[0] is outs[0]:
         return ""
     gout = [real(*o.shape, dtype=o.dtype) for o in live]
@@ -120,16 +120,17 @@ def gradients(outs, given):
 def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False,
          rough=False, several=False, **kw):
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
-    argument. ref: what to call instead of PyTorch's function of that name. positions: results are
+    argument, "F.pad" of torch.nn.functional. ref: what to call instead of PyTorch's function of that name. positions: results are
     positions (a tuple: those of the results). several: a tuple is several results, as named ones
     always are. dense: not to be tried with other strides. rough: the gradients are a convention
     (at a kink, of an infinity), not what finite differences give."""
     given, given_kw = [plain(a) for a in args], {k: plain(v) for k, v in kw.items()}
-    method = fn.strip(".")
+    method = fn.split(".")[-1]
     if seed is not None:
         torch.manual_seed(seed)
     first = [given[0].clone()] + given[1:] if fn.endswith("_") else given
-    call = ref or (getattr(torch, fn, None) if fn[0] != "." else None)
+    home = torch.nn.functional if fn[:2] == "F." else torch
+    call = ref or (getattr(home, method, None) if fn[0] != "." else None)
     call = call or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
     text = '{name="%s", fn="%s",' % (" ".join(filter(None, [method, name])), fn)
     text += " seed=%d," % seed if seed is not None else ""
@@ -147,6 +148,7 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     text += " list=true," if type(out) in (list, tuple) and not several else ""
     text += "\n out={%s}," % ", ".join(
         tensor(t, i in positions if isinstance(positions, tuple) else positions)
+        if isinstance(t, torch.Tensor) else lua(t)
         for i, t in enumerate(outs))
     cases.append(text + (gradients(outs, given) if grad else "") + "}")
 

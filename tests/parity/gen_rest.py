@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""PyTorch's answers for operators that have no place in the other generators:
+tests/parity/data/rest.lua."""
+import torch
+import torch.nn.functional as F
+
+from record import Const, Dim, case, real, write
+
+
+def converted():
+    x = real(2, 3)
+    case("scalar_tensor", 2.5)
+    case("scalar_tensor", 3, dtype=torch.int64)
+    case(".to", x, "cpu")
+    case(".to", x, "cpu", torch.float32, rough=True)
+    case(".to", x, Const(real(1, dtype=torch.float32)), rough=True)
+    case(".to", x, Const(real(1)))
+    case(".type", x, torch.float32, rough=True)
+    case(".type", x, torch.float64)
+    case(".cpu", x)
+    case("detach", Const(x))
+    case(".contiguous", x)
+    case(".double", x)
+    for name in ("float", "half", "bfloat16"):
+        case("." + name, x, rough=True)
+    for dtype in (torch.float32, torch.int64, torch.uint8):
+        case(".random_", Const(torch.zeros(5, dtype=dtype)), 7, seed=3)
+        case(".random_", Const(torch.zeros(5, dtype=dtype)), 2, 90, seed=3)
+    case(".random_", Const(torch.zeros(5)), 0, seed=3)
+
+
+def parts():
+    case("hsplit", real(2, 5), [Dim(1), Dim(3)])
+    case("hsplit", real(5), [Dim(2)])
+    case("vsplit", real(4, 2), 2)
+    case("vsplit", real(5, 2), 2)
+    case("vsplit", real(4, 2), [Dim(1), Dim(2)])
+    case("dsplit", real(2, 2, 4), 2)
+    case("dsplit", real(2, 2, 4), [Dim(1), Dim(3)])
+    case("dsplit", real(2, 2), 2)
+    case("constant_pad_nd", real(2, 3), [1, 2])
+    case("constant_pad_nd", real(2, 3), [0, 1, 2, 0], 3.5)
+    case("constant_pad_nd", real(3, 4), [-1, 0, 0, -2], 1)
+    case("constant_pad_nd", torch.tensor([1, 2]), [1, 1], 7)
+    case("constant_pad_nd", real(3), [1, 2, 3, 4])
+    case("constant_pad_nd", real(3), [-2, -2])
+    case("F.pad", real(2, 3), [1, 2])
+    case("F.pad", real(2, 3), [1, 0, 2, 1], value=2.5)
+    for mode in ("reflect", "replicate", "circular"):
+        case("F.pad", real(1, 2, 4), [2, 1], mode=mode)
+        case("F.pad", real(1, 2, 3, 4), [2, 1, 1, 0], mode=mode)
+        case("F.pad", real(2, 3), [5, 5], mode=mode)
+
+
+def compared():
+    x = real(3, dtype=torch.float32)
+    case("equal", Const(x), Const(x.clone()))
+    case("equal", Const(x), Const(x + 1))
+    case("equal", Const(x), Const(x[:2]))
+    case("allclose", Const(x), Const(x * (1 + 1e-6)))
+    case("allclose", Const(x), Const(x + .1))
+    case("allclose", Const(x), Const(x + .1), 0.0, .2)
+    nan = torch.tensor([1.0, float("nan")])
+    case("allclose", Const(nan), Const(nan))
+    case("allclose", Const(nan), Const(nan), equal_nan=True)
+    case("max", real(4), real(4), name="two")
+    case("min", real(4), real(4), name="two")
+    case("aminmax", real(2, 3))
+    case("aminmax", real(2, 3), dim=Dim(0), keepdim=True)
+    case("heaviside", Const(real(4)), Const(real(4)))
+
+
+def products():
+    case("vdot", real(4), real(4))
+    case("vdot", real(4), real(3))
+    case("tensordot", real(2, 3, 4), real(4, 5, 3), [Dim(1), Dim(2)], [Dim(2), Dim(0)],
+         ref=lambda a, b, da, db: torch.tensordot(a, b, (da, db)))
+    case("tensordot", real(2, 3), real(3), [Dim(-1)], [Dim(0)],
+         ref=lambda a, b, da, db: torch.tensordot(a, b, (da, db)))
+    for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2)):
+        case("qr", real(*shape) + torch.eye(shape[-2], shape[-1]), grad=False, several=True)
+
+
+def layers():
+    case("F.conv_transpose3d", real(1, 2, 2, 3, 2), real(2, 3, 2, 2, 2), real(3))
+    case("F.conv_transpose3d", real(1, 2, 2, 2, 2), real(2, 1, 2, 1, 2), stride=2, padding=1,
+         output_padding=1, groups=2, dilation=2)
+    case("F.conv_transpose3d", real(1, 2, 2, 2), real(3, 1, 1, 1, 1))
+    case("F.max_pool1d_with_indices", real(2, 3, 8), 2, positions=(1,), several=True)
+    case("F.max_pool1d_with_indices", real(3, 7), 3, 2, 1, positions=(1,), several=True)
+    case("F.max_pool2d_with_indices", real(1, 2, 5, 6), 2, positions=(1,), several=True)
+    case("F.max_pool2d_with_indices", real(2, 5, 5), 3, 2, 1, positions=(1,), several=True)
+    case("F.max_pool2d_with_indices", real(5), 2)
+
+    def rms_norm(x, shape, weight=None, eps=None):
+        """PyTorch has it since 2.4."""
+        eps = torch.finfo(x.dtype).eps if eps is None else eps
+        dims = tuple(range(-len(shape), 0))
+        y = x * torch.rsqrt(x.pow(2).mean(dims, keepdim=True) + eps)
+        return y if weight is None else y * weight
+
+    case("F.rms_norm", real(2, 4), [4], ref=rms_norm)
+    case("F.rms_norm", real(2, 3, 4), [3, 4], real(3, 4), ref=rms_norm)
+    case("F.rms_norm", real(2, 4), [4], real(4), 0.25, ref=rms_norm)
+
+
+for part in (converted, parts, compared, products, layers):
+    part()
+write("rest", __file__)
