@@ -13,6 +13,9 @@ typedef struct job {
   const luc_batch_norm *batch;
   const luc_norm_kernels *kernels;
   luc_norm_arrays a;
+  int64_t block; /* layer_norm's gradient: rows per piece, */
+  char *sums;    /* and what it leaves for the weights */
+  int64_t sums_size;
 } job;
 
 static void layer_rows(void *arg, int64_t begin, int64_t end) {
@@ -20,15 +23,15 @@ static void layer_rows(void *arg, int64_t begin, int64_t end) {
   j->kernels->layer_rows(j->layer, &j->a, begin, end);
 }
 
-static void layer_rows_backward(void *arg, int64_t begin, int64_t end) {
+/* Pieces are blocks of rows: each has its own sums, which are added afterwards in order. */
+static void layer_blocks_backward(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
-  j->kernels->layer_rows_backward(j->layer, &j->a, begin, end);
-}
-
-static void layer_columns_backward(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  int64_t last = end * COLUMN_BLOCK < j->layer->n ? end * COLUMN_BLOCK : j->layer->n;
-  j->kernels->layer_columns_backward(j->layer, &j->a, begin * COLUMN_BLOCK, last);
+  const luc_layer_norm *l = j->layer;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t last = (i + 1) * j->block < l->rows ? (i + 1) * j->block : l->rows;
+    char *sums = j->sums ? j->sums + i * j->sums_size : NULL;
+    j->kernels->layer_rows_backward(l, &j->a, i * j->block, last, sums);
+  }
 }
 
 static void channels(void *arg, int64_t begin, int64_t end) {
@@ -79,12 +82,20 @@ luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, c
   job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
   j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
   j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = rstd;
-  if (dx) luc__parallel_for(ctx, l->rows, PIECE_SIZE / (l->n + 1) + 1, layer_rows_backward, &j);
+  if (l->n <= 0) return LUC_OK;
+  /* At least 64 rows, so that sums stay few, and no more than 256, so that they stay accurate. */
+  j.block = PIECE_SIZE / l->n < 64 ? 64 : PIECE_SIZE / l->n > 256 ? 256 : PIECE_SIZE / l->n;
+  int64_t blocks = (l->rows + j.block - 1) / j.block;
+  size_t bytes = 0;
   if (dweight || dbias) {
-    int64_t blocks = (l->n + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
-    int64_t grain = PIECE_SIZE / (COLUMN_BLOCK * (l->rows + 1)) + 1;
-    luc__parallel_for(ctx, blocks, grain, layer_columns_backward, &j);
+    j.sums_size = 2 * l->n * (int64_t)(l->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float));
+    bytes = luc__mul_size((size_t)blocks, (size_t)j.sums_size);
+    j.sums = luc__alloc(ctx, bytes);
+    if (!j.sums) return LUC_ERR_MEMORY;
   }
+  luc__parallel_for(ctx, blocks, PIECE_SIZE / (j.block * l->n) + 1, layer_blocks_backward, &j);
+  if (j.sums) j.kernels->layer_add_sums(l, &j.a, blocks, j.sums);
+  luc__free(ctx, j.sums, bytes);
   return LUC_OK;
 }
 

@@ -8,8 +8,8 @@
 
 /* ORDER DTYPE */
 const luc_norm_kernels LUC_ISA_NAME(luc__norm)[2] = {
-    {layer_rows_f32, layer_rows_backward_f32, layer_columns_backward_f32, batch_f32,
-     batch_backward_f32, batch_columns_f32, batch_columns_backward_f32},
-    {layer_rows_f64, layer_rows_backward_f64, layer_columns_backward_f64, batch_f64,
-     batch_backward_f64, batch_columns_f64, batch_columns_backward_f64},
+    {layer_rows_f32, layer_rows_backward_f32, layer_add_sums_f32, batch_f32, batch_backward_f32,
+     batch_columns_f32, batch_columns_backward_f32},
+    {layer_rows_f64, layer_rows_backward_f64, layer_add_sums_f64, batch_f64, batch_backward_f64,
+     batch_columns_f64, batch_columns_backward_f64},
 };

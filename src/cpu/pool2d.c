@@ -11,8 +11,8 @@ enum { PIECE_WORK = 1 << 15 }; /* elements met per piece: some microseconds */
 typedef struct job {
   const luc_pool2d *p;
   const luc_pool2d_kernels *kernels;
-  int64_t in, out, size; /* elements of a plane; bytes of an element */
-  bool adaptive, simple; /* simple: 2 × 2 windows side by side */
+  int64_t in, out, size;        /* elements of a plane; bytes of an element */
+  bool adaptive, simple, lines; /* simple: 2 × 2 windows side by side; lines: see kernels */
   const char *x, *dy;
   char *to;
   int64_t *indices;
@@ -35,6 +35,8 @@ static void max_planes(void *arg, int64_t begin, int64_t end) {
     char *y = j->to + i * j->out * j->size;
     if (j->simple)
       j->kernels->max_2x2(j->p, x, y);
+    else if (j->lines)
+      j->kernels->max_lines(j->p, x, y);
     else
       j->kernels->max(j->p, x, y, j->indices ? j->indices + i * j->out : NULL);
   }
@@ -93,6 +95,7 @@ static luc_status run(luc_context *ctx, job *j, luc_range_fn fn) {
 luc_status luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y,
                          int64_t *indices) {
   job j = {.p = p, .x = x, .to = y, .indices = indices, .simple = !indices && is_simple(p)};
+  j.lines = !indices && p->stride[1] <= 2 && (p->kernel[1] - 1) * p->dilation[1] < LUC_POOL_WIDEST;
   return run(ctx, &j, max_planes);
 }
 

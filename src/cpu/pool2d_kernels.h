@@ -4,10 +4,14 @@
 
 #include "cpu/pool2d.h"
 
+enum { LUC_POOL_WIDEST = 512 };
+
 typedef struct luc_pool2d_kernels {
   void (*max)(const luc_pool2d *p, const void *x, void *y, int64_t *indices);
   /* The same for 2 × 2 windows side by side, without indices. */
   void (*max_2x2)(const luc_pool2d *p, const void *x, void *y);
+  /* The same for strides of 1 and 2 along rows, windows of at most LUC_POOL_WIDEST there. */
+  void (*max_lines)(const luc_pool2d *p, const void *x, void *y);
   /* dx is zero to begin with, except for max_2x2_backward, which writes all of it. */
   void (*max_backward)(const luc_pool2d *p, const void *dy, const void *x, const int64_t *indices,
                        void *dx);
