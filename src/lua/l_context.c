@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cuda/cuda.h"
 #include "l_args.h"
 #include "ops/geometry.h"
 
@@ -463,9 +464,25 @@ static void open_generators(lua_State *L, luc_l_state *st) {
   lua_pop(L, 2);
 }
 
+static int cuda_device_count(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  lua_pushinteger(L, luc__cuda_device_count());
+  return 1;
+}
+
+static int cuda_is_available(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  lua_pushboolean(L, luc__cuda_device_count() > 0);
+  return 1;
+}
+
+static const luc_l_native cuda_natives[] = {{"device_count() -> int", cuda_device_count, 0},
+                                            {"is_available() -> bool", cuda_is_available, 0}};
+
 void luc_l_open_context(lua_State *L, luc_l_state *st) {
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
   open_generators(L, st);
+  luc_l_add_natives_to(L, st, "_cuda", cuda_natives, sizeof cuda_natives / sizeof *cuda_natives);
   luc_l_make_meta(L, st, LUC_L_SCOPE_META, "lucerna.scope");
   lua_pushcfunction(L, scope_close);
   lua_setfield(L, -2, "__close");
