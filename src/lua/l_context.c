@@ -476,8 +476,9 @@ static int cuda_is_available(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
-static const luc_l_native cuda_natives[] = {{"device_count() -> int", cuda_device_count, 0},
-                                            {"is_available() -> bool", cuda_is_available, 0}};
+static const luc_l_native cuda_natives[] = {
+    {"device_count() -> int", cuda_device_count, LUC_F_FUNCTION},
+    {"is_available() -> bool", cuda_is_available, LUC_F_FUNCTION}};
 
 void luc_l_open_context(lua_State *L, luc_l_state *st) {
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
