@@ -421,8 +421,8 @@ static int schemas(lua_State *L) {
   return 2;
 }
 
-/* _row(f, ...) -> the row that a call of f with these arguments takes, as its identifier in ops.def;
- * nil for functions of the binding itself. */
+/* _row(f, ...) -> the row that a call of f with these arguments takes, as its identifier in
+ * ops.def; nil for functions of the binding itself. */
 static int row_of(lua_State *L) {
   luaL_checkany(L, 1);
   if (lua_tocfunction(L, 1) != call || !lua_getupvalue(L, 1, 1)) return 0;

@@ -1,5 +1,5 @@
--- Calls every operator's every name with arguments that are plausible, wrong or absurd, from a fixed
--- seed. Whatever is passed, a call returns or raises one line of text; it does not crash (the
+-- Calls every operator's every name with arguments that are plausible, wrong or absurd, from a
+-- fixed seed. Whatever is passed, a call returns or raises one line of text; it does not crash (the
 -- sanitized build looks on), hang, or keep memory; and where it returns what can be differentiated,
 -- differentiating does not crash either.
 local lucerna = require "lucerna"
@@ -130,7 +130,8 @@ local function text_of(row, args, n)
   local words = {}
   for i = 1, n do
     local a = args[i]
-    words[i] = lucerna.is_tensor(a) and tostring(a.dtype) .. "[" .. table.concat(a.shape, ",") .. "]"
+    words[i] = lucerna.is_tensor(a)
+        and tostring(a.dtype) .. "[" .. table.concat(a.shape, ",") .. "]"
       or type(a) == "table" and "{" .. #a .. "}" or tostring(a)
   end
   return row.id .. "(" .. table.concat(words, "; ") .. ")"
