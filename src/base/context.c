@@ -80,7 +80,7 @@ luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) 
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   for (char *c = text; *c; c++) /* a message is one line, whatever was given */
-    if ((unsigned char)*c < ' ') *c = ' ';
+    if ((unsigned char)*c < ' ') *c = '?';
   drop_long_message(ctx);
   memcpy(ctx->message, text, strlen(text) + 1);
   ctx->status = status;

@@ -56,7 +56,7 @@ int luc_l_error(lua_State *L, const char *fmt, ...) {
   va_start(args, fmt);
   const char *text = lua_pushvfstring(L, fmt, args);
   va_end(args);
-  if (strchr(text, '\n')) luaL_gsub(L, text, "\n", " "); /* from a string that was given */
+  if (strchr(text, '\n')) luaL_gsub(L, text, "\n", "?"); /* from a string that was given */
   return raise_message(L, st);
 }
 
