@@ -75,6 +75,14 @@ static bool same_value(const luc_value *a, const luc_value *b) {
 
 /* ---- extra_repr ---- */
 
+/* An argument as it is now: `bias` says whether the parameter is there, as in PyTorch. */
+static luc_value current(const luc_module *m, const char *name, int p) {
+  luc_slot slot;
+  const luc_map_entry *e =
+      m->config[p].kind == LUC_BOOLEAN ? luc__slot_find(m, name, strlen(name), &slot) : NULL;
+  return e != NULL ? luc_v_bool(e->value != NULL) : m->config[p];
+}
+
 /* Interprets the class's repr column: "+name ?name name", "%name" for strings without quotes. */
 void luc__text_extra_repr(luc_text *text, const luc_module *m) {
   const luc_class *c = m->cls->core;
@@ -90,13 +98,14 @@ void luc__text_extra_repr(luc_text *text, const luc_module *m) {
     int p = luc__schema_find(c->constructor, name);
     if (p < 0) continue;
     const luc_param *param = &c->constructor->params[p];
-    if (mark == '?' && same_value(&m->config[p], &param->def)) continue;
+    luc_value value = current(m, name, p);
+    if (mark == '?' && same_value(&value, &param->def)) continue;
     if (text->length > before) luc__text_puts(text, ", ");
     if (mark != '+') luc__text_printf(text, "%s=", name);
-    if (bare && m->config[p].kind == LUC_STRING)
-      luc__text_puts(text, m->config[p].as.string);
+    if (bare && value.kind == LUC_STRING)
+      luc__text_puts(text, value.as.string);
     else
-      luc__text_value(text, param, &m->config[p]);
+      luc__text_value(text, param, &value);
   }
 }
 

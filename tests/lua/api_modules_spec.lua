@@ -218,12 +218,12 @@ describe("hooks", function()
   it("can come first, always be called, and end with a block", function()
     local m, order = nn.Linear(2, 1), {}
     local function say(word) return function() order[#order + 1] = word end end
-    local plain <close> = m:register_forward_hook(say "a")
-    local first <close> = m:register_forward_hook(say "b", { prepend = true })
+    local _ <close> = m:register_forward_hook(say "a")
+    local _ <close> = m:register_forward_hook(say "b", { prepend = true })
     m(x)
     assert.same({ "b", "a" }, order)
     do
-      local always <close> = m:register_forward_hook(say "c", { always_call = true })
+      local _ <close> = m:register_forward_hook(say "c", { always_call = true })
       assert.matches("in Linear", message(m, lucerna.ones(1, 3)))
     end
     m(x)
