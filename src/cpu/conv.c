@@ -26,7 +26,7 @@ typedef struct job {
   size_t tables_size, size;
   int64_t groups, batch, in_channels, out_channels;
   const char *x, *weight, *bias, *dy;
-  char *y;
+  char *y, *dweight;     /* weight gradient: y holds the sums */
   int64_t cuts, step;    /* forward: bands; weight: stretches of the batch */
   int64_t chunks, chunk; /* of filters (input gradient: channels) */
   luc_slots slots;
@@ -101,8 +101,10 @@ static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
 static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
   int64_t cuts = cuts_of(k, LUC_GEMM_KC);
   p->k_step = cuts_of(k, cuts);
-  int64_t panel = PANEL_SIZE / p->k_step / 48 * 48;
-  p->panel = min64(max64(panel, 48), pixels);
+  int64_t most = max64(PANEL_SIZE / p->k_step / 48 * 48, 48);
+  /* Evenly, in whole vectors: a last panel of a few pixels would waste the tiles. */
+  int64_t even = cuts_of(pixels, cuts_of(pixels, most));
+  p->panel = min64(cuts_of(even, 16) * 16, pixels);
 }
 
 /* Everything but the cuts. */
@@ -382,32 +384,33 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
   luc__slots_put(&j->slots, scratch);
 }
 
-/* Where the sum of kernel element k is in its row. */
-static int64_t sum_place(const luc_conv_plan *c, int64_t k) {
-  return c->short_runs ? k : k % c->taps * c->channels + k / c->taps;
+static void add_f32(float *to, const float *from, int64_t n) {
+  for (int64_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* dweight [out_channels, k] = the sums of all cuts, put in order. */
-static void add_cuts_f32(const job *j, const float *sums, float *to) {
-  const int64_t row = luc__conv_sum_row(j->plan.k), all = j->out_channels * row;
-  for (int64_t f = 0; f < j->out_channels; f++)
-    for (int64_t k = 0; k < j->plan.k; k++) {
-      const float *from = sums + f * row + sum_place(&j->plan, k);
-      float sum = 0;
-      for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
-      *to++ = sum;
-    }
+static void add_f64(double *to, const double *from, int64_t n) {
+  for (int64_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-static void add_cuts_f64(const job *j, const double *sums, double *to) {
-  const int64_t row = luc__conv_sum_row(j->plan.k), all = j->out_channels * row;
-  for (int64_t f = 0; f < j->out_channels; f++)
-    for (int64_t k = 0; k < j->plan.k; k++) {
-      const double *from = sums + f * row + sum_place(&j->plan, k);
-      double sum = 0;
-      for (int64_t cut = 0; cut < j->cuts; cut++) sum += from[cut * all];
-      *to++ = sum;
+/* dweight [k] of some filters = the sums of all cuts, put in the order (channels, taps). */
+static void finish_filters(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_conv_plan *c = &j->plan;
+  const int64_t row = luc__conv_sum_row(c->k), size = (int64_t)j->size;
+  for (int64_t f = begin; f < end; f++) {
+    char *sums = j->y + f * row * size, *to = j->dweight + f * c->k * size;
+    for (int64_t cut = 1; cut < j->cuts; cut++) {
+      const char *more = sums + cut * j->out_channels * row * size;
+      if (size == sizeof(double))
+        add_f64((double *)(void *)sums, (const double *)(const void *)more, c->k);
+      else
+        add_f32((float *)(void *)sums, (const float *)(const void *)more, c->k);
     }
+    if (c->short_runs)
+      memcpy(to, sums, (size_t)(c->k * size));
+    else
+      c->gemm->transpose(c->taps, c->channels, sums, c->channels, to, c->taps);
+  }
 }
 
 /* Cuts of the batch while their sums take little memory, then of the filters. */
@@ -442,10 +445,9 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const voi
     int64_t work = p->pixels * p->k * p->filters * cuts_of(j.batch, j.cuts) / j.chunks;
     status = run(ctx, &j, j.cuts * j.groups * j.chunks, work, scratch, weight_pieces);
   }
-  if (status == LUC_OK && c->dtype == LUC_FLOAT64)
-    add_cuts_f64(&j, (const double *)sums, dweight);
-  else if (status == LUC_OK)
-    add_cuts_f32(&j, (const float *)sums, dweight);
+  j.dweight = dweight;
+  int64_t grain = PANEL_SIZE / (j.cuts * row + 1) + 1;
+  if (status == LUC_OK) luc__parallel_for(ctx, j.out_channels, grain, finish_filters, &j);
   luc__free(ctx, sums, bytes);
   job_free(ctx, &j);
   return status;
@@ -484,7 +486,7 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
     int64_t grain = (1 << 17) / (b.batch * b.pixels + 1) + 1;
     luc__parallel_for(ctx, c->out_channels, grain, bias_channels, &b);
   }
-  if (!dweight || c->out_channels <= 0) return LUC_OK;
+  if (!dweight || c->out_channels <= 0 || c->in_channels <= 0) return LUC_OK;
   if (c->batch <= 0 || pixels_of(c) <= 0) {
     int64_t n = c->out_channels * (c->in_channels / c->groups);
     for (int d = 0; d < c->spatial; d++) n *= c->kernel[d];

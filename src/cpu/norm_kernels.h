@@ -14,7 +14,7 @@ typedef struct luc_norm_arrays {
 
 typedef struct luc_norm_kernels {
   void (*layer_rows)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin, int64_t end);
-  /* dx of some rows (unless NULL), and their sums towards dweight [n] and dbias [n] (unless NULL). */
+  /* dx of some rows and their sums towards dweight [n] and dbias [n], unless NULL. */
   void (*layer_rows_backward)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin,
                               int64_t end, void *sums);
   void (*layer_add_sums)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t blocks,

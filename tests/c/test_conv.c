@@ -167,6 +167,16 @@ TEST("an empty batch has zero weight gradient") {
   luc_context_free(ctx);
 }
 
+TEST("without input channels there is only the bias") {
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  luc_conv c = square(LUC_FLOAT32, 1, 0, 2, 3, 2, 1, 0);
+  float y[8] = {0}, bias[2] = {1, -2};
+  CHECK_EQ(luc__conv_forward(ctx, &c, NULL, NULL, bias, y), LUC_OK);
+  for (int i = 0; i < 8; i++) CHECK(y[i] == bias[i / 4]);
+  luc_context_free(ctx);
+}
+
 static luc_status all_three(luc_context *ctx, void *arg) {
   const luc_conv *c = arg;
   static float x[2000], w[2000], y[2000];
