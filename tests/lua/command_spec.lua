@@ -1,6 +1,6 @@
 -- The lucerna command as a user meets it: scripts, -e, standard input, errors and exit statuses,
 -- the prompt on a pseudo-terminal. The environment names no path of ours.
-local build = os.getenv "LUCERNA_BUILD" or "build"
+local build = os.getenv "LUCERNA_BUILD" or os.getenv "PWD" .. "/build"
 local command = build .. "/bin/lucerna"
 local clean = "env -u LUA_PATH -u LUA_CPATH -u LUA_PATH_5_4 -u LUA_CPATH_5_4 -u LUA_INIT "
 

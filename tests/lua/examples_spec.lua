@@ -3,7 +3,7 @@
 local lucerna = require "lucerna"
 
 local root = os.getenv "LUCERNA_ROOT" or "."
-local build = os.getenv "LUCERNA_BUILD" or "build"
+local build = os.getenv "LUCERNA_BUILD" or os.getenv "PWD" .. "/build"
 local clean = "env -u LUA_PATH -u LUA_CPATH -u LUA_PATH_5_4 -u LUA_CPATH_5_4 "
 
 -- Runs a command line; returns what it wrote (both streams) and its exit status.
