@@ -122,8 +122,9 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
     argument, "F.pad" of torch.nn.functional. ref: what to call instead of PyTorch's function of
     that name. positions: results are positions (a tuple: those of the results). several: a tuple
-    is several results, as named ones always are. dense: not to be tried with other strides. rough: the gradients are a convention
-    (at a kink, of an infinity), not what finite differences give."""
+    is several results, as named ones always are. dense: not to be tried with other strides.
+    rough: the gradients are a convention (at a kink, of an infinity), not what finite differences
+    give."""
     given, given_kw = [plain(a) for a in args], {k: plain(v) for k, v in kw.items()}
     method = fn.split(".")[-1]
     if seed is not None:
