@@ -87,7 +87,7 @@ static luc_status run(luc_context *ctx, job *j, luc_range_fn fn) {
   j->in = p->in[0] * p->in[1];
   j->out = p->out[0] * p->out[1];
   int64_t met = j->adaptive || j->simple ? 0 : j->out * p->kernel[0] * p->kernel[1];
-  int64_t work = j->simple ? j->in / 8 : (met > j->in ? met : j->in);
+  int64_t work = j->simple ? j->in / 2 : (met > j->in ? met : j->in);
   luc__parallel_for(ctx, p->planes, PIECE_WORK / (work + 1) + 1, fn, j);
   return LUC_OK;
 }
