@@ -26,9 +26,19 @@ core.setup(setup)
 local nn = {
   Parameter = core.Parameter,
   Buffer = core.Buffer,
-  isinstance = core.isinstance,
   delattr = core.delattr,
 }
+
+--- isinstance(value, class): is value a module of the class, or of one of a list of classes?
+function nn.isinstance(value, class)
+  if type(class) ~= "table" or getmetatable(class) ~= nil then
+    return core.isinstance(value, class)
+  end
+  for _, one in ipairs(class) do
+    if core.isinstance(value, one) then return true end
+  end
+  return false
+end
 
 --- class(name, Parent): a new class of modules; Parent defaults to nn.Module.
 function nn.class(name, Parent) return core.class(name, Parent) end

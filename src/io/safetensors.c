@@ -1,6 +1,7 @@
 /* safetensors, read and written: 8 bytes of header length, a JSON header, the data. The reader
  * checks every rule of the specification before a tensor is made; the writer orders and pads as the
  * reference implementation does, so equal content gives equal bytes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,6 +255,16 @@ static luc_status read_tensors(loader *l, luc_reader *reader) {
   return LUC_OK;
 }
 
+/* Says which file it was in messages about its contents. */
+static void name_path(luc_context *ctx, luc_status status, const char *path) {
+  char text[512];
+  size_t skip = strlen(who) + 2; /* "safetensors: " */
+  snprintf(text, sizeof text, "%s", luc_message(ctx));
+  bool ours = status == LUC_ERR_IO && strlen(text) > skip && !strncmp(text, who, skip - 2);
+  if (ours && !strstr(text, path))
+    luc__fail(ctx, status, "%s: '%.200s': %s", who, path, text + skip);
+}
+
 luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_file **out) {
   luc_reader *reader = NULL;
   luc_status status;
@@ -271,6 +282,7 @@ luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_f
 done:
   luc__reader_close(ctx, reader);
   if (status == LUC_OK) return LUC_OK;
+  name_path(ctx, status, path);
   luc__io_one_line(ctx);
   luc_tensor_file_free(ctx, &l->file);
   return status;

@@ -351,7 +351,10 @@ static int instance_new(lua_State *L) {
 static int isinstance(lua_State *L) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
   luc_l_class *c = luc_l_toclass(L, 2);
-  if (!c) return luc_l_error(L, "nn.isinstance: class must be a class of modules");
+  char given[LUC_L_GIVEN];
+  if (!c)
+    return luc_l_error(L, "nn.isinstance: class must be a class of modules (got %s)",
+                       luc_l_given(L, 2, given));
   lua_pushboolean(L, peer && peer->m && luc__class_is(peer->m->cls, c->cls));
   return 1;
 }

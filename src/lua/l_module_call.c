@@ -178,7 +178,8 @@ int luc_l_module_build(lua_State *L) {
   luc_l_state *st = c->nn->st;
   luc_nn *nn = luc__nn_of(st->ctx);
   luc_l_args a;
-  luc_l_parse(L, st, &c->constructor, 2, lua_gettop(L), &a);
+  bool any = (c->cls->core->def->flags & LUC_CF_ANY_ARGS) != 0;
+  luc_l_parse(L, st, &c->constructor, 2, any ? 1 : lua_gettop(L), &a);
   lua_State *outer = luc_l_enter(st, L);
   nn->host_acts = true;
   luc_status status =

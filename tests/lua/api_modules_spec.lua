@@ -43,6 +43,9 @@ describe("a class of modules", function()
     assert.is_true(nn.isinstance(m, nn.Linear))
     assert.is_false(nn.isinstance(m, nn.Conv2d))
     assert.is_false(nn.isinstance(3, nn.Module))
+    assert.is_true(nn.isinstance(m, { nn.Conv2d, nn.Linear }))
+    assert.matches("class must be a class of modules %(got number 3%)",
+      message(nn.isinstance, m, 3))
     assert.equal("Twice(in_features=3, out_features=3, bias=False)", tostring(m))
     assert.same((nn.functional.linear(x, m.weight) * 2):tolist(), m(x):tolist())
   end)
@@ -301,6 +304,10 @@ describe("an error in a module", function()
 end)
 
 describe("tostring", function()
+  it("of Identity, which takes any arguments, shows none", function()
+    assert.equal("Identity()", tostring(nn.Identity(54, { unused = 0.1 })))
+  end)
+
   it("counts dims and positions from 1", function()
     assert.equal("Softmax(dim=2)", tostring(nn.Softmax(2)))
     assert.equal("Softmax(dim=-1)", tostring(nn.Softmax { dim = -1 }))
@@ -314,5 +321,41 @@ describe("tostring", function()
     local m = nn.Linear(1, 1)
     m.bias = nil
     assert.equal("Linear(in_features=1, out_features=1, bias=False)", tostring(m))
+  end)
+end)
+
+describe("nn.utils", function()
+  local utils = require "lucerna.nn.utils"
+
+  local function with_gradients()
+    local m = nn.Linear(2, 1)
+    m.weight.grad, m.bias.grad = lucerna.tensor { { 3.0, 0.0 } }, lucerna.tensor { -4.0 }
+    return m
+  end
+
+  it("clips gradients by their norm", function()
+    local m = with_gradients()
+    assert.equal(5, utils.clip_grad_norm_(m:parameters(), 1):item())
+    assert.near(0.6, m.weight.grad[{ 1, 1 }]:item(), 1e-6)
+    assert.near(-0.8, m.bias.grad:item(), 1e-6)
+    assert.near(1, utils.clip_grad_norm_(m:parameters(), { max_norm = 9 }):item(), 1e-6)
+    assert.matches("clip_grad_norm_: max_norm must be a number %(got nil%)",
+      message(utils.clip_grad_norm_, m:parameters()))
+  end)
+
+  it("clips gradients by value", function()
+    local m = with_gradients()
+    utils.clip_grad_value_(m:parameters(), 2)
+    assert.same({ { 2, 0 } }, m.weight.grad:tolist())
+    assert.equal(-2, m.bias.grad:item())
+  end)
+
+  it("makes one vector of parameters and takes it back", function()
+    local a, b = nn.Linear(2, 1), nn.Linear(2, 1)
+    utils.vector_to_parameters(utils.parameters_to_vector(a:parameters()), b:parameters())
+    assert.same(a.weight:tolist(), b.weight:tolist())
+    assert.same(a.bias:tolist(), b.bias:tolist())
+    assert.matches("vec has 1 elements, the parameters need 3",
+      message(utils.vector_to_parameters, lucerna.ones(1), b:parameters()))
   end)
 end)

@@ -110,7 +110,7 @@ describe("safetensors", function()
   it("refuses files that are none, at the caller's line", function()
     refused("safetensors: cannot open '/no/such/file': No such file or directory$",
       function() safetensors.load_file "/no/such/file" end)
-    refused("safetensors: header too large$",
+    refused("safetensors: '.*/LICENSE': header too large$",
       function() safetensors.load_file(root .. "/LICENSE") end)
     refused("load_file: path: expected a string %(got nil%)$",
       function() safetensors.load_file() end)
