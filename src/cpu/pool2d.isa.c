@@ -33,8 +33,8 @@ static int64_t avg_divisor(const luc_pool2d *p, bool adaptive, window h, window 
 /* The first place of a window inside the plane. */
 static int64_t max_begin(const luc_pool2d *p, int d, int64_t o) {
   int64_t begin = o * p->stride[d] - p->padding[d];
-  while (begin < 0) begin += p->dilation[d];
-  return begin;
+  int64_t dilation = p->dilation[d];
+  return begin < 0 ? begin + (dilation - 1 - begin) / dilation * dilation : begin;
 }
 
 static int64_t max_end(const luc_pool2d *p, int d, int64_t o) {

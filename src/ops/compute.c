@@ -64,10 +64,12 @@ luc_status luc__take_ints(luc_context *ctx, const char *who, const char *name, c
 luc_status luc__check_least(luc_context *ctx, const char *who, const char *name, int n,
                             const int64_t *values, int64_t least) {
   char text[LUC_SHAPE_TEXT];
-  for (int i = 0; i < n; i++)
-    if (values[i] < least)
-      return luc__fail(ctx, LUC_ERR_VALUE, "%s: %s must be at least %lld (got %s)", who, name,
-                       (long long)least, luc__shape_text(text, n, values));
+  for (int i = 0; i < n; i++) {
+    LUC_CHECK(ctx, values[i] >= least, LUC_ERR_VALUE, "%s: %s must be at least %lld (got %s)", who,
+              name, (long long)least, luc__shape_text(text, n, values));
+    LUC_CHECK(ctx, values[i] <= INT32_MAX, LUC_ERR_VALUE, "%s: %s is too large (got %s)", who, name,
+              luc__shape_text(text, n, values));
+  }
   return LUC_OK;
 }
 

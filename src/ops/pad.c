@@ -1,5 +1,6 @@
 /* Padding: constant values around a tensor (or cropping, where negative), and borders made of the
  * tensor's own values, which are a selection of positions along each dimension. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/copy.h"
@@ -21,6 +22,9 @@ static luc_status check_pad(luc_context *ctx, const luc_tensor *input, const luc
             pad->n);
   LUC_CHECK(ctx, pad->n / 2 <= input->ndim, LUC_ERR_SHAPE,
             "pad: pad has %d entries, too many for an input of %d dimensions", pad->n, input->ndim);
+  for (int i = 0; i < pad->n; i++)
+    LUC_CHECK(ctx, llabs(pad->as.ints[i] / 2) <= INT64_MAX / 32, LUC_ERR_VALUE,
+              "pad: padding %lld is larger than any memory", (long long)pad->as.ints[i]);
   return LUC_OK;
 }
 

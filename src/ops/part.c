@@ -175,7 +175,7 @@ luc_status luc__grad_unfold(luc_context *ctx, luc_backward *b) {
 
 /* ---- by hand ---- */
 
-/* The last element a layout reaches, or offset - 1 if it has none; checked. */
+/* The last element a layout reaches, or -1 if it has none; checked. */
 static luc_status last_element(luc_context *ctx, int n, const int64_t *sizes,
                                const int64_t *strides, int64_t offset, int64_t *last) {
   LUC_CHECK(ctx, offset >= 0, LUC_ERR_VALUE, "as_strided: storage_offset is negative: %lld",
@@ -191,7 +191,7 @@ static luc_status last_element(luc_context *ctx, int n, const int64_t *sizes,
     LUC_CHECK(ctx, !over && !__builtin_add_overflow(*last, reach, last), LUC_ERR_VALUE,
               "as_strided: sizes and strides reach beyond any storage");
   }
-  if (empty) *last = offset - 1;
+  if (empty) *last = -1;
   return LUC_OK;
 }
 
@@ -206,12 +206,12 @@ luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *o
             "as_strided: mismatch in length of strides and shape (%d and %d)", args[2].n, n);
   LUC_TRY(last_element(ctx, n, sizes, strides, offset, &last));
   int64_t have = (int64_t)(t->storage->nbytes / luc__dtype_size((luc_dtype)t->dtype));
-  bool empty = last < offset; /* fits everywhere, and points nowhere */
+  bool empty = last < 0; /* fits everywhere, and points nowhere */
   if (empty && offset > have) offset = have;
   LUC_CHECK(
       ctx, empty || last < have, LUC_ERR_VALUE,
-      "as_strided: size, stride and offset need a storage of %lld elements, this one has %lld",
-      (long long)(last + 1), (long long)have);
+      "as_strided: size, stride and offset need a storage of %llu elements, this one has %lld",
+      (unsigned long long)last + 1, (long long)have);
   luc_status status = luc__tensor_view(ctx, t, n, sizes, strides, offset, &r);
   return luc__set_result(status, out, r);
 }
