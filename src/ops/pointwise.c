@@ -115,8 +115,8 @@ static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc
   luc_ew_params params = {{(double)n}, {0}};
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "polygamma: n must not be negative (got %lld)",
             (long long)n);
-  LUC_CHECK(ctx, args[0].as.i < INT32_MAX, LUC_ERR_VALUE, "polygamma: n is too large (got %lld)",
-            (long long)args[0].as.i);
+  LUC_CHECK(ctx, n < INT32_MAX, LUC_ERR_VALUE, "polygamma: n is too large (got %lld)",
+            (long long)n);
   luc_ew op = n == 0 ? LUC_EW_digamma : LUC_EW_polygamma;
   return luc__pointwise(ctx, "polygamma", op, LUC_RULE_FLOAT, x, &params, out);
 }
