@@ -121,8 +121,8 @@ local function make_backward(class, ctx, inputs, outputs)
     rawset(ctx, "_function", nil)
     for i = ninputs + 1, results.n do
       if results[i] ~= nil then
-        error(("%sBackward: returned an incorrect number of gradients (expected %d, got %d)")
-          :format(class.name, ninputs, results.n), 0)
+        core._raise(("%sBackward: returned an incorrect number of gradients (expected %d, got %d)")
+          :format(class.name, ninputs, results.n))
       end
     end
     local picked = {}

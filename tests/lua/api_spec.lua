@@ -401,6 +401,17 @@ describe("recording:", function()
     assert.equal(1, w.grad:item())
   end)
 
+  it("a function's wrong number of gradients is refused at the caller's line", function()
+    local Bad = lucerna.autograd.Function("Bad", {
+      forward = function(_, t) return t * 1 end,
+      backward = function(_, g) return g, g end,
+    })
+    local w = lucerna.zeros(1, { requires_grad = true })
+    assert.matches("^[^\n]*api_spec.lua:%d+: BadBackward: returned an incorrect number of " ..
+      "gradients %(expected 1, got 2%)", message(function() Bad.apply(w):sum():backward() end))
+    assert.is_nil(w.grad)
+  end)
+
   it("an in-place operator on a leaf is named with its _", function()
     local w = lucerna.ones(1, { requires_grad = true })
     assert.matches("add_: a leaf Variable", message(w.add_, w, 1))
