@@ -282,7 +282,7 @@ luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_f
 done:
   luc__reader_close(ctx, reader);
   if (status == LUC_OK) return LUC_OK;
-  name_path(ctx, status, path);
+  if (reader) name_path(ctx, status, path); /* opened: it is the contents */
   luc__io_one_line(ctx);
   luc_tensor_file_free(ctx, &l->file);
   return status;

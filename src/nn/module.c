@@ -3,6 +3,7 @@
  */
 #include "nn/module.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- making ---- */
@@ -58,6 +59,15 @@ static void narrow_defaults(const luc_schema *schema, luc_value *args) {
   }
 }
 
+/* A failure inside build names the class that could not be made. */
+static luc_status named_failure(luc_context *ctx, const luc_class *cls, luc_status status) {
+  char text[512];
+  if (status == LUC_OK || status == LUC_ERR_CALLBACK) return status;
+  snprintf(text, sizeof text, "%s", luc_message(ctx));
+  if (!strncmp(text, cls->name, strlen(cls->name))) return status;
+  return luc__fail(ctx, status, "%s: %s", cls->name, text);
+}
+
 luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *cls,
                              const luc_value *args, int nargs) {
   const luc_schema *schema = cls->constructor;
@@ -76,7 +86,7 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
   luc__free(ctx, m->config, m->config_size);
   m->config = config;
   m->config_size = size;
-  luc_status status = cls->def->build(ctx, m);
+  luc_status status = named_failure(ctx, cls, cls->def->build(ctx, m));
   forget_tensors(m, schema->nparams);
   m->built = status == LUC_OK;
   return status;

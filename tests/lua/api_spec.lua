@@ -555,6 +555,9 @@ describe("errors:", function()
     assert.matches("Linear: missing argument 'out_features'", message(nn.Linear, 4))
     assert.matches("Linear: weight: trying to create tensor with negative dimension %-4",
       message(nn.Linear, -4, 2))
+    assert.matches("Linear: out of memory", message(nn.Linear, 10 ^ 7, 10 ^ 7))
+    assert.matches("Embedding: a tensor of shape [^\n]* is larger than any memory",
+      message(nn.Embedding, 2 ^ 50, 2 ^ 50))
     assert.matches("normal_: tensor: expected a Tensor %(got number%)",
       message(nn.init.normal_, 3))
   end)
