@@ -100,9 +100,9 @@ describe("the command", function()
 end)
 
 describe("the prompt #slow", function()
-  local has_script = os.execute "command -v script >/dev/null 2>&1"
-  if not present or not has_script then
-    pending("needs the command and script(1)")
+  local has_terminals = os.execute "script -qec true /dev/null >/dev/null 2>&1"
+  if not present or not has_terminals then
+    pending("needs the command, script(1) and pseudo-terminals")
     return
   end
 
