@@ -84,11 +84,13 @@ end
 
 local function busted(name, build, interpreter, options, short)
   local exclude = short and " --exclude-tags=slow" or ""
-  suite(name, ("%s%s /usr/bin/busted --ignore-lua --cpath='./%s/?.so' --output=plainTerminal%s %s")
-    :format(environment(build, short), interpreter, build, exclude, options), count_busted)
+  local run = ("LUCERNA_LUA=%s %s /usr/bin/busted --ignore-lua --cpath='./%s/?.so' "):format(
+    interpreter, interpreter, build)
+  suite(name, environment(build, short) .. run .. "--output=plainTerminal" .. exclude .. " "
+    .. options, count_busted)
 end
 
-local asan = "build/asan/tests/lua_runner"
+local asan = "$PWD/build/asan/tests/lua_runner"
 local constant_gc = "--helper=tests/lua/constant_gc.lua"
 if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) end
 if exists("build/lucerna/core.so") then

@@ -33,7 +33,7 @@ describe("names:", function()
       local f = assert(io.open(file, "w"))
       f:write(set, code:format(name))
       f:close()
-      local ok = os.execute("lua5.4 " .. file)
+      local ok = os.execute((os.getenv "LUCERNA_LUA" or "lua5.4") .. " " .. file)
       os.remove(file)
       assert.is_true(ok, name)
     end
