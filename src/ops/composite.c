@@ -166,6 +166,9 @@ static luc_status quantile(luc_context *ctx, const char *who, luc_value *args, b
   LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype) && t->numel > 0, LUC_ERR_TYPE,
             "%s: input must be floating point and not empty (got %s)", who,
             luc__dtype_name((luc_dtype)t->dtype));
+  double at = q ? 0 : luc_as_double(&args[1]);
+  LUC_CHECK(ctx, at >= 0 && at <= 1, LUC_ERR_VALUE, "%s: q must be in the range [0, 1] (got %g)",
+            who, at);
   if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, who, args[2].as.i, t->ndim, &d));
   luc_value dim = t->ndim ? args[2] : luc_v_none();
   luc_tensor *lines = lines_of(&f, t, &dim, d, &ndim, sizes, args[3].as.i != 0);

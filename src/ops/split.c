@@ -170,6 +170,9 @@ static luc_status even_parts(luc_context *ctx, const char *who, luc_tensor *t, i
 static luc_status parts_from(luc_context *ctx, luc_tensor *t, const luc_value *starts, int dim,
                              luc_value *out) {
   int n = starts->n;
+  for (int i = 0; i < n; i++)
+    LUC_CHECK(ctx, starts->as.ints[i] != LUC_POSITION_ZERO, LUC_ERR_INDEX,
+              "tensor_split: index 0 is out of range (indices count from 1)");
   size_t bytes = (size_t)(n + 1) * sizeof(int64_t);
   int64_t *cuts = luc__alloc(ctx, bytes), size = t->sizes[dim], last = 0;
   if (!cuts) return LUC_ERR_MEMORY;
@@ -201,7 +204,8 @@ static luc_status split_along(luc_context *ctx, const char *who, luc_value *args
   luc_tensor *t = args[0].as.tensor;
   if (dim == 1 && t->ndim == 1) dim = 0;
   LUC_CHECK(ctx, t->ndim > dim && t->ndim > 0, LUC_ERR_SHAPE,
-            "%s: requires a tensor with at least %d dimension(s), got %d", who, dim + 1, t->ndim);
+            "%s: requires a tensor with at least %d dimension(s), got %d", who,
+            dim == 1 ? 1 : dim + 1, t->ndim);
   if (args[1].kind == LUC_INTS) return parts_from(ctx, t, &args[1], dim, out);
   int64_t n = args[1].as.i;
   LUC_CHECK(ctx, n > 0 && t->sizes[dim] % n == 0, LUC_ERR_VALUE,

@@ -32,7 +32,7 @@ local function build(v, how)
   return t
 end
 
-local function arguments(case, how)
+function M.arguments(case, how)
   local args, n = {}, case.args.n
   how.leaves = {}
   for i = 1, n do args[i] = build(case.args[i], how) end
@@ -45,7 +45,7 @@ local function arguments(case, how)
 end
 
 -- ".name" is a method, "F.name" of nn.functional; with its name.
-local function find(case, args)
+function M.find(case, args)
   local home, name = case.fn:match("^(%w*)%.(.*)$")
   if not home then return lucerna[case.fn], case.fn end
   return (home == "F" and core.functional or args[1])[name], name
@@ -53,7 +53,7 @@ end
 
 -- The results as a list. A name that ends in _ writes a copy.
 local function invoke(case, args, n)
-  local fn, name = find(case, args)
+  local fn, name = M.find(case, args)
   assert(fn, name .. " is missing")
   if case.seed then lucerna.manual_seed(case.seed) end
   local first = args[1]
@@ -89,7 +89,7 @@ local function check_error(case, args, n)
 end
 
 function M.run(case, how)
-  local args, n = arguments(case, how)
+  local args, n = M.arguments(case, how)
   if case.error then return check_error(case, args, n) end
   local out = invoke(case, args, n)
   assert(#case.out == #out, "number of results")
@@ -116,7 +116,7 @@ end
 
 function M.check_derivatives(case)
   local how = {}
-  local args, n = arguments(case, how)
+  local args, n = M.arguments(case, how)
   for _, want in ipairs(case.out) do
     if type(want) ~= "table" or want.dtype == "float32" then return end
   end

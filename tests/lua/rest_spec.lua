@@ -1,0 +1,138 @@
+-- Operators whose recorded answers stand in no other file, what is checked by hand (calls.lua), and
+-- the in-place and out= forms of every recorded call.
+local lucerna = require "lucerna"
+local calls = require "calls"
+local cases = require "cases"
+local core = require "lucerna.core"
+local parity = require "parity"
+
+describe("like PyTorch:", function()
+  for i, case in ipairs(parity.load("rest")) do
+    it(("%s (%d)"):format(case.name, i), function()
+      cases.run(case, {})
+      if not case.dense and not case.seed then cases.run(case, {view = true}) end
+      if case.grads and not case.rough then cases.check_derivatives(case) end
+    end)
+  end
+end)
+
+local function leaves(args)
+  local list = {}
+  for _, a in pairs(args) do
+    if lucerna.is_tensor(a) and a.requires_grad then
+      list[#list + 1] = a
+    elseif type(a) == "table" then
+      for _, item in ipairs(leaves(a)) do list[#list + 1] = item end
+    end
+  end
+  return list
+end
+
+-- The results that depend on the arguments.
+local function differentiable(...)
+  local list = {}
+  for _, t in ipairs {...} do
+    if lucerna.is_tensor(t) and t.requires_grad then list[#list + 1] = t end
+  end
+  return table.unpack(list)
+end
+
+describe("finite differences agree:", function()
+  for i, call in ipairs(calls.gradients()) do
+    local f, n = call[1], call.n or #call
+    local id = call.id or core._row(f, table.unpack(call, 2, n))
+    it(("%s (%d)"):format(id, i), function()
+      local function value() return differentiable(f(table.unpack(call, 2, n))) end
+      local wrt = leaves({table.unpack(call, 2, n)})
+      parity.gradcheck(value, wrt)
+      parity.gradgradcheck(value, wrt)
+    end)
+  end
+end)
+
+describe("refused:", function()
+  for i, call in ipairs(calls.refusals()) do
+    local n = call.n or #call
+    local id = core._row(call[2], table.unpack(call, 3, n))
+    it(("%s (%d): %s"):format(id, i, call[1]), function()
+      local ok, message = pcall(call[2], table.unpack(call, 3, n))
+      assert.is_false(ok)
+      assert.is_string(message)
+      assert(message:find(call[1], 1, true) and not message:find("\n", 1, true), message)
+    end)
+  end
+end)
+
+describe("what has no recorded answer:", function()
+  it("empty tensors have the shape and dtype asked for", function()
+    local int8 = lucerna.int8
+    local x = lucerna.empty(2, 3, {dtype = int8})
+    for _, t in ipairs {x, lucerna.empty_like(x), x:new_empty(2, 3)} do
+      assert.same({2, 3}, t.shape)
+      assert.equal(int8, t.dtype)
+    end
+  end)
+
+  it("T and mT are transposed views", function()
+    local x = lucerna.rand(2, 3, 4)
+    assert.same(x:permute(3, 2, 1):tolist(), x.T:tolist())
+    assert.same(x:transpose(2, 3):tolist(), x.mT:tolist())
+    x.mT:zero_()
+    assert.equal(0.0, x:sum():item())
+  end)
+end)
+
+-- The same call in place (mode "_") or with out= gives the same; false where there is no such form.
+local function other_form(case, mode)
+  local args, n = cases.arguments(case, {})
+  local f, name = cases.find(case, args)
+  if not f or name:sub(-1) == "_" then return false end
+  local _ <close> = lucerna.no_grad()
+  local got
+  local out = f(table.unpack(args, 1, n))
+  if not lucerna.is_tensor(out) then return false end
+  if mode == "_" then
+    local in_place, x = lucerna[name .. "_"], args[1]
+    if not in_place or not lucerna.is_tensor(x) or case.kw and case.kw.dtype then return false end
+    local shape, own = table.concat(out.shape, " "), table.concat(x.shape, " ")
+    if out.dtype ~= x.dtype or shape ~= own then return false end
+    got = x:detach():clone()
+    assert.equal(got, in_place(got, table.unpack(args, 2, n)))
+  else
+    got = lucerna.zeros(1, {dtype = out.dtype})
+    if case.kw then args[n].out = got else args[n + 1] = {out = got} end
+    assert.equal(got, f(table.unpack(args, 1, case.kw and n or n + 1)))
+  end
+  parity.close(got, out, {rtol = 0, atol = 0}, case.name .. mode)
+  return true
+end
+
+describe("written elsewhere,", function()
+  local has = {_ = {}, out = {}}
+  for _, row in ipairs(core._operators()) do
+    if row.inplace then has._[row.id] = true end
+    if row.out then has.out[row.id] = true end
+  end
+
+  for mode, place in pairs {_ = "in place", out = "in out="} do
+    it("recorded calls give the same " .. place, function()
+      local seen = {}
+      for _, file in ipairs {"pointwise", "reduce", "index_ops", "view", "rest"} do
+        for _, case in ipairs(parity.load(file)) do
+          local args, n = cases.arguments(case, {})
+          local f = cases.find(case, args)
+          local id = f and core._row(f, table.unpack(args, 1, n))
+          if not case.error and not case.seed and has[mode][id] and other_form(case, mode) then
+            seen[id] = true
+          end
+        end
+      end
+      local missing = {}
+      for id in pairs(has[mode]) do
+        if not seen[id] then missing[#missing + 1] = id end
+      end
+      table.sort(missing)
+      assert.equal("", table.concat(missing, " "))
+    end)
+  end
+end)
