@@ -13,8 +13,10 @@ static luc_status check_index(luc_context *ctx, const char *who, const luc_tenso
             "%s: index tensor must have the same number of dimensions as %s tensor (%d and %d)",
             who, name, n, m);
   bool fits = true;
-  for (int d = 0; d < index->ndim && d < t->ndim; d++)
-    fits = fits && (d == except || index->sizes[d] <= t->sizes[d]);
+  for (int d = 0; d < n; d++) { /* a tensor without dimensions counts as one of size 1 */
+    int64_t want = index->ndim ? index->sizes[d] : 1, have = t->ndim ? t->sizes[d] : 1;
+    fits = fits && (d == except || want <= have);
+  }
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
             "%s: size does not match: expected index %s to be smaller than %s %s%s", who,
             luc__tensor_shape_text(a, index), name, luc__tensor_shape_text(b, t),

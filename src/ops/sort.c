@@ -74,6 +74,7 @@ luc_status luc__run_topk(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, job.keep >= 0 && job.keep <= n, LUC_ERR_INDEX,
             "topk: k must be in [0, %lld] (got %lld, input %s, dim %d)", (long long)n,
             (long long)job.keep, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t), d + 1);
+  if (t->ndim == 0) job.keep = 1; /* there is no dimension to have size 0 */
   return sort_along(ctx, "topk", &job, t, d, true, job.keep, &out[0], &out[1]);
 }
 

@@ -4,7 +4,7 @@ tests/parity/data/rest.lua."""
 import torch
 import torch.nn.functional as F
 
-from record import Const, Dim, case, real, write
+from record import Const, Dim, Ids, case, real, write
 
 
 def converted():
@@ -127,6 +127,13 @@ def forms():
     case("log_softmax", real(2, 3), Dim(0))
     case("stack", [real(2, 3), real(2, 3)])
     case("cat", [real(2, 3), real(1, 3)])
+    none, one, three = torch.tensor(0), torch.tensor([0]), torch.tensor([0, 1, 2])
+    for index, src in ((three, real()), (one, real()), (none, real(2)), (none, real(1))):
+        case("scatter_add", real(3), Dim(0), Ids(index), src, grad=src.dim() == 0)
+    for x, index in ((real(), one), (real(3), none), (real(), torch.tensor([0, 0]))):
+        case("gather", x, Dim(0), Ids(index), grad=False)
+    for k in (0, 1, 2):
+        case("topk", real(), k, positions=(1,))
 
 
 for part in (converted, parts, compared, products, layers, forms):

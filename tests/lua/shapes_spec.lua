@@ -1,0 +1,207 @@
+-- Where elements lie does not matter: every operator gives the same of transposed, stepped,
+-- expanded or offset tensors as of contiguous copies of them, for all dtypes, sizes of 0 and no dimensions;
+-- gradients included. No recorded answers: an operator is compared with itself.
+local lucerna = require "lucerna"
+local arguments = require "arguments"
+local core = require "lucerna.core"
+local operators = require "operators"
+local parity = require "parity"
+
+-- Where the layout is the point: why the two may differ.
+local LAYOUT = {
+  view = "refuses some strides", view_as = "refuses some strides", as_strided = "reads strides",
+  empty_like = "arbitrary values", new_empty = "arbitrary values", empty = "arbitrary values",
+}
+
+local DTYPES = {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32",
+  "int64", "bool"}
+
+-- ---- a call on copies ----
+
+local function copy_of(v, pairs_of)
+  if lucerna.is_tensor(v) then
+    local t = v:detach():contiguous():clone()
+    if v.requires_grad then t:requires_grad_() end
+    pairs_of[#pairs_of + 1] = {v, t}
+    return t
+  end
+  if type(v) ~= "table" then return v end
+  local list = {}
+  for k, item in pairs(v) do list[k] = copy_of(item, pairs_of) end
+  return list
+end
+
+-- Own history is cut, so that gradients of arguments can be compared.
+local function leaf_of(v)
+  if lucerna.is_tensor(v) and v.requires_grad then return v:detach():requires_grad_() end
+  if type(v) ~= "table" then return v end
+  local list = {}
+  for k, item in pairs(v) do list[k] = leaf_of(item) end
+  return list
+end
+
+local function tensors_in(results)
+  local list = {}
+  for i = 2, results.n do
+    local r = results[i]
+    if type(r) == "table" then
+      for _, item in ipairs(r) do list[#list + 1] = item end
+    else
+      list[#list + 1] = r
+    end
+  end
+  return list
+end
+
+local function differentiate(list)
+  local sum
+  for _, t in ipairs(list) do
+    if lucerna.is_tensor(t) and t.requires_grad then
+      local weights = lucerna.linspace(0.5, 1.5, t:numel()):view(t.shape)
+      local term = (t * weights:to(t.dtype)):sum():double()
+      sum = sum and sum + term or term
+    end
+  end
+  return sum and pcall(function() sum:backward() end)
+end
+
+-- Half precision adds up in float32, in another order: off by a unit of its last place or two.
+local LOOSE = {float16 = 4e-3, bfloat16 = 3e-2, float32 = 3e-5, float64 = 1e-10}
+
+local function unlike(a, b, what)
+  local loose = lucerna.is_tensor(a) and LOOSE[tostring(a.dtype)] or 0
+  local difference = parity.difference(a, b, {scale = true, atol = loose, rtol = loose})
+  return difference and what .. ": " .. difference
+end
+
+local function compare(f, args, copies, n, pairs_of)
+  lucerna.manual_seed(3)
+  local strange = table.pack(pcall(f, table.unpack(args, 1, n)))
+  lucerna.manual_seed(3)
+  local plain = table.pack(pcall(f, table.unpack(copies, 1, n)))
+  local shared = not strange[1] and strange[2]:find("single memory location")
+  if strange[1] ~= plain[1] and not shared then -- (embedding's max_norm writes its weight)
+    return ("one fails: %s, %s"):format(tostring(strange[2]), tostring(plain[2]))
+  end
+  if not strange[1] then return nil, false end
+  local a, b = tensors_in(strange), tensors_in(plain)
+  if #a ~= #b then return "number of results" end
+  for i = 1, #a do
+    local trouble = unlike(a[i], b[i], "result " .. i)
+    if trouble then return trouble end
+  end
+  if differentiate(a) ~= differentiate(b) then return "one gradient fails" end
+  for i, pair in ipairs(pairs_of) do
+    local g, h = pair[1].grad, pair[2].grad
+    if (g == nil) ~= (h == nil) then return "one gradient is missing" end
+    local trouble = g and unlike(g, h, "gradient " .. i)
+    if trouble then return trouble end
+  end
+  return nil, true
+end
+
+local function text_of(row, args, n)
+  local words = {}
+  for i = 1, n do
+    local a = args[i]
+    words[i] = lucerna.is_tensor(a) and ("%s [%s] strides [%s]"):format(a.dtype,
+      table.concat(a.shape, ","), table.concat(a:stride(), ","))
+      or type(a) == "table" and "{" .. #a .. "}" or tostring(a)
+  end
+  return row.id .. "(" .. table.concat(words, "; ") .. ")"
+end
+
+local function random_order(row) -- is drawn in the order of memory
+  for _, p in ipairs(row.named) do
+    if p.type == "Generator" then return true end
+  end
+  return row.name:find("^dropout") ~= nil
+end
+
+-- Returns troubles, and how many calls succeeded, for `rounds` calls of each function.
+local function check(seed, rounds)
+  local troubles, good = {}, 0
+  local dice = operators.dice(seed)
+  for _, row in ipairs(operators.rows()) do
+    local spared = LAYOUT[row.id] or random_order(row)
+    for _, f in ipairs(spared and {} or arguments.functions(row)) do
+      local _, in_place = core._schemas(f)
+      for _ = 1, in_place and 0 or rounds do
+        local args, n = arguments.arguments(dice, row)
+        for i = 1, n do args[i] = leaf_of(args[i]) end
+        local pairs_of, copies = {}, {}
+        for i = 1, n do copies[i] = copy_of(args[i], pairs_of) end
+        local trouble, succeeded = compare(f, args, copies, n, pairs_of)
+        if succeeded then good = good + 1 end
+        if trouble then troubles[#troubles + 1] = text_of(row, args, n) .. ": " .. trouble end
+      end
+    end
+  end
+  return troubles, good
+end
+
+-- ---- pointwise functions, all dtypes and layouts ----
+
+local LAYOUTS = {
+  {"transposed", function(t) return t:transpose(1, -1) end},
+  {"stepped", function(t) return lucerna.cat({t, t}, 2)[{{}, {1, -1, 2}}] end},
+  {"offset", function(t) return lucerna.cat({t, t}, 1)[{{3, -1}}] end},
+  {"a row expanded", function(t) return t[{{1, 1}}]:expand(4, 3) end},
+  {"a column expanded", function(t) return t[{{}, {2, 2}}]:expand(4, 3) end},
+  {"one value expanded", function(t) return t[1][2]:expand(2, 2) end},
+  {"without dimensions", function(t) return t[2][3] end},
+  {"empty", function(t) return t[{{1, 1}}]:expand(2, 3):narrow(1, 1, 0) end},
+  {"permuted", function(t) return t:view(2, 2, 3):permute(3, 1, 2) end},
+}
+
+local function pointwise(row)
+  if not (row.inplace and row.out) then return false end
+  for _, p in ipairs(row.positional) do
+    if p.type ~= "Tensor" and p.type ~= "Operand" and not p.default then return false end
+  end
+  return #row.positional > 0
+end
+
+local function in_layout(dtype, change, k)
+  local base = lucerna.arange(12):mul(k):remainder(5):add(1):view(4, 3)
+  return change(base:to(lucerna[dtype]))
+end
+
+-- As many tensors as the row needs, in the layout; and in place where that is not shared memory.
+local function check_pointwise(row, dtype, layout)
+  local args = {}
+  for i, p in ipairs(row.positional) do
+    if p.default then break end
+    args[i] = in_layout(dtype, layout[2], 2 * i + 1)
+  end
+  local n, copies = #args, {}
+  for i = 1, n do copies[i] = args[i]:contiguous():clone() end
+  local trouble = compare(row.call, args, copies, n, {})
+  local write = lucerna[row.name .. "_"]
+  if not trouble and not layout[1]:find("expanded") then
+    trouble = compare(write, args, copies, n, {})
+  end
+  return trouble and text_of(row, args, n) .. ": " .. trouble
+end
+
+describe("layouts make no difference", function()
+  for _, layout in ipairs(LAYOUTS) do
+    it("to pointwise functions: " .. layout[1], function()
+      for _, row in ipairs(operators.rows()) do
+        for _, dtype in ipairs(pointwise(row) and DTYPES or {}) do
+          assert.is_nil(check_pointwise(row, dtype, layout))
+        end
+      end
+    end)
+  end
+
+  local function random_calls(seed, rounds, least)
+    local troubles, good = check(seed, rounds)
+    assert(#troubles == 0, #troubles .. " troubles:\n" .. table.concat(troubles, "\n", 1,
+      math.min(#troubles, 100)))
+    assert(good >= least, "only " .. good .. " calls succeeded")
+  end
+
+  it("to any operator", function() random_calls(1, 12, 1500) end)
+  it("to any operator, many times #slow", function() random_calls(2, 200, 20000) end)
+end)
