@@ -253,6 +253,7 @@ static luc_status check_call(luc_context *ctx, conv_call *c) {
   LUC_TRY(luc__check_least(ctx, c->who, "stride", c->spatial, c->stride, 1));
   LUC_TRY(luc__check_least(ctx, c->who, "padding", c->spatial, c->padding, 0));
   LUC_TRY(luc__check_least(ctx, c->who, "dilation", c->spatial, c->dilation, 1));
+  LUC_TRY(luc__check_least(ctx, c->who, "weight's kernel", c->spatial, c->weight->sizes + 2, 1));
   return check_channels(ctx, c);
 }
 

@@ -326,6 +326,9 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
                             "input has %lld features, weight expects %lld",
                             (long long)x->sizes[x->ndim - 1], (long long)w->sizes[w->ndim - 1]);
   int64_t features = w->ndim == 2 ? w->sizes[0] : 1;
+  if (bias && bias->ndim > x->ndim + w->ndim - 2)
+    return luc__fail_shapes(ctx, "linear", "input", x, "bias", bias,
+                            "the output has no dimensions, bias must have none either");
   if (bias && (bias->numel != features || bias->ndim > 1))
     return luc__fail_shapes(ctx, "linear", "weight", w, "bias", bias,
                             "weight gives %lld features, bias has %lld", (long long)features,
