@@ -215,24 +215,47 @@ static int64_t steps_of(lua_State *L, optimizer_box *box, int table) {
   return (int64_t)steps;
 }
 
-/* optimizer_set_state(o, group, param, {name = tensor}): tensors are copied */
-static int optimizer_set_state(lua_State *L) {
+/* optimizer_copy_state(o, group, param, {name = tensor}) -> copies for optimizer_set_state, with the
+ * number of steps */
+static int optimizer_copy_state(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   int group, param;
   const char *name;
   bool any = false;
   check_place(L, box, &group, &param);
   luaL_checktype(L, 4, LUA_TTABLE);
+  lua_createtable(L, 0, 4);
+  int copies = lua_gettop(L);
   for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
     lua_getfield(L, 4, name);
     luc_tensor *t = luc_l_totensor(L, -1);
-    luc_status status = luc_optimizer_set_state(box->st->ctx, box->o, group, param, s, t);
-    if (status != LUC_OK) return luc_l_raise(L, box->st, status);
     any |= t != NULL;
+    if (!t) continue;
+    luc_l_box *copy = luc_l_newbox(L, box->st);
+    luc_status status =
+        luc_optimizer_copy_state(box->st->ctx, box->o, group, param, s, t, &copy->t);
+    if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+    lua_setfield(L, copies, name);
+  }
+  lua_pushinteger(L, box->o->kind->counts ? steps_of(L, box, 4) : any);
+  lua_setfield(L, copies, "steps");
+  lua_settop(L, copies);
+  return 1;
+}
+
+/* optimizer_set_state(o, group, param, copies): cannot fail */
+static int optimizer_set_state(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  int group, param;
+  const char *name;
+  check_place(L, box, &group, &param);
+  for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
+    lua_getfield(L, 4, name);
+    luc_optimizer_set_state(box->st->ctx, box->o, group, param, s, luc_l_totensor(L, -1));
     lua_pop(L, 1);
   }
-  int64_t steps = box->o->kind->counts ? steps_of(L, box, 4) : any;
-  luc_optimizer_set_steps(box->o, group, param, steps);
+  lua_getfield(L, 4, "steps");
+  luc_optimizer_set_steps(box->o, group, param, lua_tointeger(L, -1));
   return 0;
 }
 
@@ -243,6 +266,7 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {"optimizer_step", optimizer_step},
                                        {"optimizer_zero_grad", optimizer_zero_grad},
                                        {"optimizer_state", optimizer_state},
+                                       {"optimizer_copy_state", optimizer_copy_state},
                                        {"optimizer_set_state", optimizer_set_state},
                                        {NULL, NULL}};
   (void)st;

@@ -169,26 +169,29 @@ luc_tensor *luc_optimizer_state(const luc_optimizer *o, int group, int param, in
   return o->groups[group]->slots[param].state[which];
 }
 
-luc_status luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param,
-                                   int which, luc_tensor *value) {
+luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, int group, int param,
+                                    int which, luc_tensor *value, luc_tensor **out) {
+  const luc_tensor *p = o->groups[group]->slots[param].param;
+  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
+  *out = NULL;
+  LUC_CHECK(ctx, luc__same_sizes(value, p), LUC_ERR_SHAPE,
+            "%s: state '%s' of parameter %d has shape %s, the parameter %s", o->kind->name,
+            o->kind->states[which], param + 1, luc__tensor_shape_text(have, value),
+            luc__tensor_shape_text(want, p));
+  LUC_TRY(luc__tensor_empty_like(ctx, p, (luc_dtype)p->dtype, out));
+  luc_status status = luc__copy(ctx, *out, value);
+  if (status == LUC_OK) return LUC_OK;
+  luc_tensor_release(ctx, *out);
+  *out = NULL;
+  return status;
+}
+
+void luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param, int which,
+                             luc_tensor *copy) {
   luc_optim_slot *slot = &o->groups[group]->slots[param];
-  luc_tensor *copy = NULL;
-  if (value) {
-    char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
-    LUC_CHECK(ctx, luc__same_sizes(value, slot->param), LUC_ERR_SHAPE,
-              "%s: state '%s' of parameter %d has shape %s, the parameter %s", o->kind->name,
-              o->kind->states[which], param + 1, luc__tensor_shape_text(have, value),
-              luc__tensor_shape_text(want, slot->param));
-    LUC_TRY(luc__tensor_empty_like(ctx, slot->param, (luc_dtype)slot->param->dtype, &copy));
-    luc_status status = luc__copy(ctx, copy, value);
-    if (status != LUC_OK) {
-      luc_tensor_release(ctx, copy);
-      return status;
-    }
-  }
-  luc_tensor_release(ctx, slot->state[which]);
-  slot->state[which] = copy;
-  return LUC_OK;
+  luc_tensor *old = slot->state[which];
+  slot->state[which] = copy ? luc__retain(copy) : NULL;
+  luc_tensor_release(ctx, old);
 }
 
 int64_t luc_optimizer_steps(const luc_optimizer *o, int group, int param) {

@@ -146,11 +146,16 @@ end
 function Optimizer:load_state_dict(dict)
   local problem = check_dict(self, dict)
   if problem then core._raise(self._kind .. ".load_state_dict: " .. problem) end
+  local groups = {} -- copies first, so that nothing has changed when one cannot be made
   for g, saved in ipairs(dict.param_groups) do
-    for name, value in pairs(copy_options(saved)) do self.param_groups[g][name] = value end
+    groups[g] = {options = copy_options(saved), states = {}}
     for k, id in ipairs(saved.params) do
-      core.optimizer_set_state(self._core, g, k, dict.state[id] or {})
+      groups[g].states[k] = core.optimizer_copy_state(self._core, g, k, dict.state[id] or {})
     end
+  end
+  for g, group in ipairs(groups) do
+    for name, value in pairs(group.options) do self.param_groups[g][name] = value end
+    for k, state in ipairs(group.states) do core.optimizer_set_state(self._core, g, k, state) end
   end
 end
 

@@ -34,9 +34,13 @@ int luc_optimizer_num_params(const luc_optimizer *o, int group);
 const char *luc_optimizer_state_name(const luc_optimizer *o, int which);
 /* The state tensor (borrowed), NULL if there is none yet. */
 luc_tensor *luc_optimizer_state(const luc_optimizer *o, int group, int param, int which);
-/* Replaces it by a copy in the parameter's dtype; NULL drops it. */
-luc_status luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param,
-                                   int which, luc_tensor *value);
+/* Loading takes two steps, so that it is all or nothing: first copies of everything, in the
+ * parameters' shapes (else an error) and dtypes; then, which cannot fail, putting them in place. */
+luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, int group, int param,
+                                    int which, luc_tensor *value, luc_tensor **out);
+/* Takes a reference to what luc_optimizer_copy_state made; NULL drops the state. */
+void luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param, int which,
+                             luc_tensor *copy);
 /* Steps taken for a parameter. */
 int64_t luc_optimizer_steps(const luc_optimizer *o, int group, int param);
 void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t steps);
