@@ -215,8 +215,8 @@ static int64_t steps_of(lua_State *L, optimizer_box *box, int table) {
   return (int64_t)steps;
 }
 
-/* optimizer_copy_state(o, group, param, {name = tensor}) -> copies for optimizer_set_state, with the
- * number of steps */
+/* optimizer_copy_state(o, group, param, {name = tensor}) -> copies for optimizer_set_state, with
+ * the number of steps */
 static int optimizer_copy_state(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   int group, param;

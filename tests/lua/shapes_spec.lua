@@ -1,6 +1,6 @@
 -- Where elements lie does not matter: every operator gives the same of transposed, stepped,
--- expanded or offset tensors as of contiguous copies of them, for all dtypes, sizes of 0 and no dimensions;
--- gradients included. No recorded answers: an operator is compared with itself.
+-- expanded or offset tensors as of contiguous copies of them, for all dtypes, sizes of 0 and no
+-- dimensions; gradients included. No recorded answers: an operator is compared with itself.
 local lucerna = require "lucerna"
 local arguments = require "arguments"
 local core = require "lucerna.core"
