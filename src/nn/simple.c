@@ -20,6 +20,42 @@ luc_status luc__dropout_build(luc_context *ctx, luc_module *m) {
   return LUC_OK;
 }
 
+/* Hardtanh's deprecated names of its bounds come first where they are given. ORDER HARDTANH */
+luc_status luc__hardtanh_build(luc_context *ctx, luc_module *m) {
+  enum { MIN, MAX, INPLACE, MIN_VALUE, MAX_VALUE };
+  for (int i = 0; i < 2; i++) {
+    luc_value old = m->config[MIN_VALUE + i];
+    if (!luc_is_none(&old)) LUC_TRY(luc__module_set_config(ctx, m, MIN + i, &old));
+  }
+  double low = luc_as_double(&m->config[MIN]), high = luc_as_double(&m->config[MAX]);
+  LUC_CHECK(ctx, high > low, LUC_ERR_VALUE,
+            "Hardtanh: max_val must be above min_val (got %g and %g)", low, high);
+  return LUC_OK;
+}
+
+/* PReLU: a slope for all channels, or one for each. ORDER PRELU */
+luc_status luc__prelu_build(luc_context *ctx, luc_module *m) {
+  enum { COUNT, INIT };
+  luc_tensor *weight;
+  LUC_TRY(luc__new_parameter(ctx, m, "weight", luc__config_dtype(ctx, m), 1, &m->config[COUNT].as.i,
+                             &weight));
+  return luc__reset_fill(ctx, weight, luc_as_double(&m->config[INIT]));
+}
+
+/* Softmax2d: over the channels of [N, C, H, W] or [C, H, W]. */
+luc_status luc__softmax2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                  luc_outputs *out) {
+  luc_tensor *input = args[0].as.tensor, *result;
+  (void)m;
+  char shape[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, input->ndim == 3 || input->ndim == 4, LUC_ERR_SHAPE,
+            "Softmax2d: expected input to be 3D or 4D, but got a %dD tensor (input %s)",
+            input->ndim, luc__tensor_shape_text(shape, input));
+  LUC_TRY(luc__op1(ctx, LUC_OP_softmax, &result, LUC_ARGS(args[0], luc_v_int(-3))));
+  *out = (luc_outputs){1, {luc_v_tensor(result)}};
+  return LUC_OK;
+}
+
 /* Losses: tensors given to the constructor (weight, pos_weight) become buffers of their names. */
 luc_status luc__loss_build(luc_context *ctx, luc_module *m) {
   const luc_schema *s = m->cls->core->constructor;

@@ -72,10 +72,22 @@ luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, l
   return failed(ctx, op, status);
 }
 
+/* A composite's in-place form is its own parameter `inplace`. */
+static luc_status composite_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nparams) {
+  luc_value out[LUC_MAX_RESULTS];
+  int p = luc__schema_find(&luc__op_info(ctx, op)->schema, "inplace");
+  LUC_ASSERT(p >= 0);
+  args[p] = luc_v_bool(true);
+  LUC_TRY(luc_call(ctx, op, args, nparams, out));
+  luc__value_release(ctx, &out[0]);
+  return LUC_OK;
+}
+
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  if (row->flags & LUC_F_COMPOSITE) return composite_inplace(ctx, op, args, schema->nparams);
   LUC_CHECK(ctx, args[0].kind == LUC_TENSOR, LUC_ERR_TYPE, "%s_: expected a tensor to write to",
             schema->name);
   luc_tensor *self = args[0].as.tensor;

@@ -38,7 +38,8 @@ typedef enum luc_opid {
 enum {
   LUC_F_COMPOSITE = 1,
   LUC_F_VIEW = 2,      /* the result (or every tensor of the list) may share args[0]'s storage */
-  LUC_F_INPLACE = 4,   /* name_ exists too: writes args[0], through luc__out */
+  LUC_F_INPLACE = 4,   /* name_ exists too: writes args[0], through luc__out; a composite has a
+                          parameter `inplace` that does it */
   LUC_F_MUTATES = 8,   /* the row itself writes args[0] (fill_, uniform_); it has no result */
   LUC_F_OUT = 16,      /* takes out= */
   LUC_F_FUNCTION = 32, /* lucerna.name */

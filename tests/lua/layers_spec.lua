@@ -4,6 +4,7 @@ local lucerna = require "lucerna"
 local nn = lucerna.nn
 local parity = require "tests.lua.parity"
 local cases = parity.load "layers"
+for _, case in ipairs(parity.load "layers_simple") do cases[#cases + 1] = case end
 
 local function agree(expected, actual, what, tolerance)
   local difference = parity.difference(actual, expected, {atol = tolerance or 1e-6, rtol = 1e-5})
@@ -44,8 +45,9 @@ describe("a layer", function()
 
       it("gives PyTorch's output and gradients", function()
         local layer, inputs = make(case), inputs_of(case)
-        local output = layer(table.unpack(inputs))
+        local output, indices = layer(table.unpack(inputs))
         agree(case.output, output, "output")
+        agree(case.indices, indices, "indices")
         for name, value in pairs(case.after) do
           agree(value, layer:state_dict()[name], name)
         end

@@ -117,7 +117,8 @@ describe("written elsewhere,", function()
   for mode, place in pairs {_ = "in place", out = "in out="} do
     it("recorded calls give the same " .. place, function()
       local seen = {}
-      for _, file in ipairs {"pointwise", "reduce", "index_ops", "view", "rest"} do
+      for _, file in ipairs {"pointwise", "reduce", "index_ops", "view", "rest",
+        "functional_activation"} do
         for _, case in ipairs(parity.load(file)) do
           local args, n = cases.arguments(case, {})
           local f = cases.find(case, args)

@@ -2,6 +2,7 @@
 input and gradients, into data/layers.lua. Run: python3 tests/parity/gen_layers.py
 Dims and positions in texts count from 1, as everywhere in Lucerna."""
 import pathlib
+import sys
 
 import torch
 from torch import nn
@@ -112,13 +113,17 @@ def from_one(t):
     return t + 1 if t.dtype == torch.int64 else t
 
 
+def outputs_of(output):
+    return output if isinstance(output, tuple) else (output,)
+
+
 def record(lua, make, shapes, text=None):
     torch.manual_seed(42)
     layer = make()
     state = {k: v.clone() for k, v in layer.state_dict().items()}
     dtype = next((p.dtype for p in layer.parameters()), torch.float32)
     inputs = inputs_of(shapes, dtype)
-    output = layer(*inputs)
+    output, *indices = outputs_of(layer(*inputs))
     grads = []
     if output.requires_grad:
         weights = torch.linspace(0.5, 1.5, output.numel(), dtype=output.dtype).view(output.shape)
@@ -131,15 +136,17 @@ def record(lua, make, shapes, text=None):
              "   state = {" + ", ".join(f'{{"{k}", {tensor(v)}}}' for k, v in state.items()) + "},",
              "   after = {" + ", ".join(f'["{k}"] = {tensor(v)}' for k, v in after.items()) + "},",
              "   output = " + tensor(output) + ",",
+             *("   indices = " + tensor(from_one(x)) + "," for x in indices),
              "   grads = {" + ", ".join(f'["{k}"] = {tensor(g)}' for k, g in grads) + "}},"]
     return "\n".join(lines)
 
 
-def main():
+def write(cases, out):
     torch.manual_seed(0)
-    rows = [record(*case) for case in CASES]
-    OUT.write_text("-- Made by gen_layers.py with PyTorch " + torch.__version__ + "\nreturn {\n"
-                   + "\n".join(rows) + "\n}\n")
+    rows = [record(*case) for case in cases]
+    out.write_text("-- Made by " + pathlib.Path(sys.argv[0]).name + " with PyTorch "
+                   + torch.__version__ + "\nreturn {\n" + "\n".join(rows) + "\n}\n")
 
 
-main()
+if __name__ == "__main__":
+    write(CASES, OUT)

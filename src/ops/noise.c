@@ -1,0 +1,253 @@
+/* What draws random numbers while a network runs: the dropouts, rrelu and gumbel_softmax. They draw
+ * as PyTorch's CPU functions do, so that one seed gives its numbers. */
+#include <math.h>
+
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include "cpu/copy.h"
+
+/* ---- dropout ---- */
+
+/* A new tensor laid out in memory as `like` is, if that is dense: PyTorch draws in memory order. */
+static luc_status empty_in_order(luc_context *ctx, luc_tensor *like, luc_tensor **flat,
+                                 luc_tensor **out) {
+  int order[LUC_MAX_DIMS];
+  int64_t strides[LUC_MAX_DIMS], step = 1;
+  int n = like->ndim;
+  for (int i = 0; i < n; i++) {
+    int at = i;
+    for (; at > 0 && like->strides[order[at - 1]] < like->strides[i]; at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  bool dense = true;
+  for (int i = n - 1; i >= 0; i--) {
+    dense = dense && (like->strides[order[i]] == step || like->sizes[order[i]] == 1);
+    strides[order[i]] = step;
+    step *= like->sizes[order[i]];
+  }
+  LUC_TRY(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, flat));
+  if (!dense) strides[0] = 0, luc__contiguous_strides(n, like->sizes, strides);
+  return luc__tensor_view(ctx, *flat, n, like->sizes, strides, 0, out);
+}
+
+/* 1 / divisor with probability 1 - p, else zeros, over t's contiguous memory. */
+static luc_status draw_mask(luc_context *ctx, double p, double divisor, luc_tensor *t) {
+  luc_status status;
+  luc_tensor *kept = NULL;
+  double keep = 1 - p;
+  if (p == 1 || t->numel == 0) return luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 0}});
+  LUC_TRY(luc__tensor_empty_like(ctx, t, LUC_BOOL, &kept));
+  luc__fill_bernoulli(&ctx->rng, (bool *)kept->data, &keep, 0, t->numel);
+  LUC_GO(luc__copy(ctx, t, kept));
+  status = luc_call_inplace(ctx, LUC_OP_div, LUC_ARGS(luc_v_tensor(t), luc_v_float(divisor)));
+done:
+  luc_tensor_release(ctx, kept);
+  return status;
+}
+
+/* dropout_mask(input, p, whole, divisor): what to multiply input by; `whole` channels [N, C, 1, …].
+ */
+luc_status luc__run_dropout_mask(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *flat = NULL, *mask = NULL;
+  if (args[2].as.i) {
+    int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], input->sizes[1], 1, 1, 1, 1, 1, 1};
+    LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, input->ndim, sizes, &flat));
+    mask = luc__retain(flat);
+  } else {
+    LUC_GO(empty_in_order(ctx, input, &flat, &mask));
+  }
+  LUC_GO(draw_mask(ctx, args[1].as.f, args[3].as.f, flat));
+  out[0] = luc_v_tensor(luc__retain(mask));
+done:
+  luc_tensor_release(ctx, flat);
+  luc_tensor_release(ctx, mask);
+  return status;
+}
+
+/* p, and whether there is nothing to do. */
+static luc_status check_drop(luc_context *ctx, const char *who, const luc_value *args, double *p,
+                             bool *nothing) {
+  *p = luc_as_double(&args[1]);
+  LUC_CHECK(ctx, *p >= 0 && *p <= 1, LUC_ERR_VALUE, "%s: p must be between 0 and 1 (got %g)", who,
+            *p);
+  LUC_TRY(luc__need_float(ctx, who, "input", args[0].as.tensor));
+  *nothing = *p == 0 || !args[2].as.i || args[0].as.tensor->numel == 0;
+  return LUC_OK;
+}
+
+static luc_tensor *mask_of(luc_formula *f, luc_value input, double p, bool whole, double divisor) {
+  return luc__f_call(f, LUC_OP_dropout_mask,
+                     LUC_ARGS(input, luc_v_float(p), luc_v_bool(whole), luc_v_float(divisor)));
+}
+
+/* op(a, b), into a if inplace. */
+static luc_tensor *apply(luc_formula *f, luc_opid op, luc_tensor *a, luc_tensor *b, bool inplace) {
+  if (!inplace) return luc__f2(f, op, a, b);
+  if (f->status == LUC_OK)
+    f->status = luc_call_inplace(f->ctx, op, LUC_ARGS(luc_v_tensor(a), luc_v_tensor(b)));
+  return a;
+}
+
+/* (input, p, training, inplace) */
+static luc_status drop(luc_context *ctx, const char *who, bool whole, luc_value *args,
+                       luc_value *out) {
+  double p;
+  bool nothing = false;
+  LUC_TRY(check_drop(ctx, who, args, &p, &nothing));
+  if (nothing) {
+    out[0] = luc_v_tensor(luc__retain(args[0].as.tensor));
+    return LUC_OK;
+  }
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *mask = mask_of(&f, args[0], p, whole, 1 - p);
+  return luc__f_result(&f, apply(&f, LUC_OP_mul, args[0].as.tensor, mask, args[3].as.i != 0), out);
+}
+
+luc_status luc__run_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop(ctx, "dropout", false, args, out);
+}
+
+/* Whole channels of [N, C, ...]; one dimension fewer (where allowed) has no batch. */
+static luc_status drop_channels(luc_context *ctx, const char *who, int unbatched, luc_value *args,
+                                luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  if (input->ndim < 2)
+    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL, "input must be [N, C, ...]");
+  if (input->ndim != unbatched) return drop(ctx, who, true, args, out);
+  luc_formula f = luc__formula(ctx);
+  luc_value batch = luc_v_tensor(luc__f_unsqueeze(&f, input, 0)), dropped = luc_v_none();
+  if (f.status == LUC_OK)
+    f.status = drop(ctx, who, true, (luc_value[]){batch, args[1], args[2], args[3]}, &dropped);
+  luc_tensor *y = luc__f_own(&f, luc_as_tensor(&dropped));
+  y = args[3].as.i ? input : luc__f_squeeze(&f, y, 0);
+  return luc__f_result(&f, y, out);
+}
+
+luc_status luc__run_dropout1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop_channels(ctx, "dropout1d", 2, args, out);
+}
+
+luc_status luc__run_dropout2d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop_channels(ctx, "dropout2d", 0, args, out);
+}
+
+luc_status luc__run_dropout3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop_channels(ctx, "dropout3d", 4, args, out);
+}
+
+/* ---- alpha dropout: what is dropped becomes SELU's limit, and mean and variance stay ---- */
+
+/* (input, p, training, inplace) */
+static luc_status drop_alpha(luc_context *ctx, const char *who, bool whole, luc_value *args,
+                             luc_value *out) {
+  const double limit = 1.7580993408473766;
+  double p;
+  bool nothing = false, inplace = args[3].as.i != 0;
+  luc_tensor *input = args[0].as.tensor;
+  LUC_TRY(check_drop(ctx, who, args, &p, &nothing));
+  if (nothing) {
+    out[0] = luc_v_tensor(luc__retain(input));
+    return LUC_OK;
+  }
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *mask = mask_of(&f, args[0], p, whole, 1), *shift = NULL;
+  if (p < 1) { /* kept: scale x + shift; dropped: scale (p - 1) limit + … */
+    double scale = 1 / sqrt((limit * limit * p + 1) * (1 - p));
+    shift = luc__fs(&f, LUC_OP_mul, luc__fs(&f, LUC_OP_sub, mask, 1), limit * scale);
+    shift = luc__fs(&f, LUC_OP_add, shift, limit * scale * p);
+    mask = luc__fs(&f, LUC_OP_mul, mask, scale);
+  }
+  luc_tensor *y = apply(&f, LUC_OP_mul, input, mask, inplace);
+  if (shift) y = apply(&f, LUC_OP_add, y, shift, inplace);
+  return luc__f_result(&f, y, out);
+}
+
+luc_status luc__run_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
+  return drop_alpha(ctx, "alpha_dropout", false, args, out);
+}
+
+luc_status luc__run_feature_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  if (input->ndim < 2)
+    return luc__fail_shapes(ctx, "feature_alpha_dropout", "input", input, NULL, NULL,
+                            "Feature dropout requires at least 2 dimensions in the input");
+  return drop_alpha(ctx, "feature_alpha_dropout", true, args, out);
+}
+
+/* ---- rrelu ---- */
+
+/* rrelu_slopes(input, lower, upper): 1 where input is positive, else a number drawn between them. */
+luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  double lower = args[1].as.f, upper = args[2].as.f;
+  LUC_GO(luc__dense(ctx, input, LUC_FLOAT64, &x));
+  LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &y));
+  const double *from = (const double *)x->data;
+  double *to = (double *)y->data;
+  for (int64_t i = 0; i < x->numel; i++)
+    to[i] = from[i] <= 0 ? luc__uniform_double(&ctx->rng) * (upper - lower) + lower : 1;
+  status = luc__deliver(ctx, "rrelu", out, (luc_dtype)input->dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+/* rrelu(input, lower, upper, training, inplace): outside training the slope is their mean. */
+luc_status luc__run_rrelu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *y = x;
+  double lower = luc_as_double(&args[1]), upper = luc_as_double(&args[2]);
+  bool inplace = args[4].as.i != 0;
+  LUC_TRY(luc__need_float(ctx, "rrelu", "input", x));
+  LUC_CHECK(ctx, lower <= upper, LUC_ERR_VALUE,
+            "rrelu: Lower bound should be less than or equal to the upper bound (got %g and %g)",
+            lower, upper);
+  luc_formula f = luc__formula(ctx);
+  luc_value mean = luc_v_float((lower + upper) / 2);
+  if (args[3].as.i)
+    y = apply(&f, LUC_OP_mul, x,
+              luc__f_call(&f, LUC_OP_rrelu_slopes,
+                          LUC_ARGS(args[0], luc_v_float(lower), luc_v_float(upper))),
+              inplace);
+  else if (inplace)
+    f.status = luc_call_inplace(ctx, LUC_OP_leaky_relu, LUC_ARGS(args[0], mean));
+  else
+    y = luc__f_call(&f, LUC_OP_leaky_relu, LUC_ARGS(args[0], mean));
+  return luc__f_result(&f, y, out);
+}
+
+/* ---- gumbel_softmax ---- */
+
+/* 1 at the largest along dim, with the gradient of `soft`. */
+static luc_tensor *straight_through(luc_formula *f, luc_tensor *soft, luc_value dim) {
+  luc_tensor *at =
+      luc__f_call(f, LUC_OP_argmax, LUC_ARGS(luc_v_tensor(soft), dim, luc_v_bool(true)));
+  luc_tensor *hard = luc__f1(f, LUC_OP_zeros_like, soft);
+  hard = luc__f_call(f, LUC_OP_scatter_value,
+                     LUC_ARGS(luc_v_tensor(hard), dim, luc_v_tensor(at), luc_v_int(1)));
+  hard = luc__f2(f, LUC_OP_sub, hard, luc__f1(f, LUC_OP_detach, soft));
+  return luc__f2(f, LUC_OP_add, hard, soft);
+}
+
+/* gumbel_softmax(logits, tau, hard, eps, dim): eps is not used, as in PyTorch. */
+luc_status luc__run_gumbel_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *logits = args[0].as.tensor;
+  int dim;
+  LUC_TRY(luc__need_float(ctx, "gumbel_softmax", "logits", logits));
+  LUC_TRY(luc__dim_wrap(ctx, "gumbel_softmax", args[4].as.i, logits->ndim, &dim));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *noise = luc__f1(&f, LUC_OP_empty_like, logits);
+  if (f.status == LUC_OK)
+    f.status = luc_call_inplace(ctx, LUC_OP_exponential_, LUC_ARGS(luc_v_tensor(noise)));
+  luc_tensor *y = luc__f2(&f, LUC_OP_sub, logits, luc__f1(&f, LUC_OP_log, noise));
+  y = luc__fs(&f, LUC_OP_div, y, luc_as_double(&args[1]));
+  y = luc__f_call(&f, LUC_OP_softmax, LUC_ARGS(luc_v_tensor(y), args[4]));
+  if (args[2].as.i) y = straight_through(&f, y, args[4]);
+  return luc__f_result(&f, y, out);
+}
