@@ -13,6 +13,7 @@ local PLACES = {
   {"F.", function() return lucerna.nn.functional end},
   {"nn.init.", function() return lucerna.nn.init end},
   {"nn.utils.", function() return lucerna.nn.utils end},
+  {"nn.utils.rnn.", function() return lucerna.nn.utils.rnn end},
   {"optim.", function() return lucerna.optim end},
   {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},
   {"autograd.", function() return lucerna.autograd end},

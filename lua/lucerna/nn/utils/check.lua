@@ -1,0 +1,73 @@
+-- What the files of nn.utils share: reading lists of parameters and checking arguments. A list is
+-- an iterator, an array table or one tensor; it is read once, so that iterators can be given.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local raise = core._raise
+
+local check = {}
+
+--- Raises a formatted message at the caller's line.
+function check.fail(message, ...) raise(message:format(...)) end
+
+--- An array of the tensors given. allow_nil: calls that accept nothing at all.
+function check.tensors(who, name, value)
+  if lucerna.is_tensor(value) then return { value } end
+  local list = {}
+  if type(value) == "function" then
+    for item in value do list[#list + 1] = item end
+  elseif type(value) == "table" then
+    for k, item in ipairs(value) do list[k] = item end
+  else
+    check.fail("%s: %s must be an iterator or a table of tensors (got %s)", who, name, type(value))
+  end
+  for k, item in ipairs(list) do
+    if not lucerna.is_tensor(item) then
+      check.fail("%s: %s: expected tensors (entry %d is a %s)", who, name, k, type(item))
+    end
+  end
+  return list
+end
+
+function check.tensor(who, name, value)
+  if not lucerna.is_tensor(value) then
+    check.fail("%s: %s must be a Tensor (got %s)", who, name, type(value))
+  end
+  return value
+end
+
+--- A number; a tensor of one element counts as one.
+function check.number(who, name, value)
+  if lucerna.is_tensor(value) and value:numel() == 1 then return value:item() end
+  if type(value) ~= "number" then
+    check.fail("%s: %s must be a number (got %s)", who, name, type(value))
+  end
+  return value
+end
+
+function check.string(who, name, value)
+  if type(value) ~= "string" then
+    check.fail("%s: %s must be a string (got %s)", who, name, type(value))
+  end
+  return value
+end
+
+function check.module(who, name, value)
+  if not core.nn.is_module(value) then
+    check.fail("%s: %s must be an nn.Module (got %s)", who, name, type(value))
+  end
+  return value
+end
+
+--- Python's name for a value's type, as its messages have it.
+function check.type_name(value)
+  if lucerna.is_tensor(value) then
+    return core.nn.is_parameter(value) and "Parameter" or "Tensor"
+  end
+  return core.nn.is_module(value) and core.nn.class_name(value) or type(value)
+end
+
+--- A shape as PyTorch's messages have it.
+function check.size(tensor) return ("torch.Size([%s])"):format(table.concat(tensor.shape, ", ")) end
+
+return check

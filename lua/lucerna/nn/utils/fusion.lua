@@ -1,0 +1,83 @@
+-- Folding a batch norm in eval mode into the linear map before it: w * gamma / sqrt(var + eps) and
+-- (b - mean) * gamma / sqrt(var + eps) + beta.
+
+local lucerna = require "lucerna"
+local arguments = require "lucerna.arguments"
+local core = require("lucerna.core").nn
+local check = require "lucerna.nn.utils.check"
+
+local fusion = {}
+
+-- The factor of each channel, and the new bias.
+local function fold(bias, mean, var, eps, gamma, beta)
+  local factor = lucerna.rsqrt(var + eps)
+  if gamma ~= nil then factor = gamma * factor end
+  bias = bias ~= nil and (bias - mean) * factor or -mean * factor
+  if beta ~= nil then bias = bias + beta end
+  return factor, bias
+end
+
+-- Values as they are now: a parameter is a leaf, whatever it was made from.
+local function parameter(like, value)
+  return core.Parameter(value:detach(), like.requires_grad)
+end
+
+local function fused(weight, bias, shape, ...)
+  local factor, offset = fold(bias, ...)
+  return parameter(weight, weight * factor:reshape(shape)),
+    parameter(bias ~= nil and bias or weight, offset)
+end
+
+--- fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose = false):
+-- weight and bias of the convolution that does both. conv_w is [out, in/groups, …]; transposed,
+-- [in, out, …]. conv_b, bn_w and bn_b may be nil.
+function fusion.fuse_conv_bn_weights(...)
+  local weight, bias, mean, var, eps, gamma, beta, transpose = arguments("fuse_conv_bn_weights",
+    { "conv_w", "conv_b", "bn_rm", "bn_rv", "bn_eps", "bn_w", "bn_b", "transpose" }, ...)
+  local shape = { -1 }
+  for d = 2, check.tensor("fuse_conv_bn_weights", "conv_w", weight):dim() do shape[d] = 1 end
+  if transpose then shape[1], shape[2] = 1, -1 end
+  return fused(weight, bias, shape, mean, var, eps, gamma, beta)
+end
+
+--- fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b): weight [out, in]
+-- and bias [out] of the linear layer that does both.
+function fusion.fuse_linear_bn_weights(...)
+  local weight, bias, mean, var, eps, gamma, beta = arguments("fuse_linear_bn_weights",
+    { "linear_w", "linear_b", "bn_rm", "bn_rv", "bn_eps", "bn_w", "bn_b" }, ...)
+  check.tensor("fuse_linear_bn_weights", "linear_w", weight)
+  return fused(weight, bias, { -1, 1 }, mean, var, eps, gamma, beta)
+end
+
+local function check_modules(who, name, layer, bn)
+  check.module(who, name, layer)
+  check.module(who, "bn", bn)
+  if layer.training or bn.training then check.fail("%s: Fusion only for eval!", who) end
+  if bn.running_mean == nil or bn.running_var == nil then
+    check.fail("%s: bn must have running statistics", who)
+  end
+end
+
+local function replace(layer, weight, bias)
+  layer.weight, layer.bias = weight, bias
+  return layer
+end
+
+--- fuse_conv_bn_eval(conv, bn, transpose = false): a new convolution that does what the two do, one
+-- after the other, in eval mode.
+function fusion.fuse_conv_bn_eval(...)
+  local conv, bn, transpose = arguments("fuse_conv_bn_eval", { "conv", "bn", "transpose" }, ...)
+  check_modules("fuse_conv_bn_eval", "conv", conv, bn)
+  return replace(conv:clone(), fusion.fuse_conv_bn_weights(conv.weight, conv.bias, bn.running_mean,
+    bn.running_var, bn.eps, bn.weight, bn.bias, transpose or false))
+end
+
+--- fuse_linear_bn_eval(linear, bn): a new linear layer that does what the two do in eval mode.
+function fusion.fuse_linear_bn_eval(...)
+  local linear, bn = arguments("fuse_linear_bn_eval", { "linear", "bn" }, ...)
+  check_modules("fuse_linear_bn_eval", "linear", linear, bn)
+  return replace(linear:clone(), fusion.fuse_linear_bn_weights(linear.weight, linear.bias,
+    bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias))
+end
+
+return fusion

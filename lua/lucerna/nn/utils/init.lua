@@ -1,0 +1,25 @@
+-- lucerna.nn.utils: what torch.nn.utils has. One file a topic; those with a name of their own in
+-- PyTorch (rnn, prune, parametrize, …) are submodules, loaded when they are first asked for.
+
+local utils = {}
+
+for _, topic in ipairs { "clip_grad", "convert_parameters", "fusion" } do
+  for name, value in pairs(require("lucerna.nn.utils." .. topic)) do utils[name] = value end
+end
+
+local SUBMODULES = { rnn = true }
+
+local function lazy_names()
+  local names = {}
+  for name in pairs(SUBMODULES) do names[#names + 1] = name end
+  return names
+end
+
+return setmetatable(utils, {
+  __names = lazy_names,
+  __index = function(_, name)
+    if not SUBMODULES[name] then return nil end
+    utils[name] = require("lucerna.nn.utils." .. name)
+    return utils[name]
+  end,
+})
