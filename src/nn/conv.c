@@ -1,12 +1,13 @@
-/* Conv1d and Conv2d (torch.nn.Conv1d, Conv2d). The constructor's lists are kept written out, one
- * number a dimension, as PyTorch keeps and prints them. */
+/* Conv1d to Conv3d and ConvTranspose1d to 3d (torch.nn). The constructor's lists are kept written
+ * out, one number a dimension, as PyTorch keeps and prints them. */
 #include <string.h>
 
 #include "nn/module.h"
 #include "nn/reset.h"
 
-/* ORDER CONV: the constructor's parameters. */
+/* ORDER CONV: the constructor's parameters, and where a transposed one has others. */
 enum { IN, OUT, KERNEL, STRIDE, PADDING, DILATION, GROUPS, BIAS, PADDING_MODE };
+enum { T_OUTPUT_PADDING = DILATION, T_DILATION = PADDING_MODE, T_PADDING_MODE };
 enum { MAX_SPATIAL = 3 };
 
 static luc_status check(luc_context *ctx, const luc_module *m) {
@@ -54,6 +55,20 @@ static luc_status write_out(luc_context *ctx, luc_module *m, int option, int k, 
   return luc__module_set_config(ctx, m, option, &list);
 }
 
+/* weight [sizes[0], sizes[1], kernel...] and bias [out_channels]. */
+static luc_status make_parameters(luc_context *ctx, luc_module *m, int k, int64_t *sizes) {
+  luc_dtype dtype = luc__config_dtype(ctx, m);
+  luc_tensor *weight, *bias = NULL;
+  luc__config_ints(m, KERNEL, k, sizes + 2);
+  LUC_TRY(luc__new_parameter(ctx, m, "weight", dtype, 2 + k, sizes, &weight));
+  if (m->config[BIAS].as.i) {
+    LUC_TRY(luc__new_parameter(ctx, m, "bias", dtype, 1, &m->config[OUT].as.i, &bias));
+  } else {
+    LUC_TRY(luc_module_register_parameter(ctx, m, "bias", NULL));
+  }
+  return luc__reset_kaiming(ctx, weight, bias);
+}
+
 static luc_status build(luc_context *ctx, luc_module *m, int k) {
   LUC_TRY(check(ctx, m));
   LUC_TRY(check_padding(ctx, m, k));
@@ -61,18 +76,9 @@ static luc_status build(luc_context *ctx, luc_module *m, int k) {
   LUC_TRY(write_out(ctx, m, STRIDE, k, 1));
   LUC_TRY(write_out(ctx, m, PADDING, k, 0));
   LUC_TRY(write_out(ctx, m, DILATION, k, 1));
-  luc_dtype dtype = luc__config_dtype(ctx, m);
-  int64_t sizes[2 + MAX_SPATIAL] = {m->config[OUT].as.i,
-                                    m->config[IN].as.i / m->config[GROUPS].as.i};
-  luc__config_ints(m, KERNEL, k, sizes + 2);
-  luc_tensor *weight, *bias = NULL;
-  LUC_TRY(luc__new_parameter(ctx, m, "weight", dtype, 2 + k, sizes, &weight));
-  if (m->config[BIAS].as.i) {
-    LUC_TRY(luc__new_parameter(ctx, m, "bias", dtype, 1, sizes, &bias));
-  } else {
-    LUC_TRY(luc_module_register_parameter(ctx, m, "bias", NULL));
-  }
-  return luc__reset_kaiming(ctx, weight, bias);
+  const luc_value *c = m->config;
+  int64_t sizes[2 + MAX_SPATIAL] = {c[OUT].as.i, c[IN].as.i / c[GROUPS].as.i};
+  return make_parameters(ctx, m, k, sizes);
 }
 
 luc_status luc__conv1d_build(luc_context *ctx, luc_module *m) {
@@ -81,6 +87,10 @@ luc_status luc__conv1d_build(luc_context *ctx, luc_module *m) {
 
 luc_status luc__conv2d_build(luc_context *ctx, luc_module *m) {
   return build(ctx, m, 2);
+}
+
+luc_status luc__conv3d_build(luc_context *ctx, luc_module *m) {
+  return build(ctx, m, 3);
 }
 
 /* The input with its borders filled as padding_mode says. 'same' puts an odd cell at the end. */
@@ -130,4 +140,100 @@ luc_status luc__conv1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
 
 luc_status luc__conv2d_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
   return forward(ctx, m, LUC_OP_conv2d, 2, args, out);
+}
+
+luc_status luc__conv3d_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
+  return forward(ctx, m, LUC_OP_conv3d, 3, args, out);
+}
+
+/* ---- transposed ---- */
+
+static luc_status build_transposed(luc_context *ctx, luc_module *m, int k) {
+  const luc_value *c = m->config;
+  LUC_CHECK(ctx, !strcmp(c[T_PADDING_MODE].as.string, "zeros"), LUC_ERR_VALUE,
+            "%s: Only \"zeros\" padding mode is supported for %s", m->cls->name, m->cls->name);
+  LUC_TRY(check(ctx, m));
+  LUC_TRY(write_out(ctx, m, KERNEL, k, 1));
+  LUC_TRY(write_out(ctx, m, STRIDE, k, 1));
+  LUC_TRY(write_out(ctx, m, PADDING, k, 0));
+  LUC_TRY(write_out(ctx, m, T_OUTPUT_PADDING, k, 0));
+  LUC_TRY(write_out(ctx, m, T_DILATION, k, 1));
+  c = m->config;
+  int64_t sizes[2 + MAX_SPATIAL] = {c[IN].as.i, c[OUT].as.i / c[GROUPS].as.i};
+  return make_parameters(ctx, m, k, sizes);
+}
+
+luc_status luc__conv_transpose1d_build(luc_context *ctx, luc_module *m) {
+  return build_transposed(ctx, m, 1);
+}
+
+luc_status luc__conv_transpose2d_build(luc_context *ctx, luc_module *m) {
+  return build_transposed(ctx, m, 2);
+}
+
+luc_status luc__conv_transpose3d_build(luc_context *ctx, luc_module *m) {
+  return build_transposed(ctx, m, 3);
+}
+
+/* The output_padding that gives an output of this size, which may name its batch and channels. */
+static luc_status padding_for(luc_context *ctx, const luc_module *m, int k, const luc_tensor *input,
+                              const luc_value *size, int64_t *extra) {
+  const luc_value *c = m->config;
+  int lead = input->ndim == k + 2 ? 2 : 1;
+  LUC_CHECK(ctx, size->n == k || size->n == k + lead, LUC_ERR_VALUE,
+            "%s: for %dD input, output_size must have %d or %d elements (got %d)", m->cls->name,
+            input->ndim, k, k + lead, size->n);
+  const int64_t *wanted = size->as.ints + (size->n - k);
+  int64_t least[MAX_SPATIAL], most[MAX_SPATIAL];
+  bool fits = true;
+  for (int d = 0; d < k; d++) {
+    int64_t stride = c[STRIDE].as.ints[d], in = input->sizes[lead + d];
+    least[d] = (in - 1) * stride - 2 * c[PADDING].as.ints[d] +
+               c[T_DILATION].as.ints[d] * (c[KERNEL].as.ints[d] - 1) + 1;
+    most[d] = least[d] + stride - 1;
+    extra[d] = wanted[d] - least[d];
+    fits = fits && wanted[d] >= least[d] && wanted[d] <= most[d];
+  }
+  char text[4][LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, fits, LUC_ERR_VALUE,
+            "%s: requested an output size of %s, but valid sizes range from %s to %s (for an input "
+            "of %s)",
+            m->cls->name, luc__shape_text(text[0], k, wanted), luc__shape_text(text[1], k, least),
+            luc__shape_text(text[2], k, most), luc__shape_text(text[3], k, input->sizes + lead));
+  return LUC_OK;
+}
+
+/* forward(input, output_size) */
+static luc_status forward_transposed(luc_context *ctx, luc_module *m, luc_opid op, int k,
+                                     luc_value *args, luc_outputs *out) {
+  const luc_value *c = m->config;
+  luc_tensor *weight, *result, *input = args[0].as.tensor;
+  luc_value output_padding = c[T_OUTPUT_PADDING];
+  int64_t extra[MAX_SPATIAL];
+  LUC_TRY(luc__module_need(ctx, m, "weight", &weight));
+  if (!luc_is_none(&args[1]) && (input->ndim == k + 1 || input->ndim == k + 2)) {
+    LUC_TRY(padding_for(ctx, m, k, input, &args[1], extra));
+    output_padding = luc_v_ints(extra, k);
+  }
+  LUC_TRY(
+      luc__op1(ctx, op, &result,
+               LUC_ARGS(args[0], luc_v_tensor(weight), luc_v_tensor(luc_module_tensor(m, "bias")),
+                        c[STRIDE], c[PADDING], output_padding, c[GROUPS], c[T_DILATION])));
+  *out = (luc_outputs){1, {luc_v_tensor(result)}};
+  return LUC_OK;
+}
+
+luc_status luc__conv_transpose1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                         luc_outputs *out) {
+  return forward_transposed(ctx, m, LUC_OP_conv_transpose1d, 1, args, out);
+}
+
+luc_status luc__conv_transpose2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                         luc_outputs *out) {
+  return forward_transposed(ctx, m, LUC_OP_conv_transpose2d, 2, args, out);
+}
+
+luc_status luc__conv_transpose3d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                         luc_outputs *out) {
+  return forward_transposed(ctx, m, LUC_OP_conv_transpose3d, 3, args, out);
 }

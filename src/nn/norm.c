@@ -1,4 +1,5 @@
-/* BatchNorm1d, BatchNorm2d and LayerNorm (torch.nn). */
+/* The normalizing layers of torch.nn: BatchNorm and InstanceNorm, which may keep running
+ * statistics, LayerNorm, RMSNorm, GroupNorm. */
 #include "nn/module.h"
 #include "nn/reset.h"
 
@@ -69,41 +70,157 @@ static luc_status batch_norm(luc_context *ctx, luc_module *m, luc_value *args, l
   return LUC_OK;
 }
 
+/* Is input of one of these ranks? */
+static luc_status check_rank(luc_context *ctx, const luc_module *m, const luc_value *args,
+                             int least, int most) {
+  int ndim = args[0].as.tensor->ndim;
+  if (ndim >= least && ndim <= most) return LUC_OK;
+  if (least == most)
+    return luc__fail(ctx, LUC_ERR_VALUE, "%s: expected %dD input (got %dD input)", m->cls->name,
+                     least, ndim);
+  return luc__fail(ctx, LUC_ERR_VALUE, "%s: expected %dD or %dD input (got %dD input)",
+                   m->cls->name, least, most, ndim);
+}
+
 luc_status luc__batch_norm1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
                                      luc_outputs *out) {
-  int ndim = args[0].as.tensor->ndim;
-  LUC_CHECK(ctx, ndim == 2 || ndim == 3, LUC_ERR_VALUE,
-            "%s: expected 2D or 3D input (got %dD input)", m->cls->name, ndim);
+  LUC_TRY(check_rank(ctx, m, args, 2, 3));
   return batch_norm(ctx, m, args, out);
 }
 
 luc_status luc__batch_norm2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
                                      luc_outputs *out) {
-  int ndim = args[0].as.tensor->ndim;
-  LUC_CHECK(ctx, ndim == 4, LUC_ERR_VALUE, "%s: expected 4D input (got %dD input)", m->cls->name,
-            ndim);
+  LUC_TRY(check_rank(ctx, m, args, 4, 4));
   return batch_norm(ctx, m, args, out);
 }
 
-/* ---- LayerNorm ---- */
+luc_status luc__batch_norm3d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                     luc_outputs *out) {
+  LUC_TRY(check_rank(ctx, m, args, 5, 5));
+  return batch_norm(ctx, m, args, out);
+}
+
+/* There are no process groups to synchronize with: BatchNorm of any rank. */
+luc_status luc__sync_batch_norm_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                        luc_outputs *out) {
+  const luc_tensor *input = args[0].as.tensor;
+  LUC_CHECK(ctx, input->ndim >= 2, LUC_ERR_VALUE, "%s: expected at least 2D input (got %dD input)",
+            m->cls->name, input->ndim);
+  LUC_CHECK(ctx, input->sizes[1] > 0, LUC_ERR_VALUE,
+            "%s: number of input channels should be non-zero", m->cls->name);
+  return batch_norm(ctx, m, args, out);
+}
+
+/* ---- InstanceNorm (constructed as BatchNorm is) ---- */
+
+static luc_status call_instance_norm(luc_context *ctx, luc_module *m, luc_tensor *input,
+                                     luc_tensor **out) {
+  const luc_value *c = m->config;
+  bool own_statistics = m->training || !c[TRACK].as.i;
+  double momentum = luc_is_none(&c[MOMENTUM]) ? 0 : luc_as_double(&c[MOMENTUM]);
+  return luc__op1(ctx, LUC_OP_instance_norm, out,
+                  LUC_ARGS(luc_v_tensor(input), luc_v_tensor(luc_module_tensor(m, "running_mean")),
+                           luc_v_tensor(luc_module_tensor(m, "running_var")),
+                           luc_v_tensor(luc_module_tensor(m, "weight")),
+                           luc_v_tensor(luc_module_tensor(m, "bias")), luc_v_bool(own_statistics),
+                           luc_v_float(momentum), c[EPS]));
+}
+
+/* Without its batch, an input gets one of 1 and loses it again. */
+static luc_status instance_norm(luc_context *ctx, luc_module *m, luc_value *args, int k,
+                                luc_outputs *out) {
+  luc_tensor *input = args[0].as.tensor, *batch = NULL, *y = NULL, *result;
+  LUC_TRY(check_rank(ctx, m, args, k + 1, k + 2));
+  bool batched = input->ndim == k + 2;
+  int64_t features = m->config[FEATURES].as.i, channels = input->sizes[batched];
+  LUC_CHECK(ctx, channels == features || !m->config[AFFINE].as.i, LUC_ERR_VALUE,
+            "%s: expected input's size at dim=%d to match num_features (%lld), but got: %lld.",
+            m->cls->name, 1 + batched, (long long)features, (long long)channels);
+  luc_status status = LUC_OK;
+  if (!batched) LUC_GO(luc__op1(ctx, LUC_OP_unsqueeze, &batch, LUC_ARGS(args[0], luc_v_int(0))));
+  LUC_GO(call_instance_norm(ctx, m, batched ? input : batch, &y));
+  if (batched) {
+    result = luc__retain(y);
+  } else {
+    LUC_GO(luc__op1(ctx, LUC_OP_select, &result,
+                    LUC_ARGS(luc_v_tensor(y), luc_v_int(0), luc_v_int(0))));
+  }
+  *out = (luc_outputs){1, {luc_v_tensor(result)}};
+done:
+  luc_tensor_release(ctx, batch);
+  luc_tensor_release(ctx, y);
+  return status;
+}
+
+luc_status luc__instance_norm1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                        luc_outputs *out) {
+  return instance_norm(ctx, m, args, 1, out);
+}
+
+luc_status luc__instance_norm2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                        luc_outputs *out) {
+  return instance_norm(ctx, m, args, 2, out);
+}
+
+luc_status luc__instance_norm3d_forward(luc_context *ctx, luc_module *m, luc_value *args,
+                                        luc_outputs *out) {
+  return instance_norm(ctx, m, args, 3, out);
+}
+
+/* ---- LayerNorm, RMSNorm ---- */
+
+/* A parameter full of a value, or an empty slot. */
+static luc_status affine_parameter(luc_context *ctx, luc_module *m, const char *name, bool wanted,
+                                   int ndim, const int64_t *sizes, double value) {
+  if (!wanted) return luc_module_register_parameter(ctx, m, name, NULL);
+  return new_filled(ctx, m, true, name, luc__config_dtype(ctx, m), ndim, sizes, value);
+}
 
 /* ORDER LAYERNORM */
 enum { SHAPE, LN_EPS, LN_AFFINE, LN_BIAS };
 
-luc_status luc__layer_norm_build(luc_context *ctx, luc_module *m) {
-  luc_dtype dtype = luc__config_dtype(ctx, m);
+/* normalized_shape is kept as a list. Gives its length and its sizes. */
+static luc_status take_shape(luc_context *ctx, luc_module *m, int *n, int64_t *sizes) {
   if (m->config[SHAPE].kind == LUC_INT) {
     luc_value list = luc_v_ints(&(int64_t){m->config[SHAPE].as.i}, 1);
     LUC_TRY(luc__module_set_config(ctx, m, SHAPE, &list));
   }
-  int n = m->config[SHAPE].n;
+  *n = m->config[SHAPE].n;
+  LUC_CHECK(ctx, *n >= 1 && *n <= LUC_MAX_DIMS, LUC_ERR_VALUE,
+            "%s: normalized_shape must have 1 to %d sizes (got %d)", m->cls->name, LUC_MAX_DIMS,
+            *n);
+  luc__config_ints(m, SHAPE, *n, sizes);
+  return LUC_OK;
+}
+
+luc_status luc__layer_norm_build(luc_context *ctx, luc_module *m) {
+  int n;
   int64_t sizes[LUC_MAX_DIMS];
-  LUC_CHECK(ctx, n >= 1 && n <= LUC_MAX_DIMS, LUC_ERR_VALUE,
-            "%s: normalized_shape must have 1 to %d sizes (got %d)", m->cls->name, LUC_MAX_DIMS, n);
-  luc__config_ints(m, SHAPE, n, sizes);
+  LUC_TRY(take_shape(ctx, m, &n, sizes));
   bool affine = m->config[LN_AFFINE].as.i, bias = affine && m->config[LN_BIAS].as.i;
-  if (affine) LUC_TRY(new_filled(ctx, m, true, "weight", dtype, n, sizes, 1));
-  if (!affine) LUC_TRY(luc_module_register_parameter(ctx, m, "weight", NULL));
-  if (bias) return new_filled(ctx, m, true, "bias", dtype, n, sizes, 0);
-  return luc_module_register_parameter(ctx, m, "bias", NULL);
+  LUC_TRY(affine_parameter(ctx, m, "weight", affine, n, sizes, 1));
+  return affine_parameter(ctx, m, "bias", bias, n, sizes, 0);
+}
+
+luc_status luc__rms_norm_build(luc_context *ctx, luc_module *m) {
+  int n;
+  int64_t sizes[LUC_MAX_DIMS];
+  LUC_TRY(take_shape(ctx, m, &n, sizes));
+  return affine_parameter(ctx, m, "weight", m->config[LN_AFFINE].as.i, n, sizes, 1);
+}
+
+/* ---- GroupNorm. ORDER GROUPNORM ---- */
+
+luc_status luc__group_norm_build(luc_context *ctx, luc_module *m) {
+  enum { NUM_GROUPS, NUM_CHANNELS, GN_EPS, GN_AFFINE };
+  int64_t groups = m->config[NUM_GROUPS].as.i, channels = m->config[NUM_CHANNELS].as.i;
+  LUC_CHECK(ctx, groups > 0 && channels >= 0, LUC_ERR_VALUE,
+            "%s: num_groups must be positive and num_channels not negative (got %lld, %lld)",
+            m->cls->name, (long long)groups, (long long)channels);
+  LUC_CHECK(ctx, channels % groups == 0, LUC_ERR_VALUE,
+            "%s: num_channels must be divisible by num_groups (got %lld, %lld)", m->cls->name,
+            (long long)channels, (long long)groups);
+  bool affine = m->config[GN_AFFINE].as.i;
+  LUC_TRY(affine_parameter(ctx, m, "weight", affine, 1, &channels, 1));
+  return affine_parameter(ctx, m, "bias", affine, 1, &channels, 0);
 }

@@ -13,6 +13,13 @@ luc_status luc__pool_build(luc_context *ctx, luc_module *m) {
   return luc__module_set_config(ctx, m, STRIDE, &kernel);
 }
 
+luc_status luc__channel_shuffle_build(luc_context *ctx, luc_module *m) {
+  LUC_CHECK(ctx, m->config[0].as.i > 0, LUC_ERR_VALUE,
+            "%s: groups must be a positive integer (got %lld)", m->cls->name,
+            (long long)m->config[0].as.i);
+  return LUC_OK;
+}
+
 luc_status luc__dropout_build(luc_context *ctx, luc_module *m) {
   double p = luc_as_double(&m->config[0]);
   LUC_CHECK(ctx, p >= 0 && p <= 1, LUC_ERR_VALUE,

@@ -202,7 +202,7 @@ luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out
   int64_t channels = input->sizes[1];
   if (training && input->numel <= channels && channels > 0)
     return luc__fail_shapes(ctx, "batch_norm", "input", input, NULL, NULL,
-                            "expected more than 1 value per channel when training");
+                            "Expected more than 1 value per channel when training");
   luc_value all[LUC_MAX_RESULTS];
   LUC_TRY(luc_call(ctx, LUC_OP_native_batch_norm,
                    LUC_ARGS(args[0], args[3], args[4], args[1], args[2], args[5], args[6], args[7]),
@@ -240,6 +240,11 @@ luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *
     return luc__fail_shapes(ctx, "instance_norm", "input", input, NULL, NULL,
                             "input must be [N, C, L, ...]");
   LUC_TRY(check_channels(ctx, "instance_norm", input, &args[1]));
+  int64_t spatial = 1;
+  for (int d = 2; d < input->ndim; d++) spatial *= input->sizes[d];
+  if (args[5].as.i && spatial == 1)
+    return luc__fail_shapes(ctx, "instance_norm", "input", input, NULL, NULL,
+                            "Expected more than 1 spatial element when training");
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS], n = input->sizes[0];
   memcpy(sizes, input->sizes, sizeof sizes);
@@ -396,6 +401,9 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
                             (long long)input->sizes[1], (long long)groups);
   LUC_TRY(check_channel(ctx, "group_norm", input, "weight", weight));
   LUC_TRY(check_channel(ctx, "group_norm", input, "bias", bias));
+  if (input->numel == groups && input->sizes[0] == 1 && groups > 0)
+    return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
+                            "Expected more than 1 value per channel when training");
   luc_formula f = luc__formula(ctx);
   int64_t rows = input->sizes[0] * groups, n = rows > 0 ? input->numel / rows : 0;
   luc_tensor *x = luc__f_reshape(&f, input, 2, (int64_t[]){rows, n});
@@ -423,6 +431,34 @@ luc_status luc__run_rms_norm(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_tensor *y = luc__f2(&f, LUC_OP_mul, x, scale);
   if (weight) y = luc__f2(&f, LUC_OP_mul, y, weight);
   return luc__f_result(&f, y, out);
+}
+
+/* local_response_norm(input, size, alpha, beta, k): each value over (k + alpha * mean of the
+ * squares of `size` channels around it) ^ beta. */
+luc_status luc__run_local_response_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  int64_t size = args[1].as.i;
+  LUC_CHECK(ctx, x->ndim >= 3, LUC_ERR_VALUE,
+            "local_response_norm: Expected 3D or higher dimensionality input (got %d dimensions)",
+            x->ndim);
+  LUC_TRY(luc__need_float(ctx, "local_response_norm", "input", x));
+  LUC_TRY(luc__check_least(ctx, "local_response_norm", "size", 1, &size, 1));
+  luc_formula f = luc__formula(ctx);
+  if (x->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, x), out);
+  int64_t channels = x->sizes[1], inner = x->numel / (x->sizes[0] * channels);
+  int64_t planes[] = {x->sizes[0], 1, channels, inner}, pad[] = {0, 0, size / 2, (size - 1) / 2};
+  int64_t kernel[] = {size, 1}, one[] = {1, 1};
+  luc_tensor *square = luc__f_reshape(&f, luc__f2(&f, LUC_OP_mul, x, x), 4, planes);
+  square = luc__f_call(&f, LUC_OP_constant_pad_nd,
+                       LUC_ARGS(luc_v_tensor(square), luc_v_ints(pad, 4), luc_v_int(0)));
+  luc_tensor *mean =
+      luc__f_call(&f, LUC_OP_avg_pool2d,
+                  LUC_ARGS(luc_v_tensor(square), luc_v_ints(kernel, 2), luc_v_ints(one, 2)));
+  mean = luc__f_reshape(&f, mean, x->ndim, x->sizes);
+  luc_tensor *base = luc__fs(&f, LUC_OP_mul, mean, luc_as_double(&args[2]));
+  base = luc__fs(&f, LUC_OP_add, base, luc_as_double(&args[4]));
+  luc_tensor *divisor = luc__fs(&f, LUC_OP_pow, base, luc_as_double(&args[3]));
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_div, x, divisor), out);
 }
 
 /* normalize(input, p, dim, eps): x / max(norm, eps) */

@@ -4,7 +4,9 @@ local lucerna = require "lucerna"
 local nn = lucerna.nn
 local parity = require "tests.lua.parity"
 local cases = parity.load "layers"
-for _, case in ipairs(parity.load "layers_simple") do cases[#cases + 1] = case end
+for _, file in ipairs {"layers_simple", "layers_conv"} do
+  for _, case in ipairs(parity.load(file)) do cases[#cases + 1] = case end
+end
 
 local function agree(expected, actual, what, tolerance)
   local difference = parity.difference(actual, expected, {atol = tolerance or 1e-6, rtol = 1e-5})

@@ -1,0 +1,176 @@
+-- Convolutions, norms, paddings and shuffles: functions as tests/parity/gen_functional_conv.py
+-- recorded them, what their layers refuse, and what they keep. Layers' answers: layers_spec.lua.
+local lucerna = require "lucerna"
+local cases = require "cases"
+local parity = require "parity"
+local nn = lucerna.nn
+local F = nn.functional
+
+describe("like PyTorch:", function()
+  for i, case in ipairs(parity.load "functional_conv") do
+    it(("%s (%d)"):format(case.name, i), function()
+      cases.run(case, {})
+      if not case.dense then cases.run(case, {view = true}) end
+      if case.grads then cases.check_derivatives(case) end
+    end)
+  end
+end)
+
+local function z(...) return lucerna.zeros(...) end
+
+-- {text of the message, function, arguments…}
+local refusals = {
+  {"Conv3d: in_channels must be divisible by groups", nn.Conv3d, 3, 4, 1, {groups = 2}},
+  {"Conv3d: out_channels must be divisible by groups", nn.Conv3d, 4, 3, 1, {groups = 2}},
+  {"Conv3d: padding='same' is not supported for strided", nn.Conv3d, 1, 1, 2,
+    {padding = "same", stride = {1, 2, 1}}},
+  {"Conv3d: Invalid padding string 'full', should be one of same, valid", nn.Conv3d, 1, 1, 2,
+    {padding = "full"}},
+  {"Conv3d: kernel_size must be at least 1", nn.Conv3d, 1, 1, 0},
+  {"conv3d: input must be [N, C, D, H, W] or [C, D, H, W]", nn.Conv3d(1, 1, 1), z(1, 1)},
+  {"ConvTranspose2d: Only \"zeros\" padding mode is supported for ConvTranspose2d",
+    nn.ConvTranspose2d, 1, 1, 2, {padding_mode = "reflect"}},
+  {"ConvTranspose1d: groups must be a positive integer", nn.ConvTranspose1d, 1, 1, 2,
+    {groups = 0}},
+  {"ConvTranspose1d: padding must be", nn.ConvTranspose1d, 1, 1, 2, {padding = "same"}},
+  {"conv_transpose1d: output_padding must be smaller than stride",
+    nn.ConvTranspose1d(1, 1, 2, {output_padding = 1}), z(1, 1, 3)},
+  {"ConvTranspose2d: requested an output size of [9, 7], but valid sizes range from [5, 5] to "
+    .. "[6, 6] (for an input of [3, 3])", nn.ConvTranspose2d(1, 1, 3, 2, 1), z(1, 1, 3, 3), {9, 7}},
+  {"ConvTranspose2d: for 4D input, output_size must have 2 or 4 elements (got 1)",
+    nn.ConvTranspose2d(1, 1, 3, 2, 1), z(1, 1, 3, 3), {9}},
+  {"ConvTranspose2d: for 3D input, output_size must have 2 or 3 elements (got 4)",
+    nn.ConvTranspose2d(1, 1, 3, 2, 1), z(1, 3, 3), {1, 1, 5, 5}},
+  {"unfold: Given input with spatial size (2, 2), kernel_size=(3, 3), dilation=(1, 1), "
+    .. "padding=(0, 0), stride=(1, 1), calculated shape of the array of sliding blocks as (0, 0)",
+    nn.Unfold(3), z(1, 1, 2, 2)},
+  {"unfold: the columns are larger than any memory", F.unfold, z(1, 1, 2, 2), 2,
+    {padding = 2 ^ 31 // 1 - 2 | 0}},
+  {"fold: Expected size of input's dimension 2 to be divisible by the product of kernel_size, but "
+    .. "got input:size(2)=3 and kernel_size=(2, 2).", nn.Fold(3, 2), z(1, 3, 4)},
+  {"expected size of input's dimension 3 to match the calculated number of sliding blocks 2 * 2 "
+    .. "= 4, but got input:size(3)=3.", nn.Fold(3, 2), z(1, 4, 3)},
+  {"BatchNorm1d: expected 2D or 3D input (got 4D input)", nn.BatchNorm1d(2), z(1, 2, 1, 1)},
+  {"BatchNorm2d: expected 4D input (got 3D input)", nn.BatchNorm2d(2), z(2, 2, 2)},
+  {"BatchNorm3d: expected 5D input (got 4D input)", nn.BatchNorm3d(2), z(1, 2, 1, 1)},
+  {"SyncBatchNorm: expected at least 2D input (got 1D input)", nn.SyncBatchNorm(2), z(2)},
+  {"Expected more than 1 value per channel when training", nn.BatchNorm3d(2), z(1, 2, 1, 1, 1)},
+  {"input has 3 channels, running_mean has 2 values", nn.BatchNorm1d(2), z(2, 3)},
+  {"InstanceNorm1d: expected 2D or 3D input (got 4D input)", nn.InstanceNorm1d(2), z(1, 2, 1, 1)},
+  {"InstanceNorm2d: expected 3D or 4D input (got 2D input)", nn.InstanceNorm2d(2), z(2, 2)},
+  {"InstanceNorm3d: expected 4D or 5D input (got 2D input)", nn.InstanceNorm3d(2), z(2, 2)},
+  {"InstanceNorm2d: expected input's size at dim=2 to match num_features (2), but got: 3.",
+    nn.InstanceNorm2d(2, {affine = true}), z(1, 3, 2, 2)},
+  {"Expected more than 1 spatial element when training", nn.InstanceNorm2d(2), z(3, 2, 1, 1)},
+  {"GroupNorm: num_channels must be divisible by num_groups", nn.GroupNorm, 2, 3},
+  {"GroupNorm: num_groups must be positive", nn.GroupNorm, 0, 3},
+  {"LayerNorm: normalized_shape must have 1 to", nn.LayerNorm, {}},
+  {"RMSNorm: normalized_shape must have 1 to", nn.RMSNorm, {}},
+  {"rms_norm: input must end in normalized_shape [3]", nn.RMSNorm(3), z(2, 4)},
+  {"Expected 3D or higher dimensionality input (got 2 dimensions)", nn.LocalResponseNorm(2),
+    z(2, 2)},
+  {"local_response_norm: size must be at least 1", nn.LocalResponseNorm(0), z(2, 2, 2)},
+  {"ReflectionPad1d: padding must have 2 entries (got 3)", nn.ReflectionPad1d, {1, 1, 1}},
+  {"Padding size should be less than the corresponding input dimension, but got: padding (3, 3) "
+    .. "at dimension 3 of input [1, 1, 3]", nn.ReflectionPad1d(3), z(1, 1, 3)},
+  {"pad: only the last 1, 2 or 3 dims", nn.ReplicationPad2d(1), z(2, 2)},
+  {"CircularPad1d: expected 2D or 3D input (got 4D input)", nn.CircularPad1d(1), z(1, 1, 2, 2)},
+  {"CircularPad3d: expected 4D or 5D input (got 3D input)", nn.CircularPad3d(1), z(1, 2, 2)},
+  {"ConstantPad2d: missing argument 'value'", nn.ConstantPad2d, 1},
+  {"pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square of "
+    .. "upscale_factor, but input:size(-3)=3 is not divisible by 4", nn.PixelShuffle(2), z(3, 1, 1)},
+  {"pixel_unshuffle: expects height to be divisible by downscale_factor, but input:size(-2)=3 is "
+    .. "not divisible by 2", nn.PixelUnshuffle(2), z(1, 3, 2)},
+  {"ChannelShuffle: groups must be a positive integer (got 0)", nn.ChannelShuffle, 0},
+  {"Number of channels must be divisible by groups. Got 3 channels and 2 groups.",
+    nn.ChannelShuffle(2), z(1, 3, 2)},
+  {"channel_shuffle: expects input with > 2 dims, but got input with sizes [1, 4]",
+    F.channel_shuffle, z(1, 4), 2},
+  {"unflattened_size must be", nn.Unflatten, 1, {1.5}},
+}
+
+describe("refused:", function()
+  for i, refusal in ipairs(refusals) do
+    it(("%s (%d)"):format(refusal[1], i), function()
+      local ok, message = pcall(table.unpack(refusal, 2, refusal.n or #refusal))
+      assert.is_false(ok)
+      assert(type(message) == "string" and message:find(refusal[1], 1, true), message)
+      assert.is_nil(message:find("\n", 1, true))
+    end)
+  end
+end)
+
+local function near(expected, actual)
+  local difference = parity.difference(actual, expected, {atol = 1e-6, rtol = 1e-6})
+  assert(difference == nil, difference)
+end
+
+describe("a transposed convolution", function()
+  it("takes the size its output should have", function()
+    local up = nn.ConvTranspose2d(2, 3, 3, {stride = 2, padding = 1})
+    local x = lucerna.randn(1, 2, 3, 3)
+    assert.same({1, 3, 5, 5}, up(x):size())
+    assert.same({1, 3, 6, 5}, up(x, {6, 5}):size())
+    assert.same({1, 3, 6, 6}, up(x, {1, 3, 6, 6}):size())
+    assert.same({3, 6, 5}, up(x[1], {output_size = {3, 6, 5}}):size())
+    near(F.conv_transpose2d(x, up.weight, up.bias, 2, 1, {1, 0}), up(x, {6, 5}))
+  end)
+
+  it("undoes a convolution's change of shape", function()
+    for k, size in ipairs {{7}, {7, 6}, {5, 6, 7}} do
+      local x = lucerna.randn(1, 2, table.unpack(size))
+      local down = nn["Conv" .. k .. "d"](2, 4, 3, {stride = 2, padding = 1})
+      local up = nn["ConvTranspose" .. k .. "d"](4, 2, 3, {stride = 2, padding = 1})
+      assert.same(x:size(), up(down(x), x:size()):size())
+    end
+  end)
+end)
+
+describe("fold", function()
+  it("undoes unfold but for the overlaps", function()
+    local x = lucerna.randn(2, 3, 4, 5)
+    local twice = F.fold(F.unfold(lucerna.ones(2, 3, 4, 5), 2), {4, 5}, 2)
+    near(x * twice, F.fold(F.unfold(x, 2), {4, 5}, 2))
+  end)
+
+  it("makes convolution a product", function()
+    local x, w = lucerna.randn(1, 3, 10, 12), lucerna.randn(2, 3, 4, 5)
+    local y = F.unfold(x, {4, 5}):transpose(2, 3):matmul(w:view(2, -1):t()):transpose(2, 3)
+    local difference = parity.difference(F.fold(y, {7, 8}, 1), F.conv2d(x, w), {atol = 1e-4})
+    assert(difference == nil, difference)
+  end)
+end)
+
+describe("a norm layer", function()
+  it("keeps the mean of all batches without a momentum", function()
+    local bn = nn.BatchNorm3d(1, {momentum = lucerna.none})
+    for _, value in ipairs {1.0, 2.0, 6.0} do bn(lucerna.full({2, 1, 1, 1, 1}, value)) end
+    near(lucerna.tensor {3.0}, bn.running_mean)
+    assert.equal(3, bn.num_batches_tracked:item())
+  end)
+
+  it("uses the batch's statistics without running ones, also in eval", function()
+    local bn = nn.BatchNorm1d(2, {track_running_stats = false, affine = false}):eval()
+    near(lucerna.tensor {{-1.0, -1.0}, {1.0, 1.0}}, bn(lucerna.tensor {{0.0, 100.0}, {8.0, 300.0}}))
+    assert.equal(0, #bn:state_dict())
+  end)
+
+  it("does not count instances, and without a momentum keeps what it had", function()
+    local norm = nn.InstanceNorm1d(2, {track_running_stats = true, momentum = lucerna.none})
+    norm(lucerna.randn(3, 2, 4))
+    assert.same({0.0, 0.0}, norm.running_mean:tolist())
+    assert.equal(0, norm.num_batches_tracked:item())
+  end)
+
+  it("takes instances of other channels when it has no parameters", function()
+    assert.same({2, 5, 3}, nn.InstanceNorm1d(3)(lucerna.randn(2, 5, 3)):size())
+  end)
+
+  it("SyncBatchNorm is BatchNorm of any rank, there being one process", function()
+    local one, other = nn.SyncBatchNorm(3), nn.BatchNorm2d(3)
+    local x = lucerna.randn(2, 3, 2, 2)
+    near(other(x), one(x))
+    near(other.running_var, one.running_var)
+    assert.same({4, 3}, one(lucerna.randn(4, 3)):size())
+  end)
+end)
