@@ -377,6 +377,21 @@ static int class_of(lua_State *L) {
   return 1;
 }
 
+/* core.nn._set_class(module, class): makes it an instance of another class, which is built on the
+ * same class of C's. */
+static int set_class(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "set_class");
+  luc_l_class *c = luc_l_toclass(L, 2);
+  if (!c) return luc_l_error(L, "nn: expected a class of modules");
+  luc_l_state *st = peer->nn->st;
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc__module_set_class(st->ctx, peer->m, c->cls);
+  st->L = outer;
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  peer->cls = c;
+  return 0;
+}
+
 /* core.nn.class_name(class or module) */
 static int class_name(lua_State *L) {
   luc_l_class *c = luc_l_toclass(L, 1);
@@ -420,17 +435,11 @@ void luc_l_class_get(lua_State *L, const luc_l_peer *peer) {
   lua_pop(L, 1);
 }
 
-static const luaL_Reg functions[] = {{"layer", layer},
-                                     {"class", class_new},
-                                     {"new", instance_new},
-                                     {"isinstance", isinstance},
-                                     {"parent", class_parent},
-                                     {"class_name", class_name},
-                                     {"names", names},
-                                     {"class_of", class_of},
-                                     {"schemas", schemas},
-                                     {"is_class", is_class},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"layer", layer},           {"class", class_new},     {"new", instance_new},
+    {"isinstance", isinstance}, {"parent", class_parent}, {"class_name", class_name},
+    {"names", names},           {"class_of", class_of},   {"_set_class", set_class},
+    {"schemas", schemas},       {"is_class", is_class},   {NULL, NULL}};
 
 void luc_l_open_classes(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);

@@ -258,6 +258,39 @@ static luc_status host_call_module(luc_context *ctx, void *ud, luc_module *m, co
   return luc_l_keep_error(L, nn->st);
 }
 
+/* ---- tensors that stand outside the slots ---- */
+
+typedef struct tensor_call {
+  luc_l_nn *nn;
+  luc_module *m;
+  const char *name;
+  size_t length;
+  luc_tensor *found; /* retained */
+} tensor_call;
+
+static int tensor_protected(lua_State *L) {
+  tensor_call *c = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, c->nn, c->m);
+  lua_pushlstring(L, c->name, c->length);
+  lua_gettable(L, 2);
+  luc_tensor *t = luc_l_totensor(L, -1);
+  if (t) c->found = luc_tensor_retain(t);
+  return 0;
+}
+
+static luc_status host_tensor(luc_context *ctx, void *ud, luc_module *m, const char *name,
+                              size_t length, luc_tensor **out) {
+  luc_l_nn *nn = ud;
+  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
+  tensor_call c = {nn, m, name, length, NULL};
+  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, tensor_protected);
+  lua_pushlightuserdata(L, &c);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
+  *out = c.found;
+  return LUC_OK;
+}
+
 /* ---- extra_repr written in Lua ---- */
 
 typedef struct repr_call {
@@ -300,6 +333,7 @@ static luc_status host_extra_repr(luc_context *ctx, void *ud, luc_module *m, luc
 
 void luc_l_call_host(luc_host *host) {
   host->call = host_call_module;
+  host->tensor = host_tensor;
   host->extra_repr = host_extra_repr;
 }
 

@@ -98,7 +98,11 @@ static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
   int fields = lua_gettop(L);
   lua_pushvalue(L, key);
   bool field = lua_rawget(L, fields) != LUA_TNIL;
-  if (luc__slot_find(peer->m, name, length, NULL)) {
+  luc_slot slot;
+  if (luc__slot_find(peer->m, name, length, &slot)) {
+    luc_status status =
+        slot == LUC_SLOT_CHILD ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length);
+    if (status != LUC_OK) return luc_l_raise(L, st, status);
     lua_pushvalue(L, key);
     lua_pushnil(L);
     lua_rawset(L, fields);

@@ -139,6 +139,42 @@ static luc_status check_built(luc_context *ctx, const luc_module *m, const luc_c
                          cls->name);
 }
 
+static void drop_lent(luc_context *ctx, luc_map *lent) {
+  luc_map_entry *e;
+  for (uint32_t at = 0; (e = luc__map_next(lent, &at)) != NULL;) luc_tensor_release(ctx, e->value);
+  luc__map_free(ctx, lent);
+}
+
+/* Asks the host for what stands outside m's slots. That may run code which changes m. */
+static luc_status borrow(luc_context *ctx, luc_module *m, luc_map *lent) {
+  const luc_host *host = &luc__nn_of(ctx)->host;
+  luc_map_entry *e;
+  for (uint32_t at = 0; (e = luc__map_next(&m->outside, &at)) != NULL;) {
+    if (luc__slot_find(m, e->key, e->length, NULL) != NULL) continue;
+    LUC_TRY(luc__map_set(ctx, lent, e->key, e->length, NULL, NULL));
+    e = &lent->entries[lent->used - 1];
+    luc_tensor *t = NULL;
+    LUC_TRY(host->tensor(ctx, host->ud, m, e->key, e->length, &t));
+    e->value = t;
+  }
+  return LUC_OK;
+}
+
+/* forward with the host's tensors at hand. */
+static luc_status forward_lent(luc_context *ctx, luc_module *m, const luc_class *cls,
+                               luc_value *args, luc_outputs *out) {
+  luc_map lent, *outer = m->lent;
+  luc__map_init(&lent);
+  luc_status status = borrow(ctx, m, &lent);
+  if (status == LUC_OK) {
+    m->lent = &lent;
+    status = cls->def->forward(ctx, m, args, out);
+    m->lent = outer;
+  }
+  drop_lent(ctx, &lent);
+  return status;
+}
+
 luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *cls,
                               luc_value *args, int nargs, luc_outputs *out) {
   const luc_schema *schema = cls->forward;
@@ -152,6 +188,8 @@ luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *
     LUC_TRY(luc__config_check(ctx, m->cls->name, &schema->params[i], &args[i]));
   }
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  if (m->outside.count > 0 && luc__nn_of(ctx)->host.tensor != NULL && m->peer != NULL)
+    return forward_lent(ctx, m, cls, args, out);
   return cls->def->forward(ctx, m, args, out);
 }
 

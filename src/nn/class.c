@@ -259,11 +259,7 @@ static luc_value fetch(const luc_module *m, const luc_source *s, const luc_value
   if (s->from == LUC_FROM_CONFIG) return m->config[s->index];
   if (s->from == LUC_FROM_TRAINING) return luc_v_bool(m->training);
   if (s->from == LUC_FROM_DEFAULT) return param->def;
-  for (int slot = LUC_SLOT_PARAMETER; slot <= LUC_SLOT_BUFFER; slot++) {
-    luc_map_entry *e = luc__map_find(&m->slots[slot], s->slot, s->length);
-    if (e != NULL) return luc_v_tensor(e->value);
-  }
-  return luc_v_none();
+  return luc_v_tensor(luc__slot_tensor(m, s->slot, s->length));
 }
 
 luc_status luc__class_call_op(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {

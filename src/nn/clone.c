@@ -70,6 +70,8 @@ static luc_status copy_slots(cloner *c, const luc_module *from, luc_module *to) 
   }
   for (uint32_t at = 0; (e = luc__map_next(&from->transient, &at)) != NULL;)
     LUC_TRY(luc__slot_set_persistent(c->ctx, to, e->key, e->length, false));
+  for (uint32_t at = 0; (e = luc__map_next(&from->outside, &at)) != NULL;)
+    LUC_TRY(luc__slot_outside(c->ctx, to, e->key, e->length));
   return LUC_OK;
 }
 

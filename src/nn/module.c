@@ -32,9 +32,21 @@ luc_status luc__module_create(luc_context *ctx, const luc_class *cls, luc_module
   m->impure_self = cls->host;
   for (int i = 0; i < LUC_SLOTS; i++) luc__map_init(&m->slots[i]);
   luc__map_init(&m->transient);
+  luc__map_init(&m->outside);
   luc__class_retain(cls);
   link_live(luc__nn_of(ctx), m);
   *out = m;
+  return LUC_OK;
+}
+
+luc_status luc__module_set_class(luc_context *ctx, luc_module *m, const luc_class *cls) {
+  LUC_CHECK(ctx, cls->core == m->cls->core, LUC_ERR_TYPE,
+            "%s: cannot become a %s: they are built on different classes", m->cls->name, cls->name);
+  const luc_class *old = m->cls;
+  luc__class_retain(cls);
+  m->cls = cls;
+  luc__module_impure(ctx, m, (int)cls->host - (int)old->host);
+  luc__class_release(ctx, old);
   return LUC_OK;
 }
 
@@ -119,6 +131,7 @@ static void free_contents(luc_context *ctx, luc_module *m) {
   }
   for (int slot = 0; slot < LUC_SLOTS; slot++) luc__map_free(ctx, &m->slots[slot]);
   luc__map_free(ctx, &m->transient);
+  luc__map_free(ctx, &m->outside);
   luc__hooks_release(ctx, m->hooks);
   luc__free(ctx, m->config, m->config_size);
   luc__free(ctx, m->parents, m->parents_capacity * sizeof *m->parents);

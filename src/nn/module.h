@@ -46,6 +46,8 @@ struct luc_module {
   uint32_t impure_children; /* edges to children that are impure */
   luc_map slots[LUC_SLOTS]; /* luc_tensor *, luc_tensor *, luc_module * */
   luc_map transient;        /* names of buffers that are not persistent */
+  luc_map outside;          /* names of tensors that the host now provides: m.weight computed */
+  luc_map *lent;            /* while forward runs: those tensors by name, else NULL */
   luc_value *config;        /* constructor arguments, aligned with cls->core->constructor */
   size_t config_size;
   luc_hooks *hooks; /* NULL: none */
@@ -68,6 +70,9 @@ typedef struct luc_host {
   void (*pin)(luc_context *ctx, void *ud, luc_module *m, bool on);
   /* Purity or hooks changed: another way of calling may be due. */
   void (*changed)(luc_context *ctx, void *ud, luc_module *m);
+  /* What the host's object has under a name, as a new reference; NULL if that is no tensor. */
+  luc_status (*tensor)(luc_context *ctx, void *ud, luc_module *m, const char *name, size_t length,
+                       luc_tensor **out);
   /* Calls a module that only the host can call. */
   luc_status (*call)(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
                      luc_outputs *out);
@@ -114,6 +119,9 @@ void luc__module_unref(luc_context *ctx, luc_module *m);
 /* Changes constructor argument i; strings and lists are copied. */
 luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const luc_value *value);
 
+/* Makes m an instance of another class with the same C class. */
+luc_status luc__module_set_class(luc_context *ctx, luc_module *m, const luc_class *cls);
+
 /* luc_module_clone with a tree reference. */
 luc_status luc__module_clone(luc_context *ctx, luc_module *m, luc_module **out);
 
@@ -136,6 +144,10 @@ luc_map_entry *luc__slot_find(const luc_module *m, const char *name, size_t leng
 luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
                          size_t length, void *object);
 bool luc__slot_delete(luc_context *ctx, luc_module *m, const char *name, size_t length);
+/* From now on forward asks the host for the tensor of this name, unless it is a slot again. */
+luc_status luc__slot_outside(luc_context *ctx, luc_module *m, const char *name, size_t length);
+/* A parameter or buffer, or what the host has lent; borrowed. */
+luc_tensor *luc__slot_tensor(const luc_module *m, const char *name, size_t length);
 /* PyTorch's checks of register_parameter, register_buffer, add_module. */
 luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
                                 const char *name, size_t length);

@@ -118,10 +118,18 @@ luc_map_entry *luc__slot_find(const luc_module *m, const char *name, size_t leng
   return NULL;
 }
 
-luc_tensor *luc_module_tensor(const luc_module *m, const char *name) {
+luc_tensor *luc__slot_tensor(const luc_module *m, const char *name, size_t length) {
   luc_slot slot;
-  luc_map_entry *e = luc__slot_find(m, name, strlen(name), &slot);
+  luc_map_entry *e = luc__slot_find(m, name, length, &slot);
+  if (e == NULL && m->lent != NULL) {
+    e = luc__map_find(m->lent, name, length);
+    slot = LUC_SLOT_PARAMETER;
+  }
   return e == NULL || slot == LUC_SLOT_CHILD ? NULL : e->value;
+}
+
+luc_tensor *luc_module_tensor(const luc_module *m, const char *name) {
+  return luc__slot_tensor(m, name, strlen(name));
 }
 
 luc_module *luc_module_child(const luc_module *m, const char *name) {
@@ -216,6 +224,10 @@ bool luc__slot_delete(luc_context *ctx, luc_module *m, const char *name, size_t 
   if (luc__slot_find(m, name, length, &slot) == NULL) return false;
   remove_from(ctx, m, slot, name, length);
   return true;
+}
+
+luc_status luc__slot_outside(luc_context *ctx, luc_module *m, const char *name, size_t length) {
+  return luc__map_set(ctx, &m->outside, name, length, NULL, NULL);
 }
 
 luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name) {

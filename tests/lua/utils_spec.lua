@@ -129,3 +129,40 @@ describe("nn.utils.rnn", function()
       message(rnn.pad_sequence, { x(2, 3), x(2, 2) }))
   end)
 end)
+
+describe("a layer written in C", function()
+  local core = require("lucerna.core").nn
+
+  it("asks its object for tensors that are slots no more", function()
+    local m = nn.Linear(2, 2)
+    local weight = m.weight
+    nn.delattr(m, "weight")
+    assert.matches("in Linear: Linear: 'weight' is missing", message(m, x(1, 2)))
+    m.weight = weight * 2
+    assert.same((x(1, 2):matmul((weight * 2):t()) + m.bias):tolist(), m(x(1, 2)):tolist())
+    assert.same({ 1, 2 }, nn.Sequential(m, nn.ReLU())(x(1, 2)):size())
+    m.weight = weight
+    assert.same({ "bias", "weight" }, (function()
+      local names = {}
+      for name in m:named_parameters() do names[#names + 1] = name end
+      return names
+    end)())
+    local norm = nn.LayerNorm(2, { bias = false })
+    nn.delattr(norm, "weight")
+    norm.weight = x(2) * 0
+    assert.same({ { 0, 0 } }, norm(lucerna.tensor { { 1.0, 2.0 } }):tolist())
+  end)
+
+  it("can become an instance of another class on the same ground", function()
+    local m, Other = nn.Linear(2, 2), nn.class("Other", nn.Linear)
+    local before = m(x(1, 2)):tolist()
+    core._set_class(m, Other)
+    assert.is_true(nn.isinstance(m, Other))
+    assert.same(before, m(x(1, 2)):tolist())
+    assert.matches("^Other%(", tostring(m))
+    core._set_class(m, nn.Linear)
+    assert.is_false(nn.isinstance(m, Other))
+    assert.matches("Linear: cannot become a ReLU: they are built on different classes",
+      message(core._set_class, m, nn.ReLU))
+  end)
+end)

@@ -214,9 +214,10 @@ return y, n, data.grad""" % (lua_order, args), run)
         case("rnn", "pad_sequence: " + name,
              "return rnn.pad_sequence({x(2, 2), x(4, 2), x(1, 2)}%s)" % args,
              lambda: rnn.pad_sequence([x(2, 2), x(4, 2), x(1, 2)], **kw))
-    case("rnn", "pad_sequence: refuses nothing", "rnn.pad_sequence({})", lambda: rnn.pad_sequence([]))
-    case("rnn", "pad_sequence: refuses a number", "rnn.pad_sequence(3)", lambda: rnn.pad_sequence(3),
-         [("<class 'int'>", "number")])
+    case("rnn", "pad_sequence: refuses nothing", "rnn.pad_sequence({})",
+         lambda: rnn.pad_sequence([]))
+    case("rnn", "pad_sequence: refuses a number", "rnn.pad_sequence(3)",
+         lambda: rnn.pad_sequence(3), [("<class 'int'>", "number")])
     case("rnn", "unpad_sequence", "return table.unpack(rnn.unpad_sequence(x(3, 2, 2), {3, 1}))",
          lambda: tuple(rnn.unpad_sequence(x(3, 2, 2), torch.tensor([3, 1]))))
     case("rnn", "unpad_sequence: batch first",
@@ -231,7 +232,8 @@ return y, n, data.grad""" % (lua_order, args), run)
          lambda: Ids(rnn.invert_permutation(torch.tensor([2, 0, 3, 1]))))
     case("rnn", "tostring", """return tostring(rnn.pack_sequence{x(2), x(1)}),
 tostring(rnn.pack_sequence{x(2), x(1)}:double())""",
-         lambda: (str(rnn.pack_sequence([x(2), x(1)])), str(rnn.pack_sequence([x(2), x(1)]).double())))
+         lambda: (str(rnn.pack_sequence([x(2), x(1)])),
+                  str(rnn.pack_sequence([x(2), x(1)]).double())))
 
 
 clip_cases()
