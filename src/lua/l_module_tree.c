@@ -87,32 +87,40 @@ static int add_module(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 0;
 }
 
+/* Removes the slot named by the string at key; forward looks for its tensor elsewhere. */
+static void delete_slot(lua_State *L, luc_l_peer *peer, int self, luc_slot slot, int key) {
+  luc_l_state *st = peer->nn->st;
+  size_t length;
+  const char *name = lua_tolstring(L, key, &length);
+  luc_status status =
+      slot == LUC_SLOT_CHILD ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  lua_getiuservalue(L, self, 1);
+  lua_pushvalue(L, key);
+  lua_pushnil(L);
+  lua_rawset(L, -3);
+  luc_l_forget_positions(L, self);
+  lua_State *outer = luc_l_enter(st, L);
+  luc__slot_delete(st->ctx, peer->m, name, length);
+  st->L = outer;
+}
+
 /* nn.delattr(m, name) */
 static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
   int self = (int)a->v[0].as.i;
   luc_l_peer *peer = luc_l_checkpeer(L, self, "delattr");
   int key = check_name(L, "delattr", &a->v[1]);
   size_t length;
   const char *name = lua_tolstring(L, key, &length);
-  lua_getiuservalue(L, self, 1);
-  int fields = lua_gettop(L);
-  lua_pushvalue(L, key);
-  bool field = lua_rawget(L, fields) != LUA_TNIL;
   luc_slot slot;
   if (luc__slot_find(peer->m, name, length, &slot)) {
-    luc_status status =
-        slot == LUC_SLOT_CHILD ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length);
-    if (status != LUC_OK) return luc_l_raise(L, st, status);
-    lua_pushvalue(L, key);
-    lua_pushnil(L);
-    lua_rawset(L, fields);
-    luc_l_forget_positions(L, self);
-    lua_State *outer = luc_l_enter(st, L);
-    luc__slot_delete(st->ctx, peer->m, name, length);
-    st->L = outer;
+    delete_slot(L, peer, self, slot, key);
     return 0;
   }
-  if (!field)
+  lua_getiuservalue(L, self, 1);
+  lua_pushvalue(L, key);
+  if (lua_rawget(L, -2) == LUA_TNIL)
     return luc_l_error(L, "delattr: '%s' object has no attribute '%s'", peer->m->cls->name, name);
   lua_pushvalue(L, key);
   lua_pushnil(L);

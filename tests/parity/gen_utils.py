@@ -65,7 +65,8 @@ def with_grads():
     return m
 
 
-GRADS = """local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+GRADS = """
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 """
 
@@ -114,7 +115,8 @@ def vector_cases():
         v = utils.parameters_to_vector(m.parameters())
         utils.vector_to_parameters(v * 2, other.parameters())
         return v, other.weight, other.bias
-    case("convert_parameters", "there and back", """local m, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    case("convert_parameters", "there and back", """
+local m, other = nn.Linear(3, 2), nn.Linear(3, 2)
 local v = utils.parameters_to_vector(m:parameters())
 utils.vector_to_parameters(v * 2, other:parameters())
 return v, other.weight, other.bias""", both)
@@ -146,8 +148,8 @@ return fused.weight, fused.bias, fused(data:narrow(1, 1, 1)), tostring(fused)"""
     def transposed():
         w, b = utils.fuse_conv_bn_weights(x(2, 3, 2), None, x(3), x(3) + 2, 1e-5, x(3), None, True)
         return w, b
-    case("fusion", "transposed weights without bias", "return utils.fuse_conv_bn_weights(x(2, 3, 2),"
-         " nil, x(3), x(3) + 2, 1e-5, x(3), nil, true)", transposed)
+    case("fusion", "transposed weights without bias", """return utils.fuse_conv_bn_weights(
+x(2, 3, 2), nil, x(3), x(3) + 2, 1e-5, x(3), nil, true)""", transposed)
 
     def linear():
         layer, bn = nn.Linear(3, 4), nn.BatchNorm1d(4)
@@ -187,7 +189,8 @@ def rnn_cases():
         case("rnn", "pack_padded_sequence: " + name,
              "local p = rnn.pack_padded_sequence(%s)\n%s" % (args, FIELDS),
              lambda: packed(rnn.pack_padded_sequence(*py())),
-             [("True", "true"), ("False", "false"), (" if you do not need ONNX exportability.", "")])
+             [("True", "true"), ("False", "false"),
+              (" if you do not need ONNX exportability.", "")])
     for name, args, kw in [
         ("plain", "", {}), ("batch first", ", {batch_first = true}", dict(batch_first=True)),
         ("padding and length", ", {padding_value = -7, total_length = 6}",

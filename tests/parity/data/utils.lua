@@ -1,35 +1,43 @@
 -- Written by tests/parity/gen_utils.py from PyTorch 1.13.0a0: do not edit.
 local none = {none = true}
 return {
-{topic="clip_grad", name="clip_grad_norm_(parameters, 1)", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_norm_(parameters, 1)", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 return utils.clip_grad_norm_(m:parameters(), 1), m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
  out={{shape={}, dtype="float32", data={4.51386738}}, {shape={2,3}, dtype="float32", data={-0.221539468,-0.166154593,-0.110769734,-0.0553848669,0.0,0.0553848669}}, {shape={2}, dtype="float32", data={-0.221539468,-0.166154593}}, {shape={2,2}, dtype="float32", data={-0.664618373,-0.498463809,-0.332309186,-0.166154593}}}},
-{topic="clip_grad", name="clip_grad_norm_(parameters, 100)", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_norm_(parameters, 100)", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 return utils.clip_grad_norm_(m:parameters(), 100), m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
  out={{shape={}, dtype="float32", data={4.51386738}}, {shape={2,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25}}, {shape={2}, dtype="float32", data={-1.0,-0.75}}, {shape={2,2}, dtype="float32", data={-3.0,-2.25,-1.5,-0.75}}}},
-{topic="clip_grad", name="clip_grad_norm_(parameters, 1, 1)", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_norm_(parameters, 1, 1)", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 return utils.clip_grad_norm_(m:parameters(), 1, 1), m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
  out={{shape={}, dtype="float32", data={12.0}}, {shape={2,3}, dtype="float32", data={-0.0833333284,-0.0624999963,-0.0416666642,-0.0208333321,0.0,0.0208333321}}, {shape={2}, dtype="float32", data={-0.0833333284,-0.0624999963}}, {shape={2,2}, dtype="float32", data={-0.249999985,-0.187499985,-0.124999993,-0.0624999963}}}},
-{topic="clip_grad", name="clip_grad_norm_(parameters, 2, 'inf')", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_norm_(parameters, 2, 'inf')", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 return utils.clip_grad_norm_(m:parameters(), 2, 'inf'), m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
  out={{shape={}, dtype="float32", data={3.0}}, {shape={2,3}, dtype="float32", data={-0.666666448,-0.499999821,-0.333333224,-0.166666612,0.0,0.166666612}}, {shape={2}, dtype="float32", data={-0.666666448,-0.499999821}}, {shape={2,2}, dtype="float32", data={-1.99999928,-1.49999952,-0.999999642,-0.499999821}}}},
-{topic="clip_grad", name="clip_grad_norm_(parameters, 1, 3)", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_norm_(parameters, 1, 3)", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 return utils.clip_grad_norm_(m:parameters(), 1, 3), m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
  out={{shape={}, dtype="float32", data={3.56182694}}, {shape={2,3}, dtype="float32", data={-0.280754715,-0.210566044,-0.140377358,-0.0701886788,0.0,0.0701886788}}, {shape={2}, dtype="float32", data={-0.280754715,-0.210566044}}, {shape={2,2}, dtype="float32", data={-0.842264175,-0.631698132,-0.421132088,-0.210566044}}}},
-{topic="clip_grad", name="clip_grad_norm_(parameters, 0.5, 0.5)", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_norm_(parameters, 0.5, 0.5)", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 return utils.clip_grad_norm_(m:parameters(), 0.5, 0.5), m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
  out={{shape={}, dtype="float32", data={115.820175}}, {shape={2,3}, dtype="float32", data={-0.0043170373,-0.00323777786,-0.00215851865,-0.00107925932,0.0,0.00107925932}}, {shape={2}, dtype="float32", data={-0.0043170373,-0.00323777786}}, {shape={2,2}, dtype="float32", data={-0.0129511114,-0.00971333403,-0.00647555571,-0.00323777786}}}},
-{topic="clip_grad", name="clip_grad_norm_(parameters, 0)", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_norm_(parameters, 0)", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 return utils.clip_grad_norm_(m:parameters(), 0), m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
  out={{shape={}, dtype="float32", data={4.51386738}}, {shape={2,3}, dtype="float32", data={-0.0,-0.0,-0.0,-0.0,0.0,0.0}}, {shape={2}, dtype="float32", data={-0.0,-0.0}}, {shape={2,2}, dtype="float32", data={-0.0,-0.0,-0.0,-0.0}}}},
-{topic="clip_grad", name="clip_grad_value_", lua=[==[local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
+{topic="clip_grad", name="clip_grad_value_", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, {bias = false}), nn.Linear(2, 1))
 m[1].weight.grad, m[1].bias.grad, m[2].weight.grad = x(2, 3), x(2), x(2, 2) * 3
 utils.clip_grad_value_(m:parameters(), 0.6)
 return m[1].weight.grad, m[1].bias.grad, m[2].weight.grad]==],
@@ -45,7 +53,8 @@ p.grad = lucerna.tensor{1.0, math.huge}
 utils.clip_grad_norm_(p, 1, {error_if_nonfinite = true})]==],
  error=[==[
 The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=false`]==]},
-{topic="convert_parameters", name="there and back", lua=[==[local m, other = nn.Linear(3, 2), nn.Linear(3, 2)
+{topic="convert_parameters", name="there and back", lua=[==[
+local m, other = nn.Linear(3, 2), nn.Linear(3, 2)
 local v = utils.parameters_to_vector(m:parameters())
 utils.vector_to_parameters(v * 2, other:parameters())
 return v, other.weight, other.bias]==],
@@ -66,7 +75,8 @@ local fused = utils.fuse_conv_bn_eval(conv:eval(), bn:eval())
 return fused.weight, fused.bias, fused(data:narrow(1, 1, 1)), tostring(fused)]==],
  out={{shape={4,1,3,3}, dtype="float32", data={0.208156675,-0.23566106,0.256826818,0.201648965,0.26478982,-0.241627276,-0.211532936,0.149959818,-0.294181794,0.101079516,0.0217686761,0.0132072717,-0.0874579251,0.0325908549,0.0439768285,0.0162254982,0.0983677953,0.0307131354,-0.4098804,0.388382316,0.156943142,-0.220511883,-0.424596816,0.263508171,0.439274251,-0.378716052,0.0252615586,0.094930172,-0.124953024,-0.0578958392,-0.176679447,-0.125093102,-0.241224602,-0.00613229303,0.156886503,0.128692955}}, {shape={4}, dtype="float32", data={-1.11907053,-1.31383634,-0.0768111944,0.655108452}}, {shape={1,4,3,3}, dtype="float32", data={-1.92054141,-1.89594674,-1.87135196,-1.79756761,-1.77297294,-1.74837804,-1.67459393,-1.64999914,-1.62540448,-1.15252423,-1.08490634,-1.01728845,-0.814434707,-0.746816814,-0.679198921,-0.476345181,-0.408727229,-0.341109276,-1.06190121,-1.1019851,-1.14206898,-1.26232111,-1.30240464,-1.34248877,-1.4627403,-1.50282466,-1.54290807,-1.27873433,-1.36660171,-1.45446873,-1.71807003,-1.80593753,-1.89380431,-2.15740609,-2.24527335,-2.33314061}}, [==[
 Conv2d(2, 4, kernel_size=(3, 3), stride=(1, 1), groups=2)]==]}},
-{topic="fusion", name="transposed weights without bias", lua=[==[return utils.fuse_conv_bn_weights(x(2, 3, 2), nil, x(3), x(3) + 2, 1e-5, x(3), nil, true)]==],
+{topic="fusion", name="transposed weights without bias", lua=[==[return utils.fuse_conv_bn_weights(
+x(2, 3, 2), nil, x(3), x(3) + 2, 1e-5, x(3), nil, true)]==],
  out={{shape={2,3,2}, dtype="float32", data={0.999994993,0.749996245,0.335408866,0.167704433,-0.0,-0.102061734,-0.499997497,-0.749996245,-0.670817733,-0.838522196,-0.612370372,-0.71443212}}, {shape={3}, dtype="float32", data={-0.999994993,-0.50311327,-0.204123467}}}},
 {topic="fusion", name="linear", lua=[==[local layer, bn = nn.Linear(3, 4), nn.BatchNorm1d(4)
 bn(layer(x(5, 3)))
