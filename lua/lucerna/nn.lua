@@ -43,6 +43,12 @@ end
 --- class(name, Parent): a new class of modules; Parent defaults to nn.Module.
 function nn.class(name, Parent) return core.class(name, Parent) end
 
+--- property(get, set): a value for a class's table. Reading the name from a module calls get(m),
+-- assigning calls set(m, value); without set the name cannot be assigned. As in Python it comes
+-- before what the module itself has under that name; parameters, buffers and modules cannot take
+-- the name.
+function nn.property(get, set) return core.property(get, set) end
+
 local UNREGISTERED = { __name = "unregistered" }
 
 --- unregistered(table): lets a table that holds modules be a field without registering them.

@@ -207,7 +207,9 @@ static void set_table_meta(lua_State *L, luc_l_class *c, int class_index, int ta
   lua_pushstring(L, c->cls->name);
   lua_setfield(L, -2, "__name");
   if (c->cls->parent) {
-    luc_l_pushclass(L, nn, c->cls->parent);
+    const luc_l_class *parent = luc_l_pushclass(L, nn, c->cls->parent);
+    c->properties = parent->properties;
+    c->overrides = parent->overrides;
     lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
     lua_setfield(L, -3, "__index");
     lua_pop(L, 1);
@@ -216,6 +218,8 @@ static void set_table_meta(lua_State *L, luc_l_class *c, int class_index, int ta
   lua_setfield(L, -2, "__call");
   push_function(L, nn, "class_tostring");
   lua_setfield(L, -2, "__tostring");
+  lua_pushcfunction(L, luc_l_class_newindex);
+  lua_setfield(L, -2, "__newindex");
   lua_pushliteral(L, "class");
   lua_setfield(L, -2, "__metatable");
   lua_setmetatable(L, table);

@@ -330,6 +330,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   put_table(L, &nn->functions, NULL);
   nn->training = intern(L, st, "training");
   nn->forward = intern(L, st, "forward");
+  luc_l_open_overrides(L, nn);
   luc_l_open_classes(L, nn);
   luc_l_open_tree(L, nn);
   luc_l_open_hooks(L, nn);

@@ -25,12 +25,15 @@ typedef struct luc_l_nn {
   luc_l_state *st;
   const char *training, *forward;   /* interned names */
   bool tables;                      /* some module has plain tables among its fields */
+  uint32_t overrides;               /* some class or module has its own: ORDER OVERRIDE */
   luc_value spare[LUC_MAX_OUTPUTS]; /* outputs on their way to Lua */
   int nspare;
   /* Their addresses are keys: of the registry … */
-  char classes;   /* weak: luc_class -> luc_l_class */
-  char pins;      /* luc_module -> its peer while hosts hold it, else false */
-  char functions; /* name -> Lua function that lua/lucerna/nn.lua gave us */
+  char classes;       /* weak: luc_class -> luc_l_class */
+  char pins;          /* luc_module -> its peer while hosts hold it, else false */
+  char functions;     /* name -> Lua function that lua/lucerna/nn.lua gave us */
+  char override_bits; /* name of a method that others call -> its bit */
+  char property_meta;
   char members_meta, held_meta;
   /* … and of every peer's table: hook functions by id; {before, after} for the Lua driver. */
   char hooks, hook_lists;
@@ -44,6 +47,8 @@ typedef struct luc_l_class {
   luc_l_sig constructor, forward; /* of the C class; forward only if it has one */
   uint32_t index_results;         /* bit r: result r of forward counts from 1 */
   bool complete;                  /* a C class: its table has all its functions */
+  bool properties;                /* it or a parent defines some */
+  uint32_t overrides;             /* what it or a parent defines of its own: ORDER OVERRIDE */
 } luc_l_class;
 enum { LUC_L_CLASS_TABLE = 1, LUC_L_CLASS_META = 2 };
 
@@ -76,6 +81,37 @@ luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls);
  */
 void luc_l_class_get(lua_State *L, const luc_l_peer *peer);
 void luc_l_open_classes(lua_State *L, luc_l_nn *nn);
+
+/* ---- l_overrides.c: what classes and modules define of their own ---- */
+
+/* Methods that other functions call once a class or a module has its own in place of nn.Module's.
+ * ORDER OVERRIDE */
+enum {
+  LUC_L_OWN_REGISTER_PARAMETER = 1 << 0,
+  LUC_L_OWN_REGISTER_BUFFER = 1 << 1,
+  LUC_L_OWN_NAMED_CHILDREN = 1 << 2,
+  LUC_L_OWN_NAMED_MODULES = 1 << 3,
+  LUC_L_OWN_NAMED_PARAMETERS = 1 << 4,
+  LUC_L_OWN_NAMED_BUFFERS = 1 << 5,
+  LUC_L_OWN_NAMED_MEMBERS = 1 << 6,
+  LUC_L_OWN_PARAMETERS = 1 << 7
+};
+uint32_t luc_l_overrides_of(const luc_module *m);
+/* Does a module below m have its own? */
+bool luc_l_overridden(lua_State *L, luc_l_nn *nn, luc_module *m, uint32_t mask);
+/* The bit of the method whose name is at index; 0 if nobody calls it. */
+uint32_t luc_l_override_bit(lua_State *L, luc_l_nn *nn, int index);
+/* m.name = value replaces (on) a method, or gives the class's back. */
+void luc_l_note_override(lua_State *L, luc_l_peer *peer, int key, bool on);
+/* __newindex of class tables: notes properties and overrides. */
+int luc_l_class_newindex(lua_State *L);
+/* Is the value at index a property? */
+bool luc_l_isproperty(lua_State *L, luc_l_nn *nn, int index);
+/* Reads a property of the class of the peer at 1 by the key at 2, or writes the value at 3 to it.
+ * Their closures' upvalues are the class tables. -1: there is no such property. */
+int luc_l_read_property(lua_State *L, luc_l_peer *peer);
+int luc_l_write_property(lua_State *L, luc_l_peer *peer);
+void luc_l_open_overrides(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_module.c: peers ---- */
 

@@ -136,6 +136,7 @@ int luc_l_module_index(lua_State *L) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
   if (!peer) return luc_l_error(L, "nn: expected a module");
   lua_settop(L, 2);
+  if (peer->cls->properties && luc_l_read_property(L, peer) >= 0) return 1;
   lua_getiuservalue(L, 1, 1);
   lua_pushvalue(L, 2);
   int type = lua_rawget(L, 3);
@@ -147,7 +148,12 @@ int luc_l_module_index(lua_State *L) {
   if (type != LUA_TNIL) return 1;
   for (int i = 2; lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
     lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(i)) != LUA_TNIL) return 1;
+    type = lua_rawget(L, lua_upvalueindex(i));
+    if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */
+      lua_settop(L, 2);
+      return luc_l_read_property(L, peer);
+    }
+    if (type != LUA_TNIL) return 1;
     lua_pop(L, 1);
   }
   if (!peer->m || !peer->nn->st->ctx) return luc_l_error(L, "nn: module was collected");
@@ -419,6 +425,7 @@ static int write_position(lua_State *L, luc_l_peer *peer) {
 int luc_l_module_newindex(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
   lua_settop(L, 3);
+  if (peer->cls->properties && luc_l_write_property(L, peer) >= 0) return 0;
   if (lua_type(L, 2) == LUA_TSTRING) {
     /* Over an ordinary field another one is written at once: slots hold userdata. */
     if (lua_type(L, 3) <= LUA_TSTRING) {

@@ -42,6 +42,7 @@ struct luc_module {
   bool built;  /* its C class's constructor has run */
   bool tables; /* binding: plain tables were assigned to fields; look into them for modules */
   bool dead;   /* being destroyed */
+  uint32_t overrides;       /* binding: methods assigned to this module alone */
   uint32_t impure_self;     /* reasons why calling it needs the host: class, hooks, forward */
   uint32_t impure_children; /* edges to children that are impure */
   luc_map slots[LUC_SLOTS]; /* luc_tensor *, luc_tensor *, luc_module * */
@@ -219,14 +220,25 @@ typedef struct luc_walk {
   luc_text path; /* of the module last visited, without a last dot */
   luc_set seen;
   luc_module *root;
+  uint32_t (*mask)(const luc_module *m); /* modules below the root with one of these bits … */
+  uint32_t leaves;                       /* … are visited, but not what is below them */
   luc_status status;
 } luc_walk;
-enum { LUC_WALK_POST = 256 }; /* children first */
+enum {
+  LUC_WALK_POST = 256,      /* children first */
+  LUC_WALK_PER_PARENT = 512 /* once under each parent, as a recursion over children() goes */
+};
 void luc__walk_begin(luc_walk *w, luc_context *ctx, luc_module *root, const char *prefix,
                      int flags);
 /* The next module, or NULL at the end or after a failure (w->status). */
 luc_module *luc__walk_next(luc_walk *w);
 luc_status luc__walk_end(luc_walk *w);
+/* The modules that a recursion over children() reaches from m, m included: parents first, or last
+ * with LUC_WALK_POST; nothing below those that mask gives one of the bits in leaves (mask may be
+ * NULL). The list holds references. */
+luc_status luc__module_visit(luc_context *ctx, luc_module *m, int flags,
+                             uint32_t (*mask)(const luc_module *), uint32_t leaves,
+                             luc_members *out);
 
 /* ---- repr.c ---- */
 

@@ -68,9 +68,22 @@ static void push(luc_walk *w, luc_module *m) {
 
 static bool is_new(luc_walk *w, const luc_module *m) {
   bool added = true;
-  if ((w->flags & LUC_MEMBERS_DUPLICATES) == 0)
+  if ((w->flags & (LUC_MEMBERS_DUPLICATES | LUC_WALK_PER_PARENT)) == 0)
     w->status = luc__set_add(w->ctx, &w->seen, m, &added);
   return added;
+}
+
+/* Has parent the module of entry e under an earlier name too? */
+static bool is_repeated(const luc_module *parent, const luc_map_entry *e) {
+  const luc_module *child = e->value;
+  uint32_t i = 0;
+  while (child->parents[i].parent != parent) i++;
+  if (child->parents[i].count == 1) return false;
+  const luc_map_entry *first;
+  uint32_t at = 0;
+  do first = luc__map_next(&parent->slots[LUC_SLOT_CHILD], &at);
+  while (first->value != child);
+  return first != e;
 }
 
 /* The next child of the module on top not seen before, its path set; NULL when there is none. */
@@ -79,6 +92,7 @@ static luc_module *next_child(luc_walk *w) {
   luc_map_entry *e;
   while ((e = luc__map_next(&top->m->slots[LUC_SLOT_CHILD], &top->position)) != NULL) {
     if (e->value == NULL || !is_new(w, e->value)) continue;
+    if ((w->flags & LUC_WALK_PER_PARENT) != 0 && is_repeated(top->m, e)) continue;
     if ((w->flags & LUC_MEMBERS_UNNAMED) == 0) {
       w->path.length = top->path_length;
       if (top->path_length > 0) luc__text_append(&w->path, ".", 1);
@@ -114,6 +128,7 @@ luc_module *luc__walk_next(luc_walk *w) {
       if ((w->flags & LUC_WALK_POST) != 0) return done;
       continue;
     }
+    if (w->mask != NULL && (w->mask(child) & w->leaves) != 0) return child;
     push(w, child);
     if (w->status == LUC_OK && (w->flags & LUC_WALK_POST) == 0) return child;
   }
@@ -216,18 +231,30 @@ luc_status luc_module_members(luc_context *ctx, luc_module *m, luc_member_kind k
   return status;
 }
 
-/* ---- acting on trees ---- */
-
-luc_status luc_module_apply(luc_context *ctx, luc_module *m, luc_module_fn fn, void *ud) {
-  luc_members list = {0};
-  collector c = {.ctx = ctx, .list = &list, .flags = LUC_MEMBERS_UNNAMED};
+luc_status luc__module_visit(luc_context *ctx, luc_module *m, int flags,
+                             uint32_t (*mask)(const luc_module *), uint32_t leaves,
+                             luc_members *out) {
+  *out = (luc_members){0};
+  collector c = {.ctx = ctx, .list = out, .flags = LUC_MEMBERS_UNNAMED};
   luc_walk w;
-  luc__walk_begin(&w, ctx, m, NULL, LUC_MEMBERS_UNNAMED | LUC_WALK_POST);
+  luc__walk_begin(&w, ctx, m, NULL, flags | LUC_MEMBERS_UNNAMED | LUC_WALK_PER_PARENT);
+  w.mask = mask;
+  w.leaves = leaves;
   luc_status status = LUC_OK;
   while (status == LUC_OK && (m = luc__walk_next(&w)) != NULL)
     status = append(&c, &w.path, NULL, NULL, m);
   luc_status walked = luc__walk_end(&w);
   if (status == LUC_OK) status = walked;
+  if (status != LUC_OK) luc_members_free(ctx, out);
+  return status;
+}
+
+/* ---- acting on trees ---- */
+
+luc_status luc_module_apply(luc_context *ctx, luc_module *m, luc_module_fn fn, void *ud) {
+  luc_members list;
+  LUC_TRY(luc__module_visit(ctx, m, LUC_WALK_POST, NULL, 0, &list));
+  luc_status status = LUC_OK;
   for (size_t i = 0; status == LUC_OK && i < list.n; i++)
     status = fn(ctx, ud, list.items[i].module);
   luc_members_free(ctx, &list);
