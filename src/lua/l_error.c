@@ -11,14 +11,46 @@ static bool is_ours(const luc_l_state *st, const lua_Debug *ar) {
   return st->root[0] && !strncmp(ar->source, st->root, strlen(st->root));
 }
 
-void luc_l_where(lua_State *L, luc_l_state *st) {
+/* The coroutine that `from` is resuming: the argument of resume, or what wrap's function holds. */
+static lua_State *resumed_by(lua_State *from) {
   lua_Debug ar;
-  for (int level = 0; lua_getstack(L, level, &ar); level++) {
-    lua_getinfo(L, "Sl", &ar);
-    if (is_ours(st, &ar)) continue;
-    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
-    return;
+  if (!lua_checkstack(from, 4) || !lua_getstack(from, 0, &ar)) return NULL;
+  int top = lua_gettop(from);
+  lua_State *co = lua_getlocal(from, &ar, 1) ? lua_tothread(from, -1) : NULL;
+  lua_getinfo(from, "f", &ar);
+  if (!co && lua_iscfunction(from, -1) && lua_getupvalue(from, -1, 1)) co = lua_tothread(from, -1);
+  lua_settop(from, top);
+  return co;
+}
+
+int luc_l_threads(lua_State *L, luc_l_state *st, lua_State **list, int most) {
+  int n = 0;
+  for (lua_State *at = st->main; at && at != L && n < most - 1; at = resumed_by(at)) list[n++] = at;
+  if (n > 0 && resumed_by(list[n - 1]) != L) n = 0; /* a host resumed it: who knows from where */
+  list[n++] = L;
+  return n;
+}
+
+/* Pushes the position of the first Lua frame that is not ours. *ours: some were. */
+static bool push_position(lua_State *L, lua_State *thread, const luc_l_state *st, bool *ours) {
+  lua_Debug ar;
+  *ours = false;
+  for (int level = 0; lua_getstack(thread, level, &ar); level++) {
+    lua_getinfo(thread, "Sl", &ar);
+    if (!is_ours(st, &ar)) {
+      lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+      return true;
+    }
+    if (ar.currentline > 0) *ours = true;
   }
+  return false;
+}
+
+void luc_l_where(lua_State *L, luc_l_state *st) {
+  lua_State *threads[LUC_L_THREADS];
+  bool ours = true; /* a coroutine of our own Lua code stands for who resumed it */
+  for (int i = luc_l_threads(L, st, threads, LUC_L_THREADS) - 1; i >= 0 && ours; i--)
+    if (push_position(L, threads[i], st, &ours)) return;
   lua_pushliteral(L, "");
 }
 

@@ -372,25 +372,35 @@ static bool is_call(lua_State *L, luc_l_peer *peer, int index) {
   return found;
 }
 
-/* The modules whose calls are on the stack, innermost first. *tail: the outermost was reached by a
- * tail call, which may have erased the frames of its parents. */
-static int find_frames(lua_State *L, luc_module **list, bool *tail) {
+/* Pushes the first argument of the frame, whose function is on top; false if it has none. */
+static bool push_first(lua_State *L, lua_Debug *ar) {
+  lua_getinfo(L, "uS", ar);
+  bool vararg = *ar->what != 'C' && ar->isvararg && !ar->nparams;
+  return lua_getlocal(L, ar, vararg ? -1 : 1) != NULL;
+}
+
+typedef struct place {
+  luc_module *list[MAX_CHAIN]; /* whose calls are on the stack, innermost first */
+  int n;
+  bool tail; /* the outermost was reached by a tail call: its parents' frames may be gone */
+} place;
+
+/* Adds the modules of one coroutine's stack. A method that a forward ends in (return self:f(x)) has
+ * taken its frame. */
+static void find_frames(lua_State *L, place *p) {
   lua_Debug ar;
-  int n = 0;
-  *tail = false;
-  for (int level = 0; n < MAX_CHAIN && lua_getstack(L, level, &ar); level++) {
+  if (!lua_checkstack(L, 12)) return;
+  for (int level = 0; p->n < MAX_CHAIN && lua_getstack(L, level, &ar); level++) {
     int top = lua_gettop(L);
-    if (!lua_getlocal(L, &ar, 1)) continue;
-    luc_l_peer *peer = luc_l_topeer(L, -1);
+    luc_l_peer *peer = push_first(L, &ar) ? luc_l_topeer(L, -1) : NULL;
     if (peer && peer->m) {
       lua_getinfo(L, "ft", &ar);
-      bool call = is_call(L, peer, top + 1);
-      if (call && (n == 0 || list[n - 1] != peer->m)) list[n++] = peer->m;
-      if (call) *tail = ar.istailcall;
+      bool call = is_call(L, peer, top + 1) || (ar.istailcall && !lua_iscfunction(L, -1));
+      if (call && (p->n == 0 || p->list[p->n - 1] != peer->m)) p->list[p->n++] = peer->m;
+      if (call) p->tail = ar.istailcall;
     }
     lua_settop(L, top);
   }
-  return n;
 }
 
 /* Writes the names from below `top` (NULL: as far up as parents are unique) down to m before `end`
@@ -411,25 +421,24 @@ static char *climb(const luc_module *top, const luc_module *m, char *buf, char *
   return end;
 }
 
-/* "in path (Class): " from the frames, outermost last, and the core's part of the path. */
-static void write_place(luc_module **list, int n, bool tail, const luc_nn *core, char *out,
-                        size_t size) {
+/* "in path (Class): " from the frames and the core's part of the path. */
+static void write_place(const place *p, const luc_nn *core, char *out, size_t size) {
   char path[2 * LUC_PATH_MAX];
   char *end = path + sizeof path - 1;
   *end = '\0';
-  const char *cls = core->failed ? core->failed_class : list[0]->cls->name;
+  const char *cls = core->failed ? core->failed_class : p->list[0]->cls->name;
   if (core->failed && core->failed_path[0]) {
     size_t length = strlen(core->failed_path);
     end -= length;
     memcpy(end, core->failed_path, length);
   }
   int i = 0;
-  for (char *begin; i + 1 < n; i++) {
-    begin = climb(list[i + 1], list[i], path, end);
+  for (char *begin; i + 1 < p->n; i++) {
+    begin = climb(p->list[i + 1], p->list[i], path, end);
     if (!begin) break; /* called from somewhere else: the path begins here */
     end = begin;
   }
-  if (tail && i + 1 == n) end = climb(NULL, list[i], path, end);
+  if (p->tail && i + 1 == p->n) end = climb(NULL, p->list[i], path, end);
   if (*end)
     snprintf(out, size, "in %s (%s): ", end, cls);
   else
@@ -438,15 +447,18 @@ static void write_place(luc_module **list, int n, bool tail, const luc_nn *core,
 
 void luc_l_push_place(lua_State *L, luc_l_state *st) {
   luc_nn *core = st->ctx ? luc__nn_of(st->ctx) : NULL;
-  luc_module *list[MAX_CHAIN];
+  place p = {.n = 0};
+  if (core) {
+    lua_State *threads[LUC_L_THREADS];
+    for (int i = luc_l_threads(L, st, threads, LUC_L_THREADS) - 1; i >= 0; i--)
+      find_frames(threads[i], &p);
+  }
   luaL_checkstack(L, 12, NULL);
-  bool tail;
-  int n = core ? find_frames(L, list, &tail) : 0;
-  if (n == 0) {
+  if (p.n == 0) {
     lua_pushliteral(L, "");
   } else {
     char text[2 * LUC_PATH_MAX + 128];
-    write_place(list, n, tail, core, text, sizeof text);
+    write_place(&p, core, text, sizeof text);
     lua_pushstring(L, text);
   }
   if (core) core->failed = false;

@@ -93,6 +93,10 @@ int luc_l_error(lua_State *L, const char *fmt, ...);
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st);
 /* Pushes "file:line: " of the first Lua frame that is not ours, or "". */
 void luc_l_where(lua_State *L, luc_l_state *st);
+/* The coroutines from the main thread to L, each resumed by the one before it; L alone where that
+ * cannot be seen. Returns their number. */
+enum { LUC_L_THREADS = 32 };
+int luc_l_threads(lua_State *L, luc_l_state *st, lua_State **list, int most);
 /* "number 5", "string 'abc'", "Tensor [2, 3]", "nil": what an argument is, for messages. Returns
  * buf. */
 enum { LUC_L_GIVEN = 96 };
