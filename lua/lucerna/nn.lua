@@ -4,16 +4,21 @@
 local core = require("lucerna.core").nn
 local module = require "lucerna.nn.module"
 local container = require "lucerna.nn.container"
+local parameters = require "lucerna.nn.parameters"
 
 local EXTENSIONS = {
   Module = module.Module,
   Sequential = container.Sequential,
   ModuleList = container.ModuleList,
   ModuleDict = container.ModuleDict,
+  Container = container.Container,
+  ParameterList = parameters.ParameterList,
+  ParameterDict = parameters.ParameterDict,
 }
 
 local setup = module.setup
-setup.slice = container.slice
+setup.slice, setup.delete = parameters.slice, container.delete
+setup.put_entry = parameters.put_entry
 for driver in pairs(container.drivers) do setup.drivers[driver] = true end
 
 -- Called once for every class written in C.

@@ -132,3 +132,11 @@ luc_map_entry *luc__map_next(const luc_map *map, uint32_t *position) {
   }
   return NULL;
 }
+
+luc_map_entry *luc__map_at(const luc_map *map, uint32_t i) {
+  if (i >= map->count) return NULL;
+  if (map->used == map->count) return &map->entries[i];
+  luc_map_entry *e = luc__map_next(map, &(uint32_t){0});
+  for (uint32_t at = (uint32_t)(e - map->entries) + 1; i > 0; i--) e = luc__map_next(map, &at);
+  return e;
+}

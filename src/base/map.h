@@ -29,5 +29,7 @@ bool luc__map_remove(luc_context *ctx, luc_map *map, const char *key, size_t len
 /* Walks in order: pass 0 first; returns NULL at the end. Setting existing keys is allowed
  * meanwhile. */
 luc_map_entry *luc__map_next(const luc_map *map, uint32_t *position);
+/* Entry i from 0 in order, or NULL. */
+luc_map_entry *luc__map_at(const luc_map *map, uint32_t i);
 
 #endif

@@ -54,7 +54,7 @@ static int instance_len(lua_State *L) {
   if (dispatch(L, "__len", 1)) return 1;
   if (!(peer->m->cls->core->def->flags & (LUC_CF_SEQUENCE | LUC_CF_KEYED)))
     return luc_l_error(L, "#: a %s has no length", peer->m->cls->name);
-  lua_pushinteger(L, luc_module_num_children(peer->m));
+  lua_pushinteger(L, luc__entries(peer->m)->count);
   return 1;
 }
 
@@ -87,7 +87,10 @@ static int instance_tostring(lua_State *L) {
 /* The upvalue is the event's name. */
 static int instance_event(lua_State *L) {
   const char *event = lua_tostring(L, lua_upvalueindex(1));
-  if (!luc_l_topeer(L, 1)) lua_rotate(L, 1, 1); /* 2 * m */
+  bool second = !luc_l_topeer(L, 1); /* 2 * m; the method is told */
+  lua_settop(L, 2);
+  if (second) lua_rotate(L, 1, 1);
+  lua_pushboolean(L, second);
   if (dispatch(L, event, 1)) return 1;
   luc_l_peer *peer = luc_l_checkpeer(L, 1, event);
   return luc_l_error(L, "%s: a %s does not have this operator", event, peer->m->cls->name);
@@ -133,8 +136,8 @@ static const luaL_Reg instance_meta[] = {{"__gc", instance_gc},
                                          {"__pairs", instance_pairs},
                                          {"__tostring", instance_tostring},
                                          {NULL, NULL}};
-static const char *const instance_events[] = {"__add", "__mul", "__concat", "__unm",  "__sub",
-                                              "__div", "__lt",  "__le",     "__close"};
+static const char *const instance_events[] = {"__add", "__mul", "__concat", "__unm",   "__sub",
+                                              "__div", "__lt",  "__le",     "__close", "__bor"};
 
 /* Pushes a metatable for instances; __index and __newindex are at `closures`. */
 static void push_meta(lua_State *L, luc_l_nn *nn, const luc_class *cls, int kind, int closures) {

@@ -131,6 +131,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st);
 
 int luc_l_module_index(lua_State *L);
 int luc_l_module_newindex(lua_State *L);
+int luc_l_module_set_field(lua_State *L);
 /* Puts the object at `value` (a module, tensor or nil) under a name; the checks are done. */
 void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value);
 /* Raises if a plain table among the fields of the tree below m holds modules or parameters. */

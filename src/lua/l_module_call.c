@@ -291,50 +291,65 @@ static luc_status host_tensor(luc_context *ctx, void *ud, luc_module *m, const c
   return LUC_OK;
 }
 
-/* ---- extra_repr written in Lua ---- */
+/* ---- what Lua code says of a module in texts ---- */
 
-typedef struct repr_call {
+typedef struct describe_call {
   luc_l_nn *nn;
   luc_module *m;
-  luc_text *text;
-  bool handled;
-} repr_call;
+  luc_description *d;
+} describe_call;
 
-static int repr_protected(lua_State *L) {
-  repr_call *r = lua_touserdata(L, 1);
-  luc_l_pushmodule(L, r->nn, r->m);
-  lua_getfield(L, 2, "extra_repr");
-  if (lua_isnil(L, 3) || lua_iscfunction(L, 3)) return 0;
+/* Calls the function on top with the module at 2; its string goes to the text. */
+static void write_said(lua_State *L, const char *who, luc_text *text) {
   lua_pushvalue(L, 2);
   lua_call(L, 1, 1);
   if (lua_type(L, -1) != LUA_TSTRING)
-    return luc_l_error(L, "extra_repr: must return a string (got a %s)", luaL_typename(L, -1));
+    luc_l_error(L, "%s: must return a string (got a %s)", who, luaL_typename(L, -1));
   size_t length;
   const char *s = lua_tolstring(L, -1, &length);
-  luc__text_append(r->text, s, length);
-  r->handled = true;
+  luc__text_append(text, s, length);
+}
+
+/* The same for a method, if Lua code gave the module or its class one. */
+static bool say(lua_State *L, const char *method, luc_text *text) {
+  bool own = lua_getfield(L, 2, method) == LUA_TFUNCTION && !lua_iscfunction(L, -1);
+  if (own) write_said(L, method, text);
+  lua_settop(L, 2);
+  return own;
+}
+
+static int describe_protected(lua_State *L) {
+  describe_call *c = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, c->nn, c->m);
+  lua_pushliteral(L, "__tostring");
+  luc_l_class_get(L, luc_l_topeer(L, 2));
+  c->d->whole = lua_type(L, -1) == LUA_TFUNCTION;
+  if (c->d->whole) {
+    write_said(L, "__tostring", &c->d->extra);
+    return 0;
+  }
+  lua_settop(L, 2);
+  c->d->has_name = say(L, "_get_name", &c->d->name);
+  c->d->has_extra = say(L, "extra_repr", &c->d->extra);
   return 0;
 }
 
-static luc_status host_extra_repr(luc_context *ctx, void *ud, luc_module *m, luc_text *text,
-                                  bool *handled) {
+static luc_status host_describe(luc_context *ctx, void *ud, luc_module *m, luc_description *d) {
   luc_l_nn *nn = ud;
   lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
-  repr_call r = {nn, m, text, false};
-  *handled = false;
+  describe_call c = {nn, m, d};
   if (!m->peer) return LUC_OK;
   if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, repr_protected);
-  lua_pushlightuserdata(L, &r);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
-  *handled = r.handled;
-  return LUC_OK;
+  lua_pushcfunction(L, describe_protected);
+  lua_pushlightuserdata(L, &c);
+  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
+  return luc_l_keep_error(L, nn->st);
 }
 
 void luc_l_call_host(luc_host *host) {
   host->call = host_call_module;
   host->tensor = host_tensor;
-  host->extra_repr = host_extra_repr;
+  host->describe = host_describe;
 }
 
 /* ---- the path in messages ---- */

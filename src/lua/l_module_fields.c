@@ -54,9 +54,21 @@ static int cached(lua_State *L) {
   return 1;
 }
 
+/* The entry of a ParameterList: a parameter, or what the peer's table (at 3) has under its name. */
+static int push_entry(lua_State *L, luc_l_peer *peer, const luc_map_entry *e) {
+  if (e->value) {
+    luc_l_pushtensor(L, peer->nn->st, e->value);
+    return 1;
+  }
+  lua_pushlstring(L, e->key, e->length);
+  lua_rawget(L, 3);
+  return 1;
+}
+
 /* seq[i]: nil past the end, from the end when negative. */
 static int read_position(lua_State *L, luc_l_peer *peer) {
-  lua_Integer i = lua_tointeger(L, 2), n = luc_module_num_children(peer->m);
+  const luc_map *entries = luc__entries(peer->m);
+  lua_Integer i = lua_tointeger(L, 2), n = entries->count;
   if (i == 0)
     return luc_l_error(L, "%s: index 0 is out of range [1, %d] (indices count from 1)",
                        peer->m->cls->name, (int)n);
@@ -68,19 +80,20 @@ static int read_position(lua_State *L, luc_l_peer *peer) {
     lua_pushnil(L);
     return 1;
   }
-  luc_l_pushmodule(L, peer->nn, luc_module_child_at(peer->m, (int)position));
+  const luc_map_entry *e = luc__map_at(entries, (uint32_t)position);
+  if (entries != &peer->m->slots[LUC_SLOT_CHILD]) return push_entry(L, peer, e);
+  luc_l_pushmodule(L, peer->nn, e->value);
   /* Cached positions stay a prefix, so that one loop forgets them. */
   if (i > 0 && (lua_Unsigned)i == lua_rawlen(L, 3) + 1) return cached(L);
   return 1;
 }
 
-/* Calls what lua/lucerna/nn provides under this name with (self, argument at `index`). */
-static int call_helper(lua_State *L, luc_l_peer *peer, const char *name, int index) {
+/* Calls what lua/lucerna/nn provides under this name with the n values at the stack's bottom. */
+static int call_helper(lua_State *L, luc_l_peer *peer, const char *name, int n) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->functions);
   lua_getfield(L, -1, name);
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, index);
-  lua_call(L, 2, 1);
+  for (int i = 1; i <= n; i++) lua_pushvalue(L, i);
+  lua_call(L, n, 1);
   return 1;
 }
 
@@ -374,11 +387,35 @@ static int write_field(lua_State *L, luc_l_peer *peer) {
   return 0;
 }
 
+/* m[name] = value as an ordinary field, for containers whose entries may be anything. */
+int luc_l_module_set_field(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
+  luaL_checktype(L, 2, LUA_TSTRING);
+  lua_settop(L, 3);
+  return write_field(L, peer);
+}
+
+/* Is m[name] = value an entry of a container of parameters? Any key of a dictionary is (but its
+ * methods can be overridden), of a list those it has. */
+static bool is_entry(lua_State *L, const luc_l_peer *peer, const char *name) {
+  int flags = peer->m->cls->core->def->flags;
+  if (!(flags & LUC_CF_ENTRIES) || name == peer->nn->training) return false;
+  if (!(flags & LUC_CF_KEYED))
+    return luc__map_find(luc__entries(peer->m), name, lua_rawlen(L, 2)) != NULL;
+  if (lua_type(L, 3) != LUA_TFUNCTION) return !lua_isnil(L, 3);
+  lua_pushvalue(L, 2);
+  luc_l_class_get(L, peer);
+  bool method = lua_type(L, -1) == LUA_TFUNCTION;
+  lua_settop(L, 3);
+  return !method;
+}
+
 static int write_named(lua_State *L, luc_l_peer *peer) {
   luc_module *m = peer->m;
   size_t length;
   const char *name = lua_tolstring(L, 2, &length);
   luc_slot slot;
+  if (is_entry(L, peer, name)) return call_helper(L, peer, "put_entry", 3);
   if (luc__slot_find(m, name, length, &slot)) return replace_slot(L, peer, slot, name);
   luc_tensor *t = luc_l_totensor(L, 3);
   if (t && t->flags & LUC_TF_PARAMETER) return add_parameter(L, peer, name, LUC_SLOT_PARAMETER);
@@ -404,21 +441,24 @@ static int write_named(lua_State *L, luc_l_peer *peer) {
   return p >= 0 ? assign_config(L, peer, p) : write_field(L, peer);
 }
 
-/* seq[i] = module: replaces the child there. */
+/* seq[i] = module: replaces the child there; nil empties its slot. */
 static int write_position(lua_State *L, luc_l_peer *peer) {
   luc_module *m = peer->m;
-  lua_Integer i = lua_tointeger(L, 2), n = luc_module_num_children(m);
+  const luc_map *entries = luc__entries(m);
+  lua_Integer i = lua_tointeger(L, 2), n = entries->count;
   if (i == 0 || i > n || i < -n)
     return luc_l_error(L, "%s: index %d is out of range [1, %d] (indices count from 1)",
                        m->cls->name, (int)i, (int)n);
-  if (!luc_l_topeer(L, 3)) {
+  luc_map_entry *e = luc__map_at(entries, (uint32_t)(i > 0 ? i - 1 : n + i));
+  lua_pushlstring(L, e->key, e->length);
+  lua_replace(L, 2);
+  if (m->cls->core->def->flags & LUC_CF_ENTRIES) return call_helper(L, peer, "put_entry", 3);
+  if (!luc_l_topeer(L, 3) && !lua_isnil(L, 3)) {
     char given[LUC_L_GIVEN];
     return luc_l_error(L, "%s: [%d] must be a module (got %s)", m->cls->name, (int)i,
                        luc_l_given(L, 3, given));
   }
-  luc_map_entry *e = luc__child_entry_at(m, (int)(i > 0 ? i - 1 : n + i));
-  lua_pushlstring(L, e->key, e->length);
-  luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 4, 3);
+  luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 2, 3);
   return 0;
 }
 
@@ -444,5 +484,8 @@ int luc_l_module_newindex(lua_State *L) {
   }
   bool sequence = (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
   if (sequence && lua_isinteger(L, 2)) return write_position(L, peer);
+  if (peer->m->cls->core->def->flags & LUC_CF_KEYED)
+    return luc_l_error(L, "%s: keys must be strings (got %s)", peer->m->cls->name,
+                       luaL_typename(L, 2));
   return write_field(L, peer);
 }

@@ -92,8 +92,8 @@ static void delete_slot(lua_State *L, luc_l_peer *peer, int self, luc_slot slot,
   luc_l_state *st = peer->nn->st;
   size_t length;
   const char *name = lua_tolstring(L, key, &length);
-  luc_status status =
-      slot == LUC_SLOT_CHILD ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length);
+  bool inside = slot == LUC_SLOT_CHILD || (peer->m->cls->core->def->flags & LUC_CF_ENTRIES) != 0;
+  luc_status status = inside ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length);
   if (status != LUC_OK) luc_l_raise(L, st, status);
   lua_getiuservalue(L, self, 1);
   lua_pushvalue(L, key);
@@ -105,11 +105,26 @@ static void delete_slot(lua_State *L, luc_l_peer *peer, int self, luc_slot slot,
   st->L = outer;
 }
 
-/* nn.delattr(m, name) */
+/* Deletes places of a list of modules: a position or {first, last}. False for names and for other
+ * modules. */
+static bool delete_positions(lua_State *L, luc_l_peer *peer, int self, const luc_value *key) {
+  bool list =
+      (peer->m->cls->core->def->flags & (LUC_CF_SEQUENCE | LUC_CF_ENTRIES)) == LUC_CF_SEQUENCE;
+  if (!list || key->kind == LUC_NONE || lua_type(L, (int)key->as.i) == LUA_TSTRING) return false;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->functions);
+  lua_getfield(L, -1, "delete");
+  lua_pushvalue(L, self);
+  lua_pushvalue(L, (int)key->as.i);
+  lua_call(L, 2, 0);
+  return true;
+}
+
+/* nn.delattr(m, name), nn.delattr(list, position) */
 static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
   int self = (int)a->v[0].as.i;
   luc_l_peer *peer = luc_l_checkpeer(L, self, "delattr");
+  if (delete_positions(L, peer, self, &a->v[1])) return 0;
   int key = check_name(L, "delattr", &a->v[1]);
   size_t length;
   const char *name = lua_tolstring(L, key, &length);
@@ -496,12 +511,13 @@ static int held_gc(lua_State *L) {
   return 0;
 }
 
-/* core.nn._is_slot(m, name): is it a parameter, buffer or child, and not an ordinary field? */
+/* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty? */
 static int is_slot(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
   size_t length;
   const char *name = luaL_checklstring(L, 2, &length);
-  lua_pushboolean(L, luc__slot_find(peer->m, name, length, NULL) != NULL);
+  luc_map_entry *e = luc__slot_find(peer->m, name, length, NULL);
+  lua_pushboolean(L, e && e->value);
   return 1;
 }
 
@@ -554,6 +570,7 @@ static const luaL_Reg functions[] = {{"_children", children_of},
                                      {"_clone", clone_tree},
                                      {"_is_slot", is_slot},
                                      {"extra_repr", extra_repr},
+                                     {"_set_field", luc_l_module_set_field},
                                      {NULL, NULL}};
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {

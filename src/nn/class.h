@@ -31,11 +31,12 @@
 #include "tensor/text.h"
 
 enum {
-  LUC_CF_SEQUENCE = 1, /* children have positions: Sequential, ModuleList */
-  LUC_CF_CHAIN = 2,    /* forward passes its arguments through the children in turn */
-  LUC_CF_FOLD = 4,     /* repr folds runs of equal children: ModuleList */
-  LUC_CF_KEYED = 8,    /* children have keys: ModuleDict */
-  LUC_CF_ANY_ARGS = 16 /* the constructor takes and ignores all arguments: Identity */
+  LUC_CF_SEQUENCE = 1,  /* children have positions: Sequential, ModuleList */
+  LUC_CF_CHAIN = 2,     /* forward passes its arguments through the children in turn */
+  LUC_CF_FOLD = 4,      /* repr folds runs of equal children: ModuleList */
+  LUC_CF_KEYED = 8,     /* children have keys: ModuleDict */
+  LUC_CF_ANY_ARGS = 16, /* the constructor takes and ignores all arguments: Identity */
+  LUC_CF_ENTRIES = 32   /* not children but parameters: ParameterList, ParameterDict */
 };
 
 typedef luc_status (*luc_build_fn)(luc_context *ctx, luc_module *m);

@@ -59,6 +59,11 @@ struct luc_module {
   bool marked;
 };
 
+typedef struct luc_description {
+  luc_text name, extra;
+  bool has_name, has_extra, whole;
+} luc_description;
+
 /* What a binding that gives modules host objects provides; one per context. Those without a result
  * cannot fail. */
 typedef struct luc_host {
@@ -77,9 +82,8 @@ typedef struct luc_host {
   /* Calls a module that only the host can call. */
   luc_status (*call)(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
                      luc_outputs *out);
-  /* extra_repr of a module whose class is the host's; *handled says whether it wrote one. */
-  luc_status (*extra_repr)(luc_context *ctx, void *ud, luc_module *m, luc_text *text,
-                           bool *handled);
+  /* What the host's code says of m in texts: its name, its extra_repr, or (in extra) all of it. */
+  luc_status (*describe)(luc_context *ctx, void *ud, luc_module *m, luc_description *d);
 } luc_host;
 
 enum { LUC_PATH_MAX = 512 };
@@ -160,8 +164,12 @@ luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const 
                              const char *const *names, int n);
 luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child);
 void luc__drop_edge(luc_context *ctx, luc_module *parent, luc_module *child);
-/* The child at a position; entries with empty slots count. NULL past the end. */
-luc_map_entry *luc__child_entry_at(const luc_module *m, int position);
+/* What a container's positions and keys name: children, or parameters (LUC_CF_ENTRIES). Empty slots
+ * count; a host may keep other objects under their names. */
+static inline luc_map *luc__entries(luc_module *m) {
+  bool parameters = (m->cls->core->def->flags & LUC_CF_ENTRIES) != 0;
+  return &m->slots[parameters ? LUC_SLOT_PARAMETER : LUC_SLOT_CHILD];
+}
 /* The name of child under parent, or NULL. */
 const char *luc__child_name(const luc_module *parent, const luc_module *child);
 /* For layers: the tensor of that name, or an error naming the module's class. */

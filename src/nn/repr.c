@@ -1,5 +1,6 @@
 /* What Python's repr prints for a module. One text is written from the outside in, over an explicit
- * stack; ModuleList compares the text of each child with the one before and folds equal runs. */
+ * stack; ModuleList compares the text of each child with the one before and folds equal runs. The
+ * host's code may run meanwhile and change the tree: modules on the stack are held. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,10 +84,40 @@ static luc_value current(const luc_module *m, const char *name, int p) {
   return e != NULL ? luc_v_bool(e->value != NULL) : m->config[p];
 }
 
+static void put_size(luc_text *text, const luc_tensor *t) {
+  for (int d = 0; d < t->ndim; d++)
+    luc__text_printf(text, d > 0 ? "x%lld" : "%lld", (long long)t->sizes[d]);
+}
+
+/* A line for each entry; PyTorch's lists name the dtype, its dictionaries the type. */
+static void put_entries(luc_text *text, const luc_module *m) {
+  bool list = (m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
+  luc_map_entry *e;
+  int i = 0;
+  for (uint32_t at = 0; (e = luc__map_next(&m->slots[LUC_SLOT_PARAMETER], &at)) != NULL; i++) {
+    const luc_tensor *t = e->value;
+    if (i > 0) luc__text_puts(text, "\n");
+    luc__text_printf(text, "  (%s): ", e->key);
+    if (t == NULL) {
+      luc__text_puts(text, "Object of type: NoneType");
+      continue;
+    }
+    luc__text_puts(text, "Parameter containing: [torch.");
+    if (list)
+      luc__text_puts(text, luc__dtype_name((luc_dtype)t->dtype));
+    else
+      luc__text_printf(text, "%sTensor", luc__dtype_title((luc_dtype)t->dtype));
+    luc__text_puts(text, " of size ");
+    put_size(text, t);
+    luc__text_puts(text, "]");
+  }
+}
+
 /* Interprets the class's repr column: "+name ?name name", "%name" for strings without quotes. */
 void luc__text_extra_repr(luc_text *text, const luc_module *m) {
   const luc_class *c = m->cls->core;
   size_t before = text->length;
+  if ((c->def->flags & LUC_CF_ENTRIES) != 0) put_entries(text, m);
   if (m->config == NULL) return;
   for (const char *at = c->def->repr; *at != '\0';) {
     char mark = *at == '+' || *at == '?' ? *at++ : ' ', name[64];
@@ -111,6 +142,10 @@ void luc__text_extra_repr(luc_text *text, const luc_module *m) {
 
 /* ---- the tree ---- */
 
+/* Deeper modules are written "Name(...)": a line is indented by its depth, so the text of a chain
+ * grows with the square of its length. (Python gives up before.) */
+enum { MAX_LEVELS = 2000 };
+
 typedef struct level {
   luc_module *m;
   uint32_t position;
@@ -121,7 +156,8 @@ typedef struct level {
   /* ModuleList: the run of equal children before it. */
   size_t run_at, run_repr, run_length; /* its line break, its repr, that one's length */
   int run_first, run_count;
-  int index; /* children written */
+  int index;    /* children written */
+  bool written; /* the last of them is not yet compared */
 } level;
 
 typedef struct printer {
@@ -140,8 +176,12 @@ static luc_status push(printer *p, luc_module *m, int indent) {
     p->levels = levels;
     p->capacity = capacity;
   }
-  p->levels[p->depth++] = (level){.m = m, .indent = indent};
+  p->levels[p->depth++] = (level){.m = luc__module_ref(m), .indent = indent};
   return LUC_OK;
+}
+
+static void pop(printer *p) {
+  luc__module_unref(p->ctx, p->levels[--p->depth].m);
 }
 
 static void new_line(printer *p, int indent) {
@@ -149,34 +189,48 @@ static void new_line(printer *p, int indent) {
   luc__text_fill(&p->text, ' ', indent);
 }
 
-static luc_status put_extra(printer *p, luc_module *m, luc_text *extra) {
-  const luc_host *host = &luc__nn_of(p->ctx)->host;
-  bool handled = false;
-  if (host->extra_repr != NULL && m->peer != NULL)
-    LUC_TRY(host->extra_repr(p->ctx, host->ud, m, extra, &handled));
-  if (!handled) luc__text_extra_repr(extra, m);
-  return extra->status;
-}
-
-/* "Name(" and the extra lines. */
-static luc_status begin(printer *p, luc_module *m, int indent) {
-  luc_text extra;
-  luc__text_init(&extra, p->ctx);
-  luc__text_printf(&p->text, "%s(", m->cls->name);
-  luc_status status = put_extra(p, m, &extra);
-  if (status == LUC_OK) status = push(p, m, indent + 2);
-  if (status == LUC_OK && extra.length > 0) {
-    level *l = &p->levels[p->depth - 1];
-    l->open = m->slots[LUC_SLOT_CHILD].count > 0 || strchr(extra.data, '\n') != NULL;
-    if (l->open) new_line(p, l->indent);
-    luc__text_indented(&p->text, extra.data, l->indent);
-  }
-  luc__text_drop(&extra);
-  return status;
-}
-
 static bool folds(const level *l) {
   return (l->m->cls->core->def->flags & LUC_CF_FOLD) != 0;
+}
+
+static luc_status describe(printer *p, luc_module *m, luc_description *d) {
+  const luc_host *host = &luc__nn_of(p->ctx)->host;
+  if (host->describe != NULL && m->peer != NULL) LUC_TRY(host->describe(p->ctx, host->ud, m, d));
+  if (!d->has_extra && !d->whole) luc__text_extra_repr(&d->extra, m);
+  return d->extra.status != LUC_OK ? d->extra.status : d->name.status;
+}
+
+/* "Name(" and the extra lines of the module that was pushed. */
+static void open_level(printer *p, const luc_description *d) {
+  level *l = &p->levels[p->depth - 1];
+  const char *name = d->has_name ? d->name.data : l->m->cls->name;
+  luc__text_printf(&p->text, "%s(", name != NULL ? name : "");
+  if (d->extra.length == 0 || folds(l)) return;
+  l->open = l->m->slots[LUC_SLOT_CHILD].count > 0 || strchr(d->extra.data, '\n') != NULL;
+  if (l->open) new_line(p, l->indent);
+  luc__text_indented(&p->text, d->extra.data, l->indent);
+}
+
+/* Writes a module whose text the host gave or that lies too deep; pushes any other. */
+static luc_status begin(printer *p, luc_module *m, int indent) {
+  luc_description d = {0};
+  if (p->depth == MAX_LEVELS && m->slots[LUC_SLOT_CHILD].count > 0) {
+    luc__text_printf(&p->text, "%s(...)", m->cls->name);
+    return LUC_OK;
+  }
+  LUC_TRY(push(p, m, indent + 2));
+  luc__text_init(&d.name, p->ctx);
+  luc__text_init(&d.extra, p->ctx);
+  luc_status status = describe(p, m, &d);
+  if (status == LUC_OK && d.whole) {
+    if (d.extra.length > 0) luc__text_indented(&p->text, d.extra.data, indent);
+    pop(p);
+  } else if (status == LUC_OK) {
+    open_level(p, &d);
+  }
+  luc__text_drop(&d.name);
+  luc__text_drop(&d.extra);
+  return status;
 }
 
 /* Writes "(0-2): 3 x " for the "(0): " of a run that has ended; what follows moves. */
@@ -199,6 +253,7 @@ static void close_run(printer *p, level *l) {
 /* A child of a ModuleList is written: equal to the one before it, it only makes the run longer. */
 static void fold(printer *p, level *l) {
   luc_text *text = &p->text;
+  l->written = false;
   if (text->status != LUC_OK) return;
   size_t length = text->length - l->repr_at;
   bool equal = l->run_count > 0 && length == l->run_length &&
@@ -222,18 +277,19 @@ static void end(printer *p) {
   if (folds(l)) close_run(p, l);
   if (l->open) new_line(p, l->indent - 2);
   luc__text_puts(&p->text, ")");
-  p->depth--;
-  if (p->depth > 0 && folds(&p->levels[p->depth - 1])) fold(p, &p->levels[p->depth - 1]);
+  pop(p);
 }
 
 /* The next child of the module on top, or its end. */
 static luc_status step(printer *p) {
   level *l = &p->levels[p->depth - 1];
+  if (folds(l) && l->written) fold(p, l);
   luc_map_entry *e = luc__map_next(&l->m->slots[LUC_SLOT_CHILD], &l->position);
   if (e == NULL) {
     end(p);
     return LUC_OK;
   }
+  l->written = true;
   l->open = true;
   l->child_at = p->text.length;
   new_line(p, l->indent);
@@ -245,7 +301,6 @@ static luc_status step(printer *p) {
   l->repr_at = p->text.length;
   if (e->value != NULL) return begin(p, e->value, l->indent);
   luc__text_puts(&p->text, "None");
-  if (folds(l)) fold(p, l);
   return LUC_OK;
 }
 
@@ -254,6 +309,7 @@ luc_status luc_module_text(luc_context *ctx, luc_module *m, char **out, size_t *
   luc__text_init(&p.text, ctx);
   luc_status status = begin(&p, m, 0);
   while (status == LUC_OK && p.text.status == LUC_OK && p.depth > 0) status = step(&p);
+  while (p.depth > 0) pop(&p);
   luc__free(ctx, p.levels, p.capacity * sizeof *p.levels);
   if (status == LUC_OK) return luc__text_finish(&p.text, out, size);
   luc__text_drop(&p.text);

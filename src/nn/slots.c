@@ -141,18 +141,9 @@ int luc_module_num_children(const luc_module *m) {
   return (int)m->slots[LUC_SLOT_CHILD].count;
 }
 
-luc_map_entry *luc__child_entry_at(const luc_module *m, int position) {
-  const luc_map *map = &m->slots[LUC_SLOT_CHILD];
-  if (position < 0 || position >= (int)map->count) return NULL;
-  if (map->used == map->count) return &map->entries[position];
-  luc_map_entry *e = NULL;
-  uint32_t at = 0;
-  for (int i = 0; i <= position; i++) e = luc__map_next(map, &at);
-  return e;
-}
-
 luc_module *luc_module_child_at(const luc_module *m, int position) {
-  luc_map_entry *e = luc__child_entry_at(m, position);
+  luc_map_entry *e =
+      position < 0 ? NULL : luc__map_at(&m->slots[LUC_SLOT_CHILD], (uint32_t)position);
   return e == NULL ? NULL : e->value;
 }
 

@@ -67,10 +67,21 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
 
     it("keeps what it holds when it refuses", function()
       local l = three(class)
-      assert.matches("is not a module %(got number%)", message_of(l.append, l, 3))
+      assert.matches(title .. ": module: number is not a Module subclass",
+        message_of(l.append, l, 3))
+      assert.matches(title .. "%.insert: module should be of type: nn%.Module %(got table%)",
+        message_of(l.insert, l, 1, {}))
+      assert.matches(title .. ": entry 2: Tensor is not a Module subclass",
+        message_of(l.extend, l, {nn.ReLU(), lucerna.ones(1)}))
+      assert.matches(title .. "%.extend should be called with an iterable, but got number",
+        message_of(l.extend, l, 3))
+      assert.matches(title .. ": index must be an integer %(got string%)",
+        message_of(l.pop, l, "1"))
       assert.matches("index 5 is out of range %[1, 4%]", message_of(l.insert, l, 5, nn.ReLU()))
       assert.matches("index 4 is out of range", message_of(function() l[4] = nn.ReLU() end))
       assert.matches("must be a module", message_of(function() l[1] = 3 end))
+      assert.matches("step cannot be zero", message_of(function() return l[{1, 3, 0}] end))
+      assert.matches("integers %(got string%)", message_of(function() return l[{1, "3"}] end))
       assert.matches("no cycles", message_of(l.insert, l, 1, l))
       l[1].tag = 1
       pcall(l.insert, l, 1, l)
@@ -86,9 +97,52 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
       assert.are.equal(2, #part)
       assert.is_true(rawequal(l[2], part[1]))
       assert.are.equal(1, #l[{-1}])
+      assert.are.equal(class == nn.Sequential and "2=Sigmoid 0=ReLU" or "0=Sigmoid 1=ReLU",
+        names_of(l[{-1, 1, -2}]))
+      assert.are.equal(3, #l[{-9, 9}])
+      assert.are.equal(0, #l[{3, 2}])
       local joined = l + part
       assert.are.equal(5, #joined)
       assert.is_true(rawequal(joined[2], joined[4]))
+      assert.are.equal(3, #l)
+    end)
+
+    it("loses places by pop and delattr, and numbers what is left", function()
+      local l = three(class)
+      nn.delattr(l, 1)
+      assert.are.equal("0=Tanh 1=Sigmoid", names_of(l))
+      nn.delattr(l, -1)
+      assert.are.equal("0=Tanh", names_of(l))
+      l:extend(three(class))
+      local popped = l:pop {1, 3, 2}
+      assert.is_true(nn.isinstance(popped, class))
+      assert.are.equal(2, #popped)
+      assert.are.equal("0=ReLU 1=Sigmoid", names_of(l))
+      nn.delattr(l, {1, -1})
+      assert.are.equal(0, #l)
+      assert.matches("index %-1 is out of range", message_of(l.pop, l))
+      assert.matches("index 1 is out of range", message_of(nn.delattr, l, 1))
+    end)
+
+    it("has a slot emptied by nil, which iteration passes over", function()
+      local l = three(class)
+      l[2] = nil
+      assert.are.equal(3, #l)
+      assert.is_nil(l[2])
+      local seen = {}
+      for i, m in pairs(l) do seen[#seen + 1] = i .. m:_get_name() end
+      assert.are.same({"1ReLU", "3Sigmoid"}, seen)
+      assert.are.equal("0=ReLU 2=Sigmoid", names_of(l))
+      l[2] = nn.GELU()
+      assert.are.equal("0=ReLU 1=GELU 2=Sigmoid", names_of(l))
+    end)
+
+    it("takes all modules of a list or none", function()
+      local l, inner = three(class), class()
+      inner:append(nn.ModuleDict {l = l})
+      pcall(l.extend, l, {nn.ReLU(), inner})
+      assert.are.equal("0=ReLU 1=Tanh 2=Sigmoid", names_of(l))
+      assert.are.equal(4, #l:append(nn.ReLU()))
     end)
   end)
 end
@@ -99,7 +153,7 @@ describe("Sequential", function()
     assert.are.equal("conv=Conv2d act=ReLU", names_of(s))
     assert.is_true(rawequal(s.conv, s[1]))
     assert.are.equal("a=ReLU b=Tanh", names_of(nn.Sequential {b = nn.Tanh(), a = nn.ReLU()}))
-    assert.matches("Sequential: argument 2 is not a module %(got number%)",
+    assert.matches("Sequential: argument 2: number is not a Module subclass",
       message_of(nn.Sequential, nn.ReLU(), 3))
   end)
 
@@ -109,12 +163,37 @@ describe("Sequential", function()
     assert.is_true(rawequal(x, nn.Sequential()(x)))
   end)
 
+  it("keeps names where they are names", function()
+    local s = nn.Sequential {{"conv", nn.Identity()}, {"act", nn.ReLU()}}
+    assert.are.equal("act=ReLU", names_of(s[{2, 2}]))
+    assert.is_true(rawequal(s, s:insert(2, nn.Tanh())))
+    assert.are.equal("conv=Identity 1=Tanh act=ReLU", names_of(s))
+    s:append(nn.GELU())
+    assert.are.equal("conv=Identity 1=Tanh act=ReLU 3=GELU", names_of(s))
+    assert.are.equal("0=Identity 1=Tanh 2=ReLU 3=GELU", names_of(s + nn.Sequential()))
+    s:pop(2)
+    assert.are.equal("0=Identity 1=ReLU 2=GELU", names_of(s))
+  end)
+
+  it("adds Sequentials only, to a plain Sequential", function()
+    local Block = nn.class("Block", nn.Sequential)
+    local sum = Block(nn.ReLU()) + Block(nn.Tanh())
+    assert.are.equal("Sequential", sum:_get_name())
+    assert.are.equal("0=ReLU 1=Tanh", names_of(sum))
+    assert.matches("add operator supports only objects of Sequential class, but ModuleList is "
+      .. "given", message_of(function() return sum + nn.ModuleList() end))
+    assert.matches("but number is given", message_of(function() return 1 + sum end))
+  end)
+
   it("repeats by multiplication", function()
     local s = three(nn.Sequential) * 2
     assert.are.equal(6, #s)
     assert.is_true(rawequal(s[1], s[4]))
     assert.are.equal(3, #(1 * three(nn.Sequential)))
-    assert.matches("non%-positive multiplication factor", message_of(function() return s * 0 end))
+    assert.matches("Non%-positive multiplication factor 0 for Sequential",
+      message_of(function() return s * 0 end))
+    assert.matches("unsupported operand type%(s%) for %*: Sequential and number",
+      message_of(function() return s * 1.5 end))
   end)
 
   it("can be subclassed", function()
@@ -135,7 +214,8 @@ describe("ModuleList", function()
   it("takes a list, an iterator or nothing, and has no forward", function()
     assert.are.equal(0, #nn.ModuleList())
     assert.are.equal(3, #nn.ModuleList(three(nn.Sequential):children()))
-    assert.matches("modules must be a list of modules", message_of(nn.ModuleList, 3))
+    assert.matches("ModuleList.extend should be called with an iterable, but got number",
+      message_of(nn.ModuleList, 3))
     assert.matches('Module %[ModuleList%] is missing the required "forward" function',
       message_of(nn.ModuleList(), 1))
   end)
@@ -170,7 +250,145 @@ describe("ModuleDict", function()
     assert.matches("attribute 'keys' already exists", message_of(function() d.keys = nn.ReLU() end))
     assert.matches("attribute 'pop' already exists",
       message_of(nn.ModuleDict, {pop = nn.ReLU()}))
-    assert.matches("ModuleDict: entry 'x' is not a module", message_of(nn.ModuleDict, {x = 3}))
-    assert.matches("entry 1 is not a pair", message_of(nn.ModuleDict, {nn.ReLU()}))
+    assert.matches("ModuleDict: entry 'x': number is not a Module subclass",
+      message_of(nn.ModuleDict, {x = 3}))
+    assert.matches("ModuleDict update sequence element #1 should be Iterable; is ReLU",
+      message_of(nn.ModuleDict, {nn.ReLU()}))
+    assert.matches("ModuleDict update sequence element #2 has length 1; 2 is required",
+      message_of(nn.ModuleDict, {{"a", nn.ReLU()}, {"b"}}))
+    assert.matches("ModuleDict%.update should be called with an iterable of key/value pairs, "
+      .. "but got number", message_of(d.update, d, 3))
+    assert.matches("name must be a string", message_of(nn.ModuleDict, {{1, nn.ReLU()}}))
+    assert.matches("keys must be strings %(got number%)",
+      message_of(function() d[1] = nn.ReLU() end))
+  end)
+end)
+
+describe("ModuleDict", function()
+  it("iterates over keys, values and items as they are", function()
+    local d = nn.ModuleDict {{"b", nn.ReLU()}, {"a", nn.Tanh()}}
+    local values = {}
+    for m in d:values() do values[#values + 1] = m:_get_name() end
+    assert.are.same({"ReLU", "Tanh"}, values)
+    for key in d:keys() do d[key .. key] = nn.GELU() end
+    for key in d:items() do nn.delattr(d, key) end
+    assert.are.equal(0, #d)
+  end)
+
+  it("is updated from dictionaries, ordered maps and iterators, or not at all", function()
+    local d = nn.ModuleDict(nn.ModuleDict {{"b", nn.ReLU()}, {"a", nn.Tanh()}})
+    assert.are.equal("b=ReLU a=Tanh", names_of(d))
+    assert.are.equal("b=ReLU a=Tanh", names_of(nn.ModuleDict(d._modules)))
+    assert.are.equal("b=ReLU a=Tanh", names_of(nn.ModuleDict(d:named_children())))
+    d:update {{"c", nn.GELU()}, {"b", nn.Sigmoid()}}
+    assert.are.equal("b=Sigmoid a=Tanh c=GELU", names_of(d))
+    assert.matches("attribute 'keys' already exists",
+      message_of(d.update, d, {{"b", nn.ReLU()}, {"z", nn.ReLU()}, {"keys", nn.ReLU()}}))
+    assert.are.equal("b=Sigmoid a=Tanh c=GELU", names_of(d))
+    assert.matches('module name can\'t contain "%."',
+      message_of(d.update, d, {["a.b"] = nn.ReLU()}))
+  end)
+end)
+
+describe("containers", function()
+  it("nest in each other", function()
+    local net = nn.ModuleDict {
+      body = nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.ReLU()),
+      heads = nn.ModuleList {nn.ModuleDict {a = nn.Linear(2, 1)}, nn.ModuleList {nn.Tanh()}},
+    }
+    assert.are.same({2, 1}, net.heads[1].a(net.body(lucerna.ones(2, 2))):size())
+    local keys = {}
+    for key in pairs(net:state_dict()) do keys[#keys + 1] = key end
+    assert.are.same({"body.0.0.weight", "body.0.0.bias", "heads.0.a.weight", "heads.0.a.bias"},
+      keys)
+    assert.are.same({2}, net:clone().body[1][1].bias:size())
+  end)
+
+  it("are called once they have a forward", function()
+    for _, class in ipairs {nn.ModuleList, nn.ModuleDict, nn.Container} do
+      local name = class():_get_name()
+      assert.matches(('Module %%[%s%%] is missing the required "forward" function'):format(name),
+        message_of(class(), 1))
+      local Sum = nn.class("Sum", class)
+      function Sum:forward(x)
+        for m in self:children() do x = x + m(x) end
+        return x
+      end
+      local sum = Sum {a = nn.ReLU()}
+      if class == nn.ModuleList then sum:extend {nn.ReLU()} end
+      assert.are.equal(2, sum(lucerna.ones(1)):item())
+      local plain = class()
+      plain.forward = function(self, x) return x + #self end
+      if class ~= nn.Container then assert.are.equal(1, plain(lucerna.ones(1)):item()) end
+    end
+  end)
+
+  it("are what Container made", function()
+    assert.are.equal("a=ReLU b=Tanh", names_of(nn.Container {b = nn.Tanh(), a = nn.ReLU()}))
+  end)
+end)
+
+describe("containers changed while they run", function()
+  local x = lucerna.tensor {-1.0, 2.0}
+
+  it("by a loop over them", function()
+    local l = three(nn.ModuleList)
+    for i in pairs(l) do
+      if i == 1 then l:pop(1) end
+    end
+    for i in ipairs(l) do
+      if #l < 20 then l:insert(i, nn.ReLU()) end
+      collectgarbage("step")
+    end
+    assert.are.equal(20, #l)
+    local n = 0
+    for _ in l:children() do
+      nn.delattr(l, {1, -1})
+      collectgarbage()
+      n = n + 1
+    end
+    assert.are.equal(20, n)
+  end)
+
+  it("by their own modules", function()
+    local s = nn.Sequential(nn.ReLU(), nn.Identity(), nn.Identity())
+    s[2].forward = function(_, y)
+      for _ = 1, 3 do s:pop() end
+      collectgarbage()
+      collectgarbage()
+      return y
+    end
+    assert.are.same({0, 2}, s(x):tolist())
+    assert.are.equal(0, #s)
+  end)
+
+  it("by hooks", function()
+    local s = nn.Sequential(nn.Sequential(nn.ReLU()), nn.Identity())
+    local hook
+    hook = s[1][1]:register_forward_hook(function()
+      hook:remove()
+      s[1]:append(nn.Tanh())
+      s:insert(1, nn.Identity())
+      nn.delattr(s, -1)
+      collectgarbage()
+    end)
+    assert.are.equal(2, #s(x))
+    assert.are.equal("0=Identity 1=Sequential", names_of(s))
+    assert.are.equal(2, #s[2])
+  end)
+
+  it("and nothing of them is left", function()
+    local weak = setmetatable({}, {__mode = "k"})
+    do
+      local s = three(nn.Sequential)
+      local l = nn.ModuleList {s, s + s, s * 3}
+      s[1].owner = function() return l end
+      weak[s], weak[l] = true, true
+      s:pop(2)
+      l:insert(1, nn.ParameterList {lucerna.ones(1)})
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.is_nil(next(weak))
   end)
 end)

@@ -1,5 +1,6 @@
 -- Sequential, ModuleList and ModuleDict: the methods that make modules lists and dictionaries.
--- Positions count from 1; the names of children stay PyTorch's ("0", "1", …).
+-- Positions count from 1; the names of children stay PyTorch's ("0", "1", …). What adds several
+-- entries adds all or none.
 
 local root = require "lucerna.core"
 local ordered = require "lucerna.nn.ordered"
@@ -8,56 +9,87 @@ local core = root.nn
 local raise, is_module = root._raise, core.is_module
 local type = type
 
-local function describe(value)
+local container = {}
+
+-- ---- arguments ----
+
+--- What a value is, for messages: its class, or Lua's type.
+function container.describe(value)
   if is_module(value) then return core.class_name(value) end
+  if root.is_tensor(value) then return core.is_parameter(value) and "Parameter" or "Tensor" end
   return type(value)
 end
+local describe = container.describe
+
+--- Is it an instance of the class of that name?
+function container.is_a(value, name)
+  return is_module(value) and core.isinstance(value, core.layer(name))
+end
+local is_a = container.is_a
 
 local function who(self) return core.class_name(self) end
 
 local function check_module(self, value, place)
   if is_module(value) then return end
-  raise(("%s: %s is not a module (got %s)"):format(who(self), place, describe(value)))
-end
-
--- The children as arrays of names and modules (false for empty slots).
-local function read(self)
-  local flat, names, modules = core._children(self), {}, {}
-  for i = 1, #flat, 2 do
-    names[#names + 1], modules[#modules + 1] = flat[i], flat[i + 1]
-  end
-  return names, modules
+  raise(("%s: %s: %s is not a Module subclass"):format(who(self), place, describe(value)))
 end
 
 local function is_plain(value) return type(value) == "table" and getmetatable(value) == nil end
+container.is_plain = is_plain
 
 local function sorted_names(map)
   local names = {}
   for name in pairs(map) do
-    if type(name) == "string" then names[#names + 1] = name end
+    if type(name) ~= "string" then return nil, name end
+    names[#names + 1] = name
   end
   table.sort(names)
   return names
 end
 
--- Names and modules of {{"a", m}, …}, of {a = m, …} (sorted), of an ordered map or a ModuleDict.
-local function read_pairs(self, map)
-  local names, modules = {}, {}
-  if not is_plain(map) then
-    for name, module in pairs(map) do
-      names[#names + 1], modules[#modules + 1] = name, module
+-- {{"a", m}, …}: lists are checked as PyTorch does.
+local function read_list(self, list)
+  local keys, values = {}, {}
+  for i, pair in ipairs(list) do
+    if not is_plain(pair) then
+      raise(("%s update sequence element #%d should be Iterable; is %s"):format(who(self),
+        i, describe(pair)))
+    elseif #pair ~= 2 then
+      raise(("%s update sequence element #%d has length %d; 2 is required"):format(who(self), i,
+        #pair))
     end
-  elseif #map > 0 then
-    for i, pair in ipairs(map) do
-      if type(pair) ~= "table" or #pair ~= 2 or type(pair[1]) ~= "string" then
-        raise(("%s: entry %d is not a pair {name, module}"):format(who(self), i))
-      end
-      names[i], modules[i] = pair[1], pair[2]
-    end
-  else
-    for i, name in ipairs(sorted_names(map)) do names[i], modules[i] = name, map[name] end
+    keys[i], values[i] = pair[1], pair[2]
   end
-  return names, modules
+  return keys, values, #list
+end
+
+local function is_dictionary(value)
+  return ordered.is(value) or is_a(value, "ModuleDict") or is_a(value, "ParameterDict")
+end
+
+--- Keys and values of {{"a", m}, …}, of {a = m, …} (sorted), of an ordered map, a dictionary of
+-- modules or parameters, or an iterator of pairs. Returns two arrays and their length.
+function container.read_pairs(self, map, method)
+  local keys, values, n = {}, {}, 0
+  local function add(key, value)
+    n = n + 1
+    keys[n], values[n] = key, value
+  end
+  if type(map) == "function" then
+    for key, value in map do add(key, value) end
+  elseif is_dictionary(map) then
+    for key, value in pairs(map) do add(key, value) end
+  elseif not is_plain(map) then
+    raise(("%s.%s should be called with an iterable of key/value pairs, but got %s"):format(
+      who(self), method, describe(map)))
+  elseif #map > 0 then
+    return read_list(self, map)
+  else
+    local names, other = sorted_names(map)
+    if not names then add(other, map[other]) end
+    for _, name in ipairs(names or {}) do add(name, map[name]) end
+  end
+  return keys, values, n
 end
 
 -- The modules of an array, a container or an iterator.
@@ -66,16 +98,34 @@ local function collect(self, source, method)
   if type(source) == "function" then
     for module in source do list[#list + 1] = module end
   elseif is_plain(source) then
-    for i, module in ipairs(source) do list[i] = module end
-  elseif is_module(source) and core.isinstance(source, core.layer("ModuleList"))
-    or is_module(source) and core.isinstance(source, core.layer("Sequential")) then
-    for _, module in ipairs(source) do list[#list + 1] = module end
+    list = table.move(source, 1, #source, 1, {})
+  elseif is_a(source, "ModuleList") or is_a(source, "Sequential") then
+    for _, module in pairs(source) do list[#list + 1] = module end
   else
-    raise(("%s.%s: modules must be a list of modules (got %s)"):format(who(self), method,
+    raise(("%s.%s should be called with an iterable, but got %s"):format(who(self), method,
       describe(source)))
   end
   for i, module in ipairs(list) do check_module(self, module, "entry " .. i) end
   return list
+end
+
+-- ---- reading and replacing all children ----
+
+-- Arrays of names and modules (false for empty slots).
+local function read(self)
+  local flat, names, modules = core._children(self), {}, {}
+  for i = 1, #flat, 2 do
+    names[#names + 1], modules[#modules + 1] = flat[i], flat[i + 1]
+  end
+  return names, modules
+end
+
+-- Puts the children back if the block that holds this is left by an error.
+local function all_or_nothing(self)
+  local names, modules = read(self)
+  return setmetatable({}, { __close = function(_, err)
+    if err ~= nil then core._set_children(self, modules, names) end
+  end })
 end
 
 -- ---- lists ----
@@ -91,7 +141,9 @@ end
 
 --- extend(modules): appends all of an array, container or iterator; returns self.
 function List:extend(modules)
-  for _, module in ipairs(collect(self, modules, "extend")) do self:append(module) end
+  local list = collect(self, modules, "extend")
+  local _ <close> = all_or_nothing(self)
+  for _, module in ipairs(list) do self:append(module) end
   return self
 end
 
@@ -108,73 +160,117 @@ local function place(self, index, n)
   return at
 end
 
---- insert(index, module): before the module at index; n + 1 appends.
-function List:insert(index, module)
-  check_module(self, module, "module")
-  local _, modules = read(self)
+-- Names after a change of places: those that are numbers follow their places, others stay.
+local function renumbered(names)
+  for i, name in ipairs(names) do
+    if name:find("^%d+$") then names[i] = tostring(i - 1) end
+  end
+  return names
+end
+
+-- insert(index, module): before the module at index; n + 1 appends.
+local function insert(self, index, module)
+  if not is_module(module) then
+    raise(("%s.insert: module should be of type: nn.Module (got %s)"):format(who(self),
+      describe(module)))
+  end
+  local names, modules = read(self)
   local n = #modules
-  local at = place(self, index, index < 0 and n or n + 1)
+  local at = place(self, index, math.type(index) == "integer" and index < 0 and n or n + 1)
   table.insert(modules, at, module)
-  core._set_children(self, modules)
-  return self
+  table.insert(names, at, tostring(at - 1))
+  core._set_children(self, modules, renumbered(names))
 end
 
---- pop(index): removes and returns the module there (the last one without an index).
-function List:pop(index)
-  local _, modules = read(self)
-  local at = place(self, index or -1, #modules)
-  local module = table.remove(modules, at)
-  core._set_children(self, modules)
-  return module or nil
+-- First, last and step of {first, last, step} among n places, as loops take them.
+local function bounds(self, range, n)
+  for i = 1, 3 do
+    if range[i] ~= nil and math.type(range[i]) ~= "integer" then
+      raise(("%s: a range is {first, last, step} of integers (got %s)"):format(who(self),
+        describe(range[i])))
+    end
+  end
+  local step = range[3] or 1
+  if step == 0 then raise(who(self) .. ": slice step cannot be zero") end
+  local first, last = range[1] or (step > 0 and 1 or -1), range[2] or (step > 0 and -1 or 1)
+  if first < 0 then first = n + 1 + first end
+  if last < 0 then last = n + 1 + last end
+  if step > 0 then return math.max(first, 1), math.min(last, n), step end
+  return math.min(first, n), math.max(last, 1), step
 end
 
--- A new container of the same class with the modules (and names) given.
-local function like(self, modules, names)
-  local result = core.new(core.class_of(self))
+--- The places {first, last[, step]} of n, both ends included.
+function container.places(self, range, n)
+  local list = {}
+  local first, last, step = bounds(self, range, n)
+  for i = first, last, step do list[#list + 1] = i end
+  return list
+end
+
+-- A new container of a class with the modules (and names) given.
+local function like(class, modules, names)
+  local result = core.new(class)
   core._set_children(result, modules, names)
   return result
 end
 
--- list[{first, last[, step]}]: a new container, both ends included.
+--- list[{first, last[, step]}]: a new container of the same class; Sequential keeps the names.
 local function slice(self, range)
   local names, modules = read(self)
-  local n = #modules
-  local first, last, step = range[1] or 1, range[2] or -1, range[3] or 1
-  if first < 0 then first = n + 1 + first end
-  if last < 0 then last = n + 1 + last end
   local picked, kept = {}, {}
-  for i = math.max(first, 1), math.min(last, n), step do
+  for _, i in ipairs(container.places(self, range, #modules)) do
     picked[#picked + 1], kept[#kept + 1] = modules[i], names[i]
   end
-  local keep = core.isinstance(self, core.layer("Sequential"))
-  return like(self, picked, keep and kept or nil)
+  return like(core.class_of(self), picked, is_a(self, "Sequential") and kept or nil)
 end
 
-function List:__add(other)
-  local _, left = read(self)
-  for _, module in ipairs(collect(self, other, "+")) do left[#left + 1] = module end
-  return like(self, left)
+--- nn.delattr(list, index or range): what is left is numbered anew.
+function container.delete(self, index)
+  local _, modules = read(self)
+  local places = is_plain(index) and container.places(self, index, #modules)
+    or { place(self, index, #modules) }
+  local gone = {}
+  for _, i in ipairs(places) do gone[i] = true end
+  local left = {}
+  for i, module in ipairs(modules) do
+    if not gone[i] then left[#left + 1] = module end
+  end
+  core._set_children(self, left)
 end
 
+--- pop(index or range): removes and returns the module there (the last one without an index), or a
+-- container of those in the range.
+function List:pop(index)
+  if index == nil then index = -1 end
+  if not is_plain(index) then place(self, index, #self) end
+  local found = self[index]
+  container.delete(self, index)
+  return found
+end
+
+-- Positions and modules; empty slots are passed over.
 function List:__pairs()
-  local i = 0
+  local i, n = 0, #self
   return function()
-    i = i + 1
-    local module = self[i]
-    if module ~= nil then return i, module end
+    while i < n do
+      i = i + 1
+      local module = self[i]
+      if module ~= nil then return i, module end
+    end
   end
 end
 
 -- ---- Sequential ----
 
 local Sequential = {}
+container.Sequential = Sequential
 
 function Sequential:__init(...)
   local n, first = select("#", ...), (...)
   local map = n == 1 and (is_plain(first) or ordered.is(first))
   if map and is_module(first[1]) then return self:extend(first) end
   if map then
-    local names, modules = read_pairs(self, first)
+    local names, modules = container.read_pairs(self, first, "__init")
     for i, module in ipairs(modules) do check_module(self, module, "entry " .. i) end
     for i, name in ipairs(names) do self:add_module(name, modules[i]) end
     return
@@ -186,6 +282,12 @@ function Sequential:__init(...)
   end
 end
 
+--- insert(index, module): before the module at index (n + 1 appends); returns self.
+function Sequential:insert(index, module)
+  insert(self, index, module)
+  return self
+end
+
 local function chain(self, i, n, ...)
   if i > n then return ... end
   local module = self[i]
@@ -193,34 +295,131 @@ local function chain(self, i, n, ...)
   if i == n then return module(...) end
   return chain(self, i + 1, n, module(...))
 end
+container.drivers = { [chain] = true }
 
 --- Passes its arguments through the modules in turn.
 function Sequential:forward(...) return chain(self, 1, #self, ...) end
 
+function Sequential:__add(other, second)
+  if not is_a(other, "Sequential") then
+    raise(("add operator supports only objects of Sequential class, but %s is given."):format(
+      describe(other)))
+  end
+  if second then self, other = other, self end
+  local _, modules = read(self)
+  local _, more = read(other)
+  return like(core.layer("Sequential"), table.move(more, 1, #more, #modules + 1, modules))
+end
+
+--- sequential * n: its modules n times over, shared.
 function Sequential:__mul(times)
   if math.type(times) ~= "integer" then
-    raise(("Sequential: can only be multiplied by an integer (got %s)"):format(describe(times)))
+    raise(("unsupported operand type(s) for *: %s and %s"):format(who(self), describe(times)))
   end
-  if times <= 0 then raise("Sequential: non-positive multiplication factor " .. times) end
+  if times <= 0 then
+    raise(("Non-positive multiplication factor %d for %s"):format(times, who(self)))
+  end
   local _, modules = read(self)
   local repeated = {}
-  for _ = 1, times do
-    for _, module in ipairs(modules) do repeated[#repeated + 1] = module end
-  end
-  return like(self, repeated)
+  for _ = 1, times do table.move(modules, 1, #modules, #repeated + 1, repeated) end
+  return like(core.layer("Sequential"), repeated)
 end
 
 -- ---- ModuleList ----
 
 local ModuleList = {}
+container.ModuleList = ModuleList
 
 function ModuleList:__init(modules)
   if modules ~= nil then self:extend(modules) end
 end
 
+--- insert(index, module): before the module at index (n + 1 appends).
+function ModuleList:insert(index, module) insert(self, index, module) end
+
+--- list + modules: a new ModuleList; an array, container or iterator on the right.
+function ModuleList:__add(other)
+  local _, modules = read(self)
+  local more = collect(self, other, "__add")
+  return like(core.layer("ModuleList"), table.move(more, 1, #more, #modules + 1, modules))
+end
+
+for name, method in pairs(List) do
+  Sequential[name], ModuleList[name] = method, method
+end
+
+-- ---- dictionaries ----
+
+--- Methods of a dictionary whose keys and values read_entries(self) returns: two arrays and their
+-- length. Iterators go through the entries there are when they are made.
+function container.dictionary(read_entries)
+  local Dict = {}
+
+  --- keys(): an iterator of the keys in the order they were added.
+  function Dict:keys()
+    local keys, i = read_entries(self), 0
+    return function()
+      i = i + 1
+      return keys[i]
+    end
+  end
+
+  --- values(): an iterator of the values.
+  function Dict:values()
+    local _, values, n = read_entries(self)
+    local i = 0
+    return function()
+      repeat i = i + 1 until values[i] ~= nil or i > n
+      return values[i]
+    end
+  end
+
+  --- items(): an iterator of keys and values.
+  function Dict:items()
+    local keys, values = read_entries(self)
+    local i = 0
+    return function()
+      i = i + 1
+      return keys[i], values[i]
+    end
+  end
+
+  Dict.__pairs = Dict.items
+
+  --- contains(key): Python's `in`.
+  function Dict:contains(key)
+    for name in self:keys() do
+      if name == key then return true end
+    end
+    return false
+  end
+
+  --- pop(key): removes the entry and returns its value.
+  function Dict:pop(key)
+    if not self:contains(key) then
+      raise(("%s: there is no key '%s'"):format(who(self), tostring(key)))
+    end
+    local value = self[key]
+    core.delattr(self, key)
+    return value
+  end
+
+  --- clear(): removes all entries.
+  function Dict:clear()
+    for key in self:keys() do core.delattr(self, key) end
+  end
+
+  return Dict
+end
+
 -- ---- ModuleDict ----
 
-local ModuleDict = {}
+local ModuleDict = container.dictionary(function(self)
+  local names, modules = read(self)
+  for i, module in ipairs(modules) do modules[i] = module or nil end
+  return names, modules, #names
+end)
+container.ModuleDict = ModuleDict
 
 function ModuleDict:__init(modules)
   if modules ~= nil then self:update(modules) end
@@ -228,72 +427,22 @@ end
 
 --- update(map): adds pairs in order, those of a plain table sorted by name.
 function ModuleDict:update(map)
-  if type(map) ~= "table" and not is_module(map) then
-    raise(("%s.update: modules must be a table (got %s)"):format(who(self), describe(map)))
-  end
-  local names, modules = read_pairs(self, map)
-  for i, module in ipairs(modules) do
-    check_module(self, module, ("entry '%s'"):format(names[i]))
-  end
-  for i, name in ipairs(names) do self:add_module(name, modules[i]) end
+  local names, modules, n = container.read_pairs(self, map, "update")
+  for i = 1, n do check_module(self, modules[i], ("entry '%s'"):format(tostring(names[i]))) end
+  local _ <close> = all_or_nothing(self)
+  for i = 1, n do self:add_module(names[i], modules[i]) end
 end
 
-function ModuleDict:keys()
-  local names, i = read(self), 0
-  return function()
-    i = i + 1
-    return names[i]
-  end
+-- ---- Container ----
+
+local Container = {}
+container.Container = Container
+
+--- Container{name = module}: deprecated in PyTorch; a module with these children.
+function Container:__init(modules)
+  if modules ~= nil then ModuleDict.update(self, modules) end
 end
 
-function ModuleDict:values()
-  local i = 0
-  local _, modules = read(self)
-  return function()
-    i = i + 1
-    return modules[i]
-  end
-end
+container.slice = slice
 
-function ModuleDict:items()
-  local i = 0
-  local names, modules = read(self)
-  return function()
-    i = i + 1
-    return names[i], modules[i]
-  end
-end
-
-ModuleDict.__pairs = function(self) return self:items() end
-
---- contains(key): Python's `in`.
-function ModuleDict:contains(key)
-  for name in self:keys() do
-    if name == key then return true end
-  end
-  return false
-end
-
---- pop(key): removes and returns that module.
-function ModuleDict:pop(key)
-  if not self:contains(key) then
-    raise(("%s: there is no key '%s'"):format(who(self), tostring(key)))
-  end
-  local module = self[key]
-  core.delattr(self, key)
-  return module
-end
-
-function ModuleDict:clear() core._set_children(self, {}) end
-
-for name, method in pairs(List) do
-  Sequential[name], ModuleList[name] = method, method
-end
-
-return {
-  Sequential = Sequential,
-  ModuleList = ModuleList,
-  ModuleDict = ModuleDict,
-  slice = slice,
-  drivers = { [chain] = true },
-}
+return container

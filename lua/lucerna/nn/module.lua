@@ -140,7 +140,7 @@ for _, name in ipairs {
 end
 Module.register_module = core.add_module
 
-function Module:_get_name() return core.class_name(self) end
+Module._get_name = core.class_name -- a C function: repr can tell whether it was overridden
 
 --- train(mode=true): sets the mode of this module and all below it.
 function Module:train(mode)

@@ -1,0 +1,232 @@
+-- ParameterList and ParameterDict: parameters as lists and dictionaries. An entry is a slot of the
+-- module's parameters. Tensors become parameters; another object is an ordinary field under the
+-- name of an empty slot, which keeps its place among the entries.
+
+local root = require "lucerna.core"
+local container = require "lucerna.nn.container"
+
+local core = root.nn
+local raise, is_module, none = root._raise, core.is_module, root.none
+local describe, is_a = container.describe, container.is_a
+local type = type
+
+local parameters = {}
+
+local function who(self) return core.class_name(self) end
+
+-- Names and values of the entries, as arrays and their length.
+local function read(self)
+  local flat, names, values = core._slots(self, 0), {}, {}
+  local fields = core._fields(self)
+  local n = #flat // 2
+  for i = 1, n do
+    local name = flat[2 * i - 1]
+    names[i], values[i] = name, flat[2 * i] or fields[name]
+  end
+  return names, values, n
+end
+
+local function has(self, name)
+  for _, key in ipairs((read(self))) do
+    if key == name then return true end
+  end
+  return false
+end
+
+-- An object under the name of an empty slot, which a refused new one does not leave behind.
+local function put_object(self, name, value)
+  local new = not has(self, name)
+  core.register_parameter(self, name)
+  local _ <close> = setmetatable({}, { __close = function(_, err)
+    if err ~= nil and new then core.delattr(self, name) end
+  end })
+  core._set_field(self, name, value)
+end
+
+--- Writes an entry: what d[name] = value and l[i] = value come to.
+function parameters.put_entry(self, name, value)
+  if value == none then value = nil end
+  if type(name) ~= "string" then
+    raise(("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+      .. "'%s')"):format(type(name)))
+  end
+  if root.is_tensor(value) and not core.is_parameter(value) then value = core.Parameter(value) end
+  if value == nil or core.is_parameter(value) then
+    return core.register_parameter(self, name, value)
+  end
+  if is_module(value) or core._is_slot(self, name) then
+    raise(("cannot assign '%s' as parameter '%s' (nn.Parameter or nil expected)"):format(
+      describe(value), name))
+  end
+  put_object(self, name, value)
+end
+local put = parameters.put_entry
+
+-- Puts the entries back if the block that holds this is left by an error.
+local function all_or_nothing(self)
+  local names, values, n = read(self)
+  return setmetatable({}, { __close = function(_, err)
+    if err == nil then return end
+    for _, name in ipairs((read(self))) do core.delattr(self, name) end
+    for i = 1, n do put(self, names[i], values[i]) end
+  end })
+end
+
+local OBJECTS = { integer = "int", float = "float", string = "str", boolean = "bool",
+  ["nil"] = "NoneType" }
+
+-- Python's name for the type of an object.
+local function python_type(value)
+  if type(value) == "table" and getmetatable(value) == nil then
+    return (#value > 0 or next(value) == nil) and "list" or "dict"
+  end
+  return OBJECTS[math.type(value) or type(value)] or type(value)
+end
+
+-- The core writes NoneType where it has no parameter.
+local function extra_repr(self)
+  local flat, fields, i = core._slots(self, 0), core._fields(self), -1
+  return (core.extra_repr(self):gsub("Object of type: NoneType", function()
+    repeat i = i + 2 until not flat[i + 1]
+    return "Object of type: " .. python_type(fields[flat[i]])
+  end))
+end
+
+-- ---- ParameterList ----
+
+local List = { extra_repr = extra_repr }
+parameters.ParameterList = List
+
+function List:__init(values)
+  if values ~= nil then self:extend(values) end
+end
+
+--- append(value): adds it at the end; a tensor becomes a parameter. Returns self.
+function List:append(value)
+  put(self, tostring(#self), value)
+  return self
+end
+
+local function collect(self, values)
+  if container.is_plain(values) then return values, #values end
+  local list, n = {}, 0
+  if is_a(values, "ParameterList") then
+    for i = 1, #values do list[i] = values[i] end
+    return list, #values
+  elseif type(values) ~= "function" then
+    raise(("%s.extend should be called with an iterable, but got %s"):format(who(self),
+      describe(values)))
+  end
+  for value in values do
+    n = n + 1
+    list[n] = value
+  end
+  return list, n
+end
+
+--- extend(values): appends all of an array, ParameterList or iterator; returns self.
+function List:extend(values)
+  local list, n = collect(self, values)
+  local _ <close> = all_or_nothing(self)
+  for i = 1, n do self:append(list[i]) end
+  return self
+end
+
+function List:__pairs()
+  local i, n = 0, #self
+  return function()
+    i = i + 1
+    if i <= n then return i, self[i] end
+  end
+end
+
+--- list[{first, last[, step]}]: a new list that shares the parameters.
+local function slice(self, range)
+  local result = core.class_of(self)()
+  for _, i in ipairs(container.places(self, range, #self)) do result:append(self[i]) end
+  return result
+end
+
+--- What container[{…}] gives, of modules or of parameters.
+function parameters.slice(self, range)
+  return (is_a(self, "ParameterList") and slice or container.slice)(self, range)
+end
+
+-- ---- ParameterDict ----
+
+local Dict = container.dictionary(read)
+Dict.extra_repr = extra_repr
+parameters.ParameterDict = Dict
+
+local function new() return core.layer("ParameterDict")() end
+
+function Dict:__init(values)
+  if values ~= nil then self:update(values) end
+end
+
+--- update(map): adds pairs in order, those of a plain table sorted by key.
+function Dict:update(map)
+  local names, values, n = container.read_pairs(self, map, "update")
+  local _ <close> = all_or_nothing(self)
+  for i = 1, n do put(self, names[i], values[i]) end
+end
+
+--- copy(): a new dictionary with the same parameters.
+function Dict:copy()
+  local result = new()
+  result:update(self)
+  return result
+end
+
+--- get(key, default): the value, or default if there is no such key.
+function Dict:get(key, default)
+  if self:contains(key) then return self[key] end
+  return default
+end
+
+--- setdefault(key, default): the value; a new key gets default first.
+function Dict:setdefault(key, default)
+  if not self:contains(key) then put(self, key, default) end
+  return self[key]
+end
+
+--- fromkeys(keys, default): a new dictionary with these keys (a list or an iterator).
+function Dict:fromkeys(keys, default)
+  local result = new()
+  if container.is_plain(keys) then
+    for _, key in ipairs(keys) do put(result, key, default) end
+  elseif type(keys) == "function" then
+    for key in keys do put(result, key, default) end
+  else
+    raise(("%s.fromkeys: keys must be a list or an iterator (got %s)"):format(who(self),
+      describe(keys)))
+  end
+  return result
+end
+
+--- popitem(): removes the entry added last; returns its key and value.
+function Dict:popitem()
+  local names, _, n = read(self)
+  if n == 0 then raise(who(self) .. ".popitem: the dictionary is empty") end
+  return names[n], self:pop(names[n])
+end
+
+--- reversed(): an iterator of the keys, last first.
+function Dict:reversed()
+  local names, _, n = read(self)
+  local i = n + 1
+  return function()
+    i = i - 1
+    return names[i]
+  end
+end
+
+--- a | b: a new dictionary with the entries of both; b's win.
+function Dict:__bor(other, second)
+  local result = new()
+  result:update(second and other or self)
+  result:update(second and self or other)
+  return result
+end
+
+return parameters
