@@ -64,9 +64,16 @@ end
 
 local SUBMODULES = { functional = true, init = true, utils = true }
 
+-- Classes written in Lua, and the files that define them.
+local WRITTEN = {
+  TripletMarginWithDistanceLoss = "loss", LinearCrossEntropyLoss = "loss",
+  LinearCrossEntropyOptions = "loss", AdaptiveLogSoftmaxWithLoss = "loss",
+}
+
 -- For completion: names that are not in the table yet.
 local function lazy_names()
   local names = core.names()
+  for name in pairs(WRITTEN) do names[#names + 1] = name end
   for name in pairs(SUBMODULES) do
     if package.searchpath("lucerna.nn." .. name, package.path) then names[#names + 1] = name end
   end
@@ -79,6 +86,8 @@ return setmetatable(nn, {
     local value
     if SUBMODULES[name] then
       value = require("lucerna.nn." .. name)
+    elseif WRITTEN[name] then
+      value = require("lucerna.nn." .. WRITTEN[name])[name]
     elseif type(name) == "string" then
       value = core.layer(name)
     end

@@ -4,6 +4,7 @@
 #include "l_args.h"
 
 #include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
 #include "ops/counting.h"
@@ -313,9 +314,22 @@ static bool read_single_as_list(reader *r, int p, int index) {
   return true;
 }
 
+/* An int[] may be an int64 tensor of at most one dimension: lengths of sequences. */
+static bool read_tensor_as_ints(reader *r, int p, int index) {
+  const luc_tensor *t = luc_l_totensor(r->L, index);
+  if (!t || t->dtype != LUC_INT64 || t->ndim > 1 || t->numel > INT_MAX) return false;
+  luc_l_args *a = r->a;
+  int n = (int)t->numel;
+  int64_t *room = list_room(r, a->ints, &a->nints, LUC_L_INTS, n, sizeof *room);
+  for (int i = 0; i < n; i++) room[i] = ((const int64_t *)t->data)[i * (n > 1 ? t->strides[0] : 1)];
+  a->v[p] = luc_v_ints(room, n);
+  return true;
+}
+
 static void read_list(reader *r, int p, int index) {
   const luc_param *param = &r->sig->schema->params[p];
   if (param->type == LUC_T_PADDING && read_str(r, p, index)) return;
+  if (param->type == LUC_T_INT && param->list < 0 && read_tensor_as_ints(r, p, index)) return;
   if (lua_type(r->L, index) != LUA_TTABLE) {
     if (!read_single_as_list(r, p, index)) fail_type(r, p, index);
     return;

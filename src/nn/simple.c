@@ -73,6 +73,27 @@ luc_status luc__loss_build(luc_context *ctx, luc_module *m) {
   return LUC_OK;
 }
 
+/* ORDER MULTIMARGIN */
+luc_status luc__multi_margin_build(luc_context *ctx, luc_module *m) {
+  enum { P, MARGIN, WEIGHT };
+  const luc_tensor *weight = luc_as_tensor(&m->config[WEIGHT]);
+  LUC_CHECK(ctx, m->config[P].as.i == 1 || m->config[P].as.i == 2, LUC_ERR_VALUE,
+            "MultiMarginLoss: only p == 1 and p == 2 supported (got %lld)",
+            (long long)m->config[P].as.i);
+  LUC_CHECK(ctx, weight == NULL || weight->ndim == 1, LUC_ERR_SHAPE,
+            "MultiMarginLoss: expected weight to be None or 1D tensor, got %dD instead",
+            weight->ndim);
+  return luc__loss_build(ctx, m);
+}
+
+/* ORDER TRIPLET */
+luc_status luc__triplet_build(luc_context *ctx, luc_module *m) {
+  double margin = luc_as_double(&m->config[0]);
+  LUC_CHECK(ctx, margin > 0, LUC_ERR_VALUE,
+            "TripletMarginLoss: expected margin to be greater than 0, got %g instead", margin);
+  return LUC_OK;
+}
+
 /* Bilinear: weight [out, in1, in2]. ORDER BILINEAR */
 luc_status luc__bilinear_build(luc_context *ctx, luc_module *m) {
   enum { IN1, IN2, OUT, BIAS };

@@ -1,7 +1,7 @@
 /* Losses. nll_loss stands on a kernel; its gradient and itself are each other's gradients. The
  * pointwise losses and all that PyTorch composes are formulas of operators. */
 #include "ops/compute.h"
-#include "ops/formula.h"
+#include "ops/loss.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -9,24 +9,21 @@
 #include "cpu/embed.h"
 #include "cpu/softmax.h"
 
-static const char reductions[] = "none|mean|sum"; /* in the order of luc_reduction */
 enum { LUC_REDUCE_BATCHMEAN = LUC_REDUCE_SUM + 1 };
 
 /* ---- reduction ---- */
 
-/* PyTorch's deprecated size_average and reduce, if given, decide instead of reduction. args: the
- * three in this order: size_average, reduce, reduction. */
-static luc_status take_reduction(luc_context *ctx, const char *who, const luc_value *args,
-                                 int *reduction) {
+luc_status luc__loss_reduction(luc_context *ctx, const char *who, const luc_value *args,
+                               int *reduction) {
   if (luc_is_none(&args[0]) && luc_is_none(&args[1]))
-    return luc__choice(ctx, who, "reduction", reductions, args[2].as.string, reduction);
+    return luc__choice(ctx, who, "reduction", LUC_REDUCTIONS, args[2].as.string, reduction);
   bool average = luc_is_none(&args[0]) || args[0].as.i,
        reduce = luc_is_none(&args[1]) || args[1].as.i;
   *reduction = !reduce ? LUC_REDUCE_NONE : average ? LUC_REDUCE_MEAN : LUC_REDUCE_SUM;
   return LUC_OK;
 }
 
-static luc_tensor *reduced(luc_formula *f, luc_tensor *t, int reduction) {
+luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction) {
   if (reduction == LUC_REDUCE_NONE) return t;
   return reduction == LUC_REDUCE_MEAN ? luc__f_mean(f, t, 0, NULL, false)
                                       : luc__f_sum(f, t, 0, NULL, false);
@@ -179,7 +176,7 @@ static luc_tensor *nll(luc_formula *f, luc_tensor *log_probs, luc_value target, 
 luc_status luc__run_nll_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_value legacy[] = {args[3], args[5], args[6]};
-  LUC_TRY(take_reduction(ctx, "nll_loss", legacy, &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, "nll_loss", legacy, &reduction));
   LUC_TRY(check_classes(ctx, "nll_loss", args[0].as.tensor, args[1].as.tensor,
                         luc_as_tensor(&args[2])));
   LUC_TRY(check_targets(ctx, "nll_loss", args[0].as.tensor, args[1].as.tensor, args[4].as.i));
@@ -206,6 +203,8 @@ static luc_status cross_entropy_probs(luc_context *ctx, luc_value *args, int red
     return luc__fail_shapes(ctx, "cross_entropy", "input", input, "target", target,
                             "probabilities as target must have input's shape");
   LUC_TRY(luc__need_float(ctx, "cross_entropy", "input", input));
+  LUC_CHECK(ctx, args[4].as.i < 0, LUC_ERR_VALUE,
+            "cross_entropy: ignore_index is not supported for floating point target");
   LUC_TRY(check_class_weight(ctx, "cross_entropy", input, weight));
   int64_t dim = input->ndim > 1, classes = input->sizes[dim];
   luc_formula f = luc__formula(ctx);
@@ -251,7 +250,7 @@ luc_status luc__run_cross_entropy(luc_context *ctx, luc_value *args, luc_value *
   double smoothing = luc_as_double(&args[7]);
   luc_tensor *input = args[0].as.tensor, *target = args[1].as.tensor;
   luc_value legacy[] = {args[3], args[5], args[6]};
-  LUC_TRY(take_reduction(ctx, "cross_entropy", legacy, &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, "cross_entropy", legacy, &reduction));
   LUC_CHECK(ctx, smoothing >= 0 && smoothing <= 1, LUC_ERR_VALUE,
             "cross_entropy: label_smoothing must be between 0 and 1 (got %g)", smoothing);
   if (luc__dtype_is_float((luc_dtype)target->dtype))
@@ -290,7 +289,7 @@ static luc_status difference_loss(luc_context *ctx, difference_kind kind, luc_va
   case HUBER: loss = knee(&f, d, p, p); break;
   default: loss = luc__f1(&f, LUC_OP_abs, d); break;
   }
-  return luc__f_result(&f, reduced(&f, loss, (int)args[2].as.i), out);
+  return luc__f_result(&f, luc__loss_reduced(&f, loss, (int)args[2].as.i), out);
 }
 
 /* d * slope below the knee, straight from there on, where the second derivative is 0. */
@@ -363,7 +362,7 @@ static luc_status difference(luc_context *ctx, const char *who, luc_opid op, luc
       luc_tensor *sum = luc__f_sum(&f, loss, 0, NULL, false);
       loss = luc__f2(&f, LUC_OP_div, sum, luc__f_sum(&f, weight, 0, NULL, false));
     } else {
-      loss = reduced(&f, loss, reduction);
+      loss = luc__loss_reduced(&f, loss, reduction);
     }
   }
   return luc__f_result(&f, loss, out);
@@ -372,14 +371,14 @@ static luc_status difference(luc_context *ctx, const char *who, luc_opid op, luc
 /* mse_loss(input, target, size_average, reduce, reduction, weight) */
 luc_status luc__run_mse_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
-  LUC_TRY(take_reduction(ctx, "mse_loss", &args[2], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, "mse_loss", &args[2], &reduction));
   return difference(ctx, "mse_loss", LUC_OP_mse, args, reduction, 0, luc_as_tensor(&args[5]), true,
                     out);
 }
 
 luc_status luc__run_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
-  LUC_TRY(take_reduction(ctx, "l1_loss", &args[2], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, "l1_loss", &args[2], &reduction));
   return difference(ctx, "l1_loss", LUC_OP_l1, args, reduction, 0, luc_as_tensor(&args[5]), true,
                     out);
 }
@@ -388,7 +387,7 @@ luc_status luc__run_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_smooth_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   double beta = luc_as_double(&args[5]);
-  LUC_TRY(take_reduction(ctx, "smooth_l1_loss", &args[2], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, "smooth_l1_loss", &args[2], &reduction));
   LUC_CHECK(ctx, beta >= 0, LUC_ERR_VALUE, "smooth_l1_loss: beta must not be negative (got %g)",
             beta);
   return difference(ctx, "smooth_l1_loss", beta == 0 ? LUC_OP_l1 : LUC_OP_smooth_l1, args,
@@ -399,7 +398,8 @@ luc_status luc__run_smooth_l1_loss(luc_context *ctx, luc_value *args, luc_value 
 luc_status luc__run_huber_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   double delta = luc_as_double(&args[3]);
-  LUC_TRY(luc__choice(ctx, "huber_loss", "reduction", reductions, args[2].as.string, &reduction));
+  LUC_TRY(
+      luc__choice(ctx, "huber_loss", "reduction", LUC_REDUCTIONS, args[2].as.string, &reduction));
   LUC_CHECK(ctx, delta > 0, LUC_ERR_VALUE, "huber_loss: delta must be positive (got %g)", delta);
   return difference(ctx, "huber_loss", LUC_OP_huber, args, reduction, delta,
                     luc_as_tensor(&args[4]), false, out);
@@ -472,13 +472,13 @@ luc_status luc__grad_bce(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_binary_cross_entropy(luc_context *ctx, luc_value *args, luc_value *out) {
   static const char who[] = "binary_cross_entropy";
   int reduction;
-  LUC_TRY(take_reduction(ctx, who, &args[3], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, who, &args[3], &reduction));
   LUC_TRY(check_same_shape(ctx, who, args[0].as.tensor, args[1].as.tensor));
   LUC_TRY(check_probabilities(ctx, who, args[0].as.tensor));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss = luc__f2(&f, LUC_OP_bce, args[0].as.tensor, args[1].as.tensor);
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
-  return luc__f_result(&f, reduced(&f, loss, reduction), out);
+  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
 }
 
 /* binary_cross_entropy_with_logits(input, target, weight, size_average, reduce, reduction,
@@ -488,7 +488,7 @@ luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value
   static const char who[] = "binary_cross_entropy_with_logits";
   int reduction;
   luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
-  LUC_TRY(take_reduction(ctx, who, &args[3], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, who, &args[3], &reduction));
   LUC_TRY(check_same_shape(ctx, who, x, t));
   luc_formula f = luc__formula(ctx);
   luc_tensor *rest = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_neg, t), 1);
@@ -501,7 +501,7 @@ luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value
   }
   loss = luc__f2(&f, LUC_OP_sub, loss, log_yes);
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
-  return luc__f_result(&f, reduced(&f, loss, reduction), out);
+  return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
 }
 
 /* ---- kl_div ---- */
@@ -515,7 +515,7 @@ luc_status luc__run_kl_div(luc_context *ctx, luc_value *args, luc_value *out) {
   if (batchmean)
     reduction = LUC_REDUCE_BATCHMEAN;
   else
-    LUC_TRY(take_reduction(ctx, "kl_div", &args[2], &reduction));
+    LUC_TRY(luc__loss_reduction(ctx, "kl_div", &args[2], &reduction));
   LUC_TRY(luc__need_float(ctx, "kl_div", "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss;
@@ -528,6 +528,6 @@ luc_status luc__run_kl_div(luc_context *ctx, luc_value *args, luc_value *out) {
   if (batchmean && x->ndim > 0)
     loss = luc__fs(&f, LUC_OP_div, luc__f_sum(&f, loss, 0, NULL, false), (double)x->sizes[0]);
   else
-    loss = reduced(&f, loss, reduction);
+    loss = luc__loss_reduced(&f, loss, reduction);
   return luc__f_result(&f, loss, out);
 }

@@ -180,7 +180,8 @@ luc_status luc__run_feature_alpha_dropout(luc_context *ctx, luc_value *args, luc
 
 /* ---- rrelu ---- */
 
-/* rrelu_slopes(input, lower, upper): 1 where input is positive, else a number drawn between them. */
+/* rrelu_slopes(input, lower, upper): 1 where input is positive, else a number drawn between the
+ * two. */
 luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;

@@ -27,6 +27,9 @@ end
 -- A function of the tensors `f` gets, for what is no plain call; `id` names the row.
 local function of(id, f, ...) return {id = id, f, ...} end
 
+-- One whose gradient has none.
+local function once(id, f, ...) return {id = id, once = true, f, ...} end
+
 -- The same random numbers at each call.
 local function drawn(id, f, ...)
   return of(id, function(...)
@@ -82,6 +85,9 @@ function M.gradients()
     {F.smooth_l1_loss, x(2, 3), x(2, 3)}, {F.huber_loss, x(2, 3), x(2, 3)},
     {F.binary_cross_entropy, positive(4), positive(4)},
     {F.binary_cross_entropy_with_logits, x(4), positive(4)}, {F.kl_div, x(2, 3), positive(2, 3)},
+    once("ctc_loss", function(a)
+      return F.ctc_loss(a:log_softmax(-1), ids(2, 3, 3), {6}, {3})
+    end, x(6, 1, 4)),
     {F.embedding, ids(1, 3, 1), x(3, 2)}, {F.cosine_similarity, x(2, 3), x(2, 3)},
     {F.pairwise_distance, x(2, 3), x(2, 3)},
     drawn("dropout", F.dropout, x(2, 3)), drawn("dropout1d", F.dropout1d, x(2, 3)),

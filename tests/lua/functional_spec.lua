@@ -5,7 +5,7 @@ local parity = require "parity"
 local nn = lucerna.nn
 local F = nn.functional
 
-for _, family in ipairs {"activation"} do
+for _, family in ipairs {"activation", "loss", "ctc"} do
   describe("like PyTorch: " .. family, function()
     for i, case in ipairs(parity.load("functional_" .. family)) do
       it(("%s (%d)"):format(case.name, i), function()
@@ -30,7 +30,57 @@ local function refusals()
     {"AlphaDropout: dropout probability has to be between 0 and 1", nn.AlphaDropout, 2},
     {"dropout1d: input must be [N, C, ...]", nn.Dropout1d(), z(2)},
     {"Threshold: missing argument 'value'", nn.Threshold, 1},
-    {"rrelu: Lower bound should be less than or equal to the upper bound", nn.RReLU(0.5, 0.1), z(2)},
+    {"rrelu: Lower bound should be less than or equal to the upper bound", nn.RReLU(0.5, 0.1),
+      z(2)},
+    {"MultiMarginLoss: only p == 1 and p == 2 supported (got 3)", nn.MultiMarginLoss, 3},
+    {"MultiMarginLoss: expected weight to be None or 1D tensor, got 2D instead",
+      nn.MultiMarginLoss, {weight = z(2, 2)}},
+    {"TripletMarginLoss: expected margin to be greater than 0, got 0 instead",
+      nn.TripletMarginLoss, 0},
+    {"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got -1 instead",
+      nn.TripletMarginWithDistanceLoss, {margin = -1}},
+    {"TripletMarginWithDistanceLoss: reduction must be 'none', 'mean' or 'sum' (got 'max')",
+      nn.TripletMarginWithDistanceLoss, {reduction = "max"}},
+    {"triplet_margin_with_distance_loss: The anchor, positive, and negative tensors are expected",
+      F.triplet_margin_with_distance_loss, z(2, 2), z(2), z(2)},
+    {"triplet_margin_with_distance_loss: negative must be a Tensor (got nil)",
+      F.triplet_margin_with_distance_loss, z(2), z(2)},
+    {"triplet_margin_loss: margin must be greater than 0, got 0",
+      F.triplet_margin_loss, z(2), z(2), z(2), 0},
+    {"L1Loss: reduction must be 'none', 'mean' or 'sum' (got 'max')", nn.L1Loss,
+      {reduction = "max"}},
+    {"KLDivLoss: reduction must be", nn.KLDivLoss, {reduction = "max"}},
+    {"SmoothL1Loss: unknown argument 'bta'", nn.SmoothL1Loss, {bta = 2}},
+    {"GaussianNLLLoss: takes at most 0 arguments (got 1)", nn.GaussianNLLLoss, true},
+    {"CTCLoss: blank: index 0 is out of range (indices count from 1)", nn.CTCLoss, 0},
+    {"CTCLoss: index 0 is out of range", nn.CTCLoss(), z(3, 1, 2), lucerna.tensor {{0}}, {3}, {1}},
+    {"ctc_loss: blank must be in label range (got 5, classes [1, 2])", nn.CTCLoss(5), z(3, 1, 2),
+      lucerna.tensor {{2}}, {3}, {1}},
+    {"ctc_loss: Expected input_lengths to have value at most 3, but got value 4", F.ctc_loss,
+      z(3, 1, 2), lucerna.tensor {{2}}, {4}, {1}},
+    {"multi_margin_loss: target out of range (classes [1, 3])", F.multi_margin_loss, z(1, 3),
+      lucerna.tensor {4}},
+    {"cross_entropy: ignore_index is not supported for floating point target", F.cross_entropy,
+      z(2, 3), z(2, 3), {ignore_index = 1}},
+    {"margin_ranking_loss: All input tensors should have same dimension but got sizes: input1: "
+      .. "[2, 2], input2: [2], target: [2]", F.margin_ranking_loss, z(2, 2), z(2), z(2)},
+    {"cosine_embedding_loss: 0D or 1D target tensor expected", F.cosine_embedding_loss, z(2, 2),
+      z(2, 2), z(2, 2)},
+    {"gaussian_nll_loss: var has negative entry/entries", F.gaussian_nll_loss, z(2), z(2), -1},
+    {"AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique",
+      nn.AdaptiveLogSoftmaxWithLoss, 4, 6, {3, 2}},
+    {"AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique",
+      nn.AdaptiveLogSoftmaxWithLoss, 4, 6, {6}},
+    {"AdaptiveLogSoftmaxWithLoss: Target values should be in [1, 6], but values in range [7, 7]",
+      nn.AdaptiveLogSoftmaxWithLoss(4, 6, {2}), z(1, 4), lucerna.tensor {7}},
+    {"AdaptiveLogSoftmaxWithLoss: 1D target tensor expects 2D input tensors",
+      nn.AdaptiveLogSoftmaxWithLoss(4, 6, {2}), z(4), lucerna.tensor {1}},
+    {"LinearCrossEntropyLoss: reduction must be", nn.LinearCrossEntropyLoss, 4, 6,
+      {reduction = "batchmean"}},
+    {"linear_cross_entropy: input must be [N, in_features] or [in_features] (got 3D)",
+      F.linear_cross_entropy, z(1, 2, 3), z(4, 3), lucerna.tensor {1}},
+    {"LinearCrossEntropyOptions: acc_policy must be a string", nn.LinearCrossEntropyOptions,
+      {acc_policy = 1}},
     {"gumbel_softmax: logits must be a floating point", F.gumbel_softmax, lucerna.tensor {1, 2}},
   }
 end
@@ -96,5 +146,109 @@ describe("dropout:", function()
     local y = nn.AlphaDropout(0.3)(lucerna.randn(20000))
     assert.is_true(math.abs(y:mean():item()) < 0.05)
     assert.is_true(math.abs(y:std():item() - 1) < 0.05)
+  end)
+end)
+
+describe("losses:", function()
+  local x = lucerna.tensor {{1.0, 2, 3}, {1, 0, -1}, {0, 0, 5}}
+  local ids, weight = lucerna.tensor {3, 1, 2}, lucerna.tensor {1, 2, 0.5}
+
+  it("cross entropy's mean divides by the weights of what counts", function()
+    near(1.9428660, F.cross_entropy(x, ids):item())
+    near(3.0394802, F.cross_entropy(x, ids, weight):item())
+    near(0.4076059, F.cross_entropy(x, ids, {ignore_index = 2}):item())
+    near(1.9539771, F.cross_entropy(x, ids, {label_smoothing = 0.1}):item())
+    near(2.9726758, F.cross_entropy(x, ids, weight, {label_smoothing = 0.1}):item())
+    near(0.5858063, F.cross_entropy(x, ids, weight,
+      {label_smoothing = 0.1, ignore_index = 2}):item())
+  end)
+
+  it("cross entropy of probabilities divides by their number, weights or not", function()
+    local p = lucerna.tensor {{0.2, 0.3, 0.5}, {0.1, 0.8, 0.1}, {0.0, 1, 0}}
+    near(2.5095327, F.cross_entropy(x, p):item())
+    near(4.6226897, F.cross_entropy(x, p, weight):item())
+    near(4.2514873, F.cross_entropy(x, p, weight, {label_smoothing = 0.2}):item())
+  end)
+
+  it("of nothing, the mean is NaN and the sum 0", function()
+    local none = lucerna.tensor {2, 2, 2}
+    local mean = F.cross_entropy(x, none, {ignore_index = 2}):item()
+    assert.is_true(mean ~= mean)
+    assert.equal(0.0, F.cross_entropy(x, none, {ignore_index = 2, reduction = "sum"}):item())
+    local empty = F.nll_loss(lucerna.zeros(0, 3), lucerna.zeros(0, {dtype = lucerna.int64})):item()
+    assert.is_true(empty ~= empty)
+  end)
+
+  it("binary cross entropy cuts logarithms at -100", function()
+    assert.equal(100.0, F.binary_cross_entropy(lucerna.tensor {0.0}, lucerna.tensor {1.0}):item())
+    local far = lucerna.tensor {-1000.0, 1000.0}
+    assert.same({0.0, 0.0}, F.binary_cross_entropy_with_logits(far, lucerna.tensor {0.0, 1.0},
+      {reduction = "none"}):tolist())
+    near(3 * math.log(2), F.binary_cross_entropy_with_logits(lucerna.zeros(1), lucerna.ones(1),
+      {pos_weight = lucerna.tensor {3.0}}):item())
+  end)
+
+  it("KL divergence: batchmean divides by the batch, a target of 0 adds nothing", function()
+    local q, p = lucerna.tensor {{0.25, 0.75}, {0.5, 0.5}}:log(), lucerna.tensor {{0.0, 1}, {1, 0}}
+    local sum = F.kl_div(q, p, {reduction = "sum"}):item()
+    near(-math.log(0.75) - math.log(0.5), sum)
+    near(sum / 2, F.kl_div(q, p, {reduction = "batchmean"}):item())
+    near(sum / 4, F.kl_div(q, p):item())
+  end)
+
+  it("smooth L1 is Huber's by its knee", function()
+    local d, zero = lucerna.tensor {0.25, 3.0}, lucerna.zeros(2)
+    near(lucerna.tensor {0.0625, 2.75}, F.smooth_l1_loss(d, zero, {reduction = "none", beta = 0.5}))
+    near(lucerna.tensor {0.03125, 1.375}, F.huber_loss(d, zero, "none", 0.5))
+  end)
+
+  it("CTC: an impossible alignment is infinite, unless zero is asked for", function()
+    local lp = lucerna.zeros(2, 1, 3):log_softmax(3):requires_grad_()
+    local target = lucerna.tensor {{2, 2}}
+    assert.equal(math.huge, F.ctc_loss(lp, target, {2}, {2}):item())
+    local loss = F.ctc_loss(lp, target, {2}, {2}, {zero_infinity = true})
+    assert.equal(0.0, loss:item())
+    loss:backward()
+    assert.equal(0.0, lp.grad:abs():sum():item())
+  end)
+
+  it("gaussian_nll_loss takes a number as variance", function()
+    local a, b = lucerna.tensor {1.0, 2.0}, lucerna.tensor {0.0, 0.0}
+    near(F.gaussian_nll_loss(a, b, lucerna.full({2}, 2.0)), F.gaussian_nll_loss(a, b, 2.0))
+  end)
+end)
+
+describe("AdaptiveLogSoftmaxWithLoss", function()
+  lucerna.manual_seed(42)
+  local m = nn.AdaptiveLogSoftmaxWithLoss(6, 8, {2, 4}, {div_value = 2.0})
+  local x = lucerna.linspace(-2, 2, 30):view(5, 6) * lucerna.tensor {1, -1, 1, 2, -1, 0.5}
+
+  it("gives all log-probabilities, and the best class of each line", function()
+    near(lucerna.tensor {-21.2788, -18.5907, -17.7790, -19.1445, -22.4374} / 1000,
+      m:log_prob(x):sum(2) / 1000)
+    near(lucerna.ones(5), m:log_prob(x):exp():sum(2))
+    assert.same({2, 2, 1, 1, 1}, m:predict(x * 10):tolist())
+    assert.same(m:log_prob(x):argmax(2):tolist(), m:predict(x):tolist())
+  end)
+end)
+
+describe("LinearCrossEntropyLoss", function()
+  it("is a linear layer and cross entropy", function()
+    local m = nn.LinearCrossEntropyLoss(4, 3, {bias = true, label_smoothing = 0.1,
+      weight = lucerna.tensor {1.0, 2.0, 0.5}, ignore_index = 2,
+      options = nn.LinearCrossEntropyOptions{batch_chunk_size = 2}})
+    local keys = {}
+    for name in pairs(m:state_dict()) do keys[#keys + 1] = name end
+    assert.same({"weight", "linear.weight", "linear.bias"}, keys)
+    local x, ids = lucerna.randn(5, 4), lucerna.tensor {1, 2, 3, 3, 1}
+    near(F.cross_entropy(m.linear(x), ids, m.weight, {ignore_index = 2, label_smoothing = 0.1}),
+      m(x, ids))
+  end)
+
+  it("has a class at every place of out_features", function()
+    local m = nn.LinearCrossEntropyLoss(4, 3, {out_features = {2, 5}, reduction = "none"})
+    assert.same({30, 4}, m.linear.weight.shape)
+    local ids = lucerna.ones(6, 2, 5, {dtype = lucerna.int64})
+    assert.same({6, 2, 5}, m(lucerna.randn(6, 4), ids).shape)
   end)
 end)

@@ -45,7 +45,7 @@ describe("finite differences agree:", function()
       local function value() return differentiable(f(table.unpack(call, 2, n))) end
       local wrt = leaves({table.unpack(call, 2, n)})
       parity.gradcheck(value, wrt)
-      parity.gradgradcheck(value, wrt)
+      if not call.once then parity.gradgradcheck(value, wrt) end
     end)
   end
 end)

@@ -17,8 +17,12 @@ def t(*values, dtype=torch.float64):
 
 
 def smooth(*shape):
-    """Away from the kinks of activations and from ties."""
-    return real(*shape) * 0.93 + 0.0712
+    """Away from the kinks of activations and from ties, each call on a grid of its own."""
+    smooth.calls += 1
+    return real(*shape) * (0.93 - smooth.calls % 7 / 77) + 0.0712 + smooth.calls % 5 / 91
+
+
+smooth.calls = 0
 
 
 def activation():
@@ -29,8 +33,8 @@ def activation():
         case("F." + fn, smooth(2, 3), *more, grad=fn != "hardsigmoid")  # PyTorch's is rough
         case("F." + fn, smooth(0, 3), *more, name="empty")
     for fn, more in [("relu_", []), ("elu_", [0.5]), ("selu_", []), ("celu_", [2.0]),
-                     ("leaky_relu_", [0.2]), ("hardtanh_", [-0.5, 0.75]), ("threshold_", [0.3, 7.0]),
-                     ("rrelu_", [0.25, 0.5])]:
+                     ("leaky_relu_", [0.2]), ("hardtanh_", [-0.5, 0.75]),
+                     ("threshold_", [0.3, 7.0]), ("rrelu_", [0.25, 0.5])]:
         case("F." + fn, smooth(2, 3), *more)
     case("F.rrelu_", smooth(2, 3), 0.25, 0.5, True, seed=3, name="training")
     case("F.rrelu", smooth(3, 4), training=True, seed=1, name="training", dense=True)
@@ -52,7 +56,118 @@ def activation():
     write("functional_activation", __file__)
 
 
-FAMILIES = [activation]
+def signs(*values):
+    return Const(t(*values))
+
+
+def loss():
+    for fn in ["l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss"]:
+        for reduction in ["none", "sum", "mean"]:
+            case("F." + fn, smooth(2, 3), smooth(2, 3), reduction=reduction, name=reduction)
+        case("F." + fn, smooth(0, 3), smooth(0, 3), reduction="sum", name="empty")
+        case("F." + fn, smooth(2), smooth(2), reduction="max", name="no such reduction")
+    case("F.smooth_l1_loss", t(0.25, 3.0), t(0.0, 0.0), reduction="none", beta=0.5, name="beta")
+    case("F.smooth_l1_loss", smooth(3), smooth(3), beta=0.0, name="beta 0")
+    case("F.huber_loss", t(0.25, 3.0), t(0.0, 0.0), reduction="none", delta=0.5, name="delta")
+    case("F.mse_loss", smooth(2, 3), smooth(3), name="broadcast")
+    case("F.l1_loss", smooth(3), smooth(3), size_average=False, name="size_average")
+    case("F.mse_loss", smooth(3), smooth(3), reduce=False, name="reduce")
+    case("F.poisson_nll_loss", smooth(2, 3), Const(smooth(2, 3) + 3))
+    for kw in [{"log_input": False}, {"full": True}, {"reduction": "none"},
+               {"reduction": "sum", "full": True}, {"log_input": False, "eps": 0.5}]:
+        case("F.poisson_nll_loss", smooth(2, 3) + 3, Const(smooth(2, 3) + 2.5),
+             name=" ".join(kw), **kw)
+    case("F.poisson_nll_loss", smooth(2, 3), smooth(2, 3) + 3.5, full=True, name="target")
+    case("F.poisson_nll_loss", smooth(2), smooth(2), reduction="max", name="no such reduction")
+    case("F.gaussian_nll_loss", smooth(2, 3), smooth(2, 3), smooth(2, 3) + 3)
+    for kw in [{"full": True}, {"reduction": "none"}, {"reduction": "sum", "eps": 0.5}]:
+        case("F.gaussian_nll_loss", smooth(2, 3), smooth(2, 3), smooth(2, 3) + 3, name=" ".join(kw),
+             **kw)
+    case("F.gaussian_nll_loss", smooth(2, 3), smooth(2, 3), smooth(2) + 3, name="var by line")
+    case("F.gaussian_nll_loss", smooth(2, 3), smooth(2, 3), smooth(2, 1) + 3, name="var of size 1")
+    case("F.gaussian_nll_loss", smooth(3), smooth(3), t(0.5, 1e-9, 0.0), name="small var",
+         rough=True)
+    case("F.gaussian_nll_loss", smooth(2), smooth(2), t(1.0, -1.0), name="negative var")
+    case("F.gaussian_nll_loss", smooth(2, 3), smooth(2, 3), smooth(3) + 3, name="shape of var")
+    pairs = [{}, {"margin": 0.5}, {"reduction": "none"}, {"reduction": "sum"}]
+    for kw in pairs:
+        name = " ".join(map(str, kw.values()))
+        case("F.margin_ranking_loss", smooth(4), smooth(4), signs(1, -1, 1, -1), name=name, **kw)
+        case("F.hinge_embedding_loss", smooth(2, 4), signs(1, -1, -1, 1), name=name, **kw)
+        case("F.cosine_embedding_loss", smooth(4, 3), smooth(4, 3), signs(1, -1, -1, 1), name=name,
+             **kw)
+    case("F.margin_ranking_loss", smooth(2, 3), smooth(2, 1), Const(t([1.0, -1, 1])),
+         name="broadcast")
+    case("F.margin_ranking_loss", smooth(2, 3), smooth(3), signs(1, 1, 1), name="ranks differ")
+    case("F.margin_ranking_loss", smooth(0), smooth(0), Const(real(0)), reduction="sum",
+         name="empty")
+    case("F.hinge_embedding_loss", smooth(0), Const(real(0)), reduction="none", name="empty")
+    case("F.hinge_embedding_loss", smooth(3), signs(1, -1), name="shapes")
+    case("F.soft_margin_loss", smooth(3), signs(1, -1), name="shapes")
+    case("F.soft_margin_loss", smooth(0), signs(), reduction="sum", name="empty")
+    for reduction in ["none", "sum", "mean"]:
+        case("F.soft_margin_loss", smooth(3), signs(1, -1, 1), reduction=reduction, name=reduction)
+    case("F.cosine_embedding_loss", smooth(3), smooth(3), Const(t(1.0).reshape(())), name="vectors")
+    case("F.cosine_embedding_loss", smooth(2, 3), smooth(2, 3), signs(1), name="one target")
+    case("F.cosine_embedding_loss", smooth(2, 3), smooth(2, 3), Const(real(2, 3)), name="targets")
+    case("F.cosine_embedding_loss", smooth(3), smooth(3), signs(1), name="ranks")
+    w = Const(t(1.0, 2.0, 0.5))
+    yes = Const(t([1.0, 0, 1], [0, 0, 1]))
+    for kw in [{}, {"weight": w}, {"reduction": "none"}, {"reduction": "sum", "weight": w}]:
+        case("F.multilabel_soft_margin_loss", smooth(2, 3), yes, name=" ".join(kw), **kw)
+    case("F.multilabel_soft_margin_loss", smooth(3), Const(t(1.0, 0, 1)), name="one line")
+    case("F.multilabel_soft_margin_loss", smooth(2, 3), smooth(2, 2), name="shapes")
+    for kw in [{}, {"margin": 0.5, "p": 1.0}, {"p": 3.0, "reduction": "none"}, {"swap": True},
+               {"swap": True, "reduction": "sum", "eps": 1e-3}]:
+        case("F.triplet_margin_loss", smooth(3, 4), smooth(3, 4), smooth(3, 4), name=" ".join(kw),
+             **kw)
+    case("F.triplet_margin_loss", smooth(4), smooth(4), smooth(4), name="vectors")
+    case("F.triplet_margin_loss", smooth(2, 4), smooth(4), smooth(4), name="ranks differ")
+    for kw in [{}, {"p": 2}, {"margin": 0.5, "weight": w}, {"reduction": "none"},
+               {"reduction": "sum", "p": 2, "weight": w}]:
+        case("F.multi_margin_loss", smooth(4, 3), Ids(0, 2, 1, 2), name=" ".join(kw), **kw)
+    case("F.multi_margin_loss", smooth(3), Ids(torch.tensor(1)), name="one line")
+    case("F.multi_margin_loss", smooth(3), Ids(1), reduction="none", name="one line, a target of 1")
+    case("F.multi_margin_loss", smooth(2, 3), Ids(0, 3), name="target out of range")
+    case("F.multi_margin_loss", smooth(2, 3), Ids(0, 1), p=3, name="p")
+    case("F.multi_margin_loss", smooth(2, 3), Ids(0, 1, 2), name="sizes")
+    lists = Ids(torch.tensor([[3, 0, -1, 1], [1, -1, 2, 0], [-1, 0, 0, 0], [0, 1, 2, 3]]))
+    for reduction in ["mean", "none", "sum"]:
+        case("F.multilabel_margin_loss", smooth(4, 4), lists, reduction=reduction, name=reduction)
+    case("F.multilabel_margin_loss", smooth(4), Ids(3, 0, -1, 1), name="one line")
+    case("F.multilabel_margin_loss", smooth(2, 3), Ids(0, 1), name="sizes")
+    case("F.multilabel_margin_loss", smooth(3), Ids(0, 4, -1), name="target out of range")
+    write("functional_loss", __file__)
+
+
+def ctc():
+    lp = lambda *shape: real(*shape).log_softmax(-1)
+    lines = Ids(torch.tensor([[1, 2, 2], [3, 1, 1]]))
+    one = {"rough": True}  # its gradient is PyTorch's, which takes log_probs to be a softmax's
+    case("F.ctc_loss", lp(6, 2, 4), lines, (6, 6), (3, 2), **one)
+    case("F.ctc_loss", lp(6, 2, 4), lines, torch.tensor([6, 5]), torch.tensor([3, 2]),
+         name="lengths as tensors", **one)
+    case("F.ctc_loss", lp(6, 2, 4), Ids(1, 2, 2, 3, 1), (6, 4), (3, 2), name="targets in a row",
+         **one)
+    case("F.ctc_loss", lp(6, 2, 4), Ids(torch.tensor([[0, 2, 2], [3, 1, 0]])), (6, 6), (3, 3),
+         blank=Dim(1), reduction="none", name="blank", **one)
+    case("F.ctc_loss", lp(6, 2, 4), lines, (6, 6), (3, 0), reduction="sum", name="no target", **one)
+    case("F.ctc_loss", lp(2, 2, 4), lines, (2, 2), (3, 2), reduction="none", zero_infinity=True,
+         name="impossible, as zero", **one)
+    case("F.ctc_loss", lp(2, 2, 4), lines, (2, 2), (3, 2), reduction="none", name="impossible",
+         grad=False)
+    case("F.ctc_loss", lp(5, 4), Ids(1, 2, 2), torch.tensor(5), torch.tensor(3),
+         name="one sequence", **one)
+    case("F.ctc_loss", lp(5, 1, 4).float(), Ids(torch.tensor([[3, 2]])), (5,), (2,), name="float32",
+         **one)
+    case("F.ctc_loss", lp(6, 2, 4), lines, (7, 6), (3, 2), name="input length")
+    case("F.ctc_loss", lp(6, 2, 4), lines, (6,), (3, 2), name="lengths' number")
+    case("F.ctc_loss", lp(6, 2, 4), lines, (6, 6), (4, 2), name="target length")
+    case("F.ctc_loss", lp(6, 2, 4), lines, (6, 6), (3, 2), blank=Dim(4), name="blank out of range")
+    write("functional_ctc", __file__)
+
+
+FAMILIES = [activation, loss, ctc]
 
 for family in FAMILIES:
     if len(sys.argv) == 1 or family.__name__ in sys.argv[1:]:

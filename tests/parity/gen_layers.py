@@ -85,6 +85,13 @@ CASES = [
 ]
 
 
+class Plain(torch.Tensor):
+    """Integers that are numbers, not positions."""
+
+    def __new__(cls, t):
+        return t.as_subclass(cls)
+
+
 def number(v):
     if v != v:
         return "0/0"
@@ -110,7 +117,9 @@ def inputs_of(shapes, dtype):
 
 
 def from_one(t):
-    return t + 1 if t.dtype == torch.int64 else t
+    if t.dtype != torch.int64 or isinstance(t, Plain):
+        return t
+    return torch.where(t >= 0, t + 1, t)
 
 
 def outputs_of(output):

@@ -5,7 +5,7 @@ import pathlib
 import torch
 from torch import nn
 
-from gen_layers import write
+from gen_layers import Plain, write
 
 OUT = pathlib.Path(__file__).parent / "data" / "layers_simple.lua"
 CASES = []
@@ -24,8 +24,9 @@ def activations():
     case("Softplus{beta = 2, threshold = 1}", lambda: nn.Softplus(2, 1), (2, 3))
     for name in ["ReLU6", "SELU", "SiLU", "Mish", "ELU", "CELU", "LeakyReLU", "Hardtanh", "RReLU",
                  "ReLU", "Hardsigmoid", "Hardswish"]:
+        make = getattr(nn, name)
         case("Sequential(nn.Linear(3, 3), nn.%s{inplace = true})" % name,
-             lambda name=name: nn.Sequential(nn.Linear(3, 3), getattr(nn, name)(inplace=True)), (2, 3))
+             lambda make=make: nn.Sequential(nn.Linear(3, 3), make(inplace=True)), (2, 3))
     case("ELU(0.5)", lambda: nn.ELU(0.5), (2, 3))
     case("CELU(2)", lambda: nn.CELU(2), (2, 3))
     case("Hardtanh(-2, 0.5)", lambda: nn.Hardtanh(-2, 0.5), (2, 3))
@@ -60,7 +61,81 @@ def dropout():
     case("FeatureAlphaDropout(1)", lambda: nn.FeatureAlphaDropout(1), (3, 5))
 
 
+def losses():
+    a, b, c = (4, 3), (4, 3), (4, 3)
+    ids = torch.tensor([0, 2, 1, 1])
+    signs = torch.tensor([1.0, -1, 1, -1])
+    yes = torch.tensor([[1.0, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 0]])
+    part = torch.rand(4, 3, generator=torch.Generator().manual_seed(3))
+    lists = torch.tensor([[1, 2, -1], [0, -1, 1], [-1, 0, 0], [2, -1, -1]])
+    for name in ["L1Loss", "SmoothL1Loss", "HuberLoss"]:
+        case(name + "()", getattr(nn, name), a, b)
+        case(name + "{reduction = 'none'}", lambda name=name: getattr(nn, name)(reduction="none"),
+             a, b)
+    case("L1Loss{size_average = false}", lambda: nn.L1Loss(reduction="sum"), a, b)
+    case("L1Loss{reduce = false}", lambda: nn.L1Loss(reduction="none"), a, b)
+    case("SmoothL1Loss{beta = 0.5}", lambda: nn.SmoothL1Loss(beta=0.5), a, b)
+    case("HuberLoss('sum', 0.5)", lambda: nn.HuberLoss("sum", 0.5), a, b)
+    case("KLDivLoss{reduction = 'batchmean'}", lambda: nn.KLDivLoss(reduction="batchmean"), a, part)
+    case("KLDivLoss{reduction = 'sum', log_target = true}",
+         lambda: nn.KLDivLoss(reduction="sum", log_target=True), a, b)
+    case("Sequential(nn.Sigmoid())", lambda: nn.Sequential(nn.Sigmoid()), a)
+    case("BCELoss()", nn.BCELoss, part, yes)
+    case("BCELoss{weight = lucerna.tensor{1, 2, 0.5}, reduction = 'sum'}",
+         lambda: nn.BCELoss(weight=torch.tensor([1, 2, 0.5]), reduction="sum"), part, yes)
+    case("PoissonNLLLoss()", nn.PoissonNLLLoss, a, part)
+    case("PoissonNLLLoss{log_input = false, full = true, reduction = 'sum'}",
+         lambda: nn.PoissonNLLLoss(log_input=False, full=True, reduction="sum"), part, part * 5)
+    case("GaussianNLLLoss()", nn.GaussianNLLLoss, a, b, part)
+    case("GaussianNLLLoss{full = true, eps = 0.25, reduction = 'none'}",
+         lambda: nn.GaussianNLLLoss(full=True, eps=0.25, reduction="none"), a, b, part)
+    case("MarginRankingLoss()", nn.MarginRankingLoss, (4,), (4,), signs)
+    case("MarginRankingLoss(0.5, {reduction = 'sum'})",
+         lambda: nn.MarginRankingLoss(0.5, reduction="sum"), (4,), (4,), signs)
+    case("HingeEmbeddingLoss()", nn.HingeEmbeddingLoss, (4,), signs)
+    case("HingeEmbeddingLoss{margin = 0.5, reduction = 'none'}",
+         lambda: nn.HingeEmbeddingLoss(margin=0.5, reduction="none"), (4,), signs)
+    case("SoftMarginLoss()", nn.SoftMarginLoss, (4,), signs)
+    case("SoftMarginLoss{reduction = 'none'}", lambda: nn.SoftMarginLoss(reduction="none"), (4,),
+         signs)
+    case("MultiLabelSoftMarginLoss()", nn.MultiLabelSoftMarginLoss, a, yes)
+    case("MultiLabelSoftMarginLoss{weight = lucerna.tensor{1, 2, 0.5}, reduction = 'none'}",
+         lambda: nn.MultiLabelSoftMarginLoss(weight=torch.tensor([1, 2, 0.5]), reduction="none"),
+         a, yes)
+    case("MultiLabelMarginLoss()", nn.MultiLabelMarginLoss, a, lists)
+    case("MultiLabelMarginLoss{reduction = 'none'}",
+         lambda: nn.MultiLabelMarginLoss(reduction="none"), a, lists)
+    case("MultiMarginLoss()", nn.MultiMarginLoss, a, ids)
+    case("MultiMarginLoss{p = 2, margin = 0.5, weight = lucerna.tensor{1, 2, 0.5}}",
+         lambda: nn.MultiMarginLoss(p=2, margin=0.5, weight=torch.tensor([1, 2, 0.5])), a, ids)
+    case("CosineEmbeddingLoss()", nn.CosineEmbeddingLoss, a, b, signs)
+    case("CosineEmbeddingLoss{margin = 0.2, reduction = 'none'}",
+         lambda: nn.CosineEmbeddingLoss(margin=0.2, reduction="none"), a, b, signs)
+    case("TripletMarginLoss()", nn.TripletMarginLoss, a, b, c)
+    case("TripletMarginLoss{margin = 2, p = 1, swap = true, reduction = 'none'}",
+         lambda: nn.TripletMarginLoss(margin=2, p=1, swap=True, reduction="none"), a, b, c)
+    lengths = torch.tensor([5, 4]), torch.tensor([2, 1])
+    targets = torch.tensor([[1, 2], [3, 3]])
+    case("CTCLoss()", nn.CTCLoss, (5, 2, 4), targets, *map(Plain, lengths))
+    case("CTCLoss(4, 'sum', true)", lambda: nn.CTCLoss(3, "sum", True), (5, 2, 4),
+         torch.tensor([[1, 2], [0, 0]]), *map(Plain, lengths))
+    case("TripletMarginWithDistanceLoss()", nn.TripletMarginWithDistanceLoss, a, b, c,
+         text="TripletMarginWithDistanceLoss(\n  (distance_function): PairwiseDistance()\n)")
+    case("TripletMarginWithDistanceLoss{margin = 2, swap = true, reduction = 'none', "
+         "distance_function = function(x, y) return (x - y):abs():sum(2) end}",
+         lambda: nn.TripletMarginWithDistanceLoss(
+             margin=2, swap=True, reduction="none",
+             distance_function=lambda x, y: (x - y).abs().sum(1)), a, b, c)
+    case("AdaptiveLogSoftmaxWithLoss(8, 12, {3, 6})",
+         lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 6]), (5, 8),
+         torch.tensor([0, 4, 11, 2, 7]))
+    case("AdaptiveLogSoftmaxWithLoss(8, 12, {4}, {div_value = 2, head_bias = true})",
+         lambda: nn.AdaptiveLogSoftmaxWithLoss(8, 12, [4], div_value=2, head_bias=True), (8,),
+         torch.tensor(5))
+
+
 if __name__ == "__main__":
     activations()
     dropout()
+    losses()
     write(CASES, OUT)

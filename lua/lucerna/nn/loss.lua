@@ -1,0 +1,221 @@
+-- Losses that are modules with children, or take a function or a table of options.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local nn = require "lucerna.nn"
+local F = require "lucerna.nn.functional"
+
+local raise = core._raise
+local loss = {}
+
+local REDUCTIONS = { none = true, mean = true, sum = true }
+
+local function check_reduction(who, reduction)
+  if not REDUCTIONS[reduction] then
+    raise(("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')"):format(who,
+      tostring(reduction)))
+  end
+end
+
+-- ---- TripletMarginWithDistanceLoss ----
+
+local Triplet = nn.class("TripletMarginWithDistanceLoss")
+loss.TripletMarginWithDistanceLoss = Triplet
+
+--- TripletMarginWithDistanceLoss{distance_function = nn.PairwiseDistance(), margin = 1.0,
+-- swap = false, reduction = "mean"}; forward(anchor, positive, negative).
+function Triplet:__init(...)
+  local who = "TripletMarginWithDistanceLoss"
+  local distance, margin, swap, reduction =
+    arguments(who, { "distance_function", "margin", "swap", "reduction" }, ...)
+  self.margin, self.swap, self.reduction = margin or 1.0, swap or false, reduction or "mean"
+  check_reduction(who, self.reduction)
+  if self.margin <= 0 then
+    raise(("%s: expected margin to be greater than 0, got %s instead"):format(who, self.margin))
+  end
+  self.distance_function = distance or nn.PairwiseDistance()
+end
+
+function Triplet:forward(anchor, positive, negative)
+  return F.triplet_margin_with_distance_loss(anchor, positive, negative, {
+    distance_function = self.distance_function, margin = self.margin, swap = self.swap,
+    reduction = self.reduction })
+end
+
+-- ---- LinearCrossEntropyLoss ----
+
+local OPTIONS = { allow_retain_graph = "boolean", batch_chunk_size = "number",
+  chunking_method = "string", acc_policy = "string", acc_dtype = "userdata" }
+
+--- LinearCrossEntropyOptions{allow_retain_graph = false, batch_chunk_size =, chunking_method =
+-- "auto", acc_policy = "auto", acc_dtype =}: how the loss may be computed; a table.
+function loss.LinearCrossEntropyOptions(...)
+  local names = { "allow_retain_graph", "batch_chunk_size", "chunking_method", "acc_policy",
+    "acc_dtype" }
+  local values = table.pack(arguments("LinearCrossEntropyOptions", names, ...))
+  local options = { allow_retain_graph = false, chunking_method = "auto", acc_policy = "auto" }
+  for i, name in ipairs(names) do
+    if values[i] ~= nil then
+      if type(values[i]) ~= OPTIONS[name] then
+        raise(("LinearCrossEntropyOptions: %s must be a %s (got %s)"):format(name, OPTIONS[name],
+          type(values[i])))
+      end
+      options[name] = values[i]
+    end
+  end
+  return options
+end
+
+local LinearCross = nn.class("LinearCrossEntropyLoss")
+loss.LinearCrossEntropyLoss = LinearCross
+
+local function product(list)
+  local n = 1
+  for _, size in ipairs(list) do n = n * size end
+  return n
+end
+
+--- LinearCrossEntropyLoss(in_features, num_classes, {out_features = {}, bias = false, device =,
+-- dtype =, reduction = "mean", weight =, ignore_index =, label_smoothing = 0.0, options =}): a
+-- linear layer of num_classes (for each place of out_features) and cross_entropy of what it gives.
+-- forward(input [N, in_features], target [N, out_features...]).
+function LinearCross:__init(...)
+  local who = "LinearCrossEntropyLoss"
+  local features, classes, out, bias, device, dtype, reduction, weight, ignore, smoothing, options =
+    arguments(who, { "in_features", "num_classes", "out_features", "bias", "device", "dtype",
+      "reduction", "weight", "ignore_index", "label_smoothing", "options" }, ...)
+  if type(out) == "number" then out = { out } end
+  self.in_features, self.num_classes, self.out_features = features, classes, out or {}
+  self.reduction, self.ignore_index = reduction or "mean", ignore
+  self.label_smoothing, self.options = smoothing or 0.0, options
+  check_reduction(who, self.reduction)
+  if math.type(classes) ~= "integer" then
+    raise(("%s: num_classes must be an integer (got %s)"):format(who, type(classes)))
+  end
+  self.linear = nn.Linear(features, classes * product(self.out_features),
+    { bias = bias or false, device = device, dtype = dtype })
+  self:register_buffer("weight", weight)
+end
+
+function LinearCross:forward(input, target)
+  return F.linear_cross_entropy(input, self.linear.weight, target, {
+    linear_bias = self.linear.bias, weight = self.weight, reduction = self.reduction,
+    ignore_index = self.ignore_index, label_smoothing = self.label_smoothing,
+    options = self.options })
+end
+
+-- ---- AdaptiveLogSoftmaxWithLoss ----
+
+local Adaptive = nn.class("AdaptiveLogSoftmaxWithLoss")
+loss.AdaptiveLogSoftmaxWithLoss = Adaptive
+
+local function check_cutoffs(cutoffs, classes)
+  local last, good = 0, type(cutoffs) == "table" and #cutoffs > 0
+  if good then
+    for _, cutoff in ipairs(cutoffs) do
+      good = good and math.type(cutoff) == "integer" and cutoff > last and cutoff < classes
+      last = good and cutoff or last
+    end
+  end
+  if good then return end
+  raise("AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers "
+    .. "sorted in an increasing order, where each value is between 1 and n_classes-1")
+end
+
+--- AdaptiveLogSoftmaxWithLoss(in_features, n_classes, cutoffs, {div_value = 4.0, head_bias = false,
+-- device =, dtype =}): a softmax in clusters (Grave et al. 2017), for many classes of which few are
+-- frequent. The first cutoffs[1] classes are the head's, those up to cutoffs[2] the next cluster's.
+-- forward(input [N, in_features], target [N]) gives the targets' log-probabilities and the loss.
+function Adaptive:__init(...)
+  local features, classes, cutoffs, div, bias, device, dtype = arguments(
+    "AdaptiveLogSoftmaxWithLoss", { "in_features", "n_classes", "cutoffs", "div_value", "head_bias",
+      "device", "dtype" }, ...)
+  check_cutoffs(cutoffs, classes)
+  self.in_features, self.n_classes, self.div_value = features, classes, div or 4.0
+  self.head_bias, self.cutoffs = bias or false, { table.unpack(cutoffs) }
+  self.cutoffs[#cutoffs + 1] = classes
+  self.shortlist_size, self.n_clusters = cutoffs[1], #cutoffs
+  self.head_size = self.shortlist_size + self.n_clusters
+  local options = { bias = false, device = device, dtype = dtype }
+  self.head = nn.Linear(features, self.head_size,
+    { bias = self.head_bias, device = device, dtype = dtype })
+  self.tail = nn.ModuleList()
+  for i = 1, self.n_clusters do
+    local inner = math.tointeger(features // self.div_value ^ i)
+    self.tail:append(nn.Sequential(nn.Linear(features, inner, options),
+      nn.Linear(inner, self.cutoffs[i + 1] - self.cutoffs[i], options)))
+  end
+end
+
+local function fail(...) raise("AdaptiveLogSoftmaxWithLoss: " .. string.format(...)) end
+
+local function check_call(input, target)
+  if target:dim() > 1 then fail("0D or 1D target tensor expected, multi-target not supported") end
+  if input:dim() ~= target:dim() + 1 then
+    fail("%dD target tensor expects %dD input tensors, but found inputs with size [%s]",
+      target:dim(), target:dim() + 1, table.concat(input.shape, ", "))
+  end
+  if target:dim() == 1 and input:size(1) ~= target:size(1) then
+    fail("Input and target should have the same size in the batch dimension.")
+  end
+end
+
+-- The places of targets in the cluster that begins after `low`, and what the cluster says of them.
+local function cluster_part(self, i, input, target)
+  local low, high = self.cutoffs[i], self.cutoffs[i + 1]
+  local rows = lucerna.nonzero(target:gt(low):logical_and(target:le(high))):reshape(-1)
+  if rows:numel() == 0 then return end
+  local log_probs = self.tail[i](input:index_select(1, rows)):log_softmax(2)
+  local own = (target:index_select(1, rows) - low):unsqueeze(2)
+  return rows, log_probs:gather(2, own):squeeze(2)
+end
+
+function Adaptive:forward(input, target)
+  check_call(input, target)
+  local single = target:dim() == 0
+  if single then input, target = input:unsqueeze(1), target:unsqueeze(1) end
+  local least, most = 1, 1
+  if target:numel() > 0 then least, most = target:min():item(), target:max():item() end
+  if least < 1 or most > self.n_classes then
+    fail("Target values should be in [1, %d], but values in range [%d, %d] were found.",
+      self.n_classes, least, most)
+  end
+  local place, output = target:clone(), input:new_zeros(target:size(1))
+  for i = 1, self.n_clusters do
+    local rows, part = cluster_part(self, i, input, target)
+    if rows then
+      place:index_fill_(1, rows, self.shortlist_size + i)
+      output = output:index_add(1, rows, part)
+    end
+  end
+  local head = self.head(input):log_softmax(2)
+  output = output + head:gather(2, place:unsqueeze(2)):squeeze(2)
+  local mean = -output:mean()
+  return single and output:squeeze(1) or output, mean
+end
+
+local function full_log_prob(self, input, head)
+  local log_probs = head:log_softmax(2)
+  local parts = { log_probs:narrow(2, 1, self.shortlist_size) }
+  for i = 1, self.n_clusters do
+    local own = log_probs:narrow(2, self.shortlist_size + i, 1)
+    parts[i + 1] = self.tail[i](input):log_softmax(2) + own
+  end
+  return lucerna.cat(parts, 2)
+end
+
+--- log_prob(input [N, in_features]): the log-probabilities [N, n_classes].
+function Adaptive:log_prob(input) return full_log_prob(self, input, self.head(input)) end
+
+--- predict(input [N, in_features]): the most probable class of each line, [N].
+function Adaptive:predict(input)
+  local head = self.head(input)
+  local best = head:argmax(2)
+  local rows = lucerna.nonzero(best:gt(self.shortlist_size)):reshape(-1)
+  if rows:numel() == 0 then return best end
+  local full = full_log_prob(self, input:index_select(1, rows), head:index_select(1, rows))
+  return best:index_copy(1, rows, full:argmax(2))
+end
+
+return loss

@@ -1,0 +1,16 @@
+/* What the losses share: how the values of the elements become the result. */
+#ifndef LUC_LOSS_H
+#define LUC_LOSS_H
+
+#include "cpu/softmax.h" /* luc_reduction */
+#include "ops/formula.h"
+
+#define LUC_REDUCTIONS "none|mean|sum" /* in the order of luc_reduction */
+
+/* PyTorch's deprecated size_average and reduce, if given, decide instead of reduction. args: the
+ * three in this order: size_average, reduce, reduction. */
+luc_status luc__loss_reduction(luc_context *ctx, const char *who, const luc_value *args,
+                               int *reduction);
+luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction);
+
+#endif
