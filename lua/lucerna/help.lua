@@ -14,6 +14,7 @@ local PLACES = {
   {"nn.init.", function() return lucerna.nn.init end},
   {"nn.utils.", function() return lucerna.nn.utils end},
   {"nn.utils.rnn.", function() return lucerna.nn.utils.rnn end},
+  {"nn.utils.prune.", function() return lucerna.nn.utils.prune end},
   {"optim.", function() return lucerna.optim end},
   {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},
   {"autograd.", function() return lucerna.autograd end},

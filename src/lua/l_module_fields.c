@@ -33,9 +33,11 @@ void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v)
   }
 }
 
-/* Position of a constructor argument that is a field, or -1. */
+/* Position of a constructor argument that is a field, or -1. A parameter that was deleted hides the
+ * argument of its name: `bias` is computed then. */
 static int find_config(const luc_module *m, const char *name) {
-  if (!m->config) return -1;
+  if (!m->config || (m->outside.count > 0 && luc__map_find(&m->outside, name, strlen(name))))
+    return -1;
   const luc_schema *schema = m->cls->core->constructor;
   int p = luc__schema_find(schema, name);
   if (p < 0) return -1;

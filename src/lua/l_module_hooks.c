@@ -58,7 +58,7 @@ static int remove_hook(lua_State *L) {
   return 0;
 }
 
-/* core.nn._hooks(m): {kind, function, flags, …} of Lua's hooks, in order. */
+/* core.nn._hooks(m): {kind, function, flags, id, …} of Lua's hooks, in order. */
 static int hooks_of(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
   luc_hooks *hooks = peer->m->hooks;
@@ -74,6 +74,8 @@ static int hooks_of(lua_State *L) {
     lua_rawgeti(L, 3, (lua_Integer)hook->id);
     lua_rawseti(L, 2, ++n);
     lua_pushinteger(L, hook->flags);
+    lua_rawseti(L, 2, ++n);
+    lua_pushinteger(L, (lua_Integer)hook->id);
     lua_rawseti(L, 2, ++n);
   }
   lua_settop(L, 2);

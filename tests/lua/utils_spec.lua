@@ -12,15 +12,22 @@ local function x(...)
   return (lucerna.arange(n, { dtype = lucerna.float32 }) * 0.25 - 1):reshape(...)
 end
 
+local function keys(m)
+  local names = {}
+  for name in pairs(m:state_dict()) do names[#names + 1] = name end
+  return names
+end
+
 local NAMES = {
-  lucerna = lucerna, nn = nn, utils = nn.utils, rnn = nn.utils.rnn, x = x,
+  lucerna = lucerna, nn = nn, utils = nn.utils, rnn = nn.utils.rnn, prune = nn.utils.prune, x = x,
+  keys = keys,
 }
 
 local function same(actual, expected, label)
   if type(expected) == "table" and expected.none then
     assert(actual == nil, label .. " is not nil")
   elseif type(expected) == "table" and expected.list then
-    assert.equal(#expected.list, #actual, label)
+    assert.equal(#expected.list, #actual, label .. " has entries")
     for k, item in ipairs(expected.list) do same(actual[k], item, label .. "[" .. k .. "]") end
   elseif type(expected) == "string" then
     assert.equal(expected, actual)
@@ -164,5 +171,71 @@ describe("a layer written in C", function()
     assert.is_false(nn.isinstance(m, Other))
     assert.matches("Linear: cannot become a ReLU: they are built on different classes",
       message(core._set_class, m, nn.ReLU))
+  end)
+end)
+
+describe("nn.utils.prune", function()
+  local prune = nn.utils.prune
+
+  it("takes classes of one's own", function()
+    local EveryOther = prune.class "EveryOther"
+    EveryOther.PRUNING_TYPE = "unstructured"
+    function EveryOther:__init(step) self.step = step or 2 end
+    function EveryOther:compute_mask(_, default_mask)
+      local mask = default_mask:clone()
+      mask:view(-1)[{ { 1, -1, self.step } }] = 0
+      return mask
+    end
+    local m = nn.Linear(2, 2)
+    local method = EveryOther.apply(m, "weight", 2)
+    assert.equal(2, method.step)
+    assert.same({ { 0, 1 }, { 0, 1 } }, m.weight_mask:tolist())
+    prune.l1_unstructured(m, "weight", 1)
+    assert.equal(1, m.weight_mask:sum():item())
+    assert.same({ { 0, 1 }, { 0, 1 } }, EveryOther():prune(lucerna.ones(2, 2)):tolist())
+    assert.matches("importance_scores should have the same shape as tensor t",
+      message(method.prune, method, x(2, 2), { importance_scores = x(2) }))
+  end)
+
+  it("keeps methods in a container", function()
+    local m = nn.Linear(3, 4)
+    prune.identity(m, "weight")
+    local container = prune.RandomStructured.apply(m, "weight", { amount = 1, dim = 1 })
+    assert.equal(2, #container)
+    container:add_pruning_method(container[1])
+    assert.equal(3, #container)
+    assert.matches("acting on the parameter named 'weight' to PruningContainer. Found 'nil'",
+      message(container.add_pruning_method, container, prune.Identity()))
+    assert.matches("is not a BasePruningMethod subclass",
+      message(container.add_pruning_method, container, 3))
+  end)
+
+  it("leaves the module as it was when a mask cannot be computed", function()
+    local m = nn.Linear(3, 4)
+    local before = keys(m)
+    assert.has_error(function() prune.l1_unstructured(m, "weight", 99) end)
+    assert.same({ "bias", "weight" }, keys(m)) -- in PyTorch's order after a failure
+    assert.equal(#before, #keys(m))
+    assert.is_true(m.weight.requires_grad)
+    assert.is_false(prune.is_pruned(m))
+    prune.l1_unstructured(m, "weight", 2)
+    assert.has_error(function() prune.l1_unstructured(m, "weight", 99) end)
+    prune.remove(m, "weight")
+    assert.equal(2, m.weight:eq(0):sum():item())
+  end)
+
+  it("refuses what it cannot prune", function()
+    local m = nn.BatchNorm1d(2)
+    assert.matches("cannot assign 'Tensor' object to parameter 'running_mean_orig'",
+      message(prune.identity, m, "running_mean"))
+    assert.matches("'BatchNorm1d' object has no attribute 'wait'",
+      message(prune.identity, m, "wait"))
+    assert.matches("module must be an nn.Module", message(prune.identity, 3, "weight"))
+    assert.matches("parameters is not an Iterable",
+      message(prune.global_unstructured, m, prune.L1Unstructured, { amount = 1 }))
+    assert.matches("importance_scores must be of type dict",
+      message(prune.global_unstructured, {}, prune.L1Unstructured, 3))
+    assert.matches("importance_scores should have the same shape as parameter weight",
+      message(prune.l1_unstructured, m, "weight", 1, x(3)))
   end)
 end)

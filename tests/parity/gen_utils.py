@@ -9,6 +9,7 @@ import warnings
 import torch
 from torch import nn
 from torch.nn import utils
+from torch.nn.utils import prune
 
 from record import Ids, number, tensor
 
@@ -239,7 +240,203 @@ tostring(rnn.pack_sequence{x(2), x(1)}:double())""",
                   str(rnn.pack_sequence([x(2), x(1)]).double())))
 
 
+def keys(m):
+    return list(m.state_dict().keys())
+
+
+def gradient(m, *names):
+    return tuple(m.get_parameter(n).grad for n in names)
+
+
+def norm_cases():
+    for name, make, py, shape in [
+        ("Linear", "utils.weight_norm(nn.Linear(3, 4))", lambda: utils.weight_norm(nn.Linear(3, 4)),
+         (2, 3)),
+        ("Linear over dim 2", "utils.weight_norm(nn.Linear(3, 4), 'weight', 2)",
+         lambda: utils.weight_norm(nn.Linear(3, 4), "weight", 1), (2, 3)),
+        ("Linear over everything", "utils.weight_norm(nn.Linear(3, 4), {dim = lucerna.none})",
+         lambda: utils.weight_norm(nn.Linear(3, 4), dim=None), (2, 3)),
+        ("bias", "utils.weight_norm(nn.Linear(3, 4), 'bias')",
+         lambda: utils.weight_norm(nn.Linear(3, 4), "bias"), (2, 3)),
+        ("Conv2d", "utils.weight_norm(nn.Conv2d(2, 3, 2))",
+         lambda: utils.weight_norm(nn.Conv2d(2, 3, 2)), (1, 2, 4, 4)),
+    ]:
+        tensor_name = "bias" if name == "bias" else "weight"
+
+        def run():
+            m = py()
+            y = m(x(*shape))
+            (y * y).sum().backward()
+            grads = gradient(m, tensor_name + "_g", tensor_name + "_v")
+            before = keys(m)
+            utils.remove_weight_norm(m, tensor_name)
+            return (y, *grads, before, keys(m), m(x(*shape)), str(m))
+        case("weight_norm", name, """local m = %s
+local y = m(x(%s))
+local _ = (y * y):sum():backward()
+local g, v, before = m.%s_g.grad, m.%s_v.grad, keys(m)
+utils.remove_weight_norm(m, "%s")
+return y, g, v, before, keys(m), m(x(%s)), tostring(m)"""
+             % (make, str(shape)[1:-1], tensor_name, tensor_name, tensor_name, str(shape)[1:-1]),
+             run)
+    case("weight_norm", "refuses a second", "utils.weight_norm(utils.weight_norm(nn.Linear(1, 1)))",
+         lambda: utils.weight_norm(utils.weight_norm(nn.Linear(1, 1))))
+    case("weight_norm", "refuses to remove none", "utils.remove_weight_norm(nn.Linear(1, 1))",
+         lambda: utils.remove_weight_norm(nn.Linear(1, 1)))
+    case("weight_norm", "refuses a name that is not there",
+         "utils.weight_norm(nn.Linear(1, 1), 'wait')",
+         lambda: utils.weight_norm(nn.Linear(1, 1), "wait"))
+
+
+def spectral_cases():
+    for name, make, py, shape in [
+        ("Linear", "nn.Linear(3, 4)", lambda: utils.spectral_norm(nn.Linear(3, 4)), (2, 3)),
+        ("Linear, 3 iterations along dim 2", "nn.Linear(3, 4), {n_power_iterations = 3, dim = 2}",
+         lambda: utils.spectral_norm(nn.Linear(3, 4), n_power_iterations=3, dim=1), (2, 3)),
+        ("Conv2d", "nn.Conv2d(2, 3, 2), 'weight', 2, 1e-6",
+         lambda: utils.spectral_norm(nn.Conv2d(2, 3, 2), "weight", 2, 1e-6), (1, 2, 4, 4)),
+    ]:
+        def run():
+            m = py()
+            m(x(*shape))
+            y = m(x(*shape))
+            (y * y).sum().backward()
+            grads = gradient(m, "weight_orig")
+            before = keys(m)
+            m.eval()
+            y2, u, v = m(x(*shape)), m.weight_u, m.weight_v
+            utils.remove_spectral_norm(m)
+            return (y, *grads, before, y2, u, v, keys(m), m.weight, str(m))
+        size = str(shape)[1:-1]
+        case("spectral_norm", name, """local m = utils.spectral_norm(%s)
+m(x(%s))
+local y = m(x(%s))
+local _ = (y * y):sum():backward()
+local before = keys(m)
+m:eval()
+local grad, y2, u, v = m.weight_orig.grad, m(x(%s)), m.weight_u, m.weight_v
+utils.remove_spectral_norm(m)
+return y, grad, before, y2, u, v, keys(m), m.weight, tostring(m)""" % (make, size, size, size), run)
+    for name, source, run in [
+        ("a second", "utils.spectral_norm(utils.spectral_norm(nn.Linear(1, 1)))",
+         lambda: utils.spectral_norm(utils.spectral_norm(nn.Linear(1, 1)))),
+        ("to remove none", "utils.remove_spectral_norm(nn.Linear(1, 1))",
+         lambda: utils.remove_spectral_norm(nn.Linear(1, 1))),
+        ("no iterations", "utils.spectral_norm(nn.Linear(1, 1), {n_power_iterations = 0})",
+         lambda: utils.spectral_norm(nn.Linear(1, 1), n_power_iterations=0)),
+        ("an empty slot", "utils.spectral_norm(nn.Linear(1, 1, false), 'bias')",
+         lambda: utils.spectral_norm(nn.Linear(1, 1, False), "bias")),
+    ]:
+        case("spectral_norm", "refuses " + name, source, run)
+
+
+PRUNINGS = [
+    ("identity", "prune.identity(m, 'weight')", lambda p, m: p.identity(m, "weight")),
+    ("random_unstructured", "prune.random_unstructured(m, 'weight', 0.4)",
+     lambda p, m: p.random_unstructured(m, "weight", 0.4)),
+    ("l1_unstructured, a fraction", "prune.l1_unstructured(m, {name = 'weight', amount = 0.375})",
+     lambda p, m: p.l1_unstructured(m, "weight", 0.375)),
+    ("l1_unstructured, a count", "prune.l1_unstructured(m, 'weight', 5)",
+     lambda p, m: p.l1_unstructured(m, "weight", 5)),
+    ("l1_unstructured of scores",
+     "prune.l1_unstructured(m, 'weight', 5, {importance_scores = x(4, 3) * 2})",
+     lambda p, m: p.l1_unstructured(m, "weight", 5, importance_scores=x(4, 3) * 2)),
+    ("random_structured", "prune.random_structured(m, 'weight', 2, 1)",
+     lambda p, m: p.random_structured(m, "weight", 2, 0)),
+    ("ln_structured", "prune.ln_structured(m, 'weight', 0.5, 2, 1)",
+     lambda p, m: p.ln_structured(m, "weight", 0.5, 2, 0)),
+    ("ln_structured, infinite, last dim",
+     "prune.ln_structured(m, 'weight', {amount = 1, n = math.huge, dim = -1})",
+     lambda p, m: p.ln_structured(m, "weight", 1, float("inf"), -1)),
+    ("custom_from_mask", "prune.custom_from_mask(m, 'weight', x(4, 3):gt(0))",
+     lambda p, m: p.custom_from_mask(m, "weight", x(4, 3) > 0)),
+    ("nothing", "prune.l1_unstructured(m, 'weight', 0)", lambda p, m: p.l1_unstructured(
+        m, "weight", 0)),
+    ("everything", "prune.l1_unstructured(m, 'weight', 1.0)",
+     lambda p, m: p.l1_unstructured(m, "weight", 1.0)),
+    ("twice unstructured",
+     "prune.l1_unstructured(m, 'weight', 3) prune.random_unstructured(m, 'weight', 0.5)",
+     lambda p, m: (p.l1_unstructured(m, "weight", 3), p.random_unstructured(m, "weight", 0.5))),
+    ("thrice, structured on top", "prune.ln_structured(m, 'weight', 1, 1, 1) "
+     "prune.ln_structured(m, 'weight', 1, 2, 1) prune.l1_unstructured(m, 'weight', 2)",
+     lambda p, m: (p.ln_structured(m, "weight", 1, 1, 0), p.ln_structured(m, "weight", 1, 2, 0),
+                   p.l1_unstructured(m, "weight", 2))),
+    ("a mask on top", "prune.random_structured(m, 'weight', 1, -1) "
+     "prune.custom_from_mask(m, 'weight', x(4, 3):gt(0))",
+     lambda p, m: (p.random_structured(m, "weight", 1, -1),
+                   p.custom_from_mask(m, "weight", x(4, 3) > 0))),
+]
+PRUNING_ERRORS = [
+    ("an amount that is no number", "'0.1'", lambda p, m: p.l1_unstructured(m, "weight", "0.1")),
+    ("a negative count", "-1", lambda p, m: p.l1_unstructured(m, "weight", -1)),
+    ("a fraction above 1", "1.5", lambda p, m: p.l1_unstructured(m, "weight", 1.5)),
+    ("more than there is", "13", lambda p, m: p.l1_unstructured(m, "weight", 13)),
+]
+
+
+def prune_cases():
+    p = prune
+    for name, source, apply in PRUNINGS:
+        def run():
+            m = nn.Linear(3, 4)
+            apply(p, m)
+            y = m(x(2, 3))
+            (y * y).sum().backward()
+            before, mask, weight = keys(m), m.weight_mask, m.weight
+            grad, pruned = m.weight_orig.grad, p.is_pruned(nn.Sequential(m))
+            p.remove(m, "weight")
+            return (y, mask, weight, grad, before, str(pruned), keys(m), m.weight,
+                    str(p.is_pruned(m)))
+        case("prune", name, """local m = nn.Linear(3, 4)
+%s
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" """ % source, run)
+    for name, amount, apply in PRUNING_ERRORS:
+        case("prune", "refuses " + name,
+             "prune.l1_unstructured(nn.Linear(3, 4), 'weight', %s)" % amount,
+             lambda: apply(p, nn.Linear(3, 4)))
+    case("prune", "refuses channels of a vector",
+         "prune.random_structured(nn.Linear(3, 4), 'bias', 1, 1)",
+         lambda: p.random_structured(nn.Linear(3, 4), "bias", 1, 0))
+    case("prune", "refuses a dim that is not there",
+         "prune.ln_structured(nn.Linear(3, 4), 'weight', 1, 2, 3)",
+         lambda: p.ln_structured(nn.Linear(3, 4), "weight", 1, 2, 3))
+    case("prune", "refuses to remove none", "prune.remove(nn.Linear(3, 4), 'weight')",
+         lambda: p.remove(nn.Linear(3, 4), "weight"))
+
+    def everywhere(scores=False):
+        a, b = nn.Linear(3, 4), nn.Conv2d(1, 2, 2)
+        p.l1_unstructured(a, "weight", 2)
+        both = [(a, "weight"), (b, "weight"), (b, "bias")]
+        given = {(b, "bias"): x(2) * 100} if scores else None
+        p.global_unstructured(both, p.L1Unstructured, importance_scores=given, amount=0.5)
+        return a.weight_mask, b.weight_mask, b.bias_mask, keys(a)
+    case("prune", "global_unstructured", """local a, b = nn.Linear(3, 4), nn.Conv2d(1, 2, 2)
+prune.l1_unstructured(a, "weight", 2)
+prune.global_unstructured({{a, "weight"}, {b, "weight"}, {b, "bias"}}, prune.L1Unstructured,
+  {amount = 0.5})
+return a.weight_mask, b.weight_mask, b.bias_mask, keys(a)""", everywhere)
+    case("prune", "global_unstructured with scores", """
+local a, b = nn.Linear(3, 4), nn.Conv2d(1, 2, 2)
+prune.l1_unstructured(a, "weight", 2)
+prune.global_unstructured({{a, "weight"}, {b, "weight"}, {b, "bias"}}, prune.L1Unstructured,
+  {[b] = {bias = x(2) * 100}}, {amount = 0.5})
+return a.weight_mask, b.weight_mask, b.bias_mask, keys(a)""", lambda: everywhere(True))
+    case("prune", "global_unstructured refuses channels", """
+prune.global_unstructured({{nn.Linear(3, 4), "weight"}}, prune.RandomStructured, {amount = 1})""",
+         lambda: p.global_unstructured([(nn.Linear(3, 4), "weight")], p.RandomStructured, amount=1),
+         [("<class 'torch.nn.utils.prune.RandomStructured'>", "RandomStructured")])
+
+
 clip_cases()
+norm_cases()
+spectral_cases()
+prune_cases()
 vector_cases()
 fusion_cases()
 rnn_cases()

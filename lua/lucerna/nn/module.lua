@@ -266,7 +266,7 @@ local function copy_fields(from, to, memo)
     if not (hidden or slot) then to[key] = copy_value(value, memo) end
   end
   local hooks = core._hooks(from)
-  for i = 1, #hooks, 3 do core._add_hook(to, hooks[i], hooks[i + 1], hooks[i + 2] & ~1) end
+  for i = 1, #hooks, 4 do core._add_hook(to, hooks[i], hooks[i + 1], hooks[i + 2] & ~1) end
 end
 
 local function list_of(...)

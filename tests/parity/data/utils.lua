@@ -53,6 +53,425 @@ p.grad = lucerna.tensor{1.0, math.huge}
 utils.clip_grad_norm_(p, 1, {error_if_nonfinite = true})]==],
  error=[==[
 The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=false`]==]},
+{topic="weight_norm", name="Linear", lua=[==[local m = utils.weight_norm(nn.Linear(3, 4))
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local g, v, before = m.weight_g.grad, m.weight_v.grad, keys(m)
+utils.remove_weight_norm(m, "weight")
+return y, g, v, before, keys(m), m(x(2, 3)), tostring(m)]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {shape={4,1}, dtype="float32", data={0.591008067,0.455830574,0.855645359,1.46148157}}, {shape={4,3}, dtype="float32", data={1.50576854,1.52285898,0.176939666,0.44187203,0.198417097,0.58619982,-1.04208946,-1.37603724,0.0478816703,-0.184028342,0.607515812,0.407100618}}, {list={[==[
+bias]==], [==[
+weight_g]==], [==[
+weight_v]==]}}, {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="weight_norm", name="Linear over dim 2", lua=[==[local m = utils.weight_norm(nn.Linear(3, 4), 'weight', 2)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local g, v, before = m.weight_g.grad, m.weight_v.grad, keys(m)
+utils.remove_weight_norm(m, "weight")
+return y, g, v, before, keys(m), m(x(2, 3)), tostring(m)]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {shape={1,3}, dtype="float32", data={2.55264282,-0.624135196,0.571294129}}, {shape={4,3}, dtype="float32", data={0.690490901,0.803325117,0.232554615,-0.417977601,0.914890587,0.61782676,-0.367210746,-0.809265375,-0.229467273,-0.440225601,1.01989329,0.541842639}}, {list={[==[
+bias]==], [==[
+weight_g]==], [==[
+weight_v]==]}}, {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="weight_norm", name="Linear over everything", lua=[==[local m = utils.weight_norm(nn.Linear(3, 4), {dim = lucerna.none})
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local g, v, before = m.weight_g.grad, m.weight_v.grad, keys(m)
+utils.remove_weight_norm(m, "weight")
+return y, g, v, before, keys(m), m(x(2, 3)), tostring(m)]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {shape={}, dtype="float32", data={1.60317659}}, {shape={4,3}, dtype="float32", data={1.37467849,1.67127025,0.0151988864,0.244819969,-0.0603364706,0.822318912,-1.06249571,-1.36157084,0.0195024014,0.583584249,0.772830307,0.507398546}}, {list={[==[
+bias]==], [==[
+weight_g]==], [==[
+weight_v]==]}}, {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="weight_norm", name="bias", lua=[==[local m = utils.weight_norm(nn.Linear(3, 4), 'bias')
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local g, v, before = m.bias_g.grad, m.bias_v.grad, keys(m)
+utils.remove_weight_norm(m, "bias")
+return y, g, v, before, keys(m), m(x(2, 3)), tostring(m)]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {shape={4}, dtype="float32", data={2.51595616,-0.693905234,1.81926847,-1.28181005}}, {shape={4}, dtype="float32", data={1.05385709e-07,-9.56733714e-09,3.77756635e-08,8.61687965e-09}}, {list={[==[
+weight]==], [==[
+bias_g]==], [==[
+bias_v]==]}}, {list={[==[
+weight]==], [==[
+bias]==]}}, {shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="weight_norm", name="Conv2d", lua=[==[local m = utils.weight_norm(nn.Conv2d(2, 3, 2))
+local y = m(x(1, 2, 4, 4))
+local _ = (y * y):sum():backward()
+local g, v, before = m.weight_g.grad, m.weight_v.grad, keys(m)
+utils.remove_weight_norm(m, "weight")
+return y, g, v, before, keys(m), m(x(1, 2, 4, 4)), tostring(m)]==],
+ out={{shape={1,3,3,3}, dtype="float32", data={0.133246258,0.243346125,0.353446007,0.57364583,0.683745742,0.793845654,1.01404548,1.12414515,1.23424506,0.0953443348,0.135036677,0.17472899,0.254113674,0.293806016,0.333498359,0.412882984,0.452575326,0.492267668,-0.956607699,-0.892116129,-0.82762444,-0.698641062,-0.634149253,-0.569657564,-0.440674156,-0.376182586,-0.311690897}}, {shape={3,1,1,1}, dtype="float32", data={9.50292301,5.60772181,11.7206287}}, {shape={3,2,2,2}, dtype="float32", data={5.56905937,15.3043327,17.1463032,21.0509701,53.9491043,64.6235352,73.4026108,71.0561371,6.39251709,1.44333744,7.94035339,9.53565502,27.2910576,24.78269,28.3857727,30.5933838,-5.18785763,-4.17400503,-5.79520369,-18.7451324,-47.2083282,-45.2880325,-51.2678223,-62.8245049}}, {list={[==[
+bias]==], [==[
+weight_g]==], [==[
+weight_v]==]}}, {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={1,3,3,3}, dtype="float32", data={0.133246258,0.243346125,0.353446007,0.57364583,0.683745742,0.793845654,1.01404548,1.12414515,1.23424506,0.0953443348,0.135036677,0.17472899,0.254113674,0.293806016,0.333498359,0.412882984,0.452575326,0.492267668,-0.956607699,-0.892116129,-0.82762444,-0.698641062,-0.634149253,-0.569657564,-0.440674156,-0.376182586,-0.311690897}}, [==[
+Conv2d(2, 3, kernel_size=(2, 2), stride=(1, 1))]==]}},
+{topic="weight_norm", name="refuses a second", lua=[==[utils.weight_norm(utils.weight_norm(nn.Linear(1, 1)))]==],
+ error=[==[
+Cannot register two weight_norm hooks on the same parameter weight]==]},
+{topic="weight_norm", name="refuses to remove none", lua=[==[utils.remove_weight_norm(nn.Linear(1, 1))]==],
+ error=[==[
+weight_norm of 'weight' not found in Linear(in_features=1, out_features=1, bias=True)]==]},
+{topic="weight_norm", name="refuses a name that is not there", lua=[==[utils.weight_norm(nn.Linear(1, 1), 'wait')]==],
+ error=[==[
+'Linear' object has no attribute 'wait']==]},
+{topic="spectral_norm", name="Linear", lua=[==[local m = utils.spectral_norm(nn.Linear(3, 4))
+m(x(2, 3))
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before = keys(m)
+m:eval()
+local grad, y2, u, v = m.weight_orig.grad, m(x(2, 3)), m.weight_u, m.weight_v
+utils.remove_spectral_norm(m)
+return y, grad, before, y2, u, v, keys(m), m.weight, tostring(m)]==],
+ out={{shape={2,4}, dtype="float32", data={-0.753063262,-0.26940459,0.647671342,-0.528458655,-0.473993063,0.00417615473,0.214741215,-0.0182424635}}, {shape={4,3}, dtype="float32", data={1.14944363,1.56777,-0.296538323,0.718929768,0.00759667158,0.705826044,-0.866384506,-1.40123343,0.239845276,0.832915545,0.862106204,0.247383147}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_u]==], [==[
+weight_v]==]}}, {shape={2,4}, dtype="float32", data={-0.753063262,-0.26940459,0.647671342,-0.528458655,-0.473993063,0.00417615473,0.214741215,-0.0182424635}}, {shape={4}, dtype="float32", data={0.649625599,-0.401154011,-0.61925745,0.183254376}}, {shape={3}, dtype="float32", data={0.38577503,-0.554863036,0.737091899}}, {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.337750524,-0.382378578,0.416721672,0.327191263,0.42964226,-0.392059207,-0.343228787,0.243321568,-0.477332979,0.505405664,0.108845122,0.0660374165}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="spectral_norm", name="Linear, 3 iterations along dim 2", lua=[==[local m = utils.spectral_norm(nn.Linear(3, 4), {n_power_iterations = 3, dim = 2})
+m(x(2, 3))
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before = keys(m)
+m:eval()
+local grad, y2, u, v = m.weight_orig.grad, m(x(2, 3)), m.weight_u, m.weight_v
+utils.remove_spectral_norm(m)
+return y, grad, before, y2, u, v, keys(m), m.weight, tostring(m)]==],
+ out={{shape={2,4}, dtype="float32", data={-0.753094673,-0.269459546,0.647719741,-0.528533697,-0.473990679,0.00415436924,0.214737147,-0.0182557702}}, {shape={4,3}, dtype="float32", data={1.11042893,1.55394816,-0.293720663,0.720757842,0.0451552272,0.665114343,-0.827029049,-1.39083791,0.240891814,0.804042459,0.881378412,0.217014164}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_u]==], [==[
+weight_v]==]}}, {shape={2,4}, dtype="float32", data={-0.753094673,-0.269459546,0.647719741,-0.528533697,-0.473990679,0.00415436924,0.214737147,-0.0182557702}}, {shape={3}, dtype="float32", data={0.421612531,-0.537920952,0.729988992}}, {shape={4}, dtype="float32", data={0.653332233,-0.36942941,-0.626057804,0.211495832}}, {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.337791443,-0.382424891,0.416772157,0.327230901,0.429694295,-0.392106682,-0.343270361,0.243351042,-0.477390796,0.505466878,0.108858302,0.0660454109}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="spectral_norm", name="Conv2d", lua=[==[local m = utils.spectral_norm(nn.Conv2d(2, 3, 2), 'weight', 2, 1e-6)
+m(x(1, 2, 4, 4))
+local y = m(x(1, 2, 4, 4))
+local _ = (y * y):sum():backward()
+local before = keys(m)
+m:eval()
+local grad, y2, u, v = m.weight_orig.grad, m(x(1, 2, 4, 4)), m.weight_u, m.weight_v
+utils.remove_spectral_norm(m)
+return y, grad, before, y2, u, v, keys(m), m.weight, tostring(m)]==],
+ out={{shape={1,3,3,3}, dtype="float32", data={0.124456137,0.239329502,0.354202807,0.583949566,0.698822916,0.813696384,1.04344296,1.15831661,1.27318978,0.112037122,0.15345034,0.194863558,0.277689993,0.319103241,0.360516429,0.443342865,0.484756231,0.526169419,-0.998920202,-0.9316324,-0.864344537,-0.729768991,-0.662481129,-0.595193386,-0.46061784,-0.393329978,-0.326042026}}, {shape={3,2,2,2}, dtype="float32", data={2.23752069,16.1570473,23.5031662,21.5511627,56.3944817,69.6553192,80.8978348,75.457428,9.39858246,2.42785406,8.91031551,14.5743952,32.0484734,25.6021004,28.9827652,37.4238586,-6.27654171,0.64277339,-11.0426111,-19.0866318,-54.4779701,-48.1796417,-56.1915894,-67.5244064}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_u]==], [==[
+weight_v]==]}}, {shape={1,3,3,3}, dtype="float32", data={0.124456137,0.239329502,0.354202807,0.583949566,0.698822916,0.813696384,1.04344296,1.15831661,1.27318978,0.112037122,0.15345034,0.194863558,0.277689993,0.319103241,0.360516429,0.443342865,0.484756231,0.526169419,-0.998920202,-0.9316324,-0.864344537,-0.729768991,-0.662481129,-0.595193386,-0.46061784,-0.393329978,-0.326042026}}, {shape={3}, dtype="float32", data={0.629621804,-0.501221418,0.593593776}}, {shape={8}, dtype="float32", data={0.540440381,-0.26299873,-0.0744189695,0.320790976,0.415055871,-0.338638455,-0.444322109,0.214339301}}, {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={3,2,2,2}, dtype="float32", data={0.243647963,-0.275841922,0.300616473,0.236030668,0.309937209,-0.282825381,-0.247599885,0.175528377,-0.344340563,0.364591748,0.0785191655,0.047638353,-0.315458894,0.117554553,0.158623517,0.0585250407,0.354810625,0.110781655,-0.327099562,0.309943318,0.125246391,-0.175976574,-0.338843822,0.210289165}}, [==[
+Conv2d(2, 3, kernel_size=(2, 2), stride=(1, 1))]==]}},
+{topic="spectral_norm", name="refuses a second", lua=[==[utils.spectral_norm(utils.spectral_norm(nn.Linear(1, 1)))]==],
+ error=[==[
+Cannot register two spectral_norm hooks on the same parameter weight]==]},
+{topic="spectral_norm", name="refuses to remove none", lua=[==[utils.remove_spectral_norm(nn.Linear(1, 1))]==],
+ error=[==[
+spectral_norm of 'weight' not found in Linear(in_features=1, out_features=1, bias=True)]==]},
+{topic="spectral_norm", name="refuses no iterations", lua=[==[utils.spectral_norm(nn.Linear(1, 1), {n_power_iterations = 0})]==],
+ error=[==[
+Expected n_power_iterations to be positive, but got n_power_iterations=0]==]},
+{topic="spectral_norm", name="refuses an empty slot", lua=[==[utils.spectral_norm(nn.Linear(1, 1, false), 'bias')]==],
+ error=[==[
+`SpectralNorm` cannot be applied as parameter `bias` is None]==]},
+{topic="prune", name="identity", lua=[==[local m = nn.Linear(3, 4)
+prune.identity(m, 'weight')
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {shape={4,3}, dtype="float32", data={1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, {shape={4,3}, dtype="float32", data={1.80878878,1.17979968,0.550810635,0.665358365,0.491882086,0.318405777,-1.50364721,-1.04883003,-0.594012976,1.23318136,0.912728786,0.592276335}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, [==[
+False]==]}},
+{topic="prune", name="random_unstructured", lua=[==[local m = nn.Linear(3, 4)
+prune.random_unstructured(m, 'weight', 0.4)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.405191153,0.0414984971,0.63579452,-0.571205616,-0.376109481,0.0733237714,0.3451491,-0.0510592461}}, {shape={4,3}, dtype="float32", data={0.0,1.0,1.0,0.0,1.0,1.0,1.0,0.0,0.0,1.0,1.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.0,0.570635378,0.122893117,0.0}}, {shape={4,3}, dtype="float32", data={0.0,0.607786715,0.217136413,-0.0,-0.0622477457,-0.00483661145,-1.44416356,-0.0,-0.0,1.16794086,0.856808424,0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.0,0.570635378,0.122893117,0.0}}, [==[
+False]==]}},
+{topic="prune", name="l1_unstructured, a fraction", lua=[==[local m = nn.Linear(3, 4)
+prune.l1_unstructured(m, {name = 'weight', amount = 0.375})
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,0.0414984971,0.905264378,-0.479035795,-0.471444964,0.0733237714,0.210414201,-0.0510592461}}, {shape={4,3}, dtype="float32", data={1.0,1.0,1.0,0.0,1.0,1.0,1.0,0.0,1.0,1.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.538939536,0.570635378,0.0,0.0}}, {shape={4,3}, dtype="float32", data={1.80878878,1.17979968,0.550810635,-0.0,-0.0622477457,-0.00483661145,-1.91573584,-0.0,-0.800057292,0.983601213,0.0,0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.538939536,0.570635378,0.0,0.0}}, [==[
+False]==]}},
+{topic="prune", name="l1_unstructured, a count", lua=[==[local m = nn.Linear(3, 4)
+prune.l1_unstructured(m, 'weight', 5)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.405191153,0.0414984971,0.905264378,-0.479035795,-0.376109481,0.0733237714,0.210414201,-0.0510592461}}, {shape={4,3}, dtype="float32", data={0.0,1.0,1.0,0.0,1.0,1.0,1.0,0.0,1.0,1.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.538939536,0.570635378,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,0.607786715,0.217136413,-0.0,-0.0622477457,-0.00483661145,-1.91573584,-0.0,-0.800057292,0.983601213,0.0,0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.538939536,0.570635378,0.0,0.0}}, [==[
+False]==]}},
+{topic="prune", name="l1_unstructured of scores", lua=[==[local m = nn.Linear(3, 4)
+prune.l1_unstructured(m, 'weight', 5, {importance_scores = x(4, 3) * 2})
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.551280379,0.183988765,0.311692804,-0.608485878,-0.589071333,0.183988765,0.113532379,-0.0324191302}}, {shape={4,3}, dtype="float32", data={1.0,1.0,0.0,0.0,0.0,0.0,0.0,1.0,1.0,1.0,1.0,1.0}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.0,0.0,0.0,-0.0,-0.0,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, {shape={4,3}, dtype="float32", data={1.3970964,0.826920569,0.0,-0.0,-0.0,-0.0,-0.0,-0.467539191,-0.254926622,1.23318136,0.912728786,0.592276335}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.0,0.0,0.0,-0.0,-0.0,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, [==[
+False]==]}},
+{topic="prune", name="random_structured", lua=[==[local m = nn.Linear(3, 4)
+prune.random_structured(m, 'weight', 2, 1)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,0.183988765,0.248267263,-0.608485878,-0.471444964,0.183988765,0.248267263,-0.0324191302}}, {shape={4,3}, dtype="float32", data={1.0,1.0,1.0,0.0,0.0,0.0,0.0,0.0,0.0,1.0,1.0,1.0}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.0,0.0,-0.0,-0.0,0.0,-0.0,0.570635378,0.122893117,0.0745604709}}, {shape={4,3}, dtype="float32", data={1.80878878,1.17979968,0.550810635,-0.0,-0.0,-0.0,-0.0,-0.0,-0.0,1.23318136,0.912728786,0.592276335}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.0,0.0,-0.0,-0.0,0.0,-0.0,0.570635378,0.122893117,0.0745604709}}, [==[
+False]==]}},
+{topic="prune", name="ln_structured", lua=[==[local m = nn.Linear(3, 4)
+prune.ln_structured(m, 'weight', 0.5, 2, 1)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.248267263,0.0915995985,-0.471444964,-0.0190312117,0.248267263,0.0915995985}}, {shape={4,3}, dtype="float32", data={1.0,1.0,1.0,1.0,1.0,1.0,0.0,0.0,0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.0,0.0,-0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={1.80878878,1.17979968,0.550810635,0.665358365,0.491882086,0.318405777,-0.0,-0.0,-0.0,-0.0,-0.0,-0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.0,0.0,-0.0,0.0,0.0,0.0}}, [==[
+False]==]}},
+{topic="prune", name="ln_structured, infinite, last dim", lua=[==[local m = nn.Linear(3, 4)
+prune.ln_structured(m, 'weight', {amount = 1, n = math.huge, dim = -1})
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-1.11033058,0.0358988494,0.905264378,-0.516316056,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {shape={4,3}, dtype="float32", data={1.0,0.0,1.0,1.0,0.0,1.0,1.0,0.0,1.0,1.0,0.0,1.0}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.0,0.470505476,0.369419903,0.0,-0.442659974,-0.387527287,0.0,-0.538939536,0.570635378,0.0,0.0745604709}}, {shape={4,3}, dtype="float32", data={2.45638371,0.0,0.874608099,-0.0622820929,-0.0,-0.0454144552,-1.91573584,-0.0,-0.800057292,1.04884171,0.0,0.500106514}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.0,0.470505476,0.369419903,0.0,-0.442659974,-0.387527287,0.0,-0.538939536,0.570635378,0.0,0.0745604709}}, [==[
+False]==]}},
+{topic="prune", name="custom_from_mask", lua=[==[local m = nn.Linear(3, 4)
+prune.custom_from_mask(m, 'weight', x(4, 3):gt(0))
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.49373585,0.405318737,0.699220061,-0.608485878,-0.49373585,0.0733237714,0.210414201,-0.0324191302}}, {shape={4,3}, dtype="float32", data={0.0,0.0,0.0,0.0,0.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0}}, {shape={4,3}, dtype="float32", data={0.0,-0.0,0.0,0.0,0.0,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, {shape={4,3}, dtype="float32", data={0.0,0.0,0.0,-0.0,-0.0,-0.368656844,-1.50364721,-1.04883003,-0.594012976,1.23318136,0.912728786,0.592276335}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.0,-0.0,0.0,0.0,0.0,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, [==[
+False]==]}},
+{topic="prune", name="nothing", lua=[==[local m = nn.Linear(3, 4)
+prune.l1_unstructured(m, 'weight', 0)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {shape={4,3}, dtype="float32", data={1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, {shape={4,3}, dtype="float32", data={1.80878878,1.17979968,0.550810635,0.665358365,0.491882086,0.318405777,-1.50364721,-1.04883003,-0.594012976,1.23318136,0.912728786,0.592276335}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, [==[
+False]==]}},
+{topic="prune", name="everything", lua=[==[local m = nn.Linear(3, 4)
+prune.l1_unstructured(m, 'weight', 1.0)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.49373585,0.183988765,0.248267263,0.0915995985,-0.49373585,0.183988765,0.248267263,0.0915995985}}, {shape={4,3}, dtype="float32", data={0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,-0.0,0.0,0.0,0.0,-0.0,-0.0,0.0,-0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,0.0,0.0,-0.0,-0.0,-0.0,-0.0,-0.0,-0.0,-0.0,-0.0,-0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.0,-0.0,0.0,0.0,0.0,-0.0,-0.0,0.0,-0.0,0.0,0.0,0.0}}, [==[
+False]==]}},
+{topic="prune", name="twice unstructured", lua=[==[local m = nn.Linear(3, 4)
+prune.l1_unstructured(m, 'weight', 3) prune.random_unstructured(m, 'weight', 0.5)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.405191153,0.0414984971,0.63579452,0.0915995985,-0.376109481,0.0733237714,0.3451491,0.0915995985}}, {shape={4,3}, dtype="float32", data={0.0,1.0,1.0,0.0,1.0,1.0,1.0,0.0,0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,0.607786715,0.217136413,-0.0,-0.0622477457,-0.00483661145,-1.44416356,-0.0,-0.0,-0.0,-0.0,-0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.387527287,0.0,-0.0,0.0,0.0,0.0}}, [==[
+False]==]}},
+{topic="prune", name="thrice, structured on top", lua=[==[local m = nn.Linear(3, 4)
+prune.ln_structured(m, 'weight', 1, 1, 1) prune.ln_structured(m, 'weight', 1, 2, 1) prune.l1_unstructured(m, 'weight', 2)
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.405191153,0.0414984971,0.248267263,0.0915995985,-0.376109481,0.0733237714,0.248267263,0.0915995985}}, {shape={4,3}, dtype="float32", data={0.0,1.0,1.0,0.0,1.0,1.0,0.0,0.0,0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.0,0.0,-0.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,0.607786715,0.217136413,-0.0,-0.0622477457,-0.00483661145,-0.0,-0.0,-0.0,-0.0,-0.0,-0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,-0.0,0.0,-0.0,0.0,0.0,0.0}}, [==[
+False]==]}},
+{topic="prune", name="a mask on top", lua=[==[local m = nn.Linear(3, 4)
+prune.random_structured(m, 'weight', 1, -1) prune.custom_from_mask(m, 'weight', x(4, 3):gt(0))
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local before, mask, weight = keys(m), m.weight_mask, m.weight
+local grad, pruned = m.weight_orig.grad, prune.is_pruned(nn.Sequential(m))
+prune.remove(m, "weight")
+return y, mask, weight, grad, before, pruned and "True" or "False", keys(m), m.weight,
+  prune.is_pruned(m) and "True" or "False" ]==],
+ out={{shape={2,4}, dtype="float32", data={-0.49373585,0.183988765,0.429750323,-0.571205616,-0.49373585,0.183988765,0.3451491,-0.0510592461}}, {shape={4,3}, dtype="float32", data={0.0,0.0,0.0,0.0,0.0,0.0,1.0,1.0,0.0,1.0,1.0,0.0}}, {shape={4,3}, dtype="float32", data={0.0,-0.0,0.0,0.0,0.0,-0.0,-0.387527287,0.274725646,-0.0,0.570635378,0.122893117,0.0}}, {shape={4,3}, dtype="float32", data={0.0,0.0,0.0,-0.0,-0.0,-0.0,-1.03207517,-0.644625485,-0.0,1.16794086,0.856808424,0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}, [==[
+True]==], {list={[==[
+bias]==], [==[
+weight]==]}}, {shape={4,3}, dtype="float32", data={0.0,-0.0,0.0,0.0,0.0,-0.0,-0.387527287,0.274725646,-0.0,0.570635378,0.122893117,0.0}}, [==[
+False]==]}},
+{topic="prune", name="refuses an amount that is no number", lua=[==[prune.l1_unstructured(nn.Linear(3, 4), 'weight', '0.1')]==],
+ error=[==[
+Invalid type for amount: 0.1. Must be int or float.]==]},
+{topic="prune", name="refuses a negative count", lua=[==[prune.l1_unstructured(nn.Linear(3, 4), 'weight', -1)]==],
+ error=[==[
+amount=-1 should either be a float in the range [0, 1] or a non-negative integer]==]},
+{topic="prune", name="refuses a fraction above 1", lua=[==[prune.l1_unstructured(nn.Linear(3, 4), 'weight', 1.5)]==],
+ error=[==[
+amount=1.5 should either be a float in the range [0, 1] or a non-negative integer]==]},
+{topic="prune", name="refuses more than there is", lua=[==[prune.l1_unstructured(nn.Linear(3, 4), 'weight', 13)]==],
+ error=[==[
+amount=13 should be smaller than the number of parameters to prune=12]==]},
+{topic="prune", name="refuses channels of a vector", lua=[==[prune.random_structured(nn.Linear(3, 4), 'bias', 1, 1)]==],
+ error=[==[
+Structured pruning can only be applied to multidimensional tensors. Found tensor of shape torch.Size([4]) with 1 dims]==]},
+{topic="prune", name="refuses a dim that is not there", lua=[==[prune.ln_structured(nn.Linear(3, 4), 'weight', 1, 2, 3)]==],
+ error=[==[
+Invalid index 3 for tensor of size torch.Size([4, 3])]==]},
+{topic="prune", name="refuses to remove none", lua=[==[prune.remove(nn.Linear(3, 4), 'weight')]==],
+ error=[==[
+Parameter 'weight' of module Linear(in_features=3, out_features=4, bias=True) has to be pruned before pruning can be removed]==]},
+{topic="prune", name="global_unstructured", lua=[==[local a, b = nn.Linear(3, 4), nn.Conv2d(1, 2, 2)
+prune.l1_unstructured(a, "weight", 2)
+prune.global_unstructured({{a, "weight"}, {b, "weight"}, {b, "bias"}}, prune.L1Unstructured,
+  {amount = 0.5})
+return a.weight_mask, b.weight_mask, b.bias_mask, keys(a)]==],
+ out={{shape={4,3}, dtype="float32", data={0.0,1.0,1.0,0.0,1.0,1.0,0.0,0.0,1.0,1.0,0.0,0.0}}, {shape={2,1,2,2}, dtype="float32", data={1.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0}}, {shape={2}, dtype="float32", data={1.0,0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="global_unstructured with scores", lua=[==[
+local a, b = nn.Linear(3, 4), nn.Conv2d(1, 2, 2)
+prune.l1_unstructured(a, "weight", 2)
+prune.global_unstructured({{a, "weight"}, {b, "weight"}, {b, "bias"}}, prune.L1Unstructured,
+  {[b] = {bias = x(2) * 100}}, {amount = 0.5})
+return a.weight_mask, b.weight_mask, b.bias_mask, keys(a)]==],
+ out={{shape={4,3}, dtype="float32", data={0.0,0.0,1.0,0.0,1.0,1.0,0.0,0.0,1.0,1.0,0.0,0.0}}, {shape={2,1,2,2}, dtype="float32", data={1.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0}}, {shape={2}, dtype="float32", data={1.0,1.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="global_unstructured refuses channels", lua=[==[
+prune.global_unstructured({{nn.Linear(3, 4), "weight"}}, prune.RandomStructured, {amount = 1})]==],
+ error=[==[
+Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method RandomStructured of type structured]==]},
 {topic="convert_parameters", name="there and back", lua=[==[
 local m, other = nn.Linear(3, 2), nn.Linear(3, 2)
 local v = utils.parameters_to_vector(m:parameters())

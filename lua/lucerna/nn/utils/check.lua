@@ -67,6 +67,9 @@ function check.type_name(value)
   return core.nn.is_module(value) and core.nn.class_name(value) or type(value)
 end
 
+--- A module's text on one line.
+function check.text(module) return (tostring(module):gsub("%s*\n%s*", " ")) end
+
 --- A shape as PyTorch's messages have it.
 function check.size(tensor) return ("torch.Size([%s])"):format(table.concat(tensor.shape, ", ")) end
 

@@ -3,11 +3,12 @@
 
 local utils = {}
 
-for _, topic in ipairs { "clip_grad", "convert_parameters", "fusion" } do
+local TOPICS = { "clip_grad", "convert_parameters", "fusion", "spectral_norm", "weight_norm" }
+for _, topic in ipairs(TOPICS) do
   for name, value in pairs(require("lucerna.nn.utils." .. topic)) do utils[name] = value end
 end
 
-local SUBMODULES = { rnn = true }
+local SUBMODULES = { prune = true, rnn = true }
 
 local function lazy_names()
   local names = {}

@@ -1,0 +1,538 @@
+-- Pruning (torch.nn.utils.prune). A pruned tensor is a parameter name_orig, a buffer name_mask of
+-- zeros and ones, and an ordinary field name that a forward pre-hook, the pruning method, makes of
+-- the two. amount is a count (an integer) or a fraction (a float from 0.0 to 1.0).
+
+local lucerna = require "lucerna"
+local core = require("lucerna.core").nn
+local arguments = require "lucerna.arguments"
+local check = require "lucerna.nn.utils.check"
+local computed = require "lucerna.nn.utils.computed"
+local convert = require "lucerna.nn.utils.convert_parameters"
+
+local prune = {}
+
+-- ---- checks ----
+
+local function check_amount(who, amount)
+  if type(amount) ~= "number" then
+    check.fail("%s: Invalid type for amount: %s. Must be int or float.", who, tostring(amount))
+  end
+  local integer = math.type(amount) == "integer"
+  if (integer and amount < 0) or (not integer and not (amount >= 0 and amount <= 1)) then
+    check.fail("%s: amount=%s should either be a float in the range [0, 1] or a non-negative integer",
+      who, tostring(amount))
+  end
+end
+
+-- Python's round: ties to even.
+local function round(x)
+  local floor = math.floor(x)
+  if x - floor == 0.5 then return floor % 2 == 0 and floor or floor + 1 end
+  return math.floor(x + 0.5)
+end
+
+-- How many of n units to prune.
+local function count(who, amount, n)
+  if math.type(amount) == "float" then return round(amount * n) end
+  if amount > n then
+    check.fail("%s: amount=%d should be smaller than the number of parameters to prune=%d", who,
+      amount, n)
+  end
+  return amount
+end
+
+-- The dimension as a number from 1 on.
+local function check_dim(who, t, dim)
+  if t:dim() <= 1 then
+    check.fail("%s: Structured pruning can only be applied to multidimensional tensors. Found "
+      .. "tensor of shape %s with %d dims", who, check.size(t), t:dim())
+  end
+  if math.type(dim) ~= "integer" or dim == 0 or math.abs(dim) > t:dim() then
+    check.fail("%s: Invalid index %s for tensor of size %s", who, tostring(dim), check.size(t))
+  end
+  return dim < 0 and t:dim() + dim + 1 or dim
+end
+
+local function same_size(a, b)
+  return table.concat(a:size(), " ") == table.concat(b:size(), " ")
+end
+
+-- ---- classes ----
+
+local PLAIN = { __call = true, __len = true, __tostring = true }
+
+--- class(name, Parent): a new class of pruning methods; Parent defaults to BasePruningMethod. It
+-- needs PRUNING_TYPE ("unstructured", "structured" or "global"), a method compute_mask(t,
+-- default_mask), and may have __init. Class(…) makes a method, Class.apply(module, name, …) applies
+-- one made of the arguments after name.
+function prune.class(name, Parent)
+  Parent = Parent or prune.BasePruningMethod
+  local class = { __name = name }
+  for key in pairs(PLAIN) do class[key] = Parent and rawget(Parent, key) end
+  class.__index = class
+  function class.apply(first, ...)
+    if rawequal(first, class) then return prune._apply(class, ...) end
+    return prune._apply(class, first, ...)
+  end
+  return setmetatable(class, {
+    __index = Parent,
+    __call = function(cls, ...)
+      local method = setmetatable({}, cls)
+      method:__init(...)
+      return method
+    end,
+  })
+end
+
+local Base = prune.class "BasePruningMethod"
+prune.BasePruningMethod = Base
+
+function Base:__init() end
+
+-- As hooks elsewhere the tensor's name is `name`; PyTorch's is _tensor_name: both read.
+local function is_mine(hook)
+  local class = getmetatable(hook)
+  while class and class ~= Base do
+    local meta = getmetatable(class)
+    class = type(meta) == "table" and meta.__index or nil
+  end
+  return class == Base
+end
+
+local function find(module, name)
+  return computed.find(module, function(hook)
+    return is_mine(hook) and (name == nil or hook._tensor_name == name)
+  end)
+end
+
+function Base.__call(self, module) module[self._tensor_name] = self:apply_mask(module) end
+function Base:recompute(module) self(module) end
+
+--- compute_mask(t, default_mask): the mask of t, on top of an earlier one. Classes provide it.
+function Base:compute_mask()
+  check.fail("%s: compute_mask is missing", getmetatable(self).__name)
+end
+
+--- apply_mask(module): mask * original.
+function Base:apply_mask(module)
+  local name = self._tensor_name
+  if name == nil then check.fail("Module %s has to be pruned", check.text(module)) end
+  local original = module[name .. "_orig"]
+  return module[name .. "_mask"]:to(original.dtype) * original
+end
+
+--- prune(t, default_mask, importance_scores): t with the mask computed for it.
+function Base:prune(...)
+  local t, mask, scores = arguments("prune", { "t", "default_mask", "importance_scores" }, ...)
+  check.tensor("prune", "t", t)
+  if scores and not same_size(scores, t) then
+    check.fail("prune: importance_scores should have the same shape as tensor t")
+  end
+  return t * self:compute_mask(scores or t, mask or lucerna.ones_like(t))
+end
+
+--- remove(module): a plain parameter again, with what was pruned at 0.
+function Base:remove(module)
+  local name = self._tensor_name
+  if name == nil then
+    check.fail("Module %s has to be pruned before pruning can be removed", check.text(module))
+  end
+  local weight, original = self:apply_mask(module), module[name .. "_orig"]
+  if module[name] ~= nil then core.delattr(module, name) end
+  original.data = weight:detach()
+  core.delattr(module, name .. "_orig")
+  core.delattr(module, name .. "_mask")
+  module[name] = original
+end
+
+-- ---- applying ----
+
+-- The new method alone, or in a container with those that were there.
+local function combine(class, module, name, ...)
+  local old, id = find(module, name)
+  local method = class(...)
+  method._tensor_name = name
+  if old == nil then return method, nil end
+  local container = old
+  if not prune._is_container(old) then container = prune.PruningContainer(old) end
+  container = container:copy()
+  container:add_pruning_method(method)
+  return container, id
+end
+
+-- Masks the tensor; the module is as before if anything fails.
+local function install(module, name, method, scores, default_mask)
+  local original = module[name .. "_orig"]
+  local mask = method:compute_mask(scores, default_mask)
+  local pruned = mask:to(original.dtype) * original
+  module:register_buffer(name .. "_mask", mask)
+  module[name] = pruned
+  module:register_forward_pre_hook(method)
+end
+
+local function take_scores(...)
+  local given = table.pack(...)
+  local last = given[given.n]
+  local scores
+  if type(last) == "table" and getmetatable(last) == nil and last.importance_scores ~= nil then
+    local rest = {}
+    for key, value in pairs(last) do rest[key] = value end
+    scores, rest.importance_scores = rest.importance_scores, nil
+    given[given.n] = rest
+    if next(rest) == nil then given.n = given.n - 1 end
+  end
+  return scores, table.unpack(given, 1, given.n)
+end
+
+local function start(module, name, method, scores, original)
+  core.delattr(module, name)
+  module:register_parameter(name .. "_orig", original)
+  local ok, err = pcall(install, module, name, method, scores, lucerna.ones_like(original):detach())
+  if ok then return end
+  core.delattr(module, name .. "_orig")
+  if core._is_slot(module, name .. "_mask") then core.delattr(module, name .. "_mask") end
+  module:register_parameter(name, original)
+  error(err, 0)
+end
+
+-- class.apply(module, name, …) for all classes.
+function prune._apply(class, module, name, ...)
+  local who = class.__name
+  local tensor = computed.parameter(who, module, name)
+  local scores = take_scores(...)
+  local method, old = combine(class, module, name, select(2, take_scores(...)))
+  if scores and not same_size(scores, tensor) then
+    check.fail("%s: importance_scores should have the same shape as parameter %s of %s", who, name,
+      check.text(module))
+  end
+  scores = (scores or tensor):detach()
+  if old then
+    install(module, name, method, scores, module[name .. "_mask"]:detach():clone())
+    core._remove_hook(module, old)
+  else
+    if not core.is_parameter(tensor) then
+      check.fail("%s: cannot assign 'Tensor' object to parameter '%s_orig' (nn.Parameter or nil "
+        .. "required)", who, name)
+    end
+    start(module, name, method, scores, tensor)
+  end
+  return method
+end
+
+-- ---- the container ----
+
+local Container = prune.class "PruningContainer"
+prune.PruningContainer = Container
+
+local inherited = Container.__index
+function Container.__index(self, key)
+  if math.type(key) == "integer" then return rawget(self, "_pruning_methods")[key] end
+  return inherited[key]
+end
+
+function Container.__len(self) return #self._pruning_methods end
+
+function prune._is_container(method) return getmetatable(method) == Container end
+
+--- PruningContainer(method, …): pruning methods of one tensor, applied one after the other.
+function Container:__init(...)
+  self._pruning_methods = {}
+  local first = ...
+  if select("#", ...) == 1 then self._tensor_name = first._tensor_name end
+  for k = 1, select("#", ...) do self:add_pruning_method((select(k, ...))) end
+end
+
+function Container:copy()
+  local copy = Container()
+  copy._tensor_name = self._tensor_name
+  for _, method in ipairs(self._pruning_methods) do copy:add_pruning_method(method) end
+  return copy
+end
+
+--- add_pruning_method(method): method acts on what the earlier ones left.
+function Container:add_pruning_method(method)
+  if type(method) ~= "table" or not is_mine(method) then
+    check.fail("%s is not a BasePruningMethod subclass", check.type_name(method))
+  end
+  if self._tensor_name ~= method._tensor_name then
+    check.fail("Can only add pruning methods acting on the parameter named '%s' to "
+      .. "PruningContainer. Found '%s'", tostring(self._tensor_name), tostring(method._tensor_name))
+  end
+  table.insert(self._pruning_methods, method)
+end
+
+-- The method sees what is not pruned yet: elements, channels, or all.
+local combined = {}
+
+function combined.unstructured(method, t, mask)
+  local left = mask:eq(1)
+  local partial = method:compute_mask(t[left], mask[left])
+  return mask:to(t.dtype):masked_scatter(left, partial:to(t.dtype))
+end
+
+function combined.structured(method, t, mask)
+  if method.dim == nil then
+    check.fail('Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` '
+      .. "defined.")
+  end
+  local dim, others = method.dim, {}
+  if dim < 0 then dim = t:dim() + dim + 1 end
+  if dim < 1 then
+    check.fail("Index is out of bounds for tensor with dimensions %d", t:dim())
+  end
+  for d = 1, t:dim() do
+    if d ~= dim then others[#others + 1] = d end
+  end
+  local keep = mask:sum(others):ne(0):nonzero():reshape(-1)
+  local partial = method:compute_mask(t:index_select(dim, keep), mask:index_select(dim, keep))
+  return mask:to(t.dtype):index_copy(dim, keep, partial:to(t.dtype))
+end
+
+combined["global"] = function(method, t, mask)
+  return method:compute_mask(t, mask):to(t.dtype)
+end
+
+function Container:compute_mask(t, default_mask)
+  local method = self._pruning_methods[#self._pruning_methods]
+  local combine_masks = combined[method.PRUNING_TYPE]
+  if not combine_masks then
+    check.fail("Unrecognized PRUNING_TYPE %s", tostring(method.PRUNING_TYPE))
+  end
+  return combine_masks(method, t, default_mask)
+end
+
+-- ---- the methods ----
+
+local Identity = prune.class "Identity"
+prune.Identity = Identity
+Identity.PRUNING_TYPE = "unstructured"
+function Identity:compute_mask(_, default_mask) return default_mask end
+
+-- Zeros at the k positions of the flattened mask that topk finds.
+local function drop(mask, scores, k, largest)
+  mask = mask:clone():contiguous()
+  if k == 0 then return mask end
+  local _, positions = scores:reshape(-1):topk(k, { largest = largest })
+  mask:view(-1):index_fill_(1, positions, 0)
+  return mask
+end
+
+local RandomUnstructured = prune.class "RandomUnstructured"
+prune.RandomUnstructured = RandomUnstructured
+RandomUnstructured.PRUNING_TYPE = "unstructured"
+
+--- RandomUnstructured(amount): elements drawn at random.
+function RandomUnstructured:__init(...)
+  self.amount = arguments("RandomUnstructured", { "amount" }, ...)
+  check_amount("RandomUnstructured", self.amount)
+end
+
+function RandomUnstructured:compute_mask(t, default_mask)
+  local k = count("RandomUnstructured", self.amount, t:numel())
+  return drop(default_mask, k > 0 and lucerna.rand_like(t), k, true)
+end
+
+local L1Unstructured = prune.class "L1Unstructured"
+prune.L1Unstructured = L1Unstructured
+L1Unstructured.PRUNING_TYPE = "unstructured"
+
+--- L1Unstructured(amount): the elements of least absolute value.
+function L1Unstructured:__init(...)
+  self.amount = arguments("L1Unstructured", { "amount" }, ...)
+  check_amount("L1Unstructured", self.amount)
+end
+
+function L1Unstructured:compute_mask(t, default_mask)
+  local k = count("L1Unstructured", self.amount, t:numel())
+  return drop(default_mask, t:abs(), k, false)
+end
+
+-- Ones in the channels kept along dim, zeros elsewhere, on top of the default mask.
+local function keep_channels(t, dim, channels, default_mask)
+  local mask = lucerna.zeros_like(t):index_fill(dim, channels, 1)
+  return mask * default_mask:to(mask.dtype)
+end
+
+local RandomStructured = prune.class "RandomStructured"
+prune.RandomStructured = RandomStructured
+RandomStructured.PRUNING_TYPE = "structured"
+
+--- RandomStructured(amount, dim = -1): whole channels along dim, drawn at random.
+function RandomStructured:__init(...)
+  self.amount, self.dim = arguments("RandomStructured", { "amount", "dim" }, ...)
+  self.dim = self.dim or -1
+  check_amount("RandomStructured", self.amount)
+end
+
+function RandomStructured:compute_mask(t, default_mask)
+  local dim = check_dim("RandomStructured", t, self.dim)
+  local n = t:size(dim)
+  local k = count("RandomStructured", self.amount, n)
+  if k == 0 then return default_mask end
+  local chances = lucerna.rand(n)
+  local threshold = chances:kthvalue(k)
+  return keep_channels(t, dim, chances:gt(threshold):nonzero():reshape(-1), default_mask)
+end
+
+local LnStructured = prune.class "LnStructured"
+prune.LnStructured = LnStructured
+LnStructured.PRUNING_TYPE = "structured"
+
+--- LnStructured(amount, n, dim = -1): the whole channels along dim of least n-norm.
+function LnStructured:__init(...)
+  self.amount, self.n, self.dim = arguments("LnStructured", { "amount", "n", "dim" }, ...)
+  self.dim = self.dim or -1
+  check_amount("LnStructured", self.amount)
+end
+
+function LnStructured:compute_mask(t, default_mask)
+  local dim, others = check_dim("LnStructured", t, self.dim), {}
+  local n = t:size(dim)
+  local k = count("LnStructured", self.amount, n)
+  if k == 0 then return default_mask end
+  for d = 1, t:dim() do
+    if d ~= dim then others[#others + 1] = d end
+  end
+  local _, kept = t:norm(self.n, others):topk(n - k)
+  return keep_channels(t, dim, kept, default_mask)
+end
+
+local CustomFromMask = prune.class "CustomFromMask"
+prune.CustomFromMask = CustomFromMask
+CustomFromMask.PRUNING_TYPE = "global"
+
+--- CustomFromMask(mask): what the mask has at 0.
+function CustomFromMask:__init(...)
+  self.mask = check.tensor("CustomFromMask", "mask", (arguments("CustomFromMask", { "mask" }, ...)))
+end
+
+function CustomFromMask:compute_mask(_, default_mask)
+  if not same_size(default_mask, self.mask) then
+    check.fail("CustomFromMask: mask has shape %s, the tensor %s", check.size(self.mask),
+      check.size(default_mask))
+  end
+  return default_mask * self.mask:to(default_mask.dtype)
+end
+
+-- ---- functions ----
+
+-- A function that applies the class to arguments of these names.
+local function applies(name, class, names)
+  local all = { "module", "name", table.unpack(names) }
+  return function(...)
+    local values = table.pack(arguments(name, all, ...))
+    local options = {}
+    for k, key in ipairs(names) do options[key] = values[k + 2] end
+    if next(options) == nil then
+      class.apply(values[1], values[2])
+    else
+      class.apply(values[1], values[2], options)
+    end
+    return values[1]
+  end
+end
+
+--- identity(module, name): the state of a pruned tensor with nothing pruned. Returns the module.
+prune.identity = applies("identity", Identity, {})
+
+--- random_unstructured(module, name, amount): prunes elements drawn at random.
+prune.random_unstructured = applies("random_unstructured", RandomUnstructured, { "amount" })
+
+--- l1_unstructured(module, name, amount, importance_scores): prunes the elements of least absolute
+-- value, of the tensor or of the scores.
+prune.l1_unstructured = applies("l1_unstructured", L1Unstructured,
+  { "amount", "importance_scores" })
+
+--- random_structured(module, name, amount, dim): prunes channels along dim drawn at random.
+prune.random_structured = applies("random_structured", RandomStructured, { "amount", "dim" })
+
+--- ln_structured(module, name, amount, n, dim, importance_scores): prunes the channels along dim
+-- of least n-norm.
+prune.ln_structured = applies("ln_structured", LnStructured,
+  { "amount", "n", "dim", "importance_scores" })
+
+--- custom_from_mask(module, name, mask): prunes what the mask has at 0.
+prune.custom_from_mask = applies("custom_from_mask", CustomFromMask, { "mask" })
+
+-- {{module, name}, …} from an array or an iterator of such pairs.
+local function read_pairs(who, parameters)
+  local list = {}
+  if type(parameters) == "function" then
+    for pair in parameters do list[#list + 1] = pair end
+  elseif type(parameters) == "table" and not core.is_module(parameters) then
+    for k, pair in ipairs(parameters) do list[k] = pair end
+  else
+    check.fail("%s(): parameters is not an Iterable", who)
+  end
+  for _, pair in ipairs(list) do computed.parameter(who, pair[1], pair[2]) end
+  return list
+end
+
+local function global_mask(who, list, class, scores, options)
+  local values, masks = {}, {}
+  for k, pair in ipairs(list) do
+    local module, name = pair[1], pair[2]
+    values[k] = (scores[module] and scores[module][name] or module[name]):detach()
+    masks[k] = module[name .. "_mask"] or lucerna.ones_like(values[k])
+  end
+  local method = next(options) and class(options) or class()
+  method._tensor_name = "temp"
+  if method.PRUNING_TYPE ~= "unstructured" then
+    check.fail('%s: Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found '
+      .. "method %s of type %s", who, class.__name, tostring(method.PRUNING_TYPE))
+  end
+  return prune.PruningContainer(method):compute_mask(convert.parameters_to_vector(values),
+    convert.parameters_to_vector(masks))
+end
+
+--- global_unstructured(parameters, pruning_method, importance_scores, {amount = …}): prunes tensors
+-- as if they were one. parameters: {{module, name}, …}; pruning_method: a class; importance_scores:
+-- {[module] = {[name] = tensor}}; what else the last table has goes to the class.
+function prune.global_unstructured(parameters, class, ...)
+  local who, scores, options = "global_unstructured", nil, {}
+  for k = 1, select("#", ...) do
+    local value = select(k, ...)
+    if value ~= nil and type(value) ~= "table" then
+      check.fail("%s(): importance_scores must be of type dict", who)
+    end
+    if k == 1 and type(next(value or {})) ~= "string" then
+      scores = value
+    else
+      for key, item in pairs(value or {}) do options[key] = item end
+    end
+  end
+  scores, options.importance_scores = scores or options.importance_scores or {}, nil
+  if type(scores) ~= "table" then
+    check.fail("%s(): importance_scores must be of type dict", who)
+  end
+  local list = read_pairs(who, parameters)
+  local mask, at = global_mask(who, list, class, scores, options), 1
+  for _, pair in ipairs(list) do
+    local t = pair[1][pair[2]]
+    prune.custom_from_mask(pair[1], pair[2], mask:narrow(1, at, t:numel()):view_as(t))
+    at = at + t:numel()
+  end
+end
+
+--- remove(module, name): makes pruning permanent: a plain parameter with zeros.
+function prune.remove(...)
+  local module, name = arguments("remove", { "module", "name" }, ...)
+  local hook, id = find(check.module("remove", "module", module), name)
+  if not hook then
+    check.fail("Parameter '%s' of module %s has to be pruned before pruning can be removed",
+      tostring(name), check.text(module))
+  end
+  hook:remove(module)
+  core._remove_hook(module, id)
+  return module
+end
+
+--- is_pruned(module): is any tensor of the module or below it pruned?
+function prune.is_pruned(module)
+  for m in check.module("is_pruned", "module", module):modules() do
+    if find(m) then return true end
+  end
+  return false
+end
+
+return prune

@@ -1,0 +1,95 @@
+-- Weight normalization with a hook: weight = g * v / |v|, from parameters name_g and name_v, before
+-- every forward. (parametrizations.weight_norm does it with a parametrization.)
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local check = require "lucerna.nn.utils.check"
+local computed = require "lucerna.nn.utils.computed"
+
+local Parameter = core.nn.Parameter
+
+local weight_norm = {}
+
+local WeightNorm = computed.class "WeightNorm"
+
+local function is_mine(hook) return getmetatable(hook) == WeightNorm end
+
+--- The norm of v over all dimensions but dim, kept as sizes of 1; dim -1: over all, a scalar.
+function WeightNorm.norm_except_dim(v, dim)
+  if dim == -1 then return v:norm(2) end
+  local others = {}
+  for d = 1, v:dim() do
+    if d ~= dim then others[#others + 1] = d end
+  end
+  if #others == 0 then return v:abs() end
+  return v:norm(2, others, true)
+end
+
+--- g * v / |v|
+function WeightNorm.weight(v, g, dim) return v * (g / WeightNorm.norm_except_dim(v, dim)) end
+
+function WeightNorm:compute(module)
+  return WeightNorm.weight(module[self.name .. "_v"], module[self.name .. "_g"], self.dim)
+end
+
+--- dim as it was given: -1 and none stand for the norm of everything.
+function WeightNorm.read_dim(who, weight, dim)
+  if dim == core.none then return -1 end
+  if dim == nil then return 1 end
+  if math.type(dim) ~= "integer" or dim == 0 or dim > weight:dim() or dim < -1 then
+    check.fail("%s: dim %s is out of range [1, %d] (-1 or none: one norm over all dimensions)", who,
+      tostring(dim), weight:dim())
+  end
+  return dim
+end
+
+-- `none` as the third argument or under the key dim.
+local function wants_none(...)
+  local third, last = select(3, ...), select(-1, ...)
+  return third == core.none or type(last) == "table" and rawequal(last.dim, core.none)
+end
+
+--- weight_norm(module, name = "weight", dim = 1): the parameter becomes name_g (the norm over all
+-- dimensions but dim; none: over all) and name_v. Returns the module.
+function weight_norm.weight_norm(...)
+  local who = "weight_norm"
+  local module, name, dim = arguments(who, { "module", "name", "dim" }, ...)
+  name = name or "weight"
+  check.module(who, "module", module)
+  if computed.find(module, is_mine, name) then
+    check.fail("%s: Cannot register two weight_norm hooks on the same parameter %s", who, name)
+  end
+  local weight = computed.parameter(who, module, name)
+  dim = WeightNorm.read_dim(who, weight, select("#", ...) > 0 and wants_none(...) and core.none or
+    dim)
+  local hook = setmetatable({ name = name, dim = dim }, WeightNorm)
+  local g = lucerna.no_grad(WeightNorm.norm_except_dim, weight, dim)
+  core.nn.delattr(module, name)
+  module:register_parameter(name .. "_g", Parameter(g))
+  module:register_parameter(name .. "_v", Parameter(weight:detach()))
+  module[name] = hook:compute(module)
+  module:register_forward_pre_hook(hook)
+  return module
+end
+
+--- remove_weight_norm(module, name = "weight"): one parameter again, of the value it has now.
+function weight_norm.remove_weight_norm(...)
+  local who = "remove_weight_norm"
+  local module, name = arguments(who, { "module", "name" }, ...)
+  name = name or "weight"
+  local hook = computed.take(check.module(who, "module", module), is_mine, name)
+  if not hook then
+    check.fail("%s: weight_norm of '%s' not found in %s", who, name, check.text(module))
+  end
+  local weight = lucerna.no_grad(hook.compute, hook, module)
+  core.nn.delattr(module, name)
+  core.nn.delattr(module, name .. "_g")
+  core.nn.delattr(module, name .. "_v")
+  module[name] = Parameter(weight)
+  return module
+end
+
+weight_norm.WeightNorm = WeightNorm
+
+return weight_norm
