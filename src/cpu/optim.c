@@ -1,14 +1,16 @@
 /* Optimizer steps over all parameters: one parallel loop over stretches of all of them. */
 #include "cpu/optim.h"
 
+#include <math.h>
+
 #include "cpu/kernels.h"
 #include "cpu/optim_kernels.h"
 
 enum { STRETCH = 1 << 14 };
 
 typedef struct job {
-  const luc_sgd *sgd; /* or NULL: adam */
-  const luc_adam *adam;
+  luc_optim_rule rule;
+  const void *options;
   const luc_optim_kernels *kernels;
   const luc_update *updates;
   int64_t count;
@@ -20,10 +22,7 @@ static int64_t stretches(const luc_update *u) {
 
 static void run_stretch(const job *j, const luc_update *u, int64_t stretch) {
   int64_t begin = stretch * STRETCH, end = begin + STRETCH < u->n ? begin + STRETCH : u->n;
-  if (j->sgd)
-    j->kernels[u->dtype].sgd(j->sgd, u, begin, end);
-  else
-    j->kernels[u->dtype].adam(j->adam, u, begin, end);
+  j->kernels[u->dtype].rule[j->rule](j->options, u, begin, end);
 }
 
 /* Stretches are numbered through all parameters. */
@@ -38,24 +37,19 @@ static void run_stretches(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static luc_status run(luc_context *ctx, job *j) {
-  j->kernels = luc__kernels(ctx)->optim;
+luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
+                           const luc_update *u, int64_t count) {
+  job j = {rule, options, luc__kernels(ctx)->optim, u, count};
   int64_t total = 0, elements = 0;
-  for (int64_t i = 0; i < j->count; i++) {
-    total += stretches(&j->updates[i]);
-    elements += j->updates[i].n;
+  for (int64_t i = 0; i < count; i++) {
+    total += stretches(&u[i]);
+    elements += u[i].n;
   }
   /* Many small parameters are not worth waking anybody. */
-  luc__parallel_for(ctx, total, elements < 4 * STRETCH ? total + 1 : 1, run_stretches, j);
+  luc__parallel_for(ctx, total, elements < 4 * STRETCH ? total + 1 : 1, run_stretches, &j);
   return LUC_OK;
 }
 
-luc_status luc__sgd_step(luc_context *ctx, const luc_sgd *o, const luc_update *u, int64_t count) {
-  job j = {.sgd = o, .updates = u, .count = count};
-  return run(ctx, &j);
-}
-
-luc_status luc__adam_step(luc_context *ctx, const luc_adam *o, const luc_update *u, int64_t count) {
-  job j = {.adam = o, .updates = u, .count = count};
-  return run(ctx, &j);
+double luc__nadam_mu(const luc_adam *o, int64_t step) {
+  return o->beta1 * (1 - 0.5 * pow(0.96, (double)step * o->momentum_decay));
 }

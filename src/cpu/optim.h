@@ -5,30 +5,85 @@
 #include "base/context.h"
 #include "tensor/dtype.h"
 
+enum { LUC_MAX_STATES = 3, LUC_MAX_SCALARS = 2 };
+
 /* One parameter, contiguous, its gradient and state of the same dtype and size. */
 typedef struct luc_update {
   luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
   int64_t n;
   void *param;
   const void *grad;
-  /* sgd: momentum buffer. adam: exp_avg, exp_avg_sq, max_exp_avg_sq (with amsgrad). */
-  void *state[3];
+  void *state[LUC_MAX_STATES];    /* what the rules below say */
+  double scalar[LUC_MAX_SCALARS]; /* as they were before this step */
   int64_t step; /* this parameter's steps, this one included: 1 on the first. sgd's first step
                    copies the gradient into the buffer, whatever it holds. */
 } luc_update;
 
+/* How parameters are updated, each with its struct of options. ORDER RULE (optim_kernels.h) */
+typedef enum luc_optim_rule {
+  LUC_RULE_SGD,
+  LUC_RULE_ADAM,
+  LUC_RULE_ADAMAX,
+  LUC_RULE_NADAM,
+  LUC_RULE_RADAM,
+  LUC_RULE_RMSPROP,
+  LUC_RULE_ADAGRAD,
+  LUC_RULE_ADADELTA,
+  LUC_RULE_ASGD,
+  LUC_RULE_RPROP,
+  LUC_RULE_COUNT
+} luc_optim_rule;
+
+/* State: momentum buffer (with momentum). */
 typedef struct luc_sgd {
   double lr, momentum, dampening, weight_decay;
   bool nesterov, maximize;
 } luc_sgd;
 
+/* Adam, Adamax, NAdam and RAdam. State: exp_avg, then exp_avg_sq (adamax: exp_inf), then
+ * max_exp_avg_sq (adam with amsgrad). NAdam's scalar is mu_product. */
 typedef struct luc_adam {
   double lr, beta1, beta2, eps, weight_decay;
+  double momentum_decay; /* nadam's */
   bool amsgrad, maximize;
   bool decoupled; /* AdamW: weights decay beside the gradient */
 } luc_adam;
 
-luc_status luc__sgd_step(luc_context *ctx, const luc_sgd *o, const luc_update *u, int64_t count);
-luc_status luc__adam_step(luc_context *ctx, const luc_adam *o, const luc_update *u, int64_t count);
+/* NAdam's momentum at a step. */
+double luc__nadam_mu(const luc_adam *o, int64_t step);
+
+/* State: square_avg, momentum_buffer (with momentum), grad_avg (centered). */
+typedef struct luc_rmsprop {
+  double lr, alpha, eps, weight_decay, momentum;
+  bool centered, maximize;
+} luc_rmsprop;
+
+/* State: sum. */
+typedef struct luc_adagrad {
+  double lr, lr_decay, eps, weight_decay;
+  bool maximize;
+} luc_adagrad;
+
+/* State: square_avg, acc_delta. */
+typedef struct luc_adadelta {
+  double lr, rho, eps, weight_decay;
+  bool maximize;
+} luc_adadelta;
+
+/* State: ax. Scalars: eta, mu. */
+typedef struct luc_asgd {
+  double lambd, weight_decay;
+  bool maximize;
+} luc_asgd;
+
+/* State: prev, step_size. */
+typedef struct luc_rprop {
+  double eta_minus, eta_plus, step_min, step_max;
+  bool maximize;
+} luc_rprop;
+
+/* Updates all parameters; options is the rule's struct. */
+luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *options,
+                           const luc_update *u, int64_t count);
 
 #endif

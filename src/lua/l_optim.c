@@ -47,17 +47,10 @@ static int optimizer_new(lua_State *L) {
 
 /* ---- options ---- */
 
-/* An option's value as Lua has it: lists are tables, None is nil. A default without a fraction is
- * an integer, as it is written in PyTorch. */
-static void push_option(lua_State *L, const luc_value *v, bool given) {
-  lua_Integer whole;
-  if (!given && v->kind == LUC_FLOAT && lua_numbertointeger(v->as.f, &whole) && whole == v->as.f) {
-    lua_pushinteger(L, whole);
-    return;
-  }
+/* An option's value as Lua has it: lists are tables, None is nil. */
+static void push_option(lua_State *L, const luc_value *v) {
   switch (v->kind) {
   case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
-  case LUC_INT: lua_pushinteger(L, v->as.i); break;
   case LUC_FLOAT: lua_pushnumber(L, v->as.f); break;
   case LUC_FLOATS:
     lua_createtable(L, v->n, 0);
@@ -82,7 +75,10 @@ static int optimizer_options(lua_State *L) {
   lua_createtable(L, 0, schema->nparams);
   lua_createtable(L, schema->nparams, 0);
   for (int p = 0; p < schema->nparams; p++) {
-    push_option(L, &args.v[p], args.given >> p & 1);
+    if (args.given >> p & 1 || !schema->params[p].whole)
+      push_option(L, &args.v[p]);
+    else
+      lua_pushinteger(L, (lua_Integer)args.v[p].as.f);
     lua_setfield(L, -3, schema->params[p].name);
     lua_pushstring(L, schema->params[p].name);
     lua_rawseti(L, -2, p + 1);
@@ -90,9 +86,14 @@ static int optimizer_options(lua_State *L) {
   return 2;
 }
 
-/* One number or boolean at the top of the stack into the core, if it fits. Pops it. */
-static void set_option(lua_State *L, optimizer_box *box, int group, const luc_param *param,
-                       int index) {
+/* A group's options as the core takes them. Lists point into `floats`. */
+typedef struct group_options {
+  luc_value v[LUC_MAX_PARAMS];
+  double floats[LUC_SCHEMA_FLOATS];
+} group_options;
+
+/* One number or boolean at the top of the stack, popped. */
+static double read_number(lua_State *L, const optimizer_box *box, const luc_param *param) {
   bool boolean = param->type == LUC_T_BOOL;
   bool fits = boolean ? lua_isboolean(L, -1) || lua_isnil(L, -1) : lua_type(L, -1) == LUA_TNUMBER;
   if (!fits)
@@ -100,29 +101,38 @@ static void set_option(lua_State *L, optimizer_box *box, int group, const luc_pa
                 boolean ? "boolean" : "number", luaL_typename(L, -1));
   double value = boolean ? lua_toboolean(L, -1) : lua_tonumber(L, -1);
   lua_pop(L, 1);
-  luc_status status = luc_optimizer_set(box->st->ctx, box->o, group, param->name, index, value);
-  if (status != LUC_OK) luc_l_raise(L, box->st, status);
+  return value;
 }
 
-/* Takes the options of the table at the top of the stack into group `group`. */
-static void read_options(lua_State *L, optimizer_box *box, int group) {
+static luc_value read_list(lua_State *L, const optimizer_box *box, const luc_param *param,
+                           double *floats) {
+  if (lua_type(L, -1) != LUA_TTABLE)
+    luc_l_error(L, "%s: option '%s': expected a table of %d numbers (got %s)", box->o->kind->name,
+                param->name, param->list, luaL_typename(L, -1));
+  for (int i = 0; i < param->list; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    floats[i] = read_number(L, box, param);
+  }
+  lua_pop(L, 1);
+  return (luc_value){.kind = LUC_FLOATS, .n = param->list, .as.floats = floats};
+}
+
+/* The options of the table at the top of the stack. */
+static void read_options(lua_State *L, const optimizer_box *box, group_options *out) {
   const luc_schema *schema = &box->o->schema;
+  int used = 0;
   for (int p = 0; p < schema->nparams; p++) {
     const luc_param *param = &schema->params[p];
+    out->v[p] = param->def;
     if (param->optional) continue; /* foreach, fused: one implementation serves all */
-    int type = lua_getfield(L, -1, param->name);
-    if (!param->list) {
-      set_option(L, box, group, param, 0);
-      continue;
+    lua_getfield(L, -1, param->name);
+    if (param->list) {
+      out->v[p] = read_list(L, box, param, out->floats + used);
+      used += param->list;
+    } else {
+      double value = read_number(L, box, param);
+      out->v[p] = param->type == LUC_T_BOOL ? luc_v_bool(value != 0) : luc_v_float(value);
     }
-    if (type != LUA_TTABLE)
-      luc_l_error(L, "%s: option '%s': expected a table of %d numbers (got %s)", box->o->kind->name,
-                  param->name, param->list, luaL_typename(L, -1));
-    for (int i = 0; i < param->list; i++) {
-      lua_rawgeti(L, -1, i + 1);
-      set_option(L, box, group, param, i);
-    }
-    lua_pop(L, 1);
   }
 }
 
@@ -139,10 +149,11 @@ static int optimizer_add_group(lua_State *L) {
     luc_l_setpeer(L, box->st, lua_gettop(L));
     lua_pop(L, 1);
   }
-  luc_status status = luc_optimizer_add_group(box->st->ctx, box->o, params, n, &group);
-  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+  group_options options;
   lua_pushvalue(L, 3);
-  read_options(L, box, group);
+  read_options(L, box, &options);
+  luc_status status = luc__optimizer_add_group(box->st->ctx, box->o, params, n, options.v, &group);
+  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
   lua_pushinteger(L, group + 1);
   return 1;
 }
@@ -150,10 +161,12 @@ static int optimizer_add_group(lua_State *L) {
 /* optimizer_step(o, groups) */
 static int optimizer_step(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
+  group_options options;
   for (int g = 0; g < luc_optimizer_num_groups(box->o); g++) {
     if (lua_rawgeti(L, 2, g + 1) != LUA_TTABLE)
       return luc_l_error(L, "%s: param_groups[%d] is missing", box->o->kind->name, g + 1);
-    read_options(L, box, g);
+    read_options(L, box, &options);
+    luc__optimizer_take(box->o, g, options.v);
     lua_pop(L, 1);
   }
   luc_status status = luc_optimizer_step(box->st->ctx, box->o);
@@ -179,6 +192,16 @@ static void check_place(lua_State *L, const optimizer_box *box, int *group, int 
   *param = (int)p - 1;
 }
 
+/* A number of the state as PyTorch keeps it: a tensor without dimensions. */
+static void push_scalar(lua_State *L, optimizer_box *box, double number) {
+  luc_context *ctx = box->st->ctx;
+  luc_dtype dtype = ctx->default_dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  luc_scalar value = {LUC_SCALAR_FLOAT, {.f = number}};
+  luc_l_box *made = luc_l_newbox(L, box->st);
+  luc_status status = luc__tensor_scalar(ctx, value, dtype, &made->t);
+  if (status != LUC_OK) luc_l_raise(L, box->st, status);
+}
+
 /* optimizer_state(o, group, param) -> {name = tensor}; empty before the first step */
 static int optimizer_state(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
@@ -190,33 +213,41 @@ static int optimizer_state(lua_State *L) {
     luc_l_pushtensor(L, box->st, luc_optimizer_state(box->o, group, param, s));
     lua_setfield(L, -2, name);
   }
-  int64_t steps = luc_optimizer_steps(box->o, group, param);
-  if (!box->o->kind->counts || steps == 0) return 1;
-  luc_l_box *step = luc_l_newbox(L, box->st);
-  luc_scalar value = {LUC_SCALAR_INT, {.i = steps}};
-  luc_status status = luc__tensor_scalar(box->st->ctx, value, LUC_FLOAT32, &step->t);
-  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+  if (!luc_optimizer_state(box->o, group, param, 0)) return 1;
+  for (int s = 0; (name = luc_optimizer_scalar_name(box->o, s)); s++) {
+    push_scalar(L, box, luc_optimizer_scalar(box->o, group, param, s));
+    lua_setfield(L, -2, name);
+  }
+  if (!box->o->kind->counts) return 1;
+  push_scalar(L, box, (double)luc_optimizer_steps(box->o, group, param));
   lua_setfield(L, -2, "step");
   return 1;
 }
 
-/* The number of steps in a state table's field: a number, or a tensor of one element. */
-static int64_t steps_of(lua_State *L, optimizer_box *box, int table) {
-  double steps = 0;
-  lua_getfield(L, table, "step");
+/* A field of a state table that is a number or a tensor of one element. */
+static double number_of(lua_State *L, optimizer_box *box, int table, const char *name) {
+  double value = 0;
+  lua_getfield(L, table, name);
   luc_tensor *t = luc_l_totensor(L, -1);
   if (t) {
-    luc_status status = luc_tensor_item(box->st->ctx, t, &steps);
+    luc_status status = luc_tensor_item(box->st->ctx, t, &value);
     if (status != LUC_OK) luc_l_raise(L, box->st, status);
   } else {
-    steps = lua_tonumber(L, -1);
+    value = lua_tonumber(L, -1);
   }
   lua_pop(L, 1);
-  return (int64_t)steps;
+  return value;
 }
 
-/* optimizer_copy_state(o, group, param, {name = tensor}) -> copies for optimizer_set_state, with
- * the number of steps */
+static double steps_of(lua_State *L, optimizer_box *box, int table) {
+  double steps = number_of(L, box, table, "step");
+  if (!(steps >= 0 && steps < 0x1p53))
+    luc_l_error(L, "%s: state 'step' must count from 0 (got %f)", box->o->kind->name, steps);
+  return steps;
+}
+
+/* optimizer_copy_state(o, group, param, {name = tensor}) -> copies for optimizer_set_state, tensors
+ * and numbers */
 static int optimizer_copy_state(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   int group, param;
@@ -237,8 +268,12 @@ static int optimizer_copy_state(lua_State *L) {
     if (status != LUC_OK) return luc_l_raise(L, box->st, status);
     lua_setfield(L, copies, name);
   }
-  lua_pushinteger(L, box->o->kind->counts ? steps_of(L, box, 4) : any);
-  lua_setfield(L, copies, "steps");
+  for (int s = 0; (name = luc_optimizer_scalar_name(box->o, s)); s++) {
+    lua_pushnumber(L, number_of(L, box, 4, name));
+    lua_setfield(L, copies, name);
+  }
+  lua_pushnumber(L, box->o->kind->counts ? steps_of(L, box, 4) : any);
+  lua_setfield(L, copies, "step");
   lua_settop(L, copies);
   return 1;
 }
@@ -254,8 +289,13 @@ static int optimizer_set_state(lua_State *L) {
     luc_optimizer_set_state(box->st->ctx, box->o, group, param, s, luc_l_totensor(L, -1));
     lua_pop(L, 1);
   }
-  lua_getfield(L, 4, "steps");
-  luc_optimizer_set_steps(box->o, group, param, lua_tointeger(L, -1));
+  for (int s = 0; (name = luc_optimizer_scalar_name(box->o, s)); s++) {
+    lua_getfield(L, 4, name);
+    luc_optimizer_set_scalar(box->o, group, param, s, lua_tonumber(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_getfield(L, 4, "step");
+  luc_optimizer_set_steps(box->o, group, param, (int64_t)lua_tonumber(L, -1));
   return 0;
 }
 

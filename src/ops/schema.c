@@ -132,6 +132,7 @@ static luc_status parse_number(parser *p, luc_param *param) {
   p->at = end_float;
   if (whole && param->list > 0 && param->type != LUC_T_FLOAT) return repeat_default(p, param, i);
   bool as_float = !whole || param->type == LUC_T_FLOAT;
+  param->whole = whole;
   param->def = as_float ? luc_v_float(f) : luc_v_int(i);
   return LUC_OK;
 }

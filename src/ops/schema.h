@@ -46,6 +46,7 @@ typedef struct luc_param {
   bool optional_items; /* `?[]`: entries of the list may be None (NULL tensors) */
   bool has_default;
   bool keyword_only;
+  bool whole;          /* the default of a float is written without a point: 0, not 0.0 */
   const char *choices; /* "none|mean|sum", or NULL */
   luc_value def;
 } luc_param;

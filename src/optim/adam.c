@@ -1,24 +1,12 @@
 /* Adam (Kingma and Ba, arXiv:1412.6980) and AdamW (Loshchilov and Hutter, arXiv:1711.05101), as
  * torch.optim has them. */
-#include <math.h>
-
 #include "optim/optimizer.h"
 
 /* ORDER ADAM: the schemas' order. */
 enum { LR, BETAS, EPS, WEIGHT_DECAY, AMSGRAD, MAXIMIZE, DECOUPLED };
 
-static luc_status check(luc_context *ctx, const luc_value *o) {
-  const double *betas = o[BETAS].as.floats;
-  LUC_TRY(luc__optim_range(ctx, "Adam", "learning rate", luc_as_double(&o[LR]), 0, INFINITY));
-  LUC_TRY(luc__optim_range(ctx, "Adam", "epsilon value", luc_as_double(&o[EPS]), 0, INFINITY));
-  LUC_TRY(luc__optim_range(ctx, "Adam", "beta parameter at index 1", betas[0], 0, 1));
-  LUC_TRY(luc__optim_range(ctx, "Adam", "beta parameter at index 2", betas[1], 0, 1));
-  return luc__optim_range(ctx, "Adam", "weight_decay value", luc_as_double(&o[WEIGHT_DECAY]), 0,
-                          INFINITY);
-}
-
-static int needs(const luc_value *o) {
-  return o[AMSGRAD].as.i ? 3 : 2;
+static unsigned needs(const luc_value *o) {
+  return o[AMSGRAD].as.i ? 7 : 3;
 }
 
 static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
@@ -30,8 +18,14 @@ static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u
                    .amsgrad = o[AMSGRAD].as.i,
                    .maximize = o[MAXIMIZE].as.i,
                    .decoupled = o[DECOUPLED].as.i};
-  return luc__adam_step(ctx, &adam, u, n);
+  return luc__optim_step(ctx, LUC_RULE_ADAM, &adam, u, n);
 }
+
+#define LIMITS                                                                                     \
+  {                                                                                                \
+    LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),                     \
+        LUC_BETAS_BELOW_1(BETAS), LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")               \
+  }
 
 const luc_optim_kind luc__optim_adam = {
     .name = "Adam",
@@ -41,7 +35,7 @@ const luc_optim_kind luc__optim_adam = {
               "bool differentiable=False, bool? fused=None)",
     .counts = true,
     .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    .check = check,
+    .limits = LIMITS,
     .needs = needs,
     .step = step};
 
@@ -53,6 +47,6 @@ const luc_optim_kind luc__optim_adamw = {
               "bool differentiable=False, bool? fused=None)",
     .counts = true,
     .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    .check = check,
+    .limits = LIMITS,
     .needs = needs,
     .step = step};

@@ -7,14 +7,10 @@
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
 
-static const luc_optim_kind *const kinds[] = {&luc__optim_sgd, &luc__optim_adam, &luc__optim_adamw};
-
-luc_status luc__optim_range(luc_context *ctx, const char *kind, const char *what, double value,
-                            double low, double high) {
-  LUC_CHECK(ctx, value >= low && value < high, LUC_ERR_VALUE, "%s: Invalid %s: %g", kind, what,
-            value);
-  return LUC_OK;
-}
+static const luc_optim_kind *const kinds[] = {
+    &luc__optim_sgd,      &luc__optim_adam,  &luc__optim_adamw,   &luc__optim_adamax,
+    &luc__optim_nadam,    &luc__optim_radam, &luc__optim_rmsprop, &luc__optim_adagrad,
+    &luc__optim_adadelta, &luc__optim_asgd,  &luc__optim_rprop};
 
 luc_status luc_optimizer_new(luc_context *ctx, const char *name, luc_optimizer **out) {
   const luc_optim_kind *kind = NULL;
@@ -61,6 +57,15 @@ static bool has_param(const luc_optimizer *o, const luc_tensor *t) {
   return false;
 }
 
+/* The position of the first parameter that was there before, or -1. Sorting pointers would be
+ * quicker for thousands, and is not worth its lines. */
+static int repeated(luc_tensor *const *params, int n) {
+  for (int i = 1; i < n; i++)
+    for (int j = 0; j < i; j++)
+      if (params[i] == params[j]) return i;
+  return -1;
+}
+
 static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
                                int n) {
   const char *kind = o->kind->name;
@@ -76,20 +81,39 @@ static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_ten
               "%s: some parameters appear in more than one parameter group (parameter %d)", kind,
               i + 1);
   }
+  /* PyTorch warns of it and updates twice; here both updates would run at once. */
+  int again = repeated(params, n);
+  LUC_CHECK(ctx, again < 0, LUC_ERR_VALUE,
+            "%s: a parameter group has duplicate parameters (parameter %d)", kind, again + 1);
   return LUC_OK;
 }
 
-/* Default options; lists are copied so that they can be set. */
-static void default_options(const luc_optimizer *o, luc_optim_group *g) {
+/* Sets options; lists are copied so that they can be changed. */
+static void set_options(const luc_optimizer *o, luc_optim_group *g, const luc_value *options) {
   int used = 0;
   for (int p = 0; p < o->schema.nparams; p++) {
     luc_value *v = &g->options[p];
-    *v = o->schema.params[p].def;
+    *v = options ? options[p] : o->schema.params[p].def;
     if (v->kind != LUC_FLOATS) continue;
     memcpy(g->floats + used, v->as.floats, (size_t)v->n * sizeof *g->floats);
     v->as.floats = g->floats + used;
     used += v->n;
   }
+}
+
+static luc_status check_options(luc_context *ctx, const luc_optimizer *o, const luc_value *v) {
+  const luc_optim_kind *kind = o->kind;
+  int differentiable = luc__schema_find(&o->schema, "differentiable");
+  LUC_CHECK(ctx, !v[differentiable].as.i, LUC_ERR_SUPPORT,
+            "%s: differentiable=True is not supported: steps are not recorded", kind->name);
+  for (const luc_optim_limit *l = kind->limits; l->what; l++) {
+    const luc_value *option = &v[l->option];
+    bool list = option->kind == LUC_FLOATS;
+    double value = list ? option->as.floats[l->entry] : luc_as_double(option);
+    LUC_CHECK(ctx, value >= l->low && value < l->high, LUC_ERR_VALUE, "%s: Invalid %s: %g",
+              kind->name, l->what, value);
+  }
+  return kind->check ? kind->check(ctx, v) : LUC_OK;
 }
 
 static luc_status grow_groups(luc_context *ctx, luc_optimizer *o) {
@@ -103,23 +127,57 @@ static luc_status grow_groups(luc_context *ctx, luc_optimizer *o) {
   return LUC_OK;
 }
 
-luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
-                                   int n, int *group) {
+/* The states these options need, where there are none yet. */
+static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc_value *options,
+                             luc_optim_slot *slot) {
+  unsigned needs = o->kind->needs(options);
+  if (!slot->state[0] && o->kind->advance) o->kind->advance(options, 0, slot->scalar);
+  for (int s = 0; s < LUC_MAX_STATES; s++) {
+    if (slot->state[s] || !(needs >> s & 1)) continue;
+    luc_scalar first = {LUC_SCALAR_FLOAT, {.f = 0}};
+    if (o->kind->initial) first.as.f = o->kind->initial(options, s);
+    luc_tensor *t;
+    LUC_TRY(luc__tensor_empty_like(ctx, slot->param, (luc_dtype)slot->param->dtype, &t));
+    luc_status status = luc__fill(ctx, t, first);
+    if (status != LUC_OK) {
+      luc_tensor_release(ctx, t);
+      return status;
+    }
+    slot->state[s] = t;
+  }
+  return LUC_OK;
+}
+
+luc_status luc__optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
+                                    int n, const luc_value *options, int *group) {
+  luc_status status = LUC_OK;
+  if (options) LUC_TRY(check_options(ctx, o, options));
   LUC_TRY(check_params(ctx, o, params, n));
   LUC_TRY(grow_groups(ctx, o));
   luc_optim_group *g = luc__alloc_zero(ctx, sizeof *g);
   if (!g) return LUC_ERR_MEMORY;
   g->n = n;
   g->slots = luc__alloc_zero(ctx, luc__mul_size((size_t)n, sizeof *g->slots));
-  if (!g->slots) {
-    group_free(ctx, g);
-    return LUC_ERR_MEMORY;
+  if (!g->slots) LUC_GO(LUC_ERR_MEMORY);
+  set_options(o, g, options);
+  for (int i = 0; i < n; i++) {
+    g->slots[i].param = luc__retain(params[i]);
+    if (options && o->kind->eager) LUC_GO(make_state(ctx, o, options, &g->slots[i]));
   }
-  for (int i = 0; i < n; i++) g->slots[i].param = luc__retain(params[i]);
-  default_options(o, g);
   if (group) *group = o->ngroups;
   o->groups[o->ngroups++] = g;
-  return LUC_OK;
+done:
+  if (status != LUC_OK) group_free(ctx, g);
+  return status;
+}
+
+luc_status luc_optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
+                                   int n, int *group) {
+  return luc__optimizer_add_group(ctx, o, params, n, NULL, group);
+}
+
+void luc__optimizer_take(luc_optimizer *o, int group, const luc_value *options) {
+  set_options(o, o->groups[group], options);
 }
 
 luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, const char *option,
@@ -140,7 +198,7 @@ luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, cons
   } else {
     *v = o->schema.params[p].type == LUC_T_BOOL ? luc_v_bool(value != 0) : luc_v_float(value);
   }
-  luc_status status = o->kind->check(ctx, g->options);
+  luc_status status = check_options(ctx, o, g->options);
   if (status == LUC_OK) return LUC_OK;
   if (item) *item = before;
   g->options[p] = old;
@@ -194,6 +252,18 @@ void luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int 
   luc_tensor_release(ctx, old);
 }
 
+const char *luc_optimizer_scalar_name(const luc_optimizer *o, int which) {
+  return which >= 0 && which <= LUC_MAX_SCALARS ? o->kind->scalars[which] : NULL;
+}
+
+double luc_optimizer_scalar(const luc_optimizer *o, int group, int param, int which) {
+  return o->groups[group]->slots[param].scalar[which];
+}
+
+void luc_optimizer_set_scalar(luc_optimizer *o, int group, int param, int which, double value) {
+  o->groups[group]->slots[param].scalar[which] = value;
+}
+
 int64_t luc_optimizer_steps(const luc_optimizer *o, int group, int param) {
   return o->groups[group]->slots[param].steps;
 }
@@ -203,22 +273,6 @@ void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t ste
 }
 
 /* ---- the step ---- */
-
-static luc_status make_state(luc_context *ctx, luc_optim_slot *slot, int needs) {
-  luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}};
-  for (int s = 0; s < needs; s++) {
-    if (slot->state[s]) continue;
-    luc_tensor *t;
-    LUC_TRY(luc__tensor_empty_like(ctx, slot->param, (luc_dtype)slot->param->dtype, &t));
-    luc_status status = luc__fill(ctx, t, zero);
-    if (status != LUC_OK) {
-      luc_tensor_release(ctx, t);
-      return status;
-    }
-    slot->state[s] = t;
-  }
-  return LUC_OK;
-}
 
 /* The tensors of one parameter as a kernel takes them: contiguous, float32 or float64. Where that
  * is what they are, the tensors themselves. */
@@ -233,12 +287,13 @@ static void operands_release(luc_context *ctx, operands *t) {
   *t = (operands){0};
 }
 
-static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, int needs, operands *t) {
+static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned needs,
+                               operands *t) {
   luc_dtype dtype = slot->param->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
   LUC_TRY(luc__contiguous_as(ctx, slot->param, dtype, &t->param));
   LUC_TRY(luc__contiguous_as(ctx, luc_tensor_grad(slot->param), dtype, &t->grad));
-  for (int s = 0; s < needs; s++)
-    LUC_TRY(luc__contiguous_as(ctx, slot->state[s], dtype, &t->state[s]));
+  for (int s = 0; s < LUC_MAX_STATES; s++)
+    if (needs >> s & 1) LUC_TRY(luc__contiguous_as(ctx, slot->state[s], dtype, &t->state[s]));
   return LUC_OK;
 }
 
@@ -249,18 +304,21 @@ static luc_update update_of(const luc_optim_slot *slot, const operands *t) {
                   .grad = t->grad->data,
                   .step = slot->steps + 1};
   for (int s = 0; s < LUC_MAX_STATES; s++) u.state[s] = t->state[s] ? t->state[s]->data : NULL;
+  memcpy(u.scalar, slot->scalar, sizeof u.scalar);
   return u;
 }
 
-/* What was converted for the kernel goes back. Nothing here can fail: copying between two existing
- * tensors of one shape takes no memory. */
-static void write_back(luc_context *ctx, luc_optim_slot *slot, const operands *t) {
+/* What was converted for the kernel goes back, and scalars go on. Nothing here can fail: copying
+ * between two existing tensors of one shape takes no memory. */
+static void write_back(luc_context *ctx, const luc_optimizer *o, const luc_value *options,
+                       luc_optim_slot *slot, const operands *t) {
   if (t->param != slot->param) (void)luc__copy(ctx, slot->param, t->param);
   for (int s = 0; s < LUC_MAX_STATES; s++)
     if (t->state[s] && t->state[s] != slot->state[s])
       (void)luc__copy(ctx, slot->state[s], t->state[s]);
   slot->param->storage->version++;
   slot->steps++;
+  if (o->kind->advance) o->kind->advance(options, slot->steps, slot->scalar);
 }
 
 static luc_status reserve_updates(luc_context *ctx, luc_optimizer *o, int n) {
@@ -276,11 +334,11 @@ static luc_status reserve_updates(luc_context *ctx, luc_optimizer *o, int n) {
 /* Everything of one group that can fail; its updates go to `updates`, *count of them. */
 static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
                          luc_update *updates, operands *held, int *count) {
-  int needs = o->kind->needs(g->options);
+  unsigned needs = o->kind->needs(g->options);
   *count = 0;
   for (int i = 0; i < g->n; i++) {
     if (!luc_tensor_grad(g->slots[i].param)) continue;
-    LUC_TRY(make_state(ctx, &g->slots[i], needs));
+    LUC_TRY(make_state(ctx, o, g->options, &g->slots[i]));
     LUC_TRY(operands_get(ctx, &g->slots[i], needs, &held[i]));
     updates[(*count)++] = update_of(&g->slots[i], &held[i]);
   }
@@ -291,7 +349,7 @@ static luc_status update_group(luc_context *ctx, luc_optimizer *o, luc_optim_gro
                                const luc_update *updates, const operands *held, int count) {
   if (count) LUC_TRY(o->kind->step(ctx, g->options, updates, count));
   for (int i = 0; i < g->n; i++)
-    if (held[i].param) write_back(ctx, &g->slots[i], &held[i]);
+    if (held[i].param) write_back(ctx, o, g->options, &g->slots[i], &held[i]);
   return LUC_OK;
 }
 

@@ -3,29 +3,53 @@
 #ifndef LUC_OPTIMIZER_H
 #define LUC_OPTIMIZER_H
 
+#include <math.h>
+
 #include "cpu/optim.h"
 #include "lucerna/optim.h"
 #include "ops/schema.h"
 
-enum { LUC_MAX_STATES = 3 };
+/* What an option must satisfy: low <= value < high. A refused one is "Adam: Invalid <what>: -1". */
+typedef struct luc_optim_limit {
+  const char *what; /* NULL ends the list */
+  int option, entry;
+  double low, high;
+} luc_optim_limit;
+
+#define LUC_AT_LEAST_0(option, what)                                                               \
+  { what, option, 0, 0, INFINITY }
+#define LUC_BETAS_BELOW_1(option)                                                                  \
+  {"beta parameter at index 1", option, 0, 0, 1}, {                                                \
+    "beta parameter at index 2", option, 1, 0, 1                                                   \
+  }
 
 typedef struct luc_optim_kind {
   const char *name;
   const char *schema; /* the options; their values are those of a group */
   bool counts;        /* `step` is part of the state dict */
+  bool eager;         /* state is made with the group, not at the first step */
   const char *states[LUC_MAX_STATES + 1];
-  /* Refuses options that make no sense. */
+  const char *scalars[LUC_MAX_SCALARS + 1]; /* state that is one number for a parameter */
+  luc_optim_limit limits[8];
+  /* Refuses options that make no sense together. May be NULL. */
   luc_status (*check)(luc_context *ctx, const luc_value *options);
-  /* How many of the states these options need. */
-  int (*needs)(const luc_value *options);
+  /* Which of the states these options need: bit i stands for states[i]. */
+  unsigned (*needs)(const luc_value *options);
+  /* What a state begins with; NULL: 0. */
+  double (*initial)(const luc_value *options, int which);
+  /* Scalars before step 1 (step is 0), and after each step. NULL where there are none. */
+  void (*advance)(const luc_value *options, int64_t step, double *scalar);
   luc_status (*step)(luc_context *ctx, const luc_value *options, const luc_update *updates,
                      int64_t count);
 } luc_optim_kind;
 
-extern const luc_optim_kind luc__optim_sgd, luc__optim_adam, luc__optim_adamw;
+extern const luc_optim_kind luc__optim_sgd, luc__optim_adam, luc__optim_adamw, luc__optim_adamax,
+    luc__optim_nadam, luc__optim_radam, luc__optim_rmsprop, luc__optim_adagrad, luc__optim_adadelta,
+    luc__optim_asgd, luc__optim_rprop;
 
 typedef struct luc_optim_slot {
   luc_tensor *param, *state[LUC_MAX_STATES];
+  double scalar[LUC_MAX_SCALARS];
   int64_t steps;
 } luc_optim_slot;
 
@@ -46,8 +70,11 @@ struct luc_optimizer {
   size_t updates_size;
 };
 
-/* "Adam: Invalid learning rate: -1" unless low <= value < high. */
-luc_status luc__optim_range(luc_context *ctx, const char *kind, const char *what, double value,
-                            double low, double high);
+/* luc_optimizer_add_group with options of its own, one for each parameter of the schema. */
+luc_status luc__optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
+                                    int n, const luc_value *options, int *group);
+/* Sets all options, unchecked, as PyTorch does once an optimizer is made: a schedule may well end
+ * at -1e-18. */
+void luc__optimizer_take(luc_optimizer *o, int group, const luc_value *options);
 
 #endif

@@ -1,24 +1,18 @@
 /* Stochastic gradient descent with momentum (torch.optim.SGD). */
-#include <math.h>
-
 #include "optim/optimizer.h"
 
 /* ORDER SGD: the schema's order. */
 enum { LR, MOMENTUM, DAMPENING, WEIGHT_DECAY, NESTEROV, MAXIMIZE };
 
 static luc_status check(luc_context *ctx, const luc_value *o) {
-  double momentum = luc_as_double(&o[MOMENTUM]);
-  LUC_TRY(luc__optim_range(ctx, "SGD", "learning rate", luc_as_double(&o[LR]), 0, INFINITY));
-  LUC_TRY(luc__optim_range(ctx, "SGD", "momentum value", momentum, 0, INFINITY));
-  LUC_TRY(luc__optim_range(ctx, "SGD", "weight_decay value", luc_as_double(&o[WEIGHT_DECAY]), 0,
-                           INFINITY));
-  bool sound = !o[NESTEROV].as.i || (momentum > 0 && luc_as_double(&o[DAMPENING]) == 0);
+  bool sound =
+      !o[NESTEROV].as.i || (luc_as_double(&o[MOMENTUM]) > 0 && luc_as_double(&o[DAMPENING]) == 0);
   LUC_CHECK(ctx, sound, LUC_ERR_VALUE,
             "SGD: Nesterov momentum requires a momentum and zero dampening");
   return LUC_OK;
 }
 
-static int needs(const luc_value *o) {
+static unsigned needs(const luc_value *o) {
   return luc_as_double(&o[MOMENTUM]) != 0;
 }
 
@@ -29,7 +23,7 @@ static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u
                  .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
                  .nesterov = o[NESTEROV].as.i,
                  .maximize = o[MAXIMIZE].as.i};
-  return luc__sgd_step(ctx, &sgd, u, n);
+  return luc__optim_step(ctx, LUC_RULE_SGD, &sgd, u, n);
 }
 
 const luc_optim_kind luc__optim_sgd = {
@@ -38,6 +32,8 @@ const luc_optim_kind luc__optim_sgd = {
               "bool nesterov=False, *, bool maximize=False, bool? foreach=None, "
               "bool differentiable=False, bool? fused=None)",
     .states = {"momentum_buffer"},
+    .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(MOMENTUM, "momentum value"),
+               LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
     .check = check,
     .needs = needs,
     .step = step};

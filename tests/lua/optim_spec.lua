@@ -34,6 +34,33 @@ describe("an optimizer", function()
     end)
   end
 
+  it("agrees with published values", function()
+    local published = { -- PyTorch 2.9, p = 1, gradients 2, 1.5, 1
+      Adam = {0.999, 0.9980174, 0.9970749}, AdamW = {0.99899, 0.9979974, 0.9970449},
+      RMSprop = {0.9, 0.8398071, 0.8024037}, Adagrad = {0.99, 0.984, 0.9802861},
+      Adadelta = {0.9968377, 0.9940642, 0.9920001}, Adamax = {0.998, 0.9962614, 0.9947935},
+      NAdam = {0.9978871, 0.9965319, 0.9955136}, ASGD = {0.979999, 0.964998, 0.9549971},
+      Rprop = {0.99, 0.978, 0.9636}, RAdam = {0.998, 0.9962632, 0.9947982},
+    }
+    for kind, want in pairs(published) do
+      local p = parameter {1.0}
+      local o = optim[kind]({p})
+      for step, grad in ipairs {2.0, 1.5, 1.0} do
+        p.grad = lucerna.tensor {grad}
+        o:step()
+        assert.is_near(want[step], p:item(), 2e-7, kind .. " " .. step)
+      end
+    end
+  end)
+
+  it("accepts the flags that choose PyTorch's implementation", function()
+    local p = parameter {1.0}
+    p.grad = lucerna.ones(1)
+    optim.RMSprop({p}, {foreach = true, capturable = true}):step()
+    optim.Adam({p}, {fused = true, foreach = lucerna.none}):step()
+    assert.is_true(p:item() < 1)
+  end)
+
   it("updates transposed and half precision parameters", function()
     local t = lucerna.ones(2, 3):t():requires_grad_(true)
     local h = parameter({1.0, 2.0}, lucerna.float16)
@@ -90,14 +117,101 @@ describe("an optimizer", function()
   end)
 end)
 
+local function stepped(kind, options)
+  local p, q = parameter {1.0, 2.0}, parameter {3.0}
+  local o = optim[kind]({p, q}, options)
+  p.grad, q.grad = lucerna.ones(2), lucerna.ones(1)
+  o:step()
+  return o, p, q
+end
+
+local function keys(t)
+  local list = {}
+  for key in pairs(t) do list[#list + 1] = key end
+  table.sort(list)
+  return table.concat(list, " ")
+end
+
 describe("an optimizer's state", function()
-  local function stepped(kind, options)
-    local p, q = parameter {1.0, 2.0}, parameter {3.0}
-    local o = optim[kind]({p, q}, options)
-    p.grad, q.grad = lucerna.ones(2), lucerna.ones(1)
-    o:step()
-    return o, p, q
+  local kept = {
+    {"SGD", {momentum = 0.9}, "momentum_buffer"},
+    {"SGD", {}, ""},
+    {"Adam", {amsgrad = true}, "exp_avg exp_avg_sq max_exp_avg_sq step"},
+    {"AdamW", {}, "exp_avg exp_avg_sq step"},
+    {"Adamax", {}, "exp_avg exp_inf step"},
+    {"NAdam", {}, "exp_avg exp_avg_sq mu_product step"},
+    {"RAdam", {}, "exp_avg exp_avg_sq step"},
+    {"RMSprop", {}, "square_avg step"},
+    {"RMSprop", {centered = true}, "grad_avg square_avg step"},
+    {"RMSprop", {momentum = 0.5}, "momentum_buffer square_avg step"},
+    {"Adagrad", {}, "step sum"},
+    {"Adadelta", {}, "acc_delta square_avg step"},
+    {"ASGD", {}, "ax eta mu step"},
+    {"Rprop", {}, "prev step step_size"},
+  }
+  for _, case in ipairs(kept) do
+    local kind, options, names = table.unpack(case)
+    local title = ("%s %s"):format(kind, describe_options(options))
+    it("has PyTorch's keys: " .. title, function()
+      local o, p = stepped(kind, options)
+      assert.are.equal(names, keys(o:state_dict().state[0] or {}))
+      local step = o.state[p].step
+      assert.is_true(step == nil or (step:item() == 1 and #step:size() == 0))
+    end)
+
+    it("goes on from a state dict as if nothing had happened: " .. title, function()
+      local a, p = stepped(kind, options)
+      local b, q = stepped(kind, options)
+      for _ = 1, 3 do a:step() end
+      lucerna.no_grad(function() q:copy_(p) end)
+      b:load_state_dict(a:state_dict())
+      for step = 1, 4 do
+        p.grad = lucerna.tensor {0.5 - step, 0.1}
+        q.grad = p.grad:clone()
+        a:step()
+        b:step()
+        assert.are.same(p:tolist(), q:tolist())
+      end
+    end)
   end
+
+  it("of Adagrad is there from the beginning", function()
+    local p = parameter {1.0, 2.0}
+    local dict = optim.Adagrad({p}, {initial_accumulator_value = 0.5}):state_dict()
+    assert.are.same({0.5, 0.5}, dict.state[0].sum:tolist())
+    assert.are.equal(0, dict.state[0].step:item())
+  end)
+
+  it("of ASGD averages from step t0 on", function()
+    local o, p = stepped("ASGD", {lr = 0.5, t0 = 1})
+    local ax = p:detach():clone()
+    for n = 1, 3 do
+      o:step()
+      ax = ax + (p:detach() - ax) / math.max(1, n - 1)
+    end
+    assert.is_true(lucerna.allclose(ax, o.state[p].ax))
+    assert.is_near(1 / 3, o.state[p].mu:item(), 1e-7)
+  end)
+
+  it("can be replaced and dropped for a parameter", function()
+    local o, p = stepped("SGD", {momentum = 0.9})
+    o.state[p] = {momentum_buffer = lucerna.tensor {5.0, 6.0}}
+    assert.are.same({5.0, 6.0}, o.state[p].momentum_buffer:tolist())
+    o.state[p] = nil
+    assert.is_nil(next(o.state[p]))
+    local n = 0
+    for _ in pairs(o.state) do n = n + 1 end
+    assert.are.equal(1, n)
+  end)
+
+  it("is refused when its step is no count", function()
+    local o = stepped("Adam", {})
+    for _, step in ipairs {-1, 0 / 0, math.huge} do
+      local dict = stepped("Adam", {}):state_dict()
+      dict.state[1].step = step
+      assert.error_matches(function() o:load_state_dict(dict) end, "step")
+    end
+  end)
 
   it("has PyTorch's names, with ids from 0", function()
     local dict = stepped("Adam", {lr = 0.1}):state_dict()
@@ -137,6 +251,16 @@ describe("an optimizer's state", function()
       "different number of parameter groups")
   end)
 
+  it("prints as PyTorch's, numbers too", function()
+    local text = tostring(optim.Adadelta({parameter {1.0}}))
+    assert.matches("\n    eps: 1e%-06\n", text)
+    assert.matches("\n    lr: 1.0\n.*\n    rho: 0.9\n    weight_decay: 0\n", text)
+    assert.matches("t0: 1000000.0\n", tostring(optim.ASGD({parameter {1.0}})))
+    text = tostring(optim.Rprop({parameter {1.0}}, {lr = 1 / 3}))
+    assert.matches("etas: %(0.5, 1.2%)", text)
+    assert.matches("lr: 0.3333333333333333\n", text)
+  end)
+
   it("prints as PyTorch's", function()
     local text = tostring(optim.SGD({parameter {1.0}}, {lr = 0.1, momentum = 0.9}))
     assert.are.equal([[
@@ -155,6 +279,147 @@ Parameter Group 0
   end)
 end)
 
+describe("groups of parameters", function()
+  it("are added later, with the defaults for what they leave out", function()
+    local p, q = parameter {1.0}, parameter {1.0}
+    local o = optim.RMSprop({p}, {lr = 0.5, alpha = 0.5})
+    o:add_param_group {params = {q}, lr = 0.25, note = "mine"}
+    assert.are.equal(0.25, o.param_groups[2].lr)
+    assert.are.equal(0.5, o.param_groups[2].alpha)
+    assert.are.equal("mine", o:state_dict().param_groups[2].note)
+    assert.are.same({1}, o:state_dict().param_groups[2].params)
+    assert.are.equal(0.5, o.defaults.lr)
+  end)
+
+  it("are not added in part when anything is wrong", function()
+    local p, q = parameter {1.0}, parameter {1.0}
+    local o = optim.SGD({p}, {lr = 0.5})
+    assert.error_matches(function() o:add_param_group {params = {q}, lr = -1} end,
+      "Invalid learning rate: %-1")
+    assert.error_matches(function() o:add_param_group {params = {q}, lr = "x"} end, "number")
+    assert.error_matches(function() o:add_param_group {params = {p}} end, "more than one")
+    assert.error_matches(function() o:add_param_group({q}) end, "params")
+    assert.are.equal(1, #o.param_groups)
+    q.grad = lucerna.ones(1)
+    o:add_param_group {params = q and {q}, lr = 0.25}
+    o:step()
+    assert.are.equal(0.75, q:item())
+  end)
+
+  it("may know their parameters' names", function()
+    local net = lucerna.nn.Linear(2, 1)
+    local o = optim.SGD(net:named_parameters(), {lr = 0.5})
+    assert.are.same({"weight", "bias"}, o.param_groups[1].param_names)
+    assert.are.same({"weight", "bias"}, o:state_dict().param_groups[1].param_names)
+    assert.matches("param_names: %['weight', 'bias'%]", tostring(o))
+    local p, q = parameter {1.0}, parameter {1.0}
+    assert.error_matches(function() optim.SGD({{"p", p}, q}) end, "with/without names")
+    assert.error_matches(function() o:add_param_group {params = {p}} end, "with/without names")
+    o:add_param_group {params = {{"p", p}}}
+    assert.are.same({"p"}, o.param_groups[2].param_names)
+  end)
+
+  it("take over saved options; what is not saved is as at the beginning", function()
+    local o = optim.Adam({parameter {1.0}}, {lr = 0.5, eps = 1e-3})
+    local dict = o:state_dict()
+    dict.param_groups[1].lr, dict.param_groups[1].eps = 0.25, nil
+    dict.param_groups[1].initial_lr = 0.75
+    o.param_groups[1].eps, o.param_groups[1].extra = 1, true
+    o:load_state_dict(dict)
+    local group = o.param_groups[1]
+    assert.are.same({0.25, 1e-3, 0.75}, {group.lr, group.eps, group.initial_lr})
+    assert.is_nil(group.extra)
+  end)
+
+  it("may be set to what a constructor refuses, as schedules may", function()
+    local p = parameter {1.0}
+    p.grad = lucerna.ones(1)
+    local o = optim.SGD({p}, {lr = 0.5, momentum = 0.9, nesterov = true})
+    o.param_groups[1].lr, o.param_groups[1].momentum = -0.5, 0
+    o.param_groups[1].nesterov = false
+    o:step()
+    assert.are.equal(1.5, p:item())
+  end)
+end)
+
+describe("an optimizer's hooks", function()
+  it("run around every step, global ones outside", function()
+    local p, seen = parameter {1.0}, {}
+    local o = optim.SGD({p}, {lr = 0.5})
+    local function note(name) return function(who, args)
+      assert.are.equal(o, who)
+      seen[#seen + 1] = name .. args.n
+    end end
+    local handles = {optim.register_optimizer_step_pre_hook(note "all pre "),
+      o:register_step_pre_hook(note "pre "), o:register_step_post_hook(note "post "),
+      optim.register_optimizer_step_post_hook(note "all post ")}
+    o:step()
+    assert.are.same({"all pre 0", "pre 0", "post 0", "all post 0"}, seen)
+    for _, handle in ipairs(handles) do handle:remove() end
+    o:step(function() return 3 end)
+    assert.are.equal(4, #seen)
+  end)
+
+  it("may replace the arguments of a step", function()
+    local o = optim.SGD({parameter {1.0}}, {lr = 0.5})
+    o:register_step_pre_hook(function() return {function() return "replaced" end} end)
+    assert.are.equal("replaced", o:step(function() return "given" end))
+    o:register_step_pre_hook(function() return 5 end)
+    assert.error_matches(function() o:step() end, "nil or a table")
+    assert.error_matches(function() o:register_step_pre_hook(5) end, "must be a function")
+  end)
+
+  it("see and replace state dicts", function()
+    local o, seen = optim.SGD({parameter {1.0}}, {lr = 0.5}), {}
+    o:register_state_dict_pre_hook(function() seen[#seen + 1] = "pre" end)
+    o:register_state_dict_post_hook(function(_, dict) dict.mark = 1; return dict end)
+    o:register_load_state_dict_pre_hook(function(_, dict)
+      return {state = dict.state, param_groups = {{lr = 0.25, params = {0}}}}
+    end)
+    o:register_load_state_dict_post_hook(function() seen[#seen + 1] = "second" end)
+    o:register_load_state_dict_post_hook(function() seen[#seen + 1] = "first" end, {prepend = true})
+    local dict = o:state_dict()
+    assert.are.equal(1, dict.mark)
+    o:load_state_dict(dict)
+    assert.are.equal(0.25, o.param_groups[1].lr)
+    assert.are.same({"pre", "first", "second"}, seen)
+  end)
+end)
+
+describe("an optimizer of one's own", function()
+  it("is a class with a step, and gets groups, state dicts and hooks", function()
+    local Signs = optim.class "Signs"
+    function Signs:__init(params, options)
+      optim.Optimizer.__init(self, params, {lr = options.lr})
+    end
+    function Signs:step(closure)
+      local loss = self._evaluate(closure)
+      for _, group in ipairs(self.param_groups) do
+        for _, p in ipairs(group.params) do
+          local state = self.state[p] or {step = 0}
+          state.step = state.step + 1
+          self.state[p] = state
+          lucerna.no_grad(function() p:add_(p.grad:sign(), {alpha = -group.lr}) end)
+        end
+      end
+      return loss
+    end
+    local p, count = parameter {1.0}, 0
+    local o = Signs({p}, {lr = 0.25})
+    o:register_step_post_hook(function() count = count + 1 end)
+    p.grad = lucerna.tensor {-5.0}
+    o:step()
+    assert.are.equal(1.25, p:item())
+    assert.are.equal(1, count)
+    assert.is_true(optim.is_optimizer(o))
+    local other = Signs({parameter {1.0}}, {lr = 1})
+    other:load_state_dict(o:state_dict())
+    assert.are.equal(1, other:state_dict().state[0].step)
+    assert.are.equal(0.25, other.param_groups[1].lr)
+    assert.are.equal("Signs (\nParameter Group 0\n    lr: 0.25\n)", tostring(o))
+  end)
+end)
+
 describe("an optimizer refuses", function()
   local p = parameter {1.0}
   local refusals = {
@@ -168,6 +433,32 @@ describe("an optimizer refuses", function()
     {"a non-leaf", function() optim.SGD({p * 2}, {lr = 0.1}) end, "non%-leaf"},
     {"something else", function() optim.SGD({p, 5}, {lr = 0.1}) end, "entry 2"},
     {"an unknown option", function() optim.SGD({p}, {lr = 0.1, momentun = 1}) end, "momentum"},
+    {"a parameter twice", function() optim.SGD({p, p}) end,
+      "duplicate parameters %(parameter 2%)"},
+    {"differentiable", function() optim.SGD({p}, {differentiable = true}) end, "not supported"},
+    {"foreach with fused", function() optim.Adam({p}, {foreach = true, fused = true}) end,
+      "cannot be `True` together"},
+    {"a negative momentum", function() optim.SGD({p}, {momentum = -1}) end,
+      "SGD: Invalid momentum value: %-1"},
+    {"a negative weight decay", function() optim.NAdam({p}, {weight_decay = -1}) end,
+      "NAdam: Invalid weight_decay value: %-1"},
+    {"a negative momentum decay", function() optim.NAdam({p}, {momentum_decay = -1}) end,
+      "Invalid momentum_decay value: %-1"},
+    {"a negative epsilon", function() optim.Adamax({p}, {eps = -1}) end, "Invalid epsilon value"},
+    {"a beta that is no number", function() optim.RAdam({p}, {betas = {0.9, 0 / 0}}) end,
+      "beta parameter at index 2: %-?nan"},
+    {"a negative alpha", function() optim.RMSprop({p}, {alpha = -1}) end, "Invalid alpha value"},
+    {"a rho above 1", function() optim.Adadelta({p}, {rho = 1.5}) end, "Invalid rho value: 1.5"},
+    {"a negative lr_decay", function() optim.Adagrad({p}, {lr_decay = -1}) end,
+      "Invalid lr_decay value"},
+    {"a negative first sum", function() optim.Adagrad({p}, {initial_accumulator_value = -1}) end,
+      "Invalid initial_accumulator_value value"},
+    {"a negative rate of ASGD", function() optim.ASGD({p}, {lr = -1}) end,
+      "ASGD: Invalid learning rate: %-1"},
+    {"etas on one side of 1", function() optim.Rprop({p}, {etas = {1.1, 1.2}}) end,
+      "Rprop: Invalid eta values: 1.1, 1.2"},
+    {"integers", function() optim.SGD({lucerna.ones(2, {dtype = lucerna.int64})}) end,
+      "dtype int64"},
     {"a parameter in two groups", function()
       optim.SGD({{params = {p}}, {params = {p}}}, {lr = 0.1})
     end, "more than one parameter group"},

@@ -1,246 +1,167 @@
--- Optimizers (torch.optim). The core holds parameters and state and makes the steps, fused over
--- all parameters; here are the groups users read and change, and PyTorch's state dict.
+-- Optimizers (torch.optim). They are kinds of the core, which holds parameters and state and
+-- updates all in one fused step. There is no SparseAdam: there are no sparse gradients.
 
-local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local class = require "lucerna.optim.class"
+local optimizer = require "lucerna.optim.optimizer"
 
-local optim = {}
+local optim = {
+  optimizer = optimizer,
+  Optimizer = optimizer.Optimizer,
+  is_optimizer = optimizer.is_optimizer,
+  register_optimizer_step_pre_hook = optimizer.register_optimizer_step_pre_hook,
+  register_optimizer_step_post_hook = optimizer.register_optimizer_step_post_hook,
+}
+local Optimizer = optim.Optimizer
 
-local Optimizer = {}
-
--- Properties: o.state[p] is the state of parameter p.
-function Optimizer.__index(self, key)
-  if key ~= "state" then return Optimizer[key] end
-  return setmetatable({}, {__index = function(_, param)
-    local at = rawget(self, "_places")[param]
-    return at and core.optimizer_state(self._core, at[1], at[2])
-  end})
+--- class(name [, Parent]): a new class of optimizers; Parent defaults to optim.Optimizer. Its step
+-- runs hooks like any other. Parent may also be a scheduler's class.
+function optim.class(name, Parent)
+  if type(name) ~= "string" then
+    core._raise(("class: expected a name (got %s)"):format(type(name)))
+  end
+  return class(name, Parent or Optimizer)
 end
 
--- A function or an object with a __call that is no tensor or module.
-local function is_iterable(value)
-  if type(value) == "function" then return true end
-  if type(value) == "string" or lucerna.is_tensor(value) or core.nn.is_module(value) then
-    return false
-  end
-  return getmetatable(value) ~= nil
+-- ---- kinds of the core ----
+
+local Fused = class("Fused", Optimizer)
+
+function Fused:_add(list, options)
+  local at = core.optimizer_add_group(self._core, list, options)
+  for k, p in ipairs(list) do self._places[p] = {at, k} end
+  return at
 end
 
--- An array of tensors from an iterator, an array table or an ordered list.
-local function collect(who, params)
-  local list = {}
-  if type(params) == "table" and getmetatable(params) == nil then
-    for k, p in ipairs(params) do list[k] = p end
-  elseif not is_iterable(params) then
-    local given = core.nn.is_module(params) and params:_get_name() or type(params)
-    if lucerna.is_tensor(params) then given = "Tensor" end
-    core._raise(("%s: params should be an iterator or a table of tensors (got a %s)")
-      :format(who, given))
-  else
-    for p in params do list[#list + 1] = p end
-  end
-  for k, p in ipairs(list) do
-    if not lucerna.is_tensor(p) then
-      core._raise(("%s: params: expected tensors (entry %d is a %s)"):format(who, k, type(p)))
-    end
-  end
-  return list
-end
-
-local function is_group(value)
-  return type(value) == "table" and getmetatable(value) == nil and value.params ~= nil
-end
-
---- Adds a group: {params = …, lr = …, …}; options that are left out are the optimizer's defaults.
-function Optimizer:add_param_group(group)
-  if not is_group(group) then
-    core._raise(("%s: param_group must be a table with a field 'params'"):format(self._kind))
-  end
-  local added = {}
-  for name, default in pairs(self.defaults) do added[name] = default end
-  for name, value in pairs(group) do added[name] = value end
-  added.params = collect(self._kind, group.params)
-  local at = core.optimizer_add_group(self._core, added.params, added)
-  for k, p in ipairs(added.params) do self._places[p] = {at, k} end
-  self.param_groups[at] = added
-end
-
---- Updates every parameter that has a gradient. closure (optional) reevaluates the model and
--- returns the loss, which step returns.
-function Optimizer:step(closure)
-  local loss
-  if closure then
-    local _ <close> = lucerna.enable_grad()
-    loss = closure()
-  end
+function Fused:step(closure)
+  local loss = Optimizer._evaluate(closure)
   core.optimizer_step(self._core, self.param_groups)
   return loss
 end
 
---- Drops all gradients; with {set_to_none = false} fills them with zeros.
-function Optimizer:zero_grad(options)
-  local keep = options == false or (type(options) == "table" and options.set_to_none == false)
-  core.optimizer_zero_grad(self._core, not keep)
+function Fused:_get_state(g, k) return core.optimizer_state(self._core, g, k) end
+
+function Fused:_copy_state(g, k, saved)
+  return core.optimizer_copy_state(self._core, g, k, saved)
 end
 
--- ---- state dicts ----
+function Fused:_set_state(g, k, copy) core.optimizer_set_state(self._core, g, k, copy) end
 
-local function copy_options(group)
-  local options = {}
-  for name, value in pairs(group) do
-    if name ~= "params" then
-      options[name] = type(value) == "table" and {table.unpack(value)} or value
-    end
-  end
-  return options
-end
-
---- The state and the groups: {state = {[id] = …}, param_groups = …}, ids from 0 as PyTorch has.
--- State tensors are the live ones.
-function Optimizer:state_dict()
-  local dict, id = {state = {}, param_groups = {}}, 0
-  for g, group in ipairs(self.param_groups) do
-    local saved = copy_options(group)
-    saved.params = {}
-    for k in ipairs(group.params) do
-      saved.params[k] = id
-      local state = core.optimizer_state(self._core, g, k)
-      if next(state) then dict.state[id] = state end
-      id = id + 1
-    end
-    dict.param_groups[g] = saved
-  end
-  return dict
-end
-
-local function shape_text(t)
-  return lucerna.is_tensor(t) and "[" .. table.concat(t:size(), ", ") .. "]"
-end
-
-local function check_dict(self, dict)
-  if type(dict) ~= "table" or not dict.state or not dict.param_groups then
-    return "expected a table with fields state and param_groups"
-  end
-  if #dict.param_groups ~= #self.param_groups then
-    return "loaded state dict has a different number of parameter groups"
-  end
-  for g, saved in ipairs(dict.param_groups) do
-    local params = self.param_groups[g].params
-    if #saved.params ~= #params then
-      return "loaded state dict contains a parameter group that doesn't match the size of "
-        .. "optimizer's group"
-    end
-    for k, id in ipairs(saved.params) do
-      for name, value in pairs(dict.state[id] or {}) do
-        local have, want = shape_text(value), shape_text(params[k])
-        if lucerna.is_tensor(value) and name ~= "step" and have ~= want then
-          local text = "state '%s' of parameter %d has shape %s, the parameter %s"
-          return text:format(name, id, have, want)
-        end
+-- o.state[p] reads the core's state of parameter p; assigning replaces it.
+local function state_view(self)
+  local places = self._places
+  return setmetatable({}, {
+    __index = function(_, p)
+      return places[p] and self:_get_state(table.unpack(places[p]))
+    end,
+    __newindex = function(_, p, state)
+      if not places[p] then core._raise(self.__name .. ": state: no parameter of mine") end
+      local g, k = table.unpack(places[p])
+      self:_set_state(g, k, self:_copy_state(g, k, state or {}))
+    end,
+    __pairs = function()
+      local p
+      return function()
+        repeat p = next(places, p) until p == nil or next(self:_get_state(table.unpack(places[p])))
+        return p, p and self:_get_state(table.unpack(places[p]))
       end
-    end
-  end
+    end,
+  })
 end
 
---- Takes over options and state, matched by position. Nothing changes if anything does not fit.
-function Optimizer:load_state_dict(dict)
-  local problem = check_dict(self, dict)
-  if problem then core._raise(self._kind .. ".load_state_dict: " .. problem) end
-  local groups = {} -- copies first, so that nothing has changed when one cannot be made
-  for g, saved in ipairs(dict.param_groups) do
-    groups[g] = {options = copy_options(saved), states = {}}
-    for k, id in ipairs(saved.params) do
-      groups[g].states[k] = core.optimizer_copy_state(self._core, g, k, dict.state[id] or {})
-    end
-  end
-  for g, group in ipairs(groups) do
-    for name, value in pairs(group.options) do self.param_groups[g][name] = value end
-    for k, state in ipairs(group.states) do core.optimizer_set_state(self._core, g, k, state) end
-  end
-end
-
--- ---- text ----
-
-local function python(value)
-  if value == nil then return "None" end
-  if value == true then return "True" end
-  if value == false then return "False" end
-  if type(value) == "table" then
-    local items = {}
-    for k, v in ipairs(value) do items[k] = python(v) end
-    return "(" .. table.concat(items, ", ") .. ")"
-  end
-  local text = ("%.12g"):format(value)
-  return math.type(value) == "float" and text:match("^%-?%d+$") and text .. ".0" or text
-end
-
-function Optimizer:__tostring()
-  local lines = {self._kind .. " ("}
-  for g, group in ipairs(self.param_groups) do
-    lines[#lines + 1] = "Parameter Group " .. g - 1
-    local names = {}
-    for k, name in ipairs(self._options) do names[k] = name end
-    for name in pairs(group) do
-      local known = name == "params"
-      for _, option in ipairs(self._options) do known = known or option == name end
-      if not known then names[#names + 1] = name end
-    end
-    table.sort(names)
-    for _, name in ipairs(names) do
-      lines[#lines + 1] = ("    %s: %s"):format(name, python(group[name]))
-    end
-  end
-  lines[#lines + 1] = ")"
-  return table.concat(lines, "\n")
-end
-
--- ---- the classes ----
-
--- optim.SGD(params, lr, …, {options}); params may be a list of groups.
-local function constructor(kind)
-  return function(params, ...)
+-- optim.SGD(params, lr, …, {options}), or all by name in one table; params may be a list of groups.
+local function fused(kind)
+  local made = class(kind, Fused)
+  function made:__init(params, ...)
     local rest = table.pack(...)
     if rest.n == 0 and type(params) == "table" and getmetatable(params) == nil
       and params[1] == nil and params.params ~= nil then
-      rest = {n = 1, {}}
+      local options = {}
       for name, value in pairs(params) do
-        if name ~= "params" then rest[1][name] = value end
+        if name ~= "params" then options[name] = value end
       end
-      params = params.params
+      rest, params = {n = 1, options}, params.params
     end
-    local object = core.optimizer_new(kind)
-    local self = {_core = object, _kind = kind, param_groups = {}, _places = {}}
-    setmetatable(self, Optimizer)
-    self.defaults, self._options = core.optimizer_options(object, table.unpack(rest, 1, rest.n))
-    if params == nil then core._raise(kind .. ": missing argument 'params'") end
-    if type(params) == "table" and is_group(params[1]) then
-      for _, group in ipairs(params) do self:add_param_group(group) end
-    else
-      self:add_param_group {params = params}
-    end
-    return self
+    self._core, self._places = core.optimizer_new(kind), {}
+    self.state = state_view(self)
+    local defaults, names = core.optimizer_options(self._core, table.unpack(rest, 1, rest.n))
+    Optimizer.__init(self, params, defaults, names)
   end
+  return made
 end
 
 --- Stochastic gradient descent: lr (1e-3), momentum (0), dampening (0), weight_decay (0),
 -- nesterov (false), maximize (false).
-optim.SGD = constructor "SGD"
+--   buffer = momentum * buffer + (1 - dampening) * g      (the first step: buffer = g)
+--   p = p - lr * buffer                                   (nesterov: g + momentum * buffer)
+-- g has weight_decay * p added. Sutskever et al., "On the importance of initialization and momentum
+-- in deep learning", ICML 2013.
+optim.SGD = fused "SGD"
 
 --- Adam: lr (1e-3), betas ({0.9, 0.999}), eps (1e-8), weight_decay (0), amsgrad (false),
 -- maximize (false), decoupled_weight_decay (false). Kingma and Ba, arXiv:1412.6980.
-optim.Adam = constructor "Adam"
+--   m = m + (1 - beta1) * (g - m);  v = beta2 * v + (1 - beta2) * g²
+--   p = p - lr / (1 - beta1^t) * m / (√v / √(1 - beta2^t) + eps)
+-- amsgrad takes the largest v so far (Reddi et al., arXiv:1904.09237).
+optim.Adam = fused "Adam"
 
---- Adam with decoupled weight decay (1e-2). Loshchilov and Hutter, arXiv:1711.05101.
-optim.AdamW = constructor "AdamW"
+--- Adam with decoupled weight decay (1e-2): p = p - lr * weight_decay * p before the update, whose
+-- g has none. Loshchilov and Hutter, arXiv:1711.05101.
+optim.AdamW = fused "AdamW"
 
---- Is the value an optimizer?
-function optim.is_optimizer(value) return getmetatable(value) == Optimizer end
+--- Adamax: lr (2e-3), betas ({0.9, 0.999}), eps (1e-8), weight_decay (0), maximize (false). Adam
+-- with the infinity norm. Kingma and Ba, arXiv:1412.6980.
+--   u = max(beta2 * u, |g| + eps);  p = p - lr / (1 - beta1^t) * m / u
+optim.Adamax = fused "Adamax"
+
+--- NAdam: lr (2e-3), betas ({0.9, 0.999}), eps (1e-8), weight_decay (0), momentum_decay (4e-3),
+-- decoupled_weight_decay (false), maximize (false). Adam with Nesterov's momentum: Dozat,
+-- "Incorporating Nesterov Momentum into Adam", ICLR 2016.
+--   mu_t = beta1 * (1 - 0.96^(t * momentum_decay) / 2);  product = mu_1 * … * mu_t
+--   p = p - lr * ((1 - mu_t) / (1 - product) * g + mu_t+1 / (1 - product * mu_t+1) * m)
+--           / (√(v / (1 - beta2^t)) + eps)
+optim.NAdam = fused "NAdam"
+
+--- RAdam: lr (1e-3), betas ({0.9, 0.999}), eps (1e-8), weight_decay (0),
+-- decoupled_weight_decay (false), maximize (false). Adam that does without the variance until it
+-- can be trusted, then rectifies it: Liu et al., arXiv:1908.03265.
+optim.RAdam = fused "RAdam"
+
+--- RMSprop: lr (1e-2), alpha (0.99), eps (1e-8), weight_decay (0), momentum (0), centered (false),
+-- maximize (false). Hinton, "Lecture 6.5"; centered: Graves, arXiv:1308.0850.
+--   v = alpha * v + (1 - alpha) * g²;  p = p - lr * g / (√v + eps)
+-- centered subtracts the square of the mean gradient from v; momentum accumulates g / (√v + eps).
+optim.RMSprop = fused "RMSprop"
+
+--- Adagrad: lr (1e-2), lr_decay (0), weight_decay (0), initial_accumulator_value (0), eps (1e-10),
+-- maximize (false). Duchi, Hazan and Singer, JMLR 12, 2011.
+--   sum = sum + g²;  p = p - lr / (1 + (t - 1) * lr_decay) * g / (√sum + eps)
+optim.Adagrad = fused "Adagrad"
+
+--- Adadelta: lr (1.0), rho (0.9), eps (1e-6), weight_decay (0), maximize (false). Zeiler,
+-- arXiv:1212.5701.
+--   v = rho * v + (1 - rho) * g²;  d = √(u + eps) / √(v + eps) * g
+--   u = rho * u + (1 - rho) * d²;  p = p - lr * d
+optim.Adadelta = fused "Adadelta"
+
+--- ASGD: lr (1e-2), lambd (1e-4), alpha (0.75), t0 (1e6), weight_decay (0), maximize (false).
+-- Averaged gradient descent: the mean of the parameters from step t0 on is the state `ax`. Polyak
+-- and Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
+--   p = p * (1 - lambd * eta) - eta * g;  eta = lr / (1 + lambd * lr * t)^alpha
+optim.ASGD = fused "ASGD"
+
+--- Rprop: lr (1e-2), the first size of steps, etas ({0.5, 1.2}), step_sizes ({1e-6, 50}),
+-- maximize (false). Each element's step grows by etas[2] while its gradient keeps its sign and
+-- shrinks by etas[1], without a step, when it changes. Riedmiller and Braun, ICNN 1993.
+optim.Rprop = fused "Rprop"
+
+local LATER = {lr_scheduler = true} -- loaded when asked for
 
 return setmetatable(optim, {
   __names = function() return {"lr_scheduler"} end, -- for completion
   __index = function(self, key)
-    if key ~= "lr_scheduler" then return nil end
-    self.lr_scheduler = require "lucerna.optim.lr_scheduler"
-    return self.lr_scheduler
+    if not LATER[key] then return nil end
+    self[key] = require("lucerna.optim." .. key)
+    return self[key]
   end,
 })

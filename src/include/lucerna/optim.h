@@ -11,7 +11,8 @@ extern "C" {
 
 typedef struct luc_optimizer luc_optimizer;
 
-/* kind: "SGD", "Adam" or "AdamW". */
+/* kind, a name of torch.optim: "SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop",
+ * "Adagrad", "Adadelta", "ASGD" or "Rprop". */
 luc_status luc_optimizer_new(luc_context *ctx, const char *kind, luc_optimizer **out);
 void luc_optimizer_free(luc_context *ctx, luc_optimizer *o);
 /* Adds a group with default options; *group is its position, from 0. Parameters must be leaves, of
@@ -41,6 +42,11 @@ luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, in
 /* Takes a reference to what luc_optimizer_copy_state made; NULL drops the state. */
 void luc_optimizer_set_state(luc_context *ctx, luc_optimizer *o, int group, int param, int which,
                              luc_tensor *copy);
+/* State that is one number for a parameter (NAdam's mu_product, ASGD's eta and mu): its name, or
+ * NULL past the end. It has a value where there is a state tensor. */
+const char *luc_optimizer_scalar_name(const luc_optimizer *o, int which);
+double luc_optimizer_scalar(const luc_optimizer *o, int group, int param, int which);
+void luc_optimizer_set_scalar(luc_optimizer *o, int group, int param, int which, double value);
 /* Steps taken for a parameter. */
 int64_t luc_optimizer_steps(const luc_optimizer *o, int group, int param);
 void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t steps);

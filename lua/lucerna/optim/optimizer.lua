@@ -1,0 +1,436 @@
+-- What all optimizers share (torch.optim.Optimizer): groups of parameters with options, state,
+-- state dicts, hooks, text. Subclasses say how a step is made and may keep state elsewhere.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local class = require "lucerna.optim.class"
+local python = require "lucerna.optim.python"
+
+local module = {}
+
+local function fail(...) core._raise(string.format(...)) end
+
+-- ---- hooks ----
+
+local Handle = {__name = "RemovableHandle"}
+Handle.__index = Handle
+
+function Handle:remove()
+  for k, handle in ipairs(self._list) do
+    if handle == self then table.remove(self._list, k) end
+  end
+end
+
+Handle.__close = Handle.remove
+
+local function add_hook(list, who, hook, prepend)
+  local meta = type(hook) ~= "string" and getmetatable(hook)
+  if type(hook) ~= "function" and not (type(meta) == "table" and meta.__call) then
+    fail("%s: hook must be a function (got %s)", who, type(hook))
+  end
+  local handle = setmetatable({_list = list, call = hook}, Handle)
+  table.insert(list, prepend and 1 or #list + 1, handle)
+  return handle
+end
+
+-- Calls the hooks, which may remove themselves; what one returns takes the place of the last value.
+local function run_hooks(list, self, value)
+  for _, handle in ipairs {table.unpack(list)} do
+    local result = handle.call(self, value)
+    if result ~= nil then value = result end
+  end
+  return value
+end
+
+local every_pre, every_post = {}, {} -- of all optimizers
+
+--- register_optimizer_step_pre_hook(f): f(optimizer, args) before every step of every optimizer.
+function module.register_optimizer_step_pre_hook(hook)
+  return add_hook(every_pre, "register_optimizer_step_pre_hook", hook)
+end
+
+--- register_optimizer_step_post_hook(f): f(optimizer, args) after every step of every optimizer.
+function module.register_optimizer_step_post_hook(hook)
+  return add_hook(every_post, "register_optimizer_step_post_hook", hook)
+end
+
+-- A step with its hooks around it. args is a packed table, which pre hooks may replace.
+local function with_hooks(step)
+  return function(self, ...)
+    local args = run_hooks(every_pre, self, table.pack(...))
+    args = run_hooks(self._hooks.step_pre, self, args)
+    if type(args) ~= "table" then
+      fail("%s.step: a hook must return nil or a table of arguments (got %s)", self.__name,
+        type(args))
+    end
+    local results = table.pack(step(self, table.unpack(args, 1, args.n or #args)))
+    for _, list in ipairs {self._hooks.step_post, every_post} do
+      for _, handle in ipairs {table.unpack(list)} do handle.call(self, args) end
+    end
+    return table.unpack(results, 1, results.n)
+  end
+end
+
+-- ---- the class ----
+
+--- The base of all optimizers. `optim.class(name)` makes a subclass: its __init calls
+-- `optim.Optimizer.__init(self, params, defaults)`, its step(closure) updates the parameters in
+-- `self.param_groups`, and what it keeps about parameter p is in the table `self.state[p]`.
+module.Optimizer = class("Optimizer")
+local Optimizer = module.Optimizer
+
+function Optimizer.__define(key, value) return key == "step" and with_hooks(value) or value end
+
+-- A function or an object with a __call that is no tensor or module.
+local function is_iterable(value)
+  if type(value) == "function" then return true end
+  if type(value) == "string" or lucerna.is_tensor(value) or core.nn.is_module(value) then
+    return false
+  end
+  return getmetatable(value) ~= nil
+end
+
+local function check_named(who, list, names)
+  for k, p in ipairs(list) do
+    if not lucerna.is_tensor(p) then
+      fail("%s: params: expected tensors (entry %d is a %s)", who, k, type(p))
+    end
+    if next(names) and not names[k] then
+      fail("%s: all optimizer params should be with/without names. Some param names are missing "
+        .. "(parameter %d)", who, k)
+    end
+  end
+end
+
+-- An array of tensors, and their names where they have some, from an iterator or an array table;
+-- what has a name comes as name, tensor or in a table as {name, tensor}.
+local function collect(who, params)
+  local list, names = {}, {}
+  local function add(name, p)
+    if type(name) == "string" and p ~= nil then
+      names[#list + 1] = name
+    else
+      p = name
+    end
+    list[#list + 1] = p
+  end
+  if type(params) == "table" and getmetatable(params) == nil then
+    for _, p in ipairs(params) do
+      if type(p) == "table" and getmetatable(p) == nil then add(p[1], p[2]) else add(p) end
+    end
+  elseif not is_iterable(params) then
+    local given = core.nn.is_module(params) and params:_get_name() or type(params)
+    if lucerna.is_tensor(params) then given = "Tensor" end
+    fail("%s: params should be an iterator or a table of tensors (got a %s)", who, given)
+  else
+    for name, p in params do add(name, p) end
+  end
+  check_named(who, list, names)
+  return list, next(names) and names or nil
+end
+
+local function is_group(value)
+  return type(value) == "table" and getmetatable(value) == nil and value.params ~= nil
+end
+
+--- params: tensors, as an iterator or array; or a list of groups {params = …, lr = …, …}.
+-- defaults: the options of groups that do not give their own.
+function Optimizer:__init(params, defaults, names)
+  if type(defaults) ~= "table" then
+    fail("%s: defaults: expected a table of options (got %s)", self.__name, type(defaults))
+  end
+  self.param_groups, self.defaults = {}, defaults
+  self._options = names -- in the schema's order, with those that are None
+  self._hooks = {step_pre = {}, step_post = {}, state_dict_pre = {}, state_dict_post = {},
+    load_pre = {}, load_post = {}}
+  self.state = self.state or {}
+  if params == nil then fail("%s: missing argument 'params'", self.__name) end
+  if type(params) == "table" and is_group(params[1]) then
+    for _, group in ipairs(params) do self:add_param_group(group) end
+  else
+    self:add_param_group {params = params}
+  end
+end
+
+-- What every optimizer asks of its parameters; the core does it for fused ones.
+function Optimizer:_add(list)
+  if #list == 0 then fail("%s: optimizer got an empty parameter list", self.__name) end
+  local seen = {}
+  for _, group in ipairs(self.param_groups) do
+    for _, p in ipairs(group.params) do seen[p] = "in" end
+  end
+  for k, p in ipairs(list) do
+    if not p.is_leaf then
+      fail("%s: can't optimize a non-leaf Tensor (parameter %d)", self.__name, k)
+    elseif not p.dtype.is_floating_point then
+      fail("%s: parameter %d has dtype %s, expected a floating point one", self.__name, k,
+        tostring(p.dtype))
+    elseif seen[p] == "in" then
+      fail("%s: some parameters appear in more than one parameter group (parameter %d)",
+        self.__name, k)
+    elseif seen[p] then
+      fail("%s: a parameter group has duplicate parameters (parameter %d)", self.__name, k)
+    end
+    seen[p] = "here"
+  end
+  return #self.param_groups + 1
+end
+
+--- Adds a group: {params = …, lr = …, …}; options that are left out are the optimizer's defaults.
+function Optimizer:add_param_group(group)
+  if not is_group(group) then
+    fail("%s: param_group must be a table with a field 'params'", self.__name)
+  end
+  local added = {}
+  for name, default in pairs(self.defaults) do added[name] = default end
+  for name, value in pairs(group) do
+    if value == core.none then value = nil end
+    added[name] = value
+  end
+  added.params, added.param_names = collect(self.__name, group.params)
+  local first = self.param_groups[1]
+  if first and (first.param_names == nil) ~= (added.param_names == nil) then
+    fail("%s: all optimizer param groups should be with/without names. Some param names are "
+      .. "missing", self.__name)
+  end
+  if added.foreach and added.fused then
+    fail("%s: `fused` and `foreach` cannot be `True` together.", self.__name)
+  end
+  self.param_groups[self:_add(added.params, added)] = added
+end
+
+--- Updates every parameter that has a gradient. closure (optional) reevaluates the model and
+-- returns the loss, which step returns.
+function Optimizer:step() fail("%s.step is not defined", self.__name) end
+
+-- The closure's loss, made with gradients on.
+function Optimizer._evaluate(closure)
+  if closure == nil then return nil end
+  local _ <close> = lucerna.enable_grad()
+  return closure()
+end
+
+--- Drops all gradients; with {set_to_none = false} fills them with zeros.
+function Optimizer:zero_grad(...)
+  local to_none = arguments("zero_grad", {"set_to_none"}, ...)
+  for _, group in ipairs(self.param_groups) do
+    for _, p in ipairs(group.params) do
+      if to_none ~= false then
+        p.grad = nil
+      elseif p.grad then
+        p.grad = p.grad:detach():zero_()
+      end
+    end
+  end
+end
+
+-- ---- state dicts ----
+
+local function copy_options(group)
+  local options = {}
+  for name, value in pairs(group) do
+    if lucerna.is_tensor(value) then value = value:item() end
+    if type(value) == "table" then value = {table.unpack(value)} end
+    if name ~= "params" then options[name] = value end
+  end
+  return options
+end
+
+-- The state of parameter k of group g: a table the caller may keep.
+function Optimizer:_get_state(g, k)
+  local copy = {}
+  for name, value in pairs(self.state[self.param_groups[g].params[k]] or {}) do
+    copy[name] = value
+  end
+  return copy
+end
+
+local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
+
+-- Sizes that tensors of a parameter's state must have, by name; others may have any.
+function Optimizer:_shapes() return {} end -- luacheck: no self
+
+-- A copy of saved state for a parameter: floating point tensors in its dtype, but for the step.
+local function cast(param, name, value)
+  if lucerna.is_tensor(value) then
+    local floating = value.dtype.is_floating_point and name ~= "step"
+    return value:detach():to(floating and param.dtype or value.dtype):clone()
+  elseif type(value) ~= "table" then
+    return value
+  end
+  local copy = {}
+  for key, item in pairs(value) do copy[key] = cast(param, name, item) end
+  return copy
+end
+
+-- What _set_state will put in place.
+function Optimizer:_copy_state(g, k, saved)
+  local param = self.param_groups[g].params[k]
+  for name, shape in pairs(self:_shapes(param)) do
+    local have = lucerna.is_tensor(saved[name]) and shape_text(saved[name]:size())
+    if have and have ~= shape_text(shape) then
+      fail("%s: state '%s' of parameter %d has shape %s, expected %s", self.__name, name, k, have,
+        shape_text(shape))
+    end
+  end
+  return cast(param, nil, saved)
+end
+
+function Optimizer:_set_state(g, k, copy)
+  self.state[self.param_groups[g].params[k]] = next(copy) and copy or nil
+end
+
+--- The state and the groups: {state = {[id] = …}, param_groups = …}, ids from 0 as PyTorch has.
+-- State tensors are the live ones.
+function Optimizer:state_dict()
+  run_hooks(self._hooks.state_dict_pre, self)
+  local dict, id = {state = {}, param_groups = {}}, 0
+  for g, group in ipairs(self.param_groups) do
+    local saved = copy_options(group)
+    saved.params = {}
+    for k in ipairs(group.params) do
+      saved.params[k] = id
+      local state = self:_get_state(g, k)
+      if next(state) then dict.state[id] = state end
+      id = id + 1
+    end
+    dict.param_groups[g] = saved
+  end
+  return run_hooks(self._hooks.state_dict_post, self, dict)
+end
+
+local function check_group(self, saved, group)
+  if type(saved) ~= "table" or type(saved.params) ~= "table" then
+    return "expected groups to be tables with a field params"
+  elseif #saved.params ~= #group.params then
+    return "loaded state dict contains a parameter group that doesn't match the size of "
+      .. "optimizer's group"
+  end
+  for name, default in pairs(self.defaults) do
+    local value = saved[name]
+    if type(default) == "number" and lucerna.is_tensor(value) then value = value:item() end
+    if value ~= nil and type(value) ~= type(default) then
+      return ("option '%s' is a %s, expected a %s"):format(name, type(value), type(default))
+    end
+  end
+end
+
+local function check_dict(self, dict)
+  if type(dict) ~= "table" or type(dict.state) ~= "table"
+    or type(dict.param_groups) ~= "table" then
+    return "expected a table with fields state and param_groups"
+  elseif #dict.param_groups ~= #self.param_groups then
+    return "loaded state dict has a different number of parameter groups"
+  end
+  for g, saved in ipairs(dict.param_groups) do
+    local problem = check_group(self, saved, self.param_groups[g])
+    if problem then return problem end
+    for _, id in ipairs(saved.params) do
+      if type(dict.state[id] or {}) ~= "table" then
+        return ("the state of parameter %s is no table"):format(tostring(id))
+      end
+    end
+  end
+end
+
+-- Saved options take the place of a group's; what they lack is as at the beginning, or gone.
+local function take_options(self, group, saved)
+  for name in pairs(group) do
+    if name ~= "params" and name ~= "param_names" then group[name] = self.defaults[name] end
+  end
+  for name, value in pairs(saved) do
+    if name ~= "param_names" or group.param_names then group[name] = value end
+  end
+end
+
+--- Takes over options and state, matched by position. Nothing changes if anything does not fit.
+function Optimizer:load_state_dict(dict)
+  dict = run_hooks(self._hooks.load_pre, self, dict)
+  local problem = check_dict(self, dict)
+  if problem then fail("%s.load_state_dict: %s", self.__name, problem) end
+  local groups = {} -- copies first, so that nothing has changed when one cannot be made
+  for g, saved in ipairs(dict.param_groups) do
+    groups[g] = {options = copy_options(saved), states = {}}
+    for k, id in ipairs(saved.params) do
+      groups[g].states[k] = self:_copy_state(g, k, dict.state[id] or {})
+    end
+  end
+  for g, loaded in ipairs(groups) do
+    take_options(self, self.param_groups[g], loaded.options)
+    for k, state in ipairs(loaded.states) do self:_set_state(g, k, state) end
+  end
+  for _, handle in ipairs {table.unpack(self._hooks.load_post)} do handle.call(self) end
+end
+
+-- ---- registering hooks ----
+
+--- register_step_pre_hook(f): f(optimizer, args) before a step; args is a packed table, and one
+-- that f returns takes its place. Gives a handle with :remove().
+function Optimizer:register_step_pre_hook(hook)
+  return add_hook(self._hooks.step_pre, "register_step_pre_hook", hook)
+end
+
+--- register_step_post_hook(f): f(optimizer, args) after a step.
+function Optimizer:register_step_post_hook(hook)
+  return add_hook(self._hooks.step_post, "register_step_post_hook", hook)
+end
+
+local function registrar(name, list)
+  return function(self, ...)
+    local hook, prepend = arguments(name, {"hook", "prepend"}, ...)
+    return add_hook(self._hooks[list], name, hook, prepend)
+  end
+end
+
+--- register_state_dict_pre_hook(f, {prepend=}): f(optimizer) before state_dict().
+Optimizer.register_state_dict_pre_hook =
+  registrar("register_state_dict_pre_hook", "state_dict_pre")
+
+--- register_state_dict_post_hook(f, {prepend=}): f(optimizer, state_dict) may return another one.
+Optimizer.register_state_dict_post_hook =
+  registrar("register_state_dict_post_hook", "state_dict_post")
+
+--- register_load_state_dict_pre_hook(f, {prepend=}): f(optimizer, state_dict) may return another
+-- one, which is loaded.
+Optimizer.register_load_state_dict_pre_hook =
+  registrar("register_load_state_dict_pre_hook", "load_pre")
+
+--- register_load_state_dict_post_hook(f, {prepend=}): f(optimizer) after loading.
+Optimizer.register_load_state_dict_post_hook =
+  registrar("register_load_state_dict_post_hook", "load_post")
+
+-- ---- text ----
+
+function Optimizer:__tostring()
+  local lines = {self.__name .. " ("}
+  for g, group in ipairs(self.param_groups) do
+    lines[#lines + 1] = "Parameter Group " .. g - 1
+    local names, known = {}, {params = true}
+    for _, list in ipairs {self._options or {}, group} do
+      for key, value in pairs(list) do
+        local name = list == group and key or value
+        if not known[name] then names[#names + 1] = name end
+        known[name] = true
+      end
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      lines[#lines + 1] = ("    %s: %s"):format(name, python(group[name]))
+    end
+  end
+  lines[#lines + 1] = ")"
+  return table.concat(lines, "\n")
+end
+
+--- Is the value an optimizer?
+function module.is_optimizer(value)
+  local meta = type(value) == "table" and getmetatable(value)
+  while type(meta) == "table" do
+    if meta == Optimizer then return true end
+    meta = (getmetatable(meta) or {}).__index
+  end
+  return false
+end
+
+return module

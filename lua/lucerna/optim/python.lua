@@ -1,0 +1,29 @@
+-- How Python prints a value: what appears in the text of optimizers.
+
+-- The fewest digits that read back; exponents below -4 and from 16 on.
+local function float(value)
+  if value ~= value then return "nan" end
+  if value == math.huge or value == -math.huge then return value > 0 and "inf" or "-inf" end
+  local text
+  local digits = 0
+  repeat
+    text = ("%." .. digits .. "e"):format(value)
+    digits = digits + 1
+  until tonumber(text) == value or digits > 17
+  local exponent = tonumber(text:match("e(.*)$"))
+  if exponent < -4 or exponent >= 16 then return text end
+  return ("%." .. math.max(1, digits - 1 - exponent) .. "f"):format(value)
+end
+
+--- python(value): lists of numbers as tuples, lists of strings as lists.
+local function python(value)
+  if value == nil then return "None" end
+  if type(value) == "boolean" then return value and "True" or "False" end
+  if math.type(value) == "float" then return float(value) end
+  if type(value) ~= "table" then return tostring(value) end
+  local items, names = {}, type(value[1]) == "string"
+  for k, item in ipairs(value) do items[k] = names and ("'%s'"):format(item) or python(item) end
+  return (names and "[%s]" or "(%s)"):format(table.concat(items, ", "))
+end
+
+return python

@@ -1,0 +1,41 @@
+/* Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011), as torch.optim.Adagrad: its state is there
+ * before the first step. */
+#include "optim/optimizer.h"
+
+/* ORDER ADAGRAD: the schema's order. */
+enum { LR, LR_DECAY, WEIGHT_DECAY, INITIAL, EPS, FOREACH, MAXIMIZE };
+
+static unsigned needs(const luc_value *o) {
+  (void)o;
+  return 1;
+}
+
+static double initial(const luc_value *o, int which) {
+  (void)which;
+  return luc_as_double(&o[INITIAL]);
+}
+
+static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
+  luc_adagrad adagrad = {.lr = luc_as_double(&o[LR]),
+                         .lr_decay = luc_as_double(&o[LR_DECAY]),
+                         .eps = luc_as_double(&o[EPS]),
+                         .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
+                         .maximize = o[MAXIMIZE].as.i};
+  return luc__optim_step(ctx, LUC_RULE_ADAGRAD, &adagrad, u, n);
+}
+
+const luc_optim_kind luc__optim_adagrad = {
+    .name = "Adagrad",
+    .schema = "Adagrad(float lr=1e-2, float lr_decay=0, float weight_decay=0, "
+              "float initial_accumulator_value=0, float eps=1e-10, bool? foreach=None, *, "
+              "bool maximize=False, bool differentiable=False, bool? fused=None)",
+    .counts = true,
+    .eager = true,
+    .states = {"sum"},
+    .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(LR_DECAY, "lr_decay value"),
+               LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value"),
+               LUC_AT_LEAST_0(INITIAL, "initial_accumulator_value value"),
+               LUC_AT_LEAST_0(EPS, "epsilon value")},
+    .needs = needs,
+    .initial = initial,
+    .step = step};

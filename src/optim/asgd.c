@@ -1,0 +1,42 @@
+/* Averaged stochastic gradient descent (Polyak and Juditsky, SIAM J. Control Optim. 30, 1992), as
+ * torch.optim.ASGD. The average is the state `ax`; from step t0 on it is a running mean. */
+#include "optim/optimizer.h"
+
+/* ORDER ASGD: the schema's order. */
+enum { LR, LAMBD, ALPHA, T0, WEIGHT_DECAY, FOREACH, MAXIMIZE };
+/* ORDER ASGD SCALARS */
+enum { ETA, MU };
+
+static unsigned needs(const luc_value *o) {
+  (void)o;
+  return 1;
+}
+
+/* Rounded as the float32 tensors that they are in a state dict. */
+static void advance(const luc_value *o, int64_t step, double *scalar) {
+  double lr = luc_as_double(&o[LR]), done = (double)step - luc_as_double(&o[T0]);
+  double slowed = pow(1 + luc_as_double(&o[LAMBD]) * lr * (double)step, luc_as_double(&o[ALPHA]));
+  scalar[ETA] = (double)(float)(lr / slowed);
+  scalar[MU] = (double)(float)(step > 0 && done > 1 ? 1 / done : 1);
+}
+
+static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
+  luc_asgd asgd = {.lambd = luc_as_double(&o[LAMBD]),
+                   .weight_decay = luc_as_double(&o[WEIGHT_DECAY]),
+                   .maximize = o[MAXIMIZE].as.i};
+  return luc__optim_step(ctx, LUC_RULE_ASGD, &asgd, u, n);
+}
+
+const luc_optim_kind luc__optim_asgd = {
+    .name = "ASGD",
+    .schema = "ASGD(float lr=1e-2, float lambd=1e-4, float alpha=0.75, float t0=1e6, "
+              "float weight_decay=0, bool? foreach=None, bool maximize=False, "
+              "bool differentiable=False, bool capturable=False)",
+    .counts = true,
+    .states = {"ax"},
+    .scalars = {"eta", "mu"},
+    .limits = {LUC_AT_LEAST_0(LR, "learning rate"),
+               LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
+    .needs = needs,
+    .advance = advance,
+    .step = step};

@@ -1,0 +1,44 @@
+/* Resilient backpropagation (Riedmiller and Braun, ICNN 1993), as torch.optim.Rprop: every element
+ * has a step size of its own and only the signs of gradients count. */
+#include "optim/optimizer.h"
+
+/* ORDER RPROP: the schema's order. */
+enum { LR, ETAS, STEP_SIZES, CAPTURABLE, FOREACH, MAXIMIZE };
+
+static luc_status check(luc_context *ctx, const luc_value *o) {
+  const double *etas = o[ETAS].as.floats;
+  LUC_CHECK(ctx, etas[0] > 0 && etas[0] < 1 && etas[1] > 1, LUC_ERR_VALUE,
+            "Rprop: Invalid eta values: %g, %g", etas[0], etas[1]);
+  return LUC_OK;
+}
+
+static unsigned needs(const luc_value *o) {
+  (void)o;
+  return 3;
+}
+
+static double initial(const luc_value *o, int which) {
+  return which == 1 ? luc_as_double(&o[LR]) : 0;
+}
+
+static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
+  luc_rprop rprop = {.eta_minus = o[ETAS].as.floats[0],
+                     .eta_plus = o[ETAS].as.floats[1],
+                     .step_min = o[STEP_SIZES].as.floats[0],
+                     .step_max = o[STEP_SIZES].as.floats[1],
+                     .maximize = o[MAXIMIZE].as.i};
+  return luc__optim_step(ctx, LUC_RULE_RPROP, &rprop, u, n);
+}
+
+const luc_optim_kind luc__optim_rprop = {
+    .name = "Rprop",
+    .schema = "Rprop(float lr=1e-2, float[2] etas=[0.5, 1.2], float[2] step_sizes=[1e-6, 50], *, "
+              "bool capturable=False, bool? foreach=None, bool maximize=False, "
+              "bool differentiable=False)",
+    .counts = true,
+    .states = {"prev", "step_size"},
+    .limits = {LUC_AT_LEAST_0(LR, "learning rate")},
+    .check = check,
+    .needs = needs,
+    .initial = initial,
+    .step = step};
