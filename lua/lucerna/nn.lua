@@ -3,6 +3,7 @@
 
 local core = require("lucerna.core").nn
 local module = require "lucerna.nn.module"
+local hooks = require "lucerna.nn.hooks"
 local container = require "lucerna.nn.container"
 local parameters = require "lucerna.nn.parameters"
 
@@ -21,6 +22,8 @@ setup.slice, setup.delete = parameters.slice, container.delete
 setup.put_entry = parameters.put_entry
 for driver in pairs(container.drivers) do setup.drivers[driver] = true end
 
+for name, method in pairs(hooks.methods) do module.Module[name] = method end
+
 -- Called once for every class written in C.
 function setup.extend(class, name)
   for key, method in pairs(EXTENSIONS[name] or {}) do class[key] = method end
@@ -33,6 +36,7 @@ local nn = {
   Buffer = core.Buffer,
   delattr = core.delattr,
 }
+for name, register in pairs(hooks.global) do nn[name] = register end
 
 --- isinstance(value, class): is value a module of the class, or of one of a list of classes?
 function nn.isinstance(value, class)

@@ -204,19 +204,23 @@ static luc_status accumulate(luc_run *run, luc_tensor **sum, luc_tensor *g) {
   return status;
 }
 
+/* *g as it will arrive at the other end of the edge. */
+static luc_status conform_to(luc_context *ctx, luc_tensor **g, const luc_edge *edge) {
+  if (edge->leaf) {
+    luc_tensor *t = edge->to;
+    return conform(ctx, g, (luc_dtype)t->dtype, t->ndim, t->sizes);
+  }
+  const luc_result_info *info = &((luc_node *)edge->to)->infos[edge->index];
+  return conform(ctx, g, (luc_dtype)info->dtype, info->ndim, info->sizes);
+}
+
 /* Sends g along an edge; takes it over. */
 static luc_status send(luc_run *run, const luc_edge *edge, luc_tensor *g) {
   luc_context *ctx = run->ctx;
   luc_task *task = task_find(run, edge->to, edge->leaf);
   luc_status status = LUC_OK;
   if (run->capture && !(task && task->needed)) goto done;
-  if (edge->leaf) {
-    luc_tensor *t = edge->to;
-    LUC_GO(conform(ctx, &g, (luc_dtype)t->dtype, t->ndim, t->sizes));
-  } else {
-    const luc_result_info *info = &((luc_node *)edge->to)->infos[edge->index];
-    LUC_GO(conform(ctx, &g, (luc_dtype)info->dtype, info->ndim, info->sizes));
-  }
+  LUC_GO(conform_to(ctx, &g, edge));
   bool fresh = !task;
   if (fresh) task = task_new(run, edge->to, edge->leaf);
   if (!task) LUC_GO(LUC_ERR_MEMORY);
@@ -288,6 +292,36 @@ done:
   return status;
 }
 
+/* Calls a function's backward with zeros for the gradients that did not come. */
+static luc_status run_materialized(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
+                                   luc_tensor **gin) {
+  size_t size = (size_t)node->nresults * sizeof *gout;
+  luc_tensor **full = luc__alloc_zero(ctx, size);
+  luc_scalar nought = {LUC_SCALAR_INT, {.i = 0}};
+  luc_status status = LUC_OK;
+  if (!full) return LUC_ERR_MEMORY;
+  for (int r = 0; r < node->nresults; r++) {
+    const luc_result_info *info = &node->infos[r];
+    if (gout[r]) {
+      full[r] = luc__retain(gout[r]);
+    } else {
+      LUC_GO(luc__tensor_empty(ctx, (luc_dtype)info->dtype, info->ndim, info->sizes, &full[r]));
+      LUC_GO(luc__fill(ctx, full[r], nought));
+    }
+  }
+  status = node->function.backward(ctx, node->ud, full, node->nresults, gin, node->nslots);
+done:
+  for (int r = 0; r < node->nresults; r++) luc_tensor_release(ctx, full[r]);
+  luc__free(ctx, full, size);
+  return status;
+}
+
+static bool all_there(const luc_node *node, luc_tensor *const *gout) {
+  for (int r = 0; r < node->nresults; r++)
+    if (!gout[r]) return false;
+  return true;
+}
+
 luc_status luc__node_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
                          luc_tensor **gin) {
   LUC_CHECK(ctx, !node->released, LUC_ERR_STATE,
@@ -295,6 +329,8 @@ luc_status luc__node_run(luc_context *ctx, luc_node *node, luc_tensor *const *go
             "saved tensors after they have already been freed); specify retain_graph=true the "
             "first time");
   if (node->op >= 0) return run_op(ctx, node, gout, gin);
+  if (node->function.materialize_grads && !all_there(node, gout))
+    return run_materialized(ctx, node, gout, gin);
   return node->function.backward(ctx, node->ud, gout, node->nresults, gin, node->nslots);
 }
 
@@ -377,12 +413,50 @@ static luc_status run_hooks(luc_context *ctx, luc_hook *const *list, luc_tensor 
     if (grads[next->index]) LUC_TRY(run_hook(ctx, next, &grads[next->index]));
   }
   for (const luc_hook *h = *list; h; h = h->next) {
-    if (h->fn || h->after || !grads[h->index]) continue;
+    if (h->fn || h->after || h->node || !grads[h->index]) continue;
     luc_meta *meta = h->ud;
     luc_tensor_release(ctx, meta->grad);
     meta->grad = luc__retain(grads[h->index]);
   }
   return LUC_OK;
+}
+
+/* The tensor arguments of a node as node hooks see them: their places among its edges. */
+static int tensor_places(luc_context *ctx, const luc_node *node, int *places, int most) {
+  const luc_op_info *info = node->op >= 0 ? luc__op_info(ctx, node->op) : NULL;
+  int n = 0;
+  for (int i = 0; i < node->nslots + node->nlist && n < most; i++) {
+    bool list = info && i == info->list_param;
+    if (!list && (!info || i >= node->nslots || (info->tensor_params >> i & 1))) places[n++] = i;
+  }
+  return n;
+}
+
+/* Hooks of the node, in the order in which they were added. */
+static luc_status run_node_hooks(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
+                                 luc_tensor **gin) {
+  enum { MOST = 64 };
+  int places[MOST], n = -1;
+  uint64_t seen = 0;
+  for (;;) {
+    const luc_hook *next = NULL;
+    for (const luc_hook *h = node->hooks; h; h = h->next)
+      if (h->node && h->id >= seen && (!next || h->id < next->id)) next = h;
+    if (!next) return LUC_OK;
+    seen = next->id + 1;
+    if (n < 0) {
+      n = tensor_places(ctx, node, places, MOST);
+      for (int i = 0; i < n; i++) {
+        int at = places[i];
+        if (gin[at] && node->edges[at].to) LUC_TRY(conform_to(ctx, &gin[at], &node->edges[at]));
+      }
+    }
+    luc_tensor *few[MOST];
+    for (int i = 0; i < n; i++) few[i] = gin[places[i]];
+    luc_status status = next->node(ctx, next->ud, gout, node->nresults, few, n);
+    for (int i = 0; i < n; i++) gin[places[i]] = few[i];
+    LUC_TRY(status);
+  }
 }
 
 static luc_status run_accumulate_hooks(luc_context *ctx, luc_tensor *leaf) {
@@ -443,6 +517,7 @@ static luc_status run_task(luc_run *run, luc_task *task) {
   for (int i = 0; i < n && !wanted; i++) wanted = edge_needed(node, &node->edges[i]);
   if (!wanted) goto done;
   LUC_GO(luc__node_run(ctx, node, task->grad, gin));
+  if (node->hooks) LUC_GO(run_node_hooks(ctx, node, task->grad, gin));
   drop_grads(ctx, task);
   if (!run->retain_graph) luc__node_forget(ctx, node);
   for (int i = 0; i < n; i++) {

@@ -13,6 +13,7 @@ typedef struct luc_hook {
   uint32_t index;               /* result of the node it watches */
   luc_grad_hook_fn fn;          /* NULL for retain_grad and accumulate hooks */
   luc_accumulate_hook_fn after; /* leaves: after accumulation */
+  luc_node_hook_fn node;        /* nodes: after they have run */
   void *ud;                     /* retain_grad: the luc_meta, not owned */
   luc_ud_free_fn free;
 } luc_hook;

@@ -40,6 +40,20 @@ luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node
   return LUC_OK;
 }
 
+/* Hooks that wait for the node to run, which it never will again. */
+static void drop_node_hooks(luc_context *ctx, luc_node *node) {
+  for (luc_hook **link = &node->hooks; *link;) {
+    luc_hook *hook = *link;
+    if (!hook->node) {
+      link = &hook->next;
+      continue;
+    }
+    *link = hook->next;
+    hook->next = NULL;
+    luc__hooks_free(ctx, hook);
+  }
+}
+
 void luc__node_forget(luc_context *ctx, luc_node *node) {
   node->released = true;
   for (int i = 0; i < node->nslots; i++) {
@@ -59,6 +73,7 @@ void luc__node_forget(luc_context *ctx, luc_node *node) {
   luc_ud_free_fn release = node->function.free;
   node->function.free = NULL;
   if (release) release(ctx, node->ud);
+  drop_node_hooks(ctx, node);
 }
 
 static void node_free(luc_context *ctx, luc_node *node) {

@@ -154,6 +154,13 @@ luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, b
   if (!ctx->grad_mode || ctx->inside_op) return LUC_OK;
   bool leaf = !self->meta || !self->meta->node;
   luc_tensor *base = self->meta ? self->meta->base : NULL;
+  LUC_CHECK(ctx, !((self->flags | (base ? base->flags : 0)) & LUC_TF_ALIAS), LUC_ERR_STATE,
+            "%s%s: output of BackwardHookFunctionBackward is a view and is being modified inplace. "
+            "This view was created inside a custom Function (or because an input was returned "
+            "as-is) and the autograd logic to handle view+inplace would override the custom "
+            "backward associated with the custom Function, leading to incorrect gradients. This "
+            "behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+            name, mark);
   bool inherits = base && base->requires_grad; /* the view's node may just not be made yet */
   LUC_CHECK(ctx, !(self->requires_grad && leaf && !inherits), LUC_ERR_STATE,
             "%s%s: a leaf Variable that requires grad is being used in an in-place operation.",

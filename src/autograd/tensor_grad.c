@@ -115,6 +115,14 @@ luc_status luc_tensor_register_accumulate_hook(luc_context *ctx, luc_tensor *t,
   return add_hook(ctx, t, &hook, id);
 }
 
+luc_status luc_tensor_register_node_hook(luc_context *ctx, luc_tensor *t, luc_node_hook_fn fn,
+                                         void *ud, luc_ud_free_fn free) {
+  LUC_CHECK(ctx, luc__requires_grad(t) && !luc_tensor_is_leaf(t), LUC_ERR_STATE,
+            "register_node_hook: the tensor has no grad_fn");
+  luc_hook hook = {.node = fn, .ud = ud, .free = free};
+  return add_hook(ctx, t, &hook, NULL);
+}
+
 static bool remove_from(luc_context *ctx, luc_hook **link, uint64_t id) {
   while (*link && (*link)->id != id) link = &(*link)->next;
   luc_hook *hook = *link;

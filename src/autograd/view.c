@@ -133,7 +133,8 @@ static luc_status slices_node(luc_context *ctx, const char *name, luc_tensor *vi
   slices *s = luc__alloc(ctx, sizeof *s);
   if (!s) return LUC_ERR_MEMORY;
   *s = (slices){NULL, geometry_of(view->meta->base), geometry_of(view)};
-  luc_function fn = {name, inner ? slices_backward : view_backward, slices_free};
+  luc_function fn = {
+      .name = name, .backward = inner ? slices_backward : view_backward, .free = slices_free};
   luc_status status = luc__function_node(ctx, &fn, s, ninputs, 1, out);
   if (status != LUC_OK) luc__free(ctx, s, sizeof *s);
   return status;

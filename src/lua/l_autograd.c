@@ -301,7 +301,7 @@ static luc_status run_function(luc_context *ctx, void *ud, luc_tensor *const *go
  */
 static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
   const luc_value *inputs = &a->v[2], *outputs = &a->v[3];
-  luc_function fn = {a->v[0].as.string, run_function, callback_free};
+  luc_function fn = {.name = a->v[0].as.string, .backward = run_function, .free = callback_free};
   lua_pushvalue(L, (int)a->v[1].as.i);
   callback *cb = keep_callback(L, st);
   bool recorded = false;

@@ -45,7 +45,8 @@ static luc_l_peer *new_peer(lua_State *L, luc_l_nn *nn, luc_l_class *c, int cls)
 
 void luc_l_set_call(lua_State *L, int index, luc_l_peer *peer) {
   luc_module *m = peer->m;
-  int kind = luc__is_pure(m) ? LUC_L_CALL_NATIVE : m->hooks ? LUC_L_CALL_HOOKED : LUC_L_CALL_LUA;
+  bool hooked = luc__has_hooks(luc__nn_of(peer->nn->st->ctx), m);
+  int kind = luc__is_pure(m) ? LUC_L_CALL_NATIVE : hooked ? LUC_L_CALL_HOOKED : LUC_L_CALL_LUA;
   luc_l_nn *nn = peer->nn;
   index = lua_absindex(L, index);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
@@ -311,6 +312,7 @@ static void be_host(lua_State *L, luc_l_nn *nn) {
   core->host.changed = host_changed;
   core->host.edge = host_edge;
   luc_l_call_host(&core->host);
+  luc_l_backward_host(&core->host);
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
   lua_pushcfunction(L, setup);
@@ -334,6 +336,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   luc_l_open_classes(L, nn);
   luc_l_open_tree(L, nn);
   luc_l_open_hooks(L, nn);
+  luc_l_open_backward_hooks(L, nn);
   luc_l_open_state_dict(L, nn);
   be_host(L, nn);
   st->nn = nn;

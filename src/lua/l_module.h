@@ -34,8 +34,9 @@ typedef struct luc_l_nn {
   char functions;     /* name -> Lua function that lua/lucerna/nn.lua gave us */
   char override_bits; /* name of a method that others call -> its bit */
   char property_meta;
-  char members_meta, held_meta;
-  /* … and of every peer's table: hook functions by id; {before, after} for the Lua driver. */
+  char members_meta, held_meta, hooked_meta;
+  /* … and of every peer's table: hook functions by id (the registry has every
+   * module's under `hooks`); {before, after, anchor} for the Lua driver. */
   char hooks, hook_lists;
 } luc_l_nn;
 
@@ -152,8 +153,11 @@ void luc_l_push_place(lua_State *L, luc_l_state *st);
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
+void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn);
+void luc_l_backward_host(luc_host *host);
 void luc_l_open_state_dict(lua_State *L, luc_l_nn *nn);
-/* Pushes {before, after}: the hooks of a module as lists for the Lua driver, or false. */
+/* Pushes {before, after, anchor} for the Lua driver: lists of hooks, and what calls with backward
+ * hooks keep; false for what there is not. */
 void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index);
 
 #endif

@@ -2,10 +2,13 @@
  * the peer's table by id, and the Lua driver walks lists made from both. */
 #include "l_module.h"
 
-/* Pushes the peer's table of hook functions, making it if asked. Returns false (nothing pushed). */
+/* Pushes the table of hook functions of the peer at index (nil there: of every module), making it if
+ * asked. Returns false (nothing pushed) if there is none. */
 static bool push_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
-  index = lua_absindex(L, index);
-  lua_getiuservalue(L, index, 1);
+  if (lua_isnil(L, index))
+    lua_pushvalue(L, LUA_REGISTRYINDEX);
+  else
+    lua_getiuservalue(L, index, 1);
   if (lua_rawgetp(L, -1, &nn->hooks) == LUA_TNIL) {
     lua_pop(L, 1);
     if (!make) {
@@ -20,38 +23,42 @@ static bool push_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
   return true;
 }
 
-/* core.nn._add_hook(m, kind, f, flags): its id. The function is in place before the core knows it.
- */
+/* core.nn._add_hook(m, kind, f, flags): its id; m nil: of every module. The function is in place
+ * before the core knows it. */
 static int add_hook(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "register_hook");
-  luc_context *ctx = peer->nn->st->ctx;
+  luc_l_nn *nn = luc_l_state_of(L)->nn;
+  luc_l_peer *peer = lua_isnil(L, 1) ? NULL : luc_l_checkpeer(L, 1, "register_hook");
+  luc_context *ctx = luc_l_context(L, nn->st);
   luc_module_hook hook = {.kind = (uint8_t)luaL_checkinteger(L, 2),
                           .flags = (uint8_t)luaL_checkinteger(L, 4),
                           .host = true};
   lua_Integer next = (lua_Integer)ctx->next_id + 1;
-  push_functions(L, peer->nn, 1, true);
+  push_functions(L, nn, 1, true);
   lua_pushvalue(L, 3);
   lua_rawseti(L, -2, next);
   uint64_t id;
-  luc_status status = luc__hook_add(ctx, peer->m, &hook, &id);
+  lua_State *outer = luc_l_enter(nn->st, L);
+  luc_status status = luc__hook_add(ctx, peer ? peer->m : NULL, &hook, &id);
+  nn->st->L = outer;
   if (status == LUC_OK) {
     lua_pushinteger(L, (lua_Integer)id);
     return 1;
   }
   lua_pushnil(L);
   lua_rawseti(L, -2, next);
-  return luc_l_raise(L, peer->nn->st, status);
+  return luc_l_raise(L, nn->st, status);
 }
 
-/* core.nn._remove_hook(m, id) */
+/* core.nn._remove_hook(m, id); m nil: of every module */
 static int remove_hook(lua_State *L) {
+  luc_l_nn *nn = luc_l_state_of(L)->nn;
   luc_l_peer *peer = luc_l_topeer(L, 1);
   lua_Integer id = luaL_checkinteger(L, 2);
-  if (!peer || !peer->m || !peer->nn->st->ctx) return 0;
-  lua_State *outer = luc_l_enter(peer->nn->st, L);
-  bool removed = luc_module_remove_hook(peer->nn->st->ctx, peer->m, (uint64_t)id);
-  peer->nn->st->L = outer;
-  if (removed && push_functions(L, peer->nn, 1, false) && lua_rawgeti(L, -1, id) != LUA_TNIL) {
+  if ((!peer && !lua_isnil(L, 1)) || (peer && !peer->m) || !nn->st->ctx) return 0;
+  lua_State *outer = luc_l_enter(nn->st, L);
+  bool removed = luc_module_remove_hook(nn->st->ctx, peer ? peer->m : NULL, (uint64_t)id);
+  nn->st->L = outer;
+  if (removed && push_functions(L, nn, 1, false) && lua_rawgeti(L, -1, id) != LUA_TNIL) {
     lua_pushnil(L);
     lua_rawseti(L, -3, id);
   }
@@ -125,9 +132,12 @@ static int push_packed(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
   return 1;
 }
 
-static luc_module_hook *find_hook(const luc_module *m, uint64_t id) {
-  for (int i = 0; m->hooks && i < m->hooks->n; i++)
-    if (m->hooks->items[i]->id == id) return m->hooks->items[i];
+/* The hook of a call of m that has this id, or NULL. */
+static luc_module_hook *find_hook(const luc_nn *nn, const luc_module *m, uint64_t id) {
+  const luc_hooks *lists[] = {m->hooks, nn->hooks};
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; lists[k] && i < lists[k]->n; i++)
+      if (lists[k]->items[i]->id == id) return lists[k]->items[i];
   return NULL;
 }
 
@@ -150,7 +160,8 @@ static int call_c_hook(lua_State *L) {
   luc_l_nn *nn = peer->nn;
   luc_context *ctx = nn->st->ctx;
   lua_settop(L, 3);
-  luc_module_hook *hook = find_hook(peer->m, (uint64_t)lua_tointeger(L, lua_upvalueindex(1)));
+  luc_module_hook *hook =
+      find_hook(luc__nn_of(ctx), peer->m, (uint64_t)lua_tointeger(L, lua_upvalueindex(1)));
   if (!hook || hook->removed) return 0;
   luc_value args[LUC_MAX_PARAMS];
   int nargs = read_packed(L, 2, args, LUC_MAX_PARAMS);
@@ -173,22 +184,25 @@ static int call_c_hook(lua_State *L) {
 
 /* ---- lists for the driver ---- */
 
-/* Pushes the list of one kind, or false. The functions by id are at `functions`. */
-static void push_list(lua_State *L, luc_module *m, int kind, int functions) {
-  if (!luc__hooks_have(m, kind)) {
-    lua_pushboolean(L, false);
-    return;
-  }
-  lua_newtable(L);
+/* Pushes the function of a Lua hook. The module's own by id are at `functions`, the others next. */
+static void push_function(lua_State *L, const luc_module_hook *hook, int functions) {
+  if (lua_rawgeti(L, functions, (lua_Integer)hook->id) != LUA_TNIL) return;
+  lua_pop(L, 1);
+  lua_rawgeti(L, functions + 1, (lua_Integer)hook->id);
+}
+
+/* Pushes the list of one kind, or false. */
+static void push_list(lua_State *L, const luc_hook_lists *lists, int kind, int functions) {
   lua_Integer n = 0;
-  for (int i = 0; i < m->hooks->n; i++) {
-    luc_module_hook *hook = m->hooks->items[i];
-    if (hook->kind != kind || hook->removed) continue;
+  luc_module_hook *hook;
+  lua_newtable(L);
+  for (int at = 0; (hook = luc__next_hook(lists, kind, &at)) != NULL;) {
+    if (hook->removed) continue;
     if (!hook->host) {
       lua_pushinteger(L, (lua_Integer)hook->id);
       lua_pushcclosure(L, call_c_hook, 1);
     } else {
-      lua_rawgeti(L, functions, (lua_Integer)hook->id);
+      push_function(L, hook, functions);
     }
     lua_rawseti(L, -2, ++n);
     if (!(hook->flags & LUC_HOOK_ALWAYS_CALL)) continue;
@@ -197,17 +211,52 @@ static void push_list(lua_State *L, luc_module *m, int kind, int functions) {
     lua_rawseti(L, -2, n);
     lua_pop(L, 1);
   }
+  if (n > 0) return;
+  lua_pop(L, 1);
+  lua_pushboolean(L, false);
+}
+
+/* Pushes what calls with backward hooks keep, or false: the peer at 0, functions by id. */
+static void push_anchor(lua_State *L, const luc_hook_lists *lists, int peer, int functions) {
+  bool any = false;
+  luc_module_hook *hook;
+  lua_newtable(L);
+  for (int kind = LUC_HOOK_FULL_BACKWARD_PRE; kind < LUC_HOOK_KINDS; kind++) {
+    for (int at = 0; (hook = luc__next_hook(lists, kind, &at)) != NULL;) {
+      if (hook->removed) continue;
+      any = true;
+      if (!hook->host) continue;
+      push_function(L, hook, functions);
+      lua_rawseti(L, -2, (lua_Integer)hook->id);
+    }
+  }
+  if (any) {
+    lua_pushvalue(L, peer);
+    lua_rawseti(L, -2, 0);
+    return;
+  }
+  lua_pop(L, 1);
+  lua_pushboolean(L, false);
 }
 
 void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index) {
+  luc_hook_lists lists = {{luc__nn_of(peer->nn->st->ctx)->hooks, peer->m->hooks}};
+  index = lua_absindex(L, index);
+  luaL_checkstack(L, 12, NULL);
   push_functions(L, peer->nn, index, true);
   int functions = lua_gettop(L);
-  lua_createtable(L, 2, 0);
-  push_list(L, peer->m, LUC_HOOK_PRE, functions);
+  lua_pushnil(L);
+  push_functions(L, peer->nn, functions + 1, true);
+  lua_remove(L, functions + 1);
+  lua_createtable(L, 3, 0);
+  push_list(L, &lists, LUC_HOOK_PRE, functions);
   lua_rawseti(L, -2, 1);
-  push_list(L, peer->m, LUC_HOOK_FORWARD, functions);
+  push_list(L, &lists, LUC_HOOK_FORWARD, functions);
   lua_rawseti(L, -2, 2);
-  lua_remove(L, functions);
+  push_anchor(L, &lists, index, functions);
+  lua_rawseti(L, -2, 3);
+  lua_replace(L, functions);
+  lua_settop(L, functions);
 }
 
 static const luaL_Reg functions[] = {

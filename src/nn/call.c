@@ -11,15 +11,18 @@ enum { INLINE_FRAMES = 8 };
 /* Arguments on their way into a module, then its results. */
 typedef struct values {
   int n;
-  bool owned;
+  uint32_t owned; /* bit i: v[i] is ours */
   luc_value v[LUC_MAX_PARAMS];
 } values;
+enum { ALL_OWNED = (1 << LUC_MAX_PARAMS) - 1 };
 
 typedef struct frame {
   luc_module *m;
-  uint32_t position; /* a chain's next child */
-  luc_hooks *hooks;  /* the list the call began with, or NULL */
-  values *saved;     /* the arguments, kept for forward hooks */
+  uint32_t position;    /* a chain's next child */
+  bool hooked;          /* what follows is in use */
+  luc_hook_lists hooks; /* the lists the call began with */
+  values *saved;        /* the arguments, kept for forward hooks */
+  luc_hooked *backward; /* of a module with backward hooks */
 } frame;
 
 typedef struct run {
@@ -33,16 +36,16 @@ typedef struct run {
 /* ---- values ---- */
 
 static void drop(luc_context *ctx, values *v) {
-  if (v->owned)
-    for (int i = 0; i < v->n; i++) luc__value_release(ctx, &v->v[i]);
+  for (int i = 0; i < v->n && v->owned != 0; i++)
+    if (v->owned >> i & 1) luc__value_release(ctx, &v->v[i]);
   v->n = 0;
-  v->owned = false;
+  v->owned = 0;
 }
 
 static void take_outputs(run *r, const luc_outputs *out) {
   drop(r->ctx, &r->now);
   r->now.n = out->n;
-  r->now.owned = true;
+  r->now.owned = ALL_OWNED;
   memcpy(r->now.v, out->v, (size_t)out->n * sizeof *out->v);
 }
 
@@ -65,26 +68,32 @@ static luc_status push(run *r, luc_module *m) {
     r->frames = frames;
     r->capacity = capacity;
   }
-  r->frames[r->depth++] = (frame){.m = luc__module_ref(m)};
+  frame *f = &r->frames[r->depth++];
+  f->m = luc__module_ref(m);
+  f->position = 0;
+  f->hooked = false;
   return LUC_OK;
 }
 
 static void pop(run *r) {
   frame *f = &r->frames[--r->depth];
-  if (f->saved != NULL) {
-    drop(r->ctx, f->saved);
-    luc__free(r->ctx, f->saved, sizeof *f->saved);
+  if (f->hooked) {
+    if (f->saved != NULL) {
+      drop(r->ctx, f->saved);
+      luc__free(r->ctx, f->saved, sizeof *f->saved);
+    }
+    luc__hooked_release(r->ctx, f->backward);
+    luc__hook_lists_release(r->ctx, &f->hooks);
   }
-  luc__hooks_release(r->ctx, f->hooks);
   luc__module_unref(r->ctx, f->m);
 }
 
 /* ---- hooks ---- */
 
-static luc_status run_pre_hooks(run *r, frame *f) {
-  for (int i = 0; i < f->hooks->n; i++) {
-    luc_module_hook *hook = f->hooks->items[i];
-    if (hook->kind != LUC_HOOK_PRE || hook->removed || hook->host) continue;
+static luc_status run_pre_hooks(run *r, const frame *f) {
+  luc_module_hook *hook;
+  for (int at = 0; (hook = luc__next_hook(&f->hooks, LUC_HOOK_PRE, &at)) != NULL;) {
+    if (hook->removed || hook->host) continue;
     luc_outputs replacement = {.n = -1};
     LUC_TRY(hook->fn.pre(r->ctx, hook->ud, f->m, r->now.v, r->now.n, &replacement));
     if (replacement.n >= 0) take_outputs(r, &replacement);
@@ -92,23 +101,44 @@ static luc_status run_pre_hooks(run *r, frame *f) {
   return LUC_OK;
 }
 
+/* Passes what is there through the backward hooks' identity. */
+static luc_status wrap(run *r, const frame *f,
+                       luc_status (*pass)(luc_context *, luc_hooked *, luc_value *, int,
+                                          uint32_t *)) {
+  luc_value before[LUC_MAX_PARAMS];
+  uint32_t replaced;
+  memcpy(before, r->now.v, (size_t)r->now.n * sizeof *before);
+  luc_status status = pass(r->ctx, f->backward, r->now.v, r->now.n, &replaced);
+  for (int i = 0; i < r->now.n; i++)
+    if (replaced & r->now.owned & 1u << i) luc__value_release(r->ctx, &before[i]);
+  r->now.owned |= replaced;
+  return status;
+}
+
 static luc_status begin_hooks(run *r, frame *f) {
-  f->hooks = f->m->hooks;
-  f->hooks->refs++;
-  LUC_TRY(run_pre_hooks(r, f));
-  if (!luc__hooks_have(f->m, LUC_HOOK_FORWARD)) return LUC_OK;
+  f->hooks = luc__hook_lists(r->ctx, f->m);
+  f->saved = NULL;
+  f->backward = NULL;
+  f->hooked = true;
+  uint32_t kinds = luc__hook_kinds(&f->hooks);
+  if (kinds & 1u << LUC_HOOK_PRE) LUC_TRY(run_pre_hooks(r, f));
+  if (kinds & LUC_HOOK_BACKWARD_KINDS) {
+    LUC_TRY(luc__hooked_new(r->ctx, f->m, &f->hooks, 0, &f->backward));
+    LUC_TRY(wrap(r, f, luc__hooked_inputs));
+  }
+  if (!(kinds & 1u << LUC_HOOK_FORWARD)) return LUC_OK;
   f->saved = luc__alloc(r->ctx, sizeof *f->saved);
   if (f->saved == NULL) return LUC_ERR_MEMORY;
   *f->saved = r->now;
-  r->now.owned = false;
+  r->now.owned = 0;
   return LUC_OK;
 }
 
 /* Forward hooks of the frame; all of them, or (after a failure) those that are always called. */
 static luc_status run_forward_hooks(run *r, const frame *f, luc_outputs *out, bool failed) {
-  for (int i = 0; i < f->hooks->n; i++) {
-    luc_module_hook *hook = f->hooks->items[i];
-    if (hook->kind != LUC_HOOK_FORWARD || hook->removed || hook->host) continue;
+  luc_module_hook *hook;
+  for (int at = 0; (hook = luc__next_hook(&f->hooks, LUC_HOOK_FORWARD, &at)) != NULL;) {
+    if (hook->removed || hook->host) continue;
     if (failed && (hook->flags & LUC_HOOK_ALWAYS_CALL) == 0) continue;
     luc_status status = hook->fn.forward(r->ctx, hook->ud, f->m, f->saved->v, f->saved->n, out);
     if (!failed) LUC_TRY(status);
@@ -117,17 +147,19 @@ static luc_status run_forward_hooks(run *r, const frame *f, luc_outputs *out, bo
 }
 
 static luc_status end_hooks(run *r, const frame *f) {
-  if (f->saved == NULL) return LUC_OK;
-  luc_outputs out = {.n = r->now.n < LUC_MAX_OUTPUTS ? r->now.n : LUC_MAX_OUTPUTS};
-  memcpy(out.v, r->now.v, (size_t)out.n * sizeof *out.v);
-  if (!r->now.owned) /* a chain without children passes its own arguments on */
-    for (int i = 0; i < out.n; i++)
-      if (out.v[i].kind == LUC_TENSOR) luc_tensor_retain(out.v[i].as.tensor);
-  r->now.n = 0;
-  r->now.owned = false;
-  luc_status status = run_forward_hooks(r, f, &out, false);
-  take_outputs(r, &out);
-  return status;
+  if (f->saved != NULL) {
+    luc_outputs out = {.n = r->now.n < LUC_MAX_OUTPUTS ? r->now.n : LUC_MAX_OUTPUTS};
+    memcpy(out.v, r->now.v, (size_t)out.n * sizeof *out.v);
+    for (int i = 0; i < out.n; i++) /* a chain without children passes its own arguments on */
+      if (!(r->now.owned >> i & 1) && out.v[i].kind == LUC_TENSOR)
+        luc_tensor_retain(out.v[i].as.tensor);
+    r->now.n = 0;
+    r->now.owned = 0;
+    luc_status status = run_forward_hooks(r, f, &out, false);
+    take_outputs(r, &out);
+    LUC_TRY(status);
+  }
+  return f->backward != NULL ? wrap(r, f, luc__hooked_outputs) : LUC_OK;
 }
 
 /* ---- forward ---- */
@@ -228,7 +260,7 @@ static luc_status enter(run *r, bool *done) {
     *done = true;
     return LUC_OK;
   }
-  return f->m->hooks != NULL ? begin_hooks(r, f) : LUC_OK;
+  return luc__has_hooks(luc__nn_of(r->ctx), f->m) ? begin_hooks(r, f) : LUC_OK;
 }
 
 static luc_status drive(run *r) {
@@ -241,7 +273,8 @@ static luc_status drive(run *r) {
       LUC_TRY(enter(r, &done));
       continue;
     }
-    LUC_TRY(end_hooks(r, &r->frames[r->depth - 1]));
+    const frame *top = &r->frames[r->depth - 1];
+    if (top->hooked) LUC_TRY(end_hooks(r, top));
     pop(r);
     if (r->depth == 0) return LUC_OK;
     done = false;
@@ -270,7 +303,7 @@ static void unwind(run *r) {
   for (; r->depth > 0; pop(r)) {
     const frame *f = &r->frames[r->depth - 1];
     luc_outputs out = {0};
-    if (f->saved == NULL) continue;
+    if (!f->hooked || f->saved == NULL) continue;
     run_forward_hooks(r, f, &out, true);
     luc_outputs_release(r->ctx, &out);
   }
@@ -290,7 +323,7 @@ luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *arg
   LUC_CHECK(ctx, nargs <= LUC_MAX_PARAMS, LUC_ERR_TYPE, "%s: too many arguments (%d)", m->cls->name,
             nargs);
   r.now.n = nargs;
-  r.now.owned = false;
+  r.now.owned = 0;
   memcpy(r.now.v, args, (size_t)nargs * sizeof *args);
   luc_status status = push(&r, m);
   if (status == LUC_OK) status = drive(&r);
@@ -301,8 +334,9 @@ luc_status luc__module_run(luc_context *ctx, luc_module *m, const luc_value *arg
   } else {
     out->n = r.now.n < LUC_MAX_OUTPUTS ? r.now.n : LUC_MAX_OUTPUTS;
     memcpy(out->v, r.now.v, (size_t)out->n * sizeof *out->v);
-    for (int i = 0; i < out->n && !r.now.owned; i++)
-      if (out->v[i].kind == LUC_TENSOR) luc_tensor_retain(out->v[i].as.tensor);
+    for (int i = 0; i < out->n; i++)
+      if (!(r.now.owned >> i & 1) && out->v[i].kind == LUC_TENSOR)
+        luc_tensor_retain(out->v[i].as.tensor);
   }
   if (r.frames != r.inline_frames) luc__free(ctx, r.frames, r.capacity * sizeof *r.frames);
   return status;

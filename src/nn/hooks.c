@@ -24,38 +24,82 @@ void luc__hooks_release(luc_context *ctx, luc_hooks *hooks) {
 static luc_hooks *relist(luc_context *ctx, const luc_hooks *from, int n, int gap, int skip) {
   luc_hooks *list = luc__alloc(ctx, list_size(n));
   if (list == NULL) return NULL;
-  list->refs = 1;
-  list->n = n;
+  *list = (luc_hooks){.refs = 1, .n = n};
   int source = 0;
   for (int i = 0; i < n; i++) {
     if (i == gap) continue;
     if (source == skip) source++;
     list->items[i] = from->items[source++];
     list->items[i]->refs++;
+    list->kinds |= 1u << list->items[i]->kind;
   }
   return list;
 }
 
+/* ---- every module's hooks ---- */
+
+/* All modules are called in another way, or other hooks are due. Those whose host's hooks come or go
+ * turn pure or impure. */
+static void every_module_changed(luc_context *ctx, int delta) {
+  luc_nn *nn = luc__nn_of(ctx);
+  nn->impure += (uint32_t)delta;
+  for (luc_module *m = nn->live; m != NULL; m = m->next) luc__module_impure(ctx, m, delta);
+}
+
+/* ---- adding, removing ---- */
+
+/* PyTorch's full hooks and its older ones may not meet. */
+static luc_status check_backward_kind(luc_context *ctx, uint32_t *had, int kind, bool global) {
+  uint32_t bit = 1u << kind, full = LUC_HOOK_FULL_KINDS;
+  if (!(bit & LUC_HOOK_BACKWARD_KINDS)) return LUC_OK;
+  uint32_t same = bit & full ? full : bit;
+  LUC_CHECK(ctx, !(*had & ~same), LUC_ERR_STATE,
+            global ? "register_module_backward_hook: Cannot use both regular backward hooks and "
+                     "full backward hooks as a global Module hook. Please use only one of them."
+                   : "register_backward_hook: Cannot use both regular backward hooks and full "
+                     "backward hooks on a single Module. Please use only one of them.");
+  /* As in PyTorch, a pre-hook does not decide. */
+  if (kind != LUC_HOOK_FULL_BACKWARD_PRE) *had |= bit;
+  return LUC_OK;
+}
+
 luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook *like,
                          uint64_t *id) {
-  int n = m->hooks != NULL ? m->hooks->n : 0;
+  luc_nn *nn = luc__nn(ctx);
+  if (nn == NULL) return LUC_ERR_MEMORY;
+  luc_hooks **hooks = m != NULL ? &m->hooks : &nn->hooks;
+  int n = *hooks != NULL ? (*hooks)->n : 0;
   int place = (like->flags & LUC_HOOK_PREPEND) != 0 ? 0 : n;
   luc_module_hook *hook = luc__alloc(ctx, sizeof *hook);
   if (hook == NULL) return LUC_ERR_MEMORY;
-  luc_hooks *list = relist(ctx, m->hooks, n + 1, place, -1);
-  if (list == NULL) {
-    luc__free(ctx, hook, sizeof *hook);
-    return LUC_ERR_MEMORY;
+  luc_hooks *list = relist(ctx, *hooks, n + 1, place, -1);
+  luc_status status = list != NULL ? LUC_OK : LUC_ERR_MEMORY;
+  if (status == LUC_OK)
+    status = check_backward_kind(ctx, m != NULL ? &m->backward_kind : &nn->backward_kind,
+                                 like->kind, m == NULL);
+  if (status != LUC_OK) {
+    if (list != NULL) {
+      list->items[place] = hook; /* goes with the list */
+      *hook = (luc_module_hook){.refs = 1};
+      luc__hooks_release(ctx, list);
+    } else {
+      luc__free(ctx, hook, sizeof *hook);
+    }
+    return status;
   }
   *hook = *like;
   hook->refs = 1;
   hook->removed = false;
   hook->id = ++ctx->next_id;
   list->items[place] = hook;
-  luc__hooks_release(ctx, m->hooks);
-  m->hooks = list;
+  list->kinds |= 1u << hook->kind;
+  luc__hooks_release(ctx, *hooks);
+  *hooks = list;
   *id = hook->id;
-  luc__module_impure(ctx, m, hook->host ? 1 : 0);
+  if (m != NULL)
+    luc__module_impure(ctx, m, hook->host ? 1 : 0);
+  else
+    every_module_changed(ctx, hook->host ? 1 : 0);
   return LUC_OK;
 }
 
@@ -75,8 +119,19 @@ luc_status luc_module_register_forward_hook(luc_context *ctx, luc_module *m, luc
   return luc__hook_add(ctx, m, &hook, id);
 }
 
+luc_status luc_module_register_backward_hook(luc_context *ctx, luc_module *m, luc_hook_kind kind,
+                                             luc_backward_hook_fn fn, void *ud,
+                                             luc_hook_free_fn free, int flags, uint64_t *id) {
+  luc_module_hook hook = {.kind = (uint8_t)kind, .flags = (uint8_t)flags, .ud = ud, .free = free};
+  LUC_CHECK(ctx, kind < LUC_HOOK_KINDS && (1u << kind & LUC_HOOK_BACKWARD_KINDS), LUC_ERR_VALUE,
+            "register_backward_hook: kind must be a backward one (got %d)", (int)kind);
+  hook.fn.backward = fn;
+  return luc__hook_add(ctx, m, &hook, id);
+}
+
 bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
-  luc_hooks *old = m->hooks;
+  luc_hooks **hooks = m != NULL ? &m->hooks : &luc__nn_of(ctx)->hooks;
+  luc_hooks *old = *hooks;
   int place = 0, n = old != NULL ? old->n : 0;
   while (place < n && old->items[place]->id != id) place++;
   if (place == n || old->items[place]->removed) return false;
@@ -86,16 +141,44 @@ bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
   /* Without memory for a shorter list the hook stays in it, marked. */
   luc_hooks *list = n > 1 ? relist(ctx, old, n - 1, -1, place) : NULL;
   if (list != NULL || n == 1) {
-    m->hooks = list;
+    *hooks = list;
     luc__hooks_release(ctx, old);
   }
-  luc__module_impure(ctx, m, host ? -1 : 0);
+  if (m != NULL)
+    luc__module_impure(ctx, m, host ? -1 : 0);
+  else
+    every_module_changed(ctx, host ? -1 : 0);
   return true;
 }
 
-bool luc__hooks_have(const luc_module *m, int kind) {
-  if (m->hooks == NULL) return false;
-  for (int i = 0; i < m->hooks->n; i++)
-    if (m->hooks->items[i]->kind == kind && !m->hooks->items[i]->removed) return true;
-  return false;
+/* ---- a call's hooks ---- */
+
+luc_hook_lists luc__hook_lists(luc_context *ctx, const luc_module *m) {
+  luc_hook_lists lists = {{luc__nn_of(ctx)->hooks, m->hooks}};
+  for (int i = 0; i < 2; i++)
+    if (lists.list[i] != NULL) lists.list[i]->refs++;
+  return lists;
+}
+
+void luc__hook_lists_release(luc_context *ctx, luc_hook_lists *lists) {
+  for (int i = 0; i < 2; i++) {
+    luc__hooks_release(ctx, lists->list[i]);
+    lists->list[i] = NULL;
+  }
+}
+
+uint32_t luc__hook_kinds(const luc_hook_lists *lists) {
+  return (lists->list[0] != NULL ? lists->list[0]->kinds : 0) |
+         (lists->list[1] != NULL ? lists->list[1]->kinds : 0);
+}
+
+luc_module_hook *luc__next_hook(const luc_hook_lists *lists, int kind, int *at) {
+  int first = lists->list[0] != NULL ? lists->list[0]->n : 0;
+  int n = first + (lists->list[1] != NULL ? lists->list[1]->n : 0);
+  while (*at < n) {
+    int i = (*at)++;
+    luc_module_hook *hook = i < first ? lists->list[0]->items[i] : lists->list[1]->items[i - first];
+    if (hook->kind == kind) return hook;
+  }
+  return NULL;
 }

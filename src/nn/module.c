@@ -29,7 +29,7 @@ luc_status luc__module_create(luc_context *ctx, const luc_class *cls, luc_module
   m->refs = 1;
   m->cls = cls;
   m->training = true;
-  m->impure_self = cls->host;
+  m->impure_self = cls->host + luc__nn_of(ctx)->impure;
   for (int i = 0; i < LUC_SLOTS; i++) luc__map_init(&m->slots[i]);
   luc__map_init(&m->transient);
   luc__map_init(&m->outside);
@@ -184,6 +184,8 @@ void luc_module_release(luc_context *ctx, luc_module *m) {
 void luc__modules_close(luc_context *ctx) {
   luc_nn *nn = luc__nn_of(ctx);
   nn->host = (luc_host){0};
+  luc__hooks_release(ctx, nn->hooks);
+  nn->hooks = NULL;
   while (nn->live != NULL) {
     luc_module *m = nn->live;
     nn->live = m->next;

@@ -6,7 +6,6 @@
 
 #include "nn/class.h"
 
-enum { LUC_HOOK_PRE, LUC_HOOK_FORWARD };
 typedef struct luc_module_hook {
   int refs; /* the module's list, and running calls */
   uint64_t id;
@@ -16,6 +15,7 @@ typedef struct luc_module_hook {
   union {
     luc_pre_hook_fn pre;
     luc_forward_hook_fn forward;
+    luc_backward_hook_fn backward;
   } fn;
   void *ud;
   luc_hook_free_fn free;
@@ -23,6 +23,7 @@ typedef struct luc_module_hook {
 /* Immutable: registering and removing make a new list, so a call in progress keeps its own. */
 typedef struct luc_hooks {
   int refs, n;
+  uint32_t kinds; /* bit k: there may be some of kind k */
   luc_module_hook *items[];
 } luc_hooks;
 
@@ -51,7 +52,8 @@ struct luc_module {
   luc_map *lent;            /* while forward runs: those tensors by name, else NULL */
   luc_value *config;        /* constructor arguments, aligned with cls->core->constructor */
   size_t config_size;
-  luc_hooks *hooks; /* NULL: none */
+  luc_hooks *hooks;       /* NULL: none */
+  uint32_t backward_kind; /* which of the kinds that exclude each other it has had, 0: none */
   luc_edge *parents;
   uint32_t nparents, parents_capacity;
   luc_module *next, *previous; /* all modules of the context; or the list of dying ones */
@@ -84,6 +86,11 @@ typedef struct luc_host {
                      luc_outputs *out);
   /* What the host's code says of m in texts: its name, its extra_repr, or (in extra) all of it. */
   luc_status (*describe)(luc_context *ctx, void *ud, luc_module *m, luc_description *d);
+  /* Calls a backward hook of the host's. anchor is what its driver gave to luc__hooked_new. */
+  luc_status (*backward)(luc_context *ctx, void *ud, uint64_t anchor, uint64_t id,
+                         const luc_grads *grad_input, const luc_grads *grad_output,
+                         luc_grads *replacement);
+  void (*drop_anchor)(luc_context *ctx, void *ud, uint64_t anchor);
 } luc_host;
 
 enum { LUC_PATH_MAX = 512 };
@@ -95,6 +102,9 @@ typedef struct luc_nn {
   luc_module *live;  /* all modules */
   luc_module *dying; /* waiting to be destroyed */
   bool destroying;
+  luc_hooks *hooks;       /* of every module, or NULL */
+  uint32_t backward_kind; /* as a module's */
+  uint32_t impure;        /* how many of them are the host's */
   /* The last failed call: path below its root ("features.3"), class of the failing module. */
   bool failed;
   char failed_path[LUC_PATH_MAX];
@@ -200,10 +210,44 @@ luc_status luc__class_forward(luc_context *ctx, luc_module *m, const luc_class *
 
 /* ---- hooks.c ---- */
 
+/* m NULL: of every module. */
 luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook *like,
                          uint64_t *id);
 void luc__hooks_release(luc_context *ctx, luc_hooks *hooks);
-bool luc__hooks_have(const luc_module *m, int kind);
+
+/* The lists that a call of m goes through, global ones first; they keep their references. */
+typedef struct luc_hook_lists {
+  luc_hooks *list[2];
+} luc_hook_lists;
+static inline bool luc__has_hooks(const luc_nn *nn, const luc_module *m) {
+  return m->hooks != NULL || nn->hooks != NULL;
+}
+luc_hook_lists luc__hook_lists(luc_context *ctx, const luc_module *m);
+void luc__hook_lists_release(luc_context *ctx, luc_hook_lists *lists);
+/* Bit k: there is a hook of kind k. */
+uint32_t luc__hook_kinds(const luc_hook_lists *lists);
+/* The next hook of a kind after *at (begin at 0), or NULL. */
+luc_module_hook *luc__next_hook(const luc_hook_lists *lists, int kind, int *at);
+
+/* ---- backward_hooks.c ---- */
+
+enum {
+  LUC_HOOK_FULL_KINDS = 1 << LUC_HOOK_FULL_BACKWARD | 1 << LUC_HOOK_FULL_BACKWARD_PRE,
+  LUC_HOOK_BACKWARD_KINDS = LUC_HOOK_FULL_KINDS | 1 << LUC_HOOK_BACKWARD
+};
+/* One call of a module with backward hooks. */
+typedef struct luc_hooked luc_hooked;
+/* anchor (0: none) keeps the host's functions; it is dropped with the last reference. */
+luc_status luc__hooked_new(luc_context *ctx, luc_module *m, const luc_hook_lists *lists,
+                           uint64_t anchor, luc_hooked **out);
+void luc__hooked_release(luc_context *ctx, luc_hooked *h);
+/* Passes the arguments through an identity whose backward runs the hooks. Tensors in v are replaced
+ * by new references where *replaced has a bit. */
+luc_status luc__hooked_inputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n,
+                              uint32_t *replaced);
+/* The same for results; also attaches hooks of the old kind. */
+luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n,
+                               uint32_t *replaced);
 
 /* ---- walk.c ---- */
 

@@ -34,9 +34,10 @@ enum {
   LUC_TF_PARAMETER = 1, /* nn.Parameter */
   LUC_TF_BUFFER = 2,    /* nn.Buffer, not yet registered */
   LUC_TF_NONPERSISTENT = 4,
-  LUC_TF_UNTRACKED = 8, /* made by x.data: writes do not bump the version */
-  LUC_TF_HAS_PEER = 16, /* the binding's weak table holds a userdata for it */
-  LUC_TF_INFERENCE = 32 /* made in inference mode */
+  LUC_TF_UNTRACKED = 8,  /* made by x.data: writes do not bump the version */
+  LUC_TF_HAS_PEER = 16,  /* the binding's weak table holds a userdata for it */
+  LUC_TF_INFERENCE = 32, /* made in inference mode */
+  LUC_TF_ALIAS = 64      /* result of a function that gave its input back: no in-place writes */
 };
 
 struct luc_tensor {

@@ -235,7 +235,7 @@ TEST("functions bring their own backward and are freed after it") {
   int freed = 0;
   bool recorded;
   luc_tensor *x = vector(1, (double[]){5}, true), *y = vector(1, (double[]){15}, false);
-  luc_function triple = {"Triple", triple_backward, count_free};
+  luc_function triple = {.name = "Triple", .backward = triple_backward, .free = count_free};
   CHECK_EQ(luc_function_record(ctx, &triple, &freed, &x, 1, &y, 1, 0, &recorded), LUC_OK);
   char name[LUC_GRAD_FN_NAME];
   CHECK(recorded);

@@ -10,6 +10,8 @@ local core = root.nn
 local raise = root._raise
 local new, is_module, is_pure = core.new, core.is_module, core.is_pure
 local LISTS = core._hook_lists
+local hooked_inputs, hooked_outputs = core._hooked_inputs, core._hooked_outputs
+local warn = warn or function() end -- a host may have taken it away
 local select, pack, unpack, type = select, table.pack, table.unpack, type
 
 local Module = {}
@@ -37,29 +39,41 @@ local function run_hooks(self, hooks, args, ...)
   return output
 end
 
+local SILENCED = "forward hook with `always_call=True` raised an exception that was silenced as " ..
+  "another error was raised in forward: "
+
 -- Hooks that are always called still run when forward or another hook has failed.
-local function run_always(self, hooks, args, done)
+local function run_always(self, hooks, args, state)
   return setmetatable({}, {
     __close = function(_, err)
       if err == nil then return end
       for i = 1, #hooks do
-        if hooks.always[i] and not done[i] then pcall(hooks[i], self, args, nil) end
+        if hooks.always[i] and not state.done[i] then
+          local ok, result = pcall(hooks[i], self, args, state.output)
+          if not ok then
+            warn(SILENCED .. tostring(result))
+          elseif result ~= nil then
+            state.output = result
+          end
+        end
       end
     end,
   })
 end
 
 local function guarded(self, hooks, args)
-  local done = {}
-  local _ <close> = run_always(self, hooks, args, done)
+  local state = { done = {} }
+  local _ <close> = run_always(self, hooks, args, state)
   local marked = {}
   for i = 1, #hooks do
-    marked[i] = function(...)
-      done[i] = true
-      return hooks[i](...)
+    marked[i] = function(module, arguments_of, output)
+      state.done[i], state.output = true, output
+      local result = hooks[i](module, arguments_of, output)
+      if result ~= nil then state.output = result end
+      return result
     end
   end
-  local results = table.pack(run_hooks(self, marked, args, self:forward(unpack(args, 1, args.n))))
+  local results = pack(run_hooks(self, marked, args, self:forward(unpack(args, 1, args.n))))
   return unpack(results, 1, results.n)
 end
 
@@ -70,25 +84,32 @@ local function packed(result)
   return result
 end
 
+-- forward, and the hooks after it.
+local function forward(self, after, ...)
+  if not after then return self:forward(...) end
+  if after.always then return guarded(self, after, pack(...)) end
+  return run_hooks(self, after, pack(...), self:forward(...))
+end
+
+-- The same between the identity functions of backward hooks.
+local function wrapped(self, after, state, ...)
+  return hooked_outputs(state, forward(self, after, ...))
+end
+
 local function hooked_call(self, ...)
   local lists = self[LISTS]
-  local before, after = lists[1], lists[2]
-  local args = pack(...)
-  if before then
-    for i = 1, #before do
-      local result = before[i](self, args)
-      if result ~= nil then args = packed(result) end
-    end
-    if not after then return self:forward(unpack(args, 1, args.n)) end
-    if not after.always then
-      return run_hooks(self, after, args, self:forward(unpack(args, 1, args.n)))
-    end
-  elseif not after then
-    return self:forward(...)
-  elseif not after.always then
-    return run_hooks(self, after, args, self:forward(...))
+  local before, after, anchor = lists[1], lists[2], lists[3]
+  if not before then
+    if anchor then return wrapped(self, after, hooked_inputs(self, anchor, ...)) end
+    return forward(self, after, ...)
   end
-  return guarded(self, after, args)
+  local args = pack(...)
+  for i = 1, #before do
+    local result = before[i](self, args)
+    if result ~= nil then args = packed(result) end
+  end
+  if not anchor then return forward(self, after, unpack(args, 1, args.n)) end
+  return wrapped(self, after, hooked_inputs(self, anchor, unpack(args, 1, args.n)))
 end
 
 -- ---- making ----
@@ -290,43 +311,6 @@ function Module:clone(memo)
   return result
 end
 
--- ---- hooks ----
-
-local Handle = { __name = "RemovableHandle" }
-Handle.__index = Handle
-
-function Handle:remove()
-  local module = self._module[1]
-  if module then core._remove_hook(module, self.id) end
-end
-
-Handle.__close = Handle.remove
-
-local WEAK = { __mode = "v" }
-local PREPEND, ALWAYS = 1, 2
-
-local function add_hook(self, kind, who, hook, flags)
-  local callable = type(hook) == "function" or
-    (getmetatable(hook) ~= nil and type(hook) ~= "string")
-  if not callable then raise(who .. ": hook must be a function (got " .. type(hook) .. ")") end
-  local id = core._add_hook(self, kind, hook, flags)
-  return setmetatable({ id = id, _module = setmetatable({ self }, WEAK) }, Handle)
-end
-
---- register_forward_pre_hook(f, {prepend=}): f(m, args) before forward; args is a packed table.
-function Module:register_forward_pre_hook(...)
-  local hook, prepend = arguments("register_forward_pre_hook", { "hook", "prepend" }, ...)
-  return add_hook(self, 0, "register_forward_pre_hook", hook, prepend and PREPEND or 0)
-end
-
---- register_forward_hook(f, {prepend=, always_call=}): f(m, args, output) after forward.
-function Module:register_forward_hook(...)
-  local hook, prepend, always_call =
-    arguments("register_forward_hook", { "hook", "prepend", "always_call" }, ...)
-  local flags = (prepend and PREPEND or 0) | (always_call and ALWAYS or 0)
-  return add_hook(self, 1, "register_forward_hook", hook, flags)
-end
-
 -- ---- state ----
 
 --- state_dict({destination=, prefix=, keep_vars=}): an ordered map of parameters and buffers.
@@ -408,6 +392,9 @@ return {
     construct = construct,
     view = view,
     class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
-    drivers = { [call] = true, [hooked_call] = true, [run_hooks] = true, [guarded] = true },
+    drivers = {
+      [call] = true, [hooked_call] = true, [run_hooks] = true, [guarded] = true,
+      [forward] = true, [wrapped] = true,
+    },
   },
 }

@@ -63,13 +63,24 @@ luc_status luc_tensor_register_accumulate_hook(luc_context *ctx, luc_tensor *t,
                                                luc_accumulate_hook_fn fn, void *ud,
                                                luc_ud_free_fn free, uint64_t *id);
 
+/* Sees one run of the operator that made t: the gradients of its results and those it passes on to
+ * its tensor arguments (NULL where there is none), which it may replace in place (release the old
+ * reference, put a new one). torch: t.grad_fn.register_hook. */
+typedef luc_status (*luc_node_hook_fn)(luc_context *ctx, void *ud, luc_tensor *const *grad_outputs,
+                                       int noutputs, luc_tensor **grad_inputs, int ninputs);
+/* An error for leaves. The hook goes with the graph. */
+luc_status luc_tensor_register_node_hook(luc_context *ctx, luc_tensor *t, luc_node_hook_fn fn,
+                                         void *ud, luc_ud_free_fn free);
+
 /* A differentiable function with its own backward: gin[i] gets a new reference to the gradient of
- * input i, or stays NULL for zero. gout entries are NULL where an output got no gradient. */
+ * input i, or stays NULL for zero. gout entries are NULL where an output got no gradient, or zeros
+ * if materialize_grads. */
 typedef struct luc_function {
   const char *name; /* without "Backward"; copied */
   luc_status (*backward)(luc_context *ctx, void *ud, luc_tensor *const *gout, int ngout,
                          luc_tensor **gin, int ngin);
   luc_ud_free_fn free;
+  bool materialize_grads;
 } luc_function;
 /* Makes outputs (new tensors that share no history, computed under no_grad) results of the function
  * of inputs, if recording and any input requires grad. *recorded says whether; when false or on

@@ -122,14 +122,40 @@ typedef luc_status (*luc_pre_hook_fn)(luc_context *ctx, void *ud, luc_module *m,
 /* After forward, with the arguments it got. May replace the outputs in place. */
 typedef luc_status (*luc_forward_hook_fn)(luc_context *ctx, void *ud, luc_module *m,
                                           const luc_value *args, int nargs, luc_outputs *outputs);
+/* Gradients that backward hooks see, one per positional argument or result; NULL where there is
+ * none. */
+enum { LUC_HOOK_GRADS = 16 };
+typedef struct luc_grads {
+  int n;
+  luc_tensor *v[LUC_HOOK_GRADS];
+} luc_grads;
+/* In a backward pass. grad_input is NULL for LUC_HOOK_FULL_BACKWARD_PRE. To replace grad_input (of
+ * a pre-hook: grad_output) put as many new references into *replacement; its n is -1 before. */
+typedef luc_status (*luc_backward_hook_fn)(luc_context *ctx, void *ud, luc_module *m,
+                                           const luc_grads *grad_input,
+                                           const luc_grads *grad_output, luc_grads *replacement);
 typedef void (*luc_hook_free_fn)(luc_context *ctx, void *ud);
+typedef enum luc_hook_kind {
+  LUC_HOOK_PRE,
+  LUC_HOOK_FORWARD,
+  LUC_HOOK_FULL_BACKWARD_PRE,
+  LUC_HOOK_FULL_BACKWARD,
+  LUC_HOOK_BACKWARD, /* PyTorch's deprecated kind: of the node that made the first result */
+  LUC_HOOK_KINDS
+} luc_hook_kind;
 enum { LUC_HOOK_PREPEND = 1, LUC_HOOK_ALWAYS_CALL = 2 };
-/* free (may be NULL) is called when the hook is gone; not when registering fails. */
+/* For all of these m may be NULL: a hook of every module, which runs before a module's own. free
+ * (may be NULL) is called when the hook is gone; not when registering fails. */
 luc_status luc_module_register_pre_hook(luc_context *ctx, luc_module *m, luc_pre_hook_fn fn,
                                         void *ud, luc_hook_free_fn free, int flags, uint64_t *id);
 luc_status luc_module_register_forward_hook(luc_context *ctx, luc_module *m, luc_forward_hook_fn fn,
                                             void *ud, luc_hook_free_fn free, int flags,
                                             uint64_t *id);
+/* kind: one of the three backward ones. Full hooks and LUC_HOOK_BACKWARD exclude each other on one
+ * module, and among the hooks of every module. */
+luc_status luc_module_register_backward_hook(luc_context *ctx, luc_module *m, luc_hook_kind kind,
+                                             luc_backward_hook_fn fn, void *ud,
+                                             luc_hook_free_fn free, int flags, uint64_t *id);
 /* False if it is gone already. */
 bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id);
 

@@ -1,0 +1,116 @@
+-- Registering hooks around calls: on one module, or on every module. The core keeps the lists; each
+-- registration gives a handle that removes it, also at the end of a block.
+-- Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html
+
+local root = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+
+local core = root.nn
+local raise = root._raise
+
+local PRE, FORWARD, FULL_PRE, FULL, OLD = 0, 1, 2, 3, 4 -- luc_hook_kind
+local PREPEND, ALWAYS = 1, 2
+
+-- ---- handles ----
+
+local Handle = { __name = "RemovableHandle" }
+Handle.__index = Handle
+
+function Handle:remove()
+  if self._global then return core._remove_hook(nil, self.id) end
+  local module = self._module[1]
+  if module then core._remove_hook(module, self.id) end
+end
+
+Handle.__close = Handle.remove
+
+local WEAK = { __mode = "v" }
+
+local function add_hook(module, kind, who, hook, flags)
+  local callable = type(hook) == "function" or
+    (getmetatable(hook) ~= nil and type(hook) ~= "string")
+  if not callable then raise(who .. ": hook must be a function (got " .. type(hook) .. ")") end
+  local id = core._add_hook(module, kind, hook, flags)
+  if module == nil then return setmetatable({ id = id, _global = true }, Handle) end
+  return setmetatable({ id = id, _module = setmetatable({ module }, WEAK) }, Handle)
+end
+
+-- ---- of one module ----
+
+local methods = {}
+
+--- register_forward_pre_hook(f, {prepend=}): f(m, args) before forward; args is a packed table.
+-- What it returns (a packed table, an array, or the one argument) replaces the arguments.
+function methods:register_forward_pre_hook(...)
+  local hook, prepend = arguments("register_forward_pre_hook", { "hook", "prepend" }, ...)
+  return add_hook(self, PRE, "register_forward_pre_hook", hook, prepend and PREPEND or 0)
+end
+
+--- register_forward_hook(f, {prepend=, always_call=}): f(m, args, output) after forward.
+-- With always_call it also runs when forward or another hook has failed.
+function methods:register_forward_hook(...)
+  local hook, prepend, always_call =
+    arguments("register_forward_hook", { "hook", "prepend", "always_call" }, ...)
+  local flags = (prepend and PREPEND or 0) | (always_call and ALWAYS or 0)
+  return add_hook(self, FORWARD, "register_forward_hook", hook, flags)
+end
+
+--- register_full_backward_pre_hook(f, {prepend=}): f(m, grad_output) in the backward pass, before
+-- the gradients with respect to m's results go into m. It may return others.
+function methods:register_full_backward_pre_hook(...)
+  local hook, prepend = arguments("register_full_backward_pre_hook", { "hook", "prepend" }, ...)
+  return add_hook(self, FULL_PRE, "register_full_backward_pre_hook", hook, prepend and PREPEND or 0)
+end
+
+--- register_full_backward_hook(f, {prepend=}): f(m, grad_input, grad_output) once the gradients
+-- with respect to m's positional arguments are known. It may return others for grad_input. Nothing
+-- may be changed in place between the hook's identity functions: m's arguments and results.
+function methods:register_full_backward_hook(...)
+  local hook, prepend = arguments("register_full_backward_hook", { "hook", "prepend" }, ...)
+  return add_hook(self, FULL, "register_full_backward_hook", hook, prepend and PREPEND or 0)
+end
+
+--- register_backward_hook(f): PyTorch's deprecated kind: f(m, grad_input, grad_output) sees the
+-- gradients of the one operator that made m's first result.
+function methods:register_backward_hook(...)
+  local hook = arguments("register_backward_hook", { "hook" }, ...)
+  return add_hook(self, OLD, "register_backward_hook", hook, 0)
+end
+
+-- ---- of every module ----
+
+local global = {}
+
+--- register_module_forward_pre_hook(f): f(m, args) before every module's forward.
+function global.register_module_forward_pre_hook(...)
+  local hook = arguments("register_module_forward_pre_hook", { "hook" }, ...)
+  return add_hook(nil, PRE, "register_module_forward_pre_hook", hook, 0)
+end
+
+--- register_module_forward_hook(f, {always_call=}): f(m, args, output) after every forward.
+function global.register_module_forward_hook(...)
+  local hook, always_call =
+    arguments("register_module_forward_hook", { "hook", "always_call" }, ...)
+  local flags = always_call and ALWAYS or 0
+  return add_hook(nil, FORWARD, "register_module_forward_hook", hook, flags)
+end
+
+--- register_module_full_backward_pre_hook(f): f(m, grad_output), for every module.
+function global.register_module_full_backward_pre_hook(...)
+  local hook = arguments("register_module_full_backward_pre_hook", { "hook" }, ...)
+  return add_hook(nil, FULL_PRE, "register_module_full_backward_pre_hook", hook, 0)
+end
+
+--- register_module_full_backward_hook(f): f(m, grad_input, grad_output), for every module.
+function global.register_module_full_backward_hook(...)
+  local hook = arguments("register_module_full_backward_hook", { "hook" }, ...)
+  return add_hook(nil, FULL, "register_module_full_backward_hook", hook, 0)
+end
+
+--- register_module_backward_hook(f): the deprecated kind, for every module.
+function global.register_module_backward_hook(...)
+  local hook = arguments("register_module_backward_hook", { "hook" }, ...)
+  return add_hook(nil, OLD, "register_module_backward_hook", hook, 0)
+end
+
+return { methods = methods, global = global }
