@@ -15,13 +15,46 @@ static int hooked_gc(lua_State *L) {
   return 0;
 }
 
+/* Pushes an empty one. Those of finished calls are used again: a finalizer costs more than a call.
+ */
+static hooked *push_state(lua_State *L, luc_l_nn *nn) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hooked_meta);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+  if (n > 0) {
+    lua_rawgeti(L, -1, n);
+    lua_pushnil(L);
+    lua_rawseti(L, -3, n);
+    lua_remove(L, -2);
+    return lua_touserdata(L, -1);
+  }
+  hooked *state = lua_newuserdatauv(L, sizeof *state, 0);
+  *state = (hooked){nn, NULL};
+  lua_insert(L, -2);
+  lua_setmetatable(L, -2);
+  return state;
+}
+
+enum { SPARE = 16 };
+
+/* The call of the state at `index` is over. */
+static void end_state(lua_State *L, hooked *state, int index) {
+  luc_l_nn *nn = state->nn;
+  luc__hooked_release(nn->st->ctx, state->h);
+  state->h = NULL;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hooked_meta);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
+  lua_pushvalue(L, index);
+  if (n < SPARE)
+    lua_rawseti(L, -2, n + 1);
+  else
+    lua_pop(L, 1);
+  lua_pop(L, 1);
+}
+
 /* ---- the driver's part ---- */
 
-typedef luc_status (*pass_fn)(luc_context *ctx, luc_hooked *h, luc_value *v, int n,
-                              uint32_t *replaced);
-
 /* Passes the values from `first` to the top; tensors among them are replaced by new boxes. */
-static luc_status pass(lua_State *L, luc_l_nn *nn, luc_hooked *h, int first, pass_fn fn) {
+static luc_status pass(lua_State *L, luc_l_nn *nn, luc_hooked *h, int first, bool outputs) {
   luc_value v[LUC_HOOK_GRADS];
   luc_l_box *boxes[LUC_HOOK_GRADS];
   int n = lua_gettop(L) - first + 1;
@@ -34,7 +67,8 @@ static luc_status pass(lua_State *L, luc_l_nn *nn, luc_hooked *h, int first, pas
     v[i] = t ? luc_v_tensor(t) : luc_v_none();
     boxes[i] = t ? luc_l_newbox(L, nn->st) : NULL;
   }
-  luc_status status = fn(nn->st->ctx, h, v, n, &replaced);
+  luc_status status = outputs ? luc__hooked_outputs(nn->st->ctx, h, v, n, 0, &replaced)
+                              : luc__hooked_inputs(nn->st->ctx, h, v, n, &replaced);
   for (int i = n - 1; i >= 0; i--) {
     if (!boxes[i]) continue;
     if (replaced >> i & 1) {
@@ -52,10 +86,7 @@ static int hooked_inputs(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "hook");
   luc_l_nn *nn = peer->nn;
   luc_context *ctx = nn->st->ctx;
-  hooked *state = lua_newuserdatauv(L, sizeof *state, 0);
-  *state = (hooked){nn, NULL};
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hooked_meta);
-  lua_setmetatable(L, -2);
+  hooked *state = push_state(L, nn);
   lua_replace(L, 1);
   lua_pushvalue(L, 2);
   uint64_t anchor = luc_l_callback_keep(L, nn->st);
@@ -63,7 +94,7 @@ static int hooked_inputs(lua_State *L) {
   luc_status status = luc__hooked_new(ctx, peer->m, &lists, anchor, &state->h);
   luc__hook_lists_release(ctx, &lists);
   if (status != LUC_OK) luc_l_callback_drop(nn->st, anchor);
-  if (status == LUC_OK) status = pass(L, nn, state->h, 3, luc__hooked_inputs);
+  if (status == LUC_OK) status = pass(L, nn, state->h, 3, false);
   if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
   lua_remove(L, 2);
   return lua_gettop(L);
@@ -81,9 +112,8 @@ static int hooked_outputs(lua_State *L) {
                 "For backward hooks to be called, module output should be a Tensor or a tuple "
                 "of Tensors",
                 0);
-  luc_status status = pass(L, nn, state->h, 2, luc__hooked_outputs);
-  luc__hooked_release(nn->st->ctx, state->h);
-  state->h = NULL;
+  luc_status status = pass(L, nn, state->h, 2, true);
+  end_state(L, state, 1);
   if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
   return lua_gettop(L) - 1;
 }
@@ -157,6 +187,38 @@ static luc_status run_hook(luc_context *ctx, void *ud, uint64_t anchor, uint64_t
   return luc_l_keep_error(L, nn->st);
 }
 
+typedef struct anchor_call {
+  luc_l_nn *nn;
+  luc_module *m;
+  uint64_t anchor;
+} anchor_call;
+
+static int anchor_protected(lua_State *L) {
+  anchor_call *c = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, c->nn, c->m);
+  lua_getiuservalue(L, 2, 1);
+  if (lua_rawgetp(L, 3, &c->nn->hook_lists) == LUA_TNIL) {
+    luc_l_push_hook_lists(L, luc_l_topeer(L, 2), 2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, 3, &c->nn->hook_lists);
+  }
+  lua_rawgeti(L, -1, 3);
+  c->anchor = luc_l_callback_keep(L, c->nn->st);
+  return 0;
+}
+
+static luc_status make_anchor(luc_context *ctx, void *ud, luc_module *m, uint64_t *anchor) {
+  luc_l_nn *nn = ud;
+  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
+  anchor_call c = {nn, m, 0};
+  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, anchor_protected);
+  lua_pushlightuserdata(L, &c);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
+  *anchor = c.anchor;
+  return LUC_OK;
+}
+
 static void drop_anchor(luc_context *ctx, void *ud, uint64_t anchor) {
   (void)ctx;
   luc_l_callback_drop(((luc_l_nn *)ud)->st, anchor);
@@ -164,6 +226,7 @@ static void drop_anchor(luc_context *ctx, void *ud, uint64_t anchor) {
 
 void luc_l_backward_host(luc_host *host) {
   host->backward = run_hook;
+  host->anchor = make_anchor;
   host->drop_anchor = drop_anchor;
 }
 

@@ -145,12 +145,11 @@ lua_State *luc_l_callback_state(luc_l_state *st) {
 }
 
 uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st) {
-  uint64_t id = ++st->next_callback;
   luc_l_get(L, st, LUC_L_CALLBACKS);
   lua_insert(L, -2);
-  lua_rawseti(L, -2, (lua_Integer)id);
+  int id = luaL_ref(L, -2);
   lua_pop(L, 1);
-  return id;
+  return (uint64_t)id;
 }
 
 void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id) {
@@ -159,13 +158,12 @@ void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id) {
   lua_remove(L, -2);
 }
 
-/* Clearing an existing slot cannot raise. Runs also from finalizers, on whatever coroutine is
+/* Freeing a reference writes to slots that exist and cannot raise. Runs also from finalizers, on whatever coroutine is
  * there: the main thread's stack always has room for a C call. */
 void luc_l_callback_drop(luc_l_state *st, uint64_t id) {
   lua_State *L = st->main;
   if (!st->ctx || !L || !lua_checkstack(L, 3)) return;
   luc_l_get(L, st, LUC_L_CALLBACKS);
-  lua_pushnil(L);
-  lua_rawseti(L, -2, (lua_Integer)id);
+  luaL_unref(L, -1, (int)id);
   lua_pop(L, 1);
 }

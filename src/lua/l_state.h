@@ -62,7 +62,6 @@ struct luc_l_state {
   luc_l_pace pace;
   int scopes;              /* running lucerna.scope calls */
   lua_Integer scope_count; /* tensors noted by the innermost */
-  uint64_t next_callback;
   luc_l_schema *schemas;
   bool ready;          /* opened completely */
   struct luc_l_nn *nn; /* modules: l_module.h */

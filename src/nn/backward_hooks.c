@@ -171,12 +171,18 @@ static luc_status check_count(luc_context *ctx, const luc_hooked *h, int n) {
                          h->m->cls->name, LUC_HOOK_GRADS, n);
 }
 
+/* A tensor that was just made may take the identity into its own history. */
+static bool may_take(const luc_value *v) {
+  const luc_tensor *t = v->as.tensor;
+  return t->refs == 1 && !luc_tensor_is_leaf(t);
+}
+
 /* Passes the tensors of v through an identity; *mask says where they are. */
 static luc_status wrap(luc_context *ctx, luc_hooked *h, const luc_function *fn, luc_value *v, int n,
-                       uint32_t *mask, uint32_t *replaced) {
-  luc_tensor *in[LUC_HOOK_GRADS], *alias[LUC_HOOK_GRADS];
+                       uint32_t ours, uint32_t *mask, uint32_t *replaced) {
+  luc_tensor *in[LUC_HOOK_GRADS], *out[LUC_HOOK_GRADS];
   uint32_t wants = 0, plain = 0;
-  int k = 0, made = 0;
+  int k = 0;
   bool recorded = false;
   luc_status status = LUC_OK;
   *mask = *replaced = 0;
@@ -188,21 +194,30 @@ static luc_status wrap(luc_context *ctx, luc_hooked *h, const luc_function *fn, 
       wants |= 1u << i;
     else
       plain |= 1u << k;
+    out[k] = NULL;
     in[k++] = v[i].as.tensor;
   }
   if (wants == 0 || !luc_is_grad_enabled(ctx)) return LUC_OK;
-  for (; made < k; made++) LUC_GO(luc__tensor_alias(ctx, in[made], &alias[made]));
-  h->refs++;
-  status = luc_function_record(ctx, fn, h, in, k, alias, k, plain, &recorded);
-  if (!recorded) h->refs--;
-  for (int i = 0; i < n && recorded; i++) {
+  for (int i = 0, j = 0; i < n; i++) {
     if (!(*mask >> i & 1)) continue;
-    v[i].as.tensor = alias[__builtin_popcount(*mask & ((1u << i) - 1))];
+    bool take = (ours & wants) >> i & 1 && may_take(&v[i]);
+    if (take)
+      out[j] = luc_tensor_retain(in[j]);
+    else
+      LUC_GO(luc__tensor_alias(ctx, in[j], &out[j]));
+    j++;
+  }
+  h->refs++;
+  status = luc_function_record(ctx, fn, h, in, k, out, k, plain, &recorded);
+  if (!recorded) h->refs--;
+  for (int i = 0, j = 0; i < n && recorded; i++) {
+    if (!(*mask >> i & 1)) continue;
+    v[i].as.tensor = out[j++];
     if (wants >> i & 1) v[i].as.tensor->flags |= LUC_TF_ALIAS;
     *replaced |= 1u << i;
   }
 done:
-  for (int i = 0; i < made && !recorded; i++) luc_tensor_release(ctx, alias[i]);
+  for (int j = 0; j < k && !recorded; j++) luc_tensor_release(ctx, out[j]);
   return status;
 }
 
@@ -213,7 +228,7 @@ luc_status luc__hooked_inputs(luc_context *ctx, luc_hooked *h, luc_value *v, int
   h->ninputs = n;
   *replaced = 0;
   if (!(luc__hook_kinds(&h->lists) & LUC_HOOK_FULL_KINDS)) return LUC_OK;
-  LUC_TRY(wrap(ctx, h, &fn, v, n, &h->inputs, replaced));
+  LUC_TRY(wrap(ctx, h, &fn, v, n, 0, &h->inputs, replaced));
   h->tracks_inputs = *replaced != 0;
   return LUC_OK;
 }
@@ -254,13 +269,13 @@ static luc_status attach_old(luc_context *ctx, luc_hooked *h, const luc_value *v
   return LUC_OK;
 }
 
-luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n,
+luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n, uint32_t ours,
                                uint32_t *replaced) {
   static const luc_function fn = {"BackwardHookFunctionBackward", outputs_backward, release_ud,
                                   false};
   uint32_t kinds = luc__hook_kinds(&h->lists);
   *replaced = 0;
   h->noutputs = n;
-  if (kinds & LUC_HOOK_FULL_KINDS) LUC_TRY(wrap(ctx, h, &fn, v, n, &h->outputs, replaced));
+  if (kinds & LUC_HOOK_FULL_KINDS) LUC_TRY(wrap(ctx, h, &fn, v, n, ours, &h->outputs, replaced));
   return kinds & 1u << LUC_HOOK_BACKWARD ? attach_old(ctx, h, v, n) : LUC_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lucerna/autograd.h"
 #include "nn/module.h"
 
 enum { INLINE_FRAMES = 8 };
@@ -102,16 +103,38 @@ static luc_status run_pre_hooks(run *r, const frame *f) {
 }
 
 /* Passes what is there through the backward hooks' identity. */
-static luc_status wrap(run *r, const frame *f,
-                       luc_status (*pass)(luc_context *, luc_hooked *, luc_value *, int,
-                                          uint32_t *)) {
+static luc_status wrap(run *r, const frame *f, bool outputs) {
   luc_value before[LUC_MAX_PARAMS];
-  uint32_t replaced;
-  memcpy(before, r->now.v, (size_t)r->now.n * sizeof *before);
-  luc_status status = pass(r->ctx, f->backward, r->now.v, r->now.n, &replaced);
-  for (int i = 0; i < r->now.n; i++)
-    if (replaced & r->now.owned & 1u << i) luc__value_release(r->ctx, &before[i]);
+  uint32_t replaced, ours = r->now.owned;
+  int n = r->now.n;
+  memcpy(before, r->now.v, (size_t)n * sizeof *before);
+  luc_status status = outputs
+                          ? luc__hooked_outputs(r->ctx, f->backward, r->now.v, n, ours, &replaced)
+                          : luc__hooked_inputs(r->ctx, f->backward, r->now.v, n, &replaced);
+  for (int i = 0; i < n; i++)
+    if (replaced & ours & 1u << i) luc__value_release(r->ctx, &before[i]);
   r->now.owned |= replaced;
+  return status;
+}
+
+/* The host's backward hooks, if there are some. */
+static luc_status anchor_hooks(run *r, const frame *f, uint64_t *anchor) {
+  const luc_host *host = &luc__nn_of(r->ctx)->host;
+  luc_module_hook *hook;
+  *anchor = 0;
+  for (int kind = LUC_HOOK_FULL_BACKWARD_PRE; kind <= LUC_HOOK_BACKWARD; kind++)
+    for (int at = 0; (hook = luc__next_hook(&f->hooks, kind, &at)) != NULL;)
+      if (hook->host && host->anchor != NULL) return host->anchor(r->ctx, host->ud, f->m, anchor);
+  return LUC_OK;
+}
+
+static luc_status begin_backward(run *r, frame *f) {
+  const luc_host *host = &luc__nn_of(r->ctx)->host;
+  uint64_t anchor;
+  LUC_TRY(anchor_hooks(r, f, &anchor));
+  luc_status status = luc__hooked_new(r->ctx, f->m, &f->hooks, anchor, &f->backward);
+  if (status == LUC_OK) return wrap(r, f, false);
+  if (anchor != 0) host->drop_anchor(r->ctx, host->ud, anchor);
   return status;
 }
 
@@ -122,10 +145,7 @@ static luc_status begin_hooks(run *r, frame *f) {
   f->hooked = true;
   uint32_t kinds = luc__hook_kinds(&f->hooks);
   if (kinds & 1u << LUC_HOOK_PRE) LUC_TRY(run_pre_hooks(r, f));
-  if (kinds & LUC_HOOK_BACKWARD_KINDS) {
-    LUC_TRY(luc__hooked_new(r->ctx, f->m, &f->hooks, 0, &f->backward));
-    LUC_TRY(wrap(r, f, luc__hooked_inputs));
-  }
+  if (kinds & LUC_HOOK_BACKWARD_KINDS && luc_is_grad_enabled(r->ctx)) LUC_TRY(begin_backward(r, f));
   if (!(kinds & 1u << LUC_HOOK_FORWARD)) return LUC_OK;
   f->saved = luc__alloc(r->ctx, sizeof *f->saved);
   if (f->saved == NULL) return LUC_ERR_MEMORY;
@@ -159,7 +179,7 @@ static luc_status end_hooks(run *r, const frame *f) {
     take_outputs(r, &out);
     LUC_TRY(status);
   }
-  return f->backward != NULL ? wrap(r, f, luc__hooked_outputs) : LUC_OK;
+  return f->backward != NULL ? wrap(r, f, true) : LUC_OK;
 }
 
 /* ---- forward ---- */

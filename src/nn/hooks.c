@@ -48,6 +48,12 @@ static void every_module_changed(luc_context *ctx, int delta) {
 
 /* ---- adding, removing ---- */
 
+/* Does a hook make its module one that only the host can call? Backward hooks do not: the core
+ * passes calls through their identity functions itself. */
+static int impurity(const luc_module_hook *hook) {
+  return hook->host && !(1u << hook->kind & LUC_HOOK_BACKWARD_KINDS) ? 1 : 0;
+}
+
 /* PyTorch's full hooks and its older ones may not meet. */
 static luc_status check_backward_kind(luc_context *ctx, uint32_t *had, int kind, bool global) {
   uint32_t bit = 1u << kind, full = LUC_HOOK_FULL_KINDS;
@@ -97,9 +103,9 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
   *hooks = list;
   *id = hook->id;
   if (m != NULL)
-    luc__module_impure(ctx, m, hook->host ? 1 : 0);
+    luc__module_impure(ctx, m, impurity(hook));
   else
-    every_module_changed(ctx, hook->host ? 1 : 0);
+    every_module_changed(ctx, impurity(hook));
   return LUC_OK;
 }
 
@@ -137,7 +143,7 @@ bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
   if (place == n || old->items[place]->removed) return false;
   luc_module_hook *hook = old->items[place];
   hook->removed = true;
-  bool host = hook->host;
+  int delta = -impurity(hook);
   /* Without memory for a shorter list the hook stays in it, marked. */
   luc_hooks *list = n > 1 ? relist(ctx, old, n - 1, -1, place) : NULL;
   if (list != NULL || n == 1) {
@@ -145,9 +151,9 @@ bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
     luc__hooks_release(ctx, old);
   }
   if (m != NULL)
-    luc__module_impure(ctx, m, host ? -1 : 0);
+    luc__module_impure(ctx, m, delta);
   else
-    every_module_changed(ctx, host ? -1 : 0);
+    every_module_changed(ctx, delta);
   return true;
 }
 

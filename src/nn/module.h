@@ -86,7 +86,9 @@ typedef struct luc_host {
                      luc_outputs *out);
   /* What the host's code says of m in texts: its name, its extra_repr, or (in extra) all of it. */
   luc_status (*describe)(luc_context *ctx, void *ud, luc_module *m, luc_description *d);
-  /* Calls a backward hook of the host's. anchor is what its driver gave to luc__hooked_new. */
+  /* Keeps the host's backward hooks of m as they are now, for a call. */
+  luc_status (*anchor)(luc_context *ctx, void *ud, luc_module *m, uint64_t *anchor);
+  /* Calls one of them. */
   luc_status (*backward)(luc_context *ctx, void *ud, uint64_t anchor, uint64_t id,
                          const luc_grads *grad_input, const luc_grads *grad_output,
                          luc_grads *replacement);
@@ -245,8 +247,9 @@ void luc__hooked_release(luc_context *ctx, luc_hooked *h);
  * by new references where *replaced has a bit. */
 luc_status luc__hooked_inputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n,
                               uint32_t *replaced);
-/* The same for results; also attaches hooks of the old kind. */
-luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n,
+/* The same for results; also attaches hooks of the old kind. ours: bit i: the caller's is the one
+ * reference to v[i], which may go through the identity itself. */
+luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n, uint32_t ours,
                                uint32_t *replaced);
 
 /* ---- walk.c ---- */

@@ -155,6 +155,47 @@ TEST("a host calls a module written in Lua, with hooks of both") {
   close_state(L);
 }
 
+static luc_status twice(luc_context *ctx, void *ud, luc_module *m, const luc_grads *grad_input,
+                        const luc_grads *grad_output, luc_grads *replacement) {
+  (void)m, (void)grad_output;
+  *(int *)ud += 1;
+  if (grad_input->v[0] == NULL) return LUC_OK;
+  replacement->n = grad_input->n;
+  for (int i = 1; i < grad_input->n; i++) replacement->v[i] = NULL;
+  return luc__binary_scalar(ctx, LUC_OP_mul, grad_input->v[0], 2, &replacement->v[0]);
+}
+
+TEST("backward hooks of C and of Lua follow each other, on layers of both") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  run(L, "Times = nn.class('Times') function Times:forward(x) return x * 3 end "
+         "net = nn.Sequential(nn.Tanh(), Times()); seen = {} "
+         "for name, m in net:named_modules() do "
+         "  m:register_full_backward_hook(function(_, gi) seen[#seen + 1] = gi[1]:item() end) "
+         "end");
+  lua_getglobal(L, "net");
+  luc_module *net = luc_lua_to_module(L, -1);
+  int calls = 0;
+  uint64_t id, all;
+  for (int i = 0; i < 2; i++)
+    CHECK_EQ(luc_module_register_backward_hook(ctx, luc_module_child_at(net, i),
+                                               LUC_HOOK_FULL_BACKWARD, twice, &calls, NULL, 0, &id),
+             LUC_OK);
+  CHECK_EQ(luc_module_register_backward_hook(ctx, NULL, LUC_HOOK_FULL_BACKWARD, twice, &calls, NULL,
+                                             0, &all),
+           LUC_OK);
+  run(L, "x = lucerna.zeros(1, {requires_grad = true}) net(x):backward() "
+         /* each module: all's doubling, Lua's look, its own doubling */
+         "assert(seen[1] == 6 and seen[2] == 24 and seen[3] == 96, table.concat(seen, ' ')) "
+         "assert(x.grad:item() == 96)");
+  CHECK_EQ(calls, 5);
+  CHECK(luc_module_remove_hook(ctx, NULL, all));
+  run(L, "x.grad = nil net(x):backward() assert(x.grad:item() == 12)");
+  CHECK_EQ(calls, 7);
+  lua_settop(L, 0);
+  close_state(L);
+}
+
 TEST("a module of Lua's that a host holds keeps its class and fields") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);

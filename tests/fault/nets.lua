@@ -20,6 +20,9 @@ local function scenario()
   local net = Net()
   local calls = 0
   local handle = net.fc:register_forward_hook(function() calls = calls + 1 end)
+  local function count() calls = calls + 1 end
+  local back, whole = net.norm:register_full_backward_hook(count),
+    net:register_full_backward_pre_hook(count)
   local adam = lucerna.optim.Adam(net:parameters(), { lr = 0.01 })
   local x, target = lucerna.rand(4, 1, 8, 8), lucerna.tensor { 1, 3, 2, 1 }
   for _ = 1, 2 do
@@ -29,7 +32,9 @@ local function scenario()
     adam:step()
   end
   handle:remove()
-  assert(calls == 2)
+  back:remove()
+  whole:remove()
+  assert(calls == 6)
   lucerna.safetensors.save_file(net:state_dict(), path)
   local other = Net()
   other:load_state_dict(lucerna.safetensors.load_file(path))
