@@ -1,7 +1,8 @@
 -- lucerna.nn: modules, layers, containers. Classes written in C become tables when they are first
 -- asked for; what Lua adds to them is in nn/module.lua and nn/container.lua.
 
-local core = require("lucerna.core").nn
+local root = require "lucerna.core"
+local core, raise = root.nn, root._raise
 local module = require "lucerna.nn.module"
 local hooks = require "lucerna.nn.hooks"
 local container = require "lucerna.nn.container"
@@ -38,13 +39,18 @@ local nn = {
 }
 for name, register in pairs(hooks.global) do nn[name] = register end
 
---- isinstance(value, class): is value a module of the class, or of one of a list of classes?
+for name, hook in pairs(require "lucerna.nn.registration") do nn[name] = hook end
+
+--- isinstance(value, class): is value a module of the class, or of one of a list of classes? The
+-- class may be nn.Parameter or nn.Buffer.
 function nn.isinstance(value, class)
+  if class == nn.Parameter then return core.is_parameter(value) end
+  if class == nn.Buffer then return core.is_buffer(value) end
   if type(class) ~= "table" or getmetatable(class) ~= nil then
     return core.isinstance(value, class)
   end
   for _, one in ipairs(class) do
-    if core.isinstance(value, one) then return true end
+    if nn.isinstance(value, one) then return true end
   end
   return false
 end
@@ -62,6 +68,9 @@ local UNREGISTERED = { __name = "unregistered" }
 
 --- unregistered(table): lets a table that holds modules be a field without registering them.
 function nn.unregistered(list)
+  if type(list) ~= "table" then
+    raise(("nn.unregistered: table must be a table (got %s)"):format(type(list)))
+  end
   if getmetatable(list) == nil then setmetatable(list, UNREGISTERED) end
   return list
 end

@@ -27,8 +27,7 @@ luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
   return lua_touserdata(L, -1);
 }
 
-/* Pushes the function that lua/lucerna/nn.lua gave us under this name. */
-static void push_function(lua_State *L, luc_l_nn *nn, const char *name) {
+void luc_l_push_function(lua_State *L, luc_l_nn *nn, const char *name) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
   lua_getfield(L, -1, name);
   lua_remove(L, -2);
@@ -159,7 +158,7 @@ static void push_meta(lua_State *L, luc_l_nn *nn, const luc_class *cls, int kind
   lua_pushliteral(L, "module");
   lua_setfield(L, -2, "__metatable");
   if (drivers[kind]) {
-    push_function(L, nn, drivers[kind]);
+    luc_l_push_function(L, nn, drivers[kind]);
   } else {
     lua_pushcfunction(L, luc_l_module_call);
   }
@@ -217,9 +216,9 @@ static void set_table_meta(lua_State *L, luc_l_class *c, int class_index, int ta
     lua_setfield(L, -3, "__index");
     lua_pop(L, 1);
   }
-  push_function(L, nn, "construct");
+  luc_l_push_function(L, nn, "construct");
   lua_setfield(L, -2, "__call");
-  push_function(L, nn, "class_tostring");
+  luc_l_push_function(L, nn, "class_tostring");
   lua_setfield(L, -2, "__tostring");
   lua_pushcfunction(L, luc_l_class_newindex);
   lua_setfield(L, -2, "__newindex");
@@ -283,7 +282,7 @@ static void make_layer(lua_State *L, luc_l_nn *nn, const luc_class *cls) {
   c->cls = (luc_class *)cls;
   finish_class(L, c);
   set_layer_functions(L, c, lua_gettop(L));
-  push_function(L, nn, "extend"); /* what lua/lucerna/nn.lua adds to this class */
+  luc_l_push_function(L, nn, "extend"); /* what lua/lucerna/nn.lua adds to this class */
   lua_pushvalue(L, -2);
   lua_pushstring(L, cls->name);
   lua_call(L, 2, 0);

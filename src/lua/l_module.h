@@ -34,7 +34,7 @@ typedef struct luc_l_nn {
   char functions;     /* name -> Lua function that lua/lucerna/nn.lua gave us */
   char override_bits; /* name of a method that others call -> its bit */
   char property_meta;
-  char members_meta, held_meta, hooked_meta;
+  char members_meta, held_meta, hooked_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every
    * module's under `hooks`); {before, after, anchor} for the Lua driver. */
   char hooks, hook_lists;
@@ -81,6 +81,8 @@ luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls);
 /* Pushes what the class of the peer at index has under the key on top of the stack (which stays).
  */
 void luc_l_class_get(lua_State *L, const luc_l_peer *peer);
+/* Pushes the function that lua/lucerna/nn.lua gave us under this name. */
+void luc_l_push_function(lua_State *L, luc_l_nn *nn, const char *name);
 void luc_l_open_classes(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_overrides.c: what classes and modules define of their own ---- */
@@ -133,11 +135,19 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st);
 int luc_l_module_index(lua_State *L);
 int luc_l_module_newindex(lua_State *L);
 int luc_l_module_set_field(lua_State *L);
-/* Puts the object at `value` (a module, tensor or nil) under a name; the checks are done. */
-void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value);
+/* What a value is, in PyTorch's messages: "Parameter", "Linear", "number". */
+const char *luc_l_kind_name(lua_State *L, int index);
 /* Raises if a plain table among the fields of the tree below m holds modules or parameters. */
 void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m);
 void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v);
+
+/* ---- l_module_register.c ---- */
+
+/* Puts the object at `value` (a module, tensor or nil) under a name; the checks are done. The hooks
+ * on registration may replace it there. persistent: of a buffer, -1 as it was. */
+void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value,
+                    int persistent);
+void luc_l_open_registering(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_module_call.c ---- */
 

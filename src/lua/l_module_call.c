@@ -172,6 +172,23 @@ static void forget_slots(lua_State *L, luc_l_peer *peer, int index) {
   lua_pop(L, 1);
 }
 
+/* What C registered while building passes through the class's own methods and the hooks. */
+static void announce(lua_State *L, luc_l_peer *peer) {
+  enum { OWN = LUC_L_OWN_REGISTER_PARAMETER | LUC_L_OWN_REGISTER_BUFFER };
+  luc_l_nn *nn = peer->nn;
+  if (nn->overrides & OWN && luc_l_overrides_of(peer->m) & OWN) {
+    luc_l_push_function(L, nn, "reregister");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 0);
+    peer->m->fresh = false;
+  }
+  if (!luc__nn_of(nn->st->ctx)->registration) return;
+  lua_State *outer = luc_l_enter(nn->st, L);
+  luc_status status = luc__registration_built(nn->st->ctx, peer->m);
+  nn->st->L = outer;
+  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
+}
+
 int luc_l_module_build(lua_State *L) {
   const luc_l_class *c = lua_touserdata(L, lua_upvalueindex(1));
   luc_l_peer *peer = check_own(L, c, "__init");
@@ -181,16 +198,18 @@ int luc_l_module_build(lua_State *L) {
   bool any = (c->cls->core->def->flags & LUC_CF_ANY_ARGS) != 0;
   luc_l_parse(L, st, &c->constructor, 2, any ? 1 : lua_gettop(L), &a);
   lua_State *outer = luc_l_enter(st, L);
-  nn->host_acts = true;
+  const luc_module *acting = nn->host_acts;
+  nn->host_acts = peer->m;
   luc_status status =
       luc__module_build(st->ctx, peer->m, c->cls->core, a.v, c->constructor.schema->nparams);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
     status = luc__module_build(st->ctx, peer->m, c->cls->core, a.v, c->constructor.schema->nparams);
-  nn->host_acts = false;
+  nn->host_acts = acting;
   st->L = outer;
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   forget_slots(L, peer, 1);
   luc_l_attach_children(L, peer, 1);
+  announce(L, peer);
   return 0;
 }
 

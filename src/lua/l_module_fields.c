@@ -92,8 +92,7 @@ static int read_position(lua_State *L, luc_l_peer *peer) {
 
 /* Calls what lua/lucerna/nn provides under this name with the n values at the stack's bottom. */
 static int call_helper(lua_State *L, luc_l_peer *peer, const char *name, int n) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->functions);
-  lua_getfield(L, -1, name);
+  luc_l_push_function(L, peer->nn, name);
   for (int i = 1; i <= n; i++) lua_pushvalue(L, i);
   lua_call(L, n, 1);
   return 1;
@@ -179,7 +178,7 @@ int luc_l_module_index(lua_State *L) {
 /* ---- assigning ---- */
 
 /* What a value is, in PyTorch's messages. */
-static const char *kind_name(lua_State *L, int index) {
+const char *luc_l_kind_name(lua_State *L, int index) {
   luc_tensor *t = luc_l_totensor(L, index);
   if (t) return t->flags & LUC_TF_PARAMETER ? "Parameter" : "Tensor";
   luc_l_peer *peer = luc_l_topeer(L, index);
@@ -190,72 +189,95 @@ static const char *kind_name(lua_State *L, int index) {
 static int refuse_kind(lua_State *L, luc_slot slot, const char *name, int value) {
   static const char *const slots[] = {"parameter", "buffer", "child module"};
   static const char *const expected[] = {"nn.Parameter", "nn.Buffer, Tensor", "nn.Module"};
-  return luc_l_error(L, "cannot assign '%s' as %s '%s' (%s or nil expected)", kind_name(L, value),
-                     slots[slot], name, expected[slot]);
+  return luc_l_error(L, "cannot assign '%s' as %s '%s' (%s or nil expected)",
+                     luc_l_kind_name(L, value), slots[slot], name, expected[slot]);
 }
 
-/* Changes the core's slot; the peer's table has it already. */
-static luc_status set_core_slot(lua_State *L, luc_l_peer *peer, luc_slot slot, int key,
-                                void *object) {
-  luc_l_state *st = peer->nn->st;
-  luc_nn *nn = luc__nn_of(st->ctx);
-  size_t length;
-  const char *name = lua_tolstring(L, key, &length);
-  lua_State *outer = luc_l_enter(st, L);
-  nn->host_acts = true;
-  luc_status status = luc__slot_set(st->ctx, peer->m, slot, name, length, object);
-  nn->host_acts = false;
-  st->L = outer;
-  return status;
+/* Does register_buffer, on top of the stack, take `persistent`? */
+static bool takes_persistent(lua_State *L) {
+  lua_Debug ar;
+  lua_pushvalue(L, -1);
+  lua_getinfo(L, ">u", &ar);
+  return ar.isvararg || ar.nparams > 3;
 }
 
-/* Sets the table's entry, changes the slot, and takes the entry back if the core refuses. */
-void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value) {
-  lua_getiuservalue(L, index, 1);
-  lua_pushvalue(L, key);
-  lua_rawget(L, -2); /* the old entry */
-  lua_pushvalue(L, key);
-  lua_pushvalue(L, value);
-  lua_rawset(L, -4);
-  luc_l_peer *child = slot == LUC_SLOT_CHILD ? luc_l_topeer(L, value) : NULL;
-  luc_tensor *t = slot == LUC_SLOT_CHILD ? NULL : luc_l_totensor(L, value);
-  if (t) luc_l_setpeer(L, peer->nn->st, value);
-  luc_status status = set_core_slot(L, peer, slot, key, child ? (void *)child->m : (void *)t);
-  if (status == LUC_OK) {
-    lua_pop(L, 2);
-    if (slot == LUC_SLOT_CHILD) luc_l_forget_positions(L, index);
-    return;
+/* Assigns through the module's own register_parameter or register_buffer. The field of that name
+ * makes way, and comes back if the method raises. */
+static void call_register(lua_State *L, luc_l_peer *peer, luc_slot slot, bool persistent) {
+  bool buffer = slot == LUC_SLOT_BUFFER;
+  lua_settop(L, 3);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushvalue(L, 2);
+  lua_rawget(L, 4);
+  lua_getfield(L, 1, buffer ? "register_buffer" : "register_parameter");
+  bool asks = buffer && takes_persistent(L);
+  if (buffer && !persistent && !asks)
+    luc_l_error(L, "Registering a non-persistent buffer on a Module subclass that implements "
+                   "register_buffer() without the persistent argument is not allowed.");
+  if (!luc__slot_find(peer->m, lua_tostring(L, 2), lua_rawlen(L, 2), NULL)) {
+    lua_pushvalue(L, 2);
+    lua_pushnil(L);
+    lua_rawset(L, 4);
   }
-  lua_pushvalue(L, key); /* the key exists: this cannot raise */
-  lua_insert(L, -2);
-  lua_rawset(L, -3);
-  luc_l_raise(L, peer->nn->st, status);
+  for (int i = 1; i <= 3; i++) lua_pushvalue(L, i);
+  if (asks) lua_pushboolean(L, persistent);
+  if (lua_pcall(L, asks ? 4 : 3, 0, 0) == LUA_OK) return;
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 5);
+  lua_rawset(L, 4);
+  lua_error(L);
 }
 
-/* m.x = parameter where no slot has the name. */
-static int add_parameter(lua_State *L, luc_l_peer *peer, const char *name, luc_slot slot) {
-  luc_l_state *st = peer->nn->st;
-  luc_status status = luc__slot_check_name(st->ctx, peer->m, slot, name, lua_rawlen(L, 2));
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
-  luc_l_put_slot(L, peer, 1, slot, 2, 3);
-  luc_tensor *t = luc_l_totensor(L, 3);
-  if (slot == LUC_SLOT_BUFFER && t->flags & LUC_TF_NONPERSISTENT) {
-    status = luc__slot_set_persistent(st->ctx, peer->m, name, lua_rawlen(L, 2), false);
-    if (status != LUC_OK) return luc_l_raise(L, st, status);
-  }
+/* The value at 3 takes the slot named at 2. */
+static int assign_slot(lua_State *L, luc_l_peer *peer, luc_slot slot) {
+  const luc_tensor *t = luc_l_totensor(L, 3);
+  const char *name = lua_tostring(L, 2);
+  bool persistent = t && t->flags & LUC_TF_BUFFER
+                        ? !(t->flags & LUC_TF_NONPERSISTENT)
+                        : luc__slot_is_persistent(peer->m, name, lua_rawlen(L, 2));
+  uint32_t own = slot == LUC_SLOT_PARAMETER ? LUC_L_OWN_REGISTER_PARAMETER
+                 : slot == LUC_SLOT_BUFFER  ? LUC_L_OWN_REGISTER_BUFFER
+                                            : 0;
+  if (peer->nn->overrides & own && luc_l_overrides_of(peer->m) & own)
+    call_register(L, peer, slot, persistent);
+  else
+    luc_l_put_slot(L, peer, 1, slot, 2, 3, persistent);
   return 0;
+}
+
+/* m.x = parameter, buffer or module where no slot has the name. What the class has under it would
+ * hide the new slot. */
+static int add_slot(lua_State *L, luc_l_peer *peer, const char *name, luc_slot slot) {
+  bool taken = name == peer->nn->training || is_view(name);
+  for (int i = 2; !taken && lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
+    lua_pushvalue(L, 2);
+    taken = lua_rawget(L, lua_upvalueindex(i)) != LUA_TNIL;
+    lua_pop(L, 1);
+  }
+  if (taken) return luc_l_error(L, "attribute '%s' already exists", name);
+  if (slot != LUC_SLOT_CHILD) {
+    luc_l_state *st = peer->nn->st;
+    luc_status status = luc__slot_check_name(st->ctx, peer->m, slot, name, lua_rawlen(L, 2));
+    if (status == LUC_OK && slot == LUC_SLOT_PARAMETER)
+      status = luc__slot_check_parameter(st->ctx, name, luc_l_totensor(L, 3));
+    if (status != LUC_OK) return luc_l_raise(L, st, status);
+  } else {
+    luc_l_checkpeer(L, 3, peer->m->cls->name);
+  }
+  return assign_slot(L, peer, slot);
 }
 
 /* Over a name that is registered: its own kind or nil. */
 static int replace_slot(lua_State *L, luc_l_peer *peer, luc_slot slot, const char *name) {
   luc_tensor *t = luc_l_totensor(L, 3);
+  luc_l_peer *child = luc_l_topeer(L, 3);
   bool parameter = t && t->flags & LUC_TF_PARAMETER;
-  bool fits = lua_isnil(L, 3) || (slot == LUC_SLOT_CHILD    ? luc_l_topeer(L, 3) != NULL
+  bool fits = lua_isnil(L, 3) || (slot == LUC_SLOT_CHILD    ? child != NULL
                                   : slot == LUC_SLOT_BUFFER ? t && !parameter
                                                             : parameter);
   if (!fits) return refuse_kind(L, slot, name, 3);
-  luc_l_put_slot(L, peer, 1, slot, 2, 3);
-  return 0;
+  if (child) luc_l_checkpeer(L, 3, peer->m->cls->name);
+  return assign_slot(L, peer, slot);
 }
 
 /* dropout.p = 0.2: read by the constructor's rules. */
@@ -376,7 +398,10 @@ static int write_field(lua_State *L, luc_l_peer *peer) {
     }
     lua_settop(L, 3);
   }
-  bool forward = lua_type(L, 2) == LUA_TSTRING && lua_tostring(L, 2) == peer->nn->forward;
+  bool named = lua_type(L, 2) == LUA_TSTRING;
+  bool forward = named && lua_tostring(L, 2) == peer->nn->forward;
+  if (named && (type > LUA_TSTRING || peer->m->overrides))
+    luc_l_note_override(L, peer, 2, type != LUA_TNIL);
   lua_getiuservalue(L, 1, 1);
   lua_pushvalue(L, 2);
   bool had = forward && lua_rawget(L, 4) != LUA_TNIL;
@@ -420,25 +445,16 @@ static int write_named(lua_State *L, luc_l_peer *peer) {
   if (is_entry(L, peer, name)) return call_helper(L, peer, "put_entry", 3);
   if (luc__slot_find(m, name, length, &slot)) return replace_slot(L, peer, slot, name);
   luc_tensor *t = luc_l_totensor(L, 3);
-  if (t && t->flags & LUC_TF_PARAMETER) return add_parameter(L, peer, name, LUC_SLOT_PARAMETER);
-  if (t && t->flags & LUC_TF_BUFFER) return add_parameter(L, peer, name, LUC_SLOT_BUFFER);
-  luc_l_peer *child = luc_l_topeer(L, 3);
-  if (child) {
-    luc_l_checkpeer(L, 3, m->cls->name);
-    if (m->cls->core->def->flags & LUC_CF_KEYED) { /* a key must not hide a method */
-      lua_pushvalue(L, 2);
-      lua_gettable(L, 1);
-      if (!lua_isnil(L, -1)) return luc_l_error(L, "attribute '%s' already exists", name);
-      lua_pop(L, 1);
-    }
-    luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 2, 3);
-    return 0;
-  }
+  if (t && t->flags & LUC_TF_PARAMETER) return add_slot(L, peer, name, LUC_SLOT_PARAMETER);
+  if (t && t->flags & LUC_TF_BUFFER) return add_slot(L, peer, name, LUC_SLOT_BUFFER);
+  if (luc_l_topeer(L, 3)) return add_slot(L, peer, name, LUC_SLOT_CHILD);
   if (name == peer->nn->training) {
     if (!lua_isboolean(L, 3)) return luc_l_error(L, "training must be a boolean");
     m->training = lua_toboolean(L, 3);
     return 0;
   }
+  if (is_view(name))
+    return luc_l_error(L, "'%s' cannot be assigned: assign to its entries, or register", name);
   int p = find_config(m, name);
   return p >= 0 ? assign_config(L, peer, p) : write_field(L, peer);
 }
@@ -460,7 +476,7 @@ static int write_position(lua_State *L, luc_l_peer *peer) {
     return luc_l_error(L, "%s: [%d] must be a module (got %s)", m->cls->name, (int)i,
                        luc_l_given(L, 3, given));
   }
-  luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 2, 3);
+  luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 2, 3, -1);
   return 0;
 }
 

@@ -1,147 +1,11 @@
-/* Methods of modules that act on slots and trees: registering, iterating, converting. Declared by
- * schemas like operators; lua/lucerna/nn.lua puts them into nn.Module. */
+/* Methods of modules that act on trees: iterating, converting, finding by path. Declared by schemas
+ * like operators; lua/lucerna/nn.lua puts them into nn.Module. */
 #include <string.h>
 
 #include "l_module.h"
 #include "lucerna/autograd.h"
 
-/* ---- registering ---- */
-
-/* PyTorch refuses names that the object already has otherwise. */
-static void check_free(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key) {
-  luc_l_state *st = peer->nn->st;
-  const char *name = lua_tostring(L, key);
-  size_t length = lua_rawlen(L, key);
-  luc_status status = luc__slot_check_name(st->ctx, peer->m, slot, name, length);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
-  luc_slot own;
-  if (luc__slot_find(peer->m, name, length, &own) && own == slot) return;
-  lua_pushvalue(L, key);
-  lua_gettable(L, index);
-  if (!lua_isnil(L, -1)) luc_l_error(L, "attribute '%s' already exists", name);
-  lua_pop(L, 1);
-}
-
-/* The name must be a string as it stands: numbers are not. */
-static int check_name(lua_State *L, const char *who, const luc_value *v) {
-  int at = (int)v->as.i;
-  if (v->kind == LUC_NONE || lua_type(L, at) != LUA_TSTRING) {
-    char given[LUC_L_GIVEN];
-    luc_l_error(L, "%s: name must be a string (got %s)", who,
-                v->kind == LUC_NONE ? "nil" : luc_l_given(L, at, given));
-  }
-  return at;
-}
-
-/* Position of an Any argument; that of a nil pushed for one left out. */
-static int any_at(lua_State *L, luc_l_state *st, const luc_value *v) {
-  if (v->kind == LUC_NONE || luc_l_isnone(L, st, (int)v->as.i)) {
-    lua_pushnil(L);
-    return lua_gettop(L);
-  }
-  return (int)v->as.i;
-}
-
-static int register_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "register_parameter");
-  int key = check_name(L, "register_parameter", &a->v[1]);
-  int value = any_at(L, st, &a->v[2]);
-  check_free(L, peer, (int)a->v[0].as.i, LUC_SLOT_PARAMETER, key);
-  luc_tensor *t = luc_l_totensor(L, value);
-  char given[LUC_L_GIVEN];
-  if (!lua_isnil(L, value) && (!t || !(t->flags & LUC_TF_PARAMETER)))
-    return luc_l_error(L,
-                       "cannot assign '%s' object to parameter '%s' (nn.Parameter or nil required)",
-                       luc_l_given(L, value, given), lua_tostring(L, key));
-  luc_l_put_slot(L, peer, (int)a->v[0].as.i, LUC_SLOT_PARAMETER, key, value);
-  return 0;
-}
-
-static int register_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "register_buffer");
-  int key = check_name(L, "register_buffer", &a->v[1]);
-  int value = any_at(L, st, &a->v[2]);
-  check_free(L, peer, (int)a->v[0].as.i, LUC_SLOT_BUFFER, key);
-  char given[LUC_L_GIVEN];
-  if (!lua_isnil(L, value) && !luc_l_totensor(L, value))
-    return luc_l_error(L, "cannot assign '%s' object to buffer '%s' (Tensor or nil required)",
-                       luc_l_given(L, value, given), lua_tostring(L, key));
-  const char *name = lua_tostring(L, key);
-  size_t length = lua_rawlen(L, key);
-  luc_status status = luc__slot_set_persistent(st->ctx, peer->m, name, length, a->v[3].as.i != 0);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
-  luc_l_put_slot(L, peer, (int)a->v[0].as.i, LUC_SLOT_BUFFER, key, value);
-  return 0;
-}
-
-static int add_module(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  int self = (int)a->v[0].as.i;
-  luc_l_peer *peer = luc_l_checkpeer(L, self, "add_module");
-  int value = any_at(L, st, &a->v[2]);
-  char given[LUC_L_GIVEN];
-  if (!lua_isnil(L, value) && !luc_l_topeer(L, value))
-    return luc_l_error(L, "add_module: %s is not a Module subclass", luc_l_given(L, value, given));
-  int key = check_name(L, "add_module", &a->v[1]);
-  check_free(L, peer, self, LUC_SLOT_CHILD, key);
-  luc_l_put_slot(L, peer, self, LUC_SLOT_CHILD, key, value);
-  return 0;
-}
-
-/* Removes the slot named by the string at key; forward looks for its tensor elsewhere. */
-static void delete_slot(lua_State *L, luc_l_peer *peer, int self, luc_slot slot, int key) {
-  luc_l_state *st = peer->nn->st;
-  size_t length;
-  const char *name = lua_tolstring(L, key, &length);
-  bool inside = slot == LUC_SLOT_CHILD || (peer->m->cls->core->def->flags & LUC_CF_ENTRIES) != 0;
-  luc_status status = inside ? LUC_OK : luc__slot_outside(st->ctx, peer->m, name, length);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
-  lua_getiuservalue(L, self, 1);
-  lua_pushvalue(L, key);
-  lua_pushnil(L);
-  lua_rawset(L, -3);
-  luc_l_forget_positions(L, self);
-  lua_State *outer = luc_l_enter(st, L);
-  luc__slot_delete(st->ctx, peer->m, name, length);
-  st->L = outer;
-}
-
-/* Deletes places of a list of modules: a position or {first, last}. False for names and for other
- * modules. */
-static bool delete_positions(lua_State *L, luc_l_peer *peer, int self, const luc_value *key) {
-  bool list =
-      (peer->m->cls->core->def->flags & (LUC_CF_SEQUENCE | LUC_CF_ENTRIES)) == LUC_CF_SEQUENCE;
-  if (!list || key->kind == LUC_NONE || lua_type(L, (int)key->as.i) == LUA_TSTRING) return false;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->functions);
-  lua_getfield(L, -1, "delete");
-  lua_pushvalue(L, self);
-  lua_pushvalue(L, (int)key->as.i);
-  lua_call(L, 2, 0);
-  return true;
-}
-
-/* nn.delattr(m, name), nn.delattr(list, position) */
-static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  (void)st;
-  int self = (int)a->v[0].as.i;
-  luc_l_peer *peer = luc_l_checkpeer(L, self, "delattr");
-  if (delete_positions(L, peer, self, &a->v[1])) return 0;
-  int key = check_name(L, "delattr", &a->v[1]);
-  size_t length;
-  const char *name = lua_tolstring(L, key, &length);
-  luc_slot slot;
-  if (luc__slot_find(peer->m, name, length, &slot)) {
-    delete_slot(L, peer, self, slot, key);
-    return 0;
-  }
-  lua_getiuservalue(L, self, 1);
-  lua_pushvalue(L, key);
-  if (lua_rawget(L, -2) == LUA_TNIL)
-    return luc_l_error(L, "delattr: '%s' object has no attribute '%s'", peer->m->cls->name, name);
-  lua_pushvalue(L, key);
-  lua_pushnil(L);
-  lua_settable(L, self);
-  return 0;
-}
+/* ---- children ---- */
 
 /* core.nn._children(m): {name1, child1, …}, empty slots as false. */
 static int children_of(lua_State *L) {
@@ -189,7 +53,8 @@ static child_list read_children(lua_State *L, const luc_l_peer *peer) {
     lua_insert(L, -2);
     lua_rawset(L, c.entries);
     luc_status status =
-        c.modules[i] ? luc__check_acyclic(peer->nn->st->ctx, peer->m, c.modules[i]) : LUC_OK;
+        c.modules[i] ? luc__check_acyclic(peer->nn->st->ctx, peer->m, c.modules[i], c.names[i])
+                     : LUC_OK;
     if (status != LUC_OK) luc_l_raise(L, peer->nn->st, status);
   }
   return c;
@@ -237,9 +102,10 @@ static int set_children(lua_State *L) {
   hold_entries(L, c.entries, fields);
   luc_l_forget_positions(L, 1);
   lua_State *outer = luc_l_enter(st, L);
-  nn->host_acts = true;
+  const luc_module *acting = nn->host_acts;
+  nn->host_acts = peer->m;
   luc_status status = luc__set_children(st->ctx, peer->m, c.modules, c.names, c.n);
-  nn->host_acts = false;
+  nn->host_acts = acting;
   st->L = outer;
   drop_entries(L, peer->m, fields);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
@@ -436,34 +302,18 @@ static int get_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
-/* ---- nn.Parameter, nn.Buffer ---- */
+/* ---- kinds and copies ---- */
 
-static int wrap(lua_State *L, luc_l_state *st, const luc_l_args *a, int flags, bool grad) {
-  luc_l_box *box = luc_l_newbox(L, st);
-  int64_t none = 0;
-  luc_status status =
-      a->v[0].kind == LUC_TENSOR
-          ? luc__tensor_alias(st->ctx, a->v[0].as.tensor, &box->t)
-          : luc__tensor_empty(st->ctx, (luc_dtype)st->ctx->default_dtype, 1, &none, &box->t);
-  if (status == LUC_OK && grad) status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
-  box->t->flags = (uint8_t)(box->t->flags | flags);
-  luc_l_setpeer(L, st, -1);
-  return 1;
-}
-
-static int parameter_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  return wrap(L, st, a, LUC_TF_PARAMETER, a->v[1].as.i != 0);
-}
-
-static int buffer_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  return wrap(L, st, a, LUC_TF_BUFFER | (a->v[1].as.i ? 0 : LUC_TF_NONPERSISTENT), false);
-}
-
-/* core.nn.is_parameter(value), is_module(value) */
+/* core.nn.is_parameter(value), is_buffer(value), is_module(value) */
 static int is_parameter(lua_State *L) {
   luc_tensor *t = luc_l_totensor(L, 1);
   lua_pushboolean(L, t && t->flags & LUC_TF_PARAMETER);
+  return 1;
+}
+
+static int is_buffer(lua_State *L) {
+  luc_tensor *t = luc_l_totensor(L, 1);
+  lua_pushboolean(L, t && t->flags & LUC_TF_BUFFER);
   return 1;
 }
 
@@ -529,15 +379,6 @@ static int fields_of(lua_State *L) {
 }
 
 static const luc_l_native natives[] = {
-    {"Parameter(Tensor? data=None, bool requires_grad=True) -> Tensor", parameter_new,
-     LUC_F_FUNCTION},
-    {"Buffer(Tensor? data=None, bool persistent=True) -> Tensor", buffer_new, LUC_F_FUNCTION},
-    {"register_parameter(Any self, Any name, Any param=None) -> None", register_parameter,
-     LUC_F_FUNCTION},
-    {"register_buffer(Any self, Any name, Any tensor=None, bool persistent=True) -> None",
-     register_buffer, LUC_F_FUNCTION},
-    {"add_module(Any self, Any name, Any module=None) -> None", add_module, LUC_F_FUNCTION},
-    {"delattr(Any self, Any name) -> None", delattr, LUC_F_FUNCTION},
     {"named_parameters(Any self, str prefix='', bool recurse=True, bool remove_duplicate=True)"
      " -> None",
      named_parameters, LUC_F_FUNCTION},
@@ -560,18 +401,11 @@ static const luc_l_native natives[] = {
     {"get_buffer(Any self, str target) -> None", get_buffer, LUC_F_FUNCTION},
 };
 
-static const luaL_Reg functions[] = {{"_children", children_of},
-                                     {"_set_children", set_children},
-                                     {"_slots", slots_of},
-                                     {"is_pure", is_pure},
-                                     {"is_parameter", is_parameter},
-                                     {"is_module", is_module},
-                                     {"_fields", fields_of},
-                                     {"_clone", clone_tree},
-                                     {"_is_slot", is_slot},
-                                     {"extra_repr", extra_repr},
-                                     {"_set_field", luc_l_module_set_field},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"_children", children_of}, {"_set_children", set_children}, {"_slots", slots_of},
+    {"is_pure", is_pure},       {"is_parameter", is_parameter},  {"is_buffer", is_buffer},
+    {"is_module", is_module},   {"_fields", fields_of},          {"_clone", clone_tree},
+    {"_is_slot", is_slot},      {"extra_repr", extra_repr},      {NULL, NULL}};
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
   luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);

@@ -98,7 +98,11 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
   luc__free(ctx, m->config, m->config_size);
   m->config = config;
   m->config_size = size;
+  luc_nn *nn = luc__nn_of(ctx);
+  nn->building++;
   luc_status status = named_failure(ctx, cls, cls->def->build(ctx, m));
+  nn->building--;
+  m->fresh = nn->registration != NULL;
   forget_tensors(m, schema->nparams);
   m->built = status == LUC_OK;
   return status;
@@ -111,14 +115,14 @@ luc_status luc_module_new(luc_context *ctx, const char *class_name, const luc_va
   luc_module *m;
   LUC_TRY(luc__class_find(ctx, class_name, &cls));
   LUC_TRY(luc__module_create(ctx, cls, &m));
-  luc_status status = luc__module_build(ctx, m, cls, args, nargs);
-  if (status != LUC_OK) {
-    luc__module_unref(ctx, m);
-    return status;
-  }
   m->external = 1;
-  *out = m;
-  return LUC_OK;
+  luc_status status = luc__module_build(ctx, m, cls, args, nargs);
+  if (status == LUC_OK) status = luc__registration_built(ctx, m);
+  if (status == LUC_OK)
+    *out = m;
+  else
+    luc_module_release(ctx, m);
+  return status;
 }
 
 /* ---- references ---- */
@@ -184,6 +188,7 @@ void luc_module_release(luc_context *ctx, luc_module *m) {
 void luc__modules_close(luc_context *ctx) {
   luc_nn *nn = luc__nn_of(ctx);
   nn->host = (luc_host){0};
+  luc__registration_close(ctx, nn);
   luc__hooks_release(ctx, nn->hooks);
   nn->hooks = NULL;
   while (nn->live != NULL) {

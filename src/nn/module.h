@@ -43,6 +43,7 @@ struct luc_module {
   bool built;  /* its C class's constructor has run */
   bool tables; /* binding: plain tables were assigned to fields; look into them for modules */
   bool dead;   /* being destroyed */
+  bool fresh;  /* built, but the registration hooks have not seen its slots */
   uint32_t overrides;       /* binding: methods assigned to this module alone */
   uint32_t impure_self;     /* reasons why calling it needs the host: class, hooks, forward */
   uint32_t impure_children; /* edges to children that are impure */
@@ -95,14 +96,19 @@ typedef struct luc_host {
   void (*drop_anchor)(luc_context *ctx, void *ud, uint64_t anchor);
 } luc_host;
 
+typedef struct luc_registration_hook luc_registration_hook;
+
 enum { LUC_PATH_MAX = 512 };
 typedef struct luc_nn {
   luc_class *classes; /* one per row */
   int nclasses;
   luc_host host;
-  bool host_acts;    /* the binding changes slots itself: no edge callback */
-  luc_module *live;  /* all modules */
-  luc_module *dying; /* waiting to be destroyed */
+  const luc_module *host_acts;         /* the binding changes its slots itself: no edge callback */
+  luc_registration_hook *registration; /* NULL: none */
+  int registering;                     /* calls of hooks that are running */
+  int building;                        /* build functions that are running */
+  luc_module *live;                    /* all modules */
+  luc_module *dying;                   /* waiting to be destroyed */
   bool destroying;
   luc_hooks *hooks;       /* of every module, or NULL */
   uint32_t backward_kind; /* as a module's */
@@ -125,7 +131,9 @@ static inline luc_nn *luc__nn_of(const luc_context *ctx) {
 
 /* An empty module of a class, with one tree reference, not built. */
 luc_status luc__module_create(luc_context *ctx, const luc_class *cls, luc_module **out);
-/* Runs the constructor of a C class on m (of that class or a descendant). args are copied. */
+/* Runs the constructor of a C class on m (of that class or a descendant). args are copied. What is
+ * registered meanwhile waits for luc__registration_built, since a hook could free what build holds.
+ */
 luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *cls,
                              const luc_value *args, int nargs);
 static inline luc_module *luc__module_ref(luc_module *m) {
@@ -165,16 +173,25 @@ bool luc__slot_delete(luc_context *ctx, luc_module *m, const char *name, size_t 
 luc_status luc__slot_outside(luc_context *ctx, luc_module *m, const char *name, size_t length);
 /* A parameter or buffer, or what the host has lent; borrowed. */
 luc_tensor *luc__slot_tensor(const luc_module *m, const char *name, size_t length);
+/* The same for a buffer, with its persistence. */
+luc_status luc__slot_set_buffer(luc_context *ctx, luc_module *m, const char *name, size_t length,
+                                luc_tensor *buffer, bool persistent);
+/* Registration hooks, then the slot; the checks are done. persistent: of a buffer. */
+luc_status luc__slot_take(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                          void *object, bool persistent);
 /* PyTorch's checks of register_parameter, register_buffer, add_module. */
 luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
                                 const char *name, size_t length);
+luc_status luc__slot_check_parameter(luc_context *ctx, const char *name, const luc_tensor *param);
 luc_status luc__slot_set_persistent(luc_context *ctx, luc_module *m, const char *name,
                                     size_t length, bool persistent);
 bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t length);
 /* Replaces all children by these (NULL: an empty slot), named "0", "1", …, or as names says. */
 luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const *children,
                              const char *const *names, int n);
-luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child);
+/* Would the tree stay one with child under this name of parent? */
+luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child,
+                              const char *name);
 void luc__drop_edge(luc_context *ctx, luc_module *parent, luc_module *child);
 /* What a container's positions and keys name: children, or parameters (LUC_CF_ENTRIES). Empty slots
  * count; a host may keep other objects under their names. */
@@ -192,6 +209,17 @@ luc_status luc__new_parameter(luc_context *ctx, luc_module *m, const char *name,
                               int ndim, const int64_t *sizes, luc_tensor **borrowed);
 luc_status luc__new_buffer(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
                            int ndim, const int64_t *sizes, luc_tensor **borrowed);
+
+/* ---- registration.c ---- */
+
+/* Lets the registration hooks see the object that m is about to take. One that they put in its
+ * place comes back in *object, held by *owned. Call it when all checks are done. */
+luc_status luc__registration_run(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                                 void **object, luc_registered *owned);
+void luc__registered_drop(luc_context *ctx, luc_registered *owned);
+/* The same for all that the constructor of m has registered in it and below. */
+luc_status luc__registration_built(luc_context *ctx, luc_module *m);
+void luc__registration_close(luc_context *ctx, luc_nn *nn);
 
 /* ---- purity (slots.c) ---- */
 

@@ -48,3 +48,18 @@ luc_status luc_module_get_buffer(luc_context *ctx, luc_module *m, const char *pa
                                  luc_tensor **out) {
   return get_tensor(ctx, m, path, LUC_SLOT_BUFFER, "a buffer", out);
 }
+
+luc_status luc_module_set_submodule(luc_context *ctx, luc_module *m, const char *path,
+                                    luc_module *child, bool strict) {
+  const char *dot = strrchr(path, '.'), *name = dot != NULL ? dot + 1 : path;
+  size_t length = strlen(name);
+  luc_slot slot;
+  LUC_CHECK(ctx, path[0] != '\0', LUC_ERR_VALUE, "Cannot set the submodule without a target name!");
+  LUC_TRY(descend(ctx, m, path, dot != NULL ? (size_t)(dot - path) : 0, &m));
+  luc_map_entry *e = luc__slot_find(m, name, length, &slot);
+  LUC_CHECK(ctx, e != NULL || !strict, LUC_ERR_VALUE, "%s has no attribute `%s`", m->cls->name,
+            name);
+  LUC_CHECK(ctx, e == NULL || (slot == LUC_SLOT_CHILD && e->value != NULL), LUC_ERR_VALUE,
+            "`%s` is not an nn.Module", name);
+  return luc_module_add_module(ctx, m, name, child);
+}

@@ -92,16 +92,35 @@ static void mark_ancestors(luc_module *m) {
   }
 }
 
-luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child) {
-  bool cycle = child == parent;
-  if (!cycle && child->slots[LUC_SLOT_CHILD].count > 0) {
-    mark_ancestors(parent);
-    cycle = child->marked;
-    for (luc_module *m = parent; m != NULL; m = m->link) m->marked = false;
+/* Writes the names from child down to its descendant `to`, whose ancestors are marked. */
+static void write_path(const luc_module *child, const luc_module *to, char *buf, size_t size) {
+  size_t used = 0;
+  buf[0] = '\0';
+  while (child != to && used < size) {
+    luc_map_entry *e = NULL;
+    uint32_t at = 0;
+    do e = luc__map_next(&child->slots[LUC_SLOT_CHILD], &at);
+    while (e->value == NULL || !((luc_module *)e->value)->marked);
+    used += (size_t)snprintf(buf + used, size - used, "%s%s", used > 0 ? "." : "", e->key);
+    child = e->value;
   }
+}
+
+luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child,
+                              const char *name) {
+  char path[256];
+  LUC_CHECK(ctx, child != parent, LUC_ERR_VALUE,
+            "%s: cannot become its own child '%s' (a module tree has no cycles)", child->cls->name,
+            name);
+  if (child->slots[LUC_SLOT_CHILD].count == 0) return LUC_OK;
+  mark_ancestors(parent);
+  bool cycle = child->marked;
+  if (cycle) write_path(child, parent, path, sizeof path);
+  for (luc_module *m = parent; m != NULL; m = m->link) m->marked = false;
   LUC_CHECK(ctx, !cycle, LUC_ERR_VALUE,
-            "%s: cannot become a child of its own descendant (a module tree has no cycles)",
-            child->cls->name);
+            "%s: cannot become child '%s' of its own descendant %s (%s) (a module tree has no "
+            "cycles)",
+            child->cls->name, name, path, parent->cls->name);
   return LUC_OK;
 }
 
@@ -168,7 +187,8 @@ static luc_status ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const
   luc_nn *nn = luc__nn_of(ctx);
   bool child_peer =
       slot == LUC_SLOT_CHILD && object != NULL && ((luc_module *)object)->peer != NULL;
-  if (nn->host_acts || nn->host.edge == NULL || (m->peer == NULL && !child_peer)) return LUC_OK;
+  if (nn->host_acts == m || nn->host.edge == NULL || (m->peer == NULL && !child_peer))
+    return LUC_OK;
   return nn->host.edge(ctx, nn->host.ud, m, slot, name, length, object);
 }
 
@@ -193,7 +213,7 @@ static void remove_from(luc_context *ctx, luc_module *m, luc_slot slot, const ch
 luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
                          size_t length, void *object) {
   bool child = slot == LUC_SLOT_CHILD && object != NULL;
-  if (child) LUC_TRY(luc__check_acyclic(ctx, m, object));
+  if (child) LUC_TRY(luc__check_acyclic(ctx, m, object, name));
   LUC_TRY(ask_host(ctx, m, slot, name, length, object));
   if (child) LUC_TRY(add_edge(ctx, m, object));
   void *old = NULL;
@@ -244,34 +264,39 @@ bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t lengt
 
 /* ---- registering, under PyTorch's rules ---- */
 
-static const char *const slot_names[LUC_SLOTS] = {"parameter", "buffer", "module"};
-
-luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
-                                const char *name, size_t length) {
+static luc_status check_free(luc_context *ctx, const luc_module *m, luc_slot slot, const char *name,
+                             size_t length) {
   luc_slot found = slot;
   bool taken = luc__slot_find(m, name, length, &found) != NULL && found != slot;
   LUC_CHECK(ctx, !taken, LUC_ERR_VALUE, "attribute '%s' already exists", name);
-  LUC_CHECK(ctx, memchr(name, '.', length) == NULL, LUC_ERR_VALUE,
-            "%s name can't contain \".\" (got '%s')", slot_names[slot], name);
-  LUC_CHECK(ctx, length > 0, LUC_ERR_VALUE, "%s name can't be empty string \"\"", slot_names[slot]);
   return LUC_OK;
 }
 
-luc_status luc_module_register_parameter(luc_context *ctx, luc_module *m, const char *name,
-                                         luc_tensor *param) {
-  size_t length = strlen(name);
-  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_PARAMETER, name, length));
+luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
+                                const char *name, size_t length) {
+  static const char *const kinds[LUC_SLOTS] = {"parameter", "buffer", "module"};
+  bool child = slot == LUC_SLOT_CHILD;
+  if (child) LUC_TRY(check_free(ctx, m, slot, name, length));
+  LUC_CHECK(ctx, memchr(name, '.', length) == NULL, LUC_ERR_VALUE,
+            "%s name can't contain \".\"%s%s", kinds[slot], child ? ", got: " : "",
+            child ? name : "");
+  LUC_CHECK(ctx, length > 0, LUC_ERR_VALUE, "%s name can't be empty string \"\"", kinds[slot]);
+  return child ? LUC_OK : check_free(ctx, m, slot, name, length);
+}
+
+luc_status luc__slot_check_parameter(luc_context *ctx, const char *name, const luc_tensor *param) {
   LUC_CHECK(ctx, param == NULL || (param->flags & LUC_TF_PARAMETER) != 0, LUC_ERR_TYPE,
             "cannot assign 'Tensor' object to parameter '%s' (nn.Parameter or nil required)", name);
   LUC_CHECK(ctx, param == NULL || luc_tensor_is_leaf(param), LUC_ERR_VALUE,
-            "cannot assign non-leaf Tensor to parameter '%s'; compute it in forward instead", name);
-  return luc__slot_set(ctx, m, LUC_SLOT_PARAMETER, name, length, param);
+            "Cannot assign non-leaf Tensor to parameter '%s'. Model parameters must be created "
+            "explicitly. To express '%s' as a function of another Tensor, compute the value in "
+            "the forward() method.",
+            name, name);
+  return LUC_OK;
 }
 
-luc_status luc_module_register_buffer(luc_context *ctx, luc_module *m, const char *name,
-                                      luc_tensor *buffer, bool persistent) {
-  size_t length = strlen(name);
-  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_BUFFER, name, length));
+luc_status luc__slot_set_buffer(luc_context *ctx, luc_module *m, const char *name, size_t length,
+                                luc_tensor *buffer, bool persistent) {
   bool was = luc__slot_is_persistent(m, name, length);
   if (!persistent) LUC_TRY(luc__slot_set_persistent(ctx, m, name, length, false));
   luc_status status = luc__slot_set(ctx, m, LUC_SLOT_BUFFER, name, length, buffer);
@@ -280,11 +305,35 @@ luc_status luc_module_register_buffer(luc_context *ctx, luc_module *m, const cha
   return status;
 }
 
+luc_status luc__slot_take(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                          void *object, bool persistent) {
+  luc_registered owned;
+  size_t length = strlen(name);
+  LUC_TRY(luc__registration_run(ctx, m, slot, name, &object, &owned));
+  luc_status status = slot == LUC_SLOT_BUFFER
+                          ? luc__slot_set_buffer(ctx, m, name, length, object, persistent)
+                          : luc__slot_set(ctx, m, slot, name, length, object);
+  luc__registered_drop(ctx, &owned);
+  return status;
+}
+
+luc_status luc_module_register_parameter(luc_context *ctx, luc_module *m, const char *name,
+                                         luc_tensor *param) {
+  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_PARAMETER, name, strlen(name)));
+  LUC_TRY(luc__slot_check_parameter(ctx, name, param));
+  return luc__slot_take(ctx, m, LUC_SLOT_PARAMETER, name, param, true);
+}
+
+luc_status luc_module_register_buffer(luc_context *ctx, luc_module *m, const char *name,
+                                      luc_tensor *buffer, bool persistent) {
+  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_BUFFER, name, strlen(name)));
+  return luc__slot_take(ctx, m, LUC_SLOT_BUFFER, name, buffer, persistent);
+}
+
 luc_status luc_module_add_module(luc_context *ctx, luc_module *m, const char *name,
                                  luc_module *child) {
-  size_t length = strlen(name);
-  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_CHILD, name, length));
-  return luc__slot_set(ctx, m, LUC_SLOT_CHILD, name, length, child);
+  LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_CHILD, name, strlen(name)));
+  return luc__slot_take(ctx, m, LUC_SLOT_CHILD, name, child, true);
 }
 
 luc_status luc_module_append(luc_context *ctx, luc_module *m, luc_module *child) {
@@ -303,7 +352,7 @@ static luc_status fill_children(luc_context *ctx, luc_module *m, luc_module *con
     const char *name = names != NULL ? names[i] : number;
     luc_module *child = children[i];
     if (child != NULL) {
-      LUC_TRY(luc__check_acyclic(ctx, m, child));
+      LUC_TRY(luc__check_acyclic(ctx, m, child, name));
       LUC_TRY(ask_host(ctx, m, LUC_SLOT_CHILD, name, strlen(name), child));
       LUC_TRY(add_edge(ctx, m, child));
     }

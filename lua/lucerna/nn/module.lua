@@ -130,6 +130,20 @@ function Module:forward()
   raise(('Module [%s] is missing the required "forward" function'):format(core.class_name(self)))
 end
 
+-- What a C class's __init has registered passes through the module's own methods.
+local function reregister(self)
+  local parameters, buffers = core._slots(self, 0), core._slots(self, 1)
+  for i = 1, #parameters, 2 do
+    core.delattr(self, parameters[i])
+    self:register_parameter(parameters[i], parameters[i + 1] or nil)
+  end
+  for i = 1, #buffers, 2 do
+    local persistent = core._is_persistent(self, buffers[i])
+    core.delattr(self, buffers[i])
+    self:register_buffer(buffers[i], buffers[i + 1] or nil, persistent)
+  end
+end
+
 -- ---- views of what is registered ----
 
 local KINDS = { _parameters = 0, _buffers = 1 }
@@ -391,6 +405,7 @@ return {
     hooked_call = hooked_call,
     construct = construct,
     view = view,
+    reregister = reregister,
     class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
     drivers = {
       [call] = true, [hooked_call] = true, [run_hooks] = true, [guarded] = true,

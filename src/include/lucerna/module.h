@@ -51,6 +51,9 @@ luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name);
 /* By dotted path ("features.0"; "" is m), borrowed. */
 luc_status luc_module_get_submodule(luc_context *ctx, luc_module *m, const char *path,
                                     luc_module **out);
+/* Puts child in the place of the module at a path, or adds it there (not if strict). */
+luc_status luc_module_set_submodule(luc_context *ctx, luc_module *m, const char *path,
+                                    luc_module *child, bool strict);
 luc_status luc_module_get_parameter(luc_context *ctx, luc_module *m, const char *path,
                                     luc_tensor **out);
 luc_status luc_module_get_buffer(luc_context *ctx, luc_module *m, const char *path,
@@ -86,7 +89,7 @@ luc_status luc_module_members(luc_context *ctx, luc_module *m, luc_member_kind k
 void luc_members_free(luc_context *ctx, luc_members *list);
 
 typedef luc_status (*luc_module_fn)(luc_context *ctx, void *ud, luc_module *m);
-/* Calls fn on every module, children first; stops at a failure. */
+/* Calls fn on every module under each of its parents, children first; stops at a failure. */
 luc_status luc_module_apply(luc_context *ctx, luc_module *m, luc_module_fn fn, void *ud);
 luc_status luc_module_train(luc_context *ctx, luc_module *m, bool mode);
 luc_status luc_module_requires_grad(luc_context *ctx, luc_module *m, bool on);
@@ -158,6 +161,24 @@ luc_status luc_module_register_backward_hook(luc_context *ctx, luc_module *m, lu
                                              luc_hook_free_fn free, int flags, uint64_t *id);
 /* False if it is gone already. */
 bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id);
+
+/* What a module is about to take: a tensor or a module. */
+typedef struct luc_registered {
+  luc_tensor *tensor;
+  luc_module *module;
+} luc_registered;
+/* May put another object, a new reference, into *replacement, which is empty before. A failure
+ * keeps the module as it is. An empty buffer or child slot is given as nothing. */
+typedef luc_status (*luc_registration_fn)(luc_context *ctx, void *ud, luc_module *m,
+                                          const char *name, const luc_registered *given,
+                                          luc_registered *replacement);
+/* Calls fn before any module of the context takes a parameter, buffer or child (kind) by
+ * registration or assignment. */
+luc_status luc_register_registration_hook(luc_context *ctx, luc_member_kind kind,
+                                          luc_registration_fn fn, void *ud, luc_hook_free_fn free,
+                                          uint64_t *id);
+/* False if it is gone already. */
+bool luc_remove_registration_hook(luc_context *ctx, uint64_t id);
 
 /* ---- state ---- */
 
