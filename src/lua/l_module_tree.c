@@ -211,7 +211,7 @@ static int children(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return iterate(L, (int)a->v[0].as.i, "children", LUC_MEMBERS_CHILDREN, NULL, LUC_MEMBERS_UNNAMED);
 }
 
-/* core.nn._slots(m, kind): {name1, value1, …} of parameters (0) or buffers (1), false for empty. */
+/* core.nn._slots(m, kind): {name1, value1, …} of parameters (0) or buffers (1); empty: false. */
 static int slots_of(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
   const luc_map *map = &peer->m->slots[luaL_checkinteger(L, 2) == 0 ? 0 : 1];
@@ -401,11 +401,19 @@ static const luc_l_native natives[] = {
     {"get_buffer(Any self, str target) -> None", get_buffer, LUC_F_FUNCTION},
 };
 
-static const luaL_Reg functions[] = {
-    {"_children", children_of}, {"_set_children", set_children}, {"_slots", slots_of},
-    {"is_pure", is_pure},       {"is_parameter", is_parameter},  {"is_buffer", is_buffer},
-    {"is_module", is_module},   {"_fields", fields_of},          {"_clone", clone_tree},
-    {"_is_slot", is_slot},      {"extra_repr", extra_repr},      {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_children", children_of},
+                                     {"_set_children", set_children},
+                                     {"_slots", slots_of},
+                                     {"is_pure", is_pure},
+                                     {"is_parameter", is_parameter},
+                                     {"is_buffer", is_buffer},
+                                     {"is_module", is_module},
+                                     {"_fields", fields_of},
+                                     {"_clone", clone_tree},
+                                     {"_is_slot", is_slot},
+                                     {"extra_repr", extra_repr},
+                                     {"_set_field", luc_l_module_set_field},
+                                     {NULL, NULL}};
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
   luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);

@@ -258,7 +258,7 @@ describe("ModuleDict", function()
       message_of(nn.ModuleDict, {{"a", nn.ReLU()}, {"b"}}))
     assert.matches("ModuleDict%.update should be called with an iterable of key/value pairs, "
       .. "but got number", message_of(d.update, d, 3))
-    assert.matches("name must be a string", message_of(nn.ModuleDict, {{1, nn.ReLU()}}))
+    assert.matches("module name should be a string", message_of(nn.ModuleDict, {{1, nn.ReLU()}}))
     assert.matches("keys must be strings %(got number%)",
       message_of(function() d[1] = nn.ReLU() end))
   end)

@@ -1,5 +1,5 @@
--- Registering and assigning: PyTorch's rules and texts row by row, hooks on registration, methods of
--- registration written in Lua, and what hostile code may try meanwhile.
+-- Registering and assigning: PyTorch's rules and texts row by row, hooks on registration, methods
+-- of registration written in Lua, and what hostile code may try meanwhile.
 
 local lucerna = require "lucerna"
 local message = require "parity".message
@@ -215,7 +215,8 @@ describe("nn.Parameter and nn.Buffer", function()
     assert.is_false(nn.isinstance(nn.ReLU(), nn.Parameter))
     fails("only Tensors of floating point dtype can require gradients", nn.Parameter,
       lucerna.ones(1, { dtype = lucerna.int64 }))
-    assert.equal(lucerna.int64, nn.Parameter(lucerna.ones(1, { dtype = lucerna.int64 }), false).dtype)
+    local ids = lucerna.ones(1, { dtype = lucerna.int64 })
+    assert.equal(lucerna.int64, nn.Parameter(ids, false).dtype)
   end)
 end)
 
