@@ -15,6 +15,8 @@ local PLACES = {
   {"nn.utils.", function() return lucerna.nn.utils end},
   {"nn.utils.rnn.", function() return lucerna.nn.utils.rnn end},
   {"nn.utils.prune.", function() return lucerna.nn.utils.prune end},
+  {"nn.utils.parametrize.", function() return lucerna.nn.utils.parametrize end},
+  {"nn.utils.parametrizations.", function() return lucerna.nn.utils.parametrizations end},
   {"optim.", function() return lucerna.optim end},
   {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},
   {"autograd.", function() return lucerna.autograd end},

@@ -9,7 +9,7 @@ import warnings
 import torch
 from torch import nn
 from torch.nn import utils
-from torch.nn.utils import prune
+from torch.nn.utils import parametrizations, parametrize, prune
 
 from record import Ids, number, tensor
 
@@ -433,8 +433,236 @@ prune.global_unstructured({{nn.Linear(3, 4), "weight"}}, prune.RandomStructured,
          [("<class 'torch.nn.utils.prune.RandomStructured'>", "RandomStructured")])
 
 
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).transpose(0, 1)
+
+    def right_inverse(self, a):
+        return a.triu()
+
+
+class Scale(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(float(factor)))
+
+    def forward(self, x):
+        return x * self.factor
+
+    def right_inverse(self, x):
+        return x / self.factor
+
+
+class Outer(nn.Module):
+    def forward(self, a, b):
+        return a.unsqueeze(1) * b.unsqueeze(0)
+
+    def right_inverse(self, x):
+        return x[:, 0], x[0]
+
+
+class Double(nn.Module):
+    def forward(self, x):
+        return x.double()
+
+
+class Flat(nn.Module):
+    def forward(self, x):
+        return x.flatten()
+
+
+class WeightNorm2(nn.Module):
+    """parametrizations.weight_norm of PyTorch 2."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, g, v):
+        return torch._weight_norm(v, g, self.dim)
+
+    def right_inverse(self, weight):
+        return torch.norm_except_dim(weight, 2, self.dim), weight
+
+
+WeightNorm2.__name__ = "_WeightNorm"
+
+
+def weight_norm2(module, name="weight", dim=0):
+    return parametrize.register_parametrization(module, name, WeightNorm2(dim), unsafe=True)
+
+
+def originals(m, name="weight"):
+    return [p for n, p in m.named_parameters() if n.startswith("parametrizations.%s.o" % name)]
+
+
+# Lua's and Python's module, its input, what is assigned to weight or None.
+PARAMETRIZED = [
+    ("Symmetric", "register(nn.Linear(3, 3), 'weight', Symmetric())",
+     lambda: parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric()),
+     (2, 3), "x(3, 3):triu() + x(3, 3):triu(1):t()", lambda: x(3, 3).triu() + x(3, 3).triu(1).t()),
+    ("a chain", "register(register(nn.Linear(3, 3), 'weight', Scale(2)), 'weight', Symmetric())",
+     lambda: parametrize.register_parametrization(parametrize.register_parametrization(
+         nn.Linear(3, 3), "weight", Scale(2)), "weight", Symmetric()), (2, 3), "x(3, 3)",
+     lambda: x(3, 3)),
+    ("several originals", "register(nn.Linear(3, 4), 'weight', Outer())",
+     lambda: parametrize.register_parametrization(nn.Linear(3, 4), "weight", Outer()), (2, 3),
+     "x(4, 3)", lambda: x(4, 3)),
+    ("weight and bias", "register(register(nn.Linear(3, 3), 'weight', Scale(2)), 'bias', Scale(3))",
+     lambda: parametrize.register_parametrization(parametrize.register_parametrization(
+         nn.Linear(3, 3), "weight", Scale(2)), "bias", Scale(3)), (2, 3), "x(3, 3)",
+     lambda: x(3, 3)),
+    ("weight_norm", "ready.weight_norm(nn.Linear(3, 4))", lambda: weight_norm2(nn.Linear(3, 4)),
+     (2, 3), "x(4, 3)", lambda: x(4, 3)),
+    ("weight_norm of a convolution over dim 2",
+     "ready.weight_norm(nn.Conv2d(2, 3, 2), 'weight', 2)",
+     lambda: weight_norm2(nn.Conv2d(2, 3, 2), "weight", 1), (1, 2, 4, 4), "x(3, 2, 2, 2)",
+     lambda: x(3, 2, 2, 2)),
+    ("weight_norm over everything", "ready.weight_norm(nn.Linear(3, 4), {dim = lucerna.none})",
+     lambda: weight_norm2(nn.Linear(3, 4), dim=None), (2, 3), "x(4, 3)", lambda: x(4, 3)),
+    ("spectral_norm", "ready.spectral_norm(nn.Linear(3, 4))",
+     lambda: parametrizations.spectral_norm(nn.Linear(3, 4)), (2, 3), "x(4, 3)", lambda: x(4, 3)),
+    ("spectral_norm of a convolution along dim 2",
+     "ready.spectral_norm(nn.Conv2d(2, 3, 2), 'weight', 3, {dim = 2, eps = 1e-6})",
+     lambda: parametrizations.spectral_norm(nn.Conv2d(2, 3, 2), "weight", 3, dim=1, eps=1e-6),
+     (1, 2, 4, 4), "x(3, 2, 2, 2)", lambda: x(3, 2, 2, 2)),
+    ("orthogonal, square", "ready.orthogonal(nn.Linear(3, 3))",
+     lambda: parametrizations.orthogonal(nn.Linear(3, 3)), (2, 3), "x(3, 3) + lucerna.eye(3)",
+     lambda: x(3, 3) + torch.eye(3)),
+    ("orthogonal, cayley", "ready.orthogonal(nn.Linear(3, 4), 'weight', 'cayley')",
+     lambda: parametrizations.orthogonal(nn.Linear(3, 4), "weight", "cayley"), (2, 3),
+     "lucerna.eye(4, 3)", lambda: torch.eye(4, 3)),
+    ("orthogonal, matrix_exp, wide", "ready.orthogonal(nn.Linear(4, 3), 'weight', 'matrix_exp')",
+     lambda: parametrizations.orthogonal(nn.Linear(4, 3), "weight", "matrix_exp"), (2, 4),
+     "lucerna.eye(3, 4)", lambda: torch.eye(3, 4)),
+    ("orthogonal, householder", "ready.orthogonal(nn.Linear(3, 5))",
+     lambda: parametrizations.orthogonal(nn.Linear(3, 5)), (2, 3), "lucerna.eye(5, 3)",
+     lambda: torch.eye(5, 3)),
+    ("orthogonal, householder, wide, no base",
+     "ready.orthogonal(nn.Linear(5, 3), {use_trivialization = false})",
+     lambda: parametrizations.orthogonal(nn.Linear(5, 3), use_trivialization=False), (2, 5),
+     "x(3, 5) + lucerna.eye(3, 5) * 3", lambda: x(3, 5) + torch.eye(3, 5) * 3),
+    ("orthogonal, cayley, no base",
+     "ready.orthogonal(nn.Linear(3, 3), 'weight', 'cayley', {use_trivialization = false})",
+     lambda: parametrizations.orthogonal(nn.Linear(3, 3), "weight", "cayley",
+                                         use_trivialization=False), (2, 3), None, None),
+    ("orthogonal, a batch of 1x1 kernels", "ready.orthogonal(nn.Conv1d(3, 2, 2))",
+     lambda: parametrizations.orthogonal(nn.Conv1d(3, 2, 2)), (1, 3, 4), "x(2, 3, 2)",
+     lambda: x(2, 3, 2)),
+]
+
+
+def parametrize_cases():
+    for name, make, py, shape, assign, value in PARAMETRIZED:
+        size = str(shape)[1:-1]
+
+        def run():
+            m = py()
+            text, names, w = str(m), keys(m), m.weight
+            y = m(x(*shape))
+            (y * y).sum().backward()
+            grads = [p.grad for p in originals(m)]
+            m.eval()
+            extra = []
+            if assign:
+                m.weight = value()
+                extra = [m.weight, m(x(*shape))]
+            kept = m.weight
+            parametrize.remove_parametrizations(m, "weight")
+            return (text, names, w, y, grads, *extra, kept, m.weight, keys(m), str(m))
+        lines = ["local m = " + make, "local text, names, w = tostring(m), keys(m), m.weight",
+                 "local y = m(x(%s))" % size, "local _ = (y * y):sum():backward()",
+                 "local grads = {}",
+                 "for k, p in ipairs(originals(m)) do grads[k] = p.grad end", "m:eval()"]
+        if assign:
+            lines += ["m.weight = " + assign, "local w2, y2 = m.weight, m(x(%s))" % size]
+        lines += ["local kept = m.weight", "parametrize.remove_parametrizations(m, 'weight')",
+                  "return text, names, w, y, grads, %skept, m.weight, keys(m), tostring(m)"
+                  % ("w2, y2, " if assign else "")]
+        case("parametrize", name, "\n".join(lines), run)
+
+    def unparametrized():
+        m = parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric())
+        parametrize.remove_parametrizations(m, "weight", leave_parametrized=False)
+        return m.weight, keys(m)
+    case("parametrize", "left as the original", """
+local m = register(nn.Linear(3, 3), "weight", Symmetric())
+parametrize.remove_parametrizations(m, "weight", {leave_parametrized = false})
+return m.weight, keys(m)""", unparametrized)
+
+    def transferred():
+        a = parametrize.register_parametrization(nn.Linear(3, 3), "weight", Scale(2))
+        parametrize.register_parametrization(a, "bias", Scale(4))
+        b = nn.Linear(3, 3)
+        parametrize.transfer_parametrizations_and_params(a, b)
+        return str(b), keys(b), b.weight, b.bias
+    case("parametrize", "transferred", """
+local a = register(register(nn.Linear(3, 3), "weight", Scale(2)), "bias", Scale(4))
+local b = nn.Linear(3, 3)
+parametrize.transfer_parametrizations_and_params(a, b)
+return tostring(b), keys(b), b.weight, b.bias""", transferred)
+
+    def buffer():
+        m = nn.BatchNorm1d(2)
+        parametrize.register_parametrization(m, "running_mean", Scale(2).requires_grad_(False))
+        m.running_mean = torch.ones(2)
+        m.eval()
+        return keys(m), m.running_mean, m(x(2, 2)), str(m)
+    case("parametrize", "a buffer", """local m = nn.BatchNorm1d(2)
+register(m, "running_mean", Scale(2):requires_grad_(false))
+m.running_mean = lucerna.ones(2)
+m:eval()
+return keys(m), m.running_mean, m(x(2, 2)), tostring(m)""", buffer)
+
+    def linear(p, **kw):
+        return parametrize.register_parametrization(nn.Linear(3, 3), "weight", p, **kw)
+    case("parametrize", "unsafe", "return register(nn.Linear(3, 3), 'weight', Flat(), true).weight",
+         lambda: linear(Flat(), unsafe=True).weight)
+    texts = [("\n", " "), ("torch.float", "float"), ("False", "false"), ("<class '", ""),
+             ("'>", "")]
+    for name, source, run in [
+        ("a change of dtype", "register(nn.Linear(3, 3), 'weight', Double())",
+         lambda: linear(Double())),
+        ("a change of shape", "register(nn.Linear(3, 3), 'weight', Flat())",
+         lambda: linear(Flat())),
+        ("a change of dtype on top", "register(register(nn.Linear(3, 3), 'weight', Symmetric()), "
+         "'weight', Double())",
+         lambda: parametrize.register_parametrization(linear(Symmetric()), "weight", Double())),
+        ("a change of shape on top", "register(register(nn.Linear(3, 3), 'weight', Symmetric()), "
+         "'weight', Flat())",
+         lambda: parametrize.register_parametrization(linear(Symmetric()), "weight", Flat())),
+        ("a name that is not there", "register(nn.Linear(3, 3), 'wait', Flat())",
+         lambda: parametrize.register_parametrization(nn.Linear(3, 3), "wait", Flat())),
+        ("to assign without an inverse", "register(nn.Linear(3, 3), 'weight', Flat(), true)"
+         ".weight = x(3, 3)", lambda: setattr(linear(Flat(), unsafe=True), "weight", x(3, 3))),
+        ("to remove none", "parametrize.remove_parametrizations(nn.Linear(3, 3), 'weight')",
+         lambda: parametrize.remove_parametrizations(nn.Linear(3, 3), "weight")),
+        ("to leave several originals", "parametrize.remove_parametrizations(register("
+         "nn.Linear(3, 3), 'weight', Outer()), 'weight', false)",
+         lambda: parametrize.remove_parametrizations(linear(Outer()), "weight", False)),
+        ("an assignment of another dtype", "register(nn.Linear(3, 3), 'weight', Symmetric())"
+         ".weight = x(3, 3):double()",
+         lambda: setattr(linear(Symmetric()), "weight", x(3, 3).double())),
+        ("orthogonal vectors", "ready.orthogonal(nn.Linear(3, 3), 'bias')",
+         lambda: parametrizations.orthogonal(nn.Linear(3, 3), "bias")),
+        ("an unknown map", "ready.orthogonal(nn.Linear(3, 3), 'weight', 'polar')",
+         lambda: parametrizations.orthogonal(nn.Linear(3, 3), "weight", "polar")),
+        ("an orthogonal map's inverse", "ready.orthogonal(nn.Linear(3, 3), 'weight', 'cayley', "
+         "{use_trivialization = false}).weight = lucerna.eye(3)",
+         lambda: setattr(parametrizations.orthogonal(
+             nn.Linear(3, 3), "weight", "cayley", use_trivialization=False), "weight",
+             torch.eye(3))),
+        ("a spectral norm of nothing", "ready.spectral_norm(nn.Linear(3, 3), 'wait')",
+         lambda: parametrizations.spectral_norm(nn.Linear(3, 3), "wait")),
+        ("no power iterations", "ready.spectral_norm(nn.Linear(3, 3), 'weight', 0)",
+         lambda: parametrizations.spectral_norm(nn.Linear(3, 3), "weight", 0)),
+    ]:
+        case("parametrize", "refuses " + name, source, run, texts)
+
+
 clip_cases()
 norm_cases()
+parametrize_cases()
 spectral_cases()
 prune_cases()
 vector_cases()

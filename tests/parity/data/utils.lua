@@ -127,6 +127,540 @@ weight_norm of 'weight' not found in Linear(in_features=1, out_features=1, bias=
 {topic="weight_norm", name="refuses a name that is not there", lua=[==[utils.weight_norm(nn.Linear(1, 1), 'wait')]==],
  error=[==[
 'Linear' object has no attribute 'wait']==]},
+{topic="parametrize", name="Symmetric", lua=[==[local m = register(nn.Linear(3, 3), 'weight', Symmetric())
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(3, 3):triu() + x(3, 3):triu(1):t()
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): Symmetric()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==]}}, {shape={3,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,-0.431729913,0.485093653,-0.442659974,0.470505476,-0.442659974,-0.538939536}}, {shape={2,3}, dtype="float32", data={0.277838081,0.41213277,0.205519736,0.592926264,0.120160602,-0.177800775}}, {list={{shape={3,3}, dtype="float32", data={-0.852139294,-1.30110288,-0.303514034,0.0,-0.61819917,-0.660332084,0.0,0.0,-0.294420123}}}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.75,0.0,0.25,-0.5,0.25,1.0}}, {shape={2,3}, dtype="float32", data={2.38313532,0.747893095,-0.112939529,0.695635378,0.372893125,0.449560463}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.75,0.0,0.25,-0.5,0.25,1.0}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.75,0.0,0.25,-0.5,0.25,1.0}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=3, bias=True)]==]}},
+{topic="parametrize", name="a chain", lua=[==[local m = register(register(nn.Linear(3, 3), 'weight', Scale(2)), 'weight', Symmetric())
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(3, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): Scale()
+      (1): Symmetric()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.factor]==]}}, {shape={3,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,-0.431729913,0.485093653,-0.442659974,0.470505476,-0.442659974,-0.538939536}}, {shape={2,3}, dtype="float32", data={0.277838081,0.41213277,0.205519736,0.592926264,0.120160602,-0.177800775}}, {list={{shape={3,3}, dtype="float32", data={-1.70427859,-2.60220575,-0.607028067,0.0,-1.23639834,-1.32066417,0.0,0.0,-0.588840246}}}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.75,0.0,0.25,-0.5,0.25,1.0}}, {shape={2,3}, dtype="float32", data={2.38313532,0.747893095,-0.112939529,0.695635378,0.372893125,0.449560463}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.75,0.0,0.25,-0.5,0.25,1.0}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.75,0.0,0.25,-0.5,0.25,1.0}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=3, bias=True)]==]}},
+{topic="parametrize", name="several originals", lua=[==[local m = register(nn.Linear(3, 4), 'weight', Outer())
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(4, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=4, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): Outer()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original0]==], [==[
+parametrizations.weight.original1]==]}}, {shape={4,3}, dtype="float32", data={0.145421714,-0.164636746,0.179423496,0.140875325,-0.159489617,0.173814088,-0.147780433,0.167307124,-0.182333708,0.21760723,-0.246360362,0.268487066}}, {shape={2,4}, dtype="float32", data={-0.605391741,0.0758236051,0.361734211,-0.0754808933,-0.485235393,0.192223459,0.239628941,0.104319558}}, {list={{shape={4}, dtype="float32", data={0.33288148,-0.0358322375,-0.201146513,0.0488519482}}, {shape={3}, dtype="float32", data={0.84589088,0.579156756,0.312422603}}}}, {shape={4,3}, dtype="float32", data={1.0,0.75,0.5,0.25,0.1875,0.125,-0.5,-0.375,-0.25,-1.25,-0.9375,-0.625}}, {shape={2,4}, dtype="float32", data={-2.30623579,-0.26913625,1.15451729,2.3572247,-0.61873585,0.152738765,0.310767263,0.247849599}}, {shape={4,3}, dtype="float32", data={1.0,0.75,0.5,0.25,0.1875,0.125,-0.5,-0.375,-0.25,-1.25,-0.9375,-0.625}}, {shape={4,3}, dtype="float32", data={1.0,0.75,0.5,0.25,0.1875,0.125,-0.5,-0.375,-0.25,-1.25,-0.9375,-0.625}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="parametrize", name="weight and bias", lua=[==[local m = register(register(nn.Linear(3, 3), 'weight', Scale(2)), 'bias', Scale(3))
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(3, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): Scale()
+    )
+    (bias): ParametrizationList(
+      (0): Scale()
+    )
+  )
+)]==], {list={[==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.factor]==], [==[
+parametrizations.bias.original]==], [==[
+parametrizations.bias.0.factor]==]}}, {shape={3,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536}}, {shape={2,3}, dtype="float32", data={0.277838081,-0.389017016,0.525513291,0.592926264,-0.0801268592,0.0367074087}}, {list={{shape={3,3}, dtype="float32", data={-1.70427859,-0.833514214,0.0372501016,1.63619494,1.16705108,0.69790715,-2.13876057,-1.57653987,-1.01431918}}}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0}}, {shape={2,3}, dtype="float32", data={2.38313532,0.247893125,-1.48793948,0.695635378,0.247893125,0.199560463}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0}}, {shape={3,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0}}, {list={[==[
+weight]==], [==[
+parametrizations.bias.original]==], [==[
+parametrizations.bias.0.factor]==]}}, [==[
+ParametrizedLinear(
+  in_features=3, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (bias): ParametrizationList(
+      (0): Scale()
+    )
+  )
+)]==]}},
+{topic="parametrize", name="weight_norm", lua=[==[local m = ready.weight_norm(nn.Linear(3, 4))
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(4, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=4, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _WeightNorm()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original0]==], [==[
+parametrizations.weight.original1]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, {shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {list={{shape={4,1}, dtype="float32", data={0.591008067,0.455830574,0.855645359,1.46148157}}, {shape={4,3}, dtype="float32", data={1.50576854,1.52285898,0.176939666,0.44187203,0.198417097,0.58619982,-1.04208946,-1.37603724,0.0478816703,-0.184028342,0.607515812,0.407100618}}}}, {shape={4,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75}}, {shape={2,4}, dtype="float32", data={1.31876421,0.30898875,-1.31423271,-3.1584003,-0.36873585,0.30898875,0.373267263,0.216599599}}, {shape={4,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75}}, {shape={4,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="parametrize", name="weight_norm of a convolution over dim 2", lua=[==[local m = ready.weight_norm(nn.Conv2d(2, 3, 2), 'weight', 2)
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(1, 2, 4, 4))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(3, 2, 2, 2)
+local w2, y2 = m.weight, m(x(1, 2, 4, 4))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedConv2d(
+  2, 3, kernel_size=(2, 2), stride=(1, 1)
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _WeightNorm()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original0]==], [==[
+parametrizations.weight.original1]==]}}, {shape={3,2,2,2}, dtype="float32", data={0.233523339,-0.264379501,0.288124561,0.226222575,0.297057986,-0.271072775,-0.237311035,0.168234408,-0.330031723,0.349441379,0.0752563551,0.0456587747,-0.302350223,0.112669654,0.152032018,0.0560930707,0.340066701,0.106178194,-0.313507169,0.297063828,0.120041855,-0.168663979,-0.324763387,0.201550737}}, {shape={1,3,3,3}, dtype="float32", data={0.133246258,0.243346125,0.353446007,0.57364583,0.683745742,0.793845654,1.01404548,1.12414515,1.23424506,0.0953443348,0.135036677,0.17472899,0.254113674,0.293806016,0.333498359,0.412882984,0.452575326,0.492267668,-0.956607699,-0.892116129,-0.82762444,-0.698641062,-0.634149253,-0.569657564,-0.440674156,-0.376182586,-0.311690897}}, {list={{shape={1,2,1,1}, dtype="float32", data={12.5166264,9.56874943}}, {shape={3,2,2,2}, dtype="float32", data={5.44596577,15.4436913,16.9944286,20.9317245,54.142292,64.4472427,73.2482758,71.1655426,7.93389082,-0.188686848,7.58887768,9.32241154,28.3471451,24.3891449,27.8547363,30.3974533,-4.29153728,-3.8941493,-6.62152052,-17.9621544,-46.7505913,-45.9311752,-52.5061989,-62.0559578}}}}, {shape={3,2,2,2}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75,2.0,2.25,2.5,2.75,3.0,3.25,3.5,3.75,4.0,4.25,4.5,4.75}}, {shape={1,3,3,3}, dtype="float32", data={7.83598995,7.58598995,7.33598995,6.83598995,6.58598995,6.33598995,5.83598995,5.58598995,5.33598995,33.210331,36.960331,40.710331,48.210331,51.960331,55.710331,63.210331,66.9603271,70.7103271,59.5193214,67.2693253,75.0193253,90.5193253,98.2693253,106.019325,121.519325,129.269318,137.019318}}, {shape={3,2,2,2}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75,2.0,2.25,2.5,2.75,3.0,3.25,3.5,3.75,4.0,4.25,4.5,4.75}}, {shape={3,2,2,2}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75,2.0,2.25,2.5,2.75,3.0,3.25,3.5,3.75,4.0,4.25,4.5,4.75}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Conv2d(2, 3, kernel_size=(2, 2), stride=(1, 1))]==]}},
+{topic="parametrize", name="weight_norm over everything", lua=[==[local m = ready.weight_norm(nn.Linear(3, 4), {dim = lucerna.none})
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(4, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=4, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _WeightNorm()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original0]==], [==[
+parametrizations.weight.original1]==]}}, {shape={4,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536,0.570635378,0.122893117,0.0745604709}}, {shape={2,4}, dtype="float32", data={-0.786533117,-0.327921391,0.699220061,-0.608485878,-0.471444964,-0.0190312117,0.210414201,-0.0324191302}}, {list={{shape={}, dtype="float32", data={1.60317659}}, {shape={4,3}, dtype="float32", data={1.37467849,1.67127025,0.0151988864,0.244819969,-0.0603364706,0.822318912,-1.06249571,-1.36157084,0.0195024014,0.583584249,0.772830307,0.507398546}}}}, {shape={4,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75}}, {shape={2,4}, dtype="float32", data={1.31876421,0.30898875,-1.31423271,-3.1584003,-0.36873585,0.30898875,0.373267263,0.216599599}}, {shape={4,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75}}, {shape={4,3}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="parametrize", name="spectral_norm", lua=[==[local m = ready.spectral_norm(nn.Linear(3, 4))
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(4, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=4, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _SpectralNorm()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0._u]==], [==[
+parametrizations.weight.0._v]==]}}, {shape={4,3}, dtype="float32", data={0.337724388,-0.382348984,0.416689426,0.327165931,0.42960903,-0.392028868,-0.343202204,0.243302748,-0.477296054,0.505366564,0.108836696,0.0660323054}}, {shape={2,4}, dtype="float32", data={-0.753043175,-0.269369483,0.647640467,-0.528410673,-0.473994583,0.00419007242,0.214743793,-0.0182339698}}, {list={{shape={4,3}, dtype="float32", data={1.13168371,1.56088448,-0.29471457,0.722901523,0.0209534168,0.692226112,-0.848806083,-1.39554071,0.239299923,0.822358489,0.867460668,0.237933427}}}}, {shape={4,3}, dtype="float32", data={2.46097088,1.84572816,1.23048544,0.61524272,-0.0,-0.61524272,-1.23048544,-1.84572816,-2.46097088,-3.0762136,-3.69145632,-4.3066988}}, {shape={2,4}, dtype="float32", data={-4.95424557,-0.123632595,4.09353447,8.08975506,-0.80135721,-0.123632595,-0.0593540967,-0.216021702}}, {shape={4,3}, dtype="float32", data={2.46097088,1.84572816,1.23048544,0.61524272,-0.0,-0.61524272,-1.23048544,-1.84572816,-2.46097088,-3.0762136,-3.69145632,-4.3066988}}, {shape={4,3}, dtype="float32", data={2.46097088,1.84572816,1.23048544,0.61524272,-0.0,-0.61524272,-1.23048544,-1.84572816,-2.46097088,-3.0762136,-3.69145632,-4.3066988}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="parametrize", name="spectral_norm of a convolution along dim 2", lua=[==[local m = ready.spectral_norm(nn.Conv2d(2, 3, 2), 'weight', 3, {dim = 2, eps = 1e-6})
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(1, 2, 4, 4))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(3, 2, 2, 2)
+local w2, y2 = m.weight, m(x(1, 2, 4, 4))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedConv2d(
+  2, 3, kernel_size=(2, 2), stride=(1, 1)
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _SpectralNorm()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0._u]==], [==[
+parametrizations.weight.0._v]==]}}, {shape={3,2,2,2}, dtype="float32", data={0.217459798,-0.246193439,0.268305123,0.210661247,0.276624054,-0.252426296,-0.220986947,0.156661943,-0.307329595,0.325404108,0.0700796396,0.0425180122,-0.281552255,0.104919367,0.141574085,0.0522345565,0.316674292,0.0988744423,-0.291941732,0.276629478,0.111784451,-0.157061964,-0.302423656,0.187686518}}, {shape={1,3,3,3}, dtype="float32", data={0.147192523,0.249718875,0.352245241,0.557298005,0.659824431,0.762350738,0.967403471,1.06992984,1.17245638,0.068860054,0.105821997,0.142783999,0.216707945,0.253669918,0.29063189,0.364555836,0.401517928,0.438479841,-0.889475882,-0.829420328,-0.769364834,-0.649253905,-0.589198411,-0.529143035,-0.409032106,-0.348976612,-0.288921207}}, {list={{shape={3,2,2,2}, dtype="float32", data={3.61435175,14.5151215,17.7597198,18.3617344,48.8051262,57.7804337,62.2202644,63.3341751,7.71628666,0.0784647465,5.39959431,7.36064816,23.5650005,17.9863644,22.8028851,24.5514011,-3.38705254,-1.88877428,-4.58990192,-15.8999195,-41.9989357,-41.439579,-45.2544365,-54.472084}}}}, {shape={3,2,2,2}, dtype="float32", data={-0.636102736,-0.477077037,-0.318051368,-0.159025684,0.0,0.159025684,0.318051368,0.477077037,0.636102736,0.795128405,0.954154074,1.1131798,1.27220547,1.43123114,1.59025681,1.74928248,1.90830815,2.06733394,2.22635961,2.38538527,2.54441094,2.70343661,2.86246228,3.02148795}}, {shape={1,3,3,3}, dtype="float32", data={5.1067605,4.94773483,4.78870916,4.47065783,4.31163168,4.15260601,3.83455467,3.675529,3.51650333,21.0197697,23.4051552,25.7905407,30.5613117,32.9466972,35.3320847,40.1028519,42.4882393,44.8736229,37.8674316,42.7972298,47.7270241,57.5866203,62.5164146,67.4462128,77.305809,82.2356033,87.1653976}}, {shape={3,2,2,2}, dtype="float32", data={-0.636102736,-0.477077037,-0.318051368,-0.159025684,0.0,0.159025684,0.318051368,0.477077037,0.636102736,0.795128405,0.954154074,1.1131798,1.27220547,1.43123114,1.59025681,1.74928248,1.90830815,2.06733394,2.22635961,2.38538527,2.54441094,2.70343661,2.86246228,3.02148795}}, {shape={3,2,2,2}, dtype="float32", data={-0.636102736,-0.477077037,-0.318051368,-0.159025684,0.0,0.159025684,0.318051368,0.477077037,0.636102736,0.795128405,0.954154074,1.1131798,1.27220547,1.43123114,1.59025681,1.74928248,1.90830815,2.06733394,2.22635961,2.38538527,2.54441094,2.70343661,2.86246228,3.02148795}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Conv2d(2, 3, kernel_size=(2, 2), stride=(1, 1))]==]}},
+{topic="parametrize", name="orthogonal, square", lua=[==[local m = ready.orthogonal(nn.Linear(3, 3))
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(3, 3) + lucerna.eye(3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _Orthogonal()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.base]==]}}, {shape={3,3}, dtype="float32", data={0.580146313,-0.507330835,-0.637217283,0.562008858,0.815593064,-0.137673825,-0.589556158,0.278250784,-0.758287609}}, {shape={2,3}, dtype="float32", data={0.689595819,-0.981973648,0.834572375,0.266294479,-0.0520275608,0.0323776081}}, {list={{shape={3,3}, dtype="float32", data={0.0,0.0,0.0,0.955551147,0.0,0.0,1.27077138,0.571352482,0.0}}}}, {shape={3,3}, dtype="float32", data={0.0,-0.520657599,0.853765547,-0.44721359,0.763631105,0.465690315,0.89442718,0.381815553,0.232845128}}, {shape={2,3}, dtype="float32", data={0.534245849,-0.235461771,-1.22265089,0.78407675,0.351119101,-0.0908350423}}, {shape={3,3}, dtype="float32", data={0.0,-0.520657599,0.853765547,-0.44721359,0.763631105,0.465690315,0.89442718,0.381815553,0.232845128}}, {shape={3,3}, dtype="float32", data={0.0,-0.520657599,0.853765547,-0.44721359,0.763631105,0.465690315,0.89442718,0.381815553,0.232845128}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=3, bias=True)]==]}},
+{topic="parametrize", name="orthogonal, cayley", lua=[==[local m = ready.orthogonal(nn.Linear(3, 4), 'weight', 'cayley')
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = lucerna.eye(4, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=4, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _Orthogonal()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.base]==]}}, {shape={4,3}, dtype="float32", data={0.438094139,-0.588245034,-0.669458747,0.424397826,0.693004191,-0.237605929,-0.445199996,0.368503094,-0.691398978,0.655558646,0.194726735,0.131665558}}, {shape={2,4}, dtype="float32", data={-0.15591684,-0.64135927,0.762789488,-0.775836885,-0.770624042,0.018487826,0.18671751,-0.0393736809}}, {list={{shape={4,3}, dtype="float32", data={0.0,0.0,0.0,-1.60121429,0.0,0.0,-0.412418604,0.0727916658,0.0,-0.334009886,-0.200405926,-0.066801995}}}}, {shape={4,3}, dtype="float32", data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0}}, {shape={2,4}, dtype="float32", data={-1.49373579,-0.56601125,-0.251732737,0.0915995985,-0.74373585,0.183988765,0.498267263,0.0915995985}}, {shape={4,3}, dtype="float32", data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0}}, {shape={4,3}, dtype="float32", data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=4, bias=True)]==]}},
+{topic="parametrize", name="orthogonal, matrix_exp, wide", lua=[==[local m = ready.orthogonal(nn.Linear(4, 3), 'weight', 'matrix_exp')
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 4))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = lucerna.eye(3, 4)
+local w2, y2 = m.weight, m(x(2, 4))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=4, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _Orthogonal()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.base]==]}}, {shape={3,4}, dtype="float32", data={0.459195256,-0.519870281,0.566562057,0.444839269,0.441861928,-0.353986353,-0.808601677,0.160046831,-0.255034059,0.381800205,-0.132644176,0.878403008}}, {shape={2,3}, dtype="float32", data={-0.891371191,0.347255915,0.030411005,0.0593551099,-0.213423371,0.902935982}}, {list={{shape={3,4}, dtype="float32", data={0.0,0.150694877,-0.440399081,-2.26734376,0.0,0.0,0.239887506,0.944299698,0.0,0.0,0.0,-0.212723255}}}}, {shape={3,4}, dtype="float32", data={1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0}}, {shape={2,3}, dtype="float32", data={-1.42758775,-0.590661049,-0.284994245,-0.427587807,0.409338951,0.715005755}}, {shape={3,4}, dtype="float32", data={1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0}}, {shape={3,4}, dtype="float32", data={1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=4, out_features=3, bias=True)]==]}},
+{topic="parametrize", name="orthogonal, householder", lua=[==[local m = ready.orthogonal(nn.Linear(3, 5))
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = lucerna.eye(5, 3)
+local w2, y2 = m.weight, m(x(2, 3))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=5, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _Orthogonal()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.base]==]}}, {shape={5,3}, dtype="float32", data={0.381061912,-0.532384336,0.100750141,0.369148642,0.721028805,-0.0139488094,-0.387242734,0.316473246,-0.494330913,0.570216358,0.256107867,0.304839134,-0.493373305,0.175891638,0.807691038}}, {shape={2,5}, dtype="float32", data={0.0594508685,-0.347619236,0.570441484,-1.42667198,0.442712277,0.0215216577,0.459552228,0.14661622,-0.578299403,0.810369313}}, {list={{shape={5,3}, dtype="float32", data={0.0,0.0,0.0,-2.87912059,0.0,0.0,-1.11610675,-0.0938403606,0.0,-3.59250927,-2.15550542,-0.718501806,-1.07722211,-0.646333218,-0.215444401}}}}, {shape={5,3}, dtype="float32", data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,0.0,0.0}}, {shape={2,5}, dtype="float32", data={-0.908400416,-0.194673419,-0.326611757,-0.511955082,0.48510322,-0.158400401,0.555326581,0.423388243,-0.511955082,0.48510322}}, {shape={5,3}, dtype="float32", data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,0.0,0.0}}, {shape={5,3}, dtype="float32", data={1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,0.0,0.0}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=5, bias=True)]==]}},
+{topic="parametrize", name="orthogonal, householder, wide, no base", lua=[==[local m = ready.orthogonal(nn.Linear(5, 3), {use_trivialization = false})
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 5))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(3, 5) + lucerna.eye(3, 5) * 3
+local w2, y2 = m.weight, m(x(2, 5))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=5, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _Orthogonal()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==]}}, {shape={3,5}, dtype="float32", data={0.396505833,-0.448897511,0.489214957,0.384109795,0.504383206,-0.529486477,-0.292789072,0.170887068,-0.623492837,0.464728862,0.0776624158,0.0190896075,-0.782975495,0.155453354,0.596982241}}, {shape={2,3}, dtype="float32", data={-0.329514891,1.24966204,0.394950747,1.32713044,0.236971498,0.477715909}}, {list={{shape={3,5}, dtype="float32", data={0.0,4.78846741,2.06808138,0.396402359,3.0267179,0.0,0.0,1.10809255,-2.95353961,0.921149969,0.0,0.0,0.0,-1.42261446,-1.29204166}}}}, {shape={3,5}, dtype="float32", data={0.905821562,-0.339683115,-0.226455405,-0.113227703,0.0,0.369846791,0.825704515,0.125575885,0.230509177,0.335442454,0.117225118,-0.347893834,0.865540743,0.25040108,0.231012523}}, {shape={2,3}, dtype="float32", data={-0.438571841,-0.679386377,-0.217369422,-0.155502677,1.67946219,1.17798758}}, {shape={3,5}, dtype="float32", data={0.905821562,-0.339683115,-0.226455405,-0.113227703,0.0,0.369846791,0.825704515,0.125575885,0.230509177,0.335442454,0.117225118,-0.347893834,0.865540743,0.25040108,0.231012523}}, {shape={3,5}, dtype="float32", data={0.905821562,-0.339683115,-0.226455405,-0.113227703,0.0,0.369846791,0.825704515,0.125575885,0.230509177,0.335442454,0.117225118,-0.347893834,0.865540743,0.25040108,0.231012523}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=5, out_features=3, bias=True)]==]}},
+{topic="parametrize", name="orthogonal, cayley, no base", lua=[==[local m = ready.orthogonal(nn.Linear(3, 3), 'weight', 'cayley', {use_trivialization = false})
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(2, 3))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _Orthogonal()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==]}}, {shape={3,3}, dtype="float32", data={0.868573844,-0.289939642,0.401888579,0.387565196,0.9028247,-0.186281323,-0.308824629,0.317557126,0.896540403}}, {shape={2,3}, dtype="float32", data={-0.281428039,-0.848649919,-0.303052962,0.453964055,-0.0205685124,0.375901729}}, {list={{shape={3,3}, dtype="float32", data={0.0,0.0,0.0,0.915104628,0.0,0.0,-0.207927704,-0.309347063,0.0}}}}, {shape={3,3}, dtype="float32", data={0.868573844,-0.289939642,0.401888579,0.387565196,0.9028247,-0.186281323,-0.308824629,0.317557126,0.896540403}}, {shape={3,3}, dtype="float32", data={0.868573844,-0.289939642,0.401888579,0.387565196,0.9028247,-0.186281323,-0.308824629,0.317557126,0.896540403}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Linear(in_features=3, out_features=3, bias=True)]==]}},
+{topic="parametrize", name="orthogonal, a batch of 1x1 kernels", lua=[==[local m = ready.orthogonal(nn.Conv1d(3, 2, 2))
+local text, names, w = tostring(m), keys(m), m.weight
+local y = m(x(1, 3, 4))
+local _ = (y * y):sum():backward()
+local grads = {}
+for k, p in ipairs(originals(m)) do grads[k] = p.grad end
+m:eval()
+m.weight = x(2, 3, 2)
+local w2, y2 = m.weight, m(x(1, 3, 4))
+local kept = m.weight
+parametrize.remove_parametrizations(m, 'weight')
+return text, names, w, y, grads, w2, y2, kept, m.weight, keys(m), tostring(m)]==],
+ out={[==[
+ParametrizedConv1d(
+  3, 2, kernel_size=(2,), stride=(1,)
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): _Orthogonal()
+    )
+  )
+)]==], {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.base]==]}}, {shape={2,3,2}, dtype="float32", data={0.491445899,-0.450198531,0.606353164,0.791344643,0.625153363,-0.413636327,-0.574044704,-0.32057035,-0.798331857,0.423689246,0.18204172,0.847184837}}, {shape={1,2,3}, dtype="float32", data={-0.19697684,0.215638667,0.628254294,2.29151726,2.23150969,2.17150187}}, {list={{shape={2,3,2}, dtype="float32", data={0.0,0.0,-4.00914097,0.0,-3.40369177,-3.29901958,0.0,0.0,33.0661011,0.0,-1.38877487,4.13178062}}}}, {shape={2,3,2}, dtype="float32", data={-0.894427061,-0.182574198,-0.44721359,0.365148365,0.0,0.912871003,0.267261147,0.872871399,0.534522474,0.218218088,0.801783681,-0.436435819}}, {shape={1,2,3}, dtype="float32", data={1.91460967,1.85306072,1.79151177,-0.481021583,0.0835336447,0.648088872}}, {shape={2,3,2}, dtype="float32", data={-0.894427061,-0.182574198,-0.44721359,0.365148365,0.0,0.912871003,0.267261147,0.872871399,0.534522474,0.218218088,0.801783681,-0.436435819}}, {shape={2,3,2}, dtype="float32", data={-0.894427061,-0.182574198,-0.44721359,0.365148365,0.0,0.912871003,0.267261147,0.872871399,0.534522474,0.218218088,0.801783681,-0.436435819}}, {list={[==[
+bias]==], [==[
+weight]==]}}, [==[
+Conv1d(3, 2, kernel_size=(2,), stride=(1,))]==]}},
+{topic="parametrize", name="left as the original", lua=[==[
+local m = register(nn.Linear(3, 3), "weight", Symmetric())
+parametrize.remove_parametrizations(m, "weight", {leave_parametrized = false})
+return m.weight, keys(m)]==],
+ out={{shape={3,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974,0.0,0.0,-0.538939536}}, {list={[==[
+bias]==], [==[
+weight]==]}}}},
+{topic="parametrize", name="transferred", lua=[==[
+local a = register(register(nn.Linear(3, 3), "weight", Scale(2)), "bias", Scale(4))
+local b = nn.Linear(3, 3)
+parametrize.transfer_parametrizations_and_params(a, b)
+return tostring(b), keys(b), b.weight, b.bias]==],
+ out={[==[
+ParametrizedLinear(
+  in_features=3, out_features=3, bias=True
+  (parametrizations): ModuleDict(
+    (weight): ParametrizationList(
+      (0): Scale()
+    )
+    (bias): ParametrizationList(
+      (0): Scale()
+    )
+  )
+)]==], {list={[==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.factor]==], [==[
+parametrizations.bias.original]==], [==[
+parametrizations.bias.0.factor]==]}}, {shape={3,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536}}, {shape={3}, dtype="float32", data={0.570635378,0.122893117,0.0745604709}}}},
+{topic="parametrize", name="a buffer", lua=[==[local m = nn.BatchNorm1d(2)
+register(m, "running_mean", Scale(2):requires_grad_(false))
+m.running_mean = lucerna.ones(2)
+m:eval()
+return keys(m), m.running_mean, m(x(2, 2)), tostring(m)]==],
+ out={{list={[==[
+weight]==], [==[
+bias]==], [==[
+running_var]==], [==[
+num_batches_tracked]==], [==[
+parametrizations.running_mean.original]==], [==[
+parametrizations.running_mean.0.factor]==]}}, {shape={2}, dtype="float32", data={1.0,1.0}}, {shape={2,2}, dtype="float32", data={-1.99998999,-1.74999118,-1.49999249,-1.2499938}}, [==[
+ParametrizedBatchNorm1d(
+  2, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True
+  (parametrizations): ModuleDict(
+    (running_mean): ParametrizationList(
+      (0): Scale()
+    )
+  )
+)]==]}},
+{topic="parametrize", name="unsafe", lua=[==[return register(nn.Linear(3, 3), 'weight', Flat(), true).weight]==],
+ out={{shape={9}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974,-0.387527287,0.274725646,-0.538939536}}}},
+{topic="parametrize", name="refuses a change of dtype", lua=[==[register(nn.Linear(3, 3), 'weight', Double())]==],
+ error=[==[
+Registering a parametrization may not change the dtype of the tensor, unless `unsafe` flag is enabled. unparametrized dtype: float32 parametrized dtype: float64]==]},
+{topic="parametrize", name="refuses a change of shape", lua=[==[register(nn.Linear(3, 3), 'weight', Flat())]==],
+ error=[==[
+Registering a parametrization may not change the shape of the tensor, unless `unsafe` flag is enabled. unparametrized shape: torch.Size([3, 3]) parametrized shape: torch.Size([9])]==]},
+{topic="parametrize", name="refuses a change of dtype on top", lua=[==[register(register(nn.Linear(3, 3), 'weight', Symmetric()), 'weight', Double())]==],
+ error=[==[
+Registering a parametrization may not change the dtype of the tensor, unless the `unsafe` flag is enabled. module.weight.dtype: float32 parametrization(module.weight).dtype: float64]==]},
+{topic="parametrize", name="refuses a change of shape on top", lua=[==[register(register(nn.Linear(3, 3), 'weight', Symmetric()), 'weight', Flat())]==],
+ error=[==[
+Registering a parametrization may not change the shape of the tensor, unless the `unsafe` flag is enabled. module.weight.shape: torch.Size([3, 3]) parametrization(module.weight).shape: torch.Size([9])]==]},
+{topic="parametrize", name="refuses a name that is not there", lua=[==[register(nn.Linear(3, 3), 'wait', Flat())]==],
+ error=[==[
+Module 'Linear(in_features=3, out_features=3, bias=True)' does not have a parameter, a buffer, or a parametrized element with name 'wait']==]},
+{topic="parametrize", name="refuses to assign without an inverse", lua=[==[register(nn.Linear(3, 3), 'weight', Flat(), true).weight = x(3, 3)]==],
+ error=[==[
+parametrization Flat does not implement right_inverse.]==]},
+{topic="parametrize", name="refuses to remove none", lua=[==[parametrize.remove_parametrizations(nn.Linear(3, 3), 'weight')]==],
+ error=[==[
+Module Linear(in_features=3, out_features=3, bias=True) does not have a parametrization on weight]==]},
+{topic="parametrize", name="refuses to leave several originals", lua=[==[parametrize.remove_parametrizations(register(nn.Linear(3, 3), 'weight', Outer()), 'weight', false)]==],
+ error=[==[
+Cannot leave unparametrized (`leave_parametrized=false`) a tensor that is parametrized in terms of a sequence of tensors.]==]},
+{topic="parametrize", name="refuses an assignment of another dtype", lua=[==[register(nn.Linear(3, 3), 'weight', Symmetric()).weight = x(3, 3):double()]==],
+ error=[==[
+The tensor returned by `right_inverse` has dtype float64 while `original` has dtype float32]==]},
+{topic="parametrize", name="refuses orthogonal vectors", lua=[==[ready.orthogonal(nn.Linear(3, 3), 'bias')]==],
+ error=[==[
+Expected a matrix or batch of matrices. Got a tensor of 1 dimensions.]==]},
+{topic="parametrize", name="refuses an unknown map", lua=[==[ready.orthogonal(nn.Linear(3, 3), 'weight', 'polar')]==],
+ error=[==[
+orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: polar]==]},
+{topic="parametrize", name="refuses an orthogonal map's inverse", lua=[==[ready.orthogonal(nn.Linear(3, 3), 'weight', 'cayley', {use_trivialization = false}).weight = lucerna.eye(3)]==],
+ error=[==[
+It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=false.]==]},
+{topic="parametrize", name="refuses a spectral norm of nothing", lua=[==[ready.spectral_norm(nn.Linear(3, 3), 'wait')]==],
+ error=[==[
+Module 'Linear(in_features=3, out_features=3, bias=True)' has no parameter or buffer with name 'wait']==]},
+{topic="parametrize", name="refuses no power iterations", lua=[==[ready.spectral_norm(nn.Linear(3, 3), 'weight', 0)]==],
+ error=[==[
+Expected n_power_iterations to be positive, but got n_power_iterations=0]==]},
 {topic="spectral_norm", name="Linear", lua=[==[local m = utils.spectral_norm(nn.Linear(3, 4))
 m(x(2, 3))
 local y = m(x(2, 3))

@@ -8,7 +8,7 @@ for _, topic in ipairs(TOPICS) do
   for name, value in pairs(require("lucerna.nn.utils." .. topic)) do utils[name] = value end
 end
 
-local SUBMODULES = { prune = true, rnn = true }
+local SUBMODULES = { parametrizations = true, parametrize = true, prune = true, rnn = true }
 
 local function lazy_names()
   local names = {}

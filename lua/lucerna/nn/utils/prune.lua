@@ -19,7 +19,8 @@ local function check_amount(who, amount)
   end
   local integer = math.type(amount) == "integer"
   if (integer and amount < 0) or (not integer and not (amount >= 0 and amount <= 1)) then
-    check.fail("%s: amount=%s should either be a float in the range [0, 1] or a non-negative integer",
+    check.fail("%s: amount=%s should either be a float in the range [0, 1] or a non-negative "
+      .. "integer",
       who, tostring(amount))
   end
 end
@@ -63,8 +64,8 @@ local PLAIN = { __call = true, __len = true, __tostring = true }
 
 --- class(name, Parent): a new class of pruning methods; Parent defaults to BasePruningMethod. It
 -- needs PRUNING_TYPE ("unstructured", "structured" or "global"), a method compute_mask(t,
--- default_mask), and may have __init. Class(…) makes a method, Class.apply(module, name, …) applies
--- one made of the arguments after name.
+-- default_mask), and may have __init. Class(...) makes a method, Class.apply(module, name, ...)
+-- applies one made of the arguments after name.
 function prune.class(name, Parent)
   Parent = Parent or prune.BasePruningMethod
   local class = { __name = name }
@@ -485,9 +486,10 @@ local function global_mask(who, list, class, scores, options)
     convert.parameters_to_vector(masks))
 end
 
---- global_unstructured(parameters, pruning_method, importance_scores, {amount = …}): prunes tensors
--- as if they were one. parameters: {{module, name}, …}; pruning_method: a class; importance_scores:
--- {[module] = {[name] = tensor}}; what else the last table has goes to the class.
+--- global_unstructured(parameters, pruning_method, importance_scores, {amount = n}): prunes tensors
+-- as if they were one. parameters: {{module, name}, ...}; pruning_method: a class;
+-- importance_scores: {[module] = {[name] = tensor}}; what else the last table has goes to the
+-- class.
 function prune.global_unstructured(parameters, class, ...)
   local who, scores, options = "global_unstructured", nil, {}
   for k = 1, select("#", ...) do

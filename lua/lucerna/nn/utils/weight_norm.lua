@@ -46,23 +46,29 @@ end
 
 -- `none` as the third argument or under the key dim.
 local function wants_none(...)
-  local third, last = select(3, ...), select(-1, ...)
-  return third == core.none or type(last) == "table" and rawequal(last.dim, core.none)
+  local given = table.pack(...)
+  local last = given[given.n]
+  return given[3] == core.none or type(last) == "table" and getmetatable(last) == nil
+    and last.dim == core.none
+end
+
+--- module, name and dim (none as it is) of the two functions called weight_norm.
+function WeightNorm.arguments(who, ...)
+  local module, name, dim = arguments(who, { "module", "name", "dim" }, ...)
+  return module, name or "weight", wants_none(...) and core.none or dim
 end
 
 --- weight_norm(module, name = "weight", dim = 1): the parameter becomes name_g (the norm over all
 -- dimensions but dim; none: over all) and name_v. Returns the module.
 function weight_norm.weight_norm(...)
   local who = "weight_norm"
-  local module, name, dim = arguments(who, { "module", "name", "dim" }, ...)
-  name = name or "weight"
+  local module, name, dim = WeightNorm.arguments(who, ...)
   check.module(who, "module", module)
   if computed.find(module, is_mine, name) then
     check.fail("%s: Cannot register two weight_norm hooks on the same parameter %s", who, name)
   end
   local weight = computed.parameter(who, module, name)
-  dim = WeightNorm.read_dim(who, weight, select("#", ...) > 0 and wants_none(...) and core.none or
-    dim)
+  dim = WeightNorm.read_dim(who, weight, dim)
   local hook = setmetatable({ name = name, dim = dim }, WeightNorm)
   local g = lucerna.no_grad(WeightNorm.norm_except_dim, weight, dim)
   core.nn.delattr(module, name)
