@@ -20,6 +20,38 @@ luc_status luc__channel_shuffle_build(luc_context *ctx, luc_module *m) {
   return LUC_OK;
 }
 
+/* Those that keep (and print) lists: kernel_size, stride and padding, one number each for all
+ * dimensions. */
+luc_status luc__pool_tuples_build(luc_context *ctx, luc_module *m) {
+  int64_t entries[3];
+  LUC_TRY(luc__pool_build(ctx, m));
+  for (int p = 0; p < 3; p++) {
+    int n = m->cls->core->constructor->params[p].list;
+    luc__config_ints(m, p, n, entries);
+    luc_value list = luc_v_ints(entries, n);
+    LUC_TRY(luc__module_set_config(ctx, m, p, &list));
+  }
+  return LUC_OK;
+}
+
+/* ORDER FRACTIONAL */
+luc_status luc__fractional_build(luc_context *ctx, luc_module *m) {
+  enum { KERNEL, SIZE, RATIO };
+  const luc_value *ratio = &m->config[RATIO];
+  bool size = !luc_is_none(&m->config[SIZE]), ratios = !luc_is_none(ratio);
+  LUC_CHECK(ctx, size || ratios, LUC_ERR_VALUE,
+            "%s: requires specifying either an output size, or a pooling ratio", m->cls->name);
+  LUC_CHECK(ctx, !size || !ratios, LUC_ERR_VALUE,
+            "%s: only one of output_size and output_ratio may be specified", m->cls->name);
+  int n = ratios ? (ratio->kind == LUC_FLOATS ? ratio->n : 1) : 0;
+  for (int i = 0; i < n; i++) {
+    double r = ratio->kind == LUC_FLOATS ? ratio->as.floats[i] : luc_as_double(ratio);
+    LUC_CHECK(ctx, r > 0 && r < 1, LUC_ERR_VALUE,
+              "%s: output_ratio must be between 0 and 1 (got %g)", m->cls->name, r);
+  }
+  return luc__buffers_build(ctx, m); /* the samples become a buffer */
+}
+
 luc_status luc__dropout_build(luc_context *ctx, luc_module *m) {
   double p = luc_as_double(&m->config[0]);
   LUC_CHECK(ctx, p >= 0 && p <= 1, LUC_ERR_VALUE,
@@ -63,8 +95,8 @@ luc_status luc__softmax2d_forward(luc_context *ctx, luc_module *m, luc_value *ar
   return LUC_OK;
 }
 
-/* Losses: tensors given to the constructor (weight, pos_weight) become buffers of their names. */
-luc_status luc__loss_build(luc_context *ctx, luc_module *m) {
+/* Tensors given to the constructor (weight, pos_weight) become buffers of their names. */
+luc_status luc__buffers_build(luc_context *ctx, luc_module *m) {
   const luc_schema *s = m->cls->core->constructor;
   for (int p = 0; p < s->nparams; p++)
     if (s->params[p].type == LUC_T_TENSOR)
@@ -83,7 +115,7 @@ luc_status luc__multi_margin_build(luc_context *ctx, luc_module *m) {
   LUC_CHECK(ctx, weight == NULL || weight->ndim == 1, LUC_ERR_SHAPE,
             "MultiMarginLoss: expected weight to be None or 1D tensor, got %dD instead",
             weight->ndim);
-  return luc__loss_build(ctx, m);
+  return luc__buffers_build(ctx, m);
 }
 
 /* ORDER TRIPLET */

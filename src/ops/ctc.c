@@ -11,7 +11,7 @@
 #include "cpu/ctc.h"
 #include "cpu/embed.h"
 
-/* ---- the row: ctc(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity) ---- */
+/* ---- the row: ctc(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity) --- */
 
 /* The kernel's view of a call: dense copies, and where each target begins. */
 typedef struct call {

@@ -68,8 +68,8 @@ luc_status luc__run_soft_margin_loss(luc_context *ctx, luc_value *args, luc_valu
 
 /* ---- multilabel_soft_margin_loss ---- */
 
-/* multilabel_soft_margin_loss(input, target, weight, size_average, reduce, reduction): the mean over
- * the last dimension, then the reduction of the rest. */
+/* multilabel_soft_margin_loss(input, target, weight, size_average, reduce, reduction): the mean
+ * over the last dimension, then the reduction of the rest. */
 luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   static const char who[] = "multilabel_soft_margin_loss";
   int reduction;

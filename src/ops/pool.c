@@ -1,14 +1,14 @@
-/* Pooling over the last one or two dimensions. The public rows check and complete their arguments,
- * then call rows that take any dimensions before the pooled ones. Average pooling and its gradient
- * are each other's gradients; a maximum's gradient is a scatter by position, whose own gradient is
- * a gather. */
+/* Pooling over the last one to three dimensions. The public rows check and complete their
+ * arguments, then call rows that take any dimensions before the pooled ones: those of one and two
+ * dimensions are here, the others in windows.c. Average pooling and its gradient are each other's
+ * gradients; a maximum's gradient is a scatter by position, whose own gradient is a gather. */
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/rows.h"
+#include "ops/windows.h"
 
 #include <string.h>
 
-#include "cpu/adaptive_max.h"
 #include "cpu/pool2d.h"
 
 /* ---- geometry: a 1-d pooling is one of height 1 ---- */
@@ -99,61 +99,72 @@ luc_status luc__run_max_pool_indices(luc_context *ctx, luc_value *args, luc_valu
   return run_max(ctx, args, true, out);
 }
 
-static luc_status backward_max(luc_context *ctx, const luc_pool2d *p, luc_tensor *grad,
-                               const luc_tensor *x, const luc_tensor *indices, int spatial,
-                               luc_value *out) {
+/* max_pool_backward(grad, input, kernel, stride, padding, dilation, ceil_mode) looks for the maxima
+ * again, which costs less than having kept them. */
+luc_status luc__run_max_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
-  luc_tensor *dy = NULL, *dx = NULL;
-  LUC_GO(luc__dense(ctx, grad, p->dtype, &dy));
-  LUC_GO(new_pooled(ctx, grad, p->dtype, spatial, p->in, &dx));
-  if (dx->numel > 0)
-    LUC_GO(luc__max_pool_backward(ctx, p, dy->data, luc__data(x),
-                                  (const int64_t *)luc__data(indices), dx->data));
+  luc_tensor *grad = args[0].as.tensor, *x = NULL, *dy = NULL, *dx = NULL;
+  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &x));
+  LUC_GO(luc__dense(ctx, grad, compute, &dy));
+  luc_pool2d p = max_geometry(&args[2], compute, args[1].as.tensor);
+  LUC_GO(new_pooled(ctx, grad, compute, args[2].n, p.in, &dx));
+  if (dx->numel > 0) LUC_GO(luc__max_pool_backward(ctx, &p, dy->data, x->data, NULL, dx->data));
   status = luc__deliver(ctx, "max_pool_backward", out, (luc_dtype)grad->dtype, dx);
   dx = NULL;
 done:
+  luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, dy);
   luc_tensor_release(ctx, dx);
   return status;
 }
 
-/* max_pool_backward(grad, input, kernel, stride, padding, dilation, ceil_mode) looks for the maxima
- * again, which costs less than having kept them. */
-luc_status luc__run_max_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *grad = args[0].as.tensor, *input = args[1].as.tensor, *x = NULL;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
-  LUC_TRY(luc__dense(ctx, input, compute, &x));
-  luc_pool2d p = max_geometry(&args[2], compute, input);
-  luc_status status = backward_max(ctx, &p, grad, x, NULL, args[2].n, out);
-  luc_tensor_release(ctx, x);
-  return status;
+static int64_t product(int n, const int64_t *sizes) {
+  int64_t numel = 1;
+  for (int i = 0; i < n; i++) numel *= sizes[i];
+  return numel;
+}
+
+/* t with its last `spatial` dimensions as one. */
+static luc_tensor *flat_planes(luc_formula *f, luc_tensor *t, int spatial) {
+  int64_t sizes[LUC_MAX_DIMS];
+  if (f->status != LUC_OK) return NULL;
+  int ndim = t->ndim - spatial + 1;
+  memcpy(sizes, t->sizes, sizeof sizes);
+  sizes[ndim - 1] = product(spatial, t->sizes + ndim - 1);
+  return luc__f_reshape(f, t, ndim, sizes);
 }
 
 /* pool_scatter(values, indices, size): values added at flat positions of planes of that size. */
 luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *values = args[0].as.tensor, *indices = args[1].as.tensor, *at = NULL;
+  luc_status status;
+  luc_tensor *values = args[0].as.tensor, *at = NULL, *dy = NULL, *dx = NULL;
   luc_dtype compute = luc__compute_dtype((luc_dtype)values->dtype);
-  int spatial = args[2].n;
-  luc_pool2d p = plane_geometry(compute, values->ndim, values->sizes, spatial);
-  memcpy(p.out, p.in, sizeof p.out);
-  fill_pair(&args[2], 1, p.in);
-  LUC_TRY(luc__dense(ctx, indices, LUC_INT64, &at));
-  luc_status status = backward_max(ctx, &p, values, NULL, at, spatial, out);
+  int spatial = args[2].n, lead = values->ndim - spatial;
+  int64_t sizes[LUC_MAX_DIMS];
+  memcpy(sizes, values->sizes, sizeof sizes);
+  for (int i = 0; i < spatial; i++) sizes[lead + i] = args[2].as.ints[i];
+  luc_pool2d p = {.dtype = compute, .planes = product(lead, sizes)};
+  p.in[0] = p.out[0] = 1;
+  p.in[1] = product(spatial, sizes + lead);
+  p.out[1] = product(spatial, values->sizes + lead);
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
+  LUC_GO(luc__dense(ctx, values, compute, &dy));
+  LUC_GO(luc__tensor_empty(ctx, compute, values->ndim, sizes, &dx));
+  if (dx->numel > 0)
+    LUC_GO(luc__max_pool_backward(ctx, &p, dy->data, NULL, (const int64_t *)at->data, dx->data));
+  status = luc__deliver(ctx, "pool_scatter", out, (luc_dtype)values->dtype, dx);
+  dx = NULL;
+done:
   luc_tensor_release(ctx, at);
+  luc_tensor_release(ctx, dy);
+  luc_tensor_release(ctx, dx);
   return status;
 }
 
 /* What stands at the flat positions `indices` of each plane of t. */
 static luc_tensor *gather_planes(luc_formula *f, luc_tensor *t, luc_tensor *indices, int spatial) {
-  int64_t flat[LUC_MAX_DIMS];
-  int ndim = t->ndim - spatial + 1;
-  if (f->status != LUC_OK) return NULL;
-  memcpy(flat, t->sizes, sizeof flat);
-  flat[ndim - 1] = spatial == 2 ? t->sizes[ndim - 1] * t->sizes[ndim] : t->sizes[ndim - 1];
-  luc_tensor *planes = luc__f_reshape(f, t, ndim, flat);
-  flat[ndim - 1] =
-      spatial == 2 ? indices->sizes[ndim - 1] * indices->sizes[ndim] : indices->sizes[ndim - 1];
-  luc_tensor *at = luc__f_reshape(f, indices, ndim, flat);
+  luc_tensor *planes = flat_planes(f, t, spatial), *at = flat_planes(f, indices, spatial);
   luc_tensor *found = luc__f_call(f, LUC_OP_gather,
                                   LUC_ARGS(luc_v_tensor(planes), luc_v_int(-1), luc_v_tensor(at)));
   return luc__f_reshape(f, found, indices->ndim, indices->sizes);
@@ -228,6 +239,7 @@ done:
 }
 
 luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (args[1].n == 3) return luc__run_windows_avg(ctx, args, out);
   luc_tensor *x = args[0].as.tensor;
   luc_dtype compute = luc__compute_dtype((luc_dtype)x->dtype);
   luc_pool2d p = avg_geometry(&args[1], compute, x->ndim, x->sizes);
@@ -236,6 +248,7 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
 
 /* avg_pool_backward(grad, kernel, …, divisor_override, input_size) */
 luc_status luc__run_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (args[1].n == 3) return luc__run_windows_avg_backward(ctx, args, out);
   luc_tensor *grad = args[0].as.tensor;
   luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
   int64_t two[2], sizes[LUC_MAX_DIMS];
@@ -263,6 +276,7 @@ luc_status luc__grad_avg_pool_backward(luc_context *ctx, luc_backward *b) {
 /* ---- adaptive average pooling: (x, output_size) and (grad, input_size) ---- */
 
 luc_status luc__run_adaptive_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (args[1].n == 3) return luc__run_windows_adaptive_avg(ctx, args, out);
   luc_tensor *x = args[0].as.tensor;
   luc_dtype compute = luc__compute_dtype((luc_dtype)x->dtype);
   luc_pool2d p = plane_geometry(compute, x->ndim, x->sizes, args[1].n);
@@ -271,6 +285,7 @@ luc_status luc__run_adaptive_avg_pool(luc_context *ctx, luc_value *args, luc_val
 }
 
 luc_status luc__run_adaptive_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  if (args[1].n == 3) return luc__run_windows_adaptive_avg_backward(ctx, args, out);
   luc_tensor *grad = args[0].as.tensor;
   luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
   luc_pool2d p = plane_geometry(compute, grad->ndim, grad->sizes, args[1].n);
@@ -293,35 +308,11 @@ luc_status luc__grad_adaptive_avg_pool_backward(luc_context *ctx, luc_backward *
                   LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial)));
 }
 
-/* ---- adaptive max pooling: (x, output_size) ---- */
-
-luc_status luc__run_adaptive_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_status status;
-  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL, *indices = NULL;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
-  int spatial = args[1].n;
-  luc_pool2d p = plane_geometry(compute, input->ndim, input->sizes, spatial);
-  fill_pair(&args[1], 1, p.out);
-  LUC_GO(luc__dense(ctx, input, compute, &x));
-  LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
-  LUC_GO(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
-  if (y->numel > 0)
-    luc__adaptive_max_pool(ctx, &p, x->data, y->data, (int64_t *)(void *)indices->data);
-  out[1] = luc_v_tensor(luc__retain(indices));
-  status = luc__deliver(ctx, "adaptive_max_pool", &out[0], (luc_dtype)input->dtype, y);
-  y = NULL;
-done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, indices);
-  return status;
-}
-
 /* ---- checks of the public rows ---- */
 
 /* A public call's windows, taken apart. */
 typedef struct windows {
-  int64_t kernel[2], stride[2], padding[2], dilation[2];
+  int64_t kernel[3], stride[3], padding[3], dilation[3];
   luc_value values[4]; /* the same as arguments */
 } windows;
 
@@ -335,7 +326,7 @@ static luc_status check_windows(luc_context *ctx, const char *who, int spatial,
   LUC_TRY(luc__check_least(ctx, who, "padding", spatial, w->padding, 0));
   LUC_TRY(luc__check_least(ctx, who, "dilation", spatial, w->dilation, 1));
   const int64_t *in = input->sizes + input->ndim - spatial;
-  int64_t out[2];
+  int64_t out[3];
   for (int i = 0; i < spatial; i++) {
     LUC_CHECK(ctx, w->padding[i] <= w->kernel[i] / 2, LUC_ERR_VALUE,
               "%s: padding must be at most half of kernel_size (got %lld for kernel_size %lld)",
@@ -369,7 +360,7 @@ static luc_status take_windows(luc_context *ctx, const char *who, int spatial,
   return LUC_OK;
 }
 
-/* ---- max_pool1d, max_pool2d ---- */
+/* ---- max_pool1d, 2d, 3d ---- */
 
 /* (input, kernel_size, stride, padding, dilation, ceil_mode); with indices a second result. */
 static luc_status pool_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
@@ -377,9 +368,14 @@ static luc_status pool_max(luc_context *ctx, const char *who, int spatial, luc_v
   windows w;
   LUC_TRY(take_windows(ctx, who, spatial, &args[1], &args[2], &args[3], &args[4], &w));
   LUC_TRY(check_windows(ctx, who, spatial, args[0].as.tensor, &w, args[5].as.i != 0));
-  return luc_call(ctx, with_indices ? LUC_OP_max_pool_indices : LUC_OP_max_pool,
-                  LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], w.values[3], args[5]),
-                  out);
+  luc_opid op = spatial == 3   ? LUC_OP_max_pool_windows
+                : with_indices ? LUC_OP_max_pool_indices
+                               : LUC_OP_max_pool;
+  LUC_TRY(luc_call(ctx, op,
+                   LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], w.values[3], args[5]),
+                   out));
+  if (!with_indices && spatial == 3) luc__value_release(ctx, &out[1]);
+  return LUC_OK;
 }
 
 luc_status luc__run_max_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -390,6 +386,10 @@ luc_status luc__run_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out
   return pool_max(ctx, "max_pool2d", 2, args, args[6].as.i != 0, out);
 }
 
+luc_status luc__run_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_max(ctx, "max_pool3d", 3, args, args[6].as.i != 0, out);
+}
+
 luc_status luc__run_max_pool1d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
   return pool_max(ctx, "max_pool1d_with_indices", 1, args, true, out);
 }
@@ -398,7 +398,11 @@ luc_status luc__run_max_pool2d_with_indices(luc_context *ctx, luc_value *args, l
   return pool_max(ctx, "max_pool2d_with_indices", 2, args, true, out);
 }
 
-/* ---- avg_pool1d, avg_pool2d ---- */
+luc_status luc__run_max_pool3d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_max(ctx, "max_pool3d_with_indices", 3, args, true, out);
+}
+
+/* ---- avg_pool1d, 2d, 3d ---- */
 
 /* (input, kernel_size, stride, padding, ceil_mode, count_include_pad), divisor apart */
 static luc_status pool_avg(luc_context *ctx, const char *who, int spatial, luc_value *args,
@@ -409,7 +413,7 @@ static luc_status pool_avg(luc_context *ctx, const char *who, int spatial, luc_v
   LUC_CHECK(ctx, luc_is_none(&divisor) || divisor.as.i != 0, LUC_ERR_VALUE,
             "%s: divisor_override must not be zero", who);
   return luc_call(
-      ctx, LUC_OP_avg_pool,
+      ctx, spatial == 3 ? LUC_OP_avg_pool_windows : LUC_OP_avg_pool,
       LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], args[4], args[5], divisor), out);
 }
 
@@ -421,12 +425,16 @@ luc_status luc__run_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out
   return pool_avg(ctx, "avg_pool2d", 2, args, args[6], out);
 }
 
-/* ---- adaptive_avg_pool1d, 2d ---- */
+luc_status luc__run_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_avg(ctx, "avg_pool3d", 3, args, args[6], out);
+}
+
+/* ---- adaptive_avg_pool1d, 2d, 3d ---- */
 
 static luc_status pool_adaptive(luc_context *ctx, const char *who, luc_opid op, int spatial,
                                 luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
-  int64_t size[2];
+  int64_t size[3];
   bool batched;
   LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
   LUC_TRY(luc__need_float(ctx, who, "input", input));
@@ -449,12 +457,17 @@ luc_status luc__run_adaptive_avg_pool2d(luc_context *ctx, luc_value *args, luc_v
   return pool_adaptive(ctx, "adaptive_avg_pool2d", LUC_OP_adaptive_avg_pool, 2, args, out);
 }
 
-/* ---- adaptive_max_pool1d, 2d: indices as a second result when asked for ---- */
+luc_status luc__run_adaptive_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_adaptive(ctx, "adaptive_avg_pool3d", LUC_OP_adaptive_avg_pool_windows, 3, args, out);
+}
+
+/* ---- adaptive_max_pool1d, 2d, 3d: indices as a second result when asked for ---- */
 
 static luc_status pool_adaptive_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
                                     bool with_indices, luc_value *out) {
   luc_value both[LUC_MAX_RESULTS];
-  LUC_TRY(pool_adaptive(ctx, who, LUC_OP_adaptive_max_pool, spatial, args, both));
+  luc_opid op = spatial == 3 ? LUC_OP_adaptive_max_pool_windows : LUC_OP_adaptive_max_pool;
+  LUC_TRY(pool_adaptive(ctx, who, op, spatial, args, both));
   out[0] = both[0];
   if (with_indices)
     out[1] = both[1];
@@ -467,6 +480,25 @@ luc_status luc__run_adaptive_max_pool1d(luc_context *ctx, luc_value *args, luc_v
   return pool_adaptive_max(ctx, "adaptive_max_pool1d", 1, args, args[2].as.i != 0, out);
 }
 
+luc_status luc__run_adaptive_max_pool1d_with_indices(luc_context *ctx, luc_value *args,
+                                                     luc_value *out) {
+  return pool_adaptive_max(ctx, "adaptive_max_pool1d_with_indices", 1, args, true, out);
+}
+
 luc_status luc__run_adaptive_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
   return pool_adaptive_max(ctx, "adaptive_max_pool2d", 2, args, args[2].as.i != 0, out);
+}
+
+luc_status luc__run_adaptive_max_pool2d_with_indices(luc_context *ctx, luc_value *args,
+                                                     luc_value *out) {
+  return pool_adaptive_max(ctx, "adaptive_max_pool2d_with_indices", 2, args, true, out);
+}
+
+luc_status luc__run_adaptive_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
+  return pool_adaptive_max(ctx, "adaptive_max_pool3d", 3, args, args[2].as.i != 0, out);
+}
+
+luc_status luc__run_adaptive_max_pool3d_with_indices(luc_context *ctx, luc_value *args,
+                                                     luc_value *out) {
+  return pool_adaptive_max(ctx, "adaptive_max_pool3d_with_indices", 3, args, true, out);
 }

@@ -5,7 +5,7 @@ local parity = require "parity"
 local nn = lucerna.nn
 local F = nn.functional
 
-for _, family in ipairs {"activation", "loss", "ctc"} do
+for _, family in ipairs {"activation", "loss", "ctc", "pool"} do
   describe("like PyTorch: " .. family, function()
     for i, case in ipairs(parity.load("functional_" .. family)) do
       it(("%s (%d)"):format(case.name, i), function()
@@ -81,6 +81,28 @@ local function refusals()
       F.linear_cross_entropy, z(1, 2, 3), z(4, 3), lucerna.tensor {1}},
     {"LinearCrossEntropyOptions: acc_policy must be a string", nn.LinearCrossEntropyOptions,
       {acc_policy = 1}},
+    {"FractionalMaxPool2d: requires specifying either an output size, or a pooling ratio",
+      nn.FractionalMaxPool2d, 2},
+    {"FractionalMaxPool3d: only one of output_size and output_ratio may be specified",
+      nn.FractionalMaxPool3d, 2, 3, 0.5},
+    {"FractionalMaxPool2d: output_ratio must be between 0 and 1 (got 1)", nn.FractionalMaxPool2d,
+      2, {output_ratio = {0.5, 1}}},
+    {"max_pool3d: padding must be at most half of kernel_size (got 2 for kernel_size 2)",
+      nn.MaxPool3d(2, {padding = 2}), z(1, 1, 4, 4, 4)},
+    {"max_pool1d: input must be [N, C, L] or [C, L]", nn.MaxPool1d(2), z(4)},
+    {"avg_pool3d: kernel [3, 3, 3] does not fit into input [1, 2, 4, 4]", nn.AvgPool3d(3),
+      z(1, 2, 4, 4)},
+    {"adaptive_max_pool3d: output_size must be at least 0", nn.AdaptiveMaxPool3d(-1),
+      z(1, 2, 2, 2)},
+    {"max_unpool2d: invalid output_size 9 (dim 1 must be between 2 and 6)", nn.MaxUnpool2d(2),
+      z(1, 1, 2, 2), lucerna.ones(1, 1, 2, 2, {dtype = lucerna.int64}), {9, 4}},
+    {"max_unpool2d: expected indices to be integers of the shape of input", F.max_unpool2d,
+      z(1, 1, 2, 2), z(1, 1, 2, 2), 2},
+    {"max_unpool1d: index 9 is out of range [1, 4]", F.max_unpool1d, z(1, 2),
+      lucerna.tensor {{1, 9}}, 2},
+    {"lp_pool2d: kernel_size must be at least 1", nn.LPPool2d(2, 0), z(1, 2, 2)},
+    {"fractional_max_pool2d: _random_samples must be [N, C, 2]", F.fractional_max_pool2d,
+      z(1, 4, 4), 2, 2, {_random_samples = z(1, 2, 2)}},
     {"gumbel_softmax: logits must be a floating point", F.gumbel_softmax, lucerna.tensor {1, 2}},
   }
 end
@@ -250,5 +272,57 @@ describe("LinearCrossEntropyLoss", function()
     assert.same({30, 4}, m.linear.weight.shape)
     local ids = lucerna.ones(6, 2, 5, {dtype = lucerna.int64})
     assert.same({6, 2, 5}, m(lucerna.randn(6, 4), ids).shape)
+  end)
+end)
+
+describe("pooling:", function()
+  local line = lucerna.tensor {{{1.0, 2, 3, 4, 5, 6}}}
+
+  it("with ceil_mode, a window that begins past the input and its padding is dropped", function()
+    assert.same({1, 1, 3}, F.max_pool1d(lucerna.zeros(1, 1, 5), 2, {ceil_mode = true}).shape)
+    assert.same({1, 1, 2}, F.max_pool1d(lucerna.zeros(1, 1, 4), 1, 3, {ceil_mode = true}).shape)
+    assert.same({{{0.5, 2.5, 4.5, 3.0}}},
+      F.avg_pool1d(line, 2, 2, 1, {ceil_mode = true}):tolist())
+  end)
+
+  it("averages count explicit padding, or real cells, or what they are told", function()
+    local x = lucerna.ones(1, 1, 2, 2, 2)
+    assert.equal(0.125, F.avg_pool3d(x, 2, 2, 1):min():item())
+    assert.equal(1.0, F.avg_pool3d(x, 2, 2, 1, {count_include_pad = false}):min():item())
+    assert.equal(4.0, F.avg_pool3d(x, 2, {divisor_override = 2}):item())
+  end)
+
+  it("maxima: padding is -inf, NaN wins, the first of equals counts", function()
+    assert.equal(-1.0, F.max_pool3d(-lucerna.ones(1, 2, 2, 2), 2, 1, 1):max():item())
+    local nan = lucerna.ones(1, 2, 2, 2)
+    nan[{1, 1, 2, 1}] = 0 / 0
+    local most = F.max_pool3d(nan, 2):item()
+    assert.is_true(most ~= most)
+    local _, at = F.max_pool3d(lucerna.ones(1, 2, 2, 2), 2, {return_indices = true})
+    assert.equal(1, at:item())
+  end)
+
+  it("positions count from 1 in their plane and lead back", function()
+    local x = lucerna.randn(2, 3, 4, 4)
+    local y, at = nn.MaxPool2d(2, {return_indices = true})(x)
+    assert.is_true(at:min():item() >= 1 and at:max():item() <= 16)
+    local back = nn.MaxUnpool2d(2)(y, at)
+    assert.is_true(lucerna.equal(back, lucerna.where(back:ne(0), x, 0)))
+    near(y:sum(), back:sum())
+  end)
+
+  it("adaptive windows overlap where sizes do not divide", function()
+    assert.same({{{2.0, 3.0, 5.0, 6.0}}}, F.adaptive_max_pool1d(line, 4):tolist())
+    assert.same({{{1.5, 2.5, 4.5, 5.5}}}, F.adaptive_avg_pool1d(line, 4):tolist())
+  end)
+
+  it("fractional pooling draws its windows, or takes the samples given", function()
+    local m = nn.FractionalMaxPool2d(2, {output_size = 3})
+    assert.equal(0, #m:state_dict())
+    local samples = lucerna.full({1, 1, 2}, 0.5)
+    local fixed = nn.FractionalMaxPool2d(2, {output_size = 3, _random_samples = samples})
+    local x = lucerna.randn(1, 1, 7, 7)
+    assert.is_true(lucerna.equal(fixed(x), fixed(x)))
+    assert.is_true(lucerna.equal(samples, fixed:state_dict()._random_samples))
   end)
 end)

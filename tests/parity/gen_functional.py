@@ -167,7 +167,87 @@ def ctc():
     write("functional_ctc", __file__)
 
 
-FAMILIES = [activation, loss, ctc]
+def distinct(*shape):
+    """Values in disorder, apart from each other: no step of finite differences makes a tie."""
+    n = torch.Size(shape).numel()
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(n))
+    return (order.double().reshape(shape) / 8 - n / 16)
+
+
+def lp_pool3d(x, p, kernel, stride=None, ceil_mode=False):
+    """As PyTorch 2 has it."""
+    out = F.avg_pool3d(x.pow(p), kernel, stride, 0, ceil_mode)
+    cells = torch.tensor(kernel).expand(3).prod().item()
+    return (torch.sign(out) * F.relu(torch.abs(out))).mul(cells).pow(1.0 / p)
+
+
+def pool():
+    shapes = {1: (2, 2, 7), 2: (1, 2, 4, 5), 3: (1, 1, 4, 5, 4)}
+    for n, shape in shapes.items():
+        k, some = (2,) * n, tuple(range(2, 2 + n)) if n > 1 else 2
+        if n == 3:
+            for fn in ["max_pool3d", "avg_pool3d"]:
+                case("F." + fn, distinct(*shape), 2, several=True)
+                case("F." + fn, distinct(*shape[1:]), (2, 3, 1), (1, 2, 2), name="without batch")
+                case("F." + fn, distinct(*shape), 3, 2, 1, ceil_mode=True, name="ceil_mode")
+                case("F." + fn, distinct(0, 2, 4, 4, 4), 2, name="empty batch")
+                case("F." + fn, distinct(*shape), 2, padding=2, name="too much padding")
+                case("F." + fn, distinct(*shape), 6, name="too large")
+                case("F." + fn, distinct(4, 4), 2, name="rank")
+            case("F.max_pool3d", distinct(*shape), 2, 1, dilation=(1, 2, 1), return_indices=True,
+                 positions=(1,), several=True, name="dilation, indices")
+            case("F.max_pool3d", distinct(*shape).float(), 2, name="float32")
+            case("F.avg_pool3d", distinct(*shape), 3, 2, 1, count_include_pad=False,
+                 name="without padding")
+            case("F.avg_pool3d", distinct(*shape), 2, divisor_override=3, name="divisor")
+            case("F.adaptive_avg_pool3d", distinct(*shape), (2, None, 3))
+            case("F.adaptive_avg_pool3d", distinct(*shape[1:]), 2, name="without batch")
+            case("F.adaptive_avg_pool3d", distinct(4, 4), 2, name="rank")
+            case("F.adaptive_max_pool3d", distinct(*shape), (2, None, 3))
+            case("F.adaptive_max_pool3d", distinct(*shape), 2, True, positions=(1,), several=True,
+                 name="indices")
+            case("F.adaptive_max_pool3d", distinct(1, 2, 0, 2, 2), 2, name="no elements")
+        case("F.max_pool%dd_with_indices" % n, distinct(*shape), 2, positions=(1,), several=True)
+        case("F.max_pool%dd_with_indices" % n, distinct(*shape), 0, name="kernel 0")
+        case("F.adaptive_max_pool%dd_with_indices" % n, distinct(*shape), 3, positions=(1,),
+             several=True)
+        case("F.adaptive_max_pool%dd_with_indices" % n, distinct(*shape), -1, name="negative size")
+        found, at = getattr(F, "max_pool%dd" % n)(distinct(*shape), 2, return_indices=True)
+        unpool = "F.max_unpool%dd" % n
+        case(unpool, smooth(*found.shape), Ids(at), 2)
+        case(unpool, smooth(*found.shape[1:]), Ids(at[0]), k, k, name="without batch")
+        size = shape[2:]
+        case(unpool, smooth(*found.shape), Ids(at), 2, output_size=size, name="output_size")
+        case(unpool, smooth(*found.shape), Ids(at), 2, output_size=shape, name="whole output_size")
+        case(unpool, smooth(*found.shape), Ids(at), 2, output_size=tuple(s + 9 for s in size),
+             name="output_size too large")
+        case(unpool, smooth(*found.shape), Ids(at), 2, output_size=(1,) * 7, name="7 sizes")
+        case(unpool, smooth(*found.shape), Ids(at + 1000), 2, name="positions out of range")
+        case(unpool, smooth(*found.shape[1:]), Ids(at), 2, name="shapes")
+        ref = lp_pool3d if n == 3 else None
+        case("F.lp_pool%dd" % n, smooth(*shape) + 3, 2.0, 2, ref=ref)
+        case("F.lp_pool%dd" % n, smooth(*shape) + 3, 3.0, 3, 2, True, name="ceil_mode", ref=ref)
+        case("F.lp_pool%dd" % n, smooth(*shape) + 3, 1.5, some, stride=n, ref=ref, name="uneven")
+        case("F.lp_pool%dd" % n, smooth(*shape), 2.0, 9, name="too large", ref=ref)
+    for n, shape in [(2, (1, 2, 6, 7)), (3, (1, 1, 5, 6, 5))]:
+        fn = "F.fractional_max_pool%dd" % n
+        samples = Const(torch.rand(shape[0], shape[1], n, dtype=torch.float64,
+                                   generator=torch.Generator().manual_seed(n)))
+        case(fn, distinct(*shape), 2, output_size=3, _random_samples=samples)
+        case(fn, distinct(*shape), (2, 1, 2)[:n], output_ratio=(0.5, 0.7, 0.6)[:n], seed=n,
+             name="ratio")
+        case(fn, distinct(*shape).float(), 2, output_size=(3, 2, 3)[:n], seed=n, name="float32")
+        case(fn, distinct(*shape[1:]), 2, output_size=2, seed=n, name="without batch")
+        case(fn, distinct(*shape), 2, 2, return_indices=True, seed=n, positions=(1,), several=True,
+             name="indices")
+        case(fn + "_with_indices", distinct(*shape), 2, 2, seed=n, positions=(1,), several=True)
+        case(fn, distinct(*shape), 2, name="no size")
+        case(fn, distinct(*shape), 2, 6, name="size too large")
+        case(fn + "_with_indices", distinct(*shape), 9, 2, name="kernel too large")
+    write("functional_pool", __file__)
+
+
+FAMILIES = [activation, loss, ctc, pool]
 
 for family in FAMILIES:
     if len(sys.argv) == 1 or family.__name__ in sys.argv[1:]:

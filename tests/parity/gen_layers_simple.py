@@ -134,8 +134,61 @@ def losses():
          torch.tensor(5))
 
 
+def pooling():
+    shapes = {1: (2, 3, 9), 2: (1, 2, 5, 6), 3: (1, 1, 5, 5, 5)}
+    for n, shape in shapes.items():
+        pool, more = getattr(nn, "MaxPool%dd" % n), "{%s}" % ", ".join("342"[:n])
+        tuple_ = tuple(map(int, "342"[:n]))
+        if n != 2:
+            case("MaxPool%dd(2)" % n, lambda pool=pool: pool(2), shape)
+            case("MaxPool%dd(%s, {stride = 2, padding = 1, ceil_mode = true})" % (n, more),
+                 lambda pool=pool, k=tuple_: pool(k, stride=2, padding=1, ceil_mode=True),
+                 shape[1:])
+            avg = getattr(nn, "AvgPool%dd" % n)
+            case("AvgPool%dd(2)" % n, lambda avg=avg: avg(2), shape)
+            case("AvgPool%dd(%s, 2, 1, true, false)" % (n, more),
+                 lambda avg=avg, k=tuple_: avg(k, 2, 1, True, False), shape[1:])
+            adaptive = getattr(nn, "AdaptiveAvgPool%dd" % n)
+            case("AdaptiveAvgPool%dd(3)" % n, lambda adaptive=adaptive: adaptive(3), shape)
+        case("MaxPool%dd(2, {return_indices = true})" % n,
+             lambda pool=pool: pool(2, return_indices=True), shape)
+        case("MaxPool%dd(3, {stride = 1, dilation = 2})" % n,
+             lambda pool=pool: pool(3, stride=1, dilation=2), shape)
+        adaptive = getattr(nn, "AdaptiveMaxPool%dd" % n)
+        case("AdaptiveMaxPool%dd(3)" % n, lambda adaptive=adaptive: adaptive(3), shape)
+        case("AdaptiveMaxPool%dd(%s, true)" % (n, more if n > 1 else 2),
+             lambda adaptive=adaptive, k=tuple_, n=n: adaptive(k if n > 1 else 2, True), shape[1:])
+        generator = torch.Generator().manual_seed(n)
+        even = shape[:2] + tuple(size // 2 * 2 for size in shape[2:])
+        found, at = pool(2, return_indices=True)(torch.rand(even, generator=generator))
+        unpool = getattr(nn, "MaxUnpool%dd" % n)
+        case("MaxUnpool%dd(2)" % n, lambda unpool=unpool: unpool(2), tuple(found.shape), at)
+        lp = getattr(nn, "LPPool%dd" % n, None)
+        if lp:
+            case("LPPool%dd(2, 3)" % n, lambda lp=lp: lp(2, 3), shape)
+            case("LPPool%dd(2, 3, {stride = 2, ceil_mode = true})" % n,
+                 lambda lp=lp: lp(2, 3, stride=2, ceil_mode=True), shape[1:])
+    case("MaxUnpool2d({2, 3}, {2, 1}, 1)", lambda: nn.MaxUnpool2d((2, 3), (2, 1), 1),
+         (1, 1, 2, 2), torch.tensor([[[[0, 1], [2, 3]]]]))
+    case("AvgPool3d(2, {divisor_override = 3})", lambda: nn.AvgPool3d(2, divisor_override=3),
+         shapes[3])
+    case("AdaptiveAvgPool3d({2, lucerna.none, 3})", lambda: nn.AdaptiveAvgPool3d((2, None, 3)),
+         shapes[3])
+    for n in [2, 3]:
+        pool = getattr(nn, "FractionalMaxPool%dd" % n)
+        case("FractionalMaxPool%dd(2, 3)" % n, lambda pool=pool: pool(2, 3), shapes[n])
+        case("FractionalMaxPool%dd(2, {output_ratio = 0.5, return_indices = true})" % n,
+             lambda pool=pool: pool(2, output_ratio=0.5, return_indices=True), shapes[n][1:])
+    samples = torch.full((1, 2, 2), 0.25)
+    case("FractionalMaxPool2d({3, 2}, {output_size = {2, 3}, "
+         "_random_samples = lucerna.full({1, 2, 2}, 0.25)})",
+         lambda: nn.FractionalMaxPool2d((3, 2), output_size=(2, 3), _random_samples=samples),
+         shapes[2])
+
+
 if __name__ == "__main__":
     activations()
     dropout()
     losses()
+    pooling()
     write(CASES, OUT)
