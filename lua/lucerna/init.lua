@@ -23,7 +23,7 @@ lucerna.inf, lucerna.nan, lucerna.pi, lucerna.e = math.huge, 0 / 0, math.pi, mat
 local SUBMODULES = {
   nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
   func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
-  special = true,
+  special = true, summary = true,
 }
 
 -- For completion: names that are not in the table yet.

@@ -29,8 +29,7 @@ struct luc_context {
   void *nn;            /* nn: parsed class table, global hooks */
   void *dead_nodes;    /* autograd: nodes waiting to be freed, so that freeing is iterative */
   bool freeing_nodes;
-  void (*observer)(void); /* reserved for the binding: see nn/module.h */
-  void *observer_ud;
+  struct luc_observer *observer; /* ops/op.h: is told of every operator call, or NULL */
   luc_close_fn closers[LUC_MAX_CLOSERS];
   int num_closers;
   luc_status status;

@@ -79,6 +79,7 @@ static void open_parts(lua_State *L, luc_l_state *st) {
   luc_l_open_table(L, st);
   luc_l_open_context(L, st);
   luc_l_open_autograd(L, st);
+  luc_l_open_observe(L, st);
   luc_l_get(L, st, LUC_L_CORE);
   luc_l_open_optim(L, st);
   luc_l_open_io(L, st);

@@ -27,6 +27,7 @@ enum {
   LUC_L_MODE_META,
   LUC_L_SCOPE_META,
   LUC_L_HANDLE_META,
+  LUC_L_TAPE_META,
   LUC_L_METHODS, /* of tensors */
   LUC_L_CORE,    /* the table that luaopen_lucerna_core returns */
   LUC_L_KEYS

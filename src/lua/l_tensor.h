@@ -95,6 +95,7 @@ void luc_l_open_tensor(lua_State *L, luc_l_state *st);   /* the metatable */
 void luc_l_open_ops(lua_State *L, luc_l_state *st);      /* the operator table */
 void luc_l_open_table(lua_State *L, luc_l_state *st);    /* tensor, tolist, item */
 void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory, scope, size */
+void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
 void luc_l_open_fields(lua_State *L, luc_l_state *st);   /* x.shape, x[…]: last, over methods */
 void luc_l_open_io(lua_State *L, luc_l_state *st);       /* files */

@@ -52,7 +52,7 @@ static luc_status track_views(luc_context *ctx, const luc_value *args, const luc
   return LUC_OK;
 }
 
-luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
+static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
@@ -83,6 +83,34 @@ static luc_status composite_inplace(luc_context *ctx, luc_opid op, luc_value *ar
   return LUC_OK;
 }
 
+/* Is there somebody to tell? Operators that a run function calls are its own affair. */
+static luc_observer *observer_of(const luc_context *ctx) {
+  return ctx->observer != NULL && !ctx->inside_op ? ctx->observer : NULL;
+}
+
+luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
+  luc_observer *observer = observer_of(ctx);
+  if (observer == NULL) return call(ctx, op, args, nargs, out);
+  observer->depth++;
+  luc_status status = call(ctx, op, args, nargs, out);
+  observer->depth--;
+  if (status != LUC_OK) return status;
+  status = observer->called(ctx, observer, op, false, args, out);
+  for (int i = 0; i < luc__op_info(ctx, op)->schema.nresults && status != LUC_OK; i++)
+    luc__value_release(ctx, &out[i]);
+  return status;
+}
+
+/* Tells of a call that wrote `result`. */
+static luc_status written(luc_context *ctx, luc_opid op, const luc_value *args, luc_tensor *result,
+                          bool inplace) {
+  luc_observer *observer = observer_of(ctx);
+  if (observer == NULL) return LUC_OK;
+  luc_value out[LUC_MAX_RESULTS] = {{0}};
+  out[0] = luc_v_tensor(result);
+  return observer->called(ctx, observer, op, inplace, args, out);
+}
+
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
@@ -100,7 +128,7 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, node, self);
-  return status == LUC_OK ? LUC_OK : failed(ctx, op, status);
+  return status == LUC_OK ? written(ctx, op, args, self, true) : failed(ctx, op, status);
 }
 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
@@ -120,7 +148,7 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, NULL, result);
-  return status == LUC_OK ? LUC_OK : failed(ctx, op, status);
+  return status == LUC_OK ? written(ctx, op, args, result, false) : failed(ctx, op, status);
 }
 
 /* ---- what run functions call ---- */

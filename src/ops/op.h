@@ -110,6 +110,18 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
                         luc_tensor *result);
 
+/* Is told of every call that succeeded (ctx->observer): what summaries and profilers are made of.
+ * Not of what the run function of an operator calls; but of what a composite calls, at a depth one
+ * greater and before the composite itself. */
+typedef struct luc_observer luc_observer;
+struct luc_observer {
+  /* Depth 0: called by the user or a layer. out: the results, also of in-place and out= calls. A
+   * failure makes the call fail. */
+  luc_status (*called)(luc_context *ctx, luc_observer *self, luc_opid op, bool inplace,
+                       const luc_value *args, const luc_value *out);
+  int depth;
+};
+
 /* For C code (gradients, layers): boxes its arguments on the stack, one tensor result.
  *   LUC_TRY(luc__op1(ctx, LUC_OP_mul, &r, LUC_ARGS(luc_v_tensor(a), luc_v_tensor(b)))); */
 #define LUC_ARGS(...)                                                                              \
