@@ -19,6 +19,7 @@ local PLACES = {
   {"nn.utils.parametrizations.", function() return lucerna.nn.utils.parametrizations end},
   {"optim.", function() return lucerna.optim end},
   {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},
+  {"optim.swa_utils.", function() return lucerna.optim.swa_utils end},
   {"autograd.", function() return lucerna.autograd end},
   {"data.", function() return lucerna.data end},
   {"safetensors.", function() return lucerna.safetensors end},
@@ -216,7 +217,7 @@ local function table_text(t)
   end
   table.sort(names)
   title = title or names_of(t)[1] or tostring(t)
-  local init = rawget(t, "__init") -- a class of data sets
+  local init = rawget(t, "__name") and t.__init -- a class of data sets, optimizers, schedulers
   local text = type(init) == "function" and describe_lua(init, title, true)
   return title .. (text and "\n" .. text or "") .. (#names > 0 and "\n" .. wrapped(names) or "")
 end

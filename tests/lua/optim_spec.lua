@@ -467,24 +467,3 @@ describe("an optimizer refuses", function()
     it(refusal[1], function() assert.error_matches(refusal[2], refusal[3]) end)
   end
 end)
-
-describe("StepLR", function()
-  it("follows PyTorch's rates", function()
-    local o = optim.SGD({parameter {1.0}}, {lr = 1.0})
-    local scheduler = optim.lr_scheduler.StepLR(o, 3, {gamma = 0.5})
-    local rates = {}
-    for epoch = 1, 9 do
-      rates[epoch] = o.param_groups[1].lr
-      o:step()
-      scheduler:step()
-    end
-    assert.are.same({1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25}, rates)
-    assert.are.same({0.125}, scheduler:get_last_lr())
-  end)
-
-  it("refuses what is no optimizer and names unknown arguments", function()
-    assert.error_matches(function() optim.lr_scheduler.StepLR({}, 3) end, "expected an Optimizer")
-    local o = optim.SGD({parameter {1.0}}, {lr = 1.0})
-    assert.error_matches(function() optim.lr_scheduler.StepLR(o, {step_siz = 3}) end, "step_size")
-  end)
-end)

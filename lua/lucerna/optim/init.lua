@@ -69,7 +69,7 @@ local function state_view(self)
   })
 end
 
--- optim.SGD(params, lr, …, {options}), or all by name in one table; params may be a list of groups.
+-- optim.SGD(params, lr, …, {options}), or all by name in a table; params may be a list of groups.
 local function fused(kind)
   local made = class(kind, Fused)
   function made:__init(params, ...)
@@ -155,10 +155,10 @@ optim.ASGD = fused "ASGD"
 -- shrinks by etas[1], without a step, when it changes. Riedmiller and Braun, ICNN 1993.
 optim.Rprop = fused "Rprop"
 
-local LATER = {lr_scheduler = true} -- loaded when asked for
+local LATER = {lr_scheduler = true, swa_utils = true} -- loaded when asked for
 
 return setmetatable(optim, {
-  __names = function() return {"lr_scheduler"} end, -- for completion
+  __names = function() return {"lr_scheduler", "swa_utils"} end, -- for completion
   __index = function(self, key)
     if not LATER[key] then return nil end
     self[key] = require("lucerna.optim." .. key)

@@ -1,88 +1,544 @@
 -- Learning rate schedulers (torch.optim.lr_scheduler). One is stepped once an epoch and writes the
--- `lr` of every group; it starts with a step of its own, which leaves epoch 0's rates.
+-- `lr` of every group; it starts with a step of its own, which leaves epoch 0's rates. Epochs count
+-- as PyTorch's do. Most rules go from the current rate to the next, so a rate set by hand stays.
+-- PyTorch's warnings (stepped too early, step(epoch), get_lr from outside) are not given here.
 
-local optim = require "lucerna.optim"
+local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local class = require "lucerna.optim.class"
+local cycles = require "lucerna.optim.cycles"
+local scheduler = require "lucerna.optim.scheduler"
 
-local lr_scheduler = {}
+local LRScheduler, fail, copy = scheduler.LRScheduler, scheduler.fail, scheduler.copy
+local check_optimizer, check_number = scheduler.check_optimizer, scheduler.check_number
+local check_positive, check_dict = scheduler.check_positive, scheduler.check_dict
+local current, each, scaled = scheduler.current, scheduler.each, scheduler.scaled
+local per_group, unless_done = scheduler.per_group, scheduler.unless_done
+local cos, pi, floor = math.cos, math.pi, math.floor
 
-local Scheduler = {}
-Scheduler.__index = Scheduler
+local lr_scheduler = {LRScheduler = LRScheduler, CyclicLR = cycles.CyclicLR,
+  OneCycleLR = cycles.OneCycleLR}
 
--- Prepares what all schedulers share. last_epoch -1 begins anew; else groups must know initial_lr.
-local function start(self, name, optimizer, last_epoch)
-  if not optim.is_optimizer(optimizer) then
-    core._raise(("%s: optimizer: expected an Optimizer (got %s)"):format(name, type(optimizer)))
+-- ---- functions of the epoch ----
+
+local function is_callable(f)
+  local meta = type(f) == "table" and getmetatable(f)
+  return type(f) == "function" or (type(meta) == "table" and meta.__call ~= nil)
+end
+
+-- The base of LambdaLR and MultiplicativeLR. Objects that are called have state, functions none.
+local ByFunction = class("ByFunction", LRScheduler)
+
+function ByFunction:__init(...)
+  local optimizer, lr_lambda, last_epoch = arguments(self.__name,
+    {"optimizer", "lr_lambda", "last_epoch"}, ...)
+  check_optimizer(self.__name, optimizer)
+  local n = #optimizer.param_groups
+  local list = type(lr_lambda) == "table" and not is_callable(lr_lambda) and lr_lambda
+  if list and #list ~= n then
+    fail("%s: Expected %d lr_lambdas, but got %d", self.__name, n, #list)
   end
-  self.optimizer, self.base_lrs = optimizer, {}
-  self.last_epoch = last_epoch or -1
-  for k, group in ipairs(optimizer.param_groups) do
-    if self.last_epoch == -1 then
-      group.initial_lr = group.initial_lr or group.lr
-    elseif not group.initial_lr then
-      core._raise(("%s: param 'initial_lr' is not specified in param_groups[%d] when resuming")
-        :format(name, k))
+  self.lr_lambdas = {}
+  for k = 1, n do
+    self.lr_lambdas[k] = list and list[k] or lr_lambda
+    if not is_callable(self.lr_lambdas[k]) then
+      fail("%s: lr_lambda must be a function or a list of them (got %s)", self.__name,
+        type(self.lr_lambdas[k]))
     end
-    self.base_lrs[k] = group.initial_lr
   end
-  self:step()
-  return self
+  LRScheduler.__init(self, optimizer, last_epoch)
 end
 
---- Advances one epoch and sets the groups' learning rates.
-function Scheduler:step()
-  self.last_epoch = self.last_epoch + 1
-  self._last_lr = self:get_lr()
-  for k, group in ipairs(self.optimizer.param_groups) do group.lr = self._last_lr[k] end
-end
-
---- The learning rates set last, one per group.
-function Scheduler:get_last_lr() return {table.unpack(self._last_lr)} end
-
---- Everything but the optimizer.
-function Scheduler:state_dict()
-  local dict = {}
-  for key, value in pairs(self) do
-    if key ~= "optimizer" then dict[key] = value end
+function ByFunction:state_dict()
+  local dict = LRScheduler.state_dict(self)
+  dict.lr_lambdas = {}
+  for k, f in ipairs(self.lr_lambdas) do
+    dict.lr_lambdas[k] = core.none
+    if type(f) == "table" then
+      dict.lr_lambdas[k] = {}
+      for key, value in pairs(f) do dict.lr_lambdas[k][key] = copy(value) end
+    end
   end
   return dict
 end
 
-function Scheduler:load_state_dict(dict)
-  for key, value in pairs(dict) do self[key] = value end
-end
-
-local function class(parent)
-  local made = setmetatable({}, {__index = parent})
-  made.__index = made
-  return made
-end
-
--- ---- StepLR ----
-
-local StepLR = class(Scheduler)
-
-function StepLR:get_lr()
-  local decay = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
-  local rates = {}
-  for k, group in ipairs(self.optimizer.param_groups) do
-    rates[k] = decay and group.lr * self.gamma or group.lr
+function ByFunction:load_state_dict(dict)
+  LRScheduler.load_state_dict(self, dict)
+  for k, saved in pairs(dict.lr_lambdas or {}) do
+    local f = self.lr_lambdas[k]
+    for key, value in pairs(type(saved) == "table" and type(f) == "table" and saved or {}) do
+      f[key] = copy(value)
+    end
   end
-  return rates
 end
 
---- StepLR(optimizer, step_size, gamma = 0.1, last_epoch = -1): multiplies lr by gamma every
+--- LambdaLR(optimizer, lr_lambda, last_epoch = -1): each group's first rate times lr_lambda(epoch);
+-- lr_lambda may be a list of one function per group.
+lr_scheduler.LambdaLR = class("LambdaLR", ByFunction)
+
+function lr_scheduler.LambdaLR:get_lr()
+  return each(self, function(_, base, k) return base * self.lr_lambdas[k](self.last_epoch) end)
+end
+
+--- MultiplicativeLR(optimizer, lr_lambda, last_epoch = -1): multiplies the rate by
+-- lr_lambda(epoch), from epoch 1 on.
+lr_scheduler.MultiplicativeLR = class("MultiplicativeLR", ByFunction)
+
+function lr_scheduler.MultiplicativeLR:get_lr()
+  if self.last_epoch <= 0 then return current(self.optimizer) end
+  return each(self, function(lr, _, k) return lr * self.lr_lambdas[k](self.last_epoch) end)
+end
+
+-- ---- factors ----
+
+--- StepLR(optimizer, step_size, gamma = 0.1, last_epoch = -1): multiplies the rate by gamma every
 -- step_size epochs.
-function lr_scheduler.StepLR(...)
+lr_scheduler.StepLR = class("StepLR", LRScheduler)
+local StepLR = lr_scheduler.StepLR
+
+function StepLR:__init(...)
   local optimizer, step_size, gamma, last_epoch = arguments("StepLR",
     {"optimizer", "step_size", "gamma", "last_epoch"}, ...)
-  if math.type(step_size) ~= "integer" or step_size < 1 then
-    core._raise("StepLR: step_size: expected a positive integer (got "
-      .. tostring(step_size) .. ")")
+  check_optimizer("StepLR", optimizer)
+  check_positive("StepLR", "step_size", step_size)
+  self.step_size, self.gamma = step_size, gamma or 0.1
+  check_number("StepLR", "gamma", self.gamma)
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function StepLR:get_lr()
+  local decays = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
+  return scaled(self, decays and self.gamma or 1)
+end
+
+function StepLR:_get_closed_form_lr()
+  local factor = self.gamma ^ (self.last_epoch // self.step_size)
+  return each(self, function(_, base) return base * factor end)
+end
+
+--- MultiStepLR(optimizer, milestones, gamma = 0.1, last_epoch = -1): multiplies the rate by gamma
+-- at each milestone, a list of epochs; one that is there twice counts twice.
+lr_scheduler.MultiStepLR = class("MultiStepLR", LRScheduler)
+local MultiStepLR = lr_scheduler.MultiStepLR
+
+function MultiStepLR:__init(...)
+  local optimizer, milestones, gamma, last_epoch = arguments("MultiStepLR",
+    {"optimizer", "milestones", "gamma", "last_epoch"}, ...)
+  check_optimizer("MultiStepLR", optimizer)
+  if type(milestones) ~= "table" then
+    fail("MultiStepLR: milestones must be a table of epochs (got %s)", type(milestones))
   end
-  local self = setmetatable({step_size = step_size, gamma = gamma or 0.1}, StepLR)
-  return start(self, "StepLR", optimizer, last_epoch)
+  self.milestones, self.gamma = {}, gamma or 0.1 -- how often each epoch is there
+  for _, epoch in ipairs(milestones) do
+    check_number("MultiStepLR", "a milestone", epoch)
+    self.milestones[epoch] = (self.milestones[epoch] or 0) + 1
+  end
+  check_number("MultiStepLR", "gamma", self.gamma)
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function MultiStepLR:get_lr()
+  return scaled(self, self.gamma ^ (self.milestones[self.last_epoch] or 0))
+end
+
+function MultiStepLR:_get_closed_form_lr()
+  local passed = 0
+  for epoch, times in pairs(self.milestones) do
+    if epoch <= self.last_epoch then passed = passed + times end
+  end
+  return each(self, function(_, base) return base * self.gamma ^ passed end)
+end
+
+--- ConstantLR(optimizer, factor = 1/3, total_iters = 5, last_epoch = -1): the first rate times
+-- factor until epoch total_iters.
+lr_scheduler.ConstantLR = class("ConstantLR", LRScheduler)
+local ConstantLR = lr_scheduler.ConstantLR
+
+function ConstantLR:__init(...)
+  local optimizer, factor, total_iters, last_epoch = arguments("ConstantLR",
+    {"optimizer", "factor", "total_iters", "last_epoch"}, ...)
+  self.factor, self.total_iters = factor or 1 / 3, total_iters or 5
+  check_number("ConstantLR", "factor", self.factor)
+  check_number("ConstantLR", "total_iters", self.total_iters)
+  if not (self.factor >= 0 and self.factor <= 1) then
+    fail("ConstantLR: Constant multiplicative factor expected to be between 0 and 1.")
+  end
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function ConstantLR:get_lr()
+  if self.last_epoch == 0 then return scaled(self, self.factor) end
+  if self.last_epoch ~= self.total_iters then return current(self.optimizer) end
+  if self.factor == 0 then return self:_get_closed_form_lr() end
+  return scaled(self, 1 / self.factor)
+end
+
+function ConstantLR:_get_closed_form_lr()
+  local factor = self.last_epoch >= self.total_iters and 1 or self.factor
+  return each(self, function(_, base) return base * factor end)
+end
+
+--- LinearLR(optimizer, start_factor = 1/3, end_factor = 1.0, total_iters = 5, last_epoch = -1): the
+-- first rate times a factor that goes linearly from one to the other in total_iters epochs.
+lr_scheduler.LinearLR = class("LinearLR", LRScheduler)
+local LinearLR = lr_scheduler.LinearLR
+
+function LinearLR:__init(...)
+  local optimizer, start_factor, end_factor, total_iters, last_epoch = arguments("LinearLR",
+    {"optimizer", "start_factor", "end_factor", "total_iters", "last_epoch"}, ...)
+  self.start_factor, self.end_factor = start_factor or 1 / 3, end_factor or 1.0
+  self.total_iters = total_iters or 5
+  for _, name in ipairs {"start_factor", "end_factor", "total_iters"} do
+    check_number("LinearLR", name, self[name])
+  end
+  if not (self.start_factor > 0 and self.start_factor <= 1) then
+    fail("LinearLR: Starting multiplicative factor expected to be greater than 0 and less or "
+      .. "equal to 1.")
+  elseif not (self.end_factor >= 0 and self.end_factor <= 1) then
+    fail("LinearLR: Ending multiplicative factor expected to be between 0 and 1.")
+  end
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function LinearLR:get_lr()
+  if self.last_epoch == 0 then return scaled(self, self.start_factor) end
+  if self.last_epoch > self.total_iters then return current(self.optimizer) end
+  local rise = self.end_factor - self.start_factor
+  local before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
+  return scaled(self, 1 + rise / before)
+end
+
+function LinearLR:_get_closed_form_lr()
+  local done = math.min(self.total_iters, self.last_epoch) / self.total_iters
+  local factor = self.start_factor + (self.end_factor - self.start_factor) * done
+  return each(self, function(_, base) return base * factor end)
+end
+
+--- ExponentialLR(optimizer, gamma, last_epoch = -1): multiplies the rate by gamma every epoch.
+lr_scheduler.ExponentialLR = class("ExponentialLR", LRScheduler)
+local ExponentialLR = lr_scheduler.ExponentialLR
+
+function ExponentialLR:__init(...)
+  local optimizer, gamma, last_epoch = arguments("ExponentialLR",
+    {"optimizer", "gamma", "last_epoch"}, ...)
+  check_number("ExponentialLR", "gamma", gamma)
+  self.gamma = gamma
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function ExponentialLR:get_lr() return scaled(self, self.last_epoch == 0 and 1 or self.gamma) end
+
+function ExponentialLR:_get_closed_form_lr()
+  return each(self, function(_, base) return base * self.gamma ^ self.last_epoch end)
+end
+
+--- PolynomialLR(optimizer, total_iters = 5, power = 1.0, last_epoch = -1): the first rate times
+-- (1 - epoch / total_iters)^power, 0 from epoch total_iters on.
+lr_scheduler.PolynomialLR = class("PolynomialLR", LRScheduler)
+local PolynomialLR = lr_scheduler.PolynomialLR
+
+function PolynomialLR:__init(...)
+  local optimizer, total_iters, power, last_epoch = arguments("PolynomialLR",
+    {"optimizer", "total_iters", "power", "last_epoch"}, ...)
+  self.total_iters, self.power = total_iters or 5, power or 1.0
+  check_positive("PolynomialLR", "total_iters", self.total_iters)
+  check_number("PolynomialLR", "power", self.power)
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function PolynomialLR:get_lr()
+  local t, total = self.last_epoch, self.total_iters
+  if t == 0 or t > total then return current(self.optimizer) end
+  return scaled(self, ((1 - t / total) / (1 - (t - 1) / total)) ^ self.power)
+end
+
+function PolynomialLR:_get_closed_form_lr()
+  local left = 1 - math.min(self.total_iters, self.last_epoch) / self.total_iters
+  return each(self, function(_, base) return base * left ^ self.power end)
+end
+
+-- ---- cosines ----
+
+--- CosineAnnealingLR(optimizer, T_max, eta_min = 0.0, last_epoch = -1): from the first rate to
+-- eta_min in T_max epochs along half a cosine, then up again. Loshchilov and Hutter,
+-- arXiv:1608.03983, without restarts. Recursive, so a rate set by hand stays.
+lr_scheduler.CosineAnnealingLR = class("CosineAnnealingLR", LRScheduler)
+local CosineAnnealingLR = lr_scheduler.CosineAnnealingLR
+
+function CosineAnnealingLR:__init(...)
+  local optimizer, T_max, eta_min, last_epoch = arguments("CosineAnnealingLR",
+    {"optimizer", "T_max", "eta_min", "last_epoch"}, ...)
+  self.T_max, self.eta_min = T_max, eta_min or 0.0
+  check_number("CosineAnnealingLR", "T_max", T_max)
+  check_number("CosineAnnealingLR", "eta_min", self.eta_min)
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function CosineAnnealingLR:get_lr()
+  local t, T, low = self.last_epoch, self.T_max, self.eta_min
+  if t == 0 then return current(self.optimizer) end
+  if self._step_count == 1 and t > 0 then return self:_get_closed_form_lr() end
+  if (t - 1 - T) % (2 * T) == 0 then -- at the bottom: 0 / 0 below
+    local rise = (1 - cos(pi / T)) / 2
+    return each(self, function(lr, base) return lr + (base - low) * rise end)
+  end
+  local factor = (1 + cos(pi * t / T)) / (1 + cos(pi * (t - 1) / T))
+  return each(self, function(lr) return factor * (lr - low) + low end)
+end
+
+function CosineAnnealingLR:_get_closed_form_lr()
+  local height = (1 + cos(pi * self.last_epoch / self.T_max)) / 2
+  return each(self, function(_, base) return self.eta_min + (base - self.eta_min) * height end)
+end
+
+--- CosineAnnealingWarmRestarts(optimizer, T_0, T_mult = 1, eta_min = 0.0, last_epoch = -1): half a
+-- cosine from the first rate to eta_min in T_0 epochs, then anew, each time T_mult as long.
+-- step(epoch) takes fractions of epochs. Loshchilov and Hutter, arXiv:1608.03983.
+lr_scheduler.CosineAnnealingWarmRestarts = class("CosineAnnealingWarmRestarts", LRScheduler)
+local WarmRestarts = lr_scheduler.CosineAnnealingWarmRestarts
+
+function WarmRestarts:__init(...)
+  local optimizer, T_0, T_mult, eta_min, last_epoch = arguments("CosineAnnealingWarmRestarts",
+    {"optimizer", "T_0", "T_mult", "eta_min", "last_epoch"}, ...)
+  check_positive("CosineAnnealingWarmRestarts", "T_0", T_0)
+  if T_mult ~= nil and (math.type(T_mult) ~= "integer" or T_mult < 1) then
+    fail("CosineAnnealingWarmRestarts: Expected integer T_mult >= 1, but got %s", tostring(T_mult))
+  end
+  self.T_0, self.T_i, self.T_mult = T_0, T_0, T_mult or 1
+  self.eta_min, self.T_cur = eta_min or 0.0, last_epoch or -1
+  check_number("CosineAnnealingWarmRestarts", "eta_min", self.eta_min)
+  LRScheduler.__init(self, optimizer, last_epoch)
+end
+
+function WarmRestarts:get_lr()
+  local height = (1 + cos(pi * self.T_cur / self.T_i)) / 2
+  return each(self, function(_, base) return self.eta_min + (base - self.eta_min) * height end)
+end
+
+-- The round an epoch lies in, and how far.
+function WarmRestarts:_go_to(epoch)
+  if epoch < 0 then
+    fail("CosineAnnealingWarmRestarts: Expected non-negative epoch, but got %s", tostring(epoch))
+  elseif epoch < self.T_0 then
+    self.T_i, self.T_cur = self.T_0, epoch
+  elseif self.T_mult == 1 then
+    self.T_cur = epoch % self.T_0
+  else
+    local round = floor(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+    local longer = floor(self.T_mult ^ round)
+    self.T_cur = epoch - self.T_0 * (longer - 1) / (self.T_mult - 1)
+    self.T_i = self.T_0 * longer
+  end
+end
+
+function WarmRestarts:step(epoch)
+  local _ <close> = unless_done(self, "last_epoch", "T_cur", "T_i")
+  if epoch == nil and self.last_epoch < 0 then epoch = 0 end
+  if epoch then
+    self:_go_to(epoch)
+  else
+    epoch = self.last_epoch + 1
+    self.T_cur = self.T_cur + 1
+    if self.T_cur >= self.T_i then
+      self.T_cur = self.T_cur - self.T_i
+      self.T_i = self.T_i * self.T_mult
+    end
+  end
+  self.last_epoch = floor(epoch)
+  scheduler.write(self, self:get_lr())
+end
+-- ---- a scheduler that looks at the training ----
+
+--- ReduceLROnPlateau(optimizer, mode = "min" ("max"), factor = 0.1, patience = 10,
+-- threshold = 1e-4, threshold_mode = "rel" ("abs"), cooldown = 0, min_lr = 0, eps = 1e-8):
+-- step(metric) multiplies the rate by factor when the metric has not improved by more than
+-- threshold for more than patience steps. NaN is no improvement; changes of eps or less are left
+-- out.
+lr_scheduler.ReduceLROnPlateau = class("ReduceLROnPlateau", LRScheduler)
+local Plateau = lr_scheduler.ReduceLROnPlateau
+
+function Plateau:__init(...)
+  local optimizer, mode, factor, patience, threshold, threshold_mode, cooldown, min_lr, eps =
+    arguments("ReduceLROnPlateau", {"optimizer", "mode", "factor", "patience", "threshold",
+    "threshold_mode", "cooldown", "min_lr", "eps"}, ...)
+  self.factor, self.patience, self.cooldown = factor or 0.1, patience or 10, cooldown or 0
+  self.threshold, self.eps = threshold or 1e-4, eps or 1e-8
+  for _, name in ipairs {"factor", "patience", "cooldown", "threshold", "eps"} do
+    check_number("ReduceLROnPlateau", name, self[name])
+  end
+  if self.factor >= 1 then fail("ReduceLROnPlateau: Factor should be < 1.0.") end
+  check_optimizer("ReduceLROnPlateau", optimizer)
+  self.optimizer, self.min_lrs = optimizer, min_lr
+  if type(min_lr) ~= "table" then
+    self.default_min_lr = min_lr or 0
+    self.min_lrs = per_group("ReduceLROnPlateau", "min_lr", optimizer, self.default_min_lr)
+  elseif #min_lr ~= #optimizer.param_groups then
+    fail("ReduceLROnPlateau: expected %d min_lrs, got %d", #optimizer.param_groups, #min_lr)
+  end
+  self.mode, self.threshold_mode = mode or "min", threshold_mode or "rel"
+  if self.mode ~= "min" and self.mode ~= "max" then
+    fail("ReduceLROnPlateau: mode %s is unknown!", tostring(mode))
+  elseif self.threshold_mode ~= "rel" and self.threshold_mode ~= "abs" then
+    fail("ReduceLROnPlateau: threshold mode %s is unknown!", tostring(threshold_mode))
+  end
+  self.last_epoch, self._last_lr = 0, current(optimizer)
+  self:_reset()
+end
+
+function Plateau:_reset()
+  self.best = self.mode == "min" and math.huge or -math.huge
+  self.cooldown_counter, self.num_bad_epochs = 0, 0
+end
+
+--- Is metric a better than best, by more than the threshold?
+function Plateau:is_better(a, best)
+  local sign = self.mode == "min" and -1 or 1
+  if self.threshold_mode == "rel" then
+    best = best * (1 + sign * self.threshold)
+  else
+    best = best + sign * self.threshold
+  end
+  if sign < 0 then return a < best end
+  return a > best
+end
+
+function Plateau:_reduce_lr()
+  local groups = self.optimizer.param_groups
+  if #groups ~= #self.min_lrs then
+    if not self.default_min_lr then
+      fail("ReduceLROnPlateau: The number of param groups in the `optimizer` (%d) differs from "
+        .. "when `ReduceLROnPlateau` was initialized (%d). Please modify the `min_lrs` field to "
+        .. "match.",
+        #groups, #self.min_lrs)
+    end
+    self.min_lrs = per_group("ReduceLROnPlateau", "min_lr", self.optimizer, self.default_min_lr)
+  end
+  for k, group in ipairs(groups) do
+    local new = math.max(group.lr * self.factor, self.min_lrs[k])
+    if group.lr - new > self.eps then group.lr = new end
+  end
+end
+
+--- Looks at a metric: a number or a tensor of one element.
+function Plateau:step(metrics, epoch)
+  local value = lucerna.is_tensor(metrics) and metrics:item() or metrics
+  check_number("ReduceLROnPlateau.step", "metrics", value)
+  local _ <close> = unless_done(self, "last_epoch", "best", "num_bad_epochs", "cooldown_counter")
+  self.last_epoch = epoch or self.last_epoch + 1
+  if self:is_better(value, self.best) then
+    self.best, self.num_bad_epochs = value, 0
+  else
+    self.num_bad_epochs = self.num_bad_epochs + 1
+  end
+  if self.cooldown_counter > 0 then
+    self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
+  end
+  if self.num_bad_epochs > self.patience then
+    self:_reduce_lr()
+    self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+  end
+  self._last_lr = current(self.optimizer)
+end
+
+-- ---- schedulers of schedulers ----
+
+-- The base of both: their state is that of their parts.
+local Composed = class("Composed", LRScheduler)
+
+local function check_parts(who, optimizer, schedulers)
+  if type(schedulers) ~= "table" or #schedulers < 1 then
+    fail("%s expects at least one scheduler to be chained, but got no scheduler.", who)
+  end
+  optimizer = optimizer or type(schedulers[1]) == "table" and schedulers[1].optimizer
+  for k, part in ipairs(schedulers) do
+    if type(part) ~= "table" or not part.optimizer then
+      fail("%s: scheduler at index %d should have `optimizer` as its attribute.", who, k)
+    elseif getmetatable(part) == Plateau then
+      fail("%s does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to "
+        .. "be specified when calling `step`, but got one at index %d in the given schedulers "
+        .. "sequence.", who, k)
+    elseif part.optimizer ~= optimizer then
+      fail("%s expects all schedulers to belong to the same optimizer, but got scheduler %s at "
+        .. "index %d with another one.", who, part.__name, k)
+    end
+  end
+  return optimizer
+end
+
+function Composed:state_dict()
+  local dict = LRScheduler.state_dict(self)
+  dict._schedulers = {}
+  for k, part in ipairs(self._schedulers) do dict._schedulers[k] = part:state_dict() end
+  return dict
+end
+
+function Composed:load_state_dict(dict)
+  check_dict(self, dict)
+  local saved = dict._schedulers
+  if type(saved) ~= "table" or #saved ~= #self._schedulers then
+    fail("%s.load_state_dict: expected the states of %d schedulers", self.__name,
+      #self._schedulers)
+  end
+  for k, part in ipairs(self._schedulers) do check_dict(part, saved[k]) end
+  LRScheduler.load_state_dict(self, dict)
+  for k, part in ipairs(self._schedulers) do part:load_state_dict(saved[k]) end
+end
+
+--- ChainedScheduler(schedulers, optimizer): steps all of them each time, one after the other.
+lr_scheduler.ChainedScheduler = class("ChainedScheduler", Composed)
+local ChainedScheduler = lr_scheduler.ChainedScheduler
+
+function ChainedScheduler:__init(...)
+  local schedulers, optimizer = arguments("ChainedScheduler", {"schedulers", "optimizer"}, ...)
+  self.optimizer = check_parts("ChainedScheduler", optimizer, schedulers)
+  self._schedulers = {table.unpack(schedulers)}
+  self._last_lr = current(self.optimizer)
+end
+
+function ChainedScheduler:step()
+  for _, part in ipairs(self._schedulers) do part:step() end
+  self._last_lr = current(self.optimizer)
+end
+
+--- SequentialLR(optimizer, schedulers, milestones, last_epoch = -1): one scheduler after the other;
+-- at each milestone the next begins with its epoch 0.
+lr_scheduler.SequentialLR = class("SequentialLR", Composed)
+local SequentialLR = lr_scheduler.SequentialLR
+
+-- Takes back the step a scheduler made when it was created.
+local function undo(part)
+  for _, inner in ipairs(part._schedulers or {}) do undo(inner) end
+  if not part._schedulers then part.last_epoch = part.last_epoch - 1 end
+end
+
+function SequentialLR:__init(...)
+  local optimizer, schedulers, milestones, last_epoch = arguments("SequentialLR",
+    {"optimizer", "schedulers", "milestones", "last_epoch"}, ...)
+  check_optimizer("SequentialLR", optimizer)
+  check_parts("SequentialLR", optimizer, schedulers)
+  local points = type(milestones) == "table" and #milestones or -1
+  if points ~= #schedulers - 1 then
+    fail("SequentialLR expects number of schedulers provided to be one more than the number of "
+      .. "milestone points, but got number of schedulers %d and the number of milestones to be "
+      .. "equal to %d", #schedulers, math.max(points, 0))
+  end
+  self._schedulers, self._milestones = {table.unpack(schedulers)}, {table.unpack(milestones)}
+  self.optimizer, self.last_epoch = optimizer, (last_epoch or -1) + 1
+  for _, group in ipairs(optimizer.param_groups) do group.lr = group.initial_lr end
+  undo(self)
+  self._schedulers[1]:_initial_step()
+  self._last_lr = self._schedulers[1]:get_last_lr()
+end
+
+function SequentialLR:step()
+  local epoch, passed = self.last_epoch + 1, 0
+  for _, milestone in ipairs(self._milestones) do
+    if milestone <= epoch then passed = passed + 1 end
+  end
+  local part = self._schedulers[passed + 1]
+  if self._milestones[passed] == epoch then part:step(0) else part:step() end
+  self.last_epoch, self._last_lr = epoch, part:get_last_lr()
 end
 
 return lr_scheduler

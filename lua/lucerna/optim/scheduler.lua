@@ -1,0 +1,155 @@
+-- What all learning rate schedulers share: the base class, and checks and helpers for those that
+-- lr_scheduler.lua, cycles.lua and swa_utils.lua add.
+
+local optim = require "lucerna.optim"
+local core = require "lucerna.core"
+local class = require "lucerna.optim.class"
+
+local scheduler = {}
+
+function scheduler.fail(...) core._raise(string.format(...)) end
+
+local fail = scheduler.fail
+
+--- The base: LRScheduler(optimizer, last_epoch = -1). `optim.class(name, lr_scheduler.LRScheduler)`
+-- makes a subclass, whose get_lr() returns the rates of epoch self.last_epoch, one per group.
+-- last_epoch -1 begins anew; else the groups must know their `initial_lr`.
+scheduler.LRScheduler = class "LRScheduler"
+local LRScheduler = scheduler.LRScheduler
+
+function scheduler.check_optimizer(who, optimizer)
+  if not optim.is_optimizer(optimizer) then
+    fail("%s: optimizer: expected an Optimizer (got %s)", who, type(optimizer))
+  end
+end
+
+function scheduler.check_number(who, name, value)
+  if type(value) ~= "number" then
+    fail("%s: %s must be a number (got %s)", who, name, type(value))
+  end
+end
+
+function scheduler.check_positive(who, name, value)
+  if math.type(value) ~= "integer" or value < 1 then
+    fail("%s: Expected positive integer %s, but got %s", who, name, tostring(value))
+  end
+end
+
+function LRScheduler:__init(optimizer, last_epoch)
+  scheduler.check_optimizer(self.__name, optimizer)
+  self.optimizer, self.base_lrs = optimizer, {}
+  self.last_epoch = last_epoch or -1
+  for k, group in ipairs(optimizer.param_groups) do
+    if self.last_epoch == -1 then
+      group.initial_lr = group.initial_lr or group.lr
+    elseif not group.initial_lr then
+      fail("%s: param 'initial_lr' is not specified in param_groups[%d] when resuming", self.__name,
+        k)
+    end
+    self.base_lrs[k] = group.initial_lr
+  end
+  self:_initial_step()
+end
+
+function LRScheduler:_initial_step()
+  self._step_count = 0
+  self:step()
+end
+
+-- The rates as they are.
+function scheduler.current(optimizer)
+  local rates = {}
+  for k, group in ipairs(optimizer.param_groups) do rates[k] = group.lr end
+  return rates
+end
+
+function scheduler.write(self, rates)
+  for k, group in ipairs(self.optimizer.param_groups) do group.lr = rates[k] or group.lr end
+  self._last_lr = scheduler.current(self.optimizer)
+end
+
+-- Until it is closed without an error, the counters are as they were before.
+function scheduler.unless_done(self, ...)
+  local names, before = {...}, {}
+  for k, name in ipairs(names) do before[k] = self[name] end
+  return setmetatable({}, {__close = function(_, problem)
+    if problem == nil then return end
+    for k, name in ipairs(names) do self[name] = before[k] end
+  end})
+end
+
+--- Advances one epoch and sets the groups' learning rates. step(epoch) goes to an epoch, by the
+-- closed form where there is one.
+function LRScheduler:step(epoch)
+  local _ <close> = scheduler.unless_done(self, "last_epoch", "_step_count")
+  self._step_count = self._step_count + 1
+  self.last_epoch = epoch or self.last_epoch + 1
+  local closed = epoch and self._get_closed_form_lr
+  scheduler.write(self, closed and closed(self) or self:get_lr())
+end
+
+--- The rates of epoch last_epoch, from the groups' current ones.
+function LRScheduler:get_lr() fail("%s.get_lr is not defined", self.__name) end
+
+--- The learning rates set last, one per group.
+function LRScheduler:get_last_lr() return {table.unpack(self._last_lr)} end
+
+function scheduler.copy(value)
+  if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+  local made = {}
+  for key, item in pairs(value) do made[key] = scheduler.copy(item) end
+  return made
+end
+
+local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true}
+
+--- Everything but the optimizer and functions.
+function LRScheduler:state_dict()
+  local dict = {}
+  for key, value in pairs(self) do
+    if not UNSAVED[key] and type(value) ~= "function" then dict[key] = scheduler.copy(value) end
+  end
+  return dict
+end
+
+function scheduler.check_dict(self, dict)
+  if type(dict) ~= "table" then
+    fail("%s.load_state_dict: state_dict must be a table (got %s)", self.__name, type(dict))
+  end
+end
+
+--- Takes over what state_dict gave.
+function LRScheduler:load_state_dict(dict)
+  scheduler.check_dict(self, dict)
+  for key, value in pairs(dict) do
+    if not UNSAVED[key] then self[key] = scheduler.copy(value) end
+  end
+end
+
+-- Rates made of each group's rate, first rate and position.
+function scheduler.each(self, f)
+  local rates = {}
+  for k, group in ipairs(self.optimizer.param_groups) do
+    rates[k] = f(group.lr, self.base_lrs[k], k)
+  end
+  return rates
+end
+
+-- The current rates times one factor.
+function scheduler.scaled(self, factor)
+  return scheduler.each(self, function(lr) return lr * factor end)
+end
+
+-- A list of one value per group.
+function scheduler.per_group(who, name, optimizer, value)
+  local n = #optimizer.param_groups
+  if type(value) == "table" and getmetatable(value) == nil then
+    if #value ~= n then fail("%s: expected %d values for %s, got %d", who, n, name, #value) end
+    return {table.unpack(value)}
+  end
+  local list = {}
+  for k = 1, n do list[k] = value end
+  return list
+end
+
+return scheduler

@@ -1,0 +1,436 @@
+-- Learning rate schedulers: PyTorch's rates, epoch by epoch, states, resuming, errors.
+
+local lucerna = require "lucerna"
+local optim = lucerna.optim
+local lr_scheduler = optim.lr_scheduler
+local recorded = dofile "tests/parity/data/schedulers.lua"
+
+local FUNCTIONS = {
+  slower = function(epoch) return 0.95 ^ epoch end,
+  harmonic = function(epoch) return 1 / (1 + epoch) end,
+  halved = function(x) return 0.5 ^ x end,
+}
+
+local function parameter() return lucerna.tensor({1.0}, {requires_grad = true}) end
+
+local function optimizer(kind)
+  local groups = {{params = {parameter()}, lr = 1.0}, {params = {parameter()}, lr = 0.25}}
+  if kind then return optim[kind](groups, {betas = {0.9, 0.999}}) end
+  return optim.SGD(groups, {momentum = 0.9})
+end
+
+local make
+
+-- Arguments with functions and inner schedulers made.
+local function given(value, o)
+  if type(value) == "string" and value:find("^@") then return FUNCTIONS[value:sub(2)] end
+  if type(value) ~= "table" then return value end
+  if type(value[1]) == "string" and type(value[2]) == "table" then
+    return make(value[1], value[2], o)
+  end
+  local list = {}
+  for k, item in ipairs(value) do list[k] = given(item, o) end
+  return list
+end
+
+function make(kind, options, o, last_epoch)
+  local arguments = {optimizer = o, last_epoch = last_epoch}
+  for key, value in pairs(options) do arguments[key] = given(value, o) end
+  return (lr_scheduler[kind] or optim.swa_utils[kind])(arguments)
+end
+
+local function near(want, got, text)
+  assert.is_near(want, got, 1e-8 * math.max(1e-3, math.abs(want)), text)
+end
+
+local function check(o, want, epoch)
+  for k = 1, 2 do near(want[k], o.param_groups[k].lr, ("epoch %s, group %d"):format(epoch, k)) end
+  local group = o.param_groups[1]
+  if want[3] then near(want[3], group.betas and group.betas[1] or group.momentum, "momentum") end
+end
+
+local function words(options)
+  local parts = {}
+  for key, value in pairs(options) do
+    local text = type(value) == "table" and "…" or tostring(value)
+    parts[#parts + 1] = key .. "=" .. text
+  end
+  table.sort(parts)
+  return table.concat(parts, " ")
+end
+
+local function title(case)
+  local extra = case.by_hand and ", the rate changed by hand" or case.resumed and ", resumed" or ""
+  return case.kind .. " " .. words(case.options) .. extra
+end
+
+local function walk(case, o, scheduler)
+  check(o, case.values[1], 0)
+  for epoch = 1, #case.values - 1 do
+    scheduler:step()
+    if epoch == case.by_hand then
+      for _, group in ipairs(o.param_groups) do group.lr = group.lr * 2 end
+    else
+      assert.are.same({o.param_groups[1].lr, o.param_groups[2].lr}, scheduler:get_last_lr())
+    end
+    check(o, case.values[epoch + 1], epoch)
+  end
+end
+
+describe("a scheduler follows PyTorch:", function()
+  for _, case in ipairs(recorded.cases) do
+    it(title(case), function()
+      local o = optimizer()
+      if case.resumed then
+        local first = make(case.kind, case.options, o)
+        for _ = 1, case.resumed do first:step() end
+      end
+      walk(case, o, make(case.kind, case.options, o, case.resumed))
+    end)
+  end
+
+  for _, case in ipairs(recorded.jumps) do
+    it("going to an epoch: " .. title(case), function()
+      local o = optimizer()
+      local scheduler = make(case.kind, case.options, o)
+      for k, epoch in ipairs {3, 11, 0, 20, 4} do
+        scheduler:step(epoch)
+        check(o, case.values[k], epoch)
+      end
+    end)
+  end
+
+  for _, case in ipairs(recorded.plateaus) do
+    it("ReduceLROnPlateau " .. words(case.options), function()
+      local o = optimizer()
+      local arguments = {optimizer = o}
+      for key, value in pairs(case.options) do arguments[key] = value end
+      local scheduler = lr_scheduler.ReduceLROnPlateau(arguments)
+      for epoch, metric in ipairs(recorded.metrics) do
+        scheduler:step(epoch % 2 == 0 and metric or lucerna.tensor {metric + 0.0})
+        check(o, case.values[epoch], epoch)
+      end
+    end)
+  end
+
+  for _, case in ipairs(recorded.cases) do
+    if case.kind:find "Cycl" and case.options.cycle_momentum ~= false then
+      it("with Adam's first beta: " .. title(case), function()
+        local o = optimizer "Adam"
+        walk(case, o, make(case.kind, case.options, o))
+        assert.are.equal(0.999, o.param_groups[1].betas[2])
+      end)
+    end
+  end
+end)
+
+-- Numbers from 0 to 1 in every parameter and floating point buffer.
+local function filled(model, seed)
+  local function fill(t)
+    if not t.dtype.is_floating_point then return end
+    seed = seed + 1
+    local phase = (lucerna.arange(t:numel(), {dtype = lucerna.float64}) + seed) * seed
+    t:detach():copy_(phase:sin():abs():view(t:size()))
+  end
+  for p in model:parameters() do fill(p) end
+  for b in model:buffers() do fill(b) end
+  return model
+end
+
+local function small_net()
+  return lucerna.nn.Sequential(lucerna.nn.Linear(2, 3), lucerna.nn.BatchNorm1d(3))
+end
+
+local function assert_values(want, tensors)
+  for k, t in ipairs(tensors) do
+    local got = t:to(lucerna.float64):flatten():tolist()
+    assert.are.equal(#want[k], #got)
+    for i, value in ipairs(want[k]) do assert.is_near(value, got[i], 1e-6) end
+  end
+end
+
+local averages = {}
+for _, case in ipairs(recorded.averages) do averages[case.name] = case end
+
+describe("an averaged model", function()
+  local swa = optim.swa_utils
+  local function tensors_of(model, everything)
+    local list = {}
+    for _, t in pairs(model:state_dict()) do list[#list + 1] = t end
+    if everything then return list end
+    list = {}
+    for p in model:parameters() do list[#list + 1] = p:detach() end
+    return list
+  end
+
+  local function averaged(options)
+    local model = small_net()
+    local result = swa.AveragedModel(filled(model, 0), options)
+    for _, seed in ipairs {1, 5, 9, 13} do result:update_parameters(filled(model, seed)) end
+    return result, model
+  end
+
+  local variants = {
+    {"mean", {}}, {"mean", {multi_avg_fn = swa.get_swa_multi_avg_fn()}},
+    {"ema", {avg_fn = swa.get_ema_avg_fn(0.9)}},
+    {"ema", {multi_avg_fn = swa.get_ema_multi_avg_fn(0.9)}},
+    {"ema", {avg_fn = function(a, b) return a * 0.9 + b * 0.1 end}},
+    {"buffers", {use_buffers = true}},
+  }
+  for k, variant in ipairs(variants) do
+    it(("is PyTorch's: %s, %d"):format(variant[1], k), function()
+      local want, got = averages[variant[1]], averaged(variant[2])
+      assert.are.equal(want.n, got.n_averaged:item())
+      assert_values(want.values, tensors_of(got.module, variant[1] == "buffers"))
+      local keys = {}
+      for key in pairs(got:state_dict()) do keys[#keys + 1] = key end
+      assert.are.same(want.keys, keys)
+    end)
+  end
+
+  it("copies buffers that it does not average, and the first model", function()
+    local result, model = averaged {}
+    assert.are.same(model[2].running_mean:tolist(), result.module[2].running_mean:tolist())
+    local first = swa.AveragedModel(small_net())
+    first:update_parameters(model)
+    assert.are.same(model[1].weight:tolist(), first.module[1].weight:tolist())
+    local x = lucerna.randn(4, 2)
+    assert.is_true(lucerna.equal(first:eval()(x), model:eval()(x)))
+  end)
+
+  it("stays as it was when an average fails, and refuses other models", function()
+    local model = small_net()
+    local result = swa.AveragedModel(model, {avg_fn = function(a, b, n)
+      if a:dim() == 1 then error "broken" end
+      return a + b + n
+    end})
+    result:update_parameters(model)
+    local before = result.module[1].weight:tolist()
+    assert.error_matches(function() result:update_parameters(filled(model, 3)) end, "broken")
+    assert.are.same(before, result.module[1].weight:tolist())
+    assert.are.equal(1, result.n_averaged:item())
+    assert.error_matches(function() result:update_parameters(lucerna.nn.Linear(2, 3)) end, "shape")
+    assert.error_matches(function() swa.AveragedModel(3) end, "must be a Module")
+    assert.error_matches(function()
+      swa.AveragedModel(model, {avg_fn = print, multi_avg_fn = print})
+    end, "Only one of avg_fn and multi_avg_fn")
+    assert.error_matches(function() swa.get_ema_avg_fn(2) end, "Invalid decay value 2")
+  end)
+
+  it("gets new statistics from update_bn, whatever gives the batches", function()
+    local batches = {}
+    for k = 1, 3 do
+      batches[k] = (lucerna.arange(8, {dtype = lucerna.float32}) * k):sin():view(4, 2)
+    end
+    local n = 0
+    local loaders = {batches, {{batches[1]}, {batches[2], 5}, batches[3]}, function()
+      n = n + 1
+      return batches[n], 5
+    end}
+    for _, loader in ipairs(loaders) do
+      local model = filled(small_net(), 0):eval()
+      swa.update_bn(loader, model)
+      local norm = model[2]
+      assert_values(averages.update_bn.values, {norm.running_mean, norm.running_var})
+      assert.are.equal(0.1, norm.momentum)
+      assert.are.equal(3, norm.num_batches_tracked:item())
+      assert.is_false(model.training)
+    end
+    swa.update_bn(error, lucerna.nn.Linear(2, 3)) -- without BatchNorms nothing is read
+    local model = small_net()
+    assert.error_matches(function() swa.update_bn({lucerna.ones(2, 7)}, model) end, "7")
+    assert.are.equal(0.1, model[2].momentum)
+  end)
+end)
+
+describe("a scheduler's state", function()
+  for _, case in ipairs(recorded.cases) do
+    if not case.resumed and not case.by_hand then
+      it("goes on where it was saved: " .. title(case), function()
+        local a, b = optimizer(), optimizer()
+        local first = make(case.kind, case.options, a)
+        local second = make(case.kind, case.options, b)
+        for _ = 1, 11 do first:step() end
+        local dict = first:state_dict()
+        assert.is_nil(dict.optimizer)
+        b:load_state_dict(a:state_dict())
+        second:load_state_dict(dict)
+        for epoch = 12, 15 do
+          first:step()
+          second:step()
+          assert.are.same(first:get_last_lr(), second:get_last_lr())
+          check(b, case.values[epoch + 1], epoch)
+        end
+      end)
+    end
+  end
+
+  it("has PyTorch's keys", function()
+    local dict = lr_scheduler.StepLR(optimizer(), 3, 0.5):state_dict()
+    assert.are.same({base_lrs = {1.0, 0.25}, last_epoch = 0, step_size = 3, gamma = 0.5,
+      _step_count = 1, _last_lr = {1.0, 0.25}}, dict)
+    dict.base_lrs[1] = 7
+    local plateau = lr_scheduler.ReduceLROnPlateau(optimizer()):state_dict()
+    for _, key in ipairs {"best", "cooldown_counter", "num_bad_epochs", "patience", "min_lrs"} do
+      assert.is_not_nil(plateau[key], key)
+    end
+  end)
+
+  it("holds what callable objects know, and nothing of functions", function()
+    local object = setmetatable({rate = 0.5}, {__call = function(self) return self.rate end})
+    local o = optimizer()
+    local scheduler = lr_scheduler.LambdaLR(o, {object, FUNCTIONS.slower})
+    local dict = scheduler:state_dict()
+    assert.are.same({rate = 0.5}, dict.lr_lambdas[1])
+    assert.are.equal(lucerna.none, dict.lr_lambdas[2])
+    object.rate = 0.25
+    scheduler:load_state_dict(dict)
+    assert.are.equal(0.5, object.rate)
+  end)
+
+  it("is refused when it is not one", function()
+    local o = optimizer()
+    local chained = lr_scheduler.ChainedScheduler {lr_scheduler.StepLR(o, 3)}
+    assert.error_matches(function() chained:load_state_dict(3) end, "must be a table")
+    assert.error_matches(function() chained:load_state_dict {_schedulers = {}} end,
+      "states of 1 schedulers")
+  end)
+end)
+
+describe("a scheduler", function()
+  it("writes the first rates into the groups", function()
+    local o = optimizer()
+    lr_scheduler.ExponentialLR(o, 0.5)
+    assert.are.equal(1.0, o.param_groups[1].initial_lr)
+    assert.are.equal(0.25, o:state_dict().param_groups[2].initial_lr)
+    assert.matches("initial_lr: 1.0\n", tostring(o))
+  end)
+
+  it("takes fractions of epochs, if it restarts warmly", function()
+    local o = optimizer()
+    local scheduler = lr_scheduler.CosineAnnealingWarmRestarts(o, 4)
+    scheduler:step(1.5)
+    assert.is_near((1 + math.cos(math.pi * 1.5 / 4)) / 2, o.param_groups[1].lr, 1e-12)
+    assert.are.equal(1, scheduler.last_epoch)
+  end)
+
+  it("can be one's own", function()
+    local Halves = optim.class("Halves", lr_scheduler.LRScheduler)
+    function Halves:get_lr()
+      local rates = {}
+      for k, base in ipairs(self.base_lrs) do rates[k] = base / 2 ^ self.last_epoch end
+      return rates
+    end
+    local o = optimizer()
+    local scheduler = Halves(o)
+    scheduler:step()
+    scheduler:step()
+    assert.are.same({0.25, 0.0625}, scheduler:get_last_lr())
+  end)
+
+  it("stays as it was when a step fails", function()
+    local o, broken = optimizer(), false
+    local scheduler = lr_scheduler.LambdaLR(o, function(epoch)
+      if broken then error "broken" end
+      return 1 / (1 + epoch)
+    end)
+    scheduler:step()
+    broken = true
+    assert.error_matches(function() scheduler:step() end, "broken")
+    assert.are.same({1, 0.5}, {scheduler.last_epoch, o.param_groups[1].lr})
+    broken = false
+    scheduler:step()
+    assert.is_near(1 / 3, o.param_groups[1].lr, 1e-12)
+  end)
+
+  it("ends its one cycle", function()
+    local o = optimizer()
+    local scheduler = lr_scheduler.OneCycleLR(o, 1.0, {total_steps = 2})
+    scheduler:step()
+    scheduler:step()
+    for _ = 1, 2 do
+      assert.error_matches(function() scheduler:step() end,
+        "Tried to step 3 times. The specified number of total steps is 2")
+    end
+  end)
+
+  it("reduces groups that came later, unless their least rates are unknown", function()
+    local o = optimizer()
+    local free = lr_scheduler.ReduceLROnPlateau(o, {patience = 0, factor = 0.5})
+    local bound = lr_scheduler.ReduceLROnPlateau(o, {patience = 0, min_lr = {0.1, 0.1}})
+    o:add_param_group {params = {parameter()}, lr = 0.5}
+    free:step(1)
+    free:step(1)
+    assert.are.equal(0.25, o.param_groups[3].lr)
+    bound:step(1)
+    assert.error_matches(function() bound:step(1) end, "number of param groups")
+  end)
+
+  local s = lr_scheduler
+  local o = optimizer()
+  local refusals = {
+    {"what is no optimizer", function() s.StepLR({}, 3) end, "StepLR: optimizer: expected an Opt"},
+    {"unknown arguments", function() s.StepLR(o, {step_siz = 3}) end, "step_size"},
+    {"a step size of 0", function() s.StepLR(o, 0) end, "positive integer step_size, but got 0"},
+    {"no gamma", function() s.ExponentialLR(o) end, "gamma must be a number"},
+    {"milestones that are no list", function() s.MultiStepLR(o, 3) end, "milestones"},
+    {"a factor above 1", function() s.ConstantLR(o, 1.5) end,
+      "Constant multiplicative factor expected to be between 0 and 1"},
+    {"a start factor of 0", function() s.LinearLR(o, 0) end,
+      "Starting multiplicative factor expected to be greater than 0 and less or equal to 1"},
+    {"an end factor above 1", function() s.LinearLR(o, 0.5, 2) end,
+      "Ending multiplicative factor expected to be between 0 and 1"},
+    {"too few functions", function() s.LambdaLR(o, {math.sin}) end,
+      "Expected 2 lr_lambdas, but got 1"},
+    {"no function", function() s.MultiplicativeLR(o) end, "lr_lambda must be a function"},
+    {"no T_max", function() s.CosineAnnealingLR(o) end, "T_max must be a number"},
+    {"a T_0 of 0", function() s.CosineAnnealingWarmRestarts(o, 0) end,
+      "Expected positive integer T_0, but got 0"},
+    {"a T_mult of 0", function() s.CosineAnnealingWarmRestarts(o, 2, 0) end,
+      "Expected integer T_mult >= 1, but got 0"},
+    {"an epoch below 0", function() s.CosineAnnealingWarmRestarts(o, 2):step(-1) end,
+      "Expected non%-negative epoch, but got %-1"},
+    {"too many bounds", function() s.CyclicLR(o, {1, 2, 3}, 1) end,
+      "expected 2 values for base_lr, got 3"},
+    {"an unknown cycle", function() s.CyclicLR(o, 1, 2, {mode = "square"}) end,
+      "mode is invalid and scale_fn is None"},
+    {"cycles of no momentum", function() s.CyclicLR(optim.Rprop({parameter()}), 1, 2) end,
+      "must support momentum or beta1"},
+    {"one cycle of no length", function() s.OneCycleLR(o, 1) end,
+      "You must define either total_steps OR %(epochs AND steps_per_epoch%)"},
+    {"one cycle of 0 steps", function() s.OneCycleLR(o, 1, {total_steps = 0}) end,
+      "Expected positive integer total_steps, but got 0"},
+    {"more than a whole cycle", function() s.OneCycleLR(o, 1, 5, {pct_start = 2}) end,
+      "Expected float between 0 and 1 pct_start, but got 2"},
+    {"an unknown way down", function() s.OneCycleLR(o, 1, 5, {anneal_strategy = "x"}) end,
+      "anneal_strategy must be one of 'cos' or 'linear', instead got x"},
+    {"a growing plateau", function() s.ReduceLROnPlateau(o, {factor = 1}) end,
+      "Factor should be < 1.0"},
+    {"an unknown mode", function() s.ReduceLROnPlateau(o, "least") end, "mode least is unknown!"},
+    {"an unknown threshold", function() s.ReduceLROnPlateau(o, {threshold_mode = "x"}) end,
+      "threshold mode x is unknown!"},
+    {"too few least rates", function() s.ReduceLROnPlateau(o, {min_lr = {1}}) end,
+      "expected 2 min_lrs, got 1"},
+    {"no metric", function() s.ReduceLROnPlateau(o):step() end, "metrics must be a number"},
+    {"no schedulers", function() s.ChainedScheduler {} end, "at least one scheduler"},
+    {"schedulers of two optimizers", function()
+      s.ChainedScheduler {s.StepLR(o, 3), s.StepLR(optimizer(), 3)}
+    end, "expects all schedulers to belong to the same optimizer, but got scheduler StepLR at in"},
+    {"a plateau in a chain", function() s.ChainedScheduler {s.ReduceLROnPlateau(o)} end,
+      "does not support `ReduceLROnPlateau`"},
+    {"too few milestones", function() s.SequentialLR(o, {s.StepLR(o, 3)}, {1}) end,
+      "number of schedulers 1 and the number of milestones to be equal to 1"},
+    {"to resume what never began", function() s.StepLR(optimizer(), 3, {last_epoch = 5}) end,
+      "param 'initial_lr' is not specified in param_groups%[1%]"},
+    {"too few last rates", function() optim.swa_utils.SWALR(o, {1}) end,
+      "swa_lr has 1, optimizer.param_groups has 2"},
+    {"an unknown way to them", function()
+      optim.swa_utils.SWALR(o, 1, {anneal_strategy = "x"})
+    end, "instead got x"},
+    {"epochs below 0", function() optim.swa_utils.SWALR(o, 1, -1) end,
+      "anneal_epochs must be equal or greater than 0, got %-1"},
+  }
+  for _, refusal in ipairs(refusals) do
+    it("refuses " .. refusal[1], function() assert.error_matches(refusal[2], refusal[3]) end)
+  end
+end)
