@@ -67,6 +67,7 @@ def at_least_2_9():
     bag = nn.EmbeddingBag.extra_repr
     nn.EmbeddingBag.extra_repr = lambda self: re.sub(r"mode=(\w+)", r"mode='\1'", bag(self))
     nn.RMSNorm = RMSNorm
+    nn.LPPool3d = type("LPPool3d", (nn.LPPool2d,), {})
     for name, n in [("ZeroPad1d", 2), ("ZeroPad3d", 6), ("CircularPad1d", 2),
                     ("CircularPad2d", 4), ("CircularPad3d", 6)]:
         if not hasattr(nn, name):
@@ -293,8 +294,10 @@ nn.AvgPool3d(2)
 nn.FractionalMaxPool2d(2, {output_ratio = 0.5}) | nn.FractionalMaxPool2d(2, output_ratio=0.5)
 nn.FractionalMaxPool3d(2, {output_size = 3}) | nn.FractionalMaxPool3d(2, output_size=3)
 nn.LPPool1d(2, 3)
+nn.LPPool3d(2, 3, 1)
 nn.LPPool2d(1.5, {2, 3}, {stride = 2, ceil_mode = true})
-  | nn.LPPool2d(1.5, (2, 3), stride=2, ceil_mode=True)
+  | nn.LPPool3d(2, 3, 1)
+nn.LPPool2d(1.5, (2, 3), stride=2, ceil_mode=True)
 nn.AdaptiveMaxPool1d(3)
 nn.AdaptiveMaxPool2d({2, 3}) | nn.AdaptiveMaxPool2d((2, 3))
 nn.AdaptiveMaxPool3d(2)
@@ -424,10 +427,8 @@ nn.Dropout3d({inplace = true}) | nn.Dropout3d(inplace=True)
 nn.AlphaDropout()
 nn.FeatureAlphaDropout(0.1)
 nn.Embedding(4, 2)
-nn.Embedding(4, 2, {padding_idx = 1, max_norm = 2.0, norm_type = 1.0, scale_grad_by_freq = true,
-  sparse = true})
-  | nn.Embedding(4, 2, padding_idx=0, max_norm=2.0, norm_type=1.0, scale_grad_by_freq=True,
-    sparse=True)
+nn.Embedding(4, 2, {padding_idx = 1, max_norm = 2.0, norm_type = 1.0, scale_grad_by_freq = true})
+  | nn.Embedding(4, 2, padding_idx=0, max_norm=2.0, norm_type=1.0, scale_grad_by_freq=True)
 nn.Embedding(4, 2, -1) | nn.Embedding(4, 2, 3)
 nn.EmbeddingBag(4, 2)
 nn.EmbeddingBag(4, 2, {mode = "sum", padding_idx = 1, max_norm = 1.0})
