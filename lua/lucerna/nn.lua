@@ -7,6 +7,7 @@ local module = require "lucerna.nn.module"
 local hooks = require "lucerna.nn.hooks"
 local container = require "lucerna.nn.container"
 local parameters = require "lucerna.nn.parameters"
+local lazy = require "lucerna.nn.lazy"
 
 local EXTENSIONS = {
   Module = module.Module,
@@ -28,6 +29,7 @@ for name, method in pairs(hooks.methods) do module.Module[name] = method end
 -- Called once for every class written in C.
 function setup.extend(class, name)
   for key, method in pairs(EXTENSIONS[name] or {}) do class[key] = method end
+  if name:find("^Lazy") then lazy.extend(class) end
 end
 
 core.setup(setup)
@@ -35,17 +37,37 @@ core.setup(setup)
 local nn = {
   Parameter = core.Parameter,
   Buffer = core.Buffer,
+  UninitializedParameter = core.UninitializedParameter,
+  UninitializedBuffer = core.UninitializedBuffer,
+  LazyModuleMixin = lazy.LazyModuleMixin(),
   delattr = core.delattr,
 }
 for name, register in pairs(hooks.global) do nn[name] = register end
 
 for name, hook in pairs(require "lucerna.nn.registration") do nn[name] = hook end
 
+--- nn.parameter: what makes parameters and buffers, and is_lazy(p): is its shape not known yet?
+nn.parameter = {
+  Parameter = core.Parameter,
+  Buffer = core.Buffer,
+  UninitializedParameter = core.UninitializedParameter,
+  UninitializedBuffer = core.UninitializedBuffer,
+  is_lazy = core.is_lazy,
+}
+
+-- What is no class of modules, but can be asked for as one.
+local KINDS = {
+  [nn.Parameter] = core.is_parameter,
+  [nn.Buffer] = core.is_buffer,
+  [nn.UninitializedParameter] = function(v) return core.is_lazy(v) and core.is_parameter(v) end,
+  [nn.UninitializedBuffer] = function(v) return core.is_lazy(v) and core.is_buffer(v) end,
+  [nn.LazyModuleMixin] = lazy.is,
+}
+
 --- isinstance(value, class): is value a module of the class, or of one of a list of classes? The
 -- class may be nn.Parameter or nn.Buffer.
 function nn.isinstance(value, class)
-  if class == nn.Parameter then return core.is_parameter(value) end
-  if class == nn.Buffer then return core.is_buffer(value) end
+  if KINDS[class] then return KINDS[class](value) end
   if type(class) ~= "table" or getmetatable(class) ~= nil then
     return core.isinstance(value, class)
   end
@@ -55,8 +77,12 @@ function nn.isinstance(value, class)
   return false
 end
 
---- class(name, Parent): a new class of modules; Parent defaults to nn.Module.
-function nn.class(name, Parent) return core.class(name, Parent) end
+--- class(name, Parent): a new class of modules; Parent defaults to nn.Module. With
+-- nn.LazyModuleMixin as Parent there may be another one after it: class(name, mixin, Base).
+function nn.class(name, Parent, Base)
+  if Base and rawequal(Parent, nn.LazyModuleMixin) then return lazy.mixed(name, Base) end
+  return core.class(name, Parent)
+end
 
 --- property(get, set): a value for a class's table. Reading the name from a module calls get(m),
 -- assigning calls set(m, value); without set the name cannot be assigned. As in Python it comes

@@ -68,6 +68,7 @@ const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]) 
 
 luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
   char name[LUC_GRAD_FN_NAME], suffix[LUC_GRAD_FN_NAME + 16];
+  if (luc_tensor_is_uninitialized(t)) return luc__uninitialized_text(ctx, t, out, size);
   if (!luc__requires_grad(t)) return luc__tensor_text(ctx, t, NULL, out, size);
   if (!luc_tensor_grad_fn(t, name))
     return luc__tensor_text(ctx, t, "requires_grad=True", out, size);

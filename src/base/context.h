@@ -22,6 +22,7 @@ struct luc_context {
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
   bool inside_op;      /* an operator is running: what it calls is not recorded */
+  bool uninitialized;  /* tensors without a shape have been made: operators look out for them */
   uint64_t next_seq;   /* numbers autograd nodes in order of creation */
   uint64_t next_id;    /* numbers hooks and handles */
   const void *kernels; /* cpu/kernels.h: the table for this machine's instruction set */

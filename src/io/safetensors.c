@@ -379,6 +379,8 @@ static luc_status check_items(luc_context *ctx, luc_named_tensor *items, int n) 
     LUC_CHECK(ctx, strcmp(name, "__metadata__") != 0, LUC_ERR_VALUE,
               "%s: a tensor cannot be named '__metadata__'", who);
     LUC_CHECK(ctx, luc__utf8_valid(name), LUC_ERR_VALUE, "%s: a tensor's name is not UTF-8", who);
+    LUC_CHECK(ctx, !luc_tensor_is_uninitialized(items[i].tensor), LUC_ERR_VALUE,
+              "%s: tensor '%.200s' is uninitialized: it has no shape yet", who, name);
     LUC_CHECK(ctx, i == 0 || strcmp(items[i - 1].name, name) != 0, LUC_ERR_VALUE,
               "%s: tensor '%.200s' appears twice", who, name);
   }

@@ -15,7 +15,8 @@ typedef struct field {
 /* ---- reading; the tensor is at 1 ---- */
 
 static int get_shape(lua_State *L, luc_l_state *st, luc_tensor *t) {
-  (void)st;
+  if (luc_tensor_is_uninitialized(t))
+    return luc_l_raise(L, st, luc__fail_shapeless(st->ctx, "shape"));
   luc_l_pushsizes(L, t->ndim, t->sizes);
   return 1;
 }

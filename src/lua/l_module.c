@@ -51,6 +51,7 @@ void luc_l_set_call(lua_State *L, int index, luc_l_peer *peer) {
   index = lua_absindex(L, index);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
   lua_rawgetp(L, -1, m->cls);
+  peer->cls = lua_touserdata(L, -1);
   lua_getiuservalue(L, -1, LUC_L_CLASS_META + kind);
   lua_setmetatable(L, index);
   lua_pop(L, 2);
@@ -338,6 +339,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   luc_l_open_registering(L, nn);
   luc_l_open_hooks(L, nn);
   luc_l_open_backward_hooks(L, nn);
+  luc_l_open_lazy(L, nn);
   luc_l_open_state_dict(L, nn);
   be_host(L, nn);
   st->nn = nn;

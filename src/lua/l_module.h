@@ -162,6 +162,7 @@ void luc_l_push_place(lua_State *L, luc_l_state *st);
 /* ---- l_module_tree.c: methods ---- */
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
+void luc_l_open_lazy(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_backward_host(luc_host *host);

@@ -38,7 +38,7 @@ void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v)
 static int find_config(const luc_module *m, const char *name) {
   if (!m->config || (m->outside.count > 0 && luc__map_find(&m->outside, name, strlen(name))))
     return -1;
-  const luc_schema *schema = m->cls->core->constructor;
+  const luc_schema *schema = luc__config_class(m->cls->core)->constructor;
   int p = luc__schema_find(schema, name);
   if (p < 0) return -1;
   int type = schema->params[p].type;
@@ -123,7 +123,7 @@ static int read_named(lua_State *L, luc_l_peer *peer) {
   if (is_view(name)) return call_helper(L, peer, "view", 2);
   int p = find_config(m, name);
   if (p < 0) return 0;
-  luc_l_push_config(L, &m->cls->core->constructor->params[p], &m->config[p]);
+  luc_l_push_config(L, &luc__config_class(m->cls->core)->constructor->params[p], &m->config[p]);
   return 1;
 }
 
@@ -283,7 +283,8 @@ static int replace_slot(lua_State *L, luc_l_peer *peer, luc_slot slot, const cha
 /* dropout.p = 0.2: read by the constructor's rules. */
 static int assign_config(lua_State *L, luc_l_peer *peer, int p) {
   luc_l_state *st = peer->nn->st;
-  luc_l_sig sig = peer->cls->constructor;
+  const luc_l_class *c = luc__config_class(peer->m->cls->core)->binding;
+  luc_l_sig sig = c->constructor;
   sig.required = 0;
   lua_createtable(L, 0, 1);
   lua_pushvalue(L, 2);

@@ -21,6 +21,9 @@
  * parameters or of constructor parameters, `training`, `$weight` for the module's parameter or
  * buffer of that name, `_` for the default. `inplace` in the constructor calls the in-place form.
  *
+ * A lazy class (LUC_CF_LAZY, lazy.c) is its parent without the first constructor parameter, which
+ * is 0 in config until the first input tells it: config, build and repr are the parent's.
+ *
  * A class made by the binding has a C ancestor (Module at least) that its modules are built on. */
 #ifndef LUC_CLASS_H
 #define LUC_CLASS_H
@@ -36,7 +39,8 @@ enum {
   LUC_CF_FOLD = 4,      /* repr folds runs of equal children: ModuleList */
   LUC_CF_KEYED = 8,     /* children have keys: ModuleDict */
   LUC_CF_ANY_ARGS = 16, /* the constructor takes and ignores all arguments: Identity */
-  LUC_CF_ENTRIES = 32   /* not children but parameters: ParameterList, ParameterDict */
+  LUC_CF_ENTRIES = 32,  /* not children but parameters: ParameterList, ParameterDict */
+  LUC_CF_LAZY = 64      /* becomes its parent at the first call: see above */
 };
 
 typedef luc_status (*luc_build_fn)(luc_context *ctx, luc_module *m);
@@ -94,6 +98,10 @@ void luc__class_release(luc_context *ctx, const luc_class *c);
 bool luc__class_is(const luc_class *c, const luc_class *ancestor);
 /* Calls a LUC_LAYER's operator. */
 luc_status luc__class_call_op(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out);
+/* The class whose constructor a module's arguments are aligned with. */
+static inline const luc_class *luc__config_class(const luc_class *core) {
+  return core->def->flags & LUC_CF_LAZY ? core->parent : core;
+}
 
 /* For rows without a build or a run function. */
 luc_status luc__build_nothing(luc_context *ctx, luc_module *m);

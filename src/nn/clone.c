@@ -25,7 +25,8 @@ static luc_status copy_tensor(cloner *c, luc_tensor *t, luc_tensor **out) {
   if (status == LUC_OK && t->requires_grad)
     status = luc_tensor_set_requires_grad(c->ctx, *out, true);
   if (status == LUC_OK)
-    (*out)->flags |= t->flags & (LUC_TF_PARAMETER | LUC_TF_BUFFER | LUC_TF_NONPERSISTENT);
+    (*out)->flags |=
+        t->flags & (LUC_TF_PARAMETER | LUC_TF_BUFFER | LUC_TF_NONPERSISTENT | LUC_TF_UNINITIALIZED);
   else
     luc_tensor_release(c->ctx, *out);
   return status;
@@ -91,8 +92,9 @@ static luc_status copy_module(cloner *c, const luc_module *from, luc_module *to)
   to->training = from->training;
   to->built = from->built;
   if (from->config != NULL)
-    LUC_TRY(luc__config_copy(c->ctx, from->config, from->cls->core->constructor->nparams,
-                             &to->config, &to->config_size));
+    LUC_TRY(luc__config_copy(c->ctx, from->config,
+                             luc__config_class(from->cls->core)->constructor->nparams, &to->config,
+                             &to->config_size));
   LUC_TRY(copy_slots(c, from, to));
   return copy_hooks(c, from, to);
 }

@@ -37,7 +37,7 @@ luc_status luc__config_copy(luc_context *ctx, const luc_value *args, int n, luc_
 }
 
 luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const luc_value *value) {
-  int n = m->cls->core->constructor->nparams;
+  int n = luc__config_class(m->cls->core)->constructor->nparams;
   luc_value args[LUC_MAX_PARAMS];
   memcpy(args, m->config, (size_t)n * sizeof *args);
   args[i] = *value;
@@ -56,14 +56,14 @@ void luc__config_ints(const luc_module *m, int i, int k, int64_t *out) {
 }
 
 luc_dtype luc__config_dtype(const luc_context *ctx, const luc_module *m) {
-  int p = m->cls->core->dtype_param;
+  int p = luc__config_class(m->cls->core)->dtype_param;
   bool given = p >= 0 && m->config[p].kind == LUC_DTYPE;
   return (luc_dtype)(given ? m->config[p].as.i : ctx->default_dtype);
 }
 
 const luc_value *luc_module_config(const luc_module *m, const char *name) {
   if (m->config == NULL) return NULL;
-  int p = luc__schema_find(m->cls->core->constructor, name);
+  int p = luc__schema_find(luc__config_class(m->cls->core)->constructor, name);
   return p < 0 ? NULL : &m->config[p];
 }
 

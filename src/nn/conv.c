@@ -49,8 +49,8 @@ static luc_status write_out(luc_context *ctx, luc_module *m, int option, int k, 
   luc__config_ints(m, option, k, v);
   for (int d = 0; d < k; d++)
     LUC_CHECK(ctx, v[d] >= least, LUC_ERR_VALUE, "%s: %s must be at least %lld (got %lld)",
-              m->cls->name, m->cls->core->constructor->params[option].name, (long long)least,
-              (long long)v[d]);
+              m->cls->name, luc__config_class(m->cls->core)->constructor->params[option].name,
+              (long long)least, (long long)v[d]);
   luc_value list = luc_v_ints(v, k);
   return luc__module_set_config(ctx, m, option, &list);
 }

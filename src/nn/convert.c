@@ -40,6 +40,7 @@ static bool changes(const conversion *c, const luc_tensor *t) {
 
 static luc_status convert(conversion *c, luc_tensor *t, luc_tensor **out) {
   LUC_TRY(luc__tensor_empty_like(c->ctx, t, c->dtype, out));
+  (*out)->flags |= t->flags & LUC_TF_UNINITIALIZED;
   return luc__copy(c->ctx, *out, t);
 }
 

@@ -92,9 +92,14 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
   }
   LUC_TRY(luc__schema_defaults(ctx, schema, all, nargs));
   narrow_defaults(schema, all);
+  int n = schema->nparams;
+  if (cls->def->flags & LUC_CF_LAZY) {
+    memmove(all + 1, all, (size_t)n++ * sizeof *all);
+    all[0] = luc_v_int(0);
+  }
   luc_value *config;
   size_t size;
-  LUC_TRY(luc__config_copy(ctx, all, schema->nparams, &config, &size));
+  LUC_TRY(luc__config_copy(ctx, all, n, &config, &size));
   luc__free(ctx, m->config, m->config_size);
   m->config = config;
   m->config_size = size;
@@ -103,7 +108,7 @@ luc_status luc__module_build(luc_context *ctx, luc_module *m, const luc_class *c
   luc_status status = named_failure(ctx, cls, cls->def->build(ctx, m));
   nn->building--;
   m->fresh = nn->registration != NULL;
-  forget_tensors(m, schema->nparams);
+  forget_tensors(m, n);
   m->built = status == LUC_OK;
   return status;
 }

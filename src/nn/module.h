@@ -150,6 +150,15 @@ luc_status luc__module_set_class(luc_context *ctx, luc_module *m, const luc_clas
 /* luc_module_clone with a tree reference. */
 luc_status luc__module_clone(luc_context *ctx, luc_module *m, luc_module **out);
 
+/* ---- lazy.c: modules that learn their shapes from their first input ---- */
+
+/* Gives m another class with the same constructor arguments: from now on it is one of those. */
+luc_status luc__module_become(luc_context *ctx, luc_module *m, const luc_class *cls);
+/* Materializes a lazy layer for this input; it stays lazy. Its parameters keep their identity. */
+luc_status luc__lazy_initialize(luc_context *ctx, luc_module *m, const luc_tensor *input);
+/* The forward of every lazy row: initializes, becomes the real class and runs its forward. */
+luc_status luc__lazy_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out);
+
 /* ---- config.c: constructor arguments ---- */
 
 /* Reads a list of k integers, or one standing for k. */

@@ -115,7 +115,7 @@ static void put_entries(luc_text *text, const luc_module *m) {
 
 /* Interprets the class's repr column: "+name ?name name", "%name" for strings without quotes. */
 void luc__text_extra_repr(luc_text *text, const luc_module *m) {
-  const luc_class *c = m->cls->core;
+  const luc_class *c = luc__config_class(m->cls->core);
   size_t before = text->length;
   if ((c->def->flags & LUC_CF_ENTRIES) != 0) put_entries(text, m);
   if (m->config == NULL) return;

@@ -383,6 +383,14 @@ luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const 
 
 /* ---- for build functions ---- */
 
+/* In a lazy layer the shape is not known yet, but for that of numbers. */
+static luc_status new_tensor(luc_context *ctx, const luc_module *m, luc_dtype dtype, int ndim,
+                             const int64_t *sizes, luc_tensor **out) {
+  if (m->cls->core->def->flags & LUC_CF_LAZY && ndim > 0)
+    return luc_tensor_uninitialized(ctx, dtype, out);
+  return luc__tensor_empty(ctx, dtype, ndim, sizes, out);
+}
+
 luc_status luc__new_parameter(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
                               int ndim, const int64_t *sizes, luc_tensor **borrowed) {
   luc_tensor *t;
@@ -390,7 +398,7 @@ luc_status luc__new_parameter(luc_context *ctx, luc_module *m, const char *name,
     LUC_CHECK(ctx, sizes[i] >= 0, LUC_ERR_VALUE,
               "%s: %s: trying to create tensor with negative dimension %lld", m->cls->name, name,
               (long long)sizes[i]);
-  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
+  LUC_TRY(new_tensor(ctx, m, dtype, ndim, sizes, &t));
   t->flags |= LUC_TF_PARAMETER;
   luc_status status = luc_tensor_set_requires_grad(ctx, t, true);
   if (status == LUC_OK) status = luc_module_register_parameter(ctx, m, name, t);
@@ -402,7 +410,7 @@ luc_status luc__new_parameter(luc_context *ctx, luc_module *m, const char *name,
 luc_status luc__new_buffer(luc_context *ctx, luc_module *m, const char *name, luc_dtype dtype,
                            int ndim, const int64_t *sizes, luc_tensor **borrowed) {
   luc_tensor *t;
-  LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
+  LUC_TRY(new_tensor(ctx, m, dtype, ndim, sizes, &t));
   luc_status status = luc_module_register_buffer(ctx, m, name, t, true);
   luc_tensor_release(ctx, t);
   *borrowed = t;

@@ -141,8 +141,9 @@ static luc_status collect(luc_context *ctx, luc_module *m, const luc_text *path,
       if (slot == LUC_SLOT_BUFFER && !luc__slot_is_persistent(m, e->key, e->length)) continue;
       luc_tensor *t = e->value, *detached = NULL;
       LUC_TRY(full_name(name, path, e->key, e->length));
-      if (!keep_vars) LUC_TRY(luc__tensor_alias(ctx, t, &detached));
-      luc_status status = put(ctx, sd, name->data, name->length, keep_vars ? t : detached, "");
+      bool itself = keep_vars || luc_tensor_is_uninitialized(t);
+      if (!itself) LUC_TRY(luc__tensor_alias(ctx, t, &detached));
+      luc_status status = put(ctx, sd, name->data, name->length, itself ? t : detached, "");
       luc_tensor_release(ctx, detached);
       LUC_TRY(status);
     }
@@ -202,6 +203,7 @@ typedef struct copy {
   luc_module *owner;
   luc_slot slot;
   uint32_t entry;
+  bool lazy; /* target has no shape yet: it takes value's memory */
 } copy;
 
 typedef struct loader {
@@ -253,9 +255,35 @@ static luc_status type_error(loader *l, const entry *e) {
   return l->errors.status;
 }
 
+/* A target without a shape takes the value's, in memory of its own. A value without a shape says
+ * nothing to such a target, and cannot go into another one. */
+static luc_status prepare_lazy(loader *l, luc_tensor *value, copy c) {
+  if (!luc_tensor_is_uninitialized(c.target)) {
+    luc__text_printf(&l->errors,
+                     "\n\tWhile copying the parameter named \"%s\": Can't access the shape of an "
+                     "uninitialized parameter or buffer. This error usually happens in "
+                     "`load_state_dict` when trying to load an uninitialized parameter into an "
+                     "initialized module. Call `forward` to initialize the parameters before "
+                     "accessing their attributes.",
+                     l->name.data);
+    return l->errors.status;
+  }
+  if (luc_tensor_is_uninitialized(value)) return LUC_OK;
+  c.lazy = true;
+  bool floats = luc__dtype_is_float(luc_tensor_dtype(value));
+  luc_dtype dtype = luc_tensor_dtype(l->assign && floats ? value : c.target);
+  luc_status status = luc__tensor_empty_like(l->ctx, value, dtype, &c.value);
+  if (status == LUC_OK) status = luc__copy(l->ctx, c.value, value);
+  if (status == LUC_OK) status = add_copy(l, c);
+  if (status != LUC_OK) luc_tensor_release(l->ctx, c.value);
+  return status;
+}
+
 /* A 0-d target takes the first element of a 1-d value, as old checkpoints have it. */
 static luc_status prepare(loader *l, luc_tensor *value, copy c) {
   luc_context *ctx = l->ctx;
+  if (luc_tensor_is_uninitialized(value) || luc_tensor_is_uninitialized(c.target))
+    return prepare_lazy(l, value, c);
   luc_tensor *source = luc_tensor_retain(value);
   luc_status status = LUC_OK;
   if (c.target->ndim == 0 && value->ndim == 1 && value->sizes[0] >= 1) {
@@ -297,7 +325,7 @@ static luc_status load_slot(loader *l, luc_module *m, luc_slot slot, const luc_t
       continue;
     }
     const entry *value = found->value;
-    copy c = {e->value, NULL, m, slot, (uint32_t)(e - map->entries)};
+    copy c = {.target = e->value, .owner = m, .slot = slot, .entry = (uint32_t)(e - map->entries)};
     if (value->tensor == NULL)
       LUC_TRY(type_error(l, value));
     else
@@ -365,6 +393,7 @@ static luc_status prepare_assign(loader *l) {
   const luc_host *host = &luc__nn_of(l->ctx)->host;
   for (size_t i = 0; l->assign && i < l->ncopies; i++) {
     copy *c = &l->copies[i];
+    if (c->lazy) continue;
     c->value->flags = (uint8_t)(c->value->flags | (c->target->flags & LUC_TF_PARAMETER));
     if (c->target->requires_grad) LUC_TRY(luc_tensor_set_requires_grad(l->ctx, c->value, true));
     luc_map_entry *e = &c->owner->slots[c->slot].entries[c->entry];
@@ -378,7 +407,9 @@ static luc_status commit(loader *l) {
   LUC_TRY(prepare_assign(l));
   for (size_t i = 0; i < l->ncopies; i++) {
     copy *c = &l->copies[i];
-    if (l->assign) {
+    if (c->lazy) {
+      luc__tensor_initialize(l->ctx, c->target, c->value);
+    } else if (l->assign) {
       luc_map_entry *e = &c->owner->slots[c->slot].entries[c->entry];
       e->value = luc_tensor_retain(c->value);
       luc_tensor_release(l->ctx, c->target);

@@ -52,10 +52,25 @@ static luc_status track_views(luc_context *ctx, const luc_value *args, const luc
   return LUC_OK;
 }
 
+/* Refuses tensors that have no shape yet. Only asked once such a tensor has been made. */
+static luc_status check_initialized(luc_context *ctx, luc_opid op, const luc_value *args) {
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  for (int p = 0; p < schema->nparams; p++) {
+    const luc_value *v = &args[p];
+    luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
+    int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+    for (int i = 0; i < n; i++)
+      if (list[i] && luc_tensor_is_uninitialized(list[i]))
+        return luc__fail_uninitialized(ctx, schema->name, list[i]);
+  }
+  return LUC_OK;
+}
+
 static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   int nresults = schema->nresults;
   for (int i = 0; i < nresults; i++) out[i] = luc_v_none();
   luc_status status;
@@ -115,6 +130,7 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   if (row->flags & LUC_F_COMPOSITE) return composite_inplace(ctx, op, args, schema->nparams);
   LUC_CHECK(ctx, args[0].kind == LUC_TENSOR, LUC_ERR_TYPE, "%s_: expected a tensor to write to",
             schema->name);
@@ -136,6 +152,7 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
+  if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   bool tracked = luc__wants_record(ctx, op, args, schema->nparams) ||
                  (result->requires_grad && ctx->grad_mode && !ctx->inside_op);
   LUC_CHECK(ctx, !tracked, LUC_ERR_STATE,

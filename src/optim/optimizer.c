@@ -72,6 +72,10 @@ static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_ten
   LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "%s: optimizer got an empty parameter list", kind);
   for (int i = 0; i < n; i++) {
     luc_tensor *t = params[i];
+    LUC_CHECK(ctx, !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
+              "%s: parameter %d is uninitialized: call the lazy module with a batch before making "
+              "the optimizer",
+              kind, i + 1);
     LUC_CHECK(ctx, luc_tensor_is_leaf(t), LUC_ERR_VALUE,
               "%s: can't optimize a non-leaf Tensor (parameter %d)", kind, i + 1);
     LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,

@@ -34,10 +34,11 @@ enum {
   LUC_TF_PARAMETER = 1, /* nn.Parameter */
   LUC_TF_BUFFER = 2,    /* nn.Buffer, not yet registered */
   LUC_TF_NONPERSISTENT = 4,
-  LUC_TF_UNTRACKED = 8,  /* made by x.data: writes do not bump the version */
-  LUC_TF_HAS_PEER = 16,  /* the binding's weak table holds a userdata for it */
-  LUC_TF_INFERENCE = 32, /* made in inference mode */
-  LUC_TF_ALIAS = 64      /* result of a function that gave its input back: no in-place writes */
+  LUC_TF_UNTRACKED = 8,      /* made by x.data: writes do not bump the version */
+  LUC_TF_HAS_PEER = 16,      /* the binding's weak table holds a userdata for it */
+  LUC_TF_INFERENCE = 32,     /* made in inference mode */
+  LUC_TF_ALIAS = 64,         /* result of a function that gave its input back: no in-place writes */
+  LUC_TF_UNINITIALIZED = 128 /* has a dtype, but no shape yet */
 };
 
 struct luc_tensor {
@@ -72,6 +73,12 @@ luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, luc_tensor **out);
 /* Makes dst see src's storage and geometry in place of its own (x.data = y, module conversion). */
 luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
+/* dst, which is uninitialized, becomes a tensor that sees src's storage. Cannot fail. */
+void luc__tensor_initialize(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
+/* The error of who tried to use an uninitialized tensor, or to ask for its shape. */
+luc_status luc__fail_uninitialized(luc_context *ctx, const char *who, const luc_tensor *t);
+luc_status luc__uninitialized_text(luc_context *ctx, const luc_tensor *t, char **out, size_t *size);
+luc_status luc__fail_shapeless(luc_context *ctx, const char *who);
 /* Storages are counted apart from tensors; the last release frees the bytes. */
 luc_storage *luc__storage_retain(luc_storage *s);
 void luc__storage_release(luc_context *ctx, luc_storage *s);

@@ -78,7 +78,8 @@ local refusals = {
   {"CircularPad3d: expected 4D or 5D input (got 3D input)", nn.CircularPad3d(1), z(1, 2, 2)},
   {"ConstantPad2d: missing argument 'value'", nn.ConstantPad2d, 1},
   {"pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square of "
-    .. "upscale_factor, but input:size(-3)=3 is not divisible by 4", nn.PixelShuffle(2), z(3, 1, 1)},
+    .. "upscale_factor, but input:size(-3)=3 is not divisible by 4", nn.PixelShuffle(2),
+    z(3, 1, 1)},
   {"pixel_unshuffle: expects height to be divisible by downscale_factor, but input:size(-2)=3 is "
     .. "not divisible by 2", nn.PixelUnshuffle(2), z(1, 3, 2)},
   {"ChannelShuffle: groups must be a positive integer (got 0)", nn.ChannelShuffle, 0},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Records the functions of the families of convolutions, norms, paddings and shuffles, with options,
-edge shapes and errors, into data/functional_conv.lua; tests/lua/conv_norm_spec.lua runs them. Run:
-python3 tests/parity/gen_functional_conv.py"""
+"""Records the functions of the families of convolutions, norms, paddings and shuffles, with
+options, edge shapes and errors, into data/functional_conv.lua, which tests/lua/conv_norm_spec.lua
+runs. Run: python3 tests/parity/gen_functional_conv.py"""
 import torch
 import torch.nn.functional as F
 
@@ -10,7 +10,8 @@ from record import Const, case, real, write
 
 def convolutions():
     case("F.conv3d", real(2, 2, 2, 3, 2), real(2, 1, 2, 2, 1), real(2), groups=2, padding="same")
-    case("F.conv3d", real(1, 1, 3, 2, 3), real(1, 1, 2, 1, 2), dilation=(1, 1, 2), padding=(1, 0, 1))
+    case("F.conv3d", real(1, 1, 3, 2, 3), real(1, 1, 2, 1, 2), dilation=(1, 1, 2),
+         padding=(1, 0, 1))
     case("F.conv3d", real(1, 2, 2, 2), real(2, 1, 1, 2, 1), stride=(2, 1, 1), name="without batch")
     case("F.conv3d", real(0, 1, 2, 2, 2), real(1, 1, 1, 2, 1), real(1), name="empty batch")
     case("F.conv3d", real(1, 2, 2, 2, 2), real(1, 1, 1, 1, 1), name="channels")
@@ -18,8 +19,8 @@ def convolutions():
     case("F.conv1d", real(1, 2, 5), real(3, 2, 2), padding="valid", stride=2)
     case("F.conv1d", real(2, 5), real(3, 2, 4), padding="same", name="same, even kernel")
     case("F.conv1d", real(1, 2, 5), real(3, 2, 2), padding="full", name="no such padding")
-    case("F.conv_transpose3d", real(1, 2, 2, 1, 2), real(2, 1, 2, 2, 1), real(2), groups=2, stride=2,
-         output_padding=(1, 0, 1), padding=(1, 0, 0))
+    case("F.conv_transpose3d", real(1, 2, 2, 1, 2), real(2, 1, 2, 2, 1), real(2), groups=2,
+         stride=2, output_padding=(1, 0, 1), padding=(1, 0, 0))
     case("F.conv_transpose3d", real(2, 1, 2, 2), real(2, 1, 1, 2, 1), dilation=2, name="no batch")
     case("F.conv_transpose3d", real(1, 1, 1, 1, 1), real(2, 1, 1, 1, 1), name="channels")
     case("F.conv_transpose1d", real(0, 2, 3), real(2, 1, 2), real(1), name="empty batch")
@@ -42,7 +43,8 @@ def convolutions():
 def norms():
     case("F.batch_norm", real(2, 2, 1, 2, 2), None, None, real(2), real(2), True)
     case("F.batch_norm", real(2, 2, 3), None, None, None, real(2), True, name="bias alone")
-    case("F.batch_norm", real(0, 2, 3), Const(real(2)), Const(real(2).abs() + 1), name="empty, eval")
+    case("F.batch_norm", real(0, 2, 3), Const(real(2)), Const(real(2).abs() + 1),
+         name="empty, eval")
     case("F.batch_norm", real(1, 2), None, None, training=True, name="one value")
     case("F.instance_norm", real(2, 2, 2, 1, 2), None, None, real(2), real(2))
     case("F.instance_norm", real(2, 2, 1), name="one element")

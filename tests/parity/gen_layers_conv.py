@@ -171,7 +171,8 @@ def paddings():
         case("ConstantPad%dd(1, 2)" % k, lambda c=constant: c(1, 2), size)
         case("ConstantPad%dd(-1, 2)" % k, lambda c=constant: c(-1, 2), (1,) + tuple(
             n + 2 for n in size))
-    case("ZeroPad2d({-1, 1, 0, -1})", lambda: Pad("ZeroPad2d", "constant", (-1, 1, 0, -1)), (2, 3, 3))
+    case("ZeroPad2d({-1, 1, 0, -1})", lambda: Pad("ZeroPad2d", "constant", (-1, 1, 0, -1)),
+         (2, 3, 3))
     case("ReplicationPad1d(1)", lambda: Pad("ReplicationPad1d", "replicate", (1, 1)), (0, 2, 3))
 
 

@@ -48,6 +48,9 @@ int luc_module_num_children(const luc_module *m);
 luc_module *luc_module_child_at(const luc_module *m, int position);
 /* Removes the slot of that name; an unknown one is an error. */
 luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name);
+/* Has m itself a parameter or buffer whose shape is not known yet? (A lazy layer has until its
+ * first call.) */
+bool luc_module_has_uninitialized(const luc_module *m);
 /* By dotted path ("features.0"; "" is m), borrowed. */
 luc_status luc_module_get_submodule(luc_context *ctx, luc_module *m, const char *path,
                                     luc_module **out);

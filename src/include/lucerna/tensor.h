@@ -43,6 +43,14 @@ luc_tensor *luc_tensor_retain(luc_tensor *t);
 /* Drops a reference; NULL is fine. */
 void luc_tensor_release(luc_context *ctx, luc_tensor *t);
 
+/* A tensor whose shape is not known yet: it has a dtype and can be a parameter or buffer, but every
+ * operator refuses it until it is materialized. */
+luc_status luc_tensor_uninitialized(luc_context *ctx, luc_dtype dtype, luc_tensor **out);
+bool luc_tensor_is_uninitialized(const luc_tensor *t);
+/* Gives it a shape and undefined contents. */
+luc_status luc_tensor_materialize(luc_context *ctx, luc_tensor *t, luc_dtype dtype, int ndim,
+                                  const int64_t *sizes);
+
 luc_dtype luc_tensor_dtype(const luc_tensor *t);
 int luc_tensor_ndim(const luc_tensor *t);
 const int64_t *luc_tensor_sizes(const luc_tensor *t);

@@ -1,0 +1,107 @@
+/* Tensors without a shape (nn.UninitializedParameter, UninitializedBuffer) and what lazy modules
+ * need of the core; the protocol itself is lua/lucerna/nn/lazy.lua's. */
+#include "l_module.h"
+#include "lucerna/autograd.h"
+
+/* Pushes a new placeholder; a->v[dtype] is None for the default one. */
+static int push_uninitialized(lua_State *L, luc_l_state *st, const luc_l_args *a, int dtype,
+                              int flags) {
+  const luc_value *v = &a->v[dtype];
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_dtype type = (luc_dtype)(luc_is_none(v) ? st->ctx->default_dtype : v->as.i);
+  luc_status status = luc_tensor_uninitialized(st->ctx, type, &box->t);
+  if (status == LUC_OK) status = luc_tensor_set_requires_grad(st->ctx, box->t, a->v[0].as.i != 0);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  box->t->flags = (uint8_t)(box->t->flags | flags);
+  luc_l_setpeer(L, st, -1);
+  return 1;
+}
+
+/* (requires_grad, device, dtype) */
+static int uninitialized_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return push_uninitialized(L, st, a, 2, LUC_TF_PARAMETER);
+}
+
+/* (requires_grad, device, dtype, persistent) */
+static int uninitialized_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int flags = a->v[3].as.i ? LUC_TF_BUFFER : LUC_TF_BUFFER | LUC_TF_NONPERSISTENT;
+  return push_uninitialized(L, st, a, 2, flags);
+}
+
+/* materialize(self, shape, device, dtype) */
+static int materialize(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_tensor *t = a->v[0].as.tensor;
+  const luc_value *shape = &a->v[1], *type = &a->v[3];
+  luc_dtype dtype = (luc_dtype)(luc_is_none(type) ? t->dtype : type->as.i);
+  luc_status status = luc_tensor_materialize(st->ctx, t, dtype, shape->n, shape->as.ints);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+static int is_lazy(lua_State *L) {
+  luc_tensor *t = luc_l_totensor(L, 1);
+  lua_pushboolean(L, t && luc_tensor_is_uninitialized(t));
+  return 1;
+}
+
+/* core.nn._has_uninitialized(m) */
+static int has_uninitialized(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "has_uninitialized_params");
+  lua_pushboolean(L, luc_module_has_uninitialized(peer->m));
+  return 1;
+}
+
+/* core.nn._lazy_initialize(m, input): of the lazy layers written in C. */
+static int lazy_initialize(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "initialize_parameters");
+  luc_tensor *input = luc_l_checktensor(L, 2, "initialize_parameters", "input");
+  luc_l_state *st = peer->nn->st;
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc__lazy_initialize(st->ctx, peer->m, input);
+  st->L = outer;
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+/* core.nn._become(m, class): the class of m from now on. */
+static int become(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "cls_to_become");
+  luc_l_class *c = luc_l_toclass(L, 2);
+  if (!c) {
+    char given[LUC_L_GIVEN];
+    return luc_l_error(L, "cls_to_become: must be a class of modules (got %s)",
+                       luc_l_given(L, 2, given));
+  }
+  luc_l_state *st = peer->nn->st;
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc__module_become(st->ctx, peer->m, c->cls);
+  st->L = outer;
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
+static const luc_l_native natives[] = {
+    {"UninitializedParameter(bool requires_grad=True, device? device=None, dtype? dtype=None) -> "
+     "Tensor",
+     uninitialized_parameter, LUC_F_FUNCTION},
+    {"UninitializedBuffer(bool requires_grad=False, device? device=None, dtype? dtype=None, "
+     "bool persistent=True) -> Tensor",
+     uninitialized_buffer, LUC_F_FUNCTION},
+};
+
+static const luc_l_native methods[] = {
+    {"materialize(Tensor self, Size shape, *, device? device=None, dtype? dtype=None)", materialize,
+     LUC_F_METHOD},
+};
+
+static const luaL_Reg functions[] = {{"is_lazy", is_lazy},
+                                     {"_has_uninitialized", has_uninitialized},
+                                     {"_lazy_initialize", lazy_initialize},
+                                     {"_become", become},
+                                     {NULL, NULL}};
+
+void luc_l_open_lazy(lua_State *L, luc_l_nn *nn) {
+  luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);
+  luc_l_add_natives(L, nn->st, methods, sizeof methods / sizeof *methods);
+  luc_l_get(L, nn->st, LUC_L_CORE);
+  luaL_getsubtable(L, -1, "nn");
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 2);
+}

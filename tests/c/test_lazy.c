@@ -1,0 +1,124 @@
+/* Lazy layers without Lua: the first call gives them shapes and their real class. */
+#include "cpu/copy.h"
+#include "lucerna/autograd.h"
+#include "nn/module.h"
+#include "test.h"
+
+static luc_tensor *ones(luc_context *ctx, int ndim, const int64_t *sizes) {
+  luc_tensor *t = NULL;
+  CHECK_EQ(luc__tensor_empty(ctx, LUC_FLOAT32, ndim, sizes, &t), LUC_OK);
+  CHECK_EQ(luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_INT, {.i = 1}}), LUC_OK);
+  return t;
+}
+
+static luc_module *lazy_net(luc_context *ctx) {
+  luc_module *net = NULL, *layers[2] = {NULL, NULL};
+  luc_value out[] = {luc_v_int(4)};
+  CHECK_EQ(luc_module_new(ctx, "Sequential", NULL, 0, &net), LUC_OK);
+  CHECK_EQ(luc_module_new(ctx, "LazyLinear", out, 1, &layers[0]), LUC_OK);
+  CHECK_EQ(luc_module_new(ctx, "LazyBatchNorm1d", NULL, 0, &layers[1]), LUC_OK);
+  for (int i = 0; i < 2; i++) {
+    CHECK_EQ(luc_module_append(ctx, net, layers[i]), LUC_OK);
+    luc_module_release(ctx, layers[i]);
+  }
+  return net;
+}
+
+TEST("a lazy layer takes its shapes and its class from the first input") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *net = lazy_net(ctx), *linear = luc_module_child_at(net, 0);
+  luc_tensor *weight = luc_module_tensor(linear, "weight"), *y = NULL;
+  luc_tensor *x = ones(ctx, 2, (int64_t[]){3, 5});
+  CHECK(luc_tensor_is_uninitialized(weight) && luc_module_has_uninitialized(linear));
+  CHECK(!luc_module_has_uninitialized(net));
+  CHECK_EQ(luc_module_config(linear, "in_features")->as.i, 0);
+  CHECK_EQ(luc_module_config(linear, "out_features")->as.i, 4);
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
+  CHECK_STR(luc_module_class_name(linear), "Linear");
+  CHECK_STR(luc_module_class_name(luc_module_child_at(net, 1)), "BatchNorm1d");
+  CHECK_EQ(luc_module_config(linear, "in_features")->as.i, 5);
+  CHECK(luc_module_tensor(linear, "weight") == weight && !luc_tensor_is_uninitialized(weight));
+  CHECK_EQ(luc_tensor_sizes(weight)[1], 5);
+  CHECK(luc_tensor_requires_grad(weight) && luc_tensor_requires_grad(y));
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_module_release(ctx, net);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("a lazy layer stays one when its first input does not fit") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_value args[] = {luc_v_int(4), luc_v_int(3)};
+  luc_module *conv = NULL;
+  luc_tensor *x = ones(ctx, 2, (int64_t[]){3, 3}), *y = NULL;
+  CHECK_EQ(luc_module_new(ctx, "LazyConv2d", args, 2, &conv), LUC_OK);
+  CHECK_EQ(luc_module_call1(ctx, conv, x, &y), LUC_ERR_SHAPE);
+  CHECK_STR(luc_module_class_name(conv), "LazyConv2d");
+  CHECK(luc_module_has_uninitialized(conv));
+  luc_tensor_release(ctx, x);
+  luc_module_release(ctx, conv);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("out of memory at any point leaves a lazy layer as it was, or complete") {
+  for (long k = 1;; k++) {
+    test_heap heap = {0};
+    luc_context *ctx = test_context(&heap);
+    luc_module *net = lazy_net(ctx), *linear = luc_module_child_at(net, 0);
+    luc_tensor *x = ones(ctx, 2, (int64_t[]){3, 5}), *y = NULL;
+    heap.fail_at = heap.count + k;
+    luc_status status = luc_module_call1(ctx, net, x, &y);
+    bool refused = heap.count >= heap.fail_at;
+    heap.fail_at = 0;
+    CHECK(refused || status == LUC_OK);
+    bool lazy = !strcmp(luc_module_class_name(linear), "LazyLinear");
+    CHECK_EQ(lazy, luc_tensor_is_uninitialized(luc_module_tensor(linear, "weight")));
+    CHECK_EQ(lazy, luc_tensor_is_uninitialized(luc_module_tensor(linear, "bias")));
+    luc_tensor_release(ctx, y);
+    luc_tensor_release(ctx, x);
+    luc_module_release(ctx, net);
+    luc_context_free(ctx);
+    CHECK_EQ(heap.blocks, 0);
+    if (!refused) break;
+  }
+}
+
+TEST("a state with shapes gives them to a lazy layer") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_value args[] = {luc_v_int(5), luc_v_int(4)};
+  luc_module *from = NULL, *into = NULL;
+  luc_state_dict *sd = NULL;
+  CHECK_EQ(luc_module_new(ctx, "Linear", args, 2, &from), LUC_OK);
+  CHECK_EQ(luc_module_new(ctx, "LazyLinear", args + 1, 1, &into), LUC_OK);
+  CHECK_EQ(luc_module_state_dict(ctx, from, NULL, false, &sd), LUC_OK);
+  CHECK_EQ(luc_module_load_state_dict(ctx, into, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  luc_tensor *weight = luc_module_tensor(into, "weight");
+  CHECK(!luc_tensor_is_uninitialized(weight) && luc_tensor_sizes(weight)[1] == 5);
+  CHECK(luc_tensor_data(weight) != luc_tensor_data(luc_module_tensor(from, "weight")));
+  luc_state_dict_free(ctx, sd);
+  luc_module_release(ctx, from);
+  luc_module_release(ctx, into);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("an uninitialized tensor is refused by operators and materialized once") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_tensor *t = NULL, *y = NULL;
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
+  CHECK_EQ(luc_tensor_uninitialized(ctx, LUC_FLOAT32, &t), LUC_OK);
+  CHECK_EQ(luc__unary(ctx, LUC_OP_neg, t, &y), LUC_ERR_VALUE);
+  CHECK_EQ(luc_tensor_materialize(ctx, t, LUC_FLOAT64, 2, (int64_t[]){2, 3}), LUC_OK);
+  CHECK_EQ(luc_tensor_numel(t), 6);
+  CHECK_EQ(luc_tensor_materialize(ctx, t, LUC_FLOAT64, 0, NULL), LUC_ERR_STATE);
+  CHECK_EQ(luc__unary(ctx, LUC_OP_neg, t, &y), LUC_OK);
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, t);
+  luc_context_free(ctx);
+}
