@@ -189,8 +189,6 @@ return {
   {lua = "nn.LPPool3d(2, 3, 1)",
    text = "LPPool3d(norm_type=2, kernel_size=3, stride=1, ceil_mode=False)"},
   {lua = "nn.LPPool2d(1.5, {2, 3}, {stride = 2, ceil_mode = true})",
-   text = "LPPool3d(norm_type=2, kernel_size=3, stride=1, ceil_mode=False)"},
-  {lua = "nn.LPPool2d(1.5, (2, 3), stride=2, ceil_mode=True)",
    text = "LPPool2d(norm_type=1.5, kernel_size=(2, 3), stride=2, ceil_mode=True)"},
   {lua = "nn.AdaptiveMaxPool1d(3)",
    text = "AdaptiveMaxPool1d(output_size=3)"},
