@@ -152,9 +152,8 @@ static luc_status set_core_slot(lua_State *L, luc_l_peer *peer, luc_slot slot, i
 }
 
 /* Sets the table's entry, changes the slot, and takes the entry back if the core refuses. */
-void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value,
-                    int persistent) {
-  if (luc__nn_of(peer->nn->st->ctx)->registration) run_hooks(L, peer, slot, key, value);
+static void put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value,
+                     int persistent) {
   lua_getiuservalue(L, index, 1);
   lua_pushvalue(L, key);
   lua_rawget(L, -2); /* the old entry */
@@ -175,6 +174,30 @@ void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, in
   lua_insert(L, -2);
   lua_rawset(L, -3);
   luc_l_raise(L, peer->nn->st, status);
+}
+
+void luc_l_put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, int key, int value,
+                    int persistent) {
+  if (luc__nn_of(peer->nn->st->ctx)->registration) run_hooks(L, peer, slot, key, value);
+  put_slot(L, peer, index, slot, key, value, persistent);
+}
+
+/* core.nn._swap(m, name, tensor or nil): puts any tensor in the place of a parameter or buffer for
+ * a while: no hooks, no checks of its kind. True and what was there; false if there is no slot. */
+static int swap(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "functional_call");
+  luaL_checktype(L, 2, LUA_TSTRING);
+  lua_settop(L, 3);
+  luc_slot slot;
+  luc_map_entry *e = luc__slot_find(peer->m, lua_tostring(L, 2), lua_rawlen(L, 2), &slot);
+  lua_pushboolean(L, e && slot != LUC_SLOT_CHILD);
+  if (!lua_toboolean(L, -1)) return 1;
+  if (e->value)
+    luc_l_pushtensor(L, peer->nn->st, e->value);
+  else
+    lua_pushnil(L);
+  put_slot(L, peer, 1, slot, 2, 3, -1);
+  return 2;
 }
 
 /* ---- the methods ---- */
@@ -350,6 +373,14 @@ static int is_persistent(lua_State *L) {
   return 1;
 }
 
+/* core.nn._skip_init(on): whether constructors leave contents undefined; what it was. */
+static int skip_init(lua_State *L) {
+  luc_nn *nn = luc__nn_of(luc_l_context(L, luc_l_state_of(L)));
+  lua_pushboolean(L, nn->skip_init);
+  nn->skip_init = lua_toboolean(L, 1);
+  return 1;
+}
+
 static const luc_l_native natives[] = {
     {"Parameter(Tensor? data=None, bool requires_grad=True) -> Tensor", parameter_new,
      LUC_F_FUNCTION},
@@ -365,6 +396,8 @@ static const luc_l_native natives[] = {
 static const luaL_Reg functions[] = {{"_add_registration_hook", add_hook},
                                      {"_remove_registration_hook", remove_hook},
                                      {"_is_persistent", is_persistent},
+                                     {"_swap", swap},
+                                     {"_skip_init", skip_init},
                                      {NULL, NULL}};
 
 void luc_l_open_registering(lua_State *L, luc_l_nn *nn) {

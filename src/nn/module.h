@@ -110,6 +110,7 @@ typedef struct luc_nn {
   luc_module *live;                    /* all modules */
   luc_module *dying;                   /* waiting to be destroyed */
   bool destroying;
+  bool skip_init; /* default initializations do nothing: nn.utils.skip_init */
   luc_hooks *hooks;       /* of every module, or NULL */
   uint32_t backward_kind; /* as a module's */
   uint32_t impure;        /* how many of them are the host's */

@@ -1,10 +1,14 @@
-/* Default initializations, through the random operators. Tensors without a shape are left alone. */
+/* Default initializations, through the random operators. Tensors without a shape are left alone;
+ * while the context skips initialization all are, and no random number is drawn. */
 #include "nn/reset.h"
 
 #include <math.h>
 
+#include "nn/module.h"
+
 static luc_status unrecorded(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
   if (luc_tensor_is_uninitialized(args[0].as.tensor)) return LUC_OK; /* its time will come */
+  if (luc__nn_of(ctx)->skip_init) return LUC_OK;
   bool mode = ctx->grad_mode;
   ctx->grad_mode = false;
   luc_status status = luc_call_inplace(ctx, op, args, nargs);

@@ -259,13 +259,13 @@ describe("nn.utils.parametrize", function()
     assert.equal(1, counting.calls)
     do
       local _ <close> = parametrize.cached()
-      local _ = m.weight, m.weight
+      local _, _ = m.weight, m.weight
     end
     assert.equal(2, counting.calls)
-    local _ = m.weight, m.weight
+    local _, _ = m.weight, m.weight
     assert.equal(4, counting.calls)
     assert.has_error(function() parametrize.cached(error, "x") end)
-    local _ = m.weight, m.weight
+    local _, _ = m.weight, m.weight
     assert.equal(6, counting.calls)
   end)
 
@@ -397,5 +397,148 @@ describe("nn.utils.parametrizations", function()
     parity.close(m.weight.mT:matmul(m.weight):detach(), lucerna.eye(3), { atol = 1e-5 })
     local other = ready.orthogonal(ready.weight_norm(nn.Linear(3, 3)))
     assert.matches("needs use_trivialization=false", message(function() return other.weight end))
+  end)
+end)
+
+describe("functional_call", function()
+  local call = lucerna.func.functional_call
+
+  it("is also in nn.utils.stateless", function()
+    assert.equal(call, utils.stateless.functional_call)
+  end)
+
+  it("uses the tensors given for the call alone", function()
+    local m = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+    local first = m[1].weight
+    local before = m(x(1, 2)):tolist()
+    local given = {}
+    for name, p in m:named_parameters() do given[name] = lucerna.ones_like(p):detach() end
+    assert.same({ { 4 } }, call(m, given, lucerna.tensor { { 1.0, -0.5 } }):tolist())
+    assert.equal(first, m[1].weight)
+    assert.same(before, m(x(1, 2)):tolist())
+    assert.same({ { 4 } }, call(m, m:state_dict() and given, { lucerna.tensor { { 1.0, -0.5 } } },
+      { strict = true }):tolist())
+  end)
+
+  it("lets gradients reach what the tensors were made of", function()
+    local m = nn.Linear(2, 1)
+    local scale = lucerna.tensor(2.0):requires_grad_()
+    local y = call(m, { weight = lucerna.ones(1, 2) * scale }, lucerna.tensor { { 3.0, 4.0 } })
+    y:sum():backward()
+    assert.equal(7, scale.grad:item())
+    assert.is_nil(m.weight.grad)
+    assert.is_not_nil(m.bias.grad)
+  end)
+
+  it("updates the buffers given, not the module's", function()
+    local m = nn.BatchNorm1d(2)
+    local given = { running_mean = lucerna.zeros(2), running_var = lucerna.ones(2),
+      num_batches_tracked = lucerna.tensor(7) }
+    call(m, { given, { weight = lucerna.ones(2) } }, lucerna.tensor { { 1.0, 2.0 }, { 3.0, 4.0 } })
+    assert.equal(8, given.num_batches_tracked:item())
+    assert.equal(0, m.num_batches_tracked:item())
+    assert.same({ 0, 0 }, m.running_mean:tolist())
+    local Counter = nn.class "Counter"
+    function Counter:__init() self:register_buffer("count", lucerna.tensor(0)) end
+    function Counter:forward(value)
+      self.count = self.count + 1
+      return value
+    end
+    local counter, map = Counter(), { count = lucerna.tensor(3) }
+    call(counter, map, 1)
+    assert.same({ 0, 4 }, { counter.count:item(), map.count:item() })
+  end)
+
+  it("puts everything back after an error and while the call yields", function()
+    local Net = nn.class "Net"
+    function Net:__init() self.scale = nn.Parameter(lucerna.tensor(1.0)) end
+    function Net:forward(step)
+      if step == "fail" then error("no") end
+      local seen = self.scale:item()
+      local value = coroutine.yield(seen)
+      return self.scale:item(), value
+    end
+    local m = Net()
+    local own = m.scale
+    assert.has_error(function() call(m, { scale = lucerna.tensor(5.0) }, "fail") end)
+    assert.equal(own, m.scale)
+    local run = coroutine.wrap(function() return call(m, { scale = lucerna.tensor(5.0) }, 1) end)
+    assert.equal(5, run())
+    assert.equal(own, m.scale)
+    assert.same({ 5, "on" }, { run("on") })
+    assert.equal(own, m.scale)
+    assert.has_error(function() call(m, { scale = own:detach(), ["a.b"] = own:detach() }) end)
+    assert.equal(own, m.scale)
+  end)
+
+  it("keeps tied tensors tied unless told otherwise", function()
+    local m = nn.Sequential(nn.Linear(2, 2, false), nn.Linear(2, 2, false))
+    m[2].weight = m[1].weight
+    local input, eye = lucerna.tensor { { 1.0, 2.0 } }, lucerna.eye(2) * 2
+    assert.same({ { 4, 8 } }, call(m, { ["0.weight"] = eye }, input):tolist())
+    local half = call(m, { ["0.weight"] = eye }, input, { tie_weights = false })
+    assert.same((input * 2):matmul(m[1].weight:t()):tolist(), half:tolist())
+    assert.matches("functional_call got multiple values for keys %['0.weight', '1.weight'%], which "
+      .. "are tied. Consider using tie_weights=false",
+      message(call, m, { ["0.weight"] = eye, ["1.weight"] = eye * 2 }, input))
+    assert.same({ { 4, 8 } },
+      call(m, { ["0.weight"] = eye, ["1.weight"] = eye }, input):tolist())
+  end)
+
+  it("takes several arguments and a table of keyword arguments", function()
+    local Net = nn.class "Net"
+    function Net:forward(a, b, options) return a, b, options and options.k end
+    assert.same({ 1, 2 }, { call(Net(), {}, { 1, 2 }) })
+    assert.same({ 1, 2, 3 }, { call(Net(), {}, { 1, 2 }, { k = 3 }) })
+    assert.same({ n = 3, [3] = 4 }, table.pack(call(Net(), {}, { n = 2 }, { k = 4 },
+      { strict = true })))
+    assert.same({ 1 }, { call(Net(), {}, { args = 1 }) })
+  end)
+
+  it("works on parametrized modules by the originals' names", function()
+    local Twice = nn.class "Twice"
+    function Twice:forward(w) return w * 2 end
+    local m = utils.parametrize.register_parametrization(nn.Linear(1, 1, false), "weight", Twice())
+    local y = call(m, { ["parametrizations.weight.original"] = lucerna.tensor { { 3.0 } } },
+      lucerna.ones(1, 1))
+    assert.equal(6, y:item())
+  end)
+
+  it("refuses wrong names and values", function()
+    local m = nn.Linear(2, 1)
+    local w = m.weight:detach()
+    assert.matches("Error%(s%) in reparametrizing for Linear: Unexpected key%(s%): 'w'. Missing "
+      .. "key%(s%): 'bias'", message(call, m, { weight = w, w = w }, w, { strict = true }))
+    assert.matches("%['weight'%] appeared in multiple dictionaries; behavior of functional call is "
+      .. "ambiguous", message(call, m, { { weight = w }, { weight = w } }, w))
+    assert.matches("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, "
+      .. "but got number", message(call, m, 3, w))
+    assert.matches("Expected all elements of parameter_and_buffer_dicts to be dictionaries",
+      message(call, m, { 3 }, w))
+    assert.matches("weight: expected a Tensor %(got number%)", message(call, m, { weight = 3 }, w))
+    assert.matches("module must be an nn.Module", message(call, 3, {}, w))
+    assert.matches("Linear has no attribute `a`", message(call, m, { ["a.weight"] = w }, w))
+  end)
+end)
+
+describe("skip_init", function()
+  it("draws no random numbers and leaves the shapes", function()
+    lucerna.manual_seed(3)
+    local m = utils.skip_init(nn.Linear, 3, 4, { dtype = lucerna.float64 })
+    local after = lucerna.rand(1):item()
+    lucerna.manual_seed(3)
+    assert.equal(lucerna.rand(1):item(), after)
+    assert.same({ { 4, 3 }, lucerna.float64, true },
+      { m.weight:size(), m.bias.dtype, m.weight.requires_grad })
+    assert.has_error(function() utils.skip_init(nn.Linear, "x") end)
+    local filled = nn.BatchNorm1d(2)
+    assert.same({ 1, 1 }, filled.weight:tolist())
+  end)
+
+  it("refuses what takes no device", function()
+    assert.matches("Module must support a 'device' arg to skip initialization",
+      message(utils.skip_init, nn.class "Net"))
+    assert.matches("Expected a Module; got number", message(utils.skip_init, 3))
+    assert.equal(2, utils.skip_init(nn.class("Mine", nn.Linear), 1, 2).weight:size(1))
   end)
 end)

@@ -3,12 +3,16 @@
 
 local utils = {}
 
-local TOPICS = { "clip_grad", "convert_parameters", "fusion", "spectral_norm", "weight_norm" }
+local TOPICS = {
+  "clip_grad", "convert_parameters", "fusion", "skip_init", "spectral_norm", "weight_norm",
+}
 for _, topic in ipairs(TOPICS) do
   for name, value in pairs(require("lucerna.nn.utils." .. topic)) do utils[name] = value end
 end
 
-local SUBMODULES = { parametrizations = true, parametrize = true, prune = true, rnn = true }
+local SUBMODULES = {
+  parametrizations = true, parametrize = true, prune = true, rnn = true, stateless = true,
+}
 
 local function lazy_names()
   local names = {}
