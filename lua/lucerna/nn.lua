@@ -14,6 +14,7 @@ local EXTENSIONS = {
   Sequential = container.Sequential,
   ModuleList = container.ModuleList,
   ModuleDict = container.ModuleDict,
+  SyncBatchNorm = require "lucerna.nn.sync_batch_norm",
   Container = container.Container,
   ParameterList = parameters.ParameterList,
   ParameterDict = parameters.ParameterDict,

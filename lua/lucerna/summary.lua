@@ -38,37 +38,41 @@ local MULTIPLY_ADDS = {
 
 local function bytes_of(t) return t:numel() * t:element_size() end
 
--- Parameters and buffers of the tree below m, each once.
+-- Parameters and buffers of the tree below m, each once; those without a shape yet are none.
 local function count_tensors(m, row)
+  row.class = m:_get_name()
   for p in m:parameters() do
-    row.parameters = row.parameters + p:numel()
-    if p.requires_grad then row.trainable = row.trainable + p:numel() end
-    row.parameter_bytes = row.parameter_bytes + bytes_of(p)
+    if not core.nn.is_lazy(p) then
+      row.parameters = row.parameters + p:numel()
+      if p.requires_grad then row.trainable = row.trainable + p:numel() end
+      row.parameter_bytes = row.parameter_bytes + bytes_of(p)
+    end
   end
-  for b in m:buffers() do row.buffer_bytes = row.buffer_bytes + bytes_of(b) end
+  for b in m:buffers() do
+    if not core.nn.is_lazy(b) then row.buffer_bytes = row.buffer_bytes + bytes_of(b) end
+  end
 end
 
-local function new_row(name, m, shared)
+local function new_row(name, shared)
   local row = {
-    name = name, class = m:_get_name(), depth = 0, calls = 0, shared = shared,
+    name = name, depth = 0, calls = 0, shared = shared,
     parameters = 0, trainable = 0, parameter_bytes = 0, buffer_bytes = 0,
     multiply_adds = 0, activation_bytes = 0,
   }
   if name ~= "" then row.depth = select(2, name:gsub("%.", "")) + 1 end
-  count_tensors(m, row)
   return row
 end
 
--- The rows in the tree's order, and the first row of each module. A module's second name has a row
--- of its own, which says where the first is.
+-- The rows in the tree's order, the module of each, and the first row of each module. A module's
+-- second name has a row of its own, which says where the first is.
 local function make_rows(net)
-  local rows, first = {}, {}
+  local rows, modules, first = {}, {}, {}
   for name, m in net:named_modules(nil, "", false) do
-    local row = new_row(name, m, first[m] and first[m].name)
-    rows[#rows + 1] = row
+    local row = new_row(name, first[m] and first[m].name)
+    rows[#rows + 1], modules[#modules + 1] = row, m
     first[m] = first[m] or row
   end
-  return rows, first
+  return rows, modules, first
 end
 
 local function shapes_of(value)
@@ -225,7 +229,7 @@ return function(...)
   if depth ~= nil and (math.type(depth) ~= "integer" or depth < 0) then
     core._raise(("summary: depth must be a number of levels (got %s)"):format(tostring(depth)))
   end
-  local rows, first = make_rows(net)
+  local rows, modules, first = make_rows(net)
   local total = {}
   if input ~= nil then
     local on = follow(first)
@@ -235,6 +239,7 @@ return function(...)
     end
     trace.run("summary", net, input, { dtype = dtype, device = device, mode = mode }, on)
   end
+  for i, row in ipairs(rows) do count_tensors(modules[i], row) end -- lazy layers have them now
   for _, key in ipairs { "parameters", "trainable", "parameter_bytes", "buffer_bytes",
     "multiply_adds", "activation_bytes" } do
     total[key] = rows[1][key]

@@ -71,13 +71,14 @@ function trace.each_tensor(value, f, seen)
   for _, name in ipairs(names) do trace.each_tensor(value[name], f, seen) end
 end
 
--- Copies take the buffers' places, so that the buffers themselves, and graphs that hold them, see
--- nothing of the run. Returns what puts them back.
+-- Copies take the places of buffers (but of those without a shape, which the run initializes), so
+-- that the buffers themselves, and graphs that hold them, see nothing of the run. Returns what puts
+-- them back.
 local function set_aside_buffers(modules)
   local places, copies = {}, {}
   for _, m in ipairs(modules) do
     for name, buffer in m:named_buffers("", false) do
-      places[#places + 1] = { m, name, buffer }
+      if not core.nn.is_lazy(buffer) then places[#places + 1] = { m, name, buffer } end
     end
   end
   local function put_back()

@@ -33,7 +33,8 @@ static int get_device(lua_State *L, luc_l_state *st, luc_tensor *t) {
 }
 
 static int get_ndim(lua_State *L, luc_l_state *st, luc_tensor *t) {
-  (void)st;
+  if (luc_tensor_is_uninitialized(t))
+    return luc_l_raise(L, st, luc__fail_shapeless(st->ctx, "ndim"));
   lua_pushinteger(L, t->ndim);
   return 1;
 }

@@ -198,6 +198,8 @@ static int tensor_eq(lua_State *L) {
 static int tensor_len(lua_State *L) {
   luc_tensor *t = luc_l_checktensor(L, 1, "#", "operand");
   if (!t->ndim) return luc_l_error(L, "#: a 0-d tensor has no length");
+  if (luc_tensor_is_uninitialized(t))
+    return luc_l_error(L, "#: an uninitialized tensor has no length");
   lua_pushinteger(L, t->sizes[0]);
   return 1;
 }

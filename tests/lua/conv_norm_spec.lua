@@ -174,4 +174,23 @@ describe("a norm layer", function()
     near(other.running_var, one.running_var)
     assert.same({4, 3}, one(lucerna.randn(4, 3)):size())
   end)
+
+  it("is converted to SyncBatchNorm with its tensors", function()
+    local convert = nn.SyncBatchNorm.convert_sync_batchnorm
+    local net = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.BatchNorm1d(3, {eps = 0.5})),
+      nn.BatchNorm1d(3, {affine = false, momentum = lucerna.none}):eval())
+    local linear, weight, mean = net[1], net[2][1].weight, net[3].running_mean
+    local text = tostring(net):gsub("BatchNorm1d", "SyncBatchNorm")
+    assert.equal(net, convert(net))
+    assert.equal(text, tostring(net))
+    assert.equal(linear, net[1])
+    assert.equal(weight, net[2][1].weight)
+    assert.equal(mean, net[3].running_mean)
+    assert.is_false(net[3].training)
+    assert.is_nil(net[3].weight)
+    local alone = nn.BatchNorm2d(2)
+    assert.is_true(nn.isinstance(convert(alone), nn.SyncBatchNorm))
+    assert.is_false(pcall(convert, 3))
+    assert.is_false(pcall(convert, alone, "group"))
+  end)
 end)

@@ -140,6 +140,8 @@ describe("a lazy layer", function()
     local layer = nn.LazyLinear(2)
     refused("Can't access the shape of an uninitialized parameter or buffer. This error usually "
       .. "happens in `load_state_dict`", function() return layer.weight.shape end)
+    refused("Attempted to use an uninitialized parameter in numel.", layer.weight.numel,
+      layer.weight)
     refused("Attempted to use an uninitialized parameter in mul.", function()
       return layer.weight * 2
     end)
@@ -206,6 +208,16 @@ describe("a lazy layer", function()
     assert.equal("LazyLinear(in_features=3, out_features=2, bias=True)", tostring(layer))
     layer(lucerna.ones(1, 3))
     assert.equal("Linear(in_features=3, out_features=2, bias=True)", tostring(layer))
+  end)
+end)
+
+describe("summary", function()
+  it("counts what the run has initialized", function()
+    local net = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d())
+    assert.equal(0, lucerna.summary(net).total.parameters)
+    local summary = lucerna.summary(net, {2, 3})
+    assert.equal(24, summary.total.parameters)
+    assert.equal("Linear", summary.layers[2].class)
   end)
 end)
 

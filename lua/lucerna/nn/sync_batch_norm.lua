@@ -1,0 +1,57 @@
+-- What nn.SyncBatchNorm has beside its layer. There is one process, so that a converted net
+-- computes what it did before.
+
+local root = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+
+local core = root.nn
+
+local KINDS = { "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm" }
+local TENSORS = { "weight", "bias", "running_mean", "running_var", "num_batches_tracked" }
+
+local function is_batch_norm(module)
+  for _, name in ipairs(KINDS) do
+    if core.isinstance(module, core.layer(name)) then return true end
+  end
+  return false
+end
+
+-- A SyncBatchNorm with the same options, tensors and mode.
+local function converted(module)
+  local sync = core.layer("SyncBatchNorm")(module.num_features, {
+    eps = module.eps,
+    momentum = module.momentum or root.none,
+    affine = module.affine,
+    track_running_stats = module.track_running_stats,
+  })
+  for _, name in ipairs(TENSORS) do
+    if module[name] ~= nil then sync[name] = module[name] end
+  end
+  sync.training = module.training
+  return sync
+end
+
+local function convert(module)
+  local result = is_batch_norm(module) and converted(module) or module
+  for name, child in module:named_children() do
+    local new = convert(child)
+    if new ~= child or result ~= module then result:add_module(name, new) end
+  end
+  return result
+end
+
+return {
+  --- convert_sync_batchnorm(module, process_group): module with every BatchNorm in it replaced by a
+  -- SyncBatchNorm of the same tensors; a new one if module is a BatchNorm itself.
+  convert_sync_batchnorm = function(...)
+    local module, group = arguments("convert_sync_batchnorm", { "module", "process_group" }, ...)
+    if not core.is_module(module) then
+      root._raise(("convert_sync_batchnorm: module must be an nn.Module (got %s)"):format(
+        type(module)))
+    end
+    if group ~= nil then
+      root._raise("convert_sync_batchnorm: process_group: there are no process groups")
+    end
+    return convert(module)
+  end,
+}
