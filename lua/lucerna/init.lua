@@ -12,19 +12,20 @@ end
 
 local lucerna = { _VERSION = "lucerna " .. core._version }
 
+local SUBMODULES = {
+  nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
+  func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
+  special = true, summary = true, dot = true,
+}
+
 for name, value in pairs(core) do
-  local public = not name:find("^_") and not core._private[name]
+  local public = not name:find("^_") and not core._private[name] and
+    not SUBMODULES[name]
   if public and type(value) ~= "table" then lucerna[name] = value end
 end
 lucerna.Tensor = core.Tensor
 lucerna.newaxis = core.none
 lucerna.inf, lucerna.nan, lucerna.pi, lucerna.e = math.huge, 0 / 0, math.pi, math.exp(1)
-
-local SUBMODULES = {
-  nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
-  func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
-  special = true, summary = true,
-}
 
 -- For completion: names that are not in the table yet.
 local function lazy_names()

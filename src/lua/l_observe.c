@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "autograd/graph.h"
 #include "l_tensor.h"
 
 /* One call. Of arguments that are no tensors, numbers and booleans are kept. */
@@ -236,6 +237,73 @@ static int address(lua_State *L) {
   return 1;
 }
 
+/* ---- the graph behind a tensor ---- */
+
+/* Pushes {node=, result=} or {leaf=} for an edge. New nodes go to the list at 2 (place -> node) and
+ * the map at 3 (node -> place). */
+static void push_edge(lua_State *L, luc_l_state *st, const luc_edge *edge) {
+  lua_createtable(L, 0, 2);
+  if (edge->leaf) {
+    luc_l_pushtensor(L, st, edge->to);
+    lua_setfield(L, -2, "leaf");
+    return;
+  }
+  if (lua_rawgetp(L, 3, edge->to) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_pushinteger(L, (lua_Integer)lua_rawlen(L, 2) + 1);
+    lua_pushlightuserdata(L, edge->to);
+    lua_rawseti(L, 2, lua_tointeger(L, -2));
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, 3, edge->to);
+  }
+  lua_setfield(L, -2, "node");
+  lua_pushinteger(L, (lua_Integer)edge->index + 1);
+  lua_setfield(L, -2, "result");
+}
+
+/* Pushes {name, shapes, edges} of a node. */
+static void push_node(lua_State *L, luc_l_state *st, const luc_node *node) {
+  char name[LUC_NODE_NAME];
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, luc__node_name(name, node));
+  lua_setfield(L, -2, "name");
+  lua_createtable(L, node->nresults, 0);
+  for (int i = 0; i < node->nresults; i++) {
+    luc_l_pushsizes(L, node->infos[i].ndim, node->infos[i].sizes);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "shapes");
+  lua_newtable(L);
+  for (int i = 0, n = 0; i < node->nslots + node->nlist; i++) {
+    if (!node->edges[i].to) continue;
+    push_edge(L, st, &node->edges[i]);
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_setfield(L, -2, "edges");
+}
+
+/* core.autograd._graph(y): the nodes that lead to y, its own first, each before those it needs. */
+static int graph_of(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_tensor *y = luc_l_checktensor(L, 1, "_graph", "tensor");
+  luc_status status = y->meta && y->meta->base ? luc__view_refresh(st->ctx, y) : LUC_OK;
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_edge first = {y->meta ? y->meta->node : NULL, 0, false};
+  lua_settop(L, 1);
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_newtable(L);
+  if (!first.to) return 1;
+  push_edge(L, st, &first);
+  for (lua_Integer i = 1; lua_rawgeti(L, 2, i) != LUA_TNIL; i++) {
+    push_node(L, st, lua_touserdata(L, -1));
+    lua_rawseti(L, 4, i);
+    lua_settop(L, 4);
+  }
+  lua_settop(L, 4);
+  return 1;
+}
+
 static const luaL_Reg functions[] = {{"_tape", tape_new}, {"_address", address}, {NULL, NULL}};
 static const luaL_Reg meta[] = {{"__gc", tape_close}, {"__close", tape_close}, {NULL, NULL}};
 
@@ -251,5 +319,8 @@ void luc_l_open_observe(lua_State *L, luc_l_state *st) {
   lua_pop(L, 1);
   luc_l_get(L, st, LUC_L_CORE);
   luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 1);
+  luaL_getsubtable(L, -1, "autograd");
+  lua_pushcfunction(L, graph_of);
+  lua_setfield(L, -2, "_graph");
+  lua_pop(L, 2);
 }

@@ -422,9 +422,18 @@ static int schemas(lua_State *L) {
 }
 
 /* _row(f, ...) -> the row that a call of f with these arguments takes, as its identifier in
- * ops.def; nil for functions of the binding itself. */
+ * ops.def; nil for functions of the binding itself. A Lua function that does more than an operator
+ * of its name is that one if core._instead[f] says so. */
 static int row_of(lua_State *L) {
   luaL_checkany(L, 1);
+  if (!lua_iscfunction(L, 1)) {
+    luc_l_get(L, luc_l_state_of(L), LUC_L_CORE);
+    luaL_getsubtable(L, -1, "_instead");
+    lua_pushvalue(L, 1);
+    lua_rawget(L, -2);
+    lua_replace(L, 1);
+    lua_pop(L, 2);
+  }
   if (lua_tocfunction(L, 1) != call || !lua_getupvalue(L, 1, 1)) return 0;
   const luc_l_fn *fn = lua_touserdata(L, -1);
   lua_pop(L, 1);
@@ -476,6 +485,7 @@ static void add_views(const builder *b) {
       {"_schemas", schemas}, {"_row", row_of}, {"_operators", operators}, {NULL, NULL}};
   lua_pushvalue(b->L, b->core);
   luaL_setfuncs(b->L, views, 0);
+  luaL_getsubtable(b->L, -1, "_instead");
 }
 
 void luc_l_open_ops(lua_State *L, luc_l_state *st) {

@@ -1,0 +1,291 @@
+-- lucerna.dot: the call graph of a net as Graphviz text. The text is parsed here by the grammar of
+-- the DOT language that it uses, and by Graphviz's own `dot` where that is installed.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local nn = lucerna.nn
+
+-- ---- reading DOT ----
+
+local function tokens_of(text)
+  local tokens, at = {}, 1
+  while true do
+    at = text:find("%S", at)
+    if not at then return tokens end
+    local c = text:sub(at, at)
+    local token
+    if c == '"' then
+      local stop = at + 1
+      while text:sub(stop, stop) ~= '"' do
+        assert(stop <= #text, "a string without an end")
+        stop = stop + (text:sub(stop, stop) == "\\" and 2 or 1)
+      end
+      token = text:sub(at, stop)
+    else
+      token = text:match("^%->", at) or text:match("^[%w_]+", at) or text:match("^[%[%]{}=,;]", at)
+    end
+    assert(token, "unexpected character at " .. at .. ": " .. text:sub(at, at + 20))
+    tokens[#tokens + 1] = token
+    at = at + #token
+  end
+end
+
+local function unquote(token)
+  return (token:gsub('^"(.*)"$', "%1"):gsub("\\(.)", {n = "\n", ['"'] = '"', ["\\"] = "\\"}))
+end
+
+-- {name, nodes = {id -> {label, cluster, …}}, edges = {{from, to, label}}, clusters = {labels}}
+local function parse(text)
+  local tokens, i = tokens_of(text), 0
+  local graph = {nodes = {}, edges = {}, clusters = {}, order = {}}
+  local function take(expected)
+    i = i + 1
+    if expected then assert.are.equal(expected, tokens[i]) end
+    return tokens[i]
+  end
+  local function attributes()
+    local list = {}
+    take "["
+    while tokens[i + 1] ~= "]" do
+      local key = take()
+      take "="
+      list[key] = unquote(take())
+      if tokens[i + 1] == "," then take() end
+    end
+    take "]"
+    return list
+  end
+  local statements
+  local function statement(cluster)
+    local first = take()
+    if first == "subgraph" then
+      assert.matches("^cluster_%d+$", take())
+      local inner = {parent = cluster}
+      graph.clusters[#graph.clusters + 1] = inner
+      take "{"
+      statements(inner)
+      return take "}"
+    elseif tokens[i + 1] == "=" then
+      take "="
+      cluster[first] = unquote(take())
+    elseif tokens[i + 1] == "->" then
+      take "->"
+      local edge = {from = first, to = take()}
+      edge.label = attributes().label
+      graph.edges[#graph.edges + 1] = edge
+    else
+      local list = attributes()
+      list.cluster, list.id = cluster, first
+      assert.is_nil(graph.nodes[first], "a node is declared twice")
+      if first ~= "node" then
+        graph.nodes[first] = list
+        graph.order[#graph.order + 1] = list
+      end
+    end
+    take ";"
+  end
+  function statements(cluster)
+    while tokens[i + 1] ~= "}" do statement(cluster) end
+  end
+  take "digraph"
+  graph.name = unquote(take())
+  take "{"
+  statements(graph)
+  take "}"
+  assert.are.equal(#tokens, i)
+  for _, edge in ipairs(graph.edges) do
+    edge.from, edge.to = assert(graph.nodes[edge.from]), assert(graph.nodes[edge.to])
+  end
+  return graph
+end
+
+local function labels(list)
+  local result = {}
+  for i, item in ipairs(list) do result[i] = item.label end
+  return result
+end
+
+-- "from -> to shape" of every edge, labels cut at their first line.
+local function edges_of(graph)
+  local result = {}
+  for i, edge in ipairs(graph.edges) do
+    result[i] = ("%s -> %s %s"):format(edge.from.label:match("^[^\n]*"),
+      edge.to.label:match("^[^\n]*"), edge.label)
+  end
+  return result
+end
+
+-- ---- nets ----
+
+local Net = nn.class("Net")
+function Net:__init()
+  self.body = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Identity())
+  self.fc = nn.Linear(2, 2, {bias = false})
+end
+function Net:forward(x)
+  local y = self.body(x):mean({3, 4})
+  return self.fc(self.fc(y)) + lucerna.ones(2)
+end
+
+describe("the call graph", function()
+  it("has modules as clusters, operators as nodes, shapes on edges, parameters as leaves", function()
+    local graph = parse(lucerna.dot(Net(), {1, 1, 5, 5}))
+    assert.are.equal("Net", graph.name)
+    assert.are.same({"Net", "body (Sequential)", "body.0 (Conv2d)", "body.1 (BatchNorm2d)",
+      "fc (Linear)", "fc (Linear), call 2"}, labels(graph.clusters))
+    assert.are.same({
+      "input -> conv2d [1, 1, 5, 5]", "body.0.weight -> conv2d [2, 1, 3, 3]",
+      "body.0.bias -> conv2d [2]", "conv2d -> batch_norm [1, 2, 3, 3]",
+      "body.1.running_mean -> batch_norm [2]", "body.1.running_var -> batch_norm [2]",
+      "body.1.weight -> batch_norm [2]", "body.1.bias -> batch_norm [2]",
+      "batch_norm -> mean [1, 2, 3, 3]", "mean -> linear [1, 2]", "fc.weight -> linear [2, 2]",
+      "linear -> linear [1, 2]", "fc.weight -> linear [2, 2]", "linear -> add [1, 2]",
+      "ones -> add [2]", "add -> output [1, 2]",
+    }, edges_of(graph))
+    local of = {}
+    for _, node in ipairs(graph.order) do of[node.label:match("^[^\n]*")] = node end
+    assert.are.equal("body.0 (Conv2d)", of.conv2d.cluster.label)
+    assert.are.equal("body (Sequential)", of.conv2d.cluster.parent.label)
+    assert.are.equal("Net", of.mean.cluster.label)
+    assert.are.equal(graph, of.input.cluster)
+    assert.are.equal("body.0.weight\n[2, 1, 3, 3]", of["body.0.weight"].label)
+  end)
+
+  it("is the same text every time", function()
+    local net = Net()
+    local text = lucerna.dot(net, {1, 1, 5, 5})
+    collectgarbage()
+    assert.are.equal(text, lucerna.dot(net, {1, 1, 5, 5}))
+    assert.are.equal(text, lucerna.dot(Net(), lucerna.ones(1, 1, 5, 5)))
+    assert.are.equal(text, lucerna.dot {net = net, input_size = {1, 1, 5, 5}})
+  end)
+
+  it("shows operators as they were called, in place, with lists and several results", function()
+    local Odd = nn.class("Odd")
+    function Odd:__init() self:register_buffer("shift", lucerna.ones(2, 3)) end
+    function Odd:forward(a, b)
+      local c = lucerna.cat({a, b, self.shift}, 1)
+      c:add_(1)
+      local values = c:topk(1, 1)
+      return values, nn.functional.relu(c, {inplace = true}), lucerna.einsum("ij,kj->ik", {a, b})
+    end
+    local graph = parse(lucerna.dot(Odd(), {{2, 3}, {2, 3}}))
+    assert.are.same({"input 1 -> cat [2, 3]", "input 2 -> cat [2, 3]", "shift -> cat [2, 3]",
+      "cat -> add_ [6, 3]", "add_ -> topk [6, 3]", "add_ -> relu_ [6, 3]",
+      "input 1 -> einsum [2, 3]", "input 2 -> einsum [2, 3]", "topk -> output 1 [1, 3]",
+      "relu_ -> output 2 [6, 3]", "einsum -> output 3 [2, 2]"}, edges_of(graph))
+  end)
+
+  it("goes through recursion, shared modules, and tensors from outside", function()
+    local outside = lucerna.ones(3)
+    local shared = nn.Linear(3, 3, {bias = false})
+    local Twice = nn.class("Twice")
+    function Twice:__init() self.a = nn.Sequential(shared, shared) end
+    function Twice:forward(x, again)
+      if again == false then return x * outside end
+      return self(self.a(x), false)
+    end
+    local graph = parse(lucerna.dot(Twice(), {1, 3}))
+    assert.are.same({"Twice", "a (Sequential)", "a.0 (Linear)", "a.0 (Linear), call 2",
+      "Twice, call 2"}, labels(graph.clusters))
+    assert.are.same({"input -> linear [1, 3]", "a.0.weight -> linear [3, 3]",
+      "linear -> linear [1, 3]", "a.0.weight -> linear [3, 3]", "linear -> mul [1, 3]",
+      "[3] -> mul [3]", "mul -> output [1, 3]"}, edges_of(graph))
+  end)
+
+  it("quotes whatever names hold", function()
+    local Named = nn.class('Na"me\\d')
+    function Named:forward(x) return x + 1 end -- luacheck: ignore 212
+    local net = nn.Sequential()
+    net:add_module('a "b" \\', Named())
+    local graph = parse(lucerna.dot(net, {1}))
+    assert.are.equal('a "b" \\ (Na"me\\d)', graph.clusters[2].label)
+  end)
+
+  it("of a net that gives its input back has one edge", function()
+    local graph = parse(lucerna.dot(nn.Identity(), {2}))
+    assert.are.same({"input -> output [2]"}, edges_of(graph))
+    assert.are.equal(0, #graph.clusters)
+  end)
+
+  it("leaves the net as it was, also after an error", function()
+    local net = Net()
+    net.body[3]:eval()
+    local mean = net.body[2].running_mean
+    local rng = lucerna.get_rng_state():tolist()
+    lucerna.dot(net, {1, 1, 5, 5}, {mode = "train"})
+    assert.are.equal(mean, net.body[2].running_mean)
+    assert.are.same({0, 0}, mean:tolist())
+    assert.matches("in body.0 (Conv2d): conv2d", parity.message(lucerna.dot, net, {1, 2, 5, 5}), 1,
+      true)
+    assert.are.same(rng, lucerna.get_rng_state():tolist())
+    assert.is_true(net.training)
+    assert.is_false(net.body[3].training)
+    assert.is_true(net(lucerna.ones(1, 1, 5, 5)).requires_grad)
+  end)
+
+  it("is read by Graphviz", function()
+    if not os.execute("command -v dot >/dev/null 2>&1") then return pending("needs graphviz") end
+    local name = os.tmpname()
+    local file = assert(io.open(name, "w"))
+    file:write(lucerna.dot(Net(), {1, 1, 5, 5}))
+    file:close()
+    local good = os.execute("dot -Tsvg " .. name .. " >/dev/null 2>&1")
+    os.remove(name)
+    assert.is_true(good)
+  end)
+
+  it("needs a net and an input", function()
+    assert.matches("dot: missing argument 'input_size'", parity.message(lucerna.dot, Net()))
+    assert.matches("dot: mode must be", parity.message(lucerna.dot, Net(), {1}, {mode = 1}))
+    assert.matches("dot: input_size must be", parity.message(lucerna.dot, Net(), "x"))
+    assert.matches("dot: unknown argument 'depth'", parity.message(lucerna.dot, Net(), {1},
+      {depth = 1}))
+  end)
+end)
+
+describe("the autograd graph", function()
+  it("has nodes, leaves by name, and shapes", function()
+    local net = nn.Sequential(nn.Linear(3, 2), nn.Tanh())
+    local x = lucerna.ones(4, 3)
+    local y = net(x):sum()
+    local graph = parse(lucerna.dot(y, {params = net}))
+    assert.are.equal("SumBackward0", graph.name)
+    assert.are.same({"0.weight -> LinearBackward0 [2, 3]", "0.bias -> LinearBackward0 [2]",
+      "LinearBackward0 -> TanhBackward0 [4, 2]", "TanhBackward0 -> SumBackward0 [4, 2]",
+      "SumBackward0 -> output []"}, edges_of(graph))
+    graph = parse(lucerna.dot(y, {params = {w = net[1].weight}}))
+    assert.are.equal("w -> LinearBackward0 [2, 3]", edges_of(graph)[1])
+    assert.are.equal("[2, 3] -> LinearBackward0 [2, 3]", edges_of(parse(lucerna.dot(y)))[1])
+  end)
+
+  it("shows what is used twice once, and functions of the user's", function()
+    local Double = lucerna.autograd.Function("Double", {
+      forward = function(_, a) return a * 2 end,
+      backward = function(_, g) return g * 2 end,
+    })
+    local p = lucerna.ones(2):requires_grad_()
+    local a = Double.apply(p)
+    local graph = parse(lucerna.dot(a * a + p))
+    assert.are.same({"[2] -> DoubleBackward [2]", "DoubleBackward -> MulBackward0 [2]",
+      "DoubleBackward -> MulBackward0 [2]", "MulBackward0 -> AddBackward0 [2]",
+      "[2] -> AddBackward0 [2]", "AddBackward0 -> output [2]"}, edges_of(graph))
+    assert.are.same({"[2] -> output [2]"}, edges_of(parse(lucerna.dot(p))))
+    assert.are.same({"[2] -> output [2]"}, edges_of(parse(lucerna.dot(lucerna.ones(2)))))
+  end)
+end)
+
+describe("dot of two vectors", function()
+  it("is their product, as before", function()
+    local a, b = lucerna.tensor {1.0, 2.0}, lucerna.tensor {3.0, 4.0}
+    assert.are.equal(11, lucerna.dot(a, b):item())
+    assert.are.equal(11, lucerna.dot(a, {tensor = b}):item())
+    assert.are.equal(11, lucerna.dot {input = a, tensor = b}:item())
+    local out = lucerna.empty(0)
+    lucerna.dot(a, b, {out = out})
+    assert.are.equal(11, out:item())
+    assert.are.equal(11, a:dot(b):item())
+    assert.matches("dot: ", parity.message(lucerna.dot, a, 3))
+    assert.matches("dot: ", parity.message(lucerna.dot, 3))
+    assert.matches("dot: ", parity.message(lucerna.dot))
+  end)
+end)
