@@ -1,5 +1,5 @@
--- dot(net, x): the call graph of a net as Graphviz text; dot(y): the autograd graph behind a tensor;
--- and dot(a, b), the product of two vectors. The same net and input always give the same text.
+-- dot(net, x): the call graph of a net as Graphviz text; dot(y): the autograd graph behind a
+-- tensor; dot(a, b): the product of two vectors. The same net and input give the same text.
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"

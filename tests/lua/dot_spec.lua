@@ -127,7 +127,7 @@ function Net:forward(x)
 end
 
 describe("the call graph", function()
-  it("has modules as clusters, operators as nodes, shapes on edges, parameters as leaves", function()
+  it("has modules as clusters, operators as nodes, shapes on edges, leaves by name", function()
     local graph = parse(lucerna.dot(Net(), {1, 1, 5, 5}))
     assert.are.equal("Net", graph.name)
     assert.are.same({"Net", "body (Sequential)", "body.0 (Conv2d)", "body.1 (BatchNorm2d)",
