@@ -9,6 +9,8 @@ local container = require "lucerna.nn.container"
 local parameters = require "lucerna.nn.parameters"
 local lazy = require "lucerna.nn.lazy"
 
+local embedding = require "lucerna.nn.embedding"
+
 local EXTENSIONS = {
   Module = module.Module,
   Sequential = container.Sequential,
@@ -16,6 +18,8 @@ local EXTENSIONS = {
   ModuleDict = container.ModuleDict,
   SyncBatchNorm = require "lucerna.nn.sync_batch_norm",
   Container = container.Container,
+  Embedding = embedding.Embedding,
+  EmbeddingBag = embedding.EmbeddingBag,
   ParameterList = parameters.ParameterList,
   ParameterDict = parameters.ParameterDict,
 }

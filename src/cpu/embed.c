@@ -93,3 +93,15 @@ luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n,
   luc__free(ctx, counts, bytes);
   return LUC_OK;
 }
+
+void luc__bag_argmax(const double *rows, const int64_t *bag, int64_t n, int64_t dim, int64_t bags,
+                     int64_t *at) {
+  for (int64_t i = 0; i < bags * dim; i++) at[i] = -1;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < dim; k++) {
+      int64_t *best = &at[bag[i] * dim + k];
+      if (*best < 0 || rows[i * dim + k] > rows[*best * dim + k]) *best = i;
+    }
+  for (int64_t i = 0; i < bags * dim; i++)
+    if (at[i] < 0) at[i] = 0;
+}

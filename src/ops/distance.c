@@ -1,6 +1,7 @@
 /* Norms, distances and log-sum-exp. */
 #include <math.h>
 
+#include "ops/compute.h"
 #include "ops/reduction.h"
 
 /* ---- norm ---- */
@@ -100,6 +101,27 @@ luc_status luc__run_dist(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *apart = luc__f2(&f, LUC_OP_sub, args[0].as.tensor, args[1].as.tensor);
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(apart), args[2])),
                        out);
+}
+
+/* pdist(input, p): the distances of all pairs of rows, in the order of the upper triangle. */
+luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  double p = luc_as_double(&args[1]);
+  LUC_TRY(luc__need_float(ctx, "pdist", "input", x));
+  if (x->ndim != 2)
+    return luc__fail_shapes(ctx, "pdist", "input", x, NULL, NULL,
+                            "only supports 2D tensors, got: %dD", x->ndim);
+  LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "pdist: only supports non-negative p values (got %g)", p);
+  luc_formula f = luc__formula(ctx);
+  luc_value n = luc_v_int(x->sizes[0]), zero = luc_v_int(0), one = luc_v_int(1);
+  luc_value pairs = luc_v_tensor(luc__f_call(&f, LUC_OP_triu_indices, LUC_ARGS(n, n, one)));
+  luc_tensor *side[2];
+  for (int i = 0; i < 2; i++) {
+    luc_tensor *at = luc__f_call(&f, LUC_OP_select, LUC_ARGS(pairs, zero, luc_v_int(i)));
+    side[i] = luc__f_call(&f, LUC_OP_index_select, LUC_ARGS(args[0], zero, luc_v_tensor(at)));
+  }
+  luc_value apart = luc_v_tensor(luc__f2(&f, LUC_OP_sub, side[0], side[1]));
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_norm, LUC_ARGS(apart, luc_v_float(p), one)), out);
 }
 
 /* ---- logsumexp ---- */

@@ -1,6 +1,7 @@
 /* Embedding tables and what stands beside losses: one_hot, similarities, distances. The lookup and
  * its gradient, a scatter by position, are rows; the rest are formulas of operators. */
 #include "ops/compute.h"
+#include "ops/embedding.h"
 #include "ops/formula.h"
 #include "ops/rows.h"
 
@@ -92,9 +93,8 @@ luc_status luc__grad_embedding_backward(luc_context *ctx, luc_backward *b) {
 
 /* ---- embedding ---- */
 
-/* Rows that are about to be looked up are scaled down to max_norm, in place. */
-static luc_status renorm_rows(luc_context *ctx, luc_tensor *weight, luc_tensor *indices,
-                              double max_norm, luc_value norm_type) {
+luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tensor *indices,
+                                 double max_norm, luc_value norm_type) {
   luc_formula f = luc__formula(ctx);
   bool recording = ctx->grad_mode;
   ctx->grad_mode = false;
@@ -133,7 +133,7 @@ luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out)
     LUC_TRY(
         luc__index_wrap(ctx, "embedding: padding_idx", args[2].as.i, weight->sizes[0], &padding));
   if (!luc_is_none(&args[3]))
-    LUC_TRY(renorm_rows(ctx, weight, input, luc_as_double(&args[3]), args[4]));
+    LUC_TRY(luc__embedding_renorm(ctx, weight, input, luc_as_double(&args[3]), args[4]));
   return luc_call(ctx, LUC_OP_embedding_lookup,
                   LUC_ARGS(args[1], args[0], luc_v_int(padding), args[5]), out);
 }

@@ -5,7 +5,7 @@ local parity = require "parity"
 local nn = lucerna.nn
 local F = nn.functional
 
-for _, family in ipairs {"activation", "loss", "ctc", "pool"} do
+for _, family in ipairs {"activation", "loss", "ctc", "pool", "distance"} do
   describe("like PyTorch: " .. family, function()
     for i, case in ipairs(parity.load("functional_" .. family)) do
       it(("%s (%d)"):format(case.name, i), function()
@@ -103,6 +103,29 @@ local function refusals()
     {"lp_pool2d: kernel_size must be at least 1", nn.LPPool2d(2, 0), z(1, 2, 2)},
     {"fractional_max_pool2d: _random_samples must be [N, C, 2]", F.fractional_max_pool2d,
       z(1, 4, 4), 2, 2, {_random_samples = z(1, 2, 2)}},
+    {"Embedding: sparse gradients are not built in", nn.Embedding, 3, 2, {sparse = true}},
+    {"EmbeddingBag: sparse gradients are not built in", nn.EmbeddingBag, 3, 2, {sparse = true}},
+    {"EmbeddingBag: mode must be 'sum', 'mean' or 'max' (got 'min')", nn.EmbeddingBag, 3, 2,
+      {mode = "min"}},
+    {"EmbeddingBag: padding_idx: index 4 is out of range", nn.EmbeddingBag, 3, 2,
+      {padding_idx = 4}},
+    {"Embedding.from_pretrained: Embeddings parameter is expected to be 2-dimensional (got 1D)",
+      nn.Embedding.from_pretrained, z(3)},
+    {"Embedding.from_pretrained: unknown argument 'freze' (did you mean 'freeze'?)",
+      nn.Embedding.from_pretrained, z(3, 2), {freze = true}},
+    {"embedding: index 4 is out of range [1, 3]", nn.Embedding(3, 2), lucerna.tensor {4}},
+    {"Embedding: index 0 is out of range", nn.Embedding(3, 2), lucerna.tensor {0}},
+    {"embedding_bag: if input is 2D, then offsets has to be None", F.embedding_bag,
+      lucerna.tensor {{1}}, z(3, 2), lucerna.tensor {1}},
+    {"embedding_bag: offsets has to be a 1D Tensor", F.embedding_bag, lucerna.tensor {1}, z(3, 2)},
+    {"embedding_bag: offsets[1] has to be 1, i.e., the first sequence", F.embedding_bag,
+      lucerna.tensor {1}, z(3, 2), lucerna.tensor {2}},
+    {"embedding_bag: offsets[-1] can not be greater than 2, the place after input, but got 4",
+      F.embedding_bag, lucerna.tensor {1}, z(3, 2), lucerna.tensor {1, 4}},
+    {"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode='mean')",
+      F.embedding_bag, lucerna.tensor {{1}}, z(3, 2), {per_sample_weights = z(1, 1)}},
+    {"pdist: only supports 2D tensors, got: 1D", F.pdist, z(3)},
+    {"cosine_similarity: dim 3 is out of range [-2, 2]", nn.CosineSimilarity(3), z(2, 2), z(2, 2)},
     {"gumbel_softmax: logits must be a floating point", F.gumbel_softmax, lucerna.tensor {1, 2}},
   }
 end
@@ -324,5 +347,53 @@ describe("pooling:", function()
     local x = lucerna.randn(1, 1, 7, 7)
     assert.is_true(lucerna.equal(fixed(x), fixed(x)))
     assert.is_true(lucerna.equal(samples, fixed:state_dict()._random_samples))
+  end)
+end)
+
+describe("embeddings:", function()
+  it("the row of padding_idx begins at zero and gets no gradient, but can be edited", function()
+    local m = nn.Embedding(4, 2, {padding_idx = 2})
+    assert.same({0.0, 0.0}, m.weight[2]:tolist())
+    m(lucerna.tensor {1, 2, 2}):sum():backward()
+    assert.same({{1.0, 1.0}, {0.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}}, m.weight.grad:tolist())
+    lucerna.no_grad(function() m.weight[2] = 3.0 end)
+    assert.same({{3.0, 3.0}}, m(lucerna.tensor {2}):tolist())
+  end)
+
+  it("max_norm scales the rows that are looked up, in place", function()
+    local m = nn.Embedding(3, 2, {max_norm = 1.0, _weight = lucerna.tensor {{3.0, 4.0}, {0.3, 0.4},
+      {6.0, 8.0}}})
+    m(lucerna.tensor {1, 2})
+    near(lucerna.tensor {{0.6, 0.8}, {0.3, 0.4}, {6.0, 8.0}}, m.weight:detach())
+  end)
+
+  it("from_pretrained keeps the table as it is, frozen unless told otherwise", function()
+    local table_ = lucerna.ones(3, 2)
+    local m = nn.Embedding.from_pretrained(table_, {padding_idx = 1})
+    assert.same({1.0, 1.0}, m.weight[1]:tolist())
+    assert.is_false(m.weight.requires_grad)
+    assert.equal("Embedding(3, 2, padding_idx=1)", tostring(m))
+    local bag = nn.EmbeddingBag.from_pretrained(table_, false, {mode = "sum"})
+    assert.is_true(bag.weight.requires_grad)
+    assert.same({{2.0, 2.0}}, bag(lucerna.tensor {{1, 3}}):tolist())
+  end)
+
+  it("scale_grad_by_freq divides by how often a row was looked up", function()
+    for _, mode in ipairs {"sum", "mean"} do
+      local w = lucerna.ones(3, 1):requires_grad_()
+      local y = F.embedding_bag(lucerna.tensor {{1, 1}, {1, 2}}, w,
+        {mode = mode, scale_grad_by_freq = true})
+      y:sum():backward()
+      near(lucerna.tensor {{1.0}, {1.0}, {0.0}} / (mode == "mean" and 2 or 1), w.grad)
+    end
+  end)
+end)
+
+describe("distances:", function()
+  it("norms are kept from being below eps, which pairwise_distance adds to differences", function()
+    local zero, one = lucerna.zeros(1, 2), lucerna.ones(1, 2)
+    assert.same({0.0}, F.cosine_similarity(zero, one):tolist())
+    assert.same({{0.0, 0.0}}, F.normalize(zero):tolist())
+    near(lucerna.tensor {math.sqrt(2) * 0.5}, F.pairwise_distance(zero, zero, 2.0, 0.5))
   end)
 end)

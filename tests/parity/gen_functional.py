@@ -247,7 +247,64 @@ def pool():
     write("functional_pool", __file__)
 
 
-FAMILIES = [activation, loss, ctc, pool]
+def distance():
+    ids = Ids(torch.tensor([[1, 3, 1], [0, 0, 2]]))
+    line, offsets = Ids(1, 3, 1, 0, 0, 2, 3), Ids(0, 2, 2, 5)
+    for mode in ["sum", "mean", "max"]:
+        case("F.embedding_bag", ids, distinct(4, 2), mode=mode, name=mode)
+        case("F.embedding_bag", line, distinct(4, 2), offsets, mode=mode, name=mode + " by offsets")
+        case("F.embedding_bag", line, distinct(4, 2), offsets, mode=mode, padding_idx=Dim(1),
+             name=mode + ", padding_idx")
+        case("F.embedding_bag", Ids(0, 0, 1, 1), distinct(3, 2), Ids(0, 2), mode=mode,
+             name="padding", padding_idx=Dim(0))
+        case("F.embedding_bag", Ids(torch.zeros(0, dtype=torch.int64)), distinct(3, 2),
+             Ids(0, 0, 0), mode=mode, name="empty bags")
+        case("F.embedding_bag", line, distinct(4, 2), Ids(0, 2, 5, 7), mode=mode,
+             include_last_offset=True, name=mode + ", last offset")
+    case("F.embedding_bag", ids, smooth(4, 2), mode="sum", per_sample_weights=smooth(2, 3),
+         name="weights")
+    case("F.embedding_bag", line, smooth(4, 2), offsets, mode="sum", padding_idx=Dim(-3),
+         per_sample_weights=smooth(7), name="weights, padding_idx")
+    case("F.embedding_bag", ids, smooth(4, 2).float(), name="float32")
+    case("F.embedding_bag", ids, Const(smooth(4, 2)), max_norm=1.0, name="max_norm", dense=True)
+    case("F.embedding_bag", ids, smooth(4, 2), Ids(0, 2), name="offsets of lines")
+    case("F.embedding_bag", line, smooth(4, 2), name="no offsets")
+    case("F.embedding_bag", line, smooth(4, 2), Ids(1, 2), name="offsets that begin late")
+    case("F.embedding_bag", line, smooth(4, 2), Ids(0, 12), name="offsets past the end")
+    case("F.embedding_bag", ids, smooth(4, 2), mode="max", scale_grad_by_freq=True,
+         name="max by frequency")
+    case("F.embedding_bag", ids, smooth(4, 2), per_sample_weights=smooth(2, 3),
+         name="mean, weights")
+    case("F.embedding_bag", ids, smooth(3, 2), name="position out of range")
+    case("F.embedding_bag", ids, smooth(4, 2), mode="min", name="mode")
+    case("F.embedding", ids, Const(smooth(4, 3)), None, 1.0, name="max_norm", dense=True)
+    case("F.embedding", ids, Const(smooth(4, 3)), None, 1.0, 1.0, name="max_norm of another norm",
+         dense=True)
+    case("F.embedding", ids, smooth(4, 3), None, None, 2.0, True, name="by frequency", rough=True)
+    case("F.embedding", ids, smooth(4, 3), Dim(-1), name="padding from the end",
+         rough=True)
+    apart = torch.arange(12, dtype=torch.float64).reshape(4, 3) ** 2 / 73
+    for p in [2.0, 1.0, 3.0, 0.5, inf]:
+        case("F.pdist", smooth(4, 3) + apart, p, name=str(p))
+        case("F.pairwise_distance", smooth(3, 4), smooth(3, 4), p, name=str(p))
+    case("F.pdist", smooth(4, 3), 0.0, name="0")
+    case("F.pdist", smooth(1, 3), name="one row")
+    case("F.pdist", smooth(3), name="rank")
+    case("F.pdist", smooth(3, 2), -1.0, name="negative p")
+    case("F.pairwise_distance", smooth(3, 4), smooth(4), 2.0, 0.01, True, name="keepdim")
+    case("F.pairwise_distance", smooth(4), smooth(4), name="vectors")
+    case("F.cosine_similarity", smooth(2, 3, 4), smooth(2, 3, 4), name="of the second")
+    case("F.cosine_similarity", smooth(3, 4), smooth(1, 4), Dim(-1), name="broadcast")
+    case("F.cosine_similarity", torch.zeros(2, 3), smooth(2, 3).float(), name="zeros", grad=False)
+    case("F.normalize", smooth(2, 3), 1.0, Dim(0), name="p 1")
+    case("F.normalize", torch.zeros(2, 3), name="zeros", grad=False)
+    case("F.one_hot", Ids(torch.tensor([[0, 2], [1, 0]])))
+    case("F.one_hot", Ids(0, 2), 5, name="num_classes")
+    case("F.one_hot", Ids(0, 2), 2, name="too few classes")
+    write("functional_distance", __file__)
+
+
+FAMILIES = [activation, loss, ctc, pool, distance]
 
 for family in FAMILIES:
     if len(sys.argv) == 1 or family.__name__ in sys.argv[1:]:

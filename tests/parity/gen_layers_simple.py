@@ -186,9 +186,32 @@ def pooling():
          shapes[2])
 
 
+def tables():
+    ids, line = torch.tensor([[0, 4], [2, 2]]), torch.tensor([0, 4, 2, 2, 1])
+    case("Embedding(5, 3, {max_norm = 1.0})", lambda: nn.Embedding(5, 3, max_norm=1.0), ids)
+    case("Embedding(5, 3, {max_norm = 0.5, norm_type = 1.0, scale_grad_by_freq = true})",
+         lambda: nn.Embedding(5, 3, max_norm=0.5, norm_type=1.0, scale_grad_by_freq=True), ids)
+    case("Embedding(5, 3, {padding_idx = -1})", lambda: nn.Embedding(5, 3, padding_idx=-1), ids,
+         text="Embedding(5, 3, padding_idx=5)")
+    case("EmbeddingBag(5, 3)", lambda: nn.EmbeddingBag(5, 3), ids,
+         text="EmbeddingBag(5, 3, mode='mean')")
+    case("EmbeddingBag(5, 3, {mode = 'sum', padding_idx = 3})",
+         lambda: nn.EmbeddingBag(5, 3, mode="sum", padding_idx=2), line, torch.tensor([0, 2]),
+         text="EmbeddingBag(5, 3, mode='sum', padding_idx=3)")
+    case("EmbeddingBag(5, 3, {mode = 'max', max_norm = 1.0, include_last_offset = true})",
+         lambda: nn.EmbeddingBag(5, 3, mode="max", max_norm=1.0, include_last_offset=True), line,
+         torch.tensor([0, 2, 5]), text="EmbeddingBag(5, 3, max_norm=1.0, mode='max')")
+    case("CosineSimilarity()", nn.CosineSimilarity, (3, 4), (3, 4))
+    case("CosineSimilarity(-1, 0.5)", lambda: nn.CosineSimilarity(-1, 0.5), (3, 4), (3, 4))
+    case("PairwiseDistance()", nn.PairwiseDistance, (3, 4), (3, 4))
+    case("PairwiseDistance(1, 0.5, true)", lambda: nn.PairwiseDistance(1, 0.5, True), (3, 4),
+         (3, 4))
+
+
 if __name__ == "__main__":
     activations()
     dropout()
     losses()
     pooling()
+    tables()
     write(CASES, OUT)

@@ -1,0 +1,42 @@
+-- Embedding.from_pretrained and EmbeddingBag.from_pretrained: a table that is there already.
+
+local lucerna = require "lucerna"
+local root = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+
+local core, raise = root.nn, root._raise
+local embedding = { Embedding = {}, EmbeddingBag = {} }
+
+-- A module of the class with this weight; `names` are the arguments after it, freeze first.
+local function from(class, names, ...)
+  local who = class .. ".from_pretrained"
+  local values = table.pack(arguments(who, { "embeddings", "freeze", table.unpack(names) }, ...))
+  local weight, freeze = values[1], values[2]
+  if not lucerna.is_tensor(weight) or weight:dim() ~= 2 then
+    raise(("%s: Embeddings parameter is expected to be 2-dimensional (got %s)"):format(who,
+      lucerna.is_tensor(weight) and weight:dim() .. "D" or type(weight)))
+  end
+  local options = { _weight = weight }
+  for i, name in ipairs(names) do options[name] = values[i + 2] end
+  local made = core.layer(class)(weight:size(1), weight:size(2), options)
+  made.weight.requires_grad = freeze == false
+  return made
+end
+
+--- Embedding.from_pretrained(embeddings, {freeze = true, padding_idx =, max_norm =,
+-- norm_type = 2.0, scale_grad_by_freq = false, sparse = false}): the module of that table, which
+-- keeps the row of padding_idx as it is.
+function embedding.Embedding.from_pretrained(...)
+  return from("Embedding", { "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
+    "sparse" }, ...)
+end
+
+--- EmbeddingBag.from_pretrained(embeddings, {freeze = true, max_norm =, norm_type = 2.0,
+-- scale_grad_by_freq = false, mode = "mean", sparse = false, include_last_offset = false,
+-- padding_idx =}).
+function embedding.EmbeddingBag.from_pretrained(...)
+  return from("EmbeddingBag", { "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse",
+    "include_last_offset", "padding_idx" }, ...)
+end
+
+return embedding

@@ -1,0 +1,220 @@
+/* embedding_bag: sums, means or maxima of looked-up rows, made of a lookup and operators that add
+ * or choose rows by bag; only where the maxima are is a kernel's answer. */
+#include <string.h>
+
+#include "ops/compute.h"
+#include "ops/embedding.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include "cpu/copy.h"
+#include "cpu/embed.h"
+
+static const char who[] = "embedding_bag";
+
+/* bag_argmax(rows [n, dim], bags [n], count): the row of each bag's maximum, [count, dim] */
+
+luc_status luc__run_bag_argmax(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *rows = args[0].as.tensor, *x = NULL, *bags = NULL, *at = NULL;
+  LUC_GO(luc__dense(ctx, rows, LUC_FLOAT64, &x));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &bags));
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, (int64_t[]){args[2].as.i, x->sizes[1]}, &at));
+  luc__bag_argmax((const double *)x->data, (const int64_t *)bags->data, x->sizes[0], x->sizes[1],
+                  args[2].as.i, (int64_t *)at->data);
+  out[0] = luc_v_tensor(luc__retain(at));
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, bags);
+  luc_tensor_release(ctx, at);
+  return status;
+}
+
+/* ---- the call ---- */
+
+/* embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+ * per_sample_weights, include_last_offset, padding_idx) */
+enum {
+  INPUT,
+  WEIGHT,
+  OFFSETS,
+  MAX_NORM,
+  NORM_TYPE,
+  SCALE,
+  MODE,
+  SPARSE,
+  PER_SAMPLE,
+  LAST,
+  PADDING
+};
+typedef enum bag_mode { SUM, MEAN, MAX } bag_mode;
+
+static luc_status check_kinds(luc_context *ctx, const luc_value *args, bag_mode mode) {
+  luc_tensor *input = args[INPUT].as.tensor, *weight = args[WEIGHT].as.tensor;
+  luc_tensor *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
+  if (!luc__dtype_is_int((luc_dtype)input->dtype))
+    return luc__fail(ctx, LUC_ERR_TYPE, "%s: input must hold positions (got %s)", who,
+                     luc__dtype_name((luc_dtype)input->dtype));
+  LUC_TRY(luc__need_float(ctx, who, "weight", weight));
+  if (weight->ndim != 2)
+    return luc__fail_shapes(ctx, who, "input", input, "weight", weight,
+                            "weight has to be a 2D Tensor, but got Tensor of dimension %d",
+                            weight->ndim);
+  LUC_CHECK(ctx, !args[SPARSE].as.i, LUC_ERR_SUPPORT, "%s: sparse gradients are not supported",
+            who);
+  LUC_CHECK(ctx, mode != MAX || !args[SCALE].as.i, LUC_ERR_VALUE,
+            "%s: max mode does not support scaling the gradient by the frequency", who);
+  LUC_CHECK(ctx, !per_sample || mode == SUM, LUC_ERR_SUPPORT,
+            "%s: per_sample_weights is only supported for mode='sum' (got mode='%s')", who,
+            args[MODE].as.string);
+  if (per_sample && !luc__same_sizes(per_sample, input))
+    return luc__fail_shapes(ctx, who, "input", input, "per_sample_weights", per_sample,
+                            "per_sample_weights must have the same shape as the input");
+  return luc__match_dtype(ctx, who, "weight", weight, "per_sample_weights", per_sample);
+}
+
+static luc_status check_forms(luc_context *ctx, const luc_value *args) {
+  const luc_tensor *input = args[INPUT].as.tensor, *offsets = luc_as_tensor(&args[OFFSETS]);
+  LUC_CHECK(ctx, input->ndim == 1 || input->ndim == 2, LUC_ERR_SHAPE,
+            "%s: input has to be 1D or 2D Tensor, but got Tensor of dimension %d", who,
+            input->ndim);
+  LUC_CHECK(ctx, input->ndim == 1 || !offsets, LUC_ERR_VALUE,
+            "%s: if input is 2D, then offsets has to be None, as input is treated as a mini-batch "
+            "of fixed length sequences",
+            who);
+  LUC_CHECK(ctx, input->ndim == 2 || (offsets && offsets->ndim == 1), LUC_ERR_VALUE,
+            "%s: offsets has to be a 1D Tensor", who);
+  LUC_CHECK(ctx, !args[LAST].as.i || !offsets || offsets->numel > 0, LUC_ERR_VALUE,
+            "%s: include_last_offset: number of offset should be at least 1", who);
+  return LUC_OK;
+}
+
+/* Where bags begin: from 0 on, never back, within the input. Messages count from 1. */
+static luc_status check_offsets(luc_context *ctx, const int64_t *at, int64_t n, int64_t length) {
+  LUC_CHECK(ctx, n == 0 || at[0] == 0, LUC_ERR_VALUE,
+            "%s: offsets[1] has to be 1, i.e., the first sequence in the mini-batch has to start "
+            "from position 1. However, got %lld",
+            who, (long long)at[0] + (at[0] >= 0));
+  for (int64_t i = 1; i < n; i++)
+    LUC_CHECK(ctx, at[i] >= at[i - 1], LUC_ERR_VALUE, "%s: offsets must not decrease", who);
+  LUC_CHECK(ctx, n == 0 || at[n - 1] <= length, LUC_ERR_VALUE,
+            "%s: offsets[-1] can not be greater than %lld, the place after input, but got %lld",
+            who, (long long)length + 1, (long long)at[n - 1] + 1);
+  return LUC_OK;
+}
+
+/* What is looked up, without what padding_idx leaves out. The formula owns it. */
+typedef struct bags {
+  int64_t count, n;
+  luc_tensor *rows, *ids, *keep; /* int64 [n]: row of weight, bag, and place in input */
+  luc_tensor *sizes;             /* float64 [count, 1]: rows of each bag, at least 1 */
+  luc_tensor *empty;             /* bool [count, 1] */
+} bags;
+
+/* Sorts input's entries into bags: `starts` where each begins, or NULL: `width` entries each. */
+static void sort_entries(const int64_t *input, int64_t length, const int64_t *starts, int64_t width,
+                         int64_t padding, bags *b) {
+  int64_t *rows = (int64_t *)b->rows->data, *ids = (int64_t *)b->ids->data;
+  int64_t *keep = (int64_t *)b->keep->data, bag = 0;
+  double *sizes = (double *)b->sizes->data;
+  memset(sizes, 0, (size_t)b->count * sizeof *sizes);
+  b->n = 0;
+  for (int64_t i = 0; i < length; i++) {
+    if (starts)
+      while (bag + 1 < b->count && starts[bag + 1] <= i) bag++;
+    else
+      bag = i / width;
+    if (input[i] == padding || b->count == 0) continue;
+    rows[b->n] = input[i], ids[b->n] = bag, keep[b->n++] = i;
+    sizes[bag]++;
+  }
+  for (int64_t i = 0; i < b->count; i++) {
+    ((bool *)b->empty->data)[i] = sizes[i] == 0;
+    if (sizes[i] == 0) sizes[i] = 1;
+  }
+}
+
+/* The first n entries of a vector. */
+static luc_tensor *first(luc_formula *f, luc_tensor *t, int64_t n) {
+  luc_value zero = luc_v_int(0);
+  return luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(t), zero, zero, luc_v_int(n)));
+}
+
+static void make_bags(luc_formula *f, const luc_value *args, int64_t padding, bags *b) {
+  luc_status status;
+  luc_context *ctx = f->ctx;
+  luc_tensor *input = args[INPUT].as.tensor, *dense = NULL, *starts = NULL;
+  const int64_t *at = NULL;
+  LUC_GO(luc__dense(ctx, input, LUC_INT64, &dense));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[OFFSETS]), LUC_INT64, &starts));
+  if (starts) LUC_GO(check_offsets(ctx, at = (int64_t *)starts->data, starts->numel, input->numel));
+  b->count = starts ? starts->numel - (args[LAST].as.i != 0) : input->sizes[0];
+  int64_t column[2] = {b->count, 1}, length = input->numel;
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->rows));
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->ids));
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->keep));
+  LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 2, column, &b->sizes));
+  LUC_GO(luc__tensor_empty(ctx, LUC_BOOL, 2, column, &b->empty));
+  sort_entries((int64_t *)dense->data, length, at, input->ndim == 2 ? input->sizes[1] : 1, padding,
+               b);
+done:
+  luc_tensor_release(ctx, dense);
+  luc_tensor_release(ctx, starts);
+  luc__f_own(f, b->rows), luc__f_own(f, b->ids), luc__f_own(f, b->keep);
+  luc__f_own(f, b->sizes), luc__f_own(f, b->empty);
+  if (f->status == LUC_OK) f->status = status;
+  b->rows = first(f, b->rows, b->n);
+  b->ids = first(f, b->ids, b->n);
+  b->keep = first(f, b->keep, b->n);
+}
+
+static luc_tensor *largest(luc_formula *f, luc_tensor *rows, const bags *b) {
+  luc_value r = luc_v_tensor(rows), zero = luc_v_int(0);
+  luc_tensor *at =
+      luc__f_call(f, LUC_OP_bag_argmax, LUC_ARGS(r, luc_v_tensor(b->ids), luc_v_int(b->count)));
+  luc_tensor *y = luc__f_call(f, LUC_OP_gather, LUC_ARGS(r, zero, luc_v_tensor(at)));
+  return luc__f_call(f, LUC_OP_masked_fill,
+                     LUC_ARGS(luc_v_tensor(y), luc_v_tensor(b->empty), luc_v_float(0)));
+}
+
+static luc_tensor *reduce_bags(luc_formula *f, const luc_value *args, bag_mode mode,
+                               const bags *b) {
+  luc_tensor *weight = args[WEIGHT].as.tensor, *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
+  luc_value zero = luc_v_int(0);
+  int64_t size[2] = {b->count, weight->sizes[1]};
+  luc_tensor *rows =
+      luc__f_call(f, LUC_OP_embedding_lookup,
+                  LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_int(-1), args[SCALE]));
+  if (per_sample) {
+    int64_t flat = -1;
+    luc_value all = luc_v_tensor(luc__f_reshape(f, per_sample, 1, &flat));
+    luc_tensor *w = luc__f_call(f, LUC_OP_index_select, LUC_ARGS(all, zero, luc_v_tensor(b->keep)));
+    rows = luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, w, -1));
+  }
+  if (mode == MAX && b->n > 0) return largest(f, rows, b);
+  luc_tensor *y = luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(args[WEIGHT], luc_v_ints(size, 2)));
+  y = luc__f_call(f, LUC_OP_index_add,
+                  LUC_ARGS(luc_v_tensor(y), zero, luc_v_tensor(b->ids), luc_v_tensor(rows)));
+  if (mode != MEAN) return y;
+  return luc__f2(f, LUC_OP_div, y, luc__f_to(f, b->sizes, (luc_dtype)weight->dtype));
+}
+
+luc_status luc__run_embedding_bag(luc_context *ctx, luc_value *args, luc_value *out) {
+  int mode;
+  int64_t padding = -1;
+  luc_tensor *weight = args[WEIGHT].as.tensor, *y = NULL;
+  bags b = {.n = 0};
+  LUC_TRY(luc__choice(ctx, who, "mode", "sum|mean|max", args[MODE].as.string, &mode));
+  LUC_TRY(check_kinds(ctx, args, (bag_mode)mode));
+  LUC_TRY(check_forms(ctx, args));
+  if (!luc_is_none(&args[PADDING]))
+    LUC_TRY(luc__index_wrap(ctx, "embedding_bag: padding_idx", args[PADDING].as.i, weight->sizes[0],
+                            &padding));
+  if (!luc_is_none(&args[MAX_NORM]))
+    LUC_TRY(luc__embedding_renorm(ctx, weight, args[INPUT].as.tensor,
+                                  luc_as_double(&args[MAX_NORM]), args[NORM_TYPE]));
+  luc_formula f = luc__formula(ctx);
+  make_bags(&f, args, padding, &b);
+  if (f.status == LUC_OK) y = reduce_bags(&f, args, (bag_mode)mode, &b);
+  return luc__f_result(&f, y, out);
+}

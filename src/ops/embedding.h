@@ -1,0 +1,12 @@
+/* What lookups in a table share. */
+#ifndef LUC_OPS_EMBEDDING_H
+#define LUC_OPS_EMBEDDING_H
+
+#include "ops/op.h"
+
+/* The rows of weight at indices, which are about to be looked up, are scaled down to max_norm, in
+ * place and unrecorded. */
+luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tensor *indices,
+                                 double max_norm, luc_value norm_type);
+
+#endif
