@@ -60,7 +60,11 @@ static int instance_len(lua_State *L) {
 static int instance_pairs(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "pairs");
   if (dispatch(L, "__pairs", 3)) return 3;
-  return luc_l_error(L, "pairs: a %s is no container", peer->m->cls->name);
+  lua_settop(L, 1);
+  luc_l_push_function(L, peer->nn, "pairs");
+  lua_insert(L, 1);
+  lua_call(L, 1, 3);
+  return 3;
 }
 
 static int instance_tostring(lua_State *L) {

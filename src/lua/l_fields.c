@@ -134,6 +134,9 @@ static void set_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
 
 static void set_data(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
   luc_tensor *data = luc_l_checktensor(L, value, "data", "value");
+  if (t->requires_grad && !luc__dtype_is_float((luc_dtype)data->dtype))
+    luc_l_error(L, "data set to a tensor that requires gradients must be floating point or "
+                   "complex dtype");
   luc_status status = luc__tensor_set_data(st->ctx, t, data);
   if (status != LUC_OK) luc_l_raise(L, st, status);
 }

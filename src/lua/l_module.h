@@ -134,6 +134,8 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st);
 
 int luc_l_module_index(lua_State *L);
 int luc_l_module_newindex(lua_State *L);
+/* core.nn._config_names(m): constructor arguments that can be read as fields. */
+int luc_l_module_config_names(lua_State *L);
 int luc_l_module_set_field(lua_State *L);
 /* What a value is, in PyTorch's messages: "Parameter", "Linear", "number". */
 const char *luc_l_kind_name(lua_State *L, int index);

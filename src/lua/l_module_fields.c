@@ -47,6 +47,21 @@ static int find_config(const luc_module *m, const char *name) {
   return field ? p : -1;
 }
 
+int luc_l_module_config_names(lua_State *L) {
+  const luc_module *m = luc_l_checkpeer(L, 1, "pairs")->m;
+  const luc_schema *schema = luc__config_class(m->cls->core)->constructor;
+  lua_Integer n = 0;
+  lua_newtable(L);
+  for (int p = 0; m->config && p < schema->nparams; p++) {
+    const char *name = schema->params[p].name;
+    bool slot = luc__slot_find(m, name, strlen(name), NULL) != NULL;
+    if (slot || m->config[p].kind == LUC_NONE || find_config(m, name) != p) continue;
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
 /* Caches the value on top of the stack under the key at 2 in the table at 3. */
 static int cached(lua_State *L) {
   if (lua_isnil(L, -1)) return 1;

@@ -118,6 +118,8 @@ typedef struct members_box {
   luc_members list;
   size_t next;
   bool named, tensors;
+  const luc_module *root; /* of a visit … */
+  uint32_t visits;        /* … that stops at modules with one of these methods; else 0 */
 } members_box;
 
 static int members_gc(lua_State *L) {
@@ -140,14 +142,14 @@ static int members_next(lua_State *L) {
     luc_l_pushtensor(L, box->nn->st, item->tensor);
   else
     luc_l_pushmodule(L, box->nn, item->module);
-  return 1 + box->named;
+  if (!box->visits) return 1 + box->named;
+  bool own = item->module != box->root && luc_l_overrides_of(item->module) & box->visits;
+  lua_pushboolean(L, own);
+  return 2;
 }
 
-static int iterate(lua_State *L, int self, const char *who, luc_member_kind kind,
-                   const char *prefix, int flags) {
-  luc_l_peer *peer = luc_l_checkpeer(L, self, who);
-  luc_l_nn *nn = peer->nn;
-  luc_l_check_tables(L, nn, peer->m);
+/* Pushes an empty list for members_next. */
+static members_box *new_box(lua_State *L, luc_l_nn *nn, luc_member_kind kind, int flags) {
   members_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   memset(box, 0, sizeof *box);
   box->nn = nn;
@@ -155,6 +157,65 @@ static int iterate(lua_State *L, int self, const char *who, luc_member_kind kind
   box->tensors = kind == LUC_MEMBERS_PARAMETERS || kind == LUC_MEMBERS_BUFFERS;
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->members_meta);
   lua_setmetatable(L, -2);
+  return box;
+}
+
+/* core.nn._visit(m, mask, post): iterates over the modules that a recursion over children() would
+ * reach, m included, last if post, with whether they have a method of the mask of their own:
+ * nothing below these is visited. */
+static int visit(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
+  members_box *box = new_box(L, peer->nn, LUC_MEMBERS_MODULES, LUC_MEMBERS_UNNAMED);
+  box->root = peer->m;
+  box->visits = (uint32_t)luaL_checkinteger(L, 2);
+  luc_status status =
+      luc__module_visit(peer->nn->st->ctx, peer->m, lua_toboolean(L, 3) ? LUC_WALK_POST : 0,
+                        luc_l_overrides_of, box->visits, &box->list);
+  if (status != LUC_OK) return luc_l_raise(L, peer->nn->st, status);
+  lua_pushcclosure(L, members_next, 1);
+  return 1;
+}
+
+/* What PyTorch's walks over parameters and buffers call. */
+enum { OWN_WALK = LUC_L_OWN_NAMED_MEMBERS | LUC_L_OWN_NAMED_MODULES };
+
+/* Does the module have one of these methods, or one at or below it its own named_modules? Then the
+ * walk goes as in PyTorch, from method to method. */
+static bool walks_in_lua(lua_State *L, luc_l_peer *peer, uint32_t own, bool recurse) {
+  luc_l_nn *nn = peer->nn;
+  if (!(nn->overrides & (own | LUC_L_OWN_NAMED_MODULES))) return false;
+  return luc_l_overrides_of(peer->m) & own ||
+         (recurse && luc_l_overridden(L, nn, peer->m, LUC_L_OWN_NAMED_MODULES));
+}
+
+/* Calls the walk of that name in lua/lucerna/nn/trees.lua: (self, prefix, recurse,
+ * remove_duplicate, what stands at `extra`). */
+static int walk_in_lua(lua_State *L, luc_l_nn *nn, const char *who, int self, const char *prefix,
+                       int flags, int extra) {
+  luaL_checkstack(L, 10, NULL);
+  luc_l_push_function(L, nn, "walks");
+  lua_getfield(L, -1, who);
+  lua_pushvalue(L, self);
+  lua_pushstring(L, prefix ? prefix : "");
+  lua_pushboolean(L, !(flags & LUC_MEMBERS_OWN));
+  lua_pushboolean(L, !(flags & LUC_MEMBERS_DUPLICATES));
+  if (extra)
+    lua_pushvalue(L, extra);
+  else
+    lua_pushnil(L);
+  lua_call(L, 5, 1);
+  return 1;
+}
+
+/* own: methods that PyTorch's version of this one calls on the same module. */
+static int iterate(lua_State *L, int self, const char *who, luc_member_kind kind,
+                   const char *prefix, int flags, uint32_t own) {
+  luc_l_peer *peer = luc_l_checkpeer(L, self, who);
+  luc_l_nn *nn = peer->nn;
+  luc_l_check_tables(L, nn, peer->m);
+  if (walks_in_lua(L, peer, own, !(flags & LUC_MEMBERS_OWN)))
+    return walk_in_lua(L, nn, who, self, prefix, flags, 0);
+  members_box *box = new_box(L, nn, kind, flags);
   luc_status status = luc_module_members(nn->st->ctx, peer->m, kind, prefix, flags, &box->list);
   if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
   lua_pushcclosure(L, members_next, 1);
@@ -169,46 +230,52 @@ static int flags_of(const luc_l_args *a, int recurse, int duplicates) {
 static int named_parameters(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
   return iterate(L, (int)a->v[0].as.i, "named_parameters", LUC_MEMBERS_PARAMETERS,
-                 a->v[1].as.string, flags_of(a, 2, 3));
+                 a->v[1].as.string, flags_of(a, 2, 3), OWN_WALK);
 }
 
 static int named_buffers(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
   return iterate(L, (int)a->v[0].as.i, "named_buffers", LUC_MEMBERS_BUFFERS, a->v[1].as.string,
-                 flags_of(a, 2, 3));
+                 flags_of(a, 2, 3), OWN_WALK);
 }
 
 static int parameters(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
   return iterate(L, (int)a->v[0].as.i, "parameters", LUC_MEMBERS_PARAMETERS, NULL,
-                 LUC_MEMBERS_UNNAMED | flags_of(a, 1, 0));
+                 LUC_MEMBERS_UNNAMED | flags_of(a, 1, 0), OWN_WALK | LUC_L_OWN_NAMED_PARAMETERS);
 }
 
 static int buffers(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
   return iterate(L, (int)a->v[0].as.i, "buffers", LUC_MEMBERS_BUFFERS, NULL,
-                 LUC_MEMBERS_UNNAMED | flags_of(a, 1, 0));
+                 LUC_MEMBERS_UNNAMED | flags_of(a, 1, 0), OWN_WALK | LUC_L_OWN_NAMED_BUFFERS);
 }
 
 static int named_modules(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  (void)st;
-  return iterate(L, (int)a->v[0].as.i, "named_modules", LUC_MEMBERS_MODULES, a->v[2].as.string,
-                 flags_of(a, 0, 3));
+  int self = (int)a->v[0].as.i, flags = flags_of(a, 0, 3);
+  const luc_value *memo = &a->v[1];
+  if (memo->kind == LUC_NONE || luc_l_isnone(L, st, (int)memo->as.i))
+    return iterate(L, self, "named_modules", LUC_MEMBERS_MODULES, a->v[2].as.string, flags, 0);
+  luc_l_peer *peer = luc_l_checkpeer(L, self, "named_modules");
+  return walk_in_lua(L, peer->nn, "named_modules", self, a->v[2].as.string, flags, (int)memo->as.i);
 }
 
 static int modules(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  return iterate(L, (int)a->v[0].as.i, "modules", LUC_MEMBERS_MODULES, NULL, LUC_MEMBERS_UNNAMED);
+  return iterate(L, (int)a->v[0].as.i, "modules", LUC_MEMBERS_MODULES, NULL, LUC_MEMBERS_UNNAMED,
+                 LUC_L_OWN_NAMED_MODULES);
 }
 
 static int named_children(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  return iterate(L, (int)a->v[0].as.i, "named_children", LUC_MEMBERS_CHILDREN, NULL, 0);
+  return iterate(L, (int)a->v[0].as.i, "named_children", LUC_MEMBERS_CHILDREN, NULL,
+                 LUC_MEMBERS_OWN, 0);
 }
 
 static int children(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  return iterate(L, (int)a->v[0].as.i, "children", LUC_MEMBERS_CHILDREN, NULL, LUC_MEMBERS_UNNAMED);
+  return iterate(L, (int)a->v[0].as.i, "children", LUC_MEMBERS_CHILDREN, NULL,
+                 LUC_MEMBERS_UNNAMED | LUC_MEMBERS_OWN, LUC_L_OWN_NAMED_CHILDREN);
 }
 
 /* core.nn._slots(m, kind): {name1, value1, …} of parameters (0) or buffers (1); empty: false. */
@@ -251,15 +318,25 @@ static int train_native(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return finish(L, st, a, luc_module_train(st->ctx, peer->m, a->v[1].as.i != 0));
 }
 
+enum { OWN_PARAMETERS = OWN_WALK | LUC_L_OWN_NAMED_PARAMETERS | LUC_L_OWN_PARAMETERS };
+
 static int requires_grad_(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "requires_grad_");
+  int self = (int)a->v[0].as.i;
+  luc_l_peer *peer = luc_l_checkpeer(L, self, "requires_grad_");
   luc_l_check_tables(L, peer->nn, peer->m);
+  lua_pushboolean(L, a->v[1].as.i != 0);
+  if (walks_in_lua(L, peer, OWN_PARAMETERS, true))
+    return walk_in_lua(L, peer->nn, "requires_grad_", self, NULL, 0, lua_gettop(L));
   return finish(L, st, a, luc_module_requires_grad(st->ctx, peer->m, a->v[1].as.i != 0));
 }
 
 static int zero_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "zero_grad");
+  int self = (int)a->v[0].as.i;
+  luc_l_peer *peer = luc_l_checkpeer(L, self, "zero_grad");
   luc_l_check_tables(L, peer->nn, peer->m);
+  lua_pushboolean(L, a->v[1].as.i != 0);
+  if (walks_in_lua(L, peer, OWN_PARAMETERS, true))
+    return walk_in_lua(L, peer->nn, "zero_grad", self, NULL, 0, lua_gettop(L));
   luc_status status = luc_module_zero_grad(st->ctx, peer->m, a->v[1].as.i != 0);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
@@ -268,38 +345,80 @@ static int to_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "to");
   luc_l_check_tables(L, peer->nn, peer->m);
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = luc_module_to_dtype(st->ctx, peer->m, (luc_dtype)a->v[1].as.i);
+  luc_dtype dtype = (luc_dtype)a->v[1].as.i;
+  luc_status status = a->v[2].as.i ? luc_module_type(st->ctx, peer->m, dtype)
+                                   : luc_module_to_dtype(st->ctx, peer->m, dtype);
   st->L = outer;
   return finish(L, st, a, status);
 }
 
 /* ---- paths ---- */
 
+/* Replaces the module on top of the stack by its attribute name[0..n). */
+static void step(lua_State *L, luc_l_nn *nn, const char *name, size_t n) {
+  luc_l_peer *peer = luc_l_checkpeer(L, -1, "get_submodule");
+  const char *text = lua_pushlstring(L, name, n);
+  lua_pushvalue(L, -1);
+  lua_gettable(L, -3);
+  if (luc_l_topeer(L, -1)) {
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+    return;
+  }
+  luc_context *ctx = nn->st->ctx;
+  bool known = !lua_isnil(L, -1) || luc__slot_find(peer->m, name, n, NULL);
+  luc__fail(ctx, LUC_ERR_VALUE, known ? "`%s` is not an nn.Module" : "%s has no attribute `%s`",
+            known ? text : peer->m->cls->name, text);
+  luc_l_raise(L, nn->st, LUC_ERR_VALUE);
+}
+
+/* Pushes the module at path[0..length) below self. */
+static luc_l_peer *descend(lua_State *L, luc_l_args *a, const char *who, size_t length) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, who);
+  const char *path = a->v[1].as.string, *end = path + length;
+  luaL_checkstack(L, 8, NULL);
+  lua_pushvalue(L, (int)a->v[0].as.i);
+  while (length > 0) {
+    const char *dot = memchr(path, '.', (size_t)(end - path));
+    step(L, peer->nn, path, (size_t)((dot ? dot : end) - path));
+    if (!dot) break;
+    path = dot + 1;
+  }
+  return luc_l_checkpeer(L, -1, who);
+}
+
 static int get_submodule(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "get_submodule");
-  luc_module *m;
-  luc_status status = luc_module_get_submodule(st->ctx, peer->m, a->v[1].as.string, &m);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
-  luc_l_pushmodule(L, peer->nn, m);
+  (void)st;
+  descend(L, a, "get_submodule", strlen(a->v[1].as.string));
   return 1;
 }
 
 static int get_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "get_parameter");
-  luc_tensor *t;
-  luc_status status = luc_module_get_parameter(st->ctx, peer->m, a->v[1].as.string, &t);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
-  luc_l_pushtensor(L, st, t);
-  return 1;
+  const char *path = a->v[1].as.string, *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+  luc_l_peer *peer = descend(L, a, "get_parameter", dot ? (size_t)(dot - path) : 0);
+  lua_getfield(L, -1, name);
+  luc_tensor *t = luc_l_totensor(L, -1);
+  if (t && t->flags & LUC_TF_PARAMETER) return 1;
+  bool known = !lua_isnil(L, -1) || luc__slot_find(peer->m, name, strlen(name), NULL);
+  luc__fail(st->ctx, LUC_ERR_VALUE,
+            known ? "`%s` is not an nn.Parameter" : "%s has no attribute `%s`",
+            known ? name : peer->m->cls->name, name);
+  return luc_l_raise(L, st, LUC_ERR_VALUE);
 }
 
 static int get_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "get_buffer");
-  luc_tensor *t;
-  luc_status status = luc_module_get_buffer(st->ctx, peer->m, a->v[1].as.string, &t);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
-  luc_l_pushtensor(L, st, t);
-  return 1;
+  const char *path = a->v[1].as.string, *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+  luc_l_peer *peer = descend(L, a, "get_buffer", dot ? (size_t)(dot - path) : 0);
+  luc_map_entry *e = luc__map_find(&peer->m->slots[LUC_SLOT_BUFFER], name, strlen(name));
+  if (e) {
+    luc_l_pushtensor(L, st, e->value);
+    return 1;
+  }
+  lua_getfield(L, -1, name);
+  bool known = !lua_isnil(L, -1) || luc__slot_find(peer->m, name, strlen(name), NULL);
+  luc__fail(st->ctx, LUC_ERR_VALUE, known ? "`%s` is not a buffer" : "%s has no attribute `%s`",
+            known ? name : peer->m->cls->name, name);
+  return luc_l_raise(L, st, LUC_ERR_VALUE);
 }
 
 /* ---- kinds and copies ---- */
@@ -352,6 +471,36 @@ static int clone_tree(lua_State *L) {
   return 1;
 }
 
+/* core.nn._replace_buffer(m, name, tensor): a conversion's; no hooks, and it cannot fail. */
+static int replace_buffer(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "_apply");
+  size_t length;
+  const char *name = luaL_checklstring(L, 2, &length);
+  luc_tensor *t = luc_l_checktensor(L, 3, "_apply", "buffer");
+  luc_map_entry *e = luc__map_find(&peer->m->slots[LUC_SLOT_BUFFER], name, length);
+  if (!e) return 0; /* fn removed it */
+  luc_tensor *old = e->value;
+  e->value = luc_tensor_retain(t);
+  luc_tensor_release(peer->nn->st->ctx, old);
+  lua_getiuservalue(L, 1, 1);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, 4) == LUA_TNIL) return 0;
+  lua_pushvalue(L, 2);
+  lua_pushnil(L); /* looked up again; an existing key */
+  lua_rawset(L, 4);
+  return 0;
+}
+
+/* core.nn._replicate(m): a new module of m's class with its constructor arguments and mode, and
+ * nothing else. */
+static int replicate(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "_replicate_for_data_parallel");
+  luc_l_nn *nn = peer->nn;
+  luc_l_peer *copy = luc_l_newmodule(L, luc_l_pushclass(L, nn, peer->m->cls));
+  luc_status status = luc__module_copy_config(nn->st->ctx, peer->m, copy->m);
+  return status == LUC_OK ? 1 : luc_l_raise(L, nn->st, status);
+}
+
 /* A module on its way to Lua, should making its peers fail. */
 static int held_gc(lua_State *L) {
   luc_module **held = lua_touserdata(L, 1);
@@ -368,6 +517,15 @@ static int is_slot(lua_State *L) {
   const char *name = luaL_checklstring(L, 2, &length);
   luc_map_entry *e = luc__slot_find(peer->m, name, length, NULL);
   lua_pushboolean(L, e && e->value);
+  return 1;
+}
+
+/* core.nn._has_slot(m, name): is the name registered, though perhaps empty? */
+static int has_slot(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
+  size_t length;
+  const char *name = luaL_checklstring(L, 2, &length);
+  lua_pushboolean(L, luc__slot_find(peer->m, name, length, NULL) != NULL);
   return 1;
 }
 
@@ -395,13 +553,18 @@ static const luc_l_native natives[] = {
     {"_train(Any self, bool mode=True) -> None", train_native, LUC_F_FUNCTION},
     {"requires_grad_(Any self, bool requires_grad=True) -> None", requires_grad_, LUC_F_FUNCTION},
     {"zero_grad(Any self, bool set_to_none=True) -> None", zero_grad, LUC_F_FUNCTION},
-    {"_to_dtype(Any self, dtype dtype) -> None", to_dtype, LUC_F_FUNCTION},
+    {"_to_dtype(Any self, dtype dtype, bool all=False) -> None", to_dtype, LUC_F_FUNCTION},
     {"get_submodule(Any self, str target) -> None", get_submodule, LUC_F_FUNCTION},
     {"get_parameter(Any self, str target) -> None", get_parameter, LUC_F_FUNCTION},
     {"get_buffer(Any self, str target) -> None", get_buffer, LUC_F_FUNCTION},
 };
 
-static const luaL_Reg functions[] = {{"_children", children_of},
+static const luaL_Reg functions[] = {{"_visit", visit},
+                                     {"_has_slot", has_slot},
+                                     {"_replace_buffer", replace_buffer},
+                                     {"_replicate", replicate},
+                                     {"_config_names", luc_l_module_config_names},
+                                     {"_children", children_of},
                                      {"_set_children", set_children},
                                      {"_slots", slots_of},
                                      {"is_pure", is_pure},

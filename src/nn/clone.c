@@ -88,13 +88,17 @@ static luc_status copy_hooks(cloner *c, const luc_module *from, luc_module *to) 
   return LUC_OK;
 }
 
-static luc_status copy_module(cloner *c, const luc_module *from, luc_module *to) {
+luc_status luc__module_copy_config(luc_context *ctx, const luc_module *from, luc_module *to) {
   to->training = from->training;
   to->built = from->built;
-  if (from->config != NULL)
-    LUC_TRY(luc__config_copy(c->ctx, from->config,
-                             luc__config_class(from->cls->core)->constructor->nparams, &to->config,
-                             &to->config_size));
+  if (from->config == NULL) return LUC_OK;
+  return luc__config_copy(ctx, from->config,
+                          luc__config_class(from->cls->core)->constructor->nparams, &to->config,
+                          &to->config_size);
+}
+
+static luc_status copy_module(cloner *c, const luc_module *from, luc_module *to) {
+  LUC_TRY(luc__module_copy_config(c->ctx, from, to));
   LUC_TRY(copy_slots(c, from, to));
   return copy_hooks(c, from, to);
 }

@@ -16,6 +16,7 @@ typedef struct change {
 typedef struct conversion {
   luc_context *ctx;
   luc_dtype dtype;
+  bool all; /* tensors of integers too */
   change *items;
   size_t n, capacity;
   luc_set seen; /* parameters that are shared are converted once */
@@ -35,7 +36,7 @@ static luc_status append(conversion *c, change item) {
 }
 
 static bool changes(const conversion *c, const luc_tensor *t) {
-  return t != NULL && t->dtype != c->dtype && luc__dtype_is_float((luc_dtype)t->dtype);
+  return t != NULL && t->dtype != c->dtype && (c->all || luc__dtype_is_float((luc_dtype)t->dtype));
 }
 
 static luc_status convert(conversion *c, luc_tensor *t, luc_tensor **out) {
@@ -50,6 +51,9 @@ static luc_status convert_parameters(conversion *c, luc_module *m) {
     bool added;
     luc_tensor *t = e->value;
     if (!changes(c, t)) continue;
+    LUC_CHECK(c->ctx, !t->requires_grad || luc__dtype_is_float(c->dtype), LUC_ERR_TYPE,
+              "data set to a tensor that requires gradients must be floating point or complex "
+              "dtype");
     LUC_TRY(luc__set_add(c->ctx, &c->seen, t, &added));
     if (!added) continue;
     LUC_TRY(append(c, (change){.param = t}));
@@ -94,10 +98,8 @@ static void commit(conversion *c) {
   }
 }
 
-luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype) {
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
-            "to: modules convert to floating point dtypes only (got %s)", luc__dtype_name(dtype));
-  conversion c = {.ctx = ctx, .dtype = dtype};
+static luc_status convert_tree(luc_context *ctx, luc_module *m, luc_dtype dtype, bool all) {
+  conversion c = {.ctx = ctx, .dtype = dtype, .all = all};
   luc_status status = LUC_OK;
   luc_walk w;
   luc__walk_begin(&w, ctx, m, NULL, LUC_MEMBERS_UNNAMED);
@@ -115,4 +117,15 @@ luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype)
   luc__free(ctx, c.items, c.capacity * sizeof *c.items);
   luc__set_free(ctx, &c.seen);
   return status;
+}
+
+luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype) {
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+            "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s",
+            luc__dtype_name(dtype));
+  return convert_tree(ctx, m, dtype, false);
+}
+
+luc_status luc_module_type(luc_context *ctx, luc_module *m, luc_dtype dtype) {
+  return convert_tree(ctx, m, dtype, true);
 }

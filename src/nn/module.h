@@ -110,7 +110,7 @@ typedef struct luc_nn {
   luc_module *live;                    /* all modules */
   luc_module *dying;                   /* waiting to be destroyed */
   bool destroying;
-  bool skip_init; /* default initializations do nothing: nn.utils.skip_init */
+  bool skip_init;         /* default initializations do nothing: nn.utils.skip_init */
   luc_hooks *hooks;       /* of every module, or NULL */
   uint32_t backward_kind; /* as a module's */
   uint32_t impure;        /* how many of them are the host's */
@@ -148,6 +148,8 @@ luc_status luc__module_set_config(luc_context *ctx, luc_module *m, int i, const 
 /* Makes m an instance of another class with the same C class. */
 luc_status luc__module_set_class(luc_context *ctx, luc_module *m, const luc_class *cls);
 
+/* Mode and constructor arguments of `from` for `to`, a new module of its class. */
+luc_status luc__module_copy_config(luc_context *ctx, const luc_module *from, luc_module *to);
 /* luc_module_clone with a tree reference. */
 luc_status luc__module_clone(luc_context *ctx, luc_module *m, luc_module **out);
 

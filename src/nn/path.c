@@ -34,7 +34,8 @@ static luc_status get_tensor(luc_context *ctx, luc_module *m, const char *path, 
   luc_slot found;
   luc_map_entry *e = luc__slot_find(m, name, strlen(name), &found);
   LUC_CHECK(ctx, e != NULL, LUC_ERR_VALUE, "%s has no attribute `%s`", m->cls->name, name);
-  LUC_CHECK(ctx, found == slot && e->value != NULL, LUC_ERR_VALUE, "`%s` is not %s", name, kind);
+  bool fits = found == slot && (e->value != NULL || slot == LUC_SLOT_BUFFER);
+  LUC_CHECK(ctx, fits, LUC_ERR_VALUE, "`%s` is not %s", name, kind);
   *out = e->value;
   return LUC_OK;
 }

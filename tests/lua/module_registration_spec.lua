@@ -7,7 +7,8 @@ local message = require "parity".message
 local nn = lucerna.nn
 
 local function fails(text, f, ...)
-  assert.truthy(message(f, ...):find(text, 1, true), ("%q lacks %q"):format(message(f, ...), text))
+  local given = message(f, ...)
+  assert.truthy(given:find(text, 1, true), ("%q lacks %q"):format(given, text))
 end
 
 local function set(m, name, value) m[name] = value end

@@ -5,10 +5,11 @@
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local ordered = require "lucerna.nn.ordered"
+local trees = require "lucerna.nn.trees"
 
 local core = root.nn
 local raise = root._raise
-local new, is_module, is_pure = core.new, core.is_module, core.is_pure
+local new, is_module = core.new, core.is_module
 local LISTS = core._hook_lists
 local hooked_inputs, hooked_outputs = core._hooked_inputs, core._hooked_outputs
 local warn = warn or function() end -- a host may have taken it away
@@ -154,11 +155,12 @@ local function view(self, name)
   for i = 1, #flat, 2 do ordered.put(map, flat[i], flat[i + 1] or nil) end
   ordered.on_write(map, function(key, value)
     if name == "_parameters" then
-      self:register_parameter(key, value)
+      core.register_parameter(self, key, value)
     elseif name == "_buffers" then
-      self:register_buffer(key, value)
+      local known = core._has_slot(self, key)
+      core.register_buffer(self, key, value, not known or core._is_persistent(self, key))
     else
-      self:add_module(key, value)
+      core.add_module(self, key, value)
     end
   end)
   return map
@@ -177,93 +179,7 @@ Module.register_module = core.add_module
 
 Module._get_name = core.class_name -- a C function: repr can tell whether it was overridden
 
---- train(mode=true): sets the mode of this module and all below it.
-function Module:train(mode)
-  if mode == nil then mode = true end
-  if type(mode) ~= "boolean" then
-    raise("train: training mode is expected to be boolean (got " .. type(mode) .. ")")
-  end
-  if is_pure(self) then return core._train(self, mode) end
-  self.training = mode
-  for child in self:children() do child:train(mode) end
-  return self
-end
-
-function Module:eval() return self:train(false) end
-
---- apply(f): calls f on every module below, children first, then on this one.
-function Module:apply(f)
-  for child in self:children() do child:apply(f) end
-  f(self)
-  return self
-end
-
-local function check_device(device)
-  if type(device) ~= "string" or not device:find("^cpu") then
-    raise(("to: device '%s' is not available"):format(tostring(device)))
-  end
-end
-
---- to(dtype), to(device), to(device, dtype), to(tensor): floating point parameters and buffers.
-function Module:to(...)
-  local dtype
-  local function take(value)
-    if value == nil or type(value) == "boolean" then return end
-    if root.is_tensor(value) then
-      dtype = value.dtype
-    elseif type(value) == "table" and getmetatable(value) == nil then
-      for key, item in pairs(value) do
-        if key == "dtype" then dtype = item
-        elseif key == "device" then check_device(item)
-        elseif key == "tensor" then dtype = item.dtype
-        elseif key ~= "non_blocking" then
-          raise("to: unknown argument '" .. tostring(key) .. "'")
-        end
-      end
-    elseif type(value) == "string" and not root[value] then
-      check_device(value)
-    else
-      dtype = value
-    end
-  end
-  for i = 1, select("#", ...) do take((select(i, ...))) end
-  if dtype == nil then return self end
-  return core._to_dtype(self, dtype)
-end
-
-function Module:float() return core._to_dtype(self, root.float32) end
-function Module:double() return core._to_dtype(self, root.float64) end
-function Module:half() return core._to_dtype(self, root.float16) end
-function Module:bfloat16() return core._to_dtype(self, root.bfloat16) end
-function Module:type(dst_type) return core._to_dtype(self, dst_type) end
-function Module:cpu() return self end
-function Module:cuda(device)
-  check_device(device or "cuda")
-  return self
-end
-
-local function split_last(target)
-  local path, name = target:match("^(.*)%.([^.]*)$")
-  if not path then return "", target end
-  return path, name
-end
-
---- set_submodule(target, module, strict=false): replaces a module by dotted path.
-function Module:set_submodule(...)
-  local target, module, strict =
-    arguments("set_submodule", { "target", "module", "strict" }, ...)
-  if type(target) ~= "string" or target == "" then
-    raise("set_submodule: cannot set the submodule without a target name")
-  end
-  if not is_module(module) then raise("set_submodule: module must be an nn.Module") end
-  local path, name = split_last(target)
-  local parent = self:get_submodule(path)
-  local old = parent[name]
-  if (old ~= nil and not is_module(old)) or (old == nil and strict) then
-    raise(("set_submodule: `%s` is not an nn.Module"):format(name))
-  end
-  parent[name] = module
-end
+for name, method in pairs(trees.Module) do Module[name] = method end
 
 -- ---- copies ----
 
@@ -406,6 +322,8 @@ return {
     construct = construct,
     view = view,
     reregister = reregister,
+    walks = trees.walks,
+    pairs = trees.pairs,
     class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
     drivers = {
       [call] = true, [hooked_call] = true, [run_hooks] = true, [guarded] = true,

@@ -51,7 +51,7 @@ luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name);
 /* Has m itself a parameter or buffer whose shape is not known yet? (A lazy layer has until its
  * first call.) */
 bool luc_module_has_uninitialized(const luc_module *m);
-/* By dotted path ("features.0"; "" is m), borrowed. */
+/* By dotted path ("features.0"; "" is m), borrowed. A buffer may be empty: NULL. */
 luc_status luc_module_get_submodule(luc_context *ctx, luc_module *m, const char *path,
                                     luc_module **out);
 /* Puts child in the place of the module at a path, or adds it there (not if strict). */
@@ -100,6 +100,8 @@ luc_status luc_module_zero_grad(luc_context *ctx, luc_module *m, bool set_to_non
 /* Converts floating point parameters, their gradients and buffers; all or nothing. Parameters keep
  * their identity, buffers are replaced. */
 luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype);
+/* The same for every parameter and buffer, those of integers too. */
+luc_status luc_module_type(luc_context *ctx, luc_module *m, luc_dtype dtype);
 /* A deep copy: parameters, buffers, children, hooks of C code. What is shared inside stays shared.
  */
 luc_status luc_module_clone(luc_context *ctx, luc_module *m, luc_module **out);
