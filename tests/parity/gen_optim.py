@@ -157,4 +157,5 @@ def main():
                    + "".join("  " + lua(row) + ",\n" for row in rows) + "}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

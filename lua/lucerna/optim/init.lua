@@ -1,5 +1,6 @@
--- Optimizers (torch.optim). They are kinds of the core, which holds parameters and state and
--- updates all in one fused step. There is no SparseAdam: there are no sparse gradients.
+-- Optimizers (torch.optim). Most are kinds of the core, which holds parameters and state and
+-- updates all in one fused step; LBFGS, Adafactor and Muon are written on tensors, in files of
+-- their own. There is no SparseAdam: there are no sparse gradients.
 
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
@@ -154,6 +155,11 @@ optim.ASGD = fused "ASGD"
 -- maximize (false). Each element's step grows by etas[2] while its gradient keeps its sign and
 -- shrinks by etas[1], without a step, when it changes. Riedmiller and Braun, ICNN 1993.
 optim.Rprop = fused "Rprop"
+
+-- What they are stands in their files.
+optim.LBFGS = require "lucerna.optim.lbfgs"
+optim.Adafactor = require "lucerna.optim.adafactor"
+optim.Muon = require "lucerna.optim.muon"
 
 local LATER = {lr_scheduler = true, swa_utils = true} -- loaded when asked for
 

@@ -134,6 +134,29 @@ local function is_group(value)
   return type(value) == "table" and getmetatable(value) == nil and value.params ~= nil
 end
 
+--- The arguments of a constructor after its parameters, in the order of names; first the
+-- parameters. A last table that is empty holds no options.
+function Optimizer._arguments(who, names, ...)
+  local given = table.pack(...)
+  local last = given[given.n]
+  local empty = type(last) == "table" and getmetatable(last) == nil and next(last) == nil
+  if given.n > 1 and empty then given.n = given.n - 1 end
+  return arguments(who, {"params", table.unpack(names)}, table.unpack(given, 1, given.n))
+end
+
+--- Options must be numbers within limits: {name, low, high, message} each.
+function Optimizer._check(who, limits, group)
+  for _, limit in ipairs(limits) do
+    local name, low, high, message = table.unpack(limit)
+    local value = group[name]
+    if type(value) ~= "number" then
+      fail("%s: %s must be a number (got %s)", who, name, type(value))
+    elseif not (value >= (low or -math.huge) and value <= (high or math.huge)) then
+      fail("%s: " .. message, who, value)
+    end
+  end
+end
+
 --- params: tensors, as an iterator or array; or a list of groups {params = …, lr = …, …}.
 -- defaults: the options of groups that do not give their own.
 function Optimizer:__init(params, defaults, names)
@@ -177,7 +200,7 @@ function Optimizer:_add(list)
   return #self.param_groups + 1
 end
 
---- Adds a group: {params = …, lr = …, …}; options that are left out are the optimizer's defaults.
+--- Adds a group: {params = …, lr = …, …}; options left out are the optimizer's defaults.
 function Optimizer:add_param_group(group)
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
@@ -211,6 +234,31 @@ function Optimizer._evaluate(closure)
   return closure()
 end
 
+local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
+
+-- For optimizers that make a parameter's new value and state with tensors:
+-- update(group, p, state) returns both, and nothing has changed until it has for all parameters.
+function Optimizer:_update_all(update)
+  local made = {}
+  for _, group in ipairs(self.param_groups) do
+    for _, p in ipairs(group.params) do
+      if p.grad then
+        local value, state = update(group, p, self.state[p] or {})
+        if shape_text(value:size()) ~= shape_text(p:size()) then
+          fail("%s: the state of a parameter of shape %s is of another", self.__name,
+            shape_text(p:size()))
+        end
+        made[#made + 1] = {p, value, state}
+      end
+    end
+  end
+  for _, entry in ipairs(made) do
+    local p, value, state = table.unpack(entry)
+    p:copy_(value)
+    self.state[p] = state
+  end
+end
+
 --- Drops all gradients; with {set_to_none = false} fills them with zeros.
 function Optimizer:zero_grad(...)
   local to_none = arguments("zero_grad", {"set_to_none"}, ...)
@@ -231,7 +279,11 @@ local function copy_options(group)
   local options = {}
   for name, value in pairs(group) do
     if lucerna.is_tensor(value) then value = value:item() end
-    if type(value) == "table" then value = {table.unpack(value)} end
+    if type(value) == "table" then
+      local copy = {}
+      for key, item in pairs(value) do copy[key] = item end
+      value = copy
+    end
     if name ~= "params" then options[name] = value end
   end
   return options
@@ -245,8 +297,6 @@ function Optimizer:_get_state(g, k)
   end
   return copy
 end
-
-local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
 
 -- Sizes that tensors of a parameter's state must have, by name; others may have any.
 function Optimizer:_shapes() return {} end -- luacheck: no self

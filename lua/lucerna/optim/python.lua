@@ -1,5 +1,7 @@
 -- How Python prints a value: what appears in the text of optimizers.
 
+local none = require("lucerna.core").none
+
 -- The fewest digits that read back; exponents below -4 and from 16 on.
 local function float(value)
   if value ~= value then return "nan" end
@@ -17,7 +19,7 @@ end
 
 --- python(value): lists of numbers as tuples, lists of strings as lists.
 local function python(value)
-  if value == nil then return "None" end
+  if value == nil or value == none then return "None" end
   if type(value) == "boolean" then return value and "True" or "False" end
   if math.type(value) == "float" then return float(value) end
   if type(value) ~= "table" then return tostring(value) end

@@ -1,0 +1,106 @@
+-- Muon (torch.optim.Muon): momentum whose singular values are all brought near 1.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local class = require "lucerna.optim.class"
+local Optimizer = require("lucerna.optim.optimizer").Optimizer
+
+local function fail(...) core._raise(string.format(...)) end
+
+local NAMES = {"lr", "weight_decay", "momentum", "nesterov", "ns_coefficients", "eps", "ns_steps",
+  "adjust_lr_fn"}
+
+local module = {}
+
+--- Muon: lr (1e-3), weight_decay (0.1), momentum (0.95), nesterov (true),
+-- ns_coefficients ({3.4445, -4.775, 2.0315}), eps (1e-7), ns_steps (5),
+-- adjust_lr_fn (none: "original", or "match_rms_adamw"). For matrices alone: their momentum,
+-- a mean of gradients, is made orthogonal by ns_steps of Newton and Schulz's iteration in bfloat16.
+-- Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024.
+module.Muon = class("Muon", Optimizer)
+local Muon = module.Muon
+
+local LIMITS = {
+  {"lr", 0, nil, "Learning rate should be >= 0 but is: %s"},
+  {"momentum", 0, nil, "momentum should be >= 0 but is: %s"},
+  {"weight_decay", 0, nil, "weight decay should be >= 0 but is: %s"},
+  {"eps"},
+  {"ns_steps", nil, 99, "Number of steps must be less than 100 for computational efficiency"},
+}
+
+local function check_options(group)
+  Optimizer._check("Muon", LIMITS, group)
+  local way, coefficients = group.adjust_lr_fn, group.ns_coefficients
+  if way ~= nil and way ~= "original" and way ~= "match_rms_adamw" then
+    fail("Muon: Adjust learning rate function %s is not supported", tostring(way))
+  elseif type(coefficients) ~= "table" or #coefficients ~= 3 then
+    fail("Muon: Coefficients must be a tuple of exactly 3 values")
+  end
+end
+
+function Muon:__init(...)
+  local params, lr, weight_decay, momentum, nesterov, coefficients, eps, ns_steps, adjust_lr_fn =
+    self._arguments("Muon", NAMES, ...)
+  local defaults = {lr = lr or 1e-3, weight_decay = weight_decay or 0.1,
+    momentum = momentum or 0.95, nesterov = nesterov ~= false,
+    ns_coefficients = coefficients or {3.4445, -4.775, 2.0315}, eps = eps or 1e-7,
+    ns_steps = ns_steps or 5, adjust_lr_fn = adjust_lr_fn}
+  check_options(defaults)
+  Optimizer.__init(self, params, defaults, NAMES)
+end
+
+function Muon:_add(list, options)
+  check_options(options)
+  for _, p in ipairs(list) do
+    if p:dim() ~= 2 then
+      fail("Muon only supports 2D parameters whereas we found a parameter with size: [%s]",
+        table.concat(p:size(), ", "))
+    end
+  end
+  return Optimizer._add(self, list, options)
+end
+
+function Muon:_shapes(param) return {momentum_buffer = param:size()} end
+
+-- As float32, rounded to bfloat16: what PyTorch computes in, with products summed in float32.
+local function rounded(t) return t:bfloat16():float() end
+
+-- Newton and Schulz's iteration with a quintic polynomial: towards the nearest orthogonal matrix.
+local function orthogonal(m, group)
+  local a, b, c = table.unpack(group.ns_coefficients)
+  local tall = m:size(1) > m:size(2)
+  local x = rounded(tall and m:t() or m)
+  x = rounded(x / rounded(x:norm()):clamp {min = group.eps})
+  for _ = 1, group.ns_steps do
+    local gram = rounded(x:mm(x:t()))
+    local polynomial = rounded(gram * b + gram:mm(gram) * c)
+    x = rounded(x * a + polynomial:mm(x))
+  end
+  return tall and x:t() or x
+end
+
+local function rate(group, param)
+  local rows, columns = param:size(1), param:size(2)
+  if group.adjust_lr_fn == "match_rms_adamw" then
+    return group.lr * 0.2 * math.sqrt(math.max(rows, columns))
+  end
+  return group.lr * math.sqrt(math.max(1, rows / columns))
+end
+
+local function update(group, p, state)
+  local grad, buffer = p.grad, state.momentum_buffer or p:new_zeros(p:size())
+  buffer = buffer + (grad - buffer) * (1 - group.momentum)
+  local move = group.nesterov and grad + (buffer - grad) * group.momentum or buffer
+  local new = p * (1 - group.lr * group.weight_decay)
+  return new:add(orthogonal(move, group):to(p.dtype), {alpha = -rate(group, p)}),
+    {momentum_buffer = buffer}
+end
+
+function Muon:step(closure)
+  local loss = Optimizer._evaluate(closure)
+  local _ <close> = lucerna.no_grad()
+  self:_update_all(update)
+  return loss
+end
+
+return Muon

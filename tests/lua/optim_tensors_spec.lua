@@ -1,0 +1,234 @@
+-- The optimizers written on tensors, LBFGS, Adafactor and Muon: PyTorch's trajectories, states,
+-- failures.
+
+local lucerna = require "lucerna"
+local optim = require "lucerna.optim"
+local recorded = dofile "tests/parity/data/optim_tensors.lua"
+
+local LOSSES = {
+  rosenbrock = function(p, q)
+    return (1 - p[1]) ^ 2 + 100 * (p[2] - p[1] ^ 2) ^ 2 + (q[1] - p[2]) ^ 2
+  end,
+  bowl = function(p, q)
+    return ((p - 1) ^ 2):sum() * 3 + ((p - 2) ^ 4):sum() + ((q + p[1]) ^ 2):sum()
+  end,
+}
+
+local function parameter(values, dtype)
+  return lucerna.tensor(values, {dtype = dtype or lucerna.float32, requires_grad = true})
+end
+
+local function words(options)
+  local parts = {}
+  for key, value in pairs(options) do
+    parts[#parts + 1] = key .. "=" .. (type(value) == "table" and "…" or tostring(value))
+  end
+  table.sort(parts)
+  return table.concat(parts, " ")
+end
+
+local function keys(t)
+  local list = {}
+  for key in pairs(t) do list[#list + 1] = key end
+  table.sort(list)
+  return list
+end
+
+local function near(want, got, tolerance)
+  for k, value in ipairs(want) do
+    assert.is_near(value, got[k], tolerance * math.max(1, math.abs(value)))
+  end
+end
+
+-- An optimizer over p and q and a function that makes a step of it.
+local function searching(case)
+  local dtype = lucerna[case.dtype]
+  local p, q = parameter({-1.2, 1.0}, dtype), parameter({0.5}, dtype)
+  local o = optim.LBFGS({p, q}, case.options)
+  return o, function()
+    local found = o:step(function()
+      o:zero_grad()
+      local value = LOSSES[case.loss](p, q)
+      value:backward()
+      return value
+    end)
+    return {p[1]:item(), p[2]:item(), q[1]:item(), found:item()}
+  end, p, q
+end
+
+describe("LBFGS", function()
+  for _, case in ipairs(recorded.lbfgs) do
+    local title = ("%s %s %s"):format(case.loss, case.dtype, words(case.options))
+    it("follows PyTorch: " .. title, function()
+      local o, step, p = searching(case)
+      for _, want in ipairs(case.values) do near(want, step(), 1e-5) end
+      assert.are.equal(case.n_iter, o.state[p].n_iter)
+      assert.are.equal(case.func_evals, o.state[p].func_evals)
+      assert.are.same(case.keys, keys(o.state[p]))
+      assert.are.equal(o.param_groups[1].history_size, #o.state[p].al)
+    end)
+
+    it("goes on from a state dict: " .. title, function()
+      local a, step_a, p_a, q_a = searching(case)
+      for _ = 1, 3 do step_a() end
+      local b, step_b, p_b, q_b = searching(case)
+      lucerna.no_grad(function()
+        p_b:copy_(p_a)
+        q_b:copy_(q_a)
+      end)
+      b:load_state_dict(a:state_dict())
+      for _ = 1, 3 do assert.are.same(step_a(), step_b()) end
+    end)
+  end
+
+  it("changes nothing when the closure fails", function()
+    for _, options in ipairs {{lr = 0.01}, {line_search_fn = "strong_wolfe"}} do
+      local p, calls = parameter({-1.2, 1.0}), 0
+      local o = optim.LBFGS({p}, options)
+      local function closure()
+        calls = calls + 1
+        if calls == 4 then error "broken" end
+        o:zero_grad()
+        local loss = (p ^ 4):sum()
+        loss:backward()
+        return loss
+      end
+      assert.error_matches(function() o:step(closure) end, "broken")
+      assert.are.same(parameter({-1.2, 1.0}):tolist(), p:tolist())
+      assert.is_nil(o.state[p])
+      o:step(closure)
+      assert.is_true(p[1]:item() > -1.2)
+    end
+  end)
+
+  it("counts parameters without a gradient as still", function()
+    local p, q = parameter {3.0}, parameter {5.0}
+    local o = optim.LBFGS({p, q}, {lr = 0.5})
+    o:step(function()
+      o:zero_grad()
+      local loss = (p * p):sum()
+      loss:backward()
+      return loss
+    end)
+    assert.are.equal(5.0, q:item())
+    assert.is_true(math.abs(p:item()) < 1)
+  end)
+
+  it("refuses groups, no closure, unknown searches, state of another size", function()
+    local p, q = parameter {1.0}, parameter {1.0}
+    local groups = "LBFGS doesn't support per%-parameter options %(parameter groups%)"
+    assert.error_matches(function() optim.LBFGS {{params = {p}}, {params = {q}}} end, groups)
+    local o = optim.LBFGS {p}
+    assert.error_matches(function() o:add_param_group {params = {q}} end, groups)
+    assert.error_matches(function() o:step() end, "closure")
+    assert.error_matches(function() optim.LBFGS({p}, {lr = -1}) end, "Invalid learning rate: %-1")
+    assert.error_matches(function() optim.LBFGS({p}, {max_iter = "x"}) end, "max_iter")
+    assert.error_matches(function() optim.LBFGS({}) end, "empty parameter list")
+    assert.error_matches(function() optim.LBFGS({p * 2}) end, "non%-leaf")
+    local other = optim.LBFGS({p}, {line_search_fn = "weak"})
+    assert.error_matches(function() other:step(function() return p end) end,
+      "only 'strong_wolfe' is supported")
+    local dict = o:state_dict()
+    dict.state[0] = {d = lucerna.ones(5), n_iter = 3}
+    assert.error_matches(function() o:load_state_dict(dict) end, "'d'.*%[5%].*%[1%]")
+    assert.is_nil(o.state[p])
+  end)
+end)
+
+describe("matrices:", function()
+  local function begin(case)
+    local n = 1
+    for _, size in ipairs(case.shape) do n = n * size end
+    local p = lucerna.arange(n, {dtype = lucerna.float64}):cos():float():view(case.shape)
+    return p:requires_grad_(true), optim[case.kind]({p}, case.options), function(step)
+      local phase = lucerna.arange(n, {dtype = lucerna.float64}) + step
+      p.grad = (phase:sin() * 2):float():view(case.shape) + p:detach()
+    end
+  end
+
+  for _, case in ipairs(recorded.matrices) do
+    local title = ("%s [%s] %s"):format(case.kind, table.concat(case.shape, ", "),
+      words(case.options))
+    it("the trajectory is PyTorch's: " .. title, function()
+      local p, o, push = begin(case)
+      for step, want in ipairs(case.values) do
+        push(step)
+        o:step()
+        near(want, p:detach():flatten():tolist(), 1e-5)
+      end
+    end)
+
+    it("it goes on from a state dict: " .. title, function()
+      local p, a, push = begin(case)
+      for step = 1, 3 do
+        push(step)
+        a:step()
+      end
+      local q, b = begin(case)
+      lucerna.no_grad(function() q:copy_(p) end)
+      b:load_state_dict(a:state_dict())
+      push(4)
+      q.grad = p.grad:clone()
+      a:step()
+      b:step()
+      assert.is_true(lucerna.equal(p:detach(), q:detach()))
+    end)
+  end
+
+  it("Adafactor keeps rows and columns of matrices, all of vectors", function()
+    local m, v = parameter {{1.0, 2.0}}, parameter {3.0}
+    m.grad, v.grad = lucerna.ones(1, 2), lucerna.ones(1)
+    local o = optim.Adafactor {m, v}
+    o:step()
+    local dict = o:state_dict()
+    assert.are.same({"col_var", "row_var", "step"}, keys(dict.state[0]))
+    assert.are.same({"step", "variance"}, keys(dict.state[1]))
+    assert.are.same({{1, 1}, {1, 2}},
+      {dict.state[0].row_var:size(), dict.state[0].col_var:size()})
+    assert.are.equal(1, dict.state[0].step:item())
+    assert.matches("eps: %(None, 0.001%)", tostring(o))
+    dict.state[0].col_var = lucerna.ones(2, 2)
+    assert.error_matches(function() o:load_state_dict(dict) end, "col_var.*%[2, 2%].*%[1, 2%]")
+  end)
+
+  it("nothing changes when one update fails", function()
+    local p, q = parameter {{1.0}}, parameter {{1.0}}
+    p.grad, q.grad = lucerna.ones(1, 1), lucerna.ones(1, 1)
+    local o = optim.Muon {p, q}
+    o.state[q] = {momentum_buffer = lucerna.ones(3, 5)}
+    assert.is_false(pcall(o.step, o))
+    assert.are.equal(1, p:item())
+    assert.is_nil(o.state[p])
+  end)
+
+  local p, m = parameter {1.0}, parameter {{1.0}}
+  local refusals = {
+    {"Adafactor: Learning rate should be >= 0 but is: %-1", optim.Adafactor, {m}, {lr = -1}},
+    {"Adafactor: beta2_decay should be <= 0 but is: 0.5", optim.Adafactor, {m},
+      {beta2_decay = 0.5}},
+    {"epsilon1 should be >= 0 but is: %-1", optim.Adafactor, {m}, {eps = {-1, 1}}},
+    {"epsilon2 should be >= 0 but is: %-1", optim.Adafactor, {m},
+      {eps = {lucerna.none, -1}}},
+    {"Adafactor: eps must be a table", optim.Adafactor, {m}, {eps = 1}},
+    {"Adafactor: Clipping threshold d should be >= 1 but is: 0.5", optim.Adafactor, {m},
+      {d = 0.5}},
+    {"Adafactor: weight_decay should be >= 0 but is: %-1", optim.Adafactor, {m},
+      {weight_decay = -1}},
+    {"Muon only supports 2D parameters whereas we found a parameter with size: %[1%]", optim.Muon,
+      {p}, {}},
+    {"Muon: Learning rate should be >= 0 but is: %-1", optim.Muon, {m}, {lr = -1}},
+    {"Muon: momentum should be >= 0 but is: %-1", optim.Muon, {m}, {momentum = -1}},
+    {"Muon: weight decay should be >= 0 but is: %-1", optim.Muon, {m}, {weight_decay = -1}},
+    {"Muon: Adjust learning rate function x is not supported", optim.Muon, {m},
+      {adjust_lr_fn = "x"}},
+    {"Muon: Number of steps must be less than 100", optim.Muon, {m}, {ns_steps = 100}},
+    {"Muon: Coefficients must be a tuple of exactly 3 values", optim.Muon, {m},
+      {ns_coefficients = {1, 2}}},
+    {"Muon: lr must be a number", optim.Muon, {{params = {m}, lr = "x"}}, {}},
+  }
+  for _, case in ipairs(refusals) do
+    it("refused: " .. case[1], function()
+      assert.error_matches(function() case[2](case[3], case[4]) end, case[1])
+    end)
+  end
+end)
