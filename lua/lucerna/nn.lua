@@ -5,6 +5,7 @@ local root = require "lucerna.core"
 local core, raise = root.nn, root._raise
 local module = require "lucerna.nn.module"
 local hooks = require "lucerna.nn.hooks"
+local state = require "lucerna.nn.state"
 local container = require "lucerna.nn.container"
 local parameters = require "lucerna.nn.parameters"
 local lazy = require "lucerna.nn.lazy"
@@ -29,7 +30,10 @@ setup.slice, setup.delete = parameters.slice, container.delete
 setup.put_entry = parameters.put_entry
 for driver in pairs(container.drivers) do setup.drivers[driver] = true end
 
-for name, method in pairs(hooks.methods) do module.Module[name] = method end
+for _, methods in ipairs { hooks.methods, state.methods } do
+  for name, method in pairs(methods) do module.Module[name] = method end
+end
+for name, f in pairs(state.host) do setup[name] = f end
 
 -- Called once for every class written in C.
 function setup.extend(class, name)

@@ -259,6 +259,8 @@ static void set_layer_functions(lua_State *L, luc_l_class *c, int table) {
   const luc_class_def *def = c->cls->def;
   bool container = (def->flags & (LUC_CF_SEQUENCE | LUC_CF_KEYED)) != 0;
   bool root = !c->cls->parent;
+  lua_pushinteger(L, def->version);
+  lua_setfield(L, table, "_version");
   if (container || root) return; /* lua/lucerna/nn.lua has them */
   lua_pushlightuserdata(L, c);
   lua_pushcclosure(L, luc_l_module_build, 1);

@@ -5,7 +5,7 @@
 
 #include "l_tensor.h"
 
-static bool is_ours(const luc_l_state *st, const lua_Debug *ar) {
+bool luc_l_is_ours(const luc_l_state *st, const lua_Debug *ar) {
   if (ar->currentline <= 0) return true; /* a C function */
   if (!strncmp(ar->source, "=[lucerna", 9)) return true;
   return st->root[0] && !strncmp(ar->source, st->root, strlen(st->root));
@@ -37,7 +37,7 @@ static bool push_position(lua_State *L, lua_State *thread, const luc_l_state *st
   *ours = false;
   for (int level = 0; lua_getstack(thread, level, &ar); level++) {
     lua_getinfo(thread, "Sl", &ar);
-    if (!is_ours(st, &ar)) {
+    if (!luc_l_is_ours(st, &ar)) {
       lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
       return true;
     }

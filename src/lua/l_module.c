@@ -314,6 +314,7 @@ static void be_host(lua_State *L, luc_l_nn *nn) {
   core->host.edge = host_edge;
   luc_l_call_host(&core->host);
   luc_l_backward_host(&core->host);
+  luc_l_state_host(&core->host);
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
   lua_pushcfunction(L, setup);
@@ -341,6 +342,8 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   luc_l_open_backward_hooks(L, nn);
   luc_l_open_lazy(L, nn);
   luc_l_open_state_dict(L, nn);
+  luc_l_open_state_hooks(L, nn);
+  luc_l_open_snapshots(L, nn);
   be_host(L, nn);
   st->nn = nn;
   st->push_place = luc_l_push_place;

@@ -168,7 +168,13 @@ void luc_l_open_lazy(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_backward_host(luc_host *host);
+/* The table of hook functions by id of the peer at index; false (nothing pushed) without one. */
+bool luc_l_push_hook_functions(lua_State *L, luc_l_nn *nn, int index, bool make);
 void luc_l_open_state_dict(lua_State *L, luc_l_nn *nn);
+void luc_l_open_state_hooks(lua_State *L, luc_l_nn *nn);
+void luc_l_open_snapshots(lua_State *L, luc_l_nn *nn);
+/* Fills in the callbacks that save and load trees for C hosts. */
+void luc_l_state_host(luc_host *host);
 /* Pushes {before, after, anchor} for the Lua driver: lists of hooks, and what calls with backward
  * hooks keep; false for what there is not. */
 void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index);

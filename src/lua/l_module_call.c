@@ -428,8 +428,9 @@ static void find_frames(lua_State *L, place *p) {
     int top = lua_gettop(L);
     luc_l_peer *peer = push_first(L, &ar) ? luc_l_topeer(L, -1) : NULL;
     if (peer && peer->m) {
-      lua_getinfo(L, "ft", &ar);
-      bool call = is_call(L, peer, top + 1) || (ar.istailcall && !lua_iscfunction(L, -1));
+      lua_getinfo(L, "ftSl", &ar);
+      bool users = ar.istailcall && !luc_l_is_ours(peer->nn->st, &ar);
+      bool call = is_call(L, peer, top + 1) || users;
       if (call && (p->n == 0 || p->list[p->n - 1] != peer->m)) p->list[p->n++] = peer->m;
       if (call) p->tail = ar.istailcall;
     }

@@ -23,6 +23,10 @@ static bool push_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
   return true;
 }
 
+bool luc_l_push_hook_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
+  return push_functions(L, nn, index, make);
+}
+
 /* core.nn._add_hook(m, kind, f, flags): its id; m nil: of every module. The function is in place
  * before the core knows it. */
 static int add_hook(lua_State *L) {

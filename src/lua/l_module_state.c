@@ -1,11 +1,15 @@
-/* state_dict and load_state_dict: arrays of names and tensors between the core's state dicts and
- * the ordered maps that lua/lucerna/nn gives users. */
+/* state_dict and load_state_dict: arrays of names and values between the core's state dicts and the
+ * ordered maps of lua/lucerna/nn. Trees in which nothing of Lua's takes part are saved and loaded
+ * in the core at once; for the others lua/lucerna/nn/state.lua goes from module to module. */
+#include <string.h>
+
 #include "l_module.h"
 
+/* What the core needs while Lua may raise. */
 typedef struct state_box {
   luc_l_state *st;
   luc_state_dict *sd;
-  luc_names missing, unexpected;
+  luc_names missing, unexpected, errors;
 } state_box;
 
 static void drop_state(state_box *box) {
@@ -15,6 +19,7 @@ static void drop_state(state_box *box) {
   box->sd = NULL;
   luc_names_free(ctx, &box->missing);
   luc_names_free(ctx, &box->unexpected);
+  luc_names_free(ctx, &box->errors);
 }
 
 static int state_gc(lua_State *L) {
@@ -32,64 +37,76 @@ static state_box *new_state(lua_State *L, luc_l_state *st) {
   return box;
 }
 
-/* Pushes {name, …} and {tensor, …}; versions as {prefix, version, …}. */
-static int push_state(lua_State *L, state_box *box) {
-  size_t n = luc_state_dict_count(box->sd);
-  lua_createtable(L, (int)n, 0);
-  lua_createtable(L, (int)n, 0);
-  for (size_t i = 0; i < n; i++) {
-    luc_tensor *t;
-    lua_pushstring(L, luc_state_dict_entry(box->sd, i, &t));
-    lua_rawseti(L, -3, (lua_Integer)i + 1);
-    luc_l_pushtensor(L, box->st, t);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_newtable(L);
-  for (size_t i = 0; i < luc_state_dict_num_versions(box->sd); i++) {
+/* ---- between Lua's arrays and the core's ---- */
+
+/* Pushes {prefix, version, …}. */
+static void push_versions(lua_State *L, const luc_state_dict *sd) {
+  size_t versions = luc_state_dict_num_versions(sd);
+  lua_createtable(L, 2 * (int)versions, 0);
+  for (size_t k = 0; k < versions; k++) {
     int version;
-    lua_pushstring(L, luc_state_dict_version_at(box->sd, i, &version));
-    lua_rawseti(L, -2, 2 * (lua_Integer)i + 1);
+    lua_pushstring(L, luc_state_dict_version_at(sd, k, &version));
+    lua_rawseti(L, -2, 2 * (lua_Integer)k + 1);
     lua_pushinteger(L, version);
-    lua_rawseti(L, -2, 2 * (lua_Integer)i + 2);
+    lua_rawseti(L, -2, 2 * (lua_Integer)k + 2);
   }
-  drop_state(box);
-  return 3;
 }
 
-/* core.nn._state_dict(m, prefix, keep_vars) */
-static int state_dict(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "state_dict");
-  luc_l_state *st = peer->nn->st;
-  const char *prefix = luaL_checkstring(L, 2);
-  bool keep_vars = lua_toboolean(L, 3);
-  luc_l_check_tables(L, peer->nn, peer->m);
-  state_box *box = new_state(L, st);
-  luc_status status = luc_module_state_dict(st->ctx, peer->m, prefix, keep_vars, &box->sd);
-  return status == LUC_OK ? push_state(L, box) : luc_l_raise(L, st, status);
+/* Pushes {name, …}, {tensor, …}, {name = position, …} and {prefix, version, …}. */
+static int push_state(lua_State *L, state_box *box) {
+  luc_map_entry *e;
+  int n = (int)luc_state_dict_count(box->sd), top = lua_gettop(L);
+  lua_createtable(L, n, 0);
+  lua_createtable(L, n, 0);
+  lua_createtable(L, 0, n);
+  lua_Integer i = 0;
+  for (uint32_t at = 0; (e = luc__state_next(box->sd, &at)) != NULL;) {
+    i++;
+    lua_pushlstring(L, e->key, e->length);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, top + 1, i);
+    lua_pushinteger(L, i);
+    lua_rawset(L, top + 3);
+    if (e->value)
+      luc_l_pushtensor(L, box->st, e->value);
+    else
+      lua_pushboolean(L, false);
+    lua_rawseti(L, top + 2, i);
+  }
+  push_versions(L, box->sd);
+  return 4;
 }
 
-/* Fills the box from arrays of names (at 2) and values (at 3), {prefix, version, …} (at 4). */
-static luc_status read_state(lua_State *L, state_box *box) {
-  luc_context *ctx = box->st->ctx;
-  LUC_TRY(luc_state_dict_new(ctx, &box->sd));
-  lua_Integer n = (lua_Integer)lua_rawlen(L, 2);
+/* Fills sd from arrays of names and values, {prefix, version, …} (0: none). */
+static luc_status read_state(lua_State *L, luc_context *ctx, luc_state_dict *sd, int names,
+                             int values, int versions) {
+  lua_Integer n = (lua_Integer)lua_rawlen(L, names);
   for (lua_Integer i = 1; i <= n; i++) {
-    lua_rawgeti(L, 2, i);
-    lua_rawgeti(L, 3, i);
+    lua_rawgeti(L, names, i);
+    lua_rawgeti(L, values, i);
     const char *name = lua_tostring(L, -2);
     luc_tensor *t = luc_l_totensor(L, -1);
-    if (t)
-      LUC_TRY(luc_state_dict_set(ctx, box->sd, name, t));
-    else
-      LUC_TRY(luc_state_dict_set_other(ctx, box->sd, name, luaL_typename(L, -1)));
+    LUC_TRY(t ? luc_state_dict_set(ctx, sd, name, t)
+              : luc_state_dict_set_other(ctx, sd, name, luaL_typename(L, -1)));
     lua_pop(L, 2);
   }
-  n = (lua_Integer)lua_rawlen(L, 4);
+  n = versions ? (lua_Integer)lua_rawlen(L, versions) : 0;
   for (lua_Integer i = 1; i < n; i += 2) {
-    lua_rawgeti(L, 4, i);
-    lua_rawgeti(L, 4, i + 1);
-    LUC_TRY(
-        luc_state_dict_set_version(ctx, box->sd, lua_tostring(L, -2), (int)lua_tointeger(L, -1)));
+    lua_rawgeti(L, versions, i);
+    lua_rawgeti(L, versions, i + 1);
+    LUC_TRY(luc_state_dict_set_version(ctx, sd, lua_tostring(L, -2), (int)lua_tointeger(L, -1)));
+    lua_pop(L, 2);
+  }
+  return LUC_OK;
+}
+
+static luc_status read_names(lua_State *L, luc_context *ctx, int index, luc_names *names) {
+  lua_Integer n = (lua_Integer)lua_rawlen(L, index);
+  for (lua_Integer i = 1; i <= n; i++) {
+    size_t length;
+    lua_rawgeti(L, index, i);
+    const char *name = luaL_tolstring(L, -1, &length);
+    LUC_TRY(luc__names_add(ctx, names, name, strlen(name)));
     lua_pop(L, 2);
   }
   return LUC_OK;
@@ -103,6 +120,29 @@ static void push_names(lua_State *L, const luc_names *names) {
   }
 }
 
+static int raise_or(lua_State *L, luc_l_state *st, luc_status status, int results) {
+  return status == LUC_OK ? results : luc_l_raise(L, st, status);
+}
+
+/* ---- whole trees ---- */
+
+/* core.nn._state_dict(m, prefix, keep_vars) */
+static int state_dict(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "state_dict");
+  luc_l_state *st = peer->nn->st;
+  const char *prefix = luaL_checkstring(L, 2);
+  bool keep_vars = lua_toboolean(L, 3);
+  state_box *box = new_state(L, st);
+  luc_status status = luc_state_dict_new(st->ctx, &box->sd);
+  lua_State *outer = luc_l_enter(st, L);
+  if (status == LUC_OK) status = luc__state_dict(st->ctx, peer->m, prefix, keep_vars, box->sd);
+  st->L = outer;
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  int results = push_state(L, box);
+  drop_state(box);
+  return results;
+}
+
 /* core.nn._load_state_dict(m, names, values, versions, strict, assign): missing, unexpected */
 static int load_state_dict(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "load_state_dict");
@@ -110,13 +150,13 @@ static int load_state_dict(lua_State *L) {
   int flags =
       (lua_toboolean(L, 5) ? LUC_LOAD_STRICT : 0) | (lua_toboolean(L, 6) ? LUC_LOAD_ASSIGN : 0);
   lua_settop(L, 4);
-  luc_l_check_tables(L, peer->nn, peer->m);
   state_box *box = new_state(L, st);
-  luc_status status = read_state(L, box);
+  luc_status status = luc_state_dict_new(st->ctx, &box->sd);
+  if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 4);
   lua_State *outer = luc_l_enter(st, L);
   if (status == LUC_OK)
-    status = luc_module_load_state_dict(st->ctx, peer->m, box->sd, flags, &box->missing,
-                                        &box->unexpected);
+    status =
+        luc__load_state_dict(st->ctx, peer->m, box->sd, flags, &box->missing, &box->unexpected);
   st->L = outer;
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   push_names(L, &box->missing);
@@ -125,8 +165,270 @@ static int load_state_dict(lua_State *L) {
   return 2;
 }
 
-static const luaL_Reg functions[] = {
-    {"_state_dict", state_dict}, {"_load_state_dict", load_state_dict}, {NULL, NULL}};
+/* core.nn._check_tables(m): no plain table among the fields below m may hold modules. */
+static int check_tables(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "state_dict");
+  luc_l_check_tables(L, peer->nn, peer->m);
+  return 0;
+}
+
+/* ---- one module ---- */
+
+/* core.nn._own_state(m, keep_vars): {name, tensor, …} of its parameters and persistent buffers. */
+static int own_state(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "_save_to_state_dict");
+  luc_l_state *st = peer->nn->st;
+  bool keep_vars = lua_toboolean(L, 2);
+  lua_Integer n = 0;
+  lua_newtable(L);
+  for (int slot = LUC_SLOT_PARAMETER; slot <= LUC_SLOT_BUFFER; slot++) {
+    luc_map_entry *e;
+    for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[slot], &at)) != NULL;) {
+      if (e->value == NULL) continue;
+      if (slot == LUC_SLOT_BUFFER && !luc__slot_is_persistent(peer->m, e->key, e->length)) continue;
+      lua_pushlstring(L, e->key, e->length);
+      lua_rawseti(L, -2, ++n);
+      if (keep_vars || luc_tensor_is_uninitialized(e->value)) {
+        luc_l_pushtensor(L, st, e->value);
+      } else {
+        luc_l_box *box = luc_l_newbox(L, st);
+        luc_status status = luc__tensor_alias(st->ctx, e->value, &box->t);
+        if (status != LUC_OK) return luc_l_raise(L, st, status);
+      }
+      lua_rawseti(L, -2, ++n);
+    }
+  }
+  return 1;
+}
+
+/* core.nn._load_own(m, names, values, prefix, version, assign): missing, unexpected, errors */
+static int load_own(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "_load_from_state_dict");
+  luc_l_state *st = peer->nn->st;
+  const char *prefix = luaL_checkstring(L, 4);
+  int version = (int)luaL_checkinteger(L, 5);
+  bool assign = lua_toboolean(L, 6);
+  state_box *box = new_state(L, st);
+  luc_status status = luc_state_dict_new(st->ctx, &box->sd);
+  if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 0);
+  lua_State *outer = luc_l_enter(st, L);
+  if (status == LUC_OK)
+    status = luc__load_own(st->ctx, peer->m, box->sd, prefix, version, assign, &box->missing,
+                           &box->unexpected, &box->errors);
+  st->L = outer;
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  push_names(L, &box->missing);
+  push_names(L, &box->unexpected);
+  push_names(L, &box->errors);
+  drop_state(box);
+  return 3;
+}
+
+/* core.nn._load_check(m, strict, missing, unexpected, errors) raises if there is reason to. */
+static int load_check(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "load_state_dict");
+  luc_l_state *st = peer->nn->st;
+  state_box *box = new_state(L, st);
+  luc_status status = read_names(L, st->ctx, 3, &box->missing);
+  if (status == LUC_OK) status = read_names(L, st->ctx, 4, &box->unexpected);
+  if (status == LUC_OK) status = read_names(L, st->ctx, 5, &box->errors);
+  if (status == LUC_OK)
+    status = luc__load_check(st->ctx, peer->m, lua_toboolean(L, 2), &box->missing, &box->unexpected,
+                             &box->errors);
+  drop_state(box);
+  return raise_or(L, st, status, 0);
+}
+
+/* ---- hooks of C in trees that Lua goes through ---- */
+
+/* Puts a list's names into the table at index, in place of what it has. */
+static void write_names(lua_State *L, int index, const luc_names *names) {
+  lua_Integer n = (lua_Integer)lua_rawlen(L, index);
+  for (; n > (lua_Integer)names->n; n--) {
+    lua_pushnil(L);
+    lua_rawseti(L, index, n);
+  }
+  for (size_t i = 0; i < names->n; i++) {
+    lua_pushstring(L, names->items[i]);
+    lua_rawseti(L, index, (lua_Integer)i + 1);
+  }
+}
+
+enum {
+  HOOK_M = 1,
+  HOOK_ID,
+  HOOK_PREFIX,
+  HOOK_KEEP,
+  HOOK_VERSION,
+  HOOK_NAMES,
+  HOOK_VALUES,
+  HOOK_MISSING,
+  HOOK_UNEXPECTED,
+  HOOK_ERRORS
+};
+
+static luc_status run_c_hook(lua_State *L, luc_l_peer *peer, state_box *box) {
+  luc_context *ctx = box->st->ctx;
+  uint64_t id = (uint64_t)lua_tointeger(L, HOOK_ID);
+  luc_state_hook *hook = peer->m->state_hooks;
+  while (hook && hook->id != id) hook = hook->next;
+  if (!hook) return LUC_OK;
+  bool loads = hook->event >= LUC_STATE_LOAD_BEFORE;
+  if (lua_istable(L, HOOK_NAMES)) {
+    LUC_TRY(luc_state_dict_new(ctx, &box->sd));
+    LUC_TRY(read_state(L, ctx, box->sd, HOOK_NAMES, HOOK_VALUES, 0));
+  }
+  if (loads) {
+    LUC_TRY(read_names(L, ctx, HOOK_MISSING, &box->missing));
+    LUC_TRY(read_names(L, ctx, HOOK_UNEXPECTED, &box->unexpected));
+    LUC_TRY(read_names(L, ctx, HOOK_ERRORS, &box->errors));
+  }
+  luc_state_info info = {.event = hook->event,
+                         .prefix = lua_tostring(L, HOOK_PREFIX),
+                         .state = box->sd,
+                         .keep_vars = lua_toboolean(L, HOOK_KEEP),
+                         .version = (int)lua_tointeger(L, HOOK_VERSION),
+                         .missing = loads ? &box->missing : NULL,
+                         .unexpected = loads ? &box->unexpected : NULL,
+                         .errors = loads ? &box->errors : NULL};
+  lua_State *outer = luc_l_enter(box->st, L);
+  luc_status status = luc__state_hook_call(ctx, peer->m, hook, &info);
+  box->st->L = outer;
+  return status;
+}
+
+/* core.nn._call_state_hook(m, id, prefix, keep_vars, version, names, values, missing, unexpected,
+ * errors) calls a hook of C. The lists follow what it does; the state's new names and values are
+ * the results (false: no tensor). */
+static int call_state_hook(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "state_dict");
+  luc_l_state *st = peer->nn->st;
+  luc_map_entry *e;
+  lua_settop(L, HOOK_ERRORS);
+  state_box *box = new_state(L, st);
+  luc_status status = run_c_hook(L, peer, box);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  if (lua_istable(L, HOOK_MISSING)) {
+    write_names(L, HOOK_MISSING, &box->missing);
+    write_names(L, HOOK_UNEXPECTED, &box->unexpected);
+    write_names(L, HOOK_ERRORS, &box->errors);
+  }
+  if (!box->sd) return 0;
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_Integer i = 0;
+  for (uint32_t at = 0; (e = luc__state_next(box->sd, &at)) != NULL;) {
+    lua_pushlstring(L, e->key, e->length);
+    lua_rawseti(L, -3, ++i);
+    if (e->value)
+      luc_l_pushtensor(L, st, e->value);
+    else
+      lua_pushboolean(L, false);
+    lua_rawseti(L, -2, i);
+  }
+  drop_state(box);
+  return 2;
+}
+
+/* ---- C hosts ---- */
+
+typedef struct host_state {
+  luc_l_nn *nn;
+  luc_module *m;
+  const char *prefix;
+  luc_state_dict *sd;
+  int flags; /* of loading; for saving: keep_vars */
+  luc_names *missing, *unexpected;
+  bool handled;
+  luc_status status;
+} host_state;
+
+/* Calls what lua/lucerna/nn/state.lua provides under a name with what the stack has above it. */
+static void call_provided(lua_State *L, luc_l_nn *nn, const char *name, int nargs, int nresults) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+  lua_insert(L, -nargs - 1);
+  lua_call(L, nargs, nresults);
+}
+
+static int save_protected(lua_State *L) {
+  host_state *h = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, h->nn, h->m);
+  lua_pushstring(L, h->prefix ? h->prefix : "");
+  lua_pushboolean(L, h->flags);
+  call_provided(L, h->nn, "save_state", 3, 3);
+  h->handled = !lua_isnil(L, 2);
+  if (h->handled) h->status = read_state(L, h->nn->st->ctx, h->sd, 2, 3, 4);
+  return 0;
+}
+
+static int load_protected(lua_State *L) {
+  host_state *h = lua_touserdata(L, 1);
+  luc_context *ctx = h->nn->st->ctx;
+  luc_l_pushmodule(L, h->nn, h->m);
+  call_provided(L, h->nn, "needs_load", 1, 1);
+  h->handled = lua_toboolean(L, 2);
+  if (!h->handled) return 0;
+  lua_settop(L, 1);
+  luc_l_pushmodule(L, h->nn, h->m);
+  state_box *box = new_state(L, h->nn->st); /* only lent: push_state reads it */
+  box->sd = (luc_state_dict *)h->sd;
+  lua_pushnil(L);
+  lua_setmetatable(L, -2);
+  push_state(L, box);
+  lua_remove(L, 3);
+  lua_remove(L, 5); /* names, values, versions remain */
+  lua_pushboolean(L, h->flags & LUC_LOAD_STRICT);
+  lua_pushboolean(L, h->flags & LUC_LOAD_ASSIGN);
+  call_provided(L, h->nn, "load_state", 6, 2);
+  h->status = read_names(L, ctx, 2, h->missing);
+  if (h->status == LUC_OK) h->status = read_names(L, ctx, 3, h->unexpected);
+  return 0;
+}
+
+static luc_status protect(luc_context *ctx, host_state *h, lua_CFunction fn, bool *handled) {
+  lua_State *L = h->nn->st->L ? h->nn->st->L : h->nn->st->main;
+  if (!h->m->peer) return LUC_OK; /* Lua does not know the tree */
+  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, fn);
+  lua_pushlightuserdata(L, h);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, h->nn->st);
+  *handled = h->handled;
+  return h->status;
+}
+
+static luc_status host_save_state(luc_context *ctx, void *ud, luc_module *m, const char *prefix,
+                                  bool keep_vars, luc_state_dict *sd, bool *handled) {
+  host_state h = {.nn = ud, .m = m, .prefix = prefix, .sd = sd, .flags = keep_vars};
+  return protect(ctx, &h, save_protected, handled);
+}
+
+static luc_status host_load_state(luc_context *ctx, void *ud, luc_module *m,
+                                  const luc_state_dict *sd, int flags, luc_names *missing,
+                                  luc_names *unexpected, bool *handled) {
+  host_state h = {.nn = ud,
+                  .m = m,
+                  .sd = (luc_state_dict *)sd,
+                  .flags = flags,
+                  .missing = missing,
+                  .unexpected = unexpected};
+  return protect(ctx, &h, load_protected, handled);
+}
+
+void luc_l_state_host(luc_host *host) {
+  host->save_state = host_save_state;
+  host->load_state = host_load_state;
+}
+
+static const luaL_Reg functions[] = {{"_state_dict", state_dict},
+                                     {"_load_state_dict", load_state_dict},
+                                     {"_check_tables", check_tables},
+                                     {"_own_state", own_state},
+                                     {"_load_own", load_own},
+                                     {"_load_check", load_check},
+                                     {"_call_state_hook", call_state_hook},
+                                     {NULL, NULL}};
 
 void luc_l_open_state_dict(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);

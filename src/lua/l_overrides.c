@@ -27,6 +27,7 @@ static const char *const names[] = {
     "set_extra_state",
     "load_state_dict",
     "_load_from_state_dict",
+    "_version",
 };
 
 uint32_t luc_l_override_bit(lua_State *L, luc_l_nn *nn, int index) {

@@ -91,6 +91,8 @@ int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status);
 int luc_l_error(lua_State *L, const char *fmt, ...);
 /* Takes the error object on top of the stack into keeping. Returns LUC_ERR_CALLBACK. */
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st);
+/* Is the frame a C function or a chunk of lucerna's own? ar has its source and line. */
+bool luc_l_is_ours(const luc_l_state *st, const lua_Debug *ar);
 /* Pushes "file:line: " of the first Lua frame that is not ours, or "". */
 void luc_l_where(lua_State *L, luc_l_state *st);
 /* The coroutines from the main thread to L, each resumed by the one before it; L alone where that

@@ -85,6 +85,10 @@ static luc_status copy_hooks(cloner *c, const luc_module *from, luc_module *to) 
     hook.flags &= (uint8_t)~LUC_HOOK_PREPEND; /* they come in order */
     LUC_TRY(luc__hook_add(c->ctx, to, &hook, &id));
   }
+  for (const luc_state_hook *hook = from->state_hooks; hook != NULL; hook = hook->next) {
+    uint64_t id;
+    if (!hook->host && hook->free == NULL) LUC_TRY(luc__state_hook_add(c->ctx, to, hook, &id));
+  }
   return LUC_OK;
 }
 

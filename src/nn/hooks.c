@@ -140,7 +140,8 @@ bool luc_module_remove_hook(luc_context *ctx, luc_module *m, uint64_t id) {
   luc_hooks *old = *hooks;
   int place = 0, n = old != NULL ? old->n : 0;
   while (place < n && old->items[place]->id != id) place++;
-  if (place == n || old->items[place]->removed) return false;
+  if (place == n) return m != NULL && luc__state_hook_remove(ctx, m, id);
+  if (old->items[place]->removed) return false;
   luc_module_hook *hook = old->items[place];
   hook->removed = true;
   int delta = -impurity(hook);

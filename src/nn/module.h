@@ -27,6 +27,18 @@ typedef struct luc_hooks {
   luc_module_hook *items[];
 } luc_hooks;
 
+/* Around saving and loading; linked in the order of their ids. */
+typedef struct luc_state_hook {
+  struct luc_state_hook *next;
+  int refs; /* the module's list, and running calls */
+  uint64_t id;
+  luc_state_event event;
+  bool host; /* the binding's: the function is on its side */
+  luc_state_hook_fn fn;
+  void *ud;
+  luc_hook_free_fn free;
+} luc_state_hook;
+
 typedef struct luc_edge {
   luc_module *parent;
   uint32_t count; /* names under which it has this child */
@@ -55,6 +67,7 @@ struct luc_module {
   size_t config_size;
   luc_hooks *hooks;       /* NULL: none */
   uint32_t backward_kind; /* which of the kinds that exclude each other it has had, 0: none */
+  luc_state_hook *state_hooks;
   luc_edge *parents;
   uint32_t nparents, parents_capacity;
   luc_module *next, *previous; /* all modules of the context; or the list of dying ones */
@@ -94,6 +107,12 @@ typedef struct luc_host {
                          const luc_grads *grad_input, const luc_grads *grad_output,
                          luc_grads *replacement);
   void (*drop_anchor)(luc_context *ctx, void *ud, uint64_t anchor);
+  /* Saves or loads a tree whose classes or hooks of the host's take part, as luc_module_state_dict
+   * and luc_module_load_state_dict do. *handled is false for other trees. */
+  luc_status (*save_state)(luc_context *ctx, void *ud, luc_module *m, const char *prefix,
+                           bool keep_vars, luc_state_dict *sd, bool *handled);
+  luc_status (*load_state)(luc_context *ctx, void *ud, luc_module *m, const luc_state_dict *sd,
+                           int flags, luc_names *missing, luc_names *unexpected, bool *handled);
 } luc_host;
 
 typedef struct luc_registration_hook luc_registration_hook;
@@ -114,6 +133,7 @@ typedef struct luc_nn {
   luc_hooks *hooks;       /* of every module, or NULL */
   uint32_t backward_kind; /* as a module's */
   uint32_t impure;        /* how many of them are the host's */
+  uint32_t state_hooks;   /* how many there are in all */
   /* The last failed call: path below its root ("features.3"), class of the failing module. */
   bool failed;
   char failed_path[LUC_PATH_MAX];
@@ -204,6 +224,7 @@ luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const 
 /* Would the tree stay one with child under this name of parent? */
 luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child,
                               const char *name);
+luc_status luc__add_edge(luc_context *ctx, luc_module *parent, luc_module *child);
 void luc__drop_edge(luc_context *ctx, luc_module *parent, luc_module *child);
 /* What a container's positions and keys name: children, or parameters (LUC_CF_ENTRIES). Empty slots
  * count; a host may keep other objects under their names. */
@@ -292,6 +313,61 @@ luc_status luc__hooked_inputs(luc_context *ctx, luc_hooked *h, luc_value *v, int
 luc_status luc__hooked_outputs(luc_context *ctx, luc_hooked *h, luc_value *v, int n, uint32_t ours,
                                uint32_t *replaced);
 
+/* ---- state_hooks.c ---- */
+
+luc_status luc__state_hook_add(luc_context *ctx, luc_module *m, const luc_state_hook *like,
+                               uint64_t *id);
+bool luc__state_hook_remove(luc_context *ctx, luc_module *m, uint64_t id);
+void luc__state_hooks_free(luc_context *ctx, luc_module *m);
+/* The first hook of an event whose id is above `after` and not above `last`, or NULL. */
+luc_state_hook *luc__state_hook_next(const luc_module *m, luc_state_event event, uint64_t after,
+                                     uint64_t last);
+luc_status luc__state_hook_call(luc_context *ctx, luc_module *m, luc_state_hook *hook,
+                                const luc_state_info *info);
+/* Calls m's hooks of info->event that are not the host's. */
+luc_status luc__state_hooks_run(luc_context *ctx, luc_module *m, const luc_state_info *info);
+/* Is there in the tree a hook of one of the events (bits), of the host's or of C's? */
+luc_status luc__state_hooked(luc_context *ctx, luc_module *m, uint32_t events, bool host,
+                             bool *found);
+
+/* ---- state_dict.c, state_load.c ---- */
+
+/* The tensor of an entry; NULL for another value, whose type is then *type. NULL without *type:
+ * there is no such entry. */
+luc_tensor *luc__state_find(const luc_state_dict *sd, const char *name, size_t length,
+                            const char **type);
+/* Walks the entries, from *at = 0. Their values are tensors; NULL: another value. */
+luc_map_entry *luc__state_next(const luc_state_dict *sd, uint32_t *at);
+luc_status luc__state_copy(luc_context *ctx, const luc_state_dict *sd, luc_state_dict **out);
+/* Without asking the host. */
+luc_status luc__state_dict(luc_context *ctx, luc_module *m, const char *prefix, bool keep_vars,
+                           luc_state_dict *sd);
+luc_status luc__load_state_dict(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
+                                int flags, luc_names *missing, luc_names *unexpected);
+/* m alone, at once: what of sd stands under prefix. version is the saved one, -1 if there is none.
+ * What is wrong is added to the lists. */
+luc_status luc__load_own(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
+                         const char *prefix, int version, bool assign, luc_names *missing,
+                         luc_names *unexpected, luc_names *errors);
+/* Raises the one error of everything in the lists, if there is anything. */
+luc_status luc__load_check(luc_context *ctx, const luc_module *m, bool strict,
+                           const luc_names *missing, const luc_names *unexpected,
+                           const luc_names *errors);
+luc_status luc__names_add(luc_context *ctx, luc_names *names, const char *name, size_t length);
+/* Lines that say what may have been meant. */
+void luc__load_hints(luc_text *text, const luc_names *missing, const luc_names *unexpected,
+                     const luc_names *errors);
+
+/* ---- snapshot.c ---- */
+
+/* What loading could change in a tree: values and geometry of its tensors, which tensors and
+ * children stand under which names, constructor arguments. */
+typedef struct luc_snapshot luc_snapshot;
+luc_status luc__snapshot_take(luc_context *ctx, luc_module *root, luc_snapshot **out);
+/* Puts it back; cannot fail. The binding puts back its objects' tables itself. */
+void luc__snapshot_restore(luc_context *ctx, luc_snapshot *s);
+void luc__snapshot_free(luc_context *ctx, luc_snapshot *s);
+
 /* ---- walk.c ---- */
 
 typedef struct luc_set { /* of pointers */
@@ -314,6 +390,7 @@ typedef struct luc_walk {
   uint32_t depth, capacity;
   luc_text path; /* of the module last visited, without a last dot */
   luc_set seen;
+  bool leaving; /* LUC_WALK_LEAVE: the module was last visited the second time */
   luc_module *root;
   uint32_t (*mask)(const luc_module *m); /* modules below the root with one of these bits … */
   uint32_t leaves;                       /* … are visited, but not what is below them */
@@ -321,6 +398,7 @@ typedef struct luc_walk {
 } luc_walk;
 enum {
   LUC_WALK_POST = 256,      /* children first */
+  LUC_WALK_LEAVE = 1024,    /* twice: before and after what is below (`leaving`) */
   LUC_WALK_PER_PARENT = 512 /* once under each parent, as a recursion over children() goes */
 };
 void luc__walk_begin(luc_walk *w, luc_context *ctx, luc_module *root, const char *prefix,

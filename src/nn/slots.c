@@ -44,7 +44,7 @@ void luc__module_impure(luc_context *ctx, luc_module *m, int delta) {
 
 /* ---- edges ---- */
 
-static luc_status add_edge(luc_context *ctx, luc_module *parent, luc_module *child) {
+luc_status luc__add_edge(luc_context *ctx, luc_module *parent, luc_module *child) {
   uint32_t i = 0;
   while (i < child->nparents && child->parents[i].parent != parent) i++;
   if (i == child->nparents) {
@@ -215,7 +215,7 @@ luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const c
   bool child = slot == LUC_SLOT_CHILD && object != NULL;
   if (child) LUC_TRY(luc__check_acyclic(ctx, m, object, name));
   LUC_TRY(ask_host(ctx, m, slot, name, length, object));
-  if (child) LUC_TRY(add_edge(ctx, m, object));
+  if (child) LUC_TRY(luc__add_edge(ctx, m, object));
   void *old = NULL;
   luc_status status = luc__map_set(ctx, &m->slots[slot], name, length, object, &old);
   if (status != LUC_OK) {
@@ -354,7 +354,7 @@ static luc_status fill_children(luc_context *ctx, luc_module *m, luc_module *con
     if (child != NULL) {
       LUC_TRY(luc__check_acyclic(ctx, m, child, name));
       LUC_TRY(ask_host(ctx, m, LUC_SLOT_CHILD, name, strlen(name), child));
-      LUC_TRY(add_edge(ctx, m, child));
+      LUC_TRY(luc__add_edge(ctx, m, child));
     }
     luc_status status = luc__map_set(ctx, map, name, strlen(name), child, NULL);
     if (status != LUC_OK && child != NULL) luc__drop_edge(ctx, m, child);

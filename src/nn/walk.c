@@ -112,6 +112,7 @@ static luc_module *leave(luc_walk *w) {
 }
 
 luc_module *luc__walk_next(luc_walk *w) {
+  w->leaving = false;
   if (w->status == LUC_OK) w->status = w->path.status;
   if (w->root != NULL) {
     luc_module *root = w->root;
@@ -125,7 +126,8 @@ luc_module *luc__walk_next(luc_walk *w) {
     if (w->status != LUC_OK) return NULL;
     if (child == NULL) {
       luc_module *done = leave(w);
-      if ((w->flags & LUC_WALK_POST) != 0) return done;
+      w->leaving = true;
+      if ((w->flags & (LUC_WALK_POST | LUC_WALK_LEAVE)) != 0) return done;
       continue;
     }
     if (w->mask != NULL && (w->mask(child) & w->leaves) != 0) return child;

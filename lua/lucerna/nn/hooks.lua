@@ -26,13 +26,21 @@ Handle.__close = Handle.remove
 
 local WEAK = { __mode = "v" }
 
-local function add_hook(module, kind, who, hook, flags)
+-- The handle of a hook of one module, or (nil) of every module.
+local function handle(module, id)
+  if module == nil then return setmetatable({ id = id, _global = true }, Handle) end
+  return setmetatable({ id = id, _module = setmetatable({ module }, WEAK) }, Handle)
+end
+
+local function check(who, hook)
   local callable = type(hook) == "function" or
     (getmetatable(hook) ~= nil and type(hook) ~= "string")
   if not callable then raise(who .. ": hook must be a function (got " .. type(hook) .. ")") end
-  local id = core._add_hook(module, kind, hook, flags)
-  if module == nil then return setmetatable({ id = id, _global = true }, Handle) end
-  return setmetatable({ id = id, _module = setmetatable({ module }, WEAK) }, Handle)
+end
+
+local function add_hook(module, kind, who, hook, flags)
+  check(who, hook)
+  return handle(module, core._add_hook(module, kind, hook, flags))
 end
 
 -- ---- of one module ----
@@ -113,4 +121,4 @@ function global.register_module_backward_hook(...)
   return add_hook(nil, OLD, "register_module_backward_hook", hook, 0)
 end
 
-return { methods = methods, global = global }
+return { methods = methods, global = global, handle = handle, check = check }

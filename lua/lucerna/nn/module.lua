@@ -218,6 +218,8 @@ local function copy_fields(from, to, memo)
   end
   local hooks = core._hooks(from)
   for i = 1, #hooks, 4 do core._add_hook(to, hooks[i], hooks[i + 1], hooks[i + 2] & ~1) end
+  hooks = core._state_hooks(from)
+  for i = 1, #hooks, 2 do core._add_state_hook(to, hooks[i], hooks[i + 1]) end
 end
 
 local function list_of(...)
@@ -239,79 +241,6 @@ function Module:clone(memo)
   for name, tensor in core.named_buffers(self) do memo[tensor] = core.get_buffer(result, name) end
   for i = 1, #from do copy_fields(from[i], to[i], memo) end
   return result
-end
-
--- ---- state ----
-
---- state_dict({destination=, prefix=, keep_vars=}): an ordered map of parameters and buffers.
-function Module:state_dict(...)
-  local destination, prefix, keep_vars =
-    arguments("state_dict", { "destination", "prefix", "keep_vars" }, ...)
-  prefix = prefix or ""
-  local names, tensors, versions = core._state_dict(self, "", keep_vars or false)
-  local result = destination or ordered.new()
-  for i = 1, #names do result[prefix .. names[i]] = tensors[i] end
-  local metadata = result._metadata or ordered.new()
-  for i = 1, #versions, 2 do
-    local path = versions[i] == "" and prefix or prefix .. versions[i] .. "."
-    local own = self:get_submodule(versions[i])._version -- a class of Lua's may set it
-    metadata[path:sub(1, -2)] = { version = own or versions[i + 1] }
-  end
-  result._metadata = metadata
-  return result
-end
-
-local function sorted_keys(map)
-  local keys = {}
-  for key in pairs(map) do
-    if key ~= "_metadata" then keys[#keys + 1] = key end
-  end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
-
--- Names and values as arrays, {path, version, …} from the metadata.
-local function flatten(map)
-  local keys, values, versions = {}, {}, {}
-  if ordered.is(map) then
-    for key, value in pairs(map) do
-      if value ~= nil then keys[#keys + 1], values[#values + 1] = key, value end
-    end
-  else
-    keys = sorted_keys(map)
-    for i, key in ipairs(keys) do values[i] = map[key] end
-  end
-  for _, key in ipairs(keys) do
-    if type(key) ~= "string" then
-      raise("load_state_dict: keys are strings (got a " .. type(key) .. ")")
-    end
-  end
-  local metadata = map._metadata
-  if metadata ~= nil and type(metadata) == "table" then
-    for path, local_metadata in pairs(metadata) do
-      if type(local_metadata) == "table" and local_metadata.version then
-        versions[#versions + 1], versions[#versions + 2] = path, local_metadata.version
-      end
-    end
-  end
-  return keys, values, versions
-end
-
-local LOAD = { strict = true, assign = true }
-
---- load_state_dict(map, {strict=, assign=}): missing and unexpected names. All or nothing.
-function Module:load_state_dict(map, strict, assign)
-  if type(map) ~= "table" then
-    raise("load_state_dict: state_dict must be a table (got " .. type(map) .. ")")
-  end
-  if type(strict) == "table" then
-    for key in pairs(strict) do
-      if not LOAD[key] then arguments("load_state_dict", { "strict", "assign" }, strict) end
-    end
-    strict, assign = strict.strict, strict.assign
-  end
-  local keys, values, versions = flatten(map)
-  return core._load_state_dict(self, keys, values, versions, strict ~= false, assign or false)
 end
 
 return {

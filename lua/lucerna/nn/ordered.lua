@@ -38,7 +38,9 @@ function meta.__index(self, key)
   local store = rawget(self, STORE)
   local at = store.index[key]
   if at then return store.values[at] end
-  if key == "_metadata" then return store.metadata end
+  if key ~= "_metadata" then return nil end
+  if type(store.metadata) == "function" then store.metadata = store.metadata() end
+  return store.metadata
 end
 
 function meta.__newindex(self, key, value)
@@ -82,6 +84,15 @@ end
 function ordered.new(keys, values, metadata)
   local store = { keys = {}, values = {}, index = {}, used = 0, count = 0, metadata = metadata }
   for i = 1, keys and #keys or 0 do set(store, keys[i], values[i]) end
+  return setmetatable({ [STORE] = store }, meta)
+end
+
+--- A map that takes over these arrays and the index of positions by key. metadata may be a function
+-- that makes them when they are first asked for.
+function ordered.adopt(keys, values, index, metadata)
+  local store = {
+    keys = keys, values = values, index = index, used = #keys, count = #keys, metadata = metadata,
+  }
   return setmetatable({ [STORE] = store }, meta)
 end
 

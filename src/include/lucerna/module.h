@@ -190,7 +190,7 @@ bool luc_remove_registration_hook(luc_context *ctx, uint64_t id);
 /* An ordered list of named tensors and, per module prefix, its class's version. */
 typedef struct luc_state_dict luc_state_dict;
 /* m's parameters and persistent buffers. Tensors are detached views of the live ones unless
- * keep_vars. prefix may be NULL. */
+ * keep_vars. prefix ("net.") stands before every name; it may be NULL. */
 luc_status luc_module_state_dict(luc_context *ctx, luc_module *m, const char *prefix,
                                  bool keep_vars, luc_state_dict **out);
 luc_status luc_state_dict_new(luc_context *ctx, luc_state_dict **out);
@@ -204,6 +204,8 @@ luc_status luc_state_dict_set(luc_context *ctx, luc_state_dict *sd, const char *
 /* Records that name's value is no tensor but a `type` ("string"): loading then says so. */
 luc_status luc_state_dict_set_other(luc_context *ctx, luc_state_dict *sd, const char *name,
                                     const char *type);
+/* False if there is no such entry. */
+bool luc_state_dict_remove(luc_context *ctx, luc_state_dict *sd, const char *name);
 /* Version of the module at a prefix without its last dot, or -1 if there is none. */
 int luc_state_dict_version(const luc_state_dict *sd, const char *prefix);
 luc_status luc_state_dict_set_version(luc_context *ctx, luc_state_dict *sd, const char *prefix,
@@ -211,18 +213,44 @@ luc_status luc_state_dict_set_version(luc_context *ctx, luc_state_dict *sd, cons
 size_t luc_state_dict_num_versions(const luc_state_dict *sd);
 const char *luc_state_dict_version_at(const luc_state_dict *sd, size_t i, int *version);
 
-/* Names found missing or unexpected. */
+/* Names found missing or unexpected; lines of an error. */
 typedef struct luc_names {
   char **items;
   size_t n, capacity;
 } luc_names;
 void luc_names_free(luc_context *ctx, luc_names *names);
+luc_status luc_names_add(luc_context *ctx, luc_names *names, const char *name);
+void luc_names_remove(luc_context *ctx, luc_names *names, size_t i);
 enum { LUC_LOAD_STRICT = 1, LUC_LOAD_ASSIGN = 2 };
 /* Copies sd's values into m's tensors (with LUC_LOAD_ASSIGN: puts them in their place). All or
- * nothing; the error lists everything wrong in PyTorch's wording. missing and unexpected may be
- * NULL; they are filled whenever the names could be compared. */
+ * nothing, also when a hook fails; the error lists everything wrong in PyTorch's wording. missing
+ * and unexpected may be NULL; they are filled whenever the names could be compared. */
 luc_status luc_module_load_state_dict(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
                                       int flags, luc_names *missing, luc_names *unexpected);
+
+/* Hooks around saving and loading, per module of the tree. */
+typedef enum luc_state_event {
+  LUC_STATE_SAVE_BEFORE, /* before a module's own values are collected */
+  LUC_STATE_SAVE_AFTER,  /* after those of all below it: may edit state */
+  LUC_STATE_LOAD_BEFORE, /* before its own values are loaded: may edit state and the lists */
+  LUC_STATE_LOAD_AFTER,  /* after those of all below it: may edit missing and unexpected */
+  LUC_STATE_EVENTS
+} luc_state_event;
+typedef struct luc_state_info {
+  luc_state_event event;
+  const char *prefix;    /* of the module's names: "features."; "" for the one that was called */
+  luc_state_dict *state; /* loading: a copy; NULL for LUC_STATE_SAVE_BEFORE and _LOAD_AFTER */
+  bool keep_vars;
+  int version; /* LUC_STATE_LOAD_BEFORE: the module's in state, or -1 */
+  luc_names *missing, *unexpected, *errors; /* NULL when saving */
+} luc_state_info;
+/* Must not change what children the tree has. */
+typedef luc_status (*luc_state_hook_fn)(luc_context *ctx, void *ud, luc_module *m,
+                                        const luc_state_info *info);
+/* Hooks run in their order of registration. luc_module_remove_hook removes them. */
+luc_status luc_module_register_state_hook(luc_context *ctx, luc_module *m, luc_state_event event,
+                                          luc_state_hook_fn fn, void *ud, luc_hook_free_fn free,
+                                          uint64_t *id);
 
 /* ---- text ---- */
 

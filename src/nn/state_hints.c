@@ -1,0 +1,174 @@
+/* What the error of load_state_dict adds to PyTorch's lines: what may have been meant. It judges by
+ * the lists alone, so what hooks did to them counts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/module.h"
+
+/* ---- a common prefix ---- */
+
+static bool contains(const luc_names *names, const char *name) {
+  for (size_t i = 0; i < names->n; i++)
+    if (strcmp(names->items[i], name) == 0) return true;
+  return false;
+}
+
+/* Length of what stands before `name` and a dot in `longer`, with the dot; or 0. */
+static size_t head_of(const char *longer, const char *name) {
+  size_t n = strlen(longer), tail = strlen(name);
+  bool ends = n > tail && longer[n - tail - 1] == '.' && strcmp(longer + n - tail, name) == 0;
+  return ends ? n - tail : 0;
+}
+
+/* The prefix that turns every name of `longer` into one of `names`; 0 if there is none. */
+static size_t common_prefix(const luc_names *longer, const luc_names *names) {
+  if (longer->n == 0 || longer->n > 4096) return 0;
+  for (size_t k = 0; k < names->n; k++) {
+    const char *first = longer->items[0];
+    size_t head = head_of(first, names->items[k]);
+    bool all = head > 0;
+    for (size_t i = 1; all && i < longer->n; i++)
+      all = strncmp(longer->items[i], first, head) == 0 && contains(names, longer->items[i] + head);
+    if (all) return head;
+  }
+  return 0;
+}
+
+static bool put_prefix(luc_text *text, const luc_names *missing, const luc_names *unexpected) {
+  size_t n = common_prefix(unexpected, missing);
+  if (n > 0) {
+    luc__text_printf(text,
+                     "\n\tThe keys begin with \"%.*s\", which the model's do not: load them with "
+                     "{prefix = \"%.*s\"}.",
+                     (int)n, unexpected->items[0], (int)n, unexpected->items[0]);
+    return true;
+  }
+  n = common_prefix(missing, unexpected);
+  if (n == 0) return false;
+  luc__text_printf(text,
+                   "\n\tThe model's keys begin with \"%.*s\", which those of state_dict do not: "
+                   "load them with {rename = function(key) return \"%.*s\" .. key end}.",
+                   (int)n, missing->items[0], (int)n, missing->items[0]);
+  return true;
+}
+
+/* ---- nearest keys ---- */
+
+enum { LONGEST = 128, MOST_PAIRS = 4096 };
+
+/* Letters to change, insert or leave out. */
+static int distance(const char *a, const char *b) {
+  int row[LONGEST + 1], n = (int)strlen(b);
+  for (int j = 0; j <= n; j++) row[j] = j;
+  for (int i = 1; a[i - 1] != '\0'; i++) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= n; j++) {
+      int best = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      row[j] = best;
+    }
+  }
+  return row[n];
+}
+
+static const char *nearest(const char *name, const luc_names *names) {
+  const char *best = NULL;
+  size_t length = strlen(name);
+  int least = (int)length / 3 + 1;
+  for (size_t i = 0; length <= LONGEST && i < names->n; i++) {
+    if (strlen(names->items[i]) > LONGEST) continue;
+    int d = distance(name, names->items[i]);
+    if (d >= least) continue;
+    least = d;
+    best = names->items[i];
+  }
+  return best;
+}
+
+static void put_nearest(luc_text *text, const luc_names *missing, const luc_names *unexpected) {
+  bool any = false;
+  if (missing->n * unexpected->n > MOST_PAIRS) return;
+  for (size_t i = 0; i < unexpected->n; i++) {
+    const char *name = nearest(unexpected->items[i], missing);
+    const char *back = name != NULL ? nearest(name, unexpected) : NULL;
+    if (back != unexpected->items[i]) continue; /* each other's nearest */
+    luc__text_puts(text, any ? ", " : "\n\tNearest keys (state_dict = model): ");
+    luc__text_printf(text, "\"%s\" = \"%s\"", unexpected->items[i], name);
+    any = true;
+  }
+  if (any) luc__text_puts(text, ".");
+}
+
+/* ---- swapped shapes ---- */
+
+/* A line about sizes, taken apart. */
+typedef struct mismatch {
+  const char *name, *value, *target; /* parts of the line */
+  size_t name_length, value_length, target_length;
+} mismatch;
+
+static const char *part(const char *at, const char *before, const char *after, const char **begin,
+                        size_t *length) {
+  *begin = at != NULL ? strstr(at, before) : NULL;
+  if (*begin == NULL) return NULL;
+  *begin += strlen(before);
+  const char *end = strstr(*begin, after);
+  *length = end != NULL ? (size_t)(end - *begin) : 0;
+  return end;
+}
+
+static bool take_apart(const char *line, mismatch *m) {
+  const char *at =
+      part(line, "size mismatch for ", ": copying a param with", &m->name, &m->name_length);
+  at = part(at, "torch.Size([", "])", &m->value, &m->value_length);
+  return part(at, "torch.Size([", "])", &m->target, &m->target_length) != NULL;
+}
+
+static bool same(const char *a, size_t n, const char *b, size_t m) {
+  return n == m && memcmp(a, b, n) == 0;
+}
+
+/* Are these sizes of two dimensions each other's reverse? */
+static bool is_transposed(const mismatch *m) {
+  char *rest;
+  long long a = strtoll(m->value, &rest, 10), c = strtoll(m->target, NULL, 10);
+  if (*rest != ',') return false;
+  long long b = strtoll(rest + 1, &rest, 10);
+  const char *comma = strchr(m->target, ',');
+  if (*rest != ']' || comma == NULL || comma > m->target + m->target_length) return false;
+  long long d = strtoll(comma + 1, &rest, 10);
+  return *rest == ']' && a == d && b == c;
+}
+
+static void put_swapped(luc_text *text, const luc_names *errors) {
+  mismatch a, b;
+  for (size_t i = 0; i < errors->n && i < 512; i++) {
+    if (!take_apart(errors->items[i], &a)) continue;
+    bool paired = false;
+    for (size_t k = 0; k < errors->n && k < 512; k++) {
+      if (k == i || !take_apart(errors->items[k], &b)) continue;
+      if (!same(a.value, a.value_length, b.target, b.target_length) ||
+          !same(b.value, b.value_length, a.target, a.target_length))
+        continue;
+      paired = true;
+      if (k < i) break;
+      luc__text_printf(text,
+                       "\n\tThe shapes of \"%.*s\" and \"%.*s\" are each other's: they may have "
+                       "been swapped.",
+                       (int)a.name_length, a.name, (int)b.name_length, b.name);
+      break;
+    }
+    if (!paired && is_transposed(&a))
+      luc__text_printf(text, "\n\t\"%.*s\" may be transposed: its shape is the model's reversed.",
+                       (int)a.name_length, a.name);
+  }
+}
+
+void luc__load_hints(luc_text *text, const luc_names *missing, const luc_names *unexpected,
+                     const luc_names *errors) {
+  if (!put_prefix(text, missing, unexpected)) put_nearest(text, missing, unexpected);
+  put_swapped(text, errors);
+}
