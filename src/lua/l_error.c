@@ -158,8 +158,8 @@ void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id) {
   lua_remove(L, -2);
 }
 
-/* Freeing a reference writes to slots that exist and cannot raise. Runs also from finalizers, on whatever coroutine is
- * there: the main thread's stack always has room for a C call. */
+/* Freeing a reference writes to slots that exist and cannot raise. Runs also from finalizers, on
+ * whatever coroutine is there: the main thread's stack always has room for a C call. */
 void luc_l_callback_drop(luc_l_state *st, uint64_t id) {
   lua_State *L = st->main;
   if (!st->ctx || !L || !lua_checkstack(L, 3)) return;

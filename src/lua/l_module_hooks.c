@@ -2,8 +2,8 @@
  * the peer's table by id, and the Lua driver walks lists made from both. */
 #include "l_module.h"
 
-/* Pushes the table of hook functions of the peer at index (nil there: of every module), making it if
- * asked. Returns false (nothing pushed) if there is none. */
+/* Pushes the table of hook functions of the peer at index (nil there: of every module), making it
+ * if asked. Returns false (nothing pushed) if there is none. */
 static bool push_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
   if (lua_isnil(L, index))
     lua_pushvalue(L, LUA_REGISTRYINDEX);

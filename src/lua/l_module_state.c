@@ -174,7 +174,7 @@ static int check_tables(lua_State *L) {
 
 /* ---- one module ---- */
 
-/* core.nn._own_state(m, keep_vars): {name, tensor, …} of its parameters and persistent buffers. */
+/* core.nn._own_state(m, keep_vars): {name, tensor, …} of what it saves. */
 static int own_state(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "_save_to_state_dict");
   luc_l_state *st = peer->nn->st;

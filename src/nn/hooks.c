@@ -38,8 +38,8 @@ static luc_hooks *relist(luc_context *ctx, const luc_hooks *from, int n, int gap
 
 /* ---- every module's hooks ---- */
 
-/* All modules are called in another way, or other hooks are due. Those whose host's hooks come or go
- * turn pure or impure. */
+/* All modules are called in another way, or other hooks are due. Those whose host's hooks come or
+ * go turn pure or impure. */
 static void every_module_changed(luc_context *ctx, int delta) {
   luc_nn *nn = luc__nn_of(ctx);
   nn->impure += (uint32_t)delta;

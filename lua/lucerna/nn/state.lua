@@ -139,7 +139,8 @@ function methods:register_load_state_dict_post_hook(...)
   return register(self, LOAD_AFTER, who, hook, function(...)
     if hook(...) ~= nil then
       raise("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-        .. "return new values, if incompatible_keys need to be modified, it should be done inplace.")
+        .. "return new values, if incompatible_keys need to be modified, it should be done "
+        .. "inplace.")
     end
   end)
 end
@@ -431,8 +432,8 @@ end
 -- there. Returns the arrays missing_keys and unexpected_keys, which with strict are errors.
 -- All or nothing: after any error the model is as it was. The error lists everything.
 -- prefix ("module.") is taken off the names that begin with it. rename is applied then: a table
--- from names, or paths above them, to others ({fc = "head"}: fc.weight is loaded as head.weight; "" for
--- what has no such level), or a function from a name to another one (nil leaves it); false leaves
+-- from names, or paths above them, to others ({fc = "head"}: fc.weight is loaded as head.weight;
+-- "" for what has no such level), or a function from a name to another one (nil leaves it); false leaves
 -- entries out.
 function methods:load_state_dict(map, ...)
   if type(map) ~= "table" then
