@@ -433,8 +433,8 @@ end
 -- All or nothing: after any error the model is as it was. The error lists everything.
 -- prefix ("module.") is taken off the names that begin with it. rename is applied then: a table
 -- from names, or paths above them, to others ({fc = "head"}: fc.weight is loaded as head.weight;
--- "" for what has no such level), or a function from a name to another one (nil leaves it); false leaves
--- entries out.
+-- "" for what has no such level), or a function from a name to another one (nil leaves it).
+-- false leaves entries out.
 function methods:load_state_dict(map, ...)
   if type(map) ~= "table" then
     raise(("load_state_dict: state_dict must be a table (got %s)"):format(type(map)))
