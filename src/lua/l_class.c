@@ -124,7 +124,7 @@ static int instance_gc(lua_State *L) {
 static void push_chained(lua_State *L, luc_l_nn *nn, const luc_class *cls, lua_CFunction fn) {
   int n = 1;
   lua_pushlightuserdata(L, nn);
-  luaL_checkstack(L, 260, "too many parent classes");
+  luaL_checkstack(L, 260, "too many parent classes or not enough memory");
   for (; cls; cls = cls->parent, n++) {
     if (n > 250) luc_l_error(L, "nn.class: more than 250 parents");
     luc_l_pushclass(L, nn, cls);
@@ -311,7 +311,7 @@ void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
     lua_remove(L, -2);
     return;
   }
-  luaL_checkstack(L, 20, "too many parent classes");
+  luaL_checkstack(L, 20, "too many parent classes or not enough memory");
   if (cls->parent) {
     luc_l_pushlayer(L, nn, cls->parent->name);
     lua_pop(L, 1);

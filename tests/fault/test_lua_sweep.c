@@ -156,3 +156,7 @@ TEST("tensors, gradients and files survive every refused allocation, and can be 
 TEST("so do modules and their training") {
   sweep("nets");
 }
+
+TEST("containers change whole or not at all") {
+  sweep("containers");
+}
