@@ -11,6 +11,8 @@ local PLACES = {
   {"lucerna.", function() return lucerna end},
   {"nn.", function() return lucerna.nn end},
   {"F.", function() return lucerna.nn.functional end},
+  {"nn.grad.", function() return lucerna.nn.grad end},
+  {"nn.parameter.", function() return lucerna.nn.parameter end},
   {"nn.init.", function() return lucerna.nn.init end},
   {"nn.utils.", function() return lucerna.nn.utils end},
   {"nn.utils.rnn.", function() return lucerna.nn.utils.rnn end},

@@ -110,7 +110,7 @@ function nn.unregistered(list)
   return list
 end
 
-local SUBMODULES = { functional = true, init = true, utils = true }
+local SUBMODULES = { functional = true, grad = true, init = true, utils = true }
 
 -- Classes written in Lua, and the files that define them.
 local WRITTEN = {

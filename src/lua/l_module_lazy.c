@@ -37,8 +37,9 @@ static int materialize(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
-static int is_lazy(lua_State *L) {
-  luc_tensor *t = luc_l_totensor(L, 1);
+static int is_lazy(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_tensor *t = luc_l_totensor(L, (int)a->v[0].as.i);
+  (void)st;
   lua_pushboolean(L, t && luc_tensor_is_uninitialized(t));
   return 1;
 }
@@ -84,6 +85,7 @@ static const luc_l_native natives[] = {
     {"UninitializedBuffer(bool requires_grad=False, device? device=None, dtype? dtype=None, "
      "bool persistent=True) -> Tensor",
      uninitialized_buffer, LUC_F_FUNCTION},
+    {"is_lazy(Any param) -> bool", is_lazy, LUC_F_FUNCTION},
 };
 
 static const luc_l_native methods[] = {
@@ -91,8 +93,7 @@ static const luc_l_native methods[] = {
      LUC_F_METHOD},
 };
 
-static const luaL_Reg functions[] = {{"is_lazy", is_lazy},
-                                     {"_has_uninitialized", has_uninitialized},
+static const luaL_Reg functions[] = {{"_has_uninitialized", has_uninitialized},
                                      {"_lazy_initialize", lazy_initialize},
                                      {"_become", become},
                                      {NULL, NULL}};

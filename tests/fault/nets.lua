@@ -16,7 +16,19 @@ end
 
 local path = os.tmpname()
 
+-- Layers whose shapes come with the first input, or with a state.
+local function lazy_scenario()
+  local net = nn.Sequential(nn.LazyLinear(2), nn.LazyBatchNorm1d())
+  net[1]:register_forward_hook(function() end)
+  net(lucerna.rand(3, 4)):sum():backward()
+  assert(net[1]:_get_name() == "Linear" and net[1].weight.grad)
+  local other = nn.LazyLinear(2)
+  other:load_state_dict(net[1]:state_dict())
+  assert(lucerna.equal(net[1].weight, other.weight))
+end
+
 local function scenario()
+  lazy_scenario()
   local net = Net()
   local calls = 0
   local handle = net.fc:register_forward_hook(function() calls = calls + 1 end)

@@ -142,6 +142,29 @@ describe("fold", function()
   end)
 end)
 
+describe("nn.grad", function()
+  it("has the gradients of convolutions by themselves, differentiable", function()
+    for k, size in ipairs {{5}, {5, 4}, {4, 3, 3}} do
+      local f, kernel = F["conv" .. k .. "d"], {2, 1, 2}
+      local x = lucerna.randn(2, 4, table.unpack(size)):requires_grad_()
+      local w = lucerna.randn(6, 2, table.unpack(kernel, 1, k)):requires_grad_()
+      local options = {stride = 2, padding = 1, groups = 2}
+      local y = f(x, w, options)
+      local g = lucerna.randn(y:size())
+      local of_input, of_weight = lucerna.autograd.grad(y, {x, w}, g)
+      local by_input = nn.grad["conv" .. k .. "d_input"](x:size(), w, g, options)
+      near(of_input, by_input)
+      near(of_weight, nn.grad["conv" .. k .. "d_weight"](x, w:size(), g, 2, 1, 1, 2))
+      assert.is_true(by_input.requires_grad)
+      by_input:sum():backward()
+      assert.same(w:size(), w.grad:size())
+      lucerna.no_grad(function()
+        near(of_input, nn.grad["conv" .. k .. "d_input"](x:size(), w, g, options))
+      end)
+    end
+  end)
+end)
+
 describe("a norm layer", function()
   it("keeps the mean of all batches without a momentum", function()
     local bn = nn.BatchNorm3d(1, {momentum = lucerna.none})
