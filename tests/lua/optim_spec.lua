@@ -279,6 +279,65 @@ Parameter Group 0
   end)
 end)
 
+describe("a state dict of PyTorch's", function()
+  local recorded = dofile "tests/parity/data/optim_states.lua"
+
+  local function tensors(state)
+    local made = {}
+    for key, value in pairs(state) do
+      made[key] = lucerna.tensor(value, {dtype = key ~= "step" and lucerna.float64 or nil})
+    end
+    return made
+  end
+
+  local function flat(p, q)
+    local values = p:tolist()
+    values[4] = q:item()
+    return values
+  end
+
+  for _, case in ipairs(recorded) do
+    it("is taken over, and training goes on: " .. case.kind, function()
+      local a, b, c, d = table.unpack(case.start)
+      local p = parameter({a, b, c}, lucerna.float64)
+      local q = parameter({{d}}, lucerna.float64)
+      local o = optim[case.kind] {{params = {p}}, {params = {q}}}
+      local dict = {state = {[0] = tensors(case.state[1]), tensors(case.state[2])},
+        param_groups = case.groups}
+      o:load_state_dict(dict)
+      for step, want in ipairs(case.values) do
+        for _, t in ipairs {p, q} do
+          local phase = lucerna.arange(t:numel(), {dtype = lucerna.float64}) + step + 5
+          t.grad = (phase:sin() * 2):view(t:size()) + t:detach()
+        end
+        o:step()
+        for i, value in ipairs(flat(p, q)) do assert.is_near(want[i], value, 1e-6) end
+      end
+    end)
+
+    it("has the layout of ours: " .. case.kind, function()
+      local p, q = parameter({1.0, -2.0, 0.5}, lucerna.float64), parameter({{1.0}}, lucerna.float64)
+      local o = optim[case.kind]({{params = {p}}, {params = {q}, lr = 0.01}}, case.options)
+      p.grad, q.grad = lucerna.ones_like(p), lucerna.ones_like(q)
+      o:step()
+      local dict = o:state_dict()
+      for id, saved in ipairs(case.state) do
+        local ours = dict.state[id - 1]
+        for key, value in pairs(saved) do
+          assert.are.same(lucerna.tensor(value):size(), ours[key]:size(), key)
+        end
+        saved.step = saved.step or case.kind ~= "SGD" or nil
+        assert.are.equal(keys(saved), keys(ours))
+      end
+      for g, saved in ipairs(case.groups) do
+        for key, value in pairs(saved) do
+          assert.are.same(value, dict.param_groups[g][key], key)
+        end
+      end
+    end)
+  end
+end)
+
 describe("groups of parameters", function()
   it("are added later, with the defaults for what they leave out", function()
     local p, q = parameter {1.0}, parameter {1.0}

@@ -4,7 +4,9 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
-local Optimizer = require("lucerna.optim.optimizer").Optimizer
+local optimizer = require "lucerna.optim.optimizer"
+
+local Optimizer = optimizer.Optimizer
 
 local function fail(...) core._raise(string.format(...)) end
 
@@ -46,7 +48,7 @@ end
 
 function Adafactor:__init(...)
   local params, lr, beta2_decay, eps, d, weight_decay, foreach, maximize =
-    self._arguments("Adafactor", NAMES, ...)
+    optimizer.arguments("Adafactor", {"params", table.unpack(NAMES)}, ...)
   local defaults = {lr = lr or 1e-2, beta2_decay = beta2_decay or -0.8,
     eps = eps or {core.none, 1e-3}, d = d or 1.0, weight_decay = weight_decay or 0.0,
     foreach = foreach, maximize = maximize or false}

@@ -5,7 +5,9 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
 local line_search = require "lucerna.optim.line_search"
-local Optimizer = require("lucerna.optim.optimizer").Optimizer
+local optimizer = require "lucerna.optim.optimizer"
+
+local Optimizer = optimizer.Optimizer
 
 local function fail(...) core._raise(string.format(...)) end
 
@@ -26,7 +28,7 @@ local LBFGS = module.LBFGS
 
 function LBFGS:__init(...)
   local params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, search =
-    self._arguments("LBFGS", NAMES, ...)
+    optimizer.arguments("LBFGS", {"params", table.unpack(NAMES)}, ...)
   max_iter = max_iter or 20
   local defaults = {lr = lr or 1, max_iter = max_iter, tolerance_grad = tolerance_grad or 1e-7,
     tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100}

@@ -3,7 +3,9 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
-local Optimizer = require("lucerna.optim.optimizer").Optimizer
+local optimizer = require "lucerna.optim.optimizer"
+
+local Optimizer = optimizer.Optimizer
 
 local function fail(...) core._raise(string.format(...)) end
 
@@ -40,7 +42,7 @@ end
 
 function Muon:__init(...)
   local params, lr, weight_decay, momentum, nesterov, coefficients, eps, ns_steps, adjust_lr_fn =
-    self._arguments("Muon", NAMES, ...)
+    optimizer.arguments("Muon", {"params", table.unpack(NAMES)}, ...)
   local defaults = {lr = lr or 1e-3, weight_decay = weight_decay or 0.1,
     momentum = momentum or 0.95, nesterov = nesterov ~= false,
     ns_coefficients = coefficients or {3.4445, -4.775, 2.0315}, eps = eps or 1e-7,

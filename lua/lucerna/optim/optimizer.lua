@@ -74,6 +74,15 @@ end
 
 -- ---- the class ----
 
+--- arguments() for constructors: a last table that is empty holds no options.
+function module.arguments(who, names, ...)
+  local given = table.pack(...)
+  local last = given[given.n]
+  local empty = type(last) == "table" and getmetatable(last) == nil and next(last) == nil
+  if given.n > 1 and empty then given.n = given.n - 1 end
+  return arguments(who, names, table.unpack(given, 1, given.n))
+end
+
 --- The base of all optimizers. `optim.class(name)` makes a subclass: its __init calls
 -- `optim.Optimizer.__init(self, params, defaults)`, its step(closure) updates the parameters in
 -- `self.param_groups`, and what it keeps about parameter p is in the table `self.state[p]`.
@@ -132,16 +141,6 @@ end
 
 local function is_group(value)
   return type(value) == "table" and getmetatable(value) == nil and value.params ~= nil
-end
-
---- The arguments of a constructor after its parameters, in the order of names; first the
--- parameters. A last table that is empty holds no options.
-function Optimizer._arguments(who, names, ...)
-  local given = table.pack(...)
-  local last = given[given.n]
-  local empty = type(last) == "table" and getmetatable(last) == nil and next(last) == nil
-  if given.n > 1 and empty then given.n = given.n - 1 end
-  return arguments(who, {"params", table.unpack(names)}, table.unpack(given, 1, given.n))
 end
 
 --- Options must be numbers within limits: {name, low, high, message} each.

@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
 local class = require "lucerna.optim.class"
+local with_options = require("lucerna.optim.optimizer").arguments
 local scheduler = require "lucerna.optim.scheduler"
 local nn = require "lucerna.nn"
 
@@ -61,7 +62,7 @@ swa_utils.AveragedModel = nn.class "AveragedModel"
 local AveragedModel = swa_utils.AveragedModel
 
 function AveragedModel:__init(...)
-  local model, device, avg_fn, multi_avg_fn, use_buffers = arguments("AveragedModel",
+  local model, device, avg_fn, multi_avg_fn, use_buffers = with_options("AveragedModel",
     {"model", "device", "avg_fn", "multi_avg_fn", "use_buffers"}, ...)
   if not nn.isinstance(model, nn.Module) then
     fail("AveragedModel: model must be a Module (got %s)", type(model))
