@@ -187,6 +187,18 @@ static luc_status check_channels(luc_context *ctx, const char *who, const luc_te
   return LUC_OK;
 }
 
+/* No values, so no statistics: running ones stay, the parameters' gradients are zero. */
+static luc_status norm_of_nothing(luc_context *ctx, luc_tensor *input, const luc_value *affine,
+                                  luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *weight = per_channel(&f, luc_as_tensor(&affine[0]), input->ndim);
+  luc_tensor *bias = per_channel(&f, luc_as_tensor(&affine[1]), input->ndim);
+  luc_tensor *y = luc__f1(&f, LUC_OP_clone, input);
+  if (weight) y = luc__f2(&f, LUC_OP_mul, y, weight);
+  if (bias) y = luc__f2(&f, LUC_OP_add, y, bias);
+  return luc__f_result(&f, y, out);
+}
+
 /* batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps) */
 luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
@@ -200,7 +212,8 @@ luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out
     return luc__fail(ctx, LUC_ERR_VALUE,
                      "batch_norm: running_mean and running_var are needed when training is false");
   int64_t channels = input->sizes[1];
-  if (training && input->numel <= channels && channels > 0)
+  if (training && input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
+  if (training && input->numel == channels)
     return luc__fail_shapes(ctx, "batch_norm", "input", input, NULL, NULL,
                             "Expected more than 1 value per channel when training");
   luc_value all[LUC_MAX_RESULTS];
@@ -240,6 +253,7 @@ luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *
     return luc__fail_shapes(ctx, "instance_norm", "input", input, NULL, NULL,
                             "input must be [N, C, L, ...]");
   LUC_TRY(check_channels(ctx, "instance_norm", input, &args[1]));
+  if (input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
   int64_t spatial = 1;
   for (int d = 2; d < input->ndim; d++) spatial *= input->sizes[d];
   if (args[5].as.i && spatial == 1)

@@ -139,6 +139,9 @@ def norms():
     case("BatchNorm1d(3, {dtype = lucerna.float64})",
          lambda: nn.BatchNorm1d(3, dtype=torch.float64), (4, 3))
     case("BatchNorm2d(3):eval()", lambda: nn.BatchNorm2d(3).eval(), (0, 3, 2, 2))
+    case("BatchNorm1d(3)", lambda: nn.BatchNorm1d(3), (0, 3))
+    case("BatchNorm2d(3)", lambda: nn.BatchNorm2d(3), (2, 3, 0, 2))
+    case("InstanceNorm1d(3)", lambda: nn.InstanceNorm1d(3), (0, 3, 4))
     case("GroupNorm(2, 4)", lambda: nn.GroupNorm(2, 4), (2, 4, 3))
     case("GroupNorm(4, 4, {eps = 0.1, affine = false})",
          lambda: nn.GroupNorm(4, 4, eps=0.1, affine=False), (2, 4, 2, 2))

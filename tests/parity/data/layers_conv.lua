@@ -357,6 +357,27 @@ BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)]]
    after = {["running_mean"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}, ["running_var"] = {dtype = "float32", shape = {3}, data = {1, 1, 1}}, ["num_batches_tracked"] = {dtype = "int64", shape = {}, data = {0}}},
    output = {dtype = "float32", shape = {0, 3, 2, 2}, data = {}},
    grads = {["input1"] = {dtype = "float32", shape = {0, 3, 2, 2}, data = {}}, ["weight"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}, ["bias"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}}},
+  {lua = 'nn.BatchNorm1d(3)', text = [[
+BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)]],
+   inputs = {{dtype = "float32", shape = {0, 3}, data = {}}},
+   state = {{"weight", {dtype = "float32", shape = {3}, data = {1, 1, 1}}}, {"bias", {dtype = "float32", shape = {3}, data = {0, 0, 0}}}, {"running_mean", {dtype = "float32", shape = {3}, data = {0, 0, 0}}}, {"running_var", {dtype = "float32", shape = {3}, data = {1, 1, 1}}}, {"num_batches_tracked", {dtype = "int64", shape = {}, data = {0}}}},
+   after = {["running_mean"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}, ["running_var"] = {dtype = "float32", shape = {3}, data = {1, 1, 1}}, ["num_batches_tracked"] = {dtype = "int64", shape = {}, data = {1}}},
+   output = {dtype = "float32", shape = {0, 3}, data = {}},
+   grads = {["input1"] = {dtype = "float32", shape = {0, 3}, data = {}}, ["weight"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}, ["bias"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}}},
+  {lua = 'nn.BatchNorm2d(3)', text = [[
+BatchNorm2d(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)]],
+   inputs = {{dtype = "float32", shape = {2, 3, 0, 2}, data = {}}},
+   state = {{"weight", {dtype = "float32", shape = {3}, data = {1, 1, 1}}}, {"bias", {dtype = "float32", shape = {3}, data = {0, 0, 0}}}, {"running_mean", {dtype = "float32", shape = {3}, data = {0, 0, 0}}}, {"running_var", {dtype = "float32", shape = {3}, data = {1, 1, 1}}}, {"num_batches_tracked", {dtype = "int64", shape = {}, data = {0}}}},
+   after = {["running_mean"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}, ["running_var"] = {dtype = "float32", shape = {3}, data = {1, 1, 1}}, ["num_batches_tracked"] = {dtype = "int64", shape = {}, data = {1}}},
+   output = {dtype = "float32", shape = {2, 3, 0, 2}, data = {}},
+   grads = {["input1"] = {dtype = "float32", shape = {2, 3, 0, 2}, data = {}}, ["weight"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}, ["bias"] = {dtype = "float32", shape = {3}, data = {0, 0, 0}}}},
+  {lua = 'nn.InstanceNorm1d(3)', text = [[
+InstanceNorm1d(3, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False)]],
+   inputs = {{dtype = "float32", shape = {0, 3, 4}, data = {}}},
+   state = {},
+   after = {},
+   output = {dtype = "float32", shape = {0, 3, 4}, data = {}},
+   grads = {["input1"] = {dtype = "float32", shape = {0, 3, 4}, data = {}}}},
   {lua = 'nn.GroupNorm(2, 4)', text = [[
 GroupNorm(2, 4, eps=1e-05, affine=True)]],
    inputs = {{dtype = "float32", shape = {2, 4, 3}, data = {-1.5255959, -0.750231802, -0.653980911, -1.60948479, -0.100167178, -0.609188914, -0.97977227, -1.60909629, 0.439141572, 1.17120075, 1.76742733, -0.095361881, 0.139371499, -1.57850111, -0.320620835, -0.29934606, -0.798439801, 0.335730523, 0.275333524, 1.71630263, -0.0561396666, 0.91070199, -1.39238584, 2.68908691}}},
