@@ -160,3 +160,7 @@ TEST("so do modules and their training") {
 TEST("containers change whole or not at all") {
   sweep("containers");
 }
+
+TEST("so do registering, its hooks and conversions, and no module is left half-changed") {
+  sweep("registering");
+}
