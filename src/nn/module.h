@@ -218,10 +218,10 @@ luc_status luc__slot_check_parameter(luc_context *ctx, const char *name, const l
 luc_status luc__slot_set_persistent(luc_context *ctx, luc_module *m, const char *name,
                                     size_t length, bool persistent);
 bool luc__slot_is_persistent(const luc_module *m, const char *name, size_t length);
-/* Replaces all children by these (NULL: an empty slot), named "0", "1", …, or as names says. */
-luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const *children,
-                             const char *const *names, int n);
 /* Would the tree stay one with child under this name of parent? */
+/* Before a slot changes by C code: the binding's table follows, or it refuses. */
+luc_status luc__ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                         size_t length, void *object);
 luc_status luc__check_acyclic(luc_context *ctx, luc_module *parent, luc_module *child,
                               const char *name);
 luc_status luc__add_edge(luc_context *ctx, luc_module *parent, luc_module *child);
@@ -253,6 +253,12 @@ void luc__registered_drop(luc_context *ctx, luc_registered *owned);
 /* The same for all that the constructor of m has registered in it and below. */
 luc_status luc__registration_built(luc_context *ctx, luc_module *m);
 void luc__registration_close(luc_context *ctx, luc_nn *nn);
+
+/* ---- container.c ---- */
+
+/* Replaces all children by these (NULL: an empty slot), named "0", "1", …, or as names says. */
+luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const *children,
+                             const char *const *names, int n);
 
 /* ---- purity (slots.c) ---- */
 

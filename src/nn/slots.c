@@ -182,8 +182,8 @@ luc_status luc__module_need(luc_context *ctx, const luc_module *m, const char *n
 
 /* ---- changing ---- */
 
-static luc_status ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
-                           size_t length, void *object) {
+luc_status luc__ask_host(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
+                         size_t length, void *object) {
   luc_nn *nn = luc__nn_of(ctx);
   bool child_peer =
       slot == LUC_SLOT_CHILD && object != NULL && ((luc_module *)object)->peer != NULL;
@@ -214,7 +214,7 @@ luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const c
                          size_t length, void *object) {
   bool child = slot == LUC_SLOT_CHILD && object != NULL;
   if (child) LUC_TRY(luc__check_acyclic(ctx, m, object, name));
-  LUC_TRY(ask_host(ctx, m, slot, name, length, object));
+  LUC_TRY(luc__ask_host(ctx, m, slot, name, length, object));
   if (child) LUC_TRY(luc__add_edge(ctx, m, object));
   void *old = NULL;
   luc_status status = luc__map_set(ctx, &m->slots[slot], name, length, object, &old);
@@ -246,7 +246,7 @@ luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name) 
   size_t length = strlen(name);
   LUC_CHECK(ctx, luc__slot_find(m, name, length, &slot) != NULL, LUC_ERR_VALUE,
             "'%s' object has no attribute '%s'", m->cls->name, name);
-  LUC_TRY(ask_host(ctx, m, slot, name, length, NULL));
+  LUC_TRY(luc__ask_host(ctx, m, slot, name, length, NULL));
   luc__slot_delete(ctx, m, name, length);
   return LUC_OK;
 }
@@ -334,51 +334,6 @@ luc_status luc_module_add_module(luc_context *ctx, luc_module *m, const char *na
                                  luc_module *child) {
   LUC_TRY(luc__slot_check_name(ctx, m, LUC_SLOT_CHILD, name, strlen(name)));
   return luc__slot_take(ctx, m, LUC_SLOT_CHILD, name, child, true);
-}
-
-luc_status luc_module_append(luc_context *ctx, luc_module *m, luc_module *child) {
-  char name[16];
-  snprintf(name, sizeof name, "%d", luc_module_num_children(m));
-  return luc_module_add_module(ctx, m, name, child);
-}
-
-/* ---- for containers ---- */
-
-static luc_status fill_children(luc_context *ctx, luc_module *m, luc_module *const *children,
-                                const char *const *names, int n, luc_map *map) {
-  for (int i = 0; i < n; i++) {
-    char number[16];
-    snprintf(number, sizeof number, "%d", i);
-    const char *name = names != NULL ? names[i] : number;
-    luc_module *child = children[i];
-    if (child != NULL) {
-      LUC_TRY(luc__check_acyclic(ctx, m, child, name));
-      LUC_TRY(ask_host(ctx, m, LUC_SLOT_CHILD, name, strlen(name), child));
-      LUC_TRY(luc__add_edge(ctx, m, child));
-    }
-    luc_status status = luc__map_set(ctx, map, name, strlen(name), child, NULL);
-    if (status != LUC_OK && child != NULL) luc__drop_edge(ctx, m, child);
-    LUC_TRY(status);
-    if (child != NULL) luc__module_ref(child);
-  }
-  return LUC_OK;
-}
-
-luc_status luc__set_children(luc_context *ctx, luc_module *m, luc_module *const *children,
-                             const char *const *names, int n) {
-  luc_map fresh;
-  luc__map_init(&fresh);
-  luc_status status = fill_children(ctx, m, children, names, n, &fresh);
-  if (status == LUC_OK) {
-    luc_map old = m->slots[LUC_SLOT_CHILD];
-    m->slots[LUC_SLOT_CHILD] = fresh;
-    fresh = old;
-  }
-  luc_map_entry *e;
-  for (uint32_t at = 0; (e = luc__map_next(&fresh, &at)) != NULL;)
-    drop_object(ctx, m, LUC_SLOT_CHILD, e->value);
-  luc__map_free(ctx, &fresh);
-  return status;
 }
 
 /* ---- for build functions ---- */

@@ -108,6 +108,40 @@ TEST("changes made in C are seen in Lua") {
   close_state(L);
 }
 
+TEST("places changed in C are seen in Lua") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  run(L, "list = nn.ModuleList {nn.ReLU(), nn.Tanh(), nn.GELU()}; tanh = list[2]; tanh.tag = {7}");
+  lua_getglobal(L, "list");
+  luc_module *list = luc_module_retain(ctx, luc_lua_to_module(L, -1)), *a = make(ctx, "Linear");
+  lua_settop(L, 0);
+  CHECK_EQ(luc_module_insert(ctx, list, 0, a), LUC_OK);
+  run(L, "assert(#list == 4 and list[3] == tanh and list['2'] == tanh)"
+         "assert(nn.isinstance(list[1], nn.Linear) and nn.isinstance(list[-1], nn.GELU))");
+  CHECK_EQ(luc_module_pop(ctx, list, 0, NULL), LUC_OK);
+  CHECK_EQ(luc_module_pop(ctx, list, 0, NULL), LUC_OK);
+  run(L, "tanh = nil");
+  collect(L);
+  run(L, "assert(#list == 2 and list[1].tag[1] == 7 and list['2'] == nil and list['3'] == nil)");
+  CHECK_EQ(luc_module_insert(ctx, list, 1, list), LUC_ERR_VALUE);
+  run(L, "assert(#list == 2 and list[1].tag[1] == 7 and nn.isinstance(list[2], nn.GELU))");
+  luc_module *params = make(ctx, "ParameterList");
+  luc_lua_push_module(L, params);
+  lua_setglobal(L, "params");
+  luc_tensor *t = ones(ctx);
+  CHECK_EQ(luc_module_append_parameter(ctx, params, t), LUC_OK);
+  run(L, "assert(#params == 1 and params[1]:sum():item() == 2 and params[1] == params[-1])");
+  run(L, "params:append(5); assert(#params == 2 and params[2] == 5)");
+  CHECK_EQ(luc_module_append_parameter(ctx, params, t), LUC_OK);
+  run(L, "assert(#params == 3 and params[3].requires_grad)");
+  luc_tensor_release(ctx, t);
+  luc_module_release(ctx, a);
+  luc_module_release(ctx, list);
+  luc_module_release(ctx, params);
+  run(L, "list, params = nil, nil");
+  close_state(L);
+}
+
 static luc_status add_one(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
                           int nargs, luc_outputs *outputs) {
   (void)m, (void)args;

@@ -212,3 +212,78 @@ TEST("hooks run, see arguments and outputs, and can be removed") {
   luc_context_free(ctx);
   CHECK_EQ(heap.blocks, 0);
 }
+
+/* "0=ReLU 1=Linear": names and classes of the children. */
+static const char *children_of(luc_context *ctx, luc_module *m) {
+  static char text[256];
+  luc_members list = {0};
+  CHECK_EQ(luc_module_members(ctx, m, LUC_MEMBERS_CHILDREN, NULL, 0, &list), LUC_OK);
+  text[0] = '\0';
+  for (size_t i = 0; i < list.n; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%s", i > 0 ? " " : "",
+             list.items[i].name, luc_module_class_name(list.items[i].module));
+  luc_members_free(ctx, &list);
+  return text;
+}
+
+static void insert(luc_context *ctx, luc_module *m, int position, const char *name) {
+  luc_module *child = make(ctx, name, 0, 0);
+  CHECK_EQ(luc_module_insert(ctx, m, position, child), LUC_OK);
+  luc_module_release(ctx, child);
+}
+
+TEST("lists of modules are changed by position") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *net = make(ctx, "Sequential", 0, 0), *popped = NULL, *named;
+  insert(ctx, net, 0, "ReLU");
+  insert(ctx, net, 0, "Tanh");
+  insert(ctx, net, 1, "GELU");
+  CHECK_STR(children_of(ctx, net), "0=Tanh 1=GELU 2=ReLU");
+  named = make(ctx, "Sigmoid", 0, 0);
+  CHECK_EQ(luc_module_add_module(ctx, net, "last", named), LUC_OK);
+  insert(ctx, net, 1, "Identity");
+  CHECK_STR(children_of(ctx, net), "0=Tanh 1=Identity 2=GELU 3=ReLU last=Sigmoid");
+  CHECK_EQ(luc_module_pop(ctx, net, 0, &popped), LUC_OK);
+  CHECK_STR(luc_module_class_name(popped), "Tanh");
+  CHECK_EQ(luc_module_pop(ctx, net, 0, NULL), LUC_OK);
+  CHECK_STR(children_of(ctx, net), "0=GELU 1=ReLU 2=Sigmoid");
+  CHECK_EQ(luc_module_pop(ctx, net, 3, NULL), LUC_ERR_INDEX);
+  CHECK_EQ(luc_module_insert(ctx, net, 4, popped), LUC_ERR_INDEX);
+  CHECK_EQ(luc_module_insert(ctx, net, 0, net), LUC_ERR_VALUE);
+  CHECK_STR(children_of(ctx, net), "0=GELU 1=ReLU 2=Sigmoid");
+  luc_module_release(ctx, popped);
+  luc_module_release(ctx, named);
+  luc_module_release(ctx, net);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("lists of parameters take tensors") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *list = make(ctx, "ParameterList", 0, 0), *net = make(ctx, "Sequential", 0, 0);
+  luc_tensor *t = ones(ctx, 2, 3), *p = NULL;
+  CHECK_EQ(luc_parameter_new(ctx, t, false, &p), LUC_OK);
+  CHECK_EQ(luc_module_append_parameter(ctx, list, t), LUC_OK);
+  CHECK_EQ(luc_module_append_parameter(ctx, list, p), LUC_OK);
+  CHECK(luc_tensor_requires_grad(luc_module_tensor(list, "0")));
+  CHECK(luc_module_tensor(list, "1") == p);
+  add(ctx, net, luc_module_retain(ctx, list));
+  char *text = NULL;
+  size_t size;
+  CHECK_EQ(luc_module_text(ctx, net, &text, &size), LUC_OK);
+  CHECK_STR(text, "Sequential(\n  (0): ParameterList(\n"
+                  "      (0): Parameter containing: [torch.float32 of size 2x3]\n"
+                  "      (1): Parameter containing: [torch.float32 of size 2x3]\n  )\n)");
+  luc_text_free(ctx, text, size);
+  luc_tensor *y;
+  CHECK_EQ(luc_module_call1(ctx, list, t, &y), LUC_ERR_STATE);
+  CHECK_STR(luc_message(ctx), "in ParameterList: ParameterList should not be called.");
+  luc_tensor_release(ctx, t);
+  luc_tensor_release(ctx, p);
+  luc_module_release(ctx, list);
+  luc_module_release(ctx, net);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}

@@ -40,6 +40,16 @@ luc_status luc_module_add_module(luc_context *ctx, luc_module *m, const char *na
                                  luc_module *child);
 /* The same under the next free number, for containers: the child of position n. */
 luc_status luc_module_append(luc_context *ctx, luc_module *m, luc_module *child);
+/* Puts a child before the one at a position (their number: at the end). Names that are numbers
+ * follow their places. */
+luc_status luc_module_insert(luc_context *ctx, luc_module *m, int position, luc_module *child);
+/* Removes the child at a position and numbers the others anew. *out (may be NULL) gets it, a new
+ * reference, or NULL if its slot was empty. */
+luc_status luc_module_pop(luc_context *ctx, luc_module *m, int position, luc_module **out);
+/* A ParameterList's next entry; a tensor that is no parameter becomes one. */
+luc_status luc_module_append_parameter(luc_context *ctx, luc_module *m, luc_tensor *t);
+/* nn.Parameter: a parameter that shares t's memory. */
+luc_status luc_parameter_new(luc_context *ctx, luc_tensor *t, bool requires_grad, luc_tensor **out);
 /* A parameter or buffer of this module, a child; borrowed, NULL if absent or empty. */
 luc_tensor *luc_module_tensor(const luc_module *m, const char *name);
 luc_module *luc_module_child(const luc_module *m, const char *name);

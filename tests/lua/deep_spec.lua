@@ -1,0 +1,82 @@
+-- Chains of modules of any length are built, called, walked, converted, cloned, printed and dropped
+-- without using up a stack, C's or Lua's.
+
+local lucerna = require "lucerna"
+local nn = lucerna.nn
+
+local Link = nn.class "Link"
+function Link:__init(following) self.following = following end
+function Link:forward(x)
+  local y = self.following(x)
+  return y
+end
+
+local function sequentials(n)
+  local net = nn.Sequential(nn.ReLU(), nn.Linear(1, 1))
+  for _ = 1, n do net = nn.Sequential(net) end
+  return net, n + 3
+end
+
+local function lists(n)
+  local net = nn.ModuleList {nn.Linear(1, 1), nn.ParameterList {lucerna.ones(1)}}
+  for i = 1, n do
+    net = i % 2 == 0 and nn.ModuleList {net} or nn.ModuleDict {inner = net}
+  end
+  return net, n + 3
+end
+
+local function links(n)
+  local net = nn.Linear(1, 1)
+  for _ = 1, n do net = Link(net) end
+  return net, n + 1
+end
+
+local function count(...)
+  local n = 0
+  for _ in ... do n = n + 1 end
+  return n
+end
+
+-- What is done to every chain; n is the number of its modules.
+local function live(net, n, called)
+  if called then
+    assert.are.same({1}, net(lucerna.ones(1)):size())
+    local co = coroutine.wrap(function() return net(lucerna.ones(1)) end)
+    assert.are.same({1}, co():size())
+  end
+  assert.are.equal(n, count(net:modules()))
+  net:eval():train():double():requires_grad_(false):requires_grad_(true):zero_grad()
+  local applied = 0
+  net:apply(function() applied = applied + 1 end)
+  assert.are.equal(n, applied)
+  assert.matches("%(%.%.%.%)", tostring(net))
+  local copy = net:clone()
+  assert.are.equal(n, count(copy:modules()))
+  assert.are.equal(lucerna.float64, copy:parameters()().dtype)
+end
+
+local function gone(make, n)
+  local weak = setmetatable({make(n)}, {__mode = "v"})
+  collectgarbage()
+  collectgarbage()
+  assert.is_nil(weak[1])
+end
+
+for name, make in pairs {sequentials = sequentials, lists = lists, links = links} do
+  describe("a chain of " .. name, function()
+    it("lives at 3,000 modules, with its state", function()
+      local net, n = make(3000)
+      live(net, n, make ~= lists)
+      local state = net:state_dict()
+      assert.are.same({}, (net:clone():load_state_dict(state)))
+      gone(make, 3000)
+    end)
+
+    it("lives at 100,000 modules #slow", function()
+      local net, n = make(100000)
+      live(net, n, make ~= lists)
+      net = nil -- luacheck: ignore
+      gone(make, 100000)
+    end)
+  end)
+end
