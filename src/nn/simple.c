@@ -59,6 +59,21 @@ luc_status luc__dropout_build(luc_context *ctx, luc_module *m) {
   return LUC_OK;
 }
 
+/* Upsample: a list of one size or scale is a number for all dimensions; scales are floats. */
+luc_status luc__upsample_build(luc_context *ctx, luc_module *m) {
+  enum { SIZE, SCALE };
+  const luc_value *size = &m->config[SIZE];
+  if (size->kind == LUC_INTS && size->n == 1) {
+    luc_value one = luc_v_int(size->as.ints[0]);
+    LUC_TRY(luc__module_set_config(ctx, m, SIZE, &one));
+  }
+  const luc_value *scale = &m->config[SCALE];
+  if (luc_is_none(scale) || (scale->kind == LUC_FLOATS && scale->n != 1)) return LUC_OK;
+  luc_value one =
+      luc_v_float(scale->kind == LUC_FLOATS ? scale->as.floats[0] : luc_as_double(scale));
+  return luc__module_set_config(ctx, m, SCALE, &one);
+}
+
 /* Hardtanh's deprecated names of its bounds come first where they are given. ORDER HARDTANH */
 luc_status luc__hardtanh_build(luc_context *ctx, luc_module *m) {
   enum { MIN, MAX, INPLACE, MIN_VALUE, MAX_VALUE };

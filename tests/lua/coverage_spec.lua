@@ -11,7 +11,7 @@ local FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "
   "nn_activation", "nn_conv", "nn_pool", "nn_norm", "nn_loss", "nn_softmax", "nn_dropout",
   "functional_conv",
   "functional_activation", "functional_loss", "functional_ctc",
-  "functional_pool", "functional_distance"}
+  "functional_pool", "functional_distance", "functional_resize", "functional_grid"}
 
 -- Without a recorded answer: why.
 local UNRECORDED = {

@@ -5,7 +5,7 @@ local parity = require "parity"
 local nn = lucerna.nn
 local F = nn.functional
 
-for _, family in ipairs {"activation", "loss", "ctc", "pool", "distance"} do
+for _, family in ipairs {"activation", "loss", "ctc", "pool", "distance", "resize", "grid"} do
   describe("like PyTorch: " .. family, function()
     for i, case in ipairs(parity.load("functional_" .. family)) do
       it(("%s (%d)"):format(case.name, i), function()
@@ -126,6 +126,29 @@ local function refusals()
       F.embedding_bag, lucerna.tensor {{1}}, z(3, 2), {per_sample_weights = z(1, 1)}},
     {"pdist: only supports 2D tensors, got: 1D", F.pdist, z(3)},
     {"cosine_similarity: dim 3 is out of range [-2, 2]", nn.CosineSimilarity(3), z(2, 2), z(2, 2)},
+    {"interpolate: either size or scale_factor should be defined", nn.Upsample(), z(1, 1, 2, 2)},
+    {"interpolate: only one of size or scale_factor should be defined", nn.Upsample(2, 2.0),
+      z(1, 1, 2, 2)},
+    {"upsample_bilinear: Got 3D input, but bilinear mode needs 4D input",
+      nn.UpsamplingBilinear2d(2),
+      z(1, 2, 2)},
+    {"interpolate: align_corners option can only be set with the interpolating modes",
+      F.interpolate, z(1, 1, 2, 2), 2, {align_corners = false}},
+    {"interpolate: recompute_scale_factor is not meaningful", F.interpolate, z(1, 1, 2, 2), 2,
+      {recompute_scale_factor = true}},
+    {"interpolate: Anti-alias option is restricted to bilinear and bicubic modes", F.interpolate,
+      z(1, 1, 2, 2), 2, {antialias = true}},
+    {"interpolate: Only 3D, 4D and 5D input Tensors supported (got 2D)", F.interpolate, z(2, 2), 2},
+    {"interpolate: Input and output sizes should be greater than 0", F.interpolate, z(1, 1, 2), 0},
+    {"Upsample: mode must be", nn.Upsample, {mode = "cubic"}},
+    {"grid_sample: expected grid and input to have same batch size", F.grid_sample, z(1, 1, 2, 2),
+      z(2, 2, 2, 2)},
+    {"grid_sample: input is float32, grid is float64", F.grid_sample, z(1, 1, 2, 2),
+      z(1, 2, 2, 2):double()},
+    {"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection'", F.grid_sample,
+      z(1, 1, 2, 2), z(1, 2, 2, 2), {padding_mode = "same"}},
+    {"affine_grid: Expected a batch of 2D affine matrices of shape Nx2x3 for size [1, 1, 2, 2]. "
+      .. "Got [1, 2, 2].", F.affine_grid, z(1, 2, 2), {1, 1, 2, 2}},
     {"gumbel_softmax: logits must be a floating point", F.gumbel_softmax, lucerna.tensor {1, 2}},
   }
 end
@@ -395,5 +418,65 @@ describe("distances:", function()
     assert.same({0.0}, F.cosine_similarity(zero, one):tolist())
     assert.same({{0.0, 0.0}}, F.normalize(zero):tolist())
     near(lucerna.tensor {math.sqrt(2) * 0.5}, F.pairwise_distance(zero, zero, 2.0, 0.5))
+  end)
+end)
+
+describe("resizing:", function()
+  local line = lucerna.tensor {{{1.0, 2, 3, 4}}}
+  local function resized(mode, options)
+    options.mode = mode
+    return F.interpolate(line, options):reshape(-1):tolist()
+  end
+
+  it("corners are not aligned unless that is asked for", function()
+    assert.same({1.0, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4.0}, resized("linear", {size = 8}))
+    near(lucerna.linspace(1, 4, 8),
+      lucerna.tensor(resized("linear", {size = 8, align_corners = true})))
+  end)
+
+  it("nearest counts from the left edge, nearest-exact from centres", function()
+    assert.same({1.0, 2.0, 3.0}, resized("nearest", {size = 3}))
+    assert.same({1.0, 3.0, 4.0}, resized("nearest-exact", {size = 3}))
+  end)
+
+  it("a scale is used as given, unless it is to be computed again", function()
+    local given = resized("linear", {scale_factor = 1.3})
+    local again = resized("linear", {scale_factor = 1.3, recompute_scale_factor = true})
+    assert.equal(#given, #again)
+    assert.is_false(given[2] == again[2])
+    assert.same(resized("linear", {size = 5}), again)
+  end)
+
+  it("a constant stays one, whatever the mode", function()
+    local x = lucerna.full({1, 1, 5, 7}, 3.0)
+    for _, mode in ipairs {"nearest", "nearest-exact", "bilinear", "bicubic", "area"} do
+      near(lucerna.full({1, 1, 3, 11}, 3.0), F.interpolate(x, {3, 11}, {mode = mode}))
+    end
+    for _, mode in ipairs {"bilinear", "bicubic"} do
+      near(lucerna.full({1, 1, 2, 3}, 3.0), F.interpolate(x, {2, 3}, {mode = mode,
+        antialias = true}))
+    end
+  end)
+end)
+
+describe("spatial transformers:", function()
+  it("the identity gives the image back", function()
+    local theta = lucerna.tensor {{{1.0, 0, 0}, {0, 1, 0}}}
+    local x = lucerna.randn(1, 2, 3, 4)
+    for _, align in ipairs {true, false} do
+      local grid = F.affine_grid(theta, {1, 2, 3, 4}, align)
+      for _, mode in ipairs {"bilinear", "nearest", "bicubic"} do
+        near(x, F.grid_sample(x, grid, mode, "border", align))
+      end
+    end
+  end)
+
+  it("places outside are zeros, the border or reflected; NaN is outside", function()
+    local x = lucerna.tensor {{{{1.0, 2, 3}}}}
+    local grid = lucerna.tensor {{{{5 / 3, 0.0}}}}
+    assert.same({{{{0.0}}}}, F.grid_sample(x, grid):tolist())
+    near(3.0, F.grid_sample(x, grid, {padding_mode = "border"}):item())
+    near(2.5, F.grid_sample(x, grid, {padding_mode = "reflection"}):item())
+    assert.equal(0.0, F.grid_sample(x, grid * (0 / 0)):item())
   end)
 end)

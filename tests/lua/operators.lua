@@ -16,7 +16,7 @@ local function parameter(text)
   p.list = kind:match("%[(%d*)%]")
   if choices then
     p.choices = {}
-    for word in choices:gmatch("[%w_]+") do p.choices[#p.choices + 1] = word end
+    for word in choices:gmatch("[%w_-]+") do p.choices[#p.choices + 1] = word end
   end
   return p
 end

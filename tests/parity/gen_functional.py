@@ -304,7 +304,83 @@ def distance():
     write("functional_distance", __file__)
 
 
-FAMILIES = [activation, loss, ctc, pool, distance]
+def resize():
+    line, image, volume = (1, 2, 5), (1, 1, 3, 4), (1, 1, 2, 3, 2)
+    shapes = {"linear": line, "bilinear": image, "bicubic": image, "trilinear": volume}
+    for mode, shape in shapes.items():
+        for kw in [{"size": 4}, {"scale_factor": 1.7}, {"scale_factor": 0.6},
+                   {"size": 4, "align_corners": True}, {"size": 2, "align_corners": True},
+                   {"scale_factor": 1.7, "align_corners": True},
+                   {"scale_factor": 1.7, "recompute_scale_factor": True}, {"size": 1},
+                   {"scale_factor": 1.1}]:
+            # (PyTorch's backward of bicubic takes an unchanged size for no change at all)
+            case("F.interpolate", smooth(*shape), mode=mode, name=mode + " " + " ".join(kw),
+                 grad=mode != "bicubic" or kw.get("scale_factor") != 1.1, **kw)
+    for mode in ["nearest", "nearest-exact", "area"]:
+        for shape in [line, image, volume]:
+            case("F.interpolate", smooth(*shape), (4, 3, 2)[:len(shape) - 2], mode=mode,
+                 name=mode + " %dD" % len(shape))
+            case("F.interpolate", smooth(*shape), scale_factor=1.7, mode=mode,
+                 name=mode + " %dD scaled" % len(shape))
+        case("F.interpolate", smooth(*image).float(), scale_factor=(0.6, 2.5), mode=mode,
+             name=mode + " float32")
+    for mode in ["bilinear", "bicubic"]:
+        for kw in [{"size": (2, 5)}, {"scale_factor": (0.5, 1.3)},
+                   {"size": 3, "align_corners": True}]:
+            case("F.interpolate", smooth(1, 1, 6, 4), mode=mode, antialias=True,
+                 name=mode + " antialias " + " ".join(kw), **kw)
+        case("F.interpolate", smooth(*image).float(), scale_factor=1.7, mode=mode,
+             name=mode + " float32")
+    case("F.interpolate", smooth(0, 2, 4, 5), 3, mode="bilinear", name="empty batch")
+    case("F.interpolate", torch.arange(12, dtype=torch.uint8).reshape(1, 1, 3, 4), 5, name="bytes")
+    case("F.interpolate", smooth(*image), name="no size")
+    case("F.interpolate", smooth(*image), 2, 2.0, name="size and scale")
+    case("F.interpolate", smooth(*image), (2, 3, 4), name="3 sizes")
+    case("F.interpolate", smooth(*image), 2, mode="linear", name="rank")
+    case("F.interpolate", smooth(2, 3), 2, name="2 dims")
+    case("F.interpolate", smooth(*image), 2, align_corners=True, name="align_corners of nearest")
+    case("F.interpolate", smooth(*line), 2, mode="linear", antialias=True, name="antialias")
+    case("F.interpolate", smooth(*image), 0, name="size 0")
+    case("F.interpolate", smooth(*image), 3, recompute_scale_factor=True, name="recompute")
+    case("F.upsample", smooth(*image), scale_factor=2.0, mode="bilinear", align_corners=True)
+    case("F.upsample", smooth(*image), name="no size")
+    case("F.upsample_nearest", smooth(*image), scale_factor=2.0)
+    case("F.upsample_nearest", smooth(*image), name="no size")
+    case("F.upsample_bilinear", smooth(*image), (3, 7))
+    case("F.upsample_bilinear", smooth(*line), 3, name="rank")
+    write("functional_resize", __file__)
+
+
+def grid():
+    for shape, places in [((1, 2, 3, 4), (1, 2, 2, 2)), ((1, 1, 2, 3, 2), (1, 1, 1, 3, 3))]:
+        for mode in ["bilinear", "nearest", "bicubic"]:
+            for padding in ["zeros", "border", "reflection"]:
+                for align in [False, True]:
+                    if mode == "bicubic" and len(shape) == 5:
+                        continue
+                    # PyTorch has second derivatives of none of them
+                    case("F.grid_sample", smooth(*shape), smooth(*places) * 0.83, mode, padding,
+                         align, name="%s %s %s" % (mode, padding, align), rough=True)
+    case("F.grid_sample", smooth(1, 1, 3, 3), t([[[-1.0, -1.0], [1.0, 1], [0.0, 0], [9, -9]]]),
+         align_corners=True, name="corners", rough=True)
+    case("F.grid_sample", smooth(2, 2, 3, 3).float(), smooth(2, 2, 2, 2).float(), name="float32")
+    case("F.grid_sample", smooth(0, 1, 3, 3), smooth(0, 2, 2, 2), name="empty batch")
+    case("F.grid_sample", smooth(1, 1, 3, 3), smooth(2, 2, 2, 2), name="batches differ")
+    case("F.grid_sample", smooth(1, 1, 3, 3), smooth(1, 2, 2, 3), name="3 coordinates")
+    case("F.grid_sample", smooth(1, 3, 3), smooth(1, 2, 2), name="rank")
+    case("F.grid_sample", smooth(1, 1, 3, 3, 3), smooth(1, 2, 2, 2, 3), "bicubic",
+         name="bicubic 5D")
+    for align in [False, True]:
+        case("F.affine_grid", smooth(2, 2, 3), (2, 1, 3, 2), align, name=str(align))
+        case("F.affine_grid", smooth(1, 3, 4), (1, 2, 2, 1, 3), align, name="3D %s" % align)
+    case("F.affine_grid", smooth(1, 2, 3), (1, 1, 2, 2), name="by default")
+    case("F.affine_grid", smooth(2, 2, 2), (2, 1, 3, 2), name="shape of theta")
+    case("F.affine_grid", smooth(2, 2, 3), (2, 1, 3), name="3 sizes")
+    case("F.affine_grid", smooth(2, 2, 3), (2, 1, 3, 0), name="size 0")
+    write("functional_grid", __file__)
+
+
+FAMILIES = [activation, loss, ctc, pool, distance, resize, grid]
 
 for family in FAMILIES:
     if len(sys.argv) == 1 or family.__name__ in sys.argv[1:]:

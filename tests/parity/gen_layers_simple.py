@@ -1,6 +1,7 @@
 """Records layers that are a function each: activations, dropout, pooling, losses, upsampling; as
 gen_layers.py does, into data/layers_simple.lua. Run: python3 tests/parity/gen_layers_simple.py"""
 import pathlib
+import re
 
 import torch
 from torch import nn
@@ -208,10 +209,38 @@ def tables():
          (3, 4))
 
 
+def upsample(lua, make, shape):
+    """With the quotes that later versions print."""
+    case(lua, make, shape, text=re.sub(r"mode=([a-z]+)", r"mode='\1'", repr(make())))
+
+
+def vision():
+    image = (1, 2, 3, 4)
+    upsample("Upsample{scale_factor = 2}", lambda: nn.Upsample(scale_factor=2), image)
+    upsample("Upsample({5, 3}, {mode = 'bilinear', align_corners = true})",
+             lambda: nn.Upsample((5, 3), mode="bilinear", align_corners=True), image)
+    upsample("Upsample{size = 5, mode = 'bicubic'}", lambda: nn.Upsample(5, mode="bicubic"), image)
+    upsample(
+        "Upsample{scale_factor = {1.5, 0.5}, mode = 'bilinear', recompute_scale_factor = true}",
+        lambda: nn.Upsample(scale_factor=(1.5, 0.5), mode="bilinear", recompute_scale_factor=True),
+        image)
+    upsample("Upsample{scale_factor = 1.5, mode = 'trilinear'}",
+             lambda: nn.Upsample(scale_factor=1.5, mode="trilinear"), (1, 1, 2, 3, 2))
+    upsample("Upsample{scale_factor = 1.5, mode = 'linear'}",
+             lambda: nn.Upsample(scale_factor=1.5, mode="linear"), (1, 2, 5))
+    upsample("UpsamplingNearest2d{scale_factor = 2}",
+             lambda: nn.UpsamplingNearest2d(scale_factor=2), image)
+    upsample("UpsamplingNearest2d({4, 2})", lambda: nn.UpsamplingNearest2d((4, 2)), image)
+    upsample("UpsamplingBilinear2d{scale_factor = 2}",
+             lambda: nn.UpsamplingBilinear2d(scale_factor=2), image)
+    upsample("UpsamplingBilinear2d(5)", lambda: nn.UpsamplingBilinear2d(5), image)
+
+
 if __name__ == "__main__":
     activations()
     dropout()
     losses()
     pooling()
     tables()
+    vision()
     write(CASES, OUT)

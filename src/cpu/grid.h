@@ -1,0 +1,31 @@
+/* Sampling images at places that a grid gives. */
+#ifndef LUC_GRID_H
+#define LUC_GRID_H
+
+#include "base/context.h"
+
+typedef enum luc_grid_mode { LUC_GRID_LINEAR, LUC_GRID_NEAREST, LUC_GRID_CUBIC } luc_grid_mode;
+typedef enum luc_grid_padding {
+  LUC_GRID_ZEROS,
+  LUC_GRID_BORDER,
+  LUC_GRID_REFLECTION
+} luc_grid_padding;
+
+typedef struct luc_grid {
+  luc_grid_mode mode;
+  luc_grid_padding padding;
+  bool align_corners;
+  int dims; /* 2 or 3 */
+  int64_t batch, channels, points;
+  int64_t size[3];    /* of the image; unused leading ones are 1 */
+  const double *x;    /* [batch, channels, size] */
+  const double *grid; /* [batch, points, dims]: x, y, z in [-1, 1] */
+} luc_grid;
+
+/* y [batch, channels, points] */
+void luc__grid_sample(luc_context *ctx, const luc_grid *g, double *y);
+/* dx and dgrid, wholly written. */
+void luc__grid_sample_backward(luc_context *ctx, const luc_grid *g, const double *dy, double *dx,
+                               double *dgrid);
+
+#endif

@@ -1,0 +1,174 @@
+/* Tables of taps, and the passes that use them, lines in parallel. */
+#include "cpu/resize.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PIECE_WORK = 1 << 14 }; /* products per piece */
+
+/* ---- positions, in float where the tensors are float ---- */
+
+static double narrow(luc_dtype dtype, double x) {
+  return dtype == LUC_FLOAT64 ? x : (double)(float)x;
+}
+
+/* Input elements for each output element. */
+static double step_of(luc_dtype dtype, int64_t in, int64_t out, double scale, bool align) {
+  if (align) return out > 1 ? narrow(dtype, (double)(in - 1) / (double)(out - 1)) : 0;
+  return narrow(dtype, scale > 0 ? 1 / scale : (double)in / (double)out);
+}
+
+static double source_of(luc_dtype dtype, double step, int64_t o, bool align, bool cubic) {
+  if (align) return narrow(dtype, step * (double)o);
+  double at = narrow(dtype, narrow(dtype, step * ((double)o + 0.5)) - 0.5);
+  return at < 0 && !cubic ? 0 : at;
+}
+
+static int64_t clamp(int64_t i, int64_t size) {
+  return i < 0 ? 0 : i < size ? i : size - 1;
+}
+
+/* ---- filters ---- */
+
+/* The cubic convolution filter (Keys 1981) at distance x. */
+static double cubic(double x, double a) {
+  x = fabs(x);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+static double triangle(double x) {
+  x = fabs(x);
+  return x < 1 ? 1 - x : 0;
+}
+
+static void fill_nearest(luc_taps *t, luc_dtype dtype, double step, double shift) {
+  for (int64_t o = 0; o < t->out; o++) {
+    double at = narrow(dtype, ((double)o + shift) * step);
+    t->at[o] = clamp((int64_t)floorf((float)at), t->in);
+    t->weight[o] = 1;
+  }
+}
+
+static void fill_linear(luc_taps *t, luc_dtype dtype, double step, bool align) {
+  for (int64_t o = 0; o < t->out; o++) {
+    double at = t->in == t->out ? (double)o : source_of(dtype, step, o, align, false);
+    int64_t first = clamp((int64_t)at, t->in);
+    double part = at - (double)first;
+    part = part < 1 ? part : 1;
+    t->at[2 * o] = first;
+    t->at[2 * o + 1] = clamp(first + 1, t->in);
+    t->weight[2 * o] = 1 - part;
+    t->weight[2 * o + 1] = part;
+  }
+}
+
+static void fill_cubic(luc_taps *t, luc_dtype dtype, double step, bool align) {
+  for (int64_t o = 0; o < t->out; o++) {
+    double at = source_of(dtype, step, o, align, true), base = floor(at), part = at - base;
+    for (int k = 0; k < 4; k++) {
+      t->at[4 * o + k] = clamp((int64_t)base - 1 + k, t->in);
+      t->weight[4 * o + k] = cubic(part + 1 - k, -0.75);
+    }
+  }
+}
+
+/* How far the filter of an antialiased resize reaches. */
+static double reach_of(luc_resampling kind, double step) {
+  double half = kind == LUC_RESAMPLE_CUBIC_AA ? 2 : 1;
+  return step > 1 ? half * step : half;
+}
+
+static void fill_wide(luc_taps *t, luc_resampling kind, double step) {
+  double reach = reach_of(kind, step), squeeze = step > 1 ? 1 / step : 1;
+  for (int64_t o = 0; o < t->out; o++) {
+    double centre = step * ((double)o + 0.5), sum = 0;
+    int64_t first = (int64_t)(centre - reach + 0.5), last = (int64_t)(centre + reach + 0.5);
+    if (centre - reach + 0.5 < 0) first = 0;
+    if (last > t->in) last = t->in;
+    for (int64_t k = 0; k < t->most; k++) {
+      double x = ((double)(first + k) - centre + 0.5) * squeeze;
+      double w = kind == LUC_RESAMPLE_CUBIC_AA ? cubic(x, -0.5) : triangle(x);
+      if (first + k >= last) w = 0;
+      t->at[o * t->most + k] = clamp(first + k, t->in);
+      t->weight[o * t->most + k] = w;
+      sum += w;
+    }
+    for (int64_t k = 0; k < t->most && sum != 0; k++) t->weight[o * t->most + k] /= sum;
+  }
+}
+
+/* ---- tables ---- */
+
+static int64_t entries(luc_resampling kind, double step) {
+  switch (kind) {
+  case LUC_RESAMPLE_LINEAR: return 2;
+  case LUC_RESAMPLE_CUBIC: return 4;
+  case LUC_RESAMPLE_LINEAR_AA:
+  case LUC_RESAMPLE_CUBIC_AA: return (int64_t)ceil(reach_of(kind, step)) * 2 + 1;
+  default: return 1;
+  }
+}
+
+luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype, int64_t in,
+                         int64_t out, double scale, bool align_corners, luc_taps *taps) {
+  double step = step_of(dtype, in, out, scale, align_corners);
+  *taps = (luc_taps){.in = in, .out = out, .most = entries(kind, step)};
+  size_t n = luc__mul_size((size_t)out, (size_t)taps->most);
+  taps->bytes = luc__mul_size(n, sizeof(int64_t) + sizeof(double));
+  taps->block = luc__alloc(ctx, taps->bytes);
+  if (!taps->block) return LUC_ERR_MEMORY;
+  taps->at = taps->block;
+  taps->weight = (double *)(taps->at + n);
+  switch (kind) {
+  case LUC_RESAMPLE_NEAREST: fill_nearest(taps, dtype, step, 0); break;
+  case LUC_RESAMPLE_NEAREST_EXACT: fill_nearest(taps, dtype, step, 0.5); break;
+  case LUC_RESAMPLE_LINEAR: fill_linear(taps, dtype, step, align_corners); break;
+  case LUC_RESAMPLE_CUBIC: fill_cubic(taps, dtype, step, align_corners); break;
+  default: fill_wide(taps, kind, step);
+  }
+  return LUC_OK;
+}
+
+void luc__taps_free(luc_context *ctx, luc_taps *taps) {
+  if (taps->block) luc__free(ctx, taps->block, taps->bytes);
+  taps->block = NULL;
+}
+
+/* ---- passes ---- */
+
+typedef struct job {
+  const luc_taps *taps;
+  int64_t inner;
+  const void *from;
+  void *to;
+} job;
+
+#define T      float
+#define FN(id) id##_f32
+#include "cpu/resize.inc"
+#undef T
+#undef FN
+
+#define T      double
+#define FN(id) id##_f64
+#include "cpu/resize.inc"
+#undef T
+#undef FN
+
+static void run(luc_context *ctx, job *j, int64_t outer, luc_range_fn fn) {
+  int64_t work = j->taps->out * j->taps->most * j->inner + 1;
+  luc__parallel_for(ctx, outer, PIECE_WORK / work + 1, fn, j);
+}
+
+void luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
+                   int64_t inner, const void *x, void *y) {
+  job j = {taps, inner, x, y};
+  run(ctx, &j, outer, dtype == LUC_FLOAT64 ? gather_f64 : gather_f32);
+}
+
+void luc__resample_backward(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
+                            int64_t inner, const void *dy, void *dx) {
+  job j = {taps, inner, dy, dx};
+  run(ctx, &j, outer, dtype == LUC_FLOAT64 ? spread_f64 : spread_f32);
+}

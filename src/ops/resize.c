@@ -1,0 +1,214 @@
+/* Resizing images: interpolate and its older names. The row resize and its gradient take one pass
+ * along each resized dimension and are each other's gradients. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+#include "cpu/resize.h"
+
+/* ---- the rows: resize(input, size, scales, kind, align_corners) ---- */
+
+/* t's dimension d resampled: from `n` elements to those of the tables, or back. */
+static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *taps, bool back,
+                       luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS], outer = 1, inner = 1;
+  memcpy(sizes, t->sizes, sizeof sizes);
+  sizes[d] = back ? taps->in : taps->out;
+  for (int i = 0; i < d; i++) outer *= sizes[i];
+  for (int i = d + 1; i < t->ndim; i++) inner *= sizes[i];
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  LUC_TRY(luc__tensor_empty(ctx, dtype, t->ndim, sizes, out));
+  if ((*out)->numel == 0) return LUC_OK;
+  if (back)
+    luc__resample_backward(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
+  else
+    luc__resample(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
+  return LUC_OK;
+}
+
+/* in[d] is the size before, out[d] after resizing; args: scales, kind, align_corners. */
+static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, const int64_t *in,
+                             const int64_t *out_size, const luc_value *args, bool back,
+                             luc_value *out) {
+  luc_status status;
+  luc_tensor *t = NULL, *next = NULL;
+  luc_taps taps = {.block = NULL};
+  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  LUC_GO(luc__dense(ctx, input, compute, &t));
+  for (int i = spatial - 1; i >= 0; i--) {
+    double scale = args[0].n > 0 ? args[0].as.floats[i] : 0;
+    LUC_GO(luc__taps_new(ctx, (luc_resampling)args[1].as.i, compute, in[i], out_size[i], scale,
+                         args[2].as.i != 0, &taps));
+    status = pass(ctx, t, t->ndim - spatial + i, &taps, back, &next);
+    luc__taps_free(ctx, &taps);
+    if (status != LUC_OK) goto done;
+    luc_tensor_release(ctx, t);
+    t = next;
+    next = NULL;
+  }
+  status = luc__deliver(ctx, "interpolate", out, (luc_dtype)input->dtype, t);
+  t = NULL;
+done:
+  luc_tensor_release(ctx, t);
+  luc_tensor_release(ctx, next);
+  return status;
+}
+
+luc_status luc__run_resize(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  int spatial = args[1].n;
+  return run_passes(ctx, input, spatial, input->sizes + input->ndim - spatial, args[1].as.ints,
+                    &args[2], false, out);
+}
+
+/* resize_backward(grad, input_size, scales, kind, align_corners) */
+luc_status luc__run_resize_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *grad = args[0].as.tensor;
+  int spatial = args[1].n;
+  return run_passes(ctx, grad, spatial, args[1].as.ints, grad->sizes + grad->ndim - spatial,
+                    &args[2], true, out);
+}
+
+static luc_status other_way(luc_context *ctx, luc_opid op, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
+  const luc_value *rest = &b->args[2];
+  return luc__op1(ctx, op, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(sizes + ndim - spatial, spatial),
+                           rest[0], rest[1], rest[2]));
+}
+
+luc_status luc__grad_resize(luc_context *ctx, luc_backward *b) {
+  return other_way(ctx, LUC_OP_resize_backward, b);
+}
+
+luc_status luc__grad_resize_backward(luc_context *ctx, luc_backward *b) {
+  return other_way(ctx, LUC_OP_resize, b);
+}
+
+/* ---- interpolate ---- */
+
+static const char modes[] = "nearest|nearest-exact|linear|bilinear|trilinear|bicubic|area";
+enum { NEAREST, NEAREST_EXACT, LINEAR, BILINEAR, TRILINEAR, BICUBIC, AREA };
+
+/* A call, taken apart. */
+typedef struct sizing {
+  int mode, spatial, align; /* align -1: not said */
+  bool scaled, antialias;
+  int64_t size[3];
+  double scale[3];
+} sizing;
+
+static double entry(const luc_value *v, int i) {
+  if (v->kind == LUC_FLOATS) return v->as.floats[v->n == 1 ? 0 : i];
+  if (v->kind == LUC_INTS) return (double)v->as.ints[v->n == 1 ? 0 : i];
+  return luc_as_double(v);
+}
+
+static luc_status check_count(luc_context *ctx, const char *name, const luc_value *v, int spatial) {
+  bool list = v->kind == LUC_INTS || v->kind == LUC_FLOATS;
+  LUC_CHECK(
+      ctx, !list || v->n == 1 || v->n == spatial, LUC_ERR_VALUE,
+      "interpolate: Input and output must have the same number of spatial dimensions, but got "
+      "input with %d spatial dimensions and %s of %d entries",
+      spatial, name, v->n);
+  return LUC_OK;
+}
+
+/* size, scale_factor, recompute_scale_factor */
+static luc_status take_size(luc_context *ctx, const luc_tensor *input, const luc_value *size,
+                            const luc_value *scale, const luc_value *recompute, sizing *s) {
+  bool sized = !luc_is_none(size), again = !luc_is_none(recompute) && recompute->as.i;
+  s->scaled = !luc_is_none(scale);
+  LUC_CHECK(ctx, sized || s->scaled, LUC_ERR_VALUE,
+            "interpolate: either size or scale_factor should be defined");
+  LUC_CHECK(ctx, !sized || !s->scaled, LUC_ERR_VALUE,
+            "interpolate: only one of size or scale_factor should be defined");
+  LUC_CHECK(ctx, !sized || !again, LUC_ERR_VALUE,
+            "interpolate: recompute_scale_factor is not meaningful when size is explicitly "
+            "specified.");
+  LUC_TRY(check_count(ctx, sized ? "size" : "scale_factor", sized ? size : scale, s->spatial));
+  for (int i = 0; i < s->spatial; i++) {
+    double in = (double)input->sizes[i + 2];
+    s->scale[i] = sized ? 0 : entry(scale, i);
+    double out = sized ? entry(size, i) : floor(in * s->scale[i]);
+    LUC_CHECK(ctx, in > 0 && out > 0 && out <= INT32_MAX, LUC_ERR_SHAPE,
+              "interpolate: Input and output sizes should be greater than 0, but got input size "
+              "%.0f and output size %.0f",
+              in, out);
+    s->size[i] = (int64_t)out;
+  }
+  if (again) s->scaled = false;
+  return LUC_OK;
+}
+
+static luc_status check_mode(luc_context *ctx, const luc_tensor *input, const char *mode,
+                             const sizing *s) {
+  static const int dims[] = {0, 0, 3, 4, 5, 4, 0};
+  bool interpolates = s->mode >= LINEAR && s->mode <= BICUBIC;
+  LUC_CHECK(ctx, s->align < 0 || interpolates, LUC_ERR_VALUE,
+            "interpolate: align_corners option can only be set with the interpolating modes: "
+            "linear | bilinear | bicubic | trilinear");
+  LUC_CHECK(ctx, input->ndim >= 3 && input->ndim <= 5, LUC_ERR_SUPPORT,
+            "interpolate: Only 3D, 4D and 5D input Tensors supported (got %dD) for the modes: "
+            "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got %s)",
+            input->ndim, mode);
+  LUC_CHECK(ctx, !dims[s->mode] || dims[s->mode] == input->ndim, LUC_ERR_SUPPORT,
+            "interpolate: Got %dD input, but %s mode needs %dD input", input->ndim, mode,
+            dims[s->mode]);
+  LUC_CHECK(ctx, !s->antialias || (input->ndim == 4 && (s->mode == BILINEAR || s->mode == BICUBIC)),
+            LUC_ERR_VALUE,
+            "interpolate: Anti-alias option is restricted to bilinear and bicubic modes and "
+            "requires a 4-D tensor as input");
+  if (s->mode <= NEAREST_EXACT && input->dtype == LUC_UINT8) return LUC_OK;
+  return luc__need_float(ctx, "interpolate", "input", input);
+}
+
+static luc_resampling resampling_of(const sizing *s) {
+  switch (s->mode) {
+  case NEAREST: return LUC_RESAMPLE_NEAREST;
+  case NEAREST_EXACT: return LUC_RESAMPLE_NEAREST_EXACT;
+  case BICUBIC: return s->antialias ? LUC_RESAMPLE_CUBIC_AA : LUC_RESAMPLE_CUBIC;
+  default: return s->antialias ? LUC_RESAMPLE_LINEAR_AA : LUC_RESAMPLE_LINEAR;
+  }
+}
+
+/* interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias) */
+luc_status luc__run_interpolate(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  sizing s = {.spatial = input->ndim - 2, .antialias = args[6].as.i != 0};
+  s.align = luc_is_none(&args[4]) ? -1 : args[4].as.i != 0;
+  LUC_TRY(luc__choice(ctx, "interpolate", "mode", modes, args[3].as.string, &s.mode));
+  LUC_TRY(check_mode(ctx, input, args[3].as.string, &s));
+  LUC_TRY(take_size(ctx, input, &args[1], &args[2], &args[5], &s));
+  luc_value size = luc_v_ints(s.size, s.spatial);
+  if (s.mode == AREA) {
+    static const luc_opid pools[] = {LUC_OP_adaptive_avg_pool1d, LUC_OP_adaptive_avg_pool2d,
+                                     LUC_OP_adaptive_avg_pool3d};
+    return luc_call(ctx, pools[s.spatial - 1], LUC_ARGS(args[0], size), out);
+  }
+  luc_value scales = {.kind = LUC_FLOATS, .n = s.scaled ? s.spatial : 0, .as.floats = s.scale};
+  return luc_call(
+      ctx, LUC_OP_resize,
+      LUC_ARGS(args[0], size, scales, luc_v_int(resampling_of(&s)), luc_v_bool(s.align == 1)), out);
+}
+
+/* upsample(input, size, scale_factor, mode, align_corners) */
+luc_status luc__run_upsample(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc_call(ctx, LUC_OP_interpolate, LUC_ARGS(args[0], args[1], args[2], args[3], args[4]),
+                  out);
+}
+
+/* upsample_nearest, upsample_bilinear: (input, size, scale_factor) */
+luc_status luc__run_upsample_nearest(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc_call(ctx, LUC_OP_interpolate, LUC_ARGS(args[0], args[1], args[2]), out);
+}
+
+luc_status luc__run_upsample_bilinear(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc_call(ctx, LUC_OP_interpolate,
+                  LUC_ARGS(args[0], args[1], args[2], luc_v_string("bilinear"), luc_v_bool(true)),
+                  out);
+}
