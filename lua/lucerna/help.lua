@@ -21,6 +21,7 @@ local PLACES = {
   {"nn.utils.parametrize.", function() return lucerna.nn.utils.parametrize end},
   {"nn.utils.parametrizations.", function() return lucerna.nn.utils.parametrizations end},
   {"optim.", function() return lucerna.optim end},
+  {"optim.Optimizer:", function() return lucerna.optim.Optimizer end},
   {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},
   {"optim.swa_utils.", function() return lucerna.optim.swa_utils end},
   {"func.", function() return lucerna.func end},

@@ -53,6 +53,23 @@ describe("an optimizer", function()
     end
   end)
 
+  it("of gradients of 1 goes as published, dampened or after Nesterov", function()
+    local published = {
+      {{momentum = 0.9, dampening = 0.5}, {0.9, 0.76, 0.584}},
+      {{momentum = 0.9, nesterov = true}, {0.81, 0.539}},
+    }
+    for _, case in ipairs(published) do
+      local p = parameter {1.0}
+      local o = optim.SGD({p}, case[1])
+      o.param_groups[1].lr = 0.1
+      for _, want in ipairs(case[2]) do
+        p.grad = lucerna.ones(1)
+        o:step()
+        assert.is_near(want, p:item(), 2e-7)
+      end
+    end
+  end)
+
   it("accepts the flags that choose PyTorch's implementation", function()
     local p = parameter {1.0}
     p.grad = lucerna.ones(1)
@@ -455,9 +472,8 @@ describe("an optimizer of one's own", function()
       local loss = self._evaluate(closure)
       for _, group in ipairs(self.param_groups) do
         for _, p in ipairs(group.params) do
-          local state = self.state[p] or {step = 0}
-          state.step = state.step + 1
-          self.state[p] = state
+          local state = self.state[p]
+          state.step = (state.step or 0) + 1
           lucerna.no_grad(function() p:add_(p.grad:sign(), {alpha = -group.lr}) end)
         end
       end
@@ -525,4 +541,30 @@ describe("an optimizer refuses", function()
   for _, refusal in ipairs(refusals) do
     it(refusal[1], function() assert.error_matches(refusal[2], refusal[3]) end)
   end
+end)
+
+describe("help", function()
+  local help = require "lucerna.help"
+
+  it("has a text for every public name of optim and its parts", function()
+    for _, place in ipairs {"lr_scheduler", "swa_utils", "optim"} do
+      for name, value in pairs(place == "optim" and optim or optim[place]) do
+        if type(name) == "string" and value ~= optim.lr_scheduler and value ~= optim.swa_utils then
+          local text = help.text(value)
+          assert.matches("\n  %a", text, 1, false, place .. "." .. name)
+          assert.not_matches("no documentation", text, 1, true)
+        end
+      end
+    end
+  end)
+
+  it("has a text for every method of optimizers and schedulers", function()
+    for _, class in ipairs {optim.Optimizer, optim.lr_scheduler.LRScheduler} do
+      for name, value in pairs(class) do
+        if type(value) == "function" and not name:find "^_" then
+          assert.not_matches("no documentation", help.text(value), 1, true)
+        end
+      end
+    end
+  end)
 end)

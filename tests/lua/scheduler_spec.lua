@@ -124,6 +124,50 @@ describe("a scheduler follows PyTorch:", function()
   end
 end)
 
+describe("published rates", function()
+  local s = lr_scheduler
+  local published = { -- from 1.0, epochs 0 to 8
+    {"StepLR", {1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25},
+      function(o) return s.StepLR(o, 3, 0.5) end},
+    {"MultiStepLR", {1, 1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.01, 0.01},
+      function(o) return s.MultiStepLR(o, {2, 5}) end},
+    {"LinearLR", {0.333333, 0.466667, 0.6, 0.733333, 0.866667, 1, 1, 1, 1}, s.LinearLR},
+    {"PolynomialLR", {1, 0.64, 0.36, 0.16, 0.04, 0, 0, 0, 0},
+      function(o) return s.PolynomialLR(o, 5, 2) end},
+    {"CosineAnnealingLR", {1, 0.868198, 0.55, 0.231802, 0.1, 0.231802, 0.55, 0.868198, 1},
+      function(o) return s.CosineAnnealingLR(o, 4, 0.1) end},
+    {"CosineAnnealingWarmRestarts", {1, 0.5, 1, 0.853553, 0.5, 0.146447, 1, 0.96194, 0.853553},
+      function(o) return s.CosineAnnealingWarmRestarts(o, 2, 2) end},
+    {"OneCycleLR", {0.04, 0.651358, 0.994415, 0.898567, 0.705645, 0.462637, 0.22873, 0.060893,
+      0.000004}, function(o) return s.OneCycleLR(o, 1, 9) end},
+    {"CyclicLR", {0.1, 0.55, 1, 0.55, 0.1, 0.55, 1, 0.55, 0.1},
+      function(o) return s.CyclicLR(o, 0.1, 1, 2) end},
+    {"SequentialLR", {0.1, 0.1, 1, 0.9, 0.81, 0.729, 0.6561}, function(o)
+      return s.SequentialLR(o, {s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9)}, {2})
+    end},
+  }
+  for _, case in ipairs(published) do
+    it("of " .. case[1], function()
+      local o = optimizer()
+      local scheduler = case[3](o)
+      for _, want in ipairs(case[2]) do
+        assert.is_near(want, o.param_groups[1].lr, 1e-6)
+        scheduler:step()
+      end
+    end)
+  end
+
+  it("of ReduceLROnPlateau", function()
+    local o = optimizer()
+    local scheduler, rates = s.ReduceLROnPlateau(o, {patience = 1, factor = 0.5}), {}
+    for epoch, metric in ipairs {1, 1, 1, 1, 1, 1, 0.5, 0.5} do
+      rates[epoch] = o.param_groups[1].lr
+      scheduler:step(metric)
+    end
+    assert.are.same({1.0, 1.0, 1.0, 0.5, 0.5, 0.25, 0.25, 0.25}, rates)
+  end)
+end)
+
 -- Numbers from 0 to 1 in every parameter and floating point buffer.
 local function filled(model, seed)
   local function fill(t)

@@ -192,7 +192,7 @@ function LBFGS:step(closure)
     return number(loss) + 0.0, flat_gradient(group.params), loss
   end
   local s = {func_evals = 0, n_iter = 0}
-  for name, value in pairs(self.state[first] or {}) do s[name] = value end
+  for name, value in pairs(self.state[first]) do s[name] = value end
   local loss, grad, answer = evaluate()
   s.func_evals = s.func_evals + 1
   if largest(grad) > group.tolerance_grad then optimize(group, s, evaluate, loss, grad) end

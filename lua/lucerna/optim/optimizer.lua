@@ -57,6 +57,8 @@ end
 
 -- A step with its hooks around it. args is a packed table, which pre hooks may replace.
 local function with_hooks(step)
+  --- step(closure): updates every parameter that has a gradient, between the hooks. closure, which
+  -- LBFGS needs, reevaluates the model and returns the loss, which step returns.
   return function(self, ...)
     local args = run_hooks(every_pre, self, table.pack(...))
     args = run_hooks(self._hooks.step_pre, self, args)
@@ -73,6 +75,13 @@ local function with_hooks(step)
 end
 
 -- ---- the class ----
+
+-- A parameter's state begins as an empty table.
+local NEW_STATE = {__index = function(state, p)
+  local made = {}
+  if lucerna.is_tensor(p) then state[p] = made end
+  return made
+end}
 
 --- arguments() for constructors: a last table that is empty holds no options.
 function module.arguments(who, names, ...)
@@ -166,7 +175,7 @@ function Optimizer:__init(params, defaults, names)
   self._options = names -- in the schema's order, with those that are None
   self._hooks = {step_pre = {}, step_post = {}, state_dict_pre = {}, state_dict_post = {},
     load_pre = {}, load_post = {}}
-  self.state = self.state or {}
+  self.state = self.state or setmetatable({}, NEW_STATE)
   if params == nil then fail("%s: missing argument 'params'", self.__name) end
   if type(params) == "table" and is_group(params[1]) then
     for _, group in ipairs(params) do self:add_param_group(group) end
@@ -242,7 +251,7 @@ function Optimizer:_update_all(update)
   for _, group in ipairs(self.param_groups) do
     for _, p in ipairs(group.params) do
       if p.grad then
-        local value, state = update(group, p, self.state[p] or {})
+        local value, state = update(group, p, self.state[p])
         if shape_text(value:size()) ~= shape_text(p:size()) then
           fail("%s: the state of a parameter of shape %s is of another", self.__name,
             shape_text(p:size()))
@@ -291,9 +300,7 @@ end
 -- The state of parameter k of group g: a table the caller may keep.
 function Optimizer:_get_state(g, k)
   local copy = {}
-  for name, value in pairs(self.state[self.param_groups[g].params[k]] or {}) do
-    copy[name] = value
-  end
+  for name, value in pairs(self.state[self.param_groups[g].params[k]]) do copy[name] = value end
   return copy
 end
 
@@ -327,7 +334,7 @@ function Optimizer:_copy_state(g, k, saved)
 end
 
 function Optimizer:_set_state(g, k, copy)
-  self.state[self.param_groups[g].params[k]] = next(copy) and copy or nil
+  self.state[self.param_groups[g].params[k]] = copy
 end
 
 --- The state and the groups: {state = {[id] = …}, param_groups = …}, ids from 0 as PyTorch has.
