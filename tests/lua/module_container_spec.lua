@@ -211,6 +211,27 @@ describe("Sequential", function()
 end)
 
 describe("ModuleList", function()
+  it("refuses what would be left out", function()
+    assert.matches("ModuleList: expected at most 1 arguments %(got 2%)",
+      message_of(nn.ModuleList, nn.ReLU(), nn.ReLU()))
+    assert.matches("unknown argument 'a'", message_of(nn.ModuleList, {a = nn.ReLU()}))
+    assert.matches("should be called with an iterable, but got table",
+      message_of(nn.ModuleList().extend, nn.ModuleList(), {a = nn.ReLU()}))
+    assert.matches("expected at most 1 argument %(got 2%)",
+      message_of(nn.ModuleDict, {}, nn.ReLU()))
+    assert.are.equal(1, #nn.ModuleList {modules = {nn.ReLU()}})
+  end)
+
+  it("has empty slots where none is given", function()
+    local l = nn.ModuleList {nn.ReLU(), lucerna.none}
+    l:append(lucerna.none)
+    assert.are.equal(3, #l)
+    assert.are.equal("0=ReLU", names_of(l))
+    assert.matches("%(1%-2%): 2 x None", tostring(l))
+    assert.are.equal(2, #nn.ModuleDict {a = lucerna.none, b = nn.ReLU()})
+    assert.matches("nil is not a Module subclass", message_of(l.append, l, nil))
+  end)
+
   it("takes a list, an iterator or nothing, and has no forward", function()
     assert.are.equal(0, #nn.ModuleList())
     assert.are.equal(3, #nn.ModuleList(three(nn.Sequential):children()))
@@ -314,8 +335,7 @@ describe("containers", function()
         for m in self:children() do x = x + m(x) end
         return x
       end
-      local sum = Sum {a = nn.ReLU()}
-      if class == nn.ModuleList then sum:extend {nn.ReLU()} end
+      local sum = Sum(class == nn.ModuleList and {nn.ReLU()} or {a = nn.ReLU()})
       assert.are.equal(2, sum(lucerna.ones(1)):item())
       local plain = class()
       plain.forward = function(self, x) return x + #self end

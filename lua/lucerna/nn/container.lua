@@ -3,6 +3,7 @@
 -- entries adds all or none.
 
 local root = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
@@ -29,8 +30,9 @@ local is_a = container.is_a
 
 local function who(self) return core.class_name(self) end
 
+-- A module, or none for an empty slot.
 local function check_module(self, value, place)
-  if is_module(value) then return end
+  if is_module(value) or value == root.none then return end
   raise(("%s: %s: %s is not a Module subclass"):format(who(self), place, describe(value)))
 end
 
@@ -45,6 +47,14 @@ local function sorted_names(map)
   end
   table.sort(names)
   return names
+end
+
+--- The argument of a constructor that takes one, which may be a table with names.
+function container.one(self, ...)
+  if select("#", ...) > 1 then
+    raise(("%s: expected at most 1 argument (got %d)"):format(who(self), select("#", ...)))
+  end
+  return (...)
 end
 
 -- {{"a", m}, …}: lists are checked as PyTorch does.
@@ -97,7 +107,7 @@ local function collect(self, source, method)
   local list = {}
   if type(source) == "function" then
     for module in source do list[#list + 1] = module end
-  elseif is_plain(source) then
+  elseif is_plain(source) and (#source > 0 or next(source) == nil) then
     list = table.move(source, 1, #source, 1, {})
   elseif is_a(source, "ModuleList") or is_a(source, "Sequential") then
     for _, module in pairs(source) do list[#list + 1] = module end
@@ -265,6 +275,9 @@ end
 local Sequential = {}
 container.Sequential = Sequential
 
+--- Sequential(m1, m2, …), or of one list {m1, m2}, of pairs {{"name", m}, …} or of a table with
+-- names, taken in sorted order. s[i] is a module (from the end if negative), s[{first, last}] a
+-- Sequential that shares them; s[i] = m replaces, s[i] = nil empties a place, s:pop(i) removes it.
 function Sequential:__init(...)
   local n, first = select("#", ...), (...)
   local map = n == 1 and (is_plain(first) or ordered.is(first))
@@ -330,7 +343,10 @@ end
 local ModuleList = {}
 container.ModuleList = ModuleList
 
-function ModuleList:__init(modules)
+--- ModuleList(modules): an array, container or iterator; read and changed like a Sequential. It
+-- has no forward.
+function ModuleList:__init(...)
+  local modules = arguments(who(self), { "modules" }, ...)
   if modules ~= nil then self:extend(modules) end
 end
 
@@ -421,7 +437,10 @@ local ModuleDict = container.dictionary(function(self)
 end)
 container.ModuleDict = ModuleDict
 
-function ModuleDict:__init(modules)
+--- ModuleDict(modules): pairs {{"a", m}, …}, a table with names (taken in sorted order), a
+-- dictionary or an iterator of pairs. d.a or d["a"] is a module; d.a = m adds or replaces one.
+function ModuleDict:__init(...)
+  local modules = container.one(self, ...)
   if modules ~= nil then self:update(modules) end
 end
 
@@ -439,7 +458,8 @@ local Container = {}
 container.Container = Container
 
 --- Container{name = module}: deprecated in PyTorch; a module with these children.
-function Container:__init(modules)
+function Container:__init(...)
+  local modules = container.one(self, ...)
   if modules ~= nil then ModuleDict.update(self, modules) end
 end
 

@@ -3,6 +3,7 @@
 -- name of an empty slot, which keeps its place among the entries.
 
 local root = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local container = require "lucerna.nn.container"
 
 local core = root.nn
@@ -97,7 +98,10 @@ end
 local List = { extra_repr = extra_repr }
 parameters.ParameterList = List
 
-function List:__init(values)
+--- ParameterList(values): an array, ParameterList or iterator. l[i] is a value (from the end if
+-- negative), l[{first, last}] a list that shares them; tensors become parameters.
+function List:__init(...)
+  local values = arguments(who(self), { "values" }, ...)
   if values ~= nil then self:extend(values) end
 end
 
@@ -108,7 +112,9 @@ function List:append(value)
 end
 
 local function collect(self, values)
-  if container.is_plain(values) then return values, #values end
+  if container.is_plain(values) and (#values > 0 or next(values) == nil) then
+    return values, #values
+  end
   local list, n = {}, 0
   if is_a(values, "ParameterList") then
     for i = 1, #values do list[i] = values[i] end
@@ -160,7 +166,11 @@ parameters.ParameterDict = Dict
 
 local function new() return core.layer("ParameterDict")() end
 
-function Dict:__init(values)
+--- ParameterDict(values): pairs {{"a", t}, …}, a table with names (taken in sorted order), a
+-- dictionary or an iterator of pairs. d.a or d["a"] is a value; whatever is assigned is an entry,
+-- tensors as parameters. nil empties an entry, d:pop("a") removes it.
+function Dict:__init(...)
+  local values = container.one(self, ...)
   if values ~= nil then self:update(values) end
 end
 
