@@ -13,6 +13,7 @@ local PLACES = {
   {"F.", function() return lucerna.nn.functional end},
   {"nn.grad.", function() return lucerna.nn.grad end},
   {"nn.parameter.", function() return lucerna.nn.parameter end},
+  {"nn.Module.", function() return lucerna.nn.Module end},
   {"nn.init.", function() return lucerna.nn.init end},
   {"nn.utils.", function() return lucerna.nn.utils end},
   {"nn.utils.rnn.", function() return lucerna.nn.utils.rnn end},

@@ -44,7 +44,8 @@ local function brief(value)
     local meta = getmetatable(value)
     if type(meta) == "table" and rawget(meta, "__tostring") then
       local text = tostring(value)
-      return #text <= 60 and not text:find("\n") and text or text:match("^[^\n]*"):sub(1, 57) .. "…"
+      if #text <= 60 and not text:find("\n") then return text end
+      return text:match("^[^\n]*"):sub(1, 57) .. "…"
     end
     return next(value) == nil and "{}" or "{…}"
   end
@@ -123,31 +124,12 @@ local function table_keys(keys, value, depth)
   if type(meta.__index) == "table" then table_keys(keys, meta.__index, depth + 1) end
 end
 
--- What a layer was made with can be read under the names of its constructor's parameters.
-local function config_keys(keys, module, class)
-  local nn = require("lucerna.core").nn
-  local constructor = nn.schemas(class)
-  while not constructor and class do
-    class = nn.parent(class)
-    constructor = class and nn.schemas(class)
-  end
-  for name in (constructor or ""):gmatch("([%a_][%w_]*)%f[=,\0]") do
-    if module[name] ~= nil then keys[name] = true end
-  end
-end
-
--- A module's methods, its parameters, buffers and children, and its ordinary fields, which are in
--- its user value.
+-- A module's methods and properties, its fields, parameters, buffers and children.
 local function module_keys(keys, module, class)
   table_keys(keys, class, 1)
-  config_keys(keys, module, class)
-  for _, members in ipairs {"_parameters", "_buffers", "_modules"} do
-    for name in pairs(module[members]) do
-      if is_name(name) then keys[name] = true end
-    end
+  for _, name in ipairs(require("lucerna.nn.trees").names(module)) do
+    if is_name(name) then keys[name] = true end
   end
-  local fields = debug and debug.getuservalue(module, 1)
-  if type(fields) == "table" then add_keys(keys, fields) end
 end
 
 local function userdata_keys(keys, value)
@@ -207,6 +189,15 @@ local function follow(steps, env)
   return value
 end
 
+-- Can value:key() be written? Properties of modules are not read for the answer.
+local function is_method(value, key)
+  local nn = require("lucerna.core").nn
+  local is_module, class = pcall(nn.class_of, value)
+  if is_module and nn.is_property(class[key]) then return false end
+  local good, field = pcall(function() return value[key] end)
+  return good and type(field) == "function"
+end
+
 --- The names that `before`, the text up to the cursor, could end with: a sorted list and the part
 -- already typed. After a colon only functions are named.
 function repl.candidates(before, env)
@@ -225,14 +216,8 @@ function repl.candidates(before, env)
   local names = {}
   for key in pairs(keys) do
     local hidden = key:find("^_") and not typed:find("^_")
-    if key:sub(1, #typed) == typed and not hidden then
-      local callable = true
-      if separator == ":" then
-        local good, field = pcall(function() return value[key] end)
-        callable = good and type(field) == "function"
-      end
-      if callable then names[#names + 1] = key end
-    end
+    local fits = key:sub(1, #typed) == typed and not hidden
+    if fits and (separator ~= ":" or is_method(value, key)) then names[#names + 1] = key end
   end
   table.sort(names)
   return names, typed

@@ -172,6 +172,19 @@ static void forget_slots(lua_State *L, luc_l_peer *peer, int index) {
   lua_pop(L, 1);
 }
 
+/* What a class made in Lua has under the name of a slot would hide it. */
+static void check_shadows(lua_State *L, luc_l_peer *peer) {
+  luc_map_entry *e;
+  for (int slot = 0; slot < LUC_SLOTS; slot++) {
+    for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[slot], &at)) != NULL;) {
+      lua_pushlstring(L, e->key, e->length);
+      luc_l_class_get(L, peer);
+      if (!lua_isnil(L, -1)) luc_l_error(L, "attribute '%s' already exists", lua_tostring(L, -2));
+      lua_pop(L, 2);
+    }
+  }
+}
+
 /* What C registered while building passes through the class's own methods and the hooks. */
 static void announce(lua_State *L, luc_l_peer *peer) {
   enum { OWN = LUC_L_OWN_REGISTER_PARAMETER | LUC_L_OWN_REGISTER_BUFFER };
@@ -209,6 +222,7 @@ int luc_l_module_build(lua_State *L) {
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   forget_slots(L, peer, 1);
   luc_l_attach_children(L, peer, 1);
+  if (peer->m->cls->host) check_shadows(L, peer);
   announce(L, peer);
   return 0;
 }

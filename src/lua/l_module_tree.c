@@ -165,6 +165,7 @@ static members_box *new_box(lua_State *L, luc_l_nn *nn, luc_member_kind kind, in
  * nothing below these is visited. */
 static int visit(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
+  luc_l_check_tables(L, peer->nn, peer->m);
   members_box *box = new_box(L, peer->nn, LUC_MEMBERS_MODULES, LUC_MEMBERS_UNNAMED);
   box->root = peer->m;
   box->visits = (uint32_t)luaL_checkinteger(L, 2);

@@ -100,6 +100,12 @@ static int property(lua_State *L) {
   return 1;
 }
 
+/* core.nn.is_property(value) */
+static int is_property(lua_State *L) {
+  lua_pushboolean(L, luc_l_isproperty(L, luc_l_state_of(L)->nn, 1));
+  return 1;
+}
+
 /* Pushes the nearest class's property of the name at 2. What a class has under that name hides the
  * properties of its parents. */
 static bool push_property(lua_State *L, luc_l_nn *nn) {
@@ -206,11 +212,9 @@ static int overridden(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"property", property},
-                                     {"_override_mask", override_mask},
-                                     {"_overrides", overrides},
-                                     {"_overridden", overridden},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"property", property},    {"is_property", is_property}, {"_override_mask", override_mask},
+    {"_overrides", overrides}, {"_overridden", overridden},  {NULL, NULL}};
 
 void luc_l_open_overrides(lua_State *L, luc_l_nn *nn) {
   lua_newtable(L);

@@ -136,6 +136,16 @@ describe("assigning", function()
     assert.equal(0, #m:state_dict())
   end)
 
+  it("also of what a C class makes", function()
+    local Mine = nn.class("Mine", nn.Linear)
+    Mine.weight = 5
+    fails("attribute 'weight' already exists", Mine, 1, 1)
+    Mine.weight = nn.property(function() return 5 end)
+    fails("attribute 'weight' already exists", Mine, 1, 1)
+    Mine.weight = nil
+    assert.same({ 1, 1 }, Mine(1, 1).weight.shape)
+  end)
+
   it("moves a name between kinds only after nn.delattr", function()
     local m = nn.Module()
     local values = { parameter(1), nn.Buffer(lucerna.ones(1)), nn.ReLU() }

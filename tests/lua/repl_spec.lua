@@ -146,6 +146,23 @@ describe("completion", function()
     assert.same({"inplace"}, (repl.candidates("net.layers[1].inp", scope)))
   end)
 
+  it("offers what stands in nested modules, and does not read properties for it", function()
+    local nn = lucerna.nn
+    local Net = nn.class "Net"
+    Net.wealth = nn.property(function() error "was read" end)
+    local net = nn.Sequential(Net(), nn.Linear(1, 1))
+    net[1].wide, net[1].empty, net[1].wet = nn.Sequential(nn.Conv2d(1, 1, 1)), nn.ReLU(), false
+    net[1].wait = function() end
+    net[1].empty = nil
+    local scope = {net = net}
+    assert.same({"weight"}, (repl.candidates("y = net[1].wide[1].we", scope)))
+    assert.same({"wait", "wealth", "wet", "wide"}, (repl.candidates("net[1].w", scope)))
+    assert.same({"wait"}, (repl.candidates("net[1]:w", scope)))
+    assert.same({"empty"}, (repl.candidates("net[1].em", scope)))
+    assert.same({"weight"}, (repl.candidates("print(net[-1].we", scope)))
+    assert.same({"in_features"}, (repl.candidates("net[2].in_f", scope)))
+  end)
+
   it("says nothing where it knows nothing", function()
     assert.is_nil(repl.complete("a.b.c", env))
     assert.is_nil(repl.complete("f().x", env))

@@ -3,7 +3,6 @@
 -- Loaded before the first class: it hands its drivers to the core.
 
 local root = require "lucerna.core"
-local arguments = require "lucerna.arguments"
 local ordered = require "lucerna.nn.ordered"
 local trees = require "lucerna.nn.trees"
 

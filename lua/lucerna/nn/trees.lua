@@ -383,12 +383,18 @@ local function field_names(self)
   return names
 end
 
---- pairs(m): ordinary fields, parameters, buffers and children that are there.
-local function module_pairs(self)
-  local names, i = field_names(self), 0
+-- Names of fields, parameters, buffers and children, in this order.
+local function names_of(self)
+  local names = field_names(self)
   for _, flat in ipairs { core._slots(self, 0), core._slots(self, 1), core._children(self) } do
     for k = 1, #flat, 2 do names[#names + 1] = flat[k] end
   end
+  return names
+end
+
+--- pairs(m): ordinary fields, parameters, buffers and children that are there.
+local function module_pairs(self)
+  local names, i = names_of(self), 0
   return function()
     local name, value
     repeat
@@ -419,4 +425,4 @@ function Module:_replicate_for_data_parallel()
   return replica
 end
 
-return { Module = Module, walks = walks, pairs = module_pairs, field_names = field_names }
+return { Module = Module, walks = walks, pairs = module_pairs, names = names_of }
