@@ -63,7 +63,7 @@ struct luc_module {
   luc_map transient;        /* names of buffers that are not persistent */
   luc_map outside;          /* names of tensors that the host now provides: m.weight computed */
   luc_map *lent;            /* while forward runs: those tensors by name, else NULL */
-  luc_value *config;        /* constructor arguments, aligned with cls->core->constructor */
+  luc_value *config;        /* constructor arguments, those of luc__config_class */
   size_t config_size;
   luc_hooks *hooks;       /* NULL: none */
   uint32_t backward_kind; /* which of the kinds that exclude each other it has had, 0: none */

@@ -116,8 +116,8 @@ static luc_status save_module(luc_context *ctx, luc_snapshot *s, luc_module *m, 
   for (uint32_t at = 0; (e = luc__map_next(&m->transient, &at)) != NULL;)
     LUC_TRY(luc__map_set(ctx, &saved->transient, e->key, e->length, NULL, NULL));
   if (m->config == NULL) return LUC_OK;
-  return luc__config_copy(ctx, m->config, m->cls->core->constructor->nparams, &saved->config,
-                          &saved->config_size);
+  return luc__config_copy(ctx, m->config, luc__config_class(m->cls->core)->constructor->nparams,
+                          &saved->config, &saved->config_size);
 }
 
 luc_status luc__snapshot_take(luc_context *ctx, luc_module *root, luc_snapshot **out) {
