@@ -39,6 +39,10 @@ for name, f in pairs(state.host) do setup[name] = f end
 function setup.extend(class, name)
   for key, method in pairs(EXTENSIONS[name] or {}) do class[key] = method end
   if name:find("^Lazy") then lazy.extend(class) end
+  local constructor = core.schemas(class)
+  if constructor and constructor:find("dtype") then -- it has parameters of its own
+    class.reset_parameters = class.reset_parameters or core.reset_parameters
+  end
 end
 
 core.setup(setup)

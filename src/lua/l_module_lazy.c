@@ -78,6 +78,14 @@ static int become(lua_State *L) {
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
+static int reset_parameters(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, "reset_parameters");
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc_module_reset_parameters(st->ctx, peer->m);
+  st->L = outer;
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
+}
+
 static const luc_l_native natives[] = {
     {"UninitializedParameter(bool requires_grad=True, device? device=None, dtype? dtype=None) -> "
      "Tensor",
@@ -86,6 +94,7 @@ static const luc_l_native natives[] = {
      "bool persistent=True) -> Tensor",
      uninitialized_buffer, LUC_F_FUNCTION},
     {"is_lazy(Any param) -> bool", is_lazy, LUC_F_FUNCTION},
+    {"reset_parameters(Any self) -> None", reset_parameters, LUC_F_FUNCTION},
 };
 
 static const luc_l_native methods[] = {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn/module.h"
+#include "nn/reset.h"
 
 /* Where a class finds its first argument: in an input of `least` to `most` dimensions at `dim`
  * (negative: from the end); once that is loaded, in parameter `weight` at weight_dim, times groups
@@ -111,21 +112,6 @@ static luc_status find_size(luc_context *ctx, const luc_module *m, const luc_ten
 
 /* ---- the tensors ---- */
 
-/* A module of the real class, with the dtype of what it is to replace. */
-static luc_status make_real(luc_context *ctx, const luc_module *m, int64_t size, luc_dtype dtype,
-                            luc_module **out) {
-  const luc_class *real = luc__config_class(m->cls->core);
-  luc_value args[LUC_MAX_PARAMS];
-  int n = real->constructor->nparams;
-  memcpy(args, m->config, (size_t)n * sizeof *args);
-  args[0] = luc_v_int(size);
-  if (real->dtype_param >= 0) args[real->dtype_param] = luc_v_dtype(dtype);
-  LUC_TRY(luc__module_create(ctx, real, out));
-  luc_status status = luc__module_build(ctx, *out, real, args, n);
-  if (status != LUC_OK) luc__module_unref(ctx, *out);
-  return status;
-}
-
 luc_status luc__lazy_initialize(luc_context *ctx, luc_module *m, const luc_tensor *input) {
   int64_t size = 0;
   LUC_TRY(find_size(ctx, m, input, &size));
@@ -134,7 +120,8 @@ luc_status luc__lazy_initialize(luc_context *ctx, luc_module *m, const luc_tenso
   luc_map_entry *e = next_uninitialized(m, &slot, &at);
   if (e != NULL) {
     luc_module *real;
-    LUC_TRY(make_real(ctx, m, size, luc_tensor_dtype(e->value), &real));
+    luc_value first = luc_v_int(size);
+    LUC_TRY(luc__module_like(ctx, m, &first, luc_tensor_dtype(e->value), &real));
     for (; e != NULL; e = next_uninitialized(m, &slot, &at)) {
       luc_map_entry *from = luc__map_find(&real->slots[slot], e->key, e->length);
       if (from != NULL && from->value != NULL) luc__tensor_initialize(ctx, e->value, from->value);

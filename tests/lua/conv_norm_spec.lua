@@ -142,6 +142,47 @@ describe("fold", function()
   end)
 end)
 
+describe("reset_parameters", function()
+  it("gives a layer of C the values that a new one begins with", function()
+    for _, make in ipairs {
+      function() return nn.Linear(3, 2) end, function() return nn.Conv2d(2, 4, 3) end,
+      function() return nn.Embedding(5, 3, {padding_idx = 2}) end,
+      function() return nn.BatchNorm1d(3):double() end,
+      function() return nn.ConvTranspose1d(2, 3, 2, {bias = false}) end,
+    } do
+      lucerna.manual_seed(4)
+      local expected, layer = make():state_dict(), make()
+      local tensors = layer:state_dict({keep_vars = true})
+      lucerna.no_grad(function()
+        for _, t in pairs(tensors) do t:fill_(3) end
+      end)
+      lucerna.manual_seed(4)
+      assert.is_nil(layer:reset_parameters())
+      for name, value in pairs(expected) do
+        assert.is_true(lucerna.equal(value, layer:state_dict()[name]), name)
+        assert.equal(tensors[name], layer:state_dict({keep_vars = true})[name])
+      end
+    end
+  end)
+
+  it("is there for layers with parameters alone, and for their subclasses", function()
+    assert.is_nil(nn.ReLU().reset_parameters)
+    assert.is_nil(nn.Sequential().reset_parameters)
+    local Mine = nn.class("Mine", nn.Linear)
+    local mine = Mine(2, 1)
+    lucerna.no_grad(function() mine.weight:fill_(9) end)
+    mine:reset_parameters()
+    assert.is_true(mine.weight:max():item() < 1)
+    mine.weight = nn.Parameter(lucerna.ones(3, 3))
+    local ok, message = pcall(mine.reset_parameters, mine)
+    assert.is_false(ok)
+    assert(message:find("weight of Mine has not the shape it was made with", 1, true), message)
+    local lazy = nn.LazyLinear(2)
+    lazy:reset_parameters()
+    assert.is_true(lazy:has_uninitialized_params())
+  end)
+end)
+
 describe("nn.grad", function()
   it("has the gradients of convolutions by themselves, differentiable", function()
     for k, size in ipairs {{5}, {5, 4}, {4, 3, 3}} do

@@ -58,6 +58,9 @@ int luc_module_num_children(const luc_module *m);
 luc_module *luc_module_child_at(const luc_module *m, int position);
 /* Removes the slot of that name; an unknown one is an error. */
 luc_status luc_module_delete(luc_context *ctx, luc_module *m, const char *name);
+/* Gives the parameters and buffers of a layer (not of those below it) the values that a new one
+ * begins with. */
+luc_status luc_module_reset_parameters(luc_context *ctx, luc_module *m);
 /* Has m itself a parameter or buffer whose shape is not known yet? (A lazy layer has until its
  * first call.) */
 bool luc_module_has_uninitialized(const luc_module *m);
