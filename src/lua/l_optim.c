@@ -162,7 +162,13 @@ static int optimizer_add_group(lua_State *L) {
 static int optimizer_step(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   group_options options;
-  for (int g = 0; g < luc_optimizer_num_groups(box->o); g++) {
+  int n = luc_optimizer_num_groups(box->o);
+  if (luaL_len(L, 2) > n)
+    return luc_l_error(L,
+                       "%s: param_groups has more than the %d groups that were added: use "
+                       "add_param_group",
+                       box->o->kind->name, n);
+  for (int g = 0; g < n; g++) {
     if (lua_rawgeti(L, 2, g + 1) != LUA_TTABLE)
       return luc_l_error(L, "%s: param_groups[%d] is missing", box->o->kind->name, g + 1);
     read_options(L, box, &options);
@@ -170,12 +176,6 @@ static int optimizer_step(lua_State *L) {
     lua_pop(L, 1);
   }
   luc_status status = luc_optimizer_step(box->st->ctx, box->o);
-  return status == LUC_OK ? 0 : luc_l_raise(L, box->st, status);
-}
-
-static int optimizer_zero_grad(lua_State *L) {
-  optimizer_box *box = check_optimizer(L);
-  luc_status status = luc_optimizer_zero_grad(box->st->ctx, box->o, lua_toboolean(L, 2));
   return status == LUC_OK ? 0 : luc_l_raise(L, box->st, status);
 }
 
@@ -304,7 +304,6 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {"optimizer_options", optimizer_options},
                                        {"optimizer_add_group", optimizer_add_group},
                                        {"optimizer_step", optimizer_step},
-                                       {"optimizer_zero_grad", optimizer_zero_grad},
                                        {"optimizer_state", optimizer_state},
                                        {"optimizer_copy_state", optimizer_copy_state},
                                        {"optimizer_set_state", optimizer_set_state},

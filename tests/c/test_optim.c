@@ -68,6 +68,10 @@ TEST("options are set by name, and checked") {
   CHECK_EQ(luc_optimizer_step(ctx, o), LUC_OK);
   CHECK_NEAR(((const double *)luc_tensor_data(p))[0], 0.75, 1e-6);
   CHECK_NEAR(((const double *)luc_tensor_data(luc_optimizer_state(o, 0, 0, 0)))[0], 1, 1e-6);
+  CHECK_EQ(luc_optimizer_zero_grad(ctx, o, false), LUC_OK);
+  CHECK_NEAR(((const double *)luc_tensor_data(luc_tensor_grad(p)))[0], 0, 0);
+  CHECK_EQ(luc_optimizer_zero_grad(ctx, o, true), LUC_OK);
+  CHECK(!luc_tensor_grad(p));
   luc_optimizer_free(ctx, o);
   luc_tensor_release(ctx, p);
   luc_context_free(ctx);

@@ -382,6 +382,15 @@ describe("groups of parameters", function()
     assert.are.equal(0.75, q:item())
   end)
 
+  it("are added by add_param_group alone, and not taken away", function()
+    local p = parameter {1.0}
+    local o = optim.SGD({p}, {lr = 0.5})
+    o.param_groups[2] = {params = {parameter {1.0}}, lr = 1}
+    assert.error_matches(function() o:step() end, "use add_param_group")
+    o.param_groups[1], o.param_groups[2] = nil, nil
+    assert.error_matches(function() o:step() end, "param_groups%[1%] is missing")
+  end)
+
   it("may know their parameters' names", function()
     local net = lucerna.nn.Linear(2, 1)
     local o = optim.SGD(net:named_parameters(), {lr = 0.5})

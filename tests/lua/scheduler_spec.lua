@@ -358,6 +358,17 @@ describe("a scheduler", function()
     assert.are.equal(1, scheduler.last_epoch)
   end)
 
+  it("scales groups that came later; those without a first rate keep theirs", function()
+    local o = optimizer()
+    local step = lr_scheduler.StepLR(o, 1, 0.5)
+    local lambda = lr_scheduler.LambdaLR(o, FUNCTIONS.slower)
+    o:add_param_group {params = {parameter()}, lr = 1.0}
+    lambda:step()
+    assert.are.equal(1.0, o.param_groups[3].lr)
+    step:step()
+    assert.are.equal(0.5, o.param_groups[3].lr)
+  end)
+
   it("can be one's own", function()
     local Halves = optim.class("Halves", lr_scheduler.LRScheduler)
     function Halves:get_lr()
@@ -427,6 +438,13 @@ describe("a scheduler", function()
     {"too few functions", function() s.LambdaLR(o, {math.sin}) end,
       "Expected 2 lr_lambdas, but got 1"},
     {"no function", function() s.MultiplicativeLR(o) end, "lr_lambda must be a function"},
+    {"a function of no number", function() s.LambdaLR(o, function() return "x" end) end,
+      "what lr_lambda returns must be a number %(got string%)"},
+    {"a T_max of 0", function() s.CosineAnnealingLR(o, 0) end, "Expected positive T_max"},
+    {"cycles that go up at once", function() s.CyclicLR(o, 1, 2, 0, 3) end, "positive step sizes"},
+    {"batches that are none", function()
+      optim.swa_utils.update_bn({3}, lucerna.nn.BatchNorm1d(2))
+    end, "a batch must be a tensor"},
     {"no T_max", function() s.CosineAnnealingLR(o) end, "T_max must be a number"},
     {"a T_0 of 0", function() s.CosineAnnealingWarmRestarts(o, 0) end,
       "Expected positive integer T_0, but got 0"},

@@ -69,6 +69,9 @@ function CyclicLR:__init(...)
   down = down or up
   check_number("CyclicLR", "step_size_up", up)
   check_number("CyclicLR", "step_size_down", down)
+  if up <= 0 or down < 0 then
+    fail("CyclicLR: Expected positive step sizes, but got %s and %s", up, down)
+  end
   self.total_size, self.step_ratio = up + down + 0.0, up / (up + down)
   self.mode, self.gamma = mode or "triangular", gamma or 1.0
   if not scale_fn and not SCALES[self.mode] then
@@ -191,7 +194,8 @@ local function phase_at(list, step)
   local start = 0
   for k, now in ipairs(list) do
     if step <= now.end_step or k == #list then
-      return now, (step - start) / (now.end_step - start)
+      local length = now.end_step - start
+      return now, length == 0 and 1 or (step - start) / length
     end
     start = now.end_step
   end

@@ -50,6 +50,13 @@ function ByFunction:__init(...)
   LRScheduler.__init(self, optimizer, last_epoch)
 end
 
+-- What group k's function says of the epoch.
+function ByFunction:_factor(k)
+  local factor = self.lr_lambdas[k](self.last_epoch)
+  check_number(self.__name, "what lr_lambda returns", factor)
+  return factor
+end
+
 function ByFunction:state_dict()
   local dict = LRScheduler.state_dict(self)
   dict.lr_lambdas = {}
@@ -78,7 +85,7 @@ end
 lr_scheduler.LambdaLR = class("LambdaLR", ByFunction)
 
 function lr_scheduler.LambdaLR:get_lr()
-  return each(self, function(_, base, k) return base * self.lr_lambdas[k](self.last_epoch) end)
+  return each(self, function(_, base, k) return base * self:_factor(k) end)
 end
 
 --- MultiplicativeLR(optimizer, lr_lambda, last_epoch = -1): multiplies the rate by
@@ -87,7 +94,7 @@ lr_scheduler.MultiplicativeLR = class("MultiplicativeLR", ByFunction)
 
 function lr_scheduler.MultiplicativeLR:get_lr()
   if self.last_epoch <= 0 then return current(self.optimizer) end
-  return each(self, function(lr, _, k) return lr * self.lr_lambdas[k](self.last_epoch) end)
+  return each(self, function(lr, _, k) return lr * self:_factor(k) end)
 end
 
 -- ---- factors ----
@@ -210,7 +217,8 @@ function LinearLR:get_lr()
 end
 
 function LinearLR:_get_closed_form_lr()
-  local done = math.min(self.total_iters, self.last_epoch) / self.total_iters
+  local done = math.min(1, self.last_epoch / self.total_iters)
+  if self.total_iters == 0 then done = 1 end
   local factor = self.start_factor + (self.end_factor - self.start_factor) * done
   return each(self, function(_, base) return base * factor end)
 end
@@ -271,6 +279,9 @@ function CosineAnnealingLR:__init(...)
     {"optimizer", "T_max", "eta_min", "last_epoch"}, ...)
   self.T_max, self.eta_min = T_max, eta_min or 0.0
   check_number("CosineAnnealingLR", "T_max", T_max)
+  if not (T_max > 0 and T_max < math.huge) then
+    fail("CosineAnnealingLR: Expected positive T_max, but got %s", T_max)
+  end
   check_number("CosineAnnealingLR", "eta_min", self.eta_min)
   LRScheduler.__init(self, optimizer, last_epoch)
 end
@@ -284,7 +295,7 @@ function CosineAnnealingLR:get_lr()
     return each(self, function(lr, base) return lr + (base - low) * rise end)
   end
   local factor = (1 + cos(pi * t / T)) / (1 + cos(pi * (t - 1) / T))
-  return each(self, function(lr) return factor * (lr - low) + low end)
+  return each(self, function(lr) return factor * (lr - low) + low end, true)
 end
 
 function CosineAnnealingLR:_get_closed_form_lr()

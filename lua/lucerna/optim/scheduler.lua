@@ -63,7 +63,14 @@ function scheduler.current(optimizer)
   return rates
 end
 
+-- Groups that came later than the scheduler may have no rate.
 function scheduler.write(self, rates)
+  if type(rates) ~= "table" then
+    fail("%s.get_lr: expected a table of rates (got %s)", self.__name, type(rates))
+  end
+  for k, group in ipairs(self.optimizer.param_groups) do
+    scheduler.check_number(self.__name, "the rate of group " .. k, rates[k] or group.lr)
+  end
   for k, group in ipairs(self.optimizer.param_groups) do group.lr = rates[k] or group.lr end
   self._last_lr = scheduler.current(self.optimizer)
 end
@@ -126,18 +133,19 @@ function LRScheduler:load_state_dict(dict)
   end
 end
 
--- Rates made of each group's rate, first rate and position.
-function scheduler.each(self, f)
+-- Rates made of each group's rate, first rate and position; every: also of groups that came later
+-- and have no first rate.
+function scheduler.each(self, f, every)
   local rates = {}
   for k, group in ipairs(self.optimizer.param_groups) do
-    rates[k] = f(group.lr, self.base_lrs[k], k)
+    rates[k] = (every or self.base_lrs[k]) and f(group.lr, self.base_lrs[k], k)
   end
   return rates
 end
 
 -- The current rates times one factor.
 function scheduler.scaled(self, factor)
-  return scheduler.each(self, function(lr) return lr * factor end)
+  return scheduler.each(self, function(lr) return lr * factor end, true)
 end
 
 -- A list of one value per group.

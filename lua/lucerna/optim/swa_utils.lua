@@ -150,7 +150,10 @@ function swa_utils.update_bn(...)
   end
   model:train()
   local function feed(batch)
-    if not lucerna.is_tensor(batch) then batch = batch[1] end
+    if type(batch) == "table" then batch = batch[1] end
+    if not lucerna.is_tensor(batch) then
+      fail("update_bn: a batch must be a tensor or begin with one (got %s)", type(batch))
+    end
     model(device and batch:to(device) or batch)
   end
   if type(loader) == "table" and getmetatable(loader) == nil then
