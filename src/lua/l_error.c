@@ -93,11 +93,14 @@ int luc_l_error(lua_State *L, const char *fmt, ...) {
 }
 
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st) {
+  bool text = lua_type(L, -1) == LUA_TSTRING; /* which is also what C hosts are told */
+  luc_status status =
+      luc__fail_long(st->ctx, LUC_ERR_CALLBACK, text ? lua_tostring(L, -1) : "a callback failed");
   luc_l_get(L, st, LUC_L_ERROR);
   lua_insert(L, -2);
   lua_rawseti(L, -2, 1); /* slot 1 is preallocated */
   lua_pop(L, 1);
-  return luc__fail(st->ctx, LUC_ERR_CALLBACK, "a callback failed");
+  return status;
 }
 
 luc_context *luc_l_context(lua_State *L, luc_l_state *st) {

@@ -67,14 +67,27 @@ static int push_state(lua_State *L, state_box *box) {
     lua_rawseti(L, top + 1, i);
     lua_pushinteger(L, i);
     lua_rawset(L, top + 3);
-    if (e->value)
-      luc_l_pushtensor(L, box->st, e->value);
+    luc_tensor *t = e->value;
+    if (t && t->refs == 1) /* an alias made for this: no other object can be its */
+      luc_l_newbox(L, box->st)->t = luc_tensor_retain(t);
+    else if (t)
+      luc_l_pushtensor(L, box->st, t);
     else
       lua_pushboolean(L, false);
     lua_rawseti(L, top + 2, i);
   }
   push_versions(L, box->sd);
   return 4;
+}
+
+/* Tensors that will be read from slots must be found as the objects they are. */
+static void know_tensors(lua_State *L, luc_l_state *st, int values) {
+  lua_Integer n = (lua_Integer)lua_rawlen(L, values);
+  for (lua_Integer i = 1; i <= n; i++) {
+    lua_rawgeti(L, values, i);
+    if (luc_l_totensor(L, -1)) luc_l_setpeer(L, st, lua_gettop(L));
+    lua_pop(L, 1);
+  }
 }
 
 /* Fills sd from arrays of names and values, {prefix, version, …} (0: none). */
@@ -150,6 +163,7 @@ static int load_state_dict(lua_State *L) {
   int flags =
       (lua_toboolean(L, 5) ? LUC_LOAD_STRICT : 0) | (lua_toboolean(L, 6) ? LUC_LOAD_ASSIGN : 0);
   lua_settop(L, 4);
+  if (flags & LUC_LOAD_ASSIGN) know_tensors(L, st, 3);
   state_box *box = new_state(L, st);
   luc_status status = luc_state_dict_new(st->ctx, &box->sd);
   if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 4);
@@ -208,6 +222,7 @@ static int load_own(lua_State *L) {
   const char *prefix = luaL_checkstring(L, 4);
   int version = (int)luaL_checkinteger(L, 5);
   bool assign = lua_toboolean(L, 6);
+  if (assign) know_tensors(L, st, 3);
   state_box *box = new_state(L, st);
   luc_status status = luc_state_dict_new(st->ctx, &box->sd);
   if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 0);

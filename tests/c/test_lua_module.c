@@ -261,3 +261,97 @@ TEST("what a host still holds when the state closes is freed with it") {
   lua_settop(L, 0);
   close_state(L);
 }
+
+/* ---- state ---- */
+
+/* Makes a global `net` of Lua's: Sequential(Linear(2, 2), Odd()). Odd saves its own way. */
+static luc_module *make_odd(lua_State *L) {
+  run(L, "Odd = nn.class('Odd') "
+         "function Odd:__init() self.w = nn.Parameter(lucerna.ones(1)) end "
+         "function Odd:_save_to_state_dict(sd, prefix) sd[prefix .. 'odd'] = self.w.data * 2 end "
+         "function Odd:_load_from_state_dict(sd, prefix) "
+         "  self.w.data:copy_(sd[prefix .. 'odd'] / 2) "
+         "  if self.fail then error(self.fail, 0) end "
+         "end "
+         "net = nn.Sequential(nn.Linear(2, 2), Odd())");
+  lua_getglobal(L, "net");
+  luc_module *net = luc_lua_to_module(L, -1);
+  lua_settop(L, 0);
+  return net;
+}
+
+TEST("a host saves and loads a tree that overrides in Lua") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  luc_module *net = make_odd(L);
+  luc_state_dict *sd = NULL;
+  luc_tensor *t;
+  luc_names missing = {0}, unexpected = {0};
+  CHECK_EQ(luc_module_state_dict(ctx, net, "n.", false, &sd), LUC_OK);
+  CHECK_EQ(luc_state_dict_count(sd), 3);
+  CHECK_STR(luc_state_dict_entry(sd, 2, &t), "n.1.odd");
+  CHECK_NEAR(*(float *)luc_tensor_data(t), 2, 0);
+  CHECK_EQ(luc_state_dict_version(sd, "n.1"), 1);
+  luc_state_dict_free(ctx, sd);
+  CHECK_EQ(luc_module_state_dict(ctx, net, NULL, false, &sd), LUC_OK);
+  *(float *)luc_tensor_data(luc_state_dict_get(sd, "1.odd")) = 10;
+  run(L, "net[2].fail = {}");
+  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_ERR_CALLBACK);
+  run(L, "assert(net[2].w:item() == 1); net[2].fail = nil");
+  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  run(L, "assert(net[2].w:item() == 5)");
+  CHECK(luc_state_dict_remove(ctx, sd, "0.bias"));
+  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, 0, &missing, &unexpected), LUC_OK);
+  CHECK_EQ(missing.n, 1);
+  CHECK_STR(missing.items[0], "0.bias");
+  CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_ERR_CALLBACK);
+  CHECK_STR(luc_message(ctx), "Error(s) in loading state_dict for Sequential:\n"
+                              "\tMissing key(s) in state_dict: \"0.bias\". ");
+  luc_names_free(ctx, &missing);
+  luc_names_free(ctx, &unexpected);
+  luc_state_dict_free(ctx, sd);
+  run(L, "net = nil");
+  close_state(L);
+}
+
+typedef struct edits {
+  int calls;
+  bool fail;
+} edits;
+
+static luc_status edit_state(luc_context *ctx, void *ud, luc_module *m,
+                             const luc_state_info *info) {
+  edits *e = ud;
+  luc_tensor *w = luc_module_tensor(m, "weight");
+  e->calls++;
+  if (e->fail) return luc__fail(ctx, LUC_ERR_STATE, "no");
+  if (info->event == LUC_STATE_SAVE_AFTER) {
+    luc_state_dict_remove(ctx, info->state, "0.bias");
+    return luc_state_dict_set(ctx, info->state, "0.more", w);
+  }
+  if (info->event == LUC_STATE_LOAD_BEFORE) luc_state_dict_remove(ctx, info->state, "0.more");
+  if (info->event == LUC_STATE_LOAD_AFTER) luc_names_remove(ctx, info->missing, 0);
+  return LUC_OK;
+}
+
+TEST("hooks of C code run in trees that Lua goes through") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  luc_module *net = make_odd(L);
+  edits e = {0};
+  uint64_t id;
+  for (int event = 0; event < LUC_STATE_EVENTS; event++)
+    CHECK_EQ(luc_module_register_state_hook(ctx, luc_module_child_at(net, 0),
+                                            (luc_state_event)event, edit_state, &e, NULL, &id),
+             LUC_OK);
+  run(L, "keys = {} sd = net:state_dict() for key in pairs(sd) do keys[#keys + 1] = key end "
+         "assert(table.concat(keys, ' ') == '0.weight 0.more 1.odd')");
+  CHECK_EQ(e.calls, 2);
+  run(L, "missing, unexpected = net:load_state_dict(sd) "
+         "assert(#missing == 0 and #unexpected == 0)");
+  CHECK_EQ(e.calls, 4);
+  e.fail = true;
+  run(L, "local ok, message = pcall(net.state_dict, net) assert(not ok and message:find('no'))");
+  run(L, "net, sd, before, missing, unexpected = nil");
+  close_state(L);
+}

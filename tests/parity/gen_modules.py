@@ -115,4 +115,5 @@ def main():
         out.write("-- Written by gen_modules.py.\n" + "\n".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -376,7 +376,7 @@ local function renamed_by(rename, key)
   repeat
     local name = rename[head]
     if name == "" then return key:sub(#head + 2) end
-    if name ~= nil then return name and name .. key:sub(#head + 1) end
+    if name ~= nil then return type(name) == "string" and name .. key:sub(#head + 1) or name end
     head = head:match("^(.*)%.[^.]*$")
   until not head
   return key
