@@ -71,7 +71,9 @@ describe("state_dict of unusual trees", function()
       end} do
         local sd, keys, versions = prepare(make(case.lua)):state_dict(), {}, {}
         for key in pairs(sd) do keys[#keys + 1] = key end
-        for path, saved in pairs(sd._metadata) do versions[#versions + 1] = {path, saved.version} end
+        for path, saved in pairs(sd._metadata) do
+          versions[#versions + 1] = {path, saved.version}
+        end
         assert.are.same(case.keys, keys)
         assert.are.same(case.versions, versions)
       end
@@ -223,8 +225,8 @@ describe("load_state_dict under other names", function()
   it("renames names and paths, the longest first", function()
     local m = nn.Sequential {{"head", nn.Linear(1, 1)}, {"out", nn.Linear(1, 1)}}
     local function value(n) return lucerna.full({1, 1}, n + 0.0) end
-    m:load_state_dict({["net.fc.weight"] = value(1), ["net.fc.b"] = ONE, ["net.out.weight"] = value(2),
-      ["net.out.bias"] = ONE, ["net.old"] = ONE},
+    m:load_state_dict({["net.fc.weight"] = value(1), ["net.fc.b"] = ONE,
+      ["net.out.weight"] = value(2), ["net.out.bias"] = ONE, ["net.old"] = ONE},
       {rename = {["net.fc"] = "head", ["net.fc.b"] = "head.bias", net = "", ["net.old"] = false}})
     assert.are.equal(1.0, m.head.weight:item())
     assert.are.equal(2.0, m.out.weight:item())
@@ -233,7 +235,8 @@ describe("load_state_dict under other names", function()
   it("renames with a function, after the prefix", function()
     local m = nn.Linear(1, 1)
     local seen = {}
-    local missing, unexpected = m:load_state_dict({["m.w"] = lucerna.ones(1, 1), bias = ONE, x = ONE}, {
+    local state = {["m.w"] = lucerna.ones(1, 1), bias = ONE, x = ONE}
+    local missing, unexpected = m:load_state_dict(state, {
       prefix = "m.",
       rename = function(key)
         seen[#seen + 1] = key
@@ -247,7 +250,9 @@ describe("load_state_dict under other names", function()
 
   it("refuses what makes no sense", function()
     local m = nn.Linear(1, 1)
-    local function refusal(options) return message_of(m.load_state_dict, m, {a = ONE, b = ONE}, options) end
+    local function refusal(options)
+      return message_of(m.load_state_dict, m, {a = ONE, b = ONE}, options)
+    end
     assert.matches("rename: 'a' and 'b' both become 'c'", refusal {rename = {a = "c", b = "c"}})
     assert.matches("rename: 'a' must become a string or false %(got a number%)",
       refusal {rename = {a = 3}})

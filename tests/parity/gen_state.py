@@ -43,7 +43,8 @@ class Expanded(nn.Module):
 KEYS = [
     ("Tied()", Tied()),
     ("Mixed()", Mixed()),
-    ("nn.Sequential(Mixed(), nn.Sequential(Tied()))", nn.Sequential(Mixed(), nn.Sequential(Tied()))),
+    ("nn.Sequential(Mixed(), nn.Sequential(Tied()))",
+     nn.Sequential(Mixed(), nn.Sequential(Tied()))),
 ]
 
 ONE, TWO = torch.ones(1), torch.ones(2)
