@@ -92,9 +92,17 @@ typedef struct group_options {
   double floats[LUC_SCHEMA_FLOATS];
 } group_options;
 
-/* One number or boolean at the top of the stack, popped. */
+/* One number (maybe in a tensor) or boolean at the top of the stack, popped. */
 static double read_number(lua_State *L, const optimizer_box *box, const luc_param *param) {
   bool boolean = param->type == LUC_T_BOOL;
+  double item;
+  luc_tensor *t = boolean ? NULL : luc_l_totensor(L, -1);
+  if (t) {
+    luc_status status = luc_tensor_item(box->st->ctx, t, &item);
+    if (status != LUC_OK) luc_l_raise(L, box->st, status);
+    lua_pop(L, 1);
+    return item;
+  }
   bool fits = boolean ? lua_isboolean(L, -1) || lua_isnil(L, -1) : lua_type(L, -1) == LUA_TNUMBER;
   if (!fits)
     luc_l_error(L, "%s: option '%s': expected a %s (got %s)", box->o->kind->name, param->name,

@@ -88,6 +88,26 @@ describe("an optimizer", function()
     assert.are.same({0.5, 1.5}, h:tolist())
   end)
 
+  it("takes a rate in a tensor, which schedulers write into", function()
+    local p, lr = parameter {1.0}, lucerna.tensor(0.5)
+    p.grad = lucerna.ones(1)
+    for _, o in ipairs {optim.SGD({p}, lr), optim.SGD({p}, {lr = lr}),
+        optim.Adafactor({p}, {lr = lr})} do
+      local rate = o.param_groups[1].lr
+      optim.lr_scheduler.ExponentialLR(o, 0.5):step()
+      assert.are.equal(0.25, rate:item())
+      assert.are.equal(0.25, o:state_dict().param_groups[1].lr)
+    end
+    assert.are.equal(0.5, lr:item())
+    local o = optim.SGD({p}, lr)
+    o:step()
+    assert.are.equal(0.5, p:item())
+    o:load_state_dict(o:state_dict())
+    assert.error_matches(function() optim.SGD({p}, lucerna.ones(2)) end,
+      "Tensor lr must be 1%-element %(got %[2%]%)")
+    assert.error_matches(function() optim.Muon({p}, {lr = lucerna.ones(2)}) end, "1%-element")
+  end)
+
   it("leaves parameters without a gradient alone", function()
     local p, q = parameter {1.0}, parameter {2.0}
     p.grad = lucerna.ones(1)

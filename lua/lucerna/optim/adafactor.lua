@@ -99,13 +99,14 @@ local function update(group, p, state)
   local grad = group.maximize and -p.grad or p.grad
   local step = (state.step and state.step:item() or 0) + 1
   local eps1 = first_eps(group.eps) or lucerna.finfo(p.dtype).eps
-  local rho = math.min(group.lr, 1 / math.sqrt(step))
+  local lr = Optimizer._number(group.lr)
+  local rho = math.min(lr, 1 / math.sqrt(step))
   local alpha = math.max(group.eps[2], root_mean_square(p)) * rho
   local new, square = estimate(state, grad, step ^ group.beta2_decay, eps1)
   local move = square:clamp({min = eps1 * eps1}):rsqrt() * grad
   local clip = math.max(1, root_mean_square(move) / group.d)
   new.step = lucerna.tensor(step + 0.0)
-  return (p * (1 - group.lr * group.weight_decay)):add(move, {alpha = -alpha / clip}), new
+  return (p * (1 - lr * group.weight_decay)):add(move, {alpha = -alpha / clip}), new
 end
 
 function Adafactor:step(closure)

@@ -84,7 +84,9 @@ function CyclicLR:__init(...)
   if self.cycle_momentum then
     self:_init_momentum(base_momentum or 0.8, max_momentum or 0.9, anew)
   end
-  for k, group in ipairs(optimizer.param_groups) do group.lr = anew and base_lrs[k] or group.lr end
+  for k, group in ipairs(anew and optimizer.param_groups or {}) do
+    scheduler.set_rate(group, base_lrs[k])
+  end
   LRScheduler.__init(self, optimizer, last_epoch)
   self.base_lrs = base_lrs
 end

@@ -2,6 +2,7 @@
 -- updates all in one fused step; LBFGS, Adafactor and Muon are written on tensors, in files of
 -- their own. There is no SparseAdam: there are no sparse gradients.
 
+local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
 local optimizer = require "lucerna.optim.optimizer"
@@ -70,6 +71,23 @@ local function state_view(self)
   })
 end
 
+-- Where a constructor's arguments give lr as a tensor, a number takes its place; returns it.
+local function take_tensor(rest)
+  local last = rest[rest.n]
+  local options = type(last) == "table" and getmetatable(last) == nil and last
+  local lr = options and options.lr or rest[1]
+  if not lucerna.is_tensor(lr) then return nil end
+  local number = Optimizer._number(lr)
+  if not options or options.lr == nil then
+    rest[1] = number
+  else
+    rest[rest.n] = {}
+    for name, value in pairs(options) do rest[rest.n][name] = value end
+    rest[rest.n].lr = number
+  end
+  return lr
+end
+
 -- optim.SGD(params, lr, …, {options}), or all by name in a table; params may be a list of groups.
 local function fused(kind)
   local made = class(kind, Fused)
@@ -85,7 +103,9 @@ local function fused(kind)
     end
     self._core, self._places = core.optimizer_new(kind), {}
     self.state = state_view(self)
+    local tensor = take_tensor(rest)
     local defaults, names = core.optimizer_options(self._core, table.unpack(rest, 1, rest.n))
+    defaults.lr = tensor or defaults.lr
     Optimizer.__init(self, params, defaults, names)
   end
   return made

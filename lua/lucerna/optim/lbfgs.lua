@@ -102,7 +102,7 @@ local function remember(s, grad, history_size)
   s.old_dirs, s.old_stps, s.ro, s.H_diag = dirs, steps, ro, ys / y:dot(y):item()
 end
 
-local function number(value) return lucerna.is_tensor(value) and value:item() or value end
+local number = Optimizer._number
 
 -- The inverse Hessian, as far as it is known, times the negative gradient: two loops over history.
 local function direction(s, grad, history_size)
@@ -135,7 +135,8 @@ local function iterate(group, s, evaluate, loss, grad, last)
     s.d = direction(s, grad, group.history_size)
   end
   s.prev_flat_grad, s.prev_loss = grad, loss
-  s.t = s.n_iter == 1 and math.min(1, 1 / grad:abs():sum():item()) * group.lr or group.lr
+  s.t = number(group.lr)
+  if s.n_iter == 1 then s.t = s.t * math.min(1, 1 / grad:abs():sum():item()) end
   local gtd, evaluations = grad:dot(s.d):item(), 0
   if gtd > -group.tolerance_change then return loss, grad, 0, true end
   if group.line_search_fn then

@@ -426,8 +426,9 @@ function Plateau:_reduce_lr()
     self.min_lrs = per_group("ReduceLROnPlateau", "min_lr", self.optimizer, self.default_min_lr)
   end
   for k, group in ipairs(groups) do
-    local new = math.max(group.lr * self.factor, self.min_lrs[k])
-    if group.lr - new > self.eps then group.lr = new end
+    local old = scheduler.rate(group)
+    local new = math.max(old * self.factor, self.min_lrs[k])
+    if old - new > self.eps then scheduler.set_rate(group, new) end
   end
 end
 
@@ -536,7 +537,9 @@ function SequentialLR:__init(...)
   end
   self._schedulers, self._milestones = {table.unpack(schedulers)}, {table.unpack(milestones)}
   self.optimizer, self.last_epoch = optimizer, (last_epoch or -1) + 1
-  for _, group in ipairs(optimizer.param_groups) do group.lr = group.initial_lr end
+  for _, group in ipairs(optimizer.param_groups) do
+    scheduler.set_rate(group, group.initial_lr)
+  end
   undo(self)
   self._schedulers[1]:_initial_step()
   self._last_lr = self._schedulers[1]:get_last_lr()

@@ -81,20 +81,21 @@ local function orthogonal(m, group)
   return tall and x:t() or x
 end
 
-local function rate(group, param)
+local function rate(group, lr, param)
   local rows, columns = param:size(1), param:size(2)
   if group.adjust_lr_fn == "match_rms_adamw" then
-    return group.lr * 0.2 * math.sqrt(math.max(rows, columns))
+    return lr * 0.2 * math.sqrt(math.max(rows, columns))
   end
-  return group.lr * math.sqrt(math.max(1, rows / columns))
+  return lr * math.sqrt(math.max(1, rows / columns))
 end
 
 local function update(group, p, state)
+  local lr = Optimizer._number(group.lr)
   local grad, buffer = p.grad, state.momentum_buffer or p:new_zeros(p:size())
   buffer = buffer + (grad - buffer) * (1 - group.momentum)
   local move = group.nesterov and grad + (buffer - grad) * group.momentum or buffer
-  local new = p * (1 - group.lr * group.weight_decay)
-  return new:add(orthogonal(move, group):to(p.dtype), {alpha = -rate(group, p)}),
+  local new = p * (1 - lr * group.weight_decay)
+  return new:add(orthogonal(move, group):to(p.dtype), {alpha = -rate(group, lr, p)}),
     {momentum_buffer = buffer}
 end
 

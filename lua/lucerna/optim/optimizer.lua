@@ -76,6 +76,8 @@ end
 
 -- ---- the class ----
 
+local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
+
 -- A parameter's state begins as an empty table.
 local NEW_STATE = {__index = function(state, p)
   local made = {}
@@ -152,11 +154,20 @@ local function is_group(value)
   return type(value) == "table" and getmetatable(value) == nil and value.params ~= nil
 end
 
+-- A number; of a tensor, its one element. lr may be one: schedulers then write into it.
+function Optimizer._number(value)
+  if not lucerna.is_tensor(value) then return value end
+  if value:numel() ~= 1 then
+    fail("Tensor lr must be 1-element (got %s)", shape_text(value:size()))
+  end
+  return value:item()
+end
+
 --- Options must be numbers within limits: {name, low, high, message} each.
 function Optimizer._check(who, limits, group)
   for _, limit in ipairs(limits) do
     local name, low, high, message = table.unpack(limit)
-    local value = group[name]
+    local value = Optimizer._number(group[name])
     if type(value) ~= "number" then
       fail("%s: %s must be a number (got %s)", who, name, type(value))
     elseif not (value >= (low or -math.huge) and value <= (high or math.huge)) then
@@ -214,7 +225,9 @@ function Optimizer:add_param_group(group)
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
   local added = {}
-  for name, default in pairs(self.defaults) do added[name] = default end
+  for name, default in pairs(self.defaults) do
+    added[name] = lucerna.is_tensor(default) and default:clone() or default -- lr of its own
+  end
   for name, value in pairs(group) do
     if value == core.none then value = nil end
     added[name] = value
@@ -241,8 +254,6 @@ function Optimizer._evaluate(closure)
   local _ <close> = lucerna.enable_grad()
   return closure()
 end
-
-local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
 
 -- For optimizers that make a parameter's new value and state with tensors:
 -- update(group, p, state) returns both, and nothing has changed until it has for all parameters.
@@ -364,10 +375,9 @@ local function check_group(self, saved, group)
       .. "optimizer's group"
   end
   for name, default in pairs(self.defaults) do
-    local value = saved[name]
-    if type(default) == "number" and lucerna.is_tensor(value) then value = value:item() end
-    if value ~= nil and type(value) ~= type(default) then
-      return ("option '%s' is a %s, expected a %s"):format(name, type(value), type(default))
+    local value, want = Optimizer._number(saved[name]), type(Optimizer._number(default))
+    if value ~= nil and type(value) ~= want then
+      return ("option '%s' is a %s, expected a %s"):format(name, type(value), want)
     end
   end
 end

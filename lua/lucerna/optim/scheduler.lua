@@ -1,6 +1,7 @@
 -- What all learning rate schedulers share: the base class, and checks and helpers for those that
 -- lr_scheduler.lua, cycles.lua and swa_utils.lua add.
 
+local lucerna = require "lucerna"
 local optim = require "lucerna.optim"
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
@@ -41,7 +42,7 @@ function LRScheduler:__init(optimizer, last_epoch)
   self.last_epoch = last_epoch or -1
   for k, group in ipairs(optimizer.param_groups) do
     if self.last_epoch == -1 then
-      group.initial_lr = group.initial_lr or group.lr
+      group.initial_lr = group.initial_lr or scheduler.rate(group)
     elseif not group.initial_lr then
       fail("%s: param 'initial_lr' is not specified in param_groups[%d] when resuming", self.__name,
         k)
@@ -56,10 +57,22 @@ function LRScheduler:_initial_step()
   self:step()
 end
 
+-- A group's rate, which may be a tensor: that is written in place.
+function scheduler.rate(group) return optim.Optimizer._number(group.lr) end
+
+function scheduler.set_rate(group, rate)
+  if lucerna.is_tensor(group.lr) then
+    local _ <close> = lucerna.no_grad()
+    group.lr:fill_(rate)
+  else
+    group.lr = rate
+  end
+end
+
 -- The rates as they are.
 function scheduler.current(optimizer)
   local rates = {}
-  for k, group in ipairs(optimizer.param_groups) do rates[k] = group.lr end
+  for k, group in ipairs(optimizer.param_groups) do rates[k] = scheduler.rate(group) end
   return rates
 end
 
@@ -69,9 +82,12 @@ function scheduler.write(self, rates)
     fail("%s.get_lr: expected a table of rates (got %s)", self.__name, type(rates))
   end
   for k, group in ipairs(self.optimizer.param_groups) do
-    scheduler.check_number(self.__name, "the rate of group " .. k, rates[k] or group.lr)
+    local rate = rates[k] or scheduler.rate(group)
+    scheduler.check_number(self.__name, "the rate of group " .. k, rate)
   end
-  for k, group in ipairs(self.optimizer.param_groups) do group.lr = rates[k] or group.lr end
+  for k, group in ipairs(self.optimizer.param_groups) do
+    if rates[k] then scheduler.set_rate(group, rates[k]) end
+  end
   self._last_lr = scheduler.current(self.optimizer)
 end
 
@@ -138,7 +154,7 @@ end
 function scheduler.each(self, f, every)
   local rates = {}
   for k, group in ipairs(self.optimizer.param_groups) do
-    rates[k] = (every or self.base_lrs[k]) and f(group.lr, self.base_lrs[k], k)
+    rates[k] = (every or self.base_lrs[k]) and f(scheduler.rate(group), self.base_lrs[k], k)
   end
   return rates
 end

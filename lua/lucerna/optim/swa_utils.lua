@@ -210,7 +210,7 @@ function SWALR:get_lr()
   local before, now, rates = way(self, step - 1), way(self, step), {}
   for k, group in ipairs(self.optimizer.param_groups) do
     local first = group.swa_lr -- the rate where the way began
-    if before ~= 1 then first = (group.lr - before * group.swa_lr) / (1 - before) end
+    if before ~= 1 then first = (scheduler.rate(group) - before * group.swa_lr) / (1 - before) end
     rates[k] = group.swa_lr * now + first * (1 - now)
   end
   return rates
