@@ -30,6 +30,7 @@ setup.slice, setup.delete = parameters.slice, container.delete
 setup.put_entry = parameters.put_entry
 for driver in pairs(container.drivers) do setup.drivers[driver] = true end
 
+module.Module.clone = require "lucerna.nn.clone"
 for _, methods in ipairs { hooks.methods, state.methods } do
   for name, method in pairs(methods) do module.Module[name] = method end
 end

@@ -337,6 +337,7 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   luc_l_open_overrides(L, nn);
   luc_l_open_classes(L, nn);
   luc_l_open_tree(L, nn);
+  luc_l_open_clone(L, nn);
   luc_l_open_registering(L, nn);
   luc_l_open_hooks(L, nn);
   luc_l_open_backward_hooks(L, nn);

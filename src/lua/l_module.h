@@ -34,7 +34,7 @@ typedef struct luc_l_nn {
   char functions;     /* name -> Lua function that lua/lucerna/nn.lua gave us */
   char override_bits; /* name of a method that others call -> its bit */
   char property_meta;
-  char members_meta, held_meta, hooked_meta, registered_meta;
+  char members_meta, copies_meta, hooked_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every
    * module's under `hooks`); {before, after, anchor} for the Lua driver. */
   char hooks, hook_lists;
@@ -164,6 +164,8 @@ void luc_l_push_place(lua_State *L, luc_l_state *st);
 /* ---- l_module_tree.c: methods ---- */
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
+/* ---- l_module_clone.c ---- */
+void luc_l_open_clone(lua_State *L, luc_l_nn *nn);
 void luc_l_open_lazy(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn);

@@ -82,7 +82,10 @@ static int hooks_of(lua_State *L) {
     if (!hook->host || hook->removed) continue;
     lua_pushinteger(L, hook->kind);
     lua_rawseti(L, 2, ++n);
-    lua_rawgeti(L, 3, (lua_Integer)hook->id);
+    if (lua_rawgeti(L, 3, (lua_Integer)hook->id) == LUA_TNIL) {
+      lua_pop(L, 1);
+      lua_pushboolean(L, false); /* a copy that has no function yet */
+    }
     lua_rawseti(L, 2, ++n);
     lua_pushinteger(L, hook->flags);
     lua_rawseti(L, 2, ++n);
@@ -91,6 +94,17 @@ static int hooks_of(lua_State *L) {
   }
   lua_settop(L, 2);
   return 1;
+}
+
+/* core.nn._set_hook(m, id, f): gives a hook of Lua's that the core copied its function. */
+static int set_hook(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
+  lua_Integer id = luaL_checkinteger(L, 2);
+  lua_settop(L, 3);
+  push_functions(L, peer->nn, 1, true);
+  lua_pushvalue(L, 3);
+  lua_rawseti(L, 4, id);
+  return 0;
 }
 
 /* ---- C's hooks, called from the Lua driver ---- */
@@ -263,8 +277,11 @@ void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index) {
   lua_settop(L, functions);
 }
 
-static const luaL_Reg functions[] = {
-    {"_add_hook", add_hook}, {"_remove_hook", remove_hook}, {"_hooks", hooks_of}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_add_hook", add_hook},
+                                     {"_remove_hook", remove_hook},
+                                     {"_hooks", hooks_of},
+                                     {"_set_hook", set_hook},
+                                     {NULL, NULL}};
 
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);

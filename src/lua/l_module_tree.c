@@ -456,22 +456,6 @@ static int extra_repr(lua_State *L) {
   return 1;
 }
 
-/* core.nn._clone(m): a copy of the tree without Lua's fields and hooks. */
-static int clone_tree(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
-  luc_l_nn *nn = peer->nn;
-  luc_module **held = lua_newuserdatauv(L, sizeof *held, 0);
-  *held = NULL;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->held_meta);
-  lua_setmetatable(L, -2);
-  luc_status status = luc__module_clone(nn->st->ctx, peer->m, held);
-  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
-  luc_l_pushmodule(L, nn, *held);
-  luc__module_unref(nn->st->ctx, *held);
-  *held = NULL;
-  return 1;
-}
-
 /* core.nn._replace_buffer(m, name, tensor): a conversion's; no hooks, and it cannot fail. */
 static int replace_buffer(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "_apply");
@@ -500,15 +484,6 @@ static int replicate(lua_State *L) {
   luc_l_peer *copy = luc_l_newmodule(L, luc_l_pushclass(L, nn, peer->m->cls));
   luc_status status = luc__module_copy_config(nn->st->ctx, peer->m, copy->m);
   return status == LUC_OK ? 1 : luc_l_raise(L, nn->st, status);
-}
-
-/* A module on its way to Lua, should making its peers fail. */
-static int held_gc(lua_State *L) {
-  luc_module **held = lua_touserdata(L, 1);
-  luc_l_nn *nn = luc_l_state_of(L)->nn;
-  if (*held && nn->st->ctx) luc__module_unref(nn->st->ctx, *held);
-  *held = NULL;
-  return 0;
 }
 
 /* core.nn._is_slot(m, name): does it name a parameter, buffer or child that is not empty? */
@@ -573,7 +548,6 @@ static const luaL_Reg functions[] = {{"_visit", visit},
                                      {"is_buffer", is_buffer},
                                      {"is_module", is_module},
                                      {"_fields", fields_of},
-                                     {"_clone", clone_tree},
                                      {"_is_slot", is_slot},
                                      {"extra_repr", extra_repr},
                                      {"_set_field", luc_l_module_set_field},
@@ -589,8 +563,4 @@ void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
   lua_pushcfunction(L, members_gc);
   lua_setfield(L, -2, "__gc");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->members_meta);
-  lua_createtable(L, 0, 2);
-  lua_pushcfunction(L, held_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->held_meta);
 }

@@ -46,7 +46,7 @@ static int next_state_hook(lua_State *L) {
   return 2;
 }
 
-/* core.nn._state_hooks(m): {event, function, …} of Lua's, in order. */
+/* core.nn._state_hooks(m): {event, function, id, …} of Lua's, in order. */
 static int state_hooks(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
   lua_Integer n = 0;
@@ -58,7 +58,12 @@ static int state_hooks(lua_State *L) {
     if (!hook->host) continue;
     lua_pushinteger(L, hook->event);
     lua_rawseti(L, 2, ++n);
-    lua_rawgeti(L, 3, (lua_Integer)hook->id);
+    if (lua_rawgeti(L, 3, (lua_Integer)hook->id) == LUA_TNIL) {
+      lua_pop(L, 1);
+      lua_pushboolean(L, false); /* a copy that has no function yet */
+    }
+    lua_rawseti(L, 2, ++n);
+    lua_pushinteger(L, (lua_Integer)hook->id);
     lua_rawseti(L, 2, ++n);
   }
   lua_settop(L, 2);

@@ -5,9 +5,12 @@
 #include "nn/module.h"
 
 static void hook_release(luc_context *ctx, luc_module_hook *hook) {
-  if (--hook->refs > 0) return;
-  if (hook->free != NULL) hook->free(ctx, hook->ud);
-  luc__free(ctx, hook, sizeof *hook);
+  while (hook != NULL && --hook->refs == 0) {
+    luc_module_hook *origin = hook->origin;
+    if (origin == NULL && hook->free != NULL) hook->free(ctx, hook->ud);
+    luc__free(ctx, hook, sizeof *hook);
+    hook = origin;
+  }
 }
 
 static size_t list_size(int n) {
@@ -96,6 +99,7 @@ luc_status luc__hook_add(luc_context *ctx, luc_module *m, const luc_module_hook 
   *hook = *like;
   hook->refs = 1;
   hook->removed = false;
+  if (hook->origin != NULL) hook->origin->refs++;
   hook->id = ++ctx->next_id;
   list->items[place] = hook;
   list->kinds |= 1u << hook->kind;

@@ -7,7 +7,7 @@
 #include "nn/class.h"
 
 typedef struct luc_module_hook {
-  int refs; /* the module's list, and running calls */
+  int refs; /* the module's list, running calls, and hooks of copies */
   uint64_t id;
   uint8_t kind, flags;
   bool host; /* the binding's: the function is on its side */
@@ -19,6 +19,7 @@ typedef struct luc_module_hook {
   } fn;
   void *ud;
   luc_hook_free_fn free;
+  struct luc_module_hook *origin; /* of a copied module's hook: the one that owns ud, else NULL */
 } luc_module_hook;
 /* Immutable: registering and removing make a new list, so a call in progress keeps its own. */
 typedef struct luc_hooks {
@@ -37,6 +38,7 @@ typedef struct luc_state_hook {
   luc_state_hook_fn fn;
   void *ud;
   luc_hook_free_fn free;
+  struct luc_state_hook *origin; /* as above */
 } luc_state_hook;
 
 typedef struct luc_edge {
@@ -170,8 +172,6 @@ luc_status luc__module_set_class(luc_context *ctx, luc_module *m, const luc_clas
 
 /* Mode and constructor arguments of `from` for `to`, a new module of its class. */
 luc_status luc__module_copy_config(luc_context *ctx, const luc_module *from, luc_module *to);
-/* luc_module_clone with a tree reference. */
-luc_status luc__module_clone(luc_context *ctx, luc_module *m, luc_module **out);
 
 /* ---- lazy.c: modules that learn their shapes from their first input ---- */
 

@@ -4,9 +4,12 @@
 #include "nn/module.h"
 
 static void hook_release(luc_context *ctx, luc_state_hook *hook) {
-  if (--hook->refs > 0) return;
-  if (hook->free != NULL) hook->free(ctx, hook->ud);
-  luc__free(ctx, hook, sizeof *hook);
+  while (hook != NULL && --hook->refs == 0) {
+    luc_state_hook *origin = hook->origin;
+    if (origin == NULL && hook->free != NULL) hook->free(ctx, hook->ud);
+    luc__free(ctx, hook, sizeof *hook);
+    hook = origin;
+  }
 }
 
 luc_status luc__state_hook_add(luc_context *ctx, luc_module *m, const luc_state_hook *like,
@@ -16,6 +19,7 @@ luc_status luc__state_hook_add(luc_context *ctx, luc_module *m, const luc_state_
   *hook = *like;
   hook->next = NULL;
   hook->refs = 1;
+  if (hook->origin != NULL) hook->origin->refs++;
   hook->id = *id = ++ctx->next_id;
   while (*last != NULL) last = &(*last)->next;
   *last = hook;

@@ -403,7 +403,8 @@ describe("clone", function()
   it("refuses results of operators, as PyTorch does", function()
     local m = nn.Linear(1, 1)
     m.cache = m.weight * 2
-    fails("clone: only leaf tensors can be copied", m.clone, m)
+    fails("clone: Only Tensors created explicitly by the user (graph leaves) support the "
+      .. "deepcopy protocol at the moment", m.clone, m)
   end)
 end)
 

@@ -13,6 +13,7 @@ local PREPEND, ALWAYS = 1, 2
 
 -- ---- handles ----
 
+local WEAK = { __mode = "v" }
 local Handle = { __name = "RemovableHandle" }
 Handle.__index = Handle
 
@@ -24,7 +25,14 @@ end
 
 Handle.__close = Handle.remove
 
-local WEAK = { __mode = "v" }
+-- The handle of a hook that was copied with its module.
+function Handle.__clone(handle, memo, copy)
+  if handle._global then return handle end
+  local module = handle._module[1]
+  local result = setmetatable({ _module = setmetatable({ copy(module, memo) }, WEAK) }, Handle)
+  result.id = module and memo.ids[module][handle.id] or 0
+  return result
+end
 
 -- The handle of a hook of one module, or (nil) of every module.
 local function handle(module, id)

@@ -8,7 +8,7 @@ local trees = require "lucerna.nn.trees"
 
 local core = root.nn
 local raise = root._raise
-local new, is_module = core.new, core.is_module
+local new = core.new
 local LISTS = core._hook_lists
 local hooked_inputs, hooked_outputs = core._hooked_inputs, core._hooked_outputs
 local warn = warn or function() end -- a host may have taken it away
@@ -179,68 +179,6 @@ Module.register_module = core.add_module
 Module._get_name = core.class_name -- a C function: repr can tell whether it was overridden
 
 for name, method in pairs(trees.Module) do Module[name] = method end
-
--- ---- copies ----
-
-local function copy_table(value, memo, copy)
-  local result = {}
-  memo[value] = result
-  for key, item in next, value do rawset(result, copy(key, memo), copy(item, memo)) end
-  return setmetatable(result, getmetatable(value))
-end
-
--- Python's deepcopy: tables, tensors and modules are copied once each, all else is shared.
-local function copy_value(value, memo)
-  if memo[value] ~= nil then return memo[value] end
-  if type(value) == "table" then
-    local hidden = getmetatable(value) ~= nil and type(getmetatable(value)) ~= "table"
-    return hidden and value or copy_table(value, memo, copy_value)
-  end
-  if root.is_tensor(value) then
-    if not value.is_leaf then
-      raise("clone: only leaf tensors can be copied (a field holds the result of an operator)")
-    end
-    local result = value:detach():clone()
-    if core.is_parameter(value) then result = core.Parameter(result, false) end
-    memo[value] = result:requires_grad_(value.requires_grad)
-  elseif is_module(value) then
-    memo[value] = Module.clone(value, memo)
-  end
-  return memo[value] ~= nil and memo[value] or value
-end
-
-local function copy_fields(from, to, memo)
-  for key, value in next, core._fields(from) do
-    local hidden = type(key) == "userdata" or (type(key) == "number" and is_module(value))
-    local slot = type(key) == "string" and core._is_slot(from, key)
-    if not (hidden or slot) then to[key] = copy_value(value, memo) end
-  end
-  local hooks = core._hooks(from)
-  for i = 1, #hooks, 4 do core._add_hook(to, hooks[i], hooks[i + 1], hooks[i + 2] & ~1) end
-  hooks = core._state_hooks(from)
-  for i = 1, #hooks, 2 do core._add_state_hook(to, hooks[i], hooks[i + 1]) end
-end
-
-local function list_of(...)
-  local list = {}
-  for item in ... do list[#list + 1] = item end
-  return list
-end
-
---- clone(): a deep copy: parameters, buffers, children, fields, hooks.
-function Module:clone(memo)
-  memo = memo or {}
-  if memo[self] then return memo[self] end
-  local result = core._clone(self)
-  local from, to = list_of(core.modules(self)), list_of(core.modules(result))
-  for i = 1, #from do memo[from[i]] = to[i] end
-  for name, tensor in core.named_parameters(self) do
-    memo[tensor] = core.get_parameter(result, name)
-  end
-  for name, tensor in core.named_buffers(self) do memo[tensor] = core.get_buffer(result, name) end
-  for i = 1, #from do copy_fields(from[i], to[i], memo) end
-  return result
-end
 
 return {
   Module = Module,

@@ -1,6 +1,6 @@
 -- Tensors that a hook computes before every forward: weight norm, spectral norm, pruning. The hook
--- is an object {name = …} with a method compute(module); what it makes is an ordinary field of the
--- module. clone() leaves such fields out and lets the copied hook fill them (recompute).
+-- is an object {name = ...} with a method compute(module); what it makes is an ordinary field of
+-- the module. clone() leaves such fields out and lets the copied hook fill them (recompute).
 
 local core = require("lucerna.core").nn
 local check = require "lucerna.nn.utils.check"
@@ -44,6 +44,7 @@ function computed.class(name)
   local class = { __name = name }
   class.__index = class
   function class.__call(self, module) module[self.name] = self:compute(module, module.training) end
+  function class:computes() return self.name end
   function class:recompute(module) module[self.name] = self:compute(module, false) end
   return class
 end

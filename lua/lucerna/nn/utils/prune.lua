@@ -107,6 +107,7 @@ local function find(module, name)
 end
 
 function Base.__call(self, module) module[self._tensor_name] = self:apply_mask(module) end
+function Base:computes() return self._tensor_name end
 function Base:recompute(module) self(module) end
 
 --- compute_mask(t, default_mask): the mask of t, on top of an earlier one. Classes provide it.

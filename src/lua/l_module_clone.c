@@ -1,0 +1,86 @@
+/* clone for Lua: the core copies trees and tensors; lua/lucerna/nn/clone.lua copies the fields and
+ * hooks, which only Lua sees. What has been copied stands in a userdata, so that what is shared by
+ * both stays shared. */
+#include "l_module.h"
+#include "nn/copies.h"
+
+typedef struct copies_box {
+  luc_copies copies;
+  luc_module *held; /* a module on its way to Lua, should making its peers fail */
+} copies_box;
+
+static int copies_gc(lua_State *L) {
+  copies_box *box = lua_touserdata(L, 1);
+  luc_context *ctx = luc_l_state_of(L)->ctx;
+  if (!ctx) return 0;
+  luc__copies_free(ctx, &box->copies);
+  luc__module_unref(ctx, box->held);
+  box->held = NULL;
+  return 0;
+}
+
+/* core.nn._copies(): nothing copied yet. */
+static int copies_new(lua_State *L) {
+  luc_l_nn *nn = luc_l_state_of(L)->nn;
+  copies_box *box = lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (copies_box){.copies = {.host = true}};
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->copies_meta);
+  lua_setmetatable(L, -2);
+  return 1;
+}
+
+static copies_box *to_copies(lua_State *L, luc_l_nn *nn) {
+  copies_box *box = lua_touserdata(L, 1);
+  bool ours = box && lua_getmetatable(L, 1);
+  if (ours) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->copies_meta);
+    ours = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+  }
+  if (!ours) luc_l_error(L, "clone: expected what core.nn._copies made");
+  return box;
+}
+
+/* core.nn._clone(copies, m): a copy of the tree; what is Lua's is still missing. Hooks of Lua's
+ * have their places, without functions. */
+static int clone_tree(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 2, "clone");
+  luc_l_nn *nn = peer->nn;
+  copies_box *box = to_copies(L, nn);
+  luc_context *ctx = nn->st->ctx;
+  luc_module *copy;
+  luc_status status = luc__module_clone(ctx, &box->copies, peer->m, &copy);
+  if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
+  luc__module_unref(ctx, box->held);
+  box->held = copy;
+  luc_l_pushmodule(L, nn, copy);
+  box->held = NULL;
+  luc__module_unref(ctx, copy);
+  return 1;
+}
+
+/* core.nn._copy(copies, tensor) */
+static int copy_tensor(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
+  copies_box *box = to_copies(L, st->nn);
+  luc_tensor *t = luc_l_checktensor(L, 2, "clone", "value"), *copy;
+  luc_status status = luc__copies_tensor(ctx, &box->copies, t, &copy);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_l_pushtensor(L, st, copy);
+  return 1;
+}
+
+static const luaL_Reg functions[] = {
+    {"_copies", copies_new}, {"_clone", clone_tree}, {"_copy", copy_tensor}, {NULL, NULL}};
+
+void luc_l_open_clone(lua_State *L, luc_l_nn *nn) {
+  luc_l_get(L, nn->st, LUC_L_CORE);
+  luaL_getsubtable(L, -1, "nn");
+  luaL_setfuncs(L, functions, 0);
+  lua_pop(L, 2);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, copies_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->copies_meta);
+}

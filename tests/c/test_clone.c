@@ -1,0 +1,137 @@
+/* Copies of modules from C: hooks with data of their own, buffers that share a storage, and what
+ * is refused. */
+#include "cpu/copy.h"
+#include "lucerna/autograd.h"
+#include "nn/module.h"
+#include "test.h"
+
+typedef struct record {
+  int calls, freed;
+} record;
+
+static luc_status count_call(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                             int nargs, luc_outputs *outputs) {
+  (void)ctx, (void)m, (void)args, (void)nargs, (void)outputs;
+  ((record *)ud)->calls++;
+  return LUC_OK;
+}
+
+static void count_free(luc_context *ctx, void *ud) {
+  (void)ctx;
+  ((record *)ud)->freed++;
+}
+
+static luc_status ones(luc_context *ctx, luc_tensor **out) {
+  LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT32, 1, (const int64_t[]){4}, out));
+  return luc__fill(ctx, *out, (luc_scalar){LUC_SCALAR_INT, {.i = 1}});
+}
+
+static luc_status call(luc_context *ctx, luc_module *m, luc_tensor *x) {
+  luc_tensor *y;
+  LUC_TRY(luc_module_call1(ctx, m, x, &y));
+  luc_tensor_release(ctx, y);
+  return LUC_OK;
+}
+
+TEST("a hook of a copied module is the same, and its data live until both are gone") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *m, *copy, *third;
+  luc_tensor *x;
+  uint64_t id;
+  record r = {0};
+  CHECK_EQ(luc_module_new(ctx, "Tanh", NULL, 0, &m), LUC_OK);
+  CHECK_EQ(ones(ctx, &x), LUC_OK);
+  CHECK_EQ(luc_module_register_forward_hook(ctx, m, count_call, &r, count_free, 0, &id), LUC_OK);
+  CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_OK);
+  CHECK_EQ(luc_module_clone(ctx, copy, &third), LUC_OK);
+  CHECK_EQ(call(ctx, copy, x), LUC_OK);
+  CHECK_EQ(r.calls, 1);
+  CHECK(!luc_module_remove_hook(ctx, copy, id));
+  CHECK(luc_module_remove_hook(ctx, m, id));
+  CHECK_EQ(call(ctx, m, x), LUC_OK);
+  CHECK_EQ(call(ctx, third, x), LUC_OK);
+  CHECK_EQ(r.calls, 2);
+  luc_module_release(ctx, m);
+  luc_module_release(ctx, copy);
+  CHECK_EQ(r.freed, 0);
+  luc_module_release(ctx, third);
+  CHECK_EQ(r.freed, 1);
+  luc_tensor_release(ctx, x);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("buffers that share a storage share one in the copy") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *m, *copy;
+  luc_tensor *x, *part;
+  CHECK_EQ(luc_module_new(ctx, "Module", NULL, 0, &m), LUC_OK);
+  CHECK_EQ(ones(ctx, &x), LUC_OK);
+  CHECK_EQ(luc__tensor_view(ctx, x, 1, (const int64_t[]){2}, (const int64_t[]){1}, 2, &part),
+           LUC_OK);
+  CHECK_EQ(luc_module_register_buffer(ctx, m, "x", x, true), LUC_OK);
+  CHECK_EQ(luc_module_register_buffer(ctx, m, "part", part, true), LUC_OK);
+  CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_OK);
+  luc_tensor *x2 = luc_module_tensor(copy, "x"), *part2 = luc_module_tensor(copy, "part");
+  CHECK(x2 != x && part2 != part);
+  CHECK_EQ((int)(part2->data - x2->data), 8);
+  CHECK(x2->data != x->data);
+  CHECK_NEAR(((const float *)luc_tensor_data(part2))[1], 1, 0);
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, part);
+  luc_module_release(ctx, m);
+  luc_module_release(ctx, copy);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("a buffer that was computed is refused") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *m, *copy;
+  luc_tensor *x, *y;
+  CHECK_EQ(luc_module_new(ctx, "Module", NULL, 0, &m), LUC_OK);
+  CHECK_EQ(ones(ctx, &x), LUC_OK);
+  CHECK_EQ(luc_tensor_set_requires_grad(ctx, x, true), LUC_OK);
+  CHECK_EQ(luc__unary(ctx, LUC_OP_tanh, x, &y), LUC_OK);
+  CHECK_EQ(luc_module_register_buffer(ctx, m, "y", y, true), LUC_OK);
+  CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_ERR_STATE);
+  CHECK(copy == NULL);
+  CHECK_STR(luc_message(ctx), "clone: Only Tensors created explicitly by the user (graph leaves) "
+                              "support the deepcopy protocol at the moment");
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_module_release(ctx, m);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+static luc_status scenario(luc_context *ctx, void *arg) {
+  luc_module *m = NULL, *copy = NULL;
+  uint64_t id;
+  record r = {0};
+  luc_tensor *x = NULL, *grad = NULL;
+  luc_status status = LUC_OK;
+  (void)arg;
+  LUC_GO(luc_module_new(ctx, "BatchNorm1d", (luc_value[]){luc_v_int(4)}, 1, &m));
+  LUC_GO(ones(ctx, &x));
+  LUC_GO(ones(ctx, &grad));
+  LUC_GO(luc_tensor_set_requires_grad(ctx, x, true));
+  LUC_GO(luc_tensor_set_grad(ctx, x, grad));
+  LUC_GO(luc_module_register_buffer(ctx, m, "x", x, false));
+  LUC_GO(luc_module_register_forward_hook(ctx, m, count_call, &r, NULL, 0, &id));
+  LUC_GO(luc_module_clone(ctx, m, &copy));
+  CHECK(luc_tensor_grad(luc_module_tensor(copy, "x")) != NULL);
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, grad);
+  luc_module_release(ctx, copy);
+  luc_module_release(ctx, m);
+  return status;
+}
+
+TEST("refused allocations leave nothing behind, when copying") {
+  test_sweep(scenario, NULL, 1);
+}
