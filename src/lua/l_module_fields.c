@@ -381,6 +381,7 @@ void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m) {
   luc_context *ctx = nn->st->ctx;
   luc_l_hold *hold = luc_l_newhold(L, nn->st);
   luc_walk w;
+  luc_status status = LUC_OK;
   int found = 0;
   luc_module **list = NULL; /* those with tables: checking may raise, so not while walking */
   size_t size = 0;
@@ -388,14 +389,19 @@ void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m) {
   for (luc_module *at; (at = luc__walk_next(&w)) != NULL;) {
     if (!at->tables) continue;
     luc_module **more = luc__realloc(ctx, list, size, size + sizeof *list);
-    if (!more) break;
+    if (!more) {
+      status = LUC_ERR_MEMORY;
+      break;
+    }
     list = more;
     list[found++] = at;
     size += sizeof *list;
   }
-  luc__walk_end(&w);
+  luc_status walked = luc__walk_end(&w);
   hold->text = (char *)list;
   hold->size = size;
+  if (status == LUC_OK) status = walked;
+  if (status != LUC_OK) luc_l_raise(L, nn->st, status);
   for (int i = 0; i < found; i++) check_fields(L, nn, list[i]);
   luc_l_release_hold(hold);
   lua_pop(L, 1);
