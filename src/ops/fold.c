@@ -47,6 +47,18 @@ static const char *geometry_text(const luc_fold *f, char *buf, size_t size) {
 
 enum { GEOMETRY_TEXT = 256 };
 
+/* Is input an image, or a batch of them? */
+static luc_status check_image(luc_context *ctx, const luc_tensor *input, bool *batched) {
+  char text[LUC_SHAPE_TEXT];
+  LUC_TRY(luc__check_batched(ctx, "unfold", input, 2, batched));
+  for (int d = *batched; d < input->ndim; d++)
+    LUC_CHECK(ctx, input->sizes[d] > 0, LUC_ERR_SHAPE,
+              "unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
+              "non-zero dimensions for input, but got: %s",
+              luc__tensor_shape_text(text, input));
+  return LUC_OK;
+}
+
 /* unfold(input, kernel_size, dilation, padding, stride) */
 luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
@@ -55,7 +67,7 @@ luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_fold f = {.dtype = luc__compute_dtype(dtype), .planes = 1};
   bool batched;
   char text[GEOMETRY_TEXT];
-  LUC_TRY(luc__check_batched(ctx, "unfold", input, 2, &batched));
+  LUC_TRY(check_image(ctx, input, &batched));
   LUC_TRY(luc__need_float(ctx, "unfold", "input", input));
   LUC_TRY(take_geometry(ctx, "unfold", &args[1], &f));
   for (int d = 0; d < 2; d++) f.in[d] = input->sizes[input->ndim - 2 + d];

@@ -44,6 +44,8 @@ local refusals = {
   {"unfold: Given input with spatial size (2, 2), kernel_size=(3, 3), dilation=(1, 1), "
     .. "padding=(0, 0), stride=(1, 1), calculated shape of the array of sliding blocks as (0, 0)",
     nn.Unfold(3), z(1, 1, 2, 2)},
+  {"unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+    .. "dimensions for input, but got: [2, 1, 3, 0]", F.unfold, z(2, 1, 3, 0), 2, {padding = 2}},
   {"unfold: the columns are larger than any memory", F.unfold, z(1, 1, 2, 2), 2,
     {padding = 2 ^ 31 // 1 - 2 | 0}},
   {"fold: Expected size of input's dimension 2 to be divisible by the product of kernel_size, but "
