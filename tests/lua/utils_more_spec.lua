@@ -391,6 +391,13 @@ describe("nn.utils.parametrizations", function()
       message(ready.spectral_norm, nn.Linear(2, 3), { dim = 3 }))
   end)
 
+  it("weight_norm loads what nn.utils.weight_norm saved", function()
+    local old, new = utils.weight_norm(nn.Linear(3, 2)), ready.weight_norm(nn.Linear(3, 2))
+    new = nn.Sequential(new)
+    new:load_state_dict(nn.Sequential(old):state_dict())
+    assert.same(old(x(1, 3)):tolist(), new(x(1, 3)):tolist())
+  end)
+
   it("orthogonal on top of others needs no base", function()
     local m = ready.weight_norm(nn.Linear(3, 3))
     ready.orthogonal(m, { use_trivialization = false })

@@ -317,6 +317,32 @@ m:eval()
 local grad, y2, u, v = m.weight_orig.grad, m(x(%s)), m.weight_u, m.weight_v
 utils.remove_spectral_norm(m)
 return y, grad, before, y2, u, v, keys(m), m.weight, tostring(m)""" % (make, size, size, size), run)
+    def old():
+        m = utils.spectral_norm(nn.Linear(3, 4))
+        m(x(2, 3))
+        state = m.state_dict()
+        version = state._metadata[""]["spectral_norm"]["weight.version"]
+        state = dict(state, weight=m.weight.detach())
+        del state["weight_v"]
+        other = utils.spectral_norm(nn.Linear(3, 4))
+        other.load_state_dict(state)
+        return version, other.weight_v, keys(other), other.eval()(x(2, 3))
+    case("spectral_norm", "an old state dict", """local m = utils.spectral_norm(nn.Linear(3, 4))
+m(x(2, 3))
+local state, old = m:state_dict(), {weight = m.weight:detach()}
+local version = state._metadata[""].spectral_norm["weight.version"]
+for key, value in pairs(state) do old[key] = value end
+old.weight_v = nil
+local other = utils.spectral_norm(nn.Linear(3, 4))
+other:load_state_dict(old)
+return version, other.weight_v, keys(other), other:eval()(x(2, 3))""", old)
+
+    def incomplete():
+        m = utils.spectral_norm(nn.Linear(3, 4))
+        m.load_state_dict({"weight_u": m.weight_u})
+    case("spectral_norm", "refuses an incomplete old state dict", """
+local m = utils.spectral_norm(nn.Linear(3, 4))
+m:load_state_dict{weight_u = m.weight_u}""", incomplete)
     for name, source, run in [
         ("a second", "utils.spectral_norm(utils.spectral_norm(nn.Linear(1, 1)))",
          lambda: utils.spectral_norm(utils.spectral_norm(nn.Linear(1, 1)))),

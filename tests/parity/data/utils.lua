@@ -712,6 +712,26 @@ weight_v]==]}}, {shape={1,3,3,3}, dtype="float32", data={0.124456137,0.239329502
 bias]==], [==[
 weight]==]}}, {shape={3,2,2,2}, dtype="float32", data={0.243647963,-0.275841922,0.300616473,0.236030668,0.309937209,-0.282825381,-0.247599885,0.175528377,-0.344340563,0.364591748,0.0785191655,0.047638353,-0.315458894,0.117554553,0.158623517,0.0585250407,0.354810625,0.110781655,-0.327099562,0.309943318,0.125246391,-0.175976574,-0.338843822,0.210289165}}, [==[
 Conv2d(2, 3, kernel_size=(2, 2), stride=(1, 1))]==]}},
+{topic="spectral_norm", name="an old state dict", lua=[==[local m = utils.spectral_norm(nn.Linear(3, 4))
+m(x(2, 3))
+local state, old = m:state_dict(), {weight = m.weight:detach()}
+local version = state._metadata[""].spectral_norm["weight.version"]
+for key, value in pairs(state) do old[key] = value end
+old.weight_v = nil
+local other = utils.spectral_norm(nn.Linear(3, 4))
+other:load_state_dict(old)
+return version, other.weight_v, keys(other), other:eval()(x(2, 3))]==],
+ out={1, {shape={3}, dtype="float32", data={0.369724154,-0.553693414,0.746141911}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_u]==], [==[
+weight_v]==]}}, {shape={2,4}, dtype="float32", data={-0.753124297,-0.269511282,0.647765398,-0.528604507,-0.473988414,0.00413383543,0.214733332,-0.0182683095}}}},
+{topic="spectral_norm", name="refuses an incomplete old state dict", lua=[==[
+local m = utils.spectral_norm(nn.Linear(3, 4))
+m:load_state_dict{weight_u = m.weight_u}]==],
+ error=[==[
+Error(s) in loading state_dict for Linear:
+	Missing key(s) in state_dict: "weight_orig", "weight", "bias", "weight_orig", "weight_v". ]==]},
 {topic="spectral_norm", name="refuses a second", lua=[==[utils.spectral_norm(utils.spectral_norm(nn.Linear(1, 1)))]==],
  error=[==[
 Cannot register two spectral_norm hooks on the same parameter weight]==]},

@@ -160,14 +160,28 @@ function WeightNormMap:right_inverse(weight)
   return WeightNorm.norm_except_dim(weight, self.dim), weight
 end
 
+-- Checkpoints of nn.utils.weight_norm have name_g and name_v.
+local function load_old(name)
+  return function(state_dict, prefix)
+    local g, v = prefix .. name .. "_g", prefix .. name .. "_v"
+    if state_dict[g] == nil or state_dict[v] == nil then return end
+    local key = ("%sparametrizations.%s.original"):format(prefix, name)
+    state_dict[key .. "0"], state_dict[key .. "1"] = state_dict[g], state_dict[v]
+    state_dict[g], state_dict[v] = nil, nil
+  end
+end
+
 --- weight_norm(module, name = "weight", dim = 1): the tensor as magnitude original0 (the norm over
--- all dimensions but dim; -1 or none: over all) times direction original1. Returns the module.
+-- all dimensions but dim; -1 or none: over all) times direction original1. State dicts of
+-- nn.utils.weight_norm load. Returns the module.
 function parametrizations.weight_norm(...)
   local who = "weight_norm"
   local module, name, dim = WeightNorm.arguments(who, ...)
   local weight = check_weight(who, module, name)
   dim = WeightNorm.read_dim(who, weight, dim)
-  return parametrize.register_parametrization(module, name, WeightNormMap(dim), { unsafe = true })
+  parametrize.register_parametrization(module, name, WeightNormMap(dim), { unsafe = true })
+  module:_register_load_state_dict_pre_hook(load_old(name))
+  return module
 end
 
 -- ---- spectral norm ----

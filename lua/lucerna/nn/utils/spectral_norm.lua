@@ -7,6 +7,7 @@ local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.nn.utils.check"
 local computed = require "lucerna.nn.utils.computed"
+local matrices = require "lucerna.nn.utils.matrix"
 
 local normalize = require("lucerna.core").functional.normalize
 
@@ -71,6 +72,70 @@ local function is_empty(module, name)
   return false
 end
 
+-- ---- state dicts: since version 1 v is saved and the weight is not ----
+
+local function mark_version(hook)
+  return function(_, _, _, local_metadata)
+    local versions = local_metadata.spectral_norm or {}
+    local_metadata.spectral_norm = versions
+    local key = hook.name .. ".version"
+    if versions[key] ~= nil then
+      check.fail("Unexpected key in metadata['spectral_norm']: %s", key)
+    end
+    versions[key] = hook._version
+  end
+end
+
+-- A v with u = normalize(W v) and u·(W v) = sigma, for a W of full rank.
+local function solve_v(w, u, sigma)
+  local column, v = u:unsqueeze(2), nil
+  if w:size(1) >= w:size(2) then
+    v = matrices.solve(w:t():matmul(w), w:t():matmul(column))
+  else
+    v = w:t():matmul(matrices.solve(w:matmul(w:t()), column))
+  end
+  v = v:squeeze(2)
+  return v * (sigma / u:dot(w:mv(v)))
+end
+
+local function has(state_dict, key, suffixes)
+  for _, suffix in ipairs(suffixes) do
+    if state_dict[key .. suffix] == nil then return false end
+  end
+  return true
+end
+
+local function upgrade(state_dict, key, dim)
+  local _ <close> = lucerna.no_grad()
+  local original, weight = state_dict[key .. "_orig"], state_dict[key]
+  local v = solve_v(SpectralNorm.matrix(original, dim), state_dict[key .. "_u"],
+    (original / weight):mean())
+  if not lucerna.isfinite(v):all():item() then
+    check.fail("spectral_norm: %s_orig of this old checkpoint has not full rank", key)
+  end
+  state_dict[key], state_dict[key .. "_v"] = nil, v
+end
+
+local function load_old(hook)
+  return function(state_dict, prefix, local_metadata, strict, missing_keys)
+    local key = prefix .. hook.name
+    local version = (local_metadata.spectral_norm or {})[hook.name .. ".version"]
+    if version ~= nil and version >= 1 then return end
+    if version == nil and has(state_dict, key, { "_orig", "_u", "_v" }) and
+      state_dict[key] == nil then
+      return -- a new one without its metadata
+    end
+    if has(state_dict, key, { "_orig", "", "_u" }) then
+      return upgrade(state_dict, key, hook.dim)
+    end
+    for _, suffix in ipairs(strict and { "_orig", "", "_u" } or {}) do
+      if state_dict[key .. suffix] == nil then missing_keys[#missing_keys + 1] = key .. suffix end
+    end
+  end
+end
+
+-- ---- the functions ----
+
 local function check_new(who, module, name)
   check.module(who, "module", module)
   if computed.find(module, is_mine, name) then
@@ -108,6 +173,10 @@ function spectral_norm.spectral_norm(...)
   module:register_buffer(name .. "_u", u)
   module:register_buffer(name .. "_v", v)
   module:register_forward_pre_hook(hook)
+  hook.handles = {
+    module:_register_state_dict_hook(mark_version(hook)),
+    module:_register_load_state_dict_pre_hook(load_old(hook)),
+  }
   return module
 end
 
@@ -120,6 +189,7 @@ function spectral_norm.remove_spectral_norm(...)
   if not hook then
     check.fail("%s: spectral_norm of '%s' not found in %s", who, name, check.text(module))
   end
+  for _, handle in ipairs(hook.handles) do handle:remove() end
   local weight = lucerna.no_grad(hook.compute, hook, module, false)
   for _, suffix in ipairs { "", "_u", "_v", "_orig" } do core.delattr(module, name .. suffix) end
   module:register_parameter(name, core.Parameter(weight))
