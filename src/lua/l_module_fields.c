@@ -114,7 +114,8 @@ static int call_helper(lua_State *L, luc_l_peer *peer, const char *name, int n) 
 }
 
 static bool is_view(const char *name) {
-  return !strcmp(name, "_parameters") || !strcmp(name, "_buffers") || !strcmp(name, "_modules");
+  return !strcmp(name, "_parameters") || !strcmp(name, "_buffers") || !strcmp(name, "_modules") ||
+         !strcmp(name, "_non_persistent_buffers_set");
 }
 
 /* m.name: a slot not yet cached, a view of slots, a constructor argument. */

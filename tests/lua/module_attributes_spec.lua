@@ -43,10 +43,7 @@ local function state(m)
     local registered = m._parameters[name] or m._buffers[name] or m._modules[name]
     if not registered then fields[#fields + 1] = name end
   end
-  local core = require("lucerna.core").nn
-  for name in pairs(m._buffers) do
-    if not core._is_persistent(m, name) then transient[#transient + 1] = name end
-  end
+  for name in pairs(m._non_persistent_buffers_set) do transient[#transient + 1] = name end
   table.sort(transient)
   local saved = {}
   for name in pairs(m:state_dict()) do saved[#saved + 1] = name end

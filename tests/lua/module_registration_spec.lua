@@ -386,6 +386,48 @@ describe("a registration hook", function()
     assert.same({ "first a", "third b" }, calls)
   end)
 
+  it("cannot yield or go on for ever, and the module stays as it was", function()
+    local m = nn.Linear(1, 1)
+    local weight = m.weight
+    do
+      local _ <close> = nn.register_module_parameter_registration_hook(coroutine.yield)
+      fails("attempt to yield across a C-call boundary",
+        coroutine.wrap(function() m.weight = parameter(2) end))
+    end
+    local _ <close> = nn.register_module_parameter_registration_hook(function(module, name)
+      module[name] = parameter(3)
+    end)
+    fails("stack overflow", set, m, "weight", parameter(2))
+    assert.is_true(rawequal(weight, m.weight))
+  end)
+
+  it("and all that belongs to a class leaves nothing behind", function()
+    local function cycle()
+      local Net = nn.class("Net")
+      Net.p = nn.property(function(self) return self.q end)
+      function Net:train(mode) return nn.Module.train(self, mode) end
+      local net = Net()
+      net.q, net.lin = nn.unregistered { net }, nn.Linear(2, 2)
+      net.lin.owner = net.q
+      local handle
+      handle = nn.register_module_module_registration_hook(function() return nil, handle, net end)
+      net.other = nn.ReLU()
+      net:train():double()
+      handle:remove()
+      net.lin.train = function() return net end
+      net:eval()
+    end
+    local function live()
+      collectgarbage()
+      collectgarbage()
+      return lucerna.memory().live
+    end
+    for _ = 1, 10 do cycle() end
+    local before = live()
+    for _ = 1, 1000 do cycle() end
+    assert.equal(before, live())
+  end)
+
   it("that takes the module apart meanwhile does no harm", function()
     local net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     local _ <close> = nn.register_module_parameter_registration_hook(function(m)

@@ -176,6 +176,12 @@ describe("apply", function()
     net[1].apply = function() names[#names + 1] = "own" end
     net:apply(note)
     assert.same({ "own", "ReLU", "Sequential" }, names)
+    fails("apply: fn must be a function (got number)", net.apply, net, 3)
+    fails("_apply: fn must be a function (got nil)", net._apply, net)
+    local copy = net:clone()
+    names = {}
+    copy:apply(note)
+    assert.same({ "own", "ReLU", "Sequential" }, names)
     local step = coroutine.wrap(function() net:apply(coroutine.yield) end)
     assert.is_true(rawequal(shared, step()))
   end)

@@ -148,7 +148,17 @@ end
 
 local KINDS = { _parameters = 0, _buffers = 1 }
 
+-- The names of the buffers that state_dict leaves out, as a set.
+local function transient(self)
+  local set, flat = {}, core._slots(self, 1)
+  for i = 1, #flat, 2 do
+    if not core._is_persistent(self, flat[i]) then set[flat[i]] = true end
+  end
+  return set
+end
+
 local function view(self, name)
+  if name == "_non_persistent_buffers_set" then return transient(self) end
   local flat = KINDS[name] and core._slots(self, KINDS[name]) or core._children(self)
   local map = ordered.new()
   for i = 1, #flat, 2 do ordered.put(map, flat[i], flat[i + 1] or nil) end

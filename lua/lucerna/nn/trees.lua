@@ -144,6 +144,12 @@ end
 
 -- ---- modes ----
 
+local function check_callable(who, f)
+  if type(f) == "function" then return end
+  local meta = type(f) ~= "string" and getmetatable(f)
+  if not meta then raise(who .. ": fn must be a function (got " .. type(f) .. ")") end
+end
+
 --- train(mode=true): sets the mode of this module and all below it.
 function Module:train(mode)
   if mode == nil then mode = true end
@@ -164,6 +170,7 @@ function Module:eval() return self:train(false) end
 
 --- apply(f): calls f on every module below, children first, then on this one.
 function Module:apply(f)
+  check_callable("apply", f)
   for m, own in visit(self, APPLY, true) do
     if own then m:apply(f) else f(m) end
   end
@@ -222,6 +229,7 @@ end
 -- Parameters keep their identity, gradients follow, buffers are replaced. Everything is converted
 -- before anything changes, but for modules below that have an _apply of their own.
 function Module:_apply(f, recurse)
+  check_callable("_apply", f)
   local changes = {}
   local _ <close> = root._set_mode(false, nil)
   if recurse == false then
@@ -248,9 +256,9 @@ local function cast(self, dtype)
   return self:_apply(function(t) return t:is_floating_point() and t:to(dtype) or t end)
 end
 
-local function check_device(device)
+local function check_device(who, device)
   if type(device) ~= "string" or not device:find("^cpu") then
-    raise(("to: device '%s' is not available"):format(tostring(device)))
+    raise(("%s: device '%s' is not available"):format(who, tostring(device)))
   end
 end
 
@@ -289,7 +297,7 @@ local function parse_to(first, ...)
   if given.memory_format ~= nil then
     raise("to: memory_format is not supported (tensors keep the contiguous one)")
   end
-  if given.device ~= nil then check_device(given.device) end
+  if given.device ~= nil then check_device("to", given.device) end
   if given.tensor ~= nil then return to_dtype(given.tensor.dtype) end
   return given.dtype ~= nil and to_dtype(given.dtype) or nil
 end
@@ -318,7 +326,7 @@ function Module:cpu() return cast(self, nil) end
 
 --- cuda(device): fails where no such device is available.
 function Module:cuda(device)
-  check_device(type(device) == "number" and "cuda:" .. device or device or "cuda")
+  check_device("cuda", type(device) == "number" and "cuda:" .. device or device or "cuda")
   return cast(self, nil)
 end
 
@@ -328,7 +336,7 @@ function Module:share_memory() return cast(self, nil) end
 --- to_empty{device=, recurse=true}: gives all parameters and buffers new, uninitialized memory.
 function Module:to_empty(...)
   local device, recurse = arguments("to_empty", { "device", "recurse" }, ...)
-  if device ~= nil then check_device(device) end
+  if device ~= nil then check_device("to_empty", device) end
   return self:_apply(function(t) return root.empty_like(t) end, recurse ~= false)
 end
 
