@@ -10,6 +10,7 @@ local container = require "lucerna.nn.container"
 local parameters = require "lucerna.nn.parameters"
 local lazy = require "lucerna.nn.lazy"
 
+local rnn = require "lucerna.nn.rnn"
 local embedding = require "lucerna.nn.embedding"
 
 local EXTENSIONS = {
@@ -21,13 +22,14 @@ local EXTENSIONS = {
   Container = container.Container,
   Embedding = embedding.Embedding,
   EmbeddingBag = embedding.EmbeddingBag,
+  RNNBase = rnn.RNNBase,
   ParameterList = parameters.ParameterList,
   ParameterDict = parameters.ParameterDict,
 }
 
 local setup = module.setup
 setup.slice, setup.delete = parameters.slice, container.delete
-setup.put_entry = parameters.put_entry
+setup.put_entry, setup.packed = parameters.put_entry, rnn.packed
 for driver in pairs(container.drivers) do setup.drivers[driver] = true end
 
 module.Module.clone = require "lucerna.nn.clone"

@@ -40,6 +40,17 @@ static void drop_spare(luc_l_nn *nn) {
   nn->nspare = 0;
 }
 
+/* Pushes a list of tensors as an array table; v keeps what is not yet Lua's. */
+static void push_list(lua_State *L, luc_l_nn *nn, luc_value *v) {
+  lua_createtable(L, v->n, 0);
+  for (int i = 0; i < v->n; i++) {
+    luc_l_newbox(L, nn->st)->t = v->as.tensors[i];
+    v->as.tensors[i] = NULL;
+    lua_rawseti(L, -2, i + 1);
+  }
+  luc__value_release(nn->st->ctx, v);
+}
+
 /* Pushes results other than one tensor. While boxes are made, nn keeps what is not yet Lua's. */
 static int push_several(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
   drop_spare(nn);
@@ -51,6 +62,8 @@ static int push_several(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
       luc_l_box *box = luc_l_newbox(L, nn->st);
       box->t = v->as.tensor;
       *v = luc_v_none();
+    } else if (v->kind == LUC_TENSORS) {
+      push_list(L, nn, v);
     } else {
       static const luc_param plain = {.type = LUC_T_SCALAR};
       luc_l_push_config(L, &plain, v);
@@ -129,9 +142,29 @@ static int call(lua_State *L, luc_l_peer *peer, const luc_l_class *c, const luc_
   return push_outputs(L, nn, box, top + 1, &out);
 }
 
+/* Is the input of this layer a PackedSequence of Lua's? */
+static bool is_packed(lua_State *L, const luc_class *cls) {
+  return cls->core->def->flags & LUC_CF_PACKED && lua_type(L, 2) == LUA_TTABLE;
+}
+
+/* Lua takes a PackedSequence apart and calls the function on top with its data. */
+static int call_packed(lua_State *L, luc_l_nn *nn) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
+  lua_getfield(L, -1, "packed");
+  lua_remove(L, -2);
+  lua_insert(L, 1);
+  lua_insert(L, 2); /* the helper, the function, the arguments */
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
 int luc_l_module_call(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
   luc_module *m = peer->m;
+  if (is_packed(L, m->cls)) {
+    lua_pushcfunction(L, luc_l_module_call);
+    return call_packed(L, peer->nn);
+  }
   luc__nn_of(peer->nn->st->ctx)->failed = false;
   const luc_l_class *first = peer->cls, *last = first;
   if (m->cls->core->def->flags & LUC_CF_CHAIN) {
@@ -155,7 +188,13 @@ static luc_l_peer *check_own(lua_State *L, const luc_l_class *c, const char *who
 
 int luc_l_module_forward(lua_State *L) {
   const luc_l_class *c = lua_touserdata(L, lua_upvalueindex(1));
-  return call(L, check_own(L, c, "forward"), c, c, luc__class_forward);
+  luc_l_peer *peer = check_own(L, c, "forward");
+  if (is_packed(L, c->cls)) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushcclosure(L, luc_l_module_forward, 1);
+    return call_packed(L, peer->nn);
+  }
+  return call(L, peer, c, c, luc__class_forward);
 }
 
 /* What was cached under the names of slots may have been replaced by C code. */

@@ -56,7 +56,7 @@ static void release_ud(luc_context *ctx, void *ud) {
 
 /* ---- running hooks ---- */
 
-/* Calls one hook; *replacement keeps n == -1 unless it gave one, which then has `expected` items. */
+/* Calls one hook; *replacement keeps n == -1 unless it gave one, of `expected` items. */
 static luc_status call_hook(luc_context *ctx, const luc_hooked *h, const luc_module_hook *hook,
                             const luc_grads *grad_input, const luc_grads *grad_output, int expected,
                             luc_grads *replacement) {

@@ -38,6 +38,7 @@ enum {
   LUC_CF_CHAIN = 2,     /* forward passes its arguments through the children in turn */
   LUC_CF_FOLD = 4,      /* repr folds runs of equal children: ModuleList */
   LUC_CF_KEYED = 8,     /* children have keys: ModuleDict */
+  LUC_CF_PACKED = 128,  /* bindings may pass packed batches of sequences: RNN, LSTM, GRU */
   LUC_CF_ANY_ARGS = 16, /* the constructor takes and ignores all arguments: Identity */
   LUC_CF_ENTRIES = 32,  /* not children but parameters: ParameterList, ParameterDict */
   LUC_CF_LAZY = 64      /* becomes its parent at the first call: see above */

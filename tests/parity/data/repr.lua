@@ -384,6 +384,8 @@ return {
    text = "LSTM(3, 4, proj_size=2, num_layers=2, bidirectional=True)"},
   {lua = "nn.GRU(3, 4, {batch_first = true})",
    text = "GRU(3, 4, batch_first=True)"},
+  {lua = "nn.RNNBase(\"GRU\", 3, 4)",
+   text = "RNNBase(3, 4)"},
   {lua = "nn.RNNCell(3, 4)",
    text = "RNNCell(3, 4)"},
   {lua = "nn.RNNCell(3, 4, {bias = false, nonlinearity = \"relu\"})",

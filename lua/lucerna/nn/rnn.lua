@@ -1,0 +1,32 @@
+-- What recurrent layers have in Lua besides their C part: packed batches of sequences, and the
+-- lists of weights.
+
+local root = require "lucerna.core"
+
+local raise = root._raise
+
+-- The PackedSequence a layer was called with goes in as its data and the rows of each step. The
+-- layer sees its sequences longest first; states are given and returned in the caller's order.
+local function packed(call, self, input, hx)
+  if type(input) ~= "table" or not root.is_tensor(input.data) then
+    raise(("%s: input must be a Tensor or a PackedSequence (got %s)"):format(
+      root.nn.class_name(self), type(input)))
+  end
+  local function reorder(state, order)
+    if state == nil or order == nil then return state end
+    if root.is_tensor(state) then return state:index_select(2, order) end
+    return { state[1]:index_select(2, order), state[2]:index_select(2, order) }
+  end
+  local output, state =
+    call(self, input.data, reorder(hx, input.sorted_indices), input.batch_sizes:tolist())
+  local result = require("lucerna.nn.utils.rnn").PackedSequence(
+    output, input.batch_sizes, input.sorted_indices, input.unsorted_indices)
+  return result, reorder(state, input.unsorted_indices)
+end
+
+local RNNBase = {}
+
+--- flatten_parameters(): does nothing; weights need no particular place in memory here.
+function RNNBase:flatten_parameters() end -- luacheck: ignore 212
+
+return { packed = packed, RNNBase = RNNBase }

@@ -1,0 +1,197 @@
+-- Recurrent layers and cells against recorded PyTorch: outputs, states, gradients, keys, text;
+-- packed batches; gradcheck; errors.
+
+local lucerna = require "lucerna"
+local parity = require "parity"
+local nn = lucerna.nn
+local rnn = require "lucerna.nn.utils.rnn"
+
+local function message_of(f, ...)
+  local ok, message = pcall(f, ...)
+  assert.is_false(ok)
+  return message
+end
+
+local function states(state)
+  if state == nil then return {} end
+  return lucerna.is_tensor(state) and {state} or state
+end
+
+-- The state to call with: one tensor, or a list of two.
+local function given(list)
+  if #list == 0 then return nil end
+  return #list == 1 and list[1] or list
+end
+
+local function outputs_of(class, out, ...)
+  if class:find("Cell") then return {out, ...} end
+  local list = {out.data and not lucerna.is_tensor(out) and out.data or out}
+  for _, t in ipairs(states((...))) do list[#list + 1] = t end
+  return list
+end
+
+local function total(outputs)
+  local loss = 0
+  for _, t in ipairs(outputs) do
+    local n = t:numel()
+    local w = lucerna.arange(1, n + 1, {dtype = t.dtype}):reshape(t.shape) / n
+    loss = loss + (t * w):sum()
+  end
+  return loss
+end
+
+local function weighted(g)
+  g = g:double():reshape(-1)
+  local n = g:numel()
+  local w = lucerna.arange(1, n + 1, {dtype = lucerna.float64}) / n
+  return g:sum():item(), (g * w):sum():item()
+end
+
+local function close(want, got, label)
+  assert.is_true(math.abs(want - got) <= 2e-5 * math.max(1, math.abs(want)),
+    ("%s: %.9g, want %.9g"):format(label, got, want))
+end
+
+describe("recurrent layers answer as PyTorch's do:", function()
+  for i, case in ipairs(parity.load "rnn") do
+    it(("%d %s"):format(i, case.repr), function()
+      lucerna.manual_seed(case.seed)
+      local options = {input_size = 3, hidden_size = 4}
+      for key, value in pairs(case.options) do options[key] = value end
+      local m = nn[case.class](options)
+      assert.are.equal(case.repr, tostring(m))
+      local keys = {}
+      for name, t in pairs(m:state_dict()) do keys[#keys + 1] = {name, t:size()} end
+      assert.are.same(case.state, keys)
+
+      local leaves = {parity.tensor(case.input, {requires_grad = true})}
+      for _, h in ipairs(case.hx) do
+        leaves[#leaves + 1] = parity.tensor(h, {requires_grad = true})
+      end
+      local x = leaves[1]
+      if case.lengths then
+        x = rnn.pack_padded_sequence(x, case.lengths, {enforce_sorted = false})
+      end
+      local outputs = outputs_of(case.class, m(x, given({table.unpack(leaves, 2)})))
+      assert.are.equal(#case.outputs, #outputs)
+      for k, want in ipairs(case.outputs) do
+        parity.close(outputs[k], parity.tensor(want), nil, "output " .. k)
+      end
+      total(outputs):backward()
+      for k, want in ipairs(case.grads) do
+        parity.close(leaves[k].grad, parity.tensor(want), nil, "gradient " .. k)
+      end
+      local k = 0
+      for name, p in m:named_parameters() do
+        k = k + 1
+        local sum, mean = weighted(p.grad)
+        close(case.weights[k][1], sum, name)
+        close(case.weights[k][2], mean, name)
+      end
+    end)
+  end
+end)
+
+describe("recurrent layers", function()
+  it("pass gradcheck and gradgradcheck", function()
+    local d = {dtype = lucerna.float64, requires_grad = true}
+    for _, class in ipairs {"RNN", "GRU", "LSTM"} do
+      local m = nn[class](2, 3, {bidirectional = true, dtype = lucerna.float64})
+      local x = lucerna.randn(3, 2, 2, d)
+      local function f(t, w)
+        return lucerna.func.functional_call(m, {weight_hh_l0 = w}, {t})
+      end
+      local w = m.weight_hh_l0:detach():clone():requires_grad_()
+      parity.gradcheck(function(t, v) return (f(t, v)) end, {x, w})
+      parity.gradgradcheck(function(t) return (m(t)) end, {x})
+    end
+  end)
+
+  it("give the same for a packed batch and for its sequences alone", function()
+    local m = nn.GRU(2, 3, {num_layers = 2, bidirectional = true})
+    local a, b = lucerna.randn(4, 2), lucerna.randn(2, 2)
+    local out, h = m(rnn.pack_sequence({b, a}, false))
+    local padded, lengths = rnn.pad_packed_sequence(out)
+    assert.are.same({2, 4}, lengths:tolist())
+    local ya, ha = m(a)
+    local yb, hb = m(b)
+    parity.close(padded[{{}, 2}], ya)
+    parity.close(padded[{{1, 2}, 1}], yb)
+    parity.close(h:select(2, 2), ha)
+    parity.close(h:select(2, 1), hb)
+  end)
+
+  it("run hooks, on packed batches too", function()
+    local m, calls = nn.LSTM(2, 3), 0
+    m:register_forward_hook(function(_, args, output)
+      calls = calls + 1
+      assert.are.equal(2, output.n)
+      assert.are.equal(1, args.n)
+      return output
+    end)
+    local _, state = m(lucerna.ones(2, 1, 2))
+    assert.are.equal(2, #state)
+    local packed = m(rnn.pack_sequence {lucerna.ones(2, 2)})
+    assert.are.equal(2, packed.data:dim())
+    assert.are.equal(2, calls)
+  end)
+
+  it("drop out between layers when training only", function()
+    lucerna.manual_seed(1)
+    local m = nn.RNN(2, 8, {num_layers = 2, dropout = 0.5})
+    local x = lucerna.ones(3, 1, 2)
+    local a, b = m(x), m(x)
+    assert.is_false(lucerna.equal(a, b))
+    m:eval()
+    local c, d = m(x), m(x)
+    assert.is_true(lucerna.equal(c, d))
+    assert.are.equal(m, m:flatten_parameters() or m)
+  end)
+
+  it("refuse what does not fit, in PyTorch's words", function()
+    local x = lucerna.ones(3, 2, 4)
+    local m = nn.LSTM(4, 5)
+    local cases = {
+      {"LSTM: Expected input to be 2D or 3D, got 4D instead", m, lucerna.ones(1, 1, 1, 4)},
+      {"LSTM: input.size(-1) must be equal to input_size. Expected 4, got 3", m,
+        lucerna.ones(1, 1, 3)},
+      {"LSTM: input must have the type float32, got type float64", m, x:double()},
+      {"LSTM: Expected hidden[0] size [1, 2, 5], got [1, 3, 5]", m, x,
+        {lucerna.ones(1, 3, 5), lucerna.ones(1, 2, 5)}},
+      {"LSTM: Expected hidden[1] size [1, 2, 5], got [2, 2, 5]", m, x,
+        {lucerna.ones(1, 2, 5), lucerna.ones(2, 2, 5)}},
+      {"For batched 3-D input, hx and cx should also be 3-D but got 2-D tensor", m, x,
+        {lucerna.ones(1, 5), lucerna.ones(1, 5)}},
+      {"For unbatched 2-D input, hx should also be 2-D but got 3-D tensor", nn.GRU(4, 5),
+        lucerna.ones(3, 4), lucerna.ones(1, 1, 5)},
+      {"LSTM: hx must be a list of 2 tensors (got 1)", m, x, {lucerna.ones(1, 2, 5)}},
+      {"Expected sequence length to be larger than 0 in RNN", m, lucerna.ones(0, 2, 4)},
+      {"GRUCell: Expected input to be 1D or 2D, got 3D instead", nn.GRUCell(4, 5), x},
+      {"RNNCell: input has inconsistent input_size: got 3 expected 4", nn.RNNCell(4, 5),
+        lucerna.ones(2, 3)},
+      {"RNNCell: Input batch size 2 doesn't match hidden0 batch size 3", nn.RNNCell(4, 5),
+        lucerna.ones(2, 4), lucerna.ones(3, 5)},
+      {"LSTMCell: hidden1 has inconsistent hidden_size: got 6, expected 5", nn.LSTMCell(4, 5),
+        lucerna.ones(2, 4), {lucerna.ones(2, 5), lucerna.ones(2, 6)}},
+    }
+    for _, case in ipairs(cases) do
+      assert.matches(case[1], message_of(case[2], table.unpack(case, 3)), 1, true)
+    end
+    local made = {
+      {"hidden_size must be greater than zero", {4, 0}},
+      {"num_layers must be greater than zero", {4, 4, {num_layers = 0}}},
+      {"dropout should be a number in range [0, 1]", {4, 4, {dropout = 2}}},
+      {"proj_size has to be smaller than hidden_size", {4, 4, {proj_size = 4}}},
+      {"proj_size should be a positive integer or zero", {4, 4, {proj_size = -1}}},
+    }
+    for _, case in ipairs(made) do
+      assert.matches(case[1], message_of(nn.LSTM, table.unpack(case[2])), 1, true)
+    end
+    assert.matches("unknown argument 'proj_size'",
+      message_of(nn.GRU, 4, 4, {proj_size = 2}), 1, true)
+    assert.matches("GRU: input must be a Tensor or a PackedSequence (got table)",
+      message_of(nn.GRU(4, 4), {}), 1, true)
+    assert.matches('Module [RNNBase] is missing the required "forward" function',
+      message_of(nn.RNNBase("GRU", 4, 4), x), 1, true)
+  end)
+end)
