@@ -59,10 +59,13 @@ luc_status luc__windows_adaptive(luc_context *ctx, luc_windows *w) {
   return LUC_OK;
 }
 
-/* Where window o begins, in the arithmetic of the dtype as in PyTorch. */
+/* Where window o begins, in the arithmetic of the dtype as in PyTorch. A sample can be anything:
+ * windows stay inside. */
 static int64_t fractional_begin(luc_dtype dtype, double sample, int64_t o, int64_t room,
                                 int64_t out) {
   if (o == out - 1) return room;
+  if (!(sample >= 0)) sample = 0;
+  if (sample > 1) sample = 1;
   if (dtype == LUC_FLOAT64) {
     double by = (double)room / (double)(out - 1);
     return (int64_t)(((double)o + sample) * by) - (int64_t)(sample * by);

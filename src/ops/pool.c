@@ -410,6 +410,12 @@ static luc_status pool_avg(luc_context *ctx, const char *who, int spatial, luc_v
   windows w;
   LUC_TRY(take_windows(ctx, who, spatial, &args[1], &args[2], &args[3], NULL, &w));
   LUC_TRY(check_windows(ctx, who, spatial, args[0].as.tensor, &w, args[4].as.i != 0));
+  const luc_tensor *input = args[0].as.tensor;
+  for (int i = 0; i < spatial && spatial == 3; i++)
+    LUC_CHECK(ctx, input->sizes[input->ndim - 3 + i] >= w.kernel[i], LUC_ERR_SHAPE,
+              "%s: input is smaller than kernel_size (%lld and %lld along dim %d)", who,
+              (long long)input->sizes[input->ndim - 3 + i], (long long)w.kernel[i],
+              input->ndim - 2 + i);
   LUC_CHECK(ctx, luc_is_none(&divisor) || divisor.as.i != 0, LUC_ERR_VALUE,
             "%s: divisor_override must not be zero", who);
   return luc_call(

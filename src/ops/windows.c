@@ -199,7 +199,8 @@ static luc_status fractional_sizes(luc_context *ctx, const char *who, int spatia
                 "%s: output_ratio must be between 0 and 1 (got %g)", who, ratio);
       size[i] = (int64_t)((double)in * ratio);
     }
-    LUC_CHECK(ctx, size[i] >= 1 && size[i] + kernel[i] - 1 <= in, LUC_ERR_SHAPE,
+    int64_t last = in - (spatial == 3); /* as in PyTorch */
+    LUC_CHECK(ctx, size[i] >= 1 && size[i] + kernel[i] - 1 <= last, LUC_ERR_SHAPE,
               "%s: kernel %lld and output size %lld are too large for input size %lld", who,
               (long long)kernel[i], (long long)size[i], (long long)in);
   }

@@ -157,6 +157,10 @@ TEST("so do modules and their training") {
   sweep("nets");
 }
 
+TEST("so do losses, pooling and resampling, with their tables and scratch memory") {
+  sweep("functional");
+}
+
 TEST("containers change whole or not at all") {
   sweep("containers");
 }

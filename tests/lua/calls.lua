@@ -88,6 +88,13 @@ function M.gradients()
     once("ctc_loss", function(a)
       return F.ctc_loss(a:log_softmax(-1), ids(2, 3, 3), {6}, {3})
     end, x(6, 1, 4)),
+    once("grid_sample", F.grid_sample, x(1, 2, 3, 4), positive(1, 2, 3, 2)),
+    once("grid_sample", function(a, grid)
+      return F.grid_sample(a, grid * 0.9, "bicubic", "reflection", true)
+    end, x(1, 1, 3, 4), x(1, 2, 2, 2)),
+    once("grid_sample", function(a, grid)
+      return F.grid_sample(a, grid * 0.4, {padding_mode = "border"})
+    end, x(1, 1, 2, 3, 4), x(1, 1, 2, 2, 3)),
     {F.embedding, ids(1, 3, 1), x(3, 2)}, {F.cosine_similarity, x(2, 3), x(2, 3)},
     {F.pairwise_distance, x(2, 3), x(2, 3)},
     drawn("dropout", F.dropout, x(2, 3)), drawn("dropout1d", F.dropout1d, x(2, 3)),
