@@ -3,6 +3,7 @@
  * operators instead of the fused kernel, so that any order of differentiation works. */
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 #include "ops/rows.h"
 
 #include <float.h>
@@ -483,5 +484,7 @@ luc_status luc__run_normalize(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *norm =
       luc__f_call(&f, LUC_OP_norm, LUC_ARGS(args[0], args[1], args[2], luc_v_bool(true)));
   norm = luc__fs(&f, LUC_OP_clamp_min, norm, luc_as_double(&args[3]));
-  return luc__f_result(&f, luc__f2(&f, LUC_OP_div, x, norm), out);
+  luc_tensor *y = NULL;
+  LUC_TRY(luc__f_end(&f, luc__f2(&f, LUC_OP_div, x, norm), &y));
+  return luc__give(ctx, "normalize", out, y);
 }

@@ -1,5 +1,5 @@
--- What the out-of-memory sweep runs of nn.functional: losses, pooling, bags and resampling that keep
--- tables or scratch memory, forwards and backwards. Returns the scenario as a function.
+-- What the out-of-memory sweep runs of nn.functional: losses, pooling, bags and resampling that
+-- keep tables or scratch memory, forwards and backwards. Returns the scenario as a function.
 local lucerna = require "lucerna"
 local nn, F = lucerna.nn, lucerna.nn.functional
 

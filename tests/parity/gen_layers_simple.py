@@ -77,6 +77,7 @@ def losses():
     case("L1Loss{reduce = false}", lambda: nn.L1Loss(reduction="none"), a, b)
     case("SmoothL1Loss{beta = 0.5}", lambda: nn.SmoothL1Loss(beta=0.5), a, b)
     case("HuberLoss('sum', 0.5)", lambda: nn.HuberLoss("sum", 0.5), a, b)
+    case("NLLLoss2d()", nn.NLLLoss2d, (2, 3, 2), torch.tensor([[0, 2], [1, 1]]))
     case("KLDivLoss{reduction = 'batchmean'}", lambda: nn.KLDivLoss(reduction="batchmean"), a, part)
     case("KLDivLoss{reduction = 'sum', log_target = true}",
          lambda: nn.KLDivLoss(reduction="sum", log_target=True), a, b)
