@@ -168,3 +168,7 @@ TEST("containers change whole or not at all") {
 TEST("so do registering, its hooks and conversions, and no module is left half-changed") {
   sweep("registering");
 }
+
+TEST("so do copies, computed tensors and calls with other tensors") {
+  sweep("utils");
+}

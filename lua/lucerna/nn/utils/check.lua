@@ -73,4 +73,25 @@ function check.text(module) return (tostring(module):gsub("%s*\n%s*", " ")) end
 --- A shape as PyTorch's messages have it.
 function check.size(tensor) return ("torch.Size([%s])"):format(table.concat(tensor.shape, ", ")) end
 
+-- ---- changes that happen whole or not at all ----
+
+--- Runs f(...), which takes something back and must not fail: it may need memory, so each failure
+-- is followed by a collection and another try.
+function check.insist(f, ...)
+  for _ = 1, 4 do
+    local ok, result = pcall(f, ...)
+    if ok then return result end
+    collectgarbage()
+  end
+end
+
+--- Runs f(undo). If it fails, what it passed to undo is run, last first, and the error goes on.
+function check.transaction(f)
+  local steps = {}
+  local ok, err = pcall(f, function(step) steps[#steps + 1] = step end)
+  if ok then return end
+  for k = #steps, 1, -1 do check.insist(steps[k]) end
+  error(err, 0)
+end
+
 return check

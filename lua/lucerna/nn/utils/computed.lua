@@ -28,15 +28,62 @@ function computed.take(module, is_mine, name)
   return hook
 end
 
---- The parameter to be replaced, or an error.
-function computed.parameter(who, module, name)
+--- The parameter to be replaced, or an error; label: what PyTorch calls it for lazy modules.
+function computed.parameter(who, module, name, label)
   check.module(who, "module", module)
   check.string(who, "name", name)
   local weight = module[name]
   if weight == nil then
     check.fail("%s: '%s' object has no attribute '%s'", who, core.class_name(module), name)
   end
+  if label and core.is_lazy(weight) then
+    check.fail("The module passed to `%s` can't have uninitialized parameters. Make sure to run "
+      .. "the dummy forward before applying %s normalization", label, label:match("^%u%l*"):lower())
+  end
   return check.tensor(who, name, weight)
+end
+
+-- Registers a parameter or buffer; undo takes it away.
+local function add(module, name, tensor, undo)
+  if core.is_parameter(tensor) then
+    module:register_parameter(name, tensor)
+  else
+    module:register_buffer(name, tensor)
+  end
+  undo(function() core.delattr(module, name) end)
+end
+
+-- Takes away a parameter, buffer or field; undo puts it back.
+local function take(module, name, undo)
+  local old = module[name]
+  undo(function()
+    if core._is_slot(module, name) then return end
+    core._set_field(module, name, nil)
+    module[name] = old
+  end)
+  core.delattr(module, name)
+end
+
+--- Puts parameters and buffers {{suffix, tensor}, ...}, the hook, and what it computes (value) in
+-- the place of the parameter. All or nothing.
+function computed.install(module, name, hook, tensors, value)
+  check.transaction(function(undo)
+    for _, item in ipairs(tensors) do add(module, name .. item[1], item[2], undo) end
+    local handle = module:register_forward_pre_hook(hook)
+    undo(function() handle:remove() end)
+    take(module, name, undo)
+    core._set_field(module, name, value)
+  end)
+end
+
+--- The opposite: takes away the field and the tensors with these suffixes and registers a
+-- parameter in their place. All or nothing.
+function computed.uninstall(module, name, suffixes, parameter)
+  check.transaction(function(undo)
+    if module[name] ~= nil then take(module, name, undo) end
+    for _, suffix in ipairs(suffixes) do take(module, name .. suffix, undo) end
+    module:register_parameter(name, parameter)
+  end)
 end
 
 --- A class of such hooks: instances are called as hooks and set the field.

@@ -129,7 +129,8 @@ function ParametrizationList:__init(modules, original, unsafe)
       .. "Got %s", check.type_name(values[1]))
   end
   self.is_tensor, self.ntensors = single, #values
-  local ok, err = pcall(function()
+  check.transaction(function(undo)
+    undo(function() original.data = like end)
     if single then
       keep_one(self, original, values[1])
     else
@@ -137,9 +138,6 @@ function ParametrizationList:__init(modules, original, unsafe)
     end
     if not self.unsafe then check_output(self, dtype, like) end
   end)
-  if ok then return end
-  if single and original.dtype == dtype then original.data = like end
-  error(err, 0)
 end
 
 local function originals(self)
@@ -279,10 +277,9 @@ function parametrize.type_before_parametrizations(module)
   return bases[class] or class
 end
 
--- Makes the module's class fit the names in its dictionary, and `more`.
-local function set_class(module, dict, more, less)
-  local names = { more }
-  local children = dict and core._children(dict) or {}
+-- Makes the module's class fit the names in its dictionary, without `less`.
+local function set_class(module, dict, less)
+  local names, children = {}, core._children(dict)
   for k = 1, #children, 2 do
     if children[k] ~= less then names[#names + 1] = children[k] end
   end
@@ -320,16 +317,27 @@ local function check_added(module, name, parametrization)
 end
 
 local function add_first(module, name, parametrization, unsafe)
-  local original = module[name]
-  local list = ParametrizationList({ parametrization }, original, unsafe)
+  local original, before, class = module[name], module[name]:detach(), core.class_of(module)
   local dict = dictionary(module)
-  core.delattr(module, name)
-  set_class(module, dict, name)
-  if not dict then
-    dict = nn.ModuleDict()
-    module.parametrizations = dict
-  end
-  dict[name] = list
+  check.transaction(function(undo)
+    undo(function() original.data = before end)
+    local list = ParametrizationList({ parametrization }, original, unsafe)
+    undo(function()
+      core._set_class(module, class)
+      if not core._is_slot(module, name) then register(module, name, original) end
+    end)
+    if not dict then
+      dict = nn.ModuleDict()
+      undo(function()
+        if dictionary(module) then core.delattr(module, "parametrizations") end
+      end)
+      module.parametrizations = dict
+    end
+    undo(function() if child(dict, name) then core.delattr(dict, name) end end)
+    dict[name] = list
+    core.delattr(module, name)
+    set_class(module, dict)
+  end)
 end
 
 local function is_tensor_slot(module, name)
@@ -363,14 +371,11 @@ function parametrize.register_parametrization(...)
   return module
 end
 
--- The tensor to be left in place of the parametrized one.
+-- The tensor to be left in place of the parametrized one, and the value it is to have, or nil.
 local function leave(module, name, list, leave_parametrized)
   if list.is_tensor then
-    local original = list.original
-    if leave_parametrized then
-      original.data = lucerna.no_grad(function() return module[name] end):detach()
-    end
-    return original
+    local value = leave_parametrized and lucerna.no_grad(function() return module[name] end)
+    return list.original, value and value:detach() or nil
   end
   if not leave_parametrized then
     check.fail("Cannot leave unparametrized (`leave_parametrized=false`) a tensor that is "
@@ -390,12 +395,21 @@ function parametrize.remove_parametrizations(...)
   if not parametrize.is_parametrized(module, check.string(who, "tensor_name", name)) then
     check.fail("Module %s does not have a parametrization on %s", check.text(module), name)
   end
-  local dict = module.parametrizations
-  local tensor = leave(module, name, child(dict, name), leave_parametrized ~= false)
-  set_class(module, dict, nil, name)
-  core.delattr(dict, name)
-  register(module, name, tensor)
-  if #dict == 0 then core.delattr(module, "parametrizations") end
+  local dict, class = module.parametrizations, core.class_of(module)
+  local list = child(dict, name)
+  local tensor, value = leave(module, name, list, leave_parametrized ~= false)
+  check.transaction(function(undo)
+    undo(function()
+      if core._is_slot(module, name) then core.delattr(module, name) end
+      core._set_class(module, class)
+    end)
+    set_class(module, dict, name)
+    register(module, name, tensor)
+    undo(function() dict[name] = list end)
+    core.delattr(dict, name)
+    if value then tensor.data = value end
+    if #dict == 0 then core.delattr(module, "parametrizations") end
+  end)
   return module
 end
 

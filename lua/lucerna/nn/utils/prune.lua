@@ -139,12 +139,9 @@ function Base:remove(module)
   if name == nil then
     check.fail("Module %s has to be pruned before pruning can be removed", check.text(module))
   end
-  local weight, original = self:apply_mask(module), module[name .. "_orig"]
-  if module[name] ~= nil then core.delattr(module, name) end
-  original.data = weight:detach()
-  core.delattr(module, name .. "_orig")
-  core.delattr(module, name .. "_mask")
-  module[name] = original
+  local weight, original = self:apply_mask(module):detach(), module[name .. "_orig"]
+  computed.uninstall(module, name, { "_orig", "_mask" }, original)
+  original.data = weight
 end
 
 -- ---- applying ----
@@ -162,14 +159,25 @@ local function combine(class, module, name, ...)
   return container, id
 end
 
--- Masks the tensor; the module is as before if anything fails.
-local function install(module, name, method, scores, default_mask)
-  local original = module[name .. "_orig"]
-  local mask = method:compute_mask(scores, default_mask)
+-- A pruned tensor is pruned again: its mask and its hook change.
+local function prune_again(module, name, method, scores, old)
+  local mask = method:compute_mask(scores, module[name .. "_mask"]:detach():clone())
+  local original, before = module[name .. "_orig"], module[name .. "_mask"]
   local pruned = mask:to(original.dtype) * original
-  module:register_buffer(name .. "_mask", mask)
-  module[name] = pruned
-  module:register_forward_pre_hook(method)
+  check.transaction(function(undo)
+    local handle = module:register_forward_pre_hook(method)
+    undo(function() handle:remove() end)
+    undo(function() module[name .. "_mask"] = before end)
+    module[name .. "_mask"] = mask
+    module[name] = pruned
+  end)
+  core._remove_hook(module, old)
+end
+
+local function prune_first(module, name, method, scores, original)
+  local mask = method:compute_mask(scores, lucerna.ones_like(original):detach())
+  computed.install(module, name, method, { { "_orig", original }, { "_mask", mask } },
+    mask:to(original.dtype) * original)
 end
 
 local function take_scores(...)
@@ -186,17 +194,6 @@ local function take_scores(...)
   return scores, table.unpack(given, 1, given.n)
 end
 
-local function start(module, name, method, scores, original)
-  core.delattr(module, name)
-  module:register_parameter(name .. "_orig", original)
-  local ok, err = pcall(install, module, name, method, scores, lucerna.ones_like(original):detach())
-  if ok then return end
-  core.delattr(module, name .. "_orig")
-  if core._is_slot(module, name .. "_mask") then core.delattr(module, name .. "_mask") end
-  module:register_parameter(name, original)
-  error(err, 0)
-end
-
 -- class.apply(module, name, …) for all classes.
 function prune._apply(class, module, name, ...)
   local who = class.__name
@@ -209,14 +206,13 @@ function prune._apply(class, module, name, ...)
   end
   scores = (scores or tensor):detach()
   if old then
-    install(module, name, method, scores, module[name .. "_mask"]:detach():clone())
-    core._remove_hook(module, old)
+    prune_again(module, name, method, scores, old)
   else
     if not core.is_parameter(tensor) then
       check.fail("%s: cannot assign 'Tensor' object to parameter '%s_orig' (nn.Parameter or nil "
         .. "required)", who, name)
     end
-    start(module, name, method, scores, tensor)
+    prune_first(module, name, method, scores, tensor)
   end
   return method
 end

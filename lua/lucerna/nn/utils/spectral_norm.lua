@@ -144,7 +144,7 @@ local function check_new(who, module, name)
   if is_empty(module, name) then
     check.fail("%s: `SpectralNorm` cannot be applied as parameter `%s` is None", who, name)
   end
-  return computed.parameter(who, module, name)
+  return computed.parameter(who, module, name, "SpectralNorm")
 end
 
 --- spectral_norm(module, name = "weight", n_power_iterations = 1, eps = 1e-12, dim): divides the
@@ -167,16 +167,15 @@ function spectral_norm.spectral_norm(...)
     u = SpectralNorm.random(weight, matrix:size(1), eps)
     v = SpectralNorm.random(weight, matrix:size(2), eps)
   end
-  core.delattr(module, name)
-  module:register_parameter(name .. "_orig", weight)
-  module[name] = weight:detach()
-  module:register_buffer(name .. "_u", u)
-  module:register_buffer(name .. "_v", v)
-  module:register_forward_pre_hook(hook)
-  hook.handles = {
-    module:_register_state_dict_hook(mark_version(hook)),
-    module:_register_load_state_dict_pre_hook(load_old(hook)),
-  }
+  check.transaction(function(undo)
+    local mark = module:_register_state_dict_hook(mark_version(hook))
+    undo(function() mark:remove() end)
+    local load = module:_register_load_state_dict_pre_hook(load_old(hook))
+    undo(function() load:remove() end)
+    hook.handles = { mark, load }
+    computed.install(module, name, hook, { { "_orig", weight }, { "_u", u }, { "_v", v } },
+      weight:detach())
+  end)
   return module
 end
 
@@ -185,14 +184,14 @@ function spectral_norm.remove_spectral_norm(...)
   local who = "remove_spectral_norm"
   local module, name = arguments(who, { "module", "name" }, ...)
   name = name or "weight"
-  local hook = computed.take(check.module(who, "module", module), is_mine, name)
+  local hook, id = computed.find(check.module(who, "module", module), is_mine, name)
   if not hook then
     check.fail("%s: spectral_norm of '%s' not found in %s", who, name, check.text(module))
   end
-  for _, handle in ipairs(hook.handles) do handle:remove() end
   local weight = lucerna.no_grad(hook.compute, hook, module, false)
-  for _, suffix in ipairs { "", "_u", "_v", "_orig" } do core.delattr(module, name .. suffix) end
-  module:register_parameter(name, core.Parameter(weight))
+  computed.uninstall(module, name, { "_u", "_v", "_orig" }, core.Parameter(weight))
+  core._remove_hook(module, id)
+  for _, handle in ipairs(hook.handles) do handle:remove() end
   return module
 end
 

@@ -159,7 +159,7 @@ end
 function Replaced.__close(self)
   for k = self.count, 1, -1 do
     local entry = self.entries[k]
-    entry.value = put(entry, entry.original)
+    entry.value = check.insist(put, entry, entry.original)
   end
   self.count = 0
 end

@@ -67,15 +67,13 @@ function weight_norm.weight_norm(...)
   if computed.find(module, is_mine, name) then
     check.fail("%s: Cannot register two weight_norm hooks on the same parameter %s", who, name)
   end
-  local weight = computed.parameter(who, module, name)
+  local weight = computed.parameter(who, module, name, "WeightNorm")
   dim = WeightNorm.read_dim(who, weight, dim)
   local hook = setmetatable({ name = name, dim = dim }, WeightNorm)
-  local g = lucerna.no_grad(WeightNorm.norm_except_dim, weight, dim)
-  core.nn.delattr(module, name)
-  module:register_parameter(name .. "_g", Parameter(g))
-  module:register_parameter(name .. "_v", Parameter(weight:detach()))
-  module[name] = hook:compute(module)
-  module:register_forward_pre_hook(hook)
+  local g = Parameter(lucerna.no_grad(WeightNorm.norm_except_dim, weight, dim))
+  local v = Parameter(weight:detach())
+  computed.install(module, name, hook, { { "_g", g }, { "_v", v } },
+    WeightNorm.weight(v, g, dim))
   return module
 end
 
@@ -84,15 +82,13 @@ function weight_norm.remove_weight_norm(...)
   local who = "remove_weight_norm"
   local module, name = arguments(who, { "module", "name" }, ...)
   name = name or "weight"
-  local hook = computed.take(check.module(who, "module", module), is_mine, name)
+  local hook, id = computed.find(check.module(who, "module", module), is_mine, name)
   if not hook then
     check.fail("%s: weight_norm of '%s' not found in %s", who, name, check.text(module))
   end
   local weight = lucerna.no_grad(hook.compute, hook, module)
-  core.nn.delattr(module, name)
-  core.nn.delattr(module, name .. "_g")
-  core.nn.delattr(module, name .. "_v")
-  module[name] = Parameter(weight)
+  computed.uninstall(module, name, { "_g", "_v" }, Parameter(weight))
+  core.nn._remove_hook(module, id)
   return module
 end
 
