@@ -443,5 +443,7 @@ describe("a replica for data parallel", function()
     assert.is_nil(net._is_replica)
     assert.is_nil(replica:state_dict()["count"])
     assert.equal(2, nn.Linear(2, 3):_replicate_for_data_parallel().in_features)
+    fails("Modules with uninitialized parameters can't be used with `DataParallel`",
+      nn.Module._replicate_for_data_parallel, nn.LazyLinear(3))
   end)
 end)

@@ -417,6 +417,10 @@ end
 --- _replicate_for_data_parallel(): a shallow copy without parameters that shares buffers, children
 -- and fields; _is_replica is true in it.
 function Module:_replicate_for_data_parallel()
+  if core._has_uninitialized(self) then
+    raise("Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy "
+      .. "forward pass to correctly initialize the modules")
+  end
   local replica = core._replicate(self)
   for key, value in next, core._fields(self) do
     if is_field(self, key, value) then core._set_field(replica, key, value) end
