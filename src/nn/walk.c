@@ -279,8 +279,14 @@ luc_status luc_module_requires_grad(luc_context *ctx, luc_module *m, bool on) {
   luc_members list;
   LUC_TRY(luc_module_members(ctx, m, LUC_MEMBERS_PARAMETERS, NULL, LUC_MEMBERS_UNNAMED, &list));
   luc_status status = LUC_OK;
-  for (size_t i = 0; status == LUC_OK && i < list.n; i++)
-    status = luc_tensor_set_requires_grad(ctx, list.items[i].tensor, on);
+  size_t done = 0;
+  for (; status == LUC_OK && done < list.n; done++) {
+    luc_member *item = &list.items[done];
+    item->length = item->tensor->requires_grad; /* as it was; there are no names */
+    status = luc_tensor_set_requires_grad(ctx, item->tensor, on);
+  }
+  while (status != LUC_OK && done-- > 0)
+    list.items[done].tensor->requires_grad = list.items[done].length != 0;
   luc_members_free(ctx, &list);
   return status;
 }

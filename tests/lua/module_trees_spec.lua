@@ -298,6 +298,11 @@ describe("converting", function()
       return not rawequal(t, net.scale) and t or nil
     end)
     fails("must be floating point", net._apply, net, function(t) return t:to(lucerna.int64) end)
+    net.scale.grad = lucerna.ones(1)
+    fails("_apply: fn must make a gradient like its parameter (got float64 [1], the parameter "
+      .. "float32 [1])", net._apply, net, function(t)
+      return rawequal(t, net.scale.grad) and t:double() or t * 2
+    end)
     assert.same({ before, "float32 int64" }, { net.scale:item(), dtypes(net) })
   end)
 
@@ -344,6 +349,10 @@ describe("gradients", function()
     net:zero_grad()
     for p in net:parameters() do assert.is_nil(p.grad) end
     fails("requires_grad_", net.requires_grad_, net, "x")
+    net:requires_grad_(false)
+    net.b[2].bias.data = lucerna.ones(2, { dtype = lucerna.int64 })
+    fails("only Tensors of floating point dtype can require gradients", net.requires_grad_, net)
+    for p in net:parameters() do assert.is_false(p.requires_grad) end
   end)
 end)
 

@@ -48,21 +48,33 @@ local function each(list)
   end
 end
 
-local function add_modules(list, self, memo, prefix, remove_duplicate)
-  if memo[self] then return end
-  if remove_duplicate then memo[self] = true end
-  list[#list + 1], list[#list + 2] = prefix, self
-  local flat = core._children(self)
-  for i = 1, #flat, 2 do
-    local name, child = prefix ~= "" and prefix .. "." .. flat[i] or flat[i], flat[i + 1]
-    if child and overrides(child, NAMED_MODULES) then
-      for path, m in child:named_modules(memo, name, remove_duplicate) do
-        list[#list + 1], list[#list + 2] = path, m
-      end
+-- named_modules as PyTorch's recursion goes, without recursion: names and modules in a list.
+local function list_modules(root_module, memo, prefix, remove_duplicate)
+  local list, stack = {}, {}
+  local function add(path, m)
+    list[#list + 1], list[#list + 2] = path, m
+  end
+  local function enter(path, m)
+    if memo[m] then return end
+    if remove_duplicate then memo[m] = true end
+    add(path, m)
+    stack[#stack + 1] = { path = path, children = core._children(m), next = 1 }
+  end
+  enter(prefix, root_module)
+  while #stack > 0 do
+    local top = stack[#stack]
+    local name, child = top.children[top.next], top.children[top.next + 1]
+    top.next = top.next + 2
+    local path = top.path ~= "" and name and top.path .. "." .. name or name
+    if name == nil then
+      stack[#stack] = nil
+    elseif child and overrides(child, NAMED_MODULES) then
+      for below, m in child:named_modules(memo, path, remove_duplicate) do add(below, m) end
     elseif child then
-      add_modules(list, child, memo, name, remove_duplicate)
+      enter(path, child)
     end
   end
+  return list
 end
 
 local walks = {}
@@ -71,9 +83,7 @@ function walks.named_modules(self, prefix, _, remove_duplicate, memo)
   if memo ~= nil and type(memo) ~= "table" then
     raise("named_modules: memo must be a table whose keys are modules (got " .. type(memo) .. ")")
   end
-  local list = {}
-  add_modules(list, self, memo or {}, prefix, remove_duplicate)
-  return each(list)
+  return each(list_modules(self, memo or {}, prefix, remove_duplicate))
 end
 
 function walks.modules(self) return values(self:named_modules()) end
@@ -189,6 +199,19 @@ local function check_converted(param, value)
   return value
 end
 
+local function describe(t)
+  return ("%s [%s]"):format(tostring(t.dtype), table.concat(t.shape, ", "))
+end
+
+local function convert_grad(grad, data, f)
+  local value = check_converted(nil, f(grad))
+  if describe(value) ~= describe(data) then
+    raise(("_apply: fn must make a gradient like its parameter (got %s, the parameter %s)"):format(
+      describe(value), describe(data)))
+  end
+  return value:requires_grad_(grad.requires_grad)
+end
+
 -- What f makes of a module's own tensors, added to the changes.
 local function convert_own(m, f, changes)
   local parameters, buffers = core._slots(m, 0), core._slots(m, 1)
@@ -197,7 +220,7 @@ local function convert_own(m, f, changes)
     if p and not changes[p] then
       local grad = p.grad
       local change = { param = p, data = check_converted(p, f(p)) }
-      change.grad = grad and check_converted(nil, f(grad)):requires_grad_(grad.requires_grad)
+      if grad then change.grad = convert_grad(grad, change.data, f) end
       changes[p], changes[#changes + 1] = true, change
     end
   end
