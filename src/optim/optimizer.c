@@ -148,8 +148,22 @@ static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc
       return status;
     }
     slot->state[s] = t;
+    slot->made |= 1u << s;
   }
   return LUC_OK;
+}
+
+/* The step is over: the states that it made stay, or go. */
+static void settle(luc_context *ctx, luc_optim_group *g, bool stay) {
+  for (int i = 0; i < g->n; i++) {
+    luc_optim_slot *slot = &g->slots[i];
+    for (int s = 0; s < LUC_MAX_STATES && !stay; s++) {
+      if (!(slot->made >> s & 1)) continue;
+      luc_tensor_release(ctx, slot->state[s]);
+      slot->state[s] = NULL;
+    }
+    slot->made = 0;
+  }
 }
 
 luc_status luc__optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tensor *const *params,
@@ -168,6 +182,7 @@ luc_status luc__optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tens
     g->slots[i].param = luc__retain(params[i]);
     if (options && o->kind->eager) LUC_GO(make_state(ctx, o, options, &g->slots[i]));
   }
+  settle(ctx, g, true);
   if (group) *group = o->ngroups;
   o->groups[o->ngroups++] = g;
 done:
@@ -371,6 +386,7 @@ luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o) {
     LUC_GO(update_group(ctx, o, o->groups[g], o->updates + at, held + at, o->groups[g]->gathered));
 done:
   for (int i = 0; i < total; i++) operands_release(ctx, &held[i]);
+  for (int g = 0; g < o->ngroups; g++) settle(ctx, o->groups[g], status == LUC_OK);
   return status;
 }
 

@@ -51,6 +51,7 @@ typedef struct luc_optim_slot {
   luc_tensor *param, *state[LUC_MAX_STATES];
   double scalar[LUC_MAX_SCALARS];
   int64_t steps;
+  unsigned made; /* bit i: state[i] was made by the step under way, and goes if that fails */
 } luc_optim_slot;
 
 typedef struct luc_optim_group {

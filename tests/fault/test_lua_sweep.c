@@ -165,6 +165,10 @@ TEST("containers change whole or not at all") {
   sweep("containers");
 }
 
+TEST("optimizers, schedulers and averages step and load whole or not at all") {
+  sweep("optimizers");
+}
+
 TEST("so do registering, its hooks and conversions, and no module is left half-changed") {
   sweep("registering");
 }

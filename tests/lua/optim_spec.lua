@@ -402,6 +402,13 @@ describe("groups of parameters", function()
     assert.are.equal(0.75, q:item())
   end)
 
+  it("share no lists", function()
+    local o = optim.Adam {{params = {parameter {1.0}}}, {params = {parameter {1.0}}}}
+    o.param_groups[1].betas[1] = 0.5
+    assert.are.equal(0.9, o.param_groups[2].betas[1])
+    assert.are.equal(0.9, o.defaults.betas[1])
+  end)
+
   it("are added by add_param_group alone, and not taken away", function()
     local p = parameter {1.0}
     local o = optim.SGD({p}, {lr = 0.5})

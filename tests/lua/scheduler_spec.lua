@@ -284,6 +284,7 @@ describe("an averaged model", function()
     local model = small_net()
     assert.error_matches(function() swa.update_bn({lucerna.ones(2, 7)}, model) end, "7")
     assert.are.equal(0.1, model[2].momentum)
+    assert.are.same(small_net()[2].running_var:tolist(), model[2].running_var:tolist())
   end)
 end)
 
@@ -396,6 +397,21 @@ describe("a scheduler", function()
     broken = false
     scheduler:step()
     assert.is_near(1 / 3, o.param_groups[1].lr, 1e-12)
+  end)
+
+  it("in a chain stays as it was when another's step fails", function()
+    local o, broken = optimizer "Adam", false
+    local cycle = lr_scheduler.CyclicLR(o, 0.1, 1.0, 4)
+    local chain = lr_scheduler.ChainedScheduler {cycle, lr_scheduler.MultiplicativeLR(o, function()
+      if broken then error "broken" end
+      return 0.5
+    end)}
+    chain:step()
+    local rates, beta = chain:get_last_lr(), o.param_groups[1].betas[1]
+    broken = true
+    assert.error_matches(function() chain:step() end, "broken")
+    assert.are.same({1, rates[1], beta},
+      {cycle.last_epoch, o.param_groups[1].lr, o.param_groups[1].betas[1]})
   end)
 
   it("ends its one cycle", function()

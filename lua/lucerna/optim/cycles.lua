@@ -23,7 +23,7 @@ end
 
 local function set_momentum(self, group, momentum)
   if self.use_beta1 then
-    group.betas = {momentum, table.unpack(group.betas, 2)}
+    group.betas[1] = momentum
   else
     group.momentum = momentum
   end
@@ -102,11 +102,13 @@ function CyclicLR:get_lr()
   local x = 1 + self.last_epoch / self.total_size - cycle
   local height = x <= self.step_ratio and x / self.step_ratio or (x - 1) / (self.step_ratio - 1)
   height = height * self:scale_fn(self.scale_mode == "cycle" and cycle or self.last_epoch)
-  for k, group in ipairs(self.cycle_momentum and self.optimizer.param_groups or {}) do
+  local rates =
+    each(self, function(_, base, k) return base + (self.max_lrs[k] - base) * height end)
+  for k in ipairs(self.cycle_momentum and self.base_lrs or {}) do
     local low, high = self.base_momentums[k], self.max_momentums[k]
-    set_momentum(self, group, high - (high - low) * height)
+    set_momentum(self, self.optimizer.param_groups[k], high - (high - low) * height)
   end
-  return each(self, function(_, base, k) return base + (self.max_lrs[k] - base) * height end)
+  return rates
 end
 
 local ANNEAL = {
@@ -209,12 +211,13 @@ function OneCycleLR:get_lr()
       self.last_epoch, self.total_steps)
   end
   local now, part = phase_at(self._schedule_phases, self.last_epoch)
-  local anneal, rates = ANNEAL[self._anneal_func_type], {}
-  for k, group in ipairs(self.optimizer.param_groups) do
-    rates[k] = anneal(group[now.start_lr], group[now.end_lr], part)
-    if self.cycle_momentum then
-      set_momentum(self, group, anneal(group[now.start_momentum], group[now.end_momentum], part))
-    end
+  local anneal, groups, rates = ANNEAL[self._anneal_func_type], self.optimizer.param_groups, {}
+  for k in ipairs(self.base_lrs) do
+    rates[k] = anneal(groups[k][now.start_lr], groups[k][now.end_lr], part)
+  end
+  for k in ipairs(self.cycle_momentum and self.base_lrs or {}) do
+    local from, to = groups[k][now.start_momentum], groups[k][now.end_momentum]
+    set_momentum(self, groups[k], anneal(from, to, part))
   end
   return rates
 end

@@ -425,11 +425,12 @@ function Plateau:_reduce_lr()
     end
     self.min_lrs = per_group("ReduceLROnPlateau", "min_lr", self.optimizer, self.default_min_lr)
   end
-  for k, group in ipairs(groups) do
-    local old = scheduler.rate(group)
+  local rates = current(self.optimizer)
+  for k, old in ipairs(rates) do
     local new = math.max(old * self.factor, self.min_lrs[k])
-    if old - new > self.eps then scheduler.set_rate(group, new) end
+    if old - new > self.eps then rates[k] = new end
   end
+  scheduler.write(self, rates)
 end
 
 --- Looks at a metric: a number or a tensor of one element.
@@ -449,8 +450,9 @@ function Plateau:step(metrics, epoch)
   if self.num_bad_epochs > self.patience then
     self:_reduce_lr()
     self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+  else
+    self._last_lr = current(self.optimizer)
   end
-  self._last_lr = current(self.optimizer)
 end
 
 -- ---- schedulers of schedulers ----
@@ -508,7 +510,24 @@ function ChainedScheduler:__init(...)
   self._last_lr = current(self.optimizer)
 end
 
+-- What schedulers change in groups; put back if it is closed by an error.
+local function unless_scheduled(self)
+  local before, state = {}, self:state_dict()
+  for k, group in ipairs(self.optimizer.param_groups) do
+    before[k] = {lr = scheduler.rate(group), momentum = group.momentum, betas = copy(group.betas)}
+  end
+  return setmetatable({}, {__close = function(_, problem)
+    if problem == nil then return end
+    self:load_state_dict(state)
+    for k, group in ipairs(self.optimizer.param_groups) do
+      scheduler.set_rate(group, before[k].lr)
+      group.momentum, group.betas = before[k].momentum, before[k].betas
+    end
+  end})
+end
+
 function ChainedScheduler:step()
+  local _ <close> = unless_scheduled(self)
   for _, part in ipairs(self._schedulers) do part:step() end
   self._last_lr = current(self.optimizer)
 end
@@ -552,7 +571,7 @@ function SequentialLR:step()
   end
   local part = self._schedulers[passed + 1]
   if self._milestones[passed] == epoch then part:step(0) else part:step() end
-  self.last_epoch, self._last_lr = epoch, part:get_last_lr()
+  self.last_epoch, self._last_lr = epoch, part._last_lr
 end
 
 return lr_scheduler

@@ -55,6 +55,18 @@ function module.register_optimizer_step_post_hook(hook)
   return add_hook(every_post, "register_optimizer_step_post_hook", hook)
 end
 
+local function call_all(list, ...)
+  if #list == 0 then return end -- takes no memory then
+  for _, handle in ipairs {table.unpack(list)} do handle.call(...) end
+end
+
+-- What follows a step; its results. A step that has been made must not fail any more.
+local function after_step(self, args, ...)
+  call_all(self._hooks.step_post, self, args)
+  call_all(every_post, self, args)
+  return ...
+end
+
 -- A step with its hooks around it. args is a packed table, which pre hooks may replace.
 local function with_hooks(step)
   --- step(closure): updates every parameter that has a gradient, between the hooks. closure, which
@@ -66,11 +78,7 @@ local function with_hooks(step)
       fail("%s.step: a hook must return nil or a table of arguments (got %s)", self.__name,
         type(args))
     end
-    local results = table.pack(step(self, table.unpack(args, 1, args.n or #args)))
-    for _, list in ipairs {self._hooks.step_post, every_post} do
-      for _, handle in ipairs {table.unpack(list)} do handle.call(self, args) end
-    end
-    return table.unpack(results, 1, results.n)
+    return after_step(self, args, step(self, table.unpack(args, 1, args.n or #args)))
   end
 end
 
@@ -219,18 +227,25 @@ function Optimizer:_add(list)
   return #self.param_groups + 1
 end
 
+-- A value of a group's own: groups do not share lists, nor rates that are tensors.
+local function own(value)
+  if lucerna.is_tensor(value) then return value:detach():clone() end
+  if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+  local copy = {}
+  for key, item in pairs(value) do copy[key] = item end
+  return copy
+end
+
 --- Adds a group: {params = …, lr = …, …}; options left out are the optimizer's defaults.
 function Optimizer:add_param_group(group)
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
   local added = {}
-  for name, default in pairs(self.defaults) do
-    added[name] = lucerna.is_tensor(default) and default:clone() or default -- lr of its own
-  end
+  for name, default in pairs(self.defaults) do added[name] = own(default) end
   for name, value in pairs(group) do
     if value == core.none then value = nil end
-    added[name] = value
+    added[name] = own(value)
   end
   added.params, added.param_names = collect(self.__name, group.params)
   local first = self.param_groups[1]
@@ -298,12 +313,7 @@ local function copy_options(group)
   local options = {}
   for name, value in pairs(group) do
     if lucerna.is_tensor(value) then value = value:item() end
-    if type(value) == "table" then
-      local copy = {}
-      for key, item in pairs(value) do copy[key] = item end
-      value = copy
-    end
-    if name ~= "params" then options[name] = value end
+    if name ~= "params" then options[name] = own(value) end
   end
   return options
 end
@@ -341,6 +351,7 @@ function Optimizer:_copy_state(g, k, saved)
         shape_text(shape))
     end
   end
+  local _ = self.state[param] -- there from now on: setting it takes no memory
   return cast(param, nil, saved)
 end
 
@@ -400,33 +411,34 @@ local function check_dict(self, dict)
   end
 end
 
--- Saved options take the place of a group's; what they lack is as at the beginning, or gone.
-local function take_options(self, group, saved)
-  for name in pairs(group) do
-    if name ~= "params" and name ~= "param_names" then group[name] = self.defaults[name] end
-  end
-  for name, value in pairs(saved) do
-    if name ~= "param_names" or group.param_names then group[name] = value end
-  end
+-- The group that takes another's place: its options are the saved ones; those that were not saved
+-- are as at the beginning.
+local function loaded_group(self, group, saved)
+  local made = {}
+  for name, default in pairs(self.defaults) do made[name] = own(default) end
+  for name, value in pairs(copy_options(saved)) do made[name] = value end
+  made.params, made.param_names = group.params, made.param_names or group.param_names
+  return made
 end
 
---- Takes over options and state, matched by position. Nothing changes if anything does not fit.
+--- Takes over options and state, matched by position. Nothing changes if anything does not fit; as
+-- in PyTorch, the groups are new tables.
 function Optimizer:load_state_dict(dict)
   dict = run_hooks(self._hooks.load_pre, self, dict)
   local problem = check_dict(self, dict)
   if problem then fail("%s.load_state_dict: %s", self.__name, problem) end
   local groups = {} -- copies first, so that nothing has changed when one cannot be made
   for g, saved in ipairs(dict.param_groups) do
-    groups[g] = {options = copy_options(saved), states = {}}
+    groups[g] = {made = loaded_group(self, self.param_groups[g], saved), states = {}}
     for k, id in ipairs(saved.params) do
       groups[g].states[k] = self:_copy_state(g, k, dict.state[id] or {})
     end
   end
   for g, loaded in ipairs(groups) do
-    take_options(self, self.param_groups[g], loaded.options)
+    self.param_groups[g] = loaded.made
     for k, state in ipairs(loaded.states) do self:_set_state(g, k, state) end
   end
-  for _, handle in ipairs {table.unpack(self._hooks.load_post)} do handle.call(self) end
+  call_all(self._hooks.load_post, self)
 end
 
 -- ---- registering hooks ----

@@ -81,17 +81,18 @@ function scheduler.write(self, rates)
   if type(rates) ~= "table" then
     fail("%s.get_lr: expected a table of rates (got %s)", self.__name, type(rates))
   end
+  local last = {}
   for k, group in ipairs(self.optimizer.param_groups) do
-    local rate = rates[k] or scheduler.rate(group)
-    scheduler.check_number(self.__name, "the rate of group " .. k, rate)
+    last[k] = rates[k] or scheduler.rate(group)
+    scheduler.check_number(self.__name, "the rate of group " .. k, last[k])
   end
   for k, group in ipairs(self.optimizer.param_groups) do
     if rates[k] then scheduler.set_rate(group, rates[k]) end
   end
-  self._last_lr = scheduler.current(self.optimizer)
+  self._last_lr = last
 end
 
--- Until it is closed without an error, the counters are as they were before.
+-- If it is closed by an error, these fields are as they were before.
 function scheduler.unless_done(self, ...)
   local names, before = {...}, {}
   for k, name in ipairs(names) do before[k] = self[name] end

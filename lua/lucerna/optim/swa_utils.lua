@@ -112,7 +112,7 @@ function AveragedModel:update_parameters(model)
     average(parameters[1], parameters[2], self.n_averaged)
   end
   copy_all(buffers[1], buffers[2])
-  self.n_averaged:add_(1)
+  self.n_averaged:fill_(self.n_averaged:item() + 1)
 end
 
 -- ---- update_bn ----
@@ -124,6 +124,14 @@ local function is_batch_norm(m)
   return false
 end
 
+local function statistics(m) return {m.running_mean, m.running_var, m.num_batches_tracked} end
+
+local function copies(list)
+  local made = {}
+  for k, t in ipairs(list) do made[k] = t:clone() end
+  return made
+end
+
 --- update_bn(loader, model, device): makes the statistics of the model's BatchNorms anew, in one
 -- pass over the loader: anything for the generic `for`, or a table of batches. A batch is a tensor,
 -- or a table whose first entry is one.
@@ -132,21 +140,25 @@ function swa_utils.update_bn(...)
   if not nn.isinstance(model, nn.Module) then
     fail("update_bn: model must be a Module (got %s)", type(model))
   end
-  local norms, momenta, training = {}, {}, model.training
+  local norms, momenta, before, training = {}, {}, {}, model.training
   for m in model:modules() do
     if is_batch_norm(m) and m.running_mean then norms[#norms + 1] = m end
   end
   if #norms == 0 then return end
   local _ <close> = lucerna.no_grad()
-  local restore <close> = setmetatable({}, {__close = function() -- luacheck: ignore restore
-    for k, m in ipairs(norms) do m.momentum = momenta[k] end
+  for k, m in ipairs(norms) do momenta[k], before[k] = m.momentum, copies(statistics(m)) end
+  local restore <close> = setmetatable({}, {__close = function(_, problem) -- luacheck: ignore
+    for k, m in ipairs(norms) do
+      m.momentum = momenta[k]
+      if problem ~= nil then copy_all(statistics(m), before[k]) end
+    end
     model:train(training)
   end})
-  for k, m in ipairs(norms) do
+  for _, m in ipairs(norms) do
     m.running_mean:zero_()
     m.running_var:fill_(1)
     m.num_batches_tracked:zero_()
-    momenta[k], m.momentum = m.momentum, nil -- none: the mean of all batches
+    m.momentum = nil -- none: the mean of all batches
   end
   model:train()
   local function feed(batch)

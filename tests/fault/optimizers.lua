@@ -1,0 +1,105 @@
+-- What the out-of-memory sweep runs with optimizers and schedulers: a step, a group, a load happens
+-- whole or not at all. Returns the scenario as a function.
+local lucerna = require "lucerna"
+local optim = lucerna.optim
+
+local OPTIONS = { SGD = { momentum = 0.9 }, Adam = { amsgrad = true },
+  RMSprop = { centered = true } }
+local KINDS = { "SGD", "Adam", "NAdam", "RMSprop", "Adagrad", "ASGD", "Rprop", "Adafactor", "Muon" }
+
+-- Every number that a step may change, as text.
+local function snapshot(o)
+  local parts = {}
+  local function add(value)
+    if lucerna.is_tensor(value) then value = value:tolist() end
+    if type(value) ~= "table" then
+      parts[#parts + 1] = tostring(value)
+    else
+      for _, item in ipairs(value) do add(item) end
+    end
+  end
+  for g, group in ipairs(o.param_groups) do
+    add { g, group.lr, group.momentum or 0 }
+    for _, p in ipairs(group.params) do
+      local state, names = o.state[p], {}
+      for name in pairs(state) do names[#names + 1] = name end
+      table.sort(names)
+      add(p:detach())
+      for _, name in ipairs(names) do
+        parts[#parts + 1] = name
+        add(state[name])
+      end
+    end
+  end
+  return table.concat(parts, " ")
+end
+
+-- f() leaves the optimizer as it was if it fails.
+local function whole(o, f)
+  local before = snapshot(o)
+  local ok, err = pcall(f)
+  if ok then return end
+  local after = snapshot(o)
+  if after ~= before then io.stderr:write(tostring(err), "\n", before, "\n", after, "\n") end
+  assert(after == before, "half changed")
+  error(err, 0)
+end
+
+local function parameters()
+  local list = {}
+  for k = 1, 2 do
+    list[k] = lucerna.full({ 2, 2 }, k + 0.0):requires_grad_(true)
+    list[k].grad = lucerna.full({ 2, 2 }, 0.5)
+  end
+  return list
+end
+
+local function train(kind)
+  local params = parameters()
+  local o = optim[kind](params, OPTIONS[kind] or {})
+  whole(o, function() o:step() end)
+  whole(o, function() o:add_param_group { params = parameters(), lr = 0.5 } end)
+  whole(o, function() o:step() end)
+  local other = optim[kind] { { params = parameters() }, { params = parameters() } }
+  whole(other, function() other:load_state_dict(o:state_dict()) end)
+  assert(other.param_groups[2].lr == 0.5)
+end
+
+local function search()
+  local p = lucerna.ones(2):requires_grad_(true)
+  local o = optim.LBFGS({ p }, { line_search_fn = "strong_wolfe", max_iter = 2 })
+  whole(o, function()
+    o:step(function()
+      o:zero_grad()
+      local loss = (p * p):sum()
+      loss:backward()
+      return loss
+    end)
+  end)
+end
+
+local function schedule()
+  local s = optim.lr_scheduler
+  local o = optim.SGD(parameters(), { lr = 1.0, momentum = 0.5 })
+  local chain = s.ChainedScheduler { s.OneCycleLR(o, 1.0, 9), s.StepLR(o, 1, 0.5) }
+  whole(o, function() chain:step() end)
+  local plateau = s.ReduceLROnPlateau(o, { patience = 0 })
+  for _ = 1, 2 do whole(o, function() plateau:step(1) end) end
+  assert(plateau.best == 1)
+end
+
+local function average()
+  local net = lucerna.nn.Linear(2, 2)
+  local mean = optim.swa_utils.AveragedModel(net)
+  for n = 1, 2 do
+    mean:update_parameters(net)
+    assert(mean.n_averaged:item() == n)
+  end
+end
+
+return function()
+  for _, kind in ipairs(KINDS) do train(kind) end
+  search()
+  schedule()
+  average()
+end
