@@ -1,9 +1,12 @@
-/* Grid sampling, images of the batch in parallel. A place has a few taps along each dimension, with
- * their weights and how these change; a value is the sum over all their combinations. */
+/* Grid sampling, blocks of places in parallel; backwards, images of the batch. A place has a few
+ * taps along each dimension, with their weights and how these change; a value is the sum over all
+ * their combinations. */
 #include "cpu/grid.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { PIECE_WORK = 1 << 14 }; /* products per piece */
 
 typedef struct job {
   const luc_grid *g;
@@ -108,54 +111,67 @@ static void make_axis(const luc_grid *g, double c, int64_t size, axis *a) {
       2, {inside(first, size), inside(first + 1, size)}, {1 - t, t}, {-unit * turn, unit * turn}};
 }
 
-/* Of one point; axes in the order of the image's dimensions. */
-static void make_axes(const luc_grid *g, int64_t b, int64_t point, axis *axes) {
-  const double *c = g->grid + (b * g->points + point) * g->dims;
-  axes[0] = (axis){1, {0}, {1}, {0}};
-  for (int d = 0; d < g->dims; d++) make_axis(g, c[d], g->size[2 - d], &axes[2 - d]);
-}
+/* The taps of one point: all combinations inside the image. */
+enum { MAX_TAPS = 16, BLOCK = 64 };
+typedef struct point {
+  int n;
+  int64_t at[MAX_TAPS]; /* flat positions in an image */
+  double weight[MAX_TAPS];
+} point;
 
-/* ---- sums over taps ---- */
-
-static double sample(const luc_grid *g, const double *x, const axis *a) {
-  double sum = 0;
+/* slope (may be NULL): of each tap along each dimension of the image. */
+static void make_point(const luc_grid *g, int64_t b, int64_t index, point *p, double (*slope)[3]) {
+  const double *c = g->grid + (b * g->points + index) * g->dims;
+  axis a[3] = {{1, {0}, {1}, {0}}};
+  for (int d = 0; d < g->dims; d++) make_axis(g, c[d], g->size[2 - d], &a[2 - d]);
+  p->n = 0;
   for (int i = 0; i < a[0].taps; i++)
     for (int j = 0; j < a[1].taps; j++)
       for (int k = 0; k < a[2].taps; k++) {
         if (a[0].at[i] < 0 || a[1].at[j] < 0 || a[2].at[k] < 0) continue;
-        double v = x[(a[0].at[i] * g->size[1] + a[1].at[j]) * g->size[2] + a[2].at[k]];
-        sum += v * a[0].weight[i] * a[1].weight[j] * a[2].weight[k];
-      }
-  return sum;
-}
-
-/* Adds to dx, and to slope[d] what the value changes along dimension d. */
-static void spread(const luc_grid *g, const double *x, double dy, const axis *a, double *dx,
-                   double *slope) {
-  for (int i = 0; i < a[0].taps; i++)
-    for (int j = 0; j < a[1].taps; j++)
-      for (int k = 0; k < a[2].taps; k++) {
-        if (a[0].at[i] < 0 || a[1].at[j] < 0 || a[2].at[k] < 0) continue;
-        int64_t at = (a[0].at[i] * g->size[1] + a[1].at[j]) * g->size[2] + a[2].at[k];
         double u = a[0].weight[i], v = a[1].weight[j], w = a[2].weight[k];
-        dx[at] += dy * u * v * w;
-        slope[0] += dy * x[at] * a[0].slope[i] * v * w;
-        slope[1] += dy * x[at] * u * a[1].slope[j] * w;
-        slope[2] += dy * x[at] * u * v * a[2].slope[k];
+        p->at[p->n] = (a[0].at[i] * g->size[1] + a[1].at[j]) * g->size[2] + a[2].at[k];
+        p->weight[p->n] = u * v * w;
+        if (slope) {
+          slope[p->n][0] = a[0].slope[i] * v * w;
+          slope[p->n][1] = u * a[1].slope[j] * w;
+          slope[p->n][2] = u * v * a[2].slope[k];
+        }
+        p->n++;
       }
 }
 
+/* Points go in blocks, each through all channels. */
 static void forward(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_grid *g = j->g;
   int64_t cells = g->size[0] * g->size[1] * g->size[2];
-  for (int64_t b = begin; b < end; b++)
-    for (int64_t p = 0; p < g->points; p++) {
-      axis axes[3];
-      make_axes(g, b, p, axes);
-      for (int64_t c = b * g->channels; c < (b + 1) * g->channels; c++)
-        j->y[c * g->points + p] = sample(g, g->x + c * cells, axes);
+  int64_t blocks = (g->points + BLOCK - 1) / BLOCK;
+  point points[BLOCK];
+  for (int64_t i = begin; i < end; i++) {
+    int64_t b = i / blocks, first = i % blocks * BLOCK;
+    int64_t n = g->points - first < BLOCK ? g->points - first : BLOCK;
+    for (int64_t q = 0; q < n; q++) make_point(g, b, first + q, &points[q], NULL);
+    for (int64_t c = b * g->channels; c < (b + 1) * g->channels; c++) {
+      const double *x = g->x + c * cells;
+      double *y = j->y + c * g->points + first;
+      for (int64_t q = 0; q < n; q++) {
+        double sum = 0;
+        for (int k = 0; k < points[q].n; k++) sum += x[points[q].at[k]] * points[q].weight[k];
+        y[q] = sum;
+      }
     }
+  }
+}
+
+/* Adds to dx, and to sum[d] what the value changes along dimension d. */
+static void spread(const point *p, const double (*slope)[3], const double *x, double dy, double *dx,
+                   double *sum) {
+  for (int k = 0; k < p->n; k++) {
+    double change = dy * x[p->at[k]];
+    dx[p->at[k]] += dy * p->weight[k];
+    for (int d = 0; d < 3; d++) sum[d] += change * slope[k][d];
+  }
 }
 
 static void backward(void *arg, int64_t begin, int64_t end) {
@@ -164,20 +180,22 @@ static void backward(void *arg, int64_t begin, int64_t end) {
   int64_t cells = g->size[0] * g->size[1] * g->size[2];
   for (int64_t b = begin; b < end; b++) {
     memset(j->dx + b * g->channels * cells, 0, (size_t)(g->channels * cells) * sizeof(double));
-    for (int64_t p = 0; p < g->points; p++) {
-      axis axes[3];
-      double slope[3] = {0, 0, 0};
-      make_axes(g, b, p, axes);
+    for (int64_t q = 0; q < g->points; q++) {
+      point p;
+      double slope[MAX_TAPS][3], sum[3] = {0, 0, 0};
+      make_point(g, b, q, &p, slope);
       for (int64_t c = b * g->channels; c < (b + 1) * g->channels; c++)
-        spread(g, g->x + c * cells, j->dy[c * g->points + p], axes, j->dx + c * cells, slope);
-      for (int d = 0; d < g->dims; d++) j->dgrid[(b * g->points + p) * g->dims + d] = slope[2 - d];
+        spread(&p, slope, g->x + c * cells, j->dy[c * g->points + q], j->dx + c * cells, sum);
+      for (int d = 0; d < g->dims; d++) j->dgrid[(b * g->points + q) * g->dims + d] = sum[2 - d];
     }
   }
 }
 
 void luc__grid_sample(luc_context *ctx, const luc_grid *g, double *y) {
   job j = {.g = g, .y = y};
-  luc__parallel_for(ctx, g->batch, 1, forward, &j);
+  int64_t blocks = (g->points + BLOCK - 1) / BLOCK;
+  luc__parallel_for(ctx, g->batch * blocks, PIECE_WORK / (BLOCK * (g->channels + 8)) + 1, forward,
+                    &j);
 }
 
 void luc__grid_sample_backward(luc_context *ctx, const luc_grid *g, const double *dy, double *dx,

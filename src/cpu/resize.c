@@ -8,19 +8,19 @@ enum { PIECE_WORK = 1 << 14 }; /* products per piece */
 
 /* ---- positions, in float where the tensors are float ---- */
 
-static double narrow(luc_dtype dtype, double x) {
+static double rounded(luc_dtype dtype, double x) {
   return dtype == LUC_FLOAT64 ? x : (double)(float)x;
 }
 
 /* Input elements for each output element. */
 static double step_of(luc_dtype dtype, int64_t in, int64_t out, double scale, bool align) {
-  if (align) return out > 1 ? narrow(dtype, (double)(in - 1) / (double)(out - 1)) : 0;
-  return narrow(dtype, scale > 0 ? 1 / scale : (double)in / (double)out);
+  if (align) return out > 1 ? rounded(dtype, (double)(in - 1) / (double)(out - 1)) : 0;
+  return rounded(dtype, scale > 0 ? 1 / scale : (double)in / (double)out);
 }
 
 static double source_of(luc_dtype dtype, double step, int64_t o, bool align, bool cubic) {
-  if (align) return narrow(dtype, step * (double)o);
-  double at = narrow(dtype, narrow(dtype, step * ((double)o + 0.5)) - 0.5);
+  if (align) return rounded(dtype, step * (double)o);
+  double at = rounded(dtype, rounded(dtype, step * ((double)o + 0.5)) - 0.5);
   return at < 0 && !cubic ? 0 : at;
 }
 
@@ -42,15 +42,15 @@ static double triangle(double x) {
   return x < 1 ? 1 - x : 0;
 }
 
-static void fill_nearest(luc_taps *t, luc_dtype dtype, double step, double shift) {
+static void fill_nearest(luc_taps *t, double *weight, luc_dtype dtype, double step, double shift) {
   for (int64_t o = 0; o < t->out; o++) {
-    double at = narrow(dtype, ((double)o + shift) * step);
+    double at = rounded(dtype, ((double)o + shift) * step);
     t->at[o] = clamp((int64_t)floorf((float)at), t->in);
-    t->weight[o] = 1;
+    weight[o] = 1;
   }
 }
 
-static void fill_linear(luc_taps *t, luc_dtype dtype, double step, bool align) {
+static void fill_linear(luc_taps *t, double *weight, luc_dtype dtype, double step, bool align) {
   for (int64_t o = 0; o < t->out; o++) {
     double at = t->in == t->out ? (double)o : source_of(dtype, step, o, align, false);
     int64_t first = clamp((int64_t)at, t->in);
@@ -58,17 +58,17 @@ static void fill_linear(luc_taps *t, luc_dtype dtype, double step, bool align) {
     part = part < 1 ? part : 1;
     t->at[2 * o] = first;
     t->at[2 * o + 1] = clamp(first + 1, t->in);
-    t->weight[2 * o] = 1 - part;
-    t->weight[2 * o + 1] = part;
+    weight[2 * o] = 1 - part;
+    weight[2 * o + 1] = part;
   }
 }
 
-static void fill_cubic(luc_taps *t, luc_dtype dtype, double step, bool align) {
+static void fill_cubic(luc_taps *t, double *weight, luc_dtype dtype, double step, bool align) {
   for (int64_t o = 0; o < t->out; o++) {
     double at = source_of(dtype, step, o, align, true), base = floor(at), part = at - base;
     for (int k = 0; k < 4; k++) {
       t->at[4 * o + k] = clamp((int64_t)base - 1 + k, t->in);
-      t->weight[4 * o + k] = cubic(part + 1 - k, -0.75);
+      weight[4 * o + k] = cubic(part + 1 - k, -0.75);
     }
   }
 }
@@ -79,7 +79,7 @@ static double reach_of(luc_resampling kind, double step) {
   return step > 1 ? half * step : half;
 }
 
-static void fill_wide(luc_taps *t, luc_resampling kind, double step) {
+static void fill_wide(luc_taps *t, double *weight, luc_resampling kind, double step) {
   double reach = reach_of(kind, step), squeeze = step > 1 ? 1 / step : 1;
   for (int64_t o = 0; o < t->out; o++) {
     double centre = step * ((double)o + 0.5), sum = 0;
@@ -91,10 +91,12 @@ static void fill_wide(luc_taps *t, luc_resampling kind, double step) {
       double w = kind == LUC_RESAMPLE_CUBIC_AA ? cubic(x, -0.5) : triangle(x);
       if (first + k >= last) w = 0;
       t->at[o * t->most + k] = clamp(first + k, t->in);
-      t->weight[o * t->most + k] = w;
+      weight[o * t->most + k] = w;
       sum += w;
     }
-    for (int64_t k = 0; k < t->most && sum != 0; k++) t->weight[o * t->most + k] /= sum;
+    for (int64_t k = 0; k < t->most && sum != 0; k++) weight[o * t->most + k] /= sum;
+    int64_t used = last - first < t->most ? last - first : t->most;
+    t->count[o] = used > 0 ? used : 1;
   }
 }
 
@@ -110,23 +112,38 @@ static int64_t entries(luc_resampling kind, double step) {
   }
 }
 
+/* Doubles become floats in their place. */
+static void shorten(void *weight, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    double wide;
+    memcpy(&wide, (char *)weight + i * sizeof wide, sizeof wide);
+    float narrow = (float)wide;
+    memcpy((char *)weight + i * sizeof narrow, &narrow, sizeof narrow);
+  }
+}
+
 luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype, int64_t in,
                          int64_t out, double scale, bool align_corners, luc_taps *taps) {
   double step = step_of(dtype, in, out, scale, align_corners);
   *taps = (luc_taps){.in = in, .out = out, .most = entries(kind, step)};
   size_t n = luc__mul_size((size_t)out, (size_t)taps->most);
-  taps->bytes = luc__mul_size(n, sizeof(int64_t) + sizeof(double));
+  size_t entry = (size_t)taps->most * (sizeof(int64_t) + sizeof(double));
+  taps->bytes = luc__mul_size((size_t)out, entry + sizeof(int64_t));
   taps->block = luc__alloc(ctx, taps->bytes);
   if (!taps->block) return LUC_ERR_MEMORY;
-  taps->at = taps->block;
-  taps->weight = (double *)(taps->at + n);
+  taps->count = taps->block;
+  taps->at = taps->count + out;
+  double *weight = (double *)(taps->at + n);
+  for (int64_t o = 0; o < out; o++) taps->count[o] = taps->most;
   switch (kind) {
-  case LUC_RESAMPLE_NEAREST: fill_nearest(taps, dtype, step, 0); break;
-  case LUC_RESAMPLE_NEAREST_EXACT: fill_nearest(taps, dtype, step, 0.5); break;
-  case LUC_RESAMPLE_LINEAR: fill_linear(taps, dtype, step, align_corners); break;
-  case LUC_RESAMPLE_CUBIC: fill_cubic(taps, dtype, step, align_corners); break;
-  default: fill_wide(taps, kind, step);
+  case LUC_RESAMPLE_NEAREST: fill_nearest(taps, weight, dtype, step, 0); break;
+  case LUC_RESAMPLE_NEAREST_EXACT: fill_nearest(taps, weight, dtype, step, 0.5); break;
+  case LUC_RESAMPLE_LINEAR: fill_linear(taps, weight, dtype, step, align_corners); break;
+  case LUC_RESAMPLE_CUBIC: fill_cubic(taps, weight, dtype, step, align_corners); break;
+  default: fill_wide(taps, weight, kind, step);
   }
+  taps->weight = weight;
+  if (dtype != LUC_FLOAT64) shorten(weight, n);
   return LUC_OK;
 }
 

@@ -17,8 +17,9 @@ typedef enum luc_resampling { /* ORDER RESAMPLING */
 
 typedef struct luc_taps {
   int64_t in, out, most; /* most: entries of the tables for each output element */
+  int64_t *count;        /* [out]: how many of them are used, at least 1 */
   int64_t *at;           /* [out, most]: input positions */
-  double *weight;        /* likewise; 0 where there are fewer */
+  void *weight;          /* likewise, in the dtype that is resampled */
   void *block;
   size_t bytes;
 } luc_taps;
