@@ -88,7 +88,8 @@ end
 
 -- A v with u = normalize(W v) and u·(W v) = sigma, for a W of full rank.
 local function solve_v(w, u, sigma)
-  local column, v = u:unsqueeze(2), nil
+  local column = u:unsqueeze(2)
+  local v
   if w:size(1) >= w:size(2) then
     v = matrices.solve(w:t():matmul(w), w:t():matmul(column))
   else
