@@ -496,12 +496,15 @@ static int is_slot(lua_State *L) {
   return 1;
 }
 
-/* core.nn._has_slot(m, name): is the name registered, though perhaps empty? */
+/* core.nn._has_slot(m, name[, kind]): is the name registered (as LUC_SLOT_*), though perhaps empty?
+ */
 static int has_slot(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "nn");
   size_t length;
   const char *name = luaL_checklstring(L, 2, &length);
-  lua_pushboolean(L, luc__slot_find(peer->m, name, length, NULL) != NULL);
+  luc_slot slot;
+  bool found = luc__slot_find(peer->m, name, length, &slot) != NULL;
+  lua_pushboolean(L, found && (lua_isnoneornil(L, 3) || lua_tointeger(L, 3) == (int)slot));
   return 1;
 }
 

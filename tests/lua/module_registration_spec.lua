@@ -194,6 +194,32 @@ describe("assigning", function()
     fails("nn.unregistered: table must be a table (got number)", nn.unregistered, 3)
   end)
 
+  it("to the views registers, none empties, nil deletes", function()
+    local m = nn.Linear(1, 1)
+    local p = parameter(2)
+    m._parameters.weight, m._parameters.extra = p, p
+    assert.is_true(rawequal(p, m.weight) and rawequal(p, m.extra))
+    m._parameters.weight = lucerna.none
+    assert.is_nil(m.weight)
+    assert.same({ "weight", "bias", "extra" }, keys(pairs(m._parameters)))
+    local view = m._parameters
+    view.weight, view.nothing = nil, nil
+    assert.same({ "bias", "extra" }, keys(pairs(view)))
+    assert.same({ "bias", "extra" }, keys(pairs(m._parameters)))
+    m._buffers.b = lucerna.ones(1)
+    m._modules.child = nn.ReLU()
+    m._parameters.b = nil
+    assert.same({ "bias", "extra", "b" }, keys(pairs(m:state_dict())))
+    fails("attribute 'bias' already exists", set, m._buffers, "bias", lucerna.ones(1))
+    fails("Tensor is not a Module subclass", set, m._modules, "x", p * 1)
+    assert.same({ { "b" }, { "child" } }, { keys(pairs(m._buffers)), keys(pairs(m._modules)) })
+    local Net = nn.class("Net")
+    function Net:register_parameter(name, value) self._parameters[name] = value end
+    local net = Net()
+    net.p = p
+    assert.is_true(rawequal(p, net.p) and rawequal(p, net._parameters.p))
+  end)
+
   it("nn.delattr forgets parameters, buffers, children and fields in turn", function()
     local m = nn.Linear(1, 1)
     m.child, m.field = nn.ReLU(), 1

@@ -146,7 +146,7 @@ end
 
 -- ---- views of what is registered ----
 
-local KINDS = { _parameters = 0, _buffers = 1 }
+local KINDS = { _parameters = 0, _buffers = 1, _modules = 2 }
 
 -- The names of the buffers that state_dict leaves out, as a set.
 local function transient(self)
@@ -157,21 +157,31 @@ local function transient(self)
   return set
 end
 
+-- Puts the value under the key of one kind, as nn.Module's own methods do: a class may call this
+-- from its own. nil deletes the key, none empties the slot.
+local function write_slot(self, kind, key, value)
+  if value == nil then
+    if core._has_slot(self, key, kind) then core.delattr(self, key) end
+    return false
+  end
+  if value == root.none then value = nil end
+  if kind == 0 then
+    core.register_parameter(self, key, value)
+  elseif kind == 1 then
+    local known = core._has_slot(self, key, 1)
+    core.register_buffer(self, key, value, not known or core._is_persistent(self, key))
+  else
+    core.add_module(self, key, value)
+  end
+  return true, self[key]
+end
+
 local function view(self, name)
   if name == "_non_persistent_buffers_set" then return transient(self) end
-  local flat = KINDS[name] and core._slots(self, KINDS[name]) or core._children(self)
-  local map = ordered.new()
+  local kind, map = KINDS[name], ordered.new()
+  local flat = kind < 2 and core._slots(self, kind) or core._children(self)
   for i = 1, #flat, 2 do ordered.put(map, flat[i], flat[i + 1] or nil) end
-  ordered.on_write(map, function(key, value)
-    if name == "_parameters" then
-      core.register_parameter(self, key, value)
-    elseif name == "_buffers" then
-      local known = core._has_slot(self, key)
-      core.register_buffer(self, key, value, not known or core._is_persistent(self, key))
-    else
-      core.add_module(self, key, value)
-    end
-  end)
+  ordered.on_write(map, function(key, value) return write_slot(self, kind, key, value) end)
   return map
 end
 

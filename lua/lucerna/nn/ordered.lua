@@ -48,8 +48,8 @@ function meta.__newindex(self, key, value)
   if key == "_metadata" and not store.index[key] then
     store.metadata = value
   elseif store.write then
-    store.write(key, value)
-    set(store, key, value)
+    local kept, held = store.write(key, value)
+    if kept then set(store, key, held) else delete(store, key) end
   elseif value == nil then
     delete(store, key)
   else
@@ -96,7 +96,8 @@ function ordered.adopt(keys, values, index, metadata)
   return setmetatable({ [STORE] = store }, meta)
 end
 
---- Assignments to a map made by a module also go to the module.
+--- Assignments to a map made by a module go to the module: write(key, value) returns whether the
+-- module has the key now, and what it holds there.
 function ordered.on_write(map, write) rawget(map, STORE).write = write end
 
 --- Puts a key with any value, nil included, at the end.
