@@ -91,8 +91,7 @@ static int read_position(lua_State *L, luc_l_peer *peer) {
                        peer->m->cls->name, (int)n);
   lua_Integer position = i > 0 ? i - 1 : n + i;
   if (i < -n)
-    return luc_l_error(L, "%s: index %d is out of range [%d, %d]", peer->m->cls->name, (int)i,
-                       (int)-n, (int)n);
+    return luc_l_error(L, "%s: index %I is out of range [%I, %I]", peer->m->cls->name, i, -n, n);
   if (position >= n) {
     lua_pushnil(L);
     return 1;
@@ -271,15 +270,15 @@ static int add_slot(lua_State *L, luc_l_peer *peer, const char *name, luc_slot s
     lua_pop(L, 1);
   }
   if (taken) return luc_l_error(L, "attribute '%s' already exists", name);
-  if (slot != LUC_SLOT_CHILD) {
-    luc_l_state *st = peer->nn->st;
-    luc_status status = luc__slot_check_name(st->ctx, peer->m, slot, name, lua_rawlen(L, 2));
-    if (status == LUC_OK && slot == LUC_SLOT_PARAMETER)
-      status = luc__slot_check_parameter(st->ctx, name, luc_l_totensor(L, 3));
-    if (status != LUC_OK) return luc_l_raise(L, st, status);
-  } else {
-    luc_l_checkpeer(L, 3, peer->m->cls->name);
-  }
+  luc_l_state *st = peer->nn->st;
+  luc_status status = LUC_OK;
+  bool key = (peer->m->cls->core->def->flags & LUC_CF_KEYED) != 0;
+  if (slot == LUC_SLOT_CHILD) luc_l_checkpeer(L, 3, peer->m->cls->name);
+  if (slot != LUC_SLOT_CHILD || key) /* PyTorch checks children's names in dictionaries only */
+    status = luc__slot_check_name(st->ctx, peer->m, slot, name, lua_rawlen(L, 2));
+  if (status == LUC_OK && slot == LUC_SLOT_PARAMETER)
+    status = luc__slot_check_parameter(st->ctx, name, luc_l_totensor(L, 3));
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
   return assign_slot(L, peer, slot);
 }
 
@@ -488,19 +487,27 @@ static int write_position(lua_State *L, luc_l_peer *peer) {
   const luc_map *entries = luc__entries(m);
   lua_Integer i = lua_tointeger(L, 2), n = entries->count;
   if (i == 0 || i > n || i < -n)
-    return luc_l_error(L, "%s: index %d is out of range [1, %d] (indices count from 1)",
-                       m->cls->name, (int)i, (int)n);
+    return luc_l_error(L, "%s: index %I is out of range [1, %I] (indices count from 1)",
+                       m->cls->name, i, n);
   luc_map_entry *e = luc__map_at(entries, (uint32_t)(i > 0 ? i - 1 : n + i));
   lua_pushlstring(L, e->key, e->length);
   lua_replace(L, 2);
   if (m->cls->core->def->flags & LUC_CF_ENTRIES) return call_helper(L, peer, "put_entry", 3);
-  if (!luc_l_topeer(L, 3) && !lua_isnil(L, 3)) {
-    char given[LUC_L_GIVEN];
-    return luc_l_error(L, "%s: [%d] must be a module (got %s)", m->cls->name, (int)i,
-                       luc_l_given(L, 3, given));
-  }
-  luc_l_put_slot(L, peer, 1, LUC_SLOT_CHILD, 2, 3, -1);
-  return 0;
+  return replace_slot(L, peer, LUC_SLOT_CHILD, lua_tostring(L, 2));
+}
+
+/* Under a key that is no name: a position, or an ordinary field. */
+static int write_other(lua_State *L, luc_l_peer *peer) {
+  int flags = peer->m->cls->core->def->flags;
+  if (flags & LUC_CF_SEQUENCE && lua_isinteger(L, 2)) return write_position(L, peer);
+  if (flags & LUC_CF_KEYED)
+    return luc_l_error(L, "%s: keys must be strings (got %s)", peer->m->cls->name,
+                       luaL_typename(L, 2));
+  luc_tensor *t = luc_l_totensor(L, 3);
+  if (luc_l_topeer(L, 3) || (t && t->flags & LUC_TF_PARAMETER)) /* it would not be registered */
+    return luc_l_error(L, "%s: the name of a %s must be a string (got %s)", peer->m->cls->name,
+                       luc_l_kind_name(L, 3), luaL_typename(L, 2));
+  return write_field(L, peer);
 }
 
 int luc_l_module_newindex(lua_State *L) {
@@ -523,10 +530,5 @@ int luc_l_module_newindex(lua_State *L) {
     }
     return write_named(L, peer);
   }
-  bool sequence = (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
-  if (sequence && lua_isinteger(L, 2)) return write_position(L, peer);
-  if (peer->m->cls->core->def->flags & LUC_CF_KEYED)
-    return luc_l_error(L, "%s: keys must be strings (got %s)", peer->m->cls->name,
-                       luaL_typename(L, 2));
-  return write_field(L, peer);
+  return write_other(L, peer);
 }

@@ -79,9 +79,17 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
         message_of(l.pop, l, "1"))
       assert.matches("index 5 is out of range %[1, 4%]", message_of(l.insert, l, 5, nn.ReLU()))
       assert.matches("index 4 is out of range", message_of(function() l[4] = nn.ReLU() end))
-      assert.matches("must be a module", message_of(function() l[1] = 3 end))
+      assert.matches("cannot assign 'number' as child module '0' %(nn%.Module or nil expected%)",
+        message_of(function() l[1] = 3 end))
       assert.matches("step cannot be zero", message_of(function() return l[{1, 3, 0}] end))
       assert.matches("integers %(got string%)", message_of(function() return l[{1, "3"}] end))
+      assert.matches("name of a ReLU must be a string %(got number%)",
+        message_of(function() l[1.5] = nn.ReLU() end))
+      assert.matches("index %-9223372036854775808 is out of range %[%-3, 3%]",
+        message_of(function() return l[math.mininteger] end))
+      assert.matches("index 9223372036854775807 is out of range %[1, 3%]",
+        message_of(function() l[math.maxinteger] = nn.ReLU() end))
+      assert.are.equal(3, #l[{math.mininteger, math.maxinteger}])
       assert.matches("no cycles", message_of(l.insert, l, 1, l))
       l[1].tag = 1
       pcall(l.insert, l, 1, l)
@@ -194,6 +202,9 @@ describe("Sequential", function()
       message_of(function() return s * 0 end))
     assert.matches("unsupported operand type%(s%) for %*: Sequential and number",
       message_of(function() return s * 1.5 end))
+    assert.matches("9223372036854775807 times 6 modules are too many",
+      message_of(function() return s * math.maxinteger end))
+    assert.matches("too many", message_of(function() return nn.Sequential() * 10000001 end))
   end)
 
   it("can be subclassed", function()
@@ -280,6 +291,12 @@ describe("ModuleDict", function()
     assert.matches("ModuleDict%.update should be called with an iterable of key/value pairs, "
       .. "but got number", message_of(d.update, d, 3))
     assert.matches("module name should be a string", message_of(nn.ModuleDict, {{1, nn.ReLU()}}))
+    assert.matches("module name can't be empty string",
+      message_of(function() d[""] = nn.ReLU() end))
+    assert.matches('module name can\'t contain "%."',
+      message_of(function() d["a.b"] = nn.ReLU() end))
+    assert.matches("append: self must be a module %(got number%)",
+      message_of(nn.ModuleList.append, 3, nn.ReLU()))
     assert.matches("keys must be strings %(got number%)",
       message_of(function() d[1] = nn.ReLU() end))
   end)

@@ -30,6 +30,13 @@ local is_a = container.is_a
 
 local function who(self) return core.class_name(self) end
 
+--- Raises unless self is a module: methods can be taken from their class.
+function container.check_self(self, method)
+  if not is_module(self) then
+    raise(("%s: self must be a module (got %s)"):format(method, describe(self)))
+  end
+end
+
 -- A module, or none for an empty slot.
 local function check_module(self, value, place)
   if is_module(value) or value == root.none then return end
@@ -144,6 +151,7 @@ local List = {}
 
 --- append(module): adds it at the end; returns self.
 function List:append(module)
+  container.check_self(self, "append")
   check_module(self, module, "module")
   self:add_module(tostring(#self), module)
   return self
@@ -151,6 +159,7 @@ end
 
 --- extend(modules): appends all of an array, container or iterator; returns self.
 function List:extend(modules)
+  container.check_self(self, "extend")
   local list = collect(self, modules, "extend")
   local _ <close> = all_or_nothing(self)
   for _, module in ipairs(list) do self:append(module) end
@@ -251,6 +260,7 @@ end
 --- pop(index or range): removes and returns the module there (the last one without an index), or a
 -- container of those in the range.
 function List:pop(index)
+  container.check_self(self, "pop")
   if index == nil then index = -1 end
   if not is_plain(index) then place(self, index, #self) end
   local found = self[index]
@@ -324,6 +334,8 @@ function Sequential:__add(other, second)
   return like(core.layer("Sequential"), table.move(more, 1, #more, #modules + 1, modules))
 end
 
+local MOST = 10000000 -- modules of a product, so that a slip does not fill the memory
+
 --- sequential * n: its modules n times over, shared.
 function Sequential:__mul(times)
   if math.type(times) ~= "integer" then
@@ -333,6 +345,9 @@ function Sequential:__mul(times)
     raise(("Non-positive multiplication factor %d for %s"):format(times, who(self)))
   end
   local _, modules = read(self)
+  if times > MOST // math.max(#modules, 1) then
+    raise(("%s: %d times %d modules are too many"):format(who(self), times, #modules))
+  end
   local repeated = {}
   for _ = 1, times do table.move(modules, 1, #modules, #repeated + 1, repeated) end
   return like(core.layer("Sequential"), repeated)

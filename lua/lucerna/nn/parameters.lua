@@ -107,6 +107,7 @@ end
 
 --- append(value): adds it at the end; a tensor becomes a parameter. Returns self.
 function List:append(value)
+  container.check_self(self, "append")
   put(self, tostring(#self), value)
   return self
 end
@@ -132,6 +133,7 @@ end
 
 --- extend(values): appends all of an array, ParameterList or iterator; returns self.
 function List:extend(values)
+  container.check_self(self, "extend")
   local list, n = collect(self, values)
   local _ <close> = all_or_nothing(self)
   for i = 1, n do self:append(list[i]) end
