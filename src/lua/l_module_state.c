@@ -156,6 +156,22 @@ static int state_dict(lua_State *L) {
   return results;
 }
 
+/* What load_state_dict returns must exist before anything is written. */
+static int results_protected(lua_State *L) {
+  const state_box *box = lua_touserdata(L, 1);
+  push_names(L, &box->missing);
+  push_names(L, &box->unexpected);
+  return 2;
+}
+
+static luc_status push_results(void *ud) {
+  state_box *box = ud;
+  lua_State *L = box->st->L;
+  lua_pushcfunction(L, results_protected);
+  lua_pushlightuserdata(L, box);
+  return lua_pcall(L, 1, 2, 0) == LUA_OK ? LUC_OK : luc_l_keep_error(L, box->st);
+}
+
 /* core.nn._load_state_dict(m, names, values, versions, strict, assign): missing, unexpected */
 static int load_state_dict(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "load_state_dict");
@@ -169,12 +185,10 @@ static int load_state_dict(lua_State *L) {
   if (status == LUC_OK) status = read_state(L, st->ctx, box->sd, 2, 3, 4);
   lua_State *outer = luc_l_enter(st, L);
   if (status == LUC_OK)
-    status =
-        luc__load_state_dict(st->ctx, peer->m, box->sd, flags, &box->missing, &box->unexpected);
+    status = luc__load_state_dict(st->ctx, peer->m, box->sd, flags, &box->missing, &box->unexpected,
+                                  push_results, box);
   st->L = outer;
   if (status != LUC_OK) return luc_l_raise(L, st, status);
-  push_names(L, &box->missing);
-  push_names(L, &box->unexpected);
   drop_state(box);
   return 2;
 }
@@ -378,9 +392,17 @@ static int save_protected(lua_State *L) {
   return 0;
 }
 
+/* Gives the host the lists, at the last moment at which that may fail. Upvalue 1: host_state. */
+static int report(lua_State *L) {
+  host_state *h = lua_touserdata(L, lua_upvalueindex(1));
+  luc_l_state *st = h->nn->st;
+  luc_status status = read_names(L, st->ctx, 1, h->missing);
+  if (status == LUC_OK) status = read_names(L, st->ctx, 2, h->unexpected);
+  return raise_or(L, st, status, 0);
+}
+
 static int load_protected(lua_State *L) {
   host_state *h = lua_touserdata(L, 1);
-  luc_context *ctx = h->nn->st->ctx;
   luc_l_pushmodule(L, h->nn, h->m);
   call_provided(L, h->nn, "needs_load", 1, 1);
   h->handled = lua_toboolean(L, 2);
@@ -396,9 +418,9 @@ static int load_protected(lua_State *L) {
   lua_remove(L, 5); /* names, values, versions remain */
   lua_pushboolean(L, h->flags & LUC_LOAD_STRICT);
   lua_pushboolean(L, h->flags & LUC_LOAD_ASSIGN);
-  call_provided(L, h->nn, "load_state", 6, 2);
-  h->status = read_names(L, ctx, 2, h->missing);
-  if (h->status == LUC_OK) h->status = read_names(L, ctx, 3, h->unexpected);
+  lua_pushlightuserdata(L, h);
+  lua_pushcclosure(L, report, 1);
+  call_provided(L, h->nn, "load_state", 7, 0);
   return 0;
 }
 

@@ -348,8 +348,10 @@ luc_status luc__state_copy(luc_context *ctx, const luc_state_dict *sd, luc_state
 /* Without asking the host. */
 luc_status luc__state_dict(luc_context *ctx, luc_module *m, const char *prefix, bool keep_vars,
                            luc_state_dict *sd);
+/* `ready` (may be NULL) is called when all but writing is done: the last thing that may fail. */
 luc_status luc__load_state_dict(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
-                                int flags, luc_names *missing, luc_names *unexpected);
+                                int flags, luc_names *missing, luc_names *unexpected,
+                                luc_status (*ready)(void *ud), void *ud);
 /* m alone, at once: what of sd stands under prefix. version is the saved one, -1 if there is none.
  * What is wrong is added to the lists. */
 luc_status luc__load_own(luc_context *ctx, luc_module *m, const luc_state_dict *sd,

@@ -20,16 +20,17 @@ static size_t head_of(const char *longer, const char *name) {
   return ends ? n - tail : 0;
 }
 
-/* The prefix that turns every name of `longer` into one of `names`; 0 if there is none. */
+/* The prefix that all of `longer` have and without which most are among `names`; 0 if there is
+ * none. (An old batch norm's counter is not missing, for one.) */
 static size_t common_prefix(const luc_names *longer, const luc_names *names) {
   if (longer->n == 0 || longer->n > 4096) return 0;
   for (size_t k = 0; k < names->n; k++) {
     const char *first = longer->items[0];
     size_t head = head_of(first, names->items[k]);
-    bool all = head > 0;
-    for (size_t i = 1; all && i < longer->n; i++)
-      all = strncmp(longer->items[i], first, head) == 0 && contains(names, longer->items[i] + head);
-    if (all) return head;
+    size_t common = 1, fitting = 1;
+    while (head > 0 && common < longer->n && strncmp(longer->items[common], first, head) == 0)
+      fitting += contains(names, longer->items[common++] + head);
+    if (head > 0 && common == longer->n && 2 * fitting > longer->n) return head;
   }
   return 0;
 }

@@ -347,7 +347,6 @@ static luc_status prepare_assign(loader *l) {
 }
 
 static luc_status commit(loader *l) {
-  LUC_TRY(prepare_assign(l));
   for (size_t i = 0; i < l->ncopies; i++) {
     const copy *c = &l->copies[i];
     if (c->lazy) {
@@ -378,10 +377,12 @@ luc_status luc__load_own(luc_context *ctx, luc_module *m, const luc_state_dict *
   l.unexpected = unexpected;
   l.errors = errors;
   luc__text_puts(&l.prefix, prefix);
+  LUC_GO(l.prefix.status);
   LUC_GO(report_dropped(&l, m));
   LUC_GO(load_slot(&l, m, LUC_SLOT_PARAMETER));
   LUC_GO(load_slot(&l, m, LUC_SLOT_BUFFER));
   LUC_GO(find_unexpected(&l, m));
+  LUC_GO(prepare_assign(&l));
   LUC_GO(commit(&l));
 done:
   end(&l);
@@ -439,6 +440,8 @@ typedef struct tree {
   loader l;
   luc_state_dict *own; /* a copy of the caller's that hooks may edit, or NULL: there are none */
   bool unexpected;     /* look for them */
+  luc_status (*ready)(void *ud);
+  void *ud;
 } tree;
 
 static luc_status run_hooks(tree *t, luc_module *m, luc_state_event event) {
@@ -468,7 +471,9 @@ static luc_status visit(tree *t, luc_module *m, const luc_walk *w) {
   LUC_TRY(load_slot(l, m, LUC_SLOT_PARAMETER));
   LUC_TRY(load_slot(l, m, LUC_SLOT_BUFFER));
   if (t->unexpected) LUC_TRY(find_unexpected(l, m));
-  return t->own != NULL ? commit(l) : LUC_OK;
+  if (t->own == NULL) return LUC_OK;
+  LUC_TRY(prepare_assign(l));
+  return commit(l);
 }
 
 static luc_status load_tree(tree *t, luc_module *root, bool strict) {
@@ -482,6 +487,8 @@ static luc_status load_tree(tree *t, luc_module *root, bool strict) {
   if (status == LUC_OK) status = walked;
   if (status == LUC_OK)
     status = luc__load_check(l->ctx, root, strict, l->missing, l->unexpected, l->errors);
+  if (status == LUC_OK) status = prepare_assign(l);
+  if (status == LUC_OK && t->ready != NULL) status = t->ready(t->ud);
   return status == LUC_OK ? commit(l) : status;
 }
 
@@ -503,8 +510,9 @@ done:
 }
 
 luc_status luc__load_state_dict(luc_context *ctx, luc_module *m, const luc_state_dict *sd,
-                                int flags, luc_names *missing, luc_names *unexpected) {
-  tree t = {.own = NULL};
+                                int flags, luc_names *missing, luc_names *unexpected,
+                                luc_status (*ready)(void *ud), void *ud) {
+  tree t = {.ready = ready, .ud = ud};
   luc_names errors = {0};
   bool hooked, strict = (flags & LUC_LOAD_STRICT) != 0;
   uint32_t events = 1u << LUC_STATE_LOAD_BEFORE | 1u << LUC_STATE_LOAD_AFTER;
@@ -535,7 +543,7 @@ luc_status luc_module_load_state_dict(luc_context *ctx, luc_module *m, const luc
   if (host->load_state != NULL)
     status = host->load_state(ctx, host->ud, m, sd, flags, &lists[0], &lists[1], &handled);
   if (status == LUC_OK && !handled)
-    status = luc__load_state_dict(ctx, m, sd, flags, &lists[0], &lists[1]);
+    status = luc__load_state_dict(ctx, m, sd, flags, &lists[0], &lists[1], NULL, NULL);
   luc_names *wanted[2] = {missing, unexpected};
   for (int i = 0; i < 2; i++) {
     if (wanted[i] != NULL)

@@ -176,3 +176,7 @@ TEST("so do registering, its hooks and conversions, and no module is left half-c
 TEST("so do copies, computed tensors and calls with other tensors") {
   sweep("utils");
 }
+
+TEST("so does loading a state, whatever classes and hooks do meanwhile") {
+  sweep("state");
+}

@@ -335,12 +335,14 @@ local function load_module(self, state, prefix, load)
   end
 end
 
-local function load_in_lua(self, state, strict, assign)
+-- report (of C hosts) gets the lists while the load can still be undone.
+local function load_in_lua(self, state, strict, assign, report)
   local keys = { missing_keys = {}, unexpected_keys = {} }
   local load = { keys = keys, errors = {}, metadata = state._metadata, assign = assign }
   local before <close> = core._snapshot(self)
   load_module(self, state, "", load)
   core._load_check(self, strict, keys.missing_keys, keys.unexpected_keys, load.errors)
+  if report then report(keys.missing_keys, keys.unexpected_keys) end
   core._keep(before)
   return keys.missing_keys, keys.unexpected_keys
 end
@@ -468,9 +470,9 @@ function host.save_state(self, prefix, keep_vars)
   return keys, values, versions_of(metadata)
 end
 
-function host.load_state(self, keys, values, versions, strict, assign)
+function host.load_state(self, keys, values, versions, strict, assign, report)
   local state = ordered.new(keys, values, metadata_of(versions)())
-  return load_in_lua(self, state, strict, assign)
+  return load_in_lua(self, state, strict, assign, report)
 end
 
 return { methods = methods, host = host }
