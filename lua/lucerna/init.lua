@@ -3,6 +3,7 @@
 -- Needs only the base, table, string, math and coroutine libraries; sets no globals.
 
 local core = require "lucerna.core"
+local scoped = require "lucerna.scoped"
 
 -- Error positions skip our own files: tell the core how their chunk names begin.
 local _, path = ...
@@ -53,18 +54,6 @@ setmetatable(lucerna, {
 
 -- ---- gradient modes ----
 
--- Runs f in a coroutine of its own, so that its mode goes out and comes back as it yields.
-local function resume(co, grad, inference, ...)
-  local results
-  do
-    local _ <close> = core._set_mode(grad, inference)
-    results = table.pack(coroutine.resume(co, ...))
-  end
-  if not results[1] then error(results[2], 0) end
-  if coroutine.status(co) == "dead" then return table.unpack(results, 2, results.n) end
-  return resume(co, grad, inference, coroutine.yield(table.unpack(results, 2, results.n)))
-end
-
 local function is_callable(f)
   if type(f) == "function" then return true end
   local meta = type(f) ~= "string" and getmetatable(f)
@@ -77,12 +66,7 @@ local function with_mode(who, grad, inference, f, ...)
   if not is_callable(f) then
     core._raise(who .. ": f must be a function (got " .. type(f) .. ")")
   end
-  if coroutine.isyieldable() then
-    local co = coroutine.create(function(...) return f(...) end)
-    return resume(co, grad, inference, ...)
-  end
-  local _ <close> = core._set_mode(grad, inference)
-  return f(...)
+  return scoped(function() return core._set_mode(grad, inference) end, f, ...)
 end
 
 --- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.

@@ -31,6 +31,7 @@ describe("nn.utils.clip_grad", function()
     utils.clip_grads_with_norm_({ p }, { max_norm = 1, total_norm = lucerna.tensor(0.1) })
     assert.near(0.3, p.grad[1]:item(), 1e-6)
     assert.equal(0, utils.get_total_norm({}):item())
+    assert.equal(0, utils.clip_grad_norm_(nn.ReLU():parameters(), 1):item()) -- with a warning
   end)
 
   it("refuses what is no number or tensor", function()
@@ -266,6 +267,29 @@ describe("nn.utils.parametrize", function()
     assert.has_error(function() parametrize.cached(error, "x") end)
     local _, _ = m.weight, m.weight
     assert.equal(6, counting.calls)
+  end)
+
+  it("keeps caches apart from what runs while a function has yielded", function()
+    local counting = Counting()
+    local m = register(nn.Linear(2, 2), "weight", counting)
+    local run = coroutine.wrap(function()
+      parametrize.cached(function()
+        local first = m.weight
+        coroutine.yield()
+        assert.equal(first, m.weight)
+      end)
+    end)
+    counting.calls = 0
+    run()
+    local _, _ = m.weight, m.weight
+    assert.equal(3, counting.calls)
+    run()
+    assert.equal(3, counting.calls)
+    local a, b = parametrize.cached(), parametrize.cached()
+    getmetatable(a).__close(a)
+    getmetatable(b).__close(b)
+    local _, _ = m.weight, m.weight
+    assert.equal(5, counting.calls)
   end)
 
   it("works where forward is Lua's, and in containers", function()

@@ -69,7 +69,11 @@ function clip.clip_grad_norm_(...)
   local parameters, max_norm, norm_type, strict = arguments(who,
     { "parameters", "max_norm", "norm_type", "error_if_nonfinite", "foreach" }, ...)
   max_norm = check.number(who, "max_norm", max_norm)
-  local grads = gradients(check.tensors(who, "parameters", parameters))
+  local list = check.tensors(who, "parameters", parameters)
+  if #list == 0 and type(parameters) == "function" and warn then
+    warn("clip_grad_norm_: `parameters` is an empty iterator, no gradient clipping will occur.")
+  end
+  local grads = gradients(list)
   local _ <close> = lucerna.no_grad()
   local total = total_norm_of(who, grads, norm_type, strict)
   scale(grads, max_norm, total)

@@ -7,6 +7,7 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
+local scoped = require "lucerna.scoped"
 local check = require "lucerna.nn.utils.check"
 
 local parametrize = {}
@@ -203,24 +204,27 @@ end
 
 -- ---- caching ----
 
-local depth, cache = 0, {} -- cache[module][name]: what was computed while depth > 0
-local Caching = { __name = "parametrize.cached" }
+-- The innermost of the caches in force: {values = {[module] = {[name] = tensor}}, closed, outer}.
+local cache
+local Cache = { __name = "parametrize.cached" }
 
-function Caching.__close(self)
-  if self.closed then return end
+-- Caches need not end in order: one that ended goes when it is the innermost.
+function Cache.__close(self)
   self.closed = true
-  depth = depth - 1
-  if depth == 0 then cache = {} end
+  while cache and cache.closed do cache = cache.outer end
 end
 
---- cached(f, ...) runs f; until it ends, parametrized tensors are computed once and kept.
--- `local _ <close> = cached()` does it for the rest of a block.
+local function enter(values)
+  cache = setmetatable({ values = values, closed = false, outer = cache }, Cache)
+  return cache
+end
+
+--- cached(f, ...) runs f; until it ends, parametrized tensors are computed once and kept (not
+-- while f has yielded). `local _ <close> = cached()` does it for the rest of a block.
 function parametrize.cached(f, ...)
-  depth = depth + 1
-  local caching = setmetatable({ closed = false }, Caching)
-  if f == nil then return caching end
-  local _ <close> = caching
-  return f(...)
+  local values = cache and cache.values or {}
+  if f == nil then return enter(values) end
+  return scoped(function() return enter(values) end, f, ...)
 end
 
 -- ---- classes ----
@@ -240,9 +244,9 @@ end
 
 local function compute(module, name)
   local list = child(module.parametrizations, name)
-  if depth == 0 then return list() end
-  local values = cache[module] or {}
-  cache[module] = values
+  if not cache then return list() end
+  local values = cache.values[module] or {}
+  cache.values[module] = values
   if values[name] == nil then values[name] = list() end
   return values[name]
 end

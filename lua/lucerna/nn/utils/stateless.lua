@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local core = require("lucerna.core").nn
 local check = require "lucerna.nn.utils.check"
 local ordered = require "lucerna.nn.ordered"
+local scoped = require "lucerna.scoped"
 
 local WHO = "functional_call"
 
@@ -164,27 +165,6 @@ function Replaced.__close(self)
   self.count = 0
 end
 
--- Runs the call in a coroutine of its own, so that its tensors go out and come back as it yields.
-local function resume(co, entries, ...)
-  local results
-  do
-    local _ <close> = replace(entries)
-    results = table.pack(coroutine.resume(co, ...))
-  end
-  if not results[1] then error(results[2], 0) end
-  if coroutine.status(co) == "dead" then return table.unpack(results, 2, results.n) end
-  return resume(co, entries, coroutine.yield(table.unpack(results, 2, results.n)))
-end
-
-local function call(module, entries, ...)
-  if coroutine.isyieldable() then
-    return resume(coroutine.create(function(...) return module(...) end), entries, ...)
-  end
-  local _ <close> = replace(entries)
-  local results = table.pack(module(...))
-  return table.unpack(results, 1, results.n)
-end
-
 -- What the module assigned to its buffers meanwhile is in the caller's map afterwards.
 local function write_back(map, entries, values, ...)
   if is_map(map) then
@@ -248,7 +228,8 @@ function stateless.functional_call(module, maps, ...)
   if options.tie_weights ~= false then tie(names, values, known, tensors) end
   if options.strict then check_keys(module, values, known, tensors) end
   local entries = read_entries(module, names, values)
-  return write_back(maps, entries, values, call(module, entries, unpack_arguments(args, kwargs)))
+  return write_back(maps, entries, values, scoped(function() return replace(entries) end, module,
+    unpack_arguments(args, kwargs)))
 end
 
 return stateless
