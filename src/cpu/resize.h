@@ -6,12 +6,13 @@
 #include "base/context.h"
 #include "tensor/dtype.h"
 
-typedef enum luc_resampling { /* ORDER RESAMPLING */
+/* ORDER RESAMPLING. AA (antialias): wide enough for what is left out. */
+typedef enum luc_resampling {
   LUC_RESAMPLE_NEAREST,
   LUC_RESAMPLE_NEAREST_EXACT,
   LUC_RESAMPLE_LINEAR,
   LUC_RESAMPLE_CUBIC,
-  LUC_RESAMPLE_LINEAR_AA, /* wide enough for what is left out: antialias */
+  LUC_RESAMPLE_LINEAR_AA,
   LUC_RESAMPLE_CUBIC_AA
 } luc_resampling;
 
