@@ -43,6 +43,7 @@ local function originals(m)
 end
 
 local NAMES = {
+  functional_call = lucerna.func.functional_call,
   parametrize = nn.utils.parametrize, ready = nn.utils.parametrizations,
   register = nn.utils.parametrize.register_parametrization, originals = originals,
   Symmetric = Symmetric, Scale = Scale, Outer = Outer, Double = Double, Flat = Flat,

@@ -3,6 +3,7 @@ Python, and what Python's answers. Modules are made after manual_seed, so they a
 
 Run with /usr/bin/python3. Positions in results are wrapped in Ids; the result of a failing pair is
 its error's text, with `replace` saying what is Lua's in it."""
+import copy
 import pathlib
 import warnings
 
@@ -686,7 +687,108 @@ return keys(m), m.running_mean, m(x(2, 2)), tostring(m)""", buffer)
         case("parametrize", "refuses " + name, source, run, texts)
 
 
+def shared():
+    m = nn.Linear(2, 2)
+    m(x(1, 2)).sum().backward()
+    m.bias.requires_grad_(False)
+    m.scale = x(3).requires_grad_()
+    (m.scale * 2).sum().backward()
+    m.kept = m.scale.grad
+    m.register_buffer("all", x(6))
+    m.register_buffer("part", m.all[1:3], persistent=False)
+    m.raw = m.weight.data
+    m.turned = x(2, 3).t()
+    return m
+
+
+SHARED = """local m = nn.Linear(2, 2)
+local _ = m(x(1, 2)):sum():backward()
+m.bias:requires_grad_(false)
+m.scale = x(3):requires_grad_()
+local _ = (m.scale * 2):sum():backward()
+m.kept = m.scale.grad
+m:register_buffer("all", x(6))
+m:register_buffer("part", m.all:narrow(1, 2, 2), false)
+m.raw = m.weight.data
+m.turned = x(2, 3):t()
+"""
+
+
+def flag(value):
+    return "yes" if value else "no"
+
+
+def clone_cases():
+    def copied():
+        m = shared()
+        c = copy.deepcopy(m)
+        c.all.fill_(9)
+        c.kept.fill_(4)
+        c.raw.fill_(3)
+        return (c.weight.grad, flag(c.weight.requires_grad), flag(c.bias.requires_grad),
+                c.scale, c.scale.grad, m.scale.grad, c.part, m.part, c.weight,
+                list(c.turned.stride()), keys(c))
+    case("clone", "tensors", SHARED + """local c = m:clone()
+local function flag(value) return value and "yes" or "no" end
+c.all:fill_(9)
+c.kept:fill_(4)
+c.raw:fill_(3)
+return c.weight.grad, flag(c.weight.requires_grad), flag(c.bias.requires_grad), c.scale,
+  c.scale.grad, m.scale.grad, c.part, m.part, c.weight, c.turned:stride(), keys(c)""", copied)
+
+    def computed():
+        m = shared()
+        m.list = [m.weight * 2]
+        copy.deepcopy(m)
+    case("clone", "refuses what was computed", SHARED + """m.list = {m.weight * 2}
+m:clone()""", computed)
+
+    def tied():
+        m = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
+        m[2].weight = m[0].weight
+        m.append(m[0])
+        c = copy.deepcopy(m)
+        c[0].weight.data.fill_(0.5)
+        return c(x(1, 2)), str(c), flag(c[2].weight is c[0].weight), flag(c[3] is c[0])
+    case("clone", "what is tied", """
+local m = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
+m[3].weight = m[1].weight
+m:append(m[1])
+local c = m:clone()
+c[1].weight.data:fill_(0.5)
+local function flag(value) return value and "yes" or "no" end
+return c(x(1, 2)), tostring(c), flag(c[3].weight == c[1].weight), flag(c[4] == c[1])""", tied)
+
+
+def stateless_cases():
+    call = utils.stateless.functional_call
+
+    def linear():
+        m, w = nn.Linear(2, 2), x(2, 2).requires_grad_()
+        y = call(m, {"weight": w * 2}, x(3, 2))
+        (y * y).sum().backward()
+        return y, w.grad, m.weight.grad, m.bias.grad
+    case("functional_call", "a parameter", """local m, w = nn.Linear(2, 2), x(2, 2):requires_grad_()
+local y = functional_call(m, {weight = w * 2}, x(3, 2))
+local _ = (y * y):sum():backward()
+return y, w.grad, m.weight.grad, m.bias.grad""", linear)
+
+    def norm():
+        m = nn.Sequential(nn.BatchNorm1d(2))
+        given = {"0.running_mean": torch.ones(2), "0.num_batches_tracked": torch.tensor(4)}
+        y = call(m, given, x(3, 2))
+        return (y, given["0.running_mean"], given["0.num_batches_tracked"], m[0].running_mean,
+                m[0].running_var, m[0].num_batches_tracked)
+    case("functional_call", "buffers", """local m = nn.Sequential(nn.BatchNorm1d(2))
+local given = {["0.running_mean"] = lucerna.ones(2), ["0.num_batches_tracked"] = lucerna.tensor(4)}
+local y = functional_call(m, given, x(3, 2))
+return y, given["0.running_mean"], given["0.num_batches_tracked"], m[1].running_mean,
+  m[1].running_var, m[1].num_batches_tracked""", norm)
+
+
 clip_cases()
+clone_cases()
+stateless_cases()
 norm_cases()
 parametrize_cases()
 spectral_cases()

@@ -53,6 +53,71 @@ p.grad = lucerna.tensor{1.0, math.huge}
 utils.clip_grad_norm_(p, 1, {error_if_nonfinite = true})]==],
  error=[==[
 The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=false`]==]},
+{topic="clone", name="tensors", lua=[==[local m = nn.Linear(2, 2)
+local _ = m(x(1, 2)):sum():backward()
+m.bias:requires_grad_(false)
+m.scale = x(3):requires_grad_()
+local _ = (m.scale * 2):sum():backward()
+m.kept = m.scale.grad
+m:register_buffer("all", x(6))
+m:register_buffer("part", m.all:narrow(1, 2, 2), false)
+m.raw = m.weight.data
+m.turned = x(2, 3):t()
+local c = m:clone()
+local function flag(value) return value and "yes" or "no" end
+c.all:fill_(9)
+c.kept:fill_(4)
+c.raw:fill_(3)
+return c.weight.grad, flag(c.weight.requires_grad), flag(c.bias.requires_grad), c.scale,
+  c.scale.grad, m.scale.grad, c.part, m.part, c.weight, c.turned:stride(), keys(c)]==],
+ out={none, [==[
+yes]==], [==[
+no]==], {shape={3}, dtype="float32", data={-1.0,-0.75,-0.5}}, {shape={3}, dtype="float32", data={4.0,4.0,4.0}}, {shape={3}, dtype="float32", data={2.0,2.0,2.0}}, {shape={2}, dtype="float32", data={9.0,9.0}}, {shape={2}, dtype="float32", data={-0.75,-0.5}}, {shape={2,2}, dtype="float32", data={0.467046678,-0.528759003,0.576249123,0.452445149}}, {list={1, 3}}, {list={[==[
+weight]==], [==[
+bias]==], [==[
+all]==]}}}},
+{topic="clone", name="refuses what was computed", lua=[==[local m = nn.Linear(2, 2)
+local _ = m(x(1, 2)):sum():backward()
+m.bias:requires_grad_(false)
+m.scale = x(3):requires_grad_()
+local _ = (m.scale * 2):sum():backward()
+m.kept = m.scale.grad
+m:register_buffer("all", x(6))
+m:register_buffer("part", m.all:narrow(1, 2, 2), false)
+m.raw = m.weight.data
+m.turned = x(2, 3):t()
+m.list = {m.weight * 2}
+m:clone()]==],
+ error=[==[
+Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment]==]},
+{topic="clone", name="what is tied", lua=[==[
+local m = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2))
+m[3].weight = m[1].weight
+m:append(m[1])
+local c = m:clone()
+c[1].weight.data:fill_(0.5)
+local function flag(value) return value and "yes" or "no" end
+return c(x(1, 2)), tostring(c), flag(c[3].weight == c[1].weight), flag(c[4] == c[1])]==],
+ out={{shape={1,2}, dtype="float32", data={0.715031087,-0.421230435}}, [==[
+Sequential(
+  (0): Linear(in_features=2, out_features=2, bias=True)
+  (1): ReLU()
+  (2): Linear(in_features=2, out_features=2, bias=True)
+  (3): Linear(in_features=2, out_features=2, bias=True)
+)]==], [==[
+yes]==], [==[
+yes]==]}},
+{topic="functional_call", name="a parameter", lua=[==[local m, w = nn.Linear(2, 2), x(2, 2):requires_grad_()
+local y = functional_call(m, {weight = w * 2}, x(3, 2))
+local _ = (y * y):sum():backward()
+return y, w.grad, m.weight.grad, m.bias.grad]==],
+ out={{shape={3,2}, dtype="float32", data={3.71911597,0.83285445,1.96911597,0.0828544497,0.219115973,-0.66714555}}, {shape={2,2}, dtype="float32", data={-18.8146954,-12.9073477,-3.49712658,-3.24856329}}, none, {shape={2}, dtype="float32", data={11.8146954,0.497126698}}}},
+{topic="functional_call", name="buffers", lua=[==[local m = nn.Sequential(nn.BatchNorm1d(2))
+local given = {["0.running_mean"] = lucerna.ones(2), ["0.num_batches_tracked"] = lucerna.tensor(4)}
+local y = functional_call(m, given, x(3, 2))
+return y, given["0.running_mean"], given["0.num_batches_tracked"], m[1].running_mean,
+  m[1].running_var, m[1].num_batches_tracked]==],
+ out={{shape={3,2}, dtype="float32", data={-1.22470808,-1.22470808,0.0,0.0,1.22470808,1.22470808}}, {shape={2}, dtype="float32", data={0.849999964,0.875}}, {shape={}, dtype="int64", data={5}}, {shape={2}, dtype="float32", data={0.0,0.0}}, {shape={2}, dtype="float32", data={0.924999952,0.924999952}}, {shape={}, dtype="int64", data={0}}}},
 {topic="weight_norm", name="Linear", lua=[==[local m = utils.weight_norm(nn.Linear(3, 4))
 local y = m(x(2, 3))
 local _ = (y * y):sum():backward()

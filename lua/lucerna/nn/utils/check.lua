@@ -10,7 +10,7 @@ local check = {}
 --- Raises a formatted message at the caller's line.
 function check.fail(message, ...) raise(message:format(...)) end
 
---- An array of the tensors given. allow_nil: calls that accept nothing at all.
+--- An array of the tensors given.
 function check.tensors(who, name, value)
   if lucerna.is_tensor(value) then return { value } end
   local list = {}
@@ -65,6 +65,10 @@ function check.type_name(value)
     return core.nn.is_parameter(value) and "Parameter" or "Tensor"
   end
   return core.nn.is_module(value) and core.nn.class_name(value) or type(value)
+end
+
+function check.same_size(a, b)
+  return table.concat(a:size(), " ") == table.concat(b:size(), " ")
 end
 
 --- A module's text on one line.

@@ -47,10 +47,6 @@ local function invert(list, value, strict)
   return values, single
 end
 
-local function same_size(a, b)
-  return table.concat(a:size(), " ") == table.concat(b:size(), " ")
-end
-
 -- A parametrization keeps dtype and shape unless `unsafe`. before, after: how the two tensors are
 -- called in the message.
 local function check_same(new, dtype, like, before, after, what)
@@ -58,7 +54,7 @@ local function check_same(new, dtype, like, before, after, what)
     check.fail("%s %sdtype: %s %sdtype: %s", what:format("dtype"), before, tostring(dtype), after,
       tostring(new.dtype))
   end
-  if not same_size(new, like) then
+  if not check.same_size(new, like) then
     check.fail("%s %sshape: %s %sshape: %s", what:format("shape"), before, check.size(like),
       after, check.size(new))
   end

@@ -54,10 +54,6 @@ local function check_dim(who, t, dim)
   return dim < 0 and t:dim() + dim + 1 or dim
 end
 
-local function same_size(a, b)
-  return table.concat(a:size(), " ") == table.concat(b:size(), " ")
-end
-
 -- ---- classes ----
 
 local PLAIN = { __call = true, __len = true, __tostring = true }
@@ -127,7 +123,7 @@ end
 function Base:prune(...)
   local t, mask, scores = arguments("prune", { "t", "default_mask", "importance_scores" }, ...)
   check.tensor("prune", "t", t)
-  if scores and not same_size(scores, t) then
+  if scores and not check.same_size(scores, t) then
     check.fail("prune: importance_scores should have the same shape as tensor t")
   end
   return t * self:compute_mask(scores or t, mask or lucerna.ones_like(t))
@@ -200,7 +196,7 @@ function prune._apply(class, module, name, ...)
   local tensor = computed.parameter(who, module, name)
   local scores = take_scores(...)
   local method, old = combine(class, module, name, select(2, take_scores(...)))
-  if scores and not same_size(scores, tensor) then
+  if scores and not check.same_size(scores, tensor) then
     check.fail("%s: importance_scores should have the same shape as parameter %s of %s", who, name,
       check.text(module))
   end
@@ -405,7 +401,7 @@ function CustomFromMask:__init(...)
 end
 
 function CustomFromMask:compute_mask(_, default_mask)
-  if not same_size(default_mask, self.mask) then
+  if not check.same_size(default_mask, self.mask) then
     check.fail("CustomFromMask: mask has shape %s, the tensor %s", check.size(self.mask),
       check.size(default_mask))
   end
