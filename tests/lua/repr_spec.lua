@@ -90,6 +90,12 @@ function models.emptied(module, name)
   return module
 end
 
+function models.parametrized(net)
+  nn.utils.parametrize.register_parametrization(net[1], "weight", nn.Tanh())
+  nn.utils.parametrize.register_parametrization(net[1], "weight", nn.ReLU())
+  return net
+end
+
 -- ---- the cases ----
 
 -- A layer of the case that does not exist, or nil.

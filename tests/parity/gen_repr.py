@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 import torch
 from torch import nn
-from torch.nn import functional as F  # noqa: F401 (for cases)
+from torch.nn.utils import parametrize  # noqa: F401 (for cases)
 
 warnings.simplefilter("ignore")
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "repr.lua")
@@ -163,6 +163,12 @@ def emptied(module, name):
     return module
 
 
+def parametrized(net):
+    nn.utils.parametrize.register_parametrization(net[0], "weight", nn.Tanh())
+    nn.utils.parametrize.register_parametrization(net[0], "weight", nn.ReLU())
+    return net
+
+
 # ---- cases: Lua, Python ----
 
 CASES = r"""
@@ -239,6 +245,10 @@ nn.ModuleList{Said(), Said()} | nn.ModuleList([Said(), Said()])
 nn.Sequential(Wide(2, 3), Wide(2, 3))
 Bits{nn.ReLU(), nn.ReLU()} | Bits([nn.ReLU(), nn.ReLU()])
 Bits() | Bits()
+nn.utils.parametrize.register_parametrization(nn.Linear(2, 3), "weight", nn.Tanh())
+parametrized(nn.Sequential(nn.Conv1d(1, 1, 1, {bias = false})))
+  | parametrized(nn.Sequential(nn.Conv1d(1, 1, 1, bias=False)))
+nn.utils.weight_norm(nn.Linear(2, 3))
 nn.Identity()
 nn.Identity(54, {unused = true}) | nn.Identity(54, unused=True)
 nn.Linear(2, 3)
