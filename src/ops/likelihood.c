@@ -88,7 +88,7 @@ static luc_status gaussian(luc_formula *f, luc_value *args, luc_tensor *var, int
   loss = luc__fs(f, LUC_OP_mul, loss, 0.5);
   if (args[3].as.i) loss = luc__fs(f, LUC_OP_add, loss, 0.5 * log(two_pi));
   *out = luc__loss_reduced(f, loss, reduction);
-  return LUC_OK;
+  return f->status;
 }
 
 /* gaussian_nll_loss(input, target, var, full, eps, reduction) */

@@ -158,7 +158,7 @@ static luc_status check_classes(luc_context *ctx, const char *who, const luc_ten
                             (long long)input->sizes[0], (long long)target->sizes[0]);
   bool fits = target->ndim == input->ndim - 1;
   for (int i = 1; fits && i < target->ndim; i++) fits = target->sizes[i] == input->sizes[i + 1];
-  if (!batched) fits = target->ndim == 0 || (target->ndim == 1 && target->sizes[0] == 1);
+  if (!batched) fits = target->ndim == 0 || (target->numel == 1 && input->numel == 1);
   if (!fits)
     return luc__fail_shapes(ctx, who, "input", input, "target", target,
                             "target must be input without its class dimension");

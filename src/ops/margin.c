@@ -73,8 +73,8 @@ luc_status luc__run_soft_margin_loss(luc_context *ctx, luc_value *args, luc_valu
 luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   static const char who[] = "multilabel_soft_margin_loss";
   int reduction;
-  int64_t last = -1;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
+  int64_t last = x->ndim - 1;
   LUC_TRY(luc__loss_reduction(ctx, who, &args[3], &reduction));
   LUC_TRY(luc__need_float(ctx, who, "input", x));
   if (x->ndim == 0)
@@ -87,7 +87,7 @@ luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *arg
                              luc__f2(&f, LUC_OP_mul, rest, no));
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
   loss = luc__f_sum(&f, luc__f1(&f, LUC_OP_neg, loss), 1, &last, false);
-  loss = luc__fs(&f, LUC_OP_div, loss, (double)x->sizes[x->ndim - 1]);
+  loss = luc__fs(&f, LUC_OP_div, loss, (double)x->sizes[last]);
   return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
 }
 
@@ -175,7 +175,7 @@ static luc_status check_rows(luc_context *ctx, const char *who, const luc_tensor
   if (!luc__dtype_is_int((luc_dtype)target->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "%s: target must hold class positions (got %s)", who,
                      luc__dtype_name((luc_dtype)target->dtype));
-  if ((input->ndim != 1 && input->ndim != 2) || input->sizes[input->ndim - 1] == 0)
+  if (input->ndim > 2 || (input->ndim > 0 && input->sizes[input->ndim - 1] == 0))
     return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
                             "expected non-empty vector or matrix with optional 0-dim batch size");
   *rows = input->ndim == 2 ? input->sizes[0] : 1;
@@ -208,7 +208,7 @@ static luc_status check_multi_margin(luc_context *ctx, luc_value *args) {
   LUC_TRY(check_rows(ctx, who, x, target, &rows));
   LUC_CHECK(ctx, (double)p == luc_as_double(&args[2]) && (p == 1 || p == 2), LUC_ERR_VALUE,
             "%s: only p == 1 and p == 2 supported (got %g)", who, luc_as_double(&args[2]));
-  int64_t classes = x->sizes[x->ndim - 1];
+  int64_t classes = x->ndim ? x->sizes[x->ndim - 1] : 1;
   if (target->ndim > 1 || target->numel != rows)
     return luc__fail_shapes(ctx, who, "input", x, "target", target, "inconsistent target size");
   if (w && (w->ndim != 1 || w->numel != classes))
@@ -229,7 +229,8 @@ luc_status luc__run_multi_margin_loss(luc_context *ctx, luc_value *args, luc_val
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
   bool batched = x->ndim == 2;
-  if (!batched) x = luc__f_unsqueeze(&f, x, 0);
+  int64_t line[2] = {1, x->numel};
+  if (!batched) x = luc__f_reshape(&f, x, 2, line);
   int64_t column[2] = {target->numel, 1};
   luc_tensor *at = luc__f_reshape(&f, target, 2, column);
   luc_tensor *loss = multi_margin(&f, args, x, luc_v_tensor(at));
@@ -249,6 +250,10 @@ luc_status luc__run_multilabel_margin_loss(luc_context *ctx, luc_value *args, lu
   if (!luc__same_sizes(x, target))
     return luc__fail_shapes(ctx, who, "input", x, "target", target, "inconsistent target size");
   luc_formula f = luc__formula(ctx);
+  if (x->ndim == 0) {
+    x = luc__f_unsqueeze(&f, x, 0);
+    target = luc__f_unsqueeze(&f, target, 0);
+  }
   luc_tensor *loss = luc__f2(&f, LUC_OP_multilabel_margin, x, target);
   return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
 }

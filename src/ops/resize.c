@@ -121,6 +121,7 @@ static luc_status check_count(luc_context *ctx, const char *name, const luc_valu
 /* size, scale_factor, recompute_scale_factor */
 static luc_status take_size(luc_context *ctx, const luc_tensor *input, const luc_value *size,
                             const luc_value *scale, const luc_value *recompute, sizing *s) {
+  char shape[LUC_SHAPE_TEXT];
   bool sized = !luc_is_none(size), again = !luc_is_none(recompute) && recompute->as.i;
   s->scaled = !luc_is_none(scale);
   LUC_CHECK(ctx, sized || s->scaled, LUC_ERR_VALUE,
@@ -130,6 +131,9 @@ static luc_status take_size(luc_context *ctx, const luc_tensor *input, const luc
   LUC_CHECK(ctx, !sized || !again, LUC_ERR_VALUE,
             "interpolate: recompute_scale_factor is not meaningful when size is explicitly "
             "specified.");
+  LUC_CHECK(ctx, input->sizes[1] > 0 || s->mode == AREA, LUC_ERR_SHAPE,
+            "interpolate: Non-empty %dD data tensor expected but got a tensor with sizes %s",
+            input->ndim, luc__tensor_shape_text(shape, input));
   LUC_TRY(check_count(ctx, sized ? "size" : "scale_factor", sized ? size : scale, s->spatial));
   for (int i = 0; i < s->spatial; i++) {
     double in = (double)input->sizes[i + 2];
