@@ -8,6 +8,12 @@ local function identity_module(lucerna)
   return Identity(), lucerna.rand(4)
 end
 
+local function linears(lucerna)
+  local net = lucerna.nn.Sequential()
+  for _ = 1, 300 do net:append(lucerna.nn.Linear(8, 8)) end
+  return net
+end
+
 return {
   {
     name = "call of a Lua module",
@@ -61,6 +67,26 @@ return {
       local l = lucerna.nn.Linear(4, 4)
       return function(n)
         for _ = 1, n do local _ = l.weight end
+      end
+    end,
+  },
+  {
+    name = "state_dict of 300 Linears",
+    unit = "us", bound = 200,
+    setup = function(lucerna)
+      local net = linears(lucerna)
+      return function(n)
+        for _ = 1, n do net:state_dict() end
+      end
+    end,
+  },
+  {
+    name = "load_state_dict of 300 Linears",
+    unit = "us", bound = 400,
+    setup = function(lucerna)
+      local net, state = linears(lucerna), linears(lucerna):state_dict()
+      return function(n)
+        for _ = 1, n do net:load_state_dict(state) end
       end
     end,
   },

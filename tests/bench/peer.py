@@ -103,6 +103,30 @@ def read_weight(torch):
     return run
 
 
+def linears(torch):
+    return torch.nn.Sequential(*[torch.nn.Linear(8, 8) for _ in range(300)])
+
+
+def save_state(torch):
+    net = linears(torch)
+
+    def run(n):
+        for _ in range(n):
+            net.state_dict()
+
+    return run
+
+
+def load_state(torch):
+    net, state = linears(torch), linears(torch).state_dict()
+
+    def run(n):
+        for _ in range(n):
+            net.load_state_dict(state)
+
+    return run
+
+
 def mlp_forward(torch):
     net, x = mlp(torch), torch.rand(1, 16)
 
@@ -160,6 +184,8 @@ CASES = {
     "x + y, 4 elements, no_grad": add,
     "Linear(4, 4) on [1, 4], no_grad": linear,
     "reading l.weight": read_weight,
+    "state_dict of 300 Linears": save_state,
+    "load_state_dict of 300 Linears": load_state,
     "MLP 16-64-64-4, batch 1, forward": mlp_forward,
     "MLP 16-64-64-4, batch 1, training step": mlp_step,
     "LeNet, batch 64, forward": lenet_forward,

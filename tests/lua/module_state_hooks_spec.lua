@@ -429,6 +429,109 @@ describe("a load that fails over hooks and overrides", function()
   end)
 end)
 
+describe("one module's own methods", function()
+  it("take part for as long as they are assigned", function()
+    local m, prefixes = nn.Sequential(nn.Linear(1, 1)), {}
+    m[1]._save_to_state_dict = function(self, destination, prefix, keep_vars)
+      nn.Linear._save_to_state_dict(self, destination, prefix, keep_vars)
+      destination[prefix .. "z"] = lucerna.ones(1)
+    end
+    m[1]._load_from_state_dict = function(self, state, prefix, ...)
+      prefixes[#prefixes + 1] = prefix
+      state[prefix .. "z"] = nil
+      nn.Linear._load_from_state_dict(self, state, prefix, ...)
+    end
+    local sd = m:state_dict()
+    assert.are.same({"0.weight", "0.bias", "0.z"}, keys_of(sd))
+    m:load_state_dict(sd)
+    m[1]._save_to_state_dict, m[1]._load_from_state_dict = nil, nil
+    m:load_state_dict(m:state_dict())
+    assert.are.same({"0."}, prefixes)
+  end)
+
+  it("are no extra state: only a class's count for that", function()
+    local m = nn.Linear(1, 1)
+    m.get_extra_state = function() return 3 end
+    assert.are.same({"weight", "bias"}, keys_of(m:state_dict()))
+  end)
+end)
+
+describe("hostile hooks", function()
+  it("may edit the state while it is loaded, in any way", function()
+    local m = net()
+    local values = net():state_dict()
+    for child in m:modules() do
+      child:register_load_state_dict_pre_hook(function(_, state, prefix)
+        for key in pairs(state) do state[key] = nil end
+        state[3], state[""], state[prefix], state["a.b.c"] = 1, 2, 3, 4
+        state[prefix .. "weight"] = "text"
+        state._metadata = 7
+      end)
+    end
+    local before = values_of(m)
+    assert.matches("expected torch.Tensor", message_of(m.load_state_dict, m, values))
+    assert.are.same(before, values_of(m))
+    assert.are.equal(9, #values)
+  end)
+
+  it("may put anything into the lists", function()
+    local m = nn.Linear(1, 1)
+    m:register_load_state_dict_pre_hook(function(_, _, _, _, _, missing, unexpected, errors)
+      missing[1], unexpected[1], errors[1] = 3, true, setmetatable({}, {__tostring = error})
+    end)
+    assert.is_false(pcall(m.load_state_dict, m, m:state_dict()))
+    m = nn.Linear(1, 1)
+    m:register_load_state_dict_pre_hook(function(_, _, _, _, _, missing) missing[1] = 3 end)
+    assert.matches('Missing key%(s%) in state_dict: "3"',
+      message_of(m.load_state_dict, m, m:state_dict()))
+  end)
+
+  it("may load and save again inside", function()
+    local m, depth = nn.Sequential(nn.Linear(1, 1)), 0
+    local sd = m:state_dict()
+    m[1]:register_load_state_dict_pre_hook(function()
+      depth = depth + 1
+      if depth < 5 then m:load_state_dict(sd) end
+    end)
+    m:register_state_dict_pre_hook(function() depth = depth + #m[1]:state_dict() end)
+    m:load_state_dict(m:state_dict())
+    assert.are.equal(5, depth)
+  end)
+
+  it("may be left suspended: closing the coroutine undoes the load", function()
+    local m = net()
+    local before, sd = values_of(m), net():state_dict()
+    m[3]:register_load_state_dict_pre_hook(function() coroutine.yield() end)
+    local co = coroutine.create(function() m:load_state_dict(sd) end)
+    coroutine.resume(co)
+    assert.are.same(sd["0.bias"]:tolist(), m[1].bias:tolist())
+    coroutine.close(co)
+    assert.are.same(before, values_of(m))
+  end)
+
+  it("may drop the module that is saved or loaded", function()
+    local m = net()
+    local sd = m:state_dict()
+    m:register_load_state_dict_pre_hook(function(self)
+      for i = #self, 1, -1 do nn.delattr(self, tostring(i - 1)) end
+      collectgarbage()
+    end)
+    assert.matches("Unexpected key%(s%)", message_of(m.load_state_dict, m, sd))
+    assert.are.equal(9, #m:state_dict())
+    assert.are.equal(3, #m)
+    m:register_state_dict_pre_hook(function(self) nn.delattr(self, "0") end)
+    assert.are.equal(7, #m:state_dict())
+  end)
+
+  it("reach any depth", function()
+    local m = nn.Linear(1, 1)
+    for _ = 1, 1000 do m = nn.Sequential(m) end
+    m:register_load_state_dict_pre_hook(function() end)
+    m:register_state_dict_pre_hook(function() end)
+    m:load_state_dict(m:state_dict())
+  end)
+end)
+
 describe("state hooks and the collector", function()
   it("are collected with their module when they hold it", function()
     local function live()
