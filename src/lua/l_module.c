@@ -313,6 +313,7 @@ static void be_host(lua_State *L, luc_l_nn *nn) {
   core->host.changed = host_changed;
   core->host.edge = host_edge;
   luc_l_call_host(&core->host);
+  luc_l_clone_host(&core->host);
   luc_l_backward_host(&core->host);
   luc_l_state_host(&core->host);
   luc_l_get(L, nn->st, LUC_L_CORE);

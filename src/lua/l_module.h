@@ -161,11 +161,14 @@ void luc_l_call_host(luc_host *host);
 /* Pushes "in path (Class): " for the error being raised. */
 void luc_l_push_place(lua_State *L, luc_l_state *st);
 
+/* ---- l_module_clone.c ---- */
+
+void luc_l_clone_host(luc_host *host);
+void luc_l_open_clone(lua_State *L, luc_l_nn *nn);
+
 /* ---- l_module_tree.c: methods ---- */
 
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn);
-/* ---- l_module_clone.c ---- */
-void luc_l_open_clone(lua_State *L, luc_l_nn *nn);
 void luc_l_open_lazy(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn);

@@ -71,6 +71,41 @@ static int copy_tensor(lua_State *L) {
   return 1;
 }
 
+/* ---- a C host copies a tree that Lua sees ---- */
+
+typedef struct clone_call {
+  luc_l_nn *nn;
+  luc_module *m, *copy; /* copy: a tree reference */
+} clone_call;
+
+static int clone_protected(lua_State *L) {
+  clone_call *c = lua_touserdata(L, 1);
+  luc_l_pushmodule(L, c->nn, c->m);
+  lua_getfield(L, 2, "clone");
+  lua_insert(L, 2);
+  lua_call(L, 1, 1);
+  const luc_l_peer *copy = luc_l_topeer(L, 2);
+  if (!copy || !copy->m) return luc_l_error(L, "clone: must return a module");
+  c->copy = luc__module_ref(copy->m);
+  return 0;
+}
+
+static luc_status host_clone(luc_context *ctx, void *ud, luc_module *m, luc_module **out) {
+  luc_l_nn *nn = ud;
+  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
+  clone_call c = {nn, m, NULL};
+  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, clone_protected);
+  lua_pushlightuserdata(L, &c);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
+  *out = c.copy;
+  return LUC_OK;
+}
+
+void luc_l_clone_host(luc_host *host) {
+  host->clone = host_clone;
+}
+
 static const luaL_Reg functions[] = {
     {"_copies", copies_new}, {"_clone", clone_tree}, {"_copy", copy_tensor}, {NULL, NULL}};
 

@@ -100,7 +100,15 @@ luc_status luc__module_clone(luc_context *ctx, luc_copies *c, luc_module *m, luc
 }
 
 luc_status luc_module_clone(luc_context *ctx, luc_module *m, luc_module **out) {
+  const luc_host *host = &luc__nn_of(ctx)->host;
   luc_copies c = {.host = false};
+  *out = NULL;
+  if (m->peer != NULL && host->clone != NULL) {
+    LUC_TRY(host->clone(ctx, host->ud, m, out));
+    luc_module_retain(ctx, *out);
+    luc__module_unref(ctx, *out);
+    return LUC_OK;
+  }
   luc_status status = luc__module_clone(ctx, &c, m, out);
   luc__copies_free(ctx, &c);
   if (status == LUC_OK) (*out)->external = 1;

@@ -97,6 +97,8 @@ typedef struct luc_host {
   /* What the host's object has under a name, as a new reference; NULL if that is no tensor. */
   luc_status (*tensor)(luc_context *ctx, void *ud, luc_module *m, const char *name, size_t length,
                        luc_tensor **out);
+  /* A deep copy of a tree that has host objects, as a new reference. */
+  luc_status (*clone)(luc_context *ctx, void *ud, luc_module *m, luc_module **out);
   /* Calls a module that only the host can call. */
   luc_status (*call)(luc_context *ctx, void *ud, luc_module *m, const luc_value *args, int nargs,
                      luc_outputs *out);

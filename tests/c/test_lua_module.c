@@ -252,6 +252,33 @@ TEST("a module of Lua's that a host holds keeps its class and fields") {
   close_state(L);
 }
 
+TEST("a host copies a module of Lua's with its fields and hooks") {
+  lua_State *L = open();
+  luc_context *ctx = luc_lua_context(L);
+  run(L, "local C = nn.class('C'); function C:forward(x) return x * self.k end "
+         "held = C(); held.k = 3; held:register_forward_hook(function(_, _, y) return y + 1 end)");
+  lua_getglobal(L, "held");
+  luc_module *m = luc_lua_to_module(L, -1), *copy = NULL;
+  CHECK_EQ(luc_module_clone(ctx, m, &copy), LUC_OK);
+  CHECK(copy != m);
+  run(L, "held.k = 5; held = nil");
+  lua_settop(L, 0);
+  collect(L);
+  luc_tensor *x = ones(ctx), *y = NULL;
+  CHECK_EQ(luc_module_call1(ctx, copy, x, &y), LUC_OK);
+  CHECK_NEAR(((float *)luc_tensor_data(y))[0], 4, 0);
+  luc_lua_push_module(L, copy);
+  lua_setglobal(L, "held");
+  run(L, "held.bad = (lucerna.ones(1):requires_grad_() * 2)");
+  luc_module *third = copy;
+  CHECK_EQ(luc_module_clone(ctx, copy, &third), LUC_ERR_CALLBACK);
+  CHECK(third == NULL);
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  luc_module_release(ctx, copy);
+  close_state(L);
+}
+
 TEST("what a host still holds when the state closes is freed with it") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);

@@ -117,7 +117,8 @@ luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype)
 luc_status luc_module_type(luc_context *ctx, luc_module *m, luc_dtype dtype);
 /* A deep copy by the rules of Python's deepcopy: parameters (without gradients), buffers, children,
  * hooks of C code. What is shared inside stays shared. Hooks keep their ud: the copy's are the same
- * functions, and free is called when the last of them is gone. Buffers must be leaves. */
+ * functions, and free is called when the last of them is gone. Buffers must be leaves. What Lua has
+ * of the tree (fields, hooks) is copied too. */
 luc_status luc_module_clone(luc_context *ctx, luc_module *m, luc_module **out);
 
 /* ---- calling ---- */
