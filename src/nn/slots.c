@@ -226,6 +226,7 @@ luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const c
   if (!child && object != NULL) luc_tensor_retain(object);
   for (int s = 0; s < LUC_SLOTS; s++)
     if (s != (int)slot) remove_from(ctx, m, (luc_slot)s, name, length);
+  if (m->outside.count > 0) luc__map_remove(ctx, &m->outside, name, length, NULL);
   drop_object(ctx, m, slot, old);
   return LUC_OK;
 }
