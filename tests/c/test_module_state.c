@@ -1,6 +1,10 @@
 /* State dicts without Lua: walking a tree, saving, loading, hooks around both. */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
+#include "lucerna/io.h"
 #include "nn/module.h"
 #include "test.h"
 
@@ -104,6 +108,36 @@ TEST("everything that is wrong is listed, and nothing is loaded") {
   luc_module_release(ctx, net);
   luc_context_free(ctx);
   CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("a state goes through a file") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *a = make(ctx), *b = make(ctx);
+  luc_state_dict *sd = NULL;
+  luc_named_tensor list[4];
+  luc_tensor_file *file = NULL;
+  char path[] = "/tmp/lucerna_state_XXXXXX";
+  int handle = mkstemp(path);
+  CHECK(handle >= 0);
+  close(handle);
+  CHECK_EQ(luc_module_state_dict(ctx, a, NULL, false, &sd), LUC_OK);
+  for (int i = 0; i < 4; i++) list[i].name = luc_state_dict_entry(sd, (size_t)i, &list[i].tensor);
+  CHECK_EQ(luc_safetensors_save(ctx, path, list, 4, NULL, 0), LUC_OK);
+  luc_state_dict_free(ctx, sd);
+  CHECK_EQ(luc_safetensors_load(ctx, path, &file), LUC_OK);
+  CHECK_EQ(luc_state_dict_new(ctx, &sd), LUC_OK);
+  for (int i = 0; i < file->ntensors; i++)
+    CHECK_EQ(luc_state_dict_set(ctx, sd, file->tensors[i].name, file->tensors[i].tensor), LUC_OK);
+  CHECK_EQ(luc_module_load_state_dict(ctx, b, sd, LUC_LOAD_STRICT, NULL, NULL), LUC_OK);
+  CHECK(data_of(a, 1, "weight")[3] == data_of(b, 1, "weight")[3]);
+  luc_tensor_file_free(ctx, file);
+  luc_state_dict_free(ctx, sd);
+  luc_module_release(ctx, a);
+  luc_module_release(ctx, b);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+  remove(path);
 }
 
 /* ---- hooks ---- */

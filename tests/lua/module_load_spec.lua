@@ -306,3 +306,68 @@ describe("the error of load_state_dict also says", function()
     assert.are.same({}, hints_of(m, state))
   end)
 end)
+
+describe("the core and Lua", function()
+  local kinds = {
+    function() return nn.Linear(2, 2) end,
+    function() return nn.BatchNorm1d(2) end,
+    function() return nn.InstanceNorm1d(2) end,
+    function() return nn.ReLU() end,
+    Mixed, Tied,
+  }
+
+  local function random_tree(random, depth)
+    if depth == 0 or random(3) == 1 then return kinds[random(#kinds)]() end
+    local m = nn.Sequential()
+    for _ = 1, random(3) do m:append(random_tree(random, depth - 1)) end
+    if random(4) == 1 then m:append(m[1]) end
+    return m
+  end
+
+  local function change(random, sd)
+    local keys = {}
+    for key in pairs(sd) do keys[#keys + 1] = key end
+    local values = {ONE, TWO, lucerna.ones(2, 2), lucerna.tensor(3), "text", 5, lucerna.none}
+    for _ = 1, random(6) - 1 do
+      local key = #keys > 0 and keys[random(#keys)] or "x"
+      local way = random(6)
+      if way == 1 then sd[key] = nil
+      elseif way == 2 then sd[key] = values[random(#values)]
+      elseif way == 3 then sd[key .. ".x"] = ONE
+      elseif way == 4 then sd[key:gsub("%w+$", "_extra_state")] = ONE
+      elseif way == 5 then sd[key:gsub("^%d", "9")] = ONE
+      else sd[key:gsub("weight", "running_mean")] = TWO end
+    end
+    if random(2) == 1 then sd._metadata = nil end
+  end
+
+  local function values_of(m)
+    local values = {}
+    for name, t in pairs(m:state_dict()) do values[name] = t:tolist() end
+    return values
+  end
+
+  it("load alike, and whole or not at all", function()
+    local random, failures = math.random, 0
+    math.randomseed(7)
+    for _ = 1, 400 do
+      local m = random_tree(random, 3)
+      local slow, sd = hooked(m:clone()), m:clone():state_dict()
+      for _, t in pairs(sd) do t:fill_(random(9)) end
+      change(random, sd)
+      local before, options = values_of(m), {strict = random(2) == 1, assign = random(3) == 1}
+      local results = {}
+      for i, each in ipairs {m, slow} do
+        results[i] = table.pack(pcall(each.load_state_dict, each, sd, options))
+      end
+      local fast = results[1]
+      assert.are.same(fast, results[2])
+      assert.are.same(values_of(m), values_of(slow))
+      if not fast[1] then
+        failures = failures + 1
+        assert.are.same(before, values_of(m))
+      end
+    end
+    assert.is_true(failures > 100 and failures < 350)
+  end)
+end)
