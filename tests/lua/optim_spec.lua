@@ -285,7 +285,12 @@ describe("an optimizer's state", function()
     assert.are.equal(0.1, o.param_groups[1].lr)
     dict.param_groups[2] = dict.param_groups[1]
     assert.error_matches(function() o:load_state_dict(dict) end,
-      "different number of parameter groups")
+      "loaded state dict has a different number of parameter groups")
+    dict = stepped("Adam", {lr = 0.5}):state_dict()
+    dict.param_groups[1].params[3] = 2
+    assert.error_matches(function() o:load_state_dict(dict) end, "loaded state dict contains a "
+      .. "parameter group that doesn't match the size of optimizer's group")
+    assert.are.equal(0.1, o.param_groups[1].lr)
   end)
 
   it("prints as PyTorch's, numbers too", function()
