@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/activation.h"
+#include "cpu/attention_kernels.h"
 #include "cpu/conv_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/isa.h"
@@ -29,6 +30,7 @@ static const luc_kernels tables[] = {
         .norm = luc__norm_base,
         .pool2d = luc__pool2d_base,
         .softmax = luc__softmax_base,
+        .attention = luc__attention_base,
         .conv = luc__conv_base,
         .random = &luc__random_base,
     },
@@ -45,6 +47,7 @@ static const luc_kernels tables[] = {
         .norm = luc__norm_avx2,
         .pool2d = luc__pool2d_avx2,
         .softmax = luc__softmax_avx2,
+        .attention = luc__attention_avx2,
         .conv = luc__conv_avx2,
         .random = &luc__random_avx2,
     },
@@ -60,6 +63,7 @@ static const luc_kernels tables[] = {
         .norm = luc__norm_avx512,
         .pool2d = luc__pool2d_avx512,
         .softmax = luc__softmax_avx512,
+        .attention = luc__attention_avx512,
         .conv = luc__conv_avx512,
         .random = &luc__random_avx512,
     },

@@ -23,6 +23,7 @@ typedef struct luc_kernels {
   const struct luc_conv_kernels *conv;
   const struct luc_random_kernels *random;
   const struct luc_softmax_kernels *softmax;
+  const struct luc_attention_kernels *attention;
   const struct luc_pool2d_kernels *pool2d;
   const struct luc_norm_kernels *norm;
   const struct luc_optim_kernels *optim;

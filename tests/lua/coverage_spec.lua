@@ -11,7 +11,8 @@ local FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "
   "nn_activation", "nn_conv", "nn_pool", "nn_norm", "nn_loss", "nn_softmax", "nn_dropout",
   "functional_conv",
   "functional_activation", "functional_loss", "functional_ctc",
-  "functional_pool", "functional_distance", "functional_resize", "functional_grid"}
+  "functional_pool", "functional_distance", "functional_resize", "functional_grid",
+  "functional_attention"}
 
 -- Without a recorded answer: why.
 local UNRECORDED = {

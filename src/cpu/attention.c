@@ -1,0 +1,245 @@
+/* Attention, cut by the problem's size: forward by blocks of queries, backward by batch items, each
+ * of which adds up its gradients alone. */
+#include "cpu/attention.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu/attention_kernels.h"
+#include "cpu/gemm_kernels.h"
+#include "cpu/kernels.h"
+#include "cpu/scratch.h"
+
+enum { QUERIES = 64, KEYS = LUC_GEMM_NC }; /* of a block */
+
+typedef struct job {
+  const luc_attention *a;
+  const luc_attention_kernels *kernels;
+  const luc_gemm_kernels *gemm;
+  int64_t size, blocks; /* bytes of an element; blocks of queries */
+  const char *dout, *outcome;
+  char *out, *lse, *dq, *dk, *dv;
+  luc_slots slots;
+} job;
+
+/* A block of one item: where its queries and keys begin, and how many there are. */
+typedef struct block {
+  int64_t item, query, queries, key, keys;
+} block;
+
+/* Scratch of one thread: for the products, two blocks of scores, and per query its maximum and its
+ * sum (backward: delta). */
+typedef struct scratch {
+  char *gemm, *scores, *more, *max, *sum;
+} scratch;
+enum { SCRATCH = LUC_GEMM_SCRATCH + 2 * QUERIES * KEYS + 2 * QUERIES };
+
+static scratch cut_scratch(const job *j, char *memory) {
+  const int64_t scores = (int64_t)QUERIES * KEYS * j->size;
+  scratch s = {.gemm = memory, .scores = memory + LUC_GEMM_SCRATCH * j->size};
+  s.more = s.scores + scores;
+  s.max = s.more + scores;
+  s.sum = s.max + QUERIES * j->size;
+  return s;
+}
+
+static int64_t min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* C [m, n] = alpha * A B + beta * C with A and B as rows (or, turned, columns) of these lengths. */
+typedef struct factor {
+  const void *data;
+  int64_t row;
+  bool turned;
+} factor;
+
+static void product(const job *j, const scratch *w, int64_t m, int64_t n, int64_t k, double alpha,
+                    factor a, factor b, double beta, void *c, int64_t c_row) {
+  luc_gemm g = {.dtype = j->a->dtype,
+                .m = m,
+                .n = n,
+                .k = k,
+                .a = a.data,
+                .b = b.data,
+                .c = c,
+                .a_row = a.turned ? 1 : a.row,
+                .a_col = a.turned ? a.row : 1,
+                .b_row = b.turned ? 1 : b.row,
+                .b_col = b.turned ? b.row : 1,
+                .c_row = c_row,
+                .batch = 1,
+                .alpha = alpha,
+                .beta = beta};
+  if (m > 0 && n > 0) j->gemm->serial(&g, w->gemm);
+}
+
+/* Row `row` of item `item` of contiguous [batch, rows, width]. */
+static const char *at(const job *j, const void *data, int64_t item, int64_t rows, int64_t row,
+                      int64_t width) {
+  return (const char *)data + (item * rows + row) * width * j->size;
+}
+
+static const char *mask_at(const luc_attention *a, int64_t size, const block *b) {
+  int64_t offset = b->query * a->mask_row + b->key * a->mask_column, rest = b->item;
+  for (int d = a->nbatch - 1; d >= 0; d--) {
+    offset += rest % a->batch_sizes[d] * a->mask_batch[d];
+    rest /= a->batch_sizes[d];
+  }
+  return (const char *)a->mask + offset * (a->mask_bool ? 1 : size);
+}
+
+/* Keys that queries of a block can see end here. */
+static int64_t last_key(const luc_attention *a, const block *b) {
+  return a->causal ? min64(a->s, b->query + b->queries) : a->s;
+}
+
+/* Masked scores of a block, rows at distance KEYS. */
+static void score(const job *j, const scratch *w, const block *b) {
+  const luc_attention *a = j->a;
+  factor q = {at(j, a->q, b->item, a->l, b->query, a->e), a->e, false};
+  factor k = {at(j, a->k, b->item, a->s, b->key, a->e), a->e, true};
+  product(j, w, b->queries, b->keys, a->e, a->scale, q, k, 0, w->scores, KEYS);
+  const char *mask = a->mask ? mask_at(a, j->size, b) : NULL;
+  int64_t mask_step = a->mask_row * (a->mask_bool ? 1 : j->size);
+  for (int64_t i = 0; i < b->queries; i++) {
+    char *row = w->scores + i * KEYS * j->size;
+    if (mask) j->kernels->mask(b->keys, a->mask_bool, mask + i * mask_step, a->mask_column, row);
+    if (a->causal) j->kernels->hide(b->keys, b->query + i + 1 - b->key, row);
+  }
+}
+
+/* ---- forward ---- */
+
+static void fill(const job *j, char *to, double value) {
+  for (int64_t i = 0; i < QUERIES; i++) {
+    if (j->a->dtype == LUC_FLOAT64)
+      ((double *)to)[i] = value;
+    else
+      ((float *)to)[i] = (float)value;
+  }
+}
+
+/* One block of queries with all keys; the sum grows in the result's own memory. */
+static void forward_block(const job *j, const scratch *w, int64_t piece) {
+  const luc_attention *a = j->a;
+  block b = {.item = piece / j->blocks, .query = piece % j->blocks * QUERIES};
+  b.queries = min64(QUERIES, a->l - b.query);
+  char *acc = j->out + (b.item * a->l + b.query) * a->ev * j->size;
+  char *lse = j->lse + (b.item * a->l + b.query) * j->size;
+  memset(acc, 0, (size_t)(b.queries * a->ev * j->size));
+  fill(j, w->max, -(double)INFINITY);
+  fill(j, w->sum, 0);
+  for (; b.key < last_key(a, &b); b.key += KEYS) {
+    b.keys = min64(KEYS, last_key(a, &b) - b.key);
+    score(j, w, &b);
+    for (int64_t i = 0; i < b.queries; i++)
+      j->kernels->online(b.keys, w->scores + i * KEYS * j->size, w->max + i * j->size,
+                         w->sum + i * j->size, a->ev, acc + i * a->ev * j->size);
+    factor p = {w->scores, KEYS, false};
+    factor v = {at(j, a->v, b.item, a->s, b.key, a->ev), a->ev, false};
+    product(j, w, b.queries, a->ev, b.keys, 1, p, v, 1, acc, a->ev);
+  }
+  for (int64_t i = 0; i < b.queries; i++)
+    j->kernels->finish(a->ev, acc + i * a->ev * j->size, w->max + i * j->size, w->sum + i * j->size,
+                       lse + i * j->size);
+}
+
+static void forward(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  char *memory = luc__slots_take(&j->slots);
+  scratch w = cut_scratch(j, memory);
+  for (int64_t i = begin; i < end; i++) forward_block(j, &w, i);
+  luc__slots_put(&j->slots, memory);
+}
+
+/* ---- backward ---- */
+
+static void backward_block(const job *j, const scratch *w, const block *b) {
+  const luc_attention *a = j->a;
+  const char *dout = at(j, j->dout, b->item, a->l, b->query, a->ev);
+  const char *lse = at(j, j->lse, b->item, a->l, b->query, 1);
+  const factor p = {w->scores, KEYS, true}, ds = {w->more, KEYS, false};
+  const factor ds_turned = {w->more, KEYS, true}, g = {dout, a->ev, false};
+  const factor v = {at(j, a->v, b->item, a->s, b->key, a->ev), a->ev, true};
+  const factor q = {at(j, a->q, b->item, a->l, b->query, a->e), a->e, false};
+  const factor k = {at(j, a->k, b->item, a->s, b->key, a->e), a->e, false};
+  char *dq = j->dq + (b->item * a->l + b->query) * a->e * j->size;
+  char *dk = j->dk + (b->item * a->s + b->key) * a->e * j->size;
+  char *dv = j->dv + (b->item * a->s + b->key) * a->ev * j->size;
+  score(j, w, b);
+  for (int64_t i = 0; i < b->queries; i++)
+    j->kernels->restore(b->keys, w->scores + i * KEYS * j->size, lse + i * j->size);
+  product(j, w, b->keys, a->ev, b->queries, 1, p, g, 1, dv, a->ev);
+  product(j, w, b->queries, b->keys, a->ev, 1, g, v, 0, w->more, KEYS);
+  for (int64_t i = 0; i < b->queries; i++)
+    j->kernels->backward(b->keys, w->scores + i * KEYS * j->size, w->sum + i * j->size,
+                         w->more + i * KEYS * j->size);
+  product(j, w, b->queries, a->e, b->keys, a->scale, ds, k, 1, dq, a->e);
+  product(j, w, b->keys, a->e, b->queries, a->scale, ds_turned, q, 1, dk, a->e);
+}
+
+static void backward_item(const job *j, const scratch *w, int64_t item) {
+  const luc_attention *a = j->a;
+  for (block b = {.item = item}; b.query < a->l; b.query += QUERIES) {
+    b.queries = min64(QUERIES, a->l - b.query);
+    for (int64_t i = 0; i < b.queries; i++)
+      j->kernels->dot(a->ev, at(j, j->dout, item, a->l, b.query + i, a->ev),
+                      at(j, j->outcome, item, a->l, b.query + i, a->ev), w->sum + i * j->size);
+    for (b.key = 0; b.key < last_key(a, &b); b.key += KEYS) {
+      b.keys = min64(KEYS, last_key(a, &b) - b.key);
+      backward_block(j, w, &b);
+    }
+  }
+}
+
+static void backward(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  char *memory = luc__slots_take(&j->slots);
+  scratch w = cut_scratch(j, memory);
+  for (int64_t i = begin; i < end; i++) backward_item(j, &w, i);
+  luc__slots_put(&j->slots, memory);
+}
+
+/* ---- calls ---- */
+
+/* Multiplications worth a piece of their own. */
+static const int64_t PIECE_WORK = 1 << 20;
+
+static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t queries, luc_range_fn fn) {
+  const luc_attention *a = j->a;
+  const luc_kernels *kernels = luc__kernels(ctx);
+  j->kernels = &kernels->attention[a->dtype];
+  j->gemm = &kernels->gemm[a->dtype];
+  int64_t work = queries * a->s * (a->e + a->ev);
+  int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
+  LUC_TRY(
+      luc__slots_init(ctx, &j->slots, (size_t)(SCRATCH * j->size), (pieces + grain - 1) / grain));
+  luc__parallel_for(ctx, pieces, grain, fn, j);
+  luc__slots_free(ctx, &j->slots);
+  return LUC_OK;
+}
+
+static int64_t size_of(const luc_attention *a) {
+  return a->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+}
+
+luc_status luc__attention(luc_context *ctx, const luc_attention *a, void *out, void *lse) {
+  job j = {.a = a, .size = size_of(a), .out = out, .lse = lse};
+  j.blocks = (a->l + QUERIES - 1) / QUERIES;
+  if (a->batch * a->l == 0) return LUC_OK;
+  return run(ctx, &j, a->batch * j.blocks, min64(QUERIES, a->l), forward);
+}
+
+luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const void *dout,
+                                   const void *out, const void *lse, void *dq, void *dk, void *dv) {
+  job j = {.a = a, .size = size_of(a), .dout = dout, .outcome = out, .lse = (char *)lse};
+  j.dq = dq;
+  j.dk = dk;
+  j.dv = dv;
+  memset(dq, 0, (size_t)(a->batch * a->l * a->e * j.size));
+  memset(dk, 0, (size_t)(a->batch * a->s * a->e * j.size));
+  memset(dv, 0, (size_t)(a->batch * a->s * a->ev * j.size));
+  if (a->batch == 0) return LUC_OK;
+  return run(ctx, &j, a->batch, a->l, backward);
+}

@@ -1,0 +1,306 @@
+/* Scaled dot product attention (Vaswani et al. 2017). The row users call checks, broadcasts and
+ * repeats heads; the row below it runs in blocks without a matrix of scores. With dropout, a
+ * learned mask, or while a gradient itself is recorded, it is made of operators instead. */
+#include <math.h>
+#include <string.h>
+
+#include "cpu/attention.h"
+#include "lucerna/autograd.h"
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/rows.h"
+
+/* ---- in operators ---- */
+
+typedef struct weights {
+  luc_tensor *q, *k, *mask;
+  bool causal;
+  double scale;
+} weights;
+
+static luc_tensor *causal_mask(luc_formula *f, int64_t l, int64_t s) {
+  int64_t sizes[2] = {l, s};
+  luc_tensor *ones =
+      luc__f_call(f, LUC_OP_ones, LUC_ARGS(luc_v_ints(sizes, 2), luc_v_dtype(LUC_BOOL)));
+  return luc__f1(f, LUC_OP_tril, ones);
+}
+
+static luc_tensor *fill_where(luc_formula *f, luc_tensor *t, luc_tensor *where, double value) {
+  return luc__f_call(f, LUC_OP_masked_fill,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_tensor(where), luc_v_float(value)));
+}
+
+/* What every query takes of every key. Scores of queries that see no key are zero instead of -inf
+ * on the way, so that their gradients are no NaN. */
+static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
+  luc_tensor *scores = luc__f2(f, LUC_OP_matmul, luc__fs(f, LUC_OP_mul, w->q, w->scale),
+                               luc__f_transpose(f, w->k, -2, -1));
+  luc_tensor *mask = w->mask;
+  if (w->causal) mask = causal_mask(f, w->q->sizes[w->q->ndim - 2], w->k->sizes[w->k->ndim - 2]);
+  if (f->status != LUC_OK || mask == NULL)
+    return luc__f_call(f, LUC_OP_softmax, LUC_ARGS(luc_v_tensor(scores), luc_v_int(-1)));
+  if (mask->dtype == LUC_BOOL)
+    scores = fill_where(f, scores, luc__f1(f, LUC_OP_logical_not, mask), -(double)INFINITY);
+  else
+    scores = luc__f2(f, LUC_OP_add, scores, luc__f_to(f, mask, (luc_dtype)w->q->dtype));
+  luc_tensor *hidden = luc__fs(f, LUC_OP_eq, scores, -(double)INFINITY);
+  luc_tensor *blind =
+      luc__f_call(f, LUC_OP_all, LUC_ARGS(luc_v_tensor(hidden), luc_v_int(-1), luc_v_bool(true)));
+  scores = fill_where(f, scores, blind, 0);
+  luc_tensor *p = luc__f_call(f, LUC_OP_softmax, LUC_ARGS(luc_v_tensor(scores), luc_v_int(-1)));
+  return fill_where(f, p, blind, 0);
+}
+
+/* ---- in blocks: query, key, value [batch..., rows, width], mask of the scores' shape ---- */
+
+enum { Q, K, V, MASK };
+
+static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causal, double scale) {
+  const luc_tensor *q = t[Q], *k = t[K], *v = t[V];
+  int n = q->ndim;
+  luc_attention a = {.dtype = (luc_dtype)q->dtype,
+                     .batch = 1,
+                     .l = q->sizes[n - 2],
+                     .s = k->sizes[n - 2],
+                     .e = q->sizes[n - 1],
+                     .ev = v->sizes[n - 1],
+                     .scale = scale,
+                     .causal = causal,
+                     .q = q->data,
+                     .k = k->data,
+                     .v = v->data,
+                     .mask = luc__data(mask),
+                     .nbatch = n - 2};
+  for (int d = 0; d < n - 2; d++) a.batch *= q->sizes[d];
+  if (mask == NULL) return a;
+  a.mask_bool = mask->dtype == LUC_BOOL;
+  memcpy(a.batch_sizes, mask->sizes, (size_t)(n - 2) * sizeof *a.batch_sizes);
+  memcpy(a.mask_batch, mask->strides, (size_t)(n - 2) * sizeof *a.mask_batch);
+  a.mask_row = mask->strides[n - 2];
+  a.mask_column = mask->strides[n - 1];
+  return a;
+}
+
+/* attention(query, key, value, attn_mask, is_causal, scale) */
+luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { Y = MASK, LSE, COUNT };
+  luc_status status;
+  luc_tensor *t[COUNT] = {0}, *q = args[0].as.tensor;
+  luc_dtype dtype = (luc_dtype)q->dtype, compute = luc__compute_dtype(dtype);
+  int64_t sizes[LUC_MAX_DIMS];
+  for (int i = Q; i <= V; i++) LUC_GO(luc__dense(ctx, args[i].as.tensor, compute, &t[i]));
+  luc_attention a = geometry(t, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
+  memcpy(sizes, q->sizes, sizeof sizes);
+  sizes[q->ndim - 1] = a.ev;
+  LUC_GO(luc__tensor_empty(ctx, compute, q->ndim, sizes, &t[Y]));
+  LUC_GO(luc__tensor_empty(ctx, compute, q->ndim - 1, sizes, &t[LSE]));
+  LUC_GO(luc__attention(ctx, &a, t[Y]->data, t[LSE]->data));
+  out[1] = luc_v_tensor(luc__retain(t[LSE]));
+  status = luc__deliver(ctx, "scaled_dot_product_attention", &out[0], dtype, luc__retain(t[Y]));
+done:
+  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
+  return status;
+}
+
+/* attention_backward(grad, query, key, value, attn_mask, output, logsumexp, is_causal, scale) */
+luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  enum { G = MASK, Y, LSE, DQ, DK, DV, COUNT };
+  static const int from[] = {1, 2, 3, 0, 5, 6};
+  luc_status status;
+  luc_tensor *t[COUNT] = {0};
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  for (int i = Q; i <= LSE; i++) LUC_GO(luc__dense(ctx, args[from[i]].as.tensor, compute, &t[i]));
+  luc_attention a = geometry(t, luc_as_tensor(&args[4]), args[7].as.i, luc_as_double(&args[8]));
+  for (int i = 0; i < 3; i++) LUC_GO(luc__tensor_empty_like(ctx, t[i], compute, &t[DQ + i]));
+  LUC_GO(luc__attention_backward(ctx, &a, t[G]->data, t[Y]->data, t[LSE]->data, t[DQ]->data,
+                                 t[DK]->data, t[DV]->data));
+  for (int i = 0; i < 3; i++)
+    LUC_GO(luc__deliver(ctx, "attention_backward", &out[i], dtype, luc__retain(t[DQ + i])));
+done:
+  for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
+  return status;
+}
+
+static luc_status backward_formula(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  const luc_value *args = b->args;
+  luc_tensor *g = b->gout[0];
+  weights w = {args[0].as.tensor, args[1].as.tensor, luc_as_tensor(&args[MASK]), args[4].as.i != 0,
+               luc_as_double(&args[5])};
+  luc_tensor *p = attention_weights(&f, &w);
+  luc_tensor *dp = luc__f2(&f, LUC_OP_matmul, g, luc__f_transpose(&f, args[2].as.tensor, -2, -1));
+  luc_tensor *sum = luc__f_sum(&f, luc__f2(&f, LUC_OP_mul, p, dp), 1, (int64_t[]){-1}, true);
+  luc_tensor *ds = luc__f2(&f, LUC_OP_mul, p, luc__f2(&f, LUC_OP_sub, dp, sum));
+  ds = luc__fs(&f, LUC_OP_mul, ds, w.scale);
+  if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, ds, w.k), &b->gin[0]);
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, luc__f_transpose(&f, ds, -2, -1), w.q), &b->gin[1]);
+  if (luc__needs(b, 2))
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, luc__f_transpose(&f, p, -2, -1), g), &b->gin[2]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_attention(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK; /* logsumexp is a result of its own in name only */
+  if (luc__recording(ctx)) return backward_formula(ctx, b);
+  luc_value grads[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, LUC_OP_attention_backward,
+                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
+                            b->args[3], luc_v_tensor(b->results[0]), luc_v_tensor(b->results[1]),
+                            b->args[4], b->args[5]),
+                   grads));
+  for (int i = 0; i < 3; i++) {
+    if (luc__needs(b, i))
+      b->gin[i] = grads[i].as.tensor;
+    else
+      luc__value_release(ctx, &grads[i]);
+  }
+  return LUC_OK;
+}
+
+/* ---- scaled_dot_product_attention ---- */
+
+static const char WHO[] = "scaled_dot_product_attention";
+
+static luc_status check_operands(luc_context *ctx, const luc_value *args) {
+  static const char *const names[] = {"query", "key", "value"};
+  const luc_tensor *q = args[0].as.tensor, *k = args[1].as.tensor, *v = args[2].as.tensor;
+  for (int i = Q; i <= V; i++) {
+    const luc_tensor *t = args[i].as.tensor;
+    LUC_TRY(luc__need_float(ctx, WHO, names[i], t));
+    LUC_CHECK(ctx, t->dtype == q->dtype, LUC_ERR_TYPE,
+              "%s: Expected query, key, and value to have the same dtype, but got query.dtype: %s "
+              "key.dtype: %s and value.dtype: %s instead.",
+              WHO, luc__dtype_name((luc_dtype)q->dtype), luc__dtype_name((luc_dtype)k->dtype),
+              luc__dtype_name((luc_dtype)v->dtype));
+  }
+  LUC_CHECK(ctx, q->ndim >= 2 && k->ndim >= 2 && v->ndim >= 2, LUC_ERR_SHAPE,
+            "%s: Expected query, key, and value to all be at least 2 dimensional, but got "
+            "query.dim(): %d, key.dim(): %d and value.dim(): %d instead.",
+            WHO, q->ndim, k->ndim, v->ndim);
+  if (q->sizes[q->ndim - 1] != k->sizes[k->ndim - 1])
+    return luc__fail_shapes(ctx, WHO, "query", q, "key", k, "query has %lld features, key has %lld",
+                            (long long)q->sizes[q->ndim - 1], (long long)k->sizes[k->ndim - 1]);
+  if (k->sizes[k->ndim - 2] != v->sizes[v->ndim - 2])
+    return luc__fail_shapes(ctx, WHO, "key", k, "value", v, "key has %lld places, value has %lld",
+                            (long long)k->sizes[k->ndim - 2], (long long)v->sizes[v->ndim - 2]);
+  return LUC_OK;
+}
+
+static luc_status check_mask(luc_context *ctx, const luc_value *args) {
+  const luc_tensor *mask = luc_as_tensor(&args[MASK]), *q = args[0].as.tensor;
+  if (!mask) return LUC_OK;
+  LUC_CHECK(ctx, !args[5].as.i, LUC_ERR_VALUE,
+            "%s: Explicit attn_mask should not be set when is_causal=True", WHO);
+  LUC_CHECK(ctx, mask->dtype == LUC_BOOL || mask->dtype == LUC_FLOAT32 || mask->dtype == q->dtype,
+            LUC_ERR_TYPE,
+            "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            "attn_mask.dtype: %s and query.dtype: %s instead.",
+            WHO, luc__dtype_name((luc_dtype)mask->dtype), luc__dtype_name((luc_dtype)q->dtype));
+  return LUC_OK;
+}
+
+/* enable_gqa: heads [..., h, s, e] of key or value in turn for `heads` queries' heads. */
+static luc_tensor *repeat_heads(luc_formula *f, luc_tensor *t, int64_t heads) {
+  int d = t->ndim - 3;
+  if (f->status != LUC_OK || t->sizes[d] == heads || t->sizes[d] == 0) return t;
+  return luc__f_call(f, LUC_OP_repeat_interleave,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(heads / t->sizes[d]), luc_v_int(d)));
+}
+
+static luc_status check_heads(luc_context *ctx, const luc_tensor *q, const luc_tensor *t,
+                              const char *name) {
+  bool good = q->ndim >= 3 && t->ndim >= 3;
+  int64_t heads = good ? q->sizes[q->ndim - 3] : 0, own = good ? t->sizes[t->ndim - 3] : 0;
+  if (good && (own == heads || (own > 0 && heads % own == 0))) return LUC_OK;
+  return luc__fail_shapes(ctx, WHO, "query", q, name, t,
+                          "enable_gqa needs a number of heads that divides query's");
+}
+
+/* Batch dimensions that all three (and the mask) broadcast to. */
+static luc_status join_batches(luc_context *ctx, luc_tensor *const *t, int n, int *ndim,
+                               int64_t *sizes) {
+  *ndim = 0;
+  for (int i = 0; i < n; i++)
+    if (t[i] && t[i]->ndim - 2 > *ndim) *ndim = t[i]->ndim - 2;
+  for (int d = 0; d < *ndim; d++) {
+    sizes[d] = 1;
+    for (int i = 0; i < n; i++) {
+      int at = t[i] ? d - (*ndim - (t[i]->ndim - 2)) : -1;
+      if (at < 0 || t[i]->sizes[at] == 1 || t[i]->sizes[at] == sizes[d]) continue;
+      if (sizes[d] != 1)
+        return luc__fail_shapes(ctx, WHO, "query", t[Q],
+                                i == V   ? "value"
+                                : i == K ? "key"
+                                         : "mask",
+                                t[i], "batch sizes %lld and %lld do not broadcast",
+                                (long long)sizes[d], (long long)t[i]->sizes[at]);
+      sizes[d] = t[i]->sizes[at];
+    }
+  }
+  return LUC_OK;
+}
+
+/* The operands with one batch; the mask as wide as the scores. */
+static luc_status spread(luc_formula *f, luc_tensor **t) {
+  int nbatch;
+  int64_t sizes[LUC_MAX_DIMS], l = t[Q]->sizes[t[Q]->ndim - 2], s = t[K]->sizes[t[K]->ndim - 2];
+  LUC_TRY(join_batches(f->ctx, t, t[MASK] ? 4 : 3, &nbatch, sizes));
+  if (t[MASK]) {
+    const luc_tensor *m = t[MASK];
+    int64_t rows = m->ndim > 1 ? m->sizes[m->ndim - 2] : 1, columns = m->sizes[m->ndim - 1];
+    if ((rows != l && rows != 1) || (columns != s && columns != 1))
+      return luc__fail_shapes(f->ctx, WHO, "attn_mask", m, "query", t[Q],
+                              "attn_mask must broadcast to scores [..., %lld, %lld]", (long long)l,
+                              (long long)s);
+  }
+  for (int i = Q; i <= MASK; i++) {
+    if (!t[i]) continue;
+    sizes[nbatch] = i == MASK ? l : t[i]->sizes[t[i]->ndim - 2];
+    sizes[nbatch + 1] = i == MASK ? s : t[i]->sizes[t[i]->ndim - 1];
+    bool same = t[i]->ndim == nbatch + 2 &&
+                !memcmp(sizes, t[i]->sizes, (size_t)(nbatch + 2) * sizeof *sizes);
+    if (!same) t[i] = luc__f_expand(f, t[i], nbatch + 2, sizes);
+    if (f->status != LUC_OK) return f->status;
+  }
+  return LUC_OK;
+}
+
+/* (query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa) */
+luc_status luc__run_scaled_dot_product_attention(luc_context *ctx, luc_value *args,
+                                                 luc_value *out) {
+  luc_tensor *t[] = {args[0].as.tensor, args[1].as.tensor, args[2].as.tensor,
+                     luc_as_tensor(&args[MASK])};
+  double p = luc_as_double(&args[4]);
+  LUC_TRY(check_operands(ctx, args));
+  LUC_TRY(check_mask(ctx, args));
+  int64_t e = t[Q]->sizes[t[Q]->ndim - 1];
+  luc_value scale = luc_is_none(&args[6]) ? luc_v_float(1 / sqrt((double)e)) : args[6];
+  luc_formula f = luc__formula(ctx);
+  if (args[7].as.i) {
+    LUC_TRY(check_heads(ctx, t[Q], t[K], "key"));
+    LUC_TRY(check_heads(ctx, t[Q], t[V], "value"));
+    int64_t heads = t[Q]->sizes[t[Q]->ndim - 3];
+    t[K] = repeat_heads(&f, t[K], heads);
+    t[V] = repeat_heads(&f, t[V], heads);
+  }
+  bool learned = t[MASK] && t[MASK]->dtype != LUC_BOOL && luc_tensor_requires_grad(t[MASK]);
+  if (t[MASK] && t[MASK]->dtype != LUC_BOOL)
+    t[MASK] = luc__f_to(&f, t[MASK], luc__compute_dtype((luc_dtype)t[Q]->dtype));
+  if (t[MASK] && t[MASK]->ndim == 0 && f.status == LUC_OK)
+    t[MASK] = luc__f_unsqueeze(&f, t[MASK], 0);
+  if (f.status == LUC_OK) f.status = spread(&f, t);
+  luc_tensor *y;
+  if (p > 0 || (learned && luc__recording(ctx))) {
+    weights w = {t[Q], t[K], t[MASK], args[5].as.i != 0, luc_as_double(&scale)};
+    luc_tensor *taken = attention_weights(&f, &w);
+    luc_value keep = luc_v_float(p);
+    if (p > 0) taken = luc__f_call(&f, LUC_OP_dropout, LUC_ARGS(luc_v_tensor(taken), keep));
+    y = luc__f2(&f, LUC_OP_matmul, taken, t[V]);
+  } else {
+    y = luc__f_call(&f, LUC_OP_attention,
+                    LUC_ARGS(luc_v_tensor(t[Q]), luc_v_tensor(t[K]), luc_v_tensor(t[V]),
+                             luc_v_tensor(t[MASK]), args[5], scale));
+  }
+  return luc__f_result(&f, y, out);
+}
