@@ -194,12 +194,75 @@ describe("activations:", function()
   end)
 end)
 
+describe("also often got wrong:", function()
+  local function t(...) return lucerna.tensor {...} end
+
+  it("PReLU has a slope for each channel, GLU gates with the second half", function()
+    local y = F.prelu(-lucerna.ones(1, 2, 2), t(0.5, 0.25))
+    assert.same({{{-0.5, -0.5}, {-0.25, -0.25}}}, y:tolist())
+    assert.same({1.0}, F.glu(t(2.0, 0.0)):tolist())
+  end)
+
+  it("multi_margin_loss divides by the number of classes", function()
+    near(0.5, F.multi_margin_loss(lucerna.zeros(1, 2), t(1)):item())
+    near(0.75, F.multi_margin_loss(lucerna.zeros(1, 4), t(1)):item())
+  end)
+
+  it("multilabel_margin_loss's lists end at their first -1", function()
+    local x = lucerna.tensor {{0.1, 0.2, 0.4, 0.8}}
+    near(0.85, F.multilabel_margin_loss(x, lucerna.tensor {{4, 1, -1, 2}}):item())
+    assert.equal(0.0, F.multilabel_margin_loss(x, lucerna.tensor {{-1, 1, 2, 3}}):item())
+  end)
+
+  it("poisson_nll_loss adds Stirling's term only for targets above 1", function()
+    local options = {full = true, reduction = "none"}
+    local y = F.poisson_nll_loss(lucerna.zeros(3), t(0.0, 1.0, 2.0), options):tolist()
+    assert.same({1.0, 1.0}, {y[1], y[2]})
+    near(1 + 2 * math.log(2) - 2 + 0.5 * math.log(4 * math.pi), y[3])
+  end)
+
+  it("gaussian_nll_loss keeps the variance above eps, and its gradient", function()
+    local var = t(0.0):requires_grad_()
+    local loss = F.gaussian_nll_loss(t(0.0), t(0.0), var, {eps = 0.5})
+    near(0.5 * math.log(0.5), loss:item())
+    loss:backward()
+    near(1.0, var.grad:item())
+  end)
+
+  it("ctc_loss's mean divides each loss by its target's length", function()
+    local lp = lucerna.randn(6, 2, 3):log_softmax(3)
+    local ids, il, tl = lucerna.tensor {{2, 3, 2}, {3, 2, 2}}, {6, 6}, {3, 2}
+    local each = F.ctc_loss(lp, ids, il, tl, {reduction = "none"}):tolist()
+    near((each[1] / 3 + each[2] / 2) / 2, F.ctc_loss(lp, ids, il, tl):item())
+  end)
+
+  it("squared and absolute errors broadcast, binary cross entropy does not", function()
+    assert.equal(0.25, F.mse_loss(lucerna.full({2, 3}, 0.5), lucerna.zeros(3)):item())
+    assert.equal(0.5, F.l1_loss(lucerna.full({2, 3}, 0.5), lucerna.zeros(3)):item())
+    assert.is_false((pcall(F.binary_cross_entropy, lucerna.full({2, 3}, 0.5), lucerna.zeros(3))))
+  end)
+end)
+
 describe("dropout:", function()
   it("the functions of channels and alpha differ in what training is by default", function()
     local x = lucerna.ones(50, 4)
     assert.equal(x, F.alpha_dropout(x))
     assert.equal(x, F.feature_alpha_dropout(x))
     assert.is_false(lucerna.equal(x, F.dropout(x)))
+  end)
+
+  it("in place it writes its argument, with the same numbers", function()
+    local shapes = {dropout = {3, 4}, dropout1d = {3, 4}, dropout2d = {2, 3, 2, 2},
+      dropout3d = {3, 2, 1, 2}, alpha_dropout = {3, 4}, feature_alpha_dropout = {2, 3, 4}}
+    for name, shape in pairs(shapes) do
+      local x = lucerna.randn(shape)
+      lucerna.manual_seed(1)
+      local want = F[name](x, 0.5, true)
+      lucerna.manual_seed(1)
+      local y = x:clone()
+      assert.equal(y, F[name](y, 0.5, true, true), name)
+      assert.is_true(lucerna.equal(want, y), name)
+    end
   end)
 
   it("drops whole channels of each sample", function()
