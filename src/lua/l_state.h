@@ -59,7 +59,7 @@ struct luc_l_state {
   lua_State *L;     /* the coroutine inside a core call that may call back; else NULL */
   const void *none; /* address of lucerna.none */
   size_t boxes;     /* userdata alive */
-  struct luc_l_box *all_boxes;
+  struct luc_l_box *late_boxes; /* those that may not be finalized */
   luc_l_pace pace;
   int scopes;              /* running lucerna.scope calls */
   lua_Integer scope_count; /* tensors noted by the innermost */

@@ -12,13 +12,22 @@ static void scope_add(lua_State *L, luc_l_state *st) {
   lua_pop(L, 1);
 }
 
+/* Boxes made inside finalizers may be made while Lua closes: those are never finalized themselves,
+ * and found by a list. The others are not in it: where memory is so short that Lua cannot call a
+ * finalizer, a box goes without leaving the list. */
+static void note_late(lua_State *L, luc_l_state *st, luc_l_box *box) {
+  if (lua_gc(L, LUA_GCISRUNNING) == 1) return;
+  box->next = st->late_boxes;
+  if (box->next) box->next->previous = box;
+  st->late_boxes = box;
+}
+
 luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st) {
   luc_l_context(L, st);
   luc_l_pace_check(L, st);
   luc_l_box *box = lua_newuserdatauv(L, sizeof *box, 0);
-  *box = (luc_l_box){LUC_L_MAGIC_TENSOR, NULL, st, NULL, st->all_boxes};
-  if (box->next) box->next->previous = box;
-  st->all_boxes = box;
+  *box = (luc_l_box){.magic = LUC_L_MAGIC_TENSOR, .st = st};
+  note_late(L, st, box);
   luc_l_get(L, st, LUC_L_TENSOR_META);
   lua_setmetatable(L, -2);
   st->boxes++;
@@ -93,7 +102,8 @@ static int box_gc(lua_State *L) {
   box->t = NULL;
   if (!st->ctx || box->previous == box) return 0; /* closed, or finalized already */
   st->boxes--;
-  *(box->previous ? &box->previous->next : &st->all_boxes) = box->next;
+  if (box->previous || st->late_boxes == box)
+    *(box->previous ? &box->previous->next : &st->late_boxes) = box->next;
   if (box->next) box->next->previous = box->previous;
   box->previous = box;
   lua_State *outer = luc_l_enter(st, L);
@@ -103,7 +113,7 @@ static int box_gc(lua_State *L) {
 }
 
 void luc_l_release_all(luc_l_state *st) {
-  for (luc_l_box *box = st->all_boxes; box; box = box->next) {
+  for (luc_l_box *box = st->late_boxes; box; box = box->next) {
     luc_tensor_release(st->ctx, box->t);
     box->t = NULL;
   }

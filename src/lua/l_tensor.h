@@ -15,7 +15,7 @@ typedef struct luc_l_box {
   uint32_t magic;
   luc_tensor *t; /* NULL: empty or released */
   luc_l_state *st;
-  struct luc_l_box *previous, *next; /* all boxes: those made while Lua closes are not finalized */
+  struct luc_l_box *previous, *next; /* in the state's late_boxes */
 } luc_l_box;
 
 typedef struct luc_l_dtype {
