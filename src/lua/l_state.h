@@ -54,11 +54,11 @@ typedef struct luc_l_schema {
 
 typedef struct luc_l_state luc_l_state;
 struct luc_l_state {
-  luc_context *ctx; /* NULL once the lua_State is closing */
-  lua_State *main;  /* the main thread */
-  lua_State *L;     /* the coroutine inside a core call that may call back; else NULL */
-  const void *none; /* address of lucerna.none */
-  size_t boxes;     /* userdata alive */
+  luc_context *ctx;             /* NULL once the lua_State is closing */
+  lua_State *main;              /* the main thread */
+  lua_State *L;                 /* the coroutine inside a core call that may call back; else NULL */
+  const void *none;             /* address of lucerna.none */
+  size_t boxes;                 /* userdata alive */
   struct luc_l_box *late_boxes; /* those that may not be finalized */
   luc_l_pace pace;
   int scopes;              /* running lucerna.scope calls */

@@ -407,6 +407,13 @@ describe("groups of parameters", function()
     assert.are.equal(0.75, q:item())
   end)
 
+  it("may hold one tensor", function()
+    local p, q = parameter {1.0}, parameter {1.0}
+    local o = optim.SGD {{params = p}}
+    o:add_param_group {params = q}
+    assert.are.same({p, q}, {o.param_groups[1].params[1], o.param_groups[2].params[1]})
+  end)
+
   it("share no lists", function()
     local o = optim.Adam {{params = {parameter {1.0}}}, {params = {parameter {1.0}}}}
     o.param_groups[1].betas[1] = 0.5

@@ -119,6 +119,10 @@ local function is_iterable(value)
   return getmetatable(value) ~= nil
 end
 
+local function refuse_params(who, given)
+  fail("%s: params should be an iterator or a table of tensors (got a %s)", who, given)
+end
+
 local function check_named(who, list, names)
   for k, p in ipairs(list) do
     if not lucerna.is_tensor(p) then
@@ -148,9 +152,7 @@ local function collect(who, params)
       if type(p) == "table" and getmetatable(p) == nil then add(p[1], p[2]) else add(p) end
     end
   elseif not is_iterable(params) then
-    local given = core.nn.is_module(params) and params:_get_name() or type(params)
-    if lucerna.is_tensor(params) then given = "Tensor" end
-    fail("%s: params should be an iterator or a table of tensors (got a %s)", who, given)
+    refuse_params(who, core.nn.is_module(params) and params:_get_name() or type(params))
   else
     for name, p in params do add(name, p) end
   end
@@ -196,6 +198,7 @@ function Optimizer:__init(params, defaults, names)
     load_pre = {}, load_post = {}}
   self.state = self.state or setmetatable({}, NEW_STATE)
   if params == nil then fail("%s: missing argument 'params'", self.__name) end
+  if lucerna.is_tensor(params) then refuse_params(self.__name, "Tensor") end
   if type(params) == "table" and is_group(params[1]) then
     for _, group in ipairs(params) do self:add_param_group(group) end
   else
@@ -237,6 +240,7 @@ local function own(value)
 end
 
 --- Adds a group: {params = …, lr = …, …}; options left out are the optimizer's defaults.
+-- params may be one tensor.
 function Optimizer:add_param_group(group)
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
@@ -245,9 +249,10 @@ function Optimizer:add_param_group(group)
   for name, default in pairs(self.defaults) do added[name] = own(default) end
   for name, value in pairs(group) do
     if value == core.none then value = nil end
-    added[name] = own(value)
+    if name ~= "params" then added[name] = own(value) end
   end
-  added.params, added.param_names = collect(self.__name, group.params)
+  local params = lucerna.is_tensor(group.params) and {group.params} or group.params
+  added.params, added.param_names = collect(self.__name, params)
   local first = self.param_groups[1]
   if first and (first.param_names == nil) ~= (added.param_names == nil) then
     fail("%s: all optimizer param groups should be with/without names. Some param names are "
