@@ -53,13 +53,14 @@ end
 
 function Muon:_add(list, options)
   check_options(options)
+  local at = Optimizer._add(self, list, options)
   for _, p in ipairs(list) do
     if p:dim() ~= 2 then
       fail("Muon only supports 2D parameters whereas we found a parameter with size: [%s]",
         table.concat(p:size(), ", "))
     end
   end
-  return Optimizer._add(self, list, options)
+  return at
 end
 
 function Muon:_shapes(param) return {momentum_buffer = param:size()} end
