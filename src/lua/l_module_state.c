@@ -404,7 +404,8 @@ static int report(lua_State *L) {
 static int load_protected(lua_State *L) {
   host_state *h = lua_touserdata(L, 1);
   luc_l_pushmodule(L, h->nn, h->m);
-  call_provided(L, h->nn, "needs_load", 1, 1);
+  lua_pushboolean(L, h->flags & LUC_LOAD_ASSIGN);
+  call_provided(L, h->nn, "needs_load", 2, 1);
   h->handled = lua_toboolean(L, 2);
   if (!h->handled) return 0;
   lua_settop(L, 1);

@@ -82,10 +82,19 @@ static int state_hooked(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {
-    {"_add_state_hook", add_state_hook},   {"_last_hook_id", last_hook_id},
-    {"_next_state_hook", next_state_hook}, {"_state_hooks", state_hooks},
-    {"_state_hooked", state_hooked},       {NULL, NULL}};
+/* core.nn._registration_hooked(): is there a hook that sees what modules take? */
+static int registration_hooked(lua_State *L) {
+  lua_pushboolean(L, luc__nn_of(luc_l_state_of(L)->ctx)->registration != NULL);
+  return 1;
+}
+
+static const luaL_Reg functions[] = {{"_add_state_hook", add_state_hook},
+                                     {"_last_hook_id", last_hook_id},
+                                     {"_next_state_hook", next_state_hook},
+                                     {"_state_hooks", state_hooks},
+                                     {"_state_hooked", state_hooked},
+                                     {"_registration_hooked", registration_hooked},
+                                     {NULL, NULL}};
 
 void luc_l_open_state_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);

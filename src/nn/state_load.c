@@ -67,10 +67,13 @@ typedef struct loader {
   luc_text line;   /* scratch: an error */
   copy *copies;
   size_t ncopies, capacity;
+  bool taking;     /* registration hooks see what is assigned: … */
+  luc_names taken; /* … the slots' names, aligned with copies, which they may change */
 } loader;
 
 static void begin(loader *l, luc_context *ctx, const luc_state_dict *sd, bool assign) {
   *l = (loader){.ctx = ctx, .sd = sd, .assign = assign};
+  l->taking = assign && luc__nn_of(ctx)->registration != NULL;
   luc__text_init(&l->prefix, ctx);
   luc__text_init(&l->name, ctx);
   luc__text_init(&l->line, ctx);
@@ -79,6 +82,7 @@ static void begin(loader *l, luc_context *ctx, const luc_state_dict *sd, bool as
 static void drop_copies(loader *l) {
   for (size_t i = 0; i < l->ncopies; i++) luc_tensor_release(l->ctx, l->copies[i].value);
   l->ncopies = 0;
+  luc_names_free(l->ctx, &l->taken);
 }
 
 static void end(loader *l) {
@@ -90,6 +94,8 @@ static void end(loader *l) {
 }
 
 static luc_status add_copy(loader *l, copy c) {
+  const luc_map_entry *e = &c.owner->slots[c.slot].entries[c.entry];
+  if (l->taking) LUC_TRY(luc__names_add(l->ctx, &l->taken, e->key, e->length));
   if (l->ncopies == l->capacity) {
     size_t capacity = l->capacity == 0 ? 16 : l->capacity * 2;
     copy *copies =
@@ -346,7 +352,23 @@ static luc_status prepare_assign(loader *l) {
   return LUC_OK;
 }
 
+/* As an assignment in Lua: registration hooks may fail, or change anything. */
+static luc_status take_all(loader *l) {
+  for (size_t i = 0; i < l->ncopies; i++) {
+    const copy *c = &l->copies[i];
+    if (c->lazy) {
+      luc__tensor_initialize(l->ctx, c->target, c->value);
+      continue;
+    }
+    if (c->slot == LUC_SLOT_PARAMETER) c->value->requires_grad = c->requires_grad;
+    LUC_TRY(luc__slot_take(l->ctx, c->owner, c->slot, l->taken.items[i], c->value, true));
+  }
+  drop_copies(l);
+  return LUC_OK;
+}
+
 static luc_status commit(loader *l) {
+  if (l->taking) return take_all(l);
   for (size_t i = 0; i < l->ncopies; i++) {
     const copy *c = &l->copies[i];
     if (c->lazy) {
@@ -522,7 +544,7 @@ luc_status luc__load_state_dict(luc_context *ctx, luc_module *m, const luc_state
   t.l.unexpected = unexpected;
   t.l.errors = &errors;
   luc_status status;
-  if (hooked) {
+  if (hooked || t.l.taking) {
     status = load_hooked(&t, m, strict);
   } else {
     t.l.version = 0; /* a dropped key is looked for */

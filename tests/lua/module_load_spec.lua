@@ -198,6 +198,33 @@ describe("load_state_dict with assign", function()
     end)
   end)
 
+  it("lets registration hooks see, replace or refuse values", function()
+    local m, seen, fail = nn.Sequential(nn.BatchNorm1d(1)), {}, false
+    local sd = nn.Sequential(nn.BatchNorm1d(1)):state_dict()
+    local other = nn.Parameter(lucerna.full({1}, 3.0))
+    local handle = nn.register_module_parameter_registration_hook(function(self, name, value)
+      assert.is_true(rawequal(self, m[1]))
+      seen[#seen + 1] = name
+      if name == "bias" and fail then
+        nn.delattr(self, "weight")
+        error("no", 0)
+      end
+      if name == "weight" then return other end
+      assert.is_true(value.requires_grad)
+    end)
+    m:load_state_dict(sd)
+    assert.are.same({}, seen)
+    m:load_state_dict(sd, {assign = true})
+    assert.are.same({"weight", "bias"}, seen)
+    assert.is_true(rawequal(other, m[1].weight))
+    fail = true
+    local bias = m[1].bias
+    assert.are.equal("no", message_of(m.load_state_dict, m, sd, {assign = true}))
+    handle:remove()
+    assert.is_true(rawequal(other, m[1].weight) and rawequal(bias, m[1].bias))
+    assert.are.equal(5, #m:state_dict())
+  end)
+
   it("works where a module stands under two names", function()
     both(function(prepare)
       local m = prepare(Tied())

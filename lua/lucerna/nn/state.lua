@@ -29,8 +29,10 @@ local function needs_save(self)
     or core._state_hooked(self, SAVE_BEFORE, SAVE_AFTER)
 end
 
-local function needs_load(self)
-  return core._overrides(self, LOADS) or core._overridden(self, LOADS)
+-- Hooks on registration see what is assigned.
+local function needs_load(self, assign)
+  return (assign and core._registration_hooked())
+    or core._overrides(self, LOADS) or core._overridden(self, LOADS)
     or core._state_hooked(self, LOAD_BEFORE, LOAD_AFTER)
 end
 
@@ -450,7 +452,7 @@ function methods:load_state_dict(map, ...)
     keys, values, metadata = renamed(keys, values, metadata, prefix, rename)
   end
   core._check_tables(self)
-  if needs_load(self) then
+  if needs_load(self, assign) then
     local state = ordered.new(keys, values, metadata)
     return load_in_lua(self, state, strict ~= false, assign or false)
   end
