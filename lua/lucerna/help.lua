@@ -217,13 +217,14 @@ local function table_text(t)
   each_place(function(prefix, place)
     if rawequal(place, t) then title = title or prefix:gsub("[.:]$", "") end
   end)
+  local class = rawget(t, "__name") -- of data sets, optimizers, schedulers: what it has itself
   local names = {}
-  for name in pairs(require("lucerna.repl").keys(t)) do
+  for name in pairs(class and t or require("lucerna.repl").keys(t)) do
     if not name:find("^_") then names[#names + 1] = name end
   end
   table.sort(names)
   title = title or names_of(t)[1] or tostring(t)
-  local init = rawget(t, "__name") and t.__init -- a class of data sets, optimizers, schedulers
+  local init = class and t.__init
   local text = type(init) == "function" and describe_lua(init, title, true)
   return title .. (text and "\n" .. text or "") .. (#names > 0 and "\n" .. wrapped(names) or "")
 end
@@ -241,6 +242,10 @@ local function value_text(value)
   if core.nn.is_class(value) then return class_text(value) end
   local is_module, class = pcall(core.nn.class_of, value)
   if is_module then return tostring(value) .. "\n" .. class_text(class) end
+  local meta = getmetatable(value)
+  if type(meta) == "table" and rawget(meta, "__name") and meta.__init then -- an optimizer and such
+    return (rawget(meta, "__tostring") and tostring(value) .. "\n" or "") .. table_text(meta)
+  end
   if type(value) == "table" then return table_text(value) end
   return ("%s: %s"):format(type(value), tostring(value))
 end

@@ -1,8 +1,10 @@
 -- Writes build/docs/: lucerna.lua, types for editors (LuaCATS), and operators.md, the reference
--- page. Both come from the schemas of the operator table, so they cannot disagree with the library.
+-- page, both from the schemas of the operator table, so that they cannot disagree with the library;
+-- and a page for each group that is written in Lua, from the comments that help() shows.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local help = require "lucerna.help"
 
 -- ---- reading a schema ----
 
@@ -231,7 +233,44 @@ local function write_reference(path)
   out:close()
 end
 
+-- ---- what is written in Lua: the texts of help() ----
+
+-- {page, title, {prefix, table}, …}
+local PAGES = {
+  { "optim", "Optimizers, schedulers, averages", { "optim.", lucerna.optim },
+    { "optim.Optimizer:", lucerna.optim.Optimizer },
+    { "optim.lr_scheduler.", lucerna.optim.lr_scheduler },
+    { "optim.swa_utils.", lucerna.optim.swa_utils } },
+  { "init", "Initializers", { "nn.init.", lucerna.nn.init } },
+  { "utils", "Parameters and gradients as a whole", { "nn.utils.", lucerna.nn.utils } },
+  { "data", "Data sets and loaders", { "data.", lucerna.data } },
+}
+
+local function write_texts(out, prefix, t)
+  local names = {}
+  for name, value in pairs(t) do
+    local class = type(value) == "table" and rawget(value, "__name")
+    local public = type(name) == "string" and not name:find("^_")
+    if public and (type(value) == "function" or class or core.nn.is_class(value)) then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local text = help.text(t[name]):gsub("^[^\n]*\n", "", 1):gsub("\n  ", "\n"):gsub("^  ", "")
+    out:write("\n## `", prefix, name, "`\n\n```\n", text, "\n```\n")
+  end
+end
+
+local function write_page(page)
+  local out = assert(io.open("build/docs/" .. page[1] .. ".md", "w"))
+  out:write("# ", page[2], "\n")
+  for k = 3, #page do write_texts(out, page[k][1], page[k][2]) end
+  out:close()
+end
+
 os.execute("mkdir -p build/docs")
+for _, page in ipairs(PAGES) do write_page(page) end
 write_types("build/docs/lucerna.lua")
 write_reference("build/docs/operators.md")
-print("build/docs/lucerna.lua (types for editors), build/docs/operators.md")
+print("build/docs/lucerna.lua (types for editors), build/docs/*.md")

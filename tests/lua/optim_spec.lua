@@ -606,6 +606,11 @@ describe("help", function()
     end
   end)
 
+  it("shows an optimizer and what its class is", function()
+    local text = help.text(optim.SGD {parameter {1.0}})
+    assert.matches("^SGD %(\n.*\n%)\noptim.SGD\n  Stochastic gradient descent", text)
+  end)
+
   it("has a text for every method of optimizers and schedulers", function()
     for _, class in ipairs {optim.Optimizer, optim.lr_scheduler.LRScheduler} do
       for name, value in pairs(class) do
