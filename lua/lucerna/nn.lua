@@ -18,6 +18,7 @@ local EXTENSIONS = {
   Sequential = container.Sequential,
   ModuleList = container.ModuleList,
   ModuleDict = container.ModuleDict,
+  MultiheadAttention = require "lucerna.nn.attention",
   SyncBatchNorm = require "lucerna.nn.sync_batch_norm",
   Container = container.Container,
   Embedding = embedding.Embedding,

@@ -2,7 +2,8 @@
 local lucerna = require "lucerna"
 local cases = require "cases"
 local parity = require "parity"
-local F = lucerna.nn.functional
+local nn = lucerna.nn
+local F = nn.functional
 
 describe("scaled_dot_product_attention answers as PyTorch's:", function()
   for i, case in ipairs(parity.load "functional_attention") do
@@ -85,10 +86,129 @@ describe("attention in blocks", function()
   end)
 end)
 
+-- ---- modules ----
+
+local function run(source, names)
+  return assert(load("return " .. source, source, "t", names))()
+end
+
+local function make(case, seed)
+  lucerna.manual_seed(seed)
+  return run(case.make, {nn = nn, lucerna = lucerna, F = F})
+end
+
+-- Every output weighs differently.
+local function total(outputs)
+  local loss = 0
+  for _, t in ipairs(outputs) do
+    local n = t:numel()
+    loss = loss + (t * (lucerna.arange(1, n + 1, {dtype = t.dtype}):reshape(t.shape) / n)):sum()
+  end
+  return loss
+end
+
+local function close_sums(want, t, label)
+  t = t:detach():double():reshape(-1)
+  local n = t:numel()
+  local weighted = (t * (lucerna.arange(1, n + 1, {dtype = lucerna.float64}) / n)):sum():item()
+  for i, got in ipairs {t:sum():item(), weighted} do
+    local near = got ~= got and want[i] ~= want[i]
+      or math.abs(want[i] - got) <= 5e-5 * math.max(1, math.abs(want[i]))
+    assert(near, ("%s: %.9g, want %.9g"):format(label, got, want[i]))
+  end
+end
+
+describe("a module answers as PyTorch's:", function()
+  for i, case in ipairs(parity.load "attention") do
+    it(("%d %s %s"):format(i, case.make, case.call), function()
+      local m = make(case, i - 1)
+      if case.text then assert.are.equal(case.text, tostring(m)) end
+      local k = 0
+      for name, t in pairs(m:state_dict()) do
+        k = k + 1
+        assert.are.same({case.state[k][1], case.state[k][2]}, {name, t.shape})
+        close_sums(case.state[k][3], t, name)
+      end
+      assert.are.equal(#case.state, k)
+      local a = {}
+      for j, input in ipairs(case.inputs) do
+        a[j] = parity.tensor(input):requires_grad_(input.grad or false)
+      end
+      lucerna.manual_seed(99)
+      local outputs = {run(case.call, {m = m, a = a})}
+      assert.are.equal(#case.outputs, #outputs)
+      for j, want in ipairs(case.outputs) do
+        parity.close(outputs[j], want, {atol = 5e-6, rtol = 5e-5}, "output " .. j)
+      end
+      total(outputs):backward()
+      for j, want in pairs(case.input_grads) do
+        parity.close(a[j].grad, want, {atol = 2e-5, rtol = 1e-4}, "gradient of input " .. j)
+      end
+      for name, p in m:named_parameters() do
+        local want = case.grads[name]
+        if want then close_sums(want, p.grad, "gradient of " .. name) else assert.is_nil(p.grad) end
+      end
+    end)
+  end
+end)
+
+describe("MultiheadAttention", function()
+  local function leaf(...) return parity.leaf {...} end
+
+  it("has first and second derivatives, with weights and without", function()
+    for _, options in ipairs {{}, {add_bias_kv = true, add_zero_attn = true, kdim = 3}} do
+      lucerna.manual_seed(2)
+      local m = nn.MultiheadAttention(4, 2, options):double()
+      local inputs = {leaf(2, 1, 4), leaf(3, 1, options.kdim or 4), leaf(3, 1, 4)}
+      local mask = lucerna.tensor {{false, true, false}, {false, false, false}}
+      for _, need in ipairs {true, false} do
+        local function f()
+          return m(inputs[1], inputs[2], inputs[3], {attn_mask = mask, need_weights = need})
+        end
+        local leaves = {table.unpack(inputs)}
+        for p in m:parameters() do leaves[#leaves + 1] = p end
+        parity.gradcheck(f, leaves)
+        parity.gradgradcheck(f, leaves)
+      end
+    end
+  end)
+
+  it("gives zeros, not NaN, to a query that sees nothing when no weights are asked for", function()
+    local m = nn.MultiheadAttention(4, 2, {bias = false})
+    local x = lucerna.randn(2, 4)
+    local blind = lucerna.tensor {{true, true}, {false, false}}
+    local y = m(x, x, x, {attn_mask = blind, need_weights = false})
+    assert.are.same({0, 0, 0, 0}, y[1]:tolist())
+    assert.is_true(m(x, x, x, {attn_mask = blind})[1]:isnan():all():item())
+  end)
+
+  it("keeps its sizes as fields, and its copies and states are whole", function()
+    local m = nn.MultiheadAttention(4, 2, {kdim = 3})
+    assert.are.same({4, 2, 3, 4, 2, false, 0.0, false, false}, {m.embed_dim, m.num_heads, m.kdim,
+      m.vdim, m.head_dim, m._qkv_same_embed_dim, m.dropout, m.batch_first, m.add_zero_attn})
+    assert.is_nil(m.bias_k)
+    local q, k, v = lucerna.randn(2, 4), lucerna.randn(3, 3), lucerna.randn(3, 4)
+    local fresh = nn.MultiheadAttention(4, 2, {kdim = 3})
+    fresh:load_state_dict(m:state_dict())
+    for _, other in ipairs {m:clone(), fresh} do
+      parity.close(other(q, k, v), (m(q, k, v)))
+    end
+    m.dropout = 1.0
+    assert.are.equal(0, m(q, k, v, {need_weights = true})[1]:sub(m.out_proj.bias):sum():item())
+  end)
+
+  it("asks nothing of the hooks of out_proj", function()
+    local m, called = nn.MultiheadAttention(2, 1), false
+    m.out_proj:register_forward_hook(function() called = true end)
+    m(lucerna.ones(1, 2), lucerna.ones(1, 2), lucerna.ones(1, 2))
+    assert.is_false(called)
+  end)
+end)
+
 -- {text of the message, function, arguments…}
 local function refusals()
   local function z(...) return lucerna.zeros(...) end
-  local attend = F.scaled_dot_product_attention
+  local attend, m = F.scaled_dot_product_attention, nn.MultiheadAttention(4, 2)
   return {
     {"scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
       attend, z(2, 2), z(2, 2), z(2, 2), z(2, 2), 0, true},
@@ -108,6 +228,32 @@ local function refusals()
       attend, z(3, 2, 2), z(2, 2, 2), z(2, 2, 2)},
     {"enable_gqa needs a number of heads that divides query's (query [3, 2, 2], key [2, 2, 2])",
       attend, z(3, 2, 2), z(2, 2, 2), z(2, 2, 2), {enable_gqa = true}},
+    {"embed_dim and num_heads must be greater than 0, got embed_dim=0 and num_heads=2 instead",
+      nn.MultiheadAttention, 0, 2},
+    {"embed_dim must be divisible by num_heads", nn.MultiheadAttention, 5, 2},
+    {"query should be unbatched 2D or batched 3D tensor but received 1-D query tensor", m, z(4),
+      z(4), z(4)},
+    {"For batched (3-D) `query`, expected `key` and `value` to be 3-D but found 2-D and 3-D "
+      .. "tensors respectively", m, z(2, 1, 4), z(2, 4), z(2, 1, 4)},
+    {"For unbatched (2-D) `query`, expected `key_padding_mask` to be `None` or 1-D but found 2-D",
+      m, z(2, 4), z(2, 4), z(2, 4), z(1, 2)},
+    {"expected `attn_mask` to be `None`, 2-D or 3-D but found 1-D", m, z(2, 4), z(2, 4), z(2, 4),
+      {attn_mask = z(2)}},
+    {"only bool and floating types of key_padding_mask are supported", m, z(2, 4), z(2, 4),
+      z(2, 4), z(2):long()},
+    {"only bool and floating types of attn_mask are supported", m, z(2, 4), z(2, 4), z(2, 4),
+      {attn_mask = z(2, 2):long()}},
+    {"Need attn_mask if specifying the is_causal hint.", m, z(2, 4), z(2, 4), z(2, 4),
+      {is_causal = true}},
+    {"was expecting embedding dimension of 4, but got 3", m, z(2, 3), z(2, 4), z(2, 4)},
+    {"key shape [2, 1, 4] does not match value shape [3, 1, 4]", m, z(2, 4), z(2, 4), z(3, 4)},
+    {"The shape of the 2D attn_mask is [2, 3], but should be [2, 2].", m, z(2, 4), z(2, 4),
+      z(2, 4), {attn_mask = z(2, 3)}},
+    {"The shape of the 3D attn_mask is [1, 2, 2], but should be [2, 2, 2].", m, z(2, 4), z(2, 4),
+      z(2, 4), {attn_mask = z(1, 2, 2)}},
+    {"Expected key_padded_mask.shape[2] to be 2, but got 3", m, z(2, 4), z(2, 4), z(2, 4), z(3)},
+    {"Expected key_padded_mask.shape[1] to be 1, but got 2", m, z(2, 1, 4), z(2, 1, 4),
+      z(2, 1, 4), z(2, 2)},
     {"p must be between 0 and 1 (got 1.5)", attend, z(2, 2), z(2, 2), z(2, 2), nil, 1.5, n = 7},
   }
 end
