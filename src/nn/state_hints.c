@@ -53,9 +53,85 @@ static bool put_prefix(luc_text *text, const luc_names *missing, const luc_names
   return true;
 }
 
-/* ---- nearest keys ---- */
+/* ---- renamed paths ---- */
 
 enum { LONGEST = 128, MOST_PAIRS = 4096 };
+
+/* Lengths of what stands before the components that both names end in; false if one is empty. */
+static bool heads_of(const char *a, const char *b, size_t *head_a, size_t *head_b) {
+  size_t i = strlen(a), k = strlen(b);
+  while (i > 0 && k > 0 && a[i - 1] == b[k - 1]) i--, k--;
+  size_t skip = strcspn(a + i, "."); /* to where a component begins */
+  *head_a = i + skip;
+  *head_b = k + skip;
+  return a[*head_a] == '.' && *head_a > 0 && *head_b > 0;
+}
+
+/* Is every name below the path a[0, n) one of `names` once the path is b[0, m)? */
+static bool all_fit(const luc_names *list, const char *a, size_t n, const char *b, size_t m,
+                    const luc_names *names) {
+  char name[2 * LONGEST + 1];
+  for (size_t i = 0; i < list->n; i++) {
+    const char *item = list->items[i];
+    if (strncmp(item, a, n) != 0 || item[n] != '.') continue;
+    if (m + strlen(item + n) >= sizeof name) return false;
+    memcpy(name, b, m);
+    strcpy(name + m, item + n);
+    if (!contains(names, name)) return false;
+  }
+  return true;
+}
+
+/* A path of the state and the model's in its place: beginnings of names. */
+typedef struct renaming {
+  const char *from, *to;
+  size_t from_length, to_length;
+} renaming;
+
+static bool is_below(const char *name, const char *path, size_t length) {
+  return strncmp(name, path, length) == 0 && name[length] == '.';
+}
+
+/* Finds the one path in whose place name's beginning, as short as possible, may stand, beside the n
+ * renamings in the list; *out gets the renaming. False if there is none, or several. */
+static bool find_renaming(const char *name, const luc_names *missing, const luc_names *unexpected,
+                          const renaming *list, int n, renaming *out) {
+  bool several = false;
+  *out = (renaming){.from = name};
+  for (int i = 0; i < n; i++)
+    if (is_below(name, list[i].from, list[i].from_length)) return false;
+  for (size_t k = 0; k < missing->n; k++) {
+    const char *other = missing->items[k];
+    size_t a, b;
+    bool taken = !heads_of(name, other, &a, &b) || (out->to != NULL && a > out->from_length);
+    for (int i = 0; i < n; i++) taken = taken || is_below(other, list[i].to, list[i].to_length);
+    if (taken || !all_fit(unexpected, name, a, other, b, missing)) continue;
+    several = out->to != NULL && a == out->from_length;
+    *out = (renaming){name, other, a, b};
+  }
+  return out->to != NULL && !several;
+}
+
+static bool put_renamed(luc_text *text, const luc_names *missing, const luc_names *unexpected) {
+  enum { MOST = 8, MOST_HERE = 1 << 17 }; /* pairs that do not fit cost next to nothing */
+  renaming list[MOST];
+  int n = 0, before;
+  if (missing->n * unexpected->n > MOST_HERE) return false;
+  do { /* what one pass finds makes others the only ones */
+    before = n;
+    for (size_t i = 0; i < unexpected->n && n < MOST; i++)
+      n += find_renaming(unexpected->items[i], missing, unexpected, list, n, &list[n]);
+  } while (n > before && n < MOST);
+  if (n == 0) return false;
+  luc__text_puts(text, "\n\tPaths may have other names: load with {rename = {");
+  for (int i = 0; i < n; i++)
+    luc__text_printf(text, "%s[\"%.*s\"] = \"%.*s\"", i > 0 ? ", " : "", (int)list[i].from_length,
+                     list[i].from, (int)list[i].to_length, list[i].to);
+  luc__text_puts(text, "}}.");
+  return true;
+}
+
+/* ---- nearest keys ---- */
 
 /* Letters to change, insert or leave out. */
 static int distance(const char *a, const char *b) {
@@ -170,6 +246,7 @@ static void put_swapped(luc_text *text, const luc_names *errors) {
 
 void luc__load_hints(luc_text *text, const luc_names *missing, const luc_names *unexpected,
                      const luc_names *errors) {
-  if (!put_prefix(text, missing, unexpected)) put_nearest(text, missing, unexpected);
+  if (!put_prefix(text, missing, unexpected) && !put_renamed(text, missing, unexpected))
+    put_nearest(text, missing, unexpected);
   put_swapped(text, errors);
 }

@@ -433,7 +433,8 @@ luc_status luc__load_check(luc_context *ctx, const luc_module *m, bool strict,
     put_names(&text, "Unexpected", unexpected);
   }
   for (size_t i = 0; i < errors->n; i++) luc__text_printf(&text, "\n\t%s", errors->items[i]);
-  luc__load_hints(&text, missing, unexpected, errors);
+  const luc_names none = {0};
+  luc__load_hints(&text, strict ? missing : &none, strict ? unexpected : &none, errors);
   luc_status status = text.status;
   if (status == LUC_OK) status = luc__fail_long(ctx, LUC_ERR_VALUE, text.data);
   luc__text_drop(&text);

@@ -304,6 +304,21 @@ describe("the error of load_state_dict also says", function()
       {rename = function(key) return "module." .. key end})
   end)
 
+  it("which paths have other names", function()
+    local m = nn.Sequential {{"body", nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))},
+      {"head", nn.Linear(1, 1)}}
+    local sd = m:state_dict()
+    local old = {}
+    for key, t in pairs(sd) do old[key:gsub("^body", "features"):gsub("^head", "fc")] = t end
+    assert.are.same({'Paths may have other names: load with '
+      .. '{rename = {["features"] = "body", ["fc"] = "head"}}.'}, hints_of(hooked(m), old))
+    m:load_state_dict(old, {rename = {features = "body", fc = "head"}})
+    -- Where it could be one or the other nothing is said.
+    assert.are.same({}, hints_of(m.body, {["deconv.weight"] = lucerna.ones(1, 1)}))
+    assert.are.same({}, hints_of(m.body, {["deconv.weight"] = lucerna.ones(1, 1)},
+      {strict = true}))
+  end)
+
   it("which names may have been meant", function()
     local m = nn.Linear(1, 1)
     assert.are.same({'Nearest keys (state_dict = model): "wieght" = "weight".'},
