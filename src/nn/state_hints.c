@@ -74,9 +74,10 @@ static bool all_fit(const luc_names *list, const char *a, size_t n, const char *
   for (size_t i = 0; i < list->n; i++) {
     const char *item = list->items[i];
     if (strncmp(item, a, n) != 0 || item[n] != '.') continue;
-    if (m + strlen(item + n) >= sizeof name) return false;
+    size_t rest = strlen(item + n);
+    if (m + rest >= sizeof name) return false;
     memcpy(name, b, m);
-    strcpy(name + m, item + n);
+    memcpy(name + m, item + n, rest + 1);
     if (!contains(names, name)) return false;
   }
   return true;
