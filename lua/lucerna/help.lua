@@ -28,6 +28,7 @@ local PLACES = {
   {"func.", function() return lucerna.func end},
   {"autograd.", function() return lucerna.autograd end},
   {"data.", function() return lucerna.data end},
+  {"models.", function() return lucerna.models end},
   {"safetensors.", function() return lucerna.safetensors end},
   {"tensor:", function() return core.Tensor end},
 }

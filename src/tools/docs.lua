@@ -243,6 +243,8 @@ local PAGES = {
     { "optim.swa_utils.", lucerna.optim.swa_utils } },
   { "init", "Initializers", { "nn.init.", lucerna.nn.init } },
   { "utils", "Parameters and gradients as a whole", { "nn.utils.", lucerna.nn.utils } },
+  { "models", "Nets with published names", { "models.", lucerna.models },
+    { "models.GPT2:", { generate = lucerna.models.GPT2.generate } } },
   { "data", "Data sets and loaders", { "data.", lucerna.data } },
 }
 

@@ -23,18 +23,22 @@ local function checksum(text)
 end
 
 -- A net whose weights are never written, so that their memory is never touched.
-local function unwritten(make)
-  local before = core.nn._skip_init(true)
-  local ok, net = pcall(make)
+local function unwritten(make, ...)
+  local before, written = core.nn._skip_init(true), {}
+  for _, name in ipairs {"normal_", "kaiming_normal_"} do
+    written[name] = nn.init[name]
+    nn.init[name] = function(t) return t end
+  end
+  local ok, net = pcall(make, ...)
   core.nn._skip_init(before)
+  for name, f in pairs(written) do nn.init[name] = f end
   return assert(ok and net, net)
 end
 
 describe("lucerna.models has the published", function()
-  local without_init = {vgg11 = {init_weights = false}, vgg11_bn = {init_weights = false}}
   for _, case in ipairs(cases.sizes) do
     it("names, shapes and number of parameters: " .. case.model, function()
-      local net = unwritten(function() return models[case.model](without_init[case.model]) end)
+      local net = unwritten(models[case.model])
       local count = 0
       for p in net:parameters() do count = count + p:numel() end
       assert.equal(case.parameters, count)
@@ -110,9 +114,7 @@ describe("lucerna.models", function()
   end)
 
   it("makes residual nets that keep their size by dilation", function()
-    local before = core.nn._skip_init(true)
-    local net = models.resnet50 {replace_stride_with_dilation = {false, true, true}}
-    core.nn._skip_init(before)
+    local net = unwritten(models.resnet50, {replace_stride_with_dilation = {false, true, true}})
     local last = net.layer4[3].conv2
     assert.same({4, 4}, last.dilation)
     assert.same({1, 1}, net.layer4[1].conv2.stride)
@@ -138,5 +140,109 @@ describe("lucerna.models", function()
       assert.matches("^[^\n]*%.lua:%d+: " .. case[1], message)
     end
     assert.is_nil(models.resnet99)
+  end)
+
+  it("is explained by help", function()
+    local help = require "lucerna.help"
+    for name, value in pairs(models) do
+      assert.matches("^[^\n]*models%." .. name, help.text(value))
+      assert.matches("\n  [^\n]*" .. name .. "[({]", help.text(value))
+    end
+  end)
+end)
+
+describe("models.GPT2", function()
+  local function small(options)
+    options = options or {}
+    local all = {vocab_size = 7, n_positions = 5, n_embd = 8, n_layer = 2, n_head = 2}
+    for key, value in pairs(options) do all[key] = value end
+    return models.GPT2(all)
+  end
+
+  it("takes state dicts of older files and of the model with a head", function()
+    local a, b = small(), small()
+    local state = {["lm_head.weight"] = lucerna.zeros(7, 8)}
+    for name, t in pairs(a:state_dict()) do state["transformer." .. name] = t end
+    for i = 0, 1 do
+      state[("transformer.h.%d.attn.bias"):format(i)] = lucerna.ones(1, 1, 5, 5)
+      state[("transformer.h.%d.attn.masked_bias"):format(i)] = lucerna.tensor(-1e4)
+    end
+    b:load_state_dict(state)
+    local ids = lucerna.tensor {{1, 7, 3}}
+    a:eval()
+    b:eval()
+    assert.is_true(lucerna.equal(a(ids), b(ids)))
+    assert.is_not_nil(state["lm_head.weight"]) -- what was given stays as it was
+
+    local outer = nn.Sequential(small())
+    local below = {}
+    for name, t in pairs(state) do below["0." .. name] = t end
+    outer:load_state_dict(below)
+    outer:eval()
+    assert.is_true(lucerna.equal(a(ids), outer(ids)))
+    below["0.h.0.attn.biases"] = lucerna.ones(1)
+    assert.matches('Unexpected key%(s%) in state_dict: "0.h.0.attn.biases"',
+      parity.message(outer.load_state_dict, outer, below))
+  end)
+
+  it("looks at earlier tokens only, alone and in batches", function()
+    local net = small():eval()
+    local a, b = net(lucerna.tensor {1, 2, 3, 4}), net(lucerna.tensor {{1, 2, 3, 5}})
+    assert.same({4, 7}, a:size())
+    assert.same({1, 4, 7}, b:size())
+    parity.close(a[{{1, 3}}], b[1][{{1, 3}}])
+    assert.is_true((a[4] - b[1][4]):abs():max():item() > 1e-6)
+  end)
+
+  it("generates the likeliest tokens at temperature 0, from the last n_positions", function()
+    local net = small():eval()
+    local ids = lucerna.tensor {{1, 2}, {3, 4}}
+    local out = net:generate(ids, {max_new_tokens = 6, temperature = 0})
+    assert.same({2, 8}, out:size())
+    assert.is_true(lucerna.equal(ids, out[{{}, {1, 2}}]))
+    for t = 3, 8 do
+      local before = out[{{}, {math.max(1, t - 5), t - 1}}]
+      local want = net(before):select(2, -1):argmax(-1)
+      assert.is_true(lucerna.equal(want, out[{{}, t}]))
+    end
+    assert.is_true(lucerna.equal(out, net:generate(ids, {max_new_tokens = 6, top_k = 1})))
+  end)
+
+  it("draws the same tokens for one seed, of the top_k likeliest", function()
+    local net = small():eval()
+    local function draw(options)
+      lucerna.manual_seed(3)
+      options.max_new_tokens = 20
+      return net:generate(lucerna.tensor {1}, options)
+    end
+    local hot = draw {temperature = 5}
+    assert.same({21}, hot:size())
+    assert.is_true(lucerna.equal(hot, draw {temperature = 5}))
+    assert.is_true(hot:min():item() >= 1 and hot:max():item() <= 7)
+    local out = draw {temperature = 5, top_k = 2}
+    for t = 2, 21 do
+      local logits = net(out[{{math.max(1, t - 5), t - 1}}])[-1]
+      assert.is_true(logits[out[t]:item()]:item() >= logits:topk(2)[2]:item())
+    end
+  end)
+
+  it("says what it does not take", function()
+    local net = small()
+    local ids = lucerna.tensor {1}
+    local cases_of_errors = {
+      {"GPT2: n_embd must be divisible by n_head %(got 9 and 2%)$", small, {n_embd = 9}},
+      {"GPT2: input has 6 tokens, n_positions is 5$", net, lucerna.ones(1, 6):long()},
+      {"generate: ids: expected a tensor of at least one token$", net.generate, net, {1, 2}},
+      {"generate: temperature must not be negative %(got %-1%)$", net.generate, net, ids,
+        {temperature = -1}},
+      {"generate: top_k must be a positive integer %(got 0%)$", net.generate, net, ids,
+        {top_k = 0}},
+      {"index 8 is out of range %[1, 7%]", net, lucerna.tensor {8}},
+    }
+    for _, case in ipairs(cases_of_errors) do
+      local message = parity.message(table.unpack(case, 2))
+      assert.matches(case[1], message)
+      assert.not_matches("\n", message)
+    end
   end)
 end)

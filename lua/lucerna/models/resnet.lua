@@ -27,8 +27,8 @@ resnet.BasicBlock = BasicBlock
 BasicBlock.expansion = 1
 
 --- BasicBlock(inplanes, planes, {stride=1, downsample=, norm_layer=nn.BatchNorm2d}): two 3x3
--- convolutions, [N, inplanes, H, W] -> [N, planes, H / stride, W / stride]. downsample is what makes
--- the input fit the sum where shapes differ.
+-- convolutions, [N, inplanes, H, W] -> [N, planes, H / stride, W / stride]. downsample makes the
+-- input fit the sum where shapes differ.
 function BasicBlock:__init(...)
   local inplanes, planes, stride, downsample, groups, base_width, dilation, norm_layer =
     arguments("BasicBlock", BLOCK, ...)

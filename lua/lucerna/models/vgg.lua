@@ -43,8 +43,8 @@ local function initialize(net)
   end
 end
 
---- VGG(features, {num_classes=1000, init_weights=true, dropout=0.5}): features makes 512 channels of
--- an image; [N, 3, H, W] -> [N, num_classes].
+--- VGG(features, {num_classes=1000, init_weights=true, dropout=0.5}): features makes 512 channels
+-- of an image; [N, 3, H, W] -> [N, num_classes].
 function VGG:__init(...)
   local features, num_classes, init_weights, dropout =
     arguments("VGG", {"features", "num_classes", "init_weights", "dropout"}, ...)
