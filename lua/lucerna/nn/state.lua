@@ -41,9 +41,12 @@ local function class_has(self, name) return core.class_of(self)[name] ~= methods
 
 -- ---- hooks ----
 
+local function no_hook() end
+
 -- The hooks of an event there are now: id, function (false: one of C code).
 local function each_hook(self, event)
   local last = core._last_hook_id()
+  if not core._next_state_hook(self, event, 0, last) then return no_hook end
   return function(_, id) return core._next_state_hook(self, event, id, last) end, nil, 0
 end
 

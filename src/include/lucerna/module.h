@@ -254,7 +254,7 @@ typedef enum luc_state_event {
 typedef struct luc_state_info {
   luc_state_event event;
   const char *prefix;    /* of the module's names: "features."; "" for the one that was called */
-  luc_state_dict *state; /* loading: a copy; NULL for LUC_STATE_SAVE_BEFORE and _LOAD_AFTER */
+  luc_state_dict *state; /* the whole one; loading: a copy. NULL for _SAVE_BEFORE and _LOAD_AFTER */
   bool keep_vars;
   int version; /* LUC_STATE_LOAD_BEFORE: the module's in state, or -1 */
   luc_names *missing, *unexpected, *errors; /* NULL when saving */
