@@ -318,6 +318,9 @@ Parameter Group 0
     nesterov: False
     weight_decay: 0
 )]], text)
+    local groups = {{params = {parameter {1.0}}}, {params = {parameter {1.0}}, lr = 1e-5}}
+    assert.matches("    weight_decay: 0\n\nParameter Group 1\n.*    lr: 1e%-05\n",
+      tostring(optim.SGD(groups, {lr = 0.1})))
   end)
 end)
 

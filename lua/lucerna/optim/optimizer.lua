@@ -491,7 +491,7 @@ Optimizer.register_load_state_dict_post_hook =
 function Optimizer:__tostring()
   local lines = {self.__name .. " ("}
   for g, group in ipairs(self.param_groups) do
-    lines[#lines + 1] = "Parameter Group " .. g - 1
+    lines[#lines + 1] = (g > 1 and "\n" or "") .. "Parameter Group " .. g - 1
     local names, known = {}, {params = true}
     for _, list in ipairs {self._options or {}, group} do
       for key, value in pairs(list) do
