@@ -57,6 +57,8 @@ static void make_tables(lua_State *L, luc_l_state *st) {
   put_table(L, st, LUC_L_PEERS, 0, "v");
   put_table(L, st, LUC_L_ERROR, 1, NULL);
   put_table(L, st, LUC_L_CALLBACKS, 0, NULL);
+  put_table(L, st, LUC_L_OWNERS, 0, NULL);
+  put_table(L, st, LUC_L_NOTED, 0, "v");
   put_table(L, st, LUC_L_METHODS, 0, NULL);
   put_table(L, st, LUC_L_DTYPES, LUC_NUM_DTYPES, NULL);
   put_table(L, st, LUC_L_SCOPE, 0, NULL);

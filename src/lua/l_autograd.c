@@ -121,6 +121,7 @@ static int is_inference_mode_enabled(lua_State *L, luc_l_state *st, luc_l_args *
 /* ---- functions the core keeps ---- */
 
 typedef struct callback {
+  int refs; /* 1: for luc_l_callback_own */
   luc_l_state *st;
   uint64_t id;
   luc_node *node; /* of an autograd.Function; the node owns this block */
@@ -141,7 +142,8 @@ static callback *keep_callback(lua_State *L, luc_l_state *st) {
     luc_l_callback_drop(st, id);
     luc_l_raise(L, st, LUC_ERR_MEMORY);
   }
-  *cb = (callback){st, id, NULL};
+  *cb = (callback){1, st, id, NULL};
+  luc_l_callback_own(L, st, id, cb);
   return cb;
 }
 
@@ -166,6 +168,7 @@ static int call_hook(lua_State *L) {
   hook_call *call = lua_touserdata(L, 1);
   luc_l_state *st = call->cb->st;
   luc_l_callback_push(L, st, call->cb->id);
+  if (lua_isboolean(L, -1)) return 0;
   luc_l_pushtensor(L, st, call->grad);
   lua_call(L, 1, 1);
   if (lua_isnil(L, -1)) return 0;
@@ -218,6 +221,7 @@ static int add_hook(lua_State *L, luc_l_state *st, luc_l_args *a, bool after) {
   lua_pushcclosure(L, remove_hook, 2); /* everything that may raise, first */
   luc_l_pushhandle(L, st);
   int handle = lua_gettop(L);
+  luc_l_note(L, st, 1);
   lua_pushvalue(L, function);
   callback *cb = keep_callback(L, st);
   uint64_t id = 0;
@@ -314,6 +318,10 @@ static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
   }
   if (!recorded) callback_free(st->ctx, cb);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
+  for (int i = 0; recorded && i < outputs->n; i++) {
+    lua_rawgeti(L, 4, i + 1);
+    luc_l_note(L, st, -1);
+  }
   lua_pushboolean(L, recorded);
   return 1;
 }

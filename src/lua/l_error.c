@@ -105,6 +105,7 @@ luc_status luc_l_keep_error(lua_State *L, luc_l_state *st) {
 
 luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
   if (!st->ctx) luaL_error(L, "lucerna is closed: its Lua state is ending");
+  if (st->probing) luc_l_end_probe(L, st);
   return st->ctx;
 }
 
@@ -148,6 +149,7 @@ lua_State *luc_l_callback_state(luc_l_state *st) {
 }
 
 uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st) {
+  if (st->probing) luc_l_end_probe(L, st);
   luc_l_get(L, st, LUC_L_CALLBACKS);
   lua_insert(L, -2);
   int id = luaL_ref(L, -2);
@@ -155,7 +157,29 @@ uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st) {
   return (uint64_t)id;
 }
 
+void luc_l_callback_own(lua_State *L, luc_l_state *st, uint64_t id, const void *ud) {
+  luc_l_get(L, st, LUC_L_OWNERS);
+  bool fresh = lua_rawgeti(L, -1, (lua_Integer)id) == LUA_TNIL;
+  lua_pushlightuserdata(L, (void *)ud);
+  lua_rawseti(L, -3, (lua_Integer)id);
+  lua_pop(L, 2);
+  if (fresh && ++st->owned > st->owned_limit) luc_l_pace_hurry(st);
+}
+
+/* Clears a place, which cannot raise; false if it was empty. */
+static bool clear(lua_State *L, luc_l_state *st, int table, uint64_t id) {
+  luc_l_get(L, st, table);
+  bool found = lua_rawgeti(L, -1, (lua_Integer)id) != LUA_TNIL;
+  if (found) {
+    lua_pushnil(L);
+    lua_rawseti(L, -3, (lua_Integer)id);
+  }
+  lua_pop(L, 2);
+  return found;
+}
+
 void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id) {
+  if (st->probing) luc_l_end_probe(L, st);
   luc_l_get(L, st, LUC_L_CALLBACKS);
   lua_rawgeti(L, -1, (lua_Integer)id);
   lua_remove(L, -2);
@@ -165,7 +189,9 @@ void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id) {
  * whatever coroutine is there: the main thread's stack always has room for a C call. */
 void luc_l_callback_drop(luc_l_state *st, uint64_t id) {
   lua_State *L = st->main;
-  if (!st->ctx || !L || !lua_checkstack(L, 3)) return;
+  if (!st->ctx || !L || !lua_checkstack(L, 4)) return;
+  if (st->owned && clear(L, st, LUC_L_OWNERS, id)) st->owned--;
+  if (st->probing) clear(L, st, LUC_L_PROBED, id);
   luc_l_get(L, st, LUC_L_CALLBACKS);
   luaL_unref(L, -1, (int)id);
   lua_pop(L, 1);

@@ -4,7 +4,13 @@
  * touched, and nothing runs while it has the collector stopped. */
 #include "l_tensor.h"
 
-enum { MIN_BUDGET = 4 << 20, BOX_WEIGHT = 100, MIN_STRIDE = 64 << 10, MAX_STEPS = 32 };
+enum {
+  MIN_BUDGET = 4 << 20,
+  BOX_WEIGHT = 100,
+  MIN_STRIDE = 64 << 10,
+  MAX_STEPS = 32,
+  MIN_OWNED = 1024
+};
 
 size_t luc_l_live(const luc_l_state *st) {
   return luc_memory_stats(st->ctx).live + st->boxes * BOX_WEIGHT;
@@ -51,6 +57,16 @@ static void make_sentinel(lua_State *L, luc_l_state *st) {
   st->pace.sentinel = true;
 }
 
+/* Is it collectgarbage that runs the finalizer at hand, or a host's lua_gc? */
+static bool at_rest(lua_State *L, const luc_l_state *st) {
+  lua_Debug ar;
+  if (!lua_getstack(L, 1, &ar)) return true;
+  lua_getinfo(L, "f", &ar);
+  lua_CFunction by = lua_tocfunction(L, -1);
+  lua_pop(L, 1);
+  return by && by == st->collectgarbage;
+}
+
 /* The sentinel's __gc. A cycle that Lua ran by itself can only lower the limit: in generational
  * mode it says little about what is garbage. */
 static int sentinel_gc(lua_State *L) {
@@ -65,12 +81,21 @@ static int sentinel_gc(lua_State *L) {
     st->pace.steps = 0;
   }
   make_sentinel(L, st);
+  if (at_rest(L, st)) luc_l_begin_probe(L, st);
   return 0;
 }
 
+/* Twice where functions hang on the graph: after the first the probe knows what is left. */
 static void full_collection(lua_State *L, luc_l_state *st) {
   st->pace.collecting = true;
   lua_gc(L, LUA_GCCOLLECT);
+  if (st->owned) {
+    lua_gc(L, LUA_GCSTOP);
+    luc_l_begin_probe(L, st);
+    lua_gc(L, LUA_GCRESTART);
+    lua_gc(L, LUA_GCCOLLECT);
+  }
+  st->owned_limit = max_size(MIN_OWNED, 2 * st->owned);
   st->pace.collecting = false;
   set_limit(L, st, 0);
 }
@@ -150,4 +175,10 @@ void luc_l_pace_init(lua_State *L, luc_l_state *st) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SENTINEL_META]);
   make_sentinel(L, st);
   set_limit(L, st, 0);
+  st->owned_limit = MIN_OWNED;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+  lua_pushliteral(L, "collectgarbage");
+  lua_rawget(L, -2);
+  st->collectgarbage = lua_tocfunction(L, -1);
+  lua_pop(L, 2);
 }

@@ -88,6 +88,7 @@ static int call_one(lua_State *L, luc_l_state *st, const luc_l_row *row, const l
   if (a.out) return return_argument(L, st, a.out, a.out_index);
   if (out[0].kind != LUC_TENSOR) return 0;
   box->t = out[0].as.tensor;
+  luc_l_note_box(L, box, at);
   bool same = box->t->refs > 1 && luc_l_totensor(L, 1) == box->t;
   lua_pushvalue(L, same ? 1 : at); /* contiguous() and the like return their argument */
   if (same) luc_l_release_box(L, box);

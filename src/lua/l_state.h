@@ -28,6 +28,10 @@ enum {
   LUC_L_SCOPE_META,
   LUC_L_HANDLE_META,
   LUC_L_TAPE_META,
+  LUC_L_OWNERS,  /* id of a callback -> what hooks and functions of the graph have as ud */
+  LUC_L_NOTED,   /* weak: address of a box -> that box, of tensors with a graph */
+  LUC_L_PROBED,  /* while probing: weak: id -> function */
+  LUC_L_LINKS,   /* while probing: box or module -> its functions */
   LUC_L_METHODS, /* of tensors */
   LUC_L_CORE,    /* the table that luaopen_lucerna_core returns */
   LUC_L_KEYS
@@ -63,6 +67,10 @@ struct luc_l_state {
   luc_l_pace pace;
   int scopes;              /* running lucerna.scope calls */
   lua_Integer scope_count; /* tensors noted by the innermost */
+  size_t owned;            /* callbacks in LUC_L_OWNERS */
+  size_t owned_limit;      /* so many are reason for a full collection */
+  lua_CFunction collectgarbage;
+  bool probing; /* l_cycles.c: they hang on objects, and are not in LUC_L_CALLBACKS */
   luc_l_schema *schemas;
   bool ready;          /* opened completely */
   struct luc_l_nn *nn; /* modules: l_module.h */
@@ -117,8 +125,20 @@ lua_State *luc_l_callback_state(luc_l_state *st);
 /* Keeps the function on top of the stack for the core and pops it; luc_l_callback_push pushes it.
  */
 uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st);
+/* Hooks and functions of the graph, as many as the int at `ud` says, have `ud` from now until the
+ * callback is dropped: so a function that holds its tensor can be collected with it. NULL: some
+ * that are not known yet; naming them then cannot raise. */
+void luc_l_callback_own(lua_State *L, luc_l_state *st, uint64_t id, const void *ud);
+/* Pushes true for a function that was collected, while finalizers run. */
 void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id);
 void luc_l_callback_drop(luc_l_state *st, uint64_t id);
+
+/* ---- cycles through the graph (l_cycles.c) ---- */
+
+/* After a full collection, when no function of ours is running (or all that it has made counts as
+ * held). Any call of ours ends the probe (luc_l_context). */
+void luc_l_begin_probe(lua_State *L, luc_l_state *st);
+void luc_l_end_probe(lua_State *L, luc_l_state *st);
 
 /* ---- pacing (l_gc.c) ---- */
 

@@ -53,6 +53,14 @@ void luc_l_setpeer(lua_State *L, luc_l_state *st, int index) {
   box->t->flags |= LUC_TF_HAS_PEER;
 }
 
+void luc_l_note(lua_State *L, luc_l_state *st, int index) {
+  index = lua_absindex(L, index);
+  luc_l_get(L, st, LUC_L_NOTED);
+  lua_pushvalue(L, index);
+  lua_rawsetp(L, -2, lua_touserdata(L, index));
+  lua_pop(L, 1);
+}
+
 /* Pushes the peer that the weak table has, or nothing. Entries of dead or refilled boxes don't
  * count. */
 static bool push_known(lua_State *L, luc_l_state *st, luc_tensor *t) {

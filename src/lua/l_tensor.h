@@ -64,6 +64,12 @@ void luc_l_setpeer(lua_State *L, luc_l_state *st, int index);
 /* Pushes a box that takes over the reference t (NULL pushes nil). If it raises t leaks, so make the
  * box first (luc_l_newbox) where t is the result of a call just made. */
 void luc_l_pushfresh(lua_State *L, luc_l_state *st, luc_tensor *t);
+/* Notes the box at index for l_cycles.c: where the box of a result is handed out, if functions of
+ * Lua's hang on some graph. */
+void luc_l_note(lua_State *L, luc_l_state *st, int index);
+static inline void luc_l_note_box(lua_State *L, luc_l_box *box, int index) {
+  if (box->st->owned && box->t && box->t->meta) luc_l_note(L, box->st, index);
+}
 /* Drops a box's reference now; the box is empty from here on. */
 void luc_l_release_box(lua_State *L, luc_l_box *box);
 /* When the lua_State closes: empties the boxes that were not finalized. */

@@ -8,7 +8,7 @@
 #include "nn/module.h"
 
 struct luc_hooked {
-  int refs; /* the call, the two nodes, the node of old hooks */
+  int refs; /* first, for own_anchor: the call, the two nodes, the node of old hooks */
   luc_module *m;
   luc_hook_lists lists;
   uint64_t anchor;
@@ -36,6 +36,8 @@ luc_status luc__hooked_new(luc_context *ctx, luc_module *m, const luc_hook_lists
   *h = (luc_hooked){.refs = 1, .m = luc__module_ref(m), .lists = *lists, .anchor = anchor};
   for (int i = 0; i < 2; i++)
     if (lists->list[i] != NULL) lists->list[i]->refs++;
+  const luc_host *host = &luc__nn_of(ctx)->host;
+  if (anchor != 0 && host->own_anchor != NULL) host->own_anchor(ctx, host->ud, anchor, h);
   *out = h;
   return LUC_OK;
 }

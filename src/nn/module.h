@@ -41,10 +41,10 @@ typedef struct luc_state_hook {
   struct luc_state_hook *origin; /* as above */
 } luc_state_hook;
 
-typedef struct luc_edge {
+typedef struct luc_parent {
   luc_module *parent;
   uint32_t count; /* names under which it has this child */
-} luc_edge;
+} luc_parent;
 
 typedef enum luc_slot { LUC_SLOT_PARAMETER, LUC_SLOT_BUFFER, LUC_SLOT_CHILD, LUC_SLOTS } luc_slot;
 
@@ -70,7 +70,7 @@ struct luc_module {
   luc_hooks *hooks;       /* NULL: none */
   uint32_t backward_kind; /* which of the kinds that exclude each other it has had, 0: none */
   luc_state_hook *state_hooks;
-  luc_edge *parents;
+  luc_parent *parents;
   uint32_t nparents, parents_capacity;
   luc_module *next, *previous; /* all modules of the context; or the list of dying ones */
   luc_module *link;            /* work lists of walks that must not fail */
@@ -111,6 +111,8 @@ typedef struct luc_host {
                          const luc_grads *grad_input, const luc_grads *grad_output,
                          luc_grads *replacement);
   void (*drop_anchor)(luc_context *ctx, void *ud, uint64_t anchor);
+  /* The anchor is kept for `owner`, which begins with an int: how many references it has. */
+  void (*own_anchor)(luc_context *ctx, void *ud, uint64_t anchor, const void *owner);
   /* Saves or loads a tree whose classes or hooks of the host's take part, as luc_module_state_dict
    * and luc_module_load_state_dict do. *handled is false for other trees. */
   luc_status (*save_state)(luc_context *ctx, void *ud, luc_module *m, const char *prefix,

@@ -50,13 +50,13 @@ luc_status luc__add_edge(luc_context *ctx, luc_module *parent, luc_module *child
   if (i == child->nparents) {
     if (i == child->parents_capacity) {
       uint32_t capacity = i == 0 ? 1 : i * 2;
-      luc_edge *parents =
+      luc_parent *parents =
           luc__realloc(ctx, child->parents, i * sizeof *parents, capacity * sizeof *parents);
       if (parents == NULL) return LUC_ERR_MEMORY;
       child->parents = parents;
       child->parents_capacity = capacity;
     }
-    child->parents[child->nparents++] = (luc_edge){parent, 0};
+    child->parents[child->nparents++] = (luc_parent){parent, 0};
   }
   child->parents[i].count++;
   if (luc__is_pure(child)) return LUC_OK;

@@ -1,0 +1,427 @@
+/* Cycles through the graph. The core keeps functions of Lua's (hooks, backward functions) for which
+ * a strong table stands in, so a function that holds its own tensor or module would live for ever.
+ * What collectgarbage() ends is therefore followed by a probe: until the next call of ours, the
+ * functions hang on the objects from which the graph leads to them, and the next collection sees
+ * which of them nothing else holds. Objects with references that cannot be explained by boxes,
+ * modules and the graph count as held by a host; their functions stay in the strong table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "autograd/graph.h"
+#include "l_module.h"
+
+/* A tensor with autograd's data, or a node. */
+typedef struct thing {
+  const void *p;
+  uint64_t key; /* everything it leads to has a smaller one, else what it leads to is held */
+  bool node, held;
+  int32_t explained; /* references we know of */
+  int32_t keeper;    /* the thing whose Lua table has all functions below this one, or -1 */
+} thing;
+
+typedef struct web {
+  luc_l_state *st;
+  thing *things;
+  uint32_t n, capacity;
+  uint32_t *slots; /* open addressing: index + 1 */
+  uint32_t nslots;
+  uint32_t *order; /* work list, then things by key */
+} web;
+
+/* ---- things ---- */
+
+static uint32_t slot_of(const web *w, const void *p) {
+  uint64_t h = (uint64_t)(uintptr_t)p * 0x9e3779b97f4a7c15u;
+  uint32_t at = (uint32_t)(h >> 32) & (w->nslots - 1);
+  while (w->slots[at] && w->things[w->slots[at] - 1].p != p) at = (at + 1) & (w->nslots - 1);
+  return at;
+}
+
+static bool grow(web *w) {
+  luc_context *ctx = w->st->ctx;
+  uint32_t capacity = w->capacity ? 2 * w->capacity : 256;
+  thing *things =
+      luc__realloc(ctx, w->things, w->capacity * sizeof *things, capacity * sizeof *things);
+  if (!things) return false;
+  w->things = things;
+  w->capacity = capacity;
+  luc__free(ctx, w->slots, w->nslots * sizeof *w->slots);
+  w->nslots = 0;
+  w->slots = luc__alloc_zero(ctx, 2 * (size_t)capacity * sizeof *w->slots);
+  if (!w->slots) return false;
+  w->nslots = 2 * capacity;
+  for (uint32_t i = 0; i < w->n; i++) w->slots[slot_of(w, things[i].p)] = i + 1;
+  return true;
+}
+
+static uint64_t key_of(const void *p, bool node) {
+  const luc_node *made = node ? p : ((const luc_tensor *)p)->meta->node;
+  return made ? 2 * made->seq + (node ? 2 : 3) : 1;
+}
+
+/* The thing's index; -1 when out of memory. */
+static int32_t add(web *w, const void *p, bool node) {
+  if (w->n == w->capacity && !grow(w)) return -1;
+  uint32_t at = slot_of(w, p);
+  if (w->slots[at]) return (int32_t)w->slots[at] - 1;
+  w->things[w->n] = (thing){.p = p, .key = key_of(p, node), .node = node, .keeper = -1};
+  w->slots[at] = ++w->n;
+  return (int32_t)w->n - 1;
+}
+
+static void web_free(web *w) {
+  luc_context *ctx = w->st->ctx;
+  luc__free(ctx, w->things, w->capacity * sizeof *w->things);
+  luc__free(ctx, w->slots, w->nslots * sizeof *w->slots);
+  luc__free(ctx, w->order, w->n * sizeof *w->order);
+}
+
+/* ---- what leads where ---- */
+
+typedef bool (*visit_fn)(void *ud, const void *p, bool node);
+
+static bool visit_tensor(const luc_tensor *t, visit_fn visit, void *ud) {
+  return !t || !t->meta || visit(ud, t, false);
+}
+
+static bool visit_value(const luc_value *v, visit_fn visit, void *ud) {
+  if (v->kind == LUC_TENSOR) return visit_tensor(v->as.tensor, visit, ud);
+  for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
+    if (!visit_tensor(v->as.tensors[i], visit, ud)) return false;
+  return true;
+}
+
+/* Visits everything the thing has a reference to; false if a visit said so. */
+static bool each_reference(const thing *from, visit_fn visit, void *ud) {
+  if (!from->node) {
+    const luc_meta *meta = ((const luc_tensor *)from->p)->meta;
+    return visit_tensor(meta->grad, visit, ud) && visit_tensor(meta->base, visit, ud) &&
+           (!meta->node || visit(ud, meta->node, true));
+  }
+  const luc_node *node = from->p;
+  for (int i = 0; i < node->nslots + node->nlist; i++) {
+    const luc_edge *edge = &node->edges[i];
+    bool there = edge->to && (!edge->leaf || ((const luc_tensor *)edge->to)->meta);
+    if (there && !visit(ud, edge->to, !edge->leaf)) return false;
+  }
+  for (int i = 0; i < node->nslots; i++)
+    if (!visit_value(&node->args[i], visit, ud)) return false;
+  for (int i = 0; i < node->nresults; i++)
+    if (!visit_tensor(node->results[i], visit, ud)) return false;
+  return true;
+}
+
+typedef struct step {
+  web *w;
+  uint32_t from, queued; /* queued: length of the work list */
+} step;
+
+static bool explain(void *ud, const void *p, bool node) {
+  step *s = ud;
+  int32_t i = add(s->w, p, node);
+  if (i < 0) return false;
+  s->w->things[i].explained++;
+  if (s->w->things[i].key >= s->w->things[s->from].key) s->w->things[i].held = true;
+  return true;
+}
+
+static bool hold(void *ud, const void *p, bool node) {
+  step *s = ud;
+  (void)node;
+  uint32_t i = s->w->slots[slot_of(s->w, p)] - 1;
+  if (!s->w->things[i].held) {
+    s->w->things[i].held = true;
+    s->w->order[s->queued++] = i;
+  }
+  return true;
+}
+
+/* Finds all that the things lead to, and what hosts hold: it, and what it leads to. */
+static bool follow(web *w) {
+  step s = {w, 0, 0};
+  for (; s.from < w->n; s.from++) {
+    thing from = w->things[s.from]; /* the array may move */
+    if (!each_reference(&from, explain, &s)) return false;
+  }
+  w->order = luc__alloc(w->st->ctx, w->n * sizeof *w->order);
+  if (!w->order) return false;
+  for (uint32_t i = 0; i < w->n; i++) {
+    thing *t = &w->things[i];
+    int32_t refs = t->node ? ((const luc_node *)t->p)->refs : ((const luc_tensor *)t->p)->refs;
+    if (refs > t->explained) t->held = true;
+    if (t->held) w->order[s.queued++] = i;
+  }
+  for (uint32_t i = 0; i < s.queued; i++) each_reference(&w->things[w->order[i]], hold, &s);
+  return true;
+}
+
+/* ---- what Lua holds: stack positions of the probe ---- */
+
+enum { WEB = 1, OWNED, FUNCTIONS, PROBED, LINKS, KEEPERS, NOTED, PEERS, LAST = PEERS };
+
+typedef void (*tensor_fn)(lua_State *L, web *w, const luc_tensor *t);
+
+static void each_slot(lua_State *L, web *w, const luc_module *m, tensor_fn f) {
+  for (int slot = LUC_SLOT_PARAMETER; slot <= LUC_SLOT_BUFFER; slot++) {
+    const luc_map_entry *e;
+    for (uint32_t at = 0; (e = luc__map_next(&m->slots[slot], &at)) != NULL;) {
+      const luc_tensor *t = e->value;
+      if (t && t->meta) f(L, w, t);
+    }
+  }
+}
+
+/* Calls f for the tensors of boxes and modules, with the object on top of the stack. Boxes that are
+ * neither noted nor peers are not met, so their tensors count as held. */
+static void each_object(lua_State *L, web *w, tensor_fn f) {
+  lua_pushnil(L);
+  for (; lua_next(L, NOTED); lua_pop(L, 1)) {
+    const luc_tensor *t = luc_l_totensor(L, -1);
+    if (t && t->meta) f(L, w, t);
+  }
+  lua_pushnil(L);
+  for (; lua_next(L, PEERS); lua_pop(L, 1)) {
+    const void *key = lua_touserdata(L, -2);
+    const luc_tensor *t = luc_l_totensor(L, -1);
+    const luc_l_peer *peer = luc_l_topeer(L, -1);
+    if (peer && peer->m == key) each_slot(L, w, peer->m, f);
+    if (!t || t != key || !t->meta) continue;
+    bool noted = lua_rawgetp(L, NOTED, lua_touserdata(L, -1)) != LUA_TNIL;
+    lua_pop(L, 1);
+    if (!noted) f(L, w, t);
+  }
+}
+
+static void begin_with(lua_State *L, web *w, const luc_tensor *t) {
+  int32_t i = add(w, t, false);
+  if (i < 0) luaL_error(L, "out of memory");
+  w->things[i].explained++;
+}
+
+/* ---- functions ---- */
+
+typedef void (*callback_fn)(lua_State *L, void *ud, const void *callback);
+
+/* Calls f with what the core calls Lua with from this thing. */
+static void each_callback(lua_State *L, const thing *t, callback_fn f, void *ud) {
+  const luc_node *node = t->node ? t->p : NULL;
+  const luc_hook *hook = node ? node->hooks : ((const luc_tensor *)t->p)->meta->hooks;
+  if (node && node->function.free) f(L, ud, node->ud);
+  for (; hook; hook = hook->next)
+    if (hook->ud) f(L, ud, hook->ud);
+}
+
+/* Counts in OWNED[callback][2]; one of a held thing is forgotten. */
+static void count_callback(lua_State *L, void *ud, const void *callback) {
+  const thing *t = ud;
+  if (lua_rawgetp(L, OWNED, callback) == LUA_TTABLE) {
+    lua_rawgeti(L, -1, 2);
+    lua_Integer n = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    lua_pushinteger(L, n + 1);
+    lua_rawseti(L, -2, 2);
+    if (t->held) {
+      lua_pushnil(L);
+      lua_rawsetp(L, OWNED, callback);
+    }
+  }
+  lua_pop(L, 1);
+}
+
+/* Forgets callbacks that something has which is no thing we know. */
+static void count_callbacks(lua_State *L, web *w) {
+  for (uint32_t i = 0; i < w->n; i++)
+    each_callback(L, &w->things[i], count_callback, &w->things[i]);
+  lua_pushnil(L);
+  while (lua_next(L, OWNED)) {
+    lua_rawgeti(L, -1, 2);
+    bool known = lua_tointeger(L, -1) == *(const int *)lua_touserdata(L, -3);
+    lua_pop(L, 2);
+    if (known) continue;
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, OWNED);
+  }
+}
+
+/* ---- keepers: tables with the functions below a thing ---- */
+
+typedef struct gathering {
+  lua_State *L;
+  web *w;
+  int32_t one; /* the only keeper below, as yet */
+  bool made;   /* a table is on top */
+} gathering;
+
+/* Puts the callback's function into the table on top, made by need. */
+static void keep_function(lua_State *L, void *ud, const void *callback) {
+  gathering *g = ud;
+  if (lua_rawgetp(L, OWNED, callback) != LUA_TTABLE) {
+    lua_pop(L, 1);
+    return;
+  }
+  lua_rawgeti(L, -1, 1);
+  lua_Integer id = lua_tointeger(L, -1);
+  lua_pop(L, 2);
+  if (!g->made) lua_newtable(L);
+  g->made = true;
+  lua_rawgeti(L, FUNCTIONS, id);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, PROBED, id);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+static void keep_keeper(lua_State *L, int32_t keeper) {
+  lua_rawgeti(L, KEEPERS, keeper + 1);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+static bool gather(void *ud, const void *p, bool node) {
+  gathering *g = ud;
+  (void)node;
+  int32_t keeper = g->w->things[g->w->slots[slot_of(g->w, p)] - 1].keeper;
+  if (keeper < 0 || keeper == g->one) return true;
+  if (g->one < 0 && !g->made) {
+    g->one = keeper;
+    return true;
+  }
+  if (!g->made) {
+    lua_newtable(g->L);
+    g->made = true;
+  }
+  if (g->one >= 0) keep_keeper(g->L, g->one);
+  keep_keeper(g->L, keeper);
+  g->one = -1;
+  return true;
+}
+
+static void make_keeper(lua_State *L, web *w, uint32_t at) {
+  thing *t = &w->things[at];
+  gathering g = {L, w, -1, false};
+  each_callback(L, t, keep_function, &g);
+  each_reference(t, gather, &g);
+  t->keeper = g.one;
+  if (!g.made) return;
+  if (g.one >= 0) keep_keeper(L, g.one);
+  lua_rawseti(L, KEEPERS, (lua_Integer)at + 1);
+  t->keeper = (int32_t)at;
+}
+
+/* Links the object on top of the stack to the keeper of its tensor. */
+static void link(lua_State *L, web *w, const luc_tensor *t) {
+  int32_t keeper = w->things[w->slots[slot_of(w, t)] - 1].keeper;
+  if (keeper < 0) return;
+  lua_pushvalue(L, -1);
+  if (lua_rawget(L, LINKS) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, LINKS);
+  }
+  keep_keeper(L, keeper);
+  lua_pop(L, 1);
+}
+
+typedef struct by_key {
+  uint64_t key;
+  uint32_t at;
+} by_key;
+
+static int compare_keys(const void *a, const void *b) {
+  uint64_t x = ((const by_key *)a)->key, y = ((const by_key *)b)->key;
+  return (x > y) - (x < y);
+}
+
+/* Keepers of all that no host holds, what is led to first. */
+static void make_keepers(lua_State *L, web *w) {
+  by_key *sorted = lua_newuserdatauv(L, (w->n + 1) * sizeof *sorted, 0);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < w->n; i++)
+    if (!w->things[i].held) sorted[n++] = (by_key){w->things[i].key, i};
+  qsort(sorted, n, sizeof *sorted, compare_keys);
+  for (uint32_t i = 0; i < n; i++) make_keeper(L, w, sorted[i].at);
+  lua_pop(L, 1);
+}
+
+/* ---- the probe ---- */
+
+static void push_weak(lua_State *L, const char *mode) {
+  lua_newtable(L);
+  lua_createtable(L, 0, 1);
+  lua_pushstring(L, mode);
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+}
+
+/* callback -> {id, how many things were met that have it}, from id -> callback. */
+static void push_owned(lua_State *L, luc_l_state *st) {
+  lua_newtable(L);
+  luc_l_get(L, st, LUC_L_OWNERS);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    if (!lua_touserdata(L, -1)) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_createtable(L, 2, 0);
+    lua_pushvalue(L, -3);
+    lua_rawseti(L, -2, 1);
+    lua_rawset(L, -5);
+  }
+  lua_pop(L, 1);
+}
+
+static int probe_protected(lua_State *L) {
+  web *w = lua_touserdata(L, WEB);
+  luc_l_state *st = w->st;
+  luaL_checkstack(L, 24, NULL);
+  push_owned(L, st);
+  luc_l_get(L, st, LUC_L_CALLBACKS);
+  push_weak(L, "v");
+  push_weak(L, "k");
+  lua_newtable(L);
+  luc_l_get(L, st, LUC_L_NOTED);
+  luc_l_get(L, st, LUC_L_PEERS);
+  each_object(L, w, begin_with);
+  if (!follow(w)) return 0;
+  count_callbacks(L, w);
+  make_keepers(L, w);
+  each_object(L, w, link);
+  lua_pushvalue(L, PROBED);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_PROBED]);
+  lua_pushvalue(L, LINKS);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_LINKS]);
+  lua_settop(L, LAST);
+  lua_pushnil(L);
+  while (lua_next(L, PROBED)) { /* from here on nothing can raise */
+    lua_pop(L, 1);
+    lua_pushboolean(L, true); /* keeps the place */
+    lua_rawseti(L, FUNCTIONS, lua_tointeger(L, -2));
+  }
+  st->probing = true;
+  return 0;
+}
+
+void luc_l_begin_probe(lua_State *L, luc_l_state *st) {
+  if (!st->owned || !st->ready || st->L || !lua_checkstack(L, 12)) return;
+  if (st->probing) luc_l_end_probe(L, st); /* nobody called us since the last one */
+  web w = {.st = st};
+  lua_pushcfunction(L, probe_protected);
+  lua_pushlightuserdata(L, &w);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) lua_pop(L, 1);
+  web_free(&w);
+}
+
+/* The functions that are left go back into the strong table, where their places are free. */
+void luc_l_end_probe(lua_State *L, luc_l_state *st) {
+  luaL_checkstack(L, 8, NULL);
+  luc_l_get(L, st, LUC_L_CALLBACKS);
+  luc_l_get(L, st, LUC_L_PROBED);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) lua_rawseti(L, -4, lua_tointeger(L, -2));
+  lua_pop(L, 2);
+  st->probing = false;
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_LINKS]);
+}
