@@ -277,7 +277,7 @@ describe("a collection does not take a hook", function()
   end)
 
   it("of what only an optimizer, a state dict or a scope holds", function()
-    local fired, optimizer, state = 0, nil, nil
+    local fired, optimizer, state = 0
     do
       local n = net()
       local w, b = n[1].weight, n[3].weight
