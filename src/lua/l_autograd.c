@@ -275,7 +275,7 @@ typedef struct function_call {
   int ngout, ngin;
 } function_call;
 
-/* Calls the Lua side: f(function, gradients of the outputs…), which returns one value per input. */
+/* Calls the Lua side: f(function, gradients of the outputs...): one value per input. */
 static int call_backward(lua_State *L) {
   function_call *call = lua_touserdata(L, 1);
   luc_l_state *st = call->cb->st;
