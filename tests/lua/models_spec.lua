@@ -25,7 +25,7 @@ end
 -- A net whose weights are never written, so that their memory is never touched.
 local function unwritten(make, ...)
   local before, written = core.nn._skip_init(true), {}
-  for _, name in ipairs {"normal_", "kaiming_normal_"} do
+  for _, name in ipairs {"normal_", "kaiming_normal_", "xavier_uniform_", "trunc_normal_"} do
     written[name] = nn.init[name]
     nn.init[name] = function(t) return t end
   end
@@ -134,10 +134,18 @@ describe("lucerna.models", function()
         {replace_stride_with_dilation = {true}}},
       {"inverted_residual_setting should be non%-empty or a 4%-element list$",
         models.mobilenet_v2, {inverted_residual_setting = {}}},
+      {"VisionTransformer: hidden_dim must be a positive integer %(got nil%)$",
+        models.VisionTransformer, {image_size = 8, patch_size = 4, num_layers = 1, num_heads = 2}},
+      {"VisionTransformer: expected images of 8x8 %(got %[1, 3, 8, 4%]%)$",
+        models.VisionTransformer {
+          image_size = 8, patch_size = 4, num_layers = 1, num_heads = 2, hidden_dim = 4,
+          mlp_dim = 4,
+        }, lucerna.ones(1, 3, 8, 4)},
+      {"Input shape indivisible by patch size!$", models.vit_b_16, {image_size = 100}},
     }
     for _, case in ipairs(cases_of_errors) do
       local message = parity.message(case[2], case[3])
-      assert.matches("^[^\n]*%.lua:%d+: " .. case[1], message)
+      assert.matches("^[^\n]*%.lua:%d+: .*" .. case[1], message)
     end
     assert.is_nil(models.resnet99)
   end)

@@ -79,7 +79,8 @@ def run(model, options, shape, make=None, keys=False, stir=False):
     runs.append(case)
 
 
-for name in ["resnet18", "resnet34", "resnet50", "vgg11", "vgg11_bn", "mobilenet_v2", "gpt2"]:
+for name in ["resnet18", "resnet34", "resnet50", "vgg11", "vgg11_bn", "mobilenet_v2", "vit_b_16",
+             "gpt2"]:
     size(name)
 
 run("ResNet", {"num_classes": 5}, [4, 3, 64, 64],
@@ -88,6 +89,12 @@ run("ResNeXt", {"num_classes": 5, "groups": 2, "width_per_group": 16}, [4, 3, 64
     lambda **kw: models.ResNet(models.Bottleneck, [1, 1, 1, 1], **kw), keys=True)
 run("resnet18", {"num_classes": 4, "zero_init_residual": True}, [2, 3, 40, 33])
 run("mobilenet_v2", {"num_classes": 5, "width_mult": 0.25, "dropout": 0.0}, [2, 3, 64, 64])
+VIT = {"image_size": 16, "patch_size": 4, "num_layers": 2, "num_heads": 2, "hidden_dim": 8,
+       "mlp_dim": 12, "num_classes": 3}
+run("VisionTransformer", dict(VIT, representation_size=6), [2, 3, 16, 16],
+    models.VisionTransformer, keys=True, stir=True)
+run("VisionTransformer", VIT, [2, 3, 16, 16], models.VisionTransformer,
+    stir=True)
 run("GPT2", {"vocab_size": 11, "n_positions": 8, "n_embd": 12, "n_layer": 2, "n_head": 3,
              "dropout": 0.0}, [2, 6], models.GPT2, keys=True)
 

@@ -4,7 +4,8 @@
 
 local models = {}
 
-for _, family in ipairs {"resnet", "vgg", "mobilenet", "gpt2"} do
+for _, family in ipairs {"resnet", "vgg", "mobilenet", "vision_transformer",
+  "gpt2"} do
   for name, value in pairs(require("lucerna.models." .. family)) do models[name] = value end
 end
 
