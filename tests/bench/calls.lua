@@ -71,6 +71,28 @@ return {
     end,
   },
   {
+    name = "Sequential of 1,000 Identities",
+    unit = "us", bound = 60,
+    setup = function(lucerna)
+      local net, x = lucerna.nn.Sequential(), lucerna.rand(4)
+      for _ = 1, 1000 do net:append(lucerna.nn.Identity()) end
+      return function(n)
+        for _ = 1, n do net(x) end
+      end
+    end,
+  },
+  {
+    name = "1,000 Sequentials in each other",
+    unit = "us", bound = 60,
+    setup = function(lucerna)
+      local net, x = lucerna.nn.Identity(), lucerna.rand(4)
+      for _ = 1, 1000 do net = lucerna.nn.Sequential(net) end
+      return function(n)
+        for _ = 1, n do net(x) end
+      end
+    end,
+  },
+  {
     name = "state_dict of 300 Linears",
     unit = "us", bound = 200,
     setup = function(lucerna)

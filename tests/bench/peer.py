@@ -103,6 +103,29 @@ def read_weight(torch):
     return run
 
 
+def identities(torch):
+    net, x = torch.nn.Sequential(*[torch.nn.Identity() for _ in range(1000)]), torch.rand(4)
+
+    def run(n):
+        for _ in range(n):
+            net(x)
+
+    return run
+
+
+def nested(torch):
+    sys.setrecursionlimit(10000)
+    net, x = torch.nn.Identity(), torch.rand(4)
+    for _ in range(1000):
+        net = torch.nn.Sequential(net)
+
+    def run(n):
+        for _ in range(n):
+            net(x)
+
+    return run
+
+
 def linears(torch):
     return torch.nn.Sequential(*[torch.nn.Linear(8, 8) for _ in range(300)])
 
@@ -184,6 +207,8 @@ CASES = {
     "x + y, 4 elements, no_grad": add,
     "Linear(4, 4) on [1, 4], no_grad": linear,
     "reading l.weight": read_weight,
+    "Sequential of 1,000 Identities": identities,
+    "1,000 Sequentials in each other": nested,
     "state_dict of 300 Linears": save_state,
     "load_state_dict of 300 Linears": load_state,
     "MLP 16-64-64-4, batch 1, forward": mlp_forward,
