@@ -1,5 +1,6 @@
 /* Methods of modules that act on trees: iterating, converting, finding by path. Declared by schemas
  * like operators; lua/lucerna/nn.lua puts them into nn.Module. */
+#include <stdio.h>
 #include <string.h>
 
 #include "l_module.h"
@@ -88,6 +89,30 @@ static void drop_entries(lua_State *L, const luc_module *m, int fields) {
     lua_pushnil(L);
     lua_rawset(L, fields);
   }
+}
+
+/* core.nn._has_entry(container, key) */
+static int has_entry(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "contains");
+  size_t length;
+  const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &length) : NULL;
+  lua_pushboolean(L, key && luc__map_find(luc__entries(peer->m), key, length));
+  return 1;
+}
+
+/* core.nn._numbered(list): are its names "0", "1", … in order? */
+static int numbered(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "pop");
+  luc_map_entry *e;
+  char name[16];
+  bool all = true;
+  int i = 0;
+  for (uint32_t at = 0; all && (e = luc__map_next(luc__entries(peer->m), &at)) != NULL; i++) {
+    snprintf(name, sizeof name, "%d", i);
+    all = !strcmp(name, e->key);
+  }
+  lua_pushboolean(L, all);
+  return 1;
 }
 
 /* core.nn._set_children(m, list[, names]): replaces all children; entries false are empty slots.
@@ -545,6 +570,8 @@ static const luaL_Reg functions[] = {{"_visit", visit},
                                      {"_config_names", luc_l_module_config_names},
                                      {"_children", children_of},
                                      {"_set_children", set_children},
+                                     {"_has_entry", has_entry},
+                                     {"_numbered", numbered},
                                      {"_slots", slots_of},
                                      {"is_pure", is_pure},
                                      {"is_parameter", is_parameter},

@@ -245,6 +245,10 @@ end
 
 --- nn.delattr(list, index or range): what is left is numbered anew.
 function container.delete(self, index)
+  local n = #self
+  if (index == -1 or index == n) and n > 0 and core._numbered(self) then
+    return core.delattr(self, tostring(n - 1))
+  end
   local _, modules = read(self)
   local places = is_plain(index) and container.places(self, index, #modules)
     or { place(self, index, #modules) }
@@ -418,16 +422,11 @@ function container.dictionary(read_entries)
   Dict.__pairs = Dict.items
 
   --- contains(key): Python's `in`.
-  function Dict:contains(key)
-    for name in self:keys() do
-      if name == key then return true end
-    end
-    return false
-  end
+  function Dict:contains(key) return core._has_entry(self, key) end
 
   --- pop(key): removes the entry and returns its value.
   function Dict:pop(key)
-    if not self:contains(key) then
+    if not core._has_entry(self, key) then
       raise(("%s: there is no key '%s'"):format(who(self), tostring(key)))
     end
     local value = self[key]

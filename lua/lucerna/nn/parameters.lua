@@ -27,16 +27,9 @@ local function read(self)
   return names, values, n
 end
 
-local function has(self, name)
-  for _, key in ipairs((read(self))) do
-    if key == name then return true end
-  end
-  return false
-end
-
 -- An object under the name of an empty slot, which a refused new one does not leave behind.
 local function put_object(self, name, value)
-  local new = not has(self, name)
+  local new = not core._has_entry(self, name)
   core.register_parameter(self, name)
   local _ <close> = setmetatable({}, { __close = function(_, err)
     if err ~= nil and new then core.delattr(self, name) end
@@ -192,13 +185,13 @@ end
 
 --- get(key, default): the value, or default if there is no such key.
 function Dict:get(key, default)
-  if self:contains(key) then return self[key] end
+  if core._has_entry(self, key) then return self[key] end
   return default
 end
 
 --- setdefault(key, default): the value; a new key gets default first.
 function Dict:setdefault(key, default)
-  if not self:contains(key) then put(self, key, default) end
+  if not core._has_entry(self, key) then put(self, key, default) end
   return self[key]
 end
 
