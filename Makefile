@@ -13,7 +13,7 @@ export LUA_CPATH = $(CURDIR)/build/?.so;;
 unexport LUA_PATH_5_4 LUA_CPATH_5_4
 
 .DEFAULT_GOAL = build
-.PHONY: build demo test test-all bench lint env docs rock clean
+.PHONY: build demo test test-all bench lint env docs parity-report rock clean
 
 build/.need-%: Makefile src/tools/need.sh
 	@src/tools/need.sh $(PACKAGES_$*)
@@ -66,6 +66,10 @@ env:
 # Builds and installs the rock into an empty tree and uses it from another folder.
 rock: build/.need-build build/.need-rock
 	@tests/rock.sh
+
+# What of PyTorch is here, by group; fails for a name without a recorded case.
+parity-report: build
+	@LUA_PATH="$(CURDIR)/tests/lua/?.lua;$(LUA_PATH)" $(LUA) tests/parity/report.lua
 
 docs: build
 	@$(LUA) src/tools/docs.lua

@@ -1,4 +1,5 @@
--- nn.utils against PyTorch: the recorded pairs of tests/parity/gen_utils.py run in Lua.
+-- nn.utils against PyTorch: the recorded pairs of tests/parity/gen_utils.py run in Lua, and those
+-- of gen_programs.py, for names that no other file has a case of.
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
@@ -48,7 +49,7 @@ local NAMES = {
   register = nn.utils.parametrize.register_parametrization, originals = originals,
   Symmetric = Symmetric, Scale = Scale, Outer = Outer, Double = Double, Flat = Flat,
   lucerna = lucerna, nn = nn, utils = nn.utils, rnn = nn.utils.rnn, prune = nn.utils.prune, x = x,
-  keys = keys,
+  keys = keys, F = nn.functional, swa_utils = lucerna.optim.swa_utils,
 }
 
 local function same(actual, expected, label)
@@ -66,21 +67,25 @@ local function same(actual, expected, label)
   end
 end
 
-describe("nn.utils as PyTorch", function()
-  for _, case in ipairs(parity.load "utils") do
-    it(case.topic .. ": " .. case.name, function()
-      local f = assert(load(case.lua, case.name, "t", setmetatable({}, {
-        __index = function(_, name) return NAMES[name] or _G[name] end,
-      })))
-      lucerna.manual_seed(5)
-      if case.error then
-        local text = message(f)
-        assert(text:find(case.error, 1, true), text .. "\ninstead of\n" .. case.error)
-      else
-        local results = table.pack(f())
-        assert.equal(#case.out, results.n, "number of results")
-        for k, expected in ipairs(case.out) do same(results[k], expected, "result " .. k) end
-      end
-    end)
+local function run(case)
+  local f = assert(load(case.lua, case.name, "t", setmetatable({}, {
+    __index = function(_, name) return NAMES[name] or _G[name] end,
+  })))
+  lucerna.manual_seed(5)
+  if case.error then
+    local text = message(f)
+    assert(text:find(case.error, 1, true), text .. "\ninstead of\n" .. case.error)
+  else
+    local results = table.pack(f())
+    assert.equal(#case.out, results.n, "number of results")
+    for k, expected in ipairs(case.out) do same(results[k], expected, "result " .. k) end
+  end
+end
+
+describe("as PyTorch,", function()
+  for _, file in ipairs { "utils", "programs" } do
+    for _, case in ipairs(parity.load(file)) do
+      it(case.topic .. ": " .. case.name, function() run(case) end)
+    end
   end
 end)

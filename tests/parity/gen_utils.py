@@ -796,8 +796,5 @@ prune_cases()
 vector_cases()
 fusion_cases()
 rnn_cases()
-with open(OUT, "w") as f:
-    f.write("-- Written by tests/parity/gen_utils.py from PyTorch %s: do not edit.\n"
-            % torch.__version__)
-    f.write("local none = {none = true}\nreturn {\n%s\n}\n" % ",\n".join(cases))
-print("utils: %d cases, %d bytes" % (len(cases), OUT.stat().st_size))
+HEAD = "-- Written by tests/parity/gen_utils.py from PyTorch %s: do not edit.\n" % torch.__version__
+OUT.write_text(HEAD + "local none = {none = true}\nreturn {\n" + ",\n".join(cases) + "\n}\n")

@@ -1,0 +1,273 @@
+-- Written by tests/parity/gen_programs.py from PyTorch 1.13.0a0: do not edit.
+local none = {none = true}
+return {
+{topic="loss", name="linear_cross_entropy mean", lua=[==[
+local a, w = x(4, 3):requires_grad_(), x(5, 3):requires_grad_()
+local loss = F.linear_cross_entropy(a, w, lucerna.tensor{1, 5, 3, 2}, {weight = x(5) + 2, reduction = "mean", label_smoothing = 0.0})
+local _ = loss:sum():backward()
+return loss, a.grad, w.grad]==],
+ out={{shape={}, dtype="float32", data={3.7377336}}, {shape={4,3}, dtype="float32", data={0.0294629503,0.0294629522,0.029462954,-0.521739185,-0.521739185,-0.521739185,0.347109914,0.347109914,0.347109914,0.483353794,0.483353794,0.483353794}}, {shape={5,3}, dtype="float32", data={0.0148735195,0.0242921542,0.0337107889,-0.314672261,-0.344733834,-0.374795377,-0.148731604,-0.193464234,-0.238196865,0.010360579,0.0396067947,0.0688530058,0.438169807,0.474299133,0.510428429}}}},
+{topic="loss", name="linear_cross_entropy none", lua=[==[
+local a, w = x(4, 3):requires_grad_(), x(5, 3):requires_grad_()
+local loss = F.linear_cross_entropy(a, w, lucerna.tensor{1, 5, 3, 2}, {weight = x(5) + 2, reduction = "none", label_smoothing = 0.1, linear_bias = x(5)})
+local _ = loss:sum():backward()
+return loss, a.grad, w.grad]==],
+ out={{shape={4}, dtype="float32", data={0.787069976,2.34616828,5.94887066,13.1750631}}, {shape={4,3}, dtype="float32", data={-0.020163741,-0.0201637745,-0.0201637968,-2.02534437,-2.02534413,-2.02534413,2.02349854,2.02349877,2.02349854,2.69256878,2.69256878,2.69256878}}, {shape={5,3}, dtype="float32", data={0.0334688388,0.0445091724,0.0555495135,-1.67849636,-1.86481333,-2.05113029,-0.812443614,-1.07009244,-1.32774138,-0.01211295,0.127787605,0.267688155,2.46958399,2.76260877,3.05563378}}}},
+{topic="loss", name="LinearCrossEntropyLoss", lua=[==[
+local m, a = nn.LinearCrossEntropyLoss(3, 5), x(4, 3):requires_grad_()
+local loss = m(a, lucerna.tensor{1, 5, 3, 2})
+local _ = loss:backward()
+return loss, a.grad, m.linear.weight.grad, keys(m)]==],
+ out={{shape={}, dtype="float32", data={1.78746748}}, {shape={4,3}, dtype="float32", data={-0.118955441,0.145001739,-0.139577419,0.135096118,-0.0179194026,-0.0638260394,0.141749889,-0.0471700542,0.145529628,-0.0206853822,-0.103377871,0.127540052}}, {shape={5,3}, dtype="float32", data={0.305109829,0.296305954,0.28750205,-0.269621462,-0.289435685,-0.309249908,-0.193906978,-0.21381864,-0.233730301,0.10947752,0.166997805,0.22451809,0.0489411801,0.0399506688,0.030960165}}, {list={[==[
+linear.weight]==]}}}},
+{topic="loss", name="triplet_margin_with_distance_loss", lua=[==[
+local a, p, n = (x(3, 4) + 1):requires_grad_(), x(3, 4) * 0.5 + 0.5, x(3, 4) * -0.25 - 0.25
+local loss = F.triplet_margin_with_distance_loss(a, p, n)
+local _ = loss:sum():backward()
+return loss, a.grad]==],
+ out={{shape={}, dtype="float32", data={0.0994797572}}, {shape={3,4}, dtype="float32", data={4.27615873e-07,2.38418579e-07,5.96046448e-08,-1.49011612e-07,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0}}}},
+{topic="loss", name="triplet_margin_with_distance_loss", lua=[==[
+local a, p, n = (x(3, 4) + 1):requires_grad_(), x(3, 4) * 0.5 + 0.5, x(3, 4) * -0.25 - 0.25
+local loss = F.triplet_margin_with_distance_loss(a, p, n, {margin = 3, swap = true, reduction = 'none'})
+local _ = loss:sum():backward()
+return loss, a.grad]==],
+ out={{shape={3}, dtype="float32", data={2.76614642,2.2984395,1.8043046}}, {shape={3,4}, dtype="float32", data={2.13808244e-06,0.267262459,0.534522772,0.801783085,0.356348544,0.445435494,0.534522474,0.623609424,0.418166757,0.470437557,0.522708356,0.574979126}}}},
+{topic="loss", name="triplet_margin_with_distance_loss", lua=[==[
+local a, p, n = (x(3, 4) + 1):requires_grad_(), x(3, 4) * 0.5 + 0.5, x(3, 4) * -0.25 - 0.25
+local loss = F.triplet_margin_with_distance_loss(a, p, n, {distance_function = function(a, b) return (a - b):abs():sum(2) end, reduction = 'sum'})
+local _ = loss:sum():backward()
+return loss, a.grad]==],
+ out={{shape={}, dtype="float32", data={0.0}}, {shape={3,4}, dtype="float32", data={0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0}}}},
+{topic="containers", name="ParameterList", lua=[==[
+local m = nn.ParameterList{nn.Parameter(x(2, 3)), nn.Parameter(x(3))}
+m:append(nn.Parameter(x(2)))
+local y = F.linear(x(4, 3), m[1], m[3])
+local _ = y:sum():backward()
+return tostring(m), keys(m), y, m[1].grad, m[3].grad, #m]==],
+ out={[==[
+ParameterList(
+    (0): Parameter containing: [torch.float32 of size 2x3]
+    (1): Parameter containing: [torch.float32 of size 3]
+    (2): Parameter containing: [torch.float32 of size 2]
+)]==], {list={[==[
+0]==], [==[
+1]==], [==[
+2]==]}}, {shape={4,2}, dtype="float32", data={0.8125,-0.625,-0.875,-0.625,-2.5625,-0.625,-4.25,-0.625}}, {shape={2,3}, dtype="float32", data={0.5,1.5,2.5,0.5,1.5,2.5}}, {shape={2}, dtype="float32", data={4.0,4.0}}, 3}},
+{topic="containers", name="ParameterDict", lua=[==[
+local m = nn.ParameterDict{{"b", nn.Parameter(x(2))}, {"w", nn.Parameter(x(2, 3))}}
+local y = F.linear(x(4, 3), m.w, m.b)
+local _ = y:sum():backward()
+return tostring(m), keys(m), y, m.w.grad, m.b.grad, #m]==],
+ out={[==[
+ParameterDict(
+    (b): Parameter containing: [torch.FloatTensor of size 2]
+    (w): Parameter containing: [torch.FloatTensor of size 2x3]
+)]==], {list={[==[
+b]==], [==[
+w]==]}}, {shape={4,2}, dtype="float32", data={0.8125,-0.625,-0.875,-0.625,-2.5625,-0.625,-4.25,-0.625}}, {shape={2,3}, dtype="float32", data={0.5,1.5,2.5,0.5,1.5,2.5}}, {shape={2}, dtype="float32", data={4.0,4.0}}, 2}},
+{topic="pooling", name="LPPool3d", lua=[==[
+local a = (x(1, 1, 4, 4, 4) + 3):requires_grad_()
+local y = nn.LPPool3d(3, 2)(a)
+local _ = y:sum():backward()
+return y, a.grad]==],
+ out={{shape={1,1,2,2,2}, dtype="float32", data={10.8149128,11.6998768,14.4296036,15.3588467,25.9084244,26.8845387,29.8220711,30.8038464}}, {shape={1,1,4,4,4}, dtype="float32", data={0.0341990441,0.0432831682,0.0456580594,0.0552462526,0.076947853,0.0903068557,0.0894897953,0.102730632,0.0768442154,0.0867499113,0.085843578,0.0956467018,0.120069087,0.132376164,0.128235474,0.140158191,0.307791412,0.333975047,0.308648497,0.332847267,0.418938309,0.449396819,0.410922527,0.43877396,0.307376862,0.326888084,0.306281418,0.324562907,0.38902384,0.410936445,0.382586807,0.402987927,0.148976594,0.156518534,0.152536392,0.159886494,0.180261672,0.188548505,0.182974488,0.191016376,0.161914915,0.168731645,0.164668351,0.17132096,0.190025151,0.197404087,0.192069173,0.199248701,0.291994125,0.302515596,0.290891379,0.301008612,0.33519733,0.34646368,0.332397908,0.343206882,0.287848741,0.296914309,0.286918133,0.295678496,0.324954242,0.334582001,0.322749972,0.33203727}}}},
+{topic="norm", name="SyncBatchNorm", lua=[==[
+local m = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(3)))
+m:eval()
+local a = x(4, 3):requires_grad_()
+local y = m(a)
+local _ = y:sum():backward()
+return tostring(m), keys(m), y, a.grad]==],
+ out={[==[
+Sequential(
+  (0): SyncBatchNorm(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+)]==], {list={[==[
+0.weight]==], [==[
+0.bias]==], [==[
+0.running_mean]==], [==[
+0.running_var]==], [==[
+0.num_batches_tracked]==]}}, {shape={4,3}, dtype="float32", data={-0.999994993,-0.749996245,-0.499997497,-0.249998748,0.0,0.249998748,0.499997497,0.749996245,0.999994993,1.2499938,1.49999249,1.74999118}}, {shape={4,3}, dtype="float32", data={0.999994993,0.999994993,0.999994993,0.999994993,0.999994993,0.999994993,0.999994993,0.999994993,0.999994993,0.999994993,0.999994993,0.999994993}}}},
+{topic="rnn", name="RNNBase", lua=[==[
+local m = nn.RNNBase("LSTM", 3, 2, {bidirectional = true})
+return tostring(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse]==],
+ out={[==[
+RNNBase(3, 2, bidirectional=True)]==], {list={[==[
+weight_ih_l0]==], [==[
+weight_hh_l0]==], [==[
+bias_ih_l0]==], [==[
+bias_hh_l0]==], [==[
+weight_ih_l0_reverse]==], [==[
+weight_hh_l0_reverse]==], [==[
+bias_ih_l0_reverse]==], [==[
+bias_hh_l0_reverse]==]}}, {shape={8,3}, dtype="float32", data={0.467046678,-0.528759003,0.576249123,0.452445149,0.594115973,-0.54214555,-0.474622071,0.336468816,-0.660063446,0.698882759,0.15051271,0.0913175493,-0.604700446,0.225339308,0.304064035,0.112186141,0.680133402,0.212356389,-0.627014339,0.594127655,0.240083709,-0.337327957,-0.649526775,0.403101474}}, {shape={8}, dtype="float32", data={-0.0670917109,-0.314017713,-0.494160652,0.1567792,0.0455034226,-0.10600733,-0.256327182,0.602678239}}}},
+{topic="clip_grad", name="clip_grad_norm", lua=[==[
+local m = nn.Linear(3, 2)
+m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
+
+return utils.clip_grad_norm(m:parameters(), 0.7), m.weight.grad, m.bias.grad]==],
+ out={{shape={}, dtype="float32", data={2.86138082}}, {shape={2,3}, dtype="float32", data={-0.244637042,-0.183477789,-0.122318521,-0.0611592606,0.0,0.0611592606}}, {shape={2}, dtype="float32", data={-0.489274085,-0.366955578}}}},
+{topic="clip_grad", name="get_total_norm 2", lua=[==[
+local m = nn.Linear(3, 2)
+m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
+
+return utils.get_total_norm({m.weight.grad, m.bias.grad}, 2)]==],
+ out={{shape={}, dtype="float32", data={2.86138082}}}},
+{topic="clip_grad", name="get_total_norm 1", lua=[==[
+local m = nn.Linear(3, 2)
+m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
+
+return utils.get_total_norm({m.weight.grad, m.bias.grad}, 1)]==],
+ out={{shape={}, dtype="float32", data={6.25}}}},
+{topic="clip_grad", name="get_total_norm math.huge", lua=[==[
+local m = nn.Linear(3, 2)
+m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
+
+return utils.get_total_norm({m.weight.grad, m.bias.grad}, math.huge)]==],
+ out={{shape={}, dtype="float32", data={2.0}}}},
+{topic="clip_grad", name="clip_grads_with_norm_", lua=[==[
+local m = nn.Linear(3, 2)
+m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
+
+local norm = utils.get_total_norm({m.weight.grad, m.bias.grad})
+utils.clip_grads_with_norm_(m:parameters(), 0.7, norm)
+return m.weight.grad, m.bias.grad]==],
+ out={{shape={2,3}, dtype="float32", data={-0.244637042,-0.183477789,-0.122318521,-0.0611592606,0.0,0.0611592606}}, {shape={2}, dtype="float32", data={-0.489274085,-0.366955578}}}},
+{topic="fusion", name="fuse_linear_bn_weights", lua=[==[
+local weight, bias = utils.fuse_linear_bn_weights(x(2, 3), x(2), x(2) * 3, x(2) + 2, 1e-3,
+  x(2) + 1.5, x(2) - 1)
+return weight:detach(), bias:detach()]==],
+ out={{shape={2,3}, dtype="float32", data={-0.499750197,-0.374812663,-0.249875098,-0.167638049,0.0,0.167638049}}, {shape={2}, dtype="float32", data={-1.00049961,-0.744171739}}}},
+{topic="skip_init", name="skip_init", lua=[==[
+local m = utils.skip_init(nn.Linear, 3, 2)
+return tostring(m), keys(m), m.weight.shape, lucerna.rand(2)]==],
+ out={[==[
+Linear(in_features=3, out_features=2, bias=True)]==], {list={[==[
+weight]==], [==[
+bias]==]}}, {list={2, 3}}, {shape={2}, dtype="float32", data={0.830251873,0.126110911}}}},
+{topic="rnn", name="PackedSequence", lua=[==[
+local p = rnn.PackedSequence(x(6, 2), lucerna.tensor{3, 2, 1})
+local padded, lengths = rnn.pad_packed_sequence(p)
+return p.data, p.batch_sizes, padded, lengths]==],
+ out={{shape={6,2}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,1.5,1.75}}, {shape={3}, dtype="int64", data={3,2,1}}, {shape={3,3,2}, dtype="float32", data={-1.0,-0.75,-0.5,-0.25,0.0,0.25,0.5,0.75,1.0,1.25,0.0,0.0,1.5,1.75,0.0,0.0,0.0,0.0}}, {shape={3}, dtype="int64", data={3,2,1}}}},
+{topic="parametrize", name="what is asked of modules", lua=[==[
+local m, plain = nn.Linear(3, 2), nn.Linear(2, 2)
+parametrize.register_parametrization(m, "weight", Scale(2))
+local flags = {parametrize.is_parametrized(m), parametrize.is_parametrized(m, "bias"),
+  parametrize.is_parametrized(m, "weight"), parametrize.is_parametrized(plain)}
+for i, flag in ipairs(flags) do flags[i] = flag and "True" or "False" end
+local list = m.parametrizations.weight -- a ParametrizationList
+assert(nn.isinstance(list, parametrize.ParametrizationList))
+local before = parametrize.type_before_parametrizations(m) == nn.Linear and "Linear"
+return flags, m:_get_name(), before, tostring(list), keys(list)]==],
+ out={{list={[==[
+True]==], [==[
+False]==], [==[
+True]==], [==[
+False]==]}}, [==[
+ParametrizedLinear]==], [==[
+Linear]==], [==[
+ParametrizationList(
+  (0): Scale()
+)]==], {list={[==[
+original]==], [==[
+0.factor]==]}}}},
+{topic="parametrize", name="cached", lua=[==[
+local m = parametrize.register_parametrization(nn.Linear(3, 2), "weight", Scale(2))
+local function flag(value) return value and "True" or "False" end
+local first, same
+parametrize.cached(function()
+  first = m.weight
+  same = rawequal(first, m.weight)
+  ;(m(x(2, 3)) * m(x(2, 3))):sum():backward()
+end)
+return flag(same), flag(rawequal(m.weight, m.weight)), first,
+  m.parametrizations.weight.original.grad]==],
+ out={[==[
+True]==], [==[
+False]==], {shape={2,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974}}, {shape={2,3}, dtype="float32", data={3.0865345,2.04097366,0.995412707,0.87703228,0.711553454,0.546074629}}}},
+{topic="prune", name="Identity.apply", lua=[==[
+local m = nn.Linear(3, 2)
+prune.Identity.apply(m, "weight")
+return m.weight, m.weight_mask, keys(m)]==],
+ out={{shape={2,3}, dtype="float32", data={0.381341994,-0.431729913,0.470505476,0.369419903,0.485093653,-0.442659974}}, {shape={2,3}, dtype="float32", data={1.0,1.0,1.0,1.0,1.0,1.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="RandomUnstructured.apply", lua=[==[
+local m = nn.Linear(3, 2)
+prune.RandomUnstructured.apply(m, "weight", 2)
+return m.weight, m.weight_mask, keys(m)]==],
+ out={{shape={2,3}, dtype="float32", data={0.381341994,-0.0,0.470505476,0.369419903,0.485093653,-0.0}}, {shape={2,3}, dtype="float32", data={1.0,0.0,1.0,1.0,1.0,0.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="L1Unstructured.apply", lua=[==[
+local m = nn.Linear(3, 2)
+prune.L1Unstructured.apply(m, "weight", 0.5)
+return m.weight, m.weight_mask, keys(m)]==],
+ out={{shape={2,3}, dtype="float32", data={0.0,-0.0,0.470505476,0.0,0.485093653,-0.442659974}}, {shape={2,3}, dtype="float32", data={0.0,0.0,1.0,0.0,1.0,1.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="RandomStructured.apply", lua=[==[
+local m = nn.Linear(3, 2)
+prune.RandomStructured.apply(m, "weight", 1, 2)
+return m.weight, m.weight_mask, keys(m)]==],
+ out={{shape={2,3}, dtype="float32", data={0.0,-0.431729913,0.470505476,0.0,0.485093653,-0.442659974}}, {shape={2,3}, dtype="float32", data={0.0,1.0,1.0,0.0,1.0,1.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="LnStructured.apply", lua=[==[
+local m = nn.Linear(3, 2)
+prune.LnStructured.apply(m, "weight", 1, 2, 1)
+return m.weight, m.weight_mask, keys(m)]==],
+ out={{shape={2,3}, dtype="float32", data={0.0,-0.0,0.0,0.369419903,0.485093653,-0.442659974}}, {shape={2,3}, dtype="float32", data={0.0,0.0,0.0,1.0,1.0,1.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="CustomFromMask.apply", lua=[==[
+local m = nn.Linear(3, 2)
+prune.CustomFromMask.apply(m, "weight", lucerna.tensor{{1.0, 0.0, 1.0}, {0.0, 1.0, 1.0}})
+return m.weight, m.weight_mask, keys(m)]==],
+ out={{shape={2,3}, dtype="float32", data={0.381341994,-0.0,0.470505476,0.0,0.485093653,-0.442659974}}, {shape={2,3}, dtype="float32", data={1.0,0.0,1.0,0.0,1.0,1.0}}, {list={[==[
+bias]==], [==[
+weight_orig]==], [==[
+weight_mask]==]}}}},
+{topic="prune", name="a method of one's own", lua=[==[
+local Negative = prune.class("Negative", prune.BasePruningMethod)
+Negative.PRUNING_TYPE = "unstructured"
+function Negative:compute_mask(t, default_mask) return default_mask * t:gt(0) end
+
+local m = nn.Linear(3, 2)
+Negative.apply(m, "weight")
+prune.l1_unstructured(m, "weight", 1)
+return m.weight_mask]==],
+ out={{shape={2,3}, dtype="float32", data={1.0,0.0,1.0,0.0,1.0,0.0}}}},
+{topic="prune", name="PruningContainer", lua=[==[
+local Negative = prune.class("Negative", prune.BasePruningMethod)
+Negative.PRUNING_TYPE = "unstructured"
+function Negative:compute_mask(t, default_mask) return default_mask * t:gt(0) end
+
+local first, second = Negative(), prune.L1Unstructured(1)
+first._tensor_name, second._tensor_name = "weight", "weight"
+local container = prune.PruningContainer(first)
+container:add_pruning_method(second)
+return container:compute_mask(x(2, 3), lucerna.tensor{{1.0, 0.0, 1.0}, {0.0, 1.0, 1.0}}), #container]==],
+ out={{shape={2,3}, dtype="float32", data={1.0,0.0,1.0,0.0,0.0,1.0}}, 2}},
+{topic="swa_utils", name="get_ema_avg_fn", lua=[==[
+return swa_utils.get_ema_avg_fn(0.9)(x(2, 3), x(2, 3) * 3 + 1, 4)]==],
+ out={{shape={2,3}, dtype="float32", data={-1.10000002,-0.799999952,-0.5,-0.199999988,0.100000001,0.399999976}}}},
+{topic="swa_utils", name="get_swa_avg_fn", lua=[==[
+return swa_utils.get_swa_avg_fn()(x(2, 3), x(2, 3) * 3 + 1, lucerna.tensor(4))]==],
+ out={{shape={2,3}, dtype="float32", data={-1.20000005,-0.850000024,-0.5,-0.150000006,0.200000003,0.550000012}}}},
+{topic="swa_utils", name="get_ema_multi_avg_fn", lua=[==[
+local as, bs = {x(2, 3), x(2, 3) * 3 + 1}, {x(2, 3) * 3 + 1, x(2, 3)}
+swa_utils.get_ema_multi_avg_fn(0.9)(as, bs, 4)
+return as[1], as[2]]==],
+ out={{shape={2,3}, dtype="float32", data={-1.10000002,-0.799999952,-0.5,-0.199999988,0.100000001,0.399999976}}, {shape={2,3}, dtype="float32", data={-1.89999998,-1.20000005,-0.5,0.199999988,0.899999976,1.5999999}}}},
+{topic="swa_utils", name="get_swa_multi_avg_fn", lua=[==[
+local as, bs = {x(2, 3), x(2, 3) * 3 + 1}, {x(2, 3) * 3 + 1, x(2, 3)}
+swa_utils.get_swa_multi_avg_fn()(as, bs, 4)
+return as[1], as[2]]==],
+ out={{shape={2,3}, dtype="float32", data={-1.20000005,-0.850000024,-0.5,-0.150000006,0.200000003,0.550000012}}, {shape={2,3}, dtype="float32", data={-1.79999995,-1.14999998,-0.5,0.150000006,0.800000012,1.45000005}}}}
+}

@@ -1,0 +1,355 @@
+"""Records pairs of a few lines in Lua and in Python for names that have no other case, into
+data/programs.lua; utils_spec.lua runs them as it does those of gen_utils.py. What PyTorch 1.13
+lacks is written out in what it has.
+
+Run with /usr/bin/python3."""
+import pathlib
+import warnings
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn import utils
+from torch.nn.utils import parametrize, prune
+
+from record import number, tensor
+
+warnings.simplefilter("ignore")
+OUT = pathlib.Path(__file__).parent / "data" / "programs.lua"
+cases = []
+
+
+def lua(v):
+    if isinstance(v, torch.Tensor):
+        return tensor(v)
+    if isinstance(v, str):
+        return "[==[\n%s]==]" % v
+    if isinstance(v, (list, tuple)):
+        return "{list={%s}}" % ", ".join(map(lua, v))
+    return number(v, 9)
+
+
+def case(topic, name, source, python):
+    torch.manual_seed(5)
+    results = python()
+    if not isinstance(results, tuple):
+        results = (results,)
+    cases.append('{topic="%s", name="%s", lua=[==[\n%s]==],\n out={%s}}' % (
+        topic, name, source.strip(), ", ".join(map(lua, results))))
+
+
+def x(*shape):
+    n = torch.Size(shape).numel()
+    return (torch.arange(n, dtype=torch.float32) * 0.25 - 1).reshape(shape)
+
+
+def keys(m):
+    return list(m.state_dict())
+
+
+def loss_cases():
+    def fused(reduction, smoothing, bias):
+        a, w = x(4, 3).requires_grad_(), x(5, 3).requires_grad_()
+        loss = F.cross_entropy(F.linear(a, w, x(5) if bias else None), torch.tensor([0, 4, 2, 1]),
+                               weight=x(5) + 2, reduction=reduction, label_smoothing=smoothing)
+        loss.sum().backward()
+        return loss, a.grad, w.grad
+    for reduction, smoothing, bias in [("mean", 0.0, False), ("none", 0.1, True)]:
+        options = 'weight = x(5) + 2, reduction = "%s", label_smoothing = %s%s' % (
+            reduction, smoothing, ", linear_bias = x(5)" if bias else "")
+        case("loss", "linear_cross_entropy " + reduction, """
+local a, w = x(4, 3):requires_grad_(), x(5, 3):requires_grad_()
+local loss = F.linear_cross_entropy(a, w, lucerna.tensor{1, 5, 3, 2}, {%s})
+local _ = loss:sum():backward()
+return loss, a.grad, w.grad""" % options, lambda: fused(reduction, smoothing, bias))
+
+    def module():
+        linear = nn.Linear(3, 5, bias=False)
+        a = x(4, 3).requires_grad_()
+        loss = F.cross_entropy(linear(a), torch.tensor([0, 4, 2, 1]))
+        loss.backward()
+        return loss, a.grad, linear.weight.grad, ["linear.weight"]
+    case("loss", "LinearCrossEntropyLoss", """
+local m, a = nn.LinearCrossEntropyLoss(3, 5), x(4, 3):requires_grad_()
+local loss = m(a, lucerna.tensor{1, 5, 3, 2})
+local _ = loss:backward()
+return loss, a.grad, m.linear.weight.grad, keys(m)""", module)
+
+    def triplet(**kw):
+        a, p, n = (x(3, 4) * k + k for k in (1, 0.5, -0.25))
+        a.requires_grad_()
+        loss = F.triplet_margin_with_distance_loss(a, p, n, **kw)
+        loss.sum().backward()
+        return loss, a.grad
+    for options, kw in [
+        ("", {}), ("margin = 3, swap = true, reduction = 'none'",
+                   dict(margin=3, swap=True, reduction="none")),
+        ("distance_function = function(a, b) return (a - b):abs():sum(2) end, reduction = 'sum'",
+         dict(distance_function=lambda a, b: (a - b).abs().sum(1), reduction="sum")),
+    ]:
+        case("loss", "triplet_margin_with_distance_loss", """
+local a, p, n = (x(3, 4) + 1):requires_grad_(), x(3, 4) * 0.5 + 0.5, x(3, 4) * -0.25 - 0.25
+local loss = F.triplet_margin_with_distance_loss(a, p, n%s)
+local _ = loss:sum():backward()
+return loss, a.grad""" % (options and ", {%s}" % options), lambda: triplet(**kw))
+
+
+def layer_cases():
+    def listed():
+        m = nn.ParameterList([nn.Parameter(x(2, 3)), nn.Parameter(x(3))])
+        m.append(nn.Parameter(x(2)))
+        y = F.linear(x(4, 3), m[0], m[2])
+        y.sum().backward()
+        return str(m), keys(m), y, m[0].grad, m[2].grad, len(m)
+    case("containers", "ParameterList", """
+local m = nn.ParameterList{nn.Parameter(x(2, 3)), nn.Parameter(x(3))}
+m:append(nn.Parameter(x(2)))
+local y = F.linear(x(4, 3), m[1], m[3])
+local _ = y:sum():backward()
+return tostring(m), keys(m), y, m[1].grad, m[3].grad, #m""", listed)
+
+    def named():
+        m = nn.ParameterDict({"b": nn.Parameter(x(2)), "w": nn.Parameter(x(2, 3))})
+        y = F.linear(x(4, 3), m["w"], m["b"])
+        y.sum().backward()
+        return str(m), keys(m), y, m["w"].grad, m["b"].grad, len(m)
+    case("containers", "ParameterDict", """
+local m = nn.ParameterDict{{"b", nn.Parameter(x(2))}, {"w", nn.Parameter(x(2, 3))}}
+local y = F.linear(x(4, 3), m.w, m.b)
+local _ = y:sum():backward()
+return tostring(m), keys(m), y, m.w.grad, m.b.grad, #m""", named)
+
+    def pooled():
+        a = (x(1, 1, 4, 4, 4) + 3).requires_grad_()
+        y = F.avg_pool3d(a ** 3, 2, 2).mul(8).pow(1 / 3)
+        y.sum().backward()
+        return y, a.grad
+    case("pooling", "LPPool3d", """
+local a = (x(1, 1, 4, 4, 4) + 3):requires_grad_()
+local y = nn.LPPool3d(3, 2)(a)
+local _ = y:sum():backward()
+return y, a.grad""", pooled)
+
+    def synchronized():
+        plain = nn.Sequential(nn.BatchNorm1d(3)).eval()
+        a = x(4, 3).requires_grad_()
+        y = plain(a)  # 1.13 has no SyncBatchNorm on the CPU
+        y.sum().backward()
+        m = nn.SyncBatchNorm.convert_sync_batchnorm(plain)
+        return str(m), keys(m), y, a.grad
+    case("norm", "SyncBatchNorm", """
+local m = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(3)))
+m:eval()
+local a = x(4, 3):requires_grad_()
+local y = m(a)
+local _ = y:sum():backward()
+return tostring(m), keys(m), y, a.grad""", synchronized)
+
+    def recurrent():
+        m = nn.RNNBase("LSTM", 3, 2, bidirectional=True)
+        return str(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse
+    case("rnn", "RNNBase", """
+local m = nn.RNNBase("LSTM", 3, 2, {bidirectional = true})
+return tostring(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse""", recurrent)
+
+
+def gradient_cases():
+    def given():
+        m = nn.Linear(3, 2)
+        m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
+        return m
+    lines = """
+local m = nn.Linear(3, 2)
+m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
+"""
+
+    def clip():
+        m = given()
+        return utils.clip_grad_norm(m.parameters(), 0.7), m.weight.grad, m.bias.grad
+    case("clip_grad", "clip_grad_norm", lines + """
+return utils.clip_grad_norm(m:parameters(), 0.7), m.weight.grad, m.bias.grad""", clip)
+    for text, norm_type in [("2", 2.0), ("1", 1.0), ("math.huge", float("inf"))]:
+        case("clip_grad", "get_total_norm " + text, lines + """
+return utils.get_total_norm({m.weight.grad, m.bias.grad}, %s)""" % text, lambda: torch.linalg.norm(
+            torch.cat([x(6), x(2) * 2]), norm_type))
+
+    def halves():
+        m = given()
+        utils.clip_grad_norm_(m.parameters(), 0.7)
+        return m.weight.grad, m.bias.grad
+    case("clip_grad", "clip_grads_with_norm_", lines + """
+local norm = utils.get_total_norm({m.weight.grad, m.bias.grad})
+utils.clip_grads_with_norm_(m:parameters(), 0.7, norm)
+return m.weight.grad, m.bias.grad""", halves)
+
+
+def module_cases():
+    def fused():
+        return tuple(p.detach() for p in utils.fusion.fuse_linear_bn_weights(
+            x(2, 3), x(2), x(2) * 3, x(2) + 2, 1e-3, x(2) + 1.5, x(2) - 1))
+    case("fusion", "fuse_linear_bn_weights", """
+local weight, bias = utils.fuse_linear_bn_weights(x(2, 3), x(2), x(2) * 3, x(2) + 2, 1e-3,
+  x(2) + 1.5, x(2) - 1)
+return weight:detach(), bias:detach()""", fused)
+
+    def skipped():
+        m = utils.skip_init(nn.Linear, 3, 2)
+        return str(m), keys(m), list(m.weight.shape), torch.rand(2)
+    case("skip_init", "skip_init", """
+local m = utils.skip_init(nn.Linear, 3, 2)
+return tostring(m), keys(m), m.weight.shape, lucerna.rand(2)""", skipped)
+
+    def packed():
+        p = utils.rnn.PackedSequence(x(6, 2), torch.tensor([3, 2, 1]))
+        padded, lengths = utils.rnn.pad_packed_sequence(p)
+        return p.data, p.batch_sizes, padded, lengths
+    case("rnn", "PackedSequence", """
+local p = rnn.PackedSequence(x(6, 2), lucerna.tensor{3, 2, 1})
+local padded, lengths = rnn.pad_packed_sequence(p)
+return p.data, p.batch_sizes, padded, lengths""", packed)
+
+
+class Scale(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(float(factor)))
+
+    def forward(self, w):
+        return w * self.factor
+
+    def right_inverse(self, w):
+        return w / self.factor
+
+
+def parametrize_cases():
+    def scaled():
+        return parametrize.register_parametrization(nn.Linear(3, 2), "weight", Scale(2))
+
+    def asked():
+        m, plain = scaled(), nn.Linear(2, 2)
+        flags = [parametrize.is_parametrized(m), parametrize.is_parametrized(m, "bias"),
+                 parametrize.is_parametrized(m, "weight"), parametrize.is_parametrized(plain)]
+        return ([str(f) for f in flags], m._get_name(),
+                parametrize.type_before_parametrizations(m).__name__,
+                str(m.parametrizations.weight), keys(m.parametrizations.weight))
+    case("parametrize", "what is asked of modules", """
+local m, plain = nn.Linear(3, 2), nn.Linear(2, 2)
+parametrize.register_parametrization(m, "weight", Scale(2))
+local flags = {parametrize.is_parametrized(m), parametrize.is_parametrized(m, "bias"),
+  parametrize.is_parametrized(m, "weight"), parametrize.is_parametrized(plain)}
+for i, flag in ipairs(flags) do flags[i] = flag and "True" or "False" end
+local list = m.parametrizations.weight -- a ParametrizationList
+assert(nn.isinstance(list, parametrize.ParametrizationList))
+local before = parametrize.type_before_parametrizations(m) == nn.Linear and "Linear"
+return flags, m:_get_name(), before, tostring(list), keys(list)""", asked)
+
+    def cached():
+        m = scaled()
+        with parametrize.cached():
+            first = m.weight
+            same = first is m.weight
+            (m(x(2, 3)) * m(x(2, 3))).sum().backward()
+        return str(same), str(m.weight is m.weight), first, m.parametrizations.weight.original.grad
+    case("parametrize", "cached", """
+local m = parametrize.register_parametrization(nn.Linear(3, 2), "weight", Scale(2))
+local function flag(value) return value and "True" or "False" end
+local first, same
+parametrize.cached(function()
+  first = m.weight
+  same = rawequal(first, m.weight)
+  ;(m(x(2, 3)) * m(x(2, 3))):sum():backward()
+end)
+return flag(same), flag(rawequal(m.weight, m.weight)), first,
+  m.parametrizations.weight.original.grad""", cached)
+
+
+class Negative(prune.BasePruningMethod):
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t, default_mask):
+        return default_mask * (t > 0)
+
+
+NEGATIVE = """
+local Negative = prune.class("Negative", prune.BasePruningMethod)
+Negative.PRUNING_TYPE = "unstructured"
+function Negative:compute_mask(t, default_mask) return default_mask * t:gt(0) end
+"""
+
+
+def prune_cases():
+    masks = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    mask = "lucerna.tensor{{1.0, 0.0, 1.0}, {0.0, 1.0, 1.0}}"
+    for name, source, apply in [
+        ("Identity", "", lambda m: prune.Identity.apply(m, "weight")),
+        ("RandomUnstructured", ", 2", lambda m: prune.RandomUnstructured.apply(m, "weight", 2)),
+        ("L1Unstructured", ", 0.5", lambda m: prune.L1Unstructured.apply(m, "weight", 0.5)),
+        ("RandomStructured", ", 1, 2",
+         lambda m: prune.RandomStructured.apply(m, "weight", 1, 1)),
+        ("LnStructured", ", 1, 2, 1", lambda m: prune.LnStructured.apply(m, "weight", 1, 2, 0)),
+        ("CustomFromMask", ", " + mask, lambda m: prune.CustomFromMask.apply(m, "weight", masks)),
+    ]:
+        def run():
+            m = nn.Linear(3, 2)
+            apply(m)
+            return m.weight, m.weight_mask, keys(m)
+        case("prune", name + ".apply", """
+local m = nn.Linear(3, 2)
+prune.%s.apply(m, "weight"%s)
+return m.weight, m.weight_mask, keys(m)""" % (name, source), run)
+
+    def own():
+        m = nn.Linear(3, 2)
+        Negative.apply(m, "weight")
+        prune.l1_unstructured(m, "weight", 1)
+        return m.weight_mask
+    case("prune", "a method of one's own", NEGATIVE + """
+local m = nn.Linear(3, 2)
+Negative.apply(m, "weight")
+prune.l1_unstructured(m, "weight", 1)
+return m.weight_mask""", own)
+
+    def contained():
+        first, second = Negative(), prune.L1Unstructured(1)
+        first._tensor_name = second._tensor_name = "weight"
+        container = prune.PruningContainer(first)
+        container.add_pruning_method(second)
+        return container.compute_mask(x(2, 3), masks), len(container)
+    case("prune", "PruningContainer", NEGATIVE + """
+local first, second = Negative(), prune.L1Unstructured(1)
+first._tensor_name, second._tensor_name = "weight", "weight"
+local container = prune.PruningContainer(first)
+container:add_pruning_method(second)
+return container:compute_mask(x(2, 3), %s), #container""" % mask, contained)
+
+
+def average_cases():
+    """The averages of swa_utils, written out."""
+    a, b = x(2, 3), x(2, 3) * 3 + 1
+    ema, swa = 0.9 * a + 0.1 * b, a + (b - a) / 5
+    lists = """
+local as, bs = {x(2, 3), x(2, 3) * 3 + 1}, {x(2, 3) * 3 + 1, x(2, 3)}
+swa_utils.%s(as, bs, 4)
+return as[1], as[2]"""
+    case("swa_utils", "get_ema_avg_fn", """
+return swa_utils.get_ema_avg_fn(0.9)(x(2, 3), x(2, 3) * 3 + 1, 4)""", lambda: ema)
+    case("swa_utils", "get_swa_avg_fn", """
+return swa_utils.get_swa_avg_fn()(x(2, 3), x(2, 3) * 3 + 1, lucerna.tensor(4))""", lambda: swa)
+    case("swa_utils", "get_ema_multi_avg_fn", lists % "get_ema_multi_avg_fn(0.9)",
+         lambda: (ema, 0.9 * b + 0.1 * a))
+    case("swa_utils", "get_swa_multi_avg_fn", lists % "get_swa_multi_avg_fn()",
+         lambda: (swa, b + (a - b) / 5))
+
+
+loss_cases()
+layer_cases()
+gradient_cases()
+module_cases()
+parametrize_cases()
+prune_cases()
+average_cases()
+with open(OUT, "w") as f:
+    f.write("-- Written by tests/parity/gen_programs.py from PyTorch %s: do not edit.\n"
+            % torch.__version__)
+    f.write("local none = {none = true}\nreturn {\n%s\n}\n" % ",\n".join(cases))
+print("programs: %d cases, %d bytes" % (len(cases), OUT.stat().st_size))

@@ -1,0 +1,145 @@
+-- What of PyTorch is covered: for every group of names.lua, how many of PyTorch's names are here
+-- with a recorded case, and which are not here. `make parity-report` prints it; it fails for a name
+-- that is here and has no case. Cases are found in data/*.lua, so nothing is listed twice.
+
+local parity = require "parity"
+local lucerna = require "lucerna"
+local repl = require "lucerna.repl"
+
+local report = {}
+
+local root = os.getenv("LUCERNA_ROOT") or "."
+
+--- The names of the data files.
+function report.data_files()
+  local files = {}
+  local listing = assert(io.popen(("ls '%s/tests/parity/data'"):format(root)))
+  for line in listing:lines() do files[#files + 1] = line:match("^(.*)%.lua$") end
+  listing:close()
+  return files
+end
+
+-- Where a case says what it calls: an operator, a program, a class.
+local TELLING = {fn = true, lua = true, make = true, kind = true, class = true, name = true}
+
+local function add_words(words, text)
+  for word in text:gmatch("[%a_][%w_]*") do words[word] = true end
+end
+
+local function collect(words, value)
+  for key, v in pairs(value) do
+    if type(v) == "table" then
+      collect(words, v)
+    elseif TELLING[key] and type(v) == "string" then
+      add_words(words, v)
+    end
+  end
+end
+
+-- The words in the cases of a file, also the names of its parts.
+local words_of = setmetatable({}, {__index = function(cache, file)
+  local words, cases = {}, parity.load(file)
+  for key in pairs(cases) do
+    if type(key) == "string" then words[key] = true end
+  end
+  collect(words, cases)
+  cache[file] = words
+  return words
+end})
+
+local function matches(file, patterns)
+  for _, pattern in ipairs(patterns) do
+    if file:find(pattern) then return true end
+  end
+  return false
+end
+
+local function recorded_in(group)
+  local words = {}
+  for _, file in ipairs(report.data_files()) do
+    if matches(file, group.files) then
+      for word in pairs(words_of[file]) do words[word] = true end
+    end
+  end
+  return words
+end
+
+local function set_of(text)
+  local set = {}
+  for word in (text or ""):gmatch("%S+") do set[word] = true end
+  return set
+end
+
+-- The table at a place: nn.utils.rnn.
+local function table_at(place)
+  local t = lucerna
+  for key in place:gmatch("[^.]+") do t = t[key] end
+  return t
+end
+
+-- The public names at a place, without its submodules.
+local function public_names(place)
+  local names, t = {}, table_at(place)
+  for name in pairs(repl.keys(t)) do
+    local submodule = package.loaded["lucerna." .. place .. "." .. name] ~= nil
+      or package.searchpath("lucerna." .. place .. "." .. name, package.path) ~= nil
+    if not name:find("^_") and not submodule then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+--- One group counted: {title, total, covered, lacking = {names that are not here}, faults}.
+function report.count(group)
+  local here, ours = table_at(group.place), set_of(group.ours)
+  local words, theirs = recorded_in(group), set_of(group.names)
+  local result = {title = group.title, total = 0, covered = 0, lacking = {}, faults = {}}
+  local function fault(text, ...) table.insert(result.faults, text:format(...)) end
+  for name in group.names:gmatch("%S+") do
+    local excuse = group.unrecorded and group.unrecorded[name]
+    local known = words[group.cases and group.cases[name] or name]
+    result.total = result.total + 1
+    if here[name] == nil then
+      table.insert(result.lacking, name)
+    elseif known or excuse then
+      result.covered = result.covered + 1
+    else
+      fault("%s.%s has no recorded case: add one to a generator in tests/parity whose data file "
+        .. "matches %s", group.place, name, table.concat(group.files, " or "))
+    end
+    if known and excuse then fault("%s.%s is recorded: no excuse needed", group.place, name) end
+  end
+  for _, name in ipairs(public_names(group.place)) do
+    if not theirs[name] and not ours[name] then
+      fault("%s.%s is not in tests/parity/names.lua: add it to `names` (PyTorch has it) or `ours`",
+        group.place, name)
+    end
+  end
+  return result
+end
+
+--- All groups, counted.
+function report.all()
+  local results = {}
+  for i, group in ipairs(dofile(root .. "/tests/parity/names.lua")) do
+    results[i] = report.count(group)
+  end
+  return results
+end
+
+--- Prints the report; true if nothing is at fault.
+function report.print()
+  local covered, total, faults = 0, 0, {}
+  for _, group in ipairs(report.all()) do
+    covered, total = covered + group.covered, total + group.total
+    print(("%-34s %3d / %3d%s"):format(group.title, group.covered, group.total,
+      #group.lacking > 0 and "   not here: " .. table.concat(group.lacking, " ") or ""))
+    table.move(group.faults, 1, #group.faults, #faults + 1, faults)
+  end
+  print(("%-34s %3d / %3d"):format("all", covered, total))
+  for _, fault in ipairs(faults) do print(fault) end
+  return #faults == 0
+end
+
+if arg and arg[0] and arg[0]:find("report.lua", 1, true) then os.exit(report.print()) end
+return report
