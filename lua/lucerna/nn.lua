@@ -129,6 +129,9 @@ local SUBMODULES = { functional = true, grad = true, init = true, utils = true }
 local WRITTEN = {
   TripletMarginWithDistanceLoss = "loss", LinearCrossEntropyLoss = "loss",
   LinearCrossEntropyOptions = "loss", AdaptiveLogSoftmaxWithLoss = "loss",
+  Transformer = "transformer", TransformerEncoder = "transformer",
+  TransformerDecoder = "transformer", TransformerEncoderLayer = "transformer",
+  TransformerDecoderLayer = "transformer",
 }
 
 -- For completion: names that are not in the table yet.

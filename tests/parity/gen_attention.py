@@ -138,6 +138,143 @@ def multihead():
         x(2, 4), x(2, 4), x(2, 4), flags([True, True], [False, False]))
 
 
+class Bare(nn.Module):
+    """A layer without biases: bias=False of PyTorch 2, from the parts and the forward of 1.13."""
+
+    def __init__(self, layer, d, heads, width):
+        super().__init__()
+        attend = ["self_attn"] if layer is nn.TransformerEncoderLayer else ["self_attn",
+                                                                           "multihead_attn"]
+        for name in attend:
+            setattr(self, name, nn.MultiheadAttention(d, heads, dropout=0.0, bias=False))
+        self.linear1 = nn.Linear(d, width, bias=False)
+        self.dropout = nn.Dropout(0.0)
+        self.linear2 = nn.Linear(width, d, bias=False)
+        self.norm_first = False
+        for i in range(len(attend) + 1):
+            norm = nn.LayerNorm(d)
+            norm.register_parameter("bias", None)
+            setattr(self, "norm%d" % (i + 1), norm)
+        for i in range(len(attend) + 1):
+            setattr(self, "dropout%d" % (i + 1), nn.Dropout(0.0))
+        self.activation, self.layer = nn.functional.relu, layer
+
+    def __getattr__(self, name):
+        if name in ("_sa_block", "_mha_block", "_ff_block"):
+            return getattr(self.layer, name).__get__(self)
+        return super().__getattr__(name)
+
+    def forward(self, *a, **kw):
+        return self.layer.forward(self, *a, **kw)
+
+
+def layers():
+    E, D = nn.TransformerEncoderLayer, nn.TransformerDecoderLayer
+    encoder, decoder = "nn.TransformerEncoderLayer(4, 2, {%s})", \
+        "nn.TransformerDecoderLayer(4, 2, {%s})"
+    size, dry = "dim_feedforward = 5", "dim_feedforward = 5, dropout = 0.0"
+    one, of_one = "m(a[1])", lambda m, a: m(a[0])
+    two, of_two = "m(a[1], a[2])", lambda m, a: m(a[0], a[1])
+    padding, mask = flags([False, False, True], [False, True, True]), causal(3)
+
+    def make(layer, **kw):
+        return lambda: layer(4, 2, 5, kw.pop("dropout", 0.1), **kw)
+
+    case(encoder % size, make(E), one, of_one, x(3, 2, 4))
+    case(encoder % (dry + ", activation = 'gelu'"), make(E, dropout=0.0, activation="gelu"), one,
+         of_one, x(3, 2, 4))
+    case(encoder % (dry + ", activation = lucerna.tanh"),
+         make(E, dropout=0.0, activation=torch.tanh), one, of_one, x(2, 1, 4))
+    case(encoder % (dry + ", activation = nn.SiLU()"),
+         make(E, dropout=0.0, activation=nn.SiLU()), one, of_one, x(2, 1, 4))
+    # batch_first without dropout: PyTorch 2 draws in the order of memory, 1.13 does not
+    case(encoder % (dry + ", norm_first = true, batch_first = true, layer_norm_eps = 0.1"),
+         make(E, dropout=0.0, norm_first=True, batch_first=True, layer_norm_eps=0.1), one, of_one,
+         x(2, 3, 4))
+    case(encoder % dry, make(E, dropout=0.0), one, of_one, x(3, 4))
+    case(encoder % dry, make(E, dropout=0.0), "m(a[1], a[2], a[3])", lambda m, a: m(*a),
+         x(3, 2, 4), mask, padding)
+    case(encoder % dry, make(E, dropout=0.0), "m(a[1], {src_mask = a[2], is_causal = true})",
+         lambda m, a: m(*a), x(3, 2, 4), mask)
+    case(encoder % (dry + ", bias = false"), lambda: Bare(E, 4, 2, 5), one, of_one, x(3, 2, 4),
+         text=False)
+    case("nn.TransformerEncoderLayer(4, 2, 5, 0.2, F.gelu, 1e-5, true):eval()",
+         lambda: E(4, 2, 5, 0.2, nn.functional.gelu, 1e-5, True).eval(), one, of_one, x(2, 3, 4))
+    case(decoder % size, make(D), two, of_two, x(2, 2, 4), x(3, 2, 4))
+    case(decoder % (dry + ", norm_first = true, batch_first = true"),
+         make(D, dropout=0.0, norm_first=True, batch_first=True), two, of_two, x(2, 2, 4),
+         x(2, 3, 4))
+    case(decoder % (dry + ", activation = F.gelu"),
+         make(D, dropout=0.0, activation=nn.functional.gelu), two, of_two, x(2, 4), x(3, 4))
+    case(decoder % dry, make(D, dropout=0.0), "m(a[1], a[2], {tgt_mask = a[3], memory_mask = a[4], "
+         "tgt_key_padding_mask = a[5], memory_key_padding_mask = a[6]})",
+         lambda m, a: m(*a), x(3, 2, 4), x(2, 2, 4), mask > 0,
+         flags([False, True], [False, False], [True, False]),
+         flags([False, False, True], [False, True, True]),
+         flags([False, False], [False, False]))
+    case(decoder % dry, make(D, dropout=0.0), "m(a[1], a[2], {tgt_mask = a[3], memory_mask = a[3], "
+         "tgt_is_causal = true, memory_is_causal = true})", lambda m, a: m(*a, a[2]), x(3, 2, 4),
+         x(3, 2, 4), mask)
+    case(decoder % (dry + ", bias = false"), lambda: Bare(D, 4, 2, 5), two, of_two, x(2, 2, 4),
+         x(3, 2, 4), text=False)
+
+
+def stacks():
+    def whole(*args):
+        case(*args, text=False)  # gen_repr.py has it
+
+    E, D = nn.TransformerEncoderLayer, nn.TransformerDecoderLayer
+    e, d = "nn.TransformerEncoderLayer(4, 2, 5, %s)", "nn.TransformerDecoderLayer(4, 2, 5, %s)"
+    padding, mask = flags([False, False, False], [False, False, True]), causal(3)
+    whole("nn.TransformerEncoder(%s, 2)" % e % 0.1, lambda: nn.TransformerEncoder(E(4, 2, 5), 2),
+          "m(a[1])", lambda m, a: m(a[0]), x(3, 2, 4))
+    whole("nn.TransformerEncoder(%s, 1, nn.LayerNorm(4))" % e % 0.0,
+          lambda: nn.TransformerEncoder(E(4, 2, 5, 0.0), 1, nn.LayerNorm(4)),
+          "m(a[1], a[2], a[3])", lambda m, a: m(*a), x(3, 2, 4), mask, padding)
+    whole("nn.TransformerEncoder(%s, 1)" % e % 0.0,
+          lambda: nn.TransformerEncoder(E(4, 2, 5, 0.0), 1), "m(a[1], {mask = a[2]})",
+          lambda m, a: m(*a), x(3, 4), mask)
+    whole("nn.TransformerDecoder(%s, 2, {norm = nn.LayerNorm(4)})" % d % 0.1,
+          lambda: nn.TransformerDecoder(D(4, 2, 5), 2, nn.LayerNorm(4)), "m(a[1], a[2], a[3])",
+          lambda m, a: m(*a), x(3, 2, 4), x(2, 2, 4), mask)
+    whole("nn.TransformerDecoder(%s, 1)" % d % 0.0,
+          lambda: nn.TransformerDecoder(D(4, 2, 5, 0.0), 1),
+          "m(a[1], a[2], {memory_key_padding_mask = a[3], tgt_key_padding_mask = a[4]})",
+          lambda m, a: m(a[0], a[1], memory_key_padding_mask=a[2], tgt_key_padding_mask=a[3]),
+          x(2, 2, 4), x(3, 2, 4), padding, flags([False, True], [False, False]))
+    whole("nn.Transformer(4, 2, 2, 1, 5)", lambda: nn.Transformer(4, 2, 2, 1, 5), "m(a[1], a[2])",
+          lambda m, a: m(*a), x(3, 2, 4), x(2, 2, 4))
+    whole("nn.Transformer{d_model = 4, nhead = 2, num_encoder_layers = 1, num_decoder_layers = 1, "
+          "dim_feedforward = 5, dropout = 0.0, activation = 'gelu', layer_norm_eps = 0.01, "
+          "batch_first = true, norm_first = true}",
+          lambda: nn.Transformer(4, 2, 1, 1, 5, 0.0, "gelu", layer_norm_eps=0.01, batch_first=True,
+                                 norm_first=True),
+          "m(a[1], a[2], {tgt_mask = a[3], src_mask = a[4], src_key_padding_mask = a[5], "
+          "memory_key_padding_mask = a[5]})",
+          lambda m, a: m(a[0], a[1], tgt_mask=a[2], src_mask=a[3], src_key_padding_mask=a[4],
+                         memory_key_padding_mask=a[4]),
+          x(2, 3, 4), x(2, 3, 4), mask, flags([False, True, False]).expand(3, 3), padding)
+    whole("nn.Transformer(4, 1, 1, 1, 5, {custom_encoder = nn.Identity()})",
+          lambda: nn.Transformer(4, 1, 1, 1, 5, custom_encoder=Alone()), "m(a[1], a[2])",
+          lambda m, a: m(*a), x(3, 4), x(2, 4))
+    # In eval mode without gradients PyTorch leaves the padding out; then it is zero.
+    torch.manual_seed(len(cases))
+    m = nn.TransformerEncoder(E(4, 2, 5, batch_first=True), 2).eval()
+    skipping(m, x(2, 3, 4), padding)
+
+
+class Alone(nn.Identity):
+    def forward(self, src, mask=None, src_key_padding_mask=None):
+        return src
+
+
+def skipping(m, src, padding):
+    with torch.no_grad():
+        y = m(src, src_key_padding_mask=padding)
+    cases.append("{skips = {input = %s, padding = %s, output = %s}}"
+                 % (record.tensor(src), record.tensor(padding), record.tensor(y)))
+
+
 def write():
     path = os.path.join(record.HERE, "attention.lua")
     with open(path, "w") as f:
@@ -148,4 +285,6 @@ def write():
 
 
 multihead()
+layers()
+stacks()
 write()
