@@ -83,6 +83,8 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
         message_of(function() l[1] = 3 end))
       assert.matches("step cannot be zero", message_of(function() return l[{1, 3, 0}] end))
       assert.matches("integers %(got string%)", message_of(function() return l[{1, "3"}] end))
+      assert.matches("index 0 is out of range %[1, 3%] %(indices count from 1%)",
+        message_of(function() return l[{1, 0}] end))
       assert.matches("name of a ReLU must be a string %(got number%)",
         message_of(function() l[1.5] = nn.ReLU() end))
       assert.matches("index %-9223372036854775808 is out of range %[%-3, 3%]",

@@ -247,6 +247,17 @@ describe("ParameterDict", function()
     assert.matches("ParameterDict should not be called%.", message_of(d))
   end)
 
+  it("registers by the method of its class", function()
+    local Frozen = nn.class("Frozen", nn.ParameterDict)
+    function Frozen:register_parameter(name, p)
+      nn.Module.register_parameter(self, name, nn.Parameter(p:detach(), false))
+    end
+    local d = Frozen {a = lucerna.ones(1)}
+    d.b = lucerna.ones(2)
+    assert.are.equal("a=1 b=2", names_of(d))
+    assert.is_false(d.a.requires_grad or d.b.requires_grad)
+  end)
+
   it("can have its methods overridden", function()
     local d = nn.ParameterDict {a = lucerna.full({1}, 3.0)}
     d.forward = function(self, x) return x * self.a end

@@ -211,6 +211,9 @@ local function bounds(self, range, n)
   end
   local step = range[3] or 1
   if step == 0 then raise(who(self) .. ": slice step cannot be zero") end
+  if range[1] == 0 or range[2] == 0 then
+    raise(("%s: index 0 is out of range [1, %d] (indices count from 1)"):format(who(self), n))
+  end
   local first, last = range[1] or (step > 0 and 1 or -1), range[2] or (step > 0 and -1 or 1)
   if first < 0 then first = n + 1 + first end
   if last < 0 then last = n + 1 + last end

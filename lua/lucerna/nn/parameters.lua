@@ -45,9 +45,8 @@ function parameters.put_entry(self, name, value)
       .. "'%s')"):format(type(name)))
   end
   if root.is_tensor(value) and not core.is_parameter(value) then value = core.Parameter(value) end
-  if value == nil or core.is_parameter(value) then
-    return core.register_parameter(self, name, value)
-  end
+  if value == nil then return core.register_parameter(self, name) end
+  if core.is_parameter(value) then return self:register_parameter(name, value) end
   if is_module(value) or core._is_slot(self, name) then
     raise(("cannot assign '%s' as parameter '%s' (nn.Parameter or nil expected)"):format(
       describe(value), name))
