@@ -39,7 +39,9 @@ describe("large temporaries", function()
     it("do not pile up in " .. mode .. " mode", function()
       local early, late = in_mode(mode, peaks, 150)
       assert.is_true(late <= 1.3 * early, ("%d, then %d bytes"):format(early, late))
-      assert.is_true(late < 40 * 2 ^ 20)
+      -- the pace of collecting grows with the host's own heap
+      local most = 40 * 2 ^ 20 + 1024 * collectgarbage("count")
+      assert.is_true(late < most, ("%d of %d bytes"):format(late, most))
     end)
 
     it("do not pile up in " .. mode .. " mode beside a large heap #slow", function()
