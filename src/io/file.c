@@ -25,17 +25,17 @@ struct luc_reader {
 };
 
 /* zlib frees without sizes: each block carries its own. */
-static voidpf zlib_alloc(voidpf ud, uInt items, uInt size) {
+void *luc__zlib_alloc(void *ctx, unsigned items, unsigned size) {
   size_t total = luc__mul_size(items, size) + 64;
-  size_t *block = total < 64 ? NULL : luc__alloc(ud, total);
+  size_t *block = total < 64 ? NULL : luc__alloc(ctx, total);
   if (!block) return NULL;
   *block = total;
   return (char *)block + 64;
 }
 
-static void zlib_free(voidpf ud, voidpf ptr) {
+void luc__zlib_free(void *ctx, void *ptr) {
   char *block = (char *)ptr - 64;
-  luc__free(ud, block, *(size_t *)(void *)block);
+  luc__free(ctx, block, *(size_t *)(void *)block);
 }
 
 void luc__io_one_line(luc_context *ctx) {
@@ -67,8 +67,8 @@ static luc_status open_file(luc_reader *r, const char *path, bool gunzip) {
   r->gzipped = n == 2 && r->chunk[0] == 0x1f && r->chunk[1] == 0x8b;
   rewind(r->file);
   if (!r->gzipped) return LUC_OK;
-  r->stream.zalloc = zlib_alloc;
-  r->stream.zfree = zlib_free;
+  r->stream.zalloc = luc__zlib_alloc;
+  r->stream.zfree = luc__zlib_free;
   r->stream.opaque = r->ctx;
   if (inflateInit2(&r->stream, 15 + 16) == Z_OK) return LUC_OK;
   r->gzipped = false;

@@ -10,6 +10,11 @@
 /* Keeps a message with names from a file, or a path, to one line. */
 void luc__io_one_line(luc_context *ctx);
 
+/* For the zalloc and zfree of a z_stream whose opaque is the context: zlib's memory is counted too.
+ */
+void *luc__zlib_alloc(void *ctx, unsigned items, unsigned size);
+void luc__zlib_free(void *ctx, void *ptr);
+
 typedef struct luc_reader luc_reader;
 
 /* `who` begins the messages. With `gunzip`, a gzipped file is recognized by its first bytes. */

@@ -1,5 +1,5 @@
-/* Files for Lua: idx_load, and safetensors' load_file and save_file. The work is the core's; here
- * tables become arrays of names and tensors and back. */
+/* Files for Lua: idx_load, write_png, and safetensors' load_file and save_file. The work is the
+ * core's; here tables become arrays of names and tensors and back. */
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +10,11 @@ static int idx_load(lua_State *L, luc_l_state *st, luc_l_args *args) {
   luc_l_box *box = luc_l_newbox(L, st);
   luc_status status = luc_idx_load(st->ctx, args->v[0].as.string, &box->t);
   return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+static int write_png(lua_State *L, luc_l_state *st, luc_l_args *args) {
+  luc_status status = luc_png_save(st->ctx, args->v[1].as.string, args->v[0].as.tensor);
+  return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
 /* ---- safetensors ---- */
@@ -139,9 +144,10 @@ static int is_terminal(lua_State *L) {
 void luc_l_open_io(lua_State *L, luc_l_state *st) {
   static const luc_l_native natives[] = {
       {"idx_load(str path) -> Tensor", idx_load, LUC_F_FUNCTION},
+      {"_write_png(Tensor input, str filename)", write_png, LUC_F_FUNCTION},
   };
   static const luaL_Reg functions[] = {
       {"load_file", load_file}, {"save_file", save_file}, {"isatty", is_terminal}, {NULL, NULL}};
-  luc_l_add_natives(L, st, natives, 1);
+  luc_l_add_natives(L, st, natives, 2);
   luaL_setfuncs(L, functions, 0);
 }

@@ -36,6 +36,63 @@ local function numbers(n)
   return list
 end
 
+describe("write_png", function()
+  -- The type and size of each chunk of a PNG, and the header's numbers.
+  local function chunks_of(path)
+    local file <close> = io.open(path, "rb")
+    local text = file:read "a"
+    assert.equal("\x89PNG\r\n\x1a\n", text:sub(1, 8))
+    local at, types = 9, {}
+    while at <= #text do
+      local length, type = (">I4c4"):unpack(text, at)
+      types[#types + 1], at = type, at + 12 + length
+    end
+    return table.concat(types, " "), {(">I4I4BB"):unpack(text, 17)}
+  end
+
+  it("writes images of bytes and of floats from 0 to 1", function()
+    local path = os.tmpname()
+    finally(function() os.remove(path) end)
+    data.write_png(lucerna.rand(3, 4, 6), path)
+    local types, header = chunks_of(path)
+    assert.equal("IHDR IDAT IEND", types)
+    assert.same({6, 4, 8, 2}, {table.unpack(header, 1, 4)})
+    data.write_png {input = lucerna.zeros(5, 2):to(lucerna.uint8), filename = path}
+    types, header = chunks_of(path)
+    assert.equal("IHDR IDAT IEND", types)
+    assert.same({2, 5, 8, 0}, {table.unpack(header, 1, 4)})
+    local function bytes_of(image)
+      data.write_png(image, path)
+      local file <close> = io.open(path, "rb")
+      return file:read "a"
+    end
+    local floats = lucerna.tensor {{-1, 0.2, 2, 0 / 0, 0.5}}
+    local bytes = lucerna.tensor({{0, 51, 255, 0, 128}}, {dtype = lucerna.uint8})
+    assert.equal(bytes_of(bytes), bytes_of(floats))
+    assert.equal(bytes_of(bytes), bytes_of(bytes:t():contiguous():t()))
+  end)
+
+  it("says what it does not take, and leaves the old file", function()
+    local path = os.tmpname()
+    finally(function() os.remove(path) end)
+    data.write_png(lucerna.ones(2, 2), path)
+    for want, arguments in pairs {
+      ["write_png: input: expected a Tensor (got table)"] = {{}, path},
+      ["write_png: filename: expected a string (got nil)"] = {lucerna.ones(1, 1)},
+      ["write_png: input: expected uint8 (got int64)"] = {lucerna.ones(1, 1):long(), path},
+      ["expected an image [1 to 4, height, width] (got [7, 1, 1])"] = {lucerna.ones(7, 1, 1), path},
+      ["(got [1, 2, 0])"] = {lucerna.ones(2, 0), path},
+      ["write_png: cannot create a file beside '/no/such/x.png': "] =
+        {lucerna.ones(1, 1), "/no/such/x.png"},
+    } do
+      local ok, message = pcall(data.write_png, table.unpack(arguments, 1, 2))
+      assert.is_false(ok)
+      assert.is_truthy(message:find(want, 1, true), message)
+    end
+    assert.equal("IHDR IDAT IEND", (chunks_of(path)))
+  end)
+end)
+
 describe("read_idx", function()
   it("reads a file as the tensor it declares", function()
     local x = data.read_idx(file_of "\0\0\x0b\2\0\0\0\2\0\0\0\3\0\1\0\2\0\3\0\4\0\5\xff\xff")

@@ -1,4 +1,4 @@
-/* Files: safetensors and IDX. Every length in a file is checked against the file's size before
+/* Files: safetensors, IDX and PNG. Every length in a file is checked against the file's size before
  * memory is asked for; saves are atomic. Sources: the safetensors specification; the MNIST page for
  * IDX. */
 #ifndef LUCERNA_IO_H
@@ -36,6 +36,10 @@ luc_status luc_safetensors_save(luc_context *ctx, const char *path, const luc_na
 /* Reads an IDX file, plain or gzipped, as the tensor it declares (uint8, int8, int16, int32,
  * float32 or float64). */
 luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out);
+
+/* Writes a uint8 image [C, H, W] as a PNG, atomically: 1 channel is gray, 2 gray and alpha, 3 RGB,
+ * 4 RGB and alpha. */
+luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image);
 
 #ifdef __cplusplus
 }
