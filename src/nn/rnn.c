@@ -337,7 +337,7 @@ static luc_status check_spec(luc_context *ctx, const luc_module *m, const spec *
 
 /* ---- making ---- */
 
-enum { NAME = 48 };
+enum { NAME = 64 };
 
 static const char *weight_name(char *buf, const char *what, int64_t layer, int direction) {
   snprintf(buf, NAME, "%s_l%lld%s", what, (long long)layer, direction ? "_reverse" : "");
