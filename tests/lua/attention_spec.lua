@@ -137,7 +137,7 @@ describe("a module answers as PyTorch's:", function()
         a[j] = parity.tensor(input):requires_grad_(input.grad or false)
       end
       lucerna.manual_seed(99)
-      local outputs = {run(case.call, {m = m, a = a})}
+      local outputs = {run(case.call, {m = m, a = a, F = F})}
       assert.are.equal(#case.outputs, #outputs)
       for j, want in ipairs(case.outputs) do
         parity.close(outputs[j], want, {atol = 5e-6, rtol = 5e-5}, "output " .. j)
@@ -350,6 +350,10 @@ local function refusals()
     {"Expected key_padded_mask.shape[2] to be 2, but got 3", m, z(2, 4), z(2, 4), z(2, 4), z(3)},
     {"Expected key_padded_mask.shape[1] to be 1, but got 2", m, z(2, 1, 4), z(2, 1, 4),
       z(2, 1, 4), z(2, 2)},
+    {"multi_head_attention_forward: in_proj_weight must be a Tensor (got nil)",
+      F.multi_head_attention_forward, z(2, 4), z(2, 4), z(2, 4), 4, 2, {out_proj_weight = z(4, 4)}},
+    {"was expecting embedding dimension of 4, but got 3", F.multi_head_attention_forward, z(2, 3),
+      z(2, 4), z(2, 4), 4, 2, z(12, 4), z(12), nil, nil, false, 0.0, z(4, 4), z(4), n = 15},
     {"activation should be relu/gelu, not tanh", nn.TransformerEncoderLayer, 4, 2,
       {activation = "tanh"}},
     {"unknown argument 'dropuot' (did you mean 'dropout'?)", nn.TransformerDecoderLayer, 4, 2,

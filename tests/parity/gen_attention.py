@@ -263,6 +263,38 @@ def stacks():
     skipping(m, x(2, 3, 4), padding)
 
 
+def functions():
+    call = "F.multi_head_attention_forward(%s)"
+    f = nn.functional.multi_head_attention_forward
+
+    def of(lua, run, *inputs):
+        case("nn.Identity()", nn.Identity, call % lua, run, *inputs, text=False)
+
+    q, k = (2, 2, 4), (3, 2, 4)
+    of("a[1], a[2], a[3], 4, 2, a[4], a[5], nil, nil, false, 0.0, a[6], a[7]",
+       lambda m, a: f(*a[:3], 4, 2, *a[3:5], None, None, False, 0.0, *a[5:]),
+       x(*q), x(*k), x(*k), x(12, 4), x(12), x(4, 4), x(4))
+    of("a[1], a[1], a[1], 4, 2, a[2], nil, a[3], a[4], true, 0.5, a[5], nil, {training = false, "
+       "attn_mask = a[6], average_attn_weights = false}",
+       lambda m, a: f(a[0], a[0], a[0], 4, 2, a[1], None, a[2], a[3], True, 0.5, a[4], None,
+                      training=False, attn_mask=a[5], average_attn_weights=False),
+       x(*q), x(12, 4), x(1, 1, 4), x(1, 1, 4), x(4, 4), flags([False, True], [False, False]))
+    for widths in ((3, 5), (4, 4)):
+        of("a[1], a[2], a[3], 4, 1, nil, a[4], nil, nil, false, 0.3, a[5], a[6], {"
+           "use_separate_proj_weight = true, q_proj_weight = a[7], k_proj_weight = a[8], "
+           "v_proj_weight = a[9], key_padding_mask = a[10]}",
+           lambda m, a: f(*a[:3], 4, 1, None, a[3], None, None, False, 0.3, a[4], a[5],
+                          use_separate_proj_weight=True, q_proj_weight=a[6], k_proj_weight=a[7],
+                          v_proj_weight=a[8], key_padding_mask=a[9]),
+           x(2, 4), x(3, widths[0]), x(3, widths[1]), x(12), x(4, 4), x(4), x(4, 4),
+           x(4, widths[0]), x(4, widths[1]), flags(False, True, False))
+    of("a[1], a[2], a[2], 4, 2, a[3], a[4], nil, nil, false, 0.0, a[5], a[6], {static_k = a[7], "
+       "static_v = a[8], need_weights = false}",
+       lambda m, a: f(a[0], a[1], a[1], 4, 2, a[2], a[3], None, None, False, 0.0, a[4], a[5],
+                      static_k=a[6], static_v=a[7], need_weights=False),
+       x(*q), x(*k).detach(), x(12, 4), x(12), x(4, 4), x(4), x(4, 3, 2), x(4, 3, 2))
+
+
 class Alone(nn.Identity):
     def forward(self, src, mask=None, src_key_padding_mask=None):
         return src
@@ -286,5 +318,6 @@ def write():
 
 multihead()
 layers()
+functions()
 stacks()
 write()
