@@ -57,6 +57,43 @@ function runs.lstm(losses)
   end
 end
 
+-- ---- a transformer ----
+
+local Translator = nn.class("Translator")
+
+function Translator:__init(vocab, width, dropout)
+  self.embed = nn.Embedding(vocab, width)
+  self.position = nn.Parameter(lucerna.randn(12, 1, width) * 0.1)
+  self.transformer = nn.Transformer(width, 2, 2, 2, 32, dropout)
+  self.head = nn.Linear(width, vocab)
+end
+
+function Translator:read(ids) return self.embed(ids) + self.position[{{1, #ids}}] end
+
+function Translator:forward(source, target)
+  local mask = nn.Transformer.generate_square_subsequent_mask(#target)
+  local padding = source:eq(1):t()
+  return self.head(self.transformer(self:read(source), self:read(target), {tgt_mask = mask,
+    src_key_padding_mask = padding, memory_key_padding_mask = padding}))
+end
+
+-- Learns to turn sequences [T, N] round. Id 1 fills up.
+function runs.transformer(losses)
+  local net = Translator(12, 16, 0.1)
+  local adam = optim.AdamW(net:parameters(), {lr = 0.01})
+  for k = 1, STEPS do
+    local source = lucerna.randint(1, 12, {8, 6}) + 1
+    source[{{7, 8}, {1, -1, 2}}] = 1
+    local target = source:flip(1)
+    local logits = net(source, target[{{1, -2}}])
+    local loss = F.cross_entropy(logits:transpose(2, 3), target[{{2, -1}}], {ignore_index = 1})
+    adam:zero_grad()
+    loss:backward()
+    adam:step()
+    losses[k] = loss:item()
+  end
+end
+
 -- ---- a variational autoencoder ----
 
 local VAE = nn.class("VAE")
@@ -143,6 +180,7 @@ end
 describe("training gives PyTorch's losses:", function()
   for _, case in ipairs {
     {"resnet", "ResNet-18 with SGD"}, {"lstm", "an LSTM language model"},
+    {"transformer", "a Transformer with padding and dropout"},
     {"vae", "a variational autoencoder"}, {"dcgan", "a DCGAN with two optimizers"},
   } do
     local name, title = case[1], case[2]

@@ -52,6 +52,41 @@ def lstm(losses):
         losses.append(loss.item())
 
 
+class Translator(nn.Module):
+    def __init__(self, vocab, width, dropout):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, width)
+        self.position = nn.Parameter(torch.randn(12, 1, width) * 0.1)
+        self.transformer = nn.Transformer(width, 2, 2, 2, 32, dropout)
+        self.head = nn.Linear(width, vocab)
+
+    def read(self, ids):
+        return self.embed(ids) + self.position[:len(ids)]
+
+    def forward(self, source, target):
+        mask = nn.Transformer.generate_square_subsequent_mask(len(target))
+        padding = (source == 0).t()
+        return self.head(self.transformer(
+            self.read(source), self.read(target), tgt_mask=mask, src_key_padding_mask=padding,
+            memory_key_padding_mask=padding))
+
+
+def transformer(losses):
+    """Learns to turn sequences [T, N] round. Id 0 fills up."""
+    net = Translator(12, 16, 0.1)
+    adam = optim.AdamW(net.parameters(), lr=0.01)
+    for _ in range(STEPS):
+        source = torch.randint(1, 12, (8, 6))
+        source[6:, ::2] = 0
+        target = source.flip(0)
+        logits = net(source, target[:-1])
+        loss = F.cross_entropy(logits.transpose(1, 2), target[1:], ignore_index=0)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        losses.append(loss.item())
+
+
 class VAE(nn.Module):
     def __init__(self):
         super().__init__()
@@ -132,6 +167,7 @@ def record(name, train):
 
 
 if __name__ == "__main__":
-    runs = {"resnet": resnet, "lstm": lstm, "vae": vae, "dcgan": dcgan}
+    runs = {"resnet": resnet, "lstm": lstm, "transformer": transformer, "vae": vae,
+            "dcgan": dcgan}
     text = "".join(record(name, train) for name, train in runs.items())
     OUT.write_text("-- Written by gen_train.py\nreturn {\n%s}\n" % text)
