@@ -36,7 +36,7 @@ typedef struct luc_l_nn {
   char property_meta;
   char members_meta, copies_meta, hooked_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every
-   * module's under `hooks`); {before, after, anchor} for the Lua driver. */
+   * module's under `hooks`); {before, after, anchor, plain} for the Lua driver. */
   char hooks, hook_lists;
 } luc_l_nn;
 
@@ -180,8 +180,8 @@ void luc_l_open_state_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_snapshots(lua_State *L, luc_l_nn *nn);
 /* Fills in the callbacks that save and load trees for C hosts. */
 void luc_l_state_host(luc_host *host);
-/* Pushes {before, after, anchor} for the Lua driver: lists of hooks, and what calls with backward
- * hooks keep; false for what there is not. */
+/* Pushes {before, after, anchor, plain} for the Lua driver: lists of hooks, what calls with
+ * backward hooks keep, and `after` again if it is all there is; false for what there is not. */
 void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index);
 
 #endif

@@ -257,6 +257,21 @@ static void push_anchor(lua_State *L, const luc_hook_lists *lists, int peer, int
   lua_pushboolean(L, false);
 }
 
+/* Pushes the second of the lists on top if it is all there is and the driver need not guard it, or
+ * false. */
+static void push_plain(lua_State *L) {
+  int at = lua_gettop(L);
+  lua_rawgeti(L, at, 1);
+  lua_rawgeti(L, at, 3);
+  lua_rawgeti(L, at, 2);
+  bool plain = !lua_toboolean(L, at + 1) && !lua_toboolean(L, at + 2) && lua_istable(L, at + 3);
+  if (plain && lua_getfield(L, at + 3, "always") != LUA_TNIL) plain = false;
+  lua_settop(L, at + 3);
+  if (!plain) lua_pushboolean(L, false);
+  lua_replace(L, at + 1);
+  lua_settop(L, at + 1);
+}
+
 void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index) {
   luc_hook_lists lists = {{luc__nn_of(peer->nn->st->ctx)->hooks, peer->m->hooks}};
   index = lua_absindex(L, index);
@@ -273,6 +288,8 @@ void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index) {
   lua_rawseti(L, -2, 2);
   push_anchor(L, &lists, index, functions);
   lua_rawseti(L, -2, 3);
+  push_plain(L);
+  lua_rawseti(L, -2, 4);
   lua_replace(L, functions);
   lua_settop(L, functions);
 }

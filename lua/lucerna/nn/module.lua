@@ -98,6 +98,8 @@ end
 
 local function hooked_call(self, ...)
   local lists = self[LISTS]
+  local plain = lists[4] -- hooks after forward and nothing else
+  if plain then return run_hooks(self, plain, pack(...), self:forward(...)) end
   local before, after, anchor = lists[1], lists[2], lists[3]
   if not before then
     if anchor then return wrapped(self, after, hooked_inputs(self, anchor, ...)) end
