@@ -70,6 +70,8 @@ local function with_mode(who, grad, inference, f, ...)
 end
 
 --- no_grad(f, ...) runs f without recording; `local _ <close> = no_grad()` does it for a block.
+-- A mode belongs to the whole program: a block in a coroutine that yields leaves it on for all
+-- until it ends, as a `with` does in a generator of Python's; no_grad(f) puts it back meanwhile.
 function lucerna.no_grad(f, ...) return with_mode("no_grad", false, nil, f, ...) end
 
 --- enable_grad(f, ...) records even inside no_grad.

@@ -25,6 +25,16 @@ local function convolution(args, result) return per_channel(result, args[2]) end
 
 local function transposed(args) return per_channel(args[1], args[2]) end
 
+-- Queries meet keys, their weights meet values.
+local function attention(args, result)
+  local keys = args[2].shape
+  return (numel(args[1]) + numel(result)) * keys[#keys - 1]
+end
+
+local function fold(args, result)
+  return numel(result) * numel(args[1]) // math.max(last_size(args[1]), 1)
+end
+
 --- The one place that knows what operators cost: by the name of their row, multiply-adds of a call
 -- from its arguments and first result. All others (pointwise, reductions, copies) count as none.
 local MULTIPLY_ADDS = {
@@ -32,6 +42,7 @@ local MULTIPLY_ADDS = {
   mv = first_product, dot = first_product, vdot = first_product,
   addmm = second_product, addmv = second_product, baddbmm = second_product,
   convolution = convolution, convolution_input = transposed,
+  attention = attention, mm_fold = fold,
 }
 
 -- ---- counting ----

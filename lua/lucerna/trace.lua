@@ -71,61 +71,65 @@ function trace.each_tensor(value, f, seen)
   for _, name in ipairs(names) do trace.each_tensor(value[name], f, seen) end
 end
 
+-- Each of the next three changes the net and first adds to the list `undo` what changes it back.
+
 -- Copies take the places of buffers (but of those without a shape, which the run initializes), so
--- that the buffers themselves, and graphs that hold them, see nothing of the run. Returns what puts
--- them back.
-local function set_aside_buffers(modules)
+-- that the buffers themselves, and graphs that hold them, see nothing of the run.
+local function set_aside_buffers(undo, modules)
   local places, copies = {}, {}
   for _, m in ipairs(modules) do
     for name, buffer in m:named_buffers("", false) do
-      if not core.nn.is_lazy(buffer) then places[#places + 1] = { m, name, buffer } end
+      if not core.nn.is_lazy(buffer) then
+        places[#places + 1] = { m, name, buffer }
+        copies[buffer] = copies[buffer] or buffer:detach():clone()
+      end
     end
   end
-  local function put_back()
+  undo[#undo + 1] = function()
     for _, place in ipairs(places) do place[1][place[2]] = place[3] end
   end
-  for _, place in ipairs(places) do
-    local buffer = place[3]
-    copies[buffer] = copies[buffer] or buffer:detach():clone()
-    place[1][place[2]] = copies[buffer]
-  end
-  return put_back
+  for _, place in ipairs(places) do place[1][place[2]] = copies[place[3]] end
 end
 
 local MODES = { eval = false, train = true }
 
-local function set_modes(modules, mode)
+local function set_modes(undo, modules, mode)
   local before = {}
-  for i, m in ipairs(modules) do
-    before[i] = m.training
-    m.training = mode
-  end
-  return function()
+  for i, m in ipairs(modules) do before[i] = m.training end
+  undo[#undo + 1] = function()
     for i, m in ipairs(modules) do m.training = before[i] end
   end
+  for _, m in ipairs(modules) do m.training = mode end
 end
 
-local function add_hooks(modules, on)
-  local handles = {}
-  local function each(f)
-    for _, handle in ipairs(handles) do f(handle) end
+local function add_hooks(undo, modules, on)
+  local handles, over = {}, false
+  undo[#undo + 1] = function()
+    over = true
+    for _, handle in ipairs(handles) do handle:remove() end
+  end
+  local function enter(...)
+    if not over then on.enter(...) end
+  end
+  local function leave(...)
+    if not over then on.leave(...) end
   end
   for _, m in ipairs(modules) do
-    handles[#handles + 1] = nn.Module.register_forward_pre_hook(m, function(self, args)
-      on.enter(self, args)
-    end)
-    handles[#handles + 1] = nn.Module.register_forward_hook(m, function(self, args, output)
-      on.leave(self, args, output)
-    end, { always_call = true })
+    handles[#handles + 1] = nn.Module.register_forward_pre_hook(m, enter)
+    handles[#handles + 1] = nn.Module.register_forward_hook(m, leave, { always_call = true })
   end
-  return function() each(function(handle) handle:remove() end) end
 end
 
--- A value whose end runs the functions of a list, last first, each one whatever the others do.
+-- A value whose end runs the functions of a list, last first, each one whatever the others do, and
+-- again if it failed: memory may have been short for a moment.
 local function at_end(list)
   return setmetatable({}, {
     __close = function()
-      for i = #list, 1, -1 do pcall(list[i]) end
+      for i = #list, 1, -1 do
+        for _ = 1, 4 do
+          if pcall(list[i]) then break end
+        end
+      end
     end,
   })
 end
@@ -180,12 +184,11 @@ function trace.run(who, net, given, options, on)
   local _ <close> = core._set_mode(false)
   local inputs = read_inputs(who, net, given, options.dtype, options.device)
   local modules = modules_of(net)
-  undo[2] = set_modes(modules, training)
-  undo[3] = set_aside_buffers(modules)
+  set_modes(undo, modules, training)
+  set_aside_buffers(undo, modules)
   on.inputs(inputs)
   local tape <close> = core._tape()
-  local told = telling(on, tape)
-  undo[4] = add_hooks(modules, told)
+  add_hooks(undo, modules, telling(on, tape))
   return table.pack(net(table.unpack(inputs, 1, inputs.n)))
 end
 

@@ -143,7 +143,7 @@ static callback *keep_callback(lua_State *L, luc_l_state *st) {
     luc_l_raise(L, st, LUC_ERR_MEMORY);
   }
   *cb = (callback){1, st, id, NULL};
-  luc_l_callback_own(L, st, id, cb);
+  luc_l_callback_own(st, id, cb);
   return cb;
 }
 

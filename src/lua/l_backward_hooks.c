@@ -91,7 +91,6 @@ static int hooked_inputs(lua_State *L) {
   lua_replace(L, 1);
   lua_pushvalue(L, 2);
   uint64_t anchor = luc_l_callback_keep(L, nn->st);
-  luc_l_callback_own(L, nn->st, anchor, NULL); /* makes the place, so that own_anchor cannot fail */
   luc_hook_lists lists = luc__hook_lists(ctx, peer->m);
   luc_status status = luc__hooked_new(ctx, peer->m, &lists, anchor, &state->h);
   luc__hook_lists_release(ctx, &lists);
@@ -206,7 +205,6 @@ static int anchor_protected(lua_State *L) {
   }
   lua_rawgeti(L, -1, 3);
   c->anchor = luc_l_callback_keep(L, c->nn->st);
-  luc_l_callback_own(L, c->nn->st, c->anchor, NULL);
   return 0;
 }
 
@@ -228,10 +226,8 @@ static void drop_anchor(luc_context *ctx, void *ud, uint64_t anchor) {
 }
 
 static void own_anchor(luc_context *ctx, void *ud, uint64_t anchor, const void *owner) {
-  luc_l_nn *nn = ud;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   (void)ctx;
-  if (lua_checkstack(L, 4)) luc_l_callback_own(L, nn->st, anchor, owner);
+  luc_l_callback_own(((luc_l_nn *)ud)->st, anchor, owner);
 }
 
 void luc_l_backward_host(luc_host *host) {

@@ -148,22 +148,30 @@ lua_State *luc_l_callback_state(luc_l_state *st) {
   return st->L;
 }
 
+/* The function comes last: a place made in vain holds nothing. */
 uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st) {
   if (st->probing) luc_l_end_probe(L, st);
   luc_l_get(L, st, LUC_L_CALLBACKS);
-  lua_insert(L, -2);
+  lua_pushboolean(L, true);
   int id = luaL_ref(L, -2);
+  luc_l_get(L, st, LUC_L_OWNERS);
+  lua_pushlightuserdata(L, NULL);
+  lua_rawseti(L, -2, id);
   lua_pop(L, 1);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, id);
+  lua_pop(L, 1);
+  if (++st->owned > st->owned_limit) luc_l_pace_hurry(st);
   return (uint64_t)id;
 }
 
-void luc_l_callback_own(lua_State *L, luc_l_state *st, uint64_t id, const void *ud) {
+void luc_l_callback_own(luc_l_state *st, uint64_t id, const void *ud) {
+  lua_State *L = st->main;
+  if (!lua_checkstack(L, 2)) return;
   luc_l_get(L, st, LUC_L_OWNERS);
-  bool fresh = lua_rawgeti(L, -1, (lua_Integer)id) == LUA_TNIL;
   lua_pushlightuserdata(L, (void *)ud);
-  lua_rawseti(L, -3, (lua_Integer)id);
-  lua_pop(L, 2);
-  if (fresh && ++st->owned > st->owned_limit) luc_l_pace_hurry(st);
+  lua_rawseti(L, -2, (lua_Integer)id);
+  lua_pop(L, 1);
 }
 
 /* Clears a place, which cannot raise; false if it was empty. */
@@ -190,7 +198,7 @@ void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id) {
 void luc_l_callback_drop(luc_l_state *st, uint64_t id) {
   lua_State *L = st->main;
   if (!st->ctx || !L || !lua_checkstack(L, 4)) return;
-  if (st->owned && clear(L, st, LUC_L_OWNERS, id)) st->owned--;
+  if (clear(L, st, LUC_L_OWNERS, id)) st->owned--;
   if (st->probing) clear(L, st, LUC_L_PROBED, id);
   luc_l_get(L, st, LUC_L_CALLBACKS);
   luaL_unref(L, -1, (int)id);

@@ -126,9 +126,8 @@ lua_State *luc_l_callback_state(luc_l_state *st);
  */
 uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st);
 /* Hooks and functions of the graph, as many as the int at `ud` says, have `ud` from now until the
- * callback is dropped: so a function that holds its tensor can be collected with it. NULL: some
- * that are not known yet; naming them then cannot raise. */
-void luc_l_callback_own(lua_State *L, luc_l_state *st, uint64_t id, const void *ud);
+ * callback is dropped: so a function that holds its tensor can be collected with it. */
+void luc_l_callback_own(luc_l_state *st, uint64_t id, const void *ud);
 /* Pushes true for a function that was collected, while finalizers run. */
 void luc_l_callback_push(lua_State *L, luc_l_state *st, uint64_t id);
 void luc_l_callback_drop(luc_l_state *st, uint64_t id);

@@ -27,8 +27,27 @@ local function lazy_scenario()
   assert(lucerna.equal(net[1].weight, other.weight))
 end
 
+-- What looks at nets, and functions on the graph that hold what they hang on.
+local function look_scenario()
+  local net = nn.Sequential(nn.Linear(3, 2), nn.Tanh())
+  local s = lucerna.summary(net, { 4, 3 })
+  assert(s.total.multiply_adds == 24 and net.training)
+  assert(tostring(s):find("Tanh") and lucerna.dot(net, { 4, 3 }):find("tanh"))
+  local fired = 0
+  for _, p in net:named_parameters() do
+    p:register_hook(function() fired = fired + (p and 1 or net) end)
+  end
+  local y = net(lucerna.rand(4, 3)):sum()
+  collectgarbage()
+  collectgarbage()
+  assert(lucerna.dot(y, { params = net }):find("0.weight"))
+  y:backward()
+  assert(fired == 2)
+end
+
 local function scenario()
   lazy_scenario()
+  look_scenario()
   local net = Net()
   local calls = 0
   local handle = net.fc:register_forward_hook(function() calls = calls + 1 end)

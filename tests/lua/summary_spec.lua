@@ -123,6 +123,9 @@ describe("multiply-adds", function()
     check(Call(function(a, b) return lucerna.einsum("bij,bkj->bik", {a, b}) end), {2, 3, 4},
       {2, 5, 4})
     check(Call(function(a, b) return a:matmul(b, {out = lucerna.empty(2, 2)}) end), {2, 3}, {3, 2})
+    local shapes = {{2, 3, 4}, {2, 5, 4}, {2, 5, 6}}
+    assert.are.equal(2 * 3 * 5 * (4 + 6),
+      total(Call(F.scaled_dot_product_attention), shapes).multiply_adds)
     assert.are.equal(2 * 3 * 4, total(Call(lucerna.addmm), {{2, 4}, {2, 3}, {3, 4}}).multiply_adds)
   end)
 
