@@ -14,6 +14,18 @@ local function linears(lucerna)
   return net
 end
 
+-- Forward and backward of a small layer, with a full backward hook or without.
+local function there_and_back(hooked)
+  return function(lucerna)
+    local l, x = lucerna.nn.Linear(4, 4), lucerna.rand(1, 4, { requires_grad = true })
+    local g = lucerna.rand(1, 4)
+    if hooked then l:register_full_backward_hook(function() end) end
+    return function(n)
+      for _ = 1, n do l(x):backward(g) end
+    end
+  end
+end
+
 return {
   {
     name = "call of a Lua module",
@@ -69,6 +81,24 @@ return {
         for _ = 1, n do local _ = l.weight end
       end
     end,
+  },
+  {
+    name = "making Linear(8, 8)",
+    unit = "us", bound = 3,
+    setup = function(lucerna)
+      local Linear = lucerna.nn.Linear
+      return function(n)
+        for _ = 1, n do Linear(8, 8) end
+      end
+    end,
+  },
+  {
+    name = "Linear(4, 4), forward and backward",
+    unit = "us", setup = there_and_back(false),
+  },
+  {
+    name = "the same with a full backward hook (bound: 1.5 more)",
+    unit = "us", setup = there_and_back(true),
   },
   {
     name = "Sequential of 1,000 Identities",

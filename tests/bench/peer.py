@@ -71,6 +71,31 @@ def module_call_hook(torch):
     return run
 
 
+def make_linear(torch):
+    def run(n):
+        for _ in range(n):
+            torch.nn.Linear(8, 8)
+
+    return run
+
+
+def there_and_back(torch, hooked=False):
+    l, x = torch.nn.Linear(4, 4), torch.rand(1, 4, requires_grad=True)
+    g = torch.rand(1, 4)
+    if hooked:
+        l.register_full_backward_hook(lambda m, grad_input, grad_output: None)
+
+    def run(n):
+        for _ in range(n):
+            l(x).backward(g)
+
+    return run
+
+
+def there_and_back_hooked(torch):
+    return there_and_back(torch, True)
+
+
 def add(torch):
     x, y = torch.rand(4), torch.rand(4)
 
@@ -207,6 +232,9 @@ CASES = {
     "x + y, 4 elements, no_grad": add,
     "Linear(4, 4) on [1, 4], no_grad": linear,
     "reading l.weight": read_weight,
+    "making Linear(8, 8)": make_linear,
+    "Linear(4, 4), forward and backward": there_and_back,
+    "the same with a full backward hook (bound: 1.5 more)": there_and_back_hooked,
     "Sequential of 1,000 Identities": identities,
     "1,000 Sequentials in each other": nested,
     "state_dict of 300 Linears": save_state,
