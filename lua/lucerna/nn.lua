@@ -123,7 +123,9 @@ function nn.unregistered(list)
   return list
 end
 
-local SUBMODULES = { functional = true, grad = true, init = true, utils = true }
+local SUBMODULES = {
+  functional = true, grad = true, init = true, utils = true, parallel = true,
+}
 
 -- Classes written in Lua, and the files that define them.
 local WRITTEN = {
@@ -131,7 +133,7 @@ local WRITTEN = {
   LinearCrossEntropyOptions = "loss", AdaptiveLogSoftmaxWithLoss = "loss",
   Transformer = "transformer", TransformerEncoder = "transformer",
   TransformerDecoder = "transformer", TransformerEncoderLayer = "transformer",
-  TransformerDecoderLayer = "transformer",
+  TransformerDecoderLayer = "transformer", DataParallel = "parallel",
 }
 
 -- For completion: names that are not in the table yet.
