@@ -129,6 +129,15 @@ describe("multiply-adds", function()
     assert.are.equal(2 * 3 * 4, total(Call(lucerna.addmm), {{2, 4}, {2, 3}, {3, 4}}).multiply_adds)
   end)
 
+  it("of recurrent layers and attention", function()
+    assert.are.equal(7 * 2 * 4 * 5 * (3 + 5), total(nn.LSTM(3, 5), {7, 2, 3}).multiply_adds)
+    assert.are.equal(2 * 7 * 2 * 3 * 5 * ((3 + 5) + (10 + 5)),
+      total(nn.GRU(3, 5, {num_layers = 2, bidirectional = true}), {7, 2, 3}).multiply_adds)
+    local x = {7, 2, 8}
+    assert.are.equal(14 * 8 * 8 * 4 + 2 * 7 * 7 * 8 * 2,
+      total(nn.MultiheadAttention(8, 2), {x, x, x}).multiply_adds)
+  end)
+
   it("count functional calls in a forward, and every call of a module", function()
     local Net = nn.class("Net")
     function Net:__init()

@@ -148,6 +148,20 @@ describe("a hook that yields", function()
     check({"a", "b", "c", "f", "d", "e"}, 111111, net)
   end)
 
+  it("may stand deep in a transformer", function()
+    local net = nn.Transformer(8, 2, 1, 1, 16)
+    net:eval()
+    local x3 = lucerna.rand(5, 2, 8)
+    local expected = net(x3, x3)
+    local hooked = {"encoder.layers.0.self_attn", "encoder.norm", "decoder.layers.0.linear2"}
+    for _, name in ipairs(hooked) do
+      net:get_submodule(name):register_forward_hook(function() coroutine.yield(name) end)
+    end
+    local names, y = drive(net, x3, x3)
+    assert.are.same(hooked, names)
+    assert.is_true(lucerna.allclose(expected, y, {atol = 1e-6}))
+  end)
+
   it("may be one of several, also one that is always called", function()
     local net = nn.Sequential(nn.ReLU())
     net[1]:register_forward_hook(asks "a")
