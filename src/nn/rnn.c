@@ -387,7 +387,7 @@ luc_status luc__rnn_build(luc_context *ctx, luc_module *m) {
 
 luc_status luc__rnn_cell_build(luc_context *ctx, luc_module *m) {
   spec s = read_spec(m);
-  int64_t n = s.hidden * gates_of(s.kind);
+  int64_t n = s.hidden * whole(m, "num_chunks", gates_of(s.kind));
   LUC_CHECK(ctx, s.hidden > 0, LUC_ERR_VALUE,
             "%s: hidden_size must be greater than zero (got %lld)", m->cls->core->name,
             (long long)s.hidden);
