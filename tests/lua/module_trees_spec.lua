@@ -463,9 +463,9 @@ describe("DataParallel", function()
     local m = nn.DataParallel(l)
     local x = lucerna.ones(1, 2)
     assert.is_true(lucerna.equal(l(x), m(x)))
-    local keys = {}
-    for name in pairs(m:state_dict()) do keys[#keys + 1] = name end
-    assert.are.same({"module.weight", "module.bias"}, keys)
+    local names = {}
+    for name in pairs(m:state_dict()) do names[#names + 1] = name end
+    assert.are.same({"module.weight", "module.bias"}, names)
     assert.is_true(lucerna.equal(l(x), nn.parallel.data_parallel(l, x)))
     assert.is_true(lucerna.equal(l(x), nn.parallel.data_parallel(l, {x})))
     assert.is_true(rawequal(nn.DataParallel, nn.parallel.DataParallel))
@@ -473,8 +473,8 @@ describe("DataParallel", function()
 
   it("refuses devices and what is no module", function()
     assert.has_error(function() nn.DataParallel(3) end)
-    local ok, message = pcall(nn.DataParallel, nn.ReLU(), {device_ids = {1, 2}})
+    local ok, text = pcall(nn.DataParallel, nn.ReLU(), {device_ids = {1, 2}})
     assert.is_false(ok)
-    assert.matches("device_ids must be empty", message, 1, true)
+    assert.matches("device_ids must be empty", text, 1, true)
   end)
 end)
