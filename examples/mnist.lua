@@ -6,30 +6,9 @@ local nn, optim, data = lucerna.nn, lucerna.optim, lucerna.data
 local F, init = nn.functional, nn.init
 local progress = require "lucerna.progress"
 
--- ---- options ----
-
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
-local options = {epochs = 3, ["batch-size"] = 64, lr = 0.01, threads = 0, seed = 1,
-  data = here .. "/data/mnist", save = ""}
-
-local function usage(message)
-  io.stderr:write(message, "\nusage: mnist.lua [--epochs N] [--batch-size N] [--lr X]",
-    " [--threads N] [--data FOLDER] [--save FILE] [--seed N]\n")
-  os.exit(2)
-end
-
-local function read_options()
-  local i = 1
-  while i <= #arg do
-    local name = arg[i]:match("^%-%-(.+)$")
-    if not name or options[name] == nil then usage("unknown option: " .. arg[i]) end
-    local value = arg[i + 1]
-    if type(options[name]) == "number" then value = tonumber(value) end
-    if value == nil then usage("missing or wrong value: " .. arg[i]) end
-    options[name] = value
-    i = i + 2
-  end
-end
+local options = dofile(here .. "/shared/options.lua") {epochs = 3, ["batch-size"] = 64, lr = 0.01,
+  threads = 0, seed = 1, data = here .. "/data/mnist", save = ""}
 
 -- ---- the net ----
 
@@ -114,14 +93,12 @@ end
 
 -- ---- the run ----
 
-read_options()
-lucerna.manual_seed(math.tointeger(options.seed) or usage("--seed takes an integer"))
-if options.threads > 0 then lucerna.set_num_threads(math.tointeger(options.threads)) end
+lucerna.manual_seed(options.seed)
+if options.threads > 0 then lucerna.set_num_threads(options.threads) end
 
 local train_set = data.MNIST {root = options.data, train = true, transform = normalize}
 local test_set = data.MNIST {root = options.data, train = false, transform = normalize}
-local batch_size = math.tointeger(options["batch-size"]) or usage("--batch-size takes an integer")
-local train_loader = data.DataLoader {train_set, batch_size = batch_size, shuffle = true}
+local train_loader = data.DataLoader {train_set, batch_size = options["batch-size"], shuffle = true}
 local test_loader = data.DataLoader {test_set, batch_size = 500}
 
 local net = LeNet()
