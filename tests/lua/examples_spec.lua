@@ -1,5 +1,6 @@
--- The examples run as a reader would run them: the tour, LeNet on a handful of digits, and the C
--- host, which is built against this build.
+-- The examples run as a reader would run them, on little: the tour, LeNet and a VAE on a handful of
+-- digits, writers of text on a few lines, the cart-pole, and the C host, which is built against
+-- this build.
 local lucerna = require "lucerna"
 
 local root = os.getenv "LUCERNA_ROOT" or "."
@@ -108,6 +109,87 @@ describe("examples/mnist.lua #slow", function()
     text, status = example("mnist.lua", "--epochs many")
     assert.equal(2, status)
     assert.matches("^missing or wrong value: %-%-epochs\n", text)
+  end)
+end)
+
+-- A text of some length in the folder.
+local function small_text(path)
+  local file <close> = io.open(path .. "/text", "wb")
+  file:write((("the quick brown fox jumps over the lazy dog.\n"):rep(20)))
+  return path .. "/text"
+end
+
+for _, case in ipairs {
+  {"char_rnn.lua", "--hidden 32 --layers 1 --lr 0.02"},
+  {"gpt.lua", "--width 32 --layers 1 --heads 2 --dropout 0 --lr 0.02"},
+} do
+  local name, size = case[1], case[2]
+  describe(("examples/%s #slow"):format(name), function()
+    it("learns a text and writes like it", function()
+      local text = small_text(folder())
+      local arguments = ("--file %s --steps 120 --window 32 --batch-size 8 --length 88 "
+        .. "--temperature 0.1 --prompt the --threads 1 %s"):format(text, size)
+      local out, status = example(name, arguments)
+      assert.equal(0, status, out)
+      assert.matches("\n?900 letters of 29 kinds", out)
+      assert.matches("\nloss %d%.%d%d%d after 120 steps, %d+%.%d s\n\nthe", out)
+      local loss = tonumber(out:match "loss (%S+)")
+      assert.is_true(loss < 1.5, out)
+      local written = out:match "\n\n(the.*)\n$"
+      assert.equal(3 + 88, #written, out)
+      assert.matches("the lazy dog.\n", written)
+      local function without_times(s) return (s:gsub("%d+%.%d s", "")) end
+      assert.equal(without_times(out), without_times((example(name, arguments))))
+    end)
+
+    it("explains what it cannot read", function()
+      local out, status = example(name, "--file /no/such/text")
+      assert.equal(2, status)
+      assert.matches("^cannot open /no/such/text\nusage: [^\n]*%.lua %[%-%-batch%-size N%]", out)
+      out, status = example(name, ("--file %s --prompt Q"):format(small_text(folder())))
+      assert.equal(2, status)
+      assert.matches("^%-%-prompt has a letter that the text lacks\n", out)
+      out, status = example(name, "--steps 1.5")
+      assert.equal(2, status)
+      assert.matches("^missing or wrong value: %-%-steps\n", out)
+    end)
+  end)
+end
+
+describe("examples/vae.lua #slow", function()
+  it("trains and writes a picture of digits", function()
+    local path = folder()
+    small_mnist(path, 96)
+    local text, status = example("vae.lua",
+      ("--epochs 2 --batch-size 16 --hidden 64 --data %s --out %s/digits.png"):format(path, path))
+    assert.equal(0, status, text)
+    local first, second = text:match "\n    1 +(%S+) +%S+ +%S+\n    2 +(%S+)"
+    assert.is_true(tonumber(second) < tonumber(first), text)
+    local file <close> = io.open(path .. "/digits.png", "rb")
+    local head = file:read(24)
+    assert.equal("\x89PNG", head:sub(1, 4))
+    local width, height = (">I4I4"):unpack(head, 17)
+    assert.same({16 * 29, 8 * 29}, {width, height})
+  end)
+end)
+
+describe("examples/reinforce.lua #slow", function()
+  it("learns to balance the pole", function()
+    local text, status = example "reinforce.lua"
+    assert.equal(0, status, text)
+    assert.matches("episode   50  %d+ steps", text)
+    assert.matches("\nbalances the pole after %d+ episodes, %d+%.%d s\n$", text)
+  end)
+
+  it("draws the cart and the pole", function()
+    local text, status = example("reinforce.lua", "--episodes 1 --draw --frames 3")
+    assert.equal(0, status, text)
+    assert.matches("^has not learned it in 1 episodes, ", text)
+    local tracks = select(2, text:gsub(("─"):rep(61), ""))
+    assert.equal(3, tracks)
+    assert.matches("███████", text)
+    assert.matches("●", text)
+    assert.equal("\27[?25h", text:sub(-6)) -- the cursor is there again
   end)
 end)
 
