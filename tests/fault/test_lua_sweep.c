@@ -189,3 +189,7 @@ TEST("so do copies, computed tensors and calls with other tensors") {
 TEST("so does loading a state, whatever classes and hooks do meanwhile") {
   sweep("state");
 }
+
+TEST("so does attention") {
+  sweep("attention");
+}
