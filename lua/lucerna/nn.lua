@@ -61,8 +61,6 @@ local nn = {
 }
 for name, register in pairs(hooks.global) do nn[name] = register end
 
-for name, hook in pairs(require "lucerna.nn.registration") do nn[name] = hook end
-
 --- nn.parameter: what makes parameters and buffers, and is_lazy(p): is its shape not known yet?
 nn.parameter = {
   Parameter = core.Parameter,

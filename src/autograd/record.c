@@ -13,6 +13,7 @@ static bool list_requires_grad(const luc_value *v) {
 bool luc__wants_record(luc_context *ctx, luc_opid op, const luc_value *args, int nargs) {
   if (!ctx->grad_mode || ctx->inside_op || luc__ops[op].grad == LUC_NO_GRAD) return false;
   uint32_t mask = luc__op_info(ctx, op)->tensor_params;
+  if (luc__ops[op].flags & LUC_F_VIEW) mask &= 1; /* of others it takes the shape (view_as) */
   for (int p = 0; mask && p < nargs; p++, mask >>= 1) {
     if (!(mask & 1)) continue;
     const luc_value *v = &args[p];

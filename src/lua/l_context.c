@@ -301,11 +301,6 @@ static int push_length(lua_State *L, luc_l_state *st, const luc_tensor *t, const
   return 1;
 }
 
-/* Tensors without a shape have no geometry to tell. */
-static void need_shape(lua_State *L, luc_l_state *st, const char *who, const luc_tensor *t) {
-  if (luc_tensor_is_uninitialized(t)) luc_l_raise(L, st, luc__fail_uninitialized(st->ctx, who, t));
-}
-
 static int size(lua_State *L, luc_l_state *st, luc_l_args *a) {
   const luc_tensor *t = a->v[0].as.tensor;
   return push_length(L, st, t, &a->v[1], "size", t->sizes);
@@ -313,18 +308,18 @@ static int size(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int stride(lua_State *L, luc_l_state *st, luc_l_args *a) {
   const luc_tensor *t = a->v[0].as.tensor;
-  need_shape(L, st, "stride", t);
+  luc_l_need_shape(L, st, "stride", t);
   return push_length(L, st, t, &a->v[1], "stride", t->strides);
 }
 
 static int dim(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  need_shape(L, st, "dim", a->v[0].as.tensor);
+  luc_l_need_shape(L, st, "dim", a->v[0].as.tensor);
   lua_pushinteger(L, a->v[0].as.tensor->ndim);
   return 1;
 }
 
 static int numel(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  need_shape(L, st, "numel", a->v[0].as.tensor);
+  luc_l_need_shape(L, st, "numel", a->v[0].as.tensor);
   lua_pushinteger(L, a->v[0].as.tensor->numel);
   return 1;
 }

@@ -100,6 +100,7 @@ static void read_entry(lua_State *L, luc_l_state *st, int index, spec *s) {
 }
 
 static void read_spec(lua_State *L, luc_l_state *st, luc_tensor *t, spec *s) {
+  luc_l_need_shape(L, st, "index", t);
   s->n = s->used = 0;
   s->rest = -1;
   s->advanced = false;

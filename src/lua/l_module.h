@@ -137,8 +137,10 @@ int luc_l_module_newindex(lua_State *L);
 /* core.nn._config_names(m): constructor arguments that can be read as fields. */
 int luc_l_module_config_names(lua_State *L);
 int luc_l_module_set_field(lua_State *L);
-/* What a value is, in PyTorch's messages: "Parameter", "Linear", "number". */
+/* What a value is, in PyTorch's messages: "Parameter", "Linear", "number". The text may stand on
+ * the stack, of which it takes a slot then. */
 const char *luc_l_kind_name(lua_State *L, int index);
+int luc_l_module_kind_name(lua_State *L);
 /* Raises if a plain table among the fields of the tree below m holds modules or parameters. */
 void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m);
 void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v);

@@ -82,6 +82,17 @@ static int push_entry(lua_State *L, luc_l_peer *peer, const luc_map_entry *e) {
   return 1;
 }
 
+/* Is the key at `index` a position? 2.0 becomes 2, as among the keys of a table. */
+static bool to_position(lua_State *L, int index) {
+  int whole;
+  if (lua_type(L, index) != LUA_TNUMBER) return false;
+  lua_Integer i = lua_tointegerx(L, index, &whole);
+  if (!whole) return false;
+  lua_pushinteger(L, i);
+  lua_replace(L, index);
+  return true;
+}
+
 /* seq[i]: nil past the end, from the end when negative. */
 static int read_position(lua_State *L, luc_l_peer *peer) {
   const luc_map *entries = luc__entries(peer->m);
@@ -147,7 +158,7 @@ static int read_missing(lua_State *L, luc_l_peer *peer) {
   int type = lua_type(L, 2);
   if (type == LUA_TSTRING) return read_named(L, peer);
   bool sequence = (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
-  if (type == LUA_TNUMBER && lua_isinteger(L, 2)) return sequence ? read_position(L, peer) : 0;
+  if (type == LUA_TNUMBER && sequence && to_position(L, 2)) return read_position(L, peer);
   if (type == LUA_TTABLE && sequence) return call_helper(L, peer, "slice", 2);
   if (type != LUA_TLIGHTUSERDATA || lua_touserdata(L, 2) != &peer->nn->hook_lists) return 0;
   luc_l_push_hook_lists(L, peer, 1);
@@ -198,7 +209,16 @@ const char *luc_l_kind_name(lua_State *L, int index) {
   if (t) return t->flags & LUC_TF_PARAMETER ? "Parameter" : "Tensor";
   luc_l_peer *peer = luc_l_topeer(L, index);
   if (peer) return peer->m ? peer->m->cls->name : "module";
-  return luaL_typename(L, index);
+  const luc_l_class *c = luc_l_toclass(L, index);
+  if (c) return lua_pushfstring(L, "uncalled class %s", c->cls->name);
+  return luc_l_isnone(L, luc_l_state_of(L), index) ? "none" : luaL_typename(L, index);
+}
+
+/* core.nn.kind_name(value) */
+int luc_l_module_kind_name(lua_State *L) {
+  luaL_checkany(L, 1);
+  lua_pushstring(L, luc_l_kind_name(L, 1));
+  return 1;
 }
 
 static int refuse_kind(lua_State *L, luc_slot slot, const char *name, int value) {
@@ -282,8 +302,12 @@ static int add_slot(lua_State *L, luc_l_peer *peer, const char *name, luc_slot s
   return assign_slot(L, peer, slot);
 }
 
-/* Over a name that is registered: its own kind or nil. */
+/* Over a name that is registered: its own kind, nil or none. */
 static int replace_slot(lua_State *L, luc_l_peer *peer, luc_slot slot, const char *name) {
+  if (luc_l_isnone(L, peer->nn->st, 3)) {
+    lua_pushnil(L);
+    lua_replace(L, 3);
+  }
   luc_tensor *t = luc_l_totensor(L, 3);
   luc_l_peer *child = luc_l_topeer(L, 3);
   bool parameter = t && t->flags & LUC_TF_PARAMETER;
@@ -487,8 +511,8 @@ static int write_position(lua_State *L, luc_l_peer *peer) {
   const luc_map *entries = luc__entries(m);
   lua_Integer i = lua_tointeger(L, 2), n = entries->count;
   if (i == 0 || i > n || i < -n)
-    return luc_l_error(L, "%s: index %I is out of range [1, %I] (indices count from 1)",
-                       m->cls->name, i, n);
+    return luc_l_error(L, "%s: index %I is out of range [1, %I] (%s)", m->cls->name, i, n,
+                       i == n + 1 ? "append adds an entry" : "indices count from 1");
   luc_map_entry *e = luc__map_at(entries, (uint32_t)(i > 0 ? i - 1 : n + i));
   lua_pushlstring(L, e->key, e->length);
   lua_replace(L, 2);
@@ -499,7 +523,7 @@ static int write_position(lua_State *L, luc_l_peer *peer) {
 /* Under a key that is no name: a position, or an ordinary field. */
 static int write_other(lua_State *L, luc_l_peer *peer) {
   int flags = peer->m->cls->core->def->flags;
-  if (flags & LUC_CF_SEQUENCE && lua_isinteger(L, 2)) return write_position(L, peer);
+  if (flags & LUC_CF_SEQUENCE && to_position(L, 2)) return write_position(L, peer);
   if (flags & LUC_CF_KEYED)
     return luc_l_error(L, "%s: keys must be strings (got %s)", peer->m->cls->name,
                        luaL_typename(L, 2));

@@ -94,14 +94,15 @@ static void know_tensors(lua_State *L, luc_l_state *st, int values) {
 static luc_status read_state(lua_State *L, luc_context *ctx, luc_state_dict *sd, int names,
                              int values, int versions) {
   lua_Integer n = (lua_Integer)lua_rawlen(L, names);
+  int top = lua_gettop(L);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, names, i);
     lua_rawgeti(L, values, i);
-    const char *name = lua_tostring(L, -2);
-    luc_tensor *t = luc_l_totensor(L, -1);
+    const char *name = lua_tostring(L, top + 1);
+    luc_tensor *t = luc_l_totensor(L, top + 2);
     LUC_TRY(t ? luc_state_dict_set(ctx, sd, name, t)
-              : luc_state_dict_set_other(ctx, sd, name, luaL_typename(L, -1)));
-    lua_pop(L, 2);
+              : luc_state_dict_set_other(ctx, sd, name, luc_l_kind_name(L, top + 2)));
+    lua_settop(L, top);
   }
   n = versions ? (lua_Integer)lua_rawlen(L, versions) : 0;
   for (lua_Integer i = 1; i < n; i += 2) {

@@ -184,8 +184,8 @@ static int as_tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* ---- back ---- */
 
 static int item(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  (void)st;
   luc_tensor *t = a->v[0].as.tensor;
+  luc_l_need_shape(L, st, "item", t);
   if (t->numel != 1)
     return luc_l_error(L, "item: a Tensor with %I elements cannot be converted to a number",
                        (LUAI_UACINT)t->numel);
@@ -209,8 +209,8 @@ static void push_nested(lua_State *L, const luc_tensor *t, int depth, const char
 }
 
 static int tolist(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  (void)st;
   const luc_tensor *t = a->v[0].as.tensor;
+  luc_l_need_shape(L, st, "tolist", t);
   push_nested(L, t, 0, t->data);
   return 1;
 }

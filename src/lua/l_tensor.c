@@ -206,6 +206,10 @@ static int tensor_close(lua_State *L) {
   return 0;
 }
 
+void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who, const luc_tensor *t) {
+  if (luc_tensor_is_uninitialized(t)) luc_l_raise(L, st, luc__fail_uninitialized(st->ctx, who, t));
+}
+
 /* == compares what is behind the boxes: is it the same tensor? */
 static int tensor_eq(lua_State *L) {
   luc_l_box *a = luc_l_tobox(L, 1), *b = luc_l_tobox(L, 2);

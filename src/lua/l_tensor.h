@@ -85,6 +85,8 @@ luc_generator *luc_l_togenerator(lua_State *L, int index);   /* NULL if it is no
 /* Pushes an array table of integers: a shape. */
 void luc_l_pushsizes(lua_State *L, int n, const int64_t *sizes);
 void luc_l_pushscalar(lua_State *L, luc_scalar s);
+/* Raises if t has no shape yet. */
+void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who, const luc_tensor *t);
 /* Is the value lucerna.none? */
 static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
   return lua_touserdata(L, index) == st->none;

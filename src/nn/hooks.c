@@ -59,16 +59,16 @@ static int impurity(const luc_module_hook *hook) {
 
 /* PyTorch's full hooks and its older ones may not meet. */
 static luc_status check_backward_kind(luc_context *ctx, uint32_t *had, int kind, bool global) {
-  uint32_t bit = 1u << kind, full = LUC_HOOK_FULL_KINDS;
+  uint32_t bit = 1u << kind;
   if (!(bit & LUC_HOOK_BACKWARD_KINDS)) return LUC_OK;
-  uint32_t same = bit & full ? full : bit;
-  LUC_CHECK(ctx, !(*had & ~same), LUC_ERR_STATE,
-            global ? "register_module_backward_hook: Cannot use both regular backward hooks and "
-                     "full backward hooks as a global Module hook. Please use only one of them."
-                   : "register_backward_hook: Cannot use both regular backward hooks and full "
-                     "backward hooks on a single Module. Please use only one of them.");
-  /* As in PyTorch, a pre-hook does not decide. */
-  if (kind != LUC_HOOK_FULL_BACKWARD_PRE) *had |= bit;
+  if (kind == LUC_HOOK_FULL_BACKWARD_PRE) return LUC_OK; /* as in PyTorch, these go with both */
+  LUC_CHECK(ctx, !(*had & ~bit), LUC_ERR_STATE,
+            "register_%s%s: Cannot use both regular backward hooks and full backward hooks %s. "
+            "Please use only one of them.",
+            global ? "module_" : "",
+            kind == LUC_HOOK_BACKWARD ? "backward_hook" : "full_backward_hook",
+            global ? "as a global Module hook" : "on a single Module");
+  *had |= bit;
   return LUC_OK;
 }
 

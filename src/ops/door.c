@@ -52,8 +52,10 @@ static luc_status track_views(luc_context *ctx, const luc_value *args, const luc
   return LUC_OK;
 }
 
-/* Refuses tensors that have no shape yet. Only asked once such a tensor has been made. */
+/* Refuses tensors that have no shape yet, but for casts, as PyTorch does. Only asked once such a
+ * tensor has been made. */
 static luc_status check_initialized(luc_context *ctx, luc_opid op, const luc_value *args) {
+  if (op >= LUC_OP_to_copy && op <= LUC_OP_cpu) return LUC_OK; /* neighbours in the table */
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   for (int p = 0; p < schema->nparams; p++) {
     const luc_value *v = &args[p];

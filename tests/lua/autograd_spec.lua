@@ -64,6 +64,13 @@ describe("backward", function()
 end)
 
 describe("autograd.grad", function()
+  it("does not come from a tensor that only lends its shape", function()
+    local like, x = lucerna.ones(2, 2, {requires_grad = true}), lucerna.ones(4)
+    assert.is_false(x:view_as(like).requires_grad)
+    assert.is_false(x:reshape_as(like).requires_grad)
+    assert.is_false(lucerna.ones(2):expand_as(like).requires_grad)
+  end)
+
   it("gives one result per input and adds nothing to the leaves", function()
     local x, y = leaf { 1, 2 }, leaf { 3, 4 }
     local dx, dy = autograd.grad((x * y):sum(), { x, y })

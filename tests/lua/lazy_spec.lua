@@ -148,8 +148,23 @@ describe("a lazy layer", function()
     refused("Attempted to use an uninitialized parameter in fill_", nn.init.ones_, layer.weight)
     refused("Attempted to use an uninitialized parameter in stack", lucerna.stack,
       {lucerna.ones(1), layer.bias})
+    refused("Attempted to use an uninitialized parameter in item.", layer.weight.item,
+      layer.weight)
+    refused("Attempted to use an uninitialized parameter in tolist.", layer.weight.tolist,
+      layer.weight)
+    refused("Attempted to use an uninitialized parameter in index.", function()
+      return layer.weight[1]
+    end)
     refused("SGD: parameter 1 is uninitialized", optim.SGD, layer:parameters(), {lr = 0.1})
     refused("Adam: parameter 2 is uninitialized", optim.Adam, {lucerna.ones(1), layer.weight})
+  end)
+
+  it("can be cast like any tensor", function()
+    local w = nn.LazyLinear(2).weight
+    assert.equal(w, w:cpu())
+    assert.equal(w, w:float())
+    assert.equal(w, w:to("cpu"))
+    assert.equal(lucerna.float64, w:double().dtype)
   end)
 
   it("goes through the motions of every module", function()

@@ -45,6 +45,27 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
       assert.is_true(rawequal(l[1], l["0"]))
     end)
 
+    it("takes 2.0 for 2, as tables do", function()
+      local l = three(class)
+      assert.is_true(rawequal(l[2], l[4 / 2]))
+      assert.is_nil(l[1.5])
+      l[4 / 2] = nn.GELU()
+      assert.are.equal("0=ReLU 1=GELU 2=Sigmoid", names_of(l))
+      assert.are.equal("GELU", l:pop(2.0):_get_name())
+      l:insert(4 / 2, nn.ELU())
+      assert.are.equal("0=ReLU 1=ELU 2=Sigmoid", names_of(l))
+      nn.delattr(l, 2.0)
+      assert.are.equal(2, #l[{1.0, 2.0}])
+    end)
+
+    it("says how to add an entry, and that a class is no module", function()
+      local l = three(class)
+      assert.matches("index 4 is out of range [1, 3] (append adds an entry)",
+        message_of(function() l[#l + 1] = nn.ReLU() end), 1, true)
+      assert.matches("uncalled class ReLU is not a Module subclass",
+        message_of(l.append, l, nn.ReLU), 1, true)
+    end)
+
     it("is changed like a list", function()
       local l = three(class)
       l[2] = nn.GELU()

@@ -142,6 +142,9 @@ describe("a full backward hook", function()
     local c = nn.ReLU() -- a pre-hook alone decides nothing
     c:register_full_backward_pre_hook(print)
     c:register_backward_hook(print)
+    a:register_full_backward_pre_hook(print)
+    assert.matches("register_full_backward_hook: ",
+      message_of(a.register_full_backward_hook, a, print), 1, true)
   end)
 
   it("must return as many gradients as there are", function()

@@ -169,6 +169,17 @@ describe("assigning", function()
     assert.equal(0, #m._parameters + #m._buffers + #m._modules)
   end)
 
+  it("of lucerna.none empties a slot as nil does", function()
+    local m = nn.BatchNorm1d(2)
+    m.child = nn.ReLU()
+    m.weight, m.running_mean, m.child = lucerna.none, lucerna.none, lucerna.none
+    assert.same({ 2, 3, 1 }, { #m._parameters, #m._buffers, #m._modules })
+    assert.same({}, { m.weight, m.running_mean, m.child })
+    fails("cannot assign 'number' as parameter 'weight'", set, m, "weight", 1)
+    m.note = lucerna.none -- an ordinary field is what it is
+    assert.equal(lucerna.none, m.note)
+  end)
+
   it("of a module into its own subtree is refused with the path", function()
     local net = nn.Sequential(nn.Sequential(nn.ReLU(), nn.Linear(1, 1)))
     local inner = net[1][2]

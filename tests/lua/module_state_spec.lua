@@ -169,6 +169,9 @@ describe("load_state_dict", function()
       'Tensor-like object from checkpoint but received number', message_of(l.load_state_dict, l,
         {weight = lucerna.ones(1, 1), bias = 3}), 1, true)
     assert.matches("state_dict must be a table", message_of(l.load_state_dict, l, 3))
+    assert.matches("must be a table %(got Linear%)", message_of(l.load_state_dict, l, l))
+    assert.matches("but received none", -- a loaded None
+      message_of(l.load_state_dict, l, {weight = lucerna.none, bias = l.bias}))
     assert.matches("unknown argument 'stric'",
       message_of(l.load_state_dict, l, {}, {stric = true}))
   end)

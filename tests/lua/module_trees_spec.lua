@@ -157,6 +157,14 @@ describe("modes", function()
     assert.is_true(relu.training)
   end)
 
+  it("take their argument by name, and a module for self", function()
+    local net = Net():train { mode = false }
+    assert.is_false(net.b[2].training)
+    fails("eval: self must be a module (got number)", net.eval, 3)
+    fails("to_empty: self must be a module (got nil)", net.to_empty)
+    fails("clone: self must be a module (got nil)", net.clone)
+  end)
+
   it("must be booleans", function()
     fails("training mode is expected to be boolean", nn.ReLU().train, nn.ReLU(), 1)
     fails("training mode is expected to be boolean", Net().train, Net(), "x")
@@ -329,6 +337,16 @@ describe("converting", function()
     assert.same({ lucerna.float16, lucerna.float32 }, { net.a.weight.dtype, net.b[1].weight.dtype })
     net.fixed:half()
     assert.equal(lucerna.float32, net.fixed.weight.dtype)
+  end)
+end)
+
+describe("devices", function()
+  it("that are not there are refused by name, compiling changes nothing", function()
+    local net = nn.Linear(1, 1)
+    for _, kind in ipairs { "cuda", "xpu", "ipu", "mtia" } do
+      fails(kind .. ": device '" .. kind .. ":1' is not available", net[kind], net, 1)
+    end
+    assert.is_nil(net:compile())
   end)
 end)
 

@@ -191,6 +191,9 @@ describe("nn.utils.prune", function()
     assert.matches("'BatchNorm1d' object has no attribute 'wait'",
       message(prune.identity, m, "wait"))
     assert.matches("module must be an nn.Module", message(prune.identity, 3, "weight"))
+    local a = nn.Linear(2, 2)
+    prune.global_unstructured({ { a, "weight" } }, prune.L1Unstructured, { amount = 1 })
+    assert.is_false(a.weight_mask.requires_grad)
     assert.matches("parameters is not an Iterable",
       message(prune.global_unstructured, m, prune.L1Unstructured, { amount = 1 }))
     assert.matches("importance_scores must be of type dict",

@@ -3,6 +3,7 @@
 -- so that what is shared, or goes round in circles, does so in the copy; functions are shared.
 
 local root = require "lucerna.core"
+local check_self = require("lucerna.nn.container").check_self
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
@@ -120,6 +121,7 @@ end
 --- clone(): a deep copy: parameters (without gradients), buffers, children, fields, hooks. Tensors
 -- in fields must be leaves.
 return function(module)
+  check_self(module, "clone")
   local result = copy(module, { values = {}, ids = {}, copies = core._copies() })
   return result
 end

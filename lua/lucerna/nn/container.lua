@@ -14,13 +14,7 @@ local container = {}
 
 -- ---- arguments ----
 
---- What a value is, for messages: its class, or Lua's type.
-function container.describe(value)
-  if is_module(value) then return core.class_name(value) end
-  if root.is_tensor(value) then return core.is_parameter(value) and "Parameter" or "Tensor" end
-  return type(value)
-end
-local describe = container.describe
+local describe = core.kind_name
 
 --- Is it an instance of the class of that name?
 function container.is_a(value, name)
@@ -166,11 +160,15 @@ function List:extend(modules)
   return self
 end
 
+-- 2.0 is 2, as among the keys of a table.
+local function whole(value) return math.type(value) and math.tointeger(value) end
+
 -- Position from 1 among n places.
 local function place(self, index, n)
-  if math.type(index) ~= "integer" then
+  if not whole(index) then
     raise(("%s: index must be an integer (got %s)"):format(who(self), describe(index)))
   end
+  index = whole(index)
   local at = index < 0 and n + 1 + index or index
   if at < 1 or at > n then
     raise(("%s: index %d is out of range [1, %d] (indices count from 1)"):format(who(self),
@@ -195,7 +193,7 @@ local function insert(self, index, module)
   end
   local names, modules = read(self)
   local n = #modules
-  local at = place(self, index, math.type(index) == "integer" and index < 0 and n or n + 1)
+  local at = place(self, index, whole(index) and index < 0 and n or n + 1)
   table.insert(modules, at, module)
   table.insert(names, at, tostring(at - 1))
   core._set_children(self, modules, renumbered(names))
@@ -204,7 +202,7 @@ end
 -- First, last and step of {first, last, step} among n places, as loops take them.
 local function bounds(self, range, n)
   for i = 1, 3 do
-    if range[i] ~= nil and math.type(range[i]) ~= "integer" then
+    if range[i] ~= nil and not whole(range[i]) then
       raise(("%s: a range is {first, last, step} of integers (got %s)"):format(who(self),
         describe(range[i])))
     end
@@ -439,6 +437,7 @@ function container.dictionary(read_entries)
 
   --- clear(): removes all entries.
   function Dict:clear()
+    container.check_self(self, "clear")
     for key in self:keys() do core.delattr(self, key) end
   end
 

@@ -1,5 +1,6 @@
--- Registering hooks around calls: on one module, or on every module. The core keeps the lists; each
--- registration gives a handle that removes it, also at the end of a block.
+-- Registering hooks: around calls, on one module or on every module, and before any module takes a
+-- parameter, buffer or child. The core keeps the lists; each registration gives a handle that
+-- removes it, also at the end of a block.
 -- Source: https://pytorch.org/docs/stable/generated/torch.nn.Module.html
 
 local root = require "lucerna.core"
@@ -18,6 +19,7 @@ local Handle = { __name = "RemovableHandle" }
 Handle.__index = Handle
 
 function Handle:remove()
+  if self._registration then return core._remove_registration_hook(self.id) end
   if self._global then return core._remove_hook(nil, self.id) end
   local module = self._module[1]
   if module then core._remove_hook(module, self.id) end
@@ -40,10 +42,19 @@ local function handle(module, id)
   return setmetatable({ id = id, _module = setmetatable({ module }, WEAK) }, Handle)
 end
 
-local function check(who, hook)
-  local callable = type(hook) == "function" or
-    (getmetatable(hook) ~= nil and type(hook) ~= "string")
-  if not callable then raise(who .. ": hook must be a function (got " .. type(hook) .. ")") end
+-- Can it be called? Of objects whose metatable is hidden, modules can.
+local function is_callable(value)
+  local kind = type(value)
+  if kind == "function" then return true end
+  if kind ~= "table" and kind ~= "userdata" then return false end
+  local meta = getmetatable(value)
+  if type(meta) == "table" then return meta.__call ~= nil end
+  return meta ~= nil and (kind == "table" or core.is_module(value))
+end
+
+local function check(who, value, name)
+  if is_callable(value) then return end
+  raise(("%s: %s must be a function (got %s)"):format(who, name or "hook", core.kind_name(value)))
 end
 
 local function add_hook(module, kind, who, hook, flags)
@@ -127,6 +138,35 @@ end
 function global.register_module_backward_hook(...)
   local hook = arguments("register_module_backward_hook", { "hook" }, ...)
   return add_hook(nil, OLD, "register_module_backward_hook", hook, 0)
+end
+
+-- ---- of registration ----
+
+local function add_registration(kind, who, ...)
+  local hook = arguments(who, { "hook" }, ...)
+  check(who, hook)
+  local result = handle(nil, core._add_registration_hook(kind, hook))
+  result._registration = true
+  return result
+end
+
+--- register_module_parameter_registration_hook(f): f(m, name, param) before any module takes a
+-- parameter, by registration or by assignment, also those that constructors make; what it returns
+-- is taken instead. Not called for nil.
+function global.register_module_parameter_registration_hook(...)
+  return add_registration(0, "register_module_parameter_registration_hook", ...)
+end
+
+--- register_module_buffer_registration_hook(f): f(m, name, buffer) before any module takes a
+-- buffer, also when one is assigned again; what it returns is taken instead.
+function global.register_module_buffer_registration_hook(...)
+  return add_registration(1, "register_module_buffer_registration_hook", ...)
+end
+
+--- register_module_module_registration_hook(f): f(m, name, child) before any module takes a child
+-- (nil when a child's slot is emptied); what it returns is taken instead.
+function global.register_module_module_registration_hook(...)
+  return add_registration(2, "register_module_module_registration_hook", ...)
 end
 
 return { methods = methods, global = global, handle = handle, check = check }

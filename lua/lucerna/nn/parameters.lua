@@ -8,7 +8,7 @@ local container = require "lucerna.nn.container"
 
 local core = root.nn
 local raise, is_module, none = root._raise, core.is_module, root.none
-local describe, is_a = container.describe, container.is_a
+local describe, is_a = core.kind_name, container.is_a
 local type = type
 
 local parameters = {}

@@ -444,7 +444,7 @@ end
 -- false leaves entries out.
 function methods:load_state_dict(map, ...)
   if type(map) ~= "table" then
-    raise(("load_state_dict: state_dict must be a table (got %s)"):format(type(map)))
+    raise(("load_state_dict: state_dict must be a table (got %s)"):format(core.kind_name(map)))
   end
   local strict, assign, prefix, rename =
     arguments("load_state_dict", { "strict", "assign", "prefix", "rename" }, ...)

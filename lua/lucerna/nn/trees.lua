@@ -3,6 +3,8 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check_callable = require("lucerna.nn.hooks").check
+local check_self = require("lucerna.nn.container").check_self
 
 local core = root.nn
 local raise, is_tensor = root._raise, root.is_tensor
@@ -127,6 +129,7 @@ end
 --- _named_members(f, prefix="", recurse=true, remove_duplicate=true): iterates over the names and
 -- values that f(m) iterates over, for this module and those below it.
 function Module:_named_members(...)
+  check_self(self, "_named_members")
   local f, prefix, recurse, remove_duplicate = arguments("_named_members",
     { "get_members_fn", "prefix", "recurse", "remove_duplicate" }, ...)
   prefix = prefix or ""
@@ -154,14 +157,9 @@ end
 
 -- ---- modes ----
 
-local function check_callable(who, f)
-  if type(f) == "function" then return end
-  local meta = type(f) ~= "string" and getmetatable(f)
-  if not meta then raise(who .. ": fn must be a function (got " .. type(f) .. ")") end
-end
-
 --- train(mode=true): sets the mode of this module and all below it.
-function Module:train(mode)
+function Module:train(...)
+  local mode = arguments("train", { "mode" }, ...)
   if mode == nil then mode = true end
   if type(mode) ~= "boolean" then
     raise("train: training mode is expected to be boolean (got " .. type(mode) .. ")")
@@ -176,11 +174,15 @@ function Module:train(mode)
 end
 
 --- eval(): train(false).
-function Module:eval() return self:train(false) end
+function Module:eval()
+  check_self(self, "eval")
+  return self:train(false)
+end
 
 --- apply(f): calls f on every module below, children first, then on this one.
-function Module:apply(f)
-  check_callable("apply", f)
+function Module:apply(...)
+  local f = arguments("apply", { "fn" }, ...)
+  check_callable("apply", f, "fn")
   for m, own in visit(self, APPLY, true) do
     if own then m:apply(f) else f(m) end
   end
@@ -251,8 +253,9 @@ end
 --- _apply(f, recurse=true): replaces all tensors by what f makes of them, without recording.
 -- Parameters keep their identity, gradients follow, buffers are replaced. Everything is converted
 -- before anything changes, but for modules below that have an _apply of their own.
-function Module:_apply(f, recurse)
-  check_callable("_apply", f)
+function Module:_apply(...)
+  local f, recurse = arguments("_apply", { "fn", "recurse" }, ...)
+  check_callable("_apply", f, "fn")
   local changes = {}
   local _ <close> = root._set_mode(false, nil)
   if recurse == false then
@@ -338,7 +341,8 @@ function Module:half() return cast(self, root.float16) end
 function Module:bfloat16() return cast(self, root.bfloat16) end
 
 --- type(dtype): converts all parameters and buffers, those of integers too.
-function Module:type(dst_type)
+function Module:type(...)
+  local dst_type = arguments("type", { "dst_type" }, ...)
   if dst_type == nil then raise("type: argument 'dst_type' is missing") end
   if not applies(self) then return core._to_dtype(self, dst_type, true) end
   return self:_apply(function(t) return t:to(dst_type) end)
@@ -347,17 +351,24 @@ end
 --- cpu(): everything is there already; calls _apply where a module has its own.
 function Module:cpu() return cast(self, nil) end
 
---- cuda(device): fails where no such device is available.
-function Module:cuda(device)
-  check_device("cuda", type(device) == "number" and "cuda:" .. device or device or "cuda")
-  return cast(self, nil)
+for _, kind in ipairs { "cuda", "xpu", "ipu", "mtia" } do
+  --- cuda(device), xpu(device), ipu(device), mtia(device): fail where no such device is available.
+  Module[kind] = function(self, ...)
+    local device = arguments(kind, { "device" }, ...)
+    check_device(kind, type(device) == "number" and kind .. ":" .. device or device or kind)
+    return cast(self, nil)
+  end
 end
+
+--- compile(): nothing to do: modules written in C run without Lua, and results are the same.
+function Module:compile() end
 
 --- share_memory(): nothing to do: the threads of a process share all memory.
 function Module:share_memory() return cast(self, nil) end
 
 --- to_empty{device=, recurse=true}: gives all parameters and buffers new, uninitialized memory.
 function Module:to_empty(...)
+  check_self(self, "to_empty")
   local device, recurse = arguments("to_empty", { "device", "recurse" }, ...)
   if device ~= nil then check_device("to_empty", device) end
   return self:_apply(function(t) return root.empty_like(t) end, recurse ~= false)

@@ -174,8 +174,8 @@ luc_status luc_module_register_pre_hook(luc_context *ctx, luc_module *m, luc_pre
 luc_status luc_module_register_forward_hook(luc_context *ctx, luc_module *m, luc_forward_hook_fn fn,
                                             void *ud, luc_hook_free_fn free, int flags,
                                             uint64_t *id);
-/* kind: one of the three backward ones. Full hooks and LUC_HOOK_BACKWARD exclude each other on one
- * module, and among the hooks of every module. */
+/* kind: one of the three backward ones. LUC_HOOK_FULL_BACKWARD and LUC_HOOK_BACKWARD exclude each
+ * other on one module, and among the hooks of every module. */
 luc_status luc_module_register_backward_hook(luc_context *ctx, luc_module *m, luc_hook_kind kind,
                                              luc_backward_hook_fn fn, void *ud,
                                              luc_hook_free_fn free, int flags, uint64_t *id);

@@ -19,7 +19,8 @@ function check.tensors(who, name, value)
   elseif type(value) == "table" then
     for k, item in ipairs(value) do list[k] = item end
   else
-    check.fail("%s: %s must be an iterator or a table of tensors (got %s)", who, name, type(value))
+    check.fail("%s: %s must be an iterator or a table of tensors (got %s)", who, name,
+      core.nn.kind_name(value))
   end
   for k, item in ipairs(list) do
     if not lucerna.is_tensor(item) then
@@ -54,7 +55,8 @@ end
 
 function check.module(who, name, value)
   if not core.nn.is_module(value) then
-    check.fail("%s: %s must be an nn.Module (got %s)", who, name, type(value))
+    check.fail("%s: %s must be an nn.Module (got %s)", who, name,
+      core.nn.kind_name(value))
   end
   return value
 end
