@@ -53,6 +53,7 @@ end)
 local make = {
   ResNet = function(options) return models.ResNet(models.BasicBlock, {1, 1, 1, 1}, options) end,
   ResNeXt = function(options) return models.ResNet(models.Bottleneck, {1, 1, 1, 1}, options) end,
+  dilated = function(options) return models.ResNet(models.Bottleneck, {1, 1, 2, 2}, options) end,
 }
 
 local function input_of(case)
@@ -161,6 +162,7 @@ end)
 
 describe("models.GPT2", function()
   local function small(options)
+    lucerna.manual_seed(5)
     options = options or {}
     local all = {vocab_size = 7, n_positions = 5, n_embd = 8, n_layer = 2, n_head = 2}
     for key, value in pairs(options) do all[key] = value end
@@ -200,6 +202,17 @@ describe("models.GPT2", function()
     assert.same({1, 4, 7}, b:size())
     parity.close(a[{{1, 3}}], b[1][{{1, 3}}])
     assert.is_true((a[4] - b[1][4]):abs():max():item() > 1e-6)
+  end)
+
+  it("goes on where it was, with a cache", function()
+    local net = small():eval()
+    local ids = lucerna.tensor {{1, 2, 3, 4, 5}, {7, 6, 5, 5, 1}}
+    local want, cache = net(ids), {}
+    for _, part in ipairs {{1, 1}, {2, 4}, {5, 5}} do
+      parity.close(net(ids[{{}, part}], cache), want[{{}, part}])
+    end
+    assert.matches("GPT2: input has 6 tokens, n_positions is 5$",
+      parity.message(net, ids[{{}, {1, 1}}], cache))
   end)
 
   it("generates the likeliest tokens at temperature 0, from the last n_positions", function()

@@ -87,6 +87,8 @@ run("ResNet", {"num_classes": 5}, [4, 3, 64, 64],
     lambda **kw: models.ResNet(models.BasicBlock, [1, 1, 1, 1], **kw), keys=True)
 run("ResNeXt", {"num_classes": 5, "groups": 2, "width_per_group": 16}, [4, 3, 64, 64],
     lambda **kw: models.ResNet(models.Bottleneck, [1, 1, 1, 1], **kw), keys=True)
+run("dilated", {"num_classes": 3, "replace_stride_with_dilation": [False, True, True]},
+    [2, 3, 48, 48], lambda **kw: models.ResNet(models.Bottleneck, [1, 1, 2, 2], **kw))
 run("resnet18", {"num_classes": 4, "zero_init_residual": True}, [2, 3, 40, 33])
 run("mobilenet_v2", {"num_classes": 5, "width_mult": 0.25, "dropout": 0.0}, [2, 3, 64, 64])
 VIT = {"image_size": 16, "patch_size": 4, "num_layers": 2, "num_heads": 2, "hidden_dim": 8,

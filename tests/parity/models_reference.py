@@ -16,7 +16,8 @@ init = nn.init
 class BasicBlock(nn.Module):
     expansion = 1
 
-    def __init__(self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64):
+    def __init__(self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64,
+                 dilation=1):
         super().__init__()
         self.conv1 = nn.Conv2d(inplanes, planes, 3, stride, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(planes)
@@ -33,12 +34,14 @@ class BasicBlock(nn.Module):
 class Bottleneck(nn.Module):
     expansion = 4
 
-    def __init__(self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64):
+    def __init__(self, inplanes, planes, stride=1, downsample=None, groups=1, base_width=64,
+                 dilation=1):
         super().__init__()
         width = int(planes * (base_width / 64.0)) * groups
         self.conv1 = nn.Conv2d(inplanes, width, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, groups=groups, bias=False)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, dilation, groups=groups,
+                               dilation=dilation, bias=False)
         self.bn2 = nn.BatchNorm2d(width)
         self.conv3 = nn.Conv2d(width, planes * 4, 1, bias=False)
         self.bn3 = nn.BatchNorm2d(planes * 4)
@@ -53,17 +56,18 @@ class Bottleneck(nn.Module):
 
 class ResNet(nn.Module):
     def __init__(self, block, layers, num_classes=1000, zero_init_residual=False, groups=1,
-                 width_per_group=64):
+                 width_per_group=64, replace_stride_with_dilation=(False, False, False)):
         super().__init__()
+        self.dilation, dilate = 1, replace_stride_with_dilation
         self.inplanes, self.groups, self.base_width = 64, groups, width_per_group
         self.conv1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.MaxPool2d(3, 2, 1)
         self.layer1 = self.make_layer(block, 64, layers[0])
-        self.layer2 = self.make_layer(block, 128, layers[1], 2)
-        self.layer3 = self.make_layer(block, 256, layers[2], 2)
-        self.layer4 = self.make_layer(block, 512, layers[3], 2)
+        self.layer2 = self.make_layer(block, 128, layers[1], 2, dilate[0])
+        self.layer3 = self.make_layer(block, 256, layers[2], 2, dilate[1])
+        self.layer4 = self.make_layer(block, 512, layers[3], 2, dilate[2])
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(512 * block.expansion, num_classes)
         for m in self.modules():
@@ -76,15 +80,19 @@ class ResNet(nn.Module):
                 elif isinstance(m, BasicBlock):
                     init.constant_(m.bn2.weight, 0)
 
-    def make_layer(self, block, planes, blocks, stride=1):
-        downsample, out = None, planes * block.expansion
+    def make_layer(self, block, planes, blocks, stride=1, dilate=False):
+        downsample, out, first = None, planes * block.expansion, self.dilation
+        if dilate:
+            self.dilation, stride = self.dilation * stride, 1
         if stride != 1 or self.inplanes != out:
             downsample = nn.Sequential(nn.Conv2d(self.inplanes, out, 1, stride, bias=False),
                                        nn.BatchNorm2d(out))
-        layers = [block(self.inplanes, planes, stride, downsample, self.groups, self.base_width)]
+        layers = [block(self.inplanes, planes, stride, downsample, self.groups, self.base_width,
+                        first)]
         self.inplanes = out
         for _ in range(1, blocks):
-            layers.append(block(out, planes, 1, None, self.groups, self.base_width))
+            layers.append(block(out, planes, 1, None, self.groups, self.base_width,
+                                self.dilation))
         return nn.Sequential(*layers)
 
     def forward(self, x):

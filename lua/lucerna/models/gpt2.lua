@@ -30,13 +30,22 @@ function Attention:__init(width, heads, dropout)
   self.resid_dropout = nn.Dropout(dropout)
 end
 
-function Attention:forward(x)
+-- past: the keys and values of the tokens before, which get those of x; mask: who sees whom, if not
+-- each token itself and those before it.
+function Attention:forward(x, past, mask)
   local parts = self.c_attn(x):chunk(3, -1)
   for i, part in ipairs(parts) do
     parts[i] = part:unflatten(-1, {self.heads, -1}):transpose(-3, -2) -- [..., heads, T, size]
   end
-  local y = F.scaled_dot_product_attention(parts[1], parts[2], parts[3],
-    {is_causal = true, dropout_p = self.training and self.attn_dropout.p or 0})
+  local query, key, value = parts[1], parts[2], parts[3]
+  if past then
+    if past.key then
+      key, value = lucerna.cat({past.key, key}, -2), lucerna.cat({past.value, value}, -2)
+    end
+    past.key, past.value = key, value
+  end
+  local y = F.scaled_dot_product_attention(query, key, value, {attn_mask = mask,
+    is_causal = mask == nil, dropout_p = self.training and self.attn_dropout.p or 0})
   return self.resid_dropout(self.c_proj(y:transpose(-3, -2):flatten(-2)))
 end
 
@@ -61,8 +70,8 @@ function Block:__init(width, heads, inner, dropout, eps)
   self.mlp = MLP(inner, width, dropout)
 end
 
-function Block:forward(x)
-  x = x + self.attn(self.ln_1(x))
+function Block:forward(x, past, mask)
+  x = x + self.attn(self.ln_1(x), past, mask)
   return x + self.mlp(self.ln_2(x))
 end
 
@@ -107,8 +116,9 @@ local OPTIONS = {"vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_
 
 --- GPT2{vocab_size=50257, n_positions=1024, n_embd=768, n_layer=12, n_head=12, n_inner=4 * n_embd,
 -- dropout=0.1, layer_norm_epsilon=1e-5}: ids [N, T] or [T] of tokens, from 1, -> logits [N, T,
--- vocab_size] or [T, vocab_size] of the token that follows each. T is at most n_positions. State
--- dicts of GPT2Model and GPT2LMHeadModel load.
+-- vocab_size] or [T, vocab_size] of the token that follows each. T is at most n_positions. net(ids,
+-- cache) goes on after the ids of earlier calls with the same table, empty at first, which keeps
+-- what is needed of them. State dicts of GPT2Model and GPT2LMHeadModel load.
 function GPT2:__init(...)
   local vocab_size, n_positions, n_embd, n_layer, n_head, n_inner, dropout, eps =
     arguments("GPT2", OPTIONS, ...)
@@ -130,14 +140,22 @@ function GPT2:__init(...)
   self:register_load_state_dict_pre_hook(rename)
 end
 
-function GPT2:forward(ids)
-  local n = ids:size(-1)
-  if n > self.n_positions then
-    raise(("GPT2: input has %d tokens, n_positions is %d"):format(n, self.n_positions))
+function GPT2:forward(ids, cache)
+  local before = cache and cache.tokens or 0
+  local all, mask = before + ids:size(-1), nil
+  if all > self.n_positions then
+    raise(("GPT2: input has %d tokens, n_positions is %d"):format(all, self.n_positions))
   end
-  local positions = lucerna.arange(1, n + 1, {device = ids.device})
+  if before > 0 then
+    mask = lucerna.ones(all - before, all, {dtype = lucerna.bool, device = ids.device}):tril(before)
+  end
+  local positions = lucerna.arange(before + 1, all + 1, {device = ids.device})
   local x = self.drop(self.wte(ids) + self.wpe(positions))
-  for _, block in ipairs(self.h) do x = block(x) end
+  for i, block in ipairs(self.h) do
+    if cache then cache[i] = cache[i] or {} end
+    x = block(x, cache and cache[i], mask)
+  end
+  if cache then cache.tokens = all end
   return F.linear(self.ln_f(x), self.wte.weight)
 end
 
@@ -171,11 +189,13 @@ function GPT2:generate(...)
     raise(("generate: top_k must be a positive integer (got %s)"):format(tostring(top_k)))
   end
   local _ <close> = lucerna.no_grad()
+  local cache, unread = {}, ids
   for _ = 1, count or 20 do
-    local n = ids:size(-1)
-    local window = math.min(n, self.n_positions)
-    local logits = self(ids:narrow(-1, n - window + 1, window)):select(-2, -1)
-    ids = lucerna.cat({ids, choose(logits, temperature, top_k, generator)}, -1)
+    if ids:size(-1) > self.n_positions then -- every position has moved: all is to be read again
+      cache, unread = nil, ids:narrow(-1, -self.n_positions, self.n_positions)
+    end
+    local token = choose(self(unread, cache):select(-2, -1), temperature, top_k, generator)
+    ids, unread = lucerna.cat({ids, token}, -1), token
   end
   return ids
 end
