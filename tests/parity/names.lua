@@ -135,4 +135,19 @@ return {
      AveragedModel SWALR update_bn get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn
      get_swa_multi_avg_fn]],
   },
+  {title = "torch.distributions", place = "distributions", files = {"^distributions$"},
+   unrecorded = {
+     Distribution = "the base of the others", kl_divergence = "each pair has its case",
+     register_kl = "adds pairs",
+   },
+   names = [[
+     Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Distribution
+     Exponential ExponentialFamily FisherSnedecor Gamma GeneralizedPareto Geometric Gumbel
+     HalfCauchy HalfNormal Independent InverseGamma Kumaraswamy LKJCholesky Laplace LogNormal
+     LogisticNormal LowRankMultivariateNormal MixtureSameFamily Multinomial MultivariateNormal
+     NegativeBinomial Normal OneHotCategorical OneHotCategoricalStraightThrough Pareto
+     RelaxedBernoulli RelaxedOneHotCategorical StudentT Poisson Uniform VonMises Weibull Wishart
+     TransformedDistribution biject_to kl_divergence register_kl transform_to]],
+   ours = "class",
+  },
 }

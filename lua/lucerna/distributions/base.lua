@@ -1,0 +1,218 @@
+-- The base of all distributions: shapes, validation, text, and what follows from the rest. A class
+-- is a table; `Class.getters.mean(self)` makes the field d.mean, computed when it is read.
+
+local lucerna = require "lucerna"
+local constraints = require "lucerna.distributions.constraints"
+local arguments = require "lucerna.arguments"
+local new_class = require "lucerna.optim.class"
+local tools = require "lucerna.distributions.tools"
+
+local fail, join = tools.fail, tools.join
+local base = {}
+
+-- name's value from a class: a field of it or a parent, else what a getter computes.
+local function read(class, object, name)
+  local value = class[name]
+  if value ~= nil then return value end
+  local getter = class.getters[name]
+  return getter and getter(object)
+end
+
+--- class(name, Parent): a new class of distributions. Parent defaults to Distribution. It needs
+-- __init, which calls Distribution.__init(self, batch_shape, event_shape, validate_args), and
+-- arg_constraints, a table by parameter that also lists the names in order.
+function base.class(name, parent)
+  parent = parent or base.Distribution
+  local class = new_class(name, parent)
+  class.getters = setmetatable({}, {__index = parent and parent.getters})
+  class._parent = parent
+  class.__index = function(object, key) return read(class, object, key) end
+  return class
+end
+
+--- The base: Distribution(batch_shape = {}, event_shape = {}, validate_args).
+base.Distribution = base.class "Distribution"
+local Distribution = base.Distribution
+
+Distribution.has_rsample = false
+Distribution.has_enumerate_support = false
+Distribution._validate_args = true
+Distribution.arg_constraints = {}
+
+--- Are parameters and values checked where validate_args is not given?
+function Distribution.set_default_validate_args(value)
+  if type(value) ~= "boolean" then
+    fail("set_default_validate_args: value must be a boolean (got %s)", type(value))
+  end
+  Distribution._validate_args = value
+end
+
+local function check_parameters(self)
+  for _, name in ipairs(self.arg_constraints) do
+    local constraint, value = self.arg_constraints[name], rawget(self, name)
+    if value ~= nil and not constraints.is_dependent(constraint) then
+      local good = lucerna.no_grad(constraint.check, constraint, value)
+      if not good:all():item() then
+        fail("%s: Expected parameter %s (Tensor of shape %s) of distribution %s to satisfy the "
+          .. "constraint %s, but found invalid values: %s", self.__name, name,
+          tools.tuple(value.shape), tostring(self), tostring(constraint), tools.text(value))
+      end
+    end
+  end
+end
+
+function Distribution:__init(batch_shape, event_shape, validate_args)
+  self.batch_shape, self.event_shape = batch_shape or {}, event_shape or {}
+  if validate_args ~= nil then self._validate_args = validate_args end
+  if self._validate_args then check_parameters(self) end
+end
+
+--- Refuses what no distribution of these shapes, or this support, gives.
+function Distribution:_validate_sample(who, value)
+  if not lucerna.is_tensor(value) then
+    fail("%s: The value argument to %s must be a Tensor", self.__name, who)
+  end
+  if not self._validate_args then return end
+  local shape, events = value.shape, #self.event_shape
+  if #shape < events or not tools.same(tools.last(shape, events), self.event_shape) then
+    fail("%s: The right-most size of value must match event_shape: %s vs %s.", who,
+      tools.size_text(shape), tools.size_text(self.event_shape))
+  end
+  local expected = join(self.batch_shape, self.event_shape)
+  for k = 0, math.min(#shape, #expected) - 1 do
+    local i, j = shape[#shape - k], expected[#expected - k]
+    if i ~= 1 and j ~= 1 and i ~= j then
+      fail("%s: Value is not broadcastable with batch_shape+event_shape: %s vs %s.", who,
+        tools.size_text(shape), tools.size_text(expected))
+    end
+  end
+  local support = self.support
+  if support and not lucerna.no_grad(support.check, support, value):all():item() then
+    fail("%s: Expected value argument (Tensor of shape %s) to be within the support (%s) of the "
+      .. "distribution %s, but found invalid values: %s", who, tools.tuple(shape),
+      tostring(support), tostring(self), tools.text(value))
+  end
+end
+
+--- The shape of samples: sample_shape, then batch_shape, then event_shape.
+function Distribution:_extended_shape(sample_shape)
+  return join(sample_shape or {}, self.batch_shape, self.event_shape)
+end
+
+--- d:sample(sample_shape = {}): values drawn from the distribution, of the shape sample_shape,
+-- batch_shape, event_shape, without a gradient. Sizes go one after another or as a table.
+function Distribution:sample(...)
+  local shape = tools.sizes("sample", "sample_shape", ...)
+  return lucerna.no_grad(self._sample or self._rsample, self, shape)
+end
+
+--- d:rsample(sample_shape = {}): the same, through which gradients flow to the parameters.
+function Distribution:rsample(...)
+  local shape = tools.sizes("rsample", "sample_shape", ...)
+  if not self.has_rsample then fail("rsample: %s does not implement rsample", self.__name) end
+  return self:_rsample(shape)
+end
+
+function Distribution:_rsample() fail("sample: %s does not implement sample", self.__name) end
+
+--- d:expand(batch_shape): the same distribution with its batch dimensions expanded.
+function Distribution:expand(...)
+  local shape = tools.sizes("expand", "batch_shape", ...)
+  local copy = setmetatable({}, getmetatable(self))
+  for key, value in pairs(self) do copy[key] = value end
+  self._expand(copy, shape)
+  copy.batch_shape = shape
+  return copy
+end
+
+-- The parameters of a copy, whose last dimensions beyond the batch's are the parameter's own.
+function Distribution:_expand(shape)
+  for _, name in ipairs(self.arg_constraints) do
+    local value = rawget(self, name)
+    if value ~= nil then
+      local own = tools.last(value.shape, value:dim() - #self.batch_shape)
+      self[name] = value:expand(join(shape, own))
+    end
+  end
+end
+
+-- log_prob, cdf and icdf check the value, then call _log_prob, _cdf, _icdf of the class.
+for _, who in ipairs {"log_prob", "cdf", "icdf"} do
+  local hook = "_" .. who
+  Distribution[who] = function(self, value)
+    local run = self[hook]
+    if not run then fail("%s: %s does not implement %s", who, self.__name, who) end
+    if who ~= "icdf" then
+      self:_validate_sample(who, value)
+    elseif not lucerna.is_tensor(value) then
+      fail("icdf: The value argument to icdf must be a Tensor")
+    end
+    return run(self, value)
+  end
+end
+
+--- d:entropy(): of the shape batch_shape, in nats.
+function Distribution:entropy() fail("entropy: %s does not implement entropy", self.__name) end
+
+--- d:perplexity(): exp(entropy).
+function Distribution:perplexity() return self:entropy():exp() end
+
+--- d:enumerate_support(expand = true): every value of a discrete distribution along the first
+-- dimension; with expand = false the batch dimensions have size 1.
+function Distribution:enumerate_support(...)
+  local expand = arguments("enumerate_support", {"expand"}, ...)
+  if not self.has_enumerate_support then
+    fail("enumerate_support: %s does not implement enumerate_support", self.__name)
+  end
+  return self:_enumerate(expand ~= false)
+end
+
+-- Values along a new first dimension, before the batch's.
+function base.enumerated(self, values, expand)
+  local ones = {}
+  for i = 1, #self.batch_shape do ones[i] = 1 end
+  values = values:view(join({-1}, ones))
+  return expand and values:expand(join({-1}, self.batch_shape)) or values
+end
+
+for _, name in ipairs {"mean", "mode", "variance"} do
+  Distribution.getters[name] = function(self)
+    fail("%s: %s does not implement %s", name, self.__name, name)
+  end
+end
+
+function Distribution.getters:stddev() return self.variance:sqrt() end
+
+--- `probs` and `logits`, of which one is given and the other computed when it is first read, so
+-- that gradients flow through it even if that happens inside no_grad.
+function base.probs_or_logits(class, is_binary)
+  function class.getters:probs()
+    self.probs = lucerna.enable_grad(tools.logits_to_probs, self.logits, is_binary)
+    return self.probs
+  end
+  function class.getters:logits()
+    self.logits = lucerna.enable_grad(tools.probs_to_logits, self.probs, is_binary)
+    return self.logits
+  end
+end
+
+--- The one of probs and logits that is given, or an error.
+function base.one_of(who, probs, logits)
+  if (probs == nil) == (logits == nil) then
+    fail("%s: Either `probs` or `logits` must be specified, but not both.", who)
+  end
+end
+
+function Distribution:__tostring()
+  local parts = {}
+  for _, name in ipairs(self.arg_constraints) do
+    local value = rawget(self, name)
+    if value ~= nil then
+      local text = value:numel() == 1 and tools.text(value) or tools.size_text(value.shape)
+      parts[#parts + 1] = ("%s: %s"):format(name, text)
+    end
+  end
+  return ("%s(%s)"):format(self.__name, table.concat(parts, ", "))
+end
+
+return base

@@ -1,0 +1,145 @@
+-- lucerna.distributions.constraints: the regions that parameters and values lie in. A constraint
+-- has is_discrete, event_dim (how many last dimensions make one value) and check(value), a tensor
+-- of booleans, one for each value. Their names and texts are PyTorch's.
+
+local lucerna = require "lucerna"
+local tools = require "lucerna.distributions.tools"
+
+local constraints = {}
+
+local Constraint = {__name = "Constraint", is_discrete = false, event_dim = 0}
+Constraint.__index = Constraint
+constraints.Constraint = Constraint
+
+function Constraint.__tostring(self)
+  local parts = {self._text}
+  for _, key in ipairs(self._shown) do
+    parts[#parts + 1] = ("%s=%s"):format(key, tools.text(self[key]))
+  end
+  return ("%s(%s)"):format(self._name, table.concat(parts, ", "))
+end
+
+-- A constraint called name that holds fields; shown: those in its text.
+local function make(name, check, fields, shown)
+  local made = {_name = name, _shown = shown or {}}
+  for key, value in pairs(fields or {}) do made[key] = value end
+  function made:check(value) return check(value, self) end -- luacheck: ignore self
+  return setmetatable(made, Constraint)
+end
+
+local function both(a, b) return a:logical_and(b) end
+
+local function whole(value) return value:floor():eq(value) end
+
+local LOWER, UPPER = {"lower_bound"}, {"upper_bound"}
+local BOTH = {"lower_bound", "upper_bound"}
+
+--- Values above lower_bound.
+function constraints.greater_than(lower_bound)
+  return make("GreaterThan", function(v) return v:gt(lower_bound) end,
+    {lower_bound = lower_bound}, LOWER)
+end
+
+--- Values from lower_bound on.
+function constraints.greater_than_eq(lower_bound)
+  return make("GreaterThanEq", function(v) return v:ge(lower_bound) end,
+    {lower_bound = lower_bound}, LOWER)
+end
+
+--- Values below upper_bound.
+function constraints.less_than(upper_bound)
+  return make("LessThan", function(v) return v:lt(upper_bound) end,
+    {upper_bound = upper_bound}, UPPER)
+end
+
+--- Values from lower_bound to upper_bound, both included.
+function constraints.interval(lower_bound, upper_bound)
+  return make("Interval", function(v) return both(v:ge(lower_bound), v:le(upper_bound)) end,
+    {lower_bound = lower_bound, upper_bound = upper_bound}, BOTH)
+end
+
+--- Values from lower_bound to upper_bound, which is not included.
+function constraints.half_open_interval(lower_bound, upper_bound)
+  return make("HalfOpenInterval",
+    function(v) return both(v:ge(lower_bound), v:lt(upper_bound)) end,
+    {lower_bound = lower_bound, upper_bound = upper_bound}, BOTH)
+end
+
+--- Whole numbers from lower_bound to upper_bound, both included.
+function constraints.integer_interval(lower_bound, upper_bound)
+  return make("IntegerInterval", function(v)
+    return both(whole(v), both(v:ge(lower_bound), v:le(upper_bound)))
+  end, {lower_bound = lower_bound, upper_bound = upper_bound, is_discrete = true}, BOTH)
+end
+
+local function integers_from(lower_bound)
+  return make("IntegerGreaterThan",
+    function(v) return both(whole(v), v:ge(lower_bound)) end,
+    {lower_bound = lower_bound, is_discrete = true}, LOWER)
+end
+
+--- Counts that sum to at most upper_bound in the last dimension.
+function constraints.multinomial(upper_bound)
+  return make("Multinomial", function(v)
+    return both(v:ge(0):all(-1), v:sum(-1):le(upper_bound))
+  end, {upper_bound = upper_bound, is_discrete = true, event_dim = 1})
+end
+
+--- Values of which base_constraint holds in each of the last reinterpreted_batch_ndims dimensions.
+function constraints.independent(base_constraint, reinterpreted_batch_ndims)
+  local base, n = base_constraint, reinterpreted_batch_ndims
+  return make("IndependentConstraint", function(v)
+    local result = base:check(v)
+    if result:dim() < n then
+      tools.fail("check: Expected value.dim() >= %d but got %d", base.event_dim + n, v:dim())
+    end
+    if n == 0 then return result end
+    return result:reshape(tools.join(tools.first(result.shape, result:dim() - n), {-1})):all(-1)
+  end, {base_constraint = base, reinterpreted_batch_ndims = n, is_discrete = base.is_discrete,
+    event_dim = base.event_dim + n, _text = ("%s, %d"):format(tostring(base), n)})
+end
+
+-- Square matrices that turn into one boolean each.
+local function every(matrices)
+  return matrices:reshape(tools.join(tools.first(matrices.shape, -2), {-1})):all(-1)
+end
+
+local function lower_triangular(v) return every(v:tril():eq(v)) end
+
+constraints.boolean = make("Boolean", function(v) return v:eq(0):logical_or(v:eq(1)) end,
+  {is_discrete = true})
+constraints.one_hot = make("OneHot", function(v)
+  return both(v:eq(0):logical_or(v:eq(1)):all(-1), v:sum(-1):eq(1))
+end, {is_discrete = true, event_dim = 1})
+constraints.real = make("Real", function(v) return v:eq(v) end)
+constraints.real_vector = constraints.independent(constraints.real, 1)
+constraints.positive = constraints.greater_than(0.0)
+constraints.nonnegative = constraints.greater_than_eq(0.0)
+constraints.unit_interval = constraints.interval(0.0, 1.0)
+constraints.nonnegative_integer = integers_from(0)
+constraints.positive_integer = integers_from(1)
+constraints.simplex = make("Simplex", function(v)
+  return both(v:ge(0):all(-1), (v:sum(-1) - 1):abs():lt(1e-6))
+end, {event_dim = 1})
+constraints.lower_triangular = make("LowerTriangular", lower_triangular, {event_dim = 2})
+constraints.lower_cholesky = make("LowerCholesky", function(v)
+  return both(lower_triangular(v), v:diagonal(0, -2, -1):gt(0):all(-1))
+end, {event_dim = 2})
+constraints.square = make("Square", function(v)
+  local shape = v.shape
+  local square = shape[#shape] == shape[#shape - 1]
+  return lucerna.full(tools.first(shape, -2), square, {dtype = lucerna.bool})
+end, {event_dim = 2})
+constraints.symmetric = make("Symmetric", function(v)
+  return every(v:isclose(v:transpose(-2, -1), {atol = 1e-6}))
+end, {event_dim = 2})
+
+--- What cannot be checked alone: a Dependent constraint.
+constraints.dependent = make("Dependent", function()
+  tools.fail("check: Cannot determine validity of dependent constraint")
+end)
+
+--- Is it constraints.dependent?
+function constraints.is_dependent(constraint) return constraint == constraints.dependent end
+
+return constraints

@@ -1,0 +1,130 @@
+-- What the distributions share: shapes, tensors out of numbers, probabilities and logits, and how
+-- values are written in messages. Shapes are array tables.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+
+local tools = {}
+
+function tools.fail(...) core._raise(string.format(...)) end
+
+--- Array tables one after another.
+function tools.join(...)
+  local all = {}
+  for _, list in ipairs {...} do table.move(list, 1, #list, #all + 1, all) end
+  return all
+end
+
+--- The first n items of a list; from the end if n is negative.
+function tools.first(list, n)
+  if n < 0 then n = #list + n end
+  return table.move(list, 1, n, 1, {})
+end
+
+--- The last n items.
+function tools.last(list, n) return table.move(list, #list - n + 1, #list, 1, {}) end
+
+function tools.same(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+--- The number of elements of a shape.
+function tools.count(shape)
+  local n = 1
+  for _, size in ipairs(shape) do n = n * size end
+  return n
+end
+
+--- The shape that varargs give: sizes, a table of them, {sample_shape = {…}}, or nothing.
+function tools.sizes(who, name, ...)
+  local given = {...}
+  if #given == 1 and type(given[1]) == "table" then given = given[1][name] or given[1] end
+  for key, size in pairs(given) do
+    if type(key) ~= "number" then tools.fail("%s: unknown argument '%s'", who, tostring(key)) end
+    if math.type(size) ~= "integer" or size < 0 then
+      tools.fail("%s: %s must be sizes (got %s)", who, name, tostring(size))
+    end
+  end
+  return given
+end
+
+--- Numbers and tensors, broadcast against each other. Numbers take the dtype of the first tensor.
+function tools.broadcast(who, names, ...)
+  local values, like = {...}, nil
+  for i, name in ipairs(names) do
+    local value = values[i]
+    if lucerna.is_tensor(value) then
+      like = like or value
+    elseif type(value) ~= "number" then
+      tools.fail("%s: %s must be a Tensor or a number (got %s)", who, name, type(value))
+    end
+  end
+  local options = like and {dtype = like.dtype, device = like.device}
+    or {dtype = lucerna.get_default_dtype()}
+  for i in ipairs(names) do
+    if type(values[i]) == "number" then values[i] = lucerna.tensor(values[i], options) end
+  end
+  return table.unpack(lucerna.broadcast_tensors(values))
+end
+
+--- Sums the last n dimensions.
+function tools.sum_rightmost(value, n)
+  if n == 0 then return value end
+  return value:reshape(tools.join(tools.first(value.shape, -n), {-1})):sum(-1)
+end
+
+--- Zeros and ones kept away from by the dtype's eps.
+function tools.clamp_probs(probs)
+  local eps = lucerna.finfo(probs.dtype).eps
+  return probs:clamp(eps, 1 - eps)
+end
+
+function tools.logits_to_probs(logits, is_binary)
+  if is_binary then return logits:sigmoid() end
+  return lucerna.softmax(logits, -1)
+end
+
+function tools.probs_to_logits(probs, is_binary)
+  local clamped = tools.clamp_probs(probs)
+  if is_binary then return clamped:log() - (-clamped):log1p() end
+  return clamped:log()
+end
+
+-- ---- text ----
+
+-- A number as Python writes it: the fewest digits that read back as the same.
+local function python_number(x)
+  if type(x) == "boolean" then return x and "True" or "False" end
+  if x ~= x then return "nan" end
+  if x == math.huge or x == -math.huge then return x > 0 and "inf" or "-inf" end
+  if math.type(x) == "integer" then return tostring(x) end
+  local text
+  for digits = 1, 17 do
+    text = ("%." .. digits .. "g"):format(x)
+    if tonumber(text) == x then break end
+  end
+  if text:find("e+", 1, true) and math.abs(x) < 1e16 then text = ("%.0f"):format(x) end
+  return text:find("[.e]") and text or text .. ".0"
+end
+
+--- A value in one line: numbers and tensors without dimensions as Python's, others as printed.
+function tools.text(value)
+  if type(value) == "number" then return python_number(value) end
+  if lucerna.is_tensor(value) and value:dim() == 0 then return python_number(value:item()) end
+  return (tostring(value):gsub("%s*\n%s*", " "))
+end
+
+--- A shape as Python writes a tuple.
+function tools.tuple(shape)
+  if #shape == 1 then return ("(%d,)"):format(shape[1]) end
+  return "(" .. table.concat(shape, ", ") .. ")"
+end
+
+--- A shape as PyTorch writes it.
+function tools.size_text(shape) return ("torch.Size([%s])"):format(table.concat(shape, ", ")) end
+
+return tools

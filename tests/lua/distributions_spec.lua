@@ -1,0 +1,214 @@
+-- lucerna.distributions beside PyTorch (tests/parity/gen_distributions.py), by the moments of
+-- samples, and its errors.
+local lucerna = require "lucerna"
+local parity = require "parity"
+local D = lucerna.distributions
+
+local SHOWN = {mean = true, variance = true, stddev = true, mode = true}
+
+-- The recorded parameters, as leaves; dtype: of the floating point ones.
+local function parameters(recorded, dtype)
+  local kw = {}
+  for name, value in pairs(recorded) do
+    value = parity.tensor(value)
+    if lucerna.is_tensor(value) and value.dtype == lucerna.float64 then
+      value = value:to(dtype or lucerna.float64):requires_grad_()
+    end
+    kw[name] = value
+  end
+  return kw
+end
+
+-- The gradients of the sum of out are what was recorded.
+local function check_gradients(out, leaves, want, message)
+  local names, list = {}, {}
+  for name in pairs(want) do
+    names[#names + 1], list[#list + 1] = name, leaves[name]
+  end
+  if #names == 0 then return end
+  local got = table.pack(lucerna.autograd.grad(out:sum(), list))
+  for i, name in ipairs(names) do
+    parity.close(got[i], want[name], nil, message .. ": gradient of " .. name)
+  end
+end
+
+local function ask(d, what, case, leaves)
+  if SHOWN[what] then return d[what] end
+  if what == "entropy" then return d:entropy() end
+  local value = parity.tensor(what == "icdf" and case.u or case.value)
+  if (case.grads[what] or {}).value then
+    value:requires_grad_()
+    leaves.value = value
+  end
+  return d[what](d, value)
+end
+
+local function check_samples(case)
+  for key, dtype in pairs {sample = lucerna.float64, sample32 = lucerna.float32} do
+    if case[key] then
+      lucerna.manual_seed(5)
+      local drawn = D[case.class](parameters(case.kw, dtype)):sample {3}
+      parity.close(drawn, case[key], nil, key)
+      assert.is_false(drawn.requires_grad)
+    end
+  end
+  if case.rsample then
+    local leaves = parameters(case.kw)
+    lucerna.manual_seed(6)
+    local drawn = D[case.class](leaves):rsample(2)
+    parity.close(drawn, case.rsample, nil, "rsample")
+    local weights = lucerna.arange(1, drawn:numel() + 1, {dtype = drawn.dtype}):view(drawn.shape)
+    check_gradients(drawn * weights, leaves, case.weighted, "rsample")
+  end
+end
+
+local function check(case)
+  for what, want in pairs(case.out) do
+    local leaves = parameters(case.kw)
+    local out = ask(D[case.class](leaves), what, case, leaves)
+    parity.close(out, want, nil, what)
+    if case.grads[what] then check_gradients(out, leaves, case.grads[what], what) end
+  end
+  check_samples(case)
+end
+
+local function check_divergence(case)
+  local p, q = parameters(case.kw_p), parameters(case.kw_q)
+  local out = D.kl_divergence(D[case.p](p), D[case.q](q))
+  parity.close(out, case.kl, nil, "divergence")
+  if out.requires_grad then
+    check_gradients(out, p, case.grads_p, "p")
+    out = D.kl_divergence(D[case.p](p), D[case.q](q))
+    check_gradients(out, q, case.grads_q, "q")
+  end
+end
+
+describe("distributions beside PyTorch:", function()
+  for _, case in ipairs(parity.load("distributions")) do
+    it(case.name, function()
+      if case.kl then check_divergence(case) else check(case) end
+    end)
+  end
+end)
+
+describe("distributions", function()
+  local x = lucerna.tensor {0.5, 1.0}
+
+  local function refused(want, f, ...)
+    local message = parity.message(f, ...)
+    assert(message:find(want, 1, true), message)
+    assert.is_nil(message:find("\n"))
+  end
+
+  it("refuse parameters outside their constraints, in PyTorch's words", function()
+    refused("Expected parameter scale (Tensor of shape (2,)) of distribution "
+      .. "Normal(loc: torch.Size([2]), scale: torch.Size([2])) to satisfy the constraint "
+      .. "GreaterThan(lower_bound=0.0), but found invalid values: tensor([-0.5000, -1.0000])",
+      D.Normal, x, -x)
+    refused("Either `probs` or `logits` must be specified, but not both.", D.Bernoulli)
+    refused("Either `probs` or `logits` must be specified, but not both.", D.Categorical, x, x)
+    refused("`probs` parameter must be at least one-dimensional.", D.Categorical,
+      lucerna.tensor(1.0))
+    refused("Uniform is not defined when low>= high", D.Uniform, x, x)
+    refused("Normal: scale must be a Tensor or a number (got nil)", D.Normal, x)
+    refused("Normal: unknown argument 'scales' (did you mean 'scale'?)", D.Normal, x,
+      {scales = 1})
+  end)
+
+  it("refuse values outside their support or of other shapes", function()
+    local d = D.Categorical {probs = lucerna.ones(2, 3)}
+    refused("to be within the support (IntegerInterval(lower_bound=1, upper_bound=3)) of the "
+      .. "distribution Categorical(probs: torch.Size([2, 3])), but found invalid values: "
+      .. "tensor([0, 3])", d.log_prob, d, lucerna.tensor {0, 3})
+    refused("Value is not broadcastable with batch_shape+event_shape: torch.Size([3]) vs "
+      .. "torch.Size([2]).", d.log_prob, d, lucerna.tensor {1, 2, 3})
+    local o = D.OneHotCategorical(lucerna.ones(3))
+    refused("The right-most size of value must match event_shape: torch.Size([2]) vs "
+      .. "torch.Size([3]).", o.log_prob, o, x)
+    refused("The value argument to log_prob must be a Tensor", d.log_prob, d, 1)
+  end)
+
+  it("check nothing where validate_args is false", function()
+    local d = D.Normal(x, -x, {validate_args = false})
+    assert.same({2}, d:log_prob(x).shape)
+    assert.has_no.errors(function() D.Normal(x, x, false):log_prob(x * lucerna.nan) end)
+    D.Distribution.set_default_validate_args(false)
+    finally(function() D.Distribution.set_default_validate_args(true) end)
+    assert.has_no.errors(function() D.Normal(x, -x) end)
+  end)
+
+  it("name what a distribution does not have", function()
+    local d = D.Bernoulli(x)
+    refused("Bernoulli does not implement rsample", d.rsample, d)
+    refused("Bernoulli does not implement cdf", d.cdf, d, x)
+    refused("Normal does not implement enumerate_support",
+      function() D.Normal(x, x):enumerate_support() end)
+    assert.is_nil(d.nothing)
+  end)
+
+  it("print as PyTorch's", function()
+    assert.equal("Normal(loc: 0.5, scale: 0.10000000149011612)", tostring(D.Normal(0.5, 0.1)))
+    assert.equal("Uniform(low: torch.Size([2]), high: torch.Size([2]))",
+      tostring(D.Uniform(x, 2)))
+    assert.equal("Interval(lower_bound=0.0, upper_bound=1.0)",
+      tostring(D.constraints.unit_interval))
+    assert.equal("IndependentConstraint(Real(), 1)", tostring(D.constraints.real_vector))
+  end)
+
+  it("have batch and event shapes, and expand", function()
+    local d = D.Normal(lucerna.zeros(3, 1), x)
+    assert.same({3, 2}, d.batch_shape)
+    assert.same({}, d.event_shape)
+    local e = d:expand(4, 3, 2)
+    assert.same({4, 3, 2}, e.batch_shape)
+    assert.same({5, 4, 3, 2}, e:sample(5).shape)
+    assert.same({3, 2}, d.batch_shape)
+    local c = D.OneHotCategorical(lucerna.ones(2, 3)):expand {4, 2}
+    assert.same({4, 2}, c.batch_shape)
+    assert.same({3}, c.event_shape)
+    assert.same({4, 2}, c:log_prob(c:sample()).shape)
+  end)
+
+  it("enumerate their support", function()
+    assert.same({{1, 1}, {2, 2}, {3, 3}},
+      D.Categorical(lucerna.ones(2, 3)):enumerate_support():tolist())
+    assert.same({{1}, {2}, {3}},
+      D.Categorical(lucerna.ones(2, 3)):enumerate_support(false):tolist())
+    assert.same({0, 1}, D.Bernoulli(0.5):enumerate_support():tolist())
+    assert.same({2, 2, 2}, D.OneHotCategorical(lucerna.ones(2, 2)):enumerate_support().shape)
+  end)
+
+  it("have the gradient of what was first computed inside no_grad", function()
+    local logits = lucerna.zeros(2, {requires_grad = true})
+    local d = D.Bernoulli {logits = logits}
+    d:sample()
+    assert.is_true(d.probs.requires_grad)
+  end)
+
+  it("can be classes written in Lua", function()
+    local Half = D.class("Half", D.Normal)
+    function Half.getters:mean() return self.loc / 2 end
+    local d = Half(x, 1)
+    assert.equal(0.25, d.mean[1]:item())
+    assert.equal(1.0, d.stddev[1]:item())
+    assert.equal("Half(loc: torch.Size([2]), scale: torch.Size([2]))", tostring(d))
+  end)
+end)
+
+describe("samples have the mean and variance of", function()
+  local MADE = {
+    Normal = {1.5, 2.0}, Laplace = {-1.0, 0.5}, Uniform = {-1.0, 3.0}, Exponential = {2.0},
+    Bernoulli = {0.3},
+  }
+  for name, args in pairs(MADE) do
+    it(name, function()
+      lucerna.manual_seed(1)
+      local d = D[name](table.unpack(args))
+      local n = 40000
+      local drawn = d:sample(n)
+      local deviation = d.stddev:item()
+      assert.near(d.mean:item(), drawn:mean():item(), 5 * deviation / math.sqrt(n))
+      assert.near(1, drawn:std():item() / deviation, 0.05)
+    end)
+  end
+end)

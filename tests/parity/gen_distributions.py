@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""PyTorch's torch.distributions: tests/parity/data/distributions.lua. Each case has parameters, a
+value, what follows from them with gradients, and samples of a seed; then divergences of pairs."""
+import torch
+import torch.distributions as D
+
+from record import cases, tensor, write
+
+SHOWN = ("mean", "variance", "stddev", "mode")
+METHODS = ("log_prob", "cdf", "icdf", "entropy")
+
+
+def t(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def table(items):
+    return "{%s}" % ", ".join("%s=%s" % item for item in items)
+
+
+def parameters(kw):
+    return {k: v.clone().requires_grad_() if isinstance(v, torch.Tensor) and
+            v.dtype.is_floating_point else v for k, v in kw.items()}
+
+
+def written(kw):
+    return table((k, tensor(v) if isinstance(v, torch.Tensor) else repr(v).lower())
+                 for k, v in kw.items())
+
+
+def gradients(out, kw):
+    leaves = {k: v for k, v in kw.items() if isinstance(v, torch.Tensor) and v.requires_grad}
+    if not isinstance(out, torch.Tensor) or not out.requires_grad or not leaves:
+        return None
+    grads = torch.autograd.grad(out.sum(), list(leaves.values()), allow_unused=True)
+    return table((k, tensor(g)) for k, g in zip(leaves, grads) if g is not None)
+
+
+def ask(name, kw, value, what, u=None):
+    """What `what` gives, with its gradients, or None where PyTorch has no answer."""
+    kw = parameters(kw)
+    try:
+        d = getattr(D, name)(**kw)
+        if what in SHOWN:
+            out = getattr(d, what)
+        elif what == "entropy":
+            out = d.entropy()
+        else:
+            x = (u if what == "icdf" else value).clone()
+            if x.dtype.is_floating_point and what != "icdf" and not d.support.is_discrete:
+                kw["value"] = x.requires_grad_()
+            out = getattr(d, what)(x)
+    except NotImplementedError:
+        return None
+    return out, gradients(out, kw)
+
+
+def one(name, value, positions=False, sample=True, skip=(), label="", **kw):
+    """positions: values are categories, which count from 1."""
+    shift = 1 if positions else 0
+    text = '{name="%s", class="%s",\n kw=%s' % (name + label, name, written(kw))
+    text += ",\n value=%s" % tensor(value, shift)
+    u = torch.linspace(0.1, 0.8, value.shape[-1] if value.dim() else 1, dtype=torch.float64)
+    if value.dim() == 0:
+        u = u[0]
+    out, grads = [], []
+    for what in SHOWN + METHODS:
+        answer = None if what in skip else ask(name, kw, value, what, u)
+        if answer:
+            out.append((what, tensor(answer[0], shift if what == "mode" else 0)))
+            if answer[1]:
+                grads.append((what, answer[1]))
+    text += ",\n u=%s,\n out=%s,\n grads=%s" % (tensor(u), table(out), table(grads))
+    if sample:
+        for dtype in (torch.float64, torch.float32):
+            given = {k: v.to(dtype) if isinstance(v, torch.Tensor) else v for k, v in kw.items()}
+            d = getattr(D, name)(**given)
+            torch.manual_seed(5)
+            key = "sample" if dtype == torch.float64 else "sample32"
+            text += ",\n %s=%s" % (key, tensor(d.sample((3,)), shift))
+    if getattr(D, name).has_rsample:
+        given = parameters(kw)
+        torch.manual_seed(6)
+        drawn = getattr(D, name)(**given).rsample((2,))
+        weights = torch.arange(1.0, drawn.numel() + 1, dtype=torch.float64).view(drawn.shape)
+        text += ",\n rsample=%s, weighted=%s" % (tensor(drawn), gradients(drawn * weights, given))
+    cases.append(text + "}")
+
+
+def kl(p, kw_p, q, kw_q):
+    a, b = parameters(kw_p), parameters(kw_q)
+    out = D.kl_divergence(getattr(D, p)(**a), getattr(D, q)(**b))
+    cases.append('{name="KL(%s || %s)", p="%s", q="%s",\n kw_p=%s,\n kw_q=%s,\n kl=%s,'
+                 '\n grads_p=%s,\n grads_q=%s}' % (
+                     p, q, p, q, written(kw_p), written(kw_q), tensor(out),
+                     gradients(out, a) or "{}", gradients(out, b) or "{}"))
+
+
+def location_and_scale():
+    loc, scale, value = t(0.5, -1, 2), t([0.5], [2]), t(0.25, 1.5, -1)
+    for name in ("Normal", "Laplace", "Cauchy"):
+        one(name, value, loc=loc, scale=scale)
+    one("Normal", t(0.5)[0], loc=t(1)[0], scale=t(0.25)[0], label=" of scalars")
+    one("Uniform", t(0.25, 1.5, -0.5), low=t(0, -1, -2), high=t([1.75], [2.5]), skip=("log_prob",))
+    one("Uniform", t(0.25, 1.5, -0.5), low=t(0, -1, -2), high=t(1, 2, 3), label=" inside")
+    one("Exponential", t(0.25, 1.5, 3), rate=t(0.5, 1, 4))
+
+
+def choices():
+    weights = t([1, 2, 3], [0.5, 0.25, 0.25])
+    logits = t([0.5, -1, 2], [0.25, 1, 0])
+    one("Bernoulli", t(0, 1, 1), probs=t(0.25, 0.5, 0.75))
+    one("Bernoulli", t(0, 1, 1), logits=t([0.5, -1, 0], [2, 3, 0.25]), label=" of logits")
+    ids = torch.tensor([[2, 0], [1, 1]])
+    one("Categorical", ids, positions=True, probs=weights)
+    one("Categorical", ids, positions=True, logits=logits, label=" of logits")
+    chosen = t([0, 0, 1], [1, 0, 0])
+    one("OneHotCategorical", chosen, probs=weights)
+    one("OneHotCategorical", chosen, logits=logits, label=" of logits")
+    one("OneHotCategoricalStraightThrough", chosen, probs=weights)
+
+
+location_and_scale()
+choices()
+write("distributions", __file__)
