@@ -295,6 +295,25 @@ def functions():
        x(*q), x(*k).detach(), x(12, 4), x(12), x(4, 4), x(4), x(4, 3, 2), x(4, 3, 2))
 
 
+def training():
+    """The losses of a Transformer that learns to turn sequences around, with dropout."""
+    torch.manual_seed(7)
+    embed, net, out = nn.Embedding(9, 8), nn.Transformer(8, 2, 2, 2, 16), nn.Linear(8, 9)
+    parameters = [p for m in (embed, net, out) for p in m.parameters()]
+    adam = torch.optim.Adam(parameters, lr=0.003)
+    losses = []
+    for _ in range(10):
+        src = torch.randint(1, 9, (6, 5))
+        tgt = torch.cat([torch.zeros(1, 5, dtype=torch.long), src.flip(0)])
+        y = out(net(embed(src), embed(tgt[:-1]), tgt_mask=causal(6)))
+        loss = nn.functional.cross_entropy(y.flatten(0, 1), tgt[1:].flatten())
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        losses.append("%.7g" % loss)
+    cases.append("{losses = {%s}}" % ", ".join(losses))
+
+
 class Alone(nn.Identity):
     def forward(self, src, mask=None, src_key_padding_mask=None):
         return src
@@ -319,5 +338,6 @@ def write():
 multihead()
 layers()
 functions()
+training()
 stacks()
 write()
