@@ -142,10 +142,20 @@ describe("lucerna.models", function()
           image_size = 8, patch_size = 4, num_layers = 1, num_heads = 2, hidden_dim = 4,
           mlp_dim = 4,
         }, lucerna.ones(1, 3, 8, 4)},
+      {"vit_b_16: expected a table of options %(got number%)$", models.vit_b_16, 224},
+      {"MobileNetV2: width_mult must be a number above 0 %(got wide%)$", models.mobilenet_v2,
+        {width_mult = "wide"}},
+      {"ResNet: num_classes must be a positive integer %(got ten%)$", models.resnet18,
+        {num_classes = "ten"}},
+      {"ResNet: width_per_group must be a positive integer %(got 0%)$", models.resnet50,
+        {width_per_group = 0}},
+      {"ResNet: layers must be an array of four numbers of blocks$", models.ResNet,
+        models.BasicBlock, {2, 2}},
+      {"ResNet: block must be a class %(got number%)$", models.ResNet, 1, {2, 2, 2, 2}},
       {"Input shape indivisible by patch size!$", models.vit_b_16, {image_size = 100}},
     }
     for _, case in ipairs(cases_of_errors) do
-      local message = parity.message(case[2], case[3])
+      local message = parity.message(table.unpack(case, 2))
       assert.matches("^[^\n]*%.lua:%d+: .*" .. case[1], message)
     end
     assert.is_nil(models.resnet99)
@@ -252,6 +262,9 @@ describe("models.GPT2", function()
     local ids = lucerna.tensor {1}
     local cases_of_errors = {
       {"GPT2: n_embd must be divisible by n_head %(got 9 and 2%)$", small, {n_embd = 9}},
+      {"GPT2: n_layer must be a positive integer %(got 0%)$", small, {n_layer = 0}},
+      {"GPT2: vocab_size must be a positive integer %(got 2.5%)$", small, {vocab_size = 2.5}},
+      {"GPT2: n_embd must be a positive integer %(got wide%)$", small, {n_embd = "wide"}},
       {"GPT2: input has 6 tokens, n_positions is 5$", net, lucerna.ones(1, 6):long()},
       {"generate: ids: expected a tensor of at least one token$", net.generate, net, {1, 2}},
       {"generate: temperature must not be negative %(got %-1%)$", net.generate, net, ids,

@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local raise = require("lucerna.core")._raise
 local arguments = require "lucerna.arguments"
+local sizes = require "lucerna.models.sizes"
 
 local init, F = nn.init, nn.functional
 local gpt2 = {}
@@ -113,6 +114,7 @@ end
 
 local OPTIONS = {"vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_inner", "dropout",
   "layer_norm_epsilon"}
+local SIZES = {table.unpack(OPTIONS, 1, 6)}
 
 --- GPT2{vocab_size=50257, n_positions=1024, n_embd=768, n_layer=12, n_head=12, n_inner=4 * n_embd,
 -- dropout=0.1, layer_norm_epsilon=1e-5}: ids [N, T] or [T] of tokens, from 1, -> logits [N, T,
@@ -122,21 +124,25 @@ local OPTIONS = {"vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_
 function GPT2:__init(...)
   local vocab_size, n_positions, n_embd, n_layer, n_head, n_inner, dropout, eps =
     arguments("GPT2", OPTIONS, ...)
-  local width, heads, layers = n_embd or 768, n_head or 12, n_layer or 12
+  vocab_size, n_positions, n_layer = vocab_size or 50257, n_positions or 1024, n_layer or 12
+  local width, heads = n_embd or 768, n_head or 12
+  sizes("GPT2", {"n_embd"}, width)
+  local inner = n_inner or 4 * width
+  sizes("GPT2", SIZES, vocab_size, n_positions, width, n_layer, heads, inner)
   if width % heads ~= 0 then
     raise(("GPT2: n_embd must be divisible by n_head (got %s and %s)"):format(width, heads))
   end
-  self.n_positions = n_positions or 1024
+  self.n_positions = n_positions
   dropout = dropout or 0.1
-  self.wte = nn.Embedding(vocab_size or 50257, width)
-  self.wpe = nn.Embedding(self.n_positions, width)
+  self.wte = nn.Embedding(vocab_size, width)
+  self.wpe = nn.Embedding(n_positions, width)
   self.drop = nn.Dropout(dropout)
   self.h = nn.ModuleList()
-  for _ = 1, layers do
-    self.h:append(Block(width, heads, n_inner or 4 * width, dropout, eps or 1e-5))
+  for _ = 1, n_layer do
+    self.h:append(Block(width, heads, inner, dropout, eps or 1e-5))
   end
   self.ln_f = nn.LayerNorm(width, {eps = eps or 1e-5})
-  initialize(self, layers)
+  initialize(self, n_layer)
   self:register_load_state_dict_pre_hook(rename)
 end
 

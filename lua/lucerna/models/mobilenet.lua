@@ -96,6 +96,10 @@ function MobileNetV2:__init(...)
   local num_classes, width_mult, setting, round_nearest, norm_layer, dropout =
     arguments("MobileNetV2", OPTIONS, ...)
   width_mult, round_nearest = width_mult or 1, round_nearest or 8
+  if math.type(width_mult) == nil or width_mult <= 0 then
+    raise(("MobileNetV2: width_mult must be a number above 0 (got %s)"):format(
+      tostring(width_mult)))
+  end
   setting = setting or SETTING
   if type(setting) ~= "table" or type(setting[1]) ~= "table" or #setting[1] ~= 4 then
     raise("inverted_residual_setting should be non-empty or a 4-element list")

@@ -2,10 +2,11 @@
 -- they were given. Modules are made in torchvision's order, which is the order of random numbers.
 
 local nn = require "lucerna.nn"
-local raise = require("lucerna.core")._raise
+local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local sizes = require "lucerna.models.sizes"
 
-local init = nn.init
+local init, raise = nn.init, core._raise
 local resnet = {}
 
 local function conv3x3(inputs, outputs, stride, groups, dilation)
@@ -93,6 +94,7 @@ resnet.ResNet = ResNet
 
 local OPTIONS = {"block", "layers", "num_classes", "zero_init_residual", "groups",
   "width_per_group", "replace_stride_with_dilation", "norm_layer"}
+local SIZES = {"num_classes", "groups", "width_per_group"}
 
 -- A stage of `count` blocks. `at` has what the last one left: inplanes and dilation.
 local function make_layer(at, planes, count, stride, dilate)
@@ -139,9 +141,17 @@ function ResNet:__init(...)
   if replace ~= nil and (type(replace) ~= "table" or #replace ~= 3) then
     raise("replace_stride_with_dilation should be None or a 3-element tuple")
   end
+  if not core.nn.is_class(block) then
+    raise(("ResNet: block must be a class (got %s)"):format(type(block)))
+  end
+  if type(layers) ~= "table" or #layers ~= 4 then
+    raise("ResNet: layers must be an array of four numbers of blocks")
+  end
+  num_classes, groups, width_per_group = num_classes or 1000, groups or 1, width_per_group or 64
+  sizes("ResNet", SIZES, num_classes, groups, width_per_group)
   replace = replace or {}
-  local at = {block = block, inplanes = 64, dilation = 1, groups = groups or 1,
-    base_width = width_per_group or 64, norm_layer = norm or nn.BatchNorm2d}
+  local at = {block = block, inplanes = 64, dilation = 1, groups = groups,
+    base_width = width_per_group, norm_layer = norm or nn.BatchNorm2d}
   self.conv1 = nn.Conv2d(3, 64, 7, {stride = 2, padding = 3, bias = false})
   self.bn1 = at.norm_layer(64)
   self.relu = nn.ReLU {inplace = true}
@@ -151,7 +161,7 @@ function ResNet:__init(...)
   self.layer3 = make_layer(at, 256, layers[3], 2, replace[2])
   self.layer4 = make_layer(at, 512, layers[4], 2, replace[3])
   self.avgpool = nn.AdaptiveAvgPool2d {1, 1}
-  self.fc = nn.Linear(at.inplanes, num_classes or 1000)
+  self.fc = nn.Linear(at.inplanes, num_classes)
   initialize(self, zero_init_residual)
 end
 

@@ -5,6 +5,7 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local raise = require("lucerna.core")._raise
 local arguments = require "lucerna.arguments"
+local sizes = require "lucerna.models.sizes"
 
 local init = nn.init
 local vision_transformer = {}
@@ -68,12 +69,7 @@ local OPTIONS = {"image_size", "patch_size", "num_layers", "num_heads", "hidden_
 local function read_options(...)
   local values, o = table.pack(arguments("VisionTransformer", OPTIONS, ...)), {}
   for k, name in ipairs(OPTIONS) do o[name] = values[k] end
-  for k = 1, 6 do
-    if math.type(values[k]) ~= "integer" or values[k] < 1 then
-      raise(("VisionTransformer: %s must be a positive integer (got %s)"):format(OPTIONS[k],
-        tostring(values[k])))
-    end
-  end
+  sizes("VisionTransformer", {table.unpack(OPTIONS, 1, 6)}, table.unpack(values, 1, 6))
   if o.image_size % o.patch_size ~= 0 then raise("Input shape indivisible by patch size!") end
   o.dropout, o.attention_dropout = o.dropout or 0, o.attention_dropout or 0
   o.norm_layer = o.norm_layer or function(width) return nn.LayerNorm(width, {eps = 1e-6}) end
@@ -126,6 +122,9 @@ end
 --- vit_b_16({options of VisionTransformer}): 12 layers on 16x16 patches of 224x224 images,
 -- 86,567,656 parameters.
 function vision_transformer.vit_b_16(options)
+  if options ~= nil and type(options) ~= "table" then
+    raise(("vit_b_16: expected a table of options (got %s)"):format(type(options)))
+  end
   local all = {image_size = 224, patch_size = 16, num_layers = 12, num_heads = 12,
     hidden_dim = 768, mlp_dim = 3072}
   for key, value in pairs(options or {}) do all[key] = value end
