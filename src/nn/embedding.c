@@ -7,14 +7,14 @@
 
 /* Where the constructors of Embedding and EmbeddingBag have what they share. */
 typedef struct places {
-  int padding, sparse, weight, freeze; /* freeze -1: none */
+  int padding, weight, freeze; /* freeze -1: none */
 } places;
 enum { COUNT, DIM };
 
 static places places_of(const luc_module *m) {
   const luc_schema *s = m->cls->core->constructor;
-  return (places){luc__schema_find(s, "padding_idx"), luc__schema_find(s, "sparse"),
-                  luc__schema_find(s, "_weight"), luc__schema_find(s, "_freeze")};
+  return (places){luc__schema_find(s, "padding_idx"), luc__schema_find(s, "_weight"),
+                  luc__schema_find(s, "_freeze")};
 }
 
 /* padding_idx counted from the end becomes one counted from the start. */
@@ -45,8 +45,6 @@ luc_status luc__embedding_build(luc_context *ctx, luc_module *m) {
   LUC_CHECK(ctx, sizes[0] >= 0 && sizes[1] >= 0, LUC_ERR_VALUE,
             "%s: num_embeddings and embedding_dim must not be negative (got %lld, %lld)", who,
             (long long)sizes[0], (long long)sizes[1]);
-  LUC_CHECK(ctx, !m->config[at.sparse].as.i, LUC_ERR_SUPPORT,
-            "%s: sparse gradients are not built in", who);
   LUC_TRY(wrap_padding(ctx, m, at.padding));
   luc_tensor *weight, *given = luc_as_tensor(&m->config[at.weight]);
   LUC_TRY(luc__new_parameter(ctx, m, "weight", luc__config_dtype(ctx, m), 2, sizes, &weight));

@@ -60,8 +60,8 @@ static luc_status check_kinds(luc_context *ctx, const luc_value *args, bag_mode 
     return luc__fail_shapes(ctx, who, "input", input, "weight", weight,
                             "weight has to be a 2D Tensor, but got Tensor of dimension %d",
                             weight->ndim);
-  LUC_CHECK(ctx, !args[SPARSE].as.i, LUC_ERR_SUPPORT, "%s: sparse gradients are not supported",
-            who);
+  LUC_CHECK(ctx, mode != MAX || !args[SPARSE].as.i, LUC_ERR_VALUE,
+            "%s: max mode does not support sparse weights", who);
   LUC_CHECK(ctx, mode != MAX || !args[SCALE].as.i, LUC_ERR_VALUE,
             "%s: max mode does not support scaling the gradient by the frequency", who);
   LUC_CHECK(ctx, !per_sample || mode == SUM, LUC_ERR_SUPPORT,

@@ -118,7 +118,8 @@ luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tenso
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse) */
+/* embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse). Gradients
+ * are dense, with sparse too. */
 luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   int64_t padding = -1;
@@ -128,7 +129,6 @@ luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out)
   if (!luc__dtype_is_int((luc_dtype)input->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "embedding: input must hold positions (got %s)",
                      luc__dtype_name((luc_dtype)input->dtype));
-  LUC_CHECK(ctx, !args[6].as.i, LUC_ERR_SUPPORT, "embedding: sparse gradients are not supported");
   if (!luc_is_none(&args[2]))
     LUC_TRY(
         luc__index_wrap(ctx, "embedding: padding_idx", args[2].as.i, weight->sizes[0], &padding));

@@ -27,12 +27,33 @@ describe("an optimizer", function()
       for step, want in ipairs(case.values) do
         local phase = lucerna.arange(3, {dtype = lucerna.float64}) + step
         p.grad = (phase:sin() * 2):to(p.dtype) + p:detach()
+        if case.kind == "SparseAdam" then p.grad[step % 3 + 1] = 0 end -- not in use
         o:step()
         local got = p:tolist()
         for i = 1, 3 do assert.is_near(want[i], got[i], 1e-5 * math.max(1, math.abs(want[i]))) end
       end
     end)
   end
+
+  it("of sparse gradients leaves rows that are not in use alone", function()
+    local nn = lucerna.nn
+    local table_of = nn.Embedding(6, 2, {sparse = true})
+    local before = table_of.weight:detach():clone()
+    local o = optim.SparseAdam(table_of:parameters(), {lr = 0.1})
+    table_of(lucerna.tensor {2, 5, 2}):sum():backward()
+    o:step()
+    o:zero_grad()
+    table_of(lucerna.tensor {5}):sum():backward()
+    o:step()
+    local moved = table_of.weight:ne(before):to(lucerna.int64):sum(2)
+    assert.are.same({0, 2, 0, 0, 2, 0}, moved:tolist())
+    local state = o.state[table_of.weight]
+    assert.are.equal(2, state.step)
+    assert.are.same({6, 2}, state.exp_avg:size())
+    assert.are.equal(0, state.exp_avg[1]:abs():sum():item())
+    assert.has_error(function() optim.SparseAdam(table_of:parameters(), {lr = -1}) end)
+    assert.has_error(function() optim.SparseAdam(table_of:parameters(), {betas = {1, 0}}) end)
+  end)
 
   it("agrees with published values", function()
     local published = { -- PyTorch 2.9, p = 1, gradients 2, 1.5, 1

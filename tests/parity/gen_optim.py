@@ -27,6 +27,9 @@ CASES = [
     ("AdamW", {"lr": 0.05, "weight_decay": 0.2}),
     ("AdamW", {"lr": 0.05, "amsgrad": True}),
     ("Adam", {"lr": 0.05, "weight_decay": 0.2, "decoupled_weight_decay": True}),
+    ("SparseAdam", {}),
+    ("SparseAdam", {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-4}),
+    ("SparseAdam", {"lr": 0.05, "maximize": True}),
     ("Adamax", {}),
     ("Adamax", {"lr": 0.05, "betas": (0.8, 0.99), "eps": 1e-4, "weight_decay": 0.1}),
     ("Adamax", {"lr": 0.05, "maximize": True}),
@@ -141,7 +144,11 @@ def trajectory(kind, options, dtype):
     values = []
     for step in range(1, STEPS + 1):
         phase = torch.arange(3, dtype=torch.float64) + step
-        p.grad = (torch.sin(phase) * 2).to(dtype) + p.detach()
+        grad = (torch.sin(phase) * 2).to(dtype) + p.detach()
+        if kind == "SparseAdam":  # each step leaves one out
+            grad[step % 3] = 0
+            grad = grad.to_sparse()
+        p.grad = grad
         optimizer.step()
         values.append(p.tolist())
     return values

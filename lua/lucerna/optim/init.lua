@@ -1,6 +1,6 @@
 -- Optimizers (torch.optim). Most are kinds of the core, which holds parameters and state and
--- updates all in one fused step; LBFGS, Adafactor and Muon are written on tensors, in files of
--- their own. There is no SparseAdam: there are no sparse gradients.
+-- updates all in one fused step; LBFGS, Adafactor, Muon and SparseAdam are written on tensors,
+-- in files of their own.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
@@ -180,6 +180,7 @@ optim.Rprop = fused "Rprop"
 optim.LBFGS = require "lucerna.optim.lbfgs"
 optim.Adafactor = require "lucerna.optim.adafactor"
 optim.Muon = require "lucerna.optim.muon"
+optim.SparseAdam = require "lucerna.optim.sparse_adam"
 
 local LATER = {lr_scheduler = true, swa_utils = true} -- loaded when asked for
 
