@@ -18,7 +18,7 @@ local EXTENSIONS = {
   Sequential = container.Sequential,
   ModuleList = container.ModuleList,
   ModuleDict = container.ModuleDict,
-  MultiheadAttention = require "lucerna.nn.attention",
+  MultiheadAttention = require "lucerna.nn.multihead",
   SyncBatchNorm = require "lucerna.nn.sync_batch_norm",
   Container = container.Container,
   Embedding = embedding.Embedding,
@@ -122,7 +122,7 @@ function nn.unregistered(list)
 end
 
 local SUBMODULES = {
-  functional = true, grad = true, init = true, utils = true, parallel = true,
+  functional = true, grad = true, init = true, utils = true, parallel = true, attention = true,
 }
 
 -- Classes written in Lua, and the files that define them.

@@ -325,6 +325,52 @@ describe("the Transformer's classes", function()
   end)
 end)
 
+describe("nn.attention", function()
+  local attention = nn.attention
+  local flex = attention.flex_attention
+
+  it("makes causal masks of either corner", function()
+    local bias = attention.bias
+    assert.are.same({{true, false, false}, {true, true, false}},
+      bias.causal_upper_left(2, 3):tolist())
+    assert.are.same({{true, true, false}, {true, true, true}},
+      bias.causal_lower_right(2, 3):tolist())
+    local q, k = lucerna.randn(2, 4), lucerna.randn(3, 4)
+    parity.close(F.scaled_dot_product_attention(q, k, k, bias.causal_upper_left(2, 3)),
+      F.scaled_dot_product_attention(q, k, k, {is_causal = true}))
+  end)
+
+  it("takes functions of scores and positions", function()
+    local q, k = parity.leaf {2, 2, 3, 4}, parity.leaf {2, 2, 5, 4}
+    local function causal(_, _, query, key) return query:ge(key) end
+    local function near(_, _, query, key) return (query - key):abs():le(1) end
+    local mask = flex.create_block_mask(flex.and_masks(causal, near), nil, nil, 3, 5)
+    assert.are.same({1, 1, 3, 5}, mask.shape)
+    local dense = lucerna.ones(3, 5):tril():triu(-1):bool()
+    assert.are.same(dense:tolist(), mask.mask[1][1]:tolist())
+    parity.close(flex.flex_attention(q, k, k, {block_mask = mask}),
+      F.scaled_dot_product_attention(q, k, k, dense))
+    local function alibi(score, _, head, query, key) return score + (key - query) * (0.5 ^ head) end
+    local slopes = lucerna.tensor({0.5, 0.25}, {dtype = lucerna.float64}):view(2, 1, 1)
+    local offsets = lucerna.arange(1, 6):view(1, 5) - lucerna.arange(1, 4):view(3, 1)
+    local y, lse = flex.flex_attention(q, k, k, {score_mod = alibi, return_lse = true})
+    parity.close(y, F.scaled_dot_product_attention(q, k, k, (offsets * slopes):double()))
+    assert.are.same({2, 2, 3}, lse.shape)
+    parity.gradcheck(function() return (flex.flex_attention(q, k, k, {score_mod = alibi})) end,
+      {q, k})
+    local either = flex.create_mask(flex.or_masks(causal, near), 1, 1, 2, 3)
+    assert.are.same({{true, true, false}, {true, true, true}}, either[1][1]:tolist())
+  end)
+
+  it("shares heads, and accepts any choice of kernels", function()
+    local q, k = lucerna.randn(1, 4, 2, 3), lucerna.randn(1, 2, 2, 3)
+    local _ <close> = attention.sdpa_kernel {attention.SDPBackend.MATH,
+      attention.SDPBackend.FLASH_ATTENTION}
+    local y = flex.flex_attention(q, k, k, {enable_gqa = true, return_lse = true})
+    parity.close(y, flex.flex_attention(q, k, k, {enable_gqa = true}), {atol = 1e-6})
+  end)
+end)
+
 -- {text of the message, function, arguments…}
 local function refusals()
   local function z(...) return lucerna.zeros(...) end
@@ -378,6 +424,14 @@ local function refusals()
       F.multi_head_attention_forward, z(2, 4), z(2, 4), z(2, 4), 4, 2, {out_proj_weight = z(4, 4)}},
     {"was expecting embedding dimension of 4, but got 3", F.multi_head_attention_forward, z(2, 3),
       z(2, 4), z(2, 4), 4, 2, z(12, 4), z(12), nil, nil, false, 0.0, z(4, 4), z(4), n = 15},
+    {"sdpa_kernel: Backend must be an instance of SDPBackend", nn.attention.sdpa_kernel, 7},
+    {"causal_lower_right: only supports 2D tensors", nn.attention.bias.causal_lower_right, 2},
+    {"flex_attention: Expected query, key and value to be 4D tensors (key is 2D)",
+      nn.attention.flex_attention.flex_attention, z(1, 1, 2, 2), z(2, 2), z(1, 1, 2, 2)},
+    {"and_masks: All inputs should be callable mask_mods (got number)",
+      nn.attention.flex_attention.and_masks, 1},
+    {"create_mask: mod_fn must give a tensor of booleans",
+      nn.attention.flex_attention.create_mask, function() return 1 end, 1, 1, 2, 2},
     {"activation should be relu/gelu, not tanh", nn.TransformerEncoderLayer, 4, 2,
       {activation = "tanh"}},
     {"unknown argument 'dropuot' (did you mean 'dropout'?)", nn.TransformerDecoderLayer, 4, 2,
