@@ -6,7 +6,8 @@
 return {
   {title = "torch.nn: classes", place = "nn",
    files = {"^layers", "^rnn", "^modules$", "^programs$", "attention", "transformer"},
-   unrecorded = {LinearCrossEntropyOptions = "a table of options, newer than what records"},
+   unrecorded = {LinearCrossEntropyOptions = "a table of options, newer than what records",
+     DataParallel = "a call is its module's; its text is among those of repr.lua"},
    names = [[
      Module Sequential ModuleList ModuleDict ParameterList ParameterDict
      Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d
@@ -34,9 +35,10 @@ return {
      MultiLabelSoftMarginLoss CosineEmbeddingLoss MultiMarginLoss TripletMarginLoss
      TripletMarginWithDistanceLoss
      PixelShuffle PixelUnshuffle Upsample UpsamplingNearest2d UpsamplingBilinear2d ChannelShuffle
-     Flatten Unflatten]],
+     Flatten Unflatten DataParallel]],
    ours = [[
-     Container NLLLoss2d NonDynamicallyQuantizableLinear parameter Parameter Buffer
+     Container NLLLoss2d RNNCellBase parallel
+     NonDynamicallyQuantizableLinear parameter Parameter Buffer
      UninitializedParameter UninitializedBuffer LazyModuleMixin class delattr isinstance property
      unregistered
      register_module_backward_hook register_module_buffer_registration_hook
@@ -45,7 +47,7 @@ return {
      register_module_module_registration_hook register_module_parameter_registration_hook]],
   },
   {title = "torch.nn.functional", place = "nn.functional",
-   files = {"^functional_", "^nn_", "^pointwise$", "^rest$", "^programs$"},
+   files = {"^functional_", "^nn_", "^pointwise$", "^rest$", "^programs$", "attention"},
    names = [[
      conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc unfold
      fold avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d

@@ -20,7 +20,9 @@ function report.data_files()
 end
 
 -- Where a case says what it calls: an operator, a program, a class.
-local TELLING = {fn = true, lua = true, make = true, kind = true, class = true, name = true}
+local TELLING = {
+  fn = true, lua = true, make = true, call = true, kind = true, class = true, name = true,
+}
 
 local function add_words(words, text)
   for word in text:gmatch("[%a_][%w_]*") do words[word] = true end
