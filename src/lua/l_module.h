@@ -97,7 +97,8 @@ enum {
   LUC_L_OWN_NAMED_PARAMETERS = 1 << 4,
   LUC_L_OWN_NAMED_BUFFERS = 1 << 5,
   LUC_L_OWN_NAMED_MEMBERS = 1 << 6,
-  LUC_L_OWN_PARAMETERS = 1 << 7
+  LUC_L_OWN_PARAMETERS = 1 << 7,
+  LUC_L_OWN_INDEX = 1 << 8
 };
 uint32_t luc_l_overrides_of(const luc_module *m);
 /* Does a module below m have its own? */

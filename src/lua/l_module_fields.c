@@ -124,11 +124,24 @@ static int call_helper(lua_State *L, luc_l_peer *peer, const char *name, int n) 
 }
 
 static bool is_view(const char *name) {
-  return !strcmp(name, "_parameters") || !strcmp(name, "_buffers") || !strcmp(name, "_modules") ||
-         !strcmp(name, "_non_persistent_buffers_set");
+  static const char *const names[] = {"_parameters",
+                                      "_buffers",
+                                      "_modules",
+                                      "_forward_pre_hooks",
+                                      "_forward_hooks",
+                                      "_non_persistent_buffers_set",
+                                      "_backward_pre_hooks",
+                                      "_backward_hooks",
+                                      "_load_state_dict_pre_hooks",
+                                      "_state_dict_hooks",
+                                      "_state_dict_pre_hooks",
+                                      "_load_state_dict_post_hooks"};
+  for (size_t i = 0; *name == '_' && i < sizeof names / sizeof *names; i++)
+    if (!strcmp(name, names[i])) return true;
+  return false;
 }
 
-/* m.name: a slot not yet cached, a view of slots, a constructor argument. */
+/* m.name: a slot not yet cached, a view of slots or hooks, a constructor argument. */
 static int read_named(lua_State *L, luc_l_peer *peer) {
   luc_module *m = peer->m;
   size_t length;
@@ -165,6 +178,20 @@ static int read_missing(lua_State *L, luc_l_peer *peer) {
   return cached(L);
 }
 
+/* What a class has as __index is asked last, as Python's __getattr__ is. */
+static int read_fallback(lua_State *L, luc_l_peer *peer) {
+  if (!(peer->nn->overrides & luc_l_overrides_of(peer->m) & LUC_L_OWN_INDEX)) return 0;
+  if (lua_type(L, 2) == LUA_TLIGHTUSERDATA) return 0;
+  lua_settop(L, 2);
+  lua_pushliteral(L, "__index");
+  luc_l_class_get(L, peer);
+  if (lua_isnil(L, -1)) return 0;
+  lua_insert(L, 1);
+  lua_settop(L, 3);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
 /* The box at 4 was released, by hand or at the end of a scope: a slot's tensor gets a new one. */
 static int read_released(lua_State *L, luc_l_peer *peer) {
   bool slot = peer->m && peer->nn->st->ctx && lua_type(L, 2) == LUA_TSTRING &&
@@ -198,7 +225,8 @@ int luc_l_module_index(lua_State *L) {
   }
   if (!peer->m || !peer->nn->st->ctx) return luc_l_error(L, "nn: module was collected");
   lua_settop(L, 3);
-  return read_missing(L, peer);
+  int found = read_missing(L, peer);
+  return found > 0 && !lua_isnil(L, -1) ? found : read_fallback(L, peer);
 }
 
 /* ---- assigning ---- */
@@ -524,6 +552,8 @@ static int write_position(lua_State *L, luc_l_peer *peer) {
 static int write_other(lua_State *L, luc_l_peer *peer) {
   int flags = peer->m->cls->core->def->flags;
   if (flags & LUC_CF_SEQUENCE && to_position(L, 2)) return write_position(L, peer);
+  if (lua_isnil(L, 2))
+    return luc_l_error(L, "%s: a field's name cannot be nil", peer->m->cls->name);
   if (flags & LUC_CF_KEYED)
     return luc_l_error(L, "%s: keys must be strings (got %s)", peer->m->cls->name,
                        luaL_typename(L, 2));

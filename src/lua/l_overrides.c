@@ -15,6 +15,7 @@ static const char *const names[] = {
     "named_buffers",
     "_named_members",
     "parameters",
+    "__index",
     "buffers",
     "children",
     "modules",

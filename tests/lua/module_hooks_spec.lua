@@ -147,6 +147,22 @@ describe("a full backward hook", function()
       message_of(a.register_full_backward_hook, a, print), 1, true)
   end)
 
+  it("and the other kinds stand in PyTorch's dictionaries by their ids", function()
+    local m = nn.Linear(1, 1)
+    local handle = m:register_full_backward_hook(print)
+    m:register_forward_hook(print)
+    m:register_forward_pre_hook(print, {prepend = true})
+    m:register_state_dict_pre_hook(print)
+    assert.equal(print, m._backward_hooks[handle.id])
+    assert.same({1, 1, 1, 1, 0}, {#m._backward_hooks, #m._forward_hooks, #m._forward_pre_hooks,
+      #m._state_dict_pre_hooks, #m._load_state_dict_post_hooks})
+    for id in pairs(m._forward_hooks) do m._forward_hooks[id] = nil end
+    assert.equal(0, #m._forward_hooks)
+    assert.matches("hooks are registered, not assigned",
+      message_of(function() m._forward_hooks[1] = print end))
+    assert.matches("cannot be assigned", message_of(function() m._forward_hooks = {} end))
+  end)
+
   it("must return as many gradients as there are", function()
     local m, x = nn.Linear(2, 2), lucerna.ones(1, 2, {requires_grad = true})
     local handle = m:register_full_backward_hook(function() return {n = 2} end)

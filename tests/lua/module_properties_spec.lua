@@ -93,6 +93,22 @@ describe("a property", function()
     assert.is_nil(nn.Linear(2, 4).scale)
   end)
 
+  it("leaves what nobody has to the class's __index", function()
+    local Wrapper = nn.class("Wrapper")
+    function Wrapper:__init(inner) self.inner = inner end
+    function Wrapper:__index(name) return self.inner[name] end
+    local Scaled = nn.class("Scaled", Wrapper)
+    local m = Scaled(nn.Linear(3, 2))
+    assert.equal(3, m.in_features)
+    assert.is_true(rawequal(m.inner.weight, m.weight))
+    assert.is_nil(m.nothing)
+    assert.is_nil(nn.ReLU().in_features)
+    assert.equal(2, #m:state_dict())
+    assert.equal(3, m:clone().in_features)
+    function Scaled:__index(name) return name == 1 and "one" or Wrapper.__index(self, name) end
+    assert.same({ "one", 2 }, { m[1], m.out_features })
+  end)
+
   it("may raise and may yield", function()
     local Net = nn.class("Net")
     Net.x = nn.property(function() return coroutine.yield("reading") end,

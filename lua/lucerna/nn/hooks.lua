@@ -5,6 +5,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
 local raise = root._raise
@@ -104,6 +105,34 @@ function methods:register_backward_hook(...)
   return add_hook(self, OLD, "register_backward_hook", hook, 0)
 end
 
+-- ---- as maps ----
+
+-- PyTorch's dictionaries of hooks: the kinds that they hold, or events (luc_state_event).
+local VIEWS = {
+  _forward_pre_hooks = { [PRE] = true }, _forward_hooks = { [FORWARD] = true },
+  _backward_pre_hooks = { [FULL_PRE] = true }, _backward_hooks = { [FULL] = true, [OLD] = true },
+  _state_dict_pre_hooks = { state = true, [0] = true },
+  _state_dict_hooks = { state = true, [1] = true },
+  _load_state_dict_pre_hooks = { state = true, [2] = true },
+  _load_state_dict_post_hooks = { state = true, [3] = true },
+}
+
+-- The hooks of Lua's under one of these names: an ordered map by the ids of handles. Assigning nil
+-- removes a hook.
+local function view(module, name)
+  local kinds, map = VIEWS[name], ordered.new()
+  local flat = kinds.state and core._state_hooks(module) or core._hooks(module)
+  local step = kinds.state and 3 or 4
+  for i = 1, #flat, step do
+    if kinds[flat[i]] then ordered.put(map, flat[i + step - 1], flat[i + 1]) end
+  end
+  ordered.on_write(map, function(id, value)
+    if value ~= nil then raise(name .. ": hooks are registered, not assigned") end
+    core._remove_hook(module, id)
+  end)
+  return map
+end
+
 -- ---- of every module ----
 
 local global = {}
@@ -169,4 +198,4 @@ function global.register_module_module_registration_hook(...)
   return add_registration(2, "register_module_module_registration_hook", ...)
 end
 
-return { methods = methods, global = global, handle = handle, check = check }
+return { methods = methods, global = global, handle = handle, check = check, view = view }

@@ -3,6 +3,7 @@
 -- Loaded before the first class: it hands its drivers to the core.
 
 local root = require "lucerna.core"
+local hook_view = require("lucerna.nn.hooks").view
 local ordered = require "lucerna.nn.ordered"
 local trees = require "lucerna.nn.trees"
 
@@ -180,6 +181,7 @@ end
 
 local function view(self, name)
   if name == "_non_persistent_buffers_set" then return transient(self) end
+  if not KINDS[name] then return hook_view(self, name) end
   local kind, map = KINDS[name], ordered.new()
   local flat = kind < 2 and core._slots(self, kind) or core._children(self)
   for i = 1, #flat, 2 do ordered.put(map, flat[i], flat[i + 1] or nil) end
