@@ -101,6 +101,17 @@ describe("lucerna.models answers as PyTorch's do:", function()
   end
 end)
 
+describe("lucerna.models answers, large, as PyTorch's do: #slow", function()
+  for _, case in ipairs(cases.large) do
+    it(case.model, function()
+      lucerna.manual_seed(1)
+      local net = models[case.model](case.options):eval()
+      local y = lucerna.no_grad(net, lucerna.randn(case.shape))
+      parity.close(y, case.output, {rtol = 1e-4, atol = 1e-4, scale = true})
+    end)
+  end
+end)
+
 describe("lucerna.models", function()
   it("loads another net's checkpoint", function()
     local a, b = models.mobilenet_v2 {num_classes = 3}, models.mobilenet_v2 {num_classes = 3}
