@@ -227,7 +227,7 @@ static int64_t size_of(const luc_attention *a) {
 luc_status luc__attention(luc_context *ctx, const luc_attention *a, void *out, void *lse) {
   job j = {.a = a, .size = size_of(a), .out = out, .lse = lse};
   j.blocks = (a->l + QUERIES - 1) / QUERIES;
-  if (a->batch * a->l == 0) return LUC_OK;
+  if (a->batch * a->l * a->ev == 0) return LUC_OK; /* lse is not asked for */
   return run(ctx, &j, a->batch * j.blocks, min64(QUERIES, a->l), forward);
 }
 
@@ -240,6 +240,6 @@ luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, con
   memset(dq, 0, (size_t)(a->batch * a->l * a->e * j.size));
   memset(dk, 0, (size_t)(a->batch * a->s * a->e * j.size));
   memset(dv, 0, (size_t)(a->batch * a->s * a->ev * j.size));
-  if (a->batch == 0) return LUC_OK;
+  if (a->batch * a->l * a->ev == 0) return LUC_OK;
   return run(ctx, &j, a->batch, a->l, backward);
 }

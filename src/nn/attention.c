@@ -25,6 +25,8 @@ static luc_status check_sizes(luc_context *ctx, const luc_module *m) {
             "%s: embed_dim and num_heads must be greater than 0, got embed_dim=%lld and "
             "num_heads=%lld instead",
             m->cls->name, e, heads);
+  LUC_CHECK(ctx, e <= INT32_MAX, LUC_ERR_VALUE, "%s: embed_dim is too large (got %lld)",
+            m->cls->name, e);
   LUC_CHECK(ctx, e % heads == 0, LUC_ERR_VALUE,
             "%s: embed_dim must be divisible by num_heads (got %lld and %lld)", m->cls->name, e,
             heads);
@@ -90,16 +92,16 @@ static luc_status reset(luc_context *ctx, luc_module *m) {
 }
 
 luc_status luc__multihead_build(luc_context *ctx, luc_module *m) {
-  int64_t e = m->config[EMBED].as.i, sizes[3] = {1, 1, e}, three = 3 * e;
+  int64_t sizes[3] = {1, 1, m->config[EMBED].as.i};
   luc_dtype dtype = luc__config_dtype(ctx, m);
-  luc_value width = luc_v_int(e);
+  luc_value width = luc_v_int(sizes[2]);
   luc_tensor *t;
   for (int i = KDIM; i <= VDIM; i++)
     if (luc_is_none(&m->config[i])) LUC_TRY(luc__module_set_config(ctx, m, i, &width));
   LUC_TRY(check_sizes(ctx, m));
   LUC_TRY(add_projections(ctx, m));
   if (m->config[BIAS].as.i) {
-    LUC_TRY(luc__new_parameter(ctx, m, "in_proj_bias", dtype, 1, &three, &t));
+    LUC_TRY(luc__new_parameter(ctx, m, "in_proj_bias", dtype, 1, &(int64_t){3 * sizes[2]}, &t));
   } else {
     LUC_TRY(luc_module_register_parameter(ctx, m, "in_proj_bias", NULL));
   }

@@ -275,7 +275,7 @@ luc_status luc__run_scaled_dot_product_attention(luc_context *ctx, luc_value *ar
   LUC_TRY(check_operands(ctx, args));
   LUC_TRY(check_mask(ctx, args));
   int64_t e = t[Q]->sizes[t[Q]->ndim - 1];
-  luc_value scale = luc_is_none(&args[6]) ? luc_v_float(1 / sqrt((double)e)) : args[6];
+  luc_value scale = luc_is_none(&args[6]) ? luc_v_float(e > 0 ? 1 / sqrt((double)e) : 1) : args[6];
   luc_formula f = luc__formula(ctx);
   if (args[7].as.i) {
     LUC_TRY(check_heads(ctx, t[Q], t[K], "key"));

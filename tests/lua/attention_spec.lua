@@ -78,6 +78,15 @@ describe("attention in blocks", function()
     assert.is_true(F.scaled_dot_product_attention(q, k, k):isnan():all():item())
   end)
 
+  it("has nothing to do for values of no features, however many there are", function()
+    local q, k = lucerna.zeros(2, 0):requires_grad_(), lucerna.zeros(1 << 40, 0)
+    local y = F.scaled_dot_product_attention(q, k, k)
+    assert.are.same({2, 0}, y.shape)
+    y:sum():backward()
+    assert.are.same({{1.5}}, F.scaled_dot_product_attention(lucerna.zeros(1, 0),
+      lucerna.zeros(2, 0), lucerna.tensor {{1.0}, {2.0}}):tolist())
+  end)
+
   it("gives half precision its own dtype back", function()
     local x = lucerna.randn(3, 4)
     local y = F.scaled_dot_product_attention(x:half(), x:half(), x:half(), lucerna.zeros(3, 3))
@@ -316,6 +325,16 @@ describe("the Transformer's classes", function()
     end
   end)
 
+  it("let subclasses replace their parts", function()
+    local Quiet = nn.class("Quiet", nn.TransformerEncoderLayer)
+    function Quiet:__init() nn.TransformerEncoderLayer.__init(self, 4, 2, 8, 0) end
+    function Quiet._sa_block(_, x) return x * 0 end
+    local layer, x = Quiet(), lucerna.randn(3, 4)
+    local y = layer.norm1(x)
+    parity.close(layer(x), layer.norm2(y + layer:_ff_block(y)))
+    assert.are.equal(2, #nn.TransformerEncoder(layer, 2).layers)
+  end)
+
   it("load what others have saved", function()
     local a, b = nn.Transformer(4, 2, 1, 1, 8):eval(), nn.Transformer(4, 2, 1, 1, 8):eval()
     b:load_state_dict(a:state_dict())
@@ -397,6 +416,8 @@ local function refusals()
     {"embed_dim and num_heads must be greater than 0, got embed_dim=0 and num_heads=2 instead",
       nn.MultiheadAttention, 0, 2},
     {"embed_dim must be divisible by num_heads", nn.MultiheadAttention, 5, 2},
+    {"embed_dim is too large", nn.MultiheadAttention, math.maxinteger, 1},
+    {"kdim and vdim must not be negative", nn.MultiheadAttention, 4, 1, {vdim = -1}},
     {"query should be unbatched 2D or batched 3D tensor but received 1-D query tensor", m, z(4),
       z(4), z(4)},
     {"For batched (3-D) `query`, expected `key` and `value` to be 3-D but found 2-D and 3-D "

@@ -79,9 +79,18 @@ local function clones(module, count)
   return list
 end
 
--- The feed-forward part of a layer; its last dropout is number `last`.
-local function feed_forward(self, x, last)
-  return self["dropout" .. last](self.linear2(self.dropout(self.activation(self.linear1(x)))))
+-- The parts of a layer as methods, which subclasses may replace.
+
+local function attend_to_itself(self, x, mask, padding, causal)
+  local y = self.self_attn(x, x, x, padding, false, mask, true, causal or false)
+  return self.dropout1(y)
+end
+
+-- The feed-forward part; its last dropout is number `last`.
+local function feed_forward(last)
+  return function(self, x)
+    return self["dropout" .. last](self.linear2(self.dropout(self.activation(self.linear1(x)))))
+  end
 end
 
 local LAYER = { "d_model", "nhead", "dim_feedforward", "dropout", "activation", "layer_norm_eps",
@@ -126,21 +135,21 @@ function EncoderLayer:__init(...)
   self.activation_relu_or_gelu = kind_of(self.activation)
 end
 
+EncoderLayer._sa_block = attend_to_itself
+EncoderLayer._ff_block = feed_forward(2)
+
 function EncoderLayer:forward(...)
   local who = "TransformerEncoderLayer"
   local x, mask, padding, causal = read(who, { "src", "src_mask", "src_key_padding_mask",
     "is_causal" }, 1, ...)
   padding = added(who, "src_key_padding_mask", padding, x.dtype)
   mask = added(who, "src_mask", mask, x.dtype)
-  local function attend(y)
-    return self.dropout1((self.self_attn(y, y, y, padding, false, mask, true, causal or false)))
-  end
   if self.norm_first then
-    x = x + attend(self.norm1(x))
-    return x + feed_forward(self, self.norm2(x), 2)
+    x = x + self:_sa_block(self.norm1(x), mask, padding, causal)
+    return x + self:_ff_block(self.norm2(x))
   end
-  x = self.norm1(x + attend(x))
-  return self.norm2(x + feed_forward(self, x, 2))
+  x = self.norm1(x + self:_sa_block(x, mask, padding, causal))
+  return self.norm2(x + self:_ff_block(x))
 end
 
 -- ---- TransformerDecoderLayer ----
@@ -155,27 +164,31 @@ function DecoderLayer:__init(...)
   build_layer(self, "TransformerDecoderLayer", { "self_attn", "multihead_attn" }, ...)
 end
 
+DecoderLayer._sa_block = attend_to_itself
+DecoderLayer._ff_block = feed_forward(3)
+
+function DecoderLayer:_mha_block(x, memory, mask, padding, causal)
+  local y = self.multihead_attn(x, memory, memory, padding, false, mask, true, causal or false)
+  return self.dropout2(y)
+end
+
 local DECODE = { "tgt", "memory", "tgt_mask", "memory_mask", "tgt_key_padding_mask",
   "memory_key_padding_mask", "tgt_is_causal", "memory_is_causal" }
 
 function DecoderLayer:forward(...)
   local x, memory, mask, memory_mask, padding, memory_padding, causal, memory_causal =
     read("TransformerDecoderLayer", DECODE, 2, ...)
-  local function attend(y)
-    return self.dropout1((self.self_attn(y, y, y, padding, false, mask, true, causal or false)))
-  end
   local function look(y)
-    return self.dropout2((self.multihead_attn(y, memory, memory, memory_padding, false,
-      memory_mask, true, memory_causal or false)))
+    return self:_mha_block(y, memory, memory_mask, memory_padding, memory_causal)
   end
   if self.norm_first then
-    x = x + attend(self.norm1(x))
+    x = x + self:_sa_block(self.norm1(x), mask, padding, causal)
     x = x + look(self.norm2(x))
-    return x + feed_forward(self, self.norm3(x), 3)
+    return x + self:_ff_block(self.norm3(x))
   end
-  x = self.norm1(x + attend(x))
+  x = self.norm1(x + self:_sa_block(x, mask, padding, causal))
   x = self.norm2(x + look(x))
-  return self.norm3(x + feed_forward(self, x, 3))
+  return self.norm3(x + self:_ff_block(x))
 end
 
 -- ---- TransformerEncoder ----
