@@ -210,9 +210,13 @@ static void remove_from(luc_context *ctx, luc_module *m, luc_slot slot, const ch
   drop_object(ctx, m, slot, old);
 }
 
+static const char *const kinds[LUC_SLOTS] = {"parameter", "buffer", "module"}; /* for messages */
+
 luc_status luc__slot_set(luc_context *ctx, luc_module *m, luc_slot slot, const char *name,
                          size_t length, void *object) {
   bool child = slot == LUC_SLOT_CHILD && object != NULL;
+  LUC_CHECK(ctx, memchr(name, '\0', length) == NULL, LUC_ERR_VALUE,
+            "%s name can't contain a zero byte", kinds[slot]);
   if (child) LUC_TRY(luc__check_acyclic(ctx, m, object, name));
   LUC_TRY(luc__ask_host(ctx, m, slot, name, length, object));
   if (child) LUC_TRY(luc__add_edge(ctx, m, object));
@@ -275,7 +279,6 @@ static luc_status check_free(luc_context *ctx, const luc_module *m, luc_slot slo
 
 luc_status luc__slot_check_name(luc_context *ctx, const luc_module *m, luc_slot slot,
                                 const char *name, size_t length) {
-  static const char *const kinds[LUC_SLOTS] = {"parameter", "buffer", "module"};
   bool child = slot == LUC_SLOT_CHILD;
   if (child) LUC_TRY(check_free(ctx, m, slot, name, length));
   LUC_CHECK(ctx, memchr(name, '.', length) == NULL, LUC_ERR_VALUE,

@@ -146,6 +146,16 @@ describe("assigning", function()
     assert.same({ 1, 1 }, Mine(1, 1).weight.shape)
   end)
 
+  it("refuses names that a state dict could not hold", function()
+    local m = nn.Module()
+    fails("parameter name can't contain a zero byte", set, m, "\0p", parameter(1))
+    fails("buffer name can't contain a zero byte", m.register_buffer, m, "b\0", lucerna.ones(1),
+      false)
+    fails("module name can't contain a zero byte", set, m, "\0", nn.ReLU())
+    assert.same({}, keys(pairs(m)))
+    assert.same({}, keys(pairs(m._non_persistent_buffers_set)))
+  end)
+
   it("moves a name between kinds only after nn.delattr", function()
     local m = nn.Module()
     local values = { parameter(1), nn.Buffer(lucerna.ones(1)), nn.ReLU() }
