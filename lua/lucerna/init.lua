@@ -52,6 +52,9 @@ setmetatable(lucerna, {
   end,
 })
 
+local checkpoint = require "lucerna.checkpoint"
+lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
+
 -- ---- gradient modes ----
 
 local function is_callable(f)

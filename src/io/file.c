@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { CHUNK = 1 << 16, DEFLATE_RATIO = 1032 };
+enum { CHUNK = 1 << 16, MOST = 1 << 30 };
 
 struct luc_reader {
   luc_context *ctx;
@@ -50,18 +50,33 @@ static luc_status fail_errno(luc_context *ctx, const char *who, const char *verb
   return LUC_ERR_IO;
 }
 
-static luc_status open_file(luc_reader *r, const char *path, bool gunzip) {
+/* Opens an ordinary file for reading. */
+static luc_status open_regular(luc_context *ctx, const char *who, const char *path, int *fd,
+                               uint64_t *size) {
   struct stat info;
-  int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not hold us up */
-  if (fd >= 0) r->file = fdopen(fd, "rb");
+  luc_status status = LUC_OK;
+  *fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not hold us up */
+  if (*fd < 0) return fail_errno(ctx, who, "open", path);
+  if (fstat(*fd, &info) != 0)
+    status = fail_errno(ctx, who, "read", path);
+  else if (!S_ISREG(info.st_mode))
+    status = luc__fail(ctx, LUC_ERR_IO, "%s: '%.500s' is not a file", who, path);
+  else
+    *size = (uint64_t)info.st_size;
+  if (status != LUC_OK) close(*fd);
+  return status;
+}
+
+static luc_status open_file(luc_reader *r, const char *path, bool gunzip) {
+  int fd;
+  LUC_TRY(open_regular(r->ctx, r->who, path, &fd, &r->size));
+  r->left = r->size;
+  r->file = fdopen(fd, "rb");
   if (!r->file) {
     luc_status status = fail_errno(r->ctx, r->who, "open", path);
-    if (fd >= 0) close(fd);
+    close(fd);
     return status;
   }
-  if (fstat(fileno(r->file), &info) != 0) return fail_errno(r->ctx, r->who, "read", path);
-  LUC_CHECK(r->ctx, S_ISREG(info.st_mode), LUC_ERR_IO, "%s: '%s' is not a file", r->who, path);
-  r->size = r->left = (uint64_t)info.st_size;
   if (!gunzip) return LUC_OK;
   size_t n = fread(r->chunk, 1, 2, r->file);
   r->gzipped = n == 2 && r->chunk[0] == 0x1f && r->chunk[1] == 0x8b;
@@ -147,7 +162,7 @@ luc_status luc__reader_finish(luc_reader *r) {
 }
 
 uint64_t luc__reader_bound(const luc_reader *r) {
-  return r->gzipped ? r->size * DEFLATE_RATIO : r->left;
+  return r->gzipped ? r->size * LUC_DEFLATE_RATIO : r->left;
 }
 
 void luc__reader_close(luc_context *ctx, luc_reader *r) {
@@ -155,6 +170,61 @@ void luc__reader_close(luc_context *ctx, luc_reader *r) {
   if (r->gzipped) inflateEnd(&r->stream);
   if (r->file) fclose(r->file);
   luc__free(ctx, r, sizeof *r);
+}
+
+/* ---- bytes at any offset ---- */
+
+luc_status luc__input_open(luc_context *ctx, const char *who, const char *path, luc_input *out) {
+  *out = (luc_input){.ctx = ctx, .who = who, .fd = -1};
+  luc_status status = open_regular(ctx, who, path, &out->fd, &out->size);
+  if (status == LUC_OK) return LUC_OK;
+  out->fd = -1;
+  luc__io_one_line(ctx);
+  return status;
+}
+
+luc_input luc__input_memory(luc_context *ctx, const char *who, const void *bytes, size_t n) {
+  return (luc_input){.ctx = ctx, .who = who, .fd = -1, .bytes = bytes, .size = n};
+}
+
+luc_status luc__input_read(const luc_input *source, uint64_t offset, void *to, size_t n) {
+  char *at = to;
+  LUC_CHECK(source->ctx, offset <= source->size && n <= source->size - offset, LUC_ERR_IO,
+            "%s: the file ends too early", source->who);
+  if (source->fd < 0) {
+    if (n > 0) memcpy(to, source->bytes + offset, n);
+    return LUC_OK;
+  }
+  while (n > 0) {
+    ssize_t got = pread(source->fd, at, n < MOST ? n : MOST, (off_t)offset);
+    if (got < 0 && errno == EINTR) continue;
+    LUC_CHECK(source->ctx, got >= 0, LUC_ERR_IO, "%s: cannot read: %s", source->who,
+              strerror(errno));
+    LUC_CHECK(source->ctx, got > 0, LUC_ERR_IO, "%s: the file ends too early", source->who);
+    at += got;
+    offset += (uint64_t)got;
+    n -= (size_t)got;
+  }
+  return LUC_OK;
+}
+
+void luc__input_close(luc_input *source) {
+  if (source->fd >= 0) close(source->fd);
+  source->fd = -1;
+}
+
+void luc__swap_elements(char *data, size_t count, size_t size) {
+  for (size_t i = 0; i < count; i++, data += size)
+    for (size_t k = 0; k < size / 2; k++) {
+      char swapped = data[k];
+      data[k] = data[size - 1 - k];
+      data[size - 1 - k] = swapped;
+    }
+}
+
+bool luc__is_little_endian(void) {
+  const uint16_t probe = 1;
+  return *(const char *)&probe != 0;
 }
 
 /* ---- writing ---- */

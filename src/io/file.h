@@ -1,5 +1,5 @@
 /* Files for the readers and writers: plain and gzipped input with a known upper bound of what can
- * come out, and output that replaces the old file only when complete. */
+ * come out, input at any offset, and output that replaces the old file only when complete. */
 #ifndef LUC_FILE_H
 #define LUC_FILE_H
 
@@ -14,6 +14,8 @@ void luc__io_one_line(luc_context *ctx);
  */
 void *luc__zlib_alloc(void *ctx, unsigned items, unsigned size);
 void luc__zlib_free(void *ctx, void *ptr);
+/* No deflated byte becomes more bytes than this. */
+enum { LUC_DEFLATE_RATIO = 1032 };
 
 typedef struct luc_reader luc_reader;
 
@@ -27,6 +29,24 @@ luc_status luc__reader_finish(luc_reader *reader);
 /* No more bytes than this can follow: exact for plain files, deflate's best ratio for others. */
 uint64_t luc__reader_bound(const luc_reader *reader);
 void luc__reader_close(luc_context *ctx, luc_reader *reader);
+
+/* Bytes at any offset, of a file or (fd < 0) of memory, which is borrowed. */
+typedef struct luc_input {
+  luc_context *ctx;
+  const char *who; /* begins the messages */
+  int fd;
+  const unsigned char *bytes;
+  uint64_t size;
+} luc_input;
+
+luc_status luc__input_open(luc_context *ctx, const char *who, const char *path, luc_input *out);
+luc_input luc__input_memory(luc_context *ctx, const char *who, const void *bytes, size_t n);
+/* Exactly n bytes; fewer are LUC_ERR_IO. */
+luc_status luc__input_read(const luc_input *source, uint64_t offset, void *to, size_t n);
+void luc__input_close(luc_input *source);
+/* Turns the bytes of each element round. */
+void luc__swap_elements(char *data, size_t count, size_t size);
+bool luc__is_little_endian(void);
 
 typedef struct luc_writer {
   luc_context *ctx;

@@ -44,21 +44,6 @@ static luc_status read_header(luc_context *ctx, luc_reader *reader, luc_dtype *d
   return LUC_OK;
 }
 
-/* Reverses the bytes of each element where the machine is little-endian. */
-static void from_big_endian(luc_tensor *t) {
-  const uint16_t probe = 1;
-  size_t size = luc__dtype_size((luc_dtype)t->dtype);
-  if (!*(const char *)&probe) return;
-  for (int64_t i = 0; i < t->numel; i++) {
-    char *p = t->data + (size_t)i * size;
-    for (size_t k = 0; k < size / 2; k++) {
-      char swapped = p[k];
-      p[k] = p[size - 1 - k];
-      p[size - 1 - k] = swapped;
-    }
-  }
-}
-
 luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out) {
   luc_reader *reader;
   luc_tensor *t = NULL;
@@ -72,7 +57,8 @@ luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out) {
   LUC_GO(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
   LUC_GO(luc__reader_read(reader, t->data, (size_t)t->numel * luc__dtype_size(dtype)));
   LUC_GO(luc__reader_finish(reader));
-  if (luc__dtype_size(dtype) > 1) from_big_endian(t);
+  if (luc__is_little_endian())
+    luc__swap_elements(t->data, (size_t)t->numel, luc__dtype_size(dtype));
   *out = t;
   t = NULL;
 done:

@@ -150,4 +150,5 @@ void luc_l_open_io(lua_State *L, luc_l_state *st) {
       {"load_file", load_file}, {"save_file", save_file}, {"isatty", is_terminal}, {NULL, NULL}};
   luc_l_add_natives(L, st, natives, 2);
   luaL_setfuncs(L, functions, 0);
+  luc_l_open_checkpoint(L);
 }

@@ -107,6 +107,7 @@ void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator ca
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
 void luc_l_open_fields(lua_State *L, luc_l_state *st);   /* x.shape, x[…]: last, over methods */
 void luc_l_open_io(lua_State *L, luc_l_state *st);       /* files */
+void luc_l_open_checkpoint(lua_State *L);                /* … of PyTorch */
 void luc_l_open_optim(lua_State *L, luc_l_state *st);    /* optimizers */
 
 #endif

@@ -1,14 +1,21 @@
-/* Files: safetensors, IDX and PNG. Every length in a file is checked against the file's size before
- * memory is asked for; saves are atomic. Sources: the safetensors specification; the MNIST page for
- * IDX. */
+/* Files: PyTorch's checkpoints, safetensors, IDX and PNG. Every length in a file is checked against
+ * the file's size before memory is asked for; saves are atomic. Sources: torch/serialization.py;
+ * the safetensors specification; the MNIST page for IDX. */
 #ifndef LUCERNA_IO_H
 #define LUCERNA_IO_H
 
-#include "lucerna/tensor.h"
+#include "lucerna/module.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Reads a state dict that torch.save wrote, in its zip format or the one before. Nothing in a file
+ * is executed: whatever is no data is an error that names it. Tensors that share memory in the file
+ * do so here. */
+luc_status luc_load(luc_context *ctx, const char *path, luc_state_dict **out);
+/* Writes one that torch.load(path, weights_only=True) reads: an OrderedDict with its _metadata. */
+luc_status luc_save(luc_context *ctx, const char *path, const luc_state_dict *sd);
 
 typedef struct luc_named_tensor {
   const char *name; /* UTF-8, NUL-terminated */

@@ -1,0 +1,121 @@
+-- save and load: PyTorch's checkpoints. What is in a file becomes data or an error: nothing is ever
+-- executed. The formats are the core's; here arguments are checked.
+
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local ordered = require "lucerna.nn.ordered"
+
+local checkpoint = {}
+
+local function fail(...) core._raise(string.format(...)) end
+
+-- What an ordered map holds, for the core: {key, value, …}, their number, the metadata. Other
+-- objects are refused here.
+local function entries(value)
+  if not ordered.is(value) then
+    local name = type(value)
+    if core.nn.is_module(value) then
+      fail("save: cannot save a whole module (%s): save its state_dict()", value:_get_name())
+    elseif type(value) == "table" then
+      local known = value.state_dict and "; save its state_dict()" or ""
+      name = (getmetatable(value) or {}).__name or name
+      fail("save: cannot save a %s, an object%s", tostring(name), known)
+    end
+    fail("save: cannot save a %s", name)
+  end
+  local list, n = {}, 0
+  for key, item in pairs(value) do
+    if type(key) ~= "string" and type(key) ~= "number" then
+      fail("save: a map's key is a %s; only strings and numbers can be saved", type(key))
+    end
+    list[n + 1], list[n + 2] = key, item
+    n = n + 2
+  end
+  return list, n, value._metadata
+end
+
+local function check_path(who, path)
+  if type(path) ~= "string" then fail("%s: path: expected a string (got %s)", who, type(path)) end
+  if path:find("\0", 1, true) then fail("%s: path: it contains a NUL", who) end
+end
+
+--- save(object, path) writes what torch.load(path, weights_only=True) reads: tensors, numbers,
+-- strings, booleans and tables of them at any depth. Array tables become lists, tables with other
+-- keys dicts, state dicts OrderedDicts with their _metadata; what is shared stays shared. A module
+-- or optimizer is saved as its state_dict(). The old file stays until the new one is complete.
+function checkpoint.save(object, path)
+  check_path("save", path)
+  core._save(object, path, entries)
+end
+
+-- Everything a reader function or an object with a method read gives.
+local function read_all(f, max_bytes)
+  local parts, n, size = {}, 0, 0
+  local reader = type(f) == "function" and f or function() return f:read(65536) end
+  while true do
+    local part = reader()
+    if part == nil or part == "" then break end
+    if type(part) ~= "string" then fail("load: the reader gave a %s, not a string", type(part)) end
+    n, size = n + 1, size + #part
+    if max_bytes and size > max_bytes then
+      fail("load: the reader gave more than max_bytes = %d", max_bytes)
+    end
+    parts[n] = part
+  end
+  return table.concat(parts)
+end
+
+-- Tensors are on the CPU in this build, wherever they were saved from.
+local function check_location(location)
+  if location == nil then return end
+  if type(location) == "table" and getmetatable(location) == nil then
+    for _, to in pairs(location) do check_location(to) end
+    return
+  end
+  if tostring(location) ~= "cpu" then
+    fail("load: map_location must be 'cpu' in this build (got '%s')", tostring(location))
+  end
+end
+
+-- A set of the names.
+local function set_of(only)
+  if only == nil then return nil end
+  if type(only) == "string" then only = {only} end
+  if type(only) ~= "table" then
+    fail("load: only: expected a table of keys (got %s)", type(only))
+  end
+  local set = {}
+  for _, key in ipairs(only) do set[key] = true end
+  return set
+end
+
+--- load(f, {map_location=, only=, max_bytes=}) reads a file of torch.save or lucerna.save, in the
+-- zip format or the one before. f is a path, the bytes of such a file, a function that gives them
+-- piece by piece (nil at the end) or an object with a method read. Dicts and lists become tables,
+-- OrderedDicts ordered maps as state_dict() gives; None is absent. only: the keys of the outermost
+-- dict to load; the data of others are not read. max_bytes: a limit for what is made.
+function checkpoint.load(...)
+  local f, map_location, only, max_bytes =
+    arguments("load", {"f", "map_location", "only", "max_bytes"}, ...)
+  check_location(map_location)
+  if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
+    fail("load: max_bytes: expected a positive integer (got %s)", tostring(max_bytes))
+  end
+  local path, bytes = nil, nil
+  if type(f) == "string" and (f:find("^PK\3\4") or f:find("^\x80[\2-\5]")) then
+    bytes = f
+  elseif type(f) == "function" or type(f) == "userdata" or type(f) == "table" then
+    bytes = read_all(f, max_bytes)
+  else
+    check_path("load", f)
+    path = f
+  end
+  local wanted = set_of(only)
+  local object = core._load(path, bytes, wanted, max_bytes, ordered.new)
+  for key, missing in pairs(wanted or {}) do
+    if missing then fail("load: only: the file has no '%s'", tostring(key)) end
+  end
+  return object
+end
+
+return checkpoint
