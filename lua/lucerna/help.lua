@@ -1,8 +1,9 @@
--- help(x): what x is and how it is called. Operators and C classes tell it by their schemas, what
--- is written in Lua by the comment above its definition.
+-- help(x): what x is and how it is called. Operators and C classes tell it by their schemas and
+-- lucerna.texts, what is written in Lua by the comment above its definition.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local texts = require "lucerna.texts"
 
 local help = {}
 
@@ -141,9 +142,20 @@ local LEGEND = {
   {"Size", "Size: numbers one after another, or one table of them"},
 }
 
+-- What counts from 0 in a schema's defaults counts from 1 for users: "Dim dim=0" is dim=1.
+local function counted(schema)
+  local function one_more(head, number) return head .. math.tointeger(number) + 1 end
+  schema = schema:gsub("(%f[%w]Dims?[%[%]%d?]* [%w_]+=)(%d+)", one_more)
+  schema = schema:gsub("(%f[%w]Index[%[%]%d?]* [%w_]+=)(%d+)", one_more)
+  return (schema:gsub("(%f[%w]Dim%[%]%?? [%w_]+=)(%b[])", function(head, list)
+    return head .. list:gsub("%d+", function(number) return one_more("", number) end)
+  end))
+end
+
 -- A schema on lines of at most 98 columns.
 local function folded(schema)
   local lines, line = {}, ""
+  schema = counted(schema)
   for part in schema:gmatch("[^,]+,?") do
     if #line + #part > 96 then
       lines[#lines + 1] = line
@@ -171,15 +183,25 @@ local function schema_text(schemas)
   return table.concat(lines, "\n")
 end
 
+-- The entry of lucerna.texts for one of the names, indented after a line's end, or "".
+local function entry_text(names)
+  for _, name in ipairs(names) do
+    local text = texts.find(name)
+    if text then return "\n  " .. text:gsub("\n", "\n  ") end
+  end
+  return ""
+end
+
 local function function_text(f)
   local names = names_of(f)
   local title = #names > 0 and table.concat(names, ", ") or "function"
   local schemas, in_place = core._schemas(f)
   if schemas then
     local note = in_place and "\n  writes its first argument and returns it" or ""
-    return title .. "\n" .. schema_text(schemas) .. note
+    return title .. "\n" .. schema_text(schemas) .. note .. entry_text(names)
   end
-  return title .. "\n" .. (describe_lua(f, names[1] or "") or "  (no documentation)")
+  local text = describe_lua(f, names[1] or "") or "  (no documentation)"
+  return title .. "\n" .. text .. entry_text(names)
 end
 
 -- ---- classes, modules, tables ----
@@ -199,7 +221,7 @@ local function class_text(class)
     end
     text = schema_text(schemas)
   end
-  return title .. (text and "\n" .. text or "")
+  return title .. (text and "\n" .. text or "") .. entry_text(names_of(class))
 end
 
 -- Names in lines of at most 78 columns.
@@ -230,7 +252,8 @@ local function table_text(t)
   title = title or names_of(t)[1] or tostring(t)
   local init = class and t.__init
   local text = type(init) == "function" and describe_lua(init, title, true)
-  return title .. (text and "\n" .. text or "") .. (#names > 0 and "\n" .. wrapped(names) or "")
+  text = (text and "\n" .. text or "") .. entry_text { title }
+  return title .. text .. (#names > 0 and "\n" .. wrapped(names) or "")
 end
 
 local INTRODUCTION = [[

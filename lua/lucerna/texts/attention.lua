@@ -1,0 +1,22 @@
+-- Attention and transformers.
+return { title = "Attention",
+{"nn.MultiheadAttention", [=[
+Attention of num_heads heads over projections of query, key and value. query [L, N, E], key [S, N,
+kdim], value [S, N, vdim] ([N, L, E] … with batch_first; without N unbatched) -> output [L, N, E],
+and the weights [N, L, S] (averaged over the heads, or [N, heads, L, S]) unless need_weights =
+false.
+key_padding_mask [N, S] and attn_mask [L, S] or [N·heads, L, S]: true means NOT attended, floats
+are added. is_causal needs attn_mask. State: in_proj_weight [3E, E] (or q_, k_, v_proj_weight),
+in_proj_bias [3E], bias_k, bias_v [1, 1, E], out_proj. Vaswani et al., arXiv:1706.03762.
+> local m = nn.MultiheadAttention(8, 2)
+> local x = lucerna.randn(5, 3, 8)
+> local y, weights = m(x, x, x)    -- [5, 3, 8], [3, 5, 5]]=]},
+{"F.scaled_dot_product_attention", [=[
+softmax(q k^T · scale + mask) v, without the matrix of scores in memory. query [N, …, L, E], key
+[N, …, S, E], value [N, …, S, E_v] -> [N, …, L, E_v]. A bool mask: true is attended; a float
+mask is added. is_causal keeps key j for query i where j <= i, and excludes a mask. scale is 1/√E
+if not given; dropout_p acts whenever it is not 0; enable_gqa repeats the heads of key and value. A
+query that may attend to nothing gets zeros.
+> local q = lucerna.randn(2, 4, 6, 8)
+> local y = F.scaled_dot_product_attention(q, q, q, {is_causal = true})    -- [2, 4, 6, 8]]=]},
+}

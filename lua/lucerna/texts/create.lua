@@ -1,0 +1,56 @@
+-- Tensors made, copied, converted.
+return { title = "Making and converting tensors",
+{"tensor new_tensor", [=[
+A tensor of a number, boolean, nested table or tensor, copied. Integers give int64, floats the
+default dtype, booleans bool; dtype, device and requires_grad say otherwise.
+> local x = lucerna.tensor{{1.0, 2.0}, {3.0, 4.0}}]=]},
+{"as_tensor", [=[
+tensor(data), without a copy of what is a tensor already.
+> local x = lucerna.as_tensor({1, 2}, {dtype = lucerna.float32})]=]},
+{"zeros zeros_like new_zeros zero", [=[
+Zeros of a size, of a tensor's size, in place.
+> local x = lucerna.zeros(2, 3)]=]},
+{"ones ones_like new_ones", [=[
+Ones of a size.
+> local x = lucerna.ones({2, 3}, {dtype = lucerna.int64})]=]},
+{"empty empty_like new_empty", [=[
+A tensor whose values are arbitrary, to be written.
+> local x = lucerna.empty(2, 3):fill_(1)]=]},
+{"full full_like new_full fill", [=[
+One value everywhere; its kind gives the dtype.
+> local x = lucerna.full({2, 3}, 7.0)]=]},
+{"scalar_tensor", "A number as a tensor without dimensions."},
+{"eye", [=[
+Ones on the diagonal of [n, m].
+> local x = lucerna.eye(3)]=]},
+{"arange", [=[
+start, start + step, … below end, as numbers (from 0 if not given, PyTorch's values).
+> local x = lucerna.arange(1, 6)    -- 1 2 3 4 5]=]},
+{"linspace", [=[
+steps values evenly from start to end, both included.
+> local x = lucerna.linspace(0, 1, 5)]=]},
+{"logspace", "base^linspace(start, end, steps)."},
+{"tril_indices triu_indices", [=[
+Positions [2, n] of the lower (upper) triangle of [row, col]: rows, columns.]=]},
+{"clone", [=[
+A copy, with its gradient going to the original.
+> local y = lucerna.ones(2):clone()]=]},
+{"copy", "copy_(src): writes src, broadcast and converted."},
+{"detach", "The same data without its history."},
+{"contiguous", "Itself if its elements lie in order, else a copy that has them so."},
+{"is_contiguous", "Do the elements lie in order without gaps?"},
+{"to", [=[
+Converted to a dtype, a device or another tensor's; itself if nothing changes, unless copy.
+> local x = lucerna.ones(2):to(lucerna.float64)]=]},
+{"type type_as", "Converted to a dtype, to another tensor's."},
+{"float double half bfloat16 char byte short int long bool", [=[
+Converted to float32, float64, float16, bfloat16, int8, uint8, int16, int32, int64, bool.
+> local x = lucerna.ones(2):double()]=]},
+{"cpu", "On the CPU; itself if it is there."},
+{"complex is_complex", "Is it of a complex dtype? There are none: false."},
+{"is_floating_point is_signed", "Is it of a floating point (signed) dtype?"},
+{"promote_types result_type can_cast", [=[
+The dtype two dtypes (tensors, numbers) give when computed with; may one be converted to the other?
+> assert(lucerna.promote_types(lucerna.int64, lucerna.float32) == lucerna.float32)]=]},
+{"materialize", "materialize(shape): gives an uninitialized parameter its shape and memory."},
+}

@@ -1,0 +1,29 @@
+-- Reading and writing at positions; positions count from 1, -1 is the last.
+return { title = "Positions",
+{"gather", [=[
+out[i][j] = input[index[i][j]][j] for dim = 1, and so on.
+> local y = lucerna.tensor{{1, 2}, {3, 4}}:gather(2, lucerna.tensor{{2}, {1}})    -- 2, 3]=]},
+{"scatter scatter_add", [=[
+Writes (adds) src at index along dim: out[index[i][j]][j] = src[i][j] for dim = 1.
+> local y = lucerna.zeros(2, 3):scatter(2, lucerna.tensor{{3}, {1}}, 1)]=]},
+{"index_select", [=[
+The slices at positions along dim.
+> local y = lucerna.arange(5):index_select(1, lucerna.tensor{5, 1})    -- 4 0]=]},
+{"index_add index_copy index_fill", [=[
+Slices at positions added to (alpha · source), replaced, filled.]=]},
+{"index_put", [=[
+Writes values at positions, one tensor of them for each dimension; accumulate adds.
+> local x = lucerna.zeros(3, 3)
+> x:index_put_({lucerna.tensor{1, 3}, lucerna.tensor{2, 2}}, lucerna.tensor(1.0))]=]},
+{"take put", "At positions in the flattened tensor."},
+{"take_along_dim", "gather that broadcasts; without dim, of the flattened tensor."},
+{"masked_fill masked_scatter masked_select", [=[
+Where mask is true: value; the next elements of source; the elements as a vector.
+> local y = lucerna.arange(4):masked_fill(lucerna.tensor{true, false, true, false}, 9)]=]},
+{"where where_self", [=[
+input where condition, else other; with the condition alone, one tensor of positions a dimension.
+> local y = lucerna.where(lucerna.tensor{true, false}, 1.0, 2.0)]=]},
+{"nonzero argwhere", "The positions of what is not 0: [n, dimensions]."},
+{"select_scatter diagonal_scatter", "A copy with a slice (diagonal) replaced by src."},
+{"fill_diagonal", "Writes the diagonal; wrap begins again below a tall matrix's square."},
+}

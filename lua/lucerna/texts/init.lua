@@ -1,0 +1,51 @@
+-- What the reference and help() say of names beside their signatures: one file a family, each a
+-- list of {names, text} under a title. What is written in Lua is documented by the comment above
+-- it; an entry adds to that (an example). Names are as users write them: "nn.Linear", "F.linear";
+-- bare ones are functions and methods of tensors ("abs": lucerna.abs, x:abs(), x:abs_()). In a
+-- text, lines that begin with "> " are an example that runs as it stands.
+
+local FAMILIES = { "container", "linear", "conv", "pool", "pad", "activation", "norm", "recurrent",
+  "attention", "embedding", "loss", "vision", "initializers", "utils", "optim", "create", "pointwise",
+  "compare", "reduce", "shape", "index", "linalg", "random", "tensor", "library" }
+
+local texts = { families = {} }
+
+local of = {} -- name -> text
+
+for i, name in ipairs(FAMILIES) do
+  local family = require("lucerna.texts." .. name)
+  family.name = name
+  texts.families[i] = family
+  for _, entry in ipairs(family) do
+    for key in entry[1]:gmatch("%S+") do of[key] = entry[2]:gsub("%s+$", "") end
+  end
+end
+
+-- A function of nn.functional is often also one on tensors, and the other way round.
+local function other_home(name)
+  return name:find("^F%.") and name:sub(3) or not name:find(".", 1, true) and "F." .. name or nil
+end
+
+--- The text of a name as users write it ("lucerna.abs", "tensor:abs_", "nn.ReLU"), or nil.
+-- What writes in place has the text of what does not.
+function texts.find(name)
+  name = name:gsub("^lucerna%.", ""):gsub("^tensor:", "")
+  local plain = name:gsub("_$", "")
+  for _, key in ipairs { name, plain } do
+    local other = other_home(key)
+    local text = of[key] or other and of[other]
+    if text then return text end
+  end
+end
+
+--- A text's example, as one string of Lua, or nil; and the text without it.
+function texts.example(text)
+  local code, rest = {}, {}
+  for line in text:gmatch("[^\n]+") do
+    local example = line:match("^> ?(.*)")
+    table.insert(example and code or rest, example or line)
+  end
+  return #code > 0 and table.concat(code, "\n") or nil, table.concat(rest, "\n")
+end
+
+return texts

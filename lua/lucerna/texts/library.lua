@@ -1,0 +1,32 @@
+-- The library's own settings, and gradients of functions.
+return { title = "The library",
+{"get_default_dtype set_default_dtype", "The dtype of what is made of floats: float32 unless set."},
+{"get_num_threads set_num_threads", "How many threads compute; results do not depend on it."},
+{"set_memory_limit", [=[
+set_memory_limit(bytes): an allocation beyond fails with an error; 0: no limit.]=]},
+{"memory trim_memory", "Bytes held and cached, as a table; gives cached memory back."},
+{"clock", "A monotonic clock, in seconds."},
+{"device", "device(name): a device, 'cpu' or 'cuda:0'."},
+{"is_grad_enabled is_inference_mode_enabled", "Are operations recorded? Is inference mode on?"},
+{"idx_load", "The tensor of an IDX file (MNIST's format), gzipped or not."},
+{"isatty", "Is standard output (a file) a terminal?"},
+{"no_grad", [=[
+> local y = lucerna.no_grad(function() return lucerna.ones(2):requires_grad_() * 2 end)
+> assert(not y.requires_grad)]=]},
+{"autograd.grad", [=[
+The gradients of outputs by inputs, one result for each input, without touching grad. allow_unused
+gives nil for an input that is not used. create_graph: gradients that can be differentiated again.
+> local x = lucerna.tensor(3.0):requires_grad_()
+> local g = lucerna.autograd.grad(x * x, x)    -- 6]=]},
+{"autograd.Function", [=[
+> local Exp = lucerna.autograd.Function("Exp", {
+>   forward = function(ctx, x)
+>     local y = x:exp()
+>     ctx:save_for_backward(y)
+>     return y
+>   end,
+>   backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
+> })
+> local y = Exp.apply(lucerna.ones(2):requires_grad_())]=]},
+{"nn.parameter.is_lazy", "Is it an uninitialized parameter or buffer?"},
+}

@@ -1,0 +1,44 @@
+-- Reductions, scans, sorting. dim counts from 1; -1 is the last.
+return { title = "Reducing and sorting",
+{"sum nansum", [=[
+Over all elements or the dimensions dim; integers and booleans give int64. nansum takes NaN as 0.
+> local s = lucerna.ones(2, 3):sum(2, {keepdim = true})    -- [2, 1]]=]},
+{"mean nanmean", "The mean over all elements or dim, of floats; nanmean leaves NaN out."},
+{"prod", "The product of all elements or along dim."},
+{"var std var_mean std_mean", [=[
+The variance (its root) over all elements or dim, divided by n - 1 (unbiased = false: n; correction
+= c: n - c); var_mean and std_mean also the mean.
+> local v = lucerna.randn(3, 4):var(2)]=]},
+{"max min", [=[
+The largest (smallest) of all; along dim also its position, from 1; with a tensor maximum (minimum).
+> local values, positions = lucerna.randn(3, 4):max(2)]=]},
+{"amax amin aminmax", "The largest, smallest, both; ties share the gradient."},
+{"argmax argmin", [=[
+The position, from 1, of the first largest (smallest): in the flattened tensor, or along dim.
+> local best = lucerna.tensor{3, 9, 4}:argmax()    -- 2]=]},
+{"any all", "Is any (are all) not 0? Over all elements or along dim."},
+{"norm", "The p-norm over all elements or dim; p may be math.huge, 'fro' and 0 too."},
+{"dist", "The p-norm of input - other."},
+{"logsumexp", "log Σ e^x along dim, without overflow."},
+{"median", "The middle value, the lower of two; along dim also its position."},
+{"mode", "The most frequent value along dim, and its last position."},
+{"kthvalue", "The k-th smallest along dim, and its position."},
+{"quantile nanquantile", "The q-quantiles along dim, interpolated; the second leaves NaN out."},
+{"count_nonzero", "How many are not 0."},
+{"cumsum cumprod logcumsumexp", "Sums (products, log Σ e^x) up to each position along dim."},
+{"cummax cummin", "The largest (smallest) up to each position along dim, and its position."},
+{"diff", "Differences of neighbours along dim, n times."},
+{"sort msort", [=[
+In ascending order along dim (msort: 1), and where each came from.
+> local sorted, from = lucerna.tensor{3, 1, 2}:sort()    -- 1 2 3, 2 3 1]=]},
+{"argsort", "Where each would come from in sorted order."},
+{"topk", [=[
+The k largest (smallest) along dim, in order, and their positions.
+> local values, positions = lucerna.randn(10):topk(3)]=]},
+{"unique unique_consecutive", [=[
+The distinct values, sorted (of runs of equal ones); optionally each element's position in them and
+counts.
+> local values = lucerna.tensor{2, 1, 2}:unique()    -- 1 2]=]},
+{"bincount", "How often each number from 0 on occurs, or the sum of its weights."},
+{"searchsorted bucketize", "Where each value would go to keep the order; right: after equal ones."},
+}

@@ -1,0 +1,53 @@
+-- Views and shapes.
+return { title = "Shapes, views, joining",
+{"view view_as", [=[
+The same elements in another shape, one size may be -1; no copy, so that strides must allow it.
+> local y = lucerna.arange(6):view(2, -1)    -- [2, 3]]=]},
+{"reshape reshape_as", "view where possible, else a copy."},
+{"ravel", "As one dimension."},
+{"squeeze", "Without the dimensions of size 1 (of dim, if its size is 1)."},
+{"unsqueeze", [=[
+A dimension of size 1 put at dim.
+> local y = lucerna.ones(3):unsqueeze(2)    -- [3, 1]]=]},
+{"transpose swapaxes swapdims t", "Two dimensions exchanged; t: of a matrix."},
+{"permute", [=[
+The dimensions in another order.
+> local y = lucerna.ones(2, 3, 4):permute(3, 1, 2)    -- [4, 2, 3]]=]},
+{"movedim moveaxis", "Dimension source at place destination."},
+{"expand expand_as broadcast_to", "Dimensions of size 1 repeated without a copy; -1 keeps a size."},
+{"broadcast_tensors", "All expanded to their common shape."},
+{"repeat tile", [=[
+Copies side by side. repeat is a word of Lua: x["repeat"](x, 2), or x:tile(2).
+> local y = lucerna.arange(2):tile(2, 2)    -- [2, 4]]=]},
+{"repeat_interleave", "Each element (slice along dim) repeats times."},
+{"narrow", [=[
+length slices from position start along dim, a view.
+> local y = lucerna.arange(5):narrow(1, 2, 3)    -- 1 2 3]=]},
+{"select", "The slice at a position along dim, a view without dim; x[i] along the first."},
+{"diagonal diag", [=[
+The diagonal of two dimensions, a view; diag: of a matrix, or a matrix of a vector.]=]},
+{"diag_embed diagflat", "Matrices with the last dimension (all elements) as diagonal."},
+{"unfold", "x:unfold(dim, size, step): windows of size, step apart, as a last dimension; a view."},
+{"as_strided", "Any strides over the storage; storage_offset counts from 0."},
+{"split chunk tensor_split hsplit vsplit dsplit", [=[
+A table of views along dim: of split_size (or sizes), in so many chunks, in sections or at indices;
+h, v, d: along dimension 2, 1, 3.
+> local parts = lucerna.arange(7):split(3)    -- 3 tensors]=]},
+{"unbind", "A table of the slices along dim."},
+{"cat concat concatenate", [=[
+Joined along dim, of equal sizes elsewhere.
+> local y = lucerna.cat({lucerna.ones(2, 3), lucerna.zeros(1, 3)}, 1)    -- [3, 3]]=]},
+{"stack", [=[
+Joined along a new dimension dim, of one shape.
+> local y = lucerna.stack{lucerna.ones(3), lucerna.zeros(3)}    -- [2, 3]]=]},
+{"hstack vstack row_stack dstack column_stack", [=[
+Joined along dimension 2, 1, 3; vectors as columns.]=]},
+{"block_diag", "Matrices along the diagonal of one."},
+{"meshgrid", "A table of grids of vectors; indexing 'ij' or 'xy'."},
+{"cartesian_prod", "All combinations of vectors' elements, as rows."},
+{"flip fliplr flipud", "Reversed along dims (2, 1)."},
+{"roll", "Moved by shifts along dims, around the end."},
+{"rot90", "Rotated k times by 90 degrees in the plane of two dimensions."},
+{"atleast_1d atleast_2d atleast_3d", "With dimensions of size 1 until there are so many."},
+{"tril triu", "The lower (upper) triangle, zeros elsewhere; diagonal moves its edge."},
+}
