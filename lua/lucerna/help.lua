@@ -33,6 +33,7 @@ local PLACES = {
   {"autograd.", function() return lucerna.autograd end},
   {"data.", function() return lucerna.data end},
   {"models.", function() return lucerna.models end},
+  {"models.GPT2:", function() return {generate = lucerna.models.GPT2.generate} end},
   {"safetensors.", function() return lucerna.safetensors end},
   {"tensor:", function() return core.Tensor end},
 }
@@ -129,7 +130,8 @@ local function describe_lua(f, name, made)
   local signature = line:match("function%s+(.-%b())") or line:match("([%w_.]+%s*=%s*function%b())")
   local comment = comment_above(lines, info.linedefined)
   local parts = {}
-  if signature then parts[1] = "  " .. signature end
+  local says = signature and (comment == "" or not signature:find("%(%.%.%.%)$"))
+  if says then parts[1] = "  " .. signature end
   if comment ~= "" then parts[#parts + 1] = comment end
   return #parts > 0 and table.concat(parts, "\n") or nil
 end
@@ -183,45 +185,71 @@ local function schema_text(schemas)
   return table.concat(lines, "\n")
 end
 
--- The entry of lucerna.texts for one of the names, indented after a line's end, or "".
-local function entry_text(names)
-  for _, name in ipairs(names) do
-    local text = texts.find(name)
-    if text then return "\n  " .. text:gsub("\n", "\n  ") end
+-- What is known of a function or class: signature, comment (of the Lua source), entry (of
+-- lucerna.texts); the first two come indented.
+local function parts_of_function(f, names)
+  local schemas, in_place = core._schemas(f)
+  if not schemas then return { comment = describe_lua(f, names[1] or "") } end
+  local note = in_place and "\n  writes its first argument and returns it" or ""
+  return { signature = schema_text(schemas) .. note }
+end
+
+local function parts_of_class(class)
+  local name = core.nn.class_name(class)
+  local constructor, forward = core.nn.schemas(class)
+  local own = rawget(class, "__init")
+  local comment = type(own) == "function" and describe_lua(own, name, true) or nil
+  if comment or not constructor then return { comment = comment } end
+  local schemas = {("%s(%s)"):format(name, constructor)}
+  if forward and forward ~= "" then
+    schemas[2] = "forward(" .. forward:gsub("%s*%->", ") ->", 1)
   end
-  return ""
+  return { signature = schema_text(schemas) }
+end
+
+-- A class of data sets, optimizers, schedulers; another table has no parts.
+local function parts_of_table(t, names)
+  local init = rawget(t, "__name") and t.__init
+  local comment = type(init) == "function" and describe_lua(init, names[1] or "", true) or nil
+  return { comment = comment }
+end
+
+local function parts_of(value, names)
+  local parts
+  if type(value) == "function" then
+    parts = parts_of_function(value, names)
+  elseif core.nn.is_class(value) then
+    parts = parts_of_class(value)
+  else
+    parts = parts_of_table(value, names)
+  end
+  for _, name in ipairs(names) do parts.entry = parts.entry or texts.find(name) end
+  return parts
+end
+
+-- The parts under a title.
+local function text_of(title, parts)
+  local entry = parts.entry and "  " .. parts.entry:gsub("\n", "\n  ")
+  local lines = { title }
+  for _, key in ipairs { "signature", "comment" } do lines[#lines + 1] = parts[key] end
+  lines[#lines + 1] = entry
+  return table.concat(lines, "\n")
 end
 
 local function function_text(f)
   local names = names_of(f)
-  local title = #names > 0 and table.concat(names, ", ") or "function"
-  local schemas, in_place = core._schemas(f)
-  if schemas then
-    local note = in_place and "\n  writes its first argument and returns it" or ""
-    return title .. "\n" .. schema_text(schemas) .. note .. entry_text(names)
-  end
-  local text = describe_lua(f, names[1] or "") or "  (no documentation)"
-  return title .. "\n" .. text .. entry_text(names)
+  local parts = parts_of(f, names)
+  if not next(parts) then parts.comment = "  (no documentation)" end
+  return text_of(#names > 0 and table.concat(names, ", ") or "function", parts)
 end
 
 -- ---- classes, modules, tables ----
 
 local function class_text(class)
-  local name = core.nn.class_name(class)
-  local parent = core.nn.parent(class)
-  local title = "class " .. (names_of(class)[1] or name)
+  local parent, names = core.nn.parent(class), names_of(class)
+  local title = "class " .. (names[1] or core.nn.class_name(class))
   if parent then title = ("%s (a %s)"):format(title, core.nn.class_name(parent)) end
-  local constructor, forward = core.nn.schemas(class)
-  local own = rawget(class, "__init")
-  local text = type(own) == "function" and describe_lua(own, name, true) or nil
-  if not text and constructor then
-    local schemas = {("%s(%s)"):format(name, constructor)}
-    if forward and forward ~= "" then
-      schemas[2] = "forward(" .. forward:gsub("%s*%->", ") ->", 1)
-    end
-    text = schema_text(schemas)
-  end
-  return title .. (text and "\n" .. text or "") .. entry_text(names_of(class))
+  return text_of(title, parts_of(class, names))
 end
 
 -- Names in lines of at most 78 columns.
@@ -250,10 +278,8 @@ local function table_text(t)
   end
   table.sort(names)
   title = title or names_of(t)[1] or tostring(t)
-  local init = class and t.__init
-  local text = type(init) == "function" and describe_lua(init, title, true)
-  text = (text and "\n" .. text or "") .. entry_text { title }
-  return title .. text .. (#names > 0 and "\n" .. wrapped(names) or "")
+  local text = text_of(title, class and parts_of(t, { title }) or {})
+  return text .. (#names > 0 and "\n" .. wrapped(names) or "")
 end
 
 local INTRODUCTION = [[
@@ -287,6 +313,23 @@ function help.text(value)
   end
   if type(value) == "function" then return function_text(value) end
   return value_text(value)
+end
+
+--- Calls f(name, value, parts) for every public function and class, by place and name. parts may
+-- have a signature, a comment (both indented) and an entry (of lucerna.texts).
+function help.each(f)
+  each_place(function(prefix, t)
+    local names = {}
+    for name in pairs(require("lucerna.repl").keys(t)) do
+      local value = not name:find("^_") and t[name]
+      local class = core.nn.is_class(value) or type(value) == "table" and rawget(value, "__name")
+      if class or type(value) == "function" then names[#names + 1] = name end
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      f(prefix .. name, t[name], parts_of(t[name], { prefix .. name }))
+    end
+  end)
 end
 
 return setmetatable(help, {

@@ -20,8 +20,7 @@ local SUBMODULES = {
 }
 
 for name, value in pairs(core) do
-  local public = not name:find("^_") and not core._private[name] and
-    not SUBMODULES[name]
+  local public = not name:find("^_") and not SUBMODULES[name]
   if public and type(value) ~= "table" then lucerna[name] = value end
 end
 lucerna.Tensor = core.Tensor

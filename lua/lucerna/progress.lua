@@ -90,7 +90,7 @@ return function(what, options)
   setmetatable(self, Progress)
   self.stream = options.stream or io.stderr
   self.shown = options.shown
-  if self.shown == nil then self.shown = not options.stream and core.isatty(2) end
+  if self.shown == nil then self.shown = not options.stream and core._isatty(2) end
   if math.type(what) == "integer" then
     self.total = what
   elseif what ~= nil then

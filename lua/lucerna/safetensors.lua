@@ -6,7 +6,7 @@ local core = require "lucerna.core"
 local safetensors = {}
 
 --- Returns a table from names to tensors, and the file's metadata (a table of strings).
-function safetensors.load_file(path) return core.load_file(path) end
+function safetensors.load_file(path) return core._load_file(path) end
 
 --- Writes named tensors: a table or a state_dict. metadata is a table of strings. Tensors that
 -- share memory are refused.
@@ -16,7 +16,7 @@ function safetensors.save_file(tensors, path, metadata)
     for name, tensor in pairs(tensors) do plain[name] = tensor end
     tensors = plain
   end
-  return core.save_file(tensors, path, metadata)
+  return core._save_file(tensors, path, metadata)
 end
 
 return safetensors

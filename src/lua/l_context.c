@@ -492,8 +492,6 @@ void luc_l_open_context(lua_State *L, luc_l_state *st) {
   luaL_setfuncs(L, functions, 0);
   lua_pushliteral(L, LUC_VERSION);
   lua_setfield(L, -2, "_version");
-  lua_createtable(L, 0, 0);
-  lua_setfield(L, -2, "_private");
   luc_l_get(L, st, LUC_L_METHODS);
   lua_setfield(L, -2, "Tensor");
   lua_pop(L, 2);

@@ -147,7 +147,7 @@ void luc_l_open_io(lua_State *L, luc_l_state *st) {
       {"_write_png(Tensor input, str filename)", write_png, LUC_F_FUNCTION},
   };
   static const luaL_Reg functions[] = {
-      {"load_file", load_file}, {"save_file", save_file}, {"isatty", is_terminal}, {NULL, NULL}};
+      {"_load_file", load_file}, {"_save_file", save_file}, {"_isatty", is_terminal}, {NULL, NULL}};
   luc_l_add_natives(L, st, natives, 2);
   luaL_setfuncs(L, functions, 0);
   luc_l_open_checkpoint(L);

@@ -308,13 +308,13 @@ static int optimizer_set_state(lua_State *L) {
 }
 
 void luc_l_open_optim(lua_State *L, luc_l_state *st) {
-  static const luaL_Reg functions[] = {{"optimizer_new", optimizer_new},
-                                       {"optimizer_options", optimizer_options},
-                                       {"optimizer_add_group", optimizer_add_group},
-                                       {"optimizer_step", optimizer_step},
-                                       {"optimizer_state", optimizer_state},
-                                       {"optimizer_copy_state", optimizer_copy_state},
-                                       {"optimizer_set_state", optimizer_set_state},
+  static const luaL_Reg functions[] = {{"_optimizer_new", optimizer_new},
+                                       {"_optimizer_options", optimizer_options},
+                                       {"_optimizer_add_group", optimizer_add_group},
+                                       {"_optimizer_step", optimizer_step},
+                                       {"_optimizer_state", optimizer_state},
+                                       {"_optimizer_copy_state", optimizer_copy_state},
+                                       {"_optimizer_set_state", optimizer_set_state},
                                        {NULL, NULL}};
   (void)st;
   luaL_setfuncs(L, functions, 0);

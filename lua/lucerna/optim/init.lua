@@ -30,24 +30,24 @@ end
 local Fused = class("Fused", Optimizer)
 
 function Fused:_add(list, options)
-  local at = core.optimizer_add_group(self._core, list, options)
+  local at = core._optimizer_add_group(self._core, list, options)
   for k, p in ipairs(list) do self._places[p] = {at, k} end
   return at
 end
 
 function Fused:step(closure)
   local loss = Optimizer._evaluate(closure)
-  core.optimizer_step(self._core, self.param_groups)
+  core._optimizer_step(self._core, self.param_groups)
   return loss
 end
 
-function Fused:_get_state(g, k) return core.optimizer_state(self._core, g, k) end
+function Fused:_get_state(g, k) return core._optimizer_state(self._core, g, k) end
 
 function Fused:_copy_state(g, k, saved)
-  return core.optimizer_copy_state(self._core, g, k, saved)
+  return core._optimizer_copy_state(self._core, g, k, saved)
 end
 
-function Fused:_set_state(g, k, copy) core.optimizer_set_state(self._core, g, k, copy) end
+function Fused:_set_state(g, k, copy) core._optimizer_set_state(self._core, g, k, copy) end
 
 -- o.state[p] reads the core's state of parameter p; assigning replaces it.
 local function state_view(self)
@@ -101,10 +101,10 @@ local function fused(kind)
       end
       rest, params = {n = 1, options}, params.params
     end
-    self._core, self._places = core.optimizer_new(kind), {}
+    self._core, self._places = core._optimizer_new(kind), {}
     self.state = state_view(self)
     local tensor = take_tensor(rest)
-    local defaults, names = core.optimizer_options(self._core, table.unpack(rest, 1, rest.n))
+    local defaults, names = core._optimizer_options(self._core, table.unpack(rest, 1, rest.n))
     defaults.lr = tensor or defaults.lr
     Optimizer.__init(self, params, defaults, names)
   end

@@ -11,6 +11,27 @@ in_proj_bias [3E], bias_k, bias_v [1, 1, E], out_proj. Vaswani et al., arXiv:170
 > local m = nn.MultiheadAttention(8, 2)
 > local x = lucerna.randn(5, 3, 8)
 > local y, weights = m(x, x, x)    -- [5, 3, 8], [3, 5, 5]]=]},
+{"F.multi_head_attention_forward", [=[
+> local m, x = nn.MultiheadAttention(8, 2), lucerna.randn(5, 3, 8)
+> local y = F.multi_head_attention_forward(x, x, x, 8, 2, m.in_proj_weight, m.in_proj_bias, nil,
+>   nil, false, 0, m.out_proj.weight, m.out_proj.bias)    -- [5, 3, 8]]=]},
+{"nn.TransformerEncoderLayer nn.TransformerEncoder", [=[
+Vaswani et al., arXiv:1706.03762. src [L, N, E] ([N, L, E] with batch_first, [L, E] unbatched) gives
+the same shape. Masks as MultiheadAttention's.
+> local layer = nn.TransformerEncoderLayer(8, 2, {dim_feedforward = 16, batch_first = true})
+> local y = nn.TransformerEncoder(layer, 2)(lucerna.randn(3, 5, 8))    -- [3, 5, 8]]=]},
+{"nn.TransformerDecoderLayer nn.TransformerDecoder", [=[
+tgt [L, N, E] and memory [S, N, E] give [L, N, E]. Masks as MultiheadAttention's.
+> local layer = nn.TransformerDecoderLayer(8, 2, {dim_feedforward = 16})
+> local decoder = nn.TransformerDecoder(layer, 2)
+> local y = decoder(lucerna.randn(4, 3, 8), lucerna.randn(6, 3, 8))    -- [4, 3, 8]]=]},
+{"nn.Transformer", [=[
+src [S, N, E], tgt [L, N, E] give [L, N, E]. nn.Transformer.generate_square_subsequent_mask(n) is
+the causal mask [n, n]: 0 where attended, -∞ elsewhere. Vaswani et al., arXiv:1706.03762.
+> local m = nn.Transformer{d_model = 8, nhead = 2, num_encoder_layers = 1, num_decoder_layers = 1,
+>   dim_feedforward = 16}
+> local mask = nn.Transformer.generate_square_subsequent_mask(4)
+> local y = m(lucerna.randn(6, 3, 8), lucerna.randn(4, 3, 8), {tgt_mask = mask})]=]},
 {"F.scaled_dot_product_attention", [=[
 softmax(q k^T · scale + mask) v, without the matrix of scores in memory. query [N, …, L, E], key
 [N, …, S, E], value [N, …, S, E_v] -> [N, …, L, E_v]. A bool mask: true is attended; a float

@@ -81,6 +81,12 @@ Adds a hook that runs when any module registers a parameter (buffer, child): f(m
 it returns, if not nil, is registered instead. Returns a handle with remove().
 > local handle = nn.register_module_parameter_registration_hook(function(m, name, p) end)
 > handle:remove()]=]},
+{"nn.parameter.is_lazy", [=[
+Is it an uninitialized parameter or buffer?
+> assert(nn.parameter.is_lazy(nn.LazyLinear(2).weight))]=]},
+{"nn.DataParallel", [=[
+> local net = nn.DataParallel(nn.Linear(2, 1))    -- its parameters: module.weight, module.bias
+> local y = net(lucerna.ones(4, 2))]=]},
 {"nn.LazyModuleMixin", [=[
 What lazy layers have in common: their parameters are uninitialized until the first call, which
 reads the missing sizes from the input and makes them plain layers (LazyLinear: Linear).

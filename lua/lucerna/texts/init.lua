@@ -4,9 +4,10 @@
 -- bare ones are functions and methods of tensors ("abs": lucerna.abs, x:abs(), x:abs_()). In a
 -- text, lines that begin with "> " are an example that runs as it stands.
 
-local FAMILIES = { "container", "linear", "conv", "pool", "pad", "activation", "norm", "recurrent",
-  "attention", "embedding", "loss", "vision", "initializers", "utils", "optim", "create", "pointwise",
-  "compare", "reduce", "shape", "index", "linalg", "random", "tensor", "library" }
+local FAMILIES = { "container", "methods", "linear", "conv", "pool", "pad", "activation", "norm",
+  "recurrent", "attention", "embedding", "loss", "vision", "initializers", "utils", "optim",
+  "create", "pointwise", "compare", "reduce", "shape", "positions", "linalg", "random", "tensor",
+  "distributions", "library" }
 
 local texts = { families = {} }
 

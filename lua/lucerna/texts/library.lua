@@ -9,7 +9,13 @@ set_memory_limit(bytes): an allocation beyond fails with an error; 0: no limit.]
 {"device", "device(name): a device, 'cpu' or 'cuda:0'."},
 {"is_grad_enabled is_inference_mode_enabled", "Are operations recorded? Is inference mode on?"},
 {"idx_load", "The tensor of an IDX file (MNIST's format), gzipped or not."},
-{"isatty", "Is standard output (a file) a terminal?"},
+{"is_tensor", "Is it a tensor? A boolean."},
+{"scope", [=[
+scope(f, ...): releases at its end every tensor that f made and does not return.
+> local y = lucerna.scope(function()
+>   local big = lucerna.ones(1000)
+>   return big:sum()
+> end)]=]},
 {"no_grad", [=[
 > local y = lucerna.no_grad(function() return lucerna.ones(2):requires_grad_() * 2 end)
 > assert(not y.requires_grad)]=]},
@@ -28,5 +34,4 @@ gives nil for an input that is not used. create_graph: gradients that can be dif
 >   backward = function(ctx, g) return g * ctx.saved_tensors[1] end,
 > })
 > local y = Exp.apply(lucerna.ones(2):requires_grad_())]=]},
-{"nn.parameter.is_lazy", "Is it an uninitialized parameter or buffer?"},
 }

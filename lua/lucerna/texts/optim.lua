@@ -9,8 +9,8 @@ local STEP = [=[
 > optimizer:zero_grad()
 > net(lucerna.ones(4, 2)):square():mean():backward()
 > optimizer:step()]=]
-for name in ("SGD Adam AdamW Adamax NAdam RAdam RMSprop Rprop Adagrad Adadelta ASGD Adafactor")
-  :gmatch("%S+") do
+local FUSED = "SGD Adam AdamW SparseAdam Adamax NAdam RAdam RMSprop Rprop Adagrad Adadelta ASGD"
+for name in (FUSED .. " Adafactor"):gmatch("%S+") do
   add("optim." .. name, STEP:format(name))
 end
 add("optim.Muon", [=[
@@ -45,7 +45,11 @@ local function rate(name, arguments, step)
   local call = ("%s(optimizer%s)"):format(name, arguments)
   add("optim.lr_scheduler." .. name, RATE:format(call, step or ""))
 end
-rate("LRScheduler", "")
+add("optim.lr_scheduler.LRScheduler", [=[
+> local Halving = optim.class("Halving", optim.lr_scheduler.LRScheduler)
+> function Halving:get_lr() return {1 / 2 ^ self.last_epoch} end
+> local scheduler = Halving(optim.SGD(nn.Linear(2, 1):parameters(), {lr = 1}))
+> assert(scheduler:get_last_lr()[1] == 1)]=])
 rate("LambdaLR", ", function(epoch) return 0.95 ^ epoch end")
 rate("MultiplicativeLR", ", function(epoch) return 0.95 end")
 rate("StepLR", ", 2, 0.5")
@@ -89,5 +93,13 @@ add("optim.swa_utils.get_ema_avg_fn optim.swa_utils.get_swa_avg_fn", [=[
 add("optim.swa_utils.get_ema_multi_avg_fn optim.swa_utils.get_swa_multi_avg_fn", [=[
 > local average = optim.swa_utils.get_ema_multi_avg_fn(0.99)
 > local model = optim.swa_utils.AveragedModel(nn.Linear(2, 1), {multi_avg_fn = average})]=])
+add("optim.class", [=[
+> local Plain = optim.class("Plain")
+> assert(optim.is_optimizer(Plain(nn.Linear(1, 1):parameters(), {lr = 0.1})))]=])
+add("optim.is_optimizer", [=[
+> assert(optim.is_optimizer(optim.SGD(nn.Linear(1, 1):parameters())))]=])
+add("optim.register_optimizer_step_pre_hook optim.register_optimizer_step_post_hook", [=[
+> local handle = optim.register_optimizer_step_post_hook(function(optimizer, args) end)
+> handle:remove()]=])
 
 return entries

@@ -22,6 +22,9 @@ Shapes as RNN's; the rows of the weights are r, z, n. Cho et al., arXiv:1406.107
 What RNN, LSTM and GRU share: RNNBase(mode, …) with mode 'RNN_TANH', 'RNN_RELU', 'LSTM' or 'GRU'
 holds the parameters.
 > local m = nn.RNNBase("GRU", 3, 4)]=]},
+{"nn.RNNCellBase", [=[
+What the three cells share; num_chunks is the number of gates.
+> local m = nn.RNNCellBase(3, 4, true, 1)]=]},
 {"nn.RNNCell", [=[
 One step of an RNN: forward(input [N, in] or [in], h [N, H]) -> h' [N, H]; no h means zeros. State:
 weight_ih [H, in], weight_hh [H, H], bias_ih, bias_hh [H].

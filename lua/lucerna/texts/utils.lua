@@ -49,7 +49,8 @@ nn.utils.prune.RandomStructured", [=[
 {"nn.utils.prune.global_unstructured", [=[
 > local a, b = nn.Linear(4, 3), nn.Linear(3, 2)
 > local prune = nn.utils.prune
-> prune.global_unstructured({{a, "weight"}, {b, "weight"}}, prune.L1Unstructured, {amount = 0.2})]=]},
+> local both = {{a, "weight"}, {b, "weight"}}
+> prune.global_unstructured(both, prune.L1Unstructured, {amount = 0.2})]=]},
 {"nn.utils.prune.custom_from_mask nn.utils.prune.CustomFromMask", [=[
 > local mask = lucerna.tensor{{1.0, 0.0}, {0.0, 1.0}}
 > local m = nn.utils.prune.custom_from_mask(nn.Linear(2, 2), "weight", mask)]=]},
@@ -83,5 +84,6 @@ nn.utils.parametrizations.spectral_norm", [=[
 {"data.DataLoader data.TensorDataset data.Dataset data.Subset data.random_split", [=[
 > local data = lucerna.data
 > local set = data.TensorDataset(lucerna.randn(10, 3), lucerna.arange(10))
-> for x, y in data.DataLoader{set, batch_size = 4, shuffle = true} do assert(x:size(2) == 3) end]=]},
+> local loader = data.DataLoader{set, batch_size = 4, shuffle = true}
+> for x, y in loader do assert(x:size(2) == 3) end]=]},
 }

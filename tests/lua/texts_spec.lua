@@ -1,0 +1,113 @@
+-- The reference is whole: every public name has a text, every layer and function an example, and
+-- the examples run.
+
+local lucerna = require "lucerna"
+local help = require "lucerna.help"
+local texts = require "lucerna.texts"
+local root = os.getenv("LUCERNA_ROOT") or "."
+local reference = dofile(root .. "/src/tools/reference.lua")
+
+-- Does a comment say more than how the function is called?
+local function says_something(comment)
+  local words = comment and comment:gsub("^%s*[%w_.:]+%b()", "") or ""
+  return words:find("%w+%s+%w+") ~= nil
+end
+
+local PLACES = { "^nn%.", "^F%.", "^optim%.[%w_]+$", "^optim%.lr_scheduler%.",
+  "^optim%.swa_utils%." }
+
+local function wants_example(name)
+  for _, place in ipairs(PLACES) do
+    if name:find(place) then return not name:find("^nn%.Module%.") end
+  end
+  return false
+end
+
+describe("a public name", function()
+  it("has a text", function()
+    local lacking = {}
+    help.each(function(name, _, parts)
+      local told = parts.entry or says_something(parts.comment)
+      if not told then lacking[#lacking + 1] = name end
+    end)
+    assert(#lacking == 0, "no text: " .. table.concat(lacking, " ")
+      .. "\nAdd {\"name\", [=[text]=]} to a family in lua/lucerna/texts (written in C) or"
+      .. " a comment above the definition (written in Lua); what is private begins with _.")
+  end)
+
+  it("of nn or optim has an example", function()
+    local lacking = {}
+    help.each(function(name, _, parts)
+      local example = parts.entry and texts.example(parts.entry)
+      if wants_example(name) and not example then lacking[#lacking + 1] = name end
+    end)
+    assert(#lacking == 0, "no example: " .. table.concat(lacking, " ") .. "\nAdd lines that begin"
+      .. " with \"> \" to its entry in lua/lucerna/texts.")
+  end)
+end)
+
+describe("the example of", function()
+  for _, family in ipairs(texts.families) do
+    for _, entry in ipairs(family) do
+      local code = texts.example(entry[2])
+      if code then
+        it(entry[1]:match("%S+") .. " runs", function()
+          local names = { lucerna = lucerna, nn = lucerna.nn, F = lucerna.nn.functional,
+            optim = lucerna.optim }
+          local environment = setmetatable(names, { __index = _G })
+          assert(load(code, "=example", "t", environment))()
+        end)
+      end
+    end
+  end
+end)
+
+describe("an entry", function()
+  it("names what exists, and once", function()
+    local there, seen = {}, {}
+    help.each(function(name) there[name] = true end)
+    for _, family in ipairs(texts.families) do
+      for _, entry in ipairs(family) do
+        for name in entry[1]:gmatch("%S+") do
+          assert(not seen[name], name .. " has two entries")
+          seen[name] = true
+          local plain = not name:find(".", 1, true)
+          assert(there[name] or plain and (there["lucerna." .. name] or there["tensor:" .. name]
+            or there["tensor:" .. name .. "_"]), name .. " does not exist: " .. family.name)
+        end
+      end
+    end
+  end)
+end)
+
+describe("the reference", function()
+  it("has every name on one page", function()
+    local count = {}
+    for _, page in ipairs(reference.pages()) do
+      for _, section in ipairs(page.sections) do
+        for _, name in ipairs(section.names) do count[name] = (count[name] or 0) + 1 end
+      end
+    end
+    help.each(function(name) assert.equal(1, count[name], name) end)
+  end)
+
+  it("is written, with an index", function()
+    local folder = os.tmpname()
+    os.remove(folder)
+    assert(os.execute("mkdir -p " .. folder))
+    reference.write(folder)
+    local conv = assert(io.open(folder .. "/conv.md")):read("a")
+    local index = assert(io.open(folder .. "/index.md")):read("a")
+    os.execute("rm -r " .. folder)
+    assert.matches("Conv2d%(int in_channels", conv)
+    assert.matches("\n```lua\nlocal y = nn.Conv2d", conv)
+    assert.matches("generated/torch.nn.Conv2d.html", conv)
+    assert.matches("nn.Linear", index)
+  end)
+
+  it("counts dimensions from 1 in signatures", function()
+    assert.matches("dim=1%)", help.text(lucerna.cat))
+    assert.matches("dims=%[1, 2%]", help.text(lucerna.rot90))
+    assert.matches("Index blank=1", help.text(lucerna.nn.CTCLoss))
+  end)
+end)
