@@ -157,6 +157,8 @@ function M.refusals()
     {"expects 'from' to be less than 'to', but", lucerna.randint_like, z(2), 5, 5},
     {"expects std >= 0.0, but found std -1", lucerna.normal, 0, -1, {2}},
     {"The size of tensor a", lucerna.normal, z(2), z(3)},
+    {"not implemented for dtype int64", core._standard_gamma, z(2):long()},
+    {"must have at least one dimension", core._sample_dirichlet, lucerna.tensor(1.0)},
     {"expects p to be in [0, 1], but got p=1.5", t.bernoulli_, z(2), 1.5},
     {"expects 'from' to be less than 'to', but", t.random_, z(2), 5, 5},
     {"shape '[5]' is invalid for input of size 6", t.view_as, z(2, 3), z(5)},

@@ -47,7 +47,7 @@ end
 -- ".name" is a method, "F.name" of nn.functional; with its name.
 function M.find(case, args)
   local home, name = case.fn:match("^(%w*)%.(.*)$")
-  if not home then return lucerna[case.fn], case.fn end
+  if not home then return lucerna[case.fn] or core[case.fn], case.fn end
   return (home == "F" and core.functional or args[1])[name], name
 end
 

@@ -24,6 +24,8 @@ local UNRECORDED = {
 -- Without a gradient check: why.
 local UNCHECKED = {
   to_float = "float64 in, less out: finite differences vanish; the gradient is recorded",
+  standard_gamma = "drawn: the gradient is the distribution's, not the draws'; it is recorded",
+  sample_dirichlet = "the same",
   to_half = "the same", to_bfloat16 = "the same",
   to_char = "gives integers", to_byte = "gives integers", to_short = "gives integers",
   to_int = "gives integers", to_long = "gives integers", to_bool = "gives booleans",
@@ -76,7 +78,7 @@ local function row_of(case, nn)
   end
   local home, name = case.fn:match("^(%w*)%.(.*)$")
   local f = home and ((nn or home == "F") and core.functional or core.Tensor)[name]
-    or lucerna[case.fn]
+    or lucerna[case.fn] or core[case.fn]
   return core._row(f, table.unpack(args, 1, n))
 end
 

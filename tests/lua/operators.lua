@@ -52,8 +52,8 @@ function M.rows()
   for _, row in ipairs(core._operators()) do
     if row.fn or row.method or row.nn then
       row.positional, row.named = M.parameters(row.schema)
-      row.call = row.fn and lucerna[row.name] or row.nn and core.functional[row.name]
-        or core.Tensor[row.name]
+      row.call = row.fn and (lucerna[row.name] or core[row.name])
+        or row.nn and core.functional[row.name] or core.Tensor[row.name]
       rows[#rows + 1] = row
     end
   end

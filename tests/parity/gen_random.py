@@ -68,6 +68,28 @@ def chosen():
     case("normal", Const(mean), Const(std[0]), seed=12)
 
 
+def parameters():
+    """Distributions whose parameters are tensors. The gradients are of the distribution, which a
+    difference of two draws is not."""
+    for dtype in (torch.float64, torch.float32):
+        rate = torch.tensor([0.5, 3, 20, 100, 0], dtype=dtype)
+        case("poisson", Const(rate), seed=15)
+        count = torch.tensor([5, 100, 100, 40, 0], dtype=dtype)
+        prob = torch.tensor([0.3, 0.4, 0.9, 0.97, 0.5], dtype=dtype)
+        case("binomial", Const(count), Const(prob), seed=15)
+        alpha = torch.tensor([0.1, 0.7, 1, 3, 10, 50], dtype=dtype)
+        case("_standard_gamma", alpha, seed=15, rough=True)
+        case("_sample_dirichlet", alpha.view(2, 3), seed=15, rough=True,
+             ref=lambda a: torch.distributions.Dirichlet(a).rsample())
+    wide = torch.tensor([1.5, 7, 7.5, 12, 20, 9], dtype=torch.float64).repeat(4)
+    case("_standard_gamma", wide, seed=16, rough=True)
+    pairs = wide.view(12, 2) * torch.tensor([[0.2], [1], [4]], dtype=torch.float64).repeat(4, 1)
+    case("_sample_dirichlet", pairs, seed=16, rough=True,
+         ref=lambda a: torch.distributions.Dirichlet(a).rsample())
+    case("poisson", Const(-rate), seed=15)
+    case("binomial", Const(count), Const(prob[:2]), seed=15)
+
+
 def order():
     """Views: PyTorch fills in the order of memory."""
     for fn in ("uniform_", "normal_", "random_"):
@@ -87,6 +109,6 @@ def long():
             ",".join(number(v, 9) for v in x[:20].tolist() + x[-20:].tolist())))
 
 
-for part in (factories, fills, chosen, order, long):
+for part in (factories, fills, chosen, parameters, order, long):
     part()
 write("random", __file__)
