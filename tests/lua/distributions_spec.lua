@@ -19,16 +19,20 @@ local function parameters(recorded, dtype)
   return kw
 end
 
--- The gradients of the sum of out are what was recorded.
-local function check_gradients(out, leaves, want, message)
+-- PyTorch's trigamma, in the gradients of digamma, has nine digits.
+local ROUGH = {rtol = 1e-7, atol = 1e-9}
+
+-- The gradients of the sum of out are what was recorded; none is zero.
+local function check_gradients(out, leaves, want, message, tolerance)
   local names, list = {}, {}
   for name in pairs(want) do
     names[#names + 1], list[#list + 1] = name, leaves[name]
   end
   if #names == 0 then return end
-  local got = table.pack(lucerna.autograd.grad(out:sum(), list))
+  local got = table.pack(lucerna.autograd.grad(out:sum(), list, {allow_unused = true}))
   for i, name in ipairs(names) do
-    parity.close(got[i], want[name], nil, message .. ": gradient of " .. name)
+    local gradient = got[i] or lucerna.zeros_like(list[i])
+    parity.close(gradient, want[name], tolerance, message .. ": gradient of " .. name)
   end
 end
 
@@ -67,7 +71,8 @@ local function check(case)
     local leaves = parameters(case.kw)
     local out = ask(D[case.class](leaves), what, case, leaves)
     parity.close(out, want, nil, what)
-    if case.grads[what] then check_gradients(out, leaves, case.grads[what], what) end
+    local tolerance = what == "entropy" and ROUGH or nil
+    if case.grads[what] then check_gradients(out, leaves, case.grads[what], what, tolerance) end
   end
   check_samples(case)
 end
@@ -77,9 +82,9 @@ local function check_divergence(case)
   local out = D.kl_divergence(D[case.p](p), D[case.q](q))
   parity.close(out, case.kl, nil, "divergence")
   if out.requires_grad then
-    check_gradients(out, p, case.grads_p, "p")
+    check_gradients(out, p, case.grads_p, "p", ROUGH)
     out = D.kl_divergence(D[case.p](p), D[case.q](q))
-    check_gradients(out, q, case.grads_q, "q")
+    check_gradients(out, q, case.grads_q, "q", ROUGH)
   end
 end
 
@@ -109,6 +114,16 @@ describe("distributions", function()
     refused("Either `probs` or `logits` must be specified, but not both.", D.Categorical, x, x)
     refused("`probs` parameter must be at least one-dimensional.", D.Categorical,
       lucerna.tensor(1.0))
+    refused("`concentration` parameter must be at least one-dimensional.", D.Dirichlet,
+      lucerna.tensor(1.0))
+    refused("Expected parameter concentration (Tensor of shape (2,)) of distribution "
+      .. "Dirichlet(concentration: torch.Size([2])) to satisfy the constraint "
+      .. "IndependentConstraint(GreaterThan(lower_bound=0.0), 1), but found invalid values: "
+      .. "tensor([-0.5000, -1.0000])", D.Dirichlet, -x)
+    refused("Expected parameter rate (Tensor of shape ()) of distribution Poisson(rate: -1.0) to "
+      .. "satisfy the constraint GreaterThanEq(lower_bound=0.0)", D.Poisson, -1)
+    refused("Inhomogeneous total count not supported by `entropy`.",
+      function() D.Binomial(lucerna.tensor {1, 2}, x):entropy() end)
     refused("Uniform is not defined when low>= high", D.Uniform, x, x)
     refused("Normal: scale must be a Tensor or a number (got nil)", D.Normal, x)
     refused("Normal: unknown argument 'scales' (did you mean 'scale'?)", D.Normal, x,
@@ -175,6 +190,7 @@ describe("distributions", function()
     assert.same({{1}, {2}, {3}},
       D.Categorical(lucerna.ones(2, 3)):enumerate_support(false):tolist())
     assert.same({0, 1}, D.Bernoulli(0.5):enumerate_support():tolist())
+    assert.same({0, 1, 2, 3}, D.Binomial(3, 0.5):enumerate_support():tolist())
     assert.same({2, 2, 2}, D.OneHotCategorical(lucerna.ones(2, 2)):enumerate_support().shape)
   end)
 
@@ -198,7 +214,8 @@ end)
 describe("samples have the mean and variance of", function()
   local MADE = {
     Normal = {1.5, 2.0}, Laplace = {-1.0, 0.5}, Uniform = {-1.0, 3.0}, Exponential = {2.0},
-    Bernoulli = {0.3},
+    Bernoulli = {0.3}, Gamma = {2.5, 2.0}, StudentT = {9.0}, Beta = {2.0, 0.5}, Chi2 = {3.0},
+    Poisson = {14.0}, Binomial = {40, 0.3}, Geometric = {0.25},
   }
   for name, args in pairs(MADE) do
     it(name, function()
@@ -208,7 +225,7 @@ describe("samples have the mean and variance of", function()
       local drawn = d:sample(n)
       local deviation = d.stddev:item()
       assert.near(d.mean:item(), drawn:mean():item(), 5 * deviation / math.sqrt(n))
-      assert.near(1, drawn:std():item() / deviation, 0.05)
+      assert.near(1, drawn:std():item() / deviation, 0.06)
     end)
   end
 end)

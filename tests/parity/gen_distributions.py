@@ -73,7 +73,8 @@ def one(name, value, positions=False, sample=True, skip=(), label="", **kw):
     text += ",\n u=%s,\n out=%s,\n grads=%s" % (tensor(u), table(out), table(grads))
     if sample:
         for dtype in (torch.float64, torch.float32):
-            given = {k: v.to(dtype) if isinstance(v, torch.Tensor) else v for k, v in kw.items()}
+            given = {k: v.to(dtype) if isinstance(v, torch.Tensor) and v.dtype.is_floating_point
+                     else v for k, v in kw.items()}
             d = getattr(D, name)(**given)
             torch.manual_seed(5)
             key = "sample" if dtype == torch.float64 else "sample32"
@@ -120,6 +121,26 @@ def choices():
     one("OneHotCategoricalStraightThrough", chosen, probs=weights)
 
 
-location_and_scale()
-choices()
+def gammas():
+    a, b, unit = t(0.5, 1.5, 9), t([0.75], [2]), t(0.25, 0.5, 0.875)
+    one("Gamma", t(0.25, 1.5, 3), concentration=a, rate=b)
+    one("Chi2", t(0.25, 1.5, 3), df=a)
+    one("StudentT", t(0.25, -1.5, 3), df=t(0.5, 1.5, 4), loc=t(0.5, 1, 2), scale=b)
+    one("Dirichlet", t([0.25, 0.25, 0.5], [0.125, 0.25, 0.625]),
+        concentration=t([0.5, 0.75, 0.25], [3, 9, 1]))
+    one("Beta", unit, concentration1=a, concentration0=b)
+
+
+def counts():
+    drawn = t(0, 2, 5)
+    one("Poisson", drawn, rate=t(0.5, 3, 20))
+    one("Binomial", drawn, total_count=torch.tensor([3, 30, 40]), probs=t(0.25, 0.5, 0.75))
+    one("Binomial", drawn, total_count=8, probs=t(0.25, 0.5, 0.75), label=" of one count")
+    one("Binomial", drawn, total_count=8, logits=t(0.25, -1, 0), label=" of logits")
+    one("Geometric", drawn, probs=t(0.25, 0.5, 0.75))
+    one("Geometric", drawn, logits=t(0.25, -1, 0), label=" of logits")
+
+
+for part in (location_and_scale, choices, gammas, counts):
+    part()
 write("distributions", __file__)

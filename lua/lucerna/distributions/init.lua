@@ -9,7 +9,7 @@ local distributions = {
   constraints = require "lucerna.distributions.constraints",
 }
 
-for _, family in ipairs {"normal", "discrete"} do
+for _, family in ipairs {"normal", "discrete", "gamma", "counts"} do
   for name, value in pairs(require("lucerna.distributions." .. family)) do
     if name:find("^%u") then distributions[name] = value end
   end
