@@ -1,6 +1,6 @@
 /* Gamma values by Marsaglia and Tsang 2000, binomial ones by counting waiting times or by
- * Hoermann's transformed rejection (1993). What PyTorch computes in float is rounded to it here, so that the
- * same draws are accepted. */
+ * transformed rejection (Hoermann 1993). What PyTorch computes in float is rounded to it here, so
+ * that the same draws are accepted. */
 #include "cpu/draw.h"
 
 #include <math.h>
