@@ -130,8 +130,8 @@ local function describe_lua(f, name, made)
   local signature = line:match("function%s+(.-%b())") or line:match("([%w_.]+%s*=%s*function%b())")
   local comment = comment_above(lines, info.linedefined)
   local parts = {}
-  local says = signature and (comment == "" or not signature:find("%(%.%.%.%)$"))
-  if says then parts[1] = "  " .. signature end
+  local says_more = signature and not signature:find("%(%.%.%.%)$")
+  if says_more then parts[1] = "  " .. signature end
   if comment ~= "" then parts[#parts + 1] = comment end
   return #parts > 0 and table.concat(parts, "\n") or nil
 end

@@ -3,6 +3,8 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local help = require "lucerna.help"
+local texts = require "lucerna.texts"
 
 local stubs = {}
 
@@ -12,8 +14,8 @@ local function split(text)
   local parts, depth, from = {}, 0, 1
   for i = 1, #text do
     local c = text:sub(i, i)
-    if c == "(" or c == "[" then depth = depth + 1 end
-    if c == ")" or c == "]" then depth = depth - 1 end
+    if c:find("[%(%[{]") then depth = depth + 1 end
+    if c:find("[%)%]}]") then depth = depth - 1 end
     if c == "," and depth == 0 then
       parts[#parts + 1] = text:sub(from, i - 1):match("^%s*(.-)%s*$")
       from = i + 1
@@ -108,16 +110,14 @@ end
 
 local function overload(schema, method)
   local arguments = signature(schema, method and 2 or 1)
-  if method then
-    arguments = "self: lucerna.Tensor" .. (arguments ~= "" and ", " or "") .. arguments
-  end
+  if method then arguments = "self: any" .. (arguments ~= "" and ", " or "") .. arguments end
   local results = table.concat(result_types(schema), ", ")
   return ("---@overload fun(%s)%s"):format(arguments, results ~= "" and ": " .. results or "")
 end
 
-local function write_function(out, owner, name, schemas, method)
-  local main = schemas[1]
-  if KEYWORDS[name] then return end
+-- Writes a function: its other overloads, its parameters, what it returns.
+local function write_function(out, full, schemas, results)
+  local main, method = schemas[1], full:find(":", 1, true) ~= nil
   for i = 2, #schemas do out:write(overload(schemas[i], method), "\n") end
   local names, options = {}, {}
   for i = method and 2 or 1, #main.params do
@@ -133,33 +133,91 @@ local function write_function(out, owner, name, schemas, method)
     names[#names + 1] = "options"
     out:write(("---@param options? {%s}\n"):format(table.concat(options, ", ")))
   end
-  for _, kind in ipairs(result_types(main)) do out:write("---@return ", kind, "\n") end
-  out:write(("function %s%s%s(%s) end\n\n"):format(owner, method and ":" or ".", name,
-    table.concat(names, ", ")))
+  for _, kind in ipairs(results or result_types(main)) do out:write("---@return ", kind, "\n") end
+  out:write(("function %s(%s) end\n\n"):format(full, table.concat(names, ", ")))
 end
 
--- ---- what there is ----
+-- ---- what is written in Lua: "name(a, b = 1, {c = true}): …" in its comment ----
 
--- Name -> schemas of the functions of a table, in order of names.
-local function functions_of(t)
-  local found = {}
-  for name, f in pairs(t) do
-    local texts = type(f) == "function" and type(name) == "string" and core._schemas(f)
-    if texts and not name:find("^_") then
-      local schemas = {}
-      for i, text in ipairs(texts) do schemas[i] = parse(text) end
-      found[#found + 1] = { name = name, schemas = schemas }
-    end
+local function kind_of(default)
+  if default == "true" or default == "false" then return "boolean" end
+  if tonumber(default) then return "number" end
+  return default:find("^[\"']") and "string" or "any"
+end
+
+-- into = {names, lines, options, seen} gets the parts of a list; named: they are options only.
+local function add_parts(into, text, named)
+  for _, part in ipairs(split(text:sub(2, -2))) do into:add(part, named) end
+end
+
+local function add(into, part, named)
+  local name = part:match("^([%a_][%w_]*)")
+  if part:find("^{") then return add_parts(into, part, true) end
+  if not name or into.seen[name] then return end
+  into.seen[name] = true
+  name = identifier(name)
+  local default = part:match("=%s*(.*)$")
+  local kind = kind_of(default or "")
+  table.insert(into.options, ("%s?: %s"):format(name, kind))
+  if named then return end
+  table.insert(into.names, name)
+  table.insert(into.lines, ("---@param %s%s %s"):format(name, default and "?" or "", kind))
+end
+
+local function write_written(out, full, comment, results)
+  local name = full:match("[%w_]+$")
+  local flat = comment:gsub("%s+", " ")
+  local into = { names = {}, lines = {}, options = {}, seen = {}, add = add }
+  local arguments = flat:match("%f[%w_]" .. name .. "(%b())") or flat:match("%f[%w_]" .. name
+    .. "(%b{})")
+  if arguments then add_parts(into, arguments, arguments:find("^{") ~= nil) end
+  if #into.options > 0 then
+    table.insert(into.names, "options")
+    table.insert(into.lines, ("---@param options? {%s}"):format(table.concat(into.options, ", ")))
   end
-  table.sort(found, function(a, b) return a.name < b.name end)
-  return found
+  for _, line in ipairs(into.lines) do out:write(line, "\n") end
+  local dots = not arguments or arguments:find("%.%.%.[%)}]$") or arguments:find("…", 1, true)
+  if dots then table.insert(into.names, "...") end
+  for _, kind in ipairs(results) do out:write("---@return ", kind, "\n") end
+  out:write(("function %s(%s) end\n\n"):format(full, table.concat(into.names, ", ")))
 end
 
-local PARTS = {
-  { "lucerna", lucerna, "Functions: `lucerna.name(...)`" },
-  { "Tensor", core.Tensor, "Methods of tensors: `x:name(...)`", true },
-  { "lucerna.nn.functional", core.functional, "`lucerna.nn.functional`" },
-}
+-- ---- classes ----
+
+-- A layer: an instance that is called as its forward, and what makes one.
+local function write_class(out, full, class)
+  local constructor, forward = core.nn.schemas(class)
+  local parent = core.nn.parent(class)
+  if not parent then return end -- nn.Module stands in HEAD
+  local base = "lucerna.nn." .. core.nn.class_name(parent)
+  out:write(("---@class %s: %s\n"):format(full, base))
+  if forward and forward ~= "" then
+    local call = parse("forward(" .. forward:gsub("%s*%->", ") ->", 1))
+    local results = table.concat(result_types(call), ", ")
+    local arguments, tail = signature(call, 1), results ~= "" and ": " .. results or ""
+    out:write(("---@overload fun(%s)%s\n"):format(arguments, tail))
+    out:write(("---@field forward fun(self: any, %s)%s\n"):format(arguments, tail))
+  end
+  out:write("\n")
+  return constructor and parse(("new(%s)"):format(constructor))
+end
+
+-- An optimizer's options are what one of its kind has.
+local function write_optimizer(out, full, class)
+  local parameter = lucerna.nn.Parameter(lucerna.ones(1, 1))
+  local good, made = pcall(class, { parameter })
+  local options = {}
+  for name, value in pairs(good and made.defaults or {}) do
+    local kind = type(value) == "table" and "number[]" or type(value)
+    options[#options + 1] = ("%s?: %s"):format(name, kind)
+  end
+  table.sort(options)
+  out:write("---@param params any\n---@param options? {", table.concat(options, ", "), "}\n")
+  out:write(("---@return lucerna.optim.Optimizer\nfunction %s(params, options) end\n\n"):format(
+    full))
+end
+
+-- ---- all names ----
 
 local HEAD = [[
 ---@meta lucerna
@@ -195,24 +253,87 @@ local HEAD = [[
 ---@field [any] any
 local Tensor = {}
 
-local lucerna = { nn = { functional = {} } }
+---@class lucerna.nn.Module
+---@field training boolean
+---@field [any] any
+local Module = {}
 
+---@class lucerna.optim.Optimizer
+---@field param_groups table[]
+---@field [any] any
+local Optimizer = {}
+
+local lucerna = {}
 ]]
+
+-- How a name of help() is written in the stubs.
+local OWNERS = {
+  { "^tensor:", "Tensor:" }, { "^nn%.Module%.", "Module:" }, { "^optim%.Optimizer:", "Optimizer:" },
+  { "^F%.", "lucerna.nn.functional." }, { "^lucerna%.", "lucerna." }, { "^", "lucerna." },
+}
+
+local function full_name(name)
+  for _, owner in ipairs(OWNERS) do
+    if name:find(owner[1]) then return (name:gsub(owner[1], owner[2], 1)) end
+  end
+end
+
+-- The tables that a name stands in, from the outermost.
+local function write_tables(out, full, known)
+  for at in full:gmatch("()[.:]") do
+    local t = full:sub(1, at - 1)
+    if not known[t] and t:find(".", 1, true) then out:write(t, " = {}\n\n") end
+    known[t] = true
+  end
+end
+
+local function write_comment(out, parts)
+  local text = parts.comment and parts.comment:gsub("^  ", ""):gsub("\n  ", "\n") or ""
+  if parts.entry then
+    local _, more = texts.example(parts.entry)
+    text = text .. (text ~= "" and more ~= "" and "\n" or "") .. more
+  end
+  for line in text:gmatch("[^\n]+") do out:write("---", line, "\n") end
+end
+
+local function write_name(out, name, value, parts)
+  local full = full_name(name)
+  local native = type(value) == "function" and core._schemas(value)
+  local results, constructor = { "any" }, nil
+  if core.nn.is_class(value) then
+    constructor = write_class(out, full, value)
+    results = { full }
+  end
+  write_comment(out, parts)
+  if native then
+    local schemas = {}
+    for i, text in ipairs(native) do schemas[i] = parse(text) end
+    write_function(out, full, schemas)
+  elseif constructor and parts.signature then
+    write_function(out, full, { constructor }, results)
+  elseif name:find("^optim%.%u%w*$") and value ~= lucerna.optim.Optimizer then
+    write_optimizer(out, full, value)
+  else
+    write_written(out, full, parts.comment or "", results)
+  end
+end
 
 --- Writes the types of everything into a file.
 function stubs.write(path)
   local out = assert(io.open(path, "w"))
-  out:write(HEAD)
+  out:write(HEAD, "\n")
   for name, value in pairs(lucerna) do
     if tostring(value) == name and type(value) == "userdata" and name ~= "none" then
       out:write(("---@type lucerna.dtype\nlucerna.%s = nil\n\n"):format(name))
     end
   end
-  for _, part in ipairs(PARTS) do
-    for _, f in ipairs(functions_of(part[2])) do
-      write_function(out, part[1], f.name, f.schemas, part[4])
-    end
-  end
+  local known = {}
+  help.each(function(name, value, parts)
+    local last = name:match("[%w_]+$")
+    if identifier(last) ~= last then return end -- x["repeat"]
+    write_tables(out, full_name(name), known)
+    write_name(out, name, value, parts)
+  end)
   out:write("return lucerna\n")
   out:close()
 end

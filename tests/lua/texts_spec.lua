@@ -6,6 +6,7 @@ local help = require "lucerna.help"
 local texts = require "lucerna.texts"
 local root = os.getenv("LUCERNA_ROOT") or "."
 local reference = dofile(root .. "/src/tools/reference.lua")
+local stubs = dofile(root .. "/src/tools/stubs.lua")
 
 -- Does a comment say more than how the function is called?
 local function says_something(comment)
@@ -103,6 +104,21 @@ describe("the reference", function()
     assert.matches("\n```lua\nlocal y = nn.Conv2d", conv)
     assert.matches("generated/torch.nn.Conv2d.html", conv)
     assert.matches("nn.Linear", index)
+  end)
+
+  it("comes with types for editors that are Lua and have every name", function()
+    local path = os.tmpname()
+    stubs.write(path)
+    assert(loadfile(path))
+    local types = assert(io.open(path)):read("a")
+    os.remove(path)
+    local defined = { ["repeat"] = true } -- a word of Lua
+    for name in types:gmatch("\nfunction [%w_.]*[.:]([%w_]+)%(") do defined[name] = true end
+    help.each(function(name) assert(defined[name:match("[%w_]+$")], name) end)
+    assert.matches("---@class lucerna.nn.GRU: lucerna.nn.RNNBase\n", types, 1, true)
+    assert.matches("function lucerna.optim.Adam(params, options)", types, 1, true)
+    assert.matches("betas?: number[], ", types, 1, true)
+    assert.matches("function lucerna.nn.init.constant_(tensor, val, options)", types, 1, true)
   end)
 
   it("counts dimensions from 1 in signatures", function()
