@@ -22,6 +22,8 @@ In place: e^N(mean, std²), exponential (lambd), Cauchy, the number of trials up
 integers.
 > local x = lucerna.empty(3):exponential_(2)]=]},
 {"bernoulli", "1 with probability input (or p, in place), else 0."},
+{"poisson binomial", [=[
+A number of the Poisson distribution of rate input; how many of count trials succeed with prob.]=]},
 {"multinomial", [=[
 num_samples positions, from 1, drawn by the weights in the rows of input.
 > local ids = lucerna.tensor{0.0, 3.0, 1.0}:multinomial(5, true)]=]},
