@@ -211,6 +211,28 @@ describe("distributions", function()
   end)
 end)
 
+describe("kl_divergence", function()
+  it("takes the formula of the nearest classes", function()
+    local Half = D.class("Half", D.Normal)
+    local p, q = Half(0, 1), D.Normal(1, 1)
+    assert.near(0.5, D.kl_divergence(p, q):item(), 1e-6)
+    D.register_kl(Half, D.Normal, function() return "own" end)
+    assert.equal("own", D.kl_divergence(p, q))
+    assert.near(0.5, D.kl_divergence(q, p):item(), 1e-6)
+    D.register_kl(Half, Half)(function() return "both" end)
+    assert.equal("both", D.kl_divergence(p, p))
+  end)
+
+  it("refuses pairs without a formula and what is no distribution", function()
+    local function message(...) return parity.message(D.kl_divergence, ...) end
+    assert.matches("No KL%(p || q%) is implemented for p type Normal and q type Poisson",
+      message(D.Normal(0, 1), D.Poisson(1)))
+    assert.matches("q must be a Distribution %(got number%)", message(D.Normal(0, 1), 2))
+    assert.matches("Expected type_p to be a Distribution subclass but got 1",
+      parity.message(D.register_kl, 1, D.Normal))
+  end)
+end)
+
 describe("samples have the mean and variance of", function()
   local MADE = {
     Normal = {1.5, 2.0}, Laplace = {-1.0, 0.5}, Uniform = {-1.0, 3.0}, Exponential = {2.0},

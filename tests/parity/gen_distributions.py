@@ -32,7 +32,8 @@ def gradients(out, kw):
     leaves = {k: v for k, v in kw.items() if isinstance(v, torch.Tensor) and v.requires_grad}
     if not isinstance(out, torch.Tensor) or not out.requires_grad or not leaves:
         return None
-    grads = torch.autograd.grad(out.sum(), list(leaves.values()), allow_unused=True)
+    grads = torch.autograd.grad(out.sum(), list(leaves.values()), allow_unused=True,
+                                retain_graph=True)
     return table((k, tensor(g)) for k, g in zip(leaves, grads) if g is not None)
 
 
@@ -141,6 +142,37 @@ def counts():
     one("Geometric", drawn, logits=t(0.25, -1, 0), label=" of logits")
 
 
-for part in (location_and_scale, choices, gammas, counts):
+def divergences():
+    """Every pair that PyTorch has a formula for."""
+    a, b, c, d = t(0.5, 2), t(0.75, 0.25), t(1.5, 3), t(0.25, 0.5)
+    rows, others = t([0.25, 0.75], [0.5, 0.5]), t([0.5, 0.5], [1, 0])
+    two = {
+        "Normal": [dict(loc=a, scale=b), dict(loc=b, scale=c)],
+        "Laplace": [dict(loc=a, scale=b), dict(loc=b, scale=c)],
+        "Cauchy": [dict(loc=a, scale=b), dict(loc=b, scale=c)],
+        "Uniform": [dict(low=d, high=b + 0.5), dict(low=d - 0.25, high=t(1, 2))],
+        "Exponential": [dict(rate=a), dict(rate=b)],
+        "Gamma": [dict(concentration=a, rate=b), dict(concentration=c, rate=a)],
+        "Beta": [dict(concentration1=a, concentration0=b), dict(concentration1=c,
+                                                                concentration0=a)],
+        "Dirichlet": [dict(concentration=rows), dict(concentration=t([2, 3], [0.5, 1]))],
+        "Bernoulli": [dict(probs=b), dict(probs=d)],
+        "Binomial": [dict(total_count=5, probs=b), dict(total_count=5, probs=d)],
+        "Geometric": [dict(probs=b), dict(probs=d)],
+        "Poisson": [dict(rate=a), dict(rate=b)],
+        "Categorical": [dict(probs=rows), dict(probs=others)],
+        "OneHotCategorical": [dict(logits=rows), dict(logits=rows + t(0, 1))],
+    }
+    for p in two:
+        for q in two:
+            try:
+                D.kl_divergence(getattr(D, p)(**two[p][0]), getattr(D, q)(**two[q][1]))
+            except NotImplementedError:
+                continue
+            kl(p, two[p][0], q, two[q][1])
+    kl("Binomial", dict(total_count=t(5, 6), probs=b), "Binomial", dict(total_count=5, probs=d))
+
+
+for part in (location_and_scale, choices, gammas, counts, divergences):
     part()
 write("distributions", __file__)

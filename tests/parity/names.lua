@@ -140,7 +140,7 @@ return {
   {title = "torch.distributions", place = "distributions", files = {"^distributions$"},
    unrecorded = {
      Distribution = "the base of the others", kl_divergence = "each pair has its case",
-     register_kl = "adds pairs",
+     register_kl = "adds formulas",
    },
    names = [[
      Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Distribution

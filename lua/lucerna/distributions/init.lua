@@ -2,11 +2,14 @@
 -- densities and what is known of them, with gradients to the parameters; a file a family.
 
 local base = require "lucerna.distributions.base"
+local kl = require "lucerna.distributions.kl"
 
 local distributions = {
   class = base.class,
   Distribution = base.Distribution,
   constraints = require "lucerna.distributions.constraints",
+  kl_divergence = kl.kl_divergence,
+  register_kl = kl.register_kl,
 }
 
 for _, family in ipairs {"normal", "discrete", "gamma", "counts"} do
