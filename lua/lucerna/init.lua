@@ -3,6 +3,7 @@
 -- Needs only the base, table, string, math and coroutine libraries; sets no globals.
 
 local core = require "lucerna.core"
+local is_callable = require "lucerna.callable"
 local scoped = require "lucerna.scoped"
 
 -- Error positions skip our own files: tell the core how their chunk names begin.
@@ -55,12 +56,6 @@ local checkpoint = require "lucerna.checkpoint"
 lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
 
 -- ---- gradient modes ----
-
-local function is_callable(f)
-  if type(f) == "function" then return true end
-  local meta = type(f) ~= "string" and getmetatable(f)
-  return meta ~= nil and meta ~= false
-end
 
 -- With a function: calls it in the mode. Without: sets the mode and returns what ends it.
 local function with_mode(who, grad, inference, f, ...)

@@ -115,15 +115,6 @@ static luc_task *heap_pop(luc_run *run) {
 
 /* ---- gradients on their way ---- */
 
-luc_status luc__contiguous_copy(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
-  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, out));
-  luc_status status = luc__copy(ctx, *out, t);
-  if (status == LUC_OK) return LUC_OK;
-  luc_tensor_release(ctx, *out);
-  *out = NULL;
-  return status;
-}
-
 luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
                        luc_tensor **out) {
   int64_t dims[LUC_MAX_DIMS];

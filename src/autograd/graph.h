@@ -114,7 +114,5 @@ luc_status luc__node_run(luc_context *ctx, luc_node *node, luc_tensor *const *go
 /* t summed over the dimensions in which it was broadcast from these sizes. */
 luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
                        luc_tensor **out);
-/* A contiguous copy outside the graph. */
-luc_status luc__contiguous_copy(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 
 #endif

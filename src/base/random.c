@@ -174,11 +174,6 @@ void luc__fill_bernoulli_float(luc_generator *gen, bool *out, const float *p, in
 
 /* ---- the other distributions, a value at a time ---- */
 
-float luc__uniform_bits(luc_generator *gen, int bits) {
-  uint32_t scale = UINT32_C(1) << bits;
-  return (float)(luc__random_u32(gen) & (scale - 1)) / (float)scale;
-}
-
 double luc__exponential(luc_generator *gen, double lambda) {
   return -1.0 / lambda * log(1.0 - luc__uniform_double(gen));
 }

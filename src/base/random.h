@@ -43,8 +43,6 @@ void luc__fill_bernoulli_float(luc_generator *gen, bool *out, const float *p, in
  * modulus 2^63 wide for int64, 2^53+1 wide for float64, 2^24+1 for float32, 2^11+1 for float16,
  * 2^8+1 for bfloat16, 2^31, 2^15, 2^7 for the smaller signed, 256 for uint8, 2 for bool. */
 void luc__fill_random_mod(luc_generator *gen, int64_t *out, int64_t n, uint64_t modulus, bool wide);
-/* [0, 1) from the given number of bits, for uniform_ on float16 (11) and bfloat16 (8). */
-float luc__uniform_bits(luc_generator *gen, int bits);
 
 /* One value of the in-place fills that make double draws whatever the dtype. */
 double luc__exponential(luc_generator *gen, double lambda);

@@ -35,14 +35,6 @@ luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st) {
   return box;
 }
 
-void luc_l_pushfresh(lua_State *L, luc_l_state *st, luc_tensor *t) {
-  if (t) {
-    luc_l_newbox(L, st)->t = t;
-  } else {
-    lua_pushnil(L);
-  }
-}
-
 void luc_l_setpeer(lua_State *L, luc_l_state *st, int index) {
   index = lua_absindex(L, index);
   luc_l_box *box = luc_l_tobox(L, index);

@@ -61,9 +61,6 @@ void luc_l_pushtensor(lua_State *L, luc_l_state *st, luc_tensor *t);
 /* Makes the box at index the peer of its tensor: call it when the core takes hold of the tensor
  * (x.grad = y, m.weight = p), so that the core's tensor comes back as this box. */
 void luc_l_setpeer(lua_State *L, luc_l_state *st, int index);
-/* Pushes a box that takes over the reference t (NULL pushes nil). If it raises t leaks, so make the
- * box first (luc_l_newbox) where t is the result of a call just made. */
-void luc_l_pushfresh(lua_State *L, luc_l_state *st, luc_tensor *t);
 /* Notes the box at index for l_cycles.c: where the box of a result is handed out, if functions of
  * Lua's hang on some graph. */
 void luc_l_note(lua_State *L, luc_l_state *st, int index);

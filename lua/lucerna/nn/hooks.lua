@@ -5,6 +5,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
@@ -41,16 +42,6 @@ end
 local function handle(module, id)
   if module == nil then return setmetatable({ id = id, _global = true }, Handle) end
   return setmetatable({ id = id, _module = setmetatable({ module }, WEAK) }, Handle)
-end
-
--- Can it be called? Of objects whose metatable is hidden, modules can.
-local function is_callable(value)
-  local kind = type(value)
-  if kind == "function" then return true end
-  if kind ~= "table" and kind ~= "userdata" then return false end
-  local meta = getmetatable(value)
-  if type(meta) == "table" then return meta.__call ~= nil end
-  return meta ~= nil and (kind == "table" or core.is_module(value))
 end
 
 local function check(who, value, name)

@@ -23,15 +23,6 @@ local function delete(store, key)
   store.count = store.count - 1
 end
 
--- The next key that was not deleted. Values may be nil: an empty slot.
-local function step(store, key)
-  local at = key == nil and 0 or store.index[key] or store.used
-  for i = at + 1, store.used do
-    local found = store.keys[i]
-    if found ~= nil then return found, store.values[i] end
-  end
-end
-
 local meta = { __name = "OrderedMap", __metatable = "OrderedMap" }
 
 function meta.__index(self, key)
@@ -104,8 +95,5 @@ function ordered.on_write(map, write) rawget(map, STORE).write = write end
 function ordered.put(map, key, value) set(rawget(map, STORE), key, value) end
 
 function ordered.is(value) return type(value) == "table" and rawget(value, STORE) ~= nil end
-
---- lua's next() for maps.
-function ordered.next(map, key) return step(rawget(map, STORE), key) end
 
 return ordered

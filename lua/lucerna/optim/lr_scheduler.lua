@@ -6,6 +6,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
 local class = require "lucerna.optim.class"
 local cycles = require "lucerna.optim.cycles"
 local scheduler = require "lucerna.optim.scheduler"
@@ -21,11 +22,6 @@ local lr_scheduler = {LRScheduler = LRScheduler, CyclicLR = cycles.CyclicLR,
   OneCycleLR = cycles.OneCycleLR}
 
 -- ---- functions of the epoch ----
-
-local function is_callable(f)
-  local meta = type(f) == "table" and getmetatable(f)
-  return type(f) == "function" or (type(meta) == "table" and meta.__call ~= nil)
-end
 
 -- The base of LambdaLR and MultiplicativeLR. Objects that are called have state, functions none.
 local ByFunction = class("ByFunction", LRScheduler)

@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
 local class = require "lucerna.optim.class"
 local python = require "lucerna.optim.python"
 
@@ -25,8 +26,7 @@ end
 Handle.__close = Handle.remove
 
 local function add_hook(list, who, hook, prepend)
-  local meta = type(hook) ~= "string" and getmetatable(hook)
-  if type(hook) ~= "function" and not (type(meta) == "table" and meta.__call) then
+  if not is_callable(hook) then
     fail("%s: hook must be a function (got %s)", who, type(hook))
   end
   local handle = setmetatable({_list = list, call = hook}, Handle)

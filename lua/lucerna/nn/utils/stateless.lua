@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require("lucerna.core").nn
+local is_plain = require("lucerna.nn.container").is_plain
 local check = require "lucerna.nn.utils.check"
 local ordered = require "lucerna.nn.ordered"
 local scoped = require "lucerna.scoped"
@@ -12,8 +13,6 @@ local WHO = "functional_call"
 local stateless = {}
 
 -- ---- names ----
-
-local function is_plain(value) return type(value) == "table" and getmetatable(value) == nil end
 
 -- Is it a map from names to tensors, and no list?
 local function is_map(value)
