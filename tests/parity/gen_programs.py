@@ -153,6 +153,66 @@ local m = nn.RNNBase("LSTM", 3, 2, {bidirectional = true})
 return tostring(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse""", recurrent)
 
 
+def edge_cases():
+    """Second options and edge shapes: scalars, empty batches, inputs without a batch."""
+    for source, module, shape in [
+        ("nn.LogSigmoid()", nn.LogSigmoid(), (2, 0, 3)), ("nn.Softsign()", nn.Softsign(), ()),
+        ("nn.Tanhshrink()", nn.Tanhshrink(), (2, 1, 2)),
+        ("nn.Threshold(0.2, -1, true)", nn.Threshold(0.2, -1, True), (0, 2)),
+        ("nn.Threshold(-0.3, 5)", nn.Threshold(-0.3, 5), (3, 3)),
+        ("nn.Softmax()", nn.Softmax(), (2, 2, 3)), ("nn.LogSoftmax(1)", nn.LogSoftmax(0), (4,)),
+        ("nn.AdaptiveAvgPool1d(4)", nn.AdaptiveAvgPool1d(4), (2, 7)),
+    ]:
+        def run():
+            a = x(*shape).requires_grad_()
+            y = module(a * 1)
+            (y * y).sum().backward()
+            return str(module), y, a.grad
+        size = "{%s}" % ", ".join(map(str, shape))
+        text = "tostring(m):gsub('dim=1', 'dim=0')" if "LogSoftmax" in source else "tostring(m)"
+        case("edges", source, """
+local m, a = %s, x(%s):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (%s), y, a.grad""" % (source, size[1:-1] or "1):reshape({}", text), run)
+
+    def unpooled(pool, unpool, shape, **kw):
+        a = x(*shape).sin().requires_grad_()
+        y, at = pool(a)
+        z = unpool(y, at, **kw)
+        (z * z).sum().backward()
+        return z, a.grad
+    lines = """
+local a = x(%s):sin():requires_grad_()
+local y, at = %s(a)
+local z = %s(y, at%s)
+local _ = (z * z):sum():backward()
+return z, a.grad"""
+    case("edges", "MaxUnpool1d", lines % (
+        "1, 7", "nn.MaxPool1d(2, {return_indices = true})", "nn.MaxUnpool1d(2)",
+        ", {output_size = {7}}"),
+        lambda: unpooled(nn.MaxPool1d(2, return_indices=True), nn.MaxUnpool1d(2), (1, 7),
+                         output_size=[7]))
+    case("edges", "MaxUnpool3d", lines % (
+        "2, 1, 4, 2, 4", "nn.MaxPool3d({2, 1, 2}, {return_indices = true})",
+        "nn.MaxUnpool3d{2, 1, 2}", ""),
+        lambda: unpooled(nn.MaxPool3d((2, 1, 2), return_indices=True), nn.MaxUnpool3d((2, 1, 2)),
+                         (2, 1, 4, 2, 4)))
+
+
+def init_cases():
+    for call, fill, shape in [
+        ("constant_(t, -3)", lambda t: nn.init.constant_(t, -3), (0, 2)),
+        ("ones_(t)", nn.init.ones_, (1,)), ("zeros_(t)", nn.init.zeros_, (2, 0)),
+        ("eye_(t)", nn.init.eye_, (4, 2)),
+        ("xavier_normal_(t, 2)", lambda t: nn.init.xavier_normal_(t, 2), (2, 3, 2)),
+    ]:
+        case("init", call, """
+local t = x(%s)
+return nn.init.%s, t""" % (str(shape)[1:-1].rstrip(","), call),
+             lambda: (fill(t := x(*shape)), t))
+
+
 def gradient_cases():
     def given():
         m = nn.Linear(3, 2)
@@ -191,6 +251,34 @@ def module_cases():
 local weight, bias = utils.fuse_linear_bn_weights(x(2, 3), x(2), x(2) * 3, x(2) + 2, 1e-3,
   x(2) + 1.5, x(2) - 1)
 return weight:detach(), bias:detach()""", fused)
+
+    def fused_conv():
+        return tuple(p.detach() for p in utils.fusion.fuse_conv_bn_weights(
+            x(2, 3, 2), None, x(2) * 3, x(2) + 2, 1e-3, x(2) + 1.5, None))
+    case("fusion", "fuse_conv_bn_weights", """
+local weight, bias = utils.fuse_conv_bn_weights(x(2, 3, 2), nil, x(2) * 3, x(2) + 2, 1e-3,
+  x(2) + 1.5, nil)
+return weight:detach(), bias:detach()""", fused_conv)
+
+    def fused_linear():
+        m, bn = nn.Linear(3, 2, bias=False), nn.BatchNorm1d(2, eps=0.1)
+        bn(m(x(4, 3)))
+        return utils.fusion.fuse_linear_bn_eval(m.eval(), bn.eval())(x(2, 3))
+    case("fusion", "fuse_linear_bn_eval", """
+local m, bn = nn.Linear(3, 2, {bias = false}), nn.BatchNorm1d(2, {eps = 0.1})
+bn(m(x(4, 3)))
+return utils.fuse_linear_bn_eval(m:eval(), bn:eval())(x(2, 3))""", fused_linear)
+
+    def vectors():
+        m = nn.Sequential(nn.Linear(2, 1), nn.PReLU())
+        v = utils.parameters_to_vector(m.parameters())
+        utils.vector_to_parameters(v * 2 + 1, m.parameters())
+        return v, m[0].weight, m[0].bias, m[1].weight
+    case("convert_parameters", "there and back", """
+local m = nn.Sequential(nn.Linear(2, 1), nn.PReLU())
+local v = utils.parameters_to_vector(m:parameters())
+utils.vector_to_parameters(v * 2 + 1, m:parameters())
+return v, m[1].weight, m[1].bias, m[2].weight""", vectors)
 
     def skipped():
         m = utils.skip_init(nn.Linear, 3, 2)
@@ -242,6 +330,23 @@ local list = m.parametrizations.weight -- a ParametrizationList
 assert(nn.isinstance(list, parametrize.ParametrizationList))
 local before = parametrize.type_before_parametrizations(m) == nn.Linear and "Linear"
 return flags, m:_get_name(), before, tostring(list), keys(list)""", asked)
+
+    def moved():
+        a, b = scaled(), nn.Linear(3, 2)
+        parametrize.register_parametrization(a, "weight", Scale(-1))
+        parametrize.transfer_parametrizations_and_params(a, b, "weight")
+        return (str(parametrize.is_parametrized(b, "weight")), len(b.parametrizations.weight),
+                parametrize.type_before_parametrizations(b).__name__, b.weight, keys(b))
+    case("parametrize", "one tensor's parametrizations moved", """
+local a, b = nn.Linear(3, 2), nn.Linear(3, 2)
+parametrize.register_parametrization(a, "weight", Scale(2))
+parametrize.register_parametrization(a, "weight", Scale(-1))
+parametrize.transfer_parametrizations_and_params(a, b, "weight")
+assert(nn.isinstance(b.parametrizations.weight, parametrize.ParametrizationList))
+return parametrize.is_parametrized(b, "weight") and "True" or "False",
+  #b.parametrizations.weight,
+  parametrize.type_before_parametrizations(b) == nn.Linear and "Linear", b.weight, keys(b)""",
+         moved)
 
     def cached():
         m = scaled()
@@ -340,9 +445,42 @@ return swa_utils.get_swa_avg_fn()(x(2, 3), x(2, 3) * 3 + 1, lucerna.tensor(4))""
     case("swa_utils", "get_swa_multi_avg_fn", lists % "get_swa_multi_avg_fn()",
          lambda: (swa, b + (a - b) / 5))
 
+    def updated():
+        m = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2, momentum=None)).eval()
+        torch.optim.swa_utils.update_bn([(x(4, 3), 1), (x(2, 3) * 2, 2)], m)
+        return m[1].running_mean, m[1].running_var, m[1].num_batches_tracked, str(m.training)
+    case("swa_utils", "update_bn", """
+local m = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2, {momentum = lucerna.none})):eval()
+swa_utils.update_bn({{x(4, 3), 1}, {x(2, 3) * 2, 2}}, m)
+return m[2].running_mean, m[2].running_var, m[2].num_batches_tracked,
+  m.training and "True" or "False" """, updated)
+
+    def chained():
+        o = torch.optim.SGD([nn.Parameter(x(1))], lr=1.0)
+        lr = torch.optim.lr_scheduler
+        scheduler = lr.ChainedScheduler([lr.StepLR(o, 2, 0.5), lr.ExponentialLR(o, 0.9)])
+        rates = []
+        for _ in range(5):
+            o.step()
+            scheduler.step()
+            rates += scheduler.get_last_lr()
+        return torch.tensor(rates)
+    case("lr_scheduler", "ChainedScheduler", """
+local o, lr = lucerna.optim.SGD({nn.Parameter(x(1))}, {lr = 1.0}), lucerna.optim.lr_scheduler
+local scheduler = lr.ChainedScheduler{lr.StepLR(o, 2, 0.5), lr.ExponentialLR(o, 0.9)}
+local rates = {}
+for i = 1, 5 do
+  o:step()
+  scheduler:step()
+  rates[i] = scheduler:get_last_lr()[1]
+end
+return lucerna.tensor(rates)""", chained)
+
 
 loss_cases()
 layer_cases()
+edge_cases()
+init_cases()
 gradient_cases()
 module_cases()
 parametrize_cases()

@@ -74,7 +74,7 @@ return {
    ours = [[
      hardsigmoid_ hardswish_ mish_ relu6_ sigmoid_ silu_ tanh_]],
   },
-  {title = "torch.nn.init", place = "nn.init", files = {"^init$"},
+  {title = "torch.nn.init", place = "nn.init", files = {"^init$", "^programs$"},
    cases = {calculate_gain = "gains"},
    names = [[
      calculate_gain uniform_ normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_
@@ -122,7 +122,8 @@ return {
      Optimizer class is_optimizer optimizer register_optimizer_step_post_hook
      register_optimizer_step_pre_hook]],
   },
-  {title = "torch.optim.lr_scheduler", place = "optim.lr_scheduler", files = {"^schedulers$"},
+  {title = "torch.optim.lr_scheduler", place = "optim.lr_scheduler",
+   files = {"^schedulers$", "^programs$"},
    cases = {ReduceLROnPlateau = "plateaus"},
    names = [[
      LambdaLR MultiplicativeLR StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR

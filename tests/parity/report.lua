@@ -24,8 +24,13 @@ local TELLING = {
   fn = true, lua = true, make = true, call = true, kind = true, class = true, name = true,
 }
 
+-- How often a word is used counts the cases, once for each text that has it.
 local function add_words(words, text)
-  for word in text:gmatch("[%a_][%w_]*") do words[word] = true end
+  local seen = {}
+  for word in text:gmatch("[%a_][%w_]*") do
+    if not seen[word] then words[word] = (words[word] or 0) + 1 end
+    seen[word] = true
+  end
 end
 
 local function collect(words, value)
@@ -38,11 +43,11 @@ local function collect(words, value)
   end
 end
 
--- The words in the cases of a file, also the names of its parts.
+-- The words in the cases of a file with their number, also the names of its parts.
 local words_of = setmetatable({}, {__index = function(cache, file)
   local words, cases = {}, parity.load(file)
   for key in pairs(cases) do
-    if type(key) == "string" then words[key] = true end
+    if type(key) == "string" then words[key] = #cases[key] end
   end
   collect(words, cases)
   cache[file] = words
@@ -60,7 +65,7 @@ local function recorded_in(group)
   local words = {}
   for _, file in ipairs(report.data_files()) do
     if matches(file, group.files) then
-      for word in pairs(words_of[file]) do words[word] = true end
+      for word, n in pairs(words_of[file]) do words[word] = (words[word] or 0) + n end
     end
   end
   return words
@@ -91,11 +96,13 @@ local function public_names(place)
   return names
 end
 
---- One group counted: {title, total, covered, lacking = {names that are not here}, faults}.
+--- One group counted: {title, total, covered, cases, once = {names with one case}, lacking = {names
+-- that are not here}, faults}.
 function report.count(group)
   local here, ours = table_at(group.place), set_of(group.ours)
   local words, theirs = recorded_in(group), set_of(group.names)
-  local result = {title = group.title, total = 0, covered = 0, lacking = {}, faults = {}}
+  local result = {title = group.title, total = 0, covered = 0, cases = 0, once = {}, lacking = {},
+    faults = {}}
   local function fault(text, ...) table.insert(result.faults, text:format(...)) end
   for name in group.names:gmatch("%S+") do
     local excuse = group.unrecorded and group.unrecorded[name]
@@ -104,7 +111,8 @@ function report.count(group)
     if here[name] == nil then
       table.insert(result.lacking, name)
     elseif known or excuse then
-      result.covered = result.covered + 1
+      result.covered, result.cases = result.covered + 1, result.cases + (known or 0)
+      if known == 1 then table.insert(result.once, name) end
     else
       fault("%s.%s has no recorded case: add one to a generator in tests/parity whose data file "
         .. "matches %s", group.place, name, table.concat(group.files, " or "))
@@ -131,14 +139,19 @@ end
 
 --- Prints the report; true if nothing is at fault.
 function report.print()
-  local covered, total, faults = 0, 0, {}
+  local sum, faults = {covered = 0, total = 0, cases = 0}, {}
+  local function line(title, counts)
+    print(("%-34s %3d / %3d   %4d cases"):format(title, counts.covered, counts.total,
+      counts.cases))
+  end
   for _, group in ipairs(report.all()) do
-    covered, total = covered + group.covered, total + group.total
-    print(("%-34s %3d / %3d%s"):format(group.title, group.covered, group.total,
-      #group.lacking > 0 and "   not here: " .. table.concat(group.lacking, " ") or ""))
+    for key, n in pairs(sum) do sum[key] = n + group[key] end
+    line(group.title, group)
+    if #group.lacking > 0 then print("    not here: " .. table.concat(group.lacking, " ")) end
+    if #group.once > 0 then print("    one case: " .. table.concat(group.once, " ")) end
     table.move(group.faults, 1, #group.faults, #faults + 1, faults)
   end
-  print(("%-34s %3d / %3d"):format("all", covered, total))
+  line("all", sum)
   for _, fault in ipairs(faults) do print(fault) end
   return #faults == 0
 end

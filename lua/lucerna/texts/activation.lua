@@ -57,7 +57,7 @@ x / (1 + |x|).
 log(1 + e^(beta x)) / beta; x itself where beta x > threshold.
 > local y = nn.Softplus()(lucerna.randn(3))]=]},
 {"nn.Hardtanh F.hardtanh", [=[
-min(max(min_val, x), max_val); the gradient at both ends is 0. max_val must be larger.
+min(max(min_val, x), max_val); the gradient at both ends is 0. max_val must not be smaller.
 > local y = nn.Hardtanh(-2, 2)(lucerna.randn(3))]=]},
 {"nn.Hardsigmoid F.hardsigmoid", [=[
 min(max(0, x + 3), 6) / 6.

@@ -16,7 +16,8 @@ Ones of a size.
 {"empty empty_like new_empty", [=[
 A tensor whose values are arbitrary, to be written.
 > local x = lucerna.empty(2, 3):fill_(1)]=]},
-{"full full_like new_full fill", [=[
+{"fill", "fill_(value): one value everywhere, in place."},
+{"full full_like new_full", [=[
 One value everywhere; its kind gives the dtype.
 > local x = lucerna.full({2, 3}, 7.0)]=]},
 {"scalar_tensor", "A number as a tensor without dimensions."},

@@ -21,7 +21,7 @@ Writes values at positions, one tensor of them for each dimension; accumulate ad
 Where mask is true: value; the next elements of source; the elements as a vector.
 > local y = lucerna.arange(4):masked_fill(lucerna.tensor{true, false, true, false}, 9)]=]},
 {"where where_self", [=[
-input where condition, else other; with the condition alone, one tensor of positions a dimension.
+input where condition, else other; all three broadcast.
 > local y = lucerna.where(lucerna.tensor{true, false}, 1.0, 2.0)]=]},
 {"nonzero argwhere", "The positions of what is not 0: [n, dimensions]."},
 {"select_scatter diagonal_scatter", "A copy with a slice (diagonal) replaced by src."},

@@ -100,6 +100,96 @@ weight_ih_l0_reverse]==], [==[
 weight_hh_l0_reverse]==], [==[
 bias_ih_l0_reverse]==], [==[
 bias_hh_l0_reverse]==]}}, {shape={8,3}, dtype="float32", data={0.467046678,-0.528759003,0.576249123,0.452445149,0.594115973,-0.54214555,-0.474622071,0.336468816,-0.660063446,0.698882759,0.15051271,0.0913175493,-0.604700446,0.225339308,0.304064035,0.112186141,0.680133402,0.212356389,-0.627014339,0.594127655,0.240083709,-0.337327957,-0.649526775,0.403101474}}, {shape={8}, dtype="float32", data={-0.0670917109,-0.314017713,-0.494160652,0.1567792,0.0455034226,-0.10600733,-0.256327182,0.602678239}}}},
+{topic="edges", name="nn.LogSigmoid()", lua=[==[
+local m, a = nn.LogSigmoid(), x(2, 0, 3):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m)), y, a.grad]==],
+ out={[==[
+LogSigmoid()]==], {shape={2,0,3}, dtype="float32", data={}}, {shape={2,0,3}, dtype="float32", data={}}}},
+{topic="edges", name="nn.Softsign()", lua=[==[
+local m, a = nn.Softsign(), x(1):reshape({}):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m)), y, a.grad]==],
+ out={[==[
+Softsign()]==], {shape={}, dtype="float32", data={-0.5}}, {shape={}, dtype="float32", data={-0.25}}}},
+{topic="edges", name="nn.Tanhshrink()", lua=[==[
+local m, a = nn.Tanhshrink(), x(2, 1, 2):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m)), y, a.grad]==],
+ out={[==[
+Tanhshrink()]==], {shape={2,1,2}, dtype="float32", data={-0.238405824,-0.114851058,-0.0378828347,-0.00508134067}}, {shape={2,1,2}, dtype="float32", data={-0.276562989,-0.0926650912,-0.0161799341,-0.00060961023}}}},
+{topic="edges", name="nn.Threshold(0.2, -1, true)", lua=[==[
+local m, a = nn.Threshold(0.2, -1, true), x(0, 2):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m)), y, a.grad]==],
+ out={[==[
+Threshold(threshold=0.2, value=-1, inplace=True)]==], {shape={0,2}, dtype="float32", data={}}, {shape={0,2}, dtype="float32", data={}}}},
+{topic="edges", name="nn.Threshold(-0.3, 5)", lua=[==[
+local m, a = nn.Threshold(-0.3, 5), x(3, 3):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m)), y, a.grad]==],
+ out={[==[
+Threshold(threshold=-0.3, value=5)]==], {shape={3,3}, dtype="float32", data={5.0,5.0,5.0,-0.25,0.0,0.25,0.5,0.75,1.0}}, {shape={3,3}, dtype="float32", data={0.0,0.0,0.0,-0.5,0.0,0.5,1.0,1.5,2.0}}}},
+{topic="edges", name="nn.Softmax()", lua=[==[
+local m, a = nn.Softmax(), x(2, 2, 3):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m)), y, a.grad]==],
+ out={[==[
+Softmax(dim=None)]==], {shape={2,2,3}, dtype="float32", data={0.182425514,0.182425514,0.182425514,0.182425514,0.182425514,0.182425514,0.817574441,0.817574441,0.817574441,0.817574441,0.817574441,0.817574441}}, {shape={2,2,3}, dtype="float32", data={-0.189460412,-0.189460412,-0.189460412,-0.189460412,-0.189460412,-0.189460412,0.189460412,0.189460412,0.189460412,0.189460412,0.189460412,0.189460412}}}},
+{topic="edges", name="nn.LogSoftmax(1)", lua=[==[
+local m, a = nn.LogSoftmax(1), x(4):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m):gsub('dim=1', 'dim=0')), y, a.grad]==],
+ out={[==[
+LogSoftmax(dim=0)]==], {shape={4}, dtype="float32", data={-1.8000164,-1.5500164,-1.3000164,-1.0500164}}, {shape={4}, dtype="float32", data={-1.71563458,-0.680417717,0.506814599,1.88923812}}}},
+{topic="edges", name="nn.AdaptiveAvgPool1d(4)", lua=[==[
+local m, a = nn.AdaptiveAvgPool1d(4), x(2, 7):requires_grad_()
+local y = m(a * 1)
+local _ = (y * y):sum():backward()
+return (tostring(m)), y, a.grad]==],
+ out={[==[
+AdaptiveAvgPool1d(output_size=4)]==], {shape={2,4}, dtype="float32", data={-0.875,-0.5,0.0,0.375,0.875,1.25,1.75,2.125}}, {shape={2,7}, dtype="float32", data={-0.875,-1.20833337,-0.333333343,-0.333333343,0.0,0.375,0.375,0.875,1.70833325,0.833333313,2.0,1.16666663,3.29166651,2.125}}}},
+{topic="edges", name="MaxUnpool1d", lua=[==[
+local a = x(1, 7):sin():requires_grad_()
+local y, at = nn.MaxPool1d(2, {return_indices = true})(a)
+local z = nn.MaxUnpool1d(2)(y, at, {output_size = {7}})
+local _ = (z * z):sum():backward()
+return z, a.grad]==],
+ out={{shape={1,7}, dtype="float32", data={0.0,-0.681638777,0.0,-0.247403964,0.0,0.247403964,0.0}}, {shape={1,7}, dtype="float32", data={0.0,-1.36327755,0.0,-0.494807929,0.0,0.494807929,0.0}}}},
+{topic="edges", name="MaxUnpool3d", lua=[==[
+local a = x(2, 1, 4, 2, 4):sin():requires_grad_()
+local y, at = nn.MaxPool3d({2, 1, 2}, {return_indices = true})(a)
+local z = nn.MaxUnpool3d{2, 1, 2}(y, at)
+local _ = (z * z):sum():backward()
+return z, a.grad]==],
+ out={{shape={2,1,4,2,4}, dtype="float32", data={0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.681638777,0.0,0.948984623,0.997494996,0.0,0.909297407,0.0,0.0,0.0,0.141120002,0.0,-0.350783229,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,-0.0331792161,0.0,0.450044066,0.0,0.823080897,0.0,0.994598746,0.989358246,0.0,0.798487127,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.63161099,0.0,0.925982475,0.0,0.993641078,0.934895039,0.0}}, {shape={2,1,4,2,4}, dtype="float32", data={0.0,0.0,0.0,0.0,0.0,0.0,0.0,1.36327755,0.0,1.89796925,1.99498999,0.0,1.81859481,0.0,0.0,0.0,0.282240003,0.0,-0.701566458,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,-0.0663584322,0.0,0.900088131,0.0,1.64616179,0.0,1.98919749,1.97871649,0.0,1.59697425,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,1.26322198,0.0,1.85196495,0.0,1.98728216,1.86979008,0.0}}}},
+{topic="init", name="constant_(t, -3)", lua=[==[
+local t = x(0, 2)
+return nn.init.constant_(t, -3), t]==],
+ out={{shape={0,2}, dtype="float32", data={}}, {shape={0,2}, dtype="float32", data={}}}},
+{topic="init", name="ones_(t)", lua=[==[
+local t = x(1)
+return nn.init.ones_(t), t]==],
+ out={{shape={1}, dtype="float32", data={1.0}}, {shape={1}, dtype="float32", data={1.0}}}},
+{topic="init", name="zeros_(t)", lua=[==[
+local t = x(2, 0)
+return nn.init.zeros_(t), t]==],
+ out={{shape={2,0}, dtype="float32", data={}}, {shape={2,0}, dtype="float32", data={}}}},
+{topic="init", name="eye_(t)", lua=[==[
+local t = x(4, 2)
+return nn.init.eye_(t), t]==],
+ out={{shape={4,2}, dtype="float32", data={1.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0}}, {shape={4,2}, dtype="float32", data={1.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0}}}},
+{topic="init", name="xavier_normal_(t, 2)", lua=[==[
+local t = x(2, 3, 2)
+return nn.init.xavier_normal_(t, 2), t]==],
+ out={{shape={2,3,2}, dtype="float32", data={-0.435389936,-0.540074468,-0.499176443,0.597051859,-0.176573426,1.73767841,-1.2537204,-0.682051837,0.56457442,-0.804210961,-0.498905629,0.617797673}}, {shape={2,3,2}, dtype="float32", data={-0.435389936,-0.540074468,-0.499176443,0.597051859,-0.176573426,1.73767841,-1.2537204,-0.682051837,0.56457442,-0.804210961,-0.498905629,0.617797673}}}},
 {topic="clip_grad", name="clip_grad_norm", lua=[==[
 local m = nn.Linear(3, 2)
 m.weight.grad, m.bias.grad = x(2, 3), x(2) * 2
@@ -137,6 +227,22 @@ local weight, bias = utils.fuse_linear_bn_weights(x(2, 3), x(2), x(2) * 3, x(2) 
   x(2) + 1.5, x(2) - 1)
 return weight:detach(), bias:detach()]==],
  out={{shape={2,3}, dtype="float32", data={-0.499750197,-0.374812663,-0.249875098,-0.167638049,0.0,0.167638049}}, {shape={2}, dtype="float32", data={-1.00049961,-0.744171739}}}},
+{topic="fusion", name="fuse_conv_bn_weights", lua=[==[
+local weight, bias = utils.fuse_conv_bn_weights(x(2, 3, 2), nil, x(2) * 3, x(2) + 2, 1e-3,
+  x(2) + 1.5, nil)
+return weight:detach(), bias:detach()]==],
+ out={{shape={2,3,2}, dtype="float32", data={-0.499750197,-0.374812663,-0.249875098,-0.124937549,0.0,0.124937549,0.335276097,0.502914131,0.670552194,0.838190258,1.00582826,1.17346632}}, {shape={2}, dtype="float32", data={1.49925065,1.50874233}}}},
+{topic="fusion", name="fuse_linear_bn_eval", lua=[==[
+local m, bn = nn.Linear(3, 2, {bias = false}), nn.BatchNorm1d(2, {eps = 0.1})
+bn(m(x(4, 3)))
+return utils.fuse_linear_bn_eval(m:eval(), bn:eval())(x(2, 3))]==],
+ out={{shape={2,2}, dtype="float32", data={-0.308241099,-0.503068507,0.00427217782,-0.196605429}}}},
+{topic="convert_parameters", name="there and back", lua=[==[
+local m = nn.Sequential(nn.Linear(2, 1), nn.PReLU())
+local v = utils.parameters_to_vector(m:parameters())
+utils.vector_to_parameters(v * 2 + 1, m:parameters())
+return v, m[1].weight, m[1].bias, m[2].weight]==],
+ out={{shape={4}, dtype="float32", data={0.467046678,-0.528759003,0.576249123,0.25}}, {shape={1,2}, dtype="float32", data={1.93409336,-0.0575180054}}, {shape={1}, dtype="float32", data={2.15249825}}, {shape={1}, dtype="float32", data={1.5}}}},
 {topic="skip_init", name="skip_init", lua=[==[
 local m = utils.skip_init(nn.Linear, 3, 2)
 return tostring(m), keys(m), m.weight.shape, lucerna.rand(2)]==],
@@ -171,6 +277,22 @@ ParametrizationList(
 )]==], {list={[==[
 original]==], [==[
 0.factor]==]}}}},
+{topic="parametrize", name="one tensor's parametrizations moved", lua=[==[
+local a, b = nn.Linear(3, 2), nn.Linear(3, 2)
+parametrize.register_parametrization(a, "weight", Scale(2))
+parametrize.register_parametrization(a, "weight", Scale(-1))
+parametrize.transfer_parametrizations_and_params(a, b, "weight")
+assert(nn.isinstance(b.parametrizations.weight, parametrize.ParametrizationList))
+return parametrize.is_parametrized(b, "weight") and "True" or "False",
+  #b.parametrizations.weight,
+  parametrize.type_before_parametrizations(b) == nn.Linear and "Linear", b.weight, keys(b)]==],
+ out={[==[
+True]==], 2, [==[
+Linear]==], {shape={2,3}, dtype="float32", data={-0.381341994,0.431729913,-0.470505476,-0.369419903,-0.485093653,0.442659974}}, {list={[==[
+bias]==], [==[
+parametrizations.weight.original]==], [==[
+parametrizations.weight.0.factor]==], [==[
+parametrizations.weight.1.factor]==]}}}},
 {topic="parametrize", name="cached", lua=[==[
 local m = parametrize.register_parametrization(nn.Linear(3, 2), "weight", Scale(2))
 local function flag(value) return value and "True" or "False" end
@@ -269,5 +391,23 @@ return as[1], as[2]]==],
 local as, bs = {x(2, 3), x(2, 3) * 3 + 1}, {x(2, 3) * 3 + 1, x(2, 3)}
 swa_utils.get_swa_multi_avg_fn()(as, bs, 4)
 return as[1], as[2]]==],
- out={{shape={2,3}, dtype="float32", data={-1.20000005,-0.850000024,-0.5,-0.150000006,0.200000003,0.550000012}}, {shape={2,3}, dtype="float32", data={-1.79999995,-1.14999998,-0.5,0.150000006,0.800000012,1.45000005}}}}
+ out={{shape={2,3}, dtype="float32", data={-1.20000005,-0.850000024,-0.5,-0.150000006,0.200000003,0.550000012}}, {shape={2,3}, dtype="float32", data={-1.79999995,-1.14999998,-0.5,0.150000006,0.800000012,1.45000005}}}},
+{topic="swa_utils", name="update_bn", lua=[==[
+local m = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2, {momentum = lucerna.none})):eval()
+swa_utils.update_bn({{x(4, 3), 1}, {x(2, 3) * 2, 2}}, m)
+return m[2].running_mean, m[2].running_var, m[2].num_batches_tracked,
+  m.training and "True" or "False"]==],
+ out={{shape={2}, dtype="float32", data={-0.432863027,-0.10702683}}, {shape={2}, dtype="float32", data={0.182014346,0.174924076}}, {shape={}, dtype="int64", data={2}}, [==[
+False]==]}},
+{topic="lr_scheduler", name="ChainedScheduler", lua=[==[
+local o, lr = lucerna.optim.SGD({nn.Parameter(x(1))}, {lr = 1.0}), lucerna.optim.lr_scheduler
+local scheduler = lr.ChainedScheduler{lr.StepLR(o, 2, 0.5), lr.ExponentialLR(o, 0.9)}
+local rates = {}
+for i = 1, 5 do
+  o:step()
+  scheduler:step()
+  rates[i] = scheduler:get_last_lr()[1]
+end
+return lucerna.tensor(rates)]==],
+ out={{shape={5}, dtype="float32", data={0.899999976,0.405000001,0.364499986,0.164024994,0.147622496}}}}
 }
