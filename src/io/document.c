@@ -276,6 +276,9 @@ static luc_status view_of(luc_document *doc, const luc_geometry *g, luc_tensor *
   luc_tensor *view = NULL;
   luc_context *ctx = doc->ctx;
   luc_status status;
+  LUC_CHECK(ctx, !g->requires_grad || luc__dtype_is_float((luc_dtype)g->dtype), LUC_ERR_IO,
+            "%s: a tensor of dtype %s requires gradients", doc->who,
+            luc__dtype_name((luc_dtype)g->dtype));
   LUC_TRY(luc__tensor_view(ctx, g->stored->base, g->ndim, g->sizes, g->strides, g->offset, &view));
   if (g->parameter) {
     status = luc_parameter_new(ctx, view, g->requires_grad, out);

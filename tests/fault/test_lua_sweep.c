@@ -193,3 +193,7 @@ TEST("so does loading a state, whatever classes and hooks do meanwhile") {
 TEST("so does attention") {
   sweep("attention");
 }
+
+TEST("so do checkpoints, and a save that fails leaves the old file") {
+  sweep("checkpoints");
+}
