@@ -29,6 +29,7 @@ local PLACES = {
   {"func.", function() return lucerna.func end},
   {"distributions.", function() return lucerna.distributions end},
   {"distributions.Distribution:", function() return lucerna.distributions.Distribution end},
+  {"distributions.transforms.", function() return lucerna.distributions.transforms end},
   {"distributions.constraints.", function() return lucerna.distributions.constraints end},
   {"autograd.", function() return lucerna.autograd end},
   {"data.", function() return lucerna.data end},

@@ -6,6 +6,42 @@ local D = lucerna.distributions
 
 local SHOWN = {mean = true, variance = true, stddev = true, mode = true}
 
+local T = D.transforms
+
+local function transformed(d, ...) return D.TransformedDistribution(d, {...}) end
+
+-- What is made of others, as the generator makes it.
+local MADE = {
+  ["Independent of Normal"] = function(p) return D.Independent(D.Normal(p.loc, p.scale), 1) end,
+  ["Independent of OneHotCategorical"] = function(p)
+    return D.Independent(D.OneHotCategorical {logits = p.logits}, 1)
+  end,
+  ["TransformedDistribution by AffineTransform, SigmoidTransform"] = function(p)
+    return transformed(D.Laplace(p.loc, 0.5), T.AffineTransform(0.5, p.scale),
+      T.SigmoidTransform())
+  end,
+  ["TransformedDistribution by TanhTransform"] = function(p)
+    return transformed(D.Normal(p.loc, p.scale), T.TanhTransform())
+  end,
+  ["TransformedDistribution by SoftplusTransform, PowerTransform, ExpTransform.inv"] = function(p)
+    return transformed(D.Normal(p.loc, p.scale), T.SoftplusTransform(), T.PowerTransform(1.5),
+      T.ExpTransform().inv)
+  end,
+  ["TransformedDistribution by StickBreakingTransform"] = function(p)
+    return transformed(D.Normal(p.loc, p.scale), T.StickBreakingTransform())
+  end,
+  ["TransformedDistribution by ReshapeTransform, IndependentTransform"] = function(p)
+    return transformed(D.Normal(p.loc, p.scale), T.ReshapeTransform({4}, {2, 2}),
+      T.IndependentTransform(T.ExpTransform(), 2), T.AffineTransform(0, -2.0, 1))
+  end,
+  ["TransformedDistribution by ComposeTransform"] = function(p)
+    return transformed(D.Gamma(p.loc:exp(), p.scale), T.ComposeTransform {T.ExpTransform().inv,
+      T.StickBreakingTransform(), T.AffineTransform(1.0, p.scale[1])})
+  end,
+}
+
+local function make(name, p) return (MADE[name] or D[name])(p) end
+
 -- The recorded parameters, as leaves; dtype: of the floating point ones.
 local function parameters(recorded, dtype)
   local kw = {}
@@ -51,7 +87,7 @@ local function check_samples(case)
   for key, dtype in pairs {sample = lucerna.float64, sample32 = lucerna.float32} do
     if case[key] then
       lucerna.manual_seed(5)
-      local drawn = D[case.class](parameters(case.kw, dtype)):sample {3}
+      local drawn = make(case.class, parameters(case.kw, dtype)):sample {3}
       parity.close(drawn, case[key], nil, key)
       assert.is_false(drawn.requires_grad)
     end
@@ -59,7 +95,7 @@ local function check_samples(case)
   if case.rsample then
     local leaves = parameters(case.kw)
     lucerna.manual_seed(6)
-    local drawn = D[case.class](leaves):rsample(2)
+    local drawn = make(case.class, leaves):rsample(2)
     parity.close(drawn, case.rsample, nil, "rsample")
     local weights = lucerna.arange(1, drawn:numel() + 1, {dtype = drawn.dtype}):view(drawn.shape)
     check_gradients(drawn * weights, leaves, case.weighted, "rsample")
@@ -69,7 +105,7 @@ end
 local function check(case)
   for what, want in pairs(case.out) do
     local leaves = parameters(case.kw)
-    local out = ask(D[case.class](leaves), what, case, leaves)
+    local out = ask(make(case.class, leaves), what, case, leaves)
     parity.close(out, want, nil, what)
     local tolerance = what == "entropy" and ROUGH or nil
     if case.grads[what] then check_gradients(out, leaves, case.grads[what], what, tolerance) end
@@ -79,11 +115,11 @@ end
 
 local function check_divergence(case)
   local p, q = parameters(case.kw_p), parameters(case.kw_q)
-  local out = D.kl_divergence(D[case.p](p), D[case.q](q))
+  local out = D.kl_divergence(make(case.p, p), make(case.q, q))
   parity.close(out, case.kl, nil, "divergence")
   if out.requires_grad then
     check_gradients(out, p, case.grads_p, "p", ROUGH)
-    out = D.kl_divergence(D[case.p](p), D[case.q](q))
+    out = D.kl_divergence(make(case.p, p), make(case.q, q))
     check_gradients(out, q, case.grads_q, "q", ROUGH)
   end
 end
@@ -141,6 +177,23 @@ describe("distributions", function()
     refused("The right-most size of value must match event_shape: torch.Size([2]) vs "
       .. "torch.Size([3]).", o.log_prob, o, x)
     refused("The value argument to log_prob must be a Tensor", d.log_prob, d, 1)
+  end)
+
+  it("refuse what they cannot be made of", function()
+    local d = D.Normal(x, x)
+    refused("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
+      .. "2 vs 1", D.Independent, d, 2)
+    refused("base_distribution must be a Distribution (got number)", D.Independent, 3, 1)
+    refused("transforms must be a Transform or list, but was 3", D.TransformedDistribution, d, 3)
+    refused("transforms must be a Transform or a list of Transforms", D.TransformedDistribution,
+      d, {3})
+    refused("base_distribution needs to have shape with size at least 1, but got torch.Size([]).",
+      D.TransformedDistribution, D.Normal(0, 1), T.SoftmaxTransform())
+    refused("AffineTransform: scale must be a Tensor or a number (got nil)", T.AffineTransform, 1)
+    refused("have different numbers of elements", T.ReshapeTransform, {2}, {3})
+    refused("cache_size must be 0 or 1", T.ExpTransform, 2)
+    refused("to be within the support (GreaterThan(lower_bound=0.0)) of the distribution "
+      .. "LogNormal(loc: 0.0, scale: 1.0)", function() D.LogNormal(0, 1):log_prob(-x) end)
   end)
 
   it("check nothing where validate_args is false", function()
@@ -211,6 +264,61 @@ describe("distributions", function()
   end)
 end)
 
+describe("transforms", function()
+  local x = lucerna.tensor {0.5, -1.0, 2.0}
+
+  local MANY = {T.ExpTransform(), T.SigmoidTransform(), T.TanhTransform(), T.SoftplusTransform(),
+    T.AffineTransform(1, -2), T.StickBreakingTransform(), T.ReshapeTransform({3}, {3, 1}),
+    T.ComposeTransform {T.ExpTransform(), T.PowerTransform(0.5)},
+    T.IndependentTransform(T.ExpTransform(), 1)}
+
+  it("have inverses", function()
+    for _, t in ipairs(MANY) do
+      parity.close(t.inv(t(x)), x, {rtol = 1e-4, atol = 1e-5}, tostring(t))
+      assert.equal(t, t.inv.inv)
+      assert.is_true(t.bijective)
+      assert.is_true(t.codomain:check(t(x)):all():item())
+    end
+    assert.is_false(T.SoftmaxTransform().bijective)
+    local y = T.LowerCholeskyTransform()(lucerna.randn(2, 3, 3))
+    assert.is_true(D.constraints.lower_cholesky:check(y):all():item())
+  end)
+
+  it("know the logarithm of their slope", function()
+    for _, t in ipairs {MANY[1], MANY[2], MANY[3], MANY[4], MANY[5], MANY[8]} do
+      local leaf = x:to(lucerna.float64):abs():requires_grad_()
+      local y = t(leaf)
+      local slope = lucerna.autograd.grad(y:sum(), leaf, {retain_graph = true})
+      parity.close(t:log_abs_det_jacobian(leaf, y):detach(), slope:abs():log(), {rtol = 1e-9},
+        tostring(t))
+    end
+  end)
+
+  it("are equal where they do the same", function()
+    assert.equal(T.AffineTransform(1, 2), T.AffineTransform(1, lucerna.tensor(2)))
+    assert.not_equal(T.AffineTransform(1, 2), T.AffineTransform(1, 3))
+    assert.not_equal(T.ExpTransform(), T.TanhTransform())
+    assert.equal(T.ComposeTransform {T.ExpTransform()}, T.ComposeTransform {T.ExpTransform()})
+  end)
+
+  it("keep the last value where cache_size is 1", function()
+    local t = T.TanhTransform(1)
+    local y = t(x * 100)
+    assert.equal(-100.0, t.inv(y)[2]:item())
+    assert.equal(-math.huge, T.TanhTransform().inv(y)[2]:item())
+  end)
+
+  it("can be classes written in Lua", function()
+    local Twice = T.class("Twice")
+    Twice.domain, Twice.codomain = D.constraints.real, D.constraints.real
+    function Twice:_call(v) return v * 2 end
+    function Twice:_inverse(v) return v / 2 end
+    function Twice:log_abs_det_jacobian(v) return lucerna.full_like(v, math.log(2)) end
+    local d = D.TransformedDistribution(D.Normal(0, 1), Twice())
+    assert.near(D.Normal(0, 2):log_prob(x):sum():item(), d:log_prob(x):sum():item(), 1e-5)
+  end)
+end)
+
 describe("kl_divergence", function()
   it("takes the formula of the nearest classes", function()
     local Half = D.class("Half", D.Normal)
@@ -234,12 +342,12 @@ describe("kl_divergence", function()
 end)
 
 describe("samples have the mean and variance of", function()
-  local MADE = {
+  local SAMPLED = {
     Normal = {1.5, 2.0}, Laplace = {-1.0, 0.5}, Uniform = {-1.0, 3.0}, Exponential = {2.0},
     Bernoulli = {0.3}, Gamma = {2.5, 2.0}, StudentT = {9.0}, Beta = {2.0, 0.5}, Chi2 = {3.0},
     Poisson = {14.0}, Binomial = {40, 0.3}, Geometric = {0.25},
   }
-  for name, args in pairs(MADE) do
+  for name, args in pairs(SAMPLED) do
     it(name, function()
       lucerna.manual_seed(1)
       local d = D[name](table.unpack(args))

@@ -1,10 +1,51 @@
 #!/usr/bin/env python3
 """PyTorch's torch.distributions: tests/parity/data/distributions.lua. Each case has parameters, a
 value, what follows from them with gradients, and samples of a seed; then divergences of pairs."""
+import functools
+
 import torch
 import torch.distributions as D
 
-from record import cases, tensor, write
+import record
+from record import cases, write
+
+tensor = functools.partial(record.tensor, digits=12)
+
+
+def transformed(base, *transforms):
+    return D.TransformedDistribution(base, list(transforms))
+
+
+# What is made of others; tests/lua/distributions_spec.lua makes the same.
+MADE = {
+    "Independent of Normal": lambda loc, scale: D.Independent(D.Normal(loc, scale), 1),
+    "Independent of OneHotCategorical":
+        lambda logits: D.Independent(D.OneHotCategorical(logits=logits), 1),
+    "TransformedDistribution by AffineTransform, SigmoidTransform":
+        lambda loc, scale: transformed(D.Laplace(loc, 0.5), D.AffineTransform(0.5, scale),
+                                       D.SigmoidTransform()),
+    "TransformedDistribution by TanhTransform":
+        lambda loc, scale: transformed(D.Normal(loc, scale), D.TanhTransform()),
+    "TransformedDistribution by SoftplusTransform, PowerTransform, ExpTransform.inv":
+        lambda loc, scale: transformed(D.Normal(loc, scale), D.SoftplusTransform(),
+                                       D.PowerTransform(torch.tensor(1.5)), D.ExpTransform().inv),
+    "TransformedDistribution by StickBreakingTransform":
+        lambda loc, scale: transformed(D.Normal(loc, scale), D.StickBreakingTransform()),
+    "TransformedDistribution by ReshapeTransform, IndependentTransform":
+        lambda loc, scale: transformed(
+            D.Normal(loc, scale), D.ReshapeTransform((4,), (2, 2)),
+            D.IndependentTransform(D.ExpTransform(), 2), D.AffineTransform(0, -2.0, 1)),
+    "TransformedDistribution by ComposeTransform":
+        lambda loc, scale: transformed(
+            D.Gamma(loc.exp(), scale), D.ComposeTransform([
+                D.ExpTransform().inv, D.StickBreakingTransform(),
+                D.AffineTransform(1.0, scale[0])])),
+}
+
+
+def make(name, kw):
+    return MADE[name](**kw) if name in MADE else getattr(D, name)(**kw)
+
 
 SHOWN = ("mean", "variance", "stddev", "mode")
 METHODS = ("log_prob", "cdf", "icdf", "entropy")
@@ -41,7 +82,7 @@ def ask(name, kw, value, what, u=None):
     """What `what` gives, with its gradients, or None where PyTorch has no answer."""
     kw = parameters(kw)
     try:
-        d = getattr(D, name)(**kw)
+        d = make(name, kw)
         if what in SHOWN:
             out = getattr(d, what)
         elif what == "entropy":
@@ -76,14 +117,14 @@ def one(name, value, positions=False, sample=True, skip=(), label="", **kw):
         for dtype in (torch.float64, torch.float32):
             given = {k: v.to(dtype) if isinstance(v, torch.Tensor) and v.dtype.is_floating_point
                      else v for k, v in kw.items()}
-            d = getattr(D, name)(**given)
+            d = make(name, given)
             torch.manual_seed(5)
             key = "sample" if dtype == torch.float64 else "sample32"
             text += ",\n %s=%s" % (key, tensor(d.sample((3,)), shift))
-    if getattr(D, name).has_rsample:
+    if make(name, parameters(kw)).has_rsample:
         given = parameters(kw)
         torch.manual_seed(6)
-        drawn = getattr(D, name)(**given).rsample((2,))
+        drawn = make(name, given).rsample((2,))
         weights = torch.arange(1.0, drawn.numel() + 1, dtype=torch.float64).view(drawn.shape)
         text += ",\n rsample=%s, weighted=%s" % (tensor(drawn), gradients(drawn * weights, given))
     cases.append(text + "}")
@@ -91,7 +132,7 @@ def one(name, value, positions=False, sample=True, skip=(), label="", **kw):
 
 def kl(p, kw_p, q, kw_q):
     a, b = parameters(kw_p), parameters(kw_q)
-    out = D.kl_divergence(getattr(D, p)(**a), getattr(D, q)(**b))
+    out = D.kl_divergence(make(p, a), make(q, b))
     cases.append('{name="KL(%s || %s)", p="%s", q="%s",\n kw_p=%s,\n kw_q=%s,\n kl=%s,'
                  '\n grads_p=%s,\n grads_q=%s}' % (
                      p, q, p, q, written(kw_p), written(kw_q), tensor(out),
@@ -142,6 +183,27 @@ def counts():
     one("Geometric", drawn, logits=t(0.25, -1, 0), label=" of logits")
 
 
+def composed():
+    loc, scale, value = t([0.5, -1, 2], [0, 1, 0.25]), t([0.5], [2]), t(0.25, 1.5, 2)
+    one("LogNormal", value, loc=loc, scale=scale)
+    one("HalfNormal", value, scale=t(0.5, 1, 2))
+    one("HalfCauchy", value, scale=t(0.5, 1, 2))
+    one("Independent of Normal", value, loc=loc, scale=scale)
+    one("Independent of OneHotCategorical", t([0, 0, 1], [1, 0, 0]), logits=loc)
+    names = [name for name in MADE if name.startswith("Transformed")]
+    for name, value in zip(names, (t(0.25, 0.5, 0.75), t(0.25, -0.5, 0.75), t(0.25, -1.5, 0.75))):
+        one(name, value, loc=loc, scale=scale)
+    parts = t([0.25, 0.25, 0.375, 0.125], [0.5, 0.125, 0.125, 0.25])
+    one(names[3], parts, loc=loc, scale=scale)
+    four = t([0.5, -1, 2, 0.25])
+    one(names[4], -t([[1, 2], [0.5, 0.25]]), loc=four, scale=scale)
+    one(names[5], 1 + parts * 0.5, loc=loc, scale=scale[:, :1] * 0 + 0.5, skip=("icdf", "cdf"))
+    kl("LogNormal", dict(loc=loc, scale=scale), "LogNormal", dict(loc=loc + 1, scale=scale * 2))
+    kl("HalfNormal", dict(scale=scale), "HalfNormal", dict(scale=scale * 2))
+    kl("Independent of Normal", dict(loc=loc, scale=scale), "Independent of Normal",
+       dict(loc=loc + 1, scale=scale * 2))
+
+
 def divergences():
     """Every pair that PyTorch has a formula for."""
     a, b, c, d = t(0.5, 2), t(0.75, 0.25), t(1.5, 3), t(0.25, 0.5)
@@ -166,13 +228,14 @@ def divergences():
     for p in two:
         for q in two:
             try:
-                D.kl_divergence(getattr(D, p)(**two[p][0]), getattr(D, q)(**two[q][1]))
+                D.kl_divergence(make(p, two[p][0]), make(q, two[q][1]))
             except NotImplementedError:
                 continue
             kl(p, two[p][0], q, two[q][1])
     kl("Binomial", dict(total_count=t(5, 6), probs=b), "Binomial", dict(total_count=5, probs=d))
 
 
-for part in (location_and_scale, choices, gammas, counts, divergences):
+for part in (location_and_scale, choices, gammas, counts, composed,
+             divergences):
     part()
 write("distributions", __file__)

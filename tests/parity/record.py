@@ -52,12 +52,12 @@ def number(x, digits):
     return text if any(c in text for c in ".en") else text + ".0"
 
 
-def tensor(t, shift=0, grad=False):
+def tensor(t, shift=0, grad=False, digits=None):
     t = t.detach()
     values = t.flatten().tolist()
     if shift:
         values = [v + 1 if v >= 0 else v for v in values]
-    digits = 17 if t.dtype == torch.float64 else 9
+    digits = digits or (17 if t.dtype == torch.float64 else 9)
     return '{shape={%s}, dtype="%s",%s data={%s}}' % (
         ",".join(map(str, t.shape)), NAMES[t.dtype], " grad=true," if grad else "",
         ",".join(number(v, digits) for v in values))

@@ -18,11 +18,8 @@ local function read(class, object, name)
   return getter and getter(object)
 end
 
---- class(name, Parent): a new class of distributions. Parent defaults to Distribution. It needs
--- __init, which calls Distribution.__init(self, batch_shape, event_shape, validate_args), and
--- arg_constraints, a table by parameter that also lists the names in order.
-function base.class(name, parent)
-  parent = parent or base.Distribution
+-- A class with getters, of distributions or of anything else.
+function base.kind(name, parent)
   local class = new_class(name, parent)
   class.getters = setmetatable({}, {__index = parent and parent.getters})
   class._parent = parent
@@ -30,8 +27,13 @@ function base.class(name, parent)
   return class
 end
 
+--- class(name, Parent): a new class of distributions. Parent defaults to Distribution. It needs
+-- __init, which calls Distribution.__init(self, batch_shape, event_shape, validate_args), and
+-- arg_constraints, a table by parameter that also lists the names in order.
+function base.class(name, parent) return base.kind(name, parent or base.Distribution) end
+
 --- The base: Distribution(batch_shape = {}, event_shape = {}, validate_args).
-base.Distribution = base.class "Distribution"
+base.Distribution = base.kind "Distribution"
 local Distribution = base.Distribution
 
 Distribution.has_rsample = false

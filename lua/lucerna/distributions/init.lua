@@ -8,11 +8,12 @@ local distributions = {
   class = base.class,
   Distribution = base.Distribution,
   constraints = require "lucerna.distributions.constraints",
+  transforms = require "lucerna.distributions.transforms",
   kl_divergence = kl.kl_divergence,
   register_kl = kl.register_kl,
 }
 
-for _, family in ipairs {"normal", "discrete", "gamma", "counts"} do
+for _, family in ipairs {"normal", "discrete", "gamma", "counts", "composed"} do
   for name, value in pairs(require("lucerna.distributions." .. family)) do
     if name:find("^%u") then distributions[name] = value end
   end

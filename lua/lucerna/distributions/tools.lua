@@ -71,6 +71,27 @@ function tools.broadcast(who, names, ...)
   return table.unpack(lucerna.broadcast_tensors(values))
 end
 
+--- The shape that a shape and those of values (numbers have none) broadcast to.
+function tools.broadcast_shape(shape, ...)
+  local result = tools.join(shape)
+  for _, value in ipairs {...} do
+    local other = lucerna.is_tensor(value) and value.shape or {}
+    while #result < #other do table.insert(result, 1, 1) end
+    for k = 0, #other - 1 do
+      local i = #result - k
+      if result[i] == 1 then result[i] = other[#other - k] end
+    end
+  end
+  return result
+end
+
+--- Is a value an instance of a class, or of a subclass of it?
+function tools.is_a(value, class)
+  local own = type(value) == "table" and getmetatable(value) or nil
+  while own and own ~= class do own = rawget(own, "_parent") end
+  return own ~= nil
+end
+
 --- Sums the last n dimensions.
 function tools.sum_rightmost(value, n)
   if n == 0 then return value end
