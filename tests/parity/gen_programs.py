@@ -147,10 +147,15 @@ return tostring(m), keys(m), y, a.grad""", synchronized)
 
     def recurrent():
         m = nn.RNNBase("LSTM", 3, 2, bidirectional=True)
-        return str(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse
+        shapes = [str(list(w.shape)) for each in m.all_weights for w in each]
+        return str(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse, shapes
     case("rnn", "RNNBase", """
 local m = nn.RNNBase("LSTM", 3, 2, {bidirectional = true})
-return tostring(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse""", recurrent)
+local shapes = {}
+for _, each in ipairs(m.all_weights) do
+  for _, w in ipairs(each) do shapes[#shapes + 1] = "[" .. table.concat(w.shape, ", ") .. "]" end
+end
+return tostring(m), keys(m), m.weight_ih_l0, m.bias_hh_l0_reverse, shapes""", recurrent)
 
 
 def edge_cases():

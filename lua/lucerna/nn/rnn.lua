@@ -29,4 +29,18 @@ local RNNBase = {}
 --- flatten_parameters(): does nothing; weights need no particular place in memory here.
 function RNNBase:flatten_parameters() end -- luacheck: ignore 212
 
+-- all_weights: for each layer and direction a table of its parameters.
+RNNBase.all_weights = root.nn.property(function(self)
+  local all, places = {}, {}
+  for name, parameter in pairs(self._parameters) do
+    local place = name:match("_(l%d+.*)$") or name
+    if not places[place] then
+      places[place] = {}
+      all[#all + 1] = places[place]
+    end
+    table.insert(places[place], parameter)
+  end
+  return all
+end)
+
 return { packed = packed, RNNBase = RNNBase }
