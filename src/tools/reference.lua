@@ -9,9 +9,10 @@ local reference = {}
 
 -- Where names without an entry go: the page of the first prefix that fits.
 local HOMES = {
-  { "nn.init.", "initializers" }, { "nn.utils.", "utils" }, { "data.", "utils" },
-  { "safetensors.", "utils" }, { "models.", "models", "Nets with published names" },
-  { "distributions.", "distributions" }, { "optim.", "optim" },
+  { "nn.init.", "initializers" }, { "nn.utils.", "utils" }, { "data.", "data" },
+  { "safetensors.", "data" }, { "models.", "models", "Nets with published names" },
+  { "distributions.", "distributions" }, { "optim.lr_scheduler.", "schedulers" },
+  { "optim.swa_utils.", "schedulers" }, { "optim.", "optim" },
   { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },
   { "F.", "activation" }, { "tensor:", "tensor" }, { "", "library" },
 }

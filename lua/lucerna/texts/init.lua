@@ -6,8 +6,8 @@
 
 local FAMILIES = { "container", "methods", "linear", "conv", "pool", "pad", "activation", "norm",
   "recurrent", "attention", "embedding", "loss", "vision", "initializers", "utils", "optim",
-  "create", "pointwise", "compare", "reduce", "shape", "positions", "linalg", "random", "tensor",
-  "distributions", "library" }
+  "schedulers", "create", "pointwise", "compare", "reduce", "shape", "positions", "linalg",
+  "random", "tensor", "data", "distributions", "library" }
 
 local texts = { families = {} }
 

@@ -1,5 +1,5 @@
--- Examples of nn.utils, data and files; their texts are the comments in the files.
-return { title = "Utilities",
+-- Examples of nn.utils; their texts are the comments in the files.
+return { title = "Utilities of modules",
 {"nn.utils.clip_grad_norm_ nn.utils.clip_grad_norm nn.utils.clip_grad_value_ \
 nn.utils.get_total_norm nn.utils.clip_grads_with_norm_", [=[
 > local net = nn.Linear(2, 1)
@@ -81,9 +81,4 @@ nn.utils.parametrizations.spectral_norm", [=[
 {"nn.utils.stateless.functional_call func.functional_call", [=[
 > local m = nn.Linear(2, 1)
 > local y = lucerna.func.functional_call(m, {weight = lucerna.ones(1, 2)}, lucerna.ones(3, 2))]=]},
-{"data.DataLoader data.TensorDataset data.Dataset data.Subset data.random_split", [=[
-> local data = lucerna.data
-> local set = data.TensorDataset(lucerna.randn(10, 3), lucerna.arange(10))
-> local loader = data.DataLoader{set, batch_size = 4, shuffle = true}
-> for x, y in loader do assert(x:size(2) == 3) end]=]},
 }
