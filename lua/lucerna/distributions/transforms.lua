@@ -111,7 +111,7 @@ local function pointwise(name, domain, codomain)
   return class
 end
 
---- ExpTransform(cache_size): y = exp(x).
+--- ExpTransform(cache_size): the exponential function, y = exp(x).
 transforms.ExpTransform = pointwise("ExpTransform", real, positive)
 local Exp = transforms.ExpTransform
 function Exp:_call(x) return x:exp() end
@@ -125,7 +125,7 @@ local function clipped_sigmoid(x)
   return x:sigmoid():clamp(info.tiny, 1 - info.eps)
 end
 
---- SigmoidTransform(cache_size): y = 1 / (1 + exp(-x)).
+--- SigmoidTransform(cache_size): the logistic function, y = 1 / (1 + exp(-x)).
 transforms.SigmoidTransform = pointwise("SigmoidTransform", real, constraints.unit_interval)
 local Sigmoid = transforms.SigmoidTransform
 function Sigmoid:_call(x) return clipped_sigmoid(x) end
@@ -150,7 +150,7 @@ function Tanh:log_abs_det_jacobian(x)
   return (math.log(2) - x - softplus(x * -2)) * 2
 end
 
---- SoftplusTransform(cache_size): y = log(1 + exp(x)).
+--- SoftplusTransform(cache_size): a smooth ReLU, y = log(1 + exp(x)).
 transforms.SoftplusTransform = pointwise("SoftplusTransform", real, positive)
 local Softplus = transforms.SoftplusTransform
 function Softplus:_call(x) return softplus(x) end
