@@ -148,7 +148,7 @@ local function write_section(out, section)
   local entry = section.parts[1].entry
   local code, text = nil, ""
   if entry then code, text = texts.example(entry) end
-  if text ~= "" then out:write("\n", text, "\n") end
+  if text ~= "" then out:write("\n", (text:gsub("[*_<|]", "\\%0")), "\n") end
   if code then block(out, "lua", code) end
   local sources = links(section.names)
   if #sources > 0 then out:write("\nPyTorch: ", table.concat(sources, ", "), "\n") end

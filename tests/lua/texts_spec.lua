@@ -8,6 +8,10 @@ local root = os.getenv("LUCERNA_ROOT") or "."
 local reference = dofile(root .. "/src/tools/reference.lua")
 local stubs = dofile(root .. "/src/tools/stubs.lua")
 
+-- Every public name with what is known of it.
+local all = {}
+help.each(function(name, _, parts) all[#all + 1] = { name = name, parts = parts } end)
+
 -- Does a comment say more than how the function is called?
 local function says_something(comment)
   local words = comment and comment:gsub("^%s*[%w_.:]+%b()", "") or ""
@@ -27,10 +31,10 @@ end
 describe("a public name", function()
   it("has a text", function()
     local lacking = {}
-    help.each(function(name, _, parts)
-      local told = parts.entry or says_something(parts.comment)
-      if not told then lacking[#lacking + 1] = name end
-    end)
+    for _, known in ipairs(all) do
+      local told = known.parts.entry or says_something(known.parts.comment)
+      if not told then lacking[#lacking + 1] = known.name end
+    end
     assert(#lacking == 0, "no text: " .. table.concat(lacking, " ")
       .. "\nAdd {\"name\", [=[text]=]} to a family in lua/lucerna/texts (written in C) or"
       .. " a comment above the definition (written in Lua); what is private begins with _.")
@@ -38,10 +42,10 @@ describe("a public name", function()
 
   it("of nn or optim has an example", function()
     local lacking = {}
-    help.each(function(name, _, parts)
-      local example = parts.entry and texts.example(parts.entry)
-      if wants_example(name) and not example then lacking[#lacking + 1] = name end
-    end)
+    for _, known in ipairs(all) do
+      local example = known.parts.entry and texts.example(known.parts.entry)
+      if wants_example(known.name) and not example then lacking[#lacking + 1] = known.name end
+    end
     assert(#lacking == 0, "no example: " .. table.concat(lacking, " ") .. "\nAdd lines that begin"
       .. " with \"> \" to its entry in lua/lucerna/texts.")
   end)
@@ -66,7 +70,7 @@ end)
 describe("an entry", function()
   it("names what exists, and once", function()
     local there, seen = {}, {}
-    help.each(function(name) there[name] = true end)
+    for _, known in ipairs(all) do there[known.name] = true end
     for _, family in ipairs(texts.families) do
       for _, entry in ipairs(family) do
         for name in entry[1]:gmatch("%S+") do
@@ -82,17 +86,17 @@ describe("an entry", function()
 end)
 
 describe("the reference", function()
-  it("has every name on one page", function()
+  it("has every name on one page #slow", function()
     local count = {}
     for _, page in ipairs(reference.pages()) do
       for _, section in ipairs(page.sections) do
         for _, name in ipairs(section.names) do count[name] = (count[name] or 0) + 1 end
       end
     end
-    help.each(function(name) assert.equal(1, count[name], name) end)
+    for _, known in ipairs(all) do assert.equal(1, count[known.name], known.name) end
   end)
 
-  it("is written, with an index", function()
+  it("is written, with an index #slow", function()
     local folder = os.tmpname()
     os.remove(folder)
     assert(os.execute("mkdir -p " .. folder))
@@ -106,7 +110,7 @@ describe("the reference", function()
     assert.matches("nn.Linear", index)
   end)
 
-  it("comes with types for editors that are Lua and have every name", function()
+  it("comes with types for editors that are Lua and have every name #slow", function()
     local path = os.tmpname()
     stubs.write(path)
     assert(loadfile(path))
@@ -114,7 +118,7 @@ describe("the reference", function()
     os.remove(path)
     local defined = { ["repeat"] = true } -- a word of Lua
     for name in types:gmatch("\nfunction [%w_.]*[.:]([%w_]+)%(") do defined[name] = true end
-    help.each(function(name) assert(defined[name:match("[%w_]+$")], name) end)
+    for _, known in ipairs(all) do assert(defined[known.name:match("[%w_]+$")], known.name) end
     assert.matches("---@class lucerna.nn.GRU: lucerna.nn.RNNBase\n", types, 1, true)
     assert.matches("function lucerna.optim.Adam(params, options)", types, 1, true)
     assert.matches("betas?: number[], ", types, 1, true)
