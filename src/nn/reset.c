@@ -36,8 +36,8 @@ luc_status luc__reset_kaiming(luc_context *ctx, luc_tensor *weight, luc_tensor *
   for (int d = 1; d < weight->ndim; d++) fan_in *= (double)weight->sizes[d];
   double std = sqrt(2.0 / (1 + a * a)) / sqrt(fan_in);
   if (weight->numel > 0) LUC_TRY(luc__reset_uniform(ctx, weight, sqrt(3.0) * std));
-  if (!bias || fan_in == 0) return LUC_OK;
-  return luc__reset_uniform(ctx, bias, 1 / sqrt(fan_in));
+  if (!bias) return LUC_OK;
+  return luc__reset_uniform(ctx, bias, fan_in > 0 ? 1 / sqrt(fan_in) : 0);
 }
 
 /* ---- whole modules ---- */

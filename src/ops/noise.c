@@ -1,6 +1,7 @@
 /* What draws random numbers while a network runs: the dropouts, rrelu and gumbel_softmax. They draw
  * as PyTorch's CPU functions do, so that one seed gives its numbers. */
 #include <math.h>
+#include <string.h>
 
 #include "ops/compute.h"
 #include "ops/formula.h"
@@ -9,29 +10,6 @@
 #include "cpu/copy.h"
 
 /* ---- dropout ---- */
-
-/* A new tensor laid out in memory as `like` is, if that is dense: PyTorch draws in memory order. */
-static luc_status empty_in_order(luc_context *ctx, luc_tensor *like, luc_tensor **flat,
-                                 luc_tensor **out) {
-  int order[LUC_MAX_DIMS];
-  int64_t strides[LUC_MAX_DIMS], step = 1;
-  int n = like->ndim;
-  for (int i = 0; i < n; i++) {
-    int at = i;
-    for (; at > 0 && like->strides[order[at - 1]] < like->strides[i]; at--)
-      order[at] = order[at - 1];
-    order[at] = i;
-  }
-  bool dense = true;
-  for (int i = n - 1; i >= 0; i--) {
-    dense = dense && (like->strides[order[i]] == step || like->sizes[order[i]] == 1);
-    strides[order[i]] = step;
-    step *= like->sizes[order[i]];
-  }
-  LUC_TRY(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, flat));
-  if (!dense) strides[0] = 0, luc__contiguous_strides(n, like->sizes, strides);
-  return luc__tensor_view(ctx, *flat, n, like->sizes, strides, 0, out);
-}
 
 /* 1 / divisor with probability 1 - p, else zeros, over t's contiguous memory. */
 static luc_status draw_mask(luc_context *ctx, double p, double divisor, luc_tensor *t) {
@@ -48,22 +26,17 @@ done:
   return status;
 }
 
-/* dropout_mask(input, p, whole, divisor): what to multiply input by; `whole` channels [N, C, 1, …].
- */
+/* dropout_mask(input, p, whole, divisor): what to multiply input by; `whole` channels [N, C, ...].
+ * Drawn in the order of input's elements, whatever its strides. */
 luc_status luc__run_dropout_mask(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
-  luc_tensor *input = args[0].as.tensor, *flat = NULL, *mask = NULL;
-  if (args[2].as.i) {
-    int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], input->sizes[1], 1, 1, 1, 1, 1, 1};
-    LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, input->ndim, sizes, &flat));
-    mask = luc__retain(flat);
-  } else {
-    LUC_GO(empty_in_order(ctx, input, &flat, &mask));
-  }
-  LUC_GO(draw_mask(ctx, args[1].as.f, args[3].as.f, flat));
+  luc_tensor *input = args[0].as.tensor, *mask = NULL;
+  int64_t sizes[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
+  memcpy(sizes, input->sizes, sizeof *sizes * (size_t)(args[2].as.i ? 2 : input->ndim));
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, input->ndim, sizes, &mask));
+  LUC_GO(draw_mask(ctx, args[1].as.f, args[3].as.f, mask));
   out[0] = luc_v_tensor(luc__retain(mask));
 done:
-  luc_tensor_release(ctx, flat);
   luc_tensor_release(ctx, mask);
   return status;
 }
@@ -128,6 +101,10 @@ static luc_status drop_channels(luc_context *ctx, const char *who, int unbatched
 }
 
 luc_status luc__run_dropout1d(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  if (input->ndim != 2 && input->ndim != 3)
+    return luc__fail_shapes(ctx, "dropout1d", "input", input, NULL, NULL,
+                            "Expected 2D or 3D input, but received a %dD input", input->ndim);
   return drop_channels(ctx, "dropout1d", 2, args, out);
 }
 

@@ -236,6 +236,12 @@ static luc_tensor *repeated(luc_formula *f, const luc_value *v, int64_t times) {
   return luc__f_reshape(f, rows, 1, (int64_t[]){times * t->numel});
 }
 
+/* A running statistic in memory of its own: it is written, and of one channel all rows were one. */
+static luc_tensor *repeated_copy(luc_formula *f, const luc_value *v, int64_t times) {
+  luc_tensor *t = repeated(f, v, times);
+  return t ? luc__f_call(f, LUC_OP_clone, LUC_ARGS(luc_v_tensor(t))) : NULL;
+}
+
 /* The running statistic becomes the mean over the batch's. */
 static void average_running(luc_formula *f, const luc_value *running, luc_tensor *of_batch,
                             int64_t batch) {
@@ -266,7 +272,7 @@ luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *
   sizes[0] = 1;
   sizes[1] = n * input->sizes[1];
   luc_tensor *x = luc__f_reshape(&f, input, input->ndim, sizes), *of[4];
-  for (int i = 0; i < 4; i++) of[i] = repeated(&f, &args[i + 1], n);
+  for (int i = 0; i < 4; i++) of[i] = (i < 2 ? repeated_copy : repeated)(&f, &args[i + 1], n);
   luc_tensor *y =
       luc__f_call(&f, LUC_OP_batch_norm,
                   LUC_ARGS(luc_v_tensor(x), luc_v_tensor(of[0]), luc_v_tensor(of[1]),

@@ -229,6 +229,13 @@ describe("a norm layer", function()
     assert.equal(0, norm.num_batches_tracked:item())
   end)
 
+  it("keeps the mean over instances, of one channel too", function()
+    local layer = nn.InstanceNorm1d(1, {momentum = 0.3, track_running_stats = true})
+    layer(lucerna.tensor {{{1.0, 2.0}}, {{3.0, 5.0}}, {{8.0, 13.0}}})
+    assert.is_nil(parity.difference(layer.running_mean, lucerna.tensor {1.6}))
+    assert.is_nil(parity.difference(layer.running_var, lucerna.tensor {2.2}))
+  end)
+
   it("takes instances of other channels when it has no parameters", function()
     assert.same({2, 5, 3}, nn.InstanceNorm1d(3)(lucerna.randn(2, 5, 3)):size())
   end)

@@ -28,7 +28,7 @@ local function refusals()
     {"glu: the split dimension must have an even size, not 3", nn.GLU(), z(3)},
     {"Dropout2d: dropout probability has to be between 0 and 1, but got -0.5", nn.Dropout2d, -0.5},
     {"AlphaDropout: dropout probability has to be between 0 and 1", nn.AlphaDropout, 2},
-    {"dropout1d: input must be [N, C, ...]", nn.Dropout1d(), z(2)},
+    {"dropout1d: Expected 2D or 3D input", nn.Dropout1d(), z(2)},
     {"Threshold: missing argument 'value'", nn.Threshold, 1},
     {"rrelu: Lower bound should be less than or equal to the upper bound", nn.RReLU(0.5, 0.1),
       z(2)},
@@ -479,6 +479,9 @@ describe("distances:", function()
   it("norms are kept from being below eps, which pairwise_distance adds to differences", function()
     local zero, one = lucerna.zeros(1, 2), lucerna.ones(1, 2)
     assert.same({0.0}, F.cosine_similarity(zero, one):tolist())
+    local x = lucerna.tensor({{0.1, 0.2}}):requires_grad_()
+    F.cosine_similarity(x, lucerna.tensor {{3.0, 4.0}}, 2, 0.5):sum():backward()
+    near(lucerna.tensor {{1.2 - 0.176, 1.6 - 0.352}}, x.grad) -- as if the norm were eps
     assert.same({{0.0, 0.0}}, F.normalize(zero):tolist())
     near(lucerna.tensor {math.sqrt(2) * 0.5}, F.pairwise_distance(zero, zero, 2.0, 0.5))
   end)

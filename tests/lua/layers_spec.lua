@@ -112,6 +112,15 @@ describe("a norm layer", function()
   end)
 end)
 
+describe("a linear layer of no features", function()
+  it("is its bias, which begins as zeros", function()
+    for _ = 1, 20 do
+      local y = nn.Linear(0, 2)(lucerna.zeros(3, 0))
+      assert.are.same({{0.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}}, y:tolist())
+    end
+  end)
+end)
+
 describe("dropout", function()
   it("is the identity in eval and exact zeros for p = 1", function()
     local x = lucerna.ones(3, 3)
