@@ -38,6 +38,13 @@ local MADE = {
     return transformed(D.Gamma(p.loc:exp(), p.scale), T.ComposeTransform {T.ExpTransform().inv,
       T.StickBreakingTransform(), T.AffineTransform(1.0, p.scale[1])})
   end,
+  ["MixtureSameFamily of Normal"] = function(p)
+    return D.MixtureSameFamily(D.Categorical(p.probs), D.Normal(p.loc, p.scale))
+  end,
+  ["MixtureSameFamily of vectors"] = function(p)
+    return D.MixtureSameFamily(D.Categorical {logits = p.logits},
+      D.Independent(D.Normal(p.loc, p.scale), 1))
+  end,
 }
 
 local function make(name, p) return (MADE[name] or D[name])(p) end
@@ -189,6 +196,15 @@ describe("distributions", function()
       d, {3})
     refused("base_distribution needs to have shape with size at least 1, but got torch.Size([]).",
       D.TransformedDistribution, D.Normal(0, 1), T.SoftmaxTransform())
+    refused("The Mixture distribution needs to be an instance of distributions.Categorical",
+      D.MixtureSameFamily, d, d)
+    refused("`mixture_distribution component` (3) does not equal "
+      .. "`component_distribution.batch_shape[-1]` (2)", D.MixtureSameFamily,
+      D.Categorical(lucerna.ones(3)), d)
+    refused("Multinomial: inhomogeneous total_count is not supported", D.Multinomial, 1.5, x)
+    refused("biject_to: Cannot transform Boolean constraints", D.biject_to,
+      D.constraints.boolean)
+    refused("transform_to: constraint must be a Constraint (got number)", D.transform_to, 1)
     refused("AffineTransform: scale must be a Tensor or a number (got nil)", T.AffineTransform, 1)
     refused("have different numbers of elements", T.ReshapeTransform, {2}, {3})
     refused("cache_size must be 0 or 1", T.ExpTransform, 2)
@@ -319,6 +335,33 @@ describe("transforms", function()
   end)
 end)
 
+describe("biject_to and transform_to", function()
+  local x = lucerna.tensor {{0.5, -1.0, 2.0}, {0.0, 0.25, -3.0}}
+  local c = D.constraints
+
+  it("reach the constraint from any numbers", function()
+    for _, constraint in ipairs {c.real, c.real_vector, c.positive, c.nonnegative,
+      c.unit_interval, c.simplex, c.interval(-1, 3), c.less_than(2), c.greater_than(x),
+      c.half_open_interval(0, 5), c.independent(c.positive, 1)} do
+      for _, registry in ipairs {D.biject_to, D.transform_to} do
+        local y = registry(constraint)(x)
+        assert.is_true(constraint:check(y):all():item(), tostring(constraint))
+        if registry(constraint).bijective then
+          parity.close(registry(constraint).inv(y), x, {rtol = 1e-4, atol = 1e-5},
+            tostring(constraint))
+        end
+      end
+    end
+  end)
+
+  it("take what is registered", function()
+    local kept = D.biject_to._factories.Boolean
+    finally(function() D.biject_to._factories.Boolean = kept end)
+    D.biject_to:register(c.boolean, function() return T.SigmoidTransform() end)
+    assert.equal(T.SigmoidTransform(), D.biject_to(c.boolean))
+  end)
+end)
+
 describe("kl_divergence", function()
   it("takes the formula of the nearest classes", function()
     local Half = D.class("Half", D.Normal)
@@ -345,7 +388,8 @@ describe("samples have the mean and variance of", function()
   local SAMPLED = {
     Normal = {1.5, 2.0}, Laplace = {-1.0, 0.5}, Uniform = {-1.0, 3.0}, Exponential = {2.0},
     Bernoulli = {0.3}, Gamma = {2.5, 2.0}, StudentT = {9.0}, Beta = {2.0, 0.5}, Chi2 = {3.0},
-    Poisson = {14.0}, Binomial = {40, 0.3}, Geometric = {0.25},
+    Gumbel = {1.0, 2.0}, Weibull = {1.0, 2.0}, LogNormal = {0.0, 0.25}, HalfNormal = {2.0},
+    NegativeBinomial = {5.0, 0.25}, Poisson = {14.0}, Binomial = {40, 0.3}, Geometric = {0.25},
   }
   for name, args in pairs(SAMPLED) do
     it(name, function()

@@ -40,6 +40,10 @@ MADE = {
             D.Gamma(loc.exp(), scale), D.ComposeTransform([
                 D.ExpTransform().inv, D.StickBreakingTransform(),
                 D.AffineTransform(1.0, scale[0])])),
+    "MixtureSameFamily of Normal": lambda probs, loc, scale: D.MixtureSameFamily(
+        D.Categorical(probs), D.Normal(loc, scale)),
+    "MixtureSameFamily of vectors": lambda logits, loc, scale: D.MixtureSameFamily(
+        D.Categorical(logits=logits), D.Independent(D.Normal(loc, scale), 1)),
 }
 
 
@@ -204,6 +208,33 @@ def composed():
        dict(loc=loc + 1, scale=scale * 2))
 
 
+def extremes():
+    loc, scale = t([0.5, -1, 2], [0, 1, 0.25]), t([0.5], [2])
+    one("Gumbel", t(0.25, 1.5, -1), loc=loc, scale=scale)
+    one("Pareto", t(2.25, 2.5, 3), scale=scale, alpha=t(0.5, 1.5, 4))
+    one("Weibull", t(2.25, 1.5, 3), scale=scale, concentration=t(1.5, 2, 4))
+    hot, free = t(0.75)[0], t([0.25, 0.5, 0.25], [0.125, 0.125, 0.75])
+    one("RelaxedBernoulli", t(0.25, 0.75, 0.5), temperature=hot, probs=free)
+    one("RelaxedOneHotCategorical", free, temperature=hot, logits=loc)
+    one("RelaxedOneHotCategorical", free, temperature=hot, probs=free, label=" of probs")
+    one("LogisticNormal", t([0.25, 0.25, 0.375, 0.125]), loc=loc, scale=scale)
+
+
+def mixtures():
+    weights, drawn = t([1, 2, 3], [0.5, 0.25, 0.25]), t([0, 3, 1], [2, 0, 2])
+    # PyTorch takes log n! in float32 for the entropy: only 1! is exact.
+    one("Multinomial", drawn, total_count=4, probs=weights, skip=("entropy",))
+    one("Multinomial", drawn, total_count=4, logits=weights, skip=("entropy",), label=" of logits")
+    one("Multinomial", t(0, 1, 0), total_count=1, probs=weights, label=" of one draw")
+    one("NegativeBinomial", t(0, 2, 5), total_count=t(3, 1.5, 4), probs=t(0.25, 0.5, 0.75))
+    one("NegativeBinomial", t(0, 2, 5), total_count=t(3, 1.5, 4), logits=t(0.25, -1, 0),
+        label=" of logits")
+    loc = t([0.5, -1, 2], [0, 1, 0.25])
+    one("MixtureSameFamily of Normal", t(0.25, 1.5), probs=weights, loc=loc, scale=t(0.5, 1, 2))
+    one("MixtureSameFamily of vectors", t(0.25, 1.5, -1), logits=t(0.5, -1), loc=loc,
+        scale=t(0.5, 1, 2), skip=("cdf",))
+
+
 def divergences():
     """Every pair that PyTorch has a formula for."""
     a, b, c, d = t(0.5, 2), t(0.75, 0.25), t(1.5, 3), t(0.25, 0.5)
@@ -235,7 +266,7 @@ def divergences():
     kl("Binomial", dict(total_count=t(5, 6), probs=b), "Binomial", dict(total_count=5, probs=d))
 
 
-for part in (location_and_scale, choices, gammas, counts, composed,
-             divergences):
+for part in (location_and_scale, choices, gammas, counts, composed, extremes,
+             mixtures, divergences):
     part()
 write("distributions", __file__)

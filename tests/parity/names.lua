@@ -141,7 +141,7 @@ return {
   {title = "torch.distributions", place = "distributions", files = {"^distributions$"},
    unrecorded = {
      Distribution = "the base of the others", kl_divergence = "each pair has its case",
-     register_kl = "adds formulas",
+     register_kl = "adds formulas", biject_to = "gives transforms", transform_to = "the same",
    },
    names = [[
      Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Distribution

@@ -57,7 +57,7 @@ local function check_parameters(self)
       if not good:all():item() then
         fail("%s: Expected parameter %s (Tensor of shape %s) of distribution %s to satisfy the "
           .. "constraint %s, but found invalid values: %s", self.__name, name,
-          tools.tuple(value.shape), tostring(self), tostring(constraint), tools.text(value))
+          tools.tuple(value.shape), tools.text(self), tostring(constraint), tools.text(value))
       end
     end
   end
@@ -92,7 +92,7 @@ function Distribution:_validate_sample(who, value)
   if support and not lucerna.no_grad(support.check, support, value):all():item() then
     fail("%s: Expected value argument (Tensor of shape %s) to be within the support (%s) of the "
       .. "distribution %s, but found invalid values: %s", who, tools.tuple(shape),
-      tostring(support), tostring(self), tools.text(value))
+      tostring(support), tools.text(self), tools.text(value))
   end
 end
 

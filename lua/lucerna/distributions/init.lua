@@ -3,6 +3,7 @@
 
 local base = require "lucerna.distributions.base"
 local kl = require "lucerna.distributions.kl"
+local registry = require "lucerna.distributions.registry"
 
 local distributions = {
   class = base.class,
@@ -11,9 +12,14 @@ local distributions = {
   transforms = require "lucerna.distributions.transforms",
   kl_divergence = kl.kl_divergence,
   register_kl = kl.register_kl,
+  biject_to = registry.biject_to,
+  transform_to = registry.transform_to,
 }
 
-for _, family in ipairs {"normal", "discrete", "gamma", "counts", "composed"} do
+local FAMILIES = {"normal", "discrete", "gamma", "counts", "composed", "extreme", "relaxed",
+  "mixture"}
+
+for _, family in ipairs(FAMILIES) do
   for name, value in pairs(require("lucerna.distributions." .. family)) do
     if name:find("^%u") then distributions[name] = value end
   end

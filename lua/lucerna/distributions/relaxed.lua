@@ -1,0 +1,147 @@
+-- Choices that gradients flow through: RelaxedBernoulli and RelaxedOneHotCategorical, whose values
+-- come near 0 and 1 as the temperature falls; and LogisticNormal, a normal one on the simplex.
+
+local lucerna = require "lucerna"
+local arguments = require "lucerna.arguments"
+local base = require "lucerna.distributions.base"
+local constraints = require "lucerna.distributions.constraints"
+local discrete = require "lucerna.distributions.discrete"
+local normal = require "lucerna.distributions.normal"
+local tools = require "lucerna.distributions.tools"
+local transforms = require "lucerna.distributions.transforms"
+local Transformed = require("lucerna.distributions.composed").TransformedDistribution
+
+local Distribution = base.Distribution
+
+local M = {}
+
+local function clamped_uniform(shape, like)
+  return tools.clamp_probs(lucerna.rand(shape, {dtype = like.dtype, device = like.device}))
+end
+
+local function of_base(name) return function(self) return self.base_dist[name] end end
+
+-- The temperature as a tensor, of the dtype of like.
+local function as_tensor(who, temperature, like)
+  if lucerna.is_tensor(temperature) then return temperature end
+  if type(temperature) ~= "number" then
+    tools.fail("%s: temperature must be a Tensor or a number (got %s)", who, type(temperature))
+  end
+  return lucerna.tensor(temperature, {dtype = like.dtype, device = like.device})
+end
+
+local NAMES = {"temperature", "probs", "logits", "validate_args"}
+
+-- ---- RelaxedBernoulli ----
+
+-- The logits of a RelaxedBernoulli's values.
+local Logits = base.class "LogitRelaxedBernoulli"
+Logits.arg_constraints = discrete.Bernoulli.arg_constraints
+Logits.support, Logits.has_rsample = constraints.real, true
+base.probs_or_logits(Logits, true)
+
+function Logits:__init(temperature, probs, logits)
+  base.one_of("RelaxedBernoulli", probs, logits)
+  local name = probs ~= nil and "probs" or "logits"
+  self[name] = tools.broadcast("RelaxedBernoulli", {name}, probs ~= nil and probs or logits)
+  self.temperature = as_tensor("RelaxedBernoulli", temperature, self[name])
+  Distribution.__init(self, self[name].shape)
+end
+
+function Logits:_rsample(sample_shape)
+  local shape = self:_extended_shape(sample_shape)
+  local probs = tools.clamp_probs(self.probs:expand(shape))
+  local u = clamped_uniform(shape, probs)
+  return (u:log() - (-u):log1p() + probs:log() - (-probs):log1p()) / self.temperature
+end
+
+function Logits:_log_prob(value)
+  local diff = self.logits - value * self.temperature
+  return self.temperature:log() + diff - diff:exp():log1p() * 2
+end
+
+--- RelaxedBernoulli(temperature, probs, logits, validate_args): values between 0 and 1, near the
+-- ends for a low temperature.
+M.RelaxedBernoulli = base.class("RelaxedBernoulli", Transformed)
+local RelaxedBernoulli = M.RelaxedBernoulli
+RelaxedBernoulli.support = constraints.unit_interval
+
+function RelaxedBernoulli:__init(...)
+  local temperature, probs, logits, validate_args = arguments("RelaxedBernoulli", NAMES, ...)
+  Transformed.__init(self, Logits(temperature, probs, logits), transforms.SigmoidTransform(),
+    validate_args)
+end
+
+-- ---- RelaxedOneHotCategorical ----
+
+-- The logarithms of a RelaxedOneHotCategorical's values.
+local Logs = base.class "ExpRelaxedCategorical"
+Logs.arg_constraints = discrete.Categorical.arg_constraints
+Logs.support, Logs.has_rsample = constraints.real_vector, true
+
+function Logs:__init(temperature, probs, logits)
+  base.one_of("RelaxedOneHotCategorical", probs, logits)
+  self._categorical = discrete.Categorical(probs, logits)
+  self.temperature = as_tensor("RelaxedOneHotCategorical", temperature,
+    probs ~= nil and probs or logits)
+  Distribution.__init(self, self._categorical.batch_shape,
+    tools.last(self._categorical.param_shape, 1))
+end
+
+function Logs:_expand(shape) self._categorical = self._categorical:expand(shape) end
+function Logs.getters:probs() return self._categorical.probs end
+function Logs.getters:logits() return self._categorical.logits end
+
+function Logs:_rsample(sample_shape)
+  local u = clamped_uniform(self:_extended_shape(sample_shape), self.logits)
+  local scores = (self.logits - (-u:log()):log()) / self.temperature
+  return scores - scores:logsumexp(-1, {keepdim = true})
+end
+
+function Logs:_log_prob(value)
+  local k, t = self.event_shape[1], self.temperature
+  local log_scale = lucerna.full_like(t:detach(), k):lgamma() + t:log() * (k - 1)
+  local score = self.logits - value * t
+  return (score - score:logsumexp(-1, {keepdim = true})):sum(-1) + log_scale
+end
+
+--- RelaxedOneHotCategorical(temperature, probs, logits, validate_args): probabilities of n
+-- categories that sum to 1, most of them on one for a low temperature.
+M.RelaxedOneHotCategorical = base.class("RelaxedOneHotCategorical", Transformed)
+local RelaxedOneHot = M.RelaxedOneHotCategorical
+RelaxedOneHot.support = constraints.simplex
+
+function RelaxedOneHot:__init(...)
+  local temperature, probs, logits, validate_args =
+    arguments("RelaxedOneHotCategorical", NAMES, ...)
+  Transformed.__init(self, Logs(temperature, probs, logits), transforms.ExpTransform(),
+    validate_args)
+end
+
+for _, class in ipairs {RelaxedBernoulli, RelaxedOneHot} do
+  for _, name in ipairs {"temperature", "probs", "logits"} do
+    class.getters[name] = of_base(name)
+  end
+end
+
+-- ---- LogisticNormal ----
+
+--- LogisticNormal(loc, scale, validate_args): normal values brought to the simplex, one more than
+-- loc has in its last dimension.
+M.LogisticNormal = base.class("LogisticNormal", Transformed)
+local LogisticNormal = M.LogisticNormal
+LogisticNormal.support = constraints.simplex
+
+function LogisticNormal:__init(...)
+  local loc, scale, validate_args =
+    arguments("LogisticNormal", {"loc", "scale", "validate_args"}, ...)
+  loc, scale = tools.broadcast("LogisticNormal", {"loc", "scale"}, loc, scale)
+  local d = normal.Normal(loc, scale, validate_args)
+  if #d.batch_shape == 0 then d = d:expand(1) end
+  Transformed.__init(self, d, transforms.StickBreakingTransform(), validate_args)
+end
+
+function LogisticNormal.getters:loc() return self.base_dist.base_dist.loc end
+function LogisticNormal.getters:scale() return self.base_dist.base_dist.scale end
+
+return M
