@@ -212,7 +212,8 @@ end
 local function parts_of_table(t, names)
   local init = rawget(t, "__name") and t.__init
   local comment = type(init) == "function" and describe_lua(init, names[1] or "", true) or nil
-  return { comment = comment }
+  local schema = rawget(t, "_schema")
+  return { signature = schema and schema_text { schema }, comment = comment }
 end
 
 local function parts_of(value, names)

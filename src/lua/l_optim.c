@@ -63,6 +63,12 @@ static void push_option(lua_State *L, const luc_value *v) {
   }
 }
 
+/* optimizer_schema(o) -> the options as help() shows them */
+static int optimizer_schema(lua_State *L) {
+  lua_pushstring(L, check_optimizer(L)->o->kind->schema);
+  return 1;
+}
+
 /* optimizer_options(o, ...) -> options by name, with defaults; the names in order */
 static int optimizer_options(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
@@ -309,6 +315,7 @@ static int optimizer_set_state(lua_State *L) {
 
 void luc_l_open_optim(lua_State *L, luc_l_state *st) {
   static const luaL_Reg functions[] = {{"_optimizer_new", optimizer_new},
+                                       {"_optimizer_schema", optimizer_schema},
                                        {"_optimizer_options", optimizer_options},
                                        {"_optimizer_add_group", optimizer_add_group},
                                        {"_optimizer_step", optimizer_step},

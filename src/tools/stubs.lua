@@ -202,8 +202,12 @@ local function write_class(out, full, class)
   return constructor and parse(("new(%s)"):format(constructor))
 end
 
--- An optimizer's options are what one of its kind has.
+-- An optimizer's options: its schema's, or what one of its kind has.
 local function write_optimizer(out, full, class)
+  local made_of = { "lucerna.optim.Optimizer" }
+  if rawget(class, "_schema") then
+    return write_function(out, full, { parse(class._schema) }, made_of)
+  end
   local parameter = lucerna.nn.Parameter(lucerna.ones(1, 1))
   local good, made = pcall(class, { parameter })
   local options = {}
@@ -213,8 +217,7 @@ local function write_optimizer(out, full, class)
   end
   table.sort(options)
   out:write("---@param params any\n---@param options? {", table.concat(options, ", "), "}\n")
-  out:write(("---@return lucerna.optim.Optimizer\nfunction %s(params, options) end\n\n"):format(
-    full))
+  out:write(("---@return %s\nfunction %s(params, options) end\n\n"):format(made_of[1], full))
 end
 
 -- ---- all names ----

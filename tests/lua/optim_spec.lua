@@ -632,7 +632,7 @@ describe("help", function()
 
   it("shows an optimizer and what its class is", function()
     local text = help.text(optim.SGD {parameter {1.0}})
-    assert.matches("^SGD %(\n.*\n%)\noptim.SGD\n  Stochastic gradient descent", text)
+    assert.matches("^SGD %(\n.*\n%)\noptim.SGD\n.*\n  Stochastic gradient descent", text)
   end)
 
   it("has a text for every method of optimizers and schedulers", function()

@@ -238,7 +238,8 @@ describe("help", function()
   end)
 
   it("gives the comment where a thing made by a call is named", function()
-    assert.matches("^optim.Adam\n  Adam: lr", help.text(lucerna.optim.Adam))
+    assert.matches("^optim.Adam\n  Adam%(Any params, float lr=1e%-3.*\n  Adam: lr",
+      help.text(lucerna.optim.Adam))
     assert.matches("^nn.init.xavier_uniform_\n  xavier_uniform_%(", help.text "xavier_uniform_")
     assert.matches("^data.MNIST\n  Handwritten digits", help.text(lucerna.data.MNIST))
   end)

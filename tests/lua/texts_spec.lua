@@ -120,8 +120,8 @@ describe("the reference", function()
     for name in types:gmatch("\nfunction [%w_.]*[.:]([%w_]+)%(") do defined[name] = true end
     for _, known in ipairs(all) do assert(defined[known.name:match("[%w_]+$")], known.name) end
     assert.matches("---@class lucerna.nn.GRU: lucerna.nn.RNNBase\n", types, 1, true)
-    assert.matches("function lucerna.optim.Adam(params, options)", types, 1, true)
-    assert.matches("betas?: number[], ", types, 1, true)
+    assert.matches("function lucerna.optim.Adam(params, lr, betas, eps, ", types, 1, true)
+    assert.matches("function lucerna.optim.Muon(params, options)", types, 1, true)
     assert.matches("function lucerna.nn.init.constant_(tensor, val, options)", types, 1, true)
   end)
 

@@ -91,6 +91,8 @@ end
 -- optim.SGD(params, lr, …, {options}), or all by name in a table; params may be a list of groups.
 local function fused(kind)
   local made = class(kind, Fused)
+  local schema = core._optimizer_schema(core._optimizer_new(kind))
+  made._schema = schema:gsub("%(", "(Any params, ", 1) -- for help()
   function made:__init(params, ...)
     local rest = table.pack(...)
     if rest.n == 0 and type(params) == "table" and getmetatable(params) == nil
