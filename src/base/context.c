@@ -87,6 +87,10 @@ luc_status luc__fail(luc_context *ctx, luc_status status, const char *fmt, ...) 
   return status;
 }
 
+luc_status luc_fail(luc_context *ctx, luc_status status, const char *message) {
+  return luc__fail(ctx, status, "%s", message);
+}
+
 luc_status luc__fail_long(luc_context *ctx, luc_status status, const char *text) {
   size_t size = strlen(text) + 1;
   char *copy = luc__alloc(ctx, size);

@@ -22,6 +22,7 @@ typedef struct frame {
   uint32_t position;    /* a chain's next child */
   bool hooked;          /* what follows is in use */
   luc_hook_lists hooks; /* the lists the call began with */
+  int hooks_done;       /* places in them whose forward hooks have run */
   values *saved;        /* the arguments, kept for forward hooks */
   luc_hooked *backward; /* of a module with backward hooks */
 } frame;
@@ -140,24 +141,27 @@ static luc_status begin_backward(run *r, frame *f) {
 
 static luc_status begin_hooks(run *r, frame *f) {
   f->hooks = luc__hook_lists(r->ctx, f->m);
+  f->hooks_done = 0;
   f->saved = NULL;
   f->backward = NULL;
   f->hooked = true;
   uint32_t kinds = luc__hook_kinds(&f->hooks);
-  if (kinds & 1u << LUC_HOOK_PRE) LUC_TRY(run_pre_hooks(r, f));
-  if (kinds & LUC_HOOK_BACKWARD_KINDS && luc_is_grad_enabled(r->ctx)) LUC_TRY(begin_backward(r, f));
-  if (!(kinds & 1u << LUC_HOOK_FORWARD)) return LUC_OK;
-  f->saved = luc__alloc(r->ctx, sizeof *f->saved);
-  if (f->saved == NULL) return LUC_ERR_MEMORY;
+  luc_status status = kinds & 1u << LUC_HOOK_PRE ? run_pre_hooks(r, f) : LUC_OK;
+  if (status == LUC_OK && kinds & LUC_HOOK_BACKWARD_KINDS && luc_is_grad_enabled(r->ctx))
+    status = begin_backward(r, f);
+  if (!(kinds & 1u << LUC_HOOK_FORWARD)) return status;
+  f->saved = luc__alloc(r->ctx, sizeof *f->saved); /* also for those that are always called */
+  if (f->saved == NULL) return status != LUC_OK ? status : LUC_ERR_MEMORY;
   *f->saved = r->now;
   r->now.owned = 0;
-  return LUC_OK;
+  return status;
 }
 
-/* Forward hooks of the frame; all of them, or (after a failure) those that are always called. */
-static luc_status run_forward_hooks(run *r, const frame *f, luc_outputs *out, bool failed) {
+/* Forward hooks of the frame that have not run; all of them, or (after a failure) those that are
+ * always called. */
+static luc_status run_forward_hooks(run *r, frame *f, luc_outputs *out, bool failed) {
   luc_module_hook *hook;
-  for (int at = 0; (hook = luc__next_hook(&f->hooks, LUC_HOOK_FORWARD, &at)) != NULL;) {
+  while ((hook = luc__next_hook(&f->hooks, LUC_HOOK_FORWARD, &f->hooks_done)) != NULL) {
     if (hook->removed || hook->host) continue;
     if (failed && (hook->flags & LUC_HOOK_ALWAYS_CALL) == 0) continue;
     luc_status status = hook->fn.forward(r->ctx, hook->ud, f->m, f->saved->v, f->saved->n, out);
@@ -166,7 +170,7 @@ static luc_status run_forward_hooks(run *r, const frame *f, luc_outputs *out, bo
   return LUC_OK;
 }
 
-static luc_status end_hooks(run *r, const frame *f) {
+static luc_status end_hooks(run *r, frame *f) {
   if (f->saved != NULL) {
     luc_outputs out = {.n = r->now.n < LUC_MAX_OUTPUTS ? r->now.n : LUC_MAX_OUTPUTS};
     memcpy(out.v, r->now.v, (size_t)out.n * sizeof *out.v);
@@ -293,7 +297,7 @@ static luc_status drive(run *r) {
       LUC_TRY(enter(r, &done));
       continue;
     }
-    const frame *top = &r->frames[r->depth - 1];
+    frame *top = &r->frames[r->depth - 1];
     if (top->hooked) LUC_TRY(end_hooks(r, top));
     pop(r);
     if (r->depth == 0) return LUC_OK;
@@ -321,7 +325,7 @@ static void unwind(run *r) {
   memcpy(message, r->ctx->message, sizeof message);
   luc_status status = r->ctx->status;
   for (; r->depth > 0; pop(r)) {
-    const frame *f = &r->frames[r->depth - 1];
+    frame *f = &r->frames[r->depth - 1];
     luc_outputs out = {0};
     if (!f->hooked || f->saved == NULL) continue;
     run_forward_hooks(r, f, &out, true);

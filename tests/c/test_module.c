@@ -213,6 +213,48 @@ TEST("hooks run, see arguments and outputs, and can be removed") {
   CHECK_EQ(heap.blocks, 0);
 }
 
+static luc_status failing_hook(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                               int nargs, luc_outputs *out) {
+  (void)ud, (void)m, (void)args, (void)nargs, (void)out;
+  return luc_fail(ctx, LUC_ERR_VALUE, "not today");
+}
+
+static luc_status failing_pre_hook(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
+                                   int nargs, luc_outputs *replacement) {
+  (void)ud, (void)m, (void)args, (void)nargs, (void)replacement;
+  return luc_fail(ctx, LUC_ERR_VALUE, "not yet");
+}
+
+TEST("a hook that fails says why and where, and those that are always called run once") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  luc_module *net = mlp(ctx), *child = luc_module_child_at(net, 1);
+  int before[3] = {0}, after[3] = {0};
+  uint64_t id;
+  CHECK_EQ(luc_module_register_forward_hook(ctx, child, count_hook, before, NULL,
+                                            LUC_HOOK_ALWAYS_CALL, &id),
+           LUC_OK);
+  CHECK_EQ(luc_module_register_forward_hook(ctx, child, failing_hook, NULL, NULL, 0, &id), LUC_OK);
+  CHECK_EQ(luc_module_register_forward_hook(ctx, child, count_hook, after, NULL,
+                                            LUC_HOOK_ALWAYS_CALL, &id),
+           LUC_OK);
+  luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "in 1 (ReLU): not today");
+  CHECK_EQ(before[0], 1);
+  CHECK_EQ(after[0], 1);
+  CHECK_EQ(luc_module_register_pre_hook(ctx, child, failing_pre_hook, NULL, NULL, 0, &id), LUC_OK);
+  CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_ERR_VALUE);
+  CHECK_STR(luc_message(ctx), "in 1 (ReLU): not yet");
+  CHECK_EQ(before[0], 2);
+  CHECK_EQ(before[1], 2);
+  CHECK_EQ(after[0], 2);
+  luc_tensor_release(ctx, x);
+  luc_module_release(ctx, net);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
 /* "0=ReLU 1=Linear": names and classes of the children. */
 static const char *children_of(luc_context *ctx, luc_module *m) {
   static char text[256];

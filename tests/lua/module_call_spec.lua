@@ -119,6 +119,20 @@ describe("a forward hook", function()
     assert.are.equal(2, #calls)
   end)
 
+  it("that is always called is called where a hook before forward failed", function()
+    local m, seen = Id(), {}
+    m:register_forward_hook(function(_, args, output) seen = {args.n, args[1], output} end,
+      {always_call = true})
+    local handle = m:register_forward_pre_hook(function() error("not yet", 0) end)
+    assert.are.equal("not yet", message_of(m, 5))
+    assert.are.same({1, 5}, seen)
+    handle:remove()
+    m:register_forward_pre_hook(function() return 7 end)
+    m.forward = function() error("broken", 0) end
+    assert.are.equal("broken", message_of(m, 5))
+    assert.are.same({1, 7}, seen)
+  end)
+
   it("must be callable", function()
     assert.matches("hook must be a function %(got number%)", message_of(function()
       Id():register_forward_hook(3)

@@ -43,14 +43,15 @@ end
 local SILENCED = "forward hook with `always_call=True` raised an exception that was silenced as " ..
   "another error was raised in forward: "
 
--- Hooks that are always called still run when forward or another hook has failed.
-local function run_always(self, hooks, args, state)
+-- Hooks that are always called still run when forward or another hook has failed. state: which have
+-- run, and the last arguments and output.
+local function run_always(self, hooks, state)
   return setmetatable({}, {
     __close = function(_, err)
       if err == nil then return end
       for i = 1, #hooks do
         if hooks.always[i] and not state.done[i] then
-          local ok, result = pcall(hooks[i], self, args, state.output)
+          local ok, result = pcall(hooks[i], self, state.args, state.output)
           if not ok then
             warn(SILENCED .. tostring(result))
           elseif result ~= nil then
@@ -62,20 +63,18 @@ local function run_always(self, hooks, args, state)
   })
 end
 
-local function guarded(self, hooks, args)
-  local state = { done = {} }
-  local _ <close> = run_always(self, hooks, args, state)
-  local marked = {}
+-- The hooks, noting what they do in state.
+local function noted(hooks, state)
+  local marked = { state = state }
   for i = 1, #hooks do
-    marked[i] = function(module, arguments_of, output)
+    marked[i] = function(module, args, output)
       state.done[i], state.output = true, output
-      local result = hooks[i](module, arguments_of, output)
+      local result = hooks[i](module, args, output)
       if result ~= nil then state.output = result end
       return result
     end
   end
-  local results = pack(run_hooks(self, marked, args, self:forward(unpack(args, 1, args.n))))
-  return unpack(results, 1, results.n)
+  return marked
 end
 
 -- A pre-hook's result: a packed table, an array of arguments, or the one argument.
@@ -88,8 +87,9 @@ end
 -- forward, and the hooks after it.
 local function forward(self, after, ...)
   if not after then return self:forward(...) end
-  if after.always then return guarded(self, after, pack(...)) end
-  return run_hooks(self, after, pack(...), self:forward(...))
+  local args = pack(...)
+  if after.state then after.state.args = args end
+  return run_hooks(self, after, args, self:forward(...))
 end
 
 -- The same between the identity functions of backward hooks.
@@ -97,11 +97,8 @@ local function wrapped(self, after, state, ...)
   return hooked_outputs(state, forward(self, after, ...))
 end
 
-local function hooked_call(self, ...)
-  local lists = self[LISTS]
-  local plain = lists[4] -- hooks after forward and nothing else
-  if plain then return run_hooks(self, plain, pack(...), self:forward(...)) end
-  local before, after, anchor = lists[1], lists[2], lists[3]
+-- The hooks before forward, then the rest.
+local function hooked(self, before, after, anchor, ...)
   if not before then
     if anchor then return wrapped(self, after, hooked_inputs(self, anchor, ...)) end
     return forward(self, after, ...)
@@ -113,6 +110,22 @@ local function hooked_call(self, ...)
   end
   if not anchor then return forward(self, after, unpack(args, 1, args.n)) end
   return wrapped(self, after, hooked_inputs(self, anchor, unpack(args, 1, args.n)))
+end
+
+local function guarded(self, before, after, anchor, ...)
+  local state = { done = {}, args = pack(...) }
+  local _ <close> = run_always(self, after, state)
+  local results = pack(hooked(self, before, noted(after, state), anchor, ...))
+  return unpack(results, 1, results.n)
+end
+
+local function hooked_call(self, ...)
+  local lists = self[LISTS]
+  local plain = lists[4] -- hooks after forward and nothing else
+  if plain then return run_hooks(self, plain, pack(...), self:forward(...)) end
+  local after = lists[2]
+  if after and after.always then return guarded(self, lists[1], after, lists[3], ...) end
+  return hooked(self, lists[1], after, lists[3], ...)
 end
 
 -- ---- making ----
@@ -216,7 +229,7 @@ return {
     pairs = trees.pairs,
     class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
     drivers = {
-      [call] = true, [hooked_call] = true, [run_hooks] = true, [guarded] = true,
+      [call] = true, [hooked_call] = true, [hooked] = true, [run_hooks] = true, [guarded] = true,
       [forward] = true, [wrapped] = true,
     },
   },

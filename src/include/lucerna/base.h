@@ -64,6 +64,9 @@ luc_status luc_context_new(const luc_config *cfg, luc_context **out);
 void luc_context_free(luc_context *ctx);
 /* The message of the last failure, one line (load_state_dict: several); "" if none. */
 const char *luc_message(const luc_context *ctx);
+/* For callbacks of the host's: makes `message` that of their failure and returns the status:
+ * return luc_fail(ctx, LUC_ERR_VALUE, "no gradient"); */
+luc_status luc_fail(luc_context *ctx, luc_status status, const char *message);
 /* Bytes in use now, cached, at most so far, and allowed. */
 luc_memory luc_memory_stats(const luc_context *ctx);
 /* Sets the limit in bytes; 0 removes it. What is already in use stays. */
