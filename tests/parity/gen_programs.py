@@ -94,6 +94,45 @@ local _ = loss:sum():backward()
 return loss, a.grad""" % (options and ", {%s}" % options), lambda: triplet(**kw))
 
 
+    def entropy(p, y, **kw):
+        p.requires_grad_()
+        loss = nn.BCELoss(**kw)(p, y)
+        loss.sum().backward()
+        return loss, p.grad
+    for options, kw in [("", {}), ("{weight = x(3) + 2, reduction = 'none'}",
+                                   dict(weight=x(3) + 2, reduction="none")),
+                        ("{reduction = 'sum'}", dict(reduction="sum"))]:
+        case("loss", "BCELoss " + options, """
+local p, y = x(2, 3):sigmoid():requires_grad_(), lucerna.tensor{{0, 1, 0.25}, {1, 0.5, 0}}
+local loss = nn.BCELoss(%s)(p, y)
+local _ = loss:sum():backward()
+return loss, p.grad""" % options, lambda: entropy(
+            x(2, 3).sigmoid(), torch.tensor([[0, 1, 0.25], [1, 0.5, 0]]), **kw))
+    case("loss", "BCELoss at 0 and 1", """
+local p = lucerna.tensor{0.0, 1.0, 1.0, 0.0}:requires_grad_()
+local loss = nn.BCELoss{reduction = "none"}(p, lucerna.tensor{1.0, 0.0, 1.0, 0.0})
+return loss""", lambda: entropy(torch.tensor([0.0, 1, 1, 0]), torch.tensor([1.0, 0, 1, 0]),
+                               reduction="none")[0])
+
+    def attended(m, q, k, **kw):
+        y, weights = F.multi_head_attention_forward(
+            q, k, k, 4, 2, m.in_proj_weight, m.in_proj_bias, None, None, False, 0.0,
+            m.out_proj.weight, m.out_proj.bias, **kw)
+        (y * y).sum().backward()
+        return y, weights, q.grad, k.grad, m.in_proj_weight.grad, m.out_proj.bias.grad
+    for options, kw in [("", {}), (", {average_attn_weights = false, training = false}",
+                                   dict(average_attn_weights=False, training=False))]:
+        case("attention", "multi_head_attention_forward", """
+local m = nn.MultiheadAttention(4, 2)
+local q, k = x(3, 2, 4):requires_grad_(), (x(2, 2, 4) * 0.5):requires_grad_()
+local y, weights = F.multi_head_attention_forward(q, k, k, 4, 2, m.in_proj_weight,
+  m.in_proj_bias, nil, nil, false, 0, m.out_proj.weight, m.out_proj.bias%s)
+local _ = (y * y):sum():backward()
+return y, weights, q.grad, k.grad, m.in_proj_weight.grad, m.out_proj.bias.grad""" % options,
+             lambda: attended(nn.MultiheadAttention(4, 2), x(3, 2, 4).requires_grad_(),
+                              (x(2, 2, 4) * 0.5).requires_grad_(), **kw))
+
+
 def layer_cases():
     def listed():
         m = nn.ParameterList([nn.Parameter(x(2, 3)), nn.Parameter(x(3))])
