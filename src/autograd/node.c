@@ -135,7 +135,7 @@ const char *luc__node_name(char *buf, const luc_node *node) {
   bool upper = true;
   for (; *name && *name != '(' && p < buf + LUC_NODE_NAME - 12; name++) {
     bool lower_case = *name >= 'a' && *name <= 'z';
-    if (*name == '_' && node->op >= 0) {
+    if ((*name == '_' || *name == '.') && node->op >= 0) {
       upper = true;
     } else {
       *p++ = (char)(upper && lower_case ? *name - 'a' + 'A' : *name);

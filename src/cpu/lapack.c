@@ -1,19 +1,21 @@
-/* LAPACK through OpenBLAS. LAPACK keeps matrices by columns, so matrices are transposed on the way
- * in and out. OpenBLAS's threads are stopped for the time of a call: the pool and the host own
- * them. */
+/* LAPACK through OpenBLAS. LAPACK keeps matrices by columns: where a symmetry does not allow to
+ * read rows as columns, matrices are transposed on the way in and out. OpenBLAS's threads are
+ * stopped for the time of a call: the pool and the host own them. */
 #include "cpu/lapack.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
-typedef void (*geqrf_fn)(const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
-                         const int *lwork, int *info);
-typedef void (*orgqr_fn)(const int *m, const int *n, const int *k, void *a, const int *lda,
-                         const void *tau, void *work, const int *lwork, int *info);
+/* The lengths of strings follow a Fortran routine's arguments. */
+typedef size_t len;
+typedef const int *in;
 
 typedef struct lapack {
-  geqrf_fn geqrf;
-  orgqr_fn orgqr;
+  void *library;
+  bool f32;
+  size_t item;
+  int threads;
   int (*get_threads)(void);
   void (*set_threads)(int n);
 } lapack;
@@ -27,29 +29,93 @@ static bool find(void *library, const char *name, void *to) {
 
 /* The library stays loaded; opening it again is a lookup. */
 static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
-  bool f32 = dtype == LUC_FLOAT32;
-  void *library = dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL);
-  LUC_CHECK(ctx, library, LUC_ERR_SUPPORT, "qr: OpenBLAS (libopenblas.so.0) is not installed");
-  bool whole = find(library, f32 ? "sgeqrf_" : "dgeqrf_", &l->geqrf) &&
-               find(library, f32 ? "sorgqr_" : "dorgqr_", &l->orgqr) &&
-               find(library, "openblas_get_num_threads", &l->get_threads) &&
-               find(library, "openblas_set_num_threads", &l->set_threads);
-  LUC_CHECK(ctx, whole, LUC_ERR_SUPPORT, "qr: this OpenBLAS was built without LAPACK");
+  l->f32 = dtype == LUC_FLOAT32;
+  l->item = luc__dtype_size(dtype);
+  l->library = dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL);
+  LUC_CHECK(ctx, l->library, LUC_ERR_SUPPORT, "OpenBLAS (libopenblas.so.0) is not installed");
+  bool whole = find(l->library, "openblas_get_num_threads", &l->get_threads) &&
+               find(l->library, "openblas_set_num_threads", &l->set_threads);
+  LUC_CHECK(ctx, whole, LUC_ERR_SUPPORT, "this is no OpenBLAS that can be told its threads");
   return LUC_OK;
 }
 
-/* to [columns, rows] = from [rows, columns], elements of `size` bytes, rows of `from` `stride`
- * apart. */
-static void transpose(char *to, const char *from, int64_t rows, int64_t columns, int64_t stride,
-                      size_t size) {
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < columns; j++)
-      memcpy(to + (size_t)(j * rows + i) * size, from + (size_t)(i * stride + j) * size, size);
+/* The routine of this name for the dtype: "getrf" is sgetrf_ or dgetrf_. */
+static luc_status routine(luc_context *ctx, const lapack *l, const char *stem, void *to) {
+  char name[16];
+  snprintf(name, sizeof name, "%c%s_", l->f32 ? 's' : 'd', stem);
+  LUC_CHECK(ctx, find(l->library, name, to), LUC_ERR_SUPPORT,
+            "this OpenBLAS was built without LAPACK");
+  return LUC_OK;
 }
 
-/* R [k, n] is the upper triangle of the factored columns [n, m]. */
-static void take_r(char *r, const char *columns, int64_t m, int64_t n, int64_t k, size_t size) {
-  for (int64_t i = 0; i < k; i++)
+static void begin(lapack *l) {
+  l->threads = l->get_threads();
+  l->set_threads(1);
+}
+
+static void end(lapack *l) {
+  l->set_threads(l->threads);
+}
+
+static luc_status fits(luc_context *ctx, const luc_matrices *s, int64_t k) {
+  LUC_CHECK(ctx, s->m < INT32_MAX / 64 && s->n < INT32_MAX / 64 && k < INT32_MAX, LUC_ERR_SUPPORT,
+            "a matrix of %lld rows and %lld columns is too large", (long long)s->m,
+            (long long)s->n);
+  return LUC_OK;
+}
+
+/* to [columns, rows] = from [rows, columns], elements of `size` bytes. */
+static void transpose(void *to, const void *from, int64_t rows, int64_t columns, size_t size) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      memcpy((char *)to + (size_t)(j * rows + i) * size,
+             (const char *)from + (size_t)(i * columns + j) * size, size);
+}
+
+static char *at(void *block, int64_t elements, size_t size) {
+  return (char *)block + (size_t)elements * size;
+}
+
+static const char *at_const(const void *block, int64_t elements, size_t size) {
+  return (const char *)block + (size_t)elements * size;
+}
+
+/* The size of work that a query with lwork = -1 left in work[0]. */
+static int work_size(const lapack *l, const void *work) {
+  double wanted = l->f32 ? (double)*(const float *)work : *(const double *)work;
+  return wanted < 1 ? 1 : (int)wanted + 8; /* a float rounds large sizes */
+}
+
+/* Memory for a kernel: freed as a whole. */
+typedef struct scratch {
+  char *block;
+  size_t size;
+} scratch;
+
+static luc_status take(luc_context *ctx, scratch *t, size_t size) {
+  *t = (scratch){luc__alloc(ctx, size ? size : 1), size ? size : 1};
+  return t->block ? LUC_OK : LUC_ERR_MEMORY;
+}
+
+static void drop(luc_context *ctx, scratch *t) {
+  if (t->block) luc__free(ctx, t->block, t->size);
+}
+
+/* An argument that LAPACK refuses is a fault of this file. */
+static luc_status sound(luc_context *ctx, int info) {
+  LUC_CHECK(ctx, info >= 0, LUC_ERR_VALUE, "LAPACK refused argument %d", -info);
+  return LUC_OK;
+}
+
+/* ---- QR ---- */
+
+typedef void (*geqrf_fn)(in m, in n, void *a, in lda, void *tau, void *work, in lwork, int *info);
+typedef void (*orgqr_fn)(in m, in n, in k, void *a, in lda, const void *tau, void *work, in lwork,
+                         int *info);
+
+/* R [rows, n] is the upper triangle of the factored columns [n, m]. */
+static void take_r(char *r, const char *columns, int64_t m, int64_t n, int64_t rows, size_t size) {
+  for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < n; j++) {
       char *to = r + (size_t)(i * n + j) * size;
       if (j < i) {
@@ -60,30 +126,342 @@ static void take_r(char *r, const char *columns, int64_t m, int64_t n, int64_t k
     }
 }
 
-luc_status luc__qr(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, const void *a, void *q,
+luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,
                    void *r) {
   lapack l = {0};
-  size_t size = luc__dtype_size(dtype);
-  int64_t k = m < n ? m : n;
-  if (k == 0) return LUC_OK;
-  LUC_CHECK(ctx, m < INT32_MAX && n < INT32_MAX, LUC_ERR_SUPPORT,
-            "qr: a matrix of %lld rows and %lld columns is too large", (long long)m, (long long)n);
-  LUC_TRY(load(ctx, dtype, &l));
-  int rows = (int)m, columns = (int)n, rank = (int)k, work_size = 64 * (columns + 1), info = 0;
-  size_t matrix = luc__mul_size((size_t)(m * n), size);
-  size_t extra = (size_t)(k + work_size) * size;
-  char *block = matrix > SIZE_MAX - extra ? NULL : luc__alloc(ctx, matrix + extra);
-  if (!block) return LUC_ERR_MEMORY;
-  char *tau = block + matrix, *work = tau + (size_t)k * size;
-  transpose(block, a, m, n, n, size);
-  int threads = l.get_threads();
-  l.set_threads(1);
-  l.geqrf(&rows, &columns, block, &rows, tau, work, &work_size, &info);
-  if (r) take_r(r, block, m, n, k, size);
-  if (info == 0) l.orgqr(&rows, &rank, &rank, block, &rows, tau, work, &work_size, &info);
-  l.set_threads(threads);
-  transpose(q, block, k, m, m, size);
-  luc__free(ctx, block, matrix + extra);
-  LUC_CHECK(ctx, info == 0, LUC_ERR_VALUE, "qr: LAPACK refused argument %d", -info);
+  geqrf_fn geqrf = NULL;
+  orgqr_fn orgqr = NULL;
+  scratch t = {0};
+  int64_t m = s.m, n = s.n, k = m < n ? m : n, wide = complete ? m : k;
+  if (s.count == 0 || m == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "geqrf", &geqrf));
+  LUC_TRY(routine(ctx, &l, "orgqr", &orgqr));
+  int64_t held = wide > n ? wide : n; /* columns */
+  int rows = (int)m, columns = (int)n, rank = (int)k, made = (int)wide, info = 0;
+  int lwork = 64 * ((int)held + 1);
+  LUC_TRY(take(ctx, &t, (size_t)(m * held + k + lwork) * l.item));
+  char *tau = at(t.block, m * held, l.item), *work = at(tau, k, l.item);
+  begin(&l);
+  for (int64_t i = 0; i < s.count && info == 0; i++) {
+    transpose(t.block, at_const(a, i * m * n, l.item), m, n, l.item);
+    geqrf(&rows, &columns, t.block, &rows, tau, work, &lwork, &info);
+    if (r) take_r(at(r, i * wide * n, l.item), t.block, m, n, wide, l.item);
+    if (!q || info) continue;
+    orgqr(&rows, &made, &rank, t.block, &rows, tau, work, &lwork, &info);
+    transpose(at(q, i * m * wide, l.item), t.block, wide, m, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
+  return sound(ctx, info);
+}
+
+/* ---- LU ---- */
+
+typedef void (*getrf_fn)(in m, in n, void *a, in lda, int *pivots, int *info);
+typedef void (*getri_fn)(in n, void *a, in lda, const int *pivots, void *work, in lwork, int *info);
+typedef void (*getrs_fn)(const char *trans, in n, in k, const void *a, in lda, const int *pivots,
+                         void *b, in ldb, int *info, len);
+
+luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info) {
+  lapack l = {0};
+  getrf_fn getrf = NULL;
+  scratch t = {0};
+  int64_t m = s.m, n = s.n, k = m < n ? m : n;
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || k == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "getrf", &getrf));
+  LUC_TRY(take(ctx, &t, (size_t)(m * n) * l.item));
+  int rows = (int)m, columns = (int)n;
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *matrix = at(a, i * m * n, l.item);
+    transpose(t.block, matrix, m, n, l.item);
+    getrf(&rows, &columns, t.block, &rows, pivots + i * k, &info[i]);
+    transpose(matrix, t.block, n, m, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
   return LUC_OK;
+}
+
+luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info) {
+  lapack l = {0};
+  getrf_fn getrf = NULL;
+  getri_fn getri = NULL;
+  scratch t = {0};
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || s.n == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "getrf", &getrf));
+  LUC_TRY(routine(ctx, &l, "getri", &getri));
+  int n = (int)s.n, lwork = 64 * n;
+  size_t matrix = (size_t)(s.n * s.n) * l.item, work = (size_t)lwork * l.item;
+  LUC_TRY(take(ctx, &t, matrix + work + (size_t)n * sizeof(int)));
+  int *pivots = (int *)(t.block + matrix + work);
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *one = at(a, i * s.n * s.n, l.item);
+    transpose(t.block, one, n, n, l.item);
+    getrf(&n, &n, t.block, &n, pivots, &info[i]);
+    if (info[i] == 0) getri(&n, t.block, &n, pivots, t.block + matrix, &lwork, &info[i]);
+    transpose(one, t.block, n, n, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
+  return LUC_OK;
+}
+
+luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
+                      int32_t *info) {
+  lapack l = {0};
+  getrf_fn getrf = NULL;
+  getrs_fn getrs = NULL;
+  scratch t = {0};
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || s.n == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, k));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "getrf", &getrf));
+  LUC_TRY(routine(ctx, &l, "getrs", &getrs));
+  int n = (int)s.n, columns = (int)k, wrong = 0;
+  size_t matrix = (size_t)(s.n * s.n) * l.item, right = (size_t)(s.n * k) * l.item;
+  LUC_TRY(take(ctx, &t, matrix + right + (size_t)n * sizeof(int)));
+  int *pivots = (int *)(t.block + matrix + right);
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *one = at(b, i * s.n * k, l.item), *turned = t.block + matrix;
+    transpose(t.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
+    getrf(&n, &n, t.block, &n, pivots, &info[i]);
+    if (info[i] || k == 0) continue;
+    transpose(turned, one, n, k, l.item);
+    getrs("N", &n, &columns, t.block, &n, pivots, turned, &n, &wrong, 1);
+    transpose(one, turned, k, n, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
+  return sound(ctx, wrong);
+}
+
+/* ---- triangles ---- */
+
+typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, const char *diag,
+                        in m, in n, const void *alpha, const void *a, in lda, void *b, in ldb, len,
+                        len, len, len);
+
+/* Rows read as columns: X^T A^T = B^T, with the other triangle. */
+luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
+                               const void *a, void *b) {
+  lapack l = {0};
+  trsm_fn trsm = NULL;
+  if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, k));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "trsm", &trsm));
+  int n = (int)s.n, columns = (int)k;
+  const float one32 = 1;
+  const double one64 = 1;
+  const void *one = l.f32 ? (const void *)&one32 : (const void *)&one64;
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++)
+    trsm("R", upper ? "L" : "U", "N", unit ? "U" : "N", &columns, &n, one,
+         at_const(a, i * s.n * s.n, l.item), &n, at(b, i * s.n * k, l.item), &columns, 1, 1, 1, 1);
+  end(&l);
+  return LUC_OK;
+}
+
+typedef void (*potrf_fn)(const char *uplo, in n, void *a, in lda, int *info, len);
+
+/* U of A = U^T U by columns is L by rows. */
+luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *info) {
+  lapack l = {0};
+  potrf_fn potrf = NULL;
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || s.n == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "potrf", &potrf));
+  int n = (int)s.n;
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *one = at(a, i * s.n * s.n, l.item);
+    potrf("U", &n, one, &n, &info[i], 1);
+    for (int row = 0; row < n; row++)
+      memset(at(one, (int64_t)row * n + row + 1, l.item), 0, (size_t)(n - row - 1) * l.item);
+  }
+  end(&l);
+  return LUC_OK;
+}
+
+/* ---- eigenvalues and singular values ---- */
+
+typedef void (*syevd_fn)(const char *job, const char *uplo, in n, void *a, in lda, void *w,
+                         void *work, in lwork, int *iwork, in liwork, int *info, len, len);
+
+luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void *values,
+                     int32_t *info) {
+  lapack l = {0};
+  syevd_fn syevd = NULL;
+  scratch t = {0};
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || s.n == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "syevd", &syevd));
+  const char *part = upper ? "L" : "U"; /* of rows read as columns */
+  int n = (int)s.n, query = -1, liwork = 0, wrong = 0;
+  double wanted = 0;
+  syevd("V", part, &n, a, &n, values, &wanted, &query, &liwork, &query, &wrong, 1, 1);
+  int lwork = work_size(&l, &wanted);
+  liwork = 3 + 5 * n;
+  size_t matrix = (size_t)(s.n * s.n) * l.item, work = (size_t)lwork * l.item;
+  LUC_TRY(take(ctx, &t, matrix + work + (size_t)liwork * sizeof(int)));
+  int *iwork = (int *)(t.block + matrix + work);
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *one = at(a, i * s.n * s.n, l.item);
+    memcpy(t.block, one, matrix);
+    syevd("V", part, &n, t.block, &n, at(values, i * n, l.item), t.block + matrix, &lwork, iwork,
+          &liwork, &info[i], 1, 1);
+    transpose(one, t.block, n, n, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
+  return sound(ctx, wrong);
+}
+
+typedef void (*gesdd_fn)(const char *job, in m, in n, void *a, in lda, void *s, void *u, in ldu,
+                         void *vt, in ldvt, void *work, in lwork, int *iwork, int *info, len);
+
+/* Rows read as columns are A^T = V S U^T, so the two factors only change places. */
+luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *u, void *values,
+                    void *vh, int32_t *info) {
+  lapack l = {0};
+  gesdd_fn gesdd = NULL;
+  scratch t = {0};
+  int64_t m = s.m, n = s.n, k = m < n ? m : n, wide = full ? m : k, high = full ? n : k;
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || k == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "gesdd", &gesdd));
+  const char *job = !u ? "N" : full ? "A" : "S";
+  int rows = (int)n, columns = (int)m, ldvt = (int)wide, query = -1, unused = 0, wrong = 0;
+  double wanted = 0;
+  gesdd(job, &rows, &columns, a, &rows, values, vh, &rows, u, &ldvt, &wanted, &query, &unused,
+        &wrong, 1);
+  int lwork = work_size(&l, &wanted);
+  size_t work = ((size_t)lwork * l.item + 7) / 8 * 8;
+  LUC_TRY(take(ctx, &t, work + (size_t)(8 * k) * sizeof(int)));
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++)
+    gesdd(job, &rows, &columns, at(a, i * m * n, l.item), &rows, at(values, i * k, l.item),
+          u ? at(vh, i * high * n, l.item) : NULL, &rows, u ? at(u, i * m * wide, l.item) : NULL,
+          &ldvt, t.block, &lwork, (int *)(t.block + work), &info[i], 1);
+  end(&l);
+  drop(ctx, &t);
+  return sound(ctx, wrong);
+}
+
+/* ---- least squares ---- */
+
+typedef void (*gelsd_fn)(in m, in n, in k, void *a, in lda, void *b, in ldb, void *s,
+                         const void *rcond, int *rank, void *work, in lwork, int *iwork, int *info);
+
+luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond, void *a, void *b,
+                      void *values, int64_t *rank, int32_t *info) {
+  lapack l = {0};
+  gelsd_fn gelsd = NULL;
+  scratch t = {0};
+  int64_t m = s.m, n = s.n, least = m < n ? m : n, most = m < n ? n : m;
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  memset(rank, 0, (size_t)s.count * sizeof *rank);
+  if (s.count == 0 || least == 0 || k == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, k));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "gelsd", &gelsd));
+  int rows = (int)m, columns = (int)n, right = (int)k, ldb = (int)most;
+  int query = -1, liwork = 0, found = 0, wrong = 0;
+  float rcond32 = (float)rcond;
+  const void *limit = l.f32 ? (const void *)&rcond32 : (const void *)&rcond;
+  double wanted = 0;
+  gelsd(&rows, &columns, &right, a, &rows, b, &ldb, values, limit, &found, &wanted, &query, &liwork,
+        &wrong);
+  int lwork = work_size(&l, &wanted);
+  size_t matrix = (size_t)(m * n) * l.item, both = (size_t)(most * k) * l.item;
+  size_t work = ((size_t)lwork * l.item + 7) / 8 * 8, start = (matrix + both + 7) / 8 * 8;
+  LUC_TRY(take(ctx, &t, start + work + (size_t)(liwork + 1) * sizeof(int)));
+  char *turned = t.block + matrix;
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    transpose(t.block, at(a, i * m * n, l.item), m, n, l.item);
+    transpose(turned, at(b, i * most * k, l.item), most, k, l.item);
+    gelsd(&rows, &columns, &right, t.block, &rows, turned, &ldb, at(values, i * least, l.item),
+          limit, &found, t.block + start, &lwork, (int *)(t.block + start + work), &info[i]);
+    rank[i] = found;
+    transpose(at(b, i * most * k, l.item), turned, k, most, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
+  return sound(ctx, wrong);
+}
+
+/* ---- LDL ---- */
+
+typedef void (*sytrf_fn)(const char *uplo, in n, void *a, in lda, int *pivots, void *work, in lwork,
+                         int *info, len);
+typedef void (*sytrs_fn)(const char *uplo, in n, in k, const void *a, in lda, const int *pivots,
+                         void *b, in ldb, int *info, len);
+
+luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info) {
+  lapack l = {0};
+  sytrf_fn sytrf = NULL;
+  scratch t = {0};
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || s.n == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "sytrf", &sytrf));
+  int n = (int)s.n, lwork = 64 * n;
+  size_t matrix = (size_t)(s.n * s.n) * l.item;
+  LUC_TRY(take(ctx, &t, matrix + (size_t)lwork * l.item));
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *one = at(a, i * s.n * s.n, l.item);
+    transpose(t.block, one, n, n, l.item);
+    sytrf("L", &n, t.block, &n, pivots + i * n, t.block + matrix, &lwork, &info[i], 1);
+    transpose(one, t.block, n, n, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
+  return LUC_OK;
+}
+
+luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a,
+                          const int32_t *pivots, void *b) {
+  lapack l = {0};
+  sytrs_fn sytrs = NULL;
+  scratch t = {0};
+  if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, k));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "sytrs", &sytrs));
+  int n = (int)s.n, right = (int)k, wrong = 0;
+  size_t matrix = (size_t)(s.n * s.n) * l.item;
+  LUC_TRY(take(ctx, &t, matrix + (size_t)(s.n * k) * l.item));
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *one = at(b, i * s.n * k, l.item), *turned = t.block + matrix;
+    transpose(t.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
+    transpose(turned, one, n, k, l.item);
+    sytrs("L", &n, &right, t.block, &n, pivots + i * n, turned, &n, &wrong, 1);
+    transpose(one, turned, k, n, l.item);
+  }
+  end(&l);
+  drop(ctx, &t);
+  return sound(ctx, wrong);
 }

@@ -1,14 +1,53 @@
 /* Factorizations of dense matrices by LAPACK, from OpenBLAS, which is loaded when first needed so
- * that starting costs nothing. Where it is missing the functions say so. */
+ * that starting costs nothing. Where it is missing the functions say so. Matrices are row-major and
+ * contiguous, float32 or float64; `count` of them stand behind each other. An `info` gets LAPACK's
+ * code for each matrix: 0, or k > 0 where the k-th step (from 1) met what the routine cannot do. */
 #ifndef LUC_LAPACK_H
 #define LUC_LAPACK_H
 
 #include "base/context.h"
 #include "tensor/dtype.h"
 
-/* A [m, n] = Q [m, k] R [k, n], k = min(m, n), all row-major and contiguous; float32 and float64.
- * The diagonal of R has LAPACK's signs. r may be NULL. */
-luc_status luc__qr(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n, const void *a, void *q,
+/* `count` matrices [m, n]. */
+typedef struct luc_matrices {
+  luc_dtype dtype;
+  int64_t count, m, n;
+} luc_matrices;
+
+/* A [m, n] = Q [m, columns] R [rows, n] with columns = rows = min(m, n), or both m when complete.
+ * The diagonal of R has LAPACK's signs. q and r may be NULL. */
+luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,
                    void *r);
+/* a becomes L (without its diagonal of ones) and U; pivots [min(m, n)]: the row, from 1, that each
+ * row was exchanged with. */
+luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);
+/* a [n, n] becomes its inverse. */
+luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
+/* b [n, k] becomes the solution of A X = B. */
+luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
+                      int32_t *info);
+/* The same with a triangle of a; the other is not read, nor is the diagonal when it is `unit`. */
+luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
+                               const void *a, void *b);
+/* The lower triangle of a becomes L of A = L L^T, the upper one zeros. */
+luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
+/* a symmetric, of which one triangle is read; it becomes the eigenvectors as columns. values [n],
+ * ascending. */
+luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void *values,
+                     int32_t *info);
+/* A = U diag(S) Vh; u [m, k], vh [k, n], k = min(m, n), or u [m, m] and vh [n, n] when full. u and
+ * vh NULL: only the values. a is destroyed. */
+luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *u, void *values,
+                    void *vh, int32_t *info);
+/* The X [n, k] of least norm that is closest to solving A X = B: b [max(m, n), k] holds B and then
+ * X. Singular values below rcond times the largest count as zero; values [min(m, n)], rank [1]. a
+ * is destroyed. */
+luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond, void *a, void *b,
+                      void *values, int64_t *rank, int32_t *info);
+/* The lower triangle of a symmetric a becomes that of L D L^T, in LAPACK's form. */
+luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);
+/* b [n, k] becomes the solution by that factorization. */
+luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a,
+                          const int32_t *pivots, void *b);
 
 #endif

@@ -277,6 +277,21 @@ static luc_l_row *new_row(const builder *b, const luc_schema *schema, const char
   return row;
 }
 
+/* Publishes a function in the library's table; "linalg.det" as det in the table linalg of it. */
+static void publish_function(const builder *b, const char *name) {
+  const char *dot = strchr(name, '.');
+  if (!dot) {
+    publish(b, b->core, name);
+    return;
+  }
+  lua_State *L = b->L;
+  lua_pushlstring(L, name, (size_t)(dot - name));
+  luaL_getsubtable(L, b->core, lua_tostring(L, -1));
+  lua_rotate(L, -3, -1);
+  publish(b, lua_gettop(L) - 1, dot + 1);
+  lua_pop(L, 2);
+}
+
 /* Appends the row to the overloads of `name` and publishes the closure where its flags say. */
 static void add_row(const builder *b, luc_l_row *row, const char *name, bool nn) {
   lua_State *L = b->L;
@@ -295,7 +310,7 @@ static void add_row(const builder *b, luc_l_row *row, const char *name, bool nn)
   }
   if (function) {
     lua_pushvalue(L, -1);
-    publish(b, b->core, name);
+    publish_function(b, name);
   }
   lua_pop(L, 1);
 }

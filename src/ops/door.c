@@ -26,7 +26,8 @@ static luc_status failed(luc_context *ctx, luc_opid op, luc_status status) {
   if (!(luc__ops[op].flags & (LUC_F_BOTH | LUC_F_NN)) || status == LUC_ERR_CALLBACK) return status;
   const char *name = luc__op_info(ctx, op)->schema.name, *text = luc_message(ctx);
   size_t n = 0;
-  while (text[n] == '_' || (text[n] >= 'a' && text[n] <= 'z') || (text[n] >= '0' && text[n] <= '9'))
+  while (text[n] == '_' || text[n] == '.' || (text[n] >= 'a' && text[n] <= 'z') ||
+         (text[n] >= '0' && text[n] <= '9'))
     n++;
   bool named = text[n] == ':' && text[n + 1] == ' ';
   size_t stem = n && text[n - 1] == '_' ? n - 1 : n;

@@ -1,48 +1,140 @@
-/* Factorizations of matrices, by LAPACK. */
+/* What the files of linalg share: checks, codes of LAPACK as errors, steps of formulas. */
+#include "ops/linalg.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "cpu/copy.h"
-#include "cpu/lapack.h"
-#include "ops/rows.h"
-
-/* Makes the two factors of input [..., m, n]: [..., m, k] and [..., k, n], k = min(m, n). */
-static luc_status new_factors(luc_context *ctx, const luc_tensor *input, luc_tensor **q,
-                              luc_tensor **r) {
-  int64_t sizes[LUC_MAX_DIMS];
-  int nd = input->ndim;
-  memcpy(sizes, input->sizes, sizeof sizes);
-  int64_t m = sizes[nd - 2], n = sizes[nd - 1], k = m < n ? m : n;
-  sizes[nd - 1] = k;
-  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)input->dtype, nd, sizes, q));
-  sizes[nd - 2] = k;
-  sizes[nd - 1] = n;
-  return luc__tensor_empty(ctx, (luc_dtype)input->dtype, nd, sizes, r);
+luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
+                              bool square) {
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  char shape[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
+            "The input tensor %s must have at least 2 dimensions (got %s)", name,
+            luc__tensor_shape_text(shape, t));
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+            "Expected a floating point or complex tensor as input. Got %s", luc__dtype_name(dtype));
+  LUC_CHECK(ctx, dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64, LUC_ERR_TYPE,
+            "Low precision dtypes not supported. Got %s", luc__dtype_name(dtype));
+  int64_t m = t->sizes[t->ndim - 2], n = t->sizes[t->ndim - 1];
+  LUC_CHECK(ctx, !square || m == n, LUC_ERR_SHAPE,
+            "%s must be batches of square matrices, but they are %lld by %lld matrices", name,
+            (long long)m, (long long)n);
+  return LUC_OK;
 }
 
-luc_status luc__run_qr(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *input = args[0].as.tensor, *a = NULL, *q = NULL, *r = NULL;
-  luc_dtype dtype = (luc_dtype)input->dtype;
-  char shape[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, input->ndim >= 2, LUC_ERR_SHAPE,
-            "qr: input must have at least 2 dimensions (got %s)",
-            luc__tensor_shape_text(shape, input));
-  LUC_CHECK(ctx, dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64, LUC_ERR_TYPE,
-            "qr: input must be float32 or float64 (got %s)", luc__dtype_name(dtype));
-  luc_status status;
-  LUC_GO(luc__contiguous_as(ctx, input, dtype, &a));
-  LUC_GO(new_factors(ctx, a, &q, &r));
-  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], k = m < n ? m : n;
-  int64_t count = m && n ? a->numel / (m * n) : 0;
-  size_t item = luc__dtype_size(dtype);
-  for (int64_t i = 0; i < count; i++)
-    LUC_GO(luc__qr(ctx, dtype, m, n, a->data + (size_t)(i * m * n) * item,
-                   q->data + (size_t)(i * m * k) * item, r->data + (size_t)(i * k * n) * item));
-  out[0] = luc_v_tensor(q);
-  out[1] = luc_v_tensor(r);
-  q = r = NULL;
-done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, q);
-  luc_tensor_release(ctx, r);
-  return status;
+luc_matrices luc__matrices(const luc_tensor *t) {
+  luc_matrices s = {(luc_dtype)t->dtype, 1, t->sizes[t->ndim - 2], t->sizes[t->ndim - 1]};
+  for (int i = 0; i < t->ndim - 2; i++) s.count *= t->sizes[i];
+  return s;
+}
+
+luc_status luc__batch_empty(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,
+                            const int64_t *tail, luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS];
+  int batch = t->ndim - 2;
+  memcpy(sizes, t->sizes, (size_t)batch * sizeof *sizes);
+  for (int i = 0; i < ntail; i++) sizes[batch + i] = tail[i];
+  return luc__tensor_empty(ctx, dtype, batch + ntail, sizes, out);
+}
+
+luc_status luc__check_info(luc_context *ctx, const luc_tensor *info, luc_la_failure what) {
+  const int32_t *codes = (const int32_t *)info->data;
+  char element[48] = "";
+  int64_t i = 0;
+  while (i < info->numel && codes[i] == 0) i++;
+  if (i == info->numel) return LUC_OK;
+  int code = codes[i];
+  if (info->ndim > 0) snprintf(element, sizeof element, "(Batch element %lld): ", (long long)i + 1);
+  switch (what) {
+  case LUC_LA_INVERSE:
+    return luc__fail(ctx, LUC_ERR_VALUE,
+                     "%sThe diagonal element %d is zero, the inversion could not be completed "
+                     "because the input matrix is singular.",
+                     element, code);
+  case LUC_LA_SOLVE:
+    return luc__fail(ctx, LUC_ERR_VALUE,
+                     "%sThe solver failed because the input matrix is singular.", element);
+  case LUC_LA_CHOLESKY:
+    return luc__fail(ctx, LUC_ERR_VALUE,
+                     "%sThe factorization could not be completed because the input is not "
+                     "positive-definite (the leading minor of order %d is not positive-definite).",
+                     element, code);
+  case LUC_LA_LU:
+    return luc__fail(ctx, LUC_ERR_VALUE,
+                     "%sU[%d,%d] is zero and using it on lu_solve would result in a division by "
+                     "zero.",
+                     element, code, code);
+  default:
+    return luc__fail(ctx, LUC_ERR_VALUE,
+                     "%sThe algorithm failed to converge because the input matrix is "
+                     "ill-conditioned or has too many repeated %s (error code: %d).",
+                     element, what == LUC_LA_EIGEN ? "eigenvalues" : "singular values", code);
+  }
+}
+
+/* ---- steps of formulas ---- */
+
+luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  if (!a || !b) return a ? a : b;
+  return luc__f2(f, LUC_OP_add, a, b);
+}
+
+luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n) {
+  return luc__f_call(f, LUC_OP_narrow,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(start), luc_v_int(n)));
+}
+
+luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t diagonal) {
+  return luc__f_call(f, op, LUC_ARGS(luc_v_tensor(t), luc_v_int(diagonal)));
+}
+
+luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n) {
+  if (f->status != LUC_OK) return NULL;
+  return luc__f_call(
+      f, LUC_OP_eye,
+      LUC_ARGS(luc_v_int(n), luc_v_int(n), luc_v_dtype((luc_dtype)t->dtype), luc_v_none()));
+}
+
+luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper,
+                                  bool unit, bool transposed) {
+  luc_tensor *t = transposed ? luc__f_mt(f, a) : a;
+  if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &t, &b);
+  return luc__f_call(f, LUC_OP_solve_triangle,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_tensor(b), luc_v_bool(upper != transposed),
+                              luc_v_bool(unit)));
+}
+
+luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper, bool unit,
+                               bool transposed) {
+  luc_tensor *turned = luc__f_mt(f, b);
+  return luc__f_mt(f, luc__f_solve_triangle(f, a, turned, upper, unit, !transposed));
+}
+
+static luc_tensor *with_batch(luc_formula *f, luc_tensor *t, int nbatch, const int64_t *batch) {
+  int64_t sizes[LUC_MAX_DIMS];
+  bool same = t->ndim == nbatch + 2;
+  for (int i = 0; same && i < nbatch; i++) same = t->sizes[i] == batch[i];
+  if (same) return t;
+  memcpy(sizes, batch, (size_t)nbatch * sizeof *sizes);
+  memcpy(sizes + nbatch, t->sizes + t->ndim - 2, 2 * sizeof *sizes);
+  return luc__f_expand(f, t, nbatch + 2, sizes);
+}
+
+luc_status luc__f_same_batch(luc_formula *f, luc_tensor **a, luc_tensor **b) {
+  int64_t batch[LUC_MAX_DIMS];
+  int na = (*a)->ndim - 2, nb = (*b)->ndim - 2, n = na > nb ? na : nb;
+  for (int i = 0; i < n; i++) {
+    int ia = i - (n - na), ib = i - (n - nb);
+    int64_t sa = ia >= 0 ? (*a)->sizes[ia] : 1, sb = ib >= 0 ? (*b)->sizes[ib] : 1;
+    if (sa != sb && sa != 1 && sb != 1) {
+      char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
+      return luc__fail(f->ctx, LUC_ERR_SHAPE, "the batches of A %s and B %s do not broadcast",
+                       luc__tensor_shape_text(ta, *a), luc__tensor_shape_text(tb, *b));
+    }
+    batch[i] = sa == 1 ? sb : sa;
+  }
+  luc_tensor *x = with_batch(f, *a, n, batch), *y = with_batch(f, *b, n, batch);
+  *a = x;
+  *b = y;
+  return f->status;
 }

@@ -37,8 +37,10 @@ static bool accept(parser *p, const char *token) {
   return true;
 }
 
+/* The dot of a name in a table of its own: linalg.det. */
 static bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         c == '_';
 }
 
 /* Takes a name; the character after it is consumed later, so the NUL is written by end_name. */

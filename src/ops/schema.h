@@ -1,5 +1,6 @@
 /* The notation that declares operators and module constructors, parsed once per context:
  *   conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, *, ...) -> Tensor
+ * (a name like linalg.det is published as det in the table lucerna.linalg).
  * Types: Tensor, Operand (a tensor or a number), Scalar (number or boolean), int, float, bool, str,
  * dtype, Generator, device; Dim and Index (counted from 1 in Lua), IndexTensor (values counted from
  * 1 in Lua); each with `?` (may be None) and `[]` / `[k]` (a list; with k a single value stands for

@@ -14,6 +14,7 @@ local HOMES = {
   { "distributions.", "distributions" }, { "optim.lr_scheduler.", "schedulers" },
   { "optim.swa_utils.", "schedulers" }, { "optim.", "optim" },
   { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },
+  { "linalg.", "linalg" },
   { "F.", "activation" }, { "tensor:", "tensor" }, { "", "library" },
 }
 
@@ -29,6 +30,7 @@ local SOURCES = {
   { "optim.lr_scheduler.", "generated/torch.optim.lr_scheduler.%s.html" },
   { "optim.swa_utils.", "optim.html#torch.optim.swa_utils.%s" },
   { "optim.", "generated/torch.optim.%s.html" },
+  { "linalg.", "generated/torch.linalg.%s.html" },
   { "autograd.", "generated/torch.autograd.%s.html" },
   { "lucerna.", "generated/torch.%s.html" },
   { "tensor:", "generated/torch.Tensor.%s.html" },

@@ -34,7 +34,7 @@ end
 
 -- {name, params = {{type, name, default, keyword}}, results = {{type, name}}, list}
 local function parse(text)
-  local name, inner, rest = text:match("^([%w_]+)(%b())(.*)$")
+  local name, inner, rest = text:match("^([%w_.]+)(%b())(.*)$")
   local schema = { name = name, text = text, params = {}, results = {} }
   local keyword = false
   for _, part in ipairs(split(inner:sub(2, -2))) do

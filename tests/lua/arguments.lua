@@ -2,6 +2,7 @@
 -- and, now and then, wrong or absurd ones. The same for the same dice.
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local operators = require "operators"
 
 local M = {}
 
@@ -132,7 +133,7 @@ end
 function M.functions(row)
   local list = {}
   for _, name in ipairs {row.name, row.name .. "_"} do
-    for _, f in pairs {lucerna[name], core.Tensor[name], core.functional[name]} do
+    for _, f in pairs {operators.find(name), core.Tensor[name], core.functional[name]} do
       if core._schemas(f) then list[#list + 1] = f end
     end
   end

@@ -38,6 +38,42 @@ local function drawn(id, f, ...)
   end, ...)
 end
 
+-- Of symmetric matrices, and of what does not depend on signs.
+local function linalg_gradients()
+  local linalg, eye = lucerna.linalg, lucerna.eye(3, {dtype = lucerna.float64})
+  local function symmetric(a) return a + a.mT end
+  local function definite(a) return a:matmul(a.mT) + eye end
+  local function sizes(f)
+    return function(a)
+      local u, s, v = f(a)
+      return u:abs(), s, v:abs()
+    end
+  end
+  return {
+    of("linalg_cholesky", function(a) return linalg.cholesky(definite(a)) end, x(2, 3, 3)),
+    of("cholesky", function(a) return lucerna.cholesky(definite(a), true) end, x(3, 3)),
+    of("linalg_cholesky_ex", function(a)
+      return (linalg.cholesky_ex(definite(a), {upper = true}))
+    end, x(3, 3)),
+    of("cholesky_solve", function(b, a)
+      return lucerna.cholesky_solve(b, a + 4 * eye)
+    end, x(3, 2), x(2, 3, 3)),
+    of("cholesky_inverse", function(a)
+      return lucerna.cholesky_inverse(a + 4 * eye, true)
+    end, x(3, 3)),
+    of("linalg_eigh", function(a)
+      local values, vectors = linalg.eigh(symmetric(a))
+      return values, vectors:abs()
+    end, x(2, 3, 3)),
+    of("linalg_eigvalsh", function(a) return linalg.eigvalsh(symmetric(a)) end, x(3, 3)),
+    of("linalg_svd", sizes(function(a) return linalg.svd(a, false) end), x(2, 4, 3)),
+    of("linalg_svd", sizes(function(a) return linalg.svd(a, false) end), x(2, 4)),
+    of("svd", sizes(lucerna.svd), x(3, 3)),
+    of("linalg_cond", function(a) return linalg.cond(a + 3 * eye, 1) end, x(3, 3)),
+    of("linalg_cond_named", function(a) return linalg.cond(a + 3 * eye, "fro") end, x(3, 3)),
+  }
+end
+
 --- {function, arguments…}: leaves among the arguments are differentiated, once and (unless
 -- `once`) twice.
 function M.gradients()
@@ -101,6 +137,7 @@ function M.gradients()
     drawn("dropout2d", F.dropout2d, x(1, 3, 1, 2)), drawn("dropout3d", F.dropout3d, x(1, 3, 1, 1,
       1)),
   }
+  for _, call in ipairs(linalg_gradients()) do list[#list + 1] = call end
   for _, name in ipairs {"leaky_relu", "elu", "selu", "celu", "gelu", "silu", "mish", "softplus",
     "logsigmoid", "hardtanh", "relu6", "hardsigmoid", "hardswish", "softsign", "tanhshrink",
     "hardshrink", "softshrink"} do

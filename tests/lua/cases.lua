@@ -44,11 +44,13 @@ function M.arguments(case, how)
   return args, n
 end
 
--- ".name" is a method, "F.name" of nn.functional; with its name.
+local HOMES = {F = core.functional, linalg = core.linalg}
+
+-- ".name" is a method, "F.name" of nn.functional, "linalg.name" of linalg; with its name.
 function M.find(case, args)
   local home, name = case.fn:match("^(%w*)%.(.*)$")
   if not home then return lucerna[case.fn] or core[case.fn], case.fn end
-  return (home == "F" and core.functional or args[1])[name], name
+  return (HOMES[home] or args[1])[name], name
 end
 
 -- The results as a list. A name that ends in _ writes a copy.
@@ -95,7 +97,9 @@ function M.run(case, how)
   assert(#case.out == #out, "number of results")
   local recorded = {}
   for i, want in ipairs(case.out) do
-    parity.close(out[i], want, case.tolerance, "result " .. i)
+    local got = out[i]
+    if case.signs then got, want = got:abs(), parity.tensor(want):abs() end
+    parity.close(got, want, case.tolerance, "result " .. i)
     if lucerna.is_tensor(out[i]) and out[i].requires_grad then recorded[#recorded + 1] = out[i] end
   end
   if not case.grads then return end

@@ -37,6 +37,7 @@ local function unexpected(message)
   if not message or message:find("is not implemented", 1, true) then return nil end
   if message:find("modified by an inplace operation", 1, true) then return nil end
   if message:find("a second time", 1, true) then return nil end
+  if message:find("is not differentiable when", 1, true) then return nil end
   return "no gradient: " .. message
 end
 

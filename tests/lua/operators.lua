@@ -23,7 +23,7 @@ end
 
 --- The parameters of a schema: lists of positional ones and those that come by name alone.
 function M.parameters(schema)
-  local inside = schema:match("^[%w_]+(%b())"):sub(2, -2)
+  local inside = schema:match("^[%w_.]+(%b())"):sub(2, -2)
   local all, depth, start = {}, 0, 1
   for i = 1, #inside + 1 do
     local c = inside:sub(i, i)
@@ -46,14 +46,21 @@ function M.parameters(schema)
   return positional, named
 end
 
+--- The library's function of this name: "linalg.det" is det of linalg.
+function M.find(name)
+  local home, tail = name:match("^(%w+)%.(.*)$")
+  if home then return lucerna[home][tail] end
+  return lucerna[name] or core[name]
+end
+
 --- The rows that users can call, each with its parameters and its function.
 function M.rows()
   local rows = {}
   for _, row in ipairs(core._operators()) do
     if row.fn or row.method or row.nn then
       row.positional, row.named = M.parameters(row.schema)
-      row.call = row.fn and (lucerna[row.name] or core[row.name])
-        or row.nn and core.functional[row.name] or core.Tensor[row.name]
+      row.call = row.fn and M.find(row.name) or row.nn and core.functional[row.name]
+        or core.Tensor[row.name]
       rows[#rows + 1] = row
     end
   end

@@ -118,25 +118,27 @@ def gradients(outs, given):
 
 
 def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False,
-         rough=False, several=False, **kw):
+         rough=False, several=False, signs=False, **kw):
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
-    argument, "F.pad" of torch.nn.functional. ref: what to call instead of PyTorch's function of
-    that name. positions: results are positions (a tuple: those of the results). several: a tuple
-    is several results, as named ones always are. dense: not to be tried with other strides.
+    argument, "F.pad" of torch.nn.functional, "linalg.det" of torch.linalg. ref: what to call
+    instead of PyTorch's function of that name. positions: results are positions (a tuple: those of
+    the results). several: a tuple is several results, as named ones always are. dense: not to be
+    tried with other strides.
     rough: the gradients are a convention (at a kink, of an infinity), not what finite differences
-    give."""
+    give. signs: those of the results are arbitrary."""
     given, given_kw = [plain(a) for a in args], {k: plain(v) for k, v in kw.items()}
     method = fn.split(".")[-1]
     if seed is not None:
         torch.manual_seed(seed)
     first = [given[0].clone()] + given[1:] if fn.endswith("_") else given
-    home = torch.nn.functional if fn[:2] == "F." else torch
+    home = {"F": torch.nn.functional, "linalg": torch.linalg}.get(fn.split(".")[0], torch)
     call = ref or (getattr(home, method, None) if fn[0] != "." else None)
     call = call or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
     text = '{name="%s", fn="%s",' % (" ".join(filter(None, [method, name])), fn)
     text += " seed=%d," % seed if seed is not None else ""
     text += " dense=true," if dense else ""
     text += " rough=true," if rough else ""
+    text += " signs=true," if signs else ""
     text += "\n args={n=%d, %s}," % (len(args), ", ".join(map(lua, args)))
     if kw:
         text += " kw={%s}," % ", ".join("%s=%s" % (k, lua(v)) for k, v in kw.items())

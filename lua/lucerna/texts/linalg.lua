@@ -12,5 +12,61 @@ beta · input + alpha · the product (addbmm: summed over the batch).]=]},
 Sums of products by a formula of subscripts.
 > local y = lucerna.einsum("ij,jk->ik", lucerna.ones(2, 3), lucerna.ones(3, 4))    -- [2, 4]]=]},
 {"tensordot", "Products summed over dims dimensions, or pairs of them."},
-{"qr", "Q with orthonormal columns and upper triangular R, input = Q R."},
+{"linalg.inv inverse", [=[
+The inverses of square matrices [*, n, n]; an error where there is none.
+> local y = lucerna.linalg.inv(lucerna.tensor {{2.0, 0.0}, {0.0, 4.0}})]=]},
+{"linalg.inv_ex", [=[
+The inverses, and for each matrix 0 or the diagonal element at which it proved singular (its inverse
+is NaN then).]=]},
+{"linalg.solve", [=[
+X of A X = B (X A = B with left = false); A [*, n, n], B [*, n, k], or [*, n] for vectors.
+> local x = lucerna.linalg.solve(lucerna.eye(2) * 2, lucerna.ones(2))    -- 0.5 0.5]=]},
+{"linalg.solve_ex", "The solution, and for each matrix 0 or the step at which it is singular."},
+{"linalg.solve_triangular", [=[
+X of A X = B by one triangle of A (upper or lower); unitriangular: with ones on its diagonal.]=]},
+{"triangular_solve", "X of A X = b by a triangle of A, and a copy of A. Older."},
+{"linalg.cholesky cholesky", [=[
+Lower triangular L of A = L Lᵀ (upper: U of Uᵀ U), A symmetric and positive-definite.]=]},
+{"linalg.cholesky_ex", "L, and 0 or the order of the leading minor that is not positive-definite."},
+{"cholesky_solve", "X of A X = B by A's factor L."},
+{"cholesky_inverse", "The inverse of A by its factor L."},
+{"linalg.qr qr", [=[
+Q with orthonormal columns and upper triangular R, A = Q R. mode: 'reduced', 'complete' (Q square)
+or 'r' (no Q).
+> local q, r = lucerna.linalg.qr(lucerna.randn(4, 3))    -- [4, 3], [3, 3]]=]},
+{"linalg.householder_product", "The first columns of a product of Householder reflections."},
+{"linalg.lu", "P, L and U of A = P L U."},
+{"linalg.lu_factor linalg.lu_factor_ex lu", [=[
+L and U packed in one matrix, and pivots: the row, from 1, that each row was exchanged with.]=]},
+{"lu_unpack", "P, L and U of packed factors and pivots."},
+{"linalg.lu_solve lu_solve", "X of A X = B by A's packed factors and pivots."},
+{"linalg.det det", [=[
+Determinants of square matrices.
+> local d = lucerna.linalg.det(lucerna.eye(3))    -- 1]=]},
+{"linalg.slogdet slogdet", "Signs of determinants, and logarithms of their absolute values."},
+{"logdet", "Logarithms of determinants; NaN for negative ones."},
+{"linalg.ldl_factor linalg.ldl_factor_ex", [=[
+L and D of a symmetric A = L D Lᵀ in LAPACK's packed form, and pivots. Without a gradient.]=]},
+{"linalg.ldl_solve", "X of A X = B by that factorization."},
+{"linalg.eigh", [=[
+Eigenvalues [*, n], ascending, and eigenvectors as columns, of symmetric matrices, of which one
+triangle (UPLO, 'L' or 'U') is read.
+> local values, vectors = lucerna.linalg.eigh(lucerna.eye(3))]=]},
+{"linalg.eigvalsh", "The eigenvalues of symmetric matrices alone."},
+{"linalg.svd", [=[
+U, S and Vh of A = U diag(S) Vh, S descending; full_matrices: U and Vh are square.
+> local u, s, vh = lucerna.linalg.svd(lucerna.randn(4, 3), false)    -- [4, 3], [3], [3, 3]]=]},
+{"linalg.svdvals", "The singular values alone, descending."},
+{"svd", "U, S and V (not its transpose) of input = U diag(S) Vᵀ; some: thin factors."},
+{"linalg.matrix_rank", "How many singular values exceed max(atol, rtol · the largest)."},
+{"linalg.pinv pinverse", "Pseudo-inverses, by the singular values that count."},
+{"linalg.lstsq", [=[
+The X closest to A X = B, of least norm; with it residuals, ranks and singular values, of which some
+drivers ('gelsy', 'gels', 'gelsd', 'gelss') leave empty what PyTorch's do.]=]},
+{"linalg.norm", [=[
+Without ord the 2-norm of all elements or over dim; else that of vectors (one dim) or matrices.
+> local n = lucerna.linalg.norm(lucerna.ones(3, 4), "nuc")]=]},
+{"linalg.vector_norm", "(Σ |x|^ord)^(1/ord) over dim, or over everything."},
+{"linalg.matrix_norm", "'fro', 'nuc', or 1, 2, infinity and their negatives, over two dims."},
+{"linalg.cond", "The norm of A times that of its inverse; infinite where there is none."},
 }

@@ -1,0 +1,3 @@
+-- lucerna.linalg: the operators that the table names so.
+
+return require("lucerna.core").linalg

@@ -1,0 +1,60 @@
+/* What the files of linalg share: checks in PyTorch's words (the door puts the function's name in
+ * front), the matrices of a tensor, codes of LAPACK as errors, and short forms for formulas. */
+#ifndef LUC_LINALG_H
+#define LUC_LINALG_H
+
+#include "cpu/lapack.h"
+#include "ops/formula.h"
+
+/* Fails unless t is float32 or float64 [..., m, n]; with `square`, m = n. */
+luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t, bool square);
+/* The matrices that a contiguous t consists of. */
+luc_matrices luc__matrices(const luc_tensor *t);
+/* A new tensor [batch of t..., tail...]. */
+luc_status luc__batch_empty(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,
+                            const int64_t *tail, luc_tensor **out);
+
+/* Why LAPACK gave up, as luc__check_info words it. */
+typedef enum luc_la_failure {
+  LUC_LA_INVERSE,
+  LUC_LA_SOLVE,
+  LUC_LA_CHOLESKY,
+  LUC_LA_LU,
+  LUC_LA_EIGEN,
+  LUC_LA_SINGULAR
+} luc_la_failure;
+/* Fails for the first code that is not 0; info is int32 [batch...]. */
+luc_status luc__check_info(luc_context *ctx, const luc_tensor *info, luc_la_failure what);
+
+static inline luc_tensor *luc__f_mt(luc_formula *f, luc_tensor *t) {
+  return luc__f_transpose(f, t, -2, -1);
+}
+static inline luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  return luc__f2(f, LUC_OP_matmul, a, b);
+}
+/* a^T b and a b^T. */
+static inline luc_tensor *luc__f_tm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  return luc__f_mm(f, luc__f_mt(f, a), b);
+}
+static inline luc_tensor *luc__f_mtm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  return luc__f_mm(f, a, luc__f_mt(f, b));
+}
+/* a + b, where NULL stands for zero. */
+luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b);
+luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n);
+/* The triangle of a matrix (tril or triu) from this diagonal on. */
+luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t diagonal);
+/* Identity matrices [n, n] of t's dtype. */
+luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n);
+/* X of A X = B for a triangular A; transposed: of A^T X = B (the triangle is that of A itself). */
+luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper,
+                                  bool unit, bool transposed);
+/* X of X A = B. */
+luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper, bool unit,
+                               bool transposed);
+/* Both with the batch dimensions that theirs broadcast to. */
+luc_status luc__f_same_batch(luc_formula *f, luc_tensor **a, luc_tensor **b);
+/* The gradient of pinv(a) = p. */
+luc_tensor *luc__f_pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, luc_tensor *g);
+
+#endif

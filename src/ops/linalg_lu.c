@@ -1,0 +1,463 @@
+/* LU and what it gives: determinants, solutions; and its symmetric sister LDL. Pivots count from 1,
+ * as LAPACK's do and PyTorch's. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/geometry.h"
+#include "ops/linalg.h"
+#include "ops/rows.h"
+
+static double value(const luc_tensor *t, int64_t i) {
+  return t->dtype == LUC_FLOAT32 ? (double)((const float *)t->data)[i]
+                                 : ((const double *)t->data)[i];
+}
+
+static void store(luc_tensor *t, int64_t i, double v) {
+  if (t->dtype == LUC_FLOAT32) {
+    ((float *)t->data)[i] = (float)v;
+  } else {
+    ((double *)t->data)[i] = v;
+  }
+}
+
+typedef struct factored {
+  luc_tensor *lu, *pivots, *info;
+} factored;
+
+static void drop(luc_context *ctx, factored *f) {
+  luc_tensor_release(ctx, f->lu);
+  luc_tensor_release(ctx, f->pivots);
+  luc_tensor_release(ctx, f->info);
+}
+
+static luc_status factor(luc_context *ctx, luc_tensor *a, bool square, factored *f) {
+  *f = (factored){NULL, NULL, NULL};
+  LUC_TRY(luc__need_matrices(ctx, "A", a, square));
+  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], k = m < n ? m : n;
+  luc_status status;
+  LUC_GO(luc__duplicate(ctx, a, &f->lu));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &k, &f->pivots));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
+  LUC_GO(luc__lu(ctx, luc__matrices(f->lu), f->lu->data, (int32_t *)f->pivots->data,
+                 (int32_t *)f->info->data));
+done:
+  if (status != LUC_OK) drop(ctx, f);
+  return status;
+}
+
+static luc_status lu_factor(luc_context *ctx, luc_value *args, bool check, factored *f) {
+  LUC_CHECK(ctx, args[1].as.i, LUC_ERR_SUPPORT,
+            "LU without pivoting is not implemented on the CPU");
+  LUC_TRY(factor(ctx, args[0].as.tensor, false, f));
+  luc_status status = check ? luc__check_info(ctx, f->info, LUC_LA_LU) : LUC_OK;
+  if (status != LUC_OK) drop(ctx, f);
+  return status;
+}
+
+luc_status luc__run_linalg_lu_factor_ex(luc_context *ctx, luc_value *args, luc_value *out) {
+  factored f;
+  LUC_TRY(lu_factor(ctx, args, args[2].as.i != 0, &f));
+  out[0] = luc_v_tensor(f.lu);
+  out[1] = luc_v_tensor(f.pivots);
+  out[2] = luc_v_tensor(f.info);
+  return LUC_OK;
+}
+
+luc_status luc__run_linalg_lu_factor(luc_context *ctx, luc_value *args, luc_value *out) {
+  factored f;
+  LUC_TRY(lu_factor(ctx, args, true, &f));
+  out[0] = luc_v_tensor(f.lu);
+  out[1] = luc_v_tensor(f.pivots);
+  luc_tensor_release(ctx, f.info);
+  return LUC_OK;
+}
+
+/* lu(A, pivot, get_infos): PyTorch's older form, in which a singular matrix is no error. */
+luc_status luc__run_lu(luc_context *ctx, luc_value *args, luc_value *out) {
+  factored f;
+  LUC_TRY(lu_factor(ctx, args, false, &f));
+  out[0] = luc_v_tensor(f.lu);
+  out[1] = luc_v_tensor(f.pivots);
+  if (args[2].as.i) {
+    out[2] = luc_v_tensor(f.info);
+  } else {
+    luc_tensor_release(ctx, f.info);
+  }
+  return LUC_OK;
+}
+
+/* lu_permutation(LU, pivots) -> P of A = P L U */
+luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *lu = args[0].as.tensor, *pivots = NULL, *p = NULL, *order = NULL;
+  luc_status status;
+  int64_t m = lu->sizes[lu->ndim - 2], k = args[1].as.tensor->sizes[args[1].as.tensor->ndim - 1];
+  LUC_GO(luc__contiguous_as(ctx, args[1].as.tensor, LUC_INT64, &pivots));
+  LUC_GO(luc__batch_empty(ctx, lu, (luc_dtype)lu->dtype, 2, (int64_t[]){m, m}, &p));
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &m, &order));
+  memset(p->data, 0, (size_t)p->numel * luc__dtype_size((luc_dtype)p->dtype));
+  int64_t *row = (int64_t *)order->data, count = luc__matrices(lu).count;
+  for (int64_t b = 0; b < count; b++) {
+    const int64_t *swap = (const int64_t *)pivots->data + b * k;
+    for (int64_t i = 0; i < m; i++) row[i] = i;
+    for (int64_t i = 0; i < k; i++) {
+      int64_t with = swap[i] - 1, kept = row[i];
+      if (with < 0 || with >= m) {
+        status = luc__fail(ctx, LUC_ERR_VALUE, "pivot %lld is out of range [1, %lld]",
+                           (long long)with + 1, (long long)m);
+        goto done;
+      }
+      row[i] = row[with];
+      row[with] = kept;
+    }
+    for (int64_t i = 0; i < m; i++) store(p, (b * m + row[i]) * m + i, 1);
+  }
+done:
+  luc_tensor_release(ctx, pivots);
+  luc_tensor_release(ctx, order);
+  if (status != LUC_OK) luc_tensor_release(ctx, p);
+  return luc__set_result(status, out, p);
+}
+
+/* L [m, k] and U [k, n] of the packed [m, n]. */
+static void unpack(luc_formula *f, luc_tensor *lu, luc_tensor **l, luc_tensor **u) {
+  int64_t m = lu->sizes[lu->ndim - 2], n = lu->sizes[lu->ndim - 1], k = m < n ? m : n;
+  luc_tensor *low = luc__f_triangle(f, LUC_OP_tril, luc__f_narrow(f, lu, -1, 0, k), -1);
+  luc_tensor *ones = luc__f_narrow(f, luc__f_eye(f, lu, m), -1, 0, k);
+  *l = luc__f2(f, LUC_OP_add, low, ones);
+  *u = luc__f_triangle(f, LUC_OP_triu, luc__f_narrow(f, lu, -2, 0, k), 0);
+}
+
+static luc_status check_factors(luc_context *ctx, const luc_tensor *lu, const luc_tensor *pivots) {
+  LUC_TRY(luc__need_matrices(ctx, "LU_data", lu, false));
+  int64_t m = lu->sizes[lu->ndim - 2], n = lu->sizes[lu->ndim - 1];
+  bool fits = pivots->ndim == lu->ndim - 1 && pivots->sizes[pivots->ndim - 1] == (m < n ? m : n);
+  for (int i = 0; fits && i < lu->ndim - 2; i++) fits = pivots->sizes[i] == lu->sizes[i];
+  LUC_CHECK(ctx, pivots->dtype == LUC_INT32 || pivots->dtype == LUC_INT64, LUC_ERR_TYPE,
+            "pivots must be int32 (got %s)", luc__dtype_name((luc_dtype)pivots->dtype));
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+            "pivots must have the batch and the smaller side of the factors (factors %s, pivots "
+            "%s)",
+            luc__tensor_shape_text(a, lu), luc__tensor_shape_text(b, pivots));
+  return LUC_OK;
+}
+
+static luc_tensor *permutation(luc_formula *f, luc_tensor *lu, luc_tensor *pivots) {
+  return luc__f2(f, LUC_OP_lu_permutation, lu, pivots);
+}
+
+/* P, L, U; the empty tensors of what is not wanted. */
+static luc_status give_unpacked(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots, bool data,
+                                bool rows, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *all[3] = {NULL, NULL, NULL}, *kept[3] = {NULL, NULL, NULL};
+  luc_value none = luc_v_ints((int64_t[]){0}, 1);
+  luc_tensor *empty = luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(lu), none));
+  all[0] = all[1] = all[2] = empty;
+  if (rows) all[0] = permutation(&f, lu, pivots);
+  if (data) unpack(&f, lu, &all[1], &all[2]);
+  for (int i = 0; i < 3; i++) luc__f_keep(&f, all[i], &kept[i]);
+  luc_status status = luc__f_end(&f, NULL, NULL);
+  for (int i = 0; i < 3; i++) {
+    if (status == LUC_OK) {
+      out[i] = luc_v_tensor(kept[i]);
+    } else {
+      luc_tensor_release(ctx, kept[i]);
+    }
+  }
+  return status;
+}
+
+/* lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots) */
+luc_status luc__run_lu_unpack(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(check_factors(ctx, args[0].as.tensor, args[1].as.tensor));
+  return give_unpacked(ctx, args[0].as.tensor, args[1].as.tensor, args[2].as.i != 0,
+                       args[3].as.i != 0, out);
+}
+
+/* linalg.lu(A, pivot) -> P, L, U */
+luc_status luc__run_linalg_lu(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *pivots;
+  luc_tensor *lu =
+      luc__f_call2(&f, LUC_OP_linalg_lu_factor_ex, &pivots, LUC_ARGS(args[0], args[1]));
+  if (f.status == LUC_OK) f.status = give_unpacked(ctx, lu, pivots, true, true, out);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T for square factors. */
+static luc_tensor *square(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor *gl,
+                          luc_tensor *gu) {
+  luc_tensor *low = luc__f_triangle(f, LUC_OP_tril, luc__f_tm(f, l, gl), -1);
+  luc_tensor *high = luc__f_triangle(f, LUC_OP_triu, luc__f_mtm(f, gu, u), 0);
+  luc_tensor *g = luc__f2(f, LUC_OP_add, low, high);
+  g = luc__f_solve_triangle(f, l, g, false, true, true);
+  return luc__f_solve_right(f, u, g, true, false, true);
+}
+
+/* [A1 A2] = L [U1 U2]: U2 = L^-1 A2 reaches L as well. */
+static luc_tensor *wide(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor *gl,
+                        luc_tensor *gu, int64_t k, int64_t n) {
+  luc_tensor *u1 = luc__f_narrow(f, u, -1, 0, k), *u2 = luc__f_narrow(f, u, -1, k, n - k);
+  luc_tensor *g1 = luc__f_narrow(f, gu, -1, 0, k), *g2 = luc__f_narrow(f, gu, -1, k, n - k);
+  luc_tensor *ga2 = luc__f_solve_triangle(f, l, g2, false, true, true);
+  gl = luc__f2(f, LUC_OP_sub, gl, luc__f_mtm(f, ga2, u2));
+  luc_tensor *pair[] = {square(f, l, u1, gl, g1), ga2};
+  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
+}
+
+/* [A1; A2] = [L1; L2] U: L2 = A2 U^-1 reaches U as well. */
+static luc_tensor *tall(luc_formula *f, luc_tensor *l, luc_tensor *u, luc_tensor *gl,
+                        luc_tensor *gu, int64_t k, int64_t m) {
+  luc_tensor *l1 = luc__f_narrow(f, l, -2, 0, k), *l2 = luc__f_narrow(f, l, -2, k, m - k);
+  luc_tensor *g1 = luc__f_narrow(f, gl, -2, 0, k), *g2 = luc__f_narrow(f, gl, -2, k, m - k);
+  luc_tensor *ga2 = luc__f_solve_right(f, u, g2, true, false, true);
+  gu = luc__f2(f, LUC_OP_sub, gu, luc__f_tm(f, l2, ga2));
+  luc_tensor *pair[] = {square(f, l1, u, g1, gu), ga2};
+  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-2)));
+}
+
+luc_status luc__grad_linalg_lu_factor(luc_context *ctx, luc_backward *b) {
+  luc_tensor *lu = b->results[0], *g = b->gout[0], *l, *u, *r;
+  if (!g) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  int64_t m = lu->sizes[lu->ndim - 2], n = lu->sizes[lu->ndim - 1], k = m < n ? m : n;
+  unpack(&f, lu, &l, &u);
+  luc_tensor *gl = luc__f_triangle(&f, LUC_OP_tril, luc__f_narrow(&f, g, -1, 0, k), -1);
+  luc_tensor *gu = luc__f_triangle(&f, LUC_OP_triu, luc__f_narrow(&f, g, -2, 0, k), 0);
+  if (m == n) {
+    r = square(&f, l, u, gl, gu);
+  } else {
+    r = m < n ? wide(&f, l, u, gl, gu, k, n) : tall(&f, l, u, gl, gu, k, m);
+  }
+  r = luc__f_mm(&f, permutation(&f, lu, b->results[1]), r);
+  return luc__f_end(&f, r, &b->gin[0]);
+}
+
+/* ---- solving by the factors ---- */
+
+/* A X = B, or A^T X = B. */
+static luc_tensor *solve_left(luc_formula *f, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
+                              bool transposed) {
+  luc_tensor *p = permutation(f, lu, pivots);
+  if (!transposed) {
+    luc_tensor *y = luc__f_solve_triangle(f, lu, luc__f_tm(f, p, b), false, true, false);
+    return luc__f_solve_triangle(f, lu, y, true, false, false);
+  }
+  luc_tensor *y = luc__f_solve_triangle(f, lu, b, true, false, true);
+  return luc__f_mm(f, p, luc__f_solve_triangle(f, lu, y, false, true, true));
+}
+
+static luc_status lu_solve(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots, luc_tensor *b,
+                           bool left, bool adjoint, luc_value *out) {
+  LUC_TRY(luc__need_matrices(ctx, "LU", lu, true));
+  LUC_TRY(check_factors(ctx, lu, pivots));
+  LUC_TRY(luc__need_matrices(ctx, "B", b, false));
+  char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
+  LUC_CHECK(
+      ctx, lu->sizes[lu->ndim - 1] == b->sizes[b->ndim - (left ? 2 : 1)] && lu->dtype == b->dtype,
+      LUC_ERR_SHAPE,
+      "Incompatible shapes or dtypes of A and B for the equation %s (A %s, B "
+      "%s)",
+      left ? "AX = B" : "XA = B", luc__tensor_shape_text(ta, lu), luc__tensor_shape_text(tb, b));
+  luc_formula f = luc__formula(ctx);
+  if (left) return luc__f_result(&f, solve_left(&f, lu, pivots, b, adjoint), out);
+  luc_tensor *x = solve_left(&f, lu, pivots, luc__f_mt(&f, b), !adjoint);
+  return luc__f_result(&f, luc__f_mt(&f, x), out);
+}
+
+/* linalg.lu_solve(LU, pivots, B, left, adjoint) */
+luc_status luc__run_linalg_lu_solve(luc_context *ctx, luc_value *args, luc_value *out) {
+  return lu_solve(ctx, args[0].as.tensor, args[1].as.tensor, args[2].as.tensor, args[3].as.i != 0,
+                  args[4].as.i != 0, out);
+}
+
+/* lu_solve(b, LU_data, LU_pivots) */
+luc_status luc__run_lu_solve(luc_context *ctx, luc_value *args, luc_value *out) {
+  return lu_solve(ctx, args[1].as.tensor, args[2].as.tensor, args[0].as.tensor, true, false, out);
+}
+
+/* ---- determinants ---- */
+
+/* The sign of the i-th determinant, and the logarithm of its size or its size. */
+static double determinant(const factored *f, int64_t i, bool logarithm, double *size) {
+  int64_t n = f->lu->sizes[f->lu->ndim - 1];
+  const int32_t *swap = (const int32_t *)f->pivots->data + i * n;
+  double sign = 1, product = logarithm ? 0 : 1;
+  for (int64_t j = 0; j < n; j++) {
+    double d = value(f->lu, (i * n + j) * n + j);
+    if (swap[j] != j + 1) sign = -sign;
+    if (logarithm) {
+      product += log(fabs(d));
+      sign *= d > 0 ? 1 : d < 0 ? -1 : d;
+    } else {
+      product *= d;
+    }
+  }
+  *size = product;
+  return sign;
+}
+
+luc_status luc__run_linalg_det(luc_context *ctx, luc_value *args, luc_value *out) {
+  factored f;
+  luc_tensor *r = NULL;
+  LUC_TRY(factor(ctx, args[0].as.tensor, true, &f));
+  luc_status status = luc__batch_empty(ctx, f.lu, (luc_dtype)f.lu->dtype, 0, NULL, &r);
+  for (int64_t i = 0; status == LUC_OK && i < r->numel; i++) {
+    double size, sign = determinant(&f, i, false, &size);
+    store(r, i, sign * size);
+  }
+  drop(ctx, &f);
+  return luc__set_result(status, out, r);
+}
+
+/* The matrix of cofactors: det(A) inv(A)^T, also where A is singular, by its singular values. */
+static luc_tensor *cofactors(luc_formula *f, luc_tensor *a) {
+  luc_value parts[3] = {{0}};
+  luc_value args[] = {luc_v_tensor(a), luc_v_bool(false), luc_v_none()};
+  if (f->status == LUC_OK) f->status = luc_call(f->ctx, LUC_OP_linalg_svd, args, 3, parts);
+  if (f->status != LUC_OK) return NULL;
+  luc_tensor *u = luc__f_own(f, parts[0].as.tensor), *s = luc__f_own(f, parts[1].as.tensor);
+  luc_tensor *vh = luc__f_own(f, parts[2].as.tensor);
+  luc_tensor *eye = luc__f_eye(f, a, a->sizes[a->ndim - 1]);
+  luc_tensor *rest = luc__fs(f, LUC_OP_rsub, eye, 1);
+  rest = luc__f2(f, LUC_OP_add, luc__f2(f, LUC_OP_mul, rest, luc__f_unsqueeze(f, s, -2)), eye);
+  rest = luc__f_call(f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(rest), luc_v_int(-1)));
+  luc_tensor *sign =
+      luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_linalg_det, u), luc__f1(f, LUC_OP_linalg_det, vh));
+  luc_tensor *scale = luc__f2(f, LUC_OP_mul, rest, luc__f_unsqueeze(f, sign, -1));
+  return luc__f_mm(f, luc__f2(f, LUC_OP_mul, u, luc__f_unsqueeze(f, scale, -2)), vh);
+}
+
+static luc_tensor *twice_unsqueezed(luc_formula *f, luc_tensor *t) {
+  return luc__f_unsqueeze(f, luc__f_unsqueeze(f, t, -1), -1);
+}
+
+luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
+  luc_tensor *a = b->args[0].as.tensor, *d = b->results[0], *g = b->gout[0], *r;
+  if (!g) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  bool singular = false;
+  for (int64_t i = 0; i < d->numel; i++) singular |= value(d, i) == 0;
+  if (singular) {
+    r = luc__f2(&f, LUC_OP_mul, cofactors(&f, a), twice_unsqueezed(&f, g));
+  } else {
+    luc_tensor *inverse = luc__f_mt(&f, luc__f1(&f, LUC_OP_linalg_inv, a));
+    r = luc__f2(&f, LUC_OP_mul, inverse, twice_unsqueezed(&f, luc__f2(&f, LUC_OP_mul, g, d)));
+  }
+  return luc__f_end(&f, r, &b->gin[0]);
+}
+
+/* -> sign, logabsdet */
+luc_status luc__run_linalg_slogdet(luc_context *ctx, luc_value *args, luc_value *out) {
+  factored f;
+  luc_tensor *sign = NULL, *size = NULL;
+  luc_status status;
+  LUC_TRY(factor(ctx, args[0].as.tensor, true, &f));
+  LUC_GO(luc__batch_empty(ctx, f.lu, (luc_dtype)f.lu->dtype, 0, NULL, &sign));
+  LUC_GO(luc__batch_empty(ctx, f.lu, (luc_dtype)f.lu->dtype, 0, NULL, &size));
+  for (int64_t i = 0; i < sign->numel; i++) {
+    double logarithm, s = determinant(&f, i, true, &logarithm);
+    store(sign, i, s);
+    store(size, i, logarithm);
+  }
+  out[0] = luc_v_tensor(sign);
+  out[1] = luc_v_tensor(size);
+  sign = size = NULL;
+done:
+  drop(ctx, &f);
+  luc_tensor_release(ctx, sign);
+  luc_tensor_release(ctx, size);
+  return status;
+}
+
+luc_status luc__grad_linalg_slogdet(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[1]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *inverse = luc__f1(&f, LUC_OP_linalg_inv_ex, b->args[0].as.tensor);
+  luc_tensor *r = luc__f2(&f, LUC_OP_mul, luc__f_mt(&f, inverse), twice_unsqueezed(&f, b->gout[1]));
+  return luc__f_end(&f, r, &b->gin[0]);
+}
+
+/* log(sign) is 0, or NaN for a negative determinant, or -inf for a singular matrix. */
+luc_status luc__run_logdet(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *size;
+  luc_tensor *sign = luc__f_call2(&f, LUC_OP_linalg_slogdet, &size, LUC_ARGS(args[0]));
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_add, luc__f1(&f, LUC_OP_log, sign), size), out);
+}
+
+/* ---- LDL ---- */
+
+static luc_status ldl(luc_context *ctx, luc_tensor *a, bool check, factored *f) {
+  *f = (factored){NULL, NULL, NULL};
+  luc_status status;
+  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_GO(luc__op1(ctx, LUC_OP_tril, &f->lu, LUC_ARGS(luc_v_tensor(a))));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &f->pivots));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
+  LUC_GO(luc__ldl(ctx, luc__matrices(f->lu), f->lu->data, (int32_t *)f->pivots->data,
+                  (int32_t *)f->info->data));
+  if (check) LUC_GO(luc__check_info(ctx, f->info, LUC_LA_SOLVE));
+done:
+  if (status != LUC_OK) drop(ctx, f);
+  return status;
+}
+
+luc_status luc__run_linalg_ldl_factor(luc_context *ctx, luc_value *args, luc_value *out) {
+  factored f;
+  LUC_TRY(ldl(ctx, args[0].as.tensor, true, &f));
+  out[0] = luc_v_tensor(f.lu);
+  out[1] = luc_v_tensor(f.pivots);
+  luc_tensor_release(ctx, f.info);
+  return LUC_OK;
+}
+
+luc_status luc__run_linalg_ldl_factor_ex(luc_context *ctx, luc_value *args, luc_value *out) {
+  factored f;
+  LUC_TRY(ldl(ctx, args[0].as.tensor, args[2].as.i != 0, &f));
+  out[0] = luc_v_tensor(f.lu);
+  out[1] = luc_v_tensor(f.pivots);
+  out[2] = luc_v_tensor(f.info);
+  return LUC_OK;
+}
+
+/* LAPACK trusts pivots: rows from 1 to n, or negative ones in pairs, for blocks of two. */
+static luc_status check_pivots(luc_context *ctx, const luc_tensor *pivots, int64_t n) {
+  const int32_t *p = (const int32_t *)pivots->data;
+  for (int64_t i = 0; i < pivots->numel; i++) {
+    int64_t row = p[i] < 0 ? -(int64_t)p[i] : p[i];
+    bool good = row >= 1 && row <= n;
+    if (good && p[i] < 0) {
+      good = i % n + 1 < n && p[i + 1] == p[i];
+      i++;
+    }
+    LUC_CHECK(ctx, good, LUC_ERR_VALUE, "pivots are not those of a factorization (got %lld)",
+              (long long)row);
+  }
+  return LUC_OK;
+}
+
+/* linalg.ldl_solve(LD, pivots, B) */
+luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *ld = args[0].as.tensor, *b = args[2].as.tensor, *a = NULL, *p = NULL, *x = NULL;
+  luc_status status;
+  LUC_TRY(luc__need_matrices(ctx, "LD", ld, true));
+  LUC_TRY(check_factors(ctx, ld, args[1].as.tensor));
+  LUC_TRY(luc__need_matrices(ctx, "B", b, false));
+  bool fits = b->ndim == ld->ndim && b->sizes[b->ndim - 2] == ld->sizes[ld->ndim - 1];
+  for (int i = 0; fits && i < b->ndim - 2; i++) fits = b->sizes[i] == ld->sizes[i];
+  LUC_CHECK(ctx, fits && b->dtype == ld->dtype, LUC_ERR_SHAPE,
+            "Incompatible shapes or dtypes of A and B for the equation AX = B");
+  LUC_GO(luc__to_contiguous(ctx, ld, &a));
+  LUC_GO(luc__contiguous_as(ctx, args[1].as.tensor, LUC_INT32, &p));
+  LUC_GO(check_pivots(ctx, p, ld->sizes[ld->ndim - 1]));
+  LUC_GO(luc__duplicate(ctx, b, &x));
+  LUC_GO(luc__ldl_solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data,
+                        (const int32_t *)p->data, x->data));
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, p);
+  if (status != LUC_OK) luc_tensor_release(ctx, x);
+  return luc__set_result(status, out, x);
+}

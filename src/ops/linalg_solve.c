@@ -1,0 +1,300 @@
+/* Inverses, systems of equations, triangles, Cholesky's factor and what is solved by it. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/geometry.h"
+#include "ops/linalg.h"
+#include "ops/rows.h"
+
+/* ---- inverses ---- */
+
+/* The matrices that could not be inverted become NaN: nothing of them is an inverse. */
+static void spoil(luc_tensor *t, const luc_tensor *info) {
+  luc_matrices s = luc__matrices(t);
+  for (int64_t i = 0; i < s.count; i++)
+    for (int64_t j = 0; ((const int32_t *)info->data)[i] && j < s.n * s.n; j++) {
+      if (s.dtype == LUC_FLOAT32) {
+        ((float *)t->data)[i * s.n * s.n + j] = NAN;
+      } else {
+        ((double *)t->data)[i * s.n * s.n + j] = NAN;
+      }
+    }
+}
+
+/* Takes the two tensors, or releases them. */
+static luc_status give_two(luc_context *ctx, luc_status status, luc_tensor *a, luc_tensor *b,
+                           luc_value *out) {
+  if (status == LUC_OK) {
+    out[0] = luc_v_tensor(a);
+    out[1] = luc_v_tensor(b);
+  } else {
+    luc_tensor_release(ctx, a);
+    luc_tensor_release(ctx, b);
+  }
+  return status;
+}
+
+static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value *out) {
+  luc_tensor *inverse = NULL, *info = NULL;
+  luc_status status;
+  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_GO(luc__duplicate(ctx, a, &inverse));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_GO(luc__inverse(ctx, luc__matrices(inverse), inverse->data, (int32_t *)info->data));
+  if (check) LUC_GO(luc__check_info(ctx, info, LUC_LA_INVERSE));
+  spoil(inverse, info);
+done:
+  return give_two(ctx, status, inverse, info, out);
+}
+
+luc_status luc__run_linalg_inv_ex(luc_context *ctx, luc_value *args, luc_value *out) {
+  return invert(ctx, args[0].as.tensor, args[1].as.i != 0, out);
+}
+
+luc_status luc__run_linalg_inv(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value both[2];
+  LUC_TRY(invert(ctx, args[0].as.tensor, true, both));
+  out[0] = both[0];
+  luc__value_release(ctx, &both[1]);
+  return LUC_OK;
+}
+
+/* d inv(A) = -inv(A) dA inv(A) */
+luc_status luc__grad_linalg_inv(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = b->results[0];
+  luc_tensor *g = luc__f_mtm(&f, luc__f_tm(&f, x, b->gout[0]), x);
+  return luc__f_end(&f, luc__f1(&f, LUC_OP_neg, g), &b->gin[0]);
+}
+
+/* ---- systems ---- */
+
+/* solve_system(A [..., n, n], B [..., n, k]) of one batch -> X, info */
+luc_status luc__run_solve_system(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = NULL, *x = NULL, *info = NULL;
+  luc_status status;
+  LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
+  LUC_GO(luc__duplicate(ctx, args[1].as.tensor, &x));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_GO(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data,
+                    (int32_t *)info->data));
+done:
+  luc_tensor_release(ctx, a);
+  return give_two(ctx, status, x, info, out);
+}
+
+/* gB = A^-T g, gA = -gB X^T */
+luc_status luc__grad_solve_system(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *at = luc__f_mt(&f, b->args[0].as.tensor);
+  luc_tensor *gb = luc__f2(&f, LUC_OP_solve_system, at, b->gout[0]);
+  if (luc__needs(b, 1)) luc__f_keep(&f, gb, &b->gin[1]);
+  if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
+  luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mtm(&f, gb, b->results[0]));
+  return luc__f_end(&f, ga, &b->gin[0]);
+}
+
+/* PyTorch's rule: B is one vector a matrix if it has A's batch and one dimension less. */
+static bool is_vectors(const luc_tensor *a, const luc_tensor *b) {
+  if (b->ndim == 1) return true;
+  if (b->ndim != a->ndim - 1) return false;
+  for (int i = 0; i < b->ndim; i++)
+    if (b->sizes[i] != a->sizes[i]) return false;
+  return true;
+}
+
+static luc_status check_pair(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, bool left,
+                             bool vectors) {
+  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE,
+            "Expected A and B to have the same dtype, but found A of type %s and B of type %s "
+            "instead",
+            luc__dtype_name((luc_dtype)a->dtype), luc__dtype_name((luc_dtype)b->dtype));
+  if (!vectors) LUC_TRY(luc__need_matrices(ctx, "B", b, false));
+  int64_t n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - (vectors || !left ? 1 : 2)];
+  char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, rows == n, LUC_ERR_SHAPE,
+            "Incompatible shapes of A and B for the equation %s (A %s, B %s)",
+            left ? "AX = B" : "XA = B", luc__tensor_shape_text(ta, a),
+            luc__tensor_shape_text(tb, b));
+  return LUC_OK;
+}
+
+/* The codes [batch of X] of as many matrices as A has: the repeated ones are left out. */
+static luc_tensor *codes_of(luc_formula *f, luc_tensor *info, const luc_tensor *a) {
+  int more = f->status == LUC_OK ? info->ndim - (a->ndim - 2) : 0;
+  for (int d = 0; f->status == LUC_OK && d < info->ndim; d++) {
+    bool repeated = d < more || a->sizes[d - more] == 1;
+    if (repeated && info->sizes[d] > 1) info = luc__f_narrow(f, info, d, 0, 1);
+  }
+  for (; more > 0 && f->status == LUC_OK && info->sizes[0] == 1; more--)
+    info = luc__f_squeeze(f, info, 0);
+  return info;
+}
+
+/* X of A X = B (of X A = B unless left) and the codes, recorded. */
+static luc_status solve(luc_context *ctx, luc_value *args, bool left, bool check, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *info = NULL, *x = NULL;
+  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  bool vectors = is_vectors(a, b);
+  LUC_CHECK(ctx, left || !vectors, LUC_ERR_VALUE,
+            "Vector broadcasting of the left hand side is not supported for left=False. In this "
+            "case linalg.solve is equivalent to B / A.squeeze(-1)");
+  LUC_TRY(check_pair(ctx, a, b, left, vectors));
+  if (vectors) b = luc__f_unsqueeze(&f, b, -1);
+  if (!left) a = luc__f_mt(&f, a), b = luc__f_mt(&f, b);
+  if (f.status == LUC_OK) f.status = luc__f_same_batch(&f, &a, &b);
+  x = luc__f_call2(&f, LUC_OP_solve_system, &info, LUC_ARGS(luc_v_tensor(a), luc_v_tensor(b)));
+  if (vectors) x = luc__f_squeeze(&f, x, -1);
+  if (!left) x = luc__f_mt(&f, x);
+  if (f.status == LUC_OK && check) f.status = luc__check_info(ctx, info, LUC_LA_SOLVE);
+  luc_tensor *kept = NULL, *codes = NULL;
+  luc__f_keep(&f, codes_of(&f, info, args[0].as.tensor), &codes);
+  luc_status status = luc__f_end(&f, x, &kept);
+  return give_two(ctx, status, kept, codes, out);
+}
+
+luc_status luc__run_linalg_solve(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value both[2];
+  LUC_TRY(solve(ctx, args, args[2].as.i != 0, true, both));
+  out[0] = both[0];
+  luc__value_release(ctx, &both[1]);
+  return LUC_OK;
+}
+
+luc_status luc__run_linalg_solve_ex(luc_context *ctx, luc_value *args, luc_value *out) {
+  return solve(ctx, args, args[2].as.i != 0, args[3].as.i != 0, out);
+}
+
+/* ---- triangles ---- */
+
+/* solve_triangle(A, B, upper, unit) of one batch */
+luc_status luc__run_solve_triangle(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = NULL, *x = NULL;
+  luc_status status;
+  LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
+  LUC_GO(luc__duplicate(ctx, args[1].as.tensor, &x));
+  LUC_GO(luc__solve_triangle(ctx, luc__matrices(a), x->sizes[x->ndim - 1], args[2].as.i != 0,
+                             args[3].as.i != 0, a->data, x->data));
+done:
+  luc_tensor_release(ctx, a);
+  if (status != LUC_OK) luc_tensor_release(ctx, x);
+  return luc__set_result(status, out, x);
+}
+
+luc_status luc__grad_solve_triangle(luc_context *ctx, luc_backward *b) {
+  bool upper = b->args[2].as.i != 0, unit = b->args[3].as.i != 0;
+  if (!b->gout[0]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *gb = luc__f_solve_triangle(&f, b->args[0].as.tensor, b->gout[0], upper, unit, true);
+  if (luc__needs(b, 1)) luc__f_keep(&f, gb, &b->gin[1]);
+  if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
+  luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mtm(&f, gb, b->results[0]));
+  int64_t diagonal = unit ? (upper ? 1 : -1) : 0;
+  ga = luc__f_triangle(&f, upper ? LUC_OP_triu : LUC_OP_tril, ga, diagonal);
+  return luc__f_end(&f, ga, &b->gin[0]);
+}
+
+/* (A, B, upper, left, unitriangular) */
+luc_status luc__run_linalg_solve_triangular(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  bool upper = args[2].as.i != 0, left = args[3].as.i != 0, unit = args[4].as.i != 0;
+  LUC_TRY(check_pair(ctx, a, b, left, false));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = left ? luc__f_solve_triangle(&f, a, b, upper, unit, false)
+                       : luc__f_solve_right(&f, a, b, upper, unit, false);
+  return luc__f_result(&f, x, out);
+}
+
+/* triangular_solve(b, A, upper, transpose, unitriangular) -> X and a copy of A */
+luc_status luc__run_triangular_solve(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *b = args[0].as.tensor, *a = args[1].as.tensor, *x = NULL, *copy = NULL;
+  LUC_TRY(check_pair(ctx, a, b, true, false));
+  luc_formula f = luc__formula(ctx);
+  luc__f_keep(&f, luc__f1(&f, LUC_OP_clone, a), &copy);
+  luc_tensor *y =
+      luc__f_solve_triangle(&f, a, b, args[2].as.i != 0, args[4].as.i != 0, args[3].as.i != 0);
+  luc_status status = luc__f_end(&f, y, &x);
+  return give_two(ctx, status, x, copy, out);
+}
+
+/* ---- Cholesky ---- */
+
+static luc_status cholesky(luc_context *ctx, luc_tensor *input, bool upper, bool check,
+                           luc_value *out) {
+  luc_tensor *turned = NULL, *l = NULL, *info = NULL;
+  luc_status status;
+  LUC_TRY(luc__need_matrices(ctx, "A", input, true));
+  luc_value both[] = {luc_v_tensor(input), luc_v_int(-2), luc_v_int(-1)};
+  if (upper) LUC_GO(luc__op1(ctx, LUC_OP_transpose, &turned, both, 3));
+  LUC_GO(luc__duplicate(ctx, upper ? turned : input, &l));
+  LUC_GO(luc__batch_empty(ctx, input, LUC_INT32, 0, NULL, &info));
+  LUC_GO(luc__cholesky(ctx, luc__matrices(l), l->data, (int32_t *)info->data));
+  if (check) LUC_GO(luc__check_info(ctx, info, LUC_LA_CHOLESKY));
+  if (upper) {
+    both[0] = luc_v_tensor(l);
+    luc_tensor_release(ctx, turned);
+    turned = NULL;
+    LUC_GO(luc__op1(ctx, LUC_OP_transpose, &turned, both, 3));
+    luc_tensor *lower = l;
+    l = turned;
+    turned = lower;
+  }
+done:
+  luc_tensor_release(ctx, turned);
+  return give_two(ctx, status, l, info, out);
+}
+
+luc_status luc__run_linalg_cholesky_ex(luc_context *ctx, luc_value *args, luc_value *out) {
+  return cholesky(ctx, args[0].as.tensor, args[1].as.i != 0, args[2].as.i != 0, out);
+}
+
+luc_status luc__run_linalg_cholesky(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value both[2];
+  LUC_TRY(cholesky(ctx, args[0].as.tensor, args[1].as.i != 0, true, both));
+  out[0] = both[0];
+  luc__value_release(ctx, &both[1]);
+  return LUC_OK;
+}
+
+/* S = the symmetric matrix of half the lower triangle of L^T gL; gA = L^-T S L^-1 */
+luc_status luc__grad_linalg_cholesky(luc_context *ctx, luc_backward *b) {
+  bool upper = b->args[1].as.i != 0;
+  if (!b->gout[0]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *l = b->results[0], *g = b->gout[0];
+  if (upper) l = luc__f_mt(&f, l), g = luc__f_mt(&f, g);
+  luc_tensor *x = luc__f_tm(&f, l, g);
+  luc_tensor *low = luc__f_triangle(&f, LUC_OP_tril, x, 0);
+  luc_tensor *high = luc__f_mt(&f, luc__f_triangle(&f, LUC_OP_tril, x, -1));
+  luc_tensor *s = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_add, low, high), 0.5);
+  s = luc__f_solve_triangle(&f, l, s, false, false, true);
+  s = luc__f_solve_right(&f, l, s, false, false, false);
+  return luc__f_end(&f, s, &b->gin[0]);
+}
+
+/* X of A X = B by A's factor. */
+static luc_tensor *by_factor(luc_formula *f, luc_tensor *l, luc_tensor *b, bool upper) {
+  luc_tensor *y = luc__f_solve_triangle(f, l, b, upper, false, upper);
+  return luc__f_solve_triangle(f, l, y, upper, false, !upper);
+}
+
+/* cholesky_solve(B, L, upper) */
+luc_status luc__run_cholesky_solve(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *b = args[0].as.tensor, *l = args[1].as.tensor;
+  LUC_TRY(check_pair(ctx, l, b, true, false));
+  luc_formula f = luc__formula(ctx);
+  return luc__f_result(&f, by_factor(&f, l, b, args[2].as.i != 0), out);
+}
+
+/* cholesky_inverse(L, upper) */
+luc_status luc__run_cholesky_inverse(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *l = args[0].as.tensor;
+  LUC_TRY(luc__need_matrices(ctx, "A", l, true));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *eye = luc__f_eye(&f, l, l->sizes[l->ndim - 1]);
+  return luc__f_result(&f, by_factor(&f, l, eye, args[1].as.i != 0), out);
+}

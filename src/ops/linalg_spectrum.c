@@ -1,0 +1,420 @@
+/* Eigenvalues of symmetric matrices and singular values. Signs of vectors are LAPACK's: only what
+ * does not depend on them has a meaningful gradient. */
+#include <string.h>
+
+#include "ops/geometry.h"
+#include "ops/linalg.h"
+#include "ops/rows.h"
+
+/* ---- eigh ---- */
+
+/* eigh(A, UPLO) -> eigenvalues, eigenvectors */
+luc_status luc__run_linalg_eigh(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *values = NULL, *vectors = NULL, *info = NULL;
+  const char *part = args[1].as.string;
+  luc_status status;
+  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  bool upper = part[0] == 'U' || part[0] == 'u';
+  LUC_CHECK(ctx, part[0] && !part[1] && (upper || part[0] == 'L' || part[0] == 'l'), LUC_ERR_VALUE,
+            "Expected UPLO argument to be 'L' or 'U', but got '%s'", part);
+  LUC_GO(luc__duplicate(ctx, a, &vectors));
+  LUC_GO(luc__batch_empty(ctx, a, (luc_dtype)a->dtype, 1, &a->sizes[a->ndim - 1], &values));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_GO(luc__eigh(ctx, luc__matrices(vectors), upper, vectors->data, values->data,
+                   (int32_t *)info->data));
+  LUC_GO(luc__check_info(ctx, info, LUC_LA_EIGEN));
+  out[0] = luc_v_tensor(values);
+  out[1] = luc_v_tensor(vectors);
+  values = vectors = NULL;
+done:
+  luc_tensor_release(ctx, values);
+  luc_tensor_release(ctx, vectors);
+  luc_tensor_release(ctx, info);
+  return status;
+}
+
+/* x[j] - x[i] with ones on the diagonal, to divide by. */
+static luc_tensor *gaps(luc_formula *f, luc_tensor *x) {
+  if (f->status != LUC_OK) return NULL;
+  luc_tensor *d = luc__f2(f, LUC_OP_sub, luc__f_unsqueeze(f, x, -2), luc__f_unsqueeze(f, x, -1));
+  return luc__f2(f, LUC_OP_add, d, luc__f_eye(f, x, x->sizes[x->ndim - 1]));
+}
+
+/* t without its diagonal. */
+static luc_tensor *hollow(luc_formula *f, luc_tensor *t, int64_t n) {
+  return luc__f2(f, LUC_OP_mul, t, luc__fs(f, LUC_OP_rsub, luc__f_eye(f, t, n), 1));
+}
+
+/* V (diag(gL) + V^T gV / gaps) V^T */
+luc_status luc__grad_linalg_eigh(luc_context *ctx, luc_backward *b) {
+  luc_tensor *l = b->results[0], *v = b->results[1], *inner = NULL;
+  if (!b->gout[0] && !b->gout[1]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  if (b->gout[0]) inner = luc__f1(&f, LUC_OP_diag_embed, b->gout[0]);
+  if (b->gout[1]) {
+    luc_tensor *turn = luc__f2(&f, LUC_OP_div, luc__f_tm(&f, v, b->gout[1]), gaps(&f, l));
+    inner = luc__f_plus(&f, inner, hollow(&f, turn, l->sizes[l->ndim - 1]));
+  }
+  return luc__f_end(&f, luc__f_mtm(&f, luc__f_mm(&f, v, inner), v), &b->gin[0]);
+}
+
+luc_status luc__run_linalg_eigvalsh(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_linalg_eigh, LUC_ARGS(args[0], args[1])), out);
+}
+
+/* ---- svd ---- */
+
+static void identities(luc_tensor *t) {
+  luc_matrices s = luc__matrices(t);
+  memset(t->data, 0, (size_t)t->numel * luc__dtype_size(s.dtype));
+  for (int64_t i = 0; i < s.count; i++)
+    for (int64_t j = 0; j < s.n; j++) {
+      int64_t at = (i * s.n + j) * s.n + j;
+      if (s.dtype == LUC_FLOAT32) {
+        ((float *)t->data)[at] = 1;
+      } else {
+        ((double *)t->data)[at] = 1;
+      }
+    }
+}
+
+/* svd(A, full_matrices) -> U, S, Vh */
+luc_status luc__run_linalg_svd(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor, *a = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
+  bool full = args[1].as.i != 0;
+  luc_status status;
+  LUC_TRY(luc__need_matrices(ctx, "A", input, false));
+  luc_dtype dtype = (luc_dtype)input->dtype;
+  int64_t m = input->sizes[input->ndim - 2], n = input->sizes[input->ndim - 1];
+  int64_t k = m < n ? m : n;
+  LUC_GO(luc__duplicate(ctx, input, &a));
+  LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, full ? m : k}, &u));
+  LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &k, &s));
+  LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){full ? n : k, n}, &vh));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_GO(luc__svd(ctx, luc__matrices(a), full, a->data, u->data, s->data, vh->data,
+                  (int32_t *)info->data));
+  LUC_GO(luc__check_info(ctx, info, LUC_LA_SINGULAR));
+  if (k == 0 && full) identities(m > 0 ? u : vh);
+  out[0] = luc_v_tensor(u);
+  out[1] = luc_v_tensor(s);
+  out[2] = luc_v_tensor(vh);
+  u = s = vh = NULL;
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, u);
+  luc_tensor_release(ctx, s);
+  luc_tensor_release(ctx, vh);
+  luc_tensor_release(ctx, info);
+  return status;
+}
+
+/* What turns of U and V pass on: [k, k] between U and Vh; skew(X) = X - X^T. */
+static luc_tensor *turns(luc_formula *f, luc_tensor *u, luc_tensor *s, luc_tensor *vh,
+                         luc_tensor *gu, luc_tensor *gvh) {
+  luc_tensor *sum = NULL, *square = luc__f2(f, LUC_OP_mul, s, s), *e = gaps(f, square);
+  if (gu) {
+    luc_tensor *x = luc__f_tm(f, u, gu);
+    x = luc__f2(f, LUC_OP_div, luc__f2(f, LUC_OP_sub, x, luc__f_mt(f, x)), e);
+    sum = luc__f2(f, LUC_OP_mul, x, luc__f_unsqueeze(f, s, -2));
+  }
+  if (gvh) {
+    luc_tensor *x = luc__f_mtm(f, vh, gvh);
+    x = luc__f2(f, LUC_OP_div, luc__f2(f, LUC_OP_sub, x, luc__f_mt(f, x)), e);
+    sum = luc__f_plus(f, sum, luc__f2(f, LUC_OP_mul, x, luc__f_unsqueeze(f, s, -1)));
+  }
+  return sum;
+}
+
+/* What stands beside the first k columns of U or rows of Vh is arbitrary and passes nothing on. */
+luc_status luc__grad_linalg_svd(luc_context *ctx, luc_backward *b) {
+  luc_tensor *u = b->results[0], *s = b->results[1], *vh = b->results[2];
+  luc_tensor *gu = b->gout[0], *gs = b->gout[1], *gvh = b->gout[2];
+  if (!gu && !gs && !gvh) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  int64_t m = u->sizes[u->ndim - 2], n = vh->sizes[vh->ndim - 1], k = s->sizes[s->ndim - 1];
+  u = luc__f_narrow(&f, u, -1, 0, k);
+  vh = luc__f_narrow(&f, vh, -2, 0, k);
+  if (gu) gu = luc__f_narrow(&f, gu, -1, 0, k);
+  if (gvh) gvh = luc__f_narrow(&f, gvh, -2, 0, k);
+  luc_tensor *inner = turns(&f, u, s, vh, gu, gvh);
+  if (gs) inner = luc__f_plus(&f, inner, luc__f1(&f, LUC_OP_diag_embed, gs));
+  luc_tensor *left = luc__f_mm(&f, u, inner), *right = NULL;
+  if (m > k && gu) { /* what leaves the space of U */
+    luc_tensor *out = luc__f_mm(&f, u, luc__f_tm(&f, u, gu));
+    out = luc__f2(&f, LUC_OP_sub, gu, out);
+    left = luc__f_plus(&f, left, luc__f2(&f, LUC_OP_div, out, luc__f_unsqueeze(&f, s, -2)));
+  }
+  if (n > k && gvh) {
+    luc_tensor *out = luc__f_mm(&f, luc__f_mtm(&f, gvh, vh), vh);
+    out = luc__f2(&f, LUC_OP_sub, gvh, out);
+    right = luc__f_mm(&f, u, luc__f2(&f, LUC_OP_div, out, luc__f_unsqueeze(&f, s, -1)));
+  }
+  return luc__f_end(&f, luc__f_plus(&f, luc__f_mm(&f, left, vh), right), &b->gin[0]);
+}
+
+/* Thin factors, as steps of a formula. */
+static luc_tensor *thin(luc_formula *f, luc_tensor *a, luc_tensor **s, luc_tensor **vh) {
+  luc_value r[3], args[] = {luc_v_tensor(a), luc_v_bool(false), luc_v_none()};
+  *s = *vh = NULL;
+  if (f->status == LUC_OK) f->status = luc_call(f->ctx, LUC_OP_linalg_svd, args, 3, r);
+  if (f->status != LUC_OK) return NULL;
+  *s = luc__f_own(f, r[1].as.tensor);
+  *vh = luc__f_own(f, r[2].as.tensor);
+  return luc__f_own(f, r[0].as.tensor);
+}
+
+static luc_tensor *singular_values(luc_formula *f, luc_tensor *a) {
+  luc_tensor *s, *vh;
+  thin(f, a, &s, &vh);
+  return s;
+}
+
+luc_status luc__run_linalg_svdvals(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  return luc__f_result(&f, singular_values(&f, args[0].as.tensor), out);
+}
+
+/* svd(input, some, compute_uv) -> U, S, V; without compute_uv, U and V are zeros. */
+luc_status luc__run_svd(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_value r[3],
+      given[] = {args[0], luc_v_bool(args[1].as.i == 0 || args[2].as.i == 0), luc_v_none()};
+  LUC_TRY(luc_call(ctx, LUC_OP_linalg_svd, given, 3, r));
+  luc_tensor *u = luc__f_own(&f, r[0].as.tensor), *s = luc__f_own(&f, r[1].as.tensor);
+  luc_tensor *v = luc__f_mt(&f, luc__f_own(&f, r[2].as.tensor)), *kept[3] = {NULL, NULL, NULL};
+  if (!args[2].as.i) {
+    u = luc__f1(&f, LUC_OP_zeros_like, u);
+    v = luc__f1(&f, LUC_OP_zeros_like, v);
+  }
+  luc__f_keep(&f, u, &kept[0]);
+  luc__f_keep(&f, s, &kept[1]);
+  luc__f_keep(&f, v, &kept[2]);
+  luc_status status = luc__f_end(&f, NULL, NULL);
+  for (int i = 0; i < 3; i++) {
+    if (status == LUC_OK) {
+      out[i] = luc_v_tensor(kept[i]);
+    } else {
+      luc_tensor_release(ctx, kept[i]);
+    }
+  }
+  return status;
+}
+
+/* ---- what counts as zero: rank and pinv ---- */
+
+/* t[..., None], or the number itself. */
+static luc_value column(luc_formula *f, const luc_value *v) {
+  luc_tensor *t = luc_as_tensor(v);
+  return t && t->ndim > 0 ? luc_v_tensor(luc__f_unsqueeze(f, t, -1)) : *v;
+}
+
+/* |s| > max(atol, rtol * max |s|), as numbers; s [..., k] of matrices [m, n]. atol without rtol
+ * makes the latter 0, else it is eps * max(m, n). */
+static luc_tensor *counted(luc_formula *f, luc_tensor *s, const luc_tensor *a,
+                           const luc_value *atol, const luc_value *rtol) {
+  if (f->status != LUC_OK) return NULL;
+  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
+  double eps = s->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52;
+  luc_value relative = luc_v_float(luc_is_none(atol) ? eps * (double)(m > n ? m : n) : 0);
+  if (!luc_is_none(rtol)) relative = column(f, rtol);
+  if (s->sizes[s->ndim - 1] == 0) return s;
+  luc_value last = luc_v_ints((int64_t[]){-1}, 1), keep = luc_v_bool(true);
+  luc_tensor *largest = luc__f_call(f, LUC_OP_amax, LUC_ARGS(luc_v_tensor(s), last, keep));
+  luc_tensor *limit = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(largest), relative));
+  if (!luc_is_none(atol)) {
+    luc_value absolute = column(f, atol);
+    luc_tensor *zero = luc__fs(f, LUC_OP_mul, largest, 0);
+    luc_tensor *least = luc__f_call(f, LUC_OP_add, LUC_ARGS(luc_v_tensor(zero), absolute));
+    limit = luc__f2(f, LUC_OP_maximum, limit, least);
+  }
+  return luc__f_to(f, luc__f2(f, LUC_OP_gt, s, limit), (luc_dtype)s->dtype);
+}
+
+static luc_tensor *absolute_eigenvalues(luc_formula *f, luc_tensor *a) {
+  return luc__f1(f, LUC_OP_abs, luc__f1(f, LUC_OP_linalg_eigh, a));
+}
+
+/* matrix_rank(A, tol, hermitian, atol, rtol) */
+luc_status luc__run_linalg_matrix_rank(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = args[0].as.tensor;
+  bool hermitian = args[2].as.i != 0;
+  LUC_TRY(luc__need_matrices(ctx, "A", a, hermitian));
+  luc_value *atol = luc_is_none(&args[1]) ? &args[3] : &args[1];
+  luc_tensor *s = hermitian ? absolute_eigenvalues(&f, a) : singular_values(&f, a);
+  luc_tensor *rank = luc__f_sum(&f, counted(&f, s, a, atol, &args[4]), 1, (int64_t[]){-1}, false);
+  return luc__f_result(&f, luc__f_to(&f, rank, LUC_INT64), out);
+}
+
+/* V diag(1 / S) U^T over the singular values that count. */
+static luc_status pseudo_inverse(luc_context *ctx, luc_tensor *a, bool hermitian,
+                                 const luc_value *atol, const luc_value *rtol, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *u, *s, *size, *vh;
+  LUC_TRY(luc__need_matrices(ctx, "A", a, hermitian));
+  if (hermitian) {
+    s = luc__f_call2(&f, LUC_OP_linalg_eigh, &u, LUC_ARGS(luc_v_tensor(a)));
+    size = luc__f1(&f, LUC_OP_abs, s);
+    vh = luc__f_mt(&f, u);
+  } else {
+    u = thin(&f, a, &s, &vh);
+    size = s;
+  }
+  luc_tensor *real = counted(&f, size, a, atol, rtol);
+  /* 1 / 0 is never asked for */
+  luc_tensor *safe =
+      luc__f2(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, s, real), luc__fs(&f, LUC_OP_rsub, real, 1));
+  luc_tensor *inverse = luc__f2(&f, LUC_OP_div, real, safe);
+  luc_tensor *scaled =
+      luc__f2(&f, LUC_OP_mul, luc__f_mt(&f, vh), luc__f_unsqueeze(&f, inverse, -2));
+  return luc__f_result(&f, luc__f_mtm(&f, scaled, u), out);
+}
+
+/* linalg.pinv(A, rcond, hermitian, atol, rtol) */
+luc_status luc__run_linalg_pinv(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value *rtol = luc_is_none(&args[1]) ? &args[4] : &args[1];
+  return pseudo_inverse(ctx, args[0].as.tensor, args[2].as.i != 0, &args[3], rtol, out);
+}
+
+/* pinverse(input, rcond) */
+luc_status luc__run_pinverse(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_value none = luc_v_none();
+  return pseudo_inverse(ctx, args[0].as.tensor, false, &none, &args[1], out);
+}
+
+/* dP = -P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P, turned round. */
+luc_tensor *luc__f_pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, luc_tensor *g) {
+  luc_tensor *pt = luc__f_mt(f, p), *gt = luc__f_mt(f, g);
+  luc_tensor *straight = luc__f_mm(f, luc__f_mm(f, pt, g), pt);
+  luc_tensor *first = luc__f_mm(f, gt, luc__f_mm(f, p, pt)); /* (I - A P) g^T P P^T */
+  first = luc__f2(f, LUC_OP_sub, first, luc__f_mm(f, a, luc__f_mm(f, p, first)));
+  luc_tensor *second = luc__f_mm(f, luc__f_mm(f, pt, p), gt); /* P^T P g^T (I - P A) */
+  second = luc__f2(f, LUC_OP_sub, second, luc__f_mm(f, luc__f_mm(f, second, p), a));
+  return luc__f2(f, LUC_OP_sub, luc__f2(f, LUC_OP_add, first, second), straight);
+}
+
+luc_status luc__grad_linalg_pinv(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = luc__f_pinv_gradient(&f, b->args[0].as.tensor, b->results[0], b->gout[0]);
+  return luc__f_end(&f, g, &b->gin[0]);
+}
+
+/* ---- least squares ---- */
+
+/* least_squares(A, B, rcond) of one batch -> X, rank, singular_values */
+luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = NULL, *b = NULL, *x = NULL, *rank = NULL, *values = NULL, *info = NULL;
+  luc_tensor *right = args[1].as.tensor;
+  luc_formula f = luc__formula(ctx);
+  luc_status status;
+  LUC_GO(luc__duplicate(ctx, args[0].as.tensor, &a));
+  luc_matrices s = luc__matrices(a);
+  int64_t k = right->sizes[right->ndim - 1], least = s.m < s.n ? s.m : s.n;
+  if (s.m < s.n) { /* room for X below B */
+    luc_value pad = luc_v_ints((int64_t[]){0, 0, 0, s.n - s.m}, 4);
+    right = luc__f_call(&f, LUC_OP_constant_pad_nd, LUC_ARGS(luc_v_tensor(right), pad));
+    LUC_GO(f.status);
+  }
+  LUC_GO(luc__duplicate(ctx, right, &b));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT64, 0, NULL, &rank));
+  LUC_GO(luc__batch_empty(ctx, a, s.dtype, 1, &least, &values));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_GO(luc__lstsq(ctx, s, k, luc_as_double(&args[2]), a->data, b->data, values->data,
+                    (int64_t *)rank->data, (int32_t *)info->data));
+  LUC_GO(luc__check_info(ctx, info, LUC_LA_SINGULAR));
+  x = luc__f1(&f, LUC_OP_clone, luc__f_narrow(&f, b, -2, 0, s.n));
+  if (f.status == LUC_OK && least == 0) x = luc__f1(&f, LUC_OP_zeros_like, x);
+  LUC_GO(f.status);
+  out[0] = luc_v_tensor(luc__retain(x));
+  out[1] = luc_v_tensor(rank);
+  out[2] = luc_v_tensor(values);
+  rank = values = NULL;
+done:
+  luc__f_end(&f, NULL, NULL);
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, b);
+  luc_tensor_release(ctx, rank);
+  luc_tensor_release(ctx, values);
+  luc_tensor_release(ctx, info);
+  return status;
+}
+
+/* X = pinv(A) B */
+luc_status luc__grad_least_squares(luc_context *ctx, luc_backward *b) {
+  luc_tensor *a = b->args[0].as.tensor, *right = b->args[1].as.tensor, *g = b->gout[0];
+  if (!g) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *p = luc__f1(&f, LUC_OP_linalg_pinv, a);
+  if (luc__needs(b, 1)) luc__f_keep(&f, luc__f_tm(&f, p, g), &b->gin[1]);
+  if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
+  luc_tensor *ga = luc__f_pinv_gradient(&f, a, p, luc__f_mtm(&f, g, right));
+  return luc__f_end(&f, ga, &b->gin[0]);
+}
+
+/* Sums of squares left over, where there are more equations than unknowns and all are needed. */
+static luc_tensor *residuals(luc_formula *f, luc_tensor *a, luc_tensor *x, luc_tensor *b,
+                             const luc_tensor *rank) {
+  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
+  bool whole = f->status == LUC_OK && m > n;
+  for (int64_t i = 0; whole && i < rank->numel; i++) whole = ((const int64_t *)rank->data)[i] == n;
+  luc_value none = luc_v_ints((int64_t[]){0}, 1);
+  if (!whole) return luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(a), none));
+  luc_tensor *left = luc__f2(f, LUC_OP_sub, luc__f_mm(f, a, x), b);
+  return luc__f_sum(f, luc__f2(f, LUC_OP_mul, left, left), 1, (int64_t[]){-2}, false);
+}
+
+static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
+                              bool vectors, const luc_value *driver, int *which) {
+  LUC_TRY(luc__need_matrices(ctx, "input", a, false));
+  char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, b->dtype == a->dtype, LUC_ERR_TYPE,
+            "Expected input and other to have the same dtype, but got input's dtype %s and other's "
+            "dtype %s",
+            luc__dtype_name((luc_dtype)a->dtype), luc__dtype_name((luc_dtype)b->dtype));
+  bool fits = vectors || (b->ndim >= 2 && b->sizes[b->ndim - 2] == a->sizes[a->ndim - 2]);
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+            "input.size(-2) should match other.size(-2) (input %s, other %s)",
+            luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
+  return luc__choice(ctx, "linalg.lstsq", "driver", "gelsy|gels|gelsd|gelss",
+                     luc_is_none(driver) ? "gelsy" : driver->as.string, which);
+}
+
+/* lstsq(A, B, rcond, driver) -> solution, residuals, rank, singular_values. One routine computes
+ * them all; a driver tells which of them PyTorch's gives. */
+luc_status luc__run_linalg_lstsq(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *kept[4] = {NULL};
+  luc_formula f = luc__formula(ctx);
+  int driver;
+  bool vectors = b->ndim == a->ndim - 1;
+  for (int i = 0; vectors && i < b->ndim; i++) vectors = b->sizes[i] == a->sizes[i];
+  LUC_TRY(check_lstsq(ctx, a, b, vectors, &args[3], &driver));
+  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
+  double eps = a->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52, rcond = eps * (double)(m > n ? m : n);
+  if (!luc_is_none(&args[2])) rcond = luc_as_double(&args[2]);
+  if (vectors) b = luc__f_unsqueeze(&f, b, -1);
+  if (f.status == LUC_OK) f.status = luc__f_same_batch(&f, &a, &b);
+  luc_value r[3] = {{0}}, given[] = {luc_v_tensor(a), luc_v_tensor(b), luc_v_float(rcond)};
+  if (f.status == LUC_OK) f.status = luc_call(ctx, LUC_OP_least_squares, given, 3, r);
+  luc_tensor *x = luc__f_own(&f, luc_as_tensor(&r[0])),
+             *rank = luc__f_own(&f, luc_as_tensor(&r[1]));
+  luc_tensor *values = luc__f_own(&f, luc_as_tensor(&r[2])), *rest = NULL;
+  luc_value none = luc_v_ints((int64_t[]){0}, 1);
+  luc_tensor *empty = luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(args[0], none));
+  rest = driver == 0 ? empty : residuals(&f, a, x, b, rank);
+  luc__f_keep(&f, vectors ? luc__f_squeeze(&f, x, -1) : x, &kept[0]);
+  luc__f_keep(&f, rest, &kept[1]);
+  luc__f_keep(&f, driver == 1 ? luc__f_to(&f, empty, LUC_INT64) : rank, &kept[2]);
+  luc__f_keep(&f, driver < 2 ? empty : values, &kept[3]);
+  luc_status status = luc__f_end(&f, NULL, NULL);
+  for (int i = 0; i < 4; i++) {
+    if (status == LUC_OK) {
+      out[i] = luc_v_tensor(kept[i]);
+    } else {
+      luc_tensor_release(ctx, kept[i]);
+    }
+  }
+  return status;
+}

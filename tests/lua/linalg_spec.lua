@@ -1,0 +1,104 @@
+-- lucerna.linalg like PyTorch's: what tests/parity/gen_linalg.py recorded, factors multiplied
+-- again, and errors in PyTorch's words.
+local lucerna = require "lucerna"
+local cases = require "cases"
+local parity = require "parity"
+local linalg, message = lucerna.linalg, parity.message
+
+describe("linalg like PyTorch:", function()
+  for i, case in ipairs(parity.load("linalg")) do
+    it(("%s (%d)"):format(case.name, i), function()
+      cases.run(case, {})
+      cases.run(case, {view = true})
+      if case.grads and not case.rough then cases.check_derivatives(case) end
+    end)
+  end
+end)
+
+describe("linalg", function()
+  local function random(...)
+    return lucerna.randn({...}, {dtype = lucerna.float64})
+  end
+
+  setup(function() lucerna.manual_seed(4) end)
+
+  it("is a module that can be required, and its names are functions of the table", function()
+    assert.equal(linalg, require "lucerna.linalg")
+    assert.is_function(linalg.det)
+    assert.is_nil(lucerna["linalg.det"])
+  end)
+
+  it("gives factors that multiply to the matrix", function()
+    local a = random(2, 5, 3)
+    for _, m in ipairs {a, a.mT} do
+      local q, r = linalg.qr(m)
+      parity.close(q:matmul(r), m)
+      parity.close(q.mT:matmul(q), lucerna.eye(3, {dtype = lucerna.float64}):expand(2, 3, 3))
+      local u, s, vh = linalg.svd(m, false)
+      parity.close((u * s:unsqueeze(-2)):matmul(vh), m)
+      local p, l, upper = linalg.lu(m)
+      parity.close(p:matmul(l):matmul(upper), m)
+    end
+    local full, _, vh = linalg.svd(a)
+    parity.close(full:matmul(full.mT), lucerna.eye(5, {dtype = lucerna.float64}):expand(2, 5, 5))
+    assert.same({2, 3, 3}, vh.shape)
+    local square = a.mT:matmul(a)
+    local values, vectors = linalg.eigh(square)
+    parity.close((vectors * values:unsqueeze(-2)):matmul(vectors.mT), square)
+    local lower = linalg.cholesky(square)
+    parity.close(lower:matmul(lower.mT), square)
+  end)
+
+  it("reads only the triangle it is told to", function()
+    local a = random(3, 3)
+    parity.close(linalg.eigvalsh(a), linalg.eigvalsh(a:tril() + a:tril(-1).mT))
+    parity.close(linalg.eigvalsh(a, "U"), linalg.eigvalsh(a:triu() + a:triu(1).mT))
+    local x = linalg.solve_triangular(a, a, {upper = true})
+    parity.close(a:triu():matmul(x), a)
+  end)
+
+  it("differentiates det of singular matrices by their cofactors", function()
+    local a = lucerna.tensor({{1, 2}, {2, 4}}, {dtype = lucerna.float64}):requires_grad_()
+    linalg.det(a):backward()
+    parity.close(a.grad, lucerna.tensor({{4, -2}, {-2, 1}}, {dtype = lucerna.float64}))
+  end)
+
+  it("differentiates least squares of vectors", function()
+    local function f(a, b) return (linalg.lstsq(a, b)) end
+    parity.gradcheck(f, {parity.leaf({3, 2}), parity.leaf({3})})
+  end)
+
+  it("says what is wrong with a matrix in PyTorch's words", function()
+    local function check(want, f, ...)
+      assert.equal(want, message(f, ...):gsub("^[^:]*:%d+: ", ""))
+    end
+    local singular = lucerna.tensor {{1.0, 2.0}, {2.0, 4.0}}
+    check("linalg.inv: The diagonal element 2 is zero, the inversion could not be completed "
+      .. "because the input matrix is singular.", linalg.inv, singular)
+    check("linalg.inv: (Batch element 2): The diagonal element 2 is zero, the inversion could not "
+      .. "be completed because the input matrix is singular.", linalg.inv,
+      lucerna.stack {lucerna.eye(2), singular})
+    check("linalg.solve: The solver failed because the input matrix is singular.", linalg.solve,
+      singular, singular)
+    check("linalg.cholesky: The factorization could not be completed because the input is not "
+      .. "positive-definite (the leading minor of order 2 is not positive-definite).",
+      linalg.cholesky, singular - lucerna.eye(2):mul(0.5))
+    check("linalg.det: A must be batches of square matrices, but they are 2 by 3 matrices",
+      linalg.det, lucerna.zeros(2, 3))
+    check("det: A must be batches of square matrices, but they are 2 by 3 matrices",
+      lucerna.zeros(2, 3).det, lucerna.zeros(2, 3))
+    check("linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got 'A'", linalg.eigh,
+      singular, "A")
+    check("linalg.svd: Low precision dtypes not supported. Got float16", linalg.svd,
+      singular:half())
+  end)
+
+  it("refuses pivots that no factorization gives", function()
+    local a = lucerna.eye(2)
+    local function pivots(...) return lucerna.tensor({...}, {dtype = lucerna.int32}) end
+    for _, p in ipairs {pivots(0, 1), pivots(1, 3), pivots(1, -1), pivots(-1, -2)} do
+      assert.is_false(pcall(linalg.ldl_solve, a, p, a))
+    end
+    assert.is_false(pcall(linalg.lu_solve, a, pivots(0, 5), a))
+  end)
+end)
