@@ -469,8 +469,8 @@ static bool push_first(lua_State *L, lua_Debug *ar) {
 
 typedef struct place {
   luc_module *list[MAX_CHAIN]; /* whose calls are on the stack, innermost first */
+  bool tail[MAX_CHAIN];        /* reached by a tail call: its parents' frames may be gone */
   int n;
-  bool tail; /* the outermost was reached by a tail call: its parents' frames may be gone */
 } place;
 
 /* Adds the modules of one coroutine's stack. A method that a forward ends in (return self:f(x)) has
@@ -486,7 +486,7 @@ static void find_frames(lua_State *L, place *p) {
       bool users = ar.istailcall && !luc_l_is_ours(peer->nn->st, &ar);
       bool call = is_call(L, peer, top + 1) || users;
       if (call && (p->n == 0 || p->list[p->n - 1] != peer->m)) p->list[p->n++] = peer->m;
-      if (call) p->tail = ar.istailcall;
+      if (call) p->tail[p->n - 1] = ar.istailcall;
     }
     lua_settop(L, top);
   }
@@ -527,11 +527,13 @@ static void write_place(const place *p, const luc_nn *core, char *out, size_t si
     if (!begin) break; /* called from somewhere else: the path begins here */
     end = begin;
   }
-  if (p->tail && i + 1 == p->n) end = climb(NULL, p->list[i], path, end);
+  if (p->tail[i]) end = climb(NULL, p->list[i], path, end);
   if (*end)
     snprintf(out, size, "in %s (%s): ", end, cls);
   else
     snprintf(out, size, "in %s: ", cls);
+  for (; *out; out++) /* names are anybody's: a message stays one line */
+    if ((unsigned char)*out < ' ') *out = '?';
 }
 
 void luc_l_push_place(lua_State *L, luc_l_state *st) {

@@ -256,6 +256,21 @@ describe("an error", function()
     net.features[3] = nn.Identity()
     net.head = nn.Linear(9, 1)
     at(": in head (Linear): linear:", net, lucerna.ones(1, 2))
+    at(": in a?b (Linear): linear:", nn.Sequential {{"a\nb", nn.Linear(1, 1)}}, x)
+  end)
+
+  it("names the path below a net that another module's forward calls", function()
+    local Wrap, Outer, text = nn.class("Wrap"), nn.class("Outer"), nil
+    function Wrap:forward(y) return self.inner(y) end
+    local wrap = Wrap()
+    wrap.inner = nn.Linear(1, 1)
+    local net = nn.Sequential(nn.Identity(), nn.Sequential(wrap))
+    function Outer:forward(y) -- luacheck: ignore 212
+      text = message_of(net, y)
+      return y
+    end
+    nn.Sequential(Outer())(x)
+    assert.matches(": in 1.0.inner (Linear): linear:", text, 1, true)
   end)
 
   it("of an operator in a Lua forward is placed in its module", function()
