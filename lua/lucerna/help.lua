@@ -36,6 +36,7 @@ local PLACES = {
   {"data.", function() return lucerna.data end},
   {"models.", function() return lucerna.models end},
   {"models.GPT2:", function() return {generate = lucerna.models.GPT2.generate} end},
+  {"cuda.", function() return lucerna.cuda end},
   {"safetensors.", function() return lucerna.safetensors end},
   {"tensor:", function() return core.Tensor end},
 }

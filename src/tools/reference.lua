@@ -33,6 +33,7 @@ local SOURCES = {
   { "linalg.", "generated/torch.linalg.%s.html" },
   { "autograd.", "generated/torch.autograd.%s.html" },
   { "lucerna.", "generated/torch.%s.html" },
+  { "cuda.", "generated/torch.cuda.%s.html" },
   { "tensor:", "generated/torch.Tensor.%s.html" },
 }
 

@@ -40,6 +40,16 @@ describe("a public name", function()
       .. " a comment above the definition (written in Lua); what is private begins with _.")
   end)
 
+  it("of every submodule is known to help", function()
+    local prefixes = {}
+    for _, known in ipairs(all) do prefixes[known.name:match("^[%w_]+")] = true end
+    for name in pairs(require("lucerna.repl").keys(lucerna)) do
+      local submodule = type(lucerna[name]) == "table" and name ~= "Tensor"
+      assert(not submodule or prefixes[name], "lucerna." .. name .. " is not among the PLACES of "
+        .. "lua/lucerna/help.lua: add it, so that its names are documented")
+    end
+  end)
+
   it("of nn or optim has an example", function()
     local lacking = {}
     for _, known in ipairs(all) do

@@ -8,6 +8,7 @@ set_memory_limit(bytes): an allocation beyond fails with an error; 0: no limit.]
 {"clock", "A monotonic clock, in seconds."},
 {"device", "device(name): a device, 'cpu' or 'cuda:0'."},
 {"is_grad_enabled is_inference_mode_enabled", "Are operations recorded? Is inference mode on?"},
+{"cuda.is_available cuda.device_count", "Did this build find CUDA devices? How many?"},
 {"idx_load", "The tensor of an IDX file (MNIST's format), gzipped or not."},
 {"is_tensor", "Is it a tensor? A boolean."},
 {"scope", [=[
