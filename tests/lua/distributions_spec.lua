@@ -205,6 +205,14 @@ describe("distributions", function()
     refused("biject_to: Cannot transform Boolean constraints", D.biject_to,
       D.constraints.boolean)
     refused("transform_to: constraint must be a Constraint (got number)", D.transform_to, 1)
+    refused("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
+      D.MultivariateNormal, x)
+    refused("scale_tril matrix must be at least two-dimensional, with optional leading batch "
+      .. "dimensions", D.MultivariateNormal, x, {scale_tril = x})
+    refused("to satisfy the constraint PositiveDefinite()", D.MultivariateNormal, x,
+      -lucerna.eye(2))
+    refused("to satisfy the constraint LowerCholesky()", D.MultivariateNormal, x,
+      {scale_tril = lucerna.ones(2, 2)})
     refused("AffineTransform: scale must be a Tensor or a number (got nil)", T.AffineTransform, 1)
     refused("have different numbers of elements", T.ReshapeTransform, {2}, {3})
     refused("cache_size must be 0 or 1", T.ExpTransform, 2)

@@ -16,6 +16,38 @@ def transformed(base, *transforms):
     return D.TransformedDistribution(base, list(transforms))
 
 
+class InverseGamma(D.TransformedDistribution):
+    """As torch.distributions has it from 2.4 on."""
+    arg_constraints = D.Gamma.arg_constraints
+    support, has_rsample = D.constraints.positive, True
+
+    def __init__(self, concentration, rate):
+        base = D.Gamma(concentration, rate)
+        self.concentration, self.rate = base.concentration, base.rate
+        super().__init__(base, D.transforms.PowerTransform(-torch.ones_like(base.rate)))
+
+    @property
+    def mean(self):
+        a = self.concentration
+        return torch.where(a > 1, self.rate / (a - 1), torch.inf)
+
+    @property
+    def mode(self):
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self):
+        a = self.concentration
+        return torch.where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), torch.inf)
+
+    def entropy(self):
+        a = self.concentration
+        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
+
+
+D.InverseGamma = getattr(D, "InverseGamma", InverseGamma)
+
+
 # What is made of others; tests/lua/distributions_spec.lua makes the same.
 MADE = {
     "Independent of Normal": lambda loc, scale: D.Independent(D.Normal(loc, scale), 1),
@@ -213,6 +245,9 @@ def extremes():
     one("Gumbel", t(0.25, 1.5, -1), loc=loc, scale=scale)
     one("Pareto", t(2.25, 2.5, 3), scale=scale, alpha=t(0.5, 1.5, 4))
     one("Weibull", t(2.25, 1.5, 3), scale=scale, concentration=t(1.5, 2, 4))
+    one("Kumaraswamy", t(0.25, 0.5, 0.75), concentration1=t(0.5, 1.5, 4), concentration0=scale)
+    one("FisherSnedecor", t(0.25, 1.5, 3), df1=t(1.5, 4, 9), df2=t(1.5, 4.5, 12))
+    one("InverseGamma", t(0.25, 1.5, 3), concentration=t(0.5, 1.5, 4), rate=scale)
     hot, free = t(0.75)[0], t([0.25, 0.5, 0.25], [0.125, 0.125, 0.75])
     one("RelaxedBernoulli", t(0.25, 0.75, 0.5), temperature=hot, probs=free)
     one("RelaxedOneHotCategorical", free, temperature=hot, logits=loc)
@@ -235,6 +270,19 @@ def mixtures():
         scale=t(0.5, 1, 2), skip=("cdf",))
 
 
+def multivariate():
+    lower, loc = t([2, 0], [-0.5, 0.75]), t([0.5, -1], [0, 1], [2, 0.25])
+    cov, value = lower @ lower.T, t([0.25, 1.5], [-1, 0.5], [2, 2])
+    many = torch.stack([lower, lower + torch.eye(2), 2 * lower])
+    name = "MultivariateNormal"
+    one(name, value, loc=loc, scale_tril=lower)
+    one(name, value, loc=loc[0], scale_tril=many, label=" of many factors")
+    one(name, value[0], loc=loc[0], covariance_matrix=cov, label=" of a covariance")
+    one(name, value, loc=loc, precision_matrix=cov, label=" of a precision")
+    kl(name, dict(loc=loc, scale_tril=lower), name, dict(loc=loc + 1, scale_tril=many))
+    kl(name, dict(loc=loc[0], covariance_matrix=cov), name, dict(loc=loc[1], scale_tril=lower * 2))
+
+
 def divergences():
     """Every pair that PyTorch has a formula for."""
     a, b, c, d = t(0.5, 2), t(0.75, 0.25), t(1.5, 3), t(0.25, 0.5)
@@ -245,6 +293,8 @@ def divergences():
         "Cauchy": [dict(loc=a, scale=b), dict(loc=b, scale=c)],
         "Uniform": [dict(low=d, high=b + 0.5), dict(low=d - 0.25, high=t(1, 2))],
         "Exponential": [dict(rate=a), dict(rate=b)],
+        "Gumbel": [dict(loc=a, scale=b), dict(loc=b, scale=c)],
+        "Pareto": [dict(scale=t(0.5, 0.25), alpha=t(2.5, 1.5)), dict(scale=d, alpha=c)],
         "Gamma": [dict(concentration=a, rate=b), dict(concentration=c, rate=a)],
         "Beta": [dict(concentration1=a, concentration0=b), dict(concentration1=c,
                                                                 concentration0=a)],
@@ -267,6 +317,6 @@ def divergences():
 
 
 for part in (location_and_scale, choices, gammas, counts, composed, extremes,
-             mixtures, divergences):
+             mixtures, multivariate, divergences):
     part()
 write("distributions", __file__)

@@ -134,6 +134,11 @@ constraints.symmetric = make("Symmetric", function(v)
   return every(v:isclose(v:transpose(-2, -1), {atol = 1e-6}))
 end, {event_dim = 2})
 
+constraints.positive_definite = make("PositiveDefinite", function(v)
+  local _, info = lucerna.linalg.cholesky_ex(v)
+  return both(constraints.symmetric:check(v), info:eq(0))
+end, {event_dim = 2})
+
 --- What cannot be checked alone: a Dependent constraint.
 constraints.dependent = make("Dependent", function()
   tools.fail("check: Cannot determine validity of dependent constraint")

@@ -1,9 +1,11 @@
--- Distributions that are transforms of a uniform or an exponential one: Gumbel, Pareto, Weibull.
+-- Distributions that are transforms of a simpler one: Gumbel, Pareto, Weibull, Kumaraswamy,
+-- InverseGamma.
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
 local base = require "lucerna.distributions.base"
 local constraints = require "lucerna.distributions.constraints"
+local Gamma = require("lucerna.distributions.gamma").Gamma
 local normal = require "lucerna.distributions.normal"
 local tools = require "lucerna.distributions.tools"
 local transforms = require "lucerna.distributions.transforms"
@@ -122,6 +124,75 @@ end
 function Weibull:entropy()
   local inverse = self.concentration:reciprocal()
   return (1 - inverse) * EULER + (self.scale * inverse):log() + 1
+end
+
+-- ---- Kumaraswamy ----
+
+--- Kumaraswamy(concentration1, concentration0, validate_args): a probability, much as of a Beta,
+-- but with a cdf of powers alone.
+M.Kumaraswamy = two("Kumaraswamy", {"concentration1", "concentration0"},
+  {"concentration1", "concentration0", concentration1 = constraints.positive,
+    concentration0 = constraints.positive})
+local Kumaraswamy = M.Kumaraswamy
+Kumaraswamy.support = constraints.unit_interval
+
+function Kumaraswamy:_make()
+  local a, b = self.concentration1, self.concentration0
+  local zero = lucerna.zeros_like(b:detach())
+  return normal.Uniform(zero, zero + 1, false),
+    {Power(b:reciprocal()), Affine(1.0, -1.0), Power(a:reciprocal())}
+end
+
+-- The mean of the n-th power: b * Beta(1 + n / a, b).
+local function power_mean(self, n)
+  local a, b = self.concentration1, self.concentration0
+  local first = 1 + n / a
+  return (b:log() + first:lgamma() + b:lgamma() - (first + b):lgamma()):exp()
+end
+
+function Kumaraswamy.getters:mean() return power_mean(self, 1) end
+function Kumaraswamy.getters:variance() return power_mean(self, 2) - self.mean ^ 2 end
+
+function Kumaraswamy.getters:mode()
+  local a, b = self.concentration1, self.concentration0
+  local log_mode = b:reciprocal() * (-b):log1p() - (-b * a):log1p()
+  return log_mode:masked_fill(b:lt(1):logical_or(a:lt(1)), lucerna.nan):exp()
+end
+
+function Kumaraswamy:entropy()
+  local a, b = self.concentration1, self.concentration0
+  local harmonic = (b + 1):digamma() + EULER
+  return 1 - b:reciprocal() + (1 - a:reciprocal()) * harmonic - a:log() - b:log()
+end
+
+-- ---- InverseGamma ----
+
+--- InverseGamma(concentration, rate, validate_args): one over a Gamma(concentration, rate).
+M.InverseGamma = two("InverseGamma", {"concentration", "rate"}, Gamma.arg_constraints)
+local InverseGamma = M.InverseGamma
+InverseGamma.support = constraints.positive
+
+function InverseGamma:_make()
+  local d = Gamma(self.concentration, self.rate, false)
+  return d, {Power(lucerna.full_like(self.rate:detach(), -1))}
+end
+
+function InverseGamma.getters:mean()
+  local result = self.rate / (self.concentration - 1)
+  return result:masked_fill(self.concentration:le(1), math.huge)
+end
+
+function InverseGamma.getters:mode() return self.rate / (self.concentration + 1) end
+
+function InverseGamma.getters:variance()
+  local a = self.concentration
+  local result = self.rate ^ 2 / ((a - 1) ^ 2 * (a - 2))
+  return result:masked_fill(a:le(2), math.huge)
+end
+
+function InverseGamma:entropy()
+  local a = self.concentration
+  return a + self.rate:log() + a:lgamma() - (1 + a) * a:digamma()
 end
 
 return M

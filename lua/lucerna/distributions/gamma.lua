@@ -73,6 +73,50 @@ function Chi2:_expand(shape)
   self.rate = self.rate:expand(shape)
 end
 
+-- ---- FisherSnedecor ----
+
+--- FisherSnedecor(df1, df2, validate_args): the ratio of two Chi2 values, each over its degrees of
+-- freedom.
+M.FisherSnedecor = base.class "FisherSnedecor"
+local Fisher = M.FisherSnedecor
+Fisher.arg_constraints = {"df1", "df2", df1 = positive, df2 = positive}
+Fisher.support, Fisher.has_rsample = positive, true
+
+function Fisher:__init(...)
+  local df1, df2, validate_args =
+    arguments("FisherSnedecor", {"df1", "df2", "validate_args"}, ...)
+  self.df1, self.df2 = tools.broadcast("FisherSnedecor", {"df1", "df2"}, df1, df2)
+  Distribution.__init(self, self.df1.shape, {}, validate_args)
+end
+
+function Fisher.getters:mean()
+  local df2 = self.df2:masked_fill(self.df2:le(2), lucerna.nan)
+  return df2 / (df2 - 2)
+end
+
+function Fisher.getters:mode()
+  local mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+  return mode:masked_fill(self.df1:le(2), lucerna.nan)
+end
+
+function Fisher.getters:variance()
+  local a, b = self.df1, self.df2:masked_fill(self.df2:le(4), lucerna.nan)
+  return b ^ 2 * 2 * (a + b - 2) / (a * (b - 2) ^ 2 * (b - 4))
+end
+
+function Fisher:_rsample(sample_shape)
+  local value = M.Gamma(self.df1 * 0.5, self.df1, false):rsample(sample_shape)
+    / M.Gamma(self.df2 * 0.5, self.df2, false):rsample(sample_shape)
+  value.data:clamp_(lucerna.finfo(value.dtype).tiny)
+  return value
+end
+
+function Fisher:_log_prob(value)
+  local a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+  return (a + b):lgamma() - a:lgamma() - b:lgamma() + a * ratio:log() + (a - 1) * value:log()
+    - (a + b) * (ratio * value):log1p()
+end
+
 -- ---- StudentT ----
 
 --- StudentT(df, loc = 0, scale = 1, validate_args): a normal value over the square root of a

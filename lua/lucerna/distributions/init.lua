@@ -2,7 +2,7 @@
 -- densities and what is known of them, with gradients to the parameters; a file a family.
 
 local base = require "lucerna.distributions.base"
-local kl = require "lucerna.distributions.kl"
+local kl = require "lucerna.distributions.kl_extreme"
 local registry = require "lucerna.distributions.registry"
 
 local distributions = {
@@ -17,7 +17,7 @@ local distributions = {
 }
 
 local FAMILIES = {"normal", "discrete", "gamma", "counts", "composed", "extreme", "relaxed",
-  "mixture"}
+  "mixture", "multivariate_normal"}
 
 for _, family in ipairs(FAMILIES) do
   for name, value in pairs(require("lucerna.distributions." .. family)) do
