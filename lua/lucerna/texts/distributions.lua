@@ -3,10 +3,6 @@ return { title = "Probability distributions",
 {"distributions.Distribution:log_prob", "The logarithm of the density (probability) at value."},
 {"distributions.Distribution:cdf distributions.Distribution:icdf", [=[
 The probability of at most value; the value below which that probability lies.]=]},
-{"distributions.Distribution:perplexity", "e^entropy."},
-{"distributions.transforms.ExpTransform", "y = e^x."},
-{"distributions.transforms.SigmoidTransform", "y = 1 / (1 + e^-x)."},
-{"distributions.transforms.SoftplusTransform", "y = log(1 + e^x)."},
 {"distributions.constraints.Constraint", [=[
 What a parameter or value must satisfy: check(value) gives a bool tensor.]=]},
 }
