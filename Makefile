@@ -3,17 +3,19 @@
 PACKAGES_build = build-essential cmake lua5.4 liblua5.4-dev libopenblas-dev zlib1g-dev libedit-dev
 PACKAGES_test = lua-busted
 PACKAGES_lint = lua-check clang-format git
+PACKAGES_fuzz = clang
 PACKAGES_rock = luarocks git
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 EPOCHS ?= 3
+SECONDS ?= 60
 LUA = lua5.4
 export LUA_PATH = $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH = $(CURDIR)/build/?.so;;
 unexport LUA_PATH_5_4 LUA_CPATH_5_4
 
 .DEFAULT_GOAL = build
-.PHONY: build demo test test-all bench lint env docs parity-report rock clean
+.PHONY: build demo test test-all bench lint fuzz env docs parity-report rock clean
 
 build/.need-%: Makefile src/tools/need.sh
 	@src/tools/need.sh $(PACKAGES_$*)
@@ -56,6 +58,10 @@ bench: build
 
 lint: build-lint build/.need-lint
 	@$(LUA) tests/lint.lua
+
+# Fuzzes each reader of src/io for SECONDS.
+fuzz: build build/.need-fuzz
+	@tests/fuzz/run.sh $(SECONDS)
 
 # For a plain lua5.4: eval "$$(make env)"
 env:

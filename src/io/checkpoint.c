@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/document.h"
+#include "io/json.h"
 #include "lucerna/io.h"
 #include "nn/module.h"
 
@@ -149,12 +150,11 @@ static void name_root(luc_document *doc, const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const char *dot = strrchr(name, '.');
   size_t n = dot && dot != name ? (size_t)(dot - name) : strlen(name);
-  if (n == 0 || n >= sizeof doc->root_name) {
+  bool fits = n > 0 && n < sizeof doc->root_name;
+  if (fits) memcpy(doc->root_name, name, n);
+  doc->root_name[fits ? n : 0] = '\0';
+  if (!fits || !luc__utf8_valid(doc->root_name))
     snprintf(doc->root_name, sizeof doc->root_name, "archive");
-    return;
-  }
-  memcpy(doc->root_name, name, n);
-  doc->root_name[n] = '\0';
 }
 
 static luc_status add_record(luc_document *doc, luc_zip_writer *zip, const char *name,

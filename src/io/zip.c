@@ -254,7 +254,11 @@ luc_status luc__zip_read(const luc_zip *zip, const luc_zip_entry *e, void *to) {
     LUC_TRY(luc__input_read(zip->source, at, to, (size_t)e->size));
   else
     LUC_TRY(read_deflated(zip, e, at, to));
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+  uint32_t crc = e->crc; /* a fuzzer guesses none */
+#else
   uint32_t crc = (uint32_t)crc32_z(0, to, (size_t)e->size);
+#endif
   LUC_CHECK(zip->ctx, crc == e->crc, LUC_ERR_IO,
             "%s: the zip archive is damaged (the checksum of '%.100s' is wrong)", zip->who,
             e->name);
