@@ -120,6 +120,22 @@ local function check(case)
   check_samples(case)
 end
 
+-- Expanded, it has values of the larger shape and the same densities.
+local function check_expanded(case)
+  local d = make(case.class, parameters(case.kw))
+  local value = parity.tensor(case.value)
+  local shape = table.move(d.batch_shape, 1, #d.batch_shape, 2, {2})
+  local e = d:expand(shape)
+  assert.same(shape, e.batch_shape)
+  assert.same(d.event_shape, e.event_shape)
+  assert.same(table.move(e.event_shape, 1, #e.event_shape, #shape + 1, {table.unpack(shape)}),
+    e:sample().shape)
+  if case.out.log_prob then
+    parity.close(e:log_prob(value):detach(), d:log_prob(value):detach():expand(shape), nil,
+      "log_prob of the expanded")
+  end
+end
+
 local function check_divergence(case)
   local p, q = parameters(case.kw_p), parameters(case.kw_q)
   local out = D.kl_divergence(make(case.p, p), make(case.q, q))
@@ -136,6 +152,9 @@ describe("distributions beside PyTorch:", function()
     it(case.name, function()
       if case.kl then check_divergence(case) else check(case) end
     end)
+    if not case.kl then
+      it(case.name .. ", expanded", function() check_expanded(case) end)
+    end
   end
 end)
 
@@ -410,4 +429,69 @@ describe("samples have the mean and variance of", function()
       assert.near(1, drawn:std():item() / deviation, 0.06)
     end)
   end
+end)
+
+describe("samples", function()
+  local n = 20000
+
+  it("of categories come as often as their probabilities say", function()
+    lucerna.manual_seed(2)
+    local probs = lucerna.tensor {{0.2, 0.3, 0.5}, {0.6, 0.1, 0.3}}
+    local often = D.OneHotCategorical(probs):sample(n):mean(1)
+    parity.close(often, probs, {atol = 0.02}, "one-hot")
+    local ids = D.Categorical(probs):sample(n)
+    for k = 1, 3 do
+      local part = ids:eq(k):to(lucerna.float32):mean(1)
+      parity.close(part, probs:select(2, k), {atol = 0.02}, "category " .. k)
+    end
+    local mixed = D.MixtureSameFamily(D.Categorical(probs),
+      D.Normal(lucerna.tensor {-5.0, 0.0, 5.0}, 1)):sample(n)
+    parity.close(mixed:mean(1), lucerna.tensor {1.5, -1.5}, {atol = 0.15}, "mixture")
+  end)
+
+  it("of vectors have their covariance", function()
+    lucerna.manual_seed(3)
+    local covariance = lucerna.tensor {{2.0, -0.5}, {-0.5, 0.75}}
+    local x = D.MultivariateNormal(lucerna.tensor {1.0, 2.0}, covariance):sample(n)
+    local from = x - x:mean(1)
+    parity.close(x:mean(1), lucerna.tensor {1.0, 2.0}, {atol = 0.05}, "mean")
+    parity.close(from:t():matmul(from) / n, covariance, {atol = 0.08}, "covariance")
+    local d = D.Dirichlet(lucerna.tensor {0.5, 2.0, 4.0})
+    parity.close(d:sample(n):mean(1), d.mean, {atol = 0.01}, "Dirichlet")
+  end)
+
+  it("have on average the gradient of their mean", function()
+    for name, args in pairs {Gamma = {2.5, 2.0}, Beta = {2.0, 0.5}, Exponential = {2.0},
+      LogNormal = {0.0, 0.5}, Gumbel = {1.0, 2.0}, Weibull = {1.0, 2.0}} do
+      lucerna.manual_seed(4)
+      local leaves = {}
+      for i, v in ipairs(args) do
+        leaves[i] = lucerna.tensor(v, {dtype = lucerna.float64, requires_grad = true})
+      end
+      local d = D[name](table.unpack(leaves))
+      local want = table.pack(lucerna.autograd.grad(d.mean, leaves, {retain_graph = true}))
+      local got = table.pack(lucerna.autograd.grad(d:rsample(n):mean(), leaves))
+      for i = 1, #leaves do
+        assert.near(want[i]:item(), got[i]:item(), 0.05, name .. " " .. i)
+      end
+    end
+  end)
+
+  it("of one seed are the same again", function()
+    lucerna.manual_seed(5)
+    local first = D.Gamma(2.0, 1.0):sample(5):tolist()
+    lucerna.manual_seed(5)
+    assert.same(first, D.Gamma(2.0, 1.0):sample {5}:tolist())
+  end)
+
+  it("come in shapes of sizes, tables and names", function()
+    local d = D.Normal(lucerna.zeros(2), 1)
+    for _, drawn in ipairs {d:sample(3, 4), d:sample {3, 4}, d:sample {sample_shape = {3, 4}}} do
+      assert.same({3, 4, 2}, drawn.shape)
+    end
+    assert.same({2}, d:sample().shape)
+    assert.same({0, 2}, d:sample(0).shape)
+    assert.matches("sample_shape must be sizes %(got %-1%)", parity.message(d.sample, d, -1))
+    assert.matches("unknown argument 'shape'", parity.message(d.sample, d, {shape = {1}}))
+  end)
 end)

@@ -29,7 +29,8 @@ end
 
 --- class(name, Parent): a new class of distributions. Parent defaults to Distribution. It needs
 -- __init, which calls Distribution.__init(self, batch_shape, event_shape, validate_args), and
--- arg_constraints, a table by parameter that also lists the names in order.
+-- arg_constraints, a table by parameter that also lists the names in order; _log_prob(value),
+-- _rsample(shape) or _sample(shape) as it can; and Class.getters.mean(self) for the field d.mean.
 function base.class(name, parent) return base.kind(name, parent or base.Distribution) end
 
 --- The base: Distribution(batch_shape = {}, event_shape = {}, validate_args).

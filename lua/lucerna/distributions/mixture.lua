@@ -111,9 +111,14 @@ function Mixture:__init(...)
   local mixture, component, validate_args = arguments("MixtureSameFamily",
     {"mixture_distribution", "component_distribution", "validate_args"}, ...)
   check_parts(mixture, component)
+  local inner = tools.first(component.batch_shape, -1)
+  local batch = tools.broadcast_shape(inner, mixture.logits:select(-1, 1))
+  if not tools.same(mixture.batch_shape, batch) then mixture = mixture:expand(batch) end
+  if not tools.same(inner, batch) then
+    component = component:expand(join(batch, {mixture._num_events}))
+  end
   self.mixture_distribution, self.component_distribution = mixture, component
-  Distribution.__init(self, tools.first(component.batch_shape, -1), component.event_shape,
-    validate_args)
+  Distribution.__init(self, batch, component.event_shape, validate_args)
 end
 
 function Mixture:_expand(shape)
@@ -155,7 +160,7 @@ function Mixture:_log_prob(value)
 end
 
 function Mixture:_sample(sample_shape)
-  local chosen = self.mixture_distribution:expand(self.batch_shape):sample(sample_shape)
+  local chosen = self.mixture_distribution:sample(sample_shape)
   local drawn = self.component_distribution:sample(sample_shape)
   local dim = #sample_shape + #self.batch_shape + 1
   local ones = {}
