@@ -338,8 +338,8 @@ describe("trap:", function()
     assert.are.same({5.0, 5.0}, bn[1].running_mean:tolist())
     local tied = nn.ModuleList {bn[2], bn[2]}
     assert.are.equal(4, #tied:state_dict())
-    local target, weight = nn.Linear(2, 1):double(), nil
-    weight = target.weight
+    local target = nn.Linear(2, 1):double()
+    local weight = target.weight
     target:load_state_dict(bn[2]:state_dict())
     assert.are.equal(weight, target.weight)
     assert.are.equal(lucerna.float64, weight.dtype)
