@@ -17,6 +17,16 @@ describe("the parity report:", function()
     assert.matches("nn.Conv2d is not in tests/parity/names.lua", text)
   end)
 
+  it("a case counts once, and a recorded error is no case", function()
+    local words = {}
+    report.collect(words, {
+      {name = "relu", fn = "F.relu", args = {}}, {lua = "F.relu(F.relu(x))"},
+      {fn = "F.elu", error = "refused"},
+    })
+    assert.equal(2, words.relu)
+    assert.is_nil(words.elu)
+  end)
+
   it("cases are run: each data file is named by a spec", function()
     local specs = assert(io.popen("cat tests/lua/*.lua")):read("a")
     for _, file in ipairs(report.data_files()) do

@@ -20,26 +20,26 @@ function report.data_files()
 end
 
 -- Where a case says what it calls: an operator, a program, a class.
-local TELLING = {
-  fn = true, lua = true, make = true, call = true, kind = true, class = true, name = true,
-}
+local TELLING = {"fn", "lua", "make", "call", "kind", "class"}
 
--- How often a word is used counts the cases, once for each text that has it.
-local function add_words(words, text)
+-- Counts the words of a case, each once; a recorded error is no answer.
+local function count_case(words, case)
   local seen = {}
-  for word in text:gmatch("[%a_][%w_]*") do
-    if not seen[word] then words[word] = (words[word] or 0) + 1 end
-    seen[word] = true
+  for _, key in ipairs(TELLING) do
+    local text = type(case[key]) == "string" and case[key] or ""
+    for word in text:gmatch("[%a_][%w_]*") do
+      if not seen[word] then words[word] = (words[word] or 0) + 1 end
+      seen[word] = true
+    end
   end
 end
 
+--- Counts the cases below a value, into words.
 local function collect(words, value)
-  for key, v in pairs(value) do
-    if type(v) == "table" then
-      collect(words, v)
-    elseif TELLING[key] and type(v) == "string" then
-      add_words(words, v)
-    end
+  if value.error then return end
+  count_case(words, value)
+  for _, v in pairs(value) do
+    if type(v) == "table" then collect(words, v) end
   end
 end
 
@@ -95,6 +95,8 @@ local function public_names(place)
   table.sort(names)
   return names
 end
+
+report.collect = collect
 
 --- One group counted: {title, total, covered, cases, once = {names with one case}, lacking = {names
 -- that are not here}, faults}.
