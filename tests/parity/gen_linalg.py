@@ -264,7 +264,61 @@ def norms():
     case("linalg.cond", real(3, 2), 5)
 
 
+def products():
+    case("linalg.matmul", real(2, 3), real(3, 2))
+    case("linalg.matmul", real(2, 3), real(2, 3))
+    case("linalg.diagonal", real(2, 3, 4))
+    case("linalg.diagonal", real(2, 3, 4), offset=1, dim1=Dim(0), dim2=Dim(2))
+    case("linalg.diagonal", real(2, 3), dim1=Dim(1), dim2=Dim(1))
+    for n in (0, 1, 2, 5, -1, -3):
+        a = well(2, 3, 3) / 4
+        both("matrix_power", a if n else Const(a), n)
+    both("matrix_power", real(2, 3), 2)
+    for a in (real(3, 3), real(2, 2, 2) * 4, torch.zeros(2, 2, dtype=f64),
+              torch.zeros(0, 3, 3, dtype=f64)):
+        both("matrix_exp", a)
+    case("matrix_exp", real(3, 3, dtype=f32), rough=True)
+    both("matrix_exp", real(2, 3))
+    case("linalg.multi_dot", [real(2, 3), real(3, 4), real(4, 1)])
+    case("linalg.multi_dot", [real(3), real(3, 4), real(4, 2), real(2)])
+    case("linalg.multi_dot", [real(3), real(3)])
+    case("linalg.multi_dot", [real(2, 3)])
+    case("linalg.multi_dot", [real(2, 3), real(3), real(3, 2)])
+
+    def chain(matrices):
+        return torch.chain_matmul(*matrices)
+
+    case("chain_matmul", [real(2, 3), real(3, 4), real(4, 1)], ref=chain)
+    case("chain_matmul", [real(2, 3), real(2, 3)], ref=chain)
+    case("linalg.vecdot", real(2, 3), real(2, 3))
+    case("linalg.vecdot", real(2, 3), real(1, 3), dim=Dim(0))
+    case("linalg.vecdot", real(2, 3), real(2, 4))
+    case("linalg.cross", real(2, 3), real(2, 3))
+    case("linalg.cross", real(3, 2), real(3, 1), dim=Dim(0))
+    case("linalg.cross", real(2, 4), real(2, 4))
+    case("cross", real(2, 3, 3), real(2, 3, 3))
+    case(".cross", real(3, 3), real(3, 3), Dim(1))
+    case("cross", real(2, 4), real(2, 4))
+    case("trace", real(3, 4))
+    case(".trace", real(2, 2))
+    case("trace", torch.ones(3, 3, dtype=torch.int64))
+    case("trace", real(3))
+    case("linalg.vander", real(2, 3))
+    case("linalg.vander", real(3), N=5)
+    case("linalg.vander", torch.tensor([2, 3]), N=1)
+    case("linalg.vander", real(3), N=0)
+    eye = torch.eye(6, dtype=f64) * 4
+    case("linalg.tensorinv", real(2, 3, 6) + eye.reshape(2, 3, 6))
+    case("linalg.tensorinv", real(6, 3, 2) + eye.reshape(6, 3, 2), 1)
+    case("linalg.tensorinv", real(2, 3, 5))
+    case("linalg.tensorinv", real(4, 4), 0)
+    case("linalg.tensorsolve", real(2, 3, 6) + eye.reshape(2, 3, 6), real(2, 3))
+    case("linalg.tensorsolve", real(2, 3, 3, 2) + eye.reshape(2, 3, 3, 2), real(2, 3))
+    case("linalg.tensorsolve", real(6, 2, 3) + eye.reshape(6, 2, 3), real(2, 3), [Dim(0)])
+    case("linalg.tensorsolve", real(2, 3, 4), real(2, 3))
+
+
 for family in (inverses, systems, cholesky, orthogonal, lu, determinants, spectrum, ranks,
-               least_squares, norms):
+               least_squares, norms, products):
     family()
 write("linalg", __file__)

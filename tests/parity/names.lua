@@ -153,4 +153,11 @@ return {
      TransformedDistribution biject_to kl_divergence register_kl transform_to]],
    ours = "class",
   },
+  {title = "torch.linalg", place = "linalg", files = {"^linalg$"},
+   names = [[
+     cholesky cholesky_ex cond cross det diagonal eig eigh eigvals eigvalsh householder_product inv
+     inv_ex ldl_factor ldl_factor_ex ldl_solve lstsq lu lu_factor lu_factor_ex lu_solve matmul
+     matrix_exp matrix_norm matrix_power matrix_rank multi_dot norm pinv qr slogdet solve solve_ex
+     solve_triangular svd svdvals tensorinv tensorsolve vander vecdot vector_norm]],
+  },
 }

@@ -12,6 +12,19 @@ beta · input + alpha · the product (addbmm: summed over the batch).]=]},
 Sums of products by a formula of subscripts.
 > local y = lucerna.einsum("ij,jk->ik", lucerna.ones(2, 3), lucerna.ones(3, 4))    -- [2, 4]]=]},
 {"tensordot", "Products summed over dims dimensions, or pairs of them."},
+{"linalg.matmul", "Product of vectors, matrices or batches of them."},
+{"linalg.multi_dot chain_matmul", [=[
+The product of a list of matrices, in the order that takes the fewest multiplications.
+> local y = lucerna.linalg.multi_dot {lucerna.ones(2, 9), lucerna.ones(9, 1)}]=]},
+{"linalg.matrix_power matrix_power", "A^n of square matrices; of the inverse for negative n."},
+{"linalg.matrix_exp matrix_exp", "The exponential of square matrices: I + A + A²/2 + ..."},
+{"linalg.diagonal", "The diagonals of matrices [*, m, n], as a view."},
+{"linalg.vecdot", "Sums of products along dim, the last one by default."},
+{"linalg.cross cross", "Vector products along a dim of size 3."},
+{"trace", "The sum of a matrix's diagonal."},
+{"linalg.vander", "For each element a row of its powers 0 to N - 1."},
+{"linalg.tensorinv", "The inverse of A as a matrix whose rows are its first ind dims."},
+{"linalg.tensorsolve", "X of tensordot(A, X) = B; dims of A are moved to the end before."},
 {"linalg.inv inverse", [=[
 The inverses of square matrices [*, n, n]; an error where there is none.
 > local y = lucerna.linalg.inv(lucerna.tensor {{2.0, 0.0}, {0.0, 4.0}})]=]},

@@ -1,0 +1,301 @@
+/* Products of matrices and what is made of them: powers, the exponential, chains in their best
+ * order, tensors as matrices. All are composites, so their gradients are those of products. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/linalg.h"
+#include "ops/rows.h"
+
+/* ---- powers and the exponential ---- */
+
+static luc_tensor *identity_like(luc_formula *f, luc_tensor *a) {
+  if (f->status != LUC_OK) return NULL;
+  luc_tensor *eye = luc__f_eye(f, a, a->sizes[a->ndim - 1]);
+  return luc__f1(f, LUC_OP_clone, luc__f_expand(f, eye, a->ndim, a->sizes));
+}
+
+/* matrix_power(A, n): by squaring; of the inverse for negative n. */
+luc_status luc__run_matrix_power(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = args[0].as.tensor, *power = NULL;
+  int64_t n = args[1].as.i;
+  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  LUC_CHECK(ctx, n > -INT32_MAX && n < INT32_MAX, LUC_ERR_VALUE, "n is too large (got %lld)",
+            (long long)n);
+  if (n == 0) return luc__f_result(&f, identity_like(&f, a), out);
+  if (n < 0) a = luc__f1(&f, LUC_OP_linalg_inv, a);
+  for (int64_t left = n < 0 ? -n : n; left > 0; left >>= 1) {
+    if (left & 1) power = power ? luc__f_mm(&f, power, a) : a;
+    if (left > 1) a = luc__f_mm(&f, a, a);
+  }
+  if (n == 1) power = luc__f1(&f, LUC_OP_clone, a);
+  return luc__f_result(&f, power, out);
+}
+
+/* The sum of factors[i] a^2i, i < n, given the powers a^2, a^4, … */
+static luc_tensor *series(luc_formula *f, luc_tensor *eye, luc_tensor *const *even_powers,
+                          const double *factors, int n) {
+  luc_tensor *sum = luc__fs(f, LUC_OP_mul, eye, factors[0]);
+  for (int i = 1; i < n; i++)
+    sum = luc__f2(f, LUC_OP_add, sum, luc__fs(f, LUC_OP_mul, even_powers[i - 1], factors[i]));
+  return sum;
+}
+
+/* Padé's approximant of degree 13: (V - U)^-1 (V + U), U odd and V even in a. */
+static luc_status exponential(luc_context *ctx, luc_tensor *a, luc_tensor **out) {
+  static const double pade[14] = {64764752532480000,
+                                  32382376266240000,
+                                  7771770303897600,
+                                  1187353796428800,
+                                  129060195264000,
+                                  10559470521600,
+                                  670442572800,
+                                  33522128640,
+                                  1323241920,
+                                  40840800,
+                                  960960,
+                                  16380,
+                                  182,
+                                  1};
+  luc_formula f = luc__formula(ctx);
+  double b[2][7];
+  for (int i = 0; i < 14; i++) b[i & 1][i / 2] = pade[i] / pade[0];
+  luc_tensor *eye = luc__f_eye(&f, a, a->sizes[a->ndim - 1]), *p[6];
+  p[0] = luc__f_mm(&f, a, a);
+  for (int i = 1; i < 6; i++) p[i] = luc__f_mm(&f, p[i - 1], p[0]);
+  luc_tensor *v = series(&f, eye, p, b[0], 7);
+  luc_tensor *u = luc__f_mm(&f, a, series(&f, eye, p, b[1], 7));
+  luc_tensor *low = luc__f2(&f, LUC_OP_sub, v, u), *high = luc__f2(&f, LUC_OP_add, v, u);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_linalg_solve, low, high), out);
+}
+
+/* How often to halve a so that its 1-norm is below 1; matrices share the number. */
+static luc_status halvings(luc_context *ctx, luc_tensor *a, int *times) {
+  bool outer = ctx->grad_mode;
+  double norm = 0;
+  ctx->grad_mode = false;
+  luc_formula f = luc__formula(ctx);
+  luc_value none = luc_v_none();
+  luc_tensor *sums = luc__f_sum(&f, luc__f1(&f, LUC_OP_abs, a), 1, (int64_t[]){-2}, false);
+  luc_tensor *largest = luc__f_call(&f, LUC_OP_amax, LUC_ARGS(luc_v_tensor(sums), none));
+  largest = luc__f_to(&f, largest, LUC_FLOAT64);
+  if (f.status == LUC_OK) norm = *(const double *)largest->data;
+  *times = norm > 1 && isfinite(norm) ? (int)ceil(log2(norm)) : 0;
+  if (*times > 40) *times = 40;
+  ctx->grad_mode = outer;
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* exp(a) = exp(a / 2^k)^(2^k) */
+luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *e = NULL;
+  int times = 0;
+  LUC_TRY(luc__need_matrices(ctx, "input", a, true));
+  luc_formula f = luc__formula(ctx);
+  if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, a), out);
+  LUC_TRY(halvings(ctx, a, &times));
+  f.status = exponential(ctx, luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times)), &e);
+  luc_tensor *r = luc__f_own(&f, e);
+  for (int i = 0; i < times; i++) r = luc__f_mm(&f, r, r);
+  return luc__f_result(&f, r, out);
+}
+
+/* ---- chains ---- */
+
+enum { CHAIN = 64 };
+
+/* The product of matrices i to j, split where best[i][j] says. */
+static luc_tensor *chain(luc_formula *f, luc_tensor *const *list, const uint8_t (*best)[CHAIN],
+                         int i, int j) {
+  if (i == j) return list[i];
+  int k = best[i][j];
+  return luc__f_mm(f, chain(f, list, best, i, k), chain(f, list, best, k + 1, j));
+}
+
+/* The order with the fewest multiplications. */
+static void plan(luc_tensor *const *list, int n, uint8_t (*best)[CHAIN]) {
+  double cost[CHAIN][CHAIN], side[CHAIN + 1];
+  for (int i = 0; i < n; i++) side[i] = (double)list[i]->sizes[0], cost[i][i] = 0;
+  side[n] = (double)list[n - 1]->sizes[1];
+  for (int length = 1; length < n; length++)
+    for (int i = 0; i + length < n; i++) {
+      int j = i + length;
+      cost[i][j] = INFINITY;
+      for (int k = i; k < j; k++) {
+        double c = cost[i][k] + cost[k + 1][j] + side[i] * side[k + 1] * side[j + 1];
+        if (c < cost[i][j]) cost[i][j] = c, best[i][j] = (uint8_t)k;
+      }
+    }
+}
+
+static luc_status check_chain(luc_context *ctx, const luc_value *list, bool vectors) {
+  int n = list->n;
+  LUC_CHECK(ctx, n >= (vectors ? 2 : 1) && n <= CHAIN / 2, LUC_ERR_VALUE,
+            "expected at least %d and at most %d tensors but got %d", vectors ? 2 : 1, CHAIN / 2,
+            n);
+  for (int i = 0; i < n; i++) {
+    const luc_tensor *t = list->as.tensors[i];
+    bool end = vectors && (i == 0 || i == n - 1);
+    char shape[LUC_SHAPE_TEXT];
+    LUC_CHECK(ctx, t->ndim == 2 || (end && t->ndim == 1), LUC_ERR_SHAPE,
+              "tensor %d must be 2D%s but got %s", i + 1, end ? " or 1D" : "",
+              luc__tensor_shape_text(shape, t));
+  }
+  return LUC_OK;
+}
+
+static luc_status multi_dot(luc_context *ctx, const luc_value *list, bool vectors, luc_value *out) {
+  luc_tensor *t[CHAIN];
+  uint8_t best[CHAIN][CHAIN] = {{0}};
+  int n = list->n;
+  LUC_TRY(check_chain(ctx, list, vectors));
+  luc_formula f = luc__formula(ctx);
+  memcpy(t, list->as.tensors, (size_t)n * sizeof *t);
+  bool first = t[0]->ndim == 1, last = t[n - 1]->ndim == 1;
+  if (first) t[0] = luc__f_unsqueeze(&f, t[0], 0);
+  if (last) t[n - 1] = luc__f_unsqueeze(&f, t[n - 1], -1);
+  if (f.status == LUC_OK) plan(t, n, best);
+  luc_tensor *r = n == 1 ? luc__f1(&f, LUC_OP_clone, t[0]) : chain(&f, t, best, 0, n - 1);
+  if (last) r = luc__f_squeeze(&f, r, -1);
+  if (first) r = luc__f_squeeze(&f, r, 0);
+  return luc__f_result(&f, r, out);
+}
+
+luc_status luc__run_linalg_multi_dot(luc_context *ctx, luc_value *args, luc_value *out) {
+  return multi_dot(ctx, &args[0], true, out);
+}
+
+luc_status luc__run_chain_matmul(luc_context *ctx, luc_value *args, luc_value *out) {
+  return multi_dot(ctx, &args[0], false, out);
+}
+
+/* ---- sums of products ---- */
+
+/* vecdot(x, y, dim) */
+luc_status luc__run_linalg_vecdot(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *product = luc__f2(&f, LUC_OP_mul, args[0].as.tensor, args[1].as.tensor);
+  return luc__f_result(&f, luc__f_sum(&f, product, 1, &args[2].as.i, false), out);
+}
+
+/* t[i + by] in place of t[i] along dim, in a circle. */
+static luc_tensor *turned(luc_formula *f, luc_tensor *t, int64_t dim, int64_t by) {
+  int64_t shift = -by;
+  return luc__f_call(f, LUC_OP_roll_dims,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_ints(&shift, 1), luc_v_ints(&dim, 1)));
+}
+
+/* a[i + 1] b[i + 2] - a[i + 2] b[i + 1] */
+luc_status luc__run_linalg_cross(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  int da, db;
+  char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, a->ndim == b->ndim, LUC_ERR_SHAPE,
+            "inputs must have the same number of dimensions (input %s, other %s)",
+            luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
+  LUC_TRY(luc__dim_wrap(ctx, "linalg.cross", args[2].as.i, a->ndim, &da));
+  db = da;
+  LUC_CHECK(ctx, a->ndim > 0 && a->sizes[da] == 3 && b->sizes[db] == 3, LUC_ERR_SHAPE,
+            "inputs dimension %d must have length 3 (input %s, other %s)", da + 1,
+            luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
+  luc_tensor *plus = luc__f2(&f, LUC_OP_mul, turned(&f, a, da, 1), turned(&f, b, da, 2));
+  luc_tensor *minus = luc__f2(&f, LUC_OP_mul, turned(&f, a, da, 2), turned(&f, b, da, 1));
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_sub, plus, minus), out);
+}
+
+/* cross(input, other, dim): by default the first dimension of size 3. */
+luc_status luc__run_cross(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_tensor *a = args[0].as.tensor;
+  int64_t dim = 0;
+  if (luc_is_none(&args[2])) {
+    while (dim < a->ndim && a->sizes[dim] != 3) dim++;
+    LUC_CHECK(ctx, dim < a->ndim, LUC_ERR_SHAPE, "no dimension of size 3 in input");
+    args[2] = luc_v_int(dim);
+  }
+  return luc__run_linalg_cross(ctx, args, out);
+}
+
+luc_status luc__run_trace(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  LUC_CHECK(ctx, args[0].as.tensor->ndim == 2, LUC_ERR_SHAPE,
+            "expected a matrix, but got tensor with dim %d", args[0].as.tensor->ndim);
+  luc_tensor *d = luc__f1(&f, LUC_OP_diagonal, args[0].as.tensor);
+  return luc__f_result(&f, luc__f_sum(&f, d, 0, NULL, false), out);
+}
+
+/* vander(x, N): powers 0 to N - 1 of each element in a row. */
+luc_status luc__run_linalg_vander(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor;
+  LUC_CHECK(ctx, x->ndim > 0 && x->ndim < LUC_MAX_DIMS && x->dtype != LUC_BOOL, LUC_ERR_SHAPE,
+            "x must be numbers of at least 1 dimension");
+  int64_t n = luc_is_none(&args[1]) ? x->sizes[x->ndim - 1] : args[1].as.i;
+  LUC_CHECK(ctx, n > 1 || luc_is_none(&args[1]), LUC_ERR_VALUE,
+            "N must be greater than 1 (got %lld)", (long long)n);
+  int64_t sizes[LUC_MAX_DIMS + 1];
+  memcpy(sizes, x->sizes, (size_t)x->ndim * sizeof *sizes);
+  sizes[x->ndim] = n > 1 ? n - 1 : 0;
+  luc_tensor *base = luc__f_unsqueeze(&f, x, -1);
+  luc_tensor *pair[2] = {luc__f1(&f, LUC_OP_ones_like, base),
+                         luc__f_expand(&f, base, x->ndim + 1, sizes)};
+  pair[1] = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(pair[1]), luc_v_int(-1)));
+  luc_tensor *r = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
+  if (n == 0) r = luc__f_narrow(&f, r, -1, 0, 0);
+  return luc__f_result(&f, r, out);
+}
+
+/* ---- tensors as matrices ---- */
+
+static int64_t product(const int64_t *sizes, int n) {
+  int64_t p = 1;
+  for (int i = 0; i < n; i++) p *= sizes[i];
+  return p;
+}
+
+/* tensorinv(A, ind): the first ind dims are rows, the others columns. */
+luc_status luc__run_linalg_tensorinv(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = args[0].as.tensor;
+  int64_t sizes[LUC_MAX_DIMS], ind = args[1].as.i;
+  char shape[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, ind > 0, LUC_ERR_VALUE,
+            "Expected a strictly positive integer for 'ind' (got %lld)", (long long)ind);
+  int first = ind < a->ndim ? (int)ind : a->ndim, last = a->ndim - first;
+  int64_t rows = product(a->sizes, first), columns = product(a->sizes + first, last);
+  LUC_CHECK(ctx, rows == columns, LUC_ERR_SHAPE,
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            "prod(self.shape[:ind]), but got %lld != %lld (%s)",
+            (long long)columns, (long long)rows, luc__tensor_shape_text(shape, a));
+  memcpy(sizes, a->sizes + first, (size_t)last * sizeof *sizes);
+  memcpy(sizes + last, a->sizes, (size_t)first * sizeof *sizes);
+  luc_tensor *matrix = luc__f_reshape(&f, a, 2, (int64_t[]){rows, columns});
+  luc_tensor *inverse = luc__f1(&f, LUC_OP_linalg_inv, matrix);
+  return luc__f_result(&f, luc__f_reshape(&f, inverse, a->ndim, sizes), out);
+}
+
+/* tensorsolve(A, B, dims): X with tensordot(A, X, X.ndim) = B; dims of A are moved last. */
+luc_status luc__run_linalg_tensorsolve(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  int64_t to[LUC_MAX_DIMS], n = luc_is_none(&args[2]) ? 0 : args[2].n;
+  for (int64_t i = 0; i < n && i < LUC_MAX_DIMS; i++) to[i] = a->ndim - n + i;
+  if (n > 0) {
+    luc_value last = luc_v_ints(to, (int)n);
+    a = luc__f_call(&f, LUC_OP_movedim, LUC_ARGS(args[0], args[2], last));
+  }
+  if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
+  int rest = a->ndim > b->ndim ? a->ndim - b->ndim : 0;
+  int64_t unknowns = product(a->sizes + a->ndim - rest, rest);
+  char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
+  if (unknowns != b->numel || a->numel != b->numel * b->numel)
+    f.status =
+        luc__fail(ctx, LUC_ERR_SHAPE,
+                  "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) "
+                  "== prod(self.shape[:other.ndim]) (self %s, other %s)",
+                  luc__tensor_shape_text(ta, args[0].as.tensor), luc__tensor_shape_text(tb, b));
+  luc_tensor *matrix = luc__f_reshape(&f, a, 2, (int64_t[]){b->numel, unknowns});
+  luc_tensor *right = luc__f_reshape(&f, b, 1, (int64_t[]){b->numel});
+  luc_tensor *x = luc__f2(&f, LUC_OP_linalg_solve, matrix, right);
+  return luc__f_result(&f, luc__f_reshape(&f, x, rest, a->sizes + a->ndim - rest), out);
+}
