@@ -1,0 +1,85 @@
+-- Layers at edge shapes, as PyTorch answers: batches of nothing, inputs without a batch, and views
+-- whose memory is not in order, which are to give what their copies give.
+
+local lucerna = require "lucerna"
+local parity = require "parity"
+local nn = lucerna.nn
+
+local function make(case)
+  lucerna.manual_seed(3)
+  return assert(load("return nn." .. case.class, case.class, "t", {nn = nn}))()
+end
+
+-- A view of this shape whose last dimension is not the innermost, or that skips memory.
+local function turned(shape)
+  local base = {table.unpack(shape)}
+  base[1], base[#base] = base[#base], base[1]
+  return lucerna.randn(base):transpose(1, -1)
+end
+
+local function with_gradient(case, x)
+  local layer = make(case)
+  lucerna.manual_seed(5)
+  local leaf = x:detach():requires_grad_()
+  local y = layer(leaf)
+  local weights = lucerna.linspace(0.5, 1.5, y:numel()):reshape(y:size())
+  ;(y * weights):sum():backward()
+  local grads = {leaf.grad}
+  for p in layer:parameters() do grads[#grads + 1] = p.grad end
+  return y:detach(), grads
+end
+
+local function same(expected, actual, label)
+  parity.close(actual, expected, {atol = 1e-5, rtol = 1e-5}, label)
+end
+
+describe("a layer at edge shapes:", function()
+  for _, case in ipairs(parity.load "edges") do
+    if case.shape then
+      it("nothing in a batch, " .. case.class, function()
+        local layer = make(case)
+        local x = lucerna.zeros(0, table.unpack(case.shape)):requires_grad_()
+        local y = layer(x)
+        assert.are.same(case.zero, y:size())
+        if not y.requires_grad then return end
+        y:sum():backward()
+        assert.are.same(x:size(), x.grad:size())
+        for name, p in layer:named_parameters() do
+          assert.are.same({name, 0.0}, {name, p.grad and p.grad:abs():sum():item() or 0.0})
+        end
+      end)
+    end
+
+    if case.unbatched then
+      it("no batch, " .. case.class, function()
+        local layer, x = make(case):eval(), lucerna.randn(case.shape)
+        same(layer(x:unsqueeze(1))[1]:detach(), layer(x):detach())
+      end)
+    end
+
+    if case.shape then
+      it("memory in another order, " .. case.class, function()
+        local shape = {2, table.unpack(case.shape)}
+        for _, x in ipairs {turned(shape), lucerna.randn(1, table.unpack(case.shape)):expand(shape),
+          lucerna.randn(shape):flip(1):narrow(1, 1, 2), lucerna.randn(4, table.unpack(case.shape))[
+          {{1, 4, 2}}]} do
+          local expected, grads = with_gradient(case, x:contiguous())
+          local actual, others = with_gradient(case, x)
+          same(expected, actual, "result")
+          for k, g in ipairs(grads) do same(g, others[k], "gradient " .. k) end
+        end
+      end)
+    end
+
+    if case.loss then
+      it("nothing to lose, " .. case.loss, function()
+        for _, reduction in ipairs {"mean", "sum"} do
+          local value = nn[case.loss] {reduction = reduction}(lucerna.zeros(0, 3),
+            lucerna.zeros(0, 3)):item()
+          local expected = case[reduction]
+          assert.is_true(value == expected or value ~= value and expected ~= expected)
+        end
+      end)
+    end
+  end
+end)
