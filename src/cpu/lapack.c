@@ -372,6 +372,14 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
 typedef void (*gelsd_fn)(in m, in n, in k, void *a, in lda, void *b, in ldb, void *s,
                          const void *rcond, int *rank, void *work, in lwork, int *iwork, int *info);
 
+/* LAPACK prints a complaint about infinities and NaN. */
+static bool finite(const lapack *l, const void *block, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += 0 * (l->f32 ? (double)((const float *)block)[i] : ((const double *)block)[i]);
+  return sum == 0;
+}
+
 luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond, void *a, void *b,
                       void *values, int64_t *rank, int32_t *info) {
   lapack l = {0};
@@ -398,6 +406,11 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
   char *turned = t.block + matrix;
   begin(&l);
   for (int64_t i = 0; i < s.count; i++) {
+    if (!finite(&l, at(a, i * m * n, l.item), m * n) ||
+        !finite(&l, at(b, i * most * k, l.item), most * k)) {
+      info[i] = 1;
+      continue;
+    }
     transpose(t.block, at(a, i * m * n, l.item), m, n, l.item);
     transpose(turned, at(b, i * most * k, l.item), most, k, l.item);
     gelsd(&rows, &columns, &right, t.block, &rows, turned, &ldb, at(values, i * least, l.item),

@@ -93,6 +93,16 @@ describe("linalg", function()
       singular:half())
   end)
 
+  it("refuses or answers NaN and infinities, and prints nothing of its own", function()
+    for _, value in ipairs {0 / 0, math.huge} do
+      local a = lucerna.full({3, 3}, value)
+      for _, name in ipairs {"svd", "eigh", "pinv", "lstsq", "matrix_rank"} do
+        assert.is_false(pcall(linalg[name], a, name == "lstsq" and a or nil), name)
+      end
+      assert.is_true(linalg.det(a):isnan():item())
+    end
+  end)
+
   it("refuses pivots that no factorization gives", function()
     local a = lucerna.eye(2)
     local function pivots(...) return lucerna.tensor({...}, {dtype = lucerna.int32}) end
