@@ -194,6 +194,10 @@ TEST("so does attention") {
   sweep("attention");
 }
 
+TEST("so do factorizations of matrices and their gradients") {
+  sweep("linalg");
+}
+
 TEST("so do checkpoints, and a save that fails leaves the old file") {
   sweep("checkpoints");
 }

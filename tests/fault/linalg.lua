@@ -1,0 +1,28 @@
+-- What the out-of-memory sweep runs with matrices: every factorization forward and backward.
+-- Returns the scenario as a function.
+local lucerna = require "lucerna"
+local linalg = lucerna.linalg
+
+local function scenario()
+  local a = lucerna.tensor({{4, 1, 0.5}, {1, 3, 0.25}, {0.5, 0.25, 5}}, {dtype = lucerna.float64})
+  a = a:requires_grad_()
+  local b = lucerna.ones(3, 2, {dtype = lucerna.float64})
+  local function back(...)
+    for _, t in ipairs {...} do
+      if t.requires_grad then t:sum():backward({retain_graph = true}) end
+    end
+  end
+  for _, name in ipairs {"inv", "det", "slogdet", "lu", "qr", "cholesky", "eigh", "svd", "pinv",
+    "matrix_exp", "cond"} do
+    back(linalg[name](a))
+  end
+  back(linalg.solve(a, b), linalg.solve_triangular(a, b, {upper = true}),
+    (linalg.lstsq(a, b, {driver = "gelsd"})), lucerna.cholesky_solve(b, a))
+  back(linalg.matrix_norm(a, "nuc"), linalg.householder_product(a, a:diagonal()),
+    linalg.multi_dot {a, b, b:t()})
+  linalg.ldl_solve(select(1, linalg.ldl_factor(a:detach())), select(2, linalg.ldl_factor(
+    a:detach())), b)
+  assert(linalg.matrix_rank(a):item() == 3)
+end
+
+return scenario
