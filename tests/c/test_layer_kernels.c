@@ -555,7 +555,8 @@ static void check_qr(luc_context *ctx, luc_dtype dtype, int64_t m, int64_t n) {
   int64_t k = m < n ? m : n;
   kt_array a = kt_random(dtype, m * n), q = kt_random(dtype, m * k), r = kt_random(dtype, k * n);
   kt_array unit = kt_random(dtype, k * k), product = kt_random(dtype, m * n);
-  luc_status status = luc__qr(ctx, dtype, m, n, a.p, q.p, r.p);
+  luc_matrices one = {dtype, 1, m, n};
+  luc_status status = luc__qr(ctx, one, false, a.p, q.p, r.p);
   if (status == LUC_ERR_SUPPORT) goto done; /* no OpenBLAS here */
   CHECK_EQ(status, LUC_OK);
   for (int64_t i = 0; i < m * n; i++) {
