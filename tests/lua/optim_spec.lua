@@ -51,7 +51,10 @@ describe("an optimizer", function()
     assert.are.equal(2, state.step)
     assert.are.same({6, 2}, state.exp_avg:size())
     assert.are.equal(0, state.exp_avg[1]:abs():sum():item())
-    assert.has_error(function() optim.SparseAdam(table_of:parameters(), {lr = -1}) end)
+    for _, options in ipairs {{lr = 0}, {eps = 0}} do
+      assert.error_matches(function() optim.SparseAdam(table_of:parameters(), options) end,
+        "SparseAdam: Invalid %a+ %a+: 0")
+    end
     assert.has_error(function() optim.SparseAdam(table_of:parameters(), {betas = {1, 0}}) end)
   end)
 

@@ -21,9 +21,11 @@ local module = {}
 module.SparseAdam = class("SparseAdam", Optimizer)
 local SparseAdam = module.SparseAdam
 
+-- Unlike Adam's, above 0.
+local SMALLEST = 2.0 ^ -1074
 local LIMITS = {
-  {"lr", 0, nil, "Invalid learning rate: %s"},
-  {"eps", 0, nil, "Invalid epsilon value: %s"},
+  {"lr", SMALLEST, nil, "Invalid learning rate: %s"},
+  {"eps", SMALLEST, nil, "Invalid epsilon value: %s"},
 }
 
 local function check_options(group)

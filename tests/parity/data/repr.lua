@@ -436,6 +436,8 @@ return {
    text = "Embedding(4, 2)"},
   {lua = "nn.Embedding(4, 2, {padding_idx = 1, max_norm = 2.0, norm_type = 1.0, scale_grad_by_freq = true})",
    text = "Embedding(4, 2, padding_idx=1, max_norm=2.0, norm_type=1.0, scale_grad_by_freq=True)"},
+  {lua = "nn.Embedding(4, 2, {sparse = true})",
+   text = "Embedding(4, 2, sparse=True)"},
   {lua = "nn.Embedding(4, 2, -1)",
    text = "Embedding(4, 2, padding_idx=4)"},
   {lua = "nn.EmbeddingBag(4, 2)",
