@@ -36,16 +36,23 @@ local function count_ctest(text)
   return passed, math.max(failed, broken)
 end
 
+-- Of every spec, which begins with its name; one that does not end with its sum has crashed.
 local function count_busted(text)
-  local s, f, e = text:match("(%d+) success%a* / (%d+) failure%a* / (%d+) error")
-  if not s then return 0, 1 end
-  return tonumber(s), f + e
+  local passed, failed, specs = 0, 0, 0
+  for s, f, e in text:gmatch("(%d+) success%a* / (%d+) failure%a* / (%d+) error") do
+    passed, failed, specs = passed + s, failed + f + e, specs + 1
+  end
+  local _, begun = text:gsub("%f[^\n\0]== tests/lua/", "")
+  return passed, failed + math.max(begun - specs, begun == 0 and 1 or 0)
 end
+
+-- Where a suite's output goes.
+local function log_of(name) return "build/log/" .. name:gsub("%W+", "_") end
 
 -- Runs a command; what it says and whether it succeeded decide the counts.
 local function suite(name, command, count)
   os.execute("mkdir -p build/log")
-  local log = "build/log/" .. name:gsub("%W+", "_") .. ".log"
+  local log = log_of(name) .. ".log"
   local begin = clock()
   local ok = os.execute(command .. " >" .. log .. " 2>&1 </dev/null")
   local text = read(log)
@@ -82,15 +89,19 @@ local function ctest(name, build, short)
   suite(name, env .. "ctest --test-dir " .. build .. " -V", count_ctest)
 end
 
+-- Every spec runs in a process of its own, as many at once as there are processors.
 local function busted(name, build, interpreter, options, short)
-  local exclude = short and " --exclude-tags=slow" or ""
-  local run = ("LUCERNA_LUA=%s %s /usr/bin/busted --ignore-lua --cpath='./%s/?.so' "):format(
-    interpreter, interpreter, build)
-  suite(name, environment(build, short) .. run .. "--output=plainTerminal" .. exclude .. " "
-    .. options, count_busted)
+  local exclude = short and "--exclude-tags=slow" or ""
+  local run = ("%s /usr/bin/busted --ignore-lua --cpath=./%s/?.so --output=plainTerminal %s %s"):
+    format(interpreter, build, exclude, options)
+  local each = ('f=%s/$(basename "$0").log; echo "== $0" >$f; %s "$0" >>$f 2>&1'):format(
+    log_of(name), run)
+  suite(name, ("(rm -rf %s; mkdir -p %s; ls tests/lua/*_spec.lua | %s xargs -P $(nproc) -n 1 "
+    .. "sh -c '%s'; status=$?; cat %s/*.log; exit $status)"):format(log_of(name), log_of(name),
+    environment(build, short) .. "LUCERNA_LUA=" .. interpreter, each, log_of(name)), count_busted)
 end
 
-local asan = "$PWD/build/asan/tests/lua_runner"
+local asan = assert(os.getenv("PWD")) .. "/build/asan/tests/lua_runner"
 local constant_gc = "--helper=tests/lua/constant_gc.lua"
 if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) end
 if exists("build/lucerna/core.so") then
