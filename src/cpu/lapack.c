@@ -388,6 +388,7 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
   int64_t m = s.m, n = s.n, least = m < n ? m : n, most = m < n ? n : m;
   memset(info, 0, (size_t)s.count * sizeof *info);
   memset(rank, 0, (size_t)s.count * sizeof *rank);
+  memset(values, 0, (size_t)(s.count * least) * luc__dtype_size(s.dtype));
   if (s.count == 0 || least == 0 || k == 0) return LUC_OK;
   LUC_TRY(fits(ctx, &s, k));
   LUC_TRY(load(ctx, s.dtype, &l));

@@ -121,6 +121,11 @@ static luc_status condition(luc_context *ctx, luc_tensor *a, const luc_value *p,
   int order = 0;
   LUC_TRY(matrix_order(ctx, luc_is_none(p) ? &two : p, &order));
   LUC_TRY(luc__need_matrices(ctx, "A", a, abs(order) != 2));
+  if (a->numel == 0) { /* PyTorch's answer */
+    luc_value batch = luc_v_ints(a->sizes, a->ndim - 2);
+    luc_value zeros[LUC_MAX_PARAMS] = {luc_v_tensor(a), batch};
+    return luc_call(ctx, LUC_OP_new_zeros, zeros, 2, out);
+  }
   if (abs(order) == 2) {
     luc_tensor *s = luc__f1(&f, LUC_OP_linalg_svdvals, a);
     luc_tensor *high = reduced(&f, LUC_OP_amax, s), *low = reduced(&f, LUC_OP_amin, s);

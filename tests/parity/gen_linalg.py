@@ -258,6 +258,8 @@ def norms():
     case("linalg.norm", x, 1, [Dim(0), Dim(1), Dim(2)])
     case("linalg.cond", well(3, 3))
     case("linalg.cond", real(4, 2))
+    case("linalg.cond", Const(torch.zeros(2, 0, 0)))
+    case("linalg.cond", Const(torch.zeros(0, 0)), 1)
     case("linalg.cond", Const(torch.ones(2, 2, dtype=f64)), 1)
     case("linalg.cond", real(3, 2), 1)
     case("linalg.cond", real(3, 2), "fro")
