@@ -10,6 +10,9 @@ local function make(case)
   return assert(load("return nn." .. case.class, case.class, "t", {nn = nn}))()
 end
 
+-- Does it draw random numbers?
+local function drawn(case) return case.class:find "Dropout" or case.class:find "RReLU" end
+
 -- A view of this shape whose last dimension is not the innermost, or that skips memory.
 local function turned(shape)
   local base = {table.unpack(shape)}
@@ -68,6 +71,16 @@ describe("a layer at edge shapes:", function()
           same(expected, actual, "result")
           for k, g in ipairs(grads) do same(g, others[k], "gradient " .. k) end
         end
+      end)
+    end
+
+    if case.shape and not drawn(case) then
+      it("first and second derivatives, " .. case.class, function()
+        local layer = make(case):double()
+        local leaves = {parity.leaf {2, table.unpack(case.shape)}}
+        for p in layer:parameters() do leaves[#leaves + 1] = p end
+        parity.gradcheck(function(x) return layer(x) end, leaves)
+        parity.gradgradcheck(function(x) return layer(x) end, leaves)
       end)
     end
 
