@@ -96,3 +96,70 @@ describe("a layer at edge shapes:", function()
     end
   end
 end)
+
+describe("a batch of nothing", function()
+  for _, name in ipairs {"RNN", "LSTM", "GRU"} do
+    it("goes through " .. name, function()
+      local layer = nn[name](2, 3, {num_layers = 2, bidirectional = true})
+      local x = lucerna.zeros(4, 0, 2):requires_grad_()
+      local y, state = layer(x)
+      assert.are.same({4, 0, 6}, y:size())
+      assert.are.same({4, 0, 3}, (name == "LSTM" and state[1] or state):size())
+      y:sum():backward()
+      assert.are.equal(0.0, layer.weight_hh_l1.grad:abs():sum():item())
+      assert.are.same({0, 3}, (nn[name .. "Cell"](2, 3)(lucerna.zeros(0, 2))):size())
+    end)
+  end
+
+  it("goes through embeddings and what takes positions", function()
+    local none = lucerna.zeros(0, 3, {dtype = lucerna.int64})
+    local layer = nn.Embedding(4, 2)
+    local y = layer(none)
+    assert.are.same({0, 3, 2}, y:size())
+    y:sum():backward()
+    assert.are.equal(0.0, layer.weight.grad:abs():sum():item())
+    assert.are.same({0, 2}, nn.EmbeddingBag(4, 2)(none):size())
+    local out = nn.AdaptiveLogSoftmaxWithLoss(8, 6, {2, 4})(lucerna.zeros(0, 8),
+      lucerna.zeros(0, {dtype = lucerna.int64}))
+    assert.are.same({0}, out:size())
+  end)
+end)
+
+describe("parameters of any shape", function()
+  for _, name in ipairs {"Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD",
+    "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam"} do
+    it("learn by " .. name, function()
+      local list = {}
+      for k, shape in ipairs {{}, {0}, {3, 0}, {1}, {2, 1, 2}} do
+        list[k] = nn.Parameter(lucerna.full(shape, 2.0))
+      end
+      list[#list + 1] = nn.Parameter(lucerna.full({2}, 2.0)) -- never has a gradient
+      local function loss(parameters)
+        local sum = 0
+        for k = 1, 5 do sum = sum + (parameters[k] ^ 2):sum() end
+        return sum
+      end
+      local function steps(o, parameters, n)
+        for _ = 1, n do
+          o:step(function()
+            o:zero_grad()
+            local value = loss(parameters)
+            value:backward()
+            return value
+          end)
+        end
+      end
+      local o = lucerna.optim[name](list, {lr = 0.01})
+      steps(o, list, 2)
+      assert.is_true(loss(list):item() < 24)
+      assert.are.same({2.0, 2.0}, list[6]:tolist())
+      local copies = {}
+      for k, p in ipairs(list) do copies[k] = nn.Parameter(p:detach():clone()) end
+      local other = lucerna.optim[name](copies, {lr = 0.01})
+      other:load_state_dict(o:state_dict())
+      steps(o, list, 2)
+      steps(other, copies, 2)
+      for k, p in ipairs(list) do same(p:detach(), copies[k]:detach(), "parameter " .. k) end
+    end)
+  end
+end)
