@@ -198,6 +198,10 @@ TEST("so do factorizations of matrices and their gradients") {
   sweep("linalg");
 }
 
+TEST("so do distributions, their samples and gradients") {
+  sweep("distributions");
+}
+
 TEST("so do checkpoints, and a save that fails leaves the old file") {
   sweep("checkpoints");
 }

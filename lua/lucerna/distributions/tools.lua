@@ -68,7 +68,12 @@ function tools.broadcast(who, names, ...)
   for i in ipairs(names) do
     if type(values[i]) == "number" then values[i] = lucerna.tensor(values[i], options) end
   end
-  return table.unpack(lucerna.broadcast_tensors(values))
+  for i = 2, #names do
+    if not tools.same(values[i].shape, values[1].shape) then
+      return table.unpack(lucerna.broadcast_tensors(values))
+    end
+  end
+  return table.unpack(values, 1, #names) -- as they are: no nodes that all uses would share
 end
 
 --- The shape that a shape and those of values (numbers have none) broadcast to.
