@@ -54,10 +54,12 @@ static void drop_node_hooks(luc_context *ctx, luc_node *node) {
   }
 }
 
+/* A node that had nothing saved can run again, as in PyTorch. */
 void luc__node_forget(luc_context *ctx, luc_node *node) {
-  node->released = true;
+  bool saved = node->op < 0;
   for (int i = 0; i < node->nslots; i++) {
     luc_value *v = &node->args[i];
+    saved |= v->kind == LUC_TENSOR || v->kind == LUC_TENSORS;
     if (v->kind == LUC_TENSOR) {
       luc_tensor_release(ctx, v->as.tensor);
       *v = luc_v_none();
@@ -67,9 +69,11 @@ void luc__node_forget(luc_context *ctx, luc_node *node) {
     }
   }
   for (int i = 0; i < node->nresults; i++) {
+    saved |= node->results[i] != NULL;
     luc_tensor_release(ctx, node->results[i]);
     node->results[i] = NULL;
   }
+  node->released |= saved;
   luc_ud_free_fn release = node->function.free;
   node->function.free = NULL;
   if (release) release(ctx, node->ud);

@@ -466,7 +466,7 @@ static luc_status check_state(luc_context *ctx, const call *c, const luc_tensor 
   int64_t want[3] = {s->layers * directions(s), c->batch, which == 0 ? output_size(s) : s->hidden};
   int64_t have[3] = {t->sizes[0], c->unbatched ? 1 : t->sizes[1], t->sizes[t->ndim - 1]};
   if (memcmp(want, have, sizeof want) == 0) return LUC_OK;
-  char name[16] = "hidden", expected[LUC_SHAPE_TEXT], given[LUC_SHAPE_TEXT];
+  char name[32] = "hidden", expected[LUC_SHAPE_TEXT], given[LUC_SHAPE_TEXT];
   if (s->kind == LSTM) snprintf(name, sizeof name, "hidden[%d]", which);
   return luc__fail(ctx, LUC_ERR_SHAPE, "%s: Expected %s size %s, got %s", who, name,
                    luc__shape_text(expected, 3, want), luc__shape_text(given, 3, have));

@@ -32,6 +32,11 @@ describe("backward", function()
     y:backward()
     assert.same({ 8.0 }, x.grad:tolist())
     assert.matches("second time", parity.message(y.backward, y))
+    local e = lucerna.ones(3, { requires_grad = true })
+    local sum = (e:expand(2, 3) + 1):sum() -- nothing of it is saved
+    sum:backward()
+    sum:backward()
+    assert.are.same({ 4, 4, 4 }, e.grad:tolist())
   end)
 
   it("can be differentiated again with create_graph", function()
