@@ -94,7 +94,8 @@ luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out
   luc_formula f = luc__formula(ctx);
   if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, a), out);
   LUC_TRY(halvings(ctx, a, &times));
-  f.status = exponential(ctx, luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times)), &e);
+  luc_tensor *small = luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times));
+  if (f.status == LUC_OK) f.status = exponential(ctx, small, &e);
   luc_tensor *r = luc__f_own(&f, e);
   for (int i = 0; i < times; i++) r = luc__f_mm(&f, r, r);
   return luc__f_result(&f, r, out);
