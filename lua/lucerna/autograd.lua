@@ -2,6 +2,7 @@
 -- gradient checks against finite differences.
 
 local core = require "lucerna.core"
+local is_callable = require "lucerna.callable"
 local is_tensor, set_mode = core.is_tensor, core._set_mode
 
 local autograd = { backward = core.autograd.backward, grad = core.autograd.grad }
@@ -300,7 +301,20 @@ local function check_inputs(who, inputs)
   if not any then core._raise(who .. ": none of the inputs requires grad") end
 end
 
-local function as_list(inputs) return is_tensor(inputs) and { inputs } or inputs end
+-- inputs as a list; what gradcheck and gradgradcheck cannot use is refused.
+local function check_call(who, f, inputs, options)
+  if not is_callable(f) then
+    core._raise(("%s: f must be a function (got %s)"):format(who, core.nn.kind_name(f)))
+  end
+  if not is_tensor(inputs) and type(inputs) ~= "table" then
+    core._raise(("%s: inputs must be a Tensor or a list of them (got %s)"):format(who,
+      core.nn.kind_name(inputs)))
+  end
+  if options ~= nil and type(options) ~= "table" then
+    core._raise(("%s: options must be a table (got %s)"):format(who, core.nn.kind_name(options)))
+  end
+  return is_tensor(inputs) and { inputs } or inputs
+end
 
 local function first_mismatch(f, inputs, options)
   local outputs = outputs_of(f, inputs)
@@ -321,8 +335,8 @@ end
 
 local function check(who, f, inputs, given)
   local options = { who = who, eps = 1e-6, atol = 1e-5, rtol = 1e-3, raise_exception = true }
+  inputs = check_call(who, f, inputs, given)
   for key, value in pairs(given or {}) do options[key] = value end
-  inputs = as_list(inputs)
   check_inputs(who, inputs)
   local mismatch = first_mismatch(f, inputs, options)
   if not mismatch then return true end
@@ -336,7 +350,7 @@ function autograd.gradcheck(f, inputs, options) return check("gradcheck", f, inp
 
 --- The same for second derivatives: gradcheck of the gradients of f's outputs.
 function autograd.gradgradcheck(f, inputs, options)
-  inputs = as_list(inputs)
+  inputs = check_call("gradgradcheck", f, inputs, options)
   local n, all = #inputs, {}
   for i = 1, n do all[i] = inputs[i] end
   local probe = outputs_of(f, inputs)

@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
 local ordered = require "lucerna.nn.ordered"
 
 local checkpoint = {}
@@ -46,6 +47,12 @@ end
 function checkpoint.save(object, path)
   check_path("save", path)
   core._save(object, path, entries)
+end
+
+local function has_read(f)
+  if type(f) ~= "table" and type(f) ~= "userdata" then return false end
+  local ok, read = pcall(function() return f.read end)
+  return ok and is_callable(read)
 end
 
 -- Everything a reader function or an object with a method read gives.
@@ -104,7 +111,7 @@ function checkpoint.load(...)
   local path, bytes = nil, nil
   if type(f) == "string" and (f:find("^PK\3\4") or f:find("^\x80[\2-\5]")) then
     bytes = f
-  elseif type(f) == "function" or type(f) == "userdata" or type(f) == "table" then
+  elseif type(f) == "function" or has_read(f) then
     bytes = read_all(f, max_bytes)
   else
     check_path("load", f)

@@ -108,13 +108,24 @@ local function item_of(dataset, i)
   return item
 end
 
+-- Anything with positions and a length may be one: an object with a class, or an array table.
+local function check_dataset(who, dataset)
+  if type(dataset) ~= "table" then
+    fail("%s: dataset: expected a data set (got %s)", who, core.nn.kind_name(dataset))
+  end
+end
+
 --- The items of another data set at the given positions.
 data.Subset = data.Dataset("Subset")
 local Subset = data.Subset
 
 function Subset:__init(dataset, indices)
+  check_dataset("Subset", dataset)
   self.dataset = dataset
   self.indices = lucerna.is_tensor(indices) and indices:tolist() or indices
+  if type(self.indices) ~= "table" then
+    fail("Subset: indices: expected positions (got %s)", core.nn.kind_name(indices))
+  end
   if dataset.get_batch then self.get_batch = self.get_whole_batch end
 end
 
@@ -149,6 +160,15 @@ end
 
 --- Splits a data set at random into subsets of the given lengths (or fractions of its length).
 function data.random_split(dataset, lengths, options)
+  check_dataset("random_split", dataset)
+  if type(lengths) ~= "table" then
+    fail("random_split: lengths: expected a table of numbers (got %s)", type(lengths))
+  end
+  for k, length in ipairs(lengths) do
+    if type(length) ~= "number" then
+      fail("random_split: lengths: entry %d is a %s", k, type(length))
+    end
+  end
   local n = #dataset
   local counts, sum = counts_of(lengths, n)
   if sum ~= n then fail("random_split: lengths sum to %d, the data set has %d items", sum, n) end
@@ -185,7 +205,12 @@ end
 -- ---- IDX files and MNIST ----
 
 --- Reads an IDX file, plain or gzipped, as the tensor it declares. Values are as in the file.
-function data.read_idx(path) return core.idx_load(path) end
+function data.read_idx(path)
+  if type(path) ~= "string" then
+    fail("read_idx: path must be a string (got %s)", core.nn.kind_name(path))
+  end
+  return core.idx_load(path)
+end
 
 local function exists(path)
   local file = io.open(path, "rb")
@@ -210,6 +235,10 @@ local function mnist_like(name, classes)
   local class = data.Dataset(name)
 
   function class:__init(options)
+    if options ~= nil and (type(options) ~= "table" or getmetatable(options) ~= nil) then
+      fail("%s: expected {root = …, train = …, transform = …} (got %s)", name,
+        core.nn.kind_name(options))
+    end
     local root, train, transform =
       arguments(name, {"root", "train", "transform"}, next(options or {}) and options)
     if type(root) ~= "string" then
@@ -292,7 +321,12 @@ end
 
 --- A batch from an array of items: tensors are stacked, integers become int64, floats float64,
 -- strings stay a table, tables are collated field by field.
-function data.default_collate(items) return collate(items) end
+function data.default_collate(items)
+  if type(items) ~= "table" then
+    fail("default_collate: items: expected an array (got %s)", core.nn.kind_name(items))
+  end
+  return collate(items)
+end
 
 -- ---- DataLoader ----
 
@@ -316,6 +350,9 @@ local function loader_options(dataset, options)
   if options == nil and holds_options(dataset) then
     options = dataset
     dataset = options[1]
+  end
+  if options ~= nil and type(options) ~= "table" then
+    fail("DataLoader: options: expected a table (got %s)", core.nn.kind_name(options))
   end
   local keywords = {dataset = dataset}
   for key, value in pairs(options or {}) do

@@ -2,6 +2,7 @@
 -- is a table; `Class.getters.mean(self)` makes the field d.mean, computed when it is read.
 
 local lucerna = require "lucerna"
+local core = require "lucerna.core"
 local constraints = require "lucerna.distributions.constraints"
 local arguments = require "lucerna.arguments"
 local new_class = require "lucerna.optim.class"
@@ -31,7 +32,15 @@ end
 -- __init, which calls Distribution.__init(self, batch_shape, event_shape, validate_args), and
 -- arg_constraints, a table by parameter that also lists the names in order; _log_prob(value),
 -- _rsample(shape) or _sample(shape) as it can; and Class.getters.mean(self) for the field d.mean.
-function base.class(name, parent) return base.kind(name, parent or base.Distribution) end
+function base.class(name, parent)
+  if type(name) ~= "string" then
+    core._raise(("class: expected a name (got %s)"):format(type(name)))
+  end
+  if parent ~= nil and (type(parent) ~= "table" or parent.__index == nil) then
+    core._raise(("class: parent must be a class (got %s)"):format(core.nn.kind_name(parent)))
+  end
+  return base.kind(name, parent or base.Distribution)
+end
 
 --- The base: Distribution(batch_shape = {}, event_shape = {}, validate_args).
 base.Distribution = base.kind "Distribution"

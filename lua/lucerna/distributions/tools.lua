@@ -92,9 +92,9 @@ end
 
 --- Is a value an instance of a class, or of a subclass of it?
 function tools.is_a(value, class)
-  local own = type(value) == "table" and getmetatable(value) or nil
-  while own and own ~= class do own = rawget(own, "_parent") end
-  return own ~= nil
+  local own = type(value) == "table" and getmetatable(value)
+  while type(own) == "table" and own ~= class do own = rawget(own, "_parent") end
+  return own == class
 end
 
 --- Sums the last n dimensions.

@@ -4,6 +4,7 @@
 local core = require "lucerna.core"
 local autograd = require "lucerna.autograd"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.nn.utils.check"
 
 local OPTIONS = { "grad_output", "stride", "padding", "dilation", "groups" }
 
@@ -19,7 +20,9 @@ local function gradient(convolve, wrt, input, weight, grad_output, ...)
   return (autograd.grad(output, wrt, grad_output, { create_graph = recording }))
 end
 
-local function zeros_like_other(size, other)
+local function zeros_like_other(who, name, size, other, grad_output)
+  check.tensor(who, name, other)
+  check.tensor(who, "grad_output", grad_output)
   return core.zeros(size, { dtype = other.dtype, requires_grad = true })
 end
 
@@ -34,7 +37,7 @@ for _, k in ipairs { 1, 2, 3 } do
   grad[name .. "_input"] = function(...)
     local size, weight, grad_output, stride, padding, dilation, groups =
       arguments(name .. "_input", names_of("input_size", "weight"), ...)
-    local input = zeros_like_other(size, weight)
+    local input = zeros_like_other(name .. "_input", "weight", size, weight, grad_output)
     return gradient(convolve, input, input, weight, grad_output, stride or 1, padding or 0,
       dilation or 1, groups or 1)
   end
@@ -44,7 +47,7 @@ for _, k in ipairs { 1, 2, 3 } do
   grad[name .. "_weight"] = function(...)
     local input, size, grad_output, stride, padding, dilation, groups =
       arguments(name .. "_weight", names_of("input", "weight_size"), ...)
-    local weight = zeros_like_other(size, input)
+    local weight = zeros_like_other(name .. "_weight", "input", size, input, grad_output)
     return gradient(convolve, weight, input, weight, grad_output, stride or 1, padding or 0,
       dilation or 1, groups or 1)
   end

@@ -22,6 +22,9 @@ function optim.class(name, Parent)
   if type(name) ~= "string" then
     core._raise(("class: expected a name (got %s)"):format(type(name)))
   end
+  if Parent ~= nil and (type(Parent) ~= "table" or Parent.__index == nil) then
+    core._raise(("class: Parent must be a class (got %s)"):format(core.nn.kind_name(Parent)))
+  end
   return class(name, Parent or Optimizer)
 end
 

@@ -113,10 +113,7 @@ function Optimizer.__define(key, value) return key == "step" and with_hooks(valu
 -- A function or an object with a __call that is no tensor or module.
 local function is_iterable(value)
   if type(value) == "function" then return true end
-  if type(value) == "string" or lucerna.is_tensor(value) or core.nn.is_module(value) then
-    return false
-  end
-  return getmetatable(value) ~= nil
+  return not (lucerna.is_tensor(value) or core.nn.is_module(value)) and is_callable(value)
 end
 
 local function refuse_params(who, given)

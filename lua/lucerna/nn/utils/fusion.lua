@@ -22,8 +22,11 @@ local function parameter(like, value)
   return core.Parameter(value:detach(), like.requires_grad)
 end
 
-local function fused(weight, bias, shape, ...)
-  local factor, offset = fold(bias, ...)
+local function fused(who, weight, bias, shape, mean, var, eps, gamma, beta)
+  check.tensor(who, "bn_rm", mean)
+  check.tensor(who, "bn_rv", var)
+  check.number(who, "bn_eps", eps)
+  local factor, offset = fold(bias, mean, var, eps, gamma, beta)
   return parameter(weight, weight * factor:reshape(shape)),
     parameter(bias ~= nil and bias or weight, offset)
 end
@@ -37,7 +40,7 @@ function fusion.fuse_conv_bn_weights(...)
   local shape = { -1 }
   for d = 2, check.tensor("fuse_conv_bn_weights", "conv_w", weight):dim() do shape[d] = 1 end
   if transpose then shape[1], shape[2] = 1, -1 end
-  return fused(weight, bias, shape, mean, var, eps, gamma, beta)
+  return fused("fuse_conv_bn_weights", weight, bias, shape, mean, var, eps, gamma, beta)
 end
 
 --- fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b): weight [out, in]
@@ -46,7 +49,7 @@ function fusion.fuse_linear_bn_weights(...)
   local weight, bias, mean, var, eps, gamma, beta = arguments("fuse_linear_bn_weights",
     { "linear_w", "linear_b", "bn_rm", "bn_rv", "bn_eps", "bn_w", "bn_b" }, ...)
   check.tensor("fuse_linear_bn_weights", "linear_w", weight)
-  return fused(weight, bias, { -1, 1 }, mean, var, eps, gamma, beta)
+  return fused("fuse_linear_bn_weights", weight, bias, { -1, 1 }, mean, var, eps, gamma, beta)
 end
 
 local function check_modules(who, name, layer, bn)

@@ -63,6 +63,10 @@ local PLAIN = { __call = true, __len = true, __tostring = true }
 -- default_mask), and may have __init. Class(...) makes a method, Class.apply(module, name, ...)
 -- applies one made of the arguments after name.
 function prune.class(name, Parent)
+  check.string("prune.class", "name", name)
+  if Parent ~= nil and (type(Parent) ~= "table" or Parent.__index == nil) then
+    check.fail("prune.class: Parent must be a pruning method (got %s)", type(Parent))
+  end
   Parent = Parent or prune.BasePruningMethod
   local class = { __name = name }
   for key in pairs(PLAIN) do class[key] = Parent and rawget(Parent, key) end
@@ -232,7 +236,8 @@ function prune._is_container(method) return getmetatable(method) == Container en
 function Container:__init(...)
   self._pruning_methods = {}
   local first = ...
-  if select("#", ...) == 1 then self._tensor_name = first._tensor_name end
+  local one = select("#", ...) == 1 and type(first) == "table"
+  if one then self._tensor_name = first._tensor_name end
   for k = 1, select("#", ...) do self:add_pruning_method((select(k, ...))) end
 end
 
@@ -485,6 +490,9 @@ end
 -- class.
 function prune.global_unstructured(parameters, class, ...)
   local who, scores, options = "global_unstructured", nil, {}
+  if type(class) ~= "table" or class.compute_mask == nil then
+    check.fail("%s: pruning_method must be a pruning method (got %s)", who, type(class))
+  end
   for k = 1, select("#", ...) do
     local value = select(k, ...)
     if value ~= nil and type(value) ~= "table" then
