@@ -77,15 +77,26 @@ local function set_of(text)
   return set
 end
 
--- The table at a place: nn.utils.rnn.
+-- What is at a place: nn.utils.rnn. At "" are lucerna, the methods and fields of tensors, and their
+-- metamethods. A submodule that is not there yet is empty.
 local function table_at(place)
+  if place == "" then
+    local meta = debug.getmetatable(lucerna.zeros(1))
+    return setmetatable({}, {__index = function(_, name)
+      local value = lucerna[name]
+      if value == nil then value = lucerna.Tensor[name] end
+      if value == nil then value = meta[name] end
+      return value
+    end})
+  end
   local t = lucerna
-  for key in place:gmatch("[^.]+") do t = t[key] end
+  for key in place:gmatch("[^.]+") do t = t[key] or {} end
   return t
 end
 
--- The public names at a place, without its submodules.
+-- The public names at a place, without its submodules; none at "", which several groups share.
 local function public_names(place)
+  if place == "" then return {} end
   local names, t = {}, table_at(place)
   for name in pairs(repl.keys(t)) do
     local submodule = package.loaded["lucerna." .. place .. "." .. name] ~= nil
@@ -99,31 +110,38 @@ end
 report.collect = collect
 
 --- One group counted: {title, total, covered, cases, once = {names with one case}, lacking = {names
--- that are not here}, faults}.
+-- that are not here}, absent = {names that stay away, with the reason}, faults}.
 function report.count(group)
   local here, ours = table_at(group.place), set_of(group.ours)
   local words, theirs = recorded_in(group), set_of(group.names)
+  local spelled, absent = group.spelled or {}, group.absent or {}
   local result = {title = group.title, total = 0, covered = 0, cases = 0, once = {}, lacking = {},
-    faults = {}}
+    absent = {}, faults = {}}
   local function fault(text, ...) table.insert(result.faults, text:format(...)) end
   for name in group.names:gmatch("%S+") do
     local excuse = group.unrecorded and group.unrecorded[name]
     local known = words[group.cases and group.cases[name] or name]
     result.total = result.total + 1
-    if here[name] == nil then
+    local present = here[spelled[name] or name] ~= nil
+    if absent[name] then
+      table.insert(result.absent, ("%s (%s)"):format(name, absent[name]))
+      if present then fault("%s is here: no reason for its absence needed", name) end
+    elseif not present then
       table.insert(result.lacking, name)
     elseif known or excuse then
       result.covered, result.cases = result.covered + 1, result.cases + (known or 0)
       if known == 1 then table.insert(result.once, name) end
     else
-      fault("%s.%s has no recorded case: add one to a generator in tests/parity whose data file "
-        .. "matches %s", group.place, name, table.concat(group.files, " or "))
+      local full = (group.place .. "." .. name):gsub("^%.", "")
+      fault("%s has no recorded case: add one to a generator in tests/parity whose data file "
+        .. "matches %s", full, table.concat(group.files, " or "))
     end
     if known and excuse then fault("%s.%s is recorded: no excuse needed", group.place, name) end
   end
   for _, name in ipairs(public_names(group.place)) do
     if not theirs[name] and not ours[name] then
-      fault("%s.%s is not in tests/parity/names.lua: add it to `names` (PyTorch has it) or `ours`",
+      fault("%s.%s is not in tests/parity/names.lua or tensor_names.lua: add it to `names` "
+        .. "(PyTorch has it) or `ours`",
         group.place, name)
     end
   end
@@ -133,8 +151,10 @@ end
 --- All groups, counted.
 function report.all()
   local results = {}
-  for i, group in ipairs(dofile(root .. "/tests/parity/names.lua")) do
-    results[i] = report.count(group)
+  for _, list in ipairs {"names", "tensor_names"} do
+    for _, group in ipairs(dofile(("%s/tests/parity/%s.lua"):format(root, list))) do
+      results[#results + 1] = report.count(group)
+    end
   end
   return results
 end
@@ -150,6 +170,7 @@ function report.print()
     for key, n in pairs(sum) do sum[key] = n + group[key] end
     line(group.title, group)
     if #group.lacking > 0 then print("    not here: " .. table.concat(group.lacking, " ")) end
+    if #group.absent > 0 then print("    none in Lua: " .. table.concat(group.absent, ", ")) end
     if #group.once > 0 then print("    one case: " .. table.concat(group.once, " ")) end
     table.move(group.faults, 1, #group.faults, #faults + 1, faults)
   end
