@@ -1,5 +1,7 @@
 -- The rock, made from a checkout: luarocks --lua-version=5.4 make rocks/lucerna-scm-1.rockspec
--- CMake builds and installs; nothing is fetched. liblua is not linked into the module.
+-- CMake builds and installs; nothing is fetched. liblua is not linked into the module. OpenBLAS
+-- (lucerna.linalg) and FFTW (lucerna.fft; GPL) are loaded at run time, when a function first needs
+-- them: Debian's libopenblas0, libfftw3-double3 and libfftw3-single3.
 rockspec_format = "3.0"
 package = "lucerna"
 version = "scm-1"

@@ -3,9 +3,10 @@
  * stopped for the time of a call: the pool and the host own them. */
 #include "cpu/lapack.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "cpu/library.h"
 
 /* The lengths of strings follow a Fortran routine's arguments. */
 typedef size_t len;
@@ -20,21 +21,12 @@ typedef struct lapack {
   void (*set_threads)(int n);
 } lapack;
 
-/* Looks a function up. POSIX gives functions as void *, which C converts only through memory. */
-static bool find(void *library, const char *name, void *to) {
-  void *symbol = dlsym(library, name);
-  memcpy(to, &symbol, sizeof symbol);
-  return symbol != NULL;
-}
-
-/* The library stays loaded; opening it again is a lookup. */
 static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
   l->f32 = dtype == LUC_FLOAT32;
   l->item = luc__dtype_size(dtype);
-  l->library = dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_LOCAL);
-  LUC_CHECK(ctx, l->library, LUC_ERR_SUPPORT, "OpenBLAS (libopenblas.so.0) is not installed");
-  bool whole = find(l->library, "openblas_get_num_threads", &l->get_threads) &&
-               find(l->library, "openblas_set_num_threads", &l->set_threads);
+  LUC_TRY(luc__library_open(ctx, "OpenBLAS", "libopenblas.so.0", "libopenblas0", &l->library));
+  bool whole = luc__library_find(l->library, "openblas_get_num_threads", &l->get_threads) &&
+               luc__library_find(l->library, "openblas_set_num_threads", &l->set_threads);
   LUC_CHECK(ctx, whole, LUC_ERR_SUPPORT, "this is no OpenBLAS that can be told its threads");
   return LUC_OK;
 }
@@ -43,7 +35,7 @@ static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
 static luc_status routine(luc_context *ctx, const lapack *l, const char *stem, void *to) {
   char name[16];
   snprintf(name, sizeof name, "%c%s_", l->f32 ? 's' : 'd', stem);
-  LUC_CHECK(ctx, find(l->library, name, to), LUC_ERR_SUPPORT,
+  LUC_CHECK(ctx, luc__library_find(l->library, name, to), LUC_ERR_SUPPORT,
             "this OpenBLAS was built without LAPACK");
   return LUC_OK;
 }

@@ -1,0 +1,136 @@
+/* Fourier transforms by FFTW against sums of products, along any dimensions of small arrays, and
+ * what happens when memory runs short before FFTW does. */
+#include "cpu/fft.h"
+#include "kernel_test.h"
+
+enum { MOST = 4 };
+
+typedef struct shape {
+  int ndim;
+  int64_t sizes[MOST];
+} shape;
+
+static int64_t count(const shape *s) {
+  int64_t n = 1;
+  for (int d = 0; d < s->ndim; d++) n *= s->sizes[d];
+  return n;
+}
+
+static int64_t stride(const shape *s, int dim) {
+  int64_t n = 1;
+  for (int d = dim + 1; d < s->ndim; d++) n *= s->sizes[d];
+  return n;
+}
+
+/* values [shape] of complex numbers become their transform along a dimension. */
+static void naive(const shape *s, int dim, double sign, double *values) {
+  int64_t n = s->sizes[dim], step = stride(s, dim), total = count(s);
+  double line[2 * 16];
+  for (int64_t i = 0; i < total; i++) {
+    if (i / step % n != 0) continue;
+    for (int64_t k = 0; k < n; k++) {
+      line[2 * k] = line[2 * k + 1] = 0;
+      for (int64_t j = 0; j < n; j++) {
+        double angle = sign * 2 * 3.14159265358979323846 * (double)(j * k % n) / (double)n;
+        const double *v = &values[2 * (i + j * step)];
+        line[2 * k] += v[0] * cos(angle) - v[1] * sin(angle);
+        line[2 * k + 1] += v[0] * sin(angle) + v[1] * cos(angle);
+      }
+    }
+    for (int64_t k = 0; k < n; k++) {
+      values[2 * (i + k * step)] = line[2 * k];
+      values[2 * (i + k * step) + 1] = line[2 * k + 1];
+    }
+  }
+}
+
+/* The position in `s` of element i of a shape that is shorter or longer along a dimension. */
+static int64_t elsewhere(const shape *from, const shape *s, int64_t i) {
+  int64_t at = 0;
+  for (int d = 0; d < s->ndim; d++)
+    at += i / stride(from, d) % from->sizes[d] % s->sizes[d] * stride(s, d);
+  return at;
+}
+
+/* 1 to `most` different dimensions of s. */
+static int pick(const shape *s, int most, int *dims) {
+  int n = 0, wanted = (int)kt_int(1, most < s->ndim ? most : s->ndim);
+  while (n < wanted) {
+    int d = (int)kt_int(0, s->ndim - 1);
+    bool taken = false;
+    for (int i = 0; i < n; i++) taken |= dims[i] == d;
+    if (!taken) dims[n++] = d;
+  }
+  return n;
+}
+
+static void check(luc_context *ctx, luc_dtype dtype, luc_fft_kind kind) {
+  shape whole = {.ndim = (int)kt_int(1, MOST)}, half;
+  int dims[MOST];
+  for (int d = 0; d < whole.ndim; d++) whole.sizes[d] = kt_int(1, 9);
+  int n = pick(&whole, kind == LUC_FFT_BACK ? 1 : MOST, dims), last = dims[n - 1];
+  half = whole;
+  if (kind >= LUC_FFT_REAL) half.sizes[last] = half.sizes[last] / 2 + 1;
+  const shape *from = kind == LUC_FFT_BACK ? &half : &whole;
+  const shape *to = kind == LUC_FFT_REAL ? &half : &whole;
+  bool reals = kind == LUC_FFT_REAL, back = kind == LUC_FFT_BACK;
+  kt_array in = kt_random(dtype, count(from) * (reals ? 1 : 2));
+  kt_array out = kt_random(dtype, count(to) * (back ? 1 : 2));
+  double *z = calloc((size_t)count(&whole) * 2, sizeof *z);
+  for (int64_t i = 0; i < count(&whole); i++) {
+    int64_t place = i / stride(&whole, last) % whole.sizes[last];
+    bool mirrored = back && place >= half.sizes[last];
+    int64_t j = mirrored ? i + (whole.sizes[last] - 2 * place) * stride(&whole, last) : i;
+    j = elsewhere(&whole, from, j);
+    bool alone = back && (place == 0 || 2 * place == whole.sizes[last]); /* read as real */
+    z[2 * i] = reals ? in.v[j] : in.v[2 * j];
+    z[2 * i + 1] = reals || alone ? 0 : mirrored ? -in.v[2 * j + 1] : in.v[2 * j + 1];
+  }
+  double sign = kind == LUC_FFT_FORWARD || reals ? -1 : 1;
+  for (int i = 0; i < n; i++) naive(&whole, dims[i], sign, z);
+  for (int64_t i = 0; i < count(to); i++) {
+    int64_t j = elsewhere(to, &whole, i);
+    for (int k = 0; k < (back ? 1 : 2); k++) out.v[back ? i : 2 * i + k] = z[2 * j + k] / 4;
+  }
+  luc_fft t = {kind, dtype, whole.ndim, whole.sizes, n, dims, 0.25};
+  CHECK_EQ(luc__fft(ctx, &t, in.p, out.p), LUC_OK);
+  kt_check("transform", &out, 2e-4);
+  for (int64_t i = 0; i < in.n; i++) CHECK(kt_get(&in, i) == in.v[i]); /* is left as it was */
+  kt_free(&in), kt_free(&out), free(z);
+}
+
+TEST("transforms are sums of products") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  for (int round = 0; round < kt_rounds(400); round++)
+    for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_BACK; kind++)
+      check(ctx, round % 2 ? LUC_FLOAT32 : LUC_FLOAT64, (luc_fft_kind)kind);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("without elements there is nothing to do, without dimensions a copy") {
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  double in[4] = {1, 2, 3, 4}, out[4] = {0};
+  int dim = 1;
+  luc_fft t = {LUC_FFT_FORWARD, LUC_FLOAT64, 2, (int64_t[]){0, 3}, 1, &dim, 1};
+  CHECK_EQ(luc__fft(ctx, &t, NULL, NULL), LUC_OK);
+  t = (luc_fft){LUC_FFT_FORWARD, LUC_FLOAT64, 1, (int64_t[]){2}, 0, NULL, 1};
+  CHECK_EQ(luc__fft(ctx, &t, in, out), LUC_OK);
+  CHECK(memcmp(in, out, sizeof in) == 0);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
+TEST("memory that FFTW may need is asked for before FFTW is") {
+  luc_config cfg = {.memory_limit = 1 << 20};
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  double in[4] = {1, 2, 3, 4}, out[4] = {7};
+  int dim = 0;
+  luc_fft t = {LUC_FFT_FORWARD, LUC_FLOAT64, 1, (int64_t[]){2}, 1, &dim, 1};
+  CHECK_EQ(luc__fft(ctx, &t, in, out), LUC_ERR_MEMORY);
+  CHECK(out[0] == 7);
+  luc_context_free(ctx);
+}
