@@ -1,4 +1,6 @@
--- Benchmarks of whole nets: forward passes and training steps. Twins in peer.py.
+-- Benchmarks of whole nets: forward passes and training steps. Twins in nets.py.
+
+local cases = dofile("tests/bench/list.lua")()
 
 local function mlp(nn)
   return nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4))
@@ -22,62 +24,118 @@ local function lenet(lucerna)
   return LeNet()
 end
 
-return {
-  {
-    name = "MLP 16-64-64-4, batch 1, forward",
-    unit = "us", bound = 3.2,
+-- One step of training: loss_of() computes a loss.
+local function step(optimizer, loss_of)
+  return function()
+    optimizer:zero_grad()
+    loss_of():backward()
+    optimizer:step()
+  end
+end
+
+cases:add("MLP 16-64-64-4, batch 1, forward", {
+  unit = "us", bound = 3.2, ratio = 3, threads = { 1 },
+  setup = function(lucerna)
+    local net, x = mlp(lucerna.nn), lucerna.rand(1, 16)
+    return function() net(x) end
+  end,
+})
+
+cases:add("MLP 16-64-64-4, batch 1, training step", {
+  unit = "us", bound = 48, ratio = 3, threads = { 1 }, train = true,
+  setup = function(lucerna)
+    local net, x, y = mlp(lucerna.nn), lucerna.rand(1, 16), lucerna.rand(1, 4)
+    local mse_loss = lucerna.nn.functional.mse_loss
+    return step(lucerna.optim.Adam(net:parameters(), { lr = 1e-3 }),
+      function() return mse_loss(net(x), y) end)
+  end,
+})
+
+for _, batch in ipairs { 1, 64 } do
+  cases:add(("LeNet, batch %d, forward"):format(batch), {
+    unit = batch == 1 and "us" or "ms", ratio = batch == 1 and 2.8 or 2.3,
     setup = function(lucerna)
-      local net, x = mlp(lucerna.nn), lucerna.rand(1, 16)
-      return function(n)
-        lucerna.no_grad(function()
-          for _ = 1, n do net(x) end
-        end)
-      end
+      local net, x = lenet(lucerna), lucerna.rand(batch, 1, 28, 28)
+      return function() net(x) end
     end,
-  },
-  {
-    name = "MLP 16-64-64-4, batch 1, training step",
-    unit = "us", bound = 48,
-    setup = function(lucerna)
-      local F = lucerna.nn.functional
-      local net, x, y = mlp(lucerna.nn), lucerna.rand(1, 16), lucerna.rand(1, 4)
-      local adam = lucerna.optim.Adam(net:parameters(), { lr = 1e-3 })
-      return function(n)
-        for _ = 1, n do
-          adam:zero_grad()
-          F.mse_loss(net(x), y):backward()
-          adam:step()
-        end
-      end
-    end,
-  },
-  {
-    name = "LeNet, batch 64, forward",
-    unit = "ms", threads = { 1, 2 },
-    setup = function(lucerna)
-      local net, x = lenet(lucerna), lucerna.rand(64, 1, 28, 28)
-      return function(n)
-        lucerna.no_grad(function()
-          for _ = 1, n do net(x) end
-        end)
-      end
-    end,
-  },
-  {
-    name = "LeNet, batch 64, training step",
-    unit = "ms", threads = { 1, 2 }, peer_bound = true,
-    setup = function(lucerna)
-      local F = lucerna.nn.functional
-      local net, x = lenet(lucerna), lucerna.rand(64, 1, 28, 28)
-      local target = lucerna.randint(1, 11, { 64 })
-      local sgd = lucerna.optim.SGD(net:parameters(), { lr = 0.01, momentum = 0.9 })
-      return function(n)
-        for _ = 1, n do
-          sgd:zero_grad()
-          F.nll_loss(net(x), target):backward()
-          sgd:step()
-        end
-      end
-    end,
-  },
-}
+  })
+end
+
+cases:add("LeNet, batch 64, training step", {
+  ratio = 1.7, train = true,
+  setup = function(lucerna)
+    local net, x = lenet(lucerna), lucerna.rand(64, 1, 28, 28)
+    local target = lucerna.randint(1, 11, { 64 })
+    local nll_loss = lucerna.nn.functional.nll_loss
+    return step(lucerna.optim.SGD(net:parameters(), { lr = 0.01, momentum = 0.9 }),
+      function() return nll_loss(net(x), target) end)
+  end,
+})
+
+cases:add("MLP 784-512-512-10, batch 64, training step", {
+  ratio = 1.1, train = true,
+  setup = function(lucerna)
+    local nn = lucerna.nn
+    local net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(),
+      nn.Linear(512, 10))
+    local x, target = lucerna.rand(64, 784), lucerna.randint(1, 11, { 64 })
+    return step(lucerna.optim.SGD(net:parameters(), { lr = 0.01 }),
+      function() return nn.functional.cross_entropy(net(x), target) end)
+  end,
+})
+
+cases:add("ResNet-18, batch 1, 224 x 224, forward", {
+  ratio = 1.6, flops = 3.63e9,
+  setup = function(lucerna)
+    local net, x = lucerna.models.resnet18():eval(), lucerna.rand(1, 3, 224, 224)
+    return function() net(x) end
+  end,
+})
+
+cases:add("ResNet-18, batch 4, 112 x 112, training step", {
+  ratio = 1.25, flops = 3 * 3.63e9, train = true,
+  setup = function(lucerna)
+    local net, x = lucerna.models.resnet18(), lucerna.rand(4, 3, 112, 112)
+    local target = lucerna.randint(1, 1001, { 4 })
+    local cross_entropy = lucerna.nn.functional.cross_entropy
+    return step(lucerna.optim.SGD(net:parameters(), { lr = 0.01, momentum = 0.9 }),
+      function() return cross_entropy(net(x), target) end)
+  end,
+})
+
+local function lstm(lucerna) return lucerna.nn.LSTM(64, 128), lucerna.rand(32, 16, 64) end
+
+cases:add("LSTM 64-128, 32 steps, batch 16, forward", {
+  ratio = 2,
+  setup = function(lucerna)
+    local net, x = lstm(lucerna)
+    return function() net(x) end
+  end,
+})
+
+cases:add("LSTM 64-128, 32 steps, batch 16, there and back", {
+  ratio = 2, train = true,
+  setup = function(lucerna)
+    local net, x = lstm(lucerna)
+    local g = lucerna.rand(32, 16, 128)
+    return function()
+      net:zero_grad()
+      net(x):backward(g)
+    end
+  end,
+})
+
+cases:add("TransformerEncoderLayer 128, [8, 64, 128], there and back", {
+  ratio = 1.5, train = true,
+  setup = function(lucerna)
+    local net = lucerna.nn.TransformerEncoderLayer(128, 4, {
+      dim_feedforward = 512, dropout = 0, batch_first = true })
+    local x, g = lucerna.rand(8, 64, 128), lucerna.rand(8, 64, 128)
+    return function()
+      net:zero_grad()
+      net(x):backward(g)
+    end
+  end,
+})
+
+return cases

@@ -1,10 +1,13 @@
--- One process of ours: `ours.lua time NAME THREADS…` prints samples in seconds per repetition, one
--- a line; `ours.lua process NAME` is the body of a fresh process and prints what it returns.
+-- One process of ours: `ours.lua time NAME THREADS SAMPLES` prints seconds per repetition, one
+-- sample a line; `ours.lua process NAME` is the body of a fresh process and prints its result.
 
-local function find(file, name)
-  for _, case in ipairs(dofile("tests/bench/" .. file .. ".lua")) do
-    if case.name == name then return case end
+local function find(name, files)
+  for _, file in ipairs(files) do
+    for _, case in ipairs(dofile("tests/bench/" .. file .. ".lua")) do
+      if case.name == name then return case end
+    end
   end
+  error("no benchmark is called " .. name)
 end
 
 -- Repetitions that take about 20 ms, then samples of that many.
@@ -26,12 +29,12 @@ end
 
 local mode, name, threads = arg[1], arg[2], tonumber(arg[3])
 if mode == "process" then
-  local case = assert(find("process", name))
+  local case = find(name, { "process" })
   local result = case.run(require "lucerna")
   if result then print(result) end
 else
   local lucerna = require "lucerna"
   lucerna.set_num_threads(threads)
-  local case = find("calls", name) or assert(find("nets", name))
+  local case = find(name, { "calls", "nets", "kernels" })
   sample(lucerna.clock, case.setup(lucerna), tonumber(arg[4]))
 end

@@ -22,33 +22,6 @@ def identity():
     return Identity(), torch.rand(4)
 
 
-def mlp(torch):
-    nn = torch.nn
-    return nn.Sequential(
-        nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
-    )
-
-
-def lenet(torch):
-    nn, F = torch.nn, torch.nn.functional
-
-    class LeNet(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv1 = nn.Conv2d(1, 20, 5)
-            self.conv2 = nn.Conv2d(20, 50, 5)
-            self.fc1 = nn.Linear(800, 500)
-            self.fc2 = nn.Linear(500, 10)
-
-        def forward(self, x):
-            x = F.max_pool2d(F.relu(self.conv1(x)), 2)
-            x = F.max_pool2d(F.relu(self.conv2(x)), 2)
-            x = F.relu(self.fc1(x.flatten(1)))
-            return F.log_softmax(self.fc2(x), 1)
-
-    return LeNet()
-
-
 # Each case returns a function that repeats the thing n times; nothing but the loop is around it.
 def module_call(torch):
     m, x = identity()
@@ -175,57 +148,6 @@ def load_state(torch):
     return run
 
 
-def mlp_forward(torch):
-    net, x = mlp(torch), torch.rand(1, 16)
-
-    def run(n):
-        with torch.no_grad():
-            for _ in range(n):
-                net(x)
-
-    return run
-
-
-def mlp_step(torch):
-    F = torch.nn.functional
-    net, x, y = mlp(torch), torch.rand(1, 16), torch.rand(1, 4)
-    adam = torch.optim.Adam(net.parameters(), lr=1e-3)
-
-    def run(n):
-        for _ in range(n):
-            adam.zero_grad()
-            F.mse_loss(net(x), y).backward()
-            adam.step()
-
-    return run
-
-
-def lenet_forward(torch):
-    net, x = lenet(torch), torch.rand(64, 1, 28, 28)
-
-    def run(n):
-        with torch.no_grad():
-            for _ in range(n):
-                net(x)
-
-    return run
-
-
-def lenet_step(torch):
-    F = torch.nn.functional
-    net, x = lenet(torch), torch.rand(64, 1, 28, 28)
-    target = torch.randint(0, 10, (64,))
-    sgd = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-
-    def run(n):
-        for _ in range(n):
-            sgd.zero_grad()
-            F.nll_loss(net(x), target).backward()
-            sgd.step()
-
-    return run
-
-
 CASES = {
     "call of a Lua module": module_call,
     "the same with one Lua forward hook": module_call_hook,
@@ -239,10 +161,6 @@ CASES = {
     "1,000 Sequentials in each other": nested,
     "state_dict of 300 Linears": save_state,
     "load_state_dict of 300 Linears": load_state,
-    "MLP 16-64-64-4, batch 1, forward": mlp_forward,
-    "MLP 16-64-64-4, batch 1, training step": mlp_step,
-    "LeNet, batch 64, forward": lenet_forward,
-    "LeNet, batch 64, training step": lenet_step,
 }
 
 
@@ -305,6 +223,9 @@ def sample(run, samples):
 
 def serve(reply_path):
     import torch
+    import kernels  # noqa: F401 (fills the table of twins)
+    import nets  # noqa: F401
+    import twins
 
     cache = {}
     with open(reply_path, "w") as reply:
@@ -313,7 +234,7 @@ def serve(reply_path):
             torch.set_num_threads(int(threads))
             if name not in cache:
                 cache.clear()
-                cache[name] = CASES[name](torch)
+                cache[name] = CASES[name](torch) if name in CASES else twins.repeated(name)
             reply.write(" ".join("%.12g" % s for s in sample(cache[name], int(samples))) + "\n")
             reply.flush()
 

@@ -89,27 +89,54 @@ local function measure_process(case)
   return ours, theirs, case.measure == "wall" and SCALE[case.unit] or 1
 end
 
-local function verdict(case, ours, theirs)
-  local bound = case.bound or (case.peer_bound and theirs and theirs.min)
-  if not bound then return "" end
-  return (ours.min <= bound and "within " or "OVER ") .. ("%.4g"):format(bound)
+local function verdict(case, ours, ratio)
+  local words = {}
+  if case.bound then
+    words[1] = (ours.min <= case.bound and "within " or "OVER ") .. ("%.4g"):format(case.bound)
+  end
+  if case.ratio and ratio then
+    words[#words + 1] = (ratio >= case.ratio and "" or "UNDER ") .. ("%.4gx"):format(case.ratio)
+  end
+  return table.concat(words, ", ")
+end
+
+-- What the machine can do with 1 and 2 threads: GFLOP/s of multiply-adds and GB/s of a copy.
+local limits
+
+local function measure_limits()
+  output_of("${CC:-cc} -O3 -march=native -o build/bench_peak tests/bench/peak.c -lpthread")
+  local n = numbers(output_of("build/bench_peak"))
+  return { { flops = n[1], bytes = n[2] }, { flops = n[3], bytes = n[4] } }
+end
+
+-- The work done each second: in 10^9 flops or bytes, and as a share of what the machine can do.
+local function rate(case, threads, seconds)
+  local kind = case.flops and "flops" or case.bytes and "bytes"
+  if not kind then return "" end
+  limits = limits or measure_limits()
+  local giga = case[kind] / seconds / 1e9
+  return ("%.0f %s %3.0f%%"):format(giga, kind == "flops" and "GF" or "GB",
+    100 * giga / limits[threads][kind]), giga
 end
 
 local function cell(value) return value and ("%.4g"):format(value) or "-" end
 
-local ROW = "%-48s %7s %-4s %9s %9s %9s %9s %7s  %s"
+local ROW = "%-58s %2s %-3s %9s %9s %9s %9s %6s %12s  %s"
 local json = {}
 
 local function report(case, threads, ours, theirs, scale)
   ours, theirs = summary(ours, scale), summary(theirs, scale)
   local ratio = theirs and theirs.min / ours.min
+  local share, giga = rate(case, threads, ours.min / scale)
   print(ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
-    cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio),
-    verdict(case, ours, theirs)))
+    cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio), share,
+    verdict(case, ours, ratio)))
   io.stdout:flush()
-  json[#json + 1] = ('{"name":%q,"threads":%d,"unit":%q,"ours":[%.6g,%.6g],"peer":%s,"bound":%s}')
-    :format(case.name, threads, case.unit, ours.min, ours.median,
-      theirs and ("[%.6g,%.6g]"):format(theirs.min, theirs.median) or "null", case.bound or "null")
+  json[#json + 1] = ('{"name":%q,"threads":%d,"unit":%q,"ours":[%.6g,%.6g],"peer":%s,'
+    .. '"giga_per_second":%s,"bound":%s,"ratio":%s}'):format(
+    case.name, threads, case.unit, ours.min, ours.median,
+    theirs and ("[%.6g,%.6g]"):format(theirs.min, theirs.median) or "null",
+    giga and ("%.6g"):format(giga) or "null", case.bound or "null", case.ratio or "null")
 end
 
 local function wanted(case) return not filter or case.name:find(filter, 1, true) end
@@ -117,8 +144,9 @@ local function wanted(case) return not filter or case.name:find(filter, 1, true)
 print(python
   and "peer: PyTorch " .. output_of(python .. " -c 'import torch; print(torch.__version__)'")
   or "no peer: python3-torch is not installed\n")
-print(ROW:format("minimum and median", "threads", "unit", "peer", "", "ours", "", "ratio", "bound"))
-for _, file in ipairs { "process", "calls", "nets" } do
+print(ROW:format("minimum and median; T: threads", "T", "", "peer", "", "ours", "", "ratio",
+  "work/s", "wanted"))
+for _, file in ipairs { "process", "calls", "nets", "kernels" } do
   for _, case in ipairs(dofile("tests/bench/" .. file .. ".lua")) do
     for _, threads in ipairs(wanted(case) and (case.threads or { 1 }) or {}) do
       local measure = file == "process" and measure_process or measure_timed
