@@ -107,15 +107,6 @@ luc_status luc__run_eye(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* ---- sequences ---- */
 
-/* Gives full-width numbers (taken over) as a factory's result of dtype. */
-static luc_status give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, const luc_value *opts,
-                          luc_value *out) {
-  luc_tensor *r = NULL;
-  luc_status status = luc__contiguous_as(ctx, t, dtype, &r);
-  luc_tensor_release(ctx, t);
-  return status == LUC_OK ? luc__factory_give(ctx, opts, out, r) : status;
-}
-
 /* How many steps from start to end, or the failure to be. Integers are steps of whole numbers, and
  * counted exactly when the result is int64, as in PyTorch. */
 static luc_status arange_count(luc_context *ctx, luc_scalar start, luc_scalar end, luc_scalar step,
@@ -159,7 +150,7 @@ static luc_status arange(luc_context *ctx, luc_scalar start, luc_scalar end, luc
   } else {
     luc__sequence_double((double *)t->data, n, luc__scalar_double(start), luc__scalar_double(step));
   }
-  return give_as(ctx, t, dtype, opts, out);
+  return luc__factory_give_as(ctx, t, dtype, opts, out);
 }
 
 luc_status luc__run_arange(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -191,7 +182,7 @@ static luc_status between(luc_context *ctx, const char *who, const luc_value *ar
   double *data = (double *)t->data;
   luc__sequence_between(data, n, end_value(&args[0], dtype), end_value(&args[1], dtype));
   if (base) luc__sequence_power(data, n, *base);
-  return give_as(ctx, t, dtype, opts, out);
+  return luc__factory_give_as(ctx, t, dtype, opts, out);
 }
 
 luc_status luc__run_linspace(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -220,7 +211,7 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, const 
   int64_t sizes[2] = {2, n};
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &t));
   luc__sequence_triangle((int64_t *)t->data, n, r, c, diagonal, lower);
-  return give_as(ctx, t, dtype, args + 3, out);
+  return luc__factory_give_as(ctx, t, dtype, args + 3, out);
 }
 
 luc_status luc__run_tril_indices(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -188,6 +188,14 @@ luc_status luc__factory_give(luc_context *ctx, const luc_value *opts, luc_value 
   return luc__set_result(status, out, t);
 }
 
+luc_status luc__factory_give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
+                                const luc_value *opts, luc_value *out) {
+  luc_tensor *r = NULL;
+  luc_status status = luc__contiguous_as(ctx, t, dtype, &r);
+  luc_tensor_release(ctx, t);
+  return status == LUC_OK ? luc__factory_give(ctx, opts, out, r) : status;
+}
+
 static double dtype_max(luc_dtype dtype) {
   switch (dtype) {
   case LUC_FLOAT32: return FLT_MAX;

@@ -42,6 +42,9 @@ luc_status luc__factory_dtype(luc_context *ctx, const char *who, const luc_value
 /* Gives a factory's finished tensor (taken over, also on failure) as its result. */
 luc_status luc__factory_give(luc_context *ctx, const luc_value *opts, luc_value *out,
                              luc_tensor *t);
+/* The same of a tensor that is to be converted to dtype. */
+luc_status luc__factory_give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
+                                const luc_value *opts, luc_value *out);
 /* Fails if device is neither None nor 'cpu'. */
 luc_status luc__check_device(luc_context *ctx, const char *who, const luc_value *device);
 /* Fails if the number cannot be a value of this dtype. */

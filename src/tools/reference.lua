@@ -14,7 +14,7 @@ local HOMES = {
   { "distributions.", "distributions" }, { "optim.lr_scheduler.", "schedulers" },
   { "optim.swa_utils.", "schedulers" }, { "optim.", "optim" },
   { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },
-  { "linalg.", "linalg" },
+  { "linalg.", "linalg" }, { "fft.", "signal" },
   { "F.", "activation" }, { "tensor:", "tensor" }, { "", "library" },
 }
 
@@ -31,6 +31,7 @@ local SOURCES = {
   { "optim.swa_utils.", "optim.html#torch.optim.swa_utils.%s" },
   { "optim.", "generated/torch.optim.%s.html" },
   { "linalg.", "generated/torch.linalg.%s.html" },
+  { "fft.", "generated/torch.fft.%s.html" },
   { "autograd.", "generated/torch.autograd.%s.html" },
   { "lucerna.", "generated/torch.%s.html" },
   { "cuda.", "generated/torch.cuda.%s.html" },

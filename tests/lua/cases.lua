@@ -44,7 +44,7 @@ function M.arguments(case, how)
   return args, n
 end
 
-local HOMES = {F = core.functional, linalg = core.linalg}
+local HOMES = {F = core.functional, linalg = core.linalg, fft = core.fft}
 
 -- ".name" is a method, "F.name" of nn.functional, "linalg.name" of linalg; with its name.
 function M.find(case, args)

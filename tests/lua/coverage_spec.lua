@@ -12,7 +12,7 @@ local FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "
   "functional_conv",
   "functional_activation", "functional_loss", "functional_ctc",
   "functional_pool", "functional_distance", "functional_resize", "functional_grid",
-  "functional_attention", "linalg"}
+  "functional_attention", "linalg", "fft"}
 
 -- Without a recorded answer: why.
 local UNRECORDED = {

@@ -131,7 +131,8 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     if seed is not None:
         torch.manual_seed(seed)
     first = [given[0].clone()] + given[1:] if fn.endswith("_") else given
-    home = {"F": torch.nn.functional, "linalg": torch.linalg}.get(fn.split(".")[0], torch)
+    homes = {"F": torch.nn.functional, "linalg": torch.linalg, "fft": torch.fft}
+    home = homes.get(fn.split(".")[0], torch)
     call = ref or (getattr(home, method, None) if fn[0] != "." else None)
     call = call or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
     text = '{name="%s", fn="%s",' % (" ".join(filter(None, [method, name])), fn)

@@ -7,7 +7,7 @@
 local FAMILIES = { "container", "methods", "linear", "conv", "pool", "pad", "activation", "norm",
   "recurrent", "attention", "embedding", "loss", "vision", "initializers", "utils", "optim",
   "schedulers", "create", "pointwise", "compare", "reduce", "shape", "positions", "linalg",
-  "random", "tensor", "data", "distributions", "library" }
+  "signal",  "random", "tensor", "data", "distributions", "library" }
 
 local texts = { families = {} }
 

@@ -1,0 +1,3 @@
+-- lucerna.fft: the operators that the table names so.
+
+return require("lucerna.core").fft
