@@ -24,6 +24,7 @@ local PLACES = {
   {"nn.utils.parametrizations.", function() return lucerna.nn.utils.parametrizations end},
   {"linalg.", function() return lucerna.linalg end},
   {"fft.", function() return lucerna.fft end},
+  {"special.", function() return lucerna.special end},
   {"optim.", function() return lucerna.optim end},
   {"optim.Optimizer:", function() return lucerna.optim.Optimizer end},
   {"optim.lr_scheduler.", function() return lucerna.optim.lr_scheduler end},

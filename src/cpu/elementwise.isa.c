@@ -64,6 +64,7 @@ static inline float sigmoid_f32(float a) {
 }
 
 #include "cpu/elementwise_real.inc"
+#include "cpu/elementwise_special.inc"
 #include "cpu/elementwise_any.inc"
 
 #undef T
@@ -100,6 +101,7 @@ static inline double sigmoid_f64(double a) {
 }
 
 #include "cpu/elementwise_real.inc"
+#include "cpu/elementwise_special.inc"
 #include "cpu/elementwise_any.inc"
 
 #undef T

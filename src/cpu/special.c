@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static const double PI = 3.14159265358979323846;
+static const double PI = 3.14159265358979323846, SQRT_HALF = 0.70710678118654752440;
 
 static double erfinv_start(double y) {
   if (fabs(y) <= 0.7) {
@@ -56,31 +56,100 @@ double luc__digamma(double x) {
   return result + digamma_series(x);
 }
 
-/* Hurwitz' zeta(s, q) for s > 1: ten terms, then Euler and Maclaurin's correction. */
-static double zeta(double s, double q) {
+/* Hurwitz' zeta(s, q), the sum of (q + n)^-s: terms until q is large, then Euler and Maclaurin's
+ * correction. Left of zero the whole powers are summed as they stand, as Cephes does. */
+double luc__zeta(double s, double q) {
   static const double b[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730};
-  if (q <= 0) return q == floor(q) ? INFINITY : NAN;
+  if (s == 1) return INFINITY;
+  if (!(s > 1) || isnan(q)) return NAN;
+  if (q <= 0 && q == floor(q)) return INFINITY;
+  if (q <= 0 && s != floor(s)) return NAN;
   double sum = 0;
-  for (; q < 12; q += 1) sum += pow(q, -s);
-  sum += pow(q, 1 - s) / (s - 1) + 0.5 * pow(q, -s);
-  double factor = s, power = pow(q, -s - 1), factorial = 2;
+  for (double far = 12 + 3 * s; q < far; q += 1) {
+    double term = pow(q, -s);
+    sum += term;
+    if (q > 0 && term <= 1e-17 * sum) return sum;
+  }
+  double rest = q / (s - 1) + 0.5, term = s / q, factorial = 2; /* times q^-s */
   for (int k = 0; k < 6; k++) {
-    sum += b[k] * factor * power / factorial;
-    factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
-    power /= q * q;
+    rest += b[k] * term / factorial;
+    term *= (s + 2 * k + 1) / q * ((s + 2 * k + 2) / q);
     factorial *= (2 * k + 3) * (2 * k + 4);
   }
-  return sum;
+  return isinf(q) ? sum : sum + pow(q, -s) * rest;
 }
 
 static double trigamma(double x) {
-  if (x >= 0.5) return zeta(2, x);
+  if (x >= 0.5) return luc__zeta(2, x);
   double s = sin(PI * x);
-  return PI * PI / (s * s) - zeta(2, 1.0 - x);
+  return PI * PI / (s * s) - luc__zeta(2, 1.0 - x);
 }
 
 double luc__polygamma(int n, double x) {
   if (n == 1) return trigamma(x);
   double factorial = tgamma(n + 1.0);
-  return (n % 2 ? factorial : -factorial) * zeta(n + 1.0, x);
+  return (n % 2 ? factorial : -factorial) * luc__zeta(n + 1.0, x);
+}
+
+/* ---- the normal distribution ---- */
+
+/* exp(x^2) erfc(x): with what squaring rounds off put back, and where erfc vanishes by its
+ * asymptotic series (Abramowitz and Stegun 7.1.23). */
+double luc__erfcx(double x) {
+  if (x < 25) {
+    double square = x * x, lost = fma(x, x, -square);
+    if (x < -27) return INFINITY;
+    return exp(square) * (erfc(x) * (1 + lost));
+  }
+  double z = 0.5 / (x * x), sum = 1;
+  for (int k = 6; k > 0; k--) sum = 1 - (2 * k - 1) * z * sum;
+  return isnan(x) ? x : sum / (x * sqrt(PI));
+}
+
+double luc__ndtr(double x) {
+  return 0.5 * erfc(-x * SQRT_HALF);
+}
+
+double luc__log_ndtr(double x) {
+  if (x == -INFINITY) return x;
+  if (x < -1) return log(0.5 * luc__erfcx(-x * SQRT_HALF)) - 0.5 * x * x;
+  return log1p(-0.5 * erfc(x * SQRT_HALF));
+}
+
+/* For p in (0, 0.5]: a rational start (Abramowitz and Stegun 26.2.22), then Newton's steps, on
+ * logarithms in the tail. */
+static double lower_quantile(double p) {
+  double t = sqrt(-2 * log(p));
+  double x = (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)) - t;
+  for (int i = 0; i < 8; i++) {
+    double over = luc__erfcx(-x * SQRT_HALF) * sqrt(0.5 * PI); /* ndtr over its slope */
+    double step = (luc__log_ndtr(x) - log(p)) * over;
+    if (p > 0.2) /* ndtr(x) - p, with 0.5 taken from both */
+      step = (0.5 * erf(x * SQRT_HALF) + (0.5 - p)) * sqrt(2 * PI) * exp(0.5 * x * x);
+    x -= step;
+    if (fabs(step) <= 1e-16 * fabs(x)) break;
+  }
+  return x;
+}
+
+double luc__ndtri(double p) {
+  if (!(p >= 0 && p <= 1)) return NAN;
+  if (p == 0 || p == 1) return p == 0 ? -INFINITY : INFINITY;
+  return p > 0.5 ? -lower_quantile(1 - p) : lower_quantile(p);
+}
+
+/* ---- small ones ---- */
+
+double luc__sinc(double x) {
+  return x == 0 ? 1 : sin(PI * x) / (PI * x);
+}
+
+double luc__entr(double x) {
+  if (x > 0 || isnan(x)) return -x * log(x);
+  return x == 0 ? 0 : -INFINITY;
+}
+
+double luc__xlog1py(double x, double y) {
+  if (isnan(y)) return y;
+  return x == 0 ? 0 : x * log1p(y);
 }

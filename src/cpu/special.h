@@ -1,10 +1,16 @@
-/* Special functions that the C library lacks, in double, for kernels that are called rarely. */
+/* Special functions that the C library lacks, in double, for kernels that are called rarely: those
+ * of special.def by the names luc__<id> (what each is, ops/special.c says), and polygamma. */
 #ifndef LUC_SPECIAL_H
 #define LUC_SPECIAL_H
 
-double luc__erfinv(double y);
-double luc__lgamma(double x); /* without the library's global sign */
-double luc__digamma(double x);
+#define LUC_SPECIAL_1                  (double x)
+#define LUC_SPECIAL_2                  (double x, double y)
+#define LUC_EW_REAL(id, inputs, truth) double luc__##id LUC_SPECIAL_##inputs;
+#include "cpu/special.def"
+#undef LUC_EW_REAL
+#undef LUC_SPECIAL_1
+#undef LUC_SPECIAL_2
+
 /* The n-th derivative of digamma, n >= 1. */
 double luc__polygamma(int n, double x);
 

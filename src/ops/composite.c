@@ -53,20 +53,6 @@ luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__f_result(&f, luc__f1(&f, LUC_OP_abs, product), out);
 }
 
-/* sin(pi x) / (pi x), and 1 at zero. */
-luc_status luc__run_sinc(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *angle = luc__fs(&f, LUC_OP_mul, args[0].as.tensor, 3.14159265358979323846);
-  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, angle, 0);
-  luc_value one = luc_v_int(1);
-  luc_tensor *safe =
-      luc__f_call(&f, LUC_OP_where, LUC_ARGS(luc_v_tensor(zero), one, luc_v_tensor(angle)));
-  luc_tensor *ratio = luc__f2(&f, LUC_OP_div, luc__f1(&f, LUC_OP_sin, safe), safe);
-  return luc__f_result(
-      &f, luc__f_call(&f, LUC_OP_where, LUC_ARGS(luc_v_tensor(zero), one, luc_v_tensor(ratio))),
-      out);
-}
-
 /* No dtype here is complex. */
 luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);

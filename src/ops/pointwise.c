@@ -125,6 +125,10 @@ luc_status luc__run_polygamma(luc_context *ctx, luc_value *args, luc_value *out)
   return polygamma(ctx, args[0].as.i, &args[1], out);
 }
 
+luc_status luc__run_polygamma_of(luc_context *ctx, luc_value *args, luc_value *out) {
+  return polygamma(ctx, args[1].as.i, &args[0], out);
+}
+
 luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {{luc_is_none(&args[1]) ? -1 : luc_as_double(&args[1])}, {0}};
   return luc__pointwise(ctx, "logit", LUC_EW_logit, LUC_RULE_FLOAT, args, &params, out);
@@ -336,6 +340,10 @@ luc_status luc__grad_digamma(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__grad_polygamma(luc_context *ctx, luc_backward *b) {
   return grad_polygamma(ctx, b, 1, b->args[0].as.i + 1);
+}
+
+luc_status luc__grad_polygamma_of(luc_context *ctx, luc_backward *b) {
+  return grad_polygamma(ctx, b, 0, b->args[1].as.i + 1);
 }
 
 luc_status luc__grad_sigmoid(luc_context *ctx, luc_backward *b) {

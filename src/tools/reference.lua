@@ -14,7 +14,7 @@ local HOMES = {
   { "distributions.", "distributions" }, { "optim.lr_scheduler.", "schedulers" },
   { "optim.swa_utils.", "schedulers" }, { "optim.", "optim" },
   { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },
-  { "linalg.", "linalg" }, { "fft.", "signal" },
+  { "linalg.", "linalg" }, { "fft.", "signal" }, { "special.", "special" },
   { "F.", "activation" }, { "tensor:", "tensor" }, { "", "library" },
 }
 
@@ -32,6 +32,7 @@ local SOURCES = {
   { "optim.", "generated/torch.optim.%s.html" },
   { "linalg.", "generated/torch.linalg.%s.html" },
   { "fft.", "generated/torch.fft.%s.html" },
+  { "special.", "special.html#torch.special.%s" },
   { "autograd.", "generated/torch.autograd.%s.html" },
   { "lucerna.", "generated/torch.%s.html" },
   { "cuda.", "generated/torch.cuda.%s.html" },

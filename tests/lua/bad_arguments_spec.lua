@@ -10,7 +10,8 @@ local PLACES = {
   stateless = nn.utils.stateless, init = nn.init, parallel = nn.parallel, grad = nn.grad,
   attention = require "lucerna.nn.attention", optim = lucerna.optim,
   lr_scheduler = lucerna.optim.lr_scheduler, swa_utils = require "lucerna.optim.swa_utils",
-  linalg = lucerna.linalg, distributions = lucerna.distributions, func = lucerna.func,
+  linalg = lucerna.linalg, special = lucerna.special,
+  distributions = lucerna.distributions, func = lucerna.func,
   data = lucerna.data, autograd = lucerna.autograd, safetensors = lucerna.safetensors,
   lucerna = {
     summary = lucerna.summary, dot = lucerna.dot, save = lucerna.save, load = lucerna.load,

@@ -44,9 +44,11 @@ function M.arguments(case, how)
   return args, n
 end
 
-local HOMES = {F = core.functional, linalg = core.linalg, fft = core.fft}
+local HOMES = {F = core.functional, linalg = core.linalg, fft = core.fft,
+  special = lucerna.special}
 
--- ".name" is a method, "F.name" of nn.functional, "linalg.name" of linalg; with its name.
+-- ".name" is a method, "F.name" of nn.functional, "linalg.name" and "special.name" of those; with
+-- its name.
 function M.find(case, args)
   local home, name = case.fn:match("^(%w*)%.(.*)$")
   if not home then return lucerna[case.fn] or core[case.fn], case.fn end

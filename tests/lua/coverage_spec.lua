@@ -12,7 +12,7 @@ local FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "
   "functional_conv",
   "functional_activation", "functional_loss", "functional_ctc",
   "functional_pool", "functional_distance", "functional_resize", "functional_grid",
-  "functional_attention", "linalg", "fft"}
+  "functional_attention", "linalg", "fft", "special"}
 
 -- Without a recorded answer: why.
 local UNRECORDED = {
@@ -77,7 +77,7 @@ local function row_of(case, nn)
     for key, value in pairs(case.kw) do args[n][key] = build(value) end
   end
   local home, name = case.fn:match("^(%w*)%.(.*)$")
-  local f = home and ((nn or home == "F") and core.functional or core[home]
+  local f = home and ((nn or home == "F") and core.functional or lucerna[home]
     or core.Tensor)[name] or lucerna[case.fn] or core[case.fn]
   return core._row(f, table.unpack(args, 1, n))
 end

@@ -118,7 +118,7 @@ describe("written elsewhere,", function()
     it("recorded calls give the same " .. place, function()
       local seen = {}
       for _, file in ipairs {"pointwise", "reduce", "index_ops", "view", "rest",
-        "functional_activation", "functional_distance"} do
+        "functional_activation", "functional_distance", "special"} do
         for _, case in ipairs(parity.load(file)) do
           local args, n = cases.arguments(case, {})
           local f = cases.find(case, args)

@@ -120,10 +120,10 @@ def gradients(outs, given):
 def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False,
          rough=False, several=False, signs=False, **kw):
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
-    argument, "F.pad" of torch.nn.functional, "linalg.det" of torch.linalg. ref: what to call
-    instead of PyTorch's function of that name. positions: results are positions (a tuple: those of
-    the results). several: a tuple is several results, as named ones always are. dense: not to be
-    tried with other strides.
+    argument, "F.pad" of torch.nn.functional, "linalg.det" of torch.linalg, "special.i1" of
+    torch.special. ref: what to call instead of PyTorch's function of that name. positions: results
+    are positions (a tuple: those of the results). several: a tuple is several results, as named
+    ones always are. dense: not to be tried with other strides.
     rough: the gradients are a convention (at a kink, of an infinity), not what finite differences
     give. signs: those of the results are arbitrary."""
     given, given_kw = [plain(a) for a in args], {k: plain(v) for k, v in kw.items()}
@@ -131,7 +131,8 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     if seed is not None:
         torch.manual_seed(seed)
     first = [given[0].clone()] + given[1:] if fn.endswith("_") else given
-    homes = {"F": torch.nn.functional, "linalg": torch.linalg, "fft": torch.fft}
+    homes = {"F": torch.nn.functional, "linalg": torch.linalg, "fft": torch.fft,
+             "special": torch.special}
     home = homes.get(fn.split(".")[0], torch)
     call = ref or (getattr(home, method, None) if fn[0] != "." else None)
     call = call or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))

@@ -141,6 +141,8 @@ return {
    names = [[
      erf erfc erfinv erfcx expit logit expm1 log1p xlogy xlog1py entr gammaln digamma polygamma
      multigammaln gammainc gammaincc i0 i0e i1 i1e ndtr ndtri log_ndtr sinc softmax log_softmax
-     logsumexp zeta]],
+     logsumexp zeta exp2 psi round airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1
+     modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
+     scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0]],
   },
 }

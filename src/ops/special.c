@@ -1,0 +1,252 @@
+/* Special functions of one and two numbers (lucerna.special), and their gradients. The kernels are
+ * those of cpu/special.def: scaled and normal error functions, entropy, zeta, incomplete gamma,
+ * Bessel. */
+#include <math.h>
+
+#include "cpu/copy.h"
+#include "ops/formula.h"
+#include "ops/pointwise.h"
+
+static const double SQRT_2_PI = 2.50662827463100050242;
+
+/* Defines luc__run_<name>: the kernel of that name, of floats. */
+#define RUN(name)                                                                                  \
+  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
+    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_FLOAT, args, NULL, out);             \
+  }
+
+RUN(sinc)
+RUN(erfcx)
+RUN(ndtr)
+RUN(ndtri)
+RUN(log_ndtr)
+RUN(entr)
+RUN(xlog1py)
+RUN(zeta)
+RUN(i0)
+RUN(i0e)
+RUN(i1)
+RUN(i1e)
+RUN(bessel_j0)
+RUN(bessel_j1)
+RUN(bessel_y0)
+RUN(bessel_y1)
+RUN(modified_bessel_k0)
+RUN(modified_bessel_k1)
+RUN(scaled_modified_bessel_k0)
+RUN(scaled_modified_bessel_k1)
+RUN(spherical_bessel_j0)
+
+static luc_status incomplete(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
+                             luc_value *out) {
+  luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "%s: not implemented for %s", who,
+            luc__dtype_name(dtype));
+  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, NULL, out);
+}
+
+luc_status luc__run_igamma(luc_context *ctx, luc_value *args, luc_value *out) {
+  return incomplete(ctx, "igamma", LUC_EW_igamma, args, out);
+}
+
+luc_status luc__run_igammac(luc_context *ctx, luc_value *args, luc_value *out) {
+  return incomplete(ctx, "igammac", LUC_EW_igammac, args, out);
+}
+
+/* ---- gradients of functions of one number ---- */
+
+static luc_tensor *input(const luc_backward *b) {
+  return b->args[0].as.tensor;
+}
+
+static luc_status finish(luc_formula *f, luc_backward *b, luc_tensor *factor) {
+  return luc__f_end(f, luc__f2(f, LUC_OP_mul, b->gout[0], factor), &b->gin[0]);
+}
+
+/* exp(s * x^2) */
+static luc_tensor *bell(luc_formula *f, luc_tensor *x, double s) {
+  luc_tensor *power = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_square, x), s);
+  return luc__f1(f, LUC_OP_exp, power);
+}
+
+static luc_tensor *number_where(luc_formula *f, luc_tensor *condition, double s, luc_tensor *x) {
+  return luc__f_call(f, LUC_OP_where,
+                     LUC_ARGS(luc_v_tensor(condition), luc_v_float(s), luc_v_tensor(x)));
+}
+
+/* (cos(pi x) - sinc(x)) / x, 0 at 0. */
+luc_status luc__grad_sinc(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *angle = luc__fs(&f, LUC_OP_mul, input(b), 3.14159265358979323846);
+  luc_tensor *wave = luc__f2(&f, LUC_OP_mul, angle, luc__f1(&f, LUC_OP_cos, angle));
+  luc_tensor *above = luc__f2(&f, LUC_OP_sub, wave, luc__f1(&f, LUC_OP_sin, angle));
+  luc_tensor *below = luc__f2(&f, LUC_OP_mul, angle, input(b));
+  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, below, 0);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, above, number_where(&f, zero, 1, below));
+  return finish(&f, b, luc__f_where(&f, zero, NULL, slope));
+}
+
+luc_status luc__grad_erfcx(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *twice = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_mul, input(b), b->results[0]), 2);
+  return finish(&f, b, luc__fs(&f, LUC_OP_sub, twice, 1.12837916709551257390));
+}
+
+luc_status luc__grad_ndtr(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__fs(&f, LUC_OP_div, bell(&f, input(b), -0.5), SQRT_2_PI));
+}
+
+luc_status luc__grad_ndtri(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__fs(&f, LUC_OP_mul, bell(&f, b->results[0], 0.5), SQRT_2_PI));
+}
+
+luc_status luc__grad_log_ndtr(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *turned = luc__fs(&f, LUC_OP_mul, input(b), -0.70710678118654752440);
+  luc_tensor *slope = luc__f1(&f, LUC_OP_reciprocal, luc__f1(&f, LUC_OP_erfcx, turned));
+  return finish(&f, b, luc__fs(&f, LUC_OP_mul, slope, 0.79788456080286535588));
+}
+
+luc_status luc__grad_entr(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *more = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_log, input(b)), 1);
+  return finish(&f, b, luc__f1(&f, LUC_OP_neg, more));
+}
+
+luc_status luc__grad_i0(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, luc__f1(&f, LUC_OP_i1, input(b)));
+}
+
+luc_status luc__grad_i0e(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *signs = luc__f1(&f, LUC_OP_sign, input(b));
+  luc_tensor *same = luc__f2(&f, LUC_OP_mul, signs, b->results[0]);
+  return finish(&f, b, luc__f2(&f, LUC_OP_sub, luc__f1(&f, LUC_OP_i1e, input(b)), same));
+}
+
+/* i0 - result (1 / x + sign, if scaled); 0.5 at 0. */
+static luc_status grad_order_1(luc_context *ctx, luc_backward *b, luc_opid order_0, bool scaled) {
+  luc_formula f = luc__formula(ctx);
+  double eps = input(b)->dtype == LUC_FLOAT64 ? 0x1p-52 : 0x1p-23;
+  luc_tensor *zero = luc__fs(&f, LUC_OP_le, luc__f1(&f, LUC_OP_abs, input(b)), eps);
+  luc_tensor *safe = number_where(&f, zero, eps, input(b));
+  luc_tensor *factor = luc__f1(&f, LUC_OP_reciprocal, safe);
+  if (scaled) factor = luc__f2(&f, LUC_OP_add, factor, luc__f1(&f, LUC_OP_sign, safe));
+  luc_tensor *rest = luc__f2(&f, LUC_OP_mul, b->results[0], factor);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_sub, luc__f1(&f, order_0, safe), rest);
+  return finish(&f, b, number_where(&f, zero, 0.5, slope));
+}
+
+luc_status luc__grad_i1(luc_context *ctx, luc_backward *b) {
+  return grad_order_1(ctx, b, LUC_OP_i0, false);
+}
+
+luc_status luc__grad_i1e(luc_context *ctx, luc_backward *b) {
+  return grad_order_1(ctx, b, LUC_OP_i0e, true);
+}
+
+/* ---- of two numbers ---- */
+
+static luc_tensor *of(luc_formula *f, luc_opid op, luc_value a, luc_value b) {
+  return luc__f_call(f, op, LUC_ARGS(a, b));
+}
+
+static luc_status refuse(luc_context *ctx, luc_backward *b, const char *what) {
+  LUC_CHECK(ctx, !luc__needs(b, 0), LUC_ERR_SUPPORT,
+            "backward: the derivative for '%s' is not implemented", what);
+  return LUC_OK;
+}
+
+luc_status luc__grad_xlog1py(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_value x = b->args[0], y = b->args[1], g = luc_v_tensor(b->gout[0]);
+  if (luc__needs(b, 0)) {
+    luc_tensor *flat = luc__f2(&f, LUC_OP_logical_and, of(&f, LUC_OP_eq, x, luc_v_int(0)),
+                               of(&f, LUC_OP_le, y, luc_v_int(-1)));
+    luc_tensor *whole = of(&f, LUC_OP_xlog1py, g, y);
+    luc__f_keep(&f, luc__f_where(&f, flat, NULL, whole), &b->gin[0]);
+  }
+  if (luc__needs(b, 1)) {
+    luc_tensor *below = of(&f, LUC_OP_add, y, luc_v_int(1));
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_div, of(&f, LUC_OP_mul, g, x), below), &b->gin[1]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* By q: -s zeta(s + 1, q). */
+luc_status luc__grad_zeta(luc_context *ctx, luc_backward *b) {
+  LUC_TRY(refuse(ctx, b, "zeta"));
+  if (!luc__needs(b, 1)) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_value s = b->args[0], one = luc_v_int(1);
+  luc_value more = s.kind == LUC_TENSOR ? luc_v_tensor(of(&f, LUC_OP_add, s, one))
+                                        : luc_v_float(luc_as_double(&s) + 1);
+  luc_tensor *next = of(&f, LUC_OP_zeta, more, b->args[1]);
+  luc_tensor *slope = of(&f, LUC_OP_mul, luc_v_tensor(next), s);
+  luc_tensor *g = luc__f1(&f, LUC_OP_neg, b->gout[0]);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, slope), &b->gin[1]);
+}
+
+/* By x: +- x^(a - 1) e^-x / Gamma(a). */
+static luc_status grad_incomplete(luc_context *ctx, luc_backward *b, const char *what, bool upper) {
+  LUC_TRY(refuse(ctx, b, what));
+  if (!luc__needs(b, 1)) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *a = input(b), *x = b->args[1].as.tensor;
+  luc_tensor *power =
+      luc__f2(&f, LUC_OP_mul, luc__fs(&f, LUC_OP_sub, a, 1), luc__f1(&f, LUC_OP_log, x));
+  luc_tensor *rest = luc__f2(&f, LUC_OP_add, x, luc__f1(&f, LUC_OP_lgamma, a));
+  luc_tensor *slope = luc__f1(&f, LUC_OP_exp, luc__f2(&f, LUC_OP_sub, power, rest));
+  luc_tensor *g = upper ? luc__f1(&f, LUC_OP_neg, b->gout[0]) : b->gout[0];
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, slope), &b->gin[1]);
+}
+
+luc_status luc__grad_igamma(luc_context *ctx, luc_backward *b) {
+  return grad_incomplete(ctx, b, "igamma: input", false);
+}
+
+luc_status luc__grad_igammac(luc_context *ctx, luc_backward *b) {
+  return grad_incomplete(ctx, b, "igammac: input", true);
+}
+
+/* ---- the multivariate log gamma ---- */
+
+/* x - k / 2 for k below p, along a new last dimension. */
+static luc_tensor *half_steps(luc_formula *f, luc_tensor *x, int64_t p) {
+  luc_tensor *steps = luc__f_call(f, LUC_OP_arange_start,
+                                  LUC_ARGS(luc_v_float(0.5 - 0.5 * (double)p), luc_v_float(0.5),
+                                           luc_v_float(0.5), luc_v_dtype((luc_dtype)x->dtype)));
+  return luc__f2(f, LUC_OP_add, luc__f_unsqueeze(f, x, -1), steps);
+}
+
+luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor, *sum = NULL, *result;
+  int64_t p = args[1].as.i, last = -1;
+  LUC_CHECK(ctx, p >= 1, LUC_ERR_VALUE,
+            "mvlgamma: p has to be greater than or equal to 1 (got %lld)", (long long)p);
+  if (!luc__dtype_is_float((luc_dtype)x->dtype))
+    x = luc__f_to(&f, x, (luc_dtype)ctx->default_dtype);
+  if (f.status == LUC_OK) {
+    luc_tensor *logs = luc__f1(&f, LUC_OP_lgamma, half_steps(&f, x, p));
+    luc_tensor *total = luc__f_sum(&f, logs, 1, &last, false);
+    double pairs = 0.25 * (double)(p * (p - 1));
+    luc__f_keep(&f, luc__fs(&f, LUC_OP_add, total, pairs * log(3.14159265358979323846)), &sum);
+  }
+  LUC_TRY(luc__f_end(&f, NULL, NULL));
+  luc_status status =
+      luc__out(ctx, "mvlgamma", out, (luc_dtype)sum->dtype, sum->ndim, sum->sizes, &result);
+  if (status == LUC_OK) status = luc__copy(ctx, result, sum);
+  luc_tensor_release(ctx, sum);
+  return status;
+}
+
+luc_status luc__grad_mvlgamma(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  int64_t last = -1;
+  luc_tensor *slopes = luc__f1(&f, LUC_OP_digamma, half_steps(&f, input(b), b->args[1].as.i));
+  return finish(&f, b, luc__f_sum(&f, slopes, 1, &last, false));
+}
