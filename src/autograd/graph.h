@@ -20,6 +20,9 @@ typedef struct luc_hook {
 
 typedef struct luc_task luc_task; /* a node's or leaf's part in a running backward pass */
 
+/* Views that may not be written while recording, and why. */
+enum { LUC_VIEW_WRITABLE, LUC_VIEW_ONE_OF_SEVERAL, LUC_VIEW_WITHOUT_GRAD };
+
 /* Autograd's side of a tensor. */
 struct luc_meta {
   luc_tensor *grad;
@@ -29,6 +32,7 @@ struct luc_meta {
   luc_tensor *base;  /* of a view: the tensor whose storage it sees; node is valid while the storage
                         is at view_version */
   luc_hook *hooks;   /* of leaves */
+  uint8_t made;      /* of a view: LUC_VIEW_* */
   bool retains_grad; /* a hook of node's points here */
   luc_task *task;    /* of leaves */
 };

@@ -1,5 +1,6 @@
 /* What the door asks of autograd: whether a call is recorded, its node, and the rules of in-place
  * writes. Nothing here runs operators; gradients are the engine's. */
+#include <stdio.h>
 #include <string.h>
 
 #include "autograd/graph.h"
@@ -144,14 +145,31 @@ done:
 
 /* ---- in-place writes ---- */
 
+/* Views that PyTorch does not let be written while recording. */
+static luc_status check_view(luc_context *ctx, const luc_tensor *self, const char *name,
+                             const char *mark, bool records) {
+  int made = self->meta ? self->meta->made : LUC_VIEW_WRITABLE;
+  char fn[LUC_GRAD_FN_NAME];
+  LUC_CHECK(ctx, made != LUC_VIEW_WITHOUT_GRAD, LUC_ERR_STATE,
+            "%s%s: A view was created in no_grad mode and is being modified inplace with grad mode "
+            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
+            "can clarify your code by moving both the view and the inplace either both inside the "
+            "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+            "want the inplace to be tracked).",
+            name, mark);
+  if (made != LUC_VIEW_ONE_OF_SEVERAL || !records) return LUC_OK;
+  if (!luc_tensor_grad_fn(self, fn)) snprintf(fn, sizeof fn, "a function");
+  return luc__fail(ctx, LUC_ERR_STATE,
+                   "%s%s: Output %u of %s is a view and is being modified inplace. This view is "
+                   "the output of a function that returns multiple views. Such functions do not "
+                   "allow the output views to be modified inplace. You should replace the inplace "
+                   "operation by an out-of-place one.",
+                   name, mark, self->meta->node ? self->meta->index : 0, fn);
+}
+
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records) {
   const char *name = luc__op_info(ctx, op)->schema.name;
   const char *mark = name[0] && name[strlen(name) - 1] == '_' ? "" : "_"; /* add is called add_ */
-  (void)records;
-  LUC_CHECK(ctx, !luc__overlaps_itself(self), LUC_ERR_STATE,
-            "%s%s: unsupported operation: more than one element of the written-to tensor refers to "
-            "a single memory location; clone() the tensor first",
-            name, mark);
   if (!ctx->grad_mode || ctx->inside_op) return LUC_OK;
   bool leaf = !self->meta || !self->meta->node;
   luc_tensor *base = self->meta ? self->meta->base : NULL;
@@ -162,6 +180,7 @@ luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, b
             "backward associated with the custom Function, leading to incorrect gradients. This "
             "behavior is forbidden. You can fix this by cloning the output of the custom Function.",
             name, mark);
+  LUC_TRY(check_view(ctx, self, name, mark, records));
   bool inherits = base && base->requires_grad; /* the view's node may just not be made yet */
   LUC_CHECK(ctx, !(self->requires_grad && leaf && !inherits), LUC_ERR_STATE,
             "%s%s: a leaf Variable that requires grad is being used in an in-place operation.",

@@ -19,12 +19,15 @@ static geometry geometry_of(const luc_tensor *t) {
   return g;
 }
 
-luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view) {
+luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view, bool several) {
   if (view == base || view->storage != base->storage) return LUC_OK;
   if (!luc__dtype_is_float((luc_dtype)view->dtype)) return LUC_OK;
+  if (!ctx->grad_mode && !luc__requires_grad(base)) return LUC_OK;
   luc_meta *meta = luc__meta(ctx, view);
   if (!meta) return LUC_ERR_MEMORY;
-  if (meta->base) return LUC_OK;
+  meta->made = several ? LUC_VIEW_ONE_OF_SEVERAL : base->meta ? base->meta->made : 0;
+  if (!ctx->grad_mode) meta->made = LUC_VIEW_WITHOUT_GRAD;
+  if (meta->base || !ctx->grad_mode) return LUC_OK;
   if (base->meta && base->meta->base) base = base->meta->base;
   meta->base = luc__retain(base);
   meta->view_version = view->storage->version;
@@ -155,6 +158,14 @@ luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view) {
   }
   luc__node_release(ctx, node);
   return status;
+}
+
+void luc__become_view(luc_context *ctx, luc_tensor *self, luc_tensor *view) {
+  luc_meta *made = view->meta;
+  luc__tensor_set_geometry(self, view);
+  if (!(self->flags & LUC_TF_UNTRACKED)) self->storage->version++;
+  if (made && made->node) luc__set_history(ctx, self, made->node, made->index);
+  if (self->meta) self->meta->view_version = self->storage->version;
 }
 
 luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out) {

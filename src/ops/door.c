@@ -46,10 +46,11 @@ static luc_status run_inside(luc_context *ctx, luc_run_fn run, luc_value *args, 
 
 /* Outside recording, views of operators must still know their base. */
 static luc_status track_views(luc_context *ctx, const luc_value *args, const luc_value *out) {
-  if (!ctx->grad_mode || ctx->inside_op) return LUC_OK;
-  if (out->kind == LUC_TENSOR) return luc__record_view(ctx, args[0].as.tensor, out->as.tensor);
+  if (ctx->inside_op) return LUC_OK;
+  if (out->kind == LUC_TENSOR)
+    return luc__record_view(ctx, args[0].as.tensor, out->as.tensor, false);
   for (int i = 0; i < out->n; i++)
-    LUC_TRY(luc__record_view(ctx, args[0].as.tensor, out->as.tensors[i]));
+    LUC_TRY(luc__record_view(ctx, args[0].as.tensor, out->as.tensors[i], true));
   return LUC_OK;
 }
 
@@ -90,13 +91,47 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   return failed(ctx, op, status);
 }
 
-/* A composite's in-place form is its own parameter `inplace`. */
+/* Is `result` a fit for the tensor that a call in-place or with out= (resized) writes? */
+static luc_status check_store(luc_context *ctx, luc_opid op, const luc_tensor *result,
+                              luc_tensor *target, bool resize) {
+  luc_value preset = luc_v_tensor(target);
+  preset.n = resize;
+  return luc__out(ctx, luc__op_info(ctx, op)->schema.name, &preset, (luc_dtype)result->dtype,
+                  result->ndim, result->sizes, &target);
+}
+
+/* A composite's in-place form is its own parameter `inplace`, or a copy of what it makes of a copy:
+ * its operators may save the original. */
 static luc_status composite_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nparams) {
-  luc_value out[LUC_MAX_RESULTS];
+  luc_value out[LUC_MAX_RESULTS] = {{0}};
+  luc_tensor *self = args[0].as.tensor, *copy = NULL;
+  luc_status status = LUC_OK;
   int p = luc__schema_find(&luc__op_info(ctx, op)->schema, "inplace");
-  LUC_ASSERT(p >= 0);
-  args[p] = luc_v_bool(true);
-  LUC_TRY(luc_call(ctx, op, args, nparams, out));
+  if (p >= 0) {
+    args[p] = luc_v_bool(true);
+  } else {
+    LUC_GO(luc__unary(ctx, LUC_OP_clone, self, &copy));
+    args[0] = luc_v_tensor(copy);
+  }
+  LUC_GO(luc_call(ctx, op, args, nparams, out));
+  if (p >= 0) goto done;
+  LUC_GO(check_store(ctx, op, out[0].as.tensor, self, false));
+  LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_,
+                          LUC_ARGS(luc_v_tensor(self), luc_v_tensor(out[0].as.tensor))));
+done:
+  args[0] = luc_v_tensor(self);
+  luc_tensor_release(ctx, copy);
+  luc__value_release(ctx, &out[0]);
+  return status == LUC_OK ? LUC_OK : failed(ctx, op, status);
+}
+
+/* The in-place form of a view writes nothing: the tensor's geometry becomes the view's. */
+static luc_status view_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nparams) {
+  luc_value out[LUC_MAX_RESULTS];
+  luc_tensor *self = args[0].as.tensor;
+  LUC_TRY(luc__inplace_check(ctx, op, self, luc__wants_record(ctx, op, args, nparams)));
+  LUC_TRY(call(ctx, op, args, nparams, out));
+  luc__become_view(ctx, self, out[0].as.tensor);
   luc__value_release(ctx, &out[0]);
   return LUC_OK;
 }
@@ -129,16 +164,36 @@ static luc_status written(luc_context *ctx, luc_opid op, const luc_value *args, 
   return observer->called(ctx, observer, op, inplace, args, out);
 }
 
+/* Does the write reach an element twice, or what it reads as well? As in PyTorch, setting all
+ * elements alike is no matter. */
+static luc_status check_memory(luc_context *ctx, luc_opid op, const luc_value *args, bool records) {
+  const luc_tensor *self = args[0].as.tensor;
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  const char *mark = luc__ops[op].flags & LUC_F_MUTATES ? "" : "_";
+  bool alike = op == LUC_OP_fill_ || op == LUC_OP_zero_;
+  LUC_CHECK(ctx, !luc__overlaps_itself(self) || (alike && !records), LUC_ERR_STATE,
+            "%s%s: " LUC_OVERLAP_ITSELF, schema->name, mark);
+  for (int p = 1; p < schema->nparams; p++) {
+    const luc_tensor *t = luc_as_tensor(&args[p]);
+    LUC_CHECK(ctx, !t || !luc__overlaps_partly(self, t), LUC_ERR_STATE, "%s%s: " LUC_OVERLAP_INPUT,
+              schema->name, mark);
+  }
+  return LUC_OK;
+}
+
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  if (row->flags & LUC_F_COMPOSITE) return composite_inplace(ctx, op, args, schema->nparams);
   LUC_CHECK(ctx, args[0].kind == LUC_TENSOR, LUC_ERR_TYPE, "%s_: expected a tensor to write to",
             schema->name);
+  if ((row->flags & (LUC_F_COMPOSITE | LUC_F_VIEW)) == LUC_F_COMPOSITE)
+    return composite_inplace(ctx, op, args, schema->nparams);
   luc_tensor *self = args[0].as.tensor;
+  if (row->flags & LUC_F_VIEW) return view_inplace(ctx, op, args, schema->nparams);
   bool records = luc__wants_record(ctx, op, args, schema->nparams);
+  LUC_TRY(check_memory(ctx, op, args, records));
   LUC_TRY(luc__inplace_check(ctx, op, self, records));
   luc_node *node = NULL;
   if (records) LUC_TRY(luc__record_prepare(ctx, op, args, self, &node));

@@ -39,7 +39,8 @@ enum {
   LUC_F_COMPOSITE = 1,
   LUC_F_VIEW = 2,      /* the result (or every tensor of the list) may share args[0]'s storage */
   LUC_F_INPLACE = 4,   /* name_ exists too: writes args[0], through luc__out; a composite has a
-                          parameter `inplace` that does it */
+                          parameter `inplace` that does it, or copies its result; a view changes
+                          args[0]'s geometry */
   LUC_F_MUTATES = 8,   /* the row itself writes args[0] (fill_, uniform_); it has no result */
   LUC_F_OUT = 16,      /* takes out= */
   LUC_F_FUNCTION = 32, /* lucerna.name */
@@ -172,7 +173,10 @@ luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, b
 luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *args,
                                luc_tensor *self, luc_node **node);
 void luc__record_inplace(luc_context *ctx, bool done, luc_node *node, luc_tensor *self);
-/* A view was made: remembers its base, so that in-place changes through it are seen. */
-luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view);
+/* A view was made: remembers its base, so that in-place changes through it are seen, and if it is
+ * one of several or was made without recording, when PyTorch forbids them. */
+luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view, bool several);
+/* The in-place form of a view: self takes the geometry and history of this view of itself. */
+void luc__become_view(luc_context *ctx, luc_tensor *self, luc_tensor *view);
 
 #endif

@@ -70,18 +70,11 @@ static bool same_memory(const luc_tensor *a, const luc_tensor *b) {
 
 luc_status luc__overlap_check(luc_context *ctx, const char *who, const luc_tensor *out,
                               const luc_value *operands, int n) {
-  LUC_CHECK(ctx, !luc__overlaps_itself(out), LUC_ERR_STATE,
-            "%s: unsupported operation: more than one element of the written-to tensor refers to "
-            "a single memory location; clone() the tensor first",
-            who);
+  LUC_CHECK(ctx, !luc__overlaps_itself(out), LUC_ERR_STATE, "%s: " LUC_OVERLAP_ITSELF, who);
   for (int i = 0; i < n; i++) {
     const luc_tensor *t = luc_as_tensor(&operands[i]);
     if (t == NULL || !luc__may_overlap(out, t) || same_memory(out, t)) continue;
-    return luc__fail(ctx, LUC_ERR_STATE,
-                     "%s: unsupported operation: some elements of the input tensor and the "
-                     "written-to tensor refer to a single memory location; clone() the tensor "
-                     "first",
-                     who);
+    return luc__fail(ctx, LUC_ERR_STATE, "%s: " LUC_OVERLAP_INPUT, who);
   }
   return LUC_OK;
 }

@@ -107,6 +107,22 @@ luc_status luc__grad_split_sizes(luc_context *ctx, luc_backward *b) {
 
 /* ---- composites ---- */
 
+/* The parts as slices, each recorded alone: unlike those of split they can be written. */
+static luc_status slices(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *lengths,
+                         luc_value *out) {
+  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
+  if (!list) return LUC_ERR_MEMORY;
+  *out = luc_v_tensors(list, n);
+  luc_status status = LUC_OK;
+  int64_t at = 0;
+  for (int i = 0; i < n && status == LUC_OK; at += lengths[i++])
+    status = luc__op1(ctx, LUC_OP_slice, &list[i],
+                      LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(at),
+                               luc_v_int(at + lengths[i]), luc_v_int(1)));
+  if (status != LUC_OK) luc__value_release(ctx, out);
+  return status;
+}
+
 /* Cuts [0, size) before each of the n positions `cuts` (NULL: every `step`). */
 static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *cuts,
                       int64_t step, luc_value *out) {
@@ -119,9 +135,9 @@ static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int n, const int
     lengths[i] = next - at;
     at = next;
   }
-  luc_status status = luc_call(
-      ctx, LUC_OP_split_sizes,
-      (luc_value[LUC_MAX_PARAMS]){luc_v_tensor(t), luc_v_ints(lengths, n), luc_v_int(dim)}, 3, out);
+  luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(t), luc_v_ints(lengths, n), luc_v_int(dim)};
+  luc_status status =
+      cuts ? slices(ctx, t, dim, n, lengths, out) : luc_call(ctx, LUC_OP_split_sizes, args, 3, out);
   luc__free(ctx, lengths, bytes);
   return status;
 }

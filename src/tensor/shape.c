@@ -66,6 +66,22 @@ bool luc__overlaps_itself(const luc_tensor *t) {
   return false;
 }
 
+/* Do the elements fill the bytes from the first to the last, each once? */
+static bool dense(const luc_tensor *t, const char *low, const char *high) {
+  int64_t size = (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  return high - low == t->numel * size && !luc__overlaps_itself(t);
+}
+
+bool luc__overlaps_partly(const luc_tensor *a, const luc_tensor *b) {
+  if (a == b || a->storage != b->storage || !luc__may_overlap(a, b)) return false;
+  const char *a_low, *a_high, *b_low, *b_high;
+  extent(a, &a_low, &a_high);
+  extent(b, &b_low, &b_high);
+  if (!dense(a, a_low, a_high) || !dense(b, b_low, b_high)) return false;
+  if (a_low != b_low || a_high != b_high) return true;
+  return a->ndim != b->ndim || memcmp(a->strides, b->strides, a->ndim * sizeof *a->strides) != 0;
+}
+
 luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a,
                           const luc_tensor *b, int *ndim, int64_t *sizes) {
   int n = a->ndim > b->ndim ? a->ndim : b->ndim;

@@ -216,17 +216,21 @@ luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out) 
   return luc__tensor_view(ctx, t, t->ndim, t->sizes, t->strides, t->offset, out);
 }
 
-luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src) {
-  (void)ctx;
-  luc_storage *old = dst->storage;
-  dst->storage = luc__storage_retain(src->storage);
-  dst->dtype = src->dtype;
+void luc__tensor_set_geometry(luc_tensor *dst, const luc_tensor *src) {
   dst->ndim = src->ndim;
   dst->data = src->data;
   dst->offset = src->offset;
   dst->numel = src->numel;
   memmove(dst->sizes, src->sizes, sizeof dst->sizes);
   memmove(dst->strides, src->strides, sizeof dst->strides);
+}
+
+luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src) {
+  (void)ctx;
+  luc_storage *old = dst->storage;
+  dst->storage = luc__storage_retain(src->storage);
+  dst->dtype = src->dtype;
+  luc__tensor_set_geometry(dst, src);
   luc__storage_release(ctx, old);
   return LUC_OK;
 }

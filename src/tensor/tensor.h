@@ -71,6 +71,8 @@ luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int
 luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 /* A 0-d tensor holding s. */
 luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, luc_tensor **out);
+/* dst, which shares src's storage, gets its shape, strides and offset. */
+void luc__tensor_set_geometry(luc_tensor *dst, const luc_tensor *src);
 /* Makes dst see src's storage and geometry in place of its own (x.data = y, module conversion). */
 luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
 /* dst, which is uninitialized, becomes a tensor that sees src's storage. Cannot fail. */
@@ -90,6 +92,15 @@ bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b);
 /* Do two tensors' bytes overlap / does a tensor overlap itself (expanded)? */
 bool luc__may_overlap(const luc_tensor *a, const luc_tensor *b);
 bool luc__overlaps_itself(const luc_tensor *t);
+/* Do they overlap, both without gaps, and not as the same elements? */
+bool luc__overlaps_partly(const luc_tensor *a, const luc_tensor *b);
+/* What writes say then; the name of the function goes before. */
+#define LUC_OVERLAP_ITSELF                                                                         \
+  "unsupported operation: more than one element of the written-to tensor refers to a single "      \
+  "memory location. Please clone() the tensor before performing the operation."
+#define LUC_OVERLAP_INPUT                                                                          \
+  "unsupported operation: some elements of the input tensor and the written-to tensor refer to a " \
+  "single memory location. Please clone() the tensor before performing the operation."
 /* Row-major strides; returns numel, or -1 on overflow or a negative size. */
 int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 

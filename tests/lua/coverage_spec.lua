@@ -7,7 +7,8 @@ local core = require "lucerna.core"
 local operators = require "operators"
 local parity = require "parity"
 
-local FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "rest", "nn_matmul",
+local FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "views",
+  "rest", "nn_matmul",
   "nn_activation", "nn_conv", "nn_pool", "nn_norm", "nn_loss", "nn_softmax", "nn_dropout",
   "functional_conv",
   "functional_activation", "functional_loss", "functional_ctc",

@@ -87,6 +87,96 @@ describe("a write that fails", function()
 
   it("is refused for expanded tensors", function()
     local x = lucerna.zeros(1, 3):expand(2, 3)
-    assert.matches("single memory location", parity.message(function() x:fill_(1) end))
+    assert.matches("add_: unsupported operation: more than one element of the written%-to tensor "
+      .. "refers to a single memory location", parity.message(function() x:add_(1) end))
+  end)
+
+  it("may set all elements of an expanded tensor alike", function()
+    local x = lucerna.zeros(1, 3)
+    x:expand(2, 3):fill_(2)
+    assert.same({{2, 2, 2}}, x:tolist())
+  end)
+
+  it("is refused where input and output overlap in part", function()
+    local x = lucerna.arange(4)
+    local message = "some elements of the input tensor and the written%-to tensor refer to a "
+    for _, f in ipairs {
+      function() x[{{2, 4}}]:add_(x[{{1, 3}}]) end, function() x[{{2, 4}}] = x[{{1, 3}}] end,
+      function() x:view(2, 2):mul_(x:view(2, 2):t()) end,
+      function() lucerna.add(x[{{1, 3}}], 1, {out = x[{{2, 4}}]}) end,
+    } do
+      assert.matches(message, parity.message(f))
+    end
+    assert.same({0, 1, 2, 3}, x:tolist())
+    x:add_(x)
+    assert.same({0, 2, 4, 6}, x:tolist())
+  end)
+end)
+
+describe("in-place changes that autograd forbids:", function()
+  local function refused(message, f)
+    assert.matches(message, parity.message(f))
+  end
+
+  it("of leaves and their views", function()
+    local x = lucerna.zeros(2, 3):requires_grad_()
+    refused("t_: a leaf Variable that requires grad", function() x:t_() end)
+    refused("add_: a view of a leaf Variable", function() x[1]:add_(1) end)
+    refused("squeeze_: a view of a leaf Variable", function() x[{{1, 1}}]:squeeze_() end)
+  end)
+
+  it("of one of several views of a call, but for tensor_split's", function()
+    local x = lucerna.zeros(2, 3):requires_grad_()
+    local y = x * 2
+    refused("add_: Output 1 of UnbindBackward0 is a view and is being modified inplace. This view "
+      .. "is the output of a function that returns multiple views",
+      function() y:unbind()[2]:add_(1) end)
+    refused("unsqueeze_: Output 0 of SplitBackward0 is a view",
+      function() y:split(1)[1]:unsqueeze_(1) end)
+    refused("Output 0 of SelectBackward0 is a view", function() y:chunk(2)[1][1]:mul_(2) end)
+    y:tensor_split(2)[1]:mul_(3)
+    y:sum():backward()
+    assert.same({{6, 6, 6}, {2, 2, 2}}, x.grad:tolist())
+    lucerna.zeros(4):chunk(2)[1]:add_(1)
+  end)
+
+  it("of views made under no_grad", function()
+    local x = lucerna.zeros(2, 3):requires_grad_()
+    local view = lucerna.no_grad(function() return x:view(6) end)
+    refused("add_: A view was created in no_grad mode and is being modified inplace with grad mode "
+      .. "enabled", function() view:add_(1) end)
+    lucerna.no_grad(function() view:add_(1) end)
+    assert.equal(6, x:sum():item())
+  end)
+
+  it("of what a gradient needs", function()
+    local x = lucerna.zeros(2, 3):requires_grad_()
+    local y = x:exp()
+    y:t_()
+    refused("has been modified by an inplace operation: %[float32 tensor %[2, 3%]%], used by "
+      .. "ExpBackward0, is at version 1; expected version 0", function() y:sum():backward() end)
+  end)
+end)
+
+describe("a view in place", function()
+  it("changes the tensor, and its views go on seeing the memory", function()
+    local x = lucerna.arange(6.0):view(2, 3)
+    local view = x[1]
+    assert.equal(x, x:t_())
+    assert.same({{0, 3}, {1, 4}, {2, 5}}, x:tolist())
+    view:fill_(9)
+    assert.same({{9, 3}, {9, 4}, {9, 5}}, x:tolist())
+    assert.equal(2, x._version)
+  end)
+
+  it("is recorded, also for views of tensors", function()
+    local x = lucerna.ones(2, 3):requires_grad_()
+    local y = x * 2
+    local z = y[{{}, {1, 2}}]
+    y:transpose_(1, 2)
+    z:t_():mul_(lucerna.arange(4.0):view(2, 2))
+    assert.equal("TransposeBackward0", lucerna.ones(2, 3):mul(x):transpose_(1, 2).grad_fn)
+    y:sum():backward()
+    assert.same({{0, 4, 2}, {2, 6, 2}}, x.grad:tolist())
   end)
 end)
