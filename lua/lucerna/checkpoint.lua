@@ -3,7 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
-local is_callable = require "lucerna.callable"
+local files = require "lucerna.files"
 local ordered = require "lucerna.nn.ordered"
 
 local checkpoint = {}
@@ -35,41 +35,13 @@ local function entries(value)
   return list, n, value._metadata
 end
 
-local function check_path(who, path)
-  if type(path) ~= "string" then fail("%s: path: expected a string (got %s)", who, type(path)) end
-  if path:find("\0", 1, true) then fail("%s: path: it contains a NUL", who) end
-end
-
---- save(object, path) writes what torch.load(path, weights_only=True) reads: tensors, numbers,
+--- save(object, f) writes what torch.load(path, weights_only=True) reads: tensors, numbers,
 -- strings, booleans and tables of them at any depth. Array tables become lists, tables with other
 -- keys dicts, state dicts OrderedDicts with their _metadata; what is shared stays shared. A module
--- or optimizer is saved as its state_dict(). The old file stays until the new one is complete.
-function checkpoint.save(object, path)
-  check_path("save", path)
-  core._save(object, path, entries)
-end
-
-local function has_read(f)
-  if type(f) ~= "table" and type(f) ~= "userdata" then return false end
-  local ok, read = pcall(function() return f.read end)
-  return ok and is_callable(read)
-end
-
--- Everything a reader function or an object with a method read gives.
-local function read_all(f, max_bytes)
-  local parts, n, size = {}, 0, 0
-  local reader = type(f) == "function" and f or function() return f:read(65536) end
-  while true do
-    local part = reader()
-    if part == nil or part == "" then break end
-    if type(part) ~= "string" then fail("load: the reader gave a %s, not a string", type(part)) end
-    n, size = n + 1, size + #part
-    if max_bytes and size > max_bytes then
-      fail("load: the reader gave more than max_bytes = %d", max_bytes)
-    end
-    parts[n] = part
-  end
-  return table.concat(parts)
+-- or optimizer is saved as its state_dict(). f is a path (the old file stays until the new one is
+-- complete), a function that gets the bytes piece by piece or an object with a method write.
+function checkpoint.save(object, f)
+  core._save(object, files.target("save", "path", f), entries)
 end
 
 -- Tensors are on the CPU in this build, wherever they were saved from.
@@ -96,27 +68,24 @@ local function set_of(only)
   return set
 end
 
---- load(f, {map_location=, only=, max_bytes=}) reads a file of torch.save or lucerna.save, in the
--- zip format or the one before. f is a path, the bytes of such a file, a function that gives them
--- piece by piece (nil at the end) or an object with a method read. Dicts and lists become tables,
--- OrderedDicts ordered maps as state_dict() gives; None is absent. only: the keys of the outermost
--- dict to load; the data of others are not read. max_bytes: a limit for what is made.
+--- load(f, {map_location=, only=, max_bytes=, bytes=}) reads a file of torch.save or lucerna.save,
+-- in the zip format or the one before. f is a path, a function that gives the bytes piece by piece
+-- (nil at the end), an object with a method read, or the bytes themselves, which their first
+-- letters tell from a path; load{bytes = text} takes any text for bytes and never for a path. Dicts
+-- and lists become tables, OrderedDicts ordered maps as state_dict() gives; None is absent. only:
+-- the keys of the outermost dict to load; the data of others are not read. max_bytes: a limit for
+-- what is made.
 function checkpoint.load(...)
-  local f, map_location, only, max_bytes =
-    arguments("load", {"f", "map_location", "only", "max_bytes"}, ...)
+  local f, map_location, only, max_bytes, bytes =
+    arguments("load", {"f", "map_location", "only", "max_bytes", "bytes"}, ...)
   check_location(map_location)
   if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
     fail("load: max_bytes: expected a positive integer (got %s)", tostring(max_bytes))
   end
-  local path, bytes = nil, nil
-  if type(f) == "string" and (f:find("^PK\3\4") or f:find("^\x80[\2-\5]")) then
-    bytes = f
-  elseif type(f) == "function" or has_read(f) then
-    bytes = read_all(f, max_bytes)
-  else
-    check_path("load", f)
-    path = f
-  end
+  local told = type(f) == "string" and (f:find("^PK\3\4") or f:find("^\x80[\2-\5]"))
+  if told then f, bytes = nil, f end
+  local path
+  path, bytes = files.source("load", "path", f, bytes, max_bytes)
   local wanted = set_of(only)
   local object = core._load(path, bytes, wanted, max_bytes, ordered.new)
   for key, missing in pairs(wanted or {}) do

@@ -212,16 +212,10 @@ function data.read_idx(path)
   return core.idx_load(path)
 end
 
-local function exists(path)
-  local file = io.open(path, "rb")
-  if file then file:close() end
-  return file ~= nil
-end
-
 local function read_part(name, root, part)
   for _, suffix in ipairs {"", ".gz"} do
     local path = root .. "/" .. part .. suffix
-    if exists(path) then return data.read_idx(path) end
+    if core._exists(path) then return data.read_idx(path) end
   end
   fail("%s: no %s or %s.gz in '%s'", name, part, part, root)
 end

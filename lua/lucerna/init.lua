@@ -32,7 +32,8 @@ lucerna.inf, lucerna.nan, lucerna.pi, lucerna.e = math.huge, 0 / 0, math.pi, mat
 local function lazy_names()
   local names = {}
   for name in pairs(SUBMODULES) do
-    if package.searchpath("lucerna." .. name, package.path) then names[#names + 1] = name end
+    local found = not package or package.searchpath("lucerna." .. name, package.path)
+    if found then names[#names + 1] = name end
   end
   return names
 end

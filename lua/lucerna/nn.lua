@@ -139,7 +139,8 @@ local function lazy_names()
   local names = core.names()
   for name in pairs(WRITTEN) do names[#names + 1] = name end
   for name in pairs(SUBMODULES) do
-    if package.searchpath("lucerna.nn." .. name, package.path) then names[#names + 1] = name end
+    local found = not package or package.searchpath("lucerna.nn." .. name, package.path)
+    if found then names[#names + 1] = name end
   end
   return names
 end

@@ -180,16 +180,16 @@ static luc_status write_records(luc_document *doc, luc_zip_writer *zip, const lu
   return luc__zip_finish(zip);
 }
 
-luc_status luc__document_write(luc_document *doc, const char *path) {
+luc_status luc__document_write(luc_document *doc, const luc_target *to) {
   luc_text pickle;
   luc_writer writer = {.ctx = doc->ctx};
   luc_zip_writer zip;
   luc_status status;
   luc__text_init(&pickle, doc->ctx);
   luc__zip_writer_init(&zip, doc->ctx, &writer);
-  name_root(doc, path);
+  name_root(doc, to->path ? to->path : "archive");
   LUC_GO(luc__pickle_write(doc, &pickle));
-  LUC_GO(luc__writer_open(doc->ctx, doc->who, path, &writer));
+  LUC_GO(luc__writer_open(doc->ctx, doc->who, to, &writer));
   LUC_GO(write_records(doc, &zip, &pickle));
   LUC_GO(luc__writer_commit(&writer));
 done:
@@ -241,24 +241,11 @@ static luc_status take_entries(luc_document *doc, luc_state_dict *sd) {
   return take_versions(doc, &root->metadata, sd);
 }
 
-luc_status luc__name_path(luc_context *ctx, luc_status status, const char *who, const char *path) {
-  char text[512];
-  size_t skip = strlen(who) + 2; /* "load: " */
-  snprintf(text, sizeof text, "%s", luc_message(ctx));
-  bool ours = status != LUC_ERR_MEMORY && strlen(text) > skip && !strncmp(text, who, skip - 2);
-  if (ours && !strstr(text, path))
-    luc__fail(ctx, status, "%s: '%.200s': %s", who, path, text + skip);
-  luc__io_one_line(ctx);
-  return status;
-}
-
-luc_status luc_load(luc_context *ctx, const char *path, luc_state_dict **out) {
+static luc_status load_dict(luc_input source, luc_state_dict **out) {
+  luc_context *ctx = source.ctx;
   luc_document doc;
-  luc_input source;
   luc_status status;
   luc_state_dict *sd = NULL;
-  *out = NULL;
-  LUC_TRY(luc__input_open(ctx, "load", path, &source));
   luc__document_init(&doc, ctx, "load");
   LUC_GO(luc__document_read(&doc, source, 0));
   LUC_GO(luc_state_dict_new(ctx, &sd));
@@ -268,7 +255,22 @@ luc_status luc_load(luc_context *ctx, const char *path, luc_state_dict **out) {
 done:
   luc_state_dict_free(ctx, sd);
   luc__document_free(&doc);
+  return status;
+}
+
+luc_status luc_load(luc_context *ctx, const char *path, luc_state_dict **out) {
+  luc_input source;
+  *out = NULL;
+  LUC_TRY(luc__input_open(ctx, "load", path, &source));
+  luc_status status = load_dict(source, out);
   return status == LUC_OK ? LUC_OK : luc__name_path(ctx, status, "load", path);
+}
+
+luc_status luc_load_bytes(luc_context *ctx, const void *bytes, size_t n, luc_state_dict **out) {
+  *out = NULL;
+  luc_status status = load_dict(luc__input_memory(ctx, "load", bytes, n), out);
+  if (status != LUC_OK) luc__io_one_line(ctx);
+  return status;
 }
 
 static luc_status push_pair(luc_document *doc, luc_object *dict, const char *name, luc_item value) {
@@ -311,13 +313,17 @@ static luc_status give_entries(luc_document *doc, const luc_state_dict *sd) {
   return give_versions(doc, sd, root);
 }
 
-luc_status luc_save(luc_context *ctx, const char *path, const luc_state_dict *sd) {
+luc_status luc_save_to(luc_context *ctx, const luc_target *to, const luc_state_dict *sd) {
   luc_document doc;
   luc_status status;
   luc__document_init(&doc, ctx, "save");
   LUC_GO(give_entries(&doc, sd));
-  LUC_GO(luc__document_write(&doc, path));
+  LUC_GO(luc__document_write(&doc, to));
 done:
   luc__document_free(&doc);
   return status;
+}
+
+luc_status luc_save(luc_context *ctx, const char *path, const luc_state_dict *sd) {
+  return luc_save_to(ctx, &(luc_target){.path = path}, sd);
 }

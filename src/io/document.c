@@ -28,7 +28,10 @@ void luc__document_free(luc_document *doc) {
   luc_context *ctx = doc->ctx;
   for (luc_object *node = doc->tensors; node; node = node->geometry->next)
     luc_tensor_release(ctx, node->geometry->made);
-  for (luc_stored *s = doc->first_stored; s; s = s->next) luc_tensor_release(ctx, s->base);
+  for (luc_stored *s = doc->first_stored; s; s = s->next) {
+    luc_tensor_release(ctx, s->base);
+    if (s->live) luc__storage_release(ctx, s->live);
+  }
   for (luc_chunk *chunk = doc->chunks, *next; chunk; chunk = next) {
     next = chunk->next;
     luc__free(ctx, chunk, sizeof *chunk + chunk->size);
@@ -176,7 +179,7 @@ static luc_status live_storage(luc_document *doc, luc_tensor *t, luc_stored **ou
   LUC_TRY(luc__document_stored(doc, (const char *)&t->storage, sizeof t->storage, out));
   luc_stored *s = *out;
   if (!s->live) {
-    s->live = t->storage;
+    s->live = luc__storage_retain(t->storage);
     s->dtype = t->dtype;
     s->nbytes = t->storage->nbytes;
     s->count = s->nbytes / luc__dtype_size((luc_dtype)t->dtype);

@@ -59,12 +59,12 @@ struct luc_stored {
   const char *key;
   int16_t dtype; /* LUC_NUM_DTYPES: none, it counts bytes */
   uint64_t count, nbytes;
-  uint64_t number;  /* writing: its place in the file, which is its name there */
-  bool described;   /* reading: a persistent id has named it */
-  bool placed;      /* legacy: its place in the file is known */
-  uint64_t offset;  /* legacy: … this */
-  luc_tensor *base; /* once read: one dimension over all of it */
-  luc_storage *live;
+  uint64_t number;   /* writing: its place in the file, which is its name there */
+  bool described;    /* reading: a persistent id has named it */
+  bool placed;       /* legacy: its place in the file is known */
+  uint64_t offset;   /* legacy: … this */
+  luc_tensor *base;  /* once read: one dimension over all of it */
+  luc_storage *live; /* writing: a reference, since the host's function may drop the tensor */
   luc_stored *next;
 };
 
@@ -142,10 +142,8 @@ const char *luc__item_name(const luc_item *item);
 /* Reads a checkpoint's structure: doc->root, storages still in the source, which the document takes
  * over (it must be opened; it is closed with the document). max_bytes 0: no limit given. */
 luc_status luc__document_read(luc_document *doc, luc_input source, uint64_t max_bytes);
-/* Says which file it was in the message of a failure; returns status. */
-luc_status luc__name_path(luc_context *ctx, luc_status status, const char *who, const char *path);
 /* Writes doc->root to a file. */
-luc_status luc__document_write(luc_document *doc, const char *path);
+luc_status luc__document_write(luc_document *doc, const luc_target *to);
 
 /* ---- pickle.c, pickle_write.c ---- */
 

@@ -1,4 +1,4 @@
-/* Reading plain and gzipped files through zlib, and writing files atomically: a temporary file in
+/* Reading plain and gzipped bytes through zlib, and writing files atomically: a temporary file in
  * the same folder, fsync, rename. zlib's memory comes from the context, so limits hold for it too.
  */
 #include "io/file.h"
@@ -7,18 +7,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-enum { CHUNK = 1 << 16, MOST = 1 << 30 };
+enum { CHUNK = 1 << 16, PIECE = 1 << 20, MOST = 1 << 30 };
 
 struct luc_reader {
-  luc_context *ctx;
-  const char *who;
-  FILE *file;
-  uint64_t left; /* plain: bytes not yet read */
-  uint64_t size;
+  luc_input input;
+  uint64_t at; /* of the next byte in the input */
   bool gzipped, ended;
   z_stream stream;
   unsigned char chunk[CHUNK];
@@ -43,6 +41,17 @@ void luc__io_one_line(luc_context *ctx) {
     if ((unsigned char)*p < 0x20) *p = '?';
 }
 
+luc_status luc__name_path(luc_context *ctx, luc_status status, const char *who, const char *path) {
+  char text[512];
+  size_t skip = strlen(who) + 2; /* "load: " */
+  snprintf(text, sizeof text, "%s", luc_message(ctx));
+  bool ours = status != LUC_ERR_MEMORY && strlen(text) > skip && !strncmp(text, who, skip - 2);
+  if (ours && !strstr(text, path))
+    luc__fail(ctx, status, "%s: '%.200s': %s", who, path, text + skip);
+  luc__io_one_line(ctx);
+  return status;
+}
+
 static luc_status fail_errno(luc_context *ctx, const char *who, const char *verb,
                              const char *path) {
   luc__fail(ctx, LUC_ERR_IO, "%s: cannot %s '%.500s': %s", who, verb, path, strerror(errno));
@@ -65,111 +74,6 @@ static luc_status open_regular(luc_context *ctx, const char *who, const char *pa
     *size = (uint64_t)info.st_size;
   if (status != LUC_OK) close(*fd);
   return status;
-}
-
-static luc_status open_file(luc_reader *r, const char *path, bool gunzip) {
-  int fd;
-  LUC_TRY(open_regular(r->ctx, r->who, path, &fd, &r->size));
-  r->left = r->size;
-  r->file = fdopen(fd, "rb");
-  if (!r->file) {
-    luc_status status = fail_errno(r->ctx, r->who, "open", path);
-    close(fd);
-    return status;
-  }
-  if (!gunzip) return LUC_OK;
-  size_t n = fread(r->chunk, 1, 2, r->file);
-  r->gzipped = n == 2 && r->chunk[0] == 0x1f && r->chunk[1] == 0x8b;
-  rewind(r->file);
-  if (!r->gzipped) return LUC_OK;
-  r->stream.zalloc = luc__zlib_alloc;
-  r->stream.zfree = luc__zlib_free;
-  r->stream.opaque = r->ctx;
-  if (inflateInit2(&r->stream, 15 + 16) == Z_OK) return LUC_OK;
-  r->gzipped = false;
-  return LUC_ERR_MEMORY;
-}
-
-luc_status luc__reader_open(luc_context *ctx, const char *who, const char *path, bool gunzip,
-                            luc_reader **out) {
-  luc_reader *r = luc__alloc_zero(ctx, sizeof *r);
-  *out = NULL;
-  if (!r) return LUC_ERR_MEMORY;
-  r->ctx = ctx;
-  r->who = who;
-  luc_status status = open_file(r, path, gunzip);
-  if (status == LUC_OK) {
-    *out = r;
-  } else {
-    luc__io_one_line(ctx);
-    luc__reader_close(ctx, r);
-  }
-  return status;
-}
-
-static luc_status truncated(const luc_reader *r) {
-  return luc__fail(r->ctx, LUC_ERR_IO, "%s: the file ends too early", r->who);
-}
-
-/* Inflates once, refilling the input; sets ended at the end of the gzip stream. */
-static luc_status inflate_some(luc_reader *r) {
-  if (r->stream.avail_in == 0) {
-    r->stream.next_in = r->chunk;
-    r->stream.avail_in = (uInt)fread(r->chunk, 1, CHUNK, r->file);
-    if (r->stream.avail_in == 0) return truncated(r);
-  }
-  int code = inflate(&r->stream, Z_NO_FLUSH);
-  if (code == Z_MEM_ERROR) return LUC_ERR_MEMORY;
-  LUC_CHECK(r->ctx, code == Z_OK || code == Z_STREAM_END, LUC_ERR_IO,
-            "%s: the gzipped data is damaged (%s)", r->who,
-            r->stream.msg ? r->stream.msg : "unexpected end");
-  r->ended = code == Z_STREAM_END;
-  return LUC_OK;
-}
-
-luc_status luc__reader_read(luc_reader *r, void *to, size_t n) {
-  if (!r->gzipped) {
-    if (n > r->left || fread(to, 1, n, r->file) != n) return truncated(r);
-    r->left -= n;
-    return LUC_OK;
-  }
-  char *at = to;
-  while (n > 0) {
-    uInt part = n > CHUNK ? CHUNK : (uInt)n;
-    r->stream.next_out = (unsigned char *)at;
-    r->stream.avail_out = part;
-    if (r->ended) return truncated(r);
-    LUC_TRY(inflate_some(r));
-    size_t got = part - r->stream.avail_out;
-    at += got;
-    n -= got;
-  }
-  return LUC_OK;
-}
-
-luc_status luc__reader_finish(luc_reader *r) {
-  bool over = r->left == 0;
-  if (r->gzipped) {
-    unsigned char extra;
-    r->stream.next_out = &extra;
-    r->stream.avail_out = 1;
-    while (!r->ended && r->stream.avail_out == 1) LUC_TRY(inflate_some(r));
-    over = r->ended && r->stream.avail_out == 1 && r->stream.avail_in == 0;
-    over = over && fgetc(r->file) == EOF;
-  }
-  LUC_CHECK(r->ctx, over, LUC_ERR_IO, "%s: the file has more data than it declares", r->who);
-  return LUC_OK;
-}
-
-uint64_t luc__reader_bound(const luc_reader *r) {
-  return r->gzipped ? r->size * LUC_DEFLATE_RATIO : r->left;
-}
-
-void luc__reader_close(luc_context *ctx, luc_reader *r) {
-  if (!r) return;
-  if (r->gzipped) inflateEnd(&r->stream);
-  if (r->file) fclose(r->file);
-  luc__free(ctx, r, sizeof *r);
 }
 
 /* ---- bytes at any offset ---- */
@@ -213,6 +117,124 @@ void luc__input_close(luc_input *source) {
   source->fd = -1;
 }
 
+/* Mappings begin at pages, data where they do. */
+static size_t offset_in_page(uint64_t offset) {
+  return (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+void *luc__input_map(const luc_input *source, uint64_t offset, size_t n) {
+  size_t skip = offset_in_page(offset);
+  if (source->fd < 0 || n == 0) return NULL;
+  void *page =
+      mmap(NULL, n + skip, PROT_READ | PROT_WRITE, MAP_PRIVATE, source->fd, (off_t)(offset - skip));
+  return page == MAP_FAILED ? NULL : (char *)page + skip;
+}
+
+void luc__input_unmap(void *n, void *data) {
+  size_t skip = offset_in_page((uintptr_t)data);
+  munmap((char *)data - skip, (uintptr_t)n + skip);
+}
+
+/* ---- bytes in order ---- */
+
+static luc_status begin_inflating(luc_reader *r) {
+  r->stream.zalloc = luc__zlib_alloc;
+  r->stream.zfree = luc__zlib_free;
+  r->stream.opaque = r->input.ctx;
+  r->gzipped = inflateInit2(&r->stream, 15 + 16) == Z_OK;
+  return r->gzipped ? LUC_OK : LUC_ERR_MEMORY;
+}
+
+luc_status luc__reader_open(luc_input input, bool gunzip, luc_reader **out) {
+  luc_context *ctx = input.ctx;
+  unsigned char first[2];
+  luc_status status = LUC_ERR_MEMORY;
+  luc_reader *r = luc__alloc_zero(ctx, sizeof *r);
+  *out = r;
+  if (!r) {
+    luc__input_close(&input);
+    return status;
+  }
+  r->input = input;
+  if (!gunzip || input.size < 2) return LUC_OK;
+  LUC_GO(luc__input_read(&r->input, 0, first, 2));
+  if (first[0] == 0x1f && first[1] == 0x8b) LUC_GO(begin_inflating(r));
+  return LUC_OK;
+done:
+  luc__reader_close(ctx, r);
+  *out = NULL;
+  return status;
+}
+
+static luc_status truncated(const luc_reader *r) {
+  return luc__fail(r->input.ctx, LUC_ERR_IO, "%s: the file ends too early", r->input.who);
+}
+
+/* Inflates once, refilling the input; sets ended at the end of the gzip stream. */
+static luc_status inflate_some(luc_reader *r) {
+  if (r->stream.avail_in == 0) {
+    uint64_t left = r->input.size - r->at;
+    size_t n = left < CHUNK ? (size_t)left : CHUNK;
+    if (n == 0) return truncated(r);
+    LUC_TRY(luc__input_read(&r->input, r->at, r->chunk, n));
+    r->at += n;
+    r->stream.next_in = r->chunk;
+    r->stream.avail_in = (uInt)n;
+  }
+  int code = inflate(&r->stream, Z_NO_FLUSH);
+  if (code == Z_MEM_ERROR) return LUC_ERR_MEMORY;
+  LUC_CHECK(r->input.ctx, code == Z_OK || code == Z_STREAM_END, LUC_ERR_IO,
+            "%s: the gzipped data is damaged (%s)", r->input.who,
+            r->stream.msg ? r->stream.msg : "unexpected end");
+  r->ended = code == Z_STREAM_END;
+  return LUC_OK;
+}
+
+luc_status luc__reader_read(luc_reader *r, void *to, size_t n) {
+  if (!r->gzipped) {
+    LUC_TRY(luc__input_read(&r->input, r->at, to, n));
+    r->at += n;
+    return LUC_OK;
+  }
+  char *at = to;
+  while (n > 0) {
+    uInt part = n > CHUNK ? CHUNK : (uInt)n;
+    r->stream.next_out = (unsigned char *)at;
+    r->stream.avail_out = part;
+    if (r->ended) return truncated(r);
+    LUC_TRY(inflate_some(r));
+    size_t got = part - r->stream.avail_out;
+    at += got;
+    n -= got;
+  }
+  return LUC_OK;
+}
+
+luc_status luc__reader_finish(luc_reader *r) {
+  bool over = true;
+  if (r->gzipped) {
+    unsigned char extra;
+    r->stream.next_out = &extra;
+    r->stream.avail_out = 1;
+    while (!r->ended && r->stream.avail_out == 1) LUC_TRY(inflate_some(r));
+    over = r->ended && r->stream.avail_out == 1 && r->stream.avail_in == 0;
+  }
+  LUC_CHECK(r->input.ctx, over && r->at == r->input.size, LUC_ERR_IO,
+            "%s: the file has more data than it declares", r->input.who);
+  return LUC_OK;
+}
+
+uint64_t luc__reader_bound(const luc_reader *r) {
+  return r->gzipped ? r->input.size * LUC_DEFLATE_RATIO : r->input.size - r->at;
+}
+
+void luc__reader_close(luc_context *ctx, luc_reader *r) {
+  if (!r) return;
+  if (r->gzipped) inflateEnd(&r->stream);
+  luc__input_close(&r->input);
+  luc__free(ctx, r, sizeof *r);
+}
+
 void luc__swap_elements(char *data, size_t count, size_t size) {
   for (size_t i = 0; i < count; i++, data += size)
     for (size_t k = 0; k < size / 2; k++) {
@@ -234,23 +256,26 @@ static int create_beside(luc_writer *w) {
   struct stat old;
   int fd = -1;
   for (int i = 0; i < 100 && fd < 0; i++) {
-    snprintf(w->temporary, w->temporary_size, "%s.%ld-%d.tmp", w->path, (long)getpid(), i);
+    snprintf(w->temporary, w->temporary_size, "%s.%ld-%d.tmp", w->to.path, (long)getpid(), i);
     fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) return -1;
   }
-  if (fd >= 0 && stat(w->path, &old) == 0) (void)!fchmod(fd, old.st_mode & 0777);
+  if (fd >= 0 && stat(w->to.path, &old) == 0) (void)!fchmod(fd, old.st_mode & 0777);
   return fd;
 }
 
-luc_status luc__writer_open(luc_context *ctx, const char *who, const char *path, luc_writer *w) {
-  size_t size = strlen(path) + 64;
-  *w = (luc_writer){.ctx = ctx, .who = who, .path = path, .temporary_size = size};
-  w->temporary = luc__alloc(ctx, size);
+luc_status luc__writer_open(luc_context *ctx, const char *who, const luc_target *to,
+                            luc_writer *w) {
+  *w = (luc_writer){.ctx = ctx, .who = who, .to = *to};
+  luc__text_init(&w->text, ctx);
+  if (!to->path) return LUC_OK;
+  w->temporary_size = strlen(to->path) + 64;
+  w->temporary = luc__alloc(ctx, w->temporary_size);
   if (!w->temporary) return LUC_ERR_MEMORY;
   int fd = create_beside(w);
   if (fd >= 0) w->file = fdopen(fd, "wb");
   if (w->file) return LUC_OK;
-  luc_status status = fail_errno(ctx, who, "create a file beside", path);
+  luc_status status = fail_errno(ctx, who, "create a file beside", to->path);
   if (fd >= 0) {
     unlink(w->temporary);
     close(fd);
@@ -259,9 +284,28 @@ luc_status luc__writer_open(luc_context *ctx, const char *who, const char *path,
   return status;
 }
 
+/* What was gathered for the host's function. */
+static luc_status flush_text(luc_writer *w) {
+  luc_status status = w->text.status;
+  if (status == LUC_OK && w->text.length > 0)
+    status = w->to.write(w->to.ud, w->text.data, w->text.length);
+  w->text.length = 0;
+  return status;
+}
+
+/* Small pieces are gathered, large ones handed on in parts. */
+static luc_status write_pieces(luc_writer *w, const char *from, size_t n) {
+  if (w->text.length + n > PIECE) LUC_TRY(flush_text(w));
+  for (; n > PIECE; from += PIECE, n -= PIECE) LUC_TRY(w->to.write(w->to.ud, from, PIECE));
+  luc__text_append(&w->text, from, n);
+  return w->text.status;
+}
+
 luc_status luc__writer_write(luc_writer *w, const void *from, size_t n) {
+  if (n == 0) return LUC_OK;
+  if (!w->to.path) return write_pieces(w, from, n);
   if (fwrite(from, 1, n, w->file) == n) return LUC_OK;
-  return fail_errno(w->ctx, w->who, "write", w->path);
+  return fail_errno(w->ctx, w->who, "write", w->to.path);
 }
 
 /* The rename itself must reach the disk too. */
@@ -272,22 +316,23 @@ static void sync_folder(const char *path) {
   if (n >= sizeof folder) return;
   memcpy(folder, path, n);
   memcpy(folder + n, n ? "" : ".", n ? 1 : 2);
-  int fd = open(folder, O_RDONLY);
+  int fd = open(folder, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   (void)!fsync(fd);
   close(fd);
 }
 
 luc_status luc__writer_commit(luc_writer *w) {
+  if (!w->to.path) return flush_text(w);
   bool flushed = fflush(w->file) == 0 && fsync(fileno(w->file)) == 0;
   flushed = fclose(w->file) == 0 && flushed;
   w->file = NULL;
-  if (!flushed || rename(w->temporary, w->path) != 0) {
-    luc_status status = fail_errno(w->ctx, w->who, "write", w->path);
+  if (!flushed || rename(w->temporary, w->to.path) != 0) {
+    luc_status status = fail_errno(w->ctx, w->who, "write", w->to.path);
     unlink(w->temporary);
     return status;
   }
-  sync_folder(w->path);
+  sync_folder(w->to.path);
   return LUC_OK;
 }
 
@@ -297,6 +342,17 @@ void luc__writer_close(luc_writer *w) {
     unlink(w->temporary);
   }
   luc__free(w->ctx, w->temporary, w->temporary_size);
+  if (w->ctx) luc__text_drop(&w->text);
   w->temporary = NULL;
   w->file = NULL;
+}
+
+luc_status luc__write_bytes(luc_context *ctx, const char *who, const luc_target *to,
+                            const void *bytes, size_t n) {
+  luc_writer writer = {.ctx = ctx};
+  luc_status status = luc__writer_open(ctx, who, to, &writer);
+  if (status == LUC_OK) status = luc__writer_write(&writer, bytes, n);
+  if (status == LUC_OK) status = luc__writer_commit(&writer);
+  luc__writer_close(&writer);
+  return status;
 }

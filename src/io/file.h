@@ -6,9 +6,13 @@
 #include <stdio.h>
 
 #include "base/context.h"
+#include "lucerna/io.h"
+#include "tensor/text.h"
 
 /* Keeps a message with names from a file, or a path, to one line. */
 void luc__io_one_line(luc_context *ctx);
+/* Says which file it was in the message of a failure; returns status. */
+luc_status luc__name_path(luc_context *ctx, luc_status status, const char *who, const char *path);
 
 /* For the zalloc and zfree of a z_stream whose opaque is the context: zlib's memory is counted too.
  */
@@ -17,20 +21,8 @@ void luc__zlib_free(void *ctx, void *ptr);
 /* No deflated byte becomes more bytes than this. */
 enum { LUC_DEFLATE_RATIO = 1032 };
 
-typedef struct luc_reader luc_reader;
-
-/* `who` begins the messages. With `gunzip`, a gzipped file is recognized by its first bytes. */
-luc_status luc__reader_open(luc_context *ctx, const char *who, const char *path, bool gunzip,
-                            luc_reader **out);
-/* The next n bytes; an early end is LUC_ERR_IO. */
-luc_status luc__reader_read(luc_reader *reader, void *to, size_t n);
-/* Fails unless everything has been read (a gzip checksum is verified here). */
-luc_status luc__reader_finish(luc_reader *reader);
-/* No more bytes than this can follow: exact for plain files, deflate's best ratio for others. */
-uint64_t luc__reader_bound(const luc_reader *reader);
-void luc__reader_close(luc_context *ctx, luc_reader *reader);
-
-/* Bytes at any offset, of a file or (fd < 0) of memory, which is borrowed. */
+/* Bytes at any offset, of a file or (fd < 0) of memory, which is borrowed. Every reader takes one.
+ * */
 typedef struct luc_input {
   luc_context *ctx;
   const char *who; /* begins the messages */
@@ -44,24 +36,48 @@ luc_input luc__input_memory(luc_context *ctx, const char *who, const void *bytes
 /* Exactly n bytes; fewer are LUC_ERR_IO. */
 luc_status luc__input_read(const luc_input *source, uint64_t offset, void *to, size_t n);
 void luc__input_close(luc_input *source);
+/* Maps n bytes of a file, private and writable: a page is copied when it is written to. NULL where
+ * that cannot be. Unmapped by luc__input_unmap((void *)n, data). Whoever shortens the file takes
+ * the pages away, and touching them then ends the process: map only what the user asked for. */
+void *luc__input_map(const luc_input *source, uint64_t offset, size_t n);
+void luc__input_unmap(void *n, void *data);
+
+typedef struct luc_reader luc_reader;
+
+/* Reads an input, which it takes over, from its beginning on. With `gunzip`, gzipped bytes are
+ * recognized by the first two. */
+luc_status luc__reader_open(luc_input input, bool gunzip, luc_reader **out);
+/* The next n bytes; an early end is LUC_ERR_IO. */
+luc_status luc__reader_read(luc_reader *reader, void *to, size_t n);
+/* Fails unless everything has been read (a gzip checksum is verified here). */
+luc_status luc__reader_finish(luc_reader *reader);
+/* No more bytes than this can follow: exact for plain files, deflate's best ratio for others. */
+uint64_t luc__reader_bound(const luc_reader *reader);
+void luc__reader_close(luc_context *ctx, luc_reader *reader);
+
 /* Turns the bytes of each element round. */
 void luc__swap_elements(char *data, size_t count, size_t size);
 bool luc__is_little_endian(void);
 
 typedef struct luc_writer {
   luc_context *ctx;
-  FILE *file;
-  const char *who, *path; /* borrowed */
-  char *temporary;        /* beside path */
+  const char *who;
+  luc_target to;   /* borrowed */
+  FILE *file;      /* of a path; bytes for a function are gathered in `text` */
+  char *temporary; /* beside the path */
   size_t temporary_size;
+  luc_text text;
 } luc_writer;
 
-luc_status luc__writer_open(luc_context *ctx, const char *who, const char *path,
+luc_status luc__writer_open(luc_context *ctx, const char *who, const luc_target *to,
                             luc_writer *writer);
 luc_status luc__writer_write(luc_writer *writer, const void *from, size_t n);
-/* Flushes to the disk and renames over the old file. */
+/* Flushes to the disk and renames over the old file; a function has then got everything. */
 luc_status luc__writer_commit(luc_writer *writer);
 /* Removes what an uncommitted writer left; fine after a commit. */
 void luc__writer_close(luc_writer *writer);
+/* All of it at once. */
+luc_status luc__write_bytes(luc_context *ctx, const char *who, const luc_target *to,
+                            const void *bytes, size_t n);
 
 #endif

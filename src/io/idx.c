@@ -1,7 +1,6 @@
 /* IDX, the format of MNIST: two zero bytes, a type, a rank, big-endian sizes, big-endian data.
  * Everything is checked against what the file can hold before memory is asked for. */
-#include "io/file.h"
-#include "lucerna/io.h"
+#include "io/readers.h"
 #include "tensor/tensor.h"
 
 static bool idx_dtype(unsigned char code, luc_dtype *dtype) {
@@ -44,7 +43,8 @@ static luc_status read_header(luc_context *ctx, luc_reader *reader, luc_dtype *d
   return LUC_OK;
 }
 
-luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out) {
+luc_status luc__idx_read(luc_input input, luc_tensor **out) {
+  luc_context *ctx = input.ctx;
   luc_reader *reader;
   luc_tensor *t = NULL;
   luc_dtype dtype = LUC_UINT8;
@@ -52,7 +52,7 @@ luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
   luc_status status;
   *out = NULL;
-  LUC_TRY(luc__reader_open(ctx, "idx", path, true, &reader));
+  LUC_TRY(luc__reader_open(input, true, &reader));
   LUC_GO(read_header(ctx, reader, &dtype, &ndim, sizes));
   LUC_GO(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
   LUC_GO(luc__reader_read(reader, t->data, (size_t)t->numel * luc__dtype_size(dtype)));
@@ -65,4 +65,11 @@ done:
   luc_tensor_release(ctx, t);
   luc__reader_close(ctx, reader);
   return status;
+}
+
+luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out) {
+  luc_input input;
+  *out = NULL;
+  LUC_TRY(luc__input_open(ctx, "idx", path, &input));
+  return luc__idx_read(input, out);
 }

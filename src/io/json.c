@@ -144,3 +144,66 @@ luc_status luc__json_integer(luc_json *json, int64_t *out) {
   *out = value;
   return LUC_OK;
 }
+
+/* ---- values that are left out ---- */
+
+/* true, false, null or a number; what it says does not matter. */
+static luc_status skip_word(luc_json *json) {
+  static const char marks[] = "+-.", *const words[] = {"true", "false", "null"};
+  const char *first = json->at;
+  for (int i = 0; i < 3; i++) {
+    size_t n = strlen(words[i]);
+    if ((size_t)(json->end - json->at) < n || memcmp(json->at, words[i], n) != 0) continue;
+    json->at += n;
+    return LUC_OK;
+  }
+  for (; json->at < json->end; json->at++) {
+    char c = *json->at;
+    bool number = (c >= '0' && c <= '9') || c == 'e' || c == 'E' || (c && strchr(marks, c));
+    if (!number) break;
+  }
+  bool good = json->at > first && (*first == '-' || (*first >= '0' && *first <= '9'));
+  return good ? LUC_OK : luc__json_fail(json, "a value");
+}
+
+/* What begins at a value: a key of an object too, where `objects` says that one is open. */
+static luc_status skip_value(luc_json *json, uint64_t *objects, int *depth, bool *opened) {
+  const char *text;
+  bool object = luc__json_accept(json, '{');
+  *opened = object || luc__json_accept(json, '[');
+  if (*opened) {
+    if (*depth == 64) return luc__json_fail(json, "less nesting");
+    *objects = *objects << 1 | object;
+    ++*depth;
+    return LUC_OK;
+  }
+  if (json->at < json->end && *json->at == '"') return luc__json_string(json, &text);
+  return skip_word(json);
+}
+
+static luc_status skip_key(luc_json *json, bool object) {
+  const char *text;
+  if (!object) return LUC_OK;
+  LUC_TRY(luc__json_string(json, &text));
+  return luc__json_expect(json, ':');
+}
+
+luc_status luc__json_skip(luc_json *json) {
+  uint64_t objects = 0; /* of the open brackets, the innermost last: which are braces */
+  int depth = 0;
+  bool opened;
+  LUC_TRY(skip_value(json, &objects, &depth, &opened));
+  while (depth > 0) {
+    bool object = objects & 1, over = luc__json_accept(json, object ? '}' : ']');
+    if (over) {
+      objects >>= 1;
+      depth--;
+      opened = false;
+      continue;
+    }
+    if (!opened) LUC_TRY(luc__json_expect(json, ','));
+    LUC_TRY(skip_key(json, object));
+    LUC_TRY(skip_value(json, &objects, &depth, &opened));
+  }
+  return LUC_OK;
+}

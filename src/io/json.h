@@ -1,6 +1,6 @@
 /* A pull reader for the JSON that tensor files carry: objects, arrays, strings, non-negative
- * integers. Works in place on a buffer it may overwrite (strings are unescaped where they stand),
- * allocates nothing, recurses never. */
+ * integers; other values can only be skipped. Works in place on a buffer it may overwrite (strings
+ * are unescaped where they stand), allocates nothing, recurses never. */
 #ifndef LUC_JSON_H
 #define LUC_JSON_H
 
@@ -21,6 +21,8 @@ luc_status luc__json_expect(luc_json *json, char c);
 luc_status luc__json_string(luc_json *json, const char **out);
 /* An integer in [0, 2^63). */
 luc_status luc__json_integer(luc_json *json, int64_t *out);
+/* Any value, which is left out; at most 64 arrays and objects in each other. */
+luc_status luc__json_skip(luc_json *json);
 /* Is this text well-formed UTF-8? */
 bool luc__utf8_valid(const char *text);
 

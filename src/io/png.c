@@ -3,8 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "io/file.h"
-#include "lucerna/io.h"
+#include "io/readers.h"
 #include "ops/geometry.h"
 #include "tensor/tensor.h"
 
@@ -97,7 +96,7 @@ static luc_status check_image(luc_context *ctx, const luc_tensor *t) {
   return LUC_OK;
 }
 
-luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image) {
+luc_status luc__png_write(luc_context *ctx, const luc_target *to, luc_tensor *image) {
   luc_tensor *plain = NULL;
   png_writer *w = NULL;
   luc_status status = LUC_ERR_MEMORY;
@@ -114,7 +113,7 @@ luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image) {
   deflating = deflateInit(&w->stream, Z_DEFAULT_COMPRESSION) == Z_OK;
   status = deflating ? LUC_OK : LUC_ERR_MEMORY;
   LUC_GO(status);
-  LUC_GO(luc__writer_open(ctx, "write_png", path, &w->file));
+  LUC_GO(luc__writer_open(ctx, "write_png", to, &w->file));
   LUC_GO(write_image(w, plain));
 done:
   if (deflating) deflateEnd(&w->stream);
@@ -122,4 +121,8 @@ done:
   luc__free(ctx, w, sizeof *w);
   luc_tensor_release(ctx, plain);
   return status;
+}
+
+luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image) {
+  return luc__png_write(ctx, &(luc_target){.path = path}, image);
 }

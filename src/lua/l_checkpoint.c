@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "io/document.h"
-#include "l_tensor.h"
+#include "l_files.h"
 
 typedef struct document_box {
   luc_l_state *st;
@@ -47,9 +47,7 @@ static void push_tensor(lua_State *L, document_box *box, luc_object *node) {
   luc_status status = luc__document_tensor(&box->doc, node, &t);
   if (status == LUC_ERR_MEMORY && !box->doc.limit_given && luc_l_collect(L, box->st))
     status = luc__document_tensor(&box->doc, node, &t);
-  if (status != LUC_OK && lua_isstring(L, LOAD_PATH))
-    luc__name_path(box->doc.ctx, status, "load", lua_tostring(L, LOAD_PATH));
-  check(L, box, status);
+  check(L, box, luc_l_name_input(L, box->doc.ctx, status, "load", LOAD_PATH));
   holder->t = luc_tensor_retain(t);
 }
 
@@ -152,15 +150,9 @@ static luc_status read_document(lua_State *L, document_box *box) {
   luc_document *doc = &box->doc;
   uint64_t most = (uint64_t)lua_tointeger(L, LOAD_MAX);
   luc_input input;
-  size_t n;
-  if (lua_isnil(L, LOAD_PATH)) {
-    const char *bytes = lua_tolstring(L, LOAD_BYTES, &n);
-    return luc__document_read(doc, luc__input_memory(doc->ctx, "load", bytes, n), most);
-  }
-  const char *path = lua_tostring(L, LOAD_PATH);
-  LUC_TRY(luc__input_open(doc->ctx, "load", path, &input));
+  LUC_TRY(luc_l_open_input(L, doc->ctx, "load", LOAD_PATH, &input));
   luc_status status = luc__document_read(doc, input, most);
-  return status == LUC_OK ? LUC_OK : luc__name_path(doc->ctx, status, "load", path);
+  return luc_l_name_input(L, doc->ctx, status, "load", LOAD_PATH);
 }
 
 /* core._load(path or nil, bytes, only or nil, max_bytes or nil, new_map): the object. only is a set
@@ -182,7 +174,7 @@ static int load(lua_State *L) {
 
 /* ---- saving ---- */
 
-enum { SAVE_OBJECT = 1, SAVE_PATH, SAVE_ENTRIES, SAVE_BOX, SAVE_SEEN, SAVE_QUEUE };
+enum { SAVE_OBJECT = 1, SAVE_TARGET, SAVE_ENTRIES, SAVE_BOX, SAVE_SEEN, SAVE_QUEUE };
 
 /* The node of the table at index: made, and queued to be filled, when it is first seen. */
 static luc_item table_item(lua_State *L, document_box *box, int index) {
@@ -323,16 +315,18 @@ static void fill_from_table(lua_State *L, document_box *box, int i) {
   }
 }
 
-/* core._save(object, path, entries) */
+/* core._save(object, path or function, entries) */
 static int save(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
+  luc_l_sink sink;
   lua_settop(L, SAVE_ENTRIES);
   document_box *box = new_document(L, st, "save");
   lua_newtable(L);
   lua_newtable(L);
   box->doc.root = value_item(L, box, SAVE_OBJECT);
   for (uint32_t i = 1; i <= box->made; i++) fill_from_table(L, box, (int)i);
-  check(L, box, luc__document_write(&box->doc, lua_tostring(L, SAVE_PATH)));
+  luc_target to = luc_l_target(L, st, SAVE_TARGET, &sink);
+  check(L, box, luc__document_write(&box->doc, &to));
   luc__document_free(&box->doc);
   return 0;
 }

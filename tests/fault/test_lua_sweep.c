@@ -205,3 +205,7 @@ TEST("so do distributions, their samples and gradients") {
 TEST("so do checkpoints, and a save that fails leaves the old file") {
   sweep("checkpoints");
 }
+
+TEST("so do the other formats of files, their readers, writers and parts") {
+  sweep("files");
+}

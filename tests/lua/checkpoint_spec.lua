@@ -281,7 +281,7 @@ describe("save", function()
       assert.matches(pattern, message(lucerna.save, value, path))
       assert.equal(before, bytes_of(path))
     end
-    assert.matches("save: path: expected a string %(got nil%)", message(lucerna.save, {}))
+    assert.matches("save: path: expected a path or a writer %(got nil%)", message(lucerna.save, {}))
     assert.matches("save: path: it contains a NUL", message(lucerna.save, {}, "a\0b"))
     assert.matches("save: cannot .*nowhere", message(lucerna.save, {}, "/nowhere/x.pt"))
     assert.matches("uninitialized",
@@ -294,7 +294,7 @@ describe("load", function()
     assert.matches("load: cannot open '/nowhere/x': No such file",
       message(lucerna.load, "/nowhere/x"))
     assert.matches("load: '/tmp' is not a file", message(lucerna.load, "/tmp"))
-    assert.matches("load: path: expected a string", message(lucerna.load))
+    assert.matches("load: path: expected a path or a reader", message(lucerna.load))
     assert.matches("load: path: it contains a NUL", message(lucerna.load, "a\0b"))
     assert.matches("unknown argument 'onyl'", message(lucerna.load, "x", {onyl = {}}))
     assert.matches("load: the reader gave a number, not a string",

@@ -95,7 +95,7 @@ describe("safetensors", function()
     refuses("save_file: tensors: expected a table of named tensors %(got number%)$", 5, path)
     refuses("save_file: tensors: 'a': expected a Tensor %(got number 5%)$", {a = 5}, path)
     refuses("save_file: tensors: expected string keys %(got number%)$", {x}, path)
-    refuses("save_file: path: expected a string %(got nil%)$", {a = x})
+    refuses("save_file: filename: expected a path or a writer %(got nil%)$", {a = x})
     refuses("save_file: metadata: expected a table of strings %(got number%)$", {a = x}, path, 5)
     refuses("save_file: metadata: expected string", {a = x}, path, {a = {}})
     refuses("save_file: tensors: a name contains a NUL$", {["a\0b"] = x}, path)
@@ -112,7 +112,254 @@ describe("safetensors", function()
       function() safetensors.load_file "/no/such/file" end)
     refused("safetensors: '.*/LICENSE': header too large$",
       function() safetensors.load_file(root .. "/LICENSE") end)
-    refused("load_file: path: expected a string %(got nil%)$",
+    refused("load_file: filename: expected a path or a reader %(got nil%)$",
       function() safetensors.load_file() end)
+  end)
+end)
+
+describe("an open file", function()
+  local function saved()
+    local path = temporary()
+    safetensors.save_file({
+      a = lucerna.arange(24):reshape(2, 3, 4):float(), b = lucerna.arange(5),
+      big = lucerna.arange(40000):reshape(200, 200), flags = lucerna.tensor {true, false},
+      one = lucerna.tensor(7), none = lucerna.ones(0, 3),
+    }, path, {format = "pt"})
+    return path
+  end
+
+  for _, mmap in ipairs {false, true} do
+    it("gives names, metadata and single tensors" .. (mmap and ", mapped" or ""), function()
+      local f <close> = safetensors.safe_open(saved(), {framework = "lua", mmap = mmap})
+      assert.same({"a", "b", "big", "flags", "none", "one"}, f:keys())
+      assert.equal(6, #f:offset_keys())
+      assert.same({format = "pt"}, f:metadata())
+      assert.same({0, 1, 2, 3, 4}, f:get_tensor("b"):tolist())
+      assert.equal(7, f:get_tensor("one"):item())
+      assert.same({true, false}, f:get_tensor("flags"):tolist())
+      assert.equal(39999, f:get_tensor("big")[-1][-1]:item())
+      assert.matches("^safe_open%(6 tensors%)$", tostring(f))
+    end)
+
+    it("gives parts of tensors as indexing does" .. (mmap and ", mapped" or ""), function()
+      local path = saved()
+      local f <close> = safetensors.safe_open(path, "pt", "cpu", mmap)
+      local whole = safetensors.load_file(path)
+      local keys = {1, -1, {{1, 2}}, {{}, 2}, {{}, {1, 3, 2}, {2, 4}}, {2, 1, 4},
+        {-1, {}, {1, 4, 3}}, {{}}, {{1, 1}, {2, 3}}}
+      for _, key in ipairs(keys) do
+        local part = f:get_slice("a")[key]
+        assert.same(whole.a[key]:tolist(), part:tolist())
+        assert.same(whole.a[key]:size(), part:size())
+      end
+      local big = f:get_slice "big"
+      for _, key in ipairs {{{}, 7}, {{}, {1, 200, 9}}, {{3, 150, 7}, {100, 180}}, {{10, 20}}} do
+        assert.is_true(whole.big[key]:equal(big[key]))
+      end
+      assert.same({200, 200}, big:get_shape())
+      assert.equal(lucerna.int64, big:get_dtype())
+      assert.equal(200, #big)
+      assert.same({0, 3}, f:get_slice("none")[{{}, {}}]:size())
+    end)
+  end
+
+  it("says what is wrong", function()
+    local f = safetensors.safe_open(saved())
+    refused("safe_open: the file has no tensor 'x'$", function() f:get_tensor "x" end)
+    refused(".*index 3 is out of range %[1, 2%]", function() return f:get_slice("a")[3] end)
+    refused("get_slice: index: expected positions and ranges %(got Tensor",
+      function() return f:get_slice("a")[lucerna.tensor {true, false}] end)
+    refused("get_slice: index: expected positions and ranges",
+      function() return f:get_slice("a")[{{}, lucerna.tensor {1}}] end)
+    refused("safe_open: device must be 'cpu' in this build %(got 'cuda'%)$",
+      function() safetensors.safe_open(saved(), {device = "cuda"}) end)
+    f:close()
+    f:close()
+    refused("safetensors: the file is closed$", function() f:get_tensor "a" end)
+    refused("safetensors: the file is closed$", function() return f:get_slice("a")[1] end)
+  end)
+end)
+
+describe("a mapped file", function()
+  it("is copied where it is written to, and stays while its tensors do", function()
+    local path = temporary()
+    safetensors.save_file({w = lucerna.arange(100000), small = lucerna.ones(2)}, path)
+    local before = bytes_of(path)
+    local w = safetensors.load_file(path, {mmap = true}).w
+    collectgarbage()
+    w:add_(1)
+    os.remove(path)
+    assert.equal(100000, w[-1]:item())
+    assert.equal(50000 * 100001, w:sum():item())
+    w:release()
+    assert.equal(#before, 100000 * 8 + 8 + tonumber((string.unpack("<I8", before))) + 8)
+  end)
+
+  it("need not have aligned data", function()
+    local path, header = temporary(),
+      '{"b":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},' ..
+      '"x":{"dtype":"F32","shape":[40000],"data_offsets":[3,160003]}}'
+    local file <close> = assert(io.open(path, "wb"))
+    file:write(string.pack("<s8", header), "abc", string.rep(string.pack("<f", 2), 40000))
+    file:close()
+    assert.equal(80000, safetensors.load_file(path, {mmap = true}).x:sum():item())
+  end)
+end)
+
+describe("safetensors without files", function()
+  it("goes to a string and comes from one", function()
+    local path, tensors = temporary(), {w = lucerna.arange(3), v = lucerna.ones(2, 2)}
+    safetensors.save_file(tensors, path, {k = "v"})
+    local bytes = safetensors.save(tensors, {k = "v"})
+    assert.equal(bytes_of(path), bytes)
+    local loaded, metadata = safetensors.load(bytes)
+    assert.same({0, 1, 2}, loaded.w:tolist())
+    assert.same({k = "v"}, metadata)
+    local f = safetensors.safe_open {bytes = bytes}
+    collectgarbage()
+    assert.same({1, 1}, f:get_slice("v")[{{}, 2}]:tolist())
+  end)
+
+  it("goes to a writer and comes from a reader", function()
+    local pieces = {}
+    local x = lucerna.arange(400000)
+    safetensors.save_file({x = x}, function(piece)
+      pieces[#pieces + 1] = piece
+      if x then x:release() end -- as any host's function might
+      x = nil
+      collectgarbage()
+    end)
+    assert.is_true(#pieces >= 3)
+    local k = 0
+    local loaded = safetensors.load_file(function()
+      k = k + 1
+      return pieces[k]
+    end)
+    assert.equal(399999, loaded.x[-1]:item())
+    local file = {parts = {}}
+    function file:write(piece) self.parts[#self.parts + 1] = piece return self end
+    safetensors.save_file({b = lucerna.ones(1)}, file)
+    assert.same({1}, safetensors.load(table.concat(file.parts)).b:tolist())
+  end)
+
+  it("passes a writer's failure on", function()
+    local w = {w = lucerna.ones(1)}
+    refused("out of ink$", function()
+      safetensors.save_file(w, function() error("safetensors_spec.lua:1: out of ink", 0) end)
+    end)
+    refused("save_file: the writer failed: disk full$",
+      function() safetensors.save_file(w, function() return nil, "disk full" end) end)
+    local given = {}
+    local _, err = pcall(safetensors.save_file, w, function() error(given) end)
+    assert.equal(given, err)
+    refused("load: data: expected a string", function() safetensors.load() end)
+    refused("load_file: the reader gave a number", function()
+      safetensors.load_file(function() return 5 end)
+    end)
+  end)
+end)
+
+describe("a model's file", function()
+  local nn = lucerna.nn
+  local function tied()
+    local m = nn.Module()
+    m.a, m.b = nn.Linear(3, 3), nn.Linear(3, 3)
+    m.b.weight = m.a.weight
+    return m
+  end
+
+  it("holds tied weights once", function()
+    local path, m, other = temporary(), tied(), tied()
+    safetensors.save_model(m, path)
+    local tensors, metadata = safetensors.load_file(path)
+    assert.same({"a.bias", "a.weight", "b.bias"}, keys_of(tensors))
+    assert.same({["b.weight"] = "a.weight"}, metadata)
+    local missing, unexpected = safetensors.load_model(other, path)
+    assert.same({{}, {}}, {missing, unexpected})
+    assert.is_true(other.b.weight:equal(m.a.weight))
+    assert.is_true(other.b.bias:equal(m.b.bias))
+  end)
+
+  it("is refused if it does not fit, and nothing has changed", function()
+    local path, m = temporary(), tied()
+    safetensors.save_model(m, path)
+    local l = nn.Linear(3, 3)
+    local before = l.weight:clone()
+    assert.is_false(pcall(safetensors.load_model, l, path))
+    assert.is_true(before:equal(l.weight))
+    local missing, unexpected = safetensors.load_model(l, path, {strict = false})
+    assert.equal(2, #missing)
+    assert.equal(3, #unexpected)
+    refused("load_model: model: expected a module", function() safetensors.load_model({}, path) end)
+    refused("save_model: model: expected a module", function() safetensors.save_model({}, path) end)
+  end)
+end)
+
+describe("a model in several files", function()
+  local folder
+  before_each(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    assert(os.execute("mkdir " .. folder))
+  end)
+  after_each(function() os.execute("rm -r " .. folder) end)
+
+  local function write(name, text)
+    local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
+    file:write(text)
+    return folder .. "/" .. name
+  end
+
+  local tensors = {a = lucerna.arange(10), b = lucerna.arange(3), ['c"\n'] = lucerna.ones(9)}
+
+  it("is saved and loaded by its index", function()
+    local path = safetensors.save_sharded(tensors, folder, {max_shard_size = 100})
+    assert.equal(folder .. "/model.safetensors.index.json", path)
+    local loaded = safetensors.load_file(path)
+    assert.same(keys_of(tensors), keys_of(loaded))
+    for name, x in pairs(tensors) do assert.is_true(x:equal(loaded[name])) end
+    assert.matches('"total_size": 140', bytes_of(path))
+    local second = safetensors.load_file(folder .. "/model-00002-of-00002.safetensors")
+    assert.same({"b", 'c"\n'}, keys_of(second))
+    assert.same({0, 1, 2}, safetensors.load_file(path, {mmap = true}).b:tolist())
+    path = safetensors.save_sharded(tensors, folder)
+    assert.equal(folder .. "/model.safetensors", path)
+    assert.same(keys_of(tensors), keys_of(safetensors.load_file(path)))
+  end)
+
+  it("names only files beside it", function()
+    for _, name in ipairs {"../x.safetensors", "/etc/passwd", "a/b", "", ".hidden", "..", "a\\\\b",
+      "c:x", "a\\u0001"} do
+      local path = write("m.index.json", ('{"weight_map":{"w":"%s"}}'):format(name))
+      refused("safetensors index: '.*': '.*' is no plain name of a file %(of tensor 'w'%)$",
+        function() safetensors.load_file(path) end)
+    end
+  end)
+
+  it("is refused if it is damaged", function()
+    safetensors.save_file({w = lucerna.ones(1)}, folder .. "/x")
+    local nested = ("["):rep(63) .. ("]"):rep(63)
+    local good = '{"metadata": {"a": [1, -2.5e3, null, true, {"b": "c", "d": {}}, []], "n": '
+      .. nested .. '} , "weight_map": {"w": "x"} }\n'
+    for text, message in pairs {
+      [good:gsub("%[%[", "[[[", 1)] = "expected less nesting",
+      ['{}'] = "expected a string", ['{"a": 1}'] = "expected a weight_map",
+      ['{"weight_map": {"w": "x", "w": "x"}}'] = "tensor 'w' appears twice",
+      ['{"weight_map": {}, "weight_map": {}}'] = "weight_map only once",
+      ['{"weight_map": {"v": "x"}}'] = "says that 'x' holds 'v', which it does not",
+      ['{"weight_map": {"w": "y"}}'] = "cannot open '.*/y'",
+      ['{"weight_map": {"w": 3}}'] = "expected a string", ['[]'] = "expected '{'",
+      [good .. "x"] = "expected the end", [""] = "expected '{'",
+      ['{"a": [1, 2'] = "expected ','", ['{"a": nil, "weight_map": {}}'] = "expected a value",
+    } do
+      local ok, err = pcall(safetensors.load_file, write("m.index.json", text))
+      assert.is_false(ok, text)
+      assert.matches(message, err)
+      assert.is_nil(err:find("\n", 1, true))
+    end
+    assert.same({1}, safetensors.load_file(write("m.index.json", good)).w:tolist())
+    for n = 0, #good - 2 do
+      assert.is_false(pcall(safetensors.load_file, write("m.index.json", good:sub(1, n))), n)
+    end
   end)
 end)

@@ -10,12 +10,22 @@
 extern "C" {
 #endif
 
+/* Where a file goes: to a path, where it replaces the old one when it is complete, or (path NULL)
+ * piece by piece to the host's function, whose failure ends the saving. */
+typedef struct luc_target {
+  const char *path;
+  luc_status (*write)(void *ud, const void *bytes, size_t n);
+  void *ud;
+} luc_target;
+
 /* Reads a state dict that torch.save wrote, in its zip format or the one before. Nothing in a file
  * is executed: whatever is no data is an error that names it. Tensors that share memory in the file
  * do so here. */
 luc_status luc_load(luc_context *ctx, const char *path, luc_state_dict **out);
+luc_status luc_load_bytes(luc_context *ctx, const void *bytes, size_t n, luc_state_dict **out);
 /* Writes one that torch.load(path, weights_only=True) reads: an OrderedDict with its _metadata. */
 luc_status luc_save(luc_context *ctx, const char *path, const luc_state_dict *sd);
+luc_status luc_save_to(luc_context *ctx, const luc_target *to, const luc_state_dict *sd);
 
 typedef struct luc_named_tensor {
   const char *name; /* UTF-8, NUL-terminated */
@@ -35,6 +45,8 @@ typedef struct luc_tensor_file {
 
 /* Reads a whole safetensors file: header, names, shapes and offsets validated, tensors copied. */
 luc_status luc_safetensors_load(luc_context *ctx, const char *path, luc_tensor_file **out);
+luc_status luc_safetensors_load_bytes(luc_context *ctx, const void *bytes, size_t n,
+                                      luc_tensor_file **out);
 void luc_tensor_file_free(luc_context *ctx, luc_tensor_file *file);
 /* Writes tensors (of any strides) and metadata. The old file stays until the new one is complete.
  * Tensors that share memory are refused, as safetensors does. */

@@ -1,0 +1,41 @@
+-- What the out-of-memory sweep runs with files of other formats than checkpoints: each is written
+-- to a path, a string or a writer, and read back whole and in parts.
+local lucerna = require "lucerna"
+local safetensors = require "lucerna.safetensors"
+
+local path = os.tmpname()
+local remover = setmetatable({ path = path }, { __gc = function() os.remove(path) end })
+
+local tensors = { w = lucerna.arange(12):reshape(3, 4), big = lucerna.ones(20000),
+  e = lucerna.ones(0) }
+
+local function safetensors_whole()
+  safetensors.save_file(tensors, remover.path, { format = "pt" })
+  for _, mmap in ipairs { false, true } do
+    local loaded, metadata = safetensors.load_file(path, { mmap = mmap })
+    assert(loaded.big:sum():item() == 20000 and metadata.format == "pt")
+  end
+  local bytes = safetensors.save(tensors)
+  assert(safetensors.load(bytes).w[-1][-1]:item() == 11)
+end
+
+local function safetensors_parts()
+  local f <close> = safetensors.safe_open(path)
+  assert(f:get_slice("w")[{ {}, 2 }]:sum():item() == 15)
+  assert(#f:keys() == 3)
+end
+
+local function checkpoint_to_a_writer()
+  local pieces = {}
+  lucerna.save(tensors, function(piece) pieces[#pieces + 1] = piece end)
+  assert(lucerna.load { bytes = table.concat(pieces) }.w:sum():item() == 66)
+end
+
+local function scenario()
+  safetensors_whole()
+  safetensors_parts()
+  checkpoint_to_a_writer()
+end
+
+scenario() -- Lua's own buffers and submodules must have been there once before memory runs out
+return scenario

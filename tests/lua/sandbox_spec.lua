@@ -1,0 +1,90 @@
+-- A host that has taken io, os, debug, load and package away: modules, training and files work, the
+-- latter through readers, writers and strings.
+
+local root, lua = os.getenv "LUCERNA_ROOT" or ".", os.getenv "LUCERNA_LUA" or "lua5.4"
+
+-- Runs a program in a Lua of its own, which has lost the libraries before it loads Lucerna.
+local function run(program)
+  local path = os.tmpname()
+  finally(function() os.remove(path) end)
+  local file = assert(io.open(path, "wb"))
+  file:write(("package.path, package.cpath = %q, %q\n"):format(package.path, package.cpath), [[
+    io, os, debug, load, loadfile, dofile, package = nil
+    local lucerna = require "lucerna"
+    local nn, optim = lucerna.nn, lucerna.optim
+  ]], program, "\nprint 'done'\n")
+  file:close()
+  local pipe = assert(io.popen(("%s %s %s 2>&1"):format(lua, path, root)))
+  local text = pipe:read "a"
+  pipe:close()
+  assert.equal("done\n", text)
+end
+
+describe("without io, os, debug, load and package", function()
+  it("nets train and their state goes through a writer and a reader", function()
+    run [[
+      local net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+      local o = optim.Adam(net:parameters(), {lr = 0.05})
+      local schedule = optim.lr_scheduler.StepLR(o, 50)
+      local x = lucerna.randn(64, 2)
+      local y = x:sum(2, {keepdim = true})
+      local first, last
+      for step = 1, 100 do
+        o:zero_grad()
+        last = nn.MSELoss()(net(x), y)
+        first = first or last:item()
+        last:backward()
+        o:step()
+        schedule:step()
+      end
+      assert(last:item() < first / 10)
+      local pieces = {}
+      lucerna.save({model = net:state_dict(), optim = o:state_dict()},
+        function(piece) pieces[#pieces + 1] = piece end)
+      local text = table.concat(pieces)
+      local function loaded(f, options)
+        local state = lucerna.load(f, options)
+        local other = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        other:load_state_dict(state.model)
+        assert(other(x):equal(net(x)))
+        return state
+      end
+      local state = loaded(text)
+      optim.Adam(net:parameters()):load_state_dict(state.optim)
+      loaded(nil, {bytes = text, only = {"model"}})
+      local at = 0
+      loaded(function()
+        at = at + 1
+        return text:sub(at * 100 - 99, at * 100)
+      end)
+    ]]
+  end)
+
+  it("safetensors go to strings and files", function()
+    run [[
+      local safetensors = lucerna.safetensors
+      local bytes = safetensors.save(nn.Linear(2, 3):state_dict(), {format = "pt"})
+      local tensors, metadata = safetensors.load(bytes)
+      assert(tensors.weight:size(1) == 3 and metadata.format == "pt")
+      assert(#safetensors.safe_open{bytes = bytes}:keys() == 2)
+      local path = (...) .. "/tests/parity/data/odd.safetensors"
+      assert(safetensors.load_file(path).scalar:item() == 2.5)
+    ]]
+  end)
+
+  it("the other modules load", function()
+    run [[
+      for _, name in ipairs {"nn", "optim", "autograd", "linalg", "distributions", "func", "models",
+        "data", "safetensors", "cuda", "summary", "dot"} do
+        assert(type(lucerna[name]) == "table" or lucerna[name] ~= nil, name)
+      end
+      assert(nn.Transformer and nn.functional.relu and nn.utils.prune and nn.init.xavier_normal_)
+      local set = lucerna.data.TensorDataset(lucerna.randn(10, 3), lucerna.arange(10))
+      for x in lucerna.data.DataLoader{set, batch_size = 5, shuffle = true} do
+        assert(x:size(2) == 3)
+      end
+      assert(not pcall(lucerna.data.MNIST, {root = "/no/such/folder"}))
+      assert(tostring(nn.Linear(2, 3)):find "Linear")
+    ]]
+  end)
+end)
