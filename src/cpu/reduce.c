@@ -105,6 +105,8 @@ static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, state
   const luc_reduction_job *what = job->what;
   bool positions = what->op == LUC_RD_argmax || what->op == LUC_RD_argmin;
   luc_compute type = job->compute == LUC_COMPUTE_I64 ? LUC_COMPUTE_I64 : LUC_COMPUTE_F64;
+  if (what->op == LUC_RD_var && job->reduced.numel == 0) /* the mean of nothing */
+    for (int64_t i = 0; i < n; i++) memcpy(&s->a[i], &(double){NAN}, sizeof s->a[i]);
   if (type == LUC_COMPUTE_F64) finish(what, what->op == LUC_RD_var ? s->b : s->a, n);
   if (what->a) job->copy->store[type][what->a->dtype](c->ptr[1], job->kept.strides[1][0], s->a, n);
   if (positions) type = LUC_COMPUTE_I64;

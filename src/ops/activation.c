@@ -10,15 +10,39 @@
 
 /* ---- running ---- */
 
-static luc_status run_kernel(luc_context *ctx, const char *who, luc_activation kind,
-                             luc_value *args, const luc_ew_params *params, luc_value *out) {
+static luc_status run_as(luc_context *ctx, const char *who, luc_activation kind, luc_dtype dtype,
+                         luc_value *args, const luc_ew_params *params, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *y;
-  luc_dtype dtype = (luc_dtype)x->dtype;
-  LUC_TRY(luc__need_float(ctx, who, "input", x));
   LUC_TRY(luc__out(ctx, who, out, dtype, x->ndim, x->sizes, &y));
-  luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->forward[kind], dtype, y,
+  luc_dtype compute = luc__dtype_is_float(dtype) ? dtype : LUC_FLOAT64;
+  luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->forward[kind], compute, y,
                        &(luc_ew_input){.t = x}, params);
   return LUC_OK;
+}
+
+static luc_status run_kernel(luc_context *ctx, const char *who, luc_activation kind,
+                             luc_value *args, const luc_ew_params *params, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  LUC_TRY(luc__need_float(ctx, who, "input", x));
+  return run_as(ctx, who, kind, (luc_dtype)x->dtype, args, params, out);
+}
+
+/* Those that are comparisons keep integers. */
+static luc_status run_limits(luc_context *ctx, const char *who, luc_activation kind,
+                             luc_value *args, const luc_ew_params *params, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  LUC_TRY(luc__need_numbers(ctx, who, "input", x));
+  return run_as(ctx, who, kind, (luc_dtype)x->dtype, args, params, out);
+}
+
+/* Those that PyTorch composes of operators give reals for integers. */
+static luc_status run_composed(luc_context *ctx, const char *who, luc_activation kind,
+                               luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  LUC_TRY(luc__need_numbers(ctx, who, "input", x));
+  if (!luc__dtype_is_float(dtype)) dtype = (luc_dtype)ctx->default_dtype;
+  return run_as(ctx, who, kind, dtype, args, &(luc_ew_params){.f = {0}}, out);
 }
 
 /* activation_backward(grad, input, kind, a, b, c) */
@@ -259,14 +283,14 @@ luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_ew_params p = two_params(args);
   LUC_CHECK(ctx, p.f[0] <= p.f[1], LUC_ERR_VALUE,
             "hardtanh: min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
-  return run_kernel(ctx, "hardtanh", LUC_ACT_hardtanh, args, &p, out);
+  return run_limits(ctx, "hardtanh", LUC_ACT_hardtanh, args, &p, out);
 }
 luc_status luc__grad_hardtanh(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_hardtanh, two_params(b->args), b);
 }
 
 luc_status luc__run_relu6(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "relu6", LUC_ACT_hardtanh, args, &(luc_ew_params){.f = {0, 6}}, out);
+  return run_limits(ctx, "relu6", LUC_ACT_hardtanh, args, &(luc_ew_params){.f = {0, 6}}, out);
 }
 luc_status luc__grad_relu6(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_hardtanh, (luc_ew_params){.f = {0, 6}}, b);
@@ -287,14 +311,14 @@ luc_status luc__grad_hardswish(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_softsign(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "softsign", LUC_ACT_softsign, args, &(luc_ew_params){.f = {0}}, out);
+  return run_composed(ctx, "softsign", LUC_ACT_softsign, args, out);
 }
 luc_status luc__grad_softsign(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_softsign, (luc_ew_params){.f = {0}}, b);
 }
 
 luc_status luc__run_tanhshrink(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "tanhshrink", LUC_ACT_tanhshrink, args, &(luc_ew_params){.f = {0}}, out);
+  return run_composed(ctx, "tanhshrink", LUC_ACT_tanhshrink, args, out);
 }
 luc_status luc__grad_tanhshrink(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_tanhshrink, (luc_ew_params){.f = {0}}, b);
@@ -320,7 +344,7 @@ luc_status luc__grad_softshrink(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_threshold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = two_params(args);
-  return run_kernel(ctx, "threshold", LUC_ACT_threshold, args, &p, out);
+  return run_limits(ctx, "threshold", LUC_ACT_threshold, args, &p, out);
 }
 luc_status luc__grad_threshold(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_threshold, two_params(b->args), b);

@@ -20,6 +20,12 @@ luc_status luc__need_float(luc_context *ctx, const char *who, const char *name,
                    luc__dtype_name(t->dtype));
 }
 
+luc_status luc__need_numbers(luc_context *ctx, const char *who, const char *name,
+                             const luc_tensor *t) {
+  if (t->dtype != LUC_BOOL) return LUC_OK;
+  return luc__fail(ctx, LUC_ERR_TYPE, "%s: %s must be a tensor of numbers (got bool)", who, name);
+}
+
 luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_a,
                             const luc_tensor *a, const char *name_b, const luc_tensor *b,
                             const char *fmt, ...) {

@@ -5,9 +5,10 @@
 
 #include "ops/op.h"
 
-/* The dtype kernels compute in for tensors of this one: half precision goes through float32. */
+/* The dtype kernels compute in for tensors of this one: half precision goes through float32,
+ * integers through float64, which holds them up to 2^53. */
 static inline luc_dtype luc__compute_dtype(luc_dtype dtype) {
-  return dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  return dtype == LUC_FLOAT64 || !luc__dtype_is_float(dtype) ? LUC_FLOAT64 : LUC_FLOAT32;
 }
 
 /* Two arguments must have one dtype; b may be NULL (an optional argument that was not given). */
@@ -15,6 +16,9 @@ luc_status luc__match_dtype(luc_context *ctx, const char *who, const char *name_
                             const luc_tensor *a, const char *name_b, const luc_tensor *b);
 luc_status luc__need_float(luc_context *ctx, const char *who, const char *name,
                            const luc_tensor *t);
+/* A floating point or integer tensor: anything but bool. */
+luc_status luc__need_numbers(luc_context *ctx, const char *who, const char *name,
+                             const luc_tensor *t);
 /* LUC_ERR_SHAPE: "who: what (a [2, 3], b [4])"; b may be NULL. */
 luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_a,
                             const luc_tensor *a, const char *name_b, const luc_tensor *b,

@@ -9,12 +9,22 @@
 
 /* ---- added terms ---- */
 
+/* A factor for tensors of this dtype: integers have whole ones. */
+static luc_value factor(luc_dtype dtype, const luc_value *v) {
+  if (luc__dtype_is_float(dtype)) return *v;
+  return dtype == LUC_BOOL ? luc_v_bool(luc_as_double(v) != 0)
+                           : luc_v_int((int64_t)luc_as_double(v));
+}
+
 /* beta * input + alpha * product, with beta 0 ignoring input. args: beta, alpha. */
 static luc_tensor *add_scaled(luc_formula *f, luc_tensor *input, luc_tensor *product,
                               const luc_value *args) {
-  luc_tensor *scaled = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(product), args[1]));
+  if (f->status != LUC_OK) return NULL;
+  luc_dtype dtype = (luc_dtype)product->dtype;
+  luc_value alpha = factor(dtype, &args[1]), beta = factor(dtype, &args[0]);
+  luc_tensor *scaled = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(product), alpha));
   if (luc_as_double(&args[0]) == 0) return scaled;
-  luc_tensor *base = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(input), args[0]));
+  luc_tensor *base = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(input), beta));
   return luc__f2(f, LUC_OP_add, scaled, base);
 }
 
@@ -23,6 +33,7 @@ luc_status luc__run_addbmm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *product = luc__f2(&f, LUC_OP_bmm, args[1].as.tensor, args[2].as.tensor);
   product = luc__f_sum(&f, product, 1, (int64_t[]){0}, false);
+  product = luc__f_to(&f, product, (luc_dtype)args[1].as.tensor->dtype); /* of integers, too */
   return luc__f_result(&f, add_scaled(&f, args[0].as.tensor, product, &args[3]), out);
 }
 

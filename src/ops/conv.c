@@ -234,6 +234,10 @@ static luc_status check_channels(luc_context *ctx, const conv_call *c) {
                             "weight's %lld %s channels are not divisible by groups=%lld",
                             (long long)w->sizes[0], c->transposed ? "input" : "output",
                             (long long)c->groups);
+  if (w->sizes[0] < c->groups)
+    return luc__fail_shapes(ctx, c->who, "input", c->input, "weight", w,
+                            "with groups=%lld weight must have at least %lld at dimension 1",
+                            (long long)c->groups, (long long)c->groups);
   if (c->bias && (c->bias->ndim != 1 || c->bias->sizes[0] != out_channels))
     return luc__fail_shapes(ctx, c->who, "weight", w, "bias", c->bias,
                             "bias must have one value for each of %lld output channels",
@@ -248,7 +252,7 @@ static luc_status check_call(luc_context *ctx, conv_call *c) {
                             "weight must have %d dimensions", c->spatial + 2);
   LUC_TRY(luc__match_dtype(ctx, c->who, "input", c->input, "weight", c->weight));
   LUC_TRY(luc__match_dtype(ctx, c->who, "input", c->input, "bias", c->bias));
-  LUC_TRY(luc__need_float(ctx, c->who, "input", c->input));
+  LUC_TRY(luc__need_numbers(ctx, c->who, "input", c->input));
   LUC_TRY(luc__check_least(ctx, c->who, "groups", 1, &c->groups, 1));
   LUC_TRY(luc__check_least(ctx, c->who, "stride", c->spatial, c->stride, 1));
   LUC_TRY(luc__check_least(ctx, c->who, "padding", c->spatial, c->padding, 0));

@@ -139,7 +139,14 @@ static luc_tensor *lay_out(luc_formula *f, einsum_plan *p, luc_tensor *t, int k)
   for (int i = 0; i < n; i++) labels[i] = p->labels[k][i];
   for (int i = 0; i < n; i++) {
     for (int j = i + 1; j < n; j++) {
-      if (labels[i] != labels[j]) continue;
+      if (labels[i] != labels[j] || f->status != LUC_OK) continue;
+      if (t->sizes[i] != t->sizes[j]) {
+        f->status = luc__fail(p->ctx, LUC_ERR_SHAPE,
+                              "einsum: a label is repeated for operand %d but the sizes don't "
+                              "match, %lld != %lld (equation '%.80s')",
+                              k + 1, (long long)t->sizes[j], (long long)t->sizes[i], p->equation);
+        return NULL;
+      }
       t = luc__f_call(f, LUC_OP_diagonal,
                       LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_int(i), luc_v_int(j)));
       int label = labels[i]; /* the diagonal stands last */

@@ -26,7 +26,6 @@ luc_status luc__run_poisson_nll_loss(luc_context *ctx, luc_value *args, luc_valu
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor, *loss;
   LUC_TRY(luc__loss_reduction(ctx, "poisson_nll_loss", (luc_value[]){args[4], args[6], args[7]},
                               &reduction));
-  LUC_TRY(luc__need_float(ctx, "poisson_nll_loss", "input", x));
   luc_formula f = luc__formula(ctx);
   if (args[2].as.i) {
     loss = luc__f2(&f, LUC_OP_sub, luc__f1(&f, LUC_OP_exp, x), luc__f2(&f, LUC_OP_mul, target, x));

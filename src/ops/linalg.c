@@ -4,6 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor *t) {
+  char shape[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
+            "The input tensor %s must have at least 2 dimensions (got %s)", name,
+            luc__tensor_shape_text(shape, t));
+  int64_t m = t->sizes[t->ndim - 2], n = t->sizes[t->ndim - 1];
+  LUC_CHECK(ctx, m == n, LUC_ERR_SHAPE,
+            "%s must be batches of square matrices, but they are %lld by %lld matrices", name,
+            (long long)m, (long long)n);
+  return LUC_OK;
+}
+
 luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
                               bool square) {
   luc_dtype dtype = (luc_dtype)t->dtype;
@@ -15,11 +27,7 @@ luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tens
             "Expected a floating point or complex tensor as input. Got %s", luc__dtype_name(dtype));
   LUC_CHECK(ctx, dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64, LUC_ERR_TYPE,
             "Low precision dtypes not supported. Got %s", luc__dtype_name(dtype));
-  int64_t m = t->sizes[t->ndim - 2], n = t->sizes[t->ndim - 1];
-  LUC_CHECK(ctx, !square || m == n, LUC_ERR_SHAPE,
-            "%s must be batches of square matrices, but they are %lld by %lld matrices", name,
-            (long long)m, (long long)n);
-  return LUC_OK;
+  return square ? luc__need_square(ctx, name, t) : LUC_OK;
 }
 
 luc_matrices luc__matrices(const luc_tensor *t) {

@@ -7,6 +7,7 @@
 #include "ops/formula.h"
 
 /* Fails unless t is float32 or float64 [..., m, n]; with `square`, m = n. */
+luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor *t);
 luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t, bool square);
 /* The matrices that a contiguous t consists of. */
 luc_matrices luc__matrices(const luc_tensor *t);

@@ -94,7 +94,9 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
   LUC_GO(luc__contiguous_as(ctx, args[1].as.tensor, LUC_INT64, &pivots));
   LUC_GO(luc__batch_empty(ctx, lu, (luc_dtype)lu->dtype, 2, (int64_t[]){m, m}, &p));
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &m, &order));
-  memset(p->data, 0, (size_t)p->numel * luc__dtype_size((luc_dtype)p->dtype));
+  int64_t size = (int64_t)luc__dtype_size((luc_dtype)p->dtype);
+  luc_scalar one = {LUC_SCALAR_INT, {.i = 1}};
+  memset(p->data, 0, (size_t)(p->numel * size));
   int64_t *row = (int64_t *)order->data, count = luc__matrices(lu).count;
   for (int64_t b = 0; b < count; b++) {
     const int64_t *swap = (const int64_t *)pivots->data + b * k;
@@ -109,7 +111,8 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
       row[i] = row[with];
       row[with] = kept;
     }
-    for (int64_t i = 0; i < m; i++) store(p, (b * m + row[i]) * m + i, 1);
+    for (int64_t i = 0; i < m; i++)
+      luc__store_scalar(p->data + ((b * m + row[i]) * m + i) * size, (luc_dtype)p->dtype, one);
   }
 done:
   luc_tensor_release(ctx, pivots);
@@ -128,13 +131,15 @@ static void unpack(luc_formula *f, luc_tensor *lu, luc_tensor **l, luc_tensor **
 }
 
 static luc_status check_factors(luc_context *ctx, const luc_tensor *lu, const luc_tensor *pivots) {
-  LUC_TRY(luc__need_matrices(ctx, "LU_data", lu, false));
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, lu->ndim >= 2, LUC_ERR_SHAPE,
+            "The input tensor LU_data must have at least 2 dimensions (got %s)",
+            luc__tensor_shape_text(a, lu));
   int64_t m = lu->sizes[lu->ndim - 2], n = lu->sizes[lu->ndim - 1];
   bool fits = pivots->ndim == lu->ndim - 1 && pivots->sizes[pivots->ndim - 1] == (m < n ? m : n);
   for (int i = 0; fits && i < lu->ndim - 2; i++) fits = pivots->sizes[i] == lu->sizes[i];
   LUC_CHECK(ctx, pivots->dtype == LUC_INT32 || pivots->dtype == LUC_INT64, LUC_ERR_TYPE,
             "pivots must be int32 (got %s)", luc__dtype_name((luc_dtype)pivots->dtype));
-  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
             "pivots must have the batch and the smaller side of the factors (factors %s, pivots "
             "%s)",

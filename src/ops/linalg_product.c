@@ -19,7 +19,10 @@ luc_status luc__run_matrix_power(luc_context *ctx, luc_value *args, luc_value *o
   luc_formula f = luc__formula(ctx);
   luc_tensor *a = args[0].as.tensor, *power = NULL;
   int64_t n = args[1].as.i;
-  LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  if (n < 0)
+    LUC_TRY(luc__need_matrices(ctx, "A", a, true));
+  else
+    LUC_TRY(luc__need_square(ctx, "A", a));
   LUC_CHECK(ctx, n > -INT32_MAX && n < INT32_MAX, LUC_ERR_VALUE, "n is too large (got %lld)",
             (long long)n);
   if (n == 0) return luc__f_result(&f, identity_like(&f, a), out);
@@ -89,16 +92,19 @@ static luc_status halvings(luc_context *ctx, luc_tensor *a, int *times) {
 /* exp(a) = exp(a / 2^k)^(2^k) */
 luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *e = NULL;
+  luc_dtype dtype = (luc_dtype)a->dtype;
   int times = 0;
-  LUC_TRY(luc__need_matrices(ctx, "input", a, true));
   luc_formula f = luc__formula(ctx);
-  if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, a), out);
-  LUC_TRY(halvings(ctx, a, &times));
+  if (dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16) a = luc__f_to(&f, a, LUC_FLOAT32);
+  if (f.status == LUC_OK) f.status = luc__need_matrices(ctx, "input", a, true);
+  if (f.status != LUC_OK) return luc__f_result(&f, NULL, out);
+  if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, args[0].as.tensor), out);
+  f.status = halvings(ctx, a, &times);
   luc_tensor *small = luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times));
   if (f.status == LUC_OK) f.status = exponential(ctx, small, &e);
   luc_tensor *r = luc__f_own(&f, e);
   for (int i = 0; i < times; i++) r = luc__f_mm(&f, r, r);
-  return luc__f_result(&f, r, out);
+  return luc__f_result(&f, luc__f_to(&f, r, dtype), out);
 }
 
 /* ---- chains ---- */
@@ -229,20 +235,20 @@ luc_status luc__run_trace(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_linalg_vander(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor;
-  LUC_CHECK(ctx, x->ndim > 0 && x->ndim < LUC_MAX_DIMS && x->dtype != LUC_BOOL, LUC_ERR_SHAPE,
-            "x must be numbers of at least 1 dimension");
+  LUC_CHECK(ctx, x->ndim < LUC_MAX_DIMS && x->dtype != LUC_BOOL, LUC_ERR_SHAPE,
+            "x must be numbers of less than %d dimensions", LUC_MAX_DIMS);
+  if (x->ndim == 0) x = luc__f_unsqueeze(&f, x, 0);
+  if (x == NULL) return luc__f_result(&f, NULL, out);
   int64_t n = luc_is_none(&args[1]) ? x->sizes[x->ndim - 1] : args[1].as.i;
-  LUC_CHECK(ctx, n > 1 || luc_is_none(&args[1]), LUC_ERR_VALUE,
-            "N must be greater than 1 (got %lld)", (long long)n);
+  LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "N must be greater than 1 (got %lld)", (long long)n);
   int64_t sizes[LUC_MAX_DIMS + 1];
   memcpy(sizes, x->sizes, (size_t)x->ndim * sizeof *sizes);
-  sizes[x->ndim] = n > 1 ? n - 1 : 0;
+  sizes[x->ndim] = n - 1;
   luc_tensor *base = luc__f_unsqueeze(&f, x, -1);
   luc_tensor *pair[2] = {luc__f1(&f, LUC_OP_ones_like, base),
                          luc__f_expand(&f, base, x->ndim + 1, sizes)};
   pair[1] = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(pair[1]), luc_v_int(-1)));
   luc_tensor *r = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
-  if (n == 0) r = luc__f_narrow(&f, r, -1, 0, 0);
   return luc__f_result(&f, r, out);
 }
 

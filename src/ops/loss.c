@@ -239,6 +239,7 @@ static luc_tensor *smooth(luc_formula *f, luc_value *args, luc_tensor *lp, int r
                       LUC_ARGS(luc_v_tensor(terms), luc_v_tensor(ignored), luc_v_float(0)));
   if (reduction != LUC_REDUCE_NONE) terms = luc__f_sum(f, terms, 0, NULL, false);
   if (reduction == LUC_REDUCE_MEAN) terms = luc__f2(f, LUC_OP_div, terms, total);
+  terms = luc__f_to(f, terms, (luc_dtype)lp->dtype); /* total may be wider */
   return luc__f2(f, LUC_OP_add, luc__fs(f, LUC_OP_mul, hard, 1 - smoothing),
                  luc__fs(f, LUC_OP_mul, terms, smoothing / (double)classes));
 }
@@ -352,7 +353,7 @@ static luc_status difference(luc_context *ctx, const char *who, luc_opid op, luc
                              int reduction, double p, luc_tensor *weight, bool by_weight,
                              luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  LUC_TRY(luc__need_float(ctx, who, "input", args[0].as.tensor));
+  if (op != LUC_OP_l1) LUC_TRY(luc__need_float(ctx, who, "input", args[0].as.tensor));
   luc_tensor *loss = luc__f_call(
       &f, op,
       LUC_ARGS(args[0], args[1], luc_v_int(weight ? LUC_REDUCE_NONE : reduction), luc_v_float(p)));

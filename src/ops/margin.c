@@ -29,7 +29,6 @@ luc_status luc__run_margin_ranking_loss(luc_context *ctx, luc_value *args, luc_v
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *target = args[2].as.tensor;
   char sa[LUC_SHAPE_TEXT], sb[LUC_SHAPE_TEXT], st[LUC_SHAPE_TEXT];
   LUC_TRY(luc__loss_reduction(ctx, "margin_ranking_loss", &args[4], &reduction));
-  LUC_TRY(luc__need_float(ctx, "margin_ranking_loss", "input1", a));
   LUC_CHECK(ctx, a->ndim == b->ndim && a->ndim == target->ndim, LUC_ERR_SHAPE,
             "margin_ranking_loss: All input tensors should have same dimension but got sizes: "
             "input1: %s, input2: %s, target: %s",
@@ -46,7 +45,6 @@ luc_status luc__run_hinge_embedding_loss(luc_context *ctx, luc_value *args, luc_
   int reduction;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
   LUC_TRY(luc__loss_reduction(ctx, "hinge_embedding_loss", &args[3], &reduction));
-  LUC_TRY(luc__need_float(ctx, "hinge_embedding_loss", "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *apart = hinge(&f, x, luc_as_double(&args[2]));
   apart = where_is(&f, LUC_OP_ne, target, 1, apart);
@@ -96,8 +94,6 @@ luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *arg
 static luc_status check_cosine(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
                                const luc_tensor *target) {
   static const char who[] = "cosine_embedding_loss";
-  LUC_TRY(luc__need_float(ctx, who, "input1", a));
-  LUC_TRY(luc__need_float(ctx, who, "input2", b));
   LUC_CHECK(ctx, target->ndim <= 1, LUC_ERR_SHAPE,
             "%s: 0D or 1D target tensor expected, multi-target not supported (got %dD)", who,
             target->ndim);
@@ -135,7 +131,6 @@ luc_status luc__run_cosine_embedding_loss(luc_context *ctx, luc_value *args, luc
 static luc_status check_triplet(luc_context *ctx, luc_value *args) {
   double margin = luc_as_double(&args[3]);
   luc_tensor *a = args[0].as.tensor, *p = args[1].as.tensor, *n = args[2].as.tensor;
-  LUC_TRY(luc__need_float(ctx, "triplet_margin_loss", "anchor", a));
   LUC_CHECK(ctx, margin > 0, LUC_ERR_VALUE,
             "triplet_margin_loss: margin must be greater than 0, got %g", margin);
   LUC_CHECK(ctx, a->ndim == p->ndim && a->ndim == n->ndim, LUC_ERR_SHAPE,

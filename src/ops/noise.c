@@ -47,9 +47,8 @@ static luc_status check_drop(luc_context *ctx, const char *who, const luc_value 
   *p = luc_as_double(&args[1]);
   LUC_CHECK(ctx, *p >= 0 && *p <= 1, LUC_ERR_VALUE, "%s: p must be between 0 and 1 (got %g)", who,
             *p);
-  LUC_TRY(luc__need_float(ctx, who, "input", args[0].as.tensor));
   *nothing = *p == 0 || !args[2].as.i || args[0].as.tensor->numel == 0;
-  return LUC_OK;
+  return *nothing ? LUC_OK : luc__need_float(ctx, who, "input", args[0].as.tensor);
 }
 
 static luc_tensor *mask_of(luc_formula *f, luc_value input, double p, bool whole, double divisor) {
@@ -149,7 +148,7 @@ luc_status luc__run_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *
 
 luc_status luc__run_feature_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
-  if (input->ndim < 2)
+  if (input->ndim < 2 && args[2].as.i)
     return luc__fail_shapes(ctx, "feature_alpha_dropout", "input", input, NULL, NULL,
                             "Feature dropout requires at least 2 dimensions in the input");
   return drop_alpha(ctx, "feature_alpha_dropout", true, args, out);

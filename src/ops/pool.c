@@ -320,7 +320,10 @@ static luc_status check_windows(luc_context *ctx, const char *who, int spatial,
                                 const luc_tensor *input, windows *w, bool ceil_mode) {
   bool batched, fits = true;
   LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
-  LUC_TRY(luc__need_float(ctx, who, "input", input));
+  LUC_TRY(luc__need_numbers(ctx, who, "input", input));
+  if (input->sizes[input->ndim - spatial - 1] == 0)
+    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
+                            "only the batch may have no elements");
   LUC_TRY(luc__check_least(ctx, who, "kernel_size", spatial, w->kernel, 1));
   LUC_TRY(luc__check_least(ctx, who, "stride", spatial, w->stride, 1));
   LUC_TRY(luc__check_least(ctx, who, "padding", spatial, w->padding, 0));

@@ -321,11 +321,12 @@ static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeat
   int64_t flat = -1;
   int dim = 0;
   luc_status status = LUC_OK;
+  if (!luc_is_none(dim_arg))
+    LUC_GO(luc__dim_wrap(ctx, "repeat_interleave", dim_arg->as.i, t->ndim, &dim));
   if (luc_is_none(dim_arg) || t->ndim == 0) {
     LUC_GO(luc__op1(ctx, LUC_OP_reshape, &input, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&flat, 1))));
   } else {
     input = luc__retain(t);
-    LUC_GO(luc__dim_wrap(ctx, "repeat_interleave", dim_arg->as.i, t->ndim, &dim));
   }
   LUC_GO(interleave_positions(ctx, repeats, input->sizes[dim], &at));
   if (!luc_is_none(size_arg) && size_arg->as.i != at->numel)

@@ -281,6 +281,7 @@ luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) 
   int64_t bins = args[2].as.i;
   luc_status status;
   LUC_TRY(check_bincount(ctx, t, weights, bins));
+  if (t->numel == 0) weights = NULL; /* as in PyTorch, counts */
   LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
   const int64_t *v = (const int64_t *)(const void *)x->data;
   for (int64_t i = 0; i < x->numel && status == LUC_OK; i++) {

@@ -62,6 +62,10 @@ static luc_status unpool(luc_context *ctx, const char *who, int spatial, luc_val
   if (!luc__dtype_is_int((luc_dtype)indices->dtype) || !luc__same_sizes(input, indices))
     return luc__fail_shapes(ctx, who, "input", input, "indices", indices,
                             "expected indices to be integers of the shape of input");
+  for (int d = lead; d < input->ndim; d++)
+    if (input->sizes[d] == 0)
+      return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
+                              "input has no elements along a pooled dimension");
   memcpy(sizes, input->sizes, sizeof sizes);
   LUC_TRY(unpooled_size(ctx, who, spatial, args, sizes + lead));
   memcpy(lines, sizes, sizeof lines);
@@ -93,7 +97,6 @@ static luc_status pool_lp(luc_context *ctx, const char *who, luc_opid avg, int s
                           luc_value *args, luc_value *out) {
   int64_t kernel[3], cells = 1;
   double p = luc_as_double(&args[1]);
-  LUC_TRY(luc__need_float(ctx, who, "input", args[0].as.tensor));
   LUC_TRY(luc__take_ints(ctx, who, "kernel_size", &args[2], spatial, kernel));
   LUC_TRY(luc__check_least(ctx, who, "kernel_size", spatial, kernel, 1));
   for (int i = 0; i < spatial; i++) cells *= kernel[i];

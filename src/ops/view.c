@@ -256,7 +256,7 @@ luc_status luc__grad_mT(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_movedim(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r = NULL;
   int from[LUC_MAX_DIMS], to[LUC_MAX_DIMS], n = args[1].n;
-  LUC_CHECK(ctx, n == args[2].n && n <= t->ndim, LUC_ERR_VALUE,
+  LUC_CHECK(ctx, n == args[2].n && (n <= t->ndim || n == 1), LUC_ERR_VALUE,
             "movedim: source and destination must have the same number of dims, at most the "
             "tensor's (%d and %d for %d)",
             n, args[2].n, t->ndim);

@@ -1,0 +1,110 @@
+-- Every operator on all its dtypes, with nothing along a dimension, with 0-d tensors, and with
+-- memory in other orders: sweep.lua says how, tests/parity/gen_sweep.py what PyTorch answers.
+local operators = require "operators"
+local parity = require "parity"
+local sweep = require "sweep"
+
+-- Where we answer otherwise on purpose, by function and kind of tensors ("*": any): why.
+local OTHERWISE = {
+  [".cholesky"] = {["nothing last"] = "PyTorch calls anything without elements square"},
+  cholesky = {["nothing last"] = "the same"},
+  ["linalg.cond"] = {["nothing first"] = "the same", ["nothing last"] = "the same"},
+  ["linalg.matrix_rank"] = {["nothing first"] = "the same", ["nothing last"] = "the same"},
+  ["linalg.pinv"] = {["nothing first"] = "the same", ["nothing last"] = "the same"},
+  ["F.adaptive_avg_pool2d"] = {["nothing last"] = "PyTorch takes means of nothing for one cell"},
+  ["F.batch_norm"] = {["nothing first"] = "PyTorch leaves statistics unchecked without elements",
+    ["nothing last"] = "no channels are no failure"},
+  ["F.conv3d"] = {["nothing last"] = "the padding is an input like any"},
+  ["F.conv_tbc"] = {["nothing first"] = "a kernel longer than the input, as in conv1d"},
+  ["F.cosine_similarity"] = {float16 = "eps is 0 in float16: the similarity of zeros is NaN"},
+  ["F.normalize"] = {float16 = "the same"},
+  ["F.embedding_bag"] = {["nothing last"] = "bags of nothing are no failure"},
+  ["F.hinge_embedding_loss"] = {["*"] = "the margin is a real number, 1.0"},
+  ["F.pixel_unshuffle"] = {["nothing first"] = "PyTorch 1.13 gives the input's shape back",
+    ["nothing last"] = "the same"},
+  ["F.softsign"] = {uint8 = "PyTorch's 255 + 1 is 0"},
+  clamp = {uint8 = "PyTorch wraps -1 to 255"},
+  cummax = {single = "PyTorch takes any dim of a 0-d tensor"},
+  cummin = {single = "the same"},
+  diag = {["nothing first"] = "PyTorch 1.13 refuses the diagonal of an empty matrix"},
+  index_add = {bool = "PyTorch leaves bool unchecked"},
+  ["linalg.lstsq"] = {["nothing last"] = "what nothing explains remains"},
+  ["linalg.tensorinv"] = {single = "a 0-d tensor is a matrix of one element"},
+  repeat_interleave = {int32 = "positions are int64 here", single = "0-d counts as 1-d"},
+  roll = {single = "0-d counts as 1-d"},
+}
+
+-- Gradients in half precision that overflow, or that are not there.
+local HALF_OTHERWISE = {
+  ["F.binary_cross_entropy"] = "1 / (x (1 - x)) is infinite", floor_divide = "no gradient",
+  nextafter = "no gradient",
+  ["F.gaussian_nll_loss"] = "1 / eps is infinite", ["F.cosine_similarity"] = "1 / eps is infinite",
+  ["F.normalize"] = "1 / eps is infinite",
+  ["F.scaled_dot_product_attention"] = "the mask's gradient is a difference of equal numbers",
+}
+
+-- What is about memory.
+local LAYOUT_OTHERWISE = {
+  [".view"] = "needs memory in order", as_strided = "reads memory as it lies",
+  ["F.embedding"] = "max_norm writes the weight", ["F.embedding_bag"] = "the same",
+}
+
+-- Rows without a call here.
+local UNSWEPT = {
+  T = "a field, checked against transpose", mT = "a field, checked against transpose",
+  empty_like = "its values are arbitrary", new_empty = "its values are arbitrary",
+}
+for name in ([[rand_like randn_like randint_like randint_like_low normal normal_std bernoulli
+  bernoulli_p multinomial uniform_ normal_ log_normal_ cauchy_ exponential_ geometric_ bernoulli_
+  random_ random_to_ random_from_ poisson binomial standard_gamma sample_dirichlet dropout dropout1d
+  dropout2d dropout3d gumbel_softmax fractional_max_pool2d_with_indices fractional_max_pool3d
+  fractional_max_pool3d_with_indices]]):gmatch("%S+") do
+  UNSWEPT[name] = "draws"
+end
+
+local function otherwise(case, variant)
+  local why = OTHERWISE[case.fn]
+  return why and (why[variant] or why["*"])
+end
+
+local function variants(case)
+  local wrong = {}
+  for _, variant in ipairs(sweep.VARIANTS) do
+    local want = case[variant]
+    local what = want and not otherwise(case, variant) and sweep.fails(case, variant, want)
+    if what then wrong[#wrong + 1] = variant .. ": " .. what end
+  end
+  return table.concat(wrong, "; ")
+end
+
+describe("with other tensors,", function()
+  local calls = parity.load("sweep")
+
+  for i, case in ipairs(calls) do
+    it(("%s (%d)"):format(case.fn, i), function()
+      assert.equal("", variants(case))
+      if not LAYOUT_OTHERWISE[case.fn] then sweep.check_layouts(case) end
+      sweep.check_in_place(case)
+      local real = case.of == "float64" or case.of == "float32"
+      if not real or case.fn:sub(-1) == "_" or HALF_OTHERWISE[case.fn] then return end
+      for _, half in ipairs {"float16", "bfloat16"} do
+        if case[half] then sweep.half_gradients(case, half) end
+      end
+    end)
+  end
+
+  it("every operator on tensors has a call", function()
+    local seen, missing = {}, {}
+    for _, case in ipairs(calls) do seen[sweep.row(case)] = true end
+    for _, row in ipairs(operators.rows()) do
+      local tensors = false
+      for _, p in ipairs(row.positional) do
+        tensors = tensors or p.type:find("Tensor") or p.type == "Operand"
+      end
+      local known = not tensors or seen[row.id] or UNSWEPT[row.id]
+      if not known then missing[#missing + 1] = row.id end
+      assert(not (seen[row.id] and UNSWEPT[row.id]), row.id .. " has a call")
+    end
+    assert.equal("", table.concat(missing, " "))
+  end)
+end)
