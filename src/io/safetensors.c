@@ -246,10 +246,8 @@ static luc_status map_tensor(const luc_safetensors *f, const entry *e, luc_tenso
   if (n < SMALL || at % luc__dtype_size(e->dtype) != 0) return LUC_OK;
   void *data = luc__input_map(&f->input, at, n);
   if (!data) return LUC_OK;
-  luc_status status = luc_tensor_wrap(f->ctx, e->dtype, e->ndim, e->sizes, data, luc__input_unmap,
-                                      (void *)(uintptr_t)n, out);
-  if (status != LUC_OK) luc__input_unmap((void *)(uintptr_t)n, data);
-  return status;
+  return luc_tensor_wrap(f->ctx, e->dtype, e->ndim, e->sizes, NULL, data, luc__input_unmap,
+                         (void *)(uintptr_t)n, out);
 }
 
 luc_status luc__safetensors_read(const luc_safetensors *f, const entry *e, bool map,

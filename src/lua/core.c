@@ -59,6 +59,7 @@ static void make_tables(lua_State *L, luc_l_state *st) {
   put_table(L, st, LUC_L_CALLBACKS, 0, NULL);
   put_table(L, st, LUC_L_OWNERS, 0, NULL);
   put_table(L, st, LUC_L_NOTED, 0, "v");
+  put_table(L, st, LUC_L_LEASES, 0, NULL);
   put_table(L, st, LUC_L_METHODS, 0, NULL);
   put_table(L, st, LUC_L_DTYPES, LUC_NUM_DTYPES, NULL);
   put_table(L, st, LUC_L_SCOPE, 0, NULL);
@@ -79,6 +80,8 @@ static void open_parts(lua_State *L, luc_l_state *st) {
   luc_l_open_dtypes(L, st);
   luc_l_open_ops(L, st);
   luc_l_open_table(L, st);
+  luc_l_open_buffer(L, st);
+  luc_l_open_dlpack(L, st);
   luc_l_open_context(L, st);
   luc_l_open_autograd(L, st);
   luc_l_open_observe(L, st);
@@ -120,4 +123,14 @@ int luc_lua_open(lua_State *L, const luc_config *cfg) {
 luc_context *luc_lua_context(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   return st ? st->ctx : NULL;
+}
+
+void luc_lua_push_tensor(lua_State *L, luc_tensor *t) {
+  luc_l_state *st = luc_l_state_of(L);
+  if (!st) luaL_error(L, "lucerna is not open in this Lua state");
+  luc_l_pushtensor(L, st, t);
+}
+
+luc_tensor *luc_lua_to_tensor(lua_State *L, int index) {
+  return luc_l_totensor(L, index);
 }

@@ -336,12 +336,6 @@ static int storage_offset(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
-static int data_ptr(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  (void)st;
-  lua_pushinteger(L, (lua_Integer)(intptr_t)a->v[0].as.tensor->data);
-  return 1;
-}
-
 static int is_contiguous(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
   lua_pushboolean(L, luc__is_contiguous(a->v[0].as.tensor));
@@ -428,7 +422,6 @@ static const luc_l_native natives[] = {
     {"nelement(Tensor self) -> int", numel, LUC_F_METHOD},
     {"element_size(Tensor self) -> int", element_size, LUC_F_METHOD},
     {"storage_offset(Tensor self) -> int", storage_offset, LUC_F_METHOD},
-    {"data_ptr(Tensor self) -> int", data_ptr, LUC_F_METHOD},
     {"is_contiguous(Tensor self) -> bool", is_contiguous, LUC_F_METHOD},
     {"is_floating_point(Tensor self) -> bool", is_floating_point, LUC_F_BOTH},
     {"is_complex(Tensor self) -> bool", is_complex, LUC_F_BOTH},

@@ -95,8 +95,8 @@ static int outline(lua_State *L) {
   open_file *box;
   const luc_safetensors_entry *e = check_entry(L, &box);
   luc_l_box *holder = luc_l_newbox(L, box->st);
-  luc_status status =
-      luc_tensor_wrap(box->st->ctx, e->dtype, e->ndim, e->sizes, nothing, NULL, NULL, &holder->t);
+  luc_status status = luc_tensor_wrap(box->st->ctx, e->dtype, e->ndim, e->sizes, NULL, nothing,
+                                      NULL, NULL, &holder->t);
   return status == LUC_OK ? 1 : luc_l_raise(L, box->st, status);
 }
 

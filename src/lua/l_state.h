@@ -32,6 +32,9 @@ enum {
   LUC_L_NOTED,   /* weak: address of a box -> that box, of tensors with a graph */
   LUC_L_PROBED,  /* while probing: weak: id -> function */
   LUC_L_LINKS,   /* while probing: box or module -> its functions */
+  LUC_L_LEASES,  /* strong: address of a lease -> it: userdata whose memory tensors see */
+  LUC_L_DLPACK_META,
+  LUC_L_DLPACK_VERSIONED_META,
   LUC_L_METHODS, /* of tensors */
   LUC_L_CORE,    /* the table that luaopen_lucerna_core returns */
   LUC_L_KEYS

@@ -94,11 +94,16 @@ void luc_l_pushhandle(lua_State *L, luc_l_state *st);
 /* Pushes a new metatable with __name and __metatable, kept in the registry as LUC_L_… `key`. */
 void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
 
+/* Is it a userdata's memory that t sees, which lives only as long as the lua_State? */
+bool luc_l_is_leased(const luc_tensor *t);
+
 /* The parts of the core table, in the order in which they are opened. */
 void luc_l_open_dtypes(lua_State *L, luc_l_state *st);
 void luc_l_open_tensor(lua_State *L, luc_l_state *st);   /* the metatable */
 void luc_l_open_ops(lua_State *L, luc_l_state *st);      /* the operator table */
 void luc_l_open_table(lua_State *L, luc_l_state *st);    /* tensor, tolist, item */
+void luc_l_open_buffer(lua_State *L, luc_l_state *st);   /* frombuffer, data_ptr, tostring */
+void luc_l_open_dlpack(lua_State *L, luc_l_state *st);   /* exchange with other libraries */
 void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory, scope, size */
 void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */

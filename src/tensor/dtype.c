@@ -57,6 +57,9 @@ static const uint8_t promotions[LUC_NUM_DTYPES][LUC_NUM_DTYPES] = {
 size_t luc__dtype_size(luc_dtype dtype) {
   return infos[dtype].size;
 }
+size_t luc__dtype_align(luc_dtype dtype) {
+  return infos[dtype].size;
+}
 const char *luc__dtype_name(luc_dtype dtype) {
   return infos[dtype].name;
 }

@@ -16,9 +16,10 @@ typedef struct luc_scalar {
 enum { LUC_SCALAR_BOOL, LUC_SCALAR_INT, LUC_SCALAR_FLOAT };
 
 size_t luc__dtype_size(luc_dtype dtype);
-const char *luc__dtype_name(luc_dtype dtype);           /* "float32" */
-const char *luc__dtype_title(luc_dtype dtype);          /* "Float", as in PyTorch's messages */
-bool luc__dtype_find(const char *name, luc_dtype *out); /* also PyTorch's aliases: float, long, … */
+size_t luc__dtype_align(luc_dtype dtype);      /* what addresses of elements are multiples of */
+const char *luc__dtype_name(luc_dtype dtype);  /* "float32" */
+const char *luc__dtype_title(luc_dtype dtype); /* "Float", as in PyTorch's messages */
+bool luc__dtype_find(const char *name, luc_dtype *out); /* also PyTorch's aliases: float, long... */
 bool luc__dtype_is_float(luc_dtype dtype);
 bool luc__dtype_is_int(luc_dtype dtype); /* integers without bool */
 luc_dtype luc__dtype_promote(luc_dtype a, luc_dtype b);

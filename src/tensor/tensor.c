@@ -16,7 +16,7 @@ luc_storage *luc__storage_retain(luc_storage *s) {
 }
 
 static inline void free_bytes(luc_context *ctx, luc_heap *heap, void *ptr, size_t size) {
-  if (heap == ctx->heap)
+  if (ctx != NULL && heap == ctx->heap)
     luc__free(ctx, ptr, size);
   else
     luc__heap_free(heap, ptr, size);
@@ -148,17 +148,61 @@ luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const in
   return LUC_OK;
 }
 
-luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
-                           void *data, luc_release_fn release, void *ud, luc_tensor **out) {
+/* How many elements lie from the first to the last, both included; -1 if they cannot be counted. */
+static int64_t span_of(const luc_tensor *t) {
+  int64_t span = t->numel != 0;
+  for (int d = 0; d < t->ndim && t->numel != 0; d++) {
+    int64_t reach;
+    if (__builtin_mul_overflow(t->sizes[d] - 1, t->strides[d], &reach) ||
+        __builtin_add_overflow(span, reach, &span) || span > INT64_MAX / 16)
+      return -1;
+  }
+  return span;
+}
+
+/* What luc__tensor_over demands of the host's memory; on LUC_OK *nbytes is what t sees of it. */
+static luc_status check_over(luc_context *ctx, const luc_tensor *t, const void *data,
+                             size_t *nbytes) {
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  int64_t span = span_of(t);
+  for (int d = 0; d < t->ndim; d++)
+    LUC_CHECK(ctx, t->strides[d] >= 0, LUC_ERR_VALUE, "wrap: negative strides are not supported");
+  LUC_CHECK(ctx, span >= 0, LUC_ERR_VALUE, "wrap: the strides reach beyond any memory");
+  LUC_CHECK(ctx, data != NULL || span == 0, LUC_ERR_VALUE, "wrap: no memory for %lld elements",
+            (long long)t->numel);
+  LUC_CHECK(ctx, span == 0 || (uintptr_t)data % luc__dtype_align(dtype) == 0, LUC_ERR_VALUE,
+            "wrap: %s needs an address that is a multiple of %zu", luc__dtype_name(dtype),
+            luc__dtype_align(dtype));
+  *nbytes = (size_t)span * luc__dtype_size(dtype);
+  return LUC_OK;
+}
+
+luc_status luc__tensor_over(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                            const int64_t *strides, void *data, luc_release_fn release, void *ud,
+                            luc_tensor **out) {
   size_t nbytes;
   *out = NULL;
   luc_tensor *t = new_contiguous(ctx, dtype, ndim, sizes, &nbytes);
   if (t == NULL) return ctx->status;
+  for (int d = 0; d < ndim && strides != NULL; d++) t->strides[d] = strides[d];
+  luc_status status = check_over(ctx, t, data, &nbytes);
+  if (status != LUC_OK) {
+    luc__free(ctx, t, sizeof *t);
+    return status;
+  }
   use_own(ctx, t, LUC_DATA_HOST, data, nbytes);
   t->own.release = release;
   t->own.release_ud = ud;
   *out = t;
   return LUC_OK;
+}
+
+luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                           const int64_t *strides, void *data, luc_release_fn release, void *ud,
+                           luc_tensor **out) {
+  luc_status status = luc__tensor_over(ctx, dtype, ndim, sizes, strides, data, release, ud, out);
+  if (status != LUC_OK && release != NULL) release(ud, data);
+  return status;
 }
 
 luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, luc_tensor **out) {

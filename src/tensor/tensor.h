@@ -64,6 +64,10 @@ luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const 
                              luc_tensor **out);
 luc_status luc__tensor_empty_like(luc_context *ctx, const luc_tensor *t, luc_dtype dtype,
                                   luc_tensor **out); /* contiguous */
+/* luc_tensor_wrap, but a failure leaves the memory with the caller. */
+luc_status luc__tensor_over(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
+                            const int64_t *strides, void *data, luc_release_fn release, void *ud,
+                            luc_tensor **out);
 /* A view of t's storage. offset in elements of the storage. */
 luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
                             const int64_t *strides, int64_t offset, luc_tensor **out);
@@ -81,7 +85,8 @@ void luc__tensor_initialize(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
 luc_status luc__fail_uninitialized(luc_context *ctx, const char *who, const luc_tensor *t);
 luc_status luc__uninitialized_text(luc_context *ctx, const luc_tensor *t, char **out, size_t *size);
 luc_status luc__fail_shapeless(luc_context *ctx, const char *who);
-/* Storages are counted apart from tensors; the last release frees the bytes. */
+/* Storages are counted apart from tensors; the last release frees the bytes. ctx may be NULL, on
+ * any thread: then they do not go to its cache. */
 luc_storage *luc__storage_retain(luc_storage *s);
 void luc__storage_release(luc_context *ctx, luc_storage *s);
 /* Autograd's destructor for meta, defined in autograd/. */

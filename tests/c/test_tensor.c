@@ -132,30 +132,6 @@ TEST("bad sizes are refused with their shape") {
   luc_context_free(ctx);
 }
 
-static int released;
-static void count_release(void *ud, void *data) {
-  released += data == ud;
-}
-
-TEST("wrapped memory is used in place and released once, after its last view") {
-  luc_context *ctx = open_context();
-  static float data[6] = {1, 2, 3, 4, 5, 6};
-  luc_tensor *t, *view;
-  released = 0;
-  CHECK_EQ(luc_tensor_wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, data, count_release, data, &t),
-           0);
-  CHECK(luc_tensor_data(t) == data);
-  CHECK_EQ(luc__tensor_alias(ctx, t, &view), LUC_OK);
-  luc_tensor_release(ctx, t);
-  CHECK_EQ(released, 0);
-  luc_tensor_release(ctx, view);
-  CHECK_EQ(released, 1);
-  CHECK_EQ(luc_tensor_wrap(ctx, LUC_FLOAT32, 1, (int64_t[]){-6}, data, count_release, data, &t),
-           LUC_ERR_VALUE);
-  CHECK_EQ(released, 1);
-  luc_context_free(ctx);
-}
-
 TEST("a tensor copies the host's data, and item reads one element") {
   luc_context *ctx = open_context();
   luc_tensor *t;

@@ -37,6 +37,10 @@ local function scenario()
   x[{ {}, 1 }] = 0
   assert(#tostring(x[{ 1, { 2, 3 } }]) > 0 and #x[x:ge(0)] == 20)
   assert(select("#", x:max(2)) == 2 and #x:split(2) == 3 and #x:tolist() == 5)
+  local bytes = x:t():tostring("raw")
+  assert(#lucerna.frombuffer(bytes, { dtype = "float32" }) == 20)
+  assert(lucerna.from_dlpack(lucerna.to_dlpack(x)):data_ptr() == x:data_ptr())
+  lucerna.from_dlpack(x, { copy = true })
 end
 
 return scenario

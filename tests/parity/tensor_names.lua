@@ -4,7 +4,8 @@
 -- stands for one of Python's, and `absent` says why a name is not here.
 
 local OPERATORS = {"^create$", "^index", "^pointwise$", "^random$", "^reduce$", "^view", "^rest$",
-  "^linalg$", "^nn_", "^members$", "^complex", "^special", "^reductions$", "^fft", "^windows$"}
+  "^linalg$", "^nn_", "^members$", "^complex", "^special", "^reductions$", "^fft", "^windows$",
+  "^buffer$"}
 
 return {
   {title = "tensors: creation", place = "", files = OPERATORS,

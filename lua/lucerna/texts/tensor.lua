@@ -6,7 +6,32 @@ Steps in elements between neighbours (of dim); where it begins in its storage.]=
 {"dim ndimension", "The number of dimensions."},
 {"numel nelement", "The number of elements."},
 {"element_size", "Bytes of an element."},
-{"data_ptr", "The address of the first element."},
+{"data_ptr", "The address of the first element, an integer."},
+{"tostring", [=[
+The printed text; tostring("raw") gives the bytes of the elements, in order, as a string. frombuffer
+reads them back.
+> local bytes = lucerna.tensor({1, 2}, {dtype = lucerna.int16}):tostring("raw")
+> assert(bytes == string.pack("<i2i2", 1, 2))]=]},
+{"frombuffer", [=[
+A tensor of one dimension from bytes: count elements (-1: all) of dtype that begin after offset
+bytes. A string is copied, since strings never change. A userdata that is plain memory (without a
+finalizer) is used in place and kept alive; what a light userdata points to, length bytes or count
+elements, is used in place and must stay as long as the tensor.
+> local x = lucerna.frombuffer(string.pack("<fff", 1, 2, 3), {dtype = lucerna.float32})
+> assert(x[3]:item() == 3)]=]},
+{"to_dlpack", [=[
+The tensor for another library, which sees the same memory: a capsule, that is a userdata named
+"dltensor" (x:__dlpack__{max_version = {1, 0}}: "dltensor_versioned") whose block is a pointer to a
+DLManagedTensor. Who takes it sets the pointer to NULL. The protocol's methods, x:__dlpack__{...}
+and x:__dlpack_device__(), are there too.
+> local capsule = lucerna.to_dlpack(lucerna.ones(3))]=]},
+{"from_dlpack", [=[
+A tensor over another library's memory: of a capsule, of an object with a method __dlpack__, or of a
+light userdata, a DLManagedTensor (with versioned, a DLManagedTensorVersioned). copy = true copies,
+false refuses what must be copied; else it copies where it must, as from memory that is read only.
+> local x = lucerna.zeros(2)
+> local _ = lucerna.from_dlpack(x):fill_(1)
+> assert(x:sum():item() == 2)]=]},
 {"item", "The one element as a number or boolean; more are refused."},
 {"tolist", "Nested tables of numbers."},
 {"get_device", "The number of its CUDA device, -1 on the CPU."},

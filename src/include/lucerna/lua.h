@@ -23,6 +23,11 @@ LUC_LUA_API int luaopen_lucerna_core(struct lua_State *L);
 LUC_LUA_API int luc_lua_open(struct lua_State *L, const luc_config *cfg);
 /* The context of this lua_State; NULL before the module was opened. */
 LUC_LUA_API luc_context *luc_lua_context(struct lua_State *L);
+/* Pushes a tensor of that context, or nil for NULL; Lua takes a reference of its own. Raises Lua
+ * errors. */
+LUC_LUA_API void luc_lua_push_tensor(struct lua_State *L, luc_tensor *t);
+/* The tensor at a stack index, borrowed, or NULL. */
+LUC_LUA_API luc_tensor *luc_lua_to_tensor(struct lua_State *L, int index);
 /* Pushes a module made in C, or nil for NULL; Lua takes references of its own. Raises Lua
  * errors. */
 LUC_LUA_API void luc_lua_push_module(struct lua_State *L, luc_module *m);

@@ -36,9 +36,13 @@ luc_status luc_tensor_new(luc_context *ctx, luc_dtype dtype, int ndim, const int
 /* A copy of `data` (contiguous, of this dtype). */
 luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            const void *data, luc_tensor **out);
-/* A tensor over the host's memory, not copied; release (may be NULL) is called when it is free. */
+/* A tensor over the host's memory, not copied and not counted in the context's limit. strides, in
+ * elements and not negative, may be NULL: contiguous. data must be aligned to its elements. release
+ * (may be NULL) is called exactly once: after the last view of the memory is gone, or, if this
+ * fails, before it returns. */
 luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
-                           void *data, luc_release_fn release, void *ud, luc_tensor **out);
+                           const int64_t *strides, void *data, luc_release_fn release, void *ud,
+                           luc_tensor **out);
 luc_tensor *luc_tensor_retain(luc_tensor *t);
 /* Drops a reference; NULL is fine. */
 void luc_tensor_release(luc_context *ctx, luc_tensor *t);
