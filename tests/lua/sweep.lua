@@ -193,6 +193,13 @@ local function same_gradients(have, want, n, room)
   end
 end
 
+-- Is there a gradient that float16 can't hold, or nearly so?
+local function overflow(grads, n)
+  for i = 1, n do
+    if grads[i] and grads[i]:numel() > 0 and grads[i]:abs():max():item() > 3e4 then return true end
+  end
+end
+
 local HALF_ROOM = {float16 = 0.01, bfloat16 = 0.06}
 
 --- Fails if gradients in half precision are not those of float32 at the same values.
@@ -202,10 +209,13 @@ function M.half_gradients(case, dtype)
     if spec.index or spec.dtype ~= case.of then return t end
     return t:to(half)
   end
-  local _, want, n = differentiated(case, function(t, spec)
+  local ok, why, want, n = pcall(differentiated, case, function(t, spec)
     local rounded = change(t, spec)
     return rounded.dtype == half and rounded:to(single) or rounded
   end)
+  if not ok and why:find("is not implemented", 1, true) then return end
+  assert(ok, why)
+  if dtype == "float16" and overflow(want, n) then return end
   local _, have = differentiated(case, change)
   local room = HALF_ROOM[dtype]
   same_gradients(have, want, n, {rtol = room, atol = room, scale = true})

@@ -17,8 +17,8 @@ import record
 from record import Const, Dim, Ids, NAMES, number
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GENERATORS = ["create", "index", "pointwise", "reduce", "view", "rest", "functional_conv",
-              "functional", "functional_attention", "linalg"]
+GENERATORS = ["create", "index", "pointwise", "reduce", "view", "views", "rest", "functional_conv",
+              "functional", "functional_attention", "linalg", "special"]
 REDUCED = (torch.float16, torch.bfloat16)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 LACKING = ("not implemented for 'Half'", "not implemented for 'BFloat16'", "not supported on CPU",
@@ -136,11 +136,7 @@ def applied(v, change):
 def results(call, change):
     args = [applied(a, change) for a in call["args"]]
     kw = {k: applied(v, change) for k, v in call["kw"].items()}
-    method = call["fn"].split(".")[-1]
-    home = {"F": torch.nn.functional, "linalg": torch.linalg}.get(call["fn"].split(".")[0], torch)
-    f = call["ref"] or (getattr(home, method, None) if call["fn"][0] != "." else None)
-    f = f or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
-    return f(*args, **kw)
+    return (call["ref"] or record.called(call["fn"]))(*args, **kw)
 
 
 # ---- answers ----

@@ -117,6 +117,15 @@ def gradients(outs, given):
         ", ".join(map(tensor, gout)), ", ".join("none" if g is None else tensor(g) for g in grads))
 
 
+def called(fn):
+    """The function of this name."""
+    homes = {"F": torch.nn.functional, "linalg": torch.linalg, "fft": torch.fft,
+             "special": torch.special}
+    home, method = homes.get(fn.split(".")[0], torch), fn.split(".")[-1]
+    found = getattr(home, method, None) if fn[0] != "." else None
+    return found or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
+
+
 def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, dense=False,
          rough=False, several=False, signs=False, **kw):
     """fn: "narrow" is torch.narrow, ".view" a method, ".fill_" a method on a copy of the first
@@ -131,11 +140,7 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
     if seed is not None:
         torch.manual_seed(seed)
     first = [given[0].clone()] + given[1:] if fn.endswith("_") else given
-    homes = {"F": torch.nn.functional, "linalg": torch.linalg, "fft": torch.fft,
-             "special": torch.special}
-    home = homes.get(fn.split(".")[0], torch)
-    call = ref or (getattr(home, method, None) if fn[0] != "." else None)
-    call = call or (lambda x, *rest, **k: getattr(x, method)(*rest, **k))
+    call = ref or called(fn)
     text = '{name="%s", fn="%s",' % (" ".join(filter(None, [method, name])), fn)
     text += " seed=%d," % seed if seed is not None else ""
     text += " dense=true," if dense else ""
