@@ -11,12 +11,13 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 EPOCHS ?= 3
 SECONDS ?= 60
 LUA = lua5.4
+PYTHON ?= /usr/bin/python3
 export LUA_PATH = $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH = $(CURDIR)/build/?.so;;
 unexport LUA_PATH_5_4 LUA_CPATH_5_4
 
 .DEFAULT_GOAL = build
-.PHONY: build demo test test-all bench lint fuzz env docs parity-report rock clean
+.PHONY: build demo test test-all bench lint fuzz env docs parity parity-report rock clean
 
 build/.need-%: Makefile src/tools/need.sh
 	@src/tools/need.sh $(PACKAGES_$*)
@@ -77,6 +78,10 @@ rock: build/.need-build build/.need-rock
 # What of PyTorch is here, by group; fails for a name without a recorded case.
 parity-report: build
 	@LUA_PATH="$(CURDIR)/tests/lua/?.lua;$(LUA_PATH)" $(LUA) tests/parity/report.lua
+
+# What goes between PyTorch and us, with PyTorch itself (Debian: python3-torch).
+parity: build
+	@for check in tests/parity/check_*.py; do $(PYTHON) $$check || exit 1; done
 
 docs: build
 	@$(LUA) src/tools/docs.lua
