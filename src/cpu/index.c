@@ -94,8 +94,7 @@
 #include "cpu/index_add.inc"
 
 typedef void (*row_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n);
-typedef void (*table_fn)(char *dense, int64_t step, char *indexed, const int64_t *offsets,
-                         int64_t n);
+typedef luc_index_table_fn table_fn;
 
 enum { GRAIN_BYTES = 1 << 18 };
 
@@ -140,6 +139,8 @@ static table_fn table_of(luc_index_op op, luc_dtype dtype) {
   case LUC_INDEX_GET: return move.get;
   case LUC_INDEX_PUT: return move.put;
   case LUC_INDEX_ADD: return sums->put_add;
+  case LUC_INDEX_MAX:
+  case LUC_INDEX_MIN: return luc__index_extreme(op, dtype);
   default: return sums->put_mul;
   }
 }

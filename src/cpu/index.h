@@ -11,8 +11,15 @@ typedef enum luc_index_op {
   LUC_INDEX_GET, /* dense = indexed */
   LUC_INDEX_PUT, /* indexed = dense; of equal positions the last wins */
   LUC_INDEX_ADD, /* indexed += dense, in order */
-  LUC_INDEX_MUL
+  LUC_INDEX_MUL,
+  LUC_INDEX_MAX, /* of luc__gather_run only, as the next; for dtypes that have an order */
+  LUC_INDEX_MIN
 } luc_index_op;
+
+/* Moves between indexed[offsets[i]] and dense[i * step]. */
+typedef void (*luc_index_table_fn)(char *dense, int64_t step, char *indexed, const int64_t *offsets,
+                                   int64_t n);
+luc_index_table_fn luc__index_extreme(luc_index_op op, luc_dtype dtype); /* may be NULL */
 
 typedef struct luc_index_dims {
   int ndim;

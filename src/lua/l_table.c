@@ -181,6 +181,29 @@ static int as_tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+/* as_tensor outside the graph, which may be told to copy, or not to. */
+static int asarray(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  int index = (int)a->v[0].as.i;
+  luc_tensor *t = luc_l_totensor(L, index);
+  const luc_value *copy = &a->v[3];
+  luc_value v[] = {a->v[0], a->v[1], a->v[2], a->v[4]};
+  bool share = t && (luc_is_none(&v[1]) || v[1].as.i == t->dtype);
+  if (!luc_is_none(copy) && !copy->as.i && !share)
+    return luc_l_error(L, t ? "asarray: can't alias a tensor of another dtype"
+                            : "asarray: can't alias arbitrary values into a tensor");
+  if (!share || (!luc_is_none(copy) && copy->as.i))
+    return make_tensor(L, st, "asarray", v, LUC_NUM_DTYPES);
+  luc_status status = luc__check_device(st->ctx, "asarray", &v[2]);
+  if (status == LUC_OK && luc_tensor_requires_grad(t) && !v[3].as.i) {
+    luc_l_box *box = luc_l_newbox(L, st);
+    status = luc_tensor_detach(st->ctx, t, &box->t);
+  } else {
+    lua_pushvalue(L, index);
+    if (v[3].as.i) status = luc_tensor_set_requires_grad(st->ctx, t, true);
+  }
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
 /* ---- back ---- */
 
 static int item(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -222,6 +245,9 @@ static const luc_l_native natives[] = {
     {"as_tensor(Any data, dtype? dtype=None, device? device=None, *, bool requires_grad=False) -> "
      "Tensor",
      as_tensor, LUC_F_FUNCTION},
+    {"asarray(Any obj, *, dtype? dtype=None, device? device=None, bool? copy=None, "
+     "bool requires_grad=False) -> Tensor",
+     asarray, LUC_F_FUNCTION},
     {"new_tensor(Tensor self, Any data, *, dtype? dtype=None, device? device=None, "
      "bool requires_grad=False) -> Tensor",
      new_tensor, LUC_F_METHOD},

@@ -44,6 +44,33 @@ luc_status luc__run_full(luc_context *ctx, luc_value *args, luc_value *out) {
                 args + 2, out);
 }
 
+/* Room for the last element that the strides reach, seen through them. */
+luc_status luc__run_empty_strided(luc_context *ctx, luc_value *args, luc_value *out) {
+  const int64_t *sizes = args[0].as.ints, *strides = args[1].as.ints;
+  int n = args[0].n;
+  int64_t extent = 1;
+  luc_dtype dtype;
+  luc_tensor *flat, *r = NULL;
+  LUC_TRY(
+      luc__factory_dtype(ctx, "empty_strided", args + 2, (luc_dtype)ctx->default_dtype, &dtype));
+  LUC_TRY(luc__check_sizes(ctx, "empty_strided", n, sizes));
+  LUC_CHECK(ctx, args[1].n == n, LUC_ERR_SHAPE,
+            "empty_strided: dimensionality of sizes (%d) must match dimensionality of strides (%d)",
+            n, args[1].n);
+  for (int d = 0; d < n; d++) {
+    int64_t reach = 0;
+    bool over = strides[d] < 0 || __builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) ||
+                __builtin_add_overflow(extent, reach, &extent);
+    LUC_CHECK(ctx, !over, LUC_ERR_VALUE, "empty_strided: storage size calculation overflowed");
+  }
+  for (int d = 0; d < n; d++)
+    if (sizes[d] == 0) extent = 0;
+  LUC_TRY(luc__tensor_empty(ctx, dtype, 1, &extent, &flat));
+  luc_status status = luc__tensor_view(ctx, flat, n, sizes, strides, 0, &r);
+  luc_tensor_release(ctx, flat);
+  return status == LUC_OK ? luc__factory_give(ctx, args + 2, out, r) : status;
+}
+
 luc_status luc__run_scalar_tensor(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[0]);
   return filled(ctx, "scalar_tensor", 0, NULL, &value, (luc_dtype)ctx->default_dtype, args + 1,
@@ -151,6 +178,28 @@ static luc_status arange(luc_context *ctx, luc_scalar start, luc_scalar end, luc
     luc__sequence_double((double *)t->data, n, luc__scalar_double(start), luc__scalar_double(step));
   }
   return luc__factory_give_as(ctx, t, dtype, opts, out);
+}
+
+/* Unlike arange it reaches its end, and is of the default dtype. */
+luc_status luc__run_range(luc_context *ctx, luc_value *args, luc_value *out) {
+  double from = luc__scalar_double(luc_as_scalar(&args[0]));
+  double to = luc__scalar_double(luc_as_scalar(&args[1]));
+  double by = luc__scalar_double(luc_as_scalar(&args[2])), n = floor((to - from) / by) + 1;
+  luc_dtype dtype;
+  luc_tensor *t;
+  LUC_TRY(luc__factory_dtype(ctx, "range", args + 3, (luc_dtype)ctx->default_dtype, &dtype));
+  LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "range: step must be nonzero");
+  LUC_CHECK(ctx, isfinite(from) && isfinite(to) && isfinite(by), LUC_ERR_VALUE,
+            "range: unsupported range: %g -> %g", from, to);
+  LUC_CHECK(ctx, by > 0 ? to >= from : to <= from, LUC_ERR_VALUE,
+            "range: upper bound and lower bound inconsistent with step sign (%g to %g by %g)", from,
+            to, by);
+  LUC_CHECK(ctx, n < 9e18, LUC_ERR_VALUE, "range: invalid size, possible overflow? (%g to %g)",
+            from, to);
+  int64_t count = (int64_t)n;
+  LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT64, 1, &count, &t));
+  luc__sequence_double((double *)t->data, count, from, by);
+  return luc__factory_give_as(ctx, t, dtype, args + 3, out);
 }
 
 luc_status luc__run_arange(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -311,6 +311,49 @@ luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) 
 /* ---- combinations of whole tensors (composites) ---- */
 
 /* The product of vectors: meshgrid, flattened, as columns. */
+/* The next choice of r of n places in order; `again`: a place may be chosen again. */
+static bool next_choice(int64_t *at, int r, int64_t n, bool again) {
+  int i = r - 1;
+  while (i >= 0 && at[i] == (again ? n - 1 : n - r + i)) i--;
+  if (i < 0) return false;
+  for (int64_t v = ++at[i]; ++i < r;) at[i] = again ? v : ++v;
+  return true;
+}
+
+/* How many choices there are, or -1 if more than memory could hold. */
+static int64_t count_choices(int64_t n, int64_t r) {
+  double count = 1;
+  for (int64_t i = 1; i <= r; i++) count = count * (double)(n - r + i) / (double)i;
+  return n < r ? 0 : count < 1e15 ? (int64_t)(count + 0.5) : -1;
+}
+
+luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *table = NULL, *flat = NULL, *result = NULL;
+  luc_status status = LUC_OK;
+  char shape[LUC_SHAPE_TEXT];
+  bool again = args[2].as.i;
+  int64_t r = args[1].as.i;
+  LUC_CHECK(ctx, t->ndim == 1, LUC_ERR_SHAPE, "combinations: expects a 1D vector, got shape %s",
+            luc__tensor_shape_text(shape, t));
+  LUC_CHECK(ctx, r >= 0 && r <= 64, LUC_ERR_VALUE, "combinations: expects r from 0 to 64, got %lld",
+            (long long)r);
+  int64_t n = t->sizes[0], count = r && (n || !again) ? count_choices(again ? n + r - 1 : n, r) : 0;
+  int64_t sizes[] = {count, r}, at[64] = {0}, numel = count * r;
+  LUC_CHECK(ctx, count >= 0, LUC_ERR_MEMORY, "combinations: too many combinations");
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &numel, &table));
+  for (int64_t i = 0; !again && i < r; i++) at[i] = i;
+  for (int64_t row = 0; row < count; row++, next_choice(at, (int)r, n, again))
+    memcpy((int64_t *)table->data + row * r, at, (size_t)r * sizeof *at);
+  LUC_GO(luc__op1(ctx, LUC_OP_index_select, &flat,
+                  LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_tensor(table))));
+  LUC_GO(luc__op1(ctx, LUC_OP_reshape, &result,
+                  LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes + !r, r ? 2 : 1))));
+done:
+  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, flat);
+  return luc__set_result(status, out, result);
+}
+
 luc_status luc__run_cartesian_prod(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_value grid = luc_v_none();
   luc_tensor *r = NULL;

@@ -327,7 +327,7 @@ static luc_status replace_part(luc_context *ctx, const char *who, luc_opid part_
   luc_tensor *copy, *part = NULL, *src = args[1].as.tensor;
   luc_status status = LUC_OK;
   luc_value where[LUC_MAX_PARAMS] = {{0}};
-  int n = part_op == LUC_OP_select ? 2 : 3;
+  int n = part_op == LUC_OP_select ? 2 : part_op == LUC_OP_diagonal ? 3 : 4;
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   LUC_TRY(luc__unary(ctx, LUC_OP_clone, args[0].as.tensor, &copy));
   where[0] = luc_v_tensor(copy);
@@ -343,6 +343,21 @@ done:
   luc_tensor_release(ctx, part);
   if (status != LUC_OK) luc_tensor_release(ctx, copy);
   return luc__set_result(status, out, copy);
+}
+
+/* The range is a Lua one, which includes its last position. */
+luc_status luc__run_slice_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_tensor *t = args[0].as.tensor;
+  luc_value where[] = {args[0], args[1], args[2], args[3], args[4], args[5]};
+  int dim;
+  LUC_TRY(luc__dim_wrap(ctx, "slice_scatter", args[2].as.i, t->ndim, &dim));
+  int64_t size = t->ndim ? t->sizes[dim] : 1;
+  LUC_CHECK(ctx, luc_is_none(&args[4]) || args[4].as.i != 0, LUC_ERR_INDEX,
+            "slice_scatter: index 0 is out of range [1, %lld] (indices count from 1)",
+            (long long)size);
+  if (!luc_is_none(&args[4]) && args[4].as.i < 0)
+    where[4] = luc_v_int(clamp(args[4].as.i + size + 1, 0, size));
+  return replace_part(ctx, "slice_scatter", LUC_OP_slice, where, out);
 }
 
 luc_status luc__run_select_scatter(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -1,7 +1,9 @@
 /* gather and its opposites: an index tensor with as many dimensions as the data names, for every
  * place, the position along one dimension. */
+#include <math.h>
 #include <string.h>
 
+#include "ops/formula.h"
 #include "ops/indexing.h"
 
 /* Sizes of a and b compared over the dimensions other than `except`: all of index's at most t's? */
@@ -100,7 +102,7 @@ static luc_status source_values(luc_context *ctx, const char *who, luc_tensor *s
   return status;
 }
 
-/* src NULL: `value` everywhere. */
+/* src NULL: `value` everywhere; with both, `value` is put before src comes. */
 static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, luc_value *args,
                           luc_tensor *src, void *value, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target = self;
@@ -112,6 +114,7 @@ static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, lu
   if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
   LUC_GO(checked(ctx, who, self, dim, index, &at));
   LUC_GO(luc__begin_write(ctx, who, self, out, &target));
+  if (src && value) move(ctx, LUC_INDEX_PUT, target, dim, at, value, 0);
   move(ctx, op, target, dim, at, src ? values->data : value, src ? 1 : 0);
 done:
   luc_tensor_release(ctx, at);
@@ -148,6 +151,167 @@ luc_status luc__run_scatter_value(luc_context *ctx, luc_value *args, luc_value *
 
 luc_status luc__run_scatter_add(luc_context *ctx, luc_value *args, luc_value *out) {
   return scatter(ctx, "scatter_add", LUC_INDEX_ADD, args, args[3].as.tensor, NULL, out);
+}
+
+/* ---- scatter_reduce ---- */
+
+enum { SUM, PROD, MEAN, AMAX, AMIN };
+
+static luc_status reduction_of(luc_context *ctx, const char *who, const luc_value *reduce,
+                               int *which) {
+  return luc__choice(ctx, who, "reduce", "sum|prod|mean|amax|amin", reduce->as.string, which);
+}
+
+/* What changes no other value of this dtype. */
+static luc_scalar neutral(int which, luc_dtype dtype) {
+  if (which != AMAX && which != AMIN) return (luc_scalar){LUC_SCALAR_INT, {.i = which == PROD}};
+  bool low = which == AMAX;
+  if (luc__dtype_is_float(dtype))
+    return (luc_scalar){LUC_SCALAR_FLOAT, {.f = low ? -INFINITY : INFINITY}};
+  if (dtype == LUC_BOOL || dtype == LUC_UINT8)
+    return (luc_scalar){LUC_SCALAR_INT, {.i = low ? 0 : dtype == LUC_BOOL ? 1 : UINT8_MAX}};
+  int64_t most = INT64_MAX >> (64 - 8 * (int)luc__dtype_size(dtype));
+  return (luc_scalar){LUC_SCALAR_INT, {.i = low ? -most - 1 : most}};
+}
+
+/* How many values each element of a result is the mean of; 1 where none came. */
+static luc_tensor *counts(luc_formula *f, const luc_value *args, luc_tensor *like) {
+  bool self = args[5].as.i;
+  luc_tensor *start = luc__f1(f, self ? LUC_OP_ones_like : LUC_OP_zeros_like, like);
+  luc_tensor *ones =
+      luc__f_call(f, LUC_OP_ones_like, LUC_ARGS(args[2], luc_v_dtype((luc_dtype)like->dtype)));
+  luc_tensor *n = luc__f_call(f, LUC_OP_scatter_add,
+                              LUC_ARGS(luc_v_tensor(start), args[1], args[2], luc_v_tensor(ones)));
+  return luc__f_call(f, LUC_OP_clamp_min, LUC_ARGS(luc_v_tensor(n), luc_v_int(1)));
+}
+
+static luc_status divide_by_counts(luc_context *ctx, const luc_value *args, luc_tensor *target) {
+  luc_formula f = luc__formula(ctx);
+  luc_value mode =
+      luc__dtype_is_float((luc_dtype)target->dtype) ? luc_v_none() : luc_v_string("floor");
+  luc_tensor *n = counts(&f, args, target);
+  if (f.status == LUC_OK)
+    f.status =
+        luc_call_inplace(ctx, LUC_OP_div, LUC_ARGS(luc_v_tensor(target), luc_v_tensor(n), mode));
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__run_scatter_reduce(luc_context *ctx, luc_value *args, luc_value *out) {
+  static const luc_index_op ops[] = {LUC_INDEX_ADD, LUC_INDEX_MUL, LUC_INDEX_ADD, LUC_INDEX_MAX,
+                                     LUC_INDEX_MIN};
+  luc_tensor *self = args[0].as.tensor;
+  int which;
+  double value[1];
+  LUC_TRY(reduction_of(ctx, "scatter_reduce", &args[4], &which));
+  luc_dtype dtype = (luc_dtype)self->dtype;
+  LUC_CHECK(ctx, which != MEAN || dtype != LUC_BOOL, LUC_ERR_TYPE,
+            "scatter_reduce: the mean of booleans is not defined");
+  luc__store_scalar(value, dtype, neutral(which, dtype)); /* what is written does not count then */
+  LUC_TRY(scatter(ctx, "scatter_reduce", ops[which], args, args[3].as.tensor,
+                  args[5].as.i ? NULL : value, out));
+  return which == MEAN ? divide_by_counts(ctx, args, out->as.tensor) : LUC_OK;
+}
+
+/* The gradients' parts: g reaches both inputs, or `self` and `src` differ. */
+typedef struct parts {
+  luc_tensor *self, *src;
+} parts;
+
+static luc_tensor *gathered(luc_formula *f, const luc_backward *b, luc_tensor *t) {
+  return luc__f_call(f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(t), b->args[1], b->args[2]));
+}
+
+/* The products without one factor: the result divided by it. Where it is 0, it is set to 1 first;
+ * a source's only if no other there is 0, for else the product stays 0. */
+static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g) {
+  luc_tensor *self = b->args[0].as.tensor, *src = b->args[3].as.tensor;
+  luc_tensor *self_zero = luc__fs(f, LUC_OP_eq, self, 0), *src_zero = luc__fs(f, LUC_OP_eq, src, 0);
+  luc_value one = luc_v_int(1);
+  luc_tensor *whole = luc__f_call(f, LUC_OP_masked_fill,
+                                  LUC_ARGS(luc_v_tensor(self), luc_v_tensor(self_zero), one));
+  luc_tensor *others = luc__f_call(
+      f, LUC_OP_scatter_reduce,
+      LUC_ARGS(luc_v_tensor(whole), b->args[1], b->args[2], b->args[3], b->args[4], b->args[5]));
+  luc_tensor *none = luc__f1(f, LUC_OP_zeros_like, self);
+  luc_tensor *marks = luc__f_to(f, src_zero, (luc_dtype)self->dtype);
+  luc_tensor *zeros =
+      luc__f_call(f, LUC_OP_scatter_add,
+                  LUC_ARGS(luc_v_tensor(none), b->args[1], b->args[2], luc_v_tensor(marks)));
+  luc_tensor *single =
+      luc__f2(f, LUC_OP_logical_and, src_zero, luc__fs(f, LUC_OP_eq, gathered(f, b, zeros), 1));
+  luc_tensor *filled =
+      luc__f_call(f, LUC_OP_masked_fill, LUC_ARGS(luc_v_tensor(src), luc_v_tensor(single), one));
+  luc_tensor *without = luc__f_call(
+      f, LUC_OP_scatter_reduce,
+      LUC_ARGS(b->args[0], b->args[1], b->args[2], luc_v_tensor(filled), b->args[4], b->args[5]));
+  luc_tensor *divisor =
+      luc__f_call(f, LUC_OP_masked_fill, LUC_ARGS(luc_v_tensor(src), luc_v_tensor(src_zero), one));
+  luc_tensor *result =
+      luc__f_call(f, LUC_OP_scatter_reduce,
+                  LUC_ARGS(b->args[0], b->args[1], b->args[2], b->args[3], b->args[4], b->args[5]));
+  return (parts){luc__f2(f, LUC_OP_div, luc__f2(f, LUC_OP_mul, g, others), whole),
+                 luc__f_where(f, single, gathered(f, b, luc__f2(f, LUC_OP_mul, g, without)),
+                              luc__f2(f, LUC_OP_div,
+                                      gathered(f, b, luc__f2(f, LUC_OP_mul, g, result)), divisor))};
+}
+
+/* Evenly among all that are the extreme. */
+static parts extreme_parts(luc_formula *f, const luc_backward *b, luc_tensor *g) {
+  luc_tensor *self = b->args[0].as.tensor, *src = b->args[3].as.tensor, *result = b->results[0];
+  luc_dtype dtype = (luc_dtype)self->dtype;
+  luc_tensor *mine = luc__f_to(f, luc__f2(f, LUC_OP_eq, self, result), dtype);
+  luc_tensor *theirs = luc__f_to(f, luc__f2(f, LUC_OP_eq, src, gathered(f, b, result)), dtype);
+  luc_tensor *n =
+      luc__f_call(f, LUC_OP_scatter_add,
+                  LUC_ARGS(luc_v_tensor(mine), b->args[1], b->args[2], luc_v_tensor(theirs)));
+  luc_tensor *share = luc__f2(f, LUC_OP_div, g, n);
+  return (parts){luc__f2(f, LUC_OP_mul, mine, share),
+                 luc__f2(f, LUC_OP_mul, theirs, gathered(f, b, share))};
+}
+
+luc_status luc__grad_scatter_reduce(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0];
+  int which;
+  LUC_TRY(reduction_of(ctx, "scatter_reduce", &b->args[4], &which));
+  if (which == MEAN) g = luc__f2(&f, LUC_OP_div, g, counts(&f, b->args, g));
+  parts p = which == PROD                    ? product_parts(&f, b, g)
+            : which == AMAX || which == AMIN ? extreme_parts(&f, b, g)
+                                             : (parts){g, gathered(&f, b, g)};
+  if (!b->args[5].as.i)
+    p.self = luc__f_call(&f, LUC_OP_scatter_value,
+                         LUC_ARGS(luc_v_tensor(p.self), b->args[1], b->args[2], luc_v_int(0)));
+  if (luc__needs(b, 0)) luc__f_keep(&f, p.self, &b->gin[0]);
+  if (luc__needs(b, 3)) luc__f_keep(&f, p.src, &b->gin[3]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* Composite: the index is the same across the other dimensions. */
+luc_status luc__run_index_reduce(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *source = args[3].as.tensor;
+  luc_formula f = luc__formula(ctx);
+  int dim;
+  int64_t sizes[LUC_MAX_DIMS];
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
+  LUC_TRY(luc__dim_wrap(ctx, "index_reduce", args[1].as.i, self->ndim, &dim));
+  LUC_CHECK(ctx, index->ndim <= 1, LUC_ERR_SHAPE,
+            "index_reduce: index is supposed to be a vector, got %dD", index->ndim);
+  bool fits = source->ndim == self->ndim;
+  for (int d = 0; fits && d < self->ndim; d++)
+    fits = source->sizes[d] == (d == dim ? index->numel : self->sizes[d]);
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+            "index_reduce: source %s must have the size of self %s, with one place for each of the "
+            "%lld indices",
+            luc__tensor_shape_text(a, source), luc__tensor_shape_text(b, self),
+            (long long)index->numel);
+  for (int d = 0; d < self->ndim; d++) sizes[d] = d == dim ? index->numel : 1;
+  luc_tensor *column = luc__f_reshape(&f, index, self->ndim, sizes);
+  luc_tensor *wide = luc__f_expand(&f, column, source->ndim, source->sizes);
+  return luc__f_result(
+      &f,
+      luc__f_call(&f, LUC_OP_scatter_reduce,
+                  LUC_ARGS(args[0], args[1], luc_v_tensor(wide), args[3], args[4], args[5])),
+      out);
 }
 
 /* gout at the index's places; where src was larger than index the rest of it had no effect. */

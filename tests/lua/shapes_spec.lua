@@ -10,7 +10,8 @@ local parity = require "parity"
 -- Where the layout is the point: why the two may differ.
 local LAYOUT = {
   view = "refuses some strides", view_as = "refuses some strides", as_strided = "reads strides",
-  empty_like = "arbitrary values", new_empty = "arbitrary values", empty = "arbitrary values",
+  empty_like = "arbitrary values", new_empty = "arbitrary values",
+  empty_strided = "arbitrary values", empty = "arbitrary values",
 }
 
 local DTYPES = {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32",

@@ -8,7 +8,7 @@ describe("like PyTorch:", function()
       it(("%s (%d)"):format(case.name, i), function()
         cases.run(case, {})
         if not case.dense then cases.run(case, {view = true}) end
-        if case.grads then cases.check_derivatives(case) end
+        if case.grads and not case.rough then cases.check_derivatives(case) end
       end)
     end
   end

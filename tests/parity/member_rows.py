@@ -12,6 +12,15 @@ ROWS = [
     ("as_tensor", "return lucerna.as_tensor(x) == x", "torch.as_tensor(x) is x"),
     ("empty", "return lucerna.empty(2, 3).shape", "list(torch.empty(2, 3).shape)"),
     ("empty_like", "return lucerna.empty_like(i).dtype", "torch.empty_like(i).dtype"),
+    ("asarray", "return lucerna.asarray({1, 2.5})", "torch.asarray([1, 2.5])"),
+    ("asarray", "return lucerna.asarray(x, {dtype = lucerna.float64})",
+     "torch.asarray(x, dtype=torch.float64)"),
+    ("asarray", "return {lucerna.asarray(x) == x, lucerna.asarray(x, {copy = true}) == x}",
+     "[torch.asarray(x) is x, torch.asarray(x, copy=True) is x]"),
+    ("asarray", "return {lucerna.asarray(w).requires_grad,"
+     " (pcall(lucerna.asarray, x, {copy = false, dtype = lucerna.int64}))}", "[False, False]"),
+    ("empty_strided", "return lucerna.empty_strided({2, 3}, {1, 2}):stride()",
+     "list(torch.empty_strided((2, 3), (1, 2)).stride())"),
     ("new_tensor", "return x:new_tensor({1, 2})", "x.new_tensor([1, 2])"),
     ("new_empty", "return i:new_empty(2, 2).dtype", "i.new_empty(2, 2).dtype"),
 

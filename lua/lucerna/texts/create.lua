@@ -7,6 +7,9 @@ default dtype, booleans bool; dtype, device and requires_grad say otherwise.
 {"as_tensor", [=[
 tensor(data), without a copy of what is a tensor already.
 > local x = lucerna.as_tensor({1, 2}, {dtype = lucerna.float32})]=]},
+{"asarray", [=[
+The same, outside the graph; copy = true copies a tensor, copy = false refuses to.
+> local x = lucerna.asarray({1.0, 2.0}, {requires_grad = true})]=]},
 {"zeros zeros_like new_zeros zero", [=[
 Zeros of a size, of a tensor's size, in place.
 > local x = lucerna.zeros(2, 3)]=]},
@@ -16,6 +19,9 @@ Ones of a size.
 {"empty empty_like new_empty", [=[
 A tensor whose values are arbitrary, to be written.
 > local x = lucerna.empty(2, 3):fill_(1)]=]},
+{"empty_strided", [=[
+Arbitrary values of a size and strides.
+> local x = lucerna.empty_strided({2, 3}, {1, 2})]=]},
 {"fill", "fill_(value): one value everywhere, in place."},
 {"full full_like new_full", [=[
 One value everywhere; its kind gives the dtype.
@@ -27,6 +33,9 @@ Ones on the diagonal of [n, m].
 {"arange", [=[
 start, start + step, … below end, as numbers (from 0 if not given, PyTorch's values).
 > local x = lucerna.arange(1, 6)    -- 1 2 3 4 5]=]},
+{"range", [=[
+start, start + step, … up to end, which is included, in the default dtype.
+> local x = lucerna.range(1, 2, 0.5)    -- 1 1.5 2]=]},
 {"linspace", [=[
 steps values evenly from start to end, both included.
 > local x = lucerna.linspace(0, 1, 5)]=]},

@@ -6,6 +6,11 @@ out[i][j] = input[index[i][j]][j] for dim = 1, and so on.
 {"scatter scatter_add", [=[
 Writes (adds) src at index along dim: out[index[i][j]][j] = src[i][j] for dim = 1.
 > local y = lucerna.zeros(2, 3):scatter(2, lucerna.tensor{{3}, {1}}, 1)]=]},
+{"scatter_reduce index_reduce", [=[
+Reduces src (source) into the positions index names along dim, as scatter (index_add) finds them;
+reduce is 'sum', 'prod', 'mean', 'amax' or 'amin' (index_reduce has no 'sum'). Without include_self
+what was at a written position does not count.
+> local y = lucerna.zeros(2):scatter_reduce(1, lucerna.tensor{1, 1}, lucerna.ones(2), "sum")]=]},
 {"index_select", [=[
 The slices at positions along dim.
 > local y = lucerna.arange(5):index_select(1, lucerna.tensor{5, 1})    -- 4 0]=]},
@@ -25,5 +30,8 @@ input where condition, else other; all three broadcast.
 > local y = lucerna.where(lucerna.tensor{true, false}, 1.0, 2.0)]=]},
 {"nonzero argwhere", "The positions of what is not 0: [n, dimensions]."},
 {"select_scatter diagonal_scatter", "A copy with a slice (diagonal) replaced by src."},
+{"slice_scatter", [=[
+A copy with the range from start to end (included) along dim replaced by src, every step-th.
+> local y = lucerna.zeros(4):slice_scatter(lucerna.ones(2), 1, 2, 3)    -- 0 1 1 0]=]},
 {"fill_diagonal", "Writes the diagonal; wrap begins again below a tall matrix's square."},
 }

@@ -45,6 +45,9 @@ Joined along dimension 2, 1, 3; vectors as columns.]=]},
 {"block_diag", "Matrices along the diagonal of one."},
 {"meshgrid", "A table of grids of vectors; indexing 'ij' or 'xy'."},
 {"cartesian_prod", "All combinations of vectors' elements, as rows."},
+{"combinations", [=[
+The elements of a vector r at a time, as rows; with_replacement also more than once each.
+> local y = lucerna.combinations(lucerna.arange(3))    -- [3, 2]]=]},
 {"flip fliplr flipud", "Reversed along dims (2, 1)."},
 {"roll", "Moved by shifts along dims, around the end."},
 {"rot90", "Rotated k times by 90 degrees in the plane of two dimensions."},
