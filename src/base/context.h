@@ -21,14 +21,15 @@ struct luc_context {
   uint8_t default_dtype; /* luc_dtype; float32 to begin with */
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
-  bool inside_op;      /* an operator is running: what it calls is not recorded */
-  bool uninitialized;  /* tensors without a shape have been made: operators look out for them */
-  uint64_t next_seq;   /* numbers autograd nodes in order of creation */
-  uint64_t next_id;    /* numbers hooks and handles */
-  const void *kernels; /* cpu/kernels.h: the table for this machine's instruction set */
-  void *ops;           /* ops/op.h: parsed operator table */
-  void *nn;            /* nn: parsed class table, global hooks */
-  void *dead_nodes;    /* autograd: nodes waiting to be freed, so that freeing is iterative */
+  bool inside_op;          /* an operator is running: what it calls is not recorded */
+  bool uninitialized;      /* tensors without a shape have been made: operators look out for them */
+  bool direct_convolution; /* cpu/winograd.h is not to be used */
+  uint64_t next_seq;       /* numbers autograd nodes in order of creation */
+  uint64_t next_id;        /* numbers hooks and handles */
+  const void *kernels;     /* cpu/kernels.h: the table for this machine's instruction set */
+  void *ops;               /* ops/op.h: parsed operator table */
+  void *nn;                /* nn: parsed class table, global hooks */
+  void *dead_nodes;        /* autograd: nodes waiting to be freed, so that freeing is iterative */
   bool freeing_nodes;
   struct luc_observer *observer; /* ops/op.h: is told of every operator call, or NULL */
   luc_close_fn closers[LUC_MAX_CLOSERS];

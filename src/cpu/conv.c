@@ -7,6 +7,7 @@
 #include "cpu/conv_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
+#include "cpu/winograd.h"
 
 /* Multiplications worth a piece of their own; elements a panel and a buffer should stay below to
  * live in the second-level cache. */
@@ -243,6 +244,7 @@ static int64_t choose_band(const luc_conv *c) {
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
   if (c->batch <= 0 || c->out_channels <= 0 || pixels_of(c) <= 0) return LUC_OK;
+  if (luc__winograd_suits(ctx, c, false)) return luc__winograd(ctx, c, false, x, weight, bias, y);
   bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
   if (is_pointwise(c) && !depthwise) return pointwise(ctx, c, false, x, weight, bias, y);
   job j;
@@ -335,6 +337,7 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   }
   if (turns_around(c)) return turned_around(ctx, c, dy, weight, dx);
   if (is_pointwise(c)) return pointwise(ctx, c, true, dy, weight, NULL, dx);
+  if (luc__winograd_suits(ctx, c, true)) return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
   job j;
   LUC_TRY(job_init(ctx, &j, c, 0));
   luc_conv_plan *p = &j.plan;

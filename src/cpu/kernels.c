@@ -15,6 +15,7 @@
 #include "cpu/norm_kernels.h"
 #include "cpu/pool2d_kernels.h"
 #include "cpu/softmax_kernels.h"
+#include "cpu/winograd_kernels.h"
 
 /* ORDER ISA */
 static const luc_kernels tables[] = {
@@ -32,6 +33,7 @@ static const luc_kernels tables[] = {
         .softmax = luc__softmax_base,
         .attention = luc__attention_base,
         .conv = luc__conv_base,
+        .winograd = &luc__winograd_base,
         .random = &luc__random_base,
     },
 #if LUC_ISA_X86
@@ -49,6 +51,7 @@ static const luc_kernels tables[] = {
         .softmax = luc__softmax_avx2,
         .attention = luc__attention_avx2,
         .conv = luc__conv_avx2,
+        .winograd = &luc__winograd_avx2,
         .random = &luc__random_avx2,
     },
     {
@@ -65,6 +68,7 @@ static const luc_kernels tables[] = {
         .softmax = luc__softmax_avx512,
         .attention = luc__attention_avx512,
         .conv = luc__conv_avx512,
+        .winograd = &luc__winograd_avx512,
         .random = &luc__random_avx512,
     },
 #endif

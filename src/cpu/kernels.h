@@ -21,6 +21,7 @@ typedef struct luc_kernels {
   const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
   const struct luc_conv_kernels *conv;
+  const struct luc_winograd_kernels *winograd; /* float32 only */
   const struct luc_random_kernels *random;
   const struct luc_softmax_kernels *softmax;
   const struct luc_attention_kernels *attention;

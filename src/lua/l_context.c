@@ -111,6 +111,18 @@ static int get_num_threads(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+static int set_winograd_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)L;
+  luc_set_winograd(st->ctx, a->v[0].as.i != 0);
+  return 0;
+}
+
+static int is_winograd_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)a;
+  lua_pushboolean(L, luc_get_winograd(st->ctx));
+  return 1;
+}
+
 static int monotonic_clock(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st, (void)a;
   lua_pushnumber(L, luc_clock());
@@ -408,6 +420,8 @@ static const luc_l_native natives[] = {
     {"set_rng_state(Tensor new_state)", set_rng_state, LUC_F_FUNCTION},
     {"set_num_threads(int n)", set_num_threads, LUC_F_FUNCTION},
     {"get_num_threads() -> int", get_num_threads, LUC_F_FUNCTION},
+    {"set_winograd_enabled(bool enabled)", set_winograd_enabled, LUC_F_FUNCTION},
+    {"is_winograd_enabled() -> bool", is_winograd_enabled, LUC_F_FUNCTION},
     {"clock() -> float", monotonic_clock, LUC_F_FUNCTION},
     {"memory()", memory, LUC_F_FUNCTION},
     {"set_memory_limit(int bytes)", set_memory_limit, LUC_F_FUNCTION},

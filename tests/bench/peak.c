@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#define BYTES ((size_t)4 << 22)
+#define BYTES  ((size_t)4 << 22)
 #define CHAINS 10
-#define STEPS 20000000
+#define STEPS  20000000
 
 typedef float vec __attribute__((vector_size(64)));
 

@@ -5,6 +5,7 @@ local core = require "lucerna.core"
 
 -- What must not be called at random.
 local SPARED = { set_memory_limit = true, set_num_threads = true, set_default_dtype = true,
+  set_winograd_enabled = true,
   _set_root = true, _raise = true, set_rng_state = true, release = true }
 
 local state = 12345
