@@ -40,6 +40,7 @@ local PLACES = {
   {"models.GPT2:", function() return {generate = lucerna.models.GPT2.generate} end},
   {"cuda.", function() return lucerna.cuda end},
   {"safetensors.", function() return lucerna.safetensors end},
+  {"numpy.", function() return lucerna.numpy end},
   {"tensor:", function() return core.Tensor end},
 }
 

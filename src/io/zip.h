@@ -1,5 +1,6 @@
-/* Zip archives as PyTorch's checkpoints are: read from a source with every offset and size checked,
- * written with stored entries only. Names of entries are keys here, never paths. */
+/* Zip archives as PyTorch's checkpoints and NumPy's .npz are: read from a source with every offset
+ * and size checked, written with stored or deflated entries. Names of entries are keys here, never
+ * paths. */
 #ifndef LUC_ZIP_H
 #define LUC_ZIP_H
 
@@ -43,7 +44,16 @@ typedef struct luc_zip_writer {
 } luc_zip_writer;
 
 void luc__zip_writer_init(luc_zip_writer *zip, luc_context *ctx, luc_writer *writer);
-/* Adds a stored entry whose bytes begin at a multiple of 64 of the file. */
+typedef struct luc_zip_part {
+  const void *bytes;
+  size_t n;
+} luc_zip_part;
+
+/* Adds an entry of several parts: stored, its bytes beginning at a multiple of 64 of the file, or
+ * deflated. */
+luc_status luc__zip_add_parts(luc_zip_writer *zip, const char *name, const luc_zip_part *parts,
+                              size_t n, bool deflated);
+/* The same of one part, stored. */
 luc_status luc__zip_add(luc_zip_writer *zip, const char *name, const void *bytes, size_t n);
 /* Writes the directory; the writer is still to be committed. */
 luc_status luc__zip_finish(luc_zip_writer *zip);

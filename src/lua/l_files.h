@@ -25,5 +25,6 @@ typedef struct luc_l_sink {
 luc_target luc_l_target(lua_State *L, luc_l_state *st, int index, luc_l_sink *sink);
 
 void luc_l_open_safetensors(lua_State *L);
+void luc_l_open_numpy(lua_State *L);
 
 #endif

@@ -10,7 +10,8 @@ local reference = {}
 -- Where names without an entry go: the page of the first prefix that fits.
 local HOMES = {
   { "nn.init.", "initializers" }, { "nn.utils.", "utils" }, { "data.", "data" },
-  { "safetensors.", "data" }, { "models.", "models", "Nets with published names" },
+  { "safetensors.", "data" }, { "numpy.", "data" },
+  { "models.", "models", "Nets with published names" },
   { "distributions.", "distributions" }, { "optim.lr_scheduler.", "schedulers" },
   { "optim.swa_utils.", "schedulers" }, { "optim.", "optim" },
   { "nn.Module.", "methods" }, { "nn.grad.", "conv" }, { "nn.", "container" },

@@ -31,10 +31,19 @@ local function checkpoint_to_a_writer()
   assert(lucerna.load { bytes = table.concat(pieces) }.w:sum():item() == 66)
 end
 
+local function numpy()
+  lucerna.numpy.save(remover.path, tensors.w:t())
+  assert(lucerna.numpy.load(path):equal(tensors.w:t()))
+  local pieces = {}
+  lucerna.numpy.savez_compressed(function(piece) pieces[#pieces + 1] = piece end, tensors)
+  assert(lucerna.numpy.load { bytes = table.concat(pieces) }.big:sum():item() == 20000)
+end
+
 local function scenario()
   safetensors_whole()
   safetensors_parts()
   checkpoint_to_a_writer()
+  numpy()
 end
 
 scenario() -- Lua's own buffers and submodules must have been there once before memory runs out

@@ -13,6 +13,7 @@ local PLACES = {
   linalg = lucerna.linalg, special = lucerna.special,
   distributions = lucerna.distributions, func = lucerna.func,
   data = lucerna.data, autograd = lucerna.autograd, safetensors = lucerna.safetensors,
+  numpy = lucerna.numpy,
   lucerna = {
     summary = lucerna.summary, dot = lucerna.dot, save = lucerna.save, load = lucerna.load,
     no_grad = lucerna.no_grad, scope = lucerna.scope,
@@ -26,7 +27,8 @@ local ARGUMENTS = {
 }
 
 -- Hooks of every module would stay, and files would be written.
-local SKIPPED = { save = true, save_file = true, write_png = true }
+local SKIPPED = { save = true, save_file = true, write_png = true, savez = true,
+  savez_compressed = true }
 
 local function names_in(place)
   local names, meta = {}, getmetatable(place)

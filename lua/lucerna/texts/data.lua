@@ -15,6 +15,30 @@ return { title = "Data and files",
 > local train, test = table.unpack(lucerna.data.random_split(set, {8, 2}))]=]},
 {"data.default_collate", [=[
 > local batch = lucerna.data.default_collate{lucerna.ones(3), lucerna.zeros(3)}    -- [2, 3]]=]},
+{"numpy.save numpy.load", [=[
+> local path = os.tmpname()
+> lucerna.numpy.save(path, lucerna.arange(6):reshape(2, 3))
+> assert(lucerna.numpy.load(path)[2][1]:item() == 3)
+> os.remove(path)]=]},
+{"numpy.savez numpy.savez_compressed", [=[
+> local path = os.tmpname()
+> lucerna.numpy.savez(path, {w = lucerna.ones(2), b = lucerna.zeros(1)})
+> assert(lucerna.numpy.load(path).w:size(1) == 2)
+> os.remove(path)]=]},
+{"safetensors.safe_open", [=[
+> local path = os.tmpname()
+> lucerna.safetensors.save_file({w = lucerna.arange(12):reshape(3, 4)}, path)
+> local f <close> = lucerna.safetensors.safe_open(path)
+> local column = f:get_slice("w")[{{}, 2}]    -- 1 5 9; the rest is not read
+> os.remove(path)]=]},
+{"safetensors.save safetensors.load", [=[
+> local text = lucerna.safetensors.save({w = lucerna.ones(2)})
+> assert(lucerna.safetensors.load(text).w:size(1) == 2)]=]},
+{"safetensors.save_model safetensors.load_model", [=[
+> local net, path = nn.Linear(2, 3), os.tmpname()
+> lucerna.safetensors.save_model(net, path)
+> lucerna.safetensors.load_model(nn.Linear(2, 3), path)
+> os.remove(path)]=]},
 {"safetensors.save_file safetensors.load_file", [=[
 > local path = os.tmpname()
 > lucerna.safetensors.save_file({w = lucerna.ones(2)}, path)

@@ -56,6 +56,10 @@ luc_status luc_safetensors_save(luc_context *ctx, const char *path, const luc_na
  * float32 or float64). */
 luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out);
 
+/* NumPy's .npy. Arrays of objects and structures are refused. */
+luc_status luc_npy_load(luc_context *ctx, const char *path, luc_tensor **out);
+luc_status luc_npy_save(luc_context *ctx, const char *path, luc_tensor *t);
+
 /* Writes a uint8 image [C, H, W] as a PNG, atomically: 1 channel is gray, 2 gray and alpha, 3 RGB,
  * 4 RGB and alpha. */
 luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image);
