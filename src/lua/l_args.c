@@ -441,11 +441,43 @@ static void fail_key(const reader *r, const char *key) {
   }
 }
 
+/* Pushes the tensor for result i of out=: a list, or a table of the results' names. */
+void luc_l_push_out(lua_State *L, const luc_schema *schema, int at, int i) {
+  const char *name = schema->result_name[i];
+  if (lua_rawgeti(L, at, i + 1) != LUA_TNIL || !name) return;
+  lua_pop(L, 1);
+  lua_pushstring(L, name);
+  lua_rawget(L, at);
+}
+
+/* out=: a tensor, or for several results a table of them; the call will miss what it lacks. */
+static void read_out(reader *r, int at) {
+  lua_State *L = r->L;
+  const luc_schema *schema = r->sig->schema;
+  r->a->out_index = at;
+  r->a->nout = schema->nresults;
+  if (schema->nresults == 1) {
+    r->a->out[0] = luc_l_checktensor(L, at, r->sig->who, "out");
+    return;
+  }
+  if (lua_type(L, at) != LUA_TTABLE)
+    luc_l_error(L, "%s: out must be a table of %d tensors (got a %s)", r->sig->who,
+                schema->nresults, luaL_typename(L, at));
+  for (int i = 0; i < schema->nresults; i++) {
+    luc_l_push_out(L, schema, at, i);
+    r->a->out[i] = NULL;
+    if (lua_isnil(L, -1)) continue;
+    const char *name = schema->result_name[i];
+    const char *what = lua_pushfstring(L, "out[%s]", name ? name : "?");
+    r->a->out[i] = luc_l_checktensor(L, -2, r->sig->who, what);
+    lua_pop(L, 1);
+  }
+}
+
 /* Keys that no schema declares: out=, inplace=. The value is at `at`. */
 static void read_extra(reader *r, const char *key, int at) {
   if (r->sig->takes_out && !strcmp(key, "out")) {
-    r->a->out = luc_l_checktensor(r->L, at, r->sig->who, "out");
-    r->a->out_index = at;
+    read_out(r, at);
   } else if (r->sig->takes_inplace && !strcmp(key, "inplace")) {
     r->a->inplace = lua_toboolean(r->L, at);
   } else {
@@ -533,7 +565,7 @@ void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
   reader r = {L, st, sig, args};
   const luc_schema *schema = sig->schema;
   args->given = 0;
-  args->out = NULL;
+  args->nout = 0;
   args->inplace = false;
   args->nints = args->nfloats = args->ntensors = args->nconverted = 0;
   read_positional(&r, l);

@@ -26,10 +26,11 @@ enum { LUC_L_INTS = 32, LUC_L_FLOATS = 8, LUC_L_TENSORS = 16, LUC_L_CONVERTED = 
  * lives in here, on the Lua stack or in the schema. */
 typedef struct luc_l_args {
   luc_value v[LUC_MAX_PARAMS];
-  uint32_t given;  /* bit p: parameter p was given */
-  luc_tensor *out; /* out=, or NULL */
-  int out_index;   /* its stack position */
-  bool inplace;    /* inplace=true */
+  uint32_t given; /* bit p: parameter p was given */
+  uint8_t nout;   /* number of tensors in out= */
+  luc_tensor *out[LUC_MAX_RESULTS];
+  int out_index; /* its stack position */
+  bool inplace;  /* inplace=true */
   uint8_t nints, nfloats, ntensors, nconverted;
   int64_t ints[LUC_L_INTS];
   double floats[LUC_L_FLOATS];
@@ -64,6 +65,8 @@ bool luc_l_takes(lua_State *L, const luc_l_sig *sig, const luc_l_layout *layout)
 enum { LUC_L_MATCH = 1000 };
 int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *layout,
                 bool keywords);
+/* Pushes what out=, at a stack position, has for result i of several. */
+void luc_l_push_out(lua_State *L, const luc_schema *schema, int at, int i);
 /* After parsing: replaces index tensors by ones counted from 0. On failure nothing is kept. */
 luc_status luc_l_index_from_one(luc_l_state *st, const luc_l_sig *sig, luc_l_args *args);
 /* Drops what luc_l_index_from_one made. */

@@ -32,6 +32,19 @@ typedef struct luc_l_fn {
 
 /* ---- calls ---- */
 
+/* Results that are positions, from 1; then what out= is to get is copied there. */
+static luc_status count_from_one(luc_context *ctx, const luc_l_row *row, const luc_l_args *a,
+                                 luc_value *out) {
+  luc_status status = LUC_OK;
+  for (int i = 0; i < row->nresults && status == LUC_OK; i++)
+    if (row->index_results & 1u << i && out[i].kind == LUC_TENSOR)
+      status = luc__index_to_one(ctx, &out[i].as.tensor);
+  if (a->nout && status == LUC_OK) status = luc__out_write(ctx, row->op, out, a->out);
+  for (int i = 0; i < row->nresults && (a->nout || status != LUC_OK); i++)
+    luc__value_release(ctx, &out[i]);
+  return status;
+}
+
 /* Parses and runs. What is not a tensor list in `out` is owned by the caller at once. */
 static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l,
                       luc_l_args *a, luc_value *out) {
@@ -39,23 +52,20 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
   luc_context *ctx = st->ctx;
   int n = row->sig.schema->nparams;
   if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, a));
-  luc_status status;
+  luc_status status = LUC_OK;
   a->inplace |= row->inplace;
+  bool written = a->nout && (row->flags & LUC_F_OUT || !row->index_results);
   if (a->inplace) {
     status = luc_call_inplace(ctx, row->op, a->v, n);
-  } else if (a->out) {
+  } else if (written) {
     status = luc_call_out(ctx, row->op, a->v, n, a->out);
   } else {
-    status = luc_call(ctx, row->op, a->v, n, out);
+    if (a->nout) status = luc__out_check(ctx, row->op, a->v, a->out);
+    if (status == LUC_OK) status = luc_call(ctx, row->op, a->v, n, out);
   }
   if (row->sig.index_mask) luc_l_args_release(st, a);
   if (status != LUC_OK || !row->index_results || a->inplace) return status;
-  if (a->out) return luc__index_to_one(ctx, &a->out);
-  for (int i = 0; i < row->nresults && status == LUC_OK; i++)
-    if (row->index_results & 1u << i && out[i].kind == LUC_TENSOR)
-      status = luc__index_to_one(ctx, &out[i].as.tensor);
-  for (int i = 0; i < row->nresults && status != LUC_OK; i++) luc__value_release(ctx, &out[i]);
-  return status;
+  return count_from_one(ctx, row, a, out);
 }
 
 /* The same, once more after a full collection when memory ran out: garbage may hold it. Arguments
@@ -85,7 +95,7 @@ static int call_one(lua_State *L, luc_l_state *st, const luc_l_row *row, const l
   luc_value out[LUC_MAX_RESULTS];
   run_or_raise(L, st, row, l, &a, out);
   if (a.inplace) return return_argument(L, st, a.v[0].as.tensor, 1);
-  if (a.out) return return_argument(L, st, a.out, a.out_index);
+  if (a.nout) return return_argument(L, st, a.out[0], a.out_index);
   if (out[0].kind != LUC_TENSOR) return 0;
   box->t = out[0].as.tensor;
   luc_l_note_box(L, box, at);
@@ -114,7 +124,8 @@ static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
   luc_l_args a;
   luc_value out[LUC_MAX_RESULTS];
   run_or_raise(L, st, row, l, &a, out);
-  if (a.out) return return_argument(L, st, a.out, a.out_index);
+  for (int i = 0; i < a.nout; i++) luc_l_push_out(L, row->sig.schema, a.out_index, i);
+  if (a.nout) return n;
   for (int i = 0; i < n; i++)
     if (out[i].kind == LUC_TENSOR) boxes[i]->t = out[i].as.tensor;
   while (n > 1 && luc_is_none(&out[n - 1])) n--; /* indices nobody asked for */
@@ -325,7 +336,7 @@ static luc_l_row *op_row(const builder *b, int op, const char *who) {
   for (int i = 0; i < schema->nresults; i++)
     if (schema->result_type[i] == LUC_T_INDEX_TENSOR) row->index_results |= 1u << i;
   row->inplace = who != NULL || row->flags & LUC_F_MUTATES;
-  row->sig.takes_out = !row->inplace && row->flags & LUC_F_OUT;
+  row->sig.takes_out = !row->inplace && luc__takes_out(b->st->ctx, row->op);
   bool one = schema->nresults == 1 && schema->result_type[0] <= LUC_T_INDEX_TENSOR;
   row->call = row->inplace          ? call_inplace
               : schema->result_list ? call_list
@@ -463,9 +474,10 @@ static int row_of(lua_State *L) {
 static const struct {
   const char *name;
   uint16_t bit;
-} flag_names[] = {{"view", LUC_F_VIEW}, {"inplace", LUC_F_INPLACE},    {"mutates", LUC_F_MUTATES},
-                  {"out", LUC_F_OUT},   {"fn", LUC_F_FUNCTION},        {"method", LUC_F_METHOD},
-                  {"nn", LUC_F_NN},     {"composite", LUC_F_COMPOSITE}};
+} flag_names[] = {{"view", LUC_F_VIEW},          {"inplace", LUC_F_INPLACE},
+                  {"mutates", LUC_F_MUTATES},    {"fn", LUC_F_FUNCTION},
+                  {"method", LUC_F_METHOD},      {"nn", LUC_F_NN},
+                  {"composite", LUC_F_COMPOSITE}};
 
 static void set_string(lua_State *L, const char *key, const char *value) {
   lua_pushstring(L, value);
@@ -491,6 +503,8 @@ static int operators(lua_State *L) {
       lua_pushboolean(L, row->flags & flag_names[i].bit);
       lua_setfield(L, -2, flag_names[i].name);
     }
+    lua_pushboolean(L, luc__takes_out(st->ctx, (luc_opid)op));
+    lua_setfield(L, -2, "out");
     lua_rawseti(L, -2, op + 1);
   }
   return 1;

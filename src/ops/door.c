@@ -206,55 +206,20 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
 }
 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
-                        luc_tensor *result) {
+                        luc_tensor *const *into) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  bool tracked = luc__wants_record(ctx, op, args, schema->nparams) ||
-                 (result->requires_grad && ctx->grad_mode && !ctx->inside_op);
-  LUC_CHECK(ctx, !tracked, LUC_ERR_STATE,
-            "%s: out= does not support automatic differentiation, but one of the arguments "
-            "requires grad",
-            schema->name);
+  if (!(row->flags & LUC_F_OUT)) return luc__call_copied(ctx, op, args, schema->nparams, into);
+  LUC_TRY(luc__out_check(ctx, op, args, into));
   luc_value out[LUC_MAX_RESULTS] = {{0}};
-  out[0] = luc_v_tensor(luc__retain(result));
+  out[0] = luc_v_tensor(luc__retain(*into));
   out[0].n = 1; /* luc__out may resize it */
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
-  luc__record_inplace(ctx, status == LUC_OK, NULL, result);
-  return status == LUC_OK ? written(ctx, op, args, result, false) : failed(ctx, op, status);
-}
-
-/* ---- what run functions call ---- */
-
-static luc_status resize_out(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes) {
-  luc_tensor *fresh;
-  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, ndim, sizes, &fresh));
-  luc_status status = luc__tensor_set_data(ctx, t, fresh);
-  luc_tensor_release(ctx, fresh);
-  return status;
-}
-
-luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype, int ndim,
-                    const int64_t *sizes, luc_tensor **result) {
-  if (out->kind != LUC_TENSOR) {
-    LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, result));
-    *out = luc_v_tensor(*result);
-    return LUC_OK;
-  }
-  luc_tensor *t = out->as.tensor;
-  LUC_CHECK(ctx, luc__dtype_can_cast(dtype, (luc_dtype)t->dtype), LUC_ERR_TYPE,
-            "%s: result type %s can't be cast to the desired output type %s", who,
-            luc__dtype_title(dtype), luc__dtype_title((luc_dtype)t->dtype));
-  *result = t;
-  bool same = t->ndim == ndim && (!ndim || !memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes));
-  if (same) return LUC_OK;
-  if (out->n == 1) return resize_out(ctx, t, ndim, sizes);
-  char have[LUC_SHAPE_TEXT], need[LUC_SHAPE_TEXT];
-  return luc__fail(ctx, LUC_ERR_SHAPE,
-                   "%s: output with shape %s doesn't match the broadcast shape %s", who,
-                   luc__tensor_shape_text(have, t), luc__shape_text(need, ndim, sizes));
+  luc__record_inplace(ctx, status == LUC_OK, NULL, *into);
+  return status == LUC_OK ? written(ctx, op, args, *into, false) : failed(ctx, op, status);
 }
 
 /* ---- short forms for C callers ---- */

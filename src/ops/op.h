@@ -42,7 +42,7 @@ enum {
                           parameter `inplace` that does it, or copies its result; a view changes
                           args[0]'s geometry */
   LUC_F_MUTATES = 8,   /* the row itself writes args[0] (fill_, uniform_); it has no result */
-  LUC_F_OUT = 16,      /* takes out= */
+  LUC_F_OUT = 16,      /* writes an out= tensor itself, through luc__out (see luc__takes_out) */
   LUC_F_FUNCTION = 32, /* lucerna.name */
   LUC_F_METHOD = 64,   /* tensor:name */
   LUC_F_NN = 128,      /* nn.functional.name */
@@ -106,10 +106,19 @@ int luc__op_find(const char *name, bool *inplace);
 luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out);
 /* The in-place form of a LUC_F_INPLACE operator, or a LUC_F_MUTATES row: writes args[0]. */
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs);
-/* The out= form: writes `result`, resized if its shape differs; neither it nor the inputs may
- * require grad while recording. */
+/* The out= form: writes the results into `into`, a tensor each (NULL for a result that the call does
+ * not give), resized if their shape differs; neither they nor the inputs may require grad while
+ * recording. */
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
-                        luc_tensor *result);
+                        luc_tensor *const *into);
+/* Has a row that form? Functions with new tensors as results have. */
+bool luc__takes_out(const luc_context *ctx, luc_opid op);
+/* Its parts, for what must change results in between; all arguments must be there. */
+luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_tensor *const *into);
+luc_status luc__out_write(luc_context *ctx, luc_opid op, const luc_value *results,
+                          luc_tensor *const *into);
+luc_status luc__call_copied(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
+                            luc_tensor *const *into);
 
 /* Is told of every call that succeeded (ctx->observer): what summaries and profilers are made of.
  * Not of what the run function of an operator calls; but of what a composite calls, at a depth one

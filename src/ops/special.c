@@ -197,7 +197,7 @@ static luc_status grad_incomplete(luc_context *ctx, luc_backward *b, const char 
   luc_formula f = luc__formula(ctx);
   luc_tensor *a = input(b), *x = b->args[1].as.tensor;
   luc_tensor *power =
-      luc__f2(&f, LUC_OP_mul, luc__fs(&f, LUC_OP_sub, a, 1), luc__f1(&f, LUC_OP_log, x));
+      luc__f2(&f, LUC_OP_mul, luc__fs(&f, LUC_OP_add, a, -1), luc__f1(&f, LUC_OP_log, x));
   luc_tensor *rest = luc__f2(&f, LUC_OP_add, x, luc__f1(&f, LUC_OP_lgamma, a));
   luc_tensor *slope = luc__f1(&f, LUC_OP_exp, luc__f2(&f, LUC_OP_sub, power, rest));
   luc_tensor *g = upper ? luc__f1(&f, LUC_OP_neg, b->gout[0]) : b->gout[0];

@@ -145,6 +145,36 @@ describe("results", function()
     assert.same({ 2, 3 }, r.shape)
     assert.matches("unknown argument 'out'", parity.message(x.view, x, 6, { out = r }))
   end)
+
+  it("go into out= as a list or by name where there are several", function()
+    local values, indices = lucerna.empty(0), lucerna.empty({ 0 }, { dtype = lucerna.int64 })
+    local y = lucerna.tensor { 3.0, 1.0, 2.0 }
+    for _, out in ipairs { { values, indices }, { indices = indices, values = values } } do
+      local a, b = lucerna.sort(y, { out = out })
+      assert.is_true(rawequal(a, values) and rawequal(b, indices))
+      assert.same({ 2, 3, 1 }, indices:tolist())
+      indices:zero_()
+    end
+    lucerna.max(x, 1, { out = { values, indices } })
+    assert.same({ 4.0, 5.0, 6.5 }, values:tolist())
+    assert.same({ 2, 2, 2 }, indices:tolist())
+  end)
+
+  it("are not half written where out= does not fit", function()
+    local values, whole = lucerna.zeros(1), lucerna.zeros({ 1 }, { dtype = lucerna.int64 })
+    local function refused(text, out)
+      assert.matches(text, parity.message(lucerna.sort, x, { out = out }), 1, true)
+      assert.same({ 0.0 }, values:tolist())
+    end
+    refused("sort: result type Float can't be cast to the desired output type Long",
+      { whole, whole })
+    refused("sort: out has no tensor for indices", { values })
+    refused("sort: out must be a table of 2 tensors (got a userdata)", values)
+    refused("sort: out[values] must be a Tensor (got number 3)", { 3, whole })
+    local leaf = lucerna.ones(3, { requires_grad = true })
+    assert.matches("out= does not support automatic differentiation",
+      parity.message(lucerna.sort, leaf, { out = { values, whole } }))
+  end)
 end)
 
 describe("in-place forms", function()

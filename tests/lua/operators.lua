@@ -6,6 +6,15 @@ local core = require "lucerna.core"
 
 local M = {}
 
+--- The recorded files of operators.
+M.FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "views",
+  "rest", "nn_matmul",
+  "nn_activation", "nn_conv", "nn_pool", "nn_norm", "nn_loss", "nn_softmax", "nn_dropout",
+  "functional_conv",
+  "functional_activation", "functional_loss", "functional_ctc",
+  "functional_pool", "functional_distance", "functional_resize", "functional_grid",
+  "functional_attention", "linalg", "fft", "special"}
+
 -- "Tensor? bias=None" -> {type = "Tensor", optional = true, name = "bias", default = "None"}
 local function parameter(text)
   local kind, name, default = text:match("^(%S+)%s+([%w_]+)=?(.*)$")
