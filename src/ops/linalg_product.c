@@ -237,10 +237,10 @@ luc_status luc__run_linalg_vander(luc_context *ctx, luc_value *args, luc_value *
   luc_tensor *x = args[0].as.tensor;
   LUC_CHECK(ctx, x->ndim < LUC_MAX_DIMS && x->dtype != LUC_BOOL, LUC_ERR_SHAPE,
             "x must be numbers of less than %d dimensions", LUC_MAX_DIMS);
+  int64_t n = !luc_is_none(&args[1]) ? args[1].as.i : x->ndim ? x->sizes[x->ndim - 1] : 1;
+  LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "N must be greater than 1 (got %lld)", (long long)n);
   if (x->ndim == 0) x = luc__f_unsqueeze(&f, x, 0);
   if (x == NULL) return luc__f_result(&f, NULL, out);
-  int64_t n = luc_is_none(&args[1]) ? x->sizes[x->ndim - 1] : args[1].as.i;
-  LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "N must be greater than 1 (got %lld)", (long long)n);
   int64_t sizes[LUC_MAX_DIMS + 1];
   memcpy(sizes, x->sizes, (size_t)x->ndim * sizeof *sizes);
   sizes[x->ndim] = n - 1;

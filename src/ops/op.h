@@ -106,7 +106,7 @@ int luc__op_find(const char *name, bool *inplace);
 luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out);
 /* The in-place form of a LUC_F_INPLACE operator, or a LUC_F_MUTATES row: writes args[0]. */
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs);
-/* The out= form: writes the results into `into`, a tensor each (NULL for a result that the call does
+/* The out= form: writes the results into `into`, a tensor each (NULL for one that the call does
  * not give), resized if their shape differs; neither they nor the inputs may require grad while
  * recording. */
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
