@@ -1,7 +1,10 @@
 /* Discrete Fourier transforms by FFTW. Its planner keeps state for the whole process, so the part
- * of it that takes locks is loaded, and is told to. A plan costs a few microseconds, less than a
- * call in PyTorch takes in all, so none is kept. */
+ * of it that takes locks is loaded, and is told to. Planning takes microseconds, which only short
+ * transforms notice: their last few plans are kept in the context. */
 #include "cpu/fft.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "cpu/library.h"
 #include "tensor/tensor.h"
@@ -15,68 +18,166 @@ typedef void *(*plan_complex_fn)(int rank, const dimension *dims, int loops, con
                                  void *in, void *out, int sign, unsigned flags);
 typedef void *(*plan_real_fn)(int rank, const dimension *dims, int loops, const dimension *loop,
                               void *in, void *out, unsigned flags);
+typedef void (*execute_fn)(void *plan, void *in, void *out);
 
 typedef struct fftw {
   void (*thread_safe)(void);
-  plan_complex_fn plan_complex;
-  plan_real_fn plan_real;
-  void (*execute)(void *plan);
   void (*destroy)(void *plan);
+  plan_complex_fn plan_complex;
+  plan_real_fn plan_real, plan_back;
+  execute_fn execute[4]; /* by luc_fft_kind */
 } fftw;
 
-static luc_status load(luc_context *ctx, const luc_fft *t, fftw *f) {
-  static const char *const names[2][6] = {
-      {"fftw_make_planner_thread_safe", "fftw_plan_guru64_dft", "fftw_plan_guru64_dft_r2c",
-       "fftw_plan_guru64_dft_c2r", "fftw_execute", "fftw_destroy_plan"},
-      {"fftwf_make_planner_thread_safe", "fftwf_plan_guru64_dft", "fftwf_plan_guru64_dft_r2c",
-       "fftwf_plan_guru64_dft_c2r", "fftwf_execute", "fftwf_destroy_plan"}};
-  bool single = t->dtype == LUC_FLOAT32;
-  const char *const *name = names[single];
-  void *library;
+/* What a plan is for: a problem, and how the arrays are aligned. Compared as bytes. */
+typedef struct problem {
+  int kind, single, count, looped, in, out;
+  dimension dims[LUC_MAX_DIMS], loops[LUC_MAX_DIMS]; /* those transformed, those looped over */
+} problem;
+
+/* Kept are plans of up to so many points: FFTW's memory for them is little, and not counted. */
+enum { PLANS = 16, SHORT = 4096 };
+
+/* What hangs off a context. */
+typedef struct state {
+  fftw libraries[2]; /* of doubles, of floats; without functions until needed */
+  struct {
+    problem key;
+    void *plan; /* NULL: empty */
+  } plans[PLANS];
+  int next; /* to be replaced */
+} state;
+
+static void close_state(luc_context *ctx) {
+  state *st = ctx->fft;
+  if (!st) return;
+  for (int i = 0; i < PLANS; i++)
+    if (st->plans[i].plan) st->libraries[st->plans[i].key.single].destroy(st->plans[i].plan);
+  ctx->fft = NULL;
+  luc__free(ctx, st, sizeof *st);
+}
+
+static luc_status load(luc_context *ctx, bool single, fftw *f) {
+  static const char *const stems[] = {
+      "make_planner_thread_safe", "destroy_plan", "plan_guru64_dft", "plan_guru64_dft_r2c",
+      "plan_guru64_dft_c2r",      "execute_dft",  "execute_dft_r2c", "execute_dft_c2r"};
+  fftw found = {0};
+  void *library, *to[] = {&found.thread_safe,
+                          &found.destroy,
+                          &found.plan_complex,
+                          &found.plan_real,
+                          &found.plan_back,
+                          &found.execute[LUC_FFT_FORWARD],
+                          &found.execute[LUC_FFT_REAL],
+                          &found.execute[LUC_FFT_BACK]};
   LUC_TRY(luc__library_open(ctx, "FFTW",
                             single ? "libfftw3f_threads.so.3" : "libfftw3_threads.so.3",
                             single ? "libfftw3-single3" : "libfftw3-double3", &library));
-  bool whole = luc__library_find(library, name[0], &f->thread_safe) &&
-               luc__library_find(library, name[1], &f->plan_complex) &&
-               luc__library_find(library, name[t->kind == LUC_FFT_BACK ? 3 : 2], &f->plan_real) &&
-               luc__library_find(library, name[4], &f->execute) &&
-               luc__library_find(library, name[5], &f->destroy);
-  LUC_CHECK(ctx, whole, LUC_ERR_SUPPORT, "this FFTW is older than 3.3.5");
+  for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+    char name[48];
+    snprintf(name, sizeof name, "fftw%s_%s", single ? "f" : "", stems[i]);
+    LUC_CHECK(ctx, luc__library_find(library, name, to[i]), LUC_ERR_SUPPORT,
+              "this FFTW is older than 3.3.5");
+  }
+  found.execute[LUC_FFT_INVERSE] = found.execute[LUC_FFT_FORWARD];
+  found.thread_safe();
+  *f = found;
   return LUC_OK;
+}
+
+/* The context's state with the library of a precision. */
+static luc_status need(luc_context *ctx, bool single, state **out) {
+  state *st = ctx->fft;
+  if (!st) {
+    st = luc__alloc_zero(ctx, sizeof *st);
+    if (!st) return LUC_ERR_MEMORY;
+    luc_status status = luc__context_on_close(ctx, close_state);
+    if (status != LUC_OK) {
+      luc__free(ctx, st, sizeof *st);
+      return status;
+    }
+    ctx->fft = st;
+  }
+  *out = st;
+  return st->libraries[single].destroy ? LUC_OK : load(ctx, single, &st->libraries[single]);
 }
 
 /* FFTW ends the process when malloc fails in it, so what it may take is asked for beforehand,
  * within the context's limit and from the system. Measured over lengths of all kinds (primes take
- * most) it is up to 11 complex numbers per point of each length, and about 1 MB of tables. */
-static luc_status reserve(luc_context *ctx, const luc_fft *t) {
+ * most) it is up to 11 complex numbers per point of each length, and to plan 1 MB of tables. */
+static luc_status reserve(luc_context *ctx, const luc_fft *t, size_t tables) {
   size_t points = 0;
   for (int i = 0; i < t->count; i++) points += (size_t)t->sizes[t->dims[i]];
   size_t wanted = luc__mul_size(points, 16 * 2 * luc__dtype_size(t->dtype));
-  if (wanted < SIZE_MAX - (2 << 20)) wanted += 2 << 20;
+  if (wanted < SIZE_MAX - tables) wanted += tables;
   void *block = luc__alloc(ctx, wanted);
   if (!block) return LUC_ERR_MEMORY;
   luc__heap_free(ctx->heap, block, wanted); /* past the cache, which would keep it */
   return LUC_OK;
 }
 
+static int aligned(const void *p) {
+  return (int)((uintptr_t)p % 64);
+}
+
 /* Sorts the dimensions into those transformed, in their order, and those looped over. */
-static int lay_out(const luc_fft *t, dimension *dims, dimension *loops) {
+static problem describe(const luc_fft *t, const void *from, const void *to) {
+  problem p;
   int64_t in[LUC_MAX_DIMS], out[LUC_MAX_DIMS], half[LUC_MAX_DIMS];
   bool used[LUC_MAX_DIMS] = {false};
-  int count = 0;
+  memset(&p, 0, sizeof p); /* padding too */
+  p.kind = (int)t->kind;
+  p.single = t->dtype == LUC_FLOAT32;
+  p.in = aligned(from);
+  p.out = aligned(to);
   for (int d = 0; d < t->ndim; d++) half[d] = t->sizes[d];
   if (t->kind >= LUC_FFT_REAL) half[t->dims[t->count - 1]] = half[t->dims[t->count - 1]] / 2 + 1;
   luc__contiguous_strides(t->ndim, t->kind == LUC_FFT_BACK ? half : t->sizes, in);
   luc__contiguous_strides(t->ndim, t->kind == LUC_FFT_REAL ? half : t->sizes, out);
-  for (int i = 0; i < t->count; i++) {
-    int d = t->dims[i];
+  for (; p.count < t->count; p.count++) {
+    int d = t->dims[p.count];
     used[d] = true;
-    dims[i] = (dimension){(ptrdiff_t)t->sizes[d], (ptrdiff_t)in[d], (ptrdiff_t)out[d]};
+    p.dims[p.count] = (dimension){(ptrdiff_t)t->sizes[d], (ptrdiff_t)in[d], (ptrdiff_t)out[d]};
   }
   for (int d = 0; d < t->ndim; d++)
     if (!used[d])
-      loops[count++] = (dimension){(ptrdiff_t)t->sizes[d], (ptrdiff_t)in[d], (ptrdiff_t)out[d]};
-  return count;
+      p.loops[p.looped++] =
+          (dimension){(ptrdiff_t)t->sizes[d], (ptrdiff_t)in[d], (ptrdiff_t)out[d]};
+  return p;
+}
+
+/* Neither flag has FFTW write to the arrays now, or to `from` ever. */
+static void *make_plan(const fftw *f, const problem *p, void *from, void *to) {
+  const unsigned flags = ESTIMATE | PRESERVE_INPUT;
+  if (p->kind >= LUC_FFT_REAL) {
+    plan_real_fn plan = p->kind == LUC_FFT_REAL ? f->plan_real : f->plan_back;
+    return plan(p->count, p->dims, p->looped, p->loops, from, to, flags);
+  }
+  int sign = p->kind == LUC_FFT_FORWARD ? -1 : 1;
+  return f->plan_complex(p->count, p->dims, p->looped, p->loops, from, to, sign, flags);
+}
+
+/* A plan, and whether the context keeps it. */
+static luc_status plan(luc_context *ctx, state *st, const luc_fft *t, const problem *p, void *from,
+                       void *to, void **out, bool *kept) {
+  const fftw *f = &st->libraries[p->single];
+  int64_t points = 1;
+  for (int i = 0; i < t->count; i++) points *= t->sizes[t->dims[i]];
+  *kept = points <= SHORT;
+  for (int i = 0; *kept && i < PLANS; i++)
+    if (st->plans[i].plan && !memcmp(&st->plans[i].key, p, sizeof *p)) {
+      *out = st->plans[i].plan;
+      return reserve(ctx, t, 0);
+    }
+  LUC_TRY(reserve(ctx, t, 2 << 20));
+  *out = make_plan(f, p, from, to);
+  LUC_CHECK(ctx, *out, LUC_ERR_SUPPORT, "FFTW has no plan for this transform");
+  if (!*kept) return LUC_OK;
+  void *old = st->plans[st->next].plan;
+  if (old) st->libraries[st->plans[st->next].key.single].destroy(old);
+  st->plans[st->next].key = *p;
+  st->plans[st->next].plan = *out;
+  st->next = (st->next + 1) % PLANS;
+  return LUC_OK;
 }
 
 /* Multiplies the n real numbers of the result. */
@@ -97,25 +198,17 @@ static int64_t parts(const luc_fft *t) {
 }
 
 luc_status luc__fft(luc_context *ctx, const luc_fft *t, const void *in, void *out) {
-  fftw f = {0};
-  dimension dims[LUC_MAX_DIMS], loops[LUC_MAX_DIMS];
+  state *st;
+  bool kept;
   int64_t n = parts(t);
   if (n == 0) return LUC_OK;
-  LUC_TRY(load(ctx, t, &f));
-  LUC_TRY(reserve(ctx, t));
-  int looped = lay_out(t, dims, loops);
-  f.thread_safe();
-  void *plan, *from = (void *)(uintptr_t)in; /* which these flags have it not write */
-  if (t->kind >= LUC_FFT_REAL) {
-    plan = f.plan_real(t->count, dims, looped, loops, from, out, ESTIMATE | PRESERVE_INPUT);
-  } else {
-    int sign = t->kind == LUC_FFT_FORWARD ? -1 : 1;
-    plan =
-        f.plan_complex(t->count, dims, looped, loops, from, out, sign, ESTIMATE | PRESERVE_INPUT);
-  }
-  LUC_CHECK(ctx, plan, LUC_ERR_SUPPORT, "FFTW has no plan for this transform");
-  f.execute(plan);
-  f.destroy(plan);
+  LUC_TRY(need(ctx, t->dtype == LUC_FLOAT32, &st));
+  problem p = describe(t, in, out);
+  const fftw *f = &st->libraries[p.single];
+  void *made, *from = (void *)(uintptr_t)in;
+  LUC_TRY(plan(ctx, st, t, &p, from, out, &made, &kept));
+  f->execute[t->kind](made, from, out);
+  if (!kept) f->destroy(made);
   if (t->scale != 1) scale(t->dtype, out, n, t->scale);
   return LUC_OK;
 }

@@ -1,6 +1,7 @@
 /* Fourier transforms by FFTW against sums of products, along any dimensions of small arrays, and
  * what happens when memory runs short before FFTW does. */
 #include "cpu/fft.h"
+#include "cpu/library.h"
 #include "kernel_test.h"
 
 enum { MOST = 4 };
@@ -132,5 +133,16 @@ TEST("memory that FFTW may need is asked for before FFTW is") {
   luc_fft t = {LUC_FFT_FORWARD, LUC_FLOAT64, 1, (int64_t[]){2}, 1, &dim, 1};
   CHECK_EQ(luc__fft(ctx, &t, in, out), LUC_ERR_MEMORY);
   CHECK(out[0] == 7);
+  luc_context_free(ctx);
+}
+
+TEST("a library that is missing is named with its package") {
+  luc_context *ctx = NULL;
+  void *library = NULL;
+  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  CHECK_EQ(luc__library_open(ctx, "Nothing", "libnothing.so.7", "libnothing7", &library),
+           LUC_ERR_SUPPORT);
+  CHECK_STR(luc_message(ctx),
+            "Nothing (libnothing.so.7) is not installed; Debian's package is libnothing7");
   luc_context_free(ctx);
 }
