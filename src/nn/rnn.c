@@ -18,6 +18,8 @@ enum { STATES = 2 }; /* h, and c of an LSTM */
 typedef struct cell {
   kind kind;
   luc_tensor *w_ih, *w_hh, *b_ih, *b_hh, *w_hr; /* borrowed; biases and w_hr may be NULL */
+  luc_tensor *turned;                           /* owned: w_hhᵀ */
+  luc_tensor *bias; /* owned: what is added to the input's share of the gates, or NULL */
 } cell;
 
 static int gates_of(kind k) {
@@ -47,9 +49,18 @@ static void f_chunk(luc_formula *f, luc_tensor *t, int n, luc_tensor **parts) {
   luc__value_release(f->ctx, &out);
 }
 
+/* The state's share of the gates, added to `rest`, or to nothing. A cell's h may have no batch. */
+static luc_tensor *f_gates(luc_formula *f, const cell *c, luc_tensor *rest, luc_tensor *h) {
+  if (rest != NULL && h->ndim == 2)
+    return luc__f_call(f, LUC_OP_addmm,
+                       LUC_ARGS(luc_v_tensor(rest), luc_v_tensor(h), luc_v_tensor(c->turned)));
+  luc_tensor *share = luc__f2(f, LUC_OP_matmul, h, c->turned);
+  return rest != NULL ? luc__f2(f, LUC_OP_add, rest, share) : share;
+}
+
 static luc_tensor *f_lstm(luc_formula *f, const cell *c, luc_tensor *x_gates, luc_tensor **state) {
   luc_tensor *g[4];
-  f_chunk(f, luc__f2(f, LUC_OP_add, x_gates, f_linear(f, state[0], c->w_hh, c->b_hh)), 4, g);
+  f_chunk(f, f_gates(f, c, x_gates, state[0]), 4, g);
   luc_tensor *in =
       luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sigmoid, g[0]), luc__f1(f, LUC_OP_tanh, g[2]));
   luc_tensor *kept = luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sigmoid, g[1]), state[1]);
@@ -64,7 +75,7 @@ static luc_tensor *f_lstm(luc_formula *f, const cell *c, luc_tensor *x_gates, lu
 static luc_tensor *f_gru(luc_formula *f, const cell *c, luc_tensor *x_gates, luc_tensor *h) {
   luc_tensor *x[3], *g[3];
   f_chunk(f, x_gates, 3, x);
-  f_chunk(f, f_linear(f, h, c->w_hh, c->b_hh), 3, g);
+  f_chunk(f, f_gates(f, c, c->b_hh, h), 3, g);
   luc_tensor *r = luc__f1(f, LUC_OP_sigmoid, luc__f2(f, LUC_OP_add, x[0], g[0]));
   luc_tensor *z = luc__f1(f, LUC_OP_sigmoid, luc__f2(f, LUC_OP_add, x[1], g[1]));
   luc_tensor *n =
@@ -82,8 +93,8 @@ static luc_status step(luc_context *ctx, const cell *c, luc_tensor *x_gates, luc
   } else if (c->kind == GRU) {
     next[0] = f_gru(&f, c, x_gates, state[0]);
   } else {
-    luc_tensor *sum = luc__f2(&f, LUC_OP_add, x_gates, f_linear(&f, state[0], c->w_hh, c->b_hh));
-    next[0] = luc__f1(&f, c->kind == RNN_RELU ? LUC_OP_relu : LUC_OP_tanh, sum);
+    next[0] = luc__f1(&f, c->kind == RNN_RELU ? LUC_OP_relu : LUC_OP_tanh,
+                      f_gates(&f, c, x_gates, state[0]));
   }
   for (int s = 0; s < states_of(c->kind); s++) luc__f_keep(&f, next[s], &made[s]);
   luc_status status = luc__f_end(&f, NULL, NULL);
@@ -123,6 +134,28 @@ static luc_status replace(luc_context *ctx, luc_opid op, luc_tensor **t, int64_t
   return LUC_OK;
 }
 
+/* Makes what the steps share. Where nothing is recorded and steps are many, w_hhᵀ becomes a matrix
+ * of its own: products with it are faster than with w_hh. */
+static luc_status prepare(luc_context *ctx, cell *c, int steps) {
+  if (c->b_ih != NULL && c->kind != GRU) /* a GRU scales the state's share, with its bias */
+    LUC_TRY(luc__binary(ctx, LUC_OP_add, c->b_ih, c->b_hh, &c->bias));
+  else if (c->b_ih != NULL)
+    c->bias = luc_tensor_retain(c->b_ih);
+  LUC_TRY(luc__op1(ctx, LUC_OP_transpose, &c->turned,
+                   LUC_ARGS(luc_v_tensor(c->w_hh), luc_v_int(0), luc_v_int(1))));
+  if (ctx->grad_mode || steps < 4) return LUC_OK;
+  luc_tensor *copy;
+  LUC_TRY(luc__op1(ctx, LUC_OP_contiguous, &copy, LUC_ARGS(luc_v_tensor(c->turned))));
+  luc_tensor_release(ctx, c->turned);
+  c->turned = copy;
+  return LUC_OK;
+}
+
+static void drop_prepared(luc_context *ctx, cell *c) {
+  luc_tensor_release(ctx, c->turned);
+  luc_tensor_release(ctx, c->bias);
+}
+
 static luc_status batch_dim(luc_context *ctx, luc_tensor **t, bool add) {
   luc_opid op = add ? LUC_OP_unsqueeze : LUC_OP_squeeze;
   luc_tensor *view;
@@ -146,7 +179,7 @@ static luc_status zeros(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t m,
 /* The steps of a pass. */
 typedef struct pass {
   luc_context *ctx;
-  const cell *cell;
+  cell *cell;
   int steps, nstates;
   const int64_t *sizes; /* rows of each step of a packed batch, or NULL */
   bool reverse;
@@ -243,7 +276,8 @@ static luc_status run_direction(pass *p, luc_tensor *x, luc_tensor **state, luc_
     p->ended[s] = luc__alloc_zero(ctx, (size_t)n * sizeof *p->ended[s]);
     if (p->ended[s] == NULL) LUC_GO(LUC_ERR_MEMORY);
   }
-  LUC_GO(linear(ctx, x, p->cell->w_ih, p->cell->b_ih, &gates));
+  LUC_GO(prepare(ctx, p->cell, n));
+  LUC_GO(linear(ctx, x, p->cell->w_ih, p->cell->bias, &gates));
   if (p->sizes != NULL)
     LUC_GO(luc_call(ctx, LUC_OP_split_sizes,
                     LUC_ARGS(luc_v_tensor(gates), luc_v_ints(p->sizes, n), luc_v_int(0)), &parts));
@@ -256,6 +290,7 @@ static luc_status run_direction(pass *p, luc_tensor *x, luc_tensor **state, luc_
     p->now[s] = NULL;
   }
 done:
+  drop_prepared(ctx, p->cell);
   luc__value_release(ctx, &parts);
   luc_tensor_release(ctx, gates);
   for (int s = 0; s < p->nstates; s++) {
@@ -688,7 +723,8 @@ luc_status luc__rnn_cell_forward(luc_context *ctx, luc_module *m, luc_value *arg
   for (int k = 0; k < n; k++)
     LUC_GO(cell_state(ctx, who, &s, x, list ? args[1].as.tensors[k] : luc_as_tensor(&args[1]), k,
                       &state[k]));
-  LUC_GO(linear(ctx, x, c.w_ih, c.b_ih, &gates));
+  LUC_GO(prepare(ctx, &c, 1));
+  LUC_GO(linear(ctx, x, c.w_ih, c.bias, &gates));
   LUC_GO(step(ctx, &c, gates, state));
   out->n = n;
   for (int k = 0; k < n; k++) {
@@ -696,6 +732,7 @@ luc_status luc__rnn_cell_forward(luc_context *ctx, luc_module *m, luc_value *arg
     state[k] = NULL;
   }
 done:
+  drop_prepared(ctx, &c);
   luc_tensor_release(ctx, gates);
   for (int k = 0; k < n; k++) luc_tensor_release(ctx, state[k]);
   return status;
