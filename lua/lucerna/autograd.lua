@@ -219,6 +219,13 @@ end
 
 -- ---- gradient checks ----
 
+-- The numbers of a tensor in order, a complex one as its real and imaginary part: with PyTorch's
+-- convention a complex gradient is that by the parts.
+local function numbers(t)
+  t = t:detach()
+  return (t:is_complex() and core.view_as_real(t:contiguous()) or t):reshape(-1)
+end
+
 -- Calls f and returns its differentiable outputs.
 local function outputs_of(f, inputs)
   local results, outputs = table.pack(f(table.unpack(inputs, 1, #inputs))), {}
@@ -227,7 +234,7 @@ local function outputs_of(f, inputs)
   end
   for i = 1, results.n do
     local result = results[i]
-    if is_tensor(result) and result:is_floating_point() and result.requires_grad then
+    if is_tensor(result) and result.requires_grad then
       outputs[#outputs + 1] = result
     end
   end
@@ -241,7 +248,7 @@ local function numerical_column(f, inputs, flat, k, eps)
     flat[k] = value
     local columns = {}
     for o, output in ipairs(outputs_of(f, inputs)) do
-      columns[o] = output:detach():reshape(-1):tolist()
+      columns[o] = numbers(output):tolist()
     end
     return columns
   end
@@ -259,12 +266,12 @@ local function analytic_rows(outputs, input, create_graph)
   local rows = {}
   for o, output in ipairs(outputs) do
     rows[o] = {}
-    for j = 1, output:numel() do
+    for j = 1, output:numel() * (output:is_complex() and 2 or 1) do
       local seed = core.zeros(output.shape, { dtype = output.dtype })
-      seed:view(-1)[j] = 1
+      numbers(seed)[j] = 1
       local grad = autograd.grad({ output }, { input }, { grad_outputs = { seed },
         retain_graph = true, create_graph = create_graph, allow_unused = true })
-      rows[o][j] = grad and grad:detach():reshape(-1):tolist() or false
+      rows[o][j] = grad and numbers(grad):tolist() or false
     end
   end
   return rows
@@ -322,9 +329,9 @@ local function first_mismatch(f, inputs, options)
     if is_tensor(input) and input.requires_grad then
       local rows = analytic_rows(outputs, input, false)
       local contiguous = input.data:is_contiguous()
-      local flat = contiguous and input.data:view(-1)
+      local flat = contiguous and numbers(input.data)
       if not flat then core._raise(("%s: input %d is not contiguous"):format(options.who, i)) end
-      for k = 1, input:numel() do
+      for k = 1, flat:numel() do
         local columns = numerical_column(f, inputs, flat, k, options.eps)
         local mismatch = compare(rows, columns, i, k, options)
         if mismatch then return mismatch end
@@ -345,7 +352,8 @@ local function check(who, f, inputs, given)
 end
 
 --- gradcheck(f, inputs, {eps=, atol=, rtol=, raise_exception=}): do f's gradients agree with finite
--- differences? inputs: leaves, in float64 for the defaults to make sense.
+-- differences? inputs: leaves, in float64 or complex128 for the defaults to make sense. A complex
+-- element counts as two, its real and its imaginary part.
 function autograd.gradcheck(f, inputs, options) return check("gradcheck", f, inputs, options) end
 
 --- The same for second derivatives: gradcheck of the gradients of f's outputs.

@@ -596,6 +596,11 @@ static luc_status root_grad(luc_context *ctx, luc_tensor *t, luc_tensor *given, 
     LUC_CHECK(ctx, luc__same_sizes(given, t), LUC_ERR_SHAPE,
               "backward: gradient has shape %s, the output has %s",
               luc__tensor_shape_text(have, given), luc__tensor_shape_text(want, t));
+    bool alike = luc__dtype_is_complex((luc_dtype)t->dtype) ==
+                 luc__dtype_is_complex((luc_dtype)given->dtype);
+    LUC_CHECK(ctx, alike, LUC_ERR_TYPE,
+              "backward: gradient is %s, the output %s: both must be complex, or neither",
+              luc__dtype_name((luc_dtype)given->dtype), luc__dtype_name((luc_dtype)t->dtype));
     *out = luc__retain(given);
     return LUC_OK;
   }
@@ -603,6 +608,9 @@ static luc_status root_grad(luc_context *ctx, luc_tensor *t, luc_tensor *given, 
             "backward: grad can be implicitly created only for scalar outputs (this one has shape "
             "%s)",
             luc__tensor_shape_text(have, t));
+  LUC_CHECK(ctx, !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "backward: grad can be implicitly created only for real scalar outputs but got %s",
+            luc__dtype_name((luc_dtype)t->dtype));
   LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, out));
   luc_status status = luc__fill(ctx, *out, one);
   if (status != LUC_OK) luc_tensor_release(ctx, *out);

@@ -30,8 +30,9 @@ luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on
               "detach() to get a tensor outside the graph");
     return LUC_OK;
   }
-  LUC_CHECK(ctx, !on || luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
-            "requires_grad: only Tensors of floating point dtype can require gradients (got %s)",
+  LUC_CHECK(ctx, !on || luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "requires_grad: only Tensors of floating point and complex dtype can require gradients "
+            "(got %s)",
             luc__dtype_name((luc_dtype)t->dtype));
   if (on && !luc__meta(ctx, t)) return LUC_ERR_MEMORY;
   t->requires_grad = on;

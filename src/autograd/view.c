@@ -21,7 +21,7 @@ static geometry geometry_of(const luc_tensor *t) {
 
 luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view, bool several) {
   if (view == base || view->storage != base->storage) return LUC_OK;
-  if (!luc__dtype_is_float((luc_dtype)view->dtype)) return LUC_OK;
+  if (!luc__dtype_has_gradient((luc_dtype)view->dtype)) return LUC_OK;
   if (!ctx->grad_mode && !luc__requires_grad(base)) return LUC_OK;
   luc_meta *meta = luc__meta(ctx, view);
   if (!meta) return LUC_ERR_MEMORY;
@@ -47,11 +47,30 @@ static void slices_free(luc_context *ctx, void *ud) {
   luc__free(ctx, s, sizeof *s);
 }
 
-/* A view of t by g's geometry, through the operator, so that it is recorded if need be. */
+/* Complex numbers seen as pairs of real ones, or the other way round: t has one dimension. */
+static luc_status other_kind(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  luc_tensor *pairs;
+  int64_t sizes[2] = {-1, 2};
+  if (luc__dtype_is_complex((luc_dtype)t->dtype))
+    return luc__unary(ctx, LUC_OP_view_as_real, t, out);
+  LUC_TRY(luc__op1(ctx, LUC_OP_view, &pairs, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, 2))));
+  luc_status status = luc__unary(ctx, LUC_OP_view_as_complex, pairs, out);
+  luc_tensor_release(ctx, pairs);
+  return status;
+}
+
+/* A view of t by g's geometry, through operators, so that it is recorded if need be. */
 static luc_status strided(luc_context *ctx, luc_tensor *t, const geometry *g, luc_tensor **out) {
-  return luc__op1(ctx, LUC_OP_as_strided, out,
-                  LUC_ARGS(luc_v_tensor(t), luc_v_ints(g->sizes, g->ndim),
-                           luc_v_ints(g->strides, g->ndim), luc_v_int(g->offset)));
+  luc_tensor *seen = NULL;
+  luc_status status = LUC_OK;
+  if (luc__dtype_is_complex((luc_dtype)t->dtype) != luc__dtype_is_complex((luc_dtype)g->dtype))
+    LUC_GO(other_kind(ctx, t, &seen));
+  LUC_GO(luc__op1(ctx, LUC_OP_as_strided, out,
+                  LUC_ARGS(luc_v_tensor(seen ? seen : t), luc_v_ints(g->sizes, g->ndim),
+                           luc_v_ints(g->strides, g->ndim), luc_v_int(g->offset))));
+done:
+  luc_tensor_release(ctx, seen);
+  return status;
 }
 
 static luc_status write_strided(luc_context *ctx, luc_tensor *t, const geometry *g,
@@ -64,13 +83,15 @@ static luc_status write_strided(luc_context *ctx, luc_tensor *t, const geometry 
   return status;
 }
 
-/* Zeros with as many elements as the base's storage needs; the base itself may have gaps. */
+/* Zeros with as many elements as the base's storage needs; the base itself may have gaps. An even
+ * number, since a view may see pairs of them as complex numbers. */
 static luc_status flat_zeros(luc_context *ctx, const geometry *base, luc_tensor **out) {
   int64_t extent = base->offset + 1;
   luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}};
   for (int d = 0; d < base->ndim; d++) extent += (base->sizes[d] - 1) * base->strides[d];
   for (int d = 0; d < base->ndim; d++)
     if (!base->sizes[d]) extent = base->offset;
+  extent += extent & 1;
   LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)base->dtype, 1, &extent, out));
   luc_status status = luc__fill(ctx, *out, zero);
   if (status != LUC_OK) luc_tensor_release(ctx, *out);

@@ -23,6 +23,7 @@ struct luc_context {
   bool inference_mode;
   bool inside_op;          /* an operator is running: what it calls is not recorded */
   bool uninitialized;      /* tensors without a shape have been made: operators look out for them */
+  bool complex;            /* complex tensors have been made: most operators refuse them */
   bool direct_convolution; /* cpu/winograd.h is not to be used */
   uint64_t next_seq;       /* numbers autograd nodes in order of creation */
   uint64_t next_id;        /* numbers hooks and handles */

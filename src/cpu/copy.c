@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cpu/complex.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
@@ -22,7 +23,9 @@ typedef struct copy_job {
 } copy_job;
 
 static int log2_size(int64_t size) {
-  return size == 8 ? 3 : (int)(size >> 1);
+  int log = 0;
+  while (size >> log != 1) log++;
+  return log;
 }
 
 /* ---- one dtype ---- */
@@ -146,6 +149,8 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
   copy_job job;
   job.to = (luc_dtype)dst->dtype;
   job.from = (luc_dtype)src->dtype;
+  if (job.to != job.from && (luc__dtype_is_complex(job.to) || luc__dtype_is_complex(job.from)))
+    return luc__copy_parts(ctx, dst, src);
   job.size = (int64_t)luc__dtype_size(job.to);
   job.size_log = log2_size(job.size);
   if (job.to == job.from && luc__same_sizes(dst, src) && luc__is_contiguous(dst) &&
@@ -176,12 +181,16 @@ luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, 
 
 /* ---- filling ---- */
 
-/* A fill is a copy from one element with stride 0. */
 luc_status luc__fill(luc_context *ctx, luc_tensor *t, luc_scalar s) {
-  if (t->numel == 0) return LUC_OK;
-  uint64_t value = 0;
+  luc_element value = {{0, 0}};
   luc__store_scalar(&value, (luc_dtype)t->dtype, s);
-  if (value == 0 && luc__is_contiguous(t) && t->numel <= GRAIN) {
+  return luc__fill_element(ctx, t, &value);
+}
+
+/* A fill is a copy from one element with stride 0. */
+luc_status luc__fill_element(luc_context *ctx, luc_tensor *t, const luc_element *value) {
+  if (t->numel == 0) return LUC_OK;
+  if (value->words[0] == 0 && value->words[1] == 0 && luc__is_contiguous(t) && t->numel <= GRAIN) {
     memset(t->data, 0, (size_t)t->numel * luc__dtype_size((luc_dtype)t->dtype));
     return LUC_OK;
   }
@@ -193,7 +202,7 @@ luc_status luc__fill(luc_context *ctx, luc_tensor *t, luc_scalar s) {
   luc__nest_init(&job.nest, t->ndim, t->sizes);
   luc__nest_add(&job.nest, t);
   luc__nest_add(&job.nest, NULL);
-  job.nest.base[1] = (char *)&value;
+  job.nest.base[1] = (char *)(uintptr_t)value; /* only read */
   luc__nest_simplify(&job.nest);
   luc__parallel_for(ctx, job.nest.numel, GRAIN, copy_strided, &job);
   return LUC_OK;

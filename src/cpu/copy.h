@@ -11,5 +11,7 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src);
 luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out);
 /* t's elements = s. */
 luc_status luc__fill(luc_context *ctx, luc_tensor *t, luc_scalar s);
+/* The same with an element of t's dtype, followed by zeros. */
+luc_status luc__fill_element(luc_context *ctx, luc_tensor *t, const luc_element *value);
 
 #endif

@@ -84,6 +84,7 @@ typedef uint8_t word8;
 typedef uint16_t word16 __attribute__((may_alias));
 typedef uint32_t word32 __attribute__((may_alias));
 typedef uint64_t word64 __attribute__((may_alias));
+typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)));
 
 #include "cpu/copy_turn.inc"
 
@@ -114,6 +115,10 @@ typedef uint64_t word64 __attribute__((may_alias));
 #endif
 #include "cpu/copy_move.inc"
 
+#define D      128
+#define MEMORY word128
+#include "cpu/copy_move.inc"
+
 const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {
     /* ORDER COMPUTE, ORDER DTYPE */
     .load =
@@ -134,6 +139,6 @@ const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {
             {store_i64_f32, store_i64_f64, store_i64_f16, store_i64_bf16, store_i64_i8,
              store_i64_u8, store_i64_i16, store_i64_i32, store_i64_i64, store_i64_b8},
         },
-    .move = {move_8, move_16, move_32, move_64},
-    .transpose = {transpose_8, transpose_16, transpose_32, transpose_64},
+    .move = {move_8, move_16, move_32, move_64, move_128},
+    .transpose = {transpose_8, transpose_16, transpose_32, transpose_64, transpose_128},
 };

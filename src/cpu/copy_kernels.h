@@ -26,10 +26,11 @@ typedef void (*luc_transpose_fn)(char *restrict out, int64_t out_step, const cha
                                  int64_t in_step, int64_t rows, int64_t cols);
 
 typedef struct luc_copy_kernels {
+  /* Of real dtypes; complex ones go by their parts (cpu/complex.c). */
   luc_load_fn load[LUC_NUM_COMPUTES][LUC_NUM_DTYPES];
   luc_store_fn store[LUC_NUM_COMPUTES][LUC_NUM_DTYPES];
-  luc_move_fn move[4];           /* by log2 of the size: 1, 2, 4, 8 bytes */
-  luc_transpose_fn transpose[4]; /* likewise */
+  luc_move_fn move[5];           /* by log2 of the size: 1, 2, 4, 8, 16 bytes */
+  luc_transpose_fn transpose[5]; /* likewise */
 } luc_copy_kernels;
 
 /* The type a dtype is computed in. */

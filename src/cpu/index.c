@@ -9,6 +9,8 @@
 #define PASTE2(a, b) a##_##b
 #define PASTE(a, b)  PASTE2(a, b)
 
+typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)));
+
 #define T       uint8_t
 #define NAME(x) PASTE(x, 8)
 #include "cpu/index_move.inc"
@@ -30,10 +32,26 @@
 #undef T
 #undef NAME
 
+#define T       word128
+#define NAME(x) PASTE(x, 128)
+#include "cpu/index_move.inc"
+#undef T
+#undef NAME
+
 #define LOAD(x)  (x)
 #define STORE(x) (T)(x)
-#define T        float
-#define NAME(x)  PASTE(x, float32)
+#define T        float _Complex
+#define NAME(x)  PASTE(x, complex64)
+#include "cpu/index_add.inc"
+#undef T
+#undef NAME
+#define T       double _Complex
+#define NAME(x) PASTE(x, complex128)
+#include "cpu/index_add.inc"
+#undef T
+#undef NAME
+#define T       float
+#define NAME(x) PASTE(x, float32)
 #include "cpu/index_add.inc"
 #undef T
 #undef NAME
@@ -115,6 +133,8 @@ static const arithmetic by_dtype[] = {
     {add_int32, mul_int32, put_add_int32, put_mul_int32},
     {add_int64, mul_int64, put_add_int64, put_mul_int64},
     {add_truth, mul_truth, put_add_truth, put_mul_truth},
+    {add_complex64, mul_complex64, put_add_complex64, put_mul_complex64},
+    {add_complex128, mul_complex128, put_add_complex128, put_mul_complex128},
 };
 _Static_assert(sizeof by_dtype / sizeof *by_dtype == LUC_NUM_DTYPES, "ORDER DTYPE");
 
@@ -128,6 +148,7 @@ static movement movement_of(size_t width) {
   case 1: return (movement){copy_8, get_8, put_8};
   case 2: return (movement){copy_16, get_16, put_16};
   case 4: return (movement){copy_32, get_32, put_32};
+  case 16: return (movement){copy_128, get_128, put_128};
   default: return (movement){copy_64, get_64, put_64};
   }
 }
@@ -340,6 +361,7 @@ void luc__mask_fill(char *data, const bool *mask, int64_t n, const void *value, 
   case 1: fill_8(data, mask, n, value); break;
   case 2: fill_16(data, mask, n, value); break;
   case 4: fill_32(data, mask, n, value); break;
+  case 16: fill_128(data, mask, n, value); break;
   default: fill_64(data, mask, n, value); break;
   }
 }

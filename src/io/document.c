@@ -251,7 +251,7 @@ static luc_status read_storage(luc_document *doc, luc_stored *s, luc_dtype dtype
     luc_tensor_release(doc->ctx, base);
     return status;
   }
-  if (doc->swapped) luc__swap_elements(base->data, (size_t)count, size);
+  if (doc->swapped) luc__swap_elements(base->data, (size_t)count, dtype);
   for (int64_t i = 0; dtype == LUC_BOOL && i < count; i++) base->data[i] = base->data[i] != 0;
   s->base = base;
   return LUC_OK;

@@ -235,7 +235,9 @@ void luc__reader_close(luc_context *ctx, luc_reader *r) {
   luc__free(ctx, r, sizeof *r);
 }
 
-void luc__swap_elements(char *data, size_t count, size_t size) {
+void luc__swap_elements(char *data, size_t count, luc_dtype dtype) {
+  size_t size = luc__dtype_size(luc__dtype_to_real(dtype));
+  if (luc__dtype_is_complex(dtype)) count *= 2;
   for (size_t i = 0; i < count; i++, data += size)
     for (size_t k = 0; k < size / 2; k++) {
       char swapped = data[k];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/context.h"
+#include "tensor/dtype.h"
 #include "lucerna/io.h"
 #include "tensor/text.h"
 
@@ -55,8 +56,8 @@ luc_status luc__reader_finish(luc_reader *reader);
 uint64_t luc__reader_bound(const luc_reader *reader);
 void luc__reader_close(luc_context *ctx, luc_reader *reader);
 
-/* Turns the bytes of each element round. */
-void luc__swap_elements(char *data, size_t count, size_t size);
+/* Turns the bytes of each number round; a complex element is two. */
+void luc__swap_elements(char *data, size_t count, luc_dtype dtype);
 bool luc__is_little_endian(void);
 
 typedef struct luc_writer {

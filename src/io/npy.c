@@ -11,7 +11,8 @@
 enum { MAX_HEADER = 1 << 16, PREFIX = 8, ALIGNMENT = 64, GROWTH_DIGITS = 21 };
 
 /* ORDER DTYPE */
-static const char *const codes[] = {"f4", "f8", "f2", NULL, "i1", "u1", "i2", "i4", "i8", "b1"};
+static const char *const codes[] = {"f4", "f8", "f2", NULL, "i1", "u1",
+                                    "i2", "i4", "i8", "b1", "c8", "c16"};
 _Static_assert(sizeof codes / sizeof *codes == LUC_NUM_DTYPES, "ORDER DTYPE");
 
 typedef struct header {
@@ -71,7 +72,7 @@ static const char *foreign(const char *code) {
     char kind;
     const char *name;
   } kinds[] = {{'u', "unsigned integers of more than 8 bits"},
-               {'c', "complex numbers"},
+               {'c', "complex numbers of that size"},
                {'O', "Python objects (a pickle, which is never executed)"},
                {'S', "byte strings"},
                {'a', "byte strings"},
@@ -222,7 +223,7 @@ static luc_status read_data(const header *h, const luc_input *input, luc_tensor 
   for (int d = 0; d < h->ndim; d++) sizes[d] = h->sizes[turned ? h->ndim - 1 - d : d];
   LUC_TRY(luc__tensor_empty(h->ctx, h->dtype, h->ndim, sizes, &t));
   luc_status status = luc__input_read(input, h->data, t->data, (size_t)t->numel * size);
-  if (h->swapped && status == LUC_OK) luc__swap_elements(t->data, (size_t)t->numel, size);
+  if (h->swapped && status == LUC_OK) luc__swap_elements(t->data, (size_t)t->numel, h->dtype);
   for (int64_t i = 0; h->dtype == LUC_BOOL && i < t->numel; i++) t->data[i] = t->data[i] != 0;
   if (status != LUC_OK || !turned) {
     *out = status == LUC_OK ? t : NULL;

@@ -11,9 +11,9 @@
 static const char who[] = "safetensors";
 
 /* The format's others: a good file that cannot be read here. */
-static const char *const elsewhere[] = {"U16",     "U32",         "U64",         "C64",
-                                        "F4",      "F6_E2M3",     "F6_E3M2",     "F8_E5M2",
-                                        "F8_E4M3", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0"};
+static const char *const elsewhere[] = {"U16",         "U32",         "U64",     "F4",
+                                        "F6_E2M3",     "F6_E3M2",     "F8_E5M2", "F8_E4M3",
+                                        "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0"};
 
 typedef luc_safetensors_entry entry;
 
@@ -23,7 +23,7 @@ static luc_status parse_dtype(luc_json *json, entry *e) {
   const char *code;
   LUC_TRY(luc__json_string(json, &code));
   for (int d = 0; d < LUC_NUM_DTYPES; d++)
-    if (!strcmp(luc__safetensors_codes[d], code)) {
+    if (luc__safetensors_codes[d] && !strcmp(luc__safetensors_codes[d], code)) {
       e->dtype = (luc_dtype)d;
       return LUC_OK;
     }

@@ -9,8 +9,9 @@
 
 static const char who[] = "safetensors";
 
-const char *const luc__safetensors_codes[LUC_NUM_DTYPES] = {"F32", "F64", "F16", "BF16", "I8",
-                                                            "U8",  "I16", "I32", "I64",  "BOOL"};
+const char *const luc__safetensors_codes[LUC_NUM_DTYPES] = {
+    "F32", "F64", "F16", "BF16", "I8",  "U8",
+    "I16", "I32", "I64", "BOOL", "C64", NULL /* the format has no complex128 */};
 
 static int text_by_name(const void *a, const void *b) {
   return strcmp(((const luc_named_text *)a)->name, ((const luc_named_text *)b)->name);
@@ -25,7 +26,7 @@ luc_status luc__sort_texts(luc_context *ctx, luc_named_text *texts, int n, luc_s
 }
 
 /* The reference order of dtypes by alignment: what it writes first has the largest. ORDER DTYPE */
-static const uint8_t rank_of[] = {7, 8, 4, 5, 2, 1, 3, 6, 9, 0};
+static const uint8_t rank_of[] = {7, 9, 4, 5, 2, 1, 3, 6, 10, 0, 8, 11};
 _Static_assert(sizeof rank_of == LUC_NUM_DTYPES, "ORDER DTYPE");
 
 static int by_alignment(const void *a, const void *b) {
@@ -102,6 +103,9 @@ static luc_status check_items(luc_context *ctx, luc_named_tensor *items, int n) 
     LUC_CHECK(ctx, strcmp(name, "__metadata__") != 0, LUC_ERR_VALUE,
               "%s: a tensor cannot be named '__metadata__'", who);
     LUC_CHECK(ctx, luc__utf8_valid(name), LUC_ERR_VALUE, "%s: a tensor's name is not UTF-8", who);
+    LUC_CHECK(ctx, luc__safetensors_codes[items[i].tensor->dtype], LUC_ERR_SUPPORT,
+              "%s: tensor '%.200s' is %s, which the format does not have", who, name,
+              luc__dtype_name((luc_dtype)items[i].tensor->dtype));
     LUC_CHECK(ctx, i == 0 || strcmp(items[i - 1].name, name) != 0, LUC_ERR_VALUE,
               "%s: tensor '%.200s' appears twice", who, name);
   }

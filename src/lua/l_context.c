@@ -361,6 +361,13 @@ static int is_floating_point(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 static int is_complex(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushboolean(L, luc__dtype_is_complex((luc_dtype)a->v[0].as.tensor->dtype));
+  return 1;
+}
+
+/* A conjugate is computed at once. */
+static int is_conj(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st, (void)a;
   lua_pushboolean(L, false);
   return 1;
@@ -385,7 +392,9 @@ static int is_nonzero(lua_State *L, luc_l_state *st, luc_l_args *a) {
   if (t->numel != 1)
     return luc_l_error(L, "is_nonzero: needs a Tensor of one element (got %I)",
                        (LUAI_UACINT)t->numel);
-  lua_pushboolean(L, luc__scalar_double(luc__load_scalar(t->data, (luc_dtype)t->dtype)) != 0);
+  double parts[2];
+  luc__load_complex(t->data, (luc_dtype)t->dtype, parts);
+  lua_pushboolean(L, parts[0] != 0 || parts[1] != 0);
   return 1;
 }
 
@@ -439,6 +448,7 @@ static const luc_l_native natives[] = {
     {"is_contiguous(Tensor self) -> bool", is_contiguous, LUC_F_METHOD},
     {"is_floating_point(Tensor self) -> bool", is_floating_point, LUC_F_BOTH},
     {"is_complex(Tensor self) -> bool", is_complex, LUC_F_BOTH},
+    {"is_conj(Tensor self) -> bool", is_conj, LUC_F_BOTH},
     {"is_signed(Tensor self) -> bool", is_signed, LUC_F_BOTH},
     {"is_nonzero(Tensor self) -> bool", is_nonzero, LUC_F_BOTH},
     {"get_device(Tensor self) -> int", get_device, LUC_F_BOTH},

@@ -20,11 +20,12 @@ static int dtype_index(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)luc__dtype_size(dtype));
   } else if (!strcmp(key, "is_floating_point")) {
     lua_pushboolean(L, luc__dtype_is_float(dtype));
+  } else if (!strcmp(key, "is_complex")) {
+    lua_pushboolean(L, luc__dtype_is_complex(dtype));
   } else if (!strcmp(key, "is_signed")) {
     lua_pushboolean(L, dtype != LUC_UINT8 && dtype != LUC_BOOL);
   } else {
-    lua_pushboolean(L, 0);
-    if (strcmp(key, "is_complex") != 0) lua_pushnil(L);
+    lua_pushnil(L);
   }
   return 1;
 }
@@ -33,8 +34,9 @@ static int dtype_index(lua_State *L) {
 static const struct {
   const char *name;
   luc_dtype dtype;
-} aliases[] = {{"float", LUC_FLOAT32}, {"double", LUC_FLOAT64}, {"half", LUC_FLOAT16},
-               {"short", LUC_INT16},   {"int", LUC_INT32},      {"long", LUC_INT64}};
+} aliases[] = {{"float", LUC_FLOAT32},    {"double", LUC_FLOAT64},    {"half", LUC_FLOAT16},
+               {"short", LUC_INT16},      {"int", LUC_INT32},         {"long", LUC_INT64},
+               {"cfloat", LUC_COMPLEX64}, {"cdouble", LUC_COMPLEX128}};
 
 static void make_dtypes(lua_State *L, luc_l_state *st) {
   luc_l_get(L, st, LUC_L_DTYPES);

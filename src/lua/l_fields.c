@@ -115,6 +115,31 @@ static int get_mT(lua_State *L, luc_l_state *st, luc_tensor *t) {
   return call_method(L, st, "transpose", 2, (const int[]){-2, -1});
 }
 
+static int get_H(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  if (t->ndim != 2)
+    return luc_l_error(L, "H: only supported on matrices (2-D tensors). Got %d-D tensor.", t->ndim);
+  return call_method(L, st, "adjoint", 0, NULL);
+}
+
+static int get_mH(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  if (t->ndim < 2) return luc_l_error(L, "mH: needs at least 2 dimensions (got %d)", t->ndim);
+  return call_method(L, st, "adjoint", 0, NULL);
+}
+
+static int call_part(lua_State *L, luc_l_state *st, luc_opid op, luc_tensor *t) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_status status = luc__unary(st->ctx, op, t, &box->t);
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+static int get_real(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  return call_part(L, st, LUC_OP_real, t);
+}
+
+static int get_imag(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  return call_part(L, st, LUC_OP_imag, t);
+}
+
 /* ---- assigning; the value is at 3 ---- */
 
 static void set_requires_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
@@ -134,11 +159,29 @@ static void set_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
 
 static void set_data(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
   luc_tensor *data = luc_l_checktensor(L, value, "data", "value");
-  if (t->requires_grad && !luc__dtype_is_float((luc_dtype)data->dtype))
+  if (t->requires_grad && !luc__dtype_has_gradient((luc_dtype)data->dtype))
     luc_l_error(L, "data set to a tensor that requires gradients must be floating point or "
                    "complex dtype");
   luc_status status = luc__tensor_set_data(st->ctx, t, data);
   if (status != LUC_OK) luc_l_raise(L, st, status);
+}
+
+/* x.real = y writes the part, as copy_ does. */
+static void set_part(lua_State *L, luc_l_state *st, luc_opid op, luc_tensor *t, int value) {
+  call_part(L, st, op, t);
+  luc_l_get(L, st, LUC_L_METHODS);
+  lua_getfield(L, -1, lua_type(L, value) == LUA_TNUMBER ? "fill_" : "copy_");
+  lua_pushvalue(L, -3);
+  lua_pushvalue(L, value);
+  lua_call(L, 2, 0);
+}
+
+static void set_real(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
+  set_part(L, st, LUC_OP_real, t, value);
+}
+
+static void set_imag(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
+  set_part(L, st, LUC_OP_imag, t, value);
 }
 
 static const field fields[] = {
@@ -156,6 +199,10 @@ static const field fields[] = {
     {"_version", get_version, NULL},
     {"T", get_T, NULL},
     {"mT", get_mT, NULL},
+    {"H", get_H, NULL},
+    {"mH", get_mH, NULL},
+    {"real", get_real, set_real},
+    {"imag", get_imag, set_imag},
 };
 
 /* ---- metamethods ---- */

@@ -15,6 +15,8 @@ typedef struct walk {
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   int kind;                     /* the widest kind of number: LUC_SCALAR_* */
+  bool complex;                 /* a complex number was met, or they are wanted: */
+  bool pairs;                   /* each number is a table {real, imaginary} */
   int64_t at[LUC_MAX_DIMS + 1]; /* the place being looked at, for messages */
 } walk;
 
@@ -27,7 +29,13 @@ static const char *place_text(const walk *w, int depth, char *buf, size_t size) 
   return depth ? buf : "the top";
 }
 
-/* Shape: how deep the first elements go. */
+typedef struct leaf {
+  luc_scalar s;
+  double parts[2]; /* of a complex number */
+  bool complex;
+} leaf;
+
+/* Shape: how deep the first elements go. A wanted complex dtype makes numbers pairs. */
 static void find_shape(walk *w, int index) {
   lua_State *L = w->L;
   lua_pushvalue(L, index);
@@ -38,7 +46,15 @@ static void find_shape(walk *w, int index) {
     lua_rawgeti(L, -1, 1);
     lua_replace(L, -2);
   }
+  w->pairs = w->complex && w->ndim && lua_type(L, -1) == LUA_TNUMBER;
   lua_pop(L, 1);
+  if (!w->pairs) return;
+  if (w->sizes[w->ndim - 1] != 2)
+    luc_l_error(L,
+                "%s: a complex number is a table of its real and imaginary part (got a table of "
+                "%d numbers; for real ones, leave out dtype and convert)",
+                w->who, (int)w->sizes[w->ndim - 1]);
+  w->ndim--;
 }
 
 /* A number, boolean or one-element tensor; false if it is none. */
@@ -60,8 +76,11 @@ static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
 
 static void fail_leaf(walk *w, int depth, int index) {
   char place[128], given[LUC_L_GIVEN];
-  luc_l_error(w->L, "%s: expected a number or boolean at %s (got %s)", w->who,
-              place_text(w, depth, place, sizeof place), luc_l_given(w->L, index, given));
+  luc_l_error(w->L,
+              w->pairs
+                  ? "%s: expected a table of two numbers, a complex one's parts, at %s (got %s)"
+                  : "%s: expected a number or boolean at %s (got %s)",
+              w->who, place_text(w, depth, place, sizeof place), luc_l_given(w->L, index, given));
 }
 
 static void fail_ragged(walk *w, int depth, int index) {
@@ -76,13 +95,34 @@ static void fail_ragged(walk *w, int depth, int index) {
               w->who, (int)w->sizes[depth], place_text(w, depth, place, sizeof place), given);
 }
 
+/* The same of any number, also a pair or a complex tensor of one element. */
+static bool to_leaf(const walk *w, int index, leaf *out) {
+  lua_State *L = w->L;
+  luc_tensor *t = luc_l_totensor(L, index);
+  out->complex = w->pairs || (t && luc__dtype_is_complex((luc_dtype)t->dtype));
+  if (!out->complex) return to_scalar(L, index, &out->s);
+  if (!w->pairs) {
+    luc__load_complex(t->data, (luc_dtype)t->dtype, out->parts);
+    return t->numel == 1;
+  }
+  bool good = lua_type(L, index) == LUA_TTABLE && lua_rawlen(L, index) == 2;
+  for (int i = 0; i < 2 && good; i++) {
+    good = lua_rawgeti(L, index, i + 1) == LUA_TNUMBER;
+    out->parts[i] = good ? lua_tonumber(L, -1) : 0;
+    lua_pop(L, 1);
+  }
+  return good;
+}
+
 /* Every table has the length its depth wants, every leaf is a number. Value at `index`. */
 static void check(walk *w, int depth, int index) {
   lua_State *L = w->L;
   if (depth == w->ndim) {
-    luc_scalar s;
-    if (!to_scalar(L, index, &s)) fail_leaf(w, depth, index);
-    if (s.kind > w->kind) w->kind = s.kind;
+    leaf l;
+    luaL_checkstack(L, 4, NULL);
+    if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
+    w->complex |= l.complex;
+    if (!l.complex && l.s.kind > w->kind) w->kind = l.s.kind;
     return;
   }
   bool table = lua_type(L, index) == LUA_TTABLE;
@@ -101,9 +141,12 @@ static void check(walk *w, int depth, int index) {
 static char *fill(walk *w, int depth, int index, luc_dtype dtype, char *p) {
   lua_State *L = w->L;
   if (depth == w->ndim) {
-    luc_scalar s = {LUC_SCALAR_INT, {.i = 0}};
-    (void)to_scalar(L, index, &s);
-    luc__store_scalar(p, dtype, s);
+    leaf l = {.s = {LUC_SCALAR_INT, {.i = 0}}};
+    (void)to_leaf(w, index, &l);
+    if (l.complex)
+      luc__store_complex(p, dtype, l.parts);
+    else
+      luc__store_scalar(p, dtype, l.s);
     return p + luc__dtype_size(dtype);
   }
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
@@ -122,13 +165,18 @@ static char *fill(walk *w, int depth, int index, luc_dtype dtype, char *p) {
 static void tensor_from_value(lua_State *L, luc_l_state *st, luc_l_box *box, const char *who,
                               int index, luc_dtype dtype) {
   walk w = {.L = L, .who = who, .kind = LUC_SCALAR_BOOL};
+  w.complex = dtype != LUC_NUM_DTYPES && luc__dtype_is_complex(dtype);
   find_shape(&w, index);
   check(&w, 0, index);
   bool empty = false;
   for (int d = 0; d < w.ndim; d++) empty |= w.sizes[d] == 0;
   if (empty) w.kind = LUC_SCALAR_FLOAT;
-  if (dtype == LUC_NUM_DTYPES)
+  if (dtype == LUC_NUM_DTYPES) {
     dtype = luc__scalar_dtype(st->ctx, (luc_scalar){(uint8_t)w.kind, {.i = 0}});
+    if (w.complex) dtype = luc__dtype_to_complex((luc_dtype)st->ctx->default_dtype);
+  }
+  if (w.complex && !luc__dtype_is_complex(dtype))
+    luc_l_error(L, "%s: complex numbers cannot be converted to %s", who, luc__dtype_name(dtype));
   luc_status status = luc_tensor_new(st->ctx, dtype, w.ndim, w.sizes, &box->t);
   if (status == LUC_ERR_MEMORY && luc_l_collect(L, st))
     status = luc_tensor_new(st->ctx, dtype, w.ndim, w.sizes, &box->t);
@@ -206,19 +254,43 @@ static int asarray(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 /* ---- back ---- */
 
+static void push_parts(lua_State *L, const char *p, luc_dtype dtype) {
+  double parts[2];
+  luc__load_complex(p, dtype, parts);
+  lua_pushnumber(L, parts[0]);
+  lua_pushnumber(L, parts[1]);
+}
+
 static int item(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_tensor *t = a->v[0].as.tensor;
   luc_l_need_shape(L, st, "item", t);
   if (t->numel != 1)
     return luc_l_error(L, "item: a Tensor with %I elements cannot be converted to a number",
                        (LUAI_UACINT)t->numel);
+  if (luc__dtype_is_complex((luc_dtype)t->dtype)) {
+    push_parts(L, t->data, (luc_dtype)t->dtype);
+    return 2;
+  }
   luc_l_pushscalar(L, luc__load_scalar(t->data, (luc_dtype)t->dtype));
   return 1;
 }
 
+/* A complex number as it stands in tables: {real, imaginary}. */
+static void push_element(lua_State *L, const char *p, luc_dtype dtype) {
+  if (!luc__dtype_is_complex(dtype)) {
+    luc_l_pushscalar(L, luc__load_scalar(p, dtype));
+    return;
+  }
+  luaL_checkstack(L, 4, NULL);
+  lua_createtable(L, 2, 0);
+  push_parts(L, p, dtype);
+  lua_rawseti(L, -3, 2);
+  lua_rawseti(L, -2, 1);
+}
+
 static void push_nested(lua_State *L, const luc_tensor *t, int depth, const char *p) {
   if (depth == t->ndim) {
-    luc_l_pushscalar(L, luc__load_scalar(p, (luc_dtype)t->dtype));
+    push_element(L, p, (luc_dtype)t->dtype);
     return;
   }
   int64_t n = t->sizes[depth];

@@ -2,6 +2,7 @@
 #include "ops/pointwise.h"
 
 #include "cpu/reduce.h"
+#include "ops/formula.h"
 
 /* ---- add, sub, mul, neg ---- */
 
@@ -16,7 +17,7 @@ static bool is_bool(const luc_value *v) {
 
 static luc_status check_alpha(luc_context *ctx, const char *who, const luc_value *args) {
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
-  LUC_CHECK(ctx, args[2].kind != LUC_FLOAT || luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, args[2].kind != LUC_FLOAT || luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
             "%s: for integral input tensors, argument alpha must not be a floating point number",
             who);
   LUC_CHECK(ctx, args[2].kind != LUC_BOOLEAN || dtype == LUC_BOOL, LUC_ERR_TYPE,
@@ -99,11 +100,20 @@ luc_status luc__run_mul(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__pointwise(ctx, "mul", LUC_EW_mul, LUC_RULE_SAME, args, NULL, out);
 }
 
+/* op(a, the conjugate of b); a number is its own. */
+static luc_status with_conjugate(luc_context *ctx, luc_opid op, luc_tensor *a, const luc_value *b,
+                                 luc_tensor **out) {
+  luc_tensor *t = luc_as_tensor(b);
+  if (!t || !luc__dtype_is_complex((luc_dtype)t->dtype))
+    return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensor(a), *b));
+  luc_formula f = luc__formula(ctx);
+  return luc__f_end(&f, luc__f2(&f, op, a, luc__f_conj(&f, t)), out);
+}
+
 luc_status luc__grad_mul(luc_context *ctx, luc_backward *b) {
-  luc_value g = luc_v_tensor(b->gout[0]);
   for (int p = 0; p < 2; p++)
     if (luc__needs(b, p))
-      LUC_TRY(luc__op1(ctx, LUC_OP_mul, &b->gin[p], LUC_ARGS(g, b->args[1 - p])));
+      LUC_TRY(with_conjugate(ctx, LUC_OP_mul, b->gout[0], &b->args[1 - p], &b->gin[p]));
   return LUC_OK;
 }
 
@@ -132,7 +142,7 @@ static luc_status rounding_mode(luc_context *ctx, const luc_value *v, int *mode)
 
 /* Integer divisions refuse zeros before anything is written. */
 static luc_status check_divisor(luc_context *ctx, const char *who, const luc_value *args) {
-  if (luc__dtype_is_float(luc__result_dtype(ctx, args, 2))) return LUC_OK;
+  if (luc__dtype_has_gradient(luc__result_dtype(ctx, args, 2))) return LUC_OK;
   const luc_tensor *t = luc_as_tensor(&args[1]);
   bool zero = t ? luc__any_zero(ctx, t) : args[1].as.i == 0;
   LUC_CHECK(ctx, !zero, LUC_ERR_VALUE, "%s: ZeroDivisionError: an integer was divided by zero",
@@ -158,19 +168,14 @@ luc_status luc__run_div(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* d(a/b) = g/b and -g*(a/b)/b; rounded division is flat. */
 luc_status luc__grad_div(luc_context *ctx, luc_backward *b) {
-  luc_value g = luc_v_tensor(b->gout[0]);
   if (!luc_is_none(&b->args[2])) return LUC_OK;
-  if (luc__needs(b, 0)) LUC_TRY(luc__op1(ctx, LUC_OP_div, &b->gin[0], LUC_ARGS(g, b->args[1])));
+  if (luc__needs(b, 0))
+    LUC_TRY(with_conjugate(ctx, LUC_OP_div, b->gout[0], &b->args[1], &b->gin[0]));
   if (!luc__needs(b, 1)) return LUC_OK;
-  luc_tensor *ratio = NULL, *both = NULL;
-  luc_status status = LUC_OK;
-  LUC_GO(luc__binary(ctx, LUC_OP_div, b->results[0], b->args[1].as.tensor, &ratio));
-  LUC_GO(luc__binary(ctx, LUC_OP_mul, b->gout[0], ratio, &both));
-  LUC_GO(luc__unary(ctx, LUC_OP_neg, both, &b->gin[1]));
-done:
-  luc_tensor_release(ctx, both);
-  luc_tensor_release(ctx, ratio);
-  return status;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *ratio = luc__f2(&f, LUC_OP_div, b->results[0], b->args[1].as.tensor);
+  luc_tensor *both = luc__f2(&f, LUC_OP_mul, b->gout[0], luc__f_conj(&f, ratio));
+  return luc__f_end(&f, luc__f1(&f, LUC_OP_neg, both), &b->gin[1]);
 }
 
 luc_status luc__run_true_divide(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -37,7 +37,7 @@ static bool simple_power(const luc_value *exponent, luc_ew *op) {
 
 luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
-  bool is_float = luc__dtype_is_float(dtype);
+  bool is_float = luc__dtype_has_gradient(dtype);
   LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "pow: not implemented for bool");
   LUC_CHECK(ctx, is_float || args[1].kind != LUC_INT || args[1].as.i >= 0, LUC_ERR_VALUE,
             "pow: Integers to negative integer powers are not allowed.");
@@ -47,13 +47,14 @@ luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__pointwise_as(ctx, "pow", LUC_EW_pow, dtype, args, NULL, out);
 }
 
-/* g * s * x^(s - 1), and zero where s is. */
+/* g times the conjugate of s * x^(s - 1), and zero where s is. */
 static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
   luc_value x = b->args[0], s = b->args[1], g = luc_v_tensor(b->gout[0]);
   if (s.kind != LUC_TENSOR) {
     double exponent = luc_as_double(&s);
     if (exponent == 0) return of(f, LUC_OP_mul, g, luc_v_int(0));
     luc_tensor *rest = of(f, LUC_OP_pow, x, luc_v_float(exponent - 1));
+    rest = luc__f_conj(f, rest);
     return luc__f2(f, LUC_OP_mul, b->gout[0], luc__fs(f, LUC_OP_mul, rest, exponent));
   }
   bool boolean = s.as.tensor->dtype == LUC_BOOL; /* cannot be subtracted from */
@@ -62,13 +63,30 @@ static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
   luc_tensor *less = of(f, LUC_OP_sub, s, luc_v_int(1)), *rest = NULL;
   if (less) rest = of(f, LUC_OP_pow, x, luc_v_tensor(less));
   luc_tensor *slope = luc__f2(f, LUC_OP_mul, s.as.tensor, rest);
-  luc_tensor *whole = luc__f2(f, LUC_OP_mul, b->gout[0], slope);
+  luc_tensor *whole = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, slope));
   return luc__f_where(f, of(f, LUC_OP_eq, s, luc_v_int(0)), NULL, whole);
+}
+
+/* The same for complex powers: the exponent is not negative where it is real and is not. */
+static luc_tensor *complex_by_exponent(luc_formula *f, luc_backward *b) {
+  luc_value x = b->args[0], s = b->args[1];
+  luc_tensor *y = b->results[0], *base = luc_as_tensor(&x), *exponent = s.as.tensor;
+  if (!base) base = luc__f_call(f, LUC_OP_scalar_tensor, LUC_ARGS(x));
+  base = luc__f_to(f, base, (luc_dtype)y->dtype);
+  luc_tensor *slope = luc__f2(f, LUC_OP_mul, y, luc__f1(f, LUC_OP_log, base));
+  luc_tensor *whole = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, slope));
+  exponent = luc__f_to(f, exponent, (luc_dtype)y->dtype);
+  luc_tensor *flat = luc__fs(f, LUC_OP_eq, luc__f1(f, LUC_OP_imag, exponent), 0);
+  luc_tensor *up = luc__fs(f, LUC_OP_ge, luc__f1(f, LUC_OP_real, exponent), 0);
+  luc_tensor *good = luc__f2(f, LUC_OP_logical_and, flat, up);
+  luc_tensor *zero = luc__f2(f, LUC_OP_logical_and, luc__fs(f, LUC_OP_eq, base, 0), good);
+  return luc__f_where(f, zero, NULL, whole);
 }
 
 /* g * y * log(x); zero where x is and the exponent is not negative. */
 static luc_tensor *power_by_exponent(luc_formula *f, luc_backward *b) {
   luc_value x = b->args[0], s = b->args[1];
+  if (luc__dtype_is_complex((luc_dtype)b->results[0]->dtype)) return complex_by_exponent(f, b);
   luc_tensor *gy = luc__f2(f, LUC_OP_mul, b->gout[0], b->results[0]);
   if (x.kind != LUC_TENSOR) {
     double base = luc_as_double(&x);
@@ -161,7 +179,7 @@ luc_status luc__grad_clamp_max(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_TRY(floats_only(ctx, "lerp", args, 1));
+  if (!luc__dtype_is_complex((luc_dtype)a->dtype)) LUC_TRY(floats_only(ctx, "lerp", args, 1));
   LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "lerp: end is %s, expected %s like input",
             luc__dtype_name((luc_dtype)b->dtype), luc__dtype_name((luc_dtype)a->dtype));
   return luc__pointwise_as(ctx, "lerp", LUC_EW_lerp, (luc_dtype)a->dtype, args, NULL, out);
@@ -170,12 +188,13 @@ luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_value g = luc_v_tensor(b->gout[0]), weight = b->args[2];
+  if (weight.kind == LUC_TENSOR) weight = luc_v_tensor(luc__f_conj(&f, weight.as.tensor));
   luc_tensor *far = of(&f, LUC_OP_mul, g, weight);
   if (luc__needs(b, 0)) luc__f_keep(&f, luc__f2(&f, LUC_OP_sub, b->gout[0], far), &b->gin[0]);
   if (luc__needs(b, 1)) luc__f_keep(&f, far, &b->gin[1]);
   if (luc__needs(b, 2)) {
     luc_tensor *apart = of(&f, LUC_OP_sub, b->args[1], b->args[0]);
-    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], apart), &b->gin[2]);
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], luc__f_conj(&f, apart)), &b->gin[2]);
   }
   return luc__f_end(&f, NULL, NULL);
 }
@@ -192,13 +211,14 @@ luc_status luc__grad_addcmul(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 0)) luc__f_keep(&f, b->gout[0], &b->gin[0]);
   for (int p = 1; p < 3; p++)
     if (luc__needs(b, p))
-      luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, scaled, tensor_at(b, 3 - p)), &b->gin[p]);
+      luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, scaled, luc__f_conj(&f, tensor_at(b, 3 - p))),
+                  &b->gin[p]);
   return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__run_addcdiv(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {{0}, {0}};
-  LUC_CHECK(ctx, luc__dtype_is_float(luc__result_dtype(ctx, args + 1, 2)), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_has_gradient(luc__result_dtype(ctx, args + 1, 2)), LUC_ERR_TYPE,
             "addcdiv: Integer division with addcdiv is not supported; convert to float first");
   luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
   return luc__pointwise(ctx, "addcdiv", LUC_EW_addcdiv, LUC_RULE_SAME, args, &params, out);
@@ -209,11 +229,11 @@ luc_status luc__grad_addcdiv(luc_context *ctx, luc_backward *b) {
   luc_tensor *over = tensor_at(b, 1), *under = tensor_at(b, 2);
   if (luc__needs(b, 0)) luc__f_keep(&f, b->gout[0], &b->gin[0]);
   luc_tensor *scaled = luc__fs(&f, LUC_OP_mul, b->gout[0], luc_as_double(&b->args[3]));
-  luc_tensor *share = luc__f2(&f, LUC_OP_div, scaled, under);
+  luc_tensor *share = luc__f2(&f, LUC_OP_div, scaled, luc__f_conj(&f, under));
   if (luc__needs(b, 1)) luc__f_keep(&f, share, &b->gin[1]);
   if (luc__needs(b, 2)) {
     luc_tensor *ratio = luc__f2(&f, LUC_OP_div, over, under);
-    luc_tensor *product = luc__f2(&f, LUC_OP_mul, share, ratio);
+    luc_tensor *product = luc__f2(&f, LUC_OP_mul, share, luc__f_conj(&f, ratio));
     luc__f_keep(&f, luc__f1(&f, LUC_OP_neg, product), &b->gin[2]);
   }
   return luc__f_end(&f, NULL, NULL);

@@ -33,7 +33,7 @@ RUN_TRUTH(signbit)
 static luc_status run_class(luc_context *ctx, const char *who, luc_ew op, bool of_integers,
                             luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *result;
-  if (luc__dtype_is_float((luc_dtype)t->dtype))
+  if (luc__dtype_has_gradient((luc_dtype)t->dtype))
     return luc__pointwise(ctx, who, op, LUC_RULE_TRUTH, args, NULL, out);
   LUC_TRY(luc__out(ctx, who, out, LUC_BOOL, t->ndim, t->sizes, &result));
   return luc__fill(ctx, result, (luc_scalar){LUC_SCALAR_BOOL, {.i = of_integers}});

@@ -53,9 +53,13 @@ luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__f_result(&f, luc__f1(&f, LUC_OP_abs, product), out);
 }
 
-/* No dtype here is complex. */
+/* Is the imaginary part 0? Real numbers have none. */
 luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
+  if (luc__dtype_is_complex((luc_dtype)args[0].as.tensor->dtype)) {
+    luc_tensor *imag = luc__f1(&f, LUC_OP_imag, args[0].as.tensor);
+    return luc__f_result(&f, luc__fs(&f, LUC_OP_eq, imag, 0), out);
+  }
   luc_tensor *t = luc__f1(&f, LUC_OP_ones_like, args[0].as.tensor);
   return luc__f_result(&f, luc__f_to(&f, t, LUC_BOOL), out);
 }

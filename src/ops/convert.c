@@ -97,10 +97,9 @@ luc_status luc__grad_copy_(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_fill_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   luc_tensor *self = args[0].as.tensor;
-  luc_scalar value;
-  LUC_TRY(luc__operand_scalar(ctx, "fill_", &args[1], &value));
-  LUC_TRY(luc__check_scalar(ctx, "fill_", value, (luc_dtype)self->dtype));
-  return luc__fill(ctx, self, value);
+  luc_element value;
+  LUC_TRY(luc__operand_element(ctx, "fill_", &args[1], (luc_dtype)self->dtype, &value));
+  return luc__fill_element(ctx, self, &value);
 }
 
 luc_status luc__run_zero_(luc_context *ctx, luc_value *args, luc_value *out) {

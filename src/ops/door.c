@@ -54,6 +54,29 @@ static luc_status track_views(luc_context *ctx, const luc_value *args, const luc
   return LUC_OK;
 }
 
+static luc_dtype complex_of(const luc_value *v) {
+  if (v->kind == LUC_DTYPE && luc__dtype_is_complex((luc_dtype)v->as.i)) return (luc_dtype)v->as.i;
+  luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
+  int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+  for (int i = 0; i < n; i++)
+    if (list[i] && luc__dtype_is_complex((luc_dtype)list[i]->dtype))
+      return (luc_dtype)list[i]->dtype;
+  return LUC_NUM_DTYPES;
+}
+
+/* Rows that are not in complex.def refuse complex tensors: no kernel meets a dtype it does not
+ * know. Of tensors this is only asked once a complex one has been made. */
+static luc_status check_complex(luc_context *ctx, luc_opid op, const luc_value *args) {
+  const luc_op_info *info = luc__op_info(ctx, op);
+  if (info->complex || (!ctx->complex && !info->takes_dtype)) return LUC_OK;
+  for (int p = 0; p < info->schema.nparams; p++) {
+    luc_dtype dtype = complex_of(&args[p]);
+    LUC_CHECK(ctx, dtype == LUC_NUM_DTYPES, LUC_ERR_TYPE, "%s: not implemented for %s",
+              info->schema.name, luc__dtype_name(dtype));
+  }
+  return LUC_OK;
+}
+
 /* Refuses tensors that have no shape yet, but for casts, as PyTorch does. Only asked once such a
  * tensor has been made. */
 static luc_status check_initialized(luc_context *ctx, luc_opid op, const luc_value *args) {
@@ -75,6 +98,7 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
+  LUC_TRY(check_complex(ctx, op, args));
   int nresults = schema->nresults;
   for (int i = 0; i < nresults; i++) out[i] = luc_v_none();
   luc_status status;
@@ -186,6 +210,7 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
+  LUC_TRY(check_complex(ctx, op, args));
   LUC_CHECK(ctx, args[0].kind == LUC_TENSOR, LUC_ERR_TYPE, "%s_: expected a tensor to write to",
             schema->name);
   if ((row->flags & (LUC_F_COMPOSITE | LUC_F_VIEW)) == LUC_F_COMPOSITE)
@@ -211,7 +236,10 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  if (!(row->flags & LUC_F_OUT)) return luc__call_copied(ctx, op, args, schema->nparams, into);
+  LUC_TRY(check_complex(ctx, op, args));
+  /* No run function needs to write real numbers to a complex tensor. */
+  bool copied = !(row->flags & LUC_F_OUT) || luc__dtype_is_complex((luc_dtype)into[0]->dtype);
+  if (copied) return luc__call_copied(ctx, op, args, schema->nparams, into);
   LUC_TRY(luc__out_check(ctx, op, args, into));
   luc_value out[LUC_MAX_RESULTS] = {{0}};
   out[0] = luc_v_tensor(luc__retain(*into));

@@ -95,6 +95,11 @@ luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype) {
   return luc__f_call(f, LUC_OP_to, LUC_ARGS(luc_v_tensor(t), luc_v_dtype(dtype)));
 }
 
+luc_tensor *luc__f_conj(luc_formula *f, luc_tensor *t) {
+  if (f->status != LUC_OK || !luc__dtype_is_complex((luc_dtype)t->dtype)) return t;
+  return luc__f1(f, LUC_OP_conj, t);
+}
+
 void luc__f_keep(luc_formula *f, luc_tensor *t, luc_tensor **out) {
   if (f->status == LUC_OK && t) *out = luc__retain(t);
 }

@@ -43,6 +43,8 @@ luc_tensor *luc__f_mean(luc_formula *f, luc_tensor *t, int ndims, const int64_t 
                         bool keepdim);
 /* where(condition, a, b); NULL stands for zero. */
 luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, luc_tensor *b);
+/* t itself where it is real. */
+luc_tensor *luc__f_conj(luc_formula *f, luc_tensor *t);
 luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype);
 
 /* A new reference to `t` in *out, unless the formula has failed. */

@@ -173,9 +173,10 @@ luc_status luc__factory_dtype(luc_context *ctx, const char *who, const luc_value
   *dtype = opts[0].kind == LUC_DTYPE ? (luc_dtype)opts[0].as.i : fallback;
   LUC_TRY(luc__check_device(ctx, who, &opts[1]));
   bool wants = opts[2].kind == LUC_BOOLEAN && opts[2].as.i;
-  LUC_CHECK(ctx, !wants || luc__dtype_is_float(*dtype), LUC_ERR_TYPE,
-            "%s: only Tensors of floating point dtype can require gradients (dtype is %s)", who,
-            luc__dtype_name(*dtype));
+  LUC_CHECK(ctx, !wants || luc__dtype_has_gradient(*dtype), LUC_ERR_TYPE,
+            "%s: only Tensors of floating point and complex dtype can require gradients "
+            "(dtype is %s)",
+            who, luc__dtype_name(*dtype));
   return LUC_OK;
 }
 
@@ -212,6 +213,7 @@ static double dtype_max(luc_dtype dtype) {
 
 luc_status luc__check_scalar(luc_context *ctx, const char *who, luc_scalar s, luc_dtype dtype) {
   if (dtype == LUC_BOOL || (s.kind != LUC_SCALAR_FLOAT && dtype == LUC_INT64)) return LUC_OK;
+  dtype = luc__dtype_to_real(dtype);
   double v = luc__scalar_double(s), max = dtype_max(dtype);
   bool fits = v <= max && v >= (luc__dtype_is_float(dtype) ? -max : -max - 1);
   if (luc__dtype_is_float(dtype)) fits = fits || !isfinite(v);
@@ -221,18 +223,31 @@ luc_status luc__check_scalar(luc_context *ctx, const char *who, luc_scalar s, lu
   return LUC_OK;
 }
 
-luc_status luc__operand_scalar(luc_context *ctx, const char *who, const luc_value *v,
-                               luc_scalar *out) {
-  luc_tensor *t = luc_as_tensor(v);
-  if (!t) {
-    *out = luc_as_scalar(v);
-    return LUC_OK;
-  }
+luc_status luc__operand_element(luc_context *ctx, const char *who, const luc_value *v,
+                                luc_dtype dtype, luc_element *out) {
   char shape[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, t->ndim == 0, LUC_ERR_SHAPE,
-            "%s: value must be a number or a 0-dimensional tensor (got shape %s)", who,
-            luc__tensor_shape_text(shape, t));
-  *out = luc__load_scalar(t->data, (luc_dtype)t->dtype);
+  luc_scalar s = luc_as_scalar(v);
+  luc_tensor *t = luc_as_tensor(v);
+  *out = (luc_element){{0, 0}};
+  if (t) {
+    LUC_CHECK(ctx, t->ndim == 0, LUC_ERR_SHAPE,
+              "%s: value must be a number or a 0-dimensional tensor (got shape %s)", who,
+              luc__tensor_shape_text(shape, t));
+    if (luc__dtype_is_complex((luc_dtype)t->dtype)) {
+      double parts[2];
+      luc__load_complex(t->data, (luc_dtype)t->dtype, parts);
+      LUC_CHECK(ctx, luc__dtype_is_complex(dtype) || parts[1] == 0, LUC_ERR_VALUE,
+                "%s: value cannot be converted to type %s without overflow", who,
+                luc__dtype_name(dtype));
+      if (luc__dtype_is_complex(dtype)) {
+        luc__store_complex(out, dtype, parts);
+        return LUC_OK;
+      }
+    }
+    s = luc__load_scalar(t->data, (luc_dtype)t->dtype);
+  }
+  LUC_TRY(luc__check_scalar(ctx, who, s, dtype));
+  luc__store_scalar(out, dtype, s);
   return LUC_OK;
 }
 

@@ -49,9 +49,10 @@ luc_status luc__factory_give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype
 luc_status luc__check_device(luc_context *ctx, const char *who, const luc_value *device);
 /* Fails if the number cannot be a value of this dtype. */
 luc_status luc__check_scalar(luc_context *ctx, const char *who, luc_scalar s, luc_dtype dtype);
-/* Marks an Operand used as one value: its number, also from a 0-d tensor. */
-luc_status luc__operand_scalar(luc_context *ctx, const char *who, const luc_value *v,
-                               luc_scalar *out);
+/* Marks an Operand used as one value: its number, also from a 0-d tensor, as an element of dtype.
+ * Fails where that cannot hold it. */
+luc_status luc__operand_element(luc_context *ctx, const char *who, const luc_value *v,
+                                luc_dtype dtype, luc_element *out);
 
 /* A diagonal's offset, cut off where no tensor reaches, so that sums with it cannot overflow. */
 static inline int64_t luc__diagonal_shift(int64_t shift) {

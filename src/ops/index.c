@@ -138,11 +138,9 @@ luc_status luc__run_index_add(luc_context *ctx, luc_value *args, luc_value *out)
 luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *table = NULL, *target;
   int dim;
-  double value[1];
-  luc_scalar s;
+  luc_element value;
   luc_status status = LUC_OK;
-  LUC_GO(luc__operand_scalar(ctx, "index_fill", &args[3], &s));
-  LUC_GO(luc__check_scalar(ctx, "index_fill", s, (luc_dtype)self->dtype));
+  LUC_GO(luc__operand_element(ctx, "index_fill", &args[3], (luc_dtype)self->dtype, &value));
   LUC_GO(luc__dim_wrap(ctx, "index_fill", args[1].as.i, self->ndim, &dim));
   LUC_GO(rows_table(ctx, "index_fill", self, dim, args[2].as.tensor, true, &table));
   LUC_GO(luc__begin_write(ctx, "index_fill", self, out, &target));
@@ -150,8 +148,7 @@ luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out
     luc_tensor_release(ctx, table);
     LUC_GO(rows_table(ctx, "index_fill", target, dim, args[2].as.tensor, true, &table));
   }
-  luc__store_scalar(value, (luc_dtype)self->dtype, s);
-  move_rows(ctx, LUC_INDEX_PUT, target, dim, table, NULL, value);
+  move_rows(ctx, LUC_INDEX_PUT, target, dim, table, NULL, &value);
 done:
   luc_tensor_release(ctx, table);
   return status;

@@ -34,20 +34,17 @@ static luc_status masked_target(luc_context *ctx, const char *who, luc_tensor *s
 luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor;
   luc_tensor *bits = NULL, *table = NULL, *target;
-  double value[1];
-  luc_scalar s;
+  luc_element value;
   luc_status status = LUC_OK;
-  LUC_GO(luc__operand_scalar(ctx, "masked_fill", &args[2], &s));
-  LUC_GO(luc__check_scalar(ctx, "masked_fill", s, (luc_dtype)self->dtype));
-  luc__store_scalar(value, (luc_dtype)self->dtype, s);
+  LUC_GO(luc__operand_element(ctx, "masked_fill", &args[2], (luc_dtype)self->dtype, &value));
   LUC_GO(masked_target(ctx, "masked_fill", self, mask, out, &target));
   LUC_GO(luc__mask_values(ctx, "masked_fill", mask, target->ndim, target->sizes, &bits));
   if (luc__is_contiguous(target)) {
-    luc__mask_fill(target->data, (const bool *)bits->data, target->numel, value,
+    luc__mask_fill(target->data, (const bool *)bits->data, target->numel, &value,
                    luc__dtype_size((luc_dtype)target->dtype));
   } else {
     LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
-    move_masked(ctx, LUC_INDEX_PUT, target, table, value, 0);
+    move_masked(ctx, LUC_INDEX_PUT, target, table, &value, 0);
   }
 done:
   luc_tensor_release(ctx, bits);

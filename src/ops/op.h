@@ -90,6 +90,8 @@ typedef struct luc_op_info {
   uint32_t save_for[LUC_MAX_PARAMS]; /* [p]: only if one of these wants a gradient; 0: always */
   uint32_t save_results;             /* bit r */
   int8_t list_param;                 /* position of the list-of-tensors parameter, or -1 */
+  bool complex;                      /* takes complex tensors (complex.def); others refuse them */
+  bool takes_dtype;
 } luc_op_info;
 luc_status luc__ops_init(luc_context *ctx); /* idempotent; luc_call needs it done */
 void luc__ops_free(luc_context *ctx);

@@ -9,6 +9,13 @@ const luc_op luc__ops[LUC_NUM_OPS] = {
 #undef LUC_OP
 };
 
+/* The rows that take complex tensors, or give them. */
+static const uint16_t complex_rows[] = {
+#define LUC_COMPLEX(id) LUC_OP_##id,
+#include "ops/complex.def"
+#undef LUC_COMPLEX
+};
+
 /* Is `name` one of the space-separated words of `list`? *reader gets what follows its ':'. */
 static bool has_word(const char *list, const char *name, const char **reader) {
   size_t n = strlen(name);
@@ -36,6 +43,7 @@ static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *inf
   info->list_param = -1;
   for (int i = 0; i < s->nparams; i++) {
     int type = s->params[i].type;
+    info->takes_dtype |= type == LUC_T_DTYPE;
     if (type != LUC_T_TENSOR && type != LUC_T_INDEX_TENSOR && type != LUC_T_OPERAND) continue;
     info->tensor_params |= 1u << i;
     if (s->params[i].list) info->list_param = (int8_t)i;
@@ -64,6 +72,8 @@ luc_status luc__ops_init(luc_context *ctx) {
     luc__ops_free(ctx);
     return status;
   }
+  for (size_t i = 0; i < sizeof complex_rows / sizeof *complex_rows; i++)
+    infos[complex_rows[i]].complex = true;
   return LUC_OK;
 }
 

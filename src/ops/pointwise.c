@@ -8,6 +8,10 @@
 #include "cpu/copy.h"
 #include "ops/formula.h"
 
+static bool is_complex(const luc_tensor *t) {
+  return luc__dtype_is_complex((luc_dtype)t->dtype);
+}
+
 /* ---- running ---- */
 
 static luc_status refuse_bool(luc_context *ctx, const char *who, const luc_value *v) {
@@ -73,6 +77,7 @@ RUN_FLOAT(erfinv)
 RUN_FLOAT(lgamma)
 RUN_FLOAT(digamma)
 RUN_FLOAT(sigmoid)
+RUN_FLOAT(angle)
 RUN_FLOAT(sigmoid_backward)
 RUN_FLOAT(tanh_backward)
 RUN_FLOAT(relu_backward)
@@ -81,8 +86,15 @@ RUN_ROUNDING(ceil)
 RUN_ROUNDING(floor)
 RUN_ROUNDING(trunc)
 
+/* sign, and of complex numbers that of length 1 in the same direction. */
+luc_status luc__run_sgn(luc_context *ctx, luc_value *args, luc_value *out) {
+  return luc__pointwise(ctx, "sgn", LUC_EW_sign, LUC_RULE_SAME, args, NULL, out);
+}
+
 luc_status luc__run_abs(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(refuse_bool(ctx, "abs", &args[0]));
+  LUC_CHECK(ctx, out->kind != LUC_TENSOR || !is_complex(out->as.tensor), LUC_ERR_TYPE,
+            "abs: In-place abs is not supported for complex tensors.");
   return luc__pointwise(ctx, "abs", LUC_EW_abs, LUC_RULE_SAME, args, NULL, out);
 }
 
@@ -159,8 +171,9 @@ luc_status luc__grad_flat(luc_context *ctx, luc_backward *b) {
   return LUC_OK;
 }
 
+/* PyTorch's gradient of an analytic function is g times the conjugate of its slope. */
 static luc_status finish(luc_formula *f, luc_backward *b, luc_tensor *factor) {
-  luc_tensor *product = luc__f2(f, LUC_OP_mul, b->gout[0], factor);
+  luc_tensor *product = luc__f2(f, LUC_OP_mul, b->gout[0], luc__f_conj(f, factor));
   return luc__f_end(f, product, &b->gin[0]);
 }
 
@@ -176,7 +189,35 @@ luc_status luc__grad_frac(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__grad_abs(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  return finish(&f, b, luc__f1(&f, LUC_OP_sign, input(b)));
+  luc_tensor *direction = luc__f1(&f, LUC_OP_sgn, input(b));
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], direction), &b->gin[0]);
+}
+
+/* What of g is across the direction, by the length; zero at 0. */
+luc_status luc__grad_sgn(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *z = input(b), *g = b->gout[0], *y = b->results[0];
+  if (!is_complex(z)) return LUC_OK;
+  luc_tensor *length = luc__f1(&f, LUC_OP_abs, z);
+  luc_tensor *along = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_conj, g), y);
+  luc_tensor *removed = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_real, along), y);
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, luc__f2(&f, LUC_OP_sub, g, removed), length);
+  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, length, 0);
+  return luc__f_end(&f, luc__f_where(&f, zero, NULL, slope), &b->gin[0]);
+}
+
+/* g i z / |z|^2; real numbers only jump. */
+luc_status luc__grad_angle(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *z = input(b);
+  if (!is_complex(z)) return LUC_OK;
+  luc_tensor *re = luc__f1(&f, LUC_OP_real, z), *im = luc__f1(&f, LUC_OP_imag, z);
+  luc_tensor *turned = luc__f2(&f, LUC_OP_complex, luc__f1(&f, LUC_OP_neg, im), re);
+  luc_tensor *square = luc__f1(&f, LUC_OP_square, luc__f1(&f, LUC_OP_abs, z));
+  luc_tensor *slope = luc__f2(&f, LUC_OP_div, turned, square);
+  luc_tensor *whole = luc__f2(&f, LUC_OP_mul, b->gout[0], slope);
+  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, square, 0);
+  return luc__f_end(&f, luc__f_where(&f, zero, NULL, whole), &b->gin[0]);
 }
 
 luc_status luc__grad_reciprocal(luc_context *ctx, luc_backward *b) {
@@ -191,7 +232,7 @@ luc_status luc__grad_square(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__grad_sqrt(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *twice = luc__fs(&f, LUC_OP_mul, b->results[0], 2);
+  luc_tensor *twice = luc__f_conj(&f, luc__fs(&f, LUC_OP_mul, b->results[0], 2));
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], twice), &b->gin[0]);
 }
 
@@ -202,7 +243,8 @@ luc_status luc__grad_rsqrt(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__grad_exp(luc_context *ctx, luc_backward *b) {
-  return luc__binary(ctx, LUC_OP_mul, b->gout[0], b->results[0], &b->gin[0]);
+  luc_formula f = luc__formula(ctx);
+  return finish(&f, b, b->results[0]);
 }
 
 luc_status luc__grad_exp2(luc_context *ctx, luc_backward *b) {
@@ -216,12 +258,14 @@ luc_status luc__grad_expm1(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__grad_log(luc_context *ctx, luc_backward *b) {
-  return luc__binary(ctx, LUC_OP_div, b->gout[0], input(b), &b->gin[0]);
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *below = luc__f_conj(&f, input(b));
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
 }
 
 static luc_status grad_log_base(luc_context *ctx, luc_backward *b, double log_base) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *below = luc__fs(&f, LUC_OP_mul, input(b), log_base);
+  luc_tensor *below = luc__fs(&f, LUC_OP_mul, luc__f_conj(&f, input(b)), log_base);
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
 }
 
@@ -291,8 +335,14 @@ luc_status luc__grad_asinh(luc_context *ctx, luc_backward *b) {
   return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, 1)));
 }
 
+/* 1 / sqrt(x^2 - 1); in the complex plane, whose left half has another root, from its factors. */
 luc_status luc__grad_acosh(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
+  if (is_complex(input(b))) {
+    luc_tensor *left = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_sub, input(b), 1));
+    luc_tensor *right = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_add, input(b), 1));
+    return finish(&f, b, luc__f2(&f, LUC_OP_mul, left, right));
+  }
   return finish(&f, b, luc__f1(&f, LUC_OP_rsqrt, quadratic(&f, input(b), 1, -1)));
 }
 
@@ -346,11 +396,22 @@ luc_status luc__grad_polygamma_of(luc_context *ctx, luc_backward *b) {
   return grad_polygamma(ctx, b, 0, b->args[1].as.i + 1);
 }
 
+/* With the slope y - y^2 (sigmoid) or 1 - y^2 (tanh) of complex y. */
+static luc_status grad_by_result(luc_context *ctx, luc_backward *b, bool sigmoid) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *y = b->results[0], *square = luc__f1(&f, LUC_OP_square, y);
+  luc_tensor *slope = sigmoid ? luc__f2(&f, LUC_OP_sub, y, square)
+                              : luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_neg, square), 1);
+  return finish(&f, b, slope);
+}
+
 luc_status luc__grad_sigmoid(luc_context *ctx, luc_backward *b) {
+  if (is_complex(b->results[0])) return grad_by_result(ctx, b, true);
   return luc__binary(ctx, LUC_OP_sigmoid_backward, b->gout[0], b->results[0], &b->gin[0]);
 }
 
 luc_status luc__grad_tanh(luc_context *ctx, luc_backward *b) {
+  if (is_complex(b->results[0])) return grad_by_result(ctx, b, false);
   return luc__binary(ctx, LUC_OP_tanh_backward, b->gout[0], b->results[0], &b->gin[0]);
 }
 

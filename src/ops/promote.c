@@ -2,6 +2,8 @@
  */
 #include <string.h>
 
+#include "cpu/complex.h"
+#include "cpu/copy.h"
 #include "cpu/kernels.h"
 #include "ops/pointwise.h"
 
@@ -15,11 +17,14 @@ static int promote(int a, int b) {
 }
 
 /* A lower class of operand changes the dtype only where it is of a higher category (bool, integer,
- * floating). */
+ * floating, complex). */
 static int combine(int higher, int lower) {
   if (higher == UNDEFINED) return lower;
-  if (lower == UNDEFINED || luc__dtype_is_float((luc_dtype)higher)) return higher;
-  bool lifts = higher == LUC_BOOL || luc__dtype_is_float((luc_dtype)lower);
+  if (lower == UNDEFINED || luc__dtype_is_complex((luc_dtype)higher)) return higher;
+  if (luc__dtype_is_float((luc_dtype)higher))
+    return luc__dtype_is_complex((luc_dtype)lower) ? (int)luc__dtype_to_complex((luc_dtype)higher)
+                                                   : higher;
+  bool lifts = higher == LUC_BOOL || luc__dtype_has_gradient((luc_dtype)lower);
   return lifts ? promote(higher, lower) : higher;
 }
 
@@ -86,6 +91,39 @@ void luc__ew_param(luc_ew_params *params, int i, luc_scalar s) {
 
 /* ---- running ---- */
 
+static void read_operands(const luc_value *operands, int n, luc_ew_input *in) {
+  for (int i = 0; i < n; i++) {
+    in[i].t = luc_as_tensor(&operands[i]);
+    in[i].s = luc_as_scalar(&operands[i]);
+  }
+}
+
+/* What writes another dtype than the kernel gives, or less than it computes, goes through a
+ * temporary. */
+static luc_status run_complex(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
+                              const luc_value *operands, int n, const luc_ew_params *params,
+                              luc_value *out) {
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_ew_input in[LUC_EW_MAX_INPUTS];
+  luc_dtype gives;
+  luc_tensor *result, *computed = NULL;
+  luc_status status;
+  LUC_CHECK(ctx, luc__complex_gives(op, dtype, &gives), LUC_ERR_TYPE, "%s: not implemented for %s",
+            who, luc__dtype_name(dtype));
+  read_operands(operands, n, in);
+  LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
+  bool preset = out->kind == LUC_TENSOR;
+  LUC_TRY(luc__out(ctx, who, out, gives, ndim, sizes, &result));
+  if (preset) LUC_TRY(luc__overlap_check(ctx, who, result, operands, n));
+  if (result->dtype == gives) return luc__complex_run(ctx, op, dtype, result, in, params);
+  LUC_TRY(luc__tensor_empty(ctx, gives, ndim, sizes, &computed));
+  status = luc__complex_run(ctx, op, dtype, computed, in, params);
+  if (status == LUC_OK) status = luc__copy(ctx, result, computed);
+  luc_tensor_release(ctx, computed);
+  return status;
+}
+
 static luc_status run(luc_context *ctx, const char *who, const luc_ew_kernel *kernel,
                       luc_dtype dtype, const luc_value *operands, const luc_ew_params *params,
                       luc_value *out) {
@@ -93,10 +131,7 @@ static luc_status run(luc_context *ctx, const char *who, const luc_ew_kernel *ke
   int64_t sizes[LUC_MAX_DIMS];
   luc_ew_input in[LUC_EW_MAX_INPUTS];
   luc_tensor *result;
-  for (int i = 0; i < n; i++) {
-    in[i].t = luc_as_tensor(&operands[i]);
-    in[i].s = luc_as_scalar(&operands[i]);
-  }
+  read_operands(operands, n, in);
   LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
   bool preset = out->kind == LUC_TENSOR;
   LUC_TRY(luc__out(ctx, who, out, kernel->truth ? LUC_BOOL : dtype, ndim, sizes, &result));
@@ -108,13 +143,17 @@ static luc_status run(luc_context *ctx, const char *who, const luc_ew_kernel *ke
 luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
                              const luc_value *operands, const luc_ew_params *params,
                              luc_value *out) {
-  return run(ctx, who, &luc__kernels(ctx)->elementwise[op], dtype, operands, params, out);
+  const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
+  if (luc__dtype_is_complex(dtype))
+    return run_complex(ctx, who, op, dtype, operands, kernel->inputs, params, out);
+  return run(ctx, who, kernel, dtype, operands, params, out);
 }
 
 luc_status luc__pointwise(luc_context *ctx, const char *who, luc_ew op, luc_rule rule,
                           const luc_value *operands, const luc_ew_params *params, luc_value *out) {
   const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
   luc_dtype dtype = luc__result_dtype(ctx, operands, kernel->inputs);
-  if (rule == LUC_RULE_FLOAT && !luc__dtype_is_float(dtype)) dtype = (luc_dtype)ctx->default_dtype;
-  return run(ctx, who, kernel, dtype, operands, params, out);
+  if (rule == LUC_RULE_FLOAT && !luc__dtype_has_gradient(dtype))
+    dtype = (luc_dtype)ctx->default_dtype;
+  return luc__pointwise_as(ctx, who, op, dtype, operands, params, out);
 }

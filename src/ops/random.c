@@ -30,7 +30,21 @@ static luc_status by_stride(luc_context *ctx, luc_tensor *t, luc_tensor *p, luc_
   return luc__tensor_view(ctx, t, t->ndim, sizes, strides, t->offset, tv);
 }
 
+static luc_status fill_random(luc_context *ctx, luc_generator *gen, luc_tensor *t, luc_draw *draw);
+
+/* Both parts are drawn; of a normal distribution each has half of the variance. */
+static luc_status fill_complex(luc_context *ctx, luc_generator *gen, luc_tensor *t,
+                               luc_draw *draw) {
+  luc_tensor *parts;
+  LUC_TRY(luc__unary(ctx, LUC_OP_view_as_real, t, &parts));
+  if (draw->kind == LUC_NORMAL) draw->b /= sqrt(2);
+  luc_status status = fill_random(ctx, gen, parts, draw);
+  luc_tensor_release(ctx, parts);
+  return status;
+}
+
 static luc_status fill_random(luc_context *ctx, luc_generator *gen, luc_tensor *t, luc_draw *draw) {
+  if (luc__dtype_is_complex((luc_dtype)t->dtype)) return fill_complex(ctx, gen, t, draw);
   luc_tensor *view = NULL, *wide = NULL, *target = t;
   luc_status status = LUC_OK;
   draw->target = (luc_dtype)t->dtype;
@@ -54,8 +68,8 @@ done:
 }
 
 static luc_status need_float(luc_context *ctx, const char *who, luc_dtype dtype) {
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "%s: not implemented for dtype %s", who,
-            luc__dtype_name(dtype));
+  LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE, "%s: not implemented for dtype %s",
+            who, luc__dtype_name(dtype));
   return LUC_OK;
 }
 

@@ -6,7 +6,7 @@
 /* Integers and bool add up in int64 unless a dtype is asked for. */
 static luc_dtype sum_dtype(const luc_tensor *t, const luc_value *dtype) {
   if (dtype->kind == LUC_DTYPE) return (luc_dtype)dtype->as.i;
-  return luc__dtype_is_float((luc_dtype)t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
+  return luc__dtype_has_gradient((luc_dtype)t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
 }
 
 luc_status luc__run_sum(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -24,7 +24,7 @@ luc_status luc__grad_sum(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_mean(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = args[3].kind == LUC_DTYPE ? (luc_dtype)args[3].as.i : (luc_dtype)t->dtype;
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
             "mean: input dtype should be floating point, got %s (pass dtype= to convert)",
             luc__dtype_name(dtype));
   luc_dims dims;

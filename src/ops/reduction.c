@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "cpu/complex.h"
+#include "cpu/copy.h"
+
 static uint32_t all_dims(int ndim) {
   return (1u << ndim) - 1;
 }
@@ -40,10 +43,51 @@ luc_status luc__dims(luc_context *ctx, const char *who, const luc_tensor *t, con
   return LUC_OK;
 }
 
+/* Sums go part by part; a real number has no second one. */
+static luc_status sum_parts(luc_context *ctx, luc_tensor *t, const luc_dims *dims, double divide,
+                            luc_tensor *r) {
+  luc_tensor in, to;
+  bool from = luc__dtype_is_complex((luc_dtype)t->dtype);
+  for (int part = 0; part < 2; part++) {
+    luc__part(r, part, &to);
+    if (from) luc__part(t, part, &in);
+    if (part == 1 && !from) return luc__fill(ctx, &to, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
+    luc_reduction_job job = {.op = LUC_RD_sum,
+                             .dtype = (luc_dtype)to.dtype,
+                             .in = from ? &in : t,
+                             .dims = dims->mask,
+                             .a = &to,
+                             .divide = divide};
+    LUC_TRY(luc__reduce(ctx, &job));
+  }
+  return LUC_OK;
+}
+
+/* Complex numbers, or a complex result. */
+static luc_status reduce_complex(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
+                                 const luc_dims *dims, luc_dtype dtype, luc_dtype result,
+                                 double divide, luc_value *out) {
+  luc_tensor *r, *cast = NULL;
+  bool truth = op == LUC_RD_all || op == LUC_RD_any || op == LUC_RD_count;
+  luc_dtype plain = truth ? LUC_BOOL : luc__dtype_to_real(dtype);
+  if (truth || !luc__dtype_is_complex(dtype)) {
+    LUC_TRY(luc__contiguous_as(ctx, t, plain, &cast));
+    luc_status status = luc__reduce_to(ctx, who, op, cast, dims, plain, result, divide, false, out);
+    luc_tensor_release(ctx, cast);
+    return status;
+  }
+  LUC_CHECK(ctx, op == LUC_RD_sum, LUC_ERR_TYPE, "%s: not implemented for %s", who,
+            luc__dtype_name(dtype));
+  LUC_TRY(luc__out(ctx, who, out, result, dims->ndim, dims->sizes, &r));
+  return sum_parts(ctx, t, dims, divide, r);
+}
+
 luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
                           const luc_dims *dims, luc_dtype dtype, luc_dtype result, double divide,
                           bool root, luc_value *out) {
   luc_tensor *r;
+  if (luc__dtype_is_complex((luc_dtype)t->dtype) || luc__dtype_is_complex(dtype))
+    return reduce_complex(ctx, who, op, t, dims, dtype, result, divide, out);
   LUC_TRY(luc__out(ctx, who, out, result, dims->ndim, dims->sizes, &r));
   luc_reduction_job job = {.op = op,
                            .dtype = dtype,

@@ -140,13 +140,11 @@ luc_status luc__run_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_scatter_value(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_index_op op;
-  double value[1];
-  luc_scalar s = luc_as_scalar(&args[3]);
+  luc_element value;
   luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
   LUC_TRY(reduce_op(ctx, &args[4], &op));
-  LUC_TRY(luc__check_scalar(ctx, "scatter", s, dtype));
-  luc__store_scalar(value, dtype, s);
-  return scatter(ctx, "scatter", op, args, NULL, value, out);
+  LUC_TRY(luc__operand_element(ctx, "scatter", &args[3], dtype, &value));
+  return scatter(ctx, "scatter", op, args, NULL, &value, out);
 }
 
 luc_status luc__run_scatter_add(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -9,8 +9,11 @@
 typedef struct dtype_info {
   const char *name, *title, *alias; /* alias: PyTorch's other name, or NULL */
   uint8_t size;
-  uint8_t kind; /* LUC_SCALAR_* */
+  uint8_t kind; /* LUC_SCALAR_*, or COMPLEX */
 } dtype_info;
+
+/* PyTorch's categories in their order; the first three are kinds of numbers. */
+enum { COMPLEX = LUC_SCALAR_FLOAT + 1 };
 
 static const dtype_info infos[] = {
     /* ORDER DTYPE */
@@ -24,6 +27,8 @@ static const dtype_info infos[] = {
     {"int32", "Int", "int", 4, LUC_SCALAR_INT},
     {"int64", "Long", "long", 8, LUC_SCALAR_INT},
     {"bool", "Bool", NULL, 1, LUC_SCALAR_BOOL},
+    {"complex64", "ComplexFloat", "cfloat", 8, COMPLEX},
+    {"complex128", "ComplexDouble", "cdouble", 16, COMPLEX},
 };
 _Static_assert(sizeof infos / sizeof *infos == LUC_NUM_DTYPES, "ORDER DTYPE");
 
@@ -40,7 +45,9 @@ enum {
   B1 = LUC_BOOL
 };
 
-static const uint8_t promotions[LUC_NUM_DTYPES][LUC_NUM_DTYPES] = {
+/* Of the real ones, which come first. */
+enum { NUM_REAL = LUC_COMPLEX64 };
+static const uint8_t promotions[NUM_REAL][NUM_REAL] = {
     /* ORDER DTYPE: f4 f8 f2 bf i1 u1 i2 i4 i8 b1 */
     {F4, F8, F4, F4, F4, F4, F4, F4, F4, F4}, /* float32 */
     {F8, F8, F8, F8, F8, F8, F8, F8, F8, F8}, /* float64 */
@@ -73,6 +80,22 @@ bool luc__dtype_is_int(luc_dtype dtype) {
   return infos[dtype].kind == LUC_SCALAR_INT;
 }
 
+bool luc__dtype_is_complex(luc_dtype dtype) {
+  return infos[dtype].kind == COMPLEX;
+}
+bool luc__dtype_has_gradient(luc_dtype dtype) {
+  return infos[dtype].kind >= LUC_SCALAR_FLOAT;
+}
+
+luc_dtype luc__dtype_to_complex(luc_dtype dtype) {
+  return dtype == LUC_FLOAT64 || dtype == LUC_COMPLEX128 ? LUC_COMPLEX128 : LUC_COMPLEX64;
+}
+
+luc_dtype luc__dtype_to_real(luc_dtype dtype) {
+  if (!luc__dtype_is_complex(dtype)) return dtype;
+  return dtype == LUC_COMPLEX64 ? LUC_FLOAT32 : LUC_FLOAT64;
+}
+
 bool luc__dtype_find(const char *name, luc_dtype *out) {
   for (int i = 0; i < LUC_NUM_DTYPES; i++) {
     const char *alias = infos[i].alias;
@@ -85,7 +108,10 @@ bool luc__dtype_find(const char *name, luc_dtype *out) {
 }
 
 luc_dtype luc__dtype_promote(luc_dtype a, luc_dtype b) {
-  return (luc_dtype)promotions[a][b];
+  if (!luc__dtype_is_complex(a) && !luc__dtype_is_complex(b)) return (luc_dtype)promotions[a][b];
+  a = luc__dtype_to_complex(a);
+  b = luc__dtype_to_complex(b);
+  return a > b ? a : b;
 }
 
 bool luc__dtype_can_cast(luc_dtype from, luc_dtype to) {
@@ -180,6 +206,8 @@ luc_scalar luc__load_scalar(const void *p, luc_dtype dtype) {
   case LUC_INT16: return of_int(*(const int16_t *)p);
   case LUC_INT32: return of_int(*(const int32_t *)p);
   case LUC_INT64: return of_int(*(const int64_t *)p);
+  case LUC_COMPLEX64: return luc__load_scalar(p, LUC_FLOAT32);
+  case LUC_COMPLEX128: return luc__load_scalar(p, LUC_FLOAT64);
   default: return (luc_scalar){LUC_SCALAR_BOOL, {.i = *(const uint8_t *)p != 0}};
   }
 }
@@ -195,6 +223,25 @@ void luc__store_scalar(void *p, luc_dtype dtype, luc_scalar s) {
   case LUC_INT16: *(int16_t *)p = (int16_t)luc__scalar_int(s); break;
   case LUC_INT32: *(int32_t *)p = (int32_t)luc__scalar_int(s); break;
   case LUC_INT64: *(int64_t *)p = luc__scalar_int(s); break;
+  case LUC_COMPLEX64:
+  case LUC_COMPLEX128: luc__store_complex(p, dtype, (double[2]){luc__scalar_double(s), 0}); break;
   default: *(uint8_t *)p = luc__scalar_double(s) != 0;
   }
+}
+
+void luc__load_complex(const void *p, luc_dtype dtype, double parts[2]) {
+  luc_dtype real = luc__dtype_to_real(dtype);
+  parts[0] = luc__scalar_double(luc__load_scalar(p, real));
+  parts[1] = 0;
+  if (real == dtype) return;
+  const char *second = (const char *)p + luc__dtype_size(real);
+  parts[1] = luc__scalar_double(luc__load_scalar(second, real));
+}
+
+void luc__store_complex(void *p, luc_dtype dtype, const double parts[2]) {
+  luc_dtype real = luc__dtype_to_real(dtype);
+  luc__store_scalar(p, real, (luc_scalar){LUC_SCALAR_FLOAT, {.f = parts[0]}});
+  if (real == dtype) return;
+  char *second = (char *)p + luc__dtype_size(real);
+  luc__store_scalar(second, real, (luc_scalar){LUC_SCALAR_FLOAT, {.f = parts[1]}});
 }

@@ -22,6 +22,12 @@ const char *luc__dtype_title(luc_dtype dtype); /* "Float", as in PyTorch's messa
 bool luc__dtype_find(const char *name, luc_dtype *out); /* also PyTorch's aliases: float, long... */
 bool luc__dtype_is_float(luc_dtype dtype);
 bool luc__dtype_is_int(luc_dtype dtype); /* integers without bool */
+bool luc__dtype_is_complex(luc_dtype dtype);
+bool luc__dtype_has_gradient(luc_dtype dtype); /* floating or complex */
+/* complex64 for every real dtype but float64; a complex dtype itself. */
+luc_dtype luc__dtype_to_complex(luc_dtype dtype);
+/* The dtype of a complex number's parts; any other dtype itself. */
+luc_dtype luc__dtype_to_real(luc_dtype dtype);
 luc_dtype luc__dtype_promote(luc_dtype a, luc_dtype b);
 /* May a result of type `from` be stored in `to` in place (PyTorch's can_cast)? */
 bool luc__dtype_can_cast(luc_dtype from, luc_dtype to);
@@ -34,8 +40,16 @@ float luc__half_to_float(uint16_t h);
 uint16_t luc__float_to_half(float f);
 float luc__bfloat16_to_float(uint16_t h);
 uint16_t luc__float_to_bfloat16(float f);
-/* One element at `p`, any dtype. */
+/* One element at `p`, any dtype; of a complex one its real part. */
 luc_scalar luc__load_scalar(const void *p, luc_dtype dtype);
 void luc__store_scalar(void *p, luc_dtype dtype, luc_scalar s);
+/* The same as real and imaginary part, of any dtype; only a complex one stores the second. */
+void luc__load_complex(const void *p, luc_dtype dtype, double parts[2]);
+void luc__store_complex(void *p, luc_dtype dtype, const double parts[2]);
+enum { LUC_MAX_ITEM = 16 }; /* bytes of the largest element */
+/* Room for one element of any dtype. */
+typedef union luc_element {
+  uint64_t words[LUC_MAX_ITEM / 8];
+} luc_element;
 
 #endif

@@ -11,17 +11,23 @@
 enum { PRECISION = 4, THRESHOLD = 1000, EDGE = 3, LINE_WIDTH = 80, INDENT = 7 /* "tensor(" */ };
 enum { VALUE_TEXT = 352 /* the longest double in %f */ };
 
-typedef struct printer {
-  const luc_tensor *t;
-  luc_text *text;
-  bool summarize;
+typedef struct format {
   bool is_float, int_mode, sci_mode;
   int width;
   bool any;        /* a finite value other than 0 was seen: */
   double min, max; /* their smallest and largest absolute value */
+} format;
+
+typedef struct printer {
+  const luc_tensor *t;
+  luc_text *text;
+  bool summarize;
+  luc_dtype real;    /* of the numbers an element is made of: */
+  int parts;         /* 1, or 2 of a complex one, */
+  format formats[2]; /* each with its own format */
 } printer;
 
-typedef void (*visit_fn)(printer *pr, luc_scalar value);
+typedef void (*visit_fn)(format *f, luc_scalar value);
 
 static bool cut(const printer *pr, int dim) {
   return pr->summarize && pr->t->sizes[dim] > 2 * EDGE;
@@ -36,10 +42,14 @@ static const char *at(const printer *pr, const char *p, int dim, int64_t i) {
   return p + i * pr->t->strides[dim] * (int64_t)luc__dtype_size((luc_dtype)pr->t->dtype);
 }
 
+static luc_scalar part_of(const printer *pr, const char *p, int part) {
+  return luc__load_scalar(p + (size_t)part * luc__dtype_size(pr->real), pr->real);
+}
+
 /* Calls visit for every element that will be shown. */
 static void each_shown(printer *pr, int dim, const char *p, visit_fn visit) {
   if (dim == pr->t->ndim) {
-    visit(pr, luc__load_scalar(p, (luc_dtype)pr->t->dtype));
+    for (int part = 0; part < pr->parts; part++) visit(&pr->formats[part], part_of(pr, p, part));
     return;
   }
   for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i))
@@ -48,46 +58,47 @@ static void each_shown(printer *pr, int dim, const char *p, visit_fn visit) {
 
 /* ---- the format ---- */
 
-static int float_text(const printer *pr, double value, char *buf) {
+static int float_text(const format *f, double value, char *buf) {
   if (isnan(value)) return snprintf(buf, VALUE_TEXT, "nan");
   if (isinf(value)) return snprintf(buf, VALUE_TEXT, value < 0 ? "-inf" : "inf");
-  if (pr->sci_mode) return snprintf(buf, VALUE_TEXT, "%.*e", PRECISION, value);
-  if (pr->int_mode) return snprintf(buf, VALUE_TEXT, "%.0f.", value);
+  if (f->sci_mode) return snprintf(buf, VALUE_TEXT, "%.*e", PRECISION, value);
+  if (f->int_mode) return snprintf(buf, VALUE_TEXT, "%.0f.", value);
   return snprintf(buf, VALUE_TEXT, "%.*f", PRECISION, value);
 }
 
-static int value_text(const printer *pr, luc_scalar value, char *buf) {
-  if (value.kind == LUC_SCALAR_FLOAT) return float_text(pr, value.as.f, buf);
+static int value_text(const format *f, luc_scalar value, char *buf) {
+  if (value.kind == LUC_SCALAR_FLOAT) return float_text(f, value.as.f, buf);
   if (value.kind == LUC_SCALAR_BOOL)
     return snprintf(buf, VALUE_TEXT, "%s", value.as.i ? "True" : "False");
   return snprintf(buf, VALUE_TEXT, "%lld", (long long)value.as.i);
 }
 
-static void see_range(printer *pr, luc_scalar value) {
-  double f = value.as.f, size = fabs(f);
-  if (!isfinite(f) || f == 0) return;
-  if (!pr->any || size < pr->min) pr->min = size;
-  if (!pr->any || size > pr->max) pr->max = size;
-  if (f != ceil(f)) pr->int_mode = false;
-  pr->any = true;
+static void see_range(format *f, luc_scalar value) {
+  double v = value.as.f, size = fabs(v);
+  if (!isfinite(v) || v == 0) return;
+  if (!f->any || size < f->min) f->min = size;
+  if (!f->any || size > f->max) f->max = size;
+  if (v != ceil(v)) f->int_mode = false;
+  f->any = true;
 }
 
 /* Zeros and non-finite values have no say in the width of floats, as in PyTorch. */
-static void see_width(printer *pr, luc_scalar value) {
+static void see_width(format *f, luc_scalar value) {
   char buf[VALUE_TEXT];
-  if (pr->is_float && (!isfinite(value.as.f) || value.as.f == 0)) return;
-  int length = value_text(pr, value, buf);
-  if (length > pr->width) pr->width = length;
+  if (f->is_float && (!isfinite(value.as.f) || value.as.f == 0)) return;
+  int length = value_text(f, value, buf);
+  if (length > f->width) f->width = length;
 }
 
 static void choose_format(printer *pr) {
-  pr->is_float = luc__dtype_is_float((luc_dtype)pr->t->dtype);
-  pr->int_mode = true;
-  pr->width = 1;
-  if (pr->is_float) {
-    each_shown(pr, 0, pr->t->data, see_range);
-    pr->sci_mode = pr->any && (pr->max / pr->min > 1000. || pr->max > 1e8 ||
-                               (!pr->int_mode && pr->min < 1e-4));
+  bool is_float = luc__dtype_is_float(pr->real);
+  for (int part = 0; part < pr->parts; part++)
+    pr->formats[part] = (format){.is_float = is_float, .int_mode = true, .width = 1};
+  if (is_float) each_shown(pr, 0, pr->t->data, see_range);
+  for (int part = 0; part < pr->parts; part++) {
+    format *f = &pr->formats[part];
+    f->sci_mode =
+        f->any && (f->max / f->min > 1000. || f->max > 1e8 || (!f->int_mode && f->min < 1e-4));
   }
   each_shown(pr, 0, pr->t->data, see_width);
 }
@@ -96,9 +107,15 @@ static void choose_format(printer *pr) {
 
 static void put_value(printer *pr, const char *p) {
   char buf[VALUE_TEXT];
-  int length = value_text(pr, luc__load_scalar(p, (luc_dtype)pr->t->dtype), buf);
-  luc__text_fill(pr->text, ' ', pr->width - length);
+  const format *f = pr->formats;
+  int length = value_text(f, part_of(pr, p, 0), buf);
+  luc__text_fill(pr->text, ' ', f->width - length);
   luc__text_append(pr->text, buf, (size_t)length);
+  if (pr->parts == 1) return;
+  length = value_text(f + 1, part_of(pr, p, 1), buf);
+  if (buf[0] != '-') luc__text_puts(pr->text, "+");
+  luc__text_append(pr->text, buf, (size_t)length);
+  luc__text_puts(pr->text, "j");
 }
 
 /* Between items: ", ", or a new line after `per_line` of them. */
@@ -113,7 +130,9 @@ static void put_comma(printer *pr, int count, int per_line, int indent) {
 }
 
 static void put_vector(printer *pr, const char *p, int indent) {
-  int dim = pr->t->ndim - 1, per_line = (LINE_WIDTH - indent) / (pr->width + 2), count = 0;
+  int dim = pr->t->ndim - 1, width = pr->formats[0].width + 2, count = 0;
+  if (pr->parts == 2) width += pr->formats[1].width + 1;
+  int per_line = (LINE_WIDTH - indent) / width;
   if (per_line < 1) per_line = 1;
   luc__text_puts(pr->text, "[");
   for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i)) {
@@ -186,7 +205,7 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
   luc_text text;
   char buf[LUC_SHAPE_TEXT + 8];
   luc_dtype dtype = (luc_dtype)t->dtype;
-  bool show_dtype = dtype != ctx->default_dtype;
+  bool show_dtype = dtype != ctx->default_dtype, complex = luc__dtype_is_complex(dtype);
   luc__text_init(&text, ctx);
   if (t->flags & LUC_TF_PARAMETER) luc__text_puts(&text, "Parameter containing:\n");
   luc__text_puts(&text, "tensor(");
@@ -194,9 +213,12 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
     luc__text_puts(&text, "[]");
   } else {
     printer pr = {.t = t, .text = &text, .summarize = t->numel > THRESHOLD};
+    pr.real = luc__dtype_to_real(dtype);
+    pr.parts = complex ? 2 : 1;
     choose_format(&pr);
     put_nested(&pr, 0, t->data, INDENT);
     show_dtype = show_dtype && dtype != LUC_INT64 && dtype != LUC_BOOL;
+    if (complex) show_dtype = dtype != luc__dtype_to_complex((luc_dtype)ctx->default_dtype);
   }
   int64_t line = last_line(&text);
   if (t->numel == 0 && t->ndim != 1) {

@@ -52,6 +52,7 @@ static luc_tensor *new_block(luc_context *ctx, luc_dtype dtype, int ndim) {
   t->ndim = (uint8_t)ndim;
   t->requires_grad = 0;
   t->flags = ctx->inference_mode ? LUC_TF_INFERENCE : 0;
+  if (dtype >= LUC_COMPLEX64) ctx->complex = true;
   t->offset = 0;
   t->meta = NULL;
   return t;
@@ -96,7 +97,7 @@ static luc_tensor *new_contiguous(luc_context *ctx, luc_dtype dtype, int ndim, c
     return NULL;
   }
   int64_t strides[LUC_MAX_DIMS], numel = luc__contiguous_strides(ndim, sizes, strides);
-  if (numel < 0 || numel > INT64_MAX / 8) {
+  if (numel < 0 || numel > INT64_MAX / LUC_MAX_ITEM) {
     bad_sizes(ctx, ndim, sizes);
     return NULL;
   }
@@ -216,7 +217,7 @@ luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, l
 /* Views can be larger than memory, but elements and bytes must be countable, also those of some
  * dimensions of an empty view. */
 static bool countable(int ndim, const int64_t *sizes, const int64_t *strides, int64_t *numel) {
-  const int64_t most = INT64_MAX / 16;
+  const int64_t most = INT64_MAX / LUC_MAX_ITEM / 2;
   int64_t n = 1;
   bool empty = false;
   for (int d = 0; d < ndim; d++) {
@@ -232,6 +233,12 @@ static bool countable(int ndim, const int64_t *sizes, const int64_t *strides, in
 
 luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
                             const int64_t *strides, int64_t offset, luc_tensor **out) {
+  return luc__tensor_view_as(ctx, t, (luc_dtype)t->dtype, ndim, sizes, strides, offset, out);
+}
+
+luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, int ndim,
+                               const int64_t *sizes, const int64_t *strides, int64_t offset,
+                               luc_tensor **out) {
   *out = NULL;
   LUC_CHECK(ctx, ndim >= 0 && ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
             "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS, ndim);
@@ -240,7 +247,7 @@ luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int
     bad_sizes(ctx, ndim, sizes);
     return ctx->status;
   }
-  luc_tensor *view = new_block(ctx, (luc_dtype)t->dtype, ndim);
+  luc_tensor *view = new_block(ctx, dtype, ndim);
   if (view == NULL) return LUC_ERR_MEMORY;
   for (int d = 0; d < ndim; d++) {
     view->sizes[d] = sizes[d];
@@ -251,7 +258,7 @@ luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int
   view->numel = numel;
   view->offset = offset;
   view->storage = luc__storage_retain(t->storage);
-  view->data = t->storage->data + offset * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  view->data = t->storage->data + offset * (int64_t)luc__dtype_size(dtype);
   *out = view;
   return LUC_OK;
 }
@@ -329,6 +336,8 @@ bool luc_tensor_is_contiguous(const luc_tensor *t) {
 luc_status luc_tensor_item(luc_context *ctx, const luc_tensor *t, double *out) {
   LUC_CHECK(ctx, t->numel == 1, LUC_ERR_VALUE,
             "item: a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+  LUC_CHECK(ctx, !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,
+            "item: a complex number is no real one; take real or imag first");
   *out = luc__scalar_double(luc__load_scalar(t->data, (luc_dtype)t->dtype));
   return LUC_OK;
 }

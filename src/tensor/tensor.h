@@ -71,6 +71,10 @@ luc_status luc__tensor_over(luc_context *ctx, luc_dtype dtype, int ndim, const i
 /* A view of t's storage. offset in elements of the storage. */
 luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
                             const int64_t *strides, int64_t offset, luc_tensor **out);
+/* The same as elements of another dtype, in which strides and offset count. */
+luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, int ndim,
+                               const int64_t *sizes, const int64_t *strides, int64_t offset,
+                               luc_tensor **out);
 /* A view with t's own geometry, detached from autograd. */
 luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 /* A 0-d tensor holding s. */

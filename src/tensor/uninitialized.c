@@ -26,7 +26,7 @@ luc_status luc_tensor_materialize(luc_context *ctx, luc_tensor *t, luc_dtype dty
   luc_tensor *data;
   LUC_CHECK(ctx, luc_tensor_is_uninitialized(t), LUC_ERR_STATE,
             "materialize: the tensor is initialized already");
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype) || !t->requires_grad, LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_has_gradient(dtype) || !t->requires_grad, LUC_ERR_TYPE,
             "materialize: only floating point tensors can require gradients (got %s)",
             luc__dtype_name(dtype));
   LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &data));

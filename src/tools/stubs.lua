@@ -244,6 +244,10 @@ local HEAD = [[
 ---@field data lucerna.Tensor
 ---@field T lucerna.Tensor
 ---@field mT lucerna.Tensor
+---@field H lucerna.Tensor
+---@field mH lucerna.Tensor
+---@field real lucerna.Tensor
+---@field imag lucerna.Tensor
 ---@operator add(lucerna.Tensor|number): lucerna.Tensor
 ---@operator sub(lucerna.Tensor|number): lucerna.Tensor
 ---@operator mul(lucerna.Tensor|number): lucerna.Tensor

@@ -44,6 +44,8 @@ static luc_tensor *named(const luc_tensor_file *file, const char *name) {
 
 /* ---- writing as the reference does ---- */
 
+/* The recorded file has the real dtypes. */
+enum { REAL_DTYPES = LUC_COMPLEX64 };
 static const char *const dtype_names[] = {"f32", "f64", "f16", "bf16", "i8",
                                           "u8",  "i16", "i32", "i64",  "bool"};
 
@@ -51,15 +53,15 @@ TEST("a file of every dtype is the reference library's, byte for byte") {
   char path[512], recorded[512];
   luc_context *ctx = open_context();
   size_t live = luc_memory_stats(ctx).live;
-  luc_named_tensor items[LUC_NUM_DTYPES];
-  for (int d = 0; d < LUC_NUM_DTYPES; d++) {
+  luc_named_tensor items[REAL_DTYPES];
+  for (int d = 0; d < REAL_DTYPES; d++) {
     int64_t sizes[] = {2, 3};
     items[d] = (luc_named_tensor){dtype_names[d], range(ctx, (luc_dtype)d, 0, 2, sizes)};
   }
   io_path(path, "dtypes");
-  CHECK_EQ(luc_safetensors_save(ctx, path, items, LUC_NUM_DTYPES, NULL, 0), LUC_OK);
+  CHECK_EQ(luc_safetensors_save(ctx, path, items, REAL_DTYPES, NULL, 0), LUC_OK);
   check_same_bytes(path, io_recorded(recorded, "dtypes.safetensors"));
-  for (int d = 0; d < LUC_NUM_DTYPES; d++) luc_tensor_release(ctx, items[d].tensor);
+  for (int d = 0; d < REAL_DTYPES; d++) luc_tensor_release(ctx, items[d].tensor);
   CHECK_EQ((long long)luc_memory_stats(ctx).live, (long long)live);
   luc_context_free(ctx);
 }
@@ -92,8 +94,8 @@ TEST("a recorded file of every dtype reads back") {
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file), LUC_OK);
-  CHECK(file && file->ntensors == LUC_NUM_DTYPES && file->nmetadata == 0);
-  for (int d = 0; d < LUC_NUM_DTYPES; d++) {
+  CHECK(file && file->ntensors == REAL_DTYPES && file->nmetadata == 0);
+  for (int d = 0; d < REAL_DTYPES; d++) {
     int64_t sizes[] = {2, 3};
     luc_tensor *want = range(ctx, (luc_dtype)d, 0, 2, sizes), *got = named(file, dtype_names[d]);
     CHECK(got && got->dtype == d && luc__same_sizes(got, want) && luc__is_contiguous(got));

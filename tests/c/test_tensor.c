@@ -269,7 +269,8 @@ TEST("dtypes promote, cast and are found by their names") {
     CHECK(luc__dtype_find(luc__dtype_name((luc_dtype)a), &found) && found == (luc_dtype)a);
   }
   CHECK(luc__dtype_find("long", &found) && found == LUC_INT64);
-  CHECK(!luc__dtype_find("complex64", &found));
+  CHECK(luc__dtype_find("cfloat", &found) && found == LUC_COMPLEX64);
+  CHECK(!luc__dtype_find("complex32", &found));
   CHECK(luc__dtype_can_cast(LUC_INT64, LUC_UINT8) && luc__dtype_can_cast(LUC_BOOL, LUC_INT8));
   CHECK(!luc__dtype_can_cast(LUC_FLOAT32, LUC_INT64) && !luc__dtype_can_cast(LUC_INT8, LUC_BOOL));
 }

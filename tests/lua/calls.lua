@@ -79,7 +79,8 @@ end
 function M.gradients()
   lucerna.manual_seed(1)
   local list = {
-    {x(2, 3).contiguous, x(2, 3)}, {lucerna.positive, x(2)}, {lucerna.sinc, x(3)},
+    {x(2, 3).contiguous, x(2, 3)}, {lucerna.resolve_conj, x(2)}, {lucerna.positive, x(2)},
+    {lucerna.sinc, x(3)},
     {z().to, x(2), "cpu"}, {z().to, x(2), x(1)}, {z().type, x(2), lucerna.float64},
     {z().double, x(2)}, {z().cpu, x(2)}, {lucerna.nanmean, x(2, 3), 2},
     {lucerna.float_power, positive(3), x(3)}, of("T", function(a) return a.T end, x(2, 3)),

@@ -26,7 +26,8 @@ local function differentiate(results)
   for i = 1, results.n do
     local t = results[i]
     if lucerna.is_tensor(t) and t.requires_grad and t:numel() < MANY then
-      local ok, message = pcall(function() t:sum():backward() end)
+      local real = t:is_complex() and t:abs() or t
+      local ok, message = pcall(function() real:sum():backward() end)
       if not ok then return message end
     end
   end

@@ -271,7 +271,7 @@ describe("nn.Parameter and nn.Buffer", function()
     assert.is_true(nn.isinstance(p, { nn.Module, nn.Parameter }))
     assert.is_false(nn.isinstance(p * 1, nn.Parameter) or nn.isinstance(p, nn.Buffer))
     assert.is_false(nn.isinstance(nn.ReLU(), nn.Parameter))
-    fails("only Tensors of floating point dtype can require gradients", nn.Parameter,
+    fails("only Tensors of floating point and complex dtype can require gradients", nn.Parameter,
       lucerna.ones(1, { dtype = lucerna.int64 }))
     local ids = lucerna.ones(1, { dtype = lucerna.int64 })
     assert.equal(lucerna.int64, nn.Parameter(ids, false).dtype)

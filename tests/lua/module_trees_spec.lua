@@ -369,7 +369,8 @@ describe("gradients", function()
     fails("requires_grad_", net.requires_grad_, net, "x")
     net:requires_grad_(false)
     net.b[2].bias.data = lucerna.ones(2, { dtype = lucerna.int64 })
-    fails("only Tensors of floating point dtype can require gradients", net.requires_grad_, net)
+    fails("only Tensors of floating point and complex dtype can require grad",
+      net.requires_grad_, net)
     for p in net:parameters() do assert.is_false(p.requires_grad) end
   end)
 end)

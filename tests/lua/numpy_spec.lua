@@ -154,9 +154,18 @@ describe("a .npy file", function()
     refused("load: the file is a pickle, which is never executed$", load, "\x80\4\x95......")
   end)
 
+  it("of complex numbers is read in either byte order", function()
+    for order, format in pairs {["<"] = "<ffff", [">"] = ">ffff"} do
+      local header = "{'descr': '%sc8', 'fortran_order': False, 'shape': (2,), }"
+      local z = load(npy(header:format(order), string.pack(format, 1, 2, 3, -4)))
+      assert.equal(lucerna.complex64, z.dtype)
+      assert.same({{1, 2}, {3, -4}}, z:tolist())
+    end
+  end)
+
   it("of another dtype is refused by its name", function()
     local names = {["|O"] = "Python objects %(a pickle, which is never executed%)",
-      ["<c8"] = "complex numbers", ["<U1"] = "strings", ["|S1"] = "byte strings",
+      ["<c32"] = "complex numbers of that size", ["<U1"] = "strings", ["|S1"] = "byte strings",
       ["<u2"] = "unsigned integers of more than 8 bits", ["<M8[D]"] = "dates",
       ["<f16"] = "floats of that size", ["|V3"] = "raw or structured elements"}
     for descr, name in pairs(names) do

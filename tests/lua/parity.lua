@@ -1,6 +1,7 @@
 -- What specs share: recorded PyTorch answers read from tests/parity/data, comparisons that say
 -- where and by how much two tensors differ, and gradient checks.
--- A recorded tensor is {shape = {…}, dtype = "float32", data = {flat, row-major}}; with index =
+-- A recorded tensor is {shape = {…}, dtype = "float32", data = {flat, row-major}}, the parts of a
+-- complex number one after the other; with index =
 -- true its values count from 0, as PyTorch's do, and are turned into ours.
 
 local lucerna = require "lucerna"
@@ -32,6 +33,10 @@ function parity.tensor(fixture, options)
   local x
   if #data == 0 then
     x = lucerna.zeros(fixture.shape, { dtype = dtype })
+  elseif dtype.is_complex then
+    local part = dtype == lucerna.complex64 and lucerna.float32 or lucerna.float64
+    x = lucerna.tensor(data, { dtype = part }):reshape(-1, 2)
+    x = lucerna.view_as_complex(x):reshape(fixture.shape)
   else
     x = lucerna.tensor(data, { dtype = dtype }):reshape(fixture.shape)
   end
@@ -42,7 +47,7 @@ end
 -- Relative and absolute tolerance by dtype; the absolute one is for outputs of scale 1.
 local TOLERANCE = {
   float64 = { 1e-9, 1e-11 }, float32 = { 2e-5, 2e-6 }, float16 = { 2e-3, 2e-3 },
-  bfloat16 = { 2e-2, 2e-2 },
+  bfloat16 = { 2e-2, 2e-2 }, complex64 = { 2e-5, 4e-6 }, complex128 = { 1e-9, 1e-11 },
 }
 
 local function same_shape(a, b)
@@ -57,6 +62,7 @@ local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" 
 
 local function flat(x)
   if not lucerna.is_tensor(x) then return { x } end
+  if x:is_complex() then x = lucerna.view_as_real(x) end
   return x:detach():to(lucerna.is_floating_point(x) and lucerna.float64 or x.dtype):reshape(-1)
     :tolist()
 end

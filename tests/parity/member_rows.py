@@ -47,6 +47,10 @@ ROWS = [
 
     # shapes
     ("T", "return x.T", "x.T"),
+    ("H", "return lucerna.complex(x, x + 1).H", "torch.complex(x, x + 1).H"),
+    ("mH", "return lucerna.complex(x, x + 1).mH", "torch.complex(x, x + 1).mH"),
+    ("real", "return lucerna.complex(x, x + 1).real", "torch.complex(x, x + 1).real"),
+    ("imag", "return lucerna.complex(x, x + 1).imag", "torch.complex(x, x + 1).imag"),
     ("mT", "return lucerna.arange(12):view(2, 3, 2).mT", "torch.arange(12).view(2, 3, 2).mT"),
     ("swapdims", "return lucerna.swapdims(x, 1, 2)", "torch.swapdims(x, 0, 1)"),
     ("moveaxis", "return x:moveaxis(1, -1)", "x.moveaxis(0, -1)"),

@@ -10,7 +10,8 @@ warnings.simplefilter("ignore")
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
 NAMES = {torch.float32: "float32", torch.float64: "float64", torch.float16: "float16",
          torch.bfloat16: "bfloat16", torch.int8: "int8", torch.uint8: "uint8",
-         torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.bool: "bool"}
+         torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.bool: "bool",
+         torch.complex64: "complex64", torch.complex128: "complex128"}
 cases = []
 
 
@@ -34,6 +35,9 @@ class Const:
 
 def real(*shape, state=[0], dtype=torch.float64):
     """Multiples of 1/8: short to write, exact in every dtype. Each call differs."""
+    if dtype.is_complex:
+        part = torch.float32 if dtype == torch.complex64 else torch.float64
+        return torch.complex(real(*shape, dtype=part), real(*shape, dtype=part))
     state[0] += 1
     g = torch.Generator().manual_seed(state[0])
     return (torch.rand(shape, generator=g, dtype=torch.float64) * 32 - 16).round().div(8).to(dtype)
@@ -54,13 +58,19 @@ def number(x, digits):
 
 def tensor(t, shift=0, grad=False, digits=None):
     t = t.detach()
-    values = t.flatten().tolist()
+    flat = torch.zeros(t.shape) if t._is_zerotensor() else t.resolve_conj()
+    flat = flat.to(t.dtype).flatten()
+    values = (torch.view_as_real(flat).flatten() if t.is_complex() else flat).tolist()
     if shift:
         values = [v + 1 if v >= 0 else v for v in values]
-    digits = digits or (17 if t.dtype == torch.float64 else 9)
+    digits = digits or (17 if t.dtype in (torch.float64, torch.complex128) else 9)
     return '{shape={%s}, dtype="%s",%s data={%s}}' % (
         ",".join(map(str, t.shape)), NAMES[t.dtype], " grad=true," if grad else "",
         ",".join(number(v, digits) for v in values))
+
+
+def differentiable(t):
+    return t.dtype.is_floating_point or t.dtype.is_complex
 
 
 def lua(v):
@@ -71,7 +81,7 @@ def lua(v):
     if isinstance(v, Const):
         return tensor(v.t)
     if isinstance(v, torch.Tensor):
-        return tensor(v, grad=v.dtype.is_floating_point)
+        return tensor(v, grad=differentiable(v))
     if isinstance(v, torch.dtype):
         return '{type="%s"}' % NAMES[v]
     if v is None:
@@ -88,7 +98,7 @@ def plain(v):
     if isinstance(v, (Ids, Const)):
         return v.t.clone()
     if isinstance(v, torch.Tensor):
-        return v.clone().requires_grad_(v.dtype.is_floating_point)
+        return v.clone().requires_grad_(differentiable(v))
     if isinstance(v, Dim):
         return int(v)
     if isinstance(v, (list, tuple)):

@@ -57,7 +57,7 @@ Converted to a dtype, a device or another tensor's; itself if nothing changes, u
 Converted to float32, float64, float16, bfloat16, int8, uint8, int16, int32, int64, bool.
 > local x = lucerna.ones(2):double()]=]},
 {"cpu", "On the CPU; itself if it is there."},
-{"is_complex", "Is it of a complex dtype? There are none: false."},
+{"is_complex", "Is it of a complex dtype, complex64 or complex128?"},
 {"is_floating_point is_signed", "Is it of a floating point (signed) dtype?"},
 {"promote_types result_type can_cast", [=[
 The dtype two dtypes (tensors, numbers) give when computed with; may one be converted to the other?

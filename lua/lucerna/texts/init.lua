@@ -6,8 +6,8 @@
 
 local FAMILIES = { "container", "methods", "linear", "conv", "pool", "pad", "activation", "norm",
   "recurrent", "attention", "embedding", "loss", "vision", "initializers", "utils", "optim",
-  "schedulers", "create", "pointwise", "special", "compare", "reduce", "shape", "positions",
-  "linalg", "signal", "random", "tensor", "data", "distributions", "library" }
+  "schedulers", "create", "complex", "pointwise", "special", "compare", "reduce", "shape",
+  "positions", "linalg", "signal", "random", "tensor", "data", "distributions", "library" }
 
 local texts = { families = {} }
 

@@ -3,7 +3,9 @@ return { title = "Element by element",
 {"abs absolute", "|x|."},
 {"neg negative", "-x."},
 {"positive", "x itself."},
-{"sign sgn", "-1, 0 or 1."},
+{"sign", "-1, 0 or 1."},
+{"sgn", "-1, 0 or 1; of a complex number the one of length 1 in its direction, or 0."},
+{"angle", "The angle of a complex number; of a real one 0 or pi."},
 {"signbit", "Is the sign negative? True for -0.0."},
 {"add", [=[
 input + alpha · other.

@@ -20,6 +20,8 @@ typedef enum luc_dtype {
   LUC_INT32,
   LUC_INT64,
   LUC_BOOL,
+  LUC_COMPLEX64,  /* two float32: real part, imaginary part */
+  LUC_COMPLEX128, /* two float64 */
   LUC_NUM_DTYPES
 } luc_dtype;
 
@@ -63,7 +65,7 @@ int64_t luc_tensor_numel(const luc_tensor *t);
 /* The first element; the tensor may be a strided view. */
 void *luc_tensor_data(luc_tensor *t);
 bool luc_tensor_is_contiguous(const luc_tensor *t);
-/* Reads the one element of a one-element tensor. */
+/* Reads the one element of a one-element tensor, which must not be complex. */
 luc_status luc_tensor_item(luc_context *ctx, const luc_tensor *t, double *out);
 /* Writes PyTorch's text of the tensor to a new block of *size bytes (NUL included); free it with
  * luc_text_free. */

@@ -1,0 +1,162 @@
+/* What complex tensors need of kernels. A complex tensor is two real ones that share its memory, so
+ * most of it is real kernels run on either part. */
+#include "cpu/complex.h"
+
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+#include "cpu/copy.h"
+#include "cpu/nest.h"
+
+#undef complex /* a name like any other here */
+#undef I
+
+void luc__part(const luc_tensor *t, int part, luc_tensor *out) {
+  luc_dtype real = luc__dtype_to_real((luc_dtype)t->dtype);
+  LUC_ASSERT(luc__dtype_is_complex((luc_dtype)t->dtype));
+  out->dtype = (uint8_t)real;
+  out->ndim = t->ndim;
+  out->requires_grad = 0;
+  out->flags = 0;
+  out->storage = t->storage;
+  out->data = t->data + (size_t)part * luc__dtype_size(real);
+  out->offset = 2 * t->offset + part;
+  out->numel = t->numel;
+  out->meta = NULL;
+  for (int d = 0; d < t->ndim; d++) {
+    out->sizes[d] = t->sizes[d];
+    out->strides[d] = 2 * t->strides[d];
+  }
+}
+
+/* ---- copies ---- */
+
+static void to_truth(luc_tensor *dst, const luc_tensor *src) {
+  luc_nest nest;
+  luc_cursor c;
+  luc__nest_init(&nest, dst->ndim, dst->sizes);
+  luc__nest_add(&nest, dst);
+  luc__nest_add(&nest, src);
+  luc__nest_simplify(&nest);
+  luc__nest_seek(&nest, 0, &c);
+  for (int64_t i = 0; i < nest.numel; i++) {
+    double parts[2];
+    luc__load_complex(c.ptr[1], (luc_dtype)src->dtype, parts);
+    *c.ptr[0] = parts[0] != 0 || parts[1] != 0;
+    if (i + 1 < nest.numel) luc__nest_advance(&nest, &c, 1);
+  }
+}
+
+luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
+  bool to = luc__dtype_is_complex((luc_dtype)dst->dtype);
+  bool from = luc__dtype_is_complex((luc_dtype)src->dtype);
+  luc_tensor into, out_of;
+  if (!to && dst->dtype == LUC_BOOL) {
+    to_truth(dst, src);
+    return LUC_OK;
+  }
+  for (int part = 0; part < (to ? 2 : 1); part++) {
+    if (to) luc__part(dst, part, &into);
+    if (from) luc__part(src, part, &out_of);
+    if (part == 1 && !from) return luc__fill(ctx, &into, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
+    LUC_TRY(luc__copy(ctx, to ? &into : dst, from ? &out_of : src));
+  }
+  return LUC_OK;
+}
+
+/* ---- pointwise kernels ---- */
+
+typedef double _Complex wide;
+
+static inline wide make_wide(double re, double im) {
+  double parts[2] = {re, im};
+  wide z;
+  memcpy(&z, parts, sizeof z);
+  return z;
+}
+
+#define EACH(n) _Pragma("GCC ivdep") for (int64_t k = 0; k < (n); k++)
+
+#define T        float
+#define FN(name) name##_f32
+#include "cpu/complex.inc"
+
+#define T        double
+#define FN(name) name##_f64
+#include "cpu/complex.inc"
+
+typedef void (*loop_fn)(char *const *at, const int64_t *step, int64_t n,
+                        const luc_ew_params *params);
+enum { GIVES_COMPLEX, GIVES_REAL, GIVES_TRUTH };
+
+typedef struct kernel {
+  loop_fn fn[2]; /* complex64, complex128; NULL where there is none */
+  uint8_t inputs, gives;
+} kernel;
+
+#define ROW(name, inputs, gives)                                                                   \
+  [LUC_EW_##name] = {{name##_loop_f32, name##_loop_f64}, inputs, gives},
+#define COMPLEX(name, inputs, CALL) ROW(name, inputs, GIVES_COMPLEX)
+#define REAL(name, inputs, CALL)    ROW(name, inputs, GIVES_REAL)
+#define TRUTH(name, inputs, CALL)   ROW(name, inputs, GIVES_TRUTH)
+static const kernel kernels[LUC_NUM_EWS] = {
+#include "cpu/complex_kernels.def"
+};
+
+bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result) {
+  const kernel *k = &kernels[op];
+  *result = k->gives == GIVES_COMPLEX ? dtype
+            : k->gives == GIVES_REAL  ? luc__dtype_to_real(dtype)
+                                      : LUC_BOOL;
+  return k->inputs > 0;
+}
+
+typedef struct job {
+  luc_nest nest; /* operand 0 is the output */
+  loop_fn fn;
+  const luc_ew_params *params;
+} job;
+
+static void run_range(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const luc_nest *nest = &j->nest;
+  int64_t step[LUC_NEST_OPERANDS];
+  luc_cursor c;
+  for (int i = 0; i < nest->count; i++) step[i] = nest->strides[i][0];
+  luc__nest_seek(nest, begin, &c);
+  while (begin < end) {
+    int64_t run = nest->sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
+    j->fn(c.ptr, step, n, j->params);
+    begin += n;
+    if (begin < end) luc__nest_advance(nest, &c, n);
+  }
+}
+
+luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
+                            const luc_ew_input *in, const luc_ew_params *params) {
+  enum { GRAIN = 1 << 13 };
+  const kernel *k = &kernels[op];
+  luc_tensor *cast[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+  luc_element numbers[LUC_EW_MAX_INPUTS];
+  luc_status status = LUC_OK;
+  job j = {.fn = k->fn[dtype == LUC_COMPLEX128], .params = params};
+  luc__nest_init(&j.nest, out->ndim, out->sizes);
+  luc__nest_add(&j.nest, out);
+  for (int i = 0; i < k->inputs; i++) {
+    const luc_tensor *t = in[i].t;
+    if (t != NULL && t->dtype != dtype) {
+      LUC_GO(luc__tensor_empty_like(ctx, t, dtype, &cast[i]));
+      LUC_GO(luc__copy(ctx, cast[i], t));
+      t = cast[i];
+    }
+    luc__nest_add(&j.nest, t);
+    if (t == NULL) luc__store_scalar(&numbers[i], dtype, in[i].s);
+    if (t == NULL) j.nest.base[i + 1] = (char *)&numbers[i];
+  }
+  luc__nest_simplify(&j.nest);
+  luc__parallel_for(ctx, j.nest.numel, GRAIN, run_range, &j);
+done:
+  for (int i = 0; i < k->inputs; i++) luc_tensor_release(ctx, cast[i]);
+  return status;
+}

@@ -1,0 +1,23 @@
+/* Complex tensors: their parts as real tensors, copies between complex and real dtypes, and their
+ * pointwise kernels. */
+#ifndef LUC_COMPLEX_H
+#define LUC_COMPLEX_H
+
+#include "cpu/elementwise.h"
+
+/* The real (0) or imaginary (1) part of a complex tensor as a real one over the same memory. It is
+ * not counted: it serves kernels while t lives. */
+void luc__part(const luc_tensor *t, int part, luc_tensor *out);
+
+/* luc__copy where one dtype is complex and the other is not the same: real numbers have an
+ * imaginary part of 0, which a real destination drops; bool asks whether either part is not 0. */
+luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *src);
+
+/* The dtype in which a pointwise kernel of elementwise.def gives its results from numbers of this
+ * complex dtype; false if it has no meaning for them. */
+bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result);
+/* Runs it: out has that dtype, inputs any. */
+luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
+                            const luc_ew_input *in, const luc_ew_params *params);
+
+#endif

@@ -1,0 +1,199 @@
+/* Complex tensors: made of real ones, taken apart and conjugated. real, imag and view_as_real are
+ * views of the same memory; a conjugate is computed at once, there is no lazy bit for it. */
+#include "cpu/complex.h"
+
+#include "ops/formula.h"
+#include "ops/geometry.h"
+#include "ops/pointwise.h"
+
+static bool is_complex(const luc_tensor *t) {
+  return luc__dtype_is_complex((luc_dtype)t->dtype);
+}
+
+static bool is_part(luc_dtype dtype) {
+  return dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64;
+}
+
+/* ---- made of parts ---- */
+
+/* The dtype of the parts: the tensors' own; two numbers take the default. */
+static luc_status parts_dtype(luc_context *ctx, const char *who, const luc_value *args,
+                              luc_dtype *dtype) {
+  const luc_tensor *a = luc_as_tensor(&args[0]), *b = luc_as_tensor(&args[1]);
+  const luc_tensor *first = a ? a : b;
+  *dtype = ctx->default_dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  if (!first) return LUC_OK;
+  *dtype = (luc_dtype)first->dtype;
+  LUC_CHECK(ctx, !b || first->dtype == b->dtype, LUC_ERR_TYPE,
+            "%s: both inputs must have one dtype (got %s and %s)", who, luc__dtype_name(*dtype),
+            luc__dtype_name((luc_dtype)b->dtype));
+  LUC_CHECK(ctx, is_part(*dtype), LUC_ERR_TYPE,
+            "%s: inputs must be float32 or float64 tensors (got %s)", who, luc__dtype_name(*dtype));
+  return LUC_OK;
+}
+
+luc_status luc__run_complex(luc_context *ctx, luc_value *args, luc_value *out) {
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_dtype dtype;
+  luc_tensor *r, part;
+  LUC_TRY(parts_dtype(ctx, "complex", args, &dtype));
+  LUC_TRY(luc__broadcast_operands(ctx, "complex", args, 2, &ndim, sizes));
+  LUC_TRY(luc__out(ctx, "complex", out, luc__dtype_to_complex(dtype), ndim, sizes, &r));
+  for (int p = 0; p < 2; p++) {
+    luc__part(r, p, &part);
+    if (args[p].kind == LUC_TENSOR)
+      LUC_TRY(luc__copy(ctx, &part, args[p].as.tensor));
+    else
+      LUC_TRY(luc__fill(ctx, &part, luc_as_scalar(&args[p])));
+  }
+  return LUC_OK;
+}
+
+luc_status luc__grad_complex(luc_context *ctx, luc_backward *b) {
+  if (luc__needs(b, 0)) LUC_TRY(luc__unary(ctx, LUC_OP_real, b->gout[0], &b->gin[0]));
+  return luc__needs(b, 1) ? luc__unary(ctx, LUC_OP_imag, b->gout[0], &b->gin[1]) : LUC_OK;
+}
+
+luc_status luc__run_polar(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *length = args[0].as.tensor, *angle = args[1].as.tensor;
+  luc_dtype dtype;
+  LUC_TRY(parts_dtype(ctx, "polar", args, &dtype));
+  luc_tensor *re = luc__f2(&f, LUC_OP_mul, length, luc__f1(&f, LUC_OP_cos, angle));
+  luc_tensor *im = luc__f2(&f, LUC_OP_mul, length, luc__f1(&f, LUC_OP_sin, angle));
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_complex, re, im), out);
+}
+
+/* ---- views ---- */
+
+luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  LUC_CHECK(ctx, is_complex(t), LUC_ERR_TYPE,
+            "view_as_real: only complex tensors can be seen as real ones (got %s)",
+            luc__dtype_name((luc_dtype)t->dtype));
+  LUC_CHECK(ctx, t->ndim < LUC_MAX_DIMS, LUC_ERR_SUPPORT,
+            "view_as_real: tensors have at most %d dimensions, the result would have %d",
+            LUC_MAX_DIMS, t->ndim + 1);
+  for (int d = 0; d < t->ndim; d++) {
+    sizes[d] = t->sizes[d];
+    strides[d] = 2 * t->strides[d];
+  }
+  sizes[t->ndim] = 2;
+  strides[t->ndim] = 1;
+  luc_dtype real = luc__dtype_to_real((luc_dtype)t->dtype);
+  luc_status status =
+      luc__tensor_view_as(ctx, t, real, t->ndim + 1, sizes, strides, 2 * t->offset, &r);
+  return luc__set_result(status, out, r);
+}
+
+/* Where the gradient is no pairs already, it becomes pairs. */
+luc_status luc__grad_view_as_real(luc_context *ctx, luc_backward *b) {
+  luc_tensor *plain;
+  LUC_TRY(luc__unary(ctx, LUC_OP_contiguous, b->gout[0], &plain));
+  luc_status status = luc__unary(ctx, LUC_OP_view_as_complex, plain, &b->gin[0]);
+  luc_tensor_release(ctx, plain);
+  return status;
+}
+
+luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  int64_t strides[LUC_MAX_DIMS];
+  int last = t->ndim - 1;
+  LUC_CHECK(
+      ctx, is_part((luc_dtype)t->dtype), LUC_ERR_TYPE,
+      "view_as_complex: only float32 and float64 tensors can be seen as complex ones (got %s)",
+      luc__dtype_name((luc_dtype)t->dtype));
+  LUC_CHECK(ctx, last >= 0 && t->sizes[last] == 2, LUC_ERR_SHAPE,
+            "view_as_complex: Tensor must have a last dimension of size 2");
+  LUC_CHECK(ctx, t->strides[last] == 1, LUC_ERR_SHAPE,
+            "view_as_complex: Tensor must have a last dimension with stride 1");
+  for (int d = 0; d < last; d++) {
+    strides[d] = t->strides[d] / 2;
+    LUC_CHECK(ctx, t->strides[d] % 2 == 0, LUC_ERR_SHAPE,
+              "view_as_complex: Tensor must have a stride divisible by 2 for all but last "
+              "dimension");
+  }
+  LUC_CHECK(ctx, t->offset % 2 == 0, LUC_ERR_SHAPE,
+            "view_as_complex: Tensor must have a storage_offset divisible by 2");
+  luc_dtype dtype = luc__dtype_to_complex((luc_dtype)t->dtype);
+  luc_status status =
+      luc__tensor_view_as(ctx, t, dtype, last, t->sizes, strides, t->offset / 2, &r);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__grad_view_as_complex(luc_context *ctx, luc_backward *b) {
+  return luc__unary(ctx, LUC_OP_view_as_real, b->gout[0], &b->gin[0]);
+}
+
+static luc_status part_of(luc_context *ctx, luc_tensor *t, int part, luc_value *out) {
+  luc_tensor seen, *r = NULL;
+  luc__part(t, part, &seen);
+  luc_status status = luc__tensor_view_as(ctx, t, (luc_dtype)seen.dtype, t->ndim, seen.sizes,
+                                          seen.strides, seen.offset, &r);
+  return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_real(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  if (is_complex(t)) return part_of(ctx, t, 0, out);
+  *out = luc_v_tensor(luc__retain(t));
+  return LUC_OK;
+}
+
+luc_status luc__run_imag(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  LUC_CHECK(ctx, is_complex(t), LUC_ERR_TYPE,
+            "imag: imag is not implemented for tensors with non-complex dtypes.");
+  return part_of(ctx, t, 1, out);
+}
+
+luc_status luc__grad_imag(luc_context *ctx, luc_backward *b) {
+  luc_tensor *zero;
+  LUC_TRY(luc__unary(ctx, LUC_OP_zeros_like, b->gout[0], &zero));
+  luc_status status = luc__binary(ctx, LUC_OP_complex, zero, b->gout[0], &b->gin[0]);
+  luc_tensor_release(ctx, zero);
+  return status;
+}
+
+/* ---- the conjugate ---- */
+
+/* In place of a complex tensor, or a new one. */
+static luc_status conjugate(luc_context *ctx, luc_tensor *t, luc_value *out) {
+  luc_tensor *r, part;
+  LUC_TRY(luc__out(ctx, "conj", out, (luc_dtype)t->dtype, t->ndim, t->sizes, &r));
+  if (r != t) LUC_TRY(luc__copy(ctx, r, t));
+  if (!is_complex(t)) return LUC_OK;
+  luc__part(r, 1, &part);
+  luc_ew_input in = {.t = &part};
+  luc__elementwise(ctx, LUC_EW_neg, (luc_dtype)part.dtype, &part, &in, NULL);
+  return LUC_OK;
+}
+
+luc_status luc__run_conj(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  if (is_complex(t)) return conjugate(ctx, t, out);
+  *out = luc_v_tensor(luc__retain(t));
+  return LUC_OK;
+}
+
+luc_status luc__run_conj_physical(luc_context *ctx, luc_value *args, luc_value *out) {
+  return conjugate(ctx, args[0].as.tensor, out);
+}
+
+luc_status luc__grad_conj(luc_context *ctx, luc_backward *b) {
+  return luc__unary(ctx, LUC_OP_conj, b->gout[0], &b->gin[0]);
+}
+
+luc_status luc__run_resolve_conj(luc_context *ctx, luc_value *args, luc_value *out) {
+  (void)ctx;
+  *out = luc_v_tensor(luc__retain(args[0].as.tensor));
+  return LUC_OK;
+}
+
+luc_status luc__run_adjoint(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *turned = luc__f1(&f, LUC_OP_mT, args[0].as.tensor);
+  return luc__f_result(&f, luc__f1(&f, LUC_OP_conj, turned), out);
+}

@@ -1,0 +1,103 @@
+-- Complex tensors: PyTorch's recorded answers, how they look in Lua, and what refuses them.
+local lucerna = require "lucerna"
+local cases = require "cases"
+local parity = require "parity"
+
+local c64, c128 = lucerna.complex64, lucerna.complex128
+
+describe("like PyTorch:", function()
+  for i, case in ipairs(parity.load("complex")) do
+    it(("%s (%d)"):format(case.name, i), function()
+      cases.run(case, {})
+      if not case.dense and not case.seed then cases.run(case, {view = true}) end
+      if case.grads and not case.rough then cases.check_derivatives(case) end
+    end)
+  end
+end)
+
+describe("a complex number", function()
+  it("is two numbers from item, a pair in tables", function()
+    local z = lucerna.tensor({{1, 2}, {3, -4}}, {dtype = c64})
+    assert.same({2}, z.shape)
+    assert.same({3.0, -4.0}, {z[2]:item()})
+    assert.same({{1.0, 2.0}, {3.0, -4.0}}, z:tolist())
+    assert.same({0.5, 1.0}, lucerna.tensor({0.5, 1}, {dtype = c128}):tolist())
+    assert.equal(c128, z:new_tensor({z[1], z[2]}, {dtype = c128}).dtype)
+  end)
+  it("can be made of tensors without dimensions", function()
+    local i = lucerna.complex(0, 1)
+    assert.equal(c64, i.dtype)
+    local z = lucerna.tensor {i, 2.5, i:conj()}
+    assert.equal(c64, z.dtype)
+    assert.same({{0.0, 1.0}, {2.5, 0.0}, {0.0, -1.0}}, z:tolist())
+  end)
+  it("is refused in words where it is malformed", function()
+    for _, bad in ipairs {{1, 2, 3}, {{1, 2}, {3}}, {{1, 2}, 3}, {{1, "x"}, {1, 2}}} do
+      assert.is_false(pcall(lucerna.tensor, bad, {dtype = c64}))
+    end
+    assert.matches("cannot be converted to float32",
+      parity.message(lucerna.tensor, {lucerna.complex(1, 2)}, {dtype = lucerna.float32}))
+  end)
+end)
+
+describe("the parts", function()
+  it("are views that can be assigned", function()
+    local z = lucerna.zeros(2, {dtype = c128})
+    z.real = lucerna.tensor {1.0, 2.0}
+    z.imag = 3
+    lucerna.view_as_real(z)[{1, 2}] = -1
+    assert.same({{1.0, -1.0}, {2.0, 3.0}}, z:tolist())
+    assert.matches("imag is not implemented", parity.message(lucerna.imag, lucerna.ones(1)))
+  end)
+  it("carry writes to what they are views of into the graph", function()
+    local x = parity.leaf({3})
+    parity.gradcheck(function(a)
+      local z = lucerna.complex(a, a)
+      z.imag:copy_(a[{{1, 1}}]:expand(3))
+      return z
+    end, {x})
+    local y = lucerna.randn({3, 2}, {dtype = lucerna.float64}):requires_grad_()
+    parity.gradcheck(function(a)
+      local b = a:clone()
+      lucerna.view_as_complex(b)[2] = lucerna.view_as_complex(a)[1]:conj()
+      return b
+    end, {y})
+  end)
+  it("have their own shapes", function()
+    local z = lucerna.zeros(2, 3, {dtype = c64})
+    assert.same({3, 2}, z.H.shape)
+    assert.same({3, 2}, z.mH.shape)
+    assert.same({2, 3, 2}, lucerna.view_as_real(z).shape)
+    assert.is_false(z:is_conj())
+    assert.matches("only supported on matrices", parity.message(function() return z[1].H end))
+  end)
+end)
+
+describe("a gradient", function()
+  it("is not made up for complex outputs", function()
+    local z = lucerna.complex(1, 2):requires_grad_()
+    local message = parity.message(z.backward, z:conj())
+    assert.matches("only for real scalar outputs but got complex64", message, 1, true)
+    message = parity.message(z.backward, z:conj(), lucerna.tensor(1.0))
+    assert.matches("both must be complex, or neither", message, 1, true)
+  end)
+end)
+
+describe("dtypes", function()
+  it("promote over the categories", function()
+    local f = lucerna.promote_types
+    assert.equal(c64, f(c64, lucerna.float32))
+    assert.equal(c64, f(lucerna.int64, c64))
+    assert.equal(c128, f(c64, lucerna.float64))
+    assert.equal(c128, f(c128, c64))
+    local one = lucerna.complex(1, 0)
+    assert.equal(c128, lucerna.result_type(lucerna.ones(2):double(), one))
+    assert.equal(c64, lucerna.result_type(lucerna.ones(2), one:to(c128)))
+    assert.is_true(lucerna.can_cast(lucerna.float64, c64))
+    assert.is_false(lucerna.can_cast(c64, lucerna.float64))
+    assert.is_true(c64.is_complex)
+    assert.equal(16, c128.itemsize)
+    assert.equal(lucerna.cfloat, c64)
+    assert.equal(lucerna.cdouble, c128)
+  end)
+end)

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""PyTorch's answers for complex tensors: tests/parity/data/complex.lua."""
+import torch
+
+from record import Const, Dim, Ids, case, real, write
+
+C64, C128 = torch.complex64, torch.complex128
+F32 = torch.float32
+
+
+def z(*shape, dtype=C128):
+    return real(*shape, dtype=dtype)
+
+
+def parts():
+    case("complex", real(2, 3), real(2, 3))
+    case("complex", real(2, 1), real(3))
+    case("complex", real(2, dtype=F32), real(2, dtype=F32))
+    case("complex", real(2), real(2, dtype=F32))
+    case("complex", torch.tensor([1, 2]), torch.tensor([1, 2]))
+    case("complex", real(2), real(3))
+    case("polar", real(2, 3).abs() + 1, real(2, 3))
+    case("polar", real(2), real(2, dtype=F32))
+    for fn in ("view_as_real", "real", "imag", "conj", "conj_physical", ".conj_physical_",
+               ".resolve_conj"):
+        case(fn, z(2, 3))
+        case(fn, z(dtype=C64))
+        case(fn, z(2, 0))
+        case(fn, real(3))
+    case("view_as_complex", real(3, 2), dense=True)
+    case("view_as_complex", real(2, 2, 2, dtype=F32), dense=True)
+    case("view_as_complex", real(2, 3))
+    case("view_as_complex", torch.ones(2, dtype=torch.int64))
+    case("adjoint", z(2, 3), ref=lambda x: x.H, name="H")
+    case("adjoint", z(2, 2, 3))
+    case("adjoint", z(3))
+
+
+def made():
+    for dtype in (C64, C128):
+        case("zeros", 2, 2, dtype=dtype)
+        case("ones", 3, dtype=dtype)
+        case("full", (2,), 2.5, dtype=dtype)
+        case("eye", 2, 3, dtype=dtype)
+        case("zeros_like", Const(z(2, dtype=dtype)))
+        case("ones_like", Const(real(2)), dtype=dtype)
+        case("full_like", Const(z(2, dtype=dtype)), 3)
+        for other in (C64, C128, torch.float64, F32, torch.int32, torch.uint8, torch.bool):
+            case(".to", Const(z(2, 3, dtype=dtype)), other)
+            case(".to", Const(real(2, 3, dtype=other)), dtype)
+        case(".to", z(3, dtype=dtype), C128, rough=True)
+        case(".to", real(3), dtype, rough=True)
+        case(".to", z(3, dtype=dtype), torch.float64, rough=True)
+        case(".new_ones", Const(z(2, dtype=dtype)), 3)
+        case(".fill_", Const(z(2, 3, dtype=dtype)), 1.5)
+        case(".fill_", Const(z(2, dtype=dtype)), Const(z()))
+        case(".fill_", Const(real(2)), Const(z()))
+        case(".copy_", Const(z(2, dtype=dtype)), z(2), rough=True)
+        case(".copy_", Const(z(2, dtype=dtype)), real(2), rough=True)
+        case(".zero_", Const(z(2, dtype=dtype)))
+
+
+def moved():
+    """What only moves elements: both sizes of elements, and gradients."""
+    for dtype in (C64, C128):
+        x = z(3, 4, dtype=dtype)
+        case("clone", x)
+        case("transpose", x, Dim(0), Dim(1))
+        case(".reshape", x, (2, 6))
+        case("flip", x, [Dim(0), Dim(1)])
+        case("roll", x, 1, Dim(1))
+        case(".repeat", x, (1, 2))
+        case("tril", x)
+        case("diag", x)
+        case("diag_embed", z(2, dtype=dtype))
+        case("cat", [x, x], Dim(1))
+        case("cat", [z(2, dtype=dtype), real(2)])
+        case("stack", [z(2, dtype=dtype), z(2, dtype=dtype)])
+        case("chunk", x, 2, Dim(1))
+        case("unbind", x, Dim(1))
+        case("index_select", x, Dim(1), Ids(2, 0, 2))
+        case("gather", x, Dim(1), Ids([[1, 0], [2, 3], [1, 1]]))
+        case("take", x, Ids(1, 5, 5))
+        case("index_add", x, Dim(0), Ids(1, 1), z(2, 4, dtype=dtype))
+        case("index_copy", x, Dim(0), Ids(1, 2), z(2, 4, dtype=dtype))
+        case("index_fill", x, Dim(0), Ids(1), 2.5)
+        case("scatter", x, Dim(0), Ids([[1, 0], [2, 1]]), z(2, 2, dtype=dtype))
+        case("scatter_add", x, Dim(0), Ids([[1, 0], [1, 1]]), z(2, 2, dtype=dtype))
+        case("index_put", x, [Ids(1, 0), Ids(3, 3)], z(2, dtype=dtype))
+        case("index_put", x, [Ids(1, 1), Ids(3, 3)], z(2, dtype=dtype), accumulate=True)
+        mask = torch.tensor([True, False, True, False])
+        case("masked_fill", x, mask, 1.5)
+        case("masked_fill", x, mask, Const(z(dtype=dtype)))
+        case("masked_select", x, mask)
+        case("masked_scatter", x, mask, z(6, dtype=dtype))
+        case("nonzero", Const(torch.tensor([0, 1j, 2], dtype=dtype)), positions=True)
+        case(".unfold", x, Dim(1), 2, 1)
+        case("as_strided", x, (2, 2), (4, 1), 1, dense=True)
+        case("constant_pad_nd", x, [1, 1], 2.0)
+        case("meshgrid", [z(2, dtype=dtype), z(3, dtype=dtype)], ref=lambda t: torch.meshgrid(
+            *t, indexing="ij"))
+
+
+def arithmetic():
+    for fn in ("add", "sub", "mul", "div", "true_divide", "pow"):
+        case(fn, z(2, 3), z(2, 3))
+        case(fn, z(2, 3, dtype=C64), z(3, dtype=C64))
+        case(fn, z(2, 1), real(3))
+        case(fn, real(3).abs() + .1, z(2, 1))
+        case(fn, real(2, 3).abs() + .1, z(dtype=C64), rough=True)
+        case(fn, z(3), 2.5)
+        case(fn, z(3, dtype=C64), torch.tensor([1, 2, 3]))
+    case("add", z(3), z(3), alpha=2.5)
+    case("sub", z(3, dtype=C64), z(3, dtype=C64), alpha=2)
+    case("rsub", z(3), 2.5)
+    case("rsub", z(3), z(3), alpha=3)
+    case("div", z(3), z(3), rounding_mode="floor")
+    case("pow", 2.5, z(3))
+    case("pow", -2.5, z(3), grad=False)
+    for s in (2, 3, 0.5, -0.5, -1, 0, 1):
+        case("pow", z(3), s)
+    case("mul", z(2, 0), z(2, 1))
+    case("floor_divide", z(2), z(2))
+    case("remainder", z(2), z(2))
+    case("addcmul", z(2, 3), z(3), z(2, 1), value=2.5)
+    case("addcdiv", z(2, 3), z(3), z(2, 1), value=2)
+    case("lerp", z(4), z(4), 0.25)
+    case("lerp", z(4), z(4), z(4))
+    case("lerp", z(4, dtype=C64), z(4, dtype=C64), 0.75)
+    condition = torch.tensor([True, False, True])
+    case("where", condition, z(3), z(3))
+    case("where", condition, z(2, 1, dtype=C64), z(3, dtype=C64))
+    case(".where", z(3), condition, z(3), rough=True)
+
+
+def functions():
+    for fn in ("neg", "abs", "sgn", "angle", "reciprocal", "square", "sqrt", "rsqrt", "exp", "log",
+               "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+               "tanh", "asinh", "atanh", "sigmoid", "positive"):
+        case(fn, z(2, 3).div(8) + (.03 + .04j))  # off the branch cuts
+        case(fn, z(3, dtype=C64).div(8) + (.03 + .04j))
+    case("acosh", z(4).div(8) + .04, grad=False)
+    case("acosh", z(4).div(8) + (2.1 + .04j))
+    for fn in ("sgn", "angle"):
+        case(fn, real(4))
+        case(fn, Const(torch.tensor([0.0, float("nan"), -1, 2])))
+        case(fn, torch.tensor([0, -1, 2]))
+        case(fn, torch.zeros(2, dtype=C128), rough=True)
+    case("abs", torch.zeros(2, dtype=C128), rough=True)
+    case(".abs_", Const(z(2)))
+    for fn in ("sign", "floor", "round", "exp2", "expm1", "log1p", "erf", "lgamma", "relu", "frac",
+               "logit", "nan_to_num", "isposinf", "signbit", "deg2rad"):
+        case(fn, z(2))
+    for fn in ("clamp_min", "lt", "gt", "maximum", "atan2", "hypot", "copysign", "remainder",
+               "fmod", "bitwise_and"):
+        case(fn, z(2), z(2))
+
+
+def truth():
+    inf, nan = float("inf"), float("nan")
+    x = Const(torch.tensor([0, 1, 1j, complex(inf, 1), complex(1, nan)], dtype=C128))
+    y = Const(torch.tensor([0, 1j, 1j, complex(inf, 1), complex(1, nan)], dtype=C128))
+    for fn in ("isnan", "isinf", "isfinite", "isreal", "logical_not", "count_nonzero", "all",
+               "any"):
+        case(fn, x)
+        case(fn, Const(x.t.to(C64)))
+    for fn in ("eq", "ne", "logical_and", "logical_or", "logical_xor", "isclose", "allclose",
+               "equal"):
+        case(fn, x, y)
+        case(fn, x, x)
+    case("eq", x, 1.0)
+    case("eq", Const(z(3)), Const(torch.tensor([1, 2, 3])))
+    case("isclose", x, y, equal_nan=True)
+    case("isclose", Const(z(3)), Const(z(3)), 0.0, 20.0)
+    case("all", Const(z(2, 3)), Dim(1))
+    case("any", Const(torch.zeros(2, 2, dtype=C64)), Dim(0), True)
+
+
+def reduced():
+    for fn in ("sum", "mean"):
+        case(fn, z(2, 3))
+        case(fn, z(2, 3, dtype=C64), [Dim(1)])
+        case(fn, z(2, 3, 2), [Dim(0), Dim(2)], True)
+        case(fn, z(0))
+        case(fn, Const(real(3)), dtype=C128)
+        case(fn, Const(z(3)), dtype=C64)
+    case("nansum", z(2))
+    for dtype in (C64, C128):
+        case("randn", 3, 2, dtype=dtype, seed=3)
+        case("rand", 5, dtype=dtype, seed=3)
+        case("randn_like", Const(z(20, dtype=dtype)), seed=4)
+        case("rand_like", Const(z(2, dtype=dtype)), seed=4)
+        case(".normal_", Const(z(3, dtype=dtype)), 1.0, 2.0, seed=5)
+        case(".uniform_", Const(z(3, dtype=dtype)), -1.0, 2.0, seed=5)
+    case("randint", 3, (2,), dtype=C64)
+
+
+if __name__ == "__main__":
+    for family in (parts, made, moved, arithmetic, functions, truth, reduced):
+        family()
+    write("complex", __file__)
