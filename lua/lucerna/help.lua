@@ -35,6 +35,8 @@ local PLACES = {
   {"distributions.transforms.", function() return lucerna.distributions.transforms end},
   {"distributions.constraints.", function() return lucerna.distributions.constraints end},
   {"autograd.", function() return lucerna.autograd end},
+  {"amp.", function() return lucerna.amp end},
+  {"amp.GradScaler:", function() return lucerna.amp.GradScaler end},
   {"data.", function() return lucerna.data end},
   {"models.", function() return lucerna.models end},
   {"models.GPT2:", function() return {generate = lucerna.models.GPT2.generate} end},

@@ -17,7 +17,7 @@ local lucerna = { _VERSION = "lucerna " .. core._version }
 local SUBMODULES = {
   nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
   func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
-  special = true, summary = true, dot = true, numpy = true,
+  special = true, summary = true, dot = true, numpy = true, amp = true,
 }
 
 for name, value in pairs(core) do
@@ -88,6 +88,8 @@ function lucerna.inference_mode(f, ...)
   if type(f) == "boolean" then return with_mode("inference_mode", not f, f, ...) end
   return with_mode("inference_mode", false, true, f, ...)
 end
+
+for name, value in pairs(require "lucerna.autocast") do lucerna[name] = value end
 
 -- ---- dtypes ----
 

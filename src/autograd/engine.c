@@ -274,11 +274,14 @@ static luc_status run_op(luc_context *ctx, luc_node *node, luc_tensor *const *go
   luc_status status = LUC_OK;
   bool attach = ctx->grad_mode && node->nresults <= LUC_MAX_RESULTS;
   luc_tensor *const *results = attach ? attached : node->results;
+  bool autocast = ctx->autocast;
+  ctx->autocast = false; /* gradients follow the dtypes of the forward pass */
   LUC_GO(check_versions(ctx, node));
   if (attach) LUC_GO(attach_results(ctx, node, attached));
   luc_backward b = {node, node->args, results, gout, gin, gin + node->nslots};
   status = luc__ops[node->op].grad(ctx, &b);
 done:
+  ctx->autocast = autocast;
   for (int r = 0; r < LUC_MAX_RESULTS; r++) luc_tensor_release(ctx, attached[r]);
   return status;
 }

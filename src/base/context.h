@@ -25,13 +25,18 @@ struct luc_context {
   bool uninitialized;      /* tensors without a shape have been made: operators look out for them */
   bool complex;            /* complex tensors have been made: most operators refuse them */
   bool direct_convolution; /* cpu/winograd.h is not to be used */
-  uint64_t next_seq;       /* numbers autograd nodes in order of creation */
-  uint64_t next_id;        /* numbers hooks and handles */
-  const void *kernels;     /* cpu/kernels.h: the table for this machine's instruction set */
-  void *ops;               /* ops/op.h: parsed operator table */
-  void *nn;                /* nn: parsed class table, global hooks */
-  void *fft;               /* cpu/fft.c: FFTW's functions, recent plans */
-  void *dead_nodes;        /* autograd: nodes waiting to be freed, so that freeing is iterative */
+  bool autocast;           /* ops/autocast.h: operators cast what they are given */
+  bool autocast_cache;
+  uint8_t autocast_dtype; /* luc_dtype */
+  int autocast_depth;     /* of regions */
+  void *autocast_weights; /* casts of weights, until the outermost region ends */
+  uint64_t next_seq;      /* numbers autograd nodes in order of creation */
+  uint64_t next_id;       /* numbers hooks and handles */
+  const void *kernels;    /* cpu/kernels.h: the table for this machine's instruction set */
+  void *ops;              /* ops/op.h: parsed operator table */
+  void *nn;               /* nn: parsed class table, global hooks */
+  void *fft;              /* cpu/fft.c: FFTW's functions, recent plans */
+  void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
   bool freeing_nodes;
   struct luc_observer *observer; /* ops/op.h: is told of every operator call, or NULL */
   luc_close_fn closers[LUC_MAX_CLOSERS];

@@ -25,14 +25,15 @@ enum {
   LUC_L_SCOPE,     /* tensors made in the running lucerna.scope */
   LUC_L_GENERATOR_META,
   LUC_L_MODE_META,
+  LUC_L_REGION_META, /* of autocast */
   LUC_L_SCOPE_META,
   LUC_L_HANDLE_META,
   LUC_L_TAPE_META,
-  LUC_L_OWNERS,  /* id of a callback -> what hooks and functions of the graph have as ud */
-  LUC_L_NOTED,   /* weak: address of a box -> that box, of tensors with a graph */
-  LUC_L_PROBED,  /* while probing: weak: id -> function */
-  LUC_L_LINKS,   /* while probing: box or module -> its functions */
-  LUC_L_LEASES,  /* strong: address of a lease -> it: userdata whose memory tensors see */
+  LUC_L_OWNERS, /* id of a callback -> what hooks and functions of the graph have as ud */
+  LUC_L_NOTED,  /* weak: address of a box -> that box, of tensors with a graph */
+  LUC_L_PROBED, /* while probing: weak: id -> function */
+  LUC_L_LINKS,  /* while probing: box or module -> its functions */
+  LUC_L_LEASES, /* strong: address of a lease -> it: userdata whose memory tensors see */
   LUC_L_DLPACK_META,
   LUC_L_DLPACK_VERSIONED_META,
   LUC_L_METHODS, /* of tensors */

@@ -107,9 +107,10 @@ void luc_l_open_dlpack(lua_State *L, luc_l_state *st);   /* exchange with other 
 void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory, scope, size */
 void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
-void luc_l_open_fields(lua_State *L, luc_l_state *st);   /* x.shape, x[…]: last, over methods */
-void luc_l_open_io(lua_State *L, luc_l_state *st);       /* files */
-void luc_l_open_checkpoint(lua_State *L);                /* … of PyTorch */
-void luc_l_open_optim(lua_State *L, luc_l_state *st);    /* optimizers */
+void luc_l_open_autocast(lua_State *L, luc_l_state *st);
+void luc_l_open_fields(lua_State *L, luc_l_state *st); /* x.shape, x[…]: last, over methods */
+void luc_l_open_io(lua_State *L, luc_l_state *st);     /* files */
+void luc_l_open_checkpoint(lua_State *L);              /* … of PyTorch */
+void luc_l_open_optim(lua_State *L, luc_l_state *st);  /* optimizers */
 
 #endif

@@ -1,6 +1,8 @@
 /* The one door: every operator call, from Lua, from C or from a gradient, passes here. Its stages:
- * complete the arguments, decide on recording, run, record. Failure leaves nothing half-made:
- * results are released, and histories change only after everything that can fail has succeeded. */
+ * complete the arguments, cast them (autocast), decide on recording, run, record. Failure leaves
+ * nothing half-made: results are released, and histories change only after everything that can fail
+ * has succeeded. */
+#include "ops/autocast.h"
 #include "ops/op.h"
 
 #include <string.h>
@@ -99,6 +101,8 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   LUC_TRY(check_complex(ctx, op, args));
+  if (ctx->autocast && !ctx->inside_op && luc__autocast_applies(op))
+    return luc__autocast_call(ctx, op, args, call, out);
   int nresults = schema->nresults;
   for (int i = 0; i < nresults; i++) out[i] = luc_v_none();
   luc_status status;

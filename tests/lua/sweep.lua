@@ -54,6 +54,7 @@ local function nothing(case, dim)
 end
 
 local function change_of(case, variant)
+  variant = variant:match("^autocast (%w+)$") or variant
   if variant == "nothing first" then return nothing(case, 1) end
   if variant == "nothing last" then return nothing(case, -1) end
   if variant == "single" then return function(t) return t:flatten()[1]:clone() end end
@@ -85,6 +86,10 @@ local ROOM = {float64 = 1e-6, float32 = 2e-5, float16 = 4e-3, bfloat16 = 3e-2}
 -- What differs between a result and the text of PyTorch's.
 local function difference(t, want, signs)
   local dtype, shape, value = want:match("^(%S+) (%S+) (%S+)$")
+  if lucerna.is_tensor(t) and not dtype then
+    return tostring(t.dtype) ~= want and tostring(t.dtype) or nil
+  end
+  if want == "-" then return nil end
   if not dtype then return tostring(t) ~= want and tostring(t) or nil end
   if not lucerna.is_tensor(t) then return type(t) end
   local have = t:dim() == 0 and "-" or table.concat(t.shape, "x")
@@ -113,12 +118,19 @@ local function call(case, change)
   return out
 end
 
+local function under_autocast(...)
+  local _ <close> = lucerna.autocast("cpu")
+  return call(...)
+end
+
 M.VARIANTS = {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32",
-  "int64", "bool", "nothing first", "nothing last", "single"}
+  "int64", "bool", "nothing first", "nothing last", "single", "autocast float32",
+  "autocast bfloat16"}
 
 --- nil if the call answers this variant as PyTorch does (want), else how not.
 function M.fails(case, variant, want)
-  local ok, out = pcall(call, case, change_of(case, variant))
+  local f = variant:find("^autocast") and under_autocast or call
+  local ok, out = pcall(f, case, change_of(case, variant))
   if not ok then
     if type(out) ~= "string" or out:find("\n", 1, true) then return "the error is no line" end
     return want ~= "raises" and "raises " .. out:gsub("^.-:%d+: ", "") or nil
@@ -170,8 +182,8 @@ local function differentiated(case, change)
 end
 
 local function same(have, want, room, what)
-  local difference = parity.difference(have, want, room)
-  if difference then error(what .. ": " .. difference, 0) end
+  local why = parity.difference(have, want, room)
+  if why then error(what .. ": " .. why, 0) end
 end
 
 local function all_same(case, have, want, room)

@@ -188,6 +188,14 @@ def rounded(call, of, dtype):
     return told(call, outs[0] if single_out else outs)
 
 
+def under_autocast(call, of, dtype):
+    """The dtypes of the results alone."""
+    with torch.autocast("cpu"):
+        out = results(call, recast(of, dtype))
+    outs = list(out) if isinstance(out, (list, tuple)) else [out]
+    return "; ".join(NAMES[t.dtype] if isinstance(t, torch.Tensor) else "-" for t in outs)
+
+
 def guarded(f, *args):
     try:
         return f(*args)
@@ -210,6 +218,11 @@ def variants(call):
             if text not in ("raises", None) and not (
                     fn in TIES and dtype not in REDUCED + (torch.float32, torch.float64)):
                 lines[NAMES[dtype]] = text
+    if of in (torch.float32, torch.float64) and not call["ref"]:
+        for dtype in (torch.float32, torch.bfloat16):
+            text = guarded(under_autocast, call, of, dtype)
+            if text != "raises":
+                lines["autocast " + NAMES[dtype]] = text
     first = inner(found[0])
     if not call["ref"] and fn not in UNWRITTEN:  # (those check less than what they stand for)
         lines["nothing first"] = guarded(answer, call, nothing(0, first.size(0)))

@@ -24,6 +24,42 @@ scope(f, ...): releases at its end every tensor that f made and does not return.
 {"no_grad", [=[
 > local y = lucerna.no_grad(function() return lucerna.ones(2):requires_grad_() * 2 end)
 > assert(not y.requires_grad)]=]},
+{"autocast", [=[
+autocast([device_type,] [{dtype=bfloat16, enabled=true, cache_enabled=true},] f, ...): f(...) in
+mixed precision: products and convolutions in half precision, losses and what needs range in
+float32. Without f it returns what ends the region.
+> local net = lucerna.nn.Linear(4, 2)
+> local y = lucerna.autocast({dtype = lucerna.bfloat16}, net, lucerna.ones(3, 4))
+> assert(y.dtype == lucerna.bfloat16)
+> do
+>   local _ <close> = lucerna.autocast("cpu")
+>   net(lucerna.ones(3, 4)):sum():backward()
+> end
+> assert(net.weight.grad.dtype == lucerna.float32)]=]},
+{"clear_autocast_cache", "Forgets the casts of weights that the running region keeps."},
+{"amp.GradScaler", [=[
+GradScaler([device,] {init_scale=65536, growth_factor=2, backoff_factor=0.5, growth_interval=2000,
+enabled=true}): multiplies losses by a factor that gradients are divided by again before a step, so
+that those of float16 do not vanish. A step whose gradients are not finite is left out and makes the
+factor smaller; growth_interval steps without one make it larger.
+> local net = lucerna.nn.Linear(4, 2)
+> local optimizer = lucerna.optim.SGD(net:parameters(), {lr = 0.1})
+> local scaler = lucerna.amp.GradScaler()
+> local loss = lucerna.autocast({dtype = lucerna.float16}, net, lucerna.ones(3, 4)):float():mean()
+> scaler:scale(loss):backward()
+> scaler:step(optimizer)
+> scaler:update()]=]},
+{"amp.custom_fwd amp.custom_bwd", [=[
+custom_fwd(forward, {cast_inputs=}) and custom_bwd(backward): the two of an autograd.Function that
+autocast knows of.
+> local Square = lucerna.autograd.Function("Square", {
+>   forward = lucerna.amp.custom_fwd(function(ctx, x)
+>     ctx:save_for_backward(x)
+>     return x * x
+>   end, {cast_inputs = lucerna.float32}),
+>   backward = lucerna.amp.custom_bwd(function(ctx, g) return 2 * g * ctx.saved_tensors[1] end),
+> })
+> local y = Square.apply(lucerna.ones(2):requires_grad_())]=]},
 {"autograd.grad", [=[
 The gradients of outputs by inputs, one result for each input, without touching grad. allow_unused
 gives nil for an input that is not used. create_graph: gradients that can be differentiated again.

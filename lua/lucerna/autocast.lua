@@ -1,0 +1,116 @@
+-- Automatic mixed precision: regions in which the operators that gain by it run in half precision
+-- and those that need range in float32. The door casts (src/ops/autocast.c has the lists, those of
+-- PyTorch for the CPU); here are PyTorch's names. Devices other than the CPU have no autocast.
+
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
+local scoped = require "lucerna.scoped"
+
+local M = { clear_autocast_cache = core.clear_autocast_cache }
+
+-- Is it the CPU? Any other device PyTorch knows is one that is not here.
+local function is_cpu(who, device_type)
+  if device_type == nil or device_type == "cpu" then return true end
+  if type(device_type) ~= "string" then
+    core._raise(("%s: device_type must be a string (got %s)"):format(who, type(device_type)))
+  end
+  if device_type ~= "cuda" then
+    core._raise(("%s: unknown device type '%s'"):format(who, device_type))
+  end
+  return false
+end
+
+local function is_half(dtype) return dtype == core.float16 or dtype == core.bfloat16 end
+
+local function check_kind(who, name, value, kind)
+  if value ~= nil and type(value) ~= kind then
+    core._raise(("%s: %s must be a %s (got %s)"):format(who, name, kind, type(value)))
+  end
+end
+
+local function check_dtype(who, dtype)
+  local ok, real = pcall(function() return dtype.is_floating_point end)
+  if dtype ~= nil and not (ok and real) then
+    core._raise(("%s: dtype must be float16 or bfloat16 (got %s)"):format(who, tostring(dtype)))
+  end
+end
+
+-- What begins the region. As in PyTorch another floating point dtype means no casts.
+local function region(device_type, dtype, enabled, cache_enabled)
+  local who = "autocast"
+  local cpu = is_cpu(who, device_type)
+  check_dtype(who, dtype)
+  check_kind(who, "enabled", enabled, "boolean")
+  check_kind(who, "cache_enabled", cache_enabled, "boolean")
+  if not cpu then return function() return core._enter_autocast() end end
+  local on = enabled ~= false and (dtype == nil or is_half(dtype))
+  return function()
+    return core._enter_autocast(on, is_half(dtype) and dtype or nil, cache_enabled)
+  end
+end
+
+--- autocast([device_type,] [{dtype=, enabled=, cache_enabled=},] f, ...) runs f in mixed precision;
+-- without f it returns what ends the region: `local _ <close> = autocast("cpu")`.
+function M.autocast(...)
+  local given = table.pack(...)
+  local f
+  for i = 1, given.n do
+    if is_callable(given[i]) then
+      f = i
+      break
+    end
+  end
+  local enter = region(arguments("autocast", { "device_type", "dtype", "enabled",
+    "cache_enabled" }, table.unpack(given, 1, (f or given.n + 1) - 1)))
+  if not f then return enter() end
+  return scoped(enter, given[f], table.unpack(given, f + 1, given.n))
+end
+
+--- is_autocast_available(device_type): only the CPU has it.
+function M.is_autocast_available(device_type)
+  return is_cpu("is_autocast_available", device_type)
+end
+
+--- is_autocast_enabled([device_type]): is mixed precision on?
+function M.is_autocast_enabled(device_type)
+  local on = core._get_autocast()
+  return is_cpu("is_autocast_enabled", device_type) and on
+end
+
+--- set_autocast_enabled([device_type,] enabled): turns mixed precision on or off until told again.
+function M.set_autocast_enabled(device_type, enabled)
+  if type(device_type) == "boolean" then device_type, enabled = "cpu", device_type end
+  check_kind("set_autocast_enabled", "enabled", enabled, "boolean")
+  if is_cpu("set_autocast_enabled", device_type) then core._set_autocast(enabled) end
+end
+
+--- The dtype of the next regions that name none: bfloat16 to begin with.
+function M.get_autocast_dtype(device_type)
+  local _, dtype = core._get_autocast()
+  return is_cpu("get_autocast_dtype", device_type) and dtype or core.float16
+end
+
+--- set_autocast_dtype(device_type, dtype): float16 or bfloat16, of regions that name none.
+function M.set_autocast_dtype(device_type, dtype)
+  check_dtype("set_autocast_dtype", dtype)
+  if not is_half(dtype) then
+    core._raise("set_autocast_dtype: dtype must be float16 or bfloat16 (got " .. tostring(dtype)
+      .. ")")
+  end
+  if is_cpu("set_autocast_dtype", device_type) then core._set_autocast(nil, dtype) end
+end
+
+--- is_autocast_cache_enabled(): are casts of weights kept while a region lasts?
+function M.is_autocast_cache_enabled()
+  local _, _, cache = core._get_autocast()
+  return cache
+end
+
+--- set_autocast_cache_enabled(enabled): are casts of weights to be kept while a region lasts?
+function M.set_autocast_cache_enabled(enabled)
+  check_kind("set_autocast_cache_enabled", "enabled", enabled, "boolean")
+  core._set_autocast(nil, nil, enabled)
+end
+
+return M
