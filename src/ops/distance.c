@@ -1,7 +1,10 @@
 /* Norms, distances and log-sum-exp. */
 #include <math.h>
+#include <string.h>
 
+#include "cpu/distance.h"
 #include "ops/compute.h"
+#include "ops/pointwise.h"
 #include "ops/reduction.h"
 
 /* ---- norm ---- */
@@ -122,6 +125,170 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   }
   luc_value apart = luc_v_tensor(luc__f2(&f, LUC_OP_sub, side[0], side[1]));
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_norm, LUC_ARGS(apart, luc_v_float(p), one)), out);
+}
+
+/* ---- cdist ---- */
+
+static luc_status check_cdist(luc_context *ctx, const luc_tensor *x1, const luc_tensor *x2,
+                              double p) {
+  LUC_TRY(luc__need_float(ctx, "cdist", "x1", x1));
+  LUC_TRY(luc__match_dtype(ctx, "cdist", "x1", x1, "x2", x2));
+  LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "cdist: only supports non-negative p values (got %g)", p);
+  if (x1->ndim < 2 || x2->ndim < 2)
+    return luc__fail_shapes(ctx, "cdist", "x1", x1, "x2", x2, "only supports at least 2D tensors");
+  if (x1->sizes[x1->ndim - 1] == x2->sizes[x2->ndim - 1]) return LUC_OK;
+  return luc__fail_shapes(ctx, "cdist", "x1", x1, "x2", x2,
+                          "X1 and X2 must have the same number of columns");
+}
+
+/* x expanded to the batch's sizes, dense. */
+static luc_status batch_of(luc_context *ctx, luc_tensor *x, int batch, int64_t *sizes,
+                           luc_tensor **out) {
+  memcpy(sizes + batch, x->sizes + x->ndim - 2, 2 * sizeof *sizes);
+  luc_tensor *wide = NULL;
+  luc_value shape = luc_v_ints(sizes, batch + 2);
+  LUC_TRY(luc__op1(ctx, LUC_OP_expand, &wide, LUC_ARGS(luc_v_tensor(x), shape)));
+  luc_status status = luc__dense(ctx, wide, luc__compute_dtype((luc_dtype)x->dtype), out);
+  luc_tensor_release(ctx, wide);
+  return status;
+}
+
+/* sqrt(|a|^2 + |b|^2 - 2 ab), which a matrix product gives. */
+static luc_status by_product(luc_context *ctx, luc_tensor *x1, luc_tensor *x2, luc_tensor **out) {
+  luc_formula f = luc__formula(ctx);
+  int64_t last = -1;
+  luc_tensor *a = luc__f_sum(&f, luc__f1(&f, LUC_OP_square, x1), 1, &last, true);
+  luc_tensor *b = luc__f_sum(&f, luc__f1(&f, LUC_OP_square, x2), 1, &last, true);
+  luc_tensor *twice = luc__fs(&f, LUC_OP_mul, x1, -2);
+  luc_tensor *cross = luc__f2(&f, LUC_OP_matmul, twice, luc__f_transpose(&f, x2, -1, -2));
+  luc_tensor *sum = luc__f2(&f, LUC_OP_add, cross, a);
+  sum = luc__f2(&f, LUC_OP_add, sum, luc__f_transpose(&f, b, -1, -2));
+  return luc__f_end(&f, luc__f1(&f, LUC_OP_sqrt, luc__fs(&f, LUC_OP_clamp_min, sum, 0)), out);
+}
+
+static const char *const cdist_modes[] = {"use_mm_for_euclid_dist_if_necessary",
+                                          "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"};
+
+static luc_status cdist_mode(luc_context *ctx, const luc_value *mode, int *which) {
+  for (*which = 0; *which < 3; ++*which)
+    if (luc_is_none(mode) ? *which == 0 : !strcmp(mode->as.string, cdist_modes[*which]))
+      return LUC_OK;
+  return luc__fail(ctx, LUC_ERR_VALUE, "cdist: %s is not a valid value for compute_mode",
+                   mode->as.string);
+}
+
+luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x1 = args[0].as.tensor, *x2 = args[1].as.tensor, *a = NULL, *b = NULL, *y = NULL;
+  double p = luc_as_double(&args[2]);
+  int mode, batch;
+  int64_t sizes[LUC_MAX_DIMS + 2];
+  LUC_TRY(check_cdist(ctx, x1, x2, p));
+  LUC_TRY(cdist_mode(ctx, &args[3], &mode));
+  int64_t rows = x1->sizes[x1->ndim - 2], others = x2->sizes[x2->ndim - 2];
+  luc_tensor lead1 = *x1, lead2 = *x2; /* only their shapes are used */
+  lead1.ndim -= 2, lead2.ndim -= 2;
+  luc_value leads[2] = {luc_v_tensor(&lead1), luc_v_tensor(&lead2)};
+  LUC_TRY(luc__broadcast_operands(ctx, "cdist", leads, 2, &batch, sizes));
+  luc_status status;
+  LUC_GO(batch_of(ctx, x1, batch, sizes, &a));
+  LUC_GO(batch_of(ctx, x2, batch, sizes, &b));
+  bool large = mode == 1 || (mode == 0 && (rows > 25 || others > 25));
+  if (p == 2 && large && a->numel && b->numel) {
+    LUC_GO(by_product(ctx, a, b, &y));
+  } else {
+    sizes[batch] = rows, sizes[batch + 1] = others;
+    LUC_GO(luc__tensor_empty(ctx, (luc_dtype)a->dtype, batch + 2, sizes, &y));
+    int64_t count = 1;
+    for (int d = 0; d < batch; d++) count *= sizes[d];
+    luc__cdist(ctx, &(luc_cdist){.dtype = (luc_dtype)a->dtype,
+                                 .p = p,
+                                 .batch = count,
+                                 .rows = rows,
+                                 .others = others,
+                                 .m = x1->sizes[x1->ndim - 1],
+                                 .x1 = a->data,
+                                 .x2 = b->data,
+                                 .out = y->data});
+  }
+  status = luc__deliver(ctx, "cdist", out, (luc_dtype)x1->dtype, y);
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, b);
+  return status;
+}
+
+/* For p = 2: x1 times the sums of g / distance over the others, less the others weighted so. */
+static luc_tensor *euclidean_slope(luc_formula *f, luc_tensor *x, luc_tensor *other,
+                                   luc_tensor *share) {
+  int64_t last = -1;
+  luc_tensor *own = luc__f2(f, LUC_OP_mul, x, luc__f_sum(f, share, 1, &last, true));
+  return luc__f2(f, LUC_OP_sub, own, luc__f2(f, LUC_OP_matmul, share, other));
+}
+
+static luc_status grad_euclidean(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x1 = b->args[0].as.tensor, *x2 = b->args[1].as.tensor, *y = b->results[0];
+  luc_tensor *zero = luc__fs(&f, LUC_OP_eq, y, 0);
+  luc_tensor *share = luc__f_where(&f, zero, NULL, luc__f2(&f, LUC_OP_div, b->gout[0], y));
+  if (luc__needs(b, 0)) luc__f_keep(&f, euclidean_slope(&f, x1, x2, share), &b->gin[0]);
+  luc_tensor *turned = luc__f_transpose(&f, share, -1, -2);
+  if (luc__needs(b, 1)) luc__f_keep(&f, euclidean_slope(&f, x2, x1, turned), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_cdist(luc_context *ctx, luc_backward *b) {
+  double p = luc_as_double(&b->args[2]);
+  if (p == 0) return LUC_OK;
+  if (p == 2) return grad_euclidean(ctx, b);
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x1 = luc__f_unsqueeze(&f, b->args[0].as.tensor, -2);
+  luc_tensor *x2 = luc__f_unsqueeze(&f, b->args[1].as.tensor, -3);
+  luc_tensor *apart = luc__f2(&f, LUC_OP_sub, x1, x2), *slope;
+  luc_tensor *y = luc__f_unsqueeze(&f, b->results[0], -1);
+  luc_tensor *g = luc__f_unsqueeze(&f, b->gout[0], -1);
+  if (isinf(p)) { /* each that reaches the distance has the whole gradient, as in PyTorch */
+    luc_tensor *reach = luc__f2(&f, LUC_OP_eq, luc__f1(&f, LUC_OP_abs, apart), y);
+    luc_tensor *whole = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_sign, apart), g);
+    slope = luc__f_where(&f, reach, whole, NULL);
+  } else {
+    slope = norm_slope(&f, apart, y, g, p);
+  }
+  for (int i = 0; i < 2; i++) {
+    if (!luc__needs(b, i)) continue;
+    int64_t over = i ? -3 : -2;
+    luc_tensor *sum = luc__f_sum(&f, slope, 1, &over, false);
+    luc__f_keep(&f, i ? luc__f1(&f, LUC_OP_neg, sum) : sum, &b->gin[i]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- renorm ---- */
+
+/* Parts along dim whose norm is above maxnorm are scaled down to it. */
+luc_status luc__run_renorm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  double p = luc_as_double(&args[1]), most = luc_as_double(&args[3]);
+  int d, n = 0;
+  int64_t others[LUC_MAX_DIMS];
+  LUC_TRY(luc__need_float(ctx, "renorm", "input", x));
+  LUC_CHECK(ctx, p > 0, LUC_ERR_VALUE, "renorm: non-positive-norm not supported (got p %g)", p);
+  LUC_CHECK(ctx, x->ndim > 1, LUC_ERR_SHAPE,
+            "renorm: input needs at least 2 dimensions, got %d dimensions", x->ndim);
+  LUC_CHECK(ctx, most >= 0, LUC_ERR_VALUE, "renorm: expected maxnorm to be >= 0 but got %g", most);
+  LUC_TRY(luc__dim_wrap(ctx, "renorm", args[2].as.i, x->ndim, &d));
+  for (int i = 0; i < x->ndim; i++)
+    if (i != d) others[n++] = i;
+  luc_formula f = luc__formula(ctx);
+  luc_value dims = luc_v_ints(others, n), one = luc_v_int(1);
+  luc_tensor *wide = luc__f_to(&f, x, luc__compute_dtype((luc_dtype)x->dtype));
+  luc_tensor *norm =
+      luc__f_call(&f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(wide), args[1], dims, luc_v_bool(true)));
+  luc_tensor *inverse = luc__f1(&f, LUC_OP_reciprocal, luc__fs(&f, LUC_OP_add, norm, 1e-7));
+  luc_value above = luc_v_tensor(luc__fs(&f, LUC_OP_gt, norm, most));
+  luc_value scale = luc_v_tensor(luc__fs(&f, LUC_OP_mul, inverse, most));
+  luc_tensor *factor = luc__f_call(&f, LUC_OP_where, LUC_ARGS(above, scale, one));
+  factor = luc__f_to(&f, factor, (luc_dtype)x->dtype);
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, x, factor), out);
 }
 
 /* ---- logsumexp ---- */

@@ -252,6 +252,54 @@ luc_status luc__run_linalg_vander(luc_context *ctx, luc_value *args, luc_value *
   return luc__f_result(&f, r, out);
 }
 
+/* vander(x, N): powers N - 1 to 0, or 0 to N - 1. */
+luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  LUC_CHECK(ctx, x->ndim == 1, LUC_ERR_SHAPE, "vander: x must be a one-dimensional tensor");
+  int64_t n = luc_is_none(&args[1]) ? x->numel : args[1].as.i, last = -1;
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "vander: N must be non-negative (got %lld)", (long long)n);
+  luc_formula f = luc__formula(ctx);
+  if (!luc__dtype_is_float((luc_dtype)x->dtype)) x = luc__f_to(&f, x, LUC_INT64);
+  luc_tensor *base = luc__f_unsqueeze(&f, x, -1), *r;
+  int64_t sizes[2] = {args[0].as.tensor->numel, n > 0 ? n - 1 : 0};
+  luc_tensor *powers = luc__f_expand(&f, base, 2, sizes);
+  if (n > 0) {
+    powers = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(powers), luc_v_int(-1)));
+    luc_tensor *pair[2] = {luc__f1(&f, LUC_OP_ones_like, base), powers};
+    r = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
+  } else {
+    r = luc__f1(&f, LUC_OP_clone, powers);
+  }
+  if (!args[2].as.i)
+    r = luc__f_call(&f, LUC_OP_flip, LUC_ARGS(luc_v_tensor(r), luc_v_ints(&last, 1)));
+  return luc__f_result(&f, r, out);
+}
+
+/* ---- the Kronecker product ---- */
+
+/* Sizes of t, with leading ones to n dimensions, each after (or before) a one. */
+static luc_tensor *spread(luc_formula *f, luc_tensor *t, int n, bool after) {
+  int64_t sizes[LUC_MAX_DIMS] = {0};
+  for (int d = 0; d < n; d++) {
+    int own = d - (n - t->ndim);
+    sizes[2 * d + after] = own < 0 ? 1 : t->sizes[own];
+    sizes[2 * d + !after] = 1;
+  }
+  return luc__f_reshape(f, t, 2 * n, sizes);
+}
+
+luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  int n = a->ndim > b->ndim ? a->ndim : b->ndim;
+  int64_t sizes[LUC_MAX_DIMS] = {0};
+  LUC_CHECK(ctx, 2 * n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "kron: at most %d dimensions (got %d)",
+            LUC_MAX_DIMS / 2, n);
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *r = luc__f2(&f, LUC_OP_mul, spread(&f, a, n, false), spread(&f, b, n, true));
+  for (int d = 0; r && d < n; d++) sizes[d] = r->sizes[2 * d] * r->sizes[2 * d + 1];
+  return luc__f_result(&f, luc__f_reshape(&f, r, n, sizes), out);
+}
+
 /* ---- tensors as matrices ---- */
 
 static int64_t product(const int64_t *sizes, int n) {

@@ -162,6 +162,19 @@ luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out
   return luc__pointwise(ctx, "nan_to_num", LUC_EW_nan_to_num, LUC_RULE_SAME, args, &params, out);
 }
 
+/* frexp: two kernels, of which the exponent's writes int32. */
+luc_status luc__run_frexp(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *exponent;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+            "frexp: only supports floating-point dtypes (got %s)", luc__dtype_name(dtype));
+  LUC_TRY(luc__pointwise(ctx, "frexp", LUC_EW_frexp_mantissa, LUC_RULE_SAME, args, NULL, out));
+  LUC_TRY(luc__out(ctx, "frexp", &out[1], LUC_INT32, x->ndim, x->sizes, &exponent));
+  luc_ew_input in = {.t = x};
+  luc__elementwise(ctx, LUC_EW_frexp_exponent, dtype, exponent, &in, NULL);
+  return LUC_OK;
+}
+
 /* ---- gradients ---- */
 
 /* Steps: the gradient is zero wherever there is one. */
@@ -455,6 +468,13 @@ luc_status luc__grad_logit(luc_context *ctx, luc_backward *b) {
     slope = luc__f_where(&f, luc__fs(&f, LUC_OP_gt, x, 1 - eps), NULL, slope);
   }
   return luc__f_end(&f, slope, &b->gin[0]);
+}
+
+luc_status luc__grad_frexp(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  if (!b->gout[0]) return LUC_OK;
+  luc_tensor *scale = luc__f1(&f, LUC_OP_exp2, b->results[1]);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], scale), &b->gin[0]);
 }
 
 luc_status luc__grad_nan_to_num(luc_context *ctx, luc_backward *b) {

@@ -13,7 +13,7 @@ M.FILES = {"create", "index_ops", "pointwise", "random", "reduce", "view", "view
   "functional_conv",
   "functional_activation", "functional_loss", "functional_ctc",
   "functional_pool", "functional_distance", "functional_resize", "functional_grid",
-  "functional_attention", "linalg", "fft", "special", "complex"}
+  "functional_attention", "linalg", "fft", "special", "complex", "reductions"}
 
 -- "Tensor? bias=None" -> {type = "Tensor", optional = true, name = "bias", default = "None"}
 local function parameter(text)

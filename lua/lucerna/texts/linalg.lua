@@ -23,6 +23,11 @@ The product of a list of matrices, in the order that takes the fewest multiplica
 {"linalg.cross cross", "Vector products along a dim of size 3."},
 {"trace", "The sum of a matrix's diagonal."},
 {"linalg.vander", "For each element a row of its powers 0 to N - 1."},
+{"vander", [=[
+For each element of a vector a row of its powers N - 1 to 0; increasing: 0 to N - 1.]=]},
+{"kron", [=[
+The Kronecker product: other, scaled by each element of input in its place.
+> local y = lucerna.kron(lucerna.eye(2), lucerna.ones(2, 3))    -- [4, 6]]=]},
 {"linalg.tensorinv", "The inverse of A as a matrix whose rows are its first ind dims."},
 {"linalg.tensorsolve", "X of tensordot(A, X) = B; dims of A are moved to the end before."},
 {"linalg.inv inverse", [=[

@@ -50,6 +50,9 @@ min(max(x, min), max); either may be missing, or a tensor.
 {"lerp", "input + weight (end - input)."},
 {"addcmul addcdiv", "input + value · tensor1 · tensor2 (tensor1 / tensor2)."},
 {"copysign", "|input| with other's sign."},
+{"frexp", [=[
+mantissa, exponent: input = mantissa · 2^exponent, 0.5 ≤ |mantissa| < 1.
+> local m, e = lucerna.frexp(lucerna.tensor {6.0})    -- 0.75, 3]=]},
 {"nextafter", "The next float from input towards other."},
 {"ldexp", "input · 2^other."},
 {"heaviside", "0 below 0, 1 above, values at 0."},

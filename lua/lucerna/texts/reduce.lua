@@ -19,7 +19,12 @@ The position, from 1, of the first largest (smallest): in the flattened tensor, 
 {"any all", "Is any (are all) not 0? Over all elements or along dim."},
 {"norm", "The p-norm over all elements or dim; p may be math.huge, 'fro' and 0 too."},
 {"dist", "The p-norm of input - other."},
+{"cdist", [=[
+The p-norm distances of all rows of x1 [*, P, M] to all of x2 [*, R, M]: [*, P, R].
+> local d = lucerna.cdist(lucerna.randn(5, 3), lucerna.randn(2, 3))    -- [5, 2]]=]},
+{"renorm", "The parts along dim, those of a p-norm above maxnorm scaled down to it."},
 {"logsumexp", "log Σ e^x along dim, without overflow."},
+{"nanmedian", "The median of what is not NaN; NaN where nothing else is."},
 {"median", "The middle value, the lower of two; along dim also its position."},
 {"mode", "The most frequent value along dim, and its last position."},
 {"kthvalue", "The k-th smallest along dim, and its position."},
@@ -39,6 +44,20 @@ The k largest (smallest) along dim, in order, and their positions.
 The distinct values, sorted (of runs of equal ones); optionally each element's position in them and
 counts.
 > local values = lucerna.tensor{2, 1, 2}:unique()    -- 1 2]=]},
+{"histc", [=[
+How many values fall into each of bins equal parts of [min, max] (of the values' range if both are
+0).]=]},
+{"histogram", [=[
+hist, bin_edges: the same for bins equal parts of range or the bins between a tensor's edges; with
+weights added up, or as a density.
+> local hist, edges = lucerna.histogram(lucerna.randn(100), 5, {density = true})]=]},
+{"cov", [=[
+The covariance matrix of variables (rows) by observations (columns), with counts fweights and
+weights aweights; the divisor is their sum less correction.]=]},
+{"corrcoef", "The correlation matrix of variables (rows) by observations (columns)."},
+{"trapezoid trapz cumulative_trapezoid", [=[
+The integral of samples y along dim by the trapezoidal rule, at positions x or dx apart; up to each.
+> local area = lucerna.trapezoid(lucerna.tensor {1.0, 2.0, 4.0})    -- 4.5]=]},
 {"bincount", "How often each number from 0 on occurs, or the sum of its weights."},
 {"searchsorted bucketize", "Where each value would go to keep the order; right: after equal ones."},
 }

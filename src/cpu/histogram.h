@@ -1,0 +1,26 @@
+/* Counting values into bins, in double. */
+#ifndef LUC_HISTOGRAM_H
+#define LUC_HISTOGRAM_H
+
+#include "tensor/tensor.h"
+
+/* How a value's bin is found between ascending edges: by division alone (histc), by division and a
+ * look at the neighbours, or by bisection where bins differ in width. */
+typedef enum luc_binning { LUC_BINS_DIVIDED, LUC_BINS_EQUAL, LUC_BINS_ANY } luc_binning;
+
+typedef struct luc_histogram {
+  luc_binning binning;
+  bool single; /* divide with float's precision, as PyTorch does for float32 */
+  int64_t bins;
+  const double *edges; /* [bins + 1] */
+  int64_t n;
+  const double *x;
+  const double *weights; /* [n], or NULL for ones */
+  double *sums;          /* [bins], zero before */
+} luc_histogram;
+
+/* Adds weights up; values outside the edges and NaN are left out. The last bin has both its
+ * ends. */
+void luc__histogram(const luc_histogram *h);
+
+#endif

@@ -1,0 +1,363 @@
+/* Statistics of samples: covariance, histograms, medians without NaN, and integrals of samples. */
+#include <math.h>
+
+#include "cpu/histogram.h"
+#include "ops/compute.h"
+#include "ops/formula.h"
+#include "ops/pointwise.h"
+
+static luc_tensor *part_of(luc_formula *f, luc_tensor *t, int d, int64_t start, int64_t n) {
+  return luc__f_call(f, LUC_OP_narrow,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_int(start), luc_v_int(n)));
+}
+
+/* ---- trapezoids ---- */
+
+typedef struct samples {
+  int d; /* dimension of y */
+  int64_t n;
+  double dx;
+  luc_tensor *x; /* positions along d, or NULL: they are dx apart */
+} samples;
+
+static luc_status read_samples(luc_context *ctx, luc_formula *f, const char *who,
+                               const luc_value *args, samples *s) {
+  luc_tensor *y = args[0].as.tensor, *x = luc_as_tensor(&args[1]);
+  int64_t sizes[LUC_MAX_DIMS];
+  LUC_CHECK(ctx, y->dtype != LUC_BOOL && !(x && x->dtype == LUC_BOOL), LUC_ERR_TYPE,
+            "%s: received a bool input for `%s`, but bool is not supported", who,
+            y->dtype == LUC_BOOL ? "y" : "x");
+  LUC_CHECK(ctx, !x || luc_is_none(&args[2]), LUC_ERR_TYPE, "%s: x and dx exclude each other", who);
+  LUC_CHECK(ctx, y->ndim > 0, LUC_ERR_SHAPE, "%s: y must have at least 1 dimension", who);
+  LUC_TRY(luc__dim_wrap(ctx, who, args[3].as.i, y->ndim, &s->d));
+  s->n = y->sizes[s->d];
+  s->dx = luc_is_none(&args[2]) ? 1 : luc_as_double(&args[2]);
+  s->x = x;
+  if (!x) return LUC_OK;
+  LUC_CHECK(ctx, x->ndim <= y->ndim, LUC_ERR_SHAPE, "%s: x has more dimensions than y", who);
+  LUC_CHECK(ctx, x->ndim != 1 || x->sizes[0] == s->n, LUC_ERR_SHAPE,
+            "%s: There must be one `x` value for each sample point", who);
+  for (int i = 0; i < y->ndim; i++) {
+    int own = i - (y->ndim - x->ndim);
+    sizes[i] = x->ndim == 1 ? (i == s->d ? s->n : 1) : own < 0 ? 1 : x->sizes[own];
+  }
+  s->x = luc__f_reshape(f, x, y->ndim, sizes);
+  return f->status;
+}
+
+/* Twice the areas between neighbours; s->n > 0. */
+static luc_tensor *areas(luc_formula *f, luc_tensor *y, const samples *s) {
+  luc_tensor *both =
+      luc__f2(f, LUC_OP_add, part_of(f, y, s->d, 0, s->n - 1), part_of(f, y, s->d, 1, s->n - 1));
+  if (!s->x) return luc__fs(f, LUC_OP_mul, both, s->dx);
+  int64_t n = s->x->sizes[s->d];
+  luc_tensor *steps = luc__f2(f, LUC_OP_sub, part_of(f, s->x, s->d, 1, n > 0 ? n - 1 : 0),
+                              part_of(f, s->x, s->d, 0, n > 0 ? n - 1 : 0));
+  return luc__f2(f, LUC_OP_mul, steps, both);
+}
+
+static luc_status integral(luc_context *ctx, const char *who, luc_value *args, bool running,
+                           luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *y = args[0].as.tensor, *r;
+  samples s;
+  luc_status status = read_samples(ctx, &f, who, args, &s);
+  if (status != LUC_OK) {
+    luc__f_end(&f, NULL, NULL);
+    return status;
+  }
+  luc_value whole = luc_v_tensor(s.n > 0 ? areas(&f, y, &s) : y), dim = luc_v_int(s.d);
+  if (running) {
+    r = luc__f_call(&f, LUC_OP_cumsum, LUC_ARGS(whole, dim));
+  } else {
+    int64_t d = s.d;
+    r = luc__f_sum(&f, luc_as_tensor(&whole), 1, &d, false);
+  }
+  return luc__f_result(&f, s.n > 0 ? luc__fs(&f, LUC_OP_div, r, 2) : r, out);
+}
+
+luc_status luc__run_trapezoid(luc_context *ctx, luc_value *args, luc_value *out) {
+  return integral(ctx, "trapezoid", args, false, out);
+}
+
+luc_status luc__run_cumulative_trapezoid(luc_context *ctx, luc_value *args, luc_value *out) {
+  return integral(ctx, "cumulative_trapezoid", args, true, out);
+}
+
+/* ---- covariance ---- */
+
+/* A weight for each of n observations: integers >= 0 (fweights) or floats >= 0 (aweights). */
+static luc_status check_weights(luc_context *ctx, const char *name, bool whole, const luc_tensor *w,
+                                int64_t n) {
+  if (!w) return LUC_OK;
+  luc_dtype dtype = (luc_dtype)w->dtype;
+  bool fits = whole ? !luc__dtype_is_float(dtype) && dtype != LUC_BOOL : luc__dtype_is_float(dtype);
+  LUC_CHECK(ctx, w->ndim <= 1, LUC_ERR_SHAPE,
+            "cov: expected %s to have one or fewer dimensions but got %s with %d dimensions", name,
+            name, w->ndim);
+  LUC_CHECK(ctx, fits, LUC_ERR_TYPE, "cov: expected %s to have %s dtype but got %s with %s dtype",
+            name, whole ? "integral" : "floating point", name, luc__dtype_title(dtype));
+  LUC_CHECK(ctx, w->numel == n, LUC_ERR_SHAPE,
+            "cov: expected %s to have the same numel as there are observations in the input but "
+            "got %lld != %lld",
+            name, (long long)w->numel, (long long)n);
+  for (int64_t i = 0; i < n; i++) {
+    const char *at =
+        (const char *)w->data + i * (w->ndim ? w->strides[0] : 1) * (int64_t)luc__dtype_size(dtype);
+    LUC_CHECK(ctx, !(luc__scalar_double(luc__load_scalar(at, dtype)) < 0), LUC_ERR_VALUE,
+              "cov: %s cannot be negative", name);
+  }
+  return LUC_OK;
+}
+
+/* The number that sums of products are divided by, as a tensor. */
+static luc_tensor *freedom(luc_formula *f, luc_tensor *w, luc_tensor *total, luc_tensor *a,
+                           double correction) {
+  luc_tensor *rest = NULL;
+  if (a && correction != 0) {
+    luc_tensor *sum = luc__f_sum(f, luc__f2(f, LUC_OP_mul, w, a), 0, NULL, false);
+    luc_tensor *share = luc__f2(f, LUC_OP_div, sum, total);
+    rest = luc__f2(f, LUC_OP_sub, total, luc__fs(f, LUC_OP_mul, share, correction));
+  } else {
+    rest = luc__fs(f, LUC_OP_sub, total, correction);
+  }
+  return luc__fs(f, LUC_OP_clamp_min, rest, 0);
+}
+
+luc_status luc__run_cov(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *fw = luc_as_tensor(&args[2]), *aw = luc_as_tensor(&args[3]);
+  int64_t rows[2] = {1, x->numel}, one = 1;
+  LUC_CHECK(ctx, x->ndim <= 2, LUC_ERR_SHAPE,
+            "cov: expected input to have two or fewer dimensions but got an input with %d "
+            "dimensions",
+            x->ndim);
+  LUC_CHECK(ctx, x->dtype != LUC_BOOL, LUC_ERR_TYPE, "cov: bool dtype is not supported for input");
+  int64_t n = x->ndim == 2 ? x->sizes[1] : x->numel;
+  LUC_TRY(check_weights(ctx, "fweights", true, fw, n));
+  LUC_TRY(check_weights(ctx, "aweights", false, aw, n));
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *w = fw && aw ? luc__f2(&f, LUC_OP_mul, fw, aw) : fw ? fw : aw;
+  luc_tensor *total = w ? luc__f_sum(&f, w, 0, NULL, false) : NULL;
+  if (total && luc__scalar_double(luc__load_scalar(total->data, (luc_dtype)total->dtype)) == 0)
+    f.status = luc__fail(ctx, LUC_ERR_VALUE, "cov: weights sum to zero, can't be normalized");
+  double correction = (double)args[1].as.i;
+  if (x->ndim < 2) x = luc__f_reshape(&f, x, 2, rows);
+  luc_tensor *sum = luc__f_sum(&f, w ? luc__f2(&f, LUC_OP_mul, x, w) : x, 1, &one, true);
+  luc_tensor *mean =
+      w ? luc__f2(&f, LUC_OP_div, sum, total) : luc__fs(&f, LUC_OP_div, sum, (double)n);
+  luc_tensor *away = luc__f2(&f, LUC_OP_sub, x, mean);
+  luc_tensor *other = luc__f_transpose(&f, w ? luc__f2(&f, LUC_OP_mul, away, w) : away, 0, 1);
+  luc_tensor *c = luc__f2(&f, LUC_OP_matmul, away, other);
+  c = w ? luc__f2(&f, LUC_OP_div, c, freedom(&f, w, total, aw, correction))
+        : luc__fs(&f, LUC_OP_div, c, fmax((double)n - correction, 0));
+  return luc__f_result(&f, luc__f1(&f, LUC_OP_squeeze, c), out);
+}
+
+luc_status luc__run_corrcoef(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *c = luc__f1(&f, LUC_OP_cov, args[0].as.tensor);
+  if (c && c->ndim == 0) return luc__f_result(&f, luc__f2(&f, LUC_OP_div, c, c), out);
+  luc_tensor *deviation = luc__f1(&f, LUC_OP_sqrt, luc__f1(&f, LUC_OP_diagonal, c));
+  c = luc__f2(&f, LUC_OP_div, c, luc__f_unsqueeze(&f, deviation, 1));
+  luc_value r = luc_v_tensor(luc__f2(&f, LUC_OP_div, c, luc__f_unsqueeze(&f, deviation, 0)));
+  return luc__f_result(
+      &f, luc__f_call(&f, LUC_OP_clamp, LUC_ARGS(r, luc_v_float(-1), luc_v_float(1))), out);
+}
+
+/* ---- medians of what is a number ---- */
+
+luc_status luc__run_nanmedian_dim(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *at = NULL, *places = NULL, *values;
+  int64_t size = 1;
+  int d;
+  LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", x));
+  LUC_TRY(luc__dim_wrap(ctx, "nanmedian", args[1].as.i, x->ndim, &d));
+  LUC_CHECK(ctx, !x->ndim || x->sizes[d] > 0, LUC_ERR_SHAPE,
+            "nanmedian: Expected reduction dim %d to have non-zero size.", d + 1);
+  luc_formula f = luc__formula(ctx);
+  bool scalar = x->ndim == 0, keep = args[2].as.i || scalar;
+  if (scalar) x = luc__f_reshape(&f, x, 1, &size);
+  luc_value dim = luc_v_int(d);
+  luc_tensor *sorted = luc__f_call2(&f, LUC_OP_sort, &at, LUC_ARGS(luc_v_tensor(x), dim));
+  int64_t along = d;
+  luc_tensor *numbers = luc__f1(&f, LUC_OP_logical_not, luc__f1(&f, LUC_OP_isnan, x));
+  luc_tensor *count = luc__f_sum(&f, numbers, 1, &along, true);
+  luc_tensor *last = luc__f_call(&f, LUC_OP_sub, LUC_ARGS(luc_v_tensor(count), luc_v_int(1)));
+  last = luc__f_call(&f, LUC_OP_clamp_min, LUC_ARGS(luc_v_tensor(last), luc_v_int(0)));
+  luc_value middle = luc_v_tensor(
+      luc__f_call(&f, LUC_OP_floor_divide, LUC_ARGS(luc_v_tensor(last), luc_v_int(2))));
+  values = luc__f_call(&f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(sorted), dim, middle));
+  places = luc__f_call(&f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(at), dim, middle));
+  luc_tensor *both[2] = {values, places}, *kept[2] = {NULL, NULL};
+  for (int i = 0; i < 2; i++) {
+    if (scalar) both[i] = luc__f_reshape(&f, both[i], 0, NULL);
+    if (!keep) both[i] = luc__f_squeeze(&f, both[i], d);
+    luc__f_keep(&f, both[i], &kept[i]);
+  }
+  luc_status status = luc__f_end(&f, NULL, NULL);
+  for (int i = 0; i < 2; i++) out[i] = kept[i] ? luc_v_tensor(kept[i]) : luc_v_none();
+  return status;
+}
+
+luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = args[0].as.tensor;
+  int64_t all = -1;
+  LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", x));
+  if (x->numel == 0 && luc__dtype_is_float((luc_dtype)x->dtype))
+    return luc__f_result(&f, luc__f_mean(&f, x, 0, NULL, false), out); /* NaN */
+  if (x->numel == 0) {
+    luc_value none = luc_v_ints(NULL, 0), nan = luc_v_float(NAN);
+    return luc__f_result(&f, luc__f_call(&f, LUC_OP_new_full, LUC_ARGS(args[0], none, nan)), out);
+  }
+  luc_value flat = luc_v_tensor(luc__f_reshape(&f, x, 1, &all));
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_nanmedian_dim, LUC_ARGS(flat, luc_v_int(0))),
+                       out);
+}
+
+/* ---- histograms ---- */
+
+/* The ends of the bins: as asked, else of the values; `apart` where these are all the same. */
+static luc_status outer_edges(luc_context *ctx, const char *who, const luc_tensor *x, double apart,
+                              double *ends) {
+  const double *v = luc__data(x);
+  if (ends[0] == ends[1] && x->numel > 0) {
+    ends[0] = ends[1] = v[0];
+    for (int64_t i = 0; i < x->numel; i++) {
+      ends[0] = v[i] < ends[0] || isnan(v[i]) ? v[i] : ends[0];
+      ends[1] = v[i] > ends[1] || isnan(v[i]) ? v[i] : ends[1];
+    }
+  }
+  LUC_CHECK(ctx, isfinite(ends[0]) && isfinite(ends[1]), LUC_ERR_VALUE,
+            "%s: range of [%g, %g] is not finite", who, ends[0], ends[1]);
+  LUC_CHECK(ctx, ends[0] <= ends[1], LUC_ERR_VALUE, "%s: max must be larger than min (got %g, %g)",
+            who, ends[0], ends[1]);
+  if (ends[0] == ends[1]) {
+    ends[0] -= apart;
+    ends[1] += apart;
+  }
+  return LUC_OK;
+}
+
+static luc_status equal_edges(luc_context *ctx, const double *ends, int64_t bins, luc_dtype dtype,
+                              luc_tensor **edges) {
+  return luc__op1(ctx, LUC_OP_linspace, edges,
+                  LUC_ARGS(luc_v_float(ends[0]), luc_v_float(ends[1]), luc_v_int(bins + 1),
+                           luc_v_dtype(dtype)));
+}
+
+static luc_status check_bins(luc_context *ctx, const char *who, const luc_tensor *x, int64_t bins) {
+  LUC_TRY(luc__need_float(ctx, who, "input", x));
+  LUC_CHECK(ctx, bins > 0, LUC_ERR_VALUE, "%s: bins must be > 0, but got %lld", who,
+            (long long)bins);
+  return LUC_OK;
+}
+
+/* Counts x into the bins between edges: a new tensor in *sums, of double. */
+static luc_status count(luc_context *ctx, luc_binning binning, luc_tensor *x, luc_tensor *edges,
+                        luc_tensor *weights, luc_tensor **sums) {
+  luc_tensor *v = NULL, *e = NULL, *w = NULL, *made = NULL;
+  int64_t bins = edges->numel - 1;
+  luc_status status;
+  LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
+  LUC_GO(luc__dense(ctx, edges, LUC_FLOAT64, &e));
+  LUC_GO(luc__dense(ctx, weights, LUC_FLOAT64, &w));
+  LUC_GO(
+      luc__op1(ctx, LUC_OP_zeros, &made, LUC_ARGS(luc_v_ints(&bins, 1), luc_v_dtype(LUC_FLOAT64))));
+  luc__histogram(&(luc_histogram){.binning = binning,
+                                  .single = x->dtype != LUC_FLOAT64,
+                                  .bins = bins,
+                                  .edges = luc__data(e),
+                                  .n = v->numel,
+                                  .x = luc__data(v),
+                                  .weights = luc__data(w),
+                                  .sums = luc__data(made)});
+  *sums = made;
+done:
+  luc_tensor_release(ctx, w);
+  luc_tensor_release(ctx, e);
+  luc_tensor_release(ctx, v);
+  return status;
+}
+
+luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *v = NULL, *edges = NULL, *sums = NULL;
+  double ends[2] = {luc_as_double(&args[2]), luc_as_double(&args[3])};
+  luc_status status;
+  LUC_TRY(check_bins(ctx, "histc", x, args[1].as.i));
+  LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
+  LUC_GO(outer_edges(ctx, "histc", v, 1, ends));
+  LUC_GO(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
+  LUC_GO(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
+  status = luc__deliver(ctx, "histc", out, (luc_dtype)x->dtype, sums);
+done:
+  luc_tensor_release(ctx, edges);
+  luc_tensor_release(ctx, v);
+  return status;
+}
+
+/* Sums over their total and the widths of the bins. */
+static luc_status as_density(luc_context *ctx, luc_tensor *edges, luc_tensor **sums) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *total = luc__f_sum(&f, *sums, 0, NULL, false), *made = NULL;
+  luc_tensor *share = luc__f2(&f, LUC_OP_div, *sums, total);
+  luc_tensor *widths = luc__f1(&f, LUC_OP_diff, luc__f_to(&f, edges, LUC_FLOAT64));
+  LUC_TRY(luc__f_end(&f, luc__f2(&f, LUC_OP_div, share, widths), &made));
+  luc_tensor_release(ctx, *sums);
+  *sums = made;
+  return LUC_OK;
+}
+
+/* Results: the sums and the edges; `edges` is consumed. */
+static luc_status histogram(luc_context *ctx, luc_binning binning, luc_value *args, int weight,
+                            luc_tensor *edges, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *w = luc_as_tensor(&args[weight]), *sums = NULL;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  luc_status status = LUC_OK;
+  if (w) LUC_GO(luc__match_dtype(ctx, "histogram", "input", x, "weight", w));
+  if (w && !luc__same_sizes(x, w)) {
+    status = luc__fail_shapes(ctx, "histogram", "input", x, "weight", w,
+                              "weight must have the shape of input");
+    goto done;
+  }
+  LUC_GO(count(ctx, binning, x, edges, w, &sums));
+  if (args[weight + 1].as.i) LUC_GO(as_density(ctx, edges, &sums));
+  out[1] = luc_v_tensor(luc__retain(edges));
+  status = luc__deliver(ctx, "histogram", out, dtype, sums);
+  sums = NULL;
+done:
+  luc_tensor_release(ctx, sums);
+  luc_tensor_release(ctx, edges);
+  return status;
+}
+
+luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *v = NULL, *edges = NULL;
+  const luc_value *range = &args[2];
+  double ends[2] = {0, 0};
+  LUC_TRY(check_bins(ctx, "histogram", x, args[1].as.i));
+  if (!luc_is_none(range)) {
+    LUC_CHECK(ctx, range->n == 2, LUC_ERR_VALUE, "histogram: range should have 2 elements, got %d",
+              range->n);
+    for (int i = 0; i < 2; i++) ends[i] = range->as.floats[i];
+  } else if (x->numel == 0) {
+    ends[1] = 1;
+  }
+  luc_status status;
+  LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
+  LUC_GO(outer_edges(ctx, "histogram", v, 0.5, ends));
+  LUC_GO(equal_edges(ctx, ends, args[1].as.i, (luc_dtype)x->dtype, &edges));
+  status = histogram(ctx, LUC_BINS_EQUAL, args, 3, edges, out);
+done:
+  luc_tensor_release(ctx, v);
+  return status;
+}
+
+luc_status luc__run_histogram_edges(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *bins = args[1].as.tensor;
+  LUC_CHECK(ctx, bins->ndim == 1, LUC_ERR_SHAPE,
+            "histogram: bins tensor should have one dimension, but got %d dimensions", bins->ndim);
+  LUC_TRY(check_bins(ctx, "histogram", x, bins->numel - 1));
+  LUC_TRY(luc__match_dtype(ctx, "histogram", "input", x, "bins", bins));
+  return histogram(ctx, LUC_BINS_ANY, args, 2, luc__retain(bins), out);
+}
