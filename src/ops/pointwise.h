@@ -26,8 +26,5 @@ luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_d
                              luc_value *out);
 /* Puts a number into both readings of a parameter. */
 void luc__ew_param(luc_ew_params *params, int i, luc_scalar s);
-/* Refuses an output whose bytes partly overlap an input's, as PyTorch does. */
-luc_status luc__overlap_check(luc_context *ctx, const char *who, const luc_tensor *out,
-                              const luc_value *operands, int n);
 
 #endif

@@ -5,6 +5,7 @@
 #include "cpu/complex.h"
 #include "cpu/copy.h"
 #include "cpu/kernels.h"
+#include "ops/geometry.h"
 #include "ops/pointwise.h"
 
 /* ---- promotion ---- */
@@ -73,13 +74,17 @@ static bool same_memory(const luc_tensor *a, const luc_tensor *b) {
          memcmp(a->strides, b->strides, bytes) == 0;
 }
 
-luc_status luc__overlap_check(luc_context *ctx, const char *who, const luc_tensor *out,
-                              const luc_value *operands, int n) {
+/* Refuses what PyTorch refuses: an output that overlaps itself, or partly a dense input. Inputs
+ * that lie otherwise among the output's elements are copied first. */
+static luc_status part(luc_context *ctx, const char *who, const luc_tensor *out, luc_ew_input *in,
+                       int n, luc_tensor **copies) {
   LUC_CHECK(ctx, !luc__overlaps_itself(out), LUC_ERR_STATE, "%s: " LUC_OVERLAP_ITSELF, who);
   for (int i = 0; i < n; i++) {
-    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    const luc_tensor *t = in[i].t;
     if (t == NULL || !luc__may_overlap(out, t) || same_memory(out, t)) continue;
-    return luc__fail(ctx, LUC_ERR_STATE, "%s: " LUC_OVERLAP_INPUT, who);
+    LUC_CHECK(ctx, !luc__overlaps_partly(out, t), LUC_ERR_STATE, "%s: " LUC_OVERLAP_INPUT, who);
+    LUC_TRY(luc__duplicate(ctx, t, &copies[i]));
+    in[i].t = copies[i];
   }
   return LUC_OK;
 }
@@ -91,11 +96,44 @@ void luc__ew_param(luc_ew_params *params, int i, luc_scalar s) {
 
 /* ---- running ---- */
 
-static void read_operands(const luc_value *operands, int n, luc_ew_input *in) {
+/* What a kernel is run on. */
+typedef struct job {
+  luc_ew_input in[LUC_EW_MAX_INPUTS];
+  luc_tensor *copies[LUC_EW_MAX_INPUTS]; /* of inputs, to be released */
+  luc_tensor *result;
+} job;
+
+/* Operands are converted to the result's dtype before anything is computed: kernels do that by
+ * computing in a wider one, which is no different but for integers without dimensions, whose values
+ * the result's dtype may not have. */
+static luc_ew_input input_of(const luc_value *operand, luc_dtype dtype) {
+  const luc_tensor *t = luc_as_tensor(operand);
+  if (t == NULL || t->ndim != 0 || t->dtype == dtype || !luc__dtype_is_int(dtype))
+    return (luc_ew_input){t, luc_as_scalar(operand)};
+  int64_t converted;
+  luc__store_scalar(&converted, dtype, luc__load_scalar(t->data, (luc_dtype)t->dtype));
+  return (luc_ew_input){NULL, luc__load_scalar(&converted, dtype)};
+}
+
+static void end(luc_context *ctx, job *j, int n) {
+  for (int i = 0; i < n; i++) luc_tensor_release(ctx, j->copies[i]);
+}
+
+/* Operands to compute with as `dtype`, and the tensor for a result that is `gives`. */
+static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_dtype gives,
+                        const luc_value *operands, int n, luc_value *out, job *j) {
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  bool preset = out->kind == LUC_TENSOR;
   for (int i = 0; i < n; i++) {
-    in[i].t = luc_as_tensor(&operands[i]);
-    in[i].s = luc_as_scalar(&operands[i]);
+    j->in[i] = input_of(&operands[i], dtype);
+    j->copies[i] = NULL;
   }
+  LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
+  LUC_TRY(luc__out(ctx, who, out, gives, ndim, sizes, &j->result));
+  luc_status status = preset ? part(ctx, who, j->result, j->in, n, j->copies) : LUC_OK;
+  if (status != LUC_OK) end(ctx, j, n);
+  return status;
 }
 
 /* What writes another dtype than the kernel gives, or less than it computes, goes through a
@@ -103,40 +141,34 @@ static void read_operands(const luc_value *operands, int n, luc_ew_input *in) {
 static luc_status run_complex(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
                               const luc_value *operands, int n, const luc_ew_params *params,
                               luc_value *out) {
-  int ndim;
-  int64_t sizes[LUC_MAX_DIMS];
-  luc_ew_input in[LUC_EW_MAX_INPUTS];
+  job j;
   luc_dtype gives;
-  luc_tensor *result, *computed = NULL;
+  luc_tensor *computed = NULL;
   luc_status status;
   LUC_CHECK(ctx, luc__complex_gives(op, dtype, &gives), LUC_ERR_TYPE, "%s: not implemented for %s",
             who, luc__dtype_name(dtype));
-  read_operands(operands, n, in);
-  LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
-  bool preset = out->kind == LUC_TENSOR;
-  LUC_TRY(luc__out(ctx, who, out, gives, ndim, sizes, &result));
-  if (preset) LUC_TRY(luc__overlap_check(ctx, who, result, operands, n));
-  if (result->dtype == gives) return luc__complex_run(ctx, op, dtype, result, in, params);
-  LUC_TRY(luc__tensor_empty(ctx, gives, ndim, sizes, &computed));
-  status = luc__complex_run(ctx, op, dtype, computed, in, params);
-  if (status == LUC_OK) status = luc__copy(ctx, result, computed);
+  LUC_TRY(begin(ctx, who, dtype, gives, operands, n, out, &j));
+  if (j.result->dtype == gives) {
+    status = luc__complex_run(ctx, op, dtype, j.result, j.in, params);
+  } else {
+    LUC_GO(luc__tensor_empty(ctx, gives, j.result->ndim, j.result->sizes, &computed));
+    LUC_GO(luc__complex_run(ctx, op, dtype, computed, j.in, params));
+    LUC_GO(luc__copy(ctx, j.result, computed));
+  }
+done:
   luc_tensor_release(ctx, computed);
+  end(ctx, &j, n);
   return status;
 }
 
 static luc_status run(luc_context *ctx, const char *who, const luc_ew_kernel *kernel,
                       luc_dtype dtype, const luc_value *operands, const luc_ew_params *params,
                       luc_value *out) {
-  int ndim, n = kernel->inputs;
-  int64_t sizes[LUC_MAX_DIMS];
-  luc_ew_input in[LUC_EW_MAX_INPUTS];
-  luc_tensor *result;
-  read_operands(operands, n, in);
-  LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
-  bool preset = out->kind == LUC_TENSOR;
-  LUC_TRY(luc__out(ctx, who, out, kernel->truth ? LUC_BOOL : dtype, ndim, sizes, &result));
-  if (preset) LUC_TRY(luc__overlap_check(ctx, who, result, operands, n));
-  luc__elementwise_run(ctx, kernel, dtype, result, in, params);
+  job j;
+  LUC_TRY(
+      begin(ctx, who, dtype, kernel->truth ? LUC_BOOL : dtype, operands, kernel->inputs, out, &j));
+  luc__elementwise_run(ctx, kernel, dtype, j.result, j.in, params);
+  end(ctx, &j, kernel->inputs);
   return LUC_OK;
 }
 

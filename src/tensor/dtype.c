@@ -65,7 +65,7 @@ size_t luc__dtype_size(luc_dtype dtype) {
   return infos[dtype].size;
 }
 size_t luc__dtype_align(luc_dtype dtype) {
-  return infos[dtype].size;
+  return infos[luc__dtype_to_real(dtype)].size;
 }
 const char *luc__dtype_name(luc_dtype dtype) {
   return infos[dtype].name;
