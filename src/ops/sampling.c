@@ -2,6 +2,7 @@
  * computed in double and converted last. */
 #include <math.h>
 
+#include "cpu/special.h"
 #include "ops/geometry.h"
 
 /* What a dtype of such numbers can be. */
@@ -28,19 +29,9 @@ static double tent(double x, const double *p) {
   return 1 - fabs(2 * x - 1);
 }
 
-/* The modified Bessel function of order 0, by its power series: all terms are positive. */
-static double bessel(double x) {
-  double sum = 1, term = 1, square = x * x / 4;
-  for (int k = 1; term > sum * 1e-17 && isfinite(sum); k++) {
-    term *= square / ((double)k * k);
-    sum += term;
-  }
-  return sum;
-}
-
 static double kaiser(double x, const double *p) {
   double y = 2 * x - 1;
-  return bessel(p[0] * sqrt(1 - y * y)) / bessel(p[0]);
+  return luc__i0(p[0] * sqrt(1 - y * y)) / luc__i0(p[0]);
 }
 
 /* args: window_length, periodic, …; opts: the factory's. A periodic window is the next longer one

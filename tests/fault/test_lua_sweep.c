@@ -198,6 +198,10 @@ TEST("so do factorizations of matrices and their gradients") {
   sweep("linalg");
 }
 
+TEST("so do Fourier transforms, frames of signals and eigenvalues") {
+  sweep("fft");
+}
+
 TEST("so do distributions, their samples and gradients") {
   sweep("distributions");
 }
