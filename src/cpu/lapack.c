@@ -14,7 +14,8 @@ typedef const int *in;
 
 typedef struct lapack {
   void *library;
-  bool f32;
+  char letter; /* of the routines' names */
+  bool f32;    /* of numbers, or of the parts of complex ones */
   size_t item;
   int threads;
   int (*get_threads)(void);
@@ -22,7 +23,8 @@ typedef struct lapack {
 } lapack;
 
 static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
-  l->f32 = dtype == LUC_FLOAT32;
+  l->f32 = luc__dtype_to_real(dtype) == LUC_FLOAT32;
+  l->letter = luc__dtype_is_complex(dtype) ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
   l->item = luc__dtype_size(dtype);
   LUC_TRY(luc__library_open(ctx, "OpenBLAS", "libopenblas.so.0", "libopenblas0", &l->library));
   bool whole = luc__library_find(l->library, "openblas_get_num_threads", &l->get_threads) &&
@@ -34,7 +36,7 @@ static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
 /* The routine of this name for the dtype: "getrf" is sgetrf_ or dgetrf_. */
 static luc_status routine(luc_context *ctx, const lapack *l, const char *stem, void *to) {
   char name[16];
-  snprintf(name, sizeof name, "%c%s_", l->f32 ? 's' : 'd', stem);
+  snprintf(name, sizeof name, "%c%s_", l->letter, stem);
   LUC_CHECK(ctx, luc__library_find(l->library, name, to), LUC_ERR_SUPPORT,
             "this OpenBLAS was built without LAPACK");
   return LUC_OK;
@@ -414,6 +416,84 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
   end(&l);
   drop(ctx, &t);
   return sound(ctx, wrong);
+}
+
+/* ---- eigenvalues of matrices without symmetry ---- */
+
+typedef void (*geev_fn)(const char *left, const char *right, in n, void *a, in lda, void *re,
+                        void *im, void *vl, in ldvl, void *vr, in ldvr, void *work, in lwork,
+                        int *info, len, len);
+typedef void (*geev_complex_fn)(const char *left, const char *right, in n, void *a, in lda, void *w,
+                                void *vl, in ldvl, void *vr, in ldvr, void *work, in lwork,
+                                void *rwork, int *info, len, len);
+
+static double number(const lapack *l, const void *block, int64_t i) {
+  return l->f32 ? (double)((const float *)block)[i] : ((const double *)block)[i];
+}
+
+static void put_complex(const lapack *l, void *block, int64_t i, double re, double im) {
+  if (l->f32) {
+    ((float *)block)[2 * i] = (float)re;
+    ((float *)block)[2 * i + 1] = (float)im;
+  } else {
+    ((double *)block)[2 * i] = re;
+    ((double *)block)[2 * i + 1] = im;
+  }
+}
+
+/* Real matrices: conjugate pairs of eigenvalues follow each other, and the two columns that stand
+ * for their vectors are the real and the imaginary part of the first. */
+static void unpack_eig(const lapack *l, int64_t n, const void *re, const void *im, const void *vr,
+                       void *values, void *vectors) {
+  double sign = 0; /* of the imaginary part: 0 for a real eigenvalue, then 1, -1 in a pair */
+  for (int64_t j = 0; j < n; j++) {
+    double imaginary = number(l, im, j);
+    sign = imaginary == 0 ? 0 : sign == 1 ? -1 : 1;
+    put_complex(l, values, j, number(l, re, j), imaginary);
+    int64_t first = (sign == -1 ? j - 1 : j) * n;
+    for (int64_t i = 0; i < n; i++) {
+      double part = sign == 0 ? 0 : sign * number(l, vr, first + n + i);
+      put_complex(l, vectors, i * n + j, number(l, vr, first + i), part);
+    }
+  }
+}
+
+luc_status luc__eig(luc_context *ctx, luc_matrices s, const void *a, void *values, void *vectors,
+                    int32_t *info) {
+  lapack l = {0};
+  geev_fn geev = NULL;
+  geev_complex_fn geev_complex = NULL;
+  scratch t = {0};
+  bool complex = luc__dtype_is_complex(s.dtype);
+  memset(info, 0, (size_t)s.count * sizeof *info);
+  if (s.count == 0 || s.n == 0) return LUC_OK;
+  LUC_TRY(fits(ctx, &s, 0));
+  LUC_TRY(load(ctx, s.dtype, &l));
+  LUC_TRY(routine(ctx, &l, "geev", complex ? (void *)&geev_complex : (void *)&geev));
+  int64_t square = s.n * s.n;
+  LUC_CHECK(ctx, finite(&l, a, s.count * square * (complex ? 2 : 1)), LUC_ERR_VALUE,
+            "input tensor should not contain infs or NaNs.");
+  int n = (int)s.n, one = 1, lwork = 64 * n;
+  size_t pair = complex ? l.item : 2 * l.item; /* of a complex number */
+  LUC_TRY(take(ctx, &t, (size_t)(2 * square + lwork) * l.item + (size_t)n * pair));
+  char *vr = at(t.block, square, l.item), *work = at(vr, square, l.item);
+  char *re = at(work, lwork, l.item), *im = at(re, n, l.item); /* or what a complex one wants */
+  begin(&l);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *w = at(values, i * n, pair), *v = at(vectors, i * square, pair);
+    transpose(t.block, at_const(a, i * square, l.item), n, n, l.item);
+    if (complex) {
+      geev_complex("N", "V", &n, t.block, &n, w, NULL, &one, vr, &n, work, &lwork, re, &info[i], 1,
+                   1);
+      transpose(v, vr, n, n, l.item);
+    } else {
+      geev("N", "V", &n, t.block, &n, re, im, NULL, &one, vr, &n, work, &lwork, &info[i], 1, 1);
+      unpack_eig(&l, n, re, im, vr, w, v);
+    }
+  }
+  end(&l);
+  drop(ctx, &t);
+  return LUC_OK;
 }
 
 /* ---- LDL ---- */

@@ -1,7 +1,8 @@
 /* Factorizations of dense matrices by LAPACK, from OpenBLAS, which is loaded when first needed so
  * that starting costs nothing. Where it is missing the functions say so. Matrices are row-major and
- * contiguous, float32 or float64; `count` of them stand behind each other. An `info` gets LAPACK's
- * code for each matrix: 0, or k > 0 where the k-th step (from 1) met what the routine cannot do. */
+ * contiguous, float32 or float64 (for luc__solve and luc__eig complex, too); `count` of them stand
+ * behind each other. An `info` gets LAPACK's code for each matrix: 0, or k > 0 where the k-th step
+ * (from 1) met what the routine cannot do. */
 #ifndef LUC_LAPACK_H
 #define LUC_LAPACK_H
 
@@ -35,6 +36,10 @@ luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *inf
  * ascending. */
 luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void *values,
                      int32_t *info);
+/* Of any square matrices, also complex ones: values [n] and vectors [n, n] as columns of length 1,
+ * both complex. */
+luc_status luc__eig(luc_context *ctx, luc_matrices s, const void *a, void *values, void *vectors,
+                    int32_t *info);
 /* A = U diag(S) Vh; u [m, k], vh [k, n], k = min(m, n), or u [m, m] and vh [n, n] when full. u and
  * vh NULL: only the values. a is destroyed. */
 luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *u, void *values,

@@ -16,9 +16,8 @@ luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor
   return LUC_OK;
 }
 
-luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
-                              bool square) {
-  luc_dtype dtype = (luc_dtype)t->dtype;
+static luc_status need(luc_context *ctx, const char *name, const luc_tensor *t, luc_dtype dtype,
+                       bool square) {
   char shape[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "The input tensor %s must have at least 2 dimensions (got %s)", name,
@@ -28,6 +27,16 @@ luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tens
   LUC_CHECK(ctx, dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64, LUC_ERR_TYPE,
             "Low precision dtypes not supported. Got %s", luc__dtype_name(dtype));
   return square ? luc__need_square(ctx, name, t) : LUC_OK;
+}
+
+luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
+                              bool square) {
+  return need(ctx, name, t, (luc_dtype)t->dtype, square);
+}
+
+luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
+                                  bool square) {
+  return need(ctx, name, t, luc__dtype_to_real((luc_dtype)t->dtype), square);
 }
 
 luc_matrices luc__matrices(const luc_tensor *t) {
@@ -87,6 +96,24 @@ luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f2(f, LUC_OP_add, a, b);
 }
 
+/* (a + bi) (c + di), in four products: a formula of its own, one step of f. */
+static luc_tensor *complex_product(luc_formula *f, luc_tensor *x, luc_tensor *y) {
+  luc_formula g = luc__formula(f->ctx);
+  luc_tensor *a = luc__f1(&g, LUC_OP_real, x), *b = luc__f1(&g, LUC_OP_imag, x), *out = NULL;
+  luc_tensor *c = luc__f1(&g, LUC_OP_real, y), *d = luc__f1(&g, LUC_OP_imag, y);
+  luc_tensor *re =
+      luc__f2(&g, LUC_OP_sub, luc__f2(&g, LUC_OP_matmul, a, c), luc__f2(&g, LUC_OP_matmul, b, d));
+  luc_tensor *im =
+      luc__f2(&g, LUC_OP_add, luc__f2(&g, LUC_OP_matmul, a, d), luc__f2(&g, LUC_OP_matmul, b, c));
+  f->status = luc__f_end(&g, luc__f2(&g, LUC_OP_complex, re, im), &out);
+  return luc__f_own(f, out);
+}
+
+luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  bool complex = f->status == LUC_OK && luc__dtype_is_complex((luc_dtype)a->dtype);
+  return complex ? complex_product(f, a, b) : luc__f2(f, LUC_OP_matmul, a, b);
+}
+
 luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n) {
   return luc__f_call(f, LUC_OP_narrow,
                      LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(start), luc_v_int(n)));
@@ -98,9 +125,9 @@ luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t 
 
 luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n) {
   if (f->status != LUC_OK) return NULL;
-  return luc__f_call(
-      f, LUC_OP_eye,
-      LUC_ARGS(luc_v_int(n), luc_v_int(n), luc_v_dtype((luc_dtype)t->dtype), luc_v_none()));
+  return luc__f_call(f, LUC_OP_eye,
+                     LUC_ARGS(luc_v_int(n), luc_v_int(n),
+                              luc_v_dtype(luc__dtype_to_real((luc_dtype)t->dtype)), luc_v_none()));
 }
 
 luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper,

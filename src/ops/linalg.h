@@ -9,6 +9,9 @@
 /* Fails unless t is float32 or float64 [..., m, n]; with `square`, m = n. */
 luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor *t);
 luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t, bool square);
+/* The same, complex64 and complex128 too. */
+luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
+                                  bool square);
 /* The matrices that a contiguous t consists of. */
 luc_matrices luc__matrices(const luc_tensor *t);
 /* A new tensor [batch of t..., tail...]. */
@@ -30,9 +33,8 @@ luc_status luc__check_info(luc_context *ctx, const luc_tensor *info, luc_la_fail
 static inline luc_tensor *luc__f_mt(luc_formula *f, luc_tensor *t) {
   return luc__f_transpose(f, t, -2, -1);
 }
-static inline luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
-  return luc__f2(f, LUC_OP_matmul, a, b);
-}
+/* Also of two complex matrices. */
+luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b);
 /* a^T b and a b^T. */
 static inline luc_tensor *luc__f_tm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f_mm(f, luc__f_mt(f, a), b);
@@ -40,12 +42,18 @@ static inline luc_tensor *luc__f_tm(luc_formula *f, luc_tensor *a, luc_tensor *b
 static inline luc_tensor *luc__f_mtm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f_mm(f, a, luc__f_mt(f, b));
 }
+/* Transposed and conjugated. */
+static inline luc_tensor *luc__f_mh(luc_formula *f, luc_tensor *t) {
+  luc_tensor *turned = luc__f_mt(f, t);
+  bool complex = f->status == LUC_OK && luc__dtype_is_complex((luc_dtype)turned->dtype);
+  return complex ? luc__f1(f, LUC_OP_conj, turned) : turned;
+}
 /* a + b, where NULL stands for zero. */
 luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b);
 luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n);
 /* The triangle of a matrix (tril or triu) from this diagonal on. */
 luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t diagonal);
-/* Identity matrices [n, n] of t's dtype. */
+/* Identity matrices [n, n] of t's dtype, or that of its parts. */
 luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n);
 /* X of A X = B for a triangular A; transposed: of A^T X = B (the triangle is that of A itself). */
 luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper,
@@ -55,6 +63,8 @@ luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, boo
                                bool transposed);
 /* Both with the batch dimensions that theirs broadcast to. */
 luc_status luc__f_same_batch(luc_formula *f, luc_tensor **a, luc_tensor **b);
+/* t[i, j] / (x[j] - x[i]), with zeros on the diagonal. */
+luc_tensor *luc__f_over_gaps(luc_formula *f, luc_tensor *t, luc_tensor *x);
 /* The gradient of pinv(a) = p. */
 luc_tensor *luc__f_pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, luc_tensor *g);
 

@@ -84,15 +84,15 @@ done:
   return give_two(ctx, status, x, info, out);
 }
 
-/* gB = A^-T g, gA = -gB X^T */
+/* gB = A^-H g, gA = -gB X^H */
 luc_status luc__grad_solve_system(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *at = luc__f_mt(&f, b->args[0].as.tensor);
-  luc_tensor *gb = luc__f2(&f, LUC_OP_solve_system, at, b->gout[0]);
+  luc_tensor *ah = luc__f_mh(&f, b->args[0].as.tensor);
+  luc_tensor *gb = luc__f2(&f, LUC_OP_solve_system, ah, b->gout[0]);
   if (luc__needs(b, 1)) luc__f_keep(&f, gb, &b->gin[1]);
   if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
-  luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mtm(&f, gb, b->results[0]));
+  luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mm(&f, gb, luc__f_mh(&f, b->results[0])));
   return luc__f_end(&f, ga, &b->gin[0]);
 }
 

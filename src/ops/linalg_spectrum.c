@@ -40,9 +40,11 @@ static luc_tensor *gaps(luc_formula *f, luc_tensor *x) {
   return luc__f2(f, LUC_OP_add, d, luc__f_eye(f, x, x->sizes[x->ndim - 1]));
 }
 
-/* t without its diagonal. */
-static luc_tensor *hollow(luc_formula *f, luc_tensor *t, int64_t n) {
-  return luc__f2(f, LUC_OP_mul, t, luc__fs(f, LUC_OP_rsub, luc__f_eye(f, t, n), 1));
+luc_tensor *luc__f_over_gaps(luc_formula *f, luc_tensor *t, luc_tensor *x) {
+  luc_tensor *ratio = luc__f2(f, LUC_OP_div, t, gaps(f, x));
+  if (f->status != LUC_OK) return NULL;
+  luc_tensor *eye = luc__f_eye(f, x, x->sizes[x->ndim - 1]);
+  return luc__f2(f, LUC_OP_mul, ratio, luc__fs(f, LUC_OP_rsub, eye, 1));
 }
 
 /* V (diag(gL) + V^T gV / gaps) V^T */
@@ -52,8 +54,8 @@ luc_status luc__grad_linalg_eigh(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   if (b->gout[0]) inner = luc__f1(&f, LUC_OP_diag_embed, b->gout[0]);
   if (b->gout[1]) {
-    luc_tensor *turn = luc__f2(&f, LUC_OP_div, luc__f_tm(&f, v, b->gout[1]), gaps(&f, l));
-    inner = luc__f_plus(&f, inner, hollow(&f, turn, l->sizes[l->ndim - 1]));
+    luc_tensor *turn = luc__f_over_gaps(&f, luc__f_tm(&f, v, b->gout[1]), l);
+    inner = luc__f_plus(&f, inner, turn);
   }
   return luc__f_end(&f, luc__f_mtm(&f, luc__f_mm(&f, v, inner), v), &b->gin[0]);
 }

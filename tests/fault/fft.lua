@@ -14,6 +14,9 @@ local function scenario()
   local z = x:stft(4, 2, {window = window, return_complex = true})
   z:istft(4, 2, {window = window}):sum():backward()
   fft.fftshift(fft.fftfreq(6))
+  local a = lucerna.tensor {{1.0, 2.0, 0.5}, {-1.0, 3.0, 1.0}, {0.0, 1.0, 7.0}}
+  local values, vectors = lucerna.linalg.eig(a:requires_grad_())
+  values:abs():sum():add(vectors:abs():sum()):backward()
 end
 
 return scenario

@@ -66,6 +66,14 @@ local function linalg_gradients()
       return values, vectors:abs()
     end, x(2, 3, 3)),
     of("linalg_eigvalsh", function(a) return linalg.eigvalsh(symmetric(a)) end, x(3, 3)),
+    of("linalg_eig", function(a)
+      local values, vectors = linalg.eig(a)
+      return values, vectors:abs()
+    end, x(2, 3, 3)),
+    of("linalg_eig", function(a, b)
+      local values, vectors = linalg.eig(lucerna.complex(a, b))
+      return values, vectors:abs()
+    end, x(3, 3), x(3, 3)),
     of("linalg_svd", sizes(function(a) return linalg.svd(a, false) end), x(2, 4, 3)),
     of("linalg_svd", sizes(function(a) return linalg.svd(a, false) end), x(2, 4)),
     of("svd", sizes(lucerna.svd), x(3, 3)),

@@ -63,6 +63,20 @@ describe("linalg", function()
     parity.close(a.grad, lucerna.tensor({{4, -2}, {-2, 1}}, {dtype = lucerna.float64}))
   end)
 
+  it("gives eigenvectors, but no gradient of their phases", function()
+    local a = lucerna.complex(random(2, 4, 4), random(2, 4, 4)):requires_grad_()
+    local values, vectors = linalg.eig(a)
+    for i = 1, 4 do
+      local v, product = vectors:select(-1, i), 0
+      for j = 1, 4 do product = product + a:select(-1, j) * v:select(-1, j):unsqueeze(-1) end
+      parity.close(product, v * values:select(-1, i):unsqueeze(-1))
+    end
+    local ok, why = pcall(function() lucerna.imag(vectors):sum():backward() end)
+    assert.is_false(ok)
+    assert.matches("up to multiplication by e^{i phi}. The specified loss", why, 1, true)
+    select(2, linalg.eig(a)):abs():sum():backward()
+  end)
+
   it("differentiates least squares of vectors", function()
     local function f(a, b) return (linalg.lstsq(a, b)) end
     parity.gradcheck(f, {parity.leaf({3, 2}), parity.leaf({3})})

@@ -54,6 +54,7 @@ local FILES = {"create", "index_ops", "pointwise", "reduce", "view", "views", "r
 local UNSWEPT = {
   T = "a field, checked against transpose", mT = "a field, checked against transpose",
   empty_like = "its values are arbitrary", new_empty = "its values are arbitrary",
+  linalg_eig = "its results are complex", linalg_eigvals = "its results are complex",
 }
 for name in ([[rand_like randn_like randint_like randint_like_low normal normal_std bernoulli
   bernoulli_p multinomial uniform_ normal_ log_normal_ cauchy_ exponential_ geometric_ bernoulli_

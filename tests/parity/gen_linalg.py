@@ -188,6 +188,20 @@ def spectrum():
         case(name, real(3))
 
 
+def eigen():
+    c128 = torch.complex128
+    for m in (real(3, 3), real(2, 2, 2), real(3, 3, dtype=c128), torch.zeros(0, 0, dtype=f64),
+              torch.zeros(2, 0, 0, dtype=c128)):
+        signed("linalg.eig", Const(m))
+        case("linalg.eigvals", m)
+    signed("linalg.eig", Const(real(3, 3, dtype=f32)))
+    signed("linalg.eig", Const(real(2, 2, dtype=torch.complex64)))
+    for name in ("linalg.eig", "linalg.eigvals"):
+        case(name, real(2, 3))
+        case(name, real(3))
+        case(name, torch.full((2, 2), torch.inf))
+
+
 def ranks():
     low = real(4, 2) @ real(2, 4)
     for a in (low, real(3, 4), torch.stack([low, torch.eye(4, dtype=f64)]),
@@ -323,4 +337,5 @@ def products():
 for family in (inverses, systems, cholesky, orthogonal, lu, determinants, spectrum, ranks,
                least_squares, norms, products):
     family()
+eigen()
 write("linalg", __file__)

@@ -70,6 +70,11 @@ L and D of a symmetric A = L D Lᵀ in LAPACK's packed form, and pivots. Without
 Eigenvalues [*, n], ascending, and eigenvectors as columns, of symmetric matrices, of which one
 triangle (UPLO, 'L' or 'U') is read.
 > local values, vectors = lucerna.linalg.eigh(lucerna.eye(3))]=]},
+{"linalg.eig", [=[
+Eigenvalues and eigenvectors (as columns, of length 1) of square matrices, which are complex.
+Vectors are free up to a complex factor of size 1; the gradient of what depends on it is refused.
+> local values, vectors = lucerna.linalg.eig(lucerna.tensor {{0.0, -1.0}, {1.0, 0.0}})]=]},
+{"linalg.eigvals", "The eigenvalues of square matrices alone, complex."},
 {"linalg.eigvalsh", "The eigenvalues of symmetric matrices alone."},
 {"linalg.svd", [=[
 U, S and Vh of A = U diag(S) Vh, S descending; full_matrices: U and Vh are square.

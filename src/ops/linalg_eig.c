@@ -1,0 +1,72 @@
+/* Eigenvalues and vectors of square matrices without symmetry, which are complex. Vectors are free
+ * up to a complex factor of size 1: what depends on it has no gradient. */
+#include "ops/geometry.h"
+#include "ops/linalg.h"
+#include "ops/rows.h"
+
+/* eig(A) -> eigenvalues, eigenvectors */
+luc_status luc__run_linalg_eig(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *a = NULL, *values = NULL, *vectors = NULL, *info = NULL;
+  luc_status status;
+  LUC_TRY(luc__need_any_matrices(ctx, "A", args[0].as.tensor, true));
+  luc_dtype dtype = luc__dtype_to_complex((luc_dtype)args[0].as.tensor->dtype);
+  LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
+  LUC_GO(luc__tensor_empty_like(ctx, a, dtype, &vectors));
+  LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &a->sizes[a->ndim - 1], &values));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
+  LUC_GO(
+      luc__eig(ctx, luc__matrices(a), a->data, values->data, vectors->data, (int32_t *)info->data));
+  LUC_GO(luc__check_info(ctx, info, LUC_LA_EIGEN));
+  out[0] = luc_v_tensor(values);
+  out[1] = luc_v_tensor(vectors);
+  values = vectors = NULL;
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, values);
+  luc_tensor_release(ctx, vectors);
+  luc_tensor_release(ctx, info);
+  return status;
+}
+
+/* The diagonal of V^H gV is imaginary where the loss depends on a factor that V is free in. */
+static void check_gauge(luc_formula *f, luc_tensor *diagonal) {
+  luc_tensor *worst = luc__f1(f, LUC_OP_abs, luc__f1(f, LUC_OP_imag, diagonal));
+  if (f->status != LUC_OK || worst->numel == 0) return;
+  worst = luc__f1(f, LUC_OP_amax, worst);
+  if (f->status != LUC_OK) return;
+  double value = luc__scalar_double(luc__load_scalar(worst->data, (luc_dtype)worst->dtype));
+  if (!(value <= 1e-2)) /* also where it is no number */
+    f->status = luc__fail(f->ctx, LUC_ERR_VALUE,
+                          "linalg_eig_backward: The eigenvectors in the complex case are specified "
+                          "up to multiplication by e^{i phi}. The specified loss function depends "
+                          "on this quantity, so it is ill-defined.");
+}
+
+/* What turns of V pass on: (V^H gV - V^H V diag(Re V^H gV)) / conj(l[j] - l[i]), the diagonal
+ * zero. */
+static luc_tensor *turned(luc_formula *f, luc_tensor *l, luc_tensor *v, luc_tensor *g) {
+  luc_tensor *vh = luc__f_mh(f, v), *vg = luc__f_mm(f, vh, g);
+  luc_tensor *diagonal = luc__f_call(
+      f, LUC_OP_diagonal, LUC_ARGS(luc_v_tensor(vg), luc_v_int(0), luc_v_int(-2), luc_v_int(-1)));
+  check_gauge(f, diagonal);
+  luc_tensor *size = luc__f_unsqueeze(f, luc__f1(f, LUC_OP_real, diagonal), -2);
+  luc_tensor *t = luc__f_mm(f, vh, luc__f2(f, LUC_OP_mul, v, size));
+  return luc__f_over_gaps(f, luc__f2(f, LUC_OP_sub, vg, t), luc__f1(f, LUC_OP_conj, l));
+}
+
+/* V^-H (diag(gL) + turns) V^H */
+luc_status luc__grad_linalg_eig(luc_context *ctx, luc_backward *b) {
+  luc_tensor *l = b->results[0], *v = b->results[1], *inner = NULL;
+  if (!b->gout[0] && !b->gout[1]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  if (b->gout[0]) inner = luc__f1(&f, LUC_OP_diag_embed, b->gout[0]);
+  if (b->gout[1]) inner = luc__f_plus(&f, inner, turned(&f, l, v, b->gout[1]));
+  luc_tensor *vh = luc__f_mh(&f, v);
+  luc_tensor *g = luc__f2(&f, LUC_OP_solve_system, vh, luc__f_mm(&f, inner, vh));
+  return luc__f_end(&f, g, &b->gin[0]);
+}
+
+luc_status luc__run_linalg_eigvals(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  return luc__f_result(&f, luc__f1(&f, LUC_OP_linalg_eig, args[0].as.tensor), out);
+}
