@@ -26,6 +26,7 @@ for name, value in pairs(core) do
 end
 lucerna.Tensor = core.Tensor
 lucerna.newaxis = core.none
+lucerna.strided = "strided" -- what x.layout is
 lucerna.inf, lucerna.nan, lucerna.pi, lucerna.e = math.huge, 0 / 0, math.pi, math.exp(1)
 
 -- For completion: names that are not in the table yet.
@@ -90,6 +91,38 @@ function lucerna.inference_mode(f, ...)
 end
 
 for name, value in pairs(require "lucerna.autocast") do lucerna[name] = value end
+
+-- ---- shapes ----
+
+-- Widens `sizes`, counted from the last, by one shape.
+local function widen(sizes, shape)
+  for i, size in ipairs(shape) do
+    local at = #shape - i + 1
+    if math.type(size) ~= "integer" or size < 0 then
+      core._raise(("broadcast_shapes: sizes must be integers of at least 0 (got %s)"):format(size))
+    end
+    if size ~= 1 and sizes[at] and sizes[at] ~= 1 and sizes[at] ~= size then
+      core._raise("broadcast_shapes: Shape mismatch: objects cannot be broadcast to a single shape")
+    end
+    sizes[at] = (sizes[at] or 1) == 1 and size or sizes[at]
+  end
+end
+
+--- broadcast_shapes({2, 1}, {3}, …): the shape that tensors of these shapes have together, [2, 3].
+-- A number is a shape of one dimension.
+function lucerna.broadcast_shapes(...)
+  local sizes, shape = {}, {}
+  for _, given in ipairs {...} do
+    if type(given) ~= "table" and math.type(given) ~= "integer" then
+      core._raise("broadcast_shapes: a shape is a table of sizes (got " .. type(given) .. ")")
+    end
+    local row = type(given) == "table" and given or {given}
+    for at = #sizes + 1, #row do sizes[at] = 1 end
+    widen(sizes, row)
+  end
+  for at, size in ipairs(sizes) do shape[#sizes - at + 1] = size end
+  return shape
+end
 
 -- ---- dtypes ----
 

@@ -103,6 +103,9 @@ luc_status luc__function_node(luc_context *ctx, const luc_function *fn, void *ud
 /* Makes `node` (one more reference) the history of t, which has a meta; cannot fail. */
 void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t index);
 
+/* Makes t a leaf. It has a node. */
+void luc__drop_history(luc_context *ctx, luc_tensor *t);
+
 /* ---- view.c ---- */
 
 /* Brings the node of a view up to date after its storage changed. */

@@ -175,6 +175,16 @@ static luc_hook *unlink_retain(luc_meta *meta) {
   return hook;
 }
 
+void luc__drop_history(luc_context *ctx, luc_tensor *t) {
+  luc_meta *meta = t->meta;
+  luc_node *old = meta->node;
+  if (meta->retains_grad) luc__hooks_free(ctx, unlink_retain(meta));
+  meta->retains_grad = false;
+  meta->node = NULL;
+  meta->index = 0;
+  luc__node_release(ctx, old);
+}
+
 void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t index) {
   luc_meta *meta = t->meta;
   luc_hook *retain = meta->retains_grad ? unlink_retain(meta) : NULL;

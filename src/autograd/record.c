@@ -164,7 +164,7 @@ static luc_status check_view(luc_context *ctx, const luc_tensor *self, const cha
                    "the output of a function that returns multiple views. Such functions do not "
                    "allow the output views to be modified inplace. You should replace the inplace "
                    "operation by an out-of-place one.",
-                   name, mark, self->meta->node ? self->meta->index : 0, fn);
+                   name, mark, luc_tensor_output_nr(self) + 1, fn);
 }
 
 luc_status luc__inplace_check(luc_context *ctx, luc_opid op, luc_tensor *self, bool records) {

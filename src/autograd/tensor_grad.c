@@ -67,6 +67,24 @@ const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]) 
   return luc__node_name(buf, t->meta->node);
 }
 
+uint32_t luc_tensor_output_nr(const luc_tensor *t) {
+  return t->meta && t->meta->node ? t->meta->index : 0;
+}
+
+bool luc_tensor_retains_grad(const luc_tensor *t) {
+  return t->meta && t->meta->retains_grad;
+}
+
+luc_status luc_tensor_detach_(luc_context *ctx, luc_tensor *t) {
+  luc_meta *meta = t->meta;
+  LUC_CHECK(ctx, !meta || !meta->base, LUC_ERR_STATE,
+            "detach_: Can't detach views in-place. Use detach() instead.");
+  t->requires_grad = false;
+  if (!meta || !meta->node) return LUC_OK;
+  luc__drop_history(ctx, t);
+  return LUC_OK;
+}
+
 luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
   char name[LUC_GRAD_FN_NAME], suffix[LUC_GRAD_FN_NAME + 16];
   if (luc_tensor_is_uninitialized(t)) return luc__uninitialized_text(ctx, t, out, size);

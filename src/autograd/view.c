@@ -34,6 +34,13 @@ luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view
   return LUC_OK;
 }
 
+void luc__tensor_leave_base(luc_context *ctx, luc_tensor *t) {
+  if (!t->meta) return;
+  luc_tensor_release(ctx, t->meta->base);
+  t->meta->base = NULL;
+  t->meta->made = LUC_VIEW_WRITABLE;
+}
+
 /* ---- the two nodes: what a view is of its base, what a base is after a write to a view ---- */
 
 typedef struct slices {

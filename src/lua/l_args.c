@@ -41,6 +41,7 @@ static const char *const type_texts[] = {"a Tensor",
                                          "a device",
                                          "a Generator",
                                          "an integer or a string",
+                                         "a table of two tables of as many dimensions",
                                          "a value",
                                          "None"};
 _Static_assert(sizeof type_texts / sizeof *type_texts == LUC_T_COUNT, "ORDER TYPE");
@@ -49,7 +50,7 @@ _Static_assert(sizeof type_texts / sizeof *type_texts == LUC_T_COUNT, "ORDER TYP
 static const char *const item_texts[] = {
     "Tensors",    "Tensors of indices", "Tensors", "numbers",  "integers", "dimensions", "indices",
     "integers",   "dimensions",         "numbers", "booleans", "strings",  "dtypes",     "devices",
-    "Generators", "integers",           "values",  "None"};
+    "Generators", "integers",           "tables",  "values",   "None"};
 _Static_assert(sizeof item_texts / sizeof *item_texts == LUC_T_COUNT, "ORDER TYPE");
 
 static const char *expected_text(const luc_param *param, char *buf, size_t size) {
@@ -189,6 +190,31 @@ static bool read_generator(reader *r, int p, int index) {
   return true;
 }
 
+/* Pushes entry i of the pair at `index`; its length if it is a table, else -1. */
+static int push_half(lua_State *L, int index, int i) {
+  lua_rawgeti(L, index, i);
+  return lua_type(L, -1) == LUA_TTABLE ? (int)lua_rawlen(L, -1) : -1;
+}
+
+static bool read_dim_pair(reader *r, int p, int index) {
+  lua_State *L = r->L;
+  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index) != 2) return false;
+  int first = push_half(L, index, 1), second = push_half(L, index, 2), at = lua_gettop(L);
+  bool fits = first >= 0 && first == second && 2 * first <= LUC_L_INTS - r->a->nints;
+  int64_t *room = r->a->ints + r->a->nints;
+  for (int i = 0; fits && i < 2 * first; i++) {
+    lua_rawgeti(L, at - (i < first), i % first + 1);
+    fits = to_integer(L, -1, &room[i]);
+    room[i] = from_one(room[i]);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+  if (!fits) return false;
+  r->a->nints = (uint8_t)(r->a->nints + 2 * first);
+  r->a->v[p] = luc_v_ints(room, 2 * first);
+  return true;
+}
+
 /* Stays on the stack: the value is its position. */
 static bool read_any(reader *r, int p, int index) {
   r->a->v[p] = luc_v_int(lua_absindex(r->L, index));
@@ -202,9 +228,9 @@ static bool read_nothing(reader *r, int p, int index) {
 
 /* ORDER TYPE. Size, Dims and Padding are lists: a single number stands for a list of one. */
 static const read_fn readers[] = {
-    read_tensor, read_tensor, read_operand,   read_scalar, read_int,  read_dim,
-    read_index,  read_int,    read_dim,       read_float,  read_bool, read_str,
-    read_dtype,  read_str,    read_generator, read_int,    read_any,  read_nothing};
+    read_tensor,    read_tensor, read_operand,  read_scalar, read_int,    read_dim,   read_index,
+    read_int,       read_dim,    read_float,    read_bool,   read_str,    read_dtype, read_str,
+    read_generator, read_int,    read_dim_pair, read_any,    read_nothing};
 _Static_assert(sizeof readers / sizeof *readers == LUC_T_COUNT, "ORDER TYPE");
 
 /* ---- lists ---- */
@@ -281,9 +307,9 @@ static void read_tensors(reader *r, int p, const items *list) {
 typedef void (*list_fn)(reader *r, int p, const items *list);
 /* ORDER TYPE; NULL: lists of this type do not exist */
 static const list_fn list_readers[] = {
-    read_tensors, read_tensors, read_tensors, read_floats, read_ints, read_ints,
-    read_ints,    read_ints,    read_ints,    read_floats, NULL,      NULL,
-    NULL,         NULL,         NULL,         read_ints,   NULL,      NULL};
+    read_tensors, read_tensors, read_tensors, read_floats, read_ints, read_ints, read_ints,
+    read_ints,    read_ints,    read_floats,  NULL,        NULL,      NULL,      NULL,
+    NULL,         read_ints,    NULL,         NULL,        NULL};
 _Static_assert(sizeof list_readers / sizeof *list_readers == LUC_T_COUNT, "ORDER TYPE");
 
 /* One value stands for `list` equal ones; for a list of any length, for a list of one. */

@@ -76,6 +76,8 @@ void luc_l_args_release(luc_l_state *st, luc_l_args *args);
 
 /* A parameter of type Any is passed as its stack position (LUC_INT); left out, it is LUC_NONE. */
 typedef int (*luc_l_native_fn)(lua_State *L, luc_l_state *st, luc_l_args *args);
+/* The stack position of an Any that can be called; anything else is an error. */
+int luc_l_check_function(lua_State *L, const char *who, const char *name, const luc_value *v);
 /* Arguments stand at stack positions 1..top as given; fn returns its number of results. flags:
  * LUC_F_FUNCTION, LUC_F_METHOD, LUC_F_NN. */
 typedef struct luc_l_native {

@@ -200,7 +200,7 @@ static int remove_hook(lua_State *L) {
   return 0;
 }
 
-static int check_function(lua_State *L, const char *who, const luc_value *v) {
+int luc_l_check_function(lua_State *L, const char *who, const char *name, const luc_value *v) {
   int index = (int)v->as.i;
   bool callable = v->kind != LUC_NONE && lua_type(L, index) == LUA_TFUNCTION;
   if (!callable && v->kind != LUC_NONE && luaL_getmetafield(L, index, "__call") != LUA_TNIL) {
@@ -208,13 +208,13 @@ static int check_function(lua_State *L, const char *who, const luc_value *v) {
     callable = true;
   }
   if (!callable)
-    luc_l_error(L, "%s: hook must be a function (got %s)", who, luaL_typename(L, index));
+    luc_l_error(L, "%s: %s must be a function (got %s)", who, name, luaL_typename(L, index));
   return index;
 }
 
 static int add_hook(lua_State *L, luc_l_state *st, luc_l_args *a, bool after) {
   const char *who = after ? "register_post_accumulate_grad_hook" : "register_hook";
-  int function = check_function(L, who, &a->v[1]);
+  int function = luc_l_check_function(L, who, "hook", &a->v[1]);
   luc_tensor *t = a->v[0].as.tensor;
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);

@@ -63,10 +63,23 @@ static int get_is_leaf(lua_State *L, luc_l_state *st, luc_tensor *t) {
   return 1;
 }
 
-static int get_grad_fn(lua_State *L, luc_l_state *st, luc_tensor *t) {
+/* Which result of its grad_fn the tensor is. */
+static int get_output_nr(lua_State *L, luc_l_state *st, luc_tensor *t) {
   (void)st;
-  char buf[LUC_GRAD_FN_NAME];
-  lua_pushstring(L, luc_tensor_grad_fn(t, buf));
+  lua_pushinteger(L, (lua_Integer)luc_tensor_output_nr(t) + 1);
+  return 1;
+}
+
+static int get_retains_grad(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st;
+  lua_pushboolean(L, luc_tensor_retains_grad(t));
+  return 1;
+}
+
+/* All tensors are: their elements lie apart by strides. */
+static int get_layout(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  (void)st, (void)t;
+  lua_pushliteral(L, "strided");
   return 1;
 }
 
@@ -116,6 +129,7 @@ static int get_mT(lua_State *L, luc_l_state *st, luc_tensor *t) {
 }
 
 static int get_H(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  if (t->ndim == 0) return call_method(L, st, "conj", 0, NULL);
   if (t->ndim != 2)
     return luc_l_error(L, "H: only supported on matrices (2-D tensors). Got %d-D tensor.", t->ndim);
   return call_method(L, st, "adjoint", 0, NULL);
@@ -193,7 +207,10 @@ static const field fields[] = {
     {"nbytes", get_nbytes, NULL},
     {"requires_grad", get_requires_grad, set_requires_grad},
     {"is_leaf", get_is_leaf, NULL},
-    {"grad_fn", get_grad_fn, NULL},
+    {"grad_fn", luc_l_push_grad_fn, NULL},
+    {"output_nr", get_output_nr, NULL},
+    {"retains_grad", get_retains_grad, NULL},
+    {"layout", get_layout, NULL},
     {"grad", get_grad, set_grad},
     {"data", get_data, set_data},
     {"_version", get_version, NULL},

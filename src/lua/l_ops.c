@@ -32,13 +32,21 @@ typedef struct luc_l_fn {
 
 /* ---- calls ---- */
 
+/* Positions in a result, or in each of a list. */
+static luc_status positions_from_one(luc_context *ctx, luc_value *v) {
+  luc_status status = LUC_OK;
+  if (v->kind == LUC_TENSOR) return luc__index_to_one(ctx, &v->as.tensor);
+  for (int i = 0; v->kind == LUC_TENSORS && i < v->n && status == LUC_OK; i++)
+    status = luc__index_to_one(ctx, &v->as.tensors[i]);
+  return status;
+}
+
 /* Results that are positions, from 1; then what out= is to get is copied there. */
 static luc_status count_from_one(luc_context *ctx, const luc_l_row *row, const luc_l_args *a,
                                  luc_value *out) {
   luc_status status = LUC_OK;
   for (int i = 0; i < row->nresults && status == LUC_OK; i++)
-    if (row->index_results & 1u << i && out[i].kind == LUC_TENSOR)
-      status = luc__index_to_one(ctx, &out[i].as.tensor);
+    if (row->index_results & 1u << i) status = positions_from_one(ctx, &out[i]);
   if (a->nout && status == LUC_OK) status = luc__out_write(ctx, row->op, out, a->out);
   for (int i = 0; i < row->nresults && (a->nout || status != LUC_OK); i++)
     luc__value_release(ctx, &out[i]);
@@ -145,6 +153,11 @@ static int call_list(lua_State *L, luc_l_state *st, const luc_l_row *row, const 
   luc_l_args a;
   run_or_raise(L, st, row, l, &a, hold->values);
   luc_value *list = &hold->values[0];
+  if (list->kind == LUC_TENSOR) { /* asked for one after all */
+    luc_l_newbox(L, st)->t = luc__retain(list->as.tensor);
+    luc_l_release_hold(hold);
+    return 1;
+  }
   lua_createtable(L, list->n, 0);
   for (int i = 0; i < list->n; i++) {
     luc_l_newbox(L, st)->t = list->as.tensors[i];

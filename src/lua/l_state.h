@@ -29,6 +29,7 @@ enum {
   LUC_L_SCOPE_META,
   LUC_L_HANDLE_META,
   LUC_L_TAPE_META,
+  LUC_L_NODE_META,
   LUC_L_OWNERS, /* id of a callback -> what hooks and functions of the graph have as ud */
   LUC_L_NOTED,  /* weak: address of a box -> that box, of tensors with a graph */
   LUC_L_PROBED, /* while probing: weak: id -> function */

@@ -10,6 +10,7 @@
 #define LUC_L_MAGIC_DTYPE     0x4C756344u
 #define LUC_L_MAGIC_GENERATOR 0x4C756347u
 #define LUC_L_MAGIC_HOLD      0x4C756348u
+#define LUC_L_MAGIC_NODE      0x4C75636Eu
 
 typedef struct luc_l_box {
   uint32_t magic;
@@ -97,6 +98,9 @@ void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
 /* Is it a userdata's memory that t sees, which lives only as long as the lua_State? */
 bool luc_l_is_leased(const luc_tensor *t);
 
+/* Pushes the object for t's grad_fn, or nil. */
+int luc_l_push_grad_fn(lua_State *L, luc_l_state *st, luc_tensor *t);
+
 /* The parts of the core table, in the order in which they are opened. */
 void luc_l_open_dtypes(lua_State *L, luc_l_state *st);
 void luc_l_open_tensor(lua_State *L, luc_l_state *st);   /* the metatable */
@@ -108,9 +112,11 @@ void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memo
 void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
 void luc_l_open_autocast(lua_State *L, luc_l_state *st);
-void luc_l_open_fields(lua_State *L, luc_l_state *st); /* x.shape, x[…]: last, over methods */
-void luc_l_open_io(lua_State *L, luc_l_state *st);     /* files */
-void luc_l_open_checkpoint(lua_State *L);              /* … of PyTorch */
-void luc_l_open_optim(lua_State *L, luc_l_state *st);  /* optimizers */
+void luc_l_open_nodes(lua_State *L, luc_l_state *st);    /* grad_fn objects */
+void luc_l_open_memory(lua_State *L, luc_l_state *st);   /* resize_, set_, detach_, apply_ */
+void luc_l_open_fields(lua_State *L, luc_l_state *st);   /* x.shape, x[…]: last, over methods */
+void luc_l_open_io(lua_State *L, luc_l_state *st);       /* files */
+void luc_l_open_checkpoint(lua_State *L);                /* … of PyTorch */
+void luc_l_open_optim(lua_State *L, luc_l_state *st);    /* optimizers */
 
 #endif

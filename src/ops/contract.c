@@ -148,6 +148,13 @@ static luc_status take_dims(luc_context *ctx, const luc_value *v, const luc_tens
 }
 
 /* tensordot(a, b, dims_a, dims_b) */
+luc_status luc__run_tensordot_pair(luc_context *ctx, luc_value *args, luc_value *out) {
+  const int64_t *dims = args[2].as.ints;
+  int n = args[2].n / 2;
+  luc_value lists[] = {args[0], args[1], luc_v_ints(dims, n), luc_v_ints(dims + n, n)};
+  return luc__run_tensordot_lists(ctx, lists, out);
+}
+
 luc_status luc__run_tensordot_lists(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   int da[LUC_MAX_DIMS], db[LUC_MAX_DIMS];

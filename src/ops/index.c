@@ -302,6 +302,36 @@ done:
 
 /* ---- nonzero ---- */
 
+/* One vector of positions for each dimension; a tensor without dimensions counts as [1]. */
+static luc_status columns(luc_context *ctx, luc_tensor *t, luc_value *out) {
+  int n = t->ndim ? t->ndim : 1;
+  int64_t one = 1, stride = 1, sizes[2] = {n, 0};
+  luc_tensor *mask = NULL, *rows = NULL, **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
+  if (!list) return LUC_ERR_MEMORY;
+  luc_status status = LUC_OK;
+  *out = luc_v_tensors(list, n);
+  LUC_GO(luc__contiguous_as(ctx, t, LUC_BOOL, &mask));
+  const bool *bits = (const bool *)mask->data;
+  sizes[1] = luc__mask_count(bits, mask->numel);
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &rows));
+  luc__mask_positions((int64_t *)rows->data, bits, n, t->ndim ? t->sizes : &one, sizes[1], 1);
+  for (int d = 0; d < n; d++)
+    LUC_GO(luc__tensor_view(ctx, rows, 1, sizes + 1, &stride, d * sizes[1], &list[d]));
+done:
+  luc_tensor_release(ctx, mask);
+  luc_tensor_release(ctx, rows);
+  if (status != LUC_OK) luc__value_release(ctx, out);
+  return status;
+}
+
+/* as_tuple false: as without it. */
+luc_status luc__run_nonzero_tuple(luc_context *ctx, luc_value *args, luc_value *out) {
+  return args[1].as.i ? columns(ctx, args[0].as.tensor, out) : luc__run_nonzero(ctx, args, out);
+}
+luc_status luc__run_where_nonzero(luc_context *ctx, luc_value *args, luc_value *out) {
+  return columns(ctx, args[0].as.tensor, out);
+}
+
 luc_status luc__run_nonzero(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *mask, *r = NULL;
   LUC_TRY(luc__contiguous_as(ctx, t, LUC_BOOL, &mask));

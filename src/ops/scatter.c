@@ -204,6 +204,8 @@ luc_status luc__run_scatter_reduce(luc_context *ctx, luc_value *args, luc_value 
   luc_dtype dtype = (luc_dtype)self->dtype;
   LUC_CHECK(ctx, which != MEAN || dtype != LUC_BOOL, LUC_ERR_TYPE,
             "scatter_reduce: the mean of booleans is not defined");
+  LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE,
+            "scatter_reduce: not implemented for %s", luc__dtype_name(dtype));
   luc__store_scalar(value, dtype, neutral(which, dtype)); /* what is written does not count then */
   LUC_TRY(scatter(ctx, "scatter_reduce", ops[which], args, args[3].as.tensor,
                   args[5].as.i ? NULL : value, out));

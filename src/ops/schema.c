@@ -7,9 +7,10 @@
 #include <string.h>
 
 /* ORDER TYPE */
-static const char *const type_names[] = {
-    "Tensor", "IndexTensor", "Operand", "Scalar", "int",    "Dim",       "Index",   "Size", "Dims",
-    "float",  "bool",        "str",     "dtype",  "device", "Generator", "Padding", "Any",  "None"};
+static const char *const type_names[] = {"Tensor",  "IndexTensor", "Operand", "Scalar", "int",
+                                         "Dim",     "Index",       "Size",    "Dims",   "float",
+                                         "bool",    "str",         "dtype",   "device", "Generator",
+                                         "Padding", "DimPair",     "Any",     "None"};
 _Static_assert(sizeof type_names / sizeof *type_names == LUC_T_COUNT, "ORDER TYPE");
 
 typedef struct parser {

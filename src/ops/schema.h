@@ -4,11 +4,12 @@
  * Types: Tensor, Operand (a tensor or a number), Scalar (number or boolean), int, float, bool, str,
  * dtype, Generator, device; Dim and Index (counted from 1 in Lua), IndexTensor (values counted from
  * 1 in Lua); each with `?` (may be None) and `[]` / `[k]` (a list; with k a single value stands for
- * k equal ones; `IndexTensor?[]` is a list with holes). `Padding[k]` is int[k] or a str; Any is the
- * binding's. `Size` is int[] that may also be given as varargs; `Dims` likewise for Dim. str may
- * list what is allowed: str(none|mean|sum). `*` begins keyword-only arguments. Defaults: numbers,
- * True, False, None, 'text', [1, 2], float32. Results: `Tensor`, `(Tensor values, IndexTensor
- * indices)`, `Tensor[]`, `bool`, `Scalar`, `None`. */
+ * k equal ones; `IndexTensor?[]` is a list with holes). `Padding[k]` is int[k] or a str; DimPair
+ * is two lists of as many dims, one after the other; Any is the binding's. `Size` is int[] that
+ * may also be given as varargs; `Dims` likewise for Dim. str may list what is allowed:
+ * str(none|mean|sum). `*` begins keyword-only arguments. Defaults: numbers, True, False, None,
+ * 'text', [1, 2], float32. Results: `Tensor`, `(Tensor values, IndexTensor indices)`, `Tensor[]`,
+ * `bool`, `Scalar`, `None`. */
 #ifndef LUC_SCHEMA_H
 #define LUC_SCHEMA_H
 
@@ -32,6 +33,7 @@ typedef enum luc_type {
   LUC_T_DEVICE,
   LUC_T_GENERATOR,
   LUC_T_PADDING,
+  LUC_T_DIM_PAIR,
   LUC_T_ANY,  /* functions of the binding only */
   LUC_T_NONE, /* results only */
   LUC_T_COUNT

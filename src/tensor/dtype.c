@@ -96,10 +96,18 @@ luc_dtype luc__dtype_to_real(luc_dtype dtype) {
   return dtype == LUC_COMPLEX64 ? LUC_FLOAT32 : LUC_FLOAT64;
 }
 
+/* "torch.FloatTensor", as x:type() writes it. */
+static bool is_tensor_type(const char *name, const dtype_info *info) {
+  size_t n = strlen(info->title);
+  return strncmp(name, "torch.", 6) == 0 && strncmp(name + 6, info->title, n) == 0 &&
+         strcmp(name + 6 + n, "Tensor") == 0;
+}
+
 bool luc__dtype_find(const char *name, luc_dtype *out) {
   for (int i = 0; i < LUC_NUM_DTYPES; i++) {
     const char *alias = infos[i].alias;
-    if (strcmp(name, infos[i].name) == 0 || (alias != NULL && strcmp(name, alias) == 0)) {
+    if (strcmp(name, infos[i].name) == 0 || (alias != NULL && strcmp(name, alias) == 0) ||
+        is_tensor_type(name, &infos[i])) {
       *out = (luc_dtype)i;
       return true;
     }

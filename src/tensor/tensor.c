@@ -276,6 +276,26 @@ void luc__tensor_set_geometry(luc_tensor *dst, const luc_tensor *src) {
   memmove(dst->strides, src->strides, sizeof dst->strides);
 }
 
+luc_status luc__tensor_resize(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes) {
+  int64_t strides[LUC_MAX_DIMS], numel = luc__contiguous_strides(ndim, sizes, strides), extent;
+  luc_tensor *room = t, *view;
+  size_t width = luc__dtype_size((luc_dtype)t->dtype);
+  LUC_CHECK(ctx, numel >= 0 && !__builtin_add_overflow(numel, t->offset, &extent), LUC_ERR_MEMORY,
+            "resize_: too many elements");
+  bool grows = (uint64_t)extent > t->storage->nbytes / width;
+  if (grows) {
+    LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &extent, &room));
+    memcpy(room->data, t->storage->data, t->storage->nbytes);
+  }
+  luc_status status = luc__tensor_view(ctx, room, ndim, sizes, strides, t->offset, &view);
+  if (grows) luc_tensor_release(ctx, room);
+  LUC_TRY(status);
+  status = luc__tensor_set_data(ctx, t, view);
+  luc_tensor_release(ctx, view);
+  if (grows) luc__tensor_leave_base(ctx, t);
+  return status;
+}
+
 luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src) {
   (void)ctx;
   luc_storage *old = dst->storage;

@@ -83,6 +83,11 @@ luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, l
 void luc__tensor_set_geometry(luc_tensor *dst, const luc_tensor *src);
 /* Makes dst see src's storage and geometry in place of its own (x.data = y, module conversion). */
 luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
+/* Gives t, in its place, these sizes without gaps; elements beyond its storage are undefined, and
+ * in a new one that its views do not see. */
+luc_status luc__tensor_resize(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes);
+/* A view that sees other memory is none any more; defined in autograd/. */
+void luc__tensor_leave_base(luc_context *ctx, luc_tensor *t);
 /* dst, which is uninitialized, becomes a tensor that sees src's storage. Cannot fail. */
 void luc__tensor_initialize(luc_context *ctx, luc_tensor *dst, luc_tensor *src);
 /* The error of who tried to use an uninitialized tensor, or to ask for its shape. */

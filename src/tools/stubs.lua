@@ -64,7 +64,8 @@ local TYPES = {
   Scalar = "number|boolean", int = "integer", Dim = "integer", Index = "integer",
   Size = "integer|integer[]", Dims = "integer|integer[]", float = "number", bool = "boolean",
   str = "string", dtype = "lucerna.dtype|string", device = "string",
-  Generator = "lucerna.Generator", Padding = "integer|integer[]|string", Any = "any",
+  Generator = "lucerna.Generator", Padding = "integer|integer[]|string",
+  DimPair = "integer[][]", Any = "any",
 }
 
 local function cats(kind)

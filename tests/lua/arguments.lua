@@ -83,6 +83,11 @@ end
 function make.Size(dice) return list_of(dice, make.int, dice.next(5) - 1) end
 function make.Dims(dice) return list_of(dice, make.Dim, dice.next(4) - 1) end
 
+function make.DimPair(dice)
+  local n = dice.next(3) - 1
+  return {list_of(dice, make.Dim, n), list_of(dice, make.Dim, n)}
+end
+
 function make.str(dice, p)
   if p.choices and dice.often(80) then return dice.one(p.choices) end
   return dice.one {"ij,jk->ik", "...i->i", "ii", "i,i->", "", "mean", "->", "a"}

@@ -128,12 +128,12 @@ describe("in-place changes that autograd forbids:", function()
   it("of one of several views of a call, but for tensor_split's", function()
     local x = lucerna.zeros(2, 3):requires_grad_()
     local y = x * 2
-    refused("add_: Output 1 of UnbindBackward0 is a view and is being modified inplace. This view "
+    refused("add_: Output 2 of UnbindBackward0 is a view and is being modified inplace. This view "
       .. "is the output of a function that returns multiple views",
       function() y:unbind()[2]:add_(1) end)
-    refused("unsqueeze_: Output 0 of SplitBackward0 is a view",
+    refused("unsqueeze_: Output 1 of SplitBackward0 is a view",
       function() y:split(1)[1]:unsqueeze_(1) end)
-    refused("Output 0 of SelectBackward0 is a view", function() y:chunk(2)[1][1]:mul_(2) end)
+    refused("Output 1 of SelectBackward0 is a view", function() y:chunk(2)[1][1]:mul_(2) end)
     y:tensor_split(2)[1]:mul_(3)
     y:sum():backward()
     assert.same({{6, 6, 6}, {2, 2, 2}}, x.grad:tolist())
@@ -175,7 +175,7 @@ describe("a view in place", function()
     local z = y[{{}, {1, 2}}]
     y:transpose_(1, 2)
     z:t_():mul_(lucerna.arange(4.0):view(2, 2))
-    assert.equal("TransposeBackward0", lucerna.ones(2, 3):mul(x):transpose_(1, 2).grad_fn)
+    assert.equal("TransposeBackward0", (x * 1):transpose_(1, 2).grad_fn:name())
     y:sum():backward()
     assert.same({{0, 4, 2}, {2, 6, 2}}, x.grad:tolist())
   end)

@@ -23,7 +23,8 @@ def text(v):
     if isinstance(v, (list, tuple)):
         return "{list={%s}}" % ", ".join(map(text, v))
     if isinstance(v, (str, torch.dtype, torch.device, torch.layout)):
-        return '"%s"' % str(v).replace("torch.", "").replace("\n", "\\n")
+        word = v if isinstance(v, str) else str(v).replace("torch.", "")
+        return '"%s"' % word.replace("\n", "\\n")
     return "none" if v is None else number(v, 9)
 
 

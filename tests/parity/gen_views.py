@@ -64,6 +64,24 @@ def apart(*shape):
 apart.n = 0
 
 
+def paired():
+    case("tensordot", real(2, 3, 4), real(4, 5, 3), [[Dim(1), Dim(2)], [Dim(2), Dim(0)]])
+    case("tensordot", real(2, 3), real(2, 3), [[Dim(-1)], [Dim(1)]])
+    case("tensordot", real(2), real(3), [[], []])
+    case("tensordot", real(2), real(3), [[Dim(0)], []])
+    case("tensordot", real(2, 3), real(3), dims=[[Dim(1)], [Dim(0)]])
+    case("tensordot", real(2, 3), real(3), [[Dim(0)], [Dim(0)]])
+
+
+def found():
+    x = torch.tensor([[1, 0, 2], [0, 3, 0]])
+    for t in (x, x.bool(), x[0], x[0, 0], x[0, 1], x[:0]):
+        for as_tuple in (True, False):
+            case("nonzero", t, as_tuple=as_tuple, positions=True)
+        case("where", t, positions=True)
+    case(".nonzero", x, as_tuple=True, positions=True)
+
+
 def scattered():
     case("slice_scatter", real(4, 2), real(2, 2), Dim(0), Dim(1), 3, ref=sliced)
     case("slice_scatter", real(2, 4), real(2, 2), Dim(1), None, None, 2, ref=sliced)
@@ -102,6 +120,6 @@ def scattered():
     case("index_reduce", x, Dim(0), Ids(0), x, "sum")
 
 
-for part in (in_place, created, scattered):
+for part in (in_place, created, paired, found, scattered):
     part()
 write("views", __file__)

@@ -52,7 +52,8 @@ A copy, with its gradient going to the original.
 {"to", [=[
 Converted to a dtype, a device or another tensor's; itself if nothing changes, unless copy.
 > local x = lucerna.ones(2):to(lucerna.float64)]=]},
-{"type type_as", "Converted to a dtype, to another tensor's."},
+{"type type_as", [=[
+Converted to a dtype, to another tensor's; type() names its own: "torch.FloatTensor".]=]},
 {"float double half bfloat16 char byte short int long bool", [=[
 Converted to float32, float64, float16, bfloat16, int8, uint8, int16, int32, int64, bool.
 > local x = lucerna.ones(2):double()]=]},

@@ -28,7 +28,11 @@ Where mask is true: value; the next elements of source; the elements as a vector
 {"where where_self", [=[
 input where condition, else other; all three broadcast.
 > local y = lucerna.where(lucerna.tensor{true, false}, 1.0, 2.0)]=]},
-{"nonzero argwhere", "The positions of what is not 0: [n, dimensions]."},
+{"nonzero argwhere", [=[
+The positions of what is not 0: [n, dimensions]; with as_tuple = true, and as where(condition), a
+table of vectors, one for each dimension, that can index.
+> local x = lucerna.tensor{{1, 0}, {2, 3}}
+> local y = x[lucerna.where(x)]    -- 1 2 3]=]},
 {"select_scatter diagonal_scatter", "A copy with a slice (diagonal) replaced by src."},
 {"slice_scatter", [=[
 A copy with the range from start to end (included) along dim replaced by src, every step-th.

@@ -5,6 +5,15 @@ return { title = "A tensor itself",
 Steps in elements between neighbours (of dim); where it begins in its storage.]=]},
 {"dim ndimension", "The number of dimensions."},
 {"numel nelement", "The number of elements."},
+{"resize resize_as", [=[
+In place: another size over the same memory without gaps; elements beyond it are arbitrary, and in
+new memory that views do not see.
+> local x = lucerna.arange(6):resize_(2, 2)    -- 0 1, 2 3]=]},
+{"set", "set_(source): sees the memory of source; without it, no elements."},
+{"apply map", [=[
+In place: every element (and that of another tensor) through a Lua function. Slow; for odd cases.
+> local x = lucerna.arange(3):apply_(function(v) return v * v end)]=]},
+{"is_pinned pin_memory", "Memory pinned for a device: never, and an error, on the CPU."},
 {"element_size", "Bytes of an element."},
 {"data_ptr", "The address of the first element, an integer."},
 {"tostring", [=[

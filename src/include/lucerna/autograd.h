@@ -32,10 +32,15 @@ luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad
 /* The name of the node that made t ("MulBackward0") in buf, or NULL for leaves. */
 enum { LUC_GRAD_FN_NAME = 64 };
 const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]);
+/* Which of that node's results it is, from 0. */
+uint32_t luc_tensor_output_nr(const luc_tensor *t);
+/* Makes t, which is no view, a leaf that does not require grad. */
+luc_status luc_tensor_detach_(luc_context *ctx, luc_tensor *t);
 /* A view outside the graph. */
 luc_status luc_tensor_detach(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 /* Keeps the gradient of a non-leaf. */
 luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t);
+bool luc_tensor_retains_grad(const luc_tensor *t);
 
 /* Adds d(sum of outputs·grads)/d(leaf) to every leaf's gradient. grads (or an entry) may be NULL
  * for one-element outputs. flags: LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH. */

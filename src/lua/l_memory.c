@@ -1,0 +1,170 @@
+/* Methods that change what memory a tensor sees (resize_, set_, detach_), that ask about it, and
+ * that pass its elements through a Lua function. */
+#include "cpu/copy.h"
+#include "l_args.h"
+#include "lucerna/autograd.h"
+#include "ops/geometry.h"
+
+static int returned_self(lua_State *L, luc_l_state *st, luc_status status) {
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushvalue(L, 1);
+  return 1;
+}
+
+/* ---- other memory ---- */
+
+static luc_status resize(luc_context *ctx, luc_tensor *t, int n, const int64_t *sizes) {
+  LUC_TRY(luc__check_sizes(ctx, "resize_", n, sizes));
+  LUC_CHECK(ctx, !luc_tensor_requires_grad(t), LUC_ERR_STATE,
+            "resize_: cannot resize variables that require grad");
+  return luc__tensor_resize(ctx, t, n, sizes);
+}
+
+static int resize_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_tensor *t = a->v[0].as.tensor;
+  luc_l_need_shape(L, st, "resize_", t);
+  return returned_self(L, st, resize(st->ctx, t, a->v[1].n, a->v[1].as.ints));
+}
+
+static int resize_as_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  const luc_tensor *other = a->v[1].as.tensor;
+  luc_l_need_shape(L, st, "resize_as_", a->v[0].as.tensor);
+  luc_l_need_shape(L, st, "resize_as_", other);
+  return returned_self(L, st, resize(st->ctx, a->v[0].as.tensor, other->ndim, other->sizes));
+}
+
+/* Without a source: no elements. */
+static luc_status set_memory(luc_context *ctx, luc_tensor *t, luc_tensor *source) {
+  luc_tensor *empty = NULL;
+  int64_t none = 0;
+  LUC_CHECK(ctx, !luc_tensor_requires_grad(t), LUC_ERR_STATE,
+            "set_: a Variable that requires grad is being used in an in-place operation.");
+  LUC_CHECK(ctx, !source || source->dtype == t->dtype, LUC_ERR_TYPE,
+            "set_: source must be of dtype %s (got %s)", luc__dtype_name((luc_dtype)t->dtype),
+            luc__dtype_name((luc_dtype)source->dtype));
+  if (!source) LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &none, &empty));
+  luc_status status = luc__tensor_set_data(ctx, t, source ? source : empty);
+  if (status == LUC_OK) luc__tensor_leave_base(ctx, t);
+  luc_tensor_release(ctx, empty);
+  return status;
+}
+
+static int set_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_tensor *t = a->v[0].as.tensor, *source = luc_as_tensor(&a->v[1]);
+  luc_l_need_shape(L, st, "set_", t);
+  if (source) luc_l_need_shape(L, st, "set_", source);
+  return returned_self(L, st, set_memory(st->ctx, t, source));
+}
+
+static int detach_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return returned_self(L, st, luc_tensor_detach_(st->ctx, a->v[0].as.tensor));
+}
+
+static int is_pinned(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  lua_pushboolean(L, false);
+  return 1;
+}
+
+static int pin_memory(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st, (void)a;
+  return luc_l_error(L, "pin_memory: Cannot access accelerator device when none is available.");
+}
+
+/* "torch.FloatTensor": the name that PyTorch gives a dtype on the CPU. */
+static int type(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)st;
+  lua_pushfstring(L, "torch.%sTensor", luc__dtype_title((luc_dtype)a->v[0].as.tensor->dtype));
+  return 1;
+}
+
+/* ---- elements through a function ---- */
+
+/* Pushes a box with a contiguous copy of t in these sizes. */
+static luc_tensor *push_copy(lua_State *L, luc_l_state *st, const char *who, luc_tensor *t,
+                             const luc_tensor *like) {
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_tensor *wide;
+  luc_status status = luc__expand(st->ctx, who, t, like->ndim, like->sizes, &wide);
+  if (status == LUC_OK) {
+    status = luc__duplicate(st->ctx, wide, &box->t);
+    luc_tensor_release(st->ctx, wide);
+  }
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  return box->t;
+}
+
+static luc_scalar check_result(lua_State *L, luc_l_state *st, const char *who, luc_dtype dtype) {
+  luc_scalar s = {LUC_SCALAR_BOOL, {.i = lua_toboolean(L, -1)}};
+  if (lua_isinteger(L, -1)) {
+    s = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, -1)}};
+  } else if (lua_type(L, -1) == LUA_TNUMBER) {
+    s = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, -1)}};
+  } else if (!lua_isboolean(L, -1)) {
+    char given[LUC_L_GIVEN];
+    luc_l_error(L, "%s: callable must return a number or boolean (got %s)", who,
+                luc_l_given(L, -1, given));
+  }
+  luc_status status = luc__check_scalar(st->ctx, who, s, dtype);
+  if (status != LUC_OK) luc_l_raise(L, st, status);
+  return s;
+}
+
+/* The elements of `self` (and of other) through the function, then written: an error in between
+ * changes nothing. */
+static int through(lua_State *L, luc_l_state *st, const char *who, luc_tensor *other, int fn) {
+  luc_tensor *self = luc_l_checktensor(L, 1, who, "self");
+  if (luc_tensor_requires_grad(self))
+    return luc_l_error(L,
+                       "%s: Can't call %s() on Variable that requires grad. Use "
+                       "x:detach():%s(...) instead.",
+                       who, who, who);
+  luc_l_need_shape(L, st, who, self);
+  if (luc__dtype_is_complex((luc_dtype)self->dtype) ||
+      (other && luc__dtype_is_complex((luc_dtype)other->dtype)))
+    return luc_l_error(L, "%s: not implemented for complex tensors", who);
+  luc_tensor *values = push_copy(L, st, who, self, self);
+  luc_tensor *others = other ? push_copy(L, st, who, other, self) : NULL;
+  luc_dtype dtype = (luc_dtype)values->dtype;
+  int64_t width = (int64_t)luc__dtype_size(dtype);
+  for (int64_t i = 0; i < values->numel; i++) {
+    lua_pushvalue(L, fn);
+    luc_l_pushscalar(L, luc__load_scalar(values->data + i * width, dtype));
+    if (others)
+      luc_l_pushscalar(
+          L, luc__load_scalar(others->data + i * (int64_t)luc__dtype_size((luc_dtype)others->dtype),
+                              (luc_dtype)others->dtype));
+    lua_call(L, others ? 2 : 1, 1);
+    luc__store_scalar(values->data + i * width, dtype, check_result(L, st, who, dtype));
+    lua_pop(L, 1);
+  }
+  self = luc_l_checktensor(L, 1, who, "self"); /* the function may have released it */
+  luc_status status =
+      luc_call_inplace(st->ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(self), luc_v_tensor(values)));
+  return returned_self(L, st, status);
+}
+
+static int apply_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return through(L, st, "apply_", NULL, luc_l_check_function(L, "apply_", "callable", &a->v[1]));
+}
+
+static int map_(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  return through(L, st, "map_", a->v[1].as.tensor,
+                 luc_l_check_function(L, "map_", "callable", &a->v[2]));
+}
+
+static const luc_l_native natives[] = {
+    {"resize_(Tensor self, Size size) -> Tensor", resize_, LUC_F_METHOD},
+    {"resize_as_(Tensor self, Tensor other) -> Tensor", resize_as_, LUC_F_METHOD},
+    {"set_(Tensor self, Tensor? source=None) -> Tensor", set_, LUC_F_METHOD},
+    {"detach_(Tensor self) -> Tensor", detach_, LUC_F_METHOD},
+    {"is_pinned(Tensor self) -> bool", is_pinned, LUC_F_METHOD},
+    {"pin_memory(Tensor self) -> Tensor", pin_memory, LUC_F_METHOD},
+    {"type(Tensor self) -> str", type, LUC_F_METHOD},
+    {"apply_(Tensor self, Any callable) -> Tensor", apply_, LUC_F_METHOD},
+    {"map_(Tensor self, Tensor tensor, Any callable) -> Tensor", map_, LUC_F_METHOD},
+};
+
+void luc_l_open_memory(lua_State *L, luc_l_state *st) {
+  luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
+}
