@@ -77,14 +77,14 @@ local function set_of(text)
   return set
 end
 
--- What is at a place: nn.utils.rnn. At "" are lucerna, the methods and fields of tensors, and their
+-- What is at a place: nn.utils.rnn. At "" are the functions of lucerna, the methods and fields of tensors, and their
 -- metamethods. A submodule that is not there yet is empty.
 local function table_at(place)
   if place == "" then
     local meta = debug.getmetatable(lucerna.zeros(1))
     return setmetatable({}, {__index = function(_, name)
       local value = lucerna[name]
-      if value == nil then value = lucerna.Tensor[name] end
+      if value == nil or type(value) == "table" then value = lucerna.Tensor[name] end
       if value == nil then value = meta[name] end
       return value
     end})
