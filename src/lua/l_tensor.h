@@ -112,11 +112,11 @@ void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memo
 void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
 void luc_l_open_autocast(lua_State *L, luc_l_state *st);
-void luc_l_open_nodes(lua_State *L, luc_l_state *st);    /* grad_fn objects */
-void luc_l_open_memory(lua_State *L, luc_l_state *st);   /* resize_, set_, detach_, apply_ */
-void luc_l_open_fields(lua_State *L, luc_l_state *st);   /* x.shape, x[…]: last, over methods */
-void luc_l_open_io(lua_State *L, luc_l_state *st);       /* files */
-void luc_l_open_checkpoint(lua_State *L);                /* … of PyTorch */
-void luc_l_open_optim(lua_State *L, luc_l_state *st);    /* optimizers */
+void luc_l_open_nodes(lua_State *L, luc_l_state *st);  /* grad_fn objects */
+void luc_l_open_memory(lua_State *L, luc_l_state *st); /* resize_, set_, detach_, apply_ */
+void luc_l_open_fields(lua_State *L, luc_l_state *st); /* x.shape, x[…]: last, over methods */
+void luc_l_open_io(lua_State *L, luc_l_state *st);     /* files */
+void luc_l_open_checkpoint(lua_State *L);              /* … of PyTorch */
+void luc_l_open_optim(lua_State *L, luc_l_state *st);  /* optimizers */
 
 #endif

@@ -77,8 +77,8 @@ local function set_of(text)
   return set
 end
 
--- What is at a place: nn.utils.rnn. At "" are the functions of lucerna, the methods and fields of tensors, and their
--- metamethods. A submodule that is not there yet is empty.
+-- What is at a place: nn.utils.rnn. At "" are functions of lucerna, and methods, fields and
+-- metamethods of tensors. A submodule that is not there yet is empty.
 local function table_at(place)
   if place == "" then
     local meta = debug.getmetatable(lucerna.zeros(1))
