@@ -1,7 +1,7 @@
 # The front door. Each target installs what it lacks from Debian and builds what it needs, all of it
 # below build/. CMake does the compiling; the lists of packages have their one place here.
 PACKAGES_build = build-essential cmake lua5.4 liblua5.4-dev libopenblas-dev libfftw3-double3 \
-                 libfftw3-single3 zlib1g-dev libedit-dev
+                 libfftw3-single3 zlib1g-dev libpng-dev libedit-dev
 PACKAGES_test = lua-busted
 PACKAGES_lint = lua-check clang-format git
 PACKAGES_fuzz = clang

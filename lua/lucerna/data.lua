@@ -5,6 +5,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local files = require "lucerna.files"
 
 local data = {}
 
@@ -181,35 +182,17 @@ function data.random_split(dataset, lengths, options)
   return subsets
 end
 
--- ---- images ----
+-- ---- images, tables of numbers ----
 
---- write_png(input, filename): an image [C, H, W] or [H, W] as a PNG file; 1 channel is gray, 2
--- gray and alpha, 3 RGB, 4 RGB and alpha. uint8 is written as it is, floats from 0 to 1 are scaled
--- (and cut off there). The file is complete or not there at all.
-function data.write_png(...)
-  local input, filename = arguments("write_png", {"input", "filename"}, ...)
-  if not lucerna.is_tensor(input) then
-    fail("write_png: input: expected a Tensor (got %s)", type(input))
-  end
-  if type(filename) ~= "string" then
-    fail("write_png: filename: expected a string (got %s)", type(filename))
-  end
-  if input:dim() == 2 then input = input:unsqueeze(1) end
-  if lucerna.is_floating_point(input) then
-    local scaled = input:detach():float() * 255 + 0.5
-    input = scaled:nan_to_num(0):clamp(0, 255):to(lucerna.uint8)
-  end
-  core._write_png(input, filename)
-end
+for name, f in pairs(require "lucerna.images") do data[name] = f end
 
 -- ---- IDX files and MNIST ----
 
---- Reads an IDX file, plain or gzipped, as the tensor it declares. Values are as in the file.
-function data.read_idx(path)
-  if type(path) ~= "string" then
-    fail("read_idx: path must be a string (got %s)", core.nn.kind_name(path))
-  end
-  return core.idx_load(path)
+--- Reads an IDX file, plain or gzipped, as the tensor it declares. Values are as in the file. path:
+-- a path or a reader; read_idx{bytes = text} reads a string.
+function data.read_idx(...)
+  local path, bytes = arguments("read_idx", {"path", "bytes"}, ...)
+  return core._idx_read(files.source("read_idx", "path", path, bytes))
 end
 
 local function read_part(name, root, part)

@@ -8,7 +8,12 @@
 /* IDX, gzipped or not. */
 luc_status luc__idx_read(luc_input input, luc_tensor **out);
 
-luc_status luc__png_write(luc_context *ctx, const luc_target *to, luc_tensor *image);
+/* [C, H, W]: uint8, of 16-bit files int32. max_bytes 0: no limit but what the file can hold. */
+luc_status luc__png_read(luc_input input, luc_image_mode mode, uint64_t max_bytes,
+                         luc_tensor **out);
+/* level: zlib's, 0 to 9. */
+luc_status luc__png_write(luc_context *ctx, const char *who, const luc_target *to,
+                          luc_tensor *image, int level);
 
 luc_status luc__npy_read(luc_input input, luc_tensor **out);
 luc_status luc__npy_write(luc_context *ctx, const luc_target *to, luc_tensor *t);

@@ -1,19 +1,55 @@
-/* Files for Lua: idx_load, write_png, and safetensors' load_file and save_file. The work is the
- * core's; here tables become arrays of names and tensors and back. */
+/* Files for Lua: IDX, PNG, plain bytes; what is asked of paths and terminals. The work is the
+ * core's; lua/lucerna checks the arguments. */
 #include <unistd.h>
 
+#include "io/readers.h"
 #include "l_args.h"
 #include "l_files.h"
-#include "lucerna/io.h"
 
+/* idx_load(path), which data.read_idx is for other sources too */
 static int idx_load(lua_State *L, luc_l_state *st, luc_l_args *args) {
   luc_l_box *box = luc_l_newbox(L, st);
   luc_status status = luc_idx_load(st->ctx, args->v[0].as.string, &box->t);
   return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
 }
 
-static int write_png(lua_State *L, luc_l_state *st, luc_l_args *args) {
-  luc_status status = luc_png_save(st->ctx, args->v[1].as.string, args->v[0].as.tensor);
+/* core._idx_read(path or nil, bytes) -> Tensor */
+static int read_idx(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
+  luc_input input;
+  lua_settop(L, 2);
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_status status = luc_l_open_input(L, ctx, "idx", 1, &input);
+  if (status == LUC_OK) status = luc__idx_read(input, &box->t);
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+/* core._png_read(path or nil, bytes, number of the mode, max_bytes or nil) -> Tensor */
+static int read_png(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
+  luc_input input;
+  lua_settop(L, 4);
+  luc_l_box *box = luc_l_newbox(L, st);
+  luc_image_mode mode = (luc_image_mode)lua_tointeger(L, 3);
+  luc_status status = luc_l_open_input(L, ctx, "read_image", 1, &input);
+  if (status == LUC_OK) {
+    status = luc__png_read(input, mode, (uint64_t)lua_tointeger(L, 4), &box->t);
+    luc_l_name_input(L, ctx, status, "read_image", 1);
+  }
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+}
+
+/* core._png_write(who, image, path or function, level) */
+static int write_png(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
+  luc_l_sink sink;
+  const char *who = luaL_checkstring(L, 1);
+  luc_target to = luc_l_target(L, st, 3, &sink);
+  luc_tensor *image = luc_l_checktensor(L, 2, who, "input");
+  luc_status status = luc__png_write(ctx, who, &to, image, (int)lua_tointeger(L, 4));
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
@@ -43,14 +79,12 @@ static int is_terminal(lua_State *L) {
 
 void luc_l_open_io(lua_State *L, luc_l_state *st) {
   static const luc_l_native natives[] = {
-      {"idx_load(str path) -> Tensor", idx_load, LUC_F_FUNCTION},
-      {"_write_png(Tensor input, str filename)", write_png, LUC_F_FUNCTION},
-  };
-  static const luaL_Reg functions[] = {{"_isatty", is_terminal},
-                                       {"_exists", file_exists},
-                                       {"_write_bytes", write_bytes},
-                                       {NULL, NULL}};
-  luc_l_add_natives(L, st, natives, 2);
+      {"idx_load(str path) -> Tensor", idx_load, LUC_F_FUNCTION}};
+  static const luaL_Reg functions[] = {
+      {"_idx_read", read_idx},       {"_png_read", read_png},  {"_png_write", write_png},
+      {"_write_bytes", write_bytes}, {"_exists", file_exists}, {"_isatty", is_terminal},
+      {NULL, NULL}};
+  luc_l_add_natives(L, st, natives, 1);
   luaL_setfuncs(L, functions, 0);
   luc_l_open_safetensors(L);
   luc_l_open_numpy(L);

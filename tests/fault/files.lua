@@ -39,11 +39,19 @@ local function numpy()
   assert(lucerna.numpy.load { bytes = table.concat(pieces) }.big:sum():item() == 20000)
 end
 
+local function images()
+  local image = lucerna.arange(48):reshape(3, 4, 4):to(lucerna.uint8)
+  lucerna.data.write_png(image, remover.path)
+  assert(lucerna.data.read_image(path):equal(image))
+  assert(lucerna.data.decode_png(lucerna.data.encode_png(image), "gray"):size(1) == 1)
+end
+
 local function scenario()
   safetensors_whole()
   safetensors_parts()
   checkpoint_to_a_writer()
   numpy()
+  images()
 end
 
 scenario() -- Lua's own buffers and submodules must have been there once before memory runs out

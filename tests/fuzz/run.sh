@@ -9,8 +9,8 @@ for source in tests/fuzz/fuzz_*.c; do
   folder=build/fuzz/$name
   mkdir -p "$folder"
   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-    -Isrc -Isrc/include -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE \
-    "$source" src/io/*.c build/liblucerna.a -lz -lm -lpthread -ldl \
+    -Isrc -Isrc/include -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -DLUCERNA_PNG=1 \
+    "$source" src/io/*.c build/liblucerna.a -lpng -lz -lm -lpthread -ldl \
     -o "build/fuzz/$name.run"
   seeds=
   case $name in

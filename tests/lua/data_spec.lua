@@ -78,7 +78,7 @@ describe("write_png", function()
     data.write_png(lucerna.ones(2, 2), path)
     for want, arguments in pairs {
       ["write_png: input: expected a Tensor (got table)"] = {{}, path},
-      ["write_png: filename: expected a string (got nil)"] = {lucerna.ones(1, 1)},
+      ["write_png: filename: expected a path or a writer (got nil)"] = {lucerna.ones(1, 1)},
       ["write_png: input: expected uint8 (got int64)"] = {lucerna.ones(1, 1):long(), path},
       ["expected an image [1 to 4, height, width] (got [7, 1, 1])"] = {lucerna.ones(7, 1, 1), path},
       ["(got [1, 2, 0])"] = {lucerna.ones(2, 0), path},

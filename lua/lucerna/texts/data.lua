@@ -15,6 +15,16 @@ return { title = "Data and files",
 > local train, test = table.unpack(lucerna.data.random_split(set, {8, 2}))]=]},
 {"data.default_collate", [=[
 > local batch = lucerna.data.default_collate{lucerna.ones(3), lucerna.zeros(3)}    -- [2, 3]]=]},
+{"data.write_png data.read_image", [=[
+> local path = os.tmpname()
+> lucerna.data.write_png(lucerna.rand(3, 8, 8), path)
+> local image = lucerna.data.read_image(path, "gray")    -- [1, 8, 8] uint8
+> os.remove(path)]=]},
+{"data.encode_png data.decode_png", [=[
+> local text = lucerna.data.encode_png(lucerna.rand(3, 8, 8))
+> assert(lucerna.data.decode_png(text):size(1) == 3)]=]},
+{"data.make_grid data.save_image", [=[
+> local grid = lucerna.data.make_grid(lucerna.rand(6, 3, 8, 8), {nrow = 3})    -- [3, 22, 32]]=]},
 {"numpy.save numpy.load", [=[
 > local path = os.tmpname()
 > lucerna.numpy.save(path, lucerna.arange(6):reshape(2, 3))

@@ -60,6 +60,17 @@ luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out);
 luc_status luc_npy_load(luc_context *ctx, const char *path, luc_tensor **out);
 luc_status luc_npy_save(luc_context *ctx, const char *path, luc_tensor *t);
 
+/* What an image is read as. ORDER IMAGE */
+typedef enum luc_image_mode {
+  LUC_IMAGE_UNCHANGED, /* as it is; palettes as RGB, transparent colours as alpha */
+  LUC_IMAGE_GRAY,
+  LUC_IMAGE_GRAY_ALPHA,
+  LUC_IMAGE_RGB,
+  LUC_IMAGE_RGB_ALPHA
+} luc_image_mode;
+
+/* Reads a PNG file as a tensor [C, H, W]: uint8, of a file with 16 bits int32 from 0 to 65535. */
+luc_status luc_png_load(luc_context *ctx, const char *path, luc_image_mode mode, luc_tensor **out);
 /* Writes a uint8 image [C, H, W] as a PNG, atomically: 1 channel is gray, 2 gray and alpha, 3 RGB,
  * 4 RGB and alpha. */
 luc_status luc_png_save(luc_context *ctx, const char *path, luc_tensor *image);
