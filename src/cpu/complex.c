@@ -160,3 +160,25 @@ done:
   for (int i = 0; i < k->inputs; i++) luc_tensor_release(ctx, cast[i]);
   return status;
 }
+
+void luc__complex_products(luc_dtype dtype, int64_t rows, int64_t n, bool running, const void *x,
+                           void *y) {
+  const int64_t size = (int64_t)luc__dtype_size(dtype);
+  const char *from = x;
+  char *to = y;
+  for (int64_t r = 0; r < rows; r++) {
+    double all[2] = {1, 0}, z[2];
+    for (int64_t i = 0; i < n; i++, from += size) {
+      luc__load_complex(from, dtype, z);
+      double re = all[0] * z[0] - all[1] * z[1];
+      all[1] = all[0] * z[1] + all[1] * z[0];
+      all[0] = re;
+      if (!running && i + 1 < n) continue;
+      luc__store_complex(to, dtype, all);
+      to += size;
+    }
+    if (running || n > 0) continue;
+    luc__store_complex(to, dtype, all);
+    to += size;
+  }
+}

@@ -57,8 +57,7 @@ luc_status luc__idx_read(luc_input input, luc_tensor **out) {
   LUC_GO(luc__tensor_empty(ctx, dtype, ndim, sizes, &t));
   LUC_GO(luc__reader_read(reader, t->data, (size_t)t->numel * luc__dtype_size(dtype)));
   LUC_GO(luc__reader_finish(reader));
-  if (luc__is_little_endian())
-    luc__swap_elements(t->data, (size_t)t->numel, dtype);
+  if (luc__is_little_endian()) luc__swap_elements(t->data, (size_t)t->numel, dtype);
   *out = t;
   t = NULL;
 done:

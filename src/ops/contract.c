@@ -11,7 +11,7 @@
 
 /* A factor for tensors of this dtype: integers have whole ones. */
 static luc_value factor(luc_dtype dtype, const luc_value *v) {
-  if (luc__dtype_is_float(dtype)) return *v;
+  if (luc__dtype_has_gradient(dtype)) return *v;
   return dtype == LUC_BOOL ? luc_v_bool(luc_as_double(v) != 0)
                            : luc_v_int((int64_t)luc_as_double(v));
 }

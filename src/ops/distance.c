@@ -35,8 +35,21 @@ static luc_status norm_infinite(luc_context *ctx, const luc_value *args, double 
                        out);
 }
 
+/* Of the absolute values. */
+static luc_status norm_complex(luc_context *ctx, const luc_value *args, luc_value *out) {
+  luc_tensor *size;
+  luc_value real[5] = {args[0], args[1], args[2], args[3], args[4]};
+  if (real[4].kind == LUC_DTYPE) real[4] = luc_v_dtype(luc__dtype_to_real((luc_dtype)args[4].as.i));
+  LUC_TRY(luc__unary(ctx, LUC_OP_abs, args[0].as.tensor, &size));
+  real[0] = luc_v_tensor(size);
+  luc_status status = luc__run_norm(ctx, real, out);
+  luc_tensor_release(ctx, size);
+  return status;
+}
+
 luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
+  if (luc__dtype_is_complex((luc_dtype)t->dtype)) return norm_complex(ctx, args, out);
   luc_dtype dtype = norm_dtype(t, &args[4]);
   double p = luc_as_double(&args[1]);
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
@@ -53,7 +66,7 @@ luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
 /* x |x|^(p-2) g / y^(p-1), flat where y is zero. */
 static luc_tensor *norm_slope(luc_formula *f, luc_tensor *x, luc_tensor *y, luc_tensor *g,
                               double p) {
-  luc_tensor *sign = luc__f1(f, LUC_OP_sign, x), *size = luc__f1(f, LUC_OP_abs, x);
+  luc_tensor *sign = luc__f1(f, LUC_OP_sgn, x), *size = luc__f1(f, LUC_OP_abs, x);
   if (p == 1) return luc__f2(f, LUC_OP_mul, sign, g);
   if (p == 2) {
     luc_tensor *unit = luc__f2(f, LUC_OP_div, x, y);
@@ -74,7 +87,7 @@ static luc_tensor *infinite_slope(luc_formula *f, luc_tensor *x, luc_tensor *y, 
   luc_tensor *count =
       luc__f_call(f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(equal), *dim, luc_v_bool(true)));
   luc_tensor *share = luc__f2(f, LUC_OP_div, g, count);
-  luc_tensor *whole = luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sign, x), share);
+  luc_tensor *whole = luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sgn, x), share);
   return luc__f_where(f, equal, whole, NULL);
 }
 

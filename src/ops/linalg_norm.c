@@ -42,9 +42,9 @@ static luc_tensor *of_matrices(luc_formula *f, luc_tensor *a, int order) {
 
 static luc_status check_input(luc_context *ctx, const luc_tensor *a, int least,
                               const luc_value *dtype) {
-  bool real = luc__dtype_is_float((luc_dtype)a->dtype) &&
-              (luc_is_none(dtype) || luc__dtype_is_float((luc_dtype)dtype->as.i));
-  LUC_CHECK(ctx, real, LUC_ERR_TYPE, "Expected a floating point or complex tensor as input. Got %s",
+  bool good = luc__dtype_has_gradient((luc_dtype)a->dtype) &&
+              (luc_is_none(dtype) || luc__dtype_has_gradient((luc_dtype)dtype->as.i));
+  LUC_CHECK(ctx, good, LUC_ERR_TYPE, "Expected a floating point or complex tensor as input. Got %s",
             luc__dtype_name((luc_dtype)a->dtype));
   char shape[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, a->ndim >= least, LUC_ERR_SHAPE,

@@ -181,7 +181,8 @@ luc_status luc__run_chain_matmul(luc_context *ctx, luc_value *args, luc_value *o
 /* vecdot(x, y, dim) */
 luc_status luc__run_linalg_vecdot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *product = luc__f2(&f, LUC_OP_mul, args[0].as.tensor, args[1].as.tensor);
+  luc_tensor *first = luc__f_conj(&f, args[0].as.tensor);
+  luc_tensor *product = luc__f2(&f, LUC_OP_mul, first, args[1].as.tensor);
   return luc__f_result(&f, luc__f_sum(&f, product, 1, &args[2].as.i, false), out);
 }
 

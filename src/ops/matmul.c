@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "cpu/complex.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 
@@ -122,6 +123,10 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
   }
 }
 
+static bool is_complex(const luc_tensor *t) {
+  return luc__dtype_is_complex((luc_dtype)t->dtype);
+}
+
 /* The dtype a product is computed in, as integers wrap the same in int64. */
 static luc_status product_dtype(luc_context *ctx, const char *who, const luc_tensor *a,
                                 const luc_tensor *b, luc_dtype *compute) {
@@ -139,6 +144,43 @@ static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, lu
   return LUC_OK;
 }
 
+/* One part of a complex product: re = a.re b.re - a.im b.im, im = a.re b.im + a.im b.re. */
+static luc_status multiply_part(luc_context *ctx, product *p, const luc_tensor *a,
+                                const luc_tensor *b, int part, double alpha, luc_tensor *c) {
+  p->gemm.alpha = alpha;
+  LUC_TRY(run_product(ctx, p, &a[0], &b[part], c));
+  p->gemm.alpha = part == 0 ? -alpha : alpha;
+  p->gemm.beta = 1;
+  return run_product(ctx, p, &a[1], &b[1 - part], c);
+}
+
+/* Four products of the parts, which are matrices of other strides. */
+static luc_status multiply_complex(luc_context *ctx, const char *who, const luc_tensor *a,
+                                   const luc_tensor *b, const luc_tensor *add, double beta,
+                                   double alpha, luc_value *out) {
+  luc_status status;
+  luc_tensor x[2], y[2], added, *c[2] = {NULL, NULL}, *joined = NULL;
+  product p;
+  for (int part = 0; part < 2; part++) {
+    luc__part(a, part, &x[part]);
+    luc__part(b, part, &y[part]);
+  }
+  LUC_TRY(plan_product(ctx, who, &x[0], &y[0], &p));
+  for (int part = 0; part < 2; part++) {
+    LUC_GO(luc__tensor_empty(ctx, (luc_dtype)x[0].dtype, p.ndim, p.sizes, &c[part]));
+    p.gemm.beta = add ? beta : 0;
+    if (add) luc__part(add, part, &added);
+    if (add && beta != 0) LUC_GO(luc__copy(ctx, c[part], &added));
+    LUC_GO(multiply_part(ctx, &p, x, y, part, alpha, c[part]));
+  }
+  LUC_GO(luc__binary(ctx, LUC_OP_complex, c[0], c[1], &joined));
+  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, joined);
+done:
+  luc_tensor_release(ctx, c[0]);
+  luc_tensor_release(ctx, c[1]);
+  return status;
+}
+
 /* out = beta * add + alpha * a b; add NULL for the product alone. */
 static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc_tensor *b,
                            luc_tensor *add, double beta, double alpha, luc_value *out) {
@@ -147,6 +189,7 @@ static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc
   luc_tensor *x = NULL, *y = NULL, *c = NULL;
   product p;
   LUC_TRY(product_dtype(ctx, who, a, b, &compute));
+  if (is_complex(a)) return multiply_complex(ctx, who, a, b, add, beta, alpha, out);
   LUC_GO(operand(ctx, a, compute, &x));
   LUC_GO(operand(ctx, b, compute, &y));
   LUC_GO(plan_product(ctx, who, x, y, &p));
@@ -204,7 +247,13 @@ luc_status luc__run_dot(luc_context *ctx, luc_value *args, luc_value *out) {
 }
 
 luc_status luc__run_vdot(luc_context *ctx, luc_value *args, luc_value *out) {
-  return dot(ctx, "vdot", args, out);
+  luc_tensor *turned;
+  if (!is_complex(args[0].as.tensor)) return dot(ctx, "vdot", args, out);
+  LUC_TRY(luc__unary(ctx, LUC_OP_conj, args[0].as.tensor, &turned));
+  luc_value factors[2] = {luc_v_tensor(turned), args[1]};
+  luc_status status = dot(ctx, "vdot", factors, out);
+  luc_tensor_release(ctx, turned);
+  return status;
 }
 
 static luc_status check_bmm(luc_context *ctx, const char *who, const luc_tensor *a,
@@ -243,17 +292,18 @@ static luc_tensor *grad_right(luc_formula *f, luc_tensor *g, luc_tensor *a, int 
   return luc__f_squeeze(f, luc__f2(f, LUC_OP_matmul, at, luc__f_unsqueeze(f, g, -1)), -1);
 }
 
-/* Fills the gradients of the factors, which are parameters p and p + 1. */
+/* Fills the gradients of the factors, which are parameters p and p + 1. Of complex ones the other
+ * factor's conjugate counts. */
 static luc_status grad_factors(luc_context *ctx, luc_backward *b, int p, luc_tensor *g) {
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS];
   if (luc__needs(b, p)) {
     int ndim = luc__input_sizes(b, p, sizes);
-    luc__f_keep(&f, grad_left(&f, g, ndim, b->args[p + 1].as.tensor), &b->gin[p]);
+    luc__f_keep(&f, grad_left(&f, g, ndim, luc__f_conj(&f, b->args[p + 1].as.tensor)), &b->gin[p]);
   }
   if (luc__needs(b, p + 1)) {
     int ndim = luc__input_sizes(b, p + 1, sizes);
-    luc__f_keep(&f, grad_right(&f, g, b->args[p].as.tensor, ndim), &b->gin[p + 1]);
+    luc__f_keep(&f, grad_right(&f, g, luc__f_conj(&f, b->args[p].as.tensor), ndim), &b->gin[p + 1]);
   }
   return luc__f_end(&f, NULL, NULL);
 }
@@ -262,7 +312,37 @@ luc_status luc__grad_matmul(luc_context *ctx, luc_backward *b) {
   return grad_factors(ctx, b, 0, b->gout[0]);
 }
 
+/* conj(a) b */
+luc_status luc__grad_vdot(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *g = b->gout[0];
+  if (!is_complex(g)) return grad_factors(ctx, b, 0, g);
+  if (luc__needs(b, 0)) {
+    luc_tensor *turned = luc__f2(&f, LUC_OP_mul, luc__f_conj(&f, g), b->args[1].as.tensor);
+    luc__f_keep(&f, turned, &b->gin[0]);
+  }
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, g, b->args[0].as.tensor), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
+}
+
 /* ---- mm_fold: [..., k] and [..., n] to aᵀ b [k, n], summed over all that stands before ---- */
+
+static luc_status fold_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, int64_t rows,
+                               luc_value *out) {
+  int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
+  luc_formula f = luc__formula(ctx);
+  if (rows == 0 || n == 0) {
+    luc_value empty = luc_v_ints((int64_t[]){k, n}, 2), dtype = luc_v_dtype((luc_dtype)a->dtype);
+    return luc_call(ctx, LUC_OP_zeros, LUC_ARGS(empty, dtype), out);
+  }
+  luc_tensor *x = luc__f_reshape(&f, a, 2, (int64_t[]){rows, k});
+  luc_tensor *y = luc__f_reshape(&f, b, 2, (int64_t[]){rows, n});
+  x = luc__f_transpose(&f, x, 0, 1);
+  luc_tensor *c = luc__f2(&f, LUC_OP_mm, x, y);
+  LUC_TRY(luc__f_end(&f, c, &c));
+  return luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, c);
+}
 
 luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
@@ -270,6 +350,7 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype compute = luc__compute_dtype(a->dtype);
   int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
   int64_t rows = k > 0 ? a->numel / k : 0;
+  if (is_complex(a)) return fold_complex(ctx, a, b, rows, out);
   LUC_ASSERT(n == 0 || k == 0 || rows == b->numel / n);
   LUC_GO(luc__dense(ctx, a, compute, &x));
   LUC_GO(luc__dense(ctx, b, compute, &y));
@@ -304,10 +385,12 @@ luc_status luc__grad_mm_fold(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
   if (luc__needs(b, 0)) {
     int ndim = luc__input_sizes(b, 0, sizes);
-    luc__f_keep(&f, grad_left(&f, b->args[1].as.tensor, ndim, g), &b->gin[0]);
+    luc_tensor *turned = luc__f_conj(&f, b->args[1].as.tensor);
+    luc__f_keep(&f, grad_left(&f, turned, ndim, g), &b->gin[0]);
   }
   if (luc__needs(b, 1))
-    luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, b->args[0].as.tensor, g), &b->gin[1]);
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, luc__f_conj(&f, b->args[0].as.tensor), g),
+                &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
 }
 
@@ -336,11 +419,21 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
   return LUC_OK;
 }
 
+static luc_status linear_complex(luc_context *ctx, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
+                                 luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *y = luc__f2(&f, LUC_OP_matmul, x, w->ndim == 2 ? luc__f_transpose(&f, w, 0, 1) : w);
+  if (bias) y = luc__f2(&f, LUC_OP_add, y, bias);
+  LUC_TRY(luc__f_end(&f, y, &y));
+  return luc__deliver(ctx, "linear", out, (luc_dtype)x->dtype, y);
+}
+
 luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x = NULL, *w = NULL, *b = NULL, *y = NULL;
   LUC_TRY(check_linear(ctx, input, weight, bias));
+  if (is_complex(input)) return linear_complex(ctx, input, weight, bias, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS], in = weight->sizes[weight->ndim - 1];
   int64_t features = weight->ndim == 2 ? weight->sizes[0] : 1;
@@ -370,9 +463,12 @@ luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 2)) b->gin[2] = luc__retain(g);
   int ndim = luc__needs(b, 1) ? luc__input_sizes(b, 1, sizes) : luc__needs(b, 0) ? w->ndim : 0;
   if (ndim == 1) return grad_factors(ctx, b, 0, g); /* y = x w */
-  if (luc__needs(b, 0)) LUC_TRY(luc__binary(ctx, LUC_OP_matmul, g, w, &b->gin[0]));
-  if (luc__needs(b, 1)) LUC_TRY(luc__binary(ctx, LUC_OP_mm_fold, g, x, &b->gin[1]));
-  return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  if (luc__needs(b, 0))
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_matmul, g, luc__f_conj(&f, w)), &b->gin[0]);
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mm_fold, g, luc__f_conj(&f, x)), &b->gin[1]);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 /* ---- products with an added term: beta * input + alpha * (a b) ---- */
@@ -417,7 +513,7 @@ static luc_status add_product(luc_context *ctx, const char *who, luc_value *args
   luc_tensor *input = args[0].as.tensor, *a = args[1].as.tensor, *b = args[2].as.tensor;
   double beta = luc_as_double(&args[3]), alpha = luc_as_double(&args[4]);
   LUC_TRY(check_added(ctx, who, input, a, b));
-  if (!luc__dtype_is_float(a->dtype)) return add_integers(ctx, who, args, beta, alpha, out);
+  if (!luc__dtype_has_gradient(a->dtype)) return add_integers(ctx, who, args, beta, alpha, out);
   return multiply(ctx, who, a, b, input, beta, alpha, out);
 }
 

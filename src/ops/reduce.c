@@ -1,6 +1,8 @@
 /* Sums and what is made of them: what the reductions mean, and their gradients. */
 #include "ops/reduction.h"
 
+#include "cpu/complex.h"
+
 /* ---- sum, mean ---- */
 
 /* Integers and bool add up in int64 unless a dtype is asked for. */
@@ -86,13 +88,14 @@ luc_status luc__grad_prod(luc_context *ctx, luc_backward *b) {
   luc_tensor *x = b->args[0].as.tensor, *others;
   luc_value dim = b->args[1];
   luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &dim, b->args[2].as.i != 0);
-  if (x->ndim > 0 && luc__any_zero(ctx, x)) {
+  bool complex = luc__dtype_is_complex((luc_dtype)x->dtype);
+  if (x->ndim > 0 && x->numel > 0 && (complex || luc__any_zero(ctx, x))) {
     others = others_with_zeros(&f, x, &dim);
   } else {
     luc_tensor *y = luc__f_unreduce(&f, b, b->results[0], &dim, b->args[2].as.i != 0);
     others = luc__f2(&f, LUC_OP_div, y, x);
   }
-  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, others), &b->gin[0]);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, luc__f_conj(&f, others)), &b->gin[0]);
 }
 
 /* ---- all, any, count_nonzero, nansum ---- */
@@ -145,15 +148,45 @@ static double correction(const luc_value *unbiased, const luc_value *given) {
   return luc_is_none(given) ? (double)(unbiased->as.i != 0) : luc_as_double(given);
 }
 
+/* Of complex numbers it is the sum of those of their parts. */
+static luc_status spread_parts(luc_context *ctx, luc_reduction_job *job, luc_tensor *mean) {
+  const luc_tensor *in = job->in;
+  luc_tensor part, mean_part, *other = NULL;
+  luc_tensor *result = job->b;
+  luc_dtype real = luc__dtype_to_real((luc_dtype)in->dtype);
+  bool root = job->root;
+  LUC_TRY(luc__tensor_empty_like(ctx, result, real, &other));
+  luc_status status = LUC_OK;
+  *job = (luc_reduction_job){.op = job->op,
+                             .dtype = real,
+                             .in = &part,
+                             .dims = job->dims,
+                             .a = mean ? &mean_part : NULL,
+                             .divide = job->divide};
+  for (int p = 0; p < 2; p++) {
+    luc__part(in, p, &part);
+    if (mean) luc__part(mean, p, &mean_part);
+    job->b = p == 0 ? result : other;
+    LUC_GO(luc__reduce(ctx, job));
+  }
+  luc_ew_input parts[2] = {{.t = result}, {.t = other}};
+  luc__elementwise(ctx, LUC_EW_add, real, result, parts, NULL);
+  if (root) luc__elementwise(ctx, LUC_EW_sqrt, real, result, parts, NULL);
+done:
+  luc_tensor_release(ctx, other);
+  return status;
+}
+
 static luc_status spread(luc_context *ctx, const char *who, const luc_value *args, bool root,
                          luc_value *out, luc_tensor *mean) {
   luc_tensor *t = args[0].as.tensor, *result;
   luc_dims dims;
-  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
             "%s: only supports floating point dtypes, got %s", who,
             luc__dtype_name((luc_dtype)t->dtype));
   LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
-  LUC_TRY(luc__out(ctx, who, out, (luc_dtype)t->dtype, dims.ndim, dims.sizes, &result));
+  luc_dtype dtype = luc__dtype_to_real((luc_dtype)t->dtype);
+  LUC_TRY(luc__out(ctx, who, out, dtype, dims.ndim, dims.sizes, &result));
   double divide = (double)dims.count - correction(&args[2], &args[4]);
   luc_reduction_job job = {.op = LUC_RD_var,
                            .dtype = (luc_dtype)t->dtype,
@@ -163,6 +196,7 @@ static luc_status spread(luc_context *ctx, const char *who, const luc_value *arg
                            .b = result,
                            .divide = divide > 0 ? divide : 0,
                            .root = root};
+  if (dtype != t->dtype) return spread_parts(ctx, &job, mean);
   return luc__reduce(ctx, &job);
 }
 

@@ -63,6 +63,27 @@ static luc_status sum_parts(luc_context *ctx, luc_tensor *t, const luc_dims *dim
   return LUC_OK;
 }
 
+/* Products of contiguous rows, with the reduced dimensions moved to the end. */
+static luc_status multiply_rows(luc_context *ctx, luc_tensor *t, const luc_dims *dims,
+                                luc_tensor *r) {
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  luc_tensor *moved, *rows = NULL;
+  int n = 0;
+  for (int gone = 0; gone < 2; gone++)
+    for (int d = 0; d < t->ndim; d++) {
+      if ((int)(dims->mask >> d & 1) != gone) continue;
+      sizes[n] = t->sizes[d];
+      strides[n++] = t->strides[d];
+    }
+  LUC_TRY(luc__tensor_view(ctx, t, n, sizes, strides, t->offset, &moved));
+  luc_status status = luc__contiguous_as(ctx, moved, (luc_dtype)r->dtype, &rows);
+  luc_tensor_release(ctx, moved);
+  if (status != LUC_OK) return status;
+  luc__complex_products((luc_dtype)r->dtype, r->numel, dims->count, false, rows->data, r->data);
+  luc_tensor_release(ctx, rows);
+  return LUC_OK;
+}
+
 /* Complex numbers, or a complex result. */
 static luc_status reduce_complex(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
                                  const luc_dims *dims, luc_dtype dtype, luc_dtype result,
@@ -76,10 +97,10 @@ static luc_status reduce_complex(luc_context *ctx, const char *who, luc_rd op, l
     luc_tensor_release(ctx, cast);
     return status;
   }
-  LUC_CHECK(ctx, op == LUC_RD_sum, LUC_ERR_TYPE, "%s: not implemented for %s", who,
-            luc__dtype_name(dtype));
+  LUC_CHECK(ctx, op == LUC_RD_sum || op == LUC_RD_prod, LUC_ERR_TYPE, "%s: not implemented for %s",
+            who, luc__dtype_name(dtype));
   LUC_TRY(luc__out(ctx, who, out, result, dims->ndim, dims->sizes, &r));
-  return sum_parts(ctx, t, dims, divide, r);
+  return op == LUC_RD_sum ? sum_parts(ctx, t, dims, divide, r) : multiply_rows(ctx, t, dims, r);
 }
 
 luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,

@@ -2,8 +2,9 @@
 #include "cpu/scan.h"
 
 #include "cpu/copy.h"
-#include "cpu/copy_kernels.h"
+#include "cpu/complex.h"
 #include "cpu/reduce.h"
+#include "ops/compute.h"
 #include "ops/reduction.h"
 
 /* The dtype scans are computed in. */
@@ -25,11 +26,37 @@ static luc_status describe(luc_context *ctx, const char *who, const luc_tensor *
   return LUC_OK;
 }
 
+/* Sums run over either part alike: the memory is one of real numbers with an inner dimension of 2
+ * more. Products want the dimension last. */
+static luc_status scan_complex(luc_context *ctx, const char *who, luc_scan *s, luc_tensor *t,
+                               int64_t dim, luc_dtype result, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_value last = luc_v_int(-1), along = luc_v_int(dim);
+  bool moves = s->op == LUC_SCAN_PROD && t->ndim > 1;
+  LUC_TRY(describe(ctx, who, t, dim, s));
+  luc_tensor *x = luc__f_to(&f, t, result), *y = NULL;
+  if (moves) x = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(x), along, last));
+  x = luc__f1(&f, LUC_OP_contiguous, x);
+  y = luc__f1(&f, LUC_OP_empty_like, x);
+  if (f.status == LUC_OK && s->op == LUC_SCAN_PROD) {
+    luc__complex_products(result, s->outer * s->inner, s->n, true, x->data, y->data);
+  } else if (f.status == LUC_OK) {
+    s->dtype = luc__dtype_to_real(result);
+    s->inner *= 2;
+    luc__scan(ctx, s, x->data, y->data, NULL);
+  }
+  if (moves) y = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(y), along, last));
+  if (moves) y = luc__f1(&f, LUC_OP_contiguous, y);
+  LUC_TRY(luc__f_end(&f, y, &y));
+  return luc__deliver(ctx, who, out, result, y);
+}
+
 /* Scans t into out[0], of `result` dtype, and positions into out[1] for extremes. */
 static luc_status scan(luc_context *ctx, const char *who, luc_scan *s, luc_tensor *t, int64_t dim,
                        luc_dtype result, luc_value *out) {
   luc_tensor *y, *at = NULL, *in = NULL, *plain = NULL;
   luc_status status;
+  if (luc__dtype_is_complex(result)) return scan_complex(ctx, who, s, t, dim, result, out);
   s->dtype = native(result);
   LUC_TRY(describe(ctx, who, t, dim, s));
   LUC_TRY(luc__out(ctx, who, &out[0], result, t->ndim, t->sizes, &y));
@@ -47,7 +74,7 @@ done:
 
 static luc_dtype sum_dtype(const luc_tensor *t, const luc_value *dtype) {
   if (dtype->kind == LUC_DTYPE) return (luc_dtype)dtype->as.i;
-  return luc__dtype_is_float((luc_dtype)t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
+  return luc__dtype_has_gradient((luc_dtype)t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
 }
 
 luc_status luc__run_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -77,11 +104,25 @@ luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
   return scan(ctx, "cumprod", &s, t, args[1].as.i, sum_dtype(t, &args[2]), out);
 }
 
+static bool complex_zero(luc_context *ctx, luc_tensor *x, luc_status *status) {
+  luc_tensor *truth = NULL;
+  *status = luc__contiguous_as(ctx, x, LUC_BOOL, &truth);
+  bool zero = *status == LUC_OK && luc__any_zero(ctx, truth);
+  luc_tensor_release(ctx, truth);
+  return zero;
+}
+
 /* Without zeros: the running sum of g * y from the end, over x. */
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = b->args[0].as.tensor, *g = b->gout[0], *y = b->results[0];
-  if (luc__any_zero(ctx, x))
+  if (luc__dtype_is_complex((luc_dtype)x->dtype)) {
+    bool zero = complex_zero(ctx, x, &f.status);
+    LUC_CHECK(ctx, !zero, LUC_ERR_SUPPORT,
+              "cumprod: the gradient is not implemented for complex tensors with zeros");
+    y = luc__f_conj(&f, y);
+    x = luc__f_conj(&f, x);
+  } else if (luc__any_zero(ctx, x))
     return luc__op1(ctx, LUC_OP_cumprod_backward, &b->gin[0],
                     LUC_ARGS(luc_v_tensor(g), b->args[0], b->args[1]));
   luc_tensor *gy = luc__f2(&f, LUC_OP_mul, g, y);

@@ -176,6 +176,43 @@ def truth():
     case("any", Const(torch.zeros(2, 2, dtype=C64)), Dim(0), True)
 
 
+def products():
+    for dtype in (C64, C128):
+        case("matmul", z(2, 3, dtype=dtype), z(3, 4, dtype=dtype))
+        case("mv", z(2, 3, dtype=dtype), z(3, dtype=dtype))
+        case("dot", z(3, dtype=dtype), z(3, dtype=dtype), ref=lambda a, b: (a * b).sum())
+        case("vdot", z(3, dtype=dtype), z(3, dtype=dtype),
+             ref=lambda a, b: (a.conj() * b).sum())
+    case("matmul", z(2, 1, 2, 3), z(4, 3, 2))
+    case("matmul", z(3), z(2, 3, 2))
+    case("matmul", z(2, 3, 2), z(2))
+    case("matmul", z(2, 0), z(0, 3))
+    case("matmul", z(2, 3), real(3, 2))
+    case("mm", z(2, 3), z(3, 4))
+    case("bmm", z(2, 2, 3), z(2, 3, 2))
+    case("addmm", z(2, 2), z(2, 3), z(3, 2), beta=2, alpha=3)
+    case("addmm", z(2), z(2, 0), z(0, 2))
+    case("addmv", z(2), z(2, 3), z(3), beta=0)
+    case("baddbmm", z(2, 2, 2), z(2, 2, 3), z(2, 3, 2), alpha=-1)
+    case("addbmm", z(2, 2), z(2, 2, 3), z(2, 3, 2))
+    case("addr", z(2, 3), z(2), z(3), beta=2)
+    case("outer", z(2), z(3))
+    case("inner", z(2, 3), z(4, 3))
+    case("tensordot", z(2, 3), z(3, 2), 1)
+    case("tensordot", z(2, 3, 4), z(4, 5, 3), [Dim(1), Dim(2)], [Dim(2), Dim(0)],
+         ref=lambda a, b, da, db: torch.tensordot(a, b, (da, db)))
+    case("einsum", "ij,kj->ik", [z(2, 3), z(4, 3)])
+    case("einsum", "bii->bi", [z(2, 3, 3)])
+    case("einsum", "i,j,k->kj", [z(2), z(3), z(2)])
+    case("F.linear", z(2, 3), z(4, 3), z(4))
+    case("F.linear", z(2, 2, 3), z(3))
+    case("F.bilinear", *map(Const, (z(2, 2), z(2, 3), z(2, 2, 3), z(2))))
+    case("linalg.vecdot", z(2, 3), z(2, 3))
+    case("matrix_power", z(2, 2), 3)
+    case("linalg.multi_dot", [z(2, 3), z(3, 2), z(2, 2)])
+    case("bmm", z(2, 2, 3), z(3, 3, 2))
+
+
 def reduced():
     for fn in ("sum", "mean"):
         case(fn, z(2, 3))
@@ -185,6 +222,35 @@ def reduced():
         case(fn, Const(real(3)), dtype=C128)
         case(fn, Const(z(3)), dtype=C64)
     case("nansum", z(2))
+    for fn in ("prod", "cumsum", "cumprod"):
+        case(fn, z(2, 3), Dim(1))
+        case(fn, z(2, 3, 2, dtype=C64), Dim(0))
+        case(fn, Const(real(3)), Dim(0), dtype=C128)
+    case("prod", z(2, 3))
+    case("prod", torch.tensor([0, 2j, 3 + 1j], dtype=C128), rough=True)
+    case("prod", z(2, 0), Dim(1))
+    case("prod", z(2, 3), Dim(0), True)
+    case("cumsum", z(), Dim(0))
+    case("logcumsumexp", z(2), Dim(0), grad=False)
+    for fn in ("std", "var"):
+        case(fn, z(2, 3))
+        case(fn, z(2, 3), [Dim(1)], False)
+        case(fn, z(2, 3, dtype=C64), [Dim(0)], True, True)
+        case(fn + "_mean", z(2, 3), [Dim(1)], several=True)
+        case(fn + "_mean", z(3, dtype=C64), False, several=True)
+    for p in (2, 1, 0, 3, 0.5, float("inf"), -float("inf")):
+        case("norm", z(2, 3), p)
+        case("linalg.vector_norm", z(2, 3), p, [Dim(1)])
+    case("norm", z(2, 3, dtype=C64), "fro")
+    case("norm", torch.zeros(2, dtype=C128), rough=True)
+    case("dist", z(2, 3), z(3))
+    case("linalg.norm", z(2, 3))
+    case("linalg.matrix_norm", z(2, 3))
+    case("linalg.matrix_norm", z(2, 3), 1)
+    case("diff", z(2, 3))
+    case("trace", z(3, 3))
+    for fn in ("amax", "argmax", "sort", "median", "mode", "unique", "logsumexp", "cummax", "topk"):
+        case(fn, z(4), *{"logsumexp": [Dim(0)], "cummax": [Dim(0)], "topk": [2]}.get(fn, []))
     for dtype in (C64, C128):
         case("randn", 3, 2, dtype=dtype, seed=3)
         case("rand", 5, dtype=dtype, seed=3)
@@ -196,6 +262,6 @@ def reduced():
 
 
 if __name__ == "__main__":
-    for family in (parts, made, moved, arithmetic, functions, truth, reduced):
+    for family in (parts, made, moved, arithmetic, functions, truth, products, reduced):
         family()
     write("complex", __file__)
