@@ -66,6 +66,7 @@ static const uint8_t policies[LUC_NUM_OPS] = {
     [LUC_OP_quantile] = FULL,
     [LUC_OP_nanquantile] = FULL,
     [LUC_OP_trace] = FULL,
+    [LUC_OP_cdist] = FULL,
     [LUC_OP_cholesky] = FULL,
     [LUC_OP_cholesky_inverse] = FULL,
     [LUC_OP_cholesky_solve] = FULL,

@@ -56,6 +56,16 @@ static luc_tensor *areas(luc_formula *f, luc_tensor *y, const samples *s) {
   return luc__f2(f, LUC_OP_mul, steps, both);
 }
 
+/* Twice the area under samples dx apart: inner ones count twice. */
+static luc_tensor *total(luc_formula *f, luc_tensor *y, const samples *s) {
+  int64_t d = s->d;
+  luc_tensor *twice = luc__fs(f, LUC_OP_mul, luc__f_sum(f, y, 1, &d, false), 2);
+  luc_tensor *first = luc__f_squeeze(f, part_of(f, y, s->d, 0, 1), s->d);
+  luc_tensor *last = luc__f_squeeze(f, part_of(f, y, s->d, s->n - 1, 1), s->d);
+  luc_tensor *rest = luc__f2(f, LUC_OP_sub, luc__f2(f, LUC_OP_sub, twice, first), last);
+  return luc__fs(f, LUC_OP_mul, rest, s->dx);
+}
+
 static luc_status integral(luc_context *ctx, const char *who, luc_value *args, bool running,
                            luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -66,12 +76,11 @@ static luc_status integral(luc_context *ctx, const char *who, luc_value *args, b
     luc__f_end(&f, NULL, NULL);
     return status;
   }
-  luc_value whole = luc_v_tensor(s.n > 0 ? areas(&f, y, &s) : y), dim = luc_v_int(s.d);
-  if (running) {
-    r = luc__f_call(&f, LUC_OP_cumsum, LUC_ARGS(whole, dim));
+  if (!running && !s.x && s.n > 0) {
+    r = total(&f, y, &s);
   } else {
-    int64_t d = s.d;
-    r = luc__f_sum(&f, luc_as_tensor(&whole), 1, &d, false);
+    luc_value whole = luc_v_tensor(s.n > 0 ? areas(&f, y, &s) : y), dim = luc_v_int(s.d);
+    r = luc__f_call(&f, running ? LUC_OP_cumsum : LUC_OP_sum, LUC_ARGS(whole, dim));
   }
   return luc__f_result(&f, s.n > 0 ? luc__fs(&f, LUC_OP_div, r, 2) : r, out);
 }

@@ -31,6 +31,7 @@ local OTHERWISE = {
   ["linalg.tensorinv"] = {single = "a 0-d tensor is a matrix of one element"},
   repeat_interleave = {int32 = "positions are int64 here", single = "0-d counts as 1-d"},
   roll = {single = "0-d counts as 1-d"},
+  trapezoid = {uint8 = "the sum of the ends wraps in PyTorch"},
 }
 
 -- Gradients in half precision.
@@ -48,7 +49,7 @@ local LAYOUT_OTHERWISE = {
 local FILES = {"create", "index_ops", "pointwise", "reduce", "view", "views", "rest",
   "functional_conv", "functional_activation", "functional_loss", "functional_ctc",
   "functional_pool", "functional_distance", "functional_resize", "functional_grid",
-  "functional_attention", "linalg", "special"}
+  "functional_attention", "linalg", "special", "reductions"}
 
 -- Rows without a call here.
 local UNSWEPT = {

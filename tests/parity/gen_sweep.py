@@ -18,7 +18,7 @@ from record import Const, Dim, Ids, NAMES, number
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GENERATORS = ["create", "index", "pointwise", "reduce", "view", "views", "rest", "functional_conv",
-              "functional", "functional_attention", "linalg", "special"]
+              "functional", "functional_attention", "linalg", "special", "reductions"]
 REDUCED = (torch.float16, torch.bfloat16)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 LACKING = ("not implemented for 'Half'", "not implemented for 'BFloat16'", "not supported on CPU",
