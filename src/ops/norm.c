@@ -293,28 +293,37 @@ static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape
   return l;
 }
 
-/* native_layer_norm(input, normalized_shape, weight, bias, eps) */
-luc_status luc__run_native_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+/* Both rows' forward: (input, shape, weight, bias, eps) to (output, mean, rstd). */
+static luc_status run_rows(luc_context *ctx, const char *who, luc_layer_norm *l, luc_value *args,
+                           luc_value *out) {
   enum { X, WEIGHT, BIAS, Y, MEAN, RSTD, COUNT };
   luc_status status;
   luc_tensor *t[COUNT] = {0};
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
-  LUC_GO(luc__dense(ctx, args[0].as.tensor, compute, &t[X]));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), compute, &t[WEIGHT]));
-  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[3]), compute, &t[BIAS]));
-  luc_layer_norm l = layer_geometry(t[X], &args[1], compute, luc_as_double(&args[4]));
-  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[Y]));
-  LUC_GO(luc__tensor_empty(ctx, compute, 1, &l.rows, &t[MEAN]));
-  LUC_GO(luc__tensor_empty(ctx, compute, 1, &l.rows, &t[RSTD]));
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  l->dtype = luc__compute_dtype(dtype);
+  LUC_GO(luc__dense(ctx, args[0].as.tensor, l->dtype, &t[X]));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), l->dtype, &t[WEIGHT]));
+  LUC_GO(luc__dense(ctx, luc_as_tensor(&args[3]), l->dtype, &t[BIAS]));
+  LUC_GO(luc__tensor_empty_like(ctx, t[X], l->dtype, &t[Y]));
+  LUC_GO(luc__tensor_empty(ctx, l->dtype, 1, &l->rows, &t[MEAN]));
+  LUC_GO(luc__tensor_empty(ctx, l->dtype, 1, &l->rows, &t[RSTD]));
   if (t[X]->numel > 0)
-    LUC_GO(luc__layer_norm(ctx, &l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]),
-                           t[Y]->data, t[MEAN]->data, t[RSTD]->data));
+    LUC_GO(luc__layer_norm(ctx, l, t[X]->data, luc__data(t[WEIGHT]), luc__data(t[BIAS]), t[Y]->data,
+                           t[MEAN]->data, t[RSTD]->data));
   out[1] = luc_v_tensor(luc__retain(t[MEAN]));
   out[2] = luc_v_tensor(luc__retain(t[RSTD]));
-  status = luc__deliver(ctx, "layer_norm", &out[0], dtype, luc__retain(t[Y]));
+  status = luc__deliver(ctx, who, &out[0], dtype, luc__retain(t[Y]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
+}
+
+/* native_layer_norm(input, normalized_shape, weight, bias, eps) */
+luc_status luc__run_native_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_layer_norm l = layer_geometry(args[0].as.tensor, &args[1],
+                                    luc__compute_dtype((luc_dtype)args[0].as.tensor->dtype),
+                                    luc_as_double(&args[4]));
+  return run_rows(ctx, "layer_norm", &l, args, out);
 }
 
 /* native_layer_norm_backward(grad, input, normalized_shape, weight, mean, rstd, eps) */
@@ -403,10 +412,85 @@ luc_status luc__run_layer_norm(luc_context *ctx, luc_value *args, luc_value *out
   return LUC_OK;
 }
 
-/* ---- norms composed of operators ---- */
+/* ---- group_norm: rows are groups of channels ---- */
 
-/* group_norm(input, num_groups, weight, bias, eps): layer_norm of each group's values, then the
- * channels' own scale and shift. */
+/* native_group_norm(input, num_groups, weight, bias, eps) */
+luc_status luc__run_native_group_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  luc_layer_norm l = {.eps = luc_as_double(&args[4]), .channels = x->sizes[1]};
+  l.rows = x->sizes[0] * args[1].as.i;
+  l.n = l.rows > 0 ? x->numel / l.rows : 0;
+  l.inner = l.n > 0 ? x->numel / (x->sizes[0] * l.channels) : 1;
+  return run_rows(ctx, "group_norm", &l, args, out);
+}
+
+/* t as [batch, groups, channels of a group, inner]. */
+static luc_tensor *grouped(luc_formula *f, luc_tensor *t, int64_t batch, int64_t groups,
+                           int64_t channels) {
+  if (t == NULL) return NULL;
+  int64_t per_group = channels / groups, n = batch * channels;
+  return luc__f_reshape(f, t, 4, (int64_t[]){batch, groups, per_group, n > 0 ? t->numel / n : 0});
+}
+
+/* The fast way to dx and to g * xhat summed over the inner dimension. */
+static luc_tensor *group_backward(luc_formula *f, luc_backward *b, const norm_gradient *n,
+                                  luc_tensor **dw_inner) {
+  luc_tensor *gw = n->weight ? luc__f2(f, LUC_OP_mul, n->g, n->weight) : n->g, *dx = NULL;
+  const int64_t *s = n->x->sizes, rows[] = {s[0] * s[1], s[2] * s[3]};
+  luc_tensor *x = luc__f_reshape(f, n->x, 2, rows);
+  gw = luc__f_reshape(f, gw, 2, rows);
+  luc_tensor *mean = luc__f_reshape(f, b->results[1], 3, (int64_t[]){s[0], s[1], 1});
+  luc_tensor *rstd = luc__f_reshape(f, b->results[2], 3, (int64_t[]){s[0], s[1], 1});
+  static const int64_t last[] = {3};
+  luc_tensor *products = luc__f_sum(f, luc__f2(f, LUC_OP_mul, n->g, n->x), 1, last, false);
+  luc_tensor *sums = luc__f_sum(f, n->g, 1, last, false);
+  products = luc__f2(f, LUC_OP_sub, products, luc__f2(f, LUC_OP_mul, sums, mean));
+  *dw_inner = luc__f2(f, LUC_OP_mul, products, rstd);
+  if (f->status != LUC_OK) return NULL;
+  luc_value grads[LUC_MAX_RESULTS];
+  f->status = luc_call(f->ctx, LUC_OP_native_layer_norm_backward,
+                       LUC_ARGS(luc_v_tensor(gw), luc_v_tensor(x), luc_v_ints(&rows[1], 1),
+                                luc_v_none(), luc_v_tensor(b->results[1]),
+                                luc_v_tensor(b->results[2]), luc_v_float(n->eps)),
+                       grads);
+  if (f->status != LUC_OK) return NULL;
+  dx = luc__f_own(f, grads[0].as.tensor);
+  luc__value_release(f->ctx, &grads[1]);
+  luc__value_release(f->ctx, &grads[2]);
+  return dx;
+}
+
+luc_status luc__grad_native_group_norm(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *x = b->args[0].as.tensor, *dw;
+  const int64_t batch = x->sizes[0], channels = x->sizes[1], groups = b->args[1].as.i;
+  norm_gradient n = {.x = grouped(&f, x, batch, groups, channels),
+                     .g = grouped(&f, b->gout[0], batch, groups, channels),
+                     .weight = grouped(&f, luc_as_tensor(&b->args[2]), 1, groups, channels),
+                     .eps = luc_as_double(&b->args[4]),
+                     .ndims = 2,
+                     .dims = {2, 3}};
+  if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
+  static const int64_t outer[] = {0}, around[] = {0, 3};
+  luc_tensor *dx, *sum;
+  if (luc__recording(ctx)) {
+    dx = norm_backward(&f, &n, &dw);
+    sum = luc__f_sum(&f, dw, 2, around, false);
+  } else {
+    dx = group_backward(&f, b, &n, &dw);
+    sum = luc__f_sum(&f, dw, 1, outer, false);
+  }
+  if (luc__needs(b, 0)) luc__f_keep(&f, luc__f_reshape(&f, dx, x->ndim, x->sizes), &b->gin[0]);
+  if (luc__needs(b, 2)) luc__f_keep(&f, luc__f_reshape(&f, sum, 1, &channels), &b->gin[2]);
+  if (luc__needs(b, 3)) {
+    sum = luc__f_sum(&f, n.g, 2, around, false);
+    luc__f_keep(&f, luc__f_reshape(&f, sum, 1, &channels), &b->gin[3]);
+  }
+  return luc__f_end(&f, NULL, NULL);
+}
+
+/* group_norm(input, num_groups, weight, bias, eps) */
 luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = luc_as_tensor(&args[2]);
   luc_tensor *bias = luc_as_tensor(&args[3]);
@@ -414,6 +498,7 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
   if (input->ndim < 2)
     return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
                             "input must be [N, C, ...]");
+  LUC_TRY(luc__need_float(ctx, "group_norm", "input", input));
   LUC_TRY(luc__check_least(ctx, "group_norm", "num_groups", 1, &groups, 1));
   int64_t most = input->sizes[1] > 0 ? input->sizes[1] : 1;
   if (input->sizes[1] % groups != 0 || groups > most)
@@ -425,16 +510,13 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
   if (input->numel == groups && input->sizes[0] == 1 && groups > 0)
     return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
                             "Expected more than 1 value per channel when training");
-  luc_formula f = luc__formula(ctx);
-  int64_t rows = input->sizes[0] * groups, n = rows > 0 ? input->numel / rows : 0;
-  luc_tensor *x = luc__f_reshape(&f, input, 2, (int64_t[]){rows, n});
-  luc_tensor *y = luc__f_call(
-      &f, LUC_OP_layer_norm,
-      LUC_ARGS(luc_v_tensor(x), luc_v_ints(&n, 1), luc_v_none(), luc_v_none(), args[4]));
-  y = luc__f_reshape(&f, y, input->ndim, input->sizes);
-  if (weight) y = luc__f2(&f, LUC_OP_mul, y, per_channel(&f, weight, input->ndim));
-  if (bias) y = luc__f2(&f, LUC_OP_add, y, per_channel(&f, bias, input->ndim));
-  return luc__f_result(&f, y, out);
+  luc_value all[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, LUC_OP_native_group_norm,
+                   LUC_ARGS(args[0], args[1], args[2], args[3], args[4]), all));
+  out[0] = all[0];
+  luc__value_release(ctx, &all[1]);
+  luc__value_release(ctx, &all[2]);
+  return LUC_OK;
 }
 
 /* rms_norm(input, normalized_shape, weight, eps) */
