@@ -107,69 +107,69 @@ cases:add("bmm [32, 128, 64] x [32, 64, 128]", {
 -- ---- 4 M elements ----
 
 local function elementwise(name, bytes, ratio, make)
-  cases:add(name, { bytes = bytes * MB, ratio = ratio, setup = make })
+  cases:add(name, { bytes = bytes * MB, ratio = ratio, scoped = true, setup = make })
 end
 
 elementwise("x + y, 4 M", 48, 1, function(lucerna)
   local x, y = lucerna.rand(2048, 2048), lucerna.rand(2048, 2048)
-  return function() return x + y end
+  return function() local _ = x + y end
 end)
 for _, name in ipairs { "exp", "log", "tanh", "sigmoid" } do
   elementwise(name .. ", 4 M", 32, name == "exp" and 1.6 or 1, function(lucerna)
     local x = lucerna.rand(2048, 2048)
-    return function() return x[name](x) end
+    return function() local _ = x[name](x) end
   end)
 end
 elementwise("gelu, 4 M", 32, 1, function(lucerna)
   local x, F = lucerna.randn(2048, 2048), lucerna.nn.functional
-  return function() return F.gelu(x) end
+  return function() local _ = F.gelu(x) end
 end)
 elementwise("sum, 4 M", 16, 1, function(lucerna)
   local x = lucerna.rand(2048, 2048)
-  return function() return x:sum() end
+  return function() local _ = x:sum() end
 end)
 elementwise("sum over rows, 4 M", 16, 1, function(lucerna)
   local x = lucerna.rand(2048, 2048)
-  return function() return x:sum(1) end
+  return function() local _ = x:sum(1) end
 end)
 elementwise("max along rows with indices, 4 M", 16, 1, function(lucerna)
   local x = lucerna.rand(2048, 2048)
-  return function() return x:max(2) end
+  return function() local _ = x:max(2) end
 end)
 elementwise("x + y, int32, 4 M", 48, 1, function(lucerna)
   local x = lucerna.ones(2048, 2048, { dtype = lucerna.int32 })
-  return function() return x + x end
+  return function() local _ = x + x end
 end)
 elementwise("x + y, bfloat16, 4 M", 24, 1, function(lucerna)
   local x = lucerna.rand(2048, 2048):to(lucerna.bfloat16)
-  return function() return x + x end
+  return function() local _ = x + x end
 end)
 elementwise("transposed copy, 4 M", 32, 1, function(lucerna)
   local x = lucerna.rand(2048, 2048)
-  return function() return x:t():contiguous() end
+  return function() local _ = x:t():contiguous() end
 end)
 elementwise("repeat 2 x 2, 1 M", 20, 1, function(lucerna)
   local x = lucerna.rand(1024, 1024)
-  return function() return x:tile({ 2, 2 }) end
+  return function() local _ = x:tile({ 2, 2 }) end
 end)
 elementwise("cat of 4, 1 M each", 32, 1, function(lucerna)
   local x = lucerna.rand(1024, 1024)
-  return function() return lucerna.cat({ x, x, x, x }, 2) end
+  return function() local _ = lucerna.cat({ x, x, x, x }, 2) end
 end)
 elementwise("topk 10 of 2048 rows of 2048", 16, 1, function(lucerna)
   local x = lucerna.rand(2048, 2048)
-  return function() return x:topk(10) end
+  return function() local _ = x:topk(10) end
 end)
 elementwise("sort, 256 rows of 2048", 4, 1, function(lucerna)
   local x = lucerna.rand(256, 2048)
-  return function() return x:sort() end
+  return function() local _ = x:sort() end
 end)
 
 -- ---- layers that memory bounds ----
 
 elementwise("softmax [2048, 2048]", 32, 1.6, function(lucerna)
   local x = lucerna.rand(2048, 2048)
-  return function() return x:softmax(2) end
+  return function() local _ = x:softmax(2) end
 end)
 elementwise("LayerNorm [2048, 2048]", 32, 1, function(lucerna)
   local layer, x = lucerna.nn.LayerNorm(2048), lucerna.rand(2048, 2048)

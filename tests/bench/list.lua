@@ -1,6 +1,8 @@
 -- What a list of benchmarks is made with. A case has a name, a unit, the numbers of threads it runs
 -- with, perhaps its work (flops or bytes), the ratio to PyTorch wanted of it, and setup(lucerna),
--- which returns one repetition. `train` says that gradients are wanted.
+-- which returns one repetition. `train` says that gradients are wanted; `scoped` that results are
+-- freed at once, by lucerna.scope, as Python's counts of references do: else the collector's pace
+-- decides how much cold memory large results go through.
 
 local List = {}
 List.__index = List
@@ -11,7 +13,9 @@ function List:add(name, case)
   case.setup = function(lucerna)
     local once = setup(lucerna)
     local function run(n)
-      for _ = 1, n do once() end
+      for _ = 1, n do
+        if case.scoped then lucerna.scope(once) else once() end
+      end
     end
     return case.train and run or function(n) lucerna.no_grad(run, n) end
   end
