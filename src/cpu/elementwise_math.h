@@ -36,15 +36,28 @@ static inline float luc__exp_tail(float r) {
   return p * r + 5.0000001201e-1f;
 }
 
+/* exp(x) without its power of two, whose exponent goes to *n. */
+static inline float luc__exp_split(float x, int32_t *n) {
+  float shifted = x * 1.44269504f + 12582912.0f; /* the integer is in its last bits */
+  float r = luc__exp_rest(x, shifted - 12582912.0f);
+  *n = (int32_t)(luc__float_bits(shifted) - 0x4b400000u);
+  return luc__exp_tail(r) * (r * r) + r + 1.0f;
+}
+
 static inline float luc__expf(float x) {
-  float clamped = x > 89.0f ? 89.0f : x;
+  float clamped = x > 89.0f ? 89.0f : x; /* NaN stays */
   clamped = clamped < -104.0f ? -104.0f : clamped;
-  clamped = x != x ? 0.0f : clamped;
-  float k = luc__exp_scale(clamped), r = luc__exp_rest(clamped, k);
-  float y = luc__exp_tail(r) * (r * r) + r + 1.0f;
-  int32_t n = (int32_t)k, half = n >> 1; /* in two steps, so that each factor is normal */
-  y = y * luc__pow2(half) * luc__pow2(n - half);
-  return x != x ? x : y;
+  int32_t n;
+  float y = luc__exp_split(clamped, &n);
+  int32_t half = n >> 1; /* in two steps, so that each factor is normal */
+  return y * luc__pow2(half) * luc__pow2(n - half);
+}
+
+/* For |x| <= 87 and NaN. */
+static inline float luc__exp_near(float x) {
+  int32_t n;
+  float y = luc__exp_split(x, &n);
+  return y * luc__pow2(n);
 }
 
 static inline float luc__expm1f(float x) {
@@ -112,7 +125,8 @@ static inline float luc__tanhf(float x) {
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
   float near = copysignf(p * z * x + x, x); /* -0 too */
-  float far = copysignf(1.0f - 2.0f / (luc__expf(2.0f * a) + 1.0f), x);
+  float most = a > 10.0f ? 10.0f : a;
+  float far = copysignf(1.0f - 2.0f / (luc__exp_near(2.0f * most) + 1.0f), x);
   return a < 0.625f ? near : far;
 }
 
@@ -126,7 +140,7 @@ static inline float luc__erff(float x) {
   r = r * t - 6.34846687e-1f;
   r = r * t - 1.28717512e-1f;
   r = r * t - t;
-  float far = copysignf(1.0f - luc__expf(r), x);
+  float far = copysignf(1.0f - luc__exp_near(r), x);
   float p = -5.96761703e-4f;
   p = p * s + 4.99119423e-3f;
   p = p * s - 2.67681349e-2f;
