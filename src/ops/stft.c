@@ -76,9 +76,10 @@ static luc_status check_stft(luc_context *ctx, const luc_value *args, const fram
   char text[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, t->ndim == 1 || t->ndim == 2, LUC_ERR_SHAPE,
             "expected a 1D or 2D tensor, got input %s", luc__tensor_shape_text(text, t));
-  int64_t length = t->sizes[t->ndim - 1] + (args[5].as.i ? w->n / 2 * 2 : 0);
-  LUC_CHECK(ctx, w->n > 0 && w->n <= length, LUC_ERR_VALUE,
-            "expected 0 < n_fft < %lld, but got n_fft=%lld", (long long)length, (long long)w->n);
+  int64_t length = t->sizes[t->ndim - 1]; /* centered, it is padded by n_fft / 2 on both sides */
+  bool centered = args[5].as.i != 0, fits = w->n <= length || (centered && length > 0);
+  LUC_CHECK(ctx, w->n > 0 && fits, LUC_ERR_VALUE, "expected 0 < n_fft < %lld, but got n_fft=%lld",
+            (long long)length, (long long)w->n);
   LUC_CHECK(ctx, w->hop > 0, LUC_ERR_VALUE, "expected hop_length > 0, but got hop_length=%lld",
             (long long)w->hop);
   LUC_CHECK(ctx, !complex || luc_is_none(&args[8]) || !args[8].as.i, LUC_ERR_VALUE,

@@ -51,6 +51,34 @@ describe("fft", function()
     parity.close(fft.fftn(x:to(lucerna.complex128), {dim = {}}), x:to(lucerna.complex128))
   end)
 
+  it("reads memory in any order, and every dtype", function()
+    local base = lucerna.randint(-4, 5, {6, 8}, double)
+    local layouts = {
+      base, base.mT, base[{{1, 6, 2}, {}}], base[{{2, 6}, {3, 8}}], base[{{}, {1, 8, 3}}],
+      base:select(1, 2):expand(4, 8), base:flip(2), base:reshape(2, 3, 8):permute(3, 1, 2),
+    }
+    for _, name in ipairs {"fft", "ifft", "rfft", "ihfft", "irfft", "hfft"} do
+      for _, suffix in ipairs {"", "2", "n"} do
+        local f = fft[name .. suffix]
+        for _, x in ipairs(layouts) do
+          parity.close(f(x), f(x:clone():contiguous()))
+          if name ~= "rfft" and name ~= "ihfft" then
+            local z = lucerna.complex(x, x * 2)
+            parity.close(f(z:transpose(1, 2)), f(z:transpose(1, 2):contiguous()))
+          end
+        end
+        local want = f(base:float())
+        for _, dtype in ipairs {"int8", "int16", "int32", "int64", "float32"} do
+          parity.close(f(base:to(lucerna[dtype])), want)
+        end
+        for _, dtype in ipairs {"uint8", "bool"} do
+          local x = base:abs():to(lucerna[dtype])
+          parity.close(f(x), f(x:float()))
+        end
+      end
+    end
+  end)
+
   it("writes out=, resized, and refuses what it cannot hold", function()
     local x, out = lucerna.randn(6), lucerna.zeros({0}, {dtype = lucerna.complex64})
     assert.equal(out, fft.rfft(x, {out = out}))
@@ -109,6 +137,8 @@ describe("istft", function()
       4)
     check("stft: expected 0 < n_fft < 8, but got n_fft=9", lucerna.stft, x, 9, {center = false,
       return_complex = true})
+    assert.matches("larger than any memory", message(lucerna.stft, x, math.maxinteger,
+      {return_complex = true}))
     check("istft: window overlap add min: 0 is less than 1e-11", lucerna.istft, z, 4,
       {window = lucerna.zeros(4)})
   end)
