@@ -96,24 +96,6 @@ luc_tensor *luc__f_plus(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f2(f, LUC_OP_add, a, b);
 }
 
-/* (a + bi) (c + di), in four products: a formula of its own, one step of f. */
-static luc_tensor *complex_product(luc_formula *f, luc_tensor *x, luc_tensor *y) {
-  luc_formula g = luc__formula(f->ctx);
-  luc_tensor *a = luc__f1(&g, LUC_OP_real, x), *b = luc__f1(&g, LUC_OP_imag, x), *out = NULL;
-  luc_tensor *c = luc__f1(&g, LUC_OP_real, y), *d = luc__f1(&g, LUC_OP_imag, y);
-  luc_tensor *re =
-      luc__f2(&g, LUC_OP_sub, luc__f2(&g, LUC_OP_matmul, a, c), luc__f2(&g, LUC_OP_matmul, b, d));
-  luc_tensor *im =
-      luc__f2(&g, LUC_OP_add, luc__f2(&g, LUC_OP_matmul, a, d), luc__f2(&g, LUC_OP_matmul, b, c));
-  f->status = luc__f_end(&g, luc__f2(&g, LUC_OP_complex, re, im), &out);
-  return luc__f_own(f, out);
-}
-
-luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
-  bool complex = f->status == LUC_OK && luc__dtype_is_complex((luc_dtype)a->dtype);
-  return complex ? complex_product(f, a, b) : luc__f2(f, LUC_OP_matmul, a, b);
-}
-
 luc_tensor *luc__f_narrow(luc_formula *f, luc_tensor *t, int64_t dim, int64_t start, int64_t n) {
   return luc__f_call(f, LUC_OP_narrow,
                      LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(start), luc_v_int(n)));

@@ -33,8 +33,9 @@ luc_status luc__check_info(luc_context *ctx, const luc_tensor *info, luc_la_fail
 static inline luc_tensor *luc__f_mt(luc_formula *f, luc_tensor *t) {
   return luc__f_transpose(f, t, -2, -1);
 }
-/* Also of two complex matrices. */
-luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b);
+static inline luc_tensor *luc__f_mm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
+  return luc__f2(f, LUC_OP_matmul, a, b);
+}
 /* a^T b and a b^T. */
 static inline luc_tensor *luc__f_tm(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f_mm(f, luc__f_mt(f, a), b);
