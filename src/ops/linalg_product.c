@@ -11,6 +11,7 @@
 static luc_tensor *identity_like(luc_formula *f, luc_tensor *a) {
   if (f->status != LUC_OK) return NULL;
   luc_tensor *eye = luc__f_eye(f, a, a->sizes[a->ndim - 1]);
+  eye = luc__f_to(f, eye, (luc_dtype)a->dtype);
   return luc__f1(f, LUC_OP_clone, luc__f_expand(f, eye, a->ndim, a->sizes));
 }
 

@@ -106,9 +106,14 @@ def same(v):
 
 
 def recast(of, dtype):
+    """Of a complex dtype: the imaginary part is half of the values from behind."""
     def change(v):
         t = inner(v)
-        return t.to(dtype) if t.dtype == of and not isinstance(v, Ids) else t
+        if t.dtype != of or isinstance(v, Ids):
+            return t
+        if dtype.is_complex:
+            t = torch.complex(t.float(), t.float().flatten().flip(0).view_as(t) / 2)
+        return t.to(dtype)
     return change
 
 
@@ -142,8 +147,9 @@ def results(call, change):
 # ---- answers ----
 
 def digest(t, shift):
-    total = 0.0
-    for i, v in enumerate(t.detach().flatten().tolist()):
+    total, t = 0.0, t.detach().resolve_conj()
+    values = torch.view_as_real(t) if t.is_complex() else t
+    for i, v in enumerate(values.flatten().tolist()):
         v = float(v + 1 if shift and v >= 0 else v)
         total += (i % 7 + 1) * (v if math.isfinite(v) else 0.5)
     return "%s %s %s" % (NAMES[t.dtype], "x".join(map(str, t.shape)) or "-", "%.7g" % total)
@@ -210,7 +216,9 @@ def variants(call):
     of = next((inner(t).dtype for t in found if not isinstance(t, Ids)), None)
     fn, lines = call["fn"], {}
     for dtype in NAMES if of not in (None, torch.bool) else ():
-        if dtype == of:
+        if dtype == of or dtype == torch.complex128:
+            continue
+        if dtype == torch.complex64 and of not in (torch.float32, torch.float64):
             continue
         if of not in INTEGERS or not any(isinstance(t, Ids) for t in found):
             f = rounded if dtype in REDUCED else None
