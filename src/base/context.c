@@ -33,6 +33,7 @@ luc_status luc_context_new(const luc_config *cfg, luc_context **out) {
   ctx->heap = heap;
   ctx->cache = cache;
   ctx->grad_mode = true;
+  ctx->print = (luc_print_options)LUC_PRINT_DEFAULTS;
   luc__generator_seed(&ctx->rng, first_seed(ctx));
   luc_status status = luc__pool_new(ctx, cfg, &ctx->pool);
   if (status != LUC_OK) {

@@ -13,6 +13,16 @@ enum { LUC_MESSAGE_MAX = 1024 };
 typedef void (*luc_close_fn)(luc_context *ctx);
 enum { LUC_MAX_CLOSERS = 8 };
 
+/* How tensors are printed (tensor/print.c). */
+enum { LUC_PRINT_PRECISION = 40 }; /* the most digits */
+typedef struct luc_print_options {
+  int precision, edge, line_width;
+  int sci_mode;     /* 0, 1; -1: as the values need */
+  double threshold; /* more elements are summarized */
+} luc_print_options;
+#define LUC_PRINT_DEFAULTS                                                                         \
+  { .precision = 4, .edge = 3, .line_width = 80, .sci_mode = -1, .threshold = 1000 }
+
 struct luc_context {
   luc_heap *heap;
   luc_cache *cache;
@@ -21,9 +31,10 @@ struct luc_context {
   uint8_t default_dtype; /* luc_dtype; float32 to begin with */
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
-  bool inside_op;          /* an operator is running: what it calls is not recorded */
-  bool uninitialized;      /* tensors without a shape have been made: operators look out for them */
-  bool complex;            /* complex tensors have been made: most operators refuse them */
+  bool inside_op;     /* an operator is running: what it calls is not recorded */
+  bool uninitialized; /* tensors without a shape have been made: operators look out for them */
+  bool complex;       /* complex tensors have been made: most operators refuse them */
+  luc_print_options print;
   bool direct_convolution; /* cpu/winograd.h is not to be used */
   bool autocast;           /* ops/autocast.h: operators cast what they are given */
   bool autocast_cache;

@@ -1,5 +1,7 @@
 /* What belongs to the context: random seeds and generators, threads, the clock, memory, and
  * lucerna.scope; and questions about a tensor that no operator answers. */
+#include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -399,6 +401,41 @@ static int is_nonzero(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 /* Normalises a device's name; there is only one kind. */
+/* ---- printing ---- */
+
+static luc_status profile_options(luc_context *ctx, const char *name, luc_print_options *o) {
+  int which;
+  LUC_TRY(luc__choice(ctx, "set_printoptions", "profile", "default|short|full", name, &which));
+  *o = (luc_print_options)LUC_PRINT_DEFAULTS;
+  if (which == 1) o->precision = o->edge = 2;
+  if (which == 2) o->threshold = HUGE_VAL;
+  return LUC_OK;
+}
+
+/* Sets an option that is given. */
+static void read_option(lua_State *L, const char *name, const luc_value *v, int most, int *option) {
+  if (luc_is_none(v)) return;
+  if (v->as.i < 0 || v->as.i > most)
+    luc_l_error(L, "set_printoptions: %s must be from 0 to %d (got %I)", name, most,
+                (LUAI_UACINT)v->as.i);
+  *option = (int)v->as.i;
+}
+
+/* A profile first, then what is given; sci_mode is always set, as in PyTorch. */
+static int set_printoptions(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_print_options o = st->ctx->print;
+  luc_status status = LUC_OK;
+  if (!luc_is_none(&a->v[4])) status = profile_options(st->ctx, a->v[4].as.string, &o);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  read_option(L, "precision", &a->v[0], LUC_PRINT_PRECISION, &o.precision);
+  read_option(L, "edgeitems", &a->v[2], INT_MAX, &o.edge);
+  read_option(L, "linewidth", &a->v[3], INT_MAX, &o.line_width);
+  if (!luc_is_none(&a->v[1])) o.threshold = a->v[1].as.f;
+  o.sci_mode = luc_is_none(&a->v[5]) ? -1 : a->v[5].as.i != 0;
+  st->ctx->print = o;
+  return 0;
+}
+
 static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_status status = luc__check_device(st->ctx, "device", &a->v[0]);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
@@ -435,6 +472,9 @@ static const luc_l_native natives[] = {
     {"memory()", memory, LUC_F_FUNCTION},
     {"set_memory_limit(int bytes)", set_memory_limit, LUC_F_FUNCTION},
     {"trim_memory()", trim_memory, LUC_F_FUNCTION},
+    {"set_printoptions(int? precision=None, float? threshold=None, int? edgeitems=None, int? "
+     "linewidth=None, str(default|short|full)? profile=None, bool? sci_mode=None)",
+     set_printoptions, LUC_F_FUNCTION},
     {"device(device device)", device, LUC_F_FUNCTION},
     {"release(Tensor self)", release, LUC_F_METHOD},
     {"size(Tensor self, Dim? dim=None)", size, LUC_F_METHOD},

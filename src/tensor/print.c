@@ -1,5 +1,5 @@
-/* PyTorch's text of a tensor, character for character (torch/_tensor_str.py): precision 4,
- * threshold 1000, 3 items at each edge, lines of 80 columns.
+/* PyTorch's text of a tensor, character for character (torch/_tensor_str.py), by the context's
+ * options: how many digits, from how many elements on only the edges are shown, how long lines are.
  * One format serves a whole tensor; its width comes from the elements that will be shown. */
 #include <math.h>
 #include <stdio.h>
@@ -8,11 +8,12 @@
 #include "tensor/tensor.h"
 #include "tensor/text.h"
 
-enum { PRECISION = 4, THRESHOLD = 1000, EDGE = 3, LINE_WIDTH = 80, INDENT = 7 /* "tensor(" */ };
-enum { VALUE_TEXT = 352 /* the longest double in %f */ };
+enum { INDENT = 7 /* "tensor(" */ };
+enum { VALUE_TEXT = 320 + LUC_PRINT_PRECISION /* the longest double in %f */ };
 
 typedef struct format {
   bool is_float, int_mode, sci_mode;
+  int precision;
   int width;
   bool any;        /* a finite value other than 0 was seen: */
   double min, max; /* their smallest and largest absolute value */
@@ -21,6 +22,7 @@ typedef struct format {
 typedef struct printer {
   const luc_tensor *t;
   luc_text *text;
+  const luc_print_options *options;
   bool summarize;
   luc_dtype real;    /* of the numbers an element is made of: */
   int parts;         /* 1, or 2 of a complex one, */
@@ -30,12 +32,14 @@ typedef struct printer {
 typedef void (*visit_fn)(format *f, luc_scalar value);
 
 static bool cut(const printer *pr, int dim) {
-  return pr->summarize && pr->t->sizes[dim] > 2 * EDGE;
+  return pr->summarize && pr->t->sizes[dim] > 2 * (int64_t)pr->options->edge;
 }
 
-/* The next position along a dimension: jumps over the middle when that is left out. */
+/* The next position along a dimension (after -1 the first): jumps over the middle when that is left
+ * out. */
 static int64_t after(const printer *pr, int dim, int64_t i) {
-  return cut(pr, dim) && i == EDGE - 1 ? pr->t->sizes[dim] - EDGE : i + 1;
+  int64_t edge = pr->options->edge;
+  return cut(pr, dim) && i == edge - 1 ? pr->t->sizes[dim] - edge : i + 1;
 }
 
 static const char *at(const printer *pr, const char *p, int dim, int64_t i) {
@@ -52,7 +56,7 @@ static void each_shown(printer *pr, int dim, const char *p, visit_fn visit) {
     for (int part = 0; part < pr->parts; part++) visit(&pr->formats[part], part_of(pr, p, part));
     return;
   }
-  for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i))
+  for (int64_t i = after(pr, dim, -1); i < pr->t->sizes[dim]; i = after(pr, dim, i))
     each_shown(pr, dim + 1, at(pr, p, dim, i), visit);
 }
 
@@ -61,9 +65,9 @@ static void each_shown(printer *pr, int dim, const char *p, visit_fn visit) {
 static int float_text(const format *f, double value, char *buf) {
   if (isnan(value)) return snprintf(buf, VALUE_TEXT, "nan");
   if (isinf(value)) return snprintf(buf, VALUE_TEXT, value < 0 ? "-inf" : "inf");
-  if (f->sci_mode) return snprintf(buf, VALUE_TEXT, "%.*e", PRECISION, value);
+  if (f->sci_mode) return snprintf(buf, VALUE_TEXT, "%.*e", f->precision, value);
   if (f->int_mode) return snprintf(buf, VALUE_TEXT, "%.0f.", value);
-  return snprintf(buf, VALUE_TEXT, "%.*f", PRECISION, value);
+  return snprintf(buf, VALUE_TEXT, "%.*f", f->precision, value);
 }
 
 static int value_text(const format *f, luc_scalar value, char *buf) {
@@ -93,7 +97,8 @@ static void see_width(format *f, luc_scalar value) {
 static void choose_format(printer *pr) {
   bool is_float = luc__dtype_is_float(pr->real);
   for (int part = 0; part < pr->parts; part++)
-    pr->formats[part] = (format){.is_float = is_float, .int_mode = true, .width = 1};
+    pr->formats[part] = (format){
+        .is_float = is_float, .int_mode = true, .precision = pr->options->precision, .width = 1};
   if (is_float) each_shown(pr, 0, pr->t->data, see_range);
   for (int part = 0; part < pr->parts; part++) {
     format *f = &pr->formats[part];
@@ -101,6 +106,9 @@ static void choose_format(printer *pr) {
         f->any && (f->max / f->min > 1000. || f->max > 1e8 || (!f->int_mode && f->min < 1e-4));
   }
   each_shown(pr, 0, pr->t->data, see_width);
+  int sci = pr->options->sci_mode; /* the width stays that of the other, as in PyTorch */
+  for (int part = 0; part < pr->parts && sci >= 0; part++)
+    if (pr->formats[part].any) pr->formats[part].sci_mode = sci;
 }
 
 /* ---- the brackets ---- */
@@ -132,11 +140,11 @@ static void put_comma(printer *pr, int count, int per_line, int indent) {
 static void put_vector(printer *pr, const char *p, int indent) {
   int dim = pr->t->ndim - 1, width = pr->formats[0].width + 2, count = 0;
   if (pr->parts == 2) width += pr->formats[1].width + 1;
-  int per_line = (LINE_WIDTH - indent) / width;
+  int edge = pr->options->edge, per_line = (pr->options->line_width - indent) / width;
   if (per_line < 1) per_line = 1;
-  luc__text_puts(pr->text, "[");
-  for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i)) {
-    if (cut(pr, dim) && count == EDGE) {
+  luc__text_puts(pr->text, cut(pr, dim) && edge == 0 ? "[..." : "[");
+  for (int64_t i = after(pr, dim, -1); i < pr->t->sizes[dim]; i = after(pr, dim, i)) {
+    if (cut(pr, dim) && count == edge) {
       put_comma(pr, count++, per_line, indent);
       luc__text_puts(pr->text, " ...");
     }
@@ -162,10 +170,11 @@ static void put_nested(printer *pr, int dim, const char *p, int indent) {
     put_vector(pr, p, indent);
     return;
   }
-  luc__text_puts(pr->text, "[");
-  for (int64_t i = 0; i < pr->t->sizes[dim]; i = after(pr, dim, i)) {
+  int edge = pr->options->edge;
+  luc__text_puts(pr->text, cut(pr, dim) && edge == 0 ? "[..." : "[");
+  for (int64_t i = after(pr, dim, -1); i < pr->t->sizes[dim]; i = after(pr, dim, i)) {
     if (i > 0) put_break(pr, left, indent);
-    if (cut(pr, dim) && i == pr->t->sizes[dim] - EDGE) {
+    if (cut(pr, dim) && i == pr->t->sizes[dim] - edge) {
       luc__text_puts(pr->text, "...");
       put_break(pr, left, indent);
     }
@@ -177,9 +186,9 @@ static void put_nested(printer *pr, int dim, const char *p, int indent) {
 /* ---- around them ---- */
 
 /* Adds ", suffix", on a line of its own when this one would be too long. */
-static void put_suffix(luc_text *text, int64_t *line, const char *suffix) {
+static void put_suffix(luc_context *ctx, luc_text *text, int64_t *line, const char *suffix) {
   int64_t length = (int64_t)strlen(suffix);
-  bool wrap = *line + length + 2 > LINE_WIDTH;
+  bool wrap = *line + length + 2 > ctx->print.line_width;
   luc__text_puts(text, wrap ? ",\n       " : ", ");
   luc__text_puts(text, suffix);
   *line = wrap ? INDENT + length : *line + length + 2;
@@ -212,7 +221,8 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
   if (t->numel == 0) {
     luc__text_puts(&text, "[]");
   } else {
-    printer pr = {.t = t, .text = &text, .summarize = t->numel > THRESHOLD};
+    printer pr = {.t = t, .text = &text, .options = &ctx->print};
+    pr.summarize = (double)t->numel > ctx->print.threshold;
     pr.real = luc__dtype_to_real(dtype);
     pr.parts = complex ? 2 : 1;
     choose_format(&pr);
@@ -223,13 +233,13 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
   int64_t line = last_line(&text);
   if (t->numel == 0 && t->ndim != 1) {
     size_suffix(buf, sizeof buf, t);
-    put_suffix(&text, &line, buf);
+    put_suffix(ctx, &text, &line, buf);
   }
   if (show_dtype) {
     snprintf(buf, sizeof buf, "dtype=torch.%s", luc__dtype_name(dtype));
-    put_suffix(&text, &line, buf);
+    put_suffix(ctx, &text, &line, buf);
   }
-  if (suffix != NULL) put_suffix(&text, &line, suffix);
+  if (suffix != NULL) put_suffix(ctx, &text, &line, suffix);
   luc__text_puts(&text, ")");
   return luc__text_finish(&text, out, size);
 }

@@ -3,10 +3,23 @@
 local lucerna = require "lucerna"
 local parity = require "parity"
 
+-- The texts of tensors of several kinds: PRINTED of member_rows.py.
+local function printed()
+  local texts = {}
+  for _, t in ipairs {
+    lucerna.arange(12.0):view(3, 4) / 7, lucerna.tensor {0.001, 12345.6, 7.0},
+    lucerna.arange(2000):view(20, 100), lucerna.zeros(2), lucerna.tensor {1.0, 1e9},
+    lucerna.arange(30.0) / 9, lucerna.tensor {1.5, 0 / 0, -2.0, math.huge},
+  } do
+    texts[#texts + 1] = tostring(t)
+  end
+  return texts
+end
+
 local function given()
   return {
     lucerna = lucerna, pairs = pairs, ipairs = ipairs, pcall = pcall, tostring = tostring,
-    table = table, select = select,
+    table = table, select = select, printed = printed,
     x = lucerna.arange(6.0):view(2, 3), w = lucerna.tensor({0.5, -2.0, 3.0}):requires_grad_(),
     i = lucerna.tensor {3, -1, 2}, b = lucerna.tensor {true, false, true},
   }

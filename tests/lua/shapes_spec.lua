@@ -10,6 +10,7 @@ local parity = require "parity"
 -- Where the layout is the point: why the two may differ.
 local LAYOUT = {
   view = "refuses some strides", view_as = "refuses some strides", as_strided = "reads strides",
+  view_as_complex = "refuses some strides",
   empty_like = "arbitrary values", new_empty = "arbitrary values",
   empty_strided = "arbitrary values", empty = "arbitrary values",
 }

@@ -297,3 +297,29 @@ describe("lucerna.cuda", function()
     assert.equal(count > 0, lucerna.cuda.is_available())
   end)
 end)
+
+describe("set_printoptions", function()
+  local function text(options, t)
+    lucerna.set_printoptions(options)
+    local result = tostring(t)
+    lucerna.set_printoptions {profile = "default"}
+    return result
+  end
+
+  it("leaves everything out, or nothing", function()
+    local x = lucerna.arange(12)
+    assert.equal("tensor([...])", text({edgeitems = 0, threshold = 5}, x))
+    assert.equal("tensor([...])", text({edgeitems = 0, threshold = 5}, x:view(3, 4)))
+    local _, commas = text({profile = "full"}, lucerna.arange(3000)):gsub(",", "")
+    assert.equal(2999, commas)
+    assert.equal(2999, select(2, text({threshold = math.huge}, lucerna.arange(3000)):gsub(",", "")))
+  end)
+
+  it("refuses what it does not know", function()
+    local set = lucerna.set_printoptions
+    assert.matches("precision must be from 0 to 40 %(got %-1%)",
+      select(2, pcall(set, {precision = -1})))
+    assert.matches("profile must be", select(2, pcall(set, {profile = "long"})))
+    assert.equal("tensor([0.3333])", tostring(lucerna.tensor {1 / 3}))
+  end)
+end)

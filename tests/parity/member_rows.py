@@ -1,6 +1,33 @@
 """The rows of gen_members.py: a name, Lua, Python. The last line of Lua is after `return`, that of
 Python an expression; results count as Lua's do."""
 
+PRINTED = {
+    "x": "torch.arange(12.0).view(3, 4) / 7", "w": "torch.tensor([0.001, 12345.6, 7.0])",
+    "i": "torch.arange(2000).view(20, 100)", "z": "torch.zeros(2)", "n": "torch.tensor([1.0, 1e9])",
+    "v": "torch.arange(30.0) / 9", "s": "torch.tensor([1.5, float('nan'), -2.0, float('inf')])",
+}
+OPTIONS = [
+    {"precision": 2}, {"precision": 0}, {"precision": 10}, {"sci_mode": True}, {"sci_mode": False},
+    {"linewidth": 40}, {"linewidth": 5}, {"edgeitems": 1, "threshold": 5}, {"threshold": 20},
+    {"edgeitems": 2, "linewidth": 30, "threshold": 10}, {"profile": "short"},
+    {"precision": 3, "sci_mode": True, "linewidth": 50}, {"profile": "short", "precision": 6},
+]
+
+
+def printed(options):
+    """A row: all tensors of PRINTED with these options."""
+    python = ", ".join("%s=%r" % item for item in options.items())
+    text = "torch.set_printoptions(%s)\ntexts = [repr(t) for t in (%s)]\n" % (
+        python, ", ".join(PRINTED.values()))
+    text += "torch.set_printoptions(profile='default')\ntexts"
+    words = {True: "true", False: "false"}
+    lua = "lucerna.set_printoptions{%s} local texts = printed() " % ", ".join(
+        "%s = %s" % (k, words[v] if isinstance(v, bool) else '"%s"' % v if isinstance(v, str)
+                     else v) for k, v in options.items())
+    return ("set_printoptions", lua + "lucerna.set_printoptions{profile = 'default'} return texts",
+            text)
+
+
 ROWS = [
     # creation
     ("tensor", "return lucerna.tensor({{1, 2}, {3, 4}})", "torch.tensor([[1, 2], [3, 4]])"),
@@ -240,3 +267,4 @@ ROWS = [
     ("__invert__", "return ~i", "~i"),
     ("__invert__", "return ~b", "~b"),
 ]
+ROWS += [printed(options) for options in OPTIONS]

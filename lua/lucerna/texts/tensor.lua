@@ -16,6 +16,13 @@ In place: every element (and that of another tensor) through a Lua function. Slo
 {"is_pinned pin_memory", "Memory pinned for a device: never, and an error, on the CPU."},
 {"element_size", "Bytes of an element."},
 {"data_ptr", "The address of the first element, an integer."},
+{"set_printoptions", [=[
+How tensors are printed: digits (precision, 4), from how many elements on only edgeitems (3) at each
+end are shown (threshold, 1000), the width of lines (linewidth, 80), always or never in scientific
+notation (sci_mode). profile: 'default', 'short' or 'full'.
+> lucerna.set_printoptions{precision = 2}
+> assert(tostring(lucerna.tensor{0.125, 1.5}) == "tensor([0.12, 1.50])")
+> lucerna.set_printoptions{profile = "default"}]=]},
 {"tostring", [=[
 The printed text; tostring("raw") gives the bytes of the elements, in order, as a string. frombuffer
 reads them back.
