@@ -184,7 +184,9 @@ end
 
 -- ---- images, tables of numbers ----
 
-for name, f in pairs(require "lucerna.images") do data[name] = f end
+for _, part in ipairs {"lucerna.images", "lucerna.csv"} do
+  for name, f in pairs(require(part)) do data[name] = f end
+end
 
 -- ---- IDX files and MNIST ----
 

@@ -26,5 +26,6 @@ luc_target luc_l_target(lua_State *L, luc_l_state *st, int index, luc_l_sink *si
 
 void luc_l_open_safetensors(lua_State *L);
 void luc_l_open_numpy(lua_State *L);
+void luc_l_open_csv(lua_State *L);
 
 #endif

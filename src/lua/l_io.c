@@ -88,5 +88,6 @@ void luc_l_open_io(lua_State *L, luc_l_state *st) {
   luaL_setfuncs(L, functions, 0);
   luc_l_open_safetensors(L);
   luc_l_open_numpy(L);
+  luc_l_open_csv(L);
   luc_l_open_checkpoint(L);
 }

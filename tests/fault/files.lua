@@ -46,12 +46,19 @@ local function images()
   assert(lucerna.data.decode_png(lucerna.data.encode_png(image), "gray"):size(1) == 1)
 end
 
+local function csv()
+  lucerna.data.write_csv(tensors.w, remover.path, { header = { "a", "b", "c", "d" } })
+  local x, names = lucerna.data.read_csv(path, { header = true, columns = { "d", 1 } })
+  assert(x[-1][1]:item() == 11 and names[2] == "a")
+end
+
 local function scenario()
   safetensors_whole()
   safetensors_parts()
   checkpoint_to_a_writer()
   numpy()
   images()
+  csv()
 end
 
 scenario() -- Lua's own buffers and submodules must have been there once before memory runs out

@@ -28,7 +28,7 @@ local ARGUMENTS = {
 
 -- Hooks of every module would stay, and files would be written.
 local SKIPPED = { save = true, save_file = true, write_png = true, savez = true,
-  save_image = true, savez_compressed = true }
+  save_image = true, write_csv = true, savez_compressed = true }
 
 local function names_in(place)
   local names, meta = {}, getmetatable(place)

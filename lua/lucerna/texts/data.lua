@@ -25,6 +25,9 @@ return { title = "Data and files",
 > assert(lucerna.data.decode_png(text):size(1) == 3)]=]},
 {"data.make_grid data.save_image", [=[
 > local grid = lucerna.data.make_grid(lucerna.rand(6, 3, 8, 8), {nrow = 3})    -- [3, 22, 32]]=]},
+{"data.read_csv data.write_csv", [=[
+> local x, names = lucerna.data.read_csv{bytes = "a,b\n1,2\n3,4\n", header = true}
+> assert(x[2][1]:item() == 3 and names[2] == "b")]=]},
 {"numpy.save numpy.load", [=[
 > local path = os.tmpname()
 > lucerna.numpy.save(path, lucerna.arange(6):reshape(2, 3))
