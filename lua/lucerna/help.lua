@@ -22,6 +22,7 @@ local PLACES = {
   {"nn.utils.prune.", function() return lucerna.nn.utils.prune end},
   {"nn.utils.parametrize.", function() return lucerna.nn.utils.parametrize end},
   {"nn.utils.parametrizations.", function() return lucerna.nn.utils.parametrizations end},
+  {"profiler.", function() return lucerna.profiler end},
   {"linalg.", function() return lucerna.linalg end},
   {"fft.", function() return lucerna.fft end},
   {"special.", function() return lucerna.special end},

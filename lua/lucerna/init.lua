@@ -17,7 +17,7 @@ local lucerna = { _VERSION = "lucerna " .. core._version }
 local SUBMODULES = {
   nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
   func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
-  special = true, summary = true, dot = true, numpy = true, amp = true,
+  special = true, summary = true, dot = true, numpy = true, amp = true, profiler = true,
 }
 
 for name, value in pairs(core) do

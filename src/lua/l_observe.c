@@ -1,7 +1,7 @@
-/* Tapes: what lucerna.summary and lucerna.dot learn calls from. A tape is the door's observer while
- * it is open: it notes every operator call in C, where nothing can raise or yield, and gives the
- * calls to Lua when it is asked. It holds the tensors it has noted, so their addresses name them.
- */
+/* Tapes: what lucerna.summary, lucerna.dot and lucerna.profiler learn calls from. A tape is the
+ * door's observer while it is open: it notes every operator call in C, where nothing can raise or
+ * yield, and gives the calls to Lua when it is asked. It holds the tensors it has noted, so their
+ * addresses name them; a light one holds none. */
 #include <string.h>
 
 #include "autograd/graph.h"
@@ -13,6 +13,7 @@ typedef struct noted {
   bool inplace;
   int depth, nargs, nvalues; /* values: arguments, then results */
   int64_t bytes;             /* of the memory its results took: not views, not in place */
+  double begin, end;         /* luc_clock() */
   luc_value values[];
 } noted;
 
@@ -22,6 +23,7 @@ typedef struct tape {
   luc_observer *outer;
   luc_l_state *st;
   bool closed;
+  bool light; /* keeps no values */
   int n, capacity;
   noted **calls;
 } tape;
@@ -60,19 +62,20 @@ static bool shares(const luc_tensor *t, const luc_value *v) {
 }
 
 /* Bytes of a result whose memory is none of the arguments'. */
-static int64_t fresh_bytes(const noted *call, const luc_tensor *t) {
-  for (int i = 0; t && i < call->nargs; i++)
-    if (shares(t, &call->values[i])) return 0;
+static int64_t fresh_bytes(const luc_value *args, int nargs, const luc_tensor *t) {
+  for (int i = 0; t && i < nargs; i++)
+    if (shares(t, &args[i])) return 0;
   return t ? t->numel * (int64_t)luc__dtype_size((luc_dtype)t->dtype) : 0;
 }
 
-static void count_bytes(noted *call) {
-  for (int i = call->nargs; i < call->nvalues; i++) {
-    const luc_value *v = &call->values[i];
-    if (v->kind == LUC_TENSOR) call->bytes += fresh_bytes(call, v->as.tensor);
+static int64_t count_bytes(const luc_value *args, int nargs, const luc_value *out, int nresults) {
+  int64_t bytes = 0;
+  for (const luc_value *v = out; v < out + nresults; v++) {
+    if (v->kind == LUC_TENSOR) bytes += fresh_bytes(args, nargs, v->as.tensor);
     for (int k = 0; v->kind == LUC_TENSORS && k < v->n; k++)
-      call->bytes += fresh_bytes(call, v->as.tensors[k]);
+      bytes += fresh_bytes(args, nargs, v->as.tensors[k]);
   }
+  return bytes;
 }
 
 static luc_status make_room(luc_context *ctx, tape *t) {
@@ -89,17 +92,22 @@ static luc_status make_room(luc_context *ctx, tape *t) {
 static luc_status note(luc_context *ctx, luc_observer *self, luc_opid op, bool inplace,
                        const luc_value *args, const luc_value *out) {
   tape *t = (tape *)self;
+  const double end = luc_clock();
   if (t->closed) return LUC_OK;
   LUC_TRY(make_room(ctx, t));
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
-  int nargs = schema->nparams, n = nargs + (schema->nresults > 0 ? schema->nresults : 1);
+  int nargs = schema->nparams, nresults = schema->nresults > 0 ? schema->nresults : 1;
+  int n = t->light ? 0 : nargs + nresults;
   noted *call = luc__alloc_zero(ctx, noted_size(n));
   if (call == NULL) return LUC_ERR_MEMORY;
   call->op = op;
   call->inplace = inplace;
   call->depth = self->depth;
-  call->nargs = nargs;
+  call->nargs = t->light ? 0 : nargs;
   call->nvalues = n;
+  call->begin = self->begin;
+  call->end = end;
+  call->bytes = count_bytes(args, nargs, out, nresults);
   luc_status status = LUC_OK;
   for (int i = 0; i < n && status == LUC_OK; i++)
     status = keep_value(ctx, i < nargs ? &args[i] : &out[i - nargs], &call->values[i]);
@@ -107,7 +115,6 @@ static luc_status note(luc_context *ctx, luc_observer *self, luc_opid op, bool i
     free_noted(ctx, call);
     return status;
   }
-  count_bytes(call);
   t->calls[t->n++] = call;
   return LUC_OK;
 }
@@ -175,7 +182,7 @@ static void set_values(lua_State *L, luc_l_state *st, const char *name, const lu
 static void push_call(lua_State *L, luc_l_state *st, const noted *call) {
   const luc_op *row = &luc__ops[call->op];
   bool inplace = call->inplace && !(row->flags & LUC_F_MUTATES);
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 9);
   lua_pushstring(L, row->name);
   lua_setfield(L, -2, "id");
   lua_pushfstring(L, "%s%s", luc__op_info(st->ctx, call->op)->schema.name, inplace ? "_" : "");
@@ -186,12 +193,16 @@ static void push_call(lua_State *L, luc_l_state *st, const noted *call) {
   lua_setfield(L, -2, "composite");
   lua_pushinteger(L, call->bytes);
   lua_setfield(L, -2, "bytes");
+  lua_pushnumber(L, call->begin);
+  lua_setfield(L, -2, "begin");
+  lua_pushnumber(L, call->end);
+  lua_setfield(L, -2, "finish");
   set_values(L, st, "args", call->values, call->nargs);
   set_values(L, st, "results", call->values + call->nargs, call->nvalues - call->nargs);
 }
 
-/* tape:take(): the calls since the last time, in order: tables of id (in ops.def), name, depth,
- * composite, bytes, args, results. */
+/* tape:take(): the calls since the last time, in the order of their ends: tables of id (as in
+ * ops.def), name, depth, composite, bytes, begin and finish in seconds, args, results. */
 static int tape_take(lua_State *L) {
   tape *t = check_tape(L, "take");
   luc_context *ctx = luc_l_context(L, t->st);
@@ -207,12 +218,15 @@ static int tape_take(lua_State *L) {
   return 1;
 }
 
-/* core._tape(): a new tape, open until it is closed. One that was open before gets nothing then. */
+/* core._tape(light): a new tape, open until it is closed. One that was open before gets nothing
+ * then. */
 static int tape_new(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
+  bool light = lua_toboolean(L, 1);
   tape *t = lua_newuserdatauv(L, sizeof *t, 1);
   memset(t, 0, sizeof *t);
+  t->light = light;
   t->observer.called = note;
   t->st = st;
   luc_l_get(L, st, LUC_L_TAPE_META);

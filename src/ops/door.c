@@ -172,21 +172,28 @@ static luc_observer *observer_of(const luc_context *ctx) {
 luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
   luc_observer *observer = observer_of(ctx);
   if (observer == NULL) return call(ctx, op, args, nargs, out);
+  double begin = luc_clock();
   observer->depth++;
   luc_status status = call(ctx, op, args, nargs, out);
   observer->depth--;
   if (status != LUC_OK) return status;
+  observer->begin = begin;
   status = observer->called(ctx, observer, op, false, args, out);
   for (int i = 0; i < luc__op_info(ctx, op)->schema.nresults && status != LUC_OK; i++)
     luc__value_release(ctx, &out[i]);
   return status;
 }
 
+static double now_if_observed(const luc_context *ctx) {
+  return observer_of(ctx) != NULL ? luc_clock() : 0;
+}
+
 /* Tells of a call that wrote `result`. */
 static luc_status written(luc_context *ctx, luc_opid op, const luc_value *args, luc_tensor *result,
-                          bool inplace) {
+                          bool inplace, double begin) {
   luc_observer *observer = observer_of(ctx);
   if (observer == NULL) return LUC_OK;
+  observer->begin = begin;
   luc_value out[LUC_MAX_RESULTS] = {{0}};
   out[0] = luc_v_tensor(result);
   return observer->called(ctx, observer, op, inplace, args, out);
@@ -212,6 +219,7 @@ static luc_status check_memory(luc_context *ctx, luc_opid op, const luc_value *a
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  double begin = now_if_observed(ctx);
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   LUC_TRY(check_complex(ctx, op, args));
@@ -231,13 +239,14 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, node, self);
-  return status == LUC_OK ? written(ctx, op, args, self, true) : failed(ctx, op, status);
+  return status == LUC_OK ? written(ctx, op, args, self, true, begin) : failed(ctx, op, status);
 }
 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
                         luc_tensor *const *into) {
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  double begin = now_if_observed(ctx);
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   LUC_TRY(check_complex(ctx, op, args));
@@ -251,7 +260,7 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, NULL, *into);
-  return status == LUC_OK ? written(ctx, op, args, *into, false) : failed(ctx, op, status);
+  return status == LUC_OK ? written(ctx, op, args, *into, false, begin) : failed(ctx, op, status);
 }
 
 /* ---- short forms for C callers ---- */

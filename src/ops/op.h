@@ -132,6 +132,7 @@ struct luc_observer {
   luc_status (*called)(luc_context *ctx, luc_observer *self, luc_opid op, bool inplace,
                        const luc_value *args, const luc_value *out);
   int depth;
+  double begin; /* when the call began that it is told of: luc_clock() */
 };
 
 /* For C code (gradients, layers): boxes its arguments on the stack, one tensor result.

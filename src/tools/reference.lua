@@ -35,6 +35,7 @@ local SOURCES = {
   { "fft.", "generated/torch.fft.%s.html" },
   { "special.", "special.html#torch.special.%s" },
   { "autograd.", "generated/torch.autograd.%s.html" },
+  { "profiler.", "profiler.html#torch.profiler.%s" },
   { "lucerna.", "generated/torch.%s.html" },
   { "cuda.", "generated/torch.cuda.%s.html" },
   { "tensor:", "generated/torch.Tensor.%s.html" },
@@ -46,7 +47,8 @@ for name in ([[nn.class nn.delattr nn.isinstance nn.property nn.unregistered nn.
   nn.NLLLoss2d nn.NonDynamicallyQuantizableLinear nn.RNNCellBase nn.LazyModuleMixin nn.grad
   nn.utils.prune.class nn.utils.SpectralNorm nn.utils.WeightNorm nn.Module.clone optim.class
   optim.is_optimizer optim.optimizer lucerna.clock lucerna.scope lucerna.idx_load lucerna.memory
-  lucerna.trim_memory lucerna.set_memory_limit lucerna.summary tensor:release tensor:materialize
+  lucerna.trim_memory lucerna.set_memory_limit lucerna.summary lucerna.set_winograd_enabled
+  lucerna.is_winograd_enabled profiler.Profile tensor:release tensor:materialize
   tensor:where_self F.hardsigmoid_ F.hardswish_ F.mish_ F.relu6_ F.sigmoid_ F.silu_ F.tanh_
   F.linear_cross_entropy nn.LinearCrossEntropyLoss nn.LinearCrossEntropyOptions]])
   :gmatch("%S+") do

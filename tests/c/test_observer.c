@@ -25,7 +25,7 @@ static luc_status called(luc_context *ctx, luc_observer *self, luc_opid op, bool
 static luc_context *watched(test_heap *heap, watch *w) {
   luc_context *ctx = test_context(heap);
   CHECK_EQ(luc__ops_init(ctx), LUC_OK);
-  *w = (watch){.observer = {called, 0}};
+  *w = (watch){.observer = {called, 0, 0}};
   return ctx;
 }
 
@@ -79,7 +79,7 @@ TEST("a call fails with its observer and leaves nothing, also inside a composite
   CHECK_EQ(luc__binary(ctx, LUC_OP_add, a, a, &c), LUC_ERR_STATE);
   CHECK(c == NULL);
   CHECK_STR(luc_message(ctx), "observer: no more");
-  w = (watch){.observer = {called, 0}, .fail_at = 1};
+  w = (watch){.observer = {called, 0, 0}, .fail_at = 1};
   CHECK_EQ(luc__binary(ctx, LUC_OP_outer, a, a, &c), LUC_ERR_STATE);
   CHECK_EQ(w.observer.depth, 0);
   ctx->observer = NULL;

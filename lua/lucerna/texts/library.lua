@@ -9,6 +9,11 @@ Gray 2015, Fast Algorithms for Convolutional Neural Networks.)]=]},
 {"set_memory_limit", [=[
 set_memory_limit(bytes): an allocation beyond fails with an error; 0: no limit.]=]},
 {"memory trim_memory", "Bytes held and cached, as a table; gives cached memory back."},
+{"profiler.profile", [=[
+> local net = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 4))
+> local prof, y = lucerna.profiler.profile(net, lucerna.rand(2, 8))
+> print(prof:table({ sort_by = "cpu_time_total", row_limit = 5 }))
+> local json = prof:chrome_trace()    -- or prof:export_chrome_trace(path)]=]},
 {"clock", "A monotonic clock, in seconds."},
 {"device", "device(name): a device, 'cpu' or 'cuda:0'."},
 {"is_grad_enabled is_inference_mode_enabled", "Are operations recorded? Is inference mode on?"},
