@@ -48,6 +48,70 @@ class InverseGamma(D.TransformedDistribution):
 D.InverseGamma = getattr(D, "InverseGamma", InverseGamma)
 
 
+class GeneralizedPareto(D.Distribution):
+    """As torch.distributions has it from 2.8 on, by its formulas."""
+    arg_constraints = {"loc": D.constraints.real, "scale": D.constraints.positive,
+                       "concentration": D.constraints.real}
+    has_rsample = True
+
+    def __init__(self, loc, scale, concentration):
+        parts = torch.broadcast_tensors(loc, scale, concentration)
+        self.loc, self.scale, self.concentration = parts
+        super().__init__(self.loc.shape, validate_args=False)
+
+    @property
+    def support(self):
+        c = self.concentration
+        upper = torch.where(c < 0, self.loc - self.scale / c, torch.inf)
+        return D.constraints.interval(self.loc, upper)
+
+    def _parts(self, value):
+        flat = self.concentration == 0
+        return (value - self.loc) / self.scale, flat, torch.where(flat, 1.0, self.concentration)
+
+    def log_prob(self, value):
+        z, flat, c = self._parts(value)
+        curved = (1 / c + 1) * torch.log1p(c * z)
+        return -self.scale.log() - torch.where(flat, z, curved)
+
+    def cdf(self, value):
+        z, flat, c = self._parts(value)
+        return 1 - torch.where(flat, -z, -torch.log1p(c * z) / c).exp()
+
+    def icdf(self, u):
+        c = torch.where(self.concentration == 0, 1.0, self.concentration)
+        curved = torch.expm1(-c * torch.log1p(-u)) / c
+        straight = -torch.log1p(-u)
+        return self.loc + self.scale * torch.where(self.concentration == 0, straight, curved)
+
+    def sample(self, shape=()):
+        with torch.no_grad():
+            return self.rsample(shape)
+
+    def rsample(self, shape=()):
+        return self.icdf(torch.rand(self._extended_shape(shape), dtype=self.loc.dtype))
+
+    @property
+    def mean(self):
+        c = self.concentration
+        return torch.where(c < 1, self.loc + self.scale / (1 - c), torch.nan)
+
+    @property
+    def variance(self):
+        c = self.concentration
+        return torch.where(c < .5, self.scale ** 2 / ((1 - c) ** 2 * (1 - 2 * c)), torch.nan)
+
+    @property
+    def mode(self):
+        return self.loc
+
+    def entropy(self):
+        return self.scale.log() + self.concentration + 1
+
+
+D.GeneralizedPareto = getattr(D, "GeneralizedPareto", GeneralizedPareto)
+
+
 # What is made of others; tests/lua/distributions_spec.lua makes the same.
 MADE = {
     "Independent of Normal": lambda loc, scale: D.Independent(D.Normal(loc, scale), 1),
@@ -101,7 +165,9 @@ def parameters(kw):
 
 
 def written(kw):
-    return table((k, tensor(v) if isinstance(v, torch.Tensor) else repr(v).lower())
+    brackets = str.maketrans("[]", "{}")
+    return table((k, tensor(v) if isinstance(v, torch.Tensor)
+                  else repr(v).lower().translate(brackets))
                  for k, v in kw.items())
 
 
@@ -133,10 +199,12 @@ def ask(name, kw, value, what, u=None):
     return out, gradients(out, kw)
 
 
-def one(name, value, positions=False, sample=True, skip=(), label="", **kw):
-    """positions: values are categories, which count from 1."""
+def one(name, value, positions=False, sample=(torch.float64, torch.float32), skip=(), label="",
+        near=False, **kw):
+    """positions: values are categories, which count from 1. near: PyTorch has but seven digits."""
     shift = 1 if positions else 0
-    text = '{name="%s", class="%s",\n kw=%s' % (name + label, name, written(kw))
+    text = '{name="%s", class="%s",%s\n kw=%s' % (name + label, name, " near=true," * near,
+                                                  written(kw))
     text += ",\n value=%s" % tensor(value, shift)
     u = torch.linspace(0.1, 0.8, value.shape[-1] if value.dim() else 1, dtype=torch.float64)
     if value.dim() == 0:
@@ -150,14 +218,14 @@ def one(name, value, positions=False, sample=True, skip=(), label="", **kw):
                 grads.append((what, answer[1]))
     text += ",\n u=%s,\n out=%s,\n grads=%s" % (tensor(u), table(out), table(grads))
     if sample:
-        for dtype in (torch.float64, torch.float32):
+        for dtype in sample:
             given = {k: v.to(dtype) if isinstance(v, torch.Tensor) and v.dtype.is_floating_point
                      else v for k, v in kw.items()}
             d = make(name, given)
             torch.manual_seed(5)
             key = "sample" if dtype == torch.float64 else "sample32"
             text += ",\n %s=%s" % (key, tensor(d.sample((3,)), shift))
-    if make(name, parameters(kw)).has_rsample:
+    if sample and make(name, parameters(kw)).has_rsample:
         given = parameters(kw)
         torch.manual_seed(6)
         drawn = make(name, given).rsample((2,))
@@ -283,6 +351,66 @@ def multivariate():
     kl(name, dict(loc=loc[0], covariance_matrix=cov), name, dict(loc=loc[1], scale_tril=lower * 2))
 
 
+def bounded():
+    """ContinuousBernoulli and what it has divergences with; VonMises, whose Bessel functions are
+    rough and whose samples newer PyTorch draws in double; GeneralizedPareto."""
+    name, a, b = "ContinuousBernoulli", t(0.25, 0.4995, 0.9), t(0.5, 0.125, 0.75)
+    value = t(0.25, 0.5, 0.875)
+    one(name, value, probs=a)
+    one(name, value, logits=t(-2, 0.001, 3), label=" of logits")
+    one(name, value, probs=a, lims=[0.125, 0.5], label=" with other lims")
+    kl(name, dict(probs=a), name, dict(probs=b))
+    kl(name, dict(logits=a), name, dict(logits=b))
+    parts = t(0.25, 0.5, 0.75)
+    others = {
+        "Beta": dict(concentration1=a, concentration0=b), "Exponential": dict(rate=a),
+        "Gamma": dict(concentration=a, rate=b), "Gumbel": dict(loc=a, scale=b),
+        "Laplace": dict(loc=a, scale=b), "Normal": dict(loc=a, scale=b),
+        "Pareto": dict(scale=a, alpha=b), "Uniform": dict(low=parts - 0.125, high=parts + 0.125)}
+    for other, kw in others.items():
+        own = dict(probs=b)
+        for p, kw_p, q, kw_q in ((name, own, other, kw), (other, kw, name, own)):
+            try:
+                D.kl_divergence(make(p, kw_p), make(q, kw_q))
+            except NotImplementedError:
+                continue
+            kl(p, kw_p, q, kw_q)
+    loc = t([0.5, -1, 2], [0, 1, 0.25])
+    one("VonMises", t(0.25, 1.5, -3), loc=loc, concentration=t(0.5, 2, 9), near=True,
+        sample=(torch.float64,))
+    one("GeneralizedPareto", t([2.25, 0.5, 3], [2, 1.5, 3]), loc=loc, scale=t([0.5], [2]),
+        concentration=t(0.25, -0.125, 0.75))
+    one("GeneralizedPareto", t(2.25, 3), loc=t(0.5, 1), scale=t(1, 2), concentration=t(0, 1.5),
+        label=" of exponential tail")
+
+
+def matrices():
+    lower, loc = t([2, 0], [-0.5, 0.75]), t([0.5, -1], [0, 1], [2, 0.25])
+    factor, diag = t([1], [-0.5]), t(0.5, 2)
+    name, full = "LowRankMultivariateNormal", "MultivariateNormal"
+    one(name, loc - 0.25, loc=loc, cov_factor=factor, cov_diag=diag)
+    many = torch.stack([factor, 2 * factor, factor + 1])
+    one(name, loc[0], loc=loc[1], cov_factor=many, cov_diag=diag, label=" of many factors")
+    low = dict(loc=loc, cov_factor=factor, cov_diag=diag)
+    kl(name, low, name, dict(loc=loc + 1, cov_factor=many, cov_diag=diag * 2))
+    kl(full, dict(loc=loc, scale_tril=lower), name, low)
+    kl(name, low, full, dict(loc=loc + 1, scale_tril=lower))
+    cov = lower @ lower.T
+    values = torch.stack([cov, 2 * cov, cov + torch.eye(2)])
+    quiet = dict(sample=())  # 1.13 draws matrices again that are not singular
+    one("Wishart", values, df=t(3, 2.5, 7), covariance_matrix=cov, **quiet)
+    # Of log_prob PyTorch's gradient has values above the diagonal, too.
+    one("Wishart", values, df=t(3, 2.5, 7), scale_tril=lower, skip=("log_prob",),
+        label=" of a factor", **quiet)
+    one("Wishart", cov, df=t(4)[0], covariance_matrix=cov, label=" of a covariance", **quiet)
+    one("Wishart", cov, df=5.5, precision_matrix=cov, label=" of a precision", **quiet)
+    kl("Wishart", dict(df=t(4)[0], scale_tril=lower), "Wishart",
+       dict(df=t(5.5)[0], covariance_matrix=2 * cov))
+    one("LKJCholesky", t([1, 0], [0.6, 0.8]), dim=2, concentration=t(0.5, 1, 3), label=" of 2")
+    one("LKJCholesky", t([1, 0, 0, 0], [0.6, 0.8, 0, 0], [0.48, 0.6, 0.64, 0], [0.5] * 4), dim=4,
+        concentration=t(1.5)[0], label=" of 4")
+
+
 def divergences():
     """Every pair that PyTorch has a formula for."""
     a, b, c, d = t(0.5, 2), t(0.75, 0.25), t(1.5, 3), t(0.25, 0.5)
@@ -317,6 +445,6 @@ def divergences():
 
 
 for part in (location_and_scale, choices, gammas, counts, composed, extremes,
-             mixtures, multivariate, divergences):
+             mixtures, multivariate, bounded, matrices, divergences):
     part()
 write("distributions", __file__)

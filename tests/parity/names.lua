@@ -140,7 +140,8 @@ return {
   },
   {title = "torch.distributions", place = "distributions", files = {"^distributions$"},
    unrecorded = {
-     Distribution = "the base of the others", kl_divergence = "each pair has its case",
+     Distribution = "the base of the others", ExponentialFamily = "of some of them",
+     kl_divergence = "each pair has its case",
      register_kl = "adds formulas", biject_to = "gives transforms", transform_to = "the same",
    },
    names = [[

@@ -227,4 +227,46 @@ function Distribution:__tostring()
   return ("%s(%s)"):format(self.__name, table.concat(parts, ", "))
 end
 
+-- ---- exponential families ----
+
+--- ExponentialFamily: the base of distributions whose density is exp(<t(x), θ> - F(θ) + k(x)).
+-- A class gives getters._natural_params (a list of tensors θ), _log_normalizer(...), which is F,
+-- and _mean_carrier_measure, the mean of k; from their derivatives follow entropy and divergence.
+base.ExponentialFamily = base.kind("ExponentialFamily", Distribution)
+local Family = base.ExponentialFamily
+Family._mean_carrier_measure = 0
+
+-- F at natural parameters cut off from their graph, these, and the derivatives of F.
+local function normalizer(self)
+  local params = {}
+  local given = self._natural_params
+  if not given or not self._log_normalizer then
+    fail("entropy: %s does not implement entropy", self.__name)
+  end
+  for i, p in ipairs(given) do params[i] = p:detach():requires_grad_() end
+  local _ <close> = lucerna.enable_grad()
+  local value = self:_log_normalizer(table.unpack(params))
+  return value, params, {lucerna.autograd.grad(value:sum(), params, {create_graph = true})}
+end
+
+-- Sums what a tensor has beyond the batch's dimensions.
+local function sum_events(self, x) return tools.sum_rightmost(x, x:dim() - #self.batch_shape) end
+
+function Family:entropy()
+  local result, params, slopes = normalizer(self)
+  for i, p in ipairs(params) do result = result - sum_events(self, p * slopes[i]) end
+  return result - self._mean_carrier_measure
+end
+
+-- The divergence of two of one family, by Bregman's formula.
+function base.bregman(p, q)
+  local own, params, slopes = normalizer(p)
+  local others = q._natural_params
+  local result = q:_log_normalizer(table.unpack(others)) - own
+  for i, slope in ipairs(slopes) do
+    result = result - sum_events(q, (others[i] - params[i]) * slope)
+  end
+  return result
+end
+
 return base

@@ -125,6 +125,11 @@ constraints.lower_triangular = make("LowerTriangular", lower_triangular, {event_
 constraints.lower_cholesky = make("LowerCholesky", function(v)
   return both(lower_triangular(v), v:diagonal(0, -2, -1):gt(0):all(-1))
 end, {event_dim = 2})
+constraints.corr_cholesky = make("CorrCholesky", function(v)
+  local allowed = lucerna.finfo(v.dtype).eps * v:size(-1) * 10
+  local unit = (v:detach():norm(2, -1) - 1):abs():le(allowed):all(-1)
+  return both(constraints.lower_cholesky:check(v), unit)
+end, {event_dim = 2})
 constraints.square = make("Square", function(v)
   local shape = v.shape
   local square = shape[#shape] == shape[#shape - 1]

@@ -13,7 +13,7 @@ local M = {}
 -- ---- Poisson ----
 
 --- Poisson(rate, validate_args): how many events happen at a rate >= 0.
-M.Poisson = base.class "Poisson"
+M.Poisson = base.class("Poisson", base.ExponentialFamily)
 local Poisson = M.Poisson
 Poisson.arg_constraints = {"rate", rate = constraints.nonnegative}
 Poisson.support = constraints.nonnegative_integer

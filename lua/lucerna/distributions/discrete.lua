@@ -14,7 +14,7 @@ local M = {}
 -- ---- Bernoulli ----
 
 --- Bernoulli(probs, logits, validate_args): 1 with probability probs (or sigmoid(logits)), else 0.
-M.Bernoulli = base.class "Bernoulli"
+M.Bernoulli = base.class("Bernoulli", base.ExponentialFamily)
 local Bernoulli = M.Bernoulli
 Bernoulli.arg_constraints =
   {"probs", "logits", probs = constraints.unit_interval, logits = constraints.real}
@@ -64,7 +64,7 @@ end
 
 --- Categorical(probs, logits, validate_args): one of n categories, whose weights are the last
 -- dimension of probs (normalized to sum to 1) or logits. Samples are int64 and count from 1.
-M.Categorical = base.class "Categorical"
+M.Categorical = base.class("Categorical", base.ExponentialFamily)
 local Categorical = M.Categorical
 Categorical.arg_constraints =
   {"probs", "logits", probs = constraints.simplex, logits = constraints.real_vector}

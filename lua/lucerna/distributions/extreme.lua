@@ -92,6 +92,86 @@ function Pareto:entropy()
   return (self.scale / self.alpha):log() + (1 + self.alpha:reciprocal())
 end
 
+-- ---- GeneralizedPareto ----
+
+--- GeneralizedPareto(loc, scale, concentration, validate_args): what exceeds a high threshold loc;
+-- the tail ends for concentration < 0, is exponential at 0 and heavier above; scale > 0.
+M.GeneralizedPareto = base.class "GeneralizedPareto"
+local General = M.GeneralizedPareto
+General.arg_constraints = {"loc", "scale", "concentration", loc = constraints.real,
+  scale = constraints.positive, concentration = constraints.real}
+General.has_rsample = true
+
+function General:__init(...)
+  local names = {"loc", "scale", "concentration"}
+  local loc, scale, concentration, validate_args = arguments("GeneralizedPareto",
+    {"loc", "scale", "concentration", "validate_args"}, ...)
+  self.loc, self.scale, self.concentration =
+    tools.broadcast("GeneralizedPareto", names, loc, scale, concentration)
+  base.Distribution.__init(self, self.loc.shape, {}, validate_args)
+end
+
+-- Is the tail exponential? And a concentration to divide by everywhere.
+local function shape_of(self)
+  local zero = self.concentration:abs():le(1e-8)
+  return zero, lucerna.where(zero, 1.0, self.concentration)
+end
+
+function General.getters:support()
+  local c = self.concentration
+  local finite = lucerna.where(c:lt(0), c, -1.0)
+  local upper = lucerna.where(c:lt(0), self.loc - self.scale / finite, math.huge)
+  return constraints.interval(self.loc, upper)
+end
+
+function General:_log_prob(value)
+  local z, zero, c = (value - self.loc) / self.scale, shape_of(self)
+  local y = c:reciprocal() + lucerna.ones_like(z)
+  local curved = lucerna.where(y:eq(0), y, y * (c * z):log1p())
+  return -self.scale:log() - lucerna.where(zero, z, curved)
+end
+
+--- d:log_survival_function(value): the logarithm of the probability of more than value.
+function General:log_survival_function(value)
+  local z, zero, c = (value - self.loc) / self.scale, shape_of(self)
+  return lucerna.where(zero, -z, -(c * z):log1p() / c)
+end
+
+--- d:log_cdf(value): the logarithm of the probability of at most value.
+function General:log_cdf(value) return (-self:log_survival_function(value):exp()):log1p() end
+
+function General:_cdf(value) return self:log_cdf(value):exp() end
+
+function General:_icdf(value)
+  local zero, c = shape_of(self)
+  local log_rest = (-value):log1p()
+  return lucerna.where(zero, self.loc - self.scale * log_rest,
+    self.loc + self.scale / c * (-c * log_rest):expm1())
+end
+
+function General:_rsample(sample_shape)
+  return self:_icdf(lucerna.rand(self:_extended_shape(sample_shape), {dtype = self.loc.dtype}))
+end
+
+-- NaN where the concentration is `most` or more.
+local function moment_below(self, most, f)
+  local valid = self.concentration:lt(most)
+  return lucerna.where(valid, f(lucerna.where(valid, self.concentration, most / 2)), 0 / 0)
+end
+
+function General.getters:mean()
+  return moment_below(self, 1, function(c) return self.loc + self.scale / (1 - c) end)
+end
+
+function General.getters:variance()
+  return moment_below(self, 0.5, function(c)
+    return self.scale ^ 2 / ((1 - c) ^ 2 * (1 - 2 * c))
+  end)
+end
+
+function General.getters:mode() return self.loc end
+function General:entropy() return self.scale:log() + self.concentration + 1 end
+
 -- ---- Weibull ----
 
 --- Weibull(scale, concentration, validate_args): the time to a failure whose rate grows with the

@@ -18,7 +18,7 @@ local M = {}
 
 --- Gamma(concentration, rate, validate_args): a waiting time for `concentration` events that
 -- happen at a rate; both > 0.
-M.Gamma = base.class "Gamma"
+M.Gamma = base.class("Gamma", base.ExponentialFamily)
 local Gamma = M.Gamma
 Gamma.arg_constraints = {"concentration", "rate", concentration = positive, rate = positive}
 Gamma.support, Gamma.has_rsample = constraints.nonnegative, true
@@ -181,7 +181,7 @@ end
 
 --- Dirichlet(concentration, validate_args): probabilities that sum to 1, in the last dimension, of
 -- the size of the concentration's.
-M.Dirichlet = base.class "Dirichlet"
+M.Dirichlet = base.class("Dirichlet", base.ExponentialFamily)
 local Dirichlet = M.Dirichlet
 Dirichlet.arg_constraints =
   {"concentration", concentration = constraints.independent(positive, 1)}
@@ -237,7 +237,7 @@ end
 
 --- Beta(concentration1, concentration0, validate_args): a probability; the first of the two of a
 -- Dirichlet.
-M.Beta = base.class "Beta"
+M.Beta = base.class("Beta", base.ExponentialFamily)
 local Beta = M.Beta
 Beta.arg_constraints = {"concentration1", "concentration0", concentration1 = positive,
   concentration0 = positive}

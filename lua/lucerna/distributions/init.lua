@@ -8,6 +8,7 @@ local registry = require "lucerna.distributions.registry"
 local distributions = {
   class = base.class,
   Distribution = base.Distribution,
+  ExponentialFamily = base.ExponentialFamily,
   constraints = require "lucerna.distributions.constraints",
   transforms = require "lucerna.distributions.transforms",
   kl_divergence = kl.kl_divergence,
@@ -17,7 +18,7 @@ local distributions = {
 }
 
 local FAMILIES = {"normal", "discrete", "gamma", "counts", "composed", "extreme", "relaxed",
-  "mixture", "multivariate_normal"}
+  "mixture", "multivariate_normal", "low_rank", "matrices", "continuous_bernoulli", "circular"}
 
 for _, family in ipairs(FAMILIES) do
   for name, value in pairs(require("lucerna.distributions." .. family)) do

@@ -2,6 +2,7 @@
 -- the nearest of their parents.
 
 local lucerna = require "lucerna"
+local base = require "lucerna.distributions.base"
 local all = {}
 for _, family in ipairs {"normal", "discrete", "gamma", "counts"} do
   for name, value in pairs(require("lucerna.distributions." .. family)) do all[name] = value end
@@ -45,6 +46,11 @@ local function find(class_p, class_q)
   end
 end
 
+local function refuse(p, q)
+  tools.fail("kl_divergence: No KL(p || q) is implemented for p type %s and q type %s", p.__name,
+    q.__name)
+end
+
 --- kl_divergence(p, q): the divergence of q from p, of the shape batch_shape.
 function kl.kl_divergence(p, q)
   for name, d in pairs {p = p or false, q = q or false} do
@@ -54,10 +60,7 @@ function kl.kl_divergence(p, q)
     end
   end
   local f = find(getmetatable(p), getmetatable(q))
-  if not f then
-    tools.fail("kl_divergence: No KL(p || q) is implemented for p type %s and q type %s", p.__name,
-      q.__name)
-  end
+  if not f then refuse(p, q) end
   return f(p, q)
 end
 
@@ -69,6 +72,11 @@ local function x_log_x(x) return x * x:log() end
 local function log_beta(a, b) return a:lgamma() + b:lgamma() - (a + b):lgamma() end
 
 -- ---- pairs of one class ----
+
+kl.register_kl(base.ExponentialFamily, base.ExponentialFamily, function(p, q)
+  if getmetatable(p) ~= getmetatable(q) then refuse(p, q) end
+  return base.bregman(p, q)
+end)
 
 define("Bernoulli", "Bernoulli", function(p, q)
   local softplus = lucerna.nn.functional.softplus

@@ -36,7 +36,7 @@ local function of_precision(precision)
 end
 
 -- The name and value of the one matrix that is given.
-local function the_matrix(given)
+function M.the_matrix(who, given)
   local found
   for _, name in ipairs {"covariance_matrix", "precision_matrix", "scale_tril"} do
     if given[name] ~= nil then
@@ -45,18 +45,24 @@ local function the_matrix(given)
     end
   end
   if not found then
-    fail("MultivariateNormal: Exactly one of covariance_matrix or precision_matrix or scale_tril "
-      .. "may be specified.")
+    fail("%s: Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
+      who)
   end
   local matrix = given[found]
   if not lucerna.is_tensor(matrix) then
-    fail("MultivariateNormal: %s must be a Tensor (got %s)", found, type(matrix))
+    fail("%s: %s must be a Tensor (got %s)", who, found, type(matrix))
   end
   if matrix:dim() < 2 then
-    fail("MultivariateNormal: %s %smust be at least two-dimensional, with optional leading batch "
-      .. "dimensions", found, found == "scale_tril" and "matrix " or "")
+    fail("%s: %s %smust be at least two-dimensional, with optional leading batch dimensions", who,
+      found, found == "scale_tril" and "matrix " or "")
   end
   return found, matrix
+end
+
+-- The lower triangular factor of the covariance.
+function M.factor_of(name, matrix)
+  if name == "covariance_matrix" then return lucerna.linalg.cholesky(matrix) end
+  return name == "scale_tril" and matrix or of_precision(matrix)
 end
 
 local NAMES = {"loc", "covariance_matrix", "precision_matrix", "scale_tril", "validate_args"}
@@ -68,36 +74,39 @@ function Normal:__init(...)
     fail("MultivariateNormal: loc must be a Tensor (got %s)", type(loc))
   end
   if loc:dim() < 1 then fail("MultivariateNormal: loc must be at least one-dimensional.") end
-  local name, matrix = the_matrix {covariance_matrix = covariance, precision_matrix = precision,
-    scale_tril = scale_tril}
+  local name, matrix = M.the_matrix("MultivariateNormal", {covariance_matrix = covariance,
+    precision_matrix = precision, scale_tril = scale_tril})
   local batch = tools.broadcast_shape(tools.first(matrix.shape, -2), loc:select(-1, 1))
   local n = loc:size(-1)
   self[name], self.loc = matrix:expand(join(batch, {n, n})), loc:expand(join(batch, {n}))
   Distribution.__init(self, batch, {n}, validate_args)
-  if name == "covariance_matrix" then
-    self._factor = lucerna.linalg.cholesky(matrix)
-  else
-    self._factor = name == "scale_tril" and matrix or of_precision(matrix)
-  end
+  self._factor = M.factor_of(name, matrix)
 end
 
 local function full(self, matrix)
-  return matrix:expand(join(self.batch_shape, self.event_shape, self.event_shape))
+  return matrix:expand(join(self.batch_shape, tools.last(matrix.shape, 2)))
 end
 
-local function lazily(name, compute)
-  Normal.getters[name] = function(self)
+local function lazily(class, name, compute)
+  class.getters[name] = function(self)
     self[name] = full(self, lucerna.enable_grad(compute, self._factor))
     return self[name]
   end
 end
 
-lazily("scale_tril", function(lower) return lower end)
-lazily("covariance_matrix", function(lower) return lower:matmul(lower:transpose(-2, -1)) end)
-lazily("precision_matrix", function(lower)
-  local inverse = solve(lower, identity(lower))
-  return inverse:transpose(-2, -1):matmul(inverse)
-end)
+-- The three matrices of a class whose objects have _factor.
+function M.matrix_getters(class)
+  lazily(class, "scale_tril", function(lower) return lower end)
+  lazily(class, "covariance_matrix", function(lower)
+    return lower:matmul(lower:transpose(-2, -1))
+  end)
+  lazily(class, "precision_matrix", function(lower)
+    local inverse = solve(lower, identity(lower))
+    return inverse:transpose(-2, -1):matmul(inverse)
+  end)
+end
+
+M.matrix_getters(Normal)
 
 function Normal.getters:mean() return self.loc end
 function Normal.getters:mode() return self.loc end
@@ -143,5 +152,7 @@ kl.register_kl(Normal, Normal, function(p, q)
   return half_log_det(q._factor) - half_log_det(p._factor)
     + (trace + squared - p.event_shape[1]) * 0.5
 end)
+
+M.full, M.half_log_det, M.mahalanobis, M.solve = full, half_log_det, mahalanobis, solve
 
 return M

@@ -16,7 +16,7 @@ local LOC_SCALE = {"loc", "scale", loc = constraints.real, scale = constraints.p
 
 -- A class of two parameters that broadcast.
 local function two(name, names, arg_constraints, support)
-  local class = base.class(name)
+  local class = base.class(name, name == "Normal" and base.ExponentialFamily or nil)
   class.arg_constraints, class.has_rsample = arg_constraints, true
   if support then class.support = support end
   local all = {names[1], names[2], "validate_args"}
@@ -166,7 +166,7 @@ function Uniform:entropy() return (self.high - self.low):log() end
 -- ---- Exponential ----
 
 --- Exponential(rate, validate_args): the time to an event that happens at a rate > 0.
-M.Exponential = base.class "Exponential"
+M.Exponential = base.class("Exponential", base.ExponentialFamily)
 local Exponential = M.Exponential
 Exponential.arg_constraints = {"rate", rate = constraints.positive}
 Exponential.support, Exponential.has_rsample = constraints.nonnegative, true
