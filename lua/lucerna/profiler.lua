@@ -241,7 +241,5 @@ function Profile:export_chrome_trace(path)
   end
 end
 
---- What profile() gives: start, stop, events, key_averages, table, chrome_trace and
--- export_chrome_trace are its methods.
 profiler.Profile = Profile
 return profiler

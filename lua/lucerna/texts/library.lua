@@ -9,6 +9,9 @@ Gray 2015, Fast Algorithms for Convolutional Neural Networks.)]=]},
 {"set_memory_limit", [=[
 set_memory_limit(bytes): an allocation beyond fails with an error; 0: no limit.]=]},
 {"memory trim_memory", "Bytes held and cached, as a table; gives cached memory back."},
+{"profiler.Profile", [=[
+What profiler.profile gives. Methods: start, stop, events, key_averages, table, chrome_trace,
+export_chrome_trace.]=]},
 {"profiler.profile", [=[
 > local net = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 4))
 > local prof, y = lucerna.profiler.profile(net, lucerna.rand(2, 8))
