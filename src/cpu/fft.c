@@ -25,7 +25,7 @@ typedef struct fftw {
   void (*destroy)(void *plan);
   plan_complex_fn plan_complex;
   plan_real_fn plan_real, plan_back;
-  execute_fn execute[4]; /* by luc_fft_kind */
+  execute_fn execute[5]; /* by luc_fft_kind */
 } fftw;
 
 /* What a plan is for: a problem, and how the arrays are aligned. Compared as bytes. */
@@ -79,6 +79,7 @@ static luc_status load(luc_context *ctx, bool single, fftw *f) {
               "this FFTW is older than 3.3.5");
   }
   found.execute[LUC_FFT_INVERSE] = found.execute[LUC_FFT_FORWARD];
+  found.execute[LUC_FFT_WHOLE] = found.execute[LUC_FFT_REAL];
   found.thread_safe();
   *f = found;
   return LUC_OK;
@@ -130,7 +131,8 @@ static problem describe(const luc_fft *t, const void *from, const void *to) {
   p.in = aligned(from);
   p.out = aligned(to);
   for (int d = 0; d < t->ndim; d++) half[d] = t->sizes[d];
-  if (t->kind >= LUC_FFT_REAL) half[t->dims[t->count - 1]] = half[t->dims[t->count - 1]] / 2 + 1;
+  if (t->kind == LUC_FFT_REAL || t->kind == LUC_FFT_BACK)
+    half[t->dims[t->count - 1]] = half[t->dims[t->count - 1]] / 2 + 1;
   luc__contiguous_strides(t->ndim, t->kind == LUC_FFT_BACK ? half : t->sizes, in);
   luc__contiguous_strides(t->ndim, t->kind == LUC_FFT_REAL ? half : t->sizes, out);
   for (; p.count < t->count; p.count++) {
@@ -149,7 +151,7 @@ static problem describe(const luc_fft *t, const void *from, const void *to) {
 static void *make_plan(const fftw *f, const problem *p, void *from, void *to) {
   const unsigned flags = ESTIMATE | PRESERVE_INPUT;
   if (p->kind >= LUC_FFT_REAL) {
-    plan_real_fn plan = p->kind == LUC_FFT_REAL ? f->plan_real : f->plan_back;
+    plan_real_fn plan = p->kind == LUC_FFT_BACK ? f->plan_back : f->plan_real;
     return plan(p->count, p->dims, p->looped, p->loops, from, to, flags);
   }
   int sign = p->kind == LUC_FFT_FORWARD ? -1 : 1;
@@ -197,6 +199,46 @@ static int64_t parts(const luc_fft *t) {
   return n;
 }
 
+/* out[k] = conj(out[n - k]) for the second half of n complex numbers at this stride, the others
+ * being at `from`. */
+static void mirror_line(luc_dtype dtype, void *to, const void *from, int64_t n, int64_t stride) {
+  for (int64_t k = n / 2 + 1; k < n; k++) {
+    int64_t at = 2 * k * stride, other = 2 * (n - k) * stride;
+    if (dtype == LUC_FLOAT32) {
+      ((float *)to)[at] = ((const float *)from)[other];
+      ((float *)to)[at + 1] = -((const float *)from)[other + 1];
+    } else {
+      ((double *)to)[at] = ((const double *)from)[other];
+      ((double *)to)[at + 1] = -((const double *)from)[other + 1];
+    }
+  }
+}
+
+/* The negative frequencies along the last of the dims transformed. A mirror image has the other
+ * sign along all of them. */
+static void mirror(const luc_fft *t, void *out) {
+  int64_t strides[LUC_MAX_DIMS], index[LUC_MAX_DIMS] = {0};
+  int last = t->dims[t->count - 1], d;
+  size_t item = 2 * luc__dtype_size(t->dtype);
+  luc__contiguous_strides(t->ndim, t->sizes, strides);
+  do {
+    int64_t to = 0, from = 0;
+    for (d = 0; d < t->ndim; d++) to += index[d] * strides[d];
+    from = to;
+    for (int i = 0; i < t->count - 1; i++) {
+      int64_t at = index[t->dims[i]];
+      if (at > 0) from += (t->sizes[t->dims[i]] - 2 * at) * strides[t->dims[i]];
+    }
+    mirror_line(t->dtype, (char *)out + (size_t)to * item, (char *)out + (size_t)from * item,
+                t->sizes[last], strides[last]);
+    for (d = t->ndim - 1; d >= 0; d--) {
+      if (d == last) continue;
+      if (++index[d] < t->sizes[d]) break;
+      index[d] = 0;
+    }
+  } while (d >= 0);
+}
+
 luc_status luc__fft(luc_context *ctx, const luc_fft *t, const void *in, void *out) {
   state *st;
   bool kept;
@@ -209,6 +251,7 @@ luc_status luc__fft(luc_context *ctx, const luc_fft *t, const void *in, void *ou
   LUC_TRY(plan(ctx, st, t, &p, from, out, &made, &kept));
   f->execute[t->kind](made, from, out);
   if (!kept) f->destroy(made);
+  if (t->kind == LUC_FFT_WHOLE) mirror(t, out);
   if (t->scale != 1) scale(t->dtype, out, n, t->scale);
   return LUC_OK;
 }

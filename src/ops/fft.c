@@ -52,17 +52,18 @@ luc_status luc__grad_fft_complex(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, r, &b->gin[0]);
 }
 
-/* fft_real(input, dim, scale): of the last dim only the frequencies 0 to n / 2. */
+/* fft_real(input, dim, scale, whole): of the last dim only the frequencies 0 to n / 2, or all. */
 luc_status luc__run_fft_real(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r = NULL;
   int dims[LUC_MAX_DIMS];
-  int64_t half[LUC_MAX_DIMS];
-  luc_fft f = describe(t, LUC_FFT_REAL, &args[1], t->sizes, luc_as_double(&args[2]), dims);
-  for (int d = 0; d < t->ndim; d++) half[d] = t->sizes[d];
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_fft_kind kind = args[3].as.i ? LUC_FFT_WHOLE : LUC_FFT_REAL;
+  luc_fft f = describe(t, kind, &args[1], t->sizes, luc_as_double(&args[2]), dims);
+  for (int d = 0; d < t->ndim; d++) sizes[d] = t->sizes[d];
   int last = dims[f.count - 1];
-  half[last] = half[last] / 2 + 1;
+  if (!args[3].as.i) sizes[last] = sizes[last] / 2 + 1;
   luc_dtype dtype = luc__dtype_to_complex((luc_dtype)t->dtype);
-  luc_status status = transformed(ctx, t, &f, dtype, half, &r);
+  luc_status status = transformed(ctx, t, &f, dtype, sizes, &r);
   return luc__set_result(status, out, r);
 }
 
@@ -110,12 +111,19 @@ static luc_tensor *doubled(luc_formula *f, luc_tensor *t, int64_t dim, int64_t n
 
 luc_status luc__grad_fft_real(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  int64_t sizes[LUC_MAX_DIMS], last = b->args[1].as.ints[b->args[1].n - 1];
-  if (!b->gout[0]) return LUC_OK;
+  luc_value dims = b->args[1], scale = b->args[2];
+  int64_t sizes[LUC_MAX_DIMS], last = dims.as.ints[dims.n - 1];
+  luc_tensor *g = b->gout[0];
+  if (!g) return LUC_OK;
+  if (b->args[3].as.i) {
+    luc_value inverse = luc_v_bool(false);
+    g = luc__f_call(&f, LUC_OP_fft_complex, LUC_ARGS(luc_v_tensor(g), dims, scale, inverse));
+    return luc__f_end(&f, luc__f1(&f, LUC_OP_real, g), &b->gin[0]);
+  }
   luc__input_sizes(b, 0, sizes);
-  luc_tensor *g = doubled(&f, b->gout[0], last, sizes[last], 0.5);
   luc_value n = luc_v_int(sizes[last]);
-  g = luc__f_call(&f, LUC_OP_fft_back, LUC_ARGS(luc_v_tensor(g), b->args[1], b->args[2], n));
+  g = doubled(&f, g, last, sizes[last], 0.5);
+  g = luc__f_call(&f, LUC_OP_fft_back, LUC_ARGS(luc_v_tensor(g), dims, scale, n));
   return luc__f_end(&f, g, &b->gin[0]);
 }
 
@@ -123,8 +131,8 @@ luc_status luc__grad_fft_back(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   int64_t last = b->args[1].as.ints[b->args[1].n - 1];
   if (!b->gout[0]) return LUC_OK;
-  luc_value g = luc_v_tensor(b->gout[0]);
-  luc_tensor *r = luc__f_call(&f, LUC_OP_fft_real, LUC_ARGS(g, b->args[1], b->args[2]));
+  luc_value g = luc_v_tensor(b->gout[0]), whole = luc_v_bool(false);
+  luc_tensor *r = luc__f_call(&f, LUC_OP_fft_real, LUC_ARGS(g, b->args[1], b->args[2], whole));
   return luc__f_end(&f, doubled(&f, r, last, b->args[3].as.i, 2), &b->gin[0]);
 }
 
@@ -235,22 +243,24 @@ static luc_status check_kind(luc_context *ctx, const luc_tensor *t, domain kind,
   return LUC_OK;
 }
 
-/* args: input, n or s, dim, norm. What goes the other way than fft_real or fft_back conjugates. */
+/* What goes the other way than fft_real or fft_back conjugates. */
 static luc_tensor *transform(luc_formula *f, domain kind, bool forward, luc_tensor *t,
                              const lengths *l, double scale) {
   luc_value dims = luc_v_ints(l->dims, l->count), by = luc_v_float(scale);
-  if (kind == OF_COMPLEX)
-    return luc__f_call(f, LUC_OP_fft_complex,
-                       LUC_ARGS(luc_v_tensor(t), dims, by, luc_v_bool(forward)));
-  if (kind == OF_REAL) {
-    t = luc__f_call(f, LUC_OP_fft_real, LUC_ARGS(luc_v_tensor(t), dims, by));
-    return forward ? t : luc__f1(f, LUC_OP_conj, t);
+  if (f->status != LUC_OK) return NULL;
+  if (kind == TO_REAL) {
+    luc_value n = luc_v_int(l->sizes[l->count - 1]);
+    if (forward) t = luc__f1(f, LUC_OP_conj, t);
+    return luc__f_call(f, LUC_OP_fft_back, LUC_ARGS(luc_v_tensor(t), dims, by, n));
   }
-  if (forward) t = luc__f1(f, LUC_OP_conj, t);
-  luc_value n = luc_v_int(l->sizes[l->count - 1]);
-  return luc__f_call(f, LUC_OP_fft_back, LUC_ARGS(luc_v_tensor(t), dims, by, n));
+  bool complex = luc__dtype_is_complex((luc_dtype)t->dtype);
+  luc_value how = luc_v_bool(complex ? forward : kind == OF_COMPLEX);
+  luc_opid op = complex ? LUC_OP_fft_complex : LUC_OP_fft_real;
+  t = luc__f_call(f, op, LUC_ARGS(luc_v_tensor(t), dims, by, how));
+  return complex || forward ? t : luc__f1(f, LUC_OP_conj, t);
 }
 
+/* args: input, n or s, dim, norm */
 static luc_status run(luc_context *ctx, domain kind, bool forward, const luc_value *args,
                       luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r = NULL;
@@ -266,7 +276,9 @@ static luc_status run(luc_context *ctx, domain kind, bool forward, const luc_val
     bool half = kind == TO_REAL && i == l.count - 1;
     t = fitted(&f, t, l.dims[i], half ? l.sizes[i] / 2 + 1 : l.sizes[i]);
   }
-  t = luc__f_to(&f, t, kind == OF_REAL ? dtype : luc__dtype_to_complex(dtype));
+  bool complex = kind == TO_REAL || l.count == 0;
+  complex = complex || luc__dtype_is_complex((luc_dtype)args[0].as.tensor->dtype);
+  t = luc__f_to(&f, t, complex ? luc__dtype_to_complex(dtype) : dtype);
   t = transform(&f, kind, forward, t, &l, scale);
   LUC_TRY(luc__f_end(&f, t, &r));
   return luc__give(ctx, "fft", out, r);

@@ -52,13 +52,12 @@ static luc_tensor *whole_window(luc_formula *f, const framing *w, luc_tensor *li
   return padded(f, window, left, w->n - w->length - left, "constant");
 }
 
-/* Over the last dim of [B, frames, n]; how: the transform's own argument, if it has one. */
+/* Over the last dim of [B, frames, n]; how: the transform's own argument. */
 static luc_tensor *transformed(luc_formula *f, luc_opid op, luc_tensor *t, double scale,
-                               const luc_value *how) {
+                               luc_value how) {
   int64_t dim = 2;
-  luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(t), luc_v_ints(&dim, 1), luc_v_float(scale)};
-  if (how) args[3] = *how;
-  return luc__f_call(f, op, args, how ? 4 : 3);
+  return luc__f_call(f, op,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_ints(&dim, 1), luc_v_float(scale), how));
 }
 
 /* ---- stft ---- */
@@ -95,10 +94,9 @@ static luc_tensor *spectra(luc_formula *f, luc_tensor *t, bool onesided, double 
     f->status = luc__fail(f->ctx, LUC_ERR_TYPE, "Unsupported dtype %s", luc__dtype_title(real));
     return NULL;
   }
-  if (onesided) return transformed(f, LUC_OP_fft_real, t, scale, NULL);
-  luc_value forward = luc_v_bool(true);
-  t = luc__f_to(f, t, luc__dtype_to_complex(real));
-  return transformed(f, LUC_OP_fft_complex, t, scale, &forward);
+  bool complex = is_complex(t);
+  luc_opid op = complex ? LUC_OP_fft_complex : LUC_OP_fft_real;
+  return transformed(f, op, t, scale, luc_v_bool(complex || !onesided));
 }
 
 luc_status luc__run_stft(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -211,10 +209,10 @@ luc_status luc__run_istft(luc_context *ctx, luc_value *args, luc_value *out) {
   t = luc__f_transpose(&f, t, 1, 2); /* [B, frames, frequencies] */
   luc_value how = args[9].as.i ? luc_v_bool(false) : luc_v_int(w.n);
   if (args[9].as.i) {
-    t = transformed(&f, LUC_OP_fft_complex, t, scale, &how);
+    t = transformed(&f, LUC_OP_fft_complex, t, scale, how);
   } else {
     if (!onesided) t = cut(&f, t, 0, w.n / 2 + 1);
-    t = transformed(&f, LUC_OP_fft_back, t, scale, &how);
+    t = transformed(&f, LUC_OP_fft_back, t, scale, how);
   }
   luc_tensor *r = joined(&f, t, &w, args);
   if (single) r = luc__f_squeeze(&f, r, 0);

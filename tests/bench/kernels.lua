@@ -104,6 +104,31 @@ cases:add("bmm [32, 128, 64] x [32, 64, 128]", {
   end,
 })
 
+-- ---- Fourier transforms: 5 n log2 n, and half of that for real numbers ----
+
+local function transform(name, flops, make)
+  cases:add(name, { flops = flops, ratio = 1, unit = "us", scoped = true, setup = make })
+end
+
+transform("fft of [64, 1024] complex", 64 * 5 * 1024 * 10, function(lucerna)
+  local z = lucerna.fft.fft(lucerna.rand(64, 1024))
+  return function() lucerna.fft.fft(z) end
+end)
+transform("rfft of [256]", 2.5 * 256 * 8, function(lucerna)
+  local x = lucerna.rand(256)
+  return function() lucerna.fft.rfft(x) end
+end)
+transform("rfft2 of [4, 256, 256]", 4 * 2.5 * 256 ^ 2 * 16, function(lucerna)
+  local x = lucerna.rand(4, 256, 256)
+  return function() lucerna.fft.rfft2(x) end
+end)
+local FRAMES = 101 * 2.5 * 400 * 8.64
+transform("stft of 16,000 samples, 400 a frame, every 160", FRAMES, function(lucerna)
+  local x, window = lucerna.rand(16000), lucerna.hann_window(400)
+  local options = { window = window, return_complex = true }
+  return function() x:stft(400, 160, options) end
+end)
+
 -- ---- 4 M elements ----
 
 local function elementwise(name, bytes, ratio, make)

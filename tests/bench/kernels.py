@@ -83,6 +83,22 @@ def _():
     return lambda: a.bmm(b)
 
 
+@case("fft of [64, 1024] complex")
+def _():
+    z = torch.fft.fft(torch.rand(64, 1024))
+    return lambda: torch.fft.fft(z)
+
+
+on("rfft of [256]", (256,), torch.fft.rfft)
+on("rfft2 of [4, 256, 256]", (4, 256, 256), torch.fft.rfft2)
+
+
+@case("stft of 16,000 samples, 400 a frame, every 160")
+def _():
+    x, window = torch.rand(16000), torch.hann_window(400)
+    return lambda: x.stft(400, 160, window=window, return_complex=True)
+
+
 @case("x + y, 4 M")
 def _():
     x, y = torch.rand(2048, 2048), torch.rand(2048, 2048)

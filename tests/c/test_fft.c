@@ -1,5 +1,7 @@
 /* Fourier transforms by FFTW against sums of products, along any dimensions of small arrays, and
  * what happens when memory runs short before FFTW does. */
+#include <pthread.h>
+
 #include "cpu/fft.h"
 #include "cpu/library.h"
 #include "kernel_test.h"
@@ -71,10 +73,10 @@ static void check(luc_context *ctx, luc_dtype dtype, luc_fft_kind kind) {
   for (int d = 0; d < whole.ndim; d++) whole.sizes[d] = kt_int(1, 9);
   int n = pick(&whole, kind == LUC_FFT_BACK ? 1 : MOST, dims), last = dims[n - 1];
   half = whole;
-  if (kind >= LUC_FFT_REAL) half.sizes[last] = half.sizes[last] / 2 + 1;
+  bool reals = kind == LUC_FFT_REAL || kind == LUC_FFT_WHOLE, back = kind == LUC_FFT_BACK;
+  if (kind == LUC_FFT_REAL || back) half.sizes[last] = half.sizes[last] / 2 + 1;
   const shape *from = kind == LUC_FFT_BACK ? &half : &whole;
   const shape *to = kind == LUC_FFT_REAL ? &half : &whole;
-  bool reals = kind == LUC_FFT_REAL, back = kind == LUC_FFT_BACK;
   kt_array in = kt_random(dtype, count(from) * (reals ? 1 : 2));
   kt_array out = kt_random(dtype, count(to) * (back ? 1 : 2));
   double *z = calloc((size_t)count(&whole) * 2, sizeof *z);
@@ -104,7 +106,7 @@ TEST("transforms are sums of products") {
   test_heap heap = {0};
   luc_context *ctx = test_context(&heap);
   for (int round = 0; round < kt_rounds(400); round++)
-    for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_BACK; kind++)
+    for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_WHOLE; kind++)
       check(ctx, round % 2 ? LUC_FLOAT32 : LUC_FLOAT64, (luc_fft_kind)kind);
   luc_context_free(ctx);
   CHECK_EQ(heap.blocks, 0);
@@ -134,6 +136,29 @@ TEST("memory that FFTW may need is asked for before FFTW is") {
   CHECK_EQ(luc__fft(ctx, &t, in, out), LUC_ERR_MEMORY);
   CHECK(out[0] == 7);
   luc_context_free(ctx);
+}
+
+/* In a context of its own: the transform of an impulse is ones, of lengths up to 400. */
+static void *impulses(void *good) {
+  luc_context *ctx = NULL;
+  int dim = 0;
+  *(bool *)good = luc_context_new(NULL, &ctx) == LUC_OK;
+  for (int64_t n = 2; n < 400 && *(bool *)good; n++) {
+    double in[2 * 400] = {1}, out[2 * 400];
+    luc_fft t = {LUC_FFT_FORWARD, LUC_FLOAT64, 1, &n, 1, &dim, 1};
+    bool fine = luc__fft(ctx, &t, in, out) == LUC_OK;
+    for (int64_t i = 0; i < n; i++) fine &= fabs(out[2 * i] - 1) < 1e-12;
+    *(bool *)good &= fine;
+  }
+  if (ctx) luc_context_free(ctx);
+  return NULL;
+}
+
+TEST("contexts in threads of their own can plan at once") {
+  pthread_t threads[4];
+  bool good[4], made[4];
+  for (int i = 0; i < 4; i++) made[i] = !pthread_create(&threads[i], NULL, impulses, &good[i]);
+  for (int i = 0; i < 4; i++) CHECK(made[i] && !pthread_join(threads[i], NULL) && good[i]);
 }
 
 TEST("a library that is missing is named with its package") {
