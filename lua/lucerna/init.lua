@@ -134,6 +134,10 @@ local FLOATS = {
   float16 = { bits = 16, eps = 2.0 ^ -10, max = 65504.0, tiny = 2.0 ^ -14, resolution = 1e-3 },
   bfloat16 = { bits = 16, eps = 2.0 ^ -7, max = 0x1.fep127, tiny = 2.0 ^ -126,
     resolution = 1e-2 },
+  float8_e4m3fn = { bits = 8, eps = 0.125, max = 448.0, tiny = 2.0 ^ -6, resolution = 1.0 },
+  float8_e5m2 = { bits = 8, eps = 0.25, max = 57344.0, tiny = 2.0 ^ -14, resolution = 1.0 },
+  float8_e4m3fnuz = { bits = 8, eps = 0.125, max = 240.0, tiny = 2.0 ^ -7, resolution = 1.0 },
+  float8_e5m2fnuz = { bits = 8, eps = 0.25, max = 57344.0, tiny = 2.0 ^ -15, resolution = 1.0 },
 }
 
 --- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype.
@@ -151,6 +155,7 @@ end
 local INTEGERS = {
   uint8 = { 8, 0, 255 }, int8 = { 8, -128, 127 }, int16 = { 16, -32768, 32767 },
   int32 = { 32, -2147483648, 2147483647 }, int64 = { 64, math.mininteger, math.maxinteger },
+  uint16 = { 16, 0, 65535 }, uint32 = { 32, 0, 4294967295 }, uint64 = { 64, 0, 2.0 ^ 64 },
 }
 
 --- iinfo(dtype): bits, min and max of an integer dtype.

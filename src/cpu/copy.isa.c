@@ -3,6 +3,7 @@
 #include "cpu/copy_kernels.h"
 #include "cpu/half.h"
 #include "cpu/isa.h"
+#include "tensor/float8.h"
 
 #define PASTE2(a, b) a##b
 #define PASTE(a, b)  PASTE2(a, b)
@@ -79,6 +80,54 @@ static inline int64_t same_integer(int64_t v) {
 #define NARROW(x) ((x) != 0)
 #include "cpu/copy_convert.inc"
 
+#define D         e4m3fn
+#define MEMORY    uint8_t
+#define WIDEN(x)  luc__e4m3fn_to_float(x)
+#define NARROW(x) luc__float_to_e4m3fn((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         e5m2
+#define MEMORY    uint8_t
+#define WIDEN(x)  luc__e5m2_to_float(x)
+#define NARROW(x) luc__float_to_e5m2((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         e4m3fnuz
+#define MEMORY    uint8_t
+#define WIDEN(x)  luc__e4m3fnuz_to_float(x)
+#define NARROW(x) luc__float_to_e4m3fnuz((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         e5m2fnuz
+#define MEMORY    uint8_t
+#define WIDEN(x)  luc__e5m2fnuz_to_float(x)
+#define NARROW(x) luc__float_to_e5m2fnuz((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         e8m0fnu
+#define MEMORY    uint8_t
+#define WIDEN(x)  luc__e8m0fnu_to_float(x)
+#define NARROW(x) luc__float_to_e8m0fnu((float)(x))
+#include "cpu/copy_convert.inc"
+
+#define D         u16
+#define MEMORY    uint16_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((uint16_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
+#define D         u32
+#define MEMORY    uint32_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((uint32_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
+#define D         u64
+#define MEMORY    uint64_t
+#define WIDEN(x)  (x)
+#define NARROW(x) ((uint64_t)integer_of(x))
+#include "cpu/copy_convert.inc"
+
 /* Words of memory that may hold any type. */
 typedef uint8_t word8;
 typedef uint16_t word16 __attribute__((may_alias));
@@ -119,25 +168,38 @@ typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)))
 #define MEMORY word128
 #include "cpu/copy_move.inc"
 
+/* Of the dtypes that are only stored, one compute type's. */
+/* clang-format off */
+#define STORED(what, type)                                                                         \
+  [LUC_FLOAT8_E4M3FN] = what##_##type##_e4m3fn, [LUC_FLOAT8_E5M2] = what##_##type##_e5m2,          \
+  [LUC_FLOAT8_E4M3FNUZ] = what##_##type##_e4m3fnuz,                                                \
+  [LUC_FLOAT8_E5M2FNUZ] = what##_##type##_e5m2fnuz,                                                \
+  [LUC_FLOAT8_E8M0FNU] = what##_##type##_e8m0fnu, [LUC_UINT16] = what##_##type##_u16,              \
+  [LUC_UINT32] = what##_##type##_u32, [LUC_UINT64] = what##_##type##_u64
+/* clang-format on */
+
 const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {
     /* ORDER COMPUTE, ORDER DTYPE */
     .load =
         {
             {load_f32_f32, load_f32_f64, load_f32_f16, load_f32_bf16, load_f32_i8, load_f32_u8,
-             load_f32_i16, load_f32_i32, load_f32_i64, load_f32_b8},
+             load_f32_i16, load_f32_i32, load_f32_i64, load_f32_b8, STORED(load, f32)},
             {load_f64_f32, load_f64_f64, load_f64_f16, load_f64_bf16, load_f64_i8, load_f64_u8,
-             load_f64_i16, load_f64_i32, load_f64_i64, load_f64_b8},
+             load_f64_i16, load_f64_i32, load_f64_i64, load_f64_b8, STORED(load, f64)},
             {load_i64_f32, load_i64_f64, load_i64_f16, load_i64_bf16, load_i64_i8, load_i64_u8,
-             load_i64_i16, load_i64_i32, load_i64_i64, load_i64_b8},
+             load_i64_i16, load_i64_i32, load_i64_i64, load_i64_b8, STORED(load, i64)},
         },
     .store =
         {
             {store_f32_f32, store_f32_f64, store_f32_f16, store_f32_bf16, store_f32_i8,
-             store_f32_u8, store_f32_i16, store_f32_i32, store_f32_i64, store_f32_b8},
+             store_f32_u8, store_f32_i16, store_f32_i32, store_f32_i64, store_f32_b8,
+             STORED(store, f32)},
             {store_f64_f32, store_f64_f64, store_f64_f16, store_f64_bf16, store_f64_i8,
-             store_f64_u8, store_f64_i16, store_f64_i32, store_f64_i64, store_f64_b8},
+             store_f64_u8, store_f64_i16, store_f64_i32, store_f64_i64, store_f64_b8,
+             STORED(store, f64)},
             {store_i64_f32, store_i64_f64, store_i64_f16, store_i64_bf16, store_i64_i8,
-             store_i64_u8, store_i64_i16, store_i64_i32, store_i64_i64, store_i64_b8},
+             store_i64_u8, store_i64_i16, store_i64_i32, store_i64_i64, store_i64_b8,
+             STORED(store, i64)},
         },
     .move = {move_8, move_16, move_32, move_64, move_128},
     .transpose = {transpose_8, transpose_16, transpose_32, transpose_64, transpose_128},

@@ -122,7 +122,7 @@ typedef struct arithmetic {
 } arithmetic;
 
 /* ORDER DTYPE */
-static const arithmetic by_dtype[] = {
+static const arithmetic by_dtype[LUC_NUM_DTYPES] = {
     {add_float32, mul_float32, put_add_float32, put_mul_float32},
     {add_float64, mul_float64, put_add_float64, put_mul_float64},
     {add_float16, mul_float16, put_add_float16, put_mul_float16},
@@ -136,7 +136,6 @@ static const arithmetic by_dtype[] = {
     {add_complex64, mul_complex64, put_add_complex64, put_mul_complex64},
     {add_complex128, mul_complex128, put_add_complex128, put_mul_complex128},
 };
-_Static_assert(sizeof by_dtype / sizeof *by_dtype == LUC_NUM_DTYPES, "ORDER DTYPE");
 
 typedef struct movement {
   row_fn copy;

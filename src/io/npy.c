@@ -11,8 +11,8 @@
 enum { MAX_HEADER = 1 << 16, PREFIX = 8, ALIGNMENT = 64, GROWTH_DIGITS = 21 };
 
 /* ORDER DTYPE */
-static const char *const codes[] = {"f4", "f8", "f2", NULL, "i1", "u1",
-                                    "i2", "i4", "i8", "b1", "c8", "c16"};
+static const char *const codes[] = {"f4", "f8",  "f2", NULL, "i1", "u1", "i2", "i4", "i8", "b1",
+                                    "c8", "c16", NULL, NULL, NULL, NULL, NULL, "u2", "u4", "u8"};
 _Static_assert(sizeof codes / sizeof *codes == LUC_NUM_DTYPES, "ORDER DTYPE");
 
 typedef struct header {
@@ -71,7 +71,7 @@ static const char *foreign(const char *code) {
   static const struct {
     char kind;
     const char *name;
-  } kinds[] = {{'u', "unsigned integers of more than 8 bits"},
+  } kinds[] = {{'u', "unsigned integers of that size"},
                {'c', "complex numbers of that size"},
                {'O', "Python objects (a pickle, which is never executed)"},
                {'S', "byte strings"},

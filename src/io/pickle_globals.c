@@ -72,13 +72,6 @@ static const named globals[] = {
     {"torch", "QInt32Storage", ROLE_UNSUPPORTED, "quantized tensors"},
     {"torch", "QUInt4x2Storage", ROLE_UNSUPPORTED, "quantized tensors"},
     {"torch", "QUInt2x4Storage", ROLE_UNSUPPORTED, "quantized tensors"},
-    {"torch", "uint16", ROLE_UNSUPPORTED, "uint16 tensors"},
-    {"torch", "uint32", ROLE_UNSUPPORTED, "uint32 tensors"},
-    {"torch", "uint64", ROLE_UNSUPPORTED, "uint64 tensors"},
-    {"torch", "float8_e4m3fn", ROLE_UNSUPPORTED, "float8 tensors"},
-    {"torch", "float8_e5m2", ROLE_UNSUPPORTED, "float8 tensors"},
-    {"torch", "float8_e4m3fnuz", ROLE_UNSUPPORTED, "float8 tensors"},
-    {"torch", "float8_e5m2fnuz", ROLE_UNSUPPORTED, "float8 tensors"},
 };
 
 /* torch.float32, torch.FloatStorage, torch.UntypedStorage. */

@@ -138,19 +138,27 @@ static void sizes(writer *w, int n, const int64_t *values) {
   op(w, n > 3 ? 't' : n == 0 ? ')' : 0x84 + n);
 }
 
+/* What is only stored has no storage class of its own in PyTorch: its storage counts bytes, and the
+ * tensor names its dtype. */
 static void plain_tensor(writer *w, const luc_geometry *g, bool requires_grad) {
-  static const char name[] = "_rebuild_tensor_v2";
+  static const char typed[] = "_rebuild_tensor_v2", untyped[] = "_rebuild_tensor_v3",
+                    bytes_name[] = "Untyped";
   const luc_stored *s = g->stored;
+  luc_dtype dtype = (luc_dtype)s->dtype;
+  bool by_name = luc__dtype_is_stored(dtype);
   char key[24];
-  global(w, "torch._utils", name, no_tail);
+  global(w, "torch._utils", by_name ? untyped : typed, no_tail);
   op(w, '(');
   op(w, '(');
   text(w, "storage");
-  global(w, "torch", luc__dtype_title((luc_dtype)s->dtype), storage_tail);
+  if (by_name)
+    global(w, "torch.storage", bytes_name, storage_tail);
+  else
+    global(w, "torch", luc__dtype_title(dtype), storage_tail);
   snprintf(key, sizeof key, "%llu", (unsigned long long)s->number);
   text(w, key);
   text(w, "cpu");
-  integer(w, (int64_t)s->count);
+  integer(w, (int64_t)(s->count * (by_name ? luc__dtype_size(dtype) : 1)));
   op(w, 't');
   op(w, 'Q');
   integer(w, g->offset);
@@ -158,6 +166,7 @@ static void plain_tensor(writer *w, const luc_geometry *g, bool requires_grad) {
   sizes(w, g->ndim, g->strides);
   boolean(w, requires_grad);
   empty_ordered(w);
+  if (by_name) global(w, "torch", luc__dtype_name(dtype), no_tail);
   op(w, 't');
   op(w, 'R');
 }

@@ -10,8 +10,9 @@
 static const char who[] = "safetensors";
 
 const char *const luc__safetensors_codes[LUC_NUM_DTYPES] = {
-    "F32", "F64", "F16", "BF16", "I8",  "U8",
-    "I16", "I32", "I64", "BOOL", "C64", NULL /* the format has no complex128 */};
+    "F32",     "F64",     "F16",         "BF16",        "I8",      "U8",  "I16", "I32",
+    "I64",     "BOOL",    "C64",         NULL, /* the format has no complex128 */
+    "F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F8_E8M0", "U16", "U32", "U64"};
 
 static int text_by_name(const void *a, const void *b) {
   return strcmp(((const luc_named_text *)a)->name, ((const luc_named_text *)b)->name);
@@ -26,7 +27,8 @@ luc_status luc__sort_texts(luc_context *ctx, luc_named_text *texts, int n, luc_s
 }
 
 /* The reference order of dtypes by alignment: what it writes first has the largest. ORDER DTYPE */
-static const uint8_t rank_of[] = {7, 9, 4, 5, 2, 1, 3, 6, 10, 0, 8, 11};
+static const uint8_t rank_of[] = {14, 16, 10, 11, 2, 1, 8, 12, 17, 0,
+                                  15, 19, 4,  3,  6, 7, 5, 9,  13, 18};
 _Static_assert(sizeof rank_of == LUC_NUM_DTYPES, "ORDER DTYPE");
 
 static int by_alignment(const void *a, const void *b) {

@@ -377,8 +377,7 @@ static int is_conj(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int is_signed(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  int dtype = a->v[0].as.tensor->dtype;
-  lua_pushboolean(L, dtype != LUC_UINT8 && dtype != LUC_BOOL);
+  lua_pushboolean(L, luc__dtype_is_signed((luc_dtype)a->v[0].as.tensor->dtype));
   return 1;
 }
 

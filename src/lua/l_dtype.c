@@ -23,7 +23,7 @@ static int dtype_index(lua_State *L) {
   } else if (!strcmp(key, "is_complex")) {
     lua_pushboolean(L, luc__dtype_is_complex(dtype));
   } else if (!strcmp(key, "is_signed")) {
-    lua_pushboolean(L, dtype != LUC_UINT8 && dtype != LUC_BOOL);
+    lua_pushboolean(L, luc__dtype_is_signed(dtype));
   } else {
     lua_pushnil(L);
   }
@@ -60,7 +60,11 @@ static void make_dtypes(lua_State *L, luc_l_state *st) {
 /* ---- functions ---- */
 
 static int promote_types(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_dtype r = luc__dtype_promote((luc_dtype)a->v[0].as.i, (luc_dtype)a->v[1].as.i);
+  luc_dtype x = (luc_dtype)a->v[0].as.i, y = (luc_dtype)a->v[1].as.i;
+  luc_dtype r = luc__dtype_promote(x, y), stored = luc__dtype_is_stored(x) ? x : y;
+  if (x != y && luc__dtype_is_stored(stored))
+    return luc_l_error(L, "promote_types: promotion of %s, which is only stored, is not supported",
+                       luc__dtype_name(stored));
   luc_l_pushdtype(L, st, r);
   return 1;
 }
@@ -84,7 +88,7 @@ static int get_default_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int set_default_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_dtype dtype = (luc_dtype)a->v[0].as.i;
-  if (!luc__dtype_is_float(dtype))
+  if (!luc__dtype_is_float(dtype) || luc__dtype_is_stored(dtype))
     return luc_l_error(L,
                        "set_default_dtype: only floating point dtypes can be the default (got %s)",
                        luc__dtype_name(dtype));

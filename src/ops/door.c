@@ -56,25 +56,33 @@ static luc_status track_views(luc_context *ctx, const luc_value *args, const luc
   return LUC_OK;
 }
 
-static luc_dtype complex_of(const luc_value *v) {
-  if (v->kind == LUC_DTYPE && luc__dtype_is_complex((luc_dtype)v->as.i)) return (luc_dtype)v->as.i;
+static bool takes(const luc_op_info *info, luc_dtype dtype) {
+  if (luc__dtype_is_stored(dtype)) return info->stored;
+  return info->complex || !luc__dtype_is_complex(dtype);
+}
+
+/* The first dtype among the argument's that this row does not take, or LUC_NUM_DTYPES. */
+static luc_dtype foreign_dtype(const luc_op_info *info, const luc_value *v) {
+  if (v->kind == LUC_DTYPE && !takes(info, (luc_dtype)v->as.i)) return (luc_dtype)v->as.i;
   luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
   int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
   for (int i = 0; i < n; i++)
-    if (list[i] && luc__dtype_is_complex((luc_dtype)list[i]->dtype))
-      return (luc_dtype)list[i]->dtype;
+    if (list[i] && !takes(info, (luc_dtype)list[i]->dtype)) return (luc_dtype)list[i]->dtype;
   return LUC_NUM_DTYPES;
 }
 
-/* Rows that are not in complex.def refuse complex tensors: no kernel meets a dtype it does not
- * know. Of tensors this is only asked once a complex one has been made. */
-static luc_status check_complex(luc_context *ctx, luc_opid op, const luc_value *args) {
+/* Rows that are not in complex.def refuse complex tensors, those not in stored.def what is only
+ * stored: no kernel meets a dtype it does not know. Of tensors this is only asked once one of those
+ * has been made. */
+static luc_status check_dtypes(luc_context *ctx, luc_opid op, const luc_value *args) {
   const luc_op_info *info = luc__op_info(ctx, op);
-  if (info->complex || (!ctx->complex && !info->takes_dtype)) return LUC_OK;
+  if ((info->complex && info->stored) || (!ctx->complex && !info->takes_dtype)) return LUC_OK;
   for (int p = 0; p < info->schema.nparams; p++) {
-    luc_dtype dtype = complex_of(&args[p]);
-    LUC_CHECK(ctx, dtype == LUC_NUM_DTYPES, LUC_ERR_TYPE, "%s: not implemented for %s",
-              info->schema.name, luc__dtype_name(dtype));
+    luc_dtype dtype = foreign_dtype(info, &args[p]);
+    if (dtype == LUC_NUM_DTYPES) continue;
+    return luc__fail(ctx, LUC_ERR_TYPE, "%s: not implemented for %s%s", info->schema.name,
+                     luc__dtype_name(dtype),
+                     luc__dtype_is_stored(dtype) ? ", which is only stored; convert it first" : "");
   }
   return LUC_OK;
 }
@@ -100,7 +108,7 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  LUC_TRY(check_complex(ctx, op, args));
+  LUC_TRY(check_dtypes(ctx, op, args));
   if (ctx->autocast && !ctx->inside_op && luc__autocast_applies(op))
     return luc__autocast_call(ctx, op, args, call, out);
   int nresults = schema->nresults;
@@ -222,7 +230,7 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   double begin = now_if_observed(ctx);
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  LUC_TRY(check_complex(ctx, op, args));
+  LUC_TRY(check_dtypes(ctx, op, args));
   LUC_CHECK(ctx, args[0].kind == LUC_TENSOR, LUC_ERR_TYPE, "%s_: expected a tensor to write to",
             schema->name);
   if ((row->flags & (LUC_F_COMPOSITE | LUC_F_VIEW)) == LUC_F_COMPOSITE)
@@ -249,9 +257,9 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   double begin = now_if_observed(ctx);
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  LUC_TRY(check_complex(ctx, op, args));
-  /* No run function needs to write real numbers to a complex tensor. */
-  bool copied = !(row->flags & LUC_F_OUT) || luc__dtype_is_complex((luc_dtype)into[0]->dtype);
+  LUC_TRY(check_dtypes(ctx, op, args));
+  /* No run function needs to write real numbers to a complex tensor, or to what is only stored. */
+  bool copied = !(row->flags & LUC_F_OUT) || into[0]->dtype >= LUC_COMPLEX64;
   if (copied) return luc__call_copied(ctx, op, args, schema->nparams, into);
   LUC_TRY(luc__out_check(ctx, op, args, into));
   luc_value out[LUC_MAX_RESULTS] = {{0}};

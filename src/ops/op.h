@@ -91,6 +91,7 @@ typedef struct luc_op_info {
   uint32_t save_results;             /* bit r */
   int8_t list_param;                 /* position of the list-of-tensors parameter, or -1 */
   bool complex;                      /* takes complex tensors (complex.def); others refuse them */
+  bool stored;                       /* takes what is only stored (stored.def) */
   bool takes_dtype;
 } luc_op_info;
 luc_status luc__ops_init(luc_context *ctx); /* idempotent; luc_call needs it done */

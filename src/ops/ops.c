@@ -16,6 +16,13 @@ static const uint16_t complex_rows[] = {
 #undef LUC_COMPLEX
 };
 
+/* The rows that take tensors of dtypes that are only stored. */
+static const uint16_t stored_rows[] = {
+#define LUC_STORED(id) LUC_OP_##id,
+#include "ops/stored.def"
+#undef LUC_STORED
+};
+
 /* Is `name` one of the space-separated words of `list`? *reader gets what follows its ':'. */
 static bool has_word(const char *list, const char *name, const char **reader) {
   size_t n = strlen(name);
@@ -76,6 +83,8 @@ luc_status luc__ops_init(luc_context *ctx) {
   }
   for (size_t i = 0; i < sizeof complex_rows / sizeof *complex_rows; i++)
     infos[complex_rows[i]].complex = true;
+  for (size_t i = 0; i < sizeof stored_rows / sizeof *stored_rows; i++)
+    infos[stored_rows[i]].stored = true;
   return LUC_OK;
 }
 

@@ -8,18 +8,26 @@
 
 static const DLDataType types[] = {
     /* ORDER DTYPE */
-    {kDLFloat, 32, 1},    /* float32 */
-    {kDLFloat, 64, 1},    /* float64 */
-    {kDLFloat, 16, 1},    /* float16 */
-    {kDLBfloat, 16, 1},   /* bfloat16 */
-    {kDLInt, 8, 1},       /* int8 */
-    {kDLUInt, 8, 1},      /* uint8 */
-    {kDLInt, 16, 1},      /* int16 */
-    {kDLInt, 32, 1},      /* int32 */
-    {kDLInt, 64, 1},      /* int64 */
-    {kDLBool, 8, 1},      /* bool */
-    {kDLComplex, 64, 1},  /* complex64 */
-    {kDLComplex, 128, 1}, /* complex128 */
+    {kDLFloat, 32, 1},          /* float32 */
+    {kDLFloat, 64, 1},          /* float64 */
+    {kDLFloat, 16, 1},          /* float16 */
+    {kDLBfloat, 16, 1},         /* bfloat16 */
+    {kDLInt, 8, 1},             /* int8 */
+    {kDLUInt, 8, 1},            /* uint8 */
+    {kDLInt, 16, 1},            /* int16 */
+    {kDLInt, 32, 1},            /* int32 */
+    {kDLInt, 64, 1},            /* int64 */
+    {kDLBool, 8, 1},            /* bool */
+    {kDLComplex, 64, 1},        /* complex64 */
+    {kDLComplex, 128, 1},       /* complex128 */
+    {kDLFloat8_e4m3fn, 8, 1},   /* float8_e4m3fn */
+    {kDLFloat8_e5m2, 8, 1},     /* float8_e5m2 */
+    {kDLFloat8_e4m3fnuz, 8, 1}, /* float8_e4m3fnuz */
+    {kDLFloat8_e5m2fnuz, 8, 1}, /* float8_e5m2fnuz */
+    {kDLFloat8_e8m0fnu, 8, 1},  /* float8_e8m0fnu */
+    {kDLUInt, 16, 1},           /* uint16 */
+    {kDLUInt, 32, 1},           /* uint32 */
+    {kDLUInt, 64, 1},           /* uint64 */
 };
 _Static_assert(sizeof types / sizeof *types == LUC_NUM_DTYPES, "ORDER DTYPE");
 

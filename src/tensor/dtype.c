@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "tensor/float8.h"
 
 typedef struct dtype_info {
   const char *name, *title, *alias; /* alias: PyTorch's other name, or NULL */
@@ -29,6 +30,14 @@ static const dtype_info infos[] = {
     {"bool", "Bool", NULL, 1, LUC_SCALAR_BOOL},
     {"complex64", "ComplexFloat", "cfloat", 8, COMPLEX},
     {"complex128", "ComplexDouble", "cdouble", 16, COMPLEX},
+    {"float8_e4m3fn", "Float8_e4m3fn", NULL, 1, LUC_SCALAR_FLOAT},
+    {"float8_e5m2", "Float8_e5m2", NULL, 1, LUC_SCALAR_FLOAT},
+    {"float8_e4m3fnuz", "Float8_e4m3fnuz", NULL, 1, LUC_SCALAR_FLOAT},
+    {"float8_e5m2fnuz", "Float8_e5m2fnuz", NULL, 1, LUC_SCALAR_FLOAT},
+    {"float8_e8m0fnu", "Float8_e8m0fnu", NULL, 1, LUC_SCALAR_FLOAT},
+    {"uint16", "UInt16", NULL, 2, LUC_SCALAR_INT},
+    {"uint32", "UInt32", NULL, 4, LUC_SCALAR_INT},
+    {"uint64", "UInt64", NULL, 8, LUC_SCALAR_INT},
 };
 _Static_assert(sizeof infos / sizeof *infos == LUC_NUM_DTYPES, "ORDER DTYPE");
 
@@ -83,6 +92,12 @@ bool luc__dtype_is_int(luc_dtype dtype) {
 bool luc__dtype_is_complex(luc_dtype dtype) {
   return infos[dtype].kind == COMPLEX;
 }
+bool luc__dtype_is_signed(luc_dtype dtype) {
+  return dtype != LUC_UINT8 && dtype != LUC_BOOL && dtype < LUC_UINT16;
+}
+bool luc__dtype_is_stored(luc_dtype dtype) {
+  return dtype > LUC_COMPLEX128;
+}
 bool luc__dtype_has_gradient(luc_dtype dtype) {
   return infos[dtype].kind >= LUC_SCALAR_FLOAT;
 }
@@ -115,7 +130,10 @@ bool luc__dtype_find(const char *name, luc_dtype *out) {
   return false;
 }
 
+/* Of what is only stored nothing can be promoted; it gives way to the other. */
 luc_dtype luc__dtype_promote(luc_dtype a, luc_dtype b) {
+  if (luc__dtype_is_stored(b)) return a;
+  if (luc__dtype_is_stored(a)) return b;
   if (!luc__dtype_is_complex(a) && !luc__dtype_is_complex(b)) return (luc_dtype)promotions[a][b];
   a = luc__dtype_to_complex(a);
   b = luc__dtype_to_complex(b);
@@ -214,6 +232,14 @@ luc_scalar luc__load_scalar(const void *p, luc_dtype dtype) {
   case LUC_INT16: return of_int(*(const int16_t *)p);
   case LUC_INT32: return of_int(*(const int32_t *)p);
   case LUC_INT64: return of_int(*(const int64_t *)p);
+  case LUC_FLOAT8_E4M3FN: return of_double((double)luc__e4m3fn_to_float(*(const uint8_t *)p));
+  case LUC_FLOAT8_E5M2: return of_double((double)luc__e5m2_to_float(*(const uint8_t *)p));
+  case LUC_FLOAT8_E4M3FNUZ: return of_double((double)luc__e4m3fnuz_to_float(*(const uint8_t *)p));
+  case LUC_FLOAT8_E5M2FNUZ: return of_double((double)luc__e5m2fnuz_to_float(*(const uint8_t *)p));
+  case LUC_FLOAT8_E8M0FNU: return of_double((double)luc__e8m0fnu_to_float(*(const uint8_t *)p));
+  case LUC_UINT16: return of_int(*(const uint16_t *)p);
+  case LUC_UINT32: return of_int(*(const uint32_t *)p);
+  case LUC_UINT64: return of_int(*(const int64_t *)p); /* Lua has no larger ones, either */
   case LUC_COMPLEX64: return luc__load_scalar(p, LUC_FLOAT32);
   case LUC_COMPLEX128: return luc__load_scalar(p, LUC_FLOAT64);
   default: return (luc_scalar){LUC_SCALAR_BOOL, {.i = *(const uint8_t *)p != 0}};
@@ -231,6 +257,14 @@ void luc__store_scalar(void *p, luc_dtype dtype, luc_scalar s) {
   case LUC_INT16: *(int16_t *)p = (int16_t)luc__scalar_int(s); break;
   case LUC_INT32: *(int32_t *)p = (int32_t)luc__scalar_int(s); break;
   case LUC_INT64: *(int64_t *)p = luc__scalar_int(s); break;
+  case LUC_FLOAT8_E4M3FN: *(uint8_t *)p = luc__float_to_e4m3fn(scalar_float(s)); break;
+  case LUC_FLOAT8_E5M2: *(uint8_t *)p = luc__float_to_e5m2(scalar_float(s)); break;
+  case LUC_FLOAT8_E4M3FNUZ: *(uint8_t *)p = luc__float_to_e4m3fnuz(scalar_float(s)); break;
+  case LUC_FLOAT8_E5M2FNUZ: *(uint8_t *)p = luc__float_to_e5m2fnuz(scalar_float(s)); break;
+  case LUC_FLOAT8_E8M0FNU: *(uint8_t *)p = luc__float_to_e8m0fnu(scalar_float(s)); break;
+  case LUC_UINT16: *(uint16_t *)p = (uint16_t)luc__scalar_int(s); break;
+  case LUC_UINT32: *(uint32_t *)p = (uint32_t)luc__scalar_int(s); break;
+  case LUC_UINT64: *(int64_t *)p = luc__scalar_int(s); break;
   case LUC_COMPLEX64:
   case LUC_COMPLEX128: luc__store_complex(p, dtype, (double[2]){luc__scalar_double(s), 0}); break;
   default: *(uint8_t *)p = luc__scalar_double(s) != 0;

@@ -13,6 +13,7 @@ enum { VALUE_TEXT = 320 + LUC_PRINT_PRECISION /* the longest double in %f */ };
 
 typedef struct format {
   bool is_float, int_mode, sci_mode;
+  bool is_unsigned; /* uint64, whose numbers come as if they were int64 */
   int precision;
   int width;
   bool any;        /* a finite value other than 0 was seen: */
@@ -74,7 +75,7 @@ static int value_text(const format *f, luc_scalar value, char *buf) {
   if (value.kind == LUC_SCALAR_FLOAT) return float_text(f, value.as.f, buf);
   if (value.kind == LUC_SCALAR_BOOL)
     return snprintf(buf, VALUE_TEXT, "%s", value.as.i ? "True" : "False");
-  return snprintf(buf, VALUE_TEXT, "%lld", (long long)value.as.i);
+  return snprintf(buf, VALUE_TEXT, f->is_unsigned ? "%llu" : "%lld", (long long)value.as.i);
 }
 
 static void see_range(format *f, luc_scalar value) {
@@ -97,8 +98,11 @@ static void see_width(format *f, luc_scalar value) {
 static void choose_format(printer *pr) {
   bool is_float = luc__dtype_is_float(pr->real);
   for (int part = 0; part < pr->parts; part++)
-    pr->formats[part] = (format){
-        .is_float = is_float, .int_mode = true, .precision = pr->options->precision, .width = 1};
+    pr->formats[part] = (format){.is_float = is_float,
+                                 .is_unsigned = pr->real == LUC_UINT64,
+                                 .int_mode = true,
+                                 .precision = pr->options->precision,
+                                 .width = 1};
   if (is_float) each_shown(pr, 0, pr->t->data, see_range);
   for (int part = 0; part < pr->parts; part++) {
     format *f = &pr->formats[part];

@@ -166,7 +166,7 @@ describe("a .npy file", function()
   it("of another dtype is refused by its name", function()
     local names = {["|O"] = "Python objects %(a pickle, which is never executed%)",
       ["<c32"] = "complex numbers of that size", ["<U1"] = "strings", ["|S1"] = "byte strings",
-      ["<u2"] = "unsigned integers of more than 8 bits", ["<M8[D]"] = "dates",
+      ["<u16"] = "unsigned integers of that size", ["<M8[D]"] = "dates",
       ["<f16"] = "floats of that size", ["|V3"] = "raw or structured elements"}
     for descr, name in pairs(names) do
       refused("load: dtype '.*' is not supported: " .. name .. "$", load,

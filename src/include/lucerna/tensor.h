@@ -22,6 +22,15 @@ typedef enum luc_dtype {
   LUC_BOOL,
   LUC_COMPLEX64,  /* two float32: real part, imaginary part */
   LUC_COMPLEX128, /* two float64 */
+  /* what files hold; to be stored, moved and converted, but no operator computes with them: */
+  LUC_FLOAT8_E4M3FN,
+  LUC_FLOAT8_E5M2,
+  LUC_FLOAT8_E4M3FNUZ,
+  LUC_FLOAT8_E5M2FNUZ,
+  LUC_FLOAT8_E8M0FNU, /* powers of two */
+  LUC_UINT16,
+  LUC_UINT32,
+  LUC_UINT64,
   LUC_NUM_DTYPES
 } luc_dtype;
 
