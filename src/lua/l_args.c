@@ -316,26 +316,22 @@ _Static_assert(sizeof list_readers / sizeof *list_readers == LUC_T_COUNT, "ORDER
 static bool read_single_as_list(reader *r, int p, int index) {
   const luc_param *param = &r->sig->schema->params[p];
   luc_l_args *a = r->a;
+  luc_value *v = &a->v[p];
   bool tensors = param->type <= LUC_T_INDEX_TENSOR;
   if (tensors && !r->sig->lenient) return false;
   if (!readers[param->type](r, p, index)) return false;
   if (r->sig->as_given && param->list > 0) return true;
-  items one = {1, 0, index};
   int n = param->list > 0 ? param->list : 1;
-  if (tensors || n == 1) {
-    list_readers[param->type](r, p, &one);
-    return true;
-  }
-  bool floats = a->v[p].kind == LUC_FLOAT;
-  if (floats) {
+  if (tensors) {
+    read_tensors(r, p, &(items){1, 0, index});
+  } else if (list_readers[param->type] == read_floats) {
     double *room = list_room(r, a->floats, &a->nfloats, LUC_L_FLOATS, n, sizeof *room);
-    for (int i = 0; i < n; i++) room[i] = a->v[p].as.f;
-    a->v[p] = (luc_value){.kind = LUC_FLOATS, .n = n, .as.floats = room};
+    for (int i = 0; i < n; i++) room[i] = luc__scalar_double(luc_as_scalar(v));
+    *v = (luc_value){.kind = LUC_FLOATS, .n = n, .as.floats = room};
   } else {
-    int64_t *room = list_room(r, a->ints, &a->nints, LUC_L_INTS, n, sizeof *room),
-            value = a->v[p].as.i;
-    for (int i = 0; i < n; i++) room[i] = value;
-    a->v[p] = luc_v_ints(room, n);
+    int64_t *room = list_room(r, a->ints, &a->nints, LUC_L_INTS, n, sizeof *room), one = v->as.i;
+    for (int i = 0; i < n; i++) room[i] = one;
+    *v = luc_v_ints(room, n);
   }
   return true;
 }
@@ -375,20 +371,29 @@ static void read_list(reader *r, int p, int index) {
 
 /* ---- parameters ---- */
 
+/* nil and lucerna.none, which no reader but that of Any takes. */
+static void read_nil(reader *r, int p, int index, bool none) {
+  const luc_param *param = &r->sig->schema->params[p];
+  if (!none && param->has_default) {
+    r->a->v[p] = param->def;
+    return;
+  }
+  if (!param->optional) fail_type(r, p, index);
+  r->a->v[p] = luc_v_none();
+  r->a->given |= 1u << p;
+}
+
 static void read_param(reader *r, int p, int index) {
   const luc_param *param = &r->sig->schema->params[p];
-  bool none = luc_l_isnone(r->L, r->st, index);
-  if ((none || lua_isnil(r->L, index)) && param->type != LUC_T_ANY) {
-    if (!none && param->has_default) {
-      r->a->v[p] = param->def;
+  if (param->list || !readers[param->type](r, p, index)) {
+    int type = lua_type(r->L, index);
+    bool none = type == LUA_TUSERDATA && luc_l_isnone(r->L, r->st, index);
+    if (none || type == LUA_TNIL) {
+      read_nil(r, p, index, none);
       return;
     }
-    if (!param->optional) fail_type(r, p, index);
-    r->a->v[p] = luc_v_none();
-  } else if (param->list) {
+    if (!param->list) fail_type(r, p, index);
     read_list(r, p, index);
-  } else if (!readers[param->type](r, p, index)) {
-    fail_type(r, p, index);
   }
   r->a->given |= 1u << p;
 }
@@ -511,31 +516,41 @@ static void read_extra(reader *r, const char *key, int at) {
   }
 }
 
-/* Values that Lua could collect stay on the stack, so that nothing can take them away meanwhile. */
-static void read_keywords(reader *r, int kw) {
+/* The pair at key_at and the place after it. Returns whether the value's place counts. */
+static bool read_keyword(reader *r, int key_at) {
   lua_State *L = r->L;
-  luaL_checkstack(L, 3 * LUC_MAX_PARAMS, "too many arguments");
-  lua_pushnil(L);
-  while (lua_next(L, kw)) {
-    int key_at = lua_gettop(L) - 1;
-    bool any = false;
-    if (lua_type(L, key_at) == LUA_TSTRING) {
-      const char *key = lua_tostring(L, key_at);
-      int p = find_key(r->sig, key);
-      any = p >= 0 && r->sig->schema->params[p].type == LUC_T_ANY;
-      if (p >= 0 && (r->a->given & 1u << p))
-        luc_l_error(L, "%s: argument '%s' is given twice", r->sig->who, key);
-      if (p >= 0) {
-        read_param(r, p, key_at + 1);
-      } else {
-        read_extra(r, key, key_at + 1);
-      }
-    } else if (!lua_isinteger(L, key_at)) {
+  if (lua_type(L, key_at) != LUA_TSTRING) {
+    if (!lua_isinteger(L, key_at))
       luc_l_error(L, "%s: argument names are strings (got a %s)", r->sig->who,
                   luaL_typename(L, key_at));
-    }
-    bool plain = !any && lua_gettop(L) == key_at + 1 && lua_type(L, -1) <= LUA_TNUMBER;
-    if (plain) {
+    return false;
+  }
+  const char *key = lua_tostring(L, key_at);
+  int p = find_key(r->sig, key);
+  if (p < 0) {
+    read_extra(r, key, key_at + 1);
+    return false;
+  }
+  if (r->a->given & 1u << p) luc_l_error(L, "%s: argument '%s' is given twice", r->sig->who, key);
+  read_param(r, p, key_at + 1);
+  return r->sig->schema->params[p].type == LUC_T_ANY;
+}
+
+/* The first pair is on the stack already, mostly. Values that Lua could collect, or whose place
+ * counts, stay there, so that nothing can take them away meanwhile. */
+static void read_keywords(reader *r, const layout *l) {
+  lua_State *L = r->L;
+  luaL_checkstack(L, 3 * LUC_MAX_PARAMS, "too many arguments");
+  if (l->pair) {
+    read_keyword(r, l->pair);
+    lua_pushvalue(L, l->pair);
+  } else {
+    lua_pushnil(L);
+  }
+  while (lua_next(L, l->kw)) {
+    int key_at = lua_gettop(L) - 1;
+    bool stays = read_keyword(r, key_at) || lua_gettop(L) != key_at + 1;
+    if (!stays && lua_type(L, key_at + 1) <= LUA_TNUMBER) {
       lua_pop(L, 1);
     } else {
       lua_pushvalue(L, key_at);
@@ -546,7 +561,8 @@ static void read_keywords(reader *r, int kw) {
 /* ---- the whole ---- */
 
 /* A table is a set of keyword arguments when it has a string key; its array part, if any, continues
- * the positional arguments. Tables with a metatable are values. */
+ * the positional arguments. Tables with a metatable are values. On true a pair of the table is left
+ * on the stack, the first one if there is no array part. */
 static bool is_keywords(lua_State *L, int index, int *array) {
   if (lua_getmetatable(L, index)) {
     lua_pop(L, 1);
@@ -559,18 +575,21 @@ static bool is_keywords(lua_State *L, int index, int *array) {
     lua_pushnil(L);
   }
   if (!lua_next(L, index)) return false;
-  bool named = lua_type(L, -2) == LUA_TSTRING;
+  if (lua_type(L, -2) == LUA_TSTRING) return true;
   lua_pop(L, 2);
-  return named;
+  return false;
 }
 
 luc_l_layout luc_l_layout_of(lua_State *L, int first, int last) {
-  layout l = {last - first + 1, first, last - first + 1, 0, 0};
+  layout l = {.n = last - first + 1, .first = first, .split = last - first + 1};
   int array;
   if (l.n <= 0 || lua_type(L, last) != LUA_TTABLE || !is_keywords(L, last, &array)) return l;
   l.kw = last;
   l.split = --l.n;
-  if (array) {
+  if (!array) {
+    l.pair = lua_gettop(L) - 1;
+  } else {
+    lua_pop(L, 2);
     luaL_checkstack(L, array + LUA_MINSTACK, "too many arguments");
     l.rest = lua_gettop(L) + 1;
     for (int i = 1; i <= array; i++) lua_rawgeti(L, last, i);
@@ -595,7 +614,7 @@ void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
   args->inplace = false;
   args->nints = args->nfloats = args->ntensors = args->nconverted = 0;
   read_positional(&r, l);
-  if (l->kw) read_keywords(&r, l->kw);
+  if (l->kw) read_keywords(&r, l);
   if (sig->required & ~args->given) fail_missing(&r);
   for (int p = 0; p < schema->nparams; p++)
     if (!(args->given & 1u << p)) args->v[p] = schema->params[p].def;

@@ -43,13 +43,13 @@ typedef struct luc_l_args {
 void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_schema *schema,
                     const char *who);
 /* Where a call's arguments are: n positional ones, the first `split` of them from `first` on, the
- * others (the array part of a mixed table, pushed) from `rest` on; the keyword table at `kw`, or 0.
- */
+ * others (the array part of a mixed table, pushed) from `rest` on; the keyword table at `kw`, or 0,
+ * and its first pair, pushed, at `pair`, or 0. */
 typedef struct luc_l_layout {
-  int n, first, split, rest, kw;
+  int n, first, split, rest, kw, pair;
 } luc_l_layout;
 
-/* The layout of the arguments at stack positions first..last. */
+/* The layout of the arguments at stack positions first..last. May push. */
 luc_l_layout luc_l_layout_of(lua_State *L, int first, int last);
 /* Reads the arguments of a layout into args, or raises; see luc_l_parse. */
 void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *layout,

@@ -81,7 +81,11 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
 static void run_or_raise(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l,
                          luc_l_args *a, luc_value *out) {
   luc_status status = run(L, st, row, l, a, out);
-  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st)) status = run(L, st, row, l, a, out);
+  if (status == LUC_ERR_MEMORY && luc_l_collect(L, st)) {
+    luc_l_layout again = *l;
+    again.pair = 0;
+    status = run(L, st, row, &again, a, out);
+  }
   if (status != LUC_OK) luc_l_raise(L, st, status);
 }
 
