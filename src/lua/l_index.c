@@ -68,12 +68,20 @@ static bool is_rest(lua_State *L, int index) {
   return lua_type(L, index) == LUA_TSTRING && !strcmp(lua_tostring(L, index), "...");
 }
 
+/* A tensor that is one integer stands for it, as in PyTorch, whose uint8 are masks. */
+static bool is_position(const luc_tensor *t) {
+  return t->ndim == 0 && t->dtype != LUC_UINT8 && luc__dtype_is_int((luc_dtype)t->dtype);
+}
+
 static void read_entry(lua_State *L, luc_l_state *st, int index, spec *s) {
   if (s->n == MAX_ENTRIES) luc_l_error(L, "index: more than %d entries", MAX_ENTRIES);
   entry *e = &s->entries[s->n];
   luc_tensor *t = luc_l_totensor(L, index);
   int uses = 1;
-  if (t) {
+  if (t && is_position(t)) {
+    e->kind = ENTRY_SELECT;
+    e->first = luc__scalar_int(luc__load_scalar(t->data, (luc_dtype)t->dtype));
+  } else if (t) {
     e->kind = ENTRY_TENSOR;
     e->t = t;
     s->advanced = true;

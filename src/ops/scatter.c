@@ -151,6 +151,22 @@ luc_status luc__run_scatter_add(luc_context *ctx, luc_value *args, luc_value *ou
   return scatter(ctx, "scatter_add", LUC_INDEX_ADD, args, args[3].as.tensor, NULL, out);
 }
 
+/* What reaches src (a new reference in *gin): `part`, the gradient at the index's places; where src
+ * was larger than index the rest of it had no effect. */
+static luc_status spread(luc_context *ctx, luc_backward *b, luc_tensor *part, luc_tensor **gin) {
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  int n = luc__input_sizes(b, 3, sizes);
+  if (n == part->ndim && !memcmp(sizes, part->sizes, (size_t)n * sizeof *sizes)) {
+    *gin = luc__retain(part);
+    return LUC_OK;
+  }
+  luc__contiguous_strides(n, sizes, strides);
+  if (n != part->ndim) memset(strides, 0, sizeof strides); /* then there is one element, or none */
+  return luc__op1(ctx, LUC_OP_strided_add, gin,
+                  LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n),
+                           luc_v_ints(strides, part->ndim), luc_v_int(0)));
+}
+
 /* ---- scatter_reduce ---- */
 
 enum { SUM, PROD, MEAN, AMAX, AMIN };
@@ -221,10 +237,23 @@ static luc_tensor *gathered(luc_formula *f, const luc_backward *b, luc_tensor *t
   return luc__f_call(f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(t), b->args[1], b->args[2]));
 }
 
+/* The part of src that index is over. */
+static luc_tensor *used_source(luc_formula *f, const luc_backward *b) {
+  luc_tensor *src = b->args[3].as.tensor, *t = src, *index = b->args[2].as.tensor;
+  bool even = src->ndim == index->ndim;
+  for (int d = 0; d < src->ndim; d++) {
+    int64_t size = even ? index->sizes[d] : 1;
+    if (src->sizes[d] == size) continue;
+    t = luc__f_call(f, LUC_OP_slice,
+                    LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_int(0), luc_v_int(size)));
+  }
+  return even ? t : luc__f_reshape(f, t, index->ndim, index->sizes);
+}
+
 /* The products without one factor: the result divided by it. Where it is 0, it is set to 1 first;
  * a source's only if no other there is 0, for else the product stays 0. */
-static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g) {
-  luc_tensor *self = b->args[0].as.tensor, *src = b->args[3].as.tensor;
+static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g, luc_tensor *src) {
+  luc_tensor *self = b->args[0].as.tensor;
   luc_tensor *self_zero = luc__fs(f, LUC_OP_eq, self, 0), *src_zero = luc__fs(f, LUC_OP_eq, src, 0);
   luc_value one = luc_v_int(1);
   luc_tensor *whole = luc__f_call(f, LUC_OP_masked_fill,
@@ -256,8 +285,8 @@ static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g)
 }
 
 /* Evenly among all that are the extreme. */
-static parts extreme_parts(luc_formula *f, const luc_backward *b, luc_tensor *g) {
-  luc_tensor *self = b->args[0].as.tensor, *src = b->args[3].as.tensor, *result = b->results[0];
+static parts extreme_parts(luc_formula *f, const luc_backward *b, luc_tensor *g, luc_tensor *src) {
+  luc_tensor *self = b->args[0].as.tensor, *result = b->results[0];
   luc_dtype dtype = (luc_dtype)self->dtype;
   luc_tensor *mine = luc__f_to(f, luc__f2(f, LUC_OP_eq, self, result), dtype);
   luc_tensor *theirs = luc__f_to(f, luc__f2(f, LUC_OP_eq, src, gathered(f, b, result)), dtype);
@@ -274,15 +303,18 @@ luc_status luc__grad_scatter_reduce(luc_context *ctx, luc_backward *b) {
   luc_tensor *g = b->gout[0];
   int which;
   LUC_TRY(reduction_of(ctx, "scatter_reduce", &b->args[4], &which));
+  if (b->args[2].as.tensor->numel == 0) return luc__pass_to(b, 0);
+  luc_tensor *src = used_source(&f, b), *part = NULL;
   if (which == MEAN) g = luc__f2(&f, LUC_OP_div, g, counts(&f, b->args, g));
-  parts p = which == PROD                    ? product_parts(&f, b, g)
-            : which == AMAX || which == AMIN ? extreme_parts(&f, b, g)
+  parts p = which == PROD                    ? product_parts(&f, b, g, src)
+            : which == AMAX || which == AMIN ? extreme_parts(&f, b, g, src)
                                              : (parts){g, gathered(&f, b, g)};
   if (!b->args[5].as.i)
     p.self = luc__f_call(&f, LUC_OP_scatter_value,
                          LUC_ARGS(luc_v_tensor(p.self), b->args[1], b->args[2], luc_v_int(0)));
   if (luc__needs(b, 0)) luc__f_keep(&f, p.self, &b->gin[0]);
-  if (luc__needs(b, 3)) luc__f_keep(&f, p.src, &b->gin[3]);
+  if (luc__needs(b, 3) && f.status == LUC_OK) f.status = spread(ctx, b, p.src, &part);
+  if (part) luc__f_keep(&f, luc__f_own(&f, part), &b->gin[3]);
   return luc__f_end(&f, NULL, NULL);
 }
 
@@ -314,23 +346,13 @@ luc_status luc__run_index_reduce(luc_context *ctx, luc_value *args, luc_value *o
       out);
 }
 
-/* gout at the index's places; where src was larger than index the rest of it had no effect. */
+/* gout at the index's places. */
 static luc_status source_gradient(luc_context *ctx, luc_backward *b) {
   luc_tensor *part;
-  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   if (!luc__needs(b, 3)) return LUC_OK;
-  int n = luc__input_sizes(b, 3, sizes);
   LUC_TRY(luc__op1(ctx, LUC_OP_gather, &part,
                    LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2])));
-  if (n == part->ndim && !memcmp(sizes, part->sizes, (size_t)n * sizeof *sizes)) {
-    b->gin[3] = part;
-    return LUC_OK;
-  }
-  luc__contiguous_strides(n, sizes, strides);
-  if (n != part->ndim) memset(strides, 0, sizeof strides); /* then there is one element, or none */
-  luc_status status = luc__op1(ctx, LUC_OP_strided_add, &b->gin[3],
-                               LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n),
-                                        luc_v_ints(strides, part->ndim), luc_v_int(0)));
+  luc_status status = spread(ctx, b, part, &b->gin[3]);
   luc_tensor_release(ctx, part);
   return status;
 }

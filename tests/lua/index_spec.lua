@@ -201,6 +201,35 @@ end)
 describe("as PyTorch does it", function()
   local environment = { T = lucerna.tensor, none = none }
   local function base() return lucerna.arange(24, { dtype = lucerna.float32 }):view(2, 3, 4) end
+  for i, case in ipairs(parity.load("indexing_random")) do
+    it(("%d: x[%s]"):format(i, case.index), function()
+      local index = load("return " .. case.index, "=index", "t", environment)()
+      local function x()
+        local n = 1
+        for _, size in ipairs(case.x) do n = n * size end
+        return lucerna.arange(0.0, n):view(case.x)
+      end
+      local function like(shape, data) return {shape = shape, dtype = "float32", data = data} end
+      if case.error then
+        assert.is_string(parity.message(function() return x()[index] end))
+        return
+      end
+      local got = x()[index]
+      parity.close(got, like(case.sizes, case.get), nil, "reading")
+      local values = lucerna.arange(50.0, 50 + #case.get):view(case.sizes)
+      local wrote = x()
+      wrote[index] = -1
+      parity.close(wrote, like(case.x, case.set), nil, "writing a number")
+      if case.put then
+        wrote[index] = values
+        parity.close(wrote, like(case.x, case.put), nil, "writing a tensor")
+      end
+      local leaf = x():requires_grad_();
+      (leaf[index] * values):sum():backward()
+      parity.close(leaf.grad, like(case.x, case.sum), nil, "the gradient")
+    end)
+  end
+
   for _, case in ipairs(parity.load("indexing")) do
     it("x[" .. case.index .. "]", function()
       local index = load("return " .. case.index, "=index", "t", environment)()

@@ -33,6 +33,8 @@ def lua_entry(e, size):
         if e == slice(None):
             return "{}"
         start, stop, step = e.indices(size)
+        if stop == 0:  # of a range that is empty, where 0 cannot be written
+            start, stop = 1, 1
         text = "{%d, %d" % (start + 1, stop)
         return text + (", %d}" % step if step != 1 else "}")
     if isinstance(e, torch.Tensor):
@@ -40,16 +42,16 @@ def lua_entry(e, size):
     return str(e + 1 if e >= 0 else e)
 
 
-def lua_index(index):
+def lua_index(index, base=BASE):
     """The index as a Lua table; slices are resolved against the dimension they apply to."""
     used = sum(e.dim() if isinstance(e, torch.Tensor) and e.dtype == torch.bool else
                0 if e is None or e is Ellipsis else 1 for e in index)
     dim, parts = 0, []
     for e in index:
-        size = BASE.shape[dim] if dim < BASE.dim() else 0
+        size = base.shape[dim] if dim < base.dim() else 0
         parts.append(lua_entry(e, size))
         if e is Ellipsis:
-            dim += BASE.dim() - used
+            dim += base.dim() - used
         elif isinstance(e, torch.Tensor) and e.dtype == torch.bool:
             dim += e.dim()
         elif e is not None:
@@ -111,4 +113,5 @@ def main():
     print(len(out) - 3, "cases")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -82,6 +82,23 @@ def found():
     case(".nonzero", x, as_tuple=True, positions=True)
 
 
+def accumulated():
+    """index_put with holes, masks and several tensors; of equal places all count."""
+    i, j, mask = Ids(0, 2, 0, -1), Ids(torch.tensor([[1], [0]])), torch.tensor([True, False, True])
+    deep = torch.tensor([[True, False], [True, True], [False, False]])
+    for index, shape in (([i], (4, 2, 3)), ([None, Ids(1, 1)], (3, 2, 3)), ([mask], (2, 2, 3)),
+                         ([i, Ids(0, 1, 0, 1)], (4, 3)), ([i, None, Ids(0, 2, 0, 0)], (4, 2)),
+                         ([deep], (3, 3)), ([deep, Ids(0, 0, 1)], (3,)),
+                         ([None, None, i], (3, 2, 4)),
+                         ([Ids(torch.tensor([[0, 1]])), j], (2, 2, 3)), ([i], (1,)), ([i], (2, 3)),
+                         ([mask, None, mask], (2, 2)), ([Ids(1), j], ())):
+        for name in ("index_put", ".index_put_"):  # whose Python forms take no holes
+            case(name, real(3, 2, 3), index, real(*shape), accumulate=True,
+                 ref=getattr(torch.ops.aten, name.strip(".")))
+    case("index_put", real(3, 2, 3), [i], real(5), accumulate=True)
+    case("index_put", real(3), [Ids(3)], real(1), accumulate=True)
+
+
 def scattered():
     case("slice_scatter", real(4, 2), real(2, 2), Dim(0), Dim(1), 3, ref=sliced)
     case("slice_scatter", real(2, 4), real(2, 2), Dim(1), None, None, 2, ref=sliced)
@@ -120,6 +137,6 @@ def scattered():
     case("index_reduce", x, Dim(0), Ids(0), x, "sum")
 
 
-for part in (in_place, created, paired, found, scattered):
+for part in (in_place, created, paired, found, accumulated, scattered):
     part()
 write("views", __file__)
