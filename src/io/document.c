@@ -9,6 +9,7 @@
 #include "io/json.h"
 #include "lucerna/autograd.h"
 #include "lucerna/module.h"
+#include "ops/op.h"
 
 enum { CHUNK = 1 << 14 };
 
@@ -275,14 +276,25 @@ static bool is_inside(const luc_geometry *g, int64_t count) {
   return !overflow && last < count;
 }
 
+/* *t becomes op(*t). */
+static luc_status apply(luc_context *ctx, luc_opid op, luc_tensor **t) {
+  luc_tensor *result;
+  luc_status status = luc__unary(ctx, op, *t, &result);
+  luc_tensor_release(ctx, *t);
+  *t = status == LUC_OK ? result : NULL;
+  return status;
+}
+
 static luc_status view_of(luc_document *doc, const luc_geometry *g, luc_tensor **out) {
   luc_tensor *view = NULL;
   luc_context *ctx = doc->ctx;
   luc_status status;
-  LUC_CHECK(ctx, !g->requires_grad || luc__dtype_is_float((luc_dtype)g->dtype), LUC_ERR_IO,
+  LUC_CHECK(ctx, !g->requires_grad || luc__dtype_has_gradient((luc_dtype)g->dtype), LUC_ERR_IO,
             "%s: a tensor of dtype %s requires gradients", doc->who,
             luc__dtype_name((luc_dtype)g->dtype));
   LUC_TRY(luc__tensor_view(ctx, g->stored->base, g->ndim, g->sizes, g->strides, g->offset, &view));
+  if (g->conjugate) LUC_TRY(apply(ctx, LUC_OP_conj, &view));
+  if (g->negative) LUC_TRY(apply(ctx, LUC_OP_neg, &view));
   if (g->parameter) {
     status = luc_parameter_new(ctx, view, g->requires_grad, out);
     luc_tensor_release(ctx, view);

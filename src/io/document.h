@@ -72,6 +72,7 @@ typedef struct luc_geometry {
   luc_stored *stored;
   uint8_t dtype, ndim;
   bool requires_grad, parameter;
+  bool conjugate, negative; /* PyTorch's lazy bits: the storage holds other numbers */
   int64_t offset, sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   luc_tensor *made; /* a reference of the document's */
   luc_object *next; /* the tensor made before */

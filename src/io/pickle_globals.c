@@ -240,8 +240,22 @@ static bool read_sizes(luc_item item, int64_t *out, size_t *n) {
   return true;
 }
 
-/* _rebuild_tensor(storage, offset, size, stride), _v2(…, requires_grad, hooks),
- * _v3(…, dtype) */
+static bool is_set(const luc_object *dict, const char *key) {
+  const luc_item *value = luc__object_get(dict, key);
+  return value && value->kind == LUC_ITEM_BOOL && value->as.i;
+}
+
+/* {"conj": True, "neg": True}: lazy bits of a tensor. False for what else it may say. */
+static bool read_bits(luc_item metadata, luc_geometry *g) {
+  if (!luc__item_is(&metadata, LUC_OBJECT_DICT)) return metadata.kind == LUC_ITEM_NONE;
+  const luc_object *dict = metadata.as.object;
+  g->conjugate = is_set(dict, "conj");
+  g->negative = is_set(dict, "neg");
+  return dict->n == 2u * g->conjugate + 2u * g->negative;
+}
+
+/* _rebuild_tensor(storage, offset, size, stride), _v2(…, requires_grad, hooks, metadata),
+ * _v3(…, dtype, metadata) */
 static luc_status make_tensor(luc_pickle *p, const luc_object *args, bool typed, luc_item *out) {
   luc_item storage = arg(args, 0), offset = arg(args, 1), grad = arg(args, 4), dtype = arg(args, 6);
   luc_geometry g = {0};
@@ -252,6 +266,7 @@ static luc_status make_tensor(luc_pickle *p, const luc_object *args, bool typed,
   good = good && read_sizes(arg(args, 2), g.sizes, &ndim) &&
          read_sizes(arg(args, 3), g.strides, &nstrides) && ndim == nstrides;
   good = good && (typed || storage.as.stored->dtype != LUC_NUM_DTYPES);
+  good = good && read_bits(arg(args, typed ? 7 : 6), &g);
   if (!good) return bad_arguments(p, "a tensor");
   LUC_CHECK(p->doc->ctx, ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
             "%s: a tensor has %zu dimensions, at most %d are possible", p->doc->who, ndim,

@@ -85,7 +85,7 @@ static void read_entry(lua_State *L, luc_l_state *st, int index, spec *s) {
     e->kind = ENTRY_TENSOR;
     e->t = t;
     s->advanced = true;
-    if (luc__dtype_is_float((luc_dtype)t->dtype))
+    if (luc__dtype_has_gradient((luc_dtype)t->dtype))
       luc_l_error(L, "index: tensors used as indices must be integers or booleans (got %s)",
                   luc__dtype_name((luc_dtype)t->dtype));
     if (t->dtype == LUC_BOOL) uses = t->ndim;

@@ -35,8 +35,11 @@ static luc_status append(conversion *c, change item) {
   return LUC_OK;
 }
 
+/* Complex numbers do not become real ones. */
 static bool changes(const conversion *c, const luc_tensor *t) {
-  return t != NULL && t->dtype != c->dtype && (c->all || luc__dtype_is_float((luc_dtype)t->dtype));
+  if (t == NULL || t->dtype == c->dtype) return false;
+  return c->all || luc__dtype_is_float((luc_dtype)t->dtype) ||
+         (luc__dtype_is_complex((luc_dtype)t->dtype) && luc__dtype_is_complex(c->dtype));
 }
 
 static luc_status convert(conversion *c, luc_tensor *t, luc_tensor **out) {
@@ -51,7 +54,7 @@ static luc_status convert_parameters(conversion *c, luc_module *m) {
     bool added;
     luc_tensor *t = e->value;
     if (!changes(c, t)) continue;
-    LUC_CHECK(c->ctx, !t->requires_grad || luc__dtype_is_float(c->dtype), LUC_ERR_TYPE,
+    LUC_CHECK(c->ctx, !t->requires_grad || luc__dtype_has_gradient(c->dtype), LUC_ERR_TYPE,
               "data set to a tensor that requires gradients must be floating point or complex "
               "dtype");
     LUC_TRY(luc__set_add(c->ctx, &c->seen, t, &added));
@@ -120,7 +123,7 @@ static luc_status convert_tree(luc_context *ctx, luc_module *m, luc_dtype dtype,
 }
 
 luc_status luc_module_to_dtype(luc_context *ctx, luc_module *m, luc_dtype dtype) {
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
             "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s",
             luc__dtype_name(dtype));
   return convert_tree(ctx, m, dtype, false);

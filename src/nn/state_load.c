@@ -165,7 +165,7 @@ static luc_status copy_error(loader *l, const luc_tensor *value, const luc_tenso
 /* Why the value cannot go to the target although it has its shape; NULL if it can. */
 static const char *obstacle(const loader *l, const luc_tensor *value, const luc_tensor *target) {
   if (l->assign) {
-    bool fits = !target->requires_grad || luc__dtype_is_float((luc_dtype)value->dtype);
+    bool fits = !target->requires_grad || luc__dtype_has_gradient((luc_dtype)value->dtype);
     return fits ? NULL : "Only Tensors of floating point and complex dtype can require gradients";
   }
   return !luc__overlaps_itself(target)
@@ -216,7 +216,7 @@ static luc_status plan_lazy(loader *l, luc_tensor *value, copy c) {
   }
   if (luc_tensor_is_uninitialized(value)) return LUC_OK;
   c.lazy = true;
-  bool floats = luc__dtype_is_float(luc_tensor_dtype(value));
+  bool floats = luc__dtype_has_gradient(luc_tensor_dtype(value));
   luc_dtype dtype = luc_tensor_dtype(l->assign && floats ? value : c.target);
   luc_status status = luc__tensor_empty_like(l->ctx, value, dtype, &c.value);
   if (status == LUC_OK) status = luc__copy(l->ctx, c.value, value);

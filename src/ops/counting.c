@@ -27,7 +27,7 @@ static luc_status fail_zero(luc_context *ctx, const char *who, int64_t positions
 luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
                                luc_tensor **out) {
   luc_dtype dtype = (luc_dtype)t->dtype;
-  if (dtype == LUC_BOOL || luc__dtype_is_float(dtype)) {
+  if (!luc__dtype_is_int(dtype)) {
     *out = luc__retain(t);
     return LUC_OK;
   }

@@ -6,7 +6,7 @@
 
 /* A new int64 tensor with every positive index one less; negative ones count from the end and stay.
  * 0 is refused, naming `who` and the number of positions (-1: not known). Masks and floating point
- * (class probabilities) are no indices: they come back as they are, retained. */
+ * (class probabilities) or complex numbers are no indices: they come back as they are, retained. */
 luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
                                luc_tensor **out);
 /* Adds 1 to a result of int64 indices: in place if nothing else sees it, else *t is replaced by a

@@ -178,6 +178,11 @@ luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_d
   const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
   if (luc__dtype_is_complex(dtype))
     return run_complex(ctx, who, op, dtype, operands, kernel->inputs, params, out);
+  for (int i = 0; ctx->complex && i < kernel->inputs; i++) { /* where not all decide the dtype */
+    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    LUC_CHECK(ctx, !t || !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,
+              "%s: complex numbers cannot be computed with in %s", who, luc__dtype_name(dtype));
+  }
   return run(ctx, who, kernel, dtype, operands, params, out);
 }
 

@@ -116,7 +116,7 @@ static bool complex_zero(luc_context *ctx, luc_tensor *x, luc_status *status) {
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = b->args[0].as.tensor, *g = b->gout[0], *y = b->results[0];
-  if (luc__dtype_is_complex((luc_dtype)x->dtype)) {
+  if (luc__dtype_is_complex((luc_dtype)y->dtype)) {
     bool zero = complex_zero(ctx, x, &f.status);
     LUC_CHECK(ctx, !zero, LUC_ERR_SUPPORT,
               "cumprod: the gradient is not implemented for complex tensors with zeros");

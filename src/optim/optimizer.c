@@ -78,9 +78,9 @@ static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_ten
               kind, i + 1);
     LUC_CHECK(ctx, luc_tensor_is_leaf(t), LUC_ERR_VALUE,
               "%s: can't optimize a non-leaf Tensor (parameter %d)", kind, i + 1);
-    LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
-              "%s: parameter %d has dtype %s, expected a floating point one", kind, i + 1,
-              luc__dtype_name((luc_dtype)t->dtype));
+    LUC_CHECK(ctx, luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
+              "%s: parameter %d has dtype %s, expected a floating point or complex one", kind,
+              i + 1, luc__dtype_name((luc_dtype)t->dtype));
     LUC_CHECK(ctx, !has_param(o, t), LUC_ERR_VALUE,
               "%s: some parameters appear in more than one parameter group (parameter %d)", kind,
               i + 1);
@@ -138,11 +138,13 @@ static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc
   if (!slot->state[0] && o->kind->advance) o->kind->advance(options, 0, slot->scalar);
   for (int s = 0; s < LUC_MAX_STATES; s++) {
     if (slot->state[s] || !(needs >> s & 1)) continue;
-    luc_scalar first = {LUC_SCALAR_FLOAT, {.f = 0}};
-    if (o->kind->initial) first.as.f = o->kind->initial(options, s);
+    double first[2] = {0, 0}; /* of a complex parameter each part has a state */
+    if (o->kind->initial) first[0] = first[1] = o->kind->initial(options, s);
+    luc_element element = {{0, 0}};
+    luc__store_complex(&element, (luc_dtype)slot->param->dtype, first);
     luc_tensor *t;
     LUC_TRY(luc__tensor_empty_like(ctx, slot->param, (luc_dtype)slot->param->dtype, &t));
-    luc_status status = luc__fill(ctx, t, first);
+    luc_status status = luc__fill_element(ctx, t, &element);
     if (status != LUC_OK) {
       luc_tensor_release(ctx, t);
       return status;
@@ -293,8 +295,8 @@ void luc_optimizer_set_steps(luc_optimizer *o, int group, int param, int64_t ste
 
 /* ---- the step ---- */
 
-/* The tensors of one parameter as a kernel takes them: contiguous, float32 or float64. Where that
- * is what they are, the tensors themselves. */
+/* The tensors of one parameter as a kernel takes them: contiguous, float32 or float64; complex ones
+ * as twice as many real numbers. Where that is what they are, the tensors themselves. */
 typedef struct operands {
   luc_tensor *param, *grad, *state[LUC_MAX_STATES];
 } operands;
@@ -309,6 +311,7 @@ static void operands_release(luc_context *ctx, operands *t) {
 static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned needs,
                                operands *t) {
   luc_dtype dtype = slot->param->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
+  if (luc__dtype_is_complex((luc_dtype)slot->param->dtype)) dtype = (luc_dtype)slot->param->dtype;
   LUC_TRY(luc__contiguous_as(ctx, slot->param, dtype, &t->param));
   LUC_TRY(luc__contiguous_as(ctx, luc_tensor_grad(slot->param), dtype, &t->grad));
   for (int s = 0; s < LUC_MAX_STATES; s++)
@@ -317,8 +320,9 @@ static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned 
 }
 
 static luc_update update_of(const luc_optim_slot *slot, const operands *t) {
-  luc_update u = {.dtype = (luc_dtype)t->param->dtype,
-                  .n = t->param->numel,
+  luc_dtype dtype = (luc_dtype)t->param->dtype;
+  luc_update u = {.dtype = luc__dtype_to_real(dtype),
+                  .n = luc__dtype_is_complex(dtype) ? 2 * t->param->numel : t->param->numel,
                   .param = t->param->data,
                   .grad = t->grad->data,
                   .step = slot->steps + 1};

@@ -7,7 +7,7 @@ local operators = require "operators"
 local M = {}
 
 local DTYPES = {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32",
-  "int64", "bool"}
+  "int64", "bool", "complex64", "complex128"}
 local SHAPES = {{}, {0}, {1}, {3}, {3}, {2, 3}, {3, 2}, {3, 3}, {2, 0}, {2, 3, 4}, {1, 2, 4, 4},
   {2, 1, 3, 0}, {1, 1, 3, 3, 2}, {2, 2, 4}}
 local INTEGERS = {0, 1, 2, 3, 1, 2, 3, -1, -2, 4, 7}
@@ -18,7 +18,12 @@ local FLOATS = {0.0, 0.5, 1.0, -1.5, 2.0, 3, 1e-30, 1e30, 0 / 0, math.huge}
 
 local make = {} -- by type of parameter
 
-local function values(dice, shape, dtype)
+local values
+function values(dice, shape, dtype)
+  if lucerna[dtype].is_complex then
+    return lucerna.complex(values(dice, shape, "float32"), values(dice, shape, "float32"))
+      :to(lucerna[dtype])
+  end
   if dtype == "bool" then return lucerna.randint(2, shape, {dtype = lucerna.bool}) end
   if dice.often(50) then return lucerna.randint(5, shape, {dtype = lucerna[dtype]}) end
   return lucerna.rand(shape):mul(4):sub(dtype == "uint8" and 0 or 2):to(lucerna[dtype])
@@ -45,7 +50,7 @@ function make.Tensor(dice)
   local dtype = dice.often(75) and dice.dtype or dice.one(DTYPES)
   local t = values(dice, shape_for(dice), dtype)
   if dice.often(30) then t = strange_strides(dice, t) end
-  if lucerna.is_floating_point(t) and dice.often(40) then
+  if (lucerna.is_floating_point(t) or t:is_complex()) and dice.often(40) then
     t = t:detach():requires_grad_()
     if dice.often(50) then t = t * 1 end
   end

@@ -83,6 +83,64 @@ describe("a gradient", function()
   end)
 end)
 
+describe("a file", function()
+  local root = os.getenv "LUCERNA_ROOT" or "."
+
+  it("of PyTorch's has complex tensors", function()
+    local o = lucerna.load(root .. "/tests/parity/data/checkpoint_complex.pt")
+    local rows = {{{1, 2}, {3, -4}, {5, 0}}, {{0, 0}, {0, 1}, {0, -1}}}
+    assert.same(rows, o.z:tolist())
+    assert.equal(c64, o.z.dtype)
+    assert.same({1, 3}, o.transposed:stride())
+    assert.is_true(o.transposed.T:equal(o.z))
+    assert.is_true(o.conjugate:equal(o.z:conj()))
+    assert.equal(c128, o.parameter.dtype)
+    assert.is_true(o.parameter.requires_grad)
+  end)
+  it("of ours brings them back", function()
+    local path = os.tmpname()
+    finally(function() os.remove(path) end)
+    local z = lucerna.randn({2, 3}, {dtype = c64})
+    lucerna.save({z = z, w = z:to(c128)}, path)
+    local o = lucerna.load(path)
+    assert.is_true(o.z:equal(z) and o.w:equal(z:to(c128)) and o.w.dtype == c128)
+    lucerna.safetensors.save_file({z = z, x = z.real:clone()}, path)
+    local f = lucerna.safetensors.load_file(path)
+    assert.is_true(f.z:equal(z) and f.x:equal(z.real))
+    assert.matches("is complex128, which the format does not have",
+      parity.message(lucerna.safetensors.save_file, {w = z:to(c128)}, path))
+  end)
+end)
+
+describe("a parameter", function()
+  it("is updated as its parts are", function()
+    for _, kind in ipairs {"SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "RMSprop", "Adamax",
+      "NAdam", "RAdam", "Rprop", "ASGD"} do
+      local z = lucerna.randn({3}, {dtype = c128})
+      local x = lucerna.view_as_real(z):clone():requires_grad_()
+      z:requires_grad_()
+      local options = {lr = 0.1, weight_decay = kind ~= "Rprop" and 0.1 or nil}
+      local o, p = lucerna.optim[kind]({z}, options), lucerna.optim[kind]({x}, options)
+      for step = 1, 3 do
+        z.grad = lucerna.randn({3}, {dtype = c128}) * step
+        x.grad = lucerna.view_as_real(z.grad):clone()
+        o:step()
+        p:step()
+      end
+      parity.close(lucerna.view_as_real(z:detach()), x:detach(), nil, kind)
+    end
+  end)
+  it("makes a module complex", function()
+    local layer = lucerna.nn.Linear(3, 2):to(c64)
+    assert.equal(c64, layer.weight.dtype)
+    local z = lucerna.randn({4, 3}, {dtype = c64})
+    parity.close(layer(z), z:matmul(layer.weight.T) + layer.bias)
+    layer:double()
+    assert.equal(c64, layer.weight.dtype)
+    assert.equal(c128, layer:to(c128).weight.dtype)
+  end)
+end)
+
 describe("dtypes", function()
   it("promote over the categories", function()
     local f = lucerna.promote_types

@@ -47,6 +47,24 @@ def values():
     }
 
 
+class LazilyConjugated:
+    """As PyTorch 2 saves z.conj(): z and a bit."""
+
+    def __init__(self, z):
+        self.z = z
+
+    def __reduce__(self):
+        return torch._utils._rebuild_tensor_v2, (
+            self.z.storage(), 0, tuple(self.z.shape), self.z.stride(), False,
+            collections.OrderedDict(), {"conj": True})
+
+
+def complex_numbers():
+    z = torch.tensor([[1 + 2j, 3 - 4j, 5], [0, 1j, -1j]])
+    return {"z": z, "transposed": z.t(), "conjugate": LazilyConjugated(z),
+            "parameter": torch.nn.Parameter(z.to(torch.complex128))}
+
+
 def training():
     """A model's state and its optimizer's, after two steps."""
     torch.manual_seed(0)
@@ -106,6 +124,7 @@ rezip("protocol2", "deflated", zipfile.ZIP_DEFLATED)
 rezip("protocol2", "zip64", stream=True)
 torch.save({"x": torch.tensor([1.5])}, path("big"))
 rezip("big", "big", big=True)
+torch.save(complex_numbers(), path("complex"))
 torch.save(torch.nn.Linear(1, 1), path("module"))
 torch.save({"x": Evil()}, path("evil"))
 torch.save({"x": Evil()}, path("evil_legacy"), _use_new_zipfile_serialization=False)

@@ -195,7 +195,8 @@ local function check_converted(param, value)
   if not is_tensor(value) then
     raise("_apply: fn must return a Tensor (got " .. type(value) .. ")")
   end
-  if param and param.requires_grad and not value.dtype.is_floating_point then
+  local good = value.dtype.is_floating_point or value.dtype.is_complex
+  if param and param.requires_grad and not good then
     raise("data set to a tensor that requires gradients must be floating point or complex dtype")
   end
   return value
@@ -279,7 +280,10 @@ local function same(t) return t end
 local function cast(self, dtype)
   if dtype == nil then return applies(self) and self:_apply(same) or self end
   if not applies(self) then return core._to_dtype(self, dtype) end
-  return self:_apply(function(t) return t:is_floating_point() and t:to(dtype) or t end)
+  return self:_apply(function(t)
+    local changes = t:is_floating_point() or t:is_complex() and dtype.is_complex
+    return changes and t:to(dtype) or t
+  end)
 end
 
 local function check_device(who, device)
@@ -296,7 +300,7 @@ local function to_dtype(value)
     raise(("to: expected a device, a dtype or a tensor (got %s)"):format(
       type(value) == "string" and "'" .. value .. "'" or type(value)))
   end
-  if not float then
+  if not float and not dtype.is_complex then
     raise("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype="
       .. tostring(dtype))
   end
