@@ -1,0 +1,217 @@
+-- Half precision through whole layers and optimizers: float16 and bfloat16 give what float32 gives
+-- for the same rounded weights and inputs, to the precision of the half, and stay in their dtype.
+-- (Operators, one by one, are in the operator sweep.)
+local lucerna = require "lucerna"
+local parity = require "parity"
+local nn, optim = lucerna.nn, lucerna.optim
+
+local HALVES = {float16 = 0.01, bfloat16 = 0.08}
+
+local function make(class)
+  lucerna.manual_seed(3)
+  return assert(load("return nn." .. class, class, "t", {nn = nn}))()
+end
+
+-- The results' tensors, of results that may be tables of them.
+local function flat(list, into)
+  into = into or {}
+  for _, v in ipairs(list) do
+    if lucerna.is_tensor(v) then into[#into + 1] = v
+    elseif type(v) == "table" then flat(v, into) end
+  end
+  return into
+end
+
+-- Results and gradients of a layer: in half precision, or in float32 of the same rounded numbers.
+local function run(class, dtype, half, inputs)
+  local layer = make(class):to(half):to(dtype)
+  local leaves = {}
+  for i, x in ipairs(inputs) do
+    leaves[i] = lucerna.is_floating_point(x) and x:to(half):to(dtype):requires_grad_() or x
+  end
+  lucerna.manual_seed(5)
+  local out = flat({layer(table.unpack(leaves))})
+  local loss = 0
+  for _, y in ipairs(out) do
+    if y.requires_grad then
+      local w = lucerna.linspace(0.5, 1.5, y:numel()):reshape(y:size())
+      loss = loss + (y:float() * w):sum()
+    end
+  end
+  local grads = {}
+  if lucerna.is_tensor(loss) then
+    loss:backward()
+    for _, x in ipairs(leaves) do grads[#grads + 1] = x.grad end
+    for _, p in layer:named_parameters() do grads[#grads + 1] = p.grad end
+  end
+  return out, grads
+end
+
+local function close(have, want, room, what)
+  parity.close(have:float(), want:float(), {rtol = room, atol = room, scale = true}, what)
+end
+
+local function compare(class, inputs)
+  for name, room in pairs(HALVES) do
+    local half = lucerna[name]
+    local want, slopes = run(class, lucerna.float32, half, inputs)
+    local have, grads = run(class, half, half, inputs)
+    for i, y in ipairs(have) do
+      if lucerna.is_floating_point(want[i]) then assert.equal(half, y.dtype, class) end
+      close(y:detach(), want[i]:detach(), room, name .. " result " .. i)
+    end
+    assert.equal(#slopes, #grads)
+    for i, g in ipairs(grads) do
+      assert.equal(half, g.dtype)
+      close(g, slopes[i], 2 * room, name .. " gradient " .. i)
+    end
+  end
+end
+
+-- What draws in another order for another dtype, or is not of this kind.
+local function drawn(class) return class:find "Dropout" or class:find "RReLU" end
+
+describe("in half precision,", function()
+  for _, case in ipairs(parity.load "edges") do
+    if case.shape and not drawn(case.class) then
+      it("a layer: " .. case.class, function()
+        lucerna.manual_seed(7)
+        compare(case.class, {lucerna.randn(2, table.unpack(case.shape))})
+      end)
+    end
+  end
+
+  for _, class in ipairs {"RNN(3, 4, 2)", "LSTM(3, 4, 2)", "GRU(3, 4, 2)", "RNNCell(3, 4)",
+    "LSTMCell(3, 4)", "GRUCell(3, 4)"} do
+    it("recurrence: " .. class, function()
+      lucerna.manual_seed(7)
+      compare(class, {class:find "Cell" and lucerna.randn(5, 3) or lucerna.randn(5, 2, 3)})
+    end)
+  end
+
+  it("embeddings, attention and a Transformer", function()
+    local ids = lucerna.tensor {{1, 3, 4}, {2, 2, 5}}
+    for _, class in ipairs {"Embedding(6, 4)", "EmbeddingBag(6, 4)",
+      "EmbeddingBag(6, 4, {mode = 'max'})", "Embedding(6, 4, {max_norm = 1})"} do
+      compare(class, {ids})
+    end
+    lucerna.manual_seed(7)
+    local x = lucerna.randn(5, 2, 8)
+    compare("MultiheadAttention(8, 2)", {x, x, x})
+    compare("TransformerEncoderLayer(8, 2, 16, {dropout = 0})", {x})
+    compare("Transformer(8, 2, 1, 1, 16, {dropout = 0})", {x, lucerna.randn(3, 2, 8)})
+    compare("Bilinear(8, 8, 3)", {x, x})
+  end)
+
+  it("dropout keeps its dtype and scale", function()
+    for name in pairs(HALVES) do
+      local x = lucerna.ones(1000, {dtype = lucerna[name]}):requires_grad_()
+      local y = nn.Dropout(0.5)(x)
+      assert.equal(lucerna[name], y.dtype)
+      assert.is_true(math.abs(y:float():mean():item() - 1) < 0.2)
+      y:sum():backward()
+      parity.close(x.grad, y:detach(), {rtol = 0, atol = 0})
+    end
+  end)
+
+  it("sums, means and norms do not add in half precision", function()
+    for name in pairs(HALVES) do
+      local x = lucerna.full({5000}, 1.5, {dtype = lucerna[name]})
+      assert.is_true(math.abs(x:sum():item() - 7500) <= 32)
+      assert.equal(1.5, x:mean():item())
+      assert.is_true(math.abs(x:norm():item() - 1.5 * 5000 ^ 0.5) < 0.5)
+      assert.equal(0.0, x:var():item())
+      assert.is_true(math.abs(x:dot(x):item() - 2.25 * 5000) <= 64)
+      local m = x:reshape(1, 5000)
+      assert.is_true(math.abs(m:matmul(m:t()):item() - 2.25 * 5000) <= 64)
+      local ids = lucerna.ones(5000, {dtype = lucerna.int64})
+      local table_ = lucerna.zeros(2, 1, {dtype = lucerna[name]}):requires_grad_()
+      nn.functional.embedding(ids, table_):sum():backward()
+      assert.is_true(math.abs(table_.grad[1][1]:item() - 5000) <= 32)
+    end
+  end)
+
+  it("images are padded, resized and sampled", function()
+    lucerna.manual_seed(7)
+    local x = lucerna.randn(1, 2, 4, 4)
+    compare("Upsample{scale_factor = 2, mode = 'bilinear'}", {x})
+    compare("Upsample{scale_factor = 2, mode = 'bicubic'}", {x})
+    compare("Upsample{scale_factor = 2}", {x})
+    for name, room in pairs(HALVES) do
+      local half = lucerna[name]
+      local grid = (lucerna.rand(1, 3, 3, 2) * 2 - 1):to(half)
+      local want = nn.functional.grid_sample(x:to(half):float(), grid:float())
+      close(nn.functional.grid_sample(x:to(half), grid), want, room)
+    end
+  end)
+end)
+
+describe("an optimizer in half precision", function()
+  for _, name in ipairs {"Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD",
+    "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "Muon"} do
+    it("steps as in float32: " .. name, function()
+      for half, room in pairs {float16 = 0.02, bfloat16 = 0.15} do
+        local function train(dtype)
+          lucerna.manual_seed(1)
+          local start = lucerna.randn(3, 4):to(lucerna[half]):to(dtype)
+          local p = nn.Parameter(start)
+          local o = optim[name]({p}, {lr = 0.05})
+          local target = lucerna.linspace(-1, 1, 12):reshape(3, 4):to(lucerna[half]):to(dtype)
+          for _ = 1, 4 do
+            o:step(function()
+              o:zero_grad()
+              local loss = ((p - target):float() ^ 2):mean()
+              loss:backward()
+              return loss
+            end)
+          end
+          return p, start
+        end
+        local want, start = train(lucerna.float32)
+        local have = train(lucerna[half])
+        assert.equal(lucerna[half], have.dtype)
+        assert.is_true((have - start:to(lucerna[half])):abs():sum():item() > 0)
+        close(have:detach(), want:detach(), room, half)
+      end
+    end)
+  end
+
+  it("keeps its state across saving", function()
+    local p = nn.Parameter(lucerna.ones(3, {dtype = lucerna.bfloat16}))
+    local o = optim.Adam({p}, {lr = 0.1})
+    p.grad = lucerna.ones(3, {dtype = lucerna.bfloat16})
+    o:step()
+    local other = optim.Adam({nn.Parameter(p:detach():clone())}, {lr = 0.1})
+    other:load_state_dict(o:state_dict())
+    local moment = other:state_dict().state[0].exp_avg
+    assert.equal(o:state_dict().state[0].exp_avg.dtype, moment.dtype)
+    parity.close(moment, o:state_dict().state[0].exp_avg, {rtol = 0, atol = 0})
+  end)
+end)
+
+describe("a module", function()
+  it("goes to half precision and back", function()
+    local net = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    for method, dtype in pairs {half = "float16", bfloat16 = "bfloat16", double = "float64"} do
+      assert.equal(net, net[method](net))
+      assert.equal(lucerna[dtype], net[1].weight.dtype)
+      assert.equal(lucerna[dtype], net[2].running_mean.dtype)
+      assert.equal(lucerna.int64, net[2].num_batches_tracked.dtype)
+      assert.equal(lucerna[dtype], net(lucerna.randn(4, 3):to(lucerna[dtype])).dtype)
+    end
+    assert.equal(lucerna.float32, net:float()[1].weight.dtype)
+  end)
+
+  it("promotes like PyTorch: numbers never, halves of two kinds to float32", function()
+    local h, b = lucerna.ones(2):half(), lucerna.ones(2):bfloat16()
+    assert.equal(lucerna.float16, (h * 2.5).dtype)
+    assert.equal(lucerna.bfloat16, (3 - b).dtype)
+    assert.equal(lucerna.float32, (h + b).dtype)
+    assert.equal(lucerna.float16, (h + lucerna.ones(2, {dtype = lucerna.int64})).dtype)
+    assert.equal(lucerna.float16, (h + lucerna.tensor(1.0, {dtype = lucerna.float64})).dtype)
+    assert.equal(lucerna.float32, (h + lucerna.ones(2)).dtype)
+    assert.equal(lucerna.float16, h:exp():sum().dtype)
+    assert.equal(lucerna.float32, h:sum(1, {dtype = lucerna.float32}).dtype)
+    assert.same({1.0, 1.0}, h:clone():add_(0.0001):tolist())
+  end)
+end)
