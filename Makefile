@@ -61,9 +61,9 @@ bench: build
 lint: build-lint build/.need-lint
 	@$(LUA) tests/lint.lua
 
-# Fuzzes each reader of src/io for SECONDS.
+# Fuzzes each reader of src/io for SECONDS; READERS="csv png" some of them.
 fuzz: build build/.need-fuzz
-	@tests/fuzz/run.sh $(SECONDS)
+	@LUA=$(LUA) tests/fuzz/run.sh $(SECONDS) $(READERS)
 
 # For a plain lua5.4: eval "$$(make env)"
 env:

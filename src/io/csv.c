@@ -84,10 +84,11 @@ static bool read_short(const char *c, double *out) {
   bool negative = *c == '-';
   int64_t digits = 0;
   int n = 0, places = 0;
-  for (c += negative || *c == '+'; *c >= '0' && *c <= '9'; c++, n++)
-    digits = digits * 10 + *c - '0';
+  for (c += negative || *c == '+'; *c >= '0' && *c <= '9' && n < 16; c++, n++)
+    digits = digits * 10 + (*c - '0');
   if (*c == '.')
-    for (c++; *c >= '0' && *c <= '9'; c++, n++, places++) digits = digits * 10 + *c - '0';
+    for (c++; *c >= '0' && *c <= '9' && n < 16; c++, n++, places++)
+      digits = digits * 10 + (*c - '0');
   if (*c || n > 15) return false;
   *out = (double)digits / powers[places];
   if (negative) *out = -*out;

@@ -1,24 +1,43 @@
 #!/bin/sh
-# Fuzzes each reader for so many seconds: tests/fuzz/fuzz_*.c and src/io, by clang with libFuzzer,
-# ASan and UBSan, over the core as `make build` made it (its kernels are for GCC). What is found
-# stays in build/fuzz/NAME, where the next run begins, besides recorded files.
+# Fuzzes readers for so many seconds each: run.sh SECONDS [READER ...], as many at once as there are
+# cores. tests/fuzz/fuzz_*.c and src/io, by clang with libFuzzer, ASan and UBSan, over the core as
+# `make build` made it (its kernels are for GCC). What is found stays in build/fuzz, where the next
+# run begins, besides seeds. An input over a second or 256 MB, or one that leaks, is a failure.
+# FUZZ_RUNS=n: so many inputs each, however long it takes.
 set -e
 seconds=${1:-60}
-for source in tests/fuzz/fuzz_*.c; do
-  name=$(basename "$source" .c)
-  folder=build/fuzz/$name
-  mkdir -p "$folder"
-  clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-    -Isrc -Isrc/include -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -DLUCERNA_PNG=1 \
-    "$source" src/io/*.c build/liblucerna.a -lpng -lz -lm -lpthread -ldl \
-    -o "build/fuzz/$name.run"
-  seeds=
-  case $name in
-    fuzz_checkpoint) seeds=$(ls tests/parity/data/checkpoint_*.pt) ;;
-  esac
-  mkdir -p "build/fuzz/$name.seeds"
-  [ -z "$seeds" ] || cp $seeds "build/fuzz/$name.seeds"
-  "build/fuzz/$name.run" -max_total_time="$seconds" -timeout=2 -rss_limit_mb=600 -max_len=16384 \
-    -dict="tests/fuzz/$name.dict" -artifact_prefix="build/fuzz/" -print_final_stats=1 \
-    "$folder" "build/fuzz/$name.seeds"
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- checkpoint safetensors npy npz png csv idx
+limit="-max_total_time=$seconds"
+[ -z "$FUZZ_RUNS" ] || limit="-runs=$FUZZ_RUNS"
+folder=build/fuzz
+mkdir -p $folder/objects
+${LUA:-lua5.4} tests/fuzz/seeds.lua $folder
+
+flags="-g -O1 -fno-sanitize-recover=undefined -Isrc -Isrc/include"
+flags="$flags -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -DLUCERNA_PNG=1"
+(cd $folder/objects && ls ../../../src/io/*.c | xargs -n 1 -P "$(nproc)" \
+  clang $flags -I../../../src -I../../../src/include -fsanitize=fuzzer-no-link,address,undefined -c)
+
+one() {
+  mkdir -p "$folder/$1"
+  clang $flags -fsanitize=fuzzer,address,undefined "tests/fuzz/fuzz_$1.c" $folder/objects/*.o \
+    build/liblucerna.a -lpng -lz -lm -lpthread -ldl -o "$folder/$1.run"
+  "$folder/$1.run" "$limit" -timeout=1 -rss_limit_mb=600 -malloc_limit_mb=256 -max_len=4096 \
+    -dict="tests/fuzz/$1.dict" -artifact_prefix="$folder/$1-" -print_final_stats=1 \
+    "$folder/$1" "$folder/$1.seeds" >"$folder/$1.log" 2>&1 || { tail -40 "$folder/$1.log"; return 1; }
+  echo "$1: $(sed -n 's/^Done \([0-9]* runs\).*/\1/p' "$folder/$1.log"), no finding"
+}
+
+failed=0
+while [ $# -gt 0 ]; do
+  running=
+  for _ in $(seq "$(nproc)"); do
+    [ $# -gt 0 ] || break
+    one "$1" &
+    running="$running $!"
+    shift
+  done
+  for pid in $running; do wait "$pid" || failed=1; done
 done
+exit $failed
