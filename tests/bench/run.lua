@@ -1,6 +1,7 @@
 -- `make bench`: every benchmark of ours beside PyTorch's, in turn, in one run: a table of minima
 -- and medians, and build/bench.json. PyTorch is one process that serves (importing it takes
--- seconds), ours a fresh one for each round. run.lua FILTER runs those whose name contains it.
+-- seconds), ours a fresh one for each round. run.lua FILTER runs those whose name contains it, or
+-- the file of that name.
 
 local lucerna = require "lucerna"
 local clock = lucerna.clock
@@ -139,16 +140,18 @@ local function report(case, threads, ours, theirs, scale)
     giga and ("%.6g"):format(giga) or "null", case.bound or "null", case.ratio or "null")
 end
 
-local function wanted(case) return not filter or case.name:find(filter, 1, true) end
+local function wanted(case, file)
+  return not filter or file == filter or case.name:find(filter, 1, true)
+end
 
 print(python
   and "peer: PyTorch " .. output_of(python .. " -c 'import torch; print(torch.__version__)'")
   or "no peer: python3-torch is not installed\n")
 print(ROW:format("minimum and median; T: threads", "T", "", "peer", "", "ours", "", "ratio",
   "work/s", "wanted"))
-for _, file in ipairs { "process", "calls", "nets", "kernels" } do
+for _, file in ipairs { "process", "calls", "small", "nets", "kernels" } do
   for _, case in ipairs(dofile("tests/bench/" .. file .. ".lua")) do
-    for _, threads in ipairs(wanted(case) and (case.threads or { 1 }) or {}) do
+    for _, threads in ipairs(wanted(case, file) and (case.threads or { 1 }) or {}) do
       local measure = file == "process" and measure_process or measure_timed
       report(case, threads, measure(case, threads))
     end

@@ -1,0 +1,54 @@
+-- Benchmarks of single calls on tensors of a few elements: what the binding, the parser of
+-- arguments and the door cost for each kind of call. A benchmark is its code; small.py has the
+-- same in Python. None may cost more than half of PyTorch's.
+
+local CODE = {
+  -- unary, binary, comparisons
+  "x:exp()", "-x", "x + y", "x + 1", "x:add(y, {alpha = 2})", "x:add_(y)", "x:lt(y)", "x:gt(0.5)",
+  "where(mask, x, y)",
+  -- reductions with options
+  "x:sum()", "m:sum(1)", "m:sum(1, {keepdim = true})", "m:sum{dim = 1, keepdim = true}",
+  "m:mean(2, {keepdim = true})", "m:std(1, {correction = 0})", "m:max(1)", "m:argmax(1)",
+  "m:softmax(2)",
+  -- indexing
+  "x[2]", "m[{2, {1, 3}}]", "m[{{}, 2}]", "x[ids]", "x[mask]", "m[{2, {1, 3}}] = 0", "x[2] = 1",
+  "m[1] = x", "x[mask] = 0", "s:item()",
+  -- views
+  "m:t()", "m:view(2, 8)", "m:reshape(-1)", "m:transpose(1, 2)", "m:permute(2, 1)",
+  "x:unsqueeze(1)", "m:narrow(1, 2, 2)", "x:expand(4, 4)",
+  -- lists
+  "cat{x, y}", "cat({x, y}, 1)", "stack{x, y}", "x:split(2)",
+  -- many arguments
+  "x:clamp(0.2, 0.8)", "x:clamp{min = 0.2, max = 0.8}", "x:addcmul(x, y, {value = 0.5})",
+  "F.conv2d(image, w, b)", "F.conv2d(image, w, b, {stride = 1, padding = 1})",
+  "F.conv2d(image, w, {bias = b, stride = 1, padding = 1, dilation = 1, groups = 1})",
+  "F.layer_norm(m, {4}, {eps = 1e-5})", "F.cross_entropy(m, target, {reduction = 'sum'})",
+  -- making
+  "zeros(4)", "zeros({4}, {dtype = float64})", "tensor{1.0, 2.0, 3.0, 4.0}", "x:to(float64)",
+}
+
+local SETUP = [[
+local lucerna = ...
+local F, cat, stack, where = lucerna.nn.functional, lucerna.cat, lucerna.stack, lucerna.where
+local zeros, tensor, float64 = lucerna.zeros, lucerna.tensor, lucerna.float64
+local x, y, m, s = lucerna.rand(4), lucerna.rand(4), lucerna.rand(4, 4), lucerna.tensor(1.0)
+local ids, mask = tensor{1, 3}, tensor{true, false, true, false}
+local image, w, b = lucerna.rand(1, 1, 5, 5), lucerna.rand(2, 1, 3, 3), lucerna.rand(2)
+local target = tensor{1, 2, 3, 4}
+return function(n)
+  lucerna.no_grad(function()
+    for _ = 1, n do
+      %s
+    end
+  end)
+end]]
+
+local cases = {}
+for i, code in ipairs(CODE) do
+  local assigns = code:find("] = ", 1, true)
+  cases[i] = {
+    name = code, unit = "ns", ratio = 2,
+    setup = assert(load(SETUP:format((assigns and "" or "local _ = ") .. code), "=" .. code)),
+  }
+end
+return cases
