@@ -34,7 +34,9 @@ local function saved_tensors(ctx)
       check_saved(saved, i)
       local output = saved.outputs[i]
       if output and ctx._function then
+        tensor = ctx._vmap and ctx._vmap.expose(tensor) or tensor
         tensor = core.autograd._attach(ctx._function, tensor, output)
+        tensor = ctx._vmap and ctx._vmap.hide(tensor) or tensor
       end
     end
     result[i] = tensor
@@ -161,6 +163,37 @@ local function separate(inputs, outputs)
   end
 end
 
+-- Under vmap the graph is that of what batched tensors hide. Returns ways there and back, and the
+-- levels to be entered again by backward; nil where nothing is batched.
+local function levels_of(inputs, outputs)
+  local batched = false
+  for _, list in ipairs { inputs, outputs } do
+    for k = 1, list.n do
+      batched = batched or (is_tensor(list[k]) and core._unbatched(list[k]) ~= nil)
+    end
+  end
+  if not batched then return nil end
+  local levels = require "lucerna.func.levels"
+  local entered = levels.entered()
+  return {
+    expose = function(t) return levels.expose(t, entered) end,
+    hide = function(t) return t and levels.hide(t, entered) end,
+    enter = function() return levels.enter(entered) end,
+  }
+end
+
+-- backward as the core calls it, with gradients that have the dimensions of the levels.
+local function for_samples(backward, vmap)
+  return function(handle, ...)
+    local _ <close> = vmap.enter()
+    local grads = table.pack(...)
+    for o = 1, grads.n do grads[o] = vmap.hide(grads[o]) end
+    local results = table.pack(backward(handle, table.unpack(grads, 1, grads.n)))
+    for i = 1, results.n do results[i] = results[i] and vmap.expose(results[i]) end
+    return table.unpack(results, 1, results.n)
+  end
+end
+
 local function record(class, ctx, inputs, outputs)
   separate(inputs, outputs)
   local marked, mask = ctx._non_differentiable or {}, 0
@@ -177,6 +210,19 @@ local function record(class, ctx, inputs, outputs)
   local backward = make_backward(class, ctx, inputs, outputs)
   seal_saved(ctx, outputs)
   if #results == 0 then return end
+  local vmap = levels_of(inputs, outputs)
+  if vmap then
+    rawset(ctx, "_vmap", vmap)
+    backward = for_samples(backward, vmap)
+    for k, t in ipairs(tensors) do tensors[k] = vmap.expose(t) end
+    results = {}
+    for o = 1, outputs.n do
+      if is_tensor(outputs[o]) then
+        results[#results + 1] = vmap.expose(outputs[o]):detach()
+        outputs[o] = vmap.hide(results[#results])
+      end
+    end
+  end
   core.autograd._record(class.name .. "Backward", backward, tensors, results, mask)
 end
 
@@ -379,4 +425,11 @@ function autograd.gradgradcheck(f, inputs, options)
   return check("gradgradcheck", gradients, all, options)
 end
 
-return autograd
+return setmetatable(autograd, {
+  __names = function() return { "functional" } end,
+  __index = function(_, name)
+    if name ~= "functional" then return nil end
+    autograd.functional = require "lucerna.autograd.functional"
+    return autograd.functional
+  end,
+})

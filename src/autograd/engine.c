@@ -169,8 +169,8 @@ static luc_status conform(luc_context *ctx, luc_tensor **g, luc_dtype dtype, int
 
 /* May `sum` be added to in place: nothing else sees it, and no graph is being made? */
 static bool exclusive(const luc_run *run, const luc_tensor *sum) {
-  return !run->create_graph && sum->refs == 1 && atomic_load(&sum->storage->refs) == 1 &&
-         luc__is_contiguous(sum);
+  return !run->create_graph && !sum->inner && sum->refs == 1 &&
+         atomic_load(&sum->storage->refs) == 1 && luc__is_contiguous(sum);
 }
 
 /* *sum += g; takes over g. */
@@ -181,7 +181,7 @@ static luc_status accumulate(luc_run *run, luc_tensor **sum, luc_tensor *g) {
     return LUC_OK;
   }
   luc_status status;
-  if (exclusive(run, *sum)) {
+  if (exclusive(run, *sum) && !g->inner) {
     status = luc_call_inplace(ctx, LUC_OP_add, LUC_ARGS(luc_v_tensor(*sum), luc_v_tensor(g)));
   } else {
     luc_tensor *total = NULL;
@@ -711,5 +711,29 @@ done:
     luc_tensor_release(ctx, results[i]);
     results[i] = NULL;
   }
+  return status;
+}
+
+luc_status luc_autograd_reaches(luc_context *ctx, luc_tensor *const *outputs, int n,
+                                luc_tensor *const *except, int nexcept, bool *reaches) {
+  luc_run run = {.ctx = ctx};
+  luc_status status = LUC_OK;
+  *reaches = false;
+  for (int i = 0; i < n; i++) {
+    luc_edge edge;
+    LUC_GO(luc__edge_to(ctx, outputs[i], &edge));
+    bool known = !edge.to || task_find(&run, edge.to, edge.leaf);
+    bool made = known || task_new(&run, edge.to, edge.leaf);
+    luc__edge_release(ctx, &edge);
+    if (!made) LUC_GO(LUC_ERR_MEMORY);
+  }
+  LUC_GO(reach(&run));
+  for (const luc_task *t = run.tasks; t; t = t->next) {
+    bool excepted = !t->leaf;
+    for (int i = 0; i < nexcept; i++) excepted |= except[i] == t->leaf;
+    *reaches |= !excepted;
+  }
+done:
+  run_free(&run);
   return status;
 }

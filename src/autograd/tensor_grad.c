@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "tensor/text.h"
+
 bool luc_set_grad_enabled(luc_context *ctx, bool on) {
   bool before = ctx->grad_mode;
   ctx->grad_mode = on;
@@ -13,17 +15,26 @@ bool luc_is_grad_enabled(const luc_context *ctx) {
   return ctx->grad_mode;
 }
 
+/* What is recorded of a batched tensor is what it hides. */
+static const luc_tensor *recorded(const luc_tensor *t) {
+  while (t->inner) t = t->inner;
+  return t;
+}
+
 bool luc_tensor_requires_grad(const luc_tensor *t) {
+  t = recorded(t);
   return luc__requires_grad(t);
 }
 
 bool luc_tensor_is_leaf(const luc_tensor *t) {
+  t = recorded(t);
   if (!luc__requires_grad(t) || !t->meta) return true;
   const luc_tensor *base = t->meta->base;
   return !t->meta->node && !(base && base->requires_grad);
 }
 
 luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on) {
+  LUC_TRY(luc__refuse_batched(ctx, "requires_grad_()", t));
   if (!luc_tensor_is_leaf(t)) {
     LUC_CHECK(ctx, on, LUC_ERR_STATE,
               "requires_grad: you can only change requires_grad flags of leaf variables; use "
@@ -44,6 +55,7 @@ luc_tensor *luc_tensor_grad(const luc_tensor *t) {
 }
 
 luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad) {
+  LUC_TRY(luc__refuse_batched(ctx, "grad", grad ? grad : t));
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   if (grad) {
     LUC_CHECK(ctx, grad != t, LUC_ERR_VALUE, "grad: a tensor can't be its own gradient");
@@ -63,6 +75,7 @@ luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad
 }
 
 const char *luc_tensor_grad_fn(const luc_tensor *t, char buf[LUC_GRAD_FN_NAME]) {
+  t = recorded(t);
   if (!t->meta || !t->meta->node) return NULL;
   return luc__node_name(buf, t->meta->node);
 }
@@ -85,7 +98,22 @@ luc_status luc_tensor_detach_(luc_context *ctx, luc_tensor *t) {
   return LUC_OK;
 }
 
+/* "BatchedTensor(value=\n    tensor(...)\n)" */
+static luc_status batched_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
+  char *inner;
+  size_t n;
+  luc_text text;
+  LUC_TRY(luc_tensor_text(ctx, t->inner, &inner, &n));
+  luc__text_init(&text, ctx);
+  luc__text_puts(&text, "BatchedTensor(value=\n    ");
+  luc__text_indented(&text, inner, 4);
+  luc__text_puts(&text, "\n)");
+  luc_text_free(ctx, inner, n);
+  return luc__text_finish(&text, out, size);
+}
+
 luc_status luc_tensor_text(luc_context *ctx, luc_tensor *t, char **out, size_t *size) {
+  if (t->inner) return batched_text(ctx, t, out, size);
   char name[LUC_GRAD_FN_NAME], suffix[LUC_GRAD_FN_NAME + 16];
   if (luc_tensor_is_uninitialized(t)) return luc__uninitialized_text(ctx, t, out, size);
   if (!luc__requires_grad(t)) return luc__tensor_text(ctx, t, NULL, out, size);

@@ -91,18 +91,18 @@ static luc_status write_strided(luc_context *ctx, luc_tensor *t, const geometry 
 }
 
 /* Zeros with as many elements as the base's storage needs; the base itself may have gaps. An even
- * number, since a view may see pairs of them as complex numbers. */
-static luc_status flat_zeros(luc_context *ctx, const geometry *base, luc_tensor **out) {
+ * number, since a view may see pairs of them as complex numbers. If the gradient to be put in is
+ * batched they are, too. */
+static luc_status flat_zeros(luc_context *ctx, const geometry *base, luc_tensor *grad,
+                             luc_tensor **out) {
   int64_t extent = base->offset + 1;
-  luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}};
   for (int d = 0; d < base->ndim; d++) extent += (base->sizes[d] - 1) * base->strides[d];
   for (int d = 0; d < base->ndim; d++)
     if (!base->sizes[d]) extent = base->offset;
   extent += extent & 1;
-  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)base->dtype, 1, &extent, out));
-  luc_status status = luc__fill(ctx, *out, zero);
-  if (status != LUC_OK) luc_tensor_release(ctx, *out);
-  return status;
+  return luc__op1(
+      ctx, LUC_OP_new_zeros, out,
+      LUC_ARGS(luc_v_tensor(grad), luc_v_ints(&extent, 1), luc_v_dtype((luc_dtype)base->dtype)));
 }
 
 /* gin[0] = zeros like the base, with gout at the view's elements. Elements that an expanded view
@@ -119,7 +119,7 @@ static luc_status view_backward(luc_context *ctx, void *ud, luc_tensor *const *g
   for (int d = 0; d < v.ndim; d++)
     if (v.strides[d] == 0 && v.sizes[d] > 1) v.sizes[d] = 1;
   LUC_GO(luc__sum_to(ctx, gout[0], v.ndim, v.sizes, &summed));
-  LUC_GO(flat_zeros(ctx, &s->base, &flat));
+  LUC_GO(flat_zeros(ctx, &s->base, summed, &flat));
   LUC_GO(write_strided(ctx, flat, &v, summed));
   LUC_GO(strided(ctx, flat, &s->base, &gin[0]));
 done:
@@ -138,7 +138,7 @@ static luc_status slices_backward(luc_context *ctx, void *ud, luc_tensor *const 
   (void)ngout;
   (void)ngin;
   if (!gout[0]) return LUC_OK;
-  LUC_GO(flat_zeros(ctx, &s->base, &flat));
+  LUC_GO(flat_zeros(ctx, &s->base, gout[0], &flat));
   LUC_GO(write_strided(ctx, flat, &s->base, gout[0]));
   LUC_GO(strided(ctx, flat, &s->view, &region));
   LUC_GO(luc__unary(ctx, LUC_OP_clone, region, &part));

@@ -31,7 +31,9 @@ struct luc_context {
   uint8_t default_dtype; /* luc_dtype; float32 to begin with */
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
-  bool inside_op;     /* an operator is running: what it calls is not recorded */
+  bool inside_op;  /* an operator is running: what it calls is not recorded */
+  int64_t batched; /* vmap levels entered and batched tensors alive: operators look out */
+  struct luc_vmap_level *vmap; /* ops/vmap.h: the innermost level, or NULL */
   bool uninitialized; /* tensors without a shape have been made: operators look out for them */
   bool complex;       /* complex tensors have been made: most operators refuse them */
   luc_print_options print;

@@ -19,6 +19,7 @@ void luc__part(const luc_tensor *t, int part, luc_tensor *out) {
   out->ndim = t->ndim;
   out->requires_grad = 0;
   out->flags = 0;
+  out->inner = NULL;
   out->storage = t->storage;
   out->data = t->data + (size_t)part * luc__dtype_size(real);
   out->offset = 2 * t->offset + part;

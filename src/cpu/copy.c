@@ -145,6 +145,8 @@ static void copy_other(luc_context *ctx, copy_job *job) {
 }
 
 luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "a copy", dst));
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "a copy", src));
   if (dst->numel == 0) return LUC_OK;
   copy_job job;
   job.to = (luc_dtype)dst->dtype;
@@ -171,6 +173,7 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
 }
 
 luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "a kernel", t));
   if (t->dtype == dtype && luc__is_contiguous(t)) {
     *out = luc__retain(t);
     return LUC_OK;
@@ -182,6 +185,7 @@ luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, 
 /* ---- filling ---- */
 
 luc_status luc__fill(luc_context *ctx, luc_tensor *t, luc_scalar s) {
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "filling", t));
   luc_element value = {{0, 0}};
   luc__store_scalar(&value, (luc_dtype)t->dtype, s);
   return luc__fill_element(ctx, t, &value);

@@ -87,6 +87,7 @@ static void open_parts(lua_State *L, luc_l_state *st) {
   luc_l_open_autocast(L, st);
   luc_l_open_nodes(L, st);
   luc_l_open_memory(L, st);
+  luc_l_open_vmap(L, st);
   luc_l_open_observe(L, st);
   luc_l_get(L, st, LUC_L_CORE);
   luc_l_open_optim(L, st);

@@ -340,6 +340,7 @@ static bool read_single_as_list(reader *r, int p, int index) {
 static bool read_tensor_as_ints(reader *r, int p, int index) {
   const luc_tensor *t = luc_l_totensor(r->L, index);
   if (!t || t->dtype != LUC_INT64 || t->ndim > 1 || t->numel > INT_MAX) return false;
+  luc_l_need_values(r->L, "tolist", t);
   luc_l_args *a = r->a;
   int n = (int)t->numel;
   int64_t *room = list_room(r, a->ints, &a->nints, LUC_L_INTS, n, sizeof *room);

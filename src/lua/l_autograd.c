@@ -42,6 +42,8 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
   bool given = grads->kind == LUC_TENSORS;
   if (given && grads->n != outputs->n)
     return luc_l_error(L, "grad: got %d outputs and %d grad_outputs", outputs->n, grads->n);
+  for (int i = 0; i < outputs->n; i++) luc_l_need_values(L, "grad", outputs->as.tensors[i]);
+  for (int i = 0; i < inputs->n; i++) luc_l_need_values(L, "grad", inputs->as.tensors[i]);
   int n = inputs->n, flags = graph_flags(&a->v[3], &a->v[4]);
   if (a->v[5].kind == LUC_BOOLEAN && a->v[5].as.i) flags |= LUC_ALLOW_UNUSED;
   luaL_checkstack(L, n + 8, "too many inputs");
@@ -62,6 +64,17 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
     lua_replace(L, first + i);
   }
   return n;
+}
+
+/* _reaches(outputs, except): does their graph end in other leaves, too? */
+static int reaches(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  const luc_value *outputs = &a->v[0], *except = &a->v[1];
+  bool result;
+  luc_status status = luc_autograd_reaches(st->ctx, outputs->as.tensors, outputs->n,
+                                           except->as.tensors, except->n, &result);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  lua_pushboolean(L, result);
+  return 1;
 }
 
 /* ---- leaves ---- */
@@ -361,7 +374,8 @@ static const luc_l_native autograd_natives[] = {
      autograd_backward, LUC_F_FUNCTION},
     {"grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, "
      "bool? retain_graph=None, bool create_graph=False, bool? allow_unused=None)",
-     autograd_grad, LUC_F_FUNCTION},
+     autograd_grad, LUC_F_FUNCTION | LUC_F_BATCHED},
+    {"_reaches(Tensor[] outputs, Tensor[] except)", reaches, LUC_F_FUNCTION},
     {"_record(str name, Any backward, Tensor?[] inputs, Tensor[] outputs, int "
      "non_differentiable=0)",
      record, LUC_F_FUNCTION},

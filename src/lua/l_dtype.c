@@ -98,7 +98,8 @@ static int set_default_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static const luc_l_native natives[] = {
     {"promote_types(dtype type1, dtype type2) -> dtype", promote_types, LUC_F_FUNCTION},
-    {"result_type(Operand tensor1, Operand tensor2) -> dtype", result_type, LUC_F_FUNCTION},
+    {"result_type(Operand tensor1, Operand tensor2) -> dtype", result_type,
+     LUC_F_FUNCTION | LUC_F_BATCHED},
     {"can_cast(dtype from_, dtype to) -> bool", can_cast, LUC_F_FUNCTION},
     {"get_default_dtype() -> dtype", get_default_dtype, LUC_F_FUNCTION},
     {"set_default_dtype(dtype d)", set_default_dtype, LUC_F_FUNCTION},

@@ -180,10 +180,22 @@ static int call_inplace(lua_State *L, luc_l_state *st, const luc_l_row *row,
   return return_argument(L, st, a.v[0].as.tensor, 1);
 }
 
+/* Functions of the binding see a tensor's own data, which of a batched one are not all. */
+static void refuse_batched(lua_State *L, const luc_l_row *row, const luc_l_args *a) {
+  for (int p = 0; p < row->sig.schema->nparams; p++) {
+    const luc_value *v = &a->v[p];
+    luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
+    int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
+    for (int i = 0; i < n; i++)
+      if (list[i]) luc_l_need_values(L, row->sig.who, list[i]);
+  }
+}
+
 static int call_native(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l) {
   luc_l_args a;
   luc_l_context(L, st);
   luc_l_read(L, st, &row->sig, l, &a);
+  if (st->ctx->batched && !(row->flags & LUC_F_BATCHED)) refuse_batched(L, row, &a);
   return row->native(L, st, &a);
 }
 

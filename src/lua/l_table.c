@@ -68,7 +68,7 @@ static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
     *s = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, index)}};
   } else {
     luc_tensor *t = luc_l_totensor(L, index);
-    if (!t || t->numel != 1) return false;
+    if (!t || t->numel != 1 || t->inner) return false;
     *s = luc__load_scalar(t->data, (luc_dtype)t->dtype);
   }
   return true;
@@ -202,6 +202,7 @@ static int make_tensor(lua_State *L, luc_l_state *st, const char *who, const luc
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   luc_l_box *box = luc_l_newbox(L, st);
   luc_tensor *t = luc_l_totensor(L, index);
+  if (t) luc_l_need_values(L, who, t);
   if (t) {
     tensor_from_tensor(L, st, box, t, dtype);
   } else {

@@ -202,6 +202,15 @@ void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who, const luc_
   if (luc_tensor_is_uninitialized(t)) luc_l_raise(L, st, luc__fail_uninitialized(st->ctx, who, t));
 }
 
+void luc_l_need_values(lua_State *L, const char *method, const luc_tensor *t) {
+  if (t->inner)
+    luc_l_error(L,
+                "%s: vmap: It looks like you're calling .%s() on a Tensor. We don't support vmap "
+                "over calling .%s() on a Tensor, please try to rewrite what you're doing with "
+                "other operations",
+                method, method, method);
+}
+
 /* == compares what is behind the boxes: is it the same tensor? */
 static int tensor_eq(lua_State *L) {
   luc_l_box *a = luc_l_tobox(L, 1), *b = luc_l_tobox(L, 2);

@@ -85,6 +85,8 @@ void luc_l_pushsizes(lua_State *L, int n, const int64_t *sizes);
 void luc_l_pushscalar(lua_State *L, luc_scalar s);
 /* Raises if t has no shape yet. */
 void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who, const luc_tensor *t);
+/* Raises what PyTorch says of calling a method that reads values on a tensor being mapped over. */
+void luc_l_need_values(lua_State *L, const char *method, const luc_tensor *t);
 /* Is the value lucerna.none? */
 static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
   return lua_touserdata(L, index) == st->none;
@@ -114,6 +116,7 @@ void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hoo
 void luc_l_open_autocast(lua_State *L, luc_l_state *st);
 void luc_l_open_nodes(lua_State *L, luc_l_state *st);  /* grad_fn objects */
 void luc_l_open_memory(lua_State *L, luc_l_state *st); /* resize_, set_, detach_, apply_ */
+void luc_l_open_vmap(lua_State *L, luc_l_state *st);   /* levels of vmap */
 void luc_l_open_fields(lua_State *L, luc_l_state *st); /* x.shape, x[…]: last, over methods */
 void luc_l_open_io(lua_State *L, luc_l_state *st);     /* files */
 void luc_l_open_checkpoint(lua_State *L);              /* … of PyTorch */

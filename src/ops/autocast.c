@@ -174,8 +174,8 @@ static luc_status convert(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_
 
 /* A weight is a leaf of float32 that collects a gradient; its memory's version tells a step. */
 static bool is_weight(const luc_context *ctx, luc_tensor *t) {
-  return ctx->autocast_cache && ctx->grad_mode && t->requires_grad && t->dtype == LUC_FLOAT32 &&
-         luc_tensor_is_leaf(t);
+  return ctx->autocast_cache && ctx->grad_mode && t->requires_grad && !t->inner &&
+         t->dtype == LUC_FLOAT32 && luc_tensor_is_leaf(t);
 }
 
 static luc_status cast_weight(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {

@@ -24,9 +24,22 @@ static luc_status fail_zero(luc_context *ctx, const char *who, int64_t positions
                    range);
 }
 
+/* *out: `inner` as one sample of `like` sees it; takes inner over. */
+static luc_status batched_like(luc_context *ctx, const luc_tensor *like, luc_tensor *inner,
+                               luc_tensor **out) {
+  luc_status status = luc__tensor_batched(ctx, inner, luc__batch_level(like), out);
+  luc_tensor_release(ctx, inner);
+  return status;
+}
+
 luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
                                luc_tensor **out) {
   luc_dtype dtype = (luc_dtype)t->dtype;
+  if (ctx->batched && t->inner) {
+    luc_tensor *inner;
+    LUC_TRY(luc__index_from_one(ctx, who, positions, t->inner, &inner));
+    return batched_like(ctx, t, inner, out);
+  }
   if (!luc__dtype_is_int(dtype)) {
     *out = luc__retain(t);
     return LUC_OK;
@@ -48,6 +61,17 @@ luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positi
 
 luc_status luc__index_to_one(luc_context *ctx, luc_tensor **t) {
   luc_tensor *from = *t, *to = from;
+  if (ctx->batched && from->inner) {
+    luc_tensor *inner = luc__retain(from->inner);
+    luc_status status = luc__index_to_one(ctx, &inner);
+    if (status != LUC_OK) {
+      luc_tensor_release(ctx, inner);
+      return status;
+    }
+    LUC_TRY(batched_like(ctx, from, inner, t));
+    luc_tensor_release(ctx, from);
+    return LUC_OK;
+  }
   bool alone = from->refs == 1 && from->storage->refs == 1 && luc__is_contiguous(from);
   if (from->dtype != LUC_INT64) return LUC_OK;
   if (!alone) {

@@ -174,10 +174,9 @@ static luc_tensor *without_infinity(luc_formula *f, luc_tensor *loss) {
 /* Each loss by its target's length, at least 1; then their mean. */
 static luc_tensor *mean_by_length(luc_formula *f, luc_tensor *loss, const luc_value *lengths) {
   int64_t n = lengths->n;
-  luc_tensor *by =
-      luc__f_call(f, LUC_OP_new_zeros,
-                  LUC_ARGS(luc_v_tensor(loss), luc_v_ints(&n, 1), luc_v_dtype(LUC_FLOAT64)));
-  if (f->status != LUC_OK) return NULL;
+  luc_tensor *by = NULL;
+  if (f->status == LUC_OK) f->status = luc__tensor_empty(f->ctx, LUC_FLOAT64, 1, &n, &by);
+  if (luc__f_own(f, by) == NULL) return NULL;
   for (int i = 0; i < lengths->n; i++)
     ((double *)by->data)[i] = lengths->as.ints[i] > 0 ? (double)lengths->as.ints[i] : 1;
   by = luc__f_to(f, by, (luc_dtype)loss->dtype);

@@ -3,7 +3,7 @@
  * nothing half-made: results are released, and histories change only after everything that can fail
  * has succeeded. */
 #include "ops/autocast.h"
-#include "ops/op.h"
+#include "ops/vmap.h"
 
 #include <string.h>
 
@@ -114,8 +114,11 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   int nresults = schema->nresults;
   for (int i = 0; i < nresults; i++) out[i] = luc_v_none();
   luc_status status;
-  if (row->flags & LUC_F_COMPOSITE) {
+  if (ctx->batched && luc__vmap_concerns(ctx, op, args)) {
+    status = luc__vmap_call(ctx, op, args, out);
+  } else if (row->flags & LUC_F_COMPOSITE) {
     status = row->run(ctx, args, out);
+    if (status != LUC_OK && ctx->batched) status = luc__vmap_retry(ctx, op, args, status, out);
   } else {
     bool records = luc__wants_record(ctx, op, args, schema->nparams);
     status = run_inside(ctx, row->run, args, out);
@@ -165,9 +168,13 @@ done:
 static luc_status view_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nparams) {
   luc_value out[LUC_MAX_RESULTS];
   luc_tensor *self = args[0].as.tensor;
-  LUC_TRY(luc__inplace_check(ctx, op, self, luc__wants_record(ctx, op, args, nparams)));
+  luc_tensor *whole = luc__all_samples(self);
+  LUC_TRY(luc__inplace_check(ctx, op, whole, luc__wants_record(ctx, op, args, nparams)));
   LUC_TRY(call(ctx, op, args, nparams, out));
-  luc__become_view(ctx, self, out[0].as.tensor);
+  if (self->inner)
+    luc__tensor_become_batched(ctx, self, out[0].as.tensor);
+  else
+    luc__become_view(ctx, self, out[0].as.tensor);
   luc__value_release(ctx, &out[0]);
   return LUC_OK;
 }
@@ -207,6 +214,15 @@ static luc_status written(luc_context *ctx, luc_opid op, const luc_value *args, 
   return observer->called(ctx, observer, op, inplace, args, out);
 }
 
+/* What it calls is deeper, as what a composite calls. */
+static luc_status vmap_inplace(luc_context *ctx, luc_opid op, const luc_value *args) {
+  luc_observer *observer = observer_of(ctx);
+  if (observer) observer->depth++;
+  luc_status status = luc__vmap_inplace(ctx, op, args);
+  if (observer) observer->depth--;
+  return status;
+}
+
 /* Does the write reach an element twice, or what it reads as well? As in PyTorch, setting all
  * elements alike is no matter. */
 static luc_status check_memory(luc_context *ctx, luc_opid op, const luc_value *args, bool records) {
@@ -237,6 +253,10 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
     return composite_inplace(ctx, op, args, schema->nparams);
   luc_tensor *self = args[0].as.tensor;
   if (row->flags & LUC_F_VIEW) return view_inplace(ctx, op, args, schema->nparams);
+  if (ctx->batched && luc__vmap_concerns(ctx, op, args)) {
+    LUC_TRY(vmap_inplace(ctx, op, args));
+    return written(ctx, op, args, self, true, begin);
+  }
   bool records = luc__wants_record(ctx, op, args, schema->nparams);
   LUC_TRY(check_memory(ctx, op, args, records));
   LUC_TRY(luc__inplace_check(ctx, op, self, records));
@@ -258,6 +278,9 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   LUC_TRY(check_dtypes(ctx, op, args));
+  LUC_CHECK(ctx, !ctx->batched || (!(*into)->inner && !luc__vmap_has_batched(ctx, op, args)),
+            LUC_ERR_STATE, "%s: vmap: functions with out=... arguments do not support vmap",
+            schema->name);
   /* No run function needs to write real numbers to a complex tensor, or to what is only stored. */
   bool copied = !(row->flags & LUC_F_OUT) || into[0]->dtype >= LUC_COMPLEX64;
   if (copied) return luc__call_copied(ctx, op, args, schema->nparams, into);

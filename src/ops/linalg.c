@@ -54,7 +54,8 @@ luc_status luc__batch_empty(luc_context *ctx, const luc_tensor *t, luc_dtype dty
   return luc__tensor_empty(ctx, dtype, batch + ntail, sizes, out);
 }
 
-luc_status luc__check_info(luc_context *ctx, const luc_tensor *info, luc_la_failure what) {
+luc_status luc__check_info(luc_context *ctx, luc_tensor *info, luc_la_failure what) {
+  info = luc__all_samples(info);
   const int32_t *codes = (const int32_t *)info->data;
   char element[48] = "";
   int64_t i = 0;

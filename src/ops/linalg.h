@@ -28,7 +28,7 @@ typedef enum luc_la_failure {
   LUC_LA_SINGULAR
 } luc_la_failure;
 /* Fails for the first code that is not 0; info is int32 [batch...]. */
-luc_status luc__check_info(luc_context *ctx, const luc_tensor *info, luc_la_failure what);
+luc_status luc__check_info(luc_context *ctx, luc_tensor *info, luc_la_failure what);
 
 static inline luc_tensor *luc__f_mt(luc_formula *f, luc_tensor *t) {
   return luc__f_transpose(f, t, -2, -1);

@@ -83,7 +83,10 @@ static luc_status halvings(luc_context *ctx, luc_tensor *a, int *times) {
   luc_tensor *sums = luc__f_sum(&f, luc__f1(&f, LUC_OP_abs, a), 1, (int64_t[]){-2}, false);
   luc_tensor *largest = luc__f_call(&f, LUC_OP_amax, LUC_ARGS(luc_v_tensor(sums), none));
   largest = luc__f_to(&f, largest, LUC_FLOAT64);
-  if (f.status == LUC_OK) norm = *(const double *)largest->data;
+  if (f.status == LUC_OK) {
+    const luc_tensor *all = luc__all_samples(largest);
+    for (int64_t i = 0; i < all->numel; i++) norm = fmax(norm, ((const double *)all->data)[i]);
+  }
   *times = norm > 1 && isfinite(norm) ? (int)ceil(log2(norm)) : 0;
   if (*times > 40) *times = 40;
   ctx->grad_mode = outer;

@@ -358,9 +358,10 @@ luc_status luc__grad_least_squares(luc_context *ctx, luc_backward *b) {
 
 /* Sums of squares left over, where there are more equations than unknowns and all are needed. */
 static luc_tensor *residuals(luc_formula *f, luc_tensor *a, luc_tensor *x, luc_tensor *b,
-                             const luc_tensor *rank) {
+                             luc_tensor *rank) {
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
   bool whole = f->status == LUC_OK && m > n;
+  if (whole) rank = luc__all_samples(rank);
   for (int64_t i = 0; whole && i < rank->numel; i++) whole = ((const int64_t *)rank->data)[i] == n;
   luc_value none = luc_v_ints((int64_t[]){0}, 1);
   if (!whole) return luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(a), none));

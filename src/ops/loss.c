@@ -131,7 +131,7 @@ static luc_status check_targets(luc_context *ctx, const char *who, const luc_ten
                                 luc_tensor *target, int64_t ignore_index) {
   luc_tensor *dense;
   int64_t classes = input->sizes[input->ndim > 1];
-  LUC_TRY(luc__dense(ctx, target, LUC_INT64, &dense));
+  LUC_TRY(luc__dense(ctx, luc__all_samples(target), LUC_INT64, &dense));
   const int64_t *at = (const int64_t *)dense->data;
   int64_t bad = luc__index_check(at, dense->numel, classes, ignore_index), given = 0;
   if (bad >= 0) given = at[bad];

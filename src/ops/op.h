@@ -46,6 +46,7 @@ enum {
   LUC_F_FUNCTION = 32, /* lucerna.name */
   LUC_F_METHOD = 64,   /* tensor:name */
   LUC_F_NN = 128,      /* nn.functional.name */
+  LUC_F_BATCHED = 256, /* functions of the binding: may be given batched tensors (vmap) */
   LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
   LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
 };

@@ -55,6 +55,7 @@ static luc_tensor *new_block(luc_context *ctx, luc_dtype dtype, int ndim) {
   if (dtype >= LUC_COMPLEX64) ctx->complex = true;
   t->offset = 0;
   t->meta = NULL;
+  t->inner = NULL;
   return t;
 }
 
@@ -240,6 +241,7 @@ luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
                                const int64_t *sizes, const int64_t *strides, int64_t offset,
                                luc_tensor **out) {
   *out = NULL;
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "view", t));
   LUC_CHECK(ctx, ndim >= 0 && ndim <= LUC_MAX_DIMS, LUC_ERR_SUPPORT,
             "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS, ndim);
   int64_t numel;
@@ -263,7 +265,52 @@ luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
   return LUC_OK;
 }
 
+luc_status luc__tensor_batched(luc_context *ctx, luc_tensor *inner, uint64_t level,
+                               luc_tensor **out) {
+  *out = NULL;
+  LUC_CHECK(ctx, inner->ndim > 0, LUC_ERR_SHAPE, "vmap: a 0-d tensor has no dimension to map over");
+  luc_tensor *t = new_block(ctx, (luc_dtype)inner->dtype, inner->ndim - 1);
+  if (t == NULL) return LUC_ERR_MEMORY;
+  t->numel = 1;
+  for (int d = 0; d < t->ndim; d++) {
+    t->sizes[d] = inner->sizes[d + 1];
+    t->strides[d] = inner->strides[d + 1];
+    t->numel *= t->sizes[d];
+  }
+  atomic_init(&t->holds, 1);
+  t->flags = inner->flags & VIEW_FLAGS;
+  t->requires_grad = inner->requires_grad;
+  t->offset = inner->offset;
+  t->storage = luc__storage_retain(inner->storage);
+  t->data = inner->data;
+  t->inner = luc__retain(inner);
+  memcpy(t->inl, &level, sizeof level);
+  ctx->batched++;
+  *out = t;
+  return LUC_OK;
+}
+
+void luc__tensor_become_batched(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
+  luc_tensor *inner = luc__retain(src->inner);
+  luc_tensor_release(ctx, dst->inner);
+  dst->inner = inner;
+  luc__tensor_set_geometry(dst, src);
+}
+
+luc_status luc__refuse_batched(luc_context *ctx, const char *who, const luc_tensor *t) {
+  LUC_CHECK(ctx, t->inner == NULL, LUC_ERR_SUPPORT,
+            "vmap: %s cannot take a Tensor that is being mapped over", who);
+  return LUC_OK;
+}
+
 luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  if (ctx->batched && t->inner) {
+    luc_tensor *alias;
+    LUC_TRY(luc__tensor_alias(ctx, t->inner, &alias));
+    luc_status status = luc__tensor_batched(ctx, alias, luc__batch_level(t), out);
+    luc_tensor_release(ctx, alias);
+    return status;
+  }
   return luc__tensor_view(ctx, t, t->ndim, t->sizes, t->strides, t->offset, out);
 }
 
@@ -297,7 +344,8 @@ luc_status luc__tensor_resize(luc_context *ctx, luc_tensor *t, int ndim, const i
 }
 
 luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *src) {
-  (void)ctx;
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "data", dst));
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "data", src));
   luc_storage *old = dst->storage;
   dst->storage = luc__storage_retain(src->storage);
   dst->dtype = src->dtype;
@@ -318,6 +366,10 @@ void luc_tensor_release(luc_context *ctx, luc_tensor *t) {
     luc_meta *meta = t->meta;
     t->meta = NULL;
     luc__meta_free(ctx, meta);
+  }
+  if (ctx->batched && t->inner != NULL) {
+    ctx->batched--;
+    luc_tensor_release(ctx, t->inner);
   }
   luc_storage *s = t->storage;
   if (s == &t->own && atomic_load_explicit(&s->refs, memory_order_acquire) == 1) {
@@ -354,6 +406,7 @@ bool luc_tensor_is_contiguous(const luc_tensor *t) {
 }
 
 luc_status luc_tensor_item(luc_context *ctx, const luc_tensor *t, double *out) {
+  LUC_TRY(luc__refuse_batched(ctx, "item", t));
   LUC_CHECK(ctx, t->numel == 1, LUC_ERR_VALUE,
             "item: a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
   LUC_CHECK(ctx, !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,

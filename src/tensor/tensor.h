@@ -6,6 +6,7 @@
 #define LUC_TENSOR_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/context.h"
 #include "tensor/dtype.h"
@@ -55,7 +56,8 @@ struct luc_tensor {
   int64_t sizes[LUC_MAX_DIMS];
   int64_t strides[LUC_MAX_DIMS]; /* in elements; may be 0, or negative inside operators (flip) */
   luc_storage own;               /* in use by a tensor that is no view, and by the views of it */
-  atomic_int holds; /* of the block: 1 while the tensor lives, 1 while `own` is in use */
+  atomic_int holds;         /* of the block: 1 while the tensor lives, 1 while `own` is in use */
+  struct luc_tensor *inner; /* of a batched tensor (see luc__tensor_batched); else NULL */
   _Alignas(64) char inl[LUC_INLINE_BYTES];
 };
 
@@ -75,8 +77,27 @@ luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int
 luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, int ndim,
                                const int64_t *sizes, const int64_t *strides, int64_t offset,
                                luc_tensor **out);
-/* A view with t's own geometry, detached from autograd. */
+/* A view with t's own geometry, detached from autograd; of a batched tensor a batched one. */
 luc_status luc__tensor_alias(luc_context *ctx, luc_tensor *t, luc_tensor **out);
+/* inner, whose dimension 0 is that of a vmap level, as one sample sees it: with the shape of the
+ * rest. Only the door (ops/vmap.c) computes with it, on inner; its own data are the first sample's,
+ * and what is not the door refuses it. */
+luc_status luc__tensor_batched(luc_context *ctx, luc_tensor *inner, uint64_t level,
+                               luc_tensor **out);
+/* dst, which is batched, becomes what src is: a view of the same storage at the same level. */
+void luc__tensor_become_batched(luc_context *ctx, luc_tensor *dst, const luc_tensor *src);
+static inline uint64_t luc__batch_level(const luc_tensor *t) {
+  uint64_t level;
+  memcpy(&level, t->inl, sizeof level); /* a view has no data of its own there */
+  return level;
+}
+/* The tensor with the samples of all levels. */
+static inline luc_tensor *luc__all_samples(luc_tensor *t) {
+  while (t->inner) t = t->inner;
+  return t;
+}
+/* Fails if t is batched: for what reads or writes data past the door. */
+luc_status luc__refuse_batched(luc_context *ctx, const char *who, const luc_tensor *t);
 /* A 0-d tensor holding s. */
 luc_status luc__tensor_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype, luc_tensor **out);
 /* dst, which shares src's storage, gets its shape, strides and offset. */

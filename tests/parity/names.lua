@@ -114,6 +114,16 @@ return {
    files = {"^utils$", "^programs$"},
    names = "functional_call",
   },
+  {title = "torch.func", place = "func", files = {"^func$", "^utils$"},
+   names = [[
+     functional_call grad grad_and_value vmap vjp jvp linearize jacrev jacfwd hessian
+     stack_module_state replace_all_batch_norm_modules_ functionalize debug_unwrap]],
+   absent = {functionalize = "removes writes for compilers; there is none here",
+     debug_unwrap = "shows the insides of wrappers, which print themselves here"},
+  },
+  {title = "torch.autograd.functional", place = "autograd.functional", files = {"^func$"},
+   names = "vjp jvp jacobian hessian vhp hvp",
+  },
   {title = "torch.optim", place = "optim", files = {"^optim"}, cases = {LBFGS = "lbfgs"},
    names = [[
      Adadelta Adafactor Adagrad Adam AdamW SparseAdam Adamax ASGD LBFGS Muon NAdam RAdam RMSprop

@@ -7,7 +7,8 @@
 local FAMILIES = { "container", "methods", "linear", "conv", "pool", "pad", "activation", "norm",
   "recurrent", "attention", "embedding", "loss", "vision", "initializers", "utils", "optim",
   "schedulers", "create", "complex", "pointwise", "special", "compare", "reduce", "shape",
-  "positions", "linalg", "signal", "random", "tensor", "data", "distributions", "library" }
+  "positions", "linalg", "signal", "random", "tensor", "data", "distributions", "func",
+  "library" }
 
 local texts = { families = {} }
 

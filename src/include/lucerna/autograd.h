@@ -52,6 +52,10 @@ luc_status luc_autograd_grad(luc_context *ctx, luc_tensor *const *outputs, int n
                              luc_tensor *const *grads, luc_tensor *const *inputs, int ninputs,
                              int flags, luc_tensor **results);
 
+/* Do the outputs come from a leaf that is none of `except`? */
+luc_status luc_autograd_reaches(luc_context *ctx, luc_tensor *const *outputs, int n,
+                                luc_tensor *const *except, int nexcept, bool *reaches);
+
 /* A hook sees a gradient and may put a replacement (a new reference) in *replacement. */
 typedef luc_status (*luc_grad_hook_fn)(luc_context *ctx, void *ud, luc_tensor *grad,
                                        luc_tensor **replacement);

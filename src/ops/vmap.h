@@ -1,0 +1,76 @@
+/* Mapping functions over a dimension of their tensors (lucerna.func.vmap). A level is one map that
+ * is running; a batched tensor (luc__tensor_batched) hides a level's dimension. A call with batched
+ * tensors is done on what they hide, with the dimension in front, by the rule that vmap.def has for
+ * its operator; whatever has no rule, or a rule cannot do, is done sample by sample and stacked.
+ * Levels nest: a rule calls operators, which see the tensors of the levels further out. */
+#ifndef LUC_VMAP_H
+#define LUC_VMAP_H
+
+#include "ops/formula.h"
+
+/* What random operators do: refuse, draw for every sample, draw once for all. */
+typedef enum luc_randomness {
+  LUC_RANDOM_ERROR,
+  LUC_RANDOM_DIFFERENT,
+  LUC_RANDOM_SAME
+} luc_randomness;
+
+typedef struct luc_vmap_level {
+  struct luc_vmap_level *outer;
+  uint64_t id; /* larger than those of the levels around it */
+  int64_t size;
+  luc_randomness randomness;
+  int entered; /* so many times */
+} luc_vmap_level;
+
+/* A level is its owner's memory, which must leave it as often as it entered before it goes. */
+void luc__vmap_enter(luc_context *ctx, luc_vmap_level *level);
+void luc__vmap_leave(luc_context *ctx, luc_vmap_level *level);
+
+/* ---- for the door; asked only while ctx->batched ---- */
+
+/* Must this call go to luc__vmap_call? */
+bool luc__vmap_concerns(const luc_context *ctx, luc_opid op, const luc_value *args);
+luc_status luc__vmap_call(luc_context *ctx, luc_opid op, const luc_value *args, luc_value *out);
+luc_status luc__vmap_inplace(luc_context *ctx, luc_opid op, const luc_value *args);
+/* A composite with batched arguments failed: the call sample by sample, or its failure again. */
+luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args, luc_status failure,
+                           luc_value *out);
+bool luc__vmap_has_batched(const luc_context *ctx, luc_opid op, const luc_value *args);
+
+/* ---- for rules (vmap_rules.c) ---- */
+
+enum { LUC_VCALL_ROOMS = 4 };
+
+/* A call at one level. */
+typedef struct luc_vcall {
+  luc_formula f; /* owns what the rule makes */
+  luc_opid op;
+  const luc_op_info *info;
+  const luc_value *given;         /* as one sample sees them; defaults filled in */
+  luc_value args[LUC_MAX_PARAMS]; /* the same without this level: its dimension in front */
+  uint32_t batched;               /* bit p: parameter p (one of its list) came with the dimension */
+  uint32_t expanded;              /* bit p: the rule has given it to parameter p */
+  luc_tensor **list;              /* the tensors of the list parameter in args; owned */
+  int nlist;
+  luc_vmap_level *level;
+  int64_t rooms[LUC_VCALL_ROOMS][LUC_MAX_DIMS]; /* for changed lists */
+  int nrooms;
+  bool plain; /* the results are the same for all samples, and have no dimension in front */
+  luc_value *out;
+} luc_vcall;
+
+typedef luc_status (*luc_vmap_rule)(luc_context *ctx, luc_vcall *c);
+/* NULL: sample by sample; composites: through the operators they call. */
+luc_vmap_rule luc__vmap_rule(luc_opid op);
+/* The rule of an in-place call, or NULL: out of place, then copied. */
+luc_vmap_rule luc__vmap_rule_inplace(luc_opid op);
+bool luc__vmap_is_random(luc_opid op);
+
+/* What a rule returns that leaves the call to be done sample by sample. */
+#define LUC_VMAP_DECLINE LUC_ERR_SUPPORT
+/* Calls the operator sample by sample into c->out. */
+luc_status luc__vmap_loop(luc_context *ctx, luc_vcall *c);
+luc_status luc__vmap_loop_inplace(luc_context *ctx, luc_vcall *c);
+
+#endif
