@@ -24,10 +24,11 @@ luc_status luc__run_rad2deg(luc_context *ctx, luc_value *args, luc_value *out) {
   return scaled(ctx, args, 57.295779513082320877, out);
 }
 
-/* An operand in double. */
+/* An operand in double precision. */
 static luc_value doubled(luc_formula *f, luc_value v) {
   if (v.kind != LUC_TENSOR) return luc_v_float(luc_as_double(&v));
-  return luc_v_tensor(luc__f_to(f, v.as.tensor, LUC_FLOAT64));
+  bool complex = luc__dtype_is_complex((luc_dtype)v.as.tensor->dtype);
+  return luc_v_tensor(luc__f_to(f, v.as.tensor, complex ? LUC_COMPLEX128 : LUC_FLOAT64));
 }
 
 luc_status luc__run_float_power(luc_context *ctx, luc_value *args, luc_value *out) {

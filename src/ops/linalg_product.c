@@ -264,7 +264,7 @@ luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t n = luc_is_none(&args[1]) ? x->numel : args[1].as.i, last = -1;
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "vander: N must be non-negative (got %lld)", (long long)n);
   luc_formula f = luc__formula(ctx);
-  if (!luc__dtype_is_float((luc_dtype)x->dtype)) x = luc__f_to(&f, x, LUC_INT64);
+  if (!luc__dtype_has_gradient((luc_dtype)x->dtype)) x = luc__f_to(&f, x, LUC_INT64);
   luc_tensor *base = luc__f_unsqueeze(&f, x, -1), *r;
   int64_t sizes[2] = {args[0].as.tensor->numel, n > 0 ? n - 1 : 0};
   luc_tensor *powers = luc__f_expand(&f, base, 2, sizes);

@@ -567,7 +567,8 @@ luc_status luc__run_local_response_norm(luc_context *ctx, luc_value *args, luc_v
 /* normalize(input, p, dim, eps): x / max(norm, eps) */
 luc_status luc__run_normalize(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
-  LUC_TRY(luc__need_float(ctx, "normalize", "input", x));
+  if (!luc__dtype_is_complex((luc_dtype)x->dtype))
+    LUC_TRY(luc__need_float(ctx, "normalize", "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *norm =
       luc__f_call(&f, LUC_OP_norm, LUC_ARGS(args[0], args[1], args[2], luc_v_bool(true)));

@@ -156,7 +156,7 @@ luc_status luc__run_cov(luc_context *ctx, luc_value *args, luc_value *out) {
       w ? luc__f2(&f, LUC_OP_div, sum, total) : luc__fs(&f, LUC_OP_div, sum, (double)n);
   luc_tensor *away = luc__f2(&f, LUC_OP_sub, x, mean);
   luc_tensor *other = luc__f_transpose(&f, w ? luc__f2(&f, LUC_OP_mul, away, w) : away, 0, 1);
-  luc_tensor *c = luc__f2(&f, LUC_OP_matmul, away, other);
+  luc_tensor *c = luc__f2(&f, LUC_OP_matmul, away, luc__f_conj(&f, other));
   c = w ? luc__f2(&f, LUC_OP_div, c, freedom(&f, w, total, aw, correction))
         : luc__fs(&f, LUC_OP_div, c, fmax((double)n - correction, 0));
   return luc__f_result(&f, luc__f1(&f, LUC_OP_squeeze, c), out);
@@ -166,11 +166,14 @@ luc_status luc__run_corrcoef(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_formula f = luc__formula(ctx);
   luc_tensor *c = luc__f1(&f, LUC_OP_cov, args[0].as.tensor);
   if (c && c->ndim == 0) return luc__f_result(&f, luc__f2(&f, LUC_OP_div, c, c), out);
-  luc_tensor *deviation = luc__f1(&f, LUC_OP_sqrt, luc__f1(&f, LUC_OP_diagonal, c));
+  luc_tensor *variance = luc__f1(&f, LUC_OP_real, luc__f1(&f, LUC_OP_diagonal, c));
+  luc_tensor *deviation = luc__f1(&f, LUC_OP_sqrt, variance);
   c = luc__f2(&f, LUC_OP_div, c, luc__f_unsqueeze(&f, deviation, 1));
-  luc_value r = luc_v_tensor(luc__f2(&f, LUC_OP_div, c, luc__f_unsqueeze(&f, deviation, 0)));
-  return luc__f_result(
-      &f, luc__f_call(&f, LUC_OP_clamp, LUC_ARGS(r, luc_v_float(-1), luc_v_float(1))), out);
+  c = luc__f2(&f, LUC_OP_div, c, luc__f_unsqueeze(&f, deviation, 0));
+  bool complex = c && luc__dtype_is_complex((luc_dtype)c->dtype); /* whose parts are clamped */
+  luc_value r = luc_v_tensor(complex ? luc__f1(&f, LUC_OP_view_as_real, c) : c);
+  c = luc__f_call(&f, LUC_OP_clamp, LUC_ARGS(r, luc_v_float(-1), luc_v_float(1)));
+  return luc__f_result(&f, complex ? luc__f1(&f, LUC_OP_view_as_complex, c) : c, out);
 }
 
 /* ---- medians of what is a number ---- */

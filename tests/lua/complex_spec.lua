@@ -15,6 +15,56 @@ describe("like PyTorch:", function()
   end
 end)
 
+-- The calls that the operator sweep makes with complex numbers, differentiated.
+local UNCHECKED = {
+  ["linalg.eig"] = "what is left of phases has no gradient", [".type"] = "to less precision",
+  [".type_as"] = "the same", [".to"] = "the same", [".float"] = "the same",
+  [".half"] = "the same", [".bfloat16"] = "the same",
+}
+
+-- A leaf off the branch cuts.
+local function leaf(t)
+  t = t:double()
+  local z = lucerna.complex(t + 0.03125, t:flatten():flip(1):view_as(t) / 2 + 0.0625)
+  return z:detach():requires_grad_()
+end
+
+local function differentiable(f, args, n)
+  local out, list = table.pack(f(table.unpack(args, 1, n))), {}
+  if type(out[1]) == "table" then out = table.pack(table.unpack(out[1])) end
+  for i = 1, out.n do
+    if lucerna.is_tensor(out[i]) and out[i].requires_grad then list[#list + 1] = out[i] end
+  end
+  return table.unpack(list)
+end
+
+describe("finite differences agree:", function()
+  for i, case in ipairs(parity.load("sweep")) do
+    local answers = case.complex64 and case.complex64 ~= "raises" and case.of:find("float")
+    if answers and not UNCHECKED[case.fn] and case.fn:sub(-1) ~= "_" then
+      it(("%s (%d)"):format(case.fn, i), function()
+        local args, n = cases.arguments(case, {})
+        local leaves = {}
+        local function change(v)
+          if not lucerna.is_tensor(v) then
+            for key, item in pairs(type(v) == "table" and v or {}) do v[key] = change(item) end
+            return v
+          end
+          if tostring(v.dtype) ~= case.of then return v end
+          leaves[#leaves + 1] = leaf(v)
+          return leaves[#leaves]
+        end
+        args = change(args)
+        local f = cases.find(case, args)
+        local ok, first = pcall(differentiable, f, args, n)
+        if not ok then return assert.matches("^[^\n]+$", first) end
+        if not first then return end
+        parity.gradcheck(function() return differentiable(f, args, n) end, leaves)
+      end)
+    end
+  end
+end)
+
 describe("a complex number", function()
   it("is two numbers from item, a pair in tables", function()
     local z = lucerna.tensor({{1, 2}, {3, -4}}, {dtype = c64})
