@@ -114,19 +114,49 @@ static bool to_leaf(const walk *w, int index, leaf *out) {
   return good;
 }
 
+static void check_leaf(walk *w, int depth, int index) {
+  leaf l;
+  luaL_checkstack(w->L, 4, NULL);
+  if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
+  w->complex |= l.complex;
+  if (!l.complex && l.s.kind > w->kind) w->kind = l.s.kind;
+}
+
+enum { AT_ONCE = 64 }; /* items of a row are on the stack at a time: popping each takes longer */
+
+/* The items of a table of leaves: mostly numbers, which are told apart at once. */
+static void check_row(walk *w, int depth, int index) {
+  lua_State *L = w->L;
+  int top = lua_gettop(L);
+  bool floats = false, whole = false;
+  luaL_checkstack(L, AT_ONCE + LUA_MINSTACK, NULL);
+  for (int64_t i = 1; i <= w->sizes[depth]; i++) {
+    if (lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs) {
+      *(lua_isinteger(L, -1) ? &whole : &floats) = true;
+    } else {
+      w->at[depth] = i;
+      check_leaf(w, depth + 1, lua_gettop(L));
+    }
+    if (i % AT_ONCE == 0) lua_settop(L, top);
+  }
+  lua_settop(L, top);
+  int kind = floats ? LUC_SCALAR_FLOAT : whole ? LUC_SCALAR_INT : LUC_SCALAR_BOOL;
+  if (kind > w->kind) w->kind = kind;
+}
+
 /* Every table has the length its depth wants, every leaf is a number. Value at `index`. */
 static void check(walk *w, int depth, int index) {
   lua_State *L = w->L;
   if (depth == w->ndim) {
-    leaf l;
-    luaL_checkstack(L, 4, NULL);
-    if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
-    w->complex |= l.complex;
-    if (!l.complex && l.s.kind > w->kind) w->kind = l.s.kind;
+    check_leaf(w, depth, index);
     return;
   }
   bool table = lua_type(L, index) == LUA_TTABLE;
   if (!table || (int64_t)lua_rawlen(L, index) != w->sizes[depth]) fail_ragged(w, depth, index);
+  if (depth == w->ndim - 1) {
+    check_row(w, depth, index);
+    return;
+  }
   luaL_checkstack(L, 4, NULL);
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
     w->at[depth] = i;
@@ -136,25 +166,51 @@ static void check(walk *w, int depth, int index) {
   }
 }
 
-/* Writes the leaves in order. Cannot raise: what a finalizer may have changed meanwhile is skipped.
- */
+static void fill_leaf(walk *w, int index, luc_dtype dtype, char *p) {
+  leaf l = {.s = {LUC_SCALAR_INT, {.i = 0}}};
+  (void)to_leaf(w, index, &l);
+  if (l.complex)
+    luc__store_complex(p, dtype, l.parts);
+  else
+    luc__store_scalar(p, dtype, l.s);
+}
+
+/* Pushes item i. Cannot raise: what a finalizer may have changed meanwhile is nil. */
+static int push_item(lua_State *L, int index, int64_t i) {
+  if (lua_type(L, index) == LUA_TTABLE) return lua_rawgeti(L, index, i);
+  lua_pushnil(L);
+  return LUA_TNIL;
+}
+
+static char *fill_row(walk *w, int64_t n, int index, luc_dtype dtype, char *p) {
+  lua_State *L = w->L;
+  int top = lua_gettop(L);
+  size_t size = luc__dtype_size(dtype);
+  for (int64_t i = 1; i <= n; i++, p += size) {
+    if (push_item(L, index, i) != LUA_TNUMBER || w->pairs) {
+      fill_leaf(w, -1, dtype, p);
+    } else if (lua_isinteger(L, -1)) {
+      luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, -1)}});
+    } else {
+      luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, -1)}});
+    }
+    if (i % AT_ONCE == 0) lua_settop(L, top);
+  }
+  lua_settop(L, top);
+  return p;
+}
+
+/* Writes the leaves in order; returns where the next one goes. Cannot raise: check has made room
+ * on the stack. */
 static char *fill(walk *w, int depth, int index, luc_dtype dtype, char *p) {
   lua_State *L = w->L;
   if (depth == w->ndim) {
-    leaf l = {.s = {LUC_SCALAR_INT, {.i = 0}}};
-    (void)to_leaf(w, index, &l);
-    if (l.complex)
-      luc__store_complex(p, dtype, l.parts);
-    else
-      luc__store_scalar(p, dtype, l.s);
+    fill_leaf(w, index, dtype, p);
     return p + luc__dtype_size(dtype);
   }
+  if (depth == w->ndim - 1) return fill_row(w, w->sizes[depth], index, dtype, p);
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
-    if (lua_type(L, index) == LUA_TTABLE) {
-      lua_rawgeti(L, index, i);
-    } else {
-      lua_pushnil(L);
-    }
+    push_item(L, index, i);
     p = fill(w, depth + 1, lua_gettop(L), dtype, p);
     lua_pop(L, 1);
   }
@@ -289,15 +345,34 @@ static void push_element(lua_State *L, const char *p, luc_dtype dtype) {
   lua_rawseti(L, -2, 1);
 }
 
+/* Fills the table on top with a row of n elements, `step` bytes apart. */
+static void push_row(lua_State *L, luc_dtype dtype, int64_t n, const char *p, int64_t step) {
+  for (int64_t i = 1; i <= n; i++, p += step) {
+    if (dtype == LUC_FLOAT32) {
+      lua_pushnumber(L, (double)*(const float *)p);
+    } else if (dtype == LUC_FLOAT64) {
+      lua_pushnumber(L, *(const double *)p);
+    } else {
+      push_element(L, p, dtype);
+    }
+    lua_rawseti(L, -2, i);
+  }
+}
+
 static void push_nested(lua_State *L, const luc_tensor *t, int depth, const char *p) {
+  luc_dtype dtype = (luc_dtype)t->dtype;
   if (depth == t->ndim) {
-    push_element(L, p, (luc_dtype)t->dtype);
+    push_element(L, p, dtype);
     return;
   }
   int64_t n = t->sizes[depth];
-  int64_t step = t->strides[depth] * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  int64_t step = t->strides[depth] * (int64_t)luc__dtype_size(dtype);
   luaL_checkstack(L, 4, NULL);
   lua_createtable(L, (int)n, 0);
+  if (depth == t->ndim - 1) {
+    push_row(L, dtype, n, p, step);
+    return;
+  }
   for (int64_t i = 0; i < n; i++) {
     push_nested(L, t, depth + 1, p + i * step);
     lua_rawseti(L, -2, i + 1);
