@@ -104,11 +104,13 @@ static luc_status need(luc_context *ctx, bool single, state **out) {
 
 /* FFTW ends the process when malloc fails in it, so what it may take is asked for beforehand,
  * within the context's limit and from the system. Measured over lengths of all kinds (primes take
- * most) it is up to 11 complex numbers per point of each length, and to plan 1 MB of tables. */
-static luc_status reserve(luc_context *ctx, const luc_fft *t, size_t tables) {
+ * most) it is up to 11 complex numbers per point of each length, of which each thread takes 2 anew,
+ * and to plan 1 MB of tables. */
+static luc_status reserve(luc_context *ctx, const luc_fft *t, int64_t pieces, size_t tables) {
   size_t points = 0;
   for (int i = 0; i < t->count; i++) points += (size_t)t->sizes[t->dims[i]];
-  size_t wanted = luc__mul_size(points, 16 * 2 * luc__dtype_size(t->dtype));
+  size_t number = 2 * luc__dtype_size(t->dtype);
+  size_t wanted = luc__mul_size(points, (size_t)(16 + 2 * pieces) * number);
   if (wanted < SIZE_MAX - tables) wanted += tables;
   void *block = luc__alloc(ctx, wanted);
   if (!block) return LUC_ERR_MEMORY;
@@ -160,7 +162,7 @@ static void *make_plan(const fftw *f, const problem *p, void *from, void *to) {
 
 /* A plan, and whether the context keeps it. */
 static luc_status plan(luc_context *ctx, state *st, const luc_fft *t, const problem *p, void *from,
-                       void *to, void **out, bool *kept) {
+                       void *to, int64_t pieces, void **out, bool *kept) {
   const fftw *f = &st->libraries[p->single];
   int64_t points = 1;
   for (int i = 0; i < t->count; i++) points *= t->sizes[t->dims[i]];
@@ -168,9 +170,9 @@ static luc_status plan(luc_context *ctx, state *st, const luc_fft *t, const prob
   for (int i = 0; *kept && i < PLANS; i++)
     if (st->plans[i].plan && !memcmp(&st->plans[i].key, p, sizeof *p)) {
       *out = st->plans[i].plan;
-      return reserve(ctx, t, 0);
+      return reserve(ctx, t, pieces, 0);
     }
-  LUC_TRY(reserve(ctx, t, 2 << 20));
+  LUC_TRY(reserve(ctx, t, pieces, 2 << 20));
   *out = make_plan(f, p, from, to);
   LUC_CHECK(ctx, *out, LUC_ERR_SUPPORT, "FFTW has no plan for this transform");
   if (!*kept) return LUC_OK;
@@ -181,6 +183,62 @@ static luc_status plan(luc_context *ctx, state *st, const luc_fft *t, const prob
   st->next = (st->next + 1) % PLANS;
   return LUC_OK;
 }
+
+/* ---- in pieces ---- */
+
+/* Equal pieces of a problem that follow each other along the outermost loop. */
+typedef struct pieces {
+  int64_t count;
+  size_t from_step, to_step; /* bytes */
+  char *from, *to;
+  execute_fn execute;
+  void *plan;
+} pieces;
+
+enum { PIECES = 16, WORK = 1 << 15 /* points that are worth it */ };
+
+/* Cuts p into pieces of one alignment, by its size alone; returns how much of the loop is left
+ * over. */
+static ptrdiff_t cut(const luc_fft *t, problem *p, pieces *c) {
+  dimension *loop = &p->loops[0];
+  size_t real = luc__dtype_size(t->dtype), from = 2 * real, to = 2 * real;
+  int64_t points = 1;
+  for (int d = 0; d < t->ndim; d++) points *= t->sizes[d];
+  if (t->kind == LUC_FFT_REAL || t->kind == LUC_FFT_WHOLE) from = real;
+  if (t->kind == LUC_FFT_BACK) to = real;
+  c->count = 1;
+  if (p->looped == 0 || points < WORK) return 0;
+  ptrdiff_t n = (loop->n + PIECES - 1) / PIECES;
+  for (; n < loop->n; n++) {
+    c->from_step = (size_t)(n * loop->in) * from;
+    c->to_step = (size_t)(n * loop->out) * to;
+    if (c->from_step % 64 == 0 && c->to_step % 64 == 0) break;
+  }
+  if (n >= loop->n) return 0;
+  ptrdiff_t left = loop->n % n;
+  c->count = loop->n / n;
+  loop->n = n;
+  return left;
+}
+
+static void run_pieces(void *arg, int64_t begin, int64_t end) {
+  const pieces *c = arg;
+  for (int64_t i = begin; i < end; i++)
+    c->execute(c->plan, c->from + (size_t)i * c->from_step, c->to + (size_t)i * c->to_step);
+}
+
+static luc_status perform(luc_context *ctx, state *st, const luc_fft *t, const problem *p,
+                          pieces *c) {
+  bool kept;
+  const fftw *f = &st->libraries[p->single];
+  LUC_TRY(plan(ctx, st, t, p, c->from, c->to, c->count, &c->plan, &kept));
+  c->execute = f->execute[t->kind];
+  luc__parallel_for(ctx, c->count, 1, run_pieces, c);
+  if (!kept) f->destroy(c->plan);
+  return LUC_OK;
+}
+
+/* ---- what FFTW leaves to do ---- */
 
 /* Multiplies the n real numbers of the result. */
 static void scale(luc_dtype dtype, void *out, int64_t n, double factor) {
@@ -241,16 +299,20 @@ static void mirror(const luc_fft *t, void *out) {
 
 luc_status luc__fft(luc_context *ctx, const luc_fft *t, const void *in, void *out) {
   state *st;
-  bool kept;
   int64_t n = parts(t);
   if (n == 0) return LUC_OK;
   LUC_TRY(need(ctx, t->dtype == LUC_FLOAT32, &st));
   problem p = describe(t, in, out);
-  const fftw *f = &st->libraries[p.single];
-  void *made, *from = (void *)(uintptr_t)in;
-  LUC_TRY(plan(ctx, st, t, &p, from, out, &made, &kept));
-  f->execute[t->kind](made, from, out);
-  if (!kept) f->destroy(made);
+  pieces c = {.from = (char *)(uintptr_t)in, .to = out};
+  ptrdiff_t left = cut(t, &p, &c);
+  LUC_TRY(perform(ctx, st, t, &p, &c));
+  if (left > 0) {
+    c.from += (size_t)c.count * c.from_step;
+    c.to += (size_t)c.count * c.to_step;
+    c.count = 1;
+    p.loops[0].n = left;
+    LUC_TRY(perform(ctx, st, t, &p, &c));
+  }
   if (t->kind == LUC_FFT_WHOLE) mirror(t, out);
   if (t->scale != 1) scale(t->dtype, out, n, t->scale);
   return LUC_OK;

@@ -112,6 +112,32 @@ TEST("transforms are sums of products") {
   CHECK_EQ(heap.blocks, 0);
 }
 
+TEST("what is done in pieces is what is done at once") {
+  for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_WHOLE; kind++) {
+    luc_context *ctx = NULL;
+    CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+    int64_t sizes[3] = {77, 20, 31};
+    int dims[1] = {kind % 2 ? 1 : 2};
+    kt_array in = kt_random(LUC_FLOAT64, 2 * 77 * 20 * 31);
+    kt_array out = kt_random(LUC_FLOAT64, 2 * 77 * 20 * 31);
+    luc_fft t = {(luc_fft_kind)kind, LUC_FLOAT64, 3, sizes, 1, dims, 1};
+    CHECK_EQ(luc__fft(ctx, &t, in.p, out.p), LUC_OK);
+    /* the same of each part: too little work to be cut */
+    bool half = kind == LUC_FFT_REAL || kind == LUC_FFT_BACK;
+    int64_t step = 20 * 31, halved = step / sizes[dims[0]] * (sizes[dims[0]] / 2 + 1);
+    int64_t from = kind == LUC_FFT_BACK || kind < LUC_FFT_REAL ? 2 * (half ? halved : step) : step;
+    int64_t to = kind == LUC_FFT_BACK ? step : 2 * (half ? halved : step);
+    out.n = 77 * to;
+    for (int64_t i = 0; i < 77; i++) {
+      luc_fft one = {(luc_fft_kind)kind, LUC_FLOAT64, 3, (int64_t[]){1, 20, 31}, 1, dims, 1};
+      CHECK_EQ(luc__fft(ctx, &one, (double *)in.p + i * from, out.v + i * to), LUC_OK);
+    }
+    kt_check("pieces", &out, 1e-4);
+    kt_free(&in), kt_free(&out);
+    luc_context_free(ctx);
+  }
+}
+
 TEST("without elements there is nothing to do, without dimensions a copy") {
   test_heap heap = {0};
   luc_context *ctx = test_context(&heap);
