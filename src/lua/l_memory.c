@@ -71,6 +71,14 @@ static int pin_memory(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return luc_l_error(L, "pin_memory: Cannot access accelerator device when none is available.");
 }
 
+/* There is no operator on a GPU yet: the error of x:to('cuda'). */
+static int cuda(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_value device = luc_is_none(&a->v[1]) ? luc_v_string("cuda") : a->v[1];
+  luc_status status = luc__check_device(st->ctx, "cuda", &device);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  return luc_l_error(L, "cuda: Invalid device, must be cuda device");
+}
+
 /* "torch.FloatTensor": the name that PyTorch gives a dtype on the CPU. */
 static int type(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
@@ -160,6 +168,8 @@ static const luc_l_native natives[] = {
     {"detach_(Tensor self) -> Tensor", detach_, LUC_F_METHOD},
     {"is_pinned(Tensor self) -> bool", is_pinned, LUC_F_METHOD},
     {"pin_memory(Tensor self) -> Tensor", pin_memory, LUC_F_METHOD},
+    {"cuda(Tensor self, device? device=None, bool non_blocking=False) -> Tensor", cuda,
+     LUC_F_METHOD},
     {"type(Tensor self) -> str", type, LUC_F_METHOD},
     {"apply_(Tensor self, Any callable) -> Tensor", apply_, LUC_F_METHOD},
     {"map_(Tensor self, Tensor tensor, Any callable) -> Tensor", map_, LUC_F_METHOD},

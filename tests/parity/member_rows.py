@@ -134,7 +134,7 @@ ROWS = [
     ("ger", "return lucerna.ger(i, i)", "torch.ger(i, i)"),
 
     # dtypes and devices
-    ("cuda", "return pcall(x.cuda, x, 77)", "False"),
+    ("cuda", "return (pcall(x.cuda, x))", "False"),
     ("item", "return {i[1]:item(), x[{2, 2}]:item(), b[1]:item()}",
      "[i[0].item(), x[1, 1].item(), b[0].item()]"),
     ("tolist", "return x:tolist()", "x.tolist()"),

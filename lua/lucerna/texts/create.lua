@@ -57,7 +57,7 @@ Converted to a dtype, to another tensor's; type() names its own: "torch.FloatTen
 {"float double half bfloat16 char byte short int long bool", [=[
 Converted to float32, float64, float16, bfloat16, int8, uint8, int16, int32, int64, bool.
 > local x = lucerna.ones(2):double()]=]},
-{"cpu", "On the CPU; itself if it is there."},
+{"cpu cuda", "On the CPU: itself. On a GPU: an error, until tensors can be there."},
 {"is_complex", "Is it of a complex dtype, complex64 or complex128?"},
 {"is_floating_point is_signed", "Is it of a floating point (signed) dtype?"},
 {"promote_types result_type can_cast", [=[

@@ -144,7 +144,7 @@ return {
  out={list={true, false}}},
 {call="ger", lua=[==[return lucerna.ger(i, i)]==],
  out={shape={3,3}, dtype="int64", data={9,-3,6,-3,1,-2,6,-2,4}}},
-{call="cuda", lua=[==[return pcall(x.cuda, x, 77)]==],
+{call="cuda", lua=[==[return (pcall(x.cuda, x))]==],
  out=false},
 {call="item", lua=[==[return {i[1]:item(), x[{2, 2}]:item(), b[1]:item()}]==],
  out={list={3, 4.0, true}}},
