@@ -162,6 +162,10 @@ TEST("tensors, gradients and files survive every refused allocation, and can be 
   sweep("tensors");
 }
 
+TEST("so do views changed in place, scattering and elements through functions") {
+  sweep("views");
+}
+
 TEST("so do modules and their training") {
   sweep("nets");
 }
