@@ -32,7 +32,7 @@ done:
 static void check_gauge(luc_formula *f, luc_tensor *diagonal) {
   luc_tensor *worst = luc__f1(f, LUC_OP_abs, luc__f1(f, LUC_OP_imag, diagonal));
   if (f->status != LUC_OK || worst->numel == 0) return;
-  worst = luc__f1(f, LUC_OP_amax, worst);
+  worst = luc__f1(f, LUC_OP_amax, luc__all_samples(worst));
   if (f->status != LUC_OK) return;
   double value = luc__scalar_double(luc__load_scalar(worst->data, (luc_dtype)worst->dtype));
   if (!(value <= 1e-2)) /* also where it is no number */

@@ -162,7 +162,8 @@ static luc_tensor *overlapped(luc_formula *f, luc_tensor *frames, int64_t hop, i
 
 /* Fails where the squares of the windows that lie over a sample add up to nothing. */
 static void check_envelope(luc_formula *f, luc_tensor *envelope) {
-  luc_tensor *least = luc__f1(f, LUC_OP_amin, luc__f1(f, LUC_OP_abs, envelope));
+  luc_tensor *least = luc__f1(f, LUC_OP_abs, envelope);
+  if (f->status == LUC_OK) least = luc__f1(f, LUC_OP_amin, luc__all_samples(least));
   if (f->status != LUC_OK) return;
   double value = luc__scalar_double(luc__load_scalar(least->data, (luc_dtype)least->dtype));
   if (value < 1e-11)
