@@ -186,6 +186,31 @@ local function differentiated(case, change)
   return out, grads, #leaves
 end
 
+local function without_gradient(message)
+  return message:find("is not implemented", 1, true) or message:find("not differentiable", 1, true)
+    or message:find("which is not computed", 1, true)
+end
+
+--- Fails if gradients without elements, or of 0-d tensors, are not of their tensors' shapes.
+function M.check_edge_gradients(case)
+  for _, variant in ipairs {"nothing first", "nothing last", "single"} do
+    if case[variant] and case[variant] ~= "raises" then
+      local shapes = {}
+      local change = change_of(case, variant)
+      local ok, why, grads, n = pcall(differentiated, case, function(t, spec)
+        t = change(t, spec)
+        if lucerna.is_floating_point(t) then shapes[#shapes + 1] = table.concat(t.shape, "x") end
+        return t
+      end)
+      if not ok and not without_gradient(why) then error(why, 0) end
+      for i = 1, ok and n or 0 do
+        local have = grads[i] and table.concat(grads[i].shape, "x") or shapes[i]
+        if have ~= shapes[i] then error(variant .. ": shape of gradient " .. i, 0) end
+      end
+    end
+  end
+end
+
 local function same(have, want, room, what)
   local why = parity.difference(have, want, room)
   if why then error(what .. ": " .. why, 0) end
@@ -230,7 +255,7 @@ function M.half_gradients(case, dtype)
     local rounded = change(t, spec)
     return rounded.dtype == half and rounded:to(single) or rounded
   end)
-  if not ok and why:find("is not implemented", 1, true) then return end
+  if not ok and without_gradient(why) then return end
   assert(ok, why)
   if dtype == "float16" and overflow(want, n) then return end
   local _, have = differentiated(case, change)
