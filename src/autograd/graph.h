@@ -112,6 +112,8 @@ void luc__drop_history(luc_context *ctx, luc_tensor *t);
 luc_status luc__view_refresh(luc_context *ctx, luc_tensor *view);
 /* Wraps the node of an in-place write to a view into a node of its base. Takes over `inner`. */
 luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out);
+/* The inner node of such a one. */
+luc_node *luc__slices_inner(const luc_node *node);
 
 /* ---- engine.c ---- */
 

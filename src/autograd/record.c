@@ -97,6 +97,7 @@ static luc_status call_node(luc_context *ctx, luc_opid op, const luc_value *args
     luc__node_release(ctx, node);
     return status;
   }
+  node->seq = ctx->next_seq++; /* edges to views may have made nodes meanwhile */
   for (int p = 0; p < nslots; p++)
     extra = save_arg(node, p, &args[p], reads_arg(node, info, p), extra);
   *out = node;
@@ -243,8 +244,9 @@ void luc__record_inplace(luc_context *ctx, bool done, luc_node *node, luc_tensor
   if (!node) return;
   if (done) {
     luc_tensor *base = self->meta->base;
-    if (node->results[0])
-      node->versions[node->nslots + node->nlist] = node->results[0]->storage->version;
+    luc_node *wrote = base ? luc__slices_inner(node) : node;
+    if (wrote->results[0])
+      wrote->versions[wrote->nslots + wrote->nlist] = wrote->results[0]->storage->version;
     luc__set_history(ctx, base ? base : self, node, 0);
   }
   luc__node_release(ctx, node);
@@ -281,6 +283,7 @@ luc_status luc_function_record(luc_context *ctx, const luc_function *fn, void *u
   LUC_TRY(luc__function_node(ctx, fn, ud, ninputs, noutputs, &node));
   for (int i = 0; i < ninputs; i++)
     if (inputs[i]) LUC_GO(luc__edge_to(ctx, inputs[i], &node->edges[i]));
+  node->seq = ctx->next_seq++;
   status = LUC_OK;
   for (int r = 0; r < noutputs; r++)
     if (!luc__meta(ctx, outputs[r])) LUC_GO(LUC_ERR_MEMORY);

@@ -196,6 +196,10 @@ void luc__become_view(luc_context *ctx, luc_tensor *self, luc_tensor *view) {
   if (self->meta) self->meta->view_version = self->storage->version;
 }
 
+luc_node *luc__slices_inner(const luc_node *node) {
+  return ((slices *)node->ud)->inner;
+}
+
 luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view, luc_node **out) {
   luc_tensor *base = view->meta->base;
   luc_node *node;

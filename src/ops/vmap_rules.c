@@ -150,6 +150,7 @@ static bool shift(luc_vcall *c, int ndim) {
   for (int p = 0; p < c->info->schema.nparams; p++) {
     luc_value *v = &c->args[p];
     if (!is_dim(&c->info->schema.params[p])) continue;
+    if (v->kind == LUC_NONE) return false; /* which one, depends on how many there are */
     if (v->kind == LUC_INT && !shift_one(&v->as.i, ndim)) return false;
     if (v->kind != LUC_INTS) continue;
     if (!v->n || v->n > LUC_MAX_DIMS || c->nrooms == LUC_VCALL_ROOMS) return false;

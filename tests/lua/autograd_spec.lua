@@ -413,3 +413,27 @@ describe("gradcheck", function()
     assert.is_false((autograd.gradcheck(Wrong.apply, { x }, { raise_exception = false })))
   end)
 end)
+
+describe("writes through views", function()
+  local function written(op)
+    local x = lucerna.arange(6.0):requires_grad_()
+    local h = x * 1
+    local v = h:view(2, 3)
+    v[op](v, 2)
+    return x, v
+  end
+
+  it("are seen by autograd.grad, not only by backward", function()
+    local x, v = written "mul_"
+    local g = lucerna.autograd.grad((v * v):sum(), x)
+    assert.same((x * 8):tolist(), g:tolist())
+  end)
+
+  it("keep what gradients read of their results", function()
+    local x = lucerna.arange(6.0):requires_grad_()
+    local v = (x * 1):view(2, 3)
+    v:tanh_()
+    v:sum():backward()
+    parity.close(x.grad, 1 - x:detach():tanh() ^ 2)
+  end)
+end)

@@ -306,3 +306,91 @@ describe("vmap does for all samples what a loop does, for the calls of", functio
     end
   end
 end)
+
+-- ---- layers ----
+
+local nn = lucerna.nn
+local RANDOM = {"Dropout", "RReLU", "FractionalMaxPool"}
+local UNMAPPED = {
+  CTCLoss = "its lengths are numbers", AdaptiveLogSoftmaxWithLoss = "it counts its targets",
+  max_norm = "it writes its weight", ["track_running_stats = true"] = "it writes statistics",
+}
+
+local function mapped(text)
+  for _, name in ipairs(RANDOM) do
+    if text:find(name) then return false end
+  end
+  for name in pairs(UNMAPPED) do
+    if text:find(name) then return false end
+  end
+  return true
+end
+
+-- The layer of a case, its inputs and parameters in batches.
+local function layer_of(case)
+  lucerna.manual_seed(42)
+  local layer = assert(load("return " .. case.lua, case.lua, "t", {nn = nn, lucerna = lucerna}))()
+  func.replace_all_batch_norm_modules_(layer)
+  local inputs, all = {}, {}
+  for k, fixture in ipairs(case.inputs) do inputs[k] = samples_of(fixture, 1) end
+  for name, p in layer:named_parameters() do
+    local list = {}
+    for b = 1, BATCH do list[b] = p:detach() * (1 - b / 32) end
+    all[name] = lucerna.stack(list)
+  end
+  return layer, inputs, all
+end
+
+local function sample(map, b)
+  local one = {}
+  for key, t in pairs(map) do one[key] = t[b] end
+  return one
+end
+
+local function compare(f, all, inputs, dims, pick)
+  local wanted = {}
+  for b = 1, BATCH do
+    local params = dims[1] == none and sample(all, 1) or sample(all, b)
+    local args = dims[2] == none and sample(inputs, 1) or sample(inputs, b)
+    wanted[b] = f(params, table.unpack(args))
+  end
+  local in_dims = {dims[1]}
+  for k = 1, #inputs do in_dims[k + 1] = dims[2] end
+  local got = func.vmap(f, in_dims)(dims[1] == none and sample(all, 1) or all,
+    table.unpack(dims[2] == none and sample(inputs, 1) or inputs))
+  for b = 1, BATCH do
+    local wrong = pick(got, wanted[b], b)
+    if wrong then return wrong end
+  end
+end
+
+local function check_layer(case)
+  local layer, inputs, all = layer_of(case)
+  local function f(params, ...) return (func.functional_call(layer, params, {...})) end
+  local function loss(params, ...) return (f(params, ...) ^ 2):sum() end
+  local function output(got, wanted, b) return same(got[b], wanted, "output") end
+  local function each(got, wanted, b)
+    for name, t in pairs(wanted) do
+      local wrong = same(got[name][b], t, "gradient of " .. name)
+      if wrong then return wrong end
+    end
+  end
+  local wrong = compare(f, all, inputs, {none, 1}, output)
+  if wrong or not next(all) then return wrong end
+  return compare(f, all, inputs, {1, none}, output) or compare(f, all, inputs, {1, 1}, output)
+    or compare(func.grad(loss), all, inputs, {none, 1}, each)
+end
+
+describe("vmap over the inputs and parameters of layers, and their gradients:", function()
+  for _, file in ipairs {"layers", "layers_simple", "layers_conv"} do
+    it(file, function()
+      local faults = {}
+      for _, case in ipairs(parity.load(file)) do
+        local _, wrong
+        if mapped(case.lua) then _, wrong = pcall(check_layer, case) end
+        if wrong then faults[#faults + 1] = case.lua .. ": " .. tostring(wrong) end
+      end
+      assert.equal("", table.concat(faults, "\n"))
+    end)
+  end
+end)
