@@ -1,6 +1,7 @@
-/* Bessel functions in double. I: the power series, and Hankel's expansion of large arguments
- * (Abramowitz and Stegun 9.6.10, 9.7.1). K: the trapezoidal rule on its integral 9.6.24, which
- * converges exponentially (Trefethen and Weideman, 2014). J and Y are the C library's. */
+/* Bessel and Airy functions in double. I: the power series, and Hankel's expansion of large
+ * arguments (Abramowitz and Stegun 9.6.10, 9.7.1). K: the trapezoidal rule on its integral 9.6.24,
+ * which converges exponentially (Trefethen and Weideman, 2014), Ai for positive numbers too. J and
+ * Y are the C library's. */
 #include <math.h>
 
 #include "cpu/special.h"
@@ -50,15 +51,15 @@ double luc__i1e(double x) {
   return copysign(i_scaled(1, fabs(x)), x);
 }
 
-/* e^x K: the integral of exp(-x (cosh t - 1)) cosh(order t) over t > 0. */
-static double k_scaled(int order, double x) {
+/* e^x K: the integral of exp(-x (cosh t - 1)) cosh(order t) over t > 0; order 0 or 1 for tiny x. */
+static double k_scaled(double order, double x) {
   if (!(x > 0)) return x == 0 ? INFINITY : NAN;
   if (isinf(x)) return 0;
-  if (x < 1e-17) return order ? 1 / x : -log(0.5 * x) - 0.57721566490153286061;
+  if (x < 1e-17) return order > 0 ? 1 / x : -log(0.5 * x) - 0.57721566490153286061;
   double h = x < 4 ? 0.25 : 0.5 / sqrt(x), sum = 0.5, term = 1;
   for (int k = 1; term > 1e-17 * sum; k++) {
     double t = k * h, s = sinh(0.5 * t);
-    term = exp(-2 * x * s * s) * (order ? cosh(t) : 1);
+    term = exp(-2 * x * s * s) * cosh(order * t);
     sum += term;
   }
   return h * sum;
@@ -78,6 +79,45 @@ double luc__modified_bessel_k0(double x) {
 
 double luc__modified_bessel_k1(double x) {
   return isinf(x) && x > 0 ? 0 : exp(-x) * k_scaled(1, x);
+}
+
+/* ---- Airy's Ai ---- */
+
+/* From 0, by Taylor steps of y'' = x y; for x in (-9, 1). */
+static double airy_steps(double x) {
+  double at = 0, y = 0.35502805388781723926, slope = -0.25881940379280679841;
+  for (int step = 0; step < 20 && at != x; step++) {
+    double h = fmax(fmin(x - at, 0.5), -0.5), power = h, sum = y + h * slope, rise = slope;
+    double c[3] = {0, y, slope}; /* the coefficients before n - 1, n - 1 and n */
+    for (int n = 1; n < 30; n++) {
+      double next = (at * c[1] + c[0]) / (n * (n + 1));
+      rise += (n + 1) * next * power;
+      power *= h;
+      sum += next * power;
+      c[0] = c[1], c[1] = c[2], c[2] = next;
+    }
+    y = sum, slope = rise, at += h;
+  }
+  return y;
+}
+
+/* Of -z for large z (Abramowitz and Stegun 10.4.60). */
+static double airy_waves(double z) {
+  double zeta = 2 * z * sqrt(z) / 3, term = 1, sums[2] = {1, 0};
+  for (int k = 1; k < 40 && fabs(term) > 1e-17; k++) {
+    term *= (6.0 * k - 5) * (6.0 * k - 3) * (6.0 * k - 1) / (216.0 * k * (2 * k - 1) * zeta);
+    sums[k % 2] += k / 2 % 2 ? -term : term;
+  }
+  double angle = zeta + 0.78539816339744830962;
+  return (sin(angle) * sums[0] - cos(angle) * sums[1]) / sqrt(3.14159265358979323846 * sqrt(z));
+}
+
+double luc__airy_ai(double x) {
+  if (isinf(x) || isnan(x)) return NAN;
+  if (x <= -9) return airy_waves(-x);
+  if (x < 1) return airy_steps(x);
+  double zeta = 2 * x * sqrt(x) / 3;
+  return exp(-zeta) * sqrt(x / 3) / 3.14159265358979323846 * k_scaled(1.0 / 3, zeta);
 }
 
 /* At infinity and left of Y's pole PyTorch gives NaN. */

@@ -202,6 +202,10 @@ TEST("so do factorizations of matrices and their gradients") {
   sweep("linalg");
 }
 
+TEST("so do statistics, special functions and out=, which is not half written") {
+  sweep("statistics");
+}
+
 TEST("so do Fourier transforms, frames of signals and eigenvalues") {
   sweep("fft");
 }

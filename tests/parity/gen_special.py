@@ -18,6 +18,7 @@ UNARY = {  # name: values to differentiate at
 }
 # PyTorch knows no gradient of these, and but nine digits.
 BESSEL = {
+    "airy_ai": [-12, -4.5, 0, .5, 3],
     "bessel_j0": [-4, .5, 3, 11], "bessel_j1": [-4, .5, 3, 11], "bessel_y0": [.25, 1, 4, 12],
     "bessel_y1": [.25, 1, 4, 12], "modified_bessel_k0": [.01, .5, 1, 2.5, 20],
     "modified_bessel_k1": [.01, .5, 1, 2.5, 20], "scaled_modified_bessel_k0": [.01, 1, 9, 200],

@@ -28,6 +28,7 @@ Bessel functions of the first and second kind; without gradients, as in PyTorch.
 {"special.modified_bessel_k0 special.modified_bessel_k1", [=[
 The modified Bessel functions of the second kind; without gradients.]=]},
 {"special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1", "The same, times e^x."},
+{"special.airy_ai", "Airy's function Ai; without gradients."},
 {"special.spherical_bessel_j0", "sin(x) / x, 1 at 0; without gradients."},
 {"special.expit", "1 / (1 + e^-x): sigmoid."},
 {"special.exp2 special.expm1 special.log1p special.round", "As without `special.`."},
