@@ -140,9 +140,12 @@ local FLOATS = {
   float8_e5m2fnuz = { bits = 8, eps = 0.25, max = 57344.0, tiny = 2.0 ^ -15, resolution = 1.0 },
 }
 
---- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype.
+--- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype;
+-- of a complex one, those of its parts.
 function lucerna.finfo(dtype)
   dtype = dtype or core.get_default_dtype()
+  if dtype == core.complex64 then dtype = core.float32 end
+  if dtype == core.complex128 then dtype = core.float64 end
   local known = FLOATS[tostring(dtype)]
   if not known then
     core._raise("finfo: needs a floating point dtype (got " .. tostring(dtype) .. ")")

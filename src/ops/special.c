@@ -234,7 +234,7 @@ luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) 
   if (f.status == LUC_OK) {
     luc_tensor *logs = luc__f1(&f, LUC_OP_lgamma, half_steps(&f, x, p));
     luc_tensor *total = luc__f_sum(&f, logs, 1, &last, false);
-    double pairs = 0.25 * (double)(p * (p - 1));
+    double pairs = 0.25 * (double)p * ((double)p - 1);
     luc__f_keep(&f, luc__fs(&f, LUC_OP_add, total, pairs * log(3.14159265358979323846)), &sum);
   }
   LUC_TRY(luc__f_end(&f, NULL, NULL));
