@@ -266,6 +266,10 @@ end
 function amp.custom_fwd(...)
   local forward, device_type, cast_inputs =
     arguments("custom_fwd", { "fwd", "device_type", "cast_inputs" }, ...)
+  if forward == nil then -- options first, then the function
+    local options = { device_type = device_type, cast_inputs = cast_inputs }
+    return function(f) return amp.custom_fwd(f, next(options) and options or nil) end
+  end
   if not is_callable(forward) then
     core._raise("custom_fwd: fwd must be a function (got " .. type(forward) .. ")")
   end

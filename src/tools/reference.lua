@@ -35,6 +35,8 @@ local SOURCES = {
   { "fft.", "generated/torch.fft.%s.html" },
   { "special.", "special.html#torch.special.%s" },
   { "autograd.", "generated/torch.autograd.%s.html" },
+  { "amp.GradScaler:", "amp.html#torch.amp.GradScaler.%s" },
+  { "amp.", "amp.html#torch.amp.%s" }, { "lucerna.autocast", "amp.html#torch.autocast" },
   { "profiler.", "profiler.html#torch.profiler.%s" },
   { "lucerna.", "generated/torch.%s.html" },
   { "cuda.", "generated/torch.cuda.%s.html" },
@@ -48,7 +50,10 @@ for name in ([[nn.class nn.delattr nn.isinstance nn.property nn.unregistered nn.
   nn.utils.prune.class nn.utils.SpectralNorm nn.utils.WeightNorm nn.Module.clone optim.class
   optim.is_optimizer optim.optimizer lucerna.clock lucerna.scope lucerna.idx_load lucerna.memory
   lucerna.trim_memory lucerna.set_memory_limit lucerna.summary lucerna.set_winograd_enabled
-  lucerna.is_winograd_enabled profiler.Profile tensor:release tensor:materialize
+  lucerna.is_winograd_enabled lucerna.clear_autocast_cache lucerna.get_autocast_dtype
+  lucerna.is_autocast_available lucerna.is_autocast_cache_enabled lucerna.is_autocast_enabled
+  lucerna.set_autocast_cache_enabled lucerna.set_autocast_dtype lucerna.set_autocast_enabled
+  profiler.Profile tensor:release tensor:materialize
   tensor:where_self F.hardsigmoid_ F.hardswish_ F.mish_ F.relu6_ F.sigmoid_ F.silu_ F.tanh_
   F.linear_cross_entropy nn.LinearCrossEntropyLoss nn.LinearCrossEntropyOptions]])
   :gmatch("%S+") do
