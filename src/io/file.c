@@ -1,10 +1,12 @@
 /* Reading plain and gzipped bytes through zlib, and writing files atomically: a temporary file in
  * the same folder, fsync, rename. zlib's memory comes from the context, so limits hold for it too.
  */
+#define _GNU_SOURCE /* sync_file_range */
 #include "io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +14,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { CHUNK = 1 << 16, PIECE = 1 << 20, MOST = 1 << 30 };
+#include "base/pool.h"
+
+enum { CHUNK = 1 << 16, PIECE = 1 << 20, WRITEBACK = 8 << 20, MOST = 1 << 30 };
 
 struct luc_reader {
   luc_input input;
@@ -91,24 +95,51 @@ luc_input luc__input_memory(luc_context *ctx, const char *who, const void *bytes
   return (luc_input){.ctx = ctx, .who = who, .fd = -1, .bytes = bytes, .size = n};
 }
 
-luc_status luc__input_read(const luc_input *source, uint64_t offset, void *to, size_t n) {
-  char *at = to;
-  LUC_CHECK(source->ctx, offset <= source->size && n <= source->size - offset, LUC_ERR_IO,
-            "%s: the file ends too early", source->who);
-  if (source->fd < 0) {
-    if (n > 0) memcpy(to, source->bytes + offset, n);
-    return LUC_OK;
-  }
+/* Reads from the file descriptor. 0, or why not: EOF, or errno. */
+static int read_at(int fd, uint64_t offset, char *to, size_t n) {
   while (n > 0) {
-    ssize_t got = pread(source->fd, at, n < MOST ? n : MOST, (off_t)offset);
+    ssize_t got = pread(fd, to, n < MOST ? n : MOST, (off_t)offset);
     if (got < 0 && errno == EINTR) continue;
-    LUC_CHECK(source->ctx, got >= 0, LUC_ERR_IO, "%s: cannot read: %s", source->who,
-              strerror(errno));
-    LUC_CHECK(source->ctx, got > 0, LUC_ERR_IO, "%s: the file ends too early", source->who);
-    at += got;
+    if (got <= 0) return got < 0 ? errno : EOF;
+    to += got;
     offset += (uint64_t)got;
     n -= (size_t)got;
   }
+  return 0;
+}
+
+bool luc__input_try(const luc_input *source, uint64_t offset, void *to, size_t n) {
+  if (offset > source->size || n > source->size - offset) return false;
+  if (source->fd >= 0) return read_at(source->fd, offset, to, n) == 0;
+  if (n > 0) memcpy(to, source->bytes + offset, n);
+  return true;
+}
+
+typedef struct pieces {
+  const luc_input *source;
+  uint64_t offset;
+  char *to;
+  atomic_bool failed;
+} pieces;
+
+static void read_pieces(void *arg, int64_t begin, int64_t end) {
+  pieces *p = arg;
+  size_t n = (size_t)(end - begin);
+  if (!luc__input_try(p->source, p->offset + (uint64_t)begin, p->to + begin, n)) p->failed = true;
+}
+
+luc_status luc__input_read(const luc_input *source, uint64_t offset, void *to, size_t n) {
+  pieces p = {source, offset, to, false};
+  LUC_CHECK(source->ctx, offset <= source->size && n <= source->size - offset, LUC_ERR_IO,
+            "%s: the file ends too early", source->who);
+  if (n > PIECE) {
+    luc__parallel_for(source->ctx, (int64_t)n, PIECE, read_pieces, &p);
+    if (!p.failed) return LUC_OK;
+  }
+  if (source->fd < 0) return luc__input_try(source, offset, to, n) ? LUC_OK : LUC_ERR_IO;
+  int code = read_at(source->fd, offset, to, n);
+  LUC_CHECK(source->ctx, code != EOF, LUC_ERR_IO, "%s: the file ends too early", source->who);
+  LUC_CHECK(source->ctx, code == 0, LUC_ERR_IO, "%s: cannot read: %s", source->who, strerror(code));
   return LUC_OK;
 }
 
@@ -303,11 +334,21 @@ static luc_status write_pieces(luc_writer *w, const char *from, size_t n) {
   return w->text.status;
 }
 
+/* The disk may begin while the rest is made; fsync then has less to wait for. */
+static void begin_writeback(luc_writer *w) {
+#ifdef __linux__
+  (void)!sync_file_range(fileno(w->file), 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
+  w->unsynced = 0;
+}
+
 luc_status luc__writer_write(luc_writer *w, const void *from, size_t n) {
   if (n == 0) return LUC_OK;
   if (!w->to.path) return write_pieces(w, from, n);
-  if (fwrite(from, 1, n, w->file) == n) return LUC_OK;
-  return fail_errno(w->ctx, w->who, "write", w->to.path);
+  if (fwrite(from, 1, n, w->file) != n) return fail_errno(w->ctx, w->who, "write", w->to.path);
+  w->unsynced += n;
+  if (w->unsynced > WRITEBACK) begin_writeback(w);
+  return LUC_OK;
 }
 
 /* The rename itself must reach the disk too. */

@@ -34,8 +34,10 @@ typedef struct luc_input {
 
 luc_status luc__input_open(luc_context *ctx, const char *who, const char *path, luc_input *out);
 luc_input luc__input_memory(luc_context *ctx, const char *who, const void *bytes, size_t n);
-/* Exactly n bytes; fewer are LUC_ERR_IO. */
+/* Exactly n bytes; fewer are LUC_ERR_IO. Many are read by all threads. */
 luc_status luc__input_read(const luc_input *source, uint64_t offset, void *to, size_t n);
+/* The same inside a parallel loop: whether it was possible, without a message. */
+bool luc__input_try(const luc_input *source, uint64_t offset, void *to, size_t n);
 void luc__input_close(luc_input *source);
 /* Maps n bytes of a file, private and writable: a page is copied when it is written to. NULL where
  * that cannot be. Unmapped by luc__input_unmap((void *)n, data). Whoever shortens the file takes
@@ -67,6 +69,7 @@ typedef struct luc_writer {
   FILE *file;      /* of a path; bytes for a function are gathered in `text` */
   char *temporary; /* beside the path */
   size_t temporary_size;
+  size_t unsynced; /* bytes the disk has not been told of */
   luc_text text;
 } luc_writer;
 

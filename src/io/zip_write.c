@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "io/crc.h"
 #include "io/zip.h"
 
 enum { ALIGNMENT = 64, LOCAL_SIZE = 30, MOST = 1 << 30 };
@@ -163,7 +164,7 @@ luc_status luc__zip_add_parts(luc_zip_writer *zip, const char *name, const luc_z
   luc_status status = LUC_OK;
   luc__text_init(&packed, zip->directory.ctx);
   for (size_t i = 0; i < n; i++) {
-    if (parts[i].n > 0) r.crc = (uint32_t)crc32_z(r.crc, parts[i].bytes, parts[i].n);
+    if (parts[i].n > 0) r.crc = luc__crc32(r.crc, parts[i].bytes, parts[i].n);
     r.size += parts[i].n;
   }
   if (deflated) LUC_GO(deflate_all(zip->directory.ctx, parts, n, &packed));
