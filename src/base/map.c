@@ -1,5 +1,5 @@
 /* The ordered map: an array of entries in insertion order, found by a scan while there are few and
- * through an open-addressed index of positions beyond that.
+ * through an open-addressed index of positions beyond that, whose hash nobody outside can foresee.
  * Deleted entries stay as holes until the array is rebuilt, so that order and walks survive. */
 #include "base/map.h"
 
@@ -9,10 +9,51 @@
 
 enum { SCAN_MAX = 8 }; /* up to here a scan beats the index */
 
-static uint32_t hash_of(const char *key, size_t length) {
-  uint32_t h = 2166136261u; /* FNV-1a */
+/* For scans: FNV-1a. */
+static uint32_t quick_hash(const char *key, size_t length) {
+  uint32_t h = 2166136261u;
   for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 16777619u;
   return h;
+}
+
+static inline uint64_t rotate(uint64_t x, int by) {
+  return x << by | x >> (64 - by);
+}
+
+static inline void sip_round(uint64_t v[4]) {
+  v[0] += v[1], v[1] = rotate(v[1], 13) ^ v[0], v[0] = rotate(v[0], 32);
+  v[2] += v[3], v[3] = rotate(v[3], 16) ^ v[2];
+  v[0] += v[3], v[3] = rotate(v[3], 21) ^ v[0];
+  v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2], v[2] = rotate(v[2], 32);
+}
+
+/* For the index: SipHash-1-3 (Aumasson and Bernstein), so that names in a file, which may come from
+ * anywhere, cannot be chosen to meet in one place. The secret is where the index lies. */
+static uint32_t keyed_hash(uint64_t secret, const char *key, size_t length) {
+  uint64_t v[4] = {secret ^ 0x736f6d6570736575, ~secret ^ 0x646f72616e646f6d,
+                   secret ^ 0x6c7967656e657261, ~secret ^ 0x7465646279746573};
+  uint64_t word = 0;
+  size_t left = length;
+  for (; left >= 8; left -= 8, key += 8) {
+    memcpy(&word, key, 8);
+    v[3] ^= word;
+    sip_round(v);
+    v[0] ^= word;
+  }
+  word = (uint64_t)length << 56;
+  for (size_t i = 0; i < left; i++) word |= (uint64_t)(unsigned char)key[i] << (8 * i);
+  v[3] ^= word;
+  sip_round(v);
+  v[0] ^= word;
+  v[2] ^= 0xff;
+  for (int i = 0; i < 3; i++) sip_round(v);
+  word = v[0] ^ v[1] ^ v[2] ^ v[3];
+  return (uint32_t)(word ^ word >> 32);
+}
+
+static uint32_t hash_of(const luc_map *map, const char *key, size_t length) {
+  if (map->index == NULL) return quick_hash(key, length);
+  return keyed_hash((uint64_t)(uintptr_t)map->index, key, length);
 }
 
 static bool is_key(const luc_map_entry *e, uint32_t hash, const char *key, size_t length) {
@@ -58,7 +99,7 @@ static luc_map_entry *find_hashed(const luc_map *map, uint32_t hash, const char 
 }
 
 luc_map_entry *luc__map_find(const luc_map *map, const char *key, size_t length) {
-  return map->count == 0 ? NULL : find_hashed(map, hash_of(key, length), key, length);
+  return map->count == 0 ? NULL : find_hashed(map, hash_of(map, key, length), key, length);
 }
 
 /* Makes room for one entry more: rebuilds without the holes, twice as large if it is still full.
@@ -85,8 +126,10 @@ static luc_status make_room(luc_context *ctx, luc_map *map) {
   *map = (luc_map){entries, index, 0, capacity, index_size, old.count};
   for (uint32_t i = 0; i < old.used; i++) {
     if (old.entries[i].key == NULL) continue;
-    entries[map->used] = old.entries[i];
-    if (index != NULL) index_add(map, old.entries[i].hash, map->used);
+    luc_map_entry *e = &entries[map->used];
+    *e = old.entries[i];
+    e->hash = hash_of(map, e->key, e->length);
+    if (index != NULL) index_add(map, e->hash, map->used);
     map->used++;
   }
   luc__free(ctx, old.entries, old.capacity * sizeof *old.entries);
@@ -96,8 +139,7 @@ static luc_status make_room(luc_context *ctx, luc_map *map) {
 
 luc_status luc__map_set(luc_context *ctx, luc_map *map, const char *key, size_t length, void *value,
                         void **old) {
-  uint32_t hash = hash_of(key, length);
-  luc_map_entry *e = find_hashed(map, hash, key, length);
+  luc_map_entry *e = luc__map_find(map, key, length);
   if (old != NULL) *old = e != NULL ? e->value : NULL;
   if (e != NULL) {
     e->value = value;
@@ -108,6 +150,7 @@ luc_status luc__map_set(luc_context *ctx, luc_map *map, const char *key, size_t 
   if (copy == NULL) return LUC_ERR_MEMORY;
   memcpy(copy, key, length);
   copy[length] = '\0';
+  uint32_t hash = hash_of(map, key, length);
   map->entries[map->used] = (luc_map_entry){copy, length, hash, value};
   if (map->index != NULL) index_add(map, hash, map->used);
   map->used++;

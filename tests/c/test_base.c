@@ -464,3 +464,49 @@ TEST("a saved state continues where it was") {
   CHECK(!luc__generator_load(&ctx->rng, bytes));
   luc_context_free(ctx);
 }
+
+/* ---- names that want to meet ---- */
+
+enum { BLOCK = 3, LEVELS = 16, KEY = BLOCK * LEVELS };
+
+static uint32_t fnv(uint32_t h, const char *bytes, size_t n) {
+  for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)bytes[i]) * 16777619u;
+  return h;
+}
+
+/* Two blocks after either of which an FNV-1a hash that began with h ends in the same 17 bits. */
+static uint32_t find_pair(uint32_t h, char pair[2][BLOCK]) {
+  static char seen[1 << 17][BLOCK];
+  memset(seen, 0, sizeof seen);
+  for (uint32_t i = 0;; i++) {
+    char block[BLOCK] = {(char)('0' + i % 64), (char)('0' + i / 64 % 64), (char)('0' + i / 4096)};
+    uint32_t slot = fnv(h, block, BLOCK) & 0x1ffff;
+    if (seen[slot][0]) {
+      memcpy(pair[0], seen[slot], BLOCK);
+      memcpy(pair[1], block, BLOCK);
+      return slot;
+    }
+    memcpy(seen[slot], block, BLOCK);
+  }
+}
+
+TEST("names chosen to have one hash do not slow a map down") {
+  luc_config cfg = {.num_threads = 1};
+  luc_context *ctx = NULL;
+  luc_map map;
+  char pairs[LEVELS][2][BLOCK], key[KEY];
+  uint32_t h = 2166136261u;
+  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  luc__map_init(&map);
+  for (int level = 0; level < LEVELS; level++) h = find_pair(h, pairs[level]);
+  clock_t begin = clock();
+  for (uint32_t i = 0; i < 1u << LEVELS; i++) {
+    for (int level = 0; level < LEVELS; level++)
+      memcpy(key + level * BLOCK, pairs[level][i >> level & 1], BLOCK);
+    CHECK_EQ(luc__map_set(ctx, &map, key, KEY, NULL, NULL), LUC_OK);
+  }
+  CHECK((double)(clock() - begin) / CLOCKS_PER_SEC < 1);
+  CHECK_EQ(map.count, 1 << LEVELS);
+  luc__map_free(ctx, &map);
+  luc_context_free(ctx);
+}
