@@ -1,5 +1,5 @@
-/* The checksum of zip archives (CRC-32), as zlib's crc32_z gives it, at the speed of memory where the
- * processor multiplies without carries. */
+/* The checksum of zip archives (CRC-32), as zlib's crc32_z gives it, at the speed of memory where
+ * the processor multiplies without carries. */
 #ifndef LUC_CRC_H
 #define LUC_CRC_H
 
