@@ -25,7 +25,8 @@ static int64_t bin_of(const luc_histogram *h, double x) {
   } else {
     double from = h->edges[0], width = rounded(h, h->edges[bins] - from);
     double scaled = rounded(h, rounded(h, x - from) * (double)bins);
-    bin = (int64_t)rounded(h, scaled / width);
+    double place = rounded(h, scaled / width);
+    bin = place < (double)bins ? (int64_t)place : bins; /* NaN where the width is 0 or infinite */
     if (h->binning == LUC_BINS_EQUAL) {
       int64_t low = bin > 0 ? bin - 1 : 0, high = bin + 2 < bins + 1 ? bin + 2 : bins + 1;
       bin = bisect(h->edges, low, high, x);

@@ -56,19 +56,25 @@ double luc__digamma(double x) {
   return result + digamma_series(x);
 }
 
+/* For q < 0 and whole powers: the terms right of zero, and those left of it with their sign. */
+static double zeta_left(double s, double q) {
+  double part = q - floor(q), others = luc__zeta(s, 1 - part) - luc__zeta(s, 1 - q);
+  return luc__zeta(s, part) + (fmod(s, 2) == 1 ? -others : others);
+}
+
 /* Hurwitz' zeta(s, q), the sum of (q + n)^-s: terms until q is large, then Euler and Maclaurin's
- * correction. Left of zero the whole powers are summed as they stand, as Cephes does. */
+ * correction. */
 double luc__zeta(double s, double q) {
   static const double b[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730};
   if (s == 1) return INFINITY;
   if (!(s > 1) || isnan(q)) return NAN;
   if (q <= 0 && q == floor(q)) return INFINITY;
-  if (q <= 0 && s != floor(s)) return NAN;
+  if (q < 0) return s == floor(s) ? zeta_left(s, q) : NAN;
   double sum = 0;
   for (double far = 12 + 3 * s; q < far; q += 1) {
     double term = pow(q, -s);
     sum += term;
-    if (q > 0 && term <= 1e-17 * sum) return sum;
+    if (term <= 1e-17 * sum) return sum;
   }
   double rest = q / (s - 1) + 0.5, term = s / q, factorial = 2; /* times q^-s */
   for (int k = 0; k < 6; k++) {

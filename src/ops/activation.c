@@ -283,6 +283,8 @@ luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_ew_params p = two_params(args);
   LUC_CHECK(ctx, p.f[0] <= p.f[1], LUC_ERR_VALUE,
             "hardtanh: min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
+  LUC_CHECK(ctx, p.f[0] > -1 || args[0].as.tensor->dtype != LUC_UINT8, LUC_ERR_VALUE,
+            "hardtanh: cannot do hardtanh on an unsigned type with negative limits");
   return run_limits(ctx, "hardtanh", LUC_ACT_hardtanh, args, &p, out);
 }
 luc_status luc__grad_hardtanh(luc_context *ctx, luc_backward *b) {

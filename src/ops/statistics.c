@@ -260,8 +260,8 @@ static luc_status equal_edges(luc_context *ctx, const double *ends, int64_t bins
 
 static luc_status check_bins(luc_context *ctx, const char *who, const luc_tensor *x, int64_t bins) {
   LUC_TRY(luc__need_float(ctx, who, "input", x));
-  LUC_CHECK(ctx, bins > 0, LUC_ERR_VALUE, "%s: bins must be > 0, but got %lld", who,
-            (long long)bins);
+  LUC_CHECK(ctx, bins > 0 && bins < INT64_MAX, LUC_ERR_VALUE, "%s: bins must be > 0, but got %lld",
+            who, (long long)bins);
   return LUC_OK;
 }
 

@@ -47,6 +47,13 @@ describe("special functions", function()
     end
   end)
 
+  it("sum zeta's terms left of zero at once", function()
+    local function double(...) return lucerna.tensor({...}, {dtype = lucerna.float64}) end
+    local left = double(-8 - 1 / 3.375, -64 - 1 / 1.953125 - 1 / 11.390625)
+    parity.close(special.zeta(3, double(-1.5, -2.25)), special.zeta(3, double(0.5, 0.75)) + left)
+    assert.is_true(special.zeta(2, double(-1e15 - 0.5)):isfinite():all():item())
+  end)
+
   it("take halves, computed in float", function()
     for _, name in ipairs {"erfcx", "ndtr", "i0", "i1e", "entr", "bessel_j0"} do
       for _, dtype in ipairs {lucerna.float16, lucerna.bfloat16} do
