@@ -119,7 +119,7 @@ static luc_status make(lua_State *L, luc_l_state *st, int index, const bytes *fr
                        const luc_value *v, int64_t n, luc_tensor **out) {
   luc_dtype dtype = (luc_dtype)v[DTYPE].as.i;
   char *data = from->data + v[OFFSET].as.i;
-  if (from->copied) {
+  if (from->copied || dtype == LUC_BOOL) { /* kernels trust that a bool is 0 or 1 */
     LUC_TRY(luc_tensor_from(st->ctx, dtype, 1, &n, data, out));
     char *p = (*out)->data;
     for (int64_t i = 0; dtype == LUC_BOOL && i < n; i++) p[i] = p[i] != 0;

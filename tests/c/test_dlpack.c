@@ -245,9 +245,9 @@ TEST("what does not exist here stays the caller's") {
   CHECK_STR(luc_message(ctx), "from_dlpack: only tensors of the CPU (device type 1) can be taken "
                               "(got device type 2)");
   dl = lent();
-  dl.dl_tensor.dtype = (DLDataType){kDLUInt, 64, 1};
+  dl.dl_tensor.dtype = (DLDataType){kDLOpaqueHandle, 64, 1};
   CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t), LUC_ERR_SUPPORT);
-  CHECK_STR(luc_message(ctx), "from_dlpack: unsupported dtype (code 1, 64 bits, 1 lanes)");
+  CHECK_STR(luc_message(ctx), "from_dlpack: unsupported dtype (code 3, 64 bits, 1 lanes)");
   dl.dl_tensor.dtype = (DLDataType){kDLFloat, 32, 4};
   CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_IF_NEEDED, &t), LUC_ERR_SUPPORT);
   dl = lent();

@@ -234,3 +234,16 @@ TEST("a userdata's memory is exported as a copy") {
          "assert(not ok and err:find('cannot be exported without a copy'), err)");
   close_state(L);
 }
+
+TEST("any byte but 0 is true in a host's booleans, which are copied") {
+  lua_State *L = open();
+  unsigned char bytes[] = {7, 0, 2, 1, 255, 0};
+  lua_pushlightuserdata(L, bytes);
+  lua_setglobal(L, "p");
+  run(L, "local b = lucerna.frombuffer(p, {dtype = 'bool', count = 6})"
+         "assert(b:tostring('raw') == '\\1\\0\\1\\1\\1\\0')"
+         "assert(#b:nonzero() == 4 and #lucerna.arange(6)[b] == 4)"
+         "b:fill_(false)");
+  CHECK_EQ(bytes[0], 7);
+  close_state(L);
+}

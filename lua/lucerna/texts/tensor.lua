@@ -32,7 +32,8 @@ reads them back.
 A tensor of one dimension from bytes: count elements (-1: all) of dtype that begin after offset
 bytes. A string is copied, since strings never change. A userdata that is plain memory (without a
 finalizer) is used in place and kept alive; what a light userdata points to, length bytes or count
-elements, is used in place and must stay as long as the tensor.
+elements, is used in place and must stay as long as the tensor. Booleans are copied: any byte but 0
+is true.
 > local x = lucerna.frombuffer(string.pack("<fff", 1, 2, 3), {dtype = lucerna.float32})
 > assert(x[3]:item() == 3)]=]},
 {"to_dlpack", [=[

@@ -48,9 +48,9 @@ luc_status luc_tensor_new(luc_context *ctx, luc_dtype dtype, int ndim, const int
 luc_status luc_tensor_from(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            const void *data, luc_tensor **out);
 /* A tensor over the host's memory, not copied and not counted in the context's limit. strides, in
- * elements and not negative, may be NULL: contiguous. data must be aligned to its elements. release
- * (may be NULL) is called exactly once: after the last view of the memory is gone, or, if this
- * fails, before it returns. */
+ * elements and not negative, may be NULL: contiguous. data must be aligned to its elements, and
+ * booleans be bytes 0 and 1. release (may be NULL) is called exactly once: after the last view of
+ * the memory is gone, or, if this fails, before it returns. */
 luc_status luc_tensor_wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                            const int64_t *strides, void *data, luc_release_fn release, void *ud,
                            luc_tensor **out);
