@@ -116,7 +116,7 @@ static bool to_leaf(const walk *w, int index, leaf *out) {
 
 static void check_leaf(walk *w, int depth, int index) {
   leaf l;
-  luaL_checkstack(w->L, 4, NULL);
+  luaL_checkstack(w->L, 4, "not enough memory");
   if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
   w->complex |= l.complex;
   if (!l.complex && l.s.kind > w->kind) w->kind = l.s.kind;
@@ -129,7 +129,7 @@ static void check_row(walk *w, int depth, int index) {
   lua_State *L = w->L;
   int top = lua_gettop(L);
   bool floats = false, whole = false;
-  luaL_checkstack(L, AT_ONCE + LUA_MINSTACK, NULL);
+  luaL_checkstack(L, AT_ONCE + LUA_MINSTACK, "not enough memory");
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
     if (lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs) {
       *(lua_isinteger(L, -1) ? &whole : &floats) = true;
@@ -157,7 +157,7 @@ static void check(walk *w, int depth, int index) {
     check_row(w, depth, index);
     return;
   }
-  luaL_checkstack(L, 4, NULL);
+  luaL_checkstack(L, 4, "not enough memory");
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
     w->at[depth] = i;
     lua_rawgeti(L, index, i);
@@ -338,7 +338,7 @@ static void push_element(lua_State *L, const char *p, luc_dtype dtype) {
     luc_l_pushscalar(L, luc__load_scalar(p, dtype));
     return;
   }
-  luaL_checkstack(L, 4, NULL);
+  luaL_checkstack(L, 4, "not enough memory");
   lua_createtable(L, 2, 0);
   push_parts(L, p, dtype);
   lua_rawseti(L, -3, 2);
@@ -367,7 +367,7 @@ static void push_nested(lua_State *L, const luc_tensor *t, int depth, const char
   }
   int64_t n = t->sizes[depth];
   int64_t step = t->strides[depth] * (int64_t)luc__dtype_size(dtype);
-  luaL_checkstack(L, 4, NULL);
+  luaL_checkstack(L, 4, "not enough memory");
   lua_createtable(L, (int)n, 0);
   if (depth == t->ndim - 1) {
     push_row(L, dtype, n, p, step);
