@@ -5,6 +5,7 @@ PACKAGES_build = build-essential cmake lua5.4 liblua5.4-dev libopenblas-dev libf
 PACKAGES_test = lua-busted
 PACKAGES_lint = lua-check clang-format git
 PACKAGES_fuzz = clang
+PACKAGES_cross = gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 PACKAGES_rock = luarocks git
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -17,7 +18,7 @@ export LUA_CPATH = $(CURDIR)/build/?.so;;
 unexport LUA_PATH_5_4 LUA_CPATH_5_4
 
 .DEFAULT_GOAL = build
-.PHONY: build demo test test-all bench lint fuzz env docs parity parity-report rock clean
+.PHONY: build demo test test-all bench lint fuzz cross env docs parity parity-report rock clean
 
 build/.need-%: Makefile src/tools/need.sh
 	@src/tools/need.sh $(PACKAGES_$*)
@@ -64,6 +65,10 @@ lint: build-lint build/.need-lint
 # Fuzzes each reader of src/io for SECONDS; READERS="csv png" some of them.
 fuzz: build build/.need-fuzz
 	@LUA=$(LUA) tests/fuzz/run.sh $(SECONDS) $(READERS)
+
+# Compiles for aarch64, where every kernel is plain C.
+cross: build/.need-build build/.need-cross
+	@tests/cross.sh
 
 # For a plain lua5.4: eval "$$(make env)"
 env:

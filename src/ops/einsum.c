@@ -267,7 +267,7 @@ static luc_tensor *multiply_all(luc_formula *f, einsum_plan *p, luc_tensor **lai
 /* einsum(equation, operands) */
 luc_status luc__run_einsum(luc_context *ctx, luc_value *args, luc_value *out) {
   einsum_plan p = {.ctx = ctx, .equation = args[0].as.string, .count = args[1].n};
-  luc_tensor *laid[MAX_OPERANDS];
+  luc_tensor *laid[MAX_OPERANDS] = {NULL};
   LUC_CHECK(ctx, p.count >= 1 && p.count <= MAX_OPERANDS, LUC_ERR_VALUE,
             "einsum: takes 1 to %d operands (got %d)", MAX_OPERANDS, p.count);
   LUC_TRY(parse_equation(&p, args[1].as.tensors));
