@@ -38,6 +38,17 @@ local MADE = {
     return transformed(D.Gamma(p.loc:exp(), p.scale), T.ComposeTransform {T.ExpTransform().inv,
       T.StickBreakingTransform(), T.AffineTransform(1.0, p.scale[1])})
   end,
+  ["TransformedDistribution by CatTransform"] = function(p)
+    return transformed(D.Normal(p.loc, p.scale),
+      T.CatTransform({T.TanhTransform(), T.ExpTransform()}, -1, {1, 2}))
+  end,
+  ["TransformedDistribution by CumulativeDistributionTransform"] = function(p)
+    return transformed(D.Normal(p.loc, p.scale),
+      T.CumulativeDistributionTransform(D.Laplace(0.5, 2.0)))
+  end,
+  ["TransformedDistribution by CorrCholeskyTransform"] = function(p)
+    return transformed(D.Normal(p.loc, p.scale), T.CorrCholeskyTransform())
+  end,
   ["MixtureSameFamily of Normal"] = function(p)
     return D.MixtureSameFamily(D.Categorical(p.probs), D.Normal(p.loc, p.scale))
   end,
@@ -253,6 +264,15 @@ describe("distributions", function()
     refused("AffineTransform: scale must be a Tensor or a number (got nil)", T.AffineTransform, 1)
     refused("have different numbers of elements", T.ReshapeTransform, {2}, {3})
     refused("cache_size must be 0 or 1", T.ExpTransform, 2)
+    refused("CatTransform: lengths must have 1 entries (got 2)", T.CatTransform,
+      {T.ExpTransform()}, 1, {1, 2})
+    refused("StackTransform: tseq[2] must be a Transform (got number)", T.StackTransform,
+      {T.ExpTransform(), 3})
+    refused("StackTransform: x must have 1 places along dim 1 (got torch.Size([2]))",
+      T.StackTransform {T.ExpTransform()}, x)
+    refused("distribution must be a Distribution (got number)", T.CumulativeDistributionTransform,
+      3)
+    refused("Input is not a flattened lower-diagonal number (got 2)", T.CorrCholeskyTransform(), x)
     refused("to be within the support (GreaterThan(lower_bound=0.0)) of the distribution "
       .. "LogNormal(loc: 0.0, scale: 1.0)", function() D.LogNormal(0, 1):log_prob(-x) end)
   end)
@@ -331,7 +351,10 @@ describe("transforms", function()
   local MANY = {T.ExpTransform(), T.SigmoidTransform(), T.TanhTransform(), T.SoftplusTransform(),
     T.AffineTransform(1, -2), T.StickBreakingTransform(), T.ReshapeTransform({3}, {3, 1}),
     T.ComposeTransform {T.ExpTransform(), T.PowerTransform(0.5)},
-    T.IndependentTransform(T.ExpTransform(), 1)}
+    T.IndependentTransform(T.ExpTransform(), 1), T.CorrCholeskyTransform(),
+    T.CatTransform({T.ExpTransform(), T.TanhTransform()}, 1, {2, 1}),
+    T.StackTransform {T.ExpTransform(), T.TanhTransform(), T.identity_transform},
+    T.CumulativeDistributionTransform(D.Normal(0, 1))}
 
   it("have inverses", function()
     for _, t in ipairs(MANY) do
@@ -343,6 +366,9 @@ describe("transforms", function()
     assert.is_false(T.SoftmaxTransform().bijective)
     local y = T.LowerCholeskyTransform()(lucerna.randn(2, 3, 3))
     assert.is_true(D.constraints.lower_cholesky:check(y):all():item())
+    local matrices = lucerna.randn({2, 3, 3}, {dtype = lucerna.float64})
+    local definite = T.PositiveDefiniteTransform()
+    parity.close(definite.inv(definite(matrices)), matrices:tril())
   end)
 
   it("know the logarithm of their slope", function()
@@ -387,7 +413,8 @@ describe("biject_to and transform_to", function()
   it("reach the constraint from any numbers", function()
     for _, constraint in ipairs {c.real, c.real_vector, c.positive, c.nonnegative,
       c.unit_interval, c.simplex, c.interval(-1, 3), c.less_than(2), c.greater_than(x),
-      c.half_open_interval(0, 5), c.independent(c.positive, 1)} do
+      c.half_open_interval(0, 5), c.independent(c.positive, 1), c.corr_cholesky,
+      c.cat({c.positive, c.real}, -1, {1, 2}), c.stack({c.positive, c.unit_interval}, 1)} do
       for _, registry in ipairs {D.biject_to, D.transform_to} do
         local y = registry(constraint)(x)
         assert.is_true(constraint:check(y):all():item(), tostring(constraint))

@@ -136,6 +136,15 @@ MADE = {
             D.Gamma(loc.exp(), scale), D.ComposeTransform([
                 D.ExpTransform().inv, D.StickBreakingTransform(),
                 D.AffineTransform(1.0, scale[0])])),
+    "TransformedDistribution by CatTransform":
+        lambda loc, scale: transformed(
+            D.Normal(loc, scale),
+            D.CatTransform([D.TanhTransform(), D.ExpTransform()], -1, [1, 2])),
+    "TransformedDistribution by CumulativeDistributionTransform":
+        lambda loc, scale: transformed(
+            D.Normal(loc, scale), D.CumulativeDistributionTransform(D.Laplace(0.5, 2.0))),
+    "TransformedDistribution by CorrCholeskyTransform":
+        lambda loc, scale: transformed(D.Normal(loc, scale), D.CorrCholeskyTransform()),
     "MixtureSameFamily of Normal": lambda probs, loc, scale: D.MixtureSameFamily(
         D.Categorical(probs), D.Normal(loc, scale)),
     "MixtureSameFamily of vectors": lambda logits, loc, scale: D.MixtureSameFamily(
@@ -302,6 +311,11 @@ def composed():
     four = t([0.5, -1, 2, 0.25])
     one(names[4], -t([[1, 2], [0.5, 0.25]]), loc=four, scale=scale)
     one(names[5], 1 + parts * 0.5, loc=loc, scale=scale[:, :1] * 0 + 0.5, skip=("icdf", "cdf"))
+    one(names[6], t([0.5, 3, 0.75], [-0.25, 0.25, 0.625]), loc=loc, scale=scale,
+        skip=("cdf", "icdf"))
+    one(names[7], t(0.25, 0.5, 0.75), loc=loc, scale=scale)
+    one(names[8], t([1, 0, 0], [0.6, 0.8, 0], [0.48, 0.6, 0.64]), loc=loc, scale=scale,
+        skip=("cdf", "icdf"))
     kl("LogNormal", dict(loc=loc, scale=scale), "LogNormal", dict(loc=loc + 1, scale=scale * 2))
     kl("HalfNormal", dict(scale=scale), "HalfNormal", dict(scale=scale * 2))
     kl("Independent of Normal", dict(loc=loc, scale=scale), "Independent of Normal",

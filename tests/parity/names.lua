@@ -151,7 +151,10 @@ return {
   {title = "torch.distributions", place = "distributions", files = {"^distributions$"},
    unrecorded = {
      Distribution = "the base of the others", ExponentialFamily = "of some of them",
-     kl_divergence = "each pair has its case",
+     kl_divergence = "each pair has its case", AbsTransform = "its values are HalfNormal's",
+     LowerCholeskyTransform = "checked against itself", SoftmaxTransform = "softmax",
+     PositiveDefiniteTransform = "checked against itself", StackTransform = "the same",
+     Transform = "the base of the others", identity_transform = "nothing happens",
      register_kl = "adds formulas", biject_to = "gives transforms", transform_to = "the same",
    },
    names = [[
@@ -161,7 +164,12 @@ return {
      LogisticNormal LowRankMultivariateNormal MixtureSameFamily Multinomial MultivariateNormal
      NegativeBinomial Normal OneHotCategorical OneHotCategoricalStraightThrough Pareto
      RelaxedBernoulli RelaxedOneHotCategorical StudentT Poisson Uniform VonMises Weibull Wishart
-     TransformedDistribution biject_to kl_divergence register_kl transform_to]],
+     TransformedDistribution biject_to kl_divergence register_kl transform_to
+     AffineTransform CatTransform ComposeTransform CorrCholeskyTransform
+     CumulativeDistributionTransform ExpTransform IndependentTransform PowerTransform
+     ReshapeTransform SigmoidTransform SoftplusTransform StickBreakingTransform TanhTransform
+     AbsTransform LowerCholeskyTransform PositiveDefiniteTransform SoftmaxTransform StackTransform
+     Transform identity_transform]],
    ours = "class",
   },
   {title = "torch.linalg", place = "linalg", files = {"^linalg$"},

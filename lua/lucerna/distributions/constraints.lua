@@ -144,6 +144,48 @@ constraints.positive_definite = make("PositiveDefinite", function(v)
   return both(constraints.symmetric:check(v), info:eq(0))
 end, {event_dim = 2})
 
+constraints.positive_semidefinite = make("PositiveSemidefinite", function(v)
+  return both(constraints.symmetric:check(v), lucerna.linalg.eigvalsh(v):ge(0):all(-1))
+end, {event_dim = 2})
+
+--- How long slices for a list are: lengths, or 1 each.
+function constraints.lengths(who, list, lengths)
+  local result = {}
+  for i = 1, #list do result[i] = lengths and lengths[i] or 1 end
+  if lengths and #lengths ~= #list then
+    tools.fail("%s: lengths must have %d entries (got %d)", who, #list, #lengths)
+  end
+  return result
+end
+
+-- A constraint of parts along a dimension: parts(v) are checked each by its own.
+local function by_parts(name, list, parts, joined, fields)
+  fields.event_dim, fields.is_discrete = 0, false
+  for _, constraint in ipairs(list) do
+    fields.event_dim = math.max(fields.event_dim, constraint.event_dim)
+    fields.is_discrete = fields.is_discrete or constraint.is_discrete
+  end
+  return make(name, function(v)
+    local results = {}
+    for i, part in ipairs(parts(v)) do results[i] = list[i]:check(part) end
+    return joined(results, fields.dim)
+  end, fields)
+end
+
+--- Slices along dim, as long as lengths say (1 each by default), that satisfy a constraint each.
+function constraints.cat(cseq, dim, lengths)
+  dim, lengths = dim or 1, constraints.lengths("cat", cseq, lengths)
+  return by_parts("Cat", cseq, function(v) return v:split(lengths, dim) end, lucerna.cat,
+    {cseq = cseq, dim = dim, lengths = lengths})
+end
+
+--- Places along dim that satisfy a constraint each.
+function constraints.stack(cseq, dim)
+  dim = dim or 1
+  return by_parts("Stack", cseq, function(v) return v:unbind(dim) end, lucerna.stack,
+    {cseq = cseq, dim = dim})
+end
+
 --- What cannot be checked alone: a Dependent constraint.
 constraints.dependent = make("Dependent", function()
   tools.fail("check: Cannot determine validity of dependent constraint")

@@ -10,7 +10,7 @@ local distributions = {
   Distribution = base.Distribution,
   ExponentialFamily = base.ExponentialFamily,
   constraints = require "lucerna.distributions.constraints",
-  transforms = require "lucerna.distributions.transforms",
+  transforms = require "lucerna.distributions.transforms_parts",
   kl_divergence = kl.kl_divergence,
   register_kl = kl.register_kl,
   biject_to = registry.biject_to,
@@ -24,6 +24,11 @@ for _, family in ipairs(FAMILIES) do
   for name, value in pairs(require("lucerna.distributions." .. family)) do
     if name:find("^%u") then distributions[name] = value end
   end
+end
+
+-- PyTorch has the transforms here, too.
+for name, value in pairs(distributions.transforms) do
+  if name:find("Transform$") or name == "identity_transform" then distributions[name] = value end
 end
 
 return distributions

@@ -16,8 +16,8 @@ local M = {}
 
 -- ---- Wishart ----
 
---- Wishart(df, covariance_matrix, precision_matrix, scale_tril, validate_args): the sum of x xᵀ of
--- df vectors x of mean 0; one of three [..., p, p]: their covariance, its inverse, or its lower
+--- Wishart(df, covariance_matrix, precision_matrix, scale_tril, validate_args): the sum of x xᵀ
+-- of df vectors x of mean 0; one of three [..., p, p]: their covariance, its inverse, or its lower
 -- triangular factor. df > p - 1 need not be whole.
 M.Wishart = base.class("Wishart", base.ExponentialFamily)
 local Wishart = M.Wishart

@@ -4,7 +4,7 @@
 local lucerna = require "lucerna"
 local constraints = require "lucerna.distributions.constraints"
 local tools = require "lucerna.distributions.tools"
-local transforms = require "lucerna.distributions.transforms"
+local transforms = require "lucerna.distributions.transforms_parts"
 
 local Registry = {__name = "ConstraintRegistry"}
 Registry.__index = Registry
@@ -51,6 +51,13 @@ local function between(constraint)
   return after(transforms.SigmoidTransform(), low, high - low)
 end
 
+-- The transforms to the constraints of parts.
+local function each(registry, constraint)
+  local list = {}
+  for i, part in ipairs(constraint.cseq) do list[i] = registry(part) end
+  return list
+end
+
 local function make(name)
   local registry = setmetatable({_name = name}, Registry)
   registry._factories = {
@@ -61,6 +68,14 @@ local function make(name)
     end,
     GreaterThan = above, GreaterThanEq = above, LessThan = below, Interval = between,
     HalfOpenInterval = between,
+    CorrCholesky = function() return transforms.CorrCholeskyTransform() end,
+    Cat = function(constraint)
+      return transforms.CatTransform(each(registry, constraint), constraint.dim,
+        constraint.lengths)
+    end,
+    Stack = function(constraint)
+      return transforms.StackTransform(each(registry, constraint), constraint.dim)
+    end,
   }
   return registry
 end
@@ -69,5 +84,8 @@ local biject_to, transform_to = make "biject_to", make "transform_to"
 biject_to._factories.Simplex = function() return transforms.StickBreakingTransform() end
 transform_to._factories.Simplex = function() return transforms.SoftmaxTransform() end
 transform_to._factories.LowerCholesky = function() return transforms.LowerCholeskyTransform() end
+local function definite() return transforms.PositiveDefiniteTransform() end
+transform_to._factories.PositiveDefinite = definite
+transform_to._factories.PositiveSemidefinite = definite
 
 return {biject_to = biject_to, transform_to = transform_to}

@@ -290,6 +290,83 @@ end
 function Cholesky:_call(x) return with_diagonal(x, lucerna.exp) end
 function Cholesky:_inverse(y) return with_diagonal(y, lucerna.log) end
 
+--- PositiveDefiniteTransform(cache_size): square matrices to L Lᵀ, where L is what
+-- LowerCholeskyTransform makes of them.
+transforms.PositiveDefiniteTransform = transforms.class "PositiveDefiniteTransform"
+local Definite = transforms.PositiveDefiniteTransform
+Definite.domain = constraints.independent(constraints.real, 2)
+Definite.codomain = constraints.positive_definite
+local factor = transforms.LowerCholeskyTransform()
+
+function Definite:_call(x)
+  local lower = factor(x)
+  return lower:matmul(lower.mT)
+end
+
+function Definite:_inverse(y) return factor.inv(lucerna.linalg.cholesky(y)) end
+
+--- CorrCholeskyTransform(cache_size): d (d - 1) / 2 numbers to the lower triangular factor of a
+-- correlation matrix [d, d], whose rows have length 1; tanh of each number is its part of what the
+-- ones before it in the row left.
+transforms.CorrCholeskyTransform = transforms.class "CorrCholeskyTransform"
+local Corr = transforms.CorrCholeskyTransform
+Corr.domain, Corr.codomain = constraints.real_vector, constraints.corr_cholesky
+Corr.bijective = true
+
+-- The places of a [d, d] matrix's triangle below `diagonal`, counted along its rows.
+local function places(d, diagonal)
+  local rows, columns = table.unpack(lucerna.tril_indices(d, d, diagonal):unbind())
+  return (rows - 1) * d + columns
+end
+
+local function below(y, diagonal)
+  local d = y:size(-1)
+  return y:flatten(-2):index_select(-1, places(d, diagonal))
+end
+
+-- Ones before the entries of a row, which move up by one.
+local function shifted(x)
+  return lucerna.nn.functional.pad(x:narrow(-1, 1, x:size(-1) - 1), {1, 0}, {value = 1})
+end
+
+function Corr:_call(x)
+  local shape = self:forward_shape(x.shape)
+  local d, eps = shape[#shape], lucerna.finfo(x.dtype).eps
+  local r = x:tanh():clamp(eps - 1, 1 - eps)
+  local flat = x:new_zeros(tools.join(tools.first(shape, -2), {d * d}))
+  local matrix = flat:index_copy(-1, places(d, -1), r):reshape(shape)
+  local left = (1 - matrix ^ 2):sqrt():cumprod(-1)
+  return (matrix + lucerna.eye(d, {dtype = x.dtype})) * shifted(left)
+end
+
+local function left_of_rows(y) return 1 - (y * y):cumsum(-1) end
+
+function Corr:_inverse(y)
+  return (below(y, -1) / below(shifted(left_of_rows(y)), -1):sqrt()):atanh()
+end
+
+function Corr:log_abs_det_jacobian(x, y)
+  local sticks = below(left_of_rows(y), -2):log():sum(-1) * 0.5
+  return sticks - (x + softplus(x * -2) - math.log(2)):sum(-1) * 2
+end
+
+function Corr:forward_shape(shape)
+  if #shape < 1 then fail("CorrCholeskyTransform: Too few dimensions on input") end
+  local n = shape[#shape]
+  local d = math.floor((0.25 + 2 * n) ^ 0.5 + 1)
+  if d * (d - 1) // 2 ~= n then
+    fail("CorrCholeskyTransform: Input is not a flattened lower-diagonal number (got %d)", n)
+  end
+  return tools.join(tools.first(shape, -1), {d, d})
+end
+
+function Corr:inverse_shape(shape)
+  local d = shape[#shape]
+  if #shape < 2 then fail("CorrCholeskyTransform: Too few dimensions on input") end
+  if shape[#shape - 1] ~= d then fail("CorrCholeskyTransform: Input is not square") end
+  return tools.join(tools.first(shape, -2), {d * (d - 1) // 2})
+end
+
 --- ReshapeTransform(in_shape, out_shape, cache_size): the last dimensions in another shape.
 transforms.ReshapeTransform = transforms.class "ReshapeTransform"
 local Reshape = transforms.ReshapeTransform
@@ -380,6 +457,9 @@ local Compose = transforms.ComposeTransform
 
 function Compose:__init(...)
   local parts = arguments("ComposeTransform", {"parts"}, ...)
+  if type(parts) ~= "table" then
+    fail("ComposeTransform: parts must be a list of Transforms (got %s)", type(parts))
+  end
   for i, part in ipairs(parts) do
     if not tools.is_a(part, Transform) then
       fail("ComposeTransform: parts[%d] must be a Transform (got %s)", i, type(part))
