@@ -35,6 +35,6 @@ if mode == "process" then
 else
   local lucerna = require "lucerna"
   lucerna.set_num_threads(threads)
-  local case = find(name, { "calls", "small", "nets", "kernels" })
+  local case = find(name, { "calls", "small", "nets", "kernels", "files" })
   sample(lucerna.clock, case.setup(lucerna), tonumber(arg[4]))
 end

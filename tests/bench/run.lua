@@ -149,7 +149,7 @@ print(python
   or "no peer: python3-torch is not installed\n")
 print(ROW:format("minimum and median; T: threads", "T", "", "peer", "", "ours", "", "ratio",
   "work/s", "wanted"))
-for _, file in ipairs { "process", "calls", "small", "nets", "kernels" } do
+for _, file in ipairs { "process", "calls", "small", "nets", "kernels", "files" } do
   for _, case in ipairs(dofile("tests/bench/" .. file .. ".lua")) do
     for _, threads in ipairs(wanted(case, file) and (case.threads or { 1 }) or {}) do
       local measure = file == "process" and measure_process or measure_timed
@@ -158,6 +158,7 @@ for _, file in ipairs { "process", "calls", "small", "nets", "kernels" } do
   end
 end
 peer.close()
+os.remove("build/bench.safetensors")
 local f = assert(io.open("build/bench.json", "w"))
 f:write("[\n", table.concat(json, ",\n"), "\n]\n")
 f:close()
