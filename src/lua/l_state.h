@@ -28,7 +28,8 @@ enum {
   LUC_L_REGION_META, /* of autocast */
   LUC_L_SCOPE_META,
   LUC_L_HANDLE_META,
-  LUC_L_LEVEL_META, /* of vmap */
+  LUC_L_LEVEL_META,  /* of vmap */
+  LUC_L_LEVELS_META, /* of lists of them */
   LUC_L_TAPE_META,
   LUC_L_NODE_META,
   LUC_L_OWNERS, /* id of a callback -> what hooks and functions of the graph have as ud */

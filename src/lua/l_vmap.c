@@ -24,10 +24,30 @@ static int level_gc(lua_State *L) {
   return 0;
 }
 
-/* __close, and _vmap_leave(level) */
+/* __close */
 static int level_leave(lua_State *L) {
   level *l = check_level(L, 1);
   if (l->st->ctx) luc__vmap_leave(l->st->ctx, &l->vmap);
+  return 0;
+}
+
+/* Enters or leaves all levels of the list at 1. Cannot raise once they have been checked. */
+static void each_level(lua_State *L, luc_l_state *st, bool enters) {
+  int n = (int)lua_rawlen(L, 1);
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, 1, i);
+    luc_vmap_level *vmap = &check_level(L, -1)->vmap;
+    lua_pop(L, 1);
+    if (enters) luc__vmap_enter(st->ctx, vmap);
+    if (!enters) luc__vmap_leave(st->ctx, vmap);
+  }
+}
+
+/* __close of a list that _vmap_enter has marked */
+static int list_leave(lua_State *L) {
+  luc_l_state *st = luc_l_state_of(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (st->ctx) each_level(L, st, false);
   return 0;
 }
 
@@ -48,11 +68,22 @@ static int new_level(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 2;
 }
 
-/* _vmap_enter(level) -> level, to be closed */
+/* _vmap_enter(level or list of levels) -> the same, to be closed */
 static int enter(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  int index = (int)a->v[0].as.i;
-  luc__vmap_enter(st->ctx, &check_level(L, index)->vmap);
-  lua_pushvalue(L, index);
+  (void)a;
+  lua_settop(L, 1);
+  if (!lua_istable(L, 1)) {
+    luc__vmap_enter(st->ctx, &check_level(L, 1)->vmap);
+    return 1;
+  }
+  luc_l_get(L, st, LUC_L_LEVELS_META);
+  lua_setmetatable(L, 1);
+  for (int i = (int)lua_rawlen(L, 1); i > 0; i--) {
+    lua_rawgeti(L, 1, i);
+    check_level(L, -1);
+    lua_pop(L, 1);
+  }
+  each_level(L, st, true);
   return 1;
 }
 
@@ -92,7 +123,7 @@ static int levels(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static const luc_l_native natives[] = {
     {"_vmap_level(int size, str randomness)", new_level, LUC_F_FUNCTION},
-    {"_vmap_enter(Any level)", enter, LUC_F_FUNCTION},
+    {"_vmap_enter(Any levels)", enter, LUC_F_FUNCTION},
     {"_vmap_levels()", levels, LUC_F_FUNCTION},
     {"_batched(Tensor t, int level)", batched, LUC_F_FUNCTION | LUC_F_BATCHED},
     {"_unbatched(Tensor t)", unbatched, LUC_F_FUNCTION | LUC_F_BATCHED},
@@ -105,9 +136,9 @@ void luc_l_open_vmap(lua_State *L, luc_l_state *st) {
   lua_pushcfunction(L, level_gc);
   lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
-  luc_l_get(L, st, LUC_L_CORE);
-  lua_pushcfunction(L, level_leave);
-  lua_setfield(L, -2, "_vmap_leave");
+  luc_l_make_meta(L, st, LUC_L_LEVELS_META, "lucerna.levels");
+  lua_pushcfunction(L, list_leave);
+  lua_setfield(L, -2, "__close");
   lua_pop(L, 1);
   luc_l_add_natives(L, st, natives, sizeof natives / sizeof *natives);
 }

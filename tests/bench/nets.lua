@@ -138,4 +138,17 @@ cases:add("TransformerEncoderLayer 128, [8, 64, 128], there and back", {
   end,
 })
 
+cases:add("MLP 16-64-64-4, gradients of 128 samples, vmap", {
+  ratio = 1.5, train = true,
+  setup = function(lucerna)
+    local func, net, none = lucerna.func, mlp(lucerna.nn), lucerna.none
+    local params, x, y = {}, lucerna.rand(128, 16), lucerna.rand(128, 4)
+    for name, p in net:named_parameters() do params[name] = p:detach() end
+    local each = func.vmap(func.grad(function(p, a, b)
+      return lucerna.nn.functional.mse_loss(func.functional_call(net, p, a), b)
+    end), { none, 1, 1 })
+    return function() each(params, x, y) end
+  end,
+})
+
 return cases

@@ -146,3 +146,17 @@ def _():
 def _():
     net = nn.TransformerEncoderLayer(128, 4, dim_feedforward=512, dropout=0, batch_first=True)
     return there_and_back(net, torch.rand(8, 64, 128), torch.rand(8, 64, 128))
+
+
+@case("MLP 16-64-64-4, gradients of 128 samples, vmap", train=True)
+def _():
+    import functorch as ft
+
+    net = nn.Sequential(
+        nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
+    )
+    call, params = ft.make_functional(net)
+    params = tuple(p.detach() for p in params)
+    x, y = torch.rand(128, 16), torch.rand(128, 4)
+    each = ft.vmap(ft.grad(lambda p, a, b: F.mse_loss(call(p, a), b)), (None, 0, 0))
+    return lambda: each(params, x, y)

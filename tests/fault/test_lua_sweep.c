@@ -194,6 +194,10 @@ TEST("so does loading a state, whatever classes and hooks do meanwhile") {
   sweep("state");
 }
 
+TEST("so do maps over samples, and gradients of and inside them") {
+  sweep("func");
+}
+
 TEST("so does attention") {
   sweep("attention");
 }

@@ -55,20 +55,9 @@ function levels.hide(t, entered)
   return t
 end
 
-local Guard = {}
-Guard.__index = Guard
-function Guard.__close(self)
-  for k = #self, 1, -1 do core._vmap_leave(self[k]) end
-end
-
 --- Enters the levels again, for what belongs to a vmap that has ended. To be closed.
 function levels.enter(entered)
-  local guard = setmetatable({}, Guard)
-  for k = #entered.numbers, 1, -1 do
-    core._vmap_enter(entered.objects[k])
-    guard[#guard + 1] = entered.objects[k]
-  end
-  return guard
+  return core._vmap_enter(table.move(entered.objects, 1, #entered.objects, 1, {}))
 end
 
 return levels
