@@ -44,7 +44,6 @@ static luc_status set_memory(luc_context *ctx, luc_tensor *t, luc_tensor *source
             luc__dtype_name((luc_dtype)source->dtype));
   if (!source) LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &none, &empty));
   luc_status status = luc__tensor_set_data(ctx, t, source ? source : empty);
-  if (status == LUC_OK) luc__tensor_leave_base(ctx, t);
   luc_tensor_release(ctx, empty);
   return status;
 }

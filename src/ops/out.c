@@ -33,6 +33,8 @@ luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype
   LUC_TRY(check_dtype(ctx, who, dtype, t));
   *result = t;
   bool same = t->ndim == ndim && (!ndim || !memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes));
+  LUC_CHECK(ctx, !same || out->n != 1 || !luc__overlaps_itself(t), LUC_ERR_STATE,
+            "%s: " LUC_OVERLAP_ITSELF, who);
   if (same) return LUC_OK;
   if (out->n == 1) return resize_out(ctx, t, ndim, sizes);
   char have[LUC_SHAPE_TEXT], need[LUC_SHAPE_TEXT];

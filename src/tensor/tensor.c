@@ -339,7 +339,6 @@ luc_status luc__tensor_resize(luc_context *ctx, luc_tensor *t, int ndim, const i
   LUC_TRY(status);
   status = luc__tensor_set_data(ctx, t, view);
   luc_tensor_release(ctx, view);
-  if (grows) luc__tensor_leave_base(ctx, t);
   return status;
 }
 
@@ -350,6 +349,7 @@ luc_status luc__tensor_set_data(luc_context *ctx, luc_tensor *dst, luc_tensor *s
   dst->storage = luc__storage_retain(src->storage);
   dst->dtype = src->dtype;
   luc__tensor_set_geometry(dst, src);
+  if (dst->storage != old) luc__tensor_leave_base(ctx, dst);
   luc__storage_release(ctx, old);
   return LUC_OK;
 }

@@ -97,6 +97,22 @@ describe("a write that fails", function()
     assert.same({{2, 2, 2}}, x:tolist())
   end)
 
+  it("is refused for out= that is expanded; of another size it leaves its base", function()
+    assert.matches("sum: unsupported operation: more than one element of the written%-to tensor",
+      parity.message(function()
+        lucerna.sum(lucerna.ones(3, 2), 1, {out = lucerna.zeros(1):expand(2)})
+      end))
+    local base = lucerna.zeros(4)
+    local view = base[{{1, 2}}]
+    lucerna.sum(lucerna.ones(2, 3), 1, {out = view})
+    local w = lucerna.ones(3):requires_grad_()
+    view:mul_(w)
+    view:sum():backward()
+    assert.same({2, 2, 2}, w.grad:tolist())
+    assert.same({0, 0, 0, 0}, base:tolist())
+    assert.is_false(base.requires_grad)
+  end)
+
   it("is refused where input and output overlap in part", function()
     local x = lucerna.arange(4)
     local message = "some elements of the input tensor and the written%-to tensor refer to a "
