@@ -1,6 +1,7 @@
 /* Fourier transforms of overlapping frames of a signal, and the signal back from them. Frames are a
  * view of the signal with overlapping strides; the way back adds them at the same strides. */
 #include <math.h>
+#include <string.h>
 
 #include "ops/formula.h"
 #include "ops/geometry.h"
@@ -76,7 +77,8 @@ static luc_status check_stft(luc_context *ctx, const luc_value *args, const fram
   LUC_CHECK(ctx, t->ndim == 1 || t->ndim == 2, LUC_ERR_SHAPE,
             "expected a 1D or 2D tensor, got input %s", luc__tensor_shape_text(text, t));
   int64_t length = t->sizes[t->ndim - 1]; /* centered, it is padded by n_fft / 2 on both sides */
-  bool centered = args[5].as.i != 0, fits = w->n <= length || (centered && length > 0);
+  bool centered = args[5].as.i != 0, zeros = !strcmp(args[6].as.string, "constant");
+  bool fits = w->n <= length || (centered && (length > 0 || zeros));
   LUC_CHECK(ctx, w->n > 0 && fits, LUC_ERR_VALUE, "expected 0 < n_fft < %lld, but got n_fft=%lld",
             (long long)length, (long long)w->n);
   LUC_CHECK(ctx, w->hop > 0, LUC_ERR_VALUE, "expected hop_length > 0, but got hop_length=%lld",

@@ -32,9 +32,15 @@ local OTHERWISE = {
   ["linalg.lstsq"] = {["nothing last"] = "what nothing explains remains"},
   ["linalg.tensorinv"] = {single = "a 0-d tensor is a matrix of one element"},
   repeat_interleave = {int32 = "positions are int64 here", single = "0-d counts as 1-d"},
+  [".stft"] = {["nothing first"] = "PyTorch 1.13 cannot reflect what has no elements"},
   roll = {single = "0-d counts as 1-d"},
   trapezoid = {uint8 = "the sum of the ends wraps in PyTorch"},
 }
+
+for name in ("fft ifft rfft ihfft fftn ifftn rfftn irfftn hfftn ihfftn"):gmatch("%S+") do
+  OTHERWISE["fft." .. name] = {["nothing first"] = "PyTorch 1.13 cannot pad what has no elements",
+    ["nothing last"] = "the same", single = "of no dimensions it is the number itself"}
+end
 
 -- Gradients in half precision.
 local HALF_OTHERWISE = {
@@ -43,7 +49,8 @@ local HALF_OTHERWISE = {
 
 -- What is about memory.
 local LAYOUT_OTHERWISE = {
-  [".view"] = "needs memory in order", as_strided = "reads memory as it lies",
+  [".view"] = "needs memory in order", view_as_complex = "the same",
+  as_strided = "reads memory as it lies",
   ["F.embedding"] = "max_norm writes the weight", ["F.embedding_bag"] = "the same",
 }
 

@@ -60,7 +60,7 @@ local function change_of(case, variant)
   if variant == "single" then return function(t) return t:flatten()[1]:clone() end end
   return function(t, spec)
     if spec.index or spec.dtype ~= case.of then return t end
-    if variant ~= "complex64" then return t:to(lucerna[variant]) end
+    if variant ~= "complex64" or t:is_complex() then return t:to(lucerna[variant]) end
     t = t:float()
     return lucerna.complex(t, t:flatten():flip(1):view_as(t) / 2)
   end

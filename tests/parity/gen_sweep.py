@@ -18,7 +18,8 @@ from record import Const, Dim, Ids, NAMES, number
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GENERATORS = ["create", "index", "pointwise", "reduce", "view", "views", "rest", "functional_conv",
-              "functional", "functional_attention", "linalg", "special", "reductions"]
+              "functional", "functional_attention", "linalg", "special", "reductions", "fft",
+              "complex"]
 REDUCED = (torch.float16, torch.bfloat16)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 LACKING = ("not implemented for 'Half'", "not implemented for 'BFloat16'", "not supported on CPU",
@@ -28,6 +29,7 @@ PRODUCTS = ("chain_matmul", "linalg.multi_dot", "tensordot", "kron", "outer", "g
             "einsum", "linalg.vector_norm", "linalg.norm", "linalg.matrix_norm", "linalg.cross",
             "cross", "linalg.vecdot", "linalg.diagonal", "linalg.matmul", "linalg.vander", "vdot",
             "inner")
+WIDE = ("qr", "stft", "istft", ".stft", ".istft", "polar")  # refuse half precision
 UNWRITTEN = ("F.multi_margin_loss", "F.multilabel_margin_loss")  # 1.13's results of nothing
 TIES = ("topk", "kthvalue")  # whose choice among equal values is arbitrary
 WRITERS = (".copy_", ".fill_", ".zero_", ".fill_diagonal_")  # have no other form
@@ -78,11 +80,11 @@ def collect(fn, *args, positions=False, seed=None, name="", ref=None, signs=Fals
     size = sum(inner(t).numel() for t in found)
     if inner(found[0]).numel() < 3 or size > 120:
         return
-    if any(not (inner(t).double().abs() < 1e4).all() for t in found):
+    if any(not (inner(t).to(torch.complex128).abs() < 1e4).all() for t in found):
         return
     args, kw = snapped(args), {k: snapped(v) for k, v in kw.items()}
     call = dict(fn=fn, args=args, kw=kw, positions=positions, ref=ref, signs=signs,
-                factors=fn == "qr" or running == "linalg" and fn not in PRODUCTS)
+                factors=fn in WIDE or running == "linalg" and fn not in PRODUCTS)
     try:
         out = results(call, same)
         if positions is None:  # all integers are
@@ -111,7 +113,7 @@ def recast(of, dtype):
         t = inner(v)
         if t.dtype != of or isinstance(v, Ids):
             return t
-        if dtype.is_complex:
+        if dtype.is_complex and not of.is_complex:
             t = torch.complex(t.float(), t.float().flatten().flip(0).view_as(t) / 2)
         return t.to(dtype)
     return change
@@ -216,9 +218,9 @@ def variants(call):
     of = next((inner(t).dtype for t in found if not isinstance(t, Ids)), None)
     fn, lines = call["fn"], {}
     for dtype in NAMES if of not in (None, torch.bool) else ():
-        if dtype == of or dtype == torch.complex128:
+        if dtype == of or dtype == torch.complex128 or of.is_complex and not dtype.is_complex:
             continue
-        if dtype == torch.complex64 and of not in (torch.float32, torch.float64):
+        if dtype == torch.complex64 and of in INTEGERS:
             continue
         if of not in INTEGERS or not any(isinstance(t, Ids) for t in found):
             f = rounded if dtype in REDUCED else None
@@ -243,10 +245,11 @@ def variants(call):
 
 def lua(v):
     if isinstance(v, (torch.Tensor, Const, Ids)):
-        t = inner(v)
+        t = inner(v).detach().resolve_conj()
+        values = torch.view_as_real(t) if t.is_complex() else t
         return '{shape={%s},dtype="%s",data={%s}%s}' % (
             ",".join(map(str, t.shape)), NAMES[t.dtype],
-            ",".join(number(x, 9) for x in t.flatten().tolist()),
+            ",".join(number(x, 9) for x in values.flatten().tolist()),
             ",index=true" if isinstance(v, Ids) else "")
     if isinstance(v, (list, tuple)):
         return "{list={%s}}" % ",".join(map(lua, v))
