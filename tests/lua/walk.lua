@@ -101,6 +101,10 @@ function Walk:compare_strides(t, m)
   if t:storage_offset() ~= m.offset then
     self:fail(("offset %d, not %d"):format(t:storage_offset(), m.offset))
   end
+  local whole = m.storage.whole
+  if whole and t:data_ptr() ~= whole:data_ptr() + m.offset * t:element_size() then
+    self:fail("a copy, not a view")
+  end
 end
 
 --- A pair of a tensor and its twin of new memory; `whole` sees all of that.

@@ -220,6 +220,7 @@ local function any_entry(x, d, tensors)
     return none, {"new"}, 0
   elseif (kind == 7 or kind == 8) and n > 0 then
     local ids = index_tensor(n, pick {{}, {1}, {2}, {3}, {0}, {2, 2}})
+    if #ids.m.shape == 0 then return ids.t, {"select", ids.m.storage[1]}, 1 end -- as an integer
     return ids.t, {"ids", ids.m}, 1
   elseif kind == 9 then
     local dims = chance(3) and d < #x.m.shape and 2 or 1
