@@ -59,8 +59,14 @@ static void max_planes_backward(void *arg, int64_t begin, int64_t end) {
 
 static void avg_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
-  for (int64_t i = begin; i < end; i++)
-    j->kernels->avg(j->p, j->adaptive, j->x + i * j->in * j->size, j->to + i * j->out * j->size);
+  for (int64_t i = begin; i < end; i++) {
+    const char *x = j->x + i * j->in * j->size;
+    char *y = j->to + i * j->out * j->size;
+    if (j->lines)
+      j->kernels->avg_lines(j->p, x, y);
+    else
+      j->kernels->avg(j->p, j->adaptive, x, y);
+  }
 }
 
 static void avg_planes_backward(void *arg, int64_t begin, int64_t end) {
@@ -80,6 +86,10 @@ static bool is_simple(const luc_pool2d *p) {
   return true;
 }
 
+static bool has_lines(const luc_pool2d *p) {
+  return p->stride[1] <= 2 && (p->kernel[1] - 1) * p->dilation[1] < LUC_POOL_WIDEST;
+}
+
 static luc_status run(luc_context *ctx, job *j, luc_range_fn fn) {
   const luc_pool2d *p = j->p;
   j->kernels = &luc__kernels(ctx)->pool2d[p->dtype];
@@ -95,7 +105,7 @@ static luc_status run(luc_context *ctx, job *j, luc_range_fn fn) {
 luc_status luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y,
                          int64_t *indices) {
   job j = {.p = p, .x = x, .to = y, .indices = indices, .simple = !indices && is_simple(p)};
-  j.lines = !indices && p->stride[1] <= 2 && (p->kernel[1] - 1) * p->dilation[1] < LUC_POOL_WIDEST;
+  j.lines = !indices && has_lines(p);
   return run(ctx, &j, max_planes);
 }
 
@@ -107,7 +117,7 @@ luc_status luc__max_pool_backward(luc_context *ctx, const luc_pool2d *p, const v
 }
 
 luc_status luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y) {
-  job j = {.p = p, .x = x, .to = y};
+  job j = {.p = p, .x = x, .to = y, .lines = has_lines(p)};
   return run(ctx, &j, avg_planes);
 }
 

@@ -17,6 +17,8 @@ typedef struct luc_pool2d_kernels {
                        void *dx);
   void (*max_2x2_backward)(const luc_pool2d *p, const void *dy, const void *x, void *dx);
   void (*avg)(const luc_pool2d *p, bool adaptive, const void *x, void *y);
+  /* The same for what max_lines takes, not adaptive. */
+  void (*avg_lines)(const luc_pool2d *p, const void *x, void *y);
   void (*avg_backward)(const luc_pool2d *p, bool adaptive, const void *dy, void *dx);
 } luc_pool2d_kernels;
 
