@@ -12,7 +12,7 @@
 #include "lua_files.h"
 #include "lucerna/lua.h"
 
-enum { MEGABYTE = 1 << 20, BUDGET = 4 * MEGABYTE, TENSORS = 3 * MEGABYTE };
+enum { MEGABYTE = 1 << 20, BUDGET = 5 * MEGABYTE, TENSORS = 3 * MEGABYTE };
 
 /* ---- memory: the same function is lua_Alloc and luc_alloc_fn ---- */
 
