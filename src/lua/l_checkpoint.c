@@ -200,6 +200,7 @@ static luc_item object_item(lua_State *L, document_box *box, int index) {
   luc_tensor *t = luc_l_totensor(L, index);
   if (t) {
     luc_object *node;
+    luc_l_need_values(L, "save", t);
     check(L, box, luc__document_live(&box->doc, t, &node));
     return luc__item_object(node);
   }

@@ -65,6 +65,7 @@ static int copy_tensor(lua_State *L) {
   luc_context *ctx = luc_l_context(L, st);
   copies_box *box = to_copies(L, st->nn);
   luc_tensor *t = luc_l_checktensor(L, 2, "clone", "value"), *copy;
+  luc_l_need_values(L, "clone", t);
   luc_status status = luc__copies_tensor(ctx, &box->copies, t, &copy);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   luc_l_pushtensor(L, st, copy);

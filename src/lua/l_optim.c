@@ -160,6 +160,7 @@ static int optimizer_add_group(lua_State *L) {
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, 2, i + 1);
     params[i] = luc_l_checktensor(L, -1, box->o->kind->name, "params");
+    luc_l_need_values(L, "step", params[i]);
     luc_l_setpeer(L, box->st, lua_gettop(L));
     lua_pop(L, 1);
   }

@@ -183,6 +183,7 @@ static luc_named_tensor *collect_tensors(lua_State *L, int table, int *n) {
       luc_l_error(L, "save_file: tensors: '%s': expected a Tensor (got %s)", items[i].name,
                   luc_l_given(L, lua_gettop(L), given));
     }
+    luc_l_need_values(L, "save_file", items[i].tensor);
   }
   return items;
 }

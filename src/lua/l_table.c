@@ -99,6 +99,7 @@ static void fail_ragged(walk *w, int depth, int index) {
 static bool to_leaf(const walk *w, int index, leaf *out) {
   lua_State *L = w->L;
   luc_tensor *t = luc_l_totensor(L, index);
+  if (t && t->inner) return false;
   out->complex = w->pairs || (t && luc__dtype_is_complex((luc_dtype)t->dtype));
   if (!out->complex) return to_scalar(L, index, &out->s);
   if (!w->pairs) {

@@ -129,6 +129,7 @@ luc_status luc__duplicate(luc_context *ctx, const luc_tensor *t, luc_tensor **ou
 }
 
 luc_status luc__to_contiguous(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+  if (ctx->batched) LUC_TRY(luc__refuse_batched(ctx, "a kernel", t));
   if (!luc__is_contiguous(t)) return luc__duplicate(ctx, t, out);
   *out = luc__retain(t);
   return LUC_OK;

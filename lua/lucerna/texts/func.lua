@@ -3,7 +3,8 @@ return { title = "Transformations of functions",
 {"func.vmap", [=[
 Every operator can be mapped over; those without a rule of their own (src/ops/vmap.def) run sample
 by sample. What reads values (item, tolist, nonzero, x[mask]) is refused, and so is a write of
-mapped values into a tensor that is not mapped.
+mapped values into a tensor that is not mapped. To Lua's `if` every tensor is true: choose with
+lucerna.where.
 > local dots = lucerna.func.vmap(function(a, b) return a:dot(b) end)
 > dots(lucerna.ones(4, 3), lucerna.ones(4, 3))    -- [4]
 > local scaled = lucerna.func.vmap(lucerna.mul, {2, lucerna.none}, {out_dims = 2})
