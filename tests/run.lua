@@ -89,16 +89,20 @@ local function ctest(name, build, short)
   suite(name, env .. "ctest --test-dir " .. build .. " -V", count_ctest)
 end
 
--- Every spec runs in a process of its own, as many at once as there are processors.
-local function busted(name, build, interpreter, options, short)
+-- Specs run in a process each, as many at once as there are processors. which: a shell pattern of
+-- their names, of all if nil; settings: more of the environment.
+local function busted(name, build, interpreter, options, short, which, settings)
   local exclude = short and "--exclude-tags=slow" or ""
   local run = ("%s /usr/bin/busted --ignore-lua --cpath=./%s/?.so --output=plainTerminal %s %s"):
     format(interpreter, build, exclude, options)
   local each = ('f=%s/$(basename "$0").log; echo "== $0" >$f; %s "$0" >>$f 2>&1'):format(
     log_of(name), run)
-  suite(name, ("(rm -rf %s; mkdir -p %s; ls tests/lua/*_spec.lua | %s xargs -P $(nproc) -n 1 "
-    .. "sh -c '%s'; status=$?; cat %s/*.log; exit $status)"):format(log_of(name), log_of(name),
-    environment(build, short) .. "LUCERNA_LUA=" .. interpreter, each, log_of(name)), count_busted)
+  local folder = log_of(name)
+  local list = "ls tests/lua/*_spec.lua" .. (which and " | grep -E '" .. which .. "'" or "")
+  local env = environment(build, short) .. "LUCERNA_LUA=" .. interpreter .. " " .. (settings or "")
+  suite(name, ("(rm -rf %s; mkdir -p %s; %s | %s xargs -P $(nproc) -n 1 "
+    .. "sh -c '%s'; status=$?; cat %s/*.log; exit $status)"):format(folder, folder, list, env, each,
+    folder), count_busted)
 end
 
 local asan = assert(os.getenv("PWD")) .. "/build/asan/tests/lua_runner"
@@ -106,6 +110,11 @@ local constant_gc = "--helper=tests/lua/constant_gc.lua"
 if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) end
 if exists("build/lucerna/core.so") then
   busted("Lua", "build", "lua5.4", "", false)
+  local kernels = all and "." or "/(conv_norm|layers|functional|rnn|attention|winograd|half)_spec"
+  for _, isa in ipairs { "avx2", "base" } do
+    busted("Lua, kernels for " .. isa, "build", "lua5.4", "", not all, kernels,
+      "LUCERNA_ISA=" .. isa)
+  end
   busted("Lua, constant garbage collection", "build", "lua5.4", constant_gc, not all)
 end
 if exists("build/asan/CTestTestfile.cmake") then
