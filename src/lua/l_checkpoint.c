@@ -13,6 +13,7 @@ typedef struct document_box {
   /* loading: containers that are made but not filled */
   luc_object *first, *last;
   uint32_t made;
+  size_t sparse; /* keys that check_sparse counted */
 } document_box;
 
 static int document_gc(lua_State *L) {
@@ -102,6 +103,19 @@ static void push_key(lua_State *L, document_box *box, const luc_item *key) {
   push_item(L, box, key);
 }
 
+/* Lua hashes numbers by their remainder, so that they can be chosen to meet in one place of a
+ * table, where each costs a look at all others. Those of a range, as ids are, cannot. */
+static void check_sparse(lua_State *L, document_box *box, const luc_object *dict) {
+  enum { MOST = 1 << 15 };
+  for (size_t i = 0; i + 1 < dict->n; i += 2) {
+    const luc_item *key = &dict->items[i];
+    bool near = key->kind == LUC_ITEM_INT && key->as.i >= 0 && key->as.i <= 2 * (int64_t)dict->n;
+    box->sparse += key->kind == LUC_ITEM_FLOAT || (key->kind == LUC_ITEM_INT && !near);
+  }
+  if (box->sparse > MOST)
+    luc_l_error(L, "load: dictionaries with more than %d numbers far apart as keys", MOST);
+}
+
 /* Is the key on top of the stack to be left out? Those found are marked. */
 static bool skips(lua_State *L) {
   lua_pushvalue(L, -1);
@@ -116,6 +130,7 @@ static bool skips(lua_State *L) {
 
 static void fill_dict(lua_State *L, document_box *box, const luc_object *node) {
   bool filtered = node == box->doc.root.as.object && !lua_isnil(L, LOAD_ONLY);
+  check_sparse(L, box, node);
   for (size_t i = 0; i + 1 < node->n; i += 2) {
     push_key(L, box, &node->items[i]);
     if (filtered && skips(L)) {

@@ -107,6 +107,27 @@ describe("a pickle of a newer PyTorch", function()
   end)
 end)
 
+describe("numbers as keys", function()
+  -- A dictionary of n integers, `step` apart.
+  local function dictionary(n, step)
+    local parts = {"\x80\2}("}
+    for k = 1, n do parts[k + 1] = string.pack("<c2i8c1", "\x8a\8", k * step, "N") end
+    parts[n + 2] = "u."
+    return archive(table.concat(parts), floats)
+  end
+
+  it("may be many, as ids are", function()
+    assert.same({}, lucerna.load(dictionary(100000, 1)))
+    assert.same({}, lucerna.load(dictionary(1000, 131071)))
+  end)
+
+  it("cannot be chosen to meet in one place of Lua's table", function()
+    local ok, err = pcall(lucerna.load, dictionary(100000, 131071))
+    assert.is_false(ok)
+    assert.matches("load: dictionaries with more than 32768 numbers far apart as keys$", err)
+  end)
+end)
+
 describe("a host's sandbox", function()
   it("loads without io, os, debug, load and package", function()
     local bytes, kept = recorded "training", {}

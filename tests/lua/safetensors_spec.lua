@@ -180,6 +180,20 @@ describe("an open file", function()
   end)
 end)
 
+describe("a file that is shortened while it is open", function()
+  it("is an error where its bytes are missing", function()
+    local path = temporary()
+    safetensors.save_file({a = lucerna.ones(10), z = lucerna.ones(3000000)}, path)
+    local f = safetensors.safe_open(path)
+    local file <close> = assert(io.open(path, "wb"))
+    file:close()
+    for _, name in ipairs {"a", "z"} do
+      refused("safetensors: the file ends too early$", function() f:get_tensor(name) end)
+      refused("safetensors: the file ends too early$", function() return f:get_slice(name)[1] end)
+    end
+  end)
+end)
+
 describe("a mapped file", function()
   it("is copied where it is written to, and stays while its tensors do", function()
     local path = temporary()
