@@ -75,6 +75,23 @@ describe("writes through views:", function()
   end
 end)
 
+describe("views and writes in place, drawn at random:", function()
+  for i, case in ipairs(parity.load("written_random")) do
+    it(("program %d"):format(i), function()
+      local x = (lucerna.arange(12.0, {dtype = lucerna.float64}):view(2, 3, 2) / 4 - 1)
+        :requires_grad_()
+      local w = lucerna.tensor(1.5, {dtype = lucerna.float64}):requires_grad_()
+      local program = assert(load("local y, w = ... " .. case.lua, "=program", "t", {}))
+      local y, out = program(x * 1, w)
+      parity.close(y, case.y, nil, "y")
+      assert.near(case.out, out:item(), 1e-9)
+      out:backward()
+      parity.close(x.grad, case.x, nil, "gradient of x")
+      assert.near(case.w, w.grad and w.grad:item() or 0, 1e-9)
+    end)
+  end
+end)
+
 describe("a write that fails", function()
   it("changes nothing", function()
     local x = lucerna.arange(4)
