@@ -161,20 +161,26 @@ static bool fits(const luc_tensor *t, const luc_tensor *out, luc_dtype dtype) {
          luc__is_contiguous(t);
 }
 
+/* A number as n elements; returns data. */
+static void *repeat(luc_scalar s, luc_dtype dtype, int64_t n, int64_t *data) {
+  for (int64_t k = 0; k < n; k++)
+    store_number((char *)data + k * (int64_t)luc__dtype_size(dtype), luc__compute(dtype), s);
+  return data;
+}
+
 /* Small, contiguous, of one native dtype: straight to the kernel. */
 static bool run_simple(const luc_ew_kernel *kernel, luc_dtype dtype, luc_tensor *out,
                        const luc_ew_input *in, const luc_ew_params *params) {
+  enum { FEW = 8 }; /* a number for so many is written out */
   if (out->numel >= PARALLEL_FROM || !luc__is_native(dtype)) return false;
   if (out->dtype != (kernel->truth ? LUC_BOOL : dtype) || !luc__is_contiguous(out)) return false;
+  for (int i = 0; i < kernel->inputs; i++)
+    if (in[i].t != NULL ? !fits(in[i].t, out, dtype) : out->numel > FEW) return false;
   const void *data[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
-  _Alignas(64) int64_t number[16];
+  _Alignas(64) int64_t numbers[LUC_EW_MAX_INPUTS][2 * FEW];
   for (int i = 0; i < kernel->inputs; i++) {
-    bool tensor = in[i].t != NULL;
-    if (tensor ? !fits(in[i].t, out, dtype) : out->numel > 8 || i != 1) return false;
-    data[i] = tensor ? (const void *)in[i].t->data : number;
-    for (int64_t k = 0; !tensor && k < out->numel; k++)
-      store_number((char *)number + k * (int64_t)luc__dtype_size(dtype), luc__compute(dtype),
-                   in[i].s);
+    const luc_tensor *t = in[i].t;
+    data[i] = t != NULL ? t->data : repeat(in[i].s, dtype, out->numel, numbers[i]);
   }
   kernel->fn[luc__compute(dtype)](out->data, data, out->numel, params);
   return true;
