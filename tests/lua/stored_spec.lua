@@ -2,6 +2,7 @@
 -- The values of float8 are checked against the formats' definition (sign, exponent, fraction).
 local lucerna = require "lucerna"
 local parity = require "parity"
+local sweep = require "sweep"
 
 -- Bits of the exponent and the fraction, bias; what the largest codes mean.
 local FORMATS = {
@@ -145,6 +146,56 @@ describe("what is only stored", function()
       tostring(lucerna.tensor({-1}, {dtype = lucerna.uint64})))
     assert.equal(65535, lucerna.tensor({-1}, {dtype = lucerna.uint16}):item())
     assert.equal(2.0 ^ 64, lucerna.tensor({-1}, {dtype = lucerna.uint64}):double():item())
+  end)
+
+  -- The recorded calls of the operator sweep, with tensors of each of these dtypes.
+  local root, rows = os.getenv("LUCERNA_ROOT") or ".", {}
+  for line in io.lines(root .. "/src/ops/stored.def") do
+    local id = line:match("^LUC_STORED%(([%w_]+)%)")
+    if id then rows[id] = true end
+  end
+
+  local function stored(case, name)
+    return function(t, spec)
+      if spec.index or spec.dtype ~= case.of then return t end
+      return t:abs():mul(4):to(lucerna[name])
+    end
+  end
+
+  local function each(moves, f)
+    for _, case in ipairs(parity.load("sweep")) do
+      local real = case.of == "float64" or case.of == "float32"
+      if real and (rows[sweep.row(case)] or false) == moves then
+        for _, name in ipairs(STORED) do f(case, name, stored(case, name)) end
+      end
+    end
+  end
+
+  it("is moved as other dtypes are, however it lies in memory", function()
+    each(true, function(case, name, change)
+      local ok, want = pcall(sweep.call, case, function(t, spec)
+        t = change(t, spec)
+        return t.dtype == lucerna[name] and t:float() or t
+      end)
+      for kind, layout in pairs(sweep.LAYOUTS) do
+        local good, have = pcall(sweep.call, case, function(t, spec)
+          return (layout(change(t, spec)))
+        end)
+        local reads_memory = case.fn == ".view" or case.fn == "as_strided"
+        assert(reads_memory or good == ok, case.fn .. " " .. name .. " " .. kind)
+        for i = 1, good and ok and not reads_memory and want.n or 0 do
+          parity.close(have[i]:float(), want[i]:to(have[i].dtype):float(), {rtol = 0, atol = 0})
+        end
+      end
+    end)
+  end)
+
+  it("is refused by whatever does not move it", function()
+    each(false, function(case, name, change)
+      local text = message(sweep.call, case, change)
+      local targets = case.fn == "F.cross_entropy" -- of integers are positions, read before
+      assert(targets or text:find("is only stored", 1, true), case.fn .. ": " .. text)
+    end)
   end)
 
   it("is refused by every operator that computes, in one line", function()

@@ -110,6 +110,7 @@ function M.row(case)
   return core._row((cases.find(case, args)), table.unpack(args, 1, n))
 end
 
+--- What a call gives when every recorded tensor has gone through change(tensor, recorded).
 local function call(case, change)
   local args, n = arguments(case, change)
   local f, name = cases.find(case, args)
@@ -121,6 +122,8 @@ local function call(case, change)
   end
   return out
 end
+
+M.call = call
 
 local function under_autocast(...)
   local _ <close> = lucerna.autocast("cpu")
