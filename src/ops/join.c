@@ -56,22 +56,54 @@ static luc_status check_join(luc_context *ctx, const luc_value *list, int64_t di
 
 /* t's elements go to r at `start` along dim. */
 static luc_status put_part(luc_context *ctx, luc_tensor *r, luc_tensor *t, int dim, int64_t start) {
-  size_t width = luc__dtype_size((luc_dtype)r->dtype);
-  if (t->dtype == r->dtype && luc__is_contiguous(t)) {
-    size_t rows = 1, inner = width;
-    for (int d = 0; d < dim; d++) rows *= (size_t)r->sizes[d];
-    for (int d = dim + 1; d < r->ndim; d++) inner *= (size_t)r->sizes[d];
-    size_t length = inner * (size_t)t->sizes[dim], step = inner * (size_t)r->sizes[dim];
-    char *to = r->data + inner * (size_t)start;
-    for (size_t i = 0; i < rows; i++) memcpy(to + i * step, t->data + i * length, length);
-    return LUC_OK;
-  }
   luc_tensor *part;
   LUC_TRY(luc__tensor_view(ctx, r, t->ndim, t->sizes, r->strides,
                            r->offset + start * r->strides[dim], &part));
   luc_status status = luc__copy(ctx, part, t);
   luc_tensor_release(ctx, part);
   return status;
+}
+
+/* Parts that are blocks of memory: a row of the result is a stretch of each, one after another. */
+typedef struct join_job {
+  luc_tensor **parts;
+  const int64_t *starts; /* along dim; NULL: one index each */
+  char *to;
+  int64_t inner, row; /* bytes of one index along dim, and of all */
+} join_job;
+
+static int64_t part_begin(const join_job *j, int i) {
+  return (j->starts ? j->starts[i] : i) * j->inner;
+}
+
+static void join_bytes(void *arg, int64_t begin, int64_t end) {
+  const join_job *j = arg;
+  int64_t row = begin / j->row, at = begin % j->row;
+  for (int i = 0; begin < end;) {
+    while (part_begin(j, i + 1) <= at) i++;
+    int64_t first = part_begin(j, i), past = part_begin(j, i + 1);
+    int64_t n = past - at < end - begin ? past - at : end - begin;
+    memcpy(j->to + begin, j->parts[i]->data + row * (past - first) + at - first, (size_t)n);
+    begin += n, at += n;
+    if (at < j->row) continue;
+    at = i = 0;
+    row++;
+  }
+}
+
+/* Joins parts that are blocks of r's dtype; false: some are not, and nothing is done. */
+static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, int dim,
+                       const int64_t *starts) {
+  enum { GRAIN = 1 << 18 };
+  int64_t width = (int64_t)luc__dtype_size((luc_dtype)r->dtype);
+  for (int i = 0; i < list->n; i++) {
+    const luc_tensor *t = list->as.tensors[i];
+    if (t->numel && (t->dtype != r->dtype || !luc__is_contiguous(t))) return false;
+  }
+  join_job j = {list->as.tensors, starts, r->data, r->strides[dim] * width, 0};
+  j.row = j.inner * r->sizes[dim];
+  luc__parallel_for(ctx, r->numel * width, GRAIN, join_bytes, &j);
+  return true;
 }
 
 /* tensors, dim, where each begins along dim (and, last, where all end). */
@@ -86,7 +118,8 @@ luc_status luc__run_join(luc_context *ctx, luc_value *args, luc_value *out) {
   sizes[dim] = starts[n];
   LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim, sizes, &r));
   luc_status status = LUC_OK;
-  for (int i = 0; i < n && status == LUC_OK; i++) {
+  bool done = r->numel == 0 || put_blocks(ctx, r, &args[0], dim, starts);
+  for (int i = 0; i < n && !done && status == LUC_OK; i++) {
     luc_tensor *t = args[0].as.tensors[i];
     if (t->numel) status = put_part(ctx, r, t, dim, starts[i]);
   }
@@ -159,7 +192,8 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__tensor_empty(ctx, dtype, first->ndim + 1, sizes, &r));
   luc_status status = LUC_OK;
   sizes[dim] = 1;
-  for (int i = 0; i < n && r->numel && status == LUC_OK; i++) {
+  bool done = r->numel == 0 || put_blocks(ctx, r, &args[0], dim, NULL);
+  for (int i = 0; i < n && !done && status == LUC_OK; i++) {
     luc_tensor *flat;
     status = luc__reshape(ctx, list[i], r->ndim, sizes, &flat);
     if (status != LUC_OK) break;

@@ -177,22 +177,31 @@ done:
 
 /* ---- repeat ---- */
 
-/* Copies t into every tile of a new tensor: one copy per tile of the leading run of tiles would be
- * many; so the result is seen as [r0, s0, r1, s1, ...] two dimensions at a time, from the last. */
-static luc_status repeat_dim(luc_context *ctx, luc_tensor *t, int dim, int64_t times,
-                             luc_tensor **out) {
-  int64_t sizes[LUC_MAX_DIMS], before = 1, after = 1;
-  memcpy(sizes, t->sizes, sizeof sizes);
-  for (int d = 0; d < dim; d++) before *= sizes[d];
-  for (int d = dim; d < t->ndim; d++) after *= sizes[d];
-  int64_t wide[3] = {before, times, after};
-  int64_t steps[3] = {after, 0, 1};
+/* Dimensions one copy can repeat: each becomes [times, size] below one for all before. */
+enum { REPEATED = (LUC_MAX_DIMS - 1) / 2 };
+
+/* Repeats dimensions [first, last) of t in one copy from a view whose times have stride 0. */
+static luc_status repeat_dims(luc_context *ctx, luc_tensor *t, int first, int last,
+                              const int64_t *times, luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS], wide[LUC_MAX_DIMS], steps[LUC_MAX_DIMS], step = 1;
   luc_tensor *flat = NULL, *tiled = NULL, *copy = NULL;
   luc_status status = LUC_OK;
-  bool over = __builtin_mul_overflow(sizes[dim], times, &sizes[dim]);
-  LUC_CHECK(ctx, !over, LUC_ERR_SHAPE, "repeat: sizes are too large");
+  int n = 1 + 2 * (last - first);
+  memcpy(sizes, t->sizes, sizeof sizes);
+  for (int d = t->ndim - 1; d >= last; d--) step *= sizes[d];
+  for (int d = last - 1, at = n - 1; d >= first; step *= t->sizes[d--]) {
+    bool inmost = d == last - 1; /* with all behind it */
+    wide[at] = inmost ? sizes[d] * step : sizes[d];
+    steps[at--] = inmost ? 1 : step;
+    wide[at] = times[d];
+    steps[at--] = 0;
+    bool over = __builtin_mul_overflow(sizes[d], times[d], &sizes[d]);
+    LUC_CHECK(ctx, !over, LUC_ERR_SHAPE, "repeat: sizes are too large");
+  }
+  wide[0] = 1, steps[0] = step;
+  for (int d = 0; d < first; d++) wide[0] *= sizes[d];
   LUC_GO(luc__to_contiguous(ctx, t, &flat));
-  LUC_GO(luc__tensor_view(ctx, flat, 3, wide, steps, flat->offset, &tiled));
+  LUC_GO(luc__tensor_view(ctx, flat, n, wide, steps, flat->offset, &tiled));
   LUC_GO(luc__duplicate(ctx, tiled, &copy));
   LUC_GO(luc__reshape(ctx, copy, t->ndim, sizes, out));
 done:
@@ -211,9 +220,12 @@ static luc_status repeat(luc_context *ctx, luc_tensor *t, int n, const int64_t *
   int lead = n - t->ndim;
   for (int d = 0; d < n; d++) sizes[d] = d < lead ? 1 : t->sizes[d - lead];
   LUC_GO(luc__reshape(ctx, t, n, sizes, &now));
-  for (int d = n - 1; d >= 0; d--) {
-    if (times[d] == 1) continue;
-    LUC_GO(repeat_dim(ctx, now, d, times[d], &next));
+  for (int last = n, first; last > 0; last = first) {
+    while (last > 0 && times[last - 1] == 1) last--;
+    first = last > REPEATED ? last - REPEATED : 0;
+    while (first < last && times[first] == 1) first++;
+    if (last == 0) break;
+    LUC_GO(repeat_dims(ctx, now, first, last, times, &next));
     luc_tensor_release(ctx, now);
     now = next;
     next = NULL;

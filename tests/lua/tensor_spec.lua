@@ -323,3 +323,46 @@ describe("set_printoptions", function()
     assert.equal("tensor([0.3333])", tostring(lucerna.tensor {1 / 3}))
   end)
 end)
+
+describe("Joining blocks of memory", function()
+  local function parts_of(joined, parts, dim)
+    local at = 1
+    for _, part in ipairs(parts) do
+      assert.is_true(lucerna.equal(part, joined:narrow(dim, at, part:size(dim))))
+      at = at + part:size(dim)
+    end
+    assert.equal(joined:size(dim), at - 1)
+  end
+
+  it("puts parts of any length one after another, also across the cuts of large results", function()
+    local many = {}
+    for i, n in ipairs { 700, 1, 0, 999 } do many[i] = lucerna.rand(300, n) end
+    parts_of(lucerna.cat(many, 2), many, 2)
+    for dim = 1, 3 do
+      local parts = { lucerna.rand(3, 4, 5), lucerna.rand(3, 4, 5), lucerna.rand(3, 4, 5) }
+      parts_of(lucerna.cat(parts, dim), parts, dim)
+    end
+  end)
+
+  it("stacks along any dimension", function()
+    local a, b = lucerna.rand(200, 700), lucerna.rand(200, 700)
+    for dim = 1, 3 do
+      local joined = lucerna.stack({ a, b }, dim)
+      assert.is_true(lucerna.equal(a, joined:select(dim, 1)))
+      assert.is_true(lucerna.equal(b, joined:select(dim, 2)))
+    end
+  end)
+
+  it("repeats more dimensions than one copy can", function()
+    local times, x = { 2, 3, 1, 2, 1, 3, 2, 2 }, lucerna.rand(2, 3, 2, 2)
+    local want = x:reshape(1, 1, 1, 1, 2, 3, 2, 2)
+    for dim, n in ipairs(times) do
+      local copies = {}
+      for i = 1, n do copies[i] = want end
+      want = lucerna.cat(copies, dim)
+    end
+    assert.is_true(lucerna.equal(want, x:tile(times)))
+    local turned = x:transpose(2, 4):contiguous():transpose(2, 4)
+    assert.is_true(lucerna.equal(want, turned:tile(times)))
+  end)
+end)
