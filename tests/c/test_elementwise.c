@@ -96,8 +96,8 @@ TEST("pointwise results do not depend on shapes, strides or broadcasting") {
 
 TEST("every pair of dtypes adds, into every dtype") {
   luc_context *ctx = open_context();
-  for (int a = 0; a < LUC_NUM_DTYPES - 1; a++)
-    for (int b = 0; b < LUC_NUM_DTYPES - 1; b++) {
+  for (int a = 0; a < LUC_BOOL; a++)
+    for (int b = 0; b < LUC_BOOL; b++) {
       check_add(ctx, &shapes[4], 0, (luc_dtype)a, (luc_dtype)b, (luc_dtype)b);
       check_add(ctx, &shapes[4], 3, (luc_dtype)a, (luc_dtype)b, LUC_BOOL);
     }
