@@ -24,7 +24,7 @@ bool luc__dtype_is_float(luc_dtype dtype);
 bool luc__dtype_is_int(luc_dtype dtype); /* integers without bool */
 bool luc__dtype_is_complex(luc_dtype dtype);
 bool luc__dtype_is_signed(luc_dtype dtype);
-bool luc__dtype_is_stored(luc_dtype dtype); /* only stored: no operator computes with it */
+bool luc__dtype_is_stored(luc_dtype dtype);    /* only stored: no operator computes with it */
 bool luc__dtype_has_gradient(luc_dtype dtype); /* floating or complex */
 /* complex64 for every real dtype but float64; a complex dtype itself. */
 luc_dtype luc__dtype_to_complex(luc_dtype dtype);

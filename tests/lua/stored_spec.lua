@@ -191,7 +191,7 @@ describe("what is only stored", function()
   end)
 
   it("is refused by whatever does not move it", function()
-    each(false, function(case, name, change)
+    each(false, function(case, _, change)
       local text = message(sweep.call, case, change)
       local targets = case.fn == "F.cross_entropy" -- of integers are positions, read before
       assert(targets or text:find("is only stored", 1, true), case.fn .. ": " .. text)
