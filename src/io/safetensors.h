@@ -40,9 +40,6 @@ luc_status luc__safetensors_read(const luc_safetensors *file, const luc_safetens
  * Only they are read. */
 luc_status luc__safetensors_slice(const luc_safetensors *file, const luc_safetensors_entry *entry,
                                   const luc_tensor *view, luc_tensor **out);
-luc_status luc__safetensors_save(luc_context *ctx, const luc_target *to,
-                                 const luc_named_tensor *tensors, int ntensors,
-                                 const luc_named_text *metadata, int nmetadata);
 
 /* Which tensor is in which file, by name; texts point into the text. */
 typedef struct luc_shards {

@@ -178,9 +178,9 @@ static void drop_items(luc_context *ctx, items *list) {
   luc__free(ctx, list->texts, (size_t)list->ntexts * sizeof *list->texts + 1);
 }
 
-luc_status luc__safetensors_save(luc_context *ctx, const luc_target *to,
-                                 const luc_named_tensor *tensors, int n,
-                                 const luc_named_text *metadata, int nmetadata) {
+luc_status luc_safetensors_save_to(luc_context *ctx, const luc_target *to,
+                                   const luc_named_tensor *tensors, int n,
+                                   const luc_named_text *metadata, int nmetadata) {
   luc_text header;
   luc_writer writer = {.ctx = ctx};
   luc_status status;
@@ -204,5 +204,5 @@ done:
 
 luc_status luc_safetensors_save(luc_context *ctx, const char *path, const luc_named_tensor *tensors,
                                 int n, const luc_named_text *metadata, int nmetadata) {
-  return luc__safetensors_save(ctx, &(luc_target){.path = path}, tensors, n, metadata, nmetadata);
+  return luc_safetensors_save_to(ctx, &(luc_target){.path = path}, tensors, n, metadata, nmetadata);
 }

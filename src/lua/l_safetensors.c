@@ -211,7 +211,7 @@ static int save(lua_State *L) {
   luc_target to = luc_l_target(L, st, 2, &sink);
   luc_named_tensor *tensors = collect_tensors(L, 1, &ntensors);
   luc_named_text *metadata = collect_texts(L, 3, &nmetadata);
-  luc_status status = luc__safetensors_save(ctx, &to, tensors, ntensors, metadata, nmetadata);
+  luc_status status = luc_safetensors_save_to(ctx, &to, tensors, ntensors, metadata, nmetadata);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 

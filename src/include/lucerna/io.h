@@ -52,6 +52,9 @@ void luc_tensor_file_free(luc_context *ctx, luc_tensor_file *file);
  * Tensors that share memory are refused, as safetensors does. */
 luc_status luc_safetensors_save(luc_context *ctx, const char *path, const luc_named_tensor *tensors,
                                 int ntensors, const luc_named_text *metadata, int nmetadata);
+luc_status luc_safetensors_save_to(luc_context *ctx, const luc_target *to,
+                                   const luc_named_tensor *tensors, int ntensors,
+                                   const luc_named_text *metadata, int nmetadata);
 /* Reads an IDX file, plain or gzipped, as the tensor it declares (uint8, int8, int16, int32,
  * float32 or float64). */
 luc_status luc_idx_load(luc_context *ctx, const char *path, luc_tensor **out);
