@@ -219,7 +219,7 @@ static const hostile hostile_files[] = {
     {"{\"a\":{\"size\":[1]}}", 1, "wrong or repeated field 'size'", 0},
     {"{\"a\":{\"dtype\":8}}", 1, "expected a string", 0},
     {"{\"a\":{\"dtype\":\"u8\"}}", 1, "unknown dtype 'u8'", 0},
-    {"{\"a\":{\"dtype\":\"F8_E5M2\"}}", 1, "unsupported dtype 'F8_E5M2'", LUC_ERR_SUPPORT},
+    {"{\"a\":{\"dtype\":\"F6_E2M3\"}}", 1, "unsupported dtype 'F6_E2M3'", LUC_ERR_SUPPORT},
     {"{\"a\":" U8("[1,1,1,1,1,1,1,1,1]", "[0,1]") "}", 1, "more than 8 dim", LUC_ERR_SUPPORT},
     {"{\"__metadata__\":{\"n\":1}}", 0, "expected a string", 0},
     {"{\"__metadata__\":{\"n\":\"1\",\"n\":\"2\"}}", 0, "metadata 'n' appears twice", 0},
