@@ -100,6 +100,18 @@ describe("read_idx", function()
     assert.same({{1, 2, 3}, {4, 5, -1}}, x:tolist())
   end)
 
+  it("reads a string and what a reader gives", function()
+    local bytes = "\0\0\x08\1\0\0\0\3abc"
+    assert.same({97, 98, 99}, data.read_idx {bytes = bytes}:tolist())
+    local at = 0
+    assert.same({97, 98, 99}, data.read_idx(function()
+      at = at + 1
+      return at <= #bytes and bytes:sub(at, at) or nil
+    end):tolist())
+    refused("read_idx: path: expected a path or a reader %(got nil%)$",
+      function() data.read_idx() end)
+  end)
+
   it("says what is wrong with a file in one line, at the caller's", function()
     local path = file_of "\0\0\x08\1\0\0\0\5abc"
     refused("idx: the file declares more data than it can hold$",
