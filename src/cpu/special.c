@@ -125,15 +125,16 @@ double luc__log_ndtr(double x) {
 /* For p in (0, 0.5]: a rational start (Abramowitz and Stegun 26.2.22), then Newton's steps, on
  * logarithms in the tail. */
 static double lower_quantile(double p) {
-  double t = sqrt(-2 * log(p));
+  double log_p = log(p), t = sqrt(-2 * log_p), step = 1;
   double x = (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)) - t;
-  for (int i = 0; i < 8; i++) {
-    double over = luc__erfcx(-x * SQRT_HALF) * sqrt(0.5 * PI); /* ndtr over its slope */
-    double step = (luc__log_ndtr(x) - log(p)) * over;
-    if (p > 0.2) /* ndtr(x) - p, with 0.5 taken from both */
+  for (int i = 0; i < 8 && fabs(step) > 1e-9; i++) { /* the error after a step is its square */
+    if (p > 0.2) {                                   /* ndtr(x) - p, with 0.5 taken from both */
       step = (0.5 * erf(x * SQRT_HALF) + (0.5 - p)) * sqrt(2 * PI) * exp(0.5 * x * x);
+    } else {
+      double over = luc__erfcx(-x * SQRT_HALF) * sqrt(0.5 * PI); /* ndtr over its slope */
+      step = (luc__log_ndtr(x) - log_p) * over;
+    }
     x -= step;
-    if (fabs(step) <= 1e-16 * fabs(x)) break;
   }
   return x;
 }
