@@ -37,6 +37,18 @@ RUN(modified_bessel_k1)
 RUN(scaled_modified_bessel_k0)
 RUN(scaled_modified_bessel_k1)
 RUN(spherical_bessel_j0)
+RUN(chebyshev_polynomial_t)
+RUN(chebyshev_polynomial_u)
+RUN(chebyshev_polynomial_v)
+RUN(chebyshev_polynomial_w)
+RUN(shifted_chebyshev_polynomial_t)
+RUN(shifted_chebyshev_polynomial_u)
+RUN(shifted_chebyshev_polynomial_v)
+RUN(shifted_chebyshev_polynomial_w)
+RUN(hermite_polynomial_h)
+RUN(hermite_polynomial_he)
+RUN(laguerre_polynomial_l)
+RUN(legendre_polynomial_p)
 
 static luc_status incomplete(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
                              luc_value *out) {

@@ -123,7 +123,22 @@ def known():
     case("special.logsumexp", x, Dim(1), True)
 
 
+def polynomials():
+    kinds = ["%schebyshev_polynomial_%s" % (shifted, kind)
+             for shifted in ("", "shifted_") for kind in "tuvw"]
+    for name in kinds + ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+                         "legendre_polynomial_p"]:
+        fn = "special." + name
+        x, n = of(-1, -.5, 0, .75, 1, 1.5), torch.tensor([0, 1, 2, 5, 7])
+        case(fn, x.reshape(6, 1), n, grad=False)
+        case(fn, x.float()[1:4], 12, grad=False)
+        case(fn, 2, torch.tensor([-1, 3, 2.5]), grad=False)
+        case(fn, torch.tensor([1, 2]), 3)
+        case(fn, torch.ones(2), torch.ones(3))
+
+
 unary()
+polynomials()
 binary()
 by_second()
 counted()

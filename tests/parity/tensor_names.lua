@@ -144,6 +144,10 @@ return {
      multigammaln gammainc gammaincc i0 i0e i1 i1e ndtr ndtri log_ndtr sinc softmax log_softmax
      logsumexp zeta exp2 psi round airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1
      modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
-     scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0]],
+     scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0
+     chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
+     shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
+     shifted_chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he
+     laguerre_polynomial_l legendre_polynomial_p]],
   },
 }

@@ -33,4 +33,15 @@ The modified Bessel functions of the second kind; without gradients.]=]},
 {"special.expit", "1 / (1 + e^-x): sigmoid."},
 {"special.exp2 special.expm1 special.log1p special.round", "As without `special.`."},
 {"special.softmax special.log_softmax special.logsumexp", "As without `special.`, along dim."},
+{"special.chebyshev_polynomial_t special.chebyshev_polynomial_u "
+  .. "special.chebyshev_polynomial_v special.chebyshev_polynomial_w", [=[
+Chebyshev's polynomials of four kinds of degree n; without gradients, as all polynomials here.
+> local y = lucerna.special.chebyshev_polynomial_t(lucerna.tensor {0.5}, 2)    -- -0.5]=]},
+{"special.shifted_chebyshev_polynomial_t special.shifted_chebyshev_polynomial_u "
+  .. "special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w", [=[
+The same of 2x - 1, for x in [0, 1].]=]},
+{"special.hermite_polynomial_h special.hermite_polynomial_he", [=[
+Hermite's polynomials of physicists and of probability theory.]=]},
+{"special.laguerre_polynomial_l special.legendre_polynomial_p", [=[
+Laguerre's and Legendre's polynomials of degree n.]=]},
 }
