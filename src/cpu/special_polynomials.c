@@ -1,4 +1,4 @@
-/* Orthogonal polynomials in double, by their recurrences in the degree (Abramowitz and Stegun 22.7);
+/* Orthogonal polynomials in double, by recurrence in the degree (Abramowitz and Stegun 22.7);
  * Chebyshev's of high degrees inside (-1, 1) by cosines (22.3.15 and 16). */
 #include <math.h>
 

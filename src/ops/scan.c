@@ -115,16 +115,21 @@ static bool complex_zero(luc_context *ctx, luc_tensor *x, luc_status *status) {
 /* Without zeros: the running sum of g * y from the end, over x. */
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = b->args[0].as.tensor, *g = b->gout[0], *y = b->results[0];
-  if (luc__dtype_is_complex((luc_dtype)y->dtype)) {
-    bool zero = complex_zero(ctx, x, &f.status);
-    LUC_CHECK(ctx, !zero, LUC_ERR_SUPPORT,
-              "cumprod: the gradient is not implemented for complex tensors with zeros");
+  luc_tensor *g = b->gout[0], *y = b->results[0];
+  luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, (luc_dtype)y->dtype);
+  if (f.status == LUC_OK && luc__dtype_is_complex((luc_dtype)y->dtype)) {
+    if (complex_zero(ctx, x, &f.status) && f.status == LUC_OK)
+      f.status =
+          luc__fail(ctx, LUC_ERR_SUPPORT,
+                    "cumprod: the gradient is not implemented for complex tensors with zeros");
     y = luc__f_conj(&f, y);
     x = luc__f_conj(&f, x);
-  } else if (luc__any_zero(ctx, x))
-    return luc__op1(ctx, LUC_OP_cumprod_backward, &b->gin[0],
-                    LUC_ARGS(luc_v_tensor(g), b->args[0], b->args[1]));
+  } else if (f.status == LUC_OK && luc__any_zero(ctx, x)) {
+    luc_value zeros = luc_v_tensor(x);
+    return luc__f_end(
+        &f, luc__f_call(&f, LUC_OP_cumprod_backward, LUC_ARGS(luc_v_tensor(g), zeros, b->args[1])),
+        &b->gin[0]);
+  }
   luc_tensor *gy = luc__f2(&f, LUC_OP_mul, g, y);
   luc_tensor *sums = luc__f_call(&f, LUC_OP_reverse_cumsum, LUC_ARGS(luc_v_tensor(gy), b->args[1]));
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, sums, x), &b->gin[0]);
