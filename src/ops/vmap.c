@@ -200,11 +200,16 @@ luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args,
   return status;
 }
 
+/* Is a dtype given to compute in? In place that is self's. */
+static bool computes_in(const luc_vcall *c) {
+  int p = luc__schema_find(&c->info->schema, "dtype");
+  return p >= 0 && c->given[p].kind != LUC_NONE;
+}
+
 /* The result of the call out of place, written over self. */
 static luc_status call_and_copy(luc_context *ctx, const luc_vcall *c) {
   luc_value args[LUC_MAX_PARAMS], results[LUC_MAX_RESULTS];
   int n = c->info->schema.nparams;
-  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   luc_tensor *self = c->given[0].as.tensor, *before;
   memcpy(args, c->given, (size_t)n * sizeof *args);
   LUC_TRY(luc__unary(ctx, LUC_OP_clone, self, &before)); /* gradients read it as it was */
@@ -213,12 +218,10 @@ static luc_status call_and_copy(luc_context *ctx, const luc_vcall *c) {
   luc_tensor_release(ctx, before);
   LUC_TRY(status);
   luc_tensor *result = results[0].as.tensor;
-  if (!luc__same_sizes(result, self))
-    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
-                     "%s_: output with shape %s doesn't match the broadcast shape %s",
-                     c->info->schema.name, luc__tensor_shape_text(have, self),
-                     luc__tensor_shape_text(want, result)));
-  status = luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(self), luc_v_tensor(result)));
+  luc_value preset = luc_v_tensor(self); /* may it be stored there? */
+  LUC_GO(luc__out(ctx, c->info->schema.name, &preset, (luc_dtype)result->dtype, result->ndim,
+                  result->sizes, &self));
+  luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(self), luc_v_tensor(result)));
 done:
   luc__value_release(ctx, &results[0]);
   return status;
@@ -238,7 +241,7 @@ luc_status luc__vmap_inplace(luc_context *ctx, luc_opid op, const luc_value *arg
         "over but `self` is not. Use the out-of-place form, or make `self` by a function of "
         "`other`'s (other:new_zeros(...))",
         c.info->schema.name));
-  if (!rule && !(luc__ops[op].flags & LUC_F_MUTATES)) {
+  if (!rule && !(luc__ops[op].flags & LUC_F_MUTATES) && !computes_in(&c)) {
     status = call_and_copy(ctx, &c);
     goto done;
   }

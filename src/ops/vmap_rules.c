@@ -76,7 +76,7 @@ static luc_tensor *pad(luc_vcall *c, luc_tensor *t, int ndim) {
 
 /* A sample without dimensions promotes weakly; with the dimension in front it would not: such
  * tensors are cast to what the samples' call computes in. */
-static void cast_scalars(luc_context *ctx, luc_vcall *c) {
+static bool cast_scalars(luc_context *ctx, luc_vcall *c) {
   luc_value operands[LUC_MAX_PARAMS];
   int n = 0, dtype = -1;
   bool scalar = false, mixed = false;
@@ -91,17 +91,20 @@ static void cast_scalars(luc_context *ctx, luc_vcall *c) {
     mixed |= dtype >= 0 && dtype != t->dtype;
     dtype = t->dtype;
   }
-  if (!scalar || !mixed) return;
+  if (!scalar || !mixed) return true;
+  bool promotes = c->info->schema.params[0].type == LUC_T_OPERAND && c->op != LUC_OP_complex;
+  if (!c->out || !promotes) return false; /* what is written must not be cast */
   luc_dtype result = luc__result_dtype(ctx, operands, n);
   for (int p = 0; p < c->info->schema.nparams; p++)
     if (luc_as_tensor(&c->given[p]) && luc__vm_ndim(c, p) == 0)
       c->args[p].as.tensor = luc__f_to(&c->f, c->args[p].as.tensor, result);
+  return true;
 }
 
 luc_status luc__vmap_pointwise(luc_context *ctx, luc_vcall *c) {
   int ndim = most_dims(c);
   if (!c->out && ndim > luc__vm_ndim(c, 0)) return LUC_VMAP_DECLINE;
-  cast_scalars(ctx, c);
+  if (!cast_scalars(ctx, c)) return LUC_VMAP_DECLINE;
   for (int p = 0; p < c->info->schema.nparams && c->f.status == LUC_OK; p++)
     if (c->args[p].kind == LUC_TENSOR && (c->batched >> p & 1))
       c->args[p].as.tensor = pad(c, c->args[p].as.tensor, ndim);
@@ -118,6 +121,7 @@ luc_status luc__vmap_masked_fill(luc_context *ctx, luc_vcall *c) {
 
 /* fill_(self, value) */
 luc_status luc__vmap_fill(luc_context *ctx, luc_vcall *c) {
+  if (luc__vm_ndim(c, 1)) return LUC_VMAP_DECLINE;
   if (!(c->batched >> 1 & 1)) return luc__vm_call(ctx, c);
   luc_tensor *value = pad(c, c->args[1].as.tensor, luc__vm_ndim(c, 0));
   LUC_TRY(c->f.status);
@@ -278,7 +282,10 @@ luc_status luc__vmap_ravel(luc_context *ctx, luc_vcall *c) {
 }
 
 luc_status luc__vmap_flatten(luc_context *ctx, luc_vcall *c) {
-  return luc__vm_ndim(c, 0) ? luc__vmap_dims(ctx, c) : luc__vmap_ravel(ctx, c);
+  bool whole = c->args[1].as.i >= -1 && c->args[1].as.i <= 0 && c->args[2].as.i >= -1 &&
+               c->args[2].as.i <= 0;
+  if (luc__vm_ndim(c, 0)) return luc__vmap_dims(ctx, c);
+  return whole ? luc__vmap_ravel(ctx, c) : LUC_VMAP_DECLINE;
 }
 
 /* view_as, reshape_as: of the other only the shape counts. */
@@ -294,6 +301,8 @@ static luc_status expanded(luc_context *ctx, luc_vcall *c, luc_opid op, int n,
   int64_t all[LUC_MAX_DIMS];
   if (n >= LUC_MAX_DIMS || n < luc__vm_ndim(c, 0)) return LUC_VMAP_DECLINE;
   if (!(c->batched & 1)) return LUC_VMAP_DECLINE;
+  for (int d = 0; d < n - luc__vm_ndim(c, 0); d++)
+    if (sizes[d] < 0) return LUC_VMAP_DECLINE;
   all[0] = op == LUC_OP_repeat ? 1 : c->level->size;
   memcpy(all + 1, sizes, (size_t)n * sizeof *all);
   c->args[0].as.tensor = pad(c, c->args[0].as.tensor, n);

@@ -394,3 +394,102 @@ describe("vmap over the inputs and parameters of layers, and their gradients:", 
     end)
   end
 end)
+
+-- ---- random calls ----
+
+local arguments = require "arguments"
+local operators = require "operators"
+
+local RANDOM_IDS = {"rand", "normal", "bernoulli", "uniform", "poisson", "binomial", "gamma",
+  "dirichlet", "dropout", "rrelu", "gumbel", "cauchy", "exponential", "geometric", "multinomial",
+  "empty", "fractional", "as_strided"}
+
+local function repeatable(row)
+  for _, word in ipairs(RANDOM_IDS) do
+    if row.id:find(word) then return false end
+  end
+  return true
+end
+
+-- Makes batches of some of the tensors among args and in their lists: {tensors, dims, places}.
+local function batch_some(dice, args, n)
+  local chosen = {tensors = {}, dims = {}, places = {}, some = false}
+  local function take(holder, key)
+    local t = holder[key]
+    if not lucerna.is_tensor(t) or t:dim() > 6 or t:numel() > 2000 then return end
+    local taken = dice.often(60)
+    if taken then
+      local list = {}
+      for b = 1, BATCH do
+        list[b] = t:is_floating_point() and t:detach() * (1 - b / 16) or t
+      end
+      t = lucerna.stack(list)
+    end
+    local at = #chosen.tensors + 1
+    chosen.tensors[at], chosen.dims[at] = t, taken and 1 or none
+    chosen.places[at], chosen.some = {holder, key}, chosen.some or taken
+  end
+  for i = 1, n do
+    if type(args[i]) == "table" then
+      for key in pairs(args[i]) do take(args[i], key) end
+    else
+      take(args, i)
+    end
+  end
+  return chosen
+end
+
+-- Calls with a loop and with vmap; what differs, or nil.
+local function random_call(dice, row, f)
+  local args, n = arguments.arguments(dice, row)
+  local chosen = batch_some(dice, args, n)
+  if not chosen.some then return nil end
+  local function call_with(...)
+    for k, place in ipairs(chosen.places) do place[1][place[2]] = (select(k, ...)) end
+    local results = table.pack(f(table.unpack(args, 1, n)))
+    if results.n == 1 and type(results[1]) == "table" then
+      results = table.pack(table.unpack(results[1]))
+    end
+    return table.unpack(results, 1, results.n)
+  end
+  local columns, fine = {}, true
+  for b = 1, BATCH do
+    local one = {}
+    for k, t in ipairs(chosen.tensors) do
+      one[k] = (chosen.dims[k] == 1 and t[b] or t):clone()
+    end
+    columns[b] = table.pack(pcall(call_with, table.unpack(one)))
+    fine = fine and columns[b][1]
+  end
+  local copies = {}
+  for k, t in ipairs(chosen.tensors) do copies[k] = t:clone() end
+  local got = table.pack(pcall(func.vmap(call_with, {in_dims = chosen.dims,
+    randomness = "different"}), table.unpack(copies)))
+  if not got[1] then
+    local known = not fine or got[2]:find("vmap", 1, true) or got[2]:find("at most 8", 1, true)
+    return not known and row.id .. ": " .. got[2] or nil
+  end
+  for o = 2, fine and repeatable(row) and columns[1].n or 0 do
+    local list = {}
+    for b = 1, BATCH do list[b] = columns[b][o] end
+    local stacked, expected = pcall(lucerna.stack, list)
+    local wrong = stacked and lucerna.is_tensor(got[o]) and same(got[o], expected, row.id)
+    if wrong then return wrong end
+  end
+end
+
+describe("vmap over random calls", function()
+  after_each(function() lucerna.set_memory_limit(0) end)
+
+  it("does what a loop does, or fails as it", function()
+    lucerna.set_memory_limit(96 << 20)
+    lucerna.manual_seed(1)
+    local dice, faults = operators.dice(1), {}
+    for _, row in ipairs(operators.rows()) do
+      for _, f in ipairs(arguments.functions(row)) do
+        for _ = 1, 6 do faults[#faults + 1] = random_call(dice, row, f) end
+      end
+    end
+    assert.equal("", table.concat(faults, "\n"))
+  end)
+end)
