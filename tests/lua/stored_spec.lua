@@ -171,7 +171,7 @@ describe("what is only stored", function()
     end
   end
 
-  it("is moved as other dtypes are, however it lies in memory", function()
+  it("is moved as other dtypes are, however it lies in memory #slow", function()
     each(true, function(case, name, change)
       local ok, want = pcall(sweep.call, case, function(t, spec)
         t = change(t, spec)
@@ -190,7 +190,7 @@ describe("what is only stored", function()
     end)
   end)
 
-  it("is refused by whatever does not move it", function()
+  it("is refused by whatever does not move it #slow", function()
     each(false, function(case, _, change)
       local text = message(sweep.call, case, change)
       local targets = case.fn == "F.cross_entropy" -- of integers are positions, read before
