@@ -15,7 +15,7 @@ end)
 
 describe("a running product", function()
   it("in another dtype has its gradient in that dtype", function()
-    local x = lucerna.tensor({1.0, 2, 3}, {dtype = lucerna.complex64}):requires_grad_()
+    local x = lucerna.tensor({1.0, 2, 3}):to(lucerna.complex64):requires_grad_()
     x:cumprod(1, {dtype = lucerna.float32}):sum():backward()
     assert.same({9.0, 4.0, 2.0}, lucerna.real(x.grad):tolist())
   end)
