@@ -290,21 +290,33 @@ local function deal(tensors, most)
   return shards, names, total
 end
 
+local UNITS = { KB = 1e3, MB = 1e6, GB = 1e9, KIB = 2 ^ 10, MIB = 2 ^ 20, GIB = 2 ^ 30 }
+
+-- Bytes of a size given as a number or, as Hugging Face's, "200MB".
+local function bytes_of(size)
+  if size == nil then return 5000000000 end
+  local digits, unit = tostring(size):match("^(%d+%.?%d*)(%a*)$")
+  local scale = unit == "" and 1 or UNITS[(unit or ""):upper()]
+  local bytes = scale and type(size) ~= "table" and math.tointeger(tonumber(digits) * scale // 1)
+  if not bytes or bytes < 1 then
+    fail("save_sharded: max_shard_size: expected a number of bytes or a text as '5GB' (got %s)",
+      tostring(size))
+  end
+  return bytes
+end
+
 --- save_sharded(tensors, folder, {max_shard_size=, metadata=}) writes tensors to a folder, in
 -- several files with an index (model-00001-of-00002.safetensors, model.safetensors.index.json) if
--- they are more than max_shard_size bytes (5 GB), else in one (model.safetensors). Returns the path
--- to load.
+-- they are more than max_shard_size (bytes, or a text: "5GB"), else in one (model.safetensors).
+-- Returns the path to load.
 function safetensors.save_sharded(...)
   local given = table.pack(...)
   local tensors = copy_names("save_sharded", given[1])
   local _, folder, most, metadata = arguments("save_sharded",
     {"tensors", "folder", "max_shard_size", "metadata"}, false, table.unpack(given, 2, given.n))
-  most = most == nil and 5000000000 or most
+  most = bytes_of(most)
   if type(folder) ~= "string" then
     fail("save_sharded: folder: expected a string (got %s)", core.nn.kind_name(folder))
-  end
-  if math.type(most) ~= "integer" or most < 1 then
-    fail("save_sharded: max_shard_size: expected a positive integer (got %s)", tostring(most))
   end
   for name, tensor in pairs(tensors) do
     if type(name) ~= "string" or not lucerna.is_tensor(tensor) then

@@ -336,7 +336,12 @@ describe("a model in several files", function()
     local second = safetensors.load_file(folder .. "/model-00002-of-00002.safetensors")
     assert.same({"b", 'c"\n'}, keys_of(second))
     assert.same({0, 1, 2}, safetensors.load_file(path, {mmap = true}).b:tolist())
-    path = safetensors.save_sharded(tensors, folder)
+    assert.equal(path, safetensors.save_sharded(tensors, folder, "0.1kB"))
+    for _, size in ipairs {"5 GB", "x", 0, -1, "GB", "1TB", true, {}} do
+      refused("save_sharded: max_shard_size: expected a number of bytes or a text as '5GB'",
+        function() safetensors.save_sharded(tensors, folder, {max_shard_size = size}) end)
+    end
+    path = safetensors.save_sharded(tensors, folder, {max_shard_size = "1MiB"})
     assert.equal(folder .. "/model.safetensors", path)
     assert.same(keys_of(tensors), keys_of(safetensors.load_file(path)))
   end)
