@@ -162,6 +162,22 @@ done:
   return status;
 }
 
+bool luc__complex_any_zero(const luc_tensor *t) {
+  luc_nest nest;
+  luc_cursor c;
+  if (t->numel == 0) return false;
+  luc__nest_init(&nest, t->ndim, t->sizes);
+  luc__nest_add(&nest, t);
+  luc__nest_seek(&nest, 0, &c);
+  for (int64_t i = 0; i < t->numel; i++) {
+    double parts[2];
+    luc__load_complex(c.ptr[0], (luc_dtype)t->dtype, parts);
+    if (parts[0] == 0 && parts[1] == 0) return true;
+    if (i + 1 < t->numel) luc__nest_advance(&nest, &c, 1);
+  }
+  return false;
+}
+
 void luc__complex_products(luc_dtype dtype, int64_t rows, int64_t n, bool running, const void *x,
                            void *y) {
   const int64_t size = (int64_t)luc__dtype_size(dtype);

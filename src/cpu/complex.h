@@ -20,6 +20,8 @@ bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result);
 luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_tensor *out,
                             const luc_ew_input *in, const luc_ew_params *params);
 
+/* Is any element of a complex tensor zero? */
+bool luc__complex_any_zero(const luc_tensor *t);
 /* Products of `rows` rows of n contiguous numbers of a complex dtype: one a row, or with `running`
  * those of each beginning of it. y may be x. */
 void luc__complex_products(luc_dtype dtype, int64_t rows, int64_t n, bool running, const void *x,

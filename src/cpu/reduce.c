@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/complex.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
@@ -254,6 +255,7 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
 }
 
 bool luc__any_zero(luc_context *ctx, const luc_tensor *t) {
+  if (luc__dtype_is_complex((luc_dtype)t->dtype)) return luc__complex_any_zero(t);
   luc_reduction_job what = {.op = LUC_RD_all,
                             .dtype = (luc_dtype)t->dtype,
                             .in = t,

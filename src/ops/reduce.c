@@ -85,11 +85,11 @@ static luc_tensor *others_with_zeros(luc_formula *f, luc_tensor *x, const luc_va
 
 luc_status luc__grad_prod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = b->args[0].as.tensor, *others;
+  luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, (luc_dtype)b->results[0]->dtype), *others;
   luc_value dim = b->args[1];
+  if (!x) return luc__f_end(&f, NULL, NULL);
   luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &dim, b->args[2].as.i != 0);
-  bool complex = luc__dtype_is_complex((luc_dtype)x->dtype);
-  if (x->ndim > 0 && x->numel > 0 && (complex || luc__any_zero(ctx, x))) {
+  if (x->ndim > 0 && luc__any_zero(ctx, x)) {
     others = others_with_zeros(&f, x, &dim);
   } else {
     luc_tensor *y = luc__f_unreduce(&f, b, b->results[0], &dim, b->args[2].as.i != 0);

@@ -104,32 +104,22 @@ luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
   return scan(ctx, "cumprod", &s, t, args[1].as.i, sum_dtype(t, &args[2]), out);
 }
 
-static bool complex_zero(luc_context *ctx, luc_tensor *x, luc_status *status) {
-  luc_tensor *truth = NULL;
-  *status = luc__contiguous_as(ctx, x, LUC_BOOL, &truth);
-  bool zero = *status == LUC_OK && luc__any_zero(ctx, truth);
-  luc_tensor_release(ctx, truth);
-  return zero;
-}
-
 /* Without zeros: the running sum of g * y from the end, over x. */
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *y = b->results[0];
   luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, (luc_dtype)y->dtype);
-  if (f.status == LUC_OK && luc__dtype_is_complex((luc_dtype)y->dtype)) {
-    if (complex_zero(ctx, x, &f.status) && f.status == LUC_OK)
-      f.status =
-          luc__fail(ctx, LUC_ERR_SUPPORT,
-                    "cumprod: the gradient is not implemented for complex tensors with zeros");
-    y = luc__f_conj(&f, y);
-    x = luc__f_conj(&f, x);
-  } else if (f.status == LUC_OK && luc__any_zero(ctx, x)) {
-    luc_value zeros = luc_v_tensor(x);
-    return luc__f_end(
-        &f, luc__f_call(&f, LUC_OP_cumprod_backward, LUC_ARGS(luc_v_tensor(g), zeros, b->args[1])),
-        &b->gin[0]);
+  if (x && luc__any_zero(ctx, x)) {
+    if (luc__dtype_is_complex((luc_dtype)x->dtype))
+      f.status = luc__fail(ctx, LUC_ERR_SUPPORT,
+                           "cumprod: the gradient is not implemented for "
+                           "complex tensors with zeros");
+    luc_value dx = luc_v_tensor(x), dim = b->args[1];
+    x = luc__f_call(&f, LUC_OP_cumprod_backward, LUC_ARGS(luc_v_tensor(g), dx, dim));
+    return luc__f_end(&f, x, &b->gin[0]);
   }
+  y = luc__f_conj(&f, y);
+  x = luc__f_conj(&f, x);
   luc_tensor *gy = luc__f2(&f, LUC_OP_mul, g, y);
   luc_tensor *sums = luc__f_call(&f, LUC_OP_reverse_cumsum, LUC_ARGS(luc_v_tensor(gy), b->args[1]));
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, sums, x), &b->gin[0]);
