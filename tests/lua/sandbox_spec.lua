@@ -72,10 +72,30 @@ describe("without io, os, debug, load and package", function()
     ]]
   end)
 
+  it("arrays, images and tables of numbers do", function()
+    run [[
+      local data, numpy = lucerna.data, lucerna.numpy
+      local function text_of(save)
+        local pieces = {}
+        save(function(piece) pieces[#pieces + 1] = piece end)
+        return table.concat(pieces)
+      end
+      local x = lucerna.arange(12):reshape(3, 2, 2):to(lucerna.uint8)
+      local npy = text_of(function(f) numpy.save(f, x) end)
+      assert(numpy.load{bytes = npy}:equal(x))
+      local npz = text_of(function(f) numpy.savez_compressed(f, {x = x}) end)
+      assert(numpy.load{bytes = npz}.x:equal(x))
+      assert(data.decode_png(data.encode_png(x)):equal(x))
+      local csv = text_of(function(f) data.write_csv(x[1], f) end)
+      assert(data.read_csv{bytes = csv, dtype = lucerna.uint8}:equal(x[1]))
+      assert(data.read_idx{bytes = "\0\0\x08\1\0\0\0\1a"}[1]:item() == 97)
+    ]]
+  end)
+
   it("the other modules load", function()
     run [[
       for _, name in ipairs {"nn", "optim", "autograd", "linalg", "distributions", "func", "models",
-        "data", "safetensors", "cuda", "summary", "dot"} do
+        "data", "numpy", "safetensors", "cuda", "summary", "dot"} do
         assert(type(lucerna[name]) == "table" or lucerna[name] ~= nil, name)
       end
       assert(nn.Transformer and nn.functional.relu and nn.utils.prune and nn.init.xavier_normal_)
