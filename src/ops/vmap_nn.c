@@ -27,7 +27,7 @@ static luc_tensor *factor(luc_vcall *c, int p, int ndim, bool left) {
   int lead = ndim - have;
   sizes[0] = t->sizes[0];
   for (int i = 0; i < lead; i++) sizes[1 + i] = 1;
-  memcpy(sizes + 1 + lead, t->sizes + 1, (size_t)have * sizeof *sizes);
+  copy_sizes(sizes + 1 + lead, t->sizes + 1, have);
   return luc__f_reshape(&c->f, t, ndim + 1, sizes);
 }
 
@@ -120,7 +120,7 @@ luc_status luc__vmap_linear(luc_context *ctx, luc_vcall *c) {
   LUC_TRY(c->f.status);
   if (y->ndim < 3) return LUC_VMAP_DECLINE; /* only the bias is batched, and was too small */
   sizes[0] = c->level->size;
-  memcpy(sizes + 1, c->given[0].as.tensor->sizes, (size_t)nx * sizeof *sizes);
+  copy_sizes(sizes + 1, c->given[0].as.tensor->sizes, nx);
   sizes[nx] = y->sizes[2];
   return luc__vm_result(c, 0, luc__f_reshape(&c->f, y, nx + 1, sizes));
 }
@@ -137,7 +137,7 @@ static luc_tensor *fold(luc_vcall *c, int p) {
     return NULL;
   }
   sizes[0] = t->sizes[0] * t->sizes[1];
-  memcpy(sizes + 1, t->sizes + 2, (size_t)(t->ndim - 2) * sizeof *sizes);
+  copy_sizes(sizes + 1, t->sizes + 2, t->ndim - 2);
   return luc__f_reshape(&c->f, t, t->ndim - 1, sizes);
 }
 
@@ -149,7 +149,7 @@ static luc_tensor *unfold(luc_vcall *c, luc_tensor *t) {
   }
   sizes[0] = c->level->size;
   sizes[1] = t->sizes[0] / c->level->size;
-  memcpy(sizes + 2, t->sizes + 1, (size_t)(t->ndim - 1) * sizeof *sizes);
+  copy_sizes(sizes + 2, t->sizes + 1, t->ndim - 1);
   return luc__f_reshape(&c->f, t, t->ndim + 1, sizes);
 }
 
@@ -158,7 +158,7 @@ static void fold_sizes(luc_vcall *c) {
   int p = luc__schema_find(&c->info->schema, "input_size");
   if (p < 0 || c->args[p].n < 3 || c->args[p].n > LUC_MAX_DIMS) return;
   int64_t *room = c->rooms[c->nrooms++];
-  memcpy(room, c->args[p].as.ints, (size_t)c->args[p].n * sizeof *room);
+  copy_sizes(room, c->args[p].as.ints, c->args[p].n);
   if (c->args[p].n == luc__vm_ndim(c, 0)) room[0] *= c->level->size;
   c->args[p].as.ints = room;
 }
@@ -202,7 +202,7 @@ static luc_tensor *to_channels(luc_vcall *c, int p) {
   if (c->f.status != LUC_OK) return NULL;
   sizes[0] = t->sizes[0];
   sizes[1] = t->sizes[1] * t->sizes[2];
-  memcpy(sizes + 2, t->sizes + 3, (size_t)(t->ndim - 3) * sizeof *sizes);
+  copy_sizes(sizes + 2, t->sizes + 3, t->ndim - 3);
   return luc__f_reshape(&c->f, t, t->ndim - 1, sizes);
 }
 
@@ -212,7 +212,7 @@ static luc_tensor *from_channels(luc_vcall *c, luc_tensor *t) {
   sizes[0] = t->sizes[0];
   sizes[1] = c->level->size;
   sizes[2] = t->sizes[1] / c->level->size;
-  memcpy(sizes + 3, t->sizes + 2, (size_t)(t->ndim - 2) * sizeof *sizes);
+  copy_sizes(sizes + 3, t->sizes + 2, t->ndim - 2);
   return luc__f_transpose(&c->f, luc__f_reshape(&c->f, t, t->ndim + 1, sizes), 0, 1);
 }
 
@@ -288,7 +288,7 @@ static luc_tensor *for_last(luc_vcall *c, int p, int ndim) {
   if (!(c->batched >> p & 1)) return t;
   sizes[0] = t->sizes[0];
   for (int i = 0; i < lead; i++) sizes[1 + i] = 1;
-  memcpy(sizes + 1 + lead, t->sizes + 1, (size_t)own * sizeof *sizes);
+  copy_sizes(sizes + 1 + lead, t->sizes + 1, own);
   return luc__f_reshape(&c->f, t, ndim + 1, sizes);
 }
 
@@ -422,7 +422,7 @@ luc_status luc__vmap_index(luc_context *ctx, luc_vcall *c) {
   if (n >= LUC_MAX_DIMS) return LUC_VMAP_DECLINE;
   while (first < n && !c->list[first]) first++;
   while (last > first && !c->list[last]) last--;
-  memcpy(all + 1, c->list, (size_t)n * sizeof *all);
+  if (n) memcpy(all + 1, c->list, (size_t)n * sizeof *all);
   if (!(c->batched >> 1 & 1)) { /* the same indices for all: one more slice in front */
     for (int i = first; i <= last; i++)
       if (!c->list[i]) return LUC_VMAP_DECLINE;
@@ -441,7 +441,7 @@ luc_status luc__vmap_index(luc_context *ctx, luc_vcall *c) {
     if (i < 0) t = luc__f_call(&c->f, LUC_OP_arange, LUC_ARGS(luc_v_int(c->level->size)));
     LUC_TRY(c->f.status);
     for (int d = 0; d < most - own; d++) sizes[1 + d] = 1;
-    memcpy(sizes + 1 + most - own, t->sizes + 1, (size_t)own * sizeof *sizes);
+    copy_sizes(sizes + 1 + most - own, t->sizes + 1, own);
     all[i + 1] = luc__f_reshape(&c->f, t, most + 1, sizes);
   }
   LUC_TRY(c->f.status);
@@ -471,7 +471,7 @@ luc_status luc__vmap_random_size(luc_context *ctx, luc_vcall *c) {
   if (p < 0 || c->args[p].n >= LUC_MAX_DIMS) return LUC_VMAP_DECLINE; /* randperm */
   int64_t *room = c->rooms[c->nrooms++];
   room[0] = c->level->size;
-  memcpy(room + 1, c->args[p].as.ints, (size_t)c->args[p].n * sizeof *room);
+  copy_sizes(room + 1, c->args[p].as.ints, c->args[p].n);
   c->args[p] = luc_v_ints(room, c->args[p].n + 1);
   return luc__vm_call(ctx, c);
 }

@@ -35,7 +35,7 @@ luc_tensor *luc__vm_expand(luc_vcall *c, luc_tensor *t) {
     return NULL;
   }
   sizes[0] = c->level->size;
-  memcpy(sizes + 1, t->sizes, (size_t)t->ndim * sizeof *sizes);
+  copy_sizes(sizes + 1, t->sizes, t->ndim);
   return luc__f_expand(&c->f, t, t->ndim + 1, sizes);
 }
 
@@ -70,7 +70,7 @@ static luc_tensor *pad(luc_vcall *c, luc_tensor *t, int ndim) {
   }
   sizes[0] = t->sizes[0];
   for (int i = 0; i < lead; i++) sizes[1 + i] = 1;
-  memcpy(sizes + 1 + lead, t->sizes + 1, (size_t)have * sizeof *sizes);
+  copy_sizes(sizes + 1 + lead, t->sizes + 1, have);
   return luc__f_reshape(&c->f, t, ndim + 1, sizes);
 }
 
@@ -254,7 +254,7 @@ static luc_status reshaped(luc_context *ctx, luc_vcall *c, luc_opid op, int n,
   int64_t all[LUC_MAX_DIMS];
   if (n >= LUC_MAX_DIMS || !luc__vm_batch(c, 0)) return LUC_VMAP_DECLINE;
   all[0] = c->level->size;
-  memcpy(all + 1, sizes, (size_t)n * sizeof *all);
+  copy_sizes(all + 1, sizes, n);
   return luc_call(ctx, op, LUC_ARGS(c->args[0], luc_v_ints(all, n + 1)), c->out);
 }
 
@@ -304,7 +304,7 @@ static luc_status expanded(luc_context *ctx, luc_vcall *c, luc_opid op, int n,
   for (int d = 0; d < n - luc__vm_ndim(c, 0); d++)
     if (sizes[d] < 0) return LUC_VMAP_DECLINE;
   all[0] = op == LUC_OP_repeat ? 1 : c->level->size;
-  memcpy(all + 1, sizes, (size_t)n * sizeof *all);
+  copy_sizes(all + 1, sizes, n);
   c->args[0].as.tensor = pad(c, c->args[0].as.tensor, n);
   LUC_TRY(c->f.status);
   return luc_call(ctx, op, LUC_ARGS(c->args[0], luc_v_ints(all, n + 1)), c->out);
@@ -336,7 +336,7 @@ luc_status luc__vmap_permute(luc_context *ctx, luc_vcall *c) {
   int n = c->args[1].n;
   int64_t dims[LUC_MAX_DIMS] = {0};
   if (n != luc__vm_ndim(c, 0) || !shift(c, n)) return LUC_VMAP_DECLINE;
-  memcpy(dims + 1, c->args[1].as.ints, (size_t)n * sizeof *dims);
+  copy_sizes(dims + 1, c->args[1].as.ints, n);
   return luc_call(ctx, LUC_OP_permute, LUC_ARGS(c->args[0], luc_v_ints(dims, n + 1)), c->out);
 }
 
@@ -355,7 +355,7 @@ luc_status luc__vmap_new(luc_context *ctx, luc_vcall *c) {
   int n = c->args[1].n;
   if (n >= LUC_MAX_DIMS) return LUC_VMAP_DECLINE;
   sizes[0] = c->level->size;
-  memcpy(sizes + 1, c->args[1].as.ints, (size_t)n * sizeof *sizes);
+  copy_sizes(sizes + 1, c->args[1].as.ints, n);
   c->args[1] = luc_v_ints(sizes, n + 1);
   return luc__vm_call(ctx, c);
 }
@@ -369,8 +369,8 @@ luc_status luc__vmap_strided_view(luc_context *ctx, luc_vcall *c) {
   if (n >= LUC_MAX_DIMS || c->args[2].n != n) return LUC_VMAP_DECLINE;
   sizes[0] = c->level->size;
   strides[0] = self->strides[0];
-  memcpy(sizes + 1, c->args[1].as.ints, (size_t)n * sizeof *sizes);
-  memcpy(strides + 1, c->args[2].as.ints, (size_t)n * sizeof *sizes);
+  copy_sizes(sizes + 1, c->args[1].as.ints, n);
+  copy_sizes(strides + 1, c->args[2].as.ints, n);
   return luc_call(ctx, c->op,
                   LUC_ARGS(c->args[0], luc_v_ints(sizes, n + 1), luc_v_ints(strides, n + 1),
                            c->args[3], luc_v_ints(self->strides, self->ndim),
@@ -386,7 +386,7 @@ luc_status luc__vmap_strided_add(luc_context *ctx, luc_vcall *c) {
   sizes[0] = c->level->size;
   strides[0] = 1;
   for (int d = 0; d < n; d++) strides[0] *= sizes[d + 1] = c->args[1].as.ints[d];
-  memcpy(strides + 1, c->args[2].as.ints, (size_t)m * sizeof *strides);
+  copy_sizes(strides + 1, c->args[2].as.ints, m);
   return luc_call(
       ctx, c->op,
       LUC_ARGS(c->args[0], luc_v_ints(sizes, n + 1), luc_v_ints(strides, m + 1), c->args[3]),
@@ -411,8 +411,11 @@ luc_status luc__vmap_list(luc_context *ctx, luc_vcall *c) {
 luc_status luc__vmap_matrix(luc_context *ctx, luc_vcall *c) {
   int ndim = luc__vm_ndim(c, 0);
   if (ndim < 2) return LUC_VMAP_DECLINE;
-  for (int p = 1; p < c->info->schema.nparams; p++)
-    if (c->args[p].kind == LUC_TENSOR && luc__vm_ndim(c, p) != ndim) return LUC_VMAP_DECLINE;
+  for (int p = 1; p < c->info->schema.nparams; p++) {
+    bool tolerance = c->info->schema.params[p].type == LUC_T_OPERAND;
+    if (c->args[p].kind == LUC_TENSOR && (tolerance || luc__vm_ndim(c, p) != ndim))
+      return LUC_VMAP_DECLINE;
+  }
   return luc__vm_all_batched(c) ? luc__vm_call(ctx, c) : LUC_VMAP_DECLINE;
 }
 

@@ -5,6 +5,10 @@
 #include "ops/pointwise.h"
 #include "ops/vmap.h"
 
+/* n may be 0 and the list then NULL. */
+static inline void copy_sizes(int64_t *to, const int64_t *from, int n) {
+  for (int i = 0; i < n; i++) to[i] = from[i];
+}
 /* Dimensions of one sample of parameter p; 0 also if it is no tensor. */
 int luc__vm_ndim(const luc_vcall *c, int p);
 /* Gives parameter p (every one) the level's dimension if it lacks it; false: c->f has failed. */
