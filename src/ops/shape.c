@@ -270,6 +270,8 @@ luc_status luc__grad_repeat(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS], own[LUC_MAX_DIMS];
   if (!luc__needs(b, 0)) return LUC_OK;
   int own_n = luc__input_sizes(b, 0, own);
+  if (b->gout[0]->numel == 0) /* of huge dimensions one after the other there may be too much */
+    return luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, own_n, own, &b->gin[0]);
   luc_tensor *now = luc__retain(b->gout[0]), *split = NULL, *sum = NULL;
   luc_status status = LUC_OK;
   memcpy(sizes, now->sizes, sizeof sizes);

@@ -62,7 +62,7 @@ local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" 
 
 local function flat(x)
   if not lucerna.is_tensor(x) then return { x } end
-  if x:is_complex() then x = lucerna.view_as_real(x) end
+  if x:is_complex() then x = lucerna.view_as_real(x:reshape(-1)) end
   return x:detach():to(lucerna.is_floating_point(x) and lucerna.float64 or x.dtype):reshape(-1)
     :tolist()
 end

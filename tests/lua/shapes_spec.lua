@@ -68,7 +68,8 @@ local function differentiate(list)
 end
 
 -- Half precision adds up in float32, in another order: off by a unit of its last place or two.
-local LOOSE = {float16 = 4e-3, bfloat16 = 3e-2, float32 = 3e-5, float64 = 1e-10}
+local LOOSE = {float16 = 4e-3, bfloat16 = 3e-2, float32 = 3e-5, float64 = 1e-10,
+  complex64 = 3e-5, complex128 = 1e-10}
 
 local function unlike(a, b, what)
   local loose = lucerna.is_tensor(a) and LOOSE[tostring(a.dtype)] or 0

@@ -13,3 +13,12 @@ describe("like PyTorch:", function()
     end
   end
 end)
+
+describe("repeat", function()
+  it("nothing, however often, has a gradient of zeros", function()
+    local lucerna = require "lucerna"
+    local x = lucerna.ones(1, 2):requires_grad_()
+    x["repeat"](x, 0, 1 << 40):sum():backward()
+    assert.same({{0, 0}}, x.grad:tolist())
+  end)
+end)
