@@ -214,6 +214,10 @@ TEST("so do Fourier transforms, frames of signals and eigenvalues") {
   sweep("fft");
 }
 
+TEST("so do complex tensors, their parts, functions, products and files") {
+  sweep("complex");
+}
+
 TEST("so do distributions, their samples and gradients") {
   sweep("distributions");
 }

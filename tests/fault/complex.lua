@@ -1,0 +1,29 @@
+-- What the out-of-memory sweep runs with complex tensors: parts and back, arithmetic between
+-- dtypes, functions, sums, products and writes through views, with gradients; a step; a file.
+-- Returns the scenario as a function.
+local lucerna = require "lucerna"
+
+local function scenario()
+  local x = lucerna.tensor({1, 2, 0.5, -1, 3, 0.25}, {dtype = lucerna.float64}):requires_grad_()
+  local z = lucerna.complex(x:reshape(2, 3), x:reshape(2, 3) * 2)
+  local w = lucerna.tensor({{1, 2}, {3, -1}, {0.5, 0}}, {dtype = lucerna.complex64})
+  local sum = (z * w + 1 / z - z:pow(2)):exp():sum():abs()
+  sum = sum + z:matmul(z.H):abs():sum() + z:prod(2):abs():sum() + z:cumprod(1).imag:sum()
+  sum = sum + z:var() + z:norm() + z:angle():sum() + (z:conj() + z:mean()).real:sum()
+  sum:backward()
+  local y = z:detach():clone():requires_grad_()
+  local v = y * 1
+  v.imag = 2
+  lucerna.view_as_real(v)[1] = 1
+  v:abs():sum():backward()
+  assert(y:to(lucerna.complex64):bool():all() and not y:eq(0):any():item())
+  lucerna.optim.Adam({y}):step()
+  tostring(y)
+  y:detach():tolist()
+  local path = os.tmpname()
+  local _ <close> = setmetatable({}, {__close = function() os.remove(path) end})
+  lucerna.save({y = y}, path)
+  lucerna.load(path)
+end
+
+return scenario
