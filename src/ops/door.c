@@ -270,16 +270,6 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   return status == LUC_OK ? written(ctx, op, args, self, true, begin) : failed(ctx, op, status);
 }
 
-static luc_status refuse_batched_out(luc_context *ctx, luc_opid op, const luc_value *args,
-                                     luc_tensor *const *into) {
-  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
-  bool batched = luc__vmap_has_batched(ctx, op, args);
-  for (int i = 0; i < schema->nresults; i++) batched |= into[i] && into[i]->inner;
-  LUC_CHECK(ctx, !batched, LUC_ERR_STATE,
-            "%s: vmap: functions with out=... arguments do not support vmap", schema->name);
-  return LUC_OK;
-}
-
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
                         luc_tensor *const *into) {
   const luc_op *row = &luc__ops[op];
@@ -288,7 +278,6 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   LUC_TRY(check_dtypes(ctx, op, args));
-  if (ctx->batched) LUC_TRY(refuse_batched_out(ctx, op, args, into));
   /* No run function needs to write real numbers to a complex tensor, or to what is only stored. */
   bool copied = !(row->flags & LUC_F_OUT) || into[0]->dtype >= LUC_COMPLEX64;
   if (copied) return luc__call_copied(ctx, op, args, schema->nparams, into);

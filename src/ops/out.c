@@ -5,6 +5,7 @@
 
 #include "cpu/copy.h"
 #include "ops/op.h"
+#include "ops/vmap.h"
 
 static luc_status check_dtype(luc_context *ctx, const char *who, luc_dtype dtype,
                               const luc_tensor *into) {
@@ -63,6 +64,7 @@ static void fit_factory(luc_context *ctx, luc_opid op, luc_value *args, const lu
 
 luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_tensor *const *into) {
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  if (ctx->batched) LUC_TRY(luc__vmap_refuse_out(ctx, op, args, into));
   bool tracked = luc__wants_record(ctx, op, args, schema->nparams);
   for (int i = 0; i < schema->nresults; i++)
     tracked |= into[i] && into[i]->requires_grad && ctx->grad_mode && !ctx->inside_op;

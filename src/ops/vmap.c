@@ -54,6 +54,16 @@ bool luc__vmap_concerns(const luc_context *ctx, luc_opid op, const luc_value *ar
   return !through && luc__vmap_has_batched(ctx, op, args);
 }
 
+luc_status luc__vmap_refuse_out(luc_context *ctx, luc_opid op, const luc_value *args,
+                                luc_tensor *const *into) {
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  bool batched = luc__vmap_has_batched(ctx, op, args);
+  for (int i = 0; i < schema->nresults; i++) batched |= into[i] && into[i]->inner;
+  LUC_CHECK(ctx, !batched, LUC_ERR_STATE,
+            "%s: vmap: functions with out=... arguments do not support vmap", schema->name);
+  return LUC_OK;
+}
+
 /* ---- taking a call apart ---- */
 
 static luc_status find_level(luc_context *ctx, luc_opid op, uint64_t id, luc_vmap_level **out) {
