@@ -108,6 +108,20 @@ static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
   p->panel = min64(cuts_of(even, 16) * 16, pixels);
 }
 
+/* Nothing needs gathering where rows lie as far apart as in the buffer; the pixels computed between
+ * them must cost less than gathering, about that of 8 filters. */
+static bool is_direct(const luc_conv_plan *p) {
+  if (p->stride[1] != 1 || p->stride[2] != 1 || p->k == 0) return false;
+  return (p->row_length - p->out[2]) * p->filters < 8 * p->out[2];
+}
+
+/* Positions of the buffer's rows at a time, for sums of `filters` that stay in the cache. */
+static void plan_direct(luc_conv_plan *p, int64_t filters) {
+  int64_t length = (p->band - 1) * p->row_length + p->out[2];
+  int64_t even = cuts_of(length, cuts_of(length, max64(PANEL_SIZE / 2 / filters / 48 * 48, 48)));
+  p->panel = cuts_of(even, 48) * 48;
+}
+
 /* Everything but the cuts. */
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, int64_t band) {
   memset(j, 0, sizeof *j);
@@ -250,14 +264,19 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   job j;
   LUC_TRY(job_init(ctx, &j, c, choose_band(c)));
   luc_conv_plan *p = &j.plan;
-  plan_panel(p, p->band * p->out[0] * p->out[2], max64(p->k, 1));
+  p->direct = !depthwise && is_direct(p);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
   j.step = p->band;
   j.cuts = cuts_of(p->out[1], p->band);
   int64_t pieces = c->batch * c->groups * j.cuts, work = p->pixels * p->k * p->filters / j.cuts;
   j.chunk = choose_chunk(pieces, work, p->filters, 32);
   j.chunks = cuts_of(p->filters, j.chunk);
-  size_t scratch = scratch_size(&j, p->channels * p->plane, depthwise ? 0 : p->k_step * p->panel);
+  if (p->direct)
+    plan_direct(p, j.chunk);
+  else
+    plan_panel(p, p->band * p->out[0] * p->out[2], max64(p->k, 1));
+  int64_t panel = p->direct ? j.chunk * p->panel : depthwise ? 0 : p->k_step * p->panel;
+  size_t scratch = scratch_size(&j, p->channels * p->plane, panel);
   luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
   job_free(ctx, &j);
   return status;

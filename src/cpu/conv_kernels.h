@@ -2,7 +2,8 @@
  * The image is copied once into a padded buffer, its rows split by stride into phases, so that the
  * pixels one kernel element meets along an output row are adjacent. What a kernel element adds to a
  * pixel's position is then one offset. Panels of [kernel elements, pixels] gathered that way are
- * the B of a matrix product. */
+ * the B of a matrix product; where output rows are hardly shorter than the buffer's, the buffer
+ * itself is, and what falls between the rows is dropped. */
 #ifndef LUC_CONV_KERNELS_H
 #define LUC_CONV_KERNELS_H
 
@@ -26,6 +27,7 @@ typedef struct luc_conv_plan {
   int64_t panel;             /* pixels gathered at a time */
   bool short_runs;           /* weight: kernel rows of few elements, gathered the forward's way */
   int64_t k_step;            /* kernel elements gathered at a time */
+  bool direct;               /* forward: nothing is gathered */
 } luc_conv_plan;
 
 /* One piece: pointers are those of its image, group and first filter or channel. */

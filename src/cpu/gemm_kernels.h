@@ -14,6 +14,8 @@ enum {
 typedef struct luc_gemm_kernels {
   /* One product (batch ignored) whose B has adjacent columns and k is any; nothing is packed. */
   void (*block)(const luc_gemm *g);
+  /* The same with row k of B at offsets[k] elements from b; n is a multiple of 16. */
+  void (*scattered)(const luc_gemm *g, const int64_t *offsets);
   /* Few rows: A and B with adjacent k (a_col == 1, b_row == 1): dots of rows with rows. */
   void (*dots)(const luc_gemm *g);
   /* One product of any layout; scratch as LUC_GEMM_SCRATCH elements. */

@@ -149,6 +149,10 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
       check_conv(ctx, &deep);
   check_conv(ctx, &strided), check_conv(ctx, &point), check_conv(ctx, &skip);
   check_conv(ctx, &long_rows);
+  luc_conv signal = {.dtype = dtype, .spatial = 1, .batch = 1, .groups = 2, .relu = true};
+  signal.in_channels = 8, signal.out_channels = 36, signal.in[0] = signal.out[0] = 3001;
+  signal.kernel[0] = 3, signal.stride[0] = 1, signal.dilation[0] = signal.padding[0] = 4;
+  check_conv(ctx, &signal);
 }
 
 /* 3 × 3 with enough channels and tiles to go by transforms: padding that is uneven or wide, sizes
