@@ -120,7 +120,7 @@ function safetensors.safe_open(...)
   check_boolean("safe_open", "mmap", mmap)
   local path
   path, bytes = files.source("safe_open", "filename", filename, bytes)
-  return open(path, bytes, mmap)
+  return open(path, bytes, mmap ~= false)
 end
 
 -- ---- loading ----
@@ -153,17 +153,16 @@ end
 
 --- load_file(filename, {device=, mmap=}) returns a table from names to tensors, and the file's
 -- metadata (a table of strings). filename: a path, a reader, or the index of a model in several
--- files (model.safetensors.index.json), which stand beside it. mmap = true maps the file instead of
--- reading it: at once, whatever its size, and pages are copied when they are written to. Only for
--- files that nobody shortens meanwhile: the system kills a process that touches pages which are
--- gone.
+-- files (model.safetensors.index.json), which stand beside it. The file is mapped: at once, whatever
+-- its size, and pages are copied when they are written to. mmap = false reads it instead, for files
+-- that somebody may shorten meanwhile: the system kills a process that touches pages that are gone.
 function safetensors.load_file(...)
   local filename, device, mmap = arguments("load_file", {"filename", "device", "mmap"}, ...)
   check_device("load_file", device)
   check_boolean("load_file", "mmap", mmap)
   local path, bytes = files.source("load_file", "filename", filename)
-  if path and path:find("%.json$") then return load_sharded(path, mmap) end
-  local file <close> = open(path, bytes, mmap)
+  if path and path:find("%.json$") then return load_sharded(path, mmap ~= false) end
+  local file <close> = open(path, bytes, mmap ~= false)
   return read_tensors(file, nil, {}), file._metadata
 end
 
@@ -263,7 +262,7 @@ function safetensors.load_model(...)
     arguments("load_model", {"model", "filename", "strict", "device", "mmap"}, ...)
   check_model("load_model", model)
   check_boolean("load_model", "strict", strict)
-  local tensors = safetensors.load_file(filename, {device = device, mmap = mmap or false})
+  local tensors = safetensors.load_file(filename, {device = device, mmap = mmap ~= false})
   for removed, kept in pairs(duplicates(copy_names("load_model", model:state_dict()), tensors)) do
     if tensors[removed] == nil then tensors[removed] = tensors[kept] end
   end

@@ -41,7 +41,7 @@ cases:add("open 400 MB of safetensors, mapped; peer: a mapped storage", {
   bound = 5, threads = { 2 },
   setup = function(lucerna)
     large(lucerna)
-    return function() lucerna.safetensors.load_file(LARGE, { mmap = true }) end
+    return function() lucerna.safetensors.load_file(LARGE) end
   end,
 })
 
@@ -50,7 +50,7 @@ cases:add("touch 400 MB of mapped safetensors first; peer: the sum of 400 MB", {
   setup = function(lucerna)
     large(lucerna)
     return function()
-      for _, x in pairs((lucerna.safetensors.load_file(LARGE, { mmap = true }))) do x:sum() end
+      for _, x in pairs((lucerna.safetensors.load_file(LARGE))) do x:sum() end
     end
   end,
 })
