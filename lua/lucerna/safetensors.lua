@@ -153,8 +153,8 @@ end
 
 --- load_file(filename, {device=, mmap=}) returns a table from names to tensors, and the file's
 -- metadata (a table of strings). filename: a path, a reader, or the index of a model in several
--- files (model.safetensors.index.json), which stand beside it. The file is mapped: at once, whatever
--- its size, and pages are copied when they are written to. mmap = false reads it instead, for files
+-- files (model.safetensors.index.json), which stand beside it. The file is mapped: at once, however
+-- large, and pages are copied when they are written to. mmap = false reads it instead, for files
 -- that somebody may shorten meanwhile: the system kills a process that touches pages that are gone.
 function safetensors.load_file(...)
   local filename, device, mmap = arguments("load_file", {"filename", "device", "mmap"}, ...)

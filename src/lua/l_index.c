@@ -73,22 +73,29 @@ static bool is_position(const luc_tensor *t) {
   return t->ndim == 0 && t->dtype != LUC_UINT8 && luc__dtype_is_int((luc_dtype)t->dtype);
 }
 
+/* A tensor as an entry; returns how many dimensions it uses. */
+static int read_tensor(lua_State *L, luc_tensor *t, entry *e, spec *s) {
+  if (is_position(t)) {
+    e->kind = ENTRY_SELECT;
+    e->first = luc__scalar_int(luc__load_scalar(t->data, (luc_dtype)t->dtype));
+    return 1;
+  }
+  e->kind = ENTRY_TENSOR;
+  e->t = t;
+  s->advanced = true;
+  if (luc__dtype_has_gradient((luc_dtype)t->dtype))
+    luc_l_error(L, "index: tensors used as indices must be integers or booleans (got %s)",
+                luc__dtype_name((luc_dtype)t->dtype));
+  return t->dtype == LUC_BOOL ? t->ndim : 1;
+}
+
 static void read_entry(lua_State *L, luc_l_state *st, int index, spec *s) {
   if (s->n == MAX_ENTRIES) luc_l_error(L, "index: more than %d entries", MAX_ENTRIES);
   entry *e = &s->entries[s->n];
   luc_tensor *t = luc_l_totensor(L, index);
   int uses = 1;
-  if (t && is_position(t)) {
-    e->kind = ENTRY_SELECT;
-    e->first = luc__scalar_int(luc__load_scalar(t->data, (luc_dtype)t->dtype));
-  } else if (t) {
-    e->kind = ENTRY_TENSOR;
-    e->t = t;
-    s->advanced = true;
-    if (luc__dtype_has_gradient((luc_dtype)t->dtype))
-      luc_l_error(L, "index: tensors used as indices must be integers or booleans (got %s)",
-                  luc__dtype_name((luc_dtype)t->dtype));
-    if (t->dtype == LUC_BOOL) uses = t->ndim;
+  if (t) {
+    uses = read_tensor(L, t, e, s);
   } else if (lua_type(L, index) == LUA_TTABLE) {
     read_range(L, lua_absindex(L, index), e);
   } else if (luc_l_isnone(L, st, index)) {

@@ -80,10 +80,13 @@ static int is_terminal(lua_State *L) {
 void luc_l_open_io(lua_State *L, luc_l_state *st) {
   static const luc_l_native natives[] = {
       {"idx_load(str path) -> Tensor", idx_load, LUC_F_FUNCTION}};
-  static const luaL_Reg functions[] = {
-      {"_idx_read", read_idx},       {"_png_read", read_png},  {"_png_write", write_png},
-      {"_write_bytes", write_bytes}, {"_exists", file_exists}, {"_isatty", is_terminal},
-      {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_idx_read", read_idx},
+                                       {"_png_read", read_png},
+                                       {"_png_write", write_png},
+                                       {"_write_bytes", write_bytes},
+                                       {"_exists", file_exists},
+                                       {"_isatty", is_terminal},
+                                       {NULL, NULL}};
   luc_l_add_natives(L, st, natives, 1);
   luaL_setfuncs(L, functions, 0);
   luc_l_open_safetensors(L);

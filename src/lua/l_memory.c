@@ -117,6 +117,11 @@ static luc_scalar check_result(lua_State *L, luc_l_state *st, const char *who, l
   return s;
 }
 
+static void push_element(lua_State *L, const luc_tensor *t, int64_t i) {
+  const luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_l_pushscalar(L, luc__load_scalar(t->data + i * (int64_t)luc__dtype_size(dtype), dtype));
+}
+
 /* The elements of `self` (and of other) through the function, then written: an error in between
  * changes nothing. */
 static int through(lua_State *L, luc_l_state *st, const char *who, luc_tensor *other, int fn) {
@@ -136,11 +141,8 @@ static int through(lua_State *L, luc_l_state *st, const char *who, luc_tensor *o
   int64_t width = (int64_t)luc__dtype_size(dtype);
   for (int64_t i = 0; i < values->numel; i++) {
     lua_pushvalue(L, fn);
-    luc_l_pushscalar(L, luc__load_scalar(values->data + i * width, dtype));
-    if (others)
-      luc_l_pushscalar(
-          L, luc__load_scalar(others->data + i * (int64_t)luc__dtype_size((luc_dtype)others->dtype),
-                              (luc_dtype)others->dtype));
+    push_element(L, values, i);
+    if (others) push_element(L, others, i);
     lua_call(L, others ? 2 : 1, 1);
     luc__store_scalar(values->data + i * width, dtype, check_result(L, st, who, dtype));
     lua_pop(L, 1);
