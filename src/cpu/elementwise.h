@@ -28,6 +28,7 @@ typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc
 
 typedef struct luc_ew_kernel {
   luc_ew_fn fn[LUC_NUM_COMPUTES]; /* NULL where it has no meaning */
+  luc_ew_fn fn_i32; /* NULL, or the same of int32 where the result's low half is all there is */
   uint8_t inputs;
   bool truth; /* writes bytes 0 and 1 whatever it computes in */
 } luc_ew_kernel;
@@ -35,11 +36,13 @@ typedef struct luc_ew_kernel {
 typedef enum luc_ew {
 #define LUC_EW(id, inputs, truth) LUC_EW_##id,
 #define LUC_EW_ALL                LUC_EW
+#define LUC_EW_RING               LUC_EW
 #define LUC_EW_REAL               LUC_EW
 #define LUC_EW_INT                LUC_EW
 #include "cpu/elementwise.def"
 #undef LUC_EW
 #undef LUC_EW_ALL
+#undef LUC_EW_RING
 #undef LUC_EW_REAL
 #undef LUC_EW_INT
   LUC_NUM_EWS

@@ -216,12 +216,36 @@ LOOP2(gcd)
 #undef T
 #undef FN
 
+/* ---- int32_t: the same sums and products, in half the memory ---- */
+
+#define T     int32_t
+#define FN(f) f##_i32
+
+static inline int32_t add_i32(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+static inline int32_t sub_i32(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a - (uint32_t)b);
+}
+static inline int32_t mul_i32(int32_t a, int32_t b) {
+  return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+LOOP2(add)
+LOOP2(sub)
+LOOP2(mul)
+
+#undef T
+#undef FN
+
 /* ---- the table ---- */
 
 #define LUC_EW_ALL(id, inputs, truth)                                                              \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64}, inputs, truth},
-#define LUC_EW_REAL(id, inputs, truth) {{id##_loop_f32, id##_loop_f64, NULL}, inputs, truth},
-#define LUC_EW_INT(id, inputs, truth)  {{NULL, NULL, id##_loop_i64}, inputs, truth},
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64}, NULL, inputs, truth},
+#define LUC_EW_RING(id, inputs, truth)                                                             \
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64}, id##_loop_i32, inputs, truth},
+#define LUC_EW_REAL(id, inputs, truth) {{id##_loop_f32, id##_loop_f64, NULL}, NULL, inputs, truth},
+#define LUC_EW_INT(id, inputs, truth)  {{NULL, NULL, id##_loop_i64}, NULL, inputs, truth},
 
 const luc_ew_kernel LUC_ISA_NAME(luc__elementwise)[LUC_NUM_EWS] = {
 #include "cpu/elementwise.def"

@@ -1,6 +1,7 @@
 /* The drivers of pointwise kernels and reductions against plain loops: every mix of dtypes,
  * strides, broadcasting and sizes around the edges of chunks and pieces. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cpu/copy.h"
 #include "cpu/elementwise.h"
@@ -101,6 +102,28 @@ TEST("every pair of dtypes adds, into every dtype") {
       check_add(ctx, &shapes[4], 0, (luc_dtype)a, (luc_dtype)b, (luc_dtype)b);
       check_add(ctx, &shapes[4], 3, (luc_dtype)a, (luc_dtype)b, LUC_BOOL);
     }
+  luc_context_free(ctx);
+}
+
+TEST("int32 sums, differences and products wrap around") {
+  luc_context *ctx = open_context();
+  const luc_ew ops[] = {LUC_EW_add, LUC_EW_sub, LUC_EW_mul};
+  for (int i = 0; i < 6; i++) {
+    int64_t size = i < 3 ? 19 : 200003;
+    luc_tensor *a = make(ctx, LUC_INT32, 1, &size, false, 1);
+    luc_tensor *b = make(ctx, LUC_INT32, 1, &size, false, 2);
+    uint32_t *x = (void *)a->data, *y = (void *)b->data, *want = malloc((size_t)size * 4);
+    for (int64_t k = 0; k < size; k++) {
+      x[k] = 0x7fffff00u + (uint32_t)k * 2654435761u, y[k] = 0x80000010u ^ ((uint32_t)k * 40503u);
+      want[k] = i % 3 == 0 ? x[k] + y[k] : i % 3 == 1 ? x[k] - y[k] : x[k] * y[k];
+    }
+    luc_ew_input in[2] = {{a, {0, {0}}}, {b, {0, {0}}}};
+    luc__elementwise(ctx, ops[i % 3], LUC_INT32, a, in, NULL); /* in place */
+    CHECK(memcmp(x, want, (size_t)size * 4) == 0);
+    free(want);
+    luc_tensor_release(ctx, a);
+    luc_tensor_release(ctx, b);
+  }
   luc_context_free(ctx);
 }
 
