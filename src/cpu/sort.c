@@ -91,19 +91,6 @@ static void sort_pairs(pair *p, pair *spare, int64_t n) {
     radix_sort(p, spare, n);
 }
 
-/* The `keep` smallest of a line in order, without sorting the rest: for keep <= FEW. */
-static void take_smallest(pair *p, int64_t n, int64_t keep) {
-  pair best[FEW];
-  int64_t found = 0;
-  for (int64_t i = 0; i < n; i++) {
-    if (found == keep && p[i].key >= best[keep - 1].key) continue;
-    int64_t k = found < keep ? found++ : keep - 1;
-    for (; k > 0 && best[k - 1].key > p[i].key; k--) best[k] = best[k - 1];
-    best[k] = p[i];
-  }
-  memcpy(p, best, (size_t)keep * sizeof *p);
-}
-
 /* ---- lines ---- */
 
 typedef struct sort_lines {
@@ -147,6 +134,40 @@ static void write_line(const luc_sort_job *job, const pair *p, int64_t line, int
   }
 }
 
+static uint64_t sort_key(const luc_sort_job *job, int64_t at) {
+  uint64_t key = key_of(job->x, job->dtype, at);
+  return job->descending ? ~key : key;
+}
+
+/* From i on, past whole blocks with nothing larger than `last` (or NaN). */
+enum { BLOCK = 16 };
+static int64_t skip_blocks(const float *x, int64_t i, int64_t n, float last) {
+  for (; i + BLOCK <= n; i += BLOCK) {
+    int beyond = 0;
+    for (int k = 0; k < BLOCK; k++) beyond |= !(x[i + k] <= last);
+    if (beyond) break;
+  }
+  return i;
+}
+
+/* Of a line that begins at `first`, the `keep` first in order, the rest only looked at: for
+ * keep <= FEW. */
+static void take_first(const luc_sort_job *job, int64_t first, int64_t keep, pair *best) {
+  bool blocks = job->dtype == LUC_FLOAT32 && job->descending && job->inner == 1;
+  const float *x = blocks ? (const float *)job->x + first : NULL;
+  int64_t found = 0;
+  for (int64_t i = 0; i < job->n; i++) {
+    if (blocks && found == keep && i % BLOCK == 0)
+      i = skip_blocks(x, i, job->n, x[best[keep - 1].at]);
+    if (i == job->n) break;
+    uint64_t key = sort_key(job, first + i * job->inner);
+    if (found == keep && key >= best[keep - 1].key) continue;
+    int64_t k = found < keep ? found++ : keep - 1;
+    for (; k > 0 && best[k - 1].key > key; k--) best[k] = best[k - 1];
+    best[k] = (pair){key, i};
+  }
+}
+
 static void sort_piece(void *arg, int64_t begin, int64_t end) {
   const sort_lines *s = arg;
   const luc_sort_job *job = s->job;
@@ -155,14 +176,13 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
     int64_t last = (piece + 1) * s->lines / s->pieces;
     for (int64_t line = piece * s->lines / s->pieces; line < last; line++) {
       int64_t first = line / job->inner * job->n * job->inner + line % job->inner;
-      for (int64_t i = 0; i < job->n; i++) {
-        uint64_t key = key_of(job->x, job->dtype, first + i * job->inner);
-        p[i] = (pair){job->descending ? ~key : key, i};
-      }
-      if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < job->n)
-        take_smallest(p, job->n, s->kept);
-      else
+      if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < job->n) {
+        take_first(job, first, s->kept, p);
+      } else {
+        for (int64_t i = 0; i < job->n; i++)
+          p[i] = (pair){sort_key(job, first + i * job->inner), i};
         sort_pairs(p, p + job->n, job->n);
+      }
       write_line(job, p, line, s->kept);
     }
   }

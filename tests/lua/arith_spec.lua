@@ -141,3 +141,27 @@ describe("errors", function()
     assert.error_matches(function() return lucerna.tensor({1, 2}):mean() end, "mean: .*int64")
   end)
 end)
+
+describe("topk", function()
+  local function head_of_sort(x, k)
+    local values, positions = x:topk(k)
+    local sorted, order = x:sort(2, true)
+    local exact = {rtol = 0, atol = 0, equal_nan = true}
+    assert.is_true(lucerna.allclose(sorted:narrow(2, 1, k), values, exact))
+    assert.is_true(lucerna.equal(order:narrow(2, 1, k), positions))
+  end
+
+  it("is the head of a stable sort: equal numbers, infinities, NaN, any length", function()
+    for _, n in ipairs {11, 16, 17, 33, 100, 2051} do
+      for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+        local x = lucerna.randn(7, n):to(dtype)
+        local ties = (x * 2):round()
+        ties[2][5], ties[3][n], ties[4][n], ties[5][1] = 0 / 0, 0 / 0, math.huge, -0.0
+        for _, k in ipairs {1, 5, 10} do
+          head_of_sort(x, k)
+          head_of_sort(ties, k)
+        end
+      end
+    end
+  end)
+end)
