@@ -276,7 +276,7 @@ TEST("dtypes promote, cast and are found by their names") {
 }
 
 TEST("every dtype stores and loads single values") {
-  char bytes[8];
+  _Alignas(16) char bytes[16];
   for (int d = 0; d < LUC_NUM_DTYPES; d++) {
     luc__store_scalar(bytes, (luc_dtype)d, (luc_scalar){LUC_SCALAR_INT, {.i = 1}});
     CHECK_EQ(luc__scalar_int(luc__load_scalar(bytes, (luc_dtype)d)), 1);

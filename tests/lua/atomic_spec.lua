@@ -1,5 +1,5 @@
--- Saves are all or nothing: a writer that is killed at any moment, or whose disk is full, leaves the
--- old file as it was.
+-- Saves are all or nothing: a writer that is killed at any moment, or whose disk is full, leaves
+-- the old file as it was.
 
 local lucerna = require "lucerna"
 local lua = os.getenv "LUCERNA_LUA" or "lua5.4"
