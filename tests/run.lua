@@ -86,7 +86,7 @@ end
 
 local function ctest(name, build, short)
   local env = environment(build, short)
-  suite(name, env .. "ctest --test-dir " .. build .. " -V", count_ctest)
+  suite(name, env .. "ctest --test-dir " .. build .. " -V -j $(nproc)", count_ctest)
 end
 
 -- Specs run in a process each, as many at once as there are processors. which: a shell pattern of
