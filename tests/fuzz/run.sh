@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fuzzes readers for so many seconds each: run.sh SECONDS [READER ...], two at once for each core.
+# Fuzzes readers for so many seconds each: run.sh SECONDS [READER ...], four at once for each core.
 # tests/fuzz/fuzz_*.c and src/io, by clang with libFuzzer, ASan and UBSan, over the core as
 # `make build` made it (its kernels are for GCC). What is found stays in build/fuzz, where the next
 # run begins, besides seeds. An input of some seconds (of a busy machine; by itself none takes one)
@@ -34,7 +34,7 @@ one() {
 failed=0
 while [ $# -gt 0 ]; do
   running=
-  for _ in $(seq "$(($(nproc) * 2))"); do
+  for _ in $(seq "$(($(nproc) * 4))"); do
     [ $# -gt 0 ] || break
     one "$1" &
     running="$running $!"
