@@ -279,7 +279,8 @@ static bool is_inside(const luc_geometry *g, int64_t count) {
 /* *t becomes op(*t). */
 static luc_status apply(luc_context *ctx, luc_opid op, luc_tensor **t) {
   luc_tensor *result;
-  luc_status status = luc__unary(ctx, op, *t, &result);
+  luc_status status = luc__ops_init(ctx); /* a host in C may have called no operator before */
+  if (status == LUC_OK) status = luc__unary(ctx, op, *t, &result);
   luc_tensor_release(ctx, *t);
   *t = status == LUC_OK ? result : NULL;
   return status;

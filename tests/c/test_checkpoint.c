@@ -131,3 +131,12 @@ TEST("a file that cannot grow leaves the old one and no other") {
   luc_tensor_release(ctx, x);
   luc_context_free(ctx);
 }
+
+TEST("numbers that a file holds conjugated are read before any operator was called") {
+  char recorded[512];
+  luc_context *ctx = open_context();
+  luc_state_dict *sd = NULL;
+  CHECK_EQ(luc_load(ctx, io_recorded(recorded, "checkpoint_complex.pt"), &sd), LUC_OK);
+  luc_state_dict_free(ctx, sd);
+  luc_context_free(ctx);
+}

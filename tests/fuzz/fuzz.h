@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "io/file.h"
+#include "ops/op.h"
 #include "tensor/tensor.h"
 
 static luc_context *fuzz_ctx;
@@ -17,7 +18,7 @@ static size_t fuzz_base;
 static luc_context *fuzz_begin(void) {
   if (fuzz_ctx == NULL) {
     luc_config config = {.num_threads = 1, .memory_limit = (size_t)200 << 20};
-    if (luc_context_new(&config, &fuzz_ctx) != LUC_OK) abort();
+    if (luc_context_new(&config, &fuzz_ctx) != LUC_OK || luc__ops_init(fuzz_ctx) != LUC_OK) abort();
     fuzz_base = luc_memory_stats(fuzz_ctx).live;
   }
   return fuzz_ctx;

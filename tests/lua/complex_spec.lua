@@ -38,7 +38,7 @@ local function differentiable(f, args, n)
   return table.unpack(list)
 end
 
-describe("finite differences agree:", function()
+describe("finite differences agree: #slow", function()
   for i, case in ipairs(parity.load("sweep")) do
     local answers = case.complex64 and case.complex64 ~= "raises" and case.of:find("float")
     if answers and not UNCHECKED[case.fn] and case.fn:sub(-1) ~= "_" then
