@@ -152,6 +152,7 @@ function steps.assign(walk)
   local m, positions = x.m:index(entries)
   local number, v = Walk.any_number(x.m.dtype)
   local shape = (m or positions).shape
+  if #shape > 7 then return end -- the value may get a dimension more
   if m then positions = Naive.new("int64", shape, m:positions()) end
   if not all_different(positions:values()) then return end
   if chance(2) then
