@@ -55,7 +55,8 @@ test: build-tests build-asan build/.need-test
 test-all: build-tests build-asan build/.need-test
 	@$(LUA) tests/run.lua --all
 
-# Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some.
+# Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some, ROUNDS=n times
+# (5), PYTHON=python beside another PyTorch.
 bench: build
 	@$(LUA) tests/bench/run.lua $(FILTER)
 

@@ -1,12 +1,12 @@
 -- `make bench`: every benchmark of ours beside PyTorch's, in turn, in one run: a table of minima
 -- and medians, and build/bench.json. PyTorch is one process that serves (importing it takes
 -- seconds), ours a fresh one for each round. run.lua FILTER runs those whose name contains it, or
--- the file of that name.
+-- the file of that name. ROUNDS says how often each is measured (default 5).
 
 local lucerna = require "lucerna"
 local clock = lucerna.clock
 local filter = arg[1]
-local ROUNDS, SAMPLES = 5, 5
+local ROUNDS, SAMPLES = tonumber(os.getenv("ROUNDS")) or 5, 5
 local SCALE = { ns = 1e9, us = 1e6, ms = 1e3, s = 1 }
 -- The collector of the child is what the stock program runs; OpenMP's threads are torch's business.
 local OURS = "lua5.4 tests/bench/ours.lua"
