@@ -1,0 +1,80 @@
+/* Training comes to the same bits with one thread, several, and a host's own parallel loop. */
+#include <pthread.h>
+
+#include "nets.h"
+
+/* A host's loop that runs the last piece first. */
+static void backwards(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
+  ++*(int *)ud;
+  for (int64_t begin = (n - 1) / grain * grain; begin >= 0; begin -= grain)
+    fn(arg, begin, n - begin < grain ? n : begin + grain);
+}
+
+typedef struct share {
+  int64_t n, grain, first;
+  luc_range_fn fn;
+  void *arg;
+} share;
+
+enum { HOST_THREADS = 3 };
+
+static void *run_share(void *p) {
+  share *s = p;
+  for (int64_t i = s->first; i < s->n; i += HOST_THREADS * s->grain)
+    s->fn(s->arg, i, s->n - i < s->grain ? s->n : i + s->grain);
+  return NULL;
+}
+
+/* A host's loop that deals the pieces to threads of its own. */
+static void dealt(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
+  ++*(int *)ud;
+  pthread_t threads[HOST_THREADS];
+  share shares[HOST_THREADS];
+  for (int i = 0; i < HOST_THREADS; i++) {
+    shares[i] = (share){n, grain, i * grain, fn, arg};
+    CHECK_EQ(pthread_create(&threads[i], NULL, run_share, &shares[i]), 0);
+  }
+  for (int i = 0; i < HOST_THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+/* A digest (FNV-1a) of all parameters after three steps and of a forward pass with them. */
+static uint64_t trained(void (*make)(net *), int threads, luc_parallel_fn parallel, int *loops) {
+  luc_config cfg = {.num_threads = threads, .parallel = parallel, .parallel_ud = loops};
+  net n = {0};
+  CHECK_EQ(luc_context_new(&cfg, &n.ctx), LUC_OK);
+  luc_manual_seed(n.ctx, 1);
+  make(&n);
+  for (int i = 0; i < 3; i++) train(&n);
+  luc_tensor *y = NULL;
+  CHECK_EQ(luc_module_call1(n.ctx, n.m, n.x, &y), LUC_OK);
+  uint64_t digest = 14695981039346656037u;
+  for (int i = 0; i <= n.nparams; i++) {
+    luc_tensor *t = i < n.nparams ? n.params[i] : y;
+    const unsigned char *bytes = luc_tensor_data(t);
+    for (int64_t k = 0; k < t->numel * (int64_t)sizeof(float); k++)
+      digest = (digest ^ bytes[k]) * 1099511628211u;
+  }
+  luc_tensor_release(n.ctx, y);
+  free_net(&n);
+  luc_context_free(n.ctx);
+  return digest;
+}
+
+static void check_threads(void (*make)(net *)) {
+  uint64_t alone = trained(make, 1, NULL, NULL);
+  for (int threads = 2; threads <= 5; threads++) CHECK(trained(make, threads, NULL, NULL) == alone);
+  int loops = 0;
+  CHECK(trained(make, 4, backwards, &loops) == alone);
+  CHECK(trained(make, 4, dealt, &loops) == alone);
+}
+
+TEST("a small net trains to the same bits with any threads and a host's loop") {
+  check_threads(make_mlp);
+}
+
+TEST("convolutions train to the same bits with any threads and a host's loop") {
+  check_threads(make_convolutions);
+  int loops = 0;
+  trained(make_convolutions, 4, dealt, &loops);
+  CHECK(loops > 20); /* the host's loop is what runs them */
+}

@@ -1,0 +1,132 @@
+-- The pool: results do not depend on the number of threads, idle threads sleep, and OpenBLAS's own
+-- threads stay off.
+
+local lucerna = require "lucerna"
+local nn, F = lucerna.nn, lucerna.nn.functional
+
+local function randn(...) return lucerna.randn(..., { requires_grad = true }) end
+
+-- Work large enough to be cut, each with what it computes and the gradients of that.
+local WORK = {
+  products = function() return randn({ 300, 200 }):matmul(randn({ 200, 300 })) end,
+  batches = function() return randn({ 40, 64, 48 }):bmm(randn({ 40, 48, 64 })) end,
+  elementwise = function() return (randn({ 700, 700 }):exp() + 1):log():sigmoid() end,
+  sums = function()
+    local x = randn({ 900, 700 })
+    return lucerna.cat { x:sum():view(1), x:mean(1), x:var(2), x:sum(2), x:logsumexp(1) }
+  end,
+  scans = function() return randn({ 600, 500 }):cumsum(1) + randn({ 600, 500 }):cumprod(2) end,
+  sorted = function() return (randn({ 400, 700 }):sort()) end,
+  largest = function() return (randn({ 400, 700 }):topk(9)) end,
+  softmax = function()
+    return F.log_softmax(randn({ 500, 700 }), 2) + randn({ 500, 700 }):softmax(1)
+  end,
+  norms = function()
+    local x = randn({ 16, 32, 40, 40 })
+    return nn.BatchNorm2d(32)(x) + nn.GroupNorm(8, 32)(x) + F.layer_norm(x, { 40, 40 })
+  end,
+  pooling = function()
+    local x = randn({ 8, 32, 40, 40 })
+    return F.max_pool2d(x, 2) + F.avg_pool2d(x, 2) + F.adaptive_avg_pool2d(x, 20)
+  end,
+  convolutions = function()
+    local x = randn({ 4, 32, 28, 28 })
+    local y = nn.Conv2d(32, 64, 5, { padding = 2 })(x) + nn.Conv2d(32, 64, 3, { padding = 1 })(x)
+      + nn.Conv2d(32, 64, 1)(x) + nn.Conv2d(32, 64, 3, { padding = 1, groups = 4 })(x)
+      + nn.Conv2d(32, 64, 3, { padding = 1, groups = 32 })(x)
+    return y[{ {}, {}, { 1, -1, 2 }, { 1, -1, 2 } }]
+      + nn.Conv2d(32, 64, 7, { padding = 3, stride = 2 })(x)
+  end,
+  transposed = function()
+    return nn.ConvTranspose2d(32, 16, 4, { stride = 2 })(randn({ 4, 32, 28, 28 }))
+  end,
+  volumes = function()
+    return nn.Conv3d(16, 32, 3, { padding = 1 })(randn({ 2, 16, 8, 20, 20 }))
+  end,
+  sequences = function()
+    return nn.Conv1d(32, 32, 3, { dilation = 2 })(randn({ 4, 32, 2000 }))
+  end,
+  recurrent = function() return (nn.LSTM(48, 64)(randn({ 20, 16, 48 }))) end,
+  attention = function()
+    local q = randn({ 2, 4, 160, 32 })
+    return F.scaled_dot_product_attention(q, q, q, { is_causal = true })
+  end,
+  encoder = function()
+    local layer = nn.TransformerEncoderLayer(64, 4, { dim_feedforward = 128, dropout = 0 })
+    return layer(randn({ 40, 8, 64 }))
+  end,
+  embedding = function()
+    return nn.Embedding(3000, 64)(lucerna.randint(1, 3001, { 4000 }))
+  end,
+  classes = function()
+    return F.cross_entropy(randn({ 200, 3000 }), lucerna.randint(1, 3001, { 200 })):view(1)
+  end,
+  drawn = function() return lucerna.randn(300000) + lucerna.rand(300000) end,
+  dropped = function() return F.dropout(randn({ 700, 700 }), 0.3) end,
+}
+
+-- What the work gives, and the gradients of all it was made from.
+local function results(work, threads)
+  local leaves = {}
+  lucerna.set_num_threads(threads)
+  lucerna.manual_seed(11)
+  local made = randn
+  randn = function(...)
+    leaves[#leaves + 1] = made(...)
+    return leaves[#leaves]
+  end
+  local y = work()
+  randn = made
+  local out = { y:detach() }
+  if y.requires_grad then
+    y:backward(lucerna.ones_like(y))
+    for _, leaf in ipairs(leaves) do out[#out + 1] = leaf.grad end
+  end
+  return out
+end
+
+local function cpu_while_asleep(seconds)
+  local begin = os.clock()
+  os.execute("sleep " .. seconds)
+  return os.clock() - begin
+end
+
+local function count_threads()
+  local count = 0
+  local id = io.open("/proc/self/stat"):read("n")
+  for _ in io.popen("ls /proc/" .. id .. "/task"):lines() do count = count + 1 end
+  return count
+end
+
+describe("threads", function()
+  local before = lucerna.get_num_threads()
+  after_each(function() lucerna.set_num_threads(before) end)
+
+  for name, work in pairs(WORK) do
+    it("do not change " .. name .. " by a bit", function()
+      local alone = results(work, 1)
+      for _, threads in ipairs { 2, 3, 5 } do
+        for i, t in ipairs(results(work, threads)) do
+          assert.is_true(t:equal(alone[i]), ("result %d, %d threads"):format(i, threads))
+        end
+      end
+    end)
+  end
+
+  it("sleep when there is nothing to do", function()
+    lucerna.set_num_threads(4)
+    results(WORK.products, 4)
+    assert.is_true(cpu_while_asleep(0.3) < 0.05)
+  end)
+
+  it("are not joined by OpenBLAS's", function()
+    lucerna.set_num_threads(2)
+    lucerna.linalg.svd(lucerna.randn(40, 40)) -- loads it: its threads look about, then sleep
+    os.execute("sleep 0.5")
+    local cpu, wall, threads = os.clock(), lucerna.clock(), count_threads()
+    for _ = 1, 3 do lucerna.linalg.svd(lucerna.randn(200, 200)) end
+    assert.is_true(os.clock() - cpu < 1.3 * (lucerna.clock() - wall) + 0.01)
+    assert.equal(threads, count_threads())
+    assert.is_true(cpu_while_asleep(0.2) < 0.05)
+  end)
+end)
