@@ -197,7 +197,71 @@ def train_memory():
     print(resident("VmHWM") / early)
 
 
+def tail_of(call):
+    times = []
+    for _ in range(62000):
+        begin = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - begin) * 1e6)
+    print(sorted(times[2000:])[59993])
+
+
+def tail_of_mlp():
+    import torch
+
+    nn = torch.nn
+    torch.set_num_threads(1)
+    net = nn.Sequential(
+        nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
+    )
+    x = torch.rand(1, 16)
+    with torch.no_grad():
+        tail_of(lambda: net(x))
+
+
+def tail_without_collector():
+    import gc
+
+    gc.disable()
+    tail_of_mlp()
+
+
+def tail_of_machine():
+    import gc
+
+    gc.disable()
+    tail_of(lambda: sum(range(40)))
+
+
+def train_resnet():
+    import nets
+    import torch
+
+    net, x, target = nets.resnet18(), torch.rand(4, 3, 112, 112), torch.randint(1000, (4,))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    before = resident("VmRSS")
+    for _ in range(10):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(x), target).backward()
+        optimizer.step()
+    return resident("VmHWM"), before
+
+
+def resnet_peak():
+    print(train_resnet()[0])
+
+
+def resnet_peak_over():
+    peak, before = train_resnet()
+    print(peak - before)
+
+
 PROCESSES = {
+    "ResNet-18, ten training steps: peak memory": resnet_peak,
+    "the same, over that of the library, the net and its data": resnet_peak_over,
+    "MLP 16-64-64-4, 60,000 forwards: p99.99": tail_of_mlp,
+    "the same, the collector run between forwards": tail_without_collector,
+    "the same of a loop as long that only counts: the machine's": tail_of_machine,
     "start: require and first inference, wall": start,
     "start: require and first inference, peak memory": start_memory,
     "peak memory of 3,000 steps over that of 20": train_memory,

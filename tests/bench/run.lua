@@ -90,13 +90,23 @@ local function measure_process(case)
   return ours, theirs, case.measure == "wall" and SCALE[case.unit] or 1
 end
 
-local function verdict(case, ours, ratio)
+-- The minimum with one thread, by name; how many times faster two are.
+local alone = {}
+
+local function scaling(case, threads, ours)
+  if threads == 1 then alone[case.name] = ours.min end
+  return threads == 2 and alone[case.name] and alone[case.name] / ours.min
+end
+
+local function verdict(case, ours, ratio, gain)
   local words = {}
+  if gain then words[1] = ("%.2f times 1 thread"):format(gain) end
   if case.bound then
-    words[1] = (ours.min <= case.bound and "within " or "OVER ") .. ("%.4g"):format(case.bound)
+    local word = ours.min <= case.bound and "within" or "OVER"
+    words[#words + 1] = ("%s %.4g"):format(word, case.bound)
   end
   if case.ratio and ratio then
-    words[#words + 1] = (ratio >= case.ratio and "" or "UNDER ") .. ("%.4gx"):format(case.ratio)
+    words[#words + 1] = ("%s%.4gx"):format(ratio >= case.ratio and "" or "UNDER ", case.ratio)
   end
   return table.concat(words, ", ")
 end
@@ -131,7 +141,7 @@ local function report(case, threads, ours, theirs, scale)
   local share, giga = rate(case, threads, ours.min / scale)
   print(ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
     cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio), share,
-    verdict(case, ours, ratio)))
+    verdict(case, ours, ratio, scaling(case, threads, ours))))
   io.stdout:flush()
   json[#json + 1] = ('{"name":%q,"threads":%d,"unit":%q,"ours":[%.6g,%.6g],"peer":%s,'
     .. '"giga_per_second":%s,"bound":%s,"ratio":%s}'):format(
