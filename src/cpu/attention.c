@@ -32,11 +32,14 @@ typedef struct block {
 typedef struct scratch {
   char *gemm, *scores, *more, *max, *sum;
 } scratch;
-enum { SCRATCH = LUC_GEMM_SCRATCH + 2 * QUERIES * KEYS + 2 * QUERIES };
+static size_t scratch_size(const job *j) {
+  return luc__gemm_scratch_size((size_t)j->size) +
+         (size_t)((2 * QUERIES * KEYS + 2 * QUERIES) * j->size);
+}
 
 static scratch cut_scratch(const job *j, char *memory) {
   const int64_t scores = (int64_t)QUERIES * KEYS * j->size;
-  scratch s = {.gemm = memory, .scores = memory + LUC_GEMM_SCRATCH * j->size};
+  scratch s = {.gemm = memory, .scores = memory + luc__gemm_scratch_size((size_t)j->size)};
   s.more = s.scores + scores;
   s.max = s.more + scores;
   s.sum = s.max + QUERIES * j->size;
@@ -213,8 +216,7 @@ static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t queries,
   j->gemm = &kernels->gemm[a->dtype];
   int64_t work = queries * a->s * (a->e + a->ev);
   int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
-  LUC_TRY(
-      luc__slots_init(ctx, &j->slots, (size_t)(SCRATCH * j->size), (pieces + grain - 1) / grain));
+  LUC_TRY(luc__slots_init(ctx, &j->slots, scratch_size(j), (pieces + grain - 1) / grain));
   luc__parallel_for(ctx, pieces, grain, fn, j);
   luc__slots_free(ctx, &j->slots);
   return LUC_OK;

@@ -28,7 +28,8 @@ typedef struct job {
 static path choose_path(const luc_gemm *g) {
   bool dots = g->a_col == 1 && g->b_row == 1 && (g->m <= 16 || g->n <= 16);
   if (dots && (g->b_col != 1 || g->k > g->n)) return PATH_DOTS;
-  bool lies_well = g->a_col == 1 && g->b_col == 1 && (g->m <= 16 || g->k * g->b_row <= 8192);
+  bool lies_well = (g->a_col == 1 || g->a_row == 1) && g->b_col == 1 &&
+                   (g->m <= 16 || g->k * g->b_row <= 1 << 16);
   return lies_well ? PATH_BLOCK : PATH_SERIAL;
 }
 
@@ -36,7 +37,8 @@ static int64_t cuts_of(int64_t n, int64_t piece) {
   return (n + piece - 1) / piece;
 }
 
-/* Pieces as large as packing likes, halved while there are few of them and they are long. */
+/* Pieces as large as packing likes, halved while there are few of them and they are long. Those of
+ * the same columns follow each other: they share what is packed. */
 static void choose_cuts(job *j) {
   const luc_gemm *g = &j->g;
   j->rows = g->m;
@@ -47,7 +49,7 @@ static void choose_cuts(job *j) {
     j->row_cuts = j->column_cuts = 1;
     return;
   }
-  if (j->rows > 4 * LUC_GEMM_MC) j->rows = 4 * LUC_GEMM_MC;
+  if (j->rows > 16 * LUC_GEMM_MC) j->rows = 16 * LUC_GEMM_MC;
   if (j->columns > LUC_GEMM_NC) j->columns = LUC_GEMM_NC;
   while (j->rows * j->columns * g->k * weight >= 4 * PIECE_WORK &&
          cuts_of(g->m, j->rows) * cuts_of(g->n, j->columns) < 8) {
@@ -66,8 +68,8 @@ static void choose_cuts(job *j) {
 static void run_piece(job *j, int64_t piece, void *scratch) {
   luc_gemm g = j->g;
   int64_t per_item = j->row_cuts * j->column_cuts, item = piece / per_item;
-  int64_t row = piece % per_item / j->column_cuts * j->rows;
-  int64_t column = piece % j->column_cuts * j->columns;
+  int64_t row = piece % j->row_cuts * j->rows;
+  int64_t column = piece % per_item / j->row_cuts * j->columns;
   const int64_t size = (int64_t)j->size;
   g.a = (const char *)g.a + (item * g.a_batch + row * g.a_row) * size;
   g.b = (const char *)g.b + (item * g.b_batch + column * g.b_col) * size;
@@ -96,7 +98,8 @@ static luc_status run_job(luc_context *ctx, job *j) {
   int64_t work = j->g.m * j->g.n * j->g.k / (j->row_cuts * j->column_cuts);
   int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
   if (j->path == PATH_SERIAL)
-    LUC_TRY(luc__slots_init(ctx, &j->slots, LUC_GEMM_SCRATCH * j->size, cuts_of(pieces, grain)));
+    LUC_TRY(
+        luc__slots_init(ctx, &j->slots, luc__gemm_scratch_size(j->size), cuts_of(pieces, grain)));
   luc__parallel_for(ctx, pieces, grain, run_pieces, j);
   if (j->path == PATH_SERIAL) luc__slots_free(ctx, &j->slots);
   return LUC_OK;

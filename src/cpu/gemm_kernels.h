@@ -8,24 +8,38 @@
 enum {
   LUC_GEMM_KC = 512, /* length of one chain of additions */
   LUC_GEMM_NC = 192, /* columns packed at a time: a multiple of every tile's width */
-  LUC_GEMM_MC = 64   /* rows packed at a time */
+  LUC_GEMM_MC = 64   /* rows that meet all of these before the next */
 };
 
+/* Scratch of a serial product. It knows which part of B it holds: pieces that share it, one after
+ * another, pack it once. The first bytes must be zero at the start, and B stay as it is. */
+typedef struct luc_gemm_packed {
+  const void *b;
+  int64_t b_row, b_col, k, n;
+} luc_gemm_packed;
+typedef struct luc_gemm_scratch {
+  luc_gemm_packed packed;
+  _Alignas(64) char elements[];
+} luc_gemm_scratch;
+
+/* In bytes, for elements of `size`. */
+static inline size_t luc__gemm_scratch_size(size_t size) {
+  return sizeof(luc_gemm_scratch) + size * LUC_GEMM_KC * (LUC_GEMM_NC + LUC_GEMM_MC);
+}
+
 typedef struct luc_gemm_kernels {
-  /* One product (batch ignored) whose B has adjacent columns and k is any; nothing is packed. */
+  /* One product (batch ignored) whose B has adjacent columns; nothing is packed. */
   void (*block)(const luc_gemm *g);
   /* The same with row k of B at offsets[k] elements from b; n is a multiple of 16. */
   void (*scattered)(const luc_gemm *g, const int64_t *offsets);
   /* Few rows: A and B with adjacent k (a_col == 1, b_row == 1): dots of rows with rows. */
   void (*dots)(const luc_gemm *g);
-  /* One product of any layout; scratch as LUC_GEMM_SCRATCH elements. */
+  /* One product of any layout; scratch: a luc_gemm_scratch. */
   void (*serial)(const luc_gemm *g, void *scratch);
   /* to [n, m] = from [m, n] transposed, with row strides in elements. */
   void (*transpose)(int64_t m, int64_t n, const void *from, int64_t from_row, void *to,
                     int64_t to_row);
 } luc_gemm_kernels;
-
-enum { LUC_GEMM_SCRATCH = LUC_GEMM_KC * (LUC_GEMM_NC + LUC_GEMM_MC) };
 
 /* ORDER DTYPE: float32, float64. */
 extern const luc_gemm_kernels luc__gemm_base[2], luc__gemm_avx2[2], luc__gemm_avx512[2];

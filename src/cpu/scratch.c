@@ -2,6 +2,7 @@
 #include "cpu/scratch.h"
 
 #include <sched.h>
+#include <string.h>
 
 luc_status luc__slots_init(luc_context *ctx, luc_slots *s, size_t size, int64_t pieces) {
   int threads = luc_get_num_threads(ctx);
@@ -11,7 +12,9 @@ luc_status luc__slots_init(luc_context *ctx, luc_slots *s, size_t size, int64_t 
   s->total = luc__mul_size((size_t)s->count, s->slot_size);
   for (int i = 0; i < s->count; i++) atomic_init(&s->taken[i], false);
   s->memory = luc__alloc(ctx, s->total);
-  return s->memory ? LUC_OK : LUC_ERR_MEMORY;
+  if (!s->memory) return LUC_ERR_MEMORY;
+  for (int i = 0; i < s->count; i++) memset(s->memory + (size_t)i * s->slot_size, 0, 64);
+  return LUC_OK;
 }
 
 void luc__slots_free(luc_context *ctx, luc_slots *s) {

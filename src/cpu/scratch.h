@@ -16,7 +16,7 @@ typedef struct luc_slots {
   atomic_bool taken[LUC_MAX_SLOTS];
 } luc_slots;
 
-/* Slots of `size` bytes for a loop of `pieces`. Contents are undefined. */
+/* Slots of `size` bytes for a loop of `pieces`: 64 zeros, then undefined. */
 luc_status luc__slots_init(luc_context *ctx, luc_slots *s, size_t size, int64_t pieces);
 void luc__slots_free(luc_context *ctx, luc_slots *s);
 /* A slot of one's own, until it is put back. Waits if a host runs more pieces at once than this

@@ -54,7 +54,7 @@ static void small_products(luc_context *ctx, luc_dtype dtype) {
 static void large_products(luc_context *ctx, luc_dtype dtype) {
   static const int64_t sizes[][3] = {{1, 300, 1100}, {3, 520, 600},   {16, 17, 1025},
                                      {17, 193, 513}, {65, 200, 1200}, {130, 50, 512},
-                                     {300, 410, 90}, {40, 16, 2000}};
+                                     {300, 410, 90}, {40, 16, 2000},  {520, 260, 250}};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     for (int t = 0; t < 3; t++) check_gemm(ctx, dtype, sizes[i][0], sizes[i][1], sizes[i][2], 1);
   check_gemm(ctx, dtype, 64, 64, 64, 9);
