@@ -6,109 +6,35 @@
 
 /* ---- loops per element width and per dtype ---- */
 
-#define PASTE2(a, b) a##_##b
-#define PASTE(a, b)  PASTE2(a, b)
-
 typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)));
 
 #define T       uint8_t
-#define NAME(x) PASTE(x, 8)
+#define NAME(x) x##_8
 #include "cpu/index_move.inc"
-#undef T
-#undef NAME
 #define T       uint16_t
-#define NAME(x) PASTE(x, 16)
+#define NAME(x) x##_16
 #include "cpu/index_move.inc"
-#undef T
-#undef NAME
 #define T       uint32_t
-#define NAME(x) PASTE(x, 32)
+#define NAME(x) x##_32
 #include "cpu/index_move.inc"
-#undef T
-#undef NAME
 #define T       uint64_t
-#define NAME(x) PASTE(x, 64)
+#define NAME(x) x##_64
 #include "cpu/index_move.inc"
-#undef T
-#undef NAME
-
 #define T       word128
-#define NAME(x) PASTE(x, 128)
+#define NAME(x) x##_128
 #include "cpu/index_move.inc"
-#undef T
-#undef NAME
+
+#define KERNEL "cpu/index_add.inc"
+#include "cpu/index_dtypes.inc"
 
 #define LOAD(x)  (x)
-#define STORE(x) (T)(x)
+#define STORE(x) (x)
+#define SUM      T
 #define T        float _Complex
-#define NAME(x)  PASTE(x, complex64)
+#define NAME(x)  x##_complex64
 #include "cpu/index_add.inc"
-#undef T
-#undef NAME
 #define T       double _Complex
-#define NAME(x) PASTE(x, complex128)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#define T       float
-#define NAME(x) PASTE(x, float32)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#define T       double
-#define NAME(x) PASTE(x, float64)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#define T       int8_t
-#define NAME(x) PASTE(x, int8)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#define T       uint8_t
-#define NAME(x) PASTE(x, uint8)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#define T       int16_t
-#define NAME(x) PASTE(x, int16)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#undef LOAD
-#define LOAD(x) (uint64_t)(x) /* wraps around without being undefined */
-#define T       int32_t
-#define NAME(x) PASTE(x, int32)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#define T       int64_t
-#define NAME(x) PASTE(x, int64)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#undef LOAD
-#undef STORE
-#define LOAD(x)  (x)
-#define STORE(x) ((x) != 0)
-#define T        uint8_t
-#define NAME(x)  PASTE(x, truth)
-#include "cpu/index_add.inc"
-#undef T
-#undef NAME
-#undef LOAD
-#undef STORE
-#define LOAD(x)  luc__half_to_float(x)
-#define STORE(x) luc__float_to_half(x)
-#define T        uint16_t
-#define NAME(x)  PASTE(x, float16)
-#include "cpu/index_add.inc"
-#undef NAME
-#undef LOAD
-#undef STORE
-#define LOAD(x)  luc__bfloat16_to_float(x)
-#define STORE(x) luc__float_to_bfloat16(x)
-#define NAME(x)  PASTE(x, bfloat16)
+#define NAME(x) x##_complex128
 #include "cpu/index_add.inc"
 
 typedef void (*row_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n);
@@ -132,7 +58,7 @@ static const arithmetic by_dtype[LUC_NUM_DTYPES] = {
     {add_int16, mul_int16, put_add_int16, put_mul_int16},
     {add_int32, mul_int32, put_add_int32, put_mul_int32},
     {add_int64, mul_int64, put_add_int64, put_mul_int64},
-    {add_truth, mul_truth, put_add_truth, put_mul_truth},
+    {add_bool, mul_bool, put_add_bool, put_mul_bool},
     {add_complex64, mul_complex64, put_add_complex64, put_mul_complex64},
     {add_complex128, mul_complex128, put_add_complex128, put_mul_complex128},
 };
