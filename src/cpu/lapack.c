@@ -20,6 +20,8 @@ typedef struct lapack {
   int threads;
   int (*get_threads)(void);
   void (*set_threads)(int n);
+  char *block; /* memory for a kernel */
+  size_t size;
 } lapack;
 
 static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
@@ -42,20 +44,35 @@ static luc_status routine(luc_context *ctx, const lapack *l, const char *stem, v
   return LUC_OK;
 }
 
-static void begin(lapack *l) {
-  l->threads = l->get_threads();
-  l->set_threads(1);
-}
-
-static void end(lapack *l) {
-  l->set_threads(l->threads);
-}
-
-static luc_status fits(luc_context *ctx, const luc_matrices *s, int64_t k) {
+/* The LAPACK for these matrices with k right hand sides, and its routine. */
+static luc_status prepare(luc_context *ctx, const luc_matrices *s, int64_t k, lapack *l,
+                          const char *stem, void *to) {
   LUC_CHECK(ctx, s->m < INT32_MAX / 64 && s->n < INT32_MAX / 64 && k < INT32_MAX, LUC_ERR_SUPPORT,
             "a matrix of %lld rows and %lld columns is too large", (long long)s->m,
             (long long)s->n);
+  LUC_TRY(load(ctx, s->dtype, l));
+  return routine(ctx, l, stem, to);
+}
+
+/* Takes a block of this size and OpenBLAS's threads, until end. */
+static luc_status begin(luc_context *ctx, lapack *l, size_t size) {
+  l->size = size;
+  l->block = size ? luc__alloc(ctx, size) : NULL;
+  if (size && !l->block) return LUC_ERR_MEMORY;
+  l->threads = l->get_threads();
+  l->set_threads(1);
   return LUC_OK;
+}
+
+static void end(luc_context *ctx, lapack *l) {
+  l->set_threads(l->threads);
+  if (l->block) luc__free(ctx, l->block, l->size);
+}
+
+/* Is there nothing to do for matrices whose shorter side is `side`? None has failed so far. */
+static bool empty(const luc_matrices *s, int64_t side, int32_t *info) {
+  memset(info, 0, (size_t)s->count * sizeof *info);
+  return s->count == 0 || side == 0;
 }
 
 /* to [columns, rows] = from [rows, columns], elements of `size` bytes. */
@@ -78,21 +95,6 @@ static const char *at_const(const void *block, int64_t elements, size_t size) {
 static int work_size(const lapack *l, const void *work) {
   double wanted = l->f32 ? (double)*(const float *)work : *(const double *)work;
   return wanted < 1 ? 1 : (int)wanted + 8; /* a float rounds large sizes */
-}
-
-/* Memory for a kernel: freed as a whole. */
-typedef struct scratch {
-  char *block;
-  size_t size;
-} scratch;
-
-static luc_status take(luc_context *ctx, scratch *t, size_t size) {
-  *t = (scratch){luc__alloc(ctx, size ? size : 1), size ? size : 1};
-  return t->block ? LUC_OK : LUC_ERR_MEMORY;
-}
-
-static void drop(luc_context *ctx, scratch *t) {
-  if (t->block) luc__free(ctx, t->block, t->size);
 }
 
 /* An argument that LAPACK refuses is a fault of this file. */
@@ -125,29 +127,24 @@ luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *
   lapack l = {0};
   geqrf_fn geqrf = NULL;
   orgqr_fn orgqr = NULL;
-  scratch t = {0};
   int64_t m = s.m, n = s.n, k = m < n ? m : n, wide = complete ? m : k;
   if (s.count == 0 || m == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "geqrf", &geqrf));
+  LUC_TRY(prepare(ctx, &s, 0, &l, "geqrf", &geqrf));
   LUC_TRY(routine(ctx, &l, "orgqr", &orgqr));
   int64_t held = wide > n ? wide : n; /* columns */
   int rows = (int)m, columns = (int)n, rank = (int)k, made = (int)wide, info = 0;
   int lwork = 64 * ((int)held + 1);
-  LUC_TRY(take(ctx, &t, (size_t)(m * held + k + lwork) * l.item));
-  char *tau = at(t.block, m * held, l.item), *work = at(tau, k, l.item);
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, (size_t)(m * held + k + lwork) * l.item));
+  char *tau = at(l.block, m * held, l.item), *work = at(tau, k, l.item);
   for (int64_t i = 0; i < s.count && info == 0; i++) {
-    transpose(t.block, at_const(a, i * m * n, l.item), m, n, l.item);
-    geqrf(&rows, &columns, t.block, &rows, tau, work, &lwork, &info);
-    if (r) take_r(at(r, i * wide * n, l.item), t.block, m, n, wide, l.item);
+    transpose(l.block, at_const(a, i * m * n, l.item), m, n, l.item);
+    geqrf(&rows, &columns, l.block, &rows, tau, work, &lwork, &info);
+    if (r) take_r(at(r, i * wide * n, l.item), l.block, m, n, wide, l.item);
     if (!q || info) continue;
-    orgqr(&rows, &made, &rank, t.block, &rows, tau, work, &lwork, &info);
-    transpose(at(q, i * m * wide, l.item), t.block, wide, m, l.item);
+    orgqr(&rows, &made, &rank, l.block, &rows, tau, work, &lwork, &info);
+    transpose(at(q, i * m * wide, l.item), l.block, wide, m, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return sound(ctx, info);
 }
 
@@ -161,24 +158,18 @@ typedef void (*getrs_fn)(const char *trans, in n, in k, const void *a, in lda, c
 luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info) {
   lapack l = {0};
   getrf_fn getrf = NULL;
-  scratch t = {0};
   int64_t m = s.m, n = s.n, k = m < n ? m : n;
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || k == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "getrf", &getrf));
-  LUC_TRY(take(ctx, &t, (size_t)(m * n) * l.item));
+  if (empty(&s, k, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "getrf", &getrf));
+  LUC_TRY(begin(ctx, &l, (size_t)(m * n) * l.item));
   int rows = (int)m, columns = (int)n;
-  begin(&l);
   for (int64_t i = 0; i < s.count; i++) {
     char *matrix = at(a, i * m * n, l.item);
-    transpose(t.block, matrix, m, n, l.item);
-    getrf(&rows, &columns, t.block, &rows, pivots + i * k, &info[i]);
-    transpose(matrix, t.block, n, m, l.item);
+    transpose(l.block, matrix, m, n, l.item);
+    getrf(&rows, &columns, l.block, &rows, pivots + i * k, &info[i]);
+    transpose(matrix, l.block, n, m, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return LUC_OK;
 }
 
@@ -186,27 +177,21 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
   lapack l = {0};
   getrf_fn getrf = NULL;
   getri_fn getri = NULL;
-  scratch t = {0};
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || s.n == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "getrf", &getrf));
+  if (empty(&s, s.n, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "getrf", &getrf));
   LUC_TRY(routine(ctx, &l, "getri", &getri));
   int n = (int)s.n, lwork = 64 * n;
   size_t matrix = (size_t)(s.n * s.n) * l.item, work = (size_t)lwork * l.item;
-  LUC_TRY(take(ctx, &t, matrix + work + (size_t)n * sizeof(int)));
-  int *pivots = (int *)(t.block + matrix + work);
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, matrix + work + (size_t)n * sizeof(int)));
+  int *pivots = (int *)(l.block + matrix + work);
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(a, i * s.n * s.n, l.item);
-    transpose(t.block, one, n, n, l.item);
-    getrf(&n, &n, t.block, &n, pivots, &info[i]);
-    if (info[i] == 0) getri(&n, t.block, &n, pivots, t.block + matrix, &lwork, &info[i]);
-    transpose(one, t.block, n, n, l.item);
+    transpose(l.block, one, n, n, l.item);
+    getrf(&n, &n, l.block, &n, pivots, &info[i]);
+    if (info[i] == 0) getri(&n, l.block, &n, pivots, l.block + matrix, &lwork, &info[i]);
+    transpose(one, l.block, n, n, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return LUC_OK;
 }
 
@@ -215,29 +200,23 @@ luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a
   lapack l = {0};
   getrf_fn getrf = NULL;
   getrs_fn getrs = NULL;
-  scratch t = {0};
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || s.n == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, k));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "getrf", &getrf));
+  if (empty(&s, s.n, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, k, &l, "getrf", &getrf));
   LUC_TRY(routine(ctx, &l, "getrs", &getrs));
   int n = (int)s.n, columns = (int)k, wrong = 0;
   size_t matrix = (size_t)(s.n * s.n) * l.item, right = (size_t)(s.n * k) * l.item;
-  LUC_TRY(take(ctx, &t, matrix + right + (size_t)n * sizeof(int)));
-  int *pivots = (int *)(t.block + matrix + right);
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, matrix + right + (size_t)n * sizeof(int)));
+  int *pivots = (int *)(l.block + matrix + right);
   for (int64_t i = 0; i < s.count; i++) {
-    char *one = at(b, i * s.n * k, l.item), *turned = t.block + matrix;
-    transpose(t.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
-    getrf(&n, &n, t.block, &n, pivots, &info[i]);
+    char *one = at(b, i * s.n * k, l.item), *turned = l.block + matrix;
+    transpose(l.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
+    getrf(&n, &n, l.block, &n, pivots, &info[i]);
     if (info[i] || k == 0) continue;
     transpose(turned, one, n, k, l.item);
-    getrs("N", &n, &columns, t.block, &n, pivots, turned, &n, &wrong, 1);
+    getrs("N", &n, &columns, l.block, &n, pivots, turned, &n, &wrong, 1);
     transpose(one, turned, k, n, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return sound(ctx, wrong);
 }
 
@@ -253,18 +232,16 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
   lapack l = {0};
   trsm_fn trsm = NULL;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, k));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "trsm", &trsm));
+  LUC_TRY(prepare(ctx, &s, k, &l, "trsm", &trsm));
   int n = (int)s.n, columns = (int)k;
   const float one32 = 1;
   const double one64 = 1;
   const void *one = l.f32 ? (const void *)&one32 : (const void *)&one64;
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, 0));
   for (int64_t i = 0; i < s.count; i++)
     trsm("R", upper ? "L" : "U", "N", unit ? "U" : "N", &columns, &n, one,
          at_const(a, i * s.n * s.n, l.item), &n, at(b, i * s.n * k, l.item), &columns, 1, 1, 1, 1);
-  end(&l);
+  end(ctx, &l);
   return LUC_OK;
 }
 
@@ -274,20 +251,17 @@ typedef void (*potrf_fn)(const char *uplo, in n, void *a, in lda, int *info, len
 luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *info) {
   lapack l = {0};
   potrf_fn potrf = NULL;
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || s.n == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "potrf", &potrf));
+  if (empty(&s, s.n, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "potrf", &potrf));
   int n = (int)s.n;
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, 0));
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(a, i * s.n * s.n, l.item);
     potrf("U", &n, one, &n, &info[i], 1);
     for (int row = 0; row < n; row++)
       memset(at(one, (int64_t)row * n + row + 1, l.item), 0, (size_t)(n - row - 1) * l.item);
   }
-  end(&l);
+  end(ctx, &l);
   return LUC_OK;
 }
 
@@ -300,12 +274,8 @@ luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void
                      int32_t *info) {
   lapack l = {0};
   syevd_fn syevd = NULL;
-  scratch t = {0};
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || s.n == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "syevd", &syevd));
+  if (empty(&s, s.n, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "syevd", &syevd));
   const char *part = upper ? "L" : "U"; /* of rows read as columns */
   int n = (int)s.n, query = -1, liwork = 0, wrong = 0;
   double wanted = 0;
@@ -313,18 +283,16 @@ luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void
   int lwork = work_size(&l, &wanted);
   liwork = 3 + 5 * n;
   size_t matrix = (size_t)(s.n * s.n) * l.item, work = (size_t)lwork * l.item;
-  LUC_TRY(take(ctx, &t, matrix + work + (size_t)liwork * sizeof(int)));
-  int *iwork = (int *)(t.block + matrix + work);
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, matrix + work + (size_t)liwork * sizeof(int)));
+  int *iwork = (int *)(l.block + matrix + work);
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(a, i * s.n * s.n, l.item);
-    memcpy(t.block, one, matrix);
-    syevd("V", part, &n, t.block, &n, at(values, i * n, l.item), t.block + matrix, &lwork, iwork,
+    memcpy(l.block, one, matrix);
+    syevd("V", part, &n, l.block, &n, at(values, i * n, l.item), l.block + matrix, &lwork, iwork,
           &liwork, &info[i], 1, 1);
-    transpose(one, t.block, n, n, l.item);
+    transpose(one, l.block, n, n, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return sound(ctx, wrong);
 }
 
@@ -336,13 +304,9 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
                     void *vh, int32_t *info) {
   lapack l = {0};
   gesdd_fn gesdd = NULL;
-  scratch t = {0};
   int64_t m = s.m, n = s.n, k = m < n ? m : n, wide = full ? m : k, high = full ? n : k;
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || k == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "gesdd", &gesdd));
+  if (empty(&s, k, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "gesdd", &gesdd));
   const char *job = !u ? "N" : full ? "A" : "S";
   int rows = (int)n, columns = (int)m, ldvt = (int)wide, query = -1, unused = 0, wrong = 0;
   double wanted = 0;
@@ -350,14 +314,12 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
         &wrong, 1);
   int lwork = work_size(&l, &wanted);
   size_t work = ((size_t)lwork * l.item + 7) / 8 * 8;
-  LUC_TRY(take(ctx, &t, work + (size_t)(8 * k) * sizeof(int)));
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, work + (size_t)(8 * k) * sizeof(int)));
   for (int64_t i = 0; i < s.count; i++)
     gesdd(job, &rows, &columns, at(a, i * m * n, l.item), &rows, at(values, i * k, l.item),
           u ? at(vh, i * high * n, l.item) : NULL, &rows, u ? at(u, i * m * wide, l.item) : NULL,
-          &ldvt, t.block, &lwork, (int *)(t.block + work), &info[i], 1);
-  end(&l);
-  drop(ctx, &t);
+          &ldvt, l.block, &lwork, (int *)(l.block + work), &info[i], 1);
+  end(ctx, &l);
   return sound(ctx, wrong);
 }
 
@@ -378,15 +340,11 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
                       void *values, int64_t *rank, int32_t *info) {
   lapack l = {0};
   gelsd_fn gelsd = NULL;
-  scratch t = {0};
   int64_t m = s.m, n = s.n, least = m < n ? m : n, most = m < n ? n : m;
-  memset(info, 0, (size_t)s.count * sizeof *info);
   memset(rank, 0, (size_t)s.count * sizeof *rank);
   memset(values, 0, (size_t)(s.count * least) * luc__dtype_size(s.dtype));
-  if (s.count == 0 || least == 0 || k == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, k));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "gelsd", &gelsd));
+  if (empty(&s, least, info) || k == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, k, &l, "gelsd", &gelsd));
   int rows = (int)m, columns = (int)n, right = (int)k, ldb = (int)most;
   int query = -1, liwork = 0, found = 0, wrong = 0;
   float rcond32 = (float)rcond;
@@ -397,24 +355,22 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
   int lwork = work_size(&l, &wanted);
   size_t matrix = (size_t)(m * n) * l.item, both = (size_t)(most * k) * l.item;
   size_t work = ((size_t)lwork * l.item + 7) / 8 * 8, start = (matrix + both + 7) / 8 * 8;
-  LUC_TRY(take(ctx, &t, start + work + (size_t)(liwork + 1) * sizeof(int)));
-  char *turned = t.block + matrix;
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, start + work + (size_t)(liwork + 1) * sizeof(int)));
+  char *turned = l.block + matrix;
   for (int64_t i = 0; i < s.count; i++) {
     if (!finite(&l, at(a, i * m * n, l.item), m * n) ||
         !finite(&l, at(b, i * most * k, l.item), most * k)) {
       info[i] = 1;
       continue;
     }
-    transpose(t.block, at(a, i * m * n, l.item), m, n, l.item);
+    transpose(l.block, at(a, i * m * n, l.item), m, n, l.item);
     transpose(turned, at(b, i * most * k, l.item), most, k, l.item);
-    gelsd(&rows, &columns, &right, t.block, &rows, turned, &ldb, at(values, i * least, l.item),
-          limit, &found, t.block + start, &lwork, (int *)(t.block + start + work), &info[i]);
+    gelsd(&rows, &columns, &right, l.block, &rows, turned, &ldb, at(values, i * least, l.item),
+          limit, &found, l.block + start, &lwork, (int *)(l.block + start + work), &info[i]);
     rank[i] = found;
     transpose(at(b, i * most * k, l.item), turned, k, most, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return sound(ctx, wrong);
 }
 
@@ -463,36 +419,30 @@ luc_status luc__eig(luc_context *ctx, luc_matrices s, const void *a, void *value
   lapack l = {0};
   geev_fn geev = NULL;
   geev_complex_fn geev_complex = NULL;
-  scratch t = {0};
   bool complex = luc__dtype_is_complex(s.dtype);
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || s.n == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "geev", complex ? (void *)&geev_complex : (void *)&geev));
+  if (empty(&s, s.n, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "geev", complex ? (void *)&geev_complex : (void *)&geev));
   int64_t square = s.n * s.n;
   LUC_CHECK(ctx, finite(&l, a, s.count * square * (complex ? 2 : 1)), LUC_ERR_VALUE,
             "input tensor should not contain infs or NaNs.");
   int n = (int)s.n, one = 1, lwork = 64 * n;
   size_t pair = complex ? l.item : 2 * l.item; /* of a complex number */
-  LUC_TRY(take(ctx, &t, (size_t)(2 * square + lwork) * l.item + (size_t)n * pair));
-  char *vr = at(t.block, square, l.item), *work = at(vr, square, l.item);
+  LUC_TRY(begin(ctx, &l, (size_t)(2 * square + lwork) * l.item + (size_t)n * pair));
+  char *vr = at(l.block, square, l.item), *work = at(vr, square, l.item);
   char *re = at(work, lwork, l.item), *im = at(re, n, l.item); /* or what a complex one wants */
-  begin(&l);
   for (int64_t i = 0; i < s.count; i++) {
     char *w = at(values, i * n, pair), *v = at(vectors, i * square, pair);
-    transpose(t.block, at_const(a, i * square, l.item), n, n, l.item);
+    transpose(l.block, at_const(a, i * square, l.item), n, n, l.item);
     if (complex) {
-      geev_complex("N", "V", &n, t.block, &n, w, NULL, &one, vr, &n, work, &lwork, re, &info[i], 1,
+      geev_complex("N", "V", &n, l.block, &n, w, NULL, &one, vr, &n, work, &lwork, re, &info[i], 1,
                    1);
       transpose(v, vr, n, n, l.item);
     } else {
-      geev("N", "V", &n, t.block, &n, re, im, NULL, &one, vr, &n, work, &lwork, &info[i], 1, 1);
+      geev("N", "V", &n, l.block, &n, re, im, NULL, &one, vr, &n, work, &lwork, &info[i], 1, 1);
       unpack_eig(&l, n, re, im, vr, w, v);
     }
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return LUC_OK;
 }
 
@@ -506,24 +456,18 @@ typedef void (*sytrs_fn)(const char *uplo, in n, in k, const void *a, in lda, co
 luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info) {
   lapack l = {0};
   sytrf_fn sytrf = NULL;
-  scratch t = {0};
-  memset(info, 0, (size_t)s.count * sizeof *info);
-  if (s.count == 0 || s.n == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, 0));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "sytrf", &sytrf));
+  if (empty(&s, s.n, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "sytrf", &sytrf));
   int n = (int)s.n, lwork = 64 * n;
   size_t matrix = (size_t)(s.n * s.n) * l.item;
-  LUC_TRY(take(ctx, &t, matrix + (size_t)lwork * l.item));
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, matrix + (size_t)lwork * l.item));
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(a, i * s.n * s.n, l.item);
-    transpose(t.block, one, n, n, l.item);
-    sytrf("L", &n, t.block, &n, pivots + i * n, t.block + matrix, &lwork, &info[i], 1);
-    transpose(one, t.block, n, n, l.item);
+    transpose(l.block, one, n, n, l.item);
+    sytrf("L", &n, l.block, &n, pivots + i * n, l.block + matrix, &lwork, &info[i], 1);
+    transpose(one, l.block, n, n, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return LUC_OK;
 }
 
@@ -531,23 +475,18 @@ luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, int64_t k, const voi
                           const int32_t *pivots, void *b) {
   lapack l = {0};
   sytrs_fn sytrs = NULL;
-  scratch t = {0};
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(fits(ctx, &s, k));
-  LUC_TRY(load(ctx, s.dtype, &l));
-  LUC_TRY(routine(ctx, &l, "sytrs", &sytrs));
+  LUC_TRY(prepare(ctx, &s, k, &l, "sytrs", &sytrs));
   int n = (int)s.n, right = (int)k, wrong = 0;
   size_t matrix = (size_t)(s.n * s.n) * l.item;
-  LUC_TRY(take(ctx, &t, matrix + (size_t)(s.n * k) * l.item));
-  begin(&l);
+  LUC_TRY(begin(ctx, &l, matrix + (size_t)(s.n * k) * l.item));
   for (int64_t i = 0; i < s.count; i++) {
-    char *one = at(b, i * s.n * k, l.item), *turned = t.block + matrix;
-    transpose(t.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
+    char *one = at(b, i * s.n * k, l.item), *turned = l.block + matrix;
+    transpose(l.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
     transpose(turned, one, n, k, l.item);
-    sytrs("L", &n, &right, t.block, &n, pivots + i * n, turned, &n, &wrong, 1);
+    sytrs("L", &n, &right, l.block, &n, pivots + i * n, turned, &n, &wrong, 1);
     transpose(one, turned, k, n, l.item);
   }
-  end(&l);
-  drop(ctx, &t);
+  end(ctx, &l);
   return sound(ctx, wrong);
 }
