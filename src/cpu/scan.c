@@ -7,68 +7,34 @@
 
 enum { GRAIN = 1 << 15 };
 
-/* ---- float, double ---- */
-
-static inline double plus_real(double a, double b) {
-  return a + b;
-}
-static inline double times_real(double a, double b) {
-  return a * b;
-}
-
-#define S double
-
-#define T                float
-#define FN(name)         name##_f32
-#define plus_f32         plus_real
-#define times_f32        times_real
-#define unordered_f32(v) ((v) != (v))
-#include "cpu/scan.inc"
-#undef T
-#undef FN
-
-#define T                double
-#define FN(name)         name##_f64
-#define plus_f64         plus_real
-#define times_f64        times_real
-#define unordered_f64(v) ((v) != (v))
-#include "cpu/scan.inc"
-#undef T
-#undef FN
-
-#undef S
-
 static double log_add(double a, double b) {
   double large = a > b ? a : b, apart = a > b ? b - a : a - b;
   if (a != a || b != b) return a + b;
   return isinf(large) ? large : large + log1p(exp(apart));
 }
 
-static void logsumexp_f32(const float *x, float *y, int64_t *at, int64_t n, int64_t step) {
-  double total = -INFINITY;
-  (void)at;
-  for (int64_t i = 0; i < n; i++) y[i * step] = (float)(total = log_add(total, x[i * step]));
-}
+#define S           double
+#define PLUS(a, b)  ((a) + (b))
+#define TIMES(a, b) ((a) * (b))
 
-static void logsumexp_f64(const double *x, double *y, int64_t *at, int64_t n, int64_t step) {
-  double total = -INFINITY;
-  (void)at;
-  for (int64_t i = 0; i < n; i++) y[i * step] = total = log_add(total, x[i * step]);
-}
+#define T        float
+#define FN(name) name##_f32
+#include "cpu/scan.inc"
 
-/* ---- int64_t ---- */
+#define T        double
+#define FN(name) name##_f64
+#include "cpu/scan.inc"
 
-static inline int64_t plus_i64(int64_t a, int64_t b) {
-  return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-static inline int64_t times_i64(int64_t a, int64_t b) {
-  return (int64_t)((uint64_t)a * (uint64_t)b);
-}
+/* Integers wrap around. */
+#undef S
+#undef PLUS
+#undef TIMES
+#define S           int64_t
+#define PLUS(a, b)  (int64_t)((uint64_t)(a) + (uint64_t)(b))
+#define TIMES(a, b) (int64_t)((uint64_t)(a) * (uint64_t)(b))
 
-#define S                int64_t
-#define T                int64_t
-#define FN(name)         name##_i64
-#define unordered_i64(v) false
+#define T        int64_t
+#define FN(name) name##_i64
 #include "cpu/scan.inc"
 
 /* ---- lines ---- */
@@ -79,39 +45,6 @@ typedef struct scan_job {
   char *y;
   int64_t *at;
 } scan_job;
-
-static void scan_f32(luc_scan_op op, const float *x, float *y, int64_t *at, int64_t n,
-                     int64_t step) {
-  switch (op) {
-  case LUC_SCAN_SUM: sum_f32(x, y, at, n, step); break;
-  case LUC_SCAN_PROD: prod_f32(x, y, at, n, step); break;
-  case LUC_SCAN_LOGSUMEXP: logsumexp_f32(x, y, at, n, step); break;
-  case LUC_SCAN_MAX: max_f32(x, y, at, n, step); break;
-  case LUC_SCAN_MIN: min_f32(x, y, at, n, step); break;
-  }
-}
-
-static void scan_f64(luc_scan_op op, const double *x, double *y, int64_t *at, int64_t n,
-                     int64_t step) {
-  switch (op) {
-  case LUC_SCAN_SUM: sum_f64(x, y, at, n, step); break;
-  case LUC_SCAN_PROD: prod_f64(x, y, at, n, step); break;
-  case LUC_SCAN_LOGSUMEXP: logsumexp_f64(x, y, at, n, step); break;
-  case LUC_SCAN_MAX: max_f64(x, y, at, n, step); break;
-  case LUC_SCAN_MIN: min_f64(x, y, at, n, step); break;
-  }
-}
-
-static void scan_i64(luc_scan_op op, const int64_t *x, int64_t *y, int64_t *at, int64_t n,
-                     int64_t step) {
-  switch (op) {
-  case LUC_SCAN_SUM: sum_i64(x, y, at, n, step); break;
-  case LUC_SCAN_PROD: prod_i64(x, y, at, n, step); break;
-  case LUC_SCAN_MAX: max_i64(x, y, at, n, step); break;
-  case LUC_SCAN_MIN: min_i64(x, y, at, n, step); break;
-  case LUC_SCAN_LOGSUMEXP: break;
-  }
-}
 
 /* The first element of line i, and the step along it. */
 static int64_t line_start(const luc_scan *s, int64_t i, int64_t *step) {
