@@ -23,12 +23,12 @@ int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t p
 typedef struct job {
   luc_conv_plan plan;
   const luc_conv_kernels *kernels;
-  int64_t *tables; /* phase_slot, then offsets */
+  int64_t *tables; /* residues, offsets, columns */
   size_t tables_size, size;
   int64_t groups, batch, in_channels, out_channels;
   const char *x, *weight, *bias, *dy;
   char *y, *dweight;     /* weight gradient: y holds the sums */
-  int64_t cuts, step;    /* forward: bands; weight: stretches of the batch */
+  int64_t cuts;          /* forward: bands; weight: stretches of the batch */
   int64_t chunks, chunk; /* of filters (input gradient: channels) */
   luc_slots slots;
 } job;
@@ -69,22 +69,52 @@ static int64_t covered(const luc_conv_plan *p, int d, int64_t out) {
   return (out - 1) * p->stride[d] + (p->kernel[d] - 1) * p->dilation[d] + 1;
 }
 
-/* The buffer for `band` output rows at a time. */
-static void plan_buffer(luc_conv_plan *p, int64_t band, int64_t *slots) {
-  p->band = band;
-  p->depth = covered(p, 0, p->out[0]);
-  p->rows = covered(p, 1, band);
-  p->width = covered(p, 2, p->out[2]);
-  p->phases = 0;
-  for (int64_t i = 0; i < p->stride[2]; i++) slots[i] = -1;
-  for (int64_t i = 0; i < p->kernel[2]; i++) {
-    int64_t phase = i * p->dilation[2] % p->stride[2];
-    if (slots[phase] < 0) slots[phase] = p->phases++;
+/* How many residues modulo the stride the kernel's elements have in dimension d, and which. */
+static int64_t plan_residues(luc_conv_plan *p, int d, int64_t *residues) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < p->kernel[d]; i++) {
+    int64_t residue = i * p->dilation[d] % p->stride[d], j = 0;
+    while (j < n && residues[j] != residue) j++;
+    if (j == n) residues[n++] = residue;
+    if (n == p->stride[d]) break;
   }
-  p->phase_slot = slots;
-  p->phase_length = cuts_of(p->width, p->stride[2]);
-  p->row_length = p->phases * p->phase_length;
-  p->plane = p->depth * p->rows * p->row_length;
+  p->residues[d] = residues;
+  return n;
+}
+
+/* How many zeros begin and end every row of every phase: neighbours share them. */
+static int64_t shared_zeros(const luc_conv_plan *p) {
+  int64_t shared = p->length;
+  for (int64_t i = 0; i < p->phases[2]; i++) {
+    int64_t first = p->residues[2][i] - p->padding[2], step = p->stride[2];
+    int64_t left = first < 0 ? (step - 1 - first) / step : 0;
+    int64_t last = p->in[2] > first ? (p->in[2] - first + step - 1) / step : 0;
+    shared = min64(shared, min64(left, p->length - last));
+  }
+  return max64(shared, 0);
+}
+
+/* The buffer for so many output rows and columns at a time. */
+static void plan_buffer(luc_conv_plan *p, int64_t rows, int64_t columns, int64_t *residues) {
+  p->band[0] = rows, p->band[1] = columns;
+  p->depth = covered(p, 0, p->out[0]);
+  p->rows = covered(p, 1, rows);
+  p->width = covered(p, 2, columns);
+  p->phases[1] = plan_residues(p, 1, residues);
+  p->phases[2] = plan_residues(p, 2, residues + p->kernel[1]);
+  p->phase_rows = cuts_of(p->rows, p->stride[1]);
+  p->length = cuts_of(p->width, p->stride[2]);
+  int64_t shared = columns == p->out[2] ? shared_zeros(p) : 0;
+  p->pitch = max64(p->length - shared, columns);
+  p->phase_size = (p->phase_rows * p->pitch + p->length - p->pitch + LUC_CONV_SLACK + 15) / 16 * 16;
+  p->depth_size = p->phases[1] * p->phases[2] * p->phase_size;
+  p->plane = p->depth * p->depth_size;
+}
+
+static int64_t slot_of(const luc_conv_plan *p, int d, int64_t at) {
+  int64_t i = 0;
+  while (p->residues[d][i] != at % p->stride[d]) i++;
+  return i;
 }
 
 static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
@@ -93,9 +123,25 @@ static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
     int64_t x = k % p->kernel[2] * p->dilation[2];
     int64_t y = k / p->kernel[2] % p->kernel[1] * p->dilation[1];
     int64_t z = k / (p->kernel[2] * p->kernel[1]) % p->kernel[0] * p->dilation[0];
-    offsets[k] = k / p->taps * p->plane + (z * p->rows + y) * p->row_length +
-                 p->phase_slot[x % p->stride[2]] * p->phase_length + x / p->stride[2];
+    int64_t phase = slot_of(p, 1, y) * p->phases[2] + slot_of(p, 2, x);
+    offsets[k] = k / p->taps * p->plane + z * p->depth_size + phase * p->phase_size +
+                 y / p->stride[1] * p->pitch + x / p->stride[2];
   }
+}
+
+/* Taps below each other in one phase make a column; dilated ones do not follow each other. */
+static void plan_columns(luc_conv_plan *p, luc_conv_column *columns) {
+  const int64_t step = p->dilation[1] == 1 ? p->stride[1] : p->kernel[1];
+  p->columns = columns;
+  p->column_step = step * p->kernel[2];
+  for (int64_t i = 0; i < p->kernel[0] * p->kernel[2]; i++)
+    for (int64_t first = 0; first < min64(step, p->kernel[1]); first++)
+      for (int64_t y = first, height; y < p->kernel[1]; y += height * step) {
+        int64_t z = i / p->kernel[2], x = i % p->kernel[2];
+        height = luc__conv_column_height(cuts_of(p->kernel[1] - y, step));
+        columns[p->num_columns++] =
+            (luc_conv_column){(z * p->kernel[1] + y) * p->kernel[2] + x, height};
+      }
 }
 
 /* Pixels gathered at a time, for columns of k elements; whole tiles if there are that many. */
@@ -111,34 +157,36 @@ static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
 /* Nothing needs gathering where rows lie as far apart as in the buffer; the pixels computed between
  * them must cost less than gathering, about that of 8 filters. */
 static bool is_direct(const luc_conv_plan *p) {
-  if (p->stride[1] != 1 || p->stride[2] != 1 || p->k == 0) return false;
-  return (p->row_length - p->out[2]) * p->filters < 8 * p->out[2];
+  if (p->k == 0) return false;
+  return p->out[1] == 1 || (p->pitch - p->out[2]) * p->filters < 8 * p->out[2];
 }
 
 /* Positions of the buffer's rows at a time, for sums of `filters` that stay in the cache. */
 static void plan_direct(luc_conv_plan *p, int64_t filters) {
-  int64_t length = (p->band - 1) * p->row_length + p->out[2];
+  int64_t length = (p->band[0] - 1) * p->pitch + p->band[1];
   int64_t even = cuts_of(length, cuts_of(length, max64(PANEL_SIZE / 2 / filters / 48 * 48, 48)));
   p->panel = cuts_of(even, 48) * 48;
 }
 
-/* Everything but the cuts. */
-static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, int64_t band) {
+/* Everything but the cuts. The buffer serves `rows` and `columns` of the output. */
+static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const int64_t *band) {
   memset(j, 0, sizeof *j);
-  plan_sizes(&j->plan, c);
-  j->plan.gemm = &luc__kernels(ctx)->gemm[c->dtype];
+  luc_conv_plan *p = &j->plan;
+  plan_sizes(p, c);
+  p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
   j->kernels = &luc__kernels(ctx)->conv[c->dtype];
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j->groups = c->groups;
   j->batch = c->batch;
   j->in_channels = c->in_channels;
   j->out_channels = c->out_channels;
-  int64_t stride = j->plan.stride[2];
-  j->tables_size = luc__mul_size((size_t)(stride + j->plan.k), sizeof(int64_t));
+  int64_t residues = p->kernel[1] + p->kernel[2];
+  j->tables_size = luc__mul_size((size_t)(residues + p->k + 2 * p->taps), sizeof(int64_t));
   j->tables = luc__alloc(ctx, j->tables_size);
   if (!j->tables) return LUC_ERR_MEMORY;
-  plan_buffer(&j->plan, band > 0 ? band : j->plan.out[1], j->tables);
-  plan_offsets(&j->plan, j->tables + stride);
+  plan_buffer(p, band ? band[0] : p->out[1], band ? band[1] : p->out[2], j->tables);
+  plan_offsets(p, j->tables + residues);
+  plan_columns(p, (luc_conv_column *)(j->tables + residues + p->k));
   return LUC_OK;
 }
 
@@ -148,7 +196,8 @@ static void job_free(luc_context *ctx, job *j) {
 
 /* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
 static size_t scratch_size(const job *j, int64_t buffer, int64_t panel) {
-  size_t stretches = (size_t)(j->plan.panel / j->plan.out[2] + 4) * 3 * sizeof(int64_t) + 128;
+  size_t count = (size_t)(j->plan.panel / j->plan.out[2] + 4 + j->plan.phases[2]);
+  size_t stretches = count * 3 * sizeof(int64_t) + 128;
   return stretches + luc__mul_size((size_t)(buffer + panel + 2 * LUC_CONV_SLACK), j->size);
 }
 
@@ -175,7 +224,7 @@ static int64_t choose_chunk(int64_t pieces, int64_t work, int64_t n, int64_t lea
   return chunk;
 }
 
-/* -- 1 × 1: matrix products on the tensors themselves ------------------------------------------ */
+/* -- 1 × 1: matrix products on the tensors themselves ----------------------------------------- */
 
 static bool is_pointwise(const luc_conv *c) {
   for (int d = 0; d < c->spatial; d++)
@@ -220,6 +269,8 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
   void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     int64_t chunk = i % j->chunks, band = i / j->chunks % j->cuts;
+    int64_t across = cuts_of(c->out[2], c->band[1]);
+    int64_t row = band / across * c->band[0], column = band % across * c->band[1];
     int64_t image = i / (j->chunks * j->cuts); /* and group: batch * groups */
     int64_t group = image % j->groups, filter = group * c->filters + chunk * j->chunk;
     luc_conv_piece p = {
@@ -227,8 +278,8 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
         .weight = offset(j, j->weight, filter * c->k),
         .bias = offset(j, j->bias, filter),
         .y = j->y + (image * c->filters + chunk * j->chunk) * c->pixels * (int64_t)j->size,
-        .row_begin = band * j->step,
-        .row_end = min64((band + 1) * j->step, c->out[1]),
+        .first = {row, column},
+        .size = {min64(c->band[0], c->out[1] - row), min64(c->band[1], c->out[2] - column)},
         .count = min64(j->chunk, c->filters - chunk * j->chunk),
     };
     if (c->k == c->taps && c->filters == 1)
@@ -239,19 +290,23 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
   luc__slots_put(&j->slots, scratch);
 }
 
-/* Output rows per band: enough bands for the threads and for the cache, none too thin. */
-static int64_t choose_band(const luc_conv *c) {
+/* Output rows and columns of a band: enough bands for the threads and for the cache, none too thin.
+ * A single row is cut into columns. */
+static void choose_band(const luc_conv *c, int64_t *band) {
   luc_conv_plan p;
   plan_sizes(&p, c);
-  int64_t rows = p.out[1];
-  if (p.out[0] > 1 || p.kernel[0] > 1 || (p.channels == 1 && p.filters == 1)) return rows;
+  band[0] = p.out[1], band[1] = p.out[2];
+  if (p.out[0] > 1 || p.kernel[0] > 1 || (p.channels == 1 && p.filters == 1)) return;
+  const int d = p.out[1] > 1 ? 0 : 1;
   int64_t work = p.pixels * p.k * p.filters, pieces = c->batch * c->groups;
   for (;;) {
-    int64_t bands = cuts_of(p.out[1], rows), half = cuts_of(rows, 2);
-    bool large = covered(&p, 1, rows) * covered(&p, 2, p.out[2]) * p.channels > BUFFER_SIZE;
-    bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK && half * p.out[2] >= 192;
-    if (rows < 2 || !(large || few) || half < p.kernel[1]) return rows;
-    rows = half;
+    int64_t bands = cuts_of(p.out[1 + d], band[d]), half = cuts_of(band[d], 2);
+    if (d == 1) half = cuts_of(half, 48) * 48;
+    bool large = covered(&p, 1, band[0]) * covered(&p, 2, band[1]) * p.channels > BUFFER_SIZE;
+    bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
+    few = few && half * (d == 0 ? p.out[2] : 1) >= 192;
+    if (half >= band[d] || !(large || few) || half < p.kernel[1 + d]) return;
+    band[d] = half;
   }
 }
 
@@ -262,19 +317,20 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
   if (is_pointwise(c) && !depthwise) return pointwise(ctx, c, false, x, weight, bias, y);
   job j;
-  LUC_TRY(job_init(ctx, &j, c, choose_band(c)));
+  int64_t band[2];
+  choose_band(c, band);
+  LUC_TRY(job_init(ctx, &j, c, band));
   luc_conv_plan *p = &j.plan;
   p->direct = !depthwise && is_direct(p);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
-  j.step = p->band;
-  j.cuts = cuts_of(p->out[1], p->band);
+  j.cuts = cuts_of(p->out[1], band[0]) * cuts_of(p->out[2], band[1]);
   int64_t pieces = c->batch * c->groups * j.cuts, work = p->pixels * p->k * p->filters / j.cuts;
   j.chunk = choose_chunk(pieces, work, p->filters, 32);
   j.chunks = cuts_of(p->filters, j.chunk);
   if (p->direct)
     plan_direct(p, j.chunk);
   else
-    plan_panel(p, p->band * p->out[0] * p->out[2], max64(p->k, 1));
+    plan_panel(p, band[0] * p->out[0] * p->out[2], max64(p->k, 1));
   int64_t panel = p->direct ? j.chunk * p->panel : depthwise ? 0 : p->k_step * p->panel;
   size_t scratch = scratch_size(&j, p->channels * p->plane, panel);
   luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
@@ -358,7 +414,7 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   if (is_pointwise(c)) return pointwise(ctx, c, true, dy, weight, NULL, dx);
   if (luc__winograd_suits(ctx, c, true)) return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
   job j;
-  LUC_TRY(job_init(ctx, &j, c, 0));
+  LUC_TRY(job_init(ctx, &j, c, NULL));
   luc_conv_plan *p = &j.plan;
   size_t bytes;
   char *turned = transposed_weight(ctx, &j, weight, &bytes);
@@ -449,7 +505,7 @@ static void choose_weight_cuts(job *j) {
 static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const void *x,
                                   const void *dy, void *dweight) {
   job j;
-  LUC_TRY(job_init(ctx, &j, c, 0));
+  LUC_TRY(job_init(ctx, &j, c, NULL));
   luc_conv_plan *p = &j.plan;
   choose_weight_cuts(&j);
   const int64_t row = luc__conv_sum_row(p->k);
@@ -463,7 +519,8 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const voi
     p->panel = min64(min64(max64(2 * PANEL_SIZE / row, 32), LUC_GEMM_KC), p->pixels);
     int64_t gathered = (p->panel + 15) * row + LUC_CONV_SLACK + 15;
     if (p->short_runs) gathered *= 2;
-    size_t scratch = scratch_size(&j, luc__conv_weight_buffer(p), gathered);
+    int64_t buffer = luc__conv_weight_buffer(p) + 16 * p->taps; /* depthwise: sums */
+    size_t scratch = scratch_size(&j, buffer, gathered);
     int64_t work = p->pixels * p->k * p->filters * cuts_of(j.batch, j.cuts) / j.chunks;
     status = run(ctx, &j, j.cuts * j.groups * j.chunks, work, scratch, weight_pieces);
   }

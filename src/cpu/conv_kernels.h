@@ -1,14 +1,19 @@
 /* What conv.isa.c offers to conv.c: the serial pieces of a convolution of one image and group.
- * The image is copied once into a padded buffer, its rows split by stride into phases, so that the
- * pixels one kernel element meets along an output row are adjacent. What a kernel element adds to a
- * pixel's position is then one offset. Panels of [kernel elements, pixels] gathered that way are
- * the B of a matrix product; where output rows are hardly shorter than the buffer's, the buffer
- * itself is, and what falls between the rows is dropped. */
+ * The image is copied once into a padded buffer, its rows and columns split by stride into phases:
+ * pixels that one kernel element meets along an output row are adjacent, output rows are one pitch
+ * apart, and what a kernel element adds to a pixel's position is one offset. Where output rows are
+ * hardly shorter than the buffer's, the buffer itself is the B of a matrix product and what falls
+ * between the rows is dropped; else panels of [kernel elements, pixels] are gathered. */
 #ifndef LUC_CONV_KERNELS_H
 #define LUC_CONV_KERNELS_H
 
 #include "cpu/conv.h"
 #include "cpu/gemm_kernels.h"
+
+/* Kernel elements below each other, from `tap` on; luc__conv_column_height gives the height. */
+typedef struct luc_conv_column {
+  int64_t tap, height;
+} luc_conv_column;
 
 /* One group of a convolution, always in three dimensions, and its padded buffer. */
 typedef struct luc_conv_plan {
@@ -19,25 +24,32 @@ typedef struct luc_conv_plan {
   int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
   int64_t in_pixels, pixels; /* of one channel */
   bool relu;
-  /* the padded buffer [channels, depth, rows, phases, phase_length] */
-  int64_t band; /* output rows it serves at a time (all of them in three dimensions) */
-  int64_t depth, rows, width, phases, phase_length, row_length, plane;
-  const int64_t *phase_slot; /* [stride[2]]: which stored phase, -1: not needed */
-  const int64_t *offsets;    /* [k]: from a pixel's position to the element it meets */
-  int64_t panel;             /* pixels gathered at a time */
-  bool short_runs;           /* weight: kernel rows of few elements, gathered the forward's way */
-  int64_t k_step;            /* kernel elements gathered at a time */
-  bool direct;               /* forward: nothing is gathered */
+  /* the padded buffer [channels, depth, phases of rows, phases of columns, phase_size] */
+  int64_t band[2];            /* output rows and columns it serves at a time */
+  int64_t depth, rows, width; /* what their windows cover */
+  int64_t phases[3];          /* how many are stored, and ... */
+  const int64_t *residues[3]; /* ... which: rows and columns modulo the stride */
+  int64_t phase_rows, length; /* rows of a phase, each of so many elements, ... */
+  int64_t pitch;              /* ... which is more than their distance where zeros are shared */
+  int64_t phase_size, depth_size, plane;
+  const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
+  /* depthwise: the kernel by columns, whose taps meet rows that follow each other */
+  const struct luc_conv_column *columns;
+  int64_t num_columns, column_step; /* from one weight of a column to the next */
+  int64_t panel;                    /* pixels gathered at a time */
+  bool short_runs; /* weight: kernel rows of few elements, gathered the forward's way */
+  int64_t k_step;  /* kernel elements gathered at a time */
+  bool direct;     /* forward: nothing is gathered */
 } luc_conv_plan;
 
 /* One piece: pointers are those of its image, group and first filter or channel. */
 typedef struct luc_conv_piece {
   const void *x, *weight, *bias, *dy;
-  void *y;                    /* output, input gradient or weight sums */
-  int64_t row_begin, row_end; /* forward: output rows */
-  int64_t count;              /* forward, weight: filters; input gradient: channels */
-  int64_t weight_row;         /* input gradient: distance of rows of weightᵀ */
-  bool accumulate;            /* weight: add to y */
+  void *y;                   /* output, input gradient or weight sums */
+  int64_t first[2], size[2]; /* forward: output rows and columns */
+  int64_t count;             /* forward, weight: filters; input gradient: channels */
+  int64_t weight_row;        /* input gradient: distance of rows of weightᵀ */
+  bool accumulate;           /* weight: add to y */
 } luc_conv_piece;
 
 typedef struct luc_conv_kernels {
@@ -57,6 +69,16 @@ typedef struct luc_conv_kernels {
 
 /* Slack behind buffers that are read or written in whole vectors, in elements. */
 enum { LUC_CONV_SLACK = 32 };
+
+/* Columns come in few heights, for which there is unrolled code. */
+static inline int64_t luc__conv_column_height(int64_t taps) {
+  return taps >= 7 ? 7 : taps == 6 ? 3 : taps;
+}
+
+/* The position in the buffer of an output, counted from the buffer's first. */
+static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int64_t y, int64_t x) {
+  return z * c->stride[0] * c->depth_size + y * c->pitch + x;
+}
 
 static inline int64_t luc__conv_sum_row(int64_t k) {
   return (k + 15) / 16 * 16;

@@ -177,6 +177,22 @@ TEST("large convolutions agree with naive loops") {
   kt_everywhere(large_geometries);
 }
 
+/* Kernels higher and wider than what is unrolled, with and without strides; a single row. */
+static void depthwise_geometries(luc_context *ctx, luc_dtype dtype) {
+  for (int64_t kernel = 6; kernel <= 11; kernel++)
+    for (int64_t stride = 1; stride <= 3; stride++) {
+      luc_conv c = square(dtype, 2, 3, 3, kt_int(kernel, 37), kernel, stride, kernel / 2);
+      c.groups = 3;
+      check_conv(ctx, &c);
+      c.spatial = 1;
+      check_conv(ctx, &c);
+    }
+}
+
+TEST("depthwise convolutions agree with naive loops") {
+  kt_everywhere(depthwise_geometries);
+}
+
 TEST("convolutions by minimal filtering agree with naive loops") {
   kt_everywhere(filtered_geometries);
 }
