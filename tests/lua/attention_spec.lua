@@ -6,13 +6,7 @@ local nn = lucerna.nn
 local F = nn.functional
 
 describe("scaled_dot_product_attention answers as PyTorch's:", function()
-  for i, case in ipairs(parity.load "functional_attention") do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      cases.run(case, {view = true})
-      if case.grads then cases.check_derivatives(case) end
-    end)
-  end
+  for title, check in cases.each("functional_attention") do it(title, check) end
 end)
 
 -- The same by the matrix of scores.

@@ -137,4 +137,19 @@ function M.check_derivatives(case)
   parity.gradgradcheck(f, how.leaves)
 end
 
+--- Iterates over the recorded cases of an area: a title, and a function that checks the case.
+function M.each(area)
+  local list, i = parity.load(area), 0
+  return function()
+    i = i + 1
+    local case = list[i]
+    if not case then return end
+    return ("%s (%d)"):format(case.name, i), function()
+      M.run(case, {})
+      if not case.dense then M.run(case, {view = true}) end
+      if case.grads and not case.rough then M.check_derivatives(case) end
+    end
+  end
+end
+
 return M

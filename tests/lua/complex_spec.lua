@@ -6,13 +6,7 @@ local parity = require "parity"
 local c64, c128 = lucerna.complex64, lucerna.complex128
 
 describe("like PyTorch:", function()
-  for i, case in ipairs(parity.load("complex")) do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      if not case.dense and not case.seed then cases.run(case, {view = true}) end
-      if case.grads and not case.rough then cases.check_derivatives(case) end
-    end)
-  end
+  for title, check in cases.each("complex") do it(title, check) end
 end)
 
 -- The calls that the operator sweep makes with complex numbers, differentiated.

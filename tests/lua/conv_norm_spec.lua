@@ -7,13 +7,7 @@ local nn = lucerna.nn
 local F = nn.functional
 
 describe("like PyTorch:", function()
-  for i, case in ipairs(parity.load "functional_conv") do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      if not case.dense then cases.run(case, {view = true}) end
-      if case.grads then cases.check_derivatives(case) end
-    end)
-  end
+  for title, check in cases.each("functional_conv") do it(title, check) end
 end)
 
 local function z(...) return lucerna.zeros(...) end

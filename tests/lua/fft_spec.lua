@@ -9,13 +9,7 @@ local function check(want, f, ...)
 end
 
 describe("fft like PyTorch:", function()
-  for i, case in ipairs(parity.load("fft")) do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      cases.run(case, {view = true})
-      if case.grads and not case.rough then cases.check_derivatives(case) end
-    end)
-  end
+  for title, test in cases.each("fft") do it(title, test) end
 end)
 
 describe("fft", function()

@@ -7,13 +7,7 @@ local F = nn.functional
 
 for _, family in ipairs {"activation", "loss", "ctc", "pool", "distance", "resize", "grid"} do
   describe("like PyTorch: " .. family, function()
-    for i, case in ipairs(parity.load("functional_" .. family)) do
-      it(("%s (%d)"):format(case.name, i), function()
-        cases.run(case, {})
-        if not case.dense and not case.seed then cases.run(case, {view = true}) end
-        if case.grads and not case.rough then cases.check_derivatives(case) end
-      end)
-    end
+    for title, check in cases.each("functional_" .. family) do it(title, check) end
   end)
 end
 

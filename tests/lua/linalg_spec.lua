@@ -6,13 +6,7 @@ local parity = require "parity"
 local linalg, message = lucerna.linalg, parity.message
 
 describe("linalg like PyTorch:", function()
-  for i, case in ipairs(parity.load("linalg")) do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      cases.run(case, {view = true})
-      if case.grads and not case.rough then cases.check_derivatives(case) end
-    end)
-  end
+  for title, check in cases.each("linalg") do it(title, check) end
 end)
 
 describe("linalg", function()

@@ -4,13 +4,7 @@ local cases = require "cases"
 local parity = require "parity"
 
 describe("like PyTorch:", function()
-  for i, case in ipairs(parity.load("reductions")) do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      cases.run(case, {view = true})
-      if case.grads and not case.rough then cases.check_derivatives(case) end
-    end)
-  end
+  for title, check in cases.each("reductions") do it(title, check) end
 end)
 
 describe("a running product", function()

@@ -8,13 +8,7 @@ local operators = require "operators"
 local parity = require "parity"
 
 describe("like PyTorch:", function()
-  for i, case in ipairs(parity.load("rest")) do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      if not case.dense and not case.seed then cases.run(case, {view = true}) end
-      if case.grads and not case.rough then cases.check_derivatives(case) end
-    end)
-  end
+  for title, check in cases.each("rest") do it(title, check) end
 end)
 
 local function leaves(args)

@@ -5,13 +5,7 @@ local parity = require "parity"
 local special = lucerna.special
 
 describe("special like PyTorch:", function()
-  for i, case in ipairs(parity.load("special")) do
-    it(("%s (%d)"):format(case.name, i), function()
-      cases.run(case, {})
-      cases.run(case, {view = true})
-      if case.grads and not case.rough then cases.check_derivatives(case) end
-    end)
-  end
+  for title, check in cases.each("special") do it(title, check) end
 end)
 
 -- {function, arguments…, value}, the values computed with 40 digits.

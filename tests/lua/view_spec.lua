@@ -1,16 +1,9 @@
 -- Views, rearranging, joining and splitting, in-place too, against PyTorch's recorded answers.
 local cases = require "cases"
-local parity = require "parity"
 
 describe("like PyTorch:", function()
   for _, file in ipairs {"view", "views"} do
-    for i, case in ipairs(parity.load(file)) do
-      it(("%s (%d)"):format(case.name, i), function()
-        cases.run(case, {})
-        if not case.dense then cases.run(case, {view = true}) end
-        if case.grads and not case.rough then cases.check_derivatives(case) end
-      end)
-    end
+    for title, check in cases.each(file) do it(title, check) end
   end
 end)
 
