@@ -313,7 +313,8 @@ static void choose_band(const luc_conv *c, int64_t *band) {
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
   if (c->batch <= 0 || c->out_channels <= 0 || pixels_of(c) <= 0) return LUC_OK;
-  if (luc__winograd_suits(ctx, c, false)) return luc__winograd(ctx, c, false, x, weight, bias, y);
+  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_FORWARD))
+    return luc__winograd(ctx, c, false, x, weight, bias, y);
   bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
   if (is_pointwise(c) && !depthwise) return pointwise(ctx, c, false, x, weight, bias, y);
   job j;
@@ -412,7 +413,8 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   }
   if (turns_around(c)) return turned_around(ctx, c, dy, weight, dx);
   if (is_pointwise(c)) return pointwise(ctx, c, true, dy, weight, NULL, dx);
-  if (luc__winograd_suits(ctx, c, true)) return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
+  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT))
+    return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
   job j;
   LUC_TRY(job_init(ctx, &j, c, NULL));
   luc_conv_plan *p = &j.plan;
@@ -572,5 +574,7 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
     memset(dweight, 0, (size_t)n * (c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)));
     return LUC_OK;
   }
+  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_WEIGHT))
+    return luc__winograd_weight(ctx, c, x, dy, dweight);
   return weight_gradient(ctx, c, x, dy, dweight);
 }

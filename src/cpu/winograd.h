@@ -1,13 +1,22 @@
-/* 3 × 3 convolutions by Winograd's minimal filtering: a quarter of the multiplications. */
+/* Convolutions by Winograd's minimal filtering, of kernels of 3 × 3 and 5 × 5 (in three
+ * dimensions: in the last two): a quarter of the multiplications, or a little more than a third. */
 #ifndef LUC_WINOGRAD_H
 #define LUC_WINOGRAD_H
 
 #include "cpu/conv.h"
 
-/* Is it the faster way for this convolution, or (backward) for its input gradient? */
-bool luc__winograd_suits(const luc_context *ctx, const luc_conv *c, bool backward);
+typedef enum luc_winograd_way {
+  LUC_WINOGRAD_FORWARD,
+  LUC_WINOGRAD_INPUT, /* gradient */
+  LUC_WINOGRAD_WEIGHT /* gradient */
+} luc_winograd_way;
+
+/* Is it the faster way for this convolution, or for its gradient? */
+bool luc__winograd_suits(const luc_context *ctx, const luc_conv *c, luc_winograd_way way);
 /* y = conv(x, weight) + bias; backward: y is the gradient of the input, x that of the output. */
 luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
                          const void *weight, const void *bias, void *y);
+luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
+                                void *dweight);
 
 #endif

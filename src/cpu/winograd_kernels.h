@@ -1,8 +1,10 @@
-/* What winograd.isa.c offers to winograd.c: the serial pieces of a 3 × 3 convolution of float32 by
- * minimal filtering, F(4 × 4, 3 × 3). Output comes in tiles of 4 × 4; what one needs of the input,
- * 6 × 6, is transformed to 36 points, at each of which the convolution is a matrix product of
- * [tiles, channels] and [channels, filters]. Lanes of vectors are channels, then filters, so that
- * narrow images waste none. */
+/* What winograd.isa.c offers to winograd.c: the serial pieces of a convolution of float32 by
+ * minimal filtering. An image comes in tiles, of which one and its margin, 6 × 6 pixels, are
+ * transformed to 36 points. There a convolution is a matrix product of [tiles, channels] and
+ * [channels, filters], and its weights' gradient one of [filters, tiles] and [tiles, channels].
+ * Kernels of 3 × 3 go with tiles of 4 × 4, those of 5 × 5 with 2 × 2. A third dimension's taps
+ * are so many more channels. Lanes of vectors are channels, then filters, so that narrow images
+ * waste none. */
 #ifndef LUC_WINOGRAD_KERNELS_H
 #define LUC_WINOGRAD_KERNELS_H
 
@@ -10,44 +12,69 @@
 #include "cpu/gemm_kernels.h"
 
 enum {
-  LUC_WINOGRAD_POINTS = 36,
+  LUC_WINOGRAD_SIDE = 6, /* of a tile and its margin */
+  LUC_WINOGRAD_POINTS = LUC_WINOGRAD_SIDE * LUC_WINOGRAD_SIDE,
   LUC_WINOGRAD_PACK = 32 /* filters of one product: two vectors, so that eight rows fit too */
 };
 
-/* Convolution of [batch, channels, in...] to [batch, filters, out...]. Distances are those from
- * point to point, in elements; they are no powers of two, which would fill few sets of a cache. */
+/* Images [batch, all channels, depth, rows, columns], cut into tiles and transformed. Of plane z of
+ * the tiles, tap t sees plane (z * plane_step + t * tap_step + first) / divisor, if that is one. */
+typedef struct luc_winograd_images {
+  int64_t image, channel; /* distances from image to image and from channel to channel */
+  int64_t size[3];        /* of one channel */
+  int64_t padding[2];     /* rows and columns before the first */
+  int64_t taps;           /* of the depth; each gives its channels */
+  int64_t plane_step, tap_step, first, divisor;
+  int side;            /* rows and columns that a tile takes: 6 or the tile's own 4 or 2 */
+  int64_t row, points; /* transformed: one tile's channels; distance from point to point */
+} luc_winograd_images;
+
+/* One group of a convolution of [batch, channels, in...] to [batch, filters, out...]. Distances
+ * from point to point are no powers of two, which would fill few sets of a cache. */
 typedef struct luc_winograd_plan {
   const luc_gemm_kernels *gemm;
-  int64_t channels, filters;
-  int64_t in[2], out[2], padding[2];
-  int64_t tiles[2], all_tiles; /* rows and columns of tiles of an image; of the batch */
+  int64_t channels, filters; /* of the group */
+  int64_t all_channels, all_filters, groups;
+  int kernel, tile; /* 3 and 4, or 5 and 2 */
+  int64_t k;        /* channels * taps of the depth */
+  int64_t out[3];
+  int64_t tiles[3], all_tiles; /* planes, rows and columns of tiles of an image; of the batch */
   int64_t block;               /* tiles of one product */
   int64_t packs;               /* ⌈filters / LUC_WINOGRAD_PACK⌉ */
-  int64_t input_row;           /* one tile's channels */
-  int64_t input_plane;         /* input of a block: [points][block, input_row] */
-  int64_t weight_plane;        /* weights of a pack: [points][channels, PACK] */
-  int64_t output_plane;        /* output of a block: [points][block, PACK] */
-  bool backward;               /* weight is [channels, filters, 3, 3], to be turned around */
+  luc_winograd_images input;
+  luc_winograd_images gradient; /* of the output, for that of the weights */
+  int64_t weight_points;        /* weights of a pack: [points][k, PACK] */
+  int64_t output_points;        /* output of a block: [points][block, PACK] */
+  int64_t sum_row, sum_points;  /* of the weights' gradient: [points][filters, k] of some */
+  bool backward;                /* weight is [channels, filters, ...], to be turned around */
   bool relu;
 } luc_winograd_plan;
 
+/* Pointers are those of a group's first channel or filter. */
 typedef struct luc_winograd_kernels {
-  /* Weights of one pack of filters. Scratch: channels * 9 * PACK elements. */
+  /* Weights of one pack of filters. Scratch: k * kernel² * PACK elements. */
   void (*weights)(const luc_winograd_plan *w, const float *weight, int64_t pack, float *to,
                   float *scratch);
-  /* Tiles [begin, begin + count) of a block. Scratch: luc__winograd_input_scratch elements. */
-  void (*input)(const luc_winograd_plan *w, const float *x, int64_t begin, int64_t count, float *to,
-                float *scratch);
-  /* Those tiles of the output for one pack. Scratch: POINTS * output_plane elements. */
+  /* Tiles [begin, begin + count) of so many channels. Scratch: luc__winograd_pixels elements. */
+  void (*transform)(const luc_winograd_plan *w, const luc_winograd_images *s, const float *x,
+                    int64_t channels, int64_t begin, int64_t count, float *to, float *scratch);
+  /* Those tiles of the output for one pack. Scratch: POINTS * output_points elements. */
   void (*product)(const luc_winograd_plan *w, const float *input, const float *weights,
                   const float *bias, float *y, int64_t begin, int64_t count, int64_t pack,
                   float *scratch);
+  /* sums [points][filters, taps * channels] += (or =) those of `tiles` tiles. */
+  void (*add)(const luc_winograd_plan *w, const float *gradient, const float *input, int64_t tiles,
+              int64_t filters, int64_t channels, bool first, float *sums);
+  /* The gradient of some filters' and channels' weights from those sums. */
+  void (*finish)(const luc_winograd_plan *w, const float *sums, int64_t filters, int64_t channels,
+                 float *dweight);
 } luc_winograd_kernels;
 
-/* Rows of the image that a block needs, each pixel with a vector of channels. */
-static inline int64_t luc__winograd_input_scratch(const luc_winograd_plan *w) {
-  int64_t rows = 4 * (w->block / w->tiles[1] + 2) + 2;
-  return ((rows < w->in[0] ? rows : w->in[0]) * w->in[1] + 16) * 16;
+/* Rows of the images that a block needs, each pixel with a vector of channels. */
+static inline int64_t luc__winograd_pixels(const luc_winograd_plan *w,
+                                           const luc_winograd_images *s) {
+  int64_t rows = w->tile * (w->block / w->tiles[2] + 2) + s->side - w->tile;
+  return ((rows < s->size[1] ? rows : s->size[1]) * s->size[2] + 16) * 16;
 }
 
 extern const luc_winograd_kernels luc__winograd_base, luc__winograd_avx2, luc__winograd_avx512;

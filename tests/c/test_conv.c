@@ -83,11 +83,12 @@ static void check_conv(luc_context *ctx, const luc_conv *c) {
   CHECK_EQ(luc__conv_backward_input(ctx, c, a.dy.p, a.w.p, a.dx.p), LUC_OK);
   CHECK_EQ(luc__conv_backward_weight(ctx, c, a.x.p, a.dy.p, a.dw.p, a.dbias.p), LUC_OK);
   int before = test_failures;
-  double forward = luc__winograd_suits(ctx, c, false) ? 1e-5 : 3e-6;
-  double backward = luc__winograd_suits(ctx, c, true) ? 1e-5 : 3e-6;
+  double forward = luc__winograd_suits(ctx, c, LUC_WINOGRAD_FORWARD) ? 1e-5 : 3e-6;
+  double backward = luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT) ? 1e-5 : 3e-6;
+  double weight = luc__winograd_suits(ctx, c, LUC_WINOGRAD_WEIGHT) ? 1e-5 : 3e-6;
   kt_check("forward", &a.y, forward * sqrt((double)(cg * taps + 1)));
   kt_check("input gradient", &a.dx, backward * sqrt((double)(c->out_channels * taps + 1)));
-  kt_check("weight gradient", &a.dw, 3e-6 * sqrt((double)(c->batch * pixels + 1)));
+  kt_check("weight gradient", &a.dw, weight * sqrt((double)(c->batch * pixels + 1)));
   kt_check("bias gradient", &a.dbias, 3e-6 * sqrt((double)(c->batch * pixels + 1)));
   if (test_failures > before)
     for (int d = 0; d < c->spatial; d++)
@@ -155,17 +156,24 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
   check_conv(ctx, &signal);
 }
 
-/* 3 × 3 with enough channels and tiles to go by transforms: padding that is uneven or wide, sizes
- * that end within tiles, channels and filters that end within vectors and packs, few tiles and
- * many, several images in a block. */
+/* 3 × 3 and 5 × 5 with enough channels and tiles to go by transforms, in two dimensions or three:
+ * padding that is uneven or wide, sizes that end within tiles, channels and filters that end within
+ * vectors, packs and chunks, few tiles and many, several images and planes in a block, groups. */
 static void filtered_geometries(luc_context *ctx, luc_dtype dtype) {
-  for (int i = 0; i < kt_rounds(24); i++) {
-    luc_conv c = square(dtype, kt_int(1, 4), kt_int(32, 70), kt_int(32, 70), 1, 3, 1, 0);
-    for (int d = 0; d < 2; d++) {
-      c.in[d] = kt_int(6, 22), c.padding[d] = kt_int(0, 2);
-      c.out[d] = c.in[d] + c.padding[d] - kt_int(0, 2);
+  if (dtype != LUC_FLOAT32) return;
+  for (int i = 0; i < kt_rounds(40); i++) {
+    const int64_t groups = kt_int(0, 3) ? 1 : 2, deep = i % 4 == 3, most = groups > 1 ? 36 : 70;
+    const int64_t kernel = kt_int(0, 2) ? 3 : 5;
+    luc_conv c = {.dtype = dtype, .spatial = deep ? 3 : 2, .groups = groups};
+    c.batch = kt_int(1, deep || kernel == 5 ? 2 : 4), c.relu = kt_int(0, 1);
+    c.in_channels = groups * kt_int(16, deep ? 30 : most);
+    c.out_channels = groups * kt_int(16, deep ? 40 : most);
+    if (deep) random_dimension(&c, 0, 5);
+    for (int d = c.spatial - 2; d < c.spatial; d++) {
+      c.in[d] = kt_int(6, deep || kernel == 5 ? 14 : 22), c.padding[d] = kt_int(0, kernel - 1);
+      c.kernel[d] = kernel, c.stride[d] = c.dilation[d] = 1;
+      c.out[d] = c.in[d] + c.padding[d] - kt_int(0, kernel - 1);
     }
-    c.relu = kt_int(0, 1);
     check_conv(ctx, &c);
   }
 }

@@ -3,8 +3,9 @@ return { title = "The library",
 {"get_default_dtype set_default_dtype", "The dtype of what is made of floats: float32 unless set."},
 {"get_num_threads set_num_threads", "How many threads compute; results do not depend on it."},
 {"is_winograd_enabled set_winograd_enabled", [=[
-May 3 x 3 convolutions of float32 go by Winograd's minimal filtering? They do unless it is set to
-false: several times faster, with errors of 1e-5 of the output's scale instead of 1e-6. (Lavin and
+May 3 x 3 and 5 x 5 convolutions of float32, and those of three dimensions with such kernels in the
+last two, go by Winograd's minimal filtering? They do unless it is set to false: several times
+faster, with errors of 1e-5 of the output's scale instead of 1e-6. (Lavin and
 Gray 2015, Fast Algorithms for Convolutional Neural Networks.)]=]},
 {"set_memory_limit", [=[
 set_memory_limit(bytes): an allocation beyond fails with an error; 0: no limit.]=]},
