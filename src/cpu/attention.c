@@ -1,5 +1,6 @@
-/* Attention, cut by the problem's size: forward by blocks of queries, backward by batch items, each
- * of which adds up its gradients alone. */
+/* Attention, cut by the problem's size: forward by groups of blocks of queries, backward by batch
+ * items, each of which adds up its gradients alone. Keys are the outer loop: a block of them is
+ * packed once for all queries of a piece. */
 #include "cpu/attention.h"
 
 #include <math.h>
@@ -11,14 +12,15 @@
 #include "cpu/scratch.h"
 
 enum { QUERIES = 64, KEYS = LUC_GEMM_NC }; /* of a block */
+enum { GROUP = 4 };                        /* blocks of queries in a piece of forward, at most */
 
 typedef struct job {
   const luc_attention *a;
   const luc_attention_kernels *kernels;
   const luc_gemm_kernels *gemm;
-  int64_t size, blocks; /* bytes of an element; blocks of queries */
+  int64_t size, group, groups; /* bytes of an element; queries of a piece, pieces of an item */
   const char *dout, *outcome;
-  char *out, *lse, *dq, *dk, *dv;
+  char *out, *lse, *delta, *dq, *dk, *dv;
   luc_slots slots;
 } job;
 
@@ -27,22 +29,30 @@ typedef struct block {
   int64_t item, query, queries, key, keys;
 } block;
 
-/* Scratch of one thread: for the products, two blocks of scores, and per query its maximum and its
- * sum (backward: delta). */
+/* Scratch of one thread: packed keys and packed values, two blocks of scores, and per query of a
+ * piece its maximum and its sum. */
 typedef struct scratch {
-  char *gemm, *scores, *more, *max, *sum;
+  char *keys, *values, *scores, *more, *max, *sum;
 } scratch;
-static size_t scratch_size(const job *j) {
-  return luc__gemm_scratch_size((size_t)j->size) +
-         (size_t)((2 * QUERIES * KEYS + 2 * QUERIES) * j->size);
+
+static int64_t packed_size(const job *j) {
+  return (int64_t)(luc__gemm_scratch_size((size_t)j->size) + 63) / 64 * 64;
 }
 
-static scratch cut_scratch(const job *j, char *memory) {
+static size_t scratch_size(const job *j) {
+  return (size_t)(2 * packed_size(j) + (2 * QUERIES * KEYS + 2 * GROUP * QUERIES) * j->size);
+}
+
+/* The values' scratch begins empty like the slot itself, with zeros. */
+static scratch take_scratch(job *j) {
   const int64_t scores = (int64_t)QUERIES * KEYS * j->size;
-  scratch s = {.gemm = memory, .scores = memory + luc__gemm_scratch_size((size_t)j->size)};
+  scratch s = {.keys = luc__slots_take(&j->slots)};
+  s.values = s.keys + packed_size(j);
+  s.scores = s.values + packed_size(j);
   s.more = s.scores + scores;
   s.max = s.more + scores;
-  s.sum = s.max + QUERIES * j->size;
+  s.sum = s.max + GROUP * QUERIES * j->size;
+  memset(s.values, 0, sizeof(luc_gemm_scratch));
   return s;
 }
 
@@ -57,7 +67,7 @@ typedef struct factor {
   bool turned;
 } factor;
 
-static void product(const job *j, const scratch *w, int64_t m, int64_t n, int64_t k, double alpha,
+static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k, double alpha,
                     factor a, factor b, double beta, void *c, int64_t c_row) {
   luc_gemm g = {.dtype = j->a->dtype,
                 .m = m,
@@ -74,7 +84,7 @@ static void product(const job *j, const scratch *w, int64_t m, int64_t n, int64_
                 .batch = 1,
                 .alpha = alpha,
                 .beta = beta};
-  if (m > 0 && n > 0) j->gemm->serial(&g, w->gemm);
+  if (m > 0 && n > 0) j->gemm->serial(&g, packed);
 }
 
 /* Row `row` of item `item` of contiguous [batch, rows, width]. */
@@ -102,7 +112,7 @@ static void score(const job *j, const scratch *w, const block *b) {
   const luc_attention *a = j->a;
   factor q = {at(j, a->q, b->item, a->l, b->query, a->e), a->e, false};
   factor k = {at(j, a->k, b->item, a->s, b->key, a->e), a->e, true};
-  product(j, w, b->queries, b->keys, a->e, a->scale, q, k, 0, w->scores, KEYS);
+  product(j, w->keys, b->queries, b->keys, a->e, a->scale, q, k, 0, w->scores, KEYS);
   const char *mask = a->mask ? mask_at(a, j->size, b) : NULL;
   int64_t mask_step = a->mask_row * (a->mask_bool ? 1 : j->size);
   for (int64_t i = 0; i < b->queries; i++) {
@@ -115,7 +125,7 @@ static void score(const job *j, const scratch *w, const block *b) {
 /* ---- forward ---- */
 
 static void fill(const job *j, char *to, double value) {
-  for (int64_t i = 0; i < QUERIES; i++) {
+  for (int64_t i = 0; i < GROUP * QUERIES; i++) {
     if (j->a->dtype == LUC_FLOAT64)
       ((double *)to)[i] = value;
     else
@@ -123,37 +133,42 @@ static void fill(const job *j, char *to, double value) {
   }
 }
 
-/* One block of queries with all keys; the sum grows in the result's own memory. */
-static void forward_block(const job *j, const scratch *w, int64_t piece) {
+/* A block of queries meets a block of keys; the sum grows in the result's own memory. max and sum
+ * are the block's. */
+static void forward_block(const job *j, const scratch *w, const block *b, char *max, char *sum) {
   const luc_attention *a = j->a;
-  block b = {.item = piece / j->blocks, .query = piece % j->blocks * QUERIES};
-  b.queries = min64(QUERIES, a->l - b.query);
-  char *acc = j->out + (b.item * a->l + b.query) * a->ev * j->size;
-  char *lse = j->lse + (b.item * a->l + b.query) * j->size;
-  memset(acc, 0, (size_t)(b.queries * a->ev * j->size));
+  char *acc = j->out + (b->item * a->l + b->query) * a->ev * j->size;
+  const factor p = {w->scores, KEYS, false};
+  const factor v = {at(j, a->v, b->item, a->s, b->key, a->ev), a->ev, false};
+  score(j, w, b);
+  const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
+  j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, acc);
+  product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, a->ev);
+}
+
+static void forward_piece(const job *j, const scratch *w, int64_t piece) {
+  const luc_attention *a = j->a;
+  block b = {.item = piece / j->groups};
+  const int64_t first = piece % j->groups * j->group, end = min64(first + j->group, a->l);
   fill(j, w->max, -(double)INFINITY);
   fill(j, w->sum, 0);
-  for (; b.key < last_key(a, &b); b.key += KEYS) {
-    b.keys = min64(KEYS, last_key(a, &b) - b.key);
-    score(j, w, &b);
-    for (int64_t i = 0; i < b.queries; i++)
-      j->kernels->online(b.keys, w->scores + i * KEYS * j->size, w->max + i * j->size,
-                         w->sum + i * j->size, a->ev, acc + i * a->ev * j->size);
-    factor p = {w->scores, KEYS, false};
-    factor v = {at(j, a->v, b.item, a->s, b.key, a->ev), a->ev, false};
-    product(j, w, b.queries, a->ev, b.keys, 1, p, v, 1, acc, a->ev);
-  }
-  for (int64_t i = 0; i < b.queries; i++)
-    j->kernels->finish(a->ev, acc + i * a->ev * j->size, w->max + i * j->size, w->sum + i * j->size,
-                       lse + i * j->size);
+  for (b.key = 0; b.key < a->s; b.key += KEYS)
+    for (b.query = first; b.query < end; b.query += QUERIES) {
+      const int64_t done = (b.query - first) * j->size;
+      b.queries = min64(QUERIES, end - b.query);
+      b.keys = min64(KEYS, last_key(a, &b) - b.key);
+      if (b.keys > 0) forward_block(j, w, &b, w->max + done, w->sum + done);
+    }
+  char *out = j->out + (b.item * a->l + first) * a->ev * j->size;
+  char *lse = j->lse + (b.item * a->l + first) * j->size;
+  j->kernels->finish(end - first, a->ev, out, w->max, w->sum, lse);
 }
 
 static void forward(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
-  char *memory = luc__slots_take(&j->slots);
-  scratch w = cut_scratch(j, memory);
-  for (int64_t i = begin; i < end; i++) forward_block(j, &w, i);
-  luc__slots_put(&j->slots, memory);
+  const scratch w = take_scratch(j);
+  for (int64_t i = begin; i < end; i++) forward_piece(j, &w, i);
+  luc__slots_put(&j->slots, w.keys);
 }
 
 /* ---- backward ---- */
@@ -162,6 +177,7 @@ static void backward_block(const job *j, const scratch *w, const block *b) {
   const luc_attention *a = j->a;
   const char *dout = at(j, j->dout, b->item, a->l, b->query, a->ev);
   const char *lse = at(j, j->lse, b->item, a->l, b->query, 1);
+  const char *delta = at(j, j->delta, b->item, a->l, b->query, 1);
   const factor p = {w->scores, KEYS, true}, ds = {w->more, KEYS, false};
   const factor ds_turned = {w->more, KEYS, true}, g = {dout, a->ev, false};
   const factor v = {at(j, a->v, b->item, a->s, b->key, a->ev), a->ev, true};
@@ -171,37 +187,31 @@ static void backward_block(const job *j, const scratch *w, const block *b) {
   char *dk = j->dk + (b->item * a->s + b->key) * a->e * j->size;
   char *dv = j->dv + (b->item * a->s + b->key) * a->ev * j->size;
   score(j, w, b);
-  for (int64_t i = 0; i < b->queries; i++)
-    j->kernels->restore(b->keys, w->scores + i * KEYS * j->size, lse + i * j->size);
-  product(j, w, b->keys, a->ev, b->queries, 1, p, g, 1, dv, a->ev);
-  product(j, w, b->queries, b->keys, a->ev, 1, g, v, 0, w->more, KEYS);
-  for (int64_t i = 0; i < b->queries; i++)
-    j->kernels->backward(b->keys, w->scores + i * KEYS * j->size, w->sum + i * j->size,
-                         w->more + i * KEYS * j->size);
-  product(j, w, b->queries, a->e, b->keys, a->scale, ds, k, 1, dq, a->e);
-  product(j, w, b->keys, a->e, b->queries, a->scale, ds_turned, q, 1, dk, a->e);
+  product(j, w->values, b->queries, b->keys, a->ev, 1, g, v, 0, w->more, KEYS);
+  const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
+  j->kernels->backward(&rows, lse, delta, w->more);
+  product(j, w->values, b->keys, a->ev, b->queries, 1, p, g, 1, dv, a->ev);
+  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, k, 1, dq, a->e);
+  product(j, w->keys, b->keys, a->e, b->queries, a->scale, ds_turned, q, 1, dk, a->e);
 }
 
 static void backward_item(const job *j, const scratch *w, int64_t item) {
   const luc_attention *a = j->a;
-  for (block b = {.item = item}; b.query < a->l; b.query += QUERIES) {
-    b.queries = min64(QUERIES, a->l - b.query);
-    for (int64_t i = 0; i < b.queries; i++)
-      j->kernels->dot(a->ev, at(j, j->dout, item, a->l, b.query + i, a->ev),
-                      at(j, j->outcome, item, a->l, b.query + i, a->ev), w->sum + i * j->size);
-    for (b.key = 0; b.key < last_key(a, &b); b.key += KEYS) {
+  j->kernels->dots(a->l, a->ev, at(j, j->dout, item, a->l, 0, a->ev),
+                   at(j, j->outcome, item, a->l, 0, a->ev), j->delta + item * a->l * j->size);
+  for (block b = {.item = item}; b.key < a->s; b.key += KEYS)
+    for (b.query = 0; b.query < a->l; b.query += QUERIES) {
+      b.queries = min64(QUERIES, a->l - b.query);
       b.keys = min64(KEYS, last_key(a, &b) - b.key);
-      backward_block(j, w, &b);
+      if (b.keys > 0) backward_block(j, w, &b);
     }
-  }
 }
 
 static void backward(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
-  char *memory = luc__slots_take(&j->slots);
-  scratch w = cut_scratch(j, memory);
+  const scratch w = take_scratch(j);
   for (int64_t i = begin; i < end; i++) backward_item(j, &w, i);
-  luc__slots_put(&j->slots, memory);
+  luc__slots_put(&j->slots, w.keys);
 }
 
 /* ---- calls ---- */
@@ -228,9 +238,11 @@ static int64_t size_of(const luc_attention *a) {
 
 luc_status luc__attention(luc_context *ctx, const luc_attention *a, void *out, void *lse) {
   job j = {.a = a, .size = size_of(a), .out = out, .lse = lse};
-  j.blocks = (a->l + QUERIES - 1) / QUERIES;
   if (a->batch * a->l * a->ev == 0) return LUC_OK; /* lse is not asked for */
-  return run(ctx, &j, a->batch * j.blocks, min64(QUERIES, a->l), forward);
+  j.group = GROUP * QUERIES;
+  while (j.group > QUERIES && a->batch * a->l < 16 * j.group) j.group /= 2;
+  j.groups = (a->l + j.group - 1) / j.group;
+  return run(ctx, &j, a->batch * j.groups, min64(j.group, a->l), forward);
 }
 
 luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const void *dout,
@@ -243,5 +255,10 @@ luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, con
   memset(dk, 0, (size_t)(a->batch * a->s * a->e * j.size));
   memset(dv, 0, (size_t)(a->batch * a->s * a->ev * j.size));
   if (a->batch * a->l * a->ev == 0) return LUC_OK;
-  return run(ctx, &j, a->batch, a->l, backward);
+  const size_t bytes = (size_t)(a->batch * a->l * j.size);
+  j.delta = luc__alloc(ctx, bytes);
+  if (!j.delta) return LUC_ERR_MEMORY;
+  luc_status status = run(ctx, &j, a->batch, a->l, backward);
+  luc__free(ctx, j.delta, bytes);
+  return status;
 }

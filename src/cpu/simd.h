@@ -80,7 +80,29 @@ LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
 
 #endif
 
-/* Every other lane of a and b side by side: {a0, a2, …, b0, b2, …} and {a1, a3, …, b1, b3, …}. */
+/* a > b ? a : b, so b where one is NaN. */
+LUC_INLINE luc_vf32 luc__larger_f32(luc_vf32 a, luc_vf32 b) {
+#if defined(__AVX512F__)
+  return (luc_vf32)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+  return (luc_vf32)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+  luc_vi32 mask = a > b;
+  return (luc_vf32)((mask & (luc_vi32)a) | (~mask & (luc_vi32)b));
+#endif
+}
+LUC_INLINE luc_vf64 luc__larger_f64(luc_vf64 a, luc_vf64 b) {
+#if defined(__AVX512F__)
+  return (luc_vf64)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+  return (luc_vf64)_mm256_max_pd((__m256d)a, (__m256d)b);
+#else
+  luc_vi64 mask = a > b;
+  return (luc_vf64)((mask & (luc_vi64)a) | (~mask & (luc_vi64)b));
+#endif
+}
+
+/* Every other lane of a and b side by side: {a0, a2 to b0, b2} and {a1, a3 to b1, b3}. */
 #if LUC_VECTOR_BYTES == 64
 #define LUC_EVEN_I32                                                                               \
   { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30 }
