@@ -1,49 +1,8 @@
 /* Modules between a C host and Lua: who keeps what alive, changes that the other side sees, calls
  * in both directions. */
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
-
-#include "lucerna/lua.h"
+#include "lua_test.h"
 #include "lucerna/module.h"
 #include "nn/module.h"
-#include "test.h"
-
-static test_heap heap;
-
-static lua_State *open(void) {
-  heap = (test_heap){0};
-  luc_config cfg = {.alloc = test_alloc, .alloc_ud = &heap, .num_threads = 1};
-  lua_State *L = luaL_newstate();
-  luaL_openlibs(L);
-  luc_lua_open(L, &cfg);
-  lua_settop(L, 0);
-  lua_getglobal(L, "package");
-  const char *root = getenv("LUCERNA_ROOT");
-  root = root ? root : ".";
-  lua_pushfstring(L, "%s/lua/?.lua;%s/lua/?/init.lua", root, root);
-  lua_setfield(L, -2, "path");
-  CHECK_EQ(luaL_dostring(L, "lucerna = require 'lucerna'; nn = lucerna.nn"), LUA_OK);
-  lua_settop(L, 0);
-  return L;
-}
-
-static void close_state(lua_State *L) {
-  lua_close(L);
-  CHECK_EQ(heap.blocks, 0);
-}
-
-static void run(lua_State *L, const char *code) {
-  if (luaL_dostring(L, code) != LUA_OK) {
-    test_fail(__FILE__, __LINE__, lua_tostring(L, -1));
-    lua_pop(L, 1);
-  }
-}
-
-static void collect(lua_State *L) {
-  lua_gc(L, LUA_GCCOLLECT);
-  lua_gc(L, LUA_GCCOLLECT);
-}
 
 static luc_module *make(luc_context *ctx, const char *name) {
   luc_value args[2] = {luc_v_int(2), luc_v_int(2)};

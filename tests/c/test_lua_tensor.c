@@ -1,41 +1,7 @@
 /* Tensors between a C host and Lua: memory of either side used by the other, and who keeps what
  * alive how long. */
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
-
+#include "lua_test.h"
 #include "lucerna/dlpack.h"
-#include "lucerna/lua.h"
-#include "test.h"
-
-static test_heap heap;
-
-static lua_State *open(void) {
-  heap = (test_heap){0};
-  luc_config cfg = {.alloc = test_alloc, .alloc_ud = &heap, .num_threads = 1};
-  lua_State *L = luaL_newstate();
-  luaL_openlibs(L);
-  luc_lua_open(L, &cfg);
-  lua_setglobal(L, "lucerna");
-  return L;
-}
-
-static void close_state(lua_State *L) {
-  lua_close(L);
-  CHECK_EQ(heap.blocks, 0);
-}
-
-static void run(lua_State *L, const char *code) {
-  if (luaL_dostring(L, code) != LUA_OK) {
-    test_fail(__FILE__, __LINE__, lua_tostring(L, -1));
-    lua_pop(L, 1);
-  }
-}
-
-static void collect(lua_State *L) {
-  lua_gc(L, LUA_GCCOLLECT);
-  lua_gc(L, LUA_GCCOLLECT);
-}
 
 /* A global userdata of `size` bytes. */
 static void *new_buffer(lua_State *L, const char *name, size_t size) {
