@@ -2,6 +2,7 @@
 -- was, what is saved comes back, and only what can be saved is. Hostile files are
 -- checkpoint_hostile_spec.lua's.
 local lucerna = require "lucerna"
+local files = require "files"
 local parity = require "parity"
 
 local nn, optim, message = lucerna.nn, lucerna.optim, parity.message
@@ -11,16 +12,7 @@ local function recorded(name)
   return ("%s/tests/parity/data/checkpoint_%s.pt"):format(root, name)
 end
 
-local function temporary()
-  local path = os.tmpname()
-  finally(function() os.remove(path) end)
-  return path
-end
-
-local function bytes_of(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local temporary, bytes_of = files.temporary, files.bytes_of
 
 -- Saves and loads again.
 local function again(object)

@@ -1,5 +1,6 @@
 -- The lucerna command as a user meets it: scripts, -e, standard input, errors and exit statuses,
 -- the prompt on a pseudo-terminal. The environment names no path of ours.
+local files = require "files"
 local build = os.getenv "LUCERNA_BUILD" or os.getenv "PWD" .. "/build"
 local command = build .. "/bin/lucerna"
 local clean = "env -u LUA_PATH -u LUA_CPATH -u LUA_PATH_5_4 -u LUA_CPATH_5_4 -u LUA_INIT "
@@ -15,13 +16,7 @@ local function run(arguments, input)
   return text, status
 end
 
-local function script(text)
-  local path = os.tmpname()
-  local file <close> = io.open(path, "w")
-  file:write(text)
-  finally(function() os.remove(path) end)
-  return path
-end
+local script = files.with
 
 local present = io.open(command)
 if present then present:close() end

@@ -1,12 +1,10 @@
 -- CSV files: what a table of numbers may look like, and what is refused by line and column.
 local lucerna = require "lucerna"
+local parity = require "parity"
+local files = require "files"
 local data = lucerna.data
 
-local function temporary()
-  local path = os.tmpname()
-  finally(function() os.remove(path) end)
-  return path
-end
+local temporary = files.temporary
 
 local function read(text, options)
   options = options or {}
@@ -14,12 +12,7 @@ local function read(text, options)
   return data.read_csv(options)
 end
 
-local function refused(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert.matches(pattern, err)
-  assert.is_nil(err:find("\n", 1, true))
-end
+local refused = parity.refused
 
 describe("read_csv", function()
   it("reads rows and columns", function()

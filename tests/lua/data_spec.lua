@@ -1,6 +1,7 @@
 -- Data sets and their loader: IDX files, MNIST, batches in PyTorch's order for one seed (recorded
 -- by tests/parity/gen_data.py), and what is refused.
 local lucerna = require "lucerna"
+local files = require "files"
 local data = require "lucerna.data"
 local parity = require "parity"
 
@@ -8,13 +9,7 @@ local root = os.getenv "LUCERNA_ROOT" or "."
 local recorded = parity.load "data"
 
 -- A file with these bytes, removed after the test.
-local function file_of(bytes)
-  local path = os.tmpname()
-  local file <close> = io.open(path, "wb")
-  file:write(bytes)
-  finally(function() os.remove(path) end)
-  return path
-end
+local file_of = files.with
 
 -- What a loop over the loader gives, each batch as a table.
 local function batches_of(loader)

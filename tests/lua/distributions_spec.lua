@@ -175,11 +175,7 @@ end)
 describe("distributions", function()
   local x = lucerna.tensor {0.5, 1.0}
 
-  local function refused(want, f, ...)
-    local message = parity.message(f, ...)
-    assert(message:find(want, 1, true), message)
-    assert.is_nil(message:find("\n"))
-  end
+  local refused = parity.refused
 
   it("refuse parameters outside their constraints, in PyTorch's words", function()
     refused("Expected parameter scale (Tensor of shape (2,)) of distribution "

@@ -37,11 +37,7 @@ describe("as PyTorch,", function()
   end
 end)
 
-local function refused(text, fn, ...)
-  local message = parity.message(fn, ...)
-  assert(message:find(text, 1, true), message .. "\ninstead of\n" .. text)
-  assert.is_nil(message:find("\n", 1, true))
-end
+local refused = parity.refused
 
 describe("vmap refuses", function()
   local map = func.vmap

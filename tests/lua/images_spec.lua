@@ -1,23 +1,16 @@
 -- Images: PNG files of every kind (tests/parity/gen_images.py) are read as they are and as other
 -- kinds, what is written comes back, grids are torchvision's, and damaged files are refused.
 local lucerna = require "lucerna"
+local parity = require "parity"
+local files = require "files"
 local data = lucerna.data
 
 local root = os.getenv "LUCERNA_ROOT" or "."
 local cases = dofile(root .. "/tests/parity/data/images.lua")
 
-local function temporary()
-  local path = os.tmpname()
-  finally(function() os.remove(path) end)
-  return path
-end
+local temporary = files.temporary
 
-local function refused(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert.matches(pattern, err)
-  assert.is_nil(err:find("\n", 1, true))
-end
+local refused = parity.refused
 
 -- What a mode makes of planes: {gray or RGB planes, alpha}.
 local function planes_of(case)

@@ -1,6 +1,7 @@
 -- Calling modules: hooks and their order, overrides, yielding, depth, and the paths in errors.
 
 local lucerna = require "lucerna"
+local parity = require "parity"
 local nn = lucerna.nn
 
 local Id = nn.class("Id")
@@ -16,11 +17,7 @@ function Net:forward(x)
   return self.head(y)
 end
 
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return message
-end
+local message_of = parity.message
 
 describe("a forward hook", function()
   it("sees arguments and output, and may replace it", function()
@@ -244,7 +241,8 @@ describe("an error", function()
   it("names the path from the module that was called", function()
     local net = Net()
     local function at(pattern, f, ...)
-      local message = message_of(f, ...)
+      local given = table.pack(...)
+      local message = message_of(function() f(table.unpack(given, 1, given.n)) end)
       assert.matches("^tests/lua/module_call_spec.lua:%d+: ", message)
       assert.matches(pattern, message, 1, true)
     end

@@ -1,13 +1,10 @@
 -- Sequential, ModuleList, ModuleDict as Lua lists and dictionaries, with PyTorch's methods.
 
 local lucerna = require "lucerna"
+local parity = require "parity"
 local nn = lucerna.nn
 
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return message
-end
+local message_of = parity.message
 
 local function names_of(m)
   local names = {}

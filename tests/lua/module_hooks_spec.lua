@@ -7,11 +7,7 @@ local nn = lucerna.nn
 
 local recorded = parity.load "hooks"
 
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return message
-end
+local message_of = parity.message
 
 -- ---- the scenarios of gen_hooks.py ----
 

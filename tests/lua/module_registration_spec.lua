@@ -2,14 +2,11 @@
 -- of registration written in Lua, and what hostile code may try meanwhile.
 
 local lucerna = require "lucerna"
-local message = require "parity".message
+local parity = require "parity"
 
 local nn = lucerna.nn
 
-local function fails(text, f, ...)
-  local given = message(f, ...)
-  assert.truthy(given:find(text, 1, true), ("%q lacks %q"):format(given, text))
-end
+local fails = parity.refused
 
 local function set(m, name, value) m[name] = value end
 

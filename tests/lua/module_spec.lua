@@ -1,14 +1,10 @@
 -- nn.Module in Lua: fields and registration, identity and lifetime, iteration, modes, conversion.
 
 local lucerna = require "lucerna"
+local parity = require "parity"
 local nn = lucerna.nn
 
-local function fails(pattern, f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  assert.matches(pattern, message, 1, true)
-  assert.is_nil(tostring(message):find("\n"))
-end
+local fails = parity.refused
 
 local function set(m, name, value) m[name] = value end
 

@@ -18,11 +18,7 @@ local function make(source)
   return assert(load("return " .. source, source, "t", {nn = nn, lucerna = lucerna, Net = Net}))()
 end
 
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return message
-end
+local message_of = parity.message
 
 describe("a module's text", function()
   for _, case in ipairs(cases.texts) do

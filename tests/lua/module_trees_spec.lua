@@ -2,14 +2,11 @@
 -- through methods that classes or single modules define themselves where PyTorch calls them.
 
 local lucerna = require "lucerna"
-local message = require "parity".message
+local parity = require "parity"
 
 local nn = lucerna.nn
 
-local function fails(text, f, ...)
-  local given = message(f, ...)
-  assert.truthy(given:find(text, 1, true), ("%q lacks %q"):format(given, text))
-end
+local fails = parity.refused
 
 local function keys(...)
   local found = {}

@@ -1,22 +1,15 @@
 -- NumPy's files: what NumPy wrote (tests/parity/gen_numpy.py) is read as it was, what is written is
 -- NumPy's byte for byte, and what is damaged or no array is refused.
 local lucerna = require "lucerna"
+local parity = require "parity"
+local files = require "files"
 local numpy = lucerna.numpy
 
 local root = os.getenv "LUCERNA_ROOT" or "."
 
 local function recorded(name) return root .. "/tests/parity/data/numpy_" .. name end
 
-local function temporary()
-  local path = os.tmpname()
-  finally(function() os.remove(path) end)
-  return path
-end
-
-local function bytes_of(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local temporary, bytes_of = files.temporary, files.bytes_of
 
 -- A .npy file of a header and data.
 local function npy(header, data, version)
@@ -27,12 +20,7 @@ end
 
 local function load(bytes) return numpy.load {bytes = bytes} end
 
-local function refused(pattern, f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert.matches(pattern, err)
-  assert.is_nil(err:find("\n", 1, true))
-end
+local refused = parity.refused
 
 describe("a .npz file of NumPy's", function()
   local arrays = numpy.load(recorded "odd.npz")

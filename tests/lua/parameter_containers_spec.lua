@@ -1,13 +1,10 @@
 -- ParameterList and ParameterDict: parameters as Lua lists and dictionaries, with their methods.
 
 local lucerna = require "lucerna"
+local parity = require "parity"
 local nn = lucerna.nn
 
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return message
-end
+local message_of = parity.message
 
 local function names_of(m)
   local names = {}

@@ -146,4 +146,13 @@ function parity.message(f, ...)
   return message
 end
 
+--- Fails unless f raises an error of one line with this text (or one that this pattern matches).
+function parity.refused(text, f, ...)
+  local message = parity.message(f, ...)
+  if not message:find(text, 1, true) and not message:find(text) then
+    error(("%q instead of %q"):format(message, text), 2)
+  end
+  if message:find("\n", 1, true) then error("not one line: " .. message, 2) end
+end
+
 return parity

@@ -6,11 +6,7 @@ local nn = lucerna.nn
 local parity = require "tests.lua.parity"
 local cases = parity.load "repr"
 
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return message
-end
+local message_of = parity.message
 
 -- ---- the models of the cases ----
 

@@ -6,11 +6,7 @@ local parity = require "parity"
 local nn = lucerna.nn
 local rnn = require "lucerna.nn.utils.rnn"
 
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return message
-end
+local message_of = parity.message
 
 local function states(state)
   if state == nil then return {} end

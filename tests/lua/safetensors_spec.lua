@@ -1,20 +1,12 @@
 -- safetensors from Lua: round trips, metadata, what is refused. The format's rules and hostile
 -- files are tests/c/test_io.c's.
 local lucerna = require "lucerna"
+local files = require "files"
 local safetensors = require "lucerna.safetensors"
 
 local root = os.getenv "LUCERNA_ROOT" or "."
 
-local function temporary()
-  local path = os.tmpname()
-  finally(function() os.remove(path) end)
-  return path
-end
-
-local function bytes_of(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local temporary, bytes_of = files.temporary, files.bytes_of
 
 local function keys_of(t)
   local keys = {}
