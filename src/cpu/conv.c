@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "cpu/conv_kernels.h"
+#include "cpu/gemm.h"
 #include "cpu/kernels.h"
+#include "cpu/conv_1x1.h"
 #include "cpu/scratch.h"
 #include "cpu/winograd.h"
 
@@ -25,6 +27,7 @@ typedef struct job {
   const luc_conv_kernels *kernels;
   int64_t *tables; /* residues, offsets, columns */
   size_t tables_size, size;
+  luc_dtype dtype;
   int64_t groups, batch, in_channels, out_channels;
   const char *x, *weight, *bias, *dy;
   char *y, *dweight;     /* weight gradient: y holds the sums */
@@ -32,6 +35,12 @@ typedef struct job {
   int64_t chunks, chunk; /* of filters (input gradient: channels) */
   luc_slots slots;
 } job;
+
+int64_t luc__conv_pixels(const luc_conv *c) {
+  int64_t n = 1;
+  for (int d = 0; d < c->spatial; d++) n *= c->out[d];
+  return n;
+}
 
 static int64_t min64(int64_t a, int64_t b) {
   return a < b ? a : b;
@@ -176,6 +185,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const in
   p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
   j->kernels = &luc__kernels(ctx)->conv[c->dtype];
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->dtype = c->dtype;
   j->groups = c->groups;
   j->batch = c->batch;
   j->in_channels = c->in_channels;
@@ -222,43 +232,6 @@ static int64_t choose_chunk(int64_t pieces, int64_t work, int64_t n, int64_t lea
          work / cuts_of(n, chunk) >= 2 * PIECE_WORK)
     chunk = cuts_of(chunk, 2);
   return chunk;
-}
-
-/* -- 1 × 1: matrix products on the tensors themselves ----------------------------------------- */
-
-static bool is_pointwise(const luc_conv *c) {
-  for (int d = 0; d < c->spatial; d++)
-    if (c->kernel[d] != 1 || c->stride[d] != 1 || c->padding[d] != 0 || c->out[d] != c->in[d])
-      return false;
-  return true;
-}
-
-static int64_t pixels_of(const luc_conv *c) {
-  int64_t n = 1;
-  for (int d = 0; d < c->spatial; d++) n *= c->out[d];
-  return n;
-}
-
-/* to[n] = A from[n] for every image n, group by group; A is the weight or its transpose. */
-static luc_status pointwise(luc_context *ctx, const luc_conv *c, bool transposed, const char *from,
-                            const char *weight, const char *bias, char *to) {
-  const int64_t size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  const int64_t in = c->in_channels / c->groups, out = c->out_channels / c->groups;
-  luc_gemm g = {.dtype = c->dtype, .batch = c->batch, .alpha = 1, .b_col = 1};
-  g.m = transposed ? in : out, g.k = transposed ? out : in;
-  g.n = g.b_row = g.c_row = pixels_of(c);
-  g.a_row = transposed ? 1 : in, g.a_col = transposed ? in : 1;
-  g.b_batch = g.k * c->groups * g.n, g.c_batch = g.m * c->groups * g.n;
-  g.bias_kind = bias ? LUC_BIAS_ROW : LUC_BIAS_NONE;
-  g.relu = c->relu && !transposed;
-  for (int64_t i = 0; i < c->groups; i++) {
-    g.a = weight + i * in * out * size;
-    g.b = from + i * g.k * g.n * size;
-    g.c = to + i * g.m * g.n * size;
-    g.bias = bias ? bias + i * out * size : NULL;
-    LUC_TRY(luc__gemm(ctx, &g));
-  }
-  return LUC_OK;
 }
 
 /* -- Forward ----------------------------------------------------------------------------------- */
@@ -312,11 +285,11 @@ static void choose_band(const luc_conv *c, int64_t *band) {
 
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
-  if (c->batch <= 0 || c->out_channels <= 0 || pixels_of(c) <= 0) return LUC_OK;
+  if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_FORWARD))
     return luc__winograd(ctx, c, false, x, weight, bias, y);
   bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
-  if (is_pointwise(c) && !depthwise) return pointwise(ctx, c, false, x, weight, bias, y);
+  if (luc__is_1x1(c) && !depthwise) return luc__conv_1x1(ctx, c, x, weight, bias, y);
   job j;
   int64_t band[2];
   choose_band(c, band);
@@ -406,13 +379,13 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   int64_t inputs = 1;
   for (int d = 0; d < c->spatial; d++) inputs *= c->in[d];
   if (c->batch <= 0 || c->in_channels <= 0 || inputs <= 0) return LUC_OK;
-  if (c->out_channels <= 0 || pixels_of(c) <= 0) {
+  if (c->out_channels <= 0 || luc__conv_pixels(c) <= 0) {
     size_t size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
     memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * size);
     return LUC_OK;
   }
   if (turns_around(c)) return turned_around(ctx, c, dy, weight, dx);
-  if (is_pointwise(c)) return pointwise(ctx, c, true, dy, weight, NULL, dx);
+  if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT))
     return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
   job j;
@@ -464,14 +437,6 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
   luc__slots_put(&j->slots, scratch);
 }
 
-static void add_f32(float *to, const float *from, int64_t n) {
-  for (int64_t i = 0; i < n; i++) to[i] += from[i];
-}
-
-static void add_f64(double *to, const double *from, int64_t n) {
-  for (int64_t i = 0; i < n; i++) to[i] += from[i];
-}
-
 /* dweight [k] of some filters = the sums of all cuts, put in the order (channels, taps). */
 static void finish_filters(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
@@ -479,13 +444,8 @@ static void finish_filters(void *arg, int64_t begin, int64_t end) {
   const int64_t row = luc__conv_sum_row(c->k), size = (int64_t)j->size;
   for (int64_t f = begin; f < end; f++) {
     char *sums = j->y + f * row * size, *to = j->dweight + f * c->k * size;
-    for (int64_t cut = 1; cut < j->cuts; cut++) {
-      const char *more = sums + cut * j->out_channels * row * size;
-      if (size == sizeof(double))
-        add_f64((double *)(void *)sums, (const double *)(const void *)more, c->k);
-      else
-        add_f32((float *)(void *)sums, (const float *)(const void *)more, c->k);
-    }
+    for (int64_t cut = 1; cut < j->cuts; cut++)
+      luc__add_elements(j->dtype, sums, sums + cut * j->out_channels * row * size, c->k);
     if (c->short_runs)
       memcpy(to, sums, (size_t)(c->k * size));
     else
@@ -563,17 +523,19 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
     b.dtype = c->dtype;
     b.batch = c->batch;
     b.channels = c->out_channels;
-    b.pixels = max64(pixels_of(c), 0);
+    b.pixels = max64(luc__conv_pixels(c), 0);
     int64_t grain = (1 << 17) / (b.batch * b.pixels + 1) + 1;
     luc__parallel_for(ctx, c->out_channels, grain, bias_channels, &b);
   }
   if (!dweight || c->out_channels <= 0 || c->in_channels <= 0) return LUC_OK;
-  if (c->batch <= 0 || pixels_of(c) <= 0) {
+  if (c->batch <= 0 || luc__conv_pixels(c) <= 0) {
     int64_t n = c->out_channels * (c->in_channels / c->groups);
     for (int d = 0; d < c->spatial; d++) n *= c->kernel[d];
     memset(dweight, 0, (size_t)n * (c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)));
     return LUC_OK;
   }
+  bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
+  if (luc__is_1x1(c) && !depthwise) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_WEIGHT))
     return luc__winograd_weight(ctx, c, x, dy, dweight);
   return weight_gradient(ctx, c, x, dy, dweight);

@@ -22,6 +22,8 @@ typedef struct luc_conv {
 /* Output size of one dimension; below 1 when the kernel does not fit. */
 int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
                            int64_t pad_after, int64_t dilation);
+/* Outputs of one image and channel. */
+int64_t luc__conv_pixels(const luc_conv *c);
 /* y = conv(x, weight) + bias; bias may be NULL. */
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y);

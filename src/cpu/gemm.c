@@ -122,6 +122,107 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *g) {
   return run_job(ctx, &j);
 }
 
+/* -- Sums of products -------------------------------------------------------------------------- */
+
+/* The batch's k in units, a few of an item each; every cut adds up some of them, alone. */
+typedef struct sum_job {
+  luc_gemm g;
+  const luc_gemm_kernels *kernels;
+  int64_t parts, units, cuts; /* units of an item, of all */
+  int64_t size;
+  char *sums; /* of the cuts but the first, whose place is C */
+  luc_slots slots;
+} sum_job;
+
+static void run_cut(const sum_job *j, int64_t cut, void *scratch) {
+  luc_gemm g = j->g;
+  const int64_t first = cut * j->units / j->cuts, last = (cut + 1) * j->units / j->cuts;
+  if (cut > 0) {
+    g.c = j->sums + (cut - 1) * g.m * g.n * j->size;
+    g.c_row = g.n;
+  }
+  for (int64_t i = first; i < last; i++) {
+    const int64_t item = i / j->parts, part = i % j->parts;
+    const int64_t begin = part * j->g.k / j->parts;
+    g.k = (part + 1) * j->g.k / j->parts - begin;
+    g.a = (const char *)j->g.a + (item * g.a_batch + begin * g.a_col) * j->size;
+    g.b = (const char *)j->g.b + (item * g.b_batch + begin * g.b_row) * j->size;
+    g.beta = i == first ? 0 : 1;
+    j->kernels->serial(&g, scratch);
+  }
+}
+
+static void run_cuts(void *arg, int64_t begin, int64_t end) {
+  sum_job *j = arg;
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) run_cut(j, i, scratch);
+  luc__slots_put(&j->slots, scratch);
+}
+
+void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    if (dtype == LUC_FLOAT64)
+      ((double *)to)[i] += ((const double *)from)[i];
+    else
+      ((float *)to)[i] += ((const float *)from)[i];
+  }
+}
+
+/* Rows of C: the cuts in their order. */
+static void add_cuts(void *arg, int64_t begin, int64_t end) {
+  const sum_job *j = arg;
+  const luc_gemm *g = &j->g;
+  for (int64_t i = begin; i < end; i++)
+    for (int64_t cut = 1; cut < j->cuts; cut++)
+      luc__add_elements(g->dtype, (char *)g->c + i * g->c_row * j->size,
+                        j->sums + ((cut - 1) * g->m + i) * g->n * j->size, g->n);
+}
+
+/* One item after another into C. */
+static luc_status sum_items(luc_context *ctx, luc_gemm g, int64_t size) {
+  const int64_t batch = g.batch;
+  g.batch = 1;
+  for (int64_t i = 0; i < batch; i++) {
+    LUC_TRY(luc__gemm(ctx, &g));
+    g.a = (const char *)g.a + g.a_batch * size;
+    g.b = (const char *)g.b + g.b_batch * size;
+    g.beta = 1;
+  }
+  return LUC_OK;
+}
+
+/* How many elements the sums of all cuts may have. */
+static const int64_t SUMS_SIZE = 1 << 20;
+
+luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
+  sum_job j = {.g = *whole, .kernels = &luc__kernels(ctx)->gemm[whole->dtype]};
+  luc_gemm *g = &j.g;
+  if (g->m <= 0 || g->n <= 0) return LUC_OK;
+  const int64_t elements = g->m * g->n, work = elements * g->k * g->batch;
+  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  g->alpha = 1, g->beta = 0, g->bias = NULL, g->relu = false;
+  j.cuts = 8;
+  while (j.cuts > 1 && (work / j.cuts < 2 * PIECE_WORK || elements * j.cuts > SUMS_SIZE))
+    j.cuts /= 2;
+  if (j.cuts == 1) return sum_items(ctx, *g, j.size);
+  j.parts = cuts_of(j.cuts, g->batch);
+  j.units = g->batch * j.parts;
+  size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * elements), (size_t)j.size);
+  j.sums = luc__alloc(ctx, bytes);
+  if (!j.sums) return LUC_ERR_MEMORY;
+  luc_status status =
+      luc__slots_init(ctx, &j.slots, luc__gemm_scratch_size((size_t)j.size), j.cuts);
+  if (status == LUC_OK) {
+    luc__parallel_for(ctx, j.cuts, 1, run_cuts, &j);
+    luc__slots_free(ctx, &j.slots);
+    luc__parallel_for(ctx, g->m, PIECE_WORK / 8 / (j.cuts * g->n) + 1, add_cuts, &j);
+  }
+  luc__free(ctx, j.sums, bytes);
+  return status;
+}
+
+/* -- Linear layers ----------------------------------------------------------------------------- */
+
 luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,
                        const void *x, const void *weight, const void *bias, bool relu, void *y) {
   luc_gemm g = {.dtype = dtype,

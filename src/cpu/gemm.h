@@ -32,7 +32,13 @@ typedef struct luc_gemm {
 } luc_gemm;
 
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
-/* The same for int64 (a, b, c are int64_t; alpha, beta, bias and relu are ignored: C = A B). */
+/* C = the sum of A B over the batch, which is at least 1 (c_batch, alpha, beta, bias and relu are
+ * ignored): for a few elements that are long sums. */
+luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *g);
+/* to[i] += from[i], n elements of float32 or float64. */
+void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n);
+/* The same as luc__gemm for int64 (a, b, c are int64_t; alpha, beta, bias and relu are ignored:
+ * C = A B). */
 luc_status luc__gemm_int64(luc_context *ctx, const luc_gemm *g);
 /* y [rows, out] = relu?(x [rows, in] weight[out, in]ᵀ + bias[out]), all contiguous; bias may be
  * NULL. The short way to a linear layer. */

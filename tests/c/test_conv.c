@@ -143,13 +143,15 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
   luc_conv wide = square(dtype, 1, 64, 64, 30, 3, 1, 1),
            deep = square(dtype, 1, 140, 70, 7, 3, 1, 1);
   luc_conv strided = square(dtype, 2, 3, 64, 40, 7, 2, 3),
-           point = square(dtype, 2, 40, 24, 14, 1, 1, 0);
+           point = square(dtype, 2, 24, 40, 14, 1, 1, 0);
   luc_conv skip = square(dtype, 2, 40, 24, 15, 1, 2, 0),
-           long_rows = square(dtype, 1, 3, 9, 90, 3, 1, 1);
+           long_rows = square(dtype, 1, 3, 9, 90, 3, 1, 1),
+           points = square(dtype, 3, 64, 36, 28, 1, 1, 0);
+  point.groups = 2;
   check_conv(ctx, &lenet1), check_conv(ctx, &lenet2), check_conv(ctx, &wide),
       check_conv(ctx, &deep);
   check_conv(ctx, &strided), check_conv(ctx, &point), check_conv(ctx, &skip);
-  check_conv(ctx, &long_rows);
+  check_conv(ctx, &long_rows), check_conv(ctx, &points);
   luc_conv signal = {.dtype = dtype, .spatial = 1, .batch = 1, .groups = 2, .relu = true};
   signal.in_channels = 8, signal.out_channels = 36, signal.in[0] = signal.out[0] = 3001;
   signal.kernel[0] = 3, signal.stride[0] = 1, signal.dilation[0] = signal.padding[0] = 4;

@@ -1,0 +1,81 @@
+/* 1 × 1 convolutions as matrix products: see conv_1x1.h. */
+#include "cpu/conv_1x1.h"
+
+#include "cpu/gemm.h"
+#include "cpu/gemm_kernels.h"
+#include "cpu/kernels.h"
+
+bool luc__is_1x1(const luc_conv *c) {
+  for (int d = 0; d < c->spatial; d++)
+    if (c->kernel[d] != 1 || c->stride[d] != 1 || c->padding[d] != 0 || c->out[d] != c->in[d])
+      return false;
+  return true;
+}
+
+/* One group: its channels and filters, the pixels of an image, bytes of an element. */
+typedef struct sizes {
+  int64_t in, out, pixels, size;
+} sizes;
+
+static sizes sizes_of(const luc_conv *c) {
+  return (sizes){c->in_channels / c->groups, c->out_channels / c->groups, luc__conv_pixels(c),
+                 c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)};
+}
+
+/* to[n] = A from[n] for every image n, group by group; A is the weight or its transpose. */
+static luc_status products(luc_context *ctx, const luc_conv *c, bool transposed, const char *from,
+                           const char *weight, const char *bias, char *to) {
+  const sizes s = sizes_of(c);
+  luc_gemm g = {.dtype = c->dtype, .batch = c->batch, .alpha = 1, .b_col = 1};
+  g.m = transposed ? s.in : s.out, g.k = transposed ? s.out : s.in;
+  g.n = g.b_row = g.c_row = s.pixels;
+  g.a_row = transposed ? 1 : s.in, g.a_col = transposed ? s.in : 1;
+  g.b_batch = g.k * c->groups * g.n, g.c_batch = g.m * c->groups * g.n;
+  g.bias_kind = bias ? LUC_BIAS_ROW : LUC_BIAS_NONE;
+  g.relu = c->relu && !transposed;
+  for (int64_t i = 0; i < c->groups; i++) {
+    g.a = weight + i * s.in * s.out * s.size;
+    g.b = from + i * g.k * g.n * s.size;
+    g.c = to + i * g.m * g.n * s.size;
+    g.bias = bias ? bias + i * s.out * s.size : NULL;
+    LUC_TRY(luc__gemm(ctx, &g));
+  }
+  return LUC_OK;
+}
+
+luc_status luc__conv_1x1(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
+                         const void *bias, void *y) {
+  return products(ctx, c, false, x, weight, bias, y);
+}
+
+luc_status luc__conv_1x1_input(luc_context *ctx, const luc_conv *c, const void *dy,
+                               const void *weight, void *dx) {
+  return products(ctx, c, true, dy, weight, NULL, dx);
+}
+
+/* dy xᵀ, summed over the images. The second factor has to be turned, so that is the one of fewer
+ * channels: with fewer inputs than filters the product is as it should be, else its transpose. */
+luc_status luc__conv_1x1_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
+                                void *dweight) {
+  const sizes s = sizes_of(c);
+  const bool turned = s.in > s.out;
+  const size_t bytes = turned ? luc__mul_size((size_t)(s.in * s.out), (size_t)s.size) : 0;
+  char *sum = turned ? luc__alloc(ctx, bytes) : NULL;
+  luc_status status = LUC_OK;
+  if (turned && !sum) return LUC_ERR_MEMORY;
+  luc_gemm g = {.dtype = c->dtype, .batch = c->batch, .alpha = 1, .a_col = 1, .b_row = 1};
+  g.m = turned ? s.in : s.out, g.n = g.c_row = turned ? s.out : s.in;
+  g.k = g.a_row = g.b_col = s.pixels;
+  g.a_batch = g.m * c->groups * g.k, g.b_batch = g.n * c->groups * g.k;
+  for (int64_t i = 0; i < c->groups && status == LUC_OK; i++) {
+    char *to = (char *)dweight + i * s.in * s.out * s.size;
+    g.a = (const char *)(turned ? x : dy) + i * g.m * g.k * s.size;
+    g.b = (const char *)(turned ? dy : x) + i * g.n * g.k * s.size;
+    g.c = turned ? sum : to;
+    status = luc__gemm_sum(ctx, &g);
+    if (turned && status == LUC_OK)
+      luc__kernels(ctx)->gemm[c->dtype].transpose(s.in, s.out, sum, s.out, to, s.in);
+  }
+  luc__free(ctx, sum, bytes);
+  return status;
+}
