@@ -221,10 +221,10 @@ luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, con
   plan_product(&j);
   w->gemm = &kernels->gemm[LUC_FLOAT32];
   const bool few = w->all_tiles < w->filters;
-  const int64_t gather = w->k * w->kernel * w->kernel * LUC_WINOGRAD_PACK;
+  const int64_t gather = luc__winograd_gather(w);
   const int64_t pixels = luc__winograd_pixels(w, &w->input);
   const int64_t output = LUC_WINOGRAD_POINTS * w->output_points;
-  const int64_t pack_work = gather * 12, block_work = w->block * w->k * 100;
+  const int64_t pack_work = w->k * LUC_WINOGRAD_PACK * 100, block_work = w->block * w->k * 100;
   const int64_t product_work = LUC_WINOGRAD_POINTS * w->block * w->k * LUC_WINOGRAD_PACK;
   const int64_t packs = w->groups * w->packs, blocks = w->groups * j.blocks;
   int64_t shared = few ? blocks * j.block_size : packs * j.pack_size;

@@ -14,7 +14,8 @@
 enum {
   LUC_WINOGRAD_SIDE = 6, /* of a tile and its margin */
   LUC_WINOGRAD_POINTS = LUC_WINOGRAD_SIDE * LUC_WINOGRAD_SIDE,
-  LUC_WINOGRAD_PACK = 32 /* filters of one product: two vectors, so that eight rows fit too */
+  LUC_WINOGRAD_PACK = 32,  /* filters of one product: two vectors, so that eight rows fit too */
+  LUC_WINOGRAD_GATHER = 16 /* channels of a pack's weights gathered at a time */
 };
 
 /* Images [batch, all channels, depth, rows, columns], cut into tiles and transformed. Of plane z of
@@ -52,7 +53,7 @@ typedef struct luc_winograd_plan {
 
 /* Pointers are those of a group's first channel or filter. */
 typedef struct luc_winograd_kernels {
-  /* Weights of one pack of filters. Scratch: k * kernel² * PACK elements. */
+  /* Weights of one pack of filters. Scratch: luc__winograd_gather elements. */
   void (*weights)(const luc_winograd_plan *w, const float *weight, int64_t pack, float *to,
                   float *scratch);
   /* Tiles [begin, begin + count) of so many channels. Scratch: luc__winograd_pixels elements. */
@@ -69,6 +70,11 @@ typedef struct luc_winograd_kernels {
   void (*finish)(const luc_winograd_plan *w, const float *sums, int64_t filters, int64_t channels,
                  float *dweight);
 } luc_winograd_kernels;
+
+/* Channels of a pack, and what whole squares write beyond them. */
+static inline int64_t luc__winograd_gather(const luc_winograd_plan *w) {
+  return (LUC_WINOGRAD_GATHER * w->input.taps * w->kernel * w->kernel + 16) * LUC_WINOGRAD_PACK;
+}
 
 /* Rows of the images that a block needs, each pixel with a vector of channels. */
 static inline int64_t luc__winograd_pixels(const luc_winograd_plan *w,
