@@ -1,31 +1,13 @@
-/* Activations and their gradients, compiled once per instruction set: float with the polynomials of
- * elementwise_math.h, double with the C library. */
+/* Activations and their gradients, compiled once per instruction set. */
 #include "cpu/activation.h"
 
-#include "cpu/elementwise_math.h"
-#include "cpu/isa.h"
+#include <math.h>
 
 #define PARAMS luc_ew_params
 
-#define T       float
-#define FN(id)  id##_f32
-#define E(name) luc__##name##f
-#define M(name) name##f
+#include "cpu/real_f32.inc"
 #include "cpu/activation_real.inc"
-#undef T
-#undef FN
-#undef E
-#undef M
-
-static inline double sigmoid(double x) {
-  double e = exp(-fabs(x));
-  return (x < 0 ? e : 1) / (1 + e);
-}
-
-#define T       double
-#define FN(id)  id##_f64
-#define E(name) name
-#define M(name) name
+#include "cpu/real_f64.inc"
 #include "cpu/activation_real.inc"
 
 const luc_activation_kernels LUC_ISA_NAME(luc__activation) = {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cpu/isa.h"
-#if defined(__AVX2__)
+#if defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -20,6 +20,32 @@ typedef int32_t luc_vi32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef int64_t luc_vi64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef luc_vf32 luc_vf32_any __attribute__((aligned(4), may_alias));
 typedef luc_vf64 luc_vf64_any __attribute__((aligned(8), may_alias));
+
+/* The larger and the smaller lanes of two: b's where either is NaN. */
+#if defined(__AVX512F__)
+#define LUC_MM(name) _mm512_##name
+#elif defined(__AVX2__)
+#define LUC_MM(name) _mm256_##name
+#elif defined(__SSE2__)
+#define LUC_MM(name) _mm_##name
+#endif
+#ifdef LUC_MM
+#define LUC_PICK(name, V, VI, op, mm)                                                              \
+  LUC_INLINE V name(V a, V b) {                                                                    \
+    return (V)LUC_MM(mm)(a, b);                                                                    \
+  }
+#else
+#define LUC_PICK(name, V, VI, op, mm)                                                              \
+  LUC_INLINE V name(V a, V b) {                                                                    \
+    VI first = (VI)(a op b);                                                                       \
+    return (V)((first & (VI)a) | (~first & (VI)b));                                                \
+  }
+#endif
+LUC_PICK(luc__larger_f32, luc_vf32, luc_vi32, >, max_ps)
+LUC_PICK(luc__smaller_f32, luc_vf32, luc_vi32, <, min_ps)
+LUC_PICK(luc__larger_f64, luc_vf64, luc_vi64, >, max_pd)
+LUC_PICK(luc__smaller_f64, luc_vf64, luc_vi64, <, min_pd)
+#undef LUC_PICK
 
 #if defined(__AVX512F__)
 
@@ -79,28 +105,6 @@ LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
 }
 
 #endif
-
-/* a > b ? a : b, so b where one is NaN. */
-LUC_INLINE luc_vf32 luc__larger_f32(luc_vf32 a, luc_vf32 b) {
-#if defined(__AVX512F__)
-  return (luc_vf32)_mm512_max_ps((__m512)a, (__m512)b);
-#elif defined(__AVX2__)
-  return (luc_vf32)_mm256_max_ps((__m256)a, (__m256)b);
-#else
-  luc_vi32 mask = a > b;
-  return (luc_vf32)((mask & (luc_vi32)a) | (~mask & (luc_vi32)b));
-#endif
-}
-LUC_INLINE luc_vf64 luc__larger_f64(luc_vf64 a, luc_vf64 b) {
-#if defined(__AVX512F__)
-  return (luc_vf64)_mm512_max_pd((__m512d)a, (__m512d)b);
-#elif defined(__AVX2__)
-  return (luc_vf64)_mm256_max_pd((__m256d)a, (__m256d)b);
-#else
-  luc_vi64 mask = a > b;
-  return (luc_vf64)((mask & (luc_vi64)a) | (~mask & (luc_vi64)b));
-#endif
-}
 
 /* Every other lane of a and b side by side: {a0, a2 to b0, b2} and {a1, a3 to b1, b3}. */
 #if LUC_VECTOR_BYTES == 64

@@ -20,13 +20,10 @@ typedef struct job {
 static void rows(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_softmax *s = j->s;
-  for (int64_t i = begin; i < end; i++) {
-    int64_t at = i * s->n * j->size;
-    if (j->backward)
-      j->kernels->row_backward(s->log, s->n, j->dy + at, j->y + at, j->to + at);
-    else
-      j->kernels->row(s->log, s->n, j->x + at, j->to + at);
-  }
+  int64_t row = s->n * j->size, at = begin * row;
+  if (!j->backward) j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at);
+  for (; j->backward && at < end * row; at += row)
+    j->kernels->row_backward(s->log, s->n, j->dy + at, j->y + at, j->to + at);
 }
 
 static void columns(void *arg, int64_t begin, int64_t end) {

@@ -6,7 +6,7 @@
 #include "cpu/softmax.h"
 
 typedef struct luc_softmax_kernels {
-  void (*row)(bool log, int64_t n, const void *x, void *y);
+  void (*rows)(bool log, int64_t count, int64_t n, const void *x, void *y);
   void (*row_backward)(bool log, int64_t n, const void *dy, const void *y, void *dx);
   /* `count` adjacent columns. */
   void (*columns)(bool log, int64_t n, int64_t inner, int64_t count, const void *x, void *y);
