@@ -160,7 +160,9 @@ local function counts_of(lengths, n)
 end
 
 --- Splits a data set at random into subsets of the given lengths (or fractions of its length).
-function data.random_split(dataset, lengths, options)
+function data.random_split(...)
+  local dataset, lengths, generator =
+    arguments("random_split", {"dataset", "lengths", "generator"}, ...)
   check_dataset("random_split", dataset)
   if type(lengths) ~= "table" then
     fail("random_split: lengths: expected a table of numbers (got %s)", type(lengths))
@@ -168,12 +170,14 @@ function data.random_split(dataset, lengths, options)
   for k, length in ipairs(lengths) do
     if type(length) ~= "number" then
       fail("random_split: lengths: entry %d is a %s", k, type(length))
+    elseif length < 0 or length ~= length then
+      fail("random_split: lengths: entry %d must not be negative (got %s)", k, length)
     end
   end
   local n = #dataset
   local counts, sum = counts_of(lengths, n)
   if sum ~= n then fail("random_split: lengths sum to %d, the data set has %d items", sum, n) end
-  local order = lucerna.randperm(n, {generator = options and options.generator}):tolist()
+  local order = lucerna.randperm(n, {generator = generator}):tolist()
   local subsets, at = {}, 0
   for k, count in ipairs(counts) do
     subsets[k] = Subset(dataset, table.move(order, at + 1, at + count, 1, {}))

@@ -336,5 +336,11 @@ describe("Subset and random_split", function()
     assert.error_matches(function() data.random_split(numbers(3), {1, 1}) end,
       "random_split: lengths sum to 2, the data set has 3 items$")
     assert.error_matches(function() data.random_split(numbers(3), {0.5, 0.1}) end, "must sum to 1")
+    assert.error_matches(function() data.random_split(numbers(3), {4, -1}) end,
+      "random_split: lengths: entry 2 must not be negative %(got %-1%)$")
+    assert.error_matches(function() data.random_split(numbers(3), {0 / 0, 1}) end,
+      "random_split: lengths: entry 1 must not be negative %(got %-?nan%)$")
+    assert.error_matches(function() data.random_split(numbers(3), {3}, {generater = 1}) end,
+      "random_split: unknown argument 'generater' %(did you mean 'generator'%?%)$")
   end)
 end)
