@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local texts = require "lucerna.texts"
+local written = require("lucerna.distributions.tools").written
 
 local help = {}
 
@@ -127,7 +128,7 @@ end
 -- What the source says of a function of that name ("" if it has none), or nil. made: the comment at
 -- the naming comes first, as for classes, whose f is their __init.
 local function describe_lua(f, name, made)
-  local info = debug.getinfo(f, "S")
+  local info = debug.getinfo(written[f] or f, "S")
   local path = info.source:match("^@(.*)")
   local lines = path and info.linedefined > 0 and lines_of(path)
   local line = lines and lines[info.linedefined]

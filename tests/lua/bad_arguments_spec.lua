@@ -11,7 +11,9 @@ local PLACES = {
   attention = require "lucerna.nn.attention", optim = lucerna.optim,
   lr_scheduler = lucerna.optim.lr_scheduler, swa_utils = require "lucerna.optim.swa_utils",
   linalg = lucerna.linalg, special = lucerna.special,
-  distributions = lucerna.distributions, func = lucerna.func,
+  distributions = lucerna.distributions, constraints = lucerna.distributions.constraints,
+  transforms = lucerna.distributions.transforms, func = lucerna.func, fft = lucerna.fft,
+  profiler = require "lucerna.profiler",
   data = lucerna.data, autograd = lucerna.autograd, safetensors = lucerna.safetensors,
   numpy = lucerna.numpy,
   lucerna = {
@@ -66,6 +68,70 @@ describe("what cannot be used is refused in one line by", function()
           local ok, err = pcall(place[name], table.unpack(arguments))
           local bad = not ok and flaw(err)
           if bad then flaws[#flaws + 1] = ("%s, arguments %d: %s"):format(name, k, bad) end
+        end
+      end
+      assert.are.equal("", table.concat(flaws, "\n"))
+    end)
+  end
+end)
+
+-- ---- methods ----
+
+local function objects()
+  local D = lucerna.distributions
+  local p = lucerna.tensor {0.5, 0.25}
+  local exp, matrix = D.ExpTransform(), lucerna.eye(2)
+  return {
+    D.Bernoulli(p), D.Beta(p, p), D.Binomial(3, p), D.Categorical(p), D.Cauchy(p, p), D.Chi2(p),
+    D.ContinuousBernoulli(p), D.Dirichlet(p), D.Exponential(p), D.FisherSnedecor(p, p),
+    D.Gamma(p, p), D.Geometric(p), D.Gumbel(p, p), D.HalfCauchy(p), D.HalfNormal(p),
+    D.Independent(D.Normal(p, p), 1), D.Kumaraswamy(p, p), D.Laplace(p, p), D.LKJCholesky(3, 1),
+    D.LogNormal(p, p), D.LogisticNormal(p, p),
+    D.MixtureSameFamily(D.Categorical(p), D.Normal(p, p)),
+    D.LowRankMultivariateNormal(p, lucerna.ones(2, 1), p), D.Multinomial(3, p),
+    D.MultivariateNormal(p, matrix), D.NegativeBinomial(3, p), D.Normal(p, p),
+    D.OneHotCategorical(p), D.Pareto(p, p), D.Poisson(p), D.RelaxedBernoulli(1.0, p),
+    D.RelaxedOneHotCategorical(lucerna.tensor(1.0), p), D.StudentT(p), D.Uniform(0, p),
+    D.TransformedDistribution(D.Normal(p, p), {exp}), D.VonMises(p, p), D.Weibull(p, p),
+    D.Wishart(3, matrix),
+    exp, exp.inv, D.AbsTransform(), D.AffineTransform(0, p), D.CatTransform({exp, exp}, 1),
+    D.ComposeTransform {exp, exp}, D.CorrCholeskyTransform(), D.IndependentTransform(exp, 1),
+    D.LowerCholeskyTransform(), D.PositiveDefiniteTransform(), D.PowerTransform(p),
+    D.ReshapeTransform({2}, {1, 2}), D.SigmoidTransform(), D.SoftmaxTransform(),
+    D.SoftplusTransform(), D.StackTransform({exp, exp}, 1), D.StickBreakingTransform(),
+    D.TanhTransform(),
+    D.constraints.real, D.constraints.simplex, D.constraints.corr_cholesky, D.constraints.square,
+    D.constraints.positive_definite, D.constraints.nonnegative_integer, D.constraints.boolean,
+    (select(2, require("lucerna.profiler").profile(function() return p + 1 end))),
+  }
+end
+
+-- Those of all these objects; "" calls the object.
+local METHODS = {
+  "", "sample", "rsample", "expand", "log_prob", "cdf", "icdf", "entropy", "perplexity",
+  "enumerate_support", "forward_shape", "inverse_shape", "log_abs_det_jacobian", "inv", "check",
+  "events", "key_averages", "table", "chrome_trace",
+}
+
+local function method(object, name)
+  if name == "" then return is_callable(object) and function(o, ...) return o(...) end end
+  local ok, f = pcall(function() return object[name] end)
+  return ok and type(f) == "function" and f
+end
+
+describe("methods refuse in one line what they cannot use:", function()
+  for _, name in ipairs(METHODS) do
+    it(name, function()
+      local flaws = {}
+      for _, object in ipairs(objects()) do
+        local f = method(object, name)
+        for k, arguments in ipairs(f and ARGUMENTS or {}) do
+          local with = table.pack(pcall(f, object, table.unpack(arguments)))
+          local without = name == "" and {true} or table.pack(pcall(f, table.unpack(arguments)))
+          for _, result in ipairs {with, without} do
+            local bad = not result[1] and flaw(result[2])
+            if bad then flaws[#flaws + 1] = ("%s %d: %s"):format(tostring(object), k, bad) end
+          end
         end
       end
       assert.are.equal("", table.concat(flaws, "\n"))

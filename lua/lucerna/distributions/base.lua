@@ -28,22 +28,50 @@ function base.kind(name, parent)
   return class
 end
 
+--- The root of a family of classes. takes: by the names of methods, of this class and all below it,
+-- what checks their arguments (called with the name and these) and returns them.
+function base.root(name, takes)
+  local class
+  local function define(key, method)
+    local check = takes[key]
+    if not check then return method end
+    local function checked(self, ...)
+      if not tools.is_a(self, class) then
+        fail("%s: must be called with a colon, object:%s(...)", key, key)
+      end
+      return method(self, check(key, ...))
+    end
+    tools.written[checked] = method
+    return checked
+  end
+  class = base.kind(name, {__define = define})
+  return class
+end
+
 --- class(name, Parent): a new class of distributions. Parent defaults to Distribution. It needs
 -- __init, which calls Distribution.__init(self, batch_shape, event_shape, validate_args), and
 -- arg_constraints, a table by parameter that also lists the names in order; _log_prob(value),
 -- _rsample(shape) or _sample(shape) as it can; and Class.getters.mean(self) for the field d.mean.
-function base.class(name, parent)
+function base.class(name, parent) return base.subclass(name, parent, base.Distribution) end
+
+-- A class that a user makes, of Parent or else the root of its family.
+function base.subclass(name, parent, default)
   if type(name) ~= "string" then
     core._raise(("class: expected a name (got %s)"):format(type(name)))
   end
   if parent ~= nil and (type(parent) ~= "table" or parent.__index == nil) then
     core._raise(("class: parent must be a class (got %s)"):format(core.nn.kind_name(parent)))
   end
-  return base.kind(name, parent or base.Distribution)
+  return base.kind(name, parent or default)
 end
 
+local function as_given(_, ...) return ... end
+
 --- The base: Distribution(batch_shape = {}, event_shape = {}, validate_args).
-base.Distribution = base.kind "Distribution"
+base.Distribution = base.root("Distribution", {
+  sample = as_given, rsample = as_given, expand = as_given, log_prob = as_given, cdf = as_given,
+  icdf = as_given, entropy = as_given, perplexity = as_given, enumerate_support = as_given,
+})
 local Distribution = base.Distribution
 
 Distribution.has_rsample = false

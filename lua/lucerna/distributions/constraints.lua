@@ -23,8 +23,15 @@ end
 local function make(name, check, fields, shown)
   local made = {_name = name, _shown = shown or {}}
   for key, value in pairs(fields or {}) do made[key] = value end
-  function made:check(value) return check(value, self) end
+  function made:check(value) return check(tools.tensor("check", "value", value), self) end
   return setmetatable(made, Constraint)
+end
+
+local function check_constraint(who, name, value)
+  if getmetatable(value) ~= Constraint then
+    tools.fail("%s: %s must be a Constraint (got %s)", who, name, tools.kind(value))
+  end
+  return value
 end
 
 local function both(a, b) return a:logical_and(b) end
@@ -87,7 +94,8 @@ end
 
 --- Values of which base_constraint holds in each of the last reinterpreted_batch_ndims dimensions.
 function constraints.independent(base_constraint, reinterpreted_batch_ndims)
-  local base, n = base_constraint, reinterpreted_batch_ndims
+  local base = check_constraint("independent", "base_constraint", base_constraint)
+  local n = tools.whole("independent", "reinterpreted_batch_ndims", reinterpreted_batch_ndims)
   return make("IndependentConstraint", function(v)
     local result = base:check(v)
     if result:dim() < n then
@@ -148,14 +156,27 @@ constraints.positive_semidefinite = make("PositiveSemidefinite", function(v)
   return both(constraints.symmetric:check(v), lucerna.linalg.eigvalsh(v):ge(0):all(-1))
 end, {event_dim = 2})
 
---- How long slices for a list are: lengths, or 1 each.
-function constraints.lengths(who, list, lengths)
+-- How long slices for a list are: lengths, or 1 each.
+function constraints._lengths(who, list, lengths)
   local result = {}
+  if lengths ~= nil and type(lengths) ~= "table" then
+    tools.fail("%s: lengths must be a list of sizes (got %s)", who, tools.kind(lengths))
+  end
   for i = 1, #list do result[i] = lengths and lengths[i] or 1 end
   if lengths and #lengths ~= #list then
     tools.fail("%s: lengths must have %d entries (got %d)", who, #list, #lengths)
   end
   return result
+end
+
+local function check_parts(who, list, dim)
+  if type(list) ~= "table" or #list == 0 then
+    tools.fail("%s: cseq must be a list of Constraints", who)
+  end
+  for i, part in ipairs(list) do check_constraint(who, ("cseq[%d]"):format(i), part) end
+  if math.type(dim) ~= "integer" then
+    tools.fail("%s: dim must be an integer (got %s)", who, tools.kind(dim))
+  end
 end
 
 -- A constraint of parts along a dimension: parts(v) are checked each by its own.
@@ -174,7 +195,9 @@ end
 
 --- Slices along dim, as long as lengths say (1 each by default), that satisfy a constraint each.
 function constraints.cat(cseq, dim, lengths)
-  dim, lengths = dim or 1, constraints.lengths("cat", cseq, lengths)
+  dim = dim or 1
+  check_parts("cat", cseq, dim)
+  lengths = constraints._lengths("cat", cseq, lengths)
   return by_parts("Cat", cseq, function(v) return v:split(lengths, dim) end, lucerna.cat,
     {cseq = cseq, dim = dim, lengths = lengths})
 end
@@ -182,6 +205,7 @@ end
 --- Places along dim that satisfy a constraint each.
 function constraints.stack(cseq, dim)
   dim = dim or 1
+  check_parts("stack", cseq, dim)
   return by_parts("Stack", cseq, function(v) return v:unbind(dim) end, lucerna.stack,
     {cseq = cseq, dim = dim})
 end

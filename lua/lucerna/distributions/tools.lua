@@ -8,6 +8,12 @@ local tools = {}
 
 function tools.fail(...) core._raise(string.format(...)) end
 
+--- Of methods that check their arguments first: what is written in the source, for help().
+tools.written = setmetatable({}, {__mode = "k"})
+
+--- What a value is, for messages.
+tools.kind = core.nn.kind_name
+
 --- Array tables one after another.
 function tools.join(...)
   local all = {}
@@ -50,6 +56,23 @@ function tools.sizes(who, name, ...)
     end
   end
   return given
+end
+
+--- The value, which must be a tensor.
+function tools.tensor(who, name, value)
+  if not lucerna.is_tensor(value) then
+    tools.fail("%s: %s must be a Tensor (got %s)", who, name, tools.kind(value))
+  end
+  return value
+end
+
+--- The value, which must be an integer of at least 0.
+function tools.whole(who, name, value)
+  if math.type(value) ~= "integer" or value < 0 then
+    tools.fail("%s: %s must be a non-negative integer (got %s)", who, name,
+      type(value) == "number" and value or tools.kind(value))
+  end
+  return value
 end
 
 --- Numbers and tensors, broadcast against each other. Numbers take the dtype of the first tensor.

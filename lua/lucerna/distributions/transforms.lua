@@ -12,16 +12,23 @@ local real, positive = constraints.real, constraints.positive
 
 local transforms = {}
 
+local function shape_of(who, ...) return tools.sizes(who, "shape", ...) end
+
 --- The base: Transform(cache_size = 0). A subclass, `transforms.class(name, Parent)`, has _call(x),
 -- _inverse(y), log_abs_det_jacobian(x, y), domain and codomain. With cache_size 1 the last value is
 -- kept, so that inv of a result is what it came from.
-transforms.Transform = base.kind "Transform"
+transforms.Transform = base.root("Transform", {
+  forward_shape = shape_of, inverse_shape = shape_of,
+  log_abs_det_jacobian = function(who, x, y)
+    return tools.tensor(who, "x", x), tools.tensor(who, "y", y)
+  end,
+})
 local Transform = transforms.Transform
 Transform._cache_size = 0
 function Transform.getters:bijective() return false end
 
 --- class(name, Parent): a new class of transforms. Parent defaults to Transform.
-function transforms.class(name, parent) return base.kind(name, parent or Transform) end
+function transforms.class(name, parent) return base.subclass(name, parent, Transform) end
 
 function Transform:__init(...) self:_cache(arguments(self.__name, {"cache_size"}, ...)) end
 
@@ -33,9 +40,7 @@ function Transform:_cache(size)
 end
 
 function Transform.__call(self, x)
-  if not lucerna.is_tensor(x) then
-    fail("%s: x must be a Tensor (got %s)", self.__name, type(x))
-  end
+  tools.tensor(self.__name, "x", x)
   if self._cache_size == 0 then return self:_call(x) end
   if not rawequal(x, self._x) then self._x, self._y = x, self:_call(x) end
   return self._y
@@ -70,6 +75,8 @@ end
 
 function Transform:__tostring() return self.__name .. "()" end
 
+function Transform.getters:sign() fail("sign: %s does not implement it", self.__name) end
+
 function Transform.getters:event_dim()
   if self.domain.event_dim ~= self.codomain.event_dim then
     fail("event_dim: Please use either .domain.event_dim or .codomain.event_dim")
@@ -85,7 +92,9 @@ function Transform:inverse_shape(shape) return shape end
 local Inverse = transforms.class "_InverseTransform"
 
 function Inverse:__init(transform) self.inv = transform end
-function Inverse.__call(self, x) return self.inv:_inv_call(x) end
+function Inverse.__call(self, y)
+  return self.inv:_inv_call(tools.tensor(self.inv.__name .. ".inv", "y", y))
+end
 function Inverse.__eq(a, b) return getmetatable(a) == getmetatable(b) and a.inv == b.inv end
 function Inverse:__tostring() return ("_InverseTransform(%s)"):format(tostring(self.inv)) end
 function Inverse:_inv_call(y) return self.inv(y) end
@@ -378,6 +387,8 @@ function Reshape:__init(...)
   if type(in_shape) ~= "table" or type(out_shape) ~= "table" then
     fail("ReshapeTransform: in_shape and out_shape must be tables of sizes")
   end
+  in_shape = tools.sizes("ReshapeTransform", "in_shape", in_shape)
+  out_shape = tools.sizes("ReshapeTransform", "out_shape", out_shape)
   if tools.count(in_shape) ~= tools.count(out_shape) then
     fail("ReshapeTransform: in_shape, out_shape have different numbers of elements")
   end
@@ -421,6 +432,7 @@ function Independent:__init(...)
     fail("IndependentTransform: base_transform must be a Transform (got %s)",
       type(base_transform))
   end
+  tools.whole("IndependentTransform", "reinterpreted_batch_ndims", n)
   self.base_transform, self.reinterpreted_batch_ndims = base_transform, n
   self:_cache(cache_size)
 end

@@ -77,7 +77,7 @@ function Cat:__init(...)
   local tseq, dim, lengths, cache_size =
     arguments("CatTransform", {"tseq", "dim", "lengths", "cache_size"}, ...)
   self.transforms, self.dim = sequence("CatTransform", tseq), dim or 1
-  self.lengths = constraints.lengths("CatTransform", tseq, lengths)
+  self.lengths = constraints._lengths("CatTransform", tseq, lengths)
   self:_cache(cache_size)
 end
 
