@@ -9,7 +9,7 @@
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
-enum { CHUNK = 1024, GRAIN = 1 << 16, TURN_MIN = 8 };
+enum { CHUNK = 1024, GRAIN = 1 << 16, TURN_MIN = 8, STREAM_FROM = 1 << 22 };
 
 typedef struct copy_job {
   luc_nest nest; /* operands: dst, src */
@@ -70,7 +70,7 @@ static void copy_turned(void *arg, int64_t begin, int64_t end) {
     }
     int64_t n = rows - row < ROW_GROUP ? rows - row : ROW_GROUP;
     job->kernels->transpose[job->size_log](dst, nest->strides[0][t], src, nest->strides[1][0], n,
-                                           nest->sizes[0]);
+                                           nest->sizes[0], nest->numel * job->size >= STREAM_FROM);
   }
 }
 

@@ -2,7 +2,7 @@
  * branch-free so that the loops become vector code. */
 #include "cpu/copy_kernels.h"
 #include "cpu/half.h"
-#include "cpu/isa.h"
+#include "cpu/simd.h"
 #include "tensor/float8.h"
 
 #define PASTE2(a, b) a##b
@@ -135,7 +135,16 @@ typedef uint32_t word32 __attribute__((may_alias));
 typedef uint64_t word64 __attribute__((may_alias));
 typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)));
 
+#define D   32
+#define T   float
+#define ZIP luc__zip_f32
 #include "cpu/copy_turn.inc"
+#undef D
+#define D   64
+#define T   double
+#define ZIP luc__zip_f64
+#include "cpu/copy_turn.inc"
+#undef D
 
 #define D      8
 #define MEMORY word8
@@ -147,21 +156,12 @@ typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)))
 
 #define D      32
 #define MEMORY word32
-#if LUC_VECTOR_BYTES >= 32
-#define BLOCK_SIZE 8
-#define TURN_BLOCK turn_8x8_32
-#else
-#define BLOCK_SIZE 4
-#define TURN_BLOCK turn_4x4_32
-#endif
+#define TURNED 1
 #include "cpu/copy_move.inc"
 
 #define D      64
 #define MEMORY word64
-#if LUC_VECTOR_BYTES >= 32
-#define BLOCK_SIZE 4
-#define TURN_BLOCK turn_4x4_64
-#endif
+#define TURNED 1
 #include "cpu/copy_move.inc"
 
 #define D      128

@@ -21,9 +21,10 @@ typedef void (*luc_store_fn)(char *restrict out, int64_t stride, const void *res
 /* Strided elements of one size, as they are. */
 typedef void (*luc_move_fn)(char *restrict out, int64_t out_stride, const char *restrict in,
                             int64_t in_stride, int64_t n);
-/* rows x cols elements: out has its rows contiguous and `out_step` bytes apart, in its columns. */
+/* rows x cols elements: out has its rows contiguous and `out_step` bytes apart, in its columns.
+ * `stream`: out is too large for the cache. */
 typedef void (*luc_transpose_fn)(char *restrict out, int64_t out_step, const char *restrict in,
-                                 int64_t in_step, int64_t rows, int64_t cols);
+                                 int64_t in_step, int64_t rows, int64_t cols, bool stream);
 
 typedef struct luc_copy_kernels {
   /* Of real dtypes; complex ones go by their parts (cpu/complex.c). */

@@ -106,6 +106,21 @@ LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
 
 #endif
 
+/* A whole register to aligned memory, past the cache where the machine can: memory that is larger
+ * than the cache need not be read before it is written. Others see it after luc__stream_end. */
+LUC_INLINE void luc__stream(void *p, const void *x) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(p, *(const __m512 *)x);
+#else
+  memcpy(p, x, LUC_VECTOR_BYTES);
+#endif
+}
+LUC_INLINE void luc__stream_end(void) {
+#if defined(__AVX512F__)
+  _mm_sfence();
+#endif
+}
+
 /* Every other lane of a and b side by side: {a0, a2 to b0, b2} and {a1, a3 to b1, b3}. */
 #if LUC_VECTOR_BYTES == 64
 #define LUC_EVEN_I32                                                                               \
