@@ -19,8 +19,8 @@ typedef struct job {
   const luc_attention_kernels *kernels;
   const luc_gemm_kernels *gemm;
   int64_t size, group, groups; /* bytes of an element; queries of a piece, pieces of an item */
-  const char *dout, *outcome;
-  char *out, *lse, *delta, *dq, *dk, *dv;
+  const luc_heads *dout, *out, *dq, *dk, *dv;
+  char *lse, *delta;
   luc_slots slots;
 } job;
 
@@ -60,13 +60,36 @@ static int64_t min64(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* C [m, n] = alpha * A B + beta * C with A and B as rows (or, turned, columns) of these lengths. */
+/* Row `row` of an item's matrix. */
+static char *at(const job *j, const luc_heads *h, int64_t item, int64_t row) {
+  const luc_attention *a = j->a;
+  const int64_t size = h == &a->mask && a->mask_bool ? 1 : j->size;
+  int64_t offset = row * h->row;
+  for (int d = a->nbatch - 1; d >= 0; d--) {
+    offset += item % a->sizes[d] * h->batch[d];
+    item /= a->sizes[d];
+  }
+  return (char *)h->data + offset * size;
+}
+
+/* A factor of a product, its rows or (turned) its columns at this distance. */
 typedef struct factor {
   const void *data;
   int64_t row;
   bool turned;
 } factor;
 
+static factor queries_of(const job *j, const luc_heads *h, const block *b) {
+  return (factor){at(j, h, b->item, b->query), h->row, false};
+}
+static factor keys_of(const job *j, const luc_heads *h, const block *b) {
+  return (factor){at(j, h, b->item, b->key), h->row, false};
+}
+static factor turned(factor f) {
+  return (factor){f.data, f.row, !f.turned};
+}
+
+/* C [m, n] = alpha * A B + beta * C */
 static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k, double alpha,
                     factor a, factor b, double beta, void *c, int64_t c_row) {
   luc_gemm g = {.dtype = j->a->dtype,
@@ -87,21 +110,6 @@ static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k,
   if (m > 0 && n > 0) j->gemm->serial(&g, packed);
 }
 
-/* Row `row` of item `item` of contiguous [batch, rows, width]. */
-static const char *at(const job *j, const void *data, int64_t item, int64_t rows, int64_t row,
-                      int64_t width) {
-  return (const char *)data + (item * rows + row) * width * j->size;
-}
-
-static const char *mask_at(const luc_attention *a, int64_t size, const block *b) {
-  int64_t offset = b->query * a->mask_row + b->key * a->mask_column, rest = b->item;
-  for (int d = a->nbatch - 1; d >= 0; d--) {
-    offset += rest % a->batch_sizes[d] * a->mask_batch[d];
-    rest /= a->batch_sizes[d];
-  }
-  return (const char *)a->mask + offset * (a->mask_bool ? 1 : size);
-}
-
 /* Keys that queries of a block can see end here. */
 static int64_t last_key(const luc_attention *a, const block *b) {
   return a->causal ? min64(a->s, b->query + b->queries) : a->s;
@@ -110,14 +118,16 @@ static int64_t last_key(const luc_attention *a, const block *b) {
 /* Masked scores of a block, rows at distance KEYS. */
 static void score(const job *j, const scratch *w, const block *b) {
   const luc_attention *a = j->a;
-  factor q = {at(j, a->q, b->item, a->l, b->query, a->e), a->e, false};
-  factor k = {at(j, a->k, b->item, a->s, b->key, a->e), a->e, true};
-  product(j, w->keys, b->queries, b->keys, a->e, a->scale, q, k, 0, w->scores, KEYS);
-  const char *mask = a->mask ? mask_at(a, j->size, b) : NULL;
-  int64_t mask_step = a->mask_row * (a->mask_bool ? 1 : j->size);
+  product(j, w->keys, b->queries, b->keys, a->e, a->scale, queries_of(j, &a->q, b),
+          turned(keys_of(j, &a->k, b)), 0, w->scores, KEYS);
+  if (!a->mask.data && !a->causal) return;
+  const int64_t size = a->mask_bool ? 1 : j->size;
+  const char *mask = a->mask.data ? at(j, &a->mask, b->item, b->query) : NULL;
+  if (mask) mask += b->key * a->mask_column * size;
   for (int64_t i = 0; i < b->queries; i++) {
     char *row = w->scores + i * KEYS * j->size;
-    if (mask) j->kernels->mask(b->keys, a->mask_bool, mask + i * mask_step, a->mask_column, row);
+    if (mask)
+      j->kernels->mask(b->keys, a->mask_bool, mask + i * a->mask.row * size, a->mask_column, row);
     if (a->causal) j->kernels->hide(b->keys, b->query + i + 1 - b->key, row);
   }
 }
@@ -137,13 +147,12 @@ static void fill(const job *j, char *to, double value) {
  * are the block's. */
 static void forward_block(const job *j, const scratch *w, const block *b, char *max, char *sum) {
   const luc_attention *a = j->a;
-  char *acc = j->out + (b->item * a->l + b->query) * a->ev * j->size;
-  const factor p = {w->scores, KEYS, false};
-  const factor v = {at(j, a->v, b->item, a->s, b->key, a->ev), a->ev, false};
-  score(j, w, b);
+  char *acc = at(j, j->out, b->item, b->query);
+  const factor p = {w->scores, KEYS, false}, v = keys_of(j, &a->v, b);
   const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
-  j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, acc);
-  product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, a->ev);
+  score(j, w, b);
+  j->kernels->online(&rows, max, sum, b->key > 0 ? a->ev : 0, j->out->row, acc);
+  product(j, w->values, b->queries, a->ev, b->keys, 1, p, v, b->key > 0, acc, j->out->row);
 }
 
 static void forward_piece(const job *j, const scratch *w, int64_t piece) {
@@ -159,9 +168,8 @@ static void forward_piece(const job *j, const scratch *w, int64_t piece) {
       b.keys = min64(KEYS, last_key(a, &b) - b.key);
       if (b.keys > 0) forward_block(j, w, &b, w->max + done, w->sum + done);
     }
-  char *out = j->out + (b.item * a->l + first) * a->ev * j->size;
-  char *lse = j->lse + (b.item * a->l + first) * j->size;
-  j->kernels->finish(end - first, a->ev, out, w->max, w->sum, lse);
+  j->kernels->finish(end - first, a->ev, j->out->row, at(j, j->out, b.item, first), w->max, w->sum,
+                     j->lse + (b.item * a->l + first) * j->size);
 }
 
 static void forward(void *arg, int64_t begin, int64_t end) {
@@ -175,30 +183,26 @@ static void forward(void *arg, int64_t begin, int64_t end) {
 
 static void backward_block(const job *j, const scratch *w, const block *b) {
   const luc_attention *a = j->a;
-  const char *dout = at(j, j->dout, b->item, a->l, b->query, a->ev);
-  const char *lse = at(j, j->lse, b->item, a->l, b->query, 1);
-  const char *delta = at(j, j->delta, b->item, a->l, b->query, 1);
-  const factor p = {w->scores, KEYS, true}, ds = {w->more, KEYS, false};
-  const factor ds_turned = {w->more, KEYS, true}, g = {dout, a->ev, false};
-  const factor v = {at(j, a->v, b->item, a->s, b->key, a->ev), a->ev, true};
-  const factor q = {at(j, a->q, b->item, a->l, b->query, a->e), a->e, false};
-  const factor k = {at(j, a->k, b->item, a->s, b->key, a->e), a->e, false};
-  char *dq = j->dq + (b->item * a->l + b->query) * a->e * j->size;
-  char *dk = j->dk + (b->item * a->s + b->key) * a->e * j->size;
-  char *dv = j->dv + (b->item * a->s + b->key) * a->ev * j->size;
-  score(j, w, b);
-  product(j, w->values, b->queries, b->keys, a->ev, 1, g, v, 0, w->more, KEYS);
+  const int64_t first = (b->item * a->l + b->query) * j->size;
+  const factor p = {w->scores, KEYS, false}, ds = {w->more, KEYS, false};
+  const factor g = queries_of(j, j->dout, b);
   const luc_attention_rows rows = {b->queries, b->keys, KEYS, w->scores};
-  j->kernels->backward(&rows, lse, delta, w->more);
-  product(j, w->values, b->keys, a->ev, b->queries, 1, p, g, 1, dv, a->ev);
-  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, k, 1, dq, a->e);
-  product(j, w->keys, b->keys, a->e, b->queries, a->scale, ds_turned, q, 1, dk, a->e);
+  score(j, w, b);
+  product(j, w->values, b->queries, b->keys, a->ev, 1, g, turned(keys_of(j, &a->v, b)), 0, w->more,
+          KEYS);
+  j->kernels->backward(&rows, j->lse + first, j->delta + first, w->more);
+  product(j, w->values, b->keys, a->ev, b->queries, 1, turned(p), g, 1,
+          at(j, j->dv, b->item, b->key), j->dv->row);
+  product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, keys_of(j, &a->k, b), 1,
+          at(j, j->dq, b->item, b->query), j->dq->row);
+  product(j, w->keys, b->keys, a->e, b->queries, a->scale, turned(ds), queries_of(j, &a->q, b), 1,
+          at(j, j->dk, b->item, b->key), j->dk->row);
 }
 
 static void backward_item(const job *j, const scratch *w, int64_t item) {
   const luc_attention *a = j->a;
-  j->kernels->dots(a->l, a->ev, at(j, j->dout, item, a->l, 0, a->ev),
-                   at(j, j->outcome, item, a->l, 0, a->ev), j->delta + item * a->l * j->size);
+  j->kernels->dots(a->l, a->ev, j->dout->row, at(j, j->dout, item, 0), j->out->row,
+                   at(j, j->out, item, 0), j->delta + item * a->l * j->size);
   for (block b = {.item = item}; b.key < a->s; b.key += KEYS)
     for (b.query = 0; b.query < a->l; b.query += QUERIES) {
       b.queries = min64(QUERIES, a->l - b.query);
@@ -236,7 +240,8 @@ static int64_t size_of(const luc_attention *a) {
   return a->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
 }
 
-luc_status luc__attention(luc_context *ctx, const luc_attention *a, void *out, void *lse) {
+luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out,
+                          void *lse) {
   job j = {.a = a, .size = size_of(a), .out = out, .lse = lse};
   if (a->batch * a->l * a->ev == 0) return LUC_OK; /* lse is not asked for */
   j.group = GROUP * QUERIES;
@@ -245,15 +250,11 @@ luc_status luc__attention(luc_context *ctx, const luc_attention *a, void *out, v
   return run(ctx, &j, a->batch * j.groups, min64(j.group, a->l), forward);
 }
 
-luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const void *dout,
-                                   const void *out, const void *lse, void *dq, void *dk, void *dv) {
-  job j = {.a = a, .size = size_of(a), .dout = dout, .outcome = out, .lse = (char *)lse};
-  j.dq = dq;
-  j.dk = dk;
-  j.dv = dv;
-  memset(dq, 0, (size_t)(a->batch * a->l * a->e * j.size));
-  memset(dk, 0, (size_t)(a->batch * a->s * a->e * j.size));
-  memset(dv, 0, (size_t)(a->batch * a->s * a->ev * j.size));
+luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const luc_heads *dout,
+                                   const luc_heads *out, const void *lse, const luc_heads *dq,
+                                   const luc_heads *dk, const luc_heads *dv) {
+  job j = {.a = a, .size = size_of(a), .dout = dout, .out = out, .dq = dq, .dk = dk, .dv = dv};
+  j.lse = (char *)lse;
   if (a->batch * a->l * a->ev == 0) return LUC_OK;
   const size_t bytes = (size_t)(a->batch * a->l * j.size);
   j.delta = luc__alloc(ctx, bytes);

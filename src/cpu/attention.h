@@ -9,26 +9,36 @@
 
 enum { LUC_ATTENTION_DIMS = 8 };
 
-/* out [batch, l, ev] = softmax(scale * q [batch, l, e] k [batch, s, e]ᵀ + mask) v [batch, s, ev],
- * all contiguous. A query that sees no key gets zeros. The mask is read through its strides, so an
- * expanded one costs nothing. */
+/* [batch..., rows, width] whose columns are adjacent: heads may lie beside each other. Strides are
+ * in elements. */
+typedef struct luc_heads {
+  void *data; /* only read, of operands */
+  int64_t row, batch[LUC_ATTENTION_DIMS];
+} luc_heads;
+
+/* out [batch..., l, ev] = softmax(scale * q [batch..., l, e] k [batch..., s, e]ᵀ + mask) v
+ * [batch..., s, ev]. A query that sees no key gets zeros. The mask is read through its strides, so
+ * an expanded one costs nothing. */
 typedef struct luc_attention {
-  luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
-  int64_t batch, l, s, e, ev;
+  luc_dtype dtype;                          /* LUC_FLOAT32 or LUC_FLOAT64 */
+  int nbatch;                               /* dimensions of the batch */
+  int64_t batch, sizes[LUC_ATTENTION_DIMS]; /* of all, of each of them */
+  int64_t l, s, e, ev;
   double scale;
   bool causal; /* query i sees keys 0..i */
-  const void *q, *k, *v;
-  const void *mask; /* NULL; or [batch..., l, s]: added, or what is seen where mask_bool */
+  luc_heads q, k, v;
+  luc_heads mask; /* data NULL; or [batch..., l, s]: added, or what is seen where mask_bool */
+  int64_t mask_column;
   bool mask_bool;
-  int nbatch; /* dimensions of the batch, for the mask */
-  int64_t batch_sizes[LUC_ATTENTION_DIMS], mask_batch[LUC_ATTENTION_DIMS];
-  int64_t mask_row, mask_column;
 } luc_attention;
 
 /* lse [batch, l]: the logarithm of each query's sum of exponentials, infinite where it sees no key;
  * the gradient begins there. */
-luc_status luc__attention(luc_context *ctx, const luc_attention *a, void *out, void *lse);
-luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const void *dout,
-                                   const void *out, const void *lse, void *dq, void *dk, void *dv);
+luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out,
+                          void *lse);
+/* dq, dk and dv begin as zeros. */
+luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const luc_heads *dout,
+                                   const luc_heads *out, const void *lse, const luc_heads *dq,
+                                   const luc_heads *dk, const luc_heads *dv);
 
 #endif

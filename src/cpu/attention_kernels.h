@@ -18,12 +18,14 @@ typedef struct luc_attention_kernels {
   void (*mask)(int64_t n, bool flags, const void *mask, int64_t step, void *scores);
   /* Scores become exp(score - max), where max takes in this block; sum and acc [rows, width], what
    * was added up before, follow it. max begins at -inf, sum at 0. */
-  void (*online)(const luc_attention_rows *r, void *max, void *sum, int64_t width, void *acc);
+  void (*online)(const luc_attention_rows *r, void *max, void *sum, int64_t width, int64_t acc_row,
+                 void *acc);
   /* acc / sum, and max + log(sum); zeros and +inf where the sum is 0. */
-  void (*finish)(int64_t rows, int64_t width, void *acc, const void *max, const void *sum,
-                 void *lse);
+  void (*finish)(int64_t rows, int64_t width, int64_t acc_row, void *acc, const void *max,
+                 const void *sum, void *lse);
   /* The sums of the rows of dout * out. */
-  void (*dots)(int64_t rows, int64_t n, const void *dout, const void *out, void *delta);
+  void (*dots)(int64_t rows, int64_t n, int64_t dout_row, const void *dout, int64_t out_row,
+               const void *out, void *delta);
   /* Scores become probabilities p, and dp the gradient of the scores, p * (dp - delta). */
   void (*backward)(const luc_attention_rows *r, const void *lse, const void *delta, void *dp);
 } luc_attention_kernels;

@@ -1,6 +1,7 @@
 /* MultiheadAttention (torch.nn; Vaswani et al. 2017), made of operators: projections, masks, heads,
  * attention, the projection back. Without the weights asked for, attention runs in blocks. Inside,
- * everything is [length, batch, features], and heads are [batch, heads, length, features]. */
+ * everything is [length, batch, features] (batch first if it comes so), and heads are [batch,
+ * heads, length, features], which are views: attention reads and writes them beside each other. */
 #include <math.h>
 #include <string.h>
 
@@ -120,7 +121,8 @@ typedef struct call {
   luc_module *m;
   const char *who;
   luc_formula f;
-  luc_tensor *q, *k, *v;      /* [length, batch, features] */
+  luc_tensor *q, *k, *v;      /* [length, batch, features] or [batch, length, features] */
+  int length, batch;          /* these dimensions */
   luc_tensor *mask, *padding; /* added to scores, or NULL: broadcast to [n, heads, l, s] */
   bool batched, weights, causal;
   int64_t l, s, n, e, heads; /* s: keys, those that are added too */
@@ -166,9 +168,10 @@ static luc_status check_kinds(const call *c, const luc_value *args) {
 
 static luc_status check_widths(const call *c) {
   const luc_tensor *k = c->k, *v = c->v;
+  const int l = c->length, n = c->batch;
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
-  luc__tensor_shape_text(a, k);
-  luc__tensor_shape_text(b, v);
+  luc__shape_text(a, 3, (int64_t[]){k->sizes[l], k->sizes[n], k->sizes[2]});
+  luc__shape_text(b, 3, (int64_t[]){v->sizes[l], v->sizes[n], v->sizes[2]});
   LUC_CHECK(c->ctx, c->q->sizes[2] == c->e, LUC_ERR_SHAPE,
             "%s: was expecting embedding dimension of %lld, but got %lld", c->who, (long long)c->e,
             (long long)c->q->sizes[2]);
@@ -179,8 +182,8 @@ static luc_status check_widths(const call *c) {
     LUC_CHECK(c->ctx, k->sizes[0] == v->sizes[0] && k->sizes[1] == v->sizes[1], LUC_ERR_SHAPE,
               "%s: key's sequence and batch dims do not match value's (key %s, value %s)", c->who,
               a, b);
-  LUC_CHECK(c->ctx, k->sizes[1] == c->n, LUC_ERR_SHAPE,
-            "%s: key has a batch of %lld, query one of %lld", c->who, (long long)k->sizes[1],
+  LUC_CHECK(c->ctx, k->sizes[n] == c->n, LUC_ERR_SHAPE,
+            "%s: key has a batch of %lld, query one of %lld", c->who, (long long)k->sizes[n],
             (long long)c->n);
   return LUC_OK;
 }
@@ -213,10 +216,9 @@ static luc_status check_masks(const call *c, const luc_value *args) {
 
 /* ---- its steps ---- */
 
-/* A sequence as [length, batch, features]. */
+/* A sequence with its batch. */
 static luc_tensor *sequence(call *c, luc_tensor *t) {
-  if (!c->batched) return luc__f_unsqueeze(&c->f, t, 1);
-  return c->m->config[BATCH_FIRST].as.i ? luc__f_transpose(&c->f, t, 0, 1) : t;
+  return c->batched ? t : luc__f_unsqueeze(&c->f, t, 1);
 }
 
 static luc_tensor *f_linear(call *c, luc_tensor *x, luc_tensor *weight, luc_tensor *bias) {
@@ -224,33 +226,38 @@ static luc_tensor *f_linear(call *c, luc_tensor *x, luc_tensor *weight, luc_tens
                      LUC_ARGS(luc_v_tensor(x), luc_v_tensor(weight), luc_v_tensor(bias)));
 }
 
-static luc_tensor *part(call *c, luc_tensor *t, int64_t dim, int64_t start, int64_t n) {
-  if (t == NULL) return NULL;
-  return luc__f_call(&c->f, LUC_OP_narrow,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(start), luc_v_int(n)));
+/* Query's, key's and value's parts of t, one after another along dim; NULL has none. */
+static void split(call *c, luc_tensor *t, int64_t dim, luc_tensor **parts) {
+  const int64_t sizes[3] = {c->e, c->e, c->e};
+  luc_value list;
+  if (t == NULL || c->f.status != LUC_OK) return;
+  c->f.status = luc_call(c->ctx, LUC_OP_split_sizes,
+                         LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, 3), luc_v_int(dim)), &list);
+  if (c->f.status != LUC_OK) return;
+  for (int i = 0; i < 3; i++) parts[i] = luc__f_own(&c->f, luc__retain(list.as.tensors[i]));
+  luc__value_release(c->ctx, &list);
 }
 
 /* One product where all three are one sequence. */
 static luc_status project(call *c, bool one) {
   luc_context *ctx = c->ctx;
   luc_tensor *bias = luc__slot_tensor(c->m, "in_proj_bias", 12), **to[] = {&c->q, &c->k, &c->v};
-  luc_tensor *whole = NULL, *own[3] = {0};
+  luc_tensor *whole = NULL, *weight[3] = {0}, *biases[3] = {0}, *parts[3];
   if (same_widths(c->m)) {
     LUC_TRY(luc__module_need(ctx, c->m, "in_proj_weight", &whole));
   } else {
-    LUC_TRY(luc__module_need(ctx, c->m, "q_proj_weight", &own[0]));
-    LUC_TRY(luc__module_need(ctx, c->m, "k_proj_weight", &own[1]));
-    LUC_TRY(luc__module_need(ctx, c->m, "v_proj_weight", &own[2]));
+    LUC_TRY(luc__module_need(ctx, c->m, "q_proj_weight", &weight[0]));
+    LUC_TRY(luc__module_need(ctx, c->m, "k_proj_weight", &weight[1]));
+    LUC_TRY(luc__module_need(ctx, c->m, "v_proj_weight", &weight[2]));
   }
   if (one && whole) {
-    luc_tensor *all = f_linear(c, c->q, whole, bias);
-    for (int i = 0; i < 3; i++) *to[i] = part(c, all, -1, i * c->e, c->e);
+    split(c, f_linear(c, c->q, whole, bias), -1, parts);
+    for (int i = 0; i < 3 && c->f.status == LUC_OK; i++) *to[i] = parts[i];
     return c->f.status;
   }
-  for (int i = 0; i < 3; i++) {
-    luc_tensor *weight = whole ? part(c, whole, 0, i * c->e, c->e) : own[i];
-    *to[i] = f_linear(c, *to[i], weight, part(c, bias, 0, i * c->e, c->e));
-  }
+  split(c, whole, 0, weight);
+  split(c, bias, 0, biases);
+  for (int i = 0; i < 3; i++) *to[i] = f_linear(c, *to[i], weight[i], biases[i]);
   return c->f.status;
 }
 
@@ -276,13 +283,14 @@ static void take_masks(call *c, const luc_value *args) {
 /* One more key and value for every query (t NULL: zeros), which no mask hides. */
 static luc_tensor *add_key(call *c, luc_tensor *keys, luc_tensor *t) {
   if (c->f.status != LUC_OK) return NULL;
-  int64_t sizes[3] = {1, c->n, c->e};
+  int64_t sizes[3] = {c->n, c->n, c->e};
+  sizes[c->length] = 1;
   luc_value like = luc_v_tensor(keys), shape = luc_v_ints(sizes, 3);
   luc_tensor *row = t ? luc__f_expand(&c->f, t, 3, sizes)
                       : luc__f_call(&c->f, LUC_OP_new_zeros, LUC_ARGS(like, shape));
   if (row == NULL) return NULL;
   luc_tensor *both[2] = {keys, row};
-  return luc__f_call(&c->f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(both, 2), luc_v_int(0)));
+  return luc__f_call(&c->f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(both, 2), luc_v_int(c->length)));
 }
 
 static luc_tensor *add_column(call *c, luc_tensor *mask) {
@@ -301,8 +309,10 @@ static void add_keys(call *c, luc_tensor *k, luc_tensor *v) {
 
 /* [n, heads, length, features of a head] */
 static luc_tensor *to_heads(call *c, luc_tensor *t, int64_t length) {
-  int64_t sizes[4] = {length, c->n, c->heads, c->e / c->heads};
-  return luc__f_permute(&c->f, luc__f_reshape(&c->f, t, 4, sizes), 4, (int64_t[]){1, 2, 0, 3});
+  int64_t sizes[4] = {c->n, c->n, c->heads, c->e / c->heads};
+  sizes[c->length] = length;
+  return luc__f_permute(&c->f, luc__f_reshape(&c->f, t, 4, sizes), 4,
+                        (int64_t[]){c->batch, 2, c->length, 3});
 }
 
 /* softmax(q kᵀ / sqrt(features) + mask) v and, if they are asked for, its weights. */
@@ -355,9 +365,11 @@ static luc_status begin(call *c, luc_value *args) {
   c->k = one ? c->q : sequence(c, args[KEY].as.tensor);
   c->v = one ? c->q : sequence(c, args[VALUE].as.tensor);
   if (c->f.status != LUC_OK) return c->f.status;
-  c->l = c->q->sizes[0];
-  c->n = c->q->sizes[1];
-  c->s = c->k->sizes[0];
+  c->length = c->batched && c->m->config[BATCH_FIRST].as.i;
+  c->batch = 1 - c->length;
+  c->l = c->q->sizes[c->length];
+  c->n = c->q->sizes[c->batch];
+  c->s = c->k->sizes[c->length];
   LUC_TRY(check_widths(c));
   LUC_TRY(check_masks(c, args));
   return project(c, one);
@@ -367,12 +379,12 @@ static luc_status begin(call *c, luc_value *args) {
 static void finish(call *c, luc_tensor *y, luc_tensor *weights, bool average, luc_outputs *out) {
   luc_formula *f = &c->f;
   luc_tensor *kept[2] = {0};
-  y = luc__f_permute(f, y, 4, (int64_t[]){2, 0, 1, 3});
-  y = project_back(c, luc__f_reshape(f, y, 3, (int64_t[]){c->l, c->n, c->e}));
-  if (!c->batched)
-    y = luc__f_squeeze(f, y, 1);
-  else if (c->m->config[BATCH_FIRST].as.i)
-    y = luc__f_transpose(f, y, 0, 1);
+  int64_t dims[4] = {2, 2, 1, 3}, sizes[3] = {c->l, c->l, c->e};
+  dims[c->batch] = 0;
+  sizes[c->batch] = c->n;
+  y = luc__f_permute(f, y, 4, dims);
+  y = project_back(c, luc__f_reshape(f, y, 3, sizes));
+  if (!c->batched) y = luc__f_squeeze(f, y, 1);
   if (weights && average) weights = luc__f_mean(f, weights, 1, (int64_t[]){1}, false);
   if (weights && !c->batched) weights = luc__f_squeeze(f, weights, 0);
   if (f->status != LUC_OK) return;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu/attention.h"
+#include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
@@ -55,10 +56,48 @@ static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
 
 enum { Q, K, V, MASK };
 
+/* t as the kernel can read it: its own columns adjacent, else a copy. */
+static luc_status adjacent(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
+  const int last = t->ndim - 1;
+  if (t->dtype != dtype || (t->strides[last] != 1 && t->sizes[last] > 1))
+    return luc__contiguous_as(ctx, t, dtype, out);
+  *out = luc__retain(t);
+  return LUC_OK;
+}
+
+/* A new tensor of like's sizes but for the last, its dimensions in memory as like's are: what was
+ * heads beside each other stays so, and joins them again without a copy. */
+static luc_status in_order_of(luc_context *ctx, const luc_tensor *like, int64_t width,
+                              luc_dtype dtype, luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS], step = width;
+  bool placed[LUC_MAX_DIMS] = {false};
+  const int last = like->ndim - 1;
+  memcpy(sizes, like->sizes, sizeof sizes);
+  sizes[last] = width;
+  LUC_TRY(luc__tensor_empty(ctx, dtype, like->ndim, sizes, out));
+  for (int n = 0; n < last && (*out)->numel > 0; n++) {
+    int inner = -1;
+    for (int d = last - 1; d >= 0; d--)
+      if (!placed[d] && (inner < 0 || like->strides[d] < like->strides[inner])) inner = d;
+    placed[inner] = true;
+    (*out)->strides[inner] = step;
+    step *= sizes[inner];
+  }
+  return LUC_OK;
+}
+
+static luc_heads heads_of(const luc_tensor *t) {
+  const int n = t->ndim - 2;
+  luc_heads h = {.data = t->data, .row = t->strides[n]};
+  memcpy(h.batch, t->strides, (size_t)n * sizeof *h.batch);
+  return h;
+}
+
 static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causal, double scale) {
   const luc_tensor *q = t[Q], *k = t[K], *v = t[V];
   int n = q->ndim;
   luc_attention a = {.dtype = (luc_dtype)q->dtype,
+                     .nbatch = n - 2,
                      .batch = 1,
                      .l = q->sizes[n - 2],
                      .s = k->sizes[n - 2],
@@ -66,17 +105,14 @@ static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causa
                      .ev = v->sizes[n - 1],
                      .scale = scale,
                      .causal = causal,
-                     .q = q->data,
-                     .k = k->data,
-                     .v = v->data,
-                     .mask = luc__data(mask),
-                     .nbatch = n - 2};
+                     .q = heads_of(q),
+                     .k = heads_of(k),
+                     .v = heads_of(v)};
+  memcpy(a.sizes, q->sizes, (size_t)(n - 2) * sizeof *a.sizes);
   for (int d = 0; d < n - 2; d++) a.batch *= q->sizes[d];
   if (mask == NULL) return a;
+  a.mask = heads_of(mask);
   a.mask_bool = mask->dtype == LUC_BOOL;
-  memcpy(a.batch_sizes, mask->sizes, (size_t)(n - 2) * sizeof *a.batch_sizes);
-  memcpy(a.mask_batch, mask->strides, (size_t)(n - 2) * sizeof *a.mask_batch);
-  a.mask_row = mask->strides[n - 2];
   a.mask_column = mask->strides[n - 1];
   return a;
 }
@@ -87,14 +123,12 @@ luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out)
   luc_status status;
   luc_tensor *t[COUNT] = {0}, *q = args[0].as.tensor;
   luc_dtype dtype = (luc_dtype)q->dtype, compute = luc__compute_dtype(dtype);
-  int64_t sizes[LUC_MAX_DIMS];
-  for (int i = Q; i <= V; i++) LUC_GO(luc__dense(ctx, args[i].as.tensor, compute, &t[i]));
+  for (int i = Q; i <= V; i++) LUC_GO(adjacent(ctx, args[i].as.tensor, compute, &t[i]));
   luc_attention a = geometry(t, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
-  memcpy(sizes, q->sizes, sizeof sizes);
-  sizes[q->ndim - 1] = a.ev;
-  LUC_GO(luc__tensor_empty(ctx, compute, q->ndim, sizes, &t[Y]));
-  LUC_GO(luc__tensor_empty(ctx, compute, q->ndim - 1, sizes, &t[LSE]));
-  LUC_GO(luc__attention(ctx, &a, t[Y]->data, t[LSE]->data));
+  LUC_GO(in_order_of(ctx, q, a.ev, compute, &t[Y]));
+  LUC_GO(luc__tensor_empty(ctx, compute, q->ndim - 1, q->sizes, &t[LSE]));
+  const luc_heads y = heads_of(t[Y]);
+  LUC_GO(luc__attention(ctx, &a, &y, t[LSE]->data));
   out[1] = luc_v_tensor(luc__retain(t[LSE]));
   status = luc__deliver(ctx, "scaled_dot_product_attention", &out[0], dtype, luc__retain(t[Y]));
 done:
@@ -105,15 +139,22 @@ done:
 /* attention_backward(grad, query, key, value, attn_mask, output, logsumexp, is_causal, scale) */
 luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   enum { G = MASK, Y, LSE, DQ, DK, DV, COUNT };
-  static const int from[] = {1, 2, 3, 0, 5, 6};
+  static const int from[] = {1, 2, 3, 0, 5};
   luc_status status;
   luc_tensor *t[COUNT] = {0};
   luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
-  for (int i = Q; i <= LSE; i++) LUC_GO(luc__dense(ctx, args[from[i]].as.tensor, compute, &t[i]));
+  luc_heads h[COUNT];
+  for (int i = Q; i <= Y; i++) LUC_GO(adjacent(ctx, args[from[i]].as.tensor, compute, &t[i]));
+  LUC_GO(luc__dense(ctx, args[6].as.tensor, compute, &t[LSE]));
   luc_attention a = geometry(t, luc_as_tensor(&args[4]), args[7].as.i, luc_as_double(&args[8]));
-  for (int i = 0; i < 3; i++) LUC_GO(luc__tensor_empty_like(ctx, t[i], compute, &t[DQ + i]));
-  LUC_GO(luc__attention_backward(ctx, &a, t[G]->data, t[Y]->data, t[LSE]->data, t[DQ]->data,
-                                 t[DK]->data, t[DV]->data));
+  for (int i = 0; i < 3; i++) {
+    const luc_tensor *like = args[1 + i].as.tensor;
+    LUC_GO(in_order_of(ctx, like, like->sizes[like->ndim - 1], compute, &t[DQ + i]));
+    memset(t[DQ + i]->data, 0, (size_t)t[DQ + i]->numel * luc__dtype_size(compute));
+  }
+  for (int i = G; i < COUNT; i++)
+    if (i != LSE) h[i] = heads_of(t[i]);
+  LUC_GO(luc__attention_backward(ctx, &a, &h[G], &h[Y], t[LSE]->data, &h[DQ], &h[DK], &h[DV]));
   for (int i = 0; i < 3; i++)
     LUC_GO(luc__deliver(ctx, "attention_backward", &out[i], dtype, luc__retain(t[DQ + i])));
 done:

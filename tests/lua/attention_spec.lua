@@ -48,6 +48,20 @@ describe("attention in blocks", function()
     end)
   end
 
+  it("reads and writes heads that lie beside each other, and keys that are shared", function()
+    local inputs = {parity.leaf {2, 70, 3, 5}, parity.leaf {200, 1, 5}, parity.leaf {9, 2, 3, 200}}
+    local q, k = inputs[1]:transpose(2, 3), inputs[2]:transpose(1, 2):expand(2, 3, 200, 5)
+    local v = inputs[3]:permute(2, 3, 4, 1)
+    local got, want = F.scaled_dot_product_attention(q, k, v), by_scores(q, k, v)
+    parity.close(got, want)
+    assert.is_true(got:transpose(2, 3):is_contiguous())
+    local options = {grad_outputs = lucerna.randn(got.shape, double)}
+    local gradients = {lucerna.autograd.grad(want, inputs, options)}
+    for i, g in ipairs {lucerna.autograd.grad(got, inputs, options)} do
+      parity.close(g, gradients[i], {atol = 1e-9}, "gradient " .. i)
+    end
+  end)
+
   it("needs no matrix of scores", function()
     local length, width = 4096, 64
     local inputs = {}
