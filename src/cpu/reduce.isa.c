@@ -7,39 +7,35 @@
 
 #include "cpu/isa.h"
 
-/* ---- float ---- */
-
-#define T     float
 #define S     double
-#define FN(f) f##_f32
 #define S_MIN (-INFINITY)
 #define S_MAX INFINITY
 
-typedef int32_t mask_f32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+/* ---- float ---- */
+
+#include "cpu/real_f32.inc"
+
 static inline float positive_f32(float x) {
   return fabsf(x);
 }
 
 #include "cpu/reduce_real.inc"
 
-#undef T
-#undef FN
+#include "cpu/real_end.inc"
 
 /* ---- double ---- */
 
-#define T     double
-#define FN(f) f##_f64
+#include "cpu/real_f64.inc"
 
-typedef int64_t mask_f64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 static inline double positive_f64(double x) {
   return fabs(x);
 }
 
 #include "cpu/reduce_real.inc"
 
-#undef T
+#include "cpu/real_end.inc"
+
 #undef S
-#undef FN
 #undef S_MIN
 #undef S_MAX
 
