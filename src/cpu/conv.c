@@ -15,6 +15,9 @@
  * live in the second-level cache. */
 static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 18;
 
+/* Positions of a block of the weight gradient, and filters at a time. */
+static const int64_t BLOCK = 1088, FILTERS = 256;
+
 int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
                            int64_t pad_after, int64_t dilation) {
   int64_t room = in + pad_before + pad_after - dilation * (kernel - 1) - 1;
@@ -30,8 +33,9 @@ typedef struct job {
   luc_dtype dtype;
   int64_t groups, batch, in_channels, out_channels;
   const char *x, *weight, *bias, *dy;
-  char *y, *dweight;     /* weight gradient: y holds the sums */
+  char *y, *dweight;     /* weight gradient: y holds sums */
   int64_t cuts;          /* forward: bands; weight: stretches of the batch */
+  int64_t images;        /* weight: at a time */
   int64_t chunks, chunk; /* of filters (input gradient: channels) */
   luc_slots slots;
 } job;
@@ -410,85 +414,141 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
 
 /* -- Weight gradient --------------------------------------------------------------------------- */
 
-/* Sums of one stretch of the batch, one group and chunk of filters: j->y holds
- * [cuts, groups, filters, row]. */
+static bool is_depthwise(const luc_conv_plan *p) {
+  return p->channels == 1 && p->filters == 1;
+}
+
+/* All bands of p->images images. */
+static void weight_bands(const job *j, luc_conv_piece *p, void *scratch) {
+  const luc_conv_plan *c = &j->plan;
+  for (int64_t row = 0; row < c->out[1]; row += c->band[0])
+    for (int64_t column = 0; column < c->out[2]; column += c->band[1]) {
+      p->first[0] = row, p->size[0] = min64(c->band[0], c->out[1] - row);
+      p->first[1] = column, p->size[1] = min64(c->band[1], c->out[2] - column);
+      if (is_depthwise(c))
+        j->kernels->depthwise_weight(c, p, scratch);
+      else
+        j->kernels->backward_weight(c, p, scratch);
+      p->accumulate = true;
+    }
+}
+
+/* Sums of one stretch of the batch, one group and chunk of channels: the first stretch's are
+ * j->dweight, the others' [cuts - 1, out_channels, k] at j->y. */
 static void weight_pieces(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   const luc_conv_plan *c = &j->plan;
-  const int64_t row = luc__conv_sum_row(c->k);
+  const int64_t size = (int64_t)j->size;
   void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
-    int64_t filter = i % j->chunks * j->chunk, group = i / j->chunks % j->groups;
-    int64_t cut = i / (j->chunks * j->groups);
+    int64_t group = i / j->chunks % j->groups, cut = i / (j->chunks * j->groups);
+    int64_t channel = i % j->chunks * j->chunk;
     int64_t first = cut * j->batch / j->cuts, last = (cut + 1) * j->batch / j->cuts;
-    luc_conv_piece p = {.count = min64(j->chunk, c->filters - filter)};
-    p.y = j->y + ((cut * j->groups + group) * c->filters + filter) * row * (int64_t)j->size;
-    for (int64_t n = first; n < last; n++) {
-      int64_t image = n * j->groups + group;
-      p.x = offset(j, j->x, image * c->channels * c->in_pixels);
-      p.dy = offset(j, j->dy, (image * c->filters + filter) * c->pixels);
-      p.accumulate = n > first;
-      if (c->k == c->taps && c->filters == 1)
-        j->kernels->depthwise_weight(c, &p, scratch);
-      else
-        j->kernels->backward_weight(c, &p, scratch);
+    luc_conv_piece p = {.count = min64(j->chunk, c->channels - channel)};
+    p.x_image = j->in_channels * c->in_pixels;
+    p.dy_image = j->out_channels * c->pixels;
+    char *sums = cut == 0 ? j->dweight : j->y + (cut - 1) * j->out_channels * c->k * size;
+    for (int64_t f = 0; f < c->filters; f += FILTERS) {
+      p.filters = min64(FILTERS, c->filters - f);
+      p.y = sums + ((group * c->filters + f) * c->k + channel * c->taps) * size;
+      p.accumulate = false;
+      for (int64_t n = first; n < last; n += p.images) {
+        p.images = min64(j->images, last - n);
+        p.x = offset(j, j->x, n * p.x_image + (group * c->channels + channel) * c->in_pixels);
+        p.dy = offset(j, j->dy, n * p.dy_image + (group * c->filters + f) * c->pixels);
+        weight_bands(j, &p, scratch);
+      }
     }
   }
   luc__slots_put(&j->slots, scratch);
 }
 
-/* dweight [k] of some filters = the sums of all cuts, put in the order (channels, taps). */
-static void finish_filters(void *arg, int64_t begin, int64_t end) {
+/* Adds the sums of all cuts to the first's. */
+static void add_cuts(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
-  const luc_conv_plan *c = &j->plan;
-  const int64_t row = luc__conv_sum_row(c->k), size = (int64_t)j->size;
-  for (int64_t f = begin; f < end; f++) {
-    char *sums = j->y + f * row * size, *to = j->dweight + f * c->k * size;
-    for (int64_t cut = 1; cut < j->cuts; cut++)
-      luc__add_elements(j->dtype, sums, sums + cut * j->out_channels * row * size, c->k);
-    if (c->short_runs)
-      memcpy(to, sums, (size_t)(c->k * size));
-    else
-      c->gemm->transpose(c->taps, c->channels, sums, c->channels, to, c->taps);
-  }
+  const int64_t size = (int64_t)j->size, all = j->out_channels * j->plan.k;
+  for (int64_t cut = 1; cut < j->cuts; cut++)
+    luc__add_elements(j->dtype, j->dweight + begin * size, j->y + ((cut - 1) * all + begin) * size,
+                      end - begin);
 }
 
-/* Cuts of the batch while their sums take little memory, then of the filters. */
+/* Bands of about a block of positions: fewer would cost more to add up than to multiply, and what a
+ * tile passes must stay in the first-level cache. */
+static void choose_weight_band(const luc_conv *c, int64_t *band) {
+  luc_conv_plan p;
+  plan_sizes(&p, c);
+  band[0] = p.out[1], band[1] = p.out[2];
+  if (is_depthwise(&p)) return;
+  const int d = p.out[1] > 1 ? 0 : 1;
+  int64_t most = max64(BLOCK / (d == 0 ? p.out[2] : 1), 1);
+  band[d] = cuts_of(band[d], cuts_of(band[d], most));
+  if (d == 1) band[d] = min64(cuts_of(band[d], 16) * 16, p.out[2]);
+}
+
+/* Positions of one block, at most. */
+static int64_t weight_row(const job *j) {
+  const luc_conv_plan *p = &j->plan;
+  int64_t length = cuts_of((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
+  return length * p->out[0] * j->images;
+}
+
+/* Small images and planes are multiplied together, few channels at a time stay in the cache. What a
+ * plane has between its rows and behind must cost less than gathering, about that of 8 filters. */
+static void plan_weight(job *j) {
+  luc_conv_plan *p = &j->plan;
+  const int64_t pixels = p->band[0] * p->band[1];
+  int64_t length = cuts_of((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
+  p->direct = (length - pixels) * p->filters < 8 * pixels;
+  p->units = max64(1, BLOCK / length);
+  const bool whole = p->band[0] == p->out[1] && p->band[1] == p->out[2] && !is_depthwise(p);
+  j->images = whole ? min64(max64(1, p->units / p->out[0]), cuts_of(j->batch, j->cuts)) : 1;
+  int64_t row = p->direct ? 0 : weight_row(j) * p->taps;
+  p->block = min64(max64(PANEL_SIZE / (j->images * p->plane + row), 1), j->chunk);
+  p->block = cuts_of(j->chunk, cuts_of(j->chunk, p->block));
+}
+
+/* Cuts of the batch while they are long and their sums take little memory, then of the channels. */
 static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
-  int64_t work = c->pixels * c->k * c->filters, sums = j->out_channels * luc__conv_sum_row(c->k);
+  int64_t work = c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
   j->cuts = min64(min64(j->batch, 8), max64(1, 4 * BUFFER_SIZE / (sums + 1)));
+  j->cuts = min64(j->cuts, max64(1, j->batch * c->pixels / (BLOCK / 2)));
   while (j->cuts > 1 && work * j->batch / j->cuts < PIECE_WORK) j->cuts = cuts_of(j->cuts, 2);
   int64_t per_cut = work * cuts_of(j->batch, j->cuts);
-  j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->filters, 32);
-  j->chunks = cuts_of(c->filters, j->chunk);
+  j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->channels, cuts_of(64, c->taps));
+  j->chunks = cuts_of(c->channels, j->chunk);
+}
+
+/* Bytes of scratch for one piece. */
+static size_t weight_scratch(const job *j) {
+  const luc_conv_plan *p = &j->plan;
+  int64_t rows = min64(p->filters, FILTERS) + (p->direct ? 0 : p->block * p->taps);
+  int64_t elements = rows * weight_row(j) + j->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
+  if (is_depthwise(p)) elements = p->plane + 16 * p->taps + LUC_CONV_SLACK;
+  return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p, j->images);
 }
 
 static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const void *x,
                                   const void *dy, void *dweight) {
   job j;
-  LUC_TRY(job_init(ctx, &j, c, NULL));
+  int64_t band[2];
+  choose_weight_band(c, band);
+  LUC_TRY(job_init(ctx, &j, c, band));
   luc_conv_plan *p = &j.plan;
   choose_weight_cuts(&j);
-  const int64_t row = luc__conv_sum_row(p->k);
-  size_t bytes = luc__mul_size((size_t)(j.cuts * j.out_channels * row), j.size);
-  char *sums = luc__alloc(ctx, bytes);
-  luc_status status = sums ? LUC_OK : LUC_ERR_MEMORY;
-  if (sums) {
-    j.x = x, j.dy = dy, j.y = sums;
-    int64_t length = p->channels * (p->dilation[2] > 1 ? 1 : p->kernel[2]);
-    p->short_runs = length < 16;
-    p->panel = min64(min64(max64(2 * PANEL_SIZE / row, 32), LUC_GEMM_KC), p->pixels);
-    int64_t gathered = (p->panel + 15) * row + LUC_CONV_SLACK + 15;
-    if (p->short_runs) gathered *= 2;
-    int64_t buffer = luc__conv_weight_buffer(p) + 16 * p->taps; /* depthwise: sums */
-    size_t scratch = scratch_size(&j, buffer, gathered);
+  plan_weight(&j);
+  const int64_t all = j.out_channels * p->k;
+  size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * all), j.size);
+  char *sums = j.cuts > 1 ? luc__alloc(ctx, bytes) : NULL;
+  luc_status status = sums || j.cuts == 1 ? LUC_OK : LUC_ERR_MEMORY;
+  if (status == LUC_OK) {
+    j.x = x, j.dy = dy, j.y = sums, j.dweight = dweight;
     int64_t work = p->pixels * p->k * p->filters * cuts_of(j.batch, j.cuts) / j.chunks;
-    status = run(ctx, &j, j.cuts * j.groups * j.chunks, work, scratch, weight_pieces);
+    int64_t pieces = j.cuts * j.groups * j.chunks;
+    status = run(ctx, &j, pieces, work, weight_scratch(&j), weight_pieces);
   }
-  j.dweight = dweight;
-  int64_t grain = PANEL_SIZE / (j.cuts * row + 1) + 1;
-  if (status == LUC_OK) luc__parallel_for(ctx, j.out_channels, grain, finish_filters, &j);
+  if (status == LUC_OK && j.cuts > 1)
+    luc__parallel_for(ctx, all, PANEL_SIZE / j.cuts, add_cuts, &j);
   luc__free(ctx, sums, bytes);
   job_free(ctx, &j);
   return status;

@@ -30,34 +30,35 @@ typedef struct luc_conv_plan {
   int64_t phases[3];          /* how many are stored, and ... */
   const int64_t *residues[3]; /* ... which: rows and columns modulo the stride */
   int64_t phase_rows, length; /* rows of a phase, each of so many elements, ... */
-  int64_t pitch;              /* ... which is more than their distance where zeros are shared */
+  int64_t pitch;              /* ... and so far apart: less where zeros are shared */
   int64_t phase_size, depth_size, plane;
   const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
   /* depthwise: the kernel by columns, whose taps meet rows that follow each other */
   const struct luc_conv_column *columns;
   int64_t num_columns, column_step; /* from one weight of a column to the next */
   int64_t panel;                    /* pixels gathered at a time */
-  bool short_runs; /* weight: kernel rows of few elements, gathered the forward's way */
-  int64_t k_step;  /* kernel elements gathered at a time */
-  bool direct;     /* forward: nothing is gathered */
+  int64_t k_step;                   /* kernel elements gathered at a time */
+  bool direct;                      /* forward: nothing is gathered */
+  int64_t block, units; /* weight: channels in the buffer, planes multiplied at a time */
 } luc_conv_plan;
 
 /* One piece: pointers are those of its image, group and first filter or channel. */
 typedef struct luc_conv_piece {
   const void *x, *weight, *bias, *dy;
-  void *y;                   /* output, input gradient or weight sums */
-  int64_t first[2], size[2]; /* forward: output rows and columns */
-  int64_t count;             /* forward, weight: filters; input gradient: channels */
-  int64_t weight_row;        /* input gradient: distance of rows of weightᵀ */
-  bool accumulate;           /* weight: add to y */
+  void *y;                           /* output, input gradient or weight sums */
+  int64_t first[2], size[2];         /* forward, weight: output rows and columns */
+  int64_t count;                     /* forward: filters; gradients: channels */
+  int64_t weight_row;                /* input gradient: distance of rows of weightᵀ */
+  bool accumulate;                   /* weight: add to y */
+  int64_t images, x_image, dy_image; /* weight: how many, and how far apart in x and dy */
+  int64_t filters;                   /* weight */
 } luc_conv_piece;
 
 typedef struct luc_conv_kernels {
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* weight: [channels * taps, filters], transposed. */
   void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
-  /* y [filters, luc__conv_sum_row(k)]: columns in the order (taps, channels), with
-   * short_runs (channels, taps). */
+  /* y [filters, k]. */
   void (*backward_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* filters == channels == 1. */
   void (*depthwise)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
@@ -80,13 +81,10 @@ static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int6
   return z * c->stride[0] * c->depth_size + y * c->pitch + x;
 }
 
-static inline int64_t luc__conv_sum_row(int64_t k) {
-  return (k + 15) / 16 * 16;
-}
-
-/* The weight gradient's image, in elements. */
-static inline int64_t luc__conv_weight_buffer(const luc_conv_plan *c) {
-  return c->channels * (c->short_runs ? c->plane : c->depth * c->rows * c->width);
+/* Bytes of the weight gradient's tables, before its buffer. */
+static inline int64_t luc__conv_weight_tables(const luc_conv_plan *c, int64_t images) {
+  int64_t count = images * c->out[0] * 2 + c->phases[2] * 3;
+  return (count * (int64_t)sizeof(int64_t) + 63) / 64 * 64;
 }
 
 extern const luc_conv_kernels luc__conv_base[2], luc__conv_avx2[2], luc__conv_avx512[2];
