@@ -6,7 +6,11 @@
 
 /* Cut sizes, the same for every instruction set so that results differ only by rounding. */
 enum {
+#ifdef LUCERNA_TEST_BUILD
+  LUC_GEMM_KC = 40, /* so that small products are cut, and scratch is small */
+#else
   LUC_GEMM_KC = 512, /* length of one chain of additions */
+#endif
   LUC_GEMM_NC = 192, /* columns packed at a time: a multiple of every tile's width */
   LUC_GEMM_MC = 64   /* rows that meet all of these before the next */
 };
