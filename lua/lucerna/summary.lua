@@ -31,6 +31,11 @@ local function attention(args, result)
   return (numel(args[1]) + numel(result)) * keys[#keys - 1]
 end
 
+-- Every row meets the recurrent weights, and the projection's.
+local function recurrence(args)
+  return args[1]:size(1) * (numel(args[4]) + numel(args[6]))
+end
+
 local function fold(args, result)
   return numel(result) * numel(args[1]) // math.max(last_size(args[1]), 1)
 end
@@ -42,7 +47,7 @@ local MULTIPLY_ADDS = {
   mv = first_product, dot = first_product, vdot = first_product,
   addmm = second_product, addmv = second_product, baddbmm = second_product,
   convolution = convolution, convolution_input = transposed,
-  attention = attention, mm_fold = fold,
+  attention = attention, mm_fold = fold, recurrence = recurrence,
 }
 
 -- ---- counting ----

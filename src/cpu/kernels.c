@@ -14,6 +14,7 @@
 #include "cpu/optim_kernels.h"
 #include "cpu/norm_kernels.h"
 #include "cpu/pool2d_kernels.h"
+#include "cpu/recurrence_kernels.h"
 #include "cpu/softmax_kernels.h"
 #include "cpu/winograd_kernels.h"
 
@@ -35,6 +36,7 @@ static const luc_kernels tables[] = {
         .conv = luc__conv_base,
         .winograd = &luc__winograd_base,
         .random = &luc__random_base,
+        .recurrence = luc__recurrence_base,
     },
 #if LUC_ISA_X86
     {
@@ -53,6 +55,7 @@ static const luc_kernels tables[] = {
         .conv = luc__conv_avx2,
         .winograd = &luc__winograd_avx2,
         .random = &luc__random_avx2,
+        .recurrence = luc__recurrence_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -70,6 +73,7 @@ static const luc_kernels tables[] = {
         .conv = luc__conv_avx512,
         .winograd = &luc__winograd_avx512,
         .random = &luc__random_avx512,
+        .recurrence = luc__recurrence_avx512,
     },
 #endif
 };

@@ -28,6 +28,7 @@ typedef struct luc_kernels {
   const struct luc_pool2d_kernels *pool2d;
   const struct luc_norm_kernels *norm;
   const struct luc_optim_kernels *optim;
+  const struct luc_recurrence_kernels *recurrence;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

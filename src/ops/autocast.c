@@ -28,6 +28,7 @@ static const uint8_t policies[LUC_NUM_OPS] = {
     [LUC_OP_linear] = LOWER,
     [LUC_OP_linalg_vecdot] = LOWER,
     [LUC_OP_prelu] = LOWER,
+    [LUC_OP_recurrence] = LOWER,
     [LUC_OP_scaled_dot_product_attention] = LOWER,
     /* float32 */
     [LUC_OP_avg_pool3d] = FULL,

@@ -39,7 +39,7 @@ typedef enum luc_type {
   LUC_T_COUNT
 } luc_type;
 
-enum { LUC_MAX_PARAMS = 16, LUC_MAX_RESULTS = 4, LUC_SCHEMA_INTS = 16, LUC_SCHEMA_FLOATS = 4 };
+enum { LUC_MAX_PARAMS = 16, LUC_MAX_RESULTS = 6, LUC_SCHEMA_INTS = 16, LUC_SCHEMA_FLOATS = 4 };
 
 typedef struct luc_param {
   const char *name;

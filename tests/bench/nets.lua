@@ -125,6 +125,34 @@ cases:add("LSTM 64-128, 32 steps, batch 16, there and back", {
   end,
 })
 
+cases:add("LSTM 64-128, 1 step, batch 1, forward", {
+  ratio = 2, unit = "us", threads = { 1 },
+  setup = function(lucerna)
+    local net, x = lucerna.nn.LSTM(64, 128), lucerna.rand(1, 1, 64)
+    return function() net(x) end
+  end,
+})
+
+cases:add("GRU 64-128, 32 steps, batch 16, there and back", {
+  ratio = 2, train = true,
+  setup = function(lucerna)
+    local net, x = lucerna.nn.GRU(64, 128), lucerna.rand(32, 16, 64)
+    local g = lucerna.rand(32, 16, 128)
+    return function()
+      net:zero_grad()
+      net(x):backward(g)
+    end
+  end,
+})
+
+cases:add("LSTMCell 64-128, batch 16, forward", {
+  ratio = 1, unit = "us", threads = { 1 },
+  setup = function(lucerna)
+    local net, x = lucerna.nn.LSTMCell(64, 128), lucerna.rand(16, 64)
+    return function() net(x) end
+  end,
+})
+
 cases:add("TransformerEncoderLayer 128, [8, 64, 128], there and back", {
   ratio = 1.5, train = true,
   setup = function(lucerna)

@@ -142,6 +142,23 @@ def _():
     )
 
 
+@case("LSTM 64-128, 1 step, batch 1, forward")
+def _():
+    return forward(nn.LSTM(64, 128), torch.rand(1, 1, 64))
+
+
+@case("GRU 64-128, 32 steps, batch 16, there and back", train=True)
+def _():
+    return there_and_back(
+        nn.GRU(64, 128), torch.rand(32, 16, 64), torch.rand(32, 16, 128), lambda y: y[0]
+    )
+
+
+@case("LSTMCell 64-128, batch 16, forward")
+def _():
+    return forward(nn.LSTMCell(64, 128), torch.rand(16, 64))
+
+
 @case("TransformerEncoderLayer 128, [8, 64, 128], there and back", train=True)
 def _():
     net = nn.TransformerEncoderLayer(128, 4, dim_feedforward=512, dropout=0, batch_first=True)

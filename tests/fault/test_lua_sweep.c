@@ -202,6 +202,10 @@ TEST("so does attention") {
   sweep("attention");
 }
 
+TEST("so do recurrent layers, by the kernel and in operators") {
+  sweep("recurrent");
+}
+
 TEST("so do factorizations of matrices and their gradients") {
   sweep("linalg");
 }

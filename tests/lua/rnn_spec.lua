@@ -103,6 +103,56 @@ describe("recurrent layers", function()
     end
   end)
 
+  it("pass gradcheck for every parameter and state, packed and projected", function()
+    local d = {dtype = lucerna.float64, requires_grad = true}
+    for _, class in ipairs {"RNN", "GRU", "LSTM"} do
+      local proj = class == "LSTM" and 2 or nil
+      local m = nn[class](2, 3, {bidirectional = true, proj_size = proj, dtype = lucerna.float64})
+      local names, inputs = {}, {lucerna.randn(6, 2, d), lucerna.randn(2, 3, proj or 3, d)}
+      if class == "LSTM" then inputs[3] = lucerna.randn(2, 3, 3, d) end
+      local first = #inputs
+      for name, p in m:named_parameters() do
+        names[#names + 1] = name
+        inputs[#inputs + 1] = p:detach():clone():requires_grad_()
+      end
+      parity.gradcheck(function(...)
+        local values, params = {...}, {}
+        for i, name in ipairs(names) do params[name] = values[first + i] end
+        local x = rnn.PackedSequence(values[1], lucerna.tensor({3, 2, 1}))
+        local hx = first == 3 and {values[2], values[3]} or values[2]
+        local y, last = lucerna.func.functional_call(m, params, {x, hx})
+        local h, c = last, nil
+        if first == 3 then h, c = last[1], last[2] end
+        return y.data:sum() + (h * 2):sum() + (c and (c * 3):sum() or 0)
+      end, inputs)
+    end
+  end)
+
+  -- A gradient that is recorded goes step by step through operators, another through the kernel.
+  it("have the same gradients from the kernel and from operators", function()
+    lucerna.manual_seed(4)
+    for _, case in ipairs {
+      {"RNN", 3, 5, 7, 1}, {"RNN", 5, 40, 20, 20, nonlinearity = "relu"}, {"GRU", 4, 7, 3, 5},
+      {"GRU", 4, 50, 12, 18}, {"LSTM", 3, 5, 4, 2}, {"LSTM", 8, 64, 30, 19},
+      {"LSTM", 4, 50, 9, 16, proj_size = 20}, {"LSTM", 4, 50, 3, 1, proj_size = 20},
+    } do
+      local class, input, hidden, steps, batch = table.unpack(case)
+      local m = nn[class](input, hidden, {bidirectional = true, proj_size = case.proj_size,
+        nonlinearity = case.nonlinearity, dtype = lucerna.float64})
+      local x = lucerna.randn(steps, batch, input, {dtype = lucerna.float64, requires_grad = true})
+      local wanted = {x}
+      for p in m:parameters() do wanted[#wanted + 1] = p end
+      local y, state = m(x)
+      local sum = y:pow(2):sum()
+      for _, s in ipairs(class == "LSTM" and state or {state}) do sum = sum + s:exp():sum() end
+      local fused = {lucerna.autograd.grad(sum, wanted, nil, {retain_graph = true})}
+      local recorded = {lucerna.autograd.grad(sum, wanted, nil, {create_graph = true})}
+      for i, g in ipairs(fused) do
+        parity.close(recorded[i], g, {rtol = 1e-9, atol = 1e-11}, class .. " gradient " .. i)
+      end
+    end
+  end)
+
   it("give the same for a packed batch and for its sequences alone", function()
     local m = nn.GRU(2, 3, {num_layers = 2, bidirectional = true})
     local a, b = lucerna.randn(4, 2), lucerna.randn(2, 2)

@@ -1,0 +1,315 @@
+/* Recurrent layers: rows of the batch in ranges, each through all steps. Weights are packed once,
+ * in blocks of columns as wide as a tile of the product, and read again in every step. */
+#include "cpu/recurrence.h"
+
+#include <string.h>
+
+#include "cpu/gemm_kernels.h"
+#include "cpu/kernels.h"
+#include "cpu/recurrence_kernels.h"
+#include "cpu/scratch.h"
+
+/* Columns of a block: a multiple of every tile's width. Multiplications worth a range. */
+static const int64_t WIDTH = 48, RANGE_WORK = 1 << 18;
+
+/* A factor B [k, n] of products: wᵀ of w [n, k] (turned) or w [k, n] itself; packed in blocks of
+ * WIDTH columns unless data is NULL. */
+typedef struct factor {
+  const char *w;
+  bool turned;
+  char *data;
+  size_t bytes;
+  int64_t k, n;
+} factor;
+
+typedef struct job {
+  const luc_recurrence *r;
+  const luc_recurrence_grads *g;
+  const luc_recurrence_kernels *kernels;
+  const luc_gemm_kernels *gemm;
+  int64_t size, gates, work; /* bytes of an element; elements of a row of gates and of work */
+  int64_t range;             /* rows */
+  factor share, projection;
+  luc_slots slots;
+} job;
+
+/* Rows [begin, end) of the batch, in one thread's hands. */
+typedef struct range {
+  const job *j;
+  int64_t begin, end;
+  char *scratch;
+} range;
+
+static int64_t cuts_of(int64_t n, int64_t piece) {
+  return (n + piece - 1) / piece;
+}
+
+/* Row `row` of a matrix with rows of `width` elements; NULL stays. */
+static char *at(const job *j, const void *matrix, int64_t row, int64_t width) {
+  return matrix ? (char *)matrix + row * width * j->size : NULL;
+}
+
+/* Worth it for many rows of which several meet B at once: dots of rows with w's are as fast for
+ * few. */
+static bool pays_to_pack(const job *j) {
+  const luc_recurrence *r = j->r;
+  return j->range >= 4 && r->offsets[r->steps] >= 32;
+}
+
+static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const void *w, bool turned,
+                              int64_t k, int64_t n) {
+  *b = (factor){.w = w, .turned = turned, .k = k, .n = n};
+  if (!w || !pays_to_pack(j)) return LUC_OK;
+  b->bytes = luc__mul_size((size_t)(cuts_of(n, WIDTH) * WIDTH * k), (size_t)j->size);
+  b->data = luc__alloc(ctx, b->bytes);
+  if (!b->data) return LUC_ERR_MEMORY;
+  for (int64_t i = 0; i < n; i += WIDTH) {
+    int64_t columns = n - i < WIDTH ? n - i : WIDTH;
+    char *to = at(j, b->data, i, k);
+    if (turned) j->gemm->transpose(columns, k, at(j, w, i, k), k, to, WIDTH);
+    for (int64_t q = 0; !turned && q < k; q++)
+      memcpy(at(j, to, q, WIDTH), at(j, w, q, n) + i * j->size, (size_t)(columns * j->size));
+  }
+  return LUC_OK;
+}
+
+/* c [m, b.n] = a [m, b.k] B + beta c + bias; rows of c at distance c_row. */
+static void product(const job *j, const factor *b, int64_t m, const void *a, double beta, void *c,
+                    int64_t c_row, const void *bias) {
+  luc_gemm g = {.m = m, .k = b->k, .a = a, .a_row = b->k, .a_col = 1, .alpha = 1, .beta = beta};
+  g.c_row = c_row;
+  g.bias_kind = LUC_BIAS_COLUMN;
+  int64_t width = b->data ? WIDTH : b->n;
+  g.b_row = b->data ? WIDTH : b->turned ? 1 : b->n;
+  g.b_col = !b->data && b->turned ? b->k : 1;
+  for (int64_t i = 0; i < b->n; i += width) {
+    g.n = b->n - i < width ? b->n - i : width;
+    g.b = b->data ? at(j, b->data, i, b->k) : b->w;
+    g.c = (char *)c + i * j->size;
+    g.bias = bias ? (const char *)bias + i * j->size : NULL;
+    if (g.b_row == 1 && g.b_col != 1)
+      j->gemm->dots(&g);
+    else
+      j->gemm->block(&g);
+  }
+}
+
+static int64_t rows_of(const luc_recurrence *r, int64_t step) {
+  return r->offsets[step + 1] - r->offsets[step];
+}
+
+/* How many rows of a range take part in a step: the first ones. */
+static int64_t taking_part(const range *p, int64_t step) {
+  int64_t n = rows_of(p->j->r, step);
+  return (n < p->end ? n : p->end) - p->begin;
+}
+
+/* The rows of [rows, width] that a range has in a step. */
+static char *rows_at(const range *p, const void *matrix, int64_t step, int64_t width) {
+  return at(p->j, matrix, p->j->r->offsets[step] + p->begin, width);
+}
+
+static int64_t step_at(const luc_recurrence *r, int64_t i) {
+  return r->reverse ? r->steps - 1 - i : i;
+}
+
+/* ---- forward ---- */
+
+static void cell_forward(const range *p, const char *x, char *share, char *c, char *h) {
+  const luc_recurrence *r = p->j->r;
+  const luc_recurrence_kernels *k = p->j->kernels;
+  switch (r->cell) {
+  case LUC_CELL_LSTM: k->lstm(r->hidden, x, share, c, h); break;
+  case LUC_CELL_GRU: k->gru(r->hidden, x, share, h); break;
+  default: k->rnn(r->hidden, r->cell == LUC_CELL_RELU, x, share, h);
+  }
+}
+
+static void step_forward(const range *p, int64_t step, int64_t n) {
+  const job *j = p->j;
+  const luc_recurrence *r = j->r;
+  const int64_t pitch = j->work ? j->work : j->gates;
+  char *share = r->work && j->work ? rows_at(p, r->work, step, pitch) : p->scratch;
+  char *unprojected = p->scratch + j->range * pitch * j->size;
+  char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
+  product(j, &j->share, n, h, 0, share, pitch, r->b_hh);
+  for (int64_t i = 0; i < n; i++)
+    cell_forward(p, at(j, rows_at(p, r->gates, step, j->gates), i, j->gates),
+                 at(j, share, i, pitch), at(j, c, i, r->hidden),
+                 r->w_hr ? at(j, unprojected, i, r->hidden) : at(j, h, i, r->hidden));
+  if (r->w_hr) product(j, &j->projection, n, unprojected, 0, h, r->output, NULL);
+  memcpy(rows_at(p, r->y, step, r->output), h, (size_t)(n * r->output * j->size));
+  if (r->cells) memcpy(rows_at(p, r->cells, step, r->hidden), c, (size_t)(n * r->hidden * j->size));
+}
+
+/* States at first become those at last, in place. */
+static void begin_states(const range *p, const void *from, void *to, int64_t width) {
+  const job *j = p->j;
+  if (!to) return;
+  char *rows = at(j, to, p->begin, width);
+  const size_t bytes = (size_t)((p->end - p->begin) * width * j->size);
+  if (from)
+    memcpy(rows, at(j, from, p->begin, width), bytes);
+  else
+    memset(rows, 0, bytes);
+}
+
+static void forward_ranges(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_recurrence *r = j->r;
+  char *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    range p = {j, i * j->range, (i + 1) * j->range, scratch};
+    if (p.end > r->batch) p.end = r->batch;
+    begin_states(&p, r->h, r->h_n, r->output);
+    begin_states(&p, r->c, r->c_n, r->hidden);
+    for (int64_t s = 0; s < r->steps; s++) {
+      int64_t step = step_at(r, s), n = taking_part(&p, step);
+      if (n > 0) step_forward(&p, step, n);
+    }
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+/* ---- backward ---- */
+
+/* What rows [0, n) of a range had in `matrix` before a step: the rows of the step before, or the
+ * states at first where there is none. */
+static void copy_before(const range *p, int64_t step, int64_t n, const void *matrix,
+                        const void *first, int64_t width, char *to) {
+  const job *j = p->j;
+  const luc_recurrence *r = j->r;
+  int64_t before = r->reverse ? step + 1 : step - 1, known = 0;
+  if (before >= 0 && before < r->steps) known = taking_part(p, before);
+  if (known < 0) known = 0;
+  if (known > n) known = n;
+  const size_t row = (size_t)(width * j->size);
+  if (known > 0) memcpy(to, rows_at(p, matrix, before, width), (size_t)known * row);
+  if (known < n)
+    memcpy(at(j, to, known, width), at(j, first, p->begin + known, width),
+           (size_t)(n - known) * row);
+}
+
+/* Scratch of a range: dh, dc of its rows, the gradient before the projection, c before a step. */
+typedef struct carried {
+  char *dh, *dc, *dm, *c_before;
+} carried;
+
+static carried cut_scratch(const range *p) {
+  const job *j = p->j;
+  const int64_t hidden = j->range * j->r->hidden * j->size;
+  carried c = {.dm = p->scratch, .c_before = p->scratch + hidden};
+  c.dh = at(j, j->g->dh, p->begin, j->r->output);
+  c.dc = at(j, j->g->dc, p->begin, j->r->hidden);
+  return c;
+}
+
+static void cell_backward(const range *p, const carried *s, int64_t step, int64_t i, char *dm) {
+  const job *j = p->j;
+  const luc_recurrence *r = j->r;
+  const luc_recurrence_grads *g = j->g;
+  char *work = at(j, rows_at(p, r->work, step, j->work), i, j->work);
+  char *dgates = at(j, rows_at(p, g->dgates, step, j->gates), i, j->gates);
+  if (r->cell == LUC_CELL_LSTM)
+    j->kernels->lstm_backward(
+        r->hidden, work, at(j, s->c_before, i, r->hidden),
+        at(j, rows_at(p, r->cells, step, r->hidden), i, r->hidden), dm, at(j, s->dc, i, r->hidden),
+        dgates, r->w_hr ? at(j, rows_at(p, g->unprojected, step, r->hidden), i, r->hidden) : NULL);
+  else if (r->cell == LUC_CELL_GRU)
+    j->kernels->gru_backward(r->hidden, work,
+                             at(j, rows_at(p, g->before, step, r->output), i, r->output), dm,
+                             dgates, at(j, rows_at(p, g->dshare, step, j->gates), i, j->gates));
+  else
+    j->kernels->rnn_backward(r->hidden, r->cell == LUC_CELL_RELU,
+                             at(j, rows_at(p, r->y, step, r->output), i, r->output), dm, dgates);
+}
+
+static void step_backward(const range *p, const carried *s, int64_t step, int64_t n) {
+  const job *j = p->j;
+  const luc_recurrence *r = j->r;
+  const luc_recurrence_grads *g = j->g;
+  const size_t bytes = (size_t)(n * r->output * j->size);
+  char *dm = s->dh;
+  if (g->dy) j->kernels->add(n * r->output, rows_at(p, g->dy, step, r->output), s->dh);
+  copy_before(p, step, n, r->y, r->h, r->output, rows_at(p, g->before, step, r->output));
+  if (r->cell == LUC_CELL_LSTM) copy_before(p, step, n, r->cells, r->c, r->hidden, s->c_before);
+  if (r->w_hr) {
+    memcpy(rows_at(p, g->dprojected, step, r->output), s->dh, bytes);
+    product(j, &j->projection, n, s->dh, 0, s->dm, r->hidden, NULL);
+    dm = s->dm;
+  }
+  for (int64_t i = 0; i < n; i++) cell_backward(p, s, step, i, at(j, dm, i, r->hidden));
+  product(j, &j->share, n, rows_at(p, g->dshare, step, j->gates), r->cell == LUC_CELL_GRU, s->dh,
+          r->output, NULL);
+}
+
+static void backward_ranges(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_recurrence *r = j->r;
+  char *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    range p = {j, i * j->range, (i + 1) * j->range, scratch};
+    if (p.end > r->batch) p.end = r->batch;
+    carried s = cut_scratch(&p);
+    begin_states(&p, j->g->dh_n, j->g->dh, r->output);
+    begin_states(&p, j->g->dc_n, j->g->dc, r->hidden);
+    for (int64_t k = r->steps - 1; k >= 0; k--) {
+      int64_t step = step_at(r, k), n = taking_part(&p, step);
+      if (n > 0) step_backward(&p, &s, step, n);
+    }
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+/* ---- both ---- */
+
+/* Rows of a range: eight fill a tile of the product, fewer if else there were no two ranges. */
+static int64_t choose_range(const job *j) {
+  const luc_recurrence *r = j->r;
+  int64_t rows = r->batch >= 16 ? 8 : cuts_of(r->batch, 2),
+          row_work = r->steps * j->gates * r->output;
+  while (rows < r->batch && rows * row_work < RANGE_WORK) rows *= 2;
+  while (cuts_of(r->batch, rows) > 32) rows *= 2;
+  return rows < r->batch ? rows : r->batch;
+}
+
+static luc_status run(luc_context *ctx, job *j, bool backward) {
+  const luc_recurrence *r = j->r;
+  luc_status status = LUC_OK;
+  int64_t scratch;
+  j->kernels = &luc__kernels(ctx)->recurrence[r->dtype];
+  j->gemm = &luc__kernels(ctx)->gemm[r->dtype];
+  j->size = r->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->gates = luc__cell_gates(r->cell) * r->hidden;
+  j->work = luc__cell_work(r->cell) * r->hidden;
+  j->range = choose_range(j);
+  if (backward) {
+    LUC_GO(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates, r->output));
+    LUC_GO(make_factor(ctx, j, &j->projection, r->w_hr, false, r->output, r->hidden));
+    scratch = 2 * r->hidden;
+  } else {
+    LUC_GO(make_factor(ctx, j, &j->share, r->w_hh, true, r->output, j->gates));
+    LUC_GO(make_factor(ctx, j, &j->projection, r->w_hr, true, r->hidden, r->output));
+    scratch = (j->work ? j->work : j->gates) + r->hidden;
+  }
+  int64_t ranges = cuts_of(r->batch, j->range);
+  size_t bytes = luc__mul_size((size_t)(j->range * scratch), (size_t)j->size);
+  LUC_GO(luc__slots_init(ctx, &j->slots, bytes, ranges));
+  luc__parallel_for(ctx, ranges, 1, backward ? backward_ranges : forward_ranges, j);
+  luc__slots_free(ctx, &j->slots);
+done:
+  luc__free(ctx, j->share.data, j->share.bytes);
+  luc__free(ctx, j->projection.data, j->projection.bytes);
+  return status;
+}
+
+luc_status luc__recurrence(luc_context *ctx, const luc_recurrence *r) {
+  job j = {.r = r};
+  return r->batch > 0 ? run(ctx, &j, false) : LUC_OK;
+}
+
+luc_status luc__recurrence_backward(luc_context *ctx, const luc_recurrence *r,
+                                    const luc_recurrence_grads *g) {
+  job j = {.r = r, .g = g};
+  return r->batch > 0 ? run(ctx, &j, true) : LUC_OK;
+}
