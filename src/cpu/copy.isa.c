@@ -20,6 +20,16 @@ static inline int64_t same_integer(int64_t v) {
                                default: same_integer)(x)
 /* clang-format on */
 
+static void repeat_f32(float *out, float v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = v;
+}
+static void repeat_f64(double *out, double v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = v;
+}
+static void repeat_i64(int64_t *out, int64_t v, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = v;
+}
+
 #define D         f32
 #define MEMORY    float
 #define WIDEN(x)  (x)

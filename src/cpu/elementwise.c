@@ -188,8 +188,9 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_dtype dtype, luc_tensor 
 
 typedef struct flat_job {
   luc_ew_fn fn;
-  int32_t *out;
-  const int32_t *in[LUC_EW_MAX_INPUTS];
+  int64_t size; /* of an element */
+  char *out;
+  const char *in[LUC_EW_MAX_INPUTS];
   const luc_ew_params *params;
 } flat_job;
 
@@ -197,18 +198,19 @@ static void run_flat_range(void *arg, int64_t begin, int64_t end) {
   const flat_job *job = arg;
   const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
   for (int i = 0; i < LUC_EW_MAX_INPUTS; i++)
-    if (job->in[i]) in[i] = job->in[i] + begin;
-  job->fn(job->out + begin, in, end - begin, job->params);
+    if (job->in[i]) in[i] = job->in[i] + begin * job->size;
+  job->fn(job->out + begin * job->size, in, end - begin, job->params);
 }
 
-/* Contiguous int32 all through need not become int64 and back. */
-static bool run_i32(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype, luc_tensor *out,
-                    const luc_ew_input *in, const luc_ew_params *params) {
-  if (dtype != LUC_INT32 || !kernel->fn_i32 || !fits(out, out, dtype)) return false;
-  flat_job job = {.fn = kernel->fn_i32, .out = (int32_t *)out->data, .params = params};
+/* Contiguous memory of one dtype all through need not become int64 and back. */
+static bool run_flat(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
+                     luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
+  if (!kernel->flat || dtype != kernel->flat_dtype || !fits(out, out, dtype)) return false;
+  flat_job job = {.fn = kernel->flat, .size = (int64_t)luc__dtype_size(dtype), .params = params};
+  job.out = out->data;
   for (int i = 0; i < kernel->inputs; i++) {
     if (!fits(in[i].t, out, dtype)) return false;
-    job.in[i] = (const int32_t *)in[i].t->data;
+    job.in[i] = in[i].t->data;
   }
   int64_t numel = out->numel;
   luc__parallel_for(ctx, numel, numel < PARALLEL_FROM ? numel : GRAIN, run_flat_range, &job);
@@ -252,7 +254,7 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   if (params == NULL) params = &no_params;
   LUC_ASSERT(kernel->fn[luc__compute(dtype)] != NULL);
   if (out->numel == 0 || run_simple(kernel, dtype, out, in, params)) return;
-  if (run_i32(ctx, kernel, dtype, out, in, params)) return;
+  if (run_flat(ctx, kernel, dtype, out, in, params)) return;
   /* What is turned is copied straight first, in tiles; without memory for it, it does without. */
   luc_ew_input straight[LUC_EW_MAX_INPUTS];
   luc_tensor *copies[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};

@@ -28,7 +28,8 @@ typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc
 
 typedef struct luc_ew_kernel {
   luc_ew_fn fn[LUC_NUM_COMPUTES]; /* NULL where it has no meaning */
-  luc_ew_fn fn_i32; /* NULL, or the same of int32 where the result's low half is all there is */
+  luc_ew_fn flat; /* NULL, or the same on contiguous memory of flat_dtype as it is: of int32 */
+  luc_dtype flat_dtype; /* where the result's low half is all there is, or of bool */
   uint8_t inputs;
   bool truth; /* writes bytes 0 and 1 whatever it computes in */
 } luc_ew_kernel;
@@ -37,12 +38,16 @@ typedef enum luc_ew {
 #define LUC_EW(id, inputs, truth) LUC_EW_##id,
 #define LUC_EW_ALL                LUC_EW
 #define LUC_EW_RING               LUC_EW
+#define LUC_EW_BITS               LUC_EW
+#define LUC_EW_TRUTH              LUC_EW
 #define LUC_EW_REAL               LUC_EW
 #define LUC_EW_INT                LUC_EW
 #include "cpu/elementwise.def"
 #undef LUC_EW
 #undef LUC_EW_ALL
 #undef LUC_EW_RING
+#undef LUC_EW_BITS
+#undef LUC_EW_TRUTH
 #undef LUC_EW_REAL
 #undef LUC_EW_INT
   LUC_NUM_EWS

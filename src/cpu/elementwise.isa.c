@@ -34,28 +34,26 @@ typedef luc_ew_params PARAMS;
 #define TRUTH2(name)  LOOP(name, uint8_t, FN(name)(a[k], b[k]))
 #define TRUTH2P(name) LOOP(name, uint8_t, FN(name)(a[k], b[k], p))
 
-/* The same around a function of vectors a and b, which b is where there is no second input. */
-#define VLOOP(name, second, call)                                                                  \
+/* The same around a function of vectors, from inputs x, y and z, some of which may be one. */
+#define VLOOP(name, x, y, z, call)                                                                 \
+  LUC_INLINE V FN(name##_part)(const void *const *in, int64_t k, int64_t n, const PARAMS *p) {     \
+    V a = vload_up_to((const T *)in[x] + k, n), b = vload_up_to((const T *)in[y] + k, n);          \
+    V c = vload_up_to((const T *)in[z] + k, n);                                                    \
+    (void)a, (void)b, (void)c, (void)p;                                                            \
+    return call;                                                                                   \
+  }                                                                                                \
   static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params) { \
-    const T *x = in[0], *y = in[second];                                                           \
-    const PARAMS local = *params, *p = &local;                                                     \
+    const PARAMS p = *params;                                                                      \
     T *o = out;                                                                                    \
     int64_t k = 0;                                                                                 \
-    (void)p;                                                                                       \
-    for (; k + LANES <= n; k += LANES) {                                                           \
-      V a = vload(x + k), b = vload(y + k);                                                        \
-      (void)b;                                                                                     \
-      vstore(o + k, call);                                                                         \
-    }                                                                                              \
-    if (k < n) {                                                                                   \
-      V a = vload_part(x + k, (int)(n - k)), b = vload_part(y + k, (int)(n - k));                  \
-      (void)b;                                                                                     \
-      vstore_part(o + k, call, (int)(n - k));                                                      \
-    }                                                                                              \
+    for (; k + LANES <= n; k += LANES) vstore(o + k, FN(name##_part)(in, k, LANES, &p));           \
+    if (k < n) vstore_part(o + k, FN(name##_part)(in, k, n - k, &p), (int)(n - k));                \
   }
-#define VLOOP1(name)  VLOOP(name, 0, FN(luc__v##name)(a))
-#define VLOOP1P(name) VLOOP(name, 0, FN(name)(a, p))
-#define VLOOP2(name)  VLOOP(name, 1, FN(name)(a, b))
+#define VLOOP1(name)  VLOOP(name, 0, 0, 0, FN(luc__v##name)(a))
+#define VLOOP1P(name) VLOOP(name, 0, 0, 0, FN(name)(a, p))
+#define VLOOP2(name)  VLOOP(name, 0, 1, 0, FN(name)(a, b))
+#define VLOOP3(name)  VLOOP(name, 0, 1, 2, FN(name)(a, b, c))
+
 /* ---- float ---- */
 
 #include "cpu/real_f32.inc"
@@ -140,6 +138,15 @@ static inline int64_t abs_i64(int64_t a) {
 static inline int64_t sign_i64(int64_t a) {
   return (a > 0) - (a < 0);
 }
+static inline int64_t maximum_i64(int64_t a, int64_t b) {
+  return a < b ? b : a;
+}
+static inline int64_t minimum_i64(int64_t a, int64_t b) {
+  return b < a ? b : a;
+}
+static inline int64_t clamp_i64(int64_t a, int64_t lower, int64_t upper) {
+  return minimum_i64(maximum_i64(a, lower), upper); /* the upper bound wins where bounds cross */
+}
 static inline int64_t square_i64(int64_t a) {
   return mul_i64(a, a);
 }
@@ -179,6 +186,9 @@ static inline uint8_t signbit_i64(int64_t a) {
 
 #include "cpu/elementwise_any.inc"
 
+LOOP2(maximum)
+LOOP2(minimum)
+LOOP3(clamp)
 LOOP2(bitwise_and)
 LOOP2(bitwise_or)
 LOOP2(bitwise_xor)
@@ -212,14 +222,51 @@ LOOP2(mul)
 #undef T
 #undef FN
 
+/* ---- bool ---- */
+
+#define T     uint8_t
+#define FN(f) f##_b8
+
+static inline uint8_t logical_and_b8(uint8_t a, uint8_t b) {
+  return (a != 0) & (b != 0);
+}
+static inline uint8_t logical_or_b8(uint8_t a, uint8_t b) {
+  return (a != 0) | (b != 0);
+}
+static inline uint8_t logical_xor_b8(uint8_t a, uint8_t b) {
+  return (a != 0) ^ (b != 0);
+}
+static inline uint8_t logical_not_b8(uint8_t a) {
+  return a == 0;
+}
+
+LOOP2(logical_and)
+LOOP2(logical_or)
+LOOP2(logical_xor)
+LOOP1(logical_not)
+#define bitwise_and_loop_b8 logical_and_loop_b8
+#define bitwise_or_loop_b8  logical_or_loop_b8
+#define bitwise_xor_loop_b8 logical_xor_loop_b8
+
+#undef T
+#undef FN
+
 /* ---- the table ---- */
 
+#define KERNEL(f32, f64, i64, flat, flat_dtype, inputs, truth)                                     \
+  {{f32, f64, i64}, flat, flat_dtype, inputs, truth},
 #define LUC_EW_ALL(id, inputs, truth)                                                              \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64}, NULL, inputs, truth},
+  KERNEL(id##_loop_f32, id##_loop_f64, id##_loop_i64, NULL, LUC_BOOL, inputs, truth)
 #define LUC_EW_RING(id, inputs, truth)                                                             \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64}, id##_loop_i32, inputs, truth},
-#define LUC_EW_REAL(id, inputs, truth) {{id##_loop_f32, id##_loop_f64, NULL}, NULL, inputs, truth},
-#define LUC_EW_INT(id, inputs, truth)  {{NULL, NULL, id##_loop_i64}, NULL, inputs, truth},
+  KERNEL(id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, LUC_INT32, inputs, truth)
+#define LUC_EW_TRUTH(id, inputs, truth)                                                            \
+  KERNEL(id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_b8, LUC_BOOL, inputs, truth)
+#define LUC_EW_REAL(id, inputs, truth)                                                             \
+  KERNEL(id##_loop_f32, id##_loop_f64, NULL, NULL, LUC_BOOL, inputs, truth)
+#define LUC_EW_INT(id, inputs, truth)                                                              \
+  KERNEL(NULL, NULL, id##_loop_i64, NULL, LUC_BOOL, inputs, truth)
+#define LUC_EW_BITS(id, inputs, truth)                                                             \
+  KERNEL(NULL, NULL, id##_loop_i64, id##_loop_b8, LUC_BOOL, inputs, truth)
 
 const luc_ew_kernel LUC_ISA_NAME(luc__elementwise)[LUC_NUM_EWS] = {
 #include "cpu/elementwise.def"
