@@ -1,26 +1,11 @@
-/* The elementwise part of recurrent steps: float with the polynomials of elementwise_math.h, double
- * with the C library. */
+/* The elementwise part of recurrent steps, for float and double. */
 #include "cpu/recurrence_kernels.h"
 
-#include "cpu/elementwise_math.h"
-#include "cpu/isa.h"
+#include <math.h>
 
-#define T       float
-#define FN(id)  id##_f32
-#define E(name) luc__##name##f
+#include "cpu/real_f32.inc"
 #include "cpu/recurrence.inc"
-#undef T
-#undef FN
-#undef E
-
-static inline double sigmoid(double x) {
-  double e = exp(-fabs(x));
-  return (x < 0 ? e : 1) / (1 + e);
-}
-
-#define T       double
-#define FN(id)  id##_f64
-#define E(name) name
+#include "cpu/real_f64.inc"
 #include "cpu/recurrence.inc"
 
 /* ORDER DTYPE */
