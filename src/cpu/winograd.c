@@ -97,8 +97,10 @@ static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block)
   s->points = block * s->row + 16;
 }
 
-/* Tiles of a block, about `most`. */
+/* Tiles of a block, about `most`: whole rows of them where those are short. */
 static int64_t choose_block(const luc_winograd_plan *w, int64_t most) {
+  const int64_t row = w->tiles[2];
+  if (row <= most && w->all_tiles > most) return (most + row / 2) / row * row;
   return cuts_of(cuts_of(w->all_tiles, cuts_of(w->all_tiles, most)), 8) * 8;
 }
 
