@@ -4,6 +4,7 @@
 #ifndef LUC_SIMD_H
 #define LUC_SIMD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -105,6 +106,19 @@ LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
 }
 
 #endif
+
+/* Is any lane of a comparison set? */
+LUC_INLINE bool luc__any_i32(luc_vi32 mask) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)mask) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_epi8((__m256i)mask) != 0;
+#else
+  int32_t any = 0;
+  for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 4); i++) any |= mask[i];
+  return any != 0;
+#endif
+}
 
 /* A whole register to aligned memory, past the cache where the machine can: memory that is larger
  * than the cache need not be read before it is written. Others see it after luc__stream_end. */

@@ -71,7 +71,9 @@ TEST("float functions are within 2 ulp of the exact values") {
       {LUC_EW_log, log, 1e-44f, 3e38f, 2},     {LUC_EW_log1p, log1p, 1e-40f, 3e38f, 2},
       {LUC_EW_tanh, tanh, 1e-40f, 100, 2},     {LUC_EW_erf, erf, 1e-30f, 20, 2},
       {LUC_EW_exp2, exp2, 1e-8f, 152, 2},      {LUC_EW_log2, log2, 1e-44f, 3e38f, 2},
-      {LUC_EW_log10, log10, 1e-44f, 3e38f, 2}, {LUC_EW_sigmoid, sigmoid, 1e-8f, 103, 2.5}};
+      {LUC_EW_log10, log10, 1e-44f, 3e38f, 2}, {LUC_EW_sigmoid, sigmoid, 1e-8f, 103, 2.5},
+      {LUC_EW_sin, sin, 1e-40f, 3e38f, 2},     {LUC_EW_cos, cos, 1e-40f, 3e38f, 2},
+      {LUC_EW_sin, sin, 1e-3f, 3e4f, 2},       {LUC_EW_cos, cos, 1e-3f, 3e4f, 2}};
   luc_context *ctx = open_context();
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
@@ -87,16 +89,17 @@ TEST("float functions are within 2 ulp of the exact values") {
 }
 
 TEST("float functions keep infinities, NaN and zeros") {
-  static const luc_ew ops[] = {LUC_EW_exp, LUC_EW_expm1, LUC_EW_log,  LUC_EW_log1p, LUC_EW_tanh,
-                               LUC_EW_erf, LUC_EW_exp2,  LUC_EW_log2, LUC_EW_log10, LUC_EW_sigmoid};
-  static double (*const exact[])(double) = {exp, expm1, log,  log1p, tanh,
-                                            erf, exp2,  log2, log10, sigmoid};
+  static const luc_ew ops[] = {LUC_EW_exp,   LUC_EW_expm1,   LUC_EW_log,  LUC_EW_log1p,
+                               LUC_EW_tanh,  LUC_EW_erf,     LUC_EW_exp2, LUC_EW_log2,
+                               LUC_EW_log10, LUC_EW_sigmoid, LUC_EW_sin,  LUC_EW_cos};
+  static double (*const exact[])(double) = {exp,  expm1, log,   log1p,   tanh, erf,
+                                            exp2, log2,  log10, sigmoid, sin,  cos};
   float x[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, -1e-45f, 3e38f, -3e38f, -1.0f, 1.0f};
   enum { COUNT = sizeof x / sizeof *x };
   luc_context *ctx = open_context();
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
-    for (int f = 0; f < 10; f++) {
+    for (int f = 0; f < 12; f++) {
       float y[COUNT];
       const void *in[3] = {x, NULL, NULL};
       luc__kernels(ctx)->elementwise[ops[f]].fn[LUC_COMPUTE_F32](y, in, COUNT,
