@@ -6,10 +6,10 @@
 #include "cpu/scratch.h"
 #include "cpu/winograd_kernels.h"
 
-/* Elements of transformed input of one block, to stay in the second-level cache beside a pack of
- * weights; filters and channels of the weights' gradient at a time, whose sums stay there;
- * operations worth a piece of their own. */
-static const int64_t BLOCK_SIZE = 120000, CHUNK = 64, PIECE_WORK = 1 << 20;
+/* Tiles of a block at most, and elements of its transformed input, to stay in the second-level
+ * cache beside a pack of weights; filters and channels of the weights' gradient at a time, whose
+ * sums stay there; operations worth a piece of their own. */
+static const int64_t BLOCK = 48, BLOCK_SIZE = 120000, CHUNK = 64, PIECE_WORK = 1 << 20;
 
 typedef struct job {
   luc_winograd_plan plan;
@@ -205,7 +205,7 @@ static void plan_product(job *j) {
   luc_winograd_plan *w = &j->plan;
   plan_images(&w->input, w->channels, 0);
   int64_t most = BLOCK_SIZE / (LUC_WINOGRAD_POINTS * w->input.row) / 8 * 8;
-  w->block = choose_block(w, max64(min64(most, 48), 16));
+  w->block = choose_block(w, max64(min64(most, BLOCK), 16));
   plan_images(&w->input, w->channels, w->block);
   w->weight_points = w->k * LUC_WINOGRAD_PACK + 16;
   w->output_points = w->block * LUC_WINOGRAD_PACK + 16;
@@ -323,7 +323,7 @@ static void plan_sums(job *j) {
   j->channels = min64(cuts_of(cuts_of(w->channels, j->channel_chunks), 16) * 16, w->channels);
   plan_images(&w->input, j->channels, 0);
   plan_images(&w->gradient, j->filters, 0);
-  w->block = choose_block(w, 24);
+  w->block = choose_block(w, BLOCK);
   plan_images(&w->input, j->channels, w->block);
   plan_images(&w->gradient, j->filters, w->block);
   w->sum_row = cuts_of(w->input.taps * j->channels, 16) * 16;
