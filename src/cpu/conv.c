@@ -24,6 +24,10 @@ int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t p
   return room < 0 ? 0 : room / stride + 1;
 }
 
+static size_t size_of(luc_dtype dtype) {
+  return dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+}
+
 /* One call: the plan, its tables and what every piece needs. */
 typedef struct job {
   luc_conv_plan plan;
@@ -35,8 +39,8 @@ typedef struct job {
   const char *x, *weight, *bias, *dy;
   char *y, *dweight;     /* weight gradient: y holds sums */
   int64_t cuts;          /* forward: bands; weight: stretches of the batch */
-  int64_t images;        /* weight: at a time */
-  int64_t chunks, chunk; /* of filters (input gradient: channels) */
+  int64_t images;        /* at a time */
+  int64_t chunks, chunk; /* forward: of filters; weight: of channels */
   luc_slots slots;
 } job;
 
@@ -75,6 +79,12 @@ static void plan_sizes(luc_conv_plan *p, const luc_conv *c) {
   p->in_pixels = p->in[0] * p->in[1] * p->in[2];
   p->pixels = p->out[0] * p->out[1] * p->out[2];
   p->relu = c->relu;
+  p->y_stride[0] = p->out[1] * p->out[2], p->y_stride[1] = p->out[2], p->y_stride[2] = 1;
+  p->y_filter = p->pixels;
+}
+
+static bool is_depthwise(const luc_conv_plan *p) {
+  return p->channels == 1 && p->filters == 1;
 }
 
 /* What the windows of `out` outputs cover in dimension d. */
@@ -188,7 +198,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const in
   plan_sizes(p, c);
   p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
   j->kernels = &luc__kernels(ctx)->conv[c->dtype];
-  j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->size = size_of(c->dtype);
   j->dtype = c->dtype;
   j->groups = c->groups;
   j->batch = c->batch;
@@ -211,8 +221,8 @@ static void job_free(luc_context *ctx, job *j) {
 /* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
 static size_t scratch_size(const job *j, int64_t buffer, int64_t panel) {
   size_t count = (size_t)(j->plan.panel / j->plan.out[2] + 4 + j->plan.phases[2]);
-  size_t stretches = count * 3 * sizeof(int64_t) + 128;
-  return stretches + luc__mul_size((size_t)(buffer + panel + 2 * LUC_CONV_SLACK), j->size);
+  size_t stretches = count * 4 * sizeof(int64_t) + 128;
+  return stretches + luc__mul_size((size_t)(buffer + panel + 4 * LUC_CONV_SLACK), j->size);
 }
 
 static const void *offset(const job *j, const char *p, int64_t elements) {
@@ -248,18 +258,22 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
     int64_t chunk = i % j->chunks, band = i / j->chunks % j->cuts;
     int64_t across = cuts_of(c->out[2], c->band[1]);
     int64_t row = band / across * c->band[0], column = band % across * c->band[1];
-    int64_t image = i / (j->chunks * j->cuts); /* and group: batch * groups */
-    int64_t group = image % j->groups, filter = group * c->filters + chunk * j->chunk;
+    int64_t group = i / (j->chunks * j->cuts) % j->groups;
+    int64_t image = i / (j->chunks * j->cuts * j->groups) * j->images;
+    int64_t filter = group * c->filters + chunk * j->chunk;
     luc_conv_piece p = {
-        .x = offset(j, j->x, image * c->channels * c->in_pixels),
+        .images = min64(j->images, j->batch - image),
+        .x_image = j->in_channels * c->in_pixels,
+        .y_image = j->out_channels * c->y_filter,
         .weight = offset(j, j->weight, filter * c->k),
         .bias = offset(j, j->bias, filter),
-        .y = j->y + (image * c->filters + chunk * j->chunk) * c->pixels * (int64_t)j->size,
         .first = {row, column},
         .size = {min64(c->band[0], c->out[1] - row), min64(c->band[1], c->out[2] - column)},
         .count = min64(j->chunk, c->filters - chunk * j->chunk),
     };
-    if (c->k == c->taps && c->filters == 1)
+    p.x = offset(j, j->x, image * p.x_image + group * c->channels * c->in_pixels);
+    p.y = j->y + (image * p.y_image + filter * c->y_filter) * (int64_t)j->size;
+    if (is_depthwise(c))
       j->kernels->depthwise(c, &p, scratch);
     else
       j->kernels->forward(c, &p, scratch);
@@ -287,6 +301,46 @@ static void choose_band(const luc_conv *c, int64_t *band) {
   }
 }
 
+/* Narrow images are gathered together: their pixels fill vectors, and weights are read once. */
+static int64_t choose_images(const job *j) {
+  const luc_conv_plan *p = &j->plan;
+  if (p->direct || is_depthwise(p) || p->band[0] < p->out[1]) return 1;
+  int64_t most = min64(256 / p->pixels, BUFFER_SIZE * 4 / (p->channels * p->plane + 1));
+  return min64(max64(most, 1), j->batch);
+}
+
+/* Outputs to where y_stride and y_filter say, if not NULL, else one after the other. */
+static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *y_stride,
+                            const void *x, const void *weight, const void *bias, void *y) {
+  job j;
+  int64_t band[2];
+  choose_band(c, band);
+  LUC_TRY(job_init(ctx, &j, c, band));
+  luc_conv_plan *p = &j.plan;
+  if (y_stride) {
+    memcpy(p->y_stride, y_stride, sizeof p->y_stride);
+    p->y_filter = y_stride[LUC_MAX_SPATIAL];
+  }
+  const bool depthwise = is_depthwise(p);
+  p->direct = !depthwise && is_direct(p);
+  j.x = x, j.weight = weight, j.bias = bias, j.y = y;
+  j.images = choose_images(&j);
+  j.cuts = cuts_of(p->out[1], band[0]) * cuts_of(p->out[2], band[1]);
+  int64_t pieces = cuts_of(c->batch, j.images) * c->groups * j.cuts;
+  int64_t work = p->pixels * p->k * p->filters * j.images / j.cuts;
+  j.chunk = choose_chunk(pieces, work, p->filters, j.images > 1 ? 128 : 32);
+  j.chunks = cuts_of(p->filters, j.chunk);
+  if (p->direct)
+    plan_direct(p, j.chunk);
+  else
+    plan_panel(p, band[0] * p->out[0] * p->out[2] * j.images, max64(p->k, 1));
+  int64_t rows = p->direct ? j.chunk : depthwise ? 0 : p->k_step + j.chunk;
+  size_t scratch = scratch_size(&j, j.images * p->channels * p->plane, rows * p->panel);
+  luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
+  job_free(ctx, &j);
+  return status;
+}
+
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
   if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
@@ -294,26 +348,7 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
     return luc__winograd(ctx, c, false, x, weight, bias, y);
   bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
   if (luc__is_1x1(c) && !depthwise) return luc__conv_1x1(ctx, c, x, weight, bias, y);
-  job j;
-  int64_t band[2];
-  choose_band(c, band);
-  LUC_TRY(job_init(ctx, &j, c, band));
-  luc_conv_plan *p = &j.plan;
-  p->direct = !depthwise && is_direct(p);
-  j.x = x, j.weight = weight, j.bias = bias, j.y = y;
-  j.cuts = cuts_of(p->out[1], band[0]) * cuts_of(p->out[2], band[1]);
-  int64_t pieces = c->batch * c->groups * j.cuts, work = p->pixels * p->k * p->filters / j.cuts;
-  j.chunk = choose_chunk(pieces, work, p->filters, 32);
-  j.chunks = cuts_of(p->filters, j.chunk);
-  if (p->direct)
-    plan_direct(p, j.chunk);
-  else
-    plan_panel(p, band[0] * p->out[0] * p->out[2], max64(p->k, 1));
-  int64_t panel = p->direct ? j.chunk * p->panel : depthwise ? 0 : p->k_step * p->panel;
-  size_t scratch = scratch_size(&j, p->channels * p->plane, panel);
-  luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
-  job_free(ctx, &j);
-  return status;
+  return correlate(ctx, c, NULL, x, weight, bias, y);
 }
 
 /* -- Input gradient ---------------------------------------------------------------------------- */
@@ -325,6 +360,8 @@ static void input_pieces(void *arg, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     int64_t image = i / j->chunks, channel = i % j->chunks * j->chunk, group = image % j->groups;
     luc_conv_piece p = {
+        .images = 1,
+        .size = {c->out[1], c->out[2]},
         .dy = offset(j, j->dy, image * c->filters * c->pixels),
         .weight = offset(j, j->weight, (group * c->k + channel * c->taps) * c->filters),
         .weight_row = c->filters,
@@ -348,50 +385,9 @@ static void *transposed_weight(luc_context *ctx, const job *j, const char *weigh
   return to;
 }
 
-/* Depthwise with stride 1: the gradient is a depthwise convolution with the taps reversed. */
-static bool turns_around(const luc_conv *c) {
-  if (c->in_channels != c->groups || c->out_channels != c->groups) return false;
-  for (int d = 0; d < c->spatial; d++)
-    if (c->stride[d] != 1 || c->dilation[d] * (c->kernel[d] - 1) < c->padding[d]) return false;
-  return true;
-}
-
-static luc_status turned_around(luc_context *ctx, const luc_conv *c, const char *dy,
-                                const char *weight, void *dx) {
-  luc_conv t = *c;
-  int64_t taps = 1, size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  t.relu = false;
-  for (int d = 0; d < c->spatial; d++) {
-    t.in[d] = c->out[d], t.out[d] = c->in[d];
-    t.padding[d] = c->dilation[d] * (c->kernel[d] - 1) - c->padding[d];
-    taps *= c->kernel[d];
-  }
-  size_t bytes = luc__mul_size((size_t)(taps * c->groups), (size_t)size);
-  char *reversed = luc__alloc(ctx, bytes);
-  if (!reversed) return LUC_ERR_MEMORY;
-  for (int64_t i = 0; i < taps * c->groups; i++) {
-    int64_t from = i / taps * taps + taps - 1 - i % taps;
-    memcpy(reversed + i * size, weight + from * size, (size_t)size);
-  }
-  luc_status status = luc__conv_forward(ctx, &t, dy, reversed, NULL, dx);
-  luc__free(ctx, reversed, bytes);
-  return status;
-}
-
-luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
-                                    const void *weight, void *dx) {
-  int64_t inputs = 1;
-  for (int d = 0; d < c->spatial; d++) inputs *= c->in[d];
-  if (c->batch <= 0 || c->in_channels <= 0 || inputs <= 0) return LUC_OK;
-  if (c->out_channels <= 0 || luc__conv_pixels(c) <= 0) {
-    size_t size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-    memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * size);
-    return LUC_OK;
-  }
-  if (turns_around(c)) return turned_around(ctx, c, dy, weight, dx);
-  if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
-  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT))
-    return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
+/* weightᵀ dy, each row of which is added to dx where its kernel element met it. */
+static luc_status scattered_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
+                                     const char *weight, char *dx) {
   job j;
   LUC_TRY(job_init(ctx, &j, c, NULL));
   luc_conv_plan *p = &j.plan;
@@ -412,11 +408,138 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   return status;
 }
 
-/* -- Weight gradient --------------------------------------------------------------------------- */
+/* Inputs that are a stride apart meet the same taps: they are a convolution of dy with those taps,
+ * last first, by steps of one. */
+typedef struct part {
+  luc_conv conv;
+  int64_t tap[3], apart[3]; /* the first tap of each dimension and how far the next is */
+  int64_t first[3];         /* input */
+} part;
 
-static bool is_depthwise(const luc_conv_plan *p) {
-  return p->channels == 1 && p->filters == 1;
+static int64_t gcd(int64_t a, int64_t b) {
+  return b == 0 ? a : gcd(b, a % b);
 }
+
+/* How many parts there are along dimension d of the plan p of the whole convolution. */
+static int64_t parts_along(const luc_conv_plan *p, int d) {
+  return min64(p->kernel[d], p->stride[d] / gcd(p->dilation[d], p->stride[d]));
+}
+
+/* Along one dimension, input x = stride j + residue - padding meets output j - reach of each tap,
+ * where reach is the tap's distance in strides. False if there is no such input. */
+static bool part_along(const luc_conv_plan *p, int d, int64_t tap, part *t) {
+  const int64_t stride = p->stride[d], common = gcd(p->dilation[d], stride);
+  const int64_t residue = tap * p->dilation[d] % stride, lack = p->padding[d] - residue;
+  const int64_t j = lack > 0 ? cuts_of(lack, stride) : 0, s = d - LUC_MAX_SPATIAL + t->conv.spatial;
+  t->tap[d] = tap;
+  t->apart[d] = stride / common;
+  t->first[d] = stride * j - lack;
+  if (t->first[d] >= p->in[d]) return false;
+  if (s < 0) return true;
+  const int64_t taps = cuts_of(p->kernel[d] - tap, t->apart[d]);
+  t->conv.in[s] = p->out[d];
+  t->conv.kernel[s] = taps;
+  t->conv.stride[s] = 1;
+  t->conv.dilation[s] = p->dilation[d] / common;
+  t->conv.out[s] = cuts_of(p->in[d] - t->first[d], stride);
+  t->conv.padding[s] = tap * p->dilation[d] / stride + (taps - 1) * t->conv.dilation[s] - j;
+  return true;
+}
+
+typedef struct turn_job {
+  const luc_conv_plan *plan;
+  const luc_conv_kernels *kernels;
+  const char *weight;
+  char *to;
+  const int64_t *taps;
+  int64_t count, size;
+} turn_job;
+
+/* The weights of one part: [groups, channels, filters, taps]. */
+static void turn_channels(void *arg, int64_t begin, int64_t end) {
+  const turn_job *j = arg;
+  const luc_conv_plan *p = j->plan;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t group = i / p->channels, channel = i % p->channels;
+    const char *from = j->weight + (group * p->filters * p->k + channel * p->taps) * j->size;
+    j->kernels->turn(j->taps, j->count, p->filters, from, p->k,
+                     j->to + i * p->filters * j->count * j->size);
+  }
+}
+
+static int64_t list_taps(const luc_conv_plan *p, const part *t, int64_t *taps) {
+  int64_t n = 0, last[3];
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++)
+    last[d] = t->tap[d] + (p->kernel[d] - 1 - t->tap[d]) / t->apart[d] * t->apart[d];
+  for (int64_t z = last[0]; z >= 0; z -= t->apart[0])
+    for (int64_t y = last[1]; y >= 0; y -= t->apart[1])
+      for (int64_t x = last[2]; x >= 0; x -= t->apart[2])
+        taps[n++] = (z * p->kernel[1] + y) * p->kernel[2] + x;
+  return n;
+}
+
+/* The inputs of one part. */
+static luc_status part_gradient(luc_context *ctx, const luc_conv_plan *p, const part *t,
+                                const char *dy, const char *weight, char *dx) {
+  const luc_conv *c = &t->conv;
+  const int64_t size = (int64_t)size_of(c->dtype);
+  const size_t list = luc__mul_size((size_t)p->taps, sizeof(int64_t));
+  size_t bytes = list + luc__mul_size((size_t)(c->groups * p->filters * p->k), (size_t)size);
+  char *memory = luc__alloc(ctx, bytes);
+  if (!memory) return LUC_ERR_MEMORY;
+  char *turned = memory + list;
+  int64_t *taps = (int64_t *)(void *)memory;
+  turn_job j = {p, &luc__kernels(ctx)->conv[c->dtype], weight, turned, taps, 0, size};
+  j.count = list_taps(p, t, taps);
+  int64_t grain = PANEL_SIZE / (p->filters * j.count + 1) + 1;
+  luc__parallel_for(ctx, c->groups * p->channels, grain, turn_channels, &j);
+  const int64_t row = p->in[2], plane = p->in[1] * row;
+  int64_t y_stride[] = {p->stride[0] * plane, p->stride[1] * row, p->stride[2], p->in_pixels};
+  char *to = dx + (t->first[0] * plane + t->first[1] * row + t->first[2]) * size;
+  luc_status status = correlate(ctx, c, y_stride, dy, turned, NULL, to);
+  luc__free(ctx, memory, bytes);
+  return status;
+}
+
+/* Part by part, unless each would do little with its copy of dy. */
+static luc_status input_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
+                                 const char *weight, char *dx) {
+  luc_conv_plan p = {0};
+  plan_sizes(&p, c);
+  part t = {.conv = *c};
+  t.conv.in_channels = c->out_channels, t.conv.out_channels = c->in_channels;
+  t.conv.relu = false;
+  int64_t n[3];
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) n[d] = parts_along(&p, d);
+  const int64_t parts = n[0] * n[1] * n[2];
+  if (parts > 1 && !is_depthwise(&p) && (parts > 8 || p.channels < 16))
+    return scattered_gradient(ctx, c, dy, weight, dx);
+  if (n[0] < p.stride[0] || n[1] < p.stride[1] || n[2] < p.stride[2]) /* some meet no tap */
+    memset(dx, 0, (size_t)(c->batch * c->in_channels * p.in_pixels) * size_of(c->dtype));
+  for (int64_t i = 0; i < parts; i++)
+    if (part_along(&p, 0, i / (n[1] * n[2]), &t) && part_along(&p, 1, i / n[2] % n[1], &t) &&
+        part_along(&p, 2, i % n[2], &t))
+      LUC_TRY(part_gradient(ctx, &p, &t, dy, weight, dx));
+  return LUC_OK;
+}
+
+luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
+                                    const void *weight, void *dx) {
+  int64_t inputs = 1;
+  for (int d = 0; d < c->spatial; d++) inputs *= c->in[d];
+  if (c->batch <= 0 || c->in_channels <= 0 || inputs <= 0) return LUC_OK;
+  if (c->out_channels <= 0 || luc__conv_pixels(c) <= 0) {
+    memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * size_of(c->dtype));
+    return LUC_OK;
+  }
+  bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
+  if (luc__is_1x1(c) && !depthwise) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
+  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT))
+    return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
+  return input_gradient(ctx, c, dy, weight, dx);
+}
+
+/* -- Weight gradient --------------------------------------------------------------------------- */
 
 /* All bands of p->images images. */
 static void weight_bands(const job *j, luc_conv_piece *p, void *scratch) {
@@ -591,7 +714,7 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
   if (c->batch <= 0 || luc__conv_pixels(c) <= 0) {
     int64_t n = c->out_channels * (c->in_channels / c->groups);
     for (int d = 0; d < c->spatial; d++) n *= c->kernel[d];
-    memset(dweight, 0, (size_t)n * (c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)));
+    memset(dweight, 0, (size_t)n * size_of(c->dtype));
     return LUC_OK;
   }
   bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;

@@ -22,7 +22,8 @@ typedef struct luc_conv_plan {
   int64_t taps;              /* kernel elements of one channel */
   int64_t k;                 /* channels * taps */
   int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
-  int64_t in_pixels, pixels; /* of one channel */
+  int64_t in_pixels, pixels;     /* of one channel */
+  int64_t y_stride[3], y_filter; /* forward: how far apart outputs are in y, and filters */
   bool relu;
   /* the padded buffer [channels, depth, phases of rows, phases of columns, phase_size] */
   int64_t band[2];            /* output rows and columns it serves at a time */
@@ -38,24 +39,27 @@ typedef struct luc_conv_plan {
   int64_t num_columns, column_step; /* from one weight of a column to the next */
   int64_t panel;                    /* pixels gathered at a time */
   int64_t k_step;                   /* kernel elements gathered at a time */
-  bool direct;                      /* forward: nothing is gathered */
+  bool direct;                      /* nothing is gathered */
   int64_t block, units; /* weight: channels in the buffer, planes multiplied at a time */
 } luc_conv_plan;
 
 /* One piece: pointers are those of its image, group and first filter or channel. */
 typedef struct luc_conv_piece {
   const void *x, *weight, *bias, *dy;
-  void *y;                           /* output, input gradient or weight sums */
-  int64_t first[2], size[2];         /* forward, weight: output rows and columns */
-  int64_t count;                     /* forward: filters; gradients: channels */
-  int64_t weight_row;                /* input gradient: distance of rows of weightᵀ */
-  bool accumulate;                   /* weight: add to y */
-  int64_t images, x_image, dy_image; /* weight: how many, and how far apart in x and dy */
-  int64_t filters;                   /* weight */
+  void *y;                                    /* output, input gradient or weight sums */
+  int64_t first[2], size[2];                  /* forward, weight: output rows and columns */
+  int64_t count;                              /* forward: filters; gradients: channels */
+  int64_t weight_row;                         /* input gradient: distance of rows of weightᵀ */
+  bool accumulate;                            /* weight: add to y */
+  int64_t images, x_image, y_image, dy_image; /* how many, and how far apart */
+  int64_t filters;                            /* weight */
 } luc_conv_piece;
 
 typedef struct luc_conv_kernels {
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* to [filters, count]: the weights of `count` taps of one channel, filters from_filter apart. */
+  void (*turn)(const int64_t *taps, int64_t count, int64_t filters, const void *from,
+               int64_t from_filter, void *to);
   /* weight: [channels * taps, filters], transposed. */
   void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* y [filters, k]. */
