@@ -105,21 +105,73 @@ static luc_status run_job(luc_context *ctx, job *j) {
   return LUC_OK;
 }
 
-luc_status luc__gemm(luc_context *ctx, const luc_gemm *g) {
-  if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
-  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
-  path chosen = choose_path(g);
-  if (g->batch == 1 && chosen != PATH_SERIAL && g->m * g->n * g->k < PIECE_WORK / 8) {
-    (chosen == PATH_DOTS ? kernels->dots : kernels->block)(g);
-    return LUC_OK;
-  }
-  job j;
-  j.g = *g;
-  j.kernels = kernels;
-  j.path = chosen;
+static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
+  job j = {.g = *g, .kernels = &luc__kernels(ctx)->gemm[g->dtype], .path = chosen};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   choose_cuts(&j);
   return run_job(ctx, &j);
+}
+
+/* -- Turned products --------------------------------------------------------------------------- */
+
+/* Some rows meet more columns of a turned B, a linear layer's weight: turning it takes as long as
+ * some 15 rows of the product. Cᵀ = Bᵀ Aᵀ turns A and then Cᵀ instead. */
+static bool is_better_turned(const luc_gemm *g) {
+  const int64_t padding = (16 - g->m % 16) % 16; /* lanes that would be idle */
+  return g->batch == 1 && g->beta == 0 && g->a_col == 1 && g->b_row == 1 && g->b_col != 1 &&
+         g->m > 12 && g->m <= 128 && padding <= g->m / 4 && g->n >= 2 * g->m &&
+         g->m * g->n * g->k >= PIECE_WORK;
+}
+
+enum { TURNED_ROWS = 64 };
+
+typedef struct turned_job {
+  const luc_gemm *g;
+  const luc_gemm_kernels *kernels;
+  int64_t size;
+  const char *from; /* [n, m] */
+} turned_job;
+
+static void turn_rows(void *arg, int64_t begin, int64_t end) {
+  const turned_job *j = arg;
+  const luc_gemm *g = j->g;
+  const int64_t first = begin * TURNED_ROWS;
+  const int64_t last = end * TURNED_ROWS < g->n ? end * TURNED_ROWS : g->n;
+  j->kernels->transpose(last - first, g->m, j->from + first * g->m * j->size, g->m,
+                        (char *)g->c + first * j->size, g->c_row);
+}
+
+static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
+  turned_job j = {.g = g, .kernels = &luc__kernels(ctx)->gemm[g->dtype]};
+  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  const size_t bytes = luc__mul_size((size_t)(g->m * g->n), (size_t)j.size);
+  void *turned = luc__alloc(ctx, bytes);
+  if (!turned) return LUC_ERR_MEMORY;
+  luc_gemm t = *g;
+  t.m = g->n, t.n = t.c_row = g->m;
+  t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row;
+  t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row;
+  t.c = turned;
+  t.bias_kind = g->bias_kind == LUC_BIAS_COLUMN ? LUC_BIAS_ROW
+                : g->bias_kind == LUC_BIAS_ROW  ? LUC_BIAS_COLUMN
+                                                : LUC_BIAS_NONE;
+  luc_status status = run_path(ctx, &t, PATH_SERIAL);
+  j.from = turned;
+  int64_t grain = PIECE_WORK / 8 / (g->m * TURNED_ROWS) + 1;
+  if (status == LUC_OK) luc__parallel_for(ctx, cuts_of(g->n, TURNED_ROWS), grain, turn_rows, &j);
+  luc__free(ctx, turned, bytes);
+  return status;
+}
+
+luc_status luc__gemm(luc_context *ctx, const luc_gemm *g) {
+  if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
+  if (is_better_turned(g)) return run_turned(ctx, g);
+  path chosen = choose_path(g);
+  if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
+    return run_path(ctx, g, chosen);
+  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
+  (chosen == PATH_DOTS ? kernels->dots : kernels->block)(g);
+  return LUC_OK;
 }
 
 /* -- Sums of products -------------------------------------------------------------------------- */

@@ -1,4 +1,6 @@
 /* The serial pieces of matrix products, for float and double. */
+#include <stddef.h>
+
 #include "cpu/gemm_kernels.h"
 
 #include "cpu/real_f32.inc"

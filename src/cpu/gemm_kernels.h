@@ -20,6 +20,7 @@ enum {
 typedef struct luc_gemm_packed {
   const void *b;
   int64_t b_row, b_col, k, n;
+  int64_t chains; /* of k, of which the last is there; all, if there is room */
 } luc_gemm_packed;
 typedef struct luc_gemm_scratch {
   luc_gemm_packed packed;

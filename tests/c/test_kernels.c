@@ -58,6 +58,10 @@ static void large_products(luc_context *ctx, luc_dtype dtype) {
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     for (int t = 0; t < 3; t++) check_gemm(ctx, dtype, sizes[i][0], sizes[i][1], sizes[i][2], 1);
   check_gemm(ctx, dtype, 64, 64, 64, 9);
+  for (int t = 0; t < 12; t++) { /* where a turned second factor is wide, both are exchanged */
+    check_gemm(ctx, dtype, 16, 300, 260, 1);
+    check_gemm(ctx, dtype, 60, 130, 560, 1);
+  }
 }
 
 TEST("small matrix products agree with naive loops") {
