@@ -109,11 +109,6 @@ local function update(group, p, state)
   return (p * (1 - lr * group.weight_decay)):add(move, {alpha = -alpha / clip}), new
 end
 
-function Adafactor:step(closure)
-  local loss = Optimizer._evaluate(closure)
-  local _ <close> = lucerna.no_grad()
-  self:_update_all(update)
-  return loss
-end
+Adafactor.step = Optimizer._step_by(update)
 
 return Adafactor

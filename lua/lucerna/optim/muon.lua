@@ -1,6 +1,5 @@
 -- Muon (torch.optim.Muon): momentum whose singular values are all brought near 1.
 
-local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
 local optimizer = require "lucerna.optim.optimizer"
@@ -100,11 +99,6 @@ local function update(group, p, state)
     {momentum_buffer = buffer}
 end
 
-function Muon:step(closure)
-  local loss = Optimizer._evaluate(closure)
-  local _ <close> = lucerna.no_grad()
-  self:_update_all(update)
-  return loss
-end
+Muon.step = Optimizer._step_by(update)
 
 return Muon

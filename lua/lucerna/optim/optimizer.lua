@@ -275,9 +275,8 @@ function Optimizer._evaluate(closure)
   return closure()
 end
 
--- For optimizers that make a parameter's new value and state with tensors:
--- update(group, p, state) returns both, and nothing has changed until it has for all parameters.
-function Optimizer:_update_all(update)
+-- Nothing has changed until update has returned for all parameters.
+local function update_all(self, update)
   local made = {}
   for _, group in ipairs(self.param_groups) do
     for _, p in ipairs(group.params) do
@@ -295,6 +294,17 @@ function Optimizer:_update_all(update)
     local p, value, state = table.unpack(entry)
     p:copy_(value)
     self.state[p] = state
+  end
+end
+
+-- The method step(closure) of optimizers that make a parameter's new value and state with tensors:
+-- update(group, p, state) returns both.
+function Optimizer._step_by(update)
+  return function(self, closure)
+    local loss = Optimizer._evaluate(closure)
+    local _ <close> = lucerna.no_grad()
+    update_all(self, update)
+    return loss
   end
 end
 

@@ -82,11 +82,6 @@ local function update(group, p, state)
   return lucerna.where(used, moved, p), {step = step, exp_avg = m, exp_avg_sq = v}
 end
 
-function SparseAdam:step(closure)
-  local loss = Optimizer._evaluate(closure)
-  local _ <close> = lucerna.no_grad()
-  self:_update_all(update)
-  return loss
-end
+SparseAdam.step = Optimizer._step_by(update)
 
 return SparseAdam
