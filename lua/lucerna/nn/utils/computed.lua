@@ -3,6 +3,7 @@
 -- the module. clone() leaves such fields out and lets the copied hook fill them (recompute).
 
 local core = require("lucerna.core").nn
+local arguments = require "lucerna.arguments"
 local check = require "lucerna.nn.utils.check"
 
 local computed = {}
@@ -21,11 +22,16 @@ function computed.find(module, is_mine, name)
   end
 end
 
---- The same, taken away from the module.
-function computed.take(module, is_mine, name)
-  local hook, id = computed.find(module, is_mine, name)
-  if hook then core._remove_hook(module, id) end
-  return hook
+--- What remove_…(module, name = "weight") is called with, the hook it means and its id; label: of
+-- the function that made the hook.
+function computed.arguments(who, label, is_mine, ...)
+  local module, name = arguments(who, { "module", "name" }, ...)
+  name = name or "weight"
+  local hook, id = computed.find(check.module(who, "module", module), is_mine, name)
+  if not hook then
+    check.fail("%s: %s of '%s' not found in %s", who, label, name, check.text(module))
+  end
+  return module, name, hook, id
 end
 
 --- The parameter to be replaced, or an error; label: what PyTorch calls it for lazy modules.

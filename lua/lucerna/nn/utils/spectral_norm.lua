@@ -182,13 +182,8 @@ end
 
 --- remove_spectral_norm(module, name = "weight"): one parameter again, of the value it has now.
 function spectral_norm.remove_spectral_norm(...)
-  local who = "remove_spectral_norm"
-  local module, name = arguments(who, { "module", "name" }, ...)
-  name = name or "weight"
-  local hook, id = computed.find(check.module(who, "module", module), is_mine, name)
-  if not hook then
-    check.fail("%s: spectral_norm of '%s' not found in %s", who, name, check.text(module))
-  end
+  local module, name, hook, id =
+    computed.arguments("remove_spectral_norm", "spectral_norm", is_mine, ...)
   local weight = lucerna.no_grad(hook.compute, hook, module, false)
   computed.uninstall(module, name, { "_u", "_v", "_orig" }, core.Parameter(weight))
   core._remove_hook(module, id)

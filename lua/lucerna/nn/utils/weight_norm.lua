@@ -79,13 +79,8 @@ end
 
 --- remove_weight_norm(module, name = "weight"): one parameter again, of the value it has now.
 function weight_norm.remove_weight_norm(...)
-  local who = "remove_weight_norm"
-  local module, name = arguments(who, { "module", "name" }, ...)
-  name = name or "weight"
-  local hook, id = computed.find(check.module(who, "module", module), is_mine, name)
-  if not hook then
-    check.fail("%s: weight_norm of '%s' not found in %s", who, name, check.text(module))
-  end
+  local module, name, hook, id =
+    computed.arguments("remove_weight_norm", "weight_norm", is_mine, ...)
   local weight = lucerna.no_grad(hook.compute, hook, module)
   computed.uninstall(module, name, { "_g", "_v" }, Parameter(weight))
   core.nn._remove_hook(module, id)
