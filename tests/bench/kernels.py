@@ -45,6 +45,13 @@ for name, kind, args, options, shape in [
     ("ConvTranspose2d 64-32 4x4 stride 2", nn.ConvTranspose2d, (64, 32, 4), HALF, image(64, 28)),
     ("Conv1d 64-64 3 dilation 4", nn.Conv1d, (64, 64, 3), {"padding": 4, "dilation": 4},
      (4, 64, 4096)),
+    ("Conv2d 256-256 3x3 stride 2", nn.Conv2d, (256, 256, 3), HALF, image(256, 14)),
+    ("Conv2d 64-128 1x1 stride 2", nn.Conv2d, (64, 128, 1), {"stride": 2}, image(64, 56)),
+    ("Conv2d 96 depthwise 7x7", nn.Conv2d, (96, 96, 7), {"padding": 3, "groups": 96},
+     image(96, 56)),
+    ("Conv2d 128-128 3x3 in 32 groups", nn.Conv2d, (128, 128, 3), SAME | {"groups": 32},
+     image(128, 56)),
+    ("Conv1d 32-32 9", nn.Conv1d, (32, 32, 9), {"padding": 4}, (8, 32, 16000)),
     ("Conv3d 16-32 3x3x3", nn.Conv3d, (16, 32, 3), SAME, (2, 16, 16, 28, 28)),
 ]:
     convolution("%s on %s" % (name, list(shape)), kind, args, options, shape)
