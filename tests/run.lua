@@ -110,7 +110,8 @@ local constant_gc = "--helper=tests/lua/constant_gc.lua"
 if exists("build/CTestTestfile.cmake") then ctest("C core", "build", not all) end
 if exists("build/lucerna/core.so") then
   busted("Lua", "build", "lua5.4", "", false)
-  local kernels = all and "." or "/(conv_norm|layers|functional|rnn|attention|winograd|half)_spec"
+  local kernels = all and "."
+    or "/(recorded|conv_norm|layers|functional|rnn|attention|winograd|half)_spec"
   for _, isa in ipairs { "avx2", "base" } do
     busted("Lua, kernels for " .. isa, "build", "lua5.4", "", not all, kernels,
       "LUCERNA_ISA=" .. isa)
