@@ -82,14 +82,15 @@ static bool is_filter(const luc_conv *c) {
 }
 
 /* Direct sums take kernel² multiplications for an output and channel; here a tile takes 36, its
- * transforms, and a share of the weights'. */
+ * transforms, and a share of the weights'. Of the taps of a depth with a stride, most meet nothing
+ * on the way back. */
 bool luc__winograd_suits(const luc_context *ctx, const luc_conv *c, luc_winograd_way way) {
   if (ctx->direct_convolution || !is_filter(c)) return false;
   if (c->in_channels / c->groups < 16 || c->out_channels / c->groups < 16) return false;
   luc_winograd_plan w = {0};
   plan_sizes(&w, c, way == LUC_WINOGRAD_INPUT);
   double pixels = (double)(c->batch * w.out[0] * w.out[1] * w.out[2]);
-  return (double)w.all_tiles * 45 + 100 < pixels * w.kernel * w.kernel;
+  return (double)(w.all_tiles * w.input.divisor) * 45 + 100 < pixels * w.kernel * w.kernel;
 }
 
 static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block) {
