@@ -2,7 +2,7 @@
 
 local lucerna = require "lucerna"
 local init = require "lucerna.nn.init"
-local parity = require "tests.lua.parity"
+local parity = require "parity"
 local recorded = parity.load "init"
 
 describe("nn.init", function()

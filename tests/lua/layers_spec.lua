@@ -2,7 +2,7 @@
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
-local parity = require "tests.lua.parity"
+local parity = require "parity"
 local cases = parity.load "layers"
 for _, file in ipairs {"layers_simple", "layers_conv"} do
   for _, case in ipairs(parity.load(file)) do cases[#cases + 1] = case end

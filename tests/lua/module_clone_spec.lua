@@ -2,7 +2,7 @@
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
-local message = require("tests.lua.parity").message
+local message = require("parity").message
 
 local Net = nn.class "Net"
 function Net:__init() self.fc = nn.Linear(2, 2) end

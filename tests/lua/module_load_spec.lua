@@ -3,7 +3,7 @@
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
-local parity = require "tests.lua.parity"
+local parity = require "parity"
 local cases = parity.load "state"
 
 local ONE, TWO = lucerna.ones(1), lucerna.ones(2)

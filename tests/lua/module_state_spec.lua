@@ -2,7 +2,7 @@
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
-local parity = require "tests.lua.parity"
+local parity = require "parity"
 local cases = parity.load "modules"
 
 local Net = nn.class("Net")

@@ -139,6 +139,20 @@ function parity.leaf(...)
   return lucerna.randn(..., { dtype = lucerna.float64 }):requires_grad_()
 end
 
+--- The float32 tensor of this shape that the recorded lines call x: quarters from -1 on.
+function parity.quarters(...)
+  local n = 1
+  for _, size in ipairs { ... } do n = n * size end
+  return (lucerna.arange(n, { dtype = lucerna.float32 }) * 0.25 - 1):reshape(...)
+end
+
+--- The keys of a module's state, in order.
+function parity.keys(m)
+  local names = {}
+  for name in pairs(m:state_dict()) do names[#names + 1] = name end
+  return names
+end
+
 --- The message of the error that f raises; fails if it raises none.
 function parity.message(f, ...)
   local ok, message = pcall(f, ...)

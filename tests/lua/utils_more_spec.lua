@@ -2,22 +2,11 @@
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
-local parity = require "tests.lua.parity"
+local parity = require "parity"
 local message = parity.message
 local utils = nn.utils
 
--- Quarters from -1 on.
-local function x(...)
-  local n = 1
-  for _, size in ipairs { ... } do n = n * size end
-  return (lucerna.arange(n, { dtype = lucerna.float32 }) * 0.25 - 1):reshape(...)
-end
-
-local function keys(m)
-  local names = {}
-  for name in pairs(m:state_dict()) do names[#names + 1] = name end
-  return names
-end
+local x, keys = parity.quarters, parity.keys
 
 describe("nn.utils.clip_grad", function()
   it("takes the norm of tensors and clips with a norm given", function()

@@ -3,21 +3,10 @@
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
-local parity = require "tests.lua.parity"
+local parity = require "parity"
 local message = parity.message
 
--- The tensors of the recorded lines: quarters from -1 on.
-local function x(...)
-  local n = 1
-  for _, size in ipairs { ... } do n = n * size end
-  return (lucerna.arange(n, { dtype = lucerna.float32 }) * 0.25 - 1):reshape(...)
-end
-
-local function keys(m)
-  local names = {}
-  for name in pairs(m:state_dict()) do names[#names + 1] = name end
-  return names
-end
+local x, keys = parity.quarters, parity.keys
 
 local Symmetric, Scale, Outer = nn.class "Symmetric", nn.class "Scale", nn.class "Outer"
 local Double, Flat = nn.class "Double", nn.class "Flat"
