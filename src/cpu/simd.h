@@ -18,6 +18,7 @@
 typedef float luc_vf32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef double luc_vf64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef int32_t luc_vi32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+typedef uint32_t luc_vu32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef int64_t luc_vi64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef luc_vf32 luc_vf32_any __attribute__((aligned(4), may_alias));
 typedef luc_vf64 luc_vf64_any __attribute__((aligned(8), may_alias));
@@ -106,6 +107,15 @@ LUC_INLINE void luc__store_part_f64(double *p, luc_vf64 x, int n) {
 }
 
 #endif
+
+/* a * b + c, rounded once where the machine can. */
+LUC_INLINE luc_vf32 luc__fused_f32(luc_vf32 a, luc_vf32 b, luc_vf32 c) {
+#if defined(__FMA__)
+  return (luc_vf32)LUC_MM(fmadd_ps)(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
 
 /* Is any lane of a comparison set? */
 LUC_INLINE bool luc__any_i32(luc_vi32 mask) {
