@@ -155,6 +155,19 @@ for _, name in ipairs { "exp", "log", "tanh", "sigmoid" } do
     return function() local _ = x[name](x) end
   end)
 end
+elementwise("sin, 4 M", 32, 1, function(lucerna)
+  local x = lucerna.rand(2048, 2048)
+  return function() local _ = x:sin() end
+end)
+elementwise("x * column, 4 M", 32, 1, function(lucerna)
+  local x = lucerna.rand(2048, 2048)
+  local column = x:narrow(2, 1, 1)
+  return function() local _ = x * column end
+end)
+elementwise("clamp, 4 M", 32, 1, function(lucerna)
+  local x = lucerna.rand(2048, 2048)
+  return function() local _ = x:clamp(0.2, 0.7) end
+end)
 elementwise("gelu, 4 M", 32, 1, function(lucerna)
   local x, F = lucerna.randn(2048, 2048), lucerna.nn.functional
   return function() local _ = F.gelu(x) end
