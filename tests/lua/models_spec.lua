@@ -88,10 +88,11 @@ describe("lucerna.models answers as PyTorch's do:", function()
         p.data:add_(lucerna.randn_like(p) * 0.1)
       end
       local x = input_of(case)
+      if case.double then net, x = net:double(), x:double() end
       local y = net(x)
       parity.close(y, case.trained, {rtol = 1e-4, atol = 1e-4, scale = true}, "training")
       local n = y:numel()
-      local loss = (y * lucerna.linspace(-1, 1, n):view(y.shape)):sum()
+      local loss = (y * lucerna.linspace(-1, 1, n):view(y.shape):to(y.dtype)):sum()
       loss:backward()
       for k, p in ipairs(parameters) do grads[k] = p.grad end
       check_sums(case.grads, grads, "gradients")

@@ -54,9 +54,10 @@ def size(name):
                   "names": len(net.state_dict()), "checksum": checksum(text)})
 
 
-def run(model, options, shape, make=None, keys=False, stir=False):
+def run(model, options, shape, make=None, keys=False, stir=False, double=False):
     """A net made from a seed; in training, then evaluating: its output, after a backward pass.
-    stir: noise is added to the parameters, for nets that answer 0 at first."""
+    stir: noise is added to the parameters, for nets that answer 0 at first. double: computed in
+    float64, for nets whose gradients jump with the last bit of an activation."""
     seed = len(runs) + 1
     torch.manual_seed(seed)
     net = (make or getattr(models, model))(**options)
@@ -70,6 +71,9 @@ def run(model, options, shape, make=None, keys=False, stir=False):
             p.data += 0.1 * torch.randn_like(p)
     vocab = options.get("vocab_size")
     x = torch.randint(vocab, shape) if vocab else torch.randn(shape)
+    if double:
+        case["double"] = True
+        net, x = net.double(), x.double()
     y = net(x)
     case["trained"] = y
     (y * torch.linspace(-1, 1, y.numel()).view(y.shape)).sum().backward()
@@ -99,7 +103,8 @@ run("ResNeXt", {"num_classes": 5, "groups": 2, "width_per_group": 16}, [4, 3, 64
 run("dilated", {"num_classes": 3, "replace_stride_with_dilation": [False, True, True]},
     [2, 3, 48, 48], lambda **kw: models.ResNet(models.Bottleneck, [1, 1, 2, 2], **kw))
 run("resnet18", {"num_classes": 4, "zero_init_residual": True}, [2, 3, 40, 33])
-run("mobilenet_v2", {"num_classes": 5, "width_mult": 0.25, "dropout": 0.0}, [2, 3, 64, 64])
+run("mobilenet_v2", {"num_classes": 5, "width_mult": 0.25, "dropout": 0.0}, [2, 3, 64, 64],
+    double=True)
 VIT = {"image_size": 16, "patch_size": 4, "num_layers": 2, "num_heads": 2, "hidden_dim": 8,
        "mlp_dim": 12, "num_classes": 3}
 run("VisionTransformer", dict(VIT, representation_size=6), [2, 3, 16, 16],
