@@ -153,6 +153,27 @@ describe("recurrent layers", function()
     end
   end)
 
+  it("refuse weights of other shapes and types in one line", function()
+    local x = lucerna.rand(5, 2, 3)
+    for _, case in ipairs {
+      {"LSTM", {}, "weight_hh_l0", lucerna.rand(4, 5),
+        "in LSTM: lstm: expected weight_hh of shape [16, 4], got [4, 5]"},
+      {"GRU", {}, "bias_hh_l0", lucerna.rand(3),
+        "in GRU: gru: expected bias_hh of shape [12], got [3]"},
+      {"RNN", {}, "weight_hh_l0", lucerna.rand(4, 4):double(),
+        "in RNN: rnn: expected weight_hh of type float32, got float64"},
+      {"GRU", {bias = false}, "weight_ih_l0", lucerna.rand(7, 3),
+        "in GRU: gru: weight_ih must have 3 rows for every hidden unit"},
+      {"LSTM", {proj_size = 2}, "weight_hr_l0", lucerna.rand(3, 4),
+        "in LSTM: lstm: expected weight_hr of shape [2, 4], got [3, 4]"},
+    } do
+      local class, options, name, weight, message = table.unpack(case)
+      local m = nn[class](3, 4, options)
+      m[name] = nn.Parameter(weight)
+      assert.matches(message, message_of(m, x), 1, true)
+    end
+  end)
+
   it("give the same for a packed batch and for its sequences alone", function()
     local m = nn.GRU(2, 3, {num_layers = 2, bidirectional = true})
     local a, b = lucerna.randn(4, 2), lucerna.randn(2, 2)

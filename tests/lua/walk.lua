@@ -16,6 +16,14 @@ local random = math.random
 local function pick(list) return list[random(#list)] end
 local function chance(n) return random(n) == 1 end
 
+-- A dimension of x, and as it is written: perhaps from the end.
+local function any_dim(x, more)
+  local n = #x.m.shape + (more or 0)
+  if n == 0 then return nil end
+  local d = random(n)
+  return d, chance(2) and d or d - n - 1
+end
+
 -- ---- values ----
 
 local function any_value(dtype)
@@ -224,5 +232,6 @@ end
 Walk.any_number, Walk.any_value, Walk.fresh, Walk.pick = any_number, any_value, fresh, pick
 Walk.chance, Walk.text, Walk.pair, Walk.DTYPES = chance, text, pair, DTYPES
 Walk.near_list, Walk.same_list, Walk.none = near_list, same_list, none
+Walk.any_dim = any_dim
 
 return Walk

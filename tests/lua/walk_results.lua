@@ -3,17 +3,9 @@
 local Walk = require "walk"
 local Naive = require "naive"
 local lucerna = require "lucerna"
-local chance = Walk.chance
-local random = math.random
+local chance, any_dim = Walk.chance, Walk.any_dim
 
 local steps = {}
-
-local function any_dim(x)
-  local n = #x.m.shape
-  if n == 0 then return nil end
-  local d = random(n)
-  return d, chance(2) and d or d - n - 1
-end
 
 -- ---- elementwise ----
 

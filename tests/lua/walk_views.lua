@@ -3,17 +3,10 @@ local Walk = require "walk"
 local Naive = require "naive"
 local lucerna = require "lucerna"
 local pick, chance, none = Walk.pick, Walk.chance, Walk.none
+local any_dim = Walk.any_dim
 local random = math.random
 
 local steps = {}
-
--- A dimension of x, and as it is written: perhaps from the end.
-local function any_dim(x, more)
-  local n = #x.m.shape + (more or 0)
-  if n == 0 then return nil end
-  local d = random(n)
-  return d, chance(2) and d or d - n - 1
-end
 
 local function any_order(n)
   local order = {}

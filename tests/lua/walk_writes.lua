@@ -3,17 +3,10 @@
 local Walk = require "walk"
 local Naive = require "naive"
 local lucerna = require "lucerna"
-local pick, chance = Walk.pick, Walk.chance
+local pick, chance, any_dim = Walk.pick, Walk.chance, Walk.any_dim
 local random = math.random
 
 local steps = {}
-
-local function any_dim(x)
-  local n = #x.m.shape
-  if n == 0 then return nil end
-  local d = random(n)
-  return d, chance(2) and d or d - n - 1
-end
 
 -- Writes f(element, value of y) for each element, computed as dtype.
 local function combine(x, y, inside, f)
