@@ -103,47 +103,25 @@ cases:add("ResNet-18, batch 4, 112 x 112, training step", {
   end,
 })
 
-local function lstm(lucerna) return lucerna.nn.LSTM(64, 128), lucerna.rand(32, 16, 64) end
-
-cases:add("LSTM 64-128, 32 steps, batch 16, forward", {
-  ratio = 2,
-  setup = function(lucerna)
-    local net, x = lstm(lucerna)
-    return function() net(x) end
-  end,
-})
-
-cases:add("LSTM 64-128, 32 steps, batch 16, there and back", {
-  ratio = 2, train = true,
-  setup = function(lucerna)
-    local net, x = lstm(lucerna)
-    local g = lucerna.rand(32, 16, 128)
+-- One layer of 64 to 128 features: forward, or there and back.
+local function recurrent(name, class, steps, batch, case)
+  case.ratio = 2
+  case.setup = function(lucerna)
+    local net, x = lucerna.nn[class](64, 128), lucerna.rand(steps, batch, 64)
+    if not case.train then return function() net(x) end end
+    local g = lucerna.rand(steps, batch, 128)
     return function()
       net:zero_grad()
       net(x):backward(g)
     end
-  end,
-})
+  end
+  cases:add(name, case)
+end
 
-cases:add("LSTM 64-128, 1 step, batch 1, forward", {
-  ratio = 2, unit = "us", threads = { 1 },
-  setup = function(lucerna)
-    local net, x = lucerna.nn.LSTM(64, 128), lucerna.rand(1, 1, 64)
-    return function() net(x) end
-  end,
-})
-
-cases:add("GRU 64-128, 32 steps, batch 16, there and back", {
-  ratio = 2, train = true,
-  setup = function(lucerna)
-    local net, x = lucerna.nn.GRU(64, 128), lucerna.rand(32, 16, 64)
-    local g = lucerna.rand(32, 16, 128)
-    return function()
-      net:zero_grad()
-      net(x):backward(g)
-    end
-  end,
-})
+recurrent("LSTM 64-128, 32 steps, batch 16, forward", "LSTM", 32, 16, {})
+recurrent("LSTM 64-128, 32 steps, batch 16, there and back", "LSTM", 32, 16, { train = true })
+recurrent("LSTM 64-128, 1 step, batch 1, forward", "LSTM", 1, 1, { unit = "us", threads = { 1 } })
+recurrent("GRU 64-128, 32 steps, batch 16, there and back", "GRU", 32, 16, { train = true })
 
 cases:add("LSTMCell 64-128, batch 16, forward", {
   ratio = 1, unit = "us", threads = { 1 },

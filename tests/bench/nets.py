@@ -135,23 +135,23 @@ def _():
     return forward(nn.LSTM(64, 128), torch.rand(32, 16, 64))
 
 
-@case("LSTM 64-128, 32 steps, batch 16, there and back", train=True)
-def _():
-    return there_and_back(
-        nn.LSTM(64, 128), torch.rand(32, 16, 64), torch.rand(32, 16, 128), lambda y: y[0]
-    )
-
-
 @case("LSTM 64-128, 1 step, batch 1, forward")
 def _():
     return forward(nn.LSTM(64, 128), torch.rand(1, 1, 64))
 
 
+def recurrent(layer):
+    return there_and_back(layer, torch.rand(32, 16, 64), torch.rand(32, 16, 128), lambda y: y[0])
+
+
+@case("LSTM 64-128, 32 steps, batch 16, there and back", train=True)
+def _():
+    return recurrent(nn.LSTM(64, 128))
+
+
 @case("GRU 64-128, 32 steps, batch 16, there and back", train=True)
 def _():
-    return there_and_back(
-        nn.GRU(64, 128), torch.rand(32, 16, 64), torch.rand(32, 16, 128), lambda y: y[0]
-    )
+    return recurrent(nn.GRU(64, 128))
 
 
 @case("LSTMCell 64-128, batch 16, forward")
