@@ -1,6 +1,6 @@
 /* The thread pool: lazily made workers that spin briefly after each loop, then sleep.
- * A loop is published by raising `epoch`; pieces are claimed from `next`; a worker is counted in
- * `inside` while it may touch the loop's fields, and the caller leaves when nobody is inside.
+ * A loop is published by raising `epoch`; its pieces are claimed from the lanes' shares. A worker
+ * is counted in `inside` while it may touch the loop's fields, and the caller leaves when none is.
  * Of the caller's (close, read inside) and a worker's (enter, read open) one always sees the
  * other, since all four are sequentially consistent: the fields never change under a worker. */
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -21,6 +21,13 @@ enum { MAX_THREADS = 256, SPINS_PER_LOOK = 64, JOIN_SPINS = 4096 };
 
 static const double SPIN_SECONDS = 200e-6;
 
+/* One of the threads that work on a loop; the caller is the first. */
+typedef struct pool_lane {
+  _Alignas(64) atomic_int_fast64_t next; /* of its share of the loop */
+  luc_pool *pool;
+  pthread_t thread;
+} pool_lane;
+
 struct luc_pool {
   luc_parallel_fn parallel; /* the host's, or NULL */
   void *parallel_ud;
@@ -32,8 +39,8 @@ struct luc_pool {
   /* the loop */
   luc_range_fn fn;
   void *arg;
-  int64_t n, grain;
-  _Alignas(64) atomic_int_fast64_t next;
+  int64_t n, grain, share; /* share: what each of so many lanes begins with, in whole pieces */
+  int shares;
   _Alignas(64) atomic_int inside;
   atomic_bool open;
   _Alignas(64) atomic_uint epoch;
@@ -42,7 +49,7 @@ struct luc_pool {
   atomic_int sleepers;
   pthread_mutex_t mutex;
   pthread_cond_t wake;
-  pthread_t threads[MAX_THREADS];
+  pool_lane lanes[MAX_THREADS];
 };
 
 static inline void pause_briefly(void) {
@@ -55,12 +62,18 @@ static inline void pause_briefly(void) {
 
 /* ---- workers ---- */
 
-static void run_pieces(luc_pool *pool) {
-  int64_t n = pool->n, grain = pool->grain;
-  for (;;) {
-    int64_t begin = atomic_fetch_add_explicit(&pool->next, grain, memory_order_relaxed);
-    if (begin >= n) return;
-    pool->fn(pool->arg, begin, n - begin < grain ? n : begin + grain);
+/* The pieces of this lane's share, then what is left of the others'. From one loop to the next a
+ * thread has the same share, and finds in its cache what it left there. */
+static void run_pieces(luc_pool *pool, int lane) {
+  int64_t n = pool->n, grain = pool->grain, share = pool->share;
+  for (int i = 0; i < pool->shares; i++) {
+    int64_t at = (lane + i) % pool->shares, end = (at + 1) * share < n ? (at + 1) * share : n;
+    atomic_int_fast64_t *next = &pool->lanes[at].next;
+    for (;;) {
+      int64_t begin = atomic_fetch_add_explicit(next, grain, memory_order_relaxed);
+      if (begin >= end) break;
+      pool->fn(pool->arg, begin, end - begin < grain ? end : begin + grain);
+    }
   }
 }
 
@@ -85,13 +98,14 @@ static void wait_for_work(luc_pool *pool, unsigned seen) {
 }
 
 static void *worker_main(void *arg) {
-  luc_pool *pool = arg;
+  pool_lane *lane = arg;
+  luc_pool *pool = lane->pool;
   unsigned seen = atomic_load(&pool->epoch) - 1; /* look once at a loop already open */
   while (!atomic_load(&pool->stop)) {
     wait_for_work(pool, seen);
     seen = atomic_load(&pool->epoch);
     atomic_fetch_add(&pool->inside, 1);
-    if (atomic_load(&pool->open)) run_pieces(pool);
+    if (atomic_load(&pool->open)) run_pieces(pool, (int)(lane - pool->lanes));
     atomic_fetch_sub_explicit(&pool->inside, 1, memory_order_release);
   }
   return NULL;
@@ -103,7 +117,9 @@ static void start_workers(luc_pool *pool) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (!pool->failed && pool->workers < pool->num_threads - 1) {
-    if (pthread_create(&pool->threads[pool->workers], NULL, worker_main, pool) == 0)
+    pool_lane *lane = &pool->lanes[pool->workers + 1];
+    lane->pool = pool;
+    if (pthread_create(&lane->thread, NULL, worker_main, lane) == 0)
       pool->workers++;
     else
       pool->failed = true;
@@ -131,7 +147,7 @@ static void stop_workers(luc_pool *pool) {
   atomic_store(&pool->stop, true);
   if (is_ours(pool)) {
     wake_sleepers(pool, MAX_THREADS);
-    for (int i = 0; i < pool->workers; i++) pthread_join(pool->threads[i], NULL);
+    for (int i = 1; i <= pool->workers; i++) pthread_join(pool->lanes[i].thread, NULL);
   }
   pool->workers = 0;
   pool->failed = false;
@@ -219,11 +235,15 @@ static void run_on_pool(luc_pool *pool, int64_t n, int64_t grain, luc_range_fn f
   pool->arg = arg;
   pool->n = n;
   pool->grain = grain;
-  atomic_store(&pool->next, 0);
+  int64_t pieces = (n - 1) / grain + 1, threads = pool->num_threads;
+  pool->share = ((pieces - 1) / threads + 1) * grain;
+  pool->shares = (int)((n - 1) / pool->share + 1);
+  for (int i = 0; i < pool->shares; i++)
+    atomic_store_explicit(&pool->lanes[i].next, i * pool->share, memory_order_relaxed);
   atomic_store(&pool->open, true);
   atomic_fetch_add(&pool->epoch, 1);
   wake_sleepers(pool, (n - 1) / grain); /* a piece each, one for the caller */
-  run_pieces(pool);
+  run_pieces(pool, 0);
   atomic_store(&pool->open, false);
   join_workers(pool);
 }
