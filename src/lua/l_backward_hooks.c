@@ -197,12 +197,9 @@ typedef struct anchor_call {
 static int anchor_protected(lua_State *L) {
   anchor_call *c = lua_touserdata(L, 1);
   luc_l_pushmodule(L, c->nn, c->m);
-  lua_getiuservalue(L, 2, 1);
-  if (lua_rawgetp(L, 3, &c->nn->hook_lists) == LUA_TNIL) {
-    luc_l_push_hook_lists(L, luc_l_topeer(L, 2), 2);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, 3, &c->nn->hook_lists);
-  }
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &c->nn->hook_lists);
+  lua_pushvalue(L, 2);
+  lua_gettable(L, 3);
   lua_rawgeti(L, -1, 3);
   c->anchor = luc_l_callback_keep(L, c->nn->st);
   return 0;

@@ -232,13 +232,14 @@ static void host_changed(luc_context *ctx, void *ud, luc_module *m) {
   luc_l_peer *peer = push_known(L, nn, m);
   if (!peer) return;
   luc_l_set_call(L, -1, peer);
-  lua_getiuservalue(L, -1, 1);
-  if (lua_rawgetp(L, -1, &nn->hook_lists) != LUA_TNIL) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hook_lists);
+  lua_pushvalue(L, -2);
+  if (lua_rawget(L, -2) != LUA_TNIL) {
+    lua_pushvalue(L, -3);
     lua_pushnil(L); /* an existing key */
-    lua_rawsetp(L, -3, &nn->hook_lists);
+    lua_rawset(L, -4);
   }
-  lua_pop(L, 1);
-  lua_pop(L, 2);
+  lua_pop(L, 3);
 }
 
 typedef struct edge_change {

@@ -185,6 +185,5 @@ void luc_l_open_snapshots(lua_State *L, luc_l_nn *nn);
 void luc_l_state_host(luc_host *host);
 /* Pushes {before, after, anchor, plain} for the Lua driver: lists of hooks, what calls with
  * backward hooks keep, and `after` again if it is all there is; false for what there is not. */
-void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index);
 
 #endif

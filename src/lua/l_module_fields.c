@@ -173,15 +173,12 @@ static int read_missing(lua_State *L, luc_l_peer *peer) {
   bool sequence = (peer->m->cls->core->def->flags & LUC_CF_SEQUENCE) != 0;
   if (type == LUA_TNUMBER && sequence && to_position(L, 2)) return read_position(L, peer);
   if (type == LUA_TTABLE && sequence) return call_helper(L, peer, "slice", 2);
-  if (type != LUA_TLIGHTUSERDATA || lua_touserdata(L, 2) != &peer->nn->hook_lists) return 0;
-  luc_l_push_hook_lists(L, peer, 1);
-  return cached(L);
+  return 0;
 }
 
 /* What a class has as __index is asked last, as Python's __getattr__ is. */
 static int read_fallback(lua_State *L, luc_l_peer *peer) {
   if (!(peer->nn->overrides & luc_l_overrides_of(peer->m) & LUC_L_OWN_INDEX)) return 0;
-  if (lua_type(L, 2) == LUA_TLIGHTUSERDATA) return 0;
   lua_settop(L, 2);
   lua_pushliteral(L, "__index");
   luc_l_class_get(L, peer);
@@ -213,7 +210,7 @@ int luc_l_module_index(lua_State *L) {
     return read_released(L, peer);
   }
   if (type != LUA_TNIL) return 1;
-  for (int i = 2; lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
+  for (int i = 2; i == 2 || lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
     lua_pushvalue(L, 2);
     type = lua_rawget(L, lua_upvalueindex(i));
     if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */

@@ -272,26 +272,28 @@ static void push_plain(lua_State *L) {
   lua_settop(L, at + 1);
 }
 
-void luc_l_push_hook_lists(lua_State *L, luc_l_peer *peer, int index) {
+/* __index of the table of all modules' lists: makes and keeps those of the module at 2. */
+static int make_lists(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 2, "hooks");
   luc_hook_lists lists = {{luc__nn_of(peer->nn->st->ctx)->hooks, peer->m->hooks}};
-  index = lua_absindex(L, index);
-  luaL_checkstack(L, 12, NULL);
-  push_functions(L, peer->nn, index, true);
-  int functions = lua_gettop(L);
+  lua_settop(L, 2);
+  push_functions(L, peer->nn, 2, true);
   lua_pushnil(L);
-  push_functions(L, peer->nn, functions + 1, true);
-  lua_remove(L, functions + 1);
-  lua_createtable(L, 3, 0);
-  push_list(L, &lists, LUC_HOOK_PRE, functions);
+  push_functions(L, peer->nn, 4, true);
+  lua_remove(L, 4);
+  lua_createtable(L, 4, 0);
+  push_list(L, &lists, LUC_HOOK_PRE, 3);
   lua_rawseti(L, -2, 1);
-  push_list(L, &lists, LUC_HOOK_FORWARD, functions);
+  push_list(L, &lists, LUC_HOOK_FORWARD, 3);
   lua_rawseti(L, -2, 2);
-  push_anchor(L, &lists, index, functions);
+  push_anchor(L, &lists, 2, 3);
   lua_rawseti(L, -2, 3);
   push_plain(L);
   lua_rawseti(L, -2, 4);
-  lua_replace(L, functions);
-  lua_settop(L, functions);
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, -2);
+  lua_rawset(L, 1);
+  return 1;
 }
 
 static const luaL_Reg functions[] = {{"_add_hook", add_hook},
@@ -304,7 +306,15 @@ void luc_l_open_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
   luaL_setfuncs(L, functions, 0);
-  lua_pushlightuserdata(L, &nn->hook_lists);
+  lua_newtable(L);
+  lua_createtable(L, 0, 2);
+  lua_pushliteral(L, "k");
+  lua_setfield(L, -2, "__mode");
+  lua_pushcfunction(L, make_lists);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->hook_lists);
   lua_setfield(L, -2, "_hook_lists");
   lua_pop(L, 2);
 }

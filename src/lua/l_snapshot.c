@@ -34,10 +34,6 @@ static void restore_peer(lua_State *L, luc_l_nn *nn, int index) {
   lua_getiuservalue(L, index, 1);
   bool had = has_forward(L, nn, then), has = has_forward(L, nn, then + 1);
   lua_pop(L, 1);
-  if (lua_rawgetp(L, then, &nn->hook_lists) != LUA_TNIL) { /* hooks stay as they are now */
-    lua_pushnil(L);
-    lua_rawsetp(L, then, &nn->hook_lists);
-  }
   lua_settop(L, then);
   lua_setiuservalue(L, index, 1);
   if (peer && peer->m && had != has) luc__module_impure(nn->st->ctx, peer->m, had ? 1 : -1);
