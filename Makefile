@@ -56,7 +56,7 @@ test-all: build-tests build-asan build/.need-test
 	@$(LUA) tests/run.lua --all
 
 # Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some, ROUNDS=n times
-# (5), PYTHON=python beside another PyTorch.
+# (5), PYTHON=python beside another PyTorch. FILTER=operators: nearly every operator and layer.
 bench: build
 	@$(LUA) tests/bench/run.lua $(FILTER)
 

@@ -1,5 +1,6 @@
--- One process of ours: `ours.lua time NAME THREADS SAMPLES` prints seconds per repetition, one
--- sample a line; `ours.lua process NAME` is the body of a fresh process and prints its result.
+-- One process of ours: `ours.lua time NAME THREADS SAMPLES SECONDS` prints seconds per repetition,
+-- one sample a line that takes SECONDS at least; `ours.lua process NAME` is the body of a fresh
+-- process and prints its result.
 
 local function find(name, files)
   for _, file in ipairs(files) do
@@ -10,15 +11,15 @@ local function find(name, files)
   error("no benchmark is called " .. name)
 end
 
--- Repetitions that take about 20 ms, then samples of that many.
-local function sample(clock, run, samples)
+-- Repetitions that take `least` seconds, then samples of that many.
+local function sample(clock, run, samples, least)
   local n = 1
   while true do
     local begin = clock()
     run(n)
     local took = clock() - begin
-    if took > 0.02 then break end
-    n = took > 0.001 and math.ceil(n * 0.025 / took) or n * 4
+    if took > least then break end
+    n = took > 0.001 and math.ceil(n * least * 1.25 / took) or n * 4
   end
   for _ = 1, samples do
     local begin = clock()
@@ -35,6 +36,8 @@ if mode == "process" then
 else
   local lucerna = require "lucerna"
   lucerna.set_num_threads(threads)
-  local case = find(name, { "calls", "small", "nets", "kernels", "files" })
-  sample(lucerna.clock, case.setup(lucerna), tonumber(arg[4]))
+  local case = find(name, { "calls", "small", "nets", "kernels", "files", "operators" })
+  local run = case.setup(lucerna)
+  if case.brief then run(1) end
+  sample(lucerna.clock, run, tonumber(arg[4]), tonumber(arg[5]))
 end

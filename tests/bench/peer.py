@@ -1,6 +1,7 @@
 # PyTorch's side of the benchmarks: the same cases under the same names, the same way of sampling.
-# `peer.py serve FIFO` reads lines "NAME|THREADS|SAMPLES" and answers each with a line of samples
-# (seconds per repetition); `peer.py process NAME` is the body of a fresh process.
+# `peer.py serve FIFO` reads lines "NAME|THREADS|SAMPLES|SECONDS" and answers each with a line of
+# samples that take SECONDS at least (as seconds per repetition), an empty one where PyTorch lacks
+# the operator; `peer.py process NAME` is the body of a fresh process.
 import sys
 import time
 
@@ -268,15 +269,15 @@ PROCESSES = {
 }
 
 
-def sample(run, samples):
+def sample(run, samples, least):
     n = 1
     while True:
         begin = time.perf_counter()
         run(n)
         took = time.perf_counter() - begin
-        if took > 0.02:
+        if took > least:
             break
-        n = int(n * 0.025 / took) + 1 if took > 0.001 else n * 4
+        n = int(n * least * 1.25 / took) + 1 if took > 0.001 else n * 4
     out = []
     for _ in range(samples):
         begin = time.perf_counter()
@@ -285,26 +286,41 @@ def sample(run, samples):
     return out
 
 
+def find(name):
+    import torch
+    import operators
+    import small
+    import twins
+
+    if name in CASES:
+        return CASES[name](torch)
+    if name in small.CODE:
+        return small.run_of(name)
+    if name in twins.CASES:
+        return twins.repeated(name)
+    try:
+        return operators.run_of(name)
+    except Exception as problem:
+        print("%s: %s" % (name, problem), file=sys.stderr)
+
+
 def serve(reply_path):
     import torch
     import files  # noqa: F401 (fills the table of twins, as the next two)
     import kernels  # noqa: F401 (fills the table of twins)
     import nets  # noqa: F401
-    import small
-    import twins
 
     cache = {}
     with open(reply_path, "w") as reply:
         for line in sys.stdin:
-            name, threads, samples = line.rstrip("\n").split("|")
+            name, threads, samples, least = line.rstrip("\n").split("|")
             torch.set_num_threads(int(threads))
             if name not in cache:
                 cache.clear()
-                if name in CASES:
-                    cache[name] = CASES[name](torch)
-                else:
-                    cache[name] = (small.run_of if name in small.CODE else twins.repeated)(name)
-            reply.write(" ".join("%.12g" % s for s in sample(cache[name], int(samples))) + "\n")
+                cache[name] = find(name)
+            run = cache[name]
+            times = sample(run, int(samples), float(least)) if run else []
+            reply.write(" ".join("%.12g" % s for s in times) + "\n")
             reply.flush()
 
 

@@ -1,12 +1,13 @@
 -- `make bench`: every benchmark of ours beside PyTorch's, in turn, in one run: a table of minima
 -- and medians, and build/bench.json. PyTorch is one process that serves (importing it takes
 -- seconds), ours a fresh one for each round. run.lua FILTER runs those whose name contains it, or
--- the file of that name. ROUNDS says how often each is measured (default 5).
+-- the file of that name; those of operators.lua, only when asked for: FILTER=operators, or a family
+-- of them as operators:images. ROUNDS says how often each is measured (default 5).
 
 local lucerna = require "lucerna"
 local clock = lucerna.clock
 local filter = arg[1]
-local ROUNDS, SAMPLES = tonumber(os.getenv("ROUNDS")) or 5, 5
+local ROUNDS = tonumber(os.getenv("ROUNDS"))
 local SCALE = { ns = 1e9, us = 1e6, ms = 1e3, s = 1 }
 -- The collector of the child is what the stock program runs; OpenMP's threads are torch's business.
 local OURS = "lua5.4 tests/bench/ours.lua"
@@ -46,7 +47,7 @@ end
 local python = find_python()
 local peer = {}
 
-function peer.ask(name, threads)
+function peer.ask(name, threads, samples, least)
   if not python then return {} end
   if not peer.pipe then
     os.execute("mkdir -p build && rm -f build/bench.fifo && mkfifo build/bench.fifo")
@@ -54,7 +55,7 @@ function peer.ask(name, threads)
     peer.pipe:setvbuf("line")
     peer.answers = assert(io.open("build/bench.fifo"))
   end
-  peer.pipe:write(("%s|%d|%d\n"):format(name, threads, SAMPLES))
+  peer.pipe:write(("%s|%d|%d|%g\n"):format(name, threads, samples, least))
   return numbers(assert(peer.answers:read("l"), "the peer died at: " .. name))
 end
 
@@ -67,10 +68,11 @@ end
 
 local function measure_timed(case, threads)
   local ours, theirs = {}, {}
-  for _ = 1, ROUNDS do
-    append(theirs, peer.ask(case.name, threads))
+  local samples, least = 5, case.brief and 0.004 or 0.02
+  for _ = 1, ROUNDS or case.brief and 1 or 5 do
+    append(theirs, peer.ask(case.name, threads, samples, least))
     append(ours, numbers(output_of(
-      ("%s time %s %d %d"):format(OURS, quote(case.name), threads, SAMPLES))))
+      ("%s time %s %d %d %g"):format(OURS, quote(case.name), threads, samples, least))))
   end
   return ours, theirs, SCALE[case.unit]
 end
@@ -132,17 +134,19 @@ end
 
 local function cell(value) return value and ("%.4g"):format(value) or "-" end
 
-local ROW = "%-58s %2s %-3s %9s %9s %9s %9s %6s %12s  %s"
-local json = {}
+local ROW = "%-62s %2s %-3s %9s %9s %9s %9s %6s %12s  %s"
+local json, compared = {}, {}
 
 local function report(case, threads, ours, theirs, scale)
   ours, theirs = summary(ours, scale), summary(theirs, scale)
   local ratio = theirs and theirs.min / ours.min
   local share, giga = rate(case, threads, ours.min / scale)
-  print(ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
+  local line = ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
     cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio), share,
-    verdict(case, ours, ratio, scaling(case, threads, ours))))
+    verdict(case, ours, ratio, scaling(case, threads, ours)))
+  print(line)
   io.stdout:flush()
+  if ratio then compared[#compared + 1] = { line = line, ratio = ratio } end
   json[#json + 1] = ('{"name":%q,"threads":%d,"unit":%q,"ours":[%.6g,%.6g],"peer":%s,'
     .. '"giga_per_second":%s,"bound":%s,"ratio":%s}'):format(
     case.name, threads, case.unit, ours.min, ours.median,
@@ -150,8 +154,19 @@ local function report(case, threads, ours, theirs, scale)
     giga and ("%.6g"):format(giga) or "null", case.bound or "null", case.ratio or "null")
 end
 
+-- What PyTorch is faster at, the worst first.
+local function report_slower()
+  table.sort(compared, function(a, b) return a.ratio < b.ratio end)
+  local slower = 0
+  while compared[slower + 1] and compared[slower + 1].ratio < 1 do slower = slower + 1 end
+  print(("\n%d of %d slower than PyTorch%s"):format(slower, #compared, slower > 0 and ":" or ""))
+  for i = 1, slower do print(compared[i].line) end
+end
+
 local function wanted(case, file)
-  return not filter or file == filter or case.name:find(filter, 1, true)
+  if not filter then return file ~= "operators" end
+  return file == filter or filter == file .. ":" .. tostring(case.family)
+    or case.name:find(filter, 1, true)
 end
 
 print(python
@@ -159,7 +174,7 @@ print(python
   or "no peer: python3-torch is not installed\n")
 print(ROW:format("minimum and median; T: threads", "T", "", "peer", "", "ours", "", "ratio",
   "work/s", "wanted"))
-for _, file in ipairs { "process", "calls", "small", "nets", "kernels", "files" } do
+for _, file in ipairs { "process", "calls", "small", "nets", "kernels", "files", "operators" } do
   for _, case in ipairs(dofile("tests/bench/" .. file .. ".lua")) do
     for _, threads in ipairs(wanted(case, file) and (case.threads or { 1 }) or {}) do
       local measure = file == "process" and measure_process or measure_timed
@@ -168,6 +183,7 @@ for _, file in ipairs { "process", "calls", "small", "nets", "kernels", "files" 
   end
 end
 peer.close()
+report_slower()
 os.remove("build/bench.safetensors")
 local f = assert(io.open("build/bench.json", "w"))
 f:write("[\n", table.concat(json, ",\n"), "\n]\n")
