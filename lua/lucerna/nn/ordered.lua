@@ -1,7 +1,7 @@
 -- Ordered maps: what state_dict returns. pairs walks keys in the order they were added, # counts
 -- them, m[k] = nil deletes. `_metadata` stands beside the entries, as in PyTorch.
 
-local STORE = {} -- the one key a map really has
+local STORE = "\0store" -- the one key a map really has, also where this file is loaded again
 
 local ordered = {}
 
