@@ -37,20 +37,25 @@ static int64_t cuts_of(int64_t n, int64_t piece) {
   return (n + piece - 1) / piece;
 }
 
+/* Few rows read B from memory: that, not arithmetic, takes the time. */
+static int64_t weight_of(const luc_gemm *g) {
+  return g->m < 16 ? 16 / (g->m < 1 ? 1 : g->m) : 1;
+}
+
 /* Pieces as large as packing likes, halved while there are few of them and they are long. Those of
  * the same columns follow each other: they share what is packed. */
 static void choose_cuts(job *j) {
   const luc_gemm *g = &j->g;
   j->rows = g->m;
   j->columns = g->n;
-  /* Few rows read B from memory: that, not arithmetic, takes the time. */
-  int64_t weight = g->m < 16 ? 16 / (g->m < 1 ? 1 : g->m) : 1;
+  const int64_t weight = weight_of(g);
   if (g->m * g->n * g->k * weight < 2 * PIECE_WORK) {
     j->row_cuts = j->column_cuts = 1;
     return;
   }
   if (j->rows > 16 * LUC_GEMM_MC) j->rows = 16 * LUC_GEMM_MC;
-  if (j->columns > LUC_GEMM_NC) j->columns = LUC_GEMM_NC;
+  const int64_t widest = j->path == PATH_BLOCK && g->m == 1 ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
+  if (j->columns > widest) j->columns = widest;
   while (j->rows * j->columns * g->k * weight >= 4 * PIECE_WORK &&
          cuts_of(g->m, j->rows) * cuts_of(g->n, j->columns) < 8) {
     if (j->rows > j->columns && j->rows > 16)
@@ -95,7 +100,7 @@ static void run_pieces(void *arg, int64_t begin, int64_t end) {
 
 static luc_status run_job(luc_context *ctx, job *j) {
   int64_t pieces = j->row_cuts * j->column_cuts * j->g.batch;
-  int64_t work = j->g.m * j->g.n * j->g.k / (j->row_cuts * j->column_cuts);
+  int64_t work = j->g.m * j->g.n * j->g.k / (j->row_cuts * j->column_cuts) * weight_of(&j->g);
   int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
   if (j->path == PATH_SERIAL)
     LUC_TRY(
@@ -113,6 +118,18 @@ static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
 }
 
 /* -- Turned products --------------------------------------------------------------------------- */
+
+/* Cᵀ = Bᵀ Aᵀ, all but C. */
+static luc_gemm turn(const luc_gemm *g) {
+  luc_gemm t = *g;
+  t.m = g->n, t.n = t.c_row = g->m;
+  t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row, t.a_batch = g->b_batch;
+  t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row, t.b_batch = g->a_batch;
+  t.bias_kind = g->bias_kind == LUC_BIAS_COLUMN ? LUC_BIAS_ROW
+                : g->bias_kind == LUC_BIAS_ROW  ? LUC_BIAS_COLUMN
+                                                : LUC_BIAS_NONE;
+  return t;
+}
 
 /* Some rows meet more columns of a turned B, a linear layer's weight: turning it takes as long as
  * some 15 rows of the product. Cᵀ = Bᵀ Aᵀ turns A and then Cᵀ instead. */
@@ -147,14 +164,8 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   const size_t bytes = luc__mul_size((size_t)(g->m * g->n), (size_t)j.size);
   void *turned = luc__alloc(ctx, bytes);
   if (!turned) return LUC_ERR_MEMORY;
-  luc_gemm t = *g;
-  t.m = g->n, t.n = t.c_row = g->m;
-  t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row;
-  t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row;
+  luc_gemm t = turn(g);
   t.c = turned;
-  t.bias_kind = g->bias_kind == LUC_BIAS_COLUMN ? LUC_BIAS_ROW
-                : g->bias_kind == LUC_BIAS_ROW  ? LUC_BIAS_COLUMN
-                                                : LUC_BIAS_NONE;
   luc_status status = run_path(ctx, &t, PATH_SERIAL);
   j.from = turned;
   int64_t grain = PIECE_WORK / 8 / (g->m * TURNED_ROWS) + 1;
@@ -163,8 +174,14 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   return status;
 }
 
-luc_status luc__gemm(luc_context *ctx, const luc_gemm *g) {
+luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
+  const luc_gemm *g = whole;
+  luc_gemm row;
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
+  if (g->n == 1 && g->c_row == 1) { /* a column lies as a row does, which tiles are made for */
+    row = turn(g);
+    g = &row;
+  }
   if (is_better_turned(g)) return run_turned(ctx, g);
   path chosen = choose_path(g);
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)

@@ -258,9 +258,11 @@ static luc_tensor *multiply_all(luc_formula *f, einsum_plan *p, luc_tensor **lai
     }
     y = pair(f, y, laid[k], sum);
   }
-  int64_t dims[LUC_MAX_DIMS];
+  int64_t dims[LUC_MAX_DIMS], left = 1;
   int n = 0;
-  for (int d = p->nout; d < p->total; d++) dims[n++] = d;
+  if (f->status != LUC_OK) return NULL;
+  for (int d = p->nout; d < p->total; d++) left *= y->sizes[dims[n++] = d];
+  if (left == 1 && p->count > 1) return luc__f_reshape(f, y, p->nout, y->sizes);
   return n > 0 ? luc__f_sum(f, y, n, dims, false) : y;
 }
 
