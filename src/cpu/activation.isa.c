@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define PARAMS luc_ew_params
+#include "cpu/elementwise_loops.h"
 
 #include "cpu/real_f32.inc"
 #include "cpu/activation_real.inc"
@@ -13,17 +13,17 @@
 const luc_activation_kernels LUC_ISA_NAME(luc__activation) = {
     .forward =
         {
-#define LUC_ACT(id) {.fn = {id##_loop_f32, id##_loop_f64, NULL}, .inputs = 1},
+#define LUC_ACT(id) {.fn = {id##_loop_f32, id##_loop_f64}, .inputs = 1},
 #include "cpu/activation.def"
 #undef LUC_ACT
         },
     .backward =
         {
-#define LUC_ACT(id) {.fn = {id##_backward_loop_f32, id##_backward_loop_f64, NULL}, .inputs = 2},
+#define LUC_ACT(id) {.fn = {id##_backward_loop_f32, id##_backward_loop_f64}, .inputs = 2},
 #include "cpu/activation.def"
 #undef LUC_ACT
         },
-    .prelu = {.fn = {prelu_f32, prelu_f64, NULL}, .inputs = 2},
-    .prelu_input = {.fn = {prelu_input_f32, prelu_input_f64, NULL}, .inputs = 3},
-    .prelu_weight = {.fn = {prelu_weight_f32, prelu_weight_f64, NULL}, .inputs = 2},
+    .prelu = {.fn = {prelu_loop_f32, prelu_loop_f64}, .inputs = 2},
+    .prelu_input = {.fn = {prelu_input_loop_f32, prelu_input_loop_f64}, .inputs = 3},
+    .prelu_weight = {.fn = {prelu_weight_loop_f32, prelu_weight_loop_f64}, .inputs = 2},
 };

@@ -1,6 +1,7 @@
-/* The driver of pointwise kernels. The output's elements are walked in chunks; for each, an operand
- * that already is a contiguous run of the compute type is handed over as it is ("direct"), and any
- * other is gathered into (scattered from) a chunk on the stack. */
+/* The driver of pointwise kernels. The output's elements are walked in runs; for each, an operand
+ * that already is a contiguous run of the kernel's type, or one element for the whole run, is
+ * handed over as it is ("direct"), and any other is gathered into (scattered from) a chunk on the
+ * stack. */
 #include "cpu/elementwise.h"
 
 #include <string.h>
@@ -9,16 +10,15 @@
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
-/* Runs at least LONG_RUN long are not joined into one chunk: a chunk then never crosses them, so
- * that every operand contiguous along dimension 0 is direct. */
-enum { CHUNK = 1024, LONG_RUN = 256, GRAIN = 1 << 15, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096 };
+/* Runs shorter than SHORT_RUN are joined into chunks that cross them; else a run ends where one of
+ * an operand does. */
+enum { CHUNK = 1024, SHORT_RUN = 8, GRAIN = 1 << 15, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096 };
 
 typedef struct operand {
-  bool direct;
+  bool direct, is_number;
   luc_dtype dtype;
   luc_load_fn load;
-  luc_scalar number; /* of an input without a tensor */
-  bool is_number;
+  int64_t number; /* of an input without a tensor, in the kernel's type */
 } operand;
 
 typedef struct ew_job {
@@ -26,56 +26,66 @@ typedef struct ew_job {
   const luc_ew_kernel *kernel;
   const luc_ew_params *params;
   luc_ew_fn fn;
+  unsigned once; /* inputs that are one element for a run */
   const luc_copy_kernels *copy;
-  luc_compute compute;
-  bool joined; /* chunks may cross runs */
+  luc_dtype alike;     /* what all operands are, */
+  luc_compute compute; /* or LUC_NUM_DTYPES, and what they are converted to */
+  int64_t size;        /* of an element of the kernel's inputs */
+  bool joined;         /* chunks may cross runs */
   operand operands[1 + LUC_EW_MAX_INPUTS];
 } ew_job;
 
-/* A chunk of compute type (8 bytes at most) for each operand. */
+/* A chunk of the kernel's type (8 bytes at most) for each operand. */
 typedef struct chunks {
   _Alignas(64) char data[1 + LUC_EW_MAX_INPUTS][CHUNK * 8];
 } chunks;
 
 static const luc_ew_params no_params;
 
-static size_t compute_size(luc_compute compute) {
-  return compute == LUC_COMPUTE_F32 ? 4 : 8;
+static bool is_once(const ew_job *job, int input) {
+  return job->once >> (input - 1) & 1;
 }
 
-static void store_number(void *out, luc_compute compute, luc_scalar s) {
-  static const luc_dtype dtypes[] = {LUC_FLOAT32, LUC_FLOAT64, LUC_INT64}; /* ORDER COMPUTE */
-  luc__store_scalar(out, dtypes[compute], s);
+static luc_move_fn move_of(const ew_job *job, int64_t size) {
+  return job->copy->move[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
 }
 
 /* ---- moving chunks ---- */
 
 static void gather(const ew_job *job, int i, luc_cursor c, int64_t n, char *chunk) {
   const luc_nest *nest = &job->nest;
-  size_t size = compute_size(job->compute);
   while (n > 0) {
     int64_t run = nest->sizes[0] - c.at[0], k = run < n ? run : n;
-    job->operands[i].load(chunk, c.ptr[i], nest->strides[i][0], k);
-    chunk += (size_t)k * size;
+    if (job->alike != LUC_NUM_DTYPES)
+      move_of(job, job->size)(chunk, job->size, c.ptr[i], nest->strides[i][0], k);
+    else
+      job->operands[i].load(chunk, c.ptr[i], nest->strides[i][0], k);
+    chunk += k * job->size;
     n -= k;
     if (n > 0) luc__nest_advance(nest, &c, k);
   }
 }
 
-/* Truth values become numbers first, in the input's chunk that the kernel has read already. */
+/* Truth values for another dtype become numbers first, in a chunk that is free. */
 static void scatter(const ew_job *job, luc_cursor c, int64_t n, char *chunk, char *spare) {
   const luc_nest *nest = &job->nest;
   luc_compute compute = job->compute;
-  if (job->kernel->truth) {
+  int64_t size = job->kernel->truth ? 1 : job->size;
+  bool alike = job->alike != LUC_NUM_DTYPES;
+  if (job->kernel->truth && !alike) {
     compute = LUC_COMPUTE_I64;
+    size = 8;
     job->copy->load[compute][LUC_UINT8](spare, chunk, 1, n);
     chunk = spare;
   }
   luc_store_fn store = job->copy->store[compute][job->operands[0].dtype];
   while (n > 0) {
     int64_t run = nest->sizes[0] - c.at[0], k = run < n ? run : n;
-    store(c.ptr[0], nest->strides[0][0], chunk, k);
-    chunk += (size_t)k * compute_size(compute);
+    if (alike)
+      move_of(job, size)(c.ptr[0], nest->strides[0][0], chunk, size, k);
+    else
+      store(c.ptr[0], nest->strides[0][0], chunk, k);
+    chunk += k * size;
     n -= k;
     if (n > 0) luc__nest_advance(nest, &c, k);
   }
@@ -89,42 +99,31 @@ static void advance(const luc_nest *nest, luc_cursor *c, int64_t n) {
   }
 }
 
-static int64_t chunk_length(const ew_job *job, const luc_cursor *c, int64_t left, bool all_direct) {
+static int64_t run_length(const ew_job *job, const luc_cursor *c, int64_t left, bool all_direct) {
   int64_t run = job->nest.sizes[0] - c->at[0];
   int64_t n = job->joined || run > left ? left : run;
   return all_direct || n < CHUNK ? n : CHUNK;
 }
 
-static void fill_numbers(const ew_job *job, chunks *scratch, int64_t n) {
-  for (int i = 1; i <= job->kernel->inputs; i++) {
-    if (!job->operands[i].is_number) continue;
-    int64_t value = 0;
-    store_number(&value, job->compute, job->operands[i].number);
-    job->copy->move[compute_size(job->compute) == 4 ? 2 : 3](
-        scratch->data[i], (int64_t)compute_size(job->compute), (char *)&value, 0, n);
-  }
-}
-
 static void run_range(void *arg, int64_t begin, int64_t end) {
   const ew_job *job = arg;
   chunks scratch;
-  bool all_direct = true;
-  for (int i = 0; i <= job->kernel->inputs; i++) all_direct &= job->operands[i].direct;
-  if (!all_direct) fill_numbers(job, &scratch, end - begin < CHUNK ? end - begin : CHUNK);
+  char spare[CHUNK * 8];
+  bool all_direct = job->operands[0].direct;
+  for (int i = 1; i <= job->kernel->inputs; i++)
+    all_direct &= job->operands[i].direct || is_once(job, i);
   luc_cursor c;
   luc__nest_seek(&job->nest, begin, &c);
   while (begin < end) {
-    int64_t n = chunk_length(job, &c, end - begin, all_direct);
+    int64_t n = run_length(job, &c, end - begin, all_direct);
     const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
     for (int i = 1; i <= job->kernel->inputs; i++) {
       const operand *o = &job->operands[i];
-      in[i - 1] = o->direct ? c.ptr[i] : scratch.data[i];
-      if (!o->direct && !o->is_number) gather(job, i, c, n, scratch.data[i]);
+      in[i - 1] = o->is_number ? (const void *)&o->number : o->direct ? c.ptr[i] : scratch.data[i];
+      if (!o->direct) gather(job, i, c, is_once(job, i) ? 1 : n, scratch.data[i]);
     }
     bool direct = job->operands[0].direct;
-    job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params);
-    /* The spare chunk must not be a number's, which is filled once. */
-    char spare[CHUNK * 8];
+    job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once);
     if (!direct) scatter(job, c, n, scratch.data[0], spare);
     begin += n;
     if (begin < end) advance(&job->nest, &c, n);
@@ -132,6 +131,63 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
 }
 
 /* ---- choosing ---- */
+
+/* The kernel's type for operands of this dtype as they are, or -1. */
+static int own_type(luc_dtype dtype) {
+  switch (dtype) {
+  case LUC_FLOAT32: return LUC_COMPUTE_F32;
+  case LUC_FLOAT64: return LUC_COMPUTE_F64;
+  case LUC_INT64: return LUC_COMPUTE_I64;
+  case LUC_INT32: return LUC_EW_I32;
+  case LUC_INT16: return LUC_EW_I16;
+  case LUC_INT8: return LUC_EW_I8;
+  case LUC_UINT8: return LUC_EW_U8;
+  case LUC_BOOL: return LUC_EW_BOOL;
+  default: return -1;
+  }
+}
+
+/* Has the dtype this value? Floating ones have what they make of it. */
+static bool has_value(luc_dtype dtype, luc_scalar s) {
+  int64_t stored = 0;
+  if (luc__dtype_is_float(dtype)) return true;
+  luc__store_scalar(&stored, dtype, s);
+  luc_scalar back = luc__load_scalar((char *)&stored, dtype);
+  return s.kind != LUC_SCALAR_FLOAT && luc__scalar_int(back) == luc__scalar_int(s);
+}
+
+/* The kernel for operands that all are of this dtype, or NULL where some are not. */
+static luc_ew_fn kernel_alike(const luc_ew_kernel *kernel, luc_dtype dtype, const luc_tensor *out,
+                              const luc_ew_input *in) {
+  int type = own_type(dtype);
+  if (type < 0 || out->dtype != (kernel->truth ? LUC_BOOL : dtype)) return NULL;
+  for (int i = 0; i < kernel->inputs; i++)
+    if (in[i].t != NULL ? in[i].t->dtype != dtype : !has_value(dtype, in[i].s)) return NULL;
+  return kernel->fn[type];
+}
+
+/* Small and contiguous: straight to the kernel. */
+static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtype, luc_tensor *out,
+                       const luc_ew_input *in, const luc_ew_params *params) {
+  const void *data[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+  int64_t numbers[LUC_EW_MAX_INPUTS];
+  unsigned once = 0;
+  if (out->numel >= PARALLEL_FROM || !luc__is_contiguous(out)) return false;
+  for (int i = 0; i < kernel->inputs; i++) {
+    const luc_tensor *t = in[i].t;
+    if (t == NULL) {
+      luc__store_scalar(&numbers[i], dtype, in[i].s);
+      data[i] = &numbers[i];
+      once |= 1u << i;
+    } else {
+      if (t->ndim != out->ndim || !luc__same_sizes(t, out) || !luc__is_contiguous(t)) return false;
+      data[i] = t->data;
+    }
+  }
+  if (once + 1 == 1u << kernel->inputs) return false;
+  fn(out->data, data, out->numel, params, once);
+  return true;
+}
 
 static bool is_linear(const luc_nest *nest, int i, int64_t size) {
   int64_t step = size;
@@ -142,101 +198,56 @@ static bool is_linear(const luc_nest *nest, int i, int64_t size) {
   return true;
 }
 
+/* Is operand i one element for all of a chunk? */
+static bool stands_still(const ew_job *job, int i) {
+  for (int d = 0; d < (job->joined ? job->nest.ndim : 1); d++)
+    if (job->nest.strides[i][d] != 0) return false;
+  return true;
+}
+
 static void describe(ew_job *job, int i, const luc_tensor *t) {
   operand *o = &job->operands[i];
-  o->is_number = t == NULL;
-  o->direct = false;
-  if (t == NULL) return;
   o->dtype = (luc_dtype)t->dtype;
   o->load = job->copy->load[job->compute][o->dtype];
-  bool native = luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute;
+  bool native = job->alike != LUC_NUM_DTYPES ||
+                (luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute);
   if (i == 0 && job->kernel->truth) native = o->dtype == LUC_BOOL || o->dtype == LUC_UINT8;
   int64_t size = (int64_t)luc__dtype_size(o->dtype);
-  if (!native) return;
-  o->direct = job->joined ? is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
+  bool run = job->joined ? is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
+  o->direct = native && (run || (i > 0 && is_once(job, i)));
 }
 
-static bool fits(const luc_tensor *t, const luc_tensor *out, luc_dtype dtype) {
-  return t != NULL && t->dtype == dtype && t->ndim == out->ndim && luc__same_sizes(t, out) &&
-         luc__is_contiguous(t);
-}
-
-/* A number as n elements; returns data. */
-static void *repeat(luc_scalar s, luc_dtype dtype, int64_t n, int64_t *data) {
-  for (int64_t k = 0; k < n; k++)
-    store_number((char *)data + k * (int64_t)luc__dtype_size(dtype), luc__compute(dtype), s);
-  return data;
-}
-
-/* Small, contiguous, of one native dtype: straight to the kernel. */
-static bool run_simple(const luc_ew_kernel *kernel, luc_dtype dtype, luc_tensor *out,
-                       const luc_ew_input *in, const luc_ew_params *params) {
-  enum { FEW = 8 }; /* a number for so many is written out */
-  if (out->numel >= PARALLEL_FROM || !luc__is_native(dtype)) return false;
-  if (out->dtype != (kernel->truth ? LUC_BOOL : dtype) || !luc__is_contiguous(out)) return false;
-  for (int i = 0; i < kernel->inputs; i++)
-    if (in[i].t != NULL ? !fits(in[i].t, out, dtype) : out->numel > FEW) return false;
-  const void *data[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
-  _Alignas(64) int64_t numbers[LUC_EW_MAX_INPUTS][2 * FEW];
-  for (int i = 0; i < kernel->inputs; i++) {
-    const luc_tensor *t = in[i].t;
-    data[i] = t != NULL ? t->data : repeat(in[i].s, dtype, out->numel, numbers[i]);
+/* Decides which inputs are one element for a run: of those not all may be. */
+static void find_once(ew_job *job, const luc_ew_input *in) {
+  static const luc_dtype dtypes[] = {LUC_FLOAT32, LUC_FLOAT64, LUC_INT64}; /* ORDER COMPUTE */
+  luc_dtype type = job->alike != LUC_NUM_DTYPES ? job->alike : dtypes[job->compute];
+  int n = job->kernel->inputs, moving = 0;
+  job->once = 0;
+  for (int i = 1; i <= n; i++) {
+    operand *o = &job->operands[i];
+    o->is_number = o->direct = in[i - 1].t == NULL;
+    if (o->is_number) luc__store_scalar(&o->number, type, in[i - 1].s);
+    if (stands_still(job, i)) job->once |= 1u << (i - 1);
+    if (!o->is_number) moving = i;
   }
-  kernel->fn[luc__compute(dtype)](out->data, data, out->numel, params);
-  return true;
+  if (job->nest.numel == 1)
+    job->once = 0;
+  else if (job->once + 1 == 1u << n)
+    job->once &= ~(1u << (moving - 1));
 }
 
-typedef struct flat_job {
-  luc_ew_fn fn;
-  int64_t size; /* of an element */
-  char *out;
-  const char *in[LUC_EW_MAX_INPUTS];
-  const luc_ew_params *params;
-} flat_job;
-
-static void run_flat_range(void *arg, int64_t begin, int64_t end) {
-  const flat_job *job = arg;
-  const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
-  for (int i = 0; i < LUC_EW_MAX_INPUTS; i++)
-    if (job->in[i]) in[i] = job->in[i] + begin * job->size;
-  job->fn(job->out + begin * job->size, in, end - begin, job->params);
-}
-
-/* Contiguous memory of one dtype all through need not become int64 and back. */
-static bool run_flat(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
-                     luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
-  if (!kernel->flat || dtype != kernel->flat_dtype || !fits(out, out, dtype)) return false;
-  flat_job job = {.fn = kernel->flat, .size = (int64_t)luc__dtype_size(dtype), .params = params};
-  job.out = out->data;
-  for (int i = 0; i < kernel->inputs; i++) {
-    if (!fits(in[i].t, out, dtype)) return false;
-    job.in[i] = in[i].t->data;
-  }
-  int64_t numel = out->numel;
-  luc__parallel_for(ctx, numel, numel < PARALLEL_FROM ? numel : GRAIN, run_flat_range, &job);
-  return true;
-}
-
-static void run_nest(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
-                     luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
-  ew_job job;
-  job.kernel = kernel;
-  job.params = params;
-  job.compute = luc__compute(dtype);
-  job.fn = kernel->fn[job.compute];
-  job.copy = luc__kernels(ctx)->copy;
-  luc__nest_init(&job.nest, out->ndim, out->sizes);
-  luc__nest_add(&job.nest, out);
-  for (int i = 0; i < kernel->inputs; i++) {
-    luc__nest_add(&job.nest, in[i].t);
-    job.operands[i + 1].number = in[i].s;
-  }
-  luc__nest_simplify(&job.nest);
-  job.joined = job.nest.ndim > 1 && job.nest.sizes[0] < LONG_RUN;
-  describe(&job, 0, out);
-  for (int i = 0; i < kernel->inputs; i++) describe(&job, i + 1, in[i].t);
-  int64_t numel = job.nest.numel;
-  luc__parallel_for(ctx, numel, numel < PARALLEL_FROM ? numel : GRAIN, run_range, &job);
+static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_ew_input *in) {
+  luc__nest_init(&job->nest, out->ndim, out->sizes);
+  luc__nest_add(&job->nest, out);
+  for (int i = 0; i < job->kernel->inputs; i++) luc__nest_add(&job->nest, in[i].t);
+  luc__nest_simplify(&job->nest);
+  job->joined = job->nest.ndim > 1 && job->nest.sizes[0] < SHORT_RUN;
+  find_once(job, in);
+  describe(job, 0, out);
+  for (int i = 0; i < job->kernel->inputs; i++)
+    if (in[i].t != NULL) describe(job, i + 1, in[i].t);
+  int64_t numel = job->nest.numel;
+  luc__parallel_for(ctx, numel, numel < PARALLEL_FROM ? numel : GRAIN, run_range, job);
 }
 
 /* Does t run across out's rows? Gathering it would miss the cache with every element. */
@@ -252,9 +263,17 @@ static bool is_turned(const luc_tensor *t, const luc_tensor *out) {
 void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
                           luc_tensor *out, const luc_ew_input *in, const luc_ew_params *params) {
   if (params == NULL) params = &no_params;
-  LUC_ASSERT(kernel->fn[luc__compute(dtype)] != NULL);
-  if (out->numel == 0 || run_simple(kernel, dtype, out, in, params)) return;
-  if (run_flat(ctx, kernel, dtype, out, in, params)) return;
+  luc_ew_fn alike = kernel_alike(kernel, dtype, out, in);
+  if (out->numel == 0) return;
+  if (alike != NULL && run_simple(kernel, alike, dtype, out, in, params)) return;
+  ew_job job = {.kernel = kernel, .params = params, .copy = luc__kernels(ctx)->copy};
+  job.compute = luc__compute(dtype);
+  job.alike = alike != NULL ? dtype : LUC_NUM_DTYPES;
+  job.fn = alike != NULL ? alike : kernel->fn[job.compute];
+  job.size = alike != NULL                    ? (int64_t)luc__dtype_size(dtype)
+             : job.compute == LUC_COMPUTE_F32 ? 4
+                                              : 8;
+  LUC_ASSERT(job.fn != NULL);
   /* What is turned is copied straight first, in tiles; without memory for it, it does without. */
   luc_ew_input straight[LUC_EW_MAX_INPUTS];
   luc_tensor *copies[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
@@ -266,7 +285,7 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
     luc__copy(ctx, copies[i], in[i].t);
     straight[i].t = copies[i];
   }
-  run_nest(ctx, kernel, dtype, out, straight, params);
+  run_nest(ctx, &job, out, straight);
   for (int i = 0; i < kernel->inputs; i++) luc_tensor_release(ctx, copies[i]);
 }
 

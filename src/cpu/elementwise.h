@@ -1,14 +1,15 @@
 /* Pointwise kernels and the one driver that runs them over tensors of any dtype and strides.
  *
- * A kernel works on contiguous runs of one compute type (float, double or int64_t): it knows
- * nothing of dtypes, shapes or threads. The driver gives it the tensors' own memory where that is
- * already such a run, and otherwise converts or gathers chunks on the stack; so halves, small
- * integers, bool, views, broadcasting and numbers cost a kernel nothing to support. An input may be
- * the output itself (in place); other overlaps are refused before the driver is called.
+ * A kernel works on contiguous runs of one type, or on one element of an input for all of a run: it
+ * knows nothing of dtypes, shapes or threads. The driver gives it the tensors' own memory where
+ * that is already such a run, and otherwise converts or gathers chunks on the stack; so halves,
+ * small integers, bool, views, broadcasting and numbers cost a kernel nothing to support. An input
+ * may be the output itself (in place); other overlaps are refused before the driver is called.
  *
- * To add one: a function in elementwise.isa.c (or elementwise_real.inc for float and double alike)
- * and a row in elementwise.def. A family with its own *.isa.c fills luc_ew_kernel rows itself and
- * calls luc__elementwise_run with them. */
+ * To add one: a function in elementwise_real.inc (float and double), elementwise_int.inc (integers)
+ * or elementwise_any.inc (both), a loop of elementwise_loops.h around it, and a row in
+ * elementwise.def. A family with its own *.isa.c fills luc_ew_kernel rows itself and calls
+ * luc__elementwise_run with them. */
 #ifndef LUC_ELEMENTWISE_H
 #define LUC_ELEMENTWISE_H
 
@@ -23,13 +24,24 @@ typedef struct luc_ew_params {
   int64_t i[LUC_EW_MAX_PARAMS];
 } luc_ew_params;
 
-/* out[k] = f(in[0][k], …) for n elements; out may be one of the inputs. */
-typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc_ew_params *params);
+/* out[k] = f(in[0][k], …) for n elements; out may be one of the inputs. Bit i of `once`: in[i] is
+ * one element for all n, which may not be so of every input. */
+typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc_ew_params *params,
+                          unsigned once);
+
+/* What kernels run in: the compute types, or the dtype that all operands have, if it is one of
+ * these and the kernel is made for it. */
+enum {
+  LUC_EW_I32 = LUC_NUM_COMPUTES,
+  LUC_EW_I16,
+  LUC_EW_I8,
+  LUC_EW_U8,
+  LUC_EW_BOOL,
+  LUC_NUM_EW_TYPES
+};
 
 typedef struct luc_ew_kernel {
-  luc_ew_fn fn[LUC_NUM_COMPUTES]; /* NULL where it has no meaning */
-  luc_ew_fn flat; /* NULL, or the same on contiguous memory of flat_dtype as it is: of int32 */
-  luc_dtype flat_dtype; /* where the result's low half is all there is, or of bool */
+  luc_ew_fn fn[LUC_NUM_EW_TYPES]; /* NULL where it has no meaning, or none made for it */
   uint8_t inputs;
   bool truth; /* writes bytes 0 and 1 whatever it computes in */
 } luc_ew_kernel;
@@ -38,18 +50,20 @@ typedef enum luc_ew {
 #define LUC_EW(id, inputs, truth) LUC_EW_##id,
 #define LUC_EW_ALL                LUC_EW
 #define LUC_EW_RING               LUC_EW
-#define LUC_EW_BITS               LUC_EW
+#define LUC_EW_ORDER              LUC_EW
 #define LUC_EW_TRUTH              LUC_EW
 #define LUC_EW_REAL               LUC_EW
 #define LUC_EW_INT                LUC_EW
+#define LUC_EW_BITS               LUC_EW
 #include "cpu/elementwise.def"
 #undef LUC_EW
 #undef LUC_EW_ALL
 #undef LUC_EW_RING
-#undef LUC_EW_BITS
+#undef LUC_EW_ORDER
 #undef LUC_EW_TRUTH
 #undef LUC_EW_REAL
 #undef LUC_EW_INT
+#undef LUC_EW_BITS
   LUC_NUM_EWS
 } luc_ew;
 

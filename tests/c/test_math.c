@@ -53,7 +53,7 @@ static double worst_of(const luc_ew_kernel *kernels, const function *f, float *w
       x[i] = sign ? -float_at(place) : float_at(place);
     }
     const void *in[3] = {x, NULL, NULL};
-    kernels[f->op].fn[LUC_COMPUTE_F32](y, in, N, &(luc_ew_params){{0}, {0}});
+    kernels[f->op].fn[LUC_COMPUTE_F32](y, in, N, &(luc_ew_params){{0}, {0}}, 0);
     for (int i = 0; i < N; i++) {
       double off = ulps(y[i], f->exact((double)x[i]));
       if (off > worst) {
@@ -103,7 +103,7 @@ TEST("float functions keep infinities, NaN and zeros") {
       float y[COUNT];
       const void *in[3] = {x, NULL, NULL};
       luc__kernels(ctx)->elementwise[ops[f]].fn[LUC_COMPUTE_F32](y, in, COUNT,
-                                                                 &(luc_ew_params){{0}, {0}});
+                                                                 &(luc_ew_params){{0}, {0}}, 0);
       for (int i = 0; i < COUNT; i++) {
         float want = (float)exact[f]((double)x[i]);
         bool same = isnan(want) ? isnan(y[i]) : ulps(y[i], want) <= 1;

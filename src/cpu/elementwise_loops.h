@@ -1,0 +1,75 @@
+/* The loops that pointwise kernels are made of, around a function of one, two or three values A, B
+ * and C: LOOP for functions of numbers (T), which the compiler makes vector code of, VLOOP for
+ * functions of vectors (V). An input whose bit is set in `once` has one element, which goes with
+ * all of the others'; each such case is a loop of its own. Include below real_*.inc, or define T
+ * and FN. */
+#ifndef LUC_ELEMENTWISE_LOOPS_H
+#define LUC_ELEMENTWISE_LOOPS_H
+
+#include "cpu/elementwise.h"
+
+typedef luc_ew_params PARAMS;
+
+#define LUC_EW_CASE(name, which)                                                                   \
+  case which: FN(name##_each)(out, in, n, &p, which); break;
+/* Never are all inputs one element. */
+#define LUC_EW_CASES1(name) LUC_EW_CASE(name, 0)
+#define LUC_EW_CASES2(name) LUC_EW_CASE(name, 0) LUC_EW_CASE(name, 1) LUC_EW_CASE(name, 2)
+#define LUC_EW_CASES3(name)                                                                        \
+  LUC_EW_CASES2(name)                                                                              \
+  LUC_EW_CASE(name, 3)                                                                             \
+  LUC_EW_CASE(name, 4) LUC_EW_CASE(name, 5) LUC_EW_CASE(name, 6)
+#define LUC_EW_ENTRY(name, inputs)                                                                 \
+  static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
+                              unsigned once) {                                                     \
+    const PARAMS p = *params;                                                                      \
+    switch (once) { LUC_EW_CASES##inputs(name) }                                                   \
+  }
+
+/* In place, out is an input: iterations are independent all the same, which is what ivdep says. */
+#define EACH(n) _Pragma("GCC ivdep") for (int64_t k = 0; k < (n); k++)
+#define LUC_EW_OPERANDS                                                                            \
+  const T *a = in[0], *b = in[1], *c = in[2];                                                      \
+  const T a0 = once & 1 ? *a : (T)0, b0 = once & 2 ? *b : (T)0, c0 = once & 4 ? *c : (T)0;         \
+  (void)a0, (void)b0, (void)c0, (void)b, (void)c, (void)p;
+#define LOOP(name, R, inputs, call)                                                                \
+  __attribute__((always_inline)) static inline void FN(name##_each)(                               \
+      R * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
+    LUC_EW_OPERANDS                                                                                \
+    EACH(n) o[k] = call;                                                                           \
+  }                                                                                                \
+  LUC_EW_ENTRY(name, inputs)
+#define A             (once & 1 ? a0 : a[k])
+#define B             (once & 2 ? b0 : b[k])
+#define C             (once & 4 ? c0 : c[k])
+#define LOOP1(name)   LOOP(name, T, 1, FN(name)(A))
+#define LOOP2(name)   LOOP(name, T, 2, FN(name)(A, B))
+#define LOOP3(name)   LOOP(name, T, 3, FN(name)(A, B, C))
+#define LOOP1P(name)  LOOP(name, T, 1, FN(name)(A, p))
+#define LOOP2P(name)  LOOP(name, T, 2, FN(name)(A, B, p))
+#define LOOP3P(name)  LOOP(name, T, 3, FN(name)(A, B, C, p))
+#define TRUTH1(name)  LOOP(name, uint8_t, 1, FN(name)(A))
+#define TRUTH2(name)  LOOP(name, uint8_t, 2, FN(name)(A, B))
+#define TRUTH2P(name) LOOP(name, uint8_t, 2, FN(name)(A, B, p))
+
+#define VLOOP(name, inputs, call)                                                                  \
+  LUC_INLINE void FN(name##_each)(T * o, const void *const *in, int64_t n, const PARAMS *p,        \
+                                  unsigned once) {                                                 \
+    LUC_EW_OPERANDS                                                                                \
+    int64_t k = 0;                                                                                 \
+    for (int64_t m = LANES; k + LANES <= n; k += LANES) vstore(o + k, call);                       \
+    int64_t m = n - k;                                                                             \
+    if (m > 0) vstore_part(o + k, call, (int)m);                                                   \
+  }                                                                                                \
+  LUC_EW_ENTRY(name, inputs)
+#define VA            (once & 1 ? vset1(a0) : vload_up_to(a + k, m))
+#define VB            (once & 2 ? vset1(b0) : vload_up_to(b + k, m))
+#define VC            (once & 4 ? vset1(c0) : vload_up_to(c + k, m))
+#define VLOOP1(name)  VLOOP(name, 1, FN(luc__v##name)(VA))
+#define VLOOP2(name)  VLOOP(name, 2, FN(name)(VA, VB))
+#define VLOOP3(name)  VLOOP(name, 3, FN(name)(VA, VB, VC))
+#define VLOOP1P(name) VLOOP(name, 1, FN(name)(VA, p))
+#define VLOOP2P(name) VLOOP(name, 2, FN(name)(VA, VB, p))
+#define VLOOP3P(name) VLOOP(name, 3, FN(name)(VA, VB, VC, p))
+
+#endif
