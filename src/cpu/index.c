@@ -1,12 +1,21 @@
-/* The two steps of indexing. Reading is cut into pieces for the pool; writing stays in order, so
- * that equal positions give the same result on any number of threads. */
+/* Positions become offsets in strips that stay in the first-level cache; then loops per width or
+ * dtype move what is there. Reading is cut into pieces for the pool wherever; writing only between
+ * lines that no position leads out of, so that equal positions give the same result on any number
+ * of threads. */
 #include "cpu/index.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#include "cpu/index_kernels.h"
+#include "cpu/kernels.h"
 
 /* ---- loops per element width and per dtype ---- */
 
-typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)));
+/* Elements of 16 bytes, and short rows that move as one. */
+typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(1)));
+typedef uint64_t word256 __attribute__((vector_size(32), may_alias, aligned(1)));
+typedef uint64_t word512 __attribute__((vector_size(64), may_alias, aligned(1)));
 
 #define T       uint8_t
 #define NAME(x) x##_8
@@ -22,6 +31,12 @@ typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)))
 #include "cpu/index_move.inc"
 #define T       word128
 #define NAME(x) x##_128
+#include "cpu/index_move.inc"
+#define T       word256
+#define NAME(x) x##_256
+#include "cpu/index_move.inc"
+#define T       word512
+#define NAME(x) x##_512
 #include "cpu/index_move.inc"
 
 #define KERNEL "cpu/index_add.inc"
@@ -40,7 +55,7 @@ typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)))
 typedef void (*row_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n);
 typedef luc_index_table_fn table_fn;
 
-enum { GRAIN_BYTES = 1 << 18 };
+enum { GRAIN_BYTES = 1 << 18, STRIP = 512, BLOCK = 256, MANY = 8 };
 
 typedef struct arithmetic {
   row_fn add, mul;
@@ -68,22 +83,25 @@ typedef struct movement {
   table_fn get, put;
 } movement;
 
-static movement movement_of(size_t width) {
-  switch (width) {
-  case 1: return (movement){copy_8, get_8, put_8};
-  case 2: return (movement){copy_16, get_16, put_16};
-  case 4: return (movement){copy_32, get_32, put_32};
-  case 16: return (movement){copy_128, get_128, put_128};
-  default: return (movement){copy_64, get_64, put_64};
-  }
+/* By log2 of the width. */
+static const movement movements[] = {
+    {copy_8, get_8, put_8},       {copy_16, get_16, put_16},    {copy_32, get_32, put_32},
+    {copy_64, get_64, put_64},    {copy_128, get_128, put_128}, {copy_256, get_256, put_256},
+    {copy_512, get_512, put_512},
+};
+
+/* NULL: nothing of this width. */
+static const movement *movement_of(int64_t width) {
+  for (int log = 0; log < (int)(sizeof movements / sizeof *movements); log++)
+    if (width == (int64_t)1 << log) return &movements[log];
+  return NULL;
 }
 
-static table_fn table_of(luc_index_op op, luc_dtype dtype) {
+static table_fn table_of(luc_index_op op, luc_dtype dtype, int64_t width) {
   const arithmetic *sums = &by_dtype[dtype];
-  movement move = movement_of(luc__dtype_size(dtype));
   switch (op) {
-  case LUC_INDEX_GET: return move.get;
-  case LUC_INDEX_PUT: return move.put;
+  case LUC_INDEX_GET: return movement_of(width)->get;
+  case LUC_INDEX_PUT: return movement_of(width)->put;
   case LUC_INDEX_ADD: return sums->put_add;
   case LUC_INDEX_MAX:
   case LUC_INDEX_MIN: return luc__index_extreme(op, dtype);
@@ -91,16 +109,92 @@ static table_fn table_of(luc_index_op op, luc_dtype dtype) {
   }
 }
 
+/* ---- positions ---- */
+
+static bool all_in_range(const luc_index_kernels *k, const luc_positions *p, int64_t i, int64_t n) {
+  return p->size < 0 || k->in_range(p->at + i, n, p->first, p->size);
+}
+
+/* out[j] = base + the position at i + j, times stride, + j * step; false if one is out of range. */
+static bool strip_offsets(const luc_index_kernels *k, const luc_positions *p, int64_t i, int64_t n,
+                          int64_t base, int64_t stride, int64_t step, int64_t *out) {
+  if (all_in_range(k, p, i, n)) {
+    k->offsets(out, p->at + i, n, base - p->first * stride, stride, step);
+    return true;
+  }
+  for (int64_t j = 0; p->negative && j < n; j++) {
+    int64_t v = p->at[i + j];
+    v = v < 0 ? (int64_t)((uint64_t)v + (uint64_t)p->size) : v - p->first;
+    if (v < 0 || v >= p->size) return false;
+    out[j] = base + v * stride + j * step;
+  }
+  return p->negative;
+}
+
+typedef struct positions_job {
+  const luc_positions *p;
+  const luc_index_kernels *kernels;
+  int64_t stride;
+  int64_t *offsets; /* NULL: nothing is wanted but the check */
+  bool add;
+  atomic_bool bad;
+} positions_job;
+
+static void positions_range(void *arg, int64_t begin, int64_t end) {
+  positions_job *j = arg;
+  int64_t strip[STRIP];
+  for (int64_t i = begin; i < end; i += STRIP) {
+    int64_t n = end - i < STRIP ? end - i : STRIP;
+    int64_t *to = j->add || !j->offsets ? strip : j->offsets + i;
+    if (!j->offsets && all_in_range(j->kernels, j->p, i, n)) continue;
+    if (!strip_offsets(j->kernels, j->p, i, n, 0, j->stride, 0, to)) {
+      atomic_store_explicit(&j->bad, true, memory_order_relaxed);
+      return;
+    }
+    for (int64_t k = 0; j->add && k < n; k++) j->offsets[i + k] += strip[k];
+  }
+}
+
+bool luc__positions_offsets(luc_context *ctx, const luc_positions *p, int64_t stride, bool add,
+                            int64_t *offsets) {
+  positions_job j = {.p = p, .kernels = luc__kernels(ctx)->index, .stride = stride, .add = add};
+  j.offsets = offsets;
+  luc__parallel_for(ctx, p->n, GRAIN_BYTES / (int64_t)sizeof *p->at, positions_range, &j);
+  return !atomic_load_explicit(&j.bad, memory_order_relaxed);
+}
+
+int64_t luc__positions_bad(luc_context *ctx, const luc_positions *p) {
+  if (luc__positions_offsets(ctx, p, 1, false, NULL)) return -1;
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t v = p->at[i];
+    if (v < p->first ? v >= 0 || !p->negative || v < -p->size : v - p->first >= p->size) return i;
+  }
+  return -1;
+}
+
 /* ---- the walk over outer, positions, inner ---- */
 
 typedef struct walk {
   const luc_index_job *job;
+  const luc_index_kernels *kernels;
   luc_index_dims outer, rows; /* inner without its last dimension, which is the row */
+  luc_index_dims lines;       /* of own positions: all dimensions but the row, */
+  int64_t line_rows;          /* and how many rows a place of outer has */
   int64_t row, row_indexed, row_dense;
-  size_t width;
+  int64_t outer_count, width, bytes; /* bytes: of what a position leads to in all lines */
+  int64_t grain;                     /* lines of a piece */
+  int64_t stride, step; /* of positions, in what on_table moves: elements, or short rows */
   row_fn on_row;
   table_fn on_table;
+  int64_t blocks; /* parts that a row is written in, each in one piece */
+  atomic_bool bad;
 } walk;
+
+static int64_t product(const luc_index_dims *d) {
+  int64_t n = 1;
+  for (int k = 0; k < d->ndim; k++) n *= d->sizes[k];
+  return n;
+}
 
 /* Steps an odometer; false when it has come round. Moves both positions. */
 static bool next(const luc_index_dims *d, int64_t *at, int64_t *indexed, int64_t *dense) {
@@ -115,44 +209,189 @@ static bool next(const luc_index_dims *d, int64_t *at, int64_t *indexed, int64_t
   return false;
 }
 
-static void one_row(const walk *w, int64_t indexed, int64_t dense) {
+/* Sets an odometer to its i-th place. */
+static void seek(const luc_index_dims *d, int64_t i, int64_t *at, int64_t *indexed,
+                 int64_t *dense) {
+  *indexed = *dense = 0;
+  for (int k = d->ndim - 1; k >= 0; k--) {
+    at[k] = i % d->sizes[k];
+    i /= d->sizes[k];
+    *indexed += at[k] * d->indexed[k];
+    *dense += at[k] * d->dense[k];
+  }
+}
+
+static void fail(walk *w) {
+  atomic_store_explicit(&w->bad, true, memory_order_relaxed);
+}
+
+static void move_row(const walk *w, char *x, char *y, int64_t n) {
   const luc_index_job *job = w->job;
-  char *x = job->indexed + indexed * (int64_t)w->width;
-  char *y = job->dense + dense * (int64_t)w->width;
   bool even = w->row_indexed == 1 && w->row_dense == 1;
   if (job->op == LUC_INDEX_GET) {
     if (even)
-      memcpy(y, x, (size_t)w->row * w->width);
+      memcpy(y, x, (size_t)(n * w->width));
     else
-      w->on_row(y, w->row_dense, x, w->row_indexed, w->row);
+      w->on_row(y, w->row_dense, x, w->row_indexed, n);
   } else if (even && job->op == LUC_INDEX_PUT) {
-    memcpy(x, y, (size_t)w->row * w->width);
+    memcpy(x, y, (size_t)(n * w->width));
   } else {
-    w->on_row(x, w->row_indexed, y, w->row_dense, w->row);
+    w->on_row(x, w->row_indexed, y, w->row_dense, n);
   }
 }
 
-static void positions(const walk *w, int64_t indexed, int64_t dense, int64_t begin, int64_t end) {
+/* ---- positions that all lines share ---- */
+
+/* Columns [c, c_end) of what n positions from i on lead to, in one line. */
+static void move_strip(const walk *w, int64_t x, int64_t y, int64_t i, int64_t n,
+                       const int64_t *offsets, int64_t c, int64_t c_end) {
   const luc_index_job *job = w->job;
-  if (w->row == 1 && w->rows.ndim == 0) {
-    char *y = job->dense + (dense + begin * job->dense_step) * (int64_t)w->width;
-    char *x = job->indexed + indexed * (int64_t)w->width;
-    w->on_table(y, job->dense_step, x, job->offsets + begin, end - begin);
+  if (w->on_table) {
+    w->on_table(job->dense + (y + i * job->dense_step) * w->width, w->step,
+                job->indexed + x * w->width, offsets, n);
     return;
   }
-  for (int64_t i = begin; i < end; i++) {
-    int64_t at[LUC_MAX_DIMS] = {0}, x = indexed + job->offsets[i], y = dense + i * job->dense_step;
-    do one_row(w, x, y);
-    while (next(&w->rows, at, &x, &y));
+  for (int64_t k = 0; k < n; k++) {
+    int64_t at[LUC_MAX_DIMS] = {0}, x1 = x + offsets[k] + c * w->row_indexed;
+    int64_t y1 = y + (i + k) * job->dense_step + c * w->row_dense;
+    do move_row(w, job->indexed + x1 * w->width, job->dense + y1 * w->width, c_end - c);
+    while (next(&w->rows, at, &x1, &y1));
   }
 }
 
-static void piece(void *arg, int64_t begin, int64_t end) {
-  const walk *w = arg;
-  int64_t at[LUC_MAX_DIMS] = {0}, x = 0, y = 0;
-  do positions(w, x, y, begin, end);
-  while (next(&w->outer, at, &x, &y));
+/* Positions [i, i_end) in lines [o, o_end). */
+static void move_lines(walk *w, int64_t o, int64_t o_end, int64_t i, int64_t i_end, int64_t c,
+                       int64_t c_end) {
+  int64_t offsets[STRIP], first[LUC_MAX_DIMS] = {0}, x0, y0;
+  seek(&w->outer, o, first, &x0, &y0);
+  for (; i < i_end; i += STRIP) {
+    int64_t n = i_end - i < STRIP ? i_end - i : STRIP, at[LUC_MAX_DIMS], x = x0, y = y0;
+    if (!strip_offsets(w->kernels, &w->job->positions, i, n, 0, w->stride, 0, offsets)) {
+      fail(w);
+      return;
+    }
+    memcpy(at, first, sizeof at);
+    for (int64_t line = o; line < o_end; line++, next(&w->outer, at, &x, &y))
+      move_strip(w, x, y, i, n, offsets, c, c_end);
+  }
 }
+
+static void positions_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  move_lines(w, 0, w->outer_count, begin, end, 0, w->row);
+}
+
+static void lines_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  move_lines(w, begin, end, 0, w->job->n, 0, w->row);
+}
+
+static void columns_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  for (int64_t b = begin; b < end; b++) {
+    int64_t o = b / w->blocks, c = b % w->blocks;
+    move_lines(w, o, o + 1, 0, w->job->n, w->row * c / w->blocks, w->row * (c + 1) / w->blocks);
+  }
+}
+
+/* A short row is moved as an element of its width. */
+static void widen(walk *w) {
+  const luc_index_job *job = w->job;
+  bool moves = job->op == LUC_INDEX_GET || job->op == LUC_INDEX_PUT;
+  bool even = w->row_indexed == 1 && w->row_dense == 1;
+  const movement *wide = movement_of(w->row * w->width);
+  if (w->rows.ndim || !moves || !even || !wide) return;
+  if (job->stride % w->row || job->dense_step % w->row) return;
+  w->stride = job->stride / w->row;
+  w->step = job->dense_step / w->row;
+  w->on_table = job->op == LUC_INDEX_GET ? wide->get : wide->put;
+  w->row = 1;
+}
+
+static void run_shared(luc_context *ctx, walk *w) {
+  const luc_index_job *job = w->job;
+  bool element = w->row == 1 && w->rows.ndim == 0;
+  w->on_table = element ? table_of(job->op, job->dtype, w->width) : NULL;
+  if (!element) widen(w);
+  if (job->op == LUC_INDEX_GET && w->outer_count == 1)
+    luc__parallel_for(ctx, job->n, GRAIN_BYTES / w->bytes + 1, positions_piece, w);
+  else if (job->op == LUC_INDEX_GET || w->blocks == 1)
+    luc__parallel_for(ctx, w->outer_count, w->grain, lines_piece, w);
+  else
+    luc__parallel_for(ctx, w->outer_count * w->blocks, w->grain, columns_piece, w);
+}
+
+/* ---- positions of each element's own ---- */
+
+/* Columns [c, c_end) of rows [r, r_end) of the index. */
+static void move_own(walk *w, int64_t r, int64_t r_end, int64_t c0, int64_t c_end) {
+  const luc_index_job *job = w->job;
+  const luc_positions *p = &job->positions;
+  int64_t offsets[STRIP], at[LUC_MAX_DIMS], x, y, width = w->width;
+  bool direct = w->row_indexed == 0 && job->stride == 1 && !p->negative;
+  seek(&w->lines, r, at, &x, &y);
+  for (; r < r_end; r++, next(&w->lines, at, &x, &y)) {
+    for (int64_t c = c0; c < c_end; c += STRIP) {
+      int64_t n = c_end - c < STRIP ? c_end - c : STRIP, i = r * w->row + c;
+      char *dense = job->dense + (y + c * w->row_dense) * width;
+      if (direct && all_in_range(w->kernels, p, i, n)) { /* the index is the table */
+        w->on_table(dense, w->row_dense, job->indexed + (x - p->first) * width, p->at + i, n);
+      } else if (!direct && strip_offsets(w->kernels, p, i, n, x + c * w->row_indexed, job->stride,
+                                          w->row_indexed, offsets)) {
+        w->on_table(dense, w->row_dense, job->indexed, offsets, n);
+      } else {
+        fail(w);
+        return;
+      }
+    }
+  }
+}
+
+static void own_rows_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  move_own(w, begin, end, 0, w->row);
+}
+
+static void own_columns_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  for (int64_t b = begin; b < end; b++) {
+    int64_t o = b / w->blocks, c = b % w->blocks, rows = w->line_rows;
+    move_own(w, o * rows, (o + 1) * rows, w->row * c / w->blocks, w->row * (c + 1) / w->blocks);
+  }
+}
+
+static void append(luc_index_dims *to, const luc_index_dims *from) {
+  for (int d = 0; d < from->ndim; d++, to->ndim++) {
+    to->sizes[to->ndim] = from->sizes[d];
+    to->indexed[to->ndim] = from->indexed[d];
+    to->dense[to->ndim] = from->dense[d];
+  }
+}
+
+/* A row is the last dimension of inner, or without one what the positions lead to. */
+static void run_own(luc_context *ctx, walk *w, bool along) {
+  const luc_index_job *job = w->job;
+  luc_index_dims positions = {1, {job->n}, {0}, {job->dense_step}};
+  w->on_table = table_of(job->op, job->dtype, w->width);
+  w->line_rows = 1;
+  append(&w->lines, &w->outer);
+  if (along) {
+    w->row = job->n;
+    w->row_indexed = 0;
+    w->row_dense = job->dense_step;
+  } else {
+    append(&w->lines, &positions);
+    append(&w->lines, &w->rows);
+    w->line_rows = job->n * product(&w->rows);
+  }
+  if (along || job->op == LUC_INDEX_GET)
+    luc__parallel_for(ctx, w->outer_count * w->line_rows, GRAIN_BYTES / (w->row * w->width) + 1,
+                      own_rows_piece, w);
+  else
+    luc__parallel_for(ctx, w->outer_count * w->blocks, w->grain, own_columns_piece, w);
+}
+
+/* ---- running ---- */
 
 /* Drops dimensions of size 1 and merges those that lie evenly in both memories. */
 static luc_index_dims merged(const luc_index_dims *d) {
@@ -170,125 +409,36 @@ static luc_index_dims merged(const luc_index_dims *d) {
   return r;
 }
 
-static int64_t product(const luc_index_dims *d) {
-  int64_t n = 1;
-  for (int k = 0; k < d->ndim; k++) n *= d->sizes[k];
-  return n;
-}
-
-void luc__index_run(luc_context *ctx, const luc_index_job *job) {
+bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
   walk w = {.job = job, .outer = merged(&job->outer), .rows = merged(&job->inner)};
-  int64_t each = product(&w.outer) * product(&w.rows);
-  if (job->n == 0 || each == 0) return;
-  w.width = luc__dtype_size(job->dtype);
+  w.outer_count = product(&w.outer);
+  int64_t each = w.outer_count * product(&w.rows);
+  if (job->n == 0 || each == 0) return true;
+  bool along = w.rows.ndim == 0;
+  w.kernels = luc__kernels(ctx)->index;
+  w.width = (int64_t)luc__dtype_size(job->dtype);
+  w.bytes = each * w.width;
+  w.stride = job->stride;
+  w.step = job->dense_step;
   w.row = w.row_indexed = w.row_dense = 1;
-  if (w.rows.ndim) {
+  if (!along) {
     int last = --w.rows.ndim;
     w.row = w.rows.sizes[last];
     w.row_indexed = w.rows.indexed[last];
     w.row_dense = w.rows.dense[last];
   }
-  movement move = movement_of(w.width);
+  bool few = w.outer_count < MANY && w.row >= 2 * BLOCK;
+  w.blocks = !few ? 1 : w.row < MANY * BLOCK ? w.row / BLOCK : MANY;
+  w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job->n) + 1;
   const arithmetic *sums = &by_dtype[job->dtype];
   w.on_row = job->op == LUC_INDEX_ADD   ? sums->add
              : job->op == LUC_INDEX_MUL ? sums->mul
-                                        : move.copy;
-  w.on_table = table_of(job->op, job->dtype);
-  int64_t grain = GRAIN_BYTES / (each * (int64_t)w.width) + 1;
-  if (job->op == LUC_INDEX_GET && job->n > grain)
-    luc__parallel_for(ctx, job->n, grain, piece, &w);
+                                        : movement_of(w.width)->copy;
+  if (job->own)
+    run_own(ctx, &w, along);
   else
-    piece(&w, 0, job->n);
-}
-
-/* ---- gather and scatter: a position for every place ---- */
-
-/* v and size - 1 - v are both at least 0 just when v is in range: one sign bit tells for many. */
-int64_t luc__index_first_bad(const int64_t *index, int64_t n, int64_t size) {
-  enum { STRIP = 512 };
-  uint64_t last = (uint64_t)size - 1;
-  for (int64_t i = 0; i < n; i += STRIP) {
-    int64_t m = n - i < STRIP ? n - i : STRIP;
-    uint64_t signs = size == 0 ? UINT64_MAX : 0;
-    for (int64_t j = i; j < i + m; j++) signs |= (uint64_t)index[j] | (last - (uint64_t)index[j]);
-    for (int64_t j = i; signs >> 63 && j < i + m; j++)
-      if (index[j] < 0 || index[j] >= size) return j;
-  }
-  return -1;
-}
-
-typedef struct gather_walk {
-  const luc_gather_job *job;
-  table_fn on_table;
-  int64_t row, step;
-  int64_t width;
-} gather_walk;
-
-/* One row of the index, in strips whose offsets stay in cache. */
-static void gather_row(const gather_walk *w, int64_t r, int64_t base) {
-  enum { STRIP = 512 };
-  const luc_gather_job *job = w->job;
-  int64_t offsets[STRIP], stride = job->stride, step = w->step;
-  if (step == 0 && stride == 1) { /* along the last dimension: the index is the table */
-    char *row = job->indexed + base * w->width;
-    w->on_table(job->dense + r * w->row * job->dense_step * w->width, job->dense_step, row,
-                job->index + r * w->row, w->row);
-    return;
-  }
-  for (int64_t i = 0; i < w->row; i += STRIP) {
-    int64_t m = w->row - i < STRIP ? w->row - i : STRIP, at = r * w->row + i;
-    const int64_t *index = job->index + at;
-    for (int64_t j = 0; j < m; j++) offsets[j] = base + (i + j) * step + index[j] * stride;
-    w->on_table(job->dense + at * job->dense_step * w->width, job->dense_step, job->indexed,
-                offsets, m);
-  }
-}
-
-static void gather_rows(void *arg, int64_t begin, int64_t end) {
-  const gather_walk *w = arg;
-  const luc_gather_job *job = w->job;
-  int64_t at[LUC_MAX_DIMS] = {0}, base = 0, rest = begin;
-  int last = job->ndim - 1;
-  for (int d = last - 1; d >= 0; d--) {
-    at[d] = rest % job->sizes[d];
-    rest /= job->sizes[d];
-    base += at[d] * job->strides[d];
-  }
-  for (int64_t r = begin; r < end; r++) {
-    gather_row(w, r, base);
-    for (int d = last - 1; d >= 0; d--) {
-      base += job->strides[d];
-      if (++at[d] < job->sizes[d]) break;
-      base -= at[d] * job->strides[d];
-      at[d] = 0;
-    }
-  }
-}
-
-void luc__gather_run(luc_context *ctx, const luc_gather_job *job) {
-  gather_walk w = {.job = job, .on_table = table_of(job->op, job->dtype)};
-  int64_t rows = 1;
-  int last = job->ndim - 1;
-  w.width = (int64_t)luc__dtype_size(job->dtype);
-  w.row = job->ndim ? job->sizes[last] : 1;
-  w.step = job->ndim ? job->strides[last] : 0;
-  for (int d = 0; d < last; d++) rows *= job->sizes[d];
-  if (w.row == 0 || rows == 0) return;
-  int64_t grain = GRAIN_BYTES / (w.row * w.width) + 1;
-  if (job->op == LUC_INDEX_GET && rows > grain)
-    luc__parallel_for(ctx, rows, grain, gather_rows, &w);
-  else
-    gather_rows(&w, 0, rows);
-}
-
-void luc__mask_fill(char *data, const bool *mask, int64_t n, const void *value, size_t width) {
-  switch (width) {
-  case 1: fill_8(data, mask, n, value); break;
-  case 2: fill_16(data, mask, n, value); break;
-  case 4: fill_32(data, mask, n, value); break;
-  case 16: fill_128(data, mask, n, value); break;
-  default: fill_64(data, mask, n, value); break;
-  }
+    run_shared(ctx, &w);
+  return !atomic_load_explicit(&w.bad, memory_order_relaxed);
 }
 
 /* ---- offsets ---- */
@@ -305,63 +455,6 @@ void luc__offsets_grid(int64_t *offsets, int ndim, const int64_t *sizes, const i
       base += strides[d];
       if (++at[d] < sizes[d]) break;
       base -= at[d] * strides[d];
-      at[d] = 0;
-    }
-  }
-}
-
-int64_t luc__offsets_add(int64_t *offsets, const int64_t *index, int64_t n, int64_t size,
-                         int64_t stride, bool negative) {
-  int64_t bad = luc__index_first_bad(index, n, size);
-  if (bad < 0) {
-    for (int64_t i = 0; i < n; i++) offsets[i] += index[i] * stride;
-    return -1;
-  }
-  for (int64_t i = 0; i < n; i++) {
-    int64_t v = index[i];
-    if (negative && v < 0) v = (int64_t)((uint64_t)v + (uint64_t)size);
-    if (v < 0 || v >= size) return i;
-    offsets[i] += v * stride;
-  }
-  return -1;
-}
-
-int64_t luc__mask_count(const bool *mask, int64_t n) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < n; i++) count += mask[i];
-  return count;
-}
-
-void luc__offsets_masked(int64_t *offsets, const bool *mask, int ndim, const int64_t *sizes,
-                         const int64_t *strides) {
-  int64_t at[LUC_MAX_DIMS] = {0}, rows = 1, base = 0;
-  int last = ndim - 1;
-  int64_t row = ndim ? sizes[last] : 1, step = ndim ? strides[last] : 0;
-  for (int d = 0; d < last; d++) rows *= sizes[d];
-  if (row == 0) return;
-  for (int64_t r = 0; r < rows; r++, mask += row) {
-    for (int64_t i = 0; i < row; i++)
-      if (mask[i]) *offsets++ = base + i * step;
-    for (int d = last - 1; d >= 0; d--) {
-      base += strides[d];
-      if (++at[d] < sizes[d]) break;
-      base -= at[d] * strides[d];
-      at[d] = 0;
-    }
-  }
-}
-
-void luc__mask_positions(int64_t *out, const bool *mask, int ndim, const int64_t *sizes,
-                         int64_t dim_step, int64_t item_step) {
-  int64_t at[LUC_MAX_DIMS] = {0}, numel = 1;
-  for (int d = 0; d < ndim; d++) numel *= sizes[d];
-  for (int64_t i = 0; i < numel; i++) {
-    if (mask[i]) {
-      for (int d = 0; d < ndim; d++) out[d * dim_step] = at[d];
-      out += item_step;
-    }
-    for (int d = ndim - 1; d >= 0; d--) {
-      if (++at[d] < sizes[d]) break;
       at[d] = 0;
     }
   }

@@ -1,6 +1,6 @@
-/* Indexing on raw memory: first positions become a table of element offsets (checked, so that a bad
- * index leaves everything untouched), then elements or rows move between the indexed memory and a
- * dense one. All indexing operators are made of these two steps. */
+/* Indexing on raw memory: positions, as an index tensor holds them, become element offsets strip
+ * by strip, and elements or rows move between the indexed memory and a dense one. All indexing
+ * operators are made of this. Nothing is read or written at a position that is out of range. */
 #ifndef LUC_CPU_INDEX_H
 #define LUC_CPU_INDEX_H
 
@@ -12,7 +12,7 @@ typedef enum luc_index_op {
   LUC_INDEX_PUT, /* indexed = dense; of equal positions the last wins */
   LUC_INDEX_ADD, /* indexed += dense, in order */
   LUC_INDEX_MUL,
-  LUC_INDEX_MAX, /* of luc__gather_run only, as the next; for dtypes that have an order */
+  LUC_INDEX_MAX, /* of elements, not of rows, as the next; for dtypes that have an order */
   LUC_INDEX_MIN
 } luc_index_op;
 
@@ -21,55 +21,60 @@ typedef void (*luc_index_table_fn)(char *dense, int64_t step, char *indexed, con
                                    int64_t n);
 luc_index_table_fn luc__index_extreme(luc_index_op op, luc_dtype dtype); /* may be NULL */
 
+/* What an index tensor holds: positions in [0, size), counted from `first`. A size below 0: offsets
+ * that are known to be right. */
+typedef struct luc_positions {
+  const int64_t *at; /* contiguous */
+  int64_t n, size, first;
+  bool negative; /* below 0 they count from the end */
+} luc_positions;
+
+/* The place of the first that is out of range, or -1. */
+int64_t luc__positions_bad(luc_context *ctx, const luc_positions *p);
+/* offsets[i] = position i * stride, or that is added; false if one is out of range. */
+bool luc__positions_offsets(luc_context *ctx, const luc_positions *p, int64_t stride, bool add,
+                            int64_t *offsets);
+
 typedef struct luc_index_dims {
   int ndim;
   int64_t sizes[LUC_MAX_DIMS], indexed[LUC_MAX_DIMS], dense[LUC_MAX_DIMS]; /* strides, elements */
 } luc_index_dims;
 
-/* dense[o, i, r] <-> indexed[o, offsets[i], r] for all o of outer, r of inner. */
+/* dense[o, i, r] <-> indexed[o, position, r] for all o of outer, i of n, r of inner. There is one
+ * position for each i, or if `own` (gather, scatter) for each [o, i, r]. */
 typedef struct luc_index_job {
   luc_index_op op;
   luc_dtype dtype;
+  bool own;
   char *indexed, *dense;
-  const int64_t *offsets; /* n, in elements */
-  int64_t n, dense_step;
+  luc_positions positions;
+  int64_t n, stride, dense_step; /* stride: of the indexed dimension */
   luc_index_dims outer, inner;
 } luc_index_job;
-void luc__index_run(luc_context *ctx, const luc_index_job *job);
-
-/* The place of the first index outside [0, size), or -1. */
-int64_t luc__index_first_bad(const int64_t *index, int64_t n, int64_t size);
-
-/* An index (contiguous, checked) that names for each of its places the position along one dimension
- * of `indexed`, whose strides are given with that dimension's set to 0. dense is contiguous, or one
- * element (dense_step 0). */
-typedef struct luc_gather_job {
-  luc_index_op op;
-  luc_dtype dtype;
-  char *indexed, *dense;
-  const int64_t *index;
-  int64_t dense_step, stride; /* stride: of the indexed dimension */
-  int ndim;
-  const int64_t *sizes; /* the index's */
-  const int64_t *strides;
-} luc_gather_job;
-void luc__gather_run(luc_context *ctx, const luc_gather_job *job);
+/* False: a position was out of range, and what was to be written may be so in part. */
+bool luc__index_run(luc_context *ctx, const luc_index_job *job);
 
 /* offsets[e] = position of the e-th element (row-major) of a tensor with these strides. */
 void luc__offsets_grid(int64_t *offsets, int ndim, const int64_t *sizes, const int64_t *strides);
-/* offsets[i] += index[i] * stride; indices below 0 count from the end if `negative`. Returns the
- * place of the first index outside [0, size), or -1. */
-int64_t luc__offsets_add(int64_t *offsets, const int64_t *index, int64_t n, int64_t size,
-                         int64_t stride, bool negative);
-/* How many of n bytes are set. */
-int64_t luc__mask_count(const bool *mask, int64_t n);
-/* The offsets of the grid's elements where mask (contiguous) is set; mask_count of them. */
-void luc__offsets_masked(int64_t *offsets, const bool *mask, int ndim, const int64_t *sizes,
-                         const int64_t *strides);
-/* The coordinates of the set elements: out[count * d_step + i * i_step]. */
-void luc__mask_positions(int64_t *out, const bool *mask, int ndim, const int64_t *sizes,
-                         int64_t dim_step, int64_t item_step);
-/* data[i] = *value (of `width` bytes) where mask[i]. */
-void luc__mask_fill(char *data, const bool *mask, int64_t n, const void *value, size_t width);
+
+/* ---- index_mask.c: the set elements of a mask, numbered ---- */
+
+typedef struct luc_mask {
+  const bool *bits; /* contiguous */
+  int64_t n, count; /* elements, and how many are set */
+  int64_t *starts;  /* number of the first set element of each block; freed by mask_end */
+  size_t bytes;
+} luc_mask;
+luc_status luc__mask_begin(luc_context *ctx, const bool *bits, int64_t n, luc_mask *mask);
+void luc__mask_end(luc_context *ctx, luc_mask *mask);
+/* The offsets of the set elements in a tensor of the mask's sizes with these strides. */
+void luc__mask_offsets(luc_context *ctx, const luc_mask *mask, int ndim, const int64_t *sizes,
+                       const int64_t *strides, int64_t *offsets);
+/* Their coordinates: out[number * item_step + d * dim_step]. */
+void luc__mask_positions(luc_context *ctx, const luc_mask *mask, int ndim, const int64_t *sizes,
+                         int64_t dim_step, int64_t item_step, int64_t *out);
+/* data[i] = *value (of `width` bytes) where bits[i]. */
+void luc__mask_fill(luc_context *ctx, char *data, const bool *bits, int64_t n, const void *value,
+                    size_t width);
 
 #endif

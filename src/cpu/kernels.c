@@ -9,6 +9,7 @@
 #include "cpu/attention_kernels.h"
 #include "cpu/conv_kernels.h"
 #include "cpu/gemm_kernels.h"
+#include "cpu/index_kernels.h"
 #include "cpu/isa.h"
 #include "cpu/random.h"
 #include "cpu/optim_kernels.h"
@@ -37,6 +38,7 @@ static const luc_kernels tables[] = {
         .winograd = &luc__winograd_base,
         .random = &luc__random_base,
         .recurrence = luc__recurrence_base,
+        .index = &luc__index_base,
     },
 #if LUC_ISA_X86
     {
@@ -56,6 +58,7 @@ static const luc_kernels tables[] = {
         .winograd = &luc__winograd_avx2,
         .random = &luc__random_avx2,
         .recurrence = luc__recurrence_avx2,
+        .index = &luc__index_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -74,6 +77,7 @@ static const luc_kernels tables[] = {
         .winograd = &luc__winograd_avx512,
         .random = &luc__random_avx512,
         .recurrence = luc__recurrence_avx512,
+        .index = &luc__index_avx512,
     },
 #endif
 };

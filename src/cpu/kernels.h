@@ -29,6 +29,7 @@ typedef struct luc_kernels {
   const struct luc_norm_kernels *norm;
   const struct luc_optim_kernels *optim;
   const struct luc_recurrence_kernels *recurrence;
+  const struct luc_index_kernels *index;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

@@ -13,7 +13,9 @@ typedef struct plan {
   int64_t b_sizes[LUC_MAX_DIMS];
   int ndim; /* the result's */
   int64_t sizes[LUC_MAX_DIMS];
-  luc_tensor *table;
+  luc_tensor *table;           /* offsets, or the values of the only index */
+  luc_positions positions;     /* in it */
+  int64_t stride;              /* their dimension's */
   luc_index_dims outer, inner; /* sizes and indexed strides filled in */
 } plan;
 
@@ -44,14 +46,13 @@ static luc_status check_mask(luc_context *ctx, const char *who, const luc_tensor
 static luc_status spread_mask(luc_context *ctx, luc_tensor *mask, luc_tensor **at) {
   luc_tensor *bits, *all = NULL;
   LUC_TRY(luc__contiguous_as(ctx, mask, LUC_BOOL, &bits));
-  int64_t count = luc__mask_count((const bool *)bits->data, bits->numel), one = 1;
-  int64_t sizes[2] = {mask->ndim, count};
+  int64_t one = 1;
   luc_status status = LUC_OK;
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &all));
-  luc__mask_positions((int64_t *)all->data, (const bool *)bits->data, mask->ndim, mask->sizes,
-                      count, 1);
-  for (int d = 0; d < mask->ndim; d++)
+  LUC_GO(luc__mask_coordinates(ctx, bits, true, &all));
+  for (int d = 0; d < mask->ndim; d++) {
+    int64_t count = all->sizes[1];
     LUC_GO(luc__tensor_view(ctx, all, 1, &count, &one, d * count, &at[d]));
+  }
 done:
   luc_tensor_release(ctx, bits);
   luc_tensor_release(ctx, all);
@@ -106,22 +107,34 @@ static luc_status broadcast_indices(luc_context *ctx, const char *who, const luc
   return LUC_OK;
 }
 
-/* Adds up the offsets of all indices. */
-static luc_status make_table(luc_context *ctx, const char *who, const luc_tensor *self, plan *p) {
+/* Adds up the offsets of all indices; of a single one its values do. */
+static luc_status make_table(luc_context *ctx, const char *who, const luc_tensor *self,
+                             const luc_tensor *written, plan *p) {
   int64_t n = 1;
+  bool single = p->count == 1, first = true;
   for (int d = 0; d < p->b_ndim; d++) n *= p->b_sizes[d];
-  LUC_TRY(luc__zeros(ctx, LUC_INT64, 1, &n, &p->table));
-  for (int d = 0; d < self->ndim && n; d++) {
+  if (!single) LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &p->table));
+  for (int d = 0; d < self->ndim; d++) {
     if (!p->at[d]) continue;
     luc_tensor *wide, *values = NULL;
     LUC_TRY(luc__expand(ctx, who, p->at[d], p->b_ndim, p->b_sizes, &wide));
-    luc_status status = luc__contiguous_as(ctx, wide, LUC_INT64, &values);
+    luc_status status =
+        luc__positions(ctx, who, wide, self->sizes[d], true, written, &p->positions, &values);
     luc_tensor_release(ctx, wide);
-    if (status == LUC_OK)
-      status = luc__table_add(ctx, who, p->table, values, self->sizes[d], self->strides[d], true);
+    LUC_TRY(status);
+    if (single) {
+      p->table = values;
+      p->stride = self->strides[d];
+      return LUC_OK;
+    }
+    if (!luc__positions_offsets(ctx, &p->positions, self->strides[d], !first,
+                                (int64_t *)p->table->data))
+      status = luc__positions_check(ctx, who, &p->positions);
     luc_tensor_release(ctx, values);
     LUC_TRY(status);
+    first = false;
   }
+  p->positions = luc__table_positions(p->table);
   return LUC_OK;
 }
 
@@ -145,8 +158,9 @@ static luc_status make_shape(luc_context *ctx, const char *who, const luc_tensor
   return LUC_OK;
 }
 
+/* written: self, or NULL if it is only read. */
 static luc_status make_plan(luc_context *ctx, const char *who, const luc_tensor *self,
-                            const luc_value *indices, plan *p) {
+                            const luc_tensor *written, const luc_value *indices, plan *p) {
   int given = 0;
   bool mask = false;
   for (int i = 0; i < indices->n; i++) {
@@ -156,13 +170,15 @@ static luc_status make_plan(luc_context *ctx, const char *who, const luc_tensor 
   bool single = given == 1 && mask;
   LUC_CHECK(ctx, given > 0, LUC_ERR_VALUE, "%s: expects at least one index tensor", who);
   LUC_TRY(assign(ctx, who, self, indices, single, p));
+  p->stride = 1;
   if (single) {
     LUC_TRY(luc__mask_table(ctx, self, p->first, p->at[p->first], &p->table));
+    p->positions = luc__table_positions(p->table);
     p->b_ndim = 1;
     p->b_sizes[0] = p->table->numel;
   } else {
     LUC_TRY(broadcast_indices(ctx, who, self, p));
-    LUC_TRY(make_table(ctx, who, self, p));
+    LUC_TRY(make_table(ctx, who, self, written, p));
   }
   return make_shape(ctx, who, self, p);
 }
@@ -183,49 +199,41 @@ static bool one_step(const plan *p, const luc_tensor *dense, int64_t *step) {
 }
 
 /* dense has the result's sizes. */
-static void move(luc_context *ctx, const plan *p, luc_index_op op, luc_tensor *self,
-                 const luc_tensor *dense, int64_t step) {
+static luc_status move(luc_context *ctx, const char *who, const plan *p, luc_index_op op,
+                       luc_tensor *self, const luc_tensor *dense, int64_t step, bool fresh) {
   luc_index_job job = {.op = op,
                        .dtype = (luc_dtype)self->dtype,
                        .indexed = self->data,
                        .dense = dense->data,
-                       .offsets = (const int64_t *)p->table->data,
-                       .n = p->table->numel,
+                       .positions = p->positions,
+                       .n = p->positions.n,
+                       .stride = p->stride,
                        .dense_step = step,
                        .outer = p->outer,
                        .inner = p->inner};
   for (int d = 0; d < p->outer.ndim; d++) job.outer.dense[d] = dense->strides[d];
   for (int d = 0; d < p->inner.ndim; d++)
     job.inner.dense[d] = dense->strides[p->place + p->b_ndim + d];
-  luc__index_run(ctx, &job);
+  return luc__index_move(ctx, who, &job, fresh);
 }
 
 luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *self = args[0].as.tensor, *r;
+  luc_tensor *self = args[0].as.tensor, *r = NULL;
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;
-  LUC_GO(make_plan(ctx, "index", self, &args[1], &p));
+  LUC_GO(make_plan(ctx, "index", self, NULL, &args[1], &p));
   LUC_GO(luc__tensor_empty(ctx, (luc_dtype)self->dtype, p.ndim, p.sizes, &r));
   one_step(&p, r, &step);
-  move(ctx, &p, LUC_INDEX_GET, self, r, step);
-  status = luc__give(ctx, "index", out, r);
+  LUC_GO(move(ctx, "index", &p, LUC_INDEX_GET, self, r, step, true));
 done:
   plan_free(ctx, &p);
-  return status;
+  return luc__give_or_release(ctx, "index", status, out, r);
 }
 
 luc_status luc__grad_index(luc_context *ctx, luc_backward *b) {
-  int64_t sizes[LUC_MAX_DIMS];
-  luc_tensor *zeros;
-  if (!luc__needs(b, 0)) return LUC_OK;
-  int n = luc__input_sizes(b, 0, sizes);
-  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
-  luc_status status = luc__op1(
-      ctx, LUC_OP_index_put, &b->gin[0],
-      LUC_ARGS(luc_v_tensor(zeros), b->args[1], luc_v_tensor(b->gout[0]), luc_v_bool(true)));
-  luc_tensor_release(ctx, zeros);
-  return status;
+  luc_value g = luc_v_tensor(b->gout[0]);
+  return luc__grad_into_zeros(ctx, b, LUC_OP_index_put, b->args[1], g, luc_v_bool(true));
 }
 
 /* values with the result's sizes, apart from self's memory, walkable with one step. */
@@ -275,9 +283,10 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
   bool in_place = out->kind == LUC_TENSOR;
   if (!in_place) LUC_TRY(luc__begin_write(ctx, "index_put", self, out, &target));
   if (in_place) target = self;
-  LUC_GO(make_plan(ctx, "index_put", target, &args[1], &p));
+  LUC_GO(make_plan(ctx, "index_put", target, in_place ? self : NULL, &args[1], &p));
   LUC_GO(spread_values(ctx, &p, target, values, &wide, &step));
-  move(ctx, &p, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, target, wide, step);
+  LUC_GO(move(ctx, "index_put", &p, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, target, wide,
+              step, !in_place));
 done:
   plan_free(ctx, &p);
   luc_tensor_release(ctx, wide);

@@ -6,37 +6,28 @@
 
 /* ---- one dimension ---- */
 
-/* Offsets of the positions in index (a vector or single number) along dim of t. */
-static luc_status rows_table(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
-                             luc_tensor *index, bool negative, luc_tensor **table) {
-  luc_tensor *values = NULL;
-  luc_status status = LUC_OK;
-  *table = NULL;
+/* The positions in index (a vector or single number) along dim of t, which `target` is written. */
+static luc_status row_positions(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
+                                luc_tensor *index, bool negative, const luc_tensor *target,
+                                luc_positions *p, luc_tensor **values) {
+  *values = NULL;
   LUC_CHECK(ctx, index->ndim <= 1, LUC_ERR_SHAPE, "%s: index is supposed to be a vector, got %dD",
             who, index->ndim);
-  LUC_GO(luc__index_values(ctx, who, index, &values));
-  LUC_GO(luc__zeros(ctx, LUC_INT64, 1, &values->numel, table));
-  LUC_GO(luc__table_add(ctx, who, *table, values, t->ndim ? t->sizes[dim] : 1,
-                        t->ndim ? t->strides[dim] : 0, negative));
-done:
-  luc_tensor_release(ctx, values);
-  if (status != LUC_OK) {
-    luc_tensor_release(ctx, *table);
-    *table = NULL;
-  }
-  return status;
+  return luc__positions(ctx, who, index, t->ndim ? t->sizes[dim] : 1, negative, target, p, values);
 }
 
-/* Moves between t at the table's places along dim and `dense`, whose dim counts those places.
+/* Moves between t at the positions along dim and `dense`, whose dim counts those places.
  * dense NULL: its strides are all 0 and `value` is its memory. */
-static void move_rows(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
-                      const luc_tensor *table, luc_tensor *dense, void *value) {
+static luc_status move_rows(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *t,
+                            int dim, const luc_positions *p, luc_tensor *dense, void *value,
+                            bool fresh) {
   luc_index_job job = {.op = op,
                        .dtype = (luc_dtype)t->dtype,
                        .indexed = t->data,
                        .dense = dense ? dense->data : value,
-                       .offsets = (const int64_t *)table->data,
-                       .n = table->numel};
+                       .positions = *p,
+                       .n = p->n,
+                       .stride = t->ndim ? t->strides[dim] : 0};
   if (dense && dense->ndim) job.dense_step = dense->strides[dim];
   for (int d = 0; d < t->ndim; d++) {
     if (d == dim) continue;
@@ -45,42 +36,34 @@ static void move_rows(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
     part->indexed[part->ndim] = t->strides[d];
     part->dense[part->ndim++] = dense ? dense->strides[d] : 0;
   }
-  luc__index_run(ctx, &job);
+  return luc__index_move(ctx, who, &job, fresh);
 }
 
 luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *table, *r;
+  static const char who[] = "index_select";
+  luc_tensor *t = args[0].as.tensor, *values, *r = NULL;
+  luc_positions p;
   int dim;
   int64_t sizes[LUC_MAX_DIMS];
-  LUC_TRY(luc__dim_wrap(ctx, "index_select", args[1].as.i, t->ndim, &dim));
-  LUC_TRY(rows_table(ctx, "index_select", t, dim, args[2].as.tensor, false, &table));
+  LUC_TRY(luc__dim_wrap(ctx, who, args[1].as.i, t->ndim, &dim));
+  LUC_TRY(row_positions(ctx, who, t, dim, args[2].as.tensor, false, NULL, &p, &values));
   memcpy(sizes, t->sizes, sizeof sizes);
-  if (t->ndim) sizes[dim] = table->numel;
+  if (t->ndim) sizes[dim] = p.n;
   luc_status status = LUC_OK;
-  if (t->ndim == 0 && table->numel != 1)
-    status = luc__fail(ctx, LUC_ERR_SHAPE,
-                       "index_select: index to scalar can have only 1 value, got %lld",
-                       (long long)table->numel);
-  if (status == LUC_OK) status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, t->ndim, sizes, &r);
-  if (status == LUC_OK) {
-    move_rows(ctx, LUC_INDEX_GET, t, dim, table, r, NULL);
-    status = luc__give(ctx, "index_select", out, r);
-  }
-  luc_tensor_release(ctx, table);
-  return status;
+  if (t->ndim == 0 && p.n != 1)
+    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
+                     "index_select: index to scalar can have only 1 value, got %lld",
+                     (long long)p.n));
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)t->dtype, t->ndim, sizes, &r));
+  LUC_GO(move_rows(ctx, who, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
+done:
+  luc_tensor_release(ctx, values);
+  return luc__give_or_release(ctx, who, status, out, r);
 }
 
 luc_status luc__grad_index_select(luc_context *ctx, luc_backward *b) {
-  int64_t sizes[LUC_MAX_DIMS];
-  luc_tensor *zeros;
-  if (!luc__needs(b, 0)) return LUC_OK;
-  int n = luc__input_sizes(b, 0, sizes);
-  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
-  luc_status status =
-      luc__op1(ctx, LUC_OP_index_add, &b->gin[0],
-               LUC_ARGS(luc_v_tensor(zeros), b->args[1], b->args[2], luc_v_tensor(b->gout[0])));
-  luc_tensor_release(ctx, zeros);
-  return status;
+  luc_value g = luc_v_tensor(b->gout[0]);
+  return luc__grad_into_zeros(ctx, b, LUC_OP_index_add, b->args[1], b->args[2], g);
 }
 
 /* source must have self's sizes but for dim, where it has as many as there are positions. */
@@ -101,21 +84,19 @@ static luc_status check_source(luc_context *ctx, const char *who, const luc_tens
 /* index_add and index_copy: self, dim, index, source. */
 static luc_status write_rows(luc_context *ctx, const char *who, luc_index_op op, luc_value *args,
                              luc_tensor *source, luc_value *out) {
-  luc_tensor *self = args[0].as.tensor, *table = NULL, *apart = NULL, *target;
+  luc_tensor *self = args[0].as.tensor, *values = NULL, *apart = NULL, *target;
+  const luc_tensor *written = out->kind == LUC_TENSOR ? self : NULL;
+  luc_positions p;
   int dim;
   luc_status status = LUC_OK;
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
-  LUC_GO(rows_table(ctx, who, self, dim, args[2].as.tensor, false, &table));
-  LUC_GO(check_source(ctx, who, self, dim, table->numel, source));
+  LUC_GO(row_positions(ctx, who, self, dim, args[2].as.tensor, false, written, &p, &values));
+  LUC_GO(check_source(ctx, who, self, dim, p.n, source));
   LUC_GO(luc__begin_write(ctx, who, self, out, &target));
   LUC_GO(luc__apart(ctx, source, target, &apart));
-  if (target->ndim && target != self) {
-    luc_tensor_release(ctx, table); /* the copy's strides are its own */
-    LUC_GO(rows_table(ctx, who, target, dim, args[2].as.tensor, false, &table));
-  }
-  move_rows(ctx, op, target, dim, table, apart, NULL);
+  LUC_GO(move_rows(ctx, who, op, target, dim, &p, apart, NULL, target != self));
 done:
-  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, values);
   luc_tensor_release(ctx, apart);
   return status;
 }
@@ -136,21 +117,20 @@ luc_status luc__run_index_add(luc_context *ctx, luc_value *args, luc_value *out)
 }
 
 luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *self = args[0].as.tensor, *table = NULL, *target;
+  static const char who[] = "index_fill";
+  luc_tensor *self = args[0].as.tensor, *values = NULL, *target;
+  const luc_tensor *written = out->kind == LUC_TENSOR ? self : NULL;
+  luc_positions p;
   int dim;
   luc_element value;
   luc_status status = LUC_OK;
-  LUC_GO(luc__operand_element(ctx, "index_fill", &args[3], (luc_dtype)self->dtype, &value));
-  LUC_GO(luc__dim_wrap(ctx, "index_fill", args[1].as.i, self->ndim, &dim));
-  LUC_GO(rows_table(ctx, "index_fill", self, dim, args[2].as.tensor, true, &table));
-  LUC_GO(luc__begin_write(ctx, "index_fill", self, out, &target));
-  if (target != self) {
-    luc_tensor_release(ctx, table);
-    LUC_GO(rows_table(ctx, "index_fill", target, dim, args[2].as.tensor, true, &table));
-  }
-  move_rows(ctx, LUC_INDEX_PUT, target, dim, table, NULL, &value);
+  LUC_GO(luc__operand_element(ctx, who, &args[3], (luc_dtype)self->dtype, &value));
+  LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
+  LUC_GO(row_positions(ctx, who, self, dim, args[2].as.tensor, true, written, &p, &values));
+  LUC_GO(luc__begin_write(ctx, who, self, out, &target));
+  LUC_GO(move_rows(ctx, who, LUC_INDEX_PUT, target, dim, &p, NULL, &value, target != self));
 done:
-  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, values);
   return status;
 }
 
@@ -199,65 +179,44 @@ luc_status luc__grad_index_fill(luc_context *ctx, luc_backward *b) {
 
 /* ---- the flattened tensor ---- */
 
-static luc_status flat_table(luc_context *ctx, const char *who, luc_tensor *index, int64_t numel,
-                             luc_tensor **table) {
-  luc_tensor *values = NULL;
-  luc_status status = LUC_OK;
-  *table = NULL;
-  LUC_GO(luc__index_values(ctx, who, index, &values));
-  LUC_GO(luc__zeros(ctx, LUC_INT64, 1, &values->numel, table));
-  LUC_GO(luc__table_add(ctx, who, *table, values, numel, 1, true));
-done:
-  luc_tensor_release(ctx, values);
-  if (status != LUC_OK) {
-    luc_tensor_release(ctx, *table);
-    *table = NULL;
-  }
-  return status;
-}
-
-static void move_flat(luc_context *ctx, luc_index_op op, luc_tensor *t, const luc_tensor *table,
-                      luc_tensor *dense) {
+/* Between flat, which is contiguous, at the positions and `dense`, a value for each. */
+static luc_status move_flat(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *flat,
+                            const luc_positions *p, luc_tensor *dense) {
   luc_index_job job = {.op = op,
-                       .dtype = (luc_dtype)t->dtype,
-                       .indexed = t->data,
+                       .dtype = (luc_dtype)flat->dtype,
+                       .indexed = flat->data,
                        .dense = dense->data,
-                       .offsets = (const int64_t *)table->data,
-                       .n = table->numel,
+                       .positions = *p,
+                       .n = p->n,
+                       .stride = 1,
                        .dense_step = 1};
-  luc__index_run(ctx, &job);
+  return luc__index_move(ctx, who, &job, true);
 }
 
 luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *index = args[1].as.tensor;
-  luc_tensor *flat = NULL, *table = NULL, *r = NULL;
+  luc_tensor *flat = NULL, *values = NULL, *r = NULL;
+  luc_positions p;
   luc_status status = LUC_OK;
-  LUC_GO(flat_table(ctx, "take", index, t->numel, &table));
+  LUC_GO(luc__positions(ctx, "take", index, t->numel, true, NULL, &p, &values));
   LUC_GO(luc__to_contiguous(ctx, t, &flat));
   LUC_GO(luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r));
-  move_flat(ctx, LUC_INDEX_GET, flat, table, r);
+  LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r));
 done:
   luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, table);
-  return status == LUC_OK ? luc__give(ctx, "take", out, r) : status;
+  luc_tensor_release(ctx, values);
+  return luc__give_or_release(ctx, "take", status, out, r);
 }
 
 luc_status luc__grad_take(luc_context *ctx, luc_backward *b) {
-  int64_t sizes[LUC_MAX_DIMS];
-  luc_tensor *zeros;
-  if (!luc__needs(b, 0)) return LUC_OK;
-  int n = luc__input_sizes(b, 0, sizes);
-  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
-  luc_status status = luc__op1(
-      ctx, LUC_OP_put, &b->gin[0],
-      LUC_ARGS(luc_v_tensor(zeros), b->args[1], luc_v_tensor(b->gout[0]), luc_v_bool(true)));
-  luc_tensor_release(ctx, zeros);
-  return status;
+  luc_value g = luc_v_tensor(b->gout[0]);
+  return luc__grad_into_zeros(ctx, b, LUC_OP_put, b->args[1], g, luc_v_bool(true));
 }
 
 luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *index = args[1].as.tensor, *source = args[2].as.tensor;
-  luc_tensor *table = NULL, *flat = NULL, *result = NULL;
+  luc_tensor *values = NULL, *flat = NULL, *result = NULL;
+  luc_positions p;
   luc_status status = LUC_OK;
   LUC_GO(luc__same_dtype(ctx, "put", self, source, "source"));
   if (source->numel != index->numel)
@@ -265,14 +224,14 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
                      "put: expected source and index to have the same number of elements, but got "
                      "source.numel() = %lld, index.numel() = %lld",
                      (long long)source->numel, (long long)index->numel));
-  LUC_GO(flat_table(ctx, "put", index, self->numel, &table));
+  LUC_GO(luc__positions(ctx, "put", index, self->numel, true, NULL, &p, &values));
   LUC_GO(luc__to_contiguous(ctx, source, &flat));
   LUC_GO(luc__duplicate(ctx, self, &result));
-  move_flat(ctx, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, result, table, flat);
+  LUC_GO(move_flat(ctx, "put", args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, result, &p, flat));
 done:
-  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, values);
   luc_tensor_release(ctx, flat);
-  return status == LUC_OK ? luc__give(ctx, "put", out, result) : status;
+  return luc__give_or_release(ctx, "put", status, out, result);
 }
 
 luc_status luc__grad_put(luc_context *ctx, luc_backward *b) {
@@ -302,24 +261,32 @@ done:
 
 /* ---- nonzero ---- */
 
+/* t as contiguous bools, with at least one dimension if so wanted. */
+static luc_status bools(luc_context *ctx, luc_tensor *t, bool vector, luc_tensor **out) {
+  int64_t one = 1;
+  luc_tensor *bits;
+  if (t->ndim || !vector) return luc__contiguous_as(ctx, t, LUC_BOOL, out);
+  LUC_TRY(luc__contiguous_as(ctx, t, LUC_BOOL, &bits));
+  luc_status status = luc__tensor_view(ctx, bits, 1, &one, &one, bits->offset, out);
+  luc_tensor_release(ctx, bits);
+  return status;
+}
+
 /* One vector of positions for each dimension; a tensor without dimensions counts as [1]. */
 static luc_status columns(luc_context *ctx, luc_tensor *t, luc_value *out) {
   int n = t->ndim ? t->ndim : 1;
-  int64_t one = 1, stride = 1, sizes[2] = {n, 0};
-  luc_tensor *mask = NULL, *rows = NULL, **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
+  int64_t stride = 1;
+  luc_tensor *mask = NULL, *all = NULL, **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
   if (!list) return LUC_ERR_MEMORY;
   luc_status status = LUC_OK;
   *out = luc_v_tensors(list, n);
-  LUC_GO(luc__contiguous_as(ctx, t, LUC_BOOL, &mask));
-  const bool *bits = (const bool *)mask->data;
-  sizes[1] = luc__mask_count(bits, mask->numel);
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &rows));
-  luc__mask_positions((int64_t *)rows->data, bits, n, t->ndim ? t->sizes : &one, sizes[1], 1);
+  LUC_GO(bools(ctx, t, true, &mask));
+  LUC_GO(luc__mask_coordinates(ctx, mask, true, &all));
   for (int d = 0; d < n; d++)
-    LUC_GO(luc__tensor_view(ctx, rows, 1, sizes + 1, &stride, d * sizes[1], &list[d]));
+    LUC_GO(luc__tensor_view(ctx, all, 1, &all->sizes[1], &stride, d * all->sizes[1], &list[d]));
 done:
   luc_tensor_release(ctx, mask);
-  luc_tensor_release(ctx, rows);
+  luc_tensor_release(ctx, all);
   if (status != LUC_OK) luc__value_release(ctx, out);
   return status;
 }
@@ -333,13 +300,9 @@ luc_status luc__run_where_nonzero(luc_context *ctx, luc_value *args, luc_value *
 }
 
 luc_status luc__run_nonzero(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *mask, *r = NULL;
-  LUC_TRY(luc__contiguous_as(ctx, t, LUC_BOOL, &mask));
-  const bool *bits = (const bool *)mask->data;
-  int64_t sizes[2] = {luc__mask_count(bits, mask->numel), t->ndim};
-  luc_status status = luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &r);
-  if (status == LUC_OK)
-    luc__mask_positions((int64_t *)r->data, bits, t->ndim, t->sizes, 1, t->ndim);
+  luc_tensor *mask, *r = NULL;
+  LUC_TRY(bools(ctx, args[0].as.tensor, false, &mask));
+  luc_status status = luc__mask_coordinates(ctx, mask, false, &r);
   luc_tensor_release(ctx, mask);
   return luc__set_result(status, out, r);
 }

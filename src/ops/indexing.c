@@ -1,33 +1,44 @@
-/* Tables of offsets, and the checks every indexing operator makes. */
+/* Positions, tables of offsets, and the checks every indexing operator makes. */
 #include "ops/indexing.h"
 
 #include <string.h>
 
-luc_status luc__index_values(luc_context *ctx, const char *who, luc_tensor *index,
-                             luc_tensor **out) {
+luc_status luc__positions(luc_context *ctx, const char *who, luc_tensor *index, int64_t size,
+                          bool negative, const luc_tensor *target, luc_positions *p,
+                          luc_tensor **values) {
   LUC_CHECK(ctx, luc__dtype_is_int((luc_dtype)index->dtype), LUC_ERR_TYPE,
             "%s: index must be an int64 tensor (got %s)", who,
             luc__dtype_name((luc_dtype)index->dtype));
-  return luc__contiguous_as(ctx, index, LUC_INT64, out);
+  LUC_TRY(luc__contiguous_as(ctx, index, LUC_INT64, values));
+  if (target && luc__may_overlap(*values, target)) {
+    luc_tensor *shared = *values;
+    luc_status status = luc__duplicate(ctx, shared, values);
+    luc_tensor_release(ctx, shared);
+    LUC_TRY(status);
+  }
+  *p = (luc_positions){(const int64_t *)(*values)->data, index->numel, size, 0, negative};
+  return LUC_OK;
 }
 
-/* The failure for index v; where negative ones are refused, -1 is out of range too. */
-luc_status luc__bad_index(luc_context *ctx, const char *who, int64_t v, int64_t size,
-                          bool negative) {
-  int64_t unused;
-  if (negative || v >= 0 || size == 0 || v < -size)
-    return luc__index_wrap(ctx, who, v, size, &unused);
+luc_status luc__positions_check(luc_context *ctx, const char *who, const luc_positions *p) {
+  int64_t bad = p->size < 0 ? -1 : luc__positions_bad(ctx, p), unused;
+  if (bad < 0) return LUC_OK;
+  int64_t v = p->at[bad];
+  if (p->negative || v >= 0 || p->size == 0 || v < -p->size)
+    return luc__index_wrap(ctx, who, v, p->size, &unused);
   return luc__fail(ctx, LUC_ERR_INDEX,
                    "%s: index %lld is out of range [1, %lld] (indices count from 1)", who,
-                   (long long)v, (long long)size);
+                   (long long)v, (long long)p->size);
 }
 
-luc_status luc__table_add(luc_context *ctx, const char *who, luc_tensor *table, luc_tensor *index,
-                          int64_t size, int64_t stride, bool negative) {
-  const int64_t *values = (const int64_t *)index->data;
-  int64_t bad =
-      luc__offsets_add((int64_t *)table->data, values, index->numel, size, stride, negative);
-  return bad < 0 ? LUC_OK : luc__bad_index(ctx, who, values[bad], size, negative);
+luc_status luc__index_move(luc_context *ctx, const char *who, const luc_index_job *job,
+                           bool fresh) {
+  if (!fresh) LUC_TRY(luc__positions_check(ctx, who, &job->positions));
+  return luc__index_run(ctx, job) ? LUC_OK : luc__positions_check(ctx, who, &job->positions);
+}
+
+luc_positions luc__table_positions(const luc_tensor *table) {
+  return (luc_positions){(const int64_t *)table->data, table->numel, -1, 0, false};
 }
 
 luc_status luc__mask_values(luc_context *ctx, const char *who, luc_tensor *mask, int ndim,
@@ -44,12 +55,27 @@ luc_status luc__mask_values(luc_context *ctx, const char *who, luc_tensor *mask,
 
 luc_status luc__mask_table(luc_context *ctx, const luc_tensor *t, int dim, const luc_tensor *mask,
                            luc_tensor **table) {
-  const bool *bits = (const bool *)mask->data;
-  int64_t n = luc__mask_count(bits, mask->numel);
-  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, table));
-  if (n)
-    luc__offsets_masked((int64_t *)(*table)->data, bits, mask->ndim, mask->sizes, t->strides + dim);
-  return LUC_OK;
+  luc_mask m;
+  LUC_TRY(luc__mask_begin(ctx, (const bool *)mask->data, mask->numel, &m));
+  luc_status status = luc__tensor_empty(ctx, LUC_INT64, 1, &m.count, table);
+  if (status == LUC_OK)
+    luc__mask_offsets(ctx, &m, mask->ndim, mask->sizes, t->strides + dim,
+                      (int64_t *)(*table)->data);
+  luc__mask_end(ctx, &m);
+  return status;
+}
+
+luc_status luc__mask_coordinates(luc_context *ctx, const luc_tensor *mask, bool by_dim,
+                                 luc_tensor **out) {
+  luc_mask m;
+  LUC_TRY(luc__mask_begin(ctx, (const bool *)mask->data, mask->numel, &m));
+  int64_t n = mask->ndim, sizes[2] = {by_dim ? n : m.count, by_dim ? m.count : n};
+  luc_status status = luc__tensor_empty(ctx, LUC_INT64, 2, sizes, out);
+  if (status == LUC_OK)
+    luc__mask_positions(ctx, &m, mask->ndim, mask->sizes, by_dim ? m.count : 1, by_dim ? 1 : n,
+                        (int64_t *)(*out)->data);
+  luc__mask_end(ctx, &m);
+  return status;
 }
 
 luc_status luc__begin_write(luc_context *ctx, const char *who, luc_tensor *self, luc_value *out,
@@ -64,6 +90,25 @@ luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target,
   if (luc__may_overlap(t, target)) return luc__duplicate(ctx, t, out);
   *out = luc__retain(t);
   return LUC_OK;
+}
+
+luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, luc_value x,
+                                luc_value y, luc_value z) {
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_tensor *zeros;
+  if (!luc__needs(b, 0)) return LUC_OK;
+  int n = luc__input_sizes(b, 0, sizes);
+  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
+  luc_status status = luc__op1(ctx, op, &b->gin[0], LUC_ARGS(luc_v_tensor(zeros), x, y, z));
+  luc_tensor_release(ctx, zeros);
+  return status;
+}
+
+luc_status luc__give_or_release(luc_context *ctx, const char *who, luc_status status,
+                                luc_value *out, luc_tensor *r) {
+  if (status == LUC_OK) return luc__give(ctx, who, out, r);
+  luc_tensor_release(ctx, r);
+  return status;
 }
 
 luc_status luc__same_dtype(luc_context *ctx, const char *who, const luc_tensor *self,

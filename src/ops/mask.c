@@ -9,8 +9,9 @@ static void move_masked(luc_context *ctx, luc_index_op op, luc_tensor *t, const 
                        .dtype = (luc_dtype)t->dtype,
                        .indexed = t->data,
                        .dense = dense,
-                       .offsets = (const int64_t *)table->data,
+                       .positions = luc__table_positions(table),
                        .n = table->numel,
+                       .stride = 1,
                        .dense_step = step};
   luc__index_run(ctx, &job);
 }
@@ -40,7 +41,7 @@ luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *ou
   LUC_GO(masked_target(ctx, "masked_fill", self, mask, out, &target));
   LUC_GO(luc__mask_values(ctx, "masked_fill", mask, target->ndim, target->sizes, &bits));
   if (luc__is_contiguous(target)) {
-    luc__mask_fill(target->data, (const bool *)bits->data, target->numel, &value,
+    luc__mask_fill(ctx, target->data, (const bool *)bits->data, target->numel, &value,
                    luc__dtype_size((luc_dtype)target->dtype));
   } else {
     LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));

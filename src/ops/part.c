@@ -3,8 +3,7 @@
  * strided_add where the gradient's elements go. */
 #include <string.h>
 
-#include "cpu/index.h"
-#include "ops/geometry.h"
+#include "ops/indexing.h"
 
 typedef struct layout {
   int ndim;
@@ -276,8 +275,9 @@ static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
                        .dtype = (luc_dtype)g->dtype,
                        .indexed = r->data + offset * (int64_t)luc__dtype_size((luc_dtype)g->dtype),
                        .dense = flat->data,
-                       .offsets = (int64_t *)table->data,
+                       .positions = luc__table_positions(table),
                        .n = g->numel,
+                       .stride = 1,
                        .dense_step = 1};
   luc__index_run(ctx, &job);
 done:

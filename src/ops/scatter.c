@@ -26,66 +26,58 @@ static luc_status check_index(luc_context *ctx, const char *who, const luc_tenso
   return LUC_OK;
 }
 
-/* index as contiguous int64, checked against t's dimension. */
-static luc_status checked(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
-                          luc_tensor *index, luc_tensor **out) {
-  luc_tensor *values;
-  int64_t size = t->ndim ? t->sizes[dim] : 1;
-  LUC_TRY(luc__index_values(ctx, who, index, &values));
-  const int64_t *at = (const int64_t *)values->data;
-  int64_t bad = luc__index_first_bad(at, values->numel, size);
-  *out = values;
-  if (bad < 0) return LUC_OK;
-  luc_status status = luc__bad_index(ctx, who, at[bad], size, false);
-  luc_tensor_release(ctx, values);
-  *out = NULL;
-  return status;
+/* Between t at the positions along dim and `dense`, which is contiguous in the sizes of index (step
+ * 1), or one element (step 0). */
+static luc_status move(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *t, int dim,
+                       const luc_tensor *index, const luc_positions *p, void *dense, int64_t step,
+                       bool fresh) {
+  luc_index_job job = {.op = op,
+                       .dtype = (luc_dtype)t->dtype,
+                       .own = true,
+                       .indexed = t->data,
+                       .dense = dense,
+                       .positions = *p,
+                       .n = index->ndim ? index->sizes[dim] : 1,
+                       .stride = t->ndim ? t->strides[dim] : 0};
+  for (int d = index->ndim - 1; d >= 0; d--) {
+    luc_index_dims *part = d < dim ? &job.outer : &job.inner;
+    if (d == dim) {
+      job.dense_step = step;
+    } else {
+      int at = d < dim ? d : d - dim - 1;
+      part->ndim = part->ndim > at ? part->ndim : at + 1;
+      part->sizes[at] = index->sizes[d];
+      part->indexed[at] = t->strides[d];
+      part->dense[at] = step;
+    }
+    step *= index->sizes[d];
+  }
+  return luc__index_move(ctx, who, &job, fresh);
 }
 
-static void move(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
-                 const luc_tensor *values, void *dense, int64_t step) {
-  int64_t strides[LUC_MAX_DIMS];
-  memcpy(strides, t->strides, sizeof strides);
-  strides[dim] = 0;
-  luc_gather_job job = {.op = op,
-                        .dtype = (luc_dtype)t->dtype,
-                        .indexed = t->data,
-                        .dense = dense,
-                        .index = (const int64_t *)values->data,
-                        .dense_step = step,
-                        .stride = t->ndim ? t->strides[dim] : 0,
-                        .ndim = values->ndim,
-                        .sizes = values->sizes,
-                        .strides = strides};
-  luc__gather_run(ctx, &job);
+static luc_status positions_along(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
+                                  luc_tensor *index, const luc_tensor *target, luc_positions *p,
+                                  luc_tensor **values) {
+  return luc__positions(ctx, who, index, t->ndim ? t->sizes[dim] : 1, false, target, p, values);
 }
 
 luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *values, *r;
+  luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *values, *r = NULL;
+  luc_positions p;
   int dim;
   LUC_TRY(luc__dim_wrap(ctx, "gather", args[1].as.i, t->ndim, &dim));
   if (index->numel) LUC_TRY(check_index(ctx, "gather", index, t, "input", dim));
-  LUC_TRY(checked(ctx, "gather", t, dim, index, &values));
+  LUC_TRY(positions_along(ctx, "gather", t, dim, index, NULL, &p, &values));
   luc_status status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
-  if (status == LUC_OK) {
-    move(ctx, LUC_INDEX_GET, t, dim, values, r->data, 1);
-    status = luc__give(ctx, "gather", out, r);
-  }
+  if (status == LUC_OK)
+    status = move(ctx, "gather", LUC_INDEX_GET, t, dim, index, &p, r->data, 1, true);
   luc_tensor_release(ctx, values);
-  return status;
+  return luc__give_or_release(ctx, "gather", status, out, r);
 }
 
 luc_status luc__grad_gather(luc_context *ctx, luc_backward *b) {
-  int64_t sizes[LUC_MAX_DIMS];
-  luc_tensor *zeros;
-  if (!luc__needs(b, 0)) return LUC_OK;
-  int n = luc__input_sizes(b, 0, sizes);
-  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
-  luc_status status =
-      luc__op1(ctx, LUC_OP_scatter_add, &b->gin[0],
-               LUC_ARGS(luc_v_tensor(zeros), b->args[1], b->args[2], luc_v_tensor(b->gout[0])));
-  luc_tensor_release(ctx, zeros);
-  return status;
+  luc_value g = luc_v_tensor(b->gout[0]);
+  return luc__grad_into_zeros(ctx, b, LUC_OP_scatter_add, b->args[1], b->args[2], g);
 }
 
 /* src's elements at index's places, contiguous. */
@@ -107,15 +99,19 @@ static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, lu
                           luc_tensor *src, void *value, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target = self;
   luc_tensor *at = NULL, *values = NULL;
+  const luc_tensor *written = out->kind == LUC_TENSOR ? self : NULL;
+  luc_positions p;
   int dim;
   luc_status status = LUC_OK;
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
   if (index->numel) LUC_GO(check_index(ctx, who, index, self, "self", dim));
   if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
-  LUC_GO(checked(ctx, who, self, dim, index, &at));
+  LUC_GO(positions_along(ctx, who, self, dim, index, written, &p, &at));
   LUC_GO(luc__begin_write(ctx, who, self, out, &target));
-  if (src && value) move(ctx, LUC_INDEX_PUT, target, dim, at, value, 0);
-  move(ctx, op, target, dim, at, src ? values->data : value, src ? 1 : 0);
+  bool fresh = target != self;
+  if (src && value) LUC_GO(move(ctx, who, LUC_INDEX_PUT, target, dim, index, &p, value, 0, fresh));
+  LUC_GO(
+      move(ctx, who, op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0, fresh));
 done:
   luc_tensor_release(ctx, at);
   luc_tensor_release(ctx, values);
