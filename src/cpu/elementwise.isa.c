@@ -19,6 +19,7 @@
 
 #include "cpu/elementwise_real.inc"
 #include "cpu/elementwise_special.inc"
+#include "cpu/elementwise_loss.inc"
 #include "cpu/elementwise_ring.inc"
 #include "cpu/elementwise_any.inc"
 
@@ -33,6 +34,7 @@
 
 #include "cpu/elementwise_real.inc"
 #include "cpu/elementwise_special.inc"
+#include "cpu/elementwise_loss.inc"
 #include "cpu/elementwise_ring.inc"
 #include "cpu/elementwise_any.inc"
 

@@ -2,6 +2,7 @@
  * pointwise losses and all that PyTorch composes are formulas of operators. */
 #include "ops/compute.h"
 #include "ops/loss.h"
+#include "ops/pointwise.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -268,56 +269,77 @@ luc_status luc__run_cross_entropy(luc_context *ctx, luc_value *args, luc_value *
 
 /* ---- losses of a difference ---- */
 
-/* (input, target, reduction, a parameter): mse, l1, smooth_l1 and huber as rows of their own. */
+/* (input, target, reduction, a parameter): mse, l1, smooth_l1 and huber as rows of their own. The
+ * last two have a knee: 0.5 d² / at * slope below it, straight above. */
 typedef enum difference_kind { MSE, L1, SMOOTH_L1, HUBER } difference_kind;
 
-/* 0.5 d² below the knee, straight above it. */
-static luc_tensor *knee(luc_formula *f, luc_tensor *d, double at, double slope) {
-  luc_tensor *size = luc__f1(f, LUC_OP_abs, d);
-  luc_tensor *low = luc__fs(f, LUC_OP_mul, luc__f2(f, LUC_OP_mul, d, d), 0.5 * slope / at);
-  luc_tensor *high = luc__fs(f, LUC_OP_mul, luc__fs(f, LUC_OP_sub, size, 0.5 * at), slope);
-  return luc__f_where(f, luc__fs(f, LUC_OP_le, size, at), low, high);
+static luc_ew_params knee_params(difference_kind kind, const luc_value *args) {
+  double at = luc_as_double(&args[3]);
+  return (luc_ew_params){.f = {at, kind == HUBER ? at : 1}};
 }
 
 static luc_status difference_loss(luc_context *ctx, difference_kind kind, luc_value *args,
                                   luc_value *out) {
+  static const luc_ew kernels[] = {LUC_EW_mse, LUC_EW_l1, LUC_EW_knee, LUC_EW_knee};
   luc_formula f = luc__formula(ctx);
-  double p = luc_as_double(&args[3]);
-  luc_tensor *d = luc__f2(&f, LUC_OP_sub, args[0].as.tensor, args[1].as.tensor), *loss;
-  switch (kind) {
-  case MSE: loss = luc__f2(&f, LUC_OP_mul, d, d); break;
-  case SMOOTH_L1: loss = knee(&f, d, p, 1); break;
-  case HUBER: loss = knee(&f, d, p, p); break;
-  default: loss = luc__f1(&f, LUC_OP_abs, d); break;
+  luc_ew_params params = knee_params(kind, args);
+  luc_tensor *loss;
+  if (luc__dtype_is_float(luc__result_dtype(ctx, args, 2))) {
+    luc_value each = luc_v_none();
+    LUC_TRY(luc__pointwise(ctx, "loss", kernels[kind], LUC_RULE_SAME, args, &params, &each));
+    loss = luc__f_own(&f, each.as.tensor);
+  } else { /* only l1 */
+    loss = luc__f1(&f, LUC_OP_abs, luc__f2(&f, LUC_OP_sub, args[0].as.tensor, args[1].as.tensor));
   }
   return luc__f_result(&f, luc__loss_reduced(&f, loss, (int)args[2].as.i), out);
 }
 
 /* d * slope below the knee, straight from there on, where the second derivative is 0. */
-static luc_tensor *knee_slope(luc_formula *f, luc_tensor *d, double at, double slope) {
+static luc_tensor *knee_slope(luc_formula *f, luc_tensor *d, const luc_ew_params *knee) {
+  double at = knee->f[0], slope = knee->f[1];
   luc_tensor *below = luc__fs(f, LUC_OP_lt, luc__f1(f, LUC_OP_abs, d), at);
-  luc_tensor *low = luc__fs(f, LUC_OP_mul, d, slope);
-  luc_tensor *high = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_sign, d), at * slope);
+  luc_tensor *low = luc__fs(f, LUC_OP_mul, d, slope / at);
+  luc_tensor *high = luc__fs(f, LUC_OP_mul, luc__f1(f, LUC_OP_sign, d), slope);
   return luc__f_where(f, below, low, high);
+}
+
+/* The gradient by the input, in operators that have gradients themselves. */
+static luc_tensor *difference_slope(luc_formula *f, difference_kind kind, luc_backward *b,
+                                    double scale) {
+  luc_ew_params knee = knee_params(kind, b->args);
+  luc_tensor *d = luc__f2(f, LUC_OP_sub, b->args[0].as.tensor, b->args[1].as.tensor), *slope;
+  switch (kind) {
+  case MSE: slope = d; break;
+  case L1: slope = luc__f1(f, LUC_OP_sign, d); break;
+  default: slope = knee_slope(f, d, &knee); break;
+  }
+  return luc__f2(f, LUC_OP_mul, slope, luc__fs(f, LUC_OP_mul, b->gout[0], scale));
+}
+
+/* The same in one pass. */
+static luc_tensor *difference_kernel(luc_formula *f, difference_kind kind, luc_backward *b,
+                                     double scale) {
+  static const luc_ew kernels[] = {LUC_EW_mse_slope, LUC_EW_l1_slope, LUC_EW_knee_slope,
+                                   LUC_EW_knee_slope};
+  luc_ew_params knee = knee_params(kind, b->args);
+  luc_ew_params params = {.f = {scale, knee.f[0], knee.f[1]}};
+  luc_value in[] = {luc_v_tensor(b->gout[0]), b->args[0], b->args[1]}, dx = luc_v_none();
+  f->status = luc__pointwise(f->ctx, "loss", kernels[kind], LUC_RULE_SAME, in, &params, &dx);
+  return f->status == LUC_OK ? luc__f_own(f, dx.as.tensor) : NULL;
 }
 
 static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  double p = luc_as_double(&b->args[3]), scale = 1;
-  luc_tensor *g = b->gout[0];
-  luc_tensor *d = luc__f2(&f, LUC_OP_sub, b->args[0].as.tensor, b->args[1].as.tensor), *slope;
-  if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
-  if (b->args[2].as.i == LUC_REDUCE_MEAN) scale = 1 / (double)d->numel;
-  switch (kind) {
-  case MSE:
-    slope = d;
-    scale *= 2;
-    break;
-  case SMOOTH_L1: slope = knee_slope(&f, d, p, 1 / p); break;
-  case HUBER: slope = knee_slope(&f, d, p, 1); break;
-  default: slope = luc__f1(&f, LUC_OP_sign, d); break;
-  }
-  luc_tensor *dx = luc__f2(&f, LUC_OP_mul, slope, luc__fs(&f, LUC_OP_mul, g, scale));
+  int ndim;
+  int64_t sizes[LUC_MAX_DIMS];
+  double scale = kind == MSE ? 2 : 1, numel = 1;
+  LUC_TRY(luc__broadcast_operands(ctx, "loss", b->args, 2, &ndim, sizes));
+  for (int d = 0; d < ndim; d++) numel *= (double)sizes[d];
+  if (b->args[2].as.i == LUC_REDUCE_MEAN) scale /= numel;
+  bool fused =
+      !luc__recording(ctx) && !ctx->batched && luc__dtype_is_float((luc_dtype)b->gout[0]->dtype);
+  luc_tensor *dx =
+      fused ? difference_kernel(&f, kind, b, scale) : difference_slope(&f, kind, b, scale);
   if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
   if (luc__needs(b, 1)) luc__f_keep(&f, luc__f1(&f, LUC_OP_neg, dx), &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
