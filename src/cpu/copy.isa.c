@@ -145,14 +145,16 @@ typedef uint32_t word32 __attribute__((may_alias));
 typedef uint64_t word64 __attribute__((may_alias));
 typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)));
 
-#define D   32
-#define T   float
-#define ZIP luc__zip_f32
+#define D         32
+#define T         float
+#define ZIP       luc__zip_f32
+#define LOAD_PART luc__load_part_f32
 #include "cpu/copy_turn.inc"
 #undef D
-#define D   64
-#define T   double
-#define ZIP luc__zip_f64
+#define D         64
+#define T         double
+#define ZIP       luc__zip_f64
+#define LOAD_PART luc__load_part_f64
 #include "cpu/copy_turn.inc"
 #undef D
 

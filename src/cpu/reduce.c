@@ -1,6 +1,7 @@
 /* The driver of reductions. Kept and reduced dimensions form two nests; outputs are taken in blocks
  * of neighbours along the innermost kept dimension. A block is folded along the reduced dimensions
- * either output by output (reduced memory is contiguous: "runs") or row by row (kept memory is).
+ * either output by output (reduced memory is contiguous: "runs") or row by row (kept memory is);
+ * short runs are turned into rows.
  * When there are too few outputs to share out, the reduced elements are cut into parts of a fixed
  * size whose states are merged in order. */
 #include "cpu/reduce.h"
@@ -19,8 +20,13 @@ enum {
   GRAIN = 1 << 15,
   PARALLEL_FROM = 3 << 15,
   SHARES = 8,
-  ROWS = 64 /* at least so many rows to a part, as parts have states to merge */
+  ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
+  SHORT = 48,        /* shorter runs are turned, */
+  TURNED = 16 << 10, /* so many bytes at a time, */
+  FEW = 16           /* where at least so many lie side by side */
 };
+
+typedef enum rd_way { BY_RUNS, BY_ROWS, BY_TURNS } rd_way;
 
 typedef struct rd_job {
   luc_nest kept;    /* operands: input, a, b (absent ones have no memory) */
@@ -30,7 +36,10 @@ typedef struct rd_job {
   const luc_copy_kernels *copy;
   luc_compute compute;
   luc_load_fn load;
-  bool by_rows, direct;
+  rd_way way;
+  bool direct;   /* memory is of the compute type, and folded as it lies */
+  int64_t size;  /* of an element, in bytes */
+  int64_t block; /* outputs folded together */
   /* parts of the reduced elements: states [parts][outputs] */
   int64_t part;
   char *part_a, *part_b;
@@ -42,6 +51,12 @@ typedef struct states {
 
 /* ---- folding ---- */
 
+/* Elements [begin, end) of the nest that lie in one stretch of its innermost dimension. */
+static int64_t stretch(const luc_nest *nest, const luc_cursor *c, int64_t begin, int64_t end) {
+  int64_t rest = nest->sizes[0] - c->at[0];
+  return rest < end - begin ? rest : end - begin;
+}
+
 /* Reduced elements [begin, end) of one output into one state. */
 static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t end, void *a,
                       void *b) {
@@ -51,7 +66,7 @@ static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t 
   luc__nest_seek(nest, begin, &c);
   int64_t away = at - job->kept.base[0], first = 0;
   while (begin < end) {
-    int64_t run = nest->sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
+    int64_t n = stretch(nest, &c, begin, end);
     n = n < CHUNK ? n : CHUNK;
     const char *in = c.ptr[0] + away;
     if (!job->direct) job->load(chunk, in, nest->strides[0][0], n);
@@ -66,26 +81,60 @@ static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t 
 static void fold_rows(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
                       states *s) {
   _Alignas(64) char chunk[BLOCK * 8];
+  const luc_nest *nest = &job->reduced;
   luc_cursor c;
-  luc__nest_seek(&job->reduced, begin, &c);
-  int64_t away = at - job->kept.base[0];
-  for (int64_t i = begin; i < end; i++) {
+  luc__nest_seek(nest, begin, &c);
+  int64_t away = at - job->kept.base[0], first = 0;
+  while (begin < end) {
+    int64_t rows = job->direct ? stretch(nest, &c, begin, end) : 1;
     const char *in = c.ptr[0] + away;
     if (!job->direct) job->load(chunk, in, job->kept.strides[0][0], n);
-    job->kernel->rows(s->a, s->b, job->direct ? in : chunk, n, i - begin);
-    if (i + 1 < end) luc__nest_advance(&job->reduced, &c, 1);
+    job->kernel->rows(s->a, s->b, job->direct ? in : chunk, n, nest->strides[0][0] / job->size,
+                      rows, first);
+    first += rows;
+    begin += rows;
+    if (begin < end) luc__nest_advance(nest, &c, rows);
+  }
+}
+
+/* The same of outputs whose short runs lie side by side. */
+static void fold_turns(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
+                       states *s) {
+  _Alignas(64) char turned[TURNED], chunk[BLOCK * 8];
+  const luc_nest *nest = &job->reduced;
+  const luc_transpose_fn turn =
+      job->copy->transpose[__builtin_ctzll((unsigned long long)job->size)];
+  luc_cursor c;
+  luc__nest_seek(nest, begin, &c);
+  int64_t away = at - job->kept.base[0], first = 0, row = n * job->size;
+  while (begin < end) {
+    int64_t rows = stretch(nest, &c, begin, end);
+    turn(turned, row, c.ptr[0] + away, job->kept.strides[0][0], rows, n, false);
+    if (job->direct) job->kernel->rows(s->a, s->b, turned, n, n, rows, first);
+    for (int64_t r = 0; !job->direct && r < rows; r++) {
+      job->load(chunk, turned + r * row, job->size, n);
+      job->kernel->rows(s->a, s->b, chunk, n, n, 1, first + r);
+    }
+    first += rows;
+    begin += rows;
+    if (begin < end) luc__nest_advance(nest, &c, rows);
   }
 }
 
 static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
                        states *s) {
+  int64_t step = job->kept.strides[0][0], each = end - begin;
   job->kernel->init(s->a, s->b, n);
-  if (begin == end) return;
-  if (job->by_rows) {
+  if (each == 0) return;
+  if (job->way == BY_ROWS) {
     fold_rows(job, at, n, begin, end, s);
+  } else if (job->way == BY_TURNS) {
+    fold_turns(job, at, n, begin, end, s);
+  } else if (job->direct && job->reduced.ndim == 1 && each <= CHUNK) {
+    at += begin * job->size;
+    for (int64_t j = 0; j < n; j++) job->kernel->run(&s->a[j], &s->b[j], at + j * step, each, 0);
   } else {
-    for (int64_t j = 0; j < n; j++)
-      fold_runs(job, at + j * job->kept.strides[0][0], begin, end, &s->a[j], &s->b[j]);
+    for (int64_t j = 0; j < n; j++) fold_runs(job, at + j * step, begin, end, &s->a[j], &s->b[j]);
   }
 }
 
@@ -122,8 +171,8 @@ static void run_outputs(void *arg, int64_t begin, int64_t end) {
   luc_cursor c;
   luc__nest_seek(&job->kept, begin, &c);
   while (begin < end) {
-    int64_t run = job->kept.sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
-    n = n < BLOCK ? n : BLOCK;
+    int64_t n = stretch(&job->kept, &c, begin, end);
+    n = n < job->block ? n : job->block;
     fold_block(job, c.ptr[0], n, 0, job->reduced.numel, &s);
     write_block(job, &c, n, &s);
     begin += n;
@@ -143,7 +192,7 @@ static void run_parts(void *arg, int64_t begin, int64_t end) {
     luc_cursor c;
     luc__nest_seek(&job->kept, 0, &c);
     for (int64_t done = 0; done < outputs;) {
-      int64_t run = job->kept.sizes[0] - c.at[0], n = run < BLOCK ? run : BLOCK;
+      int64_t run = job->kept.sizes[0] - c.at[0], n = run < job->block ? run : job->block;
       fold_block(job, c.ptr[0], n, from, to, &s);
       memcpy(job->part_a + (p * outputs + done) * 8, s.a, (size_t)n * 8);
       memcpy(job->part_b + (p * outputs + done) * 8, s.b, (size_t)n * 8);
@@ -177,7 +226,7 @@ static void merge_parts(const rd_job *job, int64_t parts) {
 static luc_status reduce_parts(luc_context *ctx, rd_job *job) {
   int64_t outputs = job->kept.numel, total = job->reduced.numel;
   job->part = (GRAIN + outputs - 1) / outputs;
-  if (job->by_rows && job->part < ROWS) job->part = ROWS;
+  if (job->way == BY_ROWS && job->part < ROWS) job->part = ROWS;
   int64_t parts = (total + job->part - 1) / job->part;
   size_t bytes = luc__mul_size((size_t)(parts * outputs), 16);
   job->part_a = luc__alloc(ctx, bytes);
@@ -221,6 +270,27 @@ static void split(rd_job *job) {
   luc__nest_simplify(reduced);
 }
 
+static void choose_way(rd_job *job, luc_dtype dtype) {
+  const int64_t size = (int64_t)luc__dtype_size(dtype), run = job->reduced.sizes[0];
+  const int64_t kept_step = llabs(job->kept.strides[0][0]);
+  const int64_t step = llabs(job->reduced.strides[0][0]), side = job->kept.sizes[0];
+  bool native = luc__is_native(dtype) && luc__compute(dtype) == job->compute;
+  job->size = size;
+  job->block = BLOCK;
+  if (side >= 4 && kept_step < step && kept_step != 0) {
+    job->way = BY_ROWS;
+    job->direct = native && job->kept.strides[0][0] == size;
+  } else if (side >= FEW && run > 1 && run < SHORT && job->reduced.strides[0][0] == size) {
+    int64_t fit = TURNED / (run * size) / FEW * FEW;
+    job->way = BY_TURNS;
+    job->direct = native;
+    job->block = fit < BLOCK ? fit : BLOCK;
+  } else {
+    job->way = BY_RUNS;
+    job->direct = native && job->reduced.strides[0][0] == size;
+  }
+}
+
 static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) {
   const luc_kernels *kernels = luc__kernels(ctx);
   luc_dtype dtype = (luc_dtype)what->in->dtype;
@@ -230,12 +300,7 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->copy = kernels->copy;
   job->load = job->copy->load[job->compute][dtype];
   split(job);
-  int64_t size = (int64_t)luc__dtype_size(dtype);
-  int64_t kept_step = llabs(job->kept.strides[0][0]), step = llabs(job->reduced.strides[0][0]);
-  bool native = luc__is_native(dtype) && luc__compute(dtype) == job->compute;
-  job->by_rows = job->kept.sizes[0] >= 4 && kept_step < step && kept_step != 0;
-  job->direct = native && (job->by_rows ? job->kept.strides[0][0] == size
-                                        : job->reduced.strides[0][0] == size);
+  choose_way(job, dtype);
 }
 
 luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
@@ -248,7 +313,7 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
     return LUC_OK;
   }
   int64_t grain = each >= GRAIN ? 1 : GRAIN / each, stretch = job.kept.sizes[0];
-  if (job.by_rows && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
+  if (job.way == BY_ROWS && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
   if (outputs < SHARES * grain && each >= 2 * ROWS) return reduce_parts(ctx, &job);
   luc__parallel_for(ctx, outputs, grain, run_outputs, &job);
   return LUC_OK;

@@ -25,9 +25,9 @@ typedef struct luc_rd_kernel {
   void (*init)(void *a, void *b, int64_t n);
   /* Folds n contiguous values into one state. */
   void (*run)(void *a, void *b, const void *in, int64_t n, int64_t first);
-  /* Folds n contiguous values into n states. */
-  void (*rows)(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
-               int64_t first);
+  /* Folds `count` rows of n contiguous values, `step` values apart, into n states. */
+  void (*rows)(void *restrict a, void *restrict b, const void *restrict in, int64_t n, int64_t step,
+               int64_t count, int64_t first);
   /* Folds n other states (of `more` elements, that come later) into n states (of `first`). */
   void (*merge)(void *a, void *b, const void *from_a, const void *from_b, int64_t n, int64_t first,
                 int64_t more);

@@ -15,8 +15,12 @@
 
 #include "cpu/real_f32.inc"
 
-static inline float positive_f32(float x) {
-  return fabsf(x);
+/* The first or the second half of x. */
+LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
+  typedef float half_f32 __attribute__((vector_size(LUC_VECTOR_BYTES / 2)));
+  half_f32 halves[2];
+  memcpy(halves, &x, sizeof x);
+  return __builtin_convertvector(halves[half], luc_vf64);
 }
 
 #include "cpu/reduce_real.inc"
@@ -27,8 +31,9 @@ static inline float positive_f32(float x) {
 
 #include "cpu/real_f64.inc"
 
-static inline double positive_f64(double x) {
-  return fabs(x);
+LUC_INLINE luc_vf64 widened_f64(luc_vf64 x, int half) {
+  (void)half;
+  return x;
 }
 
 #include "cpu/reduce_real.inc"
@@ -62,6 +67,11 @@ static int64_t sum_of_i64(const int64_t *p, int64_t n) {
   for (int64_t i = 0; i < n; i++) y += (uint64_t)p[i];
   return (int64_t)y;
 }
+static int64_t product_of_i64(const int64_t *p, int64_t n) {
+  uint64_t y = 1;
+  for (int64_t i = 0; i < n; i++) y *= (uint64_t)p[i];
+  return (int64_t)y;
+}
 static int64_t max_of_i64(const int64_t *p, int64_t n) {
   int64_t best = INT64_MIN;
   for (int64_t i = 0; i < n; i++) best = p[i] > best ? p[i] : best;
@@ -74,6 +84,22 @@ static int64_t min_of_i64(const int64_t *p, int64_t n) {
 }
 
 #include "cpu/reduce_any.inc"
+
+static void sum_rows_i64(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
+                         int64_t step, int64_t count, int64_t first) {
+  (void)b, (void)first;
+  each_row_i64(a, in, n, step, count, plus_i64);
+}
+static void max_rows_i64(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
+                         int64_t step, int64_t count, int64_t first) {
+  (void)b, (void)first;
+  each_row_i64(a, in, n, step, count, larger_i64);
+}
+static void min_rows_i64(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
+                         int64_t step, int64_t count, int64_t first) {
+  (void)b, (void)first;
+  each_row_i64(a, in, n, step, count, smaller_i64);
+}
 
 /* ---- the table ---- */
 

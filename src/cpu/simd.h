@@ -49,6 +49,25 @@ LUC_PICK(luc__larger_f64, luc_vf64, luc_vi64, >, max_pd)
 LUC_PICK(luc__smaller_f64, luc_vf64, luc_vi64, <, min_pd)
 #undef LUC_PICK
 
+/* The same, but NaN where either is. */
+#if defined(__AVX512F__)
+#define LUC_PICK(name, V, VI, plain, type, mm)                                                     \
+  LUC_INLINE V name(V a, V b) {                                                                    \
+    return (V)_mm512_mask_##mm(a, _mm512_cmp_##type##_mask(a, a, _CMP_ORD_Q), a, b);               \
+  }
+#else
+#define LUC_PICK(name, V, VI, plain, type, mm)                                                     \
+  LUC_INLINE V name(V a, V b) {                                                                    \
+    VI nan = (VI)(b != b);                                                                         \
+    return (V)((nan & (VI)b) | (~nan & (VI)plain(b, a)));                                          \
+  }
+#endif
+LUC_PICK(luc__maximum_f32, luc_vf32, luc_vi32, luc__larger_f32, ps, max_ps)
+LUC_PICK(luc__minimum_f32, luc_vf32, luc_vi32, luc__smaller_f32, ps, min_ps)
+LUC_PICK(luc__maximum_f64, luc_vf64, luc_vi64, luc__larger_f64, pd, max_pd)
+LUC_PICK(luc__minimum_f64, luc_vf64, luc_vi64, luc__smaller_f64, pd, min_pd)
+#undef LUC_PICK
+
 #if defined(__AVX512F__)
 
 LUC_INLINE luc_vf32 luc__load_part_f32(const float *p, int n) {

@@ -7,6 +7,46 @@ describe("like PyTorch:", function()
   for title, check in cases.each("reductions") do it(title, check) end
 end)
 
+-- Each row of a table folded: what the kernels do in vectors, turned or side by side.
+local FOLDS = {
+  sum = function(a, b) return a + b end,
+  prod = function(a, b) return a * b end,
+  amax = function(a, b) return (b > a or b ~= b) and b or a end,
+  amin = function(a, b) return (b < a or b ~= b) and b or a end,
+}
+
+local function folded(rows, f)
+  local out = {}
+  for i, row in ipairs(rows) do
+    out[i] = row[1]
+    for k = 2, #row do out[i] = f(out[i], row[k]) end
+  end
+  return out
+end
+
+describe("a reduction", function()
+  it("of rows of any length is that of their elements, as they lie and turned", function()
+    lucerna.manual_seed(5)
+    for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.int64, lucerna.int32 } do
+      for _, n in ipairs { 1, 2, 7, 16, 33, 47, 50, 131, 300 } do
+        for _, rows in ipairs { 3, 40 } do
+          local x = lucerna.randint(-2, 3, { rows, n }, { dtype = dtype })
+          if n == 33 and dtype.is_floating_point then x[{ 2, 20 }] = 0 / 0 end
+          local turned = x:t():contiguous()
+          for name, f in pairs(FOLDS) do
+            local got, same = x[name](x, 2), turned[name](turned, 1)
+            local want = lucerna.tensor(folded(x:tolist(), f), { dtype = got.dtype })
+            assert.is_true(lucerna.allclose(got, want, { equal_nan = true }), name)
+            assert.is_true(lucerna.allclose(same, want, { equal_nan = true }), name)
+          end
+          assert.same(x:argmax(2):tolist(), turned:argmax(1):tolist())
+          parity.close(x:double():var(2), turned:double():var(1))
+        end
+      end
+    end
+  end)
+end)
+
 describe("a running product", function()
   it("in another dtype has its gradient in that dtype", function()
     local x = lucerna.tensor({1.0, 2, 3}):to(lucerna.complex64):requires_grad_()
