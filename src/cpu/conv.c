@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cpu/conv_depthwise.h"
 #include "cpu/conv_kernels.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
@@ -32,7 +33,7 @@ static size_t size_of(luc_dtype dtype) {
 typedef struct job {
   luc_conv_plan plan;
   const luc_conv_kernels *kernels;
-  int64_t *tables; /* residues, offsets, columns */
+  int64_t *tables; /* residues, offsets */
   size_t tables_size, size;
   luc_dtype dtype;
   int64_t groups, batch, in_channels, out_channels;
@@ -81,10 +82,6 @@ static void plan_sizes(luc_conv_plan *p, const luc_conv *c) {
   p->relu = c->relu;
   p->y_stride[0] = p->out[1] * p->out[2], p->y_stride[1] = p->out[2], p->y_stride[2] = 1;
   p->y_filter = p->pixels;
-}
-
-static bool is_depthwise(const luc_conv_plan *p) {
-  return p->channels == 1 && p->filters == 1;
 }
 
 /* What the windows of `out` outputs cover in dimension d. */
@@ -152,21 +149,6 @@ static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
   }
 }
 
-/* Taps below each other in one phase make a column; dilated ones do not follow each other. */
-static void plan_columns(luc_conv_plan *p, luc_conv_column *columns) {
-  const int64_t step = p->dilation[1] == 1 ? p->stride[1] : p->kernel[1];
-  p->columns = columns;
-  p->column_step = step * p->kernel[2];
-  for (int64_t i = 0; i < p->kernel[0] * p->kernel[2]; i++)
-    for (int64_t first = 0; first < min64(step, p->kernel[1]); first++)
-      for (int64_t y = first, height; y < p->kernel[1]; y += height * step) {
-        int64_t z = i / p->kernel[2], x = i % p->kernel[2];
-        height = luc__conv_column_height(cuts_of(p->kernel[1] - y, step));
-        columns[p->num_columns++] =
-            (luc_conv_column){(z * p->kernel[1] + y) * p->kernel[2] + x, height};
-      }
-}
-
 /* Pixels gathered at a time, for columns of k elements; whole tiles if there are that many. */
 static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
   int64_t cuts = cuts_of(k, LUC_GEMM_KC);
@@ -205,12 +187,11 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const in
   j->in_channels = c->in_channels;
   j->out_channels = c->out_channels;
   int64_t residues = p->kernel[1] + p->kernel[2];
-  j->tables_size = luc__mul_size((size_t)(residues + p->k + 2 * p->taps), sizeof(int64_t));
+  j->tables_size = luc__mul_size((size_t)(residues + p->k), sizeof(int64_t));
   j->tables = luc__alloc(ctx, j->tables_size);
   if (!j->tables) return LUC_ERR_MEMORY;
   plan_buffer(p, band ? band[0] : p->out[1], band ? band[1] : p->out[2], j->tables);
   plan_offsets(p, j->tables + residues);
-  plan_columns(p, (luc_conv_column *)(j->tables + residues + p->k));
   return LUC_OK;
 }
 
@@ -273,10 +254,7 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
     };
     p.x = offset(j, j->x, image * p.x_image + group * c->channels * c->in_pixels);
     p.y = j->y + (image * p.y_image + filter * c->y_filter) * (int64_t)j->size;
-    if (is_depthwise(c))
-      j->kernels->depthwise(c, &p, scratch);
-    else
-      j->kernels->forward(c, &p, scratch);
+    j->kernels->forward(c, &p, scratch);
   }
   luc__slots_put(&j->slots, scratch);
 }
@@ -287,7 +265,7 @@ static void choose_band(const luc_conv *c, int64_t *band) {
   luc_conv_plan p;
   plan_sizes(&p, c);
   band[0] = p.out[1], band[1] = p.out[2];
-  if (p.out[0] > 1 || p.kernel[0] > 1 || (p.channels == 1 && p.filters == 1)) return;
+  if (p.out[0] > 1 || p.kernel[0] > 1) return;
   const int d = p.out[1] > 1 ? 0 : 1;
   int64_t work = p.pixels * p.k * p.filters, pieces = c->batch * c->groups;
   for (;;) {
@@ -304,7 +282,7 @@ static void choose_band(const luc_conv *c, int64_t *band) {
 /* Narrow images are gathered together: their pixels fill vectors, and weights are read once. */
 static int64_t choose_images(const job *j) {
   const luc_conv_plan *p = &j->plan;
-  if (p->direct || is_depthwise(p) || p->band[0] < p->out[1]) return 1;
+  if (p->direct || p->band[0] < p->out[1]) return 1;
   int64_t most = min64(256 / p->pixels, BUFFER_SIZE * 4 / (p->channels * p->plane + 1));
   return min64(max64(most, 1), j->batch);
 }
@@ -321,8 +299,7 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
     memcpy(p->y_stride, y_stride, sizeof p->y_stride);
     p->y_filter = y_stride[LUC_MAX_SPATIAL];
   }
-  const bool depthwise = is_depthwise(p);
-  p->direct = !depthwise && is_direct(p);
+  p->direct = is_direct(p);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
   j.images = choose_images(&j);
   j.cuts = cuts_of(p->out[1], band[0]) * cuts_of(p->out[2], band[1]);
@@ -334,7 +311,7 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
     plan_direct(p, j.chunk);
   else
     plan_panel(p, band[0] * p->out[0] * p->out[2] * j.images, max64(p->k, 1));
-  int64_t rows = p->direct ? j.chunk : depthwise ? 0 : p->k_step + j.chunk;
+  int64_t rows = p->direct ? j.chunk : p->k_step + j.chunk;
   size_t scratch = scratch_size(&j, j.images * p->channels * p->plane, rows * p->panel);
   luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
   job_free(ctx, &j);
@@ -346,8 +323,8 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_FORWARD))
     return luc__winograd(ctx, c, false, x, weight, bias, y);
-  bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
-  if (luc__is_1x1(c) && !depthwise) return luc__conv_1x1(ctx, c, x, weight, bias, y);
+  if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
+  if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
   return correlate(ctx, c, NULL, x, weight, bias, y);
 }
 
@@ -512,7 +489,7 @@ static luc_status input_gradient(luc_context *ctx, const luc_conv *c, const char
   int64_t n[3];
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) n[d] = parts_along(&p, d);
   const int64_t parts = n[0] * n[1] * n[2];
-  if (parts > 8 || (parts > 1 && p.channels < 16 && !is_depthwise(&p)))
+  if (parts > 8 || (parts > 1 && p.channels < 16))
     return scattered_gradient(ctx, c, dy, weight, dx);
   if (n[0] < p.stride[0] || n[1] < p.stride[1] || n[2] < p.stride[2]) /* some meet no tap */
     memset(dx, 0, (size_t)(c->batch * c->in_channels * p.in_pixels) * size_of(c->dtype));
@@ -532,8 +509,8 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
     memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * size_of(c->dtype));
     return LUC_OK;
   }
-  bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
-  if (luc__is_1x1(c) && !depthwise) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
+  if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, true, dy, weight, NULL, dx);
+  if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT))
     return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
   return input_gradient(ctx, c, dy, weight, dx);
@@ -548,10 +525,7 @@ static void weight_bands(const job *j, luc_conv_piece *p, void *scratch) {
     for (int64_t column = 0; column < c->out[2]; column += c->band[1]) {
       p->first[0] = row, p->size[0] = min64(c->band[0], c->out[1] - row);
       p->first[1] = column, p->size[1] = min64(c->band[1], c->out[2] - column);
-      if (is_depthwise(c))
-        j->kernels->depthwise_weight(c, p, scratch);
-      else
-        j->kernels->backward_weight(c, p, scratch);
+      j->kernels->backward_weight(c, p, scratch);
       p->accumulate = true;
     }
 }
@@ -601,7 +575,6 @@ static void choose_weight_band(const luc_conv *c, int64_t *band) {
   luc_conv_plan p;
   plan_sizes(&p, c);
   band[0] = p.out[1], band[1] = p.out[2];
-  if (is_depthwise(&p)) return;
   const int d = p.out[1] > 1 ? 0 : 1;
   int64_t most = max64(BLOCK / (d == 0 ? p.out[2] : 1), 1);
   band[d] = cuts_of(band[d], cuts_of(band[d], most));
@@ -623,7 +596,7 @@ static void plan_weight(job *j) {
   int64_t length = cuts_of((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
   p->direct = (length - pixels) * p->filters < 8 * pixels;
   p->units = max64(1, BLOCK / length);
-  const bool whole = p->band[0] == p->out[1] && p->band[1] == p->out[2] && !is_depthwise(p);
+  const bool whole = p->band[0] == p->out[1] && p->band[1] == p->out[2];
   j->images = whole ? min64(max64(1, p->units / p->out[0]), cuts_of(j->batch, j->cuts)) : 1;
   int64_t row = p->direct ? 0 : weight_row(j) * p->taps;
   p->block = min64(max64(PANEL_SIZE / (j->images * p->plane + row), 1), j->chunk);
@@ -647,7 +620,6 @@ static size_t weight_scratch(const job *j) {
   const luc_conv_plan *p = &j->plan;
   int64_t rows = min64(p->filters, FILTERS) + (p->direct ? 0 : p->block * p->taps);
   int64_t elements = rows * weight_row(j) + j->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
-  if (is_depthwise(p)) elements = p->plane + 16 * p->taps + LUC_CONV_SLACK;
   return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p, j->images);
 }
 
@@ -717,8 +689,8 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
     memset(dweight, 0, (size_t)n * size_of(c->dtype));
     return LUC_OK;
   }
-  bool depthwise = c->in_channels == c->groups && c->out_channels == c->groups;
-  if (luc__is_1x1(c) && !depthwise) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
+  if (luc__depthwise_suits(ctx, c)) return luc__depthwise_weight(ctx, c, x, dy, dweight);
+  if (luc__is_1x1(c)) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_WEIGHT))
     return luc__winograd_weight(ctx, c, x, dy, dweight);
   return weight_gradient(ctx, c, x, dy, dweight);

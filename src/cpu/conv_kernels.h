@@ -8,12 +8,8 @@
 #define LUC_CONV_KERNELS_H
 
 #include "cpu/conv.h"
+#include "cpu/conv_depthwise_kernels.h"
 #include "cpu/gemm_kernels.h"
-
-/* Kernel elements below each other, from `tap` on; luc__conv_column_height gives the height. */
-typedef struct luc_conv_column {
-  int64_t tap, height;
-} luc_conv_column;
 
 /* One group of a convolution, always in three dimensions, and its padded buffer. */
 typedef struct luc_conv_plan {
@@ -34,13 +30,10 @@ typedef struct luc_conv_plan {
   int64_t pitch;              /* ... and so far apart: less where zeros are shared */
   int64_t phase_size, depth_size, plane;
   const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
-  /* depthwise: the kernel by columns, whose taps meet rows that follow each other */
-  const struct luc_conv_column *columns;
-  int64_t num_columns, column_step; /* from one weight of a column to the next */
-  int64_t panel;                    /* pixels gathered at a time */
-  int64_t k_step;                   /* kernel elements gathered at a time */
-  bool direct;                      /* nothing is gathered */
-  int64_t block, units; /* weight: channels in the buffer, planes multiplied at a time */
+  int64_t panel;          /* pixels gathered at a time */
+  int64_t k_step;         /* kernel elements gathered at a time */
+  bool direct;            /* nothing is gathered */
+  int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time */
 } luc_conv_plan;
 
 /* One piece: pointers are those of its image, group and first filter or channel. */
@@ -64,21 +57,19 @@ typedef struct luc_conv_kernels {
   void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* y [filters, k]. */
   void (*backward_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
-  /* filters == channels == 1. */
-  void (*depthwise)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
-  /* filters == channels == 1: y [taps]. */
-  void (*depthwise_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* conv_depthwise_kernels.h: weights of some channels for later pieces; those. Sums of the
+   * weight's gradient stay in scratch from the first band of a cut to the last, which has a y. */
+  void (*depthwise_turn)(const luc_depthwise_plan *p, const luc_depthwise_piece *e, void *to);
+  void (*depthwise)(const luc_depthwise_plan *p, const luc_depthwise_piece *e, void *scratch);
+  void (*depthwise_weight)(const luc_depthwise_plan *p, const luc_depthwise_piece *e, bool first,
+                           void *scratch);
   /* The sum of n elements. */
   double (*sum)(const void *x, int64_t n);
+  int64_t lanes;
 } luc_conv_kernels;
 
 /* Slack behind buffers that are read or written in whole vectors, in elements. */
 enum { LUC_CONV_SLACK = 32 };
-
-/* Columns come in few heights, for which there is unrolled code. */
-static inline int64_t luc__conv_column_height(int64_t taps) {
-  return taps >= 7 ? 7 : taps == 6 ? 3 : taps;
-}
 
 /* The position in the buffer of an output, counted from the buffer's first. */
 static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int64_t y, int64_t x) {

@@ -15,6 +15,15 @@
 
 #define LUC_INLINE static inline __attribute__((always_inline, unused))
 
+/* Keeps what was loaded in a register: GCC would load it again for each of its uses. */
+#if defined(__x86_64__)
+#define LUC_KEEP(x) __asm__("" : "+v"(x))
+#elif defined(__aarch64__)
+#define LUC_KEEP(x) __asm__("" : "+w"(x))
+#else
+#define LUC_KEEP(x) (void)(x)
+#endif
+
 typedef float luc_vf32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef double luc_vf64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef int32_t luc_vi32 __attribute__((vector_size(LUC_VECTOR_BYTES)));

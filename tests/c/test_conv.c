@@ -187,16 +187,20 @@ TEST("large convolutions agree with naive loops") {
   kt_everywhere(large_geometries);
 }
 
-/* Kernels higher and wider than what is unrolled, with and without strides; a single row. */
+/* A few planes, and vectors of them with some left; kernels wider than what is unrolled, strides,
+ * dilations, a single row, a third dimension, several bands. */
 static void depthwise_geometries(luc_context *ctx, luc_dtype dtype) {
-  for (int64_t kernel = 6; kernel <= 11; kernel++)
-    for (int64_t stride = 1; stride <= 3; stride++) {
-      luc_conv c = square(dtype, 2, 3, 3, kt_int(kernel, 37), kernel, stride, kernel / 2);
-      c.groups = 3;
-      check_conv(ctx, &c);
-      c.spatial = 1;
-      check_conv(ctx, &c);
-    }
+  for (int i = 0; i < kt_rounds(60); i++) {
+    luc_conv c = {.dtype = dtype, .spatial = 1 + i % 3, .batch = kt_int(1, 3)};
+    c.in_channels = c.out_channels = c.groups = kt_int(0, 3) ? kt_int(8, 35) : kt_int(1, 7);
+    c.relu = kt_int(0, 1);
+    for (int d = 0; d < c.spatial; d++) random_dimension(&c, d, c.spatial == 3 ? 7 : 33);
+    check_conv(ctx, &c);
+  }
+  luc_conv wide = square(dtype, 1, 20, 20, 60, 11, 1, 5), row = square(dtype, 2, 9, 9, 61, 4, 2, 1);
+  wide.groups = 20, row.groups = 9;
+  row.spatial = 1, row.in[0] = 5000, row.out[0] = 2500;
+  check_conv(ctx, &wide), check_conv(ctx, &row);
 }
 
 TEST("depthwise convolutions agree with naive loops") {

@@ -81,6 +81,7 @@ describe("winograd", function()
     -- Many tiles, and few; sums in one cut and in several.
     local list = { { 2, 64, 96, 3, 40, 40, 1, 1 }, { 2, 64, 96, 3, 6, 6, 1, 1 } }
     table.move(GEOMETRIES, 4, #GEOMETRIES, #list + 1, list)
+    list[#list + 1] = { 3, 100, 100, 3, 40, 50, 1, 100 } -- depthwise
     for _, g in ipairs(list) do
       local conv, x, w, options = make(g, g[9])
       lucerna.set_num_threads(1)

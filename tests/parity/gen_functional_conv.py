@@ -16,6 +16,8 @@ def convolutions():
     case("F.conv3d", real(0, 1, 2, 2, 2), real(1, 1, 1, 2, 1), real(1), name="empty batch")
     case("F.conv3d", real(1, 2, 2, 2, 2), real(1, 1, 1, 1, 1), name="channels")
     case("F.conv3d", real(1, 1, 2, 2, 2), real(1, 1, 3, 1, 1), name="kernel too large")
+    case("F.conv2d", real(2, 9, 4, 3), real(9, 1, 2, 3), real(9), stride=2, padding=1, groups=9,
+         name="depthwise")
     case("F.conv1d", real(1, 2, 5), real(3, 2, 2), padding="valid", stride=2)
     case("F.conv1d", real(2, 5), real(3, 2, 4), padding="same", name="same, even kernel")
     case("F.conv1d", real(1, 2, 5), real(3, 2, 2), padding="full", name="no such padding")

@@ -1,0 +1,308 @@
+/* Depthwise convolutions: the plan and how the work is cut into pieces. Cuts follow from the sizes
+ * alone, so results do not depend on the number of threads. */
+#include "cpu/conv_depthwise.h"
+
+#include <string.h>
+
+#include "cpu/conv_kernels.h"
+#include "cpu/gemm.h"
+#include "cpu/kernels.h"
+#include "cpu/scratch.h"
+
+/* Pixels a buffer should stay below to live in the second-level cache, and products worth a piece
+ * of their own. */
+static const int64_t BUFFER_SIZE = 1 << 11, PIECE_WORK = 1 << 19;
+
+typedef struct job {
+  luc_depthwise_plan plan;
+  const luc_conv_kernels *kernels;
+  void *tables;
+  size_t tables_size;
+  luc_dtype dtype;
+  int64_t size;                         /* of an element */
+  int64_t batch, groups, bands, across; /* groups: of channels */
+  const char *x, *weight, *bias, *dy;
+  char *turned; /* [groups, 1 + taps, lanes] */
+  char *y, *dweight;
+  int64_t cuts; /* weight: of the batch's bands */
+  luc_slots slots;
+} job;
+
+static int64_t cuts_of(int64_t n, int64_t piece) {
+  return (n + piece - 1) / piece;
+}
+static int64_t min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+static int64_t gcd(int64_t a, int64_t b) {
+  return b == 0 ? a : gcd(b, a % b);
+}
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+/* -- The plan ---------------------------------------------------------------------------------- */
+
+/* The convolution in three dimensions: missing ones come first. Output o meets input
+ * o * stride + tap * dilation - padding. */
+typedef struct axes {
+  bool backward;
+  int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
+} axes;
+
+static axes axes_of(const luc_conv *c, bool backward) {
+  axes a = {.backward = backward};
+  const int missing = LUC_MAX_SPATIAL - c->spatial;
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
+    const int s = d - missing;
+    a.in[d] = s < 0 ? 1 : c->in[s];
+    a.kernel[d] = s < 0 ? 1 : c->kernel[s];
+    a.out[d] = s < 0 ? 1 : c->out[s];
+    a.stride[d] = s < 0 ? 1 : c->stride[s];
+    a.padding[d] = s < 0 ? 0 : c->padding[s];
+    a.dilation[d] = s < 0 ? 1 : c->dilation[s];
+  }
+  return a;
+}
+
+static int64_t parts_along(const axes *a, int d) {
+  return a->backward ? min64(a->stride[d], a->in[d]) : 1;
+}
+
+/* The first element that a tap meets of what is read. */
+static int64_t lowest(const axes *a, int d) {
+  const int64_t padding = a->padding[d];
+  if (!a->backward) return -padding;
+  return floor_div(padding - (a->kernel[d] - 1) * a->dilation[d], a->stride[d]);
+}
+
+/* Where in the buffer the first output of part r meets a tap; -1: nowhere. */
+static int64_t meets(const axes *a, int d, int64_t r, int64_t tap) {
+  const int64_t at = r + a->padding[d] - tap * a->dilation[d];
+  if (!a->backward) return tap * a->dilation[d];
+  return at % a->stride[d] == 0 ? at / a->stride[d] - lowest(a, d) : -1;
+}
+
+/* Pixels of the buffer along d for so many outputs. */
+static int64_t covered(const axes *a, int d, int64_t outputs) {
+  if (!a->backward) return (outputs - 1) * a->stride[d] + (a->kernel[d] - 1) * a->dilation[d] + 1;
+  const int64_t stride = a->stride[d];
+  return cuts_of(outputs, stride) + (stride - 1 + a->padding[d]) / stride - lowest(a, d);
+}
+
+/* Taps of a row that follow each other in the buffer, in columns of about the same height. */
+static luc_depthwise_column *add_columns(const luc_depthwise_plan *p, const axes *a, int64_t r,
+                                         int64_t tap, int64_t from, luc_depthwise_column *to) {
+  const int64_t k = a->kernel[2], step = p->tap_step;
+  for (int64_t i = 0; i < k; i++) {
+    const int64_t before = i - step, at = meets(a, 2, r, i);
+    if (at < 0 || (before >= 0 && before < k)) continue;
+    const int64_t all = step > 0 ? cuts_of(k - i, step) : i / -step + 1;
+    const int64_t n = cuts_of(all, LUC_DEPTHWISE_HEIGHT);
+    for (int64_t j = 0; j < n; j++) {
+      const int64_t begin = j * all / n, end = (j + 1) * all / n;
+      *to++ = (luc_depthwise_column){tap + i + begin * step, end - begin,
+                                     from + at + begin * p->in_step[2]};
+    }
+  }
+  return to;
+}
+
+static void plan_parts(luc_depthwise_plan *p, const axes *a, luc_depthwise_part *parts) {
+  int64_t n[3];
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) n[d] = parts_along(a, d);
+  p->parts = parts;
+  p->num_parts = n[0] * n[1] * n[2];
+  luc_depthwise_column *columns = (luc_depthwise_column *)(parts + p->num_parts);
+  for (int64_t i = 0; i < p->num_parts; i++) {
+    luc_depthwise_part *part = parts + i;
+    const int64_t r[] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+    memcpy(part->first, r, sizeof r);
+    part->columns = columns;
+    for (int64_t tap = 0; tap < a->kernel[0] * a->kernel[1]; tap++) {
+      const int64_t z = meets(a, 0, r[0], tap / a->kernel[1]);
+      const int64_t y = meets(a, 1, r[1], tap % a->kernel[1]);
+      if (z >= 0 && y >= 0)
+        columns =
+            add_columns(p, a, r[2], tap * a->kernel[2], (z * p->size[1] + y) * p->size[2], columns);
+    }
+    part->num_columns = columns - part->columns;
+  }
+}
+
+/* Rows of the output, then columns, until the buffer is small; a multiple of the parts. */
+static void plan_band(luc_depthwise_plan *p, const axes *a) {
+  for (int d = 0; d < 2; d++) p->band[d] = p->out[1 + d];
+  for (int d = 0; d < 2; d++)
+    for (;;) {
+      for (int i = 0; i < 3; i++) p->size[i] = covered(a, i, i == 0 ? p->out[0] : p->band[i - 1]);
+      p->buffer = p->size[0] * p->size[1] * p->size[2];
+      const int64_t parts = cuts_of(p->out[1 + d], p->band[d]) + 1, step = p->out_step[1 + d];
+      const int64_t band = cuts_of(cuts_of(p->out[1 + d], parts), step) * step;
+      if (p->buffer <= BUFFER_SIZE || p->band[d] <= step || band >= p->band[d]) break;
+      p->band[d] = band;
+    }
+}
+
+static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, bool backward) {
+  const axes a = axes_of(c, backward);
+  *j = (job){.kernels = &luc__kernels(ctx)->conv[c->dtype], .dtype = c->dtype};
+  luc_depthwise_plan *p = &j->plan;
+  p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
+  p->channels = c->in_channels;
+  p->taps = p->in_pixels = p->pixels = 1;
+  p->relu = c->relu && !backward;
+  int64_t parts = 1;
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
+    p->in[d] = backward ? a.out[d] : a.in[d];
+    p->out[d] = backward ? a.in[d] : a.out[d];
+    p->in_step[d] = backward ? 1 : a.stride[d];
+    p->out_step[d] = backward ? a.stride[d] : 1;
+    p->low[d] = lowest(&a, d);
+    p->taps *= a.kernel[d], p->in_pixels *= p->in[d], p->pixels *= p->out[d];
+    parts *= parts_along(&a, d);
+  }
+  /* Taps follow each other in steps of the stride, if the dilation is not longer than that. */
+  const int64_t common = gcd(a.dilation[2], a.stride[2]);
+  p->tap_step = a.dilation[2] == common ? a.stride[2] / common : a.kernel[2];
+  if (backward) p->tap_step = -p->tap_step;
+  plan_band(p, &a);
+  j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->batch = c->batch;
+  j->groups = cuts_of(c->in_channels, j->kernels->lanes);
+  j->across = cuts_of(p->out[2], p->band[1]);
+  j->bands = cuts_of(p->out[1], p->band[0]) * j->across;
+  j->tables_size = luc__mul_size((size_t)parts, sizeof(luc_depthwise_part)) +
+                   luc__mul_size((size_t)p->taps, sizeof(luc_depthwise_column));
+  j->tables = luc__alloc(ctx, j->tables_size);
+  if (!j->tables) return LUC_ERR_MEMORY;
+  plan_parts(p, &a, j->tables);
+  return LUC_OK;
+}
+
+static void set_band(const job *j, int64_t band, luc_depthwise_piece *e) {
+  const luc_depthwise_plan *p = &j->plan;
+  const int64_t at[] = {band / j->across, band % j->across};
+  for (int d = 0; d < 2; d++) {
+    e->first[d] = at[d] * p->band[d];
+    e->size[d] = min64(p->band[d], p->out[1 + d] - e->first[d]);
+  }
+}
+
+static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, luc_range_fn fn) {
+  const int64_t elements = luc__depthwise_scratch(&j->plan, j->kernels->lanes);
+  const int64_t grain = PIECE_WORK / (work + 1024) + 1;
+  size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
+  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, cuts_of(pieces, grain)));
+  luc__parallel_for(ctx, pieces, grain, fn, j);
+  luc__slots_free(ctx, &j->slots);
+  return LUC_OK;
+}
+
+/* -- Forward and input gradient ---------------------------------------------------------------- */
+
+static void turn_groups(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_depthwise_plan *p = &j->plan;
+  const int64_t lanes = j->kernels->lanes;
+  for (int64_t i = begin; i < end; i++) {
+    luc_depthwise_piece e = {.weight = j->weight + i * lanes * p->taps * j->size};
+    e.bias = j->bias ? j->bias + i * lanes * j->size : NULL;
+    e.planes = min64(lanes, p->channels - i * lanes);
+    j->kernels->depthwise_turn(p, &e, j->turned + i * (1 + p->taps) * lanes * j->size);
+  }
+}
+
+static void plane_pieces(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_depthwise_plan *p = &j->plan;
+  const int64_t lanes = j->kernels->lanes;
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t group = i / j->bands % j->groups, image = i / (j->bands * j->groups);
+    const int64_t plane = image * p->channels + group * lanes;
+    luc_depthwise_piece e = {.weight = j->turned + group * (1 + p->taps) * lanes * j->size};
+    e.planes = min64(lanes, p->channels - group * lanes);
+    e.x = j->x + plane * p->in_pixels * j->size;
+    e.y = j->y + plane * p->pixels * j->size;
+    set_band(j, i % j->bands, &e);
+    j->kernels->depthwise(p, &e, scratch);
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+luc_status luc__depthwise(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
+                          const void *weight, const void *bias, void *y) {
+  job j;
+  LUC_TRY(job_init(ctx, &j, c, backward));
+  j.x = x, j.weight = weight, j.bias = bias, j.y = y;
+  const int64_t lanes = j.kernels->lanes, taps = j.plan.taps, row = (1 + taps) * lanes;
+  size_t bytes = luc__mul_size((size_t)(j.groups * row), (size_t)j.size);
+  j.turned = luc__alloc(ctx, bytes);
+  luc_status status = j.turned ? LUC_OK : LUC_ERR_MEMORY;
+  if (status == LUC_OK) {
+    luc__parallel_for(ctx, j.groups, PIECE_WORK / (16 * row) + 1, turn_groups, &j);
+    const int64_t work = j.plan.pixels * (taps + 8) * lanes / j.bands;
+    status = run(ctx, &j, c->batch * j.groups * j.bands, work, plane_pieces);
+  }
+  luc__free(ctx, j.turned, bytes);
+  luc__free(ctx, j.tables, j.tables_size);
+  return status;
+}
+
+/* -- Weight gradient --------------------------------------------------------------------------- */
+
+/* Sums of some bands of the batch for a vector of channels: the first cut's are j->dweight, the
+ * others' [cuts - 1, channels, taps] at j->y. */
+static void weight_pieces(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_depthwise_plan *p = &j->plan;
+  const int64_t lanes = j->kernels->lanes, all = p->channels * p->taps, bands = j->batch * j->bands;
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t cut = i % j->cuts, first = cut * bands / j->cuts;
+    const int64_t last = (cut + 1) * bands / j->cuts;
+    const int64_t channel = i / j->cuts * lanes;
+    luc_depthwise_piece e = {.planes = min64(lanes, p->channels - channel)};
+    char *sums = cut == 0 ? j->dweight : j->y + (cut - 1) * all * j->size;
+    for (int64_t b = first; b < last; b++) {
+      const int64_t plane = b / j->bands * p->channels + channel;
+      e.x = j->x + plane * p->in_pixels * j->size;
+      e.dy = j->dy + plane * p->pixels * j->size;
+      e.y = b + 1 == last ? sums + channel * p->taps * j->size : NULL;
+      set_band(j, b % j->bands, &e);
+      j->kernels->depthwise_weight(p, &e, b == first, scratch);
+    }
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+luc_status luc__depthwise_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
+                                 void *dweight) {
+  job j;
+  LUC_TRY(job_init(ctx, &j, c, false));
+  const luc_depthwise_plan *p = &j.plan;
+  const int64_t all = p->channels * p->taps;
+  j.cuts = max64(min64(cuts_of(8, j.groups), j.batch * j.bands), 1);
+  size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * all), (size_t)j.size);
+  char *sums = j.cuts > 1 ? luc__alloc(ctx, bytes) : NULL;
+  luc_status status = sums || j.cuts == 1 ? LUC_OK : LUC_ERR_MEMORY;
+  if (status == LUC_OK) {
+    j.x = x, j.dy = dy, j.y = sums, j.dweight = dweight;
+    const int64_t work = j.batch * p->pixels * (p->taps + 8) * j.kernels->lanes / j.cuts;
+    status = run(ctx, &j, j.groups * j.cuts, work, weight_pieces);
+  }
+  for (int64_t i = 1; status == LUC_OK && i < j.cuts; i++)
+    luc__add_elements(j.dtype, dweight, sums + (i - 1) * all * j.size, all);
+  luc__free(ctx, sums, bytes);
+  luc__free(ctx, j.tables, j.tables_size);
+  return status;
+}
+
+bool luc__depthwise_suits(luc_context *ctx, const luc_conv *c) {
+  return c->in_channels == c->groups && c->out_channels == c->groups &&
+         c->in_channels >= luc__kernels(ctx)->conv[c->dtype].lanes / 2;
+}
