@@ -20,6 +20,7 @@
 #include "cpu/elementwise_real.inc"
 #include "cpu/elementwise_special.inc"
 #include "cpu/elementwise_loss.inc"
+#include "cpu/elementwise_divide.inc"
 #include "cpu/elementwise_ring.inc"
 #include "cpu/elementwise_any.inc"
 
@@ -35,6 +36,7 @@
 #include "cpu/elementwise_real.inc"
 #include "cpu/elementwise_special.inc"
 #include "cpu/elementwise_loss.inc"
+#include "cpu/elementwise_divide.inc"
 #include "cpu/elementwise_ring.inc"
 #include "cpu/elementwise_any.inc"
 

@@ -145,6 +145,31 @@ LUC_INLINE luc_vf32 luc__fused_f32(luc_vf32 a, luc_vf32 b, luc_vf32 c) {
 #endif
 }
 
+LUC_INLINE luc_vf64 luc__fused_f64(luc_vf64 a, luc_vf64 b, luc_vf64 c) {
+#if defined(__FMA__)
+  return (luc_vf64)LUC_MM(fmadd_pd)(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+LUC_INLINE luc_vf32 luc__floor_f32(luc_vf32 x) {
+#if defined(__AVX2__)
+  return (luc_vf32)LUC_MM(floor_ps)(x);
+#else
+  for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 4); i++) x[i] = __builtin_floorf(x[i]);
+  return x;
+#endif
+}
+LUC_INLINE luc_vf64 luc__floor_f64(luc_vf64 x) {
+#if defined(__AVX2__)
+  return (luc_vf64)LUC_MM(floor_pd)(x);
+#else
+  for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 8); i++) x[i] = __builtin_floor(x[i]);
+  return x;
+#endif
+}
+
 /* Is any lane of a comparison set? */
 LUC_INLINE bool luc__any_i32(luc_vi32 mask) {
 #if defined(__AVX512F__)
@@ -156,6 +181,12 @@ LUC_INLINE bool luc__any_i32(luc_vi32 mask) {
   for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 4); i++) any |= mask[i];
   return any != 0;
 #endif
+}
+LUC_INLINE bool luc__any_f32(luc_vi32 mask) {
+  return luc__any_i32(mask);
+}
+LUC_INLINE bool luc__any_f64(luc_vi64 mask) {
+  return luc__any_i32((luc_vi32)mask);
 }
 
 /* A whole register to aligned memory, past the cache where the machine can: memory that is larger

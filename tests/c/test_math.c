@@ -116,3 +116,48 @@ TEST("float functions keep infinities, NaN and zeros") {
   }
   luc_context_free(ctx);
 }
+
+/* A number of 64 random bits, of any size. */
+static uint64_t next_bits(uint64_t *state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  *state ^= *state << 17;
+  return *state;
+}
+
+/* Random numbers of type T through kernel `op`, beside `want`: bit for bit but for NaN. */
+#define SAME_AS(T, compute, op, want)                                                              \
+  for (int64_t i = 0; i < N; i++) {                                                                \
+    uint64_t bits = next_bits(&state), more = next_bits(&state);                                   \
+    memcpy(&a##T[i], &bits, sizeof(T));                                                            \
+    memcpy(&b##T[i], i % 3 ? &more : &bits, sizeof(T));                                            \
+    if (i % 3 == 0) b##T[i] = b##T[i] / 3; /* near quotients too */                                \
+    if (b##T[i] == 0) b##T[i] = 1;                                                                 \
+  }                                                                                                \
+  luc__kernels(ctx)->elementwise[op].fn[compute](y##T, (const void *[]){a##T, b##T, NULL}, N,      \
+                                                 &(luc_ew_params){{0}, {0}}, 0);                   \
+  for (int64_t i = 0; i < N; i++) {                                                                \
+    T exact = want(a##T[i], b##T[i]);                                                              \
+    bad += exact == exact ? memcmp(&exact, &y##T[i], sizeof(T)) != 0 : y##T[i] == y##T[i];         \
+  }
+
+static int64_t rest_of(int64_t a, int64_t b) {
+  return b == -1 ? 0 : a % b;
+}
+
+TEST("fmod is exact for numbers of any size") {
+  static float afloat[N], bfloat[N], yfloat[N];
+  static double adouble[N], bdouble[N], ydouble[N];
+  static int64_t aint64_t[N], bint64_t[N], yint64_t[N];
+  luc_context *ctx = open_context();
+  for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
+    uint64_t state = 88172645463325252u;
+    int bad = 0;
+    if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
+    SAME_AS(float, LUC_COMPUTE_F32, LUC_EW_fmod, fmodf)
+    SAME_AS(double, LUC_COMPUTE_F64, LUC_EW_fmod, fmod)
+    SAME_AS(int64_t, LUC_COMPUTE_I64, LUC_EW_fmod, rest_of)
+    CHECK_EQ(bad, 0);
+  }
+  luc_context_free(ctx);
+}
