@@ -179,6 +179,7 @@ luc_status luc__contiguous_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, 
     return LUC_OK;
   }
   LUC_TRY(luc__tensor_empty_like(ctx, t, dtype, out));
+  (*out)->from_one = t->from_one;
   return luc__copy(ctx, *out, t);
 }
 

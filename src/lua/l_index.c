@@ -193,7 +193,7 @@ static void release_indices(luc_context *ctx, indices *ix) {
 static luc_status add_index(luc_context *ctx, indices *ix, int dim, int64_t size, luc_tensor *t) {
   LUC_CHECK(ctx, dim < LUC_MAX_DIMS, LUC_ERR_INDEX, "index: too many dimensions");
   while (ix->n <= dim) ix->t[ix->n++] = NULL;
-  return luc__index_from_one(ctx, "index", size, t, &ix->t[dim]);
+  return luc__index_as_given(ctx, "index", size, t, &ix->t[dim]);
 }
 
 static bool is_mask(const entry *e) {

@@ -117,7 +117,7 @@ static luc_status attempt(lua_State *L, luc_l_peer *peer, const luc_l_class *c, 
     luc_l_parse(L, st, c ? &c->forward : &sig, 2, top, &a);
     nargs = c ? c->forward.schema->nparams : 0;
     indices = c && c->forward.index_mask;
-    if (indices) LUC_TRY(luc_l_index_from_one(st, &c->forward, &a));
+    if (indices) LUC_TRY(luc_l_index_from_one(st, &c->forward, false, &a));
   }
   lua_State *outer = luc_l_enter(st, L);
   luc_status status = run(st->ctx, peer->m, c ? c->cls->core : NULL, a.v, nargs, out);

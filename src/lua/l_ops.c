@@ -59,7 +59,8 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
   luc_l_read(L, st, &row->sig, l, a);
   luc_context *ctx = st->ctx;
   int n = row->sig.schema->nparams;
-  if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, a));
+  bool as_given = row->flags & LUC_F_POSITIONS;
+  if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, as_given, a));
   luc_status status = LUC_OK;
   a->inplace |= row->inplace;
   bool written = a->nout && (row->flags & LUC_F_OUT || !row->index_results);
@@ -398,7 +399,7 @@ static void add_op(const builder *b, int op) {
   if (!(flags & LUC_F_INPLACE)) return;
   const char *with_ = inplace_name(b, name);
   luc_l_row *row = op_row(b, op, with_);
-  row->flags = LUC_F_BOTH;
+  row->flags = LUC_F_BOTH | (flags & LUC_F_POSITIONS);
   add_row(b, row, with_, false);
   if (flags & LUC_F_NN) add_row(b, op_row(b, op, with_), with_, true);
 }

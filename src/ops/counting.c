@@ -2,19 +2,35 @@
  * block comes from the cache. */
 #include "ops/counting.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "cpu/copy.h"
 
-/* out = in, positive values one less. False if there was a 0. */
-static bool less_one(int64_t *out, const int64_t *in, int64_t n) {
-  int64_t zeros = 0;
-  for (int64_t i = 0; i < n; i++) {
-    int64_t v = in[i];
-    zeros |= v == 0;
-    out[i] = v - (v > 0);
+typedef struct counting {
+  int64_t *out;
+  const int64_t *in;
+  atomic_bool zero;
+} counting;
+
+enum { GRAIN = 1 << 15 };
+
+/* out = in, positive values one less. By signs, which the least instruction set has vectors for: of
+ * -v and ~v both are below 0 just when v is above, of v - 1 and ~v when v is 0. */
+static void less_one(void *arg, int64_t begin, int64_t end) {
+  counting *c = arg;
+  uint64_t zeros = 0;
+  for (int64_t i = begin; i < end; i++) {
+    uint64_t v = (uint64_t)c->in[i], positive = (-v & ~v) >> 63;
+    zeros |= (v - 1) & ~v;
+    c->out[i] = (int64_t)(v - positive);
   }
-  return !zeros;
+  if (zeros >> 63) atomic_store_explicit(&c->zero, true, memory_order_relaxed);
+}
+
+static void add_one(void *arg, int64_t begin, int64_t end) {
+  const counting *c = arg;
+  for (int64_t i = begin; i < end; i++) c->out[i] = c->in[i] + 1;
 }
 
 static luc_status fail_zero(luc_context *ctx, const char *who, int64_t positions) {
@@ -47,15 +63,28 @@ luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positi
   luc_tensor *whole, *fresh;
   LUC_TRY(luc__contiguous_as(ctx, t, LUC_INT64, &whole));
   luc_status status = luc__tensor_empty_like(ctx, whole, LUC_INT64, &fresh);
-  bool fine = status == LUC_OK &&
-              less_one((int64_t *)fresh->data, (const int64_t *)whole->data, whole->numel);
+  counting c = {.out = NULL};
+  if (status == LUC_OK) {
+    c.out = (int64_t *)fresh->data;
+    c.in = (const int64_t *)whole->data;
+    luc__parallel_for(ctx, whole->numel, GRAIN, less_one, &c);
+  }
   luc_tensor_release(ctx, whole);
   if (status != LUC_OK) return status;
-  if (!fine) {
+  if (atomic_load_explicit(&c.zero, memory_order_relaxed)) {
     luc_tensor_release(ctx, fresh);
     return fail_zero(ctx, who, positions);
   }
   *out = fresh;
+  return LUC_OK;
+}
+
+luc_status luc__index_as_given(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
+                               luc_tensor **out) {
+  if (ctx->batched || t->dtype != LUC_INT64)
+    return luc__index_from_one(ctx, who, positions, t, out);
+  LUC_TRY(luc__tensor_alias(ctx, t, out));
+  (*out)->from_one = true;
   return LUC_OK;
 }
 
@@ -81,10 +110,9 @@ luc_status luc__index_to_one(luc_context *ctx, luc_tensor **t) {
       LUC_TRY(luc__tensor_empty_like(ctx, from, LUC_INT64, &to));
     }
   }
-  const int64_t *in = (const int64_t *)from->data;
-  int64_t *out = (int64_t *)to->data;
-  if (!luc__is_contiguous(from)) in = out; /* the copy made above */
-  for (int64_t i = 0; i < to->numel; i++) out[i] = in[i] + 1;
+  counting c = {.out = (int64_t *)to->data, .in = (const int64_t *)from->data};
+  if (!luc__is_contiguous(from)) c.in = c.out; /* the copy made above */
+  luc__parallel_for(ctx, to->numel, GRAIN, add_one, &c);
   if (to != from) luc_tensor_release(ctx, from);
   *t = to;
   return LUC_OK;

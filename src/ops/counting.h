@@ -9,6 +9,10 @@
  * (class probabilities) or complex numbers are no indices: they come back as they are, retained. */
 luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
                                luc_tensor **out);
+/* The same for operators that read positions through luc__positions: where nothing else may see the
+ * tensor, a view of it that says from_one, which spares a pass over memory. */
+luc_status luc__index_as_given(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
+                               luc_tensor **out);
 /* Adds 1 to a result of int64 indices: in place if nothing else sees it, else *t is replaced by a
  * new tensor. */
 luc_status luc__index_to_one(luc_context *ctx, luc_tensor **t);

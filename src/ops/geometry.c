@@ -119,6 +119,7 @@ luc_status luc__expand(luc_context *ctx, const char *who, luc_tensor *t, int ndi
 luc_status luc__duplicate(luc_context *ctx, const luc_tensor *t, luc_tensor **out) {
   luc_tensor *copy;
   LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, &copy));
+  copy->from_one = t->from_one;
   luc_status status = luc__copy(ctx, copy, t);
   if (status == LUC_OK) {
     *out = copy;

@@ -16,7 +16,8 @@ luc_status luc__positions(luc_context *ctx, const char *who, luc_tensor *index, 
     luc_tensor_release(ctx, shared);
     LUC_TRY(status);
   }
-  *p = (luc_positions){(const int64_t *)(*values)->data, index->numel, size, 0, negative};
+  const int64_t *at = (const int64_t *)(*values)->data;
+  *p = (luc_positions){at, index->numel, size, (*values)->from_one, negative};
   return LUC_OK;
 }
 
@@ -24,7 +25,9 @@ luc_status luc__positions_check(luc_context *ctx, const char *who, const luc_pos
   int64_t bad = p->size < 0 ? -1 : luc__positions_bad(ctx, p), unused;
   if (bad < 0) return LUC_OK;
   int64_t v = p->at[bad];
-  if (p->negative || v >= 0 || p->size == 0 || v < -p->size)
+  bool zero = p->first && v == 0;
+  if (v > 0) v -= p->first;
+  if (!zero && (p->negative || v >= 0 || p->size == 0 || v < -p->size))
     return luc__index_wrap(ctx, who, v, p->size, &unused);
   return luc__fail(ctx, LUC_ERR_INDEX,
                    "%s: index %lld is out of range [1, %lld] (indices count from 1)", who,

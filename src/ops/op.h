@@ -37,16 +37,17 @@ typedef enum luc_opid {
 
 enum {
   LUC_F_COMPOSITE = 1,
-  LUC_F_VIEW = 2,      /* the result (or every tensor of the list) may share args[0]'s storage */
-  LUC_F_INPLACE = 4,   /* name_ exists too: writes args[0], through luc__out; a composite has a
+  LUC_F_VIEW = 2,        /* the result (or every tensor of the list) may share args[0]'s storage */
+  LUC_F_INPLACE = 4,     /* name_ exists too: writes args[0], through luc__out; a composite has a
                           parameter `inplace` that does it, or copies its result; a view changes
                           args[0]'s geometry */
-  LUC_F_MUTATES = 8,   /* the row itself writes args[0] (fill_, uniform_); it has no result */
-  LUC_F_OUT = 16,      /* writes an out= tensor itself, through luc__out (see luc__takes_out) */
-  LUC_F_FUNCTION = 32, /* lucerna.name */
-  LUC_F_METHOD = 64,   /* tensor:name */
-  LUC_F_NN = 128,      /* nn.functional.name */
-  LUC_F_BATCHED = 256, /* functions of the binding: may be given batched tensors (vmap) */
+  LUC_F_MUTATES = 8,     /* the row itself writes args[0] (fill_, uniform_); it has no result */
+  LUC_F_OUT = 16,        /* writes an out= tensor itself, through luc__out (see luc__takes_out) */
+  LUC_F_FUNCTION = 32,   /* lucerna.name */
+  LUC_F_METHOD = 64,     /* tensor:name */
+  LUC_F_NN = 128,        /* nn.functional.name */
+  LUC_F_BATCHED = 256,   /* functions of the binding: may be given batched tensors (vmap) */
+  LUC_F_POSITIONS = 512, /* reads its IndexTensors by luc__positions, counted from 0 or from 1 */
   LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
   LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
 };

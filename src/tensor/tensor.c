@@ -56,6 +56,7 @@ static luc_tensor *new_block(luc_context *ctx, luc_dtype dtype, int ndim) {
   t->offset = 0;
   t->meta = NULL;
   t->inner = NULL;
+  t->from_one = false;
   return t;
 }
 
@@ -257,6 +258,7 @@ luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
   }
   atomic_init(&view->holds, 1);
   view->flags = t->flags & VIEW_FLAGS;
+  view->from_one = t->from_one;
   view->numel = numel;
   view->offset = offset;
   view->storage = luc__storage_retain(t->storage);

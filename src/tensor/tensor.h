@@ -57,6 +57,7 @@ struct luc_tensor {
   int64_t strides[LUC_MAX_DIMS]; /* in elements; may be 0, or negative inside operators (flip) */
   luc_storage own;               /* in use by a tensor that is no view, and by the views of it */
   atomic_int holds;         /* of the block: 1 while the tensor lives, 1 while `own` is in use */
+  bool from_one;            /* holds positions that count from 1: see luc__index_as_given */
   struct luc_tensor *inner; /* of a batched tensor (see luc__tensor_batched); else NULL */
   _Alignas(64) char inl[LUC_INLINE_BYTES];
 };

@@ -247,3 +247,98 @@ describe("as PyTorch does it", function()
     end)
   end
 end)
+
+-- What is longer than the strips and pieces that the work is cut into, beside the same by numbers:
+-- exact, since sums are of small integers.
+describe("large tensors", function()
+  local ROWS, COLUMNS, PLACES = 60, 1300, 700
+
+  -- Ids along dim of [ROWS, COLUMNS], and each one's place in the flattened tensor.
+  local function ids_along(dim)
+    local size = dim == 1 and { PLACES, COLUMNS } or { ROWS, PLACES }
+    local ids = lucerna.randint(1, (dim == 1 and ROWS or COLUMNS) + 1, size)
+    local row = dim == 1 and ids or lucerna.arange(1, ROWS + 1):view(ROWS, 1):expand(size)
+    local column = dim == 2 and ids or lucerna.arange(1, COLUMNS + 1):expand(size)
+    return ids, ((row - 1) * COLUMNS + column):reshape(-1)
+  end
+
+  local function whole(size) return lucerna.randint(-9, 10, size, { dtype = lucerna.float32 }) end
+
+  for dim = 1, 2 do
+    it("are gathered and scattered along dimension " .. dim, function()
+      local x, ids, places = whole { ROWS, COLUMNS }, ids_along(dim)
+      local flat, y = x:reshape(-1), whole(ids.shape)
+      assert.is_true(x:gather(dim, ids):reshape(-1):equal(flat:index_select(1, places)))
+      local sums = (places - 1):bincount(y:reshape(-1), ROWS * COLUMNS):float()
+      assert.is_true(x:scatter_add(dim, ids, y):reshape(-1):equal(flat + sums))
+      local last = flat:clone()
+      for i, v in ipairs(y:reshape(-1):tolist()) do
+        if i % 97 == 0 then last[places[i]] = v end
+      end
+      local some = lucerna.arange(97, places:numel() + 1, 97)
+      assert.is_true(flat:index_copy(1, places[some], y:reshape(-1)[some]):equal(last))
+      assert.is_true(flat:put(places, y:reshape(-1)):equal(x:scatter(dim, ids, y):reshape(-1)))
+    end)
+
+    it("give and take slices along dimension " .. dim, function()
+      local x, size = whole { ROWS, COLUMNS }, dim == 1 and ROWS or COLUMNS
+      local ids = lucerna.randint(1, size + 1, { PLACES })
+      local wide = (dim == 1 and ids:view(-1, 1) or ids):expand(
+        dim == 1 and { PLACES, COLUMNS } or { ROWS, PLACES })
+      local y = whole(wide.shape)
+      assert.is_true(x:index_select(dim, ids):equal(x:gather(dim, wide)))
+      assert.is_true(x:index_add(dim, ids, y):equal(x:scatter_add(dim, wide, y)))
+      assert.is_true(x:index_copy(dim, ids, y):equal(x:scatter(dim, wide, y)))
+      assert.is_true(x:index_fill(dim, ids, 5):equal(x:scatter(dim, wide, 5)))
+    end)
+  end
+
+  it("are read, counted and filled by masks", function()
+    local x, limit = whole { ROWS, COLUMNS }, 3
+    local mask, picked, rows = x:gt(limit), {}, {}
+    for i, v in ipairs(x:reshape(-1):tolist()) do
+      if v > limit then
+        picked[#picked + 1] = v
+        rows[#rows + 1] = { (i - 1) // COLUMNS + 1, (i - 1) % COLUMNS + 1 }
+      end
+    end
+    assert.same(picked, x[mask]:tolist())
+    assert.same(rows, mask:nonzero():tolist())
+    assert.is_true(x:masked_fill(mask, 0):equal(x * mask:logical_not()))
+    assert.is_true(x:masked_scatter(mask, x[mask] * 2):equal(x + x * mask))
+  end)
+
+  it("are left as they were by a position out of range", function()
+    local ids = lucerna.randint(1, ROWS + 1, { 70000 })
+    for _, bad in ipairs { 0, ROWS + 1, -1 } do
+      local x, y = lucerna.zeros(ROWS), lucerna.ones(70000)
+      ids[69999] = bad
+      for _, call in ipairs { "scatter_add_", "index_add_", "index_copy_", "scatter_" } do
+        assert.matches("index %-?" .. math.abs(bad) .. " is out of range %[1, 60%]",
+          parity.message(x[call], x, 1, ids, y))
+      end
+      assert.is_true(x:equal(lucerna.zeros(ROWS)))
+      assert.matches("gather: index .* is out of range",
+        parity.message(x.gather, x, 1, ids))
+    end
+  end)
+end)
+
+describe("index tensors", function()
+  it("may be what is written", function()
+    local x = lucerna.tensor { 3, 1, 2 }
+    x:scatter_(1, x, lucerna.tensor { 10, 20, 30 })
+    assert.same({ 20, 30, 10 }, x:tolist())
+    x = lucerna.tensor { 2, 3, 1 }
+    x[x] = lucerna.tensor { 100, 200, 300 }
+    assert.same({ 300, 100, 200 }, x:tolist())
+  end)
+
+  it("must not change before the backward pass", function()
+    local x = lucerna.tensor({ 1.0, 2.0 }, { requires_grad = true })
+    local ids = lucerna.tensor { 2 }
+    local y = x:gather(1, ids)
+    ids[1] = 1
+    assert.matches("has been modified by an inplace operation", parity.message(y.backward, y))
+  end)
+end)

@@ -55,6 +55,13 @@ local WORK = {
     local layer = nn.TransformerEncoderLayer(64, 4, { dim_feedforward = 128, dropout = 0 })
     return layer(randn({ 40, 8, 64 }))
   end,
+  indexed = function()
+    local x, ids = randn({ 40, 9000 }), lucerna.randint(1, 41, { 40, 9000 })
+    local rows, mask = lucerna.randint(1, 41, { 200 }), lucerna.rand(40, 9000):gt(0.5)
+    local sums = x:gather(1, ids):scatter_add(1, ids, randn({ 40, 9000 }))
+    sums = sums:index_add(1, rows, x[rows]):masked_fill(mask, 2) + x[mask]:sum()
+    return sums:index_select(2, lucerna.randint(1, 9001, { 5000 }))
+  end,
   embedding = function()
     return nn.Embedding(3000, 64)(lucerna.randint(1, 3001, { 4000 }))
   end,
