@@ -21,7 +21,7 @@ enum {
   PARALLEL_FROM = 3 << 15,
   SHARES = 8,
   ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
-  SHORT = 48,        /* shorter runs are turned, */
+  SHORT = 64,        /* shorter runs are turned, */
   TURNED = 16 << 10, /* so many bytes at a time, */
   FEW = 16           /* where at least so many lie side by side */
 };
