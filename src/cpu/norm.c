@@ -23,14 +23,14 @@ static void layer_rows(void *arg, int64_t begin, int64_t end) {
   j->kernels->layer_rows(j->layer, &j->a, begin, end);
 }
 
-/* Pieces are blocks of rows: each has its own sums, which are added afterwards in order. */
+/* Pieces are blocks of rows: each has its own sums, which are added afterwards in order. A group
+ * finds the place of its channels in those of its image. */
 static void layer_blocks_backward(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_layer_norm *l = j->layer;
   for (int64_t i = begin; i < end; i++) {
     int64_t last = (i + 1) * j->block < l->rows ? (i + 1) * j->block : l->rows;
-    char *sums = j->sums ? j->sums + i * j->sums_size : NULL;
-    j->kernels->layer_rows_backward(l, &j->a, i * j->block, last, sums);
+    j->kernels->layer_rows_backward(l, &j->a, i * j->block, last, j->sums + i * j->sums_size);
   }
 }
 
@@ -82,19 +82,22 @@ luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, c
   job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
   j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
   j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = rstd;
+  if (l->n <= 0) j.kernels->layer_add_sums(l, &j.a, 0, NULL);
   if (l->n <= 0) return LUC_OK;
+  const int64_t size = (int64_t)(l->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float));
+  const bool groups = l->inner > 0;
   /* At least 64 rows, so that sums stay few, and no more than 256, so that they stay accurate. */
   j.block = PIECE_SIZE / l->n < 64 ? 64 : PIECE_SIZE / l->n > 256 ? 256 : PIECE_SIZE / l->n;
-  int64_t blocks = (l->rows + j.block - 1) / j.block;
-  size_t bytes = 0;
-  if (dweight || dbias) {
-    j.sums_size = 2 * l->n * (int64_t)(l->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float));
-    bytes = luc__mul_size((size_t)blocks, (size_t)j.sums_size);
-    j.sums = luc__alloc(ctx, bytes);
-    if (!j.sums) return LUC_ERR_MEMORY;
-  }
+  if (groups) j.block = 1;
+  int64_t blocks = (l->rows + j.block - 1) / j.block, parts = blocks;
+  int64_t part_size = 2 * (groups ? l->channels : l->n) * size;
+  if (groups) parts = l->rows * (l->n / l->inner) / l->channels; /* images */
+  size_t bytes = luc__mul_size((size_t)parts, (size_t)part_size);
+  j.sums_size = groups ? 0 : part_size;
+  j.sums = luc__alloc(ctx, bytes);
+  if (!j.sums) return LUC_ERR_MEMORY;
   luc__parallel_for(ctx, blocks, PIECE_SIZE / (j.block * l->n) + 1, layer_blocks_backward, &j);
-  if (j.sums) j.kernels->layer_add_sums(l, &j.a, blocks, j.sums);
+  j.kernels->layer_add_sums(l, &j.a, parts, j.sums);
   luc__free(ctx, j.sums, bytes);
   return LUC_OK;
 }

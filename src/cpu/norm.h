@@ -6,13 +6,14 @@
 #include "base/context.h"
 #include "tensor/dtype.h"
 
-/* Over the last dimension of [rows, n]: y = (x - mean) * rstd * weight[n] + bias[n]. A group norm's
- * rows are groups: weight and bias have an entry for each stretch of `inner` elements, and as many
- * groups as `channels` entries are for make an image. */
+/* Over the last dimension of [rows, n]: y = (x - mean) * rstd * weight[n] + bias[n]; with `rms` the
+ * mean is 0. A group norm's rows are groups: weight and bias have an entry for each stretch of
+ * `inner` elements, and as many groups as `channels` entries are for make an image. */
 typedef struct luc_layer_norm {
   luc_dtype dtype;
   int64_t rows, n;
-  int64_t inner, channels; /* group norm, forward; else 0 */
+  int64_t inner, channels; /* group norm; else 0 */
+  bool rms;
   double eps;
 } luc_layer_norm;
 

@@ -14,10 +14,12 @@ typedef struct luc_norm_arrays {
 
 typedef struct luc_norm_kernels {
   void (*layer_rows)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin, int64_t end);
-  /* dx of some rows and their sums towards dweight [n] and dbias [n], unless NULL. */
+  /* dx of some rows and their sums towards dweight [n] and, behind it, dbias [n]; of groups, those
+   * of all images' channels are at `sums` [images, 2, channels]. */
   void (*layer_rows_backward)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin,
                               int64_t end, void *sums);
-  void (*layer_add_sums)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t blocks,
+  /* Adds up so many of these. */
+  void (*layer_add_sums)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t parts,
                          const void *sums);
   /* Channels [begin, end). */
   void (*batch)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin, int64_t end);

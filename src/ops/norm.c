@@ -18,7 +18,7 @@
  * (`fixed`: batch_norm in eval mode). weight has been shaped to broadcast. */
 typedef struct norm_gradient {
   luc_tensor *x, *g, *weight, *mean, *rstd;
-  bool fixed;
+  bool fixed, rms; /* rms: around 0 */
   double eps;
   int ndims;
   int64_t dims[LUC_MAX_DIMS]; /* the statistics' */
@@ -30,7 +30,9 @@ static luc_tensor *norm_backward(luc_formula *f, const norm_gradient *n, luc_ten
   if (n->fixed) {
     centered = luc__f2(f, LUC_OP_sub, n->x, n->mean);
   } else {
-    centered = luc__f2(f, LUC_OP_sub, n->x, luc__f_mean(f, n->x, n->ndims, n->dims, true));
+    centered = n->x;
+    if (!n->rms)
+      centered = luc__f2(f, LUC_OP_sub, n->x, luc__f_mean(f, n->x, n->ndims, n->dims, true));
     luc_tensor *square = luc__f2(f, LUC_OP_mul, centered, centered);
     luc_tensor *var = luc__f_mean(f, square, n->ndims, n->dims, true);
     rstd = luc__f1(f, LUC_OP_rsqrt, luc__fs(f, LUC_OP_add, var, n->eps));
@@ -40,7 +42,8 @@ static luc_tensor *norm_backward(luc_formula *f, const norm_gradient *n, luc_ten
   luc_tensor *gw = n->weight ? luc__f2(f, LUC_OP_mul, n->g, n->weight) : n->g;
   if (n->fixed) return luc__f2(f, LUC_OP_mul, gw, rstd);
   luc_tensor *along = luc__f_mean(f, luc__f2(f, LUC_OP_mul, gw, xhat), n->ndims, n->dims, true);
-  luc_tensor *inner = luc__f2(f, LUC_OP_sub, gw, luc__f_mean(f, gw, n->ndims, n->dims, true));
+  luc_tensor *inner = gw;
+  if (!n->rms) inner = luc__f2(f, LUC_OP_sub, gw, luc__f_mean(f, gw, n->ndims, n->dims, true));
   inner = luc__f2(f, LUC_OP_sub, inner, luc__f2(f, LUC_OP_mul, xhat, along));
   return luc__f2(f, LUC_OP_mul, inner, rstd);
 }
@@ -200,6 +203,17 @@ static luc_status norm_of_nothing(luc_context *ctx, luc_tensor *input, const luc
   return luc__f_result(&f, y, out);
 }
 
+/* The first of the results alone. */
+static luc_status normalized(luc_context *ctx, luc_opid op, luc_value *args, int n,
+                             luc_value *out) {
+  luc_value all[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, op, args, n, all));
+  out[0] = all[0];
+  luc__value_release(ctx, &all[1]);
+  luc__value_release(ctx, &all[2]);
+  return LUC_OK;
+}
+
 /* batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps) */
 luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
@@ -217,14 +231,9 @@ luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out
   if (training && input->numel == channels)
     return luc__fail_shapes(ctx, "batch_norm", "input", input, NULL, NULL,
                             "Expected more than 1 value per channel when training");
-  luc_value all[LUC_MAX_RESULTS];
-  LUC_TRY(luc_call(ctx, LUC_OP_native_batch_norm,
-                   LUC_ARGS(args[0], args[3], args[4], args[1], args[2], args[5], args[6], args[7]),
-                   all));
-  out[0] = all[0];
-  luc__value_release(ctx, &all[1]);
-  luc__value_release(ctx, &all[2]);
-  return LUC_OK;
+  return normalized(
+      ctx, LUC_OP_native_batch_norm,
+      LUC_ARGS(args[0], args[3], args[4], args[1], args[2], args[5], args[6], args[7]), out);
 }
 
 /* ---- instance_norm: batch_norm on [1, N * C, ...] ---- */
@@ -284,11 +293,10 @@ luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *
   return luc__f_result(&f, luc__f_reshape(&f, y, input->ndim, input->sizes), out);
 }
 
-/* ---- layer_norm over the last dimensions ---- */
+/* ---- layer_norm over the last dimensions; rms_norm is one around 0 ---- */
 
-static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape, luc_dtype compute,
-                                     double eps) {
-  luc_layer_norm l = {.dtype = compute, .rows = 1, .n = 1, .eps = eps};
+static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape, bool rms) {
+  luc_layer_norm l = {.rows = 1, .n = 1, .rms = rms};
   for (int i = 0; i < x->ndim; i++) *(i < x->ndim - shape->n ? &l.rows : &l.n) *= x->sizes[i];
   return l;
 }
@@ -318,35 +326,43 @@ done:
   return status;
 }
 
-/* native_layer_norm(input, normalized_shape, weight, bias, eps) */
-luc_status luc__run_native_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_layer_norm l = layer_geometry(args[0].as.tensor, &args[1],
-                                    luc__compute_dtype((luc_dtype)args[0].as.tensor->dtype),
-                                    luc_as_double(&args[4]));
-  return run_rows(ctx, "layer_norm", &l, args, out);
-}
-
-/* native_layer_norm_backward(grad, input, normalized_shape, weight, mean, rstd, eps) */
-luc_status luc__run_native_layer_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+/* Both rows' backward: (grad, input, shape, weight, mean, rstd) to the gradients of input, weight
+ * and bias. */
+static luc_status run_rows_backward(luc_context *ctx, const char *who, luc_layer_norm *l,
+                                    luc_value *args, int ndim, const int64_t *affine,
+                                    luc_value *out) {
   enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
   static const int from[] = {0, 1, 3, 4, 5};
   luc_status status;
   luc_tensor *t[COUNT] = {0};
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
-  const luc_value *shape = &args[2];
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  l->dtype = luc__compute_dtype(dtype);
   for (int i = DY; i <= RSTD; i++)
-    LUC_GO(luc__dense(ctx, luc_as_tensor(&args[from[i]]), compute, &t[i]));
-  luc_layer_norm l = layer_geometry(t[X], shape, compute, luc_as_double(&args[6]));
-  LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[DX]));
-  LUC_GO(luc__tensor_empty(ctx, compute, shape->n, shape->as.ints, &t[DW]));
-  LUC_GO(luc__tensor_empty(ctx, compute, shape->n, shape->as.ints, &t[DB]));
-  LUC_GO(luc__layer_norm_backward(ctx, &l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
+    LUC_GO(luc__dense(ctx, luc_as_tensor(&args[from[i]]), l->dtype, &t[i]));
+  LUC_GO(luc__tensor_empty_like(ctx, t[X], l->dtype, &t[DX]));
+  LUC_GO(luc__tensor_empty(ctx, l->dtype, ndim, affine, &t[DW]));
+  LUC_GO(luc__tensor_empty(ctx, l->dtype, ndim, affine, &t[DB]));
+  LUC_GO(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
   for (int i = 0; i < 3; i++)
-    LUC_GO(luc__deliver(ctx, "layer_norm", &out[i], dtype, luc__retain(t[DX + i])));
+    LUC_GO(luc__deliver(ctx, who, &out[i], dtype, luc__retain(t[DX + i])));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
+}
+
+/* native_layer_norm(input, normalized_shape, weight, bias, eps, rms) */
+luc_status luc__run_native_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_layer_norm l = layer_geometry(args[0].as.tensor, &args[1], args[5].as.i != 0);
+  l.eps = luc_as_double(&args[4]);
+  return run_rows(ctx, "layer_norm", &l, args, out);
+}
+
+/* native_layer_norm_backward(grad, input, normalized_shape, weight, mean, rstd, rms) */
+luc_status luc__run_native_layer_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_value *shape = &args[2];
+  luc_layer_norm l = layer_geometry(args[1].as.tensor, shape, args[6].as.i != 0);
+  return run_rows_backward(ctx, "layer_norm", &l, args, shape->n, shape->as.ints, out);
 }
 
 static luc_status layer_backward_formula(luc_context *ctx, luc_backward *b) {
@@ -355,6 +371,7 @@ static luc_status layer_backward_formula(luc_context *ctx, luc_backward *b) {
   norm_gradient n = {.x = b->args[0].as.tensor,
                      .g = b->gout[0],
                      .weight = luc_as_tensor(&b->args[2]),
+                     .rms = b->args[5].as.i != 0,
                      .eps = luc_as_double(&b->args[4])};
   int64_t lead = n.x->ndim - b->args[1].n;
   for (int64_t d = lead; d < n.x->ndim; d++) n.dims[n.ndims++] = d;
@@ -372,7 +389,7 @@ luc_status luc__grad_native_layer_norm(luc_context *ctx, luc_backward *b) {
   luc_value grads[LUC_MAX_RESULTS];
   LUC_TRY(luc_call(ctx, LUC_OP_native_layer_norm_backward,
                    LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
-                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]), b->args[4]),
+                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2]), b->args[5]),
                    grads));
   give_gradients(ctx, b, grads, 2, 3);
   return LUC_OK;
@@ -403,25 +420,48 @@ static luc_status check_normalized(luc_context *ctx, const char *who, const luc_
 luc_status luc__run_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_normalized(ctx, "layer_norm", args[0].as.tensor, &args[1], luc_as_tensor(&args[2]),
                            luc_as_tensor(&args[3])));
-  luc_value all[LUC_MAX_RESULTS];
-  LUC_TRY(luc_call(ctx, LUC_OP_native_layer_norm,
-                   LUC_ARGS(args[0], args[1], args[2], args[3], args[4]), all));
-  out[0] = all[0];
-  luc__value_release(ctx, &all[1]);
-  luc__value_release(ctx, &all[2]);
-  return LUC_OK;
+  return normalized(ctx, LUC_OP_native_layer_norm,
+                    LUC_ARGS(args[0], args[1], args[2], args[3], args[4], luc_v_bool(false)), out);
+}
+
+/* rms_norm(input, normalized_shape, weight, eps) */
+luc_status luc__run_rms_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor, *weight = luc_as_tensor(&args[2]);
+  LUC_TRY(check_normalized(ctx, "rms_norm", x, &args[1], weight, NULL));
+  static const double epsilon[] = {FLT_EPSILON, DBL_EPSILON, 0x1p-10, 0x1p-7}; /* ORDER DTYPE */
+  double eps = luc_is_none(&args[3]) ? epsilon[x->dtype] : luc_as_double(&args[3]);
+  bool same = !weight || weight->dtype == x->dtype;
+  LUC_TRY(normalized(ctx, LUC_OP_native_layer_norm,
+                     LUC_ARGS(args[0], args[1], same ? args[2] : luc_v_none(), luc_v_none(),
+                              luc_v_float(eps), luc_v_bool(true)),
+                     out));
+  if (same) return LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *y = luc__f_own(&f, out[0].as.tensor);
+  out[0] = luc_v_none();
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, y, weight), out);
 }
 
 /* ---- group_norm: rows are groups of channels ---- */
 
-/* native_group_norm(input, num_groups, weight, bias, eps) */
-luc_status luc__run_native_group_norm(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor;
-  luc_layer_norm l = {.eps = luc_as_double(&args[4]), .channels = x->sizes[1]};
-  l.rows = x->sizes[0] * args[1].as.i;
+static luc_layer_norm group_geometry(const luc_tensor *x, int64_t groups) {
+  luc_layer_norm l = {.channels = x->sizes[1], .rows = x->sizes[0] * groups};
   l.n = l.rows > 0 ? x->numel / l.rows : 0;
   l.inner = l.n > 0 ? x->numel / (x->sizes[0] * l.channels) : 1;
+  return l;
+}
+
+/* native_group_norm(input, num_groups, weight, bias, eps) */
+luc_status luc__run_native_group_norm(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_layer_norm l = group_geometry(args[0].as.tensor, args[1].as.i);
+  l.eps = luc_as_double(&args[4]);
   return run_rows(ctx, "group_norm", &l, args, out);
+}
+
+/* native_group_norm_backward(grad, input, num_groups, weight, mean, rstd) */
+luc_status luc__run_native_group_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_layer_norm l = group_geometry(args[1].as.tensor, args[2].as.i);
+  return run_rows_backward(ctx, "group_norm", &l, args, 1, &l.channels, out);
 }
 
 /* t as [batch, groups, channels of a group, inner]. */
@@ -432,36 +472,7 @@ static luc_tensor *grouped(luc_formula *f, luc_tensor *t, int64_t batch, int64_t
   return luc__f_reshape(f, t, 4, (int64_t[]){batch, groups, per_group, n > 0 ? t->numel / n : 0});
 }
 
-/* The fast way to dx and to g * xhat summed over the inner dimension. */
-static luc_tensor *group_backward(luc_formula *f, luc_backward *b, const norm_gradient *n,
-                                  luc_tensor **dw_inner) {
-  luc_tensor *gw = n->weight ? luc__f2(f, LUC_OP_mul, n->g, n->weight) : n->g, *dx = NULL;
-  const int64_t *s = n->x->sizes, rows[] = {s[0] * s[1], s[2] * s[3]};
-  luc_tensor *x = luc__f_reshape(f, n->x, 2, rows);
-  gw = luc__f_reshape(f, gw, 2, rows);
-  luc_tensor *mean = luc__f_reshape(f, b->results[1], 3, (int64_t[]){s[0], s[1], 1});
-  luc_tensor *rstd = luc__f_reshape(f, b->results[2], 3, (int64_t[]){s[0], s[1], 1});
-  static const int64_t last[] = {3};
-  luc_tensor *products = luc__f_sum(f, luc__f2(f, LUC_OP_mul, n->g, n->x), 1, last, false);
-  luc_tensor *sums = luc__f_sum(f, n->g, 1, last, false);
-  products = luc__f2(f, LUC_OP_sub, products, luc__f2(f, LUC_OP_mul, sums, mean));
-  *dw_inner = luc__f2(f, LUC_OP_mul, products, rstd);
-  if (f->status != LUC_OK) return NULL;
-  luc_value grads[LUC_MAX_RESULTS];
-  f->status = luc_call(f->ctx, LUC_OP_native_layer_norm_backward,
-                       LUC_ARGS(luc_v_tensor(gw), luc_v_tensor(x), luc_v_ints(&rows[1], 1),
-                                luc_v_none(), luc_v_tensor(b->results[1]),
-                                luc_v_tensor(b->results[2]), luc_v_float(n->eps)),
-                       grads);
-  if (f->status != LUC_OK) return NULL;
-  dx = luc__f_own(f, grads[0].as.tensor);
-  luc__value_release(f->ctx, &grads[1]);
-  luc__value_release(f->ctx, &grads[2]);
-  return dx;
-}
-
-luc_status luc__grad_native_group_norm(luc_context *ctx, luc_backward *b) {
-  if (!b->gout[0]) return LUC_OK;
+static luc_status group_backward_formula(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = b->args[0].as.tensor, *dw;
   const int64_t batch = x->sizes[0], channels = x->sizes[1], groups = b->args[1].as.i;
@@ -471,23 +482,28 @@ luc_status luc__grad_native_group_norm(luc_context *ctx, luc_backward *b) {
                      .eps = luc_as_double(&b->args[4]),
                      .ndims = 2,
                      .dims = {2, 3}};
-  if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
-  static const int64_t outer[] = {0}, around[] = {0, 3};
-  luc_tensor *dx, *sum;
-  if (luc__recording(ctx)) {
-    dx = norm_backward(&f, &n, &dw);
-    sum = luc__f_sum(&f, dw, 2, around, false);
-  } else {
-    dx = group_backward(&f, b, &n, &dw);
-    sum = luc__f_sum(&f, dw, 1, outer, false);
-  }
+  static const int64_t around[] = {0, 3};
+  luc_tensor *dx = norm_backward(&f, &n, &dw);
   if (luc__needs(b, 0)) luc__f_keep(&f, luc__f_reshape(&f, dx, x->ndim, x->sizes), &b->gin[0]);
-  if (luc__needs(b, 2)) luc__f_keep(&f, luc__f_reshape(&f, sum, 1, &channels), &b->gin[2]);
-  if (luc__needs(b, 3)) {
-    sum = luc__f_sum(&f, n.g, 2, around, false);
-    luc__f_keep(&f, luc__f_reshape(&f, sum, 1, &channels), &b->gin[3]);
+  luc_tensor *full[] = {dw, n.g};
+  for (int i = 0; i < 2; i++) {
+    if (!luc__needs(b, 2 + i)) continue;
+    luc_tensor *sum = luc__f_sum(&f, full[i], 2, around, false);
+    luc__f_keep(&f, luc__f_reshape(&f, sum, 1, &channels), &b->gin[2 + i]);
   }
   return luc__f_end(&f, NULL, NULL);
+}
+
+luc_status luc__grad_native_group_norm(luc_context *ctx, luc_backward *b) {
+  if (!b->gout[0]) return LUC_OK;
+  if (luc__recording(ctx)) return group_backward_formula(ctx, b);
+  luc_value grads[LUC_MAX_RESULTS];
+  LUC_TRY(luc_call(ctx, LUC_OP_native_group_norm_backward,
+                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], b->args[2],
+                            luc_v_tensor(b->results[1]), luc_v_tensor(b->results[2])),
+                   grads));
+  give_gradients(ctx, b, grads, 2, 3);
+  return LUC_OK;
 }
 
 /* group_norm(input, num_groups, weight, bias, eps) */
@@ -510,30 +526,8 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
   if (input->numel == groups && input->sizes[0] == 1 && groups > 0)
     return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
                             "Expected more than 1 value per channel when training");
-  luc_value all[LUC_MAX_RESULTS];
-  LUC_TRY(luc_call(ctx, LUC_OP_native_group_norm,
-                   LUC_ARGS(args[0], args[1], args[2], args[3], args[4]), all));
-  out[0] = all[0];
-  luc__value_release(ctx, &all[1]);
-  luc__value_release(ctx, &all[2]);
-  return LUC_OK;
-}
-
-/* rms_norm(input, normalized_shape, weight, eps) */
-luc_status luc__run_rms_norm(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *weight = luc_as_tensor(&args[2]);
-  LUC_TRY(check_normalized(ctx, "rms_norm", x, &args[1], weight, NULL));
-  static const double epsilon[] = {FLT_EPSILON, DBL_EPSILON, 0x1p-10, 0x1p-7}; /* ORDER DTYPE */
-  double eps = luc_is_none(&args[3]) ? epsilon[x->dtype] : luc_as_double(&args[3]);
-  int64_t dims[LUC_MAX_DIMS];
-  int n = args[1].n;
-  for (int i = 0; i < n; i++) dims[i] = i - n;
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *square = luc__f_mean(&f, luc__f2(&f, LUC_OP_mul, x, x), n, dims, true);
-  luc_tensor *scale = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_add, square, eps));
-  luc_tensor *y = luc__f2(&f, LUC_OP_mul, x, scale);
-  if (weight) y = luc__f2(&f, LUC_OP_mul, y, weight);
-  return luc__f_result(&f, y, out);
+  return normalized(ctx, LUC_OP_native_group_norm,
+                    LUC_ARGS(args[0], args[1], args[2], args[3], args[4]), out);
 }
 
 /* local_response_norm(input, size, alpha, beta, k): each value over (k + alpha * mean of the

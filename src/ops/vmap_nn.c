@@ -292,15 +292,15 @@ static luc_tensor *for_last(luc_vcall *c, int p, int ndim) {
   return luc__f_reshape(&c->f, t, ndim + 1, sizes);
 }
 
-/* native_layer_norm(input, normalized_shape, weight, bias, eps): weights of each sample's own are
- * applied afterwards. Means and deviations are in one row. */
+/* native_layer_norm(input, normalized_shape, weight, bias, eps, rms): weights of each sample's own
+ * are applied afterwards. Means and deviations are in one row. */
 luc_status luc__vmap_layer_norm(luc_context *ctx, luc_vcall *c) {
   luc_value results[LUC_MAX_RESULTS] = {{0}}, args[LUC_MAX_PARAMS];
   bool own = c->batched >> 2 & 3;
   if (!c->level->size || !luc__vm_batch(c, 0)) return LUC_VMAP_DECLINE;
   memcpy(args, c->args, sizeof args);
   if (own) args[2] = args[3] = luc_v_none();
-  LUC_TRY(luc_call(ctx, c->op, args, 5, results));
+  LUC_TRY(luc_call(ctx, c->op, args, 6, results));
   luc_tensor *t[3];
   for (int r = 0; r < 3; r++) t[r] = luc__f_own(&c->f, results[r].as.tensor);
   for (int p = 2; p <= 3 && own; p++)
