@@ -1,319 +1,375 @@
-/* Discrete Fourier transforms by FFTW. Its planner keeps state for the whole process, so the part
- * of it that takes locks is loaded, and is told to. Planning takes microseconds, which only short
- * transforms notice: their last few plans are kept in the context. */
+/* Discrete Fourier transforms of arrays: dimension after dimension, each in blocks of lines that
+ * stay in the cache. Where the numbers of a line do not lie side by side they are turned into
+ * scratch and back, so that all memory is read and written in runs. */
 #include "cpu/fft.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
-#include "cpu/library.h"
+#include "cpu/fft_lines.h"
+#include "cpu/gemm_kernels.h"
+#include "cpu/kernels.h"
+#include "cpu/scratch.h"
 #include "tensor/tensor.h"
 
-/* What the functions used look like: FFTW's manual, "Guru Interface". */
-typedef struct dimension {
-  ptrdiff_t n, in, out; /* strides in elements */
-} dimension;
-enum { ESTIMATE = 1 << 6, PRESERVE_INPUT = 1 << 4 };
-typedef void *(*plan_complex_fn)(int rank, const dimension *dims, int loops, const dimension *loop,
-                                 void *in, void *out, int sign, unsigned flags);
-typedef void *(*plan_real_fn)(int rank, const dimension *dims, int loops, const dimension *loop,
-                              void *in, void *out, unsigned flags);
-typedef void (*execute_fn)(void *plan, void *in, void *out);
+/* Numbers of a block and of a piece of a parallel loop, and lines beside each other that make it
+ * worth to turn them. */
+enum { BLOCK = 1 << 12, PIECE = 1 << 11, BESIDE = 16 };
 
-typedef struct fftw {
-  void (*thread_safe)(void);
-  void (*destroy)(void *plan);
-  plan_complex_fn plan_complex;
-  plan_real_fn plan_real, plan_back;
-  execute_fn execute[5]; /* by luc_fft_kind */
-} fftw;
+/* Where the numbers of lines are: number j of line c of the `columns` of group o is at element
+ * o * group + c * column + j * step; step or column is 1. */
+typedef struct side {
+  char *data;
+  size_t item; /* bytes of a number */
+  int64_t n, step, column, group;
+} side;
 
-/* What a plan is for: a problem, and how the arrays are aligned. Compared as bytes. */
-typedef struct problem {
-  int kind, single, count, looped, in, out;
-  dimension dims[LUC_MAX_DIMS], loops[LUC_MAX_DIMS]; /* those transformed, those looped over */
-} problem;
+/* Lines [groups, columns] through one transform. */
+typedef struct pass {
+  const luc_kernels *kernels;
+  luc_fft_lines lines;
+  side from, to;
+  int64_t columns, total; /* lines */
+  double factor;
+  bool straight_from, straight_to; /* a block is read, or written, as it lies */
+  size_t from_bytes, to_bytes;     /* of scratch */
+  const struct twist *twist;
+  luc_slots slots;
+} pass;
 
-/* Kept are plans of up to so many points: FFTW's memory for them is little, and not counted. */
-enum { PLANS = 16, SHORT = 4096 };
+/* ---- between arrays and scratch ---- */
 
-/* What hangs off a context. */
-typedef struct state {
-  fftw libraries[2]; /* of doubles, of floats; without functions until needed */
-  struct {
-    problem key;
-    void *plan; /* NULL: empty */
-  } plans[PLANS];
-  int next; /* to be replaced */
-} state;
-
-static void close_state(luc_context *ctx) {
-  state *st = ctx->fft;
-  if (!st) return;
-  for (int i = 0; i < PLANS; i++)
-    if (st->plans[i].plan) st->libraries[st->plans[i].key.single].destroy(st->plans[i].plan);
-  ctx->fft = NULL;
-  luc__free(ctx, st, sizeof *st);
-}
-
-static luc_status load(luc_context *ctx, bool single, fftw *f) {
-  static const char *const stems[] = {
-      "make_planner_thread_safe", "destroy_plan", "plan_guru64_dft", "plan_guru64_dft_r2c",
-      "plan_guru64_dft_c2r",      "execute_dft",  "execute_dft_r2c", "execute_dft_c2r"};
-  fftw found = {0};
-  void *library, *to[] = {&found.thread_safe,
-                          &found.destroy,
-                          &found.plan_complex,
-                          &found.plan_real,
-                          &found.plan_back,
-                          &found.execute[LUC_FFT_FORWARD],
-                          &found.execute[LUC_FFT_REAL],
-                          &found.execute[LUC_FFT_BACK]};
-  LUC_TRY(luc__library_open(ctx, "FFTW",
-                            single ? "libfftw3f_threads.so.3" : "libfftw3_threads.so.3",
-                            single ? "libfftw3-single3" : "libfftw3-double3", &library));
-  for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
-    char name[48];
-    snprintf(name, sizeof name, "fftw%s_%s", single ? "f" : "", stems[i]);
-    LUC_CHECK(ctx, luc__library_find(library, name, to[i]), LUC_ERR_SUPPORT,
-              "this FFTW is older than 3.3.5");
+/* to [n, m] = from [m, n] turned, rows at these distances: numbers of two doubles. */
+static void turn_large(int64_t m, int64_t n, const char *from, int64_t from_row, char *to,
+                       int64_t to_row) {
+  enum { ITEM = 2 * sizeof(double), SQUARE = 4 }; /* the side of what a cache line holds */
+  for (int64_t j = 0; j < n; j += SQUARE) {
+    const int64_t end = n - j < SQUARE ? n : j + SQUARE;
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t k = j; k < end; k++)
+        memcpy(to + (k * to_row + i) * ITEM, from + (i * from_row + k) * ITEM, ITEM);
   }
-  found.execute[LUC_FFT_INVERSE] = found.execute[LUC_FFT_FORWARD];
-  found.execute[LUC_FFT_WHOLE] = found.execute[LUC_FFT_REAL];
-  found.thread_safe();
-  *f = found;
-  return LUC_OK;
 }
 
-/* The context's state with the library of a precision. */
-static luc_status need(luc_context *ctx, bool single, state **out) {
-  state *st = ctx->fft;
-  if (!st) {
-    st = luc__alloc_zero(ctx, sizeof *st);
-    if (!st) return LUC_ERR_MEMORY;
-    luc_status status = luc__context_on_close(ctx, close_state);
-    if (status != LUC_OK) {
-      luc__free(ctx, st, sizeof *st);
-      return status;
+/* The same of numbers of `item` bytes. */
+static void turn(const pass *p, size_t item, int64_t m, int64_t n, const char *from,
+                 int64_t from_row, char *to, int64_t to_row) {
+  const luc_gemm_kernels *g = p->kernels->gemm;
+  if (item > sizeof(double))
+    turn_large(m, n, from, from_row, to, to_row);
+  else
+    g[item == sizeof(double) ? LUC_FLOAT64 : LUC_FLOAT32].transpose(m, n, from, from_row, to,
+                                                                    to_row);
+}
+
+/* Lines [first, first + count) between an array and their own place, one after another. */
+static void move(const pass *p, const side *s, int64_t first, int64_t count, char *lines,
+                 bool into) {
+  for (int64_t i = 0, run; i < count; i += run, lines += (size_t)(run * s->n) * s->item) {
+    const int64_t at = (first + i) % p->columns, left = p->columns - at;
+    const int64_t offset = (first + i) / p->columns * s->group + at * s->column;
+    char *array = s->data + (size_t)offset * s->item;
+    run = left < count - i ? left : count - i;
+    if (s->step != 1) {
+      if (into)
+        turn(p, s->item, s->n, run, array, s->step, lines, s->n);
+      else
+        turn(p, s->item, run, s->n, lines, s->n, array, s->step);
+      continue;
     }
-    ctx->fft = st;
+    if (s->column != s->n) run = 1;
+    const size_t bytes = (size_t)(run * s->n) * s->item;
+    memcpy(into ? lines : array, into ? array : lines, bytes);
   }
-  *out = st;
-  return st->libraries[single].destroy ? LUC_OK : load(ctx, single, &st->libraries[single]);
 }
 
-/* FFTW ends the process when malloc fails in it, so what it may take is asked for beforehand,
- * within the context's limit and from the system. Measured over lengths of all kinds (primes take
- * most) it is up to 11 complex numbers per point of each length, of which each thread takes 2 anew,
- * and to plan 1 MB of tables. */
-static luc_status reserve(luc_context *ctx, const luc_fft *t, int64_t pieces, size_t tables) {
-  size_t points = 0;
-  for (int i = 0; i < t->count; i++) points += (size_t)t->sizes[t->dims[i]];
-  size_t number = 2 * luc__dtype_size(t->dtype);
-  size_t wanted = luc__mul_size(points, (size_t)(16 + 2 * pieces) * number);
-  if (wanted < SIZE_MAX - tables) wanted += tables;
-  void *block = luc__alloc(ctx, wanted);
-  if (!block) return LUC_ERR_MEMORY;
-  luc__heap_free(ctx->heap, block, wanted); /* past the cache, which would keep it */
-  return LUC_OK;
+/* ---- one very long line as many: Bailey 1990 ---- */
+
+/* A line of `rows` * `columns` numbers: after the transforms of its columns number k of column j is
+ * turned by exp(-+ 2 pi i j k / n). Its factors are products of two of `coarse` [COARSE] and `fine`
+ * [n / COARSE]. */
+enum { FACTORS = 32 };
+
+typedef struct twist {
+  int64_t n, columns, part; /* numbers; columns; fine factors */
+  const double *coarse, *fine;
+} twist;
+
+static void factor_at(const twist *t, int64_t i, double *re, double *im) {
+  const double *a = t->coarse + 2 * (i / t->part), *b = t->fine + 2 * (i % t->part);
+  *re = a[0] * b[0] - a[1] * b[1];
+  *im = a[0] * b[1] + a[1] * b[0];
 }
 
-static int aligned(const void *p) {
-  return (int)((uintptr_t)p % 64);
-}
-
-/* Sorts the dimensions into those transformed, in their order, and those looped over. */
-static problem describe(const luc_fft *t, const void *from, const void *to) {
-  problem p;
-  int64_t in[LUC_MAX_DIMS], out[LUC_MAX_DIMS], half[LUC_MAX_DIMS];
-  bool used[LUC_MAX_DIMS] = {false};
-  memset(&p, 0, sizeof p); /* padding too */
-  p.kind = (int)t->kind;
-  p.single = t->dtype == LUC_FLOAT32;
-  p.in = aligned(from);
-  p.out = aligned(to);
-  for (int d = 0; d < t->ndim; d++) half[d] = t->sizes[d];
-  if (t->kind == LUC_FFT_REAL || t->kind == LUC_FFT_BACK)
-    half[t->dims[t->count - 1]] = half[t->dims[t->count - 1]] / 2 + 1;
-  luc__contiguous_strides(t->ndim, t->kind == LUC_FFT_BACK ? half : t->sizes, in);
-  luc__contiguous_strides(t->ndim, t->kind == LUC_FFT_REAL ? half : t->sizes, out);
-  for (; p.count < t->count; p.count++) {
-    int d = t->dims[p.count];
-    used[d] = true;
-    p.dims[p.count] = (dimension){(ptrdiff_t)t->sizes[d], (ptrdiff_t)in[d], (ptrdiff_t)out[d]};
-  }
-  for (int d = 0; d < t->ndim; d++)
-    if (!used[d])
-      p.loops[p.looped++] =
-          (dimension){(ptrdiff_t)t->sizes[d], (ptrdiff_t)in[d], (ptrdiff_t)out[d]};
-  return p;
-}
-
-/* Neither flag has FFTW write to the arrays now, or to `from` ever. */
-static void *make_plan(const fftw *f, const problem *p, void *from, void *to) {
-  const unsigned flags = ESTIMATE | PRESERVE_INPUT;
-  if (p->kind >= LUC_FFT_REAL) {
-    plan_real_fn plan = p->kind == LUC_FFT_BACK ? f->plan_back : f->plan_real;
-    return plan(p->count, p->dims, p->looped, p->loops, from, to, flags);
-  }
-  int sign = p->kind == LUC_FFT_FORWARD ? -1 : 1;
-  return f->plan_complex(p->count, p->dims, p->looped, p->loops, from, to, sign, flags);
-}
-
-/* A plan, and whether the context keeps it. */
-static luc_status plan(luc_context *ctx, state *st, const luc_fft *t, const problem *p, void *from,
-                       void *to, int64_t pieces, void **out, bool *kept) {
-  const fftw *f = &st->libraries[p->single];
-  int64_t points = 1;
-  for (int i = 0; i < t->count; i++) points *= t->sizes[t->dims[i]];
-  *kept = points <= SHORT;
-  for (int i = 0; *kept && i < PLANS; i++)
-    if (st->plans[i].plan && !memcmp(&st->plans[i].key, p, sizeof *p)) {
-      *out = st->plans[i].plan;
-      return reserve(ctx, t, pieces, 0);
-    }
-  LUC_TRY(reserve(ctx, t, pieces, 2 << 20));
-  *out = make_plan(f, p, from, to);
-  LUC_CHECK(ctx, *out, LUC_ERR_SUPPORT, "FFTW has no plan for this transform");
-  if (!*kept) return LUC_OK;
-  void *old = st->plans[st->next].plan;
-  if (old) st->libraries[st->plans[st->next].key.single].destroy(old);
-  st->plans[st->next].key = *p;
-  st->plans[st->next].plan = *out;
-  st->next = (st->next + 1) % PLANS;
-  return LUC_OK;
-}
-
-/* ---- in pieces ---- */
-
-/* Equal pieces of a problem that follow each other along the outermost loop. */
-typedef struct pieces {
-  int64_t count;
-  size_t from_step, to_step; /* bytes */
-  char *from, *to;
-  execute_fn execute;
-  void *plan;
-} pieces;
-
-enum { PIECES = 16, WORK = 1 << 15 /* points that are worth it */ };
-
-/* Cuts p into pieces of one alignment, by its size alone; returns how much of the loop is left
- * over. */
-static ptrdiff_t cut(const luc_fft *t, problem *p, pieces *c) {
-  dimension *loop = &p->loops[0];
-  size_t real = luc__dtype_size(t->dtype), from = 2 * real, to = 2 * real;
-  int64_t points = 1;
-  for (int d = 0; d < t->ndim; d++) points *= t->sizes[d];
-  if (t->kind == LUC_FFT_REAL || t->kind == LUC_FFT_WHOLE) from = real;
-  if (t->kind == LUC_FFT_BACK) to = real;
-  c->count = 1;
-  if (p->looped == 0 || points < WORK) return 0;
-  ptrdiff_t n = (loop->n + PIECES - 1) / PIECES;
-  for (; n < loop->n; n++) {
-    c->from_step = (size_t)(n * loop->in) * from;
-    c->to_step = (size_t)(n * loop->out) * to;
-    if (c->from_step % 64 == 0 && c->to_step % 64 == 0) break;
-  }
-  if (n >= loop->n) return 0;
-  ptrdiff_t left = loop->n % n;
-  c->count = loop->n / n;
-  loop->n = n;
-  return left;
-}
-
-static void run_pieces(void *arg, int64_t begin, int64_t end) {
-  const pieces *c = arg;
-  for (int64_t i = begin; i < end; i++)
-    c->execute(c->plan, c->from + (size_t)i * c->from_step, c->to + (size_t)i * c->to_step);
-}
-
-static luc_status perform(luc_context *ctx, state *st, const luc_fft *t, const problem *p,
-                          pieces *c) {
-  bool kept;
-  const fftw *f = &st->libraries[p->single];
-  LUC_TRY(plan(ctx, st, t, p, c->from, c->to, c->count, &c->plan, &kept));
-  c->execute = f->execute[t->kind];
-  luc__parallel_for(ctx, c->count, 1, run_pieces, c);
-  if (!kept) f->destroy(c->plan);
-  return LUC_OK;
-}
-
-/* ---- what FFTW leaves to do ---- */
-
-/* Multiplies the n real numbers of the result. */
-static void scale(luc_dtype dtype, void *out, int64_t n, double factor) {
-  if (dtype == LUC_FLOAT32) {
-    for (int64_t i = 0; i < n; i++) ((float *)out)[i] *= (float)factor;
+static void put_factor(const pass *p, const twist *t, int64_t i, char *to, int64_t at) {
+  double re, im;
+  factor_at(t, i % t->n, &re, &im);
+  if (p->lines.single) {
+    ((float *)to)[2 * at] = (float)re;
+    ((float *)to)[2 * at + 1] = (float)im;
   } else {
-    for (int64_t i = 0; i < n; i++) ((double *)out)[i] *= factor;
+    ((double *)to)[2 * at] = re;
+    ((double *)to)[2 * at + 1] = im;
   }
 }
 
-/* How many real numbers the result consists of. */
-static int64_t parts(const luc_fft *t) {
-  int64_t n = t->kind == LUC_FFT_BACK ? 1 : 2;
-  int last = t->kind == LUC_FFT_REAL ? t->dims[t->count - 1] : -1;
-  for (int d = 0; d < t->ndim; d++) n *= d == last ? t->sizes[d] / 2 + 1 : t->sizes[d];
-  return n;
+/* Lines of the first pass, the columns, in scratch. `room` for 2 * FACTORS numbers and more. */
+static void twist_lines(const pass *p, int64_t first, int64_t count, char *lines, char *room) {
+  const twist *t = p->twist;
+  const int64_t n = p->lines.n, highs = (n + FACTORS - 1) / FACTORS;
+  char *high = room + FACTORS * p->to.item;
+  for (int64_t i = 0; i < count; i++, lines += (size_t)n * p->to.item) {
+    const int64_t j = (first + i) % t->columns;
+    for (int64_t k = 0; k < FACTORS; k++) put_factor(p, t, j * k, room, k);
+    for (int64_t k = 0; k < highs; k++) put_factor(p, t, j * k * FACTORS, high, k);
+    p->kernels->fft[p->lines.single ? LUC_FLOAT32 : LUC_FLOAT64].turn(n, FACTORS, high, room,
+                                                                      lines);
+  }
 }
 
-/* out[k] = conj(out[n - k]) for the second half of n complex numbers at this stride, the others
- * being at `from`. */
-static void mirror_line(luc_dtype dtype, void *to, const void *from, int64_t n, int64_t stride) {
-  for (int64_t k = n / 2 + 1; k < n; k++) {
-    int64_t at = 2 * k * stride, other = 2 * (n - k) * stride;
-    if (dtype == LUC_FLOAT32) {
-      ((float *)to)[at] = ((const float *)from)[other];
-      ((float *)to)[at + 1] = -((const float *)from)[other + 1];
+/* ---- a pass ---- */
+
+/* All of a block's lines are transformed, also those that a last, smaller one does not have. */
+static void run_block(const pass *p, int64_t block, char *scratch) {
+  const int64_t first = block * p->lines.count, left = p->total - first;
+  const int64_t count = left < p->lines.count ? left : p->lines.count;
+  const bool whole = count == p->lines.count;
+  char *from = scratch, *to = from + p->from_bytes, *room = to + p->to_bytes;
+  if (p->straight_from && whole)
+    from = p->from.data + (size_t)(first * p->from.n) * p->from.item;
+  else
+    move(p, &p->from, first, count, from, true);
+  char *array = p->to.data + (size_t)(first * p->to.n) * p->to.item;
+  const bool straight = p->straight_to && whole;
+  luc__fft_lines_run(p->kernels->fft, &p->lines, from, straight ? array : to, room, p->factor);
+  if (p->twist) twist_lines(p, first, count, to, room);
+  if (!straight) move(p, &p->to, first, count, to, false);
+}
+
+static void run_blocks(void *arg, int64_t begin, int64_t end) {
+  pass *p = arg;
+  char *scratch = luc__slots_take(&p->slots);
+  for (int64_t i = begin; i < end; i++) run_block(p, i, scratch);
+  luc__slots_put(&p->slots, scratch);
+}
+
+static bool lies_straight(const side *s, int64_t count) {
+  return s->step == 1 && s->column == s->n && (uintptr_t)s->data % 64 == 0 &&
+         (size_t)(count * s->n) * s->item % 64 == 0;
+}
+
+/* Lines of a block: there should be 8 blocks. */
+static int64_t choose_count(const pass *p, int64_t n) {
+  const int64_t least = p->from.step == 1 && p->to.step == 1 ? 1 : n <= BLOCK ? BESIDE : 8;
+  int64_t count = BLOCK / n < p->total / 8 ? BLOCK / n : p->total / 8;
+  count = count / 8 * 8;
+  if (count < least) count = least;
+  return count < p->total ? count : p->total;
+}
+
+/* Bytes of a block's lines in scratch, whole cache lines; none where all are straight. */
+static size_t block_bytes(const pass *p, const side *s, bool straight) {
+  const int64_t count = p->lines.count;
+  if (straight && p->total % count == 0) return 0;
+  return ((size_t)(count * s->n) * s->item + 63) / 64 * 64;
+}
+
+static luc_status run_pass(luc_context *ctx, pass *p, luc_fft_kind kind, luc_dtype dtype,
+                           int64_t n) {
+  const int64_t count = choose_count(p, n), blocks = (p->total + count - 1) / count;
+  p->kernels = luc__kernels(ctx);
+  LUC_TRY(luc__fft_lines_take(ctx, kind, dtype, n, count, &p->lines));
+  const bool apart = p->from.data != p->to.data;
+  p->straight_from = apart && lies_straight(&p->from, count);
+  p->straight_to = apart && !p->twist && lies_straight(&p->to, count);
+  p->from_bytes = block_bytes(p, &p->from, p->straight_from);
+  p->to_bytes = block_bytes(p, &p->to, p->straight_to);
+  const size_t factors = p->twist ? (size_t)(n / FACTORS + 1 + FACTORS) * p->to.item : 0;
+  const size_t bytes = p->from_bytes + p->to_bytes + luc__fft_lines_scratch(&p->lines) + factors;
+  const int64_t grain = (PIECE + count * n - 1) / (count * n);
+  luc_status status = luc__slots_init(ctx, &p->slots, bytes, (blocks + grain - 1) / grain);
+  if (status == LUC_OK) {
+    luc__parallel_for(ctx, blocks, grain, run_blocks, p);
+    luc__slots_free(ctx, &p->slots);
+  }
+  luc__fft_lines_put(ctx, &p->lines);
+  return status;
+}
+
+/* ---- long lines ---- */
+
+/* Numbers of a line that is worth to be cut, where there are few of them. */
+enum { LONG = 1 << 15 };
+
+/* The largest factor of n up to its root, of those that make whole vectors; 0: none. */
+static int64_t near_root(int64_t n) {
+  for (int64_t rows = (int64_t)sqrt((double)n) / 16 * 16; rows >= 128; rows -= 16)
+    if (n % rows == 0 && n / rows % 16 == 0) return rows;
+  return 0;
+}
+
+static void fill_factors(double *to, int64_t count, int64_t step, int64_t n, double sign) {
+  for (int64_t i = 0; i < count; i++) {
+    const double angle = sign * 2 * 3.14159265358979323846 * (double)(i * step) / (double)n;
+    to[2 * i] = cos(angle);
+    to[2 * i + 1] = sin(angle);
+  }
+}
+
+/* n = rows * columns: columns are transformed and turned, then rows, which become columns. */
+static luc_status run_long(luc_context *ctx, luc_fft_kind kind, luc_dtype dtype, int64_t n,
+                           int64_t rows, int64_t lines, double factor, const void *in, void *out) {
+  const int64_t columns = n / rows;
+  const size_t item = 2 * luc__dtype_size(dtype);
+  const size_t bytes = luc__mul_size((size_t)(n * lines), item);
+  const size_t factors = (size_t)(rows + columns) * 2 * sizeof(double);
+  twist t = {.n = n, .columns = columns, .part = columns};
+  char *between = luc__alloc(ctx, bytes);
+  double *fine = between ? luc__alloc(ctx, factors) : NULL;
+  luc_status status = fine ? LUC_OK : LUC_ERR_MEMORY;
+  if (fine) {
+    const double sign = kind == LUC_FFT_FORWARD ? -1 : 1;
+    fill_factors(fine, columns, 1, n, sign);
+    fill_factors(fine + 2 * columns, rows, columns, n, sign);
+    t.fine = fine, t.coarse = fine + 2 * columns;
+    pass p = {.from = {(char *)(uintptr_t)in, item, rows, columns, 1, n},
+              .to = {between, item, rows, columns, 1, n},
+              .columns = columns,
+              .total = lines * columns,
+              .factor = 1,
+              .twist = &t};
+    status = run_pass(ctx, &p, kind, dtype, rows);
+  }
+  if (status == LUC_OK) {
+    pass p = {.from = {between, item, columns, 1, columns, n},
+              .to = {out, item, columns, rows, 1, n},
+              .columns = rows,
+              .total = lines * rows,
+              .factor = factor};
+    status = run_pass(ctx, &p, kind, dtype, columns);
+  }
+  luc__free(ctx, fine, factors);
+  luc__free(ctx, between, bytes);
+  return status;
+}
+
+/* ---- dimensions ---- */
+
+/* Along dimension d of t, whose numbers beside it are those of `sizes`. */
+static luc_status along(luc_context *ctx, const luc_fft *t, luc_fft_kind kind, int d,
+                        const int64_t *sizes, double factor, const void *in, void *out) {
+  const int64_t n = t->sizes[d];
+  const luc_fft_line line = luc__fft_line(kind, t->dtype, n);
+  int64_t inner = 1, outer = 1;
+  for (int i = 0; i < d; i++) outer *= sizes[i];
+  for (int i = d + 1; i < t->ndim; i++) inner *= sizes[i];
+  const int64_t rows =
+      kind <= LUC_FFT_INVERSE && inner == 1 && outer < BESIDE && n >= LONG ? near_root(n) : 0;
+  if (rows) return run_long(ctx, kind, t->dtype, n, rows, outer, factor, in, out);
+  const bool single = inner == 1; /* lines follow each other */
+  pass p = {
+      .from = {(char *)(uintptr_t)in, line.from_item, line.from, inner, single ? line.from : 1,
+               inner * line.from},
+      .to = {out, line.to_item, line.to, inner, single ? line.to : 1, inner * line.to},
+      .columns = single ? outer : inner,
+      .total = inner * outer,
+      .factor = factor,
+  };
+  return run_pass(ctx, &p, kind, t->dtype, n);
+}
+
+/* The last of the dims first, into `out`, then the others there. `sizes` are those of out. */
+static luc_status all_dims(luc_context *ctx, const luc_fft *t, luc_fft_kind kind,
+                           const int64_t *sizes, const void *in, void *out) {
+  for (int i = t->count - 1; i >= 0; i--) {
+    const bool first = i == t->count - 1;
+    LUC_TRY(along(ctx, t, first ? kind : LUC_FFT_FORWARD + (kind == LUC_FFT_INVERSE), t->dims[i],
+                  sizes, i == 0 ? t->scale : 1, first ? in : out, out));
+  }
+  return LUC_OK;
+}
+
+/* ---- the frequencies that mirror others ---- */
+
+typedef struct mirror_job {
+  const luc_fft *t;
+  const char *half;
+  char *whole;
+  int64_t outer, inner, n; /* of the last of the dims transformed, in the middle */
+} mirror_job;
+
+/* The number at the negative frequencies of number i of [..., 1, ...]: all but the last of the dims
+ * transformed. */
+static int64_t mirrored(const mirror_job *j, int64_t i) {
+  const luc_fft *t = j->t;
+  const int last = t->dims[t->count - 1];
+  int64_t other = i, step = 1;
+  for (int d = t->ndim - 1; d >= 0; d--) {
+    if (d == last) continue;
+    const int64_t size = t->sizes[d], at = i / step % size;
+    for (int k = 0; k < t->count - 1; k++)
+      if (t->dims[k] == d && at > 0) other += (size - 2 * at) * step;
+    step *= size;
+  }
+  return other;
+}
+
+/* One line of [outer, n, inner] from two of [outer, n / 2 + 1, inner]. */
+static void mirror_line(const mirror_job *j, int64_t i) {
+  const int64_t inner = j->inner, h = j->n / 2 + 1, other = mirrored(j, i);
+  const size_t real = luc__dtype_size(j->t->dtype), item = 2 * real;
+  const char *from = j->half + (size_t)(i / inner * h * inner + i % inner) * item;
+  const char *back = j->half + (size_t)(other / inner * h * inner + other % inner) * item;
+  char *to = j->whole + (size_t)(i / inner * j->n * inner + i % inner) * item;
+  if (inner == 1) memcpy(to, from, (size_t)h * item);
+  for (int64_t k = 0; inner != 1 && k < h; k++)
+    memcpy(to + (size_t)(k * inner) * item, from + (size_t)(k * inner) * item, item);
+  for (int64_t k = h; k < j->n; k++) {
+    const char *there = back + (size_t)((j->n - k) * inner) * item;
+    char *here = to + (size_t)(k * inner) * item;
+    if (j->t->dtype == LUC_FLOAT32) {
+      ((float *)here)[0] = ((const float *)there)[0];
+      ((float *)here)[1] = -((const float *)there)[1];
     } else {
-      ((double *)to)[at] = ((const double *)from)[other];
-      ((double *)to)[at + 1] = -((const double *)from)[other + 1];
+      ((double *)here)[0] = ((const double *)there)[0];
+      ((double *)here)[1] = -((const double *)there)[1];
     }
   }
 }
 
-/* The negative frequencies along the last of the dims transformed. A mirror image has the other
- * sign along all of them. */
-static void mirror(const luc_fft *t, void *out) {
-  int64_t strides[LUC_MAX_DIMS], index[LUC_MAX_DIMS] = {0};
-  int last = t->dims[t->count - 1], d;
-  size_t item = 2 * luc__dtype_size(t->dtype);
-  luc__contiguous_strides(t->ndim, t->sizes, strides);
-  do {
-    int64_t to = 0, from = 0;
-    for (d = 0; d < t->ndim; d++) to += index[d] * strides[d];
-    from = to;
-    for (int i = 0; i < t->count - 1; i++) {
-      int64_t at = index[t->dims[i]];
-      if (at > 0) from += (t->sizes[t->dims[i]] - 2 * at) * strides[t->dims[i]];
-    }
-    mirror_line(t->dtype, (char *)out + (size_t)to * item, (char *)out + (size_t)from * item,
-                t->sizes[last], strides[last]);
-    for (d = t->ndim - 1; d >= 0; d--) {
-      if (d == last) continue;
-      if (++index[d] < t->sizes[d]) break;
-      index[d] = 0;
-    }
-  } while (d >= 0);
+static void mirror_lines(void *arg, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++) mirror_line(arg, i);
+}
+
+static luc_status run_whole(luc_context *ctx, const luc_fft *t, const int64_t *sizes,
+                            const void *in, void *out) {
+  const int last = t->dims[t->count - 1];
+  size_t bytes = 2 * luc__dtype_size(t->dtype);
+  mirror_job j = {.t = t, .whole = out, .n = t->sizes[last], .outer = 1, .inner = 1};
+  for (int d = 0; d < t->ndim; d++) bytes = luc__mul_size(bytes, (size_t)sizes[d]);
+  for (int d = 0; d < last; d++) j.outer *= sizes[d];
+  for (int d = last + 1; d < t->ndim; d++) j.inner *= sizes[d];
+  char *half = luc__alloc(ctx, bytes);
+  if (!half) return LUC_ERR_MEMORY;
+  j.half = half;
+  luc_status status = all_dims(ctx, t, LUC_FFT_REAL, sizes, in, half);
+  if (status == LUC_OK)
+    luc__parallel_for(ctx, j.outer * j.inner, PIECE / j.n + 1, mirror_lines, &j);
+  luc__free(ctx, half, bytes);
+  return status;
 }
 
 luc_status luc__fft(luc_context *ctx, const luc_fft *t, const void *in, void *out) {
-  state *st;
-  int64_t n = parts(t);
+  int64_t sizes[LUC_MAX_DIMS] = {0}, n = 1;
+  for (int d = 0; d < t->ndim; d++) n *= sizes[d] = t->sizes[d];
   if (n == 0) return LUC_OK;
-  LUC_TRY(need(ctx, t->dtype == LUC_FLOAT32, &st));
-  problem p = describe(t, in, out);
-  pieces c = {.from = (char *)(uintptr_t)in, .to = out};
-  ptrdiff_t left = cut(t, &p, &c);
-  LUC_TRY(perform(ctx, st, t, &p, &c));
-  if (left > 0) {
-    c.from += (size_t)c.count * c.from_step;
-    c.to += (size_t)c.count * c.to_step;
-    c.count = 1;
-    p.loops[0].n = left;
-    LUC_TRY(perform(ctx, st, t, &p, &c));
+  if (t->count == 0) {
+    memcpy(out, in, (size_t)n * 2 * luc__dtype_size(t->dtype));
+    luc__kernels(ctx)->fft[t->dtype].scale(2 * n, t->scale, out);
+    return LUC_OK;
   }
-  if (t->kind == LUC_FFT_WHOLE) mirror(t, out);
-  if (t->scale != 1) scale(t->dtype, out, n, t->scale);
-  return LUC_OK;
+  const int last = t->dims[t->count - 1];
+  if (t->kind == LUC_FFT_REAL || t->kind == LUC_FFT_WHOLE) sizes[last] = sizes[last] / 2 + 1;
+  if (t->kind == LUC_FFT_WHOLE) return run_whole(ctx, t, sizes, in, out);
+  return all_dims(ctx, t, t->kind, sizes, in, out);
 }

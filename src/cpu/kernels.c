@@ -8,6 +8,7 @@
 #include "cpu/activation.h"
 #include "cpu/attention_kernels.h"
 #include "cpu/conv_kernels.h"
+#include "cpu/fft_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/index_kernels.h"
 #include "cpu/isa.h"
@@ -39,6 +40,7 @@ static const luc_kernels tables[] = {
         .random = &luc__random_base,
         .recurrence = luc__recurrence_base,
         .index = &luc__index_base,
+        .fft = luc__fft_base,
     },
 #if LUC_ISA_X86
     {
@@ -59,6 +61,7 @@ static const luc_kernels tables[] = {
         .random = &luc__random_avx2,
         .recurrence = luc__recurrence_avx2,
         .index = &luc__index_avx2,
+        .fft = luc__fft_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -78,6 +81,7 @@ static const luc_kernels tables[] = {
         .random = &luc__random_avx512,
         .recurrence = luc__recurrence_avx512,
         .index = &luc__index_avx512,
+        .fft = luc__fft_avx512,
     },
 #endif
 };

@@ -30,6 +30,7 @@ typedef struct luc_kernels {
   const struct luc_optim_kernels *optim;
   const struct luc_recurrence_kernels *recurrence;
   const struct luc_index_kernels *index;
+  const struct luc_fft_kernels *fft;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

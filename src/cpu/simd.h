@@ -235,6 +235,70 @@ LUC_INLINE luc_vf64 luc__odd_f64(luc_vf64 a, luc_vf64 b) {
   return __builtin_shuffle(a, b, (luc_vi64)LUC_EVEN_I64 + 1);
 }
 
+/* Pairs of lanes are complex numbers. The parts of each change places; the numbers themselves come
+ * in backward order. */
+#if LUC_VECTOR_BYTES == 64
+#define LUC_SWAP_I32                                                                               \
+  { 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14 }
+#define LUC_SWAP_I64                                                                               \
+  { 1, 0, 3, 2, 5, 4, 7, 6 }
+#define LUC_BACKWARD_I32                                                                           \
+  { 14, 15, 12, 13, 10, 11, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1 }
+#define LUC_BACKWARD_I64                                                                           \
+  { 6, 7, 4, 5, 2, 3, 0, 1 }
+#elif LUC_VECTOR_BYTES == 32
+#define LUC_SWAP_I32                                                                               \
+  { 1, 0, 3, 2, 5, 4, 7, 6 }
+#define LUC_SWAP_I64                                                                               \
+  { 1, 0, 3, 2 }
+#define LUC_BACKWARD_I32                                                                           \
+  { 6, 7, 4, 5, 2, 3, 0, 1 }
+#define LUC_BACKWARD_I64                                                                           \
+  { 2, 3, 0, 1 }
+#else
+#define LUC_SWAP_I32                                                                               \
+  { 1, 0, 3, 2 }
+#define LUC_SWAP_I64                                                                               \
+  { 1, 0 }
+#define LUC_BACKWARD_I32                                                                           \
+  { 2, 3, 0, 1 }
+#define LUC_BACKWARD_I64                                                                           \
+  { 0, 1 }
+#endif
+
+LUC_INLINE luc_vf32 luc__swap_f32(luc_vf32 x) {
+  return __builtin_shuffle(x, (luc_vi32)LUC_SWAP_I32);
+}
+LUC_INLINE luc_vf64 luc__swap_f64(luc_vf64 x) {
+  return __builtin_shuffle(x, (luc_vi64)LUC_SWAP_I64);
+}
+LUC_INLINE luc_vf32 luc__backward_f32(luc_vf32 x) {
+  return __builtin_shuffle(x, (luc_vi32)LUC_BACKWARD_I32);
+}
+LUC_INLINE luc_vf64 luc__backward_f64(luc_vf64 x) {
+  return __builtin_shuffle(x, (luc_vi64)LUC_BACKWARD_I64);
+}
+/* The real, or the imaginary, parts in both their places. */
+LUC_INLINE luc_vf32 luc__real_f32(luc_vf32 x) {
+  return __builtin_shuffle(x, (luc_vi32)LUC_SWAP_I32 & ~1);
+}
+LUC_INLINE luc_vf64 luc__real_f64(luc_vf64 x) {
+  return __builtin_shuffle(x, (luc_vi64)LUC_SWAP_I64 & ~(int64_t)1);
+}
+LUC_INLINE luc_vf32 luc__imaginary_f32(luc_vf32 x) {
+  return __builtin_shuffle(x, (luc_vi32)LUC_SWAP_I32 | 1);
+}
+LUC_INLINE luc_vf64 luc__imaginary_f64(luc_vf64 x) {
+  return __builtin_shuffle(x, (luc_vi64)LUC_SWAP_I64 | (int64_t)1);
+}
+/* -1 in the lanes of real parts, 1 in the others. */
+LUC_INLINE luc_vf32 luc__minus_real_f32(void) {
+  return __builtin_convertvector(1 - 2 * ((luc_vi32)LUC_SWAP_I32 & 1), luc_vf32);
+}
+LUC_INLINE luc_vf64 luc__minus_real_f64(void) {
+  return __builtin_convertvector(1 - 2 * ((luc_vi64)LUC_SWAP_I64 & 1), luc_vf64);
+}
+
 /* The zip of two halves, low and high: the step of which transposes are made. */
 LUC_INLINE void luc__zip_f32(luc_vf32 *a, luc_vf32 *b) {
 #if LUC_VECTOR_BYTES == 64

@@ -138,6 +138,54 @@ TEST("what is done in pieces is what is done at once") {
   }
 }
 
+/* Number k of the transform of a line, as a sum of products. */
+static void one_frequency(const kt_array *in, int64_t n, int64_t k, luc_fft_kind kind, double *to) {
+  const double sign = kind == LUC_FFT_FORWARD || kind == LUC_FFT_REAL ? -1 : 1;
+  to[0] = to[1] = 0;
+  for (int64_t j = 0; j < n; j++) {
+    const bool mirrored = kind == LUC_FFT_BACK && j > n / 2;
+    const int64_t from = mirrored ? n - j : j;
+    const bool alone = kind == LUC_FFT_BACK && (j == 0 || 2 * j == n);
+    const double angle = sign * 2 * 3.14159265358979323846 * (double)(j * k % n) / (double)n;
+    const double re = kind == LUC_FFT_REAL ? in->v[j] : in->v[2 * from];
+    double im = kind == LUC_FFT_REAL || alone ? 0 : in->v[2 * from + 1];
+    if (mirrored) im = -im;
+    to[0] += re * cos(angle) - im * sin(angle);
+    to[1] += re * sin(angle) + im * cos(angle);
+  }
+}
+
+static void check_length(luc_context *ctx, luc_dtype dtype, luc_fft_kind kind, int64_t n) {
+  const int parts = kind == LUC_FFT_BACK ? 1 : 2;
+  const int64_t step = kind == LUC_FFT_REAL ? n / 2 + 1 : n;
+  kt_array in = kt_random(dtype, 3 * 2 * n), out = kt_random(dtype, 3 * 2 * n);
+  int dim = 1;
+  const luc_fft t = {kind, dtype, 2, (int64_t[]){3, n}, 1, &dim, 0.5};
+  CHECK_EQ(luc__fft(ctx, &t, in.p, out.p), LUC_OK);
+  for (int i = 0; i < 20; i++) {
+    const int64_t k = i == 0 ? step - 1 : kt_int(0, step - 1);
+    double wanted[2];
+    one_frequency(&in, n, k, kind, wanted); /* of the first of three lines */
+    for (int part = 0; part < parts; part++) {
+      const double off = fabs(kt_get(&out, parts * k + part) - wanted[part] / 2);
+      CHECK(off < sqrt((double)n) * (dtype == LUC_FLOAT32 ? 2e-6 : 4e-14));
+    }
+  }
+  kt_free(&in), kt_free(&out);
+}
+
+TEST("lengths of large factors, of odd and even real numbers, and long lines") {
+  static const int64_t lengths[] = {29, 58, 101, 202, 1000, 1009, 2018, 1 << 15, 3 << 15};
+  test_heap heap = {0};
+  luc_context *ctx = test_context(&heap);
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_BACK; kind++)
+      for (int d = 0; d < 2; d++)
+        check_length(ctx, d ? LUC_FLOAT64 : LUC_FLOAT32, (luc_fft_kind)kind, lengths[i]);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
 TEST("without elements there is nothing to do, without dimensions a copy") {
   test_heap heap = {0};
   luc_context *ctx = test_context(&heap);
