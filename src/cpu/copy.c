@@ -76,7 +76,8 @@ static void copy_turned(void *arg, int64_t begin, int64_t end) {
 
 /* The dimension to turn against dimension 0, or 0 if this is no transpose worth tiling. */
 static int find_turned(const luc_nest *nest, int64_t size) {
-  if (nest->strides[0][0] != size || nest->strides[1][0] == size) return 0;
+  int64_t step = nest->strides[1][0];
+  if (nest->strides[0][0] != size || step == size || step == 0) return 0;
   if (nest->sizes[0] < TURN_MIN) return 0;
   for (int d = 1; d < nest->ndim; d++)
     if (nest->strides[1][d] == size && nest->sizes[d] >= TURN_MIN) return d;

@@ -7,6 +7,7 @@
 #include "cpu/reduce.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,6 +320,20 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
   return LUC_OK;
 }
 
+typedef struct zero_search {
+  rd_job job;
+  atomic_bool found;
+} zero_search;
+
+static void find_zero(void *arg, int64_t begin, int64_t end) {
+  zero_search *search = arg;
+  states s;
+  if (atomic_load_explicit(&search->found, memory_order_relaxed)) return;
+  fold_block(&search->job, search->job.kept.base[0], 1, begin, end, &s);
+  const int64_t zero_bits = 0; /* of an integer and of a double alike */
+  if (s.a[0] == zero_bits) atomic_store_explicit(&search->found, true, memory_order_relaxed);
+}
+
 bool luc__any_zero(luc_context *ctx, const luc_tensor *t) {
   if (luc__dtype_is_complex((luc_dtype)t->dtype)) return luc__complex_any_zero(t);
   luc_reduction_job what = {.op = LUC_RD_all,
@@ -326,11 +341,10 @@ bool luc__any_zero(luc_context *ctx, const luc_tensor *t) {
                             .in = t,
                             .dims = (1u << t->ndim) - 1,
                             .divide = 1};
-  rd_job job;
-  states s;
+  zero_search search;
   if (t->numel == 0) return false;
-  setup(ctx, &job, &what);
-  fold_block(&job, t->data, 1, 0, t->numel, &s);
-  int64_t zero_bits = 0; /* of an integer and of a double alike */
-  return s.a[0] == zero_bits;
+  atomic_init(&search.found, false);
+  setup(ctx, &search.job, &what);
+  luc__parallel_for(ctx, t->numel, GRAIN, find_zero, &search);
+  return atomic_load(&search.found);
 }

@@ -73,8 +73,22 @@ luc_status luc__nll_loss(luc_context *ctx, const luc_nll *l, const void *x, void
   return LUC_OK;
 }
 
+typedef struct nll_job {
+  const luc_nll *nll;
+  const luc_softmax_kernels *kernels;
+  const void *dy, *total_weight;
+  void *dx;
+} nll_job;
+
+static void run_nll_backward(void *arg, int64_t begin, int64_t end) {
+  const nll_job *j = arg;
+  j->kernels->nll_backward(j->nll, j->dy, j->total_weight, j->dx, begin, end);
+}
+
 luc_status luc__nll_loss_backward(luc_context *ctx, const luc_nll *l, const void *dy,
                                   const void *total_weight, void *dx) {
-  luc__kernels(ctx)->softmax[l->dtype].nll_backward(l, dy, total_weight, dx);
+  nll_job j = {l, &luc__kernels(ctx)->softmax[l->dtype], dy, total_weight, dx};
+  int64_t plane = l->classes * l->inner;
+  luc__parallel_for(ctx, l->batch, PIECE_SIZE / (plane + 1) + 1, run_nll_backward, &j);
   return LUC_OK;
 }

@@ -13,7 +13,9 @@ typedef struct luc_softmax_kernels {
   void (*columns_backward)(bool log, int64_t n, int64_t inner, int64_t count, const void *dy,
                            const void *y, void *dx);
   void (*nll)(const luc_nll *l, const void *x, void *out, void *total_weight);
-  void (*nll_backward)(const luc_nll *l, const void *dy, const void *total_weight, void *dx);
+  /* Of samples [begin, end). */
+  void (*nll_backward)(const luc_nll *l, const void *dy, const void *total_weight, void *dx,
+                       int64_t begin, int64_t end);
 } luc_softmax_kernels;
 
 extern const luc_softmax_kernels luc__softmax_base[2], luc__softmax_avx2[2], luc__softmax_avx512[2];

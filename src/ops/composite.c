@@ -39,7 +39,7 @@ luc_status luc__run_float_power(luc_context *ctx, luc_value *args, luc_value *ou
 
 luc_status luc__run_ldexp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *power = luc__f_call(&f, LUC_OP_pow, LUC_ARGS(luc_v_float(2), args[1]));
+  luc_tensor *power = luc__f_call(&f, LUC_OP_exp2, LUC_ARGS(args[1]));
   return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, args[0].as.tensor, power), out);
 }
 
@@ -61,8 +61,8 @@ luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_tensor *imag = luc__f1(&f, LUC_OP_imag, args[0].as.tensor);
     return luc__f_result(&f, luc__fs(&f, LUC_OP_eq, imag, 0), out);
   }
-  luc_tensor *t = luc__f1(&f, LUC_OP_ones_like, args[0].as.tensor);
-  return luc__f_result(&f, luc__f_to(&f, t, LUC_BOOL), out);
+  luc_value dtype = luc_v_dtype(LUC_BOOL);
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_ones_like, LUC_ARGS(args[0], dtype)), out);
 }
 
 /* Is each element equal to any of the others? */
