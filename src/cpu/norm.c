@@ -6,7 +6,7 @@
 #include "cpu/kernels.h"
 #include "cpu/norm_kernels.h"
 
-enum { PIECE_SIZE = 1 << 15, COLUMN_BLOCK = 64 };
+enum { PIECE_SIZE = 1 << 15, COLUMN_BLOCK = 128 };
 
 typedef struct job {
   const luc_layer_norm *layer;

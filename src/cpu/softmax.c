@@ -4,9 +4,8 @@
 #include "cpu/kernels.h"
 #include "cpu/softmax_kernels.h"
 
-/* Elements of a piece: some microseconds of exponentials. Columns are cut in blocks of this many.
- */
-enum { PIECE_SIZE = 1 << 14, COLUMN_BLOCK = 64 };
+/* Elements of a piece: some microseconds of exponentials. Columns are cut in blocks. */
+enum { PIECE_SIZE = 1 << 14, COLUMN_BLOCK = LUC_SOFTMAX_COLUMNS };
 
 typedef struct job {
   const luc_softmax *s;

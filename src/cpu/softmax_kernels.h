@@ -5,6 +5,8 @@
 
 #include "cpu/softmax.h"
 
+enum { LUC_SOFTMAX_COLUMNS = 256 }; /* side by side, at most */
+
 typedef struct luc_softmax_kernels {
   void (*rows)(bool log, int64_t count, int64_t n, const void *x, void *y);
   void (*row_backward)(bool log, int64_t n, const void *dy, const void *y, void *dx);
