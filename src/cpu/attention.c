@@ -1,6 +1,6 @@
-/* Attention, cut by the problem's size: forward by groups of blocks of queries, backward by batch
- * items, each of which adds up its gradients alone. Keys are the outer loop: a block of them is
- * packed once for all queries of a piece. */
+/* Attention, cut by the problem's size: forward by groups of blocks of queries; backward by batch
+ * items and, where these are few, by blocks of keys, which add up the queries' gradients apart.
+ * Keys are the outer loop: a block of them is packed once for all queries of a piece. */
 #include "cpu/attention.h"
 
 #include <math.h>
@@ -21,6 +21,8 @@ typedef struct job {
   int64_t size, group, groups; /* bytes of an element; queries of a piece, pieces of an item */
   const luc_heads *dout, *out, *dq, *dk, *dv;
   char *lse, *delta;
+  int64_t keys, cuts; /* backward: keys of a block, pieces of an item */
+  char *sums;         /* [batch, cuts - 1, l, e]: dq of the cuts but the first */
   luc_slots slots;
 } job;
 
@@ -89,6 +91,9 @@ static factor turned(factor f) {
   return (factor){f.data, f.row, !f.turned};
 }
 
+/* Queries that are not worth packing keys for. */
+enum { FEW = 8 };
+
 /* C [m, n] = alpha * A B + beta * C */
 static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k, double alpha,
                     factor a, factor b, double beta, void *c, int64_t c_row) {
@@ -107,7 +112,11 @@ static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k,
                 .batch = 1,
                 .alpha = alpha,
                 .beta = beta};
-  if (m > 0 && n > 0) j->gemm->serial(&g, packed);
+  if (m <= 0 || n <= 0) return;
+  if (b.turned && !a.turned && j->a->l <= FEW)
+    j->gemm->dots(&g);
+  else
+    j->gemm->serial(&g, packed);
 }
 
 /* Keys that queries of a block can see end here. */
@@ -181,7 +190,9 @@ static void forward(void *arg, int64_t begin, int64_t end) {
 
 /* ---- backward ---- */
 
-static void backward_block(const job *j, const scratch *w, const block *b) {
+/* dq: the item's, rows e or more apart. */
+static void backward_block(const job *j, const scratch *w, const block *b, char *dq,
+                           int64_t dq_row) {
   const luc_attention *a = j->a;
   const int64_t first = (b->item * a->l + b->query) * j->size;
   const factor p = {w->scores, KEYS, false}, ds = {w->more, KEYS, false};
@@ -194,28 +205,62 @@ static void backward_block(const job *j, const scratch *w, const block *b) {
   product(j, w->values, b->keys, a->ev, b->queries, 1, turned(p), g, 1,
           at(j, j->dv, b->item, b->key), j->dv->row);
   product(j, w->keys, b->queries, a->e, b->keys, a->scale, ds, keys_of(j, &a->k, b), 1,
-          at(j, j->dq, b->item, b->query), j->dq->row);
+          dq + b->query * dq_row * j->size, dq_row);
   product(j, w->keys, b->keys, a->e, b->queries, a->scale, turned(ds), queries_of(j, &a->q, b), 1,
           at(j, j->dk, b->item, b->key), j->dk->row);
 }
 
-static void backward_item(const job *j, const scratch *w, int64_t item) {
+/* The sums of a cut of an item, which is not its first. */
+static char *sums_of(const job *j, int64_t item, int64_t cut) {
+  return j->sums + (item * (j->cuts - 1) + cut - 1) * j->a->l * j->a->e * j->size;
+}
+
+/* A range of an item's blocks of keys meets all queries. */
+static void backward_piece(const job *j, const scratch *w, int64_t item, int64_t cut) {
   const luc_attention *a = j->a;
-  j->kernels->dots(a->l, a->ev, j->dout->row, at(j, j->dout, item, 0), j->out->row,
-                   at(j, j->out, item, 0), j->delta + item * a->l * j->size);
-  for (block b = {.item = item}; b.key < a->s; b.key += KEYS)
+  const int64_t blocks = (a->s + j->keys - 1) / j->keys;
+  const int64_t end = min64((cut + 1) * blocks / j->cuts * j->keys, a->s);
+  char *dq = cut == 0 ? at(j, j->dq, item, 0) : sums_of(j, item, cut);
+  if (cut > 0) memset(dq, 0, (size_t)(a->l * a->e * j->size));
+  for (block b = {.item = item, .key = cut * blocks / j->cuts * j->keys}; b.key < end;
+       b.key += j->keys)
     for (b.query = 0; b.query < a->l; b.query += QUERIES) {
       b.queries = min64(QUERIES, a->l - b.query);
-      b.keys = min64(KEYS, last_key(a, &b) - b.key);
-      if (b.keys > 0) backward_block(j, w, &b);
+      b.keys = min64(j->keys, last_key(a, &b) - b.key);
+      if (b.keys > 0) backward_block(j, w, &b, dq, cut == 0 ? j->dq->row : a->e);
     }
 }
 
 static void backward(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   const scratch w = take_scratch(j);
-  for (int64_t i = begin; i < end; i++) backward_item(j, &w, i);
+  for (int64_t i = begin; i < end; i++) backward_piece(j, &w, i / j->cuts, i % j->cuts);
   luc__slots_put(&j->slots, w.keys);
+}
+
+/* Blocks of queries of all items: what comes before the pieces, and what after. */
+
+static void find_deltas(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const luc_attention *a = j->a;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t item = i / j->groups, row = i % j->groups * QUERIES;
+    j->kernels->dots(min64(QUERIES, a->l - row), a->ev, j->dout->row, at(j, j->dout, item, row),
+                     j->out->row, at(j, j->out, item, row),
+                     j->delta + (item * a->l + row) * j->size);
+  }
+}
+
+static void add_cuts(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const luc_attention *a = j->a;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t item = i / j->groups, first = i % j->groups * QUERIES;
+    for (int64_t row = first; row < min64(first + QUERIES, a->l); row++)
+      for (int64_t cut = 1; cut < j->cuts; cut++)
+        luc__add_elements(a->dtype, at(j, j->dq, item, row),
+                          sums_of(j, item, cut) + row * a->e * j->size, a->e);
+  }
 }
 
 /* ---- calls ---- */
@@ -223,43 +268,72 @@ static void backward(void *arg, int64_t begin, int64_t end) {
 /* Multiplications worth a piece of their own. */
 static const int64_t PIECE_WORK = 1 << 20;
 
-static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t queries, luc_range_fn fn) {
-  const luc_attention *a = j->a;
-  const luc_kernels *kernels = luc__kernels(ctx);
-  j->kernels = &kernels->attention[a->dtype];
-  j->gemm = &kernels->gemm[a->dtype];
-  int64_t work = queries * a->s * (a->e + a->ev);
-  int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
+/* Pieces at a time; few queries read memory, which takes longer than arithmetic. */
+static int64_t grain_of(const luc_attention *a, int64_t queries, int64_t keys) {
+  const int64_t work = (queries < 16 ? 16 : queries) * keys * (a->e + a->ev);
+  return work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
+}
+
+static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t grain, luc_range_fn fn) {
   LUC_TRY(luc__slots_init(ctx, &j->slots, scratch_size(j), (pieces + grain - 1) / grain));
   luc__parallel_for(ctx, pieces, grain, fn, j);
   luc__slots_free(ctx, &j->slots);
   return LUC_OK;
 }
 
-static int64_t size_of(const luc_attention *a) {
-  return a->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+static job make_job(luc_context *ctx, const luc_attention *a) {
+  const luc_kernels *kernels = luc__kernels(ctx);
+  return (job){.a = a,
+               .kernels = &kernels->attention[a->dtype],
+               .gemm = &kernels->gemm[a->dtype],
+               .size = a->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)};
 }
 
 luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out,
                           void *lse) {
-  job j = {.a = a, .size = size_of(a), .out = out, .lse = lse};
+  job j = make_job(ctx, a);
+  j.out = out, j.lse = lse;
   if (a->batch * a->l * a->ev == 0) return LUC_OK; /* lse is not asked for */
   j.group = GROUP * QUERIES;
   while (j.group > QUERIES && a->batch * a->l < 16 * j.group) j.group /= 2;
   j.groups = (a->l + j.group - 1) / j.group;
-  return run(ctx, &j, a->batch * j.groups, min64(j.group, a->l), forward);
+  return run(ctx, &j, a->batch * j.groups, grain_of(a, min64(j.group, a->l), a->s), forward);
+}
+
+/* Pieces that there should be where blocks of keys allow it. */
+enum { PIECES = 8 };
+
+static void choose_cuts(job *j) {
+  const luc_attention *a = j->a;
+  j->keys = KEYS;
+  while (j->keys > QUERIES && a->batch * (a->s / j->keys) < PIECES / 2) j->keys -= QUERIES;
+  const int64_t blocks = (a->s + j->keys - 1) / j->keys,
+                wanted = (PIECES + a->batch - 1) / a->batch;
+  j->cuts = wanted < blocks ? wanted : blocks;
+  if (j->cuts < 1 || a->l * a->s * (a->e + a->ev) < 2 * PIECE_WORK) j->cuts = 1;
 }
 
 luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, const luc_heads *dout,
                                    const luc_heads *out, const void *lse, const luc_heads *dq,
                                    const luc_heads *dk, const luc_heads *dv) {
-  job j = {.a = a, .size = size_of(a), .dout = dout, .out = out, .dq = dq, .dk = dk, .dv = dv};
-  j.lse = (char *)lse;
+  job j = make_job(ctx, a);
+  j.dout = dout, j.out = out, j.dq = dq, j.dk = dk, j.dv = dv, j.lse = (char *)lse;
   if (a->batch * a->l * a->ev == 0) return LUC_OK;
-  const size_t bytes = (size_t)(a->batch * a->l * j.size);
+  choose_cuts(&j);
+  j.groups = (a->l + QUERIES - 1) / QUERIES;
+  const int64_t rows = a->batch * a->l, grain = PIECE_WORK / 8 / (QUERIES * a->ev) + 1;
+  const size_t sums = luc__mul_size((size_t)(rows * a->e * (j.cuts - 1)), (size_t)j.size);
+  const size_t bytes = (size_t)(rows * j.size);
+  luc_status status = LUC_ERR_MEMORY;
   j.delta = luc__alloc(ctx, bytes);
-  if (!j.delta) return LUC_ERR_MEMORY;
-  luc_status status = run(ctx, &j, a->batch, a->l, backward);
+  j.sums = j.delta && sums ? luc__alloc(ctx, sums) : NULL;
+  if (j.delta && (j.sums || !sums)) {
+    luc__parallel_for(ctx, a->batch * j.groups, grain, find_deltas, &j);
+    status = run(ctx, &j, a->batch * j.cuts, grain_of(a, a->l, a->s / j.cuts), backward);
+  }
+  if (status == LUC_OK && j.cuts > 1)
+    luc__parallel_for(ctx, a->batch * j.groups, grain, add_cuts, &j);
+  luc__free(ctx, j.sums, sums);
   luc__free(ctx, j.delta, bytes);
   return status;
 }

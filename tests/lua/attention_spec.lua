@@ -48,6 +48,20 @@ describe("attention in blocks", function()
     end)
   end
 
+  for _, causal in ipairs { false, true } do
+    it("adds up the gradients of one head's blocks of keys, causal or not", function()
+      local inputs = {parity.leaf {300, 17}, parity.leaf {400, 17}, parity.leaf {400, 9}}
+      local q, k, v = table.unpack(inputs)
+      local got = F.scaled_dot_product_attention(q, k, v, nil, 0, causal)
+      local want = by_scores(q, k, v, nil, causal)
+      local options = {grad_outputs = lucerna.randn(got.shape, double)}
+      local gradients = {lucerna.autograd.grad(want, inputs, options)}
+      for i, g in ipairs {lucerna.autograd.grad(got, inputs, options)} do
+        parity.close(g, gradients[i], {atol = 1e-9}, "gradient " .. i)
+      end
+    end)
+  end
+
   it("reads and writes heads that lie beside each other, and keys that are shared", function()
     local inputs = {parity.leaf {2, 70, 3, 5}, parity.leaf {200, 1, 5}, parity.leaf {9, 2, 3, 200}}
     local q, k = inputs[1]:transpose(2, 3), inputs[2]:transpose(1, 2):expand(2, 3, 200, 5)

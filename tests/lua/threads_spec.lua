@@ -47,9 +47,29 @@ local WORK = {
     return nn.Conv1d(32, 32, 3, { dilation = 2 })(randn({ 4, 32, 2000 }))
   end,
   recurrent = function() return (nn.LSTM(48, 64)(randn({ 20, 16, 48 }))) end,
+  ["recurrent, of few rows"] = function()
+    local one, three = randn({ 20, 1, 48 }), randn({ 20, 3, 48 })
+    return (nn.LSTM(48, 260)(one)) + (nn.GRU(48, 260)(one)) + (nn.RNN(48, 260)(three))
+  end,
   attention = function()
     local q = randn({ 2, 4, 160, 32 })
     return F.scaled_dot_product_attention(q, q, q, { is_causal = true })
+  end,
+  ["attention of one head"] = function()
+    local q, mask = randn({ 1, 1, 500, 48 }), lucerna.rand(500, 500):gt(0.2)
+    return F.scaled_dot_product_attention(q, q, q, mask)
+      + F.scaled_dot_product_attention(q, q, q, { is_causal = true })
+  end,
+  ["attention of one query"] = function()
+    return F.scaled_dot_product_attention(randn({ 8, 1, 64 }), randn({ 8, 999, 64 }),
+      randn({ 8, 999, 64 }))
+  end,
+  transforms = function()
+    local x = randn({ 70, 60, 50 })
+    local parts = lucerna.view_as_real(lucerna.fft.rfft2(x, { dim = { 1, 3 } }))
+    local long = lucerna.view_as_real(lucerna.fft.fft(randn({ 65536 })))
+    return lucerna.cat { parts:flatten(), long:flatten(),
+      lucerna.view_as_real(lucerna.fft.fft2(x)):flatten() }
   end,
   encoder = function()
     local layer = nn.TransformerEncoderLayer(64, 4, { dim_feedforward = 128, dropout = 0 })
