@@ -1,9 +1,10 @@
 /* Padding: constant values around a tensor (or cropping, where negative), and borders made of the
- * tensor's own values, which are a selection of positions along each dimension. */
+ * tensor's own values. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "cpu/copy.h"
+#include "cpu/pad.h"
+#include "ops/compute.h"
+#include "ops/geometry.h"
 #include "ops/rows.h"
 
 /* `pad` lists (before, after) from the last dimension backwards. */
@@ -28,48 +29,56 @@ static luc_status check_pad(luc_context *ctx, const luc_tensor *input, const luc
   return LUC_OK;
 }
 
-/* ---- constant ---- */
-
-/* The part of t that a crop leaves, or that padding surrounds: `start` and `sizes` per dimension.
- */
-static luc_status region(luc_context *ctx, luc_tensor *t, const int64_t *start,
-                         const int64_t *sizes, luc_tensor **out) {
-  int64_t offset = t->offset;
-  for (int d = 0; d < t->ndim; d++) offset += start[d] * t->strides[d];
-  return luc__tensor_view(ctx, t, t->ndim, sizes, t->strides, offset, out);
+/* The job of padding a shape: the dimensions before the first padded one are one of items. */
+static void describe(luc_pad *p, luc_pad_mode mode, int ndim, const int64_t *sizes,
+                     const luc_value *pad) {
+  int first = ndim - pad->n / 2;
+  if (first == ndim && ndim > 0) first--;
+  *p = (luc_pad){.mode = mode, .ndim = ndim - first, .items = 1};
+  for (int d = 0; d < first; d++) p->items *= sizes[d];
+  for (int d = first; d < ndim; d++) {
+    p->in[d - first] = sizes[d];
+    p->before[d - first] = pad_before(pad, ndim, d);
+    p->out[d - first] = sizes[d] + pad_before(pad, ndim, d) + pad_after(pad, ndim, d);
+  }
+  if (ndim == 0) p->ndim = 1, p->in[0] = p->out[0] = 1;
 }
 
-luc_status luc__run_constant_pad_nd(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *input = args[0].as.tensor, *padded = NULL, *from = NULL, *to = NULL;
-  int n = input->ndim;
-  int64_t sizes[LUC_MAX_DIMS], kept[LUC_MAX_DIMS], source[LUC_MAX_DIMS], target[LUC_MAX_DIMS];
+static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input,
+                          const luc_value *pad, const luc_value *value, luc_value *out) {
+  luc_tensor *dense = NULL, *padded = NULL;
+  luc_pad p;
+  int64_t sizes[LUC_MAX_DIMS];
   luc_status status;
-  bool empty = false;
+  describe(&p, mode, input->ndim, input->sizes, pad);
+  for (int d = 0; d < input->ndim; d++)
+    sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
+  LUC_GO(luc__to_contiguous(ctx, input, &dense));
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, input->ndim, sizes, &padded));
+  p.dtype = (luc_dtype)input->dtype;
+  p.inner = dense->data, p.outer = padded->data;
+  if (value) luc__store_scalar(&p.value, p.dtype, luc_as_scalar(value));
+  luc__pad(ctx, &p);
+  out[0] = luc_v_tensor(luc__retain(padded));
+done:
+  luc_tensor_release(ctx, dense);
+  luc_tensor_release(ctx, padded);
+  return status;
+}
+
+/* ---- constant ---- */
+
+luc_status luc__run_constant_pad_nd(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
+  int n = input->ndim;
   LUC_TRY(check_pad(ctx, input, &args[1]));
   for (int d = 0; d < n; d++) {
     int64_t before = pad_before(&args[1], n, d), after = pad_after(&args[1], n, d);
-    sizes[d] = input->sizes[d] + before + after;
-    LUC_CHECK(ctx, sizes[d] >= 0, LUC_ERR_SHAPE,
+    LUC_CHECK(ctx, input->sizes[d] + before + after >= 0, LUC_ERR_SHAPE,
               "pad: padding (%lld, %lld) leaves nothing of dim %d, which has size %lld",
               (long long)before, (long long)after, d + 1, (long long)input->sizes[d]);
-    source[d] = before < 0 ? -before : 0;
-    target[d] = before > 0 ? before : 0;
-    kept[d] = input->sizes[d] + (before < 0 ? before : 0) + (after < 0 ? after : 0);
-    empty |= kept[d] <= 0;
   }
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, n, sizes, &padded));
-  LUC_GO(luc__fill(ctx, padded, luc_as_scalar(&args[2])));
-  if (!empty) {
-    LUC_GO(region(ctx, input, source, kept, &from));
-    LUC_GO(region(ctx, padded, target, kept, &to));
-    LUC_GO(luc__copy(ctx, to, from));
-  }
-  out[0] = luc_v_tensor(luc__retain(padded));
-done:
-  luc_tensor_release(ctx, padded);
-  luc_tensor_release(ctx, from);
-  luc_tensor_release(ctx, to);
-  return status;
+  return run_pad(ctx, LUC_PAD_CONSTANT, input, &args[1], &args[2], out);
 }
 
 /* Cropping undoes padding. */
@@ -82,69 +91,22 @@ luc_status luc__grad_constant_pad_nd(luc_context *ctx, luc_backward *b) {
 
 /* ---- borders of the tensor's own values ---- */
 
-/* ORDER PAD MODE */
-enum { CONSTANT, REFLECT, REPLICATE, CIRCULAR };
-
-static int64_t position(int mode, int64_t i, int64_t n) {
-  if (mode == REPLICATE) return i < 0 ? 0 : i < n ? i : n - 1;
-  if (mode == CIRCULAR) return (i % n + n) % n;
-  return i < 0 ? -i : i < n ? i : 2 * (n - 1) - i;
-}
-
 static luc_status check_border(luc_context *ctx, const luc_tensor *input, int mode, int d,
                                int64_t before, int64_t after) {
-  int64_t n = input->sizes[d], most = mode == REFLECT ? n - 1 : mode == CIRCULAR ? n : INT64_MAX;
+  int64_t n = input->sizes[d], most = mode == LUC_PAD_REFLECT    ? n - 1
+                                      : mode == LUC_PAD_CIRCULAR ? n
+                                                                 : INT64_MAX;
   char shape[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, before <= most && after <= most && (n > 0 || (before <= 0 && after <= 0)),
             LUC_ERR_SHAPE,
             "pad: Padding size should be %s the corresponding input dimension, but got: padding "
             "(%lld, %lld) at dimension %d of input %s",
-            mode == REFLECT ? "less than" : "at most", (long long)before, (long long)after, d + 1,
-            luc__tensor_shape_text(shape, input));
+            mode == LUC_PAD_REFLECT ? "less than" : "at most", (long long)before, (long long)after,
+            d + 1, luc__tensor_shape_text(shape, input));
   LUC_CHECK(ctx, n + before + after > 0, LUC_ERR_SHAPE,
             "pad: padding (%lld, %lld) leaves nothing of dim %d, which has size %lld",
             (long long)before, (long long)after, d + 1, (long long)n);
   return LUC_OK;
-}
-
-/* The values of t at positions [first, end) along dim d, counted as if it went on. */
-static luc_status select_border(luc_context *ctx, luc_tensor *t, int mode, int d, int64_t first,
-                                int64_t end, luc_tensor **out) {
-  luc_tensor *index;
-  int64_t n = end - first;
-  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &index));
-  int64_t *positions = (int64_t *)(void *)index->data;
-  for (int64_t i = 0; i < n; i++) positions[i] = position(mode, first + i, t->sizes[d]);
-  luc_status status = luc__op1(ctx, LUC_OP_index_select, out,
-                               LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_tensor(index)));
-  luc_tensor_release(ctx, index);
-  return status;
-}
-
-/* Elements for which one call is as fast as four. */
-enum { FEW = 1 << 12 };
-
-/* t along dim d: the borders are selected, what is between them is copied. */
-static luc_status surround(luc_context *ctx, luc_tensor *t, int mode, int d, int64_t before,
-                           int64_t after, luc_tensor **out) {
-  const int64_t n = t->sizes[d], whole = n + after; /* positions -before to this are wanted */
-  const int64_t first = before < 0 ? -before : 0, end = after < 0 ? whole : n;
-  luc_tensor *part[3] = {0};
-  luc_status status = LUC_OK;
-  int count = 0;
-  if (t->numel < FEW) return select_border(ctx, t, mode, d, -before, whole, out);
-  if (before > 0)
-    LUC_GO(select_border(ctx, t, mode, d, -before, whole < 0 ? whole : 0, &part[count++]));
-  if (end > first)
-    LUC_GO(luc__op1(
-        ctx, LUC_OP_narrow, &part[count++],
-        LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_int(first), luc_v_int(end - first))));
-  if (after > 0)
-    LUC_GO(select_border(ctx, t, mode, d, first > n ? first : n, whole, &part[count++]));
-  status = luc__op1(ctx, LUC_OP_cat, out, LUC_ARGS(luc_v_tensors(part, count), luc_v_int(d)));
-done:
-  for (int i = 0; i < 3; i++) luc_tensor_release(ctx, part[i]);
-  return status;
 }
 
 static luc_status pad_borders(luc_context *ctx, luc_tensor *input, const luc_value *pad, int mode,
@@ -154,26 +116,51 @@ static luc_status pad_borders(luc_context *ctx, luc_tensor *input, const luc_val
             "pad: only the last 1, 2 or 3 dims of 2- to 5-dimensional inputs can be padded other "
             "than with a constant (pad has %d entries, the input %d dimensions)",
             pad->n, input->ndim);
-  luc_tensor *t = luc__retain(input);
+  for (int d = input->ndim - 1; d >= input->ndim - dims; d--)
+    LUC_TRY(check_border(ctx, input, mode, d, pad_before(pad, input->ndim, d),
+                         pad_after(pad, input->ndim, d)));
+  return luc_call(ctx, LUC_OP_pad_border, LUC_ARGS(luc_v_tensor(input), *pad, luc_v_int(mode)),
+                  out);
+}
+
+/* pad_border(input, pad, mode) */
+luc_status luc__run_pad_border(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_pad(ctx, (luc_pad_mode)args[2].as.i, args[0].as.tensor, &args[1], NULL, out);
+}
+
+luc_status luc__grad_pad_border(luc_context *ctx, luc_backward *b) {
+  return luc__op1(ctx, LUC_OP_pad_border_backward, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2]));
+}
+
+/* pad_border_backward(grad, pad, mode) */
+luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *grad = args[0].as.tensor, *dense = NULL, *sum = NULL;
+  const luc_dtype dtype = (luc_dtype)grad->dtype;
+  const luc_dtype compute = luc__dtype_is_complex(dtype) ? dtype : luc__compute_dtype(dtype);
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_pad p;
   luc_status status;
-  for (int d = input->ndim - 1; d >= input->ndim - dims; d--) {
-    int64_t before = pad_before(pad, input->ndim, d), after = pad_after(pad, input->ndim, d);
-    luc_tensor *wider;
-    if (before == 0 && after == 0) continue;
-    LUC_GO(check_border(ctx, input, mode, d, before, after));
-    LUC_GO(surround(ctx, t, mode, d, before, after, &wider));
-    luc_tensor_release(ctx, t);
-    t = wider;
-  }
-  if (t == input) {
-    luc_tensor_release(ctx, t);
-    LUC_TRY(luc__unary(ctx, LUC_OP_clone, input, &t));
-  }
-  *out = luc_v_tensor(t);
-  return LUC_OK;
+  for (int d = 0; d < grad->ndim; d++)
+    sizes[d] =
+        grad->sizes[d] - pad_before(&args[1], grad->ndim, d) - pad_after(&args[1], grad->ndim, d);
+  describe(&p, (luc_pad_mode)args[2].as.i, grad->ndim, sizes, &args[1]);
+  LUC_GO(luc__dense(ctx, grad, compute, &dense));
+  LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &sum));
+  p.dtype = compute;
+  p.inner = sum->data, p.outer = dense->data;
+  luc__pad_backward(ctx, &p);
+  status = luc__deliver(ctx, "pad_border_backward", out, dtype, sum);
+  sum = NULL;
 done:
-  luc_tensor_release(ctx, t);
+  luc_tensor_release(ctx, dense);
+  luc_tensor_release(ctx, sum);
   return status;
+}
+
+luc_status luc__grad_pad_border_backward(luc_context *ctx, luc_backward *b) {
+  return luc__op1(ctx, LUC_OP_pad_border, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], b->args[2]));
 }
 
 luc_status luc__run_pad(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -182,7 +169,7 @@ luc_status luc__run_pad(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_pad(ctx, input, &args[1]));
   LUC_TRY(luc__choice(ctx, "pad", "mode", "constant|reflect|replicate|circular", args[2].as.string,
                       &mode));
-  if (mode != CONSTANT) {
+  if (mode != LUC_PAD_CONSTANT) {
     LUC_CHECK(ctx, luc_is_none(&args[3]) || luc_as_double(&args[3]) == 0, LUC_ERR_VALUE,
               "pad: Padding mode \"%s\" doesn't take in value argument", args[2].as.string);
     return pad_borders(ctx, input, &args[1], mode, out);

@@ -1,0 +1,152 @@
+/* Padding by rows. A row of the padded memory is three runs of one row of the other: before, the
+ * part that both have, after; rows above and below are those of the rows they stand for. */
+#include "cpu/pad.h"
+
+#include <string.h>
+
+#include "cpu/gemm.h"
+#include "cpu/kernels.h"
+
+enum { GRAIN = 1 << 15 };
+
+typedef struct pad_job {
+  const luc_pad *p;
+  luc_move_fn move;
+  int64_t size, rows;            /* bytes of an element; padded rows of an item */
+  int64_t left, middle, right;   /* of a padded row */
+  int64_t first;                 /* where the middle begins in a row of inner */
+  int64_t left_from, right_from; /* where the others do */
+  int64_t left_step, right_step; /* and their steps in elements */
+} pad_job;
+
+/* Which of n elements stands at i; -1: none. */
+static int64_t source(luc_pad_mode mode, int64_t i, int64_t n) {
+  if (i >= 0 && i < n) return i;
+  switch (mode) {
+  case LUC_PAD_REFLECT: return i < 0 ? -i : 2 * (n - 1) - i;
+  case LUC_PAD_REPLICATE: return i < 0 ? 0 : n - 1;
+  case LUC_PAD_CIRCULAR: return (i % n + n) % n;
+  default: return -1;
+  }
+}
+
+static void describe(luc_context *ctx, const luc_pad *p, pad_job *j) {
+  static const int64_t steps[] = {0, -1, 0, 1}; /* ORDER PAD MODE */
+  const int last = p->ndim - 1;
+  const int64_t n = p->in[last], width = p->out[last], before = p->before[last];
+  int log = 0;
+  *j = (pad_job){.p = p, .size = (int64_t)luc__dtype_size(p->dtype), .rows = 1};
+  while (j->size >> log != 1) log++;
+  j->move = luc__kernels(ctx)->copy->move[log];
+  for (int d = 0; d < last; d++) j->rows *= p->out[d];
+  j->first = before < 0 ? -before : 0;
+  j->left = before < 0 ? 0 : before < width ? before : width;
+  j->middle = n - j->first < width - j->left ? n - j->first : width - j->left;
+  if (j->middle < 0) j->middle = 0;
+  j->right = width - j->left - j->middle;
+  j->left_step = j->right_step = steps[p->mode];
+  j->left_from = source(p->mode, -before, n);
+  j->right_from = source(p->mode, j->left + j->middle - before, n);
+}
+
+/* The row of inner that padded row `row` of an item shows; -1: none. */
+static int64_t source_row(const luc_pad *p, int64_t row) {
+  int64_t at = 0, scale = 1;
+  for (int d = p->ndim - 2; d >= 0; d--) {
+    const int64_t place = d > 0 ? row % p->out[d] : row;
+    const int64_t i = source(p->mode, place - p->before[d], p->in[d]);
+    if (i < 0) return -1;
+    at += i * scale;
+    scale *= p->in[d];
+    if (d > 0) row /= p->out[d];
+  }
+  return at;
+}
+
+static int64_t inner_rows(const luc_pad *p) {
+  int64_t rows = 1;
+  for (int d = 0; d < p->ndim - 1; d++) rows *= p->in[d];
+  return rows;
+}
+
+/* One part of a row, from element `from` of inner's. */
+static void show(const pad_job *j, char *to, const char *row, int64_t from, int64_t step,
+                 int64_t n) {
+  if (n == 0) return;
+  if (from < 0)
+    j->move(to, j->size, (const char *)&j->p->value, 0, n);
+  else
+    j->move(to, j->size, row + from * j->size, step * j->size, n);
+}
+
+static void pad_rows(void *arg, int64_t begin, int64_t end) {
+  const pad_job *j = arg;
+  const luc_pad *p = j->p;
+  const int64_t n = p->in[p->ndim - 1], width = p->out[p->ndim - 1], rows = inner_rows(p);
+  char *to = p->outer + begin * width * j->size;
+  int64_t item = begin / j->rows, r = begin % j->rows;
+  for (int64_t i = begin; i < end; i++, r++, to += width * j->size) {
+    if (r == j->rows) r = 0, item++;
+    const int64_t from = source_row(p, r);
+    if (from < 0) {
+      show(j, to, NULL, -1, 0, width);
+      continue;
+    }
+    const char *row = p->inner + (item * rows + from) * n * j->size;
+    show(j, to, row, j->left_from, j->left_step, j->left);
+    memcpy(to + j->left * j->size, row + j->first * j->size, (size_t)(j->middle * j->size));
+    show(j, to + (j->left + j->middle) * j->size, row, j->right_from, j->right_step, j->right);
+  }
+}
+
+void luc__pad(luc_context *ctx, const luc_pad *p) {
+  pad_job j;
+  describe(ctx, p, &j);
+  const int64_t width = p->out[p->ndim - 1];
+  if (width > 0 && j.rows > 0)
+    luc__parallel_for(ctx, p->items * j.rows, GRAIN / width + 1, pad_rows, &j);
+}
+
+/* ---- backward ---- */
+
+/* row[from + i * step] += grad[i]; `parts` real numbers an element. */
+static void add_back(const pad_job *j, char *row, int64_t from, int64_t step, const char *grad,
+                     int64_t n, luc_dtype real, int64_t parts) {
+  if (n == 0 || from < 0) return;
+  if (step == 1) {
+    luc__add_elements(real, row + from * j->size, grad, n * parts);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++)
+    luc__add_elements(real, row + (from + i * step) * j->size, grad + i * j->size, parts);
+}
+
+static void sum_items(void *arg, int64_t begin, int64_t end) {
+  const pad_job *j = arg;
+  const luc_pad *p = j->p;
+  const int64_t n = p->in[p->ndim - 1], width = p->out[p->ndim - 1], rows = inner_rows(p);
+  const bool complex = luc__dtype_is_complex(p->dtype);
+  const luc_dtype real = j->size == (complex ? 16 : 8) ? LUC_FLOAT64 : LUC_FLOAT32;
+  const int64_t parts = complex ? 2 : 1;
+  for (int64_t i = begin; i < end; i++) {
+    char *to = p->inner + i * rows * n * j->size;
+    const char *g = p->outer + i * j->rows * width * j->size;
+    memset(to, 0, (size_t)(rows * n * j->size));
+    for (int64_t r = 0; r < j->rows; r++, g += width * j->size) {
+      const int64_t at = source_row(p, r);
+      if (at < 0) continue;
+      char *row = to + at * n * j->size;
+      const char *middle = g + j->left * j->size, *right = middle + j->middle * j->size;
+      add_back(j, row, j->left_from, j->left_step, g, j->left, real, parts);
+      add_back(j, row, j->first, 1, middle, j->middle, real, parts);
+      add_back(j, row, j->right_from, j->right_step, right, j->right, real, parts);
+    }
+  }
+}
+
+void luc__pad_backward(luc_context *ctx, const luc_pad *p) {
+  pad_job j;
+  describe(ctx, p, &j);
+  const int64_t work = j.rows * p->out[p->ndim - 1];
+  luc__parallel_for(ctx, p->items, GRAIN / (work + 1) + 1, sum_items, &j);
+}

@@ -1,0 +1,34 @@
+/* Borders around the last dimensions of contiguous memory, by rows: a number, or the tensor's own
+ * elements, which along a row are runs that go forwards, backwards or stand still. */
+#ifndef LUC_CPU_PAD_H
+#define LUC_CPU_PAD_H
+
+#include "base/context.h"
+#include "tensor/dtype.h"
+
+/* ORDER PAD MODE */
+typedef enum luc_pad_mode {
+  LUC_PAD_CONSTANT,
+  LUC_PAD_REFLECT,
+  LUC_PAD_REPLICATE,
+  LUC_PAD_CIRCULAR
+} luc_pad_mode;
+
+/* items × in[0] × … and items × out[0] × …: element i of a dimension of out is element i - before
+ * of in, or what the mode puts there (value where it is constant). out and before may crop. */
+typedef struct luc_pad {
+  luc_pad_mode mode;
+  luc_dtype dtype;
+  int ndim; /* at least 1 */
+  int64_t items, in[LUC_MAX_DIMS], out[LUC_MAX_DIMS], before[LUC_MAX_DIMS];
+  char *inner, *outer; /* memory of in's shape, of out's */
+  luc_element value;
+} luc_pad;
+
+/* outer = inner with borders. */
+void luc__pad(luc_context *ctx, const luc_pad *p);
+/* The gradient of that, for float32, float64 and their complex dtypes: each element of inner = the
+ * sum of outer's that were made from it. */
+void luc__pad_backward(luc_context *ctx, const luc_pad *p);
+
+#endif
