@@ -1,5 +1,5 @@
-/* embedding_bag: sums, means or maxima of looked-up rows, made of a lookup and operators that add
- * or choose rows by bag; only where the maxima are is a kernel's answer. */
+/* embedding_bag: sums, means or maxima of looked-up rows. Plain sums are a kernel's; else a lookup
+ * and operators that scale rows, add or choose them by bag. */
 #include <string.h>
 
 #include "ops/compute.h"
@@ -28,6 +28,44 @@ done:
   luc_tensor_release(ctx, bags);
   luc_tensor_release(ctx, at);
   return status;
+}
+
+/* bag_sum(weight, rows [n], bags [n], count, scale_grad_by_freq): of float32 and float64 */
+
+luc_status luc__run_bag_sum(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *weight = NULL, *rows = NULL, *bags = NULL, *sums = NULL;
+  const luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  LUC_GO(luc__dense(ctx, args[0].as.tensor, dtype, &weight));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &rows));
+  LUC_GO(luc__dense(ctx, args[2].as.tensor, LUC_INT64, &bags));
+  LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){args[3].as.i, weight->sizes[1]}, &sums));
+  const int64_t *at = (const int64_t *)rows->data;
+  LUC_GO(luc__embedding_check(ctx, rows, weight->sizes[0]));
+  luc__bag_sum(ctx, dtype, rows->numel, weight->sizes[1], args[3].as.i, weight->data, at,
+               (const int64_t *)bags->data, sums->data);
+  out[0] = luc_v_tensor(luc__retain(sums));
+done:
+  luc_tensor_release(ctx, weight);
+  luc_tensor_release(ctx, rows);
+  luc_tensor_release(ctx, bags);
+  luc_tensor_release(ctx, sums);
+  return status;
+}
+
+/* Every row's gradient is its bag's. */
+luc_status luc__grad_bag_sum(luc_context *ctx, luc_backward *b) {
+  int64_t sizes[LUC_MAX_DIMS];
+  luc_formula f = luc__formula(ctx);
+  luc__input_sizes(b, 0, sizes);
+  luc_tensor *rows = luc__f_call(&f, LUC_OP_index_select,
+                                 LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_int(0), b->args[2]));
+  luc__f_keep(&f,
+              luc__f_call(&f, LUC_OP_embedding_backward,
+                          LUC_ARGS(luc_v_tensor(rows), b->args[1], luc_v_int(sizes[0]),
+                                   luc_v_int(-1), b->args[4])),
+              &b->gin[0]);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 /* ---- the call ---- */
@@ -120,10 +158,7 @@ static void sort_entries(const int64_t *input, int64_t length, const int64_t *st
   memset(sizes, 0, (size_t)b->count * sizeof *sizes);
   b->n = 0;
   for (int64_t i = 0; i < length; i++) {
-    if (starts)
-      while (bag + 1 < b->count && starts[bag + 1] <= i) bag++;
-    else
-      bag = i / width;
+    while (bag + 1 < b->count && (starts ? starts[bag + 1] : (bag + 1) * width) <= i) bag++;
     if (input[i] == padding || b->count == 0) continue;
     rows[b->n] = input[i], ids[b->n] = bag, keep[b->n++] = i;
     sizes[bag]++;
@@ -177,26 +212,41 @@ static luc_tensor *largest(luc_formula *f, luc_tensor *rows, const bags *b) {
                      LUC_ARGS(luc_v_tensor(y), luc_v_tensor(b->empty), luc_v_float(0)));
 }
 
-static luc_tensor *reduce_bags(luc_formula *f, const luc_value *args, bag_mode mode,
-                               const bags *b) {
-  luc_tensor *weight = args[WEIGHT].as.tensor, *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
+static luc_tensor *add_bags(luc_formula *f, const luc_value *args, const bags *b,
+                            luc_tensor *rows) {
   luc_value zero = luc_v_int(0);
-  int64_t size[2] = {b->count, weight->sizes[1]};
+  int64_t size[2] = {b->count, args[WEIGHT].as.tensor->sizes[1]};
+  luc_tensor *y = luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(args[WEIGHT], luc_v_ints(size, 2)));
+  return luc__f_call(f, LUC_OP_index_add,
+                     LUC_ARGS(luc_v_tensor(y), zero, luc_v_tensor(b->ids), luc_v_tensor(rows)));
+}
+
+static luc_tensor *look_up(luc_formula *f, const luc_value *args, const bags *b) {
+  luc_tensor *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
   luc_tensor *rows =
       luc__f_call(f, LUC_OP_embedding_lookup,
                   LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_int(-1), args[SCALE]));
-  if (per_sample) {
-    int64_t flat = -1;
-    luc_value all = luc_v_tensor(luc__f_reshape(f, per_sample, 1, &flat));
-    luc_tensor *w = luc__f_call(f, LUC_OP_index_select, LUC_ARGS(all, zero, luc_v_tensor(b->keep)));
-    rows = luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, w, -1));
-  }
-  if (mode == MAX && b->n > 0) return largest(f, rows, b);
-  luc_tensor *y = luc__f_call(f, LUC_OP_new_zeros, LUC_ARGS(args[WEIGHT], luc_v_ints(size, 2)));
-  y = luc__f_call(f, LUC_OP_index_add,
-                  LUC_ARGS(luc_v_tensor(y), zero, luc_v_tensor(b->ids), luc_v_tensor(rows)));
-  if (mode != MEAN) return y;
-  return luc__f2(f, LUC_OP_div, y, luc__f_to(f, b->sizes, (luc_dtype)weight->dtype));
+  if (!per_sample) return rows;
+  int64_t flat = -1;
+  luc_value all = luc_v_tensor(luc__f_reshape(f, per_sample, 1, &flat));
+  luc_tensor *w =
+      luc__f_call(f, LUC_OP_index_select, LUC_ARGS(all, luc_v_int(0), luc_v_tensor(b->keep)));
+  return luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, w, -1));
+}
+
+static luc_tensor *reduce_bags(luc_formula *f, const luc_value *args, bag_mode mode,
+                               const bags *b) {
+  luc_dtype dtype = (luc_dtype)args[WEIGHT].as.tensor->dtype;
+  bool plain = dtype == luc__compute_dtype(dtype) && luc_is_none(&args[PER_SAMPLE]);
+  luc_tensor *y;
+  if (mode == MAX && b->n > 0) return largest(f, look_up(f, args, b), b);
+  if (plain)
+    y = luc__f_call(f, LUC_OP_bag_sum,
+                    LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_tensor(b->ids),
+                             luc_v_int(b->count), args[SCALE]));
+  else
+    y = add_bags(f, args, b, look_up(f, args, b));
+  return mode == MEAN ? luc__f2(f, LUC_OP_div, y, luc__f_to(f, b->sizes, dtype)) : y;
 }
 
 luc_status luc__run_embedding_bag(luc_context *ctx, luc_value *args, luc_value *out) {

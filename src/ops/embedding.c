@@ -12,7 +12,7 @@
 
 /* ---- lookup: embedding_lookup(weight, indices, padding_idx, scale_grad_by_freq) ---- */
 
-static luc_status check_indices(luc_context *ctx, const luc_tensor *indices, int64_t rows) {
+luc_status luc__embedding_check(luc_context *ctx, const luc_tensor *indices, int64_t rows) {
   const int64_t *at = (const int64_t *)indices->data;
   int64_t bad = luc__index_check(at, indices->numel, rows, 0);
   if (bad < 0) return LUC_OK;
@@ -32,7 +32,7 @@ luc_status luc__run_embedding_lookup(luc_context *ctx, luc_value *args, luc_valu
   sizes[indices->ndim] = weight->sizes[1];
   LUC_GO(luc__dense(ctx, weight, dtype, &w));
   LUC_GO(luc__dense(ctx, indices, LUC_INT64, &at));
-  LUC_GO(check_indices(ctx, at, weight->sizes[0]));
+  LUC_GO(luc__embedding_check(ctx, at, weight->sizes[0]));
   LUC_GO(luc__tensor_empty(ctx, dtype, indices->ndim + 1, sizes, &y));
   if (y->numel > 0)
     LUC_GO(luc__embedding(ctx, dtype, at->numel, w->sizes[1], w->data, (const int64_t *)at->data,
