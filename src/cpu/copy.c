@@ -51,26 +51,47 @@ static void copy_strided(void *arg, int64_t begin, int64_t end) {
 }
 
 /* Index counts [planes of the other dimensions][rows of dst along `turned`] in groups of rows. */
-enum { ROW_GROUP = 64 };
+enum { ROW_GROUP = 64, NARROW_GROUP = 512 };
+
+/* The first row of group i of `size` rows along dimension t; how many rows it has. */
+static int64_t seek_group(const luc_nest *nest, int t, int64_t size, int64_t i, char **dst,
+                          char **src) {
+  int64_t rows = nest->sizes[t], groups = (rows + size - 1) / size;
+  int64_t plane = i / groups, row = i % groups * size;
+  *dst = nest->base[0] + row * nest->strides[0][t];
+  *src = nest->base[1] + row * nest->strides[1][t];
+  for (int d = 1; d < nest->ndim; d++) {
+    if (d == t) continue;
+    *dst += plane % nest->sizes[d] * nest->strides[0][d];
+    *src += plane % nest->sizes[d] * nest->strides[1][d];
+    plane /= nest->sizes[d];
+  }
+  return rows - row < size ? rows - row : size;
+}
 
 static void copy_turned(void *arg, int64_t begin, int64_t end) {
   const copy_job *job = arg;
   const luc_nest *nest = &job->nest;
-  int t = job->turned;
-  int64_t rows = nest->sizes[t], groups = (rows + ROW_GROUP - 1) / ROW_GROUP;
+  char *dst, *src;
   for (int64_t i = begin; i < end; i++) {
-    int64_t plane = i / groups, row = i % groups * ROW_GROUP;
-    char *dst = nest->base[0] + row * nest->strides[0][t];
-    char *src = nest->base[1] + row * nest->strides[1][t];
-    for (int d = 1; d < nest->ndim; d++) {
-      if (d == t) continue;
-      dst += plane % nest->sizes[d] * nest->strides[0][d];
-      src += plane % nest->sizes[d] * nest->strides[1][d];
-      plane /= nest->sizes[d];
-    }
-    int64_t n = rows - row < ROW_GROUP ? rows - row : ROW_GROUP;
-    job->kernels->transpose[job->size_log](dst, nest->strides[0][t], src, nest->strides[1][0], n,
-                                           nest->sizes[0], nest->numel * job->size >= STREAM_FROM);
+    int64_t n = seek_group(nest, job->turned, ROW_GROUP, i, &dst, &src);
+    job->kernels->transpose[job->size_log](dst, nest->strides[0][job->turned], src,
+                                           nest->strides[1][0], n, nest->sizes[0],
+                                           nest->numel * job->size >= STREAM_FROM);
+  }
+}
+
+/* Rows of a few elements: their first ones, then their second ones, … of a group of rows. */
+static void copy_narrow(void *arg, int64_t begin, int64_t end) {
+  const copy_job *job = arg;
+  const luc_nest *nest = &job->nest;
+  luc_move_fn move = job->kernels->move[job->size_log];
+  char *dst, *src;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t n = seek_group(nest, 1, NARROW_GROUP, i, &dst, &src);
+    for (int64_t k = 0; k < nest->sizes[0]; k++)
+      move(dst + k * nest->strides[0][0], nest->strides[0][1], src + k * nest->strides[1][0],
+           nest->strides[1][1], n);
   }
 }
 
@@ -84,6 +105,10 @@ static int find_turned(const luc_nest *nest, int64_t size) {
   return 0;
 }
 
+static bool is_narrow(const luc_nest *nest) {
+  return nest->ndim > 1 && nest->sizes[0] < TURN_MIN && nest->sizes[1] >= 2 * nest->sizes[0];
+}
+
 static void copy_same(luc_context *ctx, copy_job *job) {
   const luc_nest *nest = &job->nest;
   bool block =
@@ -95,6 +120,11 @@ static void copy_same(luc_context *ctx, copy_job *job) {
     int64_t rows = nest->sizes[job->turned], groups = (rows + ROW_GROUP - 1) / ROW_GROUP;
     int64_t work = nest->sizes[0] * ROW_GROUP, planes = nest->numel / (nest->sizes[0] * rows);
     luc__parallel_for(ctx, planes * groups, (GRAIN + work - 1) / work, copy_turned, job);
+  } else if (is_narrow(nest)) {
+    int64_t rows = nest->sizes[1], groups = (rows + NARROW_GROUP - 1) / NARROW_GROUP;
+    int64_t work = nest->sizes[0] * (rows < NARROW_GROUP ? rows : NARROW_GROUP);
+    int64_t planes = nest->numel / (nest->sizes[0] * rows);
+    luc__parallel_for(ctx, planes * groups, (GRAIN + work - 1) / work, copy_narrow, job);
   } else {
     luc__parallel_for(ctx, nest->numel, GRAIN, copy_strided, job);
   }

@@ -14,8 +14,8 @@ typedef enum luc_pad_mode {
   LUC_PAD_CIRCULAR
 } luc_pad_mode;
 
-/* items × in[0] × … and items × out[0] × …: element i of a dimension of out is element i - before
- * of in, or what the mode puts there (value where it is constant). out and before may crop. */
+/* `items` blocks of shape in, and as many of shape out: element i of a dimension of out is element
+ * i - before of in, or what the mode puts there (value where it is constant). Both may crop. */
 typedef struct luc_pad {
   luc_pad_mode mode;
   luc_dtype dtype;

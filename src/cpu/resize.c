@@ -122,18 +122,24 @@ static void shorten(void *weight, size_t n) {
   }
 }
 
+static luc_status taps_alloc(luc_context *ctx, luc_taps *taps) {
+  size_t n = luc__mul_size((size_t)taps->out, (size_t)taps->most);
+  size_t entry = (size_t)taps->most * (sizeof(int64_t) + sizeof(double));
+  taps->bytes = luc__mul_size((size_t)taps->out, entry + sizeof(int64_t));
+  taps->block = luc__alloc(ctx, taps->bytes);
+  if (!taps->block) return LUC_ERR_MEMORY;
+  taps->count = taps->block;
+  taps->at = taps->count + taps->out;
+  taps->weight = taps->at + n;
+  return LUC_OK;
+}
+
 luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype, int64_t in,
                          int64_t out, double scale, bool align_corners, luc_taps *taps) {
   double step = step_of(dtype, in, out, scale, align_corners);
   *taps = (luc_taps){.in = in, .out = out, .most = entries(kind, step)};
-  size_t n = luc__mul_size((size_t)out, (size_t)taps->most);
-  size_t entry = (size_t)taps->most * (sizeof(int64_t) + sizeof(double));
-  taps->bytes = luc__mul_size((size_t)out, entry + sizeof(int64_t));
-  taps->block = luc__alloc(ctx, taps->bytes);
-  if (!taps->block) return LUC_ERR_MEMORY;
-  taps->count = taps->block;
-  taps->at = taps->count + out;
-  double *weight = (double *)(taps->at + n);
+  LUC_TRY(taps_alloc(ctx, taps));
+  double *weight = taps->weight;
   for (int64_t o = 0; o < out; o++) taps->count[o] = taps->most;
   switch (kind) {
   case LUC_RESAMPLE_NEAREST: fill_nearest(taps, weight, dtype, step, 0); break;
@@ -142,8 +148,34 @@ luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype,
   case LUC_RESAMPLE_CUBIC: fill_cubic(taps, weight, dtype, step, align_corners); break;
   default: fill_wide(taps, weight, kind, step);
   }
-  taps->weight = weight;
-  if (dtype != LUC_FLOAT64) shorten(weight, n);
+  if (dtype != LUC_FLOAT64) shorten(weight, (size_t)(out * taps->most));
+  return LUC_OK;
+}
+
+luc_status luc__taps_turn(luc_context *ctx, luc_dtype dtype, luc_taps *taps) {
+  const luc_taps t = *taps;
+  const size_t size = luc__dtype_size(dtype), bytes = (size_t)t.in * sizeof(int64_t);
+  luc_taps back = {.in = t.out, .out = t.in, .most = 1};
+  int64_t *uses = luc__alloc_zero(ctx, bytes);
+  if (!uses) return LUC_ERR_MEMORY;
+  for (int64_t o = 0; o < t.out; o++)
+    for (int64_t k = 0; k < t.count[o]; k++) {
+      int64_t n = ++uses[t.at[o * t.most + k]];
+      if (n > back.most) back.most = n;
+    }
+  luc__free(ctx, uses, bytes);
+  LUC_TRY(taps_alloc(ctx, &back));
+  memset(back.block, 0, back.bytes);
+  for (int64_t o = 0; o < t.out; o++)
+    for (int64_t k = 0; k < t.count[o]; k++) {
+      const int64_t from = o * t.most + k, i = t.at[from];
+      const int64_t to = i * back.most + back.count[i]++;
+      back.at[to] = o;
+      memcpy((char *)back.weight + (size_t)to * size, (const char *)t.weight + (size_t)from * size,
+             size);
+    }
+  luc__taps_free(ctx, taps);
+  *taps = back;
   return LUC_OK;
 }
 
@@ -173,19 +205,10 @@ typedef struct job {
 #undef T
 #undef FN
 
-static void run(luc_context *ctx, job *j, int64_t outer, luc_range_fn fn) {
-  int64_t work = j->taps->out * j->taps->most * j->inner + 1;
-  luc__parallel_for(ctx, outer, PIECE_WORK / work + 1, fn, j);
-}
-
 void luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
                    int64_t inner, const void *x, void *y) {
   job j = {taps, inner, x, y};
-  run(ctx, &j, outer, dtype == LUC_FLOAT64 ? gather_f64 : gather_f32);
-}
-
-void luc__resample_backward(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
-                            int64_t inner, const void *dy, void *dx) {
-  job j = {taps, inner, dy, dx};
-  run(ctx, &j, outer, dtype == LUC_FLOAT64 ? spread_f64 : spread_f32);
+  int64_t work = taps->out * taps->most * inner + 1;
+  luc__parallel_for(ctx, outer, PIECE_WORK / work + 1,
+                    dtype == LUC_FLOAT64 ? gather_f64 : gather_f32, &j);
 }

@@ -18,7 +18,7 @@ typedef enum luc_resampling {
 
 typedef struct luc_taps {
   int64_t in, out, most; /* most: entries of the tables for each output element */
-  int64_t *count;        /* [out]: how many of them are used, at least 1 */
+  int64_t *count;        /* [out]: how many of them are used */
   int64_t *at;           /* [out, most]: input positions */
   void *weight;          /* likewise, in the dtype that is resampled */
   void *block;
@@ -29,13 +29,12 @@ typedef struct luc_taps {
  * 0; dtype: its arithmetic finds the positions, as in PyTorch. */
 luc_status luc__taps_new(luc_context *ctx, luc_resampling kind, luc_dtype dtype, int64_t in,
                          int64_t out, double scale, bool align_corners, luc_taps *taps);
+/* The tables of the gradient in their place: which outputs an input has gone to. */
+luc_status luc__taps_turn(luc_context *ctx, luc_dtype dtype, luc_taps *taps);
 void luc__taps_free(luc_context *ctx, luc_taps *taps);
 
 /* y [outer, out, inner] from x [outer, in, inner]; float32 and float64. */
 void luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
                    int64_t inner, const void *x, void *y);
-/* dx (wholly written) from dy. */
-void luc__resample_backward(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
-                            int64_t inner, const void *dy, void *dx);
 
 #endif

@@ -11,21 +11,17 @@
 
 /* ---- the rows: resize(input, size, scales, kind, align_corners) ---- */
 
-/* t's dimension d resampled: from `n` elements to those of the tables, or back. */
-static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *taps, bool back,
+/* t's dimension d resampled by the tables. */
+static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *taps,
                        luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS], outer = 1, inner = 1;
   memcpy(sizes, t->sizes, sizeof sizes);
-  sizes[d] = back ? taps->in : taps->out;
+  sizes[d] = taps->out;
   for (int i = 0; i < d; i++) outer *= sizes[i];
   for (int i = d + 1; i < t->ndim; i++) inner *= sizes[i];
   luc_dtype dtype = (luc_dtype)t->dtype;
   LUC_TRY(luc__tensor_empty(ctx, dtype, t->ndim, sizes, out));
-  if ((*out)->numel == 0) return LUC_OK;
-  if (back)
-    luc__resample_backward(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
-  else
-    luc__resample(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
+  if ((*out)->numel > 0) luc__resample(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
   return LUC_OK;
 }
 
@@ -42,7 +38,8 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
     double scale = args[0].n > 0 ? args[0].as.floats[i] : 0;
     LUC_GO(luc__taps_new(ctx, (luc_resampling)args[1].as.i, compute, in[i], out_size[i], scale,
                          args[2].as.i != 0, &taps));
-    status = pass(ctx, t, t->ndim - spatial + i, &taps, back, &next);
+    if (back) LUC_GO(luc__taps_turn(ctx, compute, &taps));
+    status = pass(ctx, t, t->ndim - spatial + i, &taps, &next);
     luc__taps_free(ctx, &taps);
     if (status != LUC_OK) goto done;
     luc_tensor_release(ctx, t);
@@ -52,6 +49,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   status = luc__deliver(ctx, "interpolate", out, (luc_dtype)input->dtype, t);
   t = NULL;
 done:
+  luc__taps_free(ctx, &taps);
   luc_tensor_release(ctx, t);
   luc_tensor_release(ctx, next);
   return status;
