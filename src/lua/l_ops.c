@@ -50,7 +50,7 @@ static luc_status count_from_one(luc_context *ctx, const luc_l_row *row, const l
   if (a->nout && status == LUC_OK) status = luc__out_write(ctx, row->op, out, a->out);
   for (int i = 0; i < row->nresults && (a->nout || status != LUC_OK); i++)
     luc__value_release(ctx, &out[i]);
-  return status;
+  return status == LUC_OK ? LUC_OK : luc__call_failed(ctx, row->op, status);
 }
 
 /* Parses and runs. What is not a tensor list in `out` is owned by the caller at once. */

@@ -22,9 +22,7 @@ luc_status luc__no_grad(luc_context *ctx, luc_backward *b) {
   return LUC_OK;
 }
 
-/* Errors name the function that was called: its name takes the place of that of the operator it is
- * made of, and precedes a message without any (out of memory). */
-static luc_status failed(luc_context *ctx, luc_opid op, luc_status status) {
+luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status) {
   if (!(luc__ops[op].flags & (LUC_F_BOTH | LUC_F_NN)) || status == LUC_ERR_CALLBACK) return status;
   const char *name = luc__op_info(ctx, op)->schema.name, *text = luc_message(ctx);
   size_t n = 0;
@@ -127,7 +125,7 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
   }
   if (status == LUC_OK) return LUC_OK;
   for (int i = 0; i < nresults; i++) luc__value_release(ctx, &out[i]);
-  return failed(ctx, op, status);
+  return luc__call_failed(ctx, op, status);
 }
 
 /* Is `result` a fit for the tensor that a call in-place or with out= (resized) writes? */
@@ -161,7 +159,7 @@ done:
   args[0] = luc_v_tensor(self);
   luc_tensor_release(ctx, copy);
   luc__value_release(ctx, &out[0]);
-  return status == LUC_OK ? LUC_OK : failed(ctx, op, status);
+  return status == LUC_OK ? LUC_OK : luc__call_failed(ctx, op, status);
 }
 
 /* The in-place form of a view writes nothing: the tensor's geometry becomes the view's. */
@@ -255,7 +253,8 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   if (row->flags & LUC_F_VIEW) return view_inplace(ctx, op, args, schema->nparams);
   if (ctx->batched && luc__vmap_concerns(ctx, op, args)) {
     luc_status status = vmap_inplace(ctx, op, args);
-    return status == LUC_OK ? written(ctx, op, args, self, true, begin) : failed(ctx, op, status);
+    return status == LUC_OK ? written(ctx, op, args, self, true, begin)
+                            : luc__call_failed(ctx, op, status);
   }
   bool records = luc__wants_record(ctx, op, args, schema->nparams);
   LUC_TRY(check_memory(ctx, op, args, records));
@@ -267,7 +266,8 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, node, self);
-  return status == LUC_OK ? written(ctx, op, args, self, true, begin) : failed(ctx, op, status);
+  return status == LUC_OK ? written(ctx, op, args, self, true, begin)
+                          : luc__call_failed(ctx, op, status);
 }
 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
@@ -288,7 +288,8 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   luc_status status = run_inside(ctx, row->run, args, out);
   for (int i = 0; i < schema->nresults; i++) luc__value_release(ctx, &out[i]);
   luc__record_inplace(ctx, status == LUC_OK, NULL, *into);
-  return status == LUC_OK ? written(ctx, op, args, *into, false, begin) : failed(ctx, op, status);
+  return status == LUC_OK ? written(ctx, op, args, *into, false, begin)
+                          : luc__call_failed(ctx, op, status);
 }
 
 /* ---- short forms for C callers ---- */
