@@ -1,5 +1,6 @@
-/* Recurrent layers: rows of the batch in ranges, each through all steps. Weights are packed once,
- * in blocks of columns as wide as a tile of the product, and read again in every step. */
+/* Recurrent layers: rows of the batch in ranges, each through all steps, or few rows step by step,
+ * each cut along the hidden units. Weights are packed once, in blocks of columns as wide as a tile
+ * of the product, and read again in every step. */
 #include "cpu/recurrence.h"
 
 #include <string.h>
@@ -9,17 +10,18 @@
 #include "cpu/recurrence_kernels.h"
 #include "cpu/scratch.h"
 
-/* Columns of a block: a multiple of every tile's width. Multiplications worth a range. */
-static const int64_t WIDTH = 48, RANGE_WORK = 1 << 18;
+/* Columns of a block, or units of a piece of a step: a multiple of every tile's width. What is
+ * worth a range, in multiplications, or cutting steps, in weights that one reads for a row. */
+static const int64_t WIDTH = 48, RANGE_WORK = 1 << 18, STEP_WORK = 1 << 16;
 
 /* A factor B [k, n] of products: wᵀ of w [n, k] (turned) or w [k, n] itself; packed in blocks of
- * WIDTH columns unless data is NULL. */
+ * WIDTH columns, of which none holds some of two groups (gates), unless data is NULL. */
 typedef struct factor {
   const char *w;
   bool turned;
   char *data;
   size_t bytes;
-  int64_t k, n;
+  int64_t k, n, group;
 } factor;
 
 typedef struct job {
@@ -29,14 +31,15 @@ typedef struct job {
   const luc_gemm_kernels *gemm;
   int64_t size, gates, work; /* bytes of an element; elements of a row of gates and of work */
   int64_t range;             /* rows */
+  bool by_units;             /* all rows are one range, whose steps are cut */
   factor share, projection;
   luc_slots slots;
 } job;
 
-/* Rows [begin, end) of the batch, in one thread's hands. */
+/* Rows [begin, end) of the batch, in one thread's hands; of them `units` units from `unit` on. */
 typedef struct range {
   const job *j;
-  int64_t begin, end;
+  int64_t begin, end, unit, units;
   char *scratch;
 } range;
 
@@ -56,16 +59,28 @@ static bool pays_to_pack(const job *j) {
   return j->range >= 4 && r->offsets[r->steps] >= 32;
 }
 
+/* Column i of B, packed. */
+static char *packed_at(const job *j, const factor *b, int64_t i) {
+  const int64_t before = i / b->group * cuts_of(b->group, WIDTH) * WIDTH + i % b->group;
+  return at(j, b->data, before, b->k);
+}
+
+static int64_t block_at(const factor *b, int64_t i, int64_t end) {
+  const int64_t group_end = (i / b->group + 1) * b->group, last = end < group_end ? end : group_end;
+  return last - i < WIDTH ? last - i : WIDTH;
+}
+
 static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const void *w, bool turned,
-                              int64_t k, int64_t n) {
-  *b = (factor){.w = w, .turned = turned, .k = k, .n = n};
+                              int64_t k, int64_t n, int64_t group) {
+  *b = (factor){.w = w, .turned = turned, .k = k, .n = n, .group = group};
   if (!w || !pays_to_pack(j)) return LUC_OK;
-  b->bytes = luc__mul_size((size_t)(cuts_of(n, WIDTH) * WIDTH * k), (size_t)j->size);
+  b->bytes =
+      luc__mul_size((size_t)(n / group * cuts_of(group, WIDTH) * WIDTH * k), (size_t)j->size);
   b->data = luc__alloc(ctx, b->bytes);
   if (!b->data) return LUC_ERR_MEMORY;
-  for (int64_t i = 0; i < n; i += WIDTH) {
-    int64_t columns = n - i < WIDTH ? n - i : WIDTH;
-    char *to = at(j, b->data, i, k);
+  for (int64_t i = 0, columns; i < n; i += columns) {
+    columns = block_at(b, i, n);
+    char *to = packed_at(j, b, i);
     if (turned) j->gemm->transpose(columns, k, at(j, w, i, k), k, to, WIDTH);
     for (int64_t q = 0; !turned && q < k; q++)
       memcpy(at(j, to, q, WIDTH), at(j, w, q, n) + i * j->size, (size_t)(columns * j->size));
@@ -73,18 +88,18 @@ static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const v
   return LUC_OK;
 }
 
-/* c [m, b.n] = a [m, b.k] B + beta c + bias; rows of c at distance c_row. */
-static void product(const job *j, const factor *b, int64_t m, const void *a, double beta, void *c,
-                    int64_t c_row, const void *bias) {
+/* Columns [first, end) of c [m, b.n] = a [m, b.k] B + beta c + bias; rows of c at distance c_row.
+ * Packed, first begins a block. */
+static void product_part(const job *j, const factor *b, int64_t first, int64_t end, int64_t m,
+                         const void *a, double beta, void *c, int64_t c_row, const void *bias) {
   luc_gemm g = {.m = m, .k = b->k, .a = a, .a_row = b->k, .a_col = 1, .alpha = 1, .beta = beta};
   g.c_row = c_row;
   g.bias_kind = LUC_BIAS_COLUMN;
-  int64_t width = b->data ? WIDTH : b->n;
   g.b_row = b->data ? WIDTH : b->turned ? 1 : b->n;
   g.b_col = !b->data && b->turned ? b->k : 1;
-  for (int64_t i = 0; i < b->n; i += width) {
-    g.n = b->n - i < width ? b->n - i : width;
-    g.b = b->data ? at(j, b->data, i, b->k) : b->w;
+  for (int64_t i = first; i < end; i += g.n) {
+    g.n = b->data ? block_at(b, i, end) : end - i;
+    g.b = b->data ? packed_at(j, b, i) : b->w + i * (b->turned ? b->k : 1) * j->size;
     g.c = (char *)c + i * j->size;
     g.bias = bias ? (const char *)bias + i * j->size : NULL;
     if (g.b_row == 1 && g.b_col != 1)
@@ -92,6 +107,11 @@ static void product(const job *j, const factor *b, int64_t m, const void *a, dou
     else
       j->gemm->block(&g);
   }
+}
+
+static void product(const job *j, const factor *b, int64_t m, const void *a, double beta, void *c,
+                    int64_t c_row, const void *bias) {
+  product_part(j, b, 0, b->n, m, a, beta, c, c_row, bias);
 }
 
 static int64_t rows_of(const luc_recurrence *r, int64_t step) {
@@ -115,22 +135,35 @@ static int64_t step_at(const luc_recurrence *r, int64_t i) {
 
 /* ---- forward ---- */
 
+/* Pointers are to a row; the units are the range's. */
 static void cell_forward(const range *p, const char *x, char *share, char *c, char *h) {
   const luc_recurrence *r = p->j->r;
   const luc_recurrence_kernels *k = p->j->kernels;
+  const int64_t n = p->units, skip = p->unit * p->j->size;
+  x += skip, share += skip, h += skip;
+  if (c) c += skip;
   switch (r->cell) {
-  case LUC_CELL_LSTM: k->lstm(r->hidden, x, share, c, h); break;
-  case LUC_CELL_GRU: k->gru(r->hidden, x, share, h); break;
-  default: k->rnn(r->hidden, r->cell == LUC_CELL_RELU, x, share, h);
+  case LUC_CELL_LSTM: k->lstm(n, r->hidden, x, share, c, h); break;
+  case LUC_CELL_GRU: k->gru(n, r->hidden, x, share, h); break;
+  default: k->rnn(n, r->hidden, r->cell == LUC_CELL_RELU, x, share, h);
   }
+}
+
+/* Elements of a row's place for the state's share of the gates. */
+static int64_t share_pitch(const job *j) {
+  return j->work ? j->work : j->gates;
+}
+
+static char *share_at(const range *p, int64_t step) {
+  const job *j = p->j;
+  return j->r->work && j->work ? rows_at(p, j->r->work, step, j->work) : p->scratch;
 }
 
 static void step_forward(const range *p, int64_t step, int64_t n) {
   const job *j = p->j;
   const luc_recurrence *r = j->r;
-  const int64_t pitch = j->work ? j->work : j->gates;
-  char *share = r->work && j->work ? rows_at(p, r->work, step, pitch) : p->scratch;
-  char *unprojected = p->scratch + j->range * pitch * j->size;
+  const int64_t pitch = share_pitch(j);
+  char *share = share_at(p, step), *unprojected = p->scratch + j->range * pitch * j->size;
   char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
   product(j, &j->share, n, h, 0, share, pitch, r->b_hh);
   for (int64_t i = 0; i < n; i++)
@@ -159,7 +192,7 @@ static void forward_ranges(void *arg, int64_t begin, int64_t end) {
   const luc_recurrence *r = j->r;
   char *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
-    range p = {j, i * j->range, (i + 1) * j->range, scratch};
+    range p = {j, i * j->range, (i + 1) * j->range, 0, r->hidden, scratch};
     if (p.end > r->batch) p.end = r->batch;
     begin_states(&p, r->h, r->h_n, r->output);
     begin_states(&p, r->c, r->c_n, r->hidden);
@@ -169,6 +202,65 @@ static void forward_ranges(void *arg, int64_t begin, int64_t end) {
     }
   }
   luc__slots_put(&j->slots, scratch);
+}
+
+/* ---- forward, step by step ---- */
+
+/* All rows of a step, cut along the units; y holds the states after the step. */
+typedef struct step_job {
+  range rows;
+  int64_t step, n; /* which; how many rows take part */
+  int64_t before;  /* backward: the step whose gates have their gradients, -1 at first */
+  int64_t before_n;
+} step_job;
+
+static range units_of(const step_job *s, int64_t piece) {
+  range p = s->rows;
+  const int64_t left = p.j->r->hidden - piece * WIDTH;
+  p.unit = piece * WIDTH;
+  p.units = left < WIDTH ? left : WIDTH;
+  return p;
+}
+
+static void forward_units(const step_job *s, const range *p) {
+  const job *j = p->j;
+  const luc_recurrence *r = j->r;
+  const int64_t pitch = share_pitch(j), first = p->unit * j->size;
+  const size_t bytes = (size_t)(p->units * j->size);
+  char *share = share_at(p, s->step), *y = rows_at(p, r->y, s->step, r->output);
+  for (int64_t g = 0; g < j->gates; g += r->hidden)
+    product_part(j, &j->share, g + p->unit, g + p->unit + p->units, s->n, r->h_n, 0, share, pitch,
+                 r->b_hh);
+  for (int64_t i = 0; i < s->n; i++) {
+    char *h = at(j, y, i, r->output), *c = at(j, r->c_n, i, r->hidden);
+    memcpy(h + first, at(j, r->h_n, i, r->output) + first, bytes);
+    cell_forward(p, at(j, rows_at(p, r->gates, s->step, j->gates), i, j->gates),
+                 at(j, share, i, pitch), c, h);
+    if (r->cells)
+      memcpy(at(j, rows_at(p, r->cells, s->step, r->hidden), i, r->hidden) + first, c + first,
+             bytes);
+  }
+}
+
+static void forward_pieces(void *arg, int64_t begin, int64_t end) {
+  const step_job *s = arg;
+  for (int64_t i = begin; i < end; i++) {
+    const range p = units_of(s, i);
+    forward_units(s, &p);
+  }
+}
+
+static void forward_steps(luc_context *ctx, const job *j, char *scratch) {
+  const luc_recurrence *r = j->r;
+  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}};
+  begin_states(&s.rows, r->h, r->h_n, r->output);
+  begin_states(&s.rows, r->c, r->c_n, r->hidden);
+  for (int64_t i = 0; i < r->steps; i++) {
+    s.step = step_at(r, i);
+    s.n = taking_part(&s.rows, s.step);
+    luc__parallel_for(ctx, cuts_of(r->hidden, WIDTH), 1, forward_pieces, &s);
+    memcpy(r->h_n, rows_at(&s.rows, r->y, s.step, r->output), (size_t)(s.n * r->output * j->size));
+  }
 }
 
 /* ---- backward ---- */
@@ -204,24 +296,38 @@ static carried cut_scratch(const range *p) {
   return c;
 }
 
-static void cell_backward(const range *p, const carried *s, int64_t step, int64_t i, char *dm) {
+/* What a cell's row has at the range's first unit; NULL stays. */
+static char *unit_at(const range *p, const void *matrix, int64_t row, int64_t width) {
+  char *found = at(p->j, matrix, row, width);
+  return found ? found + p->unit * p->j->size : NULL;
+}
+
+/* Row i of a step; dm: the gradient of its output before a projection. */
+static void cell_backward(const range *p, const carried *s, int64_t step, int64_t i,
+                          const char *dm) {
   const job *j = p->j;
   const luc_recurrence *r = j->r;
   const luc_recurrence_grads *g = j->g;
-  char *work = at(j, rows_at(p, r->work, step, j->work), i, j->work);
-  char *dgates = at(j, rows_at(p, g->dgates, step, j->gates), i, j->gates);
+  const int64_t row = r->offsets[step] + p->begin + i, n = p->units, pitch = r->hidden;
+  const char *work = unit_at(p, r->work, row, j->work);
+  char *dgates = unit_at(p, g->dgates, row, j->gates), *d = unit_at(p, dm, i, pitch);
   if (r->cell == LUC_CELL_LSTM)
-    j->kernels->lstm_backward(
-        r->hidden, work, at(j, s->c_before, i, r->hidden),
-        at(j, rows_at(p, r->cells, step, r->hidden), i, r->hidden), dm, at(j, s->dc, i, r->hidden),
-        dgates, r->w_hr ? at(j, rows_at(p, g->unprojected, step, r->hidden), i, r->hidden) : NULL);
+    j->kernels->lstm_backward(n, pitch, work, unit_at(p, s->c_before, i, pitch),
+                              unit_at(p, r->cells, row, pitch), d, unit_at(p, s->dc, i, pitch),
+                              dgates, r->w_hr ? unit_at(p, g->unprojected, row, pitch) : NULL);
   else if (r->cell == LUC_CELL_GRU)
-    j->kernels->gru_backward(r->hidden, work,
-                             at(j, rows_at(p, g->before, step, r->output), i, r->output), dm,
-                             dgates, at(j, rows_at(p, g->dshare, step, j->gates), i, j->gates));
+    j->kernels->gru_backward(n, pitch, work, unit_at(p, g->before, row, r->output), d, dgates,
+                             unit_at(p, g->dshare, row, j->gates));
   else
-    j->kernels->rnn_backward(r->hidden, r->cell == LUC_CELL_RELU,
-                             at(j, rows_at(p, r->y, step, r->output), i, r->output), dm, dgates);
+    j->kernels->rnn_backward(n, pitch, r->cell == LUC_CELL_RELU, unit_at(p, r->y, row, r->output),
+                             d, dgates);
+}
+
+/* What the gradient of a step needs of the step before. */
+static void copy_all_before(const range *p, const carried *s, int64_t step, int64_t n) {
+  const luc_recurrence *r = p->j->r;
+  copy_before(p, step, n, r->y, r->h, r->output, rows_at(p, p->j->g->before, step, r->output));
+  if (r->cell == LUC_CELL_LSTM) copy_before(p, step, n, r->cells, r->c, r->hidden, s->c_before);
 }
 
 static void step_backward(const range *p, const carried *s, int64_t step, int64_t n) {
@@ -231,14 +337,13 @@ static void step_backward(const range *p, const carried *s, int64_t step, int64_
   const size_t bytes = (size_t)(n * r->output * j->size);
   char *dm = s->dh;
   if (g->dy) j->kernels->add(n * r->output, rows_at(p, g->dy, step, r->output), s->dh);
-  copy_before(p, step, n, r->y, r->h, r->output, rows_at(p, g->before, step, r->output));
-  if (r->cell == LUC_CELL_LSTM) copy_before(p, step, n, r->cells, r->c, r->hidden, s->c_before);
+  copy_all_before(p, s, step, n);
   if (r->w_hr) {
     memcpy(rows_at(p, g->dprojected, step, r->output), s->dh, bytes);
     product(j, &j->projection, n, s->dh, 0, s->dm, r->hidden, NULL);
     dm = s->dm;
   }
-  for (int64_t i = 0; i < n; i++) cell_backward(p, s, step, i, at(j, dm, i, r->hidden));
+  for (int64_t i = 0; i < n; i++) cell_backward(p, s, step, i, dm);
   product(j, &j->share, n, rows_at(p, g->dshare, step, j->gates), r->cell == LUC_CELL_GRU, s->dh,
           r->output, NULL);
 }
@@ -248,7 +353,7 @@ static void backward_ranges(void *arg, int64_t begin, int64_t end) {
   const luc_recurrence *r = j->r;
   char *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
-    range p = {j, i * j->range, (i + 1) * j->range, scratch};
+    range p = {j, i * j->range, (i + 1) * j->range, 0, r->hidden, scratch};
     if (p.end > r->batch) p.end = r->batch;
     carried s = cut_scratch(&p);
     begin_states(&p, j->g->dh_n, j->g->dh, r->output);
@@ -259,6 +364,51 @@ static void backward_ranges(void *arg, int64_t begin, int64_t end) {
     }
   }
   luc__slots_put(&j->slots, scratch);
+}
+
+/* ---- backward, step by step ---- */
+
+/* The units' part of what the step before left to do, a product with all its gates, then of the
+ * step. */
+static void backward_units(const step_job *s, const range *p) {
+  const job *j = p->j;
+  const luc_recurrence *r = j->r;
+  const luc_recurrence_grads *g = j->g;
+  const carried c = cut_scratch(p);
+  if (s->before >= 0)
+    product_part(j, &j->share, p->unit, p->unit + p->units, s->before_n,
+                 rows_at(p, g->dshare, s->before, j->gates), r->cell == LUC_CELL_GRU, c.dh,
+                 r->output, NULL);
+  for (int64_t i = 0; i < s->n; i++) {
+    const int64_t row = r->offsets[s->step] + i;
+    if (g->dy)
+      j->kernels->add(p->units, unit_at(p, g->dy, row, r->output), unit_at(p, c.dh, i, r->output));
+    cell_backward(p, &c, s->step, i, c.dh);
+  }
+}
+
+static void backward_pieces(void *arg, int64_t begin, int64_t end) {
+  const step_job *s = arg;
+  for (int64_t i = begin; i < end; i++) {
+    const range p = units_of(s, i);
+    backward_units(s, &p);
+  }
+}
+
+static void backward_steps(luc_context *ctx, const job *j, char *scratch) {
+  const luc_recurrence *r = j->r;
+  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}, .before = -1};
+  const carried c = cut_scratch(&s.rows);
+  begin_states(&s.rows, j->g->dh_n, j->g->dh, r->output);
+  begin_states(&s.rows, j->g->dc_n, j->g->dc, r->hidden);
+  for (int64_t k = r->steps - 1; k >= -1; k--) {
+    s.step = k >= 0 ? step_at(r, k) : 0;
+    s.n = k >= 0 ? taking_part(&s.rows, s.step) : 0;
+    copy_all_before(&s.rows, &c, s.step, s.n);
+    luc__parallel_for(ctx, cuts_of(r->hidden, WIDTH), 1, backward_pieces, &s);
+    s.before = s.step;
+    s.before_n = s.n;
+  }
 }
 
 /* ---- both ---- */
@@ -273,29 +423,48 @@ static int64_t choose_range(const job *j) {
   return rows < r->batch ? rows : r->batch;
 }
 
+/* Few rows of many units; a projection would need all of them twice. */
+static bool goes_by_units(const job *j) {
+  const luc_recurrence *r = j->r;
+  return r->batch < 16 && !r->w_hr && r->hidden >= 2 * WIDTH && j->gates * r->output >= STEP_WORK;
+}
+
+static luc_status make_factors(luc_context *ctx, job *j, bool backward) {
+  const luc_recurrence *r = j->r;
+  const int64_t group = j->by_units ? r->hidden : j->gates;
+  if (backward) {
+    LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates, r->output, r->output));
+    return make_factor(ctx, j, &j->projection, r->w_hr, false, r->output, r->hidden, r->hidden);
+  }
+  LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, true, r->output, j->gates, group));
+  return make_factor(ctx, j, &j->projection, r->w_hr, true, r->hidden, r->output, r->output);
+}
+
+static void run_steps(luc_context *ctx, job *j, bool backward) {
+  char *scratch = luc__slots_take(&j->slots);
+  (backward ? backward_steps : forward_steps)(ctx, j, scratch);
+  luc__slots_put(&j->slots, scratch);
+}
+
 static luc_status run(luc_context *ctx, job *j, bool backward) {
   const luc_recurrence *r = j->r;
   luc_status status = LUC_OK;
-  int64_t scratch;
   j->kernels = &luc__kernels(ctx)->recurrence[r->dtype];
   j->gemm = &luc__kernels(ctx)->gemm[r->dtype];
   j->size = r->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j->gates = luc__cell_gates(r->cell) * r->hidden;
   j->work = luc__cell_work(r->cell) * r->hidden;
-  j->range = choose_range(j);
-  if (backward) {
-    LUC_GO(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates, r->output));
-    LUC_GO(make_factor(ctx, j, &j->projection, r->w_hr, false, r->output, r->hidden));
-    scratch = 2 * r->hidden;
-  } else {
-    LUC_GO(make_factor(ctx, j, &j->share, r->w_hh, true, r->output, j->gates));
-    LUC_GO(make_factor(ctx, j, &j->projection, r->w_hr, true, r->hidden, r->output));
-    scratch = (j->work ? j->work : j->gates) + r->hidden;
-  }
-  int64_t ranges = cuts_of(r->batch, j->range);
+  j->by_units = goes_by_units(j);
+  j->range = j->by_units ? r->batch : choose_range(j);
+  LUC_GO(make_factors(ctx, j, backward));
+  const int64_t scratch = backward ? 2 * r->hidden : share_pitch(j) + r->hidden;
+  const int64_t ranges = cuts_of(r->batch, j->range);
   size_t bytes = luc__mul_size((size_t)(j->range * scratch), (size_t)j->size);
   LUC_GO(luc__slots_init(ctx, &j->slots, bytes, ranges));
-  luc__parallel_for(ctx, ranges, 1, backward ? backward_ranges : forward_ranges, j);
+  if (j->by_units)
+    run_steps(ctx, j, backward);
+  else
+    luc__parallel_for(ctx, ranges, 1, backward ? backward_ranges : forward_ranges, j);
   luc__slots_free(ctx, &j->slots);
 done:
   luc__free(ctx, j->share.data, j->share.bytes);

@@ -48,6 +48,37 @@ local function close(want, got, label)
     ("%s: %.9g, want %.9g"):format(label, got, want))
 end
 
+-- Few rows of many units go step by step, each step cut along the units; many rows do not, nor
+-- does a gradient that is recorded, which is made of operators.
+describe("few rows of many units", function()
+  local double = {dtype = lucerna.float64}
+  for _, class in ipairs {"LSTM", "GRU", "RNN"} do
+    it("give what they give among many, in both directions: " .. class, function()
+      lucerna.manual_seed(4)
+      local net = nn[class](6, 260, {bidirectional = true, dtype = lucerna.float64})
+      local x = lucerna.randn({5, 3, 6}, double)
+      local few = outputs_of(class, net(x))
+      for i, many in ipairs(outputs_of(class, net(x:tile(1, 6, 1)))) do
+        parity.close(few[i], many:narrow(2, 1, 3), {atol = 1e-12})
+      end
+    end)
+
+    it("have the gradients that operators have, of sequences that end: " .. class, function()
+      lucerna.manual_seed(5)
+      local net = nn[class](6, 260, {bidirectional = true, dtype = lucerna.float64})
+      local x = parity.leaf {5, 3, 6}
+      local inputs = {x}
+      for p in net:parameters() do inputs[#inputs + 1] = p end
+      local packed = rnn.pack_padded_sequence(x, lucerna.tensor {5, 3, 2})
+      local loss = total(outputs_of(class, net(packed)))
+      local operators = {lucerna.autograd.grad(loss, inputs, {create_graph = true})}
+      for i, g in ipairs {lucerna.autograd.grad(loss, inputs)} do
+        parity.close(g, operators[i]:detach(), {atol = 1e-10}, "gradient " .. i)
+      end
+    end)
+  end
+end)
+
 describe("recurrent layers answer as PyTorch's do:", function()
   for i, case in ipairs(parity.load "rnn") do
     it(("%d %s"):format(i, case.repr), function()
