@@ -740,8 +740,8 @@ static int64_t count_positions(const luc_schema *schema, const luc_l_args *a) {
   return table && table->ndim == 2 ? table->sizes[0] : -1;
 }
 
-static luc_status convert_index(luc_l_state *st, const luc_l_sig *sig, bool as_given,
-                                luc_l_args *a, luc_tensor **t) {
+static luc_status convert_index(luc_l_state *st, const luc_l_sig *sig, bool as_given, luc_l_args *a,
+                                luc_tensor **t) {
   luc_context *ctx = st->ctx;
   LUC_CHECK(ctx, a->nconverted < LUC_L_CONVERTED, LUC_ERR_SUPPORT,
             "%s: more than %d index tensors in one call", sig->who, LUC_L_CONVERTED);
