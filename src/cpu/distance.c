@@ -1,30 +1,21 @@
-/* Rows in parallel; float and double by distance.inc. */
+/* Rows in parallel; distance.inc has the kernels. */
 #include "cpu/distance.h"
 
-#include <math.h>
-
 #include "base/pool.h"
+#include "cpu/kernels.h"
 
-enum { PIECE_WORK = 1 << 15 };
+enum { PIECE_WORK = 1 << 17 };
 
-#define T       float
-#define FN(f)   f##_f32
-#define M(name) name##f
-#include "cpu/distance.inc"
-#undef T
-#undef FN
-#undef M
-
-#define T       double
-#define FN(f)   f##_f64
-#define M(name) name
-#include "cpu/distance.inc"
-#undef T
-#undef FN
-#undef M
+static int64_t grain_of(int64_t others, int64_t m) {
+  return PIECE_WORK / (others * (m + 1) + 1) + 1;
+}
 
 void luc__cdist(luc_context *ctx, const luc_cdist *job) {
-  int64_t work = job->others * (job->m + 1) + 1, grain = PIECE_WORK / work + 1;
-  luc_range_fn rows = job->dtype == LUC_FLOAT64 ? rows_f64 : rows_f32;
-  luc__parallel_for(ctx, job->batch * job->rows, grain, rows, (void *)job);
+  luc__parallel_for(ctx, job->batch * job->rows, grain_of(job->others, job->m),
+                    luc__kernels(ctx)->distance[job->dtype].distances, (void *)job);
+}
+
+void luc__cdist_slope(luc_context *ctx, const luc_cdist_slope *job) {
+  luc__parallel_for(ctx, job->batch * job->rows, grain_of(job->others, job->m),
+                    luc__kernels(ctx)->distance[job->dtype].slopes, (void *)job);
 }

@@ -316,31 +316,31 @@ luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t 
 
 /* -- int64 ------------------------------------------------------------------------------------- */
 
-/* One row of C: sums of B's rows, which is the order that reads memory straight. */
-static void int64_row(const luc_gemm *g, const int64_t *a, const int64_t *b, int64_t *c) {
-  for (int64_t j = 0; j < g->n; j++) c[j] = 0;
-  for (int64_t p = 0; p < g->k; p++) {
-    const uint64_t s = (uint64_t)a[p * g->a_col]; /* unsigned: wrapping is defined */
-    const int64_t *row = b + p * g->b_row;
-    for (int64_t j = 0; j < g->n; j++)
-      c[j] = (int64_t)((uint64_t)c[j] + s * (uint64_t)row[j * g->b_col]);
-  }
-}
+enum { INT64_ROWS = 16 };
 
-static void int64_rows(void *arg, int64_t begin, int64_t end) {
-  const luc_gemm *g = arg;
+typedef struct int64_job {
+  const luc_gemm *g;
+  luc_gemm_int64_fn product;
+  int64_t cuts; /* of the rows of one product */
+} int64_job;
+
+static void int64_pieces(void *arg, int64_t begin, int64_t end) {
+  const int64_job *j = arg;
   for (int64_t i = begin; i < end; i++) {
-    int64_t item = i / g->m, row = i % g->m;
-    int64_row(g, (const int64_t *)g->a + item * g->a_batch + row * g->a_row,
-              (const int64_t *)g->b + item * g->b_batch,
-              (int64_t *)g->c + item * g->c_batch + row * g->c_row);
+    luc_gemm g = *j->g;
+    const int64_t item = i / j->cuts, row = i % j->cuts * INT64_ROWS;
+    g.a = (const int64_t *)g.a + item * g.a_batch + row * g.a_row;
+    g.b = (const int64_t *)g.b + item * g.b_batch;
+    g.c = (int64_t *)g.c + item * g.c_batch + row * g.c_row;
+    g.m = g.m - row < INT64_ROWS ? g.m - row : INT64_ROWS;
+    j->product(&g);
   }
 }
 
 luc_status luc__gemm_int64(luc_context *ctx, const luc_gemm *g) {
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
-  luc_gemm copy = *g;
-  int64_t grain = (1 << 17) / (g->n * (g->k + 1)) + 1;
-  luc__parallel_for(ctx, g->m * g->batch, grain, int64_rows, &copy);
+  int64_job j = {g, *luc__kernels(ctx)->gemm_int64, cuts_of(g->m, INT64_ROWS)};
+  int64_t grain = PIECE_WORK / 4 / (INT64_ROWS * g->n * (g->k + 1)) + 1;
+  luc__parallel_for(ctx, j.cuts * g->batch, grain, int64_pieces, &j);
   return LUC_OK;
 }

@@ -9,6 +9,7 @@
 #include "cpu/attention_kernels.h"
 #include "cpu/conv_kernels.h"
 #include "cpu/fft_kernels.h"
+#include "cpu/distance.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/index_kernels.h"
 #include "cpu/isa.h"
@@ -30,6 +31,7 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_base,
         .reduce = luc__reduce_base,
         .gemm = luc__gemm_base,
+        .gemm_int64 = &luc__gemm_int64_base,
         .optim = luc__optim_base,
         .norm = luc__norm_base,
         .pool2d = luc__pool2d_base,
@@ -41,6 +43,7 @@ static const luc_kernels tables[] = {
         .recurrence = luc__recurrence_base,
         .index = &luc__index_base,
         .fft = luc__fft_base,
+        .distance = luc__distance_base,
     },
 #if LUC_ISA_X86
     {
@@ -51,6 +54,7 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_avx2,
         .reduce = luc__reduce_avx2,
         .gemm = luc__gemm_avx2,
+        .gemm_int64 = &luc__gemm_int64_avx2,
         .optim = luc__optim_avx2,
         .norm = luc__norm_avx2,
         .pool2d = luc__pool2d_avx2,
@@ -62,6 +66,7 @@ static const luc_kernels tables[] = {
         .recurrence = luc__recurrence_avx2,
         .index = &luc__index_avx2,
         .fft = luc__fft_avx2,
+        .distance = luc__distance_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -71,6 +76,7 @@ static const luc_kernels tables[] = {
         .activation = &luc__activation_avx512,
         .reduce = luc__reduce_avx512,
         .gemm = luc__gemm_avx512,
+        .gemm_int64 = &luc__gemm_int64_avx512,
         .optim = luc__optim_avx512,
         .norm = luc__norm_avx512,
         .pool2d = luc__pool2d_avx512,
@@ -82,6 +88,7 @@ static const luc_kernels tables[] = {
         .recurrence = luc__recurrence_avx512,
         .index = &luc__index_avx512,
         .fft = luc__fft_avx512,
+        .distance = luc__distance_avx512,
     },
 #endif
 };

@@ -11,6 +11,8 @@
 /* ORDER ISA: the tables in kernels.c follow this enum. */
 typedef enum luc_isa { LUC_ISA_BASE, LUC_ISA_AVX2, LUC_ISA_AVX512, LUC_NUM_ISAS } luc_isa;
 
+struct luc_gemm;
+
 /* One per instruction set: a pointer to each family's table (see the family's header). */
 typedef struct luc_kernels {
   luc_isa isa;
@@ -20,6 +22,7 @@ typedef struct luc_kernels {
   const struct luc_activation_kernels *activation;
   const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
+  void (*const *gemm_int64)(const struct luc_gemm *);
   const struct luc_conv_kernels *conv;
   const struct luc_winograd_kernels *winograd; /* float32 only */
   const struct luc_random_kernels *random;
@@ -31,6 +34,7 @@ typedef struct luc_kernels {
   const struct luc_recurrence_kernels *recurrence;
   const struct luc_index_kernels *index;
   const struct luc_fft_kernels *fft;
+  const struct luc_distance_kernels *distance; /* [2] */
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

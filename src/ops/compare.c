@@ -3,6 +3,7 @@
 
 #include "cpu/copy.h"
 #include "cpu/reduce.h"
+#include "cpu/same.h"
 #include "ops/formula.h"
 
 static luc_dtype dtype_of(luc_context *ctx, const luc_value *v) {
@@ -99,8 +100,36 @@ luc_status luc__run_equal(luc_context *ctx, luc_value *args, luc_value *out) {
     *out = luc_v_bool(false);
     return LUC_OK;
   }
+  const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
+  bool alike = a->dtype == b->dtype && luc__is_contiguous(a) && luc__is_contiguous(b), answer;
+  if (alike && luc__compare(ctx, a, b, &answer)) {
+    *out = luc_v_bool(answer);
+    return LUC_OK;
+  }
   LUC_TRY(luc__op1(ctx, LUC_OP_eq, &same, LUC_ARGS(args[0], args[1])));
   return all_of(ctx, same, out);
+}
+
+/* Is each element equal to any of the others? Asked of what both promote to. */
+luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *t = args[0].as.tensor, *others = args[1].as.tensor, *x = NULL, *y = NULL, *found;
+  luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  if (dtype != LUC_FLOAT64) dtype = luc__dtype_is_float(dtype) ? LUC_FLOAT32 : LUC_INT64;
+  LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
+  LUC_GO(luc__contiguous_as(ctx, others, dtype, &y));
+  LUC_GO(luc__out(ctx, "isin", out, LUC_BOOL, t->ndim, t->sizes, &found));
+  status = luc__membership(ctx, &(luc_membership){.dtype = dtype,
+                                                  .x = x->data,
+                                                  .others = y->data,
+                                                  .n = x->numel,
+                                                  .m = y->numel,
+                                                  .invert = args[3].as.i != 0,
+                                                  .found = (uint8_t *)found->data});
+done:
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, y);
+  return status;
 }
 
 /* ---- bits ---- */

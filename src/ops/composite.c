@@ -65,18 +65,6 @@ luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_ones_like, LUC_ARGS(args[0], dtype)), out);
 }
 
-/* Is each element equal to any of the others? */
-luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *t = args[0].as.tensor, *among = args[1].as.tensor;
-  int64_t flat = -1;
-  luc_tensor *row = luc__f_reshape(&f, among, 1, &flat), *column = luc__f_unsqueeze(&f, t, -1);
-  luc_tensor *equal = luc__f2(&f, LUC_OP_eq, column, row);
-  luc_tensor *found = luc__f_call(&f, LUC_OP_any, LUC_ARGS(luc_v_tensor(equal), luc_v_int(-1)));
-  if (args[3].as.i) found = luc__f1(&f, LUC_OP_logical_not, found);
-  return luc__f_result(&f, found, out);
-}
-
 luc_status luc__run_nanmean(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *nan = luc__f1(&f, LUC_OP_isnan, args[0].as.tensor);

@@ -50,8 +50,16 @@ static luc_status check_vectors(luc_context *ctx, const char *who, const luc_ten
 luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_vectors(ctx, "addr", args[1].as.tensor, args[2].as.tensor));
   luc_formula f = luc__formula(ctx);
-  luc_tensor *product = outer(&f, args[1].as.tensor, args[2].as.tensor);
-  return luc__f_result(&f, add_scaled(&f, args[0].as.tensor, product, &args[3]), out);
+  luc_tensor *input = args[0].as.tensor, *a = args[1].as.tensor, *b = args[2].as.tensor;
+  double beta = luc_as_double(&args[3]);
+  bool alike = input->dtype == a->dtype && input->dtype == b->dtype;
+  bool fits = input->ndim == 2 && input->sizes[0] == a->numel && input->sizes[1] == b->numel;
+  if (beta == 0 || !alike || !fits || !luc__dtype_is_float((luc_dtype)a->dtype))
+    return luc__f_result(&f, add_scaled(&f, input, outer(&f, a, b), &args[3]), out);
+  if (beta != 1) input = luc__fs(&f, LUC_OP_mul, input, beta);
+  luc_tensor *column = luc__f_unsqueeze(&f, a, 1);
+  luc_value factors[] = {luc_v_tensor(input), luc_v_tensor(column), args[2], args[4]};
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_addcmul, factors, 4), out);
 }
 
 /* ---- outer, inner ---- */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/copy.h"
 #include "cpu/distance.h"
 #include "ops/compute.h"
 #include "ops/pointwise.h"
@@ -119,27 +120,6 @@ luc_status luc__run_dist(luc_context *ctx, luc_value *args, luc_value *out) {
                        out);
 }
 
-/* pdist(input, p): the distances of all pairs of rows, in the order of the upper triangle. */
-luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor;
-  double p = luc_as_double(&args[1]);
-  LUC_TRY(luc__need_float(ctx, "pdist", "input", x));
-  if (x->ndim != 2)
-    return luc__fail_shapes(ctx, "pdist", "input", x, NULL, NULL,
-                            "only supports 2D tensors, got: %dD", x->ndim);
-  LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "pdist: only supports non-negative p values (got %g)", p);
-  luc_formula f = luc__formula(ctx);
-  luc_value n = luc_v_int(x->sizes[0]), zero = luc_v_int(0), one = luc_v_int(1);
-  luc_value pairs = luc_v_tensor(luc__f_call(&f, LUC_OP_triu_indices, LUC_ARGS(n, n, one)));
-  luc_tensor *side[2];
-  for (int i = 0; i < 2; i++) {
-    luc_tensor *at = luc__f_call(&f, LUC_OP_select, LUC_ARGS(pairs, zero, luc_v_int(i)));
-    side[i] = luc__f_call(&f, LUC_OP_index_select, LUC_ARGS(args[0], zero, luc_v_tensor(at)));
-  }
-  luc_value apart = luc_v_tensor(luc__f2(&f, LUC_OP_sub, side[0], side[1]));
-  return luc__f_result(&f, luc__f_call(&f, LUC_OP_norm, LUC_ARGS(apart, luc_v_float(p), one)), out);
-}
-
 /* ---- cdist ---- */
 
 static luc_status check_cdist(luc_context *ctx, const luc_tensor *x1, const luc_tensor *x2,
@@ -163,6 +143,40 @@ static luc_status batch_of(luc_context *ctx, luc_tensor *x, int batch, int64_t *
   LUC_TRY(luc__op1(ctx, LUC_OP_expand, &wide, LUC_ARGS(luc_v_tensor(x), shape)));
   luc_status status = luc__dense(ctx, wide, luc__compute_dtype((luc_dtype)x->dtype), out);
   luc_tensor_release(ctx, wide);
+  return status;
+}
+
+/* x [..., others, m] turned, its rows an odd number of cache lines apart: as many rows are read one
+ * after another, they should not meet in few places of the cache. */
+static luc_status turn_rows(luc_context *ctx, const luc_tensor *x, int64_t batch,
+                            luc_tensor **out) {
+  enum { LINE = 16 };
+  int64_t others = x->sizes[x->ndim - 2], m = x->sizes[x->ndim - 1];
+  int64_t pitch = ((others + LINE - 1) / LINE | 1) * LINE;
+  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)x->dtype, 3, (int64_t[]){batch, m, pitch}, out));
+  luc_tensor to = **out, from = *x; /* only their shapes and data are used */
+  to.sizes[2] = others;
+  to.numel = x->numel;
+  from.ndim = 3;
+  memcpy(from.sizes, to.sizes, 3 * sizeof *to.sizes);
+  from.strides[0] = m * others, from.strides[1] = 1, from.strides[2] = m;
+  return luc__copy(ctx, &to, &from);
+}
+
+/* Distances by the kernel. */
+static luc_status by_differences(luc_context *ctx, luc_cdist *job, luc_tensor *x1, luc_tensor *x2,
+                                 luc_tensor *y) {
+  luc_tensor *turned = NULL;
+  luc_status status = turn_rows(ctx, x2, job->batch, &turned);
+  job->dtype = (luc_dtype)x1->dtype;
+  job->rows = x1->sizes[x1->ndim - 2], job->others = x2->sizes[x2->ndim - 2];
+  job->m = x1->sizes[x1->ndim - 1];
+  if (status == LUC_OK) {
+    job->pitch = turned->sizes[2];
+    job->x1 = x1->data, job->x2 = turned->data, job->out = y->data;
+    luc__cdist(ctx, job);
+  }
+  luc_tensor_release(ctx, turned);
   return status;
 }
 
@@ -213,15 +227,8 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
     LUC_GO(luc__tensor_empty(ctx, (luc_dtype)a->dtype, batch + 2, sizes, &y));
     int64_t count = 1;
     for (int d = 0; d < batch; d++) count *= sizes[d];
-    luc__cdist(ctx, &(luc_cdist){.dtype = (luc_dtype)a->dtype,
-                                 .p = p,
-                                 .batch = count,
-                                 .rows = rows,
-                                 .others = others,
-                                 .m = x1->sizes[x1->ndim - 1],
-                                 .x1 = a->data,
-                                 .x2 = b->data,
-                                 .out = y->data});
+    luc_cdist job = {.p = p, .batch = count};
+    LUC_GO(by_differences(ctx, &job, a, b, y));
   }
   status = luc__deliver(ctx, "cdist", out, (luc_dtype)x1->dtype, y);
 done:
@@ -249,23 +256,60 @@ static luc_status grad_euclidean(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, NULL, NULL);
 }
 
+/* For p = 1 or infinity: the gradient of input i by the kernel. */
+static luc_status slope_by_kernel(luc_context *ctx, luc_backward *b, int i, double p) {
+  luc_status status;
+  const luc_tensor *y = b->results[0];
+  luc_tensor *x[2] = {NULL, NULL}, *distances = NULL, *g = NULL;
+  int64_t sizes[LUC_MAX_DIMS], rows = y->sizes[y->ndim - 2], others = y->sizes[y->ndim - 1];
+  luc_cdist_slope job = {.dtype = (luc_dtype)y->dtype, .largest = isinf(p), .batch = 1};
+  for (int d = 0; d < y->ndim - 2; d++) job.batch *= sizes[d] = y->sizes[d];
+  for (int k = 0; k < 2; k++)
+    LUC_GO(batch_of(ctx, b->args[k].as.tensor, y->ndim - 2, sizes, &x[k]));
+  LUC_GO(luc__dense(ctx, b->gout[0], job.dtype, &g));
+  LUC_GO(luc__dense(ctx, b->results[0], job.dtype, &distances));
+  LUC_GO(luc__tensor_empty_like(ctx, x[i], job.dtype, &b->gin[i]));
+  job.rows = i ? others : rows, job.others = i ? rows : others;
+  job.by_row = i ? 1 : others, job.by_other = i ? others : 1;
+  job.m = x[0]->sizes[y->ndim - 1];
+  job.x1 = x[i]->data, job.x2 = x[1 - i]->data;
+  job.g = g->data, job.y = distances->data, job.out = b->gin[i]->data;
+  luc__cdist_slope(ctx, &job);
+done:
+  luc_tensor_release(ctx, x[0]);
+  luc_tensor_release(ctx, x[1]);
+  luc_tensor_release(ctx, g);
+  luc_tensor_release(ctx, distances);
+  return status;
+}
+
+/* The slopes of all differences [..., rows, others, m]. */
+static luc_tensor *all_slopes(luc_formula *f, luc_backward *b, double p) {
+  luc_tensor *x1 = luc__f_unsqueeze(f, b->args[0].as.tensor, -2);
+  luc_tensor *x2 = luc__f_unsqueeze(f, b->args[1].as.tensor, -3);
+  luc_tensor *apart = luc__f2(f, LUC_OP_sub, x1, x2);
+  luc_tensor *y = luc__f_unsqueeze(f, b->results[0], -1);
+  luc_tensor *g = luc__f_unsqueeze(f, b->gout[0], -1);
+  if (!isinf(p)) return norm_slope(f, apart, y, g, p);
+  /* each that reaches the distance has the whole gradient, as in PyTorch */
+  luc_tensor *reach = luc__f2(f, LUC_OP_eq, luc__f1(f, LUC_OP_abs, apart), y);
+  luc_tensor *whole = luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sign, apart), g);
+  return luc__f_where(f, reach, whole, NULL);
+}
+
 luc_status luc__grad_cdist(luc_context *ctx, luc_backward *b) {
   double p = luc_as_double(&b->args[2]);
   if (p == 0) return LUC_OK;
   if (p == 2) return grad_euclidean(ctx, b);
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *x1 = luc__f_unsqueeze(&f, b->args[0].as.tensor, -2);
-  luc_tensor *x2 = luc__f_unsqueeze(&f, b->args[1].as.tensor, -3);
-  luc_tensor *apart = luc__f2(&f, LUC_OP_sub, x1, x2), *slope;
-  luc_tensor *y = luc__f_unsqueeze(&f, b->results[0], -1);
-  luc_tensor *g = luc__f_unsqueeze(&f, b->gout[0], -1);
-  if (isinf(p)) { /* each that reaches the distance has the whole gradient, as in PyTorch */
-    luc_tensor *reach = luc__f2(&f, LUC_OP_eq, luc__f1(&f, LUC_OP_abs, apart), y);
-    luc_tensor *whole = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_sign, apart), g);
-    slope = luc__f_where(&f, reach, whole, NULL);
-  } else {
-    slope = norm_slope(&f, apart, y, g, p);
+  luc_dtype dtype = (luc_dtype)b->results[0]->dtype;
+  bool kernel = (p == 1 || isinf(p)) && luc__compute_dtype(dtype) == dtype;
+  if (kernel && !luc__recording(ctx) && !ctx->batched) {
+    for (int i = 0; i < 2; i++)
+      if (luc__needs(b, i)) LUC_TRY(slope_by_kernel(ctx, b, i, p));
+    return LUC_OK;
   }
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *slope = all_slopes(&f, b, p);
   for (int i = 0; i < 2; i++) {
     if (!luc__needs(b, i)) continue;
     int64_t over = i ? -3 : -2;
@@ -273,6 +317,68 @@ luc_status luc__grad_cdist(luc_context *ctx, luc_backward *b) {
     luc__f_keep(&f, i ? luc__f1(&f, LUC_OP_neg, sum) : sum, &b->gin[i]);
   }
   return luc__f_end(&f, NULL, NULL);
+}
+
+/* ---- pdist: the distances of all pairs of rows, in the order of the upper triangle ---- */
+
+luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *x = args[0].as.tensor, *rows = NULL, *y = NULL;
+  double p = luc_as_double(&args[1]);
+  LUC_TRY(luc__need_float(ctx, "pdist", "input", x));
+  if (x->ndim != 2)
+    return luc__fail_shapes(ctx, "pdist", "input", x, NULL, NULL,
+                            "only supports 2D tensors, got: %dD", x->ndim);
+  LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "pdist: only supports non-negative p values (got %g)", p);
+  int64_t n = x->sizes[0], pairs = n > 0 ? n * (n - 1) / 2 : 0;
+  luc_cdist job = {.p = p, .batch = 1, .after = true};
+  LUC_GO(luc__dense(ctx, x, luc__compute_dtype((luc_dtype)x->dtype), &rows));
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)rows->dtype, 1, &pairs, &y));
+  if (pairs > 0) LUC_GO(by_differences(ctx, &job, rows, rows, y));
+  status = luc__deliver(ctx, "pdist", out, (luc_dtype)x->dtype, y);
+done:
+  luc_tensor_release(ctx, rows);
+  return status;
+}
+
+/* A symmetric matrix, zero on its diagonal, of the elements of pairs; at: triu_indices. */
+static luc_tensor *of_pairs(luc_formula *f, luc_tensor *pairs, luc_tensor *at, int64_t n) {
+  luc_tensor *flat =
+      luc__f_call(f, LUC_OP_new_zeros,
+                  LUC_ARGS(luc_v_tensor(pairs), luc_v_ints((int64_t[]){n * n}, 1), luc_v_none()));
+  flat = luc__f_call(
+      f, LUC_OP_index_copy,
+      LUC_ARGS(luc_v_tensor(flat), luc_v_int(0), luc_v_tensor(at), luc_v_tensor(pairs)));
+  luc_tensor *half = luc__f_reshape(f, flat, 2, (int64_t[]){n, n});
+  return luc__f2(f, LUC_OP_add, half, luc__f_transpose(f, half, 0, 1));
+}
+
+/* That of cdist(x, x) with every pair on both sides of the diagonal, by the rows alone. */
+luc_status luc__grad_pdist(luc_context *ctx, luc_backward *b) {
+  luc_status status;
+  luc_tensor *x = b->args[0].as.tensor, *y = NULL, *g = NULL;
+  int64_t n = x->sizes[0];
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *places =
+      luc__f_call(&f, LUC_OP_triu_indices, LUC_ARGS(luc_v_int(n), luc_v_int(n), luc_v_int(1)));
+  luc_tensor *row =
+      luc__f_call(&f, LUC_OP_select, LUC_ARGS(luc_v_tensor(places), luc_v_int(0), luc_v_int(0)));
+  luc_tensor *column =
+      luc__f_call(&f, LUC_OP_select, LUC_ARGS(luc_v_tensor(places), luc_v_int(0), luc_v_int(1)));
+  luc_tensor *start = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(row), luc_v_int(n)));
+  luc_tensor *at = luc__f2(&f, LUC_OP_add, start, column);
+  luc__f_keep(&f, of_pairs(&f, b->results[0], at, n), &y);
+  luc__f_keep(&f, of_pairs(&f, b->gout[0], at, n), &g);
+  LUC_GO(luc__f_end(&f, NULL, NULL));
+  luc_value args[4] = {b->args[0], b->args[0], b->args[1], luc_v_none()};
+  luc_tensor *gin[4] = {NULL};
+  luc_backward pairs = {.node = b->node, .args = args, .results = &y, .gout = &g, .gin = gin};
+  status = luc__grad_cdist(ctx, &pairs);
+  b->gin[0] = gin[0];
+done:
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, g);
+  return status;
 }
 
 /* ---- renorm ---- */

@@ -190,30 +190,33 @@ luc_status luc__run_linalg_vecdot(luc_context *ctx, luc_value *args, luc_value *
   return luc__f_result(&f, luc__f_sum(&f, product, 1, &args[2].as.i, false), out);
 }
 
-/* t[i + by] in place of t[i] along dim, in a circle. */
-static luc_tensor *turned(luc_formula *f, luc_tensor *t, int64_t dim, int64_t by) {
-  int64_t shift = -by;
-  return luc__f_call(f, LUC_OP_roll_dims,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_ints(&shift, 1), luc_v_ints(&dim, 1)));
+/* One of the three along dim. */
+static luc_tensor *component(luc_formula *f, luc_tensor *t, int dim, int i) {
+  return luc__f_call(f, LUC_OP_select, LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(i % 3)));
 }
 
 /* a[i + 1] b[i + 2] - a[i + 2] b[i + 1] */
 luc_status luc__run_linalg_cross(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  int da, db;
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *parts[3];
+  int dim;
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, a->ndim == b->ndim, LUC_ERR_SHAPE,
             "inputs must have the same number of dimensions (input %s, other %s)",
             luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
-  LUC_TRY(luc__dim_wrap(ctx, "linalg.cross", args[2].as.i, a->ndim, &da));
-  db = da;
-  LUC_CHECK(ctx, a->ndim > 0 && a->sizes[da] == 3 && b->sizes[db] == 3, LUC_ERR_SHAPE,
-            "inputs dimension %d must have length 3 (input %s, other %s)", da + 1,
+  LUC_TRY(luc__dim_wrap(ctx, "linalg.cross", args[2].as.i, a->ndim, &dim));
+  LUC_CHECK(ctx, a->ndim > 0 && a->sizes[dim] == 3 && b->sizes[dim] == 3, LUC_ERR_SHAPE,
+            "inputs dimension %d must have length 3 (input %s, other %s)", dim + 1,
             luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
-  luc_tensor *plus = luc__f2(&f, LUC_OP_mul, turned(&f, a, da, 1), turned(&f, b, da, 2));
-  luc_tensor *minus = luc__f2(&f, LUC_OP_mul, turned(&f, a, da, 2), turned(&f, b, da, 1));
-  return luc__f_result(&f, luc__f2(&f, LUC_OP_sub, plus, minus), out);
+  for (int i = 0; i < 3; i++) {
+    luc_tensor *plus =
+        luc__f2(&f, LUC_OP_mul, component(&f, a, dim, i + 1), component(&f, b, dim, i + 2));
+    luc_tensor *minus =
+        luc__f2(&f, LUC_OP_mul, component(&f, a, dim, i + 2), component(&f, b, dim, i + 1));
+    parts[i] = luc__f2(&f, LUC_OP_sub, plus, minus);
+  }
+  luc_value list = luc_v_tensors(parts, 3);
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_stack, LUC_ARGS(list, luc_v_int(dim))), out);
 }
 
 /* cross(input, other, dim): by default the first dimension of size 3. */
@@ -282,26 +285,42 @@ luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* ---- the Kronecker product ---- */
 
-/* Sizes of t, with leading ones to n dimensions, each after (or before) a one. */
-static luc_tensor *spread(luc_formula *f, luc_tensor *t, int n, bool after) {
+/* Rows shorter than this are lined up to whole rows of the result before they are multiplied. */
+enum { SHORT_ROW = 256 };
+
+/* Sizes of t, with leading ones to n dimensions, each after (or before) a one; if the last is to
+ * be repeated (`times` > 0), it is laid out so together with the one beside it. */
+static luc_tensor *spread(luc_formula *f, luc_tensor *t, int n, bool after, int64_t times) {
   int64_t sizes[LUC_MAX_DIMS] = {0};
   for (int d = 0; d < n; d++) {
     int own = d - (n - t->ndim);
     sizes[2 * d + after] = own < 0 ? 1 : t->sizes[own];
     sizes[2 * d + !after] = 1;
   }
-  return luc__f_reshape(f, t, 2 * n, sizes);
+  t = luc__f_reshape(f, t, 2 * n, sizes);
+  if (times == 0) return t;
+  sizes[2 * n - 1 - after] = times;
+  t = luc__f_expand(f, t, 2 * n, sizes);
+  sizes[2 * n - 2] *= sizes[2 * n - 1];
+  return luc__f_reshape(f, t, 2 * n - 1, sizes);
 }
 
 luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   int n = a->ndim > b->ndim ? a->ndim : b->ndim;
-  int64_t sizes[LUC_MAX_DIMS] = {0};
+  int64_t sizes[LUC_MAX_DIMS] = {0}, times[2] = {0, 0};
   LUC_CHECK(ctx, 2 * n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "kron: at most %d dimensions (got %d)",
             LUC_MAX_DIMS / 2, n);
   luc_formula f = luc__formula(ctx);
-  luc_tensor *r = luc__f2(&f, LUC_OP_mul, spread(&f, a, n, false), spread(&f, b, n, true));
-  for (int d = 0; r && d < n; d++) sizes[d] = r->sizes[2 * d] * r->sizes[2 * d + 1];
+  if (a->ndim > 1 && b->ndim > 1) {
+    int64_t la = a->sizes[a->ndim - 1], lb = b->sizes[b->ndim - 1];
+    if (lb < SHORT_ROW && la > 1 && a->numel >= 4 * la && b->numel >= 4 * lb)
+      times[0] = lb, times[1] = la;
+  }
+  luc_tensor *x = spread(&f, a, n, false, times[0]), *y = spread(&f, b, n, true, times[1]);
+  luc_tensor *r = luc__f2(&f, LUC_OP_mul, x, y);
+  for (int d = 0; r && d < n; d++)
+    sizes[d] = 2 * d + 1 < r->ndim ? r->sizes[2 * d] * r->sizes[2 * d + 1] : r->sizes[2 * d];
   return luc__f_result(&f, luc__f_reshape(&f, r, n, sizes), out);
 }
 
