@@ -15,7 +15,6 @@
 
 #include "cpu/real_f32.inc"
 #include "cpu/vmath.inc"
-#define M(name) name##f
 
 #include "cpu/elementwise_real.inc"
 #include "cpu/elementwise_special.inc"
@@ -24,14 +23,12 @@
 #include "cpu/elementwise_ring.inc"
 #include "cpu/elementwise_any.inc"
 
-#undef M
 #include "cpu/real_end.inc"
 
 /* ---- double ---- */
 
 #include "cpu/real_f64.inc"
 #include "cpu/vmath.inc"
-#define M(name) name
 
 #include "cpu/elementwise_real.inc"
 #include "cpu/elementwise_special.inc"
@@ -40,7 +37,6 @@
 #include "cpu/elementwise_ring.inc"
 #include "cpu/elementwise_any.inc"
 
-#undef M
 #include "cpu/real_end.inc"
 
 /* ---- integers ---- */

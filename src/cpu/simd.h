@@ -4,6 +4,7 @@
 #ifndef LUC_SIMD_H
 #define LUC_SIMD_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -29,6 +30,7 @@ typedef double luc_vf64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef int32_t luc_vi32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef uint32_t luc_vu32 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef int64_t luc_vi64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
+typedef uint64_t luc_vu64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 typedef luc_vf32 luc_vf32_any __attribute__((aligned(4), may_alias));
 typedef luc_vf64 luc_vf64_any __attribute__((aligned(8), may_alias));
 
@@ -166,6 +168,23 @@ LUC_INLINE luc_vf64 luc__floor_f64(luc_vf64 x) {
   return (luc_vf64)LUC_MM(floor_pd)(x);
 #else
   for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 8); i++) x[i] = __builtin_floor(x[i]);
+  return x;
+#endif
+}
+
+LUC_INLINE luc_vf32 luc__root_f32(luc_vf32 x) {
+#ifdef LUC_MM
+  return (luc_vf32)LUC_MM(sqrt_ps)(x);
+#else
+  for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 4); i++) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+LUC_INLINE luc_vf64 luc__root_f64(luc_vf64 x) {
+#ifdef LUC_MM
+  return (luc_vf64)LUC_MM(sqrt_pd)(x);
+#else
+  for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 8); i++) x[i] = __builtin_sqrt(x[i]);
   return x;
 #endif
 }

@@ -1,5 +1,5 @@
 /* Special functions in double. Sources: Cephes for digamma's series; erfinv is a rational start
- * (Giles' and PyTorch's coefficients) with two steps of Newton's method. */
+ * (Giles' and PyTorch's coefficients) with three steps of Newton's method. */
 #include "cpu/special.h"
 
 #include <math.h>
@@ -23,9 +23,12 @@ static double erfinv_start(double y) {
 double luc__erfinv(double y) {
   if (!(fabs(y) <= 1.0)) return NAN;
   if (fabs(y) == 1.0) return copysign(INFINITY, y);
-  double x = erfinv_start(y), slope = 2.0 / sqrt(PI);
-  for (int i = 0; i < 2; i++) x -= (erf(x) - y) / (slope * exp(-x * x));
-  return x;
+  double a = fabs(y), x = erfinv_start(a), slope = 2.0 / sqrt(PI);
+  for (int i = 0; i < 3; i++) { /* in the tail by erfc, which has more digits there */
+    double over = a > 0.5 ? (1 - a) - erfc(x) : erf(x) - a;
+    x -= over / (slope * exp(-x * x));
+  }
+  return copysign(x, y);
 }
 
 double luc__lgamma(double x) {
@@ -145,18 +148,6 @@ double luc__ndtri(double p) {
   return p > 0.5 ? -lower_quantile(1 - p) : lower_quantile(p);
 }
 
-/* ---- small ones ---- */
-
 double luc__sinc(double x) {
   return x == 0 ? 1 : sin(PI * x) / (PI * x);
-}
-
-double luc__entr(double x) {
-  if (x > 0 || isnan(x)) return -x * log(x);
-  return x == 0 ? 0 : -INFINITY;
-}
-
-double luc__xlog1py(double x, double y) {
-  if (isnan(y)) return y;
-  return x == 0 ? 0 : x * log1p(y);
 }

@@ -11,6 +11,11 @@
 #undef LUC_SPECIAL_1
 #undef LUC_SPECIAL_2
 
+double luc__erfinv(double y);
+double luc__sinc(double x);
+/* log(|Gamma(x)|), and its derivative. */
+double luc__lgamma(double x);
+double luc__digamma(double x);
 /* The n-th derivative of digamma, n >= 1. */
 double luc__polygamma(int n, double x);
 

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Prints src/cpu/vmath_terms.h: the polynomials and constants of the vector functions.
+
+    /usr/bin/python3 src/tools/vmath_terms.py > src/cpu/vmath_terms.h     (needs mpmath)
+
+A polynomial interpolates its function at Chebyshev's nodes, which is within a bit of the best one.
+Each row of TERMS says how many terms float and double take (0: it has no use for it).
+"""
+
+import struct
+import textwrap
+
+from mpmath import (asin, atan, cos, digamma, erf, erfc, erfinv, euler, exp, findroot, ln2, log,
+                    loggamma, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh)
+
+mp.dps = 60
+NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
+
+
+def odd(f):
+    """f(x) = x + x^3 g(x^2): g."""
+    return lambda z: (f(sqrt(z)) / sqrt(z) - 1) / z
+
+
+def log_series(w):
+    """log((1 + s) / (1 - s)) = 2 s + s^3 (2 / 3 + w g(w)), w = s^2: g."""
+    s = sqrt(w)
+    return ((log((1 + s) / (1 - s)) / s - 2) / w - mpf(2) / 3) / w
+
+
+def erfc_exponent(q):
+    """The logarithm of (a + 2.5) exp(a^2) erfc(a), q = (a - 2.5) / (a + 2.5)."""
+    a = mpf("2.5") * (1 + q) / (1 - q)
+    return log((a + mpf("2.5")) * exp(a * a) * erfc(a))
+
+
+def erfinv_slope(w):
+    """erfinv(x) / x, w = -log(1 - x^2)."""
+    x = sqrt(1 - exp(-w))
+    return erfinv(x) / x
+
+
+def stirling(z):
+    """x (log(Gamma(x)) less Stirling's formula), z = 1 / x^2."""
+    x = 1 / sqrt(z)
+    return (loggamma(x) - ((x - mpf("0.5")) * log(x) - x + log(2 * pi) / 2)) * x
+
+
+def digamma_tail(z):
+    """x^2 (log(x) - 1 / (2 x) - digamma(x)), z = 1 / x^2."""
+    x = 1 / sqrt(z)
+    return (log(x) - 1 / (2 * x) - digamma(x)) * x * x
+
+
+MIDDLE = mpf("1.25")
+ROOT = findroot(digamma, mpf("1.46"))
+QUARTER = (pi / 4 + mpf("0.001")) ** 2
+
+TERMS = [  # name, what it is, the function, its interval, terms of float and double
+    ("exp_tail", "(e^r - 1 - r) / r^2, |r| <= log(2) / 2", lambda r: (exp(r) - 1 - r) / r**2,
+     (-0.3467, 0.3467), 6, 11),
+    ("exp_short", "the same, |r| <= log(2) / 32", lambda r: (exp(r) - 1 - r) / r**2,
+     (-0.0217, 0.0217), 2, 5),
+    ("log_rest", "(log(1 + m) - m) / m^2, -1/4 <= m <= 1/2", lambda m: (log(1 + m) - m) / m**2,
+     (-0.25, 0.5), 9, 0),
+    ("log_series", "of log((1 + s) / (1 - s)), see there", log_series, (0, 0.0401), 4, 9),
+    ("sine", "(sin(x) - x) / x^3 of x^2, |x| <= pi / 4", odd(sin), (0, QUARTER), 3, 6),
+    ("cosine", "(cos(x) - 1 + x^2 / 2) / x^4 of x^2, |x| <= pi / 4",
+     lambda z: ((cos(sqrt(z)) - 1) / z + mpf("0.5")) / z, (0, QUARTER), 3, 6),
+    ("asin", "(asin(x) - x) / x^3 of x^2, |x| <= 1/2", odd(asin), (0, 0.25), 5, 13),
+    ("atan", "(atan(x) - x) / x^3 of x^2, |x| <= 1/2", odd(atan), (0, 0.25), 6, 13),
+    ("sinh", "(sinh(x) - x) / x^3 of x^2, |x| <= 1", odd(sinh), (0, 1), 4, 8),
+    ("tanh", "(tanh(x) - x) / x^3 of x^2, |x| <= 0.625", odd(tanh), (0, 0.4), 5, 11),
+    ("erf", "erf(x) / x - 1 of x^2, |x| <= 1", lambda z: erf(sqrt(z)) / sqrt(z) - 1, (0, 1), 7, 13),
+    ("erfc", "log((a + 2.5) exp(a^2) erfc(a)) of (a - 2.5) / (a + 2.5), a >= 0.8", erfc_exponent,
+     (mpf("-1.7") / mpf("3.3"), (mpf("27.5") - mpf("2.5")) / 30), 11, 24),
+    ("erfinv", "(erfinv(x) / x - middle) / v of v = -log(1 - x^2) - 1.25, |x| <= 0.9966",
+     lambda v: (erfinv_slope(v + MIDDLE) - erfinv_slope(MIDDLE)) / v, (-1.25, 3.75), 9, 21),
+    ("lgamma", "(log(Gamma(2 + t)) - t (1 - gamma)) / t^2, |t| <= 1/2",
+     lambda t: (loggamma(2 + t) - t * (1 - euler)) / t**2, (-0.5, 0.5), 8, 18),
+    ("stirling", "x (log(Gamma(x)) - Stirling's formula) of 1 / x^2, x >= 8", stirling,
+     (0, mpf(1) / 64), 2, 6),
+    ("digamma", "digamma(x) / (x - root) of x - 1.5, 1 <= x <= 2",
+     lambda t: digamma(t + mpf("1.5")) / (t + mpf("1.5") - ROOT), (-0.5, 0.5), 11, 23),
+    ("digamma_tail", "x^2 (log(x) - 1 / (2 x) - digamma(x)) of 1 / x^2, x >= 6", digamma_tail,
+     (0, mpf(1) / 36), 3, 8),
+]
+INTERVAL_F32 = {"erfc": (mpf("-1.7") / mpf("3.3"), mpf("7.6") / mpf("12.6"))}
+
+
+def interpolate(f, low, high, n):
+    """The n coefficients of the polynomial, highest power first."""
+    low, high = mpf(low), mpf(high)
+    nodes = [(low + high) / 2 + (high - low) / 2 * cos(pi * (2 * k + 1) / (2 * n)) + NUDGE
+             for k in range(n)]
+    powers = matrix(n, n)
+    for i, x in enumerate(nodes):
+        for j in range(n):
+            powers[i, j] = x**j
+    return list(lu_solve(powers, matrix([f(x) for x in nodes])))[::-1]
+
+
+def rounded(x, real, bits=None):
+    """x as float or double; cut to bits binary digits where they are given."""
+    if bits:
+        scale = mpf(2) ** (bits - 1 - mp.floor(log(abs(x), 2)))
+        x = mp.floor(x * scale) / scale
+    return struct.unpack("f", struct.pack("f", float(x)))[0] if real == "float" else float(x)
+
+
+def parts(x, real, n, bits=None):
+    """n numbers whose sum is x, the first of few binary digits where bits says so."""
+    out = []
+    for i in range(n):
+        out.append(rounded(x, real, bits if i == 0 else None))
+        x -= mpf(out[-1])
+    return out
+
+
+def literal(x, real):
+    word = "%.9g" % x if real == "float" else "%.17g" % x
+    if "." not in word and "e" not in word:
+        word += ".0"
+    return word + "f" * (real == "float")
+
+
+def table(name, values, real):
+    words = ", ".join(literal(v, real) for v in values)
+    row = "static const %s luc__%s_%s[] = {%s};" % (
+        real, name, "f32" if real == "float" else "f64", words)
+    print(textwrap.fill(row, 98, subsequent_indent="    "))
+
+
+def pair(name, about, x, n=2, short=None):
+    print("/* %s. */" % about)
+    for real, bits in (("float", short and short[0]), ("double", short and short[1])):
+        table(name, parts(x, real, n, bits), real)
+
+
+def main():
+    print("/* Polynomials, highest power first, and constants in parts, for vmath.inc: what\n"
+          " * src/tools/vmath_terms.py prints. */\n#ifndef LUC_VMATH_TERMS_H\n"
+          "#define LUC_VMATH_TERMS_H\n\n/* clang-format off */")
+    for name, about, f, interval, few, many in TERMS:
+        print("/* %s. */" % about)
+        for real, n in (("float", few), ("double", many)):
+            low, high = INTERVAL_F32.get(name, interval) if real == "float" else interval
+            if n:
+                terms = interpolate(f, low, high, n)
+                table(name + "_terms", [rounded(c, real) for c in terms], real)
+    pair("ln2", "log(2); the first part times an exponent is exact", ln2, short=(15, 41))
+    pair("log10_2", "log10(2), likewise", log(2, 10), short=(13, 41))
+    pair("log2_e", "1 / log(2)", 1 / ln2)
+    pair("log10_e", "1 / log(10)", 1 / log(10))
+    pair("half_pi", "pi / 2", pi / 2, 3)
+    pair("two_thirds", "2 / 3", mpf(2) / 3)
+    pair("erfinv_middle", "The middle of erfinv's terms", erfinv_slope(MIDDLE))
+    pair("lgamma_slope", "1 - gamma", 1 - euler)
+    pair("digamma_root", "Where digamma is 0", ROOT)
+    print("/* 2^(k/16), and by how much of itself each is too small. */")
+    for real in ("float", "double"):
+        powers = [mpf(2) ** (mpf(k) / 16) for k in range(16)]
+        table("powers", [rounded(p, real) for p in powers], real)
+        table("powers_lost", [rounded(p / mpf(rounded(p, real)) - 1, real) for p in powers], real)
+    print("/* clang-format on */\n\n#endif")
+
+
+main()
