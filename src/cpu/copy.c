@@ -51,7 +51,7 @@ static void copy_strided(void *arg, int64_t begin, int64_t end) {
 }
 
 /* Index counts [planes of the other dimensions][rows of dst along `turned`] in groups of rows. */
-enum { ROW_GROUP = 64, NARROW_GROUP = 512 };
+enum { ROW_GROUP = 64, NARROW = 32, NARROW_GROUP = 512 };
 
 /* The first row of group i of `size` rows along dimension t; how many rows it has. */
 static int64_t seek_group(const luc_nest *nest, int t, int64_t size, int64_t i, char **dst,
@@ -81,17 +81,15 @@ static void copy_turned(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-/* Rows of a few elements: their first ones, then their second ones, … of a group of rows. */
+/* Rows of a few elements, a group of them at once. */
 static void copy_narrow(void *arg, int64_t begin, int64_t end) {
   const copy_job *job = arg;
   const luc_nest *nest = &job->nest;
-  luc_move_fn move = job->kernels->move[job->size_log];
+  const int64_t *to = nest->strides[0], *from = nest->strides[1];
   char *dst, *src;
   for (int64_t i = begin; i < end; i++) {
     int64_t n = seek_group(nest, 1, NARROW_GROUP, i, &dst, &src);
-    for (int64_t k = 0; k < nest->sizes[0]; k++)
-      move(dst + k * nest->strides[0][0], nest->strides[0][1], src + k * nest->strides[1][0],
-           nest->strides[1][1], n);
+    job->kernels->runs[job->size_log](dst, to[1], to[0], src, from[1], from[0], nest->sizes[0], n);
   }
 }
 
@@ -105,8 +103,12 @@ static int find_turned(const luc_nest *nest, int64_t size) {
   return 0;
 }
 
-static bool is_narrow(const luc_nest *nest) {
-  return nest->ndim > 1 && nest->sizes[0] < TURN_MIN && nest->sizes[1] >= 2 * nest->sizes[0];
+/* Rows far apart meet few sets of the cache: then only what goes element by element anyway. */
+static bool is_narrow(const luc_nest *nest, int64_t size) {
+  if (nest->ndim < 2 || nest->sizes[0] > NARROW) return false;
+  if (nest->strides[0][1] <= 2 * NARROW * size) return nest->sizes[1] > 1;
+  bool even = nest->strides[0][0] == size && nest->strides[1][0] == size;
+  return !even && nest->sizes[0] < TURN_MIN && nest->sizes[1] >= 2 * nest->sizes[0];
 }
 
 static void copy_same(luc_context *ctx, copy_job *job) {
@@ -120,7 +122,7 @@ static void copy_same(luc_context *ctx, copy_job *job) {
     int64_t rows = nest->sizes[job->turned], groups = (rows + ROW_GROUP - 1) / ROW_GROUP;
     int64_t work = nest->sizes[0] * ROW_GROUP, planes = nest->numel / (nest->sizes[0] * rows);
     luc__parallel_for(ctx, planes * groups, (GRAIN + work - 1) / work, copy_turned, job);
-  } else if (is_narrow(nest)) {
+  } else if (is_narrow(nest, job->size)) {
     int64_t rows = nest->sizes[1], groups = (rows + NARROW_GROUP - 1) / NARROW_GROUP;
     int64_t work = nest->sizes[0] * (rows < NARROW_GROUP ? rows : NARROW_GROUP);
     int64_t planes = nest->numel / (nest->sizes[0] * rows);

@@ -158,6 +158,28 @@ typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)))
 #include "cpu/copy_turn.inc"
 #undef D
 
+/* Blocks of `size` bytes, which the compiler knows. */
+LUC_INLINE void blocks(char *restrict out, int64_t out_step, const char *restrict in,
+                       int64_t in_step, size_t size, int64_t n) {
+  for (int64_t i = 0; i < n; i++) memcpy(out + i * out_step, in + i * in_step, size);
+}
+
+/* False, with nothing done, if no machine word has that size. */
+static bool move_blocks(char *restrict out, int64_t out_step, const char *restrict in,
+                        int64_t in_step, int64_t size, int64_t n) {
+  switch (size) {
+  case 2: blocks(out, out_step, in, in_step, 2, n); break;
+  case 4: blocks(out, out_step, in, in_step, 4, n); break;
+  case 8: blocks(out, out_step, in, in_step, 8, n); break;
+  case 16: blocks(out, out_step, in, in_step, 16, n); break;
+  case 32: blocks(out, out_step, in, in_step, 32, n); break;
+  case 64: blocks(out, out_step, in, in_step, 64, n); break;
+  case 128: blocks(out, out_step, in, in_step, 128, n); break;
+  default: return false;
+  }
+  return true;
+}
+
 #define D      8
 #define MEMORY word8
 #include "cpu/copy_move.inc"
@@ -214,5 +236,7 @@ const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {
              STORED(store, i64)},
         },
     .move = {move_8, move_16, move_32, move_64, move_128},
+    .runs = {runs_8, runs_16, runs_32, runs_64, runs_128},
+    .pairs = {pairs_8, pairs_16, pairs_32, pairs_64, pairs_128},
     .transpose = {transpose_8, transpose_16, transpose_32, transpose_64, transpose_128},
 };

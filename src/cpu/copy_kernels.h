@@ -21,6 +21,13 @@ typedef void (*luc_store_fn)(char *restrict out, int64_t stride, const void *res
 /* Strided elements of one size, as they are. */
 typedef void (*luc_move_fn)(char *restrict out, int64_t out_stride, const char *restrict in,
                             int64_t in_stride, int64_t n);
+/* n short runs: they begin every out_step and in_step bytes, in each `run` elements are a stride
+ * apart. */
+typedef void (*luc_runs_fn)(char *restrict out, int64_t out_step, int64_t out_stride,
+                            const char *restrict in, int64_t in_step, int64_t in_stride,
+                            int64_t run, int64_t n);
+/* a and b element by element in turn: 2 n elements. */
+typedef void (*luc_pairs_fn)(char *restrict out, const char *a, const char *b, int64_t n);
 /* rows x cols elements: out has its rows contiguous and `out_step` bytes apart, in its columns.
  * `stream`: out is too large for the cache. */
 typedef void (*luc_transpose_fn)(char *restrict out, int64_t out_step, const char *restrict in,
@@ -31,6 +38,8 @@ typedef struct luc_copy_kernels {
   luc_load_fn load[LUC_NUM_COMPUTES][LUC_NUM_DTYPES];
   luc_store_fn store[LUC_NUM_COMPUTES][LUC_NUM_DTYPES];
   luc_move_fn move[5];           /* by log2 of the size: 1, 2, 4, 8, 16 bytes */
+  luc_runs_fn runs[5];           /* likewise */
+  luc_pairs_fn pairs[5];         /* likewise */
   luc_transpose_fn transpose[5]; /* likewise */
 } luc_copy_kernels;
 

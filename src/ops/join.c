@@ -2,6 +2,7 @@
  * `join`, which carries them; everything that splits records split_sizes or unbind. */
 #include <string.h>
 
+#include "cpu/kernels.h"
 #include "ops/geometry.h"
 
 /* ---- lists ---- */
@@ -70,10 +71,34 @@ typedef struct join_job {
   const int64_t *starts; /* along dim; NULL: one index each */
   char *to;
   int64_t inner, row; /* bytes of one index along dim, and of all */
+  int n;
+  int64_t width;
+  luc_runs_fn runs;
+  luc_pairs_fn pairs;
 } join_job;
 
 static int64_t part_begin(const join_job *j, int i) {
   return (j->starts ? j->starts[i] : i) * j->inner;
+}
+
+/* Rows in groups whose results stay in the cache, part by part. */
+static void join_rows(void *arg, int64_t begin, int64_t end) {
+  enum { GROUP = 1024 };
+  const join_job *j = arg;
+  for (; begin < end; begin += GROUP) {
+    int64_t n = end - begin < GROUP ? end - begin : GROUP;
+    if (j->n == 2 && part_begin(j, 1) == j->width && j->row == 2 * j->width) {
+      int64_t at = begin * j->width;
+      j->pairs(j->to + 2 * at, j->parts[0]->data + at, j->parts[1]->data + at, n);
+      continue;
+    }
+    for (int i = 0; i < j->n; i++) {
+      int64_t first = part_begin(j, i), bytes = part_begin(j, i + 1) - first;
+      if (bytes)
+        j->runs(j->to + begin * j->row + first, j->row, j->width, j->parts[i]->data + begin * bytes,
+                bytes, j->width, bytes / j->width, n);
+    }
+  }
 }
 
 static void join_bytes(void *arg, int64_t begin, int64_t end) {
@@ -94,15 +119,27 @@ static void join_bytes(void *arg, int64_t begin, int64_t end) {
 /* Joins parts that are blocks of r's dtype; false: some are not, and nothing is done. */
 static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, int dim,
                        const int64_t *starts) {
-  enum { GRAIN = 1 << 18 };
+  enum { GRAIN = 1 << 18, SHORT = 128 };
   int64_t width = (int64_t)luc__dtype_size((luc_dtype)r->dtype);
+  int log = 0;
   for (int i = 0; i < list->n; i++) {
     const luc_tensor *t = list->as.tensors[i];
     if (t->numel && (t->dtype != r->dtype || !luc__is_contiguous(t))) return false;
   }
-  join_job j = {list->as.tensors, starts, r->data, r->strides[dim] * width, 0};
-  j.row = j.inner * r->sizes[dim];
-  luc__parallel_for(ctx, r->numel * width, GRAIN, join_bytes, &j);
+  while (width >> log != 1) log++;
+  join_job j = {.parts = list->as.tensors,
+                .starts = starts,
+                .to = r->data,
+                .inner = r->strides[dim] * width,
+                .row = r->strides[dim] * r->sizes[dim] * width,
+                .n = list->n,
+                .width = width,
+                .runs = luc__kernels(ctx)->copy->runs[log],
+                .pairs = luc__kernels(ctx)->copy->pairs[log]};
+  if (j.row <= SHORT * list->n)
+    luc__parallel_for(ctx, r->numel * width / j.row, GRAIN / j.row + 1, join_rows, &j);
+  else
+    luc__parallel_for(ctx, r->numel * width, GRAIN, join_bytes, &j);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/triangle.h"
+#include "ops/formula.h"
 #include "ops/geometry.h"
 
 /* A contiguous copy of t seen with other strides from an offset. */
@@ -355,8 +356,29 @@ done:
   return luc__set_result(status, out, r);
 }
 
+/* Every element as often: a new dimension beside dim, expanded. */
+static luc_status interleave_evenly(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  luc_formula f = luc__formula(ctx);
+  int64_t sizes[LUC_MAX_DIMS], split[4] = {1, 1, 1, 1};
+  int dim = 0, ndim = luc_is_none(&args[2]) ? 1 : t->ndim;
+  if (!luc_is_none(&args[2]))
+    LUC_TRY(luc__dim_wrap(ctx, "repeat_interleave", args[2].as.i, ndim, &dim));
+  memcpy(sizes, t->sizes, sizeof sizes);
+  if (luc_is_none(&args[2])) sizes[0] = t->numel;
+  for (int d = 0; d < ndim; d++) split[d < dim ? 0 : d == dim ? 1 : 3] *= sizes[d];
+  luc_tensor *column = luc__f_reshape(&f, t, 4, split);
+  split[2] = args[1].as.i;
+  sizes[dim] *= args[1].as.i;
+  luc_tensor *wide = luc__f_expand(&f, column, 4, split);
+  return luc__f_result(&f, luc__f_reshape(&f, wide, ndim, sizes), out);
+}
+
 luc_status luc__run_repeat_interleave(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *repeats;
+  luc_tensor *repeats, *t = args[0].as.tensor;
+  int64_t most = t->numel ? INT64_MAX / 32 / t->numel : 0;
+  if (t->ndim && luc_is_none(&args[3]) && args[1].as.i > 0 && args[1].as.i <= most)
+    return interleave_evenly(ctx, args, out);
   luc_scalar times = {LUC_SCALAR_INT, {.i = args[1].as.i}};
   LUC_TRY(luc__tensor_scalar(ctx, times, LUC_INT64, &repeats));
   luc_status status = interleave(ctx, args[0].as.tensor, repeats, &args[2], &args[3], out);

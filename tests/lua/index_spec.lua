@@ -342,3 +342,38 @@ describe("index tensors", function()
     assert.matches("has been modified by an inplace operation", parity.message(y.backward, y))
   end)
 end)
+
+-- Copies whose rows are short, joined or taken apart: places beside the same by arithmetic.
+describe("short rows", function()
+  for _, name in ipairs { "int8", "int16", "float32", "int64", "complex128" } do
+    local function numbers(from, n) return lucerna.arange(from, from + n):remainder(100) end
+    local function as(t) return t:to(lucerna[name]) end
+    local COUNT = 2500
+
+    it("are joined: " .. name, function()
+      for parts = 1, 5 do
+        local list, line = {}, numbers(3, COUNT)
+        for i = 1, parts do list[i] = as(line + i) end
+        local whole = as(line:unsqueeze(2) + lucerna.arange(1, parts + 1))
+        assert.is_true(lucerna.stack(list, 2):equal(whole))
+        list[#list + 1] = whole
+        assert.is_true(lucerna.cat({ whole, list[1]:unsqueeze(2), whole }, 2):equal(
+          whole:index_select(2, lucerna.cat { lucerna.arange(1, parts + 1), lucerna.tensor { 1 },
+            lucerna.arange(1, parts + 1) })))
+      end
+    end)
+
+    it("are copied: " .. name, function()
+      local line = numbers(1, COUNT)
+      for width = 1, 9 do
+        local windows = as(line):unfold(1, width, 4):contiguous()
+        local first = lucerna.arange(0, windows:size(1)):unsqueeze(2) * 4
+        assert.is_true(windows:equal(as(line)[first + lucerna.arange(1, width + 1)]))
+        local wide = as(line):unsqueeze(2):expand(COUNT, width)
+        assert.is_true(wide:contiguous():equal(as(line):repeat_interleave(width):view(-1, width)))
+        assert.is_true(wide:t():contiguous():equal(as(line)["repeat"](as(line), width, 1)))
+      end
+      assert.is_true(as(line):flip(1):equal(as(line)[lucerna.arange(COUNT, 0, -1)]))
+    end)
+  end
+end)
