@@ -1,11 +1,13 @@
-/* Convolutions: the plan of one group's geometry, and how the work is cut into pieces. Cuts follow
- * from the sizes alone, so results do not depend on the number of threads. */
+/* Convolutions: which way, and how the work is cut into pieces. Cuts follow from the sizes alone,
+ * so results do not depend on the number of threads. */
 #include "cpu/conv.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu/conv_depthwise.h"
-#include "cpu/conv_kernels.h"
+#include "cpu/conv_plan.h"
+#include "cpu/conv_product.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 #include "cpu/conv_1x1.h"
@@ -19,12 +21,6 @@ static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1
 /* Positions of a block of the weight gradient, and filters at a time. */
 static const int64_t BLOCK = 1088, FILTERS = 256;
 
-int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
-                           int64_t pad_after, int64_t dilation) {
-  int64_t room = in + pad_before + pad_after - dilation * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / stride + 1;
-}
-
 static size_t size_of(luc_dtype dtype) {
   return dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
 }
@@ -33,8 +29,7 @@ static size_t size_of(luc_dtype dtype) {
 typedef struct job {
   luc_conv_plan plan;
   const luc_conv_kernels *kernels;
-  int64_t *tables; /* residues, offsets */
-  size_t tables_size, size;
+  size_t size;
   luc_dtype dtype;
   int64_t groups, batch, in_channels, out_channels;
   const char *x, *weight, *bias, *dy;
@@ -45,12 +40,6 @@ typedef struct job {
   luc_slots slots;
 } job;
 
-int64_t luc__conv_pixels(const luc_conv *c) {
-  int64_t n = 1;
-  for (int d = 0; d < c->spatial; d++) n *= c->out[d];
-  return n;
-}
-
 static int64_t min64(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
@@ -59,94 +48,6 @@ static int64_t max64(int64_t a, int64_t b) {
 }
 static int64_t cuts_of(int64_t n, int64_t piece) {
   return (n + piece - 1) / piece;
-}
-
-/* Missing dimensions come first, with size 1. */
-static void plan_sizes(luc_conv_plan *p, const luc_conv *c) {
-  int missing = LUC_MAX_SPATIAL - c->spatial;
-  for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
-    int s = d - missing;
-    p->in[d] = s < 0 ? 1 : c->in[s];
-    p->kernel[d] = s < 0 ? 1 : c->kernel[s];
-    p->out[d] = s < 0 ? 1 : c->out[s];
-    p->stride[d] = s < 0 ? 1 : c->stride[s];
-    p->padding[d] = s < 0 ? 0 : c->padding[s];
-    p->dilation[d] = s < 0 ? 1 : c->dilation[s];
-  }
-  p->channels = c->in_channels / c->groups;
-  p->filters = c->out_channels / c->groups;
-  p->taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
-  p->k = p->channels * p->taps;
-  p->in_pixels = p->in[0] * p->in[1] * p->in[2];
-  p->pixels = p->out[0] * p->out[1] * p->out[2];
-  p->relu = c->relu;
-  p->y_stride[0] = p->out[1] * p->out[2], p->y_stride[1] = p->out[2], p->y_stride[2] = 1;
-  p->y_filter = p->pixels;
-}
-
-/* What the windows of `out` outputs cover in dimension d. */
-static int64_t covered(const luc_conv_plan *p, int d, int64_t out) {
-  return (out - 1) * p->stride[d] + (p->kernel[d] - 1) * p->dilation[d] + 1;
-}
-
-/* How many residues modulo the stride the kernel's elements have in dimension d, and which. */
-static int64_t plan_residues(luc_conv_plan *p, int d, int64_t *residues) {
-  int64_t n = 0;
-  for (int64_t i = 0; i < p->kernel[d]; i++) {
-    int64_t residue = i * p->dilation[d] % p->stride[d], j = 0;
-    while (j < n && residues[j] != residue) j++;
-    if (j == n) residues[n++] = residue;
-    if (n == p->stride[d]) break;
-  }
-  p->residues[d] = residues;
-  return n;
-}
-
-/* How many zeros begin and end every row of every phase: neighbours share them. */
-static int64_t shared_zeros(const luc_conv_plan *p) {
-  int64_t shared = p->length;
-  for (int64_t i = 0; i < p->phases[2]; i++) {
-    int64_t first = p->residues[2][i] - p->padding[2], step = p->stride[2];
-    int64_t left = first < 0 ? (step - 1 - first) / step : 0;
-    int64_t last = p->in[2] > first ? (p->in[2] - first + step - 1) / step : 0;
-    shared = min64(shared, min64(left, p->length - last));
-  }
-  return max64(shared, 0);
-}
-
-/* The buffer for so many output rows and columns at a time. */
-static void plan_buffer(luc_conv_plan *p, int64_t rows, int64_t columns, int64_t *residues) {
-  p->band[0] = rows, p->band[1] = columns;
-  p->depth = covered(p, 0, p->out[0]);
-  p->rows = covered(p, 1, rows);
-  p->width = covered(p, 2, columns);
-  p->phases[1] = plan_residues(p, 1, residues);
-  p->phases[2] = plan_residues(p, 2, residues + p->kernel[1]);
-  p->phase_rows = cuts_of(p->rows, p->stride[1]);
-  p->length = cuts_of(p->width, p->stride[2]);
-  int64_t shared = columns == p->out[2] ? shared_zeros(p) : 0;
-  p->pitch = max64(p->length - shared, columns);
-  p->phase_size = (p->phase_rows * p->pitch + p->length - p->pitch + LUC_CONV_SLACK + 15) / 16 * 16;
-  p->depth_size = p->phases[1] * p->phases[2] * p->phase_size;
-  p->plane = p->depth * p->depth_size;
-}
-
-static int64_t slot_of(const luc_conv_plan *p, int d, int64_t at) {
-  int64_t i = 0;
-  while (p->residues[d][i] != at % p->stride[d]) i++;
-  return i;
-}
-
-static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
-  p->offsets = offsets;
-  for (int64_t k = 0; k < p->k; k++) {
-    int64_t x = k % p->kernel[2] * p->dilation[2];
-    int64_t y = k / p->kernel[2] % p->kernel[1] * p->dilation[1];
-    int64_t z = k / (p->kernel[2] * p->kernel[1]) % p->kernel[0] * p->dilation[0];
-    int64_t phase = slot_of(p, 1, y) * p->phases[2] + slot_of(p, 2, x);
-    offsets[k] = k / p->taps * p->plane + z * p->depth_size + phase * p->phase_size +
-                 y / p->stride[1] * p->pitch + x / p->stride[2];
-  }
 }
 
 /* Pixels gathered at a time, for columns of k elements; whole tiles if there are that many. */
@@ -176,9 +77,6 @@ static void plan_direct(luc_conv_plan *p, int64_t filters) {
 /* Everything but the cuts. The buffer serves `rows` and `columns` of the output. */
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const int64_t *band) {
   memset(j, 0, sizeof *j);
-  luc_conv_plan *p = &j->plan;
-  plan_sizes(p, c);
-  p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
   j->kernels = &luc__kernels(ctx)->conv[c->dtype];
   j->size = size_of(c->dtype);
   j->dtype = c->dtype;
@@ -186,17 +84,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const in
   j->batch = c->batch;
   j->in_channels = c->in_channels;
   j->out_channels = c->out_channels;
-  int64_t residues = p->kernel[1] + p->kernel[2];
-  j->tables_size = luc__mul_size((size_t)(residues + p->k), sizeof(int64_t));
-  j->tables = luc__alloc(ctx, j->tables_size);
-  if (!j->tables) return LUC_ERR_MEMORY;
-  plan_buffer(p, band ? band[0] : p->out[1], band ? band[1] : p->out[2], j->tables);
-  plan_offsets(p, j->tables + residues);
-  return LUC_OK;
-}
-
-static void job_free(luc_context *ctx, job *j) {
-  luc__free(ctx, j->tables, j->tables_size);
+  return luc__conv_plan_init(ctx, &j->plan, c, band);
 }
 
 /* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
@@ -263,7 +151,7 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
  * A single row is cut into columns. */
 static void choose_band(const luc_conv *c, int64_t *band) {
   luc_conv_plan p;
-  plan_sizes(&p, c);
+  luc__conv_plan_sizes(&p, c);
   band[0] = p.out[1], band[1] = p.out[2];
   if (p.out[0] > 1 || p.kernel[0] > 1) return;
   const int d = p.out[1] > 1 ? 0 : 1;
@@ -271,7 +159,9 @@ static void choose_band(const luc_conv *c, int64_t *band) {
   for (;;) {
     int64_t bands = cuts_of(p.out[1 + d], band[d]), half = cuts_of(band[d], 2);
     if (d == 1) half = cuts_of(half, 48) * 48;
-    bool large = covered(&p, 1, band[0]) * covered(&p, 2, band[1]) * p.channels > BUFFER_SIZE;
+    bool large =
+        luc__conv_covered(&p, 1, band[0]) * luc__conv_covered(&p, 2, band[1]) * p.channels >
+        BUFFER_SIZE;
     bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
     few = few && half * (d == 0 ? p.out[2] : 1) >= 192;
     if (half >= band[d] || !(large || few) || half < p.kernel[1 + d]) return;
@@ -314,7 +204,7 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
   int64_t rows = p->direct ? j.chunk : p->k_step + j.chunk;
   size_t scratch = scratch_size(&j, j.images * p->channels * p->plane, rows * p->panel);
   luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
-  job_free(ctx, &j);
+  luc__conv_plan_free(ctx, &j.plan);
   return status;
 }
 
@@ -325,6 +215,8 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
     return luc__winograd(ctx, c, false, x, weight, bias, y);
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
+  if (luc__conv_product_suits(c, LUC_CONV_FORWARD))
+    return luc__conv_product(ctx, c, x, weight, bias, y);
   return correlate(ctx, c, NULL, x, weight, bias, y);
 }
 
@@ -381,7 +273,7 @@ static luc_status scattered_gradient(luc_context *ctx, const luc_conv *c, const 
     status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, input_pieces);
   }
   luc__free(ctx, turned, bytes);
-  job_free(ctx, &j);
+  luc__conv_plan_free(ctx, &j.plan);
   return status;
 }
 
@@ -482,7 +374,7 @@ static luc_status part_gradient(luc_context *ctx, const luc_conv_plan *p, const 
 static luc_status input_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
                                  const char *weight, char *dx) {
   luc_conv_plan p = {0};
-  plan_sizes(&p, c);
+  luc__conv_plan_sizes(&p, c);
   part t = {.conv = *c};
   t.conv.in_channels = c->out_channels, t.conv.out_channels = c->in_channels;
   t.conv.relu = false;
@@ -513,6 +405,8 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT))
     return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
+  if (luc__conv_product_suits(c, LUC_CONV_INPUT))
+    return luc__conv_product_input(ctx, c, dy, weight, dx);
   return input_gradient(ctx, c, dy, weight, dx);
 }
 
@@ -573,7 +467,7 @@ static void add_cuts(void *arg, int64_t begin, int64_t end) {
  * tile passes must stay in the first-level cache. */
 static void choose_weight_band(const luc_conv *c, int64_t *band) {
   luc_conv_plan p;
-  plan_sizes(&p, c);
+  luc__conv_plan_sizes(&p, c);
   band[0] = p.out[1], band[1] = p.out[2];
   const int d = p.out[1] > 1 ? 0 : 1;
   int64_t most = max64(BLOCK / (d == 0 ? p.out[2] : 1), 1);
@@ -590,11 +484,11 @@ static int64_t weight_row(const job *j) {
 
 /* Small images and planes are multiplied together, few channels at a time stay in the cache. What a
  * plane has between its rows and behind must cost less than gathering, about that of 8 filters. */
-static void plan_weight(job *j) {
+static void plan_weight(job *j, bool direct) {
   luc_conv_plan *p = &j->plan;
   const int64_t pixels = p->band[0] * p->band[1];
   int64_t length = cuts_of((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
-  p->direct = (length - pixels) * p->filters < 8 * pixels;
+  p->direct = direct && (length - pixels) * p->filters < 8 * pixels;
   p->units = max64(1, BLOCK / length);
   const bool whole = p->band[0] == p->out[1] && p->band[1] == p->out[2];
   j->images = whole ? min64(max64(1, p->units / p->out[0]), cuts_of(j->batch, j->cuts)) : 1;
@@ -623,7 +517,7 @@ static size_t weight_scratch(const job *j) {
   return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p, j->images);
 }
 
-static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const void *x,
+static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool direct, const void *x,
                                   const void *dy, void *dweight) {
   job j;
   int64_t band[2];
@@ -631,7 +525,7 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const voi
   LUC_TRY(job_init(ctx, &j, c, band));
   luc_conv_plan *p = &j.plan;
   choose_weight_cuts(&j);
-  plan_weight(&j);
+  plan_weight(&j, direct);
   const int64_t all = j.out_channels * p->k;
   size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * all), j.size);
   char *sums = j.cuts > 1 ? luc__alloc(ctx, bytes) : NULL;
@@ -645,8 +539,20 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, const voi
   if (status == LUC_OK && j.cuts > 1)
     luc__parallel_for(ctx, all, PANEL_SIZE / j.cuts, add_cuts, &j);
   luc__free(ctx, sums, bytes);
-  job_free(ctx, &j);
+  luc__conv_plan_free(ctx, &j.plan);
   return status;
+}
+
+/* Transforms, and zeros between rows, carry an infinity or NaN of the input to taps that never met
+ * it: to those of every filter, so it shows in each group's first. */
+static bool is_finite(luc_context *ctx, const luc_conv *c, const void *dweight) {
+  const luc_conv_kernels *kernels = &luc__kernels(ctx)->conv[c->dtype];
+  int64_t k = c->in_channels / c->groups;
+  for (int d = 0; d < c->spatial; d++) k *= c->kernel[d];
+  const int64_t group = c->out_channels / c->groups * k * (int64_t)size_of(c->dtype);
+  for (int64_t i = 0; i < c->groups; i++)
+    if (!isfinite(kernels->sum((const char *)dweight + i * group, k))) return false;
+  return true;
 }
 
 typedef struct bias_job {
@@ -692,6 +598,10 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise_weight(ctx, c, x, dy, dweight);
   if (luc__is_1x1(c)) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
   if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_WEIGHT))
-    return luc__winograd_weight(ctx, c, x, dy, dweight);
-  return weight_gradient(ctx, c, x, dy, dweight);
+    LUC_TRY(luc__winograd_weight(ctx, c, x, dy, dweight));
+  else if (luc__conv_product_suits(c, LUC_CONV_WEIGHT))
+    return luc__conv_product_weight(ctx, c, x, dy, dweight);
+  else
+    LUC_TRY(weight_gradient(ctx, c, true, x, dy, dweight));
+  return is_finite(ctx, c, dweight) ? LUC_OK : weight_gradient(ctx, c, false, x, dy, dweight);
 }

@@ -29,6 +29,8 @@ typedef struct luc_conv_plan {
   int64_t phase_rows, length; /* rows of a phase, each of so many elements, ... */
   int64_t pitch;              /* ... and so far apart: less where zeros are shared */
   int64_t phase_size, depth_size, plane;
+  int64_t *tables;
+  size_t tables_size;
   const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
   int64_t panel;          /* pixels gathered at a time */
   int64_t k_step;         /* kernel elements gathered at a time */
@@ -57,6 +59,9 @@ typedef struct luc_conv_kernels {
   void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* y [filters, k]. */
   void (*backward_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  /* conv_product.inc */
+  void (*columns)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
+  void (*add_columns)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* conv_depthwise_kernels.h: weights of some channels for later pieces; those. Sums of the
    * weight's gradient stay in scratch from the first band of a cut to the last, which has a y. */
   void (*depthwise_turn)(const luc_depthwise_plan *p, const luc_depthwise_piece *e, void *to);

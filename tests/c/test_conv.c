@@ -207,6 +207,23 @@ TEST("depthwise convolutions agree with naive loops") {
   kt_everywhere(depthwise_geometries);
 }
 
+/* Small planes and many filters, which are gathered: joined images and lone ones, strides, patches,
+ * more filters than kernel elements and fewer. */
+static void gathered_geometries(luc_context *ctx, luc_dtype dtype) {
+  for (int i = 0; i < kt_rounds(16); i++) {
+    const int64_t kernel = kt_int(1, 4), size = kt_int(kernel, i % 4 == 3 ? 24 : 9);
+    luc_conv c = square(dtype, kt_int(1, 5), kt_int(1, 9), kt_int(64, i % 8 == 7 ? 260 : 80), size,
+                        kernel, kt_int(1, 3), kt_int(0, 1));
+    c.relu = kt_int(0, 1);
+    if (i % 5 == 4) c.spatial = 3, random_dimension(&c, 2, 4);
+    check_conv(ctx, &c);
+  }
+}
+
+TEST("convolutions of small planes agree with naive loops") {
+  kt_everywhere(gathered_geometries);
+}
+
 TEST("convolutions by minimal filtering agree with naive loops") {
   kt_everywhere(filtered_geometries);
 }
@@ -247,4 +264,9 @@ TEST("a convolution survives every refused allocation") {
     luc_conv c = square(LUC_FLOAT32, 1, 3, 4, 9, 3, stride, 1);
     CHECK(test_sweep(all_three, &c, 1) > 0);
   }
+  luc_conv gathered = square(LUC_FLOAT32, 2, 2, 64, 5, 3, 2, 1);
+  CHECK(test_sweep(all_three, &gathered, 1) > 0);
+  luc_conv depthwise = square(LUC_FLOAT32, 2, 16, 16, 5, 3, 1, 1);
+  depthwise.groups = 16;
+  CHECK(test_sweep(all_three, &depthwise, 1) > 0);
 }

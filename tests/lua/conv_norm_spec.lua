@@ -119,6 +119,30 @@ describe("a transposed convolution", function()
   end)
 end)
 
+-- { channels, filters, size, groups }: by transforms, by dots with the padded rows (few channels),
+-- by a product, with lanes for channels.
+local WAYS = { { 20, 17, 12, 1 }, { 2, 3, 12, 1 }, { 4, 70, 6, 1 }, { 20, 20, 6, 20 } }
+
+describe("a convolution", function()
+  it("keeps an infinite input from weights that never met it", function()
+    for i, way in ipairs(WAYS) do
+      local channels, filters, size, groups = table.unpack(way)
+      local x = lucerna.rand(2, channels, size, size)
+      x[{ 1, 1, 1, size }] = math.huge -- the upper right corner
+      local w = lucerna.rand(filters, channels // groups, 3, 3, { requires_grad = true })
+      local y = F.conv2d(x, w, nil, { padding = 1, groups = groups })
+      y:backward(lucerna.rand(y:size()) + 0.1)
+      -- It is below the kernel's last row and right of its first column.
+      local met = lucerna.tensor {
+        { false, true, true }, { false, true, true }, { false, false, false },
+      }
+      local lost = lucerna.isfinite(w.grad):logical_not()
+      assert.is_true(lost[{ 1, 1 }]:equal(met), "way " .. i)
+      if channels > 1 and groups == 1 then assert.is_false(lost:narrow(2, 2, 1):any():item()) end
+    end
+  end)
+end)
+
 describe("fold", function()
   it("undoes unfold but for the overlaps", function()
     local x = lucerna.randn(2, 3, 4, 5)

@@ -1,0 +1,133 @@
+/* The plan of one group's geometry: see conv_plan.h. */
+#include "cpu/conv_plan.h"
+
+#include "cpu/kernels.h"
+
+int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
+                           int64_t pad_after, int64_t dilation) {
+  int64_t room = in + pad_before + pad_after - dilation * (kernel - 1) - 1;
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+int64_t luc__conv_pixels(const luc_conv *c) {
+  int64_t n = 1;
+  for (int d = 0; d < c->spatial; d++) n *= c->out[d];
+  return n;
+}
+
+static int64_t min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+static int64_t cuts_of(int64_t n, int64_t piece) {
+  return (n + piece - 1) / piece;
+}
+
+/* Missing dimensions come first, with size 1. */
+void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c) {
+  int missing = LUC_MAX_SPATIAL - c->spatial;
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
+    int s = d - missing;
+    p->in[d] = s < 0 ? 1 : c->in[s];
+    p->kernel[d] = s < 0 ? 1 : c->kernel[s];
+    p->out[d] = s < 0 ? 1 : c->out[s];
+    p->stride[d] = s < 0 ? 1 : c->stride[s];
+    p->padding[d] = s < 0 ? 0 : c->padding[s];
+    p->dilation[d] = s < 0 ? 1 : c->dilation[s];
+  }
+  p->channels = c->in_channels / c->groups;
+  p->filters = c->out_channels / c->groups;
+  p->taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
+  p->k = p->channels * p->taps;
+  p->in_pixels = p->in[0] * p->in[1] * p->in[2];
+  p->pixels = p->out[0] * p->out[1] * p->out[2];
+  p->relu = c->relu;
+  p->y_stride[0] = p->out[1] * p->out[2], p->y_stride[1] = p->out[2], p->y_stride[2] = 1;
+  p->y_filter = p->pixels;
+}
+
+/* What the windows of `out` outputs cover in dimension d. */
+int64_t luc__conv_covered(const luc_conv_plan *p, int d, int64_t out) {
+  return (out - 1) * p->stride[d] + (p->kernel[d] - 1) * p->dilation[d] + 1;
+}
+
+/* How many residues modulo the stride the kernel's elements have in dimension d, and which. */
+static int64_t plan_residues(luc_conv_plan *p, int d, int64_t *residues) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < p->kernel[d]; i++) {
+    int64_t residue = i * p->dilation[d] % p->stride[d], j = 0;
+    while (j < n && residues[j] != residue) j++;
+    if (j == n) residues[n++] = residue;
+    if (n == p->stride[d]) break;
+  }
+  p->residues[d] = residues;
+  return n;
+}
+
+/* How many zeros begin and end every row of every phase: neighbours share them. */
+static int64_t shared_zeros(const luc_conv_plan *p) {
+  int64_t shared = p->length;
+  for (int64_t i = 0; i < p->phases[2]; i++) {
+    int64_t first = p->residues[2][i] - p->padding[2], step = p->stride[2];
+    int64_t left = first < 0 ? (step - 1 - first) / step : 0;
+    int64_t last = p->in[2] > first ? (p->in[2] - first + step - 1) / step : 0;
+    shared = min64(shared, min64(left, p->length - last));
+  }
+  return max64(shared, 0);
+}
+
+/* The buffer for so many output rows and columns at a time. */
+static void plan_buffer(luc_conv_plan *p, int64_t rows, int64_t columns, int64_t *residues) {
+  p->band[0] = rows, p->band[1] = columns;
+  p->depth = luc__conv_covered(p, 0, p->out[0]);
+  p->rows = luc__conv_covered(p, 1, rows);
+  p->width = luc__conv_covered(p, 2, columns);
+  p->phases[1] = plan_residues(p, 1, residues);
+  p->phases[2] = plan_residues(p, 2, residues + p->kernel[1]);
+  p->phase_rows = cuts_of(p->rows, p->stride[1]);
+  p->length = cuts_of(p->width, p->stride[2]);
+  int64_t shared = columns == p->out[2] ? shared_zeros(p) : 0;
+  p->pitch = max64(p->length - shared, columns);
+  p->phase_size = (p->phase_rows * p->pitch + p->length - p->pitch + LUC_CONV_SLACK + 15) / 16 * 16;
+  p->depth_size = p->phases[1] * p->phases[2] * p->phase_size;
+  p->plane = p->depth * p->depth_size;
+}
+
+static int64_t slot_of(const luc_conv_plan *p, int d, int64_t at) {
+  int64_t i = 0;
+  while (p->residues[d][i] != at % p->stride[d]) i++;
+  return i;
+}
+
+/* Those of one channel, and of the next ones that many planes on. */
+static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
+  p->offsets = offsets;
+  for (int64_t z = 0; z < p->kernel[0]; z++)
+    for (int64_t i = 0; i < p->kernel[1]; i++)
+      for (int64_t j = 0; j < p->kernel[2] && p->channels > 0; j++) {
+        const int64_t y = i * p->dilation[1], x = j * p->dilation[2];
+        const int64_t phase = slot_of(p, 1, y) * p->phases[2] + slot_of(p, 2, x);
+        *offsets++ = z * p->dilation[0] * p->depth_size + phase * p->phase_size +
+                     y / p->stride[1] * p->pitch + x / p->stride[2];
+      }
+  for (int64_t k = p->taps; k < p->k; k++, offsets++) *offsets = offsets[-p->taps] + p->plane;
+}
+
+luc_status luc__conv_plan_init(luc_context *ctx, luc_conv_plan *p, const luc_conv *c,
+                               const int64_t *band) {
+  luc__conv_plan_sizes(p, c);
+  p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
+  const int64_t residues = p->kernel[1] + p->kernel[2];
+  p->tables_size = luc__mul_size((size_t)(residues + p->k), sizeof(int64_t));
+  p->tables = luc__alloc(ctx, p->tables_size);
+  if (!p->tables) return LUC_ERR_MEMORY;
+  plan_buffer(p, band ? band[0] : p->out[1], band ? band[1] : p->out[2], p->tables);
+  plan_offsets(p, p->tables + residues);
+  return LUC_OK;
+}
+
+void luc__conv_plan_free(luc_context *ctx, luc_conv_plan *p) {
+  luc__free(ctx, p->tables, p->tables_size);
+}

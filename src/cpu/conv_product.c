@@ -1,0 +1,244 @@
+/* Convolutions as one matrix product: see conv_product.h. The matrix [kernel elements, pixels] is
+ * made for a few images at a time. Cuts follow from the sizes alone, so results do not depend on
+ * the number of threads. */
+#include "cpu/conv_product.h"
+
+#include <string.h>
+
+#include "cpu/conv_plan.h"
+#include "cpu/gemm.h"
+#include "cpu/kernels.h"
+#include "cpu/scratch.h"
+
+/* Elements of the matrix, channels gathered at a time, elements copied that are worth a piece. */
+static const int64_t MATRIX_SIZE = 1 << 20, CHANNELS = 8, PIECE_SIZE = 1 << 15;
+
+typedef struct job {
+  luc_conv_plan plan;
+  const luc_conv_kernels *kernels;
+  luc_dtype dtype;
+  int64_t size; /* of an element */
+  int64_t batch, channel_chunks;
+  bool joined;    /* the pixels of all images side by side, else image after image */
+  int64_t images; /* at a time, at most */
+  int64_t first, count;
+  char *matrix;  /* [k, count * pixels] or [count, k, pixels] */
+  char *outputs; /* joined: [filters, count * pixels] */
+  size_t matrix_bytes, output_bytes;
+  const char *x;
+  char *dx, *y;
+  bool place; /* outputs to y, else from there */
+  luc_slots slots;
+} job;
+
+static int64_t cuts_of(int64_t n, int64_t piece) {
+  return (n + piece - 1) / piece;
+}
+static int64_t min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static int64_t max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* Does no input meet two outputs? */
+static bool is_patches(const luc_conv_plan *p) {
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++)
+    if ((p->kernel[d] - 1) * p->dilation[d] >= p->stride[d]) return false;
+  return true;
+}
+
+/* Gathering takes as long as some 16 filters; the other ways lose that at the ends of rows, or in
+ * tiles that add up their lanes (the weight's gradient), or in parts (the input's, if strided). */
+bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
+  luc_conv_plan p = {0};
+  luc__conv_plan_sizes(&p, c);
+  if (c->groups > 1 || p.filters < 64 || p.k * p.pixels > 4 * MATRIX_SIZE) return false;
+  const bool strided = p.stride[0] * p.stride[1] * p.stride[2] > 1;
+  switch (way) {
+  case LUC_CONV_FORWARD: return p.filters >= 256 || p.out[2] < 16;
+  case LUC_CONV_INPUT: return p.filters >= (strided ? 128 : 256) || p.out[2] <= 8 || is_patches(&p);
+  default: return (p.k >= 64 && max64(p.k, p.filters) >= 256) || is_patches(&p);
+  }
+}
+
+static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
+  *j = (job){.kernels = &luc__kernels(ctx)->conv[c->dtype], .dtype = c->dtype, .batch = c->batch};
+  luc_conv_plan *p = &j->plan;
+  LUC_TRY(luc__conv_plan_init(ctx, p, c, NULL));
+  j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->channel_chunks = cuts_of(p->channels, CHANNELS);
+  j->joined = p->pixels % 16 != 0 && p->pixels < 256;
+  j->images = cuts_of(c->batch, cuts_of(c->batch, max64(1, MATRIX_SIZE / (p->k * p->pixels))));
+  if (j->images == 1) j->joined = false;
+  const int64_t pixels = j->images * p->pixels;
+  j->matrix_bytes = luc__mul_size((size_t)(p->k * pixels), (size_t)j->size);
+  j->output_bytes = j->joined ? luc__mul_size((size_t)(p->filters * pixels), (size_t)j->size) : 0;
+  j->matrix = luc__alloc(ctx, j->matrix_bytes);
+  if (j->joined) j->outputs = luc__alloc(ctx, j->output_bytes);
+  if (j->matrix && (j->outputs || !j->joined)) return LUC_OK;
+  luc__free(ctx, j->matrix, j->matrix_bytes);
+  luc__conv_plan_free(ctx, p);
+  return LUC_ERR_MEMORY;
+}
+
+static void job_free(luc_context *ctx, job *j) {
+  luc__free(ctx, j->matrix, j->matrix_bytes);
+  luc__free(ctx, j->outputs, j->output_bytes);
+  luc__conv_plan_free(ctx, &j->plan);
+}
+
+/* Some channels to the matrix, or with a dx from there: of all images if they are joined, else of
+ * one. */
+static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_conv_plan *c = &j->plan;
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t image = i / j->channel_chunks, channel = i % j->channel_chunks * CHANNELS;
+    const int64_t from = ((j->first + image) * c->channels + channel) * c->in_pixels * j->size;
+    luc_conv_piece p = {.count = min64(CHANNELS, c->channels - channel)};
+    p.images = j->joined ? j->count : 1;
+    p.x_image = p.y_image = c->channels * c->in_pixels;
+    const int64_t at = (image * c->k + channel * c->taps) * p.images * c->pixels;
+    p.y = j->matrix + at * j->size;
+    if (j->dx) {
+      p.x = p.y, p.y = j->dx + from;
+      j->kernels->add_columns(c, &p, scratch);
+    } else {
+      p.x = j->x + from;
+      j->kernels->columns(c, &p, scratch);
+    }
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+static luc_status move_matrix(luc_context *ctx, job *j) {
+  const luc_conv_plan *c = &j->plan;
+  const int64_t images = j->joined ? j->count : 1, planes = max64(CHANNELS, images);
+  const int64_t pieces = j->count / images * j->channel_chunks;
+  const int64_t grain = PIECE_SIZE / (CHANNELS * c->taps * images * c->pixels + 1) + 1;
+  size_t bytes = luc__mul_size((size_t)(planes * c->plane + 4 * LUC_CONV_SLACK), (size_t)j->size);
+  bytes += (size_t)luc__conv_weight_tables(c, 1);
+  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, cuts_of(pieces, grain)));
+  luc__parallel_for(ctx, pieces, grain, matrix_pieces, j);
+  luc__slots_free(ctx, &j->slots);
+  return LUC_OK;
+}
+
+/* Filters of all images between y and the joined outputs. */
+static void output_filters(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  const luc_conv_plan *c = &j->plan;
+  const int64_t plane = c->pixels * j->size;
+  for (int64_t f = begin; f < end; f++)
+    for (int64_t i = 0; i < j->count; i++) {
+      char *outside = j->y + ((j->first + i) * c->filters + f) * plane;
+      char *joined = j->outputs + (f * j->count + i) * plane;
+      memcpy(j->place ? outside : joined, j->place ? joined : outside, (size_t)plane);
+    }
+}
+
+static void move_outputs(luc_context *ctx, job *j, bool place) {
+  j->place = place;
+  const int64_t grain = PIECE_SIZE / (j->count * j->plan.pixels) + 1;
+  if (j->joined) luc__parallel_for(ctx, j->plan.filters, grain, output_filters, j);
+}
+
+static bool next_stretch(job *j) {
+  j->first += j->count;
+  j->count = min64(j->images, j->batch - j->first);
+  return j->count > 0;
+}
+
+static int64_t row_of(const job *j) {
+  return (j->joined ? j->count : 1) * j->plan.pixels;
+}
+
+static char *outputs_of(const job *j) {
+  return j->joined ? j->outputs : j->y + j->first * j->plan.filters * j->plan.pixels * j->size;
+}
+
+luc_status luc__conv_product(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
+                             const void *bias, void *y) {
+  job j;
+  LUC_TRY(job_init(ctx, &j, c));
+  const luc_conv_plan *p = &j.plan;
+  luc_status status = LUC_OK;
+  j.x = x, j.y = y;
+  while (status == LUC_OK && next_stretch(&j)) {
+    luc_gemm g = {.dtype = j.dtype, .batch = j.joined ? 1 : j.count, .alpha = 1};
+    g.m = p->filters, g.k = p->k, g.n = g.b_row = g.c_row = row_of(&j);
+    g.a = weight, g.a_row = p->k, g.a_col = g.b_col = 1;
+    g.b = j.matrix, g.b_batch = g.k * g.n;
+    g.c = outputs_of(&j), g.c_batch = g.m * g.n;
+    g.bias = bias, g.bias_kind = bias ? LUC_BIAS_ROW : LUC_BIAS_NONE, g.relu = p->relu;
+    status = move_matrix(ctx, &j);
+    if (status == LUC_OK) status = luc__gemm(ctx, &g);
+    if (status == LUC_OK) move_outputs(ctx, &j, true);
+  }
+  job_free(ctx, &j);
+  return status;
+}
+
+luc_status luc__conv_product_input(luc_context *ctx, const luc_conv *c, const void *dy,
+                                   const void *weight, void *dx) {
+  job j;
+  LUC_TRY(job_init(ctx, &j, c));
+  const luc_conv_plan *p = &j.plan;
+  luc_status status = LUC_OK;
+  j.dx = dx, j.y = (char *)dy;
+  while (status == LUC_OK && next_stretch(&j)) {
+    luc_gemm g = {.dtype = j.dtype, .batch = j.joined ? 1 : j.count, .alpha = 1};
+    g.m = p->k, g.k = p->filters, g.n = g.b_row = g.c_row = row_of(&j);
+    g.a = weight, g.a_col = p->k, g.a_row = g.b_col = 1;
+    g.b = outputs_of(&j), g.b_batch = g.k * g.n;
+    g.c = j.matrix, g.c_batch = g.m * g.n;
+    move_outputs(ctx, &j, false);
+    status = luc__gemm(ctx, &g);
+    if (status == LUC_OK) status = move_matrix(ctx, &j);
+  }
+  job_free(ctx, &j);
+  return status;
+}
+
+/* The products of one stretch, added to those before: dy matrixᵀ, or the transpose of that. */
+static luc_status add_products(luc_context *ctx, job *j, bool turned, void *to) {
+  const luc_conv_plan *p = &j->plan;
+  const int64_t row = row_of(j), matrices = j->joined ? 1 : j->count;
+  const char *dy = outputs_of(j), *matrix = j->matrix;
+  luc_gemm g = {.dtype = j->dtype, .batch = 1, .alpha = 1, .c = to, .k = row};
+  g.m = turned ? p->k : p->filters, g.n = g.c_row = turned ? p->filters : p->k;
+  g.a_row = g.b_col = row, g.a_col = g.b_row = 1;
+  for (int64_t i = 0; i < matrices; i++, dy += p->filters * row * j->size) {
+    g.a = turned ? matrix : dy, g.b = turned ? dy : matrix;
+    g.beta = j->first + i > 0;
+    LUC_TRY(luc__gemm(ctx, &g));
+    matrix += p->k * row * j->size;
+  }
+  return LUC_OK;
+}
+
+/* The second factor has to be turned, so that is the smaller one, unless to turn the result back
+ * would take longer. */
+luc_status luc__conv_product_weight(luc_context *ctx, const luc_conv *c, const void *x,
+                                    const void *dy, void *dweight) {
+  job j;
+  LUC_TRY(job_init(ctx, &j, c));
+  const luc_conv_plan *p = &j.plan;
+  const bool turned = c->batch * p->pixels * (p->k - p->filters) > 2 * p->k * p->filters;
+  size_t bytes = turned ? luc__mul_size((size_t)(p->k * p->filters), (size_t)j.size) : 0;
+  char *sums = turned ? luc__alloc(ctx, bytes) : NULL;
+  luc_status status = sums || !turned ? LUC_OK : LUC_ERR_MEMORY;
+  j.x = x, j.y = (char *)dy;
+  while (status == LUC_OK && next_stretch(&j)) {
+    status = move_matrix(ctx, &j);
+    move_outputs(ctx, &j, false);
+    if (status == LUC_OK) status = add_products(ctx, &j, turned, turned ? sums : dweight);
+  }
+  if (turned && status == LUC_OK)
+    p->gemm->transpose(p->k, p->filters, sums, p->filters, dweight, p->k);
+  luc__free(ctx, sums, bytes);
+  job_free(ctx, &j);
+  return status;
+}
