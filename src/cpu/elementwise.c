@@ -250,14 +250,27 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   luc__parallel_for(ctx, numel, numel < PARALLEL_FROM ? numel : GRAIN, run_range, job);
 }
 
+/* The dimension along which t's elements are neighbours, or -1. */
+static int inner_dim(const luc_tensor *t) {
+  for (int d = t->ndim - 1; d >= 0; d--)
+    if (t->strides[d] == 1 && t->sizes[d] >= 8) return d;
+  return -1;
+}
+
 /* Does t run across out's rows? Gathering it would miss the cache with every element. */
 static bool is_turned(const luc_tensor *t, const luc_tensor *out) {
-  if (t == NULL || t->numel != out->numel || t->numel < TURN_FROM || t->ndim < 2) return false;
-  int last = t->ndim - 1;
-  if (t->strides[last] == 1 || t->sizes[last] < 8 || !luc__is_contiguous(out)) return false;
-  for (int d = 0; d < last; d++)
-    if (t->strides[d] == 1 && t->sizes[d] >= 8) return true;
-  return false;
+  if (t == NULL || t->numel < TURN_FROM || t->ndim < 2 || !luc__same_sizes(t, out)) return false;
+  int along = inner_dim(out), across = inner_dim(t);
+  return along >= 0 && across >= 0 && along != across && t->strides[along] > 1;
+}
+
+/* A copy of t that lies as out does, or NULL for want of memory. */
+static luc_tensor *straightened(luc_context *ctx, const luc_tensor *t, const luc_tensor *out) {
+  luc_tensor *copy;
+  if (luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, &copy) != LUC_OK) return NULL;
+  luc__take_order(copy, 1, &out);
+  luc__copy(ctx, copy, t);
+  return copy;
 }
 
 void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
@@ -279,11 +292,8 @@ void luc__elementwise_run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dty
   luc_tensor *copies[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
   for (int i = 0; i < kernel->inputs; i++) {
     straight[i] = in[i];
-    if (!is_turned(in[i].t, out)) continue;
-    if (luc__tensor_empty_like(ctx, in[i].t, (luc_dtype)in[i].t->dtype, &copies[i]) != LUC_OK)
-      continue;
-    luc__copy(ctx, copies[i], in[i].t);
-    straight[i].t = copies[i];
+    if (is_turned(in[i].t, out)) copies[i] = straightened(ctx, in[i].t, out);
+    if (copies[i] != NULL) straight[i].t = copies[i];
   }
   run_nest(ctx, &job, out, straight);
   for (int i = 0; i < kernel->inputs; i++) luc_tensor_release(ctx, copies[i]);

@@ -2,10 +2,21 @@
  * Conversions that change nothing give the tensor itself, as in PyTorch. */
 #include "ops/geometry.h"
 
-luc_status luc__run_clone(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *r = NULL;
-  luc_status status = luc__duplicate(ctx, args[0].as.tensor, &r);
+/* A copy that lies in memory as t does. */
+static luc_status copied(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, luc_value *out) {
+  luc_tensor *r;
+  LUC_TRY(luc__tensor_empty_like(ctx, t, dtype, &r));
+  luc__take_order(r, 1, &t);
+  luc_status status = luc__copy(ctx, r, t);
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
   return luc__set_result(status, out, r);
+}
+
+luc_status luc__run_clone(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor;
+  LUC_TRY(copied(ctx, t, (luc_dtype)t->dtype, out));
+  out->as.tensor->from_one = t->from_one;
+  return LUC_OK;
 }
 
 luc_status luc__run_contiguous(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -16,11 +27,7 @@ luc_status luc__run_contiguous(luc_context *ctx, luc_value *args, luc_value *out
 
 /* The recorded part of every conversion: always a new tensor. */
 luc_status luc__run_to_copy(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *r, *t = args[0].as.tensor;
-  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)args[1].as.i, &r));
-  luc_status status = luc__copy(ctx, r, t);
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return copied(ctx, args[0].as.tensor, (luc_dtype)args[1].as.i, out);
 }
 
 static luc_status convert(luc_context *ctx, luc_tensor *t, luc_dtype dtype, bool copy,

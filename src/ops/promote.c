@@ -119,6 +119,17 @@ static void end(luc_context *ctx, job *j, int n) {
   for (int i = 0; i < n; i++) luc_tensor_release(ctx, j->copies[i]);
 }
 
+/* Results lie in memory as their operands do. */
+static void arrange(luc_tensor *result, const luc_ew_input *in, int n) {
+  const luc_tensor *like[LUC_EW_MAX_INPUTS];
+  bool plain = true;
+  for (int i = 0; i < n; i++) {
+    like[i] = in[i].t;
+    plain &= in[i].t == NULL || luc__is_contiguous(in[i].t);
+  }
+  if (!plain) luc__take_order(result, n, like);
+}
+
 /* Operands to compute with as `dtype`, and the tensor for a result that is `gives`. */
 static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_dtype gives,
                         const luc_value *operands, int n, luc_value *out, job *j) {
@@ -131,7 +142,11 @@ static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_
   }
   LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
   LUC_TRY(luc__out(ctx, who, out, gives, ndim, sizes, &j->result));
-  luc_status status = preset ? part(ctx, who, j->result, j->in, n, j->copies) : LUC_OK;
+  if (!preset) {
+    arrange(j->result, j->in, n);
+    return LUC_OK;
+  }
+  luc_status status = part(ctx, who, j->result, j->in, n, j->copies);
   if (status != LUC_OK) end(ctx, j, n);
   return status;
 }

@@ -30,6 +30,42 @@ bool luc__is_contiguous(const luc_tensor *t) {
   return true;
 }
 
+/* The stride of t for dimension d of what it broadcasts to; 0 where it has no say. */
+static int64_t stride_in(const luc_tensor *t, const luc_tensor *wide, int d) {
+  int own = d - (wide->ndim - t->ndim);
+  return own < 0 || t->sizes[own] == 1 ? 0 : t->strides[own];
+}
+
+/* 1 if dimension b goes inside a, -1 if not, 0 if nobody tells. */
+static int goes_inside(const luc_tensor *wide, int n, const luc_tensor *const *like, int a, int b) {
+  for (int i = 0; i < n; i++) {
+    if (like[i] == NULL) continue;
+    int64_t outer = stride_in(like[i], wide, a), inner = stride_in(like[i], wide, b);
+    if (outer && inner && outer != inner) return inner < outer ? 1 : -1;
+  }
+  return 0;
+}
+
+void luc__take_order(luc_tensor *fresh, int n, const luc_tensor *const *like) {
+  int order[LUC_MAX_DIMS], ndim = fresh->ndim; /* innermost first */
+  for (int d = 0; d < ndim; d++) order[d] = ndim - 1 - d;
+  for (int d = 1; d < ndim; d++)
+    for (int at = d, k = d - 1; k >= 0; k--) {
+      int told = goes_inside(fresh, n, like, order[k], order[at]);
+      if (told < 0) break;
+      if (told == 0) continue;
+      int moved = order[at];
+      order[at] = order[k];
+      order[k] = moved;
+      at = k;
+    }
+  int64_t step = 1;
+  for (int d = 0; d < ndim; d++) {
+    fresh->strides[order[d]] = step;
+    if (fresh->sizes[order[d]] > 1) step *= fresh->sizes[order[d]];
+  }
+}
+
 bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b) {
   if (a->ndim != b->ndim) return false;
   for (int d = 0; d < a->ndim; d++)

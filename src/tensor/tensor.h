@@ -125,6 +125,10 @@ void luc__meta_free(luc_context *ctx, luc_meta *meta);
 
 bool luc__is_contiguous(const luc_tensor *t);
 bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b);
+/* Lays the memory of a fresh tensor out in the order of dimensions that n others have (any may be
+ * NULL; they broadcast to it), as PyTorch does with results; the first of them that tells decides.
+ */
+void luc__take_order(luc_tensor *fresh, int n, const luc_tensor *const *like);
 /* Do two tensors' bytes overlap / does a tensor overlap itself (expanded)? */
 bool luc__may_overlap(const luc_tensor *a, const luc_tensor *b);
 bool luc__overlaps_itself(const luc_tensor *t);

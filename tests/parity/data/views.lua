@@ -48,7 +48,7 @@ return {
 {name="t_", fn=".t_",
  args={n=1, {shape={2,3,2}, dtype="float64", grad=true, data={1.875,-1.375,-0.5,-0.375,-0.5,-0.875,-1.25,-1.125,-0.875,1.875,1.75,-0.875}}},
  error="t_() expects a tensor with <= 2 dimensions, but self is 3D"},
-{name="as_strided_", fn=".as_strided_",
+{name="as_strided_", fn=".as_strided_", dense=true,
  args={n=4, {shape={2,3}, dtype="float64", grad=true, data={1.0,-1.875,0.875,1.625,1.25,1.875}}, {list={2,2}}, {list={1,2}}, 1},
  out={{shape={2,2}, dtype="float64", data={-1.875,1.625,0.875,1.25}}},
  gout={{shape={2,2}, dtype="float64", data={-0.0,0.125,1.375,1.375}}},
