@@ -7,6 +7,7 @@
 #include "cpu/copy_kernels.h"
 #include "cpu/elementwise.h"
 #include "cpu/reduce.h"
+#include "cpu/scan_kernels.h"
 
 /* ORDER ISA: the tables in kernels.c follow this enum. */
 typedef enum luc_isa { LUC_ISA_BASE, LUC_ISA_AVX2, LUC_ISA_AVX512, LUC_NUM_ISAS } luc_isa;
@@ -21,6 +22,7 @@ typedef struct luc_kernels {
   const luc_ew_kernel *elementwise; /* [LUC_NUM_EWS] */
   const struct luc_activation_kernels *activation;
   const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
+  const luc_scan_kernel (*scan)[LUC_NUM_COMPUTES];
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
   void (*const *gemm_int64)(const struct luc_gemm *);
   const struct luc_conv_kernels *conv;

@@ -1,9 +1,12 @@
-/* Scans, line by line; lines are shared out between threads. */
+/* Scans. Lines that lie side by side go together, row after row of them; those that lie one behind
+ * the other go one by one. What has no kernel goes element by element. */
 #include "cpu/scan.h"
 
 #include <math.h>
 
 #include "base/pool.h"
+#include "cpu/kernels.h"
+#include "cpu/scan_kernels.h"
 
 enum { GRAIN = 1 << 15 };
 
@@ -44,6 +47,8 @@ typedef struct scan_job {
   const char *x, *dy;
   char *y;
   int64_t *at;
+  const luc_scan_kernel *kernel;
+  int64_t size, blocks; /* bytes of an element; of columns, side by side */
 } scan_job;
 
 /* The first element of line i, and the step along it. */
@@ -88,13 +93,58 @@ static void share_out(luc_context *ctx, scan_job *job, luc_range_fn fn) {
   if (s->n > 0 && lines > 0) luc__parallel_for(ctx, lines, grain, fn, job);
 }
 
+/* ---- lines by kernels ---- */
+
+/* Blocks of adjacent columns. */
+static void scan_columns(void *arg, int64_t begin, int64_t end) {
+  const scan_job *job = arg;
+  const luc_scan *s = job->s;
+  luc_scan_state state;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t column = i % job->blocks * LUC_SCAN_LINES, step, rest = s->inner - column;
+    int64_t first = line_start(s, i / job->blocks * s->inner + column, &step);
+    luc_scan_strip strip = {rest < LUC_SCAN_LINES ? rest : LUC_SCAN_LINES, s->n, step};
+    job->kernel->lines(&strip, job->x + first * job->size, job->y + first * job->size,
+                       job->at ? job->at + first : NULL, &state);
+  }
+}
+
+static void scan_rows(void *arg, int64_t begin, int64_t end) {
+  const scan_job *job = arg;
+  const luc_scan *s = job->s;
+  for (int64_t i = begin; i < end; i++)
+    job->kernel->line(job->x + i * s->n * job->size, job->y + i * s->n * job->size,
+                      job->at ? job->at + i * s->n : NULL, s->n, s->reverse);
+}
+
+/* Products of double leave the range of numbers in another order (those of float have room in
+ * double). Beside each other, places are integers of the elements' size. */
+static bool has_kernel(const luc_scan *s) {
+  if (s->op == LUC_SCAN_LOGSUMEXP) return false;
+  if (s->inner == 1) return !(s->op == LUC_SCAN_PROD && s->dtype == LUC_FLOAT64);
+  return s->op == LUC_SCAN_SUM || s->op == LUC_SCAN_PROD || s->n <= INT32_MAX;
+}
+
 void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int64_t *at) {
-  scan_job job = {s, x, NULL, y, at};
-  share_out(ctx, &job, scan_lines);
+  scan_job job = {.s = s, .x = x, .y = y, .at = at};
+  if (s->n <= 0 || s->outer * s->inner <= 0) return;
+  if (!has_kernel(s)) {
+    share_out(ctx, &job, scan_lines);
+    return;
+  }
+  job.kernel = &luc__kernels(ctx)->scan[s->op][luc__compute(s->dtype)];
+  job.size = s->dtype == LUC_FLOAT32 ? 4 : 8;
+  if (s->inner == 1) {
+    share_out(ctx, &job, scan_rows);
+  } else {
+    job.blocks = (s->inner + LUC_SCAN_LINES - 1) / LUC_SCAN_LINES;
+    int64_t side = s->inner < LUC_SCAN_LINES ? s->inner : LUC_SCAN_LINES;
+    luc__parallel_for(ctx, s->outer * job.blocks, GRAIN / (s->n * side) + 1, scan_columns, &job);
+  }
 }
 
 void luc__cumprod_backward(luc_context *ctx, const luc_scan *s, const void *dy, const void *x,
                            void *dx) {
-  scan_job job = {s, x, dy, dx, NULL};
+  scan_job job = {.s = s, .x = x, .dy = dy, .y = dx};
   share_out(ctx, &job, backward_lines);
 }

@@ -6,18 +6,20 @@
 #include "base/context.h"
 #include "tensor/dtype.h"
 
+/* ORDER SCAN */
 typedef enum luc_scan_op {
   LUC_SCAN_SUM,
   LUC_SCAN_PROD,
-  LUC_SCAN_LOGSUMEXP, /* floating point only */
-  LUC_SCAN_MAX,       /* with the last position of the extreme in `at`; NaN stays */
-  LUC_SCAN_MIN
+  LUC_SCAN_MAX, /* with the last position of the extreme in `at`; NaN stays */
+  LUC_SCAN_MIN,
+  LUC_NUM_SCANS,
+  LUC_SCAN_LOGSUMEXP = LUC_NUM_SCANS /* floating point only; line by line */
 } luc_scan_op;
 
 typedef struct luc_scan {
   luc_scan_op op;
   luc_dtype dtype;
-  bool reverse; /* from the end to the beginning */
+  bool reverse; /* sums: from the end to the beginning */
   int64_t outer, n, inner;
 } luc_scan;
 

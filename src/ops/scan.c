@@ -54,20 +54,20 @@ static luc_status scan_complex(luc_context *ctx, const char *who, luc_scan *s, l
 /* Scans t into out[0], of `result` dtype, and positions into out[1] for extremes. */
 static luc_status scan(luc_context *ctx, const char *who, luc_scan *s, luc_tensor *t, int64_t dim,
                        luc_dtype result, luc_value *out) {
-  luc_tensor *y, *at = NULL, *in = NULL, *plain = NULL;
+  luc_tensor *at = NULL, *in = NULL, *y = NULL;
   luc_status status;
   if (luc__dtype_is_complex(result)) return scan_complex(ctx, who, s, t, dim, result, out);
   s->dtype = native(result);
   LUC_TRY(describe(ctx, who, t, dim, s));
-  LUC_TRY(luc__out(ctx, who, &out[0], result, t->ndim, t->sizes, &y));
   if (s->op == LUC_SCAN_MAX || s->op == LUC_SCAN_MIN)
     LUC_TRY(luc__out(ctx, who, &out[1], LUC_INT64, t->ndim, t->sizes, &at));
   LUC_GO(luc__contiguous_as(ctx, t, s->dtype, &in));
-  LUC_GO(luc__tensor_empty_like(ctx, t, s->dtype, &plain));
-  luc__scan(ctx, s, in->data, plain->data, at ? (int64_t *)(void *)at->data : NULL);
-  status = luc__copy(ctx, y, plain);
+  LUC_GO(luc__tensor_empty_like(ctx, t, s->dtype, &y));
+  luc__scan(ctx, s, in->data, y->data, at ? (int64_t *)(void *)at->data : NULL);
+  status = luc__deliver(ctx, who, &out[0], result, y);
+  y = NULL;
 done:
-  luc_tensor_release(ctx, plain);
+  luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, in);
   return status;
 }

@@ -47,6 +47,56 @@ describe("a reduction", function()
   end)
 end)
 
+-- The running folds and the last places of extremes of each row of a table.
+local function running(rows, f)
+  local out, places = {}, {}
+  for i, row in ipairs(rows) do
+    out[i], places[i] = { row[1] }, { 1 }
+    for k = 2, #row do
+      local before = out[i][k - 1]
+      local now = f(before, row[k])
+      local wins = row[k] == now or row[k] ~= row[k]
+      out[i][k], places[i][k] = now, wins and k or places[i][k - 1]
+    end
+  end
+  return out, places
+end
+
+describe("a scan", function()
+  it("of lines of any length is that of their elements, as they lie and turned", function()
+    lucerna.manual_seed(6)
+    local names = { cumsum = "sum", cumprod = "prod", cummax = "amax", cummin = "amin" }
+    for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.int64, lucerna.bool } do
+      for _, n in ipairs { 1, 3, 8, 16, 33, 70, 300 } do
+        local x = lucerna.randint(dtype == lucerna.bool and 0 or -2, 2, { 3, n }):to(dtype)
+        if n == 33 and dtype.is_floating_point then x[{ 2, 20 }] = 0 / 0 end
+        for name, fold in pairs(names) do
+          local rows = (dtype == lucerna.bool and x:long() or x):tolist()
+          local want, at = running(rows, FOLDS[fold])
+          local got, places = x[name](x, 2)
+          local same, turned = x:t():contiguous()[name](x:t():contiguous(), 1)
+          want = lucerna.tensor(want, { dtype = got.dtype })
+          assert.is_true(lucerna.allclose(got, want, { equal_nan = true }), name)
+          assert.is_true(lucerna.allclose(same:t(), want, { equal_nan = true }), name)
+          if places then
+            assert.same(at, places:tolist())
+            assert.same(at, turned:t():tolist())
+          end
+        end
+      end
+    end
+  end)
+
+  it("of sums runs backwards for its gradient", function()
+    local g = lucerna.randn(3, 41, { dtype = lucerna.float64 })
+    for dim = 1, 2 do
+      local x = lucerna.randn(3, 41, { dtype = lucerna.float64, requires_grad = true })
+      x:cumsum(dim):backward(g)
+      parity.close(x.grad, g:flip(dim):cumsum(dim):flip(dim))
+    end
+  end)
+end)
+
 describe("a running product", function()
   it("in another dtype has its gradient in that dtype", function()
     local x = lucerna.tensor({1.0, 2, 3}):to(lucerna.complex64):requires_grad_()
