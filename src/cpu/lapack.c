@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu/kernels.h"
 #include "cpu/library.h"
 
 /* The lengths of strings follow a Fortran routine's arguments. */
@@ -17,6 +18,7 @@ typedef struct lapack {
   char letter; /* of the routines' names */
   bool f32;    /* of numbers, or of the parts of complex ones */
   size_t item;
+  luc_transpose_fn turn; /* of such items */
   int threads;
   int (*get_threads)(void);
   void (*set_threads)(int n);
@@ -28,6 +30,7 @@ static luc_status load(luc_context *ctx, luc_dtype dtype, lapack *l) {
   l->f32 = luc__dtype_to_real(dtype) == LUC_FLOAT32;
   l->letter = luc__dtype_is_complex(dtype) ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
   l->item = luc__dtype_size(dtype);
+  l->turn = luc__kernels(ctx)->copy->transpose[l->item == 4 ? 2 : l->item == 8 ? 3 : 4];
   LUC_TRY(luc__library_open(ctx, "OpenBLAS", "libopenblas.so.0", "libopenblas0", &l->library));
   bool whole = luc__library_find(l->library, "openblas_get_num_threads", &l->get_threads) &&
                luc__library_find(l->library, "openblas_set_num_threads", &l->set_threads);
@@ -75,12 +78,10 @@ static bool empty(const luc_matrices *s, int64_t side, int32_t *info) {
   return s->count == 0 || side == 0;
 }
 
-/* to [columns, rows] = from [rows, columns], elements of `size` bytes. */
-static void transpose(void *to, const void *from, int64_t rows, int64_t columns, size_t size) {
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < columns; j++)
-      memcpy((char *)to + (size_t)(j * rows + i) * size,
-             (const char *)from + (size_t)(i * columns + j) * size, size);
+/* to [columns, rows] = from [rows, columns]. */
+static void transpose(const lapack *l, void *to, const void *from, int64_t rows, int64_t columns) {
+  const int64_t size = (int64_t)l->item;
+  l->turn(to, rows * size, from, columns * size, columns, rows, false);
 }
 
 static char *at(void *block, int64_t elements, size_t size) {
@@ -110,16 +111,11 @@ typedef void (*orgqr_fn)(in m, in n, in k, void *a, in lda, const void *tau, voi
                          int *info);
 
 /* R [rows, n] is the upper triangle of the factored columns [n, m]. */
-static void take_r(char *r, const char *columns, int64_t m, int64_t n, int64_t rows, size_t size) {
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < n; j++) {
-      char *to = r + (size_t)(i * n + j) * size;
-      if (j < i) {
-        memset(to, 0, size);
-      } else {
-        memcpy(to, columns + (size_t)(j * m + i) * size, size);
-      }
-    }
+static void take_r(const lapack *l, char *r, const char *columns, int64_t m, int64_t n,
+                   int64_t rows) {
+  const int64_t size = (int64_t)l->item;
+  l->turn(r, n * size, columns, m * size, rows, n, false);
+  for (int64_t i = 1; i < rows; i++) memset(r + i * n * size, 0, (size_t)((i < n ? i : n) * size));
 }
 
 luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,
@@ -137,12 +133,12 @@ luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *
   LUC_TRY(begin(ctx, &l, (size_t)(m * held + k + lwork) * l.item));
   char *tau = at(l.block, m * held, l.item), *work = at(tau, k, l.item);
   for (int64_t i = 0; i < s.count && info == 0; i++) {
-    transpose(l.block, at_const(a, i * m * n, l.item), m, n, l.item);
+    transpose(&l, l.block, at_const(a, i * m * n, l.item), m, n);
     geqrf(&rows, &columns, l.block, &rows, tau, work, &lwork, &info);
-    if (r) take_r(at(r, i * wide * n, l.item), l.block, m, n, wide, l.item);
+    if (r) take_r(&l, at(r, i * wide * n, l.item), l.block, m, n, wide);
     if (!q || info) continue;
     orgqr(&rows, &made, &rank, l.block, &rows, tau, work, &lwork, &info);
-    transpose(at(q, i * m * wide, l.item), l.block, wide, m, l.item);
+    transpose(&l, at(q, i * m * wide, l.item), l.block, wide, m);
   }
   end(ctx, &l);
   return sound(ctx, info);
@@ -165,9 +161,9 @@ luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, i
   int rows = (int)m, columns = (int)n;
   for (int64_t i = 0; i < s.count; i++) {
     char *matrix = at(a, i * m * n, l.item);
-    transpose(l.block, matrix, m, n, l.item);
+    transpose(&l, l.block, matrix, m, n);
     getrf(&rows, &columns, l.block, &rows, pivots + i * k, &info[i]);
-    transpose(matrix, l.block, n, m, l.item);
+    transpose(&l, matrix, l.block, n, m);
   }
   end(ctx, &l);
   return LUC_OK;
@@ -186,10 +182,10 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
   int *pivots = (int *)(l.block + matrix + work);
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(a, i * s.n * s.n, l.item);
-    transpose(l.block, one, n, n, l.item);
+    transpose(&l, l.block, one, n, n);
     getrf(&n, &n, l.block, &n, pivots, &info[i]);
     if (info[i] == 0) getri(&n, l.block, &n, pivots, l.block + matrix, &lwork, &info[i]);
-    transpose(one, l.block, n, n, l.item);
+    transpose(&l, one, l.block, n, n);
   }
   end(ctx, &l);
   return LUC_OK;
@@ -209,12 +205,12 @@ luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a
   int *pivots = (int *)(l.block + matrix + right);
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(b, i * s.n * k, l.item), *turned = l.block + matrix;
-    transpose(l.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
+    transpose(&l, l.block, at_const(a, i * s.n * s.n, l.item), n, n);
     getrf(&n, &n, l.block, &n, pivots, &info[i]);
     if (info[i] || k == 0) continue;
-    transpose(turned, one, n, k, l.item);
+    transpose(&l, turned, one, n, k);
     getrs("N", &n, &columns, l.block, &n, pivots, turned, &n, &wrong, 1);
-    transpose(one, turned, k, n, l.item);
+    transpose(&l, one, turned, k, n);
   }
   end(ctx, &l);
   return sound(ctx, wrong);
@@ -290,7 +286,7 @@ luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void
     memcpy(l.block, one, matrix);
     syevd("V", part, &n, l.block, &n, at(values, i * n, l.item), l.block + matrix, &lwork, iwork,
           &liwork, &info[i], 1, 1);
-    transpose(one, l.block, n, n, l.item);
+    transpose(&l, one, l.block, n, n);
   }
   end(ctx, &l);
   return sound(ctx, wrong);
@@ -363,12 +359,12 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
       info[i] = 1;
       continue;
     }
-    transpose(l.block, at(a, i * m * n, l.item), m, n, l.item);
-    transpose(turned, at(b, i * most * k, l.item), most, k, l.item);
+    transpose(&l, l.block, at(a, i * m * n, l.item), m, n);
+    transpose(&l, turned, at(b, i * most * k, l.item), most, k);
     gelsd(&rows, &columns, &right, l.block, &rows, turned, &ldb, at(values, i * least, l.item),
           limit, &found, l.block + start, &lwork, (int *)(l.block + start + work), &info[i]);
     rank[i] = found;
-    transpose(at(b, i * most * k, l.item), turned, k, most, l.item);
+    transpose(&l, at(b, i * most * k, l.item), turned, k, most);
   }
   end(ctx, &l);
   return sound(ctx, wrong);
@@ -432,11 +428,11 @@ luc_status luc__eig(luc_context *ctx, luc_matrices s, const void *a, void *value
   char *re = at(work, lwork, l.item), *im = at(re, n, l.item); /* or what a complex one wants */
   for (int64_t i = 0; i < s.count; i++) {
     char *w = at(values, i * n, pair), *v = at(vectors, i * square, pair);
-    transpose(l.block, at_const(a, i * square, l.item), n, n, l.item);
+    transpose(&l, l.block, at_const(a, i * square, l.item), n, n);
     if (complex) {
       geev_complex("N", "V", &n, l.block, &n, w, NULL, &one, vr, &n, work, &lwork, re, &info[i], 1,
                    1);
-      transpose(v, vr, n, n, l.item);
+      transpose(&l, v, vr, n, n);
     } else {
       geev("N", "V", &n, l.block, &n, re, im, NULL, &one, vr, &n, work, &lwork, &info[i], 1, 1);
       unpack_eig(&l, n, re, im, vr, w, v);
@@ -463,9 +459,9 @@ luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, 
   LUC_TRY(begin(ctx, &l, matrix + (size_t)lwork * l.item));
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(a, i * s.n * s.n, l.item);
-    transpose(l.block, one, n, n, l.item);
+    transpose(&l, l.block, one, n, n);
     sytrf("L", &n, l.block, &n, pivots + i * n, l.block + matrix, &lwork, &info[i], 1);
-    transpose(one, l.block, n, n, l.item);
+    transpose(&l, one, l.block, n, n);
   }
   end(ctx, &l);
   return LUC_OK;
@@ -482,10 +478,10 @@ luc_status luc__ldl_solve(luc_context *ctx, luc_matrices s, int64_t k, const voi
   LUC_TRY(begin(ctx, &l, matrix + (size_t)(s.n * k) * l.item));
   for (int64_t i = 0; i < s.count; i++) {
     char *one = at(b, i * s.n * k, l.item), *turned = l.block + matrix;
-    transpose(l.block, at_const(a, i * s.n * s.n, l.item), n, n, l.item);
-    transpose(turned, one, n, k, l.item);
+    transpose(&l, l.block, at_const(a, i * s.n * s.n, l.item), n, n);
+    transpose(&l, turned, one, n, k);
     sytrs("L", &n, &right, l.block, &n, pivots + i * n, turned, &n, &wrong, 1);
-    transpose(one, turned, k, n, l.item);
+    transpose(&l, one, turned, k, n);
   }
   end(ctx, &l);
   return sound(ctx, wrong);

@@ -104,7 +104,7 @@ static double one(luc_generator *gen, const luc_draw *d) {
   case LUC_EXPONENTIAL: return -1.0 / d->a * log(1.0 - luc__uniform_double(gen));
   case LUC_CAUCHY:
     return d->a + d->b * tan(3.14159265358979323846 * (luc__uniform_double(gen) - 0.5));
-  case LUC_GEOMETRIC: return ceil(log(luc__uniform_double(gen)) / log1p(-d->a));
+  case LUC_GEOMETRIC: return ceil(log(luc__uniform_double(gen)) / d->b);
   case LUC_BERNOULLI: return luc__uniform_double(gen) < d->a;
   default: return luc__uniform_double(gen);
   }
@@ -186,25 +186,26 @@ void luc__random_bernoulli_float(luc_generator *gen, bool *out, const float *p, 
 
 /* ---- multinomial ---- */
 
+/* The share of the first i + 1 weights. */
+static double share(const double *sums, int64_t i, int64_t n, bool single) {
+  if (i == n - 1) return 1;
+  return single ? (double)((float)sums[i] / (float)sums[n - 1]) : sums[i] / sums[n - 1];
+}
+
 void luc__multinomial_replace(luc_generator *gen, int64_t *out, int64_t samples, const double *p,
                               int64_t n, double *scratch, bool single) {
+  float narrow = 0;
   double sum = 0;
-  for (int64_t i = 0; i < n; i++) {
-    sum += p[i];
-    if (single) sum = (double)(float)sum;
-    scratch[i] = sum;
-  }
-  for (int64_t i = 0; i < n; i++) {
-    scratch[i] /= sum;
-    if (single) scratch[i] = (double)(float)scratch[i];
-  }
-  scratch[n - 1] = 1;
+  if (single)
+    for (int64_t i = 0; i < n; i++) scratch[i] = (double)(narrow += (float)p[i]);
+  else
+    for (int64_t i = 0; i < n; i++) scratch[i] = sum += p[i];
   for (int64_t s = 0; s < samples; s++) {
     double u = luc__uniform_double(gen);
     int64_t left = 0, right = n;
     while (left < right) {
       int64_t middle = left + (right - left) / 2;
-      if (scratch[middle] < u) {
+      if (share(scratch, middle, n, single) < u) {
         left = middle + 1;
       } else {
         right = middle;

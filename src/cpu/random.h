@@ -23,7 +23,7 @@ typedef enum luc_distribution {
   LUC_LOG_NORMAL,  /* a: mean, b: std */
   LUC_EXPONENTIAL, /* a: lambda */
   LUC_CAUCHY,      /* a: median, b: sigma */
-  LUC_GEOMETRIC,   /* a: p */
+  LUC_GEOMETRIC,   /* a: p, b: log(1 - p) */
   LUC_BERNOULLI,   /* a: p */
   LUC_INTEGERS,    /* lo, hi (exclusive) */
   LUC_ANY_INTEGER  /* the whole range of the target dtype that it holds exactly */

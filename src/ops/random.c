@@ -232,6 +232,7 @@ luc_status luc__run_exponential_(luc_context *ctx, luc_value *args, luc_value *o
 luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   luc_draw draw = {.kind = LUC_GEOMETRIC, .a = luc_as_double(&args[1])};
+  draw.b = log1p(-draw.a);
   LUC_CHECK(ctx, draw.a > 0 && draw.a < 1, LUC_ERR_VALUE,
             "geometric_: expects p to be in (0, 1), but got p=%g", draw.a);
   return fill_random(ctx, generator_of(ctx, &args[2]), args[0].as.tensor, &draw);
@@ -385,13 +386,14 @@ luc_status luc__run_normal_std(luc_context *ctx, luc_value *args, luc_value *out
 /* ---- multinomial ---- */
 
 static luc_status check_weights(luc_context *ctx, const double *p, int64_t n) {
-  double sum = 0;
+  int64_t bad = 0, some = 0; /* as wide as a lane, so that this is vector code */
   for (int64_t i = 0; i < n; i++) {
-    LUC_CHECK(ctx, p[i] >= 0 && p[i] < INFINITY, LUC_ERR_VALUE,
-              "multinomial: probability tensor contains either `inf`, `nan` or element < 0");
-    sum += p[i];
+    bad |= !(p[i] >= 0) | !(p[i] < INFINITY);
+    some |= p[i] > 0;
   }
-  LUC_CHECK(ctx, sum > 0, LUC_ERR_VALUE,
+  LUC_CHECK(ctx, !bad, LUC_ERR_VALUE,
+            "multinomial: probability tensor contains either `inf`, `nan` or element < 0");
+  LUC_CHECK(ctx, some, LUC_ERR_VALUE,
             "multinomial: invalid multinomial distribution (sum of probabilities <= 0)");
   return LUC_OK;
 }

@@ -21,7 +21,7 @@ typedef double (*window_fn)(double x, const double *p);
 
 static double cosines(double x, const double *p) {
   double angle = 6.28318530717958647693 * x;
-  return p[0] - p[1] * cos(angle) + p[2] * cos(2 * angle);
+  return p[0] - p[1] * cos(angle) + (p[2] == 0 ? 0 : p[2] * cos(2 * angle));
 }
 
 static double tent(double x, const double *p) {
