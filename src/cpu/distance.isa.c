@@ -13,13 +13,9 @@ static int measure_of(double p) {
 }
 
 #include "cpu/real_f32.inc"
-#define real_pow powf
 #include "cpu/distance.inc"
-#undef real_pow
 #include "cpu/real_f64.inc"
-#define real_pow pow
 #include "cpu/distance.inc"
-#undef real_pow
 
 /* ORDER DTYPE */
 const luc_distance_kernels LUC_ISA_NAME(luc__distance)[2] = {
