@@ -313,10 +313,13 @@ function Optimizer:zero_grad(...)
   local to_none = arguments("zero_grad", {"set_to_none"}, ...)
   for _, group in ipairs(self.param_groups) do
     for _, p in ipairs(group.params) do
-      if to_none ~= false then
+      local grad = to_none == false and p.grad
+      if not grad then
         p.grad = nil
-      elseif p.grad then
-        p.grad = p.grad:detach():zero_()
+      elseif grad.requires_grad then
+        p.grad = grad:detach():zero_()
+      else
+        grad:zero_()
       end
     end
   end
