@@ -2,6 +2,8 @@
  * alone, so results do not depend on the number of threads. */
 #include "cpu/gemm.h"
 
+#include <string.h>
+
 #include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
@@ -174,6 +176,54 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   return status;
 }
 
+/* -- Few long dots ----------------------------------------------------------------------------- */
+
+/* k of a part: half a megabyte is read for one element. */
+enum { PART = 1 << 16, FEW_DOTS = 64 };
+
+typedef struct parts_job {
+  const luc_gemm *g;
+  const luc_gemm_kernels *kernels;
+  int64_t size;
+  char *sums; /* [parts, m, n] */
+} parts_job;
+
+static bool is_few_long_dots(const luc_gemm *g) {
+  return g->k >= 2 * PART && g->m * g->n <= FEW_DOTS && g->a_col == 1 && g->b_row == 1 &&
+         g->batch == 1 && g->beta == 0 && !g->bias && !g->relu;
+}
+
+static void dot_parts(void *arg, int64_t begin, int64_t end) {
+  const parts_job *j = arg;
+  for (int64_t i = begin; i < end; i++) {
+    luc_gemm g = *j->g;
+    g.a = (const char *)g.a + i * PART * j->size;
+    g.b = (const char *)g.b + i * PART * j->size;
+    g.c = j->sums + i * g.m * g.n * j->size;
+    g.c_row = g.n;
+    g.k = g.k - i * PART < PART ? g.k - i * PART : PART;
+    j->kernels->dots(&g);
+  }
+}
+
+static luc_status run_parts(luc_context *ctx, const luc_gemm *g) {
+  parts_job j = {.g = g, .kernels = &luc__kernels(ctx)->gemm[g->dtype]};
+  j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  const int64_t parts = cuts_of(g->k, PART), row = g->n * j.size;
+  const size_t bytes = (size_t)(parts * g->m * row);
+  j.sums = luc__alloc(ctx, bytes);
+  if (!j.sums) return LUC_ERR_MEMORY;
+  luc__parallel_for(ctx, parts, 1, dot_parts, &j);
+  for (int64_t i = 0; i < g->m; i++) {
+    char *c = (char *)g->c + i * g->c_row * j.size;
+    memcpy(c, j.sums + i * row, (size_t)row);
+    for (int64_t part = 1; part < parts; part++)
+      luc__add_elements(g->dtype, c, j.sums + (part * g->m + i) * row, g->n);
+  }
+  luc__free(ctx, j.sums, bytes);
+  return LUC_OK;
+}
+
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   const luc_gemm *g = whole;
   luc_gemm row;
@@ -182,6 +232,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
     row = turn(g);
     g = &row;
   }
+  if (is_few_long_dots(g)) return run_parts(ctx, g);
   if (is_better_turned(g)) return run_turned(ctx, g);
   path chosen = choose_path(g);
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
