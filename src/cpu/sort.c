@@ -1,6 +1,7 @@
 /* Keys, a stable radix sort of (key, position) pairs, and what is read off sorted lines. */
 #include "cpu/sort.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct pair {
@@ -8,38 +9,51 @@ typedef struct pair {
   int64_t at;
 } pair;
 
-enum { SMALL = 48, FEW = 32, GRAIN = 1 << 14, MAX_PIECES = 16 };
+enum { SMALL = 48, FEW = 32, GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
 
 /* ---- keys ---- */
 
-static uint64_t float_key(float f) {
-  uint32_t bits;
-  f = f + 0.0f; /* -0 becomes 0 */
+/* Both without branches, so that loops of them become vector code. Adding 0 makes -0 0. */
+static inline uint64_t float_key(float f) {
+  uint32_t bits, nan = -(uint32_t)(f != f);
+  f = f + 0.0f;
   memcpy(&bits, &f, sizeof bits);
-  if (f != f) return UINT32_MAX;
-  return bits >> 31 ? (uint32_t)~bits : bits | 0x80000000u;
+  return (bits ^ (-(bits >> 31) | 0x80000000u)) | nan;
 }
 
-static uint64_t double_key(double f) {
-  uint64_t bits;
+static inline uint64_t double_key(double f) {
+  uint64_t bits, nan = -(uint64_t)(f != f);
   f = f + 0.0;
   memcpy(&bits, &f, sizeof bits);
-  if (f != f) return UINT64_MAX;
-  return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+  return (bits ^ (-(bits >> 63) | (uint64_t)1 << 63)) | nan;
+}
+
+/* The keys of n elements that are `step` apart. */
+#define KEYS(T, key)                                                                               \
+  for (int64_t i = 0; i < n; i++) {                                                                \
+    T v = ((const T *)x)[at + i * step];                                                           \
+    keys[i] = key;                                                                                 \
+  }                                                                                                \
+  break
+static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, int64_t n,
+                      uint64_t *restrict keys) {
+  switch (dtype) {
+  case LUC_FLOAT32: KEYS(float, float_key(v));
+  case LUC_FLOAT64: KEYS(double, double_key(v));
+  case LUC_FLOAT16: KEYS(uint16_t, float_key(luc__half_to_float(v)));
+  case LUC_BFLOAT16: KEYS(uint16_t, float_key(luc__bfloat16_to_float(v)));
+  case LUC_INT8: KEYS(int8_t, (uint8_t)(v ^ INT8_MIN));
+  case LUC_INT16: KEYS(int16_t, (uint16_t)(v ^ INT16_MIN));
+  case LUC_INT32: KEYS(int32_t, (uint32_t)v ^ 0x80000000u);
+  case LUC_INT64: KEYS(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);
+  default: KEYS(uint8_t, v);
+  }
 }
 
 static uint64_t key_of(const void *x, luc_dtype dtype, int64_t i) {
-  switch (dtype) {
-  case LUC_FLOAT32: return float_key(((const float *)x)[i]);
-  case LUC_FLOAT64: return double_key(((const double *)x)[i]);
-  case LUC_FLOAT16: return float_key(luc__half_to_float(((const uint16_t *)x)[i]));
-  case LUC_BFLOAT16: return float_key(luc__bfloat16_to_float(((const uint16_t *)x)[i]));
-  case LUC_INT8: return (uint8_t)(((const int8_t *)x)[i] ^ INT8_MIN);
-  case LUC_INT16: return (uint16_t)(((const int16_t *)x)[i] ^ INT16_MIN);
-  case LUC_INT32: return (uint32_t)((const int32_t *)x)[i] ^ 0x80000000u;
-  case LUC_INT64: return (uint64_t)((const int64_t *)x)[i] ^ (uint64_t)1 << 63;
-  default: return ((const uint8_t *)x)[i];
-  }
+  uint64_t key;
+  fill_keys(x, dtype, i, 0, 1, &key);
+  return key;
 }
 
 static uint64_t nan_key(luc_dtype dtype) {
@@ -119,14 +133,12 @@ static int64_t mode_place(const luc_sort_job *job, const pair *p) {
   return best;
 }
 
+/* Writes the `kept` elements that p tells the places of. */
 static void write_line(const luc_sort_job *job, const pair *p, int64_t line, int64_t kept) {
-  int64_t from = 0, outer = line / job->inner, inner = line % job->inner;
+  int64_t outer = line / job->inner, inner = line % job->inner;
   size_t size = luc__dtype_size(job->dtype);
-  if (job->pick == LUC_PICK_KTH) from = job->keep;
-  if (job->pick == LUC_PICK_MEDIAN) from = median_place(job, p);
-  if (job->pick == LUC_PICK_MODE) from = mode_place(job, p);
   for (int64_t k = 0; k < kept; k++) {
-    int64_t to = (outer * kept + k) * job->inner + inner, at = p[from + k].at;
+    int64_t to = (outer * kept + k) * job->inner + inner, at = p[k].at;
     if (job->indices) job->indices[to] = at;
     const char *source =
         (const char *)job->x + (size_t)((outer * job->n + at) * job->inner + inner) * size;
@@ -134,38 +146,120 @@ static void write_line(const luc_sort_job *job, const pair *p, int64_t line, int
   }
 }
 
-static uint64_t sort_key(const luc_sort_job *job, int64_t at) {
-  uint64_t key = key_of(job->x, job->dtype, at);
-  return job->descending ? ~key : key;
-}
-
-/* From i on, past whole blocks with nothing larger than `last` (or NaN). */
-enum { BLOCK = 16 };
-static int64_t skip_blocks(const float *x, int64_t i, int64_t n, float last) {
-  for (; i + BLOCK <= n; i += BLOCK) {
-    int beyond = 0;
-    for (int k = 0; k < BLOCK; k++) beyond |= !(x[i + k] <= last);
-    if (beyond) break;
-  }
-  return i;
+/* The keys, in the order wanted, of n elements from i on of a line that begins at `first`. */
+static void line_keys(const luc_sort_job *job, int64_t first, int64_t i, int64_t n,
+                      uint64_t *keys) {
+  uint64_t flip = job->descending ? UINT64_MAX : 0;
+  fill_keys(job->x, job->dtype, first + i * job->inner, job->inner, n, keys);
+  for (int64_t k = 0; k < n; k++) keys[k] ^= flip;
 }
 
 /* Of a line that begins at `first`, the `keep` first in order, the rest only looked at: for
- * keep <= FEW. */
+ * keep <= FEW. Blocks of keys with nothing before the last of them are passed over whole. */
+enum { BLOCK = 16 };
+
+/* The highest bit: is a less than b? The least instruction set has no vectors for a comparison. */
+static inline uint64_t borrow(uint64_t a, uint64_t b) {
+  return (~a & b) | ((~a | b) & (a - b));
+}
+
 static void take_first(const luc_sort_job *job, int64_t first, int64_t keep, pair *best) {
-  bool blocks = job->dtype == LUC_FLOAT32 && job->descending && job->inner == 1;
-  const float *x = blocks ? (const float *)job->x + first : NULL;
+  uint64_t keys[STRIP], limit = UINT64_MAX;
   int64_t found = 0;
-  for (int64_t i = 0; i < job->n; i++) {
-    if (blocks && found == keep && i % BLOCK == 0)
-      i = skip_blocks(x, i, job->n, x[best[keep - 1].at]);
-    if (i == job->n) break;
-    uint64_t key = sort_key(job, first + i * job->inner);
-    if (found == keep && key >= best[keep - 1].key) continue;
-    int64_t k = found < keep ? found++ : keep - 1;
-    for (; k > 0 && best[k - 1].key > key; k--) best[k] = best[k - 1];
-    best[k] = (pair){key, i};
+  for (int64_t i = 0; i < job->n; i += STRIP) {
+    int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
+    line_keys(job, first, i, n, keys);
+    for (int64_t j = 0; j < n; j++) {
+      while (found == keep && j % BLOCK == 0 && j + BLOCK <= n) {
+        uint64_t before = 0;
+        for (int k = 0; k < BLOCK; k++) before |= borrow(keys[j + k], limit);
+        if (before >> 63) break;
+        j += BLOCK;
+      }
+      if (j == n) break;
+      if (found == keep && keys[j] >= limit) continue;
+      int64_t k = found < keep ? found++ : keep - 1;
+      for (; k > 0 && best[k - 1].key > keys[j]; k--) best[k] = best[k - 1];
+      best[k] = (pair){keys[j], i + j};
+      if (found == keep) limit = best[keep - 1].key;
+    }
   }
+}
+
+static void fill_pairs(const luc_sort_job *job, int64_t first, pair *p) {
+  uint64_t keys[STRIP];
+  for (int64_t i = 0; i < job->n; i += STRIP) {
+    int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
+    line_keys(job, first, i, n, keys);
+    for (int64_t k = 0; k < n; k++) p[i + k] = (pair){keys[k], i + k};
+  }
+}
+
+/* Those of ranks [a, b) of a long line, without sorting the rest: a sample of it says between which
+ * two keys they may be expected. NULL: they were not there. */
+static const pair *select_ranks(const luc_sort_job *job, int64_t first, int64_t a, int64_t b,
+                                pair *p) {
+  enum { SLACK = 16 };
+  int64_t count = job->n / 64 < 4096 ? job->n / 64 : 4096;
+  uint64_t keys[STRIP], low = 0, high = UINT64_MAX;
+  for (int64_t i = 0; i < count; i++) {
+    line_keys(job, first, i * (job->n / count), 1, keys);
+    p[i] = (pair){keys[0], i};
+  }
+  sort_pairs(p, p + job->n, count);
+  int64_t from = a * count / job->n, to = b * count / job->n; /* in the sample, more or less */
+  from -= SLACK + 4 * (int64_t)sqrt((double)(from < count - from ? from : count - from));
+  to += SLACK + 4 * (int64_t)sqrt((double)(to < count - to ? to : count - to));
+  if (from > 0) low = p[from].key;
+  if (to < count) high = p[to].key;
+  int64_t below = 0, kept = 0;
+  for (int64_t i = 0; i < job->n; i += STRIP) {
+    int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
+    line_keys(job, first, i, n, keys);
+    for (int64_t k = 0; k < n; k++) {
+      below += keys[k] < low;
+      p[kept] = (pair){keys[k], i + k};
+      kept += (keys[k] >= low) & (keys[k] <= high);
+    }
+  }
+  if (below > a || below + kept < b) return NULL;
+  sort_pairs(p, p + job->n, kept);
+  return p + (a - below);
+}
+
+static int64_t first_nan(const luc_sort_job *job, int64_t first) {
+  uint64_t keys[STRIP];
+  for (int64_t i = 0; luc__dtype_is_float(job->dtype) && i < job->n; i += STRIP) {
+    int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
+    fill_keys(job->x, job->dtype, first + i * job->inner, job->inner, n, keys);
+    for (int64_t k = 0; k < n; k++)
+      if (is_nan(job->dtype, keys[k])) return i + k;
+  }
+  return -1;
+}
+
+/* What is to be kept of the line that begins at `first`; p: scratch of 2 n pairs. */
+static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
+  enum { LONG = 1 << 13 };
+  const luc_sort_job *job = s->job;
+  int64_t n = job->n, a = job->pick == LUC_PICK_KTH ? job->keep : 0;
+  if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < n) {
+    take_first(job, first, s->kept, p);
+    return p;
+  }
+  if (job->pick != LUC_PICK_MODE && n >= LONG && s->kept <= n / 8) {
+    if (job->pick == LUC_PICK_MEDIAN) {
+      p->at = first_nan(job, first);
+      if (p->at >= 0) return p;
+      a = (n - 1) / 2;
+    }
+    const pair *found = select_ranks(job, first, a, a + s->kept, p);
+    if (found) return found;
+  }
+  fill_pairs(job, first, p);
+  sort_pairs(p, p + n, n);
+  if (job->pick == LUC_PICK_MODE) return p + mode_place(job, p);
+  return p + (job->pick == LUC_PICK_MEDIAN ? median_place(job, p) : a);
 }
 
 static void sort_piece(void *arg, int64_t begin, int64_t end) {
@@ -176,14 +270,7 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
     int64_t last = (piece + 1) * s->lines / s->pieces;
     for (int64_t line = piece * s->lines / s->pieces; line < last; line++) {
       int64_t first = line / job->inner * job->n * job->inner + line % job->inner;
-      if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < job->n) {
-        take_first(job, first, s->kept, p);
-      } else {
-        for (int64_t i = 0; i < job->n; i++)
-          p[i] = (pair){sort_key(job, first + i * job->inner), i};
-        sort_pairs(p, p + job->n, job->n);
-      }
-      write_line(job, p, line, s->kept);
+      write_line(job, pick(s, first, p), line, s->kept);
     }
   }
 }
@@ -205,51 +292,139 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
 
 /* ---- distinct elements ---- */
 
+/* Of equal neighbours, the first; NaN equals nothing. */
+#define RUNS(T, value)                                                                             \
+  for (int64_t i = 0; i < n; i++) {                                                                \
+    T v = ((const T *)x)[i], before = ((const T *)x)[i > 0 ? i - 1 : 0];                           \
+    firsts[found] = i;                                                                             \
+    found += (i == 0) | (value(v) != value(before));                                               \
+    if (inverse) inverse[i] = found - 1;                                                           \
+  }                                                                                                \
+  break
+#define AS_IT_IS(v) (v)
+int64_t luc__distinct_runs(luc_dtype dtype, const void *x, int64_t n, int64_t *firsts,
+                           int64_t *inverse, int64_t *counts) {
+  int64_t found = 0;
+  switch (dtype) {
+  case LUC_FLOAT32: RUNS(float, AS_IT_IS);
+  case LUC_FLOAT64: RUNS(double, AS_IT_IS);
+  case LUC_FLOAT16: RUNS(uint16_t, luc__half_to_float);
+  case LUC_BFLOAT16: RUNS(uint16_t, luc__bfloat16_to_float);
+  case LUC_INT16: RUNS(int16_t, AS_IT_IS);
+  case LUC_INT32: RUNS(int32_t, AS_IT_IS);
+  case LUC_INT64: RUNS(int64_t, AS_IT_IS);
+  default: RUNS(uint8_t, AS_IT_IS);
+  }
+  for (int64_t i = 0; counts && i < found; i++)
+    counts[i] = (i + 1 < found ? firsts[i + 1] : n) - firsts[i];
+  return found;
+}
+
 int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *order,
                       int64_t *firsts, int64_t *inverse, int64_t *counts) {
   int64_t found = 0;
   uint64_t last = 0;
   for (int64_t i = 0; i < n; i++) {
-    int64_t at = order ? order[i] : i;
-    uint64_t key = key_of(x, dtype, at);
+    uint64_t key = key_of(x, dtype, order[i]);
     if (i == 0 || key != last || is_nan(dtype, key)) { /* NaN equals nothing */
-      if (firsts) firsts[found] = at;
+      firsts[found] = order[i];
       if (counts) counts[found] = 0;
       found++;
     }
     last = key;
     if (counts) counts[found - 1]++;
-    if (inverse) inverse[at] = found - 1;
+    if (inverse) inverse[order[i]] = found - 1;
   }
+  return found;
+}
+
+int64_t luc__distinct_range(const int64_t *x, int64_t n, int64_t *low) {
+  int64_t least = n ? x[0] : 0, most = least;
+  for (int64_t i = 0; i < n; i++) {
+    least = x[i] < least ? x[i] : least;
+    most = x[i] > most ? x[i] : most;
+  }
+  *low = least;
+  uint64_t range = (uint64_t)most - (uint64_t)least;
+  return range < INT64_MAX ? (int64_t)range + 1 : INT64_MAX;
+}
+
+int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
+                           int64_t *values, int64_t *inverse, int64_t *counts) {
+  int64_t found = 0;
+  memset(table, 0, (size_t)range * sizeof *table);
+  if (counts)
+    for (int64_t i = 0; i < n; i++) table[x[i] - low]++;
+  else
+    for (int64_t i = 0; i < n; i++) table[x[i] - low] = 1;
+  for (int64_t v = 0; v < range; v++) {
+    int64_t count = table[v];
+    values[found] = low + v;
+    if (counts) counts[found] = count;
+    table[v] = found;
+    found += count > 0;
+  }
+  for (int64_t i = 0; inverse && i < n; i++) inverse[i] = table[x[i] - low];
   return found;
 }
 
 /* ---- searching ---- */
 
-static int64_t place(const luc_search_job *job, const void *bounds, int64_t row, uint64_t key) {
-  int64_t low = 0, high = job->m;
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    uint64_t bound = key_of(bounds, job->dtype, row * job->m + middle);
-    if (bound < key || (job->right && bound == key))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+typedef struct search {
+  const luc_search_job *job;
+  uint64_t *keys; /* of all bounds */
+} search;
+
+static void bound_keys(void *arg, int64_t begin, int64_t end) {
+  const search *s = arg;
+  fill_keys(s->job->bounds, s->job->dtype, begin, 1, end - begin, s->keys + begin);
 }
 
+/* How many of m bounds are below each of n keys, AHEAD of which are looked for at once: then they
+ * wait for memory together. */
+enum { AHEAD = 16 };
+static void places(const uint64_t *bounds, int64_t m, const uint64_t *keys, int64_t n,
+                   int64_t *out) {
+  const uint64_t *at[AHEAD];
+  for (int64_t k = 0; k < n; k++) at[k] = bounds;
+  for (int64_t left = m, half; left > 1; left -= half) {
+    half = left / 2;
+    for (int64_t k = 0; k < n; k++) at[k] += at[k][half - 1] < keys[k] ? half : 0;
+  }
+  for (int64_t k = 0; k < n; k++) out[k] = at[k] - bounds + (m > 0 && *at[k] < keys[k]);
+}
+
+/* To the right of equal ones is before the next larger key; of the largest, at the end. */
 static void search_range(void *arg, int64_t begin, int64_t end) {
-  const luc_search_job *job = arg;
-  for (int64_t i = begin; i < end; i++) {
-    int64_t row = job->per_row ? i / job->per_row : 0;
-    job->out[i] = place(job, job->bounds, row, key_of(job->values, job->dtype, i));
+  const search *s = arg;
+  const luc_search_job *job = s->job;
+  uint64_t keys[AHEAD];
+  while (begin < end) {
+    int64_t row = job->per_row ? begin / job->per_row : 0, n = end - begin;
+    if (job->per_row && n > (row + 1) * job->per_row - begin) n = (row + 1) * job->per_row - begin;
+    if (n > AHEAD) n = AHEAD;
+    fill_keys(job->values, job->dtype, begin, 1, n, keys);
+    bool most[AHEAD];
+    for (int64_t k = 0; k < n; k++) {
+      most[k] = job->right && keys[k] == UINT64_MAX;
+      keys[k] += job->right && !most[k];
+    }
+    places(s->keys + row * job->m, job->m, keys, n, job->out + begin);
+    for (int64_t k = 0; k < n; k++)
+      if (most[k]) job->out[begin + k] = job->m;
+    begin += n;
   }
 }
 
-void luc__search(luc_context *ctx, const luc_search_job *job) {
-  luc_search_job local = *job;
-  luc__parallel_for(ctx, job->n, GRAIN, search_range, &local);
+luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
+  int64_t rows = job->per_row ? job->n / job->per_row : 1, bounds = rows * job->m;
+  size_t bytes = luc__mul_size((size_t)bounds + 1, sizeof(uint64_t));
+  search s = {job, luc__alloc(ctx, bytes)};
+  if (!s.keys) return LUC_ERR_MEMORY;
+  luc__parallel_for(ctx, bounds, GRAIN, bound_keys, &s);
+  luc__parallel_for(ctx, job->n, GRAIN, search_range, &s);
+  luc__free(ctx, s.keys, bytes);
+  return LUC_OK;
 }
 
 void luc__bincount(const int64_t *x, int64_t n, const double *weights, int64_t bins, void *out) {

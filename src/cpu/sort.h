@@ -27,12 +27,18 @@ typedef struct luc_sort_job {
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job);
 
-/* The distinct ones of n sorted elements, given in order: `order` holds their positions. Writes the
- * positions of the first of each to firsts, for every element which one it is to inverse, and how
- * often each stands to counts; returns how many there are. Any output may be NULL. consecutive:
- * elements are taken as they stand and order is NULL. */
+/* The distinct ones of n elements whose sorted order is given. Writes the positions of the first of
+ * each to firsts, for every element which one it is to inverse, how often each stands to counts
+ * (the last two may be NULL), and returns how many there are. _runs: of equal neighbours only. */
 int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *order,
                       int64_t *firsts, int64_t *inverse, int64_t *counts);
+int64_t luc__distinct_runs(luc_dtype dtype, const void *x, int64_t n, int64_t *firsts,
+                           int64_t *inverse, int64_t *counts);
+/* The same of integers near each other, by a table of the `range` numbers from the lowest on (which
+ * distinct_range finds): values, in order, and counts have room for one more than there can be. */
+int64_t luc__distinct_range(const int64_t *x, int64_t n, int64_t *low);
+int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
+                           int64_t *values, int64_t *inverse, int64_t *counts);
 
 /* For each of n values, the place in its sorted row of m bounds before which it would go (right:
  * after equal ones). One row for all values, or one per `per_row` values. All of one dtype. */
@@ -43,7 +49,7 @@ typedef struct luc_search_job {
   bool right;
   int64_t *out;
 } luc_search_job;
-void luc__search(luc_context *ctx, const luc_search_job *job);
+luc_status luc__search(luc_context *ctx, const luc_search_job *job);
 
 /* Counts (or adds up float64 weights of) the values 0 … bins - 1 among n int64 values. */
 void luc__bincount(const int64_t *x, int64_t n, const double *weights, int64_t bins, void *out);

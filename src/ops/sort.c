@@ -162,44 +162,95 @@ static void gather_values(const luc_tensor *x, const int64_t *at, luc_tensor *y)
     memcpy(y->data + (size_t)i * size, x->data + (size_t)at[i] * size, size);
 }
 
+/* What unique makes besides values: NULL where it was not asked for. */
+typedef struct distinct_parts {
+  luc_tensor *inverse, *counts;
+  int64_t *which, *often;
+} distinct_parts;
+
+static luc_status new_parts(luc_context *ctx, luc_tensor *t, const luc_value *flags,
+                            distinct_parts *p) {
+  int64_t room = t->numel + 1;
+  if (flags[0].as.i) LUC_TRY(index_tensor(ctx, t->ndim, t->sizes, &p->which, &p->inverse));
+  return flags[1].as.i ? index_tensor(ctx, 1, &room, &p->often, &p->counts) : LUC_OK;
+}
+
+static luc_status give_parts(luc_context *ctx, luc_status status, distinct_parts *p, int64_t found,
+                             luc_value *out) {
+  luc_tensor *counts = NULL;
+  if (status == LUC_OK && p->counts) status = shortened(ctx, p->counts, found, &counts);
+  if (status == LUC_OK && p->inverse) out[1] = luc_v_tensor(luc__retain(p->inverse));
+  if (status == LUC_OK && counts) out[2] = luc_v_tensor(counts);
+  luc_tensor_release(ctx, p->inverse);
+  luc_tensor_release(ctx, p->counts);
+  return status;
+}
+
 /* args: input, then flags for inverse and counts at `flags`; order is NULL for consecutive ones. */
 static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *flags, bool sorted,
                            luc_value *out) {
-  luc_tensor *x = NULL, *order = NULL, *firsts = NULL, *inverse = NULL, *counts = NULL, *y;
-  int64_t *at = NULL, *first, *which = NULL, *often = NULL, n = t->numel;
+  luc_tensor *x = NULL, *order = NULL, *firsts = NULL, *y;
+  distinct_parts parts = {NULL, NULL, NULL, NULL};
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  int64_t *at = NULL, *first, n = t->numel, found = 0;
   luc_status status;
-  LUC_GO(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &x));
+  LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
   LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
-  if (flags[0].as.i) LUC_GO(index_tensor(ctx, t->ndim, t->sizes, &which, &inverse));
-  if (flags[1].as.i) LUC_GO(index_tensor(ctx, 1, &n, &often, &counts));
+  LUC_GO(new_parts(ctx, t, flags, &parts));
   if (sorted) {
     LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
-    luc_sort_job job = {.dtype = (luc_dtype)t->dtype, .outer = 1, .n = n, .inner = 1, .keep = n};
+    luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n};
     job.x = x->data;
     job.indices = at;
     LUC_GO(luc__sort(ctx, &job));
+    found = luc__distinct(dtype, x->data, n, at, first, parts.which, parts.often);
+  } else {
+    found = luc__distinct_runs(dtype, x->data, n, first, parts.which, parts.often);
   }
-  int64_t found = luc__distinct((luc_dtype)t->dtype, x->data, n, at, first, which, often);
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &found, &y));
+  LUC_GO(luc__tensor_empty(ctx, dtype, 1, &found, &y));
   out[0] = luc_v_tensor(y);
   gather_values(x, first, y);
-  if (inverse) out[1] = luc_v_tensor(luc__retain(inverse));
-  if (counts) {
-    LUC_GO(shortened(ctx, counts, found, &y));
-    out[2] = luc_v_tensor(y);
-  }
 done:
-  luc_tensor_release(ctx, counts);
-  luc_tensor_release(ctx, inverse);
   luc_tensor_release(ctx, order);
   luc_tensor_release(ctx, firsts);
   luc_tensor_release(ctx, x);
-  return status;
+  return give_parts(ctx, status, &parts, found, out);
+}
+
+/* Integers near each other (*done), without sorting. */
+static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value *flags, bool *done,
+                                luc_value *out) {
+  luc_tensor *x = NULL, *table = NULL, *values = NULL, *y = NULL;
+  distinct_parts parts = {NULL, NULL, NULL, NULL};
+  luc_dtype dtype = (luc_dtype)t->dtype;
+  int64_t low, *marks, *value, n = t->numel, found = 0;
+  luc_status status;
+  LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
+  const int64_t *v = (const int64_t *)(void *)x->data;
+  int64_t range = luc__distinct_range(v, n, &low), room = (range < n ? range : n) + 1;
+  *done = n > 0 && range / 4 <= n;
+  if (!*done) goto done;
+  LUC_GO(index_tensor(ctx, 1, &range, &marks, &table));
+  LUC_GO(index_tensor(ctx, 1, &room, &value, &values));
+  LUC_GO(new_parts(ctx, t, flags, &parts));
+  found = luc__distinct_near(v, n, low, range, marks, value, parts.which, parts.often);
+  LUC_GO(shortened(ctx, values, found, &y));
+  LUC_GO(luc__contiguous_as(ctx, y, dtype, &out[0].as.tensor));
+  out[0] = luc_v_tensor(out[0].as.tensor);
+done:
+  luc_tensor_release(ctx, y);
+  luc_tensor_release(ctx, values);
+  luc_tensor_release(ctx, table);
+  luc_tensor_release(ctx, x);
+  return give_parts(ctx, status, &parts, found, out);
 }
 
 luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, luc_is_none(&args[4]), LUC_ERR_SUPPORT, "unique: dim is not supported");
-  return distinct(ctx, args[0].as.tensor, &args[2], true, out);
+  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  bool done = false, whole = luc__dtype_is_int(dtype) || dtype == LUC_BOOL;
+  if (whole) LUC_TRY(distinct_near(ctx, args[0].as.tensor, &args[2], &done, out));
+  return done ? LUC_OK : distinct(ctx, args[0].as.tensor, &args[2], true, out);
 }
 
 luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -231,7 +282,7 @@ static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
                         .per_row = b->ndim > 1 ? v->sizes[v->ndim - 1] : 0,
                         .right = right,
                         .out = (int64_t *)(void *)y->data};
-  luc__search(ctx, &job);
+  status = luc__search(ctx, &job);
 done:
   luc_tensor_release(ctx, b);
   luc_tensor_release(ctx, v);

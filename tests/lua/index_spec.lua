@@ -377,3 +377,74 @@ describe("short rows", function()
     end)
   end
 end)
+
+-- Long lines are not sorted where a part of them is enough; the same beside a whole sort.
+describe("a long line", function()
+  local N = 30000
+  local function lines()
+    local few = lucerna.randint(0, 50, { N }, { dtype = lucerna.float32 })
+    local holed = lucerna.randn(N)
+    holed[lucerna.randint(1, N + 1, { 20 })] = 0 / 0
+    return { lucerna.randn(N), few, holed, lucerna.arange(N), lucerna.arange(N, 0, -1):double(),
+      few:int(), few:bool(), lucerna.ones(N), lucerna.randn(N):exp():half() }
+  end
+
+  it("gives its first ones and any one", function()
+    for i, x in ipairs(lines()) do
+      for _, k in ipairs { 1, 7, 33, 1000, N // 8, N - 1 } do
+        for _, largest in ipairs { true, false } do
+          local places = x:argsort { dim = 1, descending = largest, stable = true }
+          local _, at = x:topk(k, 1, largest)
+          assert.is_true(at:equal(places:narrow(1, 1, k)), i .. " topk " .. k)
+        end
+        local places = x:argsort { dim = 1, stable = true }
+        local _, at = x:kthvalue(k, 1)
+        assert.equal(places[k]:item(), at:item(), i .. " kthvalue " .. k)
+      end
+      local nan = x:isnan():nonzero():reshape(-1)
+      local place = nan:numel() > 0 and nan[1] or x:argsort { stable = true }[(N + 1) // 2]
+      assert.equal(place:item(), select(2, x:median(1)):item(), i .. " median")
+    end
+  end)
+
+  it("gives its distinct elements", function()
+    for i, x in ipairs(lines()) do
+      local values, inverse, counts = x:unique { return_inverse = true, return_counts = true }
+      local seen, order = {}, {}
+      for _, v in ipairs(x:tolist()) do
+        if v == v and not seen[v] then order[#order + 1] = v end
+        if v == v then seen[v] = (seen[v] or 0) + 1 end
+      end
+      table.sort(order, function(a, b)
+        if type(a) == "boolean" then return not a and b end
+        return a < b
+      end)
+      local got, often = values:tolist(), counts:tolist()
+      for j, v in ipairs(order) do
+        assert.equal(v, got[j], i)
+        assert.equal(seen[v], often[j], i)
+      end
+      local back = values[inverse]
+      assert.is_true((back:eq(x):logical_or(x:isnan())):all():item(), i)
+      local runs, which, lengths = x:unique_consecutive {
+        return_inverse = true, return_counts = true }
+      assert.is_true((runs[which]:eq(x):logical_or(x:isnan())):all():item(), i)
+      assert.equal(N, lengths:sum():item())
+      assert.is_true(runs:repeat_interleave(lengths):eq(x):logical_or(x:isnan()):all():item(), i)
+    end
+  end)
+
+  it("is searched", function()
+    for i, x in ipairs(lines()) do
+      if not x:isnan():any():item() then
+        local bounds, values = (x[{ { 1, 3000 } }]:sort()), x[{ { 2000, 6000 } }]
+        for _, right in ipairs { false, true } do
+          local at = lucerna.searchsorted(bounds, values, { right = right }) - 1
+          local below = bounds:unsqueeze(1):lt(values:unsqueeze(2))
+          if right then below = bounds:unsqueeze(1):le(values:unsqueeze(2)) end
+          assert.is_true(at:equal(below:sum(2)), i)
+        end
+      end
+    end
+  end)
+end)
