@@ -1,27 +1,68 @@
 /* Loops that make number sequences. Everything is computed in 64 bits. */
 #include "cpu/sequence.h"
 
-#include <math.h>
+#include "base/pool.h"
+#include "cpu/kernels.h"
 
-void luc__sequence_int(int64_t *out, int64_t n, int64_t start, int64_t step) {
-  for (int64_t i = 0; i < n; i++)
-    out[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
+enum { CHUNK = 1024, GRAIN = 1 << 14 };
+
+/* ---- chunk by chunk ---- */
+
+typedef struct sequence_job {
+  char *out;
+  int64_t size;
+  luc_sequence_fn numbers;
+  const void *arg;
+  luc_store_fn store; /* NULL: they are of the tensor's dtype */
+} sequence_job;
+
+static void fill_range(void *arg, int64_t begin, int64_t end) {
+  const sequence_job *job = arg;
+  _Alignas(64) char chunk[CHUNK * 8];
+  for (; begin < end; begin += CHUNK) {
+    int64_t n = end - begin < CHUNK ? end - begin : CHUNK;
+    char *to = job->out + begin * job->size;
+    job->numbers(job->store ? chunk : to, begin, n, job->arg);
+    if (job->store) job->store(to, job->size, chunk, n);
+  }
 }
 
-void luc__sequence_double(double *out, int64_t n, double start, double step) {
-  for (int64_t i = 0; i < n; i++) out[i] = start + (double)i * step;
+void luc__sequence(luc_context *ctx, luc_tensor *out, bool whole, luc_sequence_fn numbers,
+                   const void *arg) {
+  luc_dtype dtype = (luc_dtype)out->dtype;
+  luc_compute compute = whole ? LUC_COMPUTE_I64 : LUC_COMPUTE_F64;
+  bool own = dtype == (whole ? LUC_INT64 : LUC_FLOAT64);
+  sequence_job job = {out->data, (int64_t)luc__dtype_size(dtype), numbers, arg,
+                      own ? NULL : luc__kernels(ctx)->copy->store[compute][dtype]};
+  luc__parallel_for(ctx, out->numel, GRAIN, fill_range, &job);
 }
 
-void luc__sequence_between(double *out, int64_t n, double start, double end) {
-  double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
-  int64_t half = n / 2;
-  if (n == 1) half = 1;
-  for (int64_t i = 0; i < half; i++) out[i] = start + step * (double)i;
-  for (int64_t i = half; i < n; i++) out[i] = end - step * (double)(n - 1 - i);
+/* ---- sequences ---- */
+
+void luc__sequence_int(void *out, int64_t first, int64_t n, const void *arg) {
+  const int64_t *line = arg;
+  uint64_t start = (uint64_t)line[0], step = (uint64_t)line[1];
+  for (int64_t i = 0; i < n; i++) ((uint64_t *)out)[i] = start + (uint64_t)(first + i) * step;
 }
 
-void luc__sequence_power(double *out, int64_t n, double base) {
-  for (int64_t i = 0; i < n; i++) out[i] = pow(base, out[i]);
+/* A chunk's places count from `first` as int, whose conversion comes in vectors. */
+void luc__sequence_double(void *out, int64_t first, int64_t n, const void *arg) {
+  const double start = ((const double *)arg)[0], step = ((const double *)arg)[1];
+  const double from = (double)first;
+  for (int i = 0; i < (int)n; i++) ((double *)out)[i] = start + (from + i) * step;
+}
+
+void luc__sequence_between(void *out, int64_t first, int64_t n, const void *arg) {
+  static const luc_ew_params none;
+  const luc_between *s = arg;
+  double *x = out, step = s->count > 1 ? (s->end - s->start) / (double)(s->count - 1) : 0;
+  int64_t half = (s->count == 1 ? 1 : s->count / 2) - first; /* of this chunk */
+  int early = (int)(half < 0 ? 0 : half < n ? half : n);
+  const double from = (double)first, last = (double)(s->count - 1 - first);
+  for (int i = 0; i < early; i++) x[i] = s->start + step * (from + i);
+  for (int i = early; i < (int)n; i++) x[i] = s->end - step * (last - i);
+  const void *in[LUC_EW_MAX_INPUTS] = {&s->base, x, NULL};
+  if (s->base != 0) s->power(x, in, n, &none, n > 1 ? 1 : 0);
 }
 
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {

@@ -172,6 +172,10 @@ luc_status luc__run_gcd(luc_context *ctx, luc_value *args, luc_value *out) {
   return run_bits(ctx, "gcd", LUC_EW_gcd, args, out);
 }
 
+luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
+  return run_bits(ctx, "lcm", LUC_EW_lcm, args, out);
+}
+
 /* ---- where ---- */
 
 luc_status luc__run_where(luc_context *ctx, luc_value *args, luc_value *out) {

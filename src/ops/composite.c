@@ -43,17 +43,6 @@ luc_status luc__run_ldexp(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, args[0].as.tensor, power), out);
 }
 
-/* |a / gcd * b|; where both are zero so is the result. */
-luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_formula f = luc__formula(ctx);
-  luc_tensor *common = luc__f2(&f, LUC_OP_gcd, args[0].as.tensor, args[1].as.tensor);
-  luc_value one = luc_v_int(1);
-  common = luc__f_call(&f, LUC_OP_clamp_min, LUC_ARGS(luc_v_tensor(common), one));
-  luc_tensor *part = luc__f_call(&f, LUC_OP_floor_divide, LUC_ARGS(args[0], luc_v_tensor(common)));
-  luc_tensor *product = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(part), args[1]));
-  return luc__f_result(&f, luc__f1(&f, LUC_OP_abs, product), out);
-}
-
 /* Is the imaginary part 0? Real numbers have none. */
 luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);

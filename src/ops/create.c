@@ -2,6 +2,7 @@
  * context's), what the value is for full, int64 for an arange of integers. */
 #include <math.h>
 
+#include "cpu/kernels.h"
 #include "cpu/sequence.h"
 #include "ops/geometry.h"
 
@@ -168,16 +169,12 @@ static luc_status arange(luc_context *ctx, luc_scalar start, luc_scalar end, luc
   LUC_TRY(luc__factory_dtype(ctx, "arange", opts, fallback, &dtype));
   LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "arange: not implemented for dtype bool");
   bool whole = !luc__dtype_is_float(dtype);
-  int64_t n;
-  luc_tensor *t;
+  int64_t n = 0;
   LUC_TRY(arange_count(ctx, start, end, step, dtype, &n));
-  LUC_TRY(luc__tensor_empty(ctx, whole ? LUC_INT64 : LUC_FLOAT64, 1, &n, &t));
-  if (whole) {
-    luc__sequence_int((int64_t *)t->data, n, luc__scalar_int(start), luc__scalar_int(step));
-  } else {
-    luc__sequence_double((double *)t->data, n, luc__scalar_double(start), luc__scalar_double(step));
-  }
-  return luc__factory_give_as(ctx, t, dtype, opts, out);
+  int64_t line[2] = {luc__scalar_int(start), luc__scalar_int(step)};
+  double real_line[2] = {luc__scalar_double(start), luc__scalar_double(step)};
+  if (whole) return luc__factory_sequence(ctx, dtype, n, true, luc__sequence_int, line, opts, out);
+  return luc__factory_sequence(ctx, dtype, n, false, luc__sequence_double, real_line, opts, out);
 }
 
 /* Unlike arange it reaches its end, and is of the default dtype. */
@@ -186,7 +183,6 @@ luc_status luc__run_range(luc_context *ctx, luc_value *args, luc_value *out) {
   double to = luc__scalar_double(luc_as_scalar(&args[1]));
   double by = luc__scalar_double(luc_as_scalar(&args[2])), n = floor((to - from) / by) + 1;
   luc_dtype dtype;
-  luc_tensor *t;
   LUC_TRY(luc__factory_dtype(ctx, "range", args + 3, (luc_dtype)ctx->default_dtype, &dtype));
   LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "range: step must be nonzero");
   LUC_CHECK(ctx, isfinite(from) && isfinite(to) && isfinite(by), LUC_ERR_VALUE,
@@ -196,10 +192,8 @@ luc_status luc__run_range(luc_context *ctx, luc_value *args, luc_value *out) {
             to, by);
   LUC_CHECK(ctx, n < 9e18, LUC_ERR_VALUE, "range: invalid size, possible overflow? (%g to %g)",
             from, to);
-  int64_t count = (int64_t)n;
-  LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT64, 1, &count, &t));
-  luc__sequence_double((double *)t->data, count, from, by);
-  return luc__factory_give_as(ctx, t, dtype, args + 3, out);
+  return luc__factory_sequence(ctx, dtype, (int64_t)n, false, luc__sequence_double,
+                               (double[]){from, by}, args + 3, out);
 }
 
 luc_status luc__run_arange(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -222,16 +216,14 @@ static luc_status between(luc_context *ctx, const char *who, const luc_value *ar
                           const double *base, const luc_value *opts, luc_value *out) {
   int64_t n = args[2].as.i;
   luc_dtype dtype;
-  luc_tensor *t;
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: number of steps must be non-negative, got %lld", who,
             (long long)n);
   LUC_TRY(luc__factory_dtype(ctx, who, opts, (luc_dtype)ctx->default_dtype, &dtype));
   LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "%s: not implemented for dtype bool", who);
-  LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT64, 1, &n, &t));
-  double *data = (double *)t->data;
-  luc__sequence_between(data, n, end_value(&args[0], dtype), end_value(&args[1], dtype));
-  if (base) luc__sequence_power(data, n, *base);
-  return luc__factory_give_as(ctx, t, dtype, opts, out);
+  luc_between s = {n, end_value(&args[0], dtype), end_value(&args[1], dtype), 0, NULL};
+  if (base)
+    s.base = *base, s.power = luc__kernels(ctx)->elementwise[LUC_EW_pow].fn[LUC_COMPUTE_F64];
+  return luc__factory_sequence(ctx, dtype, n, false, luc__sequence_between, &s, opts, out);
 }
 
 luc_status luc__run_linspace(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -199,6 +199,15 @@ luc_status luc__factory_give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype
   return status == LUC_OK ? luc__factory_give(ctx, opts, out, r) : status;
 }
 
+luc_status luc__factory_sequence(luc_context *ctx, luc_dtype dtype, int64_t n, bool whole,
+                                 luc_sequence_fn numbers, const void *arg, const luc_value *opts,
+                                 luc_value *out) {
+  luc_tensor *t;
+  LUC_TRY(luc__tensor_empty(ctx, luc__dtype_to_real(dtype), 1, &n, &t));
+  luc__sequence(ctx, t, whole, numbers, arg);
+  return luc__factory_give_as(ctx, t, dtype, opts, out);
+}
+
 static double dtype_max(luc_dtype dtype) {
   switch (dtype) {
   case LUC_FLOAT32: return FLT_MAX;

@@ -3,6 +3,7 @@
 #ifndef LUC_GEOMETRY_H
 #define LUC_GEOMETRY_H
 
+#include "cpu/sequence.h"
 #include "cpu/copy.h"
 #include "ops/rows.h"
 
@@ -42,6 +43,10 @@ luc_status luc__factory_dtype(luc_context *ctx, const char *who, const luc_value
 /* Gives a factory's finished tensor (taken over, also on failure) as its result. */
 luc_status luc__factory_give(luc_context *ctx, const luc_value *opts, luc_value *out,
                              luc_tensor *t);
+/* Gives n elements of a sequence (cpu/sequence.h) as dtype. */
+luc_status luc__factory_sequence(luc_context *ctx, luc_dtype dtype, int64_t n, bool whole,
+                                 luc_sequence_fn numbers, const void *arg, const luc_value *opts,
+                                 luc_value *out);
 /* The same of a tensor that is to be converted to dtype. */
 luc_status luc__factory_give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
                                 const luc_value *opts, luc_value *out);

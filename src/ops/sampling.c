@@ -2,6 +2,7 @@
  * computed in double and converted last. */
 #include <math.h>
 
+#include "cpu/kernels.h"
 #include "cpu/special.h"
 #include "ops/geometry.h"
 
@@ -16,60 +17,89 @@ static luc_status sampled(luc_context *ctx, const char *what, const luc_value *o
 
 /* ---- windows ---- */
 
-/* Of x in [0, 1], with parameters of its own. */
-typedef double (*window_fn)(double x, const double *p);
+typedef struct window {
+  double last; /* the place of x = 1 */
+  double p[3]; /* parameters of its own */
+  luc_ew_fn cos;
+} window;
 
-static double cosines(double x, const double *p) {
-  double angle = 6.28318530717958647693 * x;
-  return p[0] - p[1] * cos(angle) + (p[2] == 0 ? 0 : p[2] * cos(2 * angle));
+/* to += factor cos(2 pi times i / last), i from first on. */
+static void add_cosines(const window *w, double factor, double times, int64_t first, int64_t n,
+                        double *to) {
+  static const luc_ew_params none;
+  enum { CHUNK = 256 };
+  double angles[CHUNK];
+  const void *in[LUC_EW_MAX_INPUTS] = {angles};
+  for (int64_t at = 0; at < n; at += CHUNK) {
+    int64_t part = n - at < CHUNK ? n - at : CHUNK;
+    for (int64_t i = 0; i < part; i++)
+      angles[i] = times * (6.28318530717958647693 * ((double)(first + at + i) / w->last));
+    w->cos(angles, in, part, &none, 0);
+    for (int64_t i = 0; i < part; i++) to[at + i] += factor * angles[i];
+  }
 }
 
-static double tent(double x, const double *p) {
-  (void)p;
-  return 1 - fabs(2 * x - 1);
+static void cosines(void *out, int64_t first, int64_t n, const void *arg) {
+  const window *w = arg;
+  for (int64_t i = 0; i < n; i++) ((double *)out)[i] = w->p[0];
+  add_cosines(w, -w->p[1], 1, first, n, out);
+  if (w->p[2] != 0) add_cosines(w, w->p[2], 2, first, n, out);
 }
 
-static double kaiser(double x, const double *p) {
-  double y = 2 * x - 1;
-  return luc__i0(p[0] * sqrt(1 - y * y)) / luc__i0(p[0]);
+static void tent(void *out, int64_t first, int64_t n, const void *arg) {
+  const window *w = arg;
+  for (int64_t i = 0; i < n; i++)
+    ((double *)out)[i] = 1 - fabs(2 * ((double)(first + i) / w->last) - 1);
+}
+
+static void kaiser(void *out, int64_t first, int64_t n, const void *arg) {
+  const window *w = arg;
+  double below = luc__i0(w->p[0]);
+  for (int64_t i = 0; i < n; i++) {
+    double y = 2 * ((double)(first + i) / w->last) - 1;
+    ((double *)out)[i] = luc__i0(w->p[0] * sqrt(1 - y * y)) / below;
+  }
+}
+
+static void one(void *out, int64_t first, int64_t n, const void *arg) {
+  (void)first, (void)arg;
+  for (int64_t i = 0; i < n; i++) ((double *)out)[i] = 1;
 }
 
 /* args: window_length, periodic, …; opts: the factory's. A periodic window is the next longer one
  * without its last value. */
-static luc_status window(luc_context *ctx, const luc_value *args, const luc_value *opts,
-                         window_fn value, const double *p, luc_value *out) {
+static luc_status make_window(luc_context *ctx, const luc_value *args, const luc_value *opts,
+                              luc_sequence_fn values, const double *p, luc_value *out) {
   int64_t n = args[0].as.i;
   luc_dtype dtype;
-  luc_tensor *t;
   LUC_TRY(sampled(ctx, "expects floating point dtypes", opts, &dtype));
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE,
             "requires non-negative window_length, got window_length=%lld", (long long)n);
-  LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT64, 1, &n, &t));
-  double last = (double)(args[1].as.i ? n : n - 1);
-  for (int64_t i = 0; i < n; i++) ((double *)t->data)[i] = n == 1 ? 1 : value((double)i / last, p);
-  return luc__factory_give_as(ctx, t, dtype, opts, out);
+  window w = {.last = (double)(args[1].as.i ? n : n - 1), .p = {p[0], p[1], p[2]}};
+  w.cos = luc__kernels(ctx)->elementwise[LUC_EW_cos].fn[LUC_COMPUTE_F64];
+  return luc__factory_sequence(ctx, dtype, n, false, n == 1 ? one : values, &w, opts, out);
 }
 
 luc_status luc__run_hann_window(luc_context *ctx, luc_value *args, luc_value *out) {
-  return window(ctx, args, args + 2, cosines, (double[]){0.5, 0.5, 0}, out);
+  return make_window(ctx, args, args + 2, cosines, (double[]){0.5, 0.5, 0}, out);
 }
 
 luc_status luc__run_hamming_window(luc_context *ctx, luc_value *args, luc_value *out) {
   double p[3] = {luc_as_double(&args[2]), luc_as_double(&args[3]), 0};
-  return window(ctx, args, args + 4, cosines, p, out);
+  return make_window(ctx, args, args + 4, cosines, p, out);
 }
 
 luc_status luc__run_blackman_window(luc_context *ctx, luc_value *args, luc_value *out) {
-  return window(ctx, args, args + 2, cosines, (double[]){0.42, 0.5, 0.08}, out);
+  return make_window(ctx, args, args + 2, cosines, (double[]){0.42, 0.5, 0.08}, out);
 }
 
 luc_status luc__run_bartlett_window(luc_context *ctx, luc_value *args, luc_value *out) {
-  return window(ctx, args, args + 2, tent, NULL, out);
+  return make_window(ctx, args, args + 2, tent, (double[3]){0}, out);
 }
 
 luc_status luc__run_kaiser_window(luc_context *ctx, luc_value *args, luc_value *out) {
-  double beta = luc_as_double(&args[2]);
-  return window(ctx, args, args + 3, kaiser, &beta, out);
+  double p[3] = {luc_as_double(&args[2]), 0, 0};
+  return make_window(ctx, args, args + 3, kaiser, p, out);
 }
 
 /* ---- frequencies ---- */
