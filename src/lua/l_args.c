@@ -684,6 +684,7 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
 
 bool luc_l_takes(lua_State *L, const luc_l_sig *sig, const luc_l_layout *l) {
   int most = sig->schema->npositional;
+  if (!l->kw && l->n < LUC_MAX_PARAMS && sig->required >> l->n) return false; /* one is missing */
   if (l->n <= most) return true;
   if (most && sig->schema->params[most - 1].list < 0) return true;
   if (l->n > most + 1) return false;
