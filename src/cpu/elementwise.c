@@ -46,29 +46,51 @@ static bool is_once(const ew_job *job, int input) {
   return job->once >> (input - 1) & 1;
 }
 
-static luc_move_fn move_of(const ew_job *job, int64_t size) {
-  return job->copy->move[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
+static int log2_of(int64_t size) {
+  return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
 }
 
 /* ---- moving chunks ---- */
 
+/* How many whole runs from here on, within n elements, lie at one distance. */
+static int64_t even_runs(const luc_nest *nest, const luc_cursor *c, int64_t n) {
+  if (nest->ndim < 2 || c->at[0] != 0) return 0;
+  int64_t runs = n / nest->sizes[0], left = nest->sizes[1] - c->at[1];
+  if (runs > left) runs = left;
+  return runs > 1 ? runs : 0;
+}
+
+/* Moves over so many runs, or, where there are none, over k elements of one. */
+static void pass(const luc_nest *nest, luc_cursor *c, int64_t runs, int64_t k) {
+  for (int i = 0; runs > 1 && i < nest->count; i++) c->ptr[i] += (runs - 1) * nest->strides[i][1];
+  if (runs > 1) c->at[1] += runs - 1;
+  luc__nest_advance(nest, c, runs > 0 ? nest->sizes[0] : k);
+}
+
 static void gather(const ew_job *job, int i, luc_cursor c, int64_t n, char *chunk) {
   const luc_nest *nest = &job->nest;
+  const int64_t *from = nest->strides[i], size = job->size;
+  bool alike = job->alike != LUC_NUM_DTYPES;
   while (n > 0) {
-    int64_t run = nest->sizes[0] - c.at[0], k = run < n ? run : n;
-    if (job->alike != LUC_NUM_DTYPES)
-      move_of(job, job->size)(chunk, job->size, c.ptr[i], nest->strides[i][0], k);
+    int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
+    int64_t runs = alike ? even_runs(nest, &c, n) : 0;
+    if (runs > 0)
+      job->copy->runs[log2_of(size)](chunk, k * size, size, c.ptr[i], from[1], from[0], k, runs);
+    else if (alike)
+      job->copy->move[log2_of(size)](chunk, size, c.ptr[i], from[0], k);
     else
-      job->operands[i].load(chunk, c.ptr[i], nest->strides[i][0], k);
-    chunk += k * job->size;
-    n -= k;
-    if (n > 0) luc__nest_advance(nest, &c, k);
+      job->operands[i].load(chunk, c.ptr[i], from[0], k);
+    int64_t moved = runs > 0 ? runs * k : k;
+    chunk += moved * size;
+    n -= moved;
+    if (n > 0) pass(nest, &c, runs, k);
   }
 }
 
 /* Truth values for another dtype become numbers first, in a chunk that is free. */
 static void scatter(const ew_job *job, luc_cursor c, int64_t n, char *chunk, char *spare) {
   const luc_nest *nest = &job->nest;
+  const int64_t *to = nest->strides[0];
   luc_compute compute = job->compute;
   int64_t size = job->kernel->truth ? 1 : job->size;
   bool alike = job->alike != LUC_NUM_DTYPES;
@@ -80,22 +102,18 @@ static void scatter(const ew_job *job, luc_cursor c, int64_t n, char *chunk, cha
   }
   luc_store_fn store = job->copy->store[compute][job->operands[0].dtype];
   while (n > 0) {
-    int64_t run = nest->sizes[0] - c.at[0], k = run < n ? run : n;
-    if (alike)
-      move_of(job, size)(c.ptr[0], nest->strides[0][0], chunk, size, k);
+    int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
+    int64_t runs = alike ? even_runs(nest, &c, n) : 0;
+    if (runs > 0)
+      job->copy->runs[log2_of(size)](c.ptr[0], to[1], to[0], chunk, k * size, size, k, runs);
+    else if (alike)
+      job->copy->move[log2_of(size)](c.ptr[0], to[0], chunk, size, k);
     else
-      store(c.ptr[0], nest->strides[0][0], chunk, k);
-    chunk += k * size;
-    n -= k;
-    if (n > 0) luc__nest_advance(nest, &c, k);
-  }
-}
-
-static void advance(const luc_nest *nest, luc_cursor *c, int64_t n) {
-  while (n > 0) {
-    int64_t run = nest->sizes[0] - c->at[0], k = run < n ? run : n;
-    luc__nest_advance(nest, c, k);
-    n -= k;
+      store(c.ptr[0], to[0], chunk, k);
+    int64_t moved = runs > 0 ? runs * k : k;
+    chunk += moved * size;
+    n -= moved;
+    if (n > 0) pass(nest, &c, runs, k);
   }
 }
 
@@ -126,7 +144,10 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once);
     if (!direct) scatter(job, c, n, scratch.data[0], spare);
     begin += n;
-    if (begin < end) advance(&job->nest, &c, n);
+    if (begin < end && job->joined)
+      luc__nest_seek(&job->nest, begin, &c);
+    else if (begin < end)
+      luc__nest_advance(&job->nest, &c, n);
   }
 }
 
