@@ -74,9 +74,10 @@ static void plan_direct(luc_conv_plan *p, int64_t filters) {
   p->panel = cuts_of(even, 48) * 48;
 }
 
-/* Everything but the cuts. The buffer serves `rows` and `columns` of the output. */
-static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const int64_t *band) {
+/* Everything but the buffer and the cuts. */
+static void job_init(luc_context *ctx, job *j, const luc_conv *c) {
   memset(j, 0, sizeof *j);
+  luc__conv_plan_sizes(&j->plan, c);
   j->kernels = &luc__kernels(ctx)->conv[c->dtype];
   j->size = size_of(c->dtype);
   j->dtype = c->dtype;
@@ -84,7 +85,6 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, const in
   j->batch = c->batch;
   j->in_channels = c->in_channels;
   j->out_channels = c->out_channels;
-  return luc__conv_plan_init(ctx, &j->plan, c, band);
 }
 
 /* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
@@ -149,22 +149,20 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
 
 /* Output rows and columns of a band: enough bands for the threads and for the cache, none too thin.
  * A single row is cut into columns. */
-static void choose_band(const luc_conv *c, int64_t *band) {
-  luc_conv_plan p;
-  luc__conv_plan_sizes(&p, c);
-  band[0] = p.out[1], band[1] = p.out[2];
-  if (p.out[0] > 1 || p.kernel[0] > 1) return;
-  const int d = p.out[1] > 1 ? 0 : 1;
-  int64_t work = p.pixels * p.k * p.filters, pieces = c->batch * c->groups;
+static void choose_band(job *j) {
+  luc_conv_plan *p = &j->plan;
+  int64_t *band = p->band;
+  if (p->out[0] > 1 || p->kernel[0] > 1) return;
+  const int d = p->out[1] > 1 ? 0 : 1;
+  int64_t work = p->pixels * p->k * p->filters, pieces = j->batch * j->groups;
   for (;;) {
-    int64_t bands = cuts_of(p.out[1 + d], band[d]), half = cuts_of(band[d], 2);
+    int64_t bands = cuts_of(p->out[1 + d], band[d]), half = cuts_of(band[d], 2);
     if (d == 1) half = cuts_of(half, 48) * 48;
-    bool large =
-        luc__conv_covered(&p, 1, band[0]) * luc__conv_covered(&p, 2, band[1]) * p.channels >
-        BUFFER_SIZE;
+    int64_t rows = luc__conv_covered(p, 1, band[0]), columns = luc__conv_covered(p, 2, band[1]);
     bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
-    few = few && half * (d == 0 ? p.out[2] : 1) >= 192;
-    if (half >= band[d] || !(large || few) || half < p.kernel[1 + d]) return;
+    few = few && half * (d == 0 ? p->out[2] : 1) >= 192;
+    if (!few && rows * columns * p->channels <= BUFFER_SIZE) return;
+    if (half >= band[d] || half < p->kernel[1 + d]) return;
     band[d] = half;
   }
 }
@@ -181,10 +179,10 @@ static int64_t choose_images(const job *j) {
 static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *y_stride,
                             const void *x, const void *weight, const void *bias, void *y) {
   job j;
-  int64_t band[2];
-  choose_band(c, band);
-  LUC_TRY(job_init(ctx, &j, c, band));
+  job_init(ctx, &j, c);
+  choose_band(&j);
   luc_conv_plan *p = &j.plan;
+  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   if (y_stride) {
     memcpy(p->y_stride, y_stride, sizeof p->y_stride);
     p->y_filter = y_stride[LUC_MAX_SPATIAL];
@@ -192,7 +190,7 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
   p->direct = is_direct(p);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
   j.images = choose_images(&j);
-  j.cuts = cuts_of(p->out[1], band[0]) * cuts_of(p->out[2], band[1]);
+  j.cuts = cuts_of(p->out[1], p->band[0]) * cuts_of(p->out[2], p->band[1]);
   int64_t pieces = cuts_of(c->batch, j.images) * c->groups * j.cuts;
   int64_t work = p->pixels * p->k * p->filters * j.images / j.cuts;
   j.chunk = choose_chunk(pieces, work, p->filters, j.images > 1 ? 128 : 32);
@@ -200,7 +198,7 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
   if (p->direct)
     plan_direct(p, j.chunk);
   else
-    plan_panel(p, band[0] * p->out[0] * p->out[2] * j.images, max64(p->k, 1));
+    plan_panel(p, p->band[0] * p->out[0] * p->out[2] * j.images, max64(p->k, 1));
   int64_t rows = p->direct ? j.chunk : p->k_step + j.chunk;
   size_t scratch = scratch_size(&j, j.images * p->channels * p->plane, rows * p->panel);
   luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
@@ -258,8 +256,9 @@ static void *transposed_weight(luc_context *ctx, const job *j, const char *weigh
 static luc_status scattered_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
                                      const char *weight, char *dx) {
   job j;
-  LUC_TRY(job_init(ctx, &j, c, NULL));
+  job_init(ctx, &j, c);
   luc_conv_plan *p = &j.plan;
+  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   size_t bytes;
   char *turned = transposed_weight(ctx, &j, weight, &bytes);
   luc_status status = turned ? LUC_OK : LUC_ERR_MEMORY;
@@ -465,14 +464,11 @@ static void add_cuts(void *arg, int64_t begin, int64_t end) {
 
 /* Bands of about a block of positions: fewer would cost more to add up than to multiply, and what a
  * tile passes must stay in the first-level cache. */
-static void choose_weight_band(const luc_conv *c, int64_t *band) {
-  luc_conv_plan p;
-  luc__conv_plan_sizes(&p, c);
-  band[0] = p.out[1], band[1] = p.out[2];
-  const int d = p.out[1] > 1 ? 0 : 1;
-  int64_t most = max64(BLOCK / (d == 0 ? p.out[2] : 1), 1);
-  band[d] = cuts_of(band[d], cuts_of(band[d], most));
-  if (d == 1) band[d] = min64(cuts_of(band[d], 16) * 16, p.out[2]);
+static void choose_weight_band(luc_conv_plan *p) {
+  const int d = p->out[1] > 1 ? 0 : 1;
+  int64_t most = max64(BLOCK / (d == 0 ? p->out[2] : 1), 1);
+  p->band[d] = cuts_of(p->band[d], cuts_of(p->band[d], most));
+  if (d == 1) p->band[d] = min64(cuts_of(p->band[d], 16) * 16, p->out[2]);
 }
 
 /* Positions of one block, at most. */
@@ -520,10 +516,10 @@ static size_t weight_scratch(const job *j) {
 static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool direct, const void *x,
                                   const void *dy, void *dweight) {
   job j;
-  int64_t band[2];
-  choose_weight_band(c, band);
-  LUC_TRY(job_init(ctx, &j, c, band));
+  job_init(ctx, &j, c);
   luc_conv_plan *p = &j.plan;
+  choose_weight_band(p);
+  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   choose_weight_cuts(&j);
   plan_weight(&j, direct);
   const int64_t all = j.out_channels * p->k;

@@ -11,7 +11,7 @@
 
 /* Pixels a buffer should stay below to live in the second-level cache, and products worth a piece
  * of their own. */
-static const int64_t BUFFER_SIZE = 1 << 11, PIECE_WORK = 1 << 19;
+static const int64_t BUFFER_SIZE = 1 << 11, PIECE_WORK = 1 << 18;
 
 typedef struct job {
   luc_depthwise_plan plan;

@@ -44,7 +44,7 @@ typedef struct luc_conv_piece {
   void *y;                                    /* output, input gradient or weight sums */
   int64_t first[2], size[2];                  /* forward, weight: output rows and columns */
   int64_t count;                              /* forward: filters; gradients: channels */
-  int64_t weight_row;                         /* input gradient: distance of rows of weightᵀ */
+  int64_t weight_row;                         /* distance of rows of weightᵀ, or of the matrix */
   bool accumulate;                            /* weight: add to y */
   int64_t images, x_image, y_image, dy_image; /* how many, and how far apart */
   int64_t filters;                            /* weight */

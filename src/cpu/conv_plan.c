@@ -46,6 +46,7 @@ void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c) {
   p->relu = c->relu;
   p->y_stride[0] = p->out[1] * p->out[2], p->y_stride[1] = p->out[2], p->y_stride[2] = 1;
   p->y_filter = p->pixels;
+  p->band[0] = p->out[1], p->band[1] = p->out[2];
 }
 
 /* What the windows of `out` outputs cover in dimension d. */
@@ -78,9 +79,9 @@ static int64_t shared_zeros(const luc_conv_plan *p) {
   return max64(shared, 0);
 }
 
-/* The buffer for so many output rows and columns at a time. */
-static void plan_buffer(luc_conv_plan *p, int64_t rows, int64_t columns, int64_t *residues) {
-  p->band[0] = rows, p->band[1] = columns;
+/* The buffer for a band. */
+static void plan_buffer(luc_conv_plan *p, int64_t *residues) {
+  const int64_t rows = p->band[0], columns = p->band[1];
   p->depth = luc__conv_covered(p, 0, p->out[0]);
   p->rows = luc__conv_covered(p, 1, rows);
   p->width = luc__conv_covered(p, 2, columns);
@@ -101,29 +102,31 @@ static int64_t slot_of(const luc_conv_plan *p, int d, int64_t at) {
   return i;
 }
 
-/* Those of one channel, and of the next ones that many planes on. */
+/* Those of one row of one channel, and of the others so many elements on. */
 static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
+  const int64_t columns = p->k > 0 ? p->kernel[2] : 0;
+  int64_t *to = offsets + columns;
   p->offsets = offsets;
-  for (int64_t z = 0; z < p->kernel[0]; z++)
-    for (int64_t i = 0; i < p->kernel[1]; i++)
-      for (int64_t j = 0; j < p->kernel[2] && p->channels > 0; j++) {
-        const int64_t y = i * p->dilation[1], x = j * p->dilation[2];
-        const int64_t phase = slot_of(p, 1, y) * p->phases[2] + slot_of(p, 2, x);
-        *offsets++ = z * p->dilation[0] * p->depth_size + phase * p->phase_size +
-                     y / p->stride[1] * p->pitch + x / p->stride[2];
-      }
-  for (int64_t k = p->taps; k < p->k; k++, offsets++) *offsets = offsets[-p->taps] + p->plane;
+  for (int64_t j = 0; j < columns; j++) {
+    const int64_t x = j * p->dilation[2];
+    offsets[j] = slot_of(p, 2, x) * p->phase_size + x / p->stride[2];
+  }
+  for (int64_t i = 1; columns > 0 && i < p->kernel[0] * p->kernel[1]; i++) {
+    const int64_t z = i / p->kernel[1] * p->dilation[0], y = i % p->kernel[1] * p->dilation[1];
+    const int64_t row = z * p->depth_size + y / p->stride[1] * p->pitch +
+                        slot_of(p, 1, y) * p->phases[2] * p->phase_size;
+    for (int64_t j = 0; j < columns; j++) *to++ = offsets[j] + row;
+  }
+  for (int64_t k = p->taps; k < p->k; k++, to++) *to = to[-p->taps] + p->plane;
 }
 
-luc_status luc__conv_plan_init(luc_context *ctx, luc_conv_plan *p, const luc_conv *c,
-                               const int64_t *band) {
-  luc__conv_plan_sizes(p, c);
-  p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
+luc_status luc__conv_plan_buffer(luc_context *ctx, luc_conv_plan *p, luc_dtype dtype) {
+  p->gemm = &luc__kernels(ctx)->gemm[dtype];
   const int64_t residues = p->kernel[1] + p->kernel[2];
   p->tables_size = luc__mul_size((size_t)(residues + p->k), sizeof(int64_t));
   p->tables = luc__alloc(ctx, p->tables_size);
   if (!p->tables) return LUC_ERR_MEMORY;
-  plan_buffer(p, band ? band[0] : p->out[1], band ? band[1] : p->out[2], p->tables);
+  plan_buffer(p, p->tables);
   plan_offsets(p, p->tables + residues);
   return LUC_OK;
 }

@@ -21,7 +21,7 @@ typedef struct job {
   int64_t batch, channel_chunks;
   bool joined;    /* the pixels of all images side by side, else image after image */
   int64_t images; /* at a time, at most */
-  int64_t first, count;
+  int64_t first, count, cuts;
   char *matrix;  /* [k, count * pixels] or [count, k, pixels] */
   char *outputs; /* joined: [filters, count * pixels] */
   size_t matrix_bytes, output_bytes;
@@ -51,9 +51,10 @@ static bool is_patches(const luc_conv_plan *p) {
 /* Gathering takes as long as some 16 filters; the other ways lose that at the ends of rows, or in
  * tiles that add up their lanes (the weight's gradient), or in parts (the input's, if strided). */
 bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
-  luc_conv_plan p = {0};
+  if (c->groups > 1 || c->out_channels < 64) return false;
+  luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
-  if (c->groups > 1 || p.filters < 64 || p.k * p.pixels > 4 * MATRIX_SIZE) return false;
+  if (p.k * p.pixels > 4 * MATRIX_SIZE) return false;
   const bool strided = p.stride[0] * p.stride[1] * p.stride[2] > 1;
   switch (way) {
   case LUC_CONV_FORWARD: return p.filters >= 256 || p.out[2] < 16;
@@ -65,7 +66,8 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   *j = (job){.kernels = &luc__kernels(ctx)->conv[c->dtype], .dtype = c->dtype, .batch = c->batch};
   luc_conv_plan *p = &j->plan;
-  LUC_TRY(luc__conv_plan_init(ctx, p, c, NULL));
+  luc__conv_plan_sizes(p, c);
+  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j->channel_chunks = cuts_of(p->channels, CHANNELS);
   j->joined = p->pixels % 16 != 0 && p->pixels < 256;
@@ -88,20 +90,25 @@ static void job_free(luc_context *ctx, job *j) {
   luc__conv_plan_free(ctx, &j->plan);
 }
 
-/* Some channels to the matrix, or with a dx from there: of all images if they are joined, else of
- * one. */
+static int64_t row_of(const job *j) {
+  return (j->joined ? j->count : 1) * j->plan.pixels;
+}
+
+/* Some channels of some images to the matrix, or with a dx from there. */
 static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   const luc_conv_plan *c = &j->plan;
   void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
-    const int64_t image = i / j->channel_chunks, channel = i % j->channel_chunks * CHANNELS;
+    const int64_t channel = i % j->channel_chunks * CHANNELS, cut = i / j->channel_chunks;
+    const int64_t image = cut * j->count / j->cuts;
     const int64_t from = ((j->first + image) * c->channels + channel) * c->in_pixels * j->size;
     luc_conv_piece p = {.count = min64(CHANNELS, c->channels - channel)};
-    p.images = j->joined ? j->count : 1;
+    p.images = (cut + 1) * j->count / j->cuts - image;
     p.x_image = p.y_image = c->channels * c->in_pixels;
-    const int64_t at = (image * c->k + channel * c->taps) * p.images * c->pixels;
-    p.y = j->matrix + at * j->size;
+    p.weight_row = row_of(j);
+    const int64_t before = image * (j->joined ? c->pixels : c->k * c->pixels);
+    p.y = j->matrix + (before + channel * c->taps * p.weight_row) * j->size;
     if (j->dx) {
       p.x = p.y, p.y = j->dx + from;
       j->kernels->add_columns(c, &p, scratch);
@@ -113,10 +120,12 @@ static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
   luc__slots_put(&j->slots, scratch);
 }
 
+/* All images together where there are pieces enough. */
 static luc_status move_matrix(luc_context *ctx, job *j) {
   const luc_conv_plan *c = &j->plan;
-  const int64_t images = j->joined ? j->count : 1, planes = max64(CHANNELS, images);
-  const int64_t pieces = j->count / images * j->channel_chunks;
+  j->cuts = j->joined ? min64(j->count, cuts_of(8, j->channel_chunks)) : j->count;
+  const int64_t pieces = j->cuts * j->channel_chunks, images = cuts_of(j->count, j->cuts);
+  const int64_t planes = max64(CHANNELS, images);
   const int64_t grain = PIECE_SIZE / (CHANNELS * c->taps * images * c->pixels + 1) + 1;
   size_t bytes = luc__mul_size((size_t)(planes * c->plane + 4 * LUC_CONV_SLACK), (size_t)j->size);
   bytes += (size_t)luc__conv_weight_tables(c, 1);
@@ -149,10 +158,6 @@ static bool next_stretch(job *j) {
   j->first += j->count;
   j->count = min64(j->images, j->batch - j->first);
   return j->count > 0;
-}
-
-static int64_t row_of(const job *j) {
-  return (j->joined ? j->count : 1) * j->plan.pixels;
 }
 
 static char *outputs_of(const job *j) {

@@ -52,6 +52,8 @@ for name, kind, args, options, shape in [
     ("Conv2d 128-128 3x3 in 32 groups", nn.Conv2d, (128, 128, 3), SAME | {"groups": 32},
      image(128, 56)),
     ("Conv1d 32-32 9", nn.Conv1d, (32, 32, 9), {"padding": 4}, (8, 32, 16000)),
+    ("Conv2d 960 depthwise 3x3", nn.Conv2d, (960, 960, 3), SAME | {"groups": 960}, image(960, 7)),
+    ("Conv2d 3-192 16x16 stride 16", nn.Conv2d, (3, 192, 16), {"stride": 16}, image(3, 224)),
     ("Conv3d 16-32 3x3x3", nn.Conv3d, (16, 32, 3), SAME, (2, 16, 16, 28, 28)),
 ]:
     convolution("%s on %s" % (name, list(shape)), kind, args, options, shape)
