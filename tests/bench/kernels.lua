@@ -136,6 +136,10 @@ transform("rfft2 of [4, 256, 256]", 4 * 2.5 * 256 ^ 2 * 16, function(lucerna)
   local x = lucerna.rand(4, 256, 256)
   return function() lucerna.fft.rfft2(x) end
 end)
+transform("fft2 of [8, 256, 256] complex", 8 * 5 * 256 ^ 2 * 16, function(lucerna)
+  local z = lucerna.fft.fft2(lucerna.rand(8, 256, 256))
+  return function() lucerna.fft.fft2(z) end
+end)
 local FRAMES = 101 * 2.5 * 400 * 8.64
 transform("stft of 16,000 samples, 400 a frame, every 160", FRAMES, function(lucerna)
   local x, window = lucerna.rand(16000), lucerna.hann_window(400)
@@ -311,10 +315,19 @@ cases:add("attention, 8 heads of 64, 512 tokens, batch 2, training", {
   end,
 })
 
+cases:add("attention, 1 head of 64, 1,024 tokens, causal, training", {
+  flops = 3 * 2 * 1024 * 1024 * 64, ratio = 1, train = true,
+  setup = function(lucerna)
+    local x = lucerna.rand(1024, 64, { requires_grad = true })
+    local attend, g = lucerna.nn.functional.scaled_dot_product_attention, lucerna.rand(1024, 64)
+    return function() attend(x, x, x, { is_causal = true }):backward(g) end
+  end,
+})
+
 -- ---- optimizers: 11 M parameters, as a ResNet-18 has, in 62 tensors ----
 
-for _, kind in ipairs { "Adam", "SGD" } do
-  local bytes = kind == "Adam" and 7 * 4 or 5 * 4
+for _, kind in ipairs { "Adam", "SGD", "RMSprop" } do
+  local bytes = kind == "Adam" and 7 * 4 or 5 * 4 -- read and written, of each
   cases:add(kind .. ", a step over 11 M parameters", {
     bytes = bytes * 11.2e6, ratio = 1, train = true,
     setup = function(lucerna)

@@ -102,6 +102,12 @@ on("rfft of [256]", (256,), torch.fft.rfft)
 on("rfft2 of [4, 256, 256]", (4, 256, 256), torch.fft.rfft2)
 
 
+@case("fft2 of [8, 256, 256] complex")
+def _():
+    z = torch.fft.fft2(torch.rand(8, 256, 256))
+    return lambda: torch.fft.fft2(z)
+
+
 @case("stft of 16,000 samples, 400 a frame, every 160")
 def _():
     x, window = torch.rand(16000), torch.hann_window(400)
@@ -192,6 +198,14 @@ def attend(q, k, v):
     return (q @ k.transpose(-2, -1) / 8).softmax(-1) @ v
 
 
+def attend_causally(x):
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(x, x, x, is_causal=True)
+    n = x.shape[0]
+    hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
+    return (x @ x.transpose(-2, -1) / 8).masked_fill(hidden, float("-inf")).softmax(-1) @ x
+
+
 if hasattr(F, "scaled_dot_product_attention"):
     attend = F.scaled_dot_product_attention
 
@@ -209,6 +223,12 @@ def _():
     return lambda: attend(q, k, v).backward(g)
 
 
+@case("attention, 1 head of 64, 1,024 tokens, causal, training", train=True)
+def _():
+    x, g = torch.rand(1024, 64, requires_grad=True), torch.rand(1024, 64)
+    return lambda: attend_causally(x).backward(g)
+
+
 def optimizer(name, kind, **options):
     @case(name + ", a step over 11 M parameters", train=True)
     def _():
@@ -220,3 +240,4 @@ def optimizer(name, kind, **options):
 
 optimizer("Adam", torch.optim.Adam)
 optimizer("SGD", torch.optim.SGD, momentum=0.9)
+optimizer("RMSprop", torch.optim.RMSprop)

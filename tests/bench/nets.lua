@@ -103,13 +103,14 @@ cases:add("ResNet-18, batch 4, 112 x 112, training step", {
   end,
 })
 
--- One layer of 64 to 128 features: forward, or there and back.
+-- One layer of 64 to 128 features, unless case says others: forward, or there and back.
 local function recurrent(name, class, steps, batch, case)
+  local from, to = case.from or 64, case.to or 128
   case.ratio = 2
   case.setup = function(lucerna)
-    local net, x = lucerna.nn[class](64, 128), lucerna.rand(steps, batch, 64)
+    local net, x = lucerna.nn[class](from, to), lucerna.rand(steps, batch, from)
     if not case.train then return function() net(x) end end
-    local g = lucerna.rand(steps, batch, 128)
+    local g = lucerna.rand(steps, batch, to)
     return function()
       net:zero_grad()
       net(x):backward(g)
@@ -121,6 +122,8 @@ end
 recurrent("LSTM 64-128, 32 steps, batch 16, forward", "LSTM", 32, 16, {})
 recurrent("LSTM 64-128, 32 steps, batch 16, there and back", "LSTM", 32, 16, { train = true })
 recurrent("LSTM 64-128, 1 step, batch 1, forward", "LSTM", 1, 1, { unit = "us", threads = { 1 } })
+recurrent("LSTM 256-256, 32 steps, batch 1, there and back", "LSTM", 32, 1,
+  { train = true, from = 256, to = 256 })
 recurrent("GRU 64-128, 32 steps, batch 16, there and back", "GRU", 32, 16, { train = true })
 
 cases:add("LSTMCell 64-128, batch 16, forward", {

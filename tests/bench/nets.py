@@ -149,6 +149,12 @@ def _():
     return recurrent(nn.LSTM(64, 128))
 
 
+@case("LSTM 256-256, 32 steps, batch 1, there and back", train=True)
+def _():
+    x, g = torch.rand(32, 1, 256), torch.rand(32, 1, 256)
+    return there_and_back(nn.LSTM(256, 256), x, g, lambda y: y[0])
+
+
 @case("GRU 64-128, 32 steps, batch 16, there and back", train=True)
 def _():
     return recurrent(nn.GRU(64, 128))
