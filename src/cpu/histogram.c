@@ -1,5 +1,7 @@
-/* One pass over the values. */
+/* One pass over the values, in pieces for the pool where they are counted. */
 #include "cpu/histogram.h"
+
+#include <string.h>
 
 static double rounded(const luc_histogram *h, double x) {
   return h->single ? (double)(float)x : x;
@@ -35,9 +37,64 @@ static int64_t bin_of(const luc_histogram *h, double x) {
   return bin < bins ? bin : bins - 1;
 }
 
-void luc__histogram(const luc_histogram *h) {
+/* Order matters to sums of weights, not to counts. */
+static void add_weights(const luc_histogram *h) {
   double first = h->edges[0], last = h->edges[h->bins];
   for (int64_t i = 0; i < h->n; i++)
-    if (h->x[i] >= first && h->x[i] <= last)
-      h->sums[bin_of(h, h->x[i])] += h->weights ? h->weights[i] : 1;
+    if (h->x[i] >= first && h->x[i] <= last) h->sums[bin_of(h, h->x[i])] += h->weights[i];
+}
+
+static void count_range(const void *arg, int64_t begin, int64_t end, int64_t *counts) {
+  const luc_histogram *h = arg;
+  double first = h->edges[0], last = h->edges[h->bins];
+  for (int64_t i = begin; i < end; i++)
+    if (h->x[i] >= first && h->x[i] <= last) counts[bin_of(h, h->x[i])]++;
+}
+
+luc_status luc__histogram(luc_context *ctx, const luc_histogram *h) {
+  size_t bytes = (size_t)h->bins * sizeof(int64_t);
+  if (h->weights) {
+    add_weights(h);
+    return LUC_OK;
+  }
+  int64_t *counts = luc__alloc(ctx, bytes);
+  if (!counts) return LUC_ERR_MEMORY;
+  luc_status status = luc__tally(ctx, h->n, h->bins, count_range, h, counts);
+  for (int64_t i = 0; status == LUC_OK && i < h->bins; i++) h->sums[i] = (double)counts[i];
+  luc__free(ctx, counts, bytes);
+  return status;
+}
+
+/* ---- pieces ---- */
+
+enum { PIECE = 1 << 15, MOST = 16 };
+
+typedef struct tally {
+  luc_tally_fn fn;
+  const void *arg;
+  int64_t n, bins, pieces;
+  int64_t *counts; /* [pieces, bins] */
+} tally;
+
+static void tally_pieces(void *arg, int64_t begin, int64_t end) {
+  const tally *t = arg;
+  for (int64_t i = begin; i < end; i++)
+    t->fn(t->arg, i * t->n / t->pieces, (i + 1) * t->n / t->pieces, t->counts + i * t->bins);
+}
+
+luc_status luc__tally(luc_context *ctx, int64_t n, int64_t bins, luc_tally_fn fn, const void *arg,
+                      int64_t *counts) {
+  tally t = {fn, arg, n, bins, n / PIECE < MOST ? n / PIECE : MOST, NULL};
+  memset(counts, 0, (size_t)bins * sizeof *counts);
+  if (t.pieces < 2 || bins > PIECE / MOST) { /* then adding them up would cost as much */
+    fn(arg, 0, n, counts);
+    return LUC_OK;
+  }
+  size_t bytes = (size_t)(t.pieces * bins) * sizeof *counts;
+  t.counts = luc__alloc_zero(ctx, bytes);
+  if (!t.counts) return LUC_ERR_MEMORY;
+  luc__parallel_for(ctx, t.pieces, 1, tally_pieces, &t);
+  for (int64_t i = 0; i < t.pieces * bins; i++) counts[i % bins] += t.counts[i];
+  luc__free(ctx, t.counts, bytes);
+  return LUC_OK;
 }

@@ -1,4 +1,4 @@
-/* Counting values into bins, in double. */
+/* Counting values into bins; weights are added up in double. */
 #ifndef LUC_HISTOGRAM_H
 #define LUC_HISTOGRAM_H
 
@@ -21,6 +21,11 @@ typedef struct luc_histogram {
 
 /* Adds weights up; values outside the edges and NaN are left out. The last bin has both its
  * ends. */
-void luc__histogram(const luc_histogram *h);
+luc_status luc__histogram(luc_context *ctx, const luc_histogram *h);
+
+/* Calls fn over pieces of [0, n), each with counts [bins] of its own, from 0; adds them up. */
+typedef void (*luc_tally_fn)(const void *arg, int64_t begin, int64_t end, int64_t *counts);
+luc_status luc__tally(luc_context *ctx, int64_t n, int64_t bins, luc_tally_fn fn, const void *arg,
+                      int64_t *counts);
 
 #endif

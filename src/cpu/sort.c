@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/histogram.h"
+
 typedef struct pair {
   uint64_t key;
   int64_t at;
@@ -338,17 +340,6 @@ int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *
   return found;
 }
 
-int64_t luc__distinct_range(const int64_t *x, int64_t n, int64_t *low) {
-  int64_t least = n ? x[0] : 0, most = least;
-  for (int64_t i = 0; i < n; i++) {
-    least = x[i] < least ? x[i] : least;
-    most = x[i] > most ? x[i] : most;
-  }
-  *low = least;
-  uint64_t range = (uint64_t)most - (uint64_t)least;
-  return range < INT64_MAX ? (int64_t)range + 1 : INT64_MAX;
-}
-
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
                            int64_t *values, int64_t *inverse, int64_t *counts) {
   int64_t found = 0;
@@ -427,12 +418,15 @@ luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   return LUC_OK;
 }
 
-void luc__bincount(const int64_t *x, int64_t n, const double *weights, int64_t bins, void *out) {
+static void count_ints(const void *arg, int64_t begin, int64_t end, int64_t *counts) {
+  const int64_t *x = arg;
+  for (int64_t i = begin; i < end; i++) counts[x[i]]++;
+}
+
+luc_status luc__bincount(luc_context *ctx, const int64_t *x, int64_t n, const double *weights,
+                         int64_t bins, void *out) {
+  if (!weights) return luc__tally(ctx, n, bins, count_ints, x, out);
   memset(out, 0, (size_t)bins * 8);
-  for (int64_t i = 0; i < n; i++) {
-    if (weights)
-      ((double *)out)[x[i]] += weights[i];
-    else
-      ((int64_t *)out)[x[i]]++;
-  }
+  for (int64_t i = 0; i < n; i++) ((double *)out)[x[i]] += weights[i];
+  return LUC_OK;
 }

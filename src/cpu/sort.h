@@ -34,9 +34,8 @@ int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *
                       int64_t *firsts, int64_t *inverse, int64_t *counts);
 int64_t luc__distinct_runs(luc_dtype dtype, const void *x, int64_t n, int64_t *firsts,
                            int64_t *inverse, int64_t *counts);
-/* The same of integers near each other, by a table of the `range` numbers from the lowest on (which
- * distinct_range finds): values, in order, and counts have room for one more than there can be. */
-int64_t luc__distinct_range(const int64_t *x, int64_t n, int64_t *low);
+/* The same of integers near each other, by a table of the `range` numbers from low on. values, in
+ * order, and counts have room for one more than there can be. */
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
                            int64_t *values, int64_t *inverse, int64_t *counts);
 
@@ -52,6 +51,7 @@ typedef struct luc_search_job {
 luc_status luc__search(luc_context *ctx, const luc_search_job *job);
 
 /* Counts (or adds up float64 weights of) the values 0 … bins - 1 among n int64 values. */
-void luc__bincount(const int64_t *x, int64_t n, const double *weights, int64_t bins, void *out);
+luc_status luc__bincount(luc_context *ctx, const int64_t *x, int64_t n, const double *weights,
+                         int64_t bins, void *out);
 
 #endif

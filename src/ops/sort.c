@@ -162,6 +162,23 @@ static void gather_values(const luc_tensor *x, const int64_t *at, luc_tensor *y)
     memcpy(y->data + (size_t)i * size, x->data + (size_t)at[i] * size, size);
 }
 
+/* The smallest and the largest of int64 x; 0 and -1 of nothing. */
+static luc_status extremes(luc_context *ctx, luc_tensor *x, int64_t *low, int64_t *high) {
+  luc_tensor *least = NULL, *most = NULL;
+  luc_status status = LUC_OK;
+  *low = 0;
+  *high = -1;
+  if (x->numel == 0) return LUC_OK;
+  LUC_GO(luc__op1(ctx, LUC_OP_amin, &least, LUC_ARGS(luc_v_tensor(x))));
+  LUC_GO(luc__op1(ctx, LUC_OP_amax, &most, LUC_ARGS(luc_v_tensor(x))));
+  *low = *(const int64_t *)(void *)least->data;
+  *high = *(const int64_t *)(void *)most->data;
+done:
+  luc_tensor_release(ctx, least);
+  luc_tensor_release(ctx, most);
+  return status;
+}
+
 /* What unique makes besides values: NULL where it was not asked for. */
 typedef struct distinct_parts {
   luc_tensor *inverse, *counts;
@@ -223,13 +240,15 @@ static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value
   luc_tensor *x = NULL, *table = NULL, *values = NULL, *y = NULL;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
   luc_dtype dtype = (luc_dtype)t->dtype;
-  int64_t low, *marks, *value, n = t->numel, found = 0;
+  int64_t low, high, *marks, *value, n = t->numel, found = 0;
   luc_status status;
   LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
   const int64_t *v = (const int64_t *)(void *)x->data;
-  int64_t range = luc__distinct_range(v, n, &low), room = (range < n ? range : n) + 1;
-  *done = n > 0 && range / 4 <= n;
+  LUC_GO(extremes(ctx, x, &low, &high));
+  uint64_t apart = (uint64_t)high - (uint64_t)low;
+  *done = n > 0 && apart / 4 < (uint64_t)n;
   if (!*done) goto done;
+  int64_t range = (int64_t)apart + 1, room = (range < n ? range : n) + 1;
   LUC_GO(index_tensor(ctx, 1, &range, &marks, &table));
   LUC_GO(index_tensor(ctx, 1, &room, &value, &values));
   LUC_GO(new_parts(ctx, t, flags, &parts));
@@ -335,16 +354,17 @@ luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) 
   if (t->numel == 0) weights = NULL; /* as in PyTorch, counts */
   LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
   const int64_t *v = (const int64_t *)(const void *)x->data;
-  for (int64_t i = 0; i < x->numel && status == LUC_OK; i++) {
+  int64_t low, high;
+  LUC_GO(extremes(ctx, x, &low, &high));
+  for (int64_t i = 0; low < 0; i++)
     if (v[i] < 0)
-      status = luc__fail(ctx, LUC_ERR_VALUE, "bincount: input must not be negative (got %lld)",
-                         (long long)v[i]);
-    if (v[i] >= bins) bins = v[i] + 1;
-  }
-  if (status != LUC_OK) goto done;
+      LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "bincount: input must not be negative (got %lld)",
+                       (long long)v[i]));
+  if (high >= bins) bins = high < INT64_MAX ? high + 1 : high;
   if (weights) LUC_GO(luc__contiguous_as(ctx, weights, LUC_FLOAT64, &w));
   LUC_GO(luc__tensor_empty(ctx, weights ? LUC_FLOAT64 : LUC_INT64, 1, &bins, &sums));
-  luc__bincount(v, x->numel, w ? (const double *)(const void *)w->data : NULL, bins, sums->data);
+  LUC_GO(luc__bincount(ctx, v, x->numel, w ? (const double *)(const void *)w->data : NULL, bins,
+                       sums->data));
   bool narrow = weights && weights->dtype == LUC_FLOAT32;
   LUC_GO(
       luc__out(ctx, "bincount", out, narrow ? LUC_FLOAT32 : (luc_dtype)sums->dtype, 1, &bins, &y));

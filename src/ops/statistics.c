@@ -276,16 +276,19 @@ static luc_status count(luc_context *ctx, luc_binning binning, luc_tensor *x, lu
   LUC_GO(luc__dense(ctx, weights, LUC_FLOAT64, &w));
   LUC_GO(
       luc__op1(ctx, LUC_OP_zeros, &made, LUC_ARGS(luc_v_ints(&bins, 1), luc_v_dtype(LUC_FLOAT64))));
-  luc__histogram(&(luc_histogram){.binning = binning,
-                                  .single = x->dtype != LUC_FLOAT64,
-                                  .bins = bins,
-                                  .edges = luc__data(e),
-                                  .n = v->numel,
-                                  .x = luc__data(v),
-                                  .weights = luc__data(w),
-                                  .sums = luc__data(made)});
+  luc_histogram job = {.binning = binning,
+                       .single = x->dtype != LUC_FLOAT64,
+                       .bins = bins,
+                       .edges = luc__data(e),
+                       .n = v->numel,
+                       .x = luc__data(v),
+                       .weights = luc__data(w),
+                       .sums = luc__data(made)};
+  LUC_GO(luc__histogram(ctx, &job));
   *sums = made;
+  made = NULL;
 done:
+  luc_tensor_release(ctx, made);
   luc_tensor_release(ctx, w);
   luc_tensor_release(ctx, e);
   luc_tensor_release(ctx, v);

@@ -310,6 +310,14 @@ describe("large tensors", function()
     assert.is_true(x:masked_scatter(mask, x[mask] * 2):equal(x + x * mask))
   end)
 
+  it("are counted", function()
+    local ids = lucerna.randint(0, 900, { 200000 })
+    local counts = ids:bincount { minlength = 900 }
+    assert.is_true(counts:float():equal(ids:float():histc(900, 0, 900)))
+    assert.is_true(counts:equal(lucerna.zeros(900, { dtype = lucerna.int64 }):index_add(1, ids + 1,
+      lucerna.ones_like(ids))))
+  end)
+
   it("are left as they were by a position out of range", function()
     local ids = lucerna.randint(1, ROWS + 1, { 70000 })
     for _, bad in ipairs { 0, ROWS + 1, -1 } do

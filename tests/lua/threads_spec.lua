@@ -75,6 +75,10 @@ local WORK = {
     local layer = nn.TransformerEncoderLayer(64, 4, { dim_feedforward = 128, dropout = 0 })
     return layer(randn({ 40, 8, 64 }))
   end,
+  counted = function()
+    local x, ids = lucerna.randn(300000), lucerna.randint(0, 900, { 300000 })
+    return lucerna.cat { x:histc(50), ids:bincount():float(), ids:bincount(x) }
+  end,
   indexed = function()
     local x, ids = randn({ 40, 9000 }), lucerna.randint(1, 41, { 40, 9000 })
     local rows, mask = lucerna.randint(1, 41, { 200 }), lucerna.rand(40, 9000):gt(0.5)
