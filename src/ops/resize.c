@@ -33,8 +33,14 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   luc_tensor *t = NULL, *next = NULL;
   luc_taps taps = {.block = NULL};
   luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  int64_t before = 1, after = 1; /* elements */
+  for (int i = 0; i < spatial; i++) {
+    before *= back ? out_size[i] : in[i];
+    after *= back ? in[i] : out_size[i];
+  }
   LUC_GO(luc__dense(ctx, input, compute, &t));
-  for (int i = spatial - 1; i >= 0; i--) {
+  for (int k = 0; k < spatial; k++) { /* the last dimension, which takes longest, where few are */
+    const int i = after < before ? k : spatial - 1 - k;
     double scale = args[0].n > 0 ? args[0].as.floats[i] : 0;
     LUC_GO(luc__taps_new(ctx, (luc_resampling)args[1].as.i, compute, in[i], out_size[i], scale,
                          args[2].as.i != 0, &taps));
