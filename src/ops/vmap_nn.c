@@ -393,6 +393,56 @@ luc_status luc__vmap_attention(luc_context *ctx, luc_vcall *c) {
   return luc__vm_all_batched(c) ? luc__vm_call(ctx, c) : LUC_VMAP_DECLINE;
 }
 
+/* ---- recurrent layers ---- */
+
+/* [B, T * N, width], the rows of all steps in turn, as [T, B * N, width] in two dimensions; or
+ * back. */
+static luc_tensor *steps_first(luc_vcall *c, luc_tensor *t, int64_t steps, bool back) {
+  if (c->f.status != LUC_OK || !t) return NULL;
+  const int64_t width = t->sizes[t->ndim - 1], size = c->level->size;
+  const int64_t rows = back ? t->sizes[0] / size : t->sizes[1];
+  const int64_t from[] = {back ? steps : size, back ? size : steps, rows / steps, width};
+  t = luc__f_transpose(&c->f, luc__f_reshape(&c->f, t, 4, from), 0, 1);
+  if (back) return luc__f_reshape(&c->f, t, 3, (int64_t[]){size, rows, width});
+  return luc__f_reshape(&c->f, t, 2, (int64_t[]){rows * size, width});
+}
+
+/* The samples' rows beside each other in each step. */
+static luc_status run_together(luc_context *ctx, luc_vcall *c, int64_t steps, int64_t *sizes) {
+  luc_value results[LUC_MAX_RESULTS] = {{0}};
+  for (int64_t i = 0; i < steps; i++) sizes[i] = c->args[7].as.ints[i] * c->level->size;
+  c->args[7].as.ints = sizes;
+  if (!luc__vm_batch(c, 0)) return c->f.status;
+  c->args[0].as.tensor = steps_first(c, c->args[0].as.tensor, steps, false);
+  for (int p = 1; p <= 2; p++)
+    if (c->args[p].kind == LUC_TENSOR) c->args[p].as.tensor = fold(c, p);
+  LUC_TRY(c->f.status);
+  LUC_TRY(luc_call(ctx, c->op, c->args, c->info->schema.nparams, results));
+  for (int r = 0; r < c->info->schema.nresults; r++) {
+    luc_tensor *t = luc__f_own(&c->f, luc_as_tensor(&results[r]));
+    const bool state = r == 1 || r == 2;
+    if (t) (void)luc__vm_result(c, r, state ? unfold(c, t) : steps_first(c, t, steps, true));
+  }
+  return c->f.status;
+}
+
+/* recurrence(gates, h, c, w_hh, b_hh, w_hr, cell, batch_sizes, reverse, keep) -> (output, h_n, c_n,
+ * work, cells): the same weights for all, sequences of one length */
+luc_status luc__vmap_recurrence(luc_context *ctx, luc_vcall *c) {
+  const int64_t steps = c->args[7].n;
+  const int64_t *each = c->args[7].as.ints;
+  if (c->batched >> 3 || !c->level->size || luc__vm_ndim(c, 0) != 2 || luc__vm_ndim(c, 1) != 2)
+    return LUC_VMAP_DECLINE;
+  if (steps == 0 || each[0] == 0 || each[steps - 1] != each[0]) return LUC_VMAP_DECLINE;
+  const size_t bytes = (size_t)steps * sizeof *each;
+  int64_t *sizes = luc__alloc(ctx, bytes);
+  if (!sizes) return LUC_ERR_MEMORY;
+  luc_status status = run_together(ctx, c, steps, sizes);
+  c->args[7].as.ints = each;
+  luc__free(ctx, sizes, bytes);
+  return status;
+}
+
 /* constant_pad_nd(input, pad, value) */
 luc_status luc__vmap_pad(luc_context *ctx, luc_vcall *c) {
   return c->args[1].n > 2 * luc__vm_ndim(c, 0) ? LUC_VMAP_DECLINE : luc__vm_call(ctx, c);

@@ -48,6 +48,33 @@ local function close(want, got, label)
     ("%s: %.9g, want %.9g"):format(label, got, want))
 end
 
+describe("recurrent layers under vmap", function()
+  local func, none = lucerna.func, lucerna.none
+  local function loss(net, x) return (net(x)):pow(2):sum() end
+  for _, class in ipairs {"LSTM", "GRU", "RNN"} do
+    it("give each sample its own results and gradients: " .. class, function()
+      lucerna.manual_seed(6)
+      local options = {num_layers = 2, bidirectional = true, dtype = lucerna.float64}
+      local net, x = nn[class](5, 7, options), parity.leaf {4, 3, 2, 5}
+      local y = func.vmap(function(a) return (net(a)) end)(x)
+      for i = 1, 4 do parity.close(y[i], (net(x[i])), {atol = 1e-12}) end
+      local all, sum = lucerna.autograd.grad(y:pow(2):sum(), x), 0
+      for i = 1, 4 do sum = sum + loss(net, x[i]) end
+      parity.close(all, lucerna.autograd.grad(sum, x), {atol = 1e-12})
+
+      local params = {}
+      for name, p in net:named_parameters() do params[name] = p:detach() end
+      local gradients = func.grad(function(p, a)
+        return func.functional_call(net, p, a):pow(2):sum()
+      end)
+      local each = func.vmap(gradients, {none, 1})(params, x:detach())
+      for name, g in pairs(gradients(params, x[3]:detach())) do
+        parity.close(each[name][3], g, {atol = 1e-12}, name)
+      end
+    end)
+  end
+end)
+
 -- Few rows of many units go step by step, each step cut along the units; many rows do not, nor
 -- does a gradient that is recorded, which is made of operators.
 describe("few rows of many units", function()
