@@ -74,10 +74,13 @@ static luc_tensor *norm_slope(luc_formula *f, luc_tensor *x, luc_tensor *y, luc_
     unit = luc__f_where(f, luc__fs(f, LUC_OP_eq, y, 0), NULL, unit);
     return luc__f2(f, LUC_OP_mul, unit, g);
   }
-  luc_tensor *power = luc__fs(f, LUC_OP_pow, size, p - 1);
-  if (p < 1) power = luc__f_where(f, luc__fs(f, LUC_OP_eq, x, 0), NULL, power);
+  /* Zeros become ones before their powers: the slope of a power may be infinite there. */
+  luc_tensor *zero = luc__fs(f, LUC_OP_eq, x, 0), *flat = luc__fs(f, LUC_OP_eq, y, 0);
+  luc_tensor *power = luc__fs(f, LUC_OP_pow, luc__f2(f, LUC_OP_add, size, zero), p - 1);
+  power = luc__f_where(f, zero, NULL, power);
+  y = luc__f2(f, LUC_OP_add, y, flat);
   luc_tensor *share = luc__f2(f, LUC_OP_div, g, luc__fs(f, LUC_OP_pow, y, p - 1));
-  share = luc__f_where(f, luc__fs(f, LUC_OP_eq, y, 0), NULL, share);
+  share = luc__f_where(f, flat, NULL, share);
   return luc__f2(f, LUC_OP_mul, luc__f2(f, LUC_OP_mul, sign, power), share);
 }
 
