@@ -68,19 +68,21 @@ static double zeta_left(double s, double q) {
 /* Hurwitz' zeta(s, q), the sum of (q + n)^-s: terms until q is large, then Euler and Maclaurin's
  * correction. */
 double luc__zeta(double s, double q) {
-  static const double b[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730};
+  static const double b[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
+                             5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
+                             43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
   if (s == 1) return INFINITY;
   if (!(s > 1) || isnan(q)) return NAN;
   if (q <= 0 && q == floor(q)) return INFINITY;
   if (q < 0) return s == floor(s) ? zeta_left(s, q) : NAN;
   double sum = 0;
-  for (double far = 12 + 3 * s; q < far; q += 1) {
+  for (int i = 0; i < 9 || q < 10; i++, q += 1) {
     double term = pow(q, -s);
     sum += term;
     if (term <= 1e-17 * sum) return sum;
   }
   double rest = q / (s - 1) + 0.5, term = s / q, factorial = 2; /* times q^-s */
-  for (int k = 0; k < 6; k++) {
+  for (int k = 0; k < 12; k++) {
     rest += b[k] * term / factorial;
     term *= (s + 2 * k + 1) / q * ((s + 2 * k + 2) / q);
     factorial *= (2 * k + 3) * (2 * k + 4);
@@ -115,8 +117,10 @@ double luc__erfcx(double x) {
   return isnan(x) ? x : sum / (x * sqrt(PI));
 }
 
+/* In the tail with what rounding erfc's argument lost. */
 double luc__ndtr(double x) {
-  return 0.5 * erfc(-x * SQRT_HALF);
+  double t = -x * SQRT_HALF, lost = fma(-x, SQRT_HALF, -t) + x * 4.833646656726457e-17;
+  return 0.5 * erfc(t) * (t > 0 && t < 40 ? 1 - 2 * t * lost : 1);
 }
 
 double luc__log_ndtr(double x) {

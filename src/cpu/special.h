@@ -1,5 +1,6 @@
 /* Special functions that the C library lacks, in double, for kernels that are called rarely: those
- * of special.def by the names luc__<id> (what each is, ops/special.c says), and polygamma. */
+ * of special.def by the names luc__<id> (what each is, ops/special.c says), and those whose vector
+ * functions (vmath.inc) leave some arguments to these. */
 #ifndef LUC_SPECIAL_H
 #define LUC_SPECIAL_H
 
@@ -12,7 +13,10 @@
 #undef LUC_SPECIAL_2
 
 double luc__erfinv(double y);
+double luc__ndtr(double x);
+double luc__ndtri(double p);
 double luc__sinc(double x);
+double luc__i0(double x);
 /* log(|Gamma(x)|), and its derivative. */
 double luc__lgamma(double x);
 double luc__digamma(double x);

@@ -1,4 +1,4 @@
-/* Bessel and Airy functions in double. I: the power series, and Hankel's expansion of large
+/* Bessel and Airy functions in double. I0: the power series, and Hankel's expansion of large
  * arguments (Abramowitz and Stegun 9.6.10, 9.7.1). K: the trapezoidal rule on its integral 9.6.24,
  * which converges exponentially (Trefethen and Weideman, 2014), Ai for positive numbers too. J and
  * Y are the C library's. */
@@ -6,49 +6,20 @@
 
 #include "cpu/special.h"
 
-/* I of order 0 or 1 of x in [0, 20]. */
-static double i_series(int order, double x) {
-  double t = 0.25 * x * x, term = order ? 0.5 * x : 1, sum = term;
-  for (int k = 1; term > 1e-17 * sum; k++) {
-    term *= t / (k * (k + order));
-    sum += term;
-  }
-  return sum;
-}
-
-/* e^-x I of x >= 20. */
-static double i_far(int order, double x) {
-  double term = 1, sum = 1;
-  for (int k = 1; k < 40 && fabs(term) > 1e-17; k++) {
-    double odd = 2 * k - 1;
-    term *= (odd * odd - 4 * order) / (8 * k * x);
-    sum += term;
-  }
-  return sum / sqrt(6.28318530717958647693 * x);
-}
-
-static double i_of(int order, double x) {
-  return x < 20 ? i_series(order, x) : exp(x) * i_far(order, x);
-}
-
-static double i_scaled(int order, double x) {
-  return x < 20 ? exp(-x) * i_series(order, x) : i_far(order, x);
-}
-
 double luc__i0(double x) {
-  return i_of(0, fabs(x));
-}
-
-double luc__i0e(double x) {
-  return i_scaled(0, fabs(x));
-}
-
-double luc__i1(double x) {
-  return copysign(i_of(1, fabs(x)), x);
-}
-
-double luc__i1e(double x) {
-  return copysign(i_scaled(1, fabs(x)), x);
+  double a = fabs(x), term = 1, sum = 1;
+  if (a < 20) {
+    for (int k = 1; term > 1e-17 * sum; k++) {
+      term *= 0.25 * a * a / ((double)k * k);
+      sum += term;
+    }
+    return sum;
+  }
+  for (int k = 1; k < 40 && term > 1e-17; k++) {
+    term *= (2 * k - 1.0) * (2 * k - 1.0) / (8 * k * a);
+    sum += term;
+  }
+  return exp(a) * sum / sqrt(6.28318530717958647693 * a);
 }
 
 /* e^x K: the integral of exp(-x (cosh t - 1)) cosh(order t) over t > 0; order 0 or 1 for tiny x. */

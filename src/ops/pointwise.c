@@ -129,7 +129,7 @@ static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc
             (long long)n);
   LUC_CHECK(ctx, n < INT32_MAX, LUC_ERR_VALUE, "polygamma: n is too large (got %lld)",
             (long long)n);
-  luc_ew op = n == 0 ? LUC_EW_digamma : LUC_EW_polygamma;
+  luc_ew op = n == 0 ? LUC_EW_digamma : n == 1 ? LUC_EW_trigamma : LUC_EW_polygamma;
   return luc__pointwise(ctx, "polygamma", op, LUC_RULE_FLOAT, x, &params, out);
 }
 

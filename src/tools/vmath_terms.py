@@ -10,8 +10,8 @@ Each row of TERMS says how many terms float and double take (0: it has no use fo
 import struct
 import textwrap
 
-from mpmath import (asin, atan, cos, digamma, erf, erfc, erfinv, euler, exp, findroot, ln2, log,
-                    loggamma, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh)
+from mpmath import (asin, atan, besseli, cos, digamma, erf, erfc, erfinv, euler, exp, findroot, ln2,
+                    log, loggamma, lu_solve, matrix, mp, mpf, pi, psi, sin, sinh, sqrt, tanh)
 
 mp.dps = 60
 NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
@@ -40,10 +40,21 @@ def erfinv_slope(w):
     return erfinv(x) / x
 
 
+def bessel_far(order):
+    """sqrt(x) exp(-x) I(x) of 1 / x."""
+    return lambda t: besseli(order, 1 / t) * exp(-1 / t) / sqrt(t)
+
+
 def stirling(z):
     """x (log(Gamma(x)) less Stirling's formula), z = 1 / x^2."""
     x = 1 / sqrt(z)
     return (loggamma(x) - ((x - mpf("0.5")) * log(x) - x + log(2 * pi) / 2)) * x
+
+
+def trigamma_tail(z):
+    """x^3 (trigamma(x) - 1 / x - 1 / (2 x^2)), z = 1 / x^2."""
+    x = 1 / sqrt(z)
+    return (psi(1, x) - 1 / x - z / 2) * x**3
 
 
 def digamma_tail(z):
@@ -59,8 +70,7 @@ QUARTER = (pi / 4 + mpf("0.001")) ** 2
 TERMS = [  # name, what it is, the function, its interval, terms of float and double
     ("exp_tail", "(e^r - 1 - r) / r^2, |r| <= log(2) / 2", lambda r: (exp(r) - 1 - r) / r**2,
      (-0.3467, 0.3467), 6, 11),
-    ("exp_short", "the same, |r| <= log(2) / 32", lambda r: (exp(r) - 1 - r) / r**2,
-     (-0.0217, 0.0217), 2, 5),
+    ("exp_short", "(2^r - 1) / r, |r| <= 1/32", lambda r: (2**r - 1) / r, (-0.0313, 0.0313), 3, 6),
     ("log_rest", "(log(1 + m) - m) / m^2, -1/4 <= m <= 1/2", lambda m: (log(1 + m) - m) / m**2,
      (-0.25, 0.5), 9, 0),
     ("log_series", "of log((1 + s) / (1 - s)), see there", log_series, (0, 0.0401), 4, 9),
@@ -84,6 +94,14 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
      lambda t: digamma(t + mpf("1.5")) / (t + mpf("1.5") - ROOT), (-0.5, 0.5), 11, 23),
     ("digamma_tail", "x^2 (log(x) - 1 / (2 x) - digamma(x)) of 1 / x^2, x >= 6", digamma_tail,
      (0, mpf(1) / 36), 3, 8),
+    ("trigamma_tail", "x^3 (trigamma(x) - 1 / x - 1 / (2 x^2)) of 1 / x^2, x >= 6", trigamma_tail,
+     (0, mpf(1) / 36), 3, 8),
+    ("bessel_i0", "I0(x) of x^2, x <= 12", lambda z: besseli(0, sqrt(z)), (0, 144), 15, 21),
+    ("bessel_i1", "I1(x) / x of x^2, x <= 12", lambda z: besseli(1, sqrt(z)) / sqrt(z), (0, 144),
+     15, 21),
+    ("bessel_i0_far", "sqrt(x) exp(-x) I0(x) of 1 / x, x >= 12", bessel_far(0), (0, mpf(1) / 12),
+     5, 17),
+    ("bessel_i1_far", "the same of I1", bessel_far(1), (0, mpf(1) / 12), 5, 17),
 ]
 INTERVAL_F32 = {"erfc": (mpf("-1.7") / mpf("3.3"), mpf("7.6") / mpf("12.6"))}
 
@@ -152,6 +170,7 @@ def main():
     pair("log10_2", "log10(2), likewise", log(2, 10), short=(13, 41))
     pair("log2_e", "1 / log(2)", 1 / ln2)
     pair("log10_e", "1 / log(10)", 1 / log(10))
+    pair("half_root", "sqrt(1 / 2)", sqrt(mpf("0.5")))
     pair("half_pi", "pi / 2", pi / 2, 3)
     pair("two_thirds", "2 / 3", mpf(2) / 3)
     pair("erfinv_middle", "The middle of erfinv's terms", erfinv_slope(MIDDLE))
