@@ -12,7 +12,7 @@
 
 /* Runs shorter than SHORT_RUN are joined into chunks that cross them; else a run ends where one of
  * an operand does. */
-enum { CHUNK = 1024, SHORT_RUN = 8, GRAIN = 1 << 15, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096 };
+enum { CHUNK = 1024, SHORT_RUN = 8, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096 };
 
 typedef struct operand {
   bool direct, is_number;
@@ -41,6 +41,11 @@ typedef struct chunks {
 } chunks;
 
 static const luc_ew_params no_params;
+
+/* From how many elements on is a call cut into pieces? */
+static int64_t parallel_from(const luc_ew_kernel *kernel) {
+  return kernel->slow ? PARALLEL_FROM / 32 : PARALLEL_FROM;
+}
 
 static bool is_once(const ew_job *job, int input) {
   return job->once >> (input - 1) & 1;
@@ -193,7 +198,7 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtyp
   const void *data[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
   int64_t numbers[LUC_EW_MAX_INPUTS];
   unsigned once = 0;
-  if (out->numel >= PARALLEL_FROM || !luc__is_contiguous(out)) return false;
+  if (out->numel >= parallel_from(kernel) || !luc__is_contiguous(out)) return false;
   for (int i = 0; i < kernel->inputs; i++) {
     const luc_tensor *t = in[i].t;
     if (t == NULL) {
@@ -268,7 +273,8 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   for (int i = 0; i < job->kernel->inputs; i++)
     if (in[i].t != NULL) describe(job, i + 1, in[i].t);
   int64_t numel = job->nest.numel;
-  luc__parallel_for(ctx, numel, numel < PARALLEL_FROM ? numel : GRAIN, run_range, job);
+  int64_t from = parallel_from(job->kernel);
+  luc__parallel_for(ctx, numel, numel < from ? numel : from / 3, run_range, job);
 }
 
 /* The dimension along which t's elements are neighbours, or -1. */

@@ -44,6 +44,7 @@ typedef struct luc_ew_kernel {
   luc_ew_fn fn[LUC_NUM_EW_TYPES]; /* NULL where it has no meaning, or none made for it */
   uint8_t inputs;
   bool truth; /* writes bytes 0 and 1 whatever it computes in */
+  bool slow;  /* an element takes as long as some 30 of others */
 } luc_ew_kernel;
 
 typedef enum luc_ew {
@@ -53,6 +54,7 @@ typedef enum luc_ew {
 #define LUC_EW_ORDER              LUC_EW
 #define LUC_EW_TRUTH              LUC_EW
 #define LUC_EW_REAL               LUC_EW
+#define LUC_EW_SLOW               LUC_EW
 #define LUC_EW_INT                LUC_EW
 #define LUC_EW_BITS               LUC_EW
 #include "cpu/elementwise.def"
@@ -62,6 +64,7 @@ typedef enum luc_ew {
 #undef LUC_EW_ORDER
 #undef LUC_EW_TRUTH
 #undef LUC_EW_REAL
+#undef LUC_EW_SLOW
 #undef LUC_EW_INT
 #undef LUC_EW_BITS
   LUC_NUM_EWS

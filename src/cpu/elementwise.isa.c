@@ -81,29 +81,35 @@
 
 /* ORDER EW TYPES */
 #define LUC_EW_ALL(id, inputs, truth)                                                              \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32}, inputs, truth},
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
 #define LUC_EW_RING(id, inputs, truth)                                                             \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
     id##_loop_u8},                                                                                 \
    inputs,                                                                                         \
-   truth},
+   truth,                                                                                          \
+   false},
 #define LUC_EW_ORDER(id, inputs, truth)                                                            \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, NULL, NULL, id##_loop_u8,          \
     id##_loop_u8},                                                                                 \
    inputs,                                                                                         \
-   truth},
+   truth,                                                                                          \
+   false},
 #define LUC_EW_TRUTH(id, inputs, truth)                                                            \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, NULL, id##_loop_u8, id##_loop_u8,  \
     id##_loop_u8},                                                                                 \
    inputs,                                                                                         \
-   truth},
-#define LUC_EW_REAL(id, inputs, truth) {{id##_loop_f32, id##_loop_f64}, inputs, truth},
-#define LUC_EW_INT(id, inputs, truth)  {{NULL, NULL, id##_loop_i64, id##_loop_i32}, inputs, truth},
+   truth,                                                                                          \
+   false},
+#define LUC_EW_REAL(id, inputs, truth) {{id##_loop_f32, id##_loop_f64}, inputs, truth, false},
+#define LUC_EW_SLOW(id, inputs, truth) {{id##_loop_f32, id##_loop_f64}, inputs, truth, true},
+#define LUC_EW_INT(id, inputs, truth)                                                              \
+  {{NULL, NULL, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
 #define LUC_EW_BITS(id, inputs, truth)                                                             \
   {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8, id##_loop_u8,           \
     id##_loop_u8},                                                                                 \
    inputs,                                                                                         \
-   truth},
+   truth,                                                                                          \
+   false},
 
 const luc_ew_kernel LUC_ISA_NAME(luc__elementwise)[LUC_NUM_EWS] = {
 #include "cpu/elementwise.def"

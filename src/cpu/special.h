@@ -6,9 +6,9 @@
 
 #define LUC_SPECIAL_1                  (double x)
 #define LUC_SPECIAL_2                  (double x, double y)
-#define LUC_EW_REAL(id, inputs, truth) double luc__##id LUC_SPECIAL_##inputs;
+#define LUC_EW_SLOW(id, inputs, truth) double luc__##id LUC_SPECIAL_##inputs;
 #include "cpu/special.def"
-#undef LUC_EW_REAL
+#undef LUC_EW_SLOW
 #undef LUC_SPECIAL_1
 #undef LUC_SPECIAL_2
 
