@@ -12,7 +12,10 @@
 
 /* ---- loops per element width and per dtype ---- */
 
-/* Elements of 16 bytes, and short rows that move as one. */
+/* Elements, and short rows that move as one: aligned as what they are made of. */
+typedef uint16_t word16 __attribute__((may_alias, aligned(1)));
+typedef uint32_t word32 __attribute__((may_alias, aligned(1)));
+typedef uint64_t word64 __attribute__((may_alias, aligned(1)));
 typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(1)));
 typedef uint64_t word256 __attribute__((vector_size(32), may_alias, aligned(1)));
 typedef uint64_t word512 __attribute__((vector_size(64), may_alias, aligned(1)));
@@ -20,13 +23,13 @@ typedef uint64_t word512 __attribute__((vector_size(64), may_alias, aligned(1)))
 #define T       uint8_t
 #define NAME(x) x##_8
 #include "cpu/index_move.inc"
-#define T       uint16_t
+#define T       word16
 #define NAME(x) x##_16
 #include "cpu/index_move.inc"
-#define T       uint32_t
+#define T       word32
 #define NAME(x) x##_32
 #include "cpu/index_move.inc"
-#define T       uint64_t
+#define T       word64
 #define NAME(x) x##_64
 #include "cpu/index_move.inc"
 #define T       word128

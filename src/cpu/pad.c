@@ -22,6 +22,7 @@ typedef struct pad_job {
 /* Which of n elements stands at i; -1: none. */
 static int64_t source(luc_pad_mode mode, int64_t i, int64_t n) {
   if (i >= 0 && i < n) return i;
+  if (n == 0) return -1;
   switch (mode) {
   case LUC_PAD_REFLECT: return i < 0 ? -i : 2 * (n - 1) - i;
   case LUC_PAD_REPLICATE: return i < 0 ? 0 : n - 1;

@@ -234,7 +234,9 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
     LUC_GO(by_differences(ctx, &job, a, b, y));
   }
   status = luc__deliver(ctx, "cdist", out, (luc_dtype)x1->dtype, y);
+  y = NULL;
 done:
+  luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, a);
   luc_tensor_release(ctx, b);
   return status;
@@ -339,7 +341,9 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__tensor_empty(ctx, (luc_dtype)rows->dtype, 1, &pairs, &y));
   if (pairs > 0) LUC_GO(by_differences(ctx, &job, rows, rows, y));
   status = luc__deliver(ctx, "pdist", out, (luc_dtype)x->dtype, y);
+  y = NULL;
 done:
+  luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, rows);
   return status;
 }

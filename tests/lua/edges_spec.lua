@@ -163,3 +163,22 @@ describe("parameters of any shape", function()
     end)
   end
 end)
+
+describe("padding nothing", function()
+  for _, mode in ipairs {"circular", "replicate", "reflect"} do
+    it("gives nothing or says what is wrong: " .. mode, function()
+      for _, shape in ipairs {{0, 1, 3}, {1, 0, 3}, {1, 1, 0}, {1, 2, 0, 3}, {0, 2, 3, 0}} do
+        for _, by in ipairs {{0, 0}, {0, 0, 0, 0}, {1, 1}, {-1, 0}, {0, 0, 1, 0}} do
+          local x = lucerna.rand(shape):requires_grad_()
+          local ok, y = pcall(nn.functional.pad, x, by, {mode = mode})
+          if ok then
+            y:sum():backward()
+            assert.are.equal(0, y:numel())
+          else
+            assert.matches("pad: ", y)
+          end
+        end
+      end
+    end)
+  end
+end)
