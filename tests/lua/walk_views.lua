@@ -245,7 +245,7 @@ function Walk.any_index(x, tensors)
     local as_written, entry, uses = any_entry(x, d, tensors)
     written[#written + 1], entries[#entries + 1] = as_written, entry
     d = d + uses
-    if #written > 6 then break end
+    if n + #written > 7 then break end -- an entry adds one dimension at most, of 8
     if d <= n and chance(5) then -- the rest is everything
       if chance(2) then return written, entries, fit(entries) end
       written[#written + 1] = "..."
