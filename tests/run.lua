@@ -81,6 +81,7 @@ local function environment(build, short)
     "LSAN_OPTIONS=suppressions=" .. root .. "/tests/lsan.supp:print_suppressions=0",
   }
   if short then env[#env + 1] = "LUCERNA_TEST_SHORT=1" end
+  if all then env[#env + 1] = "LUCERNA_SEED=" .. os.time() end
   return "env -u LUA_PATH_5_4 -u LUA_CPATH_5_4 " .. table.concat(env, " ") .. " "
 end
 
