@@ -356,7 +356,7 @@ done:
   return luc__set_result(status, out, r);
 }
 
-/* Every element as often: a new dimension beside dim, expanded. */
+/* Every element as often: a new dimension beside dim, expanded, in memory of its own. */
 static luc_status interleave_evenly(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_formula f = luc__formula(ctx);
@@ -370,7 +370,7 @@ static luc_status interleave_evenly(luc_context *ctx, luc_value *args, luc_value
   luc_tensor *column = luc__f_reshape(&f, t, 4, split);
   split[2] = args[1].as.i;
   sizes[dim] *= args[1].as.i;
-  luc_tensor *wide = luc__f_expand(&f, column, 4, split);
+  luc_tensor *wide = luc__f1(&f, LUC_OP_clone, luc__f_expand(&f, column, 4, split));
   return luc__f_result(&f, luc__f_reshape(&f, wide, ndim, sizes), out);
 }
 

@@ -33,14 +33,12 @@ local function differentiate(results)
   end
 end
 
--- What a gradient may say: that it is not there, that memory is short, or that a call in place has
--- written what it needs.
+-- What a gradient may say: that it is not there, or that a call in place has written what it needs.
 local function unexpected(message)
   if not message or message:find("is not implemented", 1, true) then return nil end
   if message:find("modified by an inplace operation", 1, true) then return nil end
   if message:find("a second time", 1, true) then return nil end
   if message:find("is not differentiable when", 1, true) then return nil end
-  if message:find("out of memory: ", 1, true) then return nil end
   return "no gradient: " .. message
 end
 
@@ -48,7 +46,6 @@ local function complaint(row, message)
   if type(message) ~= "string" then return "an error that is no string" end
   if message:find("[\n\r%z]") then return "an error of several lines: " .. message end
   local own = message:gsub("^[^:]*:%d+: ", "")
-  if own:find("^out of memory: ") then return nil end -- before or after the function itself
   if own:find(row.name, 1, true) ~= 1 then return "an error without its function: " .. message end
 end
 

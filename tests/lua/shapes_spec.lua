@@ -230,3 +230,15 @@ describe("results lie in memory as operands do", function()
     assert.equal("1 5", strides(lucerna.ones(5, 1):expand(5, 7) + lucerna.rand(7, 5):t()))
   end)
 end)
+
+describe("repeat_interleave", function()
+  it("has memory of its own", function()
+    local x = lucerna.ones(1, 2)
+    for _, times in ipairs {1, 3} do
+      local y = x:repeat_interleave(times, 1)
+      y:fill_(7)
+      assert.same({{1.0, 1.0}}, x:tolist())
+      assert.is_true(y:is_contiguous())
+    end
+  end)
+end)
