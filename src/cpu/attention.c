@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu/attention_kernels.h"
+#include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
@@ -56,10 +57,6 @@ static scratch take_scratch(job *j) {
   s.sum = s.max + GROUP * QUERIES * j->size;
   memset(s.values, 0, sizeof(luc_gemm_scratch));
   return s;
-}
-
-static int64_t min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
 }
 
 /* Row `row` of an item's matrix. */
@@ -121,7 +118,7 @@ static void product(const job *j, char *packed, int64_t m, int64_t n, int64_t k,
 
 /* Keys that queries of a block can see end here. */
 static int64_t last_key(const luc_attention *a, const block *b) {
-  return a->causal ? min64(a->s, b->query + b->queries) : a->s;
+  return a->causal ? luc__min64(a->s, b->query + b->queries) : a->s;
 }
 
 /* Masked scores of a block, rows at distance KEYS. */
@@ -167,14 +164,14 @@ static void forward_block(const job *j, const scratch *w, const block *b, char *
 static void forward_piece(const job *j, const scratch *w, int64_t piece) {
   const luc_attention *a = j->a;
   block b = {.item = piece / j->groups};
-  const int64_t first = piece % j->groups * j->group, end = min64(first + j->group, a->l);
+  const int64_t first = piece % j->groups * j->group, end = luc__min64(first + j->group, a->l);
   fill(j, w->max, -(double)INFINITY);
   fill(j, w->sum, 0);
   for (b.key = 0; b.key < a->s; b.key += KEYS)
     for (b.query = first; b.query < end; b.query += QUERIES) {
       const int64_t done = (b.query - first) * j->size;
-      b.queries = min64(QUERIES, end - b.query);
-      b.keys = min64(KEYS, last_key(a, &b) - b.key);
+      b.queries = luc__min64(QUERIES, end - b.query);
+      b.keys = luc__min64(KEYS, last_key(a, &b) - b.key);
       if (b.keys > 0) forward_block(j, w, &b, w->max + done, w->sum + done);
     }
   j->kernels->finish(end - first, a->ev, j->out->row, at(j, j->out, b.item, first), w->max, w->sum,
@@ -219,14 +216,14 @@ static char *sums_of(const job *j, int64_t item, int64_t cut) {
 static void backward_piece(const job *j, const scratch *w, int64_t item, int64_t cut) {
   const luc_attention *a = j->a;
   const int64_t blocks = (a->s + j->keys - 1) / j->keys;
-  const int64_t end = min64((cut + 1) * blocks / j->cuts * j->keys, a->s);
+  const int64_t end = luc__min64((cut + 1) * blocks / j->cuts * j->keys, a->s);
   char *dq = cut == 0 ? at(j, j->dq, item, 0) : sums_of(j, item, cut);
   if (cut > 0) memset(dq, 0, (size_t)(a->l * a->e * j->size));
   for (block b = {.item = item, .key = cut * blocks / j->cuts * j->keys}; b.key < end;
        b.key += j->keys)
     for (b.query = 0; b.query < a->l; b.query += QUERIES) {
-      b.queries = min64(QUERIES, a->l - b.query);
-      b.keys = min64(j->keys, last_key(a, &b) - b.key);
+      b.queries = luc__min64(QUERIES, a->l - b.query);
+      b.keys = luc__min64(j->keys, last_key(a, &b) - b.key);
       if (b.keys > 0) backward_block(j, w, &b, dq, cut == 0 ? j->dq->row : a->e);
     }
 }
@@ -245,8 +242,8 @@ static void find_deltas(void *arg, int64_t begin, int64_t end) {
   const luc_attention *a = j->a;
   for (int64_t i = begin; i < end; i++) {
     const int64_t item = i / j->groups, row = i % j->groups * QUERIES;
-    j->kernels->dots(min64(QUERIES, a->l - row), a->ev, j->dout->row, at(j, j->dout, item, row),
-                     j->out->row, at(j, j->out, item, row),
+    j->kernels->dots(luc__min64(QUERIES, a->l - row), a->ev, j->dout->row,
+                     at(j, j->dout, item, row), j->out->row, at(j, j->out, item, row),
                      j->delta + (item * a->l + row) * j->size);
   }
 }
@@ -256,7 +253,7 @@ static void add_cuts(void *arg, int64_t begin, int64_t end) {
   const luc_attention *a = j->a;
   for (int64_t i = begin; i < end; i++) {
     const int64_t item = i / j->groups, first = i % j->groups * QUERIES;
-    for (int64_t row = first; row < min64(first + QUERIES, a->l); row++)
+    for (int64_t row = first; row < luc__min64(first + QUERIES, a->l); row++)
       for (int64_t cut = 1; cut < j->cuts; cut++)
         luc__add_elements(a->dtype, at(j, j->dq, item, row),
                           sums_of(j, item, cut) + row * a->e * j->size, a->e);
@@ -297,7 +294,7 @@ luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_he
   j.group = GROUP * QUERIES;
   while (j.group > QUERIES && a->batch * a->l < 16 * j.group) j.group /= 2;
   j.groups = (a->l + j.group - 1) / j.group;
-  return run(ctx, &j, a->batch * j.groups, grain_of(a, min64(j.group, a->l), a->s), forward);
+  return run(ctx, &j, a->batch * j.groups, grain_of(a, luc__min64(j.group, a->l), a->s), forward);
 }
 
 /* Pieces that there should be where blocks of keys allow it. */

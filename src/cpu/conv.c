@@ -8,6 +8,7 @@
 #include "cpu/conv_depthwise.h"
 #include "cpu/conv_plan.h"
 #include "cpu/conv_product.h"
+#include "cpu/cuts.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 #include "cpu/conv_1x1.h"
@@ -40,24 +41,14 @@ typedef struct job {
   luc_slots slots;
 } job;
 
-static int64_t min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-static int64_t cuts_of(int64_t n, int64_t piece) {
-  return (n + piece - 1) / piece;
-}
-
 /* Pixels gathered at a time, for columns of k elements; whole tiles if there are that many. */
 static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
-  int64_t cuts = cuts_of(k, LUC_GEMM_KC);
-  p->k_step = cuts_of(k, cuts);
-  int64_t most = max64(PANEL_SIZE / p->k_step / 48 * 48, 48);
+  int64_t cuts = luc__cuts(k, LUC_GEMM_KC);
+  p->k_step = luc__cuts(k, cuts);
+  int64_t most = luc__max64(PANEL_SIZE / p->k_step / 48 * 48, 48);
   /* Evenly, in whole vectors: a last panel of a few pixels would waste the tiles. */
-  int64_t even = cuts_of(pixels, cuts_of(pixels, most));
-  p->panel = min64(cuts_of(even, 16) * 16, pixels);
+  int64_t even = luc__cuts(pixels, luc__cuts(pixels, most));
+  p->panel = luc__min64(luc__cuts(even, 16) * 16, pixels);
 }
 
 /* Nothing needs gathering where rows lie as far apart as in the buffer; the pixels computed between
@@ -70,8 +61,9 @@ static bool is_direct(const luc_conv_plan *p) {
 /* Positions of the buffer's rows at a time, for sums of `filters` that stay in the cache. */
 static void plan_direct(luc_conv_plan *p, int64_t filters) {
   int64_t length = (p->band[0] - 1) * p->pitch + p->band[1];
-  int64_t even = cuts_of(length, cuts_of(length, max64(PANEL_SIZE / 2 / filters / 48 * 48, 48)));
-  p->panel = cuts_of(even, 48) * 48;
+  int64_t even =
+      luc__cuts(length, luc__cuts(length, luc__max64(PANEL_SIZE / 2 / filters / 48 * 48, 48)));
+  p->panel = luc__cuts(even, 48) * 48;
 }
 
 /* Everything but the buffer and the cuts. */
@@ -101,7 +93,7 @@ static const void *offset(const job *j, const char *p, int64_t elements) {
 static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, size_t scratch,
                       luc_range_fn fn) {
   int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
-  LUC_TRY(luc__slots_init(ctx, &j->slots, scratch, cuts_of(pieces, grain)));
+  LUC_TRY(luc__slots_init(ctx, &j->slots, scratch, luc__cuts(pieces, grain)));
   luc__parallel_for(ctx, pieces, grain, fn, j);
   luc__slots_free(ctx, &j->slots);
   return LUC_OK;
@@ -111,9 +103,9 @@ static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, si
  * smaller than `least`, so that about eight pieces come out. Returns a chunk's length. */
 static int64_t choose_chunk(int64_t pieces, int64_t work, int64_t n, int64_t least) {
   int64_t chunk = n;
-  while (pieces * cuts_of(n, chunk) < 8 && chunk >= 2 * least &&
-         work / cuts_of(n, chunk) >= 2 * PIECE_WORK)
-    chunk = cuts_of(chunk, 2);
+  while (pieces * luc__cuts(n, chunk) < 8 && chunk >= 2 * least &&
+         work / luc__cuts(n, chunk) >= 2 * PIECE_WORK)
+    chunk = luc__cuts(chunk, 2);
   return chunk;
 }
 
@@ -125,20 +117,21 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
   void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     int64_t chunk = i % j->chunks, band = i / j->chunks % j->cuts;
-    int64_t across = cuts_of(c->out[2], c->band[1]);
+    int64_t across = luc__cuts(c->out[2], c->band[1]);
     int64_t row = band / across * c->band[0], column = band % across * c->band[1];
     int64_t group = i / (j->chunks * j->cuts) % j->groups;
     int64_t image = i / (j->chunks * j->cuts * j->groups) * j->images;
     int64_t filter = group * c->filters + chunk * j->chunk;
     luc_conv_piece p = {
-        .images = min64(j->images, j->batch - image),
+        .images = luc__min64(j->images, j->batch - image),
         .x_image = j->in_channels * c->in_pixels,
         .y_image = j->out_channels * c->y_filter,
         .weight = offset(j, j->weight, filter * c->k),
         .bias = offset(j, j->bias, filter),
         .first = {row, column},
-        .size = {min64(c->band[0], c->out[1] - row), min64(c->band[1], c->out[2] - column)},
-        .count = min64(j->chunk, c->filters - chunk * j->chunk),
+        .size = {luc__min64(c->band[0], c->out[1] - row),
+                 luc__min64(c->band[1], c->out[2] - column)},
+        .count = luc__min64(j->chunk, c->filters - chunk * j->chunk),
     };
     p.x = offset(j, j->x, image * p.x_image + group * c->channels * c->in_pixels);
     p.y = j->y + (image * p.y_image + filter * c->y_filter) * (int64_t)j->size;
@@ -156,8 +149,8 @@ static void choose_band(job *j) {
   const int d = p->out[1] > 1 ? 0 : 1;
   int64_t work = p->pixels * p->k * p->filters, pieces = j->batch * j->groups;
   for (;;) {
-    int64_t bands = cuts_of(p->out[1 + d], band[d]), half = cuts_of(band[d], 2);
-    if (d == 1) half = cuts_of(half, 48) * 48;
+    int64_t bands = luc__cuts(p->out[1 + d], band[d]), half = luc__cuts(band[d], 2);
+    if (d == 1) half = luc__cuts(half, 48) * 48;
     int64_t rows = luc__conv_covered(p, 1, band[0]), columns = luc__conv_covered(p, 2, band[1]);
     bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
     few = few && half * (d == 0 ? p->out[2] : 1) >= 192;
@@ -171,8 +164,8 @@ static void choose_band(job *j) {
 static int64_t choose_images(const job *j) {
   const luc_conv_plan *p = &j->plan;
   if (p->direct || p->band[0] < p->out[1]) return 1;
-  int64_t most = min64(256 / p->pixels, BUFFER_SIZE * 4 / (p->channels * p->plane + 1));
-  return min64(max64(most, 1), j->batch);
+  int64_t most = luc__min64(256 / p->pixels, BUFFER_SIZE * 4 / (p->channels * p->plane + 1));
+  return luc__min64(luc__max64(most, 1), j->batch);
 }
 
 /* Outputs to where y_stride and y_filter say, if not NULL, else one after the other. */
@@ -190,15 +183,15 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
   p->direct = is_direct(p);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
   j.images = choose_images(&j);
-  j.cuts = cuts_of(p->out[1], p->band[0]) * cuts_of(p->out[2], p->band[1]);
-  int64_t pieces = cuts_of(c->batch, j.images) * c->groups * j.cuts;
+  j.cuts = luc__cuts(p->out[1], p->band[0]) * luc__cuts(p->out[2], p->band[1]);
+  int64_t pieces = luc__cuts(c->batch, j.images) * c->groups * j.cuts;
   int64_t work = p->pixels * p->k * p->filters * j.images / j.cuts;
   j.chunk = choose_chunk(pieces, work, p->filters, j.images > 1 ? 128 : 32);
-  j.chunks = cuts_of(p->filters, j.chunk);
+  j.chunks = luc__cuts(p->filters, j.chunk);
   if (p->direct)
     plan_direct(p, j.chunk);
   else
-    plan_panel(p, p->band[0] * p->out[0] * p->out[2] * j.images, max64(p->k, 1));
+    plan_panel(p, p->band[0] * p->out[0] * p->out[2] * j.images, luc__max64(p->k, 1));
   int64_t rows = p->direct ? j.chunk : p->k_step + j.chunk;
   size_t scratch = scratch_size(&j, j.images * p->channels * p->plane, rows * p->panel);
   luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
@@ -233,7 +226,7 @@ static void input_pieces(void *arg, int64_t begin, int64_t end) {
         .weight = offset(j, j->weight, (group * c->k + channel * c->taps) * c->filters),
         .weight_row = c->filters,
         .y = j->y + (image * c->channels + channel) * c->in_pixels * (int64_t)j->size,
-        .count = min64(j->chunk, c->channels - channel),
+        .count = luc__min64(j->chunk, c->channels - channel),
     };
     j->kernels->backward_input(c, &p, scratch);
   }
@@ -265,9 +258,9 @@ static luc_status scattered_gradient(luc_context *ctx, const luc_conv *c, const 
   if (turned) {
     int64_t pieces = c->batch * c->groups, work = p->pixels * p->k * p->filters;
     j.dy = dy, j.weight = turned, j.y = dx;
-    j.chunk = choose_chunk(pieces, work, p->channels, cuts_of(64, p->taps));
-    j.chunks = cuts_of(p->channels, j.chunk);
-    plan_panel(p, p->pixels, max64(j.chunk * p->taps, 1));
+    j.chunk = choose_chunk(pieces, work, p->channels, luc__cuts(64, p->taps));
+    j.chunks = luc__cuts(p->channels, j.chunk);
+    plan_panel(p, p->pixels, luc__max64(j.chunk * p->taps, 1));
     size_t scratch = scratch_size(&j, j.chunk * p->plane, p->k_step * p->panel);
     status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, input_pieces);
   }
@@ -290,7 +283,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 
 /* How many parts there are along dimension d of the plan p of the whole convolution. */
 static int64_t parts_along(const luc_conv_plan *p, int d) {
-  return min64(p->kernel[d], p->stride[d] / gcd(p->dilation[d], p->stride[d]));
+  return luc__min64(p->kernel[d], p->stride[d] / gcd(p->dilation[d], p->stride[d]));
 }
 
 /* Along one dimension, input x = stride j + residue - padding meets output j - reach of each tap,
@@ -298,18 +291,19 @@ static int64_t parts_along(const luc_conv_plan *p, int d) {
 static bool part_along(const luc_conv_plan *p, int d, int64_t tap, part *t) {
   const int64_t stride = p->stride[d], common = gcd(p->dilation[d], stride);
   const int64_t residue = tap * p->dilation[d] % stride, lack = p->padding[d] - residue;
-  const int64_t j = lack > 0 ? cuts_of(lack, stride) : 0, s = d - LUC_MAX_SPATIAL + t->conv.spatial;
+  const int64_t j = lack > 0 ? luc__cuts(lack, stride) : 0,
+                s = d - LUC_MAX_SPATIAL + t->conv.spatial;
   t->tap[d] = tap;
   t->apart[d] = stride / common;
   t->first[d] = stride * j - lack;
   if (t->first[d] >= p->in[d]) return false;
   if (s < 0) return true;
-  const int64_t taps = cuts_of(p->kernel[d] - tap, t->apart[d]);
+  const int64_t taps = luc__cuts(p->kernel[d] - tap, t->apart[d]);
   t->conv.in[s] = p->out[d];
   t->conv.kernel[s] = taps;
   t->conv.stride[s] = 1;
   t->conv.dilation[s] = p->dilation[d] / common;
-  t->conv.out[s] = cuts_of(p->in[d] - t->first[d], stride);
+  t->conv.out[s] = luc__cuts(p->in[d] - t->first[d], stride);
   t->conv.padding[s] = tap * p->dilation[d] / stride + (taps - 1) * t->conv.dilation[s] - j;
   return true;
 }
@@ -416,8 +410,8 @@ static void weight_bands(const job *j, luc_conv_piece *p, void *scratch) {
   const luc_conv_plan *c = &j->plan;
   for (int64_t row = 0; row < c->out[1]; row += c->band[0])
     for (int64_t column = 0; column < c->out[2]; column += c->band[1]) {
-      p->first[0] = row, p->size[0] = min64(c->band[0], c->out[1] - row);
-      p->first[1] = column, p->size[1] = min64(c->band[1], c->out[2] - column);
+      p->first[0] = row, p->size[0] = luc__min64(c->band[0], c->out[1] - row);
+      p->first[1] = column, p->size[1] = luc__min64(c->band[1], c->out[2] - column);
       j->kernels->backward_weight(c, p, scratch);
       p->accumulate = true;
     }
@@ -434,16 +428,16 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
     int64_t group = i / j->chunks % j->groups, cut = i / (j->chunks * j->groups);
     int64_t channel = i % j->chunks * j->chunk;
     int64_t first = cut * j->batch / j->cuts, last = (cut + 1) * j->batch / j->cuts;
-    luc_conv_piece p = {.count = min64(j->chunk, c->channels - channel)};
+    luc_conv_piece p = {.count = luc__min64(j->chunk, c->channels - channel)};
     p.x_image = j->in_channels * c->in_pixels;
     p.dy_image = j->out_channels * c->pixels;
     char *sums = cut == 0 ? j->dweight : j->y + (cut - 1) * j->out_channels * c->k * size;
     for (int64_t f = 0; f < c->filters; f += FILTERS) {
-      p.filters = min64(FILTERS, c->filters - f);
+      p.filters = luc__min64(FILTERS, c->filters - f);
       p.y = sums + ((group * c->filters + f) * c->k + channel * c->taps) * size;
       p.accumulate = false;
       for (int64_t n = first; n < last; n += p.images) {
-        p.images = min64(j->images, last - n);
+        p.images = luc__min64(j->images, last - n);
         p.x = offset(j, j->x, n * p.x_image + (group * c->channels + channel) * c->in_pixels);
         p.dy = offset(j, j->dy, n * p.dy_image + (group * c->filters + f) * c->pixels);
         weight_bands(j, &p, scratch);
@@ -466,15 +460,15 @@ static void add_cuts(void *arg, int64_t begin, int64_t end) {
  * tile passes must stay in the first-level cache. */
 static void choose_weight_band(luc_conv_plan *p) {
   const int d = p->out[1] > 1 ? 0 : 1;
-  int64_t most = max64(BLOCK / (d == 0 ? p->out[2] : 1), 1);
-  p->band[d] = cuts_of(p->band[d], cuts_of(p->band[d], most));
-  if (d == 1) p->band[d] = min64(cuts_of(p->band[d], 16) * 16, p->out[2]);
+  int64_t most = luc__max64(BLOCK / (d == 0 ? p->out[2] : 1), 1);
+  p->band[d] = luc__cuts(p->band[d], luc__cuts(p->band[d], most));
+  if (d == 1) p->band[d] = luc__min64(luc__cuts(p->band[d], 16) * 16, p->out[2]);
 }
 
 /* Positions of one block, at most. */
 static int64_t weight_row(const job *j) {
   const luc_conv_plan *p = &j->plan;
-  int64_t length = cuts_of((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
+  int64_t length = luc__cuts((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
   return length * p->out[0] * j->images;
 }
 
@@ -483,32 +477,33 @@ static int64_t weight_row(const job *j) {
 static void plan_weight(job *j, bool direct) {
   luc_conv_plan *p = &j->plan;
   const int64_t pixels = p->band[0] * p->band[1];
-  int64_t length = cuts_of((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
+  int64_t length = luc__cuts((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
   p->direct = direct && (length - pixels) * p->filters < 8 * pixels;
-  p->units = max64(1, BLOCK / length);
+  p->units = luc__max64(1, BLOCK / length);
   const bool whole = p->band[0] == p->out[1] && p->band[1] == p->out[2];
-  j->images = whole ? min64(max64(1, p->units / p->out[0]), cuts_of(j->batch, j->cuts)) : 1;
+  j->images =
+      whole ? luc__min64(luc__max64(1, p->units / p->out[0]), luc__cuts(j->batch, j->cuts)) : 1;
   int64_t row = p->direct ? 0 : weight_row(j) * p->taps;
-  p->block = min64(max64(PANEL_SIZE / (j->images * p->plane + row), 1), j->chunk);
-  p->block = cuts_of(j->chunk, cuts_of(j->chunk, p->block));
+  p->block = luc__min64(luc__max64(PANEL_SIZE / (j->images * p->plane + row), 1), j->chunk);
+  p->block = luc__cuts(j->chunk, luc__cuts(j->chunk, p->block));
 }
 
 /* Cuts of the batch while they are long and their sums take little memory, then of the channels. */
 static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
   int64_t work = c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
-  j->cuts = min64(min64(j->batch, 8), max64(1, 4 * BUFFER_SIZE / (sums + 1)));
-  j->cuts = min64(j->cuts, max64(1, j->batch * c->pixels / (BLOCK / 2)));
-  while (j->cuts > 1 && work * j->batch / j->cuts < PIECE_WORK) j->cuts = cuts_of(j->cuts, 2);
-  int64_t per_cut = work * cuts_of(j->batch, j->cuts);
-  j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->channels, cuts_of(64, c->taps));
-  j->chunks = cuts_of(c->channels, j->chunk);
+  j->cuts = luc__min64(luc__min64(j->batch, 8), luc__max64(1, 4 * BUFFER_SIZE / (sums + 1)));
+  j->cuts = luc__min64(j->cuts, luc__max64(1, j->batch * c->pixels / (BLOCK / 2)));
+  while (j->cuts > 1 && work * j->batch / j->cuts < PIECE_WORK) j->cuts = luc__cuts(j->cuts, 2);
+  int64_t per_cut = work * luc__cuts(j->batch, j->cuts);
+  j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->channels, luc__cuts(64, c->taps));
+  j->chunks = luc__cuts(c->channels, j->chunk);
 }
 
 /* Bytes of scratch for one piece. */
 static size_t weight_scratch(const job *j) {
   const luc_conv_plan *p = &j->plan;
-  int64_t rows = min64(p->filters, FILTERS) + (p->direct ? 0 : p->block * p->taps);
+  int64_t rows = luc__min64(p->filters, FILTERS) + (p->direct ? 0 : p->block * p->taps);
   int64_t elements = rows * weight_row(j) + j->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
   return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p, j->images);
 }
@@ -528,7 +523,7 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool dire
   luc_status status = sums || j.cuts == 1 ? LUC_OK : LUC_ERR_MEMORY;
   if (status == LUC_OK) {
     j.x = x, j.dy = dy, j.y = sums, j.dweight = dweight;
-    int64_t work = p->pixels * p->k * p->filters * cuts_of(j.batch, j.cuts) / j.chunks;
+    int64_t work = p->pixels * p->k * p->filters * luc__cuts(j.batch, j.cuts) / j.chunks;
     int64_t pieces = j.cuts * j.groups * j.chunks;
     status = run(ctx, &j, pieces, work, weight_scratch(&j), weight_pieces);
   }
@@ -580,7 +575,7 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
     b.dtype = c->dtype;
     b.batch = c->batch;
     b.channels = c->out_channels;
-    b.pixels = max64(luc__conv_pixels(c), 0);
+    b.pixels = luc__max64(luc__conv_pixels(c), 0);
     int64_t grain = (1 << 17) / (b.batch * b.pixels + 1) + 1;
     luc__parallel_for(ctx, c->out_channels, grain, bias_channels, &b);
   }

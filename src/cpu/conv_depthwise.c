@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu/conv_kernels.h"
+#include "cpu/cuts.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
@@ -28,15 +29,6 @@ typedef struct job {
   luc_slots slots;
 } job;
 
-static int64_t cuts_of(int64_t n, int64_t piece) {
-  return (n + piece - 1) / piece;
-}
-static int64_t min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 static int64_t gcd(int64_t a, int64_t b) {
   return b == 0 ? a : gcd(b, a % b);
 }
@@ -69,7 +61,7 @@ static axes axes_of(const luc_conv *c, bool backward) {
 }
 
 static int64_t parts_along(const axes *a, int d) {
-  return a->backward ? min64(a->stride[d], a->in[d]) : 1;
+  return a->backward ? luc__min64(a->stride[d], a->in[d]) : 1;
 }
 
 /* The first element that a tap meets of what is read. */
@@ -90,7 +82,7 @@ static int64_t meets(const axes *a, int d, int64_t r, int64_t tap) {
 static int64_t covered(const axes *a, int d, int64_t outputs) {
   if (!a->backward) return (outputs - 1) * a->stride[d] + (a->kernel[d] - 1) * a->dilation[d] + 1;
   const int64_t stride = a->stride[d];
-  return cuts_of(outputs, stride) + (stride - 1 + a->padding[d]) / stride - lowest(a, d);
+  return luc__cuts(outputs, stride) + (stride - 1 + a->padding[d]) / stride - lowest(a, d);
 }
 
 /* Taps of a row that follow each other in the buffer, in columns of about the same height. */
@@ -100,8 +92,8 @@ static luc_depthwise_column *add_columns(const luc_depthwise_plan *p, const axes
   for (int64_t i = 0; i < k; i++) {
     const int64_t before = i - step, at = meets(a, 2, r, i);
     if (at < 0 || (before >= 0 && before < k)) continue;
-    const int64_t all = step > 0 ? cuts_of(k - i, step) : i / -step + 1;
-    const int64_t n = cuts_of(all, LUC_DEPTHWISE_HEIGHT);
+    const int64_t all = step > 0 ? luc__cuts(k - i, step) : i / -step + 1;
+    const int64_t n = luc__cuts(all, LUC_DEPTHWISE_HEIGHT);
     for (int64_t j = 0; j < n; j++) {
       const int64_t begin = j * all / n, end = (j + 1) * all / n;
       *to++ = (luc_depthwise_column){tap + i + begin * step, end - begin,
@@ -140,8 +132,8 @@ static void plan_band(luc_depthwise_plan *p, const axes *a) {
     for (;;) {
       for (int i = 0; i < 3; i++) p->size[i] = covered(a, i, i == 0 ? p->out[0] : p->band[i - 1]);
       p->buffer = p->size[0] * p->size[1] * p->size[2];
-      const int64_t parts = cuts_of(p->out[1 + d], p->band[d]) + 1, step = p->out_step[1 + d];
-      const int64_t band = cuts_of(cuts_of(p->out[1 + d], parts), step) * step;
+      const int64_t parts = luc__cuts(p->out[1 + d], p->band[d]) + 1, step = p->out_step[1 + d];
+      const int64_t band = luc__cuts(luc__cuts(p->out[1 + d], parts), step) * step;
       if (p->buffer <= BUFFER_SIZE || p->band[d] <= step || band >= p->band[d]) break;
       p->band[d] = band;
     }
@@ -172,9 +164,9 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, bool bac
   plan_band(p, &a);
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j->batch = c->batch;
-  j->groups = cuts_of(c->in_channels, j->kernels->lanes);
-  j->across = cuts_of(p->out[2], p->band[1]);
-  j->bands = cuts_of(p->out[1], p->band[0]) * j->across;
+  j->groups = luc__cuts(c->in_channels, j->kernels->lanes);
+  j->across = luc__cuts(p->out[2], p->band[1]);
+  j->bands = luc__cuts(p->out[1], p->band[0]) * j->across;
   j->tables_size = luc__mul_size((size_t)parts, sizeof(luc_depthwise_part)) +
                    luc__mul_size((size_t)p->taps, sizeof(luc_depthwise_column));
   j->tables = luc__alloc(ctx, j->tables_size);
@@ -188,7 +180,7 @@ static void set_band(const job *j, int64_t band, luc_depthwise_piece *e) {
   const int64_t at[] = {band / j->across, band % j->across};
   for (int d = 0; d < 2; d++) {
     e->first[d] = at[d] * p->band[d];
-    e->size[d] = min64(p->band[d], p->out[1 + d] - e->first[d]);
+    e->size[d] = luc__min64(p->band[d], p->out[1 + d] - e->first[d]);
   }
 }
 
@@ -196,7 +188,7 @@ static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, lu
   const int64_t elements = luc__depthwise_scratch(&j->plan, j->kernels->lanes);
   const int64_t grain = PIECE_WORK / (work + 1024) + 1;
   size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
-  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, cuts_of(pieces, grain)));
+  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(pieces, grain)));
   luc__parallel_for(ctx, pieces, grain, fn, j);
   luc__slots_free(ctx, &j->slots);
   return LUC_OK;
@@ -211,7 +203,7 @@ static void turn_groups(void *arg, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     luc_depthwise_piece e = {.weight = j->weight + i * lanes * p->taps * j->size};
     e.bias = j->bias ? j->bias + i * lanes * j->size : NULL;
-    e.planes = min64(lanes, p->channels - i * lanes);
+    e.planes = luc__min64(lanes, p->channels - i * lanes);
     j->kernels->depthwise_turn(p, &e, j->turned + i * (1 + p->taps) * lanes * j->size);
   }
 }
@@ -225,7 +217,7 @@ static void plane_pieces(void *arg, int64_t begin, int64_t end) {
     const int64_t group = i / j->bands % j->groups, image = i / (j->bands * j->groups);
     const int64_t plane = image * p->channels + group * lanes;
     luc_depthwise_piece e = {.weight = j->turned + group * (1 + p->taps) * lanes * j->size};
-    e.planes = min64(lanes, p->channels - group * lanes);
+    e.planes = luc__min64(lanes, p->channels - group * lanes);
     e.x = j->x + plane * p->in_pixels * j->size;
     e.y = j->y + plane * p->pixels * j->size;
     set_band(j, i % j->bands, &e);
@@ -266,7 +258,7 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
     const int64_t cut = i % j->cuts, first = cut * bands / j->cuts;
     const int64_t last = (cut + 1) * bands / j->cuts;
     const int64_t channel = i / j->cuts * lanes;
-    luc_depthwise_piece e = {.planes = min64(lanes, p->channels - channel)};
+    luc_depthwise_piece e = {.planes = luc__min64(lanes, p->channels - channel)};
     char *sums = cut == 0 ? j->dweight : j->y + (cut - 1) * all * j->size;
     for (int64_t b = first; b < last; b++) {
       const int64_t plane = b / j->bands * p->channels + channel;
@@ -286,7 +278,7 @@ luc_status luc__depthwise_weight(luc_context *ctx, const luc_conv *c, const void
   LUC_TRY(job_init(ctx, &j, c, false));
   const luc_depthwise_plan *p = &j.plan;
   const int64_t all = p->channels * p->taps;
-  j.cuts = max64(min64(cuts_of(8, j.groups), j.batch * j.bands), 1);
+  j.cuts = luc__max64(luc__min64(luc__cuts(8, j.groups), j.batch * j.bands), 1);
   size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * all), (size_t)j.size);
   char *sums = j.cuts > 1 ? luc__alloc(ctx, bytes) : NULL;
   luc_status status = sums || j.cuts == 1 ? LUC_OK : LUC_ERR_MEMORY;

@@ -1,6 +1,7 @@
 /* The plan of one group's geometry: see conv_plan.h. */
 #include "cpu/conv_plan.h"
 
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 
 int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
@@ -13,16 +14,6 @@ int64_t luc__conv_pixels(const luc_conv *c) {
   int64_t n = 1;
   for (int d = 0; d < c->spatial; d++) n *= c->out[d];
   return n;
-}
-
-static int64_t min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-static int64_t cuts_of(int64_t n, int64_t piece) {
-  return (n + piece - 1) / piece;
 }
 
 /* Missing dimensions come first, with size 1. */
@@ -74,9 +65,9 @@ static int64_t shared_zeros(const luc_conv_plan *p) {
     int64_t first = p->residues[2][i] - p->padding[2], step = p->stride[2];
     int64_t left = first < 0 ? (step - 1 - first) / step : 0;
     int64_t last = p->in[2] > first ? (p->in[2] - first + step - 1) / step : 0;
-    shared = min64(shared, min64(left, p->length - last));
+    shared = luc__min64(shared, luc__min64(left, p->length - last));
   }
-  return max64(shared, 0);
+  return luc__max64(shared, 0);
 }
 
 /* The buffer for a band. */
@@ -87,10 +78,10 @@ static void plan_buffer(luc_conv_plan *p, int64_t *residues) {
   p->width = luc__conv_covered(p, 2, columns);
   p->phases[1] = plan_residues(p, 1, residues);
   p->phases[2] = plan_residues(p, 2, residues + p->kernel[1]);
-  p->phase_rows = cuts_of(p->rows, p->stride[1]);
-  p->length = cuts_of(p->width, p->stride[2]);
+  p->phase_rows = luc__cuts(p->rows, p->stride[1]);
+  p->length = luc__cuts(p->width, p->stride[2]);
   int64_t shared = columns == p->out[2] ? shared_zeros(p) : 0;
-  p->pitch = max64(p->length - shared, columns);
+  p->pitch = luc__max64(p->length - shared, columns);
   p->phase_size = (p->phase_rows * p->pitch + p->length - p->pitch + LUC_CONV_SLACK + 15) / 16 * 16;
   p->depth_size = p->phases[1] * p->phases[2] * p->phase_size;
   p->plane = p->depth * p->depth_size;

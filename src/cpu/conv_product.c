@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/conv_plan.h"
+#include "cpu/cuts.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
@@ -31,16 +32,6 @@ typedef struct job {
   luc_slots slots;
 } job;
 
-static int64_t cuts_of(int64_t n, int64_t piece) {
-  return (n + piece - 1) / piece;
-}
-static int64_t min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* Does no input meet two outputs? */
 static bool is_patches(const luc_conv_plan *p) {
   for (int d = 0; d < LUC_MAX_SPATIAL; d++)
@@ -59,7 +50,7 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   switch (way) {
   case LUC_CONV_FORWARD: return p.filters >= 256 || p.out[2] < 16;
   case LUC_CONV_INPUT: return p.filters >= (strided ? 128 : 256) || p.out[2] <= 8 || is_patches(&p);
-  default: return (p.k >= 64 && max64(p.k, p.filters) >= 256) || is_patches(&p);
+  default: return (p.k >= 64 && luc__max64(p.k, p.filters) >= 256) || is_patches(&p);
   }
 }
 
@@ -69,9 +60,10 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   luc__conv_plan_sizes(p, c);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  j->channel_chunks = cuts_of(p->channels, CHANNELS);
+  j->channel_chunks = luc__cuts(p->channels, CHANNELS);
   j->joined = p->pixels % 16 != 0 && p->pixels < 256;
-  j->images = cuts_of(c->batch, cuts_of(c->batch, max64(1, MATRIX_SIZE / (p->k * p->pixels))));
+  j->images =
+      luc__cuts(c->batch, luc__cuts(c->batch, luc__max64(1, MATRIX_SIZE / (p->k * p->pixels))));
   if (j->images == 1) j->joined = false;
   const int64_t pixels = j->images * p->pixels;
   j->matrix_bytes = luc__mul_size((size_t)(p->k * pixels), (size_t)j->size);
@@ -103,7 +95,7 @@ static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
     const int64_t channel = i % j->channel_chunks * CHANNELS, cut = i / j->channel_chunks;
     const int64_t image = cut * j->count / j->cuts;
     const int64_t from = ((j->first + image) * c->channels + channel) * c->in_pixels * j->size;
-    luc_conv_piece p = {.count = min64(CHANNELS, c->channels - channel)};
+    luc_conv_piece p = {.count = luc__min64(CHANNELS, c->channels - channel)};
     p.images = (cut + 1) * j->count / j->cuts - image;
     p.x_image = p.y_image = c->channels * c->in_pixels;
     p.weight_row = row_of(j);
@@ -123,13 +115,13 @@ static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
 /* All images together where there are pieces enough. */
 static luc_status move_matrix(luc_context *ctx, job *j) {
   const luc_conv_plan *c = &j->plan;
-  j->cuts = j->joined ? min64(j->count, cuts_of(8, j->channel_chunks)) : j->count;
-  const int64_t pieces = j->cuts * j->channel_chunks, images = cuts_of(j->count, j->cuts);
-  const int64_t planes = max64(CHANNELS, images);
+  j->cuts = j->joined ? luc__min64(j->count, luc__cuts(8, j->channel_chunks)) : j->count;
+  const int64_t pieces = j->cuts * j->channel_chunks, images = luc__cuts(j->count, j->cuts);
+  const int64_t planes = luc__max64(CHANNELS, images);
   const int64_t grain = PIECE_SIZE / (CHANNELS * c->taps * images * c->pixels + 1) + 1;
   size_t bytes = luc__mul_size((size_t)(planes * c->plane + 4 * LUC_CONV_SLACK), (size_t)j->size);
   bytes += (size_t)luc__conv_weight_tables(c, 1);
-  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, cuts_of(pieces, grain)));
+  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(pieces, grain)));
   luc__parallel_for(ctx, pieces, grain, matrix_pieces, j);
   luc__slots_free(ctx, &j->slots);
   return LUC_OK;
@@ -156,7 +148,7 @@ static void move_outputs(luc_context *ctx, job *j, bool place) {
 
 static bool next_stretch(job *j) {
   j->first += j->count;
-  j->count = min64(j->images, j->batch - j->first);
+  j->count = luc__min64(j->images, j->batch - j->first);
   return j->count > 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
@@ -35,10 +36,6 @@ static path choose_path(const luc_gemm *g) {
   return lies_well ? PATH_BLOCK : PATH_SERIAL;
 }
 
-static int64_t cuts_of(int64_t n, int64_t piece) {
-  return (n + piece - 1) / piece;
-}
-
 /* Few rows read B from memory: that, not arithmetic, takes the time. */
 static int64_t weight_of(const luc_gemm *g) {
   return g->m < 16 ? 16 / (g->m < 1 ? 1 : g->m) : 1;
@@ -59,7 +56,7 @@ static void choose_cuts(job *j) {
   const int64_t widest = j->path == PATH_BLOCK && g->m == 1 ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
   if (j->columns > widest) j->columns = widest;
   while (j->rows * j->columns * g->k * weight >= 4 * PIECE_WORK &&
-         cuts_of(g->m, j->rows) * cuts_of(g->n, j->columns) < 8) {
+         luc__cuts(g->m, j->rows) * luc__cuts(g->n, j->columns) < 8) {
     if (j->rows > j->columns && j->rows > 16)
       j->rows = (j->rows / 2 + 7) / 8 * 8;
     else if (j->columns > 48)
@@ -67,8 +64,8 @@ static void choose_cuts(job *j) {
     else
       break;
   }
-  j->row_cuts = cuts_of(g->m, j->rows);
-  j->column_cuts = cuts_of(g->n, j->columns);
+  j->row_cuts = luc__cuts(g->m, j->rows);
+  j->column_cuts = luc__cuts(g->n, j->columns);
 }
 
 /* One piece of one product. */
@@ -106,7 +103,7 @@ static luc_status run_job(luc_context *ctx, job *j) {
   int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
   if (j->path == PATH_SERIAL)
     LUC_TRY(
-        luc__slots_init(ctx, &j->slots, luc__gemm_scratch_size(j->size), cuts_of(pieces, grain)));
+        luc__slots_init(ctx, &j->slots, luc__gemm_scratch_size(j->size), luc__cuts(pieces, grain)));
   luc__parallel_for(ctx, pieces, grain, run_pieces, j);
   if (j->path == PATH_SERIAL) luc__slots_free(ctx, &j->slots);
   return LUC_OK;
@@ -171,7 +168,7 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   luc_status status = run_path(ctx, &t, PATH_SERIAL);
   j.from = turned;
   int64_t grain = PIECE_WORK / 8 / (g->m * TURNED_ROWS) + 1;
-  if (status == LUC_OK) luc__parallel_for(ctx, cuts_of(g->n, TURNED_ROWS), grain, turn_rows, &j);
+  if (status == LUC_OK) luc__parallel_for(ctx, luc__cuts(g->n, TURNED_ROWS), grain, turn_rows, &j);
   luc__free(ctx, turned, bytes);
   return status;
 }
@@ -209,7 +206,7 @@ static void dot_parts(void *arg, int64_t begin, int64_t end) {
 static luc_status run_parts(luc_context *ctx, const luc_gemm *g) {
   parts_job j = {.g = g, .kernels = &luc__kernels(ctx)->gemm[g->dtype]};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  const int64_t parts = cuts_of(g->k, PART), row = g->n * j.size;
+  const int64_t parts = luc__cuts(g->k, PART), row = g->n * j.size;
   const size_t bytes = (size_t)(parts * g->m * row);
   j.sums = luc__alloc(ctx, bytes);
   if (!j.sums) return LUC_ERR_MEMORY;
@@ -325,7 +322,7 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   while (j.cuts > 1 && (work / j.cuts < 2 * PIECE_WORK || elements * j.cuts > SUMS_SIZE))
     j.cuts /= 2;
   if (j.cuts == 1) return sum_items(ctx, *g, j.size);
-  j.parts = cuts_of(j.cuts, g->batch);
+  j.parts = luc__cuts(j.cuts, g->batch);
   j.units = g->batch * j.parts;
   size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * elements), (size_t)j.size);
   j.sums = luc__alloc(ctx, bytes);
@@ -390,7 +387,7 @@ static void int64_pieces(void *arg, int64_t begin, int64_t end) {
 
 luc_status luc__gemm_int64(luc_context *ctx, const luc_gemm *g) {
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
-  int64_job j = {g, *luc__kernels(ctx)->gemm_int64, cuts_of(g->m, INT64_ROWS)};
+  int64_job j = {g, *luc__kernels(ctx)->gemm_int64, luc__cuts(g->m, INT64_ROWS)};
   int64_t grain = PIECE_WORK / 4 / (INT64_ROWS * g->n * (g->k + 1)) + 1;
   luc__parallel_for(ctx, j.cuts * g->batch, grain, int64_pieces, &j);
   return LUC_OK;

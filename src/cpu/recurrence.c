@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/recurrence_kernels.h"
@@ -43,10 +44,6 @@ typedef struct range {
   char *scratch;
 } range;
 
-static int64_t cuts_of(int64_t n, int64_t piece) {
-  return (n + piece - 1) / piece;
-}
-
 /* Row `row` of a matrix with rows of `width` elements; NULL stays. */
 static char *at(const job *j, const void *matrix, int64_t row, int64_t width) {
   return matrix ? (char *)matrix + row * width * j->size : NULL;
@@ -61,7 +58,7 @@ static bool pays_to_pack(const job *j) {
 
 /* Column i of B, packed. */
 static char *packed_at(const job *j, const factor *b, int64_t i) {
-  const int64_t before = i / b->group * cuts_of(b->group, WIDTH) * WIDTH + i % b->group;
+  const int64_t before = i / b->group * luc__cuts(b->group, WIDTH) * WIDTH + i % b->group;
   return at(j, b->data, before, b->k);
 }
 
@@ -75,7 +72,7 @@ static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const v
   *b = (factor){.w = w, .turned = turned, .k = k, .n = n, .group = group};
   if (!w || !pays_to_pack(j)) return LUC_OK;
   b->bytes =
-      luc__mul_size((size_t)(n / group * cuts_of(group, WIDTH) * WIDTH * k), (size_t)j->size);
+      luc__mul_size((size_t)(n / group * luc__cuts(group, WIDTH) * WIDTH * k), (size_t)j->size);
   b->data = luc__alloc(ctx, b->bytes);
   if (!b->data) return LUC_ERR_MEMORY;
   for (int64_t i = 0, columns; i < n; i += columns) {
@@ -258,7 +255,7 @@ static void forward_steps(luc_context *ctx, const job *j, char *scratch) {
   for (int64_t i = 0; i < r->steps; i++) {
     s.step = step_at(r, i);
     s.n = taking_part(&s.rows, s.step);
-    luc__parallel_for(ctx, cuts_of(r->hidden, WIDTH), 1, forward_pieces, &s);
+    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, forward_pieces, &s);
     memcpy(r->h_n, rows_at(&s.rows, r->y, s.step, r->output), (size_t)(s.n * r->output * j->size));
   }
 }
@@ -405,7 +402,7 @@ static void backward_steps(luc_context *ctx, const job *j, char *scratch) {
     s.step = k >= 0 ? step_at(r, k) : 0;
     s.n = k >= 0 ? taking_part(&s.rows, s.step) : 0;
     copy_all_before(&s.rows, &c, s.step, s.n);
-    luc__parallel_for(ctx, cuts_of(r->hidden, WIDTH), 1, backward_pieces, &s);
+    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, backward_pieces, &s);
     s.before = s.step;
     s.before_n = s.n;
   }
@@ -416,10 +413,10 @@ static void backward_steps(luc_context *ctx, const job *j, char *scratch) {
 /* Rows of a range: eight fill a tile of the product, fewer if else there were no two ranges. */
 static int64_t choose_range(const job *j) {
   const luc_recurrence *r = j->r;
-  int64_t rows = r->batch >= 16 ? 8 : cuts_of(r->batch, 2),
+  int64_t rows = r->batch >= 16 ? 8 : luc__cuts(r->batch, 2),
           row_work = r->steps * j->gates * r->output;
   while (rows < r->batch && rows * row_work < RANGE_WORK) rows *= 2;
-  while (cuts_of(r->batch, rows) > 32) rows *= 2;
+  while (luc__cuts(r->batch, rows) > 32) rows *= 2;
   return rows < r->batch ? rows : r->batch;
 }
 
@@ -458,7 +455,7 @@ static luc_status run(luc_context *ctx, job *j, bool backward) {
   j->range = j->by_units ? r->batch : choose_range(j);
   LUC_GO(make_factors(ctx, j, backward));
   const int64_t scratch = backward ? 2 * r->hidden : share_pitch(j) + r->hidden;
-  const int64_t ranges = cuts_of(r->batch, j->range);
+  const int64_t ranges = luc__cuts(r->batch, j->range);
   size_t bytes = luc__mul_size((size_t)(j->range * scratch), (size_t)j->size);
   LUC_GO(luc__slots_init(ctx, &j->slots, bytes, ranges));
   if (j->by_units)

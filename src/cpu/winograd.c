@@ -2,6 +2,7 @@
  * follow from the sizes alone, so results do not depend on the number of threads. */
 #include "cpu/winograd.h"
 
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
 #include "cpu/winograd_kernels.h"
@@ -23,16 +24,6 @@ typedef struct job {
   int64_t filter_chunks, channel_chunks, cuts, sum_size;
   luc_slots slots;
 } job;
-
-static int64_t cuts_of(int64_t n, int64_t piece) {
-  return (n + piece - 1) / piece;
-}
-static int64_t min64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-static int64_t max64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
@@ -64,9 +55,9 @@ static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward) {
   in->plane_step = backward ? 1 : stride, in->tap_step = backward ? -apart : apart;
   in->first = backward ? padding : -padding, in->divisor = backward ? stride : 1;
   w->k = w->channels * in->taps;
-  w->packs = cuts_of(w->filters, LUC_WINOGRAD_PACK);
+  w->packs = luc__cuts(w->filters, LUC_WINOGRAD_PACK);
   w->tiles[0] = w->out[0];
-  for (int d = 1; d < LUC_MAX_SPATIAL; d++) w->tiles[d] = cuts_of(w->out[d], w->tile);
+  for (int d = 1; d < LUC_MAX_SPATIAL; d++) w->tiles[d] = luc__cuts(w->out[d], w->tile);
   w->all_tiles = c->batch * w->tiles[0] * w->tiles[1] * w->tiles[2];
 }
 
@@ -94,7 +85,7 @@ bool luc__winograd_suits(const luc_context *ctx, const luc_conv *c, luc_winograd
 }
 
 static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block) {
-  s->row = cuts_of(s->taps * channels, 16) * 16 + 16;
+  s->row = luc__cuts(s->taps * channels, 16) * 16 + 16;
   s->points = block * s->row + 16;
 }
 
@@ -102,11 +93,11 @@ static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block)
 static int64_t choose_block(const luc_winograd_plan *w, int64_t most) {
   const int64_t row = w->tiles[2];
   if (row <= most && w->all_tiles > most) return (most + row / 2) / row * row;
-  return cuts_of(cuts_of(w->all_tiles, cuts_of(w->all_tiles, most)), 8) * 8;
+  return luc__cuts(luc__cuts(w->all_tiles, luc__cuts(w->all_tiles, most)), 8) * 8;
 }
 
 static int64_t tiles_in(const luc_winograd_plan *w, int64_t block) {
-  return min64(w->block, w->all_tiles - block * w->block);
+  return luc__min64(w->block, w->all_tiles - block * w->block);
 }
 
 /* Elements from one group to the next. */
@@ -206,11 +197,11 @@ static void plan_product(job *j) {
   luc_winograd_plan *w = &j->plan;
   plan_images(&w->input, w->channels, 0);
   int64_t most = BLOCK_SIZE / (LUC_WINOGRAD_POINTS * w->input.row) / 8 * 8;
-  w->block = choose_block(w, max64(min64(most, BLOCK), 16));
+  w->block = choose_block(w, luc__max64(luc__min64(most, BLOCK), 16));
   plan_images(&w->input, w->channels, w->block);
   w->weight_points = w->k * LUC_WINOGRAD_PACK + 16;
   w->output_points = w->block * LUC_WINOGRAD_PACK + 16;
-  j->blocks = cuts_of(w->all_tiles, w->block);
+  j->blocks = luc__cuts(w->all_tiles, w->block);
   j->block_size = LUC_WINOGRAD_POINTS * w->input.points;
   j->pack_size = LUC_WINOGRAD_POINTS * w->weight_points;
 }
@@ -237,13 +228,13 @@ luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, con
   if (status == LUC_OK && few) {
     status = loop(ctx, &j, blocks, block_work, pixels, transform_blocks);
     if (status == LUC_OK)
-      status = loop(ctx, &j, packs, product_work * j.blocks, j.pack_size + max64(gather, output),
-                    finish_packs);
+      status = loop(ctx, &j, packs, product_work * j.blocks,
+                    j.pack_size + luc__max64(gather, output), finish_packs);
   } else if (status == LUC_OK) {
     status = loop(ctx, &j, packs, pack_work, gather, transform_packs);
     if (status == LUC_OK)
-      status = loop(ctx, &j, blocks, product_work * w->packs, j.block_size + max64(pixels, output),
-                    finish_blocks);
+      status = loop(ctx, &j, blocks, product_work * w->packs,
+                    j.block_size + luc__max64(pixels, output), finish_blocks);
   }
   luc__free(ctx, j.shared, bytes);
   return status;
@@ -265,8 +256,8 @@ static chunk chunk_at(const job *j, int64_t i) {
   i /= j->channel_chunks;
   k.filter = i % j->filter_chunks * j->filters;
   k.group = i / j->filter_chunks;
-  k.filters = min64(j->filters, w->filters - k.filter);
-  k.channels = min64(j->channels, w->channels - k.channel);
+  k.filters = luc__min64(j->filters, w->filters - k.filter);
+  k.channels = luc__min64(j->channels, w->channels - k.channel);
   return k;
 }
 
@@ -283,7 +274,7 @@ static void add_blocks(void *arg, int64_t begin, int64_t end) {
   const luc_winograd_images *in = &w->input, *out = &w->gradient;
   float *input = luc__slots_take(&j->slots), *gradient = input + LUC_WINOGRAD_POINTS * in->points;
   float *scratch = gradient + LUC_WINOGRAD_POINTS * out->points, *own = scratch;
-  own += max64(luc__winograd_pixels(w, in), luc__winograd_pixels(w, out));
+  own += luc__max64(luc__winograd_pixels(w, in), luc__winograd_pixels(w, out));
   for (int64_t i = begin; i < end; i++) {
     const chunk k = chunk_at(j, i);
     const float *x = j->x + (k.group * w->channels + k.channel) * in->channel;
@@ -318,21 +309,22 @@ static void join_cuts(void *arg, int64_t begin, int64_t end) {
 /* Chunks of the weights, and cuts of the tiles until there are about eight pieces. */
 static void plan_sums(job *j) {
   luc_winograd_plan *w = &j->plan;
-  j->filter_chunks = cuts_of(w->filters, CHUNK);
-  j->filters = cuts_of(cuts_of(w->filters, j->filter_chunks), 8) * 8;
-  j->channel_chunks = cuts_of(w->channels, max64(CHUNK / w->input.taps / 16 * 16, 16));
-  j->channels = min64(cuts_of(cuts_of(w->channels, j->channel_chunks), 16) * 16, w->channels);
+  j->filter_chunks = luc__cuts(w->filters, CHUNK);
+  j->filters = luc__cuts(luc__cuts(w->filters, j->filter_chunks), 8) * 8;
+  j->channel_chunks = luc__cuts(w->channels, luc__max64(CHUNK / w->input.taps / 16 * 16, 16));
+  j->channels =
+      luc__min64(luc__cuts(luc__cuts(w->channels, j->channel_chunks), 16) * 16, w->channels);
   plan_images(&w->input, j->channels, 0);
   plan_images(&w->gradient, j->filters, 0);
   w->block = choose_block(w, BLOCK);
   plan_images(&w->input, j->channels, w->block);
   plan_images(&w->gradient, j->filters, w->block);
-  w->sum_row = cuts_of(w->input.taps * j->channels, 16) * 16;
+  w->sum_row = luc__cuts(w->input.taps * j->channels, 16) * 16;
   w->sum_points = j->filters * w->sum_row + 16;
   j->sum_size = LUC_WINOGRAD_POINTS * w->sum_points;
-  j->blocks = cuts_of(w->all_tiles, w->block);
+  j->blocks = luc__cuts(w->all_tiles, w->block);
   const int64_t chunks = w->groups * j->filter_chunks * j->channel_chunks;
-  j->cuts = max64(min64(cuts_of(8, chunks), j->blocks / 4), 1);
+  j->cuts = luc__max64(luc__min64(luc__cuts(8, chunks), j->blocks / 4), 1);
 }
 
 luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
@@ -349,7 +341,8 @@ luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, const void 
   out->taps = out->plane_step = out->divisor = 1;
   out->side = w->tile;
   plan_sums(&j);
-  const int64_t pixels = max64(luc__winograd_pixels(w, &w->input), luc__winograd_pixels(w, out));
+  const int64_t pixels =
+      luc__max64(luc__winograd_pixels(w, &w->input), luc__winograd_pixels(w, out));
   const int64_t chunks = w->groups * j.filter_chunks * j.channel_chunks;
   const int64_t shared = j.cuts > 1 ? chunks * j.cuts * j.sum_size : 0;
   const int64_t scratch =
