@@ -12,9 +12,10 @@ function List:add(name, case)
   local setup = case.setup
   case.setup = function(lucerna)
     local once = setup(lucerna)
+    local function dropped() once() end -- a scope keeps what its function returns
     local function run(n)
       for _ = 1, n do
-        if case.scoped then lucerna.scope(once) else once() end
+        if case.scoped then lucerna.scope(dropped) else once() end
       end
     end
     return case.train and run or function(n) lucerna.no_grad(run, n) end
