@@ -158,8 +158,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
 
 /* ---- choosing ---- */
 
-/* The kernel's type for operands of this dtype as they are, or -1. */
-static int own_type(luc_dtype dtype) {
+int luc__elementwise_type(luc_dtype dtype) {
   switch (dtype) {
   case LUC_FLOAT32: return LUC_COMPUTE_F32;
   case LUC_FLOAT64: return LUC_COMPUTE_F64;
@@ -185,7 +184,7 @@ static bool has_value(luc_dtype dtype, luc_scalar s) {
 /* The kernel for operands that all are of this dtype, or NULL where some are not. */
 static luc_ew_fn kernel_alike(const luc_ew_kernel *kernel, luc_dtype dtype, const luc_tensor *out,
                               const luc_ew_input *in) {
-  int type = own_type(dtype);
+  int type = luc__elementwise_type(dtype);
   if (type < 0 || out->dtype != (kernel->truth ? LUC_BOOL : dtype)) return NULL;
   for (int i = 0; i < kernel->inputs; i++)
     if (in[i].t != NULL ? in[i].t->dtype != dtype : !has_value(dtype, in[i].s)) return NULL;

@@ -40,6 +40,9 @@ enum {
   LUC_NUM_EW_TYPES
 };
 
+/* The type for operands that are of this dtype as they lie, or -1. */
+int luc__elementwise_type(luc_dtype dtype);
+
 typedef struct luc_ew_kernel {
   luc_ew_fn fn[LUC_NUM_EW_TYPES]; /* NULL where it has no meaning, or none made for it */
   uint8_t inputs;

@@ -55,34 +55,25 @@ typedef uint64_t word512 __attribute__((vector_size(64), may_alias, aligned(1)))
 #define NAME(x) x##_complex128
 #include "cpu/index_add.inc"
 
-typedef void (*row_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n);
+typedef void (*copy_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n);
 typedef luc_index_table_fn table_fn;
 
 enum { GRAIN_BYTES = 1 << 18, STRIP = 512, BLOCK = 256, MANY = 8 };
 
-typedef struct arithmetic {
-  row_fn add, mul;
-  table_fn put_add, put_mul;
-} arithmetic;
-
 /* ORDER DTYPE */
-static const arithmetic by_dtype[LUC_NUM_DTYPES] = {
-    {add_float32, mul_float32, put_add_float32, put_mul_float32},
-    {add_float64, mul_float64, put_add_float64, put_mul_float64},
-    {add_float16, mul_float16, put_add_float16, put_mul_float16},
-    {add_bfloat16, mul_bfloat16, put_add_bfloat16, put_mul_bfloat16},
-    {add_int8, mul_int8, put_add_int8, put_mul_int8},
-    {add_uint8, mul_uint8, put_add_uint8, put_mul_uint8},
-    {add_int16, mul_int16, put_add_int16, put_mul_int16},
-    {add_int32, mul_int32, put_add_int32, put_mul_int32},
-    {add_int64, mul_int64, put_add_int64, put_mul_int64},
-    {add_bool, mul_bool, put_add_bool, put_mul_bool},
-    {add_complex64, mul_complex64, put_add_complex64, put_mul_complex64},
-    {add_complex128, mul_complex128, put_add_complex128, put_mul_complex128},
+static const struct {
+  table_fn add, mul;
+} by_dtype[LUC_NUM_DTYPES] = {
+    {put_add_float32, put_mul_float32},     {put_add_float64, put_mul_float64},
+    {put_add_float16, put_mul_float16},     {put_add_bfloat16, put_mul_bfloat16},
+    {put_add_int8, put_mul_int8},           {put_add_uint8, put_mul_uint8},
+    {put_add_int16, put_mul_int16},         {put_add_int32, put_mul_int32},
+    {put_add_int64, put_mul_int64},         {put_add_bool, put_mul_bool},
+    {put_add_complex64, put_mul_complex64}, {put_add_complex128, put_mul_complex128},
 };
 
 typedef struct movement {
-  row_fn copy;
+  copy_fn copy;
   table_fn get, put;
 } movement;
 
@@ -101,15 +92,27 @@ static const movement *movement_of(int64_t width) {
 }
 
 static table_fn table_of(luc_index_op op, luc_dtype dtype, int64_t width) {
-  const arithmetic *sums = &by_dtype[dtype];
   switch (op) {
   case LUC_INDEX_GET: return movement_of(width)->get;
   case LUC_INDEX_PUT: return movement_of(width)->put;
-  case LUC_INDEX_ADD: return sums->put_add;
+  case LUC_INDEX_ADD: return by_dtype[dtype].add;
   case LUC_INDEX_MAX:
   case LUC_INDEX_MIN: return luc__index_extreme(op, dtype);
-  default: return sums->put_mul;
+  default: return by_dtype[dtype].mul;
   }
+}
+
+/* The pointwise kernel for rows whose elements are adjacent, or NULL; a complex number is two. */
+static luc_ew_fn kernel_of(luc_context *ctx, luc_index_op op, luc_dtype dtype) {
+  static const luc_ew ops[] = {[LUC_INDEX_ADD] = LUC_EW_add,
+                               [LUC_INDEX_MUL] = LUC_EW_mul,
+                               [LUC_INDEX_MAX] = LUC_EW_maximum,
+                               [LUC_INDEX_MIN] = LUC_EW_minimum};
+  if (op == LUC_INDEX_GET || op == LUC_INDEX_PUT) return NULL;
+  if (op == LUC_INDEX_ADD && luc__dtype_is_complex(dtype))
+    dtype = dtype == LUC_COMPLEX64 ? LUC_FLOAT32 : LUC_FLOAT64;
+  int type = luc__elementwise_type(dtype);
+  return type < 0 ? NULL : luc__kernels(ctx)->elementwise[ops[op]].fn[type];
 }
 
 /* ---- positions ---- */
@@ -187,9 +190,11 @@ typedef struct walk {
   int64_t outer_count, width, bytes; /* bytes: of what a position leads to in all lines */
   int64_t grain;                     /* lines of a piece */
   int64_t stride, step; /* of positions, in what on_table moves: elements, or short rows */
-  row_fn on_row;
-  table_fn on_table;
-  int64_t blocks; /* parts that a row is written in, each in one piece */
+  copy_fn copy;
+  luc_ew_fn on_run;  /* what is done to rows that are even, or NULL */
+  table_fn one;      /* to elements */
+  table_fn on_table; /* what moves in move_strip, or NULL: rows */
+  int64_t blocks;    /* parts that a row is written in, each in one piece */
   atomic_bool bad;
 } walk;
 
@@ -228,19 +233,33 @@ static void fail(walk *w) {
   atomic_store_explicit(&w->bad, true, memory_order_relaxed);
 }
 
-static void move_row(const walk *w, char *x, char *y, int64_t n) {
-  const luc_index_job *job = w->job;
-  bool even = w->row_indexed == 1 && w->row_dense == 1;
-  if (job->op == LUC_INDEX_GET) {
-    if (even)
-      memcpy(y, x, (size_t)(n * w->width));
-    else
-      w->on_row(y, w->row_dense, x, w->row_indexed, n);
-  } else if (even && job->op == LUC_INDEX_PUT) {
-    memcpy(x, y, (size_t)(n * w->width));
-  } else {
-    w->on_row(x, w->row_indexed, y, w->row_dense, n);
+/* A row, element by element. */
+static void each_element(const walk *w, char *x, char *y, int64_t n) {
+  int64_t offsets[BLOCK];
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    int64_t m = n - i < BLOCK ? n - i : BLOCK;
+    for (int64_t j = 0; j < m; j++) offsets[j] = (i + j) * w->row_indexed;
+    w->one(y + i * w->row_dense * w->width, w->row_dense, x, offsets, m);
   }
+}
+
+static void move_row(const walk *w, char *x, char *y, int64_t n) {
+  static const luc_ew_params none;
+  const luc_index_op op = w->job->op;
+  bool even = w->row_indexed == 1 && w->row_dense == 1;
+  const void *both[LUC_EW_MAX_INPUTS] = {x, y};
+  if (op == LUC_INDEX_GET && even)
+    memcpy(y, x, (size_t)(n * w->width));
+  else if (op == LUC_INDEX_GET)
+    w->copy(y, w->row_dense, x, w->row_indexed, n);
+  else if (op == LUC_INDEX_PUT && even)
+    memcpy(x, y, (size_t)(n * w->width));
+  else if (op == LUC_INDEX_PUT)
+    w->copy(x, w->row_indexed, y, w->row_dense, n);
+  else if (even && w->on_run)
+    w->on_run(x, both, luc__dtype_is_complex(w->job->dtype) ? 2 * n : n, &none, 0);
+  else
+    each_element(w, x, y, n);
 }
 
 /* ---- positions that all lines share ---- */
@@ -314,7 +333,7 @@ static void widen(walk *w) {
 static void run_shared(luc_context *ctx, walk *w) {
   const luc_index_job *job = w->job;
   bool element = w->row == 1 && w->rows.ndim == 0;
-  w->on_table = element ? table_of(job->op, job->dtype, w->width) : NULL;
+  w->on_table = element ? w->one : NULL;
   if (!element) widen(w);
   if (job->op == LUC_INDEX_GET && w->outer_count == 1)
     luc__parallel_for(ctx, job->n, GRAIN_BYTES / w->bytes + 1, positions_piece, w);
@@ -326,6 +345,14 @@ static void run_shared(luc_context *ctx, walk *w) {
 
 /* ---- positions of each element's own ---- */
 
+/* Asks for what a row's positions lead to, in no order, while the row before it moves. */
+static void fetch(const walk *w, int64_t x) {
+  enum { LINE = 64, MOST = 1 << 14 };
+  const char *from = w->job->indexed + x * w->width;
+  int64_t bytes = w->job->positions.size * w->width;
+  for (int64_t i = 0; bytes <= MOST && i < bytes; i += LINE) __builtin_prefetch(from + i, 1);
+}
+
 /* Columns [c, c_end) of rows [r, r_end) of the index. */
 static void move_own(walk *w, int64_t r, int64_t r_end, int64_t c0, int64_t c_end) {
   const luc_index_job *job = w->job;
@@ -333,7 +360,9 @@ static void move_own(walk *w, int64_t r, int64_t r_end, int64_t c0, int64_t c_en
   int64_t offsets[STRIP], at[LUC_MAX_DIMS], x, y, width = w->width;
   bool direct = w->row_indexed == 0 && job->stride == 1 && !p->negative;
   seek(&w->lines, r, at, &x, &y);
-  for (; r < r_end; r++, next(&w->lines, at, &x, &y)) {
+  for (int64_t x1 = x, y1 = y; r < r_end; r++, x = x1, y = y1) {
+    next(&w->lines, at, &x1, &y1);
+    if (direct && job->op != LUC_INDEX_GET) fetch(w, x1);
     for (int64_t c = c0; c < c_end; c += STRIP) {
       int64_t n = c_end - c < STRIP ? c_end - c : STRIP, i = r * w->row + c;
       char *dense = job->dense + (y + c * w->row_dense) * width;
@@ -375,7 +404,7 @@ static void append(luc_index_dims *to, const luc_index_dims *from) {
 static void run_own(luc_context *ctx, walk *w, bool along) {
   const luc_index_job *job = w->job;
   luc_index_dims positions = {1, {job->n}, {0}, {job->dense_step}};
-  w->on_table = table_of(job->op, job->dtype, w->width);
+  w->on_table = w->one;
   w->line_rows = 1;
   append(&w->lines, &w->outer);
   if (along) {
@@ -413,7 +442,13 @@ static luc_index_dims merged(const luc_index_dims *d) {
 }
 
 bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
-  walk w = {.job = job, .outer = merged(&job->outer), .rows = merged(&job->inner)};
+  luc_index_dims inner = job->inner, outer = job->outer;
+  if (job->own && job->n == 1) { /* one position for each line is one long row */
+    append(&outer, &inner);
+    inner = outer;
+    outer.ndim = 0;
+  }
+  walk w = {.job = job, .outer = merged(&outer), .rows = merged(&inner)};
   w.outer_count = product(&w.outer);
   int64_t each = w.outer_count * product(&w.rows);
   if (job->n == 0 || each == 0) return true;
@@ -433,10 +468,9 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
   bool few = w.outer_count < MANY && w.row >= 2 * BLOCK;
   w.blocks = !few ? 1 : w.row < MANY * BLOCK ? w.row / BLOCK : MANY;
   w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job->n) + 1;
-  const arithmetic *sums = &by_dtype[job->dtype];
-  w.on_row = job->op == LUC_INDEX_ADD   ? sums->add
-             : job->op == LUC_INDEX_MUL ? sums->mul
-                                        : movement_of(w.width)->copy;
+  w.copy = movement_of(w.width)->copy;
+  w.one = table_of(job->op, job->dtype, w.width);
+  w.on_run = kernel_of(ctx, job->op, job->dtype);
   if (job->own)
     run_own(ctx, &w, along);
   else

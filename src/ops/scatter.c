@@ -63,13 +63,12 @@ static bool is_line(const luc_tensor *index, int dim) {
 }
 
 /* Positions of all of index, or of its line. */
-static luc_status positions_along(luc_context *ctx, const char *who, luc_index_op op,
-                                  const luc_tensor *t, int dim, luc_tensor *index,
-                                  const luc_tensor *target, luc_positions *p, luc_tensor **values) {
+static luc_status positions_along(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
+                                  luc_tensor *index, const luc_tensor *target, luc_positions *p,
+                                  luc_tensor **values) {
   int64_t size = t->ndim ? t->sizes[dim] : 1;
   luc_tensor *line;
-  if (op == LUC_INDEX_MAX || op == LUC_INDEX_MIN || !is_line(index, dim))
-    return luc__positions(ctx, who, index, size, false, target, p, values);
+  if (!is_line(index, dim)) return luc__positions(ctx, who, index, size, false, target, p, values);
   LUC_TRY(luc__tensor_view(ctx, index, 1, index->sizes + dim, index->strides + dim, index->offset,
                            &line));
   luc_status status = luc__positions(ctx, who, line, size, false, target, p, values);
@@ -83,7 +82,7 @@ luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
   int dim;
   LUC_TRY(luc__dim_wrap(ctx, "gather", args[1].as.i, t->ndim, &dim));
   if (index->numel) LUC_TRY(check_index(ctx, "gather", index, t, "input", dim));
-  LUC_TRY(positions_along(ctx, "gather", LUC_INDEX_GET, t, dim, index, NULL, &p, &values));
+  LUC_TRY(positions_along(ctx, "gather", t, dim, index, NULL, &p, &values));
   luc_status status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
   if (status == LUC_OK)
     status = move(ctx, "gather", LUC_INDEX_GET, t, dim, index, &p, r->data, 1, true);
@@ -122,7 +121,7 @@ static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, lu
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
   if (index->numel) LUC_GO(check_index(ctx, who, index, self, "self", dim));
   if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
-  LUC_GO(positions_along(ctx, who, op, self, dim, index, written, &p, &at));
+  LUC_GO(positions_along(ctx, who, self, dim, index, written, &p, &at));
   LUC_GO(luc__begin_write(ctx, who, self, out, &target));
   bool fresh = target != self;
   if (src && value) LUC_GO(move(ctx, who, LUC_INDEX_PUT, target, dim, index, &p, value, 0, fresh));

@@ -334,6 +334,77 @@ describe("large tensors", function()
   end)
 end)
 
+-- Positions that all rows share lead to rows, which are combined by vectors where they are even.
+describe("rows", function()
+  local combine = {
+    sum = function(a, b) return a + b end,
+    prod = function(a, b) return a * b end,
+    amax = math.max,
+    amin = math.min,
+  }
+  local names = { "sum", "prod", "amax", "amin" }
+  local dtypes = { "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
+    "uint8" }
+
+  -- A row of x and a row of source for each position, added up, multiplied, …
+  local function expected(x, index, source, f)
+    local rows = x:tolist()
+    for k, to in ipairs(index:tolist()) do
+      for c, v in ipairs(source[k]:tolist()) do rows[to][c] = f(rows[to][c], v) end
+    end
+    return rows
+  end
+
+  for _, dtype in ipairs(dtypes) do
+    it("of " .. dtype .. " are added, multiplied and compared", function()
+      for _, columns in ipairs { 1, 2, 15, 33, 300 } do
+        local index = lucerna.tensor({ 3, 1, 3, 2, 3 })
+        local x = lucerna.randint(0, 3, { 4, columns }):to(lucerna[dtype])
+        local source = lucerna.randint(0, 3, { 5, columns }):to(lucerna[dtype])
+        for _, name in ipairs(names) do
+          local want = expected(x, index, source, combine[name])
+          local wide = index:unsqueeze(-1):expand(5, columns)
+          assert.same(want, x:scatter_reduce(1, wide, source, name):tolist())
+          local turned = x:t():contiguous():t()
+          assert.same(want, turned:scatter_reduce(1, wide, source, name):tolist())
+          if name == "sum" then
+            assert.same(want, x:index_add(1, index, source):tolist())
+          else
+            assert.same(want, x:index_reduce(1, index, source, name):tolist())
+          end
+        end
+      end
+    end)
+  end
+
+  it("keep NaN", function()
+    local x, nan = lucerna.zeros(3, 20), 0 / 0
+    x[1][20], x[2][1] = nan, nan
+    local source = lucerna.ones(2, 20)
+    source[1][3] = nan
+    local index = lucerna.tensor({ 1, 2 })
+    for _, name in ipairs { "amax", "amin" } do
+      local y = x:index_reduce(1, index, source, name)
+      assert.same({ { 1, 3 }, { 1, 20 }, { 2, 1 } }, y:isnan():nonzero():tolist())
+    end
+  end)
+
+  it("are one where each has one position", function()
+    for _, n in ipairs { 0, 1, 7, 513, 1100 } do
+      local x, index = lucerna.randn(n, 3), lucerna.randint(1, 4, { n, 1 })
+      local picked = x:gather(2, index)
+      local put = x:scatter(2, index, picked + 1)
+      local added = x:scatter_add(2, index, lucerna.ones(n, 1))
+      for i = 1, n do
+        local at = index[i][1]:item()
+        assert.equal(x[i][at]:item(), picked[i][1]:item())
+        assert.equal((picked[i][1] + 1):item(), put[i][at]:item())
+      end
+      assert.is_true(lucerna.allclose(put, added))
+    end
+  end)
+end)
+
 describe("index tensors", function()
   it("may be what is written", function()
     local x = lucerna.tensor { 3, 1, 2 }
