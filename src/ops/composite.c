@@ -82,7 +82,7 @@ luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_opid op = t->dtype == LUC_BOOL ? LUC_OP_logical_xor : LUC_OP_sub;
     t = luc__f2(&f, op, later, sooner);
   }
-  return luc__f_result(&f, t, out);
+  return luc__f_result(&f, luc__f_apart(&f, t, args[0].as.tensor), out);
 }
 
 /* ---- quantiles: between the neighbours of place q (n - 1) in sorted order ---- */

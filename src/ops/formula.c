@@ -100,6 +100,10 @@ luc_tensor *luc__f_conj(luc_formula *f, luc_tensor *t) {
   return luc__f1(f, LUC_OP_conj, t);
 }
 
+luc_tensor *luc__f_apart(luc_formula *f, luc_tensor *t, const luc_tensor *x) {
+  return t && t->storage == x->storage ? luc__f1(f, LUC_OP_clone, t) : t;
+}
+
 void luc__f_keep(luc_formula *f, luc_tensor *t, luc_tensor **out) {
   if (f->status == LUC_OK && t) *out = luc__retain(t);
 }

@@ -46,6 +46,8 @@ luc_tensor *luc__f_where(luc_formula *f, luc_tensor *condition, luc_tensor *a, l
 /* t itself where it is real. */
 luc_tensor *luc__f_conj(luc_formula *f, luc_tensor *t);
 luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype);
+/* t, or a copy of it where it shares memory with `x`. */
+luc_tensor *luc__f_apart(luc_formula *f, luc_tensor *t, const luc_tensor *x);
 
 /* A new reference to `t` in *out, unless the formula has failed. */
 void luc__f_keep(luc_formula *f, luc_tensor *t, luc_tensor **out);

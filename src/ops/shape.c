@@ -370,8 +370,8 @@ static luc_status interleave_evenly(luc_context *ctx, luc_value *args, luc_value
   luc_tensor *column = luc__f_reshape(&f, t, 4, split);
   split[2] = args[1].as.i;
   sizes[dim] *= args[1].as.i;
-  luc_tensor *wide = luc__f1(&f, LUC_OP_clone, luc__f_expand(&f, column, 4, split));
-  return luc__f_result(&f, luc__f_reshape(&f, wide, ndim, sizes), out);
+  luc_tensor *r = luc__f_reshape(&f, luc__f_expand(&f, column, 4, split), ndim, sizes);
+  return luc__f_result(&f, luc__f_apart(&f, r, t), out);
 }
 
 luc_status luc__run_repeat_interleave(luc_context *ctx, luc_value *args, luc_value *out) {

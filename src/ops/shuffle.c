@@ -15,7 +15,8 @@ static luc_status rearrange(luc_context *ctx, luc_tensor *input, int n, const in
   memcpy(shape, input->sizes, sizeof shape);
   shape[input->ndim - 3] = channels, shape[input->ndim - 2] = h, shape[input->ndim - 1] = w;
   luc_tensor *t = luc__f_permute(&f, luc__f_reshape(&f, input, n, sizes), n, order);
-  return luc__f_result(&f, luc__f_reshape(&f, t, input->ndim, shape), out);
+  t = luc__f_reshape(&f, t, input->ndim, shape);
+  return luc__f_result(&f, luc__f_apart(&f, t, input), out);
 }
 
 static luc_status check_pixels(luc_context *ctx, const char *who, const char *option,
@@ -89,7 +90,8 @@ static luc_status shuffle_channels(luc_context *ctx, const char *who, const luc_
   sizes[3] = inner;
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = luc__f_transpose(&f, luc__f_reshape(&f, input, 4, sizes), 1, 2);
-  return luc__f_result(&f, luc__f_reshape(&f, t, input->ndim, input->sizes), out);
+  t = luc__f_reshape(&f, t, input->ndim, input->sizes);
+  return luc__f_result(&f, luc__f_apart(&f, t, input), out);
 }
 
 luc_status luc__run_channel_shuffle(luc_context *ctx, luc_value *args, luc_value *out) {

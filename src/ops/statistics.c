@@ -369,10 +369,11 @@ done:
 }
 
 luc_status luc__run_histogram_edges(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *bins = args[1].as.tensor;
+  luc_tensor *x = args[0].as.tensor, *bins = args[1].as.tensor, *edges;
   LUC_CHECK(ctx, bins->ndim == 1, LUC_ERR_SHAPE,
             "histogram: bins tensor should have one dimension, but got %d dimensions", bins->ndim);
   LUC_TRY(check_bins(ctx, "histogram", x, bins->numel - 1));
   LUC_TRY(luc__match_dtype(ctx, "histogram", "input", x, "bins", bins));
-  return histogram(ctx, LUC_BINS_ANY, args, 2, luc__retain(bins), out);
+  LUC_TRY(luc__unary(ctx, LUC_OP_clone, bins, &edges));
+  return histogram(ctx, LUC_BINS_ANY, args, 2, edges, out);
 }
