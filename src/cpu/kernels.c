@@ -10,6 +10,7 @@
 #include "cpu/conv_kernels.h"
 #include "cpu/fft_kernels.h"
 #include "cpu/distance.h"
+#include "cpu/factor_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/index_kernels.h"
 #include "cpu/isa.h"
@@ -45,6 +46,7 @@ static const luc_kernels tables[] = {
         .index = &luc__index_base,
         .fft = luc__fft_base,
         .distance = luc__distance_base,
+        .factor = luc__factor_base,
     },
 #if LUC_ISA_X86
     {
@@ -69,6 +71,7 @@ static const luc_kernels tables[] = {
         .index = &luc__index_avx2,
         .fft = luc__fft_avx2,
         .distance = luc__distance_avx2,
+        .factor = luc__factor_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -92,6 +95,7 @@ static const luc_kernels tables[] = {
         .index = &luc__index_avx512,
         .fft = luc__fft_avx512,
         .distance = luc__distance_avx512,
+        .factor = luc__factor_avx512,
     },
 #endif
 };

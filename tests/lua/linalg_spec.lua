@@ -43,6 +43,44 @@ describe("linalg", function()
     parity.close(lower:matmul(lower.mT), square)
   end)
 
+  it("factors and solves whatever is left beside panels and vectors", function()
+    for _, n in ipairs {1, 2, 7, 8, 15, 16, 17, 31, 33, 48, 100} do
+      local eye = lucerna.eye(n, {dtype = lucerna.float64})
+      local a = random(3, n, n)
+      parity.close(a:matmul(linalg.inv(a)), eye:expand(3, n, n), {atol = 1e-8})
+      parity.close(linalg.inv(a)[2], linalg.inv(a[2]), {atol = 1e-8})
+      parity.close(linalg.inv(a:float() + eye:float() * n):matmul(a:float() + eye:float() * n),
+        eye:float():expand(3, n, n), {atol = 1e-5})
+      for _, k in ipairs {0, 1, 5, 17} do
+        local b = random(3, n, k)
+        parity.close(a:matmul(linalg.solve(a, b)), b, {atol = 1e-8})
+        local l, u = a:tril() + eye * n, a:triu() + eye * n
+        parity.close(l:matmul(linalg.solve_triangular(l, b, {upper = false})), b)
+        parity.close(u:matmul(linalg.solve_triangular(u, b, {upper = true})), b)
+        local unit = a:tril(-1) / n + eye
+        parity.close(unit:matmul(linalg.solve_triangular(a:tril(-1) / n + eye * 9, b,
+          {upper = false, unitriangular = true})), b)
+      end
+      for _, m in ipairs {1, 5, 16, 20, 40} do
+        local rect = random(2, m, n)
+        local p, l, u = linalg.lu(rect)
+        parity.close(p:matmul(l):matmul(u), rect)
+        assert.is_true(l:abs():max():item() <= 1)
+      end
+    end
+  end)
+
+  it("finds the step at which a matrix proves singular", function()
+    for _, n in ipairs {3, 16, 20, 50} do
+      local a = lucerna.eye(n):mul(2)
+      a[n - 1][n - 1] = 0
+      local _, _, info = linalg.lu_factor_ex(a)
+      assert.equal(n - 1, info:item())
+      assert.equal(0, linalg.det(a):item())
+      assert.is_true(linalg.inv_ex(a):isnan():all():item())
+    end
+  end)
+
   it("reads only the triangle it is told to", function()
     local a = random(3, 3)
     parity.close(linalg.eigvalsh(a), linalg.eigvalsh(a:tril() + a:tril(-1).mT))
