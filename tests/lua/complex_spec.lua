@@ -125,6 +125,12 @@ describe("a gradient", function()
     message = parity.message(z.backward, z:conj(), lucerna.tensor(1.0))
     assert.matches("both must be complex, or neither", message, 1, true)
   end)
+
+  it("of an exponent takes any number as the base", function() -- recorded from PyTorch
+    local x = lucerna.tensor({-.001, 0}, {dtype = lucerna.complex64}):requires_grad_()
+    lucerna.float_power(1e300, x):abs():sum():backward()
+    assert.is_true(lucerna.allclose(x.grad.real, lucerna.tensor {346.2079, 690.7755}))
+  end)
 end)
 
 describe("a file", function()
