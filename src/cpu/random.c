@@ -96,32 +96,66 @@ static void normal_narrow(luc_generator *gen, float *out, int64_t n, const luc_d
   normal_narrow_block(out + n - BLOCK, d);
 }
 
-/* One value of the distributions that are drawn in double whatever the target is. */
-static double one(luc_generator *gen, const luc_draw *d) {
+static double normal(luc_generator *gen, const luc_draw *d) {
+  double x = luc__normal_double(gen) * d->b + d->a;
+  return d->kind == LUC_NORMAL ? x : exp(x);
+}
+
+/* x = f(x), in place, by the pointwise kernel. */
+static void apply(luc_context *ctx, luc_ew f, double *x, int64_t n) {
+  static const luc_ew_params none;
+  const void *in[LUC_EW_MAX_INPUTS] = {x};
+  luc__kernels(ctx)->elementwise[f].fn[LUC_COMPUTE_F64](x, in, n, &none, 0);
+}
+
+/* What the distribution makes of uniform values. */
+static void shape(luc_context *ctx, const luc_draw *d, double *x, int64_t n) {
+  const double a = d->a, b = d->b, pi = 3.14159265358979323846;
   switch (d->kind) {
-  case LUC_NORMAL: return luc__normal_double(gen) * d->b + d->a;
-  case LUC_LOG_NORMAL: return exp(luc__normal_double(gen) * d->b + d->a);
-  case LUC_EXPONENTIAL: return -1.0 / d->a * log(1.0 - luc__uniform_double(gen));
+  case LUC_EXPONENTIAL:
+    for (int64_t i = 0; i < n; i++) x[i] = 1.0 - x[i];
+    apply(ctx, LUC_EW_log, x, n);
+    for (int64_t i = 0; i < n; i++) x[i] *= -1.0 / a;
+    break;
   case LUC_CAUCHY:
-    return d->a + d->b * tan(3.14159265358979323846 * (luc__uniform_double(gen) - 0.5));
-  case LUC_GEOMETRIC: return ceil(log(luc__uniform_double(gen)) / d->b);
-  case LUC_BERNOULLI: return luc__uniform_double(gen) < d->a;
-  default: return luc__uniform_double(gen);
+    for (int64_t i = 0; i < n; i++) x[i] = pi * (x[i] - 0.5);
+    apply(ctx, LUC_EW_tan, x, n);
+    for (int64_t i = 0; i < n; i++) x[i] = a + b * x[i];
+    break;
+  case LUC_GEOMETRIC:
+    apply(ctx, LUC_EW_log, x, n);
+    for (int64_t i = 0; i < n; i++) x[i] /= b;
+    apply(ctx, LUC_EW_ceil, x, n);
+    break;
+  default: /* LUC_BERNOULLI */
+    for (int64_t i = 0; i < n; i++) x[i] = x[i] < a;
   }
 }
 
-static int64_t any_integer(luc_generator *gen, luc_dtype dtype) {
+/* The distributions that take one draw of 53 bits each, whatever the target is. */
+static void shaped(luc_context *ctx, luc_generator *gen, const luc_draw *d, double *out,
+                   int64_t n) {
+  const luc_random_kernels *k = luc__kernels(ctx)->random;
+  uint32_t bits[2 * CHUNK];
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    int64_t m = n - i < CHUNK ? n - i : CHUNK;
+    words(ctx, gen, bits, 2 * m);
+    k->uniform_double(out + i, bits, m);
+    shape(ctx, d, out + i, m);
+  }
+}
+
+/* How many integers from 0 on the dtype holds exactly, of those that one word gives. */
+static int64_t integers_of(luc_dtype dtype) {
   switch (dtype) {
-  case LUC_FLOAT64: return (int64_t)(luc__random_u64(gen) % ((UINT64_C(1) << 53) + 1));
-  case LUC_INT64: return (int64_t)(luc__random_u64(gen) & INT64_MAX);
-  case LUC_FLOAT32: return luc__random_u32(gen) % ((1u << 24) + 1);
-  case LUC_FLOAT16: return luc__random_u32(gen) % ((1u << 11) + 1);
-  case LUC_BFLOAT16: return luc__random_u32(gen) % ((1u << 8) + 1);
-  case LUC_INT32: return luc__random_u32(gen) & INT32_MAX;
-  case LUC_INT16: return luc__random_u32(gen) & INT16_MAX;
-  case LUC_INT8: return luc__random_u32(gen) & INT8_MAX;
-  case LUC_UINT8: return luc__random_u32(gen) & UINT8_MAX;
-  default: return luc__random_u32(gen) & 1;
+  case LUC_FLOAT32: return (1 << 24) + 1;
+  case LUC_FLOAT16: return (1 << 11) + 1;
+  case LUC_BFLOAT16: return (1 << 8) + 1;
+  case LUC_INT32: return INT64_C(1) << 31;
+  case LUC_INT16: return 1 << 15;
+  case LUC_INT8: return 1 << 7;
+  case LUC_UINT8: return 1 << 8;
+  default: return 2;
   }
 }
 
@@ -135,19 +169,30 @@ luc_dtype luc__random_dtype(const luc_draw *draw) {
   }
 }
 
+/* Of float64 and int64, whose integers take two words. */
+static void wide_integers(luc_generator *gen, luc_dtype dtype, int64_t *out, int64_t n) {
+  const uint64_t most = dtype == LUC_INT64 ? INT64_MAX : UINT64_MAX;
+  for (int64_t i = 0; i < n; i++) out[i] = (int64_t)(luc__random_u64(gen) & most);
+  for (int64_t i = 0; dtype == LUC_FLOAT64 && i < n; i++)
+    out[i] = (int64_t)((uint64_t)out[i] % ((UINT64_C(1) << 53) + 1));
+}
+
 static void integers(luc_context *ctx, luc_generator *gen, const luc_draw *d, int64_t *out,
                      int64_t n) {
-  uint64_t range = (uint64_t)d->hi - (uint64_t)d->lo;
+  const luc_random_kernels *k = luc__kernels(ctx)->random;
+  const bool any = d->kind == LUC_ANY_INTEGER;
+  uint64_t range = any ? (uint64_t)integers_of(d->target) : (uint64_t)d->hi - (uint64_t)d->lo;
+  int64_t first = any ? 0 : d->lo;
   uint32_t bits[CHUNK];
-  if (d->kind == LUC_ANY_INTEGER) {
-    for (int64_t i = 0; i < n; i++) out[i] = any_integer(gen, d->target);
+  if (any && (d->target == LUC_FLOAT64 || d->target == LUC_INT64)) {
+    wide_integers(gen, d->target, out, n);
   } else if (range == 0 || range >> 32) {
     luc__fill_random_int(gen, out, n, d->lo, d->hi);
   } else {
     for (int64_t i = 0; i < n; i += CHUNK) {
       int64_t m = n - i < CHUNK ? n - i : CHUNK;
       words(ctx, gen, bits, m);
-      for (int64_t j = 0; j < m; j++) out[i + j] = bits[j] % (uint32_t)range + d->lo;
+      k->remainder(out + i, bits, m, (uint32_t)range, first);
     }
   }
 }
@@ -171,12 +216,14 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
     normal_float(ctx, gen, out, n, draw);
   } else if (draw->kind == LUC_NORMAL && blocks) {
     luc__fill_normal_double(gen, out, n, draw->a, draw->b);
+  } else if (draw->kind != LUC_NORMAL && draw->kind != LUC_LOG_NORMAL) {
+    shaped(ctx, gen, draw, out, n);
   } else if (dtype == LUC_FLOAT32) {
     float *to = out;
-    for (int64_t i = 0; i < n; i++) to[i] = (float)one(gen, draw);
+    for (int64_t i = 0; i < n; i++) to[i] = (float)normal(gen, draw);
   } else {
     double *to = out;
-    for (int64_t i = 0; i < n; i++) to[i] = one(gen, draw);
+    for (int64_t i = 0; i < n; i++) to[i] = normal(gen, draw);
   }
 }
 
@@ -186,40 +233,82 @@ void luc__random_bernoulli_float(luc_generator *gen, bool *out, const float *p, 
 
 /* ---- multinomial ---- */
 
+/* Running sums of floats, each rounded to float. Within a power of two sums lie on one grid, and
+ * the next is what the weight's nearest point of it adds, if there is one: so they are sums of such
+ * points, which are exact in any order. Where the power changes, they follow one after another. */
+static void float_sums(luc_context *ctx, const float *p, int64_t n, double *sums) {
+  const luc_kernels *k = luc__kernels(ctx);
+  float sum = 0;
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    int64_t m = n - i < CHUNK ? n - i : CHUNK;
+    float power = sum > 0x1p-60f && sum < 0x1p60f ? ldexpf(1, ilogbf(sum)) : 0;
+    bool even = power > 0 && k->random->on_grid(sums + i, p + i, m, power);
+    if (even) {
+      sums[i] += (double)sum;
+      k->scan[LUC_SCAN_SUM][LUC_COMPUTE_F64].line(sums + i, sums + i, NULL, m, false);
+      even = sums[i + m - 1] < 2 * (double)power;
+    }
+    for (int64_t j = 0; !even && j < m; j++) sums[i + j] = (double)(sum += p[i + j]);
+    sum = (float)sums[i + m - 1];
+  }
+}
+
+static void running_sums(luc_context *ctx, const void *p, int64_t n, bool single, double *sums) {
+  double sum = 0;
+  if (single)
+    float_sums(ctx, p, n, sums);
+  else
+    for (int64_t i = 0; i < n; i++) sums[i] = sum += ((const double *)p)[i];
+}
+
 /* The share of the first i + 1 weights. */
 static double share(const double *sums, int64_t i, int64_t n, bool single) {
   if (i == n - 1) return 1;
   return single ? (double)((float)sums[i] / (float)sums[n - 1]) : sums[i] / sums[n - 1];
 }
 
-void luc__multinomial_replace(luc_generator *gen, int64_t *out, int64_t samples, const double *p,
-                              int64_t n, double *scratch, bool single) {
-  float narrow = 0;
-  double sum = 0;
-  if (single)
-    for (int64_t i = 0; i < n; i++) scratch[i] = (double)(narrow += (float)p[i]);
-  else
-    for (int64_t i = 0; i < n; i++) scratch[i] = sum += p[i];
-  for (int64_t s = 0; s < samples; s++) {
-    double u = luc__uniform_double(gen);
-    int64_t left = 0, right = n;
-    while (left < right) {
-      int64_t middle = left + (right - left) / 2;
-      if (share(scratch, middle, n, single) < u) {
-        left = middle + 1;
-      } else {
-        right = middle;
-      }
+/* The first place whose share is not below u: `guess`, or else what the shares say. */
+static int64_t place_of(const double *sums, int64_t n, bool single, double u, int64_t guess) {
+  int64_t left = 0, right = n;
+  bool found = share(sums, guess, n, single) >= u;
+  if (found && (guess == 0 || share(sums, guess - 1, n, single) < u)) return guess;
+  while (left < right) {
+    int64_t middle = left + (right - left) / 2;
+    if (share(sums, middle, n, single) < u) {
+      left = middle + 1;
+    } else {
+      right = middle;
     }
-    out[s] = left;
+  }
+  return left;
+}
+
+/* Many at once look for the sum that their share of all comes to, and wait for memory together;
+ * rounding aside, that is the place. */
+void luc__multinomial_replace(luc_context *ctx, luc_generator *gen, int64_t *out, int64_t samples,
+                              const void *p, int64_t n, double *scratch, bool single) {
+  enum { AHEAD = 16 };
+  double u[AHEAD];
+  const double *at[AHEAD];
+  running_sums(ctx, p, n, single, scratch);
+  for (int64_t s = 0; s < samples; s += AHEAD) {
+    const int64_t m = samples - s < AHEAD ? samples - s : AHEAD;
+    for (int64_t k = 0; k < m; k++) u[k] = luc__uniform_double(gen), at[k] = scratch;
+    for (int64_t left = n, half; left > 1; left -= half) {
+      half = left / 2;
+      for (int64_t k = 0; k < m; k++) at[k] += at[k][half - 1] < u[k] * scratch[n - 1] ? half : 0;
+    }
+    for (int64_t k = 0; k < m; k++)
+      out[s + k] = place_of(scratch, n, single, u[k], at[k] - scratch);
   }
 }
 
-void luc__multinomial_distinct(int64_t *out, int64_t samples, const double *p, int64_t n,
+void luc__multinomial_distinct(int64_t *out, int64_t samples, const void *p, int64_t n,
                                double *keys, bool single) {
-  for (int64_t i = 0; i < n; i++) {
-    keys[i] = single ? (double)((float)p[i] / (float)keys[i]) : p[i] / keys[i];
-  }
+  if (single)
+    for (int64_t i = 0; i < n; i++) keys[i] = (double)(((const float *)p)[i] / (float)keys[i]);
+  else
+    for (int64_t i = 0; i < n; i++) keys[i] = ((const double *)p)[i] / keys[i];
   for (int64_t s = 0; s < samples; s++) {
     int64_t best = 0;
     for (int64_t i = 1; i < n; i++)

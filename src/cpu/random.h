@@ -12,6 +12,13 @@ typedef struct luc_random_kernels {
   void (*temper)(uint32_t *out, const uint32_t *state, int64_t n);
   /* out[i] = uniform in [lo, hi) from the low 24 bits, rounded once */
   void (*uniform)(float *out, const uint32_t *bits, int64_t n, float lo, float hi);
+  /* out[i] = uniform in [0, 1) from the low 53 bits of two words, of which the first is high */
+  void (*uniform_double)(double *out, const uint32_t *bits, int64_t n);
+  /* out[i] = bits[i] % range + first */
+  void (*remainder)(int64_t *out, const uint32_t *bits, int64_t n, uint32_t range, int64_t first);
+  /* out[i] = the multiple of power * 2^-23 nearest to p[i]. False: one lies between two, or is more
+   * than half of power. */
+  bool (*on_grid)(double *out, const float *p, int64_t n, float power);
   /* Box-Muller in place on blocks of 16 uniforms: 8 for radii, 8 for angles */
   void (*normal)(float *x, int64_t blocks, float mean, float std);
 } luc_random_kernels;
@@ -44,13 +51,13 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
 /* out[i] = 1 with probability p[i]: 24-bit draws for float32 p, 53-bit draws for float64 p. */
 void luc__random_bernoulli_float(luc_generator *gen, bool *out, const float *p, int64_t n);
 
-/* One row of multinomial over n weights, drawn with a running sum (scratch: n doubles). single:
- * sums are rounded to float32, as PyTorch has them for float32 weights. */
-void luc__multinomial_replace(luc_generator *gen, int64_t *out, int64_t samples, const double *p,
-                              int64_t n, double *scratch, bool single);
+/* One row of multinomial over n weights, drawn with a running sum (scratch: n doubles). single: the
+ * weights are floats, else doubles, and so are sums rounded, as in PyTorch. */
+void luc__multinomial_replace(luc_context *ctx, luc_generator *gen, int64_t *out, int64_t samples,
+                              const void *p, int64_t n, double *scratch, bool single);
 /* Without replacement: the largest of weight / exponential. keys has n doubles and has been filled
  * with exponential draws; taken positions are struck out in it. */
-void luc__multinomial_distinct(int64_t *out, int64_t samples, const double *p, int64_t n,
+void luc__multinomial_distinct(int64_t *out, int64_t samples, const void *p, int64_t n,
                                double *keys, bool single);
 
 #endif

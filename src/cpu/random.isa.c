@@ -25,6 +25,35 @@ static void uniform(float *restrict out, const uint32_t *restrict bits, int64_t 
   }
 }
 
+static void uniform_double(double *restrict out, const uint32_t *restrict bits, int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t both = (uint64_t)bits[2 * i] << 32 | bits[2 * i + 1];
+    out[i] = (double)(int64_t)(both & 0x1fffffffffffffu) * 0x1p-53;
+  }
+}
+
+/* The quotient by a product with the reciprocal is at most one off. */
+static void remainder_of(int64_t *restrict out, const uint32_t *restrict bits, int64_t n,
+                         uint32_t range, int64_t first) {
+  const double part = 1.0 / range;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t x = bits[i], r = x - (int64_t)((double)x * part) * range;
+    r += r < 0 ? range : 0;
+    out[i] = first + (r >= range ? r - range : r);
+  }
+}
+
+static bool on_grid(double *restrict out, const float *restrict p, int64_t n, float power) {
+  const float shift = 1.5f * power, most = 0.5f * power, between = 0x1p-24f * power;
+  int32_t off = 0; /* as wide as a lane */
+  for (int64_t i = 0; i < n; i++) {
+    float near = (p[i] + shift) - shift, rest = p[i] - near;
+    off |= (p[i] >= most) | (rest == between) | (rest == -between);
+    out[i] = (double)near;
+  }
+  return !off;
+}
+
 /* log(x) for x in (0, 1]. */
 static inline float log_unit(float x) {
   int32_t i;
@@ -77,4 +106,5 @@ static void normal(float *x, int64_t blocks, float mean, float std) {
   }
 }
 
-const luc_random_kernels LUC_ISA_NAME(luc__random) = {temper, uniform, normal};
+const luc_random_kernels LUC_ISA_NAME(luc__random) = {temper,       uniform, uniform_double,
+                                                      remainder_of, on_grid, normal};

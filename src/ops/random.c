@@ -385,12 +385,32 @@ luc_status luc__run_normal_std(luc_context *ctx, luc_value *args, luc_value *out
 
 /* ---- multinomial ---- */
 
-static luc_status check_weights(luc_context *ctx, const double *p, int64_t n) {
-  int64_t bad = 0, some = 0; /* as wide as a lane, so that this is vector code */
+/* Is one infinite, NaN or below 0, is one above 0? Answers are as wide as a lane, so that these are
+ * vector code. */
+static void judge_floats(const float *p, int64_t n, bool *bad, bool *some) {
+  int32_t wrong = 0, above = 0;
   for (int64_t i = 0; i < n; i++) {
-    bad |= !(p[i] >= 0) | !(p[i] < INFINITY);
-    some |= p[i] > 0;
+    wrong |= !(p[i] >= 0) | !(p[i] < INFINITY);
+    above |= p[i] > 0;
   }
+  *bad = wrong, *some = above;
+}
+
+static void judge_doubles(const double *p, int64_t n, bool *bad, bool *some) {
+  int64_t wrong = 0, above = 0;
+  for (int64_t i = 0; i < n; i++) {
+    wrong |= !(p[i] >= 0) | !(p[i] < (double)INFINITY);
+    above |= p[i] > 0;
+  }
+  *bad = wrong, *some = above;
+}
+
+static luc_status check_weights(luc_context *ctx, const void *p, int64_t n, bool single) {
+  bool bad, some;
+  if (single)
+    judge_floats(p, n, &bad, &some);
+  else
+    judge_doubles(p, n, &bad, &some);
   LUC_CHECK(ctx, !bad, LUC_ERR_VALUE,
             "multinomial: probability tensor contains either `inf`, `nan` or element < 0");
   LUC_CHECK(ctx, some, LUC_ERR_VALUE,
@@ -421,25 +441,26 @@ luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *ou
   luc_generator *gen = generator_of(ctx, &args[3]);
   luc_status status = LUC_OK;
   LUC_GO(check_samples(ctx, input, samples, replace));
-  LUC_GO(luc__contiguous_as(ctx, input, LUC_FLOAT64, &p));
+  LUC_GO(luc__contiguous_as(ctx, input, single ? LUC_FLOAT32 : LUC_FLOAT64, &p));
   int64_t n = p->sizes[p->ndim - 1], rows = p->ndim == 2 ? p->sizes[0] : 1;
   int64_t sizes[2] = {rows, samples};
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, p->ndim, sizes + (2 - p->ndim), &r));
   LUC_GO(luc__tensor_empty_like(ctx, p, LUC_FLOAT64, &keys));
-  const double *weights = (const double *)p->data;
+  const size_t row = (size_t)n * luc__dtype_size((luc_dtype)p->dtype);
+  const char *weights = p->data;
   double *key = (double *)keys->data;
   int64_t *to = (int64_t *)r->data;
-  for (int64_t i = 0; i < rows; i++) LUC_GO(check_weights(ctx, weights + i * n, n));
+  for (int64_t i = 0; i < rows; i++)
+    LUC_GO(check_weights(ctx, weights + (size_t)i * row, n, single));
   if (!replace) {
     luc_draw draw = {.kind = LUC_EXPONENTIAL, .a = 1, .target = LUC_FLOAT64};
     luc__random_fill(ctx, gen, &draw, key, keys->numel);
   }
-  for (int64_t i = 0; i < rows; i++) {
-    if (replace) {
-      luc__multinomial_replace(gen, to + i * samples, samples, weights + i * n, n, key, single);
-    } else {
-      luc__multinomial_distinct(to + i * samples, samples, weights + i * n, n, key + i * n, single);
-    }
+  for (int64_t i = 0; i < rows; i++, weights += row, to += samples) {
+    if (replace)
+      luc__multinomial_replace(ctx, gen, to, samples, weights, n, key, single);
+    else
+      luc__multinomial_distinct(to, samples, weights, n, key + i * n, single);
   }
   *out = luc_v_tensor(luc__retain(r));
 done:

@@ -53,3 +53,43 @@ describe("random fills", function()
     assert.matches("leaf", message)
   end)
 end)
+
+-- Their running sums are made many at a time; what is drawn is by sums one after another.
+describe("samples by weights", function()
+  local function single(v) return (string.unpack("f", string.pack("f", v))) end
+
+  local function expected(weights, uniform)
+    local sums, sum = {}, 0
+    for i, w in ipairs(weights) do
+      sum = single(sum + w)
+      sums[i] = sum
+    end
+    local places = {}
+    for s, u in ipairs(uniform) do
+      local at = 1
+      while at < #sums and single(sums[at] / sum) < u do at = at + 1 end
+      places[s] = at
+    end
+    return places
+  end
+
+  local kinds = {
+    ["one"] = function() return lucerna.ones(1) end,
+    ["of one size"] = function() return lucerna.rand(1500) end,
+    ["of many sizes"] = function() return (lucerna.randn(1500) * 12):exp() end,
+    ["mostly zero"] = function() return lucerna.rand(1500):sub(0.95):clamp_min(0) end,
+    ["between two sums"] = function() return lucerna.randint(0, 9, { 1500 }) / 8 + 2 ^ 23 end,
+    ["that grow"] = function() return lucerna.arange(1500.0) ^ 4 end,
+    ["that shrink"] = function() return 1 / lucerna.arange(1.0, 1501) ^ 3 end,
+    ["tiny"] = function() return lucerna.rand(1500) * 1e-30 end,
+  }
+  for name, weights in pairs(kinds) do
+    it(name, function()
+      lucerna.manual_seed(5)
+      local p, state = weights(), lucerna.get_rng_state()
+      local uniform = lucerna.rand(41, { dtype = lucerna.float64 }):tolist()
+      lucerna.set_rng_state(state)
+      assert.same(expected(p:tolist(), uniform), p:multinomial(41, true):tolist())
+    end)
+  end
+end)
