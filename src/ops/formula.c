@@ -121,3 +121,8 @@ luc_status luc__f_result(luc_formula *f, luc_tensor *result, luc_value *out) {
   *out = luc_v_tensor(t);
   return status;
 }
+
+luc_status luc__f_results(luc_formula *f, int n, luc_tensor *const *results, luc_value *out) {
+  for (int i = 0; i < n && f->status == LUC_OK; i++) out[i] = luc_v_tensor(luc__retain(results[i]));
+  return luc__f_end(f, NULL, NULL);
+}

@@ -55,5 +55,7 @@ void luc__f_keep(luc_formula *f, luc_tensor *t, luc_tensor **out);
 luc_status luc__f_end(luc_formula *f, luc_tensor *result, luc_tensor **out);
 /* The same into the result slot of a composite. */
 luc_status luc__f_result(luc_formula *f, luc_tensor *result, luc_value *out);
+/* The same of several: all of them, or none. */
+luc_status luc__f_results(luc_formula *f, int n, luc_tensor *const *results, luc_value *out);
 
 #endif

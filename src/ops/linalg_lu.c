@@ -155,22 +155,13 @@ static luc_tensor *permutation(luc_formula *f, luc_tensor *lu, luc_tensor *pivot
 static luc_status give_unpacked(luc_context *ctx, luc_tensor *lu, luc_tensor *pivots, bool data,
                                 bool rows, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *all[3] = {NULL, NULL, NULL}, *kept[3] = {NULL, NULL, NULL};
+  luc_tensor *all[3] = {NULL, NULL, NULL};
   luc_value none = luc_v_ints((int64_t[]){0}, 1);
   luc_tensor *empty = luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(lu), none));
   all[0] = all[1] = all[2] = empty;
   if (rows) all[0] = permutation(&f, lu, pivots);
   if (data) unpack(&f, lu, &all[1], &all[2]);
-  for (int i = 0; i < 3; i++) luc__f_keep(&f, all[i], &kept[i]);
-  luc_status status = luc__f_end(&f, NULL, NULL);
-  for (int i = 0; i < 3; i++) {
-    if (status == LUC_OK) {
-      out[i] = luc_v_tensor(kept[i]);
-    } else {
-      luc_tensor_release(ctx, kept[i]);
-    }
-  }
-  return status;
+  return luc__f_results(&f, 3, all, out);
 }
 
 /* lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots) */

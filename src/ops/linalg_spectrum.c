@@ -185,23 +185,12 @@ luc_status luc__run_svd(luc_context *ctx, luc_value *args, luc_value *out) {
       given[] = {args[0], luc_v_bool(args[1].as.i == 0 || args[2].as.i == 0), luc_v_none()};
   LUC_TRY(luc_call(ctx, LUC_OP_linalg_svd, given, 3, r));
   luc_tensor *u = luc__f_own(&f, r[0].as.tensor), *s = luc__f_own(&f, r[1].as.tensor);
-  luc_tensor *v = luc__f_mt(&f, luc__f_own(&f, r[2].as.tensor)), *kept[3] = {NULL, NULL, NULL};
+  luc_tensor *v = luc__f_mt(&f, luc__f_own(&f, r[2].as.tensor));
   if (!args[2].as.i) {
     u = luc__f1(&f, LUC_OP_zeros_like, u);
     v = luc__f1(&f, LUC_OP_zeros_like, v);
   }
-  luc__f_keep(&f, u, &kept[0]);
-  luc__f_keep(&f, s, &kept[1]);
-  luc__f_keep(&f, v, &kept[2]);
-  luc_status status = luc__f_end(&f, NULL, NULL);
-  for (int i = 0; i < 3; i++) {
-    if (status == LUC_OK) {
-      out[i] = luc_v_tensor(kept[i]);
-    } else {
-      luc_tensor_release(ctx, kept[i]);
-    }
-  }
-  return status;
+  return luc__f_results(&f, 3, (luc_tensor *[]){u, s, v}, out);
 }
 
 /* ---- what counts as zero: rank and pinv ---- */

@@ -21,8 +21,18 @@ local function by_scores(q, k, v, mask, causal)
   return lucerna.softmax(scores, -1):matmul(v)
 end
 
+local double = {dtype = lucerna.float64}
+
+local function same_with_gradients(got, want, inputs)
+  parity.close(got, want)
+  local options = {grad_outputs = lucerna.randn(got.shape, double)}
+  local gradients = {lucerna.autograd.grad(want, inputs, options)}
+  for i, g in ipairs {lucerna.autograd.grad(got, inputs, options)} do
+    parity.close(g, gradients[i], {atol = 1e-9}, "gradient " .. i)
+  end
+end
+
 describe("attention in blocks", function()
-  local double = {dtype = lucerna.float64}
   local masks = {
     none = function() end,
     causal = function() return nil, true end,
@@ -38,13 +48,7 @@ describe("attention in blocks", function()
       local q, k, v = table.unpack(inputs)
       local mask, causal = make()
       local got = F.scaled_dot_product_attention(q, k, v, mask, 0, causal)
-      local want = by_scores(q, k, v, mask, causal)
-      parity.close(got, want)
-      local options = {grad_outputs = lucerna.randn(got.shape, double)}
-      local gradients = {lucerna.autograd.grad(want, inputs, options)}
-      for i, g in ipairs {lucerna.autograd.grad(got, inputs, options)} do
-        parity.close(g, gradients[i], {atol = 1e-9}, "gradient " .. i)
-      end
+      same_with_gradients(got, by_scores(q, k, v, mask, causal), inputs)
     end)
   end
 
@@ -53,12 +57,7 @@ describe("attention in blocks", function()
       local inputs = {parity.leaf {300, 17}, parity.leaf {400, 17}, parity.leaf {400, 9}}
       local q, k, v = table.unpack(inputs)
       local got = F.scaled_dot_product_attention(q, k, v, nil, 0, causal)
-      local want = by_scores(q, k, v, nil, causal)
-      local options = {grad_outputs = lucerna.randn(got.shape, double)}
-      local gradients = {lucerna.autograd.grad(want, inputs, options)}
-      for i, g in ipairs {lucerna.autograd.grad(got, inputs, options)} do
-        parity.close(g, gradients[i], {atol = 1e-9}, "gradient " .. i)
-      end
+      same_with_gradients(got, by_scores(q, k, v, nil, causal), inputs)
     end)
   end
 
@@ -66,14 +65,9 @@ describe("attention in blocks", function()
     local inputs = {parity.leaf {2, 70, 3, 5}, parity.leaf {200, 1, 5}, parity.leaf {9, 2, 3, 200}}
     local q, k = inputs[1]:transpose(2, 3), inputs[2]:transpose(1, 2):expand(2, 3, 200, 5)
     local v = inputs[3]:permute(2, 3, 4, 1)
-    local got, want = F.scaled_dot_product_attention(q, k, v), by_scores(q, k, v)
-    parity.close(got, want)
+    local got = F.scaled_dot_product_attention(q, k, v)
     assert.is_true(got:transpose(2, 3):is_contiguous())
-    local options = {grad_outputs = lucerna.randn(got.shape, double)}
-    local gradients = {lucerna.autograd.grad(want, inputs, options)}
-    for i, g in ipairs {lucerna.autograd.grad(got, inputs, options)} do
-      parity.close(g, gradients[i], {atol = 1e-9}, "gradient " .. i)
-    end
+    same_with_gradients(got, by_scores(q, k, v), inputs)
   end)
 
   it("needs no matrix of scores", function()

@@ -3,6 +3,7 @@
 -- write that lands beside its place is seen wherever it lands.
 local lucerna = require "lucerna"
 local operators = require "operators"
+local parity = require "parity"
 
 local VIEWS = 12 -- the most kept at a time
 
@@ -193,13 +194,6 @@ end
 
 -- ---- the chain ----
 
-local function sorted_names(t)
-  local names = {}
-  for name in pairs(t) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 local function agrees(t, m, memory)
   if table.concat(t.shape, ",") ~= table.concat(m.shape, ",") then return false end
   local values = t:reshape(-1):tolist()
@@ -242,7 +236,7 @@ end
 
 local function chain(seed, dtype, length)
   local dice = operators.dice(seed)
-  local step_names, write_names = sorted_names(steps), sorted_names(writes)
+  local step_names, write_names = parity.sorted_names(steps), parity.sorted_names(writes)
   local memory, views = start(dtype)
   for _ = 1, length do
     if dice.often(60) then

@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local operators = require "operators"
+local parity = require "parity"
 local nn = lucerna.nn
 
 local MAKERS = {nn.ReLU, nn.Tanh, nn.Identity, nn.Sequential, function() return nn.Linear(1, 1) end}
@@ -174,15 +175,8 @@ end
 
 -- ---- running ----
 
-local function sorted_names(t)
-  local names = {}
-  for name in pairs(t) do names[#names + 1] = name end
-  table.sort(names)
-  return names
-end
-
 local function run_lists(class, seed, steps)
-  local dice, names = operators.dice(seed), sorted_names(lists)
+  local dice, names = operators.dice(seed), parity.sorted_names(lists)
   local l, model = class(), {}
   local root = nn.ModuleDict {l = l}
   for step = 1, steps do
@@ -203,7 +197,7 @@ local function run_lists(class, seed, steps)
 end
 
 local function run_dicts(class, make, seed, steps)
-  local dice, names = operators.dice(seed), sorted_names(dicts)
+  local dice, names = operators.dice(seed), parity.sorted_names(dicts)
   local d, model = class(), {keys = {}, values = {}}
   for _ = 1, steps do
     local name = dice.one(names)

@@ -15,6 +15,14 @@ function parity.load(area)
   return assert(loadfile(("%s/tests/parity/data/%s.lua"):format(root, area)))()
 end
 
+--- The keys of a table of strings, in order.
+function parity.sorted_names(t)
+  local names = {}
+  for name in pairs(t) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
 --- Is it a recorded tensor?
 function parity.is_fixture(value)
   return type(value) == "table" and value.shape ~= nil and value.data ~= nil

@@ -2,18 +2,12 @@
 -- files are tests/c/test_io.c's.
 local lucerna = require "lucerna"
 local files = require "files"
+local parity = require "parity"
 local safetensors = require "lucerna.safetensors"
 
 local root = os.getenv "LUCERNA_ROOT" or "."
 
 local temporary, bytes_of = files.temporary, files.bytes_of
-
-local function keys_of(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
 
 -- f's error must match, with the position of this file before it.
 local function refused(pattern, f, ...)
@@ -31,7 +25,7 @@ describe("safetensors", function()
     end
     safetensors.save_file(tensors, path)
     local loaded, metadata = safetensors.load_file(path)
-    assert.same(keys_of(tensors), keys_of(loaded))
+    assert.same(parity.sorted_names(tensors), keys_of(loaded))
     assert.same({}, metadata)
     for name, x in pairs(tensors) do
       assert.equal(x.dtype, loaded[name].dtype)
@@ -74,7 +68,7 @@ describe("safetensors", function()
   it("takes a table in the place of names", function()
     local path = temporary()
     safetensors.save_file({path = lucerna.ones(1)}, path)
-    assert.same({"path"}, keys_of(safetensors.load_file(path)))
+    assert.same({"path"}, parity.sorted_names(safetensors.load_file(path)))
   end)
 
   it("refuses what cannot be saved, at the caller's line", function()
@@ -278,7 +272,7 @@ describe("a model's file", function()
     local path, m, other = temporary(), tied(), tied()
     safetensors.save_model(m, path)
     local tensors, metadata = safetensors.load_file(path)
-    assert.same({"a.bias", "a.weight", "b.bias"}, keys_of(tensors))
+    assert.same({"a.bias", "a.weight", "b.bias"}, parity.sorted_names(tensors))
     assert.same({["b.weight"] = "a.weight"}, metadata)
     local missing, unexpected = safetensors.load_model(other, path)
     assert.same({{}, {}}, {missing, unexpected})
@@ -322,11 +316,11 @@ describe("a model in several files", function()
     local path = safetensors.save_sharded(tensors, folder, {max_shard_size = 100})
     assert.equal(folder .. "/model.safetensors.index.json", path)
     local loaded = safetensors.load_file(path)
-    assert.same(keys_of(tensors), keys_of(loaded))
+    assert.same(parity.sorted_names(tensors), keys_of(loaded))
     for name, x in pairs(tensors) do assert.is_true(x:equal(loaded[name])) end
     assert.matches('"total_size": 140', bytes_of(path))
     local second = safetensors.load_file(folder .. "/model-00002-of-00002.safetensors")
-    assert.same({"b", 'c"\n'}, keys_of(second))
+    assert.same({"b", 'c"\n'}, parity.sorted_names(second))
     assert.same({0, 1, 2}, safetensors.load_file(path, {mmap = true}).b:tolist())
     assert.equal(path, safetensors.save_sharded(tensors, folder, "0.1kB"))
     for _, size in ipairs {"5 GB", "x", 0, -1, "GB", "1TB", true, {}} do
@@ -335,7 +329,7 @@ describe("a model in several files", function()
     end
     path = safetensors.save_sharded(tensors, folder, {max_shard_size = "1MiB"})
     assert.equal(folder .. "/model.safetensors", path)
-    assert.same(keys_of(tensors), keys_of(safetensors.load_file(path)))
+    assert.same(parity.sorted_names(tensors), keys_of(safetensors.load_file(path)))
   end)
 
   it("names only files beside it", function()
