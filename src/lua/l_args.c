@@ -438,6 +438,11 @@ static void read_positional(reader *r, const layout *l) {
   const luc_schema *schema = r->sig->schema;
   for (int i = 0; i < l->n; i++) {
     int at = position(l, i);
+    bool single = i < schema->npositional && !(r->sig->lists >> i & 1);
+    if (single && readers[schema->params[i].type](r, i, at)) { /* nearly always */
+      r->a->given |= 1u << i;
+      continue;
+    }
     if (i >= schema->npositional) {
       bool last = i == l->n - 1;
       if (last && r->sig->takes_inplace && lua_isboolean(r->L, at)) {
@@ -617,8 +622,8 @@ void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
   read_positional(&r, l);
   if (l->kw) read_keywords(&r, l);
   if (sig->required & ~args->given) fail_missing(&r);
-  for (int p = 0; p < schema->nparams; p++)
-    if (!(args->given & 1u << p)) args->v[p] = schema->params[p].def;
+  for (uint32_t rest = sig->params & ~args->given; rest; rest &= rest - 1)
+    args->v[__builtin_ctz(rest)] = schema->params[__builtin_ctz(rest)].def;
 }
 
 void luc_l_parse(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int first, int last,
@@ -782,6 +787,8 @@ void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_sch
     sig->keys[p] = lua_pushstring(L, param->name);
     lua_pushboolean(L, true);
     lua_rawset(L, -3);
+    sig->params |= 1u << p;
+    if (param->list) sig->lists |= 1u << p;
     if (!param->has_default) sig->required |= 1u << p;
     if (param->type == LUC_T_INDEX_TENSOR) sig->index_mask |= 1u << p;
   }

@@ -12,7 +12,9 @@ typedef struct luc_l_sig {
   const luc_schema *schema;
   const char *who; /* the function's name in messages */
   const char *keys[LUC_MAX_PARAMS];
-  uint32_t required;   /* bit p: parameter p has no default */
+  uint32_t params;     /* bit p: there is a parameter p, */
+  uint32_t lists;      /* it takes a list, */
+  uint32_t required;   /* it has no default */
   uint32_t index_mask; /* bit p: parameter p holds index tensors, to be counted from 0 */
   bool takes_out;      /* out= is accepted */
   bool takes_inplace;  /* inplace= is accepted */

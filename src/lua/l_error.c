@@ -103,7 +103,7 @@ luc_status luc_l_keep_error(lua_State *L, luc_l_state *st) {
   return status;
 }
 
-luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
+luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st) {
   if (!st->ctx) luaL_error(L, "lucerna is closed: its Lua state is ending");
   if (st->probing) luc_l_end_probe(L, st);
   return st->ctx;

@@ -95,7 +95,10 @@ static inline void luc_l_get(lua_State *L, luc_l_state *st, int which) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &st->keys[which]);
 }
 /* The context, or an error when the state is closing. */
-luc_context *luc_l_context(lua_State *L, luc_l_state *st);
+luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st);
+static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
+  return st->ctx && !st->probing ? st->ctx : luc_l_context_slow(L, st);
+}
 
 /* ---- errors (l_error.c). Raise only when nothing is owned by the C frame. ---- */
 

@@ -29,7 +29,17 @@ static int combine(int higher, int lower) {
   return lifts ? promote(higher, lower) : higher;
 }
 
+/* Have all operands a dimension and one dtype? Mostly. */
+static bool are_alike(const luc_value *operands, int n) {
+  for (int i = 0; i < n; i++) {
+    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    if (t == NULL || t->ndim == 0 || t->dtype != operands[0].as.tensor->dtype) return false;
+  }
+  return true;
+}
+
 luc_dtype luc__result_dtype(const luc_context *ctx, const luc_value *operands, int n) {
+  if (are_alike(operands, n)) return (luc_dtype)operands[0].as.tensor->dtype;
   int dimensioned = UNDEFINED, zero_dim = UNDEFINED, number = UNDEFINED;
   for (int i = 0; i < n; i++) {
     const luc_tensor *t = luc_as_tensor(&operands[i]);
@@ -130,6 +140,19 @@ static void arrange(luc_tensor *result, const luc_ew_input *in, int n) {
   if (!plain) luc__take_order(result, n, like);
 }
 
+/* The tensor whose shape all tensors among the operands have, without gaps; NULL if they differ. */
+static const luc_tensor *common_shape(const luc_value *operands, int n) {
+  const luc_tensor *first = NULL;
+  for (int i = 0; i < n; i++) {
+    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    if (t == NULL) continue;
+    if (first != NULL && !luc__same_sizes(t, first)) return NULL;
+    if (!luc__is_contiguous(t)) return NULL;
+    if (first == NULL) first = t;
+  }
+  return first;
+}
+
 /* Operands to compute with as `dtype`, and the tensor for a result that is `gives`. */
 static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_dtype gives,
                         const luc_value *operands, int n, luc_value *out, job *j) {
@@ -140,6 +163,9 @@ static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_
     j->in[i] = input_of(&operands[i], dtype);
     j->copies[i] = NULL;
   }
+  const luc_tensor *common = preset ? NULL : common_shape(operands, n);
+  if (common != NULL)
+    return luc__out(ctx, who, out, gives, common->ndim, common->sizes, &j->result);
   LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
   LUC_TRY(luc__out(ctx, who, out, gives, ndim, sizes, &j->result));
   if (!preset) {
