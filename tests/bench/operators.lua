@@ -76,7 +76,7 @@ local family
 local function row(text)
   cases:add(text, {
     unit = "us", family = family, brief = true, train = text:find("%f[%w]w%(") ~= nil,
-    scoped = text:find("%d%d") ~= nil,
+    scoped = text:gsub("%a%d+", ""):find("%d%d") ~= nil, -- not f32
     setup = function(lucerna) return setup(lucerna, text) end,
   })
 end
