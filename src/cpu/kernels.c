@@ -12,6 +12,7 @@
 #include "cpu/distance.h"
 #include "cpu/factor_kernels.h"
 #include "cpu/gemm_kernels.h"
+#include "cpu/grid_kernels.h"
 #include "cpu/index_kernels.h"
 #include "cpu/isa.h"
 #include "cpu/random.h"
@@ -47,6 +48,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_base,
         .distance = luc__distance_base,
         .factor = luc__factor_base,
+        .grid = luc__grid_base,
     },
 #if LUC_ISA_X86
     {
@@ -72,6 +74,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_avx2,
         .distance = luc__distance_avx2,
         .factor = luc__factor_avx2,
+        .grid = luc__grid_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -96,6 +99,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_avx512,
         .distance = luc__distance_avx512,
         .factor = luc__factor_avx512,
+        .grid = luc__grid_avx512,
     },
 #endif
 };

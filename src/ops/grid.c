@@ -11,7 +11,8 @@
 /* ---- the rows: grid_sampler(input, grid, mode, padding, align_corners) ---- */
 
 static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_value *options) {
-  luc_grid g = {.mode = (luc_grid_mode)options[0].as.i,
+  luc_grid g = {.dtype = (luc_dtype)x->dtype,
+                .mode = (luc_grid_mode)options[0].as.i,
                 .padding = (luc_grid_padding)options[1].as.i,
                 .align_corners = options[2].as.i != 0,
                 .dims = x->ndim - 2,
@@ -19,8 +20,8 @@ static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_
                 .channels = x->sizes[1],
                 .points = 1,
                 .size = {1, 1, 1},
-                .x = (const double *)x->data,
-                .grid = (const double *)grid->data};
+                .x = x->data,
+                .grid = grid->data};
   for (int d = 0; d < g.dims; d++) {
     g.size[3 - g.dims + d] = x->sizes[2 + d];
     g.points *= grid->sizes[1 + d];
@@ -28,16 +29,24 @@ static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_
   return g;
 }
 
+/* What images are sampled in: large ones of floats in double. */
+static luc_dtype dtype_of(const luc_tensor *input) {
+  int64_t cells = 1;
+  for (int d = 2; d < input->ndim; d++) cells *= input->sizes[d];
+  return cells < LUC_GRID_MOST ? luc__compute_dtype((luc_dtype)input->dtype) : LUC_FLOAT64;
+}
+
 luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *grid = NULL, *y = NULL;
+  const luc_dtype compute = dtype_of(input);
   int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], input->sizes[1]};
   for (int d = 2; d < input->ndim; d++) sizes[d] = args[1].as.tensor->sizes[d - 1];
-  LUC_GO(luc__dense(ctx, input, LUC_FLOAT64, &x));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_FLOAT64, &grid));
-  LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, input->ndim, sizes, &y));
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &grid));
+  LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
   luc_grid g = geometry(x, grid, &args[2]);
-  if (y->numel > 0) luc__grid_sample(ctx, &g, (double *)y->data);
+  if (y->numel > 0) LUC_GO(luc__grid_sample(ctx, &g, y->data));
   status = luc__deliver(ctx, "grid_sample", out, (luc_dtype)input->dtype, y);
   y = NULL;
 done:
@@ -47,19 +56,24 @@ done:
   return status;
 }
 
-/* grid_sampler_backward(grad, input, grid, mode, padding, align_corners) -> (input, grid) */
+/* grid_sampler_backward(grad, input, grid, mode, padding, align_corners, with_input, with_grid) ->
+ * (input, grid); one that is not wanted is empty. */
 luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *dy = NULL, *x = NULL, *grid = NULL, *dx = NULL, *dgrid = NULL;
-  luc_dtype dtype = (luc_dtype)args[1].as.tensor->dtype;
-  LUC_GO(luc__dense(ctx, args[0].as.tensor, LUC_FLOAT64, &dy));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_FLOAT64, &x));
-  LUC_GO(luc__dense(ctx, args[2].as.tensor, LUC_FLOAT64, &grid));
-  LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &dx));
-  LUC_GO(luc__tensor_empty_like(ctx, grid, LUC_FLOAT64, &dgrid));
+  const luc_dtype dtype = (luc_dtype)args[1].as.tensor->dtype;
+  const luc_dtype compute = dtype_of(args[1].as.tensor);
+  const int64_t none = 0;
+  const bool with_x = args[6].as.i != 0, with_grid = args[7].as.i != 0;
+  LUC_GO(luc__dense(ctx, args[0].as.tensor, compute, &dy));
+  LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &x));
+  LUC_GO(luc__dense(ctx, args[2].as.tensor, compute, &grid));
+  LUC_GO(luc__tensor_empty(ctx, compute, with_x ? x->ndim : 1, with_x ? x->sizes : &none, &dx));
+  LUC_GO(luc__tensor_empty(ctx, compute, with_grid ? grid->ndim : 1,
+                           with_grid ? grid->sizes : &none, &dgrid));
   luc_grid g = geometry(x, grid, &args[3]);
-  luc__grid_sample_backward(ctx, &g, (const double *)dy->data, (double *)dx->data,
-                            (double *)dgrid->data);
+  LUC_GO(luc__grid_sample_backward(ctx, &g, dy->data, with_x ? dx->data : NULL,
+                                   with_grid ? dgrid->data : NULL));
   status = luc__deliver(ctx, "grid_sample", &out[0], dtype, dx);
   dx = NULL;
   if (status != LUC_OK) goto done;
@@ -76,10 +90,12 @@ done:
 
 luc_status luc__grad_grid_sampler(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
+  const luc_value *at = &b->args[2];
   luc_tensor *dgrid;
-  luc_tensor *dx = luc__f_call2(&f, LUC_OP_grid_sampler_backward, &dgrid,
-                                LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1],
-                                         b->args[2], b->args[3], b->args[4]));
+  luc_tensor *dx =
+      luc__f_call2(&f, LUC_OP_grid_sampler_backward, &dgrid,
+                   LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], b->args[1], at[0], at[1], at[2],
+                            luc_v_bool(luc__needs(b, 0)), luc_v_bool(luc__needs(b, 1))));
   if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
   if (luc__needs(b, 1)) luc__f_keep(&f, dgrid, &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
@@ -124,6 +140,13 @@ luc_status luc__run_grid_sample(luc_context *ctx, luc_value *args, luc_value *ou
 
 /* ---- affine_grid(theta, size, align_corners) ---- */
 
+static void put(luc_tensor *t, int64_t i, double value) {
+  if (t->dtype == LUC_FLOAT64)
+    ((double *)t->data)[i] = value;
+  else
+    ((float *)t->data)[i] = (float)value;
+}
+
 /* The place of element i of n in [-1, 1]. */
 static double place(int64_t i, int64_t n, bool align) {
   if (n <= 1) return 0;
@@ -132,20 +155,36 @@ static double place(int64_t i, int64_t n, bool align) {
 }
 
 /* [points, dims + 1]: x, y, (z,) 1 of every element of an image of that size. */
-static luc_status homogeneous(luc_context *ctx, int dims, const int64_t *size, bool align,
-                              luc_tensor **out) {
+static luc_status homogeneous(luc_context *ctx, luc_dtype dtype, int dims, const int64_t *size,
+                              bool align, luc_tensor **out) {
   int64_t sizes[2] = {1, dims + 1};
   for (int d = 0; d < dims; d++) sizes[0] *= size[d];
-  LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT64, 2, sizes, out));
-  double *to = (double *)(*out)->data;
-  for (int64_t i = 0; i < sizes[0]; i++, to += dims + 1) {
-    int64_t rest = i;
-    for (int d = 0; d < dims; d++) {
-      int64_t n = size[dims - 1 - d];
-      to[d] = place(rest % n, n, align);
+  LUC_TRY(luc__tensor_empty(ctx, dtype, 2, sizes, out));
+  for (int64_t i = 0; i < sizes[0]; i++) {
+    int64_t rest = i, at = i * (dims + 1);
+    for (int d = 0; d <= dims; d++) {
+      int64_t n = d < dims ? size[dims - 1 - d] : 1;
+      put(*out, at + d, d < dims ? place(rest % n, n, align) : 1);
       rest /= n;
     }
-    to[dims] = 1;
+  }
+  return LUC_OK;
+}
+
+/* [dims * width, dims + 1]: what a row of an image, times theta transposed, needs of theta: first
+ * the factor of y, then of z, then for each of its elements x * the factor of x + the constant. */
+static luc_status factors(luc_context *ctx, luc_dtype dtype, int dims, int64_t width, bool align,
+                          luc_tensor **out) {
+  LUC_TRY(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){dims * width, dims + 1}, out));
+  memset((*out)->data, 0, (size_t)(*out)->numel * luc__dtype_size(dtype));
+  for (int64_t i = 0; i < dims * width; i++) {
+    const int64_t d = i / width, at = i * (dims + 1);
+    if (d < dims - 1) {
+      put(*out, at + d + 1, 1);
+      continue;
+    }
+    put(*out, at, place(i % width, width, align));
+    put(*out, at + dims, 1);
   }
   return LUC_OK;
 }
@@ -176,19 +215,27 @@ static luc_status check_affine(luc_context *ctx, const luc_tensor *theta, const 
   return LUC_OK;
 }
 
+/* A row of the image at (y, z) is (y, z, 1) times what theta makes of the elements of a row. */
 luc_status luc__run_affine_grid(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *theta = args[0].as.tensor, *base = NULL;
+  luc_tensor *theta = args[0].as.tensor, *left = NULL, *right = NULL;
   const luc_value *size = &args[1];
   LUC_TRY(check_affine(ctx, theta, size));
-  int dims = size->n - 2;
+  const int dims = size->n - 2;
+  const luc_dtype dtype = luc__compute_dtype((luc_dtype)theta->dtype);
+  const bool align = !luc_is_none(&args[2]) && args[2].as.i;
+  const int64_t *image = size->as.ints + 2, width = image[dims - 1];
   luc_formula f = luc__formula(ctx);
-  bool align = !luc_is_none(&args[2]) && args[2].as.i;
-  f.status = homogeneous(ctx, dims, size->as.ints + 2, align, &base);
-  base = luc__f_own(&f, base);
-  if (f.status == LUC_OK) base = luc__f_to(&f, base, (luc_dtype)theta->dtype);
-  luc_tensor *grid = luc__f2(&f, LUC_OP_matmul, base, luc__f_transpose(&f, theta, 1, 2));
+  f.status = homogeneous(ctx, dtype, dims - 1, image, align, &left);
+  left = luc__f_own(&f, left);
+  if (f.status == LUC_OK) f.status = factors(ctx, dtype, dims, width, align, &right);
+  right = luc__f_own(&f, right);
+  luc_tensor *turned = luc__f_transpose(&f, luc__f_to(&f, theta, dtype), 1, 2);
+  right = luc__f2(&f, LUC_OP_matmul, right, turned);
+  right = luc__f_reshape(&f, right, 3, (int64_t[]){size->as.ints[0], dims, width * dims});
+  luc_tensor *grid = luc__f2(&f, LUC_OP_matmul, left, right);
   int64_t sizes[LUC_MAX_DIMS] = {size->as.ints[0]};
-  memcpy(sizes + 1, size->as.ints + 2, (size_t)dims * sizeof *sizes);
+  memcpy(sizes + 1, image, (size_t)dims * sizeof *sizes);
   sizes[dims + 1] = dims;
-  return luc__f_result(&f, luc__f_reshape(&f, grid, dims + 2, sizes), out);
+  grid = luc__f_reshape(&f, grid, dims + 2, sizes);
+  return luc__f_result(&f, luc__f_to(&f, grid, (luc_dtype)theta->dtype), out);
 }

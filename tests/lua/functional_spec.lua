@@ -535,4 +535,42 @@ describe("spatial transformers:", function()
     near(2.5, F.grid_sample(x, grid, {padding_mode = "reflection"}):item())
     assert.equal(0.0, F.grid_sample(x, grid * (0 / 0)):item())
   end)
+
+  -- Many channels go side by side, one goes by itself: whatever their number, they are alike.
+  it("channels are sampled alike, and so are their gradients", function()
+    local function sampled(x, grid, g, options)
+      x, grid = x:clone():requires_grad_(), grid:clone():requires_grad_()
+      local y = F.grid_sample(x, grid, options)
+      y:backward(g)
+      return y:detach(), x.grad, grid.grad
+    end
+    for channels = 1, 72, 7 do
+      for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+        local x = lucerna.randn(2, channels, 5, 9, {dtype = dtype})
+        local grid = lucerna.rand(2, 7, 11, 2, {dtype = dtype}) * 3 - 1.5
+        local g = lucerna.randn(2, channels, 7, 11, {dtype = dtype})
+        for _, mode in ipairs {"bilinear", "nearest", "bicubic"} do
+          local options = {mode = mode, padding_mode = "reflection", align_corners = false}
+          local y, dx, dgrid = sampled(x, grid, g, options)
+          local sum = lucerna.zeros_like(dgrid)
+          for c = 1, channels do
+            local one, done, dplaces = sampled(x[{{}, {c, c}}], grid, g[{{}, {c, c}}], options)
+            parity.close(y[{{}, {c, c}}], one, {atol = 1e-5, rtol = 1e-5})
+            parity.close(dx[{{}, {c, c}}], done, {atol = 1e-5, rtol = 1e-5})
+            sum = sum + dplaces
+          end
+          parity.close(dgrid, sum, {atol = 1e-3, rtol = 1e-4})
+        end
+      end
+    end
+  end)
+
+  it("what lies beside a NaN is not one, and nothing outside is read", function()
+    local x = lucerna.full({1, 20, 3, 3}, 0 / 0)
+    x[{1, {}, 2, 2}] = 1
+    local grid = lucerna.zeros(1, 6, 6, 2)
+    assert.is_true(F.grid_sample(x, grid, {mode = "nearest"}):eq(1):all():item())
+    assert.is_true(F.grid_sample(x, grid + 9):eq(0):all():item())
+    assert.is_true(F.grid_sample(x[{{}, {1, 1}}], grid + 9):eq(0):all():item())
+  end)
 end)

@@ -1,0 +1,36 @@
+/* What grid.isa.c offers to grid.c: blocks of points, through all channels. */
+#ifndef LUC_GRID_KERNELS_H
+#define LUC_GRID_KERNELS_H
+
+#include "cpu/copy_kernels.h"
+#include "cpu/grid.h"
+
+enum { LUC_GRID_BLOCK = 32 }; /* points */
+
+/* Images are read as they are, or as rows: the channels of a cell side by side, cell by cell, and a
+ * cell of zeros after the last, which stands for all that is outside. Behind the last image there
+ * is room for a vector. */
+typedef struct luc_grid_job {
+  const luc_grid *g;
+  const struct luc_grid_kernels *kernels;
+  luc_transpose_fn turn;
+  int64_t size;  /* bytes of an element */
+  int taps;      /* along a dimension */
+  int64_t cells; /* of an image */
+  const void *rows, *dy;
+  void *y, *dx, *dx_rows, *dgrid;
+} luc_grid_job;
+
+/* Of a job, by blocks of all images, numbered through. */
+typedef struct luc_grid_kernels {
+  luc_range_fn forward;
+  luc_range_fn backward; /* adds to dx_rows, or dx if there are no rows; writes dgrid. NULL: not */
+} luc_grid_kernels;
+
+static inline int64_t luc__grid_blocks(const luc_grid *g) {
+  return (g->points + LUC_GRID_BLOCK - 1) / LUC_GRID_BLOCK;
+}
+
+extern const luc_grid_kernels luc__grid_base[2], luc__grid_avx2[2], luc__grid_avx512[2];
+
+#endif
