@@ -10,7 +10,6 @@
 #include "cpu/conv_kernels.h"
 #include "cpu/fft_kernels.h"
 #include "cpu/distance.h"
-#include "cpu/factor_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/grid_kernels.h"
 #include "cpu/index_kernels.h"
@@ -47,7 +46,6 @@ static const luc_kernels tables[] = {
         .index = &luc__index_base,
         .fft = luc__fft_base,
         .distance = luc__distance_base,
-        .factor = luc__factor_base,
         .grid = luc__grid_base,
     },
 #if LUC_ISA_X86
@@ -73,7 +71,6 @@ static const luc_kernels tables[] = {
         .index = &luc__index_avx2,
         .fft = luc__fft_avx2,
         .distance = luc__distance_avx2,
-        .factor = luc__factor_avx2,
         .grid = luc__grid_avx2,
     },
     {
@@ -98,7 +95,6 @@ static const luc_kernels tables[] = {
         .index = &luc__index_avx512,
         .fft = luc__fft_avx512,
         .distance = luc__distance_avx512,
-        .factor = luc__factor_avx512,
         .grid = luc__grid_avx512,
     },
 #endif

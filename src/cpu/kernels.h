@@ -37,7 +37,6 @@ typedef struct luc_kernels {
   const struct luc_index_kernels *index;
   const struct luc_fft_kernels *fft;
   const struct luc_distance_kernels *distance; /* [2] */
-  const struct luc_factor_kernels *factor;     /* [2] */
   const struct luc_grid_kernels *grid;         /* [2] */
 } luc_kernels;
 

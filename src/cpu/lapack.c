@@ -144,14 +144,55 @@ luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *
   return sound(ctx, info);
 }
 
-/* ---- LU of complex matrices ---- */
+/* ---- LU ---- */
 
 typedef void (*getrf_fn)(in m, in n, void *a, in lda, int *pivots, int *info);
+typedef void (*getri_fn)(in n, void *a, in lda, const int *pivots, void *work, in lwork, int *info);
 typedef void (*getrs_fn)(const char *trans, in n, in k, const void *a, in lda, const int *pivots,
                          void *b, in ldb, int *info, len);
 
-luc_status luc__solve_complex(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
-                              int32_t *info) {
+luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info) {
+  lapack l = {0};
+  getrf_fn getrf = NULL;
+  int64_t m = s.m, n = s.n, k = m < n ? m : n;
+  if (empty(&s, k, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "getrf", &getrf));
+  LUC_TRY(begin(ctx, &l, (size_t)(m * n) * l.item));
+  int rows = (int)m, columns = (int)n;
+  for (int64_t i = 0; i < s.count; i++) {
+    char *matrix = at(a, i * m * n, l.item);
+    transpose(&l, l.block, matrix, m, n);
+    getrf(&rows, &columns, l.block, &rows, pivots + i * k, &info[i]);
+    transpose(&l, matrix, l.block, n, m);
+  }
+  end(ctx, &l);
+  return LUC_OK;
+}
+
+luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info) {
+  lapack l = {0};
+  getrf_fn getrf = NULL;
+  getri_fn getri = NULL;
+  if (empty(&s, s.n, info)) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, 0, &l, "getrf", &getrf));
+  LUC_TRY(routine(ctx, &l, "getri", &getri));
+  int n = (int)s.n, lwork = 64 * n;
+  size_t matrix = (size_t)(s.n * s.n) * l.item, work = (size_t)lwork * l.item;
+  LUC_TRY(begin(ctx, &l, matrix + work + (size_t)n * sizeof(int)));
+  int *pivots = (int *)(l.block + matrix + work);
+  for (int64_t i = 0; i < s.count; i++) {
+    char *one = at(a, i * s.n * s.n, l.item);
+    transpose(&l, l.block, one, n, n);
+    getrf(&n, &n, l.block, &n, pivots, &info[i]);
+    if (info[i] == 0) getri(&n, l.block, &n, pivots, l.block + matrix, &lwork, &info[i]);
+    transpose(&l, one, l.block, n, n);
+  }
+  end(ctx, &l);
+  return LUC_OK;
+}
+
+luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
+                      int32_t *info) {
   lapack l = {0};
   getrf_fn getrf = NULL;
   getrs_fn getrs = NULL;
@@ -175,7 +216,30 @@ luc_status luc__solve_complex(luc_context *ctx, luc_matrices s, int64_t k, const
   return sound(ctx, wrong);
 }
 
-/* ---- Cholesky ---- */
+/* ---- triangles ---- */
+
+typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, const char *diag,
+                        in m, in n, const void *alpha, const void *a, in lda, void *b, in ldb, len,
+                        len, len, len);
+
+/* Rows read as columns: X^T A^T = B^T, with the other triangle. */
+luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
+                               const void *a, void *b) {
+  lapack l = {0};
+  trsm_fn trsm = NULL;
+  if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, &s, k, &l, "trsm", &trsm));
+  int n = (int)s.n, columns = (int)k;
+  const float one32 = 1;
+  const double one64 = 1;
+  const void *one = l.f32 ? (const void *)&one32 : (const void *)&one64;
+  LUC_TRY(begin(ctx, &l, 0));
+  for (int64_t i = 0; i < s.count; i++)
+    trsm("R", upper ? "L" : "U", "N", unit ? "U" : "N", &columns, &n, one,
+         at_const(a, i * s.n * s.n, l.item), &n, at(b, i * s.n * k, l.item), &columns, 1, 1, 1, 1);
+  end(ctx, &l);
+  return LUC_OK;
+}
 
 typedef void (*potrf_fn)(const char *uplo, in n, void *a, in lda, int *info, len);
 

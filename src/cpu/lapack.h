@@ -1,20 +1,35 @@
 /* Factorizations of dense matrices by LAPACK, from OpenBLAS, which is loaded when first needed so
  * that starting costs nothing. Where it is missing the functions say so. Matrices are row-major and
- * contiguous, float32 or float64 (for luc__eig complex, too); `count` of them stand behind each
- * other. An `info` gets LAPACK's code for each matrix: 0, or k > 0 where the k-th step
+ * contiguous, float32 or float64 (for luc__solve and luc__eig complex, too); `count` of them stand
+ * behind each other. An `info` gets LAPACK's code for each matrix: 0, or k > 0 where the k-th step
  * (from 1) met what the routine cannot do. */
 #ifndef LUC_LAPACK_H
 #define LUC_LAPACK_H
 
-#include "cpu/factor.h"
+#include "base/context.h"
+#include "tensor/dtype.h"
+
+/* `count` matrices [m, n]. */
+typedef struct luc_matrices {
+  luc_dtype dtype;
+  int64_t count, m, n;
+} luc_matrices;
 
 /* A [m, n] = Q [m, columns] R [rows, n] with columns = rows = min(m, n), or both m when complete.
  * The diagonal of R has LAPACK's signs. q and r may be NULL. */
 luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,
                    void *r);
-/* b [n, k] becomes the solution of A X = B, both complex. */
-luc_status luc__solve_complex(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
-                              int32_t *info);
+/* a becomes L (without its diagonal of ones) and U; pivots [min(m, n)]: the row, from 1, that each
+ * row was exchanged with. */
+luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);
+/* a [n, n] becomes its inverse. */
+luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
+/* b [n, k] becomes the solution of A X = B. */
+luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
+                      int32_t *info);
+/* The same with a triangle of a; the other is not read, nor is the diagonal when it is `unit`. */
+luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
+                               const void *a, void *b);
 /* The lower triangle of a becomes L of A = L L^T, the upper one zeros. */
 luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
 /* a symmetric, of which one triangle is read; it becomes the eigenvectors as columns. values [n],

@@ -35,18 +35,15 @@ static luc_status give_two(luc_context *ctx, luc_status status, luc_tensor *a, l
 }
 
 static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value *out) {
-  luc_tensor *dense = NULL, *inverse = NULL, *info = NULL;
+  luc_tensor *inverse = NULL, *info = NULL;
   luc_status status;
   LUC_TRY(luc__need_matrices(ctx, "A", a, true));
-  LUC_GO(luc__to_contiguous(ctx, a, &dense));
-  LUC_GO(luc__tensor_empty_like(ctx, dense, (luc_dtype)a->dtype, &inverse));
+  LUC_GO(luc__duplicate(ctx, a, &inverse));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(
-      luc__inverse(ctx, luc__matrices(dense), dense->data, inverse->data, (int32_t *)info->data));
+  LUC_GO(luc__inverse(ctx, luc__matrices(inverse), inverse->data, (int32_t *)info->data));
   if (check) LUC_GO(luc__check_info(ctx, info, LUC_LA_INVERSE));
   spoil(inverse, info);
 done:
-  luc_tensor_release(ctx, dense);
   return give_two(ctx, status, inverse, info, out);
 }
 
@@ -80,8 +77,8 @@ luc_status luc__run_solve_system(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
   LUC_GO(luc__duplicate(ctx, args[1].as.tensor, &x));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO((luc__dtype_is_complex((luc_dtype)a->dtype) ? luc__solve_complex : luc__solve)(
-      ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data, (int32_t *)info->data));
+  LUC_GO(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data,
+                    (int32_t *)info->data));
 done:
   luc_tensor_release(ctx, a);
   return give_two(ctx, status, x, info, out);
