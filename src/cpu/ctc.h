@@ -16,7 +16,7 @@ typedef struct luc_ctc {
 } luc_ctc;
 
 /* loss[b] = -log p(target b); alpha [batch, steps, 2 * longest + 1] is kept for the gradient. */
-void luc__ctc(luc_context *ctx, const luc_ctc *c, double *loss, double *alpha);
+luc_status luc__ctc(luc_context *ctx, const luc_ctc *c, double *loss, double *alpha);
 /* dx [steps, batch, classes], wholly written: PyTorch's gradient, which takes log_probs to be those
  * of a softmax. zero_infinity: none from sequences whose loss is infinite. */
 luc_status luc__ctc_backward(luc_context *ctx, const luc_ctc *c, const double *loss,

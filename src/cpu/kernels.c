@@ -8,6 +8,7 @@
 #include "cpu/activation.h"
 #include "cpu/attention_kernels.h"
 #include "cpu/conv_kernels.h"
+#include "cpu/ctc_kernels.h"
 #include "cpu/fft_kernels.h"
 #include "cpu/distance.h"
 #include "cpu/gemm_kernels.h"
@@ -47,6 +48,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_base,
         .distance = luc__distance_base,
         .grid = luc__grid_base,
+        .ctc = &luc__ctc_base,
     },
 #if LUC_ISA_X86
     {
@@ -72,6 +74,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_avx2,
         .distance = luc__distance_avx2,
         .grid = luc__grid_avx2,
+        .ctc = &luc__ctc_avx2,
     },
     {
         .isa = LUC_ISA_AVX512,
@@ -96,6 +99,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_avx512,
         .distance = luc__distance_avx512,
         .grid = luc__grid_avx512,
+        .ctc = &luc__ctc_avx512,
     },
 #endif
 };

@@ -38,6 +38,7 @@ typedef struct luc_kernels {
   const struct luc_fft_kernels *fft;
   const struct luc_distance_kernels *distance; /* [2] */
   const struct luc_grid_kernels *grid;         /* [2] */
+  const struct luc_ctc_kernels *ctc;
 } luc_kernels;
 
 /* This context's kernels; chosen on the first call. Call it before a parallel loop, not inside. */

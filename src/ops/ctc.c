@@ -66,7 +66,7 @@ luc_status luc__run_ctc(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t sizes[3] = {k.c.batch, k.c.steps, 2 * k.c.longest + 1};
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 1, sizes, &loss));
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 3, sizes, &alpha));
-  luc__ctc(ctx, &k.c, (double *)loss->data, (double *)alpha->data);
+  LUC_GO(luc__ctc(ctx, &k.c, (double *)loss->data, (double *)alpha->data));
   out[1] = luc_v_tensor(alpha);
   alpha = NULL;
   status = luc__deliver(ctx, "ctc_loss", &out[0], (luc_dtype)log_probs->dtype, loss);

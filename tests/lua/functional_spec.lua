@@ -323,6 +323,31 @@ describe("losses:", function()
     near(lucerna.tensor {0.03125, 1.375}, F.huber_loss(d, zero, "none", 0.5))
   end)
 
+  it("CTC adds up the alignments of targets of any length", function()
+    for _, length in ipairs {0, 1, 3, 4, 8, 17} do
+      local lp = lucerna.randn(2 * length + 2, 1, 4, {dtype = lucerna.float64}):log_softmax(3)
+      local target = lucerna.randint(2, 5, {1, length})
+      local p, labels, row = lp:exp():tolist(), target:tolist()[1] or {}, {}
+      local function label(i) return i % 2 == 0 and labels[i // 2] or 1 end -- places from 1
+      for t = 1, #p do
+        local next = {}
+        for i = 1, 2 * length + 1 do
+          local far = i > 2 and label(i) ~= label(i - 2) and row[i - 2] or 0
+          local sum = t == 1 and (i < 3 and 1 or 0) or row[i] + (row[i - 1] or 0) + far
+          next[i] = sum * p[t][1][label(i)]
+        end
+        row = next
+      end
+      near(-math.log(row[#row] + (row[#row - 1] or 0)),
+        F.ctc_loss(lp, target, {#p}, {length}, {reduction = "sum"}):item())
+      if length < 9 then
+        parity.gradcheck(function(a)
+          return F.ctc_loss(a:log_softmax(3), target, {#p}, {length}, {reduction = "sum"})
+        end, {parity.leaf({#p, 1, 4})})
+      end
+    end
+  end)
+
   it("CTC: an impossible alignment is infinite, unless zero is asked for", function()
     local lp = lucerna.zeros(2, 1, 3):log_softmax(3):requires_grad_()
     local target = lucerna.tensor {{2, 2}}
