@@ -20,6 +20,7 @@ typedef struct copy_job {
   int turned;       /* the dimension along which src is contiguous, for transposes */
   luc_load_fn load; /* for conversions */
   luc_store_fn store;
+  luc_resize_fn resize;
 } copy_job;
 
 static int log2_size(int64_t size) {
@@ -134,11 +135,13 @@ static void copy_same(luc_context *ctx, copy_job *job) {
 
 /* ---- conversions ---- */
 
-/* A run whose one side is already of the compute type converts in one step. */
+/* One step is enough from or to the compute type, and between integers. */
 static void convert_run(const copy_job *job, char *dst, const char *src, int64_t n) {
   int64_t dst_stride = job->nest.strides[0][0], src_stride = job->nest.strides[1][0];
   _Alignas(64) char chunk[CHUNK * 8];
-  if (job->load == NULL) {
+  if (job->resize != NULL) {
+    job->resize(dst, src, n);
+  } else if (job->load == NULL) {
     job->store(dst, dst_stride, src, n);
   } else if (job->store == NULL) {
     job->load(dst, src, src_stride, n);
@@ -164,14 +167,21 @@ static void copy_converted(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-/* Truth is decided in the source's own type, everything else in the destination's. */
+/* Truth, and how a real number becomes an integer, is decided in the source's own type, everything
+ * else in the destination's. */
 static void copy_other(luc_context *ctx, copy_job *job) {
   const luc_nest *nest = &job->nest;
-  luc_compute compute = luc__compute(job->to == LUC_BOOL ? job->from : job->to);
+  bool whole = luc__dtype_is_float(job->from) && !luc__dtype_is_float(job->to);
+  luc_compute compute = luc__compute(job->to == LUC_BOOL || whole ? job->from : job->to);
   bool from_native = luc__is_native(job->from) && luc__compute(job->from) == compute &&
                      nest->strides[1][0] == (int64_t)luc__dtype_size(job->from);
   bool to_native = luc__is_native(job->to) && luc__compute(job->to) == compute &&
                    nest->strides[0][0] == job->size;
+  bool runs = nest->strides[0][0] == job->size &&
+              nest->strides[1][0] == (int64_t)luc__dtype_size(job->from);
+  job->resize = NULL;
+  if (runs && job->size <= 4 && job->to != LUC_BOOL && !luc__dtype_is_float(job->to))
+    job->resize = job->kernels->resize[job->from][job->size_log];
   job->load = from_native ? NULL : job->kernels->load[compute][job->from];
   job->store = to_native ? NULL : job->kernels->store[compute][job->to];
   luc__parallel_for(ctx, nest->numel, GRAIN, copy_converted, job);

