@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "cpu/gemm.h"
+#include "cpu/index_kernels.h"
+#include "cpu/kernels.h"
 
 enum { PIECE_BYTES = 1 << 16, COLUMN_BLOCK = 64 };
 
@@ -96,47 +97,21 @@ luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n,
   return LUC_OK;
 }
 
+/* ---- bags ---- */
+
 typedef struct bag_job {
-  int64_t n, dim;
-  const int64_t *indices, *bag;
-  const void *table;
-  void *out;
-  bool wide; /* float64 */
+  const luc_bags *bags;
+  const luc_index_kernels *kernels;
+  void *sums;
+  int64_t *at; /* one of these two is wanted */
 } bag_job;
 
-/* to += four rows, one after another. */
-static void add_four_f32(float *to, const float *const *rows, int64_t dim) {
-  const float *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
-  for (int64_t k = 0; k < dim; k++) to[k] = to[k] + a[k] + b[k] + c[k] + d[k];
-}
-static void add_four_f64(double *to, const double *const *rows, int64_t dim) {
-  const double *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
-  for (int64_t k = 0; k < dim; k++) to[k] = to[k] + a[k] + b[k] + c[k] + d[k];
-}
-
-static void sum_bag(const bag_job *j, int64_t bag, int64_t begin, int64_t end) {
-  const luc_dtype dtype = j->wide ? LUC_FLOAT64 : LUC_FLOAT32;
-  const int64_t bytes = j->dim * (j->wide ? 8 : 4);
-  char *to = (char *)j->out + bag * bytes;
-  const void *rows[4];
-  memset(to, 0, (size_t)bytes);
-  for (; begin + 4 <= end; begin += 4) {
-    for (int i = 0; i < 4; i++) rows[i] = (const char *)j->table + j->indices[begin + i] * bytes;
-    if (j->wide)
-      add_four_f64((double *)(void *)to, (const double *const *)rows, j->dim);
-    else
-      add_four_f32((float *)(void *)to, (const float *const *)rows, j->dim);
-  }
-  for (; begin < end; begin++)
-    luc__add_elements(dtype, to, (const char *)j->table + j->indices[begin] * bytes, j->dim);
-}
-
 /* The first entry that is of this bag or a later one. */
-static int64_t first_of(const bag_job *j, int64_t bag) {
-  int64_t low = 0, high = j->n;
+static int64_t first_of(const luc_bags *b, int64_t bag) {
+  int64_t low = 0, high = b->n;
   while (low < high) {
     const int64_t middle = (low + high) / 2;
-    if (j->bag[middle] < bag)
+    if (b->bag[middle] < bag)
       low = middle + 1;
     else
       high = middle;
@@ -144,33 +119,41 @@ static int64_t first_of(const bag_job *j, int64_t bag) {
   return low;
 }
 
-static void sum_bags(void *arg, int64_t begin, int64_t end) {
+static void fold_bag(const bag_job *j, int64_t bag, const int64_t *rows, int64_t n) {
+  const luc_bags *b = j->bags;
+  const int type = b->dtype == LUC_FLOAT64;
+  if (j->sums)
+    j->kernels->bag_sum[type]((char *)j->sums + bag * b->dim * (type ? 8 : 4), b->table, rows, n,
+                              b->dim);
+  else if (n > 0)
+    j->kernels->bag_argmax[type](j->at + bag * b->dim, b->table, rows, n, b->dim);
+  else
+    memset(j->at + bag * b->dim, 0, (size_t)b->dim * sizeof *j->at);
+}
+
+static void fold_bags(void *arg, int64_t begin, int64_t end) {
   const bag_job *j = arg;
-  int64_t at = first_of(j, begin);
+  const luc_bags *b = j->bags;
+  int64_t at = first_of(b, begin);
   for (int64_t bag = begin; bag < end; bag++) {
     int64_t next = at;
-    while (next < j->n && j->bag[next] == bag) next++;
-    sum_bag(j, bag, at, next);
+    while (next < b->n && b->bag[next] == bag) next++;
+    fold_bag(j, bag, b->rows + at, next - at);
     at = next;
   }
 }
 
-void luc__bag_sum(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim, int64_t bags,
-                  const void *table, const int64_t *indices, const int64_t *bag, void *out) {
-  bag_job j = {n, dim, indices, bag, table, out, dtype == LUC_FLOAT64};
-  if (bags <= 0 || dim <= 0) return;
-  const int64_t bytes = (n / bags + 1) * dim * (int64_t)luc__dtype_size(dtype);
-  luc__parallel_for(ctx, bags, PIECE_BYTES / bytes + 1, sum_bags, &j);
+static void run_bags(luc_context *ctx, bag_job j) {
+  const luc_bags *b = j.bags;
+  if (b->count <= 0 || b->dim <= 0) return;
+  const int64_t bytes = (b->n / b->count + 1) * b->dim * (int64_t)luc__dtype_size(b->dtype);
+  luc__parallel_for(ctx, b->count, PIECE_BYTES / bytes + 1, fold_bags, &j);
 }
 
-void luc__bag_argmax(const double *rows, const int64_t *bag, int64_t n, int64_t dim, int64_t bags,
-                     int64_t *at) {
-  for (int64_t i = 0; i < bags * dim; i++) at[i] = -1;
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t k = 0; k < dim; k++) {
-      int64_t *best = &at[bag[i] * dim + k];
-      if (*best < 0 || rows[i * dim + k] > rows[*best * dim + k]) *best = i;
-    }
-  for (int64_t i = 0; i < bags * dim; i++)
-    if (at[i] < 0) at[i] = 0;
+void luc__bag_sum(luc_context *ctx, const luc_bags *bags, void *out) {
+  run_bags(ctx, (bag_job){bags, luc__kernels(ctx)->index, out, NULL});
+}
+
+void luc__bag_argmax(luc_context *ctx, const luc_bags *bags, int64_t *at) {
+  run_bags(ctx, (bag_job){bags, luc__kernels(ctx)->index, NULL, at});
 }

@@ -16,13 +16,17 @@ luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t 
 luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
                                    int64_t rows, int64_t padding, bool scale_by_freq,
                                    const void *dy, const int64_t *indices, void *dtable);
-/* out [bags, dim] = sums of table's rows at indices[n], in their order; entry i is of bag[i], which
- * never falls; float32 and float64. */
-void luc__bag_sum(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim, int64_t bags,
-                  const void *table, const int64_t *indices, const int64_t *bag, void *out);
-/* at [bags, dim] = which of rows [n, dim] has the largest value of each bag (the first of equals;
- * 0 for bags without rows); bag[i] is row i's. */
-void luc__bag_argmax(const double *rows, const int64_t *bag, int64_t n, int64_t dim, int64_t bags,
-                     int64_t *at);
+/* Rows of a table [.., dim], of float or double, in bags: entry i is of bag[i], which never
+ * falls. */
+typedef struct luc_bags {
+  luc_dtype dtype;
+  int64_t n, dim, count;
+  const void *table;
+  const int64_t *rows, *bag;
+} luc_bags;
+/* out [count, dim] = their sums, in their order. */
+void luc__bag_sum(luc_context *ctx, const luc_bags *bags, void *out);
+/* at [count, dim] = the rows that have the largest values (of equals the first; 0 without rows). */
+void luc__bag_argmax(luc_context *ctx, const luc_bags *bags, int64_t *at);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loops over positions and masks that become vector code. */
+/* Loops over positions, masks and bags of rows that become vector code. */
 #include "cpu/index_kernels.h"
 #include "cpu/isa.h"
 
@@ -45,8 +45,15 @@ static void fill_128(char *restrict data, const bool *restrict mask, int64_t n, 
   }
 }
 
+#include "cpu/real_f32.inc"
+#include "cpu/index_bag.inc"
+#include "cpu/real_f64.inc"
+#include "cpu/index_bag.inc"
+
 const luc_index_kernels LUC_ISA_NAME(luc__index) = {
     .in_range = in_range,
     .offsets = offsets,
     .fill = {fill_8, fill_16, fill_32, fill_64, fill_128},
+    .bag_sum = {bag_sum_f32, bag_sum_f64},
+    .bag_argmax = {bag_argmax_f32, bag_argmax_f64},
 };

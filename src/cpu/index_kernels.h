@@ -1,4 +1,4 @@
-/* What indexing does with positions before anything moves, one table per instruction set. */
+/* Loops over positions, masks and rows that are looked up, one table per instruction set. */
 #ifndef LUC_INDEX_KERNELS_H
 #define LUC_INDEX_KERNELS_H
 
@@ -12,6 +12,11 @@ typedef struct luc_index_kernels {
   void (*offsets)(int64_t *out, const int64_t *at, int64_t n, int64_t base, int64_t stride,
                   int64_t step);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
+  /* out [dim] = the sum of table's rows at n places, for float and double */
+  void (*bag_sum[2])(void *out, const void *table, const int64_t *rows, int64_t n, int64_t dim);
+  /* at [dim] = the rows that have the largest values, of at least one */
+  void (*bag_argmax[2])(int64_t *at, const void *table, const int64_t *rows, int64_t n,
+                        int64_t dim);
 } luc_index_kernels;
 
 extern const luc_index_kernels luc__index_base, luc__index_avx2, luc__index_avx512;

@@ -1,5 +1,5 @@
-/* embedding_bag: sums, means or maxima of looked-up rows. Plain sums are a kernel's; else a lookup
- * and operators that scale rows, add or choose them by bag. */
+/* embedding_bag: sums, means or maxima of looked-up rows. Plain sums and the choice of the largest
+ * are kernels'; else a lookup and operators that scale rows and add them by bag. */
 #include <string.h>
 
 #include "ops/compute.h"
@@ -12,44 +12,61 @@
 
 static const char who[] = "embedding_bag";
 
-/* bag_argmax(rows [n, dim], bags [n], count): the row of each bag's maximum, [count, dim] */
+/* args: weight, rows [n], bags [n], count. The rows of a bag are next to each other. */
+typedef struct bag_args {
+  luc_tensor *weight, *rows, *bags;
+  luc_bags job;
+} bag_args;
+
+static luc_status begin_bags(luc_context *ctx, const luc_value *args, luc_dtype dtype,
+                             bag_args *a) {
+  LUC_TRY(luc__dense(ctx, args[0].as.tensor, dtype, &a->weight));
+  LUC_TRY(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &a->rows));
+  LUC_TRY(luc__dense(ctx, args[2].as.tensor, LUC_INT64, &a->bags));
+  a->job = (luc_bags){.dtype = dtype,
+                      .n = a->rows->numel,
+                      .dim = a->weight->sizes[1],
+                      .count = args[3].as.i,
+                      .table = a->weight->data,
+                      .rows = (const int64_t *)a->rows->data,
+                      .bag = (const int64_t *)a->bags->data};
+  return luc__embedding_check(ctx, a->rows, a->weight->sizes[0]);
+}
+
+static void end_bags(luc_context *ctx, bag_args *a) {
+  luc_tensor_release(ctx, a->weight);
+  luc_tensor_release(ctx, a->rows);
+  luc_tensor_release(ctx, a->bags);
+}
+
+/* bag_argmax(weight, rows, bags, count): the row that has each bag's maximum, [count, dim] */
 
 luc_status luc__run_bag_argmax(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
-  luc_tensor *rows = args[0].as.tensor, *x = NULL, *bags = NULL, *at = NULL;
-  LUC_GO(luc__dense(ctx, rows, LUC_FLOAT64, &x));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &bags));
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, (int64_t[]){args[2].as.i, x->sizes[1]}, &at));
-  luc__bag_argmax((const double *)x->data, (const int64_t *)bags->data, x->sizes[0], x->sizes[1],
-                  args[2].as.i, (int64_t *)at->data);
-  out[0] = luc_v_tensor(luc__retain(at));
+  luc_tensor *at;
+  bag_args a = {.weight = NULL};
+  LUC_GO(begin_bags(ctx, args, luc__compute_dtype((luc_dtype)args[0].as.tensor->dtype), &a));
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, (int64_t[]){a.job.count, a.job.dim}, &at));
+  luc__bag_argmax(ctx, &a.job, (int64_t *)at->data);
+  out[0] = luc_v_tensor(at);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, bags);
-  luc_tensor_release(ctx, at);
+  end_bags(ctx, &a);
   return status;
 }
 
-/* bag_sum(weight, rows [n], bags [n], count, scale_grad_by_freq): of float32 and float64 */
+/* bag_sum(weight, rows, bags, count, scale_grad_by_freq): of float32 and float64 */
 
 luc_status luc__run_bag_sum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
-  luc_tensor *weight = NULL, *rows = NULL, *bags = NULL, *sums = NULL;
+  luc_tensor *sums;
+  bag_args a = {.weight = NULL};
   const luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
-  LUC_GO(luc__dense(ctx, args[0].as.tensor, dtype, &weight));
-  LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &rows));
-  LUC_GO(luc__dense(ctx, args[2].as.tensor, LUC_INT64, &bags));
-  LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){args[3].as.i, weight->sizes[1]}, &sums));
-  const int64_t *at = (const int64_t *)rows->data;
-  LUC_GO(luc__embedding_check(ctx, rows, weight->sizes[0]));
-  luc__bag_sum(ctx, dtype, rows->numel, weight->sizes[1], args[3].as.i, weight->data, at,
-               (const int64_t *)bags->data, sums->data);
-  out[0] = luc_v_tensor(luc__retain(sums));
+  LUC_GO(begin_bags(ctx, args, dtype, &a));
+  LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){a.job.count, a.job.dim}, &sums));
+  luc__bag_sum(ctx, &a.job, sums->data);
+  out[0] = luc_v_tensor(sums);
 done:
-  luc_tensor_release(ctx, weight);
-  luc_tensor_release(ctx, rows);
-  luc_tensor_release(ctx, bags);
-  luc_tensor_release(ctx, sums);
+  end_bags(ctx, &a);
   return status;
 }
 
@@ -144,34 +161,49 @@ static luc_status check_offsets(luc_context *ctx, const int64_t *at, int64_t n, 
 /* What is looked up, without what padding_idx leaves out. The formula owns it. */
 typedef struct bags {
   int64_t count, n;
-  luc_tensor *rows, *ids, *keep; /* int64 [n]: row of weight, bag, and place in input */
-  luc_tensor *sizes;             /* float64 [count, 1]: rows of each bag, at least 1 */
-  luc_tensor *empty;             /* bool [count, 1] */
+  luc_tensor *rows, *ids; /* int64 [n]: row of weight, bag */
+  luc_tensor *keep;       /* place in input; NULL: all are there */
+  luc_tensor *sizes;      /* weight's compute dtype [count, 1]: entries, at least 1 */
+  luc_tensor *empty;      /* bool [count, 1] */
+  bool some_empty;
 } bags;
+
+enum { NO_PADDING = -1 };
+
+/* One bag's entries, from i to end, behind those of the bags before. */
+static void take_entries(const int64_t *input, int64_t i, int64_t end, int64_t bag, int64_t padding,
+                         bags *b) {
+  int64_t *rows = (int64_t *)b->rows->data, *ids = (int64_t *)b->ids->data;
+  for (int64_t k = i; !b->keep && k < end; k++) ids[k] = bag;
+  if (!b->keep) b->n = end;
+  for (int64_t *keep = b->keep ? (int64_t *)b->keep->data : NULL; keep && i < end; i++) {
+    rows[b->n] = input[i], ids[b->n] = bag, keep[b->n] = i;
+    b->n += input[i] != padding;
+  }
+}
 
 /* Sorts input's entries into bags: `starts` where each begins, or NULL: `width` entries each. */
 static void sort_entries(const int64_t *input, int64_t length, const int64_t *starts, int64_t width,
                          int64_t padding, bags *b) {
-  int64_t *rows = (int64_t *)b->rows->data, *ids = (int64_t *)b->ids->data;
-  int64_t *keep = (int64_t *)b->keep->data, bag = 0;
-  double *sizes = (double *)b->sizes->data;
-  memset(sizes, 0, (size_t)b->count * sizeof *sizes);
+  const luc_dtype dtype = (luc_dtype)b->sizes->dtype;
   b->n = 0;
-  for (int64_t i = 0; i < length; i++) {
-    while (bag + 1 < b->count && (starts ? starts[bag + 1] : (bag + 1) * width) <= i) bag++;
-    if (input[i] == padding || b->count == 0) continue;
-    rows[b->n] = input[i], ids[b->n] = bag, keep[b->n++] = i;
-    sizes[bag]++;
-  }
-  for (int64_t i = 0; i < b->count; i++) {
-    ((bool *)b->empty->data)[i] = sizes[i] == 0;
-    if (sizes[i] == 0) sizes[i] = 1;
+  for (int64_t bag = 0, i = 0; bag < b->count; bag++) {
+    int64_t before = b->n, end = starts ? starts[bag + 1 < b->count ? bag + 1 : bag] : i + width;
+    if (bag + 1 == b->count) end = length;
+    take_entries(input, i, end, bag, padding, b);
+    i = end;
+    int64_t size = b->n - before;
+    ((bool *)b->empty->data)[bag] = size == 0;
+    b->some_empty |= size == 0;
+    luc__store_scalar(b->sizes->data + (size_t)bag * luc__dtype_size(dtype), dtype,
+                      (luc_scalar){LUC_SCALAR_INT, {.i = size ? size : 1}});
   }
 }
 
 /* The first n entries of a vector. */
 static luc_tensor *first(luc_formula *f, luc_tensor *t, int64_t n) {
   luc_value zero = luc_v_int(0);
+  if (t->numel == n) return t;
   return luc__f_call(f, LUC_OP_narrow, LUC_ARGS(luc_v_tensor(t), zero, zero, luc_v_int(n)));
 }
 
@@ -179,16 +211,21 @@ static void make_bags(luc_formula *f, const luc_value *args, int64_t padding, ba
   luc_status status;
   luc_context *ctx = f->ctx;
   luc_tensor *input = args[INPUT].as.tensor, *dense = NULL, *starts = NULL;
+  const luc_dtype dtype = luc__compute_dtype((luc_dtype)args[WEIGHT].as.tensor->dtype);
   const int64_t *at = NULL;
   LUC_GO(luc__dense(ctx, input, LUC_INT64, &dense));
   LUC_GO(luc__dense(ctx, luc_as_tensor(&args[OFFSETS]), LUC_INT64, &starts));
   if (starts) LUC_GO(check_offsets(ctx, at = (int64_t *)starts->data, starts->numel, input->numel));
   b->count = starts ? starts->numel - (args[LAST].as.i != 0) : input->sizes[0];
-  int64_t column[2] = {b->count, 1}, length = input->numel;
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->rows));
+  int64_t column[2] = {b->count, 1}, length = input->numel, one = 1;
+  if (padding == NO_PADDING) {
+    LUC_GO(luc__tensor_view(ctx, dense, 1, &length, &one, dense->offset, &b->rows));
+  } else {
+    LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->rows));
+    LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->keep));
+  }
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->ids));
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->keep));
-  LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 2, column, &b->sizes));
+  LUC_GO(luc__tensor_empty(ctx, dtype, 2, column, &b->sizes));
   LUC_GO(luc__tensor_empty(ctx, LUC_BOOL, 2, column, &b->empty));
   sort_entries((int64_t *)dense->data, length, at, input->ndim == 2 ? input->sizes[1] : 1, padding,
                b);
@@ -198,16 +235,20 @@ done:
   luc__f_own(f, b->rows), luc__f_own(f, b->ids), luc__f_own(f, b->keep);
   luc__f_own(f, b->sizes), luc__f_own(f, b->empty);
   if (f->status == LUC_OK) f->status = status;
+  if (f->status != LUC_OK) return;
   b->rows = first(f, b->rows, b->n);
   b->ids = first(f, b->ids, b->n);
-  b->keep = first(f, b->keep, b->n);
+  if (b->keep) b->keep = first(f, b->keep, b->n);
 }
 
-static luc_tensor *largest(luc_formula *f, luc_tensor *rows, const bags *b) {
-  luc_value r = luc_v_tensor(rows), zero = luc_v_int(0);
-  luc_tensor *at =
-      luc__f_call(f, LUC_OP_bag_argmax, LUC_ARGS(r, luc_v_tensor(b->ids), luc_v_int(b->count)));
-  luc_tensor *y = luc__f_call(f, LUC_OP_gather, LUC_ARGS(r, zero, luc_v_tensor(at)));
+/* The rows that have the maxima are found first; then it is a gather. */
+static luc_tensor *largest(luc_formula *f, const luc_value *args, const bags *b) {
+  luc_tensor *at = luc__f_call(
+      f, LUC_OP_bag_argmax,
+      LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_tensor(b->ids), luc_v_int(b->count)));
+  luc_tensor *y =
+      luc__f_call(f, LUC_OP_gather, LUC_ARGS(args[WEIGHT], luc_v_int(0), luc_v_tensor(at)));
+  if (!b->some_empty) return y;
   return luc__f_call(f, LUC_OP_masked_fill,
                      LUC_ARGS(luc_v_tensor(y), luc_v_tensor(b->empty), luc_v_float(0)));
 }
@@ -228,9 +269,10 @@ static luc_tensor *look_up(luc_formula *f, const luc_value *args, const bags *b)
                   LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_int(-1), args[SCALE]));
   if (!per_sample) return rows;
   int64_t flat = -1;
-  luc_value all = luc_v_tensor(luc__f_reshape(f, per_sample, 1, &flat));
-  luc_tensor *w =
-      luc__f_call(f, LUC_OP_index_select, LUC_ARGS(all, luc_v_int(0), luc_v_tensor(b->keep)));
+  luc_tensor *w = luc__f_reshape(f, per_sample, 1, &flat);
+  if (b->keep)
+    w = luc__f_call(f, LUC_OP_index_select,
+                    LUC_ARGS(luc_v_tensor(w), luc_v_int(0), luc_v_tensor(b->keep)));
   return luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, w, -1));
 }
 
@@ -239,7 +281,7 @@ static luc_tensor *reduce_bags(luc_formula *f, const luc_value *args, bag_mode m
   luc_dtype dtype = (luc_dtype)args[WEIGHT].as.tensor->dtype;
   bool plain = dtype == luc__compute_dtype(dtype) && luc_is_none(&args[PER_SAMPLE]);
   luc_tensor *y;
-  if (mode == MAX && b->n > 0) return largest(f, look_up(f, args, b), b);
+  if (mode == MAX && b->n > 0) return largest(f, args, b);
   if (plain)
     y = luc__f_call(f, LUC_OP_bag_sum,
                     LUC_ARGS(args[WEIGHT], luc_v_tensor(b->rows), luc_v_tensor(b->ids),

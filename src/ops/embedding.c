@@ -9,13 +9,15 @@
 
 #include "cpu/copy.h"
 #include "cpu/embed.h"
+#include "cpu/index_kernels.h"
+#include "cpu/kernels.h"
 
 /* ---- lookup: embedding_lookup(weight, indices, padding_idx, scale_grad_by_freq) ---- */
 
 luc_status luc__embedding_check(luc_context *ctx, const luc_tensor *indices, int64_t rows) {
   const int64_t *at = (const int64_t *)indices->data;
-  int64_t bad = luc__index_check(at, indices->numel, rows, 0);
-  if (bad < 0) return LUC_OK;
+  if (luc__kernels(ctx)->index->in_range(at, indices->numel, 0, rows)) return LUC_OK;
+  int64_t bad = rows > 0 ? luc__index_check(at, indices->numel, rows, 0) : 0;
   long long shown = at[bad] + (at[bad] >= 0); /* users count from 1 */
   return luc__fail(ctx, LUC_ERR_INDEX,
                    "embedding: index %lld is out of range [1, %lld] (indices count from 1)", shown,

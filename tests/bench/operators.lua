@@ -498,6 +498,8 @@ rows [[
   nn.EmbeddingBag(10000, 128, {mode = "sum"})(ids(10000, 256, 32))
   nn.EmbeddingBag(10000, 128, {mode = "max"})(ids(10000, 256, 32))
   F.embedding_bag(ids(10000, 256, 32), w(10000, 128))
+  F.embedding_bag(ids(10000, 256, 32), w(10000, 128), {mode = "max"})
+  F.embedding_bag(ids(10000, 256, 32), w(10000, 128))
   F.embedding(ids(10000, 256, 32), w(10000, 128))
   nn.RNN(64, 128)(w(32, 16, 64))
   nn.LSTM(64, 128, {num_layers = 2, bidirectional = true})(w(32, 16, 64))
