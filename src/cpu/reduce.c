@@ -17,7 +17,8 @@
 
 enum {
   CHUNK = 1024,
-  BLOCK = 1024, /* neighbouring outputs folded together: rows are read in long stretches */
+  LONG = 8 << 10, /* a run that is folded as it lies */
+  BLOCK = 1024,   /* neighbouring outputs folded together: rows are read in long stretches */
   GRAIN = 1 << 15,
   PARALLEL_FROM = 3 << 15,
   SHARES = 8,
@@ -34,13 +35,15 @@ typedef struct rd_job {
   luc_nest reduced; /* operand: input */
   const luc_reduction_job *what;
   const luc_rd_kernel *kernel;
+  const luc_kernels *kernels;
   const luc_copy_kernels *copy;
   luc_compute compute;
   luc_load_fn load;
   rd_way way;
-  bool direct;   /* memory is of the compute type, and folded as it lies */
-  int64_t size;  /* of an element, in bytes */
-  int64_t block; /* outputs folded together */
+  bool direct;     /* memory is of the compute type, and folded as it lies */
+  int64_t size;    /* of an element, in bytes */
+  int64_t longest; /* run folded at once */
+  int64_t block;   /* outputs folded together */
   /* parts of the reduced elements: states [parts][outputs] */
   int64_t part;
   char *part_a, *part_b;
@@ -68,7 +71,7 @@ static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t 
   int64_t away = at - job->kept.base[0], first = 0;
   while (begin < end) {
     int64_t n = stretch(nest, &c, begin, end);
-    n = n < CHUNK ? n : CHUNK;
+    n = n < job->longest ? n : job->longest;
     const char *in = c.ptr[0] + away;
     if (!job->direct) job->load(chunk, in, nest->strides[0][0], n);
     job->kernel->run(a, b, job->direct ? in : chunk, n, first);
@@ -131,7 +134,7 @@ static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t beg
     fold_rows(job, at, n, begin, end, s);
   } else if (job->way == BY_TURNS) {
     fold_turns(job, at, n, begin, end, s);
-  } else if (job->direct && job->reduced.ndim == 1 && each <= CHUNK) {
+  } else if (job->direct && job->reduced.ndim == 1 && each <= job->longest) {
     at += begin * job->size;
     for (int64_t j = 0; j < n; j++) job->kernel->run(&s->a[j], &s->b[j], at + j * step, each, 0);
   } else {
@@ -141,24 +144,27 @@ static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t beg
 
 /* ---- finishing ---- */
 
-static void finish(const luc_reduction_job *what, int64_t *state, int64_t n) {
-  if (what->divide == 1 && !what->root) return;
-  for (int64_t i = 0; i < n; i++) {
-    double x;
-    memcpy(&x, &state[i], sizeof x);
-    x /= what->divide;
-    if (what->root) x = sqrt(x);
-    memcpy(&state[i], &x, sizeof x);
-  }
+/* Multiplies instead of dividing where the result, as it is stored, is the same. */
+static void finish(const rd_job *job, luc_dtype dtype, int64_t *state, int64_t n) {
+  const luc_ew_kernel *kernels = job->kernels->elementwise;
+  const double by = job->what->divide, inverse = 1 / by;
+  const bool same = dtype != LUC_FLOAT64 || frexp(by, &(int){0}) == 0.5;
+  const void *in[] = {state, same ? &inverse : &by};
+  const unsigned second = 2;
+  if (by != 1)
+    kernels[same ? LUC_EW_mul : LUC_EW_div].fn[LUC_COMPUTE_F64](state, in, n, NULL, second);
+  if (job->what->root) kernels[LUC_EW_sqrt].fn[LUC_COMPUTE_F64](state, in, n, NULL, 0);
 }
 
 static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, states *s) {
   const luc_reduction_job *what = job->what;
   bool positions = what->op == LUC_RD_argmax || what->op == LUC_RD_argmin;
+  bool var = what->op == LUC_RD_var;
   luc_compute type = job->compute == LUC_COMPUTE_I64 ? LUC_COMPUTE_I64 : LUC_COMPUTE_F64;
-  if (what->op == LUC_RD_var && job->reduced.numel == 0) /* the mean of nothing */
+  if (var && job->reduced.numel == 0) /* the mean of nothing */
     for (int64_t i = 0; i < n; i++) memcpy(&s->a[i], &(double){NAN}, sizeof s->a[i]);
-  if (type == LUC_COMPUTE_F64) finish(what, what->op == LUC_RD_var ? s->b : s->a, n);
+  if (type == LUC_COMPUTE_F64 && (var ? what->b : what->a))
+    finish(job, (luc_dtype)(var ? what->b : what->a)->dtype, var ? s->b : s->a, n);
   if (what->a) job->copy->store[type][what->a->dtype](c->ptr[1], job->kept.strides[1][0], s->a, n);
   if (positions) type = LUC_COMPUTE_I64;
   if (what->b) job->copy->store[type][what->b->dtype](c->ptr[2], job->kept.strides[2][0], s->b, n);
@@ -290,6 +296,7 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
     job->way = BY_RUNS;
     job->direct = native && job->reduced.strides[0][0] == size;
   }
+  job->longest = job->direct && job->what->op != LUC_RD_var ? LONG : CHUNK;
 }
 
 static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) {
@@ -298,6 +305,7 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->what = what;
   job->compute = luc__compute(what->dtype);
   job->kernel = &kernels->reduce[what->op][job->compute];
+  job->kernels = kernels;
   job->copy = kernels->copy;
   job->load = job->copy->load[job->compute][dtype];
   split(job);

@@ -25,7 +25,8 @@ typedef struct luc_rd_kernel {
   void (*init)(void *a, void *b, int64_t n);
   /* Folds n contiguous values into one state. */
   void (*run)(void *a, void *b, const void *in, int64_t n, int64_t first);
-  /* Folds `count` rows of n contiguous values, `step` values apart, into n states. */
+  /* Folds `count` rows of n contiguous values, `step` values apart, into n states,
+   * which begin at a vector's alignment and end, with memory of theirs, in a whole vector. */
   void (*rows)(void *restrict a, void *restrict b, const void *restrict in, int64_t n, int64_t step,
                int64_t count, int64_t first);
   /* Folds n other states (of `more` elements, that come later) into n states (of `first`). */

@@ -15,12 +15,21 @@
 
 #include "cpu/real_f32.inc"
 
+/* Asks for memory that lies a little after these bytes. */
+LUC_INLINE void ask_ahead(const void *p, size_t bytes) {
+  enum { AHEAD = 1024, LINE = 64 };
+  for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)p + AHEAD + i);
+}
+
+LUC_INLINE double sum_lanes(luc_vf64 x) {
+  for (size_t n = sizeof x / sizeof(double); n > 1; n /= 2)
+    x = luc__even_f64(x, x) + luc__odd_f64(x, x);
+  return x[0];
+}
+
 /* The first or the second half of x. */
 LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
-  typedef float half_f32 __attribute__((vector_size(LUC_VECTOR_BYTES / 2)));
-  half_f32 halves[2];
-  memcpy(halves, &x, sizeof x);
-  return __builtin_convertvector(halves[half], luc_vf64);
+  return luc__widened(luc__half(x, half));
 }
 
 #include "cpu/reduce_real.inc"

@@ -27,10 +27,10 @@ typedef luc_vi64 vi64_any __attribute__((aligned(8), may_alias));
 
 #define FN(name) name##_f32
 LUC_INLINE luc_vf64 get_f32(const float *p) {
-  return __builtin_convertvector(*(const half_f32 *)p, luc_vf64);
+  return luc__widened(*(const half_f32 *)p);
 }
 LUC_INLINE void put_f32(float *p, luc_vf64 x) {
-  *(half_f32 *)p = __builtin_convertvector(x, half_f32);
+  *(half_f32 *)p = luc__narrowed(x);
 }
 #include "cpu/scan_line.inc"
 #include "cpu/scan_lines.inc"

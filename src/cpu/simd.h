@@ -189,6 +189,39 @@ LUC_INLINE luc_vf64 luc__root_f64(luc_vf64 x) {
 #endif
 }
 
+/* Half a vector of floats as doubles, and back. GCC makes a conversion of each quarter and joins
+ * them, where it knows of one instruction. */
+typedef float luc_half_f32 __attribute__((vector_size(LUC_VECTOR_BYTES / 2)));
+
+LUC_INLINE luc_vf64 luc__widened(luc_half_f32 x) {
+#if defined(__AVX512F__)
+  return (luc_vf64)_mm512_cvtps_pd((__m256)x);
+#elif defined(__AVX2__)
+  return (luc_vf64)_mm256_cvtps_pd((__m128)x);
+#else
+  return __builtin_convertvector(x, luc_vf64);
+#endif
+}
+LUC_INLINE luc_half_f32 luc__narrowed(luc_vf64 x) {
+#if defined(__AVX512F__)
+  return (luc_half_f32)_mm512_cvtpd_ps((__m512d)x);
+#elif defined(__AVX2__)
+  return (luc_half_f32)_mm256_cvtpd_ps((__m256d)x);
+#else
+  return __builtin_convertvector(x, luc_half_f32);
+#endif
+}
+LUC_INLINE luc_half_f32 luc__half(luc_vf32 x, int second) {
+#if defined(__AVX512F__)
+  const __m512 y = (__m512)x;
+  return (luc_half_f32)(second ? _mm512_extractf32x8_ps(y, 1) : _mm512_castps512_ps256(y));
+#else
+  luc_half_f32 halves[2];
+  memcpy(halves, &x, sizeof x);
+  return halves[second];
+#endif
+}
+
 /* Is any lane of a comparison set? */
 LUC_INLINE bool luc__any_i32(luc_vi32 mask) {
 #if defined(__AVX512F__)

@@ -45,6 +45,25 @@ describe("a reduction", function()
       end
     end
   end)
+
+  it("of long runs and wide rows leaves nothing out", function()
+    for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.int64 } do
+      for _, n in ipairs { 1023, 1025, 8191, 8193, 16401 } do
+        local sum, x = 0, lucerna.arange(n):remainder(7):to(dtype)
+        for i = 0, n - 1 do sum = sum + i % 7 end
+        assert.equal(sum, x:sum():item())
+        for _, rows in ipairs { 3, 5, 66 } do
+          local wide = x:expand { rows, n } * lucerna.arange(1, rows + 1):to(dtype):unsqueeze(2)
+          assert.is_true(lucerna.equal(wide:sum(1), x * (rows * (rows + 1) // 2)))
+        end
+        local factors = lucerna.ones(n, { dtype = dtype })
+        factors[1], factors[n - 1], factors[n] = 2, 3, 5
+        assert.equal(30, factors:prod():item())
+      end
+    end
+    local threes = lucerna.full({ 49, 2 }, 3, { dtype = lucerna.float64 })
+    assert.same({ 3, 3 }, threes:mean(1):tolist())
+  end)
 end)
 
 -- The running folds and the last places of extremes of each row of a table.
