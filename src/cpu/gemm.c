@@ -173,50 +173,60 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   return status;
 }
 
-/* -- Few long dots ----------------------------------------------------------------------------- */
+/* -- Small results of much memory -------------------------------------------------------------- */
 
-/* k of a part: half a megabyte is read for one element. */
-enum { PART = 1 << 16, FEW_DOTS = 64 };
+/* Elements of B that one part reads, at least; the largest results, of dots and of a row, that are
+ * cut along k; the most parts of a row, which are read and added up. */
+enum { PART = 1 << 16, FEW_DOTS = 64, NARROW = 4096, ROW_PARTS = 8 };
 
 typedef struct parts_job {
   const luc_gemm *g;
-  const luc_gemm_kernels *kernels;
+  void (*kernel)(const luc_gemm *g);
+  int64_t part; /* of k */
   int64_t size;
-  char *sums; /* [parts, m, n] */
+  char *sums; /* [parts - 1, m, n]: those of the first are C */
 } parts_job;
 
-static bool is_few_long_dots(const luc_gemm *g) {
-  return g->k >= 2 * PART && g->m * g->n <= FEW_DOTS && g->a_col == 1 && g->b_row == 1 &&
-         g->batch == 1 && g->beta == 0 && !g->bias && !g->relu;
+/* How much of k to take at a time; 0: all. A row's parts go straight through B, which bands of
+ * columns would read in shreds. */
+static int64_t part_of(const luc_gemm *g) {
+  if (g->batch != 1 || g->relu || g->k * g->n < 2 * PART) return 0;
+  if (g->a_col == 1 && g->b_row == 1) return g->m * g->n <= FEW_DOTS && g->k >= 2 * PART ? PART : 0;
+  if (g->m != 1 || g->b_col != 1 || g->n > NARROW) return 0;
+  const int64_t least = luc__cuts(PART, g->n), even = luc__cuts(g->k, ROW_PARTS);
+  return ((even > least ? even : least) + 7) / 8 * 8;
 }
 
-static void dot_parts(void *arg, int64_t begin, int64_t end) {
+static void run_part(void *arg, int64_t begin, int64_t end) {
   const parts_job *j = arg;
   for (int64_t i = begin; i < end; i++) {
     luc_gemm g = *j->g;
-    g.a = (const char *)g.a + i * PART * j->size;
-    g.b = (const char *)g.b + i * PART * j->size;
-    g.c = j->sums + i * g.m * g.n * j->size;
-    g.c_row = g.n;
-    g.k = g.k - i * PART < PART ? g.k - i * PART : PART;
-    j->kernels->dots(&g);
+    const int64_t first = i * j->part;
+    g.a = (const char *)g.a + first * g.a_col * j->size;
+    g.b = (const char *)g.b + first * g.b_row * j->size;
+    g.k = g.k - first < j->part ? g.k - first : j->part;
+    if (i > 0) {
+      g.c = j->sums + (i - 1) * g.m * g.n * j->size;
+      g.c_row = g.n, g.beta = 0, g.bias = NULL;
+    }
+    j->kernel(&g);
   }
 }
 
-static luc_status run_parts(luc_context *ctx, const luc_gemm *g) {
-  parts_job j = {.g = g, .kernels = &luc__kernels(ctx)->gemm[g->dtype]};
+static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
+  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
+  const bool dots = g->a_col == 1 && g->b_row == 1;
+  parts_job j = {.g = g, .kernel = dots ? kernels->dots : kernels->block, .part = part};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  const int64_t parts = luc__cuts(g->k, PART), row = g->n * j.size;
-  const size_t bytes = (size_t)(parts * g->m * row);
+  const int64_t parts = luc__cuts(g->k, part), row = g->n * j.size;
+  const size_t bytes = (size_t)((parts - 1) * g->m * row);
   j.sums = luc__alloc(ctx, bytes);
   if (!j.sums) return LUC_ERR_MEMORY;
-  luc__parallel_for(ctx, parts, 1, dot_parts, &j);
-  for (int64_t i = 0; i < g->m; i++) {
-    char *c = (char *)g->c + i * g->c_row * j.size;
-    memcpy(c, j.sums + i * row, (size_t)row);
-    for (int64_t part = 1; part < parts; part++)
-      luc__add_elements(g->dtype, c, j.sums + (part * g->m + i) * row, g->n);
-  }
+  luc__parallel_for(ctx, parts, 1, run_part, &j);
+  for (int64_t i = 0; i < g->m; i++)
+    for (int64_t p = 1; p < parts; p++)
+      luc__add_elements(g->dtype, (char *)g->c + i * g->c_row * j.size,
+                        j.sums + ((p - 1) * g->m + i) * row, g->n);
   luc__free(ctx, j.sums, bytes);
   return LUC_OK;
 }
@@ -229,7 +239,8 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
     row = turn(g);
     g = &row;
   }
-  if (is_few_long_dots(g)) return run_parts(ctx, g);
+  const int64_t part = part_of(g);
+  if (part > 0 && part < g->k) return run_parts(ctx, g, part);
   if (is_better_turned(g)) return run_turned(ctx, g);
   path chosen = choose_path(g);
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)

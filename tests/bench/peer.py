@@ -2,6 +2,8 @@
 # `peer.py serve FIFO` reads lines "NAME|THREADS|SAMPLES|SECONDS" and answers each with a line of
 # samples that take SECONDS at least (as seconds per repetition), an empty one where PyTorch lacks
 # the operator; `peer.py process NAME` is the body of a fresh process.
+import ctypes
+import os
 import sys
 import time
 
@@ -211,7 +213,7 @@ def tail_of_mlp():
     import torch
 
     nn = torch.nn
-    torch.set_num_threads(1)
+    set_threads(torch, 1)
     net = nn.Sequential(
         nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 4)
     )
@@ -304,6 +306,16 @@ def find(name):
         print("%s: %s" % (name, problem), file=sys.stderr)
 
 
+def set_threads(torch, n):
+    """PyTorch's and those of an OpenBLAS with threads of its own, which PyTorch does not tell."""
+    torch.set_num_threads(n)
+    try:
+        blas = ctypes.CDLL("libopenblas.so.0", os.RTLD_NOLOAD)
+        blas.openblas_set_num_threads(n)
+    except OSError:  # another BLAS, which PyTorch does tell
+        pass
+
+
 def serve(reply_path):
     import torch
     import files  # noqa: F401 (fills the table of twins, as the next two)
@@ -314,7 +326,7 @@ def serve(reply_path):
     with open(reply_path, "w") as reply:
         for line in sys.stdin:
             name, threads, samples, least = line.rstrip("\n").split("|")
-            torch.set_num_threads(int(threads))
+            set_threads(torch, int(threads))
             if name not in cache:
                 cache.clear()
                 cache[name] = find(name)

@@ -54,9 +54,10 @@ static void small_products(luc_context *ctx, luc_dtype dtype) {
 static void large_products(luc_context *ctx, luc_dtype dtype) {
   static const int64_t sizes[][3] = {{1, 300, 1100}, {3, 520, 600},   {16, 17, 1025},
                                      {17, 193, 513}, {65, 200, 1200}, {130, 50, 512},
-                                     {300, 410, 90}, {40, 16, 2000},  {520, 260, 250}};
+                                     {300, 410, 90}, {40, 16, 2000},  {520, 260, 250},
+                                     {1, 70, 5003},  {1, 1, 140001},  {1100, 1, 300}};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-    for (int t = 0; t < 3; t++) check_gemm(ctx, dtype, sizes[i][0], sizes[i][1], sizes[i][2], 1);
+    for (int t = 0; t < 4; t++) check_gemm(ctx, dtype, sizes[i][0], sizes[i][1], sizes[i][2], 1);
   check_gemm(ctx, dtype, 64, 64, 64, 9);
   for (int t = 0; t < 12; t++) { /* where a turned second factor is wide, both are exchanged */
     check_gemm(ctx, dtype, 16, 300, 260, 1);
