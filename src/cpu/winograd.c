@@ -27,73 +27,165 @@ typedef struct job {
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
-/* What is known without the tiles; of a missing third dimension there is one plane. */
-static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward) {
-  const int missing = LUC_MAX_SPATIAL - c->spatial;
-  const bool deep = missing == 0;
+/* One dimension of a convolution as far as minimal filtering sees it. */
+typedef struct dimension {
+  int64_t kernel, stride, dilation, padding, in, out; /* in: of the images, out: of the results */
+} dimension;
+
+static dimension dimension_of(const luc_conv *c, int d, bool backward) {
+  const int s = d - LUC_MAX_SPATIAL + c->spatial;
+  if (s < 0) return (dimension){1, 1, 1, 0, 1, 1};
+  return (dimension){c->kernel[s],
+                     c->stride[s],
+                     c->dilation[s],
+                     c->padding[s],
+                     backward ? c->out[s] : c->in[s],
+                     backward ? c->in[s] : c->out[s]};
+}
+
+/* How many taps of one phase a kernel has. */
+static int64_t phase_taps(const dimension *k) {
+  return luc__cuts(k->kernel, k->stride);
+}
+
+/* The parts of rows (d = 0) or columns (1), of n taps each, and the tiles. With taps t = r + stride
+ * q, forward output o meets input stride (o + q) + r - padding in phase r; with a dilation instead,
+ * o + dilation t - padding. On the way back input stride u + r - padding meets outputs u - q, and
+ * so the last tap of its class r first. */
+static void plan_dimension(luc_winograd_plan *w, int d, const dimension *k, int n) {
+  luc_winograd_images *in = &w->input;
+  const int64_t stride = k->stride, apart = k->dilation, taps = phase_taps(k);
+  const int64_t blocks = luc__cuts(taps, n), phases = luc__min64(stride, k->kernel);
+  w->kernel[d] = n;
+  w->tile[d] = n == 1 ? 1 : LUC_WINOGRAD_SIDE + 1 - n;
+  w->size[d] = k->kernel;
+  w->classes[d] = apart;
+  w->weight_classes[d] = w->backward ? stride : 1;
+  w->out_step[d] = w->backward ? stride * apart : apart;
+  w->out_first[d] = w->backward ? k->padding % stride : 0;
+  w->tap_step[d] = w->backward ? -stride : stride;
+  in->side[d] = n == 1 ? 1 : LUC_WINOGRAD_SIDE;
+  in->step[d] = w->backward ? apart : stride * apart;
+  in->parts[d] = w->backward ? blocks : blocks * phases;
+  for (int64_t i = 0; i < in->parts[d]; i++)
+    in->origin[d][i] = w->backward ? apart * (i * n - taps + 1) + k->padding / stride
+                                   : i % phases + stride * apart * (i / phases * n) - k->padding;
+  for (int64_t i = 0; i < w->weight_classes[d] * in->parts[d]; i++)
+    w->tap[d][i] = w->backward ? i / blocks + stride * (taps - 1 - i % blocks * n)
+                               : i % phases + stride * (i / phases * n);
+  const int64_t each = luc__cuts(k->out + w->out_first[d], w->out_step[d]);
+  w->tiles[1 + d] = luc__cuts(each, w->tile[d]) * w->classes[d];
+}
+
+/* The third dimension's taps; without it there is one plane. */
+static void plan_depth(luc_winograd_plan *w, const dimension *k) {
+  luc_winograd_images *in = &w->input;
+  in->taps = k->kernel;
+  in->plane_step = w->backward ? 1 : k->stride;
+  in->tap_step = w->backward ? -k->dilation : k->dilation;
+  in->first = w->backward ? k->padding : -k->padding;
+  in->divisor = w->backward ? k->stride : 1;
+  w->tiles[0] = w->out[0];
+}
+
+/* What is known without the blocks, with parts of n taps. */
+static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward, int n) {
   luc_winograd_images *in = &w->input;
   w->all_channels = backward ? c->out_channels : c->in_channels;
   w->all_filters = backward ? c->in_channels : c->out_channels;
   w->groups = c->groups;
   w->channels = w->all_channels / c->groups, w->filters = w->all_filters / c->groups;
-  w->kernel = (int)c->kernel[c->spatial - 1];
-  w->tile = LUC_WINOGRAD_SIDE + 1 - w->kernel;
   w->backward = backward;
   w->relu = c->relu && !backward;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
-    const int s = d - missing;
-    in->size[d] = s < 0 ? 1 : backward ? c->out[s] : c->in[s];
-    w->out[d] = s < 0 ? 1 : backward ? c->in[s] : c->out[s];
-    if (d > 0) in->padding[d - 1] = backward ? w->kernel - 1 - c->padding[s] : c->padding[s];
+    const dimension k = dimension_of(c, d, backward);
+    in->size[d] = k.in, w->out[d] = k.out;
+    if (d == 0)
+      plan_depth(w, &k);
+    else
+      plan_dimension(w, d - 1, &k, k.kernel == 1 ? 1 : n);
   }
   in->channel = in->size[0] * in->size[1] * in->size[2];
   in->image = w->all_channels * in->channel;
-  in->taps = deep ? c->kernel[0] : 1;
-  in->side = LUC_WINOGRAD_SIDE;
-  const int64_t stride = deep ? c->stride[0] : 1, apart = deep ? c->dilation[0] : 1;
-  const int64_t padding = deep ? c->padding[0] : 0;
-  in->plane_step = backward ? 1 : stride, in->tap_step = backward ? -apart : apart;
-  in->first = backward ? padding : -padding, in->divisor = backward ? stride : 1;
-  w->k = w->channels * in->taps;
-  w->packs = luc__cuts(w->filters, LUC_WINOGRAD_PACK);
-  w->tiles[0] = w->out[0];
-  for (int d = 1; d < LUC_MAX_SPATIAL; d++) w->tiles[d] = luc__cuts(w->out[d], w->tile);
+  w->points = in->side[0] * in->side[1];
+  w->k = w->channels * luc__winograd_parts(in);
+  w->pack_filters = LUC_WINOGRAD_PACK / w->weight_classes[1];
+  w->packs = w->weight_classes[0] * luc__cuts(w->filters, w->pack_filters);
   w->all_tiles = c->batch * w->tiles[0] * w->tiles[1] * w->tiles[2];
 }
 
-/* Is it such a convolution at all? */
-static bool is_filter(const luc_conv *c) {
-  if (c->dtype != LUC_FLOAT32 || c->spatial < 2) return false;
-  const int64_t kernel = c->kernel[c->spatial - 1];
-  for (int d = c->spatial - 2; d < c->spatial; d++)
-    if (c->kernel[d] != kernel || c->stride[d] != 1 || c->dilation[d] != 1 ||
-        c->padding[d] >= kernel)
-      return false;
-  return kernel == 3 || kernel == 5;
+/* Is it such a convolution at all? Parts and classes must fit in their tables, a tile in a run of
+ * columns, and of those on the way back two classes share vectors. */
+static bool is_filter(const luc_conv *c, bool backward) {
+  if (c->dtype != LUC_FLOAT32) return false;
+  if (c->in_channels / c->groups < 16 || c->out_channels / c->groups < 16) return false;
+  bool any = false;
+  for (int d = 1; d < LUC_MAX_SPATIAL; d++) {
+    const dimension k = dimension_of(c, d, backward);
+    if (k.stride > 1 && k.dilation > 1) return false;
+    if (k.kernel + k.stride > LUC_WINOGRAD_PARTS || k.stride > 4 || k.dilation > 12) return false;
+    if (backward && d == LUC_MAX_SPATIAL - 1 && k.stride > 2) return false;
+    if (k.kernel > 1 && phase_taps(&k) == 1) return false; /* nothing overlaps */
+    any = any || k.kernel > 1;
+  }
+  return any;
 }
 
-/* Direct sums take kernel² multiplications for an output and channel; here a tile takes 36, its
- * transforms, and a share of the weights'. Of the taps of a depth with a stride, most meet nothing
- * on the way back. */
+/* In multiplications, measured. A tile's transforms cost so many at each point, those of one
+ * channel's weights for one filter so many in all; chunks of the weights' gradient repeat the
+ * former, and go through their sums once for every block. */
+static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
+  const bool line = w->points == LUC_WINOGRAD_SIDE;
+  const double tiles = (double)w->all_tiles, k = (double)w->k;
+  const double filters = (double)(w->filters * w->weight_classes[0] * w->weight_classes[1]);
+  double input = line ? 18 : 11, output = line ? 22 : 13, weight = 250;
+  if (way == LUC_WINOGRAD_WEIGHT) {
+    input *= (double)luc__cuts(w->filters, CHUNK);
+    output *= 1.5 * (double)luc__cuts(w->k, CHUNK);
+    weight = 1000;
+  }
+  return w->points * tiles * (k * filters + input * k + output * filters) + weight * k * filters;
+}
+
+/* What direct sums cost likewise: copies and what tiles leave idle are as much as some filters. */
+static double direct_cost(const luc_conv *c) {
+  double cost = (double)(c->batch * luc__conv_pixels(c)) * (double)(c->in_channels / c->groups);
+  for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d];
+  return cost * (1.1 * (double)(c->out_channels / c->groups) + 6);
+}
+
+/* Taps of the best part, or 0. */
+static int choose_part(const luc_conv *c, luc_winograd_way way) {
+  const bool backward = way == LUC_WINOGRAD_INPUT;
+  if (!is_filter(c, backward)) return 0;
+  double least = direct_cost(c);
+  int best = 0;
+  for (int n = 2; n < LUC_WINOGRAD_SIDE; n++) {
+    luc_winograd_plan w = {0};
+    plan_sizes(&w, c, backward, n);
+    const double cost = cost_of(&w, way);
+    if (cost < least) best = n, least = cost;
+  }
+  return best;
+}
+
 bool luc__winograd_suits(const luc_context *ctx, const luc_conv *c, luc_winograd_way way) {
-  if (ctx->direct_convolution || !is_filter(c)) return false;
-  if (c->in_channels / c->groups < 16 || c->out_channels / c->groups < 16) return false;
-  luc_winograd_plan w = {0};
-  plan_sizes(&w, c, way == LUC_WINOGRAD_INPUT);
-  double pixels = (double)(c->batch * w.out[0] * w.out[1] * w.out[2]);
-  return (double)(w.all_tiles * w.input.divisor) * 45 + 100 < pixels * w.kernel * w.kernel;
+  return !ctx->direct_convolution && choose_part(c, way) > 0;
 }
 
 static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block) {
-  s->row = luc__cuts(s->taps * channels, 16) * 16 + 16;
+  s->row = luc__cuts(luc__winograd_parts(s) * channels, 16) * 16 + 16;
   s->points = block * s->row + 16;
 }
 
-/* Tiles of a block, about `most`: whole rows of them where those are short. */
+/* Tiles of a block, about `most`: whole lines of them where those are short, and whole classes. */
 static int64_t choose_block(const luc_winograd_plan *w, int64_t most) {
-  const int64_t row = w->tiles[2];
-  if (row <= most && w->all_tiles > most) return (most + row / 2) / row * row;
-  return luc__cuts(luc__cuts(w->all_tiles, luc__cuts(w->all_tiles, most)), 8) * 8;
+  const int64_t line = w->tiles[2];
+  if (line <= most && w->all_tiles > most) return (most + line / 2) / line * line;
+  const int64_t even = luc__cuts(w->all_tiles, luc__cuts(w->all_tiles, most));
+  int64_t unit = 8;
+  while (unit % w->classes[1] != 0) unit += 8;
+  return luc__cuts(even, unit) * unit;
 }
 
 static int64_t tiles_in(const luc_winograd_plan *w, int64_t block) {
@@ -102,7 +194,7 @@ static int64_t tiles_in(const luc_winograd_plan *w, int64_t block) {
 
 /* Elements from one group to the next. */
 static int64_t weights_of(const luc_winograd_plan *w) {
-  return w->filters * w->k * w->kernel * w->kernel;
+  return w->filters * w->channels * luc__winograd_taps(w);
 }
 
 bool luc_get_winograd(const luc_context *ctx) {
@@ -196,14 +288,14 @@ static void finish_packs(void *arg, int64_t begin, int64_t end) {
 static void plan_product(job *j) {
   luc_winograd_plan *w = &j->plan;
   plan_images(&w->input, w->channels, 0);
-  int64_t most = BLOCK_SIZE / (LUC_WINOGRAD_POINTS * w->input.row) / 8 * 8;
+  int64_t most = BLOCK_SIZE / (w->points * w->input.row) / 8 * 8;
   w->block = choose_block(w, luc__max64(luc__min64(most, BLOCK), 16));
   plan_images(&w->input, w->channels, w->block);
   w->weight_points = w->k * LUC_WINOGRAD_PACK + 16;
   w->output_points = w->block * LUC_WINOGRAD_PACK + 16;
   j->blocks = luc__cuts(w->all_tiles, w->block);
-  j->block_size = LUC_WINOGRAD_POINTS * w->input.points;
-  j->pack_size = LUC_WINOGRAD_POINTS * w->weight_points;
+  j->block_size = w->points * w->input.points;
+  j->pack_size = w->points * w->weight_points;
 }
 
 luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
@@ -211,15 +303,16 @@ luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, con
   const luc_kernels *kernels = luc__kernels(ctx);
   job j = {.x = x, .weight = weight, .bias = bias, .y = y, .kernels = kernels->winograd};
   luc_winograd_plan *w = &j.plan;
-  plan_sizes(w, c, backward);
+  const luc_winograd_way way = backward ? LUC_WINOGRAD_INPUT : LUC_WINOGRAD_FORWARD;
+  plan_sizes(w, c, backward, choose_part(c, way));
   plan_product(&j);
   w->gemm = &kernels->gemm[LUC_FLOAT32];
   const bool few = w->all_tiles < w->filters;
   const int64_t gather = luc__winograd_gather(w);
   const int64_t pixels = luc__winograd_pixels(w, &w->input);
-  const int64_t output = LUC_WINOGRAD_POINTS * w->output_points;
+  const int64_t output = w->points * w->output_points;
   const int64_t pack_work = w->k * LUC_WINOGRAD_PACK * 100, block_work = w->block * w->k * 100;
-  const int64_t product_work = LUC_WINOGRAD_POINTS * w->block * w->k * LUC_WINOGRAD_PACK;
+  const int64_t product_work = w->points * w->block * w->k * LUC_WINOGRAD_PACK;
   const int64_t packs = w->groups * w->packs, blocks = w->groups * j.blocks;
   int64_t shared = few ? blocks * j.block_size : packs * j.pack_size;
   size_t bytes = luc__mul_size((size_t)shared, sizeof(float));
@@ -264,7 +357,7 @@ static chunk chunk_at(const job *j, int64_t i) {
 static void finish_chunk(job *j, const chunk *k, const float *sums) {
   const luc_winograd_plan *w = &j->plan;
   const int64_t first = k->group * weights_of(w) + k->filter * (weights_of(w) / w->filters) +
-                        k->channel * w->input.taps * w->kernel * w->kernel;
+                        k->channel * luc__winograd_taps(w);
   j->kernels->finish(w, sums, k->filters, k->channels, j->dweight + first);
 }
 
@@ -272,8 +365,8 @@ static void add_blocks(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   const luc_winograd_plan *w = &j->plan;
   const luc_winograd_images *in = &w->input, *out = &w->gradient;
-  float *input = luc__slots_take(&j->slots), *gradient = input + LUC_WINOGRAD_POINTS * in->points;
-  float *scratch = gradient + LUC_WINOGRAD_POINTS * out->points, *own = scratch;
+  float *input = luc__slots_take(&j->slots), *gradient = input + w->points * in->points;
+  float *scratch = gradient + w->points * out->points, *own = scratch;
   own += luc__max64(luc__winograd_pixels(w, in), luc__winograd_pixels(w, out));
   for (int64_t i = begin; i < end; i++) {
     const chunk k = chunk_at(j, i);
@@ -311,7 +404,8 @@ static void plan_sums(job *j) {
   luc_winograd_plan *w = &j->plan;
   j->filter_chunks = luc__cuts(w->filters, CHUNK);
   j->filters = luc__cuts(luc__cuts(w->filters, j->filter_chunks), 8) * 8;
-  j->channel_chunks = luc__cuts(w->channels, luc__max64(CHUNK / w->input.taps / 16 * 16, 16));
+  j->channel_chunks =
+      luc__cuts(w->channels, luc__max64(CHUNK / luc__winograd_parts(&w->input) / 16 * 16, 16));
   j->channels =
       luc__min64(luc__cuts(luc__cuts(w->channels, j->channel_chunks), 16) * 16, w->channels);
   plan_images(&w->input, j->channels, 0);
@@ -319,9 +413,9 @@ static void plan_sums(job *j) {
   w->block = choose_block(w, BLOCK);
   plan_images(&w->input, j->channels, w->block);
   plan_images(&w->gradient, j->filters, w->block);
-  w->sum_row = luc__cuts(w->input.taps * j->channels, 16) * 16;
+  w->sum_row = luc__cuts(luc__winograd_parts(&w->input) * j->channels, 16) * 16;
   w->sum_points = j->filters * w->sum_row + 16;
-  j->sum_size = LUC_WINOGRAD_POINTS * w->sum_points;
+  j->sum_size = w->points * w->sum_points;
   j->blocks = luc__cuts(w->all_tiles, w->block);
   const int64_t chunks = w->groups * j->filter_chunks * j->channel_chunks;
   j->cuts = luc__max64(luc__min64(luc__cuts(8, chunks), j->blocks / 4), 1);
@@ -332,22 +426,23 @@ luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, const void 
   const luc_kernels *kernels = luc__kernels(ctx);
   job j = {.x = x, .dy = dy, .dweight = dweight, .kernels = kernels->winograd};
   luc_winograd_plan *w = &j.plan;
-  plan_sizes(w, c, false);
+  plan_sizes(w, c, false, choose_part(c, LUC_WINOGRAD_WEIGHT));
   w->gemm = &kernels->gemm[LUC_FLOAT32];
   luc_winograd_images *out = &w->gradient;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) out->size[d] = w->out[d];
   out->channel = out->size[0] * out->size[1] * out->size[2];
   out->image = w->all_filters * out->channel;
   out->taps = out->plane_step = out->divisor = 1;
-  out->side = w->tile;
+  for (int d = 0; d < 2; d++)
+    out->parts[d] = 1, out->step[d] = w->classes[d], out->side[d] = w->tile[d];
   plan_sums(&j);
   const int64_t pixels =
       luc__max64(luc__winograd_pixels(w, &w->input), luc__winograd_pixels(w, out));
   const int64_t chunks = w->groups * j.filter_chunks * j.channel_chunks;
   const int64_t shared = j.cuts > 1 ? chunks * j.cuts * j.sum_size : 0;
   const int64_t scratch =
-      LUC_WINOGRAD_POINTS * (w->input.points + out->points) + pixels + (shared ? 0 : j.sum_size);
-  const int64_t work = LUC_WINOGRAD_POINTS * w->block * j.filters * w->sum_row;
+      w->points * (w->input.points + out->points) + pixels + (shared ? 0 : j.sum_size);
+  const int64_t work = w->points * w->block * j.filters * w->sum_row;
   size_t bytes = luc__mul_size((size_t)shared, sizeof(float));
   if (shared && !(j.shared = luc__alloc(ctx, bytes))) return LUC_ERR_MEMORY;
   luc_status status = loop(ctx, &j, chunks * j.cuts, work * j.blocks / j.cuts, scratch, add_blocks);

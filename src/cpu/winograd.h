@@ -1,5 +1,6 @@
-/* Convolutions by Winograd's minimal filtering, of kernels of 3 × 3 and 5 × 5 (in three
- * dimensions: in the last two): a quarter of the multiplications, or a little more than a third. */
+/* Convolutions by Winograd's minimal filtering, of any kernel, stride or dilation (in three
+ * dimensions: in the last two): a quarter of the multiplications of 3 × 3, half of those of a row
+ * of 3, two thirds of those of 3 × 3 with a stride of 2. */
 #ifndef LUC_WINOGRAD_H
 #define LUC_WINOGRAD_H
 

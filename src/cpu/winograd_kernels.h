@@ -2,9 +2,15 @@
  * minimal filtering. An image comes in tiles, of which one and its margin, 6 × 6 pixels, are
  * transformed to 36 points. There a convolution is a matrix product of [tiles, channels] and
  * [channels, filters], and its weights' gradient one of [filters, tiles] and [tiles, channels].
- * Kernels of 3 × 3 go with tiles of 4 × 4, those of 5 × 5 with 2 × 2. A third dimension's taps
- * are so many more channels. Lanes of vectors are channels, then filters, so that narrow images
- * waste none. */
+ * Kernels of n × n go with tiles of 7 - n, from 2 to 5; where a kernel has one row or one column
+ * (or there are no rows) the margin is in the other dimension alone, and there are 6 points.
+ *
+ * All else comes down to that. A stride splits an image into phases, each with the taps that meet
+ * it; a larger kernel is cut into parts of n taps: parts are so many more channels, as the taps of
+ * a third dimension are. On the way back a stride splits the outputs instead: what is a stride
+ * apart meets the same taps, so classes of weights make so many more filters. Outputs a dilation
+ * apart are a class with tiles of its own. Lanes of vectors are channels, then filters, so that
+ * narrow images waste none. */
 #ifndef LUC_WINOGRAD_KERNELS_H
 #define LUC_WINOGRAD_KERNELS_H
 
@@ -12,21 +18,25 @@
 #include "cpu/gemm_kernels.h"
 
 enum {
-  LUC_WINOGRAD_SIDE = 6, /* of a tile and its margin */
-  LUC_WINOGRAD_POINTS = LUC_WINOGRAD_SIDE * LUC_WINOGRAD_SIDE,
-  LUC_WINOGRAD_PACK = 32,  /* filters of one product: two vectors, so that eight rows fit too */
-  LUC_WINOGRAD_GATHER = 16 /* channels of a pack's weights gathered at a time */
+  LUC_WINOGRAD_SIDE = 6,    /* of a tile and its margin */
+  LUC_WINOGRAD_PACK = 32,   /* filters of one product: two vectors, so that eight rows fit too */
+  LUC_WINOGRAD_GATHER = 16, /* channels of a pack's weights gathered at a time */
+  LUC_WINOGRAD_PARTS = 16,  /* parts, times classes, of one dimension, at most */
+  LUC_WINOGRAD_RUN = 64     /* columns of pixels that are turned at a time */
 };
 
 /* Images [batch, all channels, depth, rows, columns], cut into tiles and transformed. Of plane z of
- * the tiles, tap t sees plane (z * plane_step + t * tap_step + first) / divisor, if that is one. */
+ * the tiles, tap t sees plane (z * plane_step + t * tap_step + first) / divisor, if that is one.
+ * Rows (and columns): pixel i of a tile that begins at u is step * (u + i) + origin, and its class
+ * on. */
 typedef struct luc_winograd_images {
   int64_t image, channel; /* distances from image to image and from channel to channel */
   int64_t size[3];        /* of one channel */
-  int64_t padding[2];     /* rows and columns before the first */
   int64_t taps;           /* of the depth; each gives its channels */
   int64_t plane_step, tap_step, first, divisor;
-  int side;            /* rows and columns that a tile takes: 6 or the tile's own 4 or 2 */
+  int64_t parts[2]; /* of rows and columns; each gives its channels */
+  int64_t origin[2][LUC_WINOGRAD_PARTS], step[2];
+  int side[2];         /* rows and columns that a tile takes: 6 or 1, or its own */
   int64_t row, points; /* transformed: one tile's channels; distance from point to point */
 } luc_winograd_images;
 
@@ -36,18 +46,22 @@ typedef struct luc_winograd_plan {
   const luc_gemm_kernels *gemm;
   int64_t channels, filters; /* of the group */
   int64_t all_channels, all_filters, groups;
-  int kernel, tile; /* 3 and 4, or 5 and 2 */
-  int64_t k;        /* channels * taps of the depth */
-  int64_t out[3];
-  int64_t tiles[3], all_tiles; /* planes, rows and columns of tiles of an image; of the batch */
+  int kernel[2], tile[2], points; /* rows and columns: a part's taps, a tile's outputs */
+  int64_t k;                      /* channels * taps of the depth * parts */
+  int64_t size[2];                /* of the kernel */
+  /* Tap i of a part and class of weights is first + i * tap_step, if there is one. */
+  int64_t weight_classes[2], tap[2][LUC_WINOGRAD_PARTS], tap_step[2];
+  /* Outputs of one tile are so far apart, and first of them before the image's. */
+  int64_t out[3], classes[2], out_step[2], out_first[2];
+  int64_t tiles[3], all_tiles; /* planes, lines and tiles of a line, of all classes; of the batch */
   int64_t block;               /* tiles of one product */
-  int64_t packs;               /* ⌈filters / LUC_WINOGRAD_PACK⌉ */
+  int64_t pack_filters, packs; /* a pack has those of all classes of columns */
   luc_winograd_images input;
   luc_winograd_images gradient; /* of the output, for that of the weights */
   int64_t weight_points;        /* weights of a pack: [points][k, PACK] */
   int64_t output_points;        /* output of a block: [points][block, PACK] */
   int64_t sum_row, sum_points;  /* of the weights' gradient: [points][filters, k] of some */
-  bool backward;                /* weight is [channels, filters, ...], to be turned around */
+  bool backward;                /* weight is [channels, filters, ...] */
   bool relu;
 } luc_winograd_plan;
 
@@ -63,7 +77,7 @@ typedef struct luc_winograd_kernels {
   void (*product)(const luc_winograd_plan *w, const float *input, const float *weights,
                   const float *bias, float *y, int64_t begin, int64_t count, int64_t pack,
                   float *scratch);
-  /* sums [points][filters, taps * channels] += (or =) those of `tiles` tiles. */
+  /* sums [points][filters, taps * parts * channels] += (or =) those of `tiles` tiles. */
   void (*add)(const luc_winograd_plan *w, const float *gradient, const float *input, int64_t tiles,
               int64_t filters, int64_t channels, bool first, float *sums);
   /* The gradient of some filters' and channels' weights from those sums. */
@@ -71,15 +85,27 @@ typedef struct luc_winograd_kernels {
                  float *dweight);
 } luc_winograd_kernels;
 
+/* Weights of one channel and filter. */
+static inline int64_t luc__winograd_taps(const luc_winograd_plan *w) {
+  return w->input.taps * w->size[0] * w->size[1];
+}
+
+/* How many times the channels there are. */
+static inline int64_t luc__winograd_parts(const luc_winograd_images *s) {
+  return s->taps * s->parts[0] * s->parts[1];
+}
+
 /* Channels of a pack, and what whole squares write beyond them. */
 static inline int64_t luc__winograd_gather(const luc_winograd_plan *w) {
-  return (LUC_WINOGRAD_GATHER * w->input.taps * w->kernel * w->kernel + 16) * LUC_WINOGRAD_PACK;
+  return (LUC_WINOGRAD_GATHER * luc__winograd_taps(w) + 16) * LUC_WINOGRAD_PACK;
 }
 
 /* Rows of the images that a block needs, each pixel with a vector of channels. */
 static inline int64_t luc__winograd_pixels(const luc_winograd_plan *w,
                                            const luc_winograd_images *s) {
-  int64_t rows = w->tile * (w->block / w->tiles[2] + 2) + s->side - w->tile;
+  const int64_t lines = (w->block / w->tiles[2] + 1) / w->classes[0] + 2;
+  const int64_t reach = s->origin[0][s->parts[0] - 1] - s->origin[0][0] + w->classes[0];
+  const int64_t rows = s->step[0] * ((lines - 1) * w->tile[0] + s->side[0] - 1) + reach;
   return ((rows < s->size[1] ? rows : s->size[1]) * s->size[2] + 16) * 16;
 }
 

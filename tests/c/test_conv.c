@@ -158,26 +158,43 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
   check_conv(ctx, &signal);
 }
 
-/* 3 × 3 and 5 × 5 with enough channels and tiles to go by transforms, in two dimensions or three:
- * padding that is uneven or wide, sizes that end within tiles, channels and filters that end within
- * vectors, packs and chunks, few tiles and many, several images and planes in a block, groups. */
+/* A dimension whose kernel, stride and dilation minimal filtering takes. */
+static void filtered_dimension(luc_conv *c, int d, int64_t kernel, int64_t largest) {
+  int64_t after;
+  do {
+    c->kernel[d] = kernel, c->in[d] = kt_int(6, largest), c->padding[d] = kt_int(0, kernel);
+    c->stride[d] = kt_int(0, 1) ? 1 : kt_int(1, 3);
+    c->dilation[d] = c->stride[d] > 1 || kt_int(0, 1) ? 1 : kt_int(1, 3);
+    after = kt_int(0, kernel - 1);
+    c->out[d] =
+        luc__conv_out_size(c->in[d], kernel, c->stride[d], c->padding[d], after, c->dilation[d]);
+  } while (c->out[d] < 1);
+}
+
+/* With enough channels and tiles to go by transforms, in one to three dimensions: kernels of one
+ * part and of several, rows or columns alone, strides and dilations, padding that is uneven or
+ * wide, sizes that end within tiles, channels and filters that end within vectors, packs and
+ * chunks, few tiles and many, several images and planes in a block, groups. */
 static void filtered_geometries(luc_context *ctx, luc_dtype dtype) {
   if (dtype != LUC_FLOAT32) return;
-  for (int i = 0; i < kt_rounds(40); i++) {
-    const int64_t groups = kt_int(0, 3) ? 1 : 2, deep = i % 4 == 3, most = groups > 1 ? 36 : 70;
-    const int64_t kernel = kt_int(0, 2) ? 3 : 5;
-    luc_conv c = {.dtype = dtype, .spatial = deep ? 3 : 2, .groups = groups};
-    c.batch = kt_int(1, deep || kernel == 5 ? 2 : 4), c.relu = kt_int(0, 1);
+  int suited = 0;
+  for (int i = 0; i < kt_rounds(60); i++) {
+    const int64_t groups = kt_int(0, 3) ? 1 : 2, most = groups > 1 ? 36 : 70;
+    const int64_t kernel = kt_int(0, 1) ? 3 : kt_int(2, 7);
+    luc_conv c = {.dtype = dtype, .spatial = i % 4 == 3 ? 3 : i % 4 == 2 ? 1 : 2, .groups = groups};
+    const bool deep = c.spatial == 3;
+    c.batch = kt_int(1, deep || kernel > 3 ? 2 : 4), c.relu = kt_int(0, 1);
     c.in_channels = groups * kt_int(16, deep ? 30 : most);
     c.out_channels = groups * kt_int(16, deep ? 40 : most);
     if (deep) random_dimension(&c, 0, 5);
-    for (int d = c.spatial - 2; d < c.spatial; d++) {
-      c.in[d] = kt_int(6, deep || kernel == 5 ? 14 : 22), c.padding[d] = kt_int(0, kernel - 1);
-      c.kernel[d] = kernel, c.stride[d] = c.dilation[d] = 1;
-      c.out[d] = c.in[d] + c.padding[d] - kt_int(0, kernel - 1);
-    }
+    const int64_t largest = c.spatial == 1 ? 90 : deep || kernel > 3 ? 14 : 22;
+    const int alone = (int)kt_int(0, 3);
+    for (int d = deep ? 1 : 0; d < c.spatial; d++)
+      filtered_dimension(&c, d, c.spatial > 1 && alone == d ? 1 : kernel, largest);
+    suited += luc__winograd_suits(ctx, &c, LUC_WINOGRAD_FORWARD);
     check_conv(ctx, &c);
   }
+  CHECK(suited > kt_rounds(60) / 8);
 }
 
 TEST("convolutions of any geometry agree with naive loops") {

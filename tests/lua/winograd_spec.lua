@@ -36,9 +36,13 @@ end
 -- { batch, channels, filters, kernel, rows, columns, padding, groups, depth }
 local GEOMETRIES = {
   { 1, 48, 40, 3, 17, 14, 1, 1 }, { 3, 33, 65, 3, 21, 11, 0, 1 }, { 1, 70, 35, 3, 13, 23, 2, 1 },
-  { 3, 17, 50, 5, 13, 9, 2, 1 }, { 1, 40, 66, 5, 11, 15, 0, 1 }, { 1, 66, 32, 5, 9, 16, 4, 1 },
+  { 3, 17, 50, 5, 13, 9, 2, 1 }, { 1, 40, 66, 5, 21, 25, 0, 1 }, { 1, 66, 32, 5, 9, 16, 4, 1 },
   { 3, 60, 90, 3, 15, 15, 1, 3 }, { 1, 21, 34, 3, 14, 13, 1, 1, 5 },
   { 3, 16, 20, 5, 7, 9, 2, 1, 4 },
+  { 3, 33, 64, 3, 90, 89, 1, 1, stride = 2 }, { 2, 36, 33, 4, 41, 42, 1, 1, stride = 2 },
+  { 2, 40, 36, 5, 25, 20, 2, 2, stride = { 1, 2 } }, { 1, 34, 40, 3, 23, 20, 2, 1, dilation = 2 },
+  { 2, 33, 32, 7, 19, 14, 3, 1 }, { 2, 32, 33, 4, 14, 15, 1, 1 },
+  { 3, 49, 64, { 1, 3 }, 24, 51, { 0, 1 }, 1 }, { 3, 64, 60, { 7, 1 }, 51, 24, { 3, 0 }, 1 },
 }
 
 local function make(g, depth)
@@ -48,9 +52,10 @@ local function make(g, depth)
       lucerna.randn(filters, channels // groups, 3, kernel, kernel),
       { padding = { 1, padding, padding }, groups = groups }
   end
+  if type(kernel) == "number" then kernel = { kernel, kernel } end
   return conv2d, lucerna.randn(batch, channels, rows, columns),
-    lucerna.randn(filters, channels // groups, kernel, kernel),
-    { padding = padding, groups = groups }
+    lucerna.randn(filters, channels // groups, table.unpack(kernel)),
+    { padding = padding, groups = groups, stride = g.stride, dilation = g.dilation }
 end
 
 describe("winograd", function()
