@@ -434,15 +434,24 @@ static bool is_no_options(const reader *r, const layout *l, int i, int at) {
   return i == l->n - 1 && !param->list && param->type != LUC_T_ANY && is_empty_table(r->L, at);
 }
 
+/* A parameter that takes no list. */
+static inline bool read_single(reader *r, int p, int index) {
+  int type = r->sig->schema->params[p].type;
+  luc_tensor *t = type <= LUC_T_OPERAND ? luc_l_totensor(r->L, index) : NULL;
+  if (t)
+    r->a->v[p] = luc_v_tensor(t);
+  else if (!readers[type](r, p, index))
+    return false;
+  r->a->given |= 1u << p;
+  return true;
+}
+
 static void read_positional(reader *r, const layout *l) {
   const luc_schema *schema = r->sig->schema;
   for (int i = 0; i < l->n; i++) {
     int at = position(l, i);
     bool single = i < schema->npositional && !(r->sig->lists >> i & 1);
-    if (single && readers[schema->params[i].type](r, i, at)) { /* nearly always */
-      r->a->given |= 1u << i;
-      continue;
-    }
+    if (single && read_single(r, i, at)) continue; /* nearly always */
     if (i >= schema->npositional) {
       bool last = i == l->n - 1;
       if (last && r->sig->takes_inplace && lua_isboolean(r->L, at)) {

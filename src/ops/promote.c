@@ -10,7 +10,7 @@
 
 /* ---- promotion ---- */
 
-enum { UNDEFINED = -1 };
+enum { UNDEFINED = -1, FEW = 1024 };
 
 static int promote(int a, int b) {
   if (a == UNDEFINED) return b;
@@ -140,19 +140,6 @@ static void arrange(luc_tensor *result, const luc_ew_input *in, int n) {
   if (!plain) luc__take_order(result, n, like);
 }
 
-/* The tensor whose shape all tensors among the operands have, without gaps; NULL if they differ. */
-static const luc_tensor *common_shape(const luc_value *operands, int n) {
-  const luc_tensor *first = NULL;
-  for (int i = 0; i < n; i++) {
-    const luc_tensor *t = luc_as_tensor(&operands[i]);
-    if (t == NULL) continue;
-    if (first != NULL && !luc__same_sizes(t, first)) return NULL;
-    if (!luc__is_contiguous(t)) return NULL;
-    if (first == NULL) first = t;
-  }
-  return first;
-}
-
 /* Operands to compute with as `dtype`, and the tensor for a result that is `gives`. */
 static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_dtype gives,
                         const luc_value *operands, int n, luc_value *out, job *j) {
@@ -163,9 +150,6 @@ static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_
     j->in[i] = input_of(&operands[i], dtype);
     j->copies[i] = NULL;
   }
-  const luc_tensor *common = preset ? NULL : common_shape(operands, n);
-  if (common != NULL)
-    return luc__out(ctx, who, out, gives, common->ndim, common->sizes, &j->result);
   LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
   LUC_TRY(luc__out(ctx, who, out, gives, ndim, sizes, &j->result));
   if (!preset) {
@@ -202,12 +186,48 @@ done:
   return status;
 }
 
+/* Are these few elements that a kernel can be given as they are: tensors of its dtype and of one
+ * shape, without gaps, and a result, where there is one, that is no other part of their memory? */
+static bool is_plain(const luc_ew_kernel *kernel, luc_dtype dtype, luc_dtype gives,
+                     const luc_value *operands, const luc_tensor *result) {
+  const luc_tensor *first = luc_as_tensor(&operands[0]);
+  if (first == NULL || first->numel > FEW) return false;
+  for (int i = 0; i < kernel->inputs; i++) {
+    const luc_tensor *t = luc_as_tensor(&operands[i]);
+    if (t == NULL || t->dtype != dtype || !luc__is_contiguous(t)) return false;
+    if (t != first && !luc__same_sizes(t, first)) return false;
+    if (result != NULL && t != result && luc__may_overlap(result, t)) return false;
+  }
+  return result == NULL ||
+         (result->dtype == gives && luc__same_sizes(result, first) && luc__is_contiguous(result));
+}
+
+static luc_status run_plain(luc_context *ctx, const luc_ew_kernel *kernel, luc_ew_fn fn,
+                            luc_dtype gives, const luc_value *operands, const luc_ew_params *params,
+                            luc_value *out) {
+  static const luc_ew_params none;
+  const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+  const luc_tensor *first = operands[0].as.tensor;
+  luc_tensor *result = luc_as_tensor(out);
+  if (result == NULL) {
+    LUC_TRY(luc__tensor_empty(ctx, gives, first->ndim, first->sizes, &result));
+    *out = luc_v_tensor(result);
+  }
+  for (int i = 0; i < kernel->inputs; i++) in[i] = operands[i].as.tensor->data;
+  if (result->numel > 0) fn(result->data, in, result->numel, params ? params : &none, 0);
+  return LUC_OK;
+}
+
 static luc_status run(luc_context *ctx, const char *who, const luc_ew_kernel *kernel,
                       luc_dtype dtype, const luc_value *operands, const luc_ew_params *params,
                       luc_value *out) {
+  luc_dtype gives = kernel->truth ? LUC_BOOL : dtype;
+  int type = luc__elementwise_type(dtype);
+  luc_ew_fn fn = type < 0 ? NULL : kernel->fn[type];
+  if (fn != NULL && is_plain(kernel, dtype, gives, operands, luc_as_tensor(out)))
+    return run_plain(ctx, kernel, fn, gives, operands, params, out);
   job j;
-  LUC_TRY(
-      begin(ctx, who, dtype, kernel->truth ? LUC_BOOL : dtype, operands, kernel->inputs, out, &j));
+  LUC_TRY(begin(ctx, who, dtype, gives, operands, kernel->inputs, out, &j));
   luc__elementwise_run(ctx, kernel, dtype, j.result, j.in, params);
   end(ctx, &j, kernel->inputs);
   return LUC_OK;
