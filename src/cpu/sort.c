@@ -294,34 +294,6 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
 
 /* ---- distinct elements ---- */
 
-/* Of equal neighbours, the first; NaN equals nothing. */
-#define RUNS(T, value)                                                                             \
-  for (int64_t i = 0; i < n; i++) {                                                                \
-    T v = ((const T *)x)[i], before = ((const T *)x)[i > 0 ? i - 1 : 0];                           \
-    firsts[found] = i;                                                                             \
-    found += (i == 0) | (value(v) != value(before));                                               \
-    if (inverse) inverse[i] = found - 1;                                                           \
-  }                                                                                                \
-  break
-#define AS_IT_IS(v) (v)
-int64_t luc__distinct_runs(luc_dtype dtype, const void *x, int64_t n, int64_t *firsts,
-                           int64_t *inverse, int64_t *counts) {
-  int64_t found = 0;
-  switch (dtype) {
-  case LUC_FLOAT32: RUNS(float, AS_IT_IS);
-  case LUC_FLOAT64: RUNS(double, AS_IT_IS);
-  case LUC_FLOAT16: RUNS(uint16_t, luc__half_to_float);
-  case LUC_BFLOAT16: RUNS(uint16_t, luc__bfloat16_to_float);
-  case LUC_INT16: RUNS(int16_t, AS_IT_IS);
-  case LUC_INT32: RUNS(int32_t, AS_IT_IS);
-  case LUC_INT64: RUNS(int64_t, AS_IT_IS);
-  default: RUNS(uint8_t, AS_IT_IS);
-  }
-  for (int64_t i = 0; counts && i < found; i++)
-    counts[i] = (i + 1 < found ? firsts[i + 1] : n) - firsts[i];
-  return found;
-}
-
 int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *order,
                       int64_t *firsts, int64_t *inverse, int64_t *counts) {
   int64_t found = 0;

@@ -5,6 +5,7 @@
 
 #include "cpu/copy.h"
 #include "cpu/reduce.h"
+#include "cpu/runs.h"
 #include "ops/pointwise.h"
 #include "ops/reduction.h"
 
@@ -203,27 +204,23 @@ static luc_status give_parts(luc_context *ctx, luc_status status, distinct_parts
   return status;
 }
 
-/* args: input, then flags for inverse and counts at `flags`; order is NULL for consecutive ones. */
-static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *flags, bool sorted,
+/* By sorting. flags: whether inverse and counts are wanted. */
+static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *flags,
                            luc_value *out) {
   luc_tensor *x = NULL, *order = NULL, *firsts = NULL, *y;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
   luc_dtype dtype = (luc_dtype)t->dtype;
-  int64_t *at = NULL, *first, n = t->numel, found = 0;
+  int64_t *at, *first, n = t->numel, found = 0;
   luc_status status;
   LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
   LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
+  LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
   LUC_GO(new_parts(ctx, t, flags, &parts));
-  if (sorted) {
-    LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
-    luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n};
-    job.x = x->data;
-    job.indices = at;
-    LUC_GO(luc__sort(ctx, &job));
-    found = luc__distinct(dtype, x->data, n, at, first, parts.which, parts.often);
-  } else {
-    found = luc__distinct_runs(dtype, x->data, n, first, parts.which, parts.often);
-  }
+  luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n};
+  job.x = x->data;
+  job.indices = at;
+  LUC_GO(luc__sort(ctx, &job));
+  found = luc__distinct(dtype, x->data, n, at, first, parts.which, parts.often);
   LUC_GO(luc__tensor_empty(ctx, dtype, 1, &found, &y));
   out[0] = luc_v_tensor(y);
   gather_values(x, first, y);
@@ -269,13 +266,42 @@ luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
   bool done = false, whole = luc__dtype_is_int(dtype) || dtype == LUC_BOOL;
   if (whole) LUC_TRY(distinct_near(ctx, args[0].as.tensor, &args[2], &done, out));
-  return done ? LUC_OK : distinct(ctx, args[0].as.tensor, &args[2], true, out);
+  return done ? LUC_OK : distinct(ctx, args[0].as.tensor, &args[2], out);
+}
+
+static luc_status take_runs(luc_context *ctx, luc_tensor *t, const luc_runs *runs,
+                            const luc_value *flags, luc_value *out) {
+  luc_tensor *values;
+  int64_t *inverse = NULL, *lengths = NULL, count = runs->count;
+  LUC_TRY(luc__tensor_empty(ctx, runs->dtype, 1, &count, &values));
+  out[0] = luc_v_tensor(values);
+  if (flags[0].as.i) {
+    luc_tensor *which;
+    LUC_TRY(index_tensor(ctx, t->ndim, t->sizes, &inverse, &which));
+    out[1] = luc_v_tensor(which);
+  }
+  if (flags[1].as.i) {
+    luc_tensor *often;
+    LUC_TRY(index_tensor(ctx, 1, &count, &lengths, &often));
+    out[2] = luc_v_tensor(often);
+  }
+  luc__runs_take(ctx, runs, values->data, inverse, lengths);
+  return LUC_OK;
 }
 
 luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *x;
+  luc_runs runs;
   LUC_CHECK(ctx, luc_is_none(&args[3]), LUC_ERR_SUPPORT,
             "unique_consecutive: dim is not supported");
-  return distinct(ctx, args[0].as.tensor, &args[1], false, out);
+  LUC_TRY(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &x));
+  luc_status status = luc__runs_begin(ctx, (luc_dtype)t->dtype, x->data, x->numel, &runs);
+  if (status == LUC_OK) {
+    status = take_runs(ctx, t, &runs, &args[1], out);
+    luc__runs_end(ctx, &runs);
+  }
+  luc_tensor_release(ctx, x);
+  return status;
 }
 
 /* ---- searching ---- */

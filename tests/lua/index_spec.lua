@@ -581,3 +581,41 @@ describe("bags", function()
     end))
   end)
 end)
+
+describe("runs", function()
+  local function expected(list)
+    local values, which, lengths = {}, {}, {}
+    for i, v in ipairs(list) do
+      if i == 1 or v ~= list[i - 1] then
+        values[#values + 1], lengths[#values + 1] = v, 0
+      end
+      which[i], lengths[#values] = #values, lengths[#values] + 1
+    end
+    return values, which, lengths
+  end
+
+  for _, dtype in ipairs { "float32", "float64", "float16", "bfloat16", "int64", "int32", "int16",
+    "int8", "uint8", "bool" } do
+    it("of " .. dtype, function()
+      for _, n in ipairs { 0, 1, 2, 511, 512, 513, 16384, 16385, 33000 } do
+        local x = lucerna.randint(0, 2, { n }):to(lucerna[dtype])
+        local values, which, lengths = expected(x:tolist())
+        local got, at, often = x:unique_consecutive(true, true)
+        assert.same(values, got:tolist())
+        assert.same(which, at:tolist())
+        assert.same(lengths, often:tolist())
+        assert.same(values, x:unique_consecutive():tolist())
+      end
+    end)
+  end
+
+  for _, dtype in ipairs { "float32", "float64", "float16", "bfloat16" } do
+    it("of zeros and NaN in " .. dtype, function()
+      local nan = 0 / 0
+      local x = lucerna.tensor({ 0, -0.0, nan, nan, 1, 1 }):to(lucerna[dtype])
+      local values, _, lengths = x:unique_consecutive(true, true)
+      assert.same({ 2, 1, 1, 2 }, lengths:tolist())
+      assert.same({ false, true, true, false }, values:isnan():tolist())
+    end)
+  end
+end)

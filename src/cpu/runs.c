@@ -1,0 +1,151 @@
+/* Where runs begin is counted in blocks first, so that each block can then write by itself. The
+ * loops have no branch that depends on the elements. */
+#include "cpu/runs.h"
+
+#include <string.h>
+
+#include "base/pool.h"
+#include "cpu/half.h"
+#include "cpu/kernels.h"
+
+enum { BLOCK = 1 << 14, STRIP = 512 };
+
+static int64_t num_blocks(int64_t n) {
+  return (n + BLOCK - 1) / BLOCK;
+}
+
+/* begins[i] = does a run begin at x[i], which has one before it? */
+static void begins_16(luc_dtype dtype, const uint16_t *x, int64_t n, uint8_t *begins) {
+  if (dtype == LUC_INT16)
+    for (int64_t i = 0; i < n; i++) begins[i] = x[i] != x[i - 1];
+  else if (dtype == LUC_FLOAT16)
+    for (int64_t i = 0; i < n; i++)
+      begins[i] = luc__half_to_float(x[i]) != luc__half_to_float(x[i - 1]);
+  else
+    for (int64_t i = 0; i < n; i++)
+      begins[i] = luc__bfloat16_to_float(x[i]) != luc__bfloat16_to_float(x[i - 1]);
+}
+
+static int64_t sum_of(const uint8_t *bits, int64_t n) {
+  const uint64_t ones = 0x0101010101010101u;
+  int64_t i = 0, sum = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t word;
+    memcpy(&word, bits + i, sizeof word);
+    sum += (int64_t)(word * ones >> 56);
+  }
+  for (; i < n; i++) sum += bits[i];
+  return sum;
+}
+
+/* Moves the elements at which runs begin to the front of a strip of room for all. */
+#define TAKE(T)                                                                                    \
+  for (int64_t i = 0, k = 0; i < n; i++) {                                                         \
+    ((T *)firsts)[k] = ((const T *)x)[i];                                                          \
+    k += begins[i];                                                                                \
+  }                                                                                                \
+  break
+static void take_firsts(size_t size, const void *x, int64_t n, const uint8_t *begins,
+                        void *firsts) {
+  switch (size) {
+  case 1: TAKE(uint8_t);
+  case 2: TAKE(uint16_t);
+  case 4: TAKE(uint32_t);
+  default: TAKE(uint64_t);
+  }
+}
+
+typedef struct runs_job {
+  luc_runs *runs;
+  luc_ew_fn differ; /* NULL: there is none for this dtype */
+  size_t size;
+  char *values;
+  int64_t *inverse, *places; /* places: where runs begin */
+} runs_job;
+
+/* A strip of block b, from i on: the strip's runs, after `found` others. */
+static int64_t take_strip(const runs_job *j, int64_t i, int64_t n, int64_t found) {
+  static const luc_ew_params none;
+  uint8_t begins[STRIP];
+  _Alignas(8) char firsts[STRIP * 8];
+  const char *x = (const char *)j->runs->x + (size_t)i * j->size;
+  const int64_t skip = i == 0; /* the very first has none before it */
+  const char *second = x + (size_t)skip * j->size;
+  const void *both[LUC_EW_MAX_INPUTS] = {second, second - j->size};
+  begins[0] = 1;
+  if (j->differ && n > skip)
+    j->differ(begins + skip, both, n - skip, &none, 0);
+  else if (n > skip)
+    begins_16(j->runs->dtype, (const uint16_t *)(const void *)second, n - skip, begins + skip);
+  int64_t count = sum_of(begins, n);
+  if (j->values) take_firsts(j->size, x, n, begins, firsts);
+  if (j->values) memcpy(j->values + (size_t)found * j->size, firsts, (size_t)count * j->size);
+  for (int64_t k = 0, at = found; j->inverse && k < n; k++)
+    j->inverse[i + k] = (at += begins[k]) - 1;
+  if (j->places) {
+    int64_t places[STRIP];
+    for (int64_t k = 0, at = 0; k < n; at += begins[k++]) places[at] = i + k;
+    memcpy(j->places + found, places, (size_t)count * sizeof *places);
+  }
+  return count;
+}
+
+static int64_t block_runs(const runs_job *j, int64_t b, int64_t found) {
+  const int64_t first = found, end = (b + 1) * BLOCK < j->runs->n ? (b + 1) * BLOCK : j->runs->n;
+  for (int64_t i = b * BLOCK; i < end; i += STRIP)
+    found += take_strip(j, i, end - i < STRIP ? end - i : STRIP, found);
+  return found - first;
+}
+
+static void count_blocks(void *arg, int64_t begin, int64_t end) {
+  const runs_job *j = arg;
+  for (int64_t b = begin; b < end; b++) j->runs->before[b] = block_runs(j, b, 0);
+}
+
+static void take_blocks(void *arg, int64_t begin, int64_t end) {
+  const runs_job *j = arg;
+  for (int64_t b = begin; b < end; b++) block_runs(j, b, j->runs->before[b]);
+}
+
+static runs_job new_job(luc_context *ctx, luc_runs *runs) {
+  const luc_dtype same = runs->dtype == LUC_INT8 ? LUC_UINT8 : runs->dtype;
+  const int type = luc__elementwise_type(same);
+  const luc_ew_kernel *differ = &luc__kernels(ctx)->elementwise[LUC_EW_ne];
+  return (runs_job){.runs = runs,
+                    .differ = type < 0 ? NULL : differ->fn[type],
+                    .size = luc__dtype_size(runs->dtype)};
+}
+
+luc_status luc__runs_begin(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                           luc_runs *runs) {
+  const int64_t blocks = num_blocks(n);
+  *runs = (luc_runs){.dtype = dtype, .x = x, .n = n};
+  runs->bytes = (size_t)(blocks + 1) * sizeof *runs->before;
+  runs->before = luc__alloc(ctx, runs->bytes);
+  if (!runs->before) return LUC_ERR_MEMORY;
+  runs_job j = new_job(ctx, runs);
+  luc__parallel_for(ctx, blocks, 1, count_blocks, &j);
+  for (int64_t b = 0; b < blocks; b++) {
+    int64_t count = runs->before[b];
+    runs->before[b] = runs->count;
+    runs->count += count;
+  }
+  return LUC_OK;
+}
+
+void luc__runs_end(luc_context *ctx, luc_runs *runs) {
+  luc__free(ctx, runs->before, runs->bytes);
+  runs->before = NULL;
+}
+
+void luc__runs_take(luc_context *ctx, const luc_runs *runs, void *values, int64_t *inverse,
+                    int64_t *lengths) {
+  luc_runs all = *runs;
+  runs_job j = new_job(ctx, &all);
+  j.values = values;
+  j.inverse = inverse;
+  j.places = lengths;
+  luc__parallel_for(ctx, num_blocks(runs->n), 1, take_blocks, &j);
+  for (int64_t i = 0; lengths && i < runs->count; i++)
+    lengths[i] = (i + 1 < runs->count ? lengths[i + 1] : runs->n) - lengths[i];
+}
