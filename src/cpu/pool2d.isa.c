@@ -50,7 +50,7 @@ static int64_t max_end(const luc_pool2d *p, int d, int64_t o) {
 /* ORDER DTYPE */
 const luc_pool2d_kernels LUC_ISA_NAME(luc__pool2d)[2] = {
     {max_f32, max_2x2_f32, max_lines_f32, max_backward_f32, max_2x2_backward_f32, avg_f32,
-     avg_lines_f32, avg_backward_f32},
+     avg_lines_f32, avg_backward_f32, max_row_f32},
     {max_f64, max_2x2_f64, max_lines_f64, max_backward_f64, max_2x2_backward_f64, avg_f64,
-     avg_lines_f64, avg_backward_f64},
+     avg_lines_f64, avg_backward_f64, max_row_f64},
 };

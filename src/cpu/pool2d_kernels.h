@@ -20,6 +20,9 @@ typedef struct luc_pool2d_kernels {
   /* The same for what max_lines takes, not adaptive. */
   void (*avg_lines)(const luc_pool2d *p, const void *x, void *y);
   void (*avg_backward)(const luc_pool2d *p, bool adaptive, const void *dy, void *dx);
+  /* Row r of windows.h's: most = the larger of it and most, in rows which it came from (int32, or
+   * int64 for doubles). Row 0 comes first. Whole vectors are written. */
+  void (*max_row)(const void *row, int64_t n, int64_t r, void *most, void *rows);
 } luc_pool2d_kernels;
 
 extern const luc_pool2d_kernels luc__pool2d_base[2], luc__pool2d_avx2[2], luc__pool2d_avx512[2];

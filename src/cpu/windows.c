@@ -1,9 +1,12 @@
-/* Tables of windows, and pooling by them, planes in parallel. Plain loops: few networks spend their
- * time here. */
+/* Tables of windows, and pooling by them, planes in parallel. Plain loops, which the compiler turns
+ * into vectors: few networks spend their time here. */
 #include "cpu/windows.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "cpu/kernels.h"
+#include "cpu/pool2d_kernels.h"
 
 enum { PIECE_WORK = 1 << 14 }; /* elements met per piece */
 
@@ -90,7 +93,10 @@ luc_status luc__windows_fractional(luc_context *ctx, luc_windows *w, const int64
   return LUC_OK;
 }
 
-/* ---- pooling ---- */
+/* ---- pooling: the rows of a line of windows are joined column by column, in vectors, then the
+ * columns of each window ---- */
+
+enum { COLUMNS = 512, STARTS = 64 }; /* joined at once; rows whose starts are listed */
 
 typedef struct job {
   const luc_windows *w;
@@ -98,47 +104,74 @@ typedef struct job {
   const void *x;
   void *to;
   int64_t *indices;
+  void (*max_row)(const void *, int64_t, int64_t, void *, void *);
 } job;
 
-/* The window of an output element, whose position in its plane is `at`. */
-typedef struct box {
-  int64_t plane, at[3], begin[3], end[3], divisor;
-} box;
+/* What a line of windows has in common: rows, and where the columns are listed. */
+typedef struct line {
+  int64_t first, rows, high, deep_step, high_step, counted;
+  const int64_t *begin, *end, *counts;
+  int64_t starts[STARTS];
+} line;
 
-static void read_box(const luc_windows *w, box *b) {
-  b->divisor = 1;
-  for (int d = 0; d < 3; d++) {
-    int64_t i = b->at[d] + (w->own ? b->plane * w->out[d] : 0);
-    b->begin[d] = w->begin[d][i];
-    b->end[d] = w->end[d][i];
-    if (!w->own) b->divisor *= w->counted[d][i];
+static void find_line(const luc_windows *w, int64_t plane, int64_t index, line *l) {
+  const int64_t deep = index / w->out[1] + (w->own ? plane * w->out[0] : 0);
+  const int64_t high = index % w->out[1] + (w->own ? plane * w->out[1] : 0);
+  const int64_t wide = w->own ? plane * w->out[2] : 0;
+  const int64_t layers = (w->end[0][deep] - w->begin[0][deep] + w->step[0] - 1) / w->step[0];
+  l->first = (w->begin[0][deep] * w->in[1] + w->begin[1][high]) * w->in[2];
+  l->high = (w->end[1][high] - w->begin[1][high] + w->step[1] - 1) / w->step[1];
+  l->rows = layers * l->high;
+  l->deep_step = w->step[0] * w->in[1] * w->in[2];
+  l->high_step = w->step[1] * w->in[2];
+  l->counted = w->own ? 0 : w->counted[0][deep] * w->counted[1][high];
+  l->begin = w->begin[2] + wide, l->end = w->end[2] + wide, l->counts = w->counted[2] + wide;
+  int64_t n = 0;
+  for (int64_t d = 0; d < layers && n < STARTS; d++)
+    for (int64_t h = 0; h < l->high && n < STARTS; h++)
+      l->starts[n++] = l->first + d * l->deep_step + h * l->high_step;
+}
+
+/* The first element of row r. */
+static int64_t row_at(const line *l, int64_t r) {
+  if (r < STARTS) return l->starts[r];
+  return l->first + r / l->high * l->deep_step + r % l->high * l->high_step;
+}
+
+/* How many windows from o on fit into COLUMNS (or the first alone, if it does not), and the columns
+ * they have. Where windows begin need not ascend. */
+static int64_t fitting(const luc_windows *w, const line *l, int64_t o, int64_t *low,
+                       int64_t *high) {
+  int64_t n = 1;
+  *low = l->begin[o], *high = l->end[o];
+  for (; o + n < w->out[2]; n++) {
+    int64_t begin = l->begin[o + n] < *low ? l->begin[o + n] : *low;
+    int64_t end = l->end[o + n] > *high ? l->end[o + n] : *high;
+    if (end - begin > COLUMNS) break;
+    *low = begin, *high = end;
   }
-  if (w->divisor) b->divisor = w->divisor;
-  if (b->divisor == 0) b->divisor = 1; /* an empty window's sum is 0 */
+  return n;
 }
 
-static box first_box(const job *j, int64_t plane) {
-  box b = {.plane = plane};
-  if (j->out > 0) read_box(j->w, &b);
-  return b;
-}
-
-static void next_box(const luc_windows *w, box *b) {
-  int d = 2;
-  while (d >= 0 && ++b->at[d] == w->out[d]) b->at[d--] = 0;
-  if (d >= 0) read_box(w, b);
+static int64_t divisor_of(const luc_windows *w, const line *l, int64_t o) {
+  const int64_t n = w->divisor ? w->divisor : l->counted * l->counts[o];
+  return n ? n : 1; /* an empty window's sum is 0 */
 }
 
 #define T      float
+#define TI     int32_t
 #define FN(id) id##_f32
 #include "cpu/windows.inc"
 #undef T
+#undef TI
 #undef FN
 
 #define T      double
+#define TI     int64_t
 #define FN(id) id##_f64
 #include "cpu/windows.inc"
 #undef T
+#undef TI
 #undef FN
 
 static void run(luc_context *ctx, job *j, luc_range_fn f32, luc_range_fn f64) {
@@ -149,10 +182,14 @@ static void run(luc_context *ctx, job *j, luc_range_fn f32, luc_range_fn f64) {
   luc__parallel_for(ctx, w->planes, PIECE_WORK / work + 1, w->dtype == LUC_FLOAT64 ? f64 : f32, j);
 }
 
-void luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
-                      int64_t *indices) {
+luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
+                            int64_t *indices) {
   job j = {.w = w, .x = x, .to = y, .indices = indices};
+  LUC_CHECK(ctx, w->in[0] <= INT32_MAX / w->in[1], LUC_ERR_SUPPORT,
+            "max_pool: planes have more than 2^31 rows");
+  j.max_row = luc__kernels(ctx)->pool2d[w->dtype].max_row;
   run(ctx, &j, max_f32, max_f64);
+  return LUC_OK;
 }
 
 void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y) {

@@ -36,8 +36,8 @@ void luc__windows_free(luc_context *ctx, luc_windows *w);
 
 /* Largest of each window: the first of equals, NaN before anything; with its flat position in the
  * plane, from 0. */
-void luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
-                      int64_t *indices);
+luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
+                            int64_t *indices);
 void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y);
 void luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy, void *dx);
 

@@ -58,7 +58,7 @@ static luc_status take_max(luc_context *ctx, luc_windows *w, luc_tensor *input, 
   LUC_GO(luc__dense(ctx, input, w->dtype, &x));
   LUC_GO(new_planes(ctx, input, w->dtype, spatial, w->out, &y));
   LUC_GO(new_planes(ctx, input, LUC_INT64, spatial, w->out, &indices));
-  if (y->numel > 0) luc__windows_max(ctx, w, x->data, y->data, (int64_t *)indices->data);
+  if (y->numel > 0) LUC_GO(luc__windows_max(ctx, w, x->data, y->data, (int64_t *)indices->data));
   out[1] = luc_v_tensor(indices);
   indices = NULL;
   status = luc__deliver(ctx, "max_pool", &out[0], (luc_dtype)input->dtype, y);

@@ -540,6 +540,62 @@ describe("resizing:", function()
   end)
 end)
 
+describe("windows of any kind:", function()
+  -- The largest of a window's elements, each of which is a plane of strided ones.
+  local function expected(x, kernel, stride, dilation)
+    local best
+    for a = 0, kernel[1] - 1 do
+      for b = 0, kernel[2] - 1 do
+        for c = 0, kernel[3] - 1 do
+          local part, from = x, {a * dilation[1], b * dilation[2], c * dilation[3]}
+          for d = 1, 3 do
+            local covered = (kernel[d] - 1) * dilation[d] + 1
+            local n = (x:size(d + 1) - covered) // stride[d] + 1
+            local places = lucerna.arange(n) * stride[d] + from[d] + 1
+            part = part:index_select(d + 1, places)
+          end
+          best = best and lucerna.maximum(best, part) or part
+        end
+      end
+    end
+    return best
+  end
+
+  it("maxima over wide, dilated and overlapping ones", function()
+    local kinds = {
+      {{1, 1, 1}, {2, 3, 4}, {1, 1, 1}}, {{2, 2, 2}, {2, 2, 2}, {1, 1, 1}},
+      {{3, 2, 600}, {1, 1, 7}, {1, 2, 1}}, {{2, 3, 2}, {1, 1, 1}, {2, 1, 700}},
+      {{2, 2, 3}, {1, 1, 2}, {2, 1, 3}}, {{1, 1, 300}, {1, 1, 1}, {1, 1, 4}},
+      {{2, 1, 300}, {1, 1, 1}, {1, 1, 4}}, {{4, 5, 1300}, {1, 1, 1}, {1, 1, 1}},
+    }
+    for _, kind in ipairs(kinds) do
+      local kernel, stride, dilation = table.unpack(kind)
+      for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+        local x = lucerna.randn(2, 4, 5, 1300, {dtype = dtype})
+        local y, at = F.max_pool3d(x, kernel,
+          {stride = stride, dilation = dilation, return_indices = true})
+        assert.is_true(lucerna.equal(expected(x, kernel, stride, dilation), y))
+        local found = x:flatten(2):gather(2, at:flatten(2))
+        assert.is_true(lucerna.equal(found, y:flatten(2)))
+      end
+    end
+  end)
+
+  it("the first of equals, the last NaN", function()
+    local nan = 0 / 0
+    local x = lucerna.tensor {{{1.0, 3}, {3, 2}}, {{3.0, 1}, {0, 0}}}:unsqueeze(1)
+    local _, at = F.max_pool3d(x, 2, {return_indices = true})
+    assert.equal(2, at:item())
+    x = lucerna.tensor {{{1.0, nan}, {nan, 2}}, {{3.0, 1}, {0, 0}}}:unsqueeze(1)
+    local y
+    y, at = F.max_pool3d(x, 2, {return_indices = true})
+    assert.is_true(y:isnan():item())
+    assert.equal(3, at:item())
+    _, at = F.adaptive_max_pool2d(lucerna.full({1, 3, 5}, -1 / 0), 1, {return_indices = true})
+    assert.equal(1, at:item())
+  end)
+end)
+
 describe("spatial transformers:", function()
   it("the identity gives the image back", function()
     local theta = lucerna.tensor {{{1.0, 0, 0}, {0, 1, 0}}}
