@@ -115,14 +115,7 @@ typedef struct sort_lines {
   int64_t lines, pieces, kept;
 } sort_lines;
 
-/* Where the median or mode of a sorted line stands. */
-static int64_t median_place(const luc_sort_job *job, const pair *p) {
-  int64_t k = (job->n - 1) / 2;
-  if (!is_nan(job->dtype, p[job->n - 1].key)) return k;
-  for (k = job->n - 1; k > 0 && is_nan(job->dtype, p[k - 1].key);) k--;
-  return k;
-}
-
+/* Where the mode of a sorted line stands. */
 static int64_t mode_place(const luc_sort_job *job, const pair *p) {
   int64_t best = 0, longest = 0;
   for (int64_t i = 0, first = 0; i < job->n; i++) {
@@ -229,15 +222,19 @@ static const pair *select_ranks(const luc_sort_job *job, int64_t first, int64_t 
   return p + (a - below);
 }
 
-static int64_t first_nan(const luc_sort_job *job, int64_t first) {
-  uint64_t keys[STRIP];
+/* How many of a line are NaN; *place: the first, or -1. */
+static int64_t count_nan(const luc_sort_job *job, int64_t first, int64_t *place) {
+  uint64_t keys[STRIP], nan = nan_key(job->dtype);
+  int64_t count = 0;
+  *place = -1;
   for (int64_t i = 0; luc__dtype_is_float(job->dtype) && i < job->n; i += STRIP) {
-    int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
+    int64_t n = job->n - i < STRIP ? job->n - i : STRIP, before = count;
     fill_keys(job->x, job->dtype, first + i * job->inner, job->inner, n, keys);
-    for (int64_t k = 0; k < n; k++)
-      if (is_nan(job->dtype, keys[k])) return i + k;
+    for (int64_t k = 0; k < n; k++) count += keys[k] == nan;
+    for (int64_t k = 0; before == 0 && count > 0 && *place < 0; k++)
+      if (keys[k] == nan) *place = i + k;
   }
-  return -1;
+  return count;
 }
 
 /* What is to be kept of the line that begins at `first`; p: scratch of 2 n pairs. */
@@ -249,19 +246,21 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
     take_first(job, first, s->kept, p);
     return p;
   }
+  if (job->pick == LUC_PICK_MEDIAN || job->pick == LUC_PICK_NANMEDIAN) {
+    int64_t nan, count = count_nan(job, first, &nan);
+    bool skips = job->pick == LUC_PICK_NANMEDIAN && count < n;
+    p->at = nan;
+    if (count > 0 && !skips) return p;
+    a = (n - count - 1) / 2;
+  }
   if (job->pick != LUC_PICK_MODE && n >= LONG && s->kept <= n / 8) {
-    if (job->pick == LUC_PICK_MEDIAN) {
-      p->at = first_nan(job, first);
-      if (p->at >= 0) return p;
-      a = (n - 1) / 2;
-    }
     const pair *found = select_ranks(job, first, a, a + s->kept, p);
     if (found) return found;
   }
   fill_pairs(job, first, p);
   sort_pairs(p, p + n, n);
   if (job->pick == LUC_PICK_MODE) return p + mode_place(job, p);
-  return p + (job->pick == LUC_PICK_MEDIAN ? median_place(job, p) : a);
+  return p + a;
 }
 
 static void sort_piece(void *arg, int64_t begin, int64_t end) {

@@ -7,10 +7,11 @@
 
 /* What is kept of a sorted line. */
 typedef enum luc_pick {
-  LUC_PICK_FIRST,  /* the first `keep` */
-  LUC_PICK_KTH,    /* the one at place `keep` (from 0) */
-  LUC_PICK_MEDIAN, /* the lower middle one; the first NaN if there is one */
-  LUC_PICK_MODE    /* the smallest of the most frequent, at its last position */
+  LUC_PICK_FIRST,     /* the first `keep` */
+  LUC_PICK_KTH,       /* the one at place `keep` (from 0) */
+  LUC_PICK_MEDIAN,    /* the lower middle one; the first NaN if there is one */
+  LUC_PICK_NANMEDIAN, /* the lower middle one of those that are not NaN, if there are any */
+  LUC_PICK_MODE       /* the smallest of the most frequent, at its last position */
 } luc_pick;
 
 /* Lines of a contiguous tensor seen as [outer, n, inner]; results are contiguous

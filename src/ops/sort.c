@@ -6,6 +6,7 @@
 #include "cpu/copy.h"
 #include "cpu/reduce.h"
 #include "cpu/runs.h"
+#include "ops/compute.h"
 #include "ops/pointwise.h"
 #include "ops/reduction.h"
 
@@ -115,6 +116,12 @@ luc_status luc__grad_kthvalue(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_median_dim(luc_context *ctx, luc_value *args, luc_value *out) {
   return pick(ctx, "median", LUC_PICK_MEDIAN, 0, args[0].as.tensor, args[1].as.i, args[2].as.i,
               out);
+}
+
+luc_status luc__run_nanmedian_dim(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", args[0].as.tensor));
+  return pick(ctx, "nanmedian", LUC_PICK_NANMEDIAN, 0, args[0].as.tensor, args[1].as.i,
+              args[2].as.i, out);
 }
 
 luc_status luc__run_mode(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -176,40 +176,7 @@ luc_status luc__run_corrcoef(luc_context *ctx, luc_value *args, luc_value *out) 
   return luc__f_result(&f, complex ? luc__f1(&f, LUC_OP_view_as_complex, c) : c, out);
 }
 
-/* ---- medians of what is a number ---- */
-
-luc_status luc__run_nanmedian_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *at = NULL, *places = NULL, *values;
-  int64_t size = 1;
-  int d;
-  LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", x));
-  LUC_TRY(luc__dim_wrap(ctx, "nanmedian", args[1].as.i, x->ndim, &d));
-  LUC_CHECK(ctx, !x->ndim || x->sizes[d] > 0, LUC_ERR_SHAPE,
-            "nanmedian: Expected reduction dim %d to have non-zero size.", d + 1);
-  luc_formula f = luc__formula(ctx);
-  bool scalar = x->ndim == 0, keep = args[2].as.i || scalar;
-  if (scalar) x = luc__f_reshape(&f, x, 1, &size);
-  luc_value dim = luc_v_int(d);
-  luc_tensor *sorted = luc__f_call2(&f, LUC_OP_sort, &at, LUC_ARGS(luc_v_tensor(x), dim));
-  int64_t along = d;
-  luc_tensor *numbers = luc__f1(&f, LUC_OP_logical_not, luc__f1(&f, LUC_OP_isnan, x));
-  luc_tensor *count = luc__f_sum(&f, numbers, 1, &along, true);
-  luc_tensor *last = luc__f_call(&f, LUC_OP_sub, LUC_ARGS(luc_v_tensor(count), luc_v_int(1)));
-  last = luc__f_call(&f, LUC_OP_clamp_min, LUC_ARGS(luc_v_tensor(last), luc_v_int(0)));
-  luc_value middle = luc_v_tensor(
-      luc__f_call(&f, LUC_OP_floor_divide, LUC_ARGS(luc_v_tensor(last), luc_v_int(2))));
-  values = luc__f_call(&f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(sorted), dim, middle));
-  places = luc__f_call(&f, LUC_OP_gather, LUC_ARGS(luc_v_tensor(at), dim, middle));
-  luc_tensor *both[2] = {values, places}, *kept[2] = {NULL, NULL};
-  for (int i = 0; i < 2; i++) {
-    if (scalar) both[i] = luc__f_reshape(&f, both[i], 0, NULL);
-    if (!keep) both[i] = luc__f_squeeze(&f, both[i], d);
-    luc__f_keep(&f, both[i], &kept[i]);
-  }
-  luc_status status = luc__f_end(&f, NULL, NULL);
-  for (int i = 0; i < 2; i++) out[i] = kept[i] ? luc_v_tensor(kept[i]) : luc_v_none();
-  return status;
-}
+/* ---- the median of what is a number ---- */
 
 luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);

@@ -488,6 +488,26 @@ describe("a long line", function()
     end
   end)
 
+  it("gives its median, with and without what is not a number", function()
+    local x, nan = lucerna.randn(20001), 0 / 0
+    local sorted, order = x:sort()
+    local function same(value, at, place)
+      assert.equal(sorted[place]:item(), value:item())
+      assert.equal(order[place]:item(), at:item())
+    end
+    local value, at = x:nanmedian(1)
+    same(value, at, 10001)
+    x[order[20001]:item()], x[order[20000]:item()], x[order[19999]:item()] = nan, nan, nan
+    value, at = x:nanmedian(1)
+    same(value, at, 9999)
+    value, at = x:median(1)
+    assert.is_true(value:isnan():item())
+    assert.equal(math.min(table.unpack(order[{ { 19999, 20001 } }]:tolist())), at:item())
+    value, at = lucerna.full({ 10000 }, nan):nanmedian(1)
+    assert.is_true(value:isnan():item())
+    assert.equal(1, at:item())
+  end)
+
   it("gives its distinct elements", function()
     for i, x in ipairs(lines()) do
       local values, inverse, counts = x:unique { return_inverse = true, return_counts = true }
