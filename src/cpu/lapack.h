@@ -22,6 +22,9 @@ luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *
 /* a becomes L (without its diagonal of ones) and U; pivots [min(m, n)]: the row, from 1, that each
  * row was exchanged with. */
 luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);
+/* The same of transposed matrices [n, n], rows read as columns: determinants are the same. */
+luc_status luc__lu_of_columns(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots,
+                              int32_t *info);
 /* a [n, n] becomes its inverse. */
 luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
 /* b [n, k] becomes the solution of A X = B. */
@@ -49,6 +52,10 @@ luc_status luc__svd(luc_context *ctx, luc_matrices s, bool full, void *a, void *
  * is destroyed. */
 luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond, void *a, void *b,
                       void *values, int64_t *rank, int32_t *info);
+/* For m >= n: the first n rows of b [m, k] become X, where A's largest singular value is certain to
+ * be less than `limit` times its least; else info is 1, and b what it was. */
+luc_status luc__least_squares(luc_context *ctx, luc_matrices s, int64_t k, double limit,
+                              const void *a, void *b, int32_t *info);
 /* The lower triangle of a symmetric a becomes that of L D L^T, in LAPACK's form. */
 luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);
 /* b [n, k] becomes the solution by that factorization. */

@@ -30,16 +30,18 @@ static void drop(luc_context *ctx, factored *f) {
   luc_tensor_release(ctx, f->info);
 }
 
-static luc_status factor(luc_context *ctx, luc_tensor *a, bool square, factored *f) {
+/* With `determinant`, of transposed square matrices. */
+static luc_status factor(luc_context *ctx, luc_tensor *a, bool determinant, factored *f) {
   *f = (factored){NULL, NULL, NULL};
-  LUC_TRY(luc__need_matrices(ctx, "A", a, square));
+  LUC_TRY(luc__need_matrices(ctx, "A", a, determinant));
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], k = m < n ? m : n;
   luc_status status;
   LUC_GO(luc__duplicate(ctx, a, &f->lu));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &k, &f->pivots));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
-  LUC_GO(luc__lu(ctx, luc__matrices(f->lu), f->lu->data, (int32_t *)f->pivots->data,
-                 (int32_t *)f->info->data));
+  LUC_GO((determinant ? luc__lu_of_columns : luc__lu)(ctx, luc__matrices(f->lu), f->lu->data,
+                                                      (int32_t *)f->pivots->data,
+                                                      (int32_t *)f->info->data));
 done:
   if (status != LUC_OK) drop(ctx, f);
   return status;

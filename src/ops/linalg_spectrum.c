@@ -295,7 +295,26 @@ luc_status luc__grad_linalg_pinv(luc_context *ctx, luc_backward *b) {
 
 /* ---- least squares ---- */
 
-/* least_squares(A, B, rcond) of one batch -> X, rank, singular_values */
+/* By QR where the rank is certain to be full, which tells nothing about singular values. */
+static luc_status solve_full_rank(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
+                                  const luc_tensor *a, luc_tensor *b, luc_tensor *rank,
+                                  luc_tensor *info, bool *solved) {
+  int32_t *codes = (int32_t *)info->data;
+  luc_tensor *copy = NULL;
+  luc_status status;
+  *solved = false;
+  LUC_GO(luc__duplicate(ctx, b, &copy));
+  LUC_GO(luc__least_squares(ctx, s, k, 1 / rcond, a->data, copy->data, codes));
+  *solved = true;
+  for (int64_t i = 0; i < s.count; i++) *solved &= codes[i] == 0;
+  if (*solved) memcpy(b->data, copy->data, (size_t)b->numel * luc__dtype_size(s.dtype));
+  for (int64_t i = 0; i < s.count; i++) ((int64_t *)rank->data)[i] = s.n;
+done:
+  luc_tensor_release(ctx, copy);
+  return status;
+}
+
+/* least_squares(A, B, rcond, values) of one batch -> X, rank, singular_values if `values` */
 luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = NULL, *b = NULL, *x = NULL, *rank = NULL, *values = NULL, *info = NULL;
   luc_tensor *right = args[1].as.tensor;
@@ -313,8 +332,12 @@ luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT64, 0, NULL, &rank));
   LUC_GO(luc__batch_empty(ctx, a, s.dtype, 1, &least, &values));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__lstsq(ctx, s, k, luc_as_double(&args[2]), a->data, b->data, values->data,
-                    (int64_t *)rank->data, (int32_t *)info->data));
+  bool solved = false;
+  if (!args[3].as.i && s.m >= s.n && s.n > 0 && k > 0)
+    LUC_GO(solve_full_rank(ctx, s, k, luc_as_double(&args[2]), a, b, rank, info, &solved));
+  if (!solved)
+    LUC_GO(luc__lstsq(ctx, s, k, luc_as_double(&args[2]), a->data, b->data, values->data,
+                      (int64_t *)rank->data, (int32_t *)info->data));
   LUC_GO(luc__check_info(ctx, info, LUC_LA_SINGULAR));
   x = luc__f1(&f, LUC_OP_clone, luc__f_narrow(&f, b, -2, 0, s.n));
   if (f.status == LUC_OK && least == 0) x = luc__f1(&f, LUC_OP_zeros_like, x);
@@ -374,8 +397,8 @@ static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_t
                      luc_is_none(driver) ? "gelsy" : driver->as.string, which);
 }
 
-/* lstsq(A, B, rcond, driver) -> solution, residuals, rank, singular_values. One routine computes
- * them all; a driver tells which of them PyTorch's gives. */
+/* lstsq(A, B, rcond, driver) -> solution, residuals, rank, singular_values. A driver tells
+ * which of them PyTorch's gives. */
 luc_status luc__run_linalg_lstsq(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *kept[4] = {NULL};
   luc_formula f = luc__formula(ctx);
@@ -388,8 +411,9 @@ luc_status luc__run_linalg_lstsq(luc_context *ctx, luc_value *args, luc_value *o
   if (!luc_is_none(&args[2])) rcond = luc_as_double(&args[2]);
   if (vectors) b = luc__f_unsqueeze(&f, b, -1);
   if (f.status == LUC_OK) f.status = luc__f_same_batch(&f, &a, &b);
-  luc_value r[3] = {{0}}, given[] = {luc_v_tensor(a), luc_v_tensor(b), luc_v_float(rcond)};
-  if (f.status == LUC_OK) f.status = luc_call(ctx, LUC_OP_least_squares, given, 3, r);
+  luc_value r[3] = {{0}}, given[] = {luc_v_tensor(a), luc_v_tensor(b), luc_v_float(rcond),
+                                     luc_v_bool(driver > 1)};
+  if (f.status == LUC_OK) f.status = luc_call(ctx, LUC_OP_least_squares, given, 4, r);
   luc_tensor *x = luc__f_own(&f, luc_as_tensor(&r[0])),
              *rank = luc__f_own(&f, luc_as_tensor(&r[1]));
   luc_tensor *values = luc__f_own(&f, luc_as_tensor(&r[2])), *rest = NULL;

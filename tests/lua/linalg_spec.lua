@@ -70,6 +70,43 @@ describe("linalg", function()
     end
   end)
 
+  it("gives orthogonal factors whatever is left beside blocks of reflections", function()
+    for _, m in ipairs {1, 5, 16, 17, 40} do
+      for _, n in ipairs {1, 15, 16, 17, 33} do
+        local a = random(2, m, n)
+        for _, mode in ipairs {"reduced", "complete", "r"} do
+          local q, r = linalg.qr(a, mode)
+          parity.close(r:triu(), r)
+          if mode == "r" then
+            parity.close(r.mT:matmul(r), a.mT:matmul(a))
+          else
+            local eye = lucerna.eye(q:size(3), {dtype = lucerna.float64})
+            parity.close(q:matmul(r), a)
+            parity.close(q.mT:matmul(q), eye:expand_as(q.mT:matmul(q)))
+          end
+        end
+      end
+    end
+  end)
+
+  it("finds least squares by QR or, where ranks are in doubt, by singular values", function()
+    for _, size in ipairs {{5, 5}, {17, 3}, {40, 16}, {40, 17}, {120, 50}, {3, 6}} do
+      local m, n = table.unpack(size)
+      local a, b = random(2, m, n), random(2, m, 4)
+      local thin = a:select(-1, 1):unsqueeze(-1):matmul(random(2, 1, n)) -- of rank 1
+      for _, driver in ipairs {"gelsy", "gelsd"} do
+        local x, _, rank, values = linalg.lstsq(a, b, {driver = driver})
+        parity.close(x, linalg.pinv(a):matmul(b), {atol = 1e-8})
+        assert.same({math.min(m, n), math.min(m, n)}, rank:tolist())
+        assert.equal(driver == "gelsd" and 2 * math.min(m, n) or 0, values:numel())
+        local mixed = lucerna.stack {a[1], thin[2]}
+        x, _, rank = linalg.lstsq(mixed, b, {driver = driver})
+        parity.close(x, linalg.pinv(mixed):matmul(b), {atol = 1e-8})
+        assert.same({math.min(m, n), 1}, rank:tolist())
+      end
+    end
+  end)
+
   it("finds the step at which a matrix proves singular", function()
     for _, n in ipairs {3, 16, 20, 50} do
       local a = lucerna.eye(n):mul(2)

@@ -1,0 +1,92 @@
+/* OpenBLAS's LAPACK, loaded when first needed, and the loop over matrices. */
+#include "cpu/lapack_loop.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/cuts.h"
+#include "cpu/kernels.h"
+#include "cpu/library.h"
+#include "cpu/scratch.h"
+
+luc_status luc__lapack_open(luc_context *ctx, const luc_matrices *s, int64_t k, luc_lapack *l) {
+  LUC_CHECK(ctx, s->m < INT32_MAX / 64 && s->n < INT32_MAX / 64 && k < INT32_MAX, LUC_ERR_SUPPORT,
+            "a matrix of %lld rows and %lld columns is too large", (long long)s->m,
+            (long long)s->n);
+  l->f32 = luc__dtype_to_real(s->dtype) == LUC_FLOAT32;
+  l->letter = luc__dtype_is_complex(s->dtype) ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
+  l->item = luc__dtype_size(s->dtype);
+  l->turn = luc__kernels(ctx)->copy->transpose[l->item == 4 ? 2 : l->item == 8 ? 3 : 4];
+  LUC_TRY(luc__library_open(ctx, "OpenBLAS", "libopenblas.so.0", "libopenblas0", &l->library));
+  bool whole = luc__library_find(l->library, "openblas_get_num_threads", &l->get_threads) &&
+               luc__library_find(l->library, "openblas_set_num_threads", &l->set_threads);
+  LUC_CHECK(ctx, whole, LUC_ERR_SUPPORT, "this is no OpenBLAS that can be told its threads");
+  return LUC_OK;
+}
+
+luc_status luc__lapack_routine(luc_context *ctx, const luc_lapack *l, const char *stem, void *to) {
+  char name[16];
+  snprintf(name, sizeof name, "%c%s_", l->letter, stem);
+  LUC_CHECK(ctx, luc__library_find(l->library, name, to), LUC_ERR_SUPPORT,
+            "this OpenBLAS was built without LAPACK");
+  return LUC_OK;
+}
+
+typedef struct loop {
+  luc_lapack_fn one;
+  const void *job;
+  luc_slots slots;
+  atomic_int refused; /* the number of an argument, negative */
+} loop;
+
+static void pieces(void *arg, int64_t begin, int64_t end) {
+  loop *p = arg;
+  char *block = luc__slots_take(&p->slots);
+  for (int64_t i = begin; i < end; i++) {
+    int info = p->one(p->job, i, block);
+    if (info < 0) atomic_store(&p->refused, info);
+  }
+  luc__slots_put(&p->slots, block);
+}
+
+enum { PIECE_WORK = 1 << 14, CALL_WORK = 1 << 9 }; /* some microseconds, and what a call costs */
+
+luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
+                            size_t block, luc_lapack_fn one, const void *job) {
+  loop p = {.one = one, .job = job};
+  atomic_init(&p.refused, 0);
+  const int64_t grain = PIECE_WORK / (work + CALL_WORK) + 1;
+  LUC_TRY(luc__slots_init(ctx, &p.slots, block, luc__cuts(count, grain)));
+  const int threads = l->get_threads();
+  if (threads != 1) l->set_threads(1);
+  luc__parallel_for(ctx, count, grain, pieces, &p);
+  if (threads != 1) l->set_threads(threads);
+  luc__slots_free(ctx, &p.slots);
+  const int refused = atomic_load(&p.refused);
+  LUC_CHECK(ctx, refused == 0, LUC_ERR_VALUE, "LAPACK refused argument %d", -refused);
+  return LUC_OK;
+}
+
+bool luc__lapack_empty(const luc_matrices *s, int64_t side, int32_t *info) {
+  memset(info, 0, (size_t)s->count * sizeof *info);
+  return s->count == 0 || side == 0;
+}
+
+void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t rows,
+                      int64_t columns) {
+  const int64_t size = (int64_t)l->item;
+  l->turn(to, rows * size, from, columns * size, columns, rows, false);
+}
+
+int luc__lapack_work(const luc_lapack *l, const void *work) {
+  double wanted = l->f32 ? (double)*(const float *)work : *(const double *)work;
+  return wanted < 1 ? 1 : (int)wanted + 8; /* a float rounds large sizes */
+}
+
+bool luc__lapack_finite(const luc_lapack *l, const void *block, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += 0 * (l->f32 ? (double)((const float *)block)[i] : ((const double *)block)[i]);
+  return sum == 0;
+}

@@ -1,0 +1,55 @@
+/* What the files of LAPACK share: OpenBLAS and its routines for a dtype, the loop over matrices.
+ * LAPACK keeps matrices by columns: where a symmetry does not allow to read rows as columns,
+ * matrices are transposed on the way in and out. */
+#ifndef LUC_LAPACK_LOOP_H
+#define LUC_LAPACK_LOOP_H
+
+#include "cpu/copy_kernels.h"
+#include "cpu/lapack.h"
+
+/* The lengths of strings follow a Fortran routine's arguments. */
+typedef size_t luc_lapack_length;
+typedef const int *luc_lapack_in;
+
+typedef struct luc_lapack {
+  void *library;
+  char letter; /* of the routines' names */
+  bool f32;    /* of numbers, or of the parts of complex ones */
+  size_t item;
+  luc_transpose_fn turn; /* of such items */
+  int (*get_threads)(void);
+  void (*set_threads)(int n);
+} luc_lapack;
+
+/* The LAPACK for these matrices with k right hand sides. */
+luc_status luc__lapack_open(luc_context *ctx, const luc_matrices *s, int64_t k, luc_lapack *l);
+/* The routine of this name for the dtype: "getrf" is sgetrf_ or dgetrf_. */
+luc_status luc__lapack_routine(luc_context *ctx, const luc_lapack *l, const char *stem, void *to);
+
+/* What is done to the i-th matrix, with a block of memory to itself; returns LAPACK's info. */
+typedef int (*luc_lapack_fn)(const void *job, int64_t i, char *block);
+/* Does it to `count` matrices, some on each thread; work: the multiplications a matrix takes. An
+ * argument that LAPACK refuses is a fault of the caller. OpenBLAS's own threads are stopped
+ * meanwhile: the pool and the host own them. */
+luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
+                            size_t block, luc_lapack_fn one, const void *job);
+
+/* Is there nothing to do for matrices whose shorter side is `side`? None has failed so far. */
+bool luc__lapack_empty(const luc_matrices *s, int64_t side, int32_t *info);
+/* to [columns, rows] = from [rows, columns]. */
+void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t rows,
+                      int64_t columns);
+/* The size of work that a query with lwork = -1 left in work[0]. */
+int luc__lapack_work(const luc_lapack *l, const void *work);
+/* LAPACK prints a complaint about infinities and NaN. */
+bool luc__lapack_finite(const luc_lapack *l, const void *block, int64_t n);
+
+static inline char *luc__lapack_at(const luc_lapack *l, void *block, int64_t elements) {
+  return (char *)block + (size_t)elements * l->item;
+}
+static inline const char *luc__lapack_from(const luc_lapack *l, const void *block,
+                                           int64_t elements) {
+  return (const char *)block + (size_t)elements * l->item;
+}
+
+#endif

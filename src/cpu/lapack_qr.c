@@ -1,0 +1,208 @@
+/* QR by LAPACK's steps, and least squares by it. geqrf and orgqr work on columns one by one unless
+ * there are more than 128: from 16 on, larger blocks of reflections are products. */
+#include <math.h>
+#include <string.h>
+
+#include "cpu/cuts.h"
+#include "cpu/lapack_loop.h"
+
+typedef luc_lapack lapack;
+typedef luc_lapack_length len;
+typedef luc_lapack_in in;
+#define at        luc__lapack_at
+#define transpose luc__lapack_turn
+
+typedef struct job {
+  lapack l;
+  luc_matrices s;
+  int64_t k, wide; /* reflections; columns of Q, or right hand sides */
+  int block;       /* reflections at a time */
+  const void *from;
+  void *q, *r; /* or, for least squares, r is the right hand sides */
+  double limit;
+  int32_t *info;
+  void (*geqr2)(in m, in n, void *a, in lda, void *tau, void *work, int *info);
+  void (*org2r)(in m, in n, in k, void *a, in lda, const void *tau, void *work, int *info);
+  void (*larft)(const char *direct, const char *storev, in n, in k, const void *v, in ldv,
+                const void *tau, void *t, in ldt, len, len);
+  void (*larfb)(const char *side, const char *trans, const char *direct, const char *storev, in m,
+                in n, in k, const void *v, in ldv, const void *t, in ldt, void *c, in ldc,
+                void *work, in ldwork, len, len, len, len);
+  void (*trtri)(const char *uplo, const char *diag, in n, void *a, in lda, int *info, len, len);
+  void (*trsm)(const char *side, const char *uplo, const char *trans, const char *diag, in m, in n,
+               const void *alpha, const void *a, in lda, void *b, in ldb, len, len, len, len);
+} job;
+
+/* A matrix by columns on its way, and what belongs to its reflections. */
+typedef struct parts {
+  char *a, *tau, *t, *work;
+} parts;
+
+static int64_t parts_size(const job *j) {
+  const int64_t held = luc__max64(luc__max64(j->wide, j->s.n), j->k);
+  return j->s.m * held + j->k + (j->k + held) * j->block;
+}
+
+static parts take(const job *j, char *block) {
+  const int64_t held = luc__max64(luc__max64(j->wide, j->s.n), j->k);
+  parts p = {.a = block};
+  p.tau = at(&j->l, p.a, j->s.m * held);
+  p.t = at(&j->l, p.tau, j->k);
+  p.work = at(&j->l, p.t, j->k * j->block);
+  return p;
+}
+
+static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t wide, job *j) {
+  *j = (job){.s = s, .k = luc__min64(s.m, s.n), .wide = wide};
+  j->block = j->k <= 256 ? 16 : 32;
+  LUC_TRY(luc__lapack_open(ctx, &s, wide, &j->l));
+  LUC_TRY(luc__lapack_routine(ctx, &j->l, "geqr2", &j->geqr2));
+  LUC_TRY(luc__lapack_routine(ctx, &j->l, "larft", &j->larft));
+  LUC_TRY(luc__lapack_routine(ctx, &j->l, "larfb", &j->larfb));
+  LUC_TRY(luc__lapack_routine(ctx, &j->l, "org2r", &j->org2r));
+  LUC_TRY(luc__lapack_routine(ctx, &j->l, "trtri", &j->trtri));
+  return luc__lapack_routine(ctx, &j->l, "trsm", &j->trsm);
+}
+
+/* Applies the block of reflections from column i on to columns [i, m) from `to` on, or from the
+ * right to its rows. */
+static void apply(const job *j, const parts *p, int64_t i, const char *side, const char *trans,
+                  int64_t others, char *c, int64_t ldc) {
+  const int64_t m = j->s.m;
+  const int lda = (int)m, width = (int)luc__min64(j->block, j->k - i), n = (int)others;
+  const int length = (int)(m - i), ld = (int)ldc;
+  const bool left = side[0] == 'L';
+  if (others == 0) return;
+  j->larfb(side, trans, "F", "C", left ? &length : &n, left ? &n : &length, &width,
+           at(&j->l, p->a, i * (m + 1)), &lda, at(&j->l, p->t, i * j->block), &j->block, c, &ld,
+           p->work, &n, 1, 1, 1, 1);
+}
+
+/* The i-th matrix into R and reflections below it. */
+static int reduce(const job *j, int64_t i, const parts *p) {
+  const int64_t m = j->s.m, n = j->s.n;
+  const int lda = (int)m;
+  int info = 0;
+  transpose(&j->l, p->a, (const char *)j->from + (size_t)(i * m * n) * j->l.item, m, n);
+  for (int64_t c = 0; c < j->k && info == 0; c += j->block) {
+    const int length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
+    char *corner = at(&j->l, p->a, c * (m + 1)), *tau = at(&j->l, p->tau, c);
+    const int64_t next = c + width;
+    j->geqr2(&length, &width, corner, &lda, tau, p->work, &info);
+    j->larft("F", "C", &length, &width, corner, &lda, tau, at(&j->l, p->t, c * j->block), &j->block,
+             1, 1);
+    apply(j, p, c, "L", "T", n - next, at(&j->l, p->a, next * m + c), m);
+  }
+  return info;
+}
+
+/* Columns become those of Q. */
+static int form_q(const job *j, const parts *p) {
+  const int64_t m = j->s.m;
+  const int lda = (int)m;
+  int info = 0;
+  for (int64_t c = j->k; c < j->wide; c++) {
+    char *column = at(&j->l, p->a, c * m);
+    memset(column, 0, (size_t)m * j->l.item);
+    if (j->l.f32)
+      ((float *)column)[c] = 1;
+    else
+      ((double *)column)[c] = 1;
+  }
+  for (int64_t c = (j->k - 1) / j->block * j->block; c >= 0 && info == 0; c -= j->block) {
+    const int length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
+    const int64_t next = c + width;
+    apply(j, p, c, "L", "N", j->wide - next, at(&j->l, p->a, next * m + c), m);
+    j->org2r(&length, &width, &width, at(&j->l, p->a, c * (m + 1)), &lda, at(&j->l, p->tau, c),
+             p->work, &info);
+    /* Q's part above is that of the blocks before, of which nothing is there yet */
+    for (int64_t column = c; column < next; column++)
+      memset(at(&j->l, p->a, column * m), 0, (size_t)c * j->l.item);
+  }
+  return info;
+}
+
+/* R [rows, n] is the upper triangle of the factored columns [n, m]. */
+static void take_r(const lapack *l, char *r, const char *columns, int64_t m, int64_t n,
+                   int64_t rows) {
+  const int64_t size = (int64_t)l->item;
+  l->turn(r, n * size, columns, m * size, rows, n, false);
+  for (int64_t i = 1; i < rows; i++) memset(r + i * n * size, 0, (size_t)((i < n ? i : n) * size));
+}
+
+static int qr(const void *job_, int64_t i, char *block) {
+  const job *j = job_;
+  const int64_t m = j->s.m, n = j->s.n;
+  const parts p = take(j, block);
+  int info = reduce(j, i, &p);
+  if (j->r) take_r(&j->l, at(&j->l, j->r, i * j->wide * n), p.a, m, n, j->wide);
+  if (!j->q || info) return info;
+  info = form_q(j, &p);
+  transpose(&j->l, at(&j->l, j->q, i * m * j->wide), p.a, j->wide, m);
+  return info;
+}
+
+luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,
+                   void *r) {
+  job j;
+  if (s.count == 0 || s.m == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, s, complete ? s.m : luc__min64(s.m, s.n), &j));
+  j.from = a, j.q = q, j.r = r;
+  return luc__lapack_loop(ctx, &j.l, s.count, 4 * s.m * j.wide * j.k,
+                          (size_t)parts_size(&j) * j.l.item, qr, &j);
+}
+
+/* ---- least squares ---- */
+
+/* |R| |R^-1|, at least as much as R's largest by its least singular value. */
+static double condition(const job *j, const char *r, char *inverse) {
+  const int64_t m = j->s.m, n = j->s.n;
+  const int order = (int)n;
+  double sums[2] = {0, 0};
+  int info = 0;
+  for (int64_t c = 0; c < n; c++)
+    memcpy(at(&j->l, inverse, c * n), luc__lapack_from(&j->l, r, c * m),
+           (size_t)(c + 1) * j->l.item);
+  j->trtri("U", "N", &order, inverse, &order, &info, 1, 1);
+  if (info) return INFINITY;
+  for (int64_t c = 0; c < n; c++)
+    for (int64_t i = 0; i <= c; i++)
+      for (int side = 0; side < 2; side++) {
+        const char *of = side ? inverse : r;
+        const int64_t place = c * (side ? n : m) + i;
+        double v = j->l.f32 ? (double)((const float *)of)[place] : ((const double *)of)[place];
+        sums[side] += v * v;
+      }
+  return sqrt(sums[0]) * sqrt(sums[1]);
+}
+
+/* Right hand sides lie by rows: B^T Q R^-T. */
+static int least_squares(const void *job_, int64_t i, char *block) {
+  static const float one32 = 1;
+  static const double one64 = 1;
+  const job *j = job_;
+  const int64_t m = j->s.m, n = j->s.n, k = j->wide;
+  const int lda = (int)m, order = (int)n, right = (int)k;
+  const void *one = j->l.f32 ? (const void *)&one32 : (const void *)&one64;
+  const parts p = take(j, block);
+  char *b = at(&j->l, j->r, i * m * k);
+  const int info = reduce(j, i, &p);
+  if (info) return info;
+  if (!(condition(j, p.a, at(&j->l, block, parts_size(j))) < j->limit)) { /* NaN too */
+    j->info[i] = 1;
+    return 0;
+  }
+  for (int64_t c = 0; c < n; c += j->block) apply(j, &p, c, "R", "N", k, at(&j->l, b, c * k), k);
+  j->trsm("R", "U", "T", "N", &right, &order, one, p.a, &lda, b, &right, 1, 1, 1, 1);
+  return 0;
+}
+
+luc_status luc__least_squares(luc_context *ctx, luc_matrices s, int64_t k, double limit,
+                              const void *a, void *b, int32_t *info) {
+  job j;
+  if (luc__lapack_empty(&s, s.n, info) || k == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, s, k, &j));
+  j.from = a, j.r = b, j.limit = limit, j.info = info;
+  return luc__lapack_loop(ctx, &j.l, s.count, 2 * s.m * s.n * (s.n + k),
+                          (size_t)(parts_size(&j) + s.n * s.n) * j.l.item, least_squares, &j);
+}
