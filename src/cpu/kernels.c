@@ -14,6 +14,7 @@
 #include "cpu/gemm_kernels.h"
 #include "cpu/grid_kernels.h"
 #include "cpu/index_kernels.h"
+#include "cpu/sort_kernels.h"
 #include "cpu/isa.h"
 #include "cpu/random.h"
 #include "cpu/optim_kernels.h"
@@ -45,6 +46,7 @@ static const luc_kernels tables[] = {
         .random = &luc__random_base,
         .recurrence = luc__recurrence_base,
         .index = &luc__index_base,
+        .sort = &luc__sort_base,
         .fft = luc__fft_base,
         .distance = luc__distance_base,
         .grid = luc__grid_base,
@@ -71,6 +73,7 @@ static const luc_kernels tables[] = {
         .random = &luc__random_avx2,
         .recurrence = luc__recurrence_avx2,
         .index = &luc__index_avx2,
+        .sort = &luc__sort_avx2,
         .fft = luc__fft_avx2,
         .distance = luc__distance_avx2,
         .grid = luc__grid_avx2,
@@ -96,6 +99,7 @@ static const luc_kernels tables[] = {
         .random = &luc__random_avx512,
         .recurrence = luc__recurrence_avx512,
         .index = &luc__index_avx512,
+        .sort = &luc__sort_avx512,
         .fft = luc__fft_avx512,
         .distance = luc__distance_avx512,
         .grid = luc__grid_avx512,

@@ -35,6 +35,7 @@ typedef struct luc_kernels {
   const struct luc_optim_kernels *optim;
   const struct luc_recurrence_kernels *recurrence;
   const struct luc_index_kernels *index;
+  const struct luc_sort_kernels *sort;
   const struct luc_fft_kernels *fft;
   const struct luc_distance_kernels *distance; /* [2] */
   const struct luc_grid_kernels *grid;         /* [2] */

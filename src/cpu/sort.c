@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cpu/histogram.h"
+#include "cpu/kernels.h"
+#include "cpu/sort_kernels.h"
 
 typedef struct pair {
   uint64_t key;
@@ -12,51 +14,6 @@ typedef struct pair {
 } pair;
 
 enum { SMALL = 48, FEW = 32, GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
-
-/* ---- keys ---- */
-
-/* Both without branches, so that loops of them become vector code. Adding 0 makes -0 0. */
-static inline uint64_t float_key(float f) {
-  uint32_t bits, nan = -(uint32_t)(f != f);
-  f = f + 0.0f;
-  memcpy(&bits, &f, sizeof bits);
-  return (bits ^ (-(bits >> 31) | 0x80000000u)) | nan;
-}
-
-static inline uint64_t double_key(double f) {
-  uint64_t bits, nan = -(uint64_t)(f != f);
-  f = f + 0.0;
-  memcpy(&bits, &f, sizeof bits);
-  return (bits ^ (-(bits >> 63) | (uint64_t)1 << 63)) | nan;
-}
-
-/* The keys of n elements that are `step` apart. */
-#define KEYS(T, key)                                                                               \
-  for (int64_t i = 0; i < n; i++) {                                                                \
-    T v = ((const T *)x)[at + i * step];                                                           \
-    keys[i] = key;                                                                                 \
-  }                                                                                                \
-  break
-static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, int64_t n,
-                      uint64_t *restrict keys) {
-  switch (dtype) {
-  case LUC_FLOAT32: KEYS(float, float_key(v));
-  case LUC_FLOAT64: KEYS(double, double_key(v));
-  case LUC_FLOAT16: KEYS(uint16_t, float_key(luc__half_to_float(v)));
-  case LUC_BFLOAT16: KEYS(uint16_t, float_key(luc__bfloat16_to_float(v)));
-  case LUC_INT8: KEYS(int8_t, (uint8_t)(v ^ INT8_MIN));
-  case LUC_INT16: KEYS(int16_t, (uint16_t)(v ^ INT16_MIN));
-  case LUC_INT32: KEYS(int32_t, (uint32_t)v ^ 0x80000000u);
-  case LUC_INT64: KEYS(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);
-  default: KEYS(uint8_t, v);
-  }
-}
-
-static uint64_t key_of(const void *x, luc_dtype dtype, int64_t i) {
-  uint64_t key;
-  fill_keys(x, dtype, i, 0, 1, &key);
-  return key;
-}
 
 static uint64_t nan_key(luc_dtype dtype) {
   if (!luc__dtype_is_float(dtype)) return UINT64_MAX; /* no small integer's key; see is_nan */
@@ -78,21 +35,21 @@ static void insertion_sort(pair *p, int64_t n) {
   }
 }
 
-/* One byte of the key after another, skipping bytes that are all alike. Leaves the result in p. */
+/* One byte of the key after another, but those that are all alike. Leaves the result in p. */
 static void radix_sort(pair *p, pair *spare, int64_t n) {
-  int64_t counts[8][256] = {{0}};
-  for (int64_t i = 0; i < n; i++)
-    for (int d = 0; d < 8; d++) counts[d][p[i].key >> (8 * d) & 255]++;
+  uint64_t apart = 0;
+  for (int64_t i = 1; i < n; i++) apart |= p[i].key ^ p[0].key;
   pair *from = p, *to = spare;
-  for (int d = 0; d < 8; d++) {
-    if (counts[d][p[0].key >> (8 * d) & 255] == n) continue;
-    int64_t at = 0;
+  for (int shift = 0; shift < 64; shift += 8) {
+    if (!(apart >> shift & 255)) continue;
+    int64_t places[256] = {0}, at = 0;
+    for (int64_t i = 0; i < n; i++) places[from[i].key >> shift & 255]++;
     for (int v = 0; v < 256; v++) {
-      int64_t c = counts[d][v];
-      counts[d][v] = at;
-      at += c;
+      int64_t count = places[v];
+      places[v] = at;
+      at += count;
     }
-    for (int64_t i = 0; i < n; i++) to[counts[d][from[i].key >> (8 * d) & 255]++] = from[i];
+    for (int64_t i = 0; i < n; i++) to[places[from[i].key >> shift & 255]++] = from[i];
     pair *t = from;
     from = to;
     to = t;
@@ -111,6 +68,7 @@ static void sort_pairs(pair *p, pair *spare, int64_t n) {
 
 typedef struct sort_lines {
   const luc_sort_job *job;
+  const luc_sort_kernels *kernels;
   pair *scratch; /* 2 n pairs for each piece */
   int64_t lines, pieces, kept;
 } sort_lines;
@@ -128,49 +86,45 @@ static int64_t mode_place(const luc_sort_job *job, const pair *p) {
   return best;
 }
 
+/* Elements of line x, of width T, at the places in p. */
+#define TAKE(T)                                                                                    \
+  for (int64_t k = 0; k < kept; k++)                                                               \
+    ((T *)values)[to + k * job->inner] = ((const T *)job->x)[first + p[k].at * job->inner];        \
+  break
+
 /* Writes the `kept` elements that p tells the places of. */
 static void write_line(const luc_sort_job *job, const pair *p, int64_t line, int64_t kept) {
-  int64_t outer = line / job->inner, inner = line % job->inner;
-  size_t size = luc__dtype_size(job->dtype);
-  for (int64_t k = 0; k < kept; k++) {
-    int64_t to = (outer * kept + k) * job->inner + inner, at = p[k].at;
-    if (job->indices) job->indices[to] = at;
-    const char *source =
-        (const char *)job->x + (size_t)((outer * job->n + at) * job->inner + inner) * size;
-    if (job->values) memcpy((char *)job->values + (size_t)to * size, source, size);
+  const int64_t outer = line / job->inner, inner = line % job->inner;
+  const int64_t to = outer * kept * job->inner + inner, first = outer * job->n * job->inner + inner;
+  void *values = job->values;
+  for (int64_t k = 0; job->indices && k < kept; k++) job->indices[to + k * job->inner] = p[k].at;
+  if (!values) return;
+  switch (luc__dtype_size(job->dtype)) {
+  case 1: TAKE(uint8_t);
+  case 2: TAKE(uint16_t);
+  case 4: TAKE(uint32_t);
+  default: TAKE(uint64_t);
   }
 }
 
 /* The keys, in the order wanted, of n elements from i on of a line that begins at `first`. */
-static void line_keys(const luc_sort_job *job, int64_t first, int64_t i, int64_t n,
-                      uint64_t *keys) {
-  uint64_t flip = job->descending ? UINT64_MAX : 0;
-  fill_keys(job->x, job->dtype, first + i * job->inner, job->inner, n, keys);
-  for (int64_t k = 0; k < n; k++) keys[k] ^= flip;
+static void line_keys(const sort_lines *s, int64_t first, int64_t i, int64_t n, uint64_t *keys) {
+  const luc_sort_job *job = s->job;
+  s->kernels->keys(job->x, job->dtype, first + i * job->inner, job->inner, n,
+                   job->descending ? UINT64_MAX : 0, keys);
 }
 
 /* Of a line that begins at `first`, the `keep` first in order, the rest only looked at: for
  * keep <= FEW. Blocks of keys with nothing before the last of them are passed over whole. */
-enum { BLOCK = 16 };
-
-/* The highest bit: is a less than b? The least instruction set has no vectors for a comparison. */
-static inline uint64_t borrow(uint64_t a, uint64_t b) {
-  return (~a & b) | ((~a | b) & (a - b));
-}
-
-static void take_first(const luc_sort_job *job, int64_t first, int64_t keep, pair *best) {
+static void take_first(const sort_lines *s, int64_t first, int64_t keep, pair *best) {
+  const luc_sort_job *job = s->job;
   uint64_t keys[STRIP], limit = UINT64_MAX;
   int64_t found = 0;
   for (int64_t i = 0; i < job->n; i += STRIP) {
     int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
-    line_keys(job, first, i, n, keys);
+    line_keys(s, first, i, n, keys);
     for (int64_t j = 0; j < n; j++) {
-      while (found == keep && j % BLOCK == 0 && j + BLOCK <= n) {
-        uint64_t before = 0;
-        for (int k = 0; k < BLOCK; k++) before |= borrow(keys[j + k], limit);
-        if (before >> 63) break;
-        j += BLOCK;
-      }
+      if (found == keep && j % LUC_SORT_BLOCK == 0) j = s->kernels->pass(keys, j, n, limit);
       if (j == n) break;
       if (found == keep && keys[j] >= limit) continue;
       int64_t k = found < keep ? found++ : keep - 1;
@@ -181,24 +135,25 @@ static void take_first(const luc_sort_job *job, int64_t first, int64_t keep, pai
   }
 }
 
-static void fill_pairs(const luc_sort_job *job, int64_t first, pair *p) {
+static void fill_pairs(const sort_lines *s, int64_t first, pair *p) {
+  const luc_sort_job *job = s->job;
   uint64_t keys[STRIP];
   for (int64_t i = 0; i < job->n; i += STRIP) {
     int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
-    line_keys(job, first, i, n, keys);
+    line_keys(s, first, i, n, keys);
     for (int64_t k = 0; k < n; k++) p[i + k] = (pair){keys[k], i + k};
   }
 }
 
 /* Those of ranks [a, b) of a long line, without sorting the rest: a sample of it says between which
  * two keys they may be expected. NULL: they were not there. */
-static const pair *select_ranks(const luc_sort_job *job, int64_t first, int64_t a, int64_t b,
-                                pair *p) {
+static const pair *select_ranks(const sort_lines *s, int64_t first, int64_t a, int64_t b, pair *p) {
+  const luc_sort_job *job = s->job;
   enum { SLACK = 16 };
   int64_t count = job->n / 64 < 4096 ? job->n / 64 : 4096;
   uint64_t keys[STRIP], low = 0, high = UINT64_MAX;
   for (int64_t i = 0; i < count; i++) {
-    line_keys(job, first, i * (job->n / count), 1, keys);
+    line_keys(s, first, i * (job->n / count), 1, keys);
     p[i] = (pair){keys[0], i};
   }
   sort_pairs(p, p + job->n, count);
@@ -210,8 +165,11 @@ static const pair *select_ranks(const luc_sort_job *job, int64_t first, int64_t 
   int64_t below = 0, kept = 0;
   for (int64_t i = 0; i < job->n; i += STRIP) {
     int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
-    line_keys(job, first, i, n, keys);
+    line_keys(s, first, i, n, keys);
     for (int64_t k = 0; k < n; k++) {
+      if (a == 0 && high < UINT64_MAX && k % LUC_SORT_BLOCK == 0)
+        k = s->kernels->pass(keys, k, n, high + 1);
+      if (k == n) break;
       below += keys[k] < low;
       p[kept] = (pair){keys[k], i + k};
       kept += (keys[k] >= low) & (keys[k] <= high);
@@ -223,13 +181,14 @@ static const pair *select_ranks(const luc_sort_job *job, int64_t first, int64_t 
 }
 
 /* How many of a line are NaN; *place: the first, or -1. */
-static int64_t count_nan(const luc_sort_job *job, int64_t first, int64_t *place) {
+static int64_t count_nan(const sort_lines *s, int64_t first, int64_t *place) {
+  const luc_sort_job *job = s->job;
   uint64_t keys[STRIP], nan = nan_key(job->dtype);
   int64_t count = 0;
   *place = -1;
   for (int64_t i = 0; luc__dtype_is_float(job->dtype) && i < job->n; i += STRIP) {
     int64_t n = job->n - i < STRIP ? job->n - i : STRIP, before = count;
-    fill_keys(job->x, job->dtype, first + i * job->inner, job->inner, n, keys);
+    s->kernels->keys(job->x, job->dtype, first + i * job->inner, job->inner, n, 0, keys);
     for (int64_t k = 0; k < n; k++) count += keys[k] == nan;
     for (int64_t k = 0; before == 0 && count > 0 && *place < 0; k++)
       if (keys[k] == nan) *place = i + k;
@@ -243,21 +202,21 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
   const luc_sort_job *job = s->job;
   int64_t n = job->n, a = job->pick == LUC_PICK_KTH ? job->keep : 0;
   if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < n) {
-    take_first(job, first, s->kept, p);
+    take_first(s, first, s->kept, p);
     return p;
   }
   if (job->pick == LUC_PICK_MEDIAN || job->pick == LUC_PICK_NANMEDIAN) {
-    int64_t nan, count = count_nan(job, first, &nan);
+    int64_t nan, count = count_nan(s, first, &nan);
     bool skips = job->pick == LUC_PICK_NANMEDIAN && count < n;
     p->at = nan;
     if (count > 0 && !skips) return p;
     a = (n - count - 1) / 2;
   }
   if (job->pick != LUC_PICK_MODE && n >= LONG && s->kept <= n / 8) {
-    const pair *found = select_ranks(job, first, a, a + s->kept, p);
+    const pair *found = select_ranks(s, first, a, a + s->kept, p);
     if (found) return found;
   }
-  fill_pairs(job, first, p);
+  fill_pairs(s, first, p);
   sort_pairs(p, p + n, n);
   if (job->pick == LUC_PICK_MODE) return p + mode_place(job, p);
   return p + a;
@@ -278,6 +237,7 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
   sort_lines s = {.job = job, .lines = job->outer * job->inner};
+  s.kernels = luc__kernels(ctx)->sort;
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
   s.pieces = s.lines * job->n / GRAIN + 1;
@@ -293,12 +253,13 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
 
 /* ---- distinct elements ---- */
 
-int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *order,
-                      int64_t *firsts, int64_t *inverse, int64_t *counts) {
+int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                      const int64_t *order, int64_t *firsts, int64_t *inverse, int64_t *counts) {
+  const luc_sort_kernels *kernels = luc__kernels(ctx)->sort;
   int64_t found = 0;
-  uint64_t last = 0;
+  uint64_t last = 0, key;
   for (int64_t i = 0; i < n; i++) {
-    uint64_t key = key_of(x, dtype, order[i]);
+    kernels->keys(x, dtype, order[i], 1, 1, 0, &key);
     if (i == 0 || key != last || is_nan(dtype, key)) { /* NaN equals nothing */
       firsts[found] = order[i];
       if (counts) counts[found] = 0;
@@ -334,12 +295,13 @@ int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t ran
 
 typedef struct search {
   const luc_search_job *job;
+  const luc_sort_kernels *kernels;
   uint64_t *keys; /* of all bounds */
 } search;
 
 static void bound_keys(void *arg, int64_t begin, int64_t end) {
   const search *s = arg;
-  fill_keys(s->job->bounds, s->job->dtype, begin, 1, end - begin, s->keys + begin);
+  s->kernels->keys(s->job->bounds, s->job->dtype, begin, 1, end - begin, 0, s->keys + begin);
 }
 
 /* How many of m bounds are below each of n keys, AHEAD of which are looked for at once: then they
@@ -365,7 +327,7 @@ static void search_range(void *arg, int64_t begin, int64_t end) {
     int64_t row = job->per_row ? begin / job->per_row : 0, n = end - begin;
     if (job->per_row && n > (row + 1) * job->per_row - begin) n = (row + 1) * job->per_row - begin;
     if (n > AHEAD) n = AHEAD;
-    fill_keys(job->values, job->dtype, begin, 1, n, keys);
+    s->kernels->keys(job->values, job->dtype, begin, 1, n, 0, keys);
     bool most[AHEAD];
     for (int64_t k = 0; k < n; k++) {
       most[k] = job->right && keys[k] == UINT64_MAX;
@@ -381,7 +343,7 @@ static void search_range(void *arg, int64_t begin, int64_t end) {
 luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   int64_t rows = job->per_row ? job->n / job->per_row : 1, bounds = rows * job->m;
   size_t bytes = luc__mul_size((size_t)bounds + 1, sizeof(uint64_t));
-  search s = {job, luc__alloc(ctx, bytes)};
+  search s = {job, luc__kernels(ctx)->sort, luc__alloc(ctx, bytes)};
   if (!s.keys) return LUC_ERR_MEMORY;
   luc__parallel_for(ctx, bounds, GRAIN, bound_keys, &s);
   luc__parallel_for(ctx, job->n, GRAIN, search_range, &s);

@@ -31,8 +31,8 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job);
 /* The distinct ones of n elements whose sorted order is given. Writes the positions of the first of
  * each to firsts, for every element which one it is to inverse, how often each stands to counts
  * (the last two may be NULL), and returns how many there are. */
-int64_t luc__distinct(luc_dtype dtype, const void *x, int64_t n, const int64_t *order,
-                      int64_t *firsts, int64_t *inverse, int64_t *counts);
+int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                      const int64_t *order, int64_t *firsts, int64_t *inverse, int64_t *counts);
 /* The same of integers near each other, by a table of the `range` numbers from low on. values, in
  * order, and counts have room for one more than there can be. */
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,

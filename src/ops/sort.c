@@ -227,7 +227,7 @@ static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *fla
   job.x = x->data;
   job.indices = at;
   LUC_GO(luc__sort(ctx, &job));
-  found = luc__distinct(dtype, x->data, n, at, first, parts.which, parts.often);
+  found = luc__distinct(ctx, dtype, x->data, n, at, first, parts.which, parts.often);
   LUC_GO(luc__tensor_empty(ctx, dtype, 1, &found, &y));
   out[0] = luc_v_tensor(y);
   gather_values(x, first, y);

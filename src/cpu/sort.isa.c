@@ -1,0 +1,59 @@
+/* Keys: unsigned numbers in the order of the elements, NaN the largest and zeros equal. */
+#include "cpu/sort_kernels.h"
+
+#include <string.h>
+
+#include "cpu/half.h"
+#include "cpu/isa.h"
+
+/* Both without branches, so that loops of them become vector code. Adding 0 makes -0 0. */
+static inline uint64_t float_key(float f) {
+  uint32_t bits, nan = -(uint32_t)(f != f);
+  f = f + 0.0f;
+  memcpy(&bits, &f, sizeof bits);
+  return (bits ^ (-(bits >> 31) | 0x80000000u)) | nan;
+}
+
+static inline uint64_t double_key(double f) {
+  uint64_t bits, nan = -(uint64_t)(f != f);
+  f = f + 0.0;
+  memcpy(&bits, &f, sizeof bits);
+  return (bits ^ (-(bits >> 63) | (uint64_t)1 << 63)) | nan;
+}
+
+#define KEYS(T, key)                                                                               \
+  for (int64_t i = 0; i < n; i++) {                                                                \
+    T v = ((const T *)x)[at + i * step];                                                           \
+    keys[i] = (key) ^ flip;                                                                        \
+  }                                                                                                \
+  break
+static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, int64_t n,
+                      uint64_t flip, uint64_t *restrict keys) {
+  switch (dtype) {
+  case LUC_FLOAT32: KEYS(float, float_key(v));
+  case LUC_FLOAT64: KEYS(double, double_key(v));
+  case LUC_FLOAT16: KEYS(uint16_t, float_key(luc__half_to_float(v)));
+  case LUC_BFLOAT16: KEYS(uint16_t, float_key(luc__bfloat16_to_float(v)));
+  case LUC_INT8: KEYS(int8_t, (uint8_t)(v ^ INT8_MIN));
+  case LUC_INT16: KEYS(int16_t, (uint16_t)(v ^ INT16_MIN));
+  case LUC_INT32: KEYS(int32_t, (uint32_t)v ^ 0x80000000u);
+  case LUC_INT64: KEYS(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);
+  default: KEYS(uint8_t, v);
+  }
+}
+
+/* The highest bit: is a less than b? The least instruction set has no vectors for a comparison. */
+static inline uint64_t borrow(uint64_t a, uint64_t b) {
+  return (~a & b) | ((~a | b) & (a - b));
+}
+
+static int64_t pass(const uint64_t *keys, int64_t j, int64_t n, uint64_t limit) {
+  for (; j + LUC_SORT_BLOCK <= n; j += LUC_SORT_BLOCK) {
+    uint64_t below = 0;
+    for (int k = 0; k < LUC_SORT_BLOCK; k++) below |= borrow(keys[j + k], limit);
+    if (below >> 63) break;
+  }
+  return j;
+}
+
+const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass};
