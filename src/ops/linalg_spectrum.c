@@ -400,7 +400,7 @@ static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_t
 /* lstsq(A, B, rcond, driver) -> solution, residuals, rank, singular_values. A driver tells
  * which of them PyTorch's gives. */
 luc_status luc__run_linalg_lstsq(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *kept[4] = {NULL};
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   luc_formula f = luc__formula(ctx);
   int driver;
   bool vectors = b->ndim == a->ndim - 1;
@@ -420,17 +420,7 @@ luc_status luc__run_linalg_lstsq(luc_context *ctx, luc_value *args, luc_value *o
   luc_value none = luc_v_ints((int64_t[]){0}, 1);
   luc_tensor *empty = luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(args[0], none));
   rest = driver == 0 ? empty : residuals(&f, a, x, b, rank);
-  luc__f_keep(&f, vectors ? luc__f_squeeze(&f, x, -1) : x, &kept[0]);
-  luc__f_keep(&f, rest, &kept[1]);
-  luc__f_keep(&f, driver == 1 ? luc__f_to(&f, empty, LUC_INT64) : rank, &kept[2]);
-  luc__f_keep(&f, driver < 2 ? empty : values, &kept[3]);
-  luc_status status = luc__f_end(&f, NULL, NULL);
-  for (int i = 0; i < 4; i++) {
-    if (status == LUC_OK) {
-      out[i] = luc_v_tensor(kept[i]);
-    } else {
-      luc_tensor_release(ctx, kept[i]);
-    }
-  }
-  return status;
+  if (vectors) x = luc__f_squeeze(&f, x, -1);
+  if (driver == 1) rank = luc__f_to(&f, empty, LUC_INT64);
+  return luc__f_results(&f, 4, (luc_tensor *[]){x, rest, rank, driver < 2 ? empty : values}, out);
 }
