@@ -11,6 +11,8 @@
 
 /* Below this many multiplications a product is one piece: some microseconds of work. */
 static const int64_t PIECE_WORK = 1 << 20;
+/* What writing an element takes, in multiplications. */
+enum { WRITE_WORK = 16 };
 
 typedef enum path {
   PATH_DOTS,   /* rows of A with rows of B */
@@ -99,7 +101,8 @@ static void run_pieces(void *arg, int64_t begin, int64_t end) {
 
 static luc_status run_job(luc_context *ctx, job *j) {
   int64_t pieces = j->row_cuts * j->column_cuts * j->g.batch;
-  int64_t work = j->g.m * j->g.n * j->g.k / (j->row_cuts * j->column_cuts) * weight_of(&j->g);
+  int64_t elements = j->g.m * j->g.n / (j->row_cuts * j->column_cuts);
+  int64_t work = elements * (j->g.k * weight_of(&j->g) + WRITE_WORK);
   int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
   if (j->path == PATH_SERIAL)
     LUC_TRY(

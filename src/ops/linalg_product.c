@@ -286,7 +286,7 @@ luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
 /* ---- the Kronecker product ---- */
 
 /* Rows shorter than this are lined up to whole rows of the result before they are multiplied. */
-enum { SHORT_ROW = 256 };
+enum { SHORT_ROW = 256, BLOCK_ROW = 16 }; /* or, from the latter on, factors of products */
 
 /* Sizes of t, with leading ones to n dimensions, each after (or before) a one; if the last is to
  * be repeated (`times` > 0), it is laid out so together with the one beside it. */
@@ -305,6 +305,21 @@ static luc_tensor *spread(luc_formula *f, luc_tensor *t, int n, bool after, int6
   return luc__f_reshape(f, t, 2 * n - 1, sizes);
 }
 
+/* Every row of a beside every row of b, as columns and rows whose products are the result. */
+static luc_tensor *products_of_rows(luc_formula *f, luc_tensor *a, luc_tensor *b, int n) {
+  int64_t sizes[LUC_MAX_DIMS], la = a->sizes[a->ndim - 1], lb = b->sizes[b->ndim - 1], rows = 1;
+  luc_tensor *x = spread(f, a, n, false, 0), *y = spread(f, b, n, true, 0);
+  for (int d = 0; f->status == LUC_OK && d < 2 * n - 2; d++) {
+    sizes[d] = x->sizes[d] * y->sizes[d];
+    rows *= sizes[d];
+  }
+  sizes[2 * n - 2] = la, sizes[2 * n - 1] = 1;
+  x = luc__f_reshape(f, luc__f_expand(f, x, 2 * n, sizes), 3, (int64_t[]){rows, la, 1});
+  sizes[2 * n - 2] = 1, sizes[2 * n - 1] = lb;
+  y = luc__f_reshape(f, luc__f_expand(f, y, 2 * n, sizes), 3, (int64_t[]){rows, 1, lb});
+  return luc__f2(f, LUC_OP_bmm, x, y);
+}
+
 luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   int n = a->ndim > b->ndim ? a->ndim : b->ndim;
@@ -312,15 +327,19 @@ luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, 2 * n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "kron: at most %d dimensions (got %d)",
             LUC_MAX_DIMS / 2, n);
   luc_formula f = luc__formula(ctx);
+  for (int d = 0; d < n; d++)
+    sizes[d] = (d < n - a->ndim ? 1 : a->sizes[d - (n - a->ndim)]) *
+               (d < n - b->ndim ? 1 : b->sizes[d - (n - b->ndim)]);
   if (a->ndim > 1 && b->ndim > 1) {
     int64_t la = a->sizes[a->ndim - 1], lb = b->sizes[b->ndim - 1];
+    bool real = a->dtype == LUC_FLOAT32 || a->dtype == LUC_FLOAT64;
+    if (real && a->dtype == b->dtype && lb >= BLOCK_ROW && lb < SHORT_ROW)
+      return luc__f_result(&f, luc__f_reshape(&f, products_of_rows(&f, a, b, n), n, sizes), out);
     if (lb < SHORT_ROW && la > 1 && a->numel >= 4 * la && b->numel >= 4 * lb)
       times[0] = lb, times[1] = la;
   }
   luc_tensor *x = spread(&f, a, n, false, times[0]), *y = spread(&f, b, n, true, times[1]);
   luc_tensor *r = luc__f2(&f, LUC_OP_mul, x, y);
-  for (int d = 0; r && d < n; d++)
-    sizes[d] = 2 * d + 1 < r->ndim ? r->sizes[2 * d] * r->sizes[2 * d + 1] : r->sizes[2 * d];
   return luc__f_result(&f, luc__f_reshape(&f, r, n, sizes), out);
 }
 

@@ -107,6 +107,15 @@ describe("linalg", function()
     end
   end)
 
+  it("multiplies every element by a matrix, whatever rows and dimensions", function()
+    for _, sizes in ipairs {{{3, 4}, {5, 15}}, {{3, 4}, {5, 16}}, {{2, 3, 4}, {5, 33}},
+        {{4, 4}, {2, 3, 300}}, {{1, 1}, {1, 16}}, {{3, 0}, {2, 16}}, {{4}, {20}}} do
+      local a, b = random(table.unpack(sizes[1])), random(table.unpack(sizes[2]))
+      local zero = lucerna.zeros_like(b)
+      parity.close(lucerna.kron(a, b), lucerna.real(lucerna.kron(a, lucerna.complex(b, zero))))
+    end
+  end)
+
   it("finds the step at which a matrix proves singular", function()
     for _, n in ipairs {3, 16, 20, 50} do
       local a = lucerna.eye(n):mul(2)
