@@ -332,7 +332,7 @@ luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
                (d < n - b->ndim ? 1 : b->sizes[d - (n - b->ndim)]);
   if (a->ndim > 1 && b->ndim > 1) {
     int64_t la = a->sizes[a->ndim - 1], lb = b->sizes[b->ndim - 1];
-    bool real = a->dtype == LUC_FLOAT32 || a->dtype == LUC_FLOAT64;
+    bool real = (a->dtype == LUC_FLOAT32 || a->dtype == LUC_FLOAT64) && !ctx->autocast; /* of bmm */
     if (real && a->dtype == b->dtype && lb >= BLOCK_ROW && lb < SHORT_ROW)
       return luc__f_result(&f, luc__f_reshape(&f, products_of_rows(&f, a, b, n), n, sizes), out);
     if (lb < SHORT_ROW && la > 1 && a->numel >= 4 * la && b->numel >= 4 * lb)

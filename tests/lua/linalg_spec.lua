@@ -114,6 +114,9 @@ describe("linalg", function()
       local zero = lucerna.zeros_like(b)
       parity.close(lucerna.kron(a, b), lucerna.real(lucerna.kron(a, lucerna.complex(b, zero))))
     end
+    local _ <close> = lucerna.autocast("cpu")
+    local a = lucerna.randn(32, 32)
+    assert.equal(lucerna.float32, lucerna.kron(a, a).dtype)
   end)
 
   it("finds the step at which a matrix proves singular", function()
