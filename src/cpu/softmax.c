@@ -4,8 +4,9 @@
 #include "cpu/kernels.h"
 #include "cpu/softmax_kernels.h"
 
-/* Elements of a piece: some microseconds of exponentials. Columns are cut in blocks. */
-enum { PIECE_SIZE = 1 << 14, COLUMN_BLOCK = LUC_SOFTMAX_COLUMNS };
+/* Elements of a piece: some microseconds of exponentials. A piece's first and last rows are alone
+ * in their stages, so many rows make no more than so many pieces. Columns are cut in blocks. */
+enum { PIECE_SIZE = 1 << 14, MOST_PIECES = 32, COLUMN_BLOCK = LUC_SOFTMAX_COLUMNS };
 
 typedef struct job {
   const luc_softmax *s;
@@ -46,7 +47,8 @@ static luc_status run(luc_context *ctx, job *j) {
   j->kernels = &luc__kernels(ctx)->softmax[s->dtype];
   j->size = s->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   if (s->inner == 1) {
-    luc__parallel_for(ctx, s->outer, PIECE_SIZE / s->n + 1, rows, j);
+    const int64_t least = 2 * PIECE_SIZE / s->n + 1, even = s->outer / MOST_PIECES;
+    luc__parallel_for(ctx, s->outer, least > even ? least : even, rows, j);
   } else {
     j->blocks = (s->inner + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     int64_t grain = PIECE_SIZE / (s->n * COLUMN_BLOCK) + 1;

@@ -38,15 +38,22 @@ static double multiply_add(void) {
   return 2.0 * 16 * CHAINS * STEPS * threads / (now() - begin) / 1e9;
 }
 
+/* When the threads began and ended: a gate opens for one earlier than for the other. */
+static double begun[2], ended[2];
+
 static double copy(int part) {
   size_t size = BYTES / (size_t)threads, at = (size_t)part * size;
   double best = 0;
   for (int i = 0; i < 200; i++) {
     pthread_barrier_wait(&gate);
-    double begin = now();
+    begun[part] = now();
     memcpy(to + at, from + at, size);
+    ended[part] = now();
     pthread_barrier_wait(&gate);
-    double rate = 2.0 * (double)BYTES / (now() - begin) / 1e9;
+    double begin = begun[0], end = ended[0];
+    if (threads == 2 && begun[1] < begin) begin = begun[1];
+    if (threads == 2 && ended[1] > end) end = ended[1];
+    double rate = 2.0 * (double)BYTES / (end - begin) / 1e9;
     if (rate > best) best = rate;
   }
   return best;
