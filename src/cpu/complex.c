@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/complex_kernels.h"
 #include "cpu/copy.h"
+#include "cpu/kernels.h"
 #include "cpu/nest.h"
 
 #undef complex /* a name like any other here */
@@ -68,15 +70,6 @@ luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *
 
 /* ---- pointwise kernels ---- */
 
-typedef double _Complex wide;
-
-static inline wide make_wide(double re, double im) {
-  double parts[2] = {re, im};
-  wide z;
-  memcpy(&z, parts, sizeof z);
-  return z;
-}
-
 #define EACH(n) _Pragma("GCC ivdep") for (int64_t k = 0; k < (n); k++)
 
 #define T        float
@@ -87,20 +80,19 @@ static inline wide make_wide(double re, double im) {
 #define FN(name) name##_f64
 #include "cpu/complex.inc"
 
-typedef void (*loop_fn)(char *const *at, const int64_t *step, int64_t n,
-                        const luc_ew_params *params);
 enum { GIVES_COMPLEX, GIVES_REAL, GIVES_TRUTH };
 
 typedef struct kernel {
-  loop_fn fn[2]; /* complex64, complex128; NULL where there is none */
+  luc_complex_fn fn[2]; /* complex64, complex128; NULL where the instruction set's table has it */
   uint8_t inputs, gives;
 } kernel;
 
 #define ROW(name, inputs, gives)                                                                   \
   [LUC_EW_##name] = {{name##_loop_f32, name##_loop_f64}, inputs, gives},
-#define COMPLEX(name, inputs, CALL) ROW(name, inputs, GIVES_COMPLEX)
-#define REAL(name, inputs, CALL)    ROW(name, inputs, GIVES_REAL)
-#define TRUTH(name, inputs, CALL)   ROW(name, inputs, GIVES_TRUTH)
+#define COMPLEX(name, inputs, CALL)     ROW(name, inputs, GIVES_COMPLEX)
+#define TRUTH(name, inputs, CALL)       ROW(name, inputs, GIVES_TRUTH)
+#define VECTOR(name, inputs, CALL)      [LUC_EW_##name] = {{NULL, NULL}, inputs, GIVES_COMPLEX},
+#define VECTOR_REAL(name, inputs, CALL) [LUC_EW_##name] = {{NULL, NULL}, inputs, GIVES_REAL},
 static const kernel kernels[LUC_NUM_EWS] = {
 #include "cpu/complex_kernels.def"
 };
@@ -115,7 +107,7 @@ bool luc__complex_gives(luc_ew op, luc_dtype dtype, luc_dtype *result) {
 
 typedef struct job {
   luc_nest nest; /* operand 0 is the output */
-  loop_fn fn;
+  luc_complex_fn fn;
   const luc_ew_params *params;
 } job;
 
@@ -141,7 +133,9 @@ luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_te
   luc_tensor *cast[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
   luc_element numbers[LUC_EW_MAX_INPUTS];
   luc_status status = LUC_OK;
-  job j = {.fn = k->fn[dtype == LUC_COMPLEX128], .params = params};
+  const bool wide = dtype == LUC_COMPLEX128;
+  job j = {.fn = k->fn[wide], .params = params};
+  if (j.fn == NULL) j.fn = luc__kernels(ctx)->complexes[op][wide];
   luc__nest_init(&j.nest, out->ndim, out->sizes);
   luc__nest_add(&j.nest, out);
   for (int i = 0; i < k->inputs; i++) {

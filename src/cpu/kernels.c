@@ -7,6 +7,7 @@
 
 #include "cpu/activation.h"
 #include "cpu/attention_kernels.h"
+#include "cpu/complex_kernels.h"
 #include "cpu/conv_kernels.h"
 #include "cpu/ctc_kernels.h"
 #include "cpu/fft_kernels.h"
@@ -31,6 +32,7 @@ static const luc_kernels tables[] = {
         .name = "base",
         .copy = &luc__copy_base,
         .elementwise = luc__elementwise_base,
+        .complexes = luc__complex_base,
         .activation = &luc__activation_base,
         .reduce = luc__reduce_base,
         .scan = luc__scan_base,
@@ -58,6 +60,7 @@ static const luc_kernels tables[] = {
         .name = "avx2",
         .copy = &luc__copy_avx2,
         .elementwise = luc__elementwise_avx2,
+        .complexes = luc__complex_avx2,
         .activation = &luc__activation_avx2,
         .reduce = luc__reduce_avx2,
         .scan = luc__scan_avx2,
@@ -84,6 +87,7 @@ static const luc_kernels tables[] = {
         .name = "avx512",
         .copy = &luc__copy_avx512,
         .elementwise = luc__elementwise_avx512,
+        .complexes = luc__complex_avx512,
         .activation = &luc__activation_avx512,
         .reduce = luc__reduce_avx512,
         .scan = luc__scan_avx512,

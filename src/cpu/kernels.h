@@ -4,6 +4,7 @@
 #define LUC_KERNELS_H
 
 #include "base/context.h"
+#include "cpu/complex_kernels.h"
 #include "cpu/copy_kernels.h"
 #include "cpu/elementwise.h"
 #include "cpu/reduce.h"
@@ -19,7 +20,8 @@ typedef struct luc_kernels {
   luc_isa isa;
   const char *name;
   const luc_copy_kernels *copy;
-  const luc_ew_kernel *elementwise; /* [LUC_NUM_EWS] */
+  const luc_ew_kernel *elementwise;     /* [LUC_NUM_EWS] */
+  const luc_complex_fn (*complexes)[2]; /* likewise */
   const struct luc_activation_kernels *activation;
   const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
   const luc_scan_kernel (*scan)[LUC_NUM_COMPUTES];

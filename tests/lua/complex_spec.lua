@@ -59,6 +59,70 @@ describe("finite differences agree: #slow", function()
   end
 end)
 
+describe("kernels in vectors", function()
+  local ONE = { abs = true, angle = true, exp = true, neg = true, reciprocal = true, rsqrt = true,
+    sigmoid = true, sqrt = true, square = true, sgn = true }
+  local TWO = { add = true, div = true, mul = true, sub = true }
+
+  -- Parts from nothing to the largest floats, all with all.
+  local function extremes()
+    local parts = {}
+    for _, size in ipairs { 0.0, 1e-40, 1e-30, 1e-10, 0.5, 1, 3, 80, 1e4, 1e10, 1e30, 3e38 } do
+      parts[#parts + 1], parts[#parts + 2] = size, -size
+    end
+    local x = lucerna.tensor(parts)
+    local grid = lucerna.meshgrid({ x, x }, { indexing = "ij" })
+    return lucerna.complex(grid[1]:flatten(), grid[2]:flatten())
+  end
+
+  it("give runs of any length, steps and single numbers the same", function()
+    lucerna.manual_seed(1)
+    for _, dtype in ipairs { c64, c128 } do
+      for _, n in ipairs { 0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 33, 100 } do
+        local a = lucerna.randn({ n, 2 }, { dtype = dtype })
+        local b = lucerna.randn({ n, 2 }, { dtype = dtype })
+        for name in pairs(ONE) do
+          local f = lucerna[name]
+          local whole = f(a:flatten())
+          assert.is_true(whole:view(n, 2):select(2, 1):equal(f(a:select(2, 1))), name .. n)
+          for k = 1, n do assert.is_true(whole[2 * k]:equal(f(a[k][2])), name .. n) end
+        end
+        for name in pairs(TWO) do
+          local f = lucerna[name]
+          local whole = f(a, b)
+          assert.is_true(whole:select(2, 1):equal(f(a:select(2, 1), b:select(2, 1))), name .. n)
+          for k = 1, n do
+            assert.is_true(whole[k][2]:equal(f(a[k][2], b[k][2])), name .. n)
+            assert.is_true(f(a, b[k][1])[1][2]:equal(f(a[1][2], b[k][1])), name .. n)
+          end
+        end
+      end
+    end
+  end)
+  it("keep the digits of numbers of any size", function()
+    local z = extremes()
+    local function check(name, near, far)
+      near, far = near:to(far.dtype), far:to(near.dtype):to(far.dtype)
+      local fine = far:isfinite():logical_and(far:abs():gt(1e-37):logical_or(far:eq(0)))
+      local off = (near - far):abs() - far:abs() * 1e-6
+      assert.is_true(off:masked_select(fine):le(0):all():item(), name)
+    end
+    local size = z:abs() -- whose digits sgn needs
+    local middle = z:masked_select(size:gt(1e-30):logical_and(size:lt(1e38)))
+    for name in pairs(ONE) do
+      local x = name == "sgn" and middle or z
+      check(name, lucerna[name](x), lucerna[name](x:to(c128)))
+    end
+    middle = z:masked_select(size:gt(1e-15):logical_and(size:lt(1e15)))
+    local other = middle:roll(101)
+    check("div", middle / other, middle:to(c128) / other:to(c128))
+  end)
+  it("make a number times its conjugate real", function()
+    local z = lucerna.randn({ 1000 }, { dtype = c64 })
+    assert.equal(0, (z * z:conj()).imag:abs():max():item())
+  end)
+end)
+
 describe("a complex number", function()
   it("is two numbers from item, a pair in tables", function()
     local z = lucerna.tensor({{1, 2}, {3, -4}}, {dtype = c64})

@@ -1,0 +1,28 @@
+/* What complex.isa.c offers to complex.c: pointwise kernels in vectors, and the type of number they
+ * share. */
+#ifndef LUC_COMPLEX_KERNELS_H
+#define LUC_COMPLEX_KERNELS_H
+
+#include <string.h>
+
+#include "cpu/elementwise.h"
+
+/* n results, and their operands, are step bytes apart, or one for all. */
+typedef void (*luc_complex_fn)(char *const *at, const int64_t *step, int64_t n,
+                               const luc_ew_params *params);
+
+/* What the C library computes in. */
+typedef double _Complex luc_wide;
+
+static inline luc_wide luc__wide(double re, double im) {
+  double parts[2] = {re, im};
+  luc_wide z;
+  memcpy(&z, parts, sizeof z);
+  return z;
+}
+
+/* Of complex64 and complex128; NULL where complex.c has the kernel. */
+extern const luc_complex_fn luc__complex_base[LUC_NUM_EWS][2], luc__complex_avx2[LUC_NUM_EWS][2],
+    luc__complex_avx512[LUC_NUM_EWS][2];
+
+#endif
