@@ -4,16 +4,10 @@
  * touched, and nothing runs while it has the collector stopped. */
 #include "l_tensor.h"
 
-enum {
-  MIN_BUDGET = 4 << 20,
-  BOX_WEIGHT = 100,
-  MIN_STRIDE = 64 << 10,
-  MAX_STEPS = 32,
-  MIN_OWNED = 1024
-};
+enum { MIN_BUDGET = 4 << 20, MIN_STRIDE = 64 << 10, MAX_STEPS = 32, MIN_OWNED = 1024 };
 
 size_t luc_l_live(const luc_l_state *st) {
-  return luc_memory_stats(st->ctx).live + st->boxes * BOX_WEIGHT;
+  return luc_memory_stats(st->ctx).live; /* of userdata Lua knows by itself */
 }
 
 static size_t lua_heap(lua_State *L) {

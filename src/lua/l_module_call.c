@@ -78,10 +78,12 @@ static int push_several(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
 static int push_outputs(lua_State *L, luc_l_nn *nn, luc_l_box *box, int at, luc_outputs *out) {
   if (out->n != 1 || out->v[0].kind != LUC_TENSOR) return push_several(L, nn, out);
   box->t = out->v[0].as.tensor;
-  luc_l_note_box(L, box, at);
   bool same = box->t->refs > 1 && luc_l_totensor(L, 2) == box->t;
+  if (same)
+    luc_l_spare_box(L, nn->st, at);
+  else
+    luc_l_note_box(L, box, at);
   lua_pushvalue(L, same ? 2 : at);
-  if (same) luc_l_release_box(L, box);
   return 1;
 }
 

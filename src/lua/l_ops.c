@@ -107,14 +107,17 @@ static int call_one(lua_State *L, luc_l_state *st, const luc_l_row *row, const l
   luc_l_args a;
   luc_value out[LUC_MAX_RESULTS];
   run_or_raise(L, st, row, l, &a, out);
+  if (a.inplace || a.nout) luc_l_spare_box(L, st, at);
   if (a.inplace) return return_argument(L, st, a.v[0].as.tensor, 1);
   if (a.nout) return return_argument(L, st, a.out[0], a.out_index);
   if (out[0].kind != LUC_TENSOR) return 0;
   box->t = out[0].as.tensor;
-  luc_l_note_box(L, box, at);
   bool same = box->t->refs > 1 && luc_l_totensor(L, 1) == box->t;
+  if (same)
+    luc_l_spare_box(L, st, at);
+  else
+    luc_l_note_box(L, box, at);
   lua_pushvalue(L, same ? 1 : at); /* contiguous() and the like return their argument */
-  if (same) luc_l_release_box(L, box);
   return 1;
 }
 
@@ -133,7 +136,10 @@ static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
                         const luc_l_layout *l) {
   luc_l_box *boxes[LUC_MAX_RESULTS];
   int n = row->nresults, first = lua_gettop(L) + 1;
-  for (int i = 0; i < n; i++) boxes[i] = luc_l_newbox(L, st);
+  for (int i = 0; i < n; i++) {
+    bool tensor = row->sig.schema->result_type[i] <= LUC_T_INDEX_TENSOR;
+    boxes[i] = tensor ? luc_l_newbox(L, st) : (lua_pushnil(L), NULL);
+  }
   luc_l_args a;
   luc_value out[LUC_MAX_RESULTS];
   run_or_raise(L, st, row, l, &a, out);

@@ -16,6 +16,8 @@ enum {
   LUC_L_TENSOR_META, /* metatable of tensors */
   LUC_L_HOLD_META,   /* metatable of luc_l_hold */
   LUC_L_SENTINEL_META,
+  LUC_L_SPARE,
+  LUC_L_HOLD,
   LUC_L_PEERS,     /* weak values: C object (light userdata) -> userdata */
   LUC_L_ANCHOR,    /* strong: interned names, anything that must live as long as the state */
   LUC_L_ERROR,     /* [1]: the error object that LUC_ERR_CALLBACK stands for */
@@ -63,14 +65,21 @@ typedef struct luc_l_schema {
   luc_schema schema;
 } luc_l_schema;
 
+typedef struct luc_l_late {
+  struct luc_l_box *box;
+  struct luc_l_late *previous, *next;
+} luc_l_late;
+
 typedef struct luc_l_state luc_l_state;
 struct luc_l_state {
-  luc_context *ctx;             /* NULL once the lua_State is closing */
-  lua_State *main;              /* the main thread */
-  lua_State *L;                 /* the coroutine inside a core call that may call back; else NULL */
-  const void *none;             /* address of lucerna.none */
-  size_t boxes;                 /* userdata alive */
-  struct luc_l_box *late_boxes; /* those that may not be finalized */
+  luc_context *ctx;        /* NULL once the lua_State is closing */
+  lua_State *main;         /* the main thread */
+  lua_State *L;            /* the coroutine inside a core call that may call back; else NULL */
+  const void *none;        /* address of lucerna.none */
+  luc_l_late *late;        /* those that may not be finalized */
+  struct luc_l_box *spare; /* one in LUC_L_SPARE that was never handed out, or NULL */
+  struct luc_l_hold *hold; /* the one in LUC_L_HOLD, or NULL */
+  bool holds;              /* it is in use */
   luc_l_pace pace;
   int scopes;              /* running lucerna.scope calls */
   lua_Integer scope_count; /* tensors noted by the innermost */

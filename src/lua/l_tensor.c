@@ -17,20 +17,41 @@ static void scope_add(lua_State *L, luc_l_state *st) {
  * finalizer, a box goes without leaving the list. */
 static void note_late(lua_State *L, luc_l_state *st, luc_l_box *box) {
   if (lua_gc(L, LUA_GCISRUNNING) == 1) return;
-  box->next = st->late_boxes;
-  if (box->next) box->next->previous = box;
-  st->late_boxes = box;
+  luc_l_late *late = luc__alloc(st->ctx, sizeof *late);
+  if (!late) luc_l_raise(L, st, LUC_ERR_MEMORY);
+  *late = (luc_l_late){.box = box, .next = st->late};
+  if (late->next) late->next->previous = late;
+  box->late = st->late = late;
 }
 
-luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st) {
-  luc_l_context(L, st);
-  luc_l_pace_check(L, st);
+static void forget_late(luc_l_state *st, luc_l_late *late) {
+  *(late->previous ? &late->previous->next : &st->late) = late->next;
+  if (late->next) late->next->previous = late->previous;
+  luc__free(st->ctx, late, sizeof *late);
+}
+
+static luc_l_box *push_spare(lua_State *L, luc_l_state *st) {
+  luc_l_box *box = st->spare;
+  luc_l_get(L, st, LUC_L_SPARE);
+  lua_pushboolean(L, false);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SPARE]);
+  st->spare = NULL;
+  return box;
+}
+
+static luc_l_box *push_fresh(lua_State *L, luc_l_state *st) {
   luc_l_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (luc_l_box){.magic = LUC_L_MAGIC_TENSOR, .st = st};
   note_late(L, st, box);
   luc_l_get(L, st, LUC_L_TENSOR_META);
   lua_setmetatable(L, -2);
-  st->boxes++;
+  return box;
+}
+
+luc_l_box *luc_l_newbox(lua_State *L, luc_l_state *st) {
+  luc_l_context(L, st);
+  luc_l_pace_check(L, st);
+  luc_l_box *box = st->spare ? push_spare(L, st) : push_fresh(L, st);
   if (st->scopes) scope_add(L, st);
   return box;
 }
@@ -75,6 +96,15 @@ void luc_l_pushtensor(lua_State *L, luc_l_state *st, luc_tensor *t) {
   luc_l_setpeer(L, st, -1);
 }
 
+void luc_l_spare_box(lua_State *L, luc_l_state *st, int index) {
+  luc_l_box *box = luc_l_tobox(L, index);
+  luc_tensor_release(st->ctx, box->t);
+  box->t = NULL;
+  lua_pushvalue(L, index);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SPARE]);
+  st->spare = box;
+}
+
 /* Empties a box. The weak table is left alone by __gc: another box may be the peer by then. */
 void luc_l_release_box(lua_State *L, luc_l_box *box) {
   luc_tensor *t = box->t;
@@ -100,12 +130,10 @@ static int box_gc(lua_State *L) {
   luc_l_state *st = box->st;
   luc_tensor *t = box->t;
   box->t = NULL;
-  if (!st->ctx || box->previous == box) return 0; /* closed, or finalized already */
-  st->boxes--;
-  if (box->previous || st->late_boxes == box)
-    *(box->previous ? &box->previous->next : &st->late_boxes) = box->next;
-  if (box->next) box->next->previous = box->previous;
-  box->previous = box;
+  if (!st->ctx || box->finalized) return 0;
+  box->finalized = true;
+  if (st->spare == box) st->spare = NULL;
+  if (box->late) forget_late(st, box->late);
   lua_State *outer = luc_l_enter(st, L);
   luc_tensor_release(st->ctx, t);
   st->L = outer;
@@ -113,9 +141,10 @@ static int box_gc(lua_State *L) {
 }
 
 void luc_l_release_all(luc_l_state *st) {
-  for (luc_l_box *box = st->late_boxes; box; box = box->next) {
-    luc_tensor_release(st->ctx, box->t);
-    box->t = NULL;
+  while (st->late) {
+    luc_tensor_release(st->ctx, st->late->box->t);
+    st->late->box->t = NULL;
+    forget_late(st, st->late);
   }
 }
 
@@ -129,11 +158,22 @@ luc_tensor *luc_l_checktensor(lua_State *L, int index, const char *who, const ch
 
 /* ---- holds ---- */
 
+/* One serves call after call; while it is in use, or where an error left it so, another takes its
+ * place. */
 luc_l_hold *luc_l_newhold(lua_State *L, luc_l_state *st) {
+  if (st->hold && !st->holds) {
+    luc_l_get(L, st, LUC_L_HOLD);
+    st->holds = true;
+    return st->hold;
+  }
   luc_l_hold *hold = lua_newuserdatauv(L, sizeof *hold, 0);
   *hold = (luc_l_hold){.magic = LUC_L_MAGIC_HOLD, .st = st};
   luc_l_get(L, st, LUC_L_HOLD_META);
   lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_HOLD]);
+  st->hold = hold;
+  st->holds = true;
   return hold;
 }
 
@@ -143,10 +183,13 @@ void luc_l_release_hold(luc_l_hold *hold) {
   for (int i = 0; i < LUC_MAX_RESULTS; i++) luc__value_release(ctx, &hold->values[i]);
   if (hold->text) luc_text_free(ctx, hold->text, hold->size);
   hold->text = NULL;
+  if (hold->st->hold == hold) hold->st->holds = false;
 }
 
 static int hold_gc(lua_State *L) {
-  luc_l_release_hold(lua_touserdata(L, 1));
+  luc_l_hold *hold = lua_touserdata(L, 1);
+  luc_l_release_hold(hold);
+  if (hold->st->hold == hold) hold->st->hold = NULL;
   return 0;
 }
 

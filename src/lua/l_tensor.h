@@ -14,9 +14,10 @@
 
 typedef struct luc_l_box {
   uint32_t magic;
+  bool finalized;
   luc_tensor *t; /* NULL: empty or released */
   luc_l_state *st;
-  struct luc_l_box *previous, *next; /* in the state's late_boxes */
+  luc_l_late *late; /* its entry in the state's list of those that may not be finalized */
 } luc_l_box;
 
 typedef struct luc_l_dtype {
@@ -68,6 +69,8 @@ void luc_l_note(lua_State *L, luc_l_state *st, int index);
 static inline void luc_l_note_box(lua_State *L, luc_l_box *box, int index) {
   if (box->st->owned && box->t && box->t->meta) luc_l_note(L, box->st, index);
 }
+/* Takes back the box at index, which the script has not seen: another call will use it. */
+void luc_l_spare_box(lua_State *L, luc_l_state *st, int index);
 /* Drops a box's reference now; the box is empty from here on. */
 void luc_l_release_box(lua_State *L, luc_l_box *box);
 /* When the lua_State closes: empties the boxes that were not finalized. */

@@ -129,6 +129,34 @@ describe("overloads", function()
   end)
 end)
 
+describe("few elements", function()
+  -- The same numbers, with gaps: computed by the other way.
+  local function apart(x) return lucerna.stack({x, x}, -1):select(-1, 1) end
+
+  it("are computed as others are, at every size and dtype", function()
+    for _, n in ipairs {0, 1, 7, 16, 33, 1024, 1025} do
+      for _, dtype in ipairs {"float32", "float64", "int64", "int32", "uint8", "bool", "float16"} do
+        local x, y = (lucerna.rand(n) * 9):to(dtype), (lucerna.rand(n) * 9 + 1):to(dtype)
+        for _, name in ipairs {"add", "mul", "lt", "maximum"} do
+          local want = apart(x)[name](apart(x), apart(y))
+          assert.is_true(lucerna.equal(want, x[name](x, y)))
+          local out = lucerna.empty(n, {dtype = want.dtype})
+          assert.is_true(lucerna.equal(want, lucerna[name](x, y, {out = out})))
+        end
+        local twice, own = apart(x):add(apart(x)), x:clone()
+        assert.is_true(lucerna.equal(twice, own:add_(own)))
+      end
+    end
+  end)
+
+  it("may lie among the result's own", function()
+    local x = lucerna.arange(1, 9)
+    assert.error_matches(function() x:narrow(1, 2, 7):add_(x:narrow(1, 1, 7)) end, "single memory")
+    x:narrow(1, 1, 4):add_(x:narrow(1, 1, 4))
+    assert.same({2, 4, 6, 8, 5, 6, 7, 8}, list(x))
+  end)
+end)
+
 describe("errors", function()
   it("name the function, the argument and the shapes", function()
     local a, b = lucerna.ones(2, 3), lucerna.ones(2, 4)

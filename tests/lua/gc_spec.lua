@@ -119,6 +119,50 @@ describe("finalizers", function()
   end)
 end)
 
+describe("a call that returns its argument", function()
+  local function grown(f)
+    collectgarbage()
+    collectgarbage("stop")
+    f()
+    local before = collectgarbage("count")
+    for _ = 1, 100 do f() end
+    local after = collectgarbage("count")
+    collectgarbage("restart")
+    return after - before
+  end
+
+  it("makes no userdata", function()
+    local x, layer = lucerna.ones(2, 3), lucerna.nn.Identity()
+    assert.equal(0, grown(function() return x:contiguous() end))
+    assert.equal(0, grown(function() return lucerna.positive(x) end))
+    assert.equal(0, grown(function() return layer(x) end))
+    assert.equal(0, grown(function() return lucerna.add(x, x, { out = x }) end) // 16)
+  end)
+
+  it("leaves nothing behind that a later call or a scope could see", function()
+    local x = lucerna.ones(3)
+    local kept = lucerna.scope(function()
+      assert.equal(x, x:contiguous())
+      local y = x + 1
+      assert.equal(y, y:contiguous())
+      return y:contiguous() * 2
+    end)
+    local first, second = x + 1, x + 2
+    assert.same({ 4.0, 4.0, 4.0 }, kept:tolist())
+    assert.same({ 2.0, 2.0, 2.0 }, first:tolist())
+    assert.same({ 3.0, 3.0, 3.0 }, second:tolist())
+    assert.same({ 1.0, 1.0, 1.0 }, x:tolist())
+  end)
+
+  it("may come from a list whose call failed", function()
+    local x = lucerna.ones(4)
+    for _ = 1, 3 do
+      assert.is_false(pcall(x.split, x, { 1, 2 }))
+      assert.same({ 2, 2 }, { #x:split(2)[1], #x:split(2)[2] })
+    end
+  end)
+end)
+
 describe("gradients and what the core holds", function()
   it("come back as the same Lua value while one exists", function()
     local x = lucerna.ones(2, { requires_grad = true });
