@@ -1,5 +1,6 @@
 /* Eigenvalues of symmetric matrices and singular values. Signs of vectors are LAPACK's: only what
  * does not depend on them has a meaningful gradient. */
+#include <math.h>
 #include <string.h>
 
 #include "ops/geometry.h"
@@ -239,12 +240,51 @@ luc_status luc__run_linalg_matrix_rank(luc_context *ctx, luc_value *args, luc_va
   return luc__f_result(&f, luc__f_to(&f, rank, LUC_INT64), out);
 }
 
+static double default_limit(const luc_tensor *a) {
+  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
+  return (a->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52) * (double)(m > n ? m : n);
+}
+
+/* R^-1 Q^T of all matrices, m >= n, or NULL where one's rank is not certain to be full: their
+ * largest singular values are less than 1 / rtol times the least. */
+static luc_tensor *inverse_by_qr(luc_formula *f, luc_tensor *a, double rtol) {
+  luc_tensor *info = NULL, *b;
+  int64_t sizes[LUC_MAX_DIMS];
+  if (f->status != LUC_OK) return NULL;
+  const luc_matrices s = luc__matrices(a);
+  memcpy(sizes, a->sizes, (size_t)a->ndim * sizeof *sizes);
+  sizes[a->ndim - 1] = s.m;
+  a = luc__f1(f, LUC_OP_contiguous, a);
+  b = luc__f1(f, LUC_OP_clone, luc__f_expand(f, luc__f_eye(f, a, s.m), a->ndim, sizes));
+  b = luc__f1(f, LUC_OP_contiguous, b);
+  if (f->status == LUC_OK) f->status = luc__batch_empty(f->ctx, a, LUC_INT32, 0, NULL, &info);
+  if (!luc__f_own(f, info)) return NULL;
+  f->status = luc__least_squares(f->ctx, s, s.m, 1 / fmax(rtol, default_limit(a)), a->data, b->data,
+                                 (int32_t *)info->data);
+  for (int64_t i = 0; f->status == LUC_OK && i < s.count; i++)
+    if (((const int32_t *)info->data)[i]) return NULL;
+  return luc__f1(f, LUC_OP_clone, luc__f_narrow(f, b, -2, 0, s.n));
+}
+
+/* The pseudoinverse where no singular value is left out for sure, else NULL. */
+static luc_tensor *full_rank_inverse(luc_formula *f, luc_tensor *a, const luc_value *atol,
+                                     const luc_value *rtol) {
+  const bool number = rtol->kind == LUC_INT || rtol->kind == LUC_FLOAT;
+  if (!luc_is_none(atol) || !(number || luc_is_none(rtol)) || a->numel == 0) return NULL;
+  const double limit = number ? luc_as_double(rtol) : 0;
+  if (a->sizes[a->ndim - 2] >= a->sizes[a->ndim - 1]) return inverse_by_qr(f, a, limit);
+  luc_tensor *turned = inverse_by_qr(f, luc__f_mt(f, a), limit);
+  return turned ? luc__f_mt(f, turned) : NULL;
+}
+
 /* V diag(1 / S) U^T over the singular values that count. */
 static luc_status pseudo_inverse(luc_context *ctx, luc_tensor *a, bool hermitian,
                                  const luc_value *atol, const luc_value *rtol, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *u, *s, *size, *vh;
   LUC_TRY(luc__need_matrices(ctx, "A", a, hermitian));
+  luc_tensor *whole = hermitian ? NULL : full_rank_inverse(&f, a, atol, rtol);
+  if (whole || f.status != LUC_OK) return luc__f_result(&f, whole, out);
   if (hermitian) {
     s = luc__f_call2(&f, LUC_OP_linalg_eigh, &u, LUC_ARGS(luc_v_tensor(a)));
     size = luc__f1(&f, LUC_OP_abs, s);

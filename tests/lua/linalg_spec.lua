@@ -107,6 +107,24 @@ describe("linalg", function()
     end
   end)
 
+  it("inverts what is left of a matrix by QR or by singular values", function()
+    for _, size in ipairs {{5, 5}, {17, 3}, {3, 17}, {40, 17}, {20, 40}} do
+      local m, n = table.unpack(size)
+      local a = random(2, m, n)
+      local thin = a:select(-1, 1):unsqueeze(-1):matmul(random(2, 1, n)) -- of rank 1
+      for _, x in ipairs {a, thin, lucerna.stack {a[1], thin[2]}, a.mT.mT} do
+        local p = linalg.pinv(x)
+        assert.same({2, n, m}, p.shape)
+        parity.close(x:matmul(p):matmul(x), x, {atol = 1e-8})
+        parity.close(p:matmul(x):matmul(p), p, {atol = 1e-8})
+        parity.close(x:matmul(p), x:matmul(p).mT, {atol = 1e-8})
+        parity.close(p, linalg.pinv(x, {atol = 1e-12}), {atol = 1e-8}) -- by singular values
+      end
+      local largest = linalg.pinv(a, {rtol = 0.9999})
+      assert.same({1, 1}, linalg.matrix_rank(largest, {rtol = 1e-9}):tolist())
+    end
+  end)
+
   it("multiplies every element by a matrix, whatever rows and dimensions", function()
     for _, sizes in ipairs {{{3, 4}, {5, 15}}, {{3, 4}, {5, 16}}, {{2, 3, 4}, {5, 33}},
         {{4, 4}, {2, 3, 300}}, {{1, 1}, {1, 16}}, {{3, 0}, {2, 16}}, {{4}, {20}}} do
