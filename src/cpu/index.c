@@ -9,6 +9,7 @@
 
 #include "cpu/index_kernels.h"
 #include "cpu/kernels.h"
+#include "cpu/scratch.h"
 
 /* ---- loops per element width and per dtype ---- */
 
@@ -59,6 +60,9 @@ typedef void (*copy_fn)(char *to, int64_t to_step, const char *from, int64_t fro
 typedef luc_index_table_fn table_fn;
 
 enum { GRAIN_BYTES = 1 << 18, STRIP = 512, BLOCK = 256, MANY = 8 };
+
+/* Of own positions across lines FAR apart, what a block of columns may take. */
+enum { LINE = 64, FAR = 1 << 10, BLOCK_BYTES = 1 << 18 };
 
 /* ORDER DTYPE */
 static const struct {
@@ -195,6 +199,7 @@ typedef struct walk {
   table_fn one;      /* to elements */
   table_fn on_table; /* what moves in move_strip, or NULL: rows */
   int64_t blocks;    /* parts that a row is written in, each in one piece */
+  luc_slots *slots;
   atomic_bool bad;
 } walk;
 
@@ -260,6 +265,16 @@ static void move_row(const walk *w, char *x, char *y, int64_t n) {
     w->on_run(x, both, luc__dtype_is_complex(w->job->dtype) ? 2 * n : n, &none, 0);
   else
     each_element(w, x, y, n);
+}
+
+static void begin_piece(void *arg, int64_t begin, int64_t end) {
+  const luc_index_job *job = arg;
+  memcpy(job->indexed + begin, job->before + begin, (size_t)(end - begin));
+}
+
+static void begin_all(luc_context *ctx, const luc_index_job *job) {
+  luc_index_job copy = *job;
+  if (job->before) luc__parallel_for(ctx, (int64_t)job->bytes, GRAIN_BYTES, begin_piece, &copy);
 }
 
 /* ---- positions that all lines share ---- */
@@ -335,6 +350,7 @@ static void run_shared(luc_context *ctx, walk *w) {
   bool element = w->row == 1 && w->rows.ndim == 0;
   w->on_table = element ? w->one : NULL;
   if (!element) widen(w);
+  begin_all(ctx, job);
   if (job->op == LUC_INDEX_GET && w->outer_count == 1)
     luc__parallel_for(ctx, job->n, GRAIN_BYTES / w->bytes + 1, positions_piece, w);
   else if (job->op == LUC_INDEX_GET || w->blocks == 1)
@@ -345,12 +361,10 @@ static void run_shared(luc_context *ctx, walk *w) {
 
 /* ---- positions of each element's own ---- */
 
-/* Asks for what a row's positions lead to, in no order, while the row before it moves. */
-static void fetch(const walk *w, int64_t x) {
-  enum { LINE = 64, MOST = 1 << 14 };
-  const char *from = w->job->indexed + x * w->width;
-  int64_t bytes = w->job->positions.size * w->width;
-  for (int64_t i = 0; bytes <= MOST && i < bytes; i += LINE) __builtin_prefetch(from + i, 1);
+/* Asks for what comes next, where positions lead in no order. */
+static void fetch(const char *from, int64_t bytes) {
+  enum { MOST = 1 << 14 };
+  for (int64_t i = 0; bytes <= MOST && i < bytes; i += LINE) __builtin_prefetch(from + i);
 }
 
 /* Columns [c, c_end) of rows [r, r_end) of the index. */
@@ -362,7 +376,7 @@ static void move_own(walk *w, int64_t r, int64_t r_end, int64_t c0, int64_t c_en
   seek(&w->lines, r, at, &x, &y);
   for (int64_t x1 = x, y1 = y; r < r_end; r++, x = x1, y = y1) {
     next(&w->lines, at, &x1, &y1);
-    if (direct && job->op != LUC_INDEX_GET) fetch(w, x1);
+    if (direct && job->op != LUC_INDEX_GET) fetch(job->indexed + x1 * width, p->size * width);
     for (int64_t c = c0; c < c_end; c += STRIP) {
       int64_t n = c_end - c < STRIP ? c_end - c : STRIP, i = r * w->row + c;
       char *dense = job->dense + (y + c * w->row_dense) * width;
@@ -392,6 +406,59 @@ static void own_columns_piece(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* Positions across a dimension whose lines are far apart meet few sets of the cache: a block of
+ * columns is copied together, written there and copied back. */
+static void copy_block(const walk *w, char *to, int64_t to_pitch, const char *from,
+                       int64_t from_pitch, int64_t columns) {
+  for (int64_t v = 0; v < w->job->positions.size; v++)
+    memcpy(to + v * to_pitch * w->width, from + v * from_pitch * w->width,
+           (size_t)(columns * w->width));
+}
+
+static void own_blocks_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  char *block = luc__slots_take(w->slots);
+  for (int64_t b = begin; b < end; b++) {
+    int64_t o = b / w->blocks, c = w->row * (b % w->blocks) / w->blocks, at[LUC_MAX_DIMS], x, y;
+    int64_t columns = w->row * (b % w->blocks + 1) / w->blocks - c;
+    walk own = *w;
+    luc_index_job job = *w->job;
+    seek(&w->outer, o, at, &x, &y);
+    const int64_t place = (x + c) * w->width;
+    copy_block(w, block, columns, (job.before ? job.before : job.indexed) + place, job.stride,
+               columns);
+    own.job = &job;
+    own.lines = (luc_index_dims){1, {job.n}, {0}, {job.dense_step}};
+    job.dense += (y + c * w->row_dense) * w->width;
+    job.positions.at += o * job.n * w->row + c;
+    job.indexed = block;
+    job.stride = columns;
+    move_own(&own, 0, job.n, 0, columns);
+    copy_block(w, w->job->indexed + place, w->job->stride, block, columns, columns);
+    if (atomic_load_explicit(&own.bad, memory_order_relaxed)) fail(w);
+  }
+  luc__slots_put(w->slots, block);
+}
+
+/* False: the loop cannot be run so, or is not worth it. */
+static bool run_own_blocks(luc_context *ctx, walk *w) {
+  const luc_index_job *job = w->job;
+  const int64_t line = job->positions.size * w->width; /* of one column */
+  luc_slots slots;
+  int64_t blocks = w->row * line / BLOCK_BYTES + 1, columns = w->row / blocks;
+  if (w->rows.ndim || w->row_indexed != 1 || job->n < job->positions.size) return false;
+  if (columns * w->width < LINE || job->stride * w->width < FAR || w->row * line < FAR * LINE)
+    return false;
+  size_t room = (size_t)((columns + 1) * line);
+  int64_t pieces = w->outer_count * blocks;
+  if (luc__slots_init(ctx, &slots, room, pieces) != LUC_OK) return false;
+  w->slots = &slots;
+  w->blocks = blocks;
+  luc__parallel_for(ctx, pieces, 1, own_blocks_piece, w);
+  luc__slots_free(ctx, &slots);
+  return true;
+}
+
 static void append(luc_index_dims *to, const luc_index_dims *from) {
   for (int d = 0; d < from->ndim; d++, to->ndim++) {
     to->sizes[to->ndim] = from->sizes[d];
@@ -416,6 +483,8 @@ static void run_own(luc_context *ctx, walk *w, bool along) {
     append(&w->lines, &w->rows);
     w->line_rows = job->n * product(&w->rows);
   }
+  if (!along && job->op != LUC_INDEX_GET && run_own_blocks(ctx, w)) return;
+  begin_all(ctx, job);
   if (along || job->op == LUC_INDEX_GET)
     luc__parallel_for(ctx, w->outer_count * w->line_rows, GRAIN_BYTES / (w->row * w->width) + 1,
                       own_rows_piece, w);
@@ -451,7 +520,10 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
   walk w = {.job = job, .outer = merged(&outer), .rows = merged(&inner)};
   w.outer_count = product(&w.outer);
   int64_t each = w.outer_count * product(&w.rows);
-  if (job->n == 0 || each == 0) return true;
+  if (job->n == 0 || each == 0) {
+    begin_all(ctx, job);
+    return true;
+  }
   bool along = w.rows.ndim == 0;
   w.kernels = luc__kernels(ctx)->index;
   w.width = (int64_t)luc__dtype_size(job->dtype);

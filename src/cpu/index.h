@@ -47,6 +47,8 @@ typedef struct luc_index_job {
   luc_dtype dtype;
   bool own;
   char *indexed, *dense;
+  const char *before; /* NULL, or `bytes` that indexed, as yet unwritten, is to hold first; */
+  size_t bytes;       /* then positions lead to all of its lines */
   luc_positions positions;
   int64_t n, stride, dense_step; /* stride: of the indexed dimension */
   luc_index_dims outer, inner;

@@ -27,15 +27,17 @@ static luc_status check_index(luc_context *ctx, const char *who, const luc_tenso
 }
 
 /* Between t at the positions along dim and `dense`, which is contiguous in the sizes of index (step
- * 1), or one element (step 0). */
+ * 1), or one element (step 0). before: NULL, or what t is a copy of that is not made yet. */
 static luc_status move(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *t, int dim,
                        const luc_tensor *index, const luc_positions *p, void *dense, int64_t step,
-                       bool fresh) {
+                       const luc_tensor *before, bool fresh) {
   luc_index_job job = {.op = op,
                        .dtype = (luc_dtype)t->dtype,
                        .own = p->n == index->numel,
                        .indexed = t->data,
                        .dense = dense,
+                       .before = before ? before->data : NULL,
+                       .bytes = (size_t)t->numel * luc__dtype_size((luc_dtype)t->dtype),
                        .positions = *p,
                        .n = index->ndim ? index->sizes[dim] : 1,
                        .stride = t->ndim ? t->strides[dim] : 0};
@@ -85,7 +87,7 @@ luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(positions_along(ctx, "gather", t, dim, index, NULL, &p, &values));
   luc_status status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
   if (status == LUC_OK)
-    status = move(ctx, "gather", LUC_INDEX_GET, t, dim, index, &p, r->data, 1, true);
+    status = move(ctx, "gather", LUC_INDEX_GET, t, dim, index, &p, r->data, 1, NULL, true);
   luc_tensor_release(ctx, values);
   return luc__give_or_release(ctx, "gather", status, out, r);
 }
@@ -109,24 +111,41 @@ static luc_status source_values(luc_context *ctx, const char *who, luc_tensor *s
   return status;
 }
 
+/* What is written: self, in place, or its copy, which the first move makes (*before: self) if it
+ * comes to all lines. */
+static luc_status begin_scatter(luc_context *ctx, const char *who, luc_tensor *self, int dim,
+                                const luc_tensor *index, luc_value *out, luc_tensor **target,
+                                luc_tensor **before) {
+  bool all = out->kind != LUC_TENSOR && luc__is_contiguous(self) && index->ndim == self->ndim;
+  for (int d = 0; all && d < self->ndim; d++) all = d == dim || self->sizes[d] == index->sizes[d];
+  *before = all ? self : NULL;
+  if (!all) return luc__begin_write(ctx, who, self, out, target);
+  LUC_TRY(luc__tensor_empty_like(ctx, self, (luc_dtype)self->dtype, target));
+  (*target)->from_one = self->from_one;
+  *out = luc_v_tensor(*target);
+  return LUC_OK;
+}
+
 /* src NULL: `value` everywhere; with both, `value` is put before src comes. */
 static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, luc_value *args,
                           luc_tensor *src, void *value, luc_value *out) {
-  luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target = self;
+  luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target, *before;
   luc_tensor *at = NULL, *values = NULL;
-  const luc_tensor *written = out->kind == LUC_TENSOR ? self : NULL;
+  const bool fresh = out->kind != LUC_TENSOR;
   luc_positions p;
   int dim;
   luc_status status = LUC_OK;
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
   if (index->numel) LUC_GO(check_index(ctx, who, index, self, "self", dim));
   if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
-  LUC_GO(positions_along(ctx, who, self, dim, index, written, &p, &at));
-  LUC_GO(luc__begin_write(ctx, who, self, out, &target));
-  bool fresh = target != self;
-  if (src && value) LUC_GO(move(ctx, who, LUC_INDEX_PUT, target, dim, index, &p, value, 0, fresh));
-  LUC_GO(
-      move(ctx, who, op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0, fresh));
+  LUC_GO(positions_along(ctx, who, self, dim, index, fresh ? NULL : self, &p, &at));
+  LUC_GO(begin_scatter(ctx, who, self, dim, index, out, &target, &before));
+  if (src && value) {
+    LUC_GO(move(ctx, who, LUC_INDEX_PUT, target, dim, index, &p, value, 0, before, fresh));
+    before = NULL;
+  }
+  LUC_GO(move(ctx, who, op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0, before,
+              fresh));
 done:
   luc_tensor_release(ctx, at);
   luc_tensor_release(ctx, values);

@@ -314,7 +314,7 @@ rows [[
   repeat_interleave(f32(512, 1024), 2, {dim = -1})
   repeat_interleave(f32(512, 1024), 2, {dim = -2})
   repeat_interleave(f32(512, 1024), 2)
-  repeat_interleave(f32(512, 1024), ids(4, 512), {dim = -2})
+  repeat_interleave(f32(128, 1024), i64(128), {dim = -2})
 ]]
 family = "copies"
 each("flip", "NAME(f32(1024, 1024), list(-1))")

@@ -639,3 +639,42 @@ describe("runs", function()
     end)
   end
 end)
+
+-- Positions across rows that are far apart are written in blocks of columns.
+describe("positions across long rows", function()
+  for _, columns in ipairs { 511, 512, 513, 1300 } do
+    it("are written in " .. columns .. " columns", function()
+      local rows = 300
+      local x = lucerna.randint(-9, 10, { 2, rows, columns }):float()
+      local ids = lucerna.randint(1, rows + 1, { 2, rows + 7, columns })
+      local y = lucerna.randint(-9, 10, { 2, rows + 7, columns }):float()
+      local turned = x:transpose(2, 3):contiguous()
+      local across, values = ids:transpose(2, 3), y:transpose(2, 3)
+      assert.is_true(x:scatter(2, ids, y):transpose(2, 3):equal(turned:scatter(3, across, values)))
+      assert.is_true(x:scatter_add(2, ids, y):transpose(2, 3)
+        :equal(turned:scatter_add(3, across, values)))
+      for _, self in ipairs { true, false } do
+        assert.is_true(x:scatter_reduce(2, ids, y, "amax", { include_self = self }):transpose(2, 3)
+          :equal(turned:scatter_reduce(3, across, values, "amax", { include_self = self })))
+      end
+      local wide = lucerna.zeros(2, rows, columns + 5)
+      wide[{ {}, {}, { 3, columns + 2 } }]:copy_(x)
+      local part = wide[{ {}, {}, { 3, columns + 2 } }]
+      assert.equal(part, part:scatter_(2, ids, y))
+      assert.is_true(part:equal(x:scatter(2, ids, y)))
+      assert.equal(0, wide[{ {}, {}, { 1, 2 } }]:abs():sum():item())
+      assert.equal(0, wide[{ {}, {}, { columns + 3, -1 } }]:abs():sum():item())
+      ids[2][rows][columns] = rows + 1
+      assert.matches("out of range", parity.message(function() return x:scatter(2, ids, y) end))
+    end)
+  end
+
+  it("may be none", function()
+    local x = lucerna.randn(4, 600)
+    assert.is_true(x:equal(x:scatter(1, lucerna.ones(0, 600, { dtype = lucerna.int64 }), 5)))
+    local ids = lucerna.tensor({ 3, 1, 2 })
+    local kept = ids:scatter(1, lucerna.tensor({ 2, 1, 3 }), lucerna.tensor({ 1, 2, 3 }))
+    assert.same({ 2, 1, 3 }, kept:tolist())
+    assert.same({ 10, 20, 30 }, lucerna.tensor({ 20, 10, 30 })[kept]:tolist())
+  end)
+end)
