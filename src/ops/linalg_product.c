@@ -41,42 +41,33 @@ static luc_tensor *series(luc_formula *f, luc_tensor *eye, luc_tensor *const *ev
                           const double *factors, int n) {
   luc_tensor *sum = luc__fs(f, LUC_OP_mul, eye, factors[0]);
   for (int i = 1; i < n; i++)
-    sum = luc__f2(f, LUC_OP_add, sum, luc__fs(f, LUC_OP_mul, even_powers[i - 1], factors[i]));
+    sum = luc__f_call(
+        f, LUC_OP_add,
+        LUC_ARGS(luc_v_tensor(sum), luc_v_tensor(even_powers[i - 1]), luc_v_float(factors[i])));
   return sum;
 }
 
-/* Padé's approximant of degree 13: (V - U)^-1 (V + U), U odd and V even in a. */
-static luc_status exponential(luc_context *ctx, luc_tensor *a, luc_tensor **out) {
-  static const double pade[14] = {64764752532480000,
-                                  32382376266240000,
-                                  7771770303897600,
-                                  1187353796428800,
-                                  129060195264000,
-                                  10559470521600,
-                                  670442572800,
-                                  33522128640,
-                                  1323241920,
-                                  40840800,
-                                  960960,
-                                  16380,
-                                  182,
-                                  1};
+/* Padé's approximant of an odd degree: (V - U)^-1 (V + U), U odd and V even in a. */
+static luc_status exponential(luc_context *ctx, luc_tensor *a, int degree, luc_tensor **out) {
   luc_formula f = luc__formula(ctx);
-  double b[2][7];
-  for (int i = 0; i < 14; i++) b[i & 1][i / 2] = pade[i] / pade[0];
+  double b[2][7] = {{1}}, c = 1;
+  const int terms = (degree + 1) / 2;
+  for (int i = 1; i <= degree; i++) {
+    c *= (double)(degree - i + 1) / ((2 * degree - i + 1) * i);
+    b[i & 1][i / 2] = c;
+  }
   luc_tensor *eye = luc__f_eye(&f, a, a->sizes[a->ndim - 1]), *p[6];
   p[0] = luc__f_mm(&f, a, a);
-  for (int i = 1; i < 6; i++) p[i] = luc__f_mm(&f, p[i - 1], p[0]);
-  luc_tensor *v = series(&f, eye, p, b[0], 7);
-  luc_tensor *u = luc__f_mm(&f, a, series(&f, eye, p, b[1], 7));
+  for (int i = 1; i < terms - 1; i++) p[i] = luc__f_mm(&f, p[i - 1], p[0]);
+  luc_tensor *v = series(&f, eye, p, b[0], terms);
+  luc_tensor *u = luc__f_mm(&f, a, series(&f, eye, p, b[1], terms));
   luc_tensor *low = luc__f2(&f, LUC_OP_sub, v, u), *high = luc__f2(&f, LUC_OP_add, v, u);
   return luc__f_end(&f, luc__f2(&f, LUC_OP_linalg_solve, low, high), out);
 }
 
-/* How often to halve a so that its 1-norm is below 1; matrices share the number. */
-static luc_status halvings(luc_context *ctx, luc_tensor *a, int *times) {
+/* The greatest 1-norm of a's matrices. */
+static luc_status largest_norm(luc_context *ctx, luc_tensor *a, double *norm) {
   bool outer = ctx->grad_mode;
-  double norm = 0;
   ctx->grad_mode = false;
   luc_formula f = luc__formula(ctx);
   luc_value none = luc_v_none();
@@ -85,12 +76,29 @@ static luc_status halvings(luc_context *ctx, luc_tensor *a, int *times) {
   largest = luc__f_to(&f, largest, LUC_FLOAT64);
   if (f.status == LUC_OK) {
     const luc_tensor *all = luc__all_samples(largest);
-    for (int64_t i = 0; i < all->numel; i++) norm = fmax(norm, ((const double *)all->data)[i]);
+    for (int64_t i = 0; i < all->numel; i++) *norm = fmax(*norm, ((const double *)all->data)[i]);
   }
-  *times = norm > 1 && isfinite(norm) ? (int)ceil(log2(norm)) : 0;
-  if (*times > 40) *times = 40;
   ctx->grad_mode = outer;
   return luc__f_end(&f, NULL, NULL);
+}
+
+/* The degree, and how often to halve matrices of this norm before it, so that both the exponential
+ * and its derivative are as exact as the dtype: Al-Mohy and Higham, "Computing the Fréchet
+ * derivative of the matrix exponential", 2009. Matrices share both. */
+static int choose_degree(luc_dtype dtype, double norm, int *times) {
+  static const struct {
+    int degree;
+    double most;
+  } single[] = {{3, 0.38}, {5, 1.7}, {7, 3.5}},
+    all[] = {{3, 0.0108}, {5, 0.2}, {7, 0.783}, {9, 1.78}, {13, 4.74}};
+  const bool f32 = dtype == LUC_FLOAT32;
+  const int last = f32 ? 2 : 4;
+  int i = 0;
+  while (i < last && norm > (f32 ? single : all)[i].most) i++;
+  const double most = (f32 ? single : all)[i].most;
+  *times = norm > most && isfinite(norm) ? (int)ceil(log2(norm / most)) : 0;
+  if (*times > 40) *times = 40;
+  return (f32 ? single : all)[i].degree;
 }
 
 /* exp(a) = exp(a / 2^k)^(2^k) */
@@ -98,14 +106,16 @@ luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out
   luc_tensor *a = args[0].as.tensor, *e = NULL;
   luc_dtype dtype = (luc_dtype)a->dtype;
   int times = 0;
+  double norm = 0;
   luc_formula f = luc__formula(ctx);
   if (dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16) a = luc__f_to(&f, a, LUC_FLOAT32);
   if (f.status == LUC_OK) f.status = luc__need_matrices(ctx, "input", a, true);
   if (f.status != LUC_OK) return luc__f_result(&f, NULL, out);
   if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, args[0].as.tensor), out);
-  f.status = halvings(ctx, a, &times);
-  luc_tensor *small = luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times));
-  if (f.status == LUC_OK) f.status = exponential(ctx, small, &e);
+  f.status = largest_norm(ctx, a, &norm);
+  const int degree = choose_degree((luc_dtype)a->dtype, norm, &times);
+  luc_tensor *small = times > 0 ? luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times)) : a;
+  if (f.status == LUC_OK) f.status = exponential(ctx, small, degree, &e);
   luc_tensor *r = luc__f_own(&f, e);
   for (int i = 0; i < times; i++) r = luc__f_mm(&f, r, r);
   return luc__f_result(&f, luc__f_to(&f, r, dtype), out);

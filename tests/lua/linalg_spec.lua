@@ -125,6 +125,24 @@ describe("linalg", function()
     end
   end)
 
+  it("exponentiates small and large matrices by approximants of all degrees", function()
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      for _, norm in ipairs {0.001, 0.1, 0.5, 1, 1.6, 3, 6, 20} do
+        local a = random(5, 5)
+        a = (a / a:abs():sum(1):max() * norm):to(dtype)
+        local e, half = linalg.matrix_exp(a), a:double() / 1024
+        local sum = lucerna.eye(5, {dtype = lucerna.float64})
+        local term = sum
+        for i = 1, 8 do
+          term = term:matmul(half) / i
+          sum = sum + term
+        end
+        parity.close(e:double(), linalg.matrix_power(sum, 1024),
+          {atol = dtype == lucerna.float32 and 1e-6 or 1e-11, rtol = 0, scale = true})
+      end
+    end
+  end)
+
   it("multiplies every element by a matrix, whatever rows and dimensions", function()
     for _, sizes in ipairs {{{3, 4}, {5, 15}}, {{3, 4}, {5, 16}}, {{2, 3, 4}, {5, 33}},
         {{4, 4}, {2, 3, 300}}, {{1, 1}, {1, 16}}, {{3, 0}, {2, 16}}, {{4}, {20}}} do
