@@ -37,9 +37,7 @@ static int optimizer_new(lua_State *L) {
   const char *kind = luaL_checkstring(L, 1);
   optimizer_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (optimizer_box){LUC_L_MAGIC_OPTIMIZER, st, NULL};
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, optimizer_gc);
-  lua_setfield(L, -2, "__gc");
+  lua_pushvalue(L, lua_upvalueindex(1));
   lua_setmetatable(L, -2);
   luc_status status = luc_optimizer_new(ctx, kind, &box->o);
   return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
@@ -315,8 +313,7 @@ static int optimizer_set_state(lua_State *L) {
 }
 
 void luc_l_open_optim(lua_State *L, luc_l_state *st) {
-  static const luaL_Reg functions[] = {{"_optimizer_new", optimizer_new},
-                                       {"_optimizer_schema", optimizer_schema},
+  static const luaL_Reg functions[] = {{"_optimizer_schema", optimizer_schema},
                                        {"_optimizer_options", optimizer_options},
                                        {"_optimizer_add_group", optimizer_add_group},
                                        {"_optimizer_step", optimizer_step},
@@ -326,4 +323,9 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {NULL, NULL}};
   (void)st;
   luaL_setfuncs(L, functions, 0);
+  lua_createtable(L, 0, 1); /* the metatable of all */
+  lua_pushcfunction(L, optimizer_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pushcclosure(L, optimizer_new, 1);
+  lua_setfield(L, -2, "_optimizer_new");
 }

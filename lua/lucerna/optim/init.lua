@@ -34,7 +34,7 @@ local Fused = class("Fused", Optimizer)
 
 function Fused:_add(list, options)
   local at = core._optimizer_add_group(self._core, list, options)
-  for k, p in ipairs(list) do self._places[p] = {at, k} end
+  for k, p in ipairs(list) do self._places[p] = at << 32 | k end
   return at
 end
 
@@ -52,26 +52,33 @@ end
 
 function Fused:_set_state(g, k, copy) core._optimizer_set_state(self._core, g, k, copy) end
 
--- o.state[p] reads the core's state of parameter p; assigning replaces it.
-local function state_view(self)
-  local places = self._places
-  return setmetatable({}, {
-    __index = function(_, p)
-      return places[p] and self:_get_state(table.unpack(places[p]))
-    end,
-    __newindex = function(_, p, state)
-      if not places[p] then core._raise(self.__name .. ": state: no parameter of mine") end
-      local g, k = table.unpack(places[p])
-      self:_set_state(g, k, self:_copy_state(g, k, state or {}))
-    end,
-    __pairs = function()
-      local p
-      return function()
-        repeat p = next(places, p) until p == nil or next(self:_get_state(table.unpack(places[p])))
-        return p, p and self:_get_state(table.unpack(places[p]))
-      end
-    end,
-  })
+-- o.state[p] reads the core's state of parameter p; assigning replaces it. A view knows its
+-- optimizer under a key that nobody else has.
+local OWNER = {}
+local VIEW = {}
+
+local function get(owner, place) return owner:_get_state(place >> 32, place & 0xFFFFFFFF) end
+
+function VIEW:__index(p)
+  local owner = rawget(self, OWNER)
+  local place = owner._places[p]
+  return place and get(owner, place)
+end
+
+function VIEW:__newindex(p, state)
+  local owner = rawget(self, OWNER)
+  local place = owner._places[p]
+  if not place then core._raise(owner.__name .. ": state: no parameter of mine") end
+  local g, k = place >> 32, place & 0xFFFFFFFF
+  owner:_set_state(g, k, owner:_copy_state(g, k, state or {}))
+end
+
+function VIEW:__pairs()
+  local owner, p = rawget(self, OWNER), nil
+  return function()
+    repeat p = next(owner._places, p) until p == nil or next(get(owner, owner._places[p]))
+    return p, p and get(owner, owner._places[p])
+  end
 end
 
 -- Where a constructor's arguments give lr as a tensor, a number takes its place; returns it.
@@ -107,7 +114,7 @@ local function fused(kind)
       rest, params = {n = 1, options}, params.params
     end
     self._core, self._places = core._optimizer_new(kind), {}
-    self.state = state_view(self)
+    self.state = setmetatable({[OWNER] = self}, VIEW)
     local tensor = take_tensor(rest)
     local defaults, names = core._optimizer_options(self._core, table.unpack(rest, 1, rest.n))
     defaults.lr = tensor or defaults.lr

@@ -34,8 +34,19 @@ local function add_hook(list, who, hook, prepend)
   return handle
 end
 
+-- An optimizer's lists of hooks, by name, are made when one is added: until then there is NONE.
+local NONE = {}
+local HOOKS = {__index = function() return NONE end}
+
+local function own_list(self, name)
+  local lists = self._hooks
+  if lists[name] == NONE then lists[name] = {} end
+  return lists[name]
+end
+
 -- Calls the hooks, which may remove themselves; what one returns takes the place of the last value.
 local function run_hooks(list, self, value)
+  if #list == 0 then return value end
   for _, handle in ipairs {table.unpack(list)} do
     local result = handle.call(self, value)
     if result ~= nil then value = result end
@@ -121,11 +132,12 @@ local function refuse_params(who, given)
 end
 
 local function check_named(who, list, names)
+  local is_tensor, named = lucerna.is_tensor, next(names)
   for k, p in ipairs(list) do
-    if not lucerna.is_tensor(p) then
+    if not is_tensor(p) then
       fail("%s: params: expected tensors (entry %d is a %s)", who, k, type(p))
     end
-    if next(names) and not names[k] then
+    if named and not names[k] then
       fail("%s: all optimizer params should be with/without names. Some param names are missing "
         .. "(parameter %d)", who, k)
     end
@@ -135,14 +147,15 @@ end
 -- An array of tensors, and their names where they have some, from an iterator or an array table;
 -- what has a name comes as name, tensor or in a table as {name, tensor}.
 local function collect(who, params)
-  local list, names = {}, {}
+  local list, names, n = {}, {}, 0
   local function add(name, p)
+    n = n + 1
     if type(name) == "string" and p ~= nil then
-      names[#list + 1] = name
+      names[n] = name
     else
       p = name
     end
-    list[#list + 1] = p
+    list[n] = p
   end
   if type(params) == "table" and getmetatable(params) == nil then
     for _, p in ipairs(params) do
@@ -191,8 +204,7 @@ function Optimizer:__init(params, defaults, names)
   end
   self.param_groups, self.defaults = {}, defaults
   self._options = names -- in the schema's order, with those that are None
-  self._hooks = {step_pre = {}, step_post = {}, state_dict_pre = {}, state_dict_post = {},
-    load_pre = {}, load_post = {}}
+  self._hooks = setmetatable({}, HOOKS)
   self.state = self.state or setmetatable({}, NEW_STATE)
   if params == nil then fail("%s: missing argument 'params'", self.__name) end
   if lucerna.is_tensor(params) then refuse_params(self.__name, "Tensor") end
@@ -232,8 +244,10 @@ end
 
 -- A value of a group's own: groups do not share lists, nor rates that are tensors.
 local function own(value)
+  local kind = type(value)
+  if kind == "number" or kind == "boolean" then return value end
   if lucerna.is_tensor(value) then return value:detach():clone() end
-  if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+  if kind ~= "table" or getmetatable(value) ~= nil then return value end
   local copy = {}
   for key, item in pairs(value) do copy[key] = item end
   return copy
@@ -464,18 +478,18 @@ end
 --- register_step_pre_hook(f): f(optimizer, args) before a step; args is a packed table, and one
 -- that f returns takes its place. Gives a handle with :remove().
 function Optimizer:register_step_pre_hook(hook)
-  return add_hook(self._hooks.step_pre, "register_step_pre_hook", hook)
+  return add_hook(own_list(self, "step_pre"), "register_step_pre_hook", hook)
 end
 
 --- register_step_post_hook(f): f(optimizer, args) after a step.
 function Optimizer:register_step_post_hook(hook)
-  return add_hook(self._hooks.step_post, "register_step_post_hook", hook)
+  return add_hook(own_list(self, "step_post"), "register_step_post_hook", hook)
 end
 
 local function registrar(name, list)
   return function(self, ...)
     local hook, prepend = arguments(name, {"hook", "prepend"}, ...)
-    return add_hook(self._hooks[list], name, hook, prepend)
+    return add_hook(own_list(self, list), name, hook, prepend)
   end
 end
 
