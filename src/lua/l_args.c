@@ -18,10 +18,6 @@ typedef struct reader {
 
 typedef luc_l_layout layout;
 
-static int position(const layout *l, int i) {
-  return i < l->split ? l->first + i : l->rest + i - l->split;
-}
-
 /* ---- messages ---- */
 
 /* ORDER TYPE */
@@ -410,11 +406,11 @@ static bool takes_rest(const reader *r, int p, int index) {
 
 /* The arguments from i on are one list; pushed together if the table's array part is among them. */
 static void read_rest(reader *r, int p, const layout *l, int i) {
-  int from = position(l, i);
+  int from = luc_l_position(l, i);
   if (i < l->split && l->n > l->split) {
     luaL_checkstack(r->L, l->n - i, "too many arguments");
     from = lua_gettop(r->L) + 1;
-    for (int j = i; j < l->n; j++) lua_pushvalue(r->L, position(l, j));
+    for (int j = i; j < l->n; j++) lua_pushvalue(r->L, luc_l_position(l, j));
   }
   list_readers[r->sig->schema->params[p].type](r, p, &(items){l->n - i, 0, from});
   r->a->given |= 1u << p;
@@ -449,17 +445,16 @@ static inline bool read_single(reader *r, int p, int index) {
 static void read_positional(reader *r, const layout *l) {
   const luc_schema *schema = r->sig->schema;
   for (int i = 0; i < l->n; i++) {
-    int at = position(l, i);
+    int at = luc_l_position(l, i);
     bool single = i < schema->npositional && !(r->sig->lists >> i & 1);
     if (single && read_single(r, i, at)) continue; /* nearly always */
     if (i >= schema->npositional) {
       bool last = i == l->n - 1;
-      if (last && r->sig->takes_inplace && lua_isboolean(r->L, at)) {
+      if (last && r->sig->takes_inplace && lua_isboolean(r->L, at))
         r->a->inplace = lua_toboolean(r->L, at);
-      } else if (!lua_isnil(r->L, at) && !(last && is_empty_table(r->L, at))) {
+      else if (!lua_isnil(r->L, at) && !(last && is_empty_table(r->L, at)))
         luc_l_error(r->L, "%s: takes at most %d arguments (got %d)", r->sig->who,
                     schema->npositional, l->n);
-      }
       continue;
     }
     if (takes_rest(r, i, at)) {
@@ -480,11 +475,8 @@ static int find_key(const luc_l_sig *sig, const char *key) {
 
 static void fail_key(const reader *r, const char *key) {
   const char *closest = luc__schema_closest(r->sig->schema, key);
-  if (closest) {
-    luc_l_error(r->L, "%s: unknown argument '%s' (did you mean '%s'?)", r->sig->who, key, closest);
-  } else {
-    luc_l_error(r->L, "%s: unknown argument '%s'", r->sig->who, key);
-  }
+  if (!closest) luc_l_error(r->L, "%s: unknown argument '%s'", r->sig->who, key);
+  luc_l_error(r->L, "%s: unknown argument '%s' (did you mean '%s'?)", r->sig->who, key, closest);
 }
 
 /* Pushes the tensor for result i of out=: a list, or a table of the results' names. */
@@ -677,7 +669,7 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
   const luc_schema *schema = sig->schema;
   reader r = {L, st, sig, NULL};
   for (int i = 0; i < l->n; i++) {
-    int at = position(l, i);
+    int at = luc_l_position(l, i);
     bool last = i == l->n - 1;
     if (i >= schema->npositional) {
       bool inplace = sig->takes_inplace && lua_isboolean(L, at);
@@ -686,7 +678,7 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
     }
     if (takes_rest(&r, i, at)) {
       *given |= 1u << i;
-      while (i < l->n && lua_type(L, position(l, i)) == lua_type(L, at)) i++;
+      while (i < l->n && lua_type(L, luc_l_position(l, i)) == lua_type(L, at)) i++;
       return i;
     }
     if (is_no_options(&r, l, i, at)) continue;
@@ -702,7 +694,7 @@ bool luc_l_takes(lua_State *L, const luc_l_sig *sig, const luc_l_layout *l) {
   if (l->n <= most) return true;
   if (most && sig->schema->params[most - 1].list < 0) return true;
   if (l->n > most + 1) return false;
-  int last = position(l, l->n - 1);
+  int last = luc_l_position(l, l->n - 1);
   bool inplace = sig->takes_inplace && lua_isboolean(L, last);
   return inplace || lua_isnil(L, last) || is_empty_table(L, last);
 }
@@ -742,14 +734,14 @@ int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l
 /* ---- index tensors ---- */
 
 /* How many positions there are to choose from; -1 if only the operator knows. */
-static int64_t count_positions(const luc_schema *schema, const luc_l_args *a) {
+static int64_t count_positions(const luc_l_sig *sig, const luc_l_args *a) {
   const luc_tensor *self = luc_as_tensor(&a->v[0]);
-  int dim = luc__schema_find(schema, "dim"), weight = luc__schema_find(schema, "weight");
+  int dim = sig->dim, weight = sig->weight;
   if (self && dim >= 0 && a->v[dim].kind == LUC_INT) {
     int64_t d = a->v[dim].as.i + (a->v[dim].as.i < 0 ? self->ndim : 0);
     return d >= 0 && d < self->ndim ? self->sizes[d] : -1;
   }
-  if (luc__schema_find(schema, "target") >= 0) /* classes are dimension 1 of [N, C, ..], 0 of [C] */
+  if (sig->target) /* classes are dimension 1 of [N, C, ..], 0 of [C] */
     return self && self->ndim ? self->sizes[self->ndim > 1] : -1;
   const luc_tensor *table = weight >= 0 ? luc_as_tensor(&a->v[weight]) : NULL;
   return table && table->ndim == 2 ? table->sizes[0] : -1;
@@ -761,7 +753,7 @@ static luc_status convert_index(luc_l_state *st, const luc_l_sig *sig, bool as_g
   LUC_CHECK(ctx, a->nconverted < LUC_L_CONVERTED, LUC_ERR_SUPPORT,
             "%s: more than %d index tensors in one call", sig->who, LUC_L_CONVERTED);
   LUC_TRY((as_given ? luc__index_as_given : luc__index_from_one)(
-      ctx, sig->who, count_positions(sig->schema, a), *t, &a->converted[a->nconverted]));
+      ctx, sig->who, count_positions(sig, a), *t, &a->converted[a->nconverted]));
   *t = a->converted[a->nconverted++];
   return LUC_OK;
 }
@@ -790,6 +782,9 @@ void luc_l_args_release(luc_l_state *st, luc_l_args *a) {
 void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_schema *schema,
                     const char *who) {
   *sig = (luc_l_sig){.schema = schema, .who = who ? who : schema->name};
+  sig->dim = (int8_t)luc__schema_find(schema, "dim");
+  sig->weight = (int8_t)luc__schema_find(schema, "weight");
+  sig->target = luc__schema_find(schema, "target") >= 0;
   luc_l_get(L, st, LUC_L_ANCHOR);
   for (int p = 0; p < schema->nparams; p++) {
     const luc_param *param = &schema->params[p];

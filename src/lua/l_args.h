@@ -16,6 +16,8 @@ typedef struct luc_l_sig {
   uint32_t lists;      /* it takes a list, */
   uint32_t required;   /* it has no default */
   uint32_t index_mask; /* bit p: parameter p holds index tensors, to be counted from 0 */
+  int8_t dim, weight;  /* the parameters of these names, or -1: what counts positions */
+  bool target;         /* there is one of this name */
   bool takes_out;      /* out= is accepted */
   bool takes_inplace;  /* inplace= is accepted */
   bool as_given;       /* constructors: a number for a list, an integer for a float stay so */
@@ -50,6 +52,11 @@ void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_sch
 typedef struct luc_l_layout {
   int n, first, split, rest, kw, pair;
 } luc_l_layout;
+
+/* Where positional argument i is. */
+static inline int luc_l_position(const luc_l_layout *l, int i) {
+  return i < l->split ? l->first + i : l->rest + i - l->split;
+}
 
 /* The layout of the arguments at stack positions first..last. May push. */
 luc_l_layout luc_l_layout_of(lua_State *L, int first, int last);

@@ -24,11 +24,20 @@ struct luc_l_row {
   uint16_t flags;
 };
 
-/* A closure's second upvalue. */
+/* Which overload a call took, by the kinds of its arguments. */
+typedef struct luc_l_memo {
+  uint64_t kinds;
+  const luc_l_row *row;
+} luc_l_memo;
+
+/* A closure's upvalue. */
 typedef struct luc_l_fn {
   luc_l_state *st;
   luc_l_row *rows;
+  luc_l_memo *memos; /* where there are overloads: MEMOS, by the number of arguments */
 } luc_l_fn;
+
+enum { MEMOS = 4 };
 
 /* ---- calls ---- */
 
@@ -237,13 +246,55 @@ static const luc_l_row *choose(lua_State *L, luc_l_state *st, const luc_l_row *r
   return best;
 }
 
+/* The kind of a value, where that is all that overloads look at; 0 where it is not: for strings,
+ * floats (which may be whole), empty tables and others. */
+static uint64_t kind_of(lua_State *L, luc_l_state *st, int index) {
+  enum { OTHER, NIL, BOOLEAN, INTEGER, TENSOR, NONE, DTYPE, NUMBERS, TENSORS };
+  luc_dtype dtype;
+  int type = lua_type(L, index);
+  if (type == LUA_TUSERDATA) {
+    if (luc_l_totensor(L, index)) return TENSOR;
+    if (luc_l_isnone(L, st, index)) return NONE;
+    return luc_l_todtype(L, index, &dtype) ? DTYPE : OTHER;
+  }
+  if (type == LUA_TTABLE) {
+    int first = lua_rawgeti(L, index, 1);
+    uint64_t kind = first == LUA_TNUMBER ? NUMBERS : luc_l_tobox(L, -1) ? TENSORS : OTHER;
+    lua_pop(L, 1);
+    return kind;
+  }
+  if (type == LUA_TNUMBER) return lua_isinteger(L, index) ? INTEGER : OTHER;
+  return type == LUA_TNIL ? NIL : type == LUA_TBOOLEAN ? BOOLEAN : OTHER;
+}
+
+/* The kinds of a call's arguments as a number; 0 where more than that decides. */
+static uint64_t kinds_of(lua_State *L, luc_l_state *st, const luc_l_layout *l) {
+  uint64_t kinds = 1;
+  if (l->kw || l->n > 12) return 0;
+  for (int i = 0; i < l->n; i++) {
+    uint64_t kind = kind_of(L, st, luc_l_position(l, i));
+    if (!kind) return 0;
+    kinds = kinds << 4 | kind;
+  }
+  return kinds;
+}
+
+static const luc_l_row *choose_known(lua_State *L, const luc_l_fn *fn, const luc_l_layout *l) {
+  uint64_t kinds = kinds_of(L, fn->st, l);
+  luc_l_memo *memo = &fn->memos[l->n % MEMOS];
+  if (kinds && memo->kinds == kinds) return memo->row;
+  const luc_l_row *row = choose(L, fn->st, fn->rows, l);
+  if (kinds) *memo = (luc_l_memo){kinds, row};
+  return row;
+}
+
 static int call(lua_State *L) {
   const luc_l_fn *fn = lua_touserdata(L, lua_upvalueindex(1));
   luc_l_state *st = fn->st;
   const luc_l_row *row = fn->rows;
   luc_l_context(L, st);
   luc_l_layout l = luc_l_layout_of(L, 1, lua_gettop(L));
-  if (row->next) row = choose(L, st, row, &l);
+  if (row->next) row = choose_known(L, fn, &l);
   return row->call(L, st, row, &l);
 }
 
@@ -305,21 +356,26 @@ static luc_l_fn *push_fn(const builder *b, int fns, const char *name) {
   }
   lua_pop(L, 1);
   luc_l_fn *fn = lua_newuserdatauv(L, sizeof *fn, 0);
-  *fn = (luc_l_fn){b->st, NULL};
+  *fn = (luc_l_fn){.st = b->st};
   lua_pushcclosure(L, call, 1);
   lua_pushvalue(L, -1);
   lua_setfield(L, fns, name);
   return fn;
 }
 
-/* A row that lives as long as the state. */
-static luc_l_row *new_row(const builder *b, const luc_schema *schema, const char *who) {
+/* Zeroed memory that lives as long as the state. */
+static void *new_block(const builder *b, size_t size) {
   lua_State *L = b->L;
   luc_l_get(L, b->st, LUC_L_ANCHOR);
-  luc_l_row *row = lua_newuserdatauv(L, sizeof *row, 0);
+  void *block = memset(lua_newuserdatauv(L, size, 0), 0, size);
   lua_rawseti(L, -2, luaL_len(L, -2) + 1);
   lua_pop(L, 1);
-  memset(row, 0, sizeof *row);
+  return block;
+}
+
+static luc_l_row *new_row(const builder *b, const luc_schema *schema, const char *who) {
+  lua_State *L = b->L;
+  luc_l_row *row = new_block(b, sizeof *row);
   luc_l_sig_init(L, b->st, &row->sig, schema, who);
   return row;
 }
@@ -344,6 +400,7 @@ static void add_row(const builder *b, luc_l_row *row, const char *name, bool nn)
   lua_State *L = b->L;
   luc_l_fn *fn = push_fn(b, nn ? b->nn_fns : b->fns, name);
   luc_l_row **end = &fn->rows;
+  if (*end && !fn->memos) fn->memos = new_block(b, MEMOS * sizeof *fn->memos);
   while (*end) end = &(*end)->next;
   *end = row;
   bool method = !nn && row->flags & LUC_F_METHOD, function = !nn && row->flags & LUC_F_FUNCTION;
@@ -568,11 +625,7 @@ void luc_l_open_ops(lua_State *L, luc_l_state *st) {
 static luc_schema *keep_schema(const builder *b, const char *text) {
   lua_State *L = b->L;
   luc_l_state *st = b->st;
-  luc_l_get(L, st, LUC_L_ANCHOR);
-  luc_l_schema *kept = lua_newuserdatauv(L, sizeof *kept, 0);
-  memset(kept, 0, sizeof *kept);
-  lua_rawseti(L, -2, luaL_len(L, -2) + 1);
-  lua_pop(L, 1);
+  luc_l_schema *kept = new_block(b, sizeof *kept);
   luc_status status = luc__schema_parse(st->ctx, text, &kept->schema);
   if (status != LUC_OK) luc_l_raise(L, st, status);
   kept->next = st->schemas;
