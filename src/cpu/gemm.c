@@ -18,6 +18,7 @@ typedef enum path {
   PATH_DOTS,   /* rows of A with rows of B */
   PATH_BLOCK,  /* B as it lies */
   PATH_SERIAL, /* B, and A if need be, packed */
+  PATH_OUTER   /* k is 1 */
 } path;
 
 typedef struct job {
@@ -30,7 +31,12 @@ typedef struct job {
   luc_slots slots;
 } job;
 
+static bool is_outer(const luc_gemm *g) {
+  return g->k == 1 && g->b_col == 1 && g->alpha == 1 && g->beta == 0 && !g->bias && !g->relu;
+}
+
 static path choose_path(const luc_gemm *g) {
+  if (is_outer(g)) return PATH_OUTER;
   bool dots = g->a_col == 1 && g->b_row == 1 && (g->m <= 16 || g->n <= 16);
   if (dots && (g->b_col != 1 || g->k > g->n)) return PATH_DOTS;
   bool lies_well = (g->a_col == 1 || g->a_row == 1) && g->b_col == 1 &&
@@ -38,9 +44,10 @@ static path choose_path(const luc_gemm *g) {
   return lies_well ? PATH_BLOCK : PATH_SERIAL;
 }
 
-/* Few rows read B from memory: that, not arithmetic, takes the time. */
+/* Few rows read B, short sums write C: that, not arithmetic, takes the time. */
 static int64_t weight_of(const luc_gemm *g) {
-  return g->m < 16 ? 16 / (g->m < 1 ? 1 : g->m) : 1;
+  const int64_t least = g->m < g->k ? g->m : g->k;
+  return least < 16 ? 16 / (least < 1 ? 1 : least) : 1;
 }
 
 /* Pieces as large as packing likes, halved while there are few of them and they are long. Those of
@@ -55,11 +62,12 @@ static void choose_cuts(job *j) {
     return;
   }
   if (j->rows > 16 * LUC_GEMM_MC) j->rows = 16 * LUC_GEMM_MC;
-  const int64_t widest = j->path == PATH_BLOCK && g->m == 1 ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
+  const bool outer = j->path == PATH_OUTER, row = j->path == PATH_BLOCK && g->m == 1;
+  const int64_t widest = outer ? g->n : row ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
   if (j->columns > widest) j->columns = widest;
   while (j->rows * j->columns * g->k * weight >= 4 * PIECE_WORK &&
          luc__cuts(g->m, j->rows) * luc__cuts(g->n, j->columns) < 8) {
-    if (j->rows > j->columns && j->rows > 16)
+    if ((outer || j->rows > j->columns) && j->rows > 16)
       j->rows = (j->rows / 2 + 7) / 8 * 8;
     else if (j->columns > 48)
       j->columns = (j->columns / 2 + 47) / 48 * 48;
@@ -88,6 +96,8 @@ static void run_piece(job *j, int64_t piece, void *scratch) {
     j->kernels->dots(&g);
   else if (j->path == PATH_BLOCK)
     j->kernels->block(&g);
+  else if (j->path == PATH_OUTER)
+    j->kernels->outer(&g);
   else
     j->kernels->serial(&g, scratch);
 }
@@ -249,7 +259,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
     return run_path(ctx, g, chosen);
   const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
-  (chosen == PATH_DOTS ? kernels->dots : kernels->block)(g);
+  (chosen == PATH_DOTS ? kernels->dots : chosen == PATH_OUTER ? kernels->outer : kernels->block)(g);
   return LUC_OK;
 }
 

@@ -39,6 +39,8 @@ typedef struct luc_gemm_kernels {
   void (*scattered)(const luc_gemm *g, const int64_t *offsets);
   /* Few rows: A and B with adjacent k (a_col == 1, b_row == 1): dots of rows with rows. */
   void (*dots)(const luc_gemm *g);
+  /* k = 1, b_col = 1: columns by rows, and nothing else (no scale, C, bias or relu). */
+  void (*outer)(const luc_gemm *g);
   /* One product of any layout; scratch: a luc_gemm_scratch. */
   void (*serial)(const luc_gemm *g, void *scratch);
   /* to [n, m] = from [m, n] transposed, with row strides in elements. */

@@ -270,27 +270,27 @@ luc_status luc__run_linalg_vander(luc_context *ctx, luc_value *args, luc_value *
   return luc__f_result(&f, r, out);
 }
 
-/* vander(x, N): powers N - 1 to 0, or 0 to N - 1. */
+/* vander(x, N): powers N - 1 to 0, or 0 to N - 1. They are multiplied row after row, as neighbours
+ * in a row are independent of each other, and then turned. */
 luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   LUC_CHECK(ctx, x->ndim == 1, LUC_ERR_SHAPE, "vander: x must be a one-dimensional tensor");
-  int64_t n = luc_is_none(&args[1]) ? x->numel : args[1].as.i, last = -1;
+  int64_t n = luc_is_none(&args[1]) ? x->numel : args[1].as.i, first = 0;
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "vander: N must be non-negative (got %lld)", (long long)n);
   luc_formula f = luc__formula(ctx);
   if (!luc__dtype_has_gradient((luc_dtype)x->dtype)) x = luc__f_to(&f, x, LUC_INT64);
-  luc_tensor *base = luc__f_unsqueeze(&f, x, -1), *r;
-  int64_t sizes[2] = {args[0].as.tensor->numel, n > 0 ? n - 1 : 0};
-  luc_tensor *powers = luc__f_expand(&f, base, 2, sizes);
+  luc_tensor *base = luc__f_unsqueeze(&f, x, 0);
+  int64_t sizes[2] = {n > 0 ? n - 1 : 0, args[0].as.tensor->numel};
+  luc_tensor *r = luc__f_expand(&f, base, 2, sizes);
   if (n > 0) {
-    powers = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(powers), luc_v_int(-1)));
-    luc_tensor *pair[2] = {luc__f1(&f, LUC_OP_ones_like, base), powers};
-    r = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(-1)));
-  } else {
-    r = luc__f1(&f, LUC_OP_clone, powers);
+    luc_tensor *pair[2] = {luc__f1(&f, LUC_OP_ones_like, base), r};
+    r = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(pair, 2), luc_v_int(0)));
+    r = luc__f_call(&f, LUC_OP_cumprod, LUC_ARGS(luc_v_tensor(r), luc_v_int(0)));
   }
   if (!args[2].as.i)
-    r = luc__f_call(&f, LUC_OP_flip, LUC_ARGS(luc_v_tensor(r), luc_v_ints(&last, 1)));
-  return luc__f_result(&f, r, out);
+    r = luc__f_call(&f, LUC_OP_flip, LUC_ARGS(luc_v_tensor(r), luc_v_ints(&first, 1)));
+  r = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(r), luc_v_int(0), luc_v_int(1)));
+  return luc__f_result(&f, luc__f1(&f, LUC_OP_contiguous, r), out);
 }
 
 /* ---- the Kronecker product ---- */

@@ -63,6 +63,9 @@ static void large_products(luc_context *ctx, luc_dtype dtype) {
     check_gemm(ctx, dtype, 16, 300, 260, 1);
     check_gemm(ctx, dtype, 60, 130, 560, 1);
   }
+  for (int64_t n = 4; n <= 64; n *= 2) /* columns by rows */
+    for (int t = 0; t < 24; t++) check_gemm(ctx, dtype, 9, n + kt_int(0, 1), 1, kt_int(1, 3));
+  for (int t = 0; t < 8; t++) check_gemm(ctx, dtype, 700, 300, 1, 1);
 }
 
 TEST("small matrix products agree with naive loops") {
