@@ -1,6 +1,8 @@
 /* Loops that make number sequences. Everything is computed in 64 bits. */
 #include "cpu/sequence.h"
 
+#include <string.h>
+
 #include "base/pool.h"
 #include "cpu/kernels.h"
 
@@ -41,26 +43,39 @@ void luc__sequence(luc_context *ctx, luc_tensor *out, bool whole, luc_sequence_f
 
 void luc__sequence_int(void *out, int64_t first, int64_t n, const void *arg) {
   const int64_t *line = arg;
-  uint64_t start = (uint64_t)line[0], step = (uint64_t)line[1];
-  for (int64_t i = 0; i < n; i++) ((uint64_t *)out)[i] = start + (uint64_t)(first + i) * step;
+  uint64_t step = (uint64_t)line[1], value = (uint64_t)line[0] + (uint64_t)first * step;
+  for (int64_t i = 0; i < n; i++, value += step) ((uint64_t *)out)[i] = value;
 }
 
-/* A chunk's places count from `first` as int, whose conversion comes in vectors. */
+/* start + step * (from + i * by) of n places, by being 1 or -1. Places are counted in vectors, as
+ * they are exact: converting them takes longer than what is computed of them. */
+static void line(double *out, int64_t n, double start, double step, double from, double by) {
+  typedef double two __attribute__((vector_size(16)));
+  two place[4];
+  for (int k = 0; k < 4; k++) place[k] = from + by * (two){2 * k, 2 * k + 1};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 4; k++) {
+      const two x = start + step * place[k];
+      memcpy(out + i + 2 * k, &x, sizeof x);
+      place[k] += 8 * by;
+    }
+  for (; i < n; i++) out[i] = start + step * (from + (double)i * by);
+}
+
 void luc__sequence_double(void *out, int64_t first, int64_t n, const void *arg) {
-  const double start = ((const double *)arg)[0], step = ((const double *)arg)[1];
-  const double from = (double)first;
-  for (int i = 0; i < (int)n; i++) ((double *)out)[i] = start + (from + i) * step;
+  const double *start_step = arg;
+  line(out, n, start_step[0], start_step[1], (double)first, 1);
 }
 
 void luc__sequence_between(void *out, int64_t first, int64_t n, const void *arg) {
   static const luc_ew_params none;
   const luc_between *s = arg;
   double *x = out, step = s->count > 1 ? (s->end - s->start) / (double)(s->count - 1) : 0;
-  int64_t half = (s->count == 1 ? 1 : s->count / 2) - first; /* of this chunk */
-  int early = (int)(half < 0 ? 0 : half < n ? half : n);
-  const double from = (double)first, last = (double)(s->count - 1 - first);
-  for (int i = 0; i < early; i++) x[i] = s->start + step * (from + i);
-  for (int i = early; i < (int)n; i++) x[i] = s->end - step * (last - i);
+  const int64_t half = (s->count == 1 ? 1 : s->count / 2) - first; /* of this chunk */
+  const int64_t early = half < 0 ? 0 : half < n ? half : n;
+  line(x, early, s->start, step, (double)first, 1);
+  line(x + early, n - early, s->end, -step, (double)(s->count - 1 - first - early), -1);
   const void *in[LUC_EW_MAX_INPUTS] = {&s->base, x, NULL};
   if (s->base != 0) s->power(x, in, n, &none, n > 1 ? 1 : 0);
 }

@@ -32,8 +32,8 @@ static void add_cosines(const window *w, double factor, double times, int64_t fi
   const void *in[LUC_EW_MAX_INPUTS] = {angles};
   for (int64_t at = 0; at < n; at += CHUNK) {
     int64_t part = n - at < CHUNK ? n - at : CHUNK;
-    for (int64_t i = 0; i < part; i++)
-      angles[i] = times * (6.28318530717958647693 * ((double)(first + at + i) / w->last));
+    luc__sequence_double(angles, first + at, part,
+                         (double[]){0, times * 6.28318530717958647693 / w->last});
     w->cos(angles, in, part, &none, 0);
     for (int64_t i = 0; i < part; i++) to[at + i] += factor * angles[i];
   }
@@ -48,8 +48,8 @@ static void cosines(void *out, int64_t first, int64_t n, const void *arg) {
 
 static void tent(void *out, int64_t first, int64_t n, const void *arg) {
   const window *w = arg;
-  for (int64_t i = 0; i < n; i++)
-    ((double *)out)[i] = 1 - fabs(2 * ((double)(first + i) / w->last) - 1);
+  luc__sequence_double(out, first, n, (double[]){-1, 2 / w->last});
+  for (int64_t i = 0; i < n; i++) ((double *)out)[i] = 1 - fabs(((double *)out)[i]);
 }
 
 static void kaiser(void *out, int64_t first, int64_t n, const void *arg) {

@@ -366,3 +366,21 @@ describe("Joining blocks of memory", function()
     assert.is_true(lucerna.equal(want, turned:tile(times)))
   end)
 end)
+
+describe("A sequence", function()
+  it("of any length has each of its numbers", function()
+    local double = { dtype = lucerna.float64 }
+    for _, n in ipairs { 2, 7, 8, 9, 17, 1023, 1025, 2049 } do
+      local between, whole = lucerna.linspace(-3, 5, n, double):tolist(), lucerna.arange(n):tolist()
+      local stepped = lucerna.arange(0.5, n, 1, double):tolist()
+      local tent = lucerna.bartlett_window(n, double):tolist()
+      for i = 1, n do
+        assert.is_true(math.abs(between[i] - (-3 + 8 * (i - 1) / (n - 1))) < 1e-14)
+        assert.is_true(math.abs(tent[i] - (1 - math.abs(2 * (i - 1) / n - 1))) < 1e-14)
+        assert.equal(i - 1, whole[i])
+        assert.equal(i - 0.5, stepped[i])
+      end
+      assert.same({ -3.0, 5.0 }, { between[1], between[n] })
+    end
+  end)
+end)
