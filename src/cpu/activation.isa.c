@@ -26,4 +26,6 @@ const luc_activation_kernels LUC_ISA_NAME(luc__activation) = {
     .prelu = {.fn = {prelu_loop_f32, prelu_loop_f64}, .inputs = 2},
     .prelu_input = {.fn = {prelu_input_loop_f32, prelu_input_loop_f64}, .inputs = 3},
     .prelu_weight = {.fn = {prelu_weight_loop_f32, prelu_weight_loop_f64}, .inputs = 2},
+    .glu = {.fn = {glu_loop_f32, glu_loop_f64}, .inputs = 2},
+    .glu_gate = {.fn = {glu_gate_loop_f32, glu_gate_loop_f64}, .inputs = 3},
 };

@@ -3,6 +3,7 @@
  * linear ones need none, as their gradient kernel is linear in the gradient. */
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/linalg.h"
 #include "ops/rows.h"
 
 #include "cpu/activation.h"
@@ -411,20 +412,69 @@ luc_status luc__grad_prelu_kernel(luc_context *ctx, luc_backward *b) {
 
 /* ---- glu: first half * sigmoid(second half) ---- */
 
+/* A view of half 0 or 1 of t along a dimension. */
+static luc_status half_of(luc_context *ctx, luc_tensor *t, int dim, int which, luc_tensor **out) {
+  int64_t sizes[LUC_MAX_DIMS];
+  for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? t->sizes[d] / 2 : t->sizes[d];
+  int64_t offset = t->offset + which * sizes[dim] * t->strides[dim];
+  return luc__tensor_view(ctx, t, t->ndim, sizes, t->strides, offset, out);
+}
+
 luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor;
+  luc_status status;
+  luc_tensor *x = args[0].as.tensor, *a = NULL, *gate = NULL, *y;
   int dim;
+  LUC_TRY(luc__need_float(ctx, "glu", "input", x));
   LUC_TRY(luc__dim_wrap(ctx, "glu", args[1].as.i, x->ndim, &dim));
   LUC_CHECK(ctx, x->ndim > 0, LUC_ERR_SHAPE, "glu: input needs at least 1 dimension");
-  int64_t half = x->sizes[dim] / 2;
   if (x->sizes[dim] % 2 != 0)
     return luc__fail_shapes(ctx, "glu", "input", x, NULL, NULL,
                             "the split dimension must have an even size, not %lld",
                             (long long)x->sizes[dim]);
+  LUC_GO(half_of(ctx, x, dim, 0, &a));
+  LUC_GO(half_of(ctx, x, dim, 1, &gate));
+  LUC_GO(luc__out(ctx, "glu", out, (luc_dtype)x->dtype, a->ndim, a->sizes, &y));
+  luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->glu, (luc_dtype)x->dtype, y,
+                       (luc_ew_input[]){{.t = a}, {.t = gate}}, NULL);
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, gate);
+  return status;
+}
+
+/* glu_backward(grad, input, dim): each half of the result from all of grad. */
+luc_status luc__run_glu_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_status status;
+  luc_tensor *x = args[1].as.tensor, *halves[4] = {NULL, NULL, NULL, NULL}, *dx;
+  const luc_activation_kernels *k = luc__kernels(ctx)->activation;
+  luc_dtype dtype = (luc_dtype)x->dtype;
+  int dim = (int)args[2].as.i;
+  LUC_GO(luc__out(ctx, "glu_backward", out, dtype, x->ndim, x->sizes, &dx));
+  for (int i = 0; i < 4; i++) LUC_GO(half_of(ctx, i < 2 ? x : dx, dim, i % 2, &halves[i]));
+  luc_ew_input g = {.t = args[0].as.tensor}, a = {.t = halves[0]}, gate = {.t = halves[1]};
+  luc__elementwise_run(ctx, &k->glu, dtype, halves[2], (luc_ew_input[]){g, gate}, NULL);
+  luc__elementwise_run(ctx, &k->glu_gate, dtype, halves[3], (luc_ew_input[]){g, a, gate}, NULL);
+done:
+  for (int i = 0; i < 4; i++) luc_tensor_release(ctx, halves[i]);
+  return status;
+}
+
+luc_status luc__grad_glu(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_value at = luc_v_int(dim), size = luc_v_int(half);
-  luc_tensor *a = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(args[0], at, luc_v_int(0), size));
-  luc_tensor *gate = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(args[0], at, size, size));
-  gate = luc__f1(&f, LUC_OP_sigmoid, gate);
-  return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, a, gate), out);
+  luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *dx;
+  int dim;
+  LUC_TRY(luc__dim_wrap(ctx, "glu", b->args[1].as.i, x->ndim, &dim));
+  if (luc__recording(ctx)) {
+    int64_t half = x->sizes[dim] / 2;
+    luc_tensor *a = luc__f_narrow(&f, x, dim, 0, half);
+    luc_tensor *s = luc__f1(&f, LUC_OP_sigmoid, luc__f_narrow(&f, x, dim, half, half));
+    luc_tensor *da = luc__f2(&f, LUC_OP_mul, g, s);
+    luc_tensor *slope = luc__f2(&f, LUC_OP_mul, a, rest(&f, s));
+    luc_tensor *both[] = {da, luc__f2(&f, LUC_OP_mul, da, slope)};
+    dx = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(both, 2), luc_v_int(dim)));
+  } else {
+    dx = luc__f_call(&f, LUC_OP_glu_backward,
+                     LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), luc_v_int(dim)));
+  }
+  return luc__f_end(&f, dx, &b->gin[0]);
 }

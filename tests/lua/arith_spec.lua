@@ -193,3 +193,27 @@ describe("topk", function()
     end
   end)
 end)
+
+describe("frexp", function()
+  it("takes every number apart, however small", function()
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      for n = 1, 19 do
+        local values = {0.0, -0.0, 1, -0.5, 3.7, -1e-40, 2^-149, 2^-126, -2^-127, 2^-1022,
+          -1.5 * 2^-1030, 5e-324, 3e38, 1e308, 1/0, -1/0, 123456.789, 0.1, -7}
+        local x = lucerna.tensor(values, {dtype = dtype})[{{1, n}}]
+        local mantissa, exponent = lucerna.frexp(x)
+        for i = 1, n do
+          local v, m, e = x[i]:item(), mantissa[i]:item(), exponent[i]:item()
+          if v == 0 or v - v ~= 0 then
+            assert.equal(v, m)
+            assert.equal(0, e)
+          else
+            assert.is_true(math.abs(m) >= 0.5 and math.abs(m) < 1)
+            assert.equal(v, e < -1000 and m * 2.0^(e + 100) * 2.0^-100 or m * 2.0^(e - 2) * 4)
+          end
+        end
+      end
+    end
+    assert.is_true(lucerna.frexp(lucerna.tensor {0/0}):isnan():item())
+  end)
+end)
