@@ -413,8 +413,14 @@ luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *o
   LUC_CHECK(ctx, count >= 0, LUC_ERR_MEMORY, "combinations: too many combinations");
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &numel, &table));
   for (int64_t i = 0; !again && i < r; i++) at[i] = i;
-  for (int64_t row = 0; row < count; row++, next_choice(at, (int)r, n, again))
-    memcpy((int64_t *)table->data + row * r, at, (size_t)r * sizeof *at);
+  int64_t *to = (int64_t *)table->data, *const end = to + numel;
+  for (; to < end; next_choice(at, (int)r, n, again)) { /* of the last: all at once */
+    for (int64_t last = at[r - 1]; last < n; last++) {
+      for (int64_t i = 0; i < r - 1; i++) *to++ = at[i];
+      *to++ = last;
+    }
+    at[r - 1] = n - 1;
+  }
   LUC_GO(luc__op1(ctx, LUC_OP_index_select, &flat,
                   LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_tensor(table))));
   LUC_GO(luc__op1(ctx, LUC_OP_reshape, &result,
