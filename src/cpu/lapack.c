@@ -177,14 +177,22 @@ static const void *one_of(const lapack *l) {
   return l->f32 ? (const void *)&one32 : (const void *)&one64;
 }
 
-/* Rows read as columns: X^T A^T = B^T, with the other triangle. */
+/* Columns that are solved for at a time: LAPACK lays out a triangle anew for each such part. */
+static int64_t part_of(int64_t k) {
+  return luc__max64(32, luc__cuts(k, 8));
+}
+
+/* Rows read as columns: X^T A^T = B^T, with the other triangle. The i-th part of all right hand
+ * sides. */
 static int solve_triangle(const void *job_, int64_t i, char *block) {
   const job *j = job_;
-  const int n = (int)j->s.n, columns = (int)j->k;
+  const int64_t part = part_of(j->k), parts = luc__cuts(j->k, part);
+  const int64_t matrix = i / parts, first = i % parts * part;
+  const int n = (int)j->s.n, columns = (int)luc__min64(part, j->k - first), ldb = (int)j->k;
   (void)block;
   j->first.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n, one_of(&j->l),
-                at_const(&j->l, j->from, i * j->s.n * j->s.n), &n,
-                at(&j->l, j->to, i * j->s.n * j->k), &columns, 1, 1, 1, 1);
+                at_const(&j->l, j->from, matrix * j->s.n * j->s.n), &n,
+                at(&j->l, j->to, matrix * j->s.n * j->k + first), &ldb, 1, 1, 1, 1);
   return 0;
 }
 
@@ -194,7 +202,9 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, "trsm", NULL, &j));
   j.upper = upper, j.unit = unit, j.from = a, j.to = b;
-  return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, 0, solve_triangle, &j);
+  const int64_t part = part_of(k);
+  return luc__lapack_loop(ctx, &j.l, s.count * luc__cuts(k, part), s.n * s.n * part, 0,
+                          solve_triangle, &j);
 }
 
 /* U of A = U^T U by columns is L by rows. */
