@@ -74,9 +74,10 @@ static luc_dtype foreign_dtype(const luc_op_info *info, const luc_value *v) {
  * has been made. */
 static luc_status check_dtypes(luc_context *ctx, luc_opid op, const luc_value *args) {
   const luc_op_info *info = luc__op_info(ctx, op);
-  if ((info->complex && info->stored) || (!ctx->complex && !info->takes_dtype)) return LUC_OK;
-  for (int p = 0; p < info->schema.nparams; p++) {
-    luc_dtype dtype = foreign_dtype(info, &args[p]);
+  if (info->complex && info->stored) return LUC_OK;
+  uint32_t rest = info->dtype_params | (ctx->complex ? info->tensor_params : 0);
+  for (; rest; rest &= rest - 1) {
+    luc_dtype dtype = foreign_dtype(info, &args[__builtin_ctz(rest)]);
     if (dtype == LUC_NUM_DTYPES) continue;
     return luc__fail(ctx, LUC_ERR_TYPE, "%s: not implemented for %s%s", info->schema.name,
                      luc__dtype_name(dtype),

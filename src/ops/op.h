@@ -88,13 +88,13 @@ extern const luc_op luc__ops[LUC_NUM_OPS];
 typedef struct luc_op_info {
   luc_schema schema;
   uint32_t tensor_params;            /* bit p: parameter p can be a tensor */
+  uint32_t dtype_params;             /* bit p: it is a dtype */
   uint32_t save_args;                /* bit p: parameter p's tensor is saved */
   uint32_t save_for[LUC_MAX_PARAMS]; /* [p]: only if one of these wants a gradient; 0: always */
   uint32_t save_results;             /* bit r */
   int8_t list_param;                 /* position of the list-of-tensors parameter, or -1 */
   bool complex;                      /* takes complex tensors (complex.def); others refuse them */
   bool stored;                       /* takes what is only stored (stored.def) */
-  bool takes_dtype;
 } luc_op_info;
 luc_status luc__ops_init(luc_context *ctx); /* idempotent; luc_call needs it done */
 void luc__ops_free(luc_context *ctx);

@@ -50,7 +50,7 @@ static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *inf
   info->list_param = -1;
   for (int i = 0; i < s->nparams; i++) {
     int type = s->params[i].type;
-    info->takes_dtype |= type == LUC_T_DTYPE;
+    if (type == LUC_T_DTYPE) info->dtype_params |= 1u << i;
     if (type != LUC_T_TENSOR && type != LUC_T_INDEX_TENSOR && type != LUC_T_OPERAND) continue;
     info->tensor_params |= 1u << i;
     if (s->params[i].list) info->list_param = (int8_t)i;
