@@ -151,9 +151,10 @@ static void finish(const rd_job *job, luc_dtype dtype, int64_t *state, int64_t n
   const bool same = dtype != LUC_FLOAT64 || frexp(by, &(int){0}) == 0.5;
   const void *in[] = {state, same ? &inverse : &by};
   const unsigned second = 2;
+  static const luc_ew_params none;
   if (by != 1)
-    kernels[same ? LUC_EW_mul : LUC_EW_div].fn[LUC_COMPUTE_F64](state, in, n, NULL, second);
-  if (job->what->root) kernels[LUC_EW_sqrt].fn[LUC_COMPUTE_F64](state, in, n, NULL, 0);
+    kernels[same ? LUC_EW_mul : LUC_EW_div].fn[LUC_COMPUTE_F64](state, in, n, &none, second);
+  if (job->what->root) kernels[LUC_EW_sqrt].fn[LUC_COMPUTE_F64](state, in, n, &none, 0);
 }
 
 static void write_block(const rd_job *job, const luc_cursor *c, int64_t n, states *s) {
