@@ -69,8 +69,11 @@ static void sort_pairs(pair *p, pair *spare, int64_t n) {
 typedef struct sort_lines {
   const luc_sort_job *job;
   const luc_sort_kernels *kernels;
-  pair *scratch; /* 2 n pairs for each piece */
-  int64_t lines, pieces, kept;
+  luc_transpose_fn transpose;
+  char *
+      scratch; /* `room` for each piece: 2 n pairs, then `together` lines, `pitch` elements apart */
+  size_t room;
+  int64_t lines, pieces, kept, together, pitch;
 } sort_lines;
 
 /* Where the mode of a sorted line stands. */
@@ -86,16 +89,17 @@ static int64_t mode_place(const luc_sort_job *job, const pair *p) {
   return best;
 }
 
-/* Elements of line x, of width T, at the places in p. */
+/* Elements of a line, of width T, at the places in p. */
 #define TAKE(T)                                                                                    \
   for (int64_t k = 0; k < kept; k++)                                                               \
-    ((T *)values)[to + k * job->inner] = ((const T *)job->x)[first + p[k].at * job->inner];        \
+    ((T *)values)[to + k * job->inner] = ((const T *)from->x)[first + p[k].at * from->inner];      \
   break
 
-/* Writes the `kept` elements that p tells the places of. */
-static void write_line(const luc_sort_job *job, const pair *p, int64_t line, int64_t kept) {
-  const int64_t outer = line / job->inner, inner = line % job->inner;
-  const int64_t to = outer * kept * job->inner + inner, first = outer * job->n * job->inner + inner;
+/* Writes the `kept` elements that p tells the places of, in the line of `from` that begins at
+ * `first`. */
+static void write_line(const luc_sort_job *job, const pair *p, int64_t line, int64_t kept,
+                       const luc_sort_job *from, int64_t first) {
+  const int64_t to = line / job->inner * kept * job->inner + line % job->inner;
   void *values = job->values;
   for (int64_t k = 0; job->indices && k < kept; k++) job->indices[to + k * job->inner] = p[k].at;
   if (!values) return;
@@ -222,28 +226,59 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
   return p + a;
 }
 
+/* Lines that lie beside each other are turned, so that each lies in a row. */
+static void sort_turned(const sort_lines *s, int64_t line, int64_t m, int64_t first, pair *p) {
+  const size_t size = luc__dtype_size(s->job->dtype);
+  char *tile = (char *)(p + 2 * s->job->n);
+  luc_sort_job turned = *s->job;
+  sort_lines rows = *s;
+  turned.x = tile;
+  turned.inner = 1;
+  rows.job = &turned;
+  s->transpose(tile, s->pitch * (int64_t)size, (const char *)s->job->x + (size_t)first * size,
+               s->job->inner * (int64_t)size, m, s->job->n, false);
+  for (int64_t i = 0; i < m; i++)
+    write_line(s->job, pick(&rows, i * s->pitch, p), line + i, s->kept, &turned, i * s->pitch);
+}
+
 static void sort_piece(void *arg, int64_t begin, int64_t end) {
   const sort_lines *s = arg;
   const luc_sort_job *job = s->job;
   for (int64_t piece = begin; piece < end; piece++) {
-    pair *p = s->scratch + piece * 2 * job->n;
+    pair *p = (pair *)(void *)(s->scratch + (size_t)piece * s->room);
     int64_t last = (piece + 1) * s->lines / s->pieces;
-    for (int64_t line = piece * s->lines / s->pieces; line < last; line++) {
+    for (int64_t line = piece * s->lines / s->pieces, m; line < last; line += m) {
       int64_t first = line / job->inner * job->n * job->inner + line % job->inner;
-      write_line(job, pick(s, first, p), line, s->kept);
+      m = job->inner - line % job->inner;
+      if (m > last - line) m = last - line;
+      if (m > s->together) m = s->together;
+      if (m > 1)
+        sort_turned(s, line, m, first, p);
+      else
+        write_line(job, pick(s, first, p), line, s->kept, job, first);
     }
   }
 }
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
-  sort_lines s = {.job = job, .lines = job->outer * job->inner};
+  enum { LINE = 64 };
+  sort_lines s = {.job = job, .lines = job->outer * job->inner, .together = 1};
+  const int64_t size = (int64_t)luc__dtype_size(job->dtype);
   s.kernels = luc__kernels(ctx)->sort;
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
   s.pieces = s.lines * job->n / GRAIN + 1;
   if (s.pieces > MAX_PIECES) s.pieces = MAX_PIECES;
   if (s.pieces > s.lines) s.pieces = s.lines;
-  size_t bytes = luc__mul_size((size_t)(s.pieces * job->n), 2 * sizeof(pair));
+  if (job->inner > 1 && s.lines >= 2 * s.pieces) s.together = LINE / size;
+  while (s.together > job->inner) s.together /= 2;
+  for (int log = 0; log < 4; log++)
+    if (size == 1 << log) s.transpose = luc__kernels(ctx)->copy->transpose[log];
+  s.pitch = ((job->n * size / LINE + 1) | 1) * LINE / size; /* in other sets of the cache */
+  s.room = luc__mul_size((size_t)job->n, 2 * sizeof(pair));
+  if (s.together > 1) s.room += luc__mul_size((size_t)s.pitch, (size_t)(s.together * size));
+  s.room = (s.room + LINE - 1) / LINE * LINE;
+  const size_t bytes = luc__mul_size((size_t)s.pieces, s.room);
   s.scratch = luc__alloc(ctx, bytes);
   if (!s.scratch) return LUC_ERR_MEMORY;
   luc__parallel_for(ctx, s.pieces, 1, sort_piece, &s);

@@ -678,3 +678,32 @@ describe("positions across long rows", function()
     assert.same({ 10, 20, 30 }, lucerna.tensor({ 20, 10, 30 })[kept]:tolist())
   end)
 end)
+
+-- Lines across rows are turned, as many as fill a line of the cache.
+describe("lines across rows", function()
+  local function same(x, name, ...)
+    local values, places = x[name](x, ...)
+    local turned = x:transpose(2, 3):contiguous()
+    local arguments = { ... }
+    for i, v in ipairs(arguments) do if v == 2 then arguments[i] = 3 end end
+    local wanted, at = turned[name](turned, table.unpack(arguments))
+    if values:dim() == 3 then wanted, at = wanted:transpose(2, 3), at:transpose(2, 3) end
+    assert.is_true(wanted:equal(values))
+    assert.is_true(at:equal(places))
+  end
+
+  for _, dtype in ipairs { "float32", "float64", "float16", "int64", "int16", "uint8" } do
+    it("of " .. dtype .. " are sorted and looked through", function()
+      for _, size in ipairs { { 2, 70, 1 }, { 3, 9, 2 }, { 2, 70, 15 }, { 1, 200, 17 },
+        { 2, 70, 130 }, { 1, 9000, 5 } } do
+        local x = lucerna.randint(0, 100, size):to(lucerna[dtype])
+        same(x, "sort", 2)
+        same(x, "sort", 2, true)
+        same(x, "topk", 5, 2)
+        same(x, "median", 2)
+        same(x, "kthvalue", 7, 2)
+        same(x, "mode", 2)
+      end
+    end)
+  end
+end)
