@@ -615,16 +615,11 @@ static void fail_missing(const reader *r) {
 void luc_l_read(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *l,
                 luc_l_args *args) {
   reader r = {L, st, sig, args};
-  const luc_schema *schema = sig->schema;
-  args->given = 0;
-  args->nout = 0;
-  args->inplace = false;
-  args->nints = args->nfloats = args->ntensors = args->nconverted = 0;
+  luc_l_args_begin(args);
   read_positional(&r, l);
   if (l->kw) read_keywords(&r, l);
   if (sig->required & ~args->given) fail_missing(&r);
-  for (uint32_t rest = sig->params & ~args->given; rest; rest &= rest - 1)
-    args->v[__builtin_ctz(rest)] = schema->params[__builtin_ctz(rest)].def;
+  luc_l_args_complete(sig, args);
 }
 
 void luc_l_parse(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int first, int last,

@@ -42,6 +42,19 @@ typedef struct luc_l_args {
   luc_tensor *converted[LUC_L_CONVERTED]; /* index tensors counted from 0, owned */
 } luc_l_args;
 
+/* None yet. */
+static inline void luc_l_args_begin(luc_l_args *a) {
+  a->given = 0;
+  a->nout = 0;
+  a->inplace = false;
+  a->nints = a->nfloats = a->ntensors = a->nconverted = 0;
+}
+/* Defaults for those that were not given. */
+static inline void luc_l_args_complete(const luc_l_sig *sig, luc_l_args *a) {
+  for (uint32_t rest = sig->params & ~a->given; rest; rest &= rest - 1)
+    a->v[__builtin_ctz(rest)] = sig->schema->params[__builtin_ctz(rest)].def;
+}
+
 /* Interns the schema's names. `who` NULL: the schema's name. sig and schema must stay where they
  * are. */
 void luc_l_sig_init(lua_State *L, luc_l_state *st, luc_l_sig *sig, const luc_schema *schema,

@@ -21,6 +21,7 @@ struct luc_l_row {
   uint32_t index_results; /* bit r: result r counts from 1 in Lua */
   uint8_t nresults;
   bool inplace; /* writes its first argument */
+  bool asks;    /* a function of the binding that a tensor alone is enough for */
   uint16_t flags;
 };
 
@@ -207,12 +208,26 @@ static void refuse_batched(lua_State *L, const luc_l_row *row, const luc_l_args 
   }
 }
 
+static int run_native(lua_State *L, luc_l_state *st, const luc_l_row *row, luc_l_args *a) {
+  if (st->ctx->batched && !(row->flags & LUC_F_BATCHED)) refuse_batched(L, row, a);
+  return row->native(L, st, a);
+}
+
 static int call_native(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l) {
   luc_l_args a;
   luc_l_context(L, st);
   luc_l_read(L, st, &row->sig, l, &a);
-  if (st->ctx->batched && !(row->flags & LUC_F_BATCHED)) refuse_batched(L, row, &a);
-  return row->native(L, st, &a);
+  return run_native(L, st, row, &a);
+}
+
+/* x:dim() and the like. */
+static int call_alone(lua_State *L, luc_l_state *st, const luc_l_row *row, luc_tensor *t) {
+  luc_l_args a;
+  luc_l_args_begin(&a);
+  a.given = 1;
+  a.v[0] = luc_v_tensor(t);
+  luc_l_args_complete(&row->sig, &a);
+  return run_native(L, st, row, &a);
 }
 
 /* Two or more overloads fit the positional arguments: names decide, else the first is taken. */
@@ -293,7 +308,10 @@ static int call(lua_State *L) {
   luc_l_state *st = fn->st;
   const luc_l_row *row = fn->rows;
   luc_l_context(L, st);
-  luc_l_layout l = luc_l_layout_of(L, 1, lua_gettop(L));
+  int top = lua_gettop(L);
+  luc_tensor *alone = top == 1 && row->asks && !row->next ? luc_l_totensor(L, 1) : NULL;
+  if (alone) return call_alone(L, st, row, alone);
+  luc_l_layout l = luc_l_layout_of(L, 1, top);
   if (row->next) row = choose_known(L, fn, &l);
   return row->call(L, st, row, &l);
 }
@@ -656,6 +674,9 @@ void luc_l_add_natives_to(lua_State *L, luc_l_state *st, const char *table,
     row->flags = natives[i].flags;
     row->call = call_native;
     row->sig.lenient = true;
+    row->asks = schema->nparams && schema->params[0].type == LUC_T_TENSOR &&
+                !schema->params[0].list && !schema->params[0].keyword_only &&
+                !(row->sig.required & ~1u);
     if (row->flags & LUC_F_BOTH) add_row(&b, row, schema->name, false);
     if (row->flags & LUC_F_NN) add_row(&b, row, schema->name, true);
     lua_settop(L, keep);
