@@ -232,16 +232,13 @@ static luc_l_box *check_alive(lua_State *L, luc_l_box *box) {
 
 /* Upvalue 1: methods and fields. */
 static int tensor_index(lua_State *L) {
+  bool named = lua_type(L, 2) == LUA_TSTRING;
+  if (named && lua_rawget(L, lua_upvalueindex(1)) != LUA_TLIGHTUSERDATA) return 1; /* a method */
   luc_l_box *box = luc_l_tobox(L, 1);
   if (!box) return luc_l_error(L, "index: expected a Tensor (got %s)", luaL_typename(L, 1));
-  if (lua_type(L, 2) != LUA_TSTRING) {
-    check_alive(L, box);
-    return luc_l_index_get(L, box->st, box->t);
-  }
-  lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TLIGHTUSERDATA) return 1;
-  const field *f = lua_touserdata(L, -1);
   check_alive(L, box);
+  if (!named) return luc_l_index_get(L, box->st, box->t);
+  const field *f = lua_touserdata(L, -1);
   return f->get(L, box->st, box->t);
 }
 
