@@ -332,6 +332,35 @@ static luc_status sum_items(luc_context *ctx, luc_gemm g, int64_t size) {
   return LUC_OK;
 }
 
+/* A few columns of C: all items, one after another. */
+static void run_columns(void *arg, int64_t begin, int64_t end) {
+  sum_job *j = arg;
+  void *scratch = luc__slots_take(&j->slots);
+  for (int64_t cut = begin; cut < end; cut++) {
+    luc_gemm g = j->g;
+    const int64_t first = cut * j->units;
+    g.n = luc__min64(j->units, g.n - first);
+    g.c = (char *)g.c + first * j->size;
+    g.b = (const char *)g.b + first * g.b_col * j->size;
+    for (int64_t i = 0; i < g.batch; i++, g.beta = 1) {
+      j->kernels->serial(&g, scratch);
+      g.a = (const char *)g.a + g.a_batch * j->size;
+      g.b = (const char *)g.b + g.b_batch * j->size;
+    }
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+/* Short sums of many columns: cuts of k would have to be added up again. */
+static luc_status sum_columns(luc_context *ctx, sum_job *j) {
+  j->units = luc__max64(luc__cuts(j->g.n, 8 * 48) * 48, 48);
+  const int64_t cuts = luc__cuts(j->g.n, j->units);
+  LUC_TRY(luc__slots_init(ctx, &j->slots, luc__gemm_scratch_size((size_t)j->size), cuts));
+  luc__parallel_for(ctx, cuts, 1, run_columns, j);
+  luc__slots_free(ctx, &j->slots);
+  return LUC_OK;
+}
+
 /* How many elements the sums of all cuts may have. */
 static const int64_t SUMS_SIZE = 1 << 20;
 
@@ -342,6 +371,8 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   const int64_t elements = g->m * g->n, work = elements * g->k * g->batch;
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   g->alpha = 1, g->beta = 0, g->bias = NULL, g->relu = false;
+  if (g->k * g->batch <= 8 * LUC_GEMM_KC && g->n >= LUC_GEMM_NC && work >= PIECE_WORK)
+    return sum_columns(ctx, &j);
   j.cuts = 8;
   while (j.cuts > 1 && (work / j.cuts < 2 * PIECE_WORK || elements * j.cuts > SUMS_SIZE))
     j.cuts /= 2;

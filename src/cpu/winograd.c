@@ -77,19 +77,35 @@ static void plan_dimension(luc_winograd_plan *w, int d, const dimension *k, int 
   w->tiles[1 + d] = luc__cuts(each, w->tile[d]) * w->classes[d];
 }
 
-/* The third dimension's taps; without it there is one plane. */
-static void plan_depth(luc_winograd_plan *w, const dimension *k) {
+/* Outputs of the third dimension that are a stride apart meet the same taps on the way back, as
+ * many passes. */
+static int64_t depth_classes(const dimension *k, bool backward) {
+  return backward && k->dilation == 1 ? k->stride : 1;
+}
+
+/* The third dimension's taps, which in backward passes are those of one class; without it there is
+ * one plane. */
+static void plan_depth(luc_winograd_plan *w, const dimension *k, int64_t class) {
   luc_winograd_images *in = &w->input;
-  in->taps = k->kernel;
+  const int64_t classes = depth_classes(k, w->backward), reach = k->padding - class;
+  w->depth = k->kernel;
+  w->depth_first = class;
+  w->depth_step = w->plane_apart = classes;
+  in->taps = luc__cuts(k->kernel - class, classes);
+  in->divisor = w->backward ? k->stride / classes : 1;
   in->plane_step = w->backward ? 1 : k->stride;
   in->tap_step = w->backward ? -k->dilation : k->dilation;
   in->first = w->backward ? k->padding : -k->padding;
-  in->divisor = w->backward ? k->stride : 1;
   w->tiles[0] = w->out[0];
+  if (classes == 1) return;
+  in->first = reach > 0 ? luc__cuts(reach, classes) : 0;
+  w->plane_first = classes * in->first - reach;
+  w->tiles[0] = luc__max64(luc__cuts(w->out[0] - w->plane_first, classes), 0);
 }
 
-/* What is known without the blocks, with parts of n taps. */
-static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward, int n) {
+/* What is known without the blocks, with parts of n taps, for one class of planes. */
+static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward, int n,
+                       int64_t class) {
   luc_winograd_images *in = &w->input;
   w->all_channels = backward ? c->out_channels : c->in_channels;
   w->all_filters = backward ? c->in_channels : c->out_channels;
@@ -101,7 +117,7 @@ static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward, i
     const dimension k = dimension_of(c, d, backward);
     in->size[d] = k.in, w->out[d] = k.out;
     if (d == 0)
-      plan_depth(w, &k);
+      plan_depth(w, &k, class);
     else
       plan_dimension(w, d - 1, &k, k.kernel == 1 ? 1 : n);
   }
@@ -120,6 +136,8 @@ static bool is_filter(const luc_conv *c, bool backward) {
   if (c->dtype != LUC_FLOAT32) return false;
   if (c->in_channels / c->groups < 16 || c->out_channels / c->groups < 16) return false;
   bool any = false;
+  const dimension depth = dimension_of(c, 0, backward);
+  if (depth.kernel < depth_classes(&depth, backward)) return false; /* planes that meet no tap */
   for (int d = 1; d < LUC_MAX_SPATIAL; d++) {
     const dimension k = dimension_of(c, d, backward);
     if (k.stride > 1 && k.dilation > 1) return false;
@@ -148,22 +166,32 @@ static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
 }
 
 /* What direct sums cost likewise: copies and what tiles leave idle are as much as some filters. */
-static double direct_cost(const luc_conv *c) {
-  double cost = (double)(c->batch * luc__conv_pixels(c)) * (double)(c->in_channels / c->groups);
-  for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d];
-  return cost * (1.1 * (double)(c->out_channels / c->groups) + 6);
+static double direct_cost(const luc_conv *c, luc_winograd_way way) {
+  const bool backward = way == LUC_WINOGRAD_INPUT;
+  double cost = (double)(c->batch * luc__conv_pixels(c)), idle = 5, stride = 1;
+  for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d], stride *= (double)c->stride[d];
+  if (backward && stride > 1) idle = 11;
+  if (way == LUC_WINOGRAD_WEIGHT) idle = 14;
+  const double from = (double)(backward ? c->out_channels : c->in_channels);
+  const double to = (double)(backward ? c->in_channels : c->out_channels);
+  return cost * from / (double)c->groups * (1.1 * to + idle * (double)c->groups);
 }
 
 /* Taps of the best part, or 0. */
 static int choose_part(const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
   if (!is_filter(c, backward)) return 0;
-  double least = direct_cost(c);
+  const dimension depth = dimension_of(c, 0, backward);
+  const int64_t classes = depth_classes(&depth, backward);
+  double least = direct_cost(c, way);
   int best = 0;
   for (int n = 2; n < LUC_WINOGRAD_SIDE; n++) {
-    luc_winograd_plan w = {0};
-    plan_sizes(&w, c, backward, n);
-    const double cost = cost_of(&w, way);
+    double cost = 0;
+    for (int64_t class = 0; class < classes; class ++) {
+      luc_winograd_plan w = {0};
+      plan_sizes(&w, c, backward, n, class);
+      cost += cost_of(&w, way);
+    }
     if (cost < least) best = n, least = cost;
   }
   return best;
@@ -298,39 +326,49 @@ static void plan_product(job *j) {
   j->pack_size = w->points * w->weight_points;
 }
 
-luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
-                         const void *weight, const void *bias, void *y) {
-  const luc_kernels *kernels = luc__kernels(ctx);
-  job j = {.x = x, .weight = weight, .bias = bias, .y = y, .kernels = kernels->winograd};
-  luc_winograd_plan *w = &j.plan;
-  const luc_winograd_way way = backward ? LUC_WINOGRAD_INPUT : LUC_WINOGRAD_FORWARD;
-  plan_sizes(w, c, backward, choose_part(c, way));
-  plan_product(&j);
-  w->gemm = &kernels->gemm[LUC_FLOAT32];
+/* One class of planes. */
+static luc_status run_product(luc_context *ctx, job *j) {
+  const luc_winograd_plan *w = &j->plan;
   const bool few = w->all_tiles < w->filters;
   const int64_t gather = luc__winograd_gather(w);
   const int64_t pixels = luc__winograd_pixels(w, &w->input);
   const int64_t output = w->points * w->output_points;
   const int64_t pack_work = w->k * LUC_WINOGRAD_PACK * 100, block_work = w->block * w->k * 100;
   const int64_t product_work = w->points * w->block * w->k * LUC_WINOGRAD_PACK;
-  const int64_t packs = w->groups * w->packs, blocks = w->groups * j.blocks;
-  int64_t shared = few ? blocks * j.block_size : packs * j.pack_size;
+  const int64_t packs = w->groups * w->packs, blocks = w->groups * j->blocks;
+  int64_t shared = few ? blocks * j->block_size : packs * j->pack_size;
   size_t bytes = luc__mul_size((size_t)shared, sizeof(float));
-  j.shared = luc__alloc(ctx, bytes);
-  luc_status status = j.shared ? LUC_OK : LUC_ERR_MEMORY;
+  j->shared = luc__alloc(ctx, bytes);
+  luc_status status = j->shared ? LUC_OK : LUC_ERR_MEMORY;
   if (status == LUC_OK && few) {
-    status = loop(ctx, &j, blocks, block_work, pixels, transform_blocks);
+    status = loop(ctx, j, blocks, block_work, pixels, transform_blocks);
     if (status == LUC_OK)
-      status = loop(ctx, &j, packs, product_work * j.blocks,
-                    j.pack_size + luc__max64(gather, output), finish_packs);
+      status = loop(ctx, j, packs, product_work * j->blocks,
+                    j->pack_size + luc__max64(gather, output), finish_packs);
   } else if (status == LUC_OK) {
-    status = loop(ctx, &j, packs, pack_work, gather, transform_packs);
+    status = loop(ctx, j, packs, pack_work, gather, transform_packs);
     if (status == LUC_OK)
-      status = loop(ctx, &j, blocks, product_work * w->packs,
-                    j.block_size + luc__max64(pixels, output), finish_blocks);
+      status = loop(ctx, j, blocks, product_work * w->packs,
+                    j->block_size + luc__max64(pixels, output), finish_blocks);
   }
-  luc__free(ctx, j.shared, bytes);
+  luc__free(ctx, j->shared, bytes);
   return status;
+}
+
+luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
+                         const void *weight, const void *bias, void *y) {
+  const luc_kernels *kernels = luc__kernels(ctx);
+  const int part = choose_part(c, backward ? LUC_WINOGRAD_INPUT : LUC_WINOGRAD_FORWARD);
+  const dimension depth = dimension_of(c, 0, backward);
+  for (int64_t class = 0; class < depth_classes(&depth, backward); class ++) {
+    job j = {.x = x, .weight = weight, .bias = bias, .y = y, .kernels = kernels->winograd};
+    plan_sizes(&j.plan, c, backward, part, class);
+    if (j.plan.all_tiles == 0) continue;
+    plan_product(&j);
+    j.plan.gemm = &kernels->gemm[LUC_FLOAT32];
+    LUC_TRY(run_product(ctx, &j));
+  }
+  return LUC_OK;
 }
 
 /* ---- the weights' gradient: sums over tiles at each point, for some filters and channels ----- */
@@ -426,7 +464,7 @@ luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, const void 
   const luc_kernels *kernels = luc__kernels(ctx);
   job j = {.x = x, .dy = dy, .dweight = dweight, .kernels = kernels->winograd};
   luc_winograd_plan *w = &j.plan;
-  plan_sizes(w, c, false, choose_part(c, LUC_WINOGRAD_WEIGHT));
+  plan_sizes(w, c, false, choose_part(c, LUC_WINOGRAD_WEIGHT), 0);
   w->gemm = &kernels->gemm[LUC_FLOAT32];
   luc_winograd_images *out = &w->gradient;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) out->size[d] = w->out[d];

@@ -48,11 +48,13 @@ typedef struct luc_winograd_plan {
   int64_t all_channels, all_filters, groups;
   int kernel[2], tile[2], points; /* rows and columns: a part's taps, a tile's outputs */
   int64_t k;                      /* channels * taps of the depth * parts */
-  int64_t size[2];                /* of the kernel */
+  int64_t size[2], depth;         /* of the kernel; of its depth, taps depth_first + ... */
+  int64_t depth_first, depth_step;
   /* Tap i of a part and class of weights is first + i * tap_step, if there is one. */
   int64_t weight_classes[2], tap[2][LUC_WINOGRAD_PARTS], tap_step[2];
   /* Outputs of one tile are so far apart, and first of them before the image's. */
   int64_t out[3], classes[2], out_step[2], out_first[2];
+  int64_t plane_first, plane_apart; /* of the outputs' planes */
   int64_t tiles[3], all_tiles; /* planes, lines and tiles of a line, of all classes; of the batch */
   int64_t block;               /* tiles of one product */
   int64_t pack_filters, packs; /* a pack has those of all classes of columns */
@@ -87,7 +89,7 @@ typedef struct luc_winograd_kernels {
 
 /* Weights of one channel and filter. */
 static inline int64_t luc__winograd_taps(const luc_winograd_plan *w) {
-  return w->input.taps * w->size[0] * w->size[1];
+  return w->depth * w->size[0] * w->size[1];
 }
 
 /* How many times the channels there are. */

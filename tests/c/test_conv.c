@@ -103,7 +103,7 @@ static void check_conv(luc_context *ctx, const luc_conv *c) {
 static void random_dimension(luc_conv *c, int d, int64_t largest) {
   int64_t after;
   do {
-    c->in[d] = kt_int(1, largest), c->kernel[d] = kt_int(1, 5), c->stride[d] = kt_int(1, 3);
+    c->in[d] = kt_int(1, largest), c->kernel[d] = kt_int(1, 5), c->stride[d] = kt_int(1, 4);
     c->dilation[d] = kt_int(0, 3) ? 1 : kt_int(1, 3), c->padding[d] = kt_int(0, 3);
     after = c->padding[d] + kt_int(0, 1);
     c->out[d] = luc__conv_out_size(c->in[d], c->kernel[d], c->stride[d], c->padding[d], after,
@@ -146,12 +146,13 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
            point = square(dtype, 2, 24, 40, 14, 1, 1, 0);
   luc_conv skip = square(dtype, 2, 40, 24, 15, 1, 2, 0),
            long_rows = square(dtype, 1, 3, 9, 90, 3, 1, 1),
-           points = square(dtype, 3, 64, 36, 28, 1, 1, 0);
+           points = square(dtype, 3, 64, 36, 28, 1, 1, 0),
+           many_points = square(dtype, 3, 200, 210, 7, 1, 1, 0);
   point.groups = 2;
   check_conv(ctx, &lenet1), check_conv(ctx, &lenet2), check_conv(ctx, &wide),
       check_conv(ctx, &deep);
   check_conv(ctx, &strided), check_conv(ctx, &point), check_conv(ctx, &skip);
-  check_conv(ctx, &long_rows), check_conv(ctx, &points);
+  check_conv(ctx, &long_rows), check_conv(ctx, &points), check_conv(ctx, &many_points);
   luc_conv signal = {.dtype = dtype, .spatial = 1, .batch = 1, .groups = 2, .relu = true};
   signal.in_channels = 8, signal.out_channels = 36, signal.in[0] = signal.out[0] = 3001;
   signal.kernel[0] = 3, signal.stride[0] = 1, signal.dilation[0] = signal.padding[0] = 4;
