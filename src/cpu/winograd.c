@@ -9,8 +9,8 @@
 
 /* Tiles of a block at most, and elements of its transformed input, to stay in the second-level
  * cache beside a pack of weights; filters and channels of the weights' gradient at a time, whose
- * sums stay there; operations worth a piece of their own. */
-static const int64_t BLOCK = 48, BLOCK_SIZE = 120000, CHUNK = 64, PIECE_WORK = 1 << 20;
+ * sums stay there; channels of few tiles at a time; operations worth a piece of their own. */
+static const int64_t BLOCK = 48, BLOCK_SIZE = 120000, CHUNK = 64, SOME = 128, PIECE_WORK = 1 << 20;
 
 typedef struct job {
   luc_winograd_plan plan;
@@ -245,9 +245,10 @@ static luc_status loop(luc_context *ctx, job *j, int64_t pieces, int64_t work, i
 
 /* ---- many tiles: all weights first, then block after block ----------------------------------- */
 
-static void transform_pack(job *j, int64_t group, int64_t pack, float *to, float *scratch) {
+static void transform_pack(job *j, int64_t group, int64_t pack, int64_t channel, float *to,
+                           float *scratch) {
   const luc_winograd_plan *w = &j->plan;
-  j->kernels->weights(w, j->weight + group * weights_of(w), pack, to, scratch);
+  j->kernels->weights(w, j->weight + group * weights_of(w), pack, channel, to, scratch);
 }
 
 static void transform_block(job *j, int64_t group, int64_t block, float *to, float *scratch) {
@@ -257,13 +258,13 @@ static void transform_block(job *j, int64_t group, int64_t block, float *to, flo
                         scratch);
 }
 
-static void multiply(job *j, int64_t group, int64_t block, int64_t pack, const float *input,
-                     const float *weights, float *scratch) {
+static void multiply(job *j, int64_t group, int64_t block, int64_t pack, int64_t channel,
+                     const float *input, const float *weights, float *scratch) {
   const luc_winograd_plan *w = &j->plan;
   const float *bias = j->bias ? j->bias + group * w->filters : NULL;
   float *y = j->y + group * w->filters * w->out[0] * w->out[1] * w->out[2];
   j->kernels->product(w, input, weights, bias, y, block * w->block, tiles_in(w, block), pack,
-                      scratch);
+                      channel, scratch);
 }
 
 static void transform_packs(void *arg, int64_t begin, int64_t end) {
@@ -271,7 +272,7 @@ static void transform_packs(void *arg, int64_t begin, int64_t end) {
   const int64_t packs = j->plan.packs;
   float *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++)
-    transform_pack(j, i / packs, i % packs, j->shared + i * j->pack_size, scratch);
+    transform_pack(j, i / packs, i % packs, 0, j->shared + i * j->pack_size, scratch);
   luc__slots_put(&j->slots, scratch);
 }
 
@@ -283,7 +284,7 @@ static void finish_blocks(void *arg, int64_t begin, int64_t end) {
     const int64_t group = i / j->blocks, block = i % j->blocks;
     transform_block(j, group, block, input, scratch);
     for (int64_t pack = 0; pack < packs; pack++)
-      multiply(j, group, block, pack, input, j->shared + (group * packs + pack) * j->pack_size,
+      multiply(j, group, block, pack, 0, input, j->shared + (group * packs + pack) * j->pack_size,
                scratch);
   }
   luc__slots_put(&j->slots, input);
@@ -302,24 +303,36 @@ static void transform_blocks(void *arg, int64_t begin, int64_t end) {
 static void finish_packs(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   const int64_t packs = j->plan.packs;
-  float *weights = luc__slots_take(&j->slots), *scratch = weights + j->pack_size;
+  float *weights = luc__slots_take(&j->slots), *gathered = weights + j->pack_size;
+  float *scratch = gathered + luc__winograd_gather(&j->plan);
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / packs, pack = i % packs;
-    transform_pack(j, group, pack, weights, scratch);
-    for (int64_t block = 0; block < j->blocks; block++)
-      multiply(j, group, block, pack, j->shared + (group * j->blocks + block) * j->block_size,
-               weights, scratch);
+    for (int64_t c = 0; c < j->plan.channels; c += j->plan.some) {
+      transform_pack(j, group, pack, c, weights, gathered);
+      for (int64_t block = 0; block < j->blocks; block++)
+        multiply(j, group, block, pack, c, j->shared + (group * j->blocks + block) * j->block_size,
+                 weights, scratch);
+    }
   }
   luc__slots_put(&j->slots, weights);
 }
 
+static bool is_few(const luc_winograd_plan *w) {
+  return w->all_tiles < w->filters;
+}
+
+/* A few tiles in one block meet a pack's weights some channels at a time, which stay in the
+ * second-level cache from their transform to the product. */
 static void plan_product(job *j) {
   luc_winograd_plan *w = &j->plan;
   plan_images(&w->input, w->channels, 0);
   int64_t most = BLOCK_SIZE / (w->points * w->input.row) / 8 * 8;
   w->block = choose_block(w, luc__max64(luc__min64(most, BLOCK), 16));
   plan_images(&w->input, w->channels, w->block);
-  w->weight_points = w->k * LUC_WINOGRAD_PACK + 16;
+  w->some = w->channels;
+  if (is_few(w) && w->block >= w->all_tiles && w->k == w->channels)
+    w->some = luc__cuts(w->channels, luc__cuts(w->channels, SOME));
+  w->weight_points = luc__winograd_parts(&w->input) * w->some * LUC_WINOGRAD_PACK + 16;
   w->output_points = w->block * LUC_WINOGRAD_PACK + 16;
   j->blocks = luc__cuts(w->all_tiles, w->block);
   j->block_size = w->points * w->input.points;
@@ -329,7 +342,7 @@ static void plan_product(job *j) {
 /* One class of planes. */
 static luc_status run_product(luc_context *ctx, job *j) {
   const luc_winograd_plan *w = &j->plan;
-  const bool few = w->all_tiles < w->filters;
+  const bool few = is_few(w);
   const int64_t gather = luc__winograd_gather(w);
   const int64_t pixels = luc__winograd_pixels(w, &w->input);
   const int64_t output = w->points * w->output_points;
@@ -343,8 +356,8 @@ static luc_status run_product(luc_context *ctx, job *j) {
   if (status == LUC_OK && few) {
     status = loop(ctx, j, blocks, block_work, pixels, transform_blocks);
     if (status == LUC_OK)
-      status = loop(ctx, j, packs, product_work * j->blocks,
-                    j->pack_size + luc__max64(gather, output), finish_packs);
+      status = loop(ctx, j, packs, product_work * j->blocks, j->pack_size + gather + output,
+                    finish_packs);
   } else if (status == LUC_OK) {
     status = loop(ctx, j, packs, pack_work, gather, transform_packs);
     if (status == LUC_OK)

@@ -56,11 +56,11 @@ typedef struct luc_winograd_plan {
   int64_t out[3], classes[2], out_step[2], out_first[2];
   int64_t plane_first, plane_apart; /* of the outputs' planes */
   int64_t tiles[3], all_tiles; /* planes, lines and tiles of a line, of all classes; of the batch */
-  int64_t block;               /* tiles of one product */
+  int64_t block, some;         /* tiles of one product; channels: all unless there is one part */
   int64_t pack_filters, packs; /* a pack has those of all classes of columns */
   luc_winograd_images input;
   luc_winograd_images gradient; /* of the output, for that of the weights */
-  int64_t weight_points;        /* weights of a pack: [points][k, PACK] */
+  int64_t weight_points;        /* weights of a pack: [points][parts, some, PACK] */
   int64_t output_points;        /* output of a block: [points][block, PACK] */
   int64_t sum_row, sum_points;  /* of the weights' gradient: [points][filters, k] of some */
   bool backward;                /* weight is [channels, filters, ...] */
@@ -69,16 +69,18 @@ typedef struct luc_winograd_plan {
 
 /* Pointers are those of a group's first channel or filter. */
 typedef struct luc_winograd_kernels {
-  /* Weights of one pack of filters. Scratch: luc__winograd_gather elements. */
-  void (*weights)(const luc_winograd_plan *w, const float *weight, int64_t pack, float *to,
-                  float *scratch);
+  /* Weights of one pack of filters for w->some channels or what there are from `channel` on.
+   * Scratch: luc__winograd_gather elements. */
+  void (*weights)(const luc_winograd_plan *w, const float *weight, int64_t pack, int64_t channel,
+                  float *to, float *scratch);
   /* Tiles [begin, begin + count) of so many channels. Scratch: luc__winograd_pixels elements. */
   void (*transform)(const luc_winograd_plan *w, const luc_winograd_images *s, const float *x,
                     int64_t channels, int64_t begin, int64_t count, float *to, float *scratch);
-  /* Those tiles of the output for one pack. Scratch: POINTS * output_points elements. */
+  /* Those tiles of the output for one pack, by those channels, after the last of which they are
+   * complete. Scratch: POINTS * output_points elements. */
   void (*product)(const luc_winograd_plan *w, const float *input, const float *weights,
                   const float *bias, float *y, int64_t begin, int64_t count, int64_t pack,
-                  float *scratch);
+                  int64_t channel, float *scratch);
   /* sums [points][filters, taps * parts * channels] += (or =) those of `tiles` tiles. */
   void (*add)(const luc_winograd_plan *w, const float *gradient, const float *input, int64_t tiles,
               int64_t filters, int64_t channels, bool first, float *sums);
