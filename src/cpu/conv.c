@@ -17,7 +17,7 @@
 
 /* Multiplications worth a piece of their own; elements a panel and a buffer should stay below to
  * live in the second-level cache. */
-static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 18;
+static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 17;
 
 /* Positions of a block of the weight gradient, and filters at a time. */
 static const int64_t BLOCK = 1088, FILTERS = 256;
@@ -164,7 +164,7 @@ static void choose_band(job *j) {
 static int64_t choose_images(const job *j) {
   const luc_conv_plan *p = &j->plan;
   if (p->direct || p->band[0] < p->out[1]) return 1;
-  int64_t most = luc__min64(256 / p->pixels, BUFFER_SIZE * 4 / (p->channels * p->plane + 1));
+  int64_t most = luc__min64(256 / p->pixels, BUFFER_SIZE * 8 / (p->channels * p->plane + 1));
   return luc__min64(luc__max64(most, 1), j->batch);
 }
 
@@ -492,7 +492,7 @@ static void plan_weight(job *j, bool direct) {
 static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
   int64_t work = c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
-  j->cuts = luc__min64(luc__min64(j->batch, 8), luc__max64(1, 4 * BUFFER_SIZE / (sums + 1)));
+  j->cuts = luc__min64(luc__min64(j->batch, 8), luc__max64(1, 8 * BUFFER_SIZE / (sums + 1)));
   j->cuts = luc__min64(j->cuts, luc__max64(1, j->batch * c->pixels / (BLOCK / 2)));
   while (j->cuts > 1 && work * j->batch / j->cuts < PIECE_WORK) j->cuts = luc__cuts(j->cuts, 2);
   int64_t per_cut = work * luc__cuts(j->batch, j->cuts);

@@ -9,8 +9,10 @@
 
 /* Tiles of a block at most, and elements of its transformed input, to stay in the second-level
  * cache beside a pack of weights; filters and channels of the weights' gradient at a time, whose
- * sums stay there; channels of few tiles at a time; operations worth a piece of their own. */
-static const int64_t BLOCK = 48, BLOCK_SIZE = 120000, CHUNK = 64, SOME = 128, PIECE_WORK = 1 << 20;
+ * sums stay there; channels of few tiles at a time; channels * filters that are worth the calls at
+ * every point; operations worth a piece of their own. */
+static const int64_t BLOCK = 48, BLOCK_SIZE = 120000, CHUNK = 64, SOME = 128, LEAST = 192,
+                     PIECE_WORK = 1 << 20;
 
 typedef struct job {
   luc_winograd_plan plan;
@@ -134,7 +136,8 @@ static void plan_sizes(luc_winograd_plan *w, const luc_conv *c, bool backward, i
  * columns, and of those on the way back two classes share vectors. */
 static bool is_filter(const luc_conv *c, bool backward) {
   if (c->dtype != LUC_FLOAT32) return false;
-  if (c->in_channels / c->groups < 16 || c->out_channels / c->groups < 16) return false;
+  const int64_t channels = c->in_channels / c->groups, filters = c->out_channels / c->groups;
+  if (channels < 8 || filters < 8 || channels * filters < LEAST) return false;
   bool any = false;
   const dimension depth = dimension_of(c, 0, backward);
   if (depth.kernel < depth_classes(&depth, backward)) return false; /* planes that meet no tap */
@@ -154,15 +157,19 @@ static bool is_filter(const luc_conv *c, bool backward) {
  * former, and go through their sums once for every block. */
 static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
   const bool line = w->points == LUC_WINOGRAD_SIDE;
+  const int64_t classes = w->weight_classes[0] * w->weight_classes[1];
   const double tiles = (double)w->all_tiles, k = (double)w->k;
-  const double filters = (double)(w->filters * w->weight_classes[0] * w->weight_classes[1]);
+  /* in whole vectors, of the widest instruction set */
+  const double lanes = (double)(luc__cuts(w->channels, 16) * 16 * luc__winograd_parts(&w->input));
+  const double filters = (double)(luc__cuts(w->filters, 16) * 16 * classes);
   double input = line ? 18 : 11, output = line ? 22 : 13, weight = 250;
   if (way == LUC_WINOGRAD_WEIGHT) {
-    input *= (double)luc__cuts(w->filters, CHUNK);
-    output *= 1.5 * (double)luc__cuts(w->k, CHUNK);
-    weight = 1000;
+    input = (line ? 22 : 11) * (double)luc__cuts(w->filters, CHUNK);
+    output = (line ? 19 : 24) * (double)luc__cuts(w->k, CHUNK);
+    weight = 900;
   }
-  return w->points * tiles * (k * filters + input * k + output * filters) + weight * k * filters;
+  return w->points * tiles * (k * filters + input * lanes + output * filters) +
+         weight * lanes * filters;
 }
 
 /* What direct sums cost likewise: copies and what tiles leave idle are as much as some filters. */
@@ -170,6 +177,7 @@ static double direct_cost(const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
   double cost = (double)(c->batch * luc__conv_pixels(c)), idle = 5, stride = 1;
   for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d], stride *= (double)c->stride[d];
+  if (c->spatial == 1) cost *= (double)(luc__cuts(c->out[0], 16) * 16) / (double)c->out[0];
   if (backward && stride > 1) idle = 11;
   if (way == LUC_WINOGRAD_WEIGHT) idle = 14;
   const double from = (double)(backward ? c->out_channels : c->in_channels);
