@@ -202,8 +202,8 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
   if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
-  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_FORWARD))
-    return luc__winograd(ctx, c, false, x, weight, bias, y);
+  const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
+  if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
   if (luc__conv_product_suits(c, LUC_CONV_FORWARD))
@@ -396,8 +396,8 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   }
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, true, dy, weight, NULL, dx);
   if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
-  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT))
-    return luc__winograd(ctx, c, true, dy, weight, NULL, dx);
+  const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT);
+  if (taps > 0) return luc__winograd(ctx, c, taps, true, dy, weight, NULL, dx);
   if (luc__conv_product_suits(c, LUC_CONV_INPUT))
     return luc__conv_product_input(ctx, c, dy, weight, dx);
   return input_gradient(ctx, c, dy, weight, dx);
@@ -588,8 +588,9 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
   }
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise_weight(ctx, c, x, dy, dweight);
   if (luc__is_1x1(c)) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
-  if (luc__winograd_suits(ctx, c, LUC_WINOGRAD_WEIGHT))
-    LUC_TRY(luc__winograd_weight(ctx, c, x, dy, dweight));
+  const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_WEIGHT);
+  if (taps > 0)
+    LUC_TRY(luc__winograd_weight(ctx, c, taps, x, dy, dweight));
   else if (luc__conv_product_suits(c, LUC_CONV_WEIGHT))
     return luc__conv_product_weight(ctx, c, x, dy, dweight);
   else

@@ -166,7 +166,7 @@ static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
   if (way == LUC_WINOGRAD_WEIGHT) {
     input = (line ? 22 : 11) * (double)luc__cuts(w->filters, CHUNK);
     output = (line ? 19 : 24) * (double)luc__cuts(w->k, CHUNK);
-    weight = 900;
+    weight = 500;
   }
   return w->points * tiles * (k * filters + input * lanes + output * filters) +
          weight * lanes * filters;
@@ -177,7 +177,11 @@ static double direct_cost(const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
   double cost = (double)(c->batch * luc__conv_pixels(c)), idle = 5, stride = 1;
   for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d], stride *= (double)c->stride[d];
-  if (c->spatial == 1) cost *= (double)(luc__cuts(c->out[0], 16) * 16) / (double)c->out[0];
+  /* Small planes of many filters are joined; lone rows and planes leave lanes idle behind them. */
+  const int64_t columns = c->out[c->spatial - 1], pixels = luc__conv_pixels(c);
+  const int64_t plane = c->spatial == 1 ? columns : pixels / columns * (columns + 1);
+  if (c->spatial == 1 || c->out_channels < 64)
+    cost *= (double)(luc__cuts(plane, 16) * 16) / (double)pixels;
   if (backward && stride > 1) idle = 11;
   if (way == LUC_WINOGRAD_WEIGHT) idle = 14;
   const double from = (double)(backward ? c->out_channels : c->in_channels);
@@ -185,17 +189,22 @@ static double direct_cost(const luc_conv *c, luc_winograd_way way) {
   return cost * from / (double)c->groups * (1.1 * to + idle * (double)c->groups);
 }
 
-/* Taps of the best part, or 0. */
-static int choose_part(const luc_conv *c, luc_winograd_way way) {
+/* As many taps as there are, unless those are more than 5. */
+int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
-  if (!is_filter(c, backward)) return 0;
+  if (ctx->direct_convolution || !is_filter(c, backward)) return 0;
   const dimension depth = dimension_of(c, 0, backward);
-  const int64_t classes = depth_classes(&depth, backward);
+  int64_t taps = 2;
+  for (int d = 1; d < LUC_MAX_SPATIAL; d++) {
+    const dimension k = dimension_of(c, d, backward);
+    taps = luc__max64(taps, phase_taps(&k));
+  }
+  const int most = LUC_WINOGRAD_SIDE - 1, first = taps > most ? 3 : (int)taps;
   double least = direct_cost(c, way);
   int best = 0;
-  for (int n = 2; n < LUC_WINOGRAD_SIDE; n++) {
+  for (int n = first; n <= (taps > most ? most : first); n++) {
     double cost = 0;
-    for (int64_t class = 0; class < classes; class ++) {
+    for (int64_t class = 0; class < depth_classes(&depth, backward); class ++) {
       luc_winograd_plan w = {0};
       plan_sizes(&w, c, backward, n, class);
       cost += cost_of(&w, way);
@@ -203,10 +212,6 @@ static int choose_part(const luc_conv *c, luc_winograd_way way) {
     if (cost < least) best = n, least = cost;
   }
   return best;
-}
-
-bool luc__winograd_suits(const luc_context *ctx, const luc_conv *c, luc_winograd_way way) {
-  return !ctx->direct_convolution && choose_part(c, way) > 0;
 }
 
 static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block) {
@@ -376,10 +381,9 @@ static luc_status run_product(luc_context *ctx, job *j) {
   return status;
 }
 
-luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
-                         const void *weight, const void *bias, void *y) {
+luc_status luc__winograd(luc_context *ctx, const luc_conv *c, int part, bool backward,
+                         const void *x, const void *weight, const void *bias, void *y) {
   const luc_kernels *kernels = luc__kernels(ctx);
-  const int part = choose_part(c, backward ? LUC_WINOGRAD_INPUT : LUC_WINOGRAD_FORWARD);
   const dimension depth = dimension_of(c, 0, backward);
   for (int64_t class = 0; class < depth_classes(&depth, backward); class ++) {
     job j = {.x = x, .weight = weight, .bias = bias, .y = y, .kernels = kernels->winograd};
@@ -480,12 +484,12 @@ static void plan_sums(job *j) {
   j->cuts = luc__max64(luc__min64(luc__cuts(8, chunks), j->blocks / 4), 1);
 }
 
-luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
-                                void *dweight) {
+luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, int part, const void *x,
+                                const void *dy, void *dweight) {
   const luc_kernels *kernels = luc__kernels(ctx);
   job j = {.x = x, .dy = dy, .dweight = dweight, .kernels = kernels->winograd};
   luc_winograd_plan *w = &j.plan;
-  plan_sizes(w, c, false, choose_part(c, LUC_WINOGRAD_WEIGHT), 0);
+  plan_sizes(w, c, false, part, 0);
   w->gemm = &kernels->gemm[LUC_FLOAT32];
   luc_winograd_images *out = &w->gradient;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) out->size[d] = w->out[d];

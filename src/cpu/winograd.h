@@ -12,12 +12,13 @@ typedef enum luc_winograd_way {
   LUC_WINOGRAD_WEIGHT /* gradient */
 } luc_winograd_way;
 
-/* Is it the faster way for this convolution, or for its gradient? */
-bool luc__winograd_suits(const luc_context *ctx, const luc_conv *c, luc_winograd_way way);
+/* If it is the faster way for this convolution, or for its gradient: how many taps a part has that
+ * is filtered at a time. Else 0. */
+int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_way way);
 /* y = conv(x, weight) + bias; backward: y is the gradient of the input, x that of the output. */
-luc_status luc__winograd(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
-                         const void *weight, const void *bias, void *y);
-luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
-                                void *dweight);
+luc_status luc__winograd(luc_context *ctx, const luc_conv *c, int part, bool backward,
+                         const void *x, const void *weight, const void *bias, void *y);
+luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, int part, const void *x,
+                                const void *dy, void *dweight);
 
 #endif

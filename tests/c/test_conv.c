@@ -83,9 +83,9 @@ static void check_conv(luc_context *ctx, const luc_conv *c) {
   CHECK_EQ(luc__conv_backward_input(ctx, c, a.dy.p, a.w.p, a.dx.p), LUC_OK);
   CHECK_EQ(luc__conv_backward_weight(ctx, c, a.x.p, a.dy.p, a.dw.p, a.dbias.p), LUC_OK);
   int before = test_failures;
-  double forward = luc__winograd_suits(ctx, c, LUC_WINOGRAD_FORWARD) ? 1e-5 : 3e-6;
-  double backward = luc__winograd_suits(ctx, c, LUC_WINOGRAD_INPUT) ? 1e-5 : 3e-6;
-  double weight = luc__winograd_suits(ctx, c, LUC_WINOGRAD_WEIGHT) ? 1e-5 : 3e-6;
+  double forward = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD) ? 1e-5 : 3e-6;
+  double backward = luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT) ? 1e-5 : 3e-6;
+  double weight = luc__winograd_part(ctx, c, LUC_WINOGRAD_WEIGHT) ? 1e-5 : 3e-6;
   kt_check("forward", &a.y, forward * sqrt((double)(cg * taps + 1)));
   kt_check("input gradient", &a.dx, backward * sqrt((double)(c->out_channels * taps + 1)));
   kt_check("weight gradient", &a.dw, weight * sqrt((double)(c->batch * pixels + 1)));
@@ -199,10 +199,10 @@ static void filtered_geometries(luc_context *ctx, luc_dtype dtype) {
     luc_conv c = filtered_geometry(i);
     for (int tries = 0; tries < 100; tries++) {
       c.dtype = dtype;
-      if (luc__winograd_suits(ctx, &c, i % 3)) break; /* that way at least */
+      if (luc__winograd_part(ctx, &c, i % 3)) break; /* that way at least */
       c = filtered_geometry(i);
     }
-    suited += luc__winograd_suits(ctx, &c, i % 3);
+    suited += luc__winograd_part(ctx, &c, i % 3) > 0;
     check_conv(ctx, &c);
   }
   CHECK(suited > kt_rounds(40) / 2);
