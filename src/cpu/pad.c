@@ -7,7 +7,7 @@
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 
-enum { GRAIN = 1 << 15 };
+enum { GRAIN = 1 << 15, SHORT = 4 };
 
 typedef struct pad_job {
   const luc_pad *p;
@@ -70,14 +70,16 @@ static int64_t inner_rows(const luc_pad *p) {
   return rows;
 }
 
-/* One part of a row, from element `from` of inner's. */
-static void show(const pad_job *j, char *to, const char *row, int64_t from, int64_t step,
-                 int64_t n) {
-  if (n == 0) return;
-  if (from < 0)
-    j->move(to, j->size, (const char *)&j->p->value, 0, n);
-  else
-    j->move(to, j->size, row + from * j->size, step * j->size, n);
+/* One part of a row, from element `from` of inner's: mostly short, so that a call would take longer
+ * than the words do. */
+static inline void show(const pad_job *j, char *to, const char *row, int64_t from, int64_t step,
+                        int64_t n) {
+  const char *at = from < 0 ? (const char *)&j->p->value : row + from * j->size;
+  const int64_t bytes = from < 0 ? 0 : step * j->size;
+  if (j->size == 4 && n < SHORT)
+    for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, at + i * bytes, 4);
+  else if (n > 0)
+    j->move(to, j->size, at, bytes, n);
 }
 
 static void pad_rows(void *arg, int64_t begin, int64_t end) {
