@@ -22,6 +22,7 @@
 #include "cpu/norm_kernels.h"
 #include "cpu/pool2d_kernels.h"
 #include "cpu/recurrence_kernels.h"
+#include "cpu/resize_kernels.h"
 #include "cpu/softmax_kernels.h"
 #include "cpu/winograd_kernels.h"
 
@@ -52,6 +53,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_base,
         .distance = luc__distance_base,
         .grid = luc__grid_base,
+        .resize = luc__resize_base,
         .ctc = &luc__ctc_base,
     },
 #if LUC_ISA_X86
@@ -80,6 +82,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_avx2,
         .distance = luc__distance_avx2,
         .grid = luc__grid_avx2,
+        .resize = luc__resize_avx2,
         .ctc = &luc__ctc_avx2,
     },
     {
@@ -107,6 +110,7 @@ static const luc_kernels tables[] = {
         .fft = luc__fft_avx512,
         .distance = luc__distance_avx512,
         .grid = luc__grid_avx512,
+        .resize = luc__resize_avx512,
         .ctc = &luc__ctc_avx512,
     },
 #endif

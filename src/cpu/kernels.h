@@ -41,6 +41,7 @@ typedef struct luc_kernels {
   const struct luc_fft_kernels *fft;
   const struct luc_distance_kernels *distance; /* [2] */
   const struct luc_grid_kernels *grid;         /* [2] */
+  const struct luc_resize_kernels *resize;     /* [2] */
   const struct luc_ctc_kernels *ctc;
 } luc_kernels;
 

@@ -4,7 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE_WORK = 1 << 14 }; /* products per piece */
+#include "cpu/kernels.h"
+#include "cpu/resize_kernels.h"
+
+enum { PIECE_WORK = 1 << 14, WORTH = 4 }; /* products per piece; lines that are worth a plan */
 
 /* ---- positions, in float where the tensors are float ---- */
 
@@ -186,29 +189,20 @@ void luc__taps_free(luc_context *ctx, luc_taps *taps) {
 
 /* ---- passes ---- */
 
-typedef struct job {
-  const luc_taps *taps;
-  int64_t inner;
-  const void *from;
-  void *to;
-} job;
-
-#define T      float
-#define FN(id) id##_f32
-#include "cpu/resize.inc"
-#undef T
-#undef FN
-
-#define T      double
-#define FN(id) id##_f64
-#include "cpu/resize.inc"
-#undef T
-#undef FN
-
-void luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
-                   int64_t inner, const void *x, void *y) {
-  job j = {taps, inner, x, y};
-  int64_t work = taps->out * taps->most * inner + 1;
+luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
+                         int64_t inner, const void *x, void *y) {
+  const luc_resize_kernels *kernels = &luc__kernels(ctx)->resize[dtype];
+  luc_resize_job j = {.taps = taps, .inner = inner, .x = x, .y = y};
+  const size_t bytes = inner == 1 && outer >= WORTH ? kernels->plan(taps, NULL) : 0;
+  void *plan = NULL;
+  if (bytes > 0) {
+    if (!(plan = luc__alloc(ctx, bytes))) return LUC_ERR_MEMORY;
+    kernels->plan(taps, plan);
+    j.plan = plan;
+  }
+  const int64_t work = taps->out * taps->most * inner + 1;
   luc__parallel_for(ctx, outer, PIECE_WORK / work + 1,
-                    dtype == LUC_FLOAT64 ? gather_f64 : gather_f32, &j);
+                    inner == 1 ? kernels->elements : kernels->rows, &j);
+  if (plan) luc__free(ctx, plan, bytes);
+  return LUC_OK;
 }

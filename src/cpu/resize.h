@@ -34,7 +34,7 @@ luc_status luc__taps_turn(luc_context *ctx, luc_dtype dtype, luc_taps *taps);
 void luc__taps_free(luc_context *ctx, luc_taps *taps);
 
 /* y [outer, out, inner] from x [outer, in, inner]; float32 and float64. */
-void luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
-                   int64_t inner, const void *x, void *y);
+luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps, int64_t outer,
+                         int64_t inner, const void *x, void *y);
 
 #endif

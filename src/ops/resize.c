@@ -21,8 +21,8 @@ static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *t
   for (int i = d + 1; i < t->ndim; i++) inner *= sizes[i];
   luc_dtype dtype = (luc_dtype)t->dtype;
   LUC_TRY(luc__tensor_empty(ctx, dtype, t->ndim, sizes, out));
-  if ((*out)->numel > 0) luc__resample(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
-  return LUC_OK;
+  if ((*out)->numel == 0) return LUC_OK;
+  return luc__resample(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
 }
 
 /* in[d] is the size before, out[d] after resizing; args: scales, kind, align_corners. */

@@ -528,6 +528,37 @@ describe("resizing:", function()
     assert.same(resized("linear", {size = 5}), again)
   end)
 
+  -- The last dimension goes by shuffles of vectors, others by rows.
+  it("columns are resized like rows, and gradients likewise", function()
+    for _, sizes in ipairs {{1, 5}, {7, 14}, {16, 33}, {31, 62}, {33, 16}, {40, 9}, {70, 71}} do
+      for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+        local x = lucerna.randn(2, 3, 5, sizes[1], {dtype = dtype})
+        local g = lucerna.randn(2, 3, 6, sizes[2], {dtype = dtype})
+        for _, mode in ipairs {"nearest", "bilinear", "bicubic"} do
+          local a, b = x:clone():requires_grad_(), x:transpose(-1, -2):contiguous():requires_grad_()
+          local y = F.interpolate(a, {6, sizes[2]}, {mode = mode})
+          local z = F.interpolate(b, {sizes[2], 6}, {mode = mode})
+          y:backward(g)
+          z:backward(g:transpose(-1, -2))
+          parity.close(y:detach(), z:detach():transpose(-1, -2), {atol = 1e-5, rtol = 1e-5})
+          parity.close(a.grad, b.grad:transpose(-1, -2), {atol = 1e-5, rtol = 1e-5})
+        end
+      end
+    end
+  end)
+
+  it("infinity stays where it is", function()
+    local x = lucerna.zeros(8, 1, 40)
+    x[{{}, {}, {1, 1}}] = math.huge
+    local y = F.interpolate(x, {80}, {mode = "linear"})
+    assert.is_true(y[{{}, {}, {4, 80}}]:eq(0):all():item())
+    local g = lucerna.zeros(8, 1, 80)
+    g[{{}, {}, {1, 1}}] = math.huge
+    x = lucerna.zeros(8, 1, 40):requires_grad_()
+    F.interpolate(x, {80}, {mode = "linear"}):backward(g)
+    assert.is_true(x.grad[{{}, {}, {3, 40}}]:eq(0):all():item())
+  end)
+
   it("a constant stays one, whatever the mode", function()
     local x = lucerna.full({1, 1, 5, 7}, 3.0)
     for _, mode in ipairs {"nearest", "nearest-exact", "bilinear", "bicubic", "area"} do
