@@ -237,5 +237,6 @@ luc_status luc__run_affine_grid(luc_context *ctx, luc_value *args, luc_value *ou
   memcpy(sizes + 1, image, (size_t)dims * sizeof *sizes);
   sizes[dims + 1] = dims;
   grid = luc__f_reshape(&f, grid, dims + 2, sizes);
-  return luc__f_result(&f, luc__f_to(&f, grid, (luc_dtype)theta->dtype), out);
+  if (theta->dtype != dtype) grid = luc__f_to(&f, grid, (luc_dtype)theta->dtype);
+  return luc__f_result(&f, grid, out); /* of autocast's dtype, like any product */
 }
