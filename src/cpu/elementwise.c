@@ -72,10 +72,15 @@ static void pass(const luc_nest *nest, luc_cursor *c, int64_t runs, int64_t k) {
   luc__nest_advance(nest, c, runs > 0 ? nest->sizes[0] : k);
 }
 
-static void gather(const ew_job *job, int i, luc_cursor c, int64_t n, char *chunk) {
+static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, char *chunk) {
   const luc_nest *nest = &job->nest;
   const int64_t *from = nest->strides[i], size = job->size;
   bool alike = job->alike != LUC_NUM_DTYPES;
+  if (!alike && n <= nest->sizes[0] - at->at[0]) {
+    job->operands[i].load(chunk, at->ptr[i], from[0], n);
+    return;
+  }
+  luc_cursor c = *at;
   while (n > 0) {
     int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
     int64_t runs = alike ? even_runs(nest, &c, n) : 0;
@@ -93,7 +98,7 @@ static void gather(const ew_job *job, int i, luc_cursor c, int64_t n, char *chun
 }
 
 /* Truth values for another dtype become numbers first, in a chunk that is free. */
-static void scatter(const ew_job *job, luc_cursor c, int64_t n, char *chunk, char *spare) {
+static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *chunk, char *spare) {
   const luc_nest *nest = &job->nest;
   const int64_t *to = nest->strides[0];
   luc_compute compute = job->compute;
@@ -106,6 +111,11 @@ static void scatter(const ew_job *job, luc_cursor c, int64_t n, char *chunk, cha
     chunk = spare;
   }
   luc_store_fn store = job->copy->store[compute][job->operands[0].dtype];
+  if (!alike && n <= nest->sizes[0] - at->at[0]) {
+    store(at->ptr[0], to[0], chunk, n);
+    return;
+  }
+  luc_cursor c = *at;
   while (n > 0) {
     int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
     int64_t runs = alike ? even_runs(nest, &c, n) : 0;
@@ -170,11 +180,11 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     for (int i = 1; i <= job->kernel->inputs; i++) {
       const operand *o = &job->operands[i];
       in[i - 1] = o->is_number ? (const void *)&o->number : o->direct ? c.ptr[i] : scratch.data[i];
-      if (!o->direct) gather(job, i, c, is_once(job, i) ? 1 : n, scratch.data[i]);
+      if (!o->direct) gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i]);
     }
     bool direct = job->operands[0].direct;
     job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once);
-    if (!direct) scatter(job, c, n, scratch.data[0], spare);
+    if (!direct) scatter(job, &c, n, scratch.data[0], spare);
     begin += n;
     if (begin < end && job->joined)
       luc__nest_seek(&job->nest, begin, &c);
