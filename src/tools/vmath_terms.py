@@ -29,9 +29,9 @@ def log_series(w):
 
 
 def erfc_exponent(q):
-    """The logarithm of (a + 2.5) exp(a^2) erfc(a), q = (a - 2.5) / (a + 2.5)."""
+    """The logarithm of (a + 2.5) exp(a^2) erfc(a), and 3 q / 4, q = (a - 2.5) / (a + 2.5)."""
     a = mpf("2.5") * (1 + q) / (1 - q)
-    return log((a + mpf("2.5")) * exp(a * a) * erfc(a))
+    return log((a + mpf("2.5")) * exp(a * a) * erfc(a)) + 3 * q / 4
 
 
 def erfinv_slope(w):
@@ -82,7 +82,8 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("sinh", "(sinh(x) - x) / x^3 of x^2, |x| <= 1", odd(sinh), (0, 1), 4, 8),
     ("tanh", "(tanh(x) - x) / x^3 of x^2, |x| <= 0.625", odd(tanh), (0, 0.4), 5, 11),
     ("erf", "erf(x) / x - 1 of x^2, |x| <= 1", lambda z: erf(sqrt(z)) / sqrt(z) - 1, (0, 1), 7, 13),
-    ("erfc", "log((a + 2.5) exp(a^2) erfc(a)) of (a - 2.5) / (a + 2.5), a >= 0.8", erfc_exponent,
+    ("erfc", "log((a + 2.5) exp(a^2) erfc(a)) + 3 q / 4 of q = (a - 2.5) / (a + 2.5), a >= 0.8",
+     erfc_exponent,
      (mpf("-1.7") / mpf("3.3"), (mpf("27.5") - mpf("2.5")) / 30), 11, 24),
     ("erfinv", "(erfinv(x) / x - middle) / v of v = -log(1 - x^2) - 1.25, |x| <= 0.9966",
      lambda v: (erfinv_slope(v + MIDDLE) - erfinv_slope(MIDDLE)) / v, (-1.25, 3.75), 9, 21),
@@ -174,6 +175,7 @@ def main():
     pair("half_pi", "pi / 2", pi / 2, 3)
     pair("two_thirds", "2 / 3", mpf(2) / 3)
     pair("erfinv_middle", "The middle of erfinv's terms", erfinv_slope(MIDDLE))
+    pair("ndtri_middle", "The same times sqrt(2)", sqrt(mpf(2)) * erfinv_slope(MIDDLE))
     pair("lgamma_slope", "1 - gamma", 1 - euler)
     pair("digamma_root", "Where digamma is 0", ROOT)
     print("/* 2^(k/16), and by how much of itself each is too small. */")
