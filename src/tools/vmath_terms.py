@@ -34,15 +34,32 @@ def erfc_exponent(q):
     return log((a + mpf("2.5")) * exp(a * a) * erfc(a)) + 3 * q / 4
 
 
-def erfinv_slope(w):
-    """erfinv(x) / x, w = -log(1 - x^2)."""
-    x = sqrt(1 - exp(-w))
+def erfinv_slope(v):
+    """erfinv(x) / x, v = -log(1 - x^2) - 1.25."""
+    x = sqrt(1 - exp(-v - mpf("1.25")))
     return erfinv(x) / x
 
 
+def digamma_slope(q):
+    """digamma(x) / (x - its root), q = (x - 2.5) / (x + 2.5)."""
+    x = mpf("2.5") * (1 + q) / (1 - q)
+    return digamma(x) / (x - ROOT)
+
+
+def trigamma_times(q):
+    """x trigamma(x), q = (x - 2.5) / (x + 2.5)."""
+    x = mpf("2.5") * (1 + q) / (1 - q)
+    return x * psi(1, x)
+
+
+def off_middle(f):
+    """f(x) = f(0) + x g(x): g."""
+    return lambda x: (f(x) - f(mpf(0))) / x
+
+
 def bessel_far(order):
-    """sqrt(x) exp(-x) I(x) of 1 / x."""
-    return lambda t: besseli(order, 1 / t) * exp(-1 / t) / sqrt(t)
+    """sqrt(x) exp(-x) I(x) of 14 / x - 1."""
+    return lambda u: besseli(order, 14 / (1 + u)) * exp(-14 / (1 + u)) * sqrt(14 / (1 + u))
 
 
 def stirling(z):
@@ -63,8 +80,8 @@ def digamma_tail(z):
     return (log(x) - 1 / (2 * x) - digamma(x)) * x * x
 
 
-MIDDLE = mpf("1.25")
 ROOT = findroot(digamma, mpf("1.46"))
+ONE_TO_SIX = (mpf("-1.5") / mpf("3.5"), mpf("3.5") / mpf("8.5"))
 QUARTER = (pi / 4 + mpf("0.001")) ** 2
 
 TERMS = [  # name, what it is, the function, its interval, terms of float and double
@@ -86,24 +103,29 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
      erfc_exponent,
      (mpf("-1.7") / mpf("3.3"), (mpf("27.5") - mpf("2.5")) / 30), 11, 24),
     ("erfinv", "(erfinv(x) / x - middle) / v of v = -log(1 - x^2) - 1.25, |x| <= 0.9966",
-     lambda v: (erfinv_slope(v + MIDDLE) - erfinv_slope(MIDDLE)) / v, (-1.25, 3.75), 9, 21),
+     off_middle(erfinv_slope), (-1.25, 3.75), 9, 21),
     ("lgamma", "(log(Gamma(2 + t)) - t (1 - gamma)) / t^2, |t| <= 1/2",
      lambda t: (loggamma(2 + t) - t * (1 - euler)) / t**2, (-0.5, 0.5), 8, 18),
     ("stirling", "x (log(Gamma(x)) - Stirling's formula) of 1 / x^2, x >= 8", stirling,
      (0, mpf(1) / 64), 2, 6),
-    ("digamma", "digamma(x) / (x - root) of x - 1.5, 1 <= x <= 2",
-     lambda t: digamma(t + mpf("1.5")) / (t + mpf("1.5") - ROOT), (-0.5, 0.5), 11, 23),
+    ("digamma", "(digamma(x) / (x - root) - middle) / q of q = (x - 2.5) / (x + 2.5), 1 <= x <= 6",
+     off_middle(digamma_slope), ONE_TO_SIX, 14, 27),
     ("digamma_tail", "x^2 (log(x) - 1 / (2 x) - digamma(x)) of 1 / x^2, x >= 6", digamma_tail,
      (0, mpf(1) / 36), 3, 8),
     ("trigamma_tail", "x^3 (trigamma(x) - 1 / x - 1 / (2 x^2)) of 1 / x^2, x >= 6", trigamma_tail,
      (0, mpf(1) / 36), 3, 8),
-    ("bessel_i0", "I0(x) of x^2, x <= 12", lambda z: besseli(0, sqrt(z)), (0, 144), 15, 21),
-    ("bessel_i1", "I1(x) / x of x^2, x <= 12", lambda z: besseli(1, sqrt(z)) / sqrt(z), (0, 144),
-     15, 21),
-    ("bessel_i0_far", "sqrt(x) exp(-x) I0(x) of 1 / x, x >= 12", bessel_far(0), (0, mpf(1) / 12),
-     5, 17),
-    ("bessel_i1_far", "the same of I1", bessel_far(1), (0, mpf(1) / 12), 5, 17),
+    ("trigamma", "(x trigamma(x) - middle) / q of that q",
+     off_middle(trigamma_times), ONE_TO_SIX, 14, 27),
+    ("bessel_i0", "I0(x) of x^2, x <= 7", lambda z: besseli(0, sqrt(z)), (0, 49), 11, 16),
+    ("bessel_i1", "I1(x) / x of x^2, x <= 7", lambda z: besseli(1, sqrt(z)) / sqrt(z), (0, 49),
+     10, 15),
+    ("bessel_i0_far", "(sqrt(x) exp(-x) I0(x) - middle) / u of u = 14 / x - 1, x >= 7",
+     off_middle(bessel_far(0)), (-1, 1), 6, 26),
+    ("bessel_i1_far", "the same of I1", off_middle(bessel_far(1)), (-1, 1), 6, 26),
 ]
+MIDDLES = [("erfinv", erfinv_slope), ("ndtri", lambda v: sqrt(mpf(2)) * erfinv_slope(v)),
+           ("digamma", digamma_slope), ("trigamma", trigamma_times),
+           ("bessel_i0", bessel_far(0)), ("bessel_i1", bessel_far(1))]
 INTERVAL_F32 = {"erfc": (mpf("-1.7") / mpf("3.3"), mpf("7.6") / mpf("12.6"))}
 
 
@@ -174,8 +196,8 @@ def main():
     pair("half_root", "sqrt(1 / 2)", sqrt(mpf("0.5")))
     pair("half_pi", "pi / 2", pi / 2, 3)
     pair("two_thirds", "2 / 3", mpf(2) / 3)
-    pair("erfinv_middle", "The middle of erfinv's terms", erfinv_slope(MIDDLE))
-    pair("ndtri_middle", "The same times sqrt(2)", sqrt(mpf(2)) * erfinv_slope(MIDDLE))
+    for name, f in MIDDLES:
+        pair(name + "_middle", "The middle of %s's" % name, f(mpf(0)))
     pair("lgamma_slope", "1 - gamma", 1 - euler)
     pair("digamma_root", "Where digamma is 0", ROOT)
     print("/* 2^(k/16), and by how much of itself each is too small. */")
