@@ -7,9 +7,6 @@
 typedef luc_lapack lapack;
 typedef luc_lapack_length len;
 typedef luc_lapack_in in;
-#define at        luc__lapack_at
-#define at_const  luc__lapack_from
-#define transpose luc__lapack_turn
 
 /* A matrix or several, what is asked about them and what comes out; a routine reads its part. */
 typedef struct job {
@@ -59,11 +56,11 @@ static int lu(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n;
   const int rows = (int)m, columns = (int)n;
-  char *matrix = at(&j->l, j->to, i * m * n);
+  char *matrix = luc__lapack_at(&j->l, j->to, i * m * n);
   int32_t *pivots = j->pivots + i * luc__min64(m, n);
-  transpose(&j->l, block, matrix, m, n);
+  luc__lapack_turn(&j->l, block, matrix, m, n);
   j->first.getrf(&rows, &columns, block, &rows, pivots, &j->info[i]);
-  transpose(&j->l, matrix, block, n, m);
+  luc__lapack_turn(&j->l, matrix, block, n, m);
   return j->info[i];
 }
 
@@ -80,8 +77,8 @@ static int lu_of_columns(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
   (void)block;
-  j->first.getrf(&n, &n, at(&j->l, j->to, i * j->s.n * j->s.n), &n, j->pivots + i * j->s.n,
-                 &j->info[i]);
+  j->first.getrf(&n, &n, luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n), &n,
+                 j->pivots + i * j->s.n, &j->info[i]);
   return j->info[i];
 }
 
@@ -110,7 +107,7 @@ enum { SOLVED_ROWS = 384 };
 static int invert(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
-  char *one = at(&j->l, j->to, i * j->s.n * j->s.n);
+  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
   int *pivots, info = factor_copy(j, i, one, block, &pivots), refused = 0;
   if (info) return info;
   memset(one, 0, (size_t)(j->s.n * j->s.n) * j->l.item);
@@ -127,7 +124,7 @@ static int invert(const void *job_, int64_t i, char *block) {
 static int invert_large(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
-  char *one = at(&j->l, j->to, i * j->s.n * j->s.n);
+  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
   int *pivots = (int *)(block + (size_t)j->lwork * j->l.item);
   j->first.getrf(&n, &n, one, &n, pivots, &j->info[i]);
   if (j->info[i] == 0) j->second.getri(&n, one, &n, pivots, block, &j->lwork, &j->info[i]);
@@ -148,14 +145,15 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
 static int solve(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n, columns = (int)j->k;
-  char *one = at(&j->l, j->to, i * j->s.n * j->k);
+  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
   int *pivots, refused = 0;
-  int info = factor_copy(j, i, at_const(&j->l, j->from, i * j->s.n * j->s.n), block, &pivots);
+  int info =
+      factor_copy(j, i, luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n), block, &pivots);
   if (info || j->k == 0) return info;
   char *turned = (char *)(pivots + (n + 1) / 2 * 2);
-  transpose(&j->l, turned, one, n, j->k);
+  luc__lapack_turn(&j->l, turned, one, n, j->k);
   j->second.getrs("T", &n, &columns, block, &n, pivots, turned, &n, &refused, 1);
-  transpose(&j->l, one, turned, j->k, n);
+  luc__lapack_turn(&j->l, one, turned, j->k, n);
   return refused;
 }
 
@@ -191,8 +189,8 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const int n = (int)j->s.n, columns = (int)luc__min64(part, j->k - first), ldb = (int)j->k;
   (void)block;
   j->first.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n, one_of(&j->l),
-                at_const(&j->l, j->from, matrix * j->s.n * j->s.n), &n,
-                at(&j->l, j->to, matrix * j->s.n * j->k + first), &ldb, 1, 1, 1, 1);
+                luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n), &n,
+                luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first), &ldb, 1, 1, 1, 1);
   return 0;
 }
 
@@ -211,11 +209,11 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
 static int cholesky(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
-  char *one = at(&j->l, j->to, i * j->s.n * j->s.n);
+  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
   (void)block;
   j->first.potrf("U", &n, one, &n, &j->info[i], 1);
   for (int64_t row = 0; row < n; row++)
-    memset(at(&j->l, one, row * n + row + 1), 0, (size_t)(n - row - 1) * j->l.item);
+    memset(luc__lapack_at(&j->l, one, row * n + row + 1), 0, (size_t)(n - row - 1) * j->l.item);
   return j->info[i];
 }
 
@@ -232,11 +230,11 @@ luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *inf
 static int ldl(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
-  char *one = at(&j->l, j->to, i * j->s.n * j->s.n);
-  transpose(&j->l, block, one, n, n);
-  j->first.sytrf("L", &n, block, &n, j->pivots + i * n, at(&j->l, block, j->s.n * j->s.n),
-                 &j->lwork, &j->info[i], 1);
-  transpose(&j->l, one, block, n, n);
+  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
+  luc__lapack_turn(&j->l, block, one, n, n);
+  j->first.sytrf("L", &n, block, &n, j->pivots + i * n,
+                 luc__lapack_at(&j->l, block, j->s.n * j->s.n), &j->lwork, &j->info[i], 1);
+  luc__lapack_turn(&j->l, one, block, n, n);
   return j->info[i];
 }
 
@@ -252,12 +250,13 @@ luc_status luc__ldl(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, 
 static int ldl_solve(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n, right = (int)j->k;
-  char *one = at(&j->l, j->to, i * j->s.n * j->k), *turned = at(&j->l, block, j->s.n * j->s.n);
+  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k),
+       *turned = luc__lapack_at(&j->l, block, j->s.n * j->s.n);
   int refused = 0;
-  transpose(&j->l, block, at_const(&j->l, j->from, i * j->s.n * j->s.n), n, n);
-  transpose(&j->l, turned, one, n, j->k);
+  luc__lapack_turn(&j->l, block, luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n), n, n);
+  luc__lapack_turn(&j->l, turned, one, n, j->k);
   j->second.sytrs("L", &n, &right, block, &n, j->pivots + i * n, turned, &n, &refused, 1);
-  transpose(&j->l, one, turned, j->k, n);
+  luc__lapack_turn(&j->l, one, turned, j->k, n);
   return refused;
 }
 

@@ -9,8 +9,6 @@
 typedef luc_lapack lapack;
 typedef luc_lapack_length len;
 typedef luc_lapack_in in;
-#define at        luc__lapack_at
-#define transpose luc__lapack_turn
 
 typedef struct job {
   lapack l;
@@ -46,9 +44,9 @@ static int64_t parts_size(const job *j) {
 static parts take(const job *j, char *block) {
   const int64_t held = luc__max64(luc__max64(j->wide, j->s.n), j->k);
   parts p = {.a = block};
-  p.tau = at(&j->l, p.a, j->s.m * held);
-  p.t = at(&j->l, p.tau, j->k);
-  p.work = at(&j->l, p.t, j->k * j->block);
+  p.tau = luc__lapack_at(&j->l, p.a, j->s.m * held);
+  p.t = luc__lapack_at(&j->l, p.tau, j->k);
+  p.work = luc__lapack_at(&j->l, p.t, j->k * j->block);
   return p;
 }
 
@@ -74,8 +72,8 @@ static void apply(const job *j, const parts *p, int64_t i, const char *side, con
   const bool left = side[0] == 'L';
   if (others == 0) return;
   j->larfb(side, trans, "F", "C", left ? &length : &n, left ? &n : &length, &width,
-           at(&j->l, p->a, i * (m + 1)), &lda, at(&j->l, p->t, i * j->block), &j->block, c, &ld,
-           p->work, &n, 1, 1, 1, 1);
+           luc__lapack_at(&j->l, p->a, i * (m + 1)), &lda,
+           luc__lapack_at(&j->l, p->t, i * j->block), &j->block, c, &ld, p->work, &n, 1, 1, 1, 1);
 }
 
 /* The i-th matrix into R and reflections below it. */
@@ -83,15 +81,16 @@ static int reduce(const job *j, int64_t i, const parts *p) {
   const int64_t m = j->s.m, n = j->s.n;
   const int lda = (int)m;
   int info = 0;
-  transpose(&j->l, p->a, (const char *)j->from + (size_t)(i * m * n) * j->l.item, m, n);
+  luc__lapack_turn(&j->l, p->a, (const char *)j->from + (size_t)(i * m * n) * j->l.item, m, n);
   for (int64_t c = 0; c < j->k && info == 0; c += j->block) {
     const int length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
-    char *corner = at(&j->l, p->a, c * (m + 1)), *tau = at(&j->l, p->tau, c);
+    char *corner = luc__lapack_at(&j->l, p->a, c * (m + 1)),
+         *tau = luc__lapack_at(&j->l, p->tau, c);
     const int64_t next = c + width;
     j->geqr2(&length, &width, corner, &lda, tau, p->work, &info);
-    j->larft("F", "C", &length, &width, corner, &lda, tau, at(&j->l, p->t, c * j->block), &j->block,
-             1, 1);
-    apply(j, p, c, "L", "T", n - next, at(&j->l, p->a, next * m + c), m);
+    j->larft("F", "C", &length, &width, corner, &lda, tau,
+             luc__lapack_at(&j->l, p->t, c * j->block), &j->block, 1, 1);
+    apply(j, p, c, "L", "T", n - next, luc__lapack_at(&j->l, p->a, next * m + c), m);
   }
   return info;
 }
@@ -102,7 +101,7 @@ static int form_q(const job *j, const parts *p) {
   const int lda = (int)m;
   int info = 0;
   for (int64_t c = j->k; c < j->wide; c++) {
-    char *column = at(&j->l, p->a, c * m);
+    char *column = luc__lapack_at(&j->l, p->a, c * m);
     memset(column, 0, (size_t)m * j->l.item);
     if (j->l.f32)
       ((float *)column)[c] = 1;
@@ -112,12 +111,12 @@ static int form_q(const job *j, const parts *p) {
   for (int64_t c = (j->k - 1) / j->block * j->block; c >= 0 && info == 0; c -= j->block) {
     const int length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
     const int64_t next = c + width;
-    apply(j, p, c, "L", "N", j->wide - next, at(&j->l, p->a, next * m + c), m);
-    j->org2r(&length, &width, &width, at(&j->l, p->a, c * (m + 1)), &lda, at(&j->l, p->tau, c),
-             p->work, &info);
+    apply(j, p, c, "L", "N", j->wide - next, luc__lapack_at(&j->l, p->a, next * m + c), m);
+    j->org2r(&length, &width, &width, luc__lapack_at(&j->l, p->a, c * (m + 1)), &lda,
+             luc__lapack_at(&j->l, p->tau, c), p->work, &info);
     /* Q's part above is that of the blocks before, of which nothing is there yet */
     for (int64_t column = c; column < next; column++)
-      memset(at(&j->l, p->a, column * m), 0, (size_t)c * j->l.item);
+      memset(luc__lapack_at(&j->l, p->a, column * m), 0, (size_t)c * j->l.item);
   }
   return info;
 }
@@ -135,10 +134,10 @@ static int qr(const void *job_, int64_t i, char *block) {
   const int64_t m = j->s.m, n = j->s.n;
   const parts p = take(j, block);
   int info = reduce(j, i, &p);
-  if (j->r) take_r(&j->l, at(&j->l, j->r, i * j->wide * n), p.a, m, n, j->wide);
+  if (j->r) take_r(&j->l, luc__lapack_at(&j->l, j->r, i * j->wide * n), p.a, m, n, j->wide);
   if (!j->q || info) return info;
   info = form_q(j, &p);
-  transpose(&j->l, at(&j->l, j->q, i * m * j->wide), p.a, j->wide, m);
+  luc__lapack_turn(&j->l, luc__lapack_at(&j->l, j->q, i * m * j->wide), p.a, j->wide, m);
   return info;
 }
 
@@ -161,7 +160,7 @@ static double condition(const job *j, const char *r, char *inverse) {
   double sums[2] = {0, 0};
   int info = 0;
   for (int64_t c = 0; c < n; c++)
-    memcpy(at(&j->l, inverse, c * n), luc__lapack_from(&j->l, r, c * m),
+    memcpy(luc__lapack_at(&j->l, inverse, c * n), luc__lapack_from(&j->l, r, c * m),
            (size_t)(c + 1) * j->l.item);
   j->trtri("U", "N", &order, inverse, &order, &info, 1, 1);
   if (info) return INFINITY;
@@ -185,14 +184,15 @@ static int least_squares(const void *job_, int64_t i, char *block) {
   const int lda = (int)m, order = (int)n, right = (int)k;
   const void *one = j->l.f32 ? (const void *)&one32 : (const void *)&one64;
   const parts p = take(j, block);
-  char *b = at(&j->l, j->r, i * m * k);
+  char *b = luc__lapack_at(&j->l, j->r, i * m * k);
   const int info = reduce(j, i, &p);
   if (info) return info;
-  if (!(condition(j, p.a, at(&j->l, block, parts_size(j))) < j->limit)) { /* NaN too */
+  if (!(condition(j, p.a, luc__lapack_at(&j->l, block, parts_size(j))) < j->limit)) { /* NaN too */
     j->info[i] = 1;
     return 0;
   }
-  for (int64_t c = 0; c < n; c += j->block) apply(j, &p, c, "R", "N", k, at(&j->l, b, c * k), k);
+  for (int64_t c = 0; c < n; c += j->block)
+    apply(j, &p, c, "R", "N", k, luc__lapack_at(&j->l, b, c * k), k);
   j->trsm("R", "U", "T", "N", &right, &order, one, p.a, &lda, b, &right, 1, 1, 1, 1);
   return 0;
 }

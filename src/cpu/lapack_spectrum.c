@@ -7,9 +7,6 @@
 typedef luc_lapack lapack;
 typedef luc_lapack_length len;
 typedef luc_lapack_in in;
-#define at        luc__lapack_at
-#define at_const  luc__lapack_from
-#define transpose luc__lapack_turn
 
 /* Matrices, what is asked about them and what comes out; a routine reads its part. */
 typedef struct job {
@@ -63,12 +60,12 @@ static int64_t work_of(const luc_matrices *s) {
 static int eigh(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
-  char *one = at(&j->l, j->a, i * j->s.n * j->s.n);
+  char *one = luc__lapack_at(&j->l, j->a, i * j->s.n * j->s.n);
   const char *part = j->upper ? "L" : "U"; /* of rows read as columns */
   memcpy(block, one, (size_t)(j->s.n * j->s.n) * j->l.item);
-  j->call.syevd("V", part, &n, block, &n, at(&j->l, j->values, i * n), block + j->work, &j->lwork,
-                (int *)(block + j->iwork), &j->liwork, &j->info[i], 1, 1);
-  transpose(&j->l, one, block, n, n);
+  j->call.syevd("V", part, &n, block, &n, luc__lapack_at(&j->l, j->values, i * n), block + j->work,
+                &j->lwork, (int *)(block + j->iwork), &j->liwork, &j->info[i], 1, 1);
+  luc__lapack_turn(&j->l, one, block, n, n);
   return j->info[i];
 }
 
@@ -97,9 +94,10 @@ static int svd(const void *job_, int64_t i, char *block) {
   j->call.gesdd(!j->u     ? "N"
                 : j->full ? "A"
                           : "S",
-                &rows, &columns, at(&j->l, j->a, i * m * n), &rows, at(&j->l, j->values, i * k),
-                j->u ? at(&j->l, j->vh, i * high * n) : NULL, &rows,
-                j->u ? at(&j->l, j->u, i * m * wide) : NULL, &ldvt, block, &j->lwork,
+                &rows, &columns, luc__lapack_at(&j->l, j->a, i * m * n), &rows,
+                luc__lapack_at(&j->l, j->values, i * k),
+                j->u ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL, &rows,
+                j->u ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL, &ldvt, block, &j->lwork,
                 (int *)(block + j->iwork), &j->info[i], 1);
   return j->info[i];
 }
@@ -130,20 +128,21 @@ static int lstsq(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, least = luc__min64(m, n), most = luc__max64(m, n);
   const int rows = (int)m, columns = (int)n, right = (int)j->k, ldb = (int)most;
-  char *a = at(&j->l, j->a, i * m * n), *b = at(&j->l, j->b, i * most * j->k);
-  char *turned = at(&j->l, block, m * n);
+  char *a = luc__lapack_at(&j->l, j->a, i * m * n),
+       *b = luc__lapack_at(&j->l, j->b, i * most * j->k);
+  char *turned = luc__lapack_at(&j->l, block, m * n);
   int found = 0;
   if (!luc__lapack_finite(&j->l, a, m * n) || !luc__lapack_finite(&j->l, b, most * j->k)) {
     j->info[i] = 1;
     return 1;
   }
-  transpose(&j->l, block, a, m, n);
-  transpose(&j->l, turned, b, most, j->k);
+  luc__lapack_turn(&j->l, block, a, m, n);
+  luc__lapack_turn(&j->l, turned, b, most, j->k);
   j->call.gelsd(&rows, &columns, &right, block, &rows, turned, &ldb,
-                at(&j->l, j->values, i * least), j->limit, &found, block + j->work, &j->lwork,
-                (int *)(block + j->iwork), &j->info[i]);
+                luc__lapack_at(&j->l, j->values, i * least), j->limit, &found, block + j->work,
+                &j->lwork, (int *)(block + j->iwork), &j->info[i]);
   j->rank[i] = found;
-  transpose(&j->l, b, turned, j->k, most);
+  luc__lapack_turn(&j->l, b, turned, j->k, most);
   return j->info[i];
 }
 
@@ -208,15 +207,16 @@ static int eig(const void *job_, int64_t i, char *block) {
   const int n = (int)j->s.n, one = 1;
   const bool complex = luc__dtype_is_complex(j->s.dtype);
   const size_t pair = complex ? j->l.item : 2 * j->l.item; /* of a complex number */
-  char *vr = at(&j->l, block, square), *work = block + j->work;
-  char *re = at(&j->l, vr, square), *im = at(&j->l, re, n); /* or what a complex one wants */
+  char *vr = luc__lapack_at(&j->l, block, square), *work = block + j->work;
+  char *re = luc__lapack_at(&j->l, vr, square),
+       *im = luc__lapack_at(&j->l, re, n); /* or what a complex one wants */
   char *w = (char *)j->values + (size_t)(i * n) * pair,
        *v = (char *)j->vh + (size_t)(i * square) * pair;
-  transpose(&j->l, block, at_const(&j->l, j->from, i * square), n, n);
+  luc__lapack_turn(&j->l, block, luc__lapack_from(&j->l, j->from, i * square), n, n);
   if (complex) {
     j->call.geev_complex("N", "V", &n, block, &n, w, NULL, &one, vr, &n, work, &j->lwork, re,
                          &j->info[i], 1, 1);
-    transpose(&j->l, v, vr, n, n);
+    luc__lapack_turn(&j->l, v, vr, n, n);
   } else {
     j->call.geev("N", "V", &n, block, &n, re, im, NULL, &one, vr, &n, work, &j->lwork, &j->info[i],
                  1, 1);

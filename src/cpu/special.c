@@ -117,12 +117,6 @@ double luc__erfcx(double x) {
   return isnan(x) ? x : sum / (x * sqrt(PI));
 }
 
-/* In the tail with what rounding erfc's argument lost. */
-double luc__ndtr(double x) {
-  double t = -x * SQRT_HALF, lost = fma(-x, SQRT_HALF, -t) + x * 4.833646656726457e-17;
-  return 0.5 * erfc(t) * (t > 0 && t < 40 ? 1 - 2 * t * lost : 1);
-}
-
 double luc__log_ndtr(double x) {
   if (x == -INFINITY) return x;
   if (x < -1) return log(0.5 * luc__erfcx(-x * SQRT_HALF)) - 0.5 * x * x;

@@ -13,7 +13,6 @@
 #undef LUC_SPECIAL_2
 
 double luc__erfinv(double y);
-double luc__ndtr(double x);
 double luc__ndtri(double p);
 double luc__sinc(double x);
 double luc__i0(double x);
