@@ -35,7 +35,8 @@ typedef struct job {
   int64_t groups, batch, in_channels, out_channels;
   const char *x, *weight, *bias, *dy;
   char *y, *dweight;     /* weight gradient: y holds sums */
-  int64_t cuts;          /* forward: bands; weight: stretches of the batch */
+  int64_t cuts;          /* forward: bands; weight: stretches of the batch's bands */
+  int64_t bands;         /* weight: of an image */
   int64_t images;        /* at a time */
   int64_t chunks, chunk; /* forward: of filters; weight: of channels */
   luc_slots slots;
@@ -405,29 +406,27 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
 
 /* -- Weight gradient --------------------------------------------------------------------------- */
 
-/* All bands of p->images images. */
-static void weight_bands(const job *j, luc_conv_piece *p, void *scratch) {
+/* The first of the units [unit, last): a band of an image, or some whole images. */
+static void take_unit(const job *j, int64_t unit, int64_t last, luc_conv_piece *p) {
   const luc_conv_plan *c = &j->plan;
-  for (int64_t row = 0; row < c->out[1]; row += c->band[0])
-    for (int64_t column = 0; column < c->out[2]; column += c->band[1]) {
-      p->first[0] = row, p->size[0] = luc__min64(c->band[0], c->out[1] - row);
-      p->first[1] = column, p->size[1] = luc__min64(c->band[1], c->out[2] - column);
-      j->kernels->backward_weight(c, p, scratch);
-      p->accumulate = true;
-    }
+  const int64_t across = luc__cuts(c->out[2], c->band[1]), band = unit % j->bands;
+  p->first[0] = band / across * c->band[0], p->first[1] = band % across * c->band[1];
+  p->size[0] = luc__min64(c->band[0], c->out[1] - p->first[0]);
+  p->size[1] = luc__min64(c->band[1], c->out[2] - p->first[1]);
+  p->images = luc__min64(j->images, last - unit);
 }
 
-/* Sums of one stretch of the batch, one group and chunk of channels: the first stretch's are
- * j->dweight, the others' [cuts - 1, out_channels, k] at j->y. */
+/* Sums of one stretch of the batch's bands, one group and chunk of channels: the first stretch's
+ * are j->dweight, the others' [cuts - 1, out_channels, k] at j->y. */
 static void weight_pieces(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   const luc_conv_plan *c = &j->plan;
-  const int64_t size = (int64_t)j->size;
+  const int64_t size = (int64_t)j->size, units = j->batch * j->bands;
   void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     int64_t group = i / j->chunks % j->groups, cut = i / (j->chunks * j->groups);
     int64_t channel = i % j->chunks * j->chunk;
-    int64_t first = cut * j->batch / j->cuts, last = (cut + 1) * j->batch / j->cuts;
+    int64_t first = cut * units / j->cuts, last = (cut + 1) * units / j->cuts;
     luc_conv_piece p = {.count = luc__min64(j->chunk, c->channels - channel)};
     p.x_image = j->in_channels * c->in_pixels;
     p.dy_image = j->out_channels * c->pixels;
@@ -435,12 +434,13 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
     for (int64_t f = 0; f < c->filters; f += FILTERS) {
       p.filters = luc__min64(FILTERS, c->filters - f);
       p.y = sums + ((group * c->filters + f) * c->k + channel * c->taps) * size;
-      p.accumulate = false;
-      for (int64_t n = first; n < last; n += p.images) {
-        p.images = luc__min64(j->images, last - n);
+      for (int64_t unit = first; unit < last; unit += p.images) {
+        const int64_t n = unit / j->bands;
+        take_unit(j, unit, last, &p);
         p.x = offset(j, j->x, n * p.x_image + (group * c->channels + channel) * c->in_pixels);
         p.dy = offset(j, j->dy, n * p.dy_image + (group * c->filters + f) * c->pixels);
-        weight_bands(j, &p, scratch);
+        p.accumulate = unit > first;
+        j->kernels->backward_weight(c, &p, scratch);
       }
     }
   }
@@ -480,9 +480,9 @@ static void plan_weight(job *j, bool direct) {
   int64_t length = luc__cuts((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
   p->direct = direct && (length - pixels) * p->filters < 8 * pixels;
   p->units = luc__max64(1, BLOCK / length);
-  const bool whole = p->band[0] == p->out[1] && p->band[1] == p->out[2];
-  j->images =
-      whole ? luc__min64(luc__max64(1, p->units / p->out[0]), luc__cuts(j->batch, j->cuts)) : 1;
+  j->images = 1;
+  if (j->bands == 1)
+    j->images = luc__min64(luc__max64(1, p->units / p->out[0]), luc__cuts(j->batch, j->cuts));
   int64_t row = p->direct ? 0 : weight_row(j) * p->taps;
   p->block = luc__min64(luc__max64(PANEL_SIZE / (j->images * p->plane + row), 1), j->chunk);
   p->block = luc__cuts(j->chunk, luc__cuts(j->chunk, p->block));
@@ -491,11 +491,12 @@ static void plan_weight(job *j, bool direct) {
 /* Cuts of the batch while they are long and their sums take little memory, then of the channels. */
 static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
-  int64_t work = c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
-  j->cuts = luc__min64(luc__min64(j->batch, 8), luc__max64(1, 8 * BUFFER_SIZE / (sums + 1)));
-  j->cuts = luc__min64(j->cuts, luc__max64(1, j->batch * c->pixels / (BLOCK / 2)));
-  while (j->cuts > 1 && work * j->batch / j->cuts < PIECE_WORK) j->cuts = luc__cuts(j->cuts, 2);
-  int64_t per_cut = work * luc__cuts(j->batch, j->cuts);
+  int64_t work = j->batch * c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
+  j->bands = luc__cuts(c->out[1], c->band[0]) * luc__cuts(c->out[2], c->band[1]);
+  j->cuts = luc__min64(luc__min64(j->batch * j->bands, 8), 8 * BUFFER_SIZE / (sums + 1));
+  j->cuts = luc__max64(luc__min64(j->cuts, j->batch * c->pixels / (BLOCK / 2)), 1);
+  while (j->cuts > 1 && work / j->cuts < PIECE_WORK) j->cuts = luc__cuts(j->cuts, 2);
+  int64_t per_cut = work / j->cuts;
   j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->channels, luc__cuts(64, c->taps));
   j->chunks = luc__cuts(c->channels, j->chunk);
 }
@@ -523,7 +524,7 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool dire
   luc_status status = sums || j.cuts == 1 ? LUC_OK : LUC_ERR_MEMORY;
   if (status == LUC_OK) {
     j.x = x, j.dy = dy, j.y = sums, j.dweight = dweight;
-    int64_t work = p->pixels * p->k * p->filters * luc__cuts(j.batch, j.cuts) / j.chunks;
+    int64_t work = j.batch * p->pixels * p->k * p->filters / (j.cuts * j.chunks);
     int64_t pieces = j.cuts * j.groups * j.chunks;
     status = run(ctx, &j, pieces, work, weight_scratch(&j), weight_pieces);
   }

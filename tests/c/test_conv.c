@@ -145,7 +145,7 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
   luc_conv strided = square(dtype, 2, 3, 64, 40, 7, 2, 3),
            point = square(dtype, 2, 24, 40, 14, 1, 1, 0);
   luc_conv skip = square(dtype, 2, 40, 24, 15, 1, 2, 0),
-           long_rows = square(dtype, 1, 3, 9, 90, 3, 1, 1),
+           long_rows = square(dtype, 1, 3, 19, 90, 3, 1, 1),
            points = square(dtype, 3, 64, 36, 28, 1, 1, 0),
            many_points = square(dtype, 3, 200, 210, 7, 1, 1, 0);
   point.groups = 2;
