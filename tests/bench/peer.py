@@ -3,6 +3,7 @@
 # samples that take SECONDS at least (as seconds per repetition), an empty one where PyTorch lacks
 # the operator; `peer.py process NAME` is the body of a fresh process.
 import ctypes
+import gc
 import os
 import sys
 import time
@@ -200,16 +201,20 @@ def train_memory():
     print(resident("VmHWM") / early)
 
 
-def tail_of(call):
+def times_of(call):
     times = []
     for _ in range(62000):
         begin = time.perf_counter()
         call()
         times.append((time.perf_counter() - begin) * 1e6)
-    print(sorted(times[2000:])[59993])
+    return sorted(times[2000:])
 
 
-def tail_of_mlp():
+def tail_of(call):
+    print(times_of(call)[59993])
+
+
+def with_mlp(measure):
     import torch
 
     nn = torch.nn
@@ -219,19 +224,34 @@ def tail_of_mlp():
     )
     x = torch.rand(1, 16)
     with torch.no_grad():
-        tail_of(lambda: net(x))
+        measure(lambda: net(x))
+
+
+def tail_of_mlp():
+    with_mlp(tail_of)
 
 
 def tail_without_collector():
-    import gc
+    gc.disable()
+    with_mlp(tail_of)
+
+
+def tail_without_machine():
+    def measure(call):
+        median = times_of(call)[29999]
+        loop = range(int(40 * median / times_of(lambda: sum(range(40)))[29999]))
+        tails = []
+        for _ in range(11):
+            machine, times = times_of(lambda: sum(loop)), times_of(call)
+            interrupted = sum(t > 5 * machine[29999] for t in machine)
+            tails.append(times[59993 - interrupted] / times[29999])
+        print(sorted(tails)[5])
 
     gc.disable()
-    tail_of_mlp()
+    with_mlp(measure)
 
 
 def tail_of_machine():
-    import gc
-
     gc.disable()
     tail_of(lambda: sum(range(40)))
 
@@ -264,6 +284,7 @@ PROCESSES = {
     "the same, over that of the library, the net and its data": resnet_peak_over,
     "MLP 16-64-64-4, 60,000 forwards: p99.99": tail_of_mlp,
     "the same, the collector run between forwards": tail_without_collector,
+    "that in medians, less what the machine interrupts": tail_without_machine,
     "the same of a loop as long that only counts: the machine's": tail_of_machine,
     "start: require and first inference, wall": start,
     "start: require and first inference, peak memory": start_memory,
