@@ -2,12 +2,15 @@
  * that starting costs nothing. Where it is missing the functions say so. Matrices are row-major and
  * contiguous, float32 or float64 (for luc__solve and luc__eig complex, too); `count` of them stand
  * behind each other. An `info` gets LAPACK's code for each matrix: 0, or k > 0 where the k-th step
- * (from 1) met what the routine cannot do. */
+ * (from 1) met what the routine cannot do, or LUC_LAPACK_INFINITE for what is not worth a try. */
 #ifndef LUC_LAPACK_H
 #define LUC_LAPACK_H
 
 #include "base/context.h"
 #include "tensor/dtype.h"
+
+/* The code of a matrix with NaN or infinities in it. */
+enum { LUC_LAPACK_INFINITE = -1 };
 
 /* `count` matrices [m, n]. */
 typedef struct luc_matrices {

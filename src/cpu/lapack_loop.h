@@ -41,7 +41,7 @@ void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t r
                       int64_t columns);
 /* The size of work that a query with lwork = -1 left in work[0]. */
 int luc__lapack_work(const luc_lapack *l, const void *work);
-/* LAPACK prints a complaint about infinities and NaN. */
+/* Is there neither NaN nor infinity? */
 bool luc__lapack_finite(const luc_lapack *l, const void *block, int64_t n);
 
 static inline char *luc__lapack_at(const luc_lapack *l, void *block, int64_t elements) {

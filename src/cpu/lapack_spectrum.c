@@ -85,17 +85,24 @@ luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void
 
 /* ---- singular values ---- */
 
+/* An infinity may send LAPACK round for ever. */
+static int refuse(int32_t *info) {
+  *info = LUC_LAPACK_INFINITE;
+  return 0;
+}
+
 /* Rows read as columns are A^T = V S U^T, so the two factors only change places. */
 static int svd(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, k = luc__min64(m, n);
   const int64_t wide = j->full ? m : k, high = j->full ? n : k;
   const int rows = (int)n, columns = (int)m, ldvt = (int)wide;
+  char *one = luc__lapack_at(&j->l, j->a, i * m * n);
+  if (!luc__lapack_finite(&j->l, one, m * n)) return refuse(&j->info[i]);
   j->call.gesdd(!j->u     ? "N"
                 : j->full ? "A"
                           : "S",
-                &rows, &columns, luc__lapack_at(&j->l, j->a, i * m * n), &rows,
-                luc__lapack_at(&j->l, j->values, i * k),
+                &rows, &columns, one, &rows, luc__lapack_at(&j->l, j->values, i * k),
                 j->u ? luc__lapack_at(&j->l, j->vh, i * high * n) : NULL, &rows,
                 j->u ? luc__lapack_at(&j->l, j->u, i * m * wide) : NULL, &ldvt, block, &j->lwork,
                 (int *)(block + j->iwork), &j->info[i], 1);
@@ -132,10 +139,8 @@ static int lstsq(const void *job_, int64_t i, char *block) {
        *b = luc__lapack_at(&j->l, j->b, i * most * j->k);
   char *turned = luc__lapack_at(&j->l, block, m * n);
   int found = 0;
-  if (!luc__lapack_finite(&j->l, a, m * n) || !luc__lapack_finite(&j->l, b, most * j->k)) {
-    j->info[i] = 1;
-    return 1;
-  }
+  if (!luc__lapack_finite(&j->l, a, m * n) || !luc__lapack_finite(&j->l, b, most * j->k))
+    return refuse(&j->info[i]);
   luc__lapack_turn(&j->l, block, a, m, n);
   luc__lapack_turn(&j->l, turned, b, most, j->k);
   j->call.gelsd(&rows, &columns, &right, block, &rows, turned, &ldb,

@@ -83,6 +83,10 @@ luc_status luc__check_info(luc_context *ctx, luc_tensor *info, luc_la_failure wh
                      "zero.",
                      element, code, code);
   default:
+    LUC_CHECK(ctx, code != LUC_LAPACK_INFINITE, LUC_ERR_VALUE,
+              "%sThe algorithm failed to converge because the input matrix contained non-finite "
+              "values.",
+              element);
     return luc__fail(ctx, LUC_ERR_VALUE,
                      "%sThe algorithm failed to converge because the input matrix is "
                      "ill-conditioned or has too many repeated %s (error code: %d).",

@@ -287,7 +287,7 @@ static double determinant(const factored *f, int64_t i, bool logarithm, double *
     if (swap[j] != j + 1) sign = -sign;
     if (logarithm) {
       product += log(fabs(d));
-      sign *= d > 0 ? 1 : d < 0 ? -1 : d;
+      sign *= (d > 0) - (d < 0);
     } else {
       product *= d;
     }

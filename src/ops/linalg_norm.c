@@ -114,7 +114,7 @@ luc_status luc__run_linalg_norm(luc_context *ctx, luc_value *args, luc_value *ou
 }
 
 /* The largest singular value by the smallest, or the norms of A and its inverse: infinite where
- * there is none. */
+ * there is none, or a product is NaN. */
 static luc_status condition(luc_context *ctx, luc_tensor *a, const luc_value *p, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_value two = luc_v_int(2);
@@ -137,6 +137,7 @@ static luc_status condition(luc_context *ctx, luc_tensor *a, const luc_value *p,
   luc_tensor *r =
       luc__f2(&f, LUC_OP_mul, of_matrices(&f, a, order), of_matrices(&f, inverse, order));
   luc_tensor *singular = luc__fs(&f, LUC_OP_ne, info, 0);
+  singular = luc__f2(&f, LUC_OP_logical_or, singular, luc__f1(&f, LUC_OP_isnan, r));
   r = luc__f_call(&f, LUC_OP_masked_fill,
                   LUC_ARGS(luc_v_tensor(r), luc_v_tensor(singular), luc_v_float(INFINITY)));
   return luc__f_result(&f, r, out);

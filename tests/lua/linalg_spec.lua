@@ -224,13 +224,51 @@ describe("linalg", function()
       singular:half())
   end)
 
-  it("refuses or answers NaN and infinities, and prints nothing of its own", function()
+  it("refuses NaN and infinities where they are no matrix, in PyTorch's words", function()
+    local plain = "The algorithm failed to converge because the input matrix contained non-finite "
+      .. "values."
+    local function pair(v, ...)
+      local a = lucerna.eye(3)
+      a:select(1, (...)):select(1, (select(2, ...))):fill_(v)
+      return a, lucerna.stack {lucerna.eye(3), a}
+    end
+    local names = {"svd", "svdvals", "pinv", "matrix_rank", "cond", "lstsq"}
+    for _, value in ipairs {0 / 0, math.huge, -math.huge} do
+      for i = 1, 3 do
+        for j = 1, 3 do
+          local a, batch = pair(value, i, j)
+          for _, name in ipairs(names) do
+            local b = name == "lstsq" and lucerna.ones(3, 1) or nil
+            assert.matches(": " .. plain, message(linalg[name], a, b), 1, true)
+            b = b and lucerna.ones(2, 3, 1)
+            assert.matches(": (Batch element 2): " .. plain, message(linalg[name], batch, b), 1,
+              true)
+          end
+          assert.matches(plain, message(linalg.matrix_norm, a, "nuc"), 1, true)
+          assert.matches(plain, message(linalg.norm, a:double(), 2), 1, true)
+          assert.matches("input tensor should not contain infs or NaNs.", message(linalg.eig, a),
+            1, true)
+          assert.equal(math.huge, linalg.cond(a, 1):item())
+        end
+      end
+    end
+  end)
+
+  it("answers NaN elsewhere, prints nothing of its own and comes to an end", function()
     for _, value in ipairs {0 / 0, math.huge} do
       local a = lucerna.full({3, 3}, value)
-      for _, name in ipairs {"svd", "eigh", "pinv", "lstsq", "matrix_rank"} do
-        assert.is_false(pcall(linalg[name], a, name == "lstsq" and a or nil), name)
-      end
+      assert.is_false(pcall(linalg.eigh, a))
       assert.is_true(linalg.det(a):isnan():item())
+      assert.is_true(linalg.matrix_exp(a):isnan():all():item())
+      local sign, size = linalg.slogdet(a)
+      assert.equal(0, sign:item())
+      assert.is_true(size:isnan():item())
+      assert.is_true(linalg.inv_ex(a):isnan():all():item())
+      assert.is_true((linalg.solve_ex(a, a)):isnan():any():item())
+      for _, name in ipairs {"qr", "lu", "lu_factor_ex", "ldl_factor_ex", "cholesky_ex"} do
+        local results = table.pack(linalg[name](a))
+        assert.is_true(results.n >= 2, name)
+      end
     end
   end)
 
