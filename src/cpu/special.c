@@ -145,7 +145,3 @@ double luc__ndtri(double p) {
   if (p == 0 || p == 1) return p == 0 ? -INFINITY : INFINITY;
   return p > 0.5 ? -lower_quantile(1 - p) : lower_quantile(p);
 }
-
-double luc__sinc(double x) {
-  return x == 0 ? 1 : sin(PI * x) / (PI * x);
-}

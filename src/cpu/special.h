@@ -14,7 +14,6 @@
 
 double luc__erfinv(double y);
 double luc__ndtri(double p);
-double luc__sinc(double x);
 double luc__i0(double x);
 /* log(|Gamma(x)|), and its derivative. */
 double luc__lgamma(double x);

@@ -1,6 +1,5 @@
 /* The kernels of exp, log, sin and their kin against the C library in long double, on every
- * instruction set: at most 2 ulp over the whole range, a few more for the rarer ones, and exact
- * special values. */
+ * instruction set: at most 2 ulp over the whole range, and exact special values. */
 #include "cpu/elementwise.h"
 #include "cpu/kernels.h"
 #include "test.h"
@@ -20,7 +19,9 @@ static const long double PI = 3.14159265358979323846264338327950288L;
 static long double sigmoid(long double x) {
   return 1 / (1 + expl(-x));
 }
+/* Even, in the signs of its zeros too. */
 static long double sinc(long double x) {
+  x = fabsl(x);
   long double whole = rintl(x), sign = fmodl(whole, 2) == 0 ? 1 : -1;
   return x == 0 ? 1 : sign * sinl(PI * (x - whole)) / (PI * x);
 }
@@ -168,7 +169,7 @@ static const function functions[] = {ONE(exp, expl, 1e-8, 720, 2),
                                      ONE(lgamma, log_gamma, 0.1, 12, 2),
                                      ONE(digamma, digamma, 1e-300, 1e300, 2),
                                      ONE(digamma, digamma, 0.1, 1.45, 2),
-                                     ONE(digamma, digamma, 1.47, 12, 2.2),
+                                     ONE(digamma, digamma, 1.47, 12, 2),
                                      ONE(trigamma, trigamma, 1e-300, 1e300, 2),
                                      ONE(trigamma, trigamma, 0.1, 10, 2),
                                      ONE(ndtr, normal, 1e-300, 40, 2),
