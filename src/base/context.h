@@ -48,6 +48,7 @@ struct luc_context {
   const void *kernels;    /* cpu/kernels.h: the table for this machine's instruction set */
   void *ops;              /* ops/op.h: parsed operator table */
   void *nn;               /* nn: parsed class table, global hooks */
+  void *optim;            /* optim: parsed options of its kinds */
   void *fft;              /* cpu/fft.c: FFTW's functions, recent plans */
   void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
   bool freeing_nodes;

@@ -67,27 +67,131 @@ static int optimizer_schema(lua_State *L) {
   return 1;
 }
 
-/* optimizer_options(o, ...) -> options by name, with defaults; the names in order */
-static int optimizer_options(lua_State *L) {
-  optimizer_box *box = check_optimizer(L);
-  const luc_schema *schema = &box->o->schema;
-  luc_l_sig sig;
-  luc_l_args args;
-  int last = lua_gettop(L);
-  luc_l_sig_init(L, box->st, &sig, schema, NULL);
-  luc_l_parse(L, box->st, &sig, 2, last, &args);
-  lua_createtable(L, 0, schema->nparams);
+/* The schema's signature, and below it the list of its names in order: both are made once. */
+static const luc_l_sig *push_sig(lua_State *L, luc_l_state *st, const luc_schema *schema) {
+  int known = lua_upvalueindex(1);
+  if (lua_rawgetp(L, known, schema->text) != LUA_TNIL) {
+    lua_rawgetp(L, known, schema);
+    return lua_touserdata(L, -1);
+  }
+  lua_pop(L, 1);
   lua_createtable(L, schema->nparams, 0);
   for (int p = 0; p < schema->nparams; p++) {
-    if (args.given >> p & 1 || !schema->params[p].whole)
-      push_option(L, &args.v[p]);
-    else
-      lua_pushinteger(L, (lua_Integer)args.v[p].as.f);
-    lua_setfield(L, -3, schema->params[p].name);
     lua_pushstring(L, schema->params[p].name);
     lua_rawseti(L, -2, p + 1);
   }
+  luc_l_sig *sig = lua_newuserdatauv(L, sizeof *sig, 0);
+  luc_l_sig_init(L, st, sig, schema, NULL);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, known, schema);
+  lua_pushvalue(L, -2);
+  lua_rawsetp(L, known, schema->text);
+  return sig;
+}
+
+/* Adds the options to the table on top of the stack. */
+static void set_options(lua_State *L, const luc_l_sig *sig, const luc_l_args *args, int names) {
+  const luc_schema *schema = sig->schema;
+  for (int p = 0; p < schema->nparams; p++) {
+    lua_rawgeti(L, names, p + 1);
+    if (args->given >> p & 1 || !schema->params[p].whole)
+      push_option(L, &args->v[p]);
+    else
+      lua_pushinteger(L, (lua_Integer)args->v[p].as.f);
+    lua_rawset(L, -3);
+  }
+}
+
+/* optimizer_options(o, ...) -> options by name, with defaults; the names in order, which all
+ * optimizers of the kind share */
+static int optimizer_options(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  luc_l_args args;
+  int last = lua_gettop(L), names = last + 1;
+  const luc_l_sig *sig = push_sig(L, box->st, box->o->schema);
+  luc_l_parse(L, box->st, sig, 2, last, &args);
+  lua_createtable(L, 0, sig->schema->nparams);
+  set_options(L, sig, &args, names);
+  lua_pushvalue(L, names);
   return 2;
+}
+
+/* ---- tables, made in one piece: growing one field by field takes several times as long ---- */
+
+/* The value on top of the stack as one of the copy's own: a plain table as a copy of it, what is no
+ * number, boolean or string as what the function at 2 makes of it. */
+static void own_value(lua_State *L) {
+  int type = lua_type(L, -1), at = lua_gettop(L);
+  if (type == LUA_TNUMBER || type == LUA_TBOOLEAN || type == LUA_TSTRING) return;
+  if (type != LUA_TTABLE || lua_getmetatable(L, at)) {
+    lua_settop(L, at);
+    lua_pushvalue(L, 2);
+    lua_insert(L, at);
+    lua_call(L, 1, 1);
+    return;
+  }
+  lua_createtable(L, (int)lua_rawlen(L, at), 0);
+  for (lua_pushnil(L); lua_next(L, at); lua_rawset(L, at + 1)) {
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+  }
+  lua_replace(L, at);
+}
+
+/* optimizer_fields(t, own, room) -> a copy of t with room for so many fields and with values of its
+ * own */
+static int optimizer_fields(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_createtable(L, 0, (int)luaL_checkinteger(L, 3));
+  lua_replace(L, 3);
+  for (lua_pushnil(L); lua_next(L, 1); lua_rawset(L, 3)) {
+    own_value(L);
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+  }
+  return 1;
+}
+
+/* optimizer_params(t) -> the array t as a new one, if it has nothing but tensors; else nil */
+static int optimizer_params(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  int n = (int)lua_rawlen(L, 1);
+  lua_createtable(L, n, 0);
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, 1, i);
+    if (!luc_l_tobox(L, -1)) return 0;
+    lua_rawseti(L, 2, i);
+  }
+  return 1;
+}
+
+/* optimizer_fits(params) -> are they all leaves of a floating point dtype, each there once? */
+static int optimizer_fits(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  int n = (int)lua_rawlen(L, 1);
+  const luc_tensor **seen = lua_newuserdatauv(L, (size_t)n * sizeof *seen + 1, 0);
+  bool fits = n > 0;
+  for (int i = 0; i < n && fits; i++) {
+    lua_rawgeti(L, 1, i + 1);
+    const luc_tensor *t = seen[i] = luc_l_totensor(L, -1);
+    lua_pop(L, 1);
+    fits = t && !luc_tensor_is_uninitialized(t) && luc_tensor_is_leaf(t) &&
+           luc__dtype_is_float((luc_dtype)t->dtype);
+    for (int j = 0; j < i && fits; j++) fits = seen[j] != t;
+  }
+  lua_pushboolean(L, fits);
+  return 1;
+}
+
+/* optimizer_ids(n, first) -> {first, first + 1, ...}, n of them */
+static int optimizer_ids(lua_State *L) {
+  lua_Integer n = luaL_checkinteger(L, 1), first = luaL_checkinteger(L, 2);
+  lua_createtable(L, (int)n, 0);
+  for (lua_Integer i = 0; i < n; i++) {
+    lua_pushinteger(L, first + i);
+    lua_rawseti(L, 3, i + 1);
+  }
+  return 1;
 }
 
 /* A group's options as the core takes them. Lists point into `floats`. */
@@ -131,7 +235,7 @@ static luc_value read_list(lua_State *L, const optimizer_box *box, const luc_par
 
 /* The options of the table at the top of the stack. */
 static void read_options(lua_State *L, const optimizer_box *box, group_options *out) {
-  const luc_schema *schema = &box->o->schema;
+  const luc_schema *schema = box->o->schema;
   int used = 0;
   for (int p = 0; p < schema->nparams; p++) {
     const luc_param *param = &schema->params[p];
@@ -215,12 +319,50 @@ static void push_scalar(lua_State *L, optimizer_box *box, double number) {
   if (status != LUC_OK) luc_l_raise(L, box->st, status);
 }
 
-/* optimizer_state(o, group, param) -> {name = tensor}; empty before the first step */
+/* Where parameter t is; false if it is none of them. */
+static bool find_place(const luc_optimizer *o, const luc_tensor *t, int *group, int *param) {
+  for (*group = 0; *group < o->ngroups; ++*group)
+    for (*param = 0; *param < o->groups[*group]->n; ++*param)
+      if (o->groups[*group]->slots[*param].param == t) return true;
+  return false;
+}
+
+/* optimizer_place(o, param) -> its group and its position there, or nothing */
+static int optimizer_place(lua_State *L) {
+  int group, param;
+  if (!find_place(check_optimizer(L)->o, luc_l_totensor(L, 2), &group, &param)) return 0;
+  lua_pushinteger(L, group + 1);
+  lua_pushinteger(L, param + 1);
+  return 2;
+}
+
+/* optimizer_next(o, param) -> the parameter after it, or nil; of nil the first */
+static int optimizer_next(lua_State *L) {
+  optimizer_box *box = check_optimizer(L);
+  int group = 0, param = -1;
+  if (!lua_isnil(L, 2)) find_place(box->o, luc_l_totensor(L, 2), &group, &param);
+  if (group < box->o->ngroups && ++param == box->o->groups[group]->n) {
+    group++;
+    param = 0;
+  }
+  luc_l_pushtensor(L, box->st,
+                   group < box->o->ngroups ? box->o->groups[group]->slots[param].param : NULL);
+  return 1;
+}
+
+static bool has_state(const luc_optimizer *o, int group, int param) {
+  for (int s = 0; luc_optimizer_state_name(o, s); s++)
+    if (luc_optimizer_state(o, group, param, s)) return true;
+  return false;
+}
+
+/* optimizer_state(o, group, param) -> {name = tensor}; nil before the first step */
 static int optimizer_state(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   int group, param;
   const char *name;
   check_place(L, box, &group, &param);
+  if (!has_state(box->o, group, param)) return 0;
   lua_createtable(L, 0, 4);
   for (int s = 0; (name = luc_optimizer_state_name(box->o, s)); s++) {
     luc_l_pushtensor(L, box->st, luc_optimizer_state(box->o, group, param, s));
@@ -314,7 +456,12 @@ static int optimizer_set_state(lua_State *L) {
 
 void luc_l_open_optim(lua_State *L, luc_l_state *st) {
   static const luaL_Reg functions[] = {{"_optimizer_schema", optimizer_schema},
-                                       {"_optimizer_options", optimizer_options},
+                                       {"_optimizer_fields", optimizer_fields},
+                                       {"_optimizer_params", optimizer_params},
+                                       {"_optimizer_fits", optimizer_fits},
+                                       {"_optimizer_ids", optimizer_ids},
+                                       {"_optimizer_place", optimizer_place},
+                                       {"_optimizer_next", optimizer_next},
                                        {"_optimizer_add_group", optimizer_add_group},
                                        {"_optimizer_step", optimizer_step},
                                        {"_optimizer_state", optimizer_state},
@@ -328,4 +475,7 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
   lua_setfield(L, -2, "__gc");
   lua_pushcclosure(L, optimizer_new, 1);
   lua_setfield(L, -2, "_optimizer_new");
+  lua_createtable(L, 0, 0); /* signatures and lists of names by schema */
+  lua_pushcclosure(L, optimizer_options, 1);
+  lua_setfield(L, -2, "_optimizer_options");
 }

@@ -12,22 +12,42 @@ static const luc_optim_kind *const kinds[] = {
     &luc__optim_nadam,    &luc__optim_radam, &luc__optim_rmsprop, &luc__optim_adagrad,
     &luc__optim_adadelta, &luc__optim_asgd,  &luc__optim_rprop};
 
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void close_schemas(luc_context *ctx) {
+  luc_schema *schemas = ctx->optim;
+  if (!schemas) return;
+  for (int i = 0; i < KINDS; i++) luc__schema_free(ctx, &schemas[i]);
+  luc__free(ctx, schemas, KINDS * sizeof *schemas);
+  ctx->optim = NULL;
+}
+
+/* A kind's options, parsed when they are first asked for. */
+static luc_status schema_of(luc_context *ctx, int kind, const luc_schema **out) {
+  if (!ctx->optim) {
+    LUC_TRY(luc__context_on_close(ctx, close_schemas));
+    ctx->optim = luc__alloc_zero(ctx, KINDS * sizeof **out);
+    if (!ctx->optim) return LUC_ERR_MEMORY;
+  }
+  luc_schema *schema = (luc_schema *)ctx->optim + kind;
+  if (!schema->text) LUC_TRY(luc__schema_parse(ctx, kinds[kind]->schema, schema));
+  *out = schema;
+  return LUC_OK;
+}
+
 luc_status luc_optimizer_new(luc_context *ctx, const char *name, luc_optimizer **out) {
-  const luc_optim_kind *kind = NULL;
+  int kind = 0;
+  const luc_schema *schema;
   *out = NULL;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (!strcmp(kinds[i]->name, name)) kind = kinds[i];
-  LUC_CHECK(ctx, kind, LUC_ERR_VALUE, "optimizer: there is none named '%.40s'", name);
+  while (kind < KINDS && strcmp(kinds[kind]->name, name) != 0) kind++;
+  LUC_CHECK(ctx, kind < KINDS, LUC_ERR_VALUE, "optimizer: there is none named '%.40s'", name);
+  LUC_TRY(schema_of(ctx, kind, &schema));
   luc_optimizer *o = luc__alloc_zero(ctx, sizeof *o);
   if (!o) return LUC_ERR_MEMORY;
-  o->kind = kind;
-  luc_status status = luc__schema_parse(ctx, kind->schema, &o->schema);
-  if (status == LUC_OK) {
-    *out = o;
-  } else {
-    luc__free(ctx, o, sizeof *o);
-  }
-  return status;
+  o->kind = kinds[kind];
+  o->schema = schema;
+  *out = o;
+  return LUC_OK;
 }
 
 static void group_free(luc_context *ctx, luc_optim_group *g) {
@@ -44,7 +64,6 @@ void luc_optimizer_free(luc_context *ctx, luc_optimizer *o) {
   for (int i = 0; i < o->ngroups; i++) group_free(ctx, o->groups[i]);
   luc__free(ctx, o->groups, (size_t)o->capacity * sizeof *o->groups);
   luc__free(ctx, o->updates, o->updates_size);
-  luc__schema_free(ctx, &o->schema);
   luc__free(ctx, o, sizeof *o);
 }
 
@@ -95,9 +114,9 @@ static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_ten
 /* Sets options; lists are copied so that they can be changed. */
 static void set_options(const luc_optimizer *o, luc_optim_group *g, const luc_value *options) {
   int used = 0;
-  for (int p = 0; p < o->schema.nparams; p++) {
+  for (int p = 0; p < o->schema->nparams; p++) {
     luc_value *v = &g->options[p];
-    *v = options ? options[p] : o->schema.params[p].def;
+    *v = options ? options[p] : o->schema->params[p].def;
     if (v->kind != LUC_FLOATS) continue;
     memcpy(g->floats + used, v->as.floats, (size_t)v->n * sizeof *g->floats);
     v->as.floats = g->floats + used;
@@ -107,7 +126,7 @@ static void set_options(const luc_optimizer *o, luc_optim_group *g, const luc_va
 
 static luc_status check_options(luc_context *ctx, const luc_optimizer *o, const luc_value *v) {
   const luc_optim_kind *kind = o->kind;
-  int differentiable = luc__schema_find(&o->schema, "differentiable");
+  int differentiable = luc__schema_find(o->schema, "differentiable");
   LUC_CHECK(ctx, !v[differentiable].as.i, LUC_ERR_SUPPORT,
             "%s: differentiable=True is not supported: steps are not recorded", kind->name);
   for (const luc_optim_limit *l = kind->limits; l->what; l++) {
@@ -203,7 +222,7 @@ void luc__optimizer_take(luc_optimizer *o, int group, const luc_value *options) 
 
 luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, const char *option,
                              int index, double value) {
-  int p = luc__schema_find(&o->schema, option);
+  int p = luc__schema_find(o->schema, option);
   LUC_CHECK(ctx, group >= 0 && group < o->ngroups, LUC_ERR_INDEX, "%s: there is no group %d",
             o->kind->name, group);
   LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "%s: unknown option '%.40s'", o->kind->name, option);
@@ -217,7 +236,7 @@ luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, cons
   if (item) {
     *item = value;
   } else {
-    *v = o->schema.params[p].type == LUC_T_BOOL ? luc_v_bool(value != 0) : luc_v_float(value);
+    *v = o->schema->params[p].type == LUC_T_BOOL ? luc_v_bool(value != 0) : luc_v_float(value);
   }
   luc_status status = check_options(ctx, o, g->options);
   if (status == LUC_OK) return LUC_OK;
@@ -227,7 +246,7 @@ luc_status luc_optimizer_set(luc_context *ctx, luc_optimizer *o, int group, cons
 }
 
 const char *luc_optimizer_option(const luc_optimizer *o, int p) {
-  return p >= 0 && p < o->schema.nparams ? o->schema.params[p].name : NULL;
+  return p >= 0 && p < o->schema->nparams ? o->schema->params[p].name : NULL;
 }
 
 int luc_optimizer_num_groups(const luc_optimizer *o) {

@@ -64,7 +64,7 @@ typedef struct luc_optim_group {
 
 struct luc_optimizer {
   const luc_optim_kind *kind;
-  luc_schema schema;
+  const luc_schema *schema; /* the kind's, which the context keeps */
   int ngroups, capacity;
   luc_optim_group **groups;
   luc_update *updates; /* scratch, kept between steps */

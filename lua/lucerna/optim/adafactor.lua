@@ -11,6 +11,7 @@ local Optimizer = optimizer.Optimizer
 local function fail(...) core._raise(string.format(...)) end
 
 local NAMES = {"lr", "beta2_decay", "eps", "d", "weight_decay", "foreach", "maximize"}
+local ARGUMENTS = {"params", table.unpack(NAMES)}
 
 local module = {}
 
@@ -48,7 +49,7 @@ end
 
 function Adafactor:__init(...)
   local params, lr, beta2_decay, eps, d, weight_decay, foreach, maximize =
-    optimizer.arguments("Adafactor", {"params", table.unpack(NAMES)}, ...)
+    optimizer.arguments("Adafactor", ARGUMENTS, ...)
   local defaults = {lr = lr or 1e-2, beta2_decay = beta2_decay or -0.8,
     eps = eps or {core.none, 1e-3}, d = d or 1.0, weight_decay = weight_decay or 0.0,
     foreach = foreach, maximize = maximize or false}

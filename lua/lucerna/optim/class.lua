@@ -14,7 +14,9 @@ return function(name, parent)
     __index = parent,
     __newindex = define and function(self, key, value) rawset(self, key, define(key, value)) end,
     __call = function(self, ...)
-      local object = setmetatable({}, self)
+      local object = setmetatable({ -- room for what most have
+        param_groups = nil, defaults = nil, state = nil, _options = nil, _hooks = nil, _core = nil,
+      }, self)
       object:__init(...)
       return object
     end,

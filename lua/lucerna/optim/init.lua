@@ -32,11 +32,7 @@ end
 
 local Fused = class("Fused", Optimizer)
 
-function Fused:_add(list, options)
-  local at = core._optimizer_add_group(self._core, list, options)
-  for k, p in ipairs(list) do self._places[p] = at << 32 | k end
-  return at
-end
+function Fused:_add(list, options) return core._optimizer_add_group(self._core, list, options) end
 
 function Fused:step(closure)
   local loss = Optimizer._evaluate(closure)
@@ -57,27 +53,30 @@ function Fused:_set_state(g, k, copy) core._optimizer_set_state(self._core, g, k
 local OWNER = {}
 local VIEW = {}
 
-local function get(owner, place) return owner:_get_state(place >> 32, place & 0xFFFFFFFF) end
+local function get(owner, g, k) return owner:_get_state(g, k) or {} end
 
 function VIEW:__index(p)
   local owner = rawget(self, OWNER)
-  local place = owner._places[p]
-  return place and get(owner, place)
+  local g, k = core._optimizer_place(owner._core, p)
+  return g and get(owner, g, k)
 end
 
 function VIEW:__newindex(p, state)
   local owner = rawget(self, OWNER)
-  local place = owner._places[p]
-  if not place then core._raise(owner.__name .. ": state: no parameter of mine") end
-  local g, k = place >> 32, place & 0xFFFFFFFF
+  local g, k = core._optimizer_place(owner._core, p)
+  if not g then core._raise(owner.__name .. ": state: no parameter of mine") end
   owner:_set_state(g, k, owner:_copy_state(g, k, state or {}))
 end
 
 function VIEW:__pairs()
   local owner, p = rawget(self, OWNER), nil
   return function()
-    repeat p = next(owner._places, p) until p == nil or next(get(owner, owner._places[p]))
-    return p, p and get(owner, owner._places[p])
+    local state
+    repeat
+      p = core._optimizer_next(owner._core, p)
+      state = p and get(owner, core._optimizer_place(owner._core, p))
+    until p == nil or next(state)
+    return p, state
   end
 end
 
@@ -113,9 +112,9 @@ local function fused(kind)
       end
       rest, params = {n = 1, options}, params.params
     end
-    self._core, self._places = core._optimizer_new(kind), {}
+    self._core = core._optimizer_new(kind)
     self.state = setmetatable({[OWNER] = self}, VIEW)
-    local tensor = take_tensor(rest)
+    local tensor = rest.n > 0 and take_tensor(rest) or nil
     local defaults, names = core._optimizer_options(self._core, table.unpack(rest, 1, rest.n))
     defaults.lr = tensor or defaults.lr
     Optimizer.__init(self, params, defaults, names)

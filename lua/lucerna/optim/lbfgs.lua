@@ -13,6 +13,7 @@ local function fail(...) core._raise(string.format(...)) end
 
 local NAMES = {"lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size",
   "line_search_fn"}
+local ARGUMENTS = {"params", table.unpack(NAMES)}
 
 local LIMITS = {{"max_iter"}, {"max_eval"}, {"tolerance_grad"}, {"tolerance_change"},
   {"history_size"}, {"lr", 0, nil, "Invalid learning rate: %s"}}
@@ -28,7 +29,7 @@ local LBFGS = module.LBFGS
 
 function LBFGS:__init(...)
   local params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, search =
-    optimizer.arguments("LBFGS", {"params", table.unpack(NAMES)}, ...)
+    optimizer.arguments("LBFGS", ARGUMENTS, ...)
   max_iter = max_iter or 20
   local defaults = {lr = lr or 1, max_iter = max_iter, tolerance_grad = tolerance_grad or 1e-7,
     tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100}

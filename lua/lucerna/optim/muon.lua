@@ -10,6 +10,7 @@ local function fail(...) core._raise(string.format(...)) end
 
 local NAMES = {"lr", "weight_decay", "momentum", "nesterov", "ns_coefficients", "eps", "ns_steps",
   "adjust_lr_fn"}
+local ARGUMENTS = {"params", table.unpack(NAMES)}
 
 local module = {}
 
@@ -41,7 +42,7 @@ end
 
 function Muon:__init(...)
   local params, lr, weight_decay, momentum, nesterov, coefficients, eps, ns_steps, adjust_lr_fn =
-    optimizer.arguments("Muon", {"params", table.unpack(NAMES)}, ...)
+    optimizer.arguments("Muon", ARGUMENTS, ...)
   local defaults = {lr = lr or 1e-3, weight_decay = weight_decay or 0.1,
     momentum = momentum or 0.95, nesterov = nesterov ~= false,
     ns_coefficients = coefficients or {3.4445, -4.775, 2.0315}, eps = eps or 1e-7,

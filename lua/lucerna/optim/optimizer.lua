@@ -10,6 +10,8 @@ local python = require "lucerna.optim.python"
 
 local module = {}
 
+local fields, ROOM = core._optimizer_fields, 14 -- fields that most groups have, at most
+
 local function fail(...) core._raise(string.format(...)) end
 
 -- ---- hooks ----
@@ -34,11 +36,13 @@ local function add_hook(list, who, hook, prepend)
   return handle
 end
 
--- An optimizer's lists of hooks, by name, are made when one is added: until then there is NONE.
+-- An optimizer's lists of hooks, by name, are made when one is added: until then it has NO_HOOKS.
 local NONE = {}
 local HOOKS = {__index = function() return NONE end}
+local NO_HOOKS = setmetatable({}, HOOKS)
 
 local function own_list(self, name)
+  if self._hooks == NO_HOOKS then self._hooks = setmetatable({}, HOOKS) end
   local lists = self._hooks
   if lists[name] == NONE then lists[name] = {} end
   return lists[name]
@@ -106,11 +110,11 @@ end}
 
 --- arguments() for constructors: a last table that is empty holds no options.
 function module.arguments(who, names, ...)
-  local given = table.pack(...)
-  local last = given[given.n]
+  local n = select("#", ...)
+  local last = n > 1 and select(n, ...)
   local empty = type(last) == "table" and getmetatable(last) == nil and next(last) == nil
-  if given.n > 1 and empty then given.n = given.n - 1 end
-  return arguments(who, names, table.unpack(given, 1, given.n))
+  if not empty then return arguments(who, names, ...) end
+  return arguments(who, names, table.unpack({...}, 1, n - 1))
 end
 
 --- The base of all optimizers. `optim.class(name)` makes a subclass: its __init calls
@@ -147,6 +151,9 @@ end
 -- An array of tensors, and their names where they have some, from an iterator or an array table;
 -- what has a name comes as name, tensor or in a table as {name, tensor}.
 local function collect(who, params)
+  local is_array = type(params) == "table" and getmetatable(params) == nil
+  local plain = is_array and core._optimizer_params(params)
+  if plain then return plain end
   local list, names, n = {}, {}, 0
   local function add(name, p)
     n = n + 1
@@ -157,7 +164,7 @@ local function collect(who, params)
     end
     list[n] = p
   end
-  if type(params) == "table" and getmetatable(params) == nil then
+  if is_array then
     for _, p in ipairs(params) do
       if type(p) == "table" and getmetatable(p) == nil then add(p[1], p[2]) else add(p) end
     end
@@ -204,7 +211,7 @@ function Optimizer:__init(params, defaults, names)
   end
   self.param_groups, self.defaults = {}, defaults
   self._options = names -- in the schema's order, with those that are None
-  self._hooks = setmetatable({}, HOOKS)
+  self._hooks = NO_HOOKS
   self.state = self.state or setmetatable({}, NEW_STATE)
   if params == nil then fail("%s: missing argument 'params'", self.__name) end
   if lucerna.is_tensor(params) then refuse_params(self.__name, "Tensor") end
@@ -217,6 +224,7 @@ end
 
 -- What every optimizer asks of its parameters; the core does it for fused ones.
 function Optimizer:_add(list)
+  if not self.param_groups[1] and core._optimizer_fits(list) then return 1 end
   if #list == 0 then fail("%s: optimizer got an empty parameter list", self.__name) end
   local seen = {}
   for _, group in ipairs(self.param_groups) do
@@ -259,8 +267,7 @@ function Optimizer:add_param_group(group)
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
-  local added = {}
-  for name, default in pairs(self.defaults) do added[name] = own(default) end
+  local added = fields(self.defaults, own, ROOM)
   for name, value in pairs(group) do
     if value == core.none then value = nil end
     if name ~= "params" then added[name] = own(value) end
@@ -341,16 +348,9 @@ end
 
 -- ---- state dicts ----
 
-local function copy_options(group)
-  local options = {}
-  for name, value in pairs(group) do
-    if lucerna.is_tensor(value) then value = value:item() end
-    if name ~= "params" then options[name] = own(value) end
-  end
-  return options
-end
+local function saved_value(value) return lucerna.is_tensor(value) and value:item() or value end
 
--- The state of parameter k of group g: a table the caller may keep.
+-- The state of parameter k of group g: a table the caller may keep, or nil where there is none.
 function Optimizer:_get_state(g, k)
   local copy = {}
   for name, value in pairs(self.state[self.param_groups[g].params[k]]) do copy[name] = value end
@@ -397,12 +397,11 @@ function Optimizer:state_dict()
   run_hooks(self._hooks.state_dict_pre, self)
   local dict, id = {state = {}, param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
-    local saved = copy_options(group)
-    saved.params = {}
+    local saved = fields(group, saved_value, ROOM)
+    saved.params = core._optimizer_ids(#group.params, id)
     for k in ipairs(group.params) do
-      saved.params[k] = id
       local state = self:_get_state(g, k)
-      if next(state) then dict.state[id] = state end
+      if state and next(state) then dict.state[id] = state end
       id = id + 1
     end
     dict.param_groups[g] = saved
@@ -446,9 +445,8 @@ end
 -- The group that takes another's place: its options are the saved ones; those that were not saved
 -- are as at the beginning.
 local function loaded_group(self, group, saved)
-  local made = {}
-  for name, default in pairs(self.defaults) do made[name] = own(default) end
-  for name, value in pairs(copy_options(saved)) do made[name] = value end
+  local made = fields(self.defaults, own, ROOM)
+  for name, value in pairs(fields(saved, saved_value, ROOM)) do made[name] = value end
   made.params, made.param_names = group.params, made.param_names or group.param_names
   return made
 end

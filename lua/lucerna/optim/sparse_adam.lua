@@ -9,6 +9,7 @@ local optimizer = require "lucerna.optim.optimizer"
 local Optimizer = optimizer.Optimizer
 
 local NAMES = {"lr", "betas", "eps", "maximize"}
+local ARGUMENTS = {"params", table.unpack(NAMES)}
 
 local module = {}
 
@@ -41,7 +42,7 @@ end
 
 function SparseAdam:__init(...)
   local params, lr, betas, eps, maximize =
-    optimizer.arguments("SparseAdam", {"params", table.unpack(NAMES)}, ...)
+    optimizer.arguments("SparseAdam", ARGUMENTS, ...)
   local defaults = {lr = lr or 1e-3, betas = betas or {0.9, 0.999}, eps = eps or 1e-8,
     maximize = maximize or false}
   check_options(defaults)
