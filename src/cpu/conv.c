@@ -19,6 +19,9 @@
  * live in the second-level cache. */
 static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 17;
 
+/* Kernel elements a copy of the outputs costs as much as. */
+static const int64_t COPY_WORK = 6;
+
 /* Positions of a block of the weight gradient, and filters at a time. */
 static const int64_t BLOCK = 1088, FILTERS = 256;
 
@@ -57,6 +60,14 @@ static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
 static bool is_direct(const luc_conv_plan *p) {
   if (p->k == 0) return false;
   return p->out[1] == 1 || (p->pitch - p->out[2]) * p->filters < 8 * p->out[2];
+}
+
+/* Rows by themselves fill up their last vector, but what is computed goes where it belongs: that
+ * saves a copy, which costs as much as some kernel elements. */
+static bool is_by_rows(const luc_conv_plan *p) {
+  const int64_t row = p->out[2] % 16 == 0 ? p->out[2] : p->out[2] / 16 * 16 + 24;
+  return p->direct && p->y_stride[2] == 1 && p->band[1] == p->out[2] && p->out[2] >= 32 &&
+         (row - p->pitch) * p->k <= COPY_WORK * p->out[2];
 }
 
 /* Positions of the buffer's rows at a time, for sums of `filters` that stay in the cache. */
@@ -169,6 +180,14 @@ static int64_t choose_images(const job *j) {
   return luc__min64(luc__max64(most, 1), j->batch);
 }
 
+/* Every chunk of filters makes the buffer again: an element of it is worth as many products as some
+ * filters have with one that meets one kernel element of each. */
+static int64_t least_chunk(const job *j, int64_t pieces) {
+  const luc_conv_plan *p = &j->plan;
+  if (j->images > 1) return 128;
+  return pieces < 4 ? 32 : luc__max64(96 * p->in_pixels / (p->pixels * p->taps + 1), 32);
+}
+
 /* Outputs to where y_stride and y_filter say, if not NULL, else one after the other. */
 static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *y_stride,
                             const void *x, const void *weight, const void *bias, void *y) {
@@ -182,12 +201,13 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
     p->y_filter = y_stride[LUC_MAX_SPATIAL];
   }
   p->direct = is_direct(p);
+  p->by_rows = is_by_rows(p);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
   j.images = choose_images(&j);
   j.cuts = luc__cuts(p->out[1], p->band[0]) * luc__cuts(p->out[2], p->band[1]);
   int64_t pieces = luc__cuts(c->batch, j.images) * c->groups * j.cuts;
   int64_t work = p->pixels * p->k * p->filters * j.images / j.cuts;
-  j.chunk = choose_chunk(pieces, work, p->filters, j.images > 1 ? 128 : 32);
+  j.chunk = choose_chunk(pieces, work, p->filters, least_chunk(&j, pieces));
   j.chunks = luc__cuts(p->filters, j.chunk);
   if (p->direct)
     plan_direct(p, j.chunk);
@@ -203,10 +223,10 @@ static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
   if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
-  const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
-  if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
+  const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
+  if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
   if (luc__conv_product_suits(c, LUC_CONV_FORWARD))
     return luc__conv_product(ctx, c, x, weight, bias, y);
   return correlate(ctx, c, NULL, x, weight, bias, y);

@@ -1,25 +1,53 @@
-/* 1 × 1 convolutions as matrix products: see conv_1x1.h. */
+/* 1 × 1 convolutions, and those of one window, as matrix products: see conv_1x1.h. */
 #include "cpu/conv_1x1.h"
 
 #include "cpu/gemm.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
 
+/* Is there one window, all of the image? Then images are rows of a matrix. */
+static bool is_window(const luc_conv *c) {
+  for (int d = 0; d < c->spatial; d++)
+    if (c->kernel[d] != c->in[d] || c->out[d] != 1 || c->padding[d] != 0 ||
+        (c->dilation[d] != 1 && c->kernel[d] != 1))
+      return false;
+  return true;
+}
+
 bool luc__is_1x1(const luc_conv *c) {
+  if (is_window(c)) return true;
   for (int d = 0; d < c->spatial; d++)
     if (c->kernel[d] != 1 || c->stride[d] != 1 || c->padding[d] != 0 || c->out[d] != c->in[d])
       return false;
   return true;
 }
 
-/* One group: its channels and filters, the pixels of an image, bytes of an element. */
+/* One group: its channels and filters, the pixels of an image, bytes of an element. The pixels of a
+ * window are channels. */
 typedef struct sizes {
   int64_t in, out, pixels, size;
 } sizes;
 
 static sizes sizes_of(const luc_conv *c) {
-  return (sizes){c->in_channels / c->groups, c->out_channels / c->groups, luc__conv_pixels(c),
-                 c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)};
+  sizes s = {c->in_channels / c->groups, c->out_channels / c->groups, luc__conv_pixels(c),
+             c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)};
+  for (int d = 0; d < c->spatial && is_window(c); d++) s.in *= c->kernel[d];
+  return s;
+}
+
+/* Windows: a product for each group; elements from one's A, B and C to the next's. */
+static luc_status windows(luc_context *ctx, const luc_conv *c, luc_gemm g, int64_t a, int64_t b,
+                          int64_t to) {
+  const int64_t size = sizes_of(c).size;
+  g.dtype = c->dtype, g.batch = 1, g.alpha = 1;
+  for (int64_t i = 0; i < c->groups; i++) {
+    LUC_TRY(luc__gemm(ctx, &g));
+    g.a = (const char *)g.a + a * size;
+    g.b = (const char *)g.b + b * size;
+    g.c = (char *)g.c + to * size;
+    if (g.bias) g.bias = (const char *)g.bias + g.n * size;
+  }
+  return LUC_OK;
 }
 
 /* to[n] = A from[n] for every image n, group by group; A is the weight or its transpose. */
@@ -45,11 +73,20 @@ static luc_status products(luc_context *ctx, const luc_conv *c, bool transposed,
 
 luc_status luc__conv_1x1(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                          const void *bias, void *y) {
+  const sizes s = sizes_of(c);
+  luc_gemm g = {.m = c->batch, .k = s.in, .n = s.out, .a = x, .b = weight, .c = y, .bias = bias};
+  g.a_row = s.in * c->groups, g.b_col = s.in, g.c_row = s.out * c->groups, g.a_col = g.b_row = 1;
+  g.bias_kind = bias ? LUC_BIAS_COLUMN : LUC_BIAS_NONE, g.relu = c->relu;
+  if (is_window(c)) return windows(ctx, c, g, s.in, s.in * s.out, s.out);
   return products(ctx, c, false, x, weight, bias, y);
 }
 
 luc_status luc__conv_1x1_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                const void *weight, void *dx) {
+  const sizes s = sizes_of(c);
+  luc_gemm g = {.m = c->batch, .k = s.out, .n = s.in, .a = dy, .b = weight, .c = dx};
+  g.a_row = s.out * c->groups, g.b_row = s.in, g.c_row = s.in * c->groups, g.a_col = g.b_col = 1;
+  if (is_window(c)) return windows(ctx, c, g, s.out, s.in * s.out, s.in);
   return products(ctx, c, true, dy, weight, NULL, dx);
 }
 
@@ -58,6 +95,9 @@ luc_status luc__conv_1x1_input(luc_context *ctx, const luc_conv *c, const void *
 luc_status luc__conv_1x1_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
                                 void *dweight) {
   const sizes s = sizes_of(c);
+  luc_gemm w = {.m = s.out, .k = c->batch, .n = s.in, .a = dy, .b = x, .c = dweight};
+  w.a_col = s.out * c->groups, w.b_row = s.in * c->groups, w.c_row = s.in, w.a_row = w.b_col = 1;
+  if (is_window(c)) return windows(ctx, c, w, s.out, s.in, s.in * s.out);
   const bool turned = s.in > s.out;
   const size_t bytes = turned ? luc__mul_size((size_t)(s.in * s.out), (size_t)s.size) : 0;
   char *sum = turned ? luc__alloc(ctx, bytes) : NULL;

@@ -34,7 +34,8 @@ typedef struct luc_conv_plan {
   const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
   int64_t panel;          /* pixels gathered at a time */
   int64_t k_step;         /* kernel elements gathered at a time */
-  bool direct;            /* nothing is gathered */
+  bool direct;            /* nothing is gathered, and ... */
+  bool by_rows;           /* ... forward: each output row is a product */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time */
 } luc_conv_plan;
 

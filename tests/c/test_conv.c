@@ -148,11 +148,20 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
            long_rows = square(dtype, 1, 3, 19, 90, 3, 1, 1),
            points = square(dtype, 3, 64, 36, 28, 1, 1, 0),
            many_points = square(dtype, 3, 200, 210, 7, 1, 1, 0);
+  luc_conv thirds = square(dtype, 1, 4, 10, 100, 4, 3, 1),
+           fourths = square(dtype, 1, 3, 10, 140, 5, 4, 2);
+  luc_conv rows = square(dtype, 2, 3, 34, 64, 3, 2, 1),
+           patches = square(dtype, 4, 8, 70, 33, 3, 3, 0);
+  luc_conv window = square(dtype, 5, 6, 9, 4, 4, 3, 0),
+           column = square(dtype, 17, 90, 1, 3, 3, 1, 0);
+  window.relu = true, window.groups = 3;
   point.groups = 2;
   check_conv(ctx, &lenet1), check_conv(ctx, &lenet2), check_conv(ctx, &wide),
       check_conv(ctx, &deep);
   check_conv(ctx, &strided), check_conv(ctx, &point), check_conv(ctx, &skip);
   check_conv(ctx, &long_rows), check_conv(ctx, &points), check_conv(ctx, &many_points);
+  check_conv(ctx, &thirds), check_conv(ctx, &fourths), check_conv(ctx, &rows);
+  check_conv(ctx, &patches), check_conv(ctx, &window), check_conv(ctx, &column);
   luc_conv signal = {.dtype = dtype, .spatial = 1, .batch = 1, .groups = 2, .relu = true};
   signal.in_channels = 8, signal.out_channels = 36, signal.in[0] = signal.out[0] = 3001;
   signal.kernel[0] = 3, signal.stride[0] = 1, signal.dilation[0] = signal.padding[0] = 4;
