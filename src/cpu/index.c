@@ -121,6 +121,11 @@ static luc_ew_fn kernel_of(luc_context *ctx, luc_index_op op, luc_dtype dtype) {
 
 /* ---- positions ---- */
 
+/* Offsets that are known to be right. */
+static luc_positions known(const int64_t *offsets, int64_t n) {
+  return (luc_positions){offsets, n, -1, 0, false};
+}
+
 static bool all_in_range(const luc_index_kernels *k, const luc_positions *p, int64_t i, int64_t n) {
   return p->size < 0 || k->in_range(p->at + i, n, p->first, p->size);
 }
@@ -244,7 +249,8 @@ static void each_element(const walk *w, char *x, char *y, int64_t n) {
   for (int64_t i = 0; i < n; i += BLOCK) {
     int64_t m = n - i < BLOCK ? n - i : BLOCK;
     for (int64_t j = 0; j < m; j++) offsets[j] = (i + j) * w->row_indexed;
-    w->one(y + i * w->row_dense * w->width, w->row_dense, x, offsets, m);
+    const luc_positions p = known(offsets, m);
+    w->one(y + i * w->row_dense * w->width, w->row_dense, x, &p);
   }
 }
 
@@ -284,8 +290,9 @@ static void move_strip(const walk *w, int64_t x, int64_t y, int64_t i, int64_t n
                        const int64_t *offsets, int64_t c, int64_t c_end) {
   const luc_index_job *job = w->job;
   if (w->on_table) {
+    const luc_positions p = known(offsets, n);
     w->on_table(job->dense + (y + i * job->dense_step) * w->width, w->step,
-                job->indexed + x * w->width, offsets, n);
+                job->indexed + x * w->width, &p);
     return;
   }
   for (int64_t k = 0; k < n; k++) {
@@ -361,12 +368,6 @@ static void run_shared(luc_context *ctx, walk *w) {
 
 /* ---- positions of each element's own ---- */
 
-/* Asks for what comes next, where positions lead in no order. */
-static void fetch(const char *from, int64_t bytes) {
-  enum { MOST = 1 << 14 };
-  for (int64_t i = 0; bytes <= MOST && i < bytes; i += LINE) __builtin_prefetch(from + i);
-}
-
 /* Columns [c, c_end) of rows [r, r_end) of the index. */
 static void move_own(walk *w, int64_t r, int64_t r_end, int64_t c0, int64_t c_end) {
   const luc_index_job *job = w->job;
@@ -376,19 +377,21 @@ static void move_own(walk *w, int64_t r, int64_t r_end, int64_t c0, int64_t c_en
   seek(&w->lines, r, at, &x, &y);
   for (int64_t x1 = x, y1 = y; r < r_end; r++, x = x1, y = y1) {
     next(&w->lines, at, &x1, &y1);
-    if (direct && job->op != LUC_INDEX_GET) fetch(job->indexed + x1 * width, p->size * width);
-    for (int64_t c = c0; c < c_end; c += STRIP) {
-      int64_t n = c_end - c < STRIP ? c_end - c : STRIP, i = r * w->row + c;
-      char *dense = job->dense + (y + c * w->row_dense) * width;
-      if (direct && all_in_range(w->kernels, p, i, n)) { /* the index is the table */
-        w->on_table(dense, w->row_dense, job->indexed + (x - p->first) * width, p->at + i, n);
-      } else if (!direct && strip_offsets(w->kernels, p, i, n, x + c * w->row_indexed, job->stride,
-                                          w->row_indexed, offsets)) {
-        w->on_table(dense, w->row_dense, job->indexed, offsets, n);
-      } else {
+    char *dense = job->dense + (y + c0 * w->row_dense) * width;
+    if (direct) { /* the index is the table */
+      const luc_positions own = {p->at + r * w->row + c0, c_end - c0, p->size, p->first, false};
+      if (!w->on_table(dense, w->row_dense, job->indexed + x * width, &own)) fail(w);
+      continue;
+    }
+    for (int64_t c = c0; c < c_end; c += STRIP, dense += STRIP * w->row_dense * width) {
+      int64_t n = c_end - c < STRIP ? c_end - c : STRIP;
+      const luc_positions strip = known(offsets, n);
+      if (!strip_offsets(w->kernels, p, r * w->row + c, n, x + c * w->row_indexed, job->stride,
+                         w->row_indexed, offsets)) {
         fail(w);
         return;
       }
+      w->on_table(dense, w->row_dense, job->indexed, &strip);
     }
   }
 }

@@ -16,11 +16,6 @@ typedef enum luc_index_op {
   LUC_INDEX_MIN
 } luc_index_op;
 
-/* Moves between indexed[offsets[i]] and dense[i * step]. */
-typedef void (*luc_index_table_fn)(char *dense, int64_t step, char *indexed, const int64_t *offsets,
-                                   int64_t n);
-luc_index_table_fn luc__index_extreme(luc_index_op op, luc_dtype dtype); /* may be NULL */
-
 /* What an index tensor holds: positions in [0, size), counted from `first`. A size below 0: offsets
  * that are known to be right. */
 typedef struct luc_positions {
@@ -28,6 +23,24 @@ typedef struct luc_positions {
   int64_t n, size, first;
   bool negative; /* below 0 they count from the end */
 } luc_positions;
+
+/* Moves between indexed[position i] and dense[i * step]; stops with false at a position that is out
+ * of range, below 0 too. */
+typedef bool (*luc_index_table_fn)(char *dense, int64_t step, char *indexed,
+                                   const luc_positions *p);
+luc_index_table_fn luc__index_extreme(luc_index_op op, luc_dtype dtype); /* may be NULL */
+
+/* The loop of such a function over places i and positions `at`; all that follows is `return true`.
+ * The check takes less time beside what is moved than in a pass of its own. */
+#define LUC_POSITIONS(p)                                                                           \
+  const int64_t *positions = (p)->at, n = (p)->n;                                                  \
+  const uint64_t first = (uint64_t)(p)->first, size = (uint64_t)(p)->size;                         \
+  uint64_t at
+#define LUC_EACH_POSITION                                                                          \
+  for (int64_t i = 0; i < n; i++)                                                                  \
+    if ((at = (uint64_t)positions[i] - first) >= size)                                             \
+      return false;                                                                                \
+    else
 
 /* The place of the first that is out of range, or -1. */
 int64_t luc__positions_bad(luc_context *ctx, const luc_positions *p);
