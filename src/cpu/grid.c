@@ -10,12 +10,6 @@
 /* Products per piece, cells turned at once, the bytes of the longest vector. */
 enum { PIECE_WORK = 1 << 14, TILE = 1024, VECTOR = 64 };
 
-typedef struct turning {
-  const luc_grid_job *job;
-  const char *from;
-  char *to;
-} turning;
-
 /* Begins with all but the arrays that are written. */
 static luc_grid_job job_of(luc_context *ctx, const luc_grid *g) {
   static const int taps[] = {2, 1, 4}; /* ORDER GRID MODE */
@@ -24,53 +18,83 @@ static luc_grid_job job_of(luc_context *ctx, const luc_grid *g) {
   j.size = (int64_t)luc__dtype_size(g->dtype);
   j.turn = kernels->copy->transpose[g->dtype == LUC_FLOAT64 ? 3 : 2];
   j.cells = g->size[0] * g->size[1] * g->size[2];
+  const int64_t whole = g->channels <= LUC_GRID_PIXEL ? LUC_GRID_PIXEL : VECTOR / j.size;
+  j.pitch = (g->channels + whole - 1) / whole * whole;
   return j;
 }
 
-/* Does it pay to turn images? Per channel, turning and gathering by vectors of points; per vector
- * of channels, adding one tap. The weights are what these cost. */
+/* Does it pay to turn images? Per channel, turning and gathering by vectors of points; per pixel or
+ * vector of channels, adding one tap. The weights are what these cost. */
 static bool wants_rows(const luc_grid_job *j) {
   const luc_grid *g = j->g;
   const double channels = (double)g->channels, points = (double)g->points;
   double gathered = points * j->taps * j->taps;
   if (g->dims == 3) gathered *= j->taps;
-  const double vectors = (double)((g->channels * j->size + VECTOR - 1) / VECTOR);
   const double turned = (double)j->cells + points;
+  if (j->pitch == LUC_GRID_PIXEL) return 5 * gathered * channels > 6 * (turned + gathered);
+  const double vectors = (double)(j->pitch * j->size / VECTOR);
   return 5 * gathered * channels > 2 * turned * channels + 10 * gathered * vectors;
 }
 
 static size_t rows_bytes(const luc_grid_job *j) {
-  return (size_t)(j->g->batch * (j->cells + 1) * j->g->channels * j->size) + VECTOR;
+  return (size_t)(j->g->batch * (j->cells + 1) * j->pitch * j->size) + LUC_GRID_PIXEL * VECTOR;
 }
 
-/* Tiles of an image. */
+/* ---- planes as rows, and back ---- */
+
+typedef struct turning {
+  const luc_grid_job *job;
+  const char *from;
+  char *to;
+} turning;
+
 static int64_t tiles_of(const luc_grid_job *j) {
   return (j->cells + TILE - 1) / TILE;
+}
+
+/* Some cells of an image, the last of which the cell of zeros follows. */
+typedef struct tile {
+  int64_t n, plane, row; /* how many, and where the first is in planes and rows, in bytes */
+  bool last;
+} tile;
+
+static tile find_tile(const luc_grid_job *j, int64_t i) {
+  const int64_t tiles = tiles_of(j), b = i / tiles, first = i % tiles * TILE;
+  const bool last = first + TILE >= j->cells;
+  return (tile){.n = last ? j->cells - first : TILE,
+                .plane = (b * j->g->channels * j->cells + first) * j->size,
+                .row = (b * (j->cells + 1) + first) * j->pitch * j->size,
+                .last = last};
 }
 
 static void planes_to_rows(void *arg, int64_t begin, int64_t end) {
   const turning *t = arg;
   const luc_grid_job *j = t->job;
-  const int64_t step = j->g->channels * j->size, line = j->cells * j->size, tiles = tiles_of(j);
+  const int64_t step = j->pitch * j->size, channels = j->g->channels;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t b = i / tiles, first = i % tiles * TILE;
-    const int64_t n = j->cells - first < TILE ? j->cells - first : TILE;
-    char *to = t->to + (b * (j->cells + 1) + first) * step;
-    j->turn(to, step, t->from + b * j->g->channels * line + first * j->size, line, n,
-            j->g->channels, false);
-    if (first + n == j->cells) memset(to + n * step, 0, (size_t)step);
+    const tile at = find_tile(j, i);
+    const char *from = t->from + at.plane;
+    char *to = t->to + at.row;
+    if (j->pitch == LUC_GRID_PIXEL)
+      j->kernels->to_pixels(to, from, j->cells, channels, at.n);
+    else
+      j->turn(to, step, from, j->cells * j->size, at.n, channels, false);
+    if (at.last) memset(to + at.n * step, 0, (size_t)step);
   }
 }
 
 static void rows_to_planes(void *arg, int64_t begin, int64_t end) {
   const turning *t = arg;
   const luc_grid_job *j = t->job;
-  const int64_t step = j->g->channels * j->size, line = j->cells * j->size, tiles = tiles_of(j);
+  const int64_t step = j->pitch * j->size, channels = j->g->channels;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t b = i / tiles, first = i % tiles * TILE;
-    const int64_t n = j->cells - first < TILE ? j->cells - first : TILE;
-    j->turn(t->to + b * j->g->channels * line + first * j->size, line,
-            t->from + (b * (j->cells + 1) + first) * step, step, j->g->channels, n, false);
+    const tile at = find_tile(j, i);
+    const char *from = t->from + at.row;
+    char *to = t->to + at.plane;
+    if (j->pitch == LUC_GRID_PIXEL)
+      j->kernels->from_pixels(to, from, j->cells, channels, at.n);
+    else
+      j->turn(to, j->cells * j->size, from, step, channels, at.n, false);
   }
 }
 
@@ -87,6 +111,8 @@ static void *make_rows(luc_context *ctx, const luc_grid_job *j, size_t bytes) {
   return rows;
 }
 
+/* ---- sampling ---- */
+
 luc_status luc__grid_sample(luc_context *ctx, const luc_grid *g, void *y) {
   luc_grid_job j = job_of(ctx, g);
   size_t bytes = rows_bytes(&j);
@@ -102,12 +128,12 @@ luc_status luc__grid_sample(luc_context *ctx, const luc_grid *g, void *y) {
 /* Points of an image go to the same cells, so it is one piece. */
 static void images_backward(void *arg, int64_t begin, int64_t end) {
   luc_grid_job *j = arg;
-  const int64_t blocks = luc__grid_blocks(j->g), plane = j->g->channels * j->size;
+  const int64_t blocks = luc__grid_blocks(j->g);
+  const int64_t bytes =
+      (j->dx_rows ? (j->cells + 1) * j->pitch : j->cells * j->g->channels) * j->size;
+  char *dx = j->dx_rows ? j->dx_rows : j->dx;
   for (int64_t b = begin; b < end; b++) {
-    if (j->dx_rows)
-      memset((char *)j->dx_rows + b * (j->cells + 1) * plane, 0, (size_t)((j->cells + 1) * plane));
-    else
-      memset((char *)j->dx + b * j->cells * plane, 0, (size_t)(j->cells * plane));
+    memset(dx + b * bytes, 0, (size_t)bytes);
     j->kernels->backward(j, b * blocks, (b + 1) * blocks);
   }
 }

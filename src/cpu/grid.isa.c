@@ -2,7 +2,7 @@
 #include "cpu/grid_kernels.h"
 #include "cpu/simd.h"
 
-enum { BLOCK = LUC_GRID_BLOCK, MAX_TAPS = 16, CHANNELS = 64 };
+enum { BLOCK = LUC_GRID_BLOCK, MAX_TAPS = 16, PIXEL = LUC_GRID_PIXEL };
 
 /* p[at] in the lanes that are in, else 0. */
 LUC_INLINE luc_vf32 gather_f32(const float *p, luc_vi32 at, luc_vi32 in) {
@@ -39,6 +39,6 @@ LUC_INLINE luc_vf64 gather_f64(const double *p, luc_vi64 at, luc_vi64 in) {
 
 /* ORDER DTYPE */
 const luc_grid_kernels LUC_ISA_NAME(luc__grid)[2] = {
-    {forward_f32, backward_f32},
-    {forward_f64, backward_f64},
+    {forward_f32, backward_f32, to_pixels_f32, from_pixels_f32},
+    {forward_f64, backward_f64, to_pixels_f64, from_pixels_f64},
 };

@@ -190,6 +190,28 @@ LUC_INLINE luc_vf64 luc__floor_f64(luc_vf64 x) {
 #endif
 }
 
+/* To the nearest whole number, even ones where two are. */
+LUC_INLINE luc_vf32 luc__round_f32(luc_vf32 x) {
+#if defined(__AVX512F__)
+  return (luc_vf32)_mm512_roundscale_ps(x, 0);
+#elif defined(__AVX2__)
+  return (luc_vf32)_mm256_round_ps(x, 0);
+#else
+  for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 4); i++) x[i] = __builtin_rintf(x[i]);
+  return x;
+#endif
+}
+LUC_INLINE luc_vf64 luc__round_f64(luc_vf64 x) {
+#if defined(__AVX512F__)
+  return (luc_vf64)_mm512_roundscale_pd(x, 0);
+#elif defined(__AVX2__)
+  return (luc_vf64)_mm256_round_pd(x, 0);
+#else
+  for (int i = 0; i < (int)(LUC_VECTOR_BYTES / 8); i++) x[i] = __builtin_rint(x[i]);
+  return x;
+#endif
+}
+
 LUC_INLINE luc_vf32 luc__root_f32(luc_vf32 x) {
 #ifdef LUC_MM
   return (luc_vf32)LUC_MM(sqrt_ps)(x);

@@ -457,6 +457,11 @@ for _, x in ipairs { "f32", "w" } do
     F.interpolate(X(2, 8, 16, 32, 32), {scale_factor = 2, mode = 'trilinear'})
     F.interpolate(X(2, 8, 16, 32, 32), {scale_factor = 2, mode = 'nearest'})
     F.grid_sample(X(4, 16, 56, 56), grid(4, 64, 64), {padding_mode = 'border'})
+    F.grid_sample(X(8, 1, 28, 28), grid(8, 28, 28), {align_corners = false})
+    F.grid_sample(X(8, 1, 28, 28), grid(8, 28, 28), {mode = 'nearest', align_corners = false})
+    F.grid_sample(X(4, 3, 224, 224), grid(4, 224, 224), {align_corners = false})
+    F.grid_sample(X(4, 3, 224, 224), w(grid(4, 224, 224)), {align_corners = false})
+    F.grid_sample(X(2, 2, 16, 32, 32), w(f32(2, 16, 32, 32, 3)), {align_corners = false})
     F.unfold(X(4, 32, 56, 56), 3, {padding = 1})
     F.fold(X(4, 288, 3136), list(56, 56), 3, {padding = 1})
     F.pixel_shuffle(X(4, 64, 56, 56), 2)
@@ -469,6 +474,7 @@ for _, x in ipairs { "f32", "w" } do
 end
 rows [[
   F.affine_grid(f32(16, 2, 3), list(16, 3, 224, 224), {align_corners = false})
+  F.affine_grid(f32(4, 3, 4), list(4, 1, 16, 32, 32), {align_corners = false})
   F.grid_sample(f32(4, 16, 56, 56), w(grid(4, 64, 64)), {align_corners = false})
 ]]
 

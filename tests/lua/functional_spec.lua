@@ -648,7 +648,8 @@ describe("spatial transformers:", function()
     assert.equal(0.0, F.grid_sample(x, grid * (0 / 0)):item())
   end)
 
-  -- Many channels go side by side, one goes by itself: whatever their number, they are alike.
+  -- Many channels go side by side, up to four as pixels, one goes by itself: they are alike. An
+  -- image is turned in pieces, the points go in blocks; both have a rest here.
   it("channels are sampled alike, and so are their gradients", function()
     local function sampled(x, grid, g, options)
       x, grid = x:clone():requires_grad_(), grid:clone():requires_grad_()
@@ -656,11 +657,11 @@ describe("spatial transformers:", function()
       y:backward(g)
       return y:detach(), x.grad, grid.grad
     end
-    for channels = 1, 72, 7 do
+    for _, channels in ipairs {1, 2, 3, 4, 5, 16, 35} do
       for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
-        local x = lucerna.randn(2, channels, 5, 9, {dtype = dtype})
-        local grid = lucerna.rand(2, 7, 11, 2, {dtype = dtype}) * 3 - 1.5
-        local g = lucerna.randn(2, channels, 7, 11, {dtype = dtype})
+        local x = lucerna.randn(2, channels, 34, 31, {dtype = dtype})
+        local grid = lucerna.rand(2, 13, 11, 2, {dtype = dtype}) * 3 - 1.5
+        local g = lucerna.randn(2, channels, 13, 11, {dtype = dtype})
         for _, mode in ipairs {"bilinear", "nearest", "bicubic"} do
           local options = {mode = mode, padding_mode = "reflection", align_corners = false}
           local y, dx, dgrid = sampled(x, grid, g, options)
@@ -678,11 +679,26 @@ describe("spatial transformers:", function()
   end)
 
   it("what lies beside a NaN is not one, and nothing outside is read", function()
-    local x = lucerna.full({1, 20, 3, 3}, 0 / 0)
-    x[{1, {}, 2, 2}] = 1
     local grid = lucerna.zeros(1, 6, 6, 2)
-    assert.is_true(F.grid_sample(x, grid, {mode = "nearest"}):eq(1):all():item())
-    assert.is_true(F.grid_sample(x, grid + 9):eq(0):all():item())
-    assert.is_true(F.grid_sample(x[{{}, {1, 1}}], grid + 9):eq(0):all():item())
+    for _, channels in ipairs {1, 3, 20} do
+      local x = lucerna.full({1, channels, 3, 3}, 0 / 0)
+      x[{1, {}, 2, 2}] = 1
+      assert.is_true(F.grid_sample(x, grid, {mode = "nearest"}):eq(1):all():item())
+      for _, place in ipairs {9, 1e30, 1 / 0, 0 / 0} do
+        assert.is_true(F.grid_sample(x, grid + place):eq(0):all():item())
+        assert.is_true(F.grid_sample(x, grid - place):eq(0):all():item())
+      end
+    end
+  end)
+
+  it("halves are rounded to even places", function()
+    local x = lucerna.arange(0, 5):reshape(1, 1, 1, 5):double()
+    local places = lucerna.tensor {0.5, 1.5, 2.5, 3.5, 0.49, 0.51}
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      local grid = lucerna.stack({places:double() / 2 - 1, lucerna.zeros(6):double()}, 2)
+      local y = F.grid_sample(x:to(dtype), grid:reshape(1, 1, 6, 2):to(dtype), "nearest", "zeros",
+        true)
+      assert.same({0.0, 2.0, 2.0, 4.0, 0.0, 1.0}, y:flatten():tolist())
+    end
   end)
 end)
