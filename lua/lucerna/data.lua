@@ -44,11 +44,24 @@ function data.Dataset(name)
   return class
 end
 
+-- Objects of a class have the field.
+local function check_self(self, class, method, field)
+  if type(self) ~= "table" or self[field] == nil then
+    fail("%s.%s: must be called with a colon, dataset:%s(...)", class, method, method)
+  end
+end
+
 function Dataset:__init() end -- luacheck: no self
 
-function Dataset:get() fail("%s:get is not defined", self.__name) end
+function Dataset:get()
+  check_self(self, "Dataset", "get", "__name")
+  fail("%s:get is not defined", self.__name)
+end
 
-function Dataset:length() fail("%s:__len is not defined", self.__name) end
+function Dataset:length()
+  check_self(self, "Dataset", "length", "__name")
+  fail("%s:__len is not defined", self.__name)
+end
 
 -- Position i of a data set of n items; negative ones count from the end.
 local function position(name, i, n)
@@ -82,9 +95,13 @@ function TensorDataset:__init(...)
   end
 end
 
-function TensorDataset:length() return self.tensors[1]:size(1) end
+function TensorDataset:length()
+  check_self(self, "TensorDataset", "length", "tensors")
+  return self.tensors[1]:size(1)
+end
 
 function TensorDataset:get(i)
+  check_self(self, "TensorDataset", "get", "tensors")
   i = position("TensorDataset", i, self:length())
   local fields = {}
   for k = 1, self.tensors.n do fields[k] = self.tensors[k][i] end
@@ -92,6 +109,7 @@ function TensorDataset:get(i)
 end
 
 function TensorDataset:get_batch(ids)
+  check_self(self, "TensorDataset", "get_batch", "tensors")
   local fields = {}
   for k = 1, self.tensors.n do fields[k] = self.tensors[k]:index_select(1, ids) end
   return table.unpack(fields, 1, self.tensors.n)
@@ -130,15 +148,25 @@ function Subset:__init(dataset, indices)
   if dataset.get_batch then self.get_batch = self.get_whole_batch end
 end
 
-function Subset:length() return #self.indices end
+function Subset:length()
+  check_self(self, "Subset", "length", "indices")
+  return #self.indices
+end
 
 function Subset:get_whole_batch(ids)
+  check_self(self, "Subset", "get_batch", "indices")
+  if not lucerna.is_tensor(ids) then
+    fail("Subset.get_batch: ids must be a tensor of positions (got %s)", core.nn.kind_name(ids))
+  end
   local chosen = {}
-  for k, i in ipairs(ids:tolist()) do chosen[k] = self.indices[i] end
+  for k, i in ipairs(ids:tolist()) do
+    chosen[k] = self.indices[position("Subset", i, #self.indices)]
+  end
   return self.dataset:get_batch(lucerna.tensor(chosen, {dtype = lucerna.int64}))
 end
 
 function Subset:get(i)
+  check_self(self, "Subset", "get", "indices")
   return item_of(self.dataset, self.indices[position("Subset", i, #self.indices)])
 end
 
@@ -241,15 +269,20 @@ local function mnist_like(name, classes)
     self.transform = transform
   end
 
-  function class:length() return self.data:size(1) end
+  function class:length()
+    check_self(self, name, "length", "data")
+    return self.data:size(1)
+  end
 
   function class:get(i)
+    check_self(self, name, "get", "data")
     local x, y = self:get_batch(lucerna.tensor {position(name, i, self:length())})
     return x[1], y:item()
   end
 
   -- transform is applied to the whole batch [B, 1, 28, 28].
   function class:get_batch(ids)
+    check_self(self, name, "get_batch", "data")
     local x = self.data:index_select(1, ids):to(lucerna.float32):div_(255):unsqueeze(2)
     if self.transform then x = self.transform(x) end
     return x, self.targets:index_select(1, ids)

@@ -310,6 +310,26 @@ describe("DataLoader", function()
   end)
 end)
 
+describe("methods of data sets", function()
+  it("say so when they are called with a dot", function()
+    local set = data.TensorDataset(lucerna.ones(2))
+    local objects = {
+      Dataset = {data.Dataset "Empty"(), "get", "length"},
+      TensorDataset = {set, "get", "length", "get_batch"},
+      Subset = {data.Subset(set, {1}), "get", "length", "get_batch"},
+    }
+    for class, object in pairs(objects) do
+      for k = 2, #object do
+        local method = object[k]
+        local text = ("%s%%.%s: must be called with a colon, dataset:%s%%(%%.%%.%%.%%)$"):format(
+          class, method, method)
+        refused(text, function() object[1][method](1) end)
+        refused(text, function() object[1][method]() end)
+      end
+    end
+  end)
+end)
+
 describe("Subset and random_split", function()
   it("split as PyTorch does for one seed", function()
     for _, case in ipairs {{10, {6, 4}, "split"}, {11, {0.5, 0.3, 0.2}, "fractions"}} do
@@ -330,6 +350,10 @@ describe("Subset and random_split", function()
     assert.equal(12, subset:get(1):item())
     assert.same({{12, 10}}, batches_of(data.DataLoader {subset, batch_size = 2}))
     assert.same({{12}, {10}}, batches_of(data.DataLoader {data.Subset({10, 11, 12}, {3, 1})}))
+    refused("Subset: index 3 is out of range %[1, 2%]",
+      function() subset:get_batch(lucerna.tensor {1, 3}) end)
+    refused("Subset.get_batch: ids must be a tensor of positions %(got number%)$",
+      function() subset:get_batch(1) end)
   end)
 
   it("refuse lengths that do not add up", function()
