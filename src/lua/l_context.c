@@ -171,7 +171,10 @@ typedef struct scope {
   luc_l_state *st;
   lua_Integer outer_count;
   bool done;
+  bool large; /* its table has grown */
 } scope;
+
+enum { LARGE_SCOPE = 1024 };
 
 /* Marks what is at `index` as kept in the set at `kept`: tensors, and those in plain tables. */
 static void keep(lua_State *L, int index, int kept, int depth) {
@@ -208,13 +211,15 @@ static void restore_outer(lua_State *L, luc_l_state *st, scope *s) {
 }
 
 /* Releases the scope's tensors; those in the set at `kept` (0: none) go to the scope around. What
- * the core holds as well (parameters, gradients) is not the scope's to release. */
+ * the core holds as well (parameters, gradients) is not the scope's to release. The table is empty
+ * then. */
 static void leave(lua_State *L, int guard, int kept) {
   const uint8_t held = LUC_TF_HAS_PEER | LUC_TF_PARAMETER | LUC_TF_BUFFER;
   scope *s = lua_touserdata(L, guard);
   luc_l_state *st = s->st;
   if (s->done || !st->ctx) return;
   lua_Integer n = st->scope_count;
+  s->large |= n > LARGE_SCOPE;
   lua_getiuservalue(L, guard, 1);
   lua_getiuservalue(L, guard, 2);
   int outer = lua_gettop(L);
@@ -224,18 +229,24 @@ static void leave(lua_State *L, int guard, int kept) {
     luc_l_box *box = luc_l_tobox(L, -1);
     bool stays = !box || !box->t || (box->t->flags & held) || is_kept(L, kept);
     if (!stays) luc_l_release_box(L, box);
-    if (stays && st->scopes) {
+    if (stays && box && st->scopes) {
       lua_rawseti(L, outer, ++st->scope_count);
     } else {
       lua_pop(L, 1);
     }
+    lua_pushnil(L);
+    lua_rawseti(L, outer - 1, i);
   }
   lua_settop(L, outer - 2);
 }
 
+/* The guard serves the next scope, unless its table is large, which the collector looks through. */
 static int scope_close(lua_State *L) {
   lua_settop(L, 1);
   leave(L, 1, 0);
+  scope *s = lua_touserdata(L, 1);
+  if (!s->st->ctx || s->large) return 0;
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &s->st->keys[LUC_L_GUARD]);
   return 0;
 }
 
@@ -247,16 +258,35 @@ static void push_weak_table(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-/* Puts a guard below the arguments and makes its scope the running one. */
-static void enter(lua_State *L, luc_l_state *st) {
+static void push_new_guard(lua_State *L, luc_l_state *st) {
   scope *s = lua_newuserdatauv(L, sizeof *s, 2);
-  *s = (scope){st, st->scope_count, true};
+  *s = (scope){st, 0, true, false};
   push_weak_table(L);
   lua_setiuservalue(L, -2, 1);
-  luc_l_get(L, st, LUC_L_SCOPE);
-  lua_setiuservalue(L, -2, 2);
   luc_l_get(L, st, LUC_L_SCOPE_META);
   lua_setmetatable(L, -2);
+}
+
+/* Pushes a guard that no scope uses: the last one's, where that is over. */
+static scope *push_guard(lua_State *L, luc_l_state *st) {
+  luc_l_get(L, st, LUC_L_GUARD);
+  scope *s = lua_touserdata(L, -1);
+  if (!s) {
+    lua_pop(L, 1);
+    push_new_guard(L, st);
+    return lua_touserdata(L, -1);
+  }
+  lua_pushboolean(L, false);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_GUARD]);
+  return s;
+}
+
+/* Puts a guard below the arguments and makes its scope the running one. */
+static void enter(lua_State *L, luc_l_state *st) {
+  scope *s = push_guard(L, st);
+  s->outer_count = st->scope_count;
+  luc_l_get(L, st, LUC_L_SCOPE);
+  lua_setiuservalue(L, -2, 2);
   lua_insert(L, 1);
   lua_toclose(L, 1);
   lua_getiuservalue(L, 1, 1);
@@ -277,13 +307,12 @@ static int run_scope(lua_State *L) {
   int nargs = lua_gettop(L) - 1;
   enter(L, st);
   lua_call(L, nargs, LUA_MULTRET);
-  int nresults = lua_gettop(L) - 1;
+  int nresults = lua_gettop(L) - 1, kept = nresults ? nresults + 2 : 0;
   luaL_checkstack(L, 12, NULL);
-  lua_createtable(L, 0, nresults);
-  int kept = lua_gettop(L);
+  if (kept) lua_createtable(L, 0, nresults);
   for (int i = 2; i < kept; i++) keep(L, i, kept, 0);
   leave(L, 1, kept);
-  lua_settop(L, kept - 1);
+  lua_settop(L, nresults + 1);
   return nresults;
 }
 

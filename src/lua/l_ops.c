@@ -131,6 +131,16 @@ static int call_one(lua_State *L, luc_l_state *st, const luc_l_row *row, const l
   return 1;
 }
 
+/* The same where the result may be the argument itself: no box is made then. */
+static int call_same(lua_State *L, luc_l_state *st, const luc_l_row *row, const luc_l_layout *l) {
+  luc_l_args a;
+  if (l->kw) return call_one(L, st, row, l);
+  luc_l_read(L, st, &row->sig, l, &a);
+  if (!luc__gives_back(st->ctx, row->op, a.v)) return call_one(L, st, row, l);
+  lua_pushvalue(L, 1);
+  return 1;
+}
+
 static void push_value(lua_State *L, const luc_value *v) {
   if (v->kind == LUC_INTS) {
     luc_l_pushsizes(L, v->n, v->as.ints);
@@ -261,10 +271,10 @@ static const luc_l_row *choose(lua_State *L, luc_l_state *st, const luc_l_row *r
   return best;
 }
 
-/* The kind of a value, where that is all that overloads look at; 0 where it is not: for strings,
- * floats (which may be whole), empty tables and others. */
+/* The kind of a value, where that is all that overloads look at; 0 where it is not: for strings (but
+ * the one device), floats (which may be whole), empty tables and others. */
 static uint64_t kind_of(lua_State *L, luc_l_state *st, int index) {
-  enum { OTHER, NIL, BOOLEAN, INTEGER, TENSOR, NONE, DTYPE, NUMBERS, TENSORS };
+  enum { OTHER, NIL, BOOLEAN, INTEGER, TENSOR, NONE, DTYPE, NUMBERS, TENSORS, CPU };
   luc_dtype dtype;
   int type = lua_type(L, index);
   if (type == LUA_TUSERDATA) {
@@ -279,6 +289,7 @@ static uint64_t kind_of(lua_State *L, luc_l_state *st, int index) {
     return kind;
   }
   if (type == LUA_TNUMBER) return lua_isinteger(L, index) ? INTEGER : OTHER;
+  if (type == LUA_TSTRING) return strcmp(lua_tostring(L, index), "cpu") ? OTHER : CPU;
   return type == LUA_TNIL ? NIL : type == LUA_TBOOLEAN ? BOOLEAN : OTHER;
 }
 
@@ -449,10 +460,11 @@ static luc_l_row *op_row(const builder *b, int op, const char *who) {
   row->inplace = who != NULL || row->flags & LUC_F_MUTATES;
   row->sig.takes_out = !row->inplace && luc__takes_out(b->st->ctx, row->op);
   bool one = schema->nresults == 1 && schema->result_type[0] <= LUC_T_INDEX_TENSOR;
-  row->call = row->inplace          ? call_inplace
-              : schema->result_list ? call_list
-              : one                 ? call_one
-                                    : call_several;
+  row->call = row->inplace              ? call_inplace
+              : schema->result_list     ? call_list
+              : row->flags & LUC_F_SAME ? call_same
+              : one                     ? call_one
+                                        : call_several;
   return row;
 }
 

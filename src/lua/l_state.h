@@ -25,6 +25,7 @@ enum {
   LUC_L_DTYPES,    /* luc_dtype + 1 -> dtype object */
   LUC_L_NONE,      /* lucerna.none */
   LUC_L_SCOPE,     /* tensors made in the running lucerna.scope */
+  LUC_L_GUARD,     /* what the next scope is ended by, or false */
   LUC_L_GENERATOR_META,
   LUC_L_MODE_META,
   LUC_L_REGION_META, /* of autocast */

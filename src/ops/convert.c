@@ -1,5 +1,7 @@
 /* Copies: clone, conversion between dtypes, and the plain in-place writes copy_, fill_ and zero_.
  * Conversions that change nothing give the tensor itself, as in PyTorch. */
+#include <string.h>
+
 #include "ops/geometry.h"
 
 /* A copy that lies in memory as t does. */
@@ -70,6 +72,25 @@ luc_status luc__run_cpu(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)ctx;
   *out = luc_v_tensor(luc__retain(args[0].as.tensor));
   return LUC_OK;
+}
+
+bool luc__gives_back(const luc_context *ctx, luc_opid op, const luc_value *args) {
+  if (ctx->observer || ctx->batched || ctx->uninitialized || ctx->complex) return false;
+  const luc_tensor *t = args[0].as.tensor;
+  switch (op) {
+  case LUC_OP_contiguous: return luc__is_contiguous(t);
+  case LUC_OP_positive: return t->dtype != LUC_BOOL;
+  case LUC_OP_conj: /* of real numbers: others have not been made */
+  case LUC_OP_resolve_conj:
+  case LUC_OP_cpu: return true;
+  case LUC_OP_to_other: return t->dtype == args[1].as.tensor->dtype && !args[2].as.i;
+  case LUC_OP_type_as: return t->dtype == args[1].as.tensor->dtype;
+  case LUC_OP_to: return t->dtype == args[1].as.i && !args[2].as.i;
+  case LUC_OP_to_device:
+    return !strcmp(args[1].as.string, "cpu") && !args[3].as.i &&
+           (luc_is_none(&args[2]) || t->dtype == args[2].as.i);
+  default: return t->dtype == args[1].as.i; /* float(), double(), … */
+  }
 }
 
 /* ---- in-place ---- */

@@ -48,6 +48,7 @@ enum {
   LUC_F_NN = 128,        /* nn.functional.name */
   LUC_F_BATCHED = 256,   /* functions of the binding: may be given batched tensors (vmap) */
   LUC_F_POSITIONS = 512, /* reads its IndexTensors by luc__positions, counted from 0 or from 1 */
+  LUC_F_SAME = 1024,     /* may give back its first argument: luc__gives_back knows when */
   LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
   LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
 };
@@ -112,6 +113,9 @@ int luc__op_find(const char *name, bool *inplace);
 /* Calls an operator. args must have room for nparams values; args[nargs..] are filled with their
  * defaults. out: nresults values, filled with new references. */
 luc_status luc_call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out);
+/* Will a call of a LUC_F_SAME row with all its arguments do nothing but give back the first? Then
+ * it need not be made. */
+bool luc__gives_back(const luc_context *ctx, luc_opid op, const luc_value *args);
 /* The in-place form of a LUC_F_INPLACE operator, or a LUC_F_MUTATES row: writes args[0]. */
 luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int nargs);
 /* The out= form: writes the results into `into`, a tensor each (NULL for one that the call does
