@@ -61,7 +61,6 @@ static void make_tables(lua_State *L, luc_l_state *st) {
   put_table(L, st, LUC_L_NOTED, 0, "v");
   put_table(L, st, LUC_L_LEASES, 0, NULL);
   put_table(L, st, LUC_L_METHODS, 0, NULL);
-  put_table(L, st, LUC_L_DTYPES, LUC_NUM_DTYPES, NULL);
   put_table(L, st, LUC_L_SCOPE, 0, NULL);
   put_table(L, st, LUC_L_CORE, 0, NULL);
 }

@@ -39,22 +39,21 @@ static const struct {
                {"cfloat", LUC_COMPLEX64}, {"cdouble", LUC_COMPLEX128}};
 
 static void make_dtypes(lua_State *L, luc_l_state *st) {
-  luc_l_get(L, st, LUC_L_DTYPES);
   luc_l_get(L, st, LUC_L_CORE);
   for (int d = 0; d < LUC_NUM_DTYPES; d++) {
     luc_l_dtype *object = lua_newuserdatauv(L, sizeof *object, 0);
     *object = (luc_l_dtype){LUC_L_MAGIC_DTYPE, (luc_dtype)d};
-    lua_pushvalue(L, -4);
+    lua_pushvalue(L, -3);
     lua_setmetatable(L, -2);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, luc__dtype_name((luc_dtype)d));
-    lua_rawseti(L, -3, d + 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &st->dtypes[d]);
   }
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-    lua_rawgeti(L, -2, (lua_Integer)aliases[i].dtype + 1);
+    luc_l_pushdtype(L, st, aliases[i].dtype);
     lua_setfield(L, -2, aliases[i].name);
   }
-  lua_pop(L, 2);
+  lua_pop(L, 1);
 }
 
 /* ---- functions ---- */

@@ -271,8 +271,8 @@ static const luc_l_row *choose(lua_State *L, luc_l_state *st, const luc_l_row *r
   return best;
 }
 
-/* The kind of a value, where that is all that overloads look at; 0 where it is not: for strings (but
- * the one device), floats (which may be whole), empty tables and others. */
+/* The kind of a value, where that is all that overloads look at; 0 where it is not: for strings
+ * other than the one device, floats (which may be whole), empty tables and others. */
 static uint64_t kind_of(lua_State *L, luc_l_state *st, int index) {
   enum { OTHER, NIL, BOOLEAN, INTEGER, TENSOR, NONE, DTYPE, NUMBERS, TENSORS, CPU };
   luc_dtype dtype;

@@ -22,7 +22,6 @@ enum {
   LUC_L_ANCHOR,    /* strong: interned names, anything that must live as long as the state */
   LUC_L_ERROR,     /* [1]: the error object that LUC_ERR_CALLBACK stands for */
   LUC_L_CALLBACKS, /* strong: id -> Lua function that the core may call */
-  LUC_L_DTYPES,    /* luc_dtype + 1 -> dtype object */
   LUC_L_NONE,      /* lucerna.none */
   LUC_L_SCOPE,     /* tensors made in the running lucerna.scope */
   LUC_L_GUARD,     /* what the next scope is ended by, or false */
@@ -95,7 +94,8 @@ struct luc_l_state {
   /* Set by the modules' part: pushes "in features.3 (Conv2d): " or "" for the error being raised.
    */
   void (*push_place)(lua_State *L, luc_l_state *st);
-  char keys[LUC_L_KEYS]; /* their addresses are keys of the registry */
+  char keys[LUC_L_KEYS];       /* their addresses are keys of the registry; */
+  char dtypes[LUC_NUM_DTYPES]; /* these, of the dtype objects */
 };
 
 /* The state of this lua_State; NULL before luaopen_lucerna_core. */

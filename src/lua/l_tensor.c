@@ -196,9 +196,7 @@ static int hold_gc(lua_State *L) {
 /* ---- small values ---- */
 
 void luc_l_pushdtype(lua_State *L, luc_l_state *st, luc_dtype dtype) {
-  luc_l_get(L, st, LUC_L_DTYPES);
-  lua_rawgeti(L, -1, (lua_Integer)dtype + 1);
-  lua_remove(L, -2);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &st->dtypes[dtype]);
 }
 
 bool luc_l_todtype(lua_State *L, int index, luc_dtype *out) {

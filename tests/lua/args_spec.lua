@@ -138,6 +138,28 @@ describe("results", function()
     assert.equal("boolean", type(lucerna.allclose(x, x)))
   end)
 
+  it("are the argument itself where there is nothing to do", function()
+    local y, f = lucerna.ones(2), lucerna.float32
+    local w = lucerna.ones(2, { requires_grad = true })
+    for _, same in ipairs { y:contiguous(), y:positive(), y:conj(), y:resolve_conj(), y:cpu(),
+      y:float(), y:to(f), y:to(f, false), y:to("cpu"), y:to("cpu", f), y:to(x), y:type_as(x),
+      y:type(f), y:to { dtype = f } } do
+      assert.is_true(rawequal(y, same))
+    end
+    assert.is_true(rawequal(w, w:contiguous()))
+    local turned = lucerna.ones(2, 3):t()
+    for _, other in ipairs { y:double(), y:to(f, true), y:to("cpu", f, true), y:to("float64"),
+      y:to(turned, true), turned:contiguous() } do
+      assert.is_false(rawequal(y, other) or rawequal(turned, other))
+    end
+    assert.same({ 2, 1 }, turned:contiguous():stride())
+    assert.matches("positive: not implemented for bool",
+      parity.message(lucerna.positive, lucerna.tensor { true }))
+    local z = lucerna.complex(lucerna.ones(1), lucerna.ones(1))
+    assert.is_false(rawequal(z, z:conj()))
+    assert.is_true(rawequal(y, y:contiguous()))
+  end)
+
   it("go into out=", function()
     local r = lucerna.empty(0)
     local s = lucerna.add(x, 1, { out = r })

@@ -172,6 +172,24 @@ describe("lucerna.scope", function()
     assert.equal(7, number)
   end)
 
+  it("serves again and again, large or after errors", function()
+    local outside = lucerna.ones(2)
+    local function many() for _ = 1, 1500 do lucerna.ones(1) end return outside end
+    for round = 1, 3 do
+      assert.are.equal(outside, lucerna.scope(many))
+      assert.is_false(pcall(lucerna.scope, error, "no"))
+      local inner
+      local kept = lucerna.scope(function()
+        lucerna.scope(function() inner = lucerna.ones(3) end)
+        return lucerna.full(1, round)
+      end)
+      assert.are.equal("tensor(released)", tostring(inner))
+      lucerna.scope(function() end)
+      assert.are.same({ round }, kept:tolist())
+    end
+    assert.are.same({ 1.0, 1.0 }, outside:tolist())
+  end)
+
   it("nests, and what an inner scope returns belongs to the outer one", function()
     local from_inner
     local result = lucerna.scope(function()
