@@ -50,6 +50,7 @@ struct luc_context {
   void *nn;               /* nn: parsed class table, global hooks */
   void *optim;            /* optim: parsed options of its kinds */
   void *fft;              /* cpu/fft.c: FFTW's functions, recent plans */
+  void *lapack;           /* cpu/lapack_loop.c: OpenBLAS, once it has been needed */
   void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
   bool freeing_nodes;
   struct luc_observer *observer; /* ops/op.h: is told of every operator call, or NULL */

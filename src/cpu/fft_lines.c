@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu/library.h"
+#include "cpu/number.h"
 
 /* ---- FFTW ---- */
 
@@ -176,21 +177,11 @@ static luc_status plan(luc_context *ctx, const fftw *f, luc_fft_lines *l) {
 
 static const double PI = 3.14159265358979323846;
 
-static void store(const luc_fft_lines *l, char *to, int64_t k, double re, double im) {
-  if (l->single) {
-    ((float *)to)[2 * k] = (float)re;
-    ((float *)to)[2 * k + 1] = (float)im;
-  } else {
-    ((double *)to)[2 * k] = re;
-    ((double *)to)[2 * k + 1] = im;
-  }
-}
-
 /* u of luc_fft_kernels. */
 static void fill_halves(const luc_fft_lines *l) {
   for (int64_t k = 0; k < l->n / 4 + 1; k++) {
     const double angle = 2 * PI * (double)k / (double)l->n;
-    store(l, l->halves, k, -sin(angle), -cos(angle));
+    luc__complex_put(l->single, l->halves, k, -sin(angle), -cos(angle));
   }
 }
 
@@ -203,16 +194,13 @@ static void fill_chirps(const luc_fft_lines *l, char *room) {
   for (int64_t k = 0; k < n; k++) {
     const double angle = PI * (double)(k * k % (2 * n)) / (double)n;
     const double re = cos(angle), im = forward ? -sin(angle) : sin(angle);
-    store(l, l->chirp, k, re, im);
-    store(l, room, k, re / (double)m, -im / (double)m);
-    if (k > 0) store(l, room, m - k, re / (double)m, -im / (double)m);
+    luc__complex_put(l->single, l->chirp, k, re, im);
+    luc__complex_put(l->single, room, k, re / (double)m, -im / (double)m);
+    if (k > 0) luc__complex_put(l->single, room, m - k, re / (double)m, -im / (double)m);
   }
   l->execute(l->plan, room, l->filter);
   for (int64_t k = 0; k < m; k++) {
-    if (l->single)
-      ((float *)l->filter)[2 * k + 1] *= -1;
-    else
-      ((double *)l->filter)[2 * k + 1] *= -1;
+    luc__number_put(l->single, l->filter, 2 * k + 1, -luc__number(l->single, l->filter, 2 * k + 1));
   }
 }
 

@@ -1,38 +1,38 @@
 /* Factorizations by LAPACK that end after a known number of steps, and what is solved by them. */
+#include <math.h>
 #include <string.h>
 
 #include "cpu/cuts.h"
 #include "cpu/lapack_loop.h"
 
-typedef luc_lapack lapack;
-typedef luc_lapack_length len;
-typedef luc_lapack_in in;
-
 /* A matrix or several, what is asked about them and what comes out; a routine reads its part. */
 typedef struct job {
-  lapack l;
+  luc_lapack l;
   luc_matrices s;
   int64_t k; /* right hand sides */
   bool upper, unit;
   const void *from;
-  void *to;
+  void *to, *logarithms;
   int32_t *pivots, *info;
   int lwork;
   union {
-    void (*getrf)(in m, in n, void *a, in lda, int *pivots, int *info);
-    void (*potrf)(const char *uplo, in n, void *a, in lda, int *info, len);
-    void (*sytrf)(const char *uplo, in n, void *a, in lda, int *pivots, void *work, in lwork,
-                  int *info, len);
-    void (*trsm)(const char *side, const char *uplo, const char *trans, const char *diag, in m,
-                 in n, const void *alpha, const void *a, in lda, void *b, in ldb, len, len, len,
-                 len);
+    void (*gesv)(luc_in n, luc_in k, void *a, luc_in lda, int *pivots, void *b, luc_in ldb,
+                 int *info);
+    void (*getrf)(luc_in m, luc_in n, void *a, luc_in lda, int *pivots, int *info);
+    void (*gbtf2)(luc_in m, luc_in n, luc_in below, luc_in above, void *a, luc_in lda, int *pivots,
+                  int *info);
+    void (*potrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *info, luc_length);
+    void (*sytrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *pivots, void *work,
+                  luc_in lwork, int *info, luc_length);
+    void (*trsm)(const char *side, const char *uplo, const char *trans, const char *diag, luc_in m,
+                 luc_in n, const void *alpha, const void *a, luc_in lda, void *b, luc_in ldb,
+                 luc_length, luc_length, luc_length, luc_length);
   } first;
   union {
-    void (*getrs)(const char *trans, in n, in k, const void *a, in lda, const int *pivots, void *b,
-                  in ldb, int *info, len);
-    void (*getri)(in n, void *a, in lda, const int *pivots, void *work, in lwork, int *info);
-    void (*sytrs)(const char *uplo, in n, in k, const void *a, in lda, const int *pivots, void *b,
-                  in ldb, int *info, len);
+    void (*getri)(luc_in n, void *a, luc_in lda, const int *pivots, void *work, luc_in lwork,
+                  int *info);
+    void (*sytrs)(const char *uplo, luc_in n, luc_in k, const void *a, luc_in lda,
+                  const int *pivots, void *b, luc_in ldb, int *info, luc_length);
   } second;
 } job;
 
@@ -73,52 +73,98 @@ luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, i
                           &j);
 }
 
-static int lu_of_columns(const void *job_, int64_t i, char *block) {
+/* ---- determinants ---- */
+
+/* Up to this many rows gbtf2, for which a matrix is a band as wide as itself, is faster than getrf:
+ * it asks OpenBLAS for no memory, which takes a lock. */
+enum { BAND_ROWS = 16 };
+
+/* How a copy of a matrix lies in a block: `step` from a column to the next, 1 more along the
+ * diagonal; and the size of it all. */
+typedef struct layout {
+  int64_t corner, step, size;
+} layout;
+
+static layout layout_of(int64_t n) {
+  if (n > BAND_ROWS) return (layout){0, n, n * n};
+  return (layout){2 * n - 2, 3 * n - 3, (3 * n - 2) * n};
+}
+
+/* The LU of A^T, rows read as columns: nothing is transposed. */
+static int factor_copy(const job *j, int64_t i, char *block, int *pivots) {
+  const int n = (int)j->s.n, beside = n - 1, lda = 3 * n - 2;
+  const layout at = layout_of(n);
+  const char *from = luc__lapack_from(&j->l, j->from, i * n * n);
+  int info = 0;
+  for (int64_t c = 0; c < n; c++)
+    memcpy(luc__lapack_at(&j->l, block, at.corner + c * at.step),
+           luc__lapack_from(&j->l, from, c * n), (size_t)n * j->l.item);
+  if (n > BAND_ROWS)
+    j->first.getrf(&n, &n, block, &n, pivots, &info);
+  else if (n > 0)
+    j->first.gbtf2(&n, &n, &beside, &beside, block, &lda, pivots, &info);
+  return info;
+}
+
+/* The product of U's diagonal, or its sign and the logarithm of its size. */
+static int determinant(const void *job_, int64_t i, char *block) {
   const job *j = job_;
-  const int n = (int)j->s.n;
-  (void)block;
-  j->first.getrf(&n, &n, luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n), &n,
-                 j->pivots + i * j->s.n, &j->info[i]);
-  return j->info[i];
+  const layout at = layout_of(j->s.n);
+  int *pivots = (int *)luc__lapack_at(&j->l, block, at.size);
+  double sign = 1, product = 1, logarithm = 0;
+  const int info = factor_copy(j, i, block, pivots);
+  for (int64_t k = 0; k < j->s.n; k++) {
+    const double d = luc__number(j->l.f32, block, at.corner + k * (at.step + 1));
+    if (pivots[k] != k + 1) sign = -sign;
+    if (j->logarithms) {
+      logarithm += log(fabs(d));
+      sign *= (d > 0) - (d < 0);
+    } else {
+      product *= d;
+    }
+  }
+  luc__number_put(j->l.f32, j->to, i, sign * product);
+  if (j->logarithms) luc__number_put(j->l.f32, j->logarithms, i, logarithm);
+  return info < 0 ? info : 0;
 }
 
-luc_status luc__lu_of_columns(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots,
-                              int32_t *info) {
+luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, void *values,
+                            void *logarithms) {
   job j;
-  if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, "getrf", NULL, &j));
-  j.to = a, j.pivots = pivots, j.info = info;
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), 0, lu_of_columns, &j);
+  if (s.count == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, s, 0, s.n > BAND_ROWS ? "getrf" : "gbtf2", NULL, &j));
+  j.from = a, j.to = values, j.logarithms = logarithms;
+  const size_t block = (size_t)layout_of(s.n).size * j.l.item + (size_t)s.n * sizeof(int);
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), block, determinant, &j);
 }
 
-/* The LU of A^T, rows read as columns, of a copy in the block: nothing is transposed. */
-static int factor_copy(const job *j, int64_t i, const void *from, char *block, int **pivots) {
-  const int n = (int)j->s.n;
-  const size_t matrix = (size_t)(j->s.n * j->s.n) * j->l.item;
-  *pivots = (int *)(block + matrix);
-  memcpy(block, from, matrix);
-  j->first.getrf(&n, &n, block, &n, *pivots, &j->info[i]);
-  return j->info[i];
-}
+/* ---- inverses ---- */
 
 /* Up to this many rows, solving for an identity matrix is faster than getri. */
 enum { SOLVED_ROWS = 384 };
 
+/* Of a matrix and its pivots. */
+static size_t copy_size(const job *j) {
+  return (size_t)(j->s.n * j->s.n) * j->l.item + (size_t)((j->s.n + 1) / 2 * 2) * sizeof(int);
+}
+
+static void put_identity(const job *j, char *one) {
+  const int64_t n = j->s.n;
+  memset(one, 0, (size_t)(n * n) * j->l.item);
+  for (int64_t i = 0; i < n; i++) luc__number_put(j->l.f32, one, i * (n + 1), 1);
+}
+
+/* A^T, rows read as columns, is what is solved by, and so is the inverse that comes out. */
 static int invert(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
-  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
-  int *pivots, info = factor_copy(j, i, one, block, &pivots), refused = 0;
-  if (info) return info;
-  memset(one, 0, (size_t)(j->s.n * j->s.n) * j->l.item);
-  for (int64_t row = 0; row < n; row++) {
-    if (j->l.f32)
-      ((float *)one)[row * n + row] = 1;
-    else
-      ((double *)one)[row * n + row] = 1;
-  }
-  j->second.getrs("N", &n, &n, block, &n, pivots, one, &n, &refused, 1);
-  return refused;
+  const int64_t square = j->s.n * j->s.n;
+  char *one = luc__lapack_at(&j->l, j->to, i * square);
+  memcpy(block, one, (size_t)square * j->l.item);
+  put_identity(j, one);
+  j->first.gesv(&n, &n, block, &n, (int *)luc__lapack_at(&j->l, block, square), one, &n,
+                &j->info[i]);
+  return j->info[i];
 }
 
 static int invert_large(const void *job_, int64_t i, char *block) {
@@ -135,41 +181,43 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
   job j;
   const bool large = s.n > SOLVED_ROWS;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, "getrf", large ? "getri" : "getrs", &j));
+  LUC_TRY(prepare(ctx, s, 0, large ? "getrf" : "gesv", large ? "getri" : NULL, &j));
   j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
-  size_t block = (size_t)(large ? j.lwork : s.n * s.n) * j.l.item + (size_t)s.n * sizeof(int);
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * s.n), block,
+  size_t block = (size_t)j.lwork * j.l.item + (size_t)s.n * sizeof(int);
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * s.n), large ? block : copy_size(&j),
                           large ? invert_large : invert, &j);
 }
 
+/* ---- systems ---- */
+
 static int solve(const void *job_, int64_t i, char *block) {
   const job *j = job_;
-  const int n = (int)j->s.n, columns = (int)j->k;
+  const int n = (int)j->s.n, columns = (int)luc__max64(j->k, 1);
+  const int64_t square = j->s.n * j->s.n;
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
-  int *pivots, refused = 0;
-  int info =
-      factor_copy(j, i, luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n), block, &pivots);
-  if (info || j->k == 0) return info;
-  char *turned = (char *)(pivots + (n + 1) / 2 * 2);
+  char *turned = block + copy_size(j); /* without columns, one for the code's sake */
+  if (j->k == 0) memset(turned, 0, (size_t)n * j->l.item);
+  luc__lapack_turn(&j->l, block, luc__lapack_from(&j->l, j->from, i * square), n, n);
   luc__lapack_turn(&j->l, turned, one, n, j->k);
-  j->second.getrs("T", &n, &columns, block, &n, pivots, turned, &n, &refused, 1);
+  j->first.gesv(&n, &columns, block, &n, (int *)luc__lapack_at(&j->l, block, square), turned, &n,
+                &j->info[i]);
   luc__lapack_turn(&j->l, one, turned, j->k, n);
-  return refused;
+  return j->info[i];
 }
 
 luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
                       int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, "getrf", "getrs", &j));
+  LUC_TRY(prepare(ctx, s, k, "gesv", NULL, &j));
   j.from = a, j.to = b, j.info = info;
-  size_t block = (size_t)(s.n * (s.n + k)) * j.l.item + (size_t)(s.n + 1) * sizeof(int);
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k), block, solve, &j);
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k),
+                          copy_size(&j) + (size_t)(s.n * luc__max64(k, 1)) * j.l.item, solve, &j);
 }
 
 /* ---- triangles ---- */
 
-static const void *one_of(const lapack *l) {
+static const void *one_of(const luc_lapack *l) {
   static const float one32 = 1;
   static const double one64 = 1;
   return l->f32 ? (const void *)&one32 : (const void *)&one64;

@@ -25,9 +25,9 @@ luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *
 /* a becomes L (without its diagonal of ones) and U; pivots [min(m, n)]: the row, from 1, that each
  * row was exchanged with. */
 luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);
-/* The same of transposed matrices [n, n], rows read as columns: determinants are the same. */
-luc_status luc__lu_of_columns(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots,
-                              int32_t *info);
+/* Of each matrix [n, n] the determinant; or its sign, where `logarithms` gets that of its size. */
+luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, void *values,
+                            void *logarithms);
 /* a [n, n] becomes its inverse. */
 luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
 /* b [n, k] becomes the solution of A X = B. */

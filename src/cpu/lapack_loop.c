@@ -10,6 +10,25 @@
 #include "cpu/library.h"
 #include "cpu/scratch.h"
 
+/* Where nobody has loaded it before, OpenBLAS's threads are told to end: they would spin for some
+ * milliseconds beside the pool's, and come back when the host asks for them. */
+static luc_status open_library(luc_context *ctx, luc_lapack *l) {
+  static const char FILE_NAME[] = "libopenblas.so.0";
+  void (*stop)(void);
+  const bool held = ctx->lapack != NULL || luc__library_held(FILE_NAME);
+  if (!ctx->lapack)
+    LUC_TRY(luc__library_open(ctx, "OpenBLAS", FILE_NAME, "libopenblas0", &ctx->lapack));
+  l->library = ctx->lapack;
+  bool whole = luc__library_find(l->library, "openblas_get_num_threads", &l->get_threads) &&
+               luc__library_find(l->library, "openblas_set_num_threads", &l->set_threads);
+  LUC_CHECK(ctx, whole, LUC_ERR_SUPPORT, "this is no OpenBLAS that can be told its threads");
+  if (!held && luc__library_find(l->library, "blas_thread_shutdown_", &stop)) {
+    l->set_threads(1);
+    stop();
+  }
+  return LUC_OK;
+}
+
 luc_status luc__lapack_open(luc_context *ctx, const luc_matrices *s, int64_t k, luc_lapack *l) {
   LUC_CHECK(ctx, s->m < INT32_MAX / 64 && s->n < INT32_MAX / 64 && k < INT32_MAX, LUC_ERR_SUPPORT,
             "a matrix of %lld rows and %lld columns is too large", (long long)s->m,
@@ -18,11 +37,7 @@ luc_status luc__lapack_open(luc_context *ctx, const luc_matrices *s, int64_t k, 
   l->letter = luc__dtype_is_complex(s->dtype) ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
   l->item = luc__dtype_size(s->dtype);
   l->turn = luc__kernels(ctx)->copy->transpose[l->item == 4 ? 2 : l->item == 8 ? 3 : 4];
-  LUC_TRY(luc__library_open(ctx, "OpenBLAS", "libopenblas.so.0", "libopenblas0", &l->library));
-  bool whole = luc__library_find(l->library, "openblas_get_num_threads", &l->get_threads) &&
-               luc__library_find(l->library, "openblas_set_num_threads", &l->set_threads);
-  LUC_CHECK(ctx, whole, LUC_ERR_SUPPORT, "this is no OpenBLAS that can be told its threads");
-  return LUC_OK;
+  return open_library(ctx, l);
 }
 
 luc_status luc__lapack_routine(luc_context *ctx, const luc_lapack *l, const char *stem, void *to) {
@@ -80,7 +95,7 @@ void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t r
 }
 
 int luc__lapack_work(const luc_lapack *l, const void *work) {
-  double wanted = l->f32 ? (double)*(const float *)work : *(const double *)work;
+  double wanted = luc__number(l->f32, work, 0);
   return wanted < 1 ? 1 : (int)wanted + 8; /* a float rounds large sizes */
 }
 

@@ -6,10 +6,11 @@
 
 #include "cpu/copy_kernels.h"
 #include "cpu/lapack.h"
+#include "cpu/number.h"
 
 /* The lengths of strings follow a Fortran routine's arguments. */
-typedef size_t luc_lapack_length;
-typedef const int *luc_lapack_in;
+typedef size_t luc_length;
+typedef const int *luc_in;
 
 typedef struct luc_lapack {
   void *library;

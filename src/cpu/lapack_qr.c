@@ -6,12 +6,8 @@
 #include "cpu/cuts.h"
 #include "cpu/lapack_loop.h"
 
-typedef luc_lapack lapack;
-typedef luc_lapack_length len;
-typedef luc_lapack_in in;
-
 typedef struct job {
-  lapack l;
+  luc_lapack l;
   luc_matrices s;
   int64_t k, wide; /* reflections; columns of Q, or right hand sides */
   int block;       /* reflections at a time */
@@ -19,16 +15,20 @@ typedef struct job {
   void *q, *r; /* or, for least squares, r is the right hand sides */
   double limit;
   int32_t *info;
-  void (*geqr2)(in m, in n, void *a, in lda, void *tau, void *work, int *info);
-  void (*org2r)(in m, in n, in k, void *a, in lda, const void *tau, void *work, int *info);
-  void (*larft)(const char *direct, const char *storev, in n, in k, const void *v, in ldv,
-                const void *tau, void *t, in ldt, len, len);
-  void (*larfb)(const char *side, const char *trans, const char *direct, const char *storev, in m,
-                in n, in k, const void *v, in ldv, const void *t, in ldt, void *c, in ldc,
-                void *work, in ldwork, len, len, len, len);
-  void (*trtri)(const char *uplo, const char *diag, in n, void *a, in lda, int *info, len, len);
-  void (*trsm)(const char *side, const char *uplo, const char *trans, const char *diag, in m, in n,
-               const void *alpha, const void *a, in lda, void *b, in ldb, len, len, len, len);
+  void (*geqr2)(luc_in m, luc_in n, void *a, luc_in lda, void *tau, void *work, int *info);
+  void (*org2r)(luc_in m, luc_in n, luc_in k, void *a, luc_in lda, const void *tau, void *work,
+                int *info);
+  void (*larft)(const char *direct, const char *storev, luc_in n, luc_in k, const void *v,
+                luc_in ldv, const void *tau, void *t, luc_in ldt, luc_length, luc_length);
+  void (*larfb)(const char *side, const char *trans, const char *direct, const char *storev,
+                luc_in m, luc_in n, luc_in k, const void *v, luc_in ldv, const void *t, luc_in ldt,
+                void *c, luc_in ldc, void *work, luc_in ldwork, luc_length, luc_length, luc_length,
+                luc_length);
+  void (*trtri)(const char *uplo, const char *diag, luc_in n, void *a, luc_in lda, int *info,
+                luc_length, luc_length);
+  void (*trsm)(const char *side, const char *uplo, const char *trans, const char *diag, luc_in m,
+               luc_in n, const void *alpha, const void *a, luc_in lda, void *b, luc_in ldb,
+               luc_length, luc_length, luc_length, luc_length);
 } job;
 
 /* A matrix by columns on its way, and what belongs to its reflections. */
@@ -103,10 +103,7 @@ static int form_q(const job *j, const parts *p) {
   for (int64_t c = j->k; c < j->wide; c++) {
     char *column = luc__lapack_at(&j->l, p->a, c * m);
     memset(column, 0, (size_t)m * j->l.item);
-    if (j->l.f32)
-      ((float *)column)[c] = 1;
-    else
-      ((double *)column)[c] = 1;
+    luc__number_put(j->l.f32, column, c, 1);
   }
   for (int64_t c = (j->k - 1) / j->block * j->block; c >= 0 && info == 0; c -= j->block) {
     const int length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
@@ -122,7 +119,7 @@ static int form_q(const job *j, const parts *p) {
 }
 
 /* R [rows, n] is the upper triangle of the factored columns [n, m]. */
-static void take_r(const lapack *l, char *r, const char *columns, int64_t m, int64_t n,
+static void take_r(const luc_lapack *l, char *r, const char *columns, int64_t m, int64_t n,
                    int64_t rows) {
   const int64_t size = (int64_t)l->item;
   l->turn(r, n * size, columns, m * size, rows, n, false);
@@ -169,7 +166,7 @@ static double condition(const job *j, const char *r, char *inverse) {
       for (int side = 0; side < 2; side++) {
         const char *of = side ? inverse : r;
         const int64_t place = c * (side ? n : m) + i;
-        double v = j->l.f32 ? (double)((const float *)of)[place] : ((const double *)of)[place];
+        double v = luc__number(j->l.f32, of, place);
         sums[side] += v * v;
       }
   return sqrt(sums[0]) * sqrt(sums[1]);

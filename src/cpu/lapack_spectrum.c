@@ -4,13 +4,9 @@
 #include "cpu/cuts.h"
 #include "cpu/lapack_loop.h"
 
-typedef luc_lapack lapack;
-typedef luc_lapack_length len;
-typedef luc_lapack_in in;
-
 /* Matrices, what is asked about them and what comes out; a routine reads its part. */
 typedef struct job {
-  lapack l;
+  luc_lapack l;
   luc_matrices s;
   bool upper, full;
   int64_t k; /* right hand sides */
@@ -19,20 +15,23 @@ typedef struct job {
   int64_t *rank;
   int32_t *info;
   int lwork, liwork;
-  size_t work; /* where the work of floats begins in a block, and then that of integers */
+  size_t work; /* where the work of floats begins luc_in a block, and then that of integers */
   size_t iwork;
   union {
-    void (*syevd)(const char *job, const char *uplo, in n, void *a, in lda, void *w, void *work,
-                  in lwork, int *iwork, in liwork, int *info, len, len);
-    void (*gesdd)(const char *job, in m, in n, void *a, in lda, void *s, void *u, in ldu, void *vt,
-                  in ldvt, void *work, in lwork, int *iwork, int *info, len);
-    void (*gelsd)(in m, in n, in k, void *a, in lda, void *b, in ldb, void *s, const void *rcond,
-                  int *rank, void *work, in lwork, int *iwork, int *info);
-    void (*geev)(const char *left, const char *right, in n, void *a, in lda, void *re, void *im,
-                 void *vl, in ldvl, void *vr, in ldvr, void *work, in lwork, int *info, len, len);
-    void (*geev_complex)(const char *left, const char *right, in n, void *a, in lda, void *w,
-                         void *vl, in ldvl, void *vr, in ldvr, void *work, in lwork, void *rwork,
-                         int *info, len, len);
+    void (*syevd)(const char *job, const char *uplo, luc_in n, void *a, luc_in lda, void *w,
+                  void *work, luc_in lwork, int *iwork, luc_in liwork, int *info, luc_length,
+                  luc_length);
+    void (*gesdd)(const char *job, luc_in m, luc_in n, void *a, luc_in lda, void *s, void *u,
+                  luc_in ldu, void *vt, luc_in ldvt, void *work, luc_in lwork, int *iwork,
+                  int *info, luc_length);
+    void (*gelsd)(luc_in m, luc_in n, luc_in k, void *a, luc_in lda, void *b, luc_in ldb, void *s,
+                  const void *rcond, int *rank, void *work, luc_in lwork, int *iwork, int *info);
+    void (*geev)(const char *left, const char *right, luc_in n, void *a, luc_in lda, void *re,
+                 void *im, void *vl, luc_in ldvl, void *vr, luc_in ldvr, void *work, luc_in lwork,
+                 int *info, luc_length, luc_length);
+    void (*geev_complex)(const char *left, const char *right, luc_in n, void *a, luc_in lda,
+                         void *w, void *vl, luc_in ldvl, void *vr, luc_in ldvr, void *work,
+                         luc_in lwork, void *rwork, int *info, luc_length, luc_length);
   } call;
 } job;
 
@@ -174,33 +173,19 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
 
 /* ---- eigenvalues of matrices without symmetry ---- */
 
-static double number(const lapack *l, const void *block, int64_t i) {
-  return l->f32 ? (double)((const float *)block)[i] : ((const double *)block)[i];
-}
-
-static void put_complex(const lapack *l, void *block, int64_t i, double re, double im) {
-  if (l->f32) {
-    ((float *)block)[2 * i] = (float)re;
-    ((float *)block)[2 * i + 1] = (float)im;
-  } else {
-    ((double *)block)[2 * i] = re;
-    ((double *)block)[2 * i + 1] = im;
-  }
-}
-
 /* Real matrices: conjugate pairs of eigenvalues follow each other, and the two columns that stand
  * for their vectors are the real and the imaginary part of the first. */
-static void unpack_eig(const lapack *l, int64_t n, const void *re, const void *im, const void *vr,
-                       void *values, void *vectors) {
+static void unpack_eig(const luc_lapack *l, int64_t n, const void *re, const void *im,
+                       const void *vr, void *values, void *vectors) {
   double sign = 0; /* of the imaginary part: 0 for a real eigenvalue, then 1, -1 in a pair */
   for (int64_t j = 0; j < n; j++) {
-    double imaginary = number(l, im, j);
+    double imaginary = luc__number(l->f32, im, j);
     sign = imaginary == 0 ? 0 : sign == 1 ? -1 : 1;
-    put_complex(l, values, j, number(l, re, j), imaginary);
+    luc__complex_put(l->f32, values, j, luc__number(l->f32, re, j), imaginary);
     int64_t first = (sign == -1 ? j - 1 : j) * n;
     for (int64_t i = 0; i < n; i++) {
-      double part = sign == 0 ? 0 : sign * number(l, vr, first + n + i);
-      put_complex(l, vectors, i * n + j, number(l, vr, first + i), part);
+      double part = sign == 0 ? 0 : sign * luc__number(l->f32, vr, first + n + i);
+      luc__complex_put(l->f32, vectors, i * n + j, luc__number(l->f32, vr, first + i), part);
     }
   }
 }

@@ -13,6 +13,12 @@ luc_status luc__library_open(luc_context *ctx, const char *title, const char *fi
   return LUC_OK;
 }
 
+bool luc__library_held(const char *file) {
+  void *library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+  if (library) dlclose(library);
+  return library != NULL;
+}
+
 /* POSIX gives functions as void *, which C converts only through memory. */
 bool luc__library_find(void *library, const char *name, void *to) {
   void *symbol = dlsym(library, name);

@@ -8,6 +8,8 @@
 /* Opens `file`. Where there is none, the failure names `title` and Debian's package of it. */
 luc_status luc__library_open(luc_context *ctx, const char *title, const char *file,
                              const char *package, void **library);
+/* Has anybody in this process loaded it? */
+bool luc__library_held(const char *file);
 /* Looks a function up, also in the libraries that this one needs: *to is a pointer to it. */
 bool luc__library_find(void *library, const char *name, void *to);
 

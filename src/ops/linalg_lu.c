@@ -3,22 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/number.h"
 #include "ops/geometry.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"
-
-static double value(const luc_tensor *t, int64_t i) {
-  return t->dtype == LUC_FLOAT32 ? (double)((const float *)t->data)[i]
-                                 : ((const double *)t->data)[i];
-}
-
-static void store(luc_tensor *t, int64_t i, double v) {
-  if (t->dtype == LUC_FLOAT32) {
-    ((float *)t->data)[i] = (float)v;
-  } else {
-    ((double *)t->data)[i] = v;
-  }
-}
 
 typedef struct factored {
   luc_tensor *lu, *pivots, *info;
@@ -30,18 +18,16 @@ static void drop(luc_context *ctx, factored *f) {
   luc_tensor_release(ctx, f->info);
 }
 
-/* With `determinant`, of transposed square matrices. */
-static luc_status factor(luc_context *ctx, luc_tensor *a, bool determinant, factored *f) {
+static luc_status factor(luc_context *ctx, luc_tensor *a, factored *f) {
   *f = (factored){NULL, NULL, NULL};
-  LUC_TRY(luc__need_matrices(ctx, "A", a, determinant));
+  LUC_TRY(luc__need_matrices(ctx, "A", a, false));
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], k = m < n ? m : n;
   luc_status status;
   LUC_GO(luc__duplicate(ctx, a, &f->lu));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &k, &f->pivots));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &f->info));
-  LUC_GO((determinant ? luc__lu_of_columns : luc__lu)(ctx, luc__matrices(f->lu), f->lu->data,
-                                                      (int32_t *)f->pivots->data,
-                                                      (int32_t *)f->info->data));
+  LUC_GO(luc__lu(ctx, luc__matrices(f->lu), f->lu->data, (int32_t *)f->pivots->data,
+                 (int32_t *)f->info->data));
 done:
   if (status != LUC_OK) drop(ctx, f);
   return status;
@@ -50,7 +36,7 @@ done:
 static luc_status lu_factor(luc_context *ctx, luc_value *args, bool check, factored *f) {
   LUC_CHECK(ctx, args[1].as.i, LUC_ERR_SUPPORT,
             "LU without pivoting is not implemented on the CPU");
-  LUC_TRY(factor(ctx, args[0].as.tensor, false, f));
+  LUC_TRY(factor(ctx, args[0].as.tensor, f));
   luc_status status = check ? luc__check_info(ctx, f->info, LUC_LA_LU) : LUC_OK;
   if (status != LUC_OK) drop(ctx, f);
   return status;
@@ -277,35 +263,27 @@ luc_status luc__run_lu_solve(luc_context *ctx, luc_value *args, luc_value *out) 
 
 /* ---- determinants ---- */
 
-/* The sign of the i-th determinant, and the logarithm of its size or its size. */
-static double determinant(const factored *f, int64_t i, bool logarithm, double *size) {
-  int64_t n = f->lu->sizes[f->lu->ndim - 1];
-  const int32_t *swap = (const int32_t *)f->pivots->data + i * n;
-  double sign = 1, product = logarithm ? 0 : 1;
-  for (int64_t j = 0; j < n; j++) {
-    double d = value(f->lu, (i * n + j) * n + j);
-    if (swap[j] != j + 1) sign = -sign;
-    if (logarithm) {
-      product += log(fabs(d));
-      sign *= (d > 0) - (d < 0);
-    } else {
-      product *= d;
-    }
-  }
-  *size = product;
-  return sign;
+/* Their determinants, or signs and with `size` logarithms of their sizes. */
+static luc_status determinants(luc_context *ctx, luc_tensor *input, luc_tensor **values,
+                               luc_tensor **size) {
+  luc_tensor *a = NULL;
+  luc_status status;
+  const luc_dtype dtype = (luc_dtype)input->dtype;
+  LUC_TRY(luc__need_matrices(ctx, "A", input, true));
+  LUC_GO(luc__to_contiguous(ctx, input, &a));
+  LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, values));
+  if (size) LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, size));
+  LUC_GO(luc__determinant(ctx, luc__matrices(a), a->data, (*values)->data,
+                          size ? (*size)->data : NULL));
+done:
+  luc_tensor_release(ctx, a);
+  return status;
 }
 
 luc_status luc__run_linalg_det(luc_context *ctx, luc_value *args, luc_value *out) {
-  factored f;
   luc_tensor *r = NULL;
-  LUC_TRY(factor(ctx, args[0].as.tensor, true, &f));
-  luc_status status = luc__batch_empty(ctx, f.lu, (luc_dtype)f.lu->dtype, 0, NULL, &r);
-  for (int64_t i = 0; status == LUC_OK && i < r->numel; i++) {
-    double size, sign = determinant(&f, i, false, &size);
-    store(r, i, sign * size);
-  }
-  drop(ctx, &f);
+  luc_status status = determinants(ctx, args[0].as.tensor, &r, NULL);
+  if (status != LUC_OK) luc_tensor_release(ctx, r);
   return luc__set_result(status, out, r);
 }
 
@@ -336,7 +314,8 @@ luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
   if (!g) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   bool singular = false;
-  for (int64_t i = 0; i < d->numel; i++) singular |= value(d, i) == 0;
+  for (int64_t i = 0; i < d->numel; i++)
+    singular |= luc__number(d->dtype == LUC_FLOAT32, d->data, i) == 0;
   if (singular) {
     r = luc__f2(&f, LUC_OP_mul, cofactors(&f, a), twice_unsqueezed(&f, g));
   } else {
@@ -348,24 +327,15 @@ luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
 
 /* -> sign, logabsdet */
 luc_status luc__run_linalg_slogdet(luc_context *ctx, luc_value *args, luc_value *out) {
-  factored f;
   luc_tensor *sign = NULL, *size = NULL;
-  luc_status status;
-  LUC_TRY(factor(ctx, args[0].as.tensor, true, &f));
-  LUC_GO(luc__batch_empty(ctx, f.lu, (luc_dtype)f.lu->dtype, 0, NULL, &sign));
-  LUC_GO(luc__batch_empty(ctx, f.lu, (luc_dtype)f.lu->dtype, 0, NULL, &size));
-  for (int64_t i = 0; i < sign->numel; i++) {
-    double logarithm, s = determinant(&f, i, true, &logarithm);
-    store(sign, i, s);
-    store(size, i, logarithm);
+  luc_status status = determinants(ctx, args[0].as.tensor, &sign, &size);
+  if (status == LUC_OK) {
+    out[0] = luc_v_tensor(sign);
+    out[1] = luc_v_tensor(size);
+  } else {
+    luc_tensor_release(ctx, sign);
+    luc_tensor_release(ctx, size);
   }
-  out[0] = luc_v_tensor(sign);
-  out[1] = luc_v_tensor(size);
-  sign = size = NULL;
-done:
-  drop(ctx, &f);
-  luc_tensor_release(ctx, sign);
-  luc_tensor_release(ctx, size);
   return status;
 }
 
