@@ -6,7 +6,7 @@
 #include "cpu/elementwise.h"
 
 typedef enum luc_activation {
-#define LUC_ACT(id) LUC_ACT_##id,
+#define LUC_ACT(id, LOOPS) LUC_ACT_##id,
 #include "cpu/activation.def"
 #undef LUC_ACT
   LUC_NUM_ACTIVATIONS

@@ -13,13 +13,13 @@
 const luc_activation_kernels LUC_ISA_NAME(luc__activation) = {
     .forward =
         {
-#define LUC_ACT(id) {.fn = {id##_loop_f32, id##_loop_f64}, .inputs = 1},
+#define LUC_ACT(id, LOOPS) {.fn = {id##_loop_f32, id##_loop_f64}, .inputs = 1},
 #include "cpu/activation.def"
 #undef LUC_ACT
         },
     .backward =
         {
-#define LUC_ACT(id) {.fn = {id##_backward_loop_f32, id##_backward_loop_f64}, .inputs = 2},
+#define LUC_ACT(id, LOOPS) {.fn = {id##_backward_loop_f32, id##_backward_loop_f64}, .inputs = 2},
 #include "cpu/activation.def"
 #undef LUC_ACT
         },

@@ -3,6 +3,7 @@
 #include "cpu/elementwise.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cpu/elementwise_loops.h"
 #include "cpu/isa.h"

@@ -194,6 +194,63 @@ describe("topk", function()
   end)
 end)
 
+describe("pointwise kernels", function()
+  local F = lucerna.nn.functional
+  local calls = {
+    neg = function(x) return -x end,
+    ["x - y"] = function(x, y) return x - y end,
+    ["x * 3"] = function(x) return x * 3 end,
+    ["5 - x"] = function(x) return 5 - x end,
+    ["x^3"] = function(x) return x:pow(3) end,
+    ["x^2"] = function(x) return x:pow(2) end,
+    ["x^1"] = function(x) return x:pow(1) end,
+    relu = function(x) return x:relu() end,
+    ["in place"] = function(x, y) return x:clone():sub_(y):abs_() end,
+    clamp = function(x) return x:clamp(-2, 3) end,
+    crossed = function(x) return x:clamp(3, -2) end,
+    maximum = function(x, y) return x:maximum(y) end,
+    ["not less"] = function(x) return x:clamp_min(1) end,
+    leaky = function(x) return x:is_floating_point() and F.leaky_relu(x) or x end,
+  }
+
+  local function same(a, b)
+    return a == b and (a ~= 0 or 1 / a == 1 / b) or a ~= a and b ~= b
+  end
+
+  local function check(name, x, y)
+    local whole = calls[name](x, y):tolist()
+    for i = 1, #whole do
+      local one = calls[name](x[{{i, i}}], y[{{i, i}}]):item()
+      assert(same(whole[i], one), ("%s of %s, element %d of %d: %s, by itself %s"):format(
+        name, x.dtype, i, #whole, whole[i], one))
+    end
+  end
+
+  it("give the same for any length as for each element", function()
+    for _, dtype in ipairs {"float32", "float64", "int64", "int32", "int16", "int8", "uint8"} do
+      for _, n in ipairs {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 150, 300} do
+        local x = lucerna.randint(-20, 20, {n}):to(lucerna[dtype])
+        local y = lucerna.randint(1, 20, {n}):to(lucerna[dtype])
+        if x:is_floating_point() then x[n], x[n // 2], x[1] = 0 / 0, -0.0, -1 / 0 end
+        for name in pairs(calls) do check(name, x, y) end
+      end
+    end
+  end)
+
+  it("clamp to NaN as a bound, and keep the sign of 0", function()
+    local x = lucerna.randn(70)
+    x[3], x[66] = 0 / 0, 0 / 0
+    assert.is_true(x:clamp(0 / 0, 1):isnan():all():item())
+    assert.is_true(x:clamp(-1, 0 / 0):isnan():all():item())
+    assert.same({3, 66}, x:clamp(-1, 1):isnan():nonzero():flatten():tolist())
+    for _, zero in ipairs {0.0, -0.0} do
+      for _, r in ipairs(lucerna.full({40}, zero):clamp(-1, 1):tolist()) do
+        assert.equal(1 / zero, 1 / r)
+      end
+    end
+  end)
+end)
+
 describe("frexp", function()
   it("takes every number apart, however small", function()
     for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
