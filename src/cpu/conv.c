@@ -395,7 +395,7 @@ static luc_status input_gradient(luc_context *ctx, const luc_conv *c, const char
   int64_t n[3];
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) n[d] = parts_along(&p, d);
   const int64_t parts = n[0] * n[1] * n[2];
-  if (parts > 8 || (parts > 1 && p.channels < 16))
+  if (parts > 8 || (parts > 1 && p.channels < 16 && p.filters >= 16))
     return scattered_gradient(ctx, c, dy, weight, dx);
   if (n[0] < p.stride[0] || n[1] < p.stride[1] || n[2] < p.stride[2]) /* some meet no tap */
     memset(dx, 0, (size_t)(c->batch * c->in_channels * p.in_pixels) * size_of(c->dtype));
