@@ -50,7 +50,9 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   switch (way) {
   case LUC_CONV_FORWARD: return p.filters >= 256 || p.out[2] < 16;
   case LUC_CONV_INPUT: return p.filters >= (strided ? 128 : 256) || p.out[2] <= 8 || is_patches(&p);
-  default: return (p.k >= 64 && luc__max64(p.k, p.filters) >= 256) || is_patches(&p);
+  default:
+    if (is_patches(&p)) return true;
+    return p.channels > 3 && p.k >= 64 && luc__max64(p.k, p.filters) >= 256;
   }
 }
 

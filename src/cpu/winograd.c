@@ -3,6 +3,7 @@
 #include "cpu/winograd.h"
 
 #include "cpu/cuts.h"
+#include "cpu/gemm.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
 #include "cpu/winograd_kernels.h"
@@ -19,7 +20,7 @@ typedef struct job {
   const luc_winograd_kernels *kernels;
   const float *x, *weight, *bias, *dy;
   float *y, *dweight;
-  float *shared;              /* what is transformed beforehand, all weights or all input; sums */
+  float *shared;              /* what is transformed beforehand, all weights or all input; cuts */
   int64_t blocks, block_size; /* how many there are, and elements of one's input */
   int64_t pack_size;          /* elements of the weights of one pack */
   int64_t filters, channels;  /* of a chunk of the weights' gradient */
@@ -152,9 +153,9 @@ static bool is_filter(const luc_conv *c, bool backward) {
   return any;
 }
 
-/* In multiplications, measured. A tile's transforms cost so many at each point, those of one
- * channel's weights for one filter so many in all; chunks of the weights' gradient repeat the
- * former, and go through their sums once for every block. */
+/* Of a group, in multiplications, measured. A tile's transforms cost so many at each point, those
+ * of one channel's weights for one filter so many in all; chunks of the weights' gradient repeat
+ * the former, and go through their sums once for every block. */
 static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
   const bool line = w->points == LUC_WINOGRAD_SIDE;
   const int64_t classes = w->weight_classes[0] * w->weight_classes[1];
@@ -209,6 +210,7 @@ int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_w
       plan_sizes(&w, c, backward, n, class);
       cost += cost_of(&w, way);
     }
+    cost *= (double)c->groups;
     if (cost < least) best = n, least = cost;
   }
   return best;
@@ -417,11 +419,15 @@ static chunk chunk_at(const job *j, int64_t i) {
   return k;
 }
 
+/* The weights of a chunk from the sums of one cut of the tiles: those of the first are j->dweight,
+ * the others' at j->shared, to be added. */
 static void finish_chunk(job *j, const chunk *k, const float *sums) {
   const luc_winograd_plan *w = &j->plan;
+  const int64_t all = w->groups * weights_of(w);
   const int64_t first = k->group * weights_of(w) + k->filter * (weights_of(w) / w->filters) +
                         k->channel * luc__winograd_taps(w);
-  j->kernels->finish(w, sums, k->filters, k->channels, j->dweight + first);
+  float *to = k->cut == 0 ? j->dweight : j->shared + (k->cut - 1) * all;
+  j->kernels->finish(w, sums, k->filters, k->channels, to + first);
 }
 
 static void add_blocks(void *arg, int64_t begin, int64_t end) {
@@ -429,13 +435,12 @@ static void add_blocks(void *arg, int64_t begin, int64_t end) {
   const luc_winograd_plan *w = &j->plan;
   const luc_winograd_images *in = &w->input, *out = &w->gradient;
   float *input = luc__slots_take(&j->slots), *gradient = input + w->points * in->points;
-  float *scratch = gradient + w->points * out->points, *own = scratch;
-  own += luc__max64(luc__winograd_pixels(w, in), luc__winograd_pixels(w, out));
+  float *scratch = gradient + w->points * out->points, *sums = scratch;
+  sums += luc__max64(luc__winograd_pixels(w, in), luc__winograd_pixels(w, out));
   for (int64_t i = begin; i < end; i++) {
     const chunk k = chunk_at(j, i);
     const float *x = j->x + (k.group * w->channels + k.channel) * in->channel;
     const float *dy = j->dy + (k.group * w->filters + k.filter) * out->channel;
-    float *sums = j->shared ? j->shared + i * j->sum_size : own;
     const int64_t first = k.cut * j->blocks / j->cuts, last = (k.cut + 1) * j->blocks / j->cuts;
     for (int64_t b = first; b < last; b++) {
       const int64_t tile = b * w->block, tiles = tiles_in(w, b);
@@ -443,23 +448,18 @@ static void add_blocks(void *arg, int64_t begin, int64_t end) {
       j->kernels->transform(w, out, dy, k.filters, tile, tiles, gradient, scratch);
       j->kernels->add(w, gradient, input, tiles, k.filters, k.channels, b == first, sums);
     }
-    if (!j->shared) finish_chunk(j, &k, sums);
+    finish_chunk(j, &k, sums);
   }
   luc__slots_put(&j->slots, input);
 }
 
-/* The sums of all cuts, chunk after chunk. */
-static void join_cuts(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  for (int64_t i = begin; i < end; i++) {
-    const chunk k = chunk_at(j, i * j->cuts);
-    float *sums = j->shared + i * j->cuts * j->sum_size;
-    for (int64_t cut = 1; cut < j->cuts; cut++) {
-      const float *more = sums + cut * j->sum_size;
-      for (int64_t n = 0; n < j->sum_size; n++) sums[n] += more[n];
-    }
-    finish_chunk(j, &k, sums);
-  }
+/* The weights of all cuts, in their order. */
+static void add_cuts(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const int64_t all = j->plan.groups * weights_of(&j->plan);
+  for (int64_t cut = 1; cut < j->cuts; cut++)
+    luc__add_elements(LUC_FLOAT32, j->dweight + begin, j->shared + (cut - 1) * all + begin,
+                      end - begin);
 }
 
 /* Chunks of the weights, and cuts of the tiles until there are about eight pieces. */
@@ -473,7 +473,8 @@ static void plan_sums(job *j) {
       luc__min64(luc__cuts(luc__cuts(w->channels, j->channel_chunks), 16) * 16, w->channels);
   plan_images(&w->input, j->channels, 0);
   plan_images(&w->gradient, j->filters, 0);
-  w->block = choose_block(w, BLOCK);
+  const int64_t blocks = luc__cuts(w->all_tiles, BLOCK);
+  w->block = choose_block(w, blocks == 3 ? luc__cuts(w->all_tiles, 4) : BLOCK); /* two cuts */
   plan_images(&w->input, j->channels, w->block);
   plan_images(&w->gradient, j->filters, w->block);
   w->sum_row = luc__cuts(luc__winograd_parts(&w->input) * j->channels, 16) * 16;
@@ -481,7 +482,8 @@ static void plan_sums(job *j) {
   j->sum_size = w->points * w->sum_points;
   j->blocks = luc__cuts(w->all_tiles, w->block);
   const int64_t chunks = w->groups * j->filter_chunks * j->channel_chunks;
-  j->cuts = luc__max64(luc__min64(luc__cuts(8, chunks), j->blocks / 4), 1);
+  const int64_t least = chunks > 1 ? 1 : luc__min64(j->blocks, 2);
+  j->cuts = luc__min64(luc__cuts(8, chunks), luc__max64(j->blocks / 4, least));
 }
 
 luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, int part, const void *x,
@@ -502,15 +504,14 @@ luc_status luc__winograd_weight(luc_context *ctx, const luc_conv *c, int part, c
   const int64_t pixels =
       luc__max64(luc__winograd_pixels(w, &w->input), luc__winograd_pixels(w, out));
   const int64_t chunks = w->groups * j.filter_chunks * j.channel_chunks;
-  const int64_t shared = j.cuts > 1 ? chunks * j.cuts * j.sum_size : 0;
-  const int64_t scratch =
-      w->points * (w->input.points + out->points) + pixels + (shared ? 0 : j.sum_size);
+  const int64_t all = w->groups * weights_of(w), shared = (j.cuts - 1) * all;
+  const int64_t scratch = w->points * (w->input.points + out->points) + pixels + j.sum_size;
   const int64_t work = w->points * w->block * j.filters * w->sum_row;
   size_t bytes = luc__mul_size((size_t)shared, sizeof(float));
   if (shared && !(j.shared = luc__alloc(ctx, bytes))) return LUC_ERR_MEMORY;
   luc_status status = loop(ctx, &j, chunks * j.cuts, work * j.blocks / j.cuts, scratch, add_blocks);
   if (status == LUC_OK && shared)
-    luc__parallel_for(ctx, chunks, PIECE_WORK / (j.sum_size * j.cuts) + 1, join_cuts, &j);
+    luc__parallel_for(ctx, all, PIECE_WORK / 16 / j.cuts, add_cuts, &j);
   if (shared) luc__free(ctx, j.shared, bytes);
   return status;
 }
