@@ -495,6 +495,47 @@ static void run_own(luc_context *ctx, walk *w, bool along) {
     luc__parallel_for(ctx, w->outer_count * w->blocks, w->grain, own_columns_piece, w);
 }
 
+/* ---- one line of many elements ---- */
+
+/* Parts of a line larger than the cache go through all positions each, in order; what those lead to
+ * elsewhere comes to a place of no use. */
+enum { MOST_PARTS = 8, PART_POSITIONS = 1 << 16, PARTED_BYTES = 1 << 20 };
+
+static void parts_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  const luc_index_job *job = w->job;
+  const luc_positions *p = &job->positions;
+  int64_t offsets[STRIP];
+  char room[3 * sizeof(double _Complex)];
+  const int64_t spare = ((intptr_t)room - (intptr_t)job->indexed) / w->width + 1;
+  for (int64_t b = begin; b < end; b++) {
+    int64_t from = p->size * b / w->blocks, to = p->size * (b + 1) / w->blocks;
+    for (int64_t i = 0; i < p->n; i += STRIP) {
+      int64_t n = p->n - i < STRIP ? p->n - i : STRIP;
+      const luc_positions strip = known(offsets, n);
+      if (!strip_offsets(w->kernels, p, i, n, 0, job->stride, 0, offsets)) {
+        fail(w);
+        return;
+      }
+      w->kernels->within(offsets, n, from * job->stride, to * job->stride, spare);
+      w->one(job->dense + i * job->dense_step * w->width, job->dense_step, job->indexed, &strip);
+    }
+  }
+}
+
+/* False: not worth it (sums wait for what they read), or not known where positions lead. The number
+ * of parts changes no result. */
+static bool run_parts(luc_context *ctx, walk *w) {
+  const luc_index_job *job = w->job;
+  int threads = luc_get_num_threads(ctx);
+  if (job->op != LUC_INDEX_PUT || job->n < PART_POSITIONS || threads == 1) return false;
+  if (job->positions.size * w->width < PARTED_BYTES || job->stride <= 0) return false;
+  w->blocks = threads < MOST_PARTS ? threads : MOST_PARTS;
+  begin_all(ctx, job);
+  luc__parallel_for(ctx, w->blocks, 1, parts_piece, w);
+  return true;
+}
+
 /* ---- running ---- */
 
 /* Drops dimensions of size 1 and merges those that lie evenly in both memories. */
@@ -546,6 +587,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
   w.copy = movement_of(w.width)->copy;
   w.one = table_of(job->op, job->dtype, w.width);
   w.on_run = kernel_of(ctx, job->op, job->dtype);
+  if (each == 1 && run_parts(ctx, &w)) return !atomic_load_explicit(&w.bad, memory_order_relaxed);
   if (job->own)
     run_own(ctx, &w, along);
   else

@@ -18,6 +18,10 @@ static void offsets(int64_t *restrict out, const int64_t *restrict at, int64_t n
   for (int64_t i = 0; i < n; i++) out[i] = base + at[i] * stride + i * step;
 }
 
+static void within(int64_t *at, int64_t n, int64_t from, int64_t to, int64_t spare) {
+  for (int64_t i = 0; i < n; i++) at[i] = (at[i] >= from) & (at[i] < to) ? at[i] : spare;
+}
+
 /* KEEP is all ones where the mask is not set. */
 #define FILL(name, T)                                                                              \
   static void name(char *restrict data, const bool *restrict mask, int64_t n, const void *value) { \
@@ -53,6 +57,7 @@ static void fill_128(char *restrict data, const bool *restrict mask, int64_t n, 
 const luc_index_kernels LUC_ISA_NAME(luc__index) = {
     .in_range = in_range,
     .offsets = offsets,
+    .within = within,
     .fill = {fill_8, fill_16, fill_32, fill_64, fill_128},
     .bag_sum = {bag_sum_f32, bag_sum_f64},
     .bag_argmax = {bag_argmax_f32, bag_argmax_f64},

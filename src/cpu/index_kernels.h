@@ -11,6 +11,8 @@ typedef struct luc_index_kernels {
   /* out[i] = base + at[i] * stride + i * step */
   void (*offsets)(int64_t *out, const int64_t *at, int64_t n, int64_t base, int64_t stride,
                   int64_t step);
+  /* at[i] that is not of [from, to) becomes spare */
+  void (*within)(int64_t *at, int64_t n, int64_t from, int64_t to, int64_t spare);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
   /* out [dim] = the sum of table's rows at n places, for float and double */
   void (*bag_sum[2])(void *out, const void *table, const int64_t *rows, int64_t n, int64_t dim);

@@ -181,7 +181,7 @@ luc_status luc__grad_index_fill(luc_context *ctx, luc_backward *b) {
 
 /* Between flat, which is contiguous, at the positions and `dense`, a value for each. */
 static luc_status move_flat(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *flat,
-                            const luc_positions *p, luc_tensor *dense) {
+                            const luc_positions *p, luc_tensor *dense, bool fresh) {
   luc_index_job job = {.op = op,
                        .dtype = (luc_dtype)flat->dtype,
                        .indexed = flat->data,
@@ -190,7 +190,7 @@ static luc_status move_flat(luc_context *ctx, const char *who, luc_index_op op, 
                        .n = p->n,
                        .stride = 1,
                        .dense_step = 1};
-  return luc__index_move(ctx, who, &job, true);
+  return luc__index_move(ctx, who, &job, fresh);
 }
 
 luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -201,7 +201,7 @@ luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__positions(ctx, "take", index, t->numel, true, NULL, &p, &values));
   LUC_GO(luc__to_contiguous(ctx, t, &flat));
   LUC_GO(luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r));
-  LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r));
+  LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r, true));
 done:
   luc_tensor_release(ctx, flat);
   luc_tensor_release(ctx, values);
@@ -215,7 +215,9 @@ luc_status luc__grad_take(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *index = args[1].as.tensor, *source = args[2].as.tensor;
-  luc_tensor *values = NULL, *flat = NULL, *result = NULL;
+  luc_tensor *values = NULL, *flat = NULL, *result = NULL, *target;
+  const luc_index_op op = args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT;
+  const bool there = out->kind == LUC_TENSOR && luc__is_contiguous(self);
   luc_positions p;
   luc_status status = LUC_OK;
   LUC_GO(luc__same_dtype(ctx, "put", self, source, "source"));
@@ -224,14 +226,16 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
                      "put: expected source and index to have the same number of elements, but got "
                      "source.numel() = %lld, index.numel() = %lld",
                      (long long)source->numel, (long long)index->numel));
-  LUC_GO(luc__positions(ctx, "put", index, self->numel, true, NULL, &p, &values));
-  LUC_GO(luc__to_contiguous(ctx, source, &flat));
-  LUC_GO(luc__duplicate(ctx, self, &result));
-  LUC_GO(move_flat(ctx, "put", args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, result, &p, flat));
+  LUC_GO(luc__positions(ctx, "put", index, self->numel, true, there ? self : NULL, &p, &values));
+  LUC_GO(luc__may_overlap(source, self) ? luc__duplicate(ctx, source, &flat)
+                                        : luc__to_contiguous(ctx, source, &flat));
+  if (!there) LUC_GO(luc__duplicate(ctx, self, &result));
+  if (there) LUC_GO(luc__begin_write(ctx, "put", self, out, &target));
+  LUC_GO(move_flat(ctx, "put", op, there ? target : result, &p, flat, !there));
 done:
   luc_tensor_release(ctx, values);
   luc_tensor_release(ctx, flat);
-  return luc__give_or_release(ctx, "put", status, out, result);
+  return there ? status : luc__give_or_release(ctx, "put", status, out, result);
 }
 
 luc_status luc__grad_put(luc_context *ctx, luc_backward *b) {

@@ -75,7 +75,9 @@ static luc_status unpool(luc_context *ctx, const char *who, int spatial, luc_val
   luc_value values = luc_v_tensor(as_lines(&f, input, spatial, n));
   luc_value at = luc_v_tensor(as_lines(&f, indices, spatial, n));
   luc_tensor *y = luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(args[0], luc_v_ints(lines, lead + 1)));
-  y = luc__f_call(&f, LUC_OP_scatter, LUC_ARGS(luc_v_tensor(y), luc_v_int(-1), at, values));
+  if (f.status == LUC_OK)
+    f.status =
+        luc_call_inplace(ctx, LUC_OP_scatter, LUC_ARGS(luc_v_tensor(y), luc_v_int(-1), at, values));
   return luc__f_result(&f, luc__f_reshape(&f, y, input->ndim, sizes), out);
 }
 

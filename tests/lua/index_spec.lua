@@ -264,6 +264,23 @@ describe("large tensors", function()
 
   local function whole(size) return lucerna.randint(-9, 10, size, { dtype = lucerna.float32 }) end
 
+  it("are put into in place, also from what they hold", function()
+    local n = 300000
+    local x, ids = lucerna.arange(1.0, n + 1), lucerna.arange(n, 0, -1)
+    assert.is_true(x:clone():put_(ids, x):equal(x:flip(1)))
+    assert.is_true(x:clone():put_(ids - n - 1, x):equal(x:flip(1))) -- from the end
+    local own = x:clone()
+    assert.is_true(own:put_(ids, own):equal(x:flip(1)))
+    local turned = lucerna.arange(1.0, 7):view(2, 3):t()
+    turned:put_(lucerna.tensor { 2, 6 }, lucerna.tensor { 10.0, 20 })
+    assert.same({ { 1, 10 }, { 2, 5 }, { 3, 20 } }, turned:tolist())
+    ids[n] = n + 1
+    for _, accumulate in ipairs { false, true } do
+      assert.has_error(function() own:put_(ids, x, accumulate) end)
+      assert.is_true(own:equal(x:flip(1)))
+    end
+  end)
+
   for dim = 1, 2 do
     it("are gathered and scattered along dimension " .. dim, function()
       local x, ids, places = whole { ROWS, COLUMNS }, ids_along(dim)

@@ -86,6 +86,11 @@ local WORK = {
     sums = sums:index_add(1, rows, x[rows]):masked_fill(mask, 2) + x[mask]:sum()
     return sums:index_select(2, lucerna.randint(1, 9001, { 5000 }))
   end,
+  ["a long line, written"] = function() -- of equal places the last wins
+    local x, ids = randn({ 300000 }), lucerna.randint(1, 300001, { 300000 })
+    local signed = lucerna.where(ids:gt(150000), ids - 300001, ids)
+    return x:put(signed, randn({ 300000 })):index_copy(1, ids, randn({ 300000 }))
+  end,
   embedding = function()
     return nn.Embedding(3000, 64)(lucerna.randint(1, 3001, { 4000 }))
   end,
