@@ -36,6 +36,7 @@ typedef struct luc_conv_plan {
   int64_t k_step;         /* kernel elements gathered at a time */
   bool direct;            /* nothing is gathered, and ... */
   bool by_rows;           /* ... forward: each output row is a product */
+  bool patches;           /* columns: rows of the image are turned as they lie */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time */
 } luc_conv_plan;
 

@@ -39,6 +39,15 @@ static bool is_patches(const luc_conv_plan *p) {
   return true;
 }
 
+/* Rows of such that need no buffer, and are worth turning. */
+static bool is_turned(const luc_conv_plan *p) {
+  bool padded = false;
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++)
+    padded = padded || p->padding[d] > 0 || luc__conv_covered(p, d, p->out[d]) > p->in[d];
+  return is_patches(p) && !padded && p->dilation[2] == 1 && p->kernel[2] == p->stride[2] &&
+         p->stride[2] > 4;
+}
+
 /* Gathering takes as long as some 16 filters; the other ways lose that at the ends of rows, or in
  * tiles that add up their lanes (the weight's gradient), or in parts (the input's, if strided). */
 bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
@@ -61,6 +70,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   luc_conv_plan *p = &j->plan;
   luc__conv_plan_sizes(p, c);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
+  p->patches = is_turned(p);
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j->channel_chunks = luc__cuts(p->channels, CHANNELS);
   j->joined = p->pixels % 16 != 0 && p->pixels < 256;

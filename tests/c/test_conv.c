@@ -255,6 +255,11 @@ static void gathered_geometries(luc_context *ctx, luc_dtype dtype) {
     if (i % 5 == 4) c.spatial = 3, random_dimension(&c, 2, 4);
     check_conv(ctx, &c);
   }
+  /* Patches, with pixels that none has; gaps between their rows. */
+  luc_conv patches = square(dtype, 3, 10, 66, 23, 6, 6, 0),
+           apart = square(dtype, 2, 3, 64, 119, 7, 7, 0);
+  apart.kernel[0] = 3, apart.stride[0] = 4, apart.out[0] = 30;
+  check_conv(ctx, &patches), check_conv(ctx, &apart);
 }
 
 TEST("convolutions of small planes agree with naive loops") {
