@@ -38,12 +38,12 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
                                const void *a, void *b);
 /* The lower triangle of a becomes L of A = L L^T, the upper one zeros. */
 luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
-/* a symmetric, of which one triangle is read; it becomes the eigenvectors as columns. values [n],
- * ascending. */
-luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void *values,
-                     int32_t *info);
+/* a symmetric, of which one triangle is read; it becomes the eigenvectors as columns, if those are
+ * wanted. values [n], ascending. */
+luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, bool vectors, void *a,
+                     void *values, int32_t *info);
 /* Of any square matrices, also complex ones: values [n] and vectors [n, n] as columns of length 1,
- * both complex. */
+ * both complex; vectors may be NULL. */
 luc_status luc__eig(luc_context *ctx, luc_matrices s, const void *a, void *values, void *vectors,
                     int32_t *info);
 /* A = U diag(S) Vh; u [m, k], vh [k, n], k = min(m, n), or u [m, m] and vh [n, n] when full. u and

@@ -8,7 +8,7 @@
 typedef struct job {
   luc_lapack l;
   luc_matrices s;
-  bool upper, full;
+  bool upper, full, vectors;
   int64_t k; /* right hand sides */
   const void *from, *limit;
   void *a, *b, *u, *values, *vh;
@@ -62,22 +62,26 @@ static int eigh(const void *job_, int64_t i, char *block) {
   char *one = luc__lapack_at(&j->l, j->a, i * j->s.n * j->s.n);
   const char *part = j->upper ? "L" : "U"; /* of rows read as columns */
   memcpy(block, one, (size_t)(j->s.n * j->s.n) * j->l.item);
-  j->call.syevd("V", part, &n, block, &n, luc__lapack_at(&j->l, j->values, i * n), block + j->work,
-                &j->lwork, (int *)(block + j->iwork), &j->liwork, &j->info[i], 1, 1);
-  luc__lapack_turn(&j->l, one, block, n, n);
+  j->call.syevd(j->vectors ? "V" : "N", part, &n, block, &n,
+                luc__lapack_at(&j->l, j->values, i * n), block + j->work, &j->lwork,
+                (int *)(block + j->iwork), &j->liwork, &j->info[i], 1, 1);
+  if (j->vectors) luc__lapack_turn(&j->l, one, block, n, n);
   return j->info[i];
 }
 
-luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, void *a, void *values,
-                     int32_t *info) {
+/* Room for ormtr's blocks of reflections, which syevd's own answer leaves out. */
+enum { BLOCK = 64 };
+
+luc_status luc__eigh(luc_context *ctx, luc_matrices s, bool upper, bool vectors, void *a,
+                     void *values, int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "syevd", &j));
   int n = (int)s.n, query = -1, wrong = 0;
   double wanted = 0;
   j.call.syevd("V", "U", &n, a, &n, values, &wanted, &query, &j.liwork, &query, &wrong, 1, 1);
-  j.upper = upper, j.a = a, j.values = values, j.info = info;
-  j.lwork = luc__lapack_work(&j.l, &wanted), j.liwork = 3 + 5 * n;
+  j.upper = upper, j.vectors = vectors, j.a = a, j.values = values, j.info = info;
+  j.lwork = luc__lapack_work(&j.l, &wanted) + BLOCK * (n + BLOCK + 1), j.liwork = 3 + 5 * n;
   const size_t block = lay_out(&j, s.n * s.n);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s), block, eigh, &j);
 }
@@ -183,7 +187,7 @@ static void unpack_eig(const luc_lapack *l, int64_t n, const void *re, const voi
     sign = imaginary == 0 ? 0 : sign == 1 ? -1 : 1;
     luc__complex_put(l->f32, values, j, luc__number(l->f32, re, j), imaginary);
     int64_t first = (sign == -1 ? j - 1 : j) * n;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; vectors && i < n; i++) {
       double part = sign == 0 ? 0 : sign * luc__number(l->f32, vr, first + n + i);
       luc__complex_put(l->f32, vectors, i * n + j, luc__number(l->f32, vr, first + i), part);
     }
@@ -196,20 +200,21 @@ static int eig(const void *job_, int64_t i, char *block) {
   const int64_t square = j->s.n * j->s.n;
   const int n = (int)j->s.n, one = 1;
   const bool complex = luc__dtype_is_complex(j->s.dtype);
+  const char *right = j->vh ? "V" : "N";
   const size_t pair = complex ? j->l.item : 2 * j->l.item; /* of a complex number */
   char *vr = luc__lapack_at(&j->l, block, square), *work = block + j->work;
   char *re = luc__lapack_at(&j->l, vr, square),
        *im = luc__lapack_at(&j->l, re, n); /* or what a complex one wants */
   char *w = (char *)j->values + (size_t)(i * n) * pair,
-       *v = (char *)j->vh + (size_t)(i * square) * pair;
+       *v = j->vh ? (char *)j->vh + (size_t)(i * square) * pair : NULL;
   luc__lapack_turn(&j->l, block, luc__lapack_from(&j->l, j->from, i * square), n, n);
   if (complex) {
-    j->call.geev_complex("N", "V", &n, block, &n, w, NULL, &one, vr, &n, work, &j->lwork, re,
+    j->call.geev_complex("N", right, &n, block, &n, w, NULL, &one, vr, &n, work, &j->lwork, re,
                          &j->info[i], 1, 1);
-    luc__lapack_turn(&j->l, v, vr, n, n);
+    if (v) luc__lapack_turn(&j->l, v, vr, n, n);
   } else {
-    j->call.geev("N", "V", &n, block, &n, re, im, NULL, &one, vr, &n, work, &j->lwork, &j->info[i],
-                 1, 1);
+    j->call.geev("N", right, &n, block, &n, re, im, NULL, &one, vr, &n, work, &j->lwork,
+                 &j->info[i], 1, 1);
     unpack_eig(&j->l, n, re, im, vr, w, v);
   }
   return j->info[i];

@@ -4,21 +4,22 @@
 #include "ops/linalg.h"
 #include "ops/rows.h"
 
-/* eig(A) -> eigenvalues, eigenvectors */
-luc_status luc__run_linalg_eig(luc_context *ctx, luc_value *args, luc_value *out) {
+/* eig(A) -> eigenvalues, eigenvectors (NULL: only the values) */
+static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values_out,
+                      luc_tensor **vectors_out) {
   luc_tensor *a = NULL, *values = NULL, *vectors = NULL, *info = NULL;
   luc_status status;
-  LUC_TRY(luc__need_any_matrices(ctx, "A", args[0].as.tensor, true));
-  luc_dtype dtype = luc__dtype_to_complex((luc_dtype)args[0].as.tensor->dtype);
-  LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
-  LUC_GO(luc__tensor_empty_like(ctx, a, dtype, &vectors));
+  LUC_TRY(luc__need_any_matrices(ctx, "A", input, true));
+  luc_dtype dtype = luc__dtype_to_complex((luc_dtype)input->dtype);
+  LUC_GO(luc__to_contiguous(ctx, input, &a));
+  if (vectors_out) LUC_GO(luc__tensor_empty_like(ctx, a, dtype, &vectors));
   LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &a->sizes[a->ndim - 1], &values));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(
-      luc__eig(ctx, luc__matrices(a), a->data, values->data, vectors->data, (int32_t *)info->data));
+  LUC_GO(luc__eig(ctx, luc__matrices(a), a->data, values->data, vectors ? vectors->data : NULL,
+                  (int32_t *)info->data));
   LUC_GO(luc__check_info(ctx, info, LUC_LA_EIGEN));
-  out[0] = luc_v_tensor(values);
-  out[1] = luc_v_tensor(vectors);
+  *values_out = values;
+  if (vectors_out) *vectors_out = vectors;
   values = vectors = NULL;
 done:
   luc_tensor_release(ctx, a);
@@ -26,6 +27,14 @@ done:
   luc_tensor_release(ctx, vectors);
   luc_tensor_release(ctx, info);
   return status;
+}
+
+luc_status luc__run_linalg_eig(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *values = NULL, *vectors = NULL;
+  LUC_TRY(eig(ctx, args[0].as.tensor, &values, &vectors));
+  out[0] = luc_v_tensor(values);
+  out[1] = luc_v_tensor(vectors);
+  return LUC_OK;
 }
 
 /* The diagonal of V^H gV is imaginary where the loss depends on a factor that V is free in. */
@@ -68,5 +77,10 @@ luc_status luc__grad_linalg_eig(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_linalg_eigvals(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
+  if (luc__values_alone(ctx, args[0].as.tensor)) {
+    luc_tensor *values = NULL;
+    f.status = eig(ctx, args[0].as.tensor, &values, NULL);
+    return luc__f_result(&f, luc__f_own(&f, values), out);
+  }
   return luc__f_result(&f, luc__f1(&f, LUC_OP_linalg_eig, args[0].as.tensor), out);
 }

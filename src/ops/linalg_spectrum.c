@@ -9,8 +9,9 @@
 
 /* ---- eigh ---- */
 
-/* eigh(A, UPLO) -> eigenvalues, eigenvectors */
-luc_status luc__run_linalg_eigh(luc_context *ctx, luc_value *args, luc_value *out) {
+/* eigh(A, UPLO) -> eigenvalues, eigenvectors (NULL: only the values) */
+static luc_status eigh(luc_context *ctx, luc_value *args, luc_tensor **values_out,
+                       luc_tensor **vectors_out) {
   luc_tensor *a = args[0].as.tensor, *values = NULL, *vectors = NULL, *info = NULL;
   const char *part = args[1].as.string;
   luc_status status;
@@ -21,17 +22,25 @@ luc_status luc__run_linalg_eigh(luc_context *ctx, luc_value *args, luc_value *ou
   LUC_GO(luc__duplicate(ctx, a, &vectors));
   LUC_GO(luc__batch_empty(ctx, a, (luc_dtype)a->dtype, 1, &a->sizes[a->ndim - 1], &values));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__eigh(ctx, luc__matrices(vectors), upper, vectors->data, values->data,
-                   (int32_t *)info->data));
+  LUC_GO(luc__eigh(ctx, luc__matrices(vectors), upper, vectors_out != NULL, vectors->data,
+                   values->data, (int32_t *)info->data));
   LUC_GO(luc__check_info(ctx, info, LUC_LA_EIGEN));
-  out[0] = luc_v_tensor(values);
-  out[1] = luc_v_tensor(vectors);
-  values = vectors = NULL;
+  *values_out = values;
+  values = NULL;
+  if (vectors_out) *vectors_out = vectors, vectors = NULL;
 done:
   luc_tensor_release(ctx, values);
   luc_tensor_release(ctx, vectors);
   luc_tensor_release(ctx, info);
   return status;
+}
+
+luc_status luc__run_linalg_eigh(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *values = NULL, *vectors = NULL;
+  LUC_TRY(eigh(ctx, args, &values, &vectors));
+  out[0] = luc_v_tensor(values);
+  out[1] = luc_v_tensor(vectors);
+  return LUC_OK;
 }
 
 /* x[j] - x[i] with ones on the diagonal, to divide by. */
@@ -63,6 +72,11 @@ luc_status luc__grad_linalg_eigh(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_linalg_eigvalsh(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
+  if (luc__values_alone(ctx, args[0].as.tensor)) {
+    luc_tensor *values = NULL;
+    f.status = eigh(ctx, args, &values, NULL);
+    return luc__f_result(&f, luc__f_own(&f, values), out);
+  }
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_linalg_eigh, LUC_ARGS(args[0], args[1])), out);
 }
 
@@ -82,27 +96,27 @@ static void identities(luc_tensor *t) {
     }
 }
 
-/* svd(A, full_matrices) -> U, S, Vh */
-luc_status luc__run_linalg_svd(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *input = args[0].as.tensor, *a = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
-  bool full = args[1].as.i != 0;
+/* svd(A, full_matrices) -> U, S, Vh; without `vectors` only S. */
+static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vectors,
+                      luc_tensor **out) {
+  luc_tensor *a = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
   luc_status status;
   LUC_TRY(luc__need_matrices(ctx, "A", input, false));
   luc_dtype dtype = (luc_dtype)input->dtype;
   int64_t m = input->sizes[input->ndim - 2], n = input->sizes[input->ndim - 1];
   int64_t k = m < n ? m : n;
   LUC_GO(luc__duplicate(ctx, input, &a));
-  LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, full ? m : k}, &u));
   LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &k, &s));
-  LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){full ? n : k, n}, &vh));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__svd(ctx, luc__matrices(a), full, a->data, u->data, s->data, vh->data,
-                  (int32_t *)info->data));
+  if (vectors) {
+    LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, full ? m : k}, &u));
+    LUC_GO(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){full ? n : k, n}, &vh));
+  }
+  LUC_GO(luc__svd(ctx, luc__matrices(a), full, a->data, u ? u->data : NULL, s->data,
+                  vh ? vh->data : NULL, (int32_t *)info->data));
   LUC_GO(luc__check_info(ctx, info, LUC_LA_SINGULAR));
-  if (k == 0 && full) identities(m > 0 ? u : vh);
-  out[0] = luc_v_tensor(u);
-  out[1] = luc_v_tensor(s);
-  out[2] = luc_v_tensor(vh);
+  if (k == 0 && full && vectors) identities(m > 0 ? u : vh);
+  out[0] = u, out[1] = s, out[2] = vh;
   u = s = vh = NULL;
 done:
   luc_tensor_release(ctx, a);
@@ -111,6 +125,13 @@ done:
   luc_tensor_release(ctx, vh);
   luc_tensor_release(ctx, info);
   return status;
+}
+
+luc_status luc__run_linalg_svd(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *parts[3] = {NULL};
+  LUC_TRY(svd(ctx, args[0].as.tensor, args[1].as.i != 0, true, parts));
+  for (int i = 0; i < 3; i++) out[i] = luc_v_tensor(parts[i]);
+  return LUC_OK;
 }
 
 /* What turns of U and V pass on: [k, k] between U and Vh; skew(X) = X - X^T. */
@@ -169,7 +190,11 @@ static luc_tensor *thin(luc_formula *f, luc_tensor *a, luc_tensor **s, luc_tenso
 }
 
 static luc_tensor *singular_values(luc_formula *f, luc_tensor *a) {
-  luc_tensor *s, *vh;
+  luc_tensor *s, *vh, *parts[3] = {NULL};
+  if (f->status == LUC_OK && luc__values_alone(f->ctx, a)) {
+    f->status = svd(f->ctx, a, false, false, parts);
+    return luc__f_own(f, parts[1]);
+  }
   thin(f, a, &s, &vh);
   return s;
 }
@@ -225,7 +250,7 @@ static luc_tensor *counted(luc_formula *f, luc_tensor *s, const luc_tensor *a,
 }
 
 static luc_tensor *absolute_eigenvalues(luc_formula *f, luc_tensor *a) {
-  return luc__f1(f, LUC_OP_abs, luc__f1(f, LUC_OP_linalg_eigh, a));
+  return luc__f1(f, LUC_OP_abs, luc__f1(f, LUC_OP_linalg_eigvalsh, a));
 }
 
 /* matrix_rank(A, tol, hermitian, atol, rtol) */

@@ -180,6 +180,28 @@ describe("linalg", function()
     assert.has_error(function() linalg.solve(lucerna.zeros(2, 2), lucerna.zeros(2, 0)) end)
   end)
 
+  it("gives the same values with vectors and alone, and their gradients", function()
+    for _, shape in ipairs {{3, 0, 0}, {2, 1, 1}, {3, 5, 5}, {40, 40}} do
+      local a = random(table.unpack(shape))
+      local symmetric, leaf = a + a.mT, a:clone():requires_grad_()
+      local _, s = linalg.svd(a)
+      parity.close(linalg.svdvals(a), s)
+      parity.close(linalg.svdvals(leaf), s)
+      parity.close(linalg.eigvalsh(symmetric), (linalg.eigh(symmetric)))
+      parity.close(linalg.eigvalsh(symmetric, "U"), (linalg.eigh(symmetric, "U")))
+      local function sorted(v) return lucerna.sort(lucerna.real(v), -1) end
+      parity.close(sorted(linalg.eigvals(a)), sorted((linalg.eig(a))))
+      parity.close(sorted(linalg.eigvals(lucerna.complex(a, a))),
+        sorted((linalg.eig(lucerna.complex(a, a)))))
+    end
+    local a = random(4, 3)
+    parity.close(lucerna.func.vmap(linalg.svdvals)(lucerna.stack {a, a * 2}),
+      lucerna.stack {linalg.svdvals(a), linalg.svdvals(a) * 2})
+    parity.gradcheck(linalg.svdvals, {parity.leaf({4, 3})})
+    parity.gradcheck(function(x) return linalg.eigvalsh(x + x.mT) end, {parity.leaf({3, 3})})
+    assert.is_true(linalg.svdvals(parity.leaf({3, 3})).requires_grad)
+  end)
+
   it("reads only the triangle it is told to", function()
     local a = random(3, 3)
     parity.close(linalg.eigvalsh(a), linalg.eigvalsh(a:tril() + a:tril(-1).mT))
