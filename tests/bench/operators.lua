@@ -526,6 +526,45 @@ rows [[
   nn.MaxUnpool2d(2)(f32(4, 64, 28, 28), pooled(4, 64, 56, 56))
 ]]
 
+-- ---- convolutions ----
+
+family = "convolutions"
+-- Layers of known nets: AlexNet, Inception, ResNeXt, MobileNet, ConvNeXt, ViT, R3D, DQN, SRCNN,
+-- LeNet, DCGAN, U-Net, HiFi-GAN, WaveNet, Whisper, wav2vec 2.0, speech commands.
+rows [[
+  nn.Conv2d(3, 64, 11, {stride = 4, padding = 2})(w(4, 3, 224, 224))
+  nn.Conv2d(64, 192, 5, {padding = 2})(w(4, 64, 27, 27))
+  nn.Conv2d(3, 64, 7, {stride = 2, padding = 3})(f32(1, 3, 224, 224))
+  nn.Conv2d(3, 32, 3, {stride = 2})(w(1, 3, 299, 299))
+  nn.Conv2d(128, 192, list(1, 7), {padding = list(0, 3)})(w(4, 128, 17, 17))
+  nn.Conv2d(256, 256, 3, {stride = 2, padding = 1, groups = 32})(w(4, 256, 28, 28))
+  nn.Conv2d(64, 64, 3, {stride = 2, padding = 1, groups = 4})(w(4, 64, 56, 56))
+  nn.Conv2d(3, 32, 3, {stride = 2, padding = 1})(f32(4, 3, 224, 224))
+  nn.Conv2d(16, 96, 1)(w(4, 16, 112, 112))
+  nn.Conv2d(96, 4, 1)(w(4, 96, 1, 1))
+  nn.Conv2d(3, 96, 4, {stride = 4})(w(4, 3, 224, 224))
+  nn.Conv2d(768, 768, 7, {padding = 3, groups = 768})(w(4, 768, 7, 7))
+  nn.Conv2d(3, 768, 16, {stride = 16})(w(1, 3, 224, 224))
+  nn.Conv3d(3, 64, list(3, 7, 7), {stride = list(1, 2, 2), padding = 3})(w(1, 3, 8, 56, 56))
+  nn.Conv3d(16, 32, 3, {stride = 2, padding = 1})(w(2, 16, 16, 28, 28))
+  nn.Conv2d(64, 64, 3, {stride = 3})(w(4, 64, 56, 56))
+  nn.Conv2d(4, 32, 8, {stride = 4})(w(32, 4, 84, 84))
+  nn.Conv2d(64, 64, 3)(w(32, 64, 9, 9))
+  nn.Conv2d(1, 64, 9, {padding = 4})(w(1, 1, 96, 96))
+  nn.Conv2d(6, 16, 5)(w(64, 6, 14, 14))
+  nn.Conv2d(16, 120, 5)(w(64, 16, 5, 5))
+  nn.Conv2d(64, 1, 1)(w(4, 64, 56, 56))
+  nn.Conv2d(512, 64, 3, {padding = 12, dilation = 12})(w(1, 512, 28, 28))
+  nn.Conv2d(512, 1, 4)(w(16, 512, 4, 4))
+  nn.ConvTranspose2d(100, 512, 4)(w(16, 100, 1, 1))
+  nn.ConvTranspose2d(128, 64, 2, {stride = 2})(w(1, 128, 64, 64))
+  nn.ConvTranspose1d(256, 128, 16, {stride = 8, padding = 4})(w(1, 256, 128))
+  nn.Conv1d(64, 128, 2, {dilation = 16})(w(4, 64, 4000))
+  nn.Conv1d(80, 384, 3, {padding = 1})(w(1, 80, 3000))
+  nn.Conv1d(1, 512, 10, {stride = 5})(w(1, 1, 16000))
+  nn.Conv1d(1, 32, 80, {stride = 4, padding = 38})(w(4, 1, 16000))
+]]
+
 -- ---- products and linear algebra ----
 
 family = "linalg"
