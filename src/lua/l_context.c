@@ -166,12 +166,13 @@ static int trim_memory(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 /* ---- scope ---- */
 
-/* What ends a scope; user values: its tensors (weak), the table of the scope around it. */
-typedef struct scope {
+/* What ends a scope; user values: its tensors (weak), the table of the scope around it. One is kept
+ * for scope after scope; those inside others have their own. */
+typedef struct luc_l_scope {
   luc_l_state *st;
+  struct luc_l_scope *outer;
   lua_Integer outer_count;
   bool done;
-  bool large; /* its table has grown */
 } scope;
 
 enum { LARGE_SCOPE = 1024 };
@@ -201,11 +202,18 @@ static bool is_kept(lua_State *L, int kept) {
   return found;
 }
 
-/* The scope around is the running one again; its table is on top of the stack. */
-static void restore_outer(lua_State *L, luc_l_state *st, scope *s) {
-  lua_pushvalue(L, -1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
-  st->scopes--;
+/* The scope around is the running one again; pushes its table, or nil where there is none: then the
+ * kept guard's stays where it is. One that has grown is not kept: the collector looks through it. */
+static void restore_outer(lua_State *L, luc_l_state *st, scope *s, int guard) {
+  if (--st->scopes) {
+    lua_getiuservalue(L, guard, 2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
+  } else {
+    lua_pushnil(L);
+  }
+  if (st->guard == s && st->scope_count > LARGE_SCOPE) st->guard = NULL;
+  st->scope = st->scopes || st->guard != s ? s->outer : s;
   st->scope_count = s->outer_count;
   s->done = true;
 }
@@ -219,11 +227,9 @@ static void leave(lua_State *L, int guard, int kept) {
   luc_l_state *st = s->st;
   if (s->done || !st->ctx) return;
   lua_Integer n = st->scope_count;
-  s->large |= n > LARGE_SCOPE;
   lua_getiuservalue(L, guard, 1);
-  lua_getiuservalue(L, guard, 2);
+  restore_outer(L, st, s, guard);
   int outer = lua_gettop(L);
-  restore_outer(L, st, s);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, outer - 1, i);
     luc_l_box *box = luc_l_tobox(L, -1);
@@ -240,13 +246,9 @@ static void leave(lua_State *L, int guard, int kept) {
   lua_settop(L, outer - 2);
 }
 
-/* The guard serves the next scope, unless its table is large, which the collector looks through. */
 static int scope_close(lua_State *L) {
   lua_settop(L, 1);
   leave(L, 1, 0);
-  scope *s = lua_touserdata(L, 1);
-  if (!s->st->ctx || s->large) return 0;
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &s->st->keys[LUC_L_GUARD]);
   return 0;
 }
 
@@ -258,40 +260,42 @@ static void push_weak_table(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-static void push_new_guard(lua_State *L, luc_l_state *st) {
+static scope *push_new_guard(lua_State *L, luc_l_state *st) {
   scope *s = lua_newuserdatauv(L, sizeof *s, 2);
-  *s = (scope){st, 0, true, false};
+  *s = (scope){.st = st, .done = true};
   push_weak_table(L);
   lua_setiuservalue(L, -2, 1);
   luc_l_get(L, st, LUC_L_SCOPE_META);
   lua_setmetatable(L, -2);
+  if (st->guard) return s;
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_GUARD]);
+  return st->guard = s;
 }
 
-/* Pushes a guard that no scope uses: the last one's, where that is over. */
 static scope *push_guard(lua_State *L, luc_l_state *st) {
+  if (!st->guard || !st->guard->done) return push_new_guard(L, st);
   luc_l_get(L, st, LUC_L_GUARD);
-  scope *s = lua_touserdata(L, -1);
-  if (!s) {
-    lua_pop(L, 1);
-    push_new_guard(L, st);
-    return lua_touserdata(L, -1);
-  }
-  lua_pushboolean(L, false);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_GUARD]);
-  return s;
+  return st->guard;
 }
 
 /* Puts a guard below the arguments and makes its scope the running one. */
 static void enter(lua_State *L, luc_l_state *st) {
   scope *s = push_guard(L, st);
-  s->outer_count = st->scope_count;
-  luc_l_get(L, st, LUC_L_SCOPE);
-  lua_setiuservalue(L, -2, 2);
+  if (st->scopes) {
+    luc_l_get(L, st, LUC_L_SCOPE);
+    lua_setiuservalue(L, -2, 2);
+  }
   lua_insert(L, 1);
   lua_toclose(L, 1);
-  lua_getiuservalue(L, 1, 1);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
+  if (st->scope != s) {
+    lua_getiuservalue(L, 1, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
+  }
+  s->outer = st->scopes ? st->scope : NULL;
+  s->outer_count = st->scope_count;
   s->done = false;
+  st->scope = s;
   st->scopes++;
   st->scope_count = 0;
 }

@@ -24,7 +24,7 @@ enum {
   LUC_L_CALLBACKS, /* strong: id -> Lua function that the core may call */
   LUC_L_NONE,      /* lucerna.none */
   LUC_L_SCOPE,     /* tensors made in the running lucerna.scope */
-  LUC_L_GUARD,     /* what the next scope is ended by, or false */
+  LUC_L_GUARD,     /* what ends one scope after another */
   LUC_L_GENERATOR_META,
   LUC_L_MODE_META,
   LUC_L_REGION_META, /* of autocast */
@@ -81,10 +81,12 @@ struct luc_l_state {
   struct luc_l_hold *hold; /* the one in LUC_L_HOLD, or NULL */
   bool holds;              /* it is in use */
   luc_l_pace pace;
-  int scopes;              /* running lucerna.scope calls */
-  lua_Integer scope_count; /* tensors noted by the innermost */
-  size_t owned;            /* callbacks in LUC_L_OWNERS */
-  size_t owned_limit;      /* so many are reason for a full collection */
+  int scopes;                /* running lucerna.scope calls */
+  struct luc_l_scope *scope; /* whose table is in LUC_L_SCOPE, or NULL */
+  struct luc_l_scope *guard; /* the one in LUC_L_GUARD, or NULL */
+  lua_Integer scope_count;   /* tensors noted by the innermost */
+  size_t owned;              /* callbacks in LUC_L_OWNERS */
+  size_t owned_limit;        /* so many are reason for a full collection */
   lua_CFunction collectgarbage;
   bool probing; /* l_cycles.c: they hang on objects, and are not in LUC_L_CALLBACKS */
   luc_l_schema *schemas;

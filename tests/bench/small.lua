@@ -1,6 +1,7 @@
 -- Benchmarks of single calls on tensors of a few elements: what the binding, the parser of
 -- arguments and the door cost for each kind of call. A benchmark is its code; small.py has the
--- same in Python. None may cost more than half of PyTorch's.
+-- same in Python. None may cost more than half of PyTorch's; those of EVEN, whose floor is Lua's
+-- own (a call of C, a table) or which do much at once, no more than PyTorch's.
 
 local CODE = {
   -- unary, binary, comparisons
@@ -27,6 +28,22 @@ local CODE = {
   "zeros(4)", "zeros({4}, {dtype = float64})", "tensor{1.0, 2.0, 3.0, 4.0}", "x:to(float64)",
 }
 
+local EVEN = {
+  -- questions, and what gives its argument back
+  "x:numel()", "x:size()", "x:size(1)", "x.shape", "x.dtype", "x.requires_grad", "x:contiguous()",
+  "x:positive()", "x:float()", "x:to('cpu')", "x:equal(y)", "m:trace()",
+  -- tables
+  "x:tolist()", "thousand:tolist()", "tensor(numbers)", "tensor(rows)", "tostring(m)",
+  -- modules
+  "nn.Linear(4, 4)", "nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU())",
+  "net:state_dict()", "net:load_state_dict(state)", "for _ in net:parameters() do end",
+  "net:zero_grad()", "net:train()", "tostring(net)",
+  -- training
+  "leaf:sum():backward()", "F.nll_loss(m, target)", "sgd:step()", "adam:step()", "adam:zero_grad()",
+  "adam:state_dict()", "optim.SGD(six, {lr = 0.1})", "optim.Adam(six)", "optim.LBFGS(six)",
+  "optim.Adam(net:parameters())", "for _ in loader do end",
+}
+
 local SETUP = [[
 local lucerna = ...
 local F, cat, stack, where = lucerna.nn.functional, lucerna.cat, lucerna.stack, lucerna.where
@@ -35,8 +52,25 @@ local x, y, m, s = lucerna.rand(4), lucerna.rand(4), lucerna.rand(4, 4), lucerna
 local ids, mask = tensor{1, 3}, tensor{true, false, true, false}
 local image, w, b = lucerna.rand(1, 1, 5, 5), lucerna.rand(2, 1, 3, 3), lucerna.rand(2)
 local target = tensor{1, 2, 3, 4}
+local nn, optim = lucerna.nn, lucerna.optim
+local function linears(n)
+  local net = nn.Sequential()
+  for _ = 1, n do net:append(nn.Linear(4, 4)) end
+  return net
+end
+local net, state, params, six, leaf = linears(25), linears(25):state_dict(), {}, {}, nn.Parameter(x)
+for p in linears(10):parameters() do
+  p.grad = lucerna.rand_like(p)
+  params[#params + 1] = p
+end
+for i = 1, 6 do six[i] = nn.Parameter(lucerna.rand(4)) end
+local sgd, adam = optim.SGD(params, {lr = 1e-3}), optim.Adam(params)
+local loader = lucerna.data.DataLoader{
+  lucerna.data.TensorDataset(lucerna.rand(1000, 4), lucerna.rand(1000)), batch_size = 32}
+local thousand, rows = lucerna.rand(1000), lucerna.rand(100, 10):tolist()
+local numbers = thousand:tolist()
 return function(n)
-  lucerna.no_grad(function()
+  lucerna.set_grad_enabled(%s, function()
     for _ = 1, n do
       %s
     end
@@ -44,11 +78,19 @@ return function(n)
 end]]
 
 local cases = {}
-for i, code in ipairs(CODE) do
-  local assigns = code:find("] = ", 1, true)
-  cases[i] = {
-    name = code, unit = "ns", ratio = 2,
-    setup = assert(load(SETUP:format((assigns and "" or "local _ = ") .. code), "=" .. code)),
-  }
+
+local function add(list, ratio)
+  for _, code in ipairs(list) do
+    local statement = code:find("] = ", 1, true) or code:find("^for ")
+    local trains = tostring(code:find("backward", 1, true) ~= nil)
+    cases[#cases + 1] = {
+      name = code, unit = "ns", ratio = ratio,
+      setup = assert(load(
+        SETUP:format(trains, (statement and "" or "local _ = ") .. code), "=" .. code)),
+    }
+  end
 end
+
+add(CODE, 2)
+add(EVEN, 1)
 return cases

@@ -55,6 +55,43 @@ CODE = {
     "zeros({4}, {dtype = float64})": "torch.zeros((4,), dtype=torch.float64)",
     "tensor{1.0, 2.0, 3.0, 4.0}": "torch.tensor([1.0, 2.0, 3.0, 4.0])",
     "x:to(float64)": "x.to(torch.float64)",
+    "x:numel()": "x.numel()",
+    "x:size()": "x.size()",
+    "x:size(1)": "x.size(0)",
+    "x.shape": "x.shape",
+    "x.dtype": "x.dtype",
+    "x.requires_grad": "x.requires_grad",
+    "x:contiguous()": "x.contiguous()",
+    "x:positive()": "x.positive()",
+    "x:float()": "x.float()",
+    "x:to('cpu')": "x.to('cpu')",
+    "x:equal(y)": "x.equal(y)",
+    "m:trace()": "m.trace()",
+    "x:tolist()": "x.tolist()",
+    "thousand:tolist()": "thousand.tolist()",
+    "tensor(numbers)": "torch.tensor(numbers)",
+    "tensor(rows)": "torch.tensor(rows)",
+    "tostring(m)": "str(m)",
+    "nn.Linear(4, 4)": "nn.Linear(4, 4)",
+    "nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU())":
+        "nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU())",
+    "net:state_dict()": "net.state_dict()",
+    "net:load_state_dict(state)": "net.load_state_dict(state)",
+    "for _ in net:parameters() do end": "for _ in net.parameters(): pass",
+    "net:zero_grad()": "net.zero_grad()",
+    "net:train()": "net.train()",
+    "tostring(net)": "str(net)",
+    "leaf:sum():backward()": "leaf.sum().backward()",
+    "F.nll_loss(m, target)": "F.nll_loss(m, target)",
+    "sgd:step()": "sgd.step()",
+    "adam:step()": "adam.step()",
+    "adam:zero_grad()": "adam.zero_grad()",
+    "adam:state_dict()": "adam.state_dict()",
+    "optim.SGD(six, {lr = 0.1})": "optim.SGD(six, lr=0.1)",
+    "optim.Adam(six)": "optim.Adam(six)",
+    "optim.LBFGS(six)": "optim.LBFGS(six)",
+    "optim.Adam(net:parameters())": "optim.Adam(net.parameters())",
+    "for _ in loader do end": "for _ in loader: pass",
 }
 
 SETUP = """
@@ -63,19 +100,34 @@ x, y, m, s = torch.rand(4), torch.rand(4), torch.rand(4, 4), torch.tensor(1.0)
 ids, mask = torch.tensor([0, 2]), torch.tensor([True, False, True, False])
 image, w, b = torch.rand(1, 1, 5, 5), torch.rand(2, 1, 3, 3), torch.rand(2)
 target = torch.tensor([0, 1, 2, 3])
-def make(torch, F, x, y, m, s, ids, mask, image, w, b, target):
+nn, optim = torch.nn, torch.optim
+def linears(n):
+    return nn.Sequential(*[nn.Linear(4, 4) for _ in range(n)])
+net, state, params = linears(25), linears(25).state_dict(), list(linears(10).parameters())
+for p in params:
+    p.grad = torch.rand_like(p)
+six, leaf = [nn.Parameter(torch.rand(4)) for _ in range(6)], nn.Parameter(x)
+sgd, adam = optim.SGD(params, lr=1e-3), optim.Adam(params)
+loader = torch.utils.data.DataLoader(
+    torch.utils.data.TensorDataset(torch.rand(1000, 4), torch.rand(1000)), batch_size=32)
+thousand, rows = torch.rand(1000), torch.rand(100, 10).tolist()
+numbers = thousand.tolist()
+def make(NAMES):
     def run(n):
-        with torch.no_grad():
+        with torch.set_grad_enabled(TRAINS):
             for _ in range(n):
-                %s
+                CODE
     return run
-run = make(torch, F, x, y, m, s, ids, mask, image, w, b, target)
+run = make(NAMES)
 """
+NAMES = ("torch, F, nn, optim, x, y, m, s, ids, mask, image, w, b, target, leaf, net, state, six, "
+         "sgd, adam, loader, thousand, rows, numbers")
 
 
 def run_of(name):
     import torch
 
     scope = {"torch": torch}
-    exec(SETUP % CODE[name], scope)
+    setup = SETUP.replace("NAMES", NAMES).replace("TRAINS", str("backward" in name))
+    exec(setup.replace("CODE", CODE[name]), scope)
     return scope["run"]
