@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local none = core.none
+local NOTHING = {}
 
 local function distance(a, b)
   local row = {}
@@ -34,6 +35,11 @@ end
 --- arguments(who, names, ...) returns the values in the order of names. Errors are raised at the
 -- line of the user's code. A last table with string keys holds keyword arguments.
 return function(who, names, ...)
+  local first = ...
+  if select("#", ...) < 2 and names[1] and not is_keywords(first) then -- takes no memory
+    if first == none then first = nil end
+    return first, table.unpack(NOTHING, 1, #names - 1)
+  end
   local given = table.pack(...)
   local values = {}
   local keywords = given.n > 0 and is_keywords(given[given.n]) and given[given.n]

@@ -202,8 +202,9 @@ static bool is_kept(lua_State *L, int kept) {
   return found;
 }
 
-/* The scope around is the running one again; pushes its table, or nil where there is none: then the
- * kept guard's stays where it is. One that has grown is not kept: the collector looks through it. */
+/* The scope around is the running one again; pushes its table, or nil where there is none: then
+ * that of the kept guard stays where it is. One that has grown is not kept: the collector looks
+ * through it. */
 static void restore_outer(lua_State *L, luc_l_state *st, scope *s, int guard) {
   if (--st->scopes) {
     lua_getiuservalue(L, guard, 2);
