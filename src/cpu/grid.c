@@ -44,6 +44,7 @@ static size_t rows_bytes(const luc_grid_job *j) {
 
 typedef struct turning {
   const luc_grid_job *job;
+  bool back;
   const char *from;
   char *to;
 } turning;
@@ -67,47 +68,36 @@ static tile find_tile(const luc_grid_job *j, int64_t i) {
                 .last = last};
 }
 
-static void planes_to_rows(void *arg, int64_t begin, int64_t end) {
+static void turn_tiles(void *arg, int64_t begin, int64_t end) {
   const turning *t = arg;
   const luc_grid_job *j = t->job;
-  const int64_t step = j->pitch * j->size, channels = j->g->channels;
+  const int64_t step = j->pitch * j->size, line = j->cells * j->size, channels = j->g->channels;
   for (int64_t i = begin; i < end; i++) {
     const tile at = find_tile(j, i);
-    const char *from = t->from + at.plane;
-    char *to = t->to + at.row;
+    const char *from = t->from + (t->back ? at.row : at.plane);
+    char *to = t->to + (t->back ? at.plane : at.row);
     if (j->pitch == LUC_GRID_PIXEL)
-      j->kernels->to_pixels(to, from, j->cells, channels, at.n);
+      (t->back ? j->kernels->from_pixels : j->kernels->to_pixels)(to, from, j->cells, channels,
+                                                                  at.n);
+    else if (t->back)
+      j->turn(to, line, from, step, channels, at.n, false);
     else
-      j->turn(to, step, from, j->cells * j->size, at.n, channels, false);
-    if (at.last) memset(to + at.n * step, 0, (size_t)step);
+      j->turn(to, step, from, line, at.n, channels, false);
+    if (at.last && !t->back) memset(to + at.n * step, 0, (size_t)step);
   }
 }
 
-static void rows_to_planes(void *arg, int64_t begin, int64_t end) {
-  const turning *t = arg;
-  const luc_grid_job *j = t->job;
-  const int64_t step = j->pitch * j->size, channels = j->g->channels;
-  for (int64_t i = begin; i < end; i++) {
-    const tile at = find_tile(j, i);
-    const char *from = t->from + at.row;
-    char *to = t->to + at.plane;
-    if (j->pitch == LUC_GRID_PIXEL)
-      j->kernels->from_pixels(to, from, j->cells, channels, at.n);
-    else
-      j->turn(to, j->cells * j->size, from, step, channels, at.n, false);
-  }
-}
-
-static void turn_all(luc_context *ctx, turning *t, luc_range_fn fn) {
-  const luc_grid *g = t->job->g;
-  luc__parallel_for(ctx, g->batch * tiles_of(t->job), PIECE_WORK / (TILE * g->channels) + 1, fn, t);
+static void turn_all(luc_context *ctx, const luc_grid_job *j, bool back, const void *from,
+                     void *to) {
+  turning t = {j, back, from, to};
+  luc__parallel_for(ctx, j->g->batch * tiles_of(j), PIECE_WORK / (TILE * j->g->channels) + 1,
+                    turn_tiles, &t);
 }
 
 /* The images as rows, in memory of the caller's; NULL if there is none. */
 static void *make_rows(luc_context *ctx, const luc_grid_job *j, size_t bytes) {
   void *rows = luc__alloc(ctx, bytes);
-  turning t = {j, j->g->x, rows};
-  if (rows) turn_all(ctx, &t, planes_to_rows);
+  if (rows) turn_all(ctx, j, false, j->g->x, rows);
   return rows;
 }
 
@@ -153,8 +143,7 @@ luc_status luc__grid_sample_backward(luc_context *ctx, const luc_grid *g, const 
     luc__parallel_for(ctx, g->batch, 1, images_backward, &j);
   else
     luc__parallel_for(ctx, g->batch * luc__grid_blocks(g), 1, j.kernels->backward, &j);
-  turning t = {&j, dx_rows, dx};
-  if (dx_rows) turn_all(ctx, &t, rows_to_planes);
+  if (dx_rows) turn_all(ctx, &j, true, dx_rows, dx);
 done:
   if (rows) luc__free(ctx, rows, bytes);
   if (dx_rows) luc__free(ctx, dx_rows, bytes);

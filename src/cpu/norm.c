@@ -13,8 +13,9 @@ typedef struct job {
   const luc_batch_norm *batch;
   const luc_norm_kernels *kernels;
   luc_norm_arrays a;
-  int64_t block; /* layer_norm's gradient: rows per piece, */
-  char *sums;    /* and what it leaves for the weights */
+  luc_channels_fn run;
+  int64_t block; /* channels, or rows of layer_norm's gradient, per piece; */
+  char *sums;    /* what it leaves for the weights */
   int64_t sums_size;
 } job;
 
@@ -36,35 +37,17 @@ static void layer_blocks_backward(void *arg, int64_t begin, int64_t end) {
 
 static void channels(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
-  j->kernels->batch(j->batch, &j->a, begin, end);
-}
-
-static void channels_backward(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  j->kernels->batch_backward(j->batch, &j->a, begin, end);
-}
-
-static void columns(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  int64_t all = j->batch->channels, last = end * COLUMN_BLOCK < all ? end * COLUMN_BLOCK : all;
-  j->kernels->batch_columns(j->batch, &j->a, begin * COLUMN_BLOCK, last);
-}
-
-static void columns_backward(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  int64_t all = j->batch->channels, last = end * COLUMN_BLOCK < all ? end * COLUMN_BLOCK : all;
-  j->kernels->batch_columns_backward(j->batch, &j->a, begin * COLUMN_BLOCK, last);
+  const int64_t all = j->batch->channels;
+  j->run(j->batch, &j->a, begin * j->block, end * j->block < all ? end * j->block : all);
 }
 
 /* Channels in parallel, or blocks of adjacent ones where each is a column. */
-static void run_batch(luc_context *ctx, job *j, luc_range_fn channel, luc_range_fn column) {
+static void run_batch(luc_context *ctx, job *j, luc_channels_fn run, luc_channels_fn columns) {
   const luc_batch_norm *b = j->batch;
-  int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) + 1;
-  if (b->inner == 1)
-    luc__parallel_for(ctx, (b->channels + COLUMN_BLOCK - 1) / COLUMN_BLOCK,
-                      grain / COLUMN_BLOCK + 1, column, j);
-  else
-    luc__parallel_for(ctx, b->channels, grain, channel, j);
+  j->run = b->inner == 1 ? columns : run;
+  j->block = b->inner == 1 ? COLUMN_BLOCK : 1;
+  const int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) / j->block + 1;
+  luc__parallel_for(ctx, (b->channels + j->block - 1) / j->block, grain, channels, j);
 }
 
 luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void *x,
@@ -108,7 +91,7 @@ luc_status luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const void
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
   j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
   j.a.rstd = invstd, j.a.running_mean = running_mean, j.a.running_var = running_var;
-  run_batch(ctx, &j, channels, columns);
+  run_batch(ctx, &j, j.kernels->batch, j.kernels->batch_columns);
   return LUC_OK;
 }
 
@@ -118,6 +101,6 @@ luc_status luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, c
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
   j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
   j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = invstd;
-  run_batch(ctx, &j, channels_backward, columns_backward);
+  run_batch(ctx, &j, j.kernels->batch_backward, j.kernels->batch_columns_backward);
   return LUC_OK;
 }

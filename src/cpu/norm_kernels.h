@@ -12,6 +12,10 @@ typedef struct luc_norm_arrays {
   void *dx, *dweight, *dbias;
 } luc_norm_arrays;
 
+/* Channels [begin, end). */
+typedef void (*luc_channels_fn)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
+                                int64_t end);
+
 typedef struct luc_norm_kernels {
   void (*layer_rows)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t begin, int64_t end);
   /* dx of some rows and their sums towards dweight [n] and, behind it, dbias [n]; of groups, those
@@ -21,15 +25,8 @@ typedef struct luc_norm_kernels {
   /* Adds up so many of these. */
   void (*layer_add_sums)(const luc_layer_norm *l, const luc_norm_arrays *a, int64_t parts,
                          const void *sums);
-  /* Channels [begin, end). */
-  void (*batch)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin, int64_t end);
-  void (*batch_backward)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
-                         int64_t end);
-  /* The same where inner is 1. */
-  void (*batch_columns)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
-                        int64_t end);
-  void (*batch_columns_backward)(const luc_batch_norm *b, const luc_norm_arrays *a, int64_t begin,
-                                 int64_t end);
+  luc_channels_fn batch, batch_backward;
+  luc_channels_fn batch_columns, batch_columns_backward; /* the same where inner is 1 */
 } luc_norm_kernels;
 
 extern const luc_norm_kernels luc__norm_base[2], luc__norm_avx2[2], luc__norm_avx512[2];

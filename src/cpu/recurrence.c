@@ -206,17 +206,21 @@ static void forward_ranges(void *arg, int64_t begin, int64_t end) {
 /* All rows of a step, cut along the units; y holds the states after the step. */
 typedef struct step_job {
   range rows;
+  void (*run)(const struct step_job *s, const range *p);
   int64_t step, n; /* which; how many rows take part */
   int64_t before;  /* backward: the step whose gates have their gradients, -1 at first */
   int64_t before_n;
 } step_job;
 
-static range units_of(const step_job *s, int64_t piece) {
+static void run_pieces(void *arg, int64_t begin, int64_t end) {
+  const step_job *s = arg;
   range p = s->rows;
-  const int64_t left = p.j->r->hidden - piece * WIDTH;
-  p.unit = piece * WIDTH;
-  p.units = left < WIDTH ? left : WIDTH;
-  return p;
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t left = p.j->r->hidden - i * WIDTH;
+    p.unit = i * WIDTH;
+    p.units = left < WIDTH ? left : WIDTH;
+    s->run(s, &p);
+  }
 }
 
 static void forward_units(const step_job *s, const range *p) {
@@ -239,23 +243,15 @@ static void forward_units(const step_job *s, const range *p) {
   }
 }
 
-static void forward_pieces(void *arg, int64_t begin, int64_t end) {
-  const step_job *s = arg;
-  for (int64_t i = begin; i < end; i++) {
-    const range p = units_of(s, i);
-    forward_units(s, &p);
-  }
-}
-
 static void forward_steps(luc_context *ctx, const job *j, char *scratch) {
   const luc_recurrence *r = j->r;
-  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}};
+  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}, .run = forward_units};
   begin_states(&s.rows, r->h, r->h_n, r->output);
   begin_states(&s.rows, r->c, r->c_n, r->hidden);
   for (int64_t i = 0; i < r->steps; i++) {
     s.step = step_at(r, i);
     s.n = taking_part(&s.rows, s.step);
-    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, forward_pieces, &s);
+    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, run_pieces, &s);
     memcpy(r->h_n, rows_at(&s.rows, r->y, s.step, r->output), (size_t)(s.n * r->output * j->size));
   }
 }
@@ -384,17 +380,10 @@ static void backward_units(const step_job *s, const range *p) {
   }
 }
 
-static void backward_pieces(void *arg, int64_t begin, int64_t end) {
-  const step_job *s = arg;
-  for (int64_t i = begin; i < end; i++) {
-    const range p = units_of(s, i);
-    backward_units(s, &p);
-  }
-}
-
 static void backward_steps(luc_context *ctx, const job *j, char *scratch) {
   const luc_recurrence *r = j->r;
-  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}, .before = -1};
+  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}, .run = backward_units};
+  s.before = -1;
   const carried c = cut_scratch(&s.rows);
   begin_states(&s.rows, j->g->dh_n, j->g->dh, r->output);
   begin_states(&s.rows, j->g->dc_n, j->g->dc, r->hidden);
@@ -402,7 +391,7 @@ static void backward_steps(luc_context *ctx, const job *j, char *scratch) {
     s.step = k >= 0 ? step_at(r, k) : 0;
     s.n = k >= 0 ? taking_part(&s.rows, s.step) : 0;
     copy_all_before(&s.rows, &c, s.step, s.n);
-    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, backward_pieces, &s);
+    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, run_pieces, &s);
     s.before = s.step;
     s.before_n = s.n;
   }
