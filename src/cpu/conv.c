@@ -8,6 +8,7 @@
 #include "cpu/conv_depthwise.h"
 #include "cpu/conv_plan.h"
 #include "cpu/conv_product.h"
+#include "cpu/conv_taps.h"
 #include "cpu/cuts.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
@@ -225,6 +226,7 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
+  if (luc__conv_taps_suits(c)) return luc__conv_taps(ctx, c, false, x, weight, bias, y);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
   if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
   if (luc__conv_product_suits(c, LUC_CONV_FORWARD))
@@ -417,6 +419,7 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   }
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, true, dy, weight, NULL, dx);
   if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
+  if (luc__conv_taps_suits(c)) return luc__conv_taps(ctx, c, true, dy, weight, NULL, dx);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT);
   if (taps > 0) return luc__winograd(ctx, c, taps, true, dy, weight, NULL, dx);
   if (luc__conv_product_suits(c, LUC_CONV_INPUT))
@@ -609,6 +612,7 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
   }
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise_weight(ctx, c, x, dy, dweight);
   if (luc__is_1x1(c)) return luc__conv_1x1_weight(ctx, c, x, dy, dweight);
+  if (luc__conv_taps_suits(c)) return luc__conv_taps_weight(ctx, c, x, dy, dweight);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_WEIGHT);
   if (taps > 0)
     LUC_TRY(luc__winograd_weight(ctx, c, taps, x, dy, dweight));

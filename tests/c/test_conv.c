@@ -266,6 +266,25 @@ TEST("convolutions of small planes agree with naive loops") {
   kt_everywhere(gathered_geometries);
 }
 
+/* Dilations with as much padding, where taps meet part of the image, or none of it. */
+static void wide_geometries(luc_context *ctx, luc_dtype dtype) {
+  for (int i = 0; i < kt_rounds(6); i++) {
+    luc_conv c = square(dtype, kt_int(1, 2), 64 + kt_int(0, 9), 32 + kt_int(0, 5), 11, 3, 1, 0);
+    for (int d = 0; d < 2; d++) {
+      c.dilation[d] = c.padding[d] = kt_int(6, 12);
+      c.in[d] = c.out[d] = kt_int(8, 15);
+    }
+    if (i % 3 == 1) c.kernel[1] = 1, c.padding[1] = 0;
+    if (i % 3 == 2) c.spatial = 3, c.in[2] = c.out[2] = 5, c.kernel[2] = 2, c.padding[2] = 1;
+    c.stride[2] = c.dilation[2] = 1;
+    check_conv(ctx, &c);
+  }
+}
+
+TEST("convolutions of wide kernels agree with naive loops") {
+  kt_everywhere(wide_geometries);
+}
+
 TEST("convolutions by minimal filtering agree with naive loops") {
   kt_everywhere(filtered_geometries);
 }
