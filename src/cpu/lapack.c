@@ -12,7 +12,7 @@ typedef struct job {
   int64_t k; /* right hand sides */
   bool upper, unit;
   const void *from;
-  void *to, *logarithms;
+  void *to, *lu, *logarithms;
   int32_t *pivots, *info;
   int lwork;
   union {
@@ -21,6 +21,8 @@ typedef struct job {
     void (*getrf)(luc_in m, luc_in n, void *a, luc_in lda, int *pivots, int *info);
     void (*gbtf2)(luc_in m, luc_in n, luc_in below, luc_in above, void *a, luc_in lda, int *pivots,
                   int *info);
+    void (*getrs)(const char *trans, luc_in n, luc_in k, const void *a, luc_in lda,
+                  const int *pivots, void *b, luc_in ldb, int *info, luc_length);
     void (*potrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *info, luc_length);
     void (*sytrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *pivots, void *work,
                   luc_in lwork, int *info, luc_length);
@@ -195,24 +197,45 @@ static int solve(const void *job_, int64_t i, char *block) {
   const int n = (int)j->s.n, columns = (int)luc__max64(j->k, 1);
   const int64_t square = j->s.n * j->s.n;
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
-  char *turned = block + copy_size(j); /* without columns, one for the code's sake */
-  if (j->k == 0) memset(turned, 0, (size_t)n * j->l.item);
-  luc__lapack_turn(&j->l, block, luc__lapack_from(&j->l, j->from, i * square), n, n);
-  luc__lapack_turn(&j->l, turned, one, n, j->k);
-  j->first.gesv(&n, &columns, block, &n, (int *)luc__lapack_at(&j->l, block, square), turned, &n,
-                &j->info[i]);
-  luc__lapack_turn(&j->l, one, turned, j->k, n);
+  char *lu = luc__lapack_at(&j->l, j->lu, i * square);
+  if (j->k == 0) memset(block, 0, (size_t)n * j->l.item); /* a column for the code's sake */
+  luc__lapack_turn(&j->l, lu, luc__lapack_from(&j->l, j->from, i * square), n, n);
+  luc__lapack_turn(&j->l, block, one, n, j->k);
+  j->first.gesv(&n, &columns, lu, &n, j->pivots + i * n, block, &n, &j->info[i]);
+  luc__lapack_turn(&j->l, one, block, j->k, n);
   return j->info[i];
 }
 
-luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
-                      int32_t *info) {
+luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b, void *lu,
+                      int32_t *pivots, int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, "gesv", NULL, &j));
-  j.from = a, j.to = b, j.info = info;
+  j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k),
-                          copy_size(&j) + (size_t)(s.n * luc__max64(k, 1)) * j.l.item, solve, &j);
+                          (size_t)(s.n * luc__max64(k, 1)) * j.l.item, solve, &j);
+}
+
+static int solve_adjoint(const void *job_, int64_t i, char *block) {
+  const job *j = job_;
+  const int n = (int)j->s.n, columns = (int)j->k;
+  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
+  int refused = 0;
+  luc__lapack_turn(&j->l, block, one, n, j->k);
+  j->first.getrs("C", &n, &columns, luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n), &n,
+                 j->pivots + i * n, block, &n, &refused, 1);
+  luc__lapack_turn(&j->l, one, block, j->k, n);
+  return refused;
+}
+
+luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const void *lu,
+                              const int32_t *pivots, void *b) {
+  job j;
+  if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, s, k, "getrs", NULL, &j));
+  j.from = lu, j.to = b, j.pivots = (int32_t *)(uintptr_t)pivots;
+  return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, (size_t)(s.n * k) * j.l.item,
+                          solve_adjoint, &j);
 }
 
 /* ---- triangles ---- */

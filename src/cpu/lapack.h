@@ -30,10 +30,13 @@ luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, voi
                             void *logarithms);
 /* a [n, n] becomes its inverse. */
 luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info);
-/* b [n, k] becomes the solution of A X = B. */
-luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b,
-                      int32_t *info);
-/* The same with a triangle of a; the other is not read, nor is the diagonal when it is `unit`. */
+/* b [n, k] becomes the solution of A X = B, and lu [n, n] with pivots [n] what this one takes: */
+luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b, void *lu,
+                      int32_t *pivots, int32_t *info);
+/* b [n, k] becomes the solution of A^H X = B. */
+luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const void *lu,
+                              const int32_t *pivots, void *b);
+/* Of A X = B with a triangle of a; the other is not read, nor is the diagonal when it is `unit`. */
 luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool upper, bool unit,
                                const void *a, void *b);
 /* The lower triangle of a becomes L of A = L L^T, the upper one zeros. */

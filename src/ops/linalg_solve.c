@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/compute.h"
 #include "ops/geometry.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"
@@ -70,26 +71,40 @@ luc_status luc__grad_linalg_inv(luc_context *ctx, luc_backward *b) {
 
 /* ---- systems ---- */
 
-/* solve_system(A [..., n, n], B [..., n, k]) of one batch -> X, info */
+/* solve_system(A [..., n, n], B [..., n, k]) of one batch -> X, info, A's factors */
 luc_status luc__run_solve_system(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *a = NULL, *x = NULL, *info = NULL;
+  luc_tensor *a = NULL, *x = NULL, *info = NULL, *lu = NULL, *pivots = NULL;
   luc_status status;
   LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
   LUC_GO(luc__duplicate(ctx, args[1].as.tensor, &x));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data,
-                    (int32_t *)info->data));
+  LUC_GO(luc__tensor_empty_like(ctx, a, (luc_dtype)a->dtype, &lu));
+  LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &pivots));
+  LUC_GO(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data, lu->data,
+                    (int32_t *)pivots->data, (int32_t *)info->data));
 done:
   luc_tensor_release(ctx, a);
-  return give_two(ctx, status, x, info, out);
+  give_two(ctx, status, x, info, out);
+  return give_two(ctx, status, lu, pivots, out + 2);
+}
+
+/* A^-H g, by the factors that are there where the result need not be differentiated. */
+static luc_tensor *solve_adjoint(luc_formula *f, const luc_backward *b) {
+  luc_tensor *a = b->args[0].as.tensor, *g = b->gout[0], *lu = b->results[2], *x = NULL;
+  if (luc__recording(f->ctx) || a->inner || g->inner || lu->inner)
+    return luc__f2(f, LUC_OP_solve_system, luc__f_mh(f, a), g);
+  f->status = luc__duplicate(f->ctx, g, &x);
+  if (!luc__f_own(f, x)) return NULL;
+  f->status = luc__solve_adjoint(f->ctx, luc__matrices(lu), x->sizes[x->ndim - 1], lu->data,
+                                 (const int32_t *)b->results[3]->data, x->data);
+  return x;
 }
 
 /* gB = A^-H g, gA = -gB X^H */
 luc_status luc__grad_solve_system(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *ah = luc__f_mh(&f, b->args[0].as.tensor);
-  luc_tensor *gb = luc__f2(&f, LUC_OP_solve_system, ah, b->gout[0]);
+  luc_tensor *gb = solve_adjoint(&f, b);
   if (luc__needs(b, 1)) luc__f_keep(&f, gb, &b->gin[1]);
   if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
   luc_tensor *ga = luc__f1(&f, LUC_OP_neg, luc__f_mm(&f, gb, luc__f_mh(&f, b->results[0])));

@@ -180,6 +180,18 @@ describe("linalg", function()
     assert.has_error(function() linalg.solve(lucerna.zeros(2, 2), lucerna.zeros(2, 0)) end)
   end)
 
+  it("differentiates solutions by the same factors, or anew to go on differentiating", function()
+    local a, b = random(2, 5, 5):requires_grad_(), random(2, 5, 3):requires_grad_()
+    local g = random(2, 5, 3)
+    local function gradients(again)
+      return {lucerna.autograd.grad({linalg.solve(a, b)}, {a, b},
+        {grad_outputs = {g}, create_graph = again})}
+    end
+    local once, again = gradients(false), gradients(true)
+    for i = 1, 2 do parity.close(once[i], again[i]) end
+    parity.close(linalg.solve(a:detach().mT, g), once[2])
+  end)
+
   it("gives the same values with vectors and alone, and their gradients", function()
     for _, shape in ipairs {{3, 0, 0}, {2, 1, 1}, {3, 5, 5}, {40, 40}} do
       local a = random(table.unpack(shape))
