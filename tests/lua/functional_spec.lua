@@ -163,6 +163,11 @@ end
 describe("activations:", function()
   it("GELU is the exact form unless the other is asked for", function()
     near(0.8413447, F.gelu(lucerna.tensor(1.0)):item())
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64, lucerna.float16} do
+      local ends = F.gelu(lucerna.tensor({1 / 0, 3e4, -3e4, 0 / 0}, {dtype = dtype}))
+      assert.same({1 / 0, 3e4, 0.0}, ends[{{1, 3}}]:tolist())
+      assert.is_true(ends[4]:isnan():item())
+    end
     near(0.8411920, F.gelu(lucerna.tensor(1.0), "tanh"):item())
   end)
 

@@ -145,6 +145,14 @@ describe("statistics", function()
     end
   end)
 
+  it("a distance that counts differences is NaN where one is", function()
+    local inf = 1 / 0
+    local x = lucerna.tensor {{0.0, 1, 2}, {0 / 0, 1, 2}, {inf, 1, 2}, {-inf, 1, 3}}
+    assert.same({2.0, 0.0}, lucerna.cdist(x, x, 0)[4][{{3, 4}}]:nan_to_num():tolist())
+    assert.same({false, true, false, false}, lucerna.cdist(x, x, 0)[1]:isnan():tolist())
+    assert.same({false, true, true, false}, lucerna.cdist(x, x, 0)[3]:isnan():tolist())
+  end)
+
   it("histograms of weights sum to them", function()
     lucerna.manual_seed(3)
     local x, w = lucerna.randn(1000), lucerna.rand(1000)
