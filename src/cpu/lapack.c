@@ -21,8 +21,6 @@ typedef struct job {
     void (*getrf)(luc_in m, luc_in n, void *a, luc_in lda, int *pivots, int *info);
     void (*gbtf2)(luc_in m, luc_in n, luc_in below, luc_in above, void *a, luc_in lda, int *pivots,
                   int *info);
-    void (*getrs)(const char *trans, luc_in n, luc_in k, const void *a, luc_in lda,
-                  const int *pivots, void *b, luc_in ldb, int *info, luc_length);
     void (*potrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *info, luc_length);
     void (*sytrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *pivots, void *work,
                   luc_in lwork, int *info, luc_length);
@@ -31,6 +29,8 @@ typedef struct job {
                  luc_length, luc_length, luc_length, luc_length);
   } first;
   union {
+    void (*getrs)(const char *trans, luc_in n, luc_in k, const void *a, luc_in lda,
+                  const int *pivots, void *b, luc_in ldb, int *info, luc_length);
     void (*getri)(luc_in n, void *a, luc_in lda, const int *pivots, void *work, luc_in lwork,
                   int *info);
     void (*sytrs)(const char *uplo, luc_in n, luc_in k, const void *a, luc_in lda,
@@ -143,7 +143,7 @@ luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, voi
 /* ---- inverses ---- */
 
 /* Up to this many rows, solving for an identity matrix is faster than getri. */
-enum { SOLVED_ROWS = 384 };
+enum { SOLVED_ROWS = 384, PART_COLUMNS = 64 };
 
 /* Of a matrix and its pivots. */
 static size_t copy_size(const job *j) {
@@ -169,6 +169,41 @@ static int invert(const void *job_, int64_t i, char *block) {
   return j->info[i];
 }
 
+/* One matrix alone: its factors first, then the identity's columns part by part, in parallel. */
+static int factor_alone(const void *job_, int64_t i, char *block) {
+  const job *j = job_;
+  const int n = (int)j->s.n;
+  (void)block;
+  memcpy(j->lu, j->to, (size_t)(j->s.n * j->s.n) * j->l.item);
+  j->first.getrf(&n, &n, j->lu, &n, j->pivots, &j->info[i]);
+  if (j->info[i] == 0) put_identity(j, j->to);
+  return j->info[i];
+}
+
+static int invert_part(const void *job_, int64_t i, char *block) {
+  const job *j = job_;
+  const int64_t first = i * PART_COLUMNS;
+  const int n = (int)j->s.n, columns = (int)luc__min64(PART_COLUMNS, n - first);
+  int refused = 0;
+  (void)block;
+  j->second.getrs("N", &n, &columns, j->lu, &n, j->pivots, luc__lapack_at(&j->l, j->to, first * n),
+                  &n, &refused, 1);
+  return refused;
+}
+
+static luc_status invert_alone(luc_context *ctx, job *j) {
+  const int64_t n = j->s.n;
+  j->lu = luc__alloc(ctx, copy_size(j));
+  if (!j->lu) return LUC_ERR_MEMORY;
+  j->pivots = (int32_t *)luc__lapack_at(&j->l, j->lu, n * n);
+  luc_status status = luc__lapack_loop(ctx, &j->l, 1, n * n * n, 0, factor_alone, j);
+  if (status == LUC_OK && j->info[0] == 0)
+    status = luc__lapack_loop(ctx, &j->l, luc__cuts(n, PART_COLUMNS), n * n * PART_COLUMNS, 0,
+                              invert_part, j);
+  luc__free(ctx, j->lu, copy_size(j));
+  return status;
+}
+
 static int invert_large(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
@@ -181,10 +216,12 @@ static int invert_large(const void *job_, int64_t i, char *block) {
 
 luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info) {
   job j;
-  const bool large = s.n > SOLVED_ROWS;
+  const bool large = s.n > SOLVED_ROWS, alone = s.count == 1 && !large && s.n > PART_COLUMNS;
+  const char *second = large ? "getri" : alone ? "getrs" : NULL;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, large ? "getrf" : "gesv", large ? "getri" : NULL, &j));
+  LUC_TRY(prepare(ctx, s, 0, second ? "getrf" : "gesv", second, &j));
   j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
+  if (alone) return invert_alone(ctx, &j);
   size_t block = (size_t)j.lwork * j.l.item + (size_t)s.n * sizeof(int);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * s.n), large ? block : copy_size(&j),
                           large ? invert_large : invert, &j);
@@ -222,8 +259,8 @@ static int solve_adjoint(const void *job_, int64_t i, char *block) {
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
   int refused = 0;
   luc__lapack_turn(&j->l, block, one, n, j->k);
-  j->first.getrs("C", &n, &columns, luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n), &n,
-                 j->pivots + i * n, block, &n, &refused, 1);
+  j->second.getrs("C", &n, &columns, luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n), &n,
+                  j->pivots + i * n, block, &n, &refused, 1);
   luc__lapack_turn(&j->l, one, block, j->k, n);
   return refused;
 }
@@ -232,7 +269,7 @@ luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const
                               const int32_t *pivots, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, "getrs", NULL, &j));
+  LUC_TRY(prepare(ctx, s, k, "getrf", "getrs", &j));
   j.from = lu, j.to = b, j.pivots = (int32_t *)(uintptr_t)pivots;
   return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, (size_t)(s.n * k) * j.l.item,
                           solve_adjoint, &j);

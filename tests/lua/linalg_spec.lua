@@ -156,7 +156,7 @@ describe("linalg", function()
   end)
 
   it("finds the step at which a matrix proves singular", function()
-    for _, n in ipairs {3, 16, 20, 50} do
+    for _, n in ipairs {3, 16, 20, 50, 80} do
       local a = lucerna.eye(n):mul(2)
       a[n - 1][n - 1] = 0
       local _, _, info = linalg.lu_factor_ex(a)
@@ -178,6 +178,15 @@ describe("linalg", function()
       parity.close(linalg.det(a:float()):double(), want, {rtol = 1e-3, atol = 1e-4, scale = true})
     end
     assert.has_error(function() linalg.solve(lucerna.zeros(2, 2), lucerna.zeros(2, 0)) end)
+  end)
+
+  it("inverts one matrix in parts as several whole", function()
+    for _, n in ipairs {1, 63, 64, 65, 128, 150, 384, 385} do
+      local a = random(n, n)
+      local inverse, eye = linalg.inv(a), lucerna.eye(n, {dtype = lucerna.float64})
+      parity.close(a:matmul(inverse), eye, {atol = 1e-8})
+      parity.close(linalg.inv(lucerna.stack {a, eye})[1], inverse, {atol = 1e-8, scale = true})
+    end
   end)
 
   it("differentiates solutions by the same factors, or anew to go on differentiating", function()
