@@ -205,14 +205,16 @@ int luc__elementwise_type(luc_dtype dtype) {
   case LUC_INT8: return LUC_EW_I8;
   case LUC_UINT8: return LUC_EW_U8;
   case LUC_BOOL: return LUC_EW_BOOL;
+  case LUC_FLOAT16: return LUC_EW_F16;
   default: return -1;
   }
 }
 
-/* Has the dtype this value? Floating ones have what they make of it. */
+/* Has the dtype this value? Floating ones have what they make of it, but halves are computed with
+ * the number as a float. */
 static bool has_value(luc_dtype dtype, luc_scalar s) {
   int64_t stored = 0;
-  if (luc__dtype_is_float(dtype)) return true;
+  if (luc__dtype_is_float(dtype)) return dtype != LUC_FLOAT16;
   luc__store_scalar(&stored, dtype, s);
   luc_scalar back = luc__load_scalar((char *)&stored, dtype);
   return s.kind != LUC_SCALAR_FLOAT && luc__scalar_int(back) == luc__scalar_int(s);

@@ -37,6 +37,7 @@ enum {
   LUC_EW_I8,
   LUC_EW_U8,
   LUC_EW_BOOL,
+  LUC_EW_F16,
   LUC_NUM_EW_TYPES
 };
 
@@ -53,6 +54,8 @@ typedef struct luc_ew_kernel {
 typedef enum luc_ew {
 #define LUC_EW(id, inputs, truth) LUC_EW_##id,
 #define LUC_EW_ALL                LUC_EW
+#define LUC_EW_FIELD              LUC_EW
+#define LUC_EW_QUOTIENT           LUC_EW
 #define LUC_EW_RING               LUC_EW
 #define LUC_EW_ORDER              LUC_EW
 #define LUC_EW_TRUTH              LUC_EW
@@ -63,6 +66,8 @@ typedef enum luc_ew {
 #include "cpu/elementwise.def"
 #undef LUC_EW
 #undef LUC_EW_ALL
+#undef LUC_EW_FIELD
+#undef LUC_EW_QUOTIENT
 #undef LUC_EW_RING
 #undef LUC_EW_ORDER
 #undef LUC_EW_TRUTH

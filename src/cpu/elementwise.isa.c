@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/elementwise_loops.h"
+#include "cpu/half.h"
 #include "cpu/isa.h"
 #include "cpu/special.h"
 
@@ -39,6 +40,15 @@
 #include "cpu/elementwise_any.inc"
 
 #include "cpu/real_end.inc"
+
+/* ---- float16 ---- */
+
+#if defined(__F16C__)
+#include "cpu/elementwise_half.inc"
+#define F16(id) [LUC_EW_F16] = id##_loop_f16
+#else
+#define F16(id) [LUC_EW_F16] = NULL
+#endif
 
 /* ---- integers ---- */
 
@@ -83,6 +93,14 @@
 /* ORDER EW TYPES */
 #define LUC_EW_ALL(id, inputs, truth)                                                              \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
+#define LUC_EW_FIELD(id, inputs, truth)                                                            \
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
+    id##_loop_u8, F16(id)},                                                                        \
+   inputs,                                                                                         \
+   truth,                                                                                          \
+   false},
+#define LUC_EW_QUOTIENT(id, inputs, truth)                                                         \
+  {{id##_loop_f32, id##_loop_f64, F16(id)}, inputs, truth, false},
 #define LUC_EW_RING(id, inputs, truth)                                                             \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
     id##_loop_u8},                                                                                 \

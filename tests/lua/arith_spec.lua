@@ -227,12 +227,40 @@ describe("pointwise kernels", function()
   end
 
   it("give the same for any length as for each element", function()
-    for _, dtype in ipairs {"float32", "float64", "int64", "int32", "int16", "int8", "uint8"} do
+    for _, dtype in ipairs {"float32", "float64", "float16", "int64", "int32", "int16", "int8",
+      "uint8"} do
       for _, n in ipairs {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 150, 300} do
         local x = lucerna.randint(-20, 20, {n}):to(lucerna[dtype])
         local y = lucerna.randint(1, 20, {n}):to(lucerna[dtype])
         if x:is_floating_point() then x[n], x[n // 2], x[1] = 0 / 0, -0.0, -1 / 0 end
         for name in pairs(calls) do check(name, x, y) end
+      end
+    end
+  end)
+
+  it("of halves compute as floats do, rounded once", function()
+    for _, n in ipairs {1, 7, 16, 31, 33, 64, 100} do
+      local x, y = lucerna.randn(n, 3):half(), (lucerna.randn(n, 3) * 100):half()
+      x[1][2], y[1][1] = 0 / 0, 65504
+      local column = x[{{}, {2, 2}}]
+      for _, name in ipairs {"add", "sub", "mul", "div"} do
+        local function compare(a, b)
+          local whole = lucerna[name](a:float(), b:float()):half()
+          assert.is_true(lucerna.allclose(whole, lucerna[name](a, b), {rtol = 0, atol = 0,
+            equal_nan = true}), name)
+        end
+        compare(x, y)
+        compare(x, y[1][1])
+        compare(y[1][3], x)
+        compare(x:t(), y:t())
+        compare(column, y)
+        compare(y, y)
+        local whole = lucerna[name](y:float(), 0.7):half()
+        assert.is_true(lucerna.equal(whole, lucerna[name](y, 0.7)))
+        local z = y:clone()
+        z[name .. "_"](z, x)
+        assert.is_true(lucerna.allclose(z, lucerna[name](y, x), {rtol = 0, atol = 0,
+          equal_nan = true}))
       end
     end
   end)
