@@ -37,15 +37,35 @@ static void copy_block(void *arg, int64_t begin, int64_t end) {
          (size_t)((end - begin) * job->size));
 }
 
+/* How many whole rows, long and without gaps, lie ahead evenly of what is left. */
+static int64_t rows_ahead(const copy_job *job, const luc_cursor *c, int64_t left) {
+  const luc_nest *nest = &job->nest;
+  const int64_t row = nest->sizes[0];
+  if (nest->ndim < 2 || c->at[0] || left < row || row * job->size < LUC_LONG_RUN) return 0;
+  if (nest->strides[0][0] != job->size || nest->strides[1][0] != job->size) return 0;
+  const int64_t rows = nest->sizes[1] - c->at[1];
+  return rows < left / row ? rows : left / row;
+}
+
 static void copy_strided(void *arg, int64_t begin, int64_t end) {
   const copy_job *job = arg;
   const luc_nest *nest = &job->nest;
+  const int64_t *to = nest->strides[0], *from = nest->strides[1];
   luc_move_fn move = job->kernels->move[job->size_log];
   luc_cursor c;
   luc__nest_seek(nest, begin, &c);
   while (begin < end) {
     int64_t run = nest->sizes[0] - c.at[0], n = run < end - begin ? run : end - begin;
-    move(c.ptr[0], nest->strides[0][0], c.ptr[1], nest->strides[1][0], n);
+    const int64_t rows = rows_ahead(job, &c, end - begin);
+    if (rows) {
+      job->kernels->runs[job->size_log](c.ptr[0], to[1], to[0], c.ptr[1], from[1], from[0], n,
+                                        rows);
+      c.at[1] += rows - 1;
+      for (int i = 0; i < 2; i++) c.ptr[i] += (rows - 1) * nest->strides[i][1];
+      begin += (rows - 1) * n;
+    } else {
+      move(c.ptr[0], to[0], c.ptr[1], from[0], n);
+    }
     begin += n;
     if (begin < end) luc__nest_advance(nest, &c, n);
   }

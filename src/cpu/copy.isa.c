@@ -261,7 +261,17 @@ LUC_INLINE void blocks(char *restrict out, int64_t out_step, const char *restric
   for (int64_t i = 0; i < n; i++) memcpy(out + i * out_step, in + i * in_step, size);
 }
 
-/* False, with nothing done, if no machine word has that size. */
+/* Rows begin anywhere: the first lines of the next are asked for. */
+static void move_rows(char *restrict out, int64_t out_step, const char *restrict in,
+                      int64_t in_step, int64_t size, int64_t n) {
+  enum { AHEAD = 512, LINE = 64 };
+  for (int64_t i = 0; i < n; i++, out += out_step, in += in_step) {
+    for (int64_t k = 0; k < size && k < AHEAD; k += LINE) __builtin_prefetch(in + in_step + k);
+    move_bytes(out, in, size);
+  }
+}
+
+/* False, with nothing done, if no machine word has that size and the runs are not long. */
 static bool move_blocks(char *restrict out, int64_t out_step, const char *restrict in,
                         int64_t in_step, int64_t size, int64_t n) {
   switch (size) {
@@ -272,7 +282,9 @@ static bool move_blocks(char *restrict out, int64_t out_step, const char *restri
   case 32: blocks(out, out_step, in, in_step, 32, n); break;
   case 64: blocks(out, out_step, in, in_step, 64, n); break;
   case 128: blocks(out, out_step, in, in_step, 128, n); break;
-  default: return false;
+  default:
+    if (size < LUC_LONG_RUN) return false;
+    move_rows(out, out_step, in, in_step, size, n);
   }
   return true;
 }

@@ -264,6 +264,24 @@ describe("large tensors", function()
 
   local function whole(size) return lucerna.randint(-9, 10, size, { dtype = lucerna.float32 }) end
 
+  it("have their rows copied from anywhere", function()
+    for _, size in ipairs { { 40, 70, 100 }, { 5, 3, 64 }, { 3, 2, 63 }, { 2, 2, 67 } } do
+      local a, b, c = table.unpack(size)
+      local x = lucerna.arange(0.0, a * b * c):view(a, b, c)
+      local function counted(first, second) -- x's numbers by row and plane
+        return first:view(-1, 1, 1) + second:view(1, -1, 1) + lucerna.arange(0.0, c)
+      end
+      local planes, rows = lucerna.arange(0.0, a) * (b * c), lucerna.arange(0.0, b) * c
+      assert.is_true(x:transpose(1, 2):contiguous():equal(counted(rows, planes)))
+      assert.is_true(x:flip(2):equal(counted(planes, rows:flip(1))))
+      assert.is_true(x:double():flip(1, 2):equal(counted(planes:flip(1), rows:flip(1)):double()))
+      assert.is_true(x:transpose(1, 2)[{ {}, {}, { 2, -1 } }]:contiguous()
+        :equal(counted(rows, planes)[{ {}, {}, { 2, -1 } }]))
+      assert.is_true(x[{ {}, { 1, 1 }, {} }]:expand(a, 9, c):contiguous()
+        :equal(counted(planes, lucerna.zeros(9))))
+    end
+  end)
+
   it("are put into in place, also from what they hold", function()
     local n = 300000
     local x, ids = lucerna.arange(1.0, n + 1), lucerna.arange(n, 0, -1)
