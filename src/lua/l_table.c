@@ -183,17 +183,26 @@ static int push_item(lua_State *L, int index, int64_t i) {
   return LUA_TNIL;
 }
 
+/* The number on top of the stack. A float32 is made of a double, as in PyTorch. */
+static void fill_number(lua_State *L, luc_dtype dtype, char *p) {
+  if (dtype == LUC_FLOAT32)
+    *(float *)p = (float)lua_tonumber(L, -1);
+  else if (lua_isinteger(L, -1))
+    luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, -1)}});
+  else
+    luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, -1)}});
+}
+
 static char *fill_row(walk *w, int64_t n, int index, luc_dtype dtype, char *p) {
   lua_State *L = w->L;
   int top = lua_gettop(L);
   size_t size = luc__dtype_size(dtype);
+  bool table = lua_type(L, index) == LUA_TTABLE;
   for (int64_t i = 1; i <= n; i++, p += size) {
-    if (push_item(L, index, i) != LUA_TNUMBER || w->pairs) {
+    if ((table ? lua_rawgeti(L, index, i) : push_item(L, index, i)) != LUA_TNUMBER || w->pairs) {
       fill_leaf(w, -1, dtype, p);
-    } else if (lua_isinteger(L, -1)) {
-      luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, -1)}});
     } else {
-      luc__store_scalar(p, dtype, (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, -1)}});
+      fill_number(L, dtype, p);
     }
     if (i % AT_ONCE == 0) lua_settop(L, top);
   }
