@@ -95,6 +95,7 @@ luc_status luc__run_fft_back(luc_context *ctx, luc_value *args, luc_value *out) 
 static luc_tensor *doubled(luc_formula *f, luc_tensor *t, int64_t dim, int64_t n, double factor) {
   luc_tensor *weights = NULL;
   if (f->status != LUC_OK) return NULL;
+  if (t->numel == 0) return t; /* n may be beyond all memory */
   int64_t half = n / 2 + 1, sizes[LUC_MAX_DIMS];
   luc_dtype dtype = luc__dtype_to_real((luc_dtype)t->dtype);
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? half : 1;

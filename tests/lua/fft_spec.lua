@@ -84,6 +84,17 @@ describe("fft", function()
       {out = reals}))
   end)
 
+  it("takes no memory for lines that are none, however long, also on the way back", function()
+    local z = lucerna.zeros({0, 3}, {dtype = lucerna.complex64})
+    for name, want in pairs {hfft = 2^40, irfft = 2^40, rfft = 2^39 + 1, ihfft = 2^39 + 1} do
+      local x = want == 2^40 and z:clone() or lucerna.zeros(0, 3)
+      local y = fft[name](x:requires_grad_(), math.tointeger(2^40))
+      assert.same({0, math.tointeger(want)}, y.shape)
+      lucerna.real(y):sum():backward()
+      assert.same({0, 3}, x.grad.shape)
+    end
+  end)
+
   it("leaves its input as it is", function()
     local z = lucerna.randn({4, 6}, {dtype = lucerna.complex128})
     local before = z:clone()
