@@ -17,9 +17,9 @@
 
 #include "cpu/real_f32.inc"
 #include "cpu/vmath.inc"
+#include "cpu/vmath_gamma.inc"
 
 #include "cpu/elementwise_real.inc"
-#include "cpu/elementwise_special.inc"
 #include "cpu/elementwise_loss.inc"
 #include "cpu/elementwise_divide.inc"
 #include "cpu/elementwise_ring.inc"
@@ -31,6 +31,8 @@
 
 #include "cpu/real_f64.inc"
 #include "cpu/vmath.inc"
+#include "cpu/vmath_gamma.inc"
+#include "cpu/vmath_double.inc"
 
 #include "cpu/elementwise_real.inc"
 #include "cpu/elementwise_special.inc"

@@ -1,10 +1,11 @@
-/* Special functions in double. Sources: Cephes for digamma's series; erfinv is a rational start
+/* Special functions in double. erfinv is a rational start
  * (Giles' and PyTorch's coefficients) with three steps of Newton's method. */
 #include "cpu/special.h"
 
 #include <math.h>
 
 static const double PI = 3.14159265358979323846, SQRT_HALF = 0.70710678118654752440;
+static const long double PI_LONG = 3.14159265358979323846264338327950288L;
 
 static double erfinv_start(double y) {
   if (fabs(y) <= 0.7) {
@@ -33,30 +34,28 @@ double luc__erfinv(double y) {
 
 double luc__lgamma(double x) {
   int sign;
-  return lgamma_r(x, &sign);
+  return x < 0 ? (double)lgammal_r(x, &sign) : lgamma_r(x, &sign);
 }
 
-static double digamma_series(double x) {
-  static const double a[] = {8.33333333333333333333e-2, -2.10927960927960927961e-2,
-                             7.57575757575757575758e-3, -4.16666666666666666667e-3,
-                             3.96825396825396825397e-3, -8.33333333333333333333e-3,
-                             8.33333333333333333333e-2};
-  double z = 1.0 / (x * x), y = 0;
-  for (int i = 0; i < 7; i++) y = y * z + a[i];
-  return log(x) - 0.5 / x - z * y;
+/* digamma(x), x > 0, by steps to where its series holds: they add up to -above / below. */
+static long double digamma_right(long double x) {
+  static const long double terms[] = {3617 / 8160.0L, -1 / 12.0L,  691 / 32760.0L, -1 / 132.0L,
+                                      1 / 240.0L,     -1 / 252.0L, 1 / 120.0L,     -1 / 12.0L};
+  long double above = 0, below = 1, z, sum = 0;
+  for (; x < 20; x += 1) {
+    above = above * x + below;
+    below *= x;
+  }
+  z = 1 / (x * x);
+  for (int i = 0; i < 8; i++) sum = sum * z + terms[i];
+  return logl(x) - above / below - 0.5L / x + z * sum;
 }
 
 double luc__digamma(double x) {
   if (x == 0) return copysign(INFINITY, -x);
-  if (x == -INFINITY || (x < 0 && x == trunc(x))) return NAN;
-  if (x == INFINITY) return x;
-  if (x < 0) {
-    double whole, part = modf(x, &whole);
-    return luc__digamma(1.0 - x) - PI / tan(PI * part);
-  }
-  double result = 0;
-  for (; x < 10.0; x += 1.0) result -= 1.0 / x;
-  return result + digamma_series(x);
+  if (!(x < 0)) return (double)digamma_right(x);
+  if (x == trunc(x)) return NAN;
+  return (double)(digamma_right(1.0L - x) - PI_LONG / tanl(PI_LONG * (x - rint(x))));
 }
 
 /* For q < 0 and whole powers: the terms right of zero, and those left of it with their sign. */

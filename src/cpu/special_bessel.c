@@ -1,7 +1,7 @@
 /* Bessel and Airy functions in double. I0: the power series, and Hankel's expansion of large
- * arguments (Abramowitz and Stegun 9.6.10, 9.7.1). K: the trapezoidal rule on its integral 9.6.24,
- * which converges exponentially (Trefethen and Weideman, 2014), Ai for positive numbers too. J and
- * Y are the C library's. */
+ * arguments (Abramowitz and Stegun 9.6.10, 9.7.1). Ai of positive numbers: the trapezoidal rule on
+ * the integral 9.6.24 of K, which converges exponentially (Trefethen and Weideman, 2014). J and Y
+ * are the C library's. */
 #include <math.h>
 
 #include "cpu/special.h"
@@ -22,11 +22,8 @@ double luc__i0(double x) {
   return exp(a) * sum / sqrt(6.28318530717958647693 * a);
 }
 
-/* e^x K: the integral of exp(-x (cosh t - 1)) cosh(order t) over t > 0; order 0 or 1 for tiny x. */
+/* e^x K, x > 0: the integral of exp(-x (cosh t - 1)) cosh(order t) over t > 0. */
 static double k_scaled(double order, double x) {
-  if (!(x > 0)) return x == 0 ? INFINITY : NAN;
-  if (isinf(x)) return 0;
-  if (x < 1e-17) return order > 0 ? 1 / x : -log(0.5 * x) - 0.57721566490153286061;
   double h = x < 4 ? 0.25 : 0.5 / sqrt(x), sum = 0.5, term = 1;
   for (int k = 1; term > 1e-17 * sum; k++) {
     double t = k * h, s = sinh(0.5 * t);
@@ -34,22 +31,6 @@ static double k_scaled(double order, double x) {
     sum += term;
   }
   return h * sum;
-}
-
-double luc__scaled_modified_bessel_k0(double x) {
-  return k_scaled(0, x);
-}
-
-double luc__scaled_modified_bessel_k1(double x) {
-  return k_scaled(1, x);
-}
-
-double luc__modified_bessel_k0(double x) {
-  return isinf(x) && x > 0 ? 0 : exp(-x) * k_scaled(0, x);
-}
-
-double luc__modified_bessel_k1(double x) {
-  return isinf(x) && x > 0 ? 0 : exp(-x) * k_scaled(1, x);
 }
 
 /* ---- Airy's Ai ---- */

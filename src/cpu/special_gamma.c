@@ -1,6 +1,6 @@
-/* The incomplete gamma functions P = igamma(a, x) and Q = igammac(a, x) in double: a power series
- * below x = a, a continued fraction above, and near x = a, where both are slow when a is large,
- * Temme's uniform expansion (DLMF 8.11, 8.9, 8.12; the choice between them is Cephes'). */
+/* The incomplete gamma functions P = igamma(a, x) and Q = igammac(a, x) of a > 10 (others are in
+ * vmath_double.inc): a power series below x = a, a continued fraction above, and near x = a, where
+ * both are slow when a is large, Temme's uniform expansion (DLMF 8.11, 8.9, 8.12). */
 #include <math.h>
 
 #include "cpu/special.h"
@@ -30,9 +30,8 @@ static double stirling_rest(double a) {
   return (1.0 / 12 - z * (1.0 / 360 - z * sum)) / a;
 }
 
-/* x^a e^-x / Gamma(a + 1), a Poisson probability. */
+/* x^a e^-x / Gamma(a + 1), a Poisson probability, a >= 10. */
 static double density(double a, double x) {
-  if (a < 10) return exp(a * log(x) - x - luc__lgamma(a + 1));
   double exponent = a * log_rest(a, x) + stirling_rest(a);
   return exp(-exponent) / sqrt(2 * PI * a);
 }
@@ -58,34 +57,6 @@ static double upper_fraction(double a, double x) {
     if (fabs(c * d - 1) < 1e-16) break;
   }
   return value * a * density(a, x);
-}
-
-/* log Gamma(1 + a), accurate relative to a. */
-static double lgamma_1p(double a) {
-  static const double terms[] = {
-      /* zeta(k) / k, from k = 24 to 2 */
-      0.04166666915034121,  0.043478266053040259, 0.045454556293204669, 0.047619070330142228,
-      0.050000047698101694, 0.052631679379616661, 0.055555767627403611, 0.058823978658684582,
-      0.062500955141213041, 0.066668705882420468, 0.071432946295361336, 0.076932516411352191,
-      0.083353840546109004, 0.090954017145829042, 0.10009945751278181,  0.11133426586956469,
-      0.12550966952474304,  0.14404989676884612,  0.16955717699740819,  0.20738555102867399,
-      0.27058080842778455,  0.40068563438653143,  0.82246703342411322};
-  if (a > 0.2) return luc__lgamma(1 + a);
-  double sum = 0;
-  for (int i = 0; i < 23; i++) sum = terms[i] - a * sum;
-  return a * (a * sum - 0.57721566490153286061);
-}
-
-/* Q for small a and x, where it is far less than P. */
-static double upper_series(double a, double x) {
-  double power = 1, sum = 0;
-  for (int k = 1; k < MAX_TERMS; k++) {
-    power *= -x / k;
-    sum += power / (a + k);
-    if (fabs(power) <= 1e-17 * fabs(sum * (a + k))) break;
-  }
-  double exponent = a * log(x) - lgamma_1p(a);
-  return -expm1(exponent) - a * exp(exponent) * sum;
 }
 
 /* Q (sign 1) or P (sign -1) for large a and x near it. */
@@ -126,13 +97,11 @@ static int is_near(double a, double x) {
 double luc__igamma(double a, double x) {
   if (is_edge(a, x)) return edge(a, x);
   if (is_near(a, x)) return uniform(a, x, -1);
-  return x > 1 && x > a ? 1 - luc__igammac(a, x) : lower_series(a, x);
+  return x > a ? 1 - upper_fraction(a, x) : lower_series(a, x);
 }
 
 double luc__igammac(double a, double x) {
   if (is_edge(a, x)) return 1 - edge(a, x);
   if (is_near(a, x)) return uniform(a, x, 1);
-  if (x > 1.1) return x < a ? 1 - lower_series(a, x) : upper_fraction(a, x);
-  double limit = x <= 0.5 ? -0.4 / log(x) : 1.1 * x;
-  return a > limit ? 1 - lower_series(a, x) : upper_series(a, x);
+  return x < a ? 1 - lower_series(a, x) : upper_fraction(a, x);
 }

@@ -10,8 +10,9 @@ Each row of TERMS says how many terms float and double take (0: it has no use fo
 import struct
 import textwrap
 
-from mpmath import (asin, atan, besseli, cos, digamma, erf, erfc, erfinv, euler, exp, findroot, ln2,
-                    log, loggamma, lu_solve, matrix, mp, mpf, pi, psi, sin, sinh, sqrt, tanh)
+from mpmath import (asin, atan, besseli, besselk, cos, digamma, erf, erfc, erfinv, euler, exp,
+                    findroot, ln2, log, loggamma, lu_solve, matrix, mp, mpf, pi, psi, sin, sinh,
+                    sqrt, tanh)
 
 mp.dps = 60
 NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
@@ -60,6 +61,23 @@ def off_middle(f):
 def bessel_far(order):
     """sqrt(x) exp(-x) I(x) of 14 / x - 1."""
     return lambda u: besseli(order, 14 / (1 + u)) * exp(-14 / (1 + u)) * sqrt(14 / (1 + u))
+
+
+def bessel_k_rest(order):
+    """K0(x) + (log(x / 2) + gamma) I0(x), or 1 / x less that of K1 and I1, over x; of x^2."""
+    def f(z):
+        x = sqrt(z)
+        i = (log(x / 2) + euler) * besseli(order, x)
+        return (1 / x + i - besselk(1, x)) / x if order else besselk(0, x) + i
+    return f
+
+
+def bessel_k_far(order):
+    """sqrt(x) exp(x) K(x) of 1 - 4 / (x + 1)."""
+    def f(t):
+        x = 4 / (1 - t) - 1
+        return besselk(order, x) * exp(x) * sqrt(x)
+    return f
 
 
 def stirling(z):
@@ -122,10 +140,18 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("bessel_i0_far", "(sqrt(x) exp(-x) I0(x) - middle) / u of u = 14 / x - 1, x >= 7",
      off_middle(bessel_far(0)), (-1, 1), 6, 26),
     ("bessel_i1_far", "the same of I1", off_middle(bessel_far(1)), (-1, 1), 6, 26),
+    ("bessel_k0", "(K0(x) + (log(x / 2) + gamma) I0(x)) / x^2 of x^2, x <= 1",
+     lambda z: bessel_k_rest(0)(z) / z, (0, 1), 0, 9),
+    ("bessel_k1", "(1 / x - K1(x) + (log(x / 2) + gamma) I1(x)) / x of x^2, x <= 1",
+     bessel_k_rest(1), (0, 1), 0, 9),
+    ("bessel_k0_far", "(sqrt(x) exp(x) K0(x) - middle) / t of t = 1 - 4 / (x + 1), x >= 1",
+     off_middle(bessel_k_far(0)), (-1, 1), 0, 27),
+    ("bessel_k1_far", "the same of K1", off_middle(bessel_k_far(1)), (-1, 1), 0, 27),
 ]
 MIDDLES = [("erfinv", erfinv_slope), ("ndtri", lambda v: sqrt(mpf(2)) * erfinv_slope(v)),
            ("digamma", digamma_slope), ("trigamma", trigamma_times),
-           ("bessel_i0", bessel_far(0)), ("bessel_i1", bessel_far(1))]
+           ("bessel_i0", bessel_far(0)), ("bessel_i1", bessel_far(1)),
+           ("bessel_k0", bessel_k_far(0)), ("bessel_k1", bessel_k_far(1))]
 INTERVAL_F32 = {"erfc": (mpf("-1.7") / mpf("3.3"), mpf("7.6") / mpf("12.6"))}
 
 
@@ -199,6 +225,8 @@ def main():
     for name, f in MIDDLES:
         pair(name + "_middle", "The middle of %s's" % name, f(mpf(0)))
     pair("lgamma_slope", "1 - gamma", 1 - euler)
+    pair("log2_less_gamma", "log(2) - gamma", ln2 - euler)
+    pair("log_pi", "log(pi)", log(pi))
     pair("digamma_root", "Where digamma is 0", ROOT)
     print("/* 2^(k/16), and by how much of itself each is too small. */")
     for real in ("float", "double"):

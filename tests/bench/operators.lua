@@ -110,6 +110,15 @@ each("acosh", "NAME(add(p32(1024, 1024), 1))")
 each(TWO, "NAME(f32(1024, 1024), f32(1024, 1024))")
 each("pow xlogy ldexp float_power special.xlog1py", "NAME(p32(1024, 1024), p32(1024, 1024))")
 each("igamma igammac", "NAME(p32(64, 1024), p32(64, 1024))")
+each("igamma igammac", "NAME(mul(p32(64, 1024), 9), mul(p32(64, 1024), 9))")
+each("igamma igammac", "NAME(p64(64, 1024), p64(64, 1024))")
+each("lgamma digamma", "NAME(mul(p32(256, 1024), -9))")
+each("lgamma digamma", "NAME(mul(p64(256, 1024), -9))")
+local BESSEL = "modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 "
+  .. "scaled_modified_bessel_k1 bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0 "
+  .. "airy_ai "
+each(BESSEL, "special.NAME(mul(p32(64, 1024), 9))")
+each(BESSEL .. "erfcx log_ndtr", "special.NAME(p64(64, 1024))")
 each("special.zeta", "NAME(add(p32(64, 1024), 1), p32(64, 1024))")
 each("abs neg square exp log1p sqrt floor sin tanh sigmoid erf log tan atan sinh expm1 round sign "
   .. "reciprocal rsqrt log2 exp2 acos", "NAME(p64(1024, 1024))")
@@ -151,6 +160,9 @@ rows [[
   addcdiv(f32(1024, 1024), f32(1024, 1024), p32(1024, 1024), {value = 0.5})
   mvlgamma(add(p32(64, 1024), 2), 3)
   polygamma(1, p32(64, 1024))
+  polygamma(1, mul(p32(64, 1024), -9))
+  polygamma(1, mul(p64(64, 1024), -9))
+  polygamma(2, mul(p32(64, 1024), 9))
   add_(f32(1024, 1024), f32(1024, 1024))
   mul_(f32(1024, 1024), 1.0)
   addcmul_(f32(1024, 1024), f32(1024, 1024), f32(1024, 1024))
