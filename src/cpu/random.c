@@ -39,6 +39,23 @@ static void uniform_float(luc_context *ctx, luc_generator *gen, float *out, int6
   }
 }
 
+/* At most CHUNK draws of 53 bits in [0, 1). */
+static void units(luc_context *ctx, luc_generator *gen, double *out, int64_t n) {
+  uint32_t bits[2 * CHUNK];
+  words(ctx, gen, bits, 2 * n);
+  luc__kernels(ctx)->random->uniform_double(out, bits, n);
+}
+
+static void uniform_double(luc_context *ctx, luc_generator *gen, double *out, int64_t n, double lo,
+                           double hi) {
+  const double width = hi - lo;
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    int64_t m = n - i < CHUNK ? n - i : CHUNK;
+    units(ctx, gen, out + i, m);
+    for (int64_t j = i; j < i + m; j++) out[j] = lo == 0 ? out[j] * width : fma(out[j], width, lo);
+  }
+}
+
 static float round_to(float v, luc_dtype dtype) {
   if (dtype == LUC_FLOAT16) return luc__half_to_float(luc__float_to_half(v));
   return luc__bfloat16_to_float(luc__float_to_bfloat16(v));
@@ -135,12 +152,9 @@ static void shape(luc_context *ctx, const luc_draw *d, double *x, int64_t n) {
 /* The distributions that take one draw of 53 bits each, whatever the target is. */
 static void shaped(luc_context *ctx, luc_generator *gen, const luc_draw *d, double *out,
                    int64_t n) {
-  const luc_random_kernels *k = luc__kernels(ctx)->random;
-  uint32_t bits[2 * CHUNK];
   for (int64_t i = 0; i < n; i += CHUNK) {
     int64_t m = n - i < CHUNK ? n - i : CHUNK;
-    words(ctx, gen, bits, 2 * m);
-    k->uniform_double(out + i, bits, m);
+    units(ctx, gen, out + i, m);
     shape(ctx, d, out + i, m);
   }
 }
@@ -209,7 +223,7 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
   } else if (draw->kind == LUC_UNIFORM && dtype == LUC_FLOAT32) {
     uniform_float(ctx, gen, out, n, (float)draw->a, (float)draw->b);
   } else if (draw->kind == LUC_UNIFORM) {
-    luc__fill_uniform_double(gen, out, n, draw->a, draw->b);
+    uniform_double(ctx, gen, out, n, draw->a, draw->b);
   } else if (draw->kind == LUC_NORMAL && blocks && narrow) {
     normal_narrow(gen, out, n, draw);
   } else if (draw->kind == LUC_NORMAL && blocks && dtype == LUC_FLOAT32) {

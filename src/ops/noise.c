@@ -8,6 +8,7 @@
 #include "ops/rows.h"
 
 #include "cpu/copy.h"
+#include "cpu/random.h"
 
 /* ---- dropout ---- */
 
@@ -156,6 +157,24 @@ luc_status luc__run_feature_alpha_dropout(luc_context *ctx, luc_value *args, luc
 
 /* ---- rrelu ---- */
 
+enum { SLOPES = 256 };
+
+/* The places of what is not positive, without a branch that could not be foreseen, then as many
+ * draws. */
+static void draw_slopes(luc_context *ctx, const double *x, double *slopes, int64_t n, double lower,
+                        double upper) {
+  const luc_draw unit = {.kind = LUC_UNIFORM, .b = 1, .target = LUC_FLOAT64};
+  double drawn[SLOPES];
+  int64_t places[SLOPES], count = 0;
+  for (int64_t i = 0; i < n; i++) {
+    slopes[i] = 1;
+    places[count] = i;
+    count += x[i] <= 0;
+  }
+  luc__random_fill(ctx, &ctx->rng, &unit, drawn, count);
+  for (int64_t k = 0; k < count; k++) slopes[places[k]] = drawn[k] * (upper - lower) + lower;
+}
+
 /* rrelu_slopes(input, lower, upper): 1 where input is positive, else a number drawn between the
  * two. */
 luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -166,8 +185,10 @@ luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &y));
   const double *from = (const double *)x->data;
   double *to = (double *)y->data;
-  for (int64_t i = 0; i < x->numel; i++)
-    to[i] = from[i] <= 0 ? luc__uniform_double(&ctx->rng) * (upper - lower) + lower : 1;
+  for (int64_t i = 0; i < x->numel; i += SLOPES) {
+    int64_t left = x->numel - i;
+    draw_slopes(ctx, from + i, to + i, left < SLOPES ? left : SLOPES, lower, upper);
+  }
   status = luc__deliver(ctx, "rrelu", out, (luc_dtype)input->dtype, y);
   y = NULL;
 done:
