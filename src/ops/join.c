@@ -74,24 +74,41 @@ typedef struct join_job {
   int n;
   int64_t width;
   luc_runs_fn runs;
-  luc_pairs_fn pairs;
+  const luc_pairs_fn *pairs; /* of elements; the next, of pairs of them */
 } join_job;
 
 static int64_t part_begin(const join_job *j, int i) {
   return (j->starts ? j->starts[i] : i) * j->inner;
 }
 
+/* n rows of two or four elements, each of another part. */
+static void join_pairs(const join_job *j, int64_t row, int64_t n) {
+  enum { STRIP = 256 };
+  _Alignas(64) char ab[STRIP * 16], cd[STRIP * 16];
+  const int64_t width = j->width;
+  for (int64_t end = row + n; row < end; row += n) {
+    char *to = j->to + row * j->row;
+    const char *a = j->parts[0]->data + row * width, *b = j->parts[1]->data + row * width;
+    n = j->n == 2 || end - row < STRIP ? end - row : STRIP;
+    j->pairs[0](j->n == 2 ? to : ab, a, b, n);
+    if (j->n == 2) continue;
+    j->pairs[0](cd, j->parts[2]->data + row * width, j->parts[3]->data + row * width, n);
+    j->pairs[1](to, ab, cd, n);
+  }
+}
+
 /* Rows in groups whose results stay in the cache, part by part. */
 static void join_rows(void *arg, int64_t begin, int64_t end) {
   enum { GROUP = 1024 };
   const join_job *j = arg;
+  bool single = j->row == j->n * j->width && (j->n == 2 || (j->n == 4 && j->width <= 8));
+  for (int i = 0; i < j->n; i++) single = single && part_begin(j, i) == i * j->width;
+  if (single) {
+    join_pairs(j, begin, end - begin);
+    return;
+  }
   for (; begin < end; begin += GROUP) {
     int64_t n = end - begin < GROUP ? end - begin : GROUP;
-    if (j->n == 2 && part_begin(j, 1) == j->width && j->row == 2 * j->width) {
-      int64_t at = begin * j->width;
-      j->pairs(j->to + 2 * at, j->parts[0]->data + at, j->parts[1]->data + at, n);
-      continue;
-    }
     for (int i = 0; i < j->n; i++) {
       int64_t first = part_begin(j, i), bytes = part_begin(j, i + 1) - first;
       if (bytes)
@@ -135,7 +152,7 @@ static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, i
                 .n = list->n,
                 .width = width,
                 .runs = luc__kernels(ctx)->copy->runs[log],
-                .pairs = luc__kernels(ctx)->copy->pairs[log]};
+                .pairs = luc__kernels(ctx)->copy->pairs + log};
   if (j.row <= SHORT * list->n)
     luc__parallel_for(ctx, r->numel * width / j.row, GRAIN / j.row + 1, join_rows, &j);
   else

@@ -264,6 +264,19 @@ describe("large tensors", function()
 
   local function whole(size) return lucerna.randint(-9, 10, size, { dtype = lucerna.float32 }) end
 
+  it("are stacked element by element", function()
+    for _, dtype in ipairs { "float32", "uint8", "float64", "complex64", "complex128" } do
+      for _, n in ipairs { 2, 3, 4, 5 } do
+        for _, size in ipairs { 1, 255, 1300, 70001 } do
+          local parts = {}
+          for i = 1, n do parts[i] = (lucerna.arange(size) * 7 + i):to(dtype) end
+          local all = lucerna.stack(parts, -1)
+          for i = 1, n do assert.is_true(all:select(-1, i):equal(parts[i])) end
+        end
+      end
+    end
+  end)
+
   it("have their rows copied from anywhere", function()
     for _, size in ipairs { { 40, 70, 100 }, { 5, 3, 64 }, { 3, 2, 63 }, { 2, 2, 67 } } do
       local a, b, c = table.unpack(size)
