@@ -28,15 +28,17 @@ static long double sinc(long double x) {
 static long double entr(long double x) {
   return x < 0 ? -INFINITY : x == 0 ? 0 : -x * logl(x);
 }
-static long double log_gamma(long double x) {
-  return x < 0 ? NAN : lgammal(x);
+/* The angle whose sine and tangent are, but for a sign, those of pi x. */
+static long double off_whole(long double x) {
+  return PI * (x - rintl(x));
 }
 static long double digamma(long double x) {
   static const long double terms[] = {1 / 12.0L,   691 / 32760.0L, -1 / 132.0L, 1 / 240.0L,
                                       -1 / 252.0L, 1 / 120.0L,     -1 / 12.0L};
   long double y = 0, z, sum = -terms[0];
   if (x == 0) return copysignl(INFINITY, -x);
-  if (x == INFINITY || !(x > 0)) return x == INFINITY ? x : NAN;
+  if (x == INFINITY || isnan(x)) return x;
+  if (x < 0) return x == rintl(x) ? NAN : digamma(1 - x) - PI / tanl(off_whole(x));
   for (; x < 30; x += 1) y -= 1 / x;
   z = 1 / (x * x);
   for (int i = 1; i < 7; i++) sum = sum * z + terms[i];
@@ -58,7 +60,8 @@ static long double trigamma(long double x) {
                                       1 / 42.0L,      -1 / 30.0L, 1 / 6.0L};
   long double y = 0, z, sum = 7 / 6.0L;
   if (x == 0) return INFINITY;
-  if (x == INFINITY || !(x > 0)) return x == INFINITY ? 0 : NAN;
+  if (isinf(x) || isnan(x)) return x == INFINITY ? 0 : NAN;
+  if (x < 0) return powl(PI / sinl(off_whole(x)), 2) - trigamma(1 - x);
   for (; x < 40; x += 1) y += 1 / (x * x);
   z = 1 / (x * x);
   for (int i = 0; i < 6; i++) sum = sum * z + terms[i];
@@ -90,6 +93,29 @@ static long double i0(long double x) {
 }
 static long double i1(long double x) {
   return isinf(x) ? x : i1e(x) * expl(fabsl(x));
+}
+/* K of order 0 and 1, times e^x: the trapezoidal rule on an integral. */
+static long double scaled_bessel_k(int order, long double x) {
+  if (!(x > 0)) return x == 0 ? INFINITY : NAN;
+  long double h = x < 4 ? 0.2L : 0.4L / sqrtl(x), sum = 0.5L, term = 1;
+  for (int k = 1; term > 1e-21L * sum; k++) {
+    long double s = sinhl(k * h / 2);
+    term = expl(-2 * x * s * s) * (order ? coshl(k * h) : 1);
+    sum += term;
+  }
+  return isinf(x) ? 0 : h * sum;
+}
+static long double k0e(long double x) {
+  return scaled_bessel_k(0, x);
+}
+static long double k1e(long double x) {
+  return scaled_bessel_k(1, x);
+}
+static long double k0(long double x) {
+  return isinf(x) && x > 0 ? 0 : k0e(x) * expl(-x);
+}
+static long double k1(long double x) {
+  return isinf(x) && x > 0 ? 0 : k1e(x) * expl(-x);
 }
 
 /* ---- distances ---- */
@@ -165,8 +191,8 @@ static const function functions[] = {ONE(exp, expl, 1e-8, 720, 2),
                                      ONE(sigmoid, sigmoid, 1e-8, 700, 2),
                                      ONE(sinc, sinc, 1e-8, 1e4, 2),
                                      ONE(entr, entr, 1e-300, 1e300, 2),
-                                     ONE(lgamma, log_gamma, 1e-300, 1e300, 2),
-                                     ONE(lgamma, log_gamma, 0.1, 12, 2),
+                                     ONE(lgamma, lgammal, 1e-300, 1e300, 2),
+                                     ONE(lgamma, lgammal, 0.1, 12, 2),
                                      ONE(digamma, digamma, 1e-300, 1e300, 2),
                                      ONE(digamma, digamma, 0.1, 1.45, 2),
                                      ONE(digamma, digamma, 1.47, 12, 2),
@@ -175,6 +201,10 @@ static const function functions[] = {ONE(exp, expl, 1e-8, 720, 2),
                                      ONE(ndtr, normal, 1e-300, 40, 2),
                                      ONE(ndtr, normal, 0.01, 9, 2),
                                      ONE(ndtri, normal_inverse, 0.002, 0.998, 2),
+                                     ONE(modified_bessel_k0, k0, 1e-3, 650, 2),
+                                     ONE(modified_bessel_k1, k1, 1e-3, 650, 2),
+                                     ONE(scaled_modified_bessel_k0, k0e, 0.1, 20, 2),
+                                     ONE(scaled_modified_bessel_k1, k1e, 0.1, 20, 2),
                                      ONE(i0, i0, 1e-3, 80, 2),
                                      ONE(i0e, i0e, 1e-3, 500, 2),
                                      ONE(i1, i1, 1e-3, 80, 2),
@@ -227,10 +257,14 @@ static void run(const luc_ew_kernel *kernel, bool is_double, const double *a, co
 
 /* What is not defined there, or not told by these sums. */
 static bool is_open(const function *f, double x) {
-  bool of_gamma = f->exact == digamma || f->exact == log_gamma || f->exact == trigamma;
   bool bessel = f->exact == i0 || f->exact == i0e || f->exact == i1 || f->exact == i1e;
-  return (of_gamma && x < 0) || ((bessel || f->exact == sinc) && fabs(x) > 1e30) ||
+  return ((bessel || f->exact == sinc) && fabs(x) > 1e30) ||
          (f->exact == normal_inverse && fabs(x) < 1e-15);
+}
+
+/* How many times as far as elsewhere a result may be: near roots left of zero. */
+static double slack(const function *f, double x) {
+  return x < 0 && (f->exact == digamma || f->exact == lgammal) ? 2.1 : 1;
 }
 
 static double worst_of(const luc_ew_kernel *kernels, const function *f, bool is_double,
@@ -245,7 +279,7 @@ static double worst_of(const luc_ew_kernel *kernels, const function *f, bool is_
     run(&kernels[f->op], is_double, x, y, z, N);
     for (int i = 0; i < N; i++) {
       long double want = f->exact ? f->exact(x[i]) : f->exact2(x[i], y[i]);
-      double off = ulps(z[i], want, is_double);
+      double off = ulps(z[i], want, is_double) / slack(f, x[i]);
       if (off > worst && !is_open(f, x[i])) {
         worst = off;
         *where = x[i];
