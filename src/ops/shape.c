@@ -318,8 +318,10 @@ static luc_status interleave_positions(luc_context *ctx, luc_tensor *repeats, in
   const int64_t *times = (const int64_t *)counts->data;
   int64_t step = counts->numel == 1 ? 0 : 1;
   for (int64_t i = 0; i < size; i++) {
-    if (times[i * step] < 0 || __builtin_add_overflow(total, times[i * step], &total))
+    if (times[i * step] < 0)
       LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "repeat_interleave: repeats can not be negative"));
+    if (__builtin_add_overflow(total, times[i * step], &total))
+      LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "repeat_interleave: too many repeats"));
   }
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &total, out));
   int64_t *to = (int64_t *)(*out)->data;

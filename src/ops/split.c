@@ -123,6 +123,8 @@ static luc_status slices(luc_context *ctx, luc_tensor *t, int dim, int n, const 
   return status;
 }
 
+enum { MOST_PARTS = INT32_MAX / 8 };
+
 /* Cuts [0, size) before each of the n positions `cuts` (NULL: every `step`). */
 static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *cuts,
                       int64_t step, luc_value *out) {
@@ -151,7 +153,7 @@ luc_status luc__run_split(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, step > 0 || (step == 0 && size == 0), LUC_ERR_VALUE,
             "split: expects split_size to be positive, got %lld", (long long)step);
   int64_t n = size == 0 ? 1 : (size - 1) / step + 1;
-  LUC_CHECK(ctx, n <= INT32_MAX / 8, LUC_ERR_SHAPE, "split: too many parts");
+  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "split: too many parts");
   return cut(ctx, t, dim, (int)n, NULL, step, out);
 }
 
@@ -160,18 +162,20 @@ luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t chunks = args[1].as.i;
   int dim;
   LUC_TRY(wrap(ctx, "chunk", t, args[2].as.i, &dim));
-  LUC_CHECK(ctx, chunks > 0 && chunks <= INT32_MAX / 8, LUC_ERR_VALUE,
+  LUC_CHECK(ctx, chunks > 0, LUC_ERR_VALUE,
             "chunk: expects `chunks` to be greater than 0, got %lld", (long long)chunks);
-  int64_t size = t->sizes[dim], step = (size + chunks - 1) / chunks;
+  int64_t size = t->sizes[dim], step = size / chunks + (size % chunks != 0);
   int64_t n = size == 0 ? chunks : (size - 1) / step + 1;
+  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "chunk: too many parts");
   return cut(ctx, t, dim, (int)n, NULL, step, out);
 }
 
 /* n parts whose sizes differ by at most one, the longer first. */
 static luc_status even_parts(luc_context *ctx, const char *who, luc_tensor *t, int64_t n, int dim,
                              luc_value *out) {
-  LUC_CHECK(ctx, n > 0 && n <= INT32_MAX / 8, LUC_ERR_VALUE,
-            "%s: number of sections must be larger than 0, got %lld", who, (long long)n);
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "%s: number of sections must be larger than 0, got %lld",
+            who, (long long)n);
+  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "%s: too many parts", who);
   size_t bytes = (size_t)n * sizeof(int64_t);
   int64_t *cuts = luc__alloc(ctx, bytes), size = t->sizes[dim];
   if (!cuts) return LUC_ERR_MEMORY;

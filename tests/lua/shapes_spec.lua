@@ -190,6 +190,24 @@ local function check_pointwise(row, dtype, layout)
   return trouble and text_of(row, args, n) .. ": " .. trouble
 end
 
+describe("counts of parts", function()
+  local many = math.maxinteger
+
+  it("may be larger than what is cut", function()
+    local x = lucerna.arange(4)
+    assert.equal(4, #x:chunk(many))
+    assert.equal(1, #x:split(many))
+  end)
+
+  it("have a bound, which is what the error is about", function()
+    local x = lucerna.arange(4)
+    assert.error_matches(function() lucerna.zeros(0):chunk(many) end, "chunk: too many parts$")
+    assert.error_matches(function() x:tensor_split(many) end, "tensor_split: too many parts$")
+    assert.error_matches(function() x:repeat_interleave(many) end,
+      "repeat_interleave: too many repeats$")
+  end)
+end)
+
 describe("layouts make no difference", function()
   for _, layout in ipairs(LAYOUTS) do
     it("to pointwise functions: " .. layout[1], function()
