@@ -596,6 +596,23 @@ describe("a long line", function()
       end
     end
   end)
+
+  it("searches few boundaries, and those at the ends of int64", function()
+    for m = 0, 5 do
+      local bounds = { math.mininteger, -1, 0, 0, math.maxinteger }
+      bounds = lucerna.tensor({ table.unpack(bounds, 1, m) }, { dtype = lucerna.int64 })
+      for _, n in ipairs { 0, 1, 15, 16, 17, 33 } do
+        local values = lucerna.arange(n) - 8
+        if n > 0 then values[1], values[n] = math.mininteger, math.maxinteger end
+        for _, right in ipairs { false, true } do
+          local at = lucerna.bucketize(values, bounds, { right = right }) - 1
+          local below = bounds:unsqueeze(1):lt(values:unsqueeze(2))
+          if right then below = bounds:unsqueeze(1):le(values:unsqueeze(2)) end
+          assert.is_true(at:equal(below:sum(2)), m .. " " .. n)
+        end
+      end
+    end
+  end)
 end)
 
 -- Bags of rows, whose columns are what vectors are made of.
