@@ -285,6 +285,14 @@ static void begin_all(luc_context *ctx, const luc_index_job *job) {
 
 /* ---- positions that all lines share ---- */
 
+/* Rows without gaps. */
+static void read_rows(const walk *w, char *dense, const char *indexed, int64_t n,
+                      const int64_t *offsets, int64_t count) {
+  const int64_t width = w->width, step = w->job->dense_step * width;
+  const size_t bytes = (size_t)(count * width);
+  for (int64_t k = 0; k < n; k++) memcpy(dense + k * step, indexed + offsets[k] * width, bytes);
+}
+
 /* Columns [c, c_end) of what n positions from i on lead to, in one line. */
 static void move_strip(const walk *w, int64_t x, int64_t y, int64_t i, int64_t n,
                        const int64_t *offsets, int64_t c, int64_t c_end) {
@@ -295,8 +303,14 @@ static void move_strip(const walk *w, int64_t x, int64_t y, int64_t i, int64_t n
                 job->indexed + x * w->width, &p);
     return;
   }
+  if (job->op == LUC_INDEX_GET && w->row_indexed == 1 && w->row_dense == 1 && !w->rows.ndim) {
+    read_rows(w, job->dense + (y + i * job->dense_step + c) * w->width,
+              job->indexed + (x + c) * w->width, n, offsets, c_end - c);
+    return;
+  }
+  int64_t at[LUC_MAX_DIMS] = {0}; /* as after each round */
   for (int64_t k = 0; k < n; k++) {
-    int64_t at[LUC_MAX_DIMS] = {0}, x1 = x + offsets[k] + c * w->row_indexed;
+    int64_t x1 = x + offsets[k] + c * w->row_indexed;
     int64_t y1 = y + (i + k) * job->dense_step + c * w->row_dense;
     do move_row(w, job->indexed + x1 * w->width, job->dense + y1 * w->width, c_end - c);
     while (next(&w->rows, at, &x1, &y1));
