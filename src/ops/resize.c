@@ -143,11 +143,12 @@ static luc_status take_size(luc_context *ctx, const luc_tensor *input, const luc
     double in = (double)input->sizes[i + 2];
     s->scale[i] = sized ? 0 : entry(scale, i);
     double out = sized ? entry(size, i) : floor(in * s->scale[i]);
-    bool fits = in > 0 && out <= INT32_MAX && out >= (s->mode != AREA);
-    LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+    LUC_CHECK(ctx, in > 0 && out >= (s->mode != AREA), LUC_ERR_SHAPE,
               "interpolate: Input and output sizes should be greater than 0, but got input size "
               "%.0f and output size %.0f",
               in, out);
+    LUC_CHECK(ctx, out <= INT32_MAX, LUC_ERR_SHAPE,
+              "interpolate: output size %.0f is too large, expected at most %d", out, INT32_MAX);
     s->size[i] = (int64_t)out;
   }
   if (again) s->scaled = false;
