@@ -78,16 +78,31 @@ static luc_status positions_along(luc_context *ctx, const char *who, const luc_t
   return status;
 }
 
+/* Lines of elements far apart, whose steps meet few sets of the cache, are laid out before many
+ * are looked up in them. */
+static luc_status lines_of(luc_context *ctx, luc_tensor *t, int dim, int64_t n, luc_tensor **out) {
+  enum { FAR_BYTES = 1 << 10, MANY = 1 << 14 };
+  bool far = dim == t->ndim - 1 &&
+             t->strides[dim] >= FAR_BYTES / (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  if (far && n >= MANY && n >= t->numel) return luc__to_contiguous(ctx, t, out);
+  *out = luc__retain(t);
+  return LUC_OK;
+}
+
 luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *values, *r = NULL;
+  luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *values, *from, *r = NULL;
   luc_positions p;
   int dim;
   LUC_TRY(luc__dim_wrap(ctx, "gather", args[1].as.i, t->ndim, &dim));
   if (index->numel) LUC_TRY(check_index(ctx, "gather", index, t, "input", dim));
   LUC_TRY(positions_along(ctx, "gather", t, dim, index, NULL, &p, &values));
-  luc_status status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
-  if (status == LUC_OK)
-    status = move(ctx, "gather", LUC_INDEX_GET, t, dim, index, &p, r->data, 1, NULL, true);
+  luc_status status = lines_of(ctx, t, dim, index->numel, &from);
+  if (status == LUC_OK) {
+    status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
+    if (status == LUC_OK)
+      status = move(ctx, "gather", LUC_INDEX_GET, from, dim, index, &p, r->data, 1, NULL, true);
+    luc_tensor_release(ctx, from);
+  }
   luc_tensor_release(ctx, values);
   return luc__give_or_release(ctx, "gather", status, out, r);
 }

@@ -597,6 +597,16 @@ describe("a long line", function()
     end
   end)
 
+  it("gathers along lines of elements far apart", function()
+    local x = lucerna.randn(130, 300):t()
+    for _, rows in ipairs { 299, 300 } do
+      local at = lucerna.randint(1, 131, { rows, 130 })
+      assert.is_true(x:gather(2, at):equal(x:contiguous():gather(2, at)))
+    end
+    assert.error_matches(function() x:gather(2, lucerna.full({ 300, 130 }, 131)) end,
+      "index 131 is out of range")
+  end)
+
   it("searches few boundaries, and those at the ends of int64", function()
     for m = 0, 5 do
       local bounds = { math.mininteger, -1, 0, 0, math.maxinteger }
