@@ -198,6 +198,10 @@ TEST("so do maps over samples, and gradients of and inside them") {
   sweep("func");
 }
 
+TEST("so do convolutions, whichever way their sizes choose") {
+  sweep("convolutions");
+}
+
 TEST("so does attention") {
   sweep("attention");
 }
