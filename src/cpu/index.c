@@ -595,8 +595,11 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
     w.row_indexed = w.rows.indexed[last];
     w.row_dense = w.rows.dense[last];
   }
+  /* How many parts rows have changes no result. Whole ones go fastest, but for own positions. */
+  const int64_t threads = luc_get_num_threads(ctx);
+  const int64_t most = job->own || threads > MANY ? MANY : threads;
   bool few = w.outer_count < MANY && w.row >= 2 * BLOCK;
-  w.blocks = !few ? 1 : w.row < MANY * BLOCK ? w.row / BLOCK : MANY;
+  w.blocks = !few ? 1 : w.row < most * BLOCK ? w.row / BLOCK : most;
   w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job->n) + 1;
   w.copy = movement_of(w.width)->copy;
   w.one = table_of(job->op, job->dtype, w.width);
