@@ -15,6 +15,10 @@
 double luc__erfinv(double y);
 double luc__ndtri(double p);
 double luc__i0(double x);
+double luc__bessel_j0(double x);
+double luc__bessel_j1(double x);
+double luc__bessel_y0(double x);
+double luc__bessel_y1(double x);
 /* log(|Gamma(x)|), and its derivative: left of zero with all digits also near their roots. */
 double luc__lgamma(double x);
 double luc__digamma(double x);

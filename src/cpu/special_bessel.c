@@ -1,7 +1,7 @@
 /* Bessel and Airy functions in double. I0: the power series, and Hankel's expansion of large
  * arguments (Abramowitz and Stegun 9.6.10, 9.7.1). Ai of positive numbers: the trapezoidal rule on
  * the integral 9.6.24 of K, which converges exponentially (Trefethen and Weideman, 2014). J and Y
- * are the C library's. */
+ * are the C library's; vmath_double.inc leaves it those of very large arguments. */
 #include <math.h>
 
 #include "cpu/special.h"
@@ -87,9 +87,4 @@ double luc__bessel_y0(double x) {
 
 double luc__bessel_y1(double x) {
   return isinf(x) || x < 0 ? NAN : y1(x);
-}
-
-double luc__spherical_bessel_j0(double x) {
-  if (isinf(x)) return 0;
-  return x == 0 ? 1 : sin(x) / x;
 }

@@ -10,9 +10,9 @@ Each row of TERMS says how many terms float and double take (0: it has no use fo
 import struct
 import textwrap
 
-from mpmath import (asin, atan, besseli, besselk, cos, digamma, erf, erfc, erfinv, euler, exp,
-                    findroot, ln2, log, loggamma, lu_solve, matrix, mp, mpf, pi, psi, sin, sinh,
-                    sqrt, tanh)
+from mpmath import (asin, atan, besseli, besselj, besselk, bessely, cos, digamma, erf, erfc,
+                    erfinv, euler, exp, findroot, ln2, log, loggamma, lu_solve, matrix, mp, mpf,
+                    pi, psi, sin, sinh, sqrt, tanh)
 
 mp.dps = 60
 NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
@@ -33,6 +33,12 @@ def erfc_exponent(q):
     """The logarithm of (a + 2.5) exp(a^2) erfc(a), and 3 q / 4, q = (a - 2.5) / (a + 2.5)."""
     a = mpf("2.5") * (1 + q) / (1 - q)
     return log((a + mpf("2.5")) * exp(a * a) * erfc(a)) + 3 * q / 4
+
+
+def normal_tail(q):
+    """(a + 5) exp(a^2 / 2) times the normal distribution at -a, q = (a - 5) / (a + 5)."""
+    a = 5 * (1 + q) / (1 - q)
+    return (a + 5) * exp(a * a / 2) * erfc(a / sqrt(mpf(2))) / 2
 
 
 def erfinv_slope(v):
@@ -80,6 +86,27 @@ def bessel_k_far(order):
     return f
 
 
+def bessel_y_rest(order):
+    """pi / 2 Y0(x) - (log(x / 2) + gamma) J0(x), or with 1 / x that of Y1 and J1 over x; of x^2."""
+    def f(z):
+        x = sqrt(z)
+        y = pi / 2 * bessely(order, x) - (log(x / 2) + euler) * besselj(order, x)
+        return (y + 1 / x) / x if order else y
+    return f
+
+
+def hankel(order, is_q):
+    """x Q(x), or x^2 (P(x) - 1), of 6 / (x + 1) - 1: sqrt(pi x / 2) (J + i Y) is
+    P + i Q at the angle x - (2 order + 1) pi / 4."""
+    def f(u):
+        x = 6 / (1 + u) - 1
+        angle = x - (2 * order + 1) * pi / 4
+        j, y = (sqrt(pi * x / 2) * b(order, x) for b in (besselj, bessely))
+        q = y * cos(angle) - j * sin(angle)
+        return q * x if is_q else (j * cos(angle) + y * sin(angle) - 1) * x * x
+    return f
+
+
 def stirling(z):
     """x (log(Gamma(x)) less Stirling's formula), z = 1 / x^2."""
     x = 1 / sqrt(z)
@@ -120,6 +147,8 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("erfc", "log((a + 2.5) exp(a^2) erfc(a)) + 3 q / 4 of q = (a - 2.5) / (a + 2.5), a >= 0.8",
      erfc_exponent,
      (mpf("-1.7") / mpf("3.3"), (mpf("27.5") - mpf("2.5")) / 30), 11, 24),
+    ("normal", "(a + 5) exp(a^2 / 2) times the normal distribution at -a, of (a - 5) / (a + 5),"
+     " a <= 39", normal_tail, (-1, mpf(34) / 44), 0, 22),
     ("erfinv", "(erfinv(x) / x - middle) / v of v = -log(1 - x^2) - 1.25, |x| <= 0.9966",
      off_middle(erfinv_slope), (-1.25, 3.75), 9, 21),
     ("lgamma", "(log(Gamma(2 + t)) - t (1 - gamma)) / t^2, |t| <= 1/2",
@@ -147,6 +176,19 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("bessel_k0_far", "(sqrt(x) exp(x) K0(x) - middle) / t of t = 1 - 4 / (x + 1), x >= 1",
      off_middle(bessel_k_far(0)), (-1, 1), 0, 27),
     ("bessel_k1_far", "the same of K1", off_middle(bessel_k_far(1)), (-1, 1), 0, 27),
+    ("bessel_j0", "(J0(x) - 1 + x^2 / 4) / x^4 of x^2, x <= 2",
+     lambda z: (besselj(0, sqrt(z)) - 1 + z / 4) / z**2, (0, 4), 0, 10),
+    ("bessel_j1", "(J1(x) / x - 1/2) / x^2 of x^2, x <= 2",
+     lambda z: (besselj(1, sqrt(z)) / sqrt(z) - mpf("0.5")) / z, (0, 4), 0, 10),
+    ("bessel_y0", "(pi / 2 Y0(x) - (log(x / 2) + gamma) J0(x)) / x^2 of x^2, x <= 2",
+     lambda z: bessel_y_rest(0)(z) / z, (0, 4), 0, 11),
+    ("bessel_y1", "(pi / 2 Y1(x) - (log(x / 2) + gamma) J1(x) + 1 / x) / x of x^2, x <= 2",
+     bessel_y_rest(1), (0, 4), 0, 11),
+    ("hankel_p0", "x^2 (P - 1), P being Hankel's of order 0, of 6 / (x + 1) - 1, x >= 2",
+     hankel(0, False), (-1, 1), 0, 26),
+    ("hankel_q0", "x Q, likewise", hankel(0, True), (-1, 1), 0, 24),
+    ("hankel_p1", "x^2 (P - 1), likewise of order 1", hankel(1, False), (-1, 1), 0, 26),
+    ("hankel_q1", "x Q, likewise", hankel(1, True), (-1, 1), 0, 24),
 ]
 MIDDLES = [("erfinv", erfinv_slope), ("ndtri", lambda v: sqrt(mpf(2)) * erfinv_slope(v)),
            ("digamma", digamma_slope), ("trigamma", trigamma_times),
@@ -221,6 +263,7 @@ def main():
     pair("log10_e", "1 / log(10)", 1 / log(10))
     pair("half_root", "sqrt(1 / 2)", sqrt(mpf("0.5")))
     pair("half_pi", "pi / 2", pi / 2, 3)
+    pair("over_pi", "2 / pi", 2 / pi)
     pair("two_thirds", "2 / 3", mpf(2) / 3)
     for name, f in MIDDLES:
         pair(name + "_middle", "The middle of %s's" % name, f(mpf(0)))
