@@ -164,6 +164,7 @@ luc_status luc__lstsq(luc_context *ctx, luc_matrices s, int64_t k, double rcond,
   LUC_TRY(prepare(ctx, s, k, "gelsd", &j));
   int rows = (int)s.m, columns = (int)s.n, right = (int)k, ldb = (int)most;
   int query = -1, found = 0, wrong = 0;
+  if (!(rcond > 0)) rcond = -1; /* LAPACK's word for the dtype's precision; it prints of NaN */
   float rcond32 = (float)rcond;
   j.limit = j.l.f32 ? (const void *)&rcond32 : (const void *)&rcond;
   double wanted = 0;

@@ -329,6 +329,13 @@ describe("linalg", function()
     end
   end)
 
+  it("takes a limit that is NaN for none, of which LAPACK would print", function()
+    local a, b = lucerna.tensor {{1.0, 3, 2}, {1, 3, 2}}, lucerna.tensor {{1.0, 2}, {3, 4}}
+    local x, _, rank = linalg.lstsq(a, b, 0 / 0)
+    assert.equal(1, rank:item())
+    assert.is_true(lucerna.equal((linalg.lstsq(a, b)), x))
+  end)
+
   it("refuses pivots that no factorization gives", function()
     local a = lucerna.eye(2)
     local function pivots(...) return lucerna.tensor({...}, {dtype = lucerna.int32}) end
