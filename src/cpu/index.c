@@ -293,20 +293,19 @@ static void read_rows(const walk *w, char *dense, const char *indexed, int64_t n
   for (int64_t k = 0; k < n; k++) memcpy(dense + k * step, indexed + offsets[k] * width, bytes);
 }
 
-/* Columns [c, c_end) of what n positions from i on lead to, in one line. */
-static void move_strip(const walk *w, int64_t x, int64_t y, int64_t i, int64_t n,
-                       const int64_t *offsets, int64_t c, int64_t c_end) {
+/* Columns [c, c_end) of what a strip of positions, from i on, leads to in one line. Rows go by
+ * offsets that are known. */
+static bool move_strip(const walk *w, int64_t x, int64_t y, int64_t i, const luc_positions *strip,
+                       int64_t c, int64_t c_end) {
   const luc_index_job *job = w->job;
-  if (w->on_table) {
-    const luc_positions p = known(offsets, n);
-    w->on_table(job->dense + (y + i * job->dense_step) * w->width, w->step,
-                job->indexed + x * w->width, &p);
-    return;
-  }
+  const int64_t *offsets = strip->at, n = strip->n;
+  if (w->on_table)
+    return w->on_table(job->dense + (y + i * job->dense_step) * w->width, w->step,
+                       job->indexed + x * w->width, strip);
   if (job->op == LUC_INDEX_GET && w->row_indexed == 1 && w->row_dense == 1 && !w->rows.ndim) {
     read_rows(w, job->dense + (y + i * job->dense_step + c) * w->width,
               job->indexed + (x + c) * w->width, n, offsets, c_end - c);
-    return;
+    return true;
   }
   int64_t at[LUC_MAX_DIMS] = {0}; /* as after each round */
   for (int64_t k = 0; k < n; k++) {
@@ -315,22 +314,28 @@ static void move_strip(const walk *w, int64_t x, int64_t y, int64_t i, int64_t n
     do move_row(w, job->indexed + x1 * w->width, job->dense + y1 * w->width, c_end - c);
     while (next(&w->rows, at, &x1, &y1));
   }
+  return true;
 }
 
 /* Positions [i, i_end) in lines [o, o_end). */
 static void move_lines(walk *w, int64_t o, int64_t o_end, int64_t i, int64_t i_end, int64_t c,
                        int64_t c_end) {
+  const luc_positions *p = &w->job->positions;
+  const bool direct = w->on_table && w->stride == 1 && !p->negative; /* the index is the table */
   int64_t offsets[STRIP], first[LUC_MAX_DIMS] = {0}, x0, y0;
   seek(&w->outer, o, first, &x0, &y0);
   for (; i < i_end; i += STRIP) {
     int64_t n = i_end - i < STRIP ? i_end - i : STRIP, at[LUC_MAX_DIMS], x = x0, y = y0;
-    if (!strip_offsets(w->kernels, &w->job->positions, i, n, 0, w->stride, 0, offsets)) {
+    const luc_positions own = {p->at + i, n, p->size, p->first, false};
+    const luc_positions strip = direct ? own : known(offsets, n);
+    bool good = direct || strip_offsets(w->kernels, p, i, n, 0, w->stride, 0, offsets);
+    memcpy(at, first, sizeof at);
+    for (int64_t line = o; good && line < o_end; line++, next(&w->outer, at, &x, &y))
+      good = move_strip(w, x, y, i, &strip, c, c_end);
+    if (!good) {
       fail(w);
       return;
     }
-    memcpy(at, first, sizeof at);
-    for (int64_t line = o; line < o_end; line++, next(&w->outer, at, &x, &y))
-      move_strip(w, x, y, i, n, offsets, c, c_end);
   }
 }
 
