@@ -114,6 +114,8 @@ luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out
   if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, args[0].as.tensor), out);
   f.status = largest_norm(ctx, a, &norm);
   const int degree = choose_degree((luc_dtype)a->dtype, norm, &times);
+  /* each squaring doubles what was rounded before it */
+  if (times > 0 && a->dtype == LUC_FLOAT32) a = luc__f_to(&f, a, LUC_FLOAT64);
   luc_tensor *small = times > 0 ? luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times)) : a;
   if (f.status == LUC_OK) f.status = exponential(ctx, small, degree, &e);
   luc_tensor *r = luc__f_own(&f, e);

@@ -138,7 +138,7 @@ describe("linalg", function()
           sum = sum + term
         end
         parity.close(e:double(), linalg.matrix_power(sum, 1024),
-          {atol = dtype == lucerna.float32 and 4e-6 or 1e-11, rtol = 0, scale = true})
+          {atol = dtype == lucerna.float32 and 1e-6 or 1e-11, rtol = 0, scale = true})
       end
     end
   end)
