@@ -100,27 +100,17 @@ int luc__lapack_work(const luc_lapack *l, const void *work) {
 }
 
 /* 0 * v is 0 but for NaN and infinities; some sums side by side fill vectors. */
-#define SUMS 8
-static bool finite32(const float *v, int64_t n) {
-  float sums[SUMS] = {0};
-  int64_t i = 0;
-  for (; i + SUMS <= n; i += SUMS)
-    for (int s = 0; s < SUMS; s++) sums[s] += 0 * v[i + s];
-  for (; i < n; i++) sums[0] += 0 * v[i];
-  for (int s = 1; s < SUMS; s++) sums[0] += sums[s];
-  return sums[0] == 0;
-}
-
-static bool finite64(const double *v, int64_t n) {
+static inline bool is_finite(const bool f32, const void *block, int64_t n) {
+  enum { SUMS = 8 };
   double sums[SUMS] = {0};
   int64_t i = 0;
   for (; i + SUMS <= n; i += SUMS)
-    for (int s = 0; s < SUMS; s++) sums[s] += 0 * v[i + s];
-  for (; i < n; i++) sums[0] += 0 * v[i];
+    for (int s = 0; s < SUMS; s++) sums[s] += 0 * luc__number(f32, block, i + s);
+  for (; i < n; i++) sums[0] += 0 * luc__number(f32, block, i);
   for (int s = 1; s < SUMS; s++) sums[0] += sums[s];
   return sums[0] == 0;
 }
 
 bool luc__lapack_finite(const luc_lapack *l, const void *block, int64_t n) {
-  return l->f32 ? finite32(block, n) : finite64(block, n);
+  return l->f32 ? is_finite(true, block, n) : is_finite(false, block, n);
 }

@@ -160,3 +160,15 @@ luc_status luc__f_same_batch(luc_formula *f, luc_tensor **a, luc_tensor **b) {
   *b = y;
   return f->status;
 }
+
+luc_status luc__give_two(luc_context *ctx, luc_status status, luc_tensor *a, luc_tensor *b,
+                         luc_value *out) {
+  if (status == LUC_OK) {
+    out[0] = luc_v_tensor(a);
+    out[1] = luc_v_tensor(b);
+  } else {
+    luc_tensor_release(ctx, a);
+    luc_tensor_release(ctx, b);
+  }
+  return status;
+}

@@ -329,14 +329,7 @@ luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_linalg_slogdet(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *sign = NULL, *size = NULL;
   luc_status status = determinants(ctx, args[0].as.tensor, &sign, &size);
-  if (status == LUC_OK) {
-    out[0] = luc_v_tensor(sign);
-    out[1] = luc_v_tensor(size);
-  } else {
-    luc_tensor_release(ctx, sign);
-    luc_tensor_release(ctx, size);
-  }
-  return status;
+  return luc__give_two(ctx, status, sign, size, out);
 }
 
 luc_status luc__grad_linalg_slogdet(luc_context *ctx, luc_backward *b) {

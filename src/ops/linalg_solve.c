@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/number.h"
 #include "ops/compute.h"
 #include "ops/geometry.h"
 #include "ops/linalg.h"
@@ -13,26 +14,8 @@
 static void spoil(luc_tensor *t, const luc_tensor *info) {
   luc_matrices s = luc__matrices(t);
   for (int64_t i = 0; i < s.count; i++)
-    for (int64_t j = 0; ((const int32_t *)info->data)[i] && j < s.n * s.n; j++) {
-      if (s.dtype == LUC_FLOAT32) {
-        ((float *)t->data)[i * s.n * s.n + j] = NAN;
-      } else {
-        ((double *)t->data)[i * s.n * s.n + j] = NAN;
-      }
-    }
-}
-
-/* Takes the two tensors, or releases them. */
-static luc_status give_two(luc_context *ctx, luc_status status, luc_tensor *a, luc_tensor *b,
-                           luc_value *out) {
-  if (status == LUC_OK) {
-    out[0] = luc_v_tensor(a);
-    out[1] = luc_v_tensor(b);
-  } else {
-    luc_tensor_release(ctx, a);
-    luc_tensor_release(ctx, b);
-  }
-  return status;
+    for (int64_t j = 0; ((const int32_t *)info->data)[i] && j < s.n * s.n; j++)
+      luc__number_put(s.dtype == LUC_FLOAT32, t->data, i * s.n * s.n + j, NAN);
 }
 
 static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value *out) {
@@ -45,7 +28,7 @@ static luc_status invert(luc_context *ctx, luc_tensor *a, bool check, luc_value 
   if (check) LUC_GO(luc__check_info(ctx, info, LUC_LA_INVERSE));
   spoil(inverse, info);
 done:
-  return give_two(ctx, status, inverse, info, out);
+  return luc__give_two(ctx, status, inverse, info, out);
 }
 
 luc_status luc__run_linalg_inv_ex(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -84,8 +67,8 @@ luc_status luc__run_solve_system(luc_context *ctx, luc_value *args, luc_value *o
                     (int32_t *)pivots->data, (int32_t *)info->data));
 done:
   luc_tensor_release(ctx, a);
-  give_two(ctx, status, x, info, out);
-  return give_two(ctx, status, lu, pivots, out + 2);
+  luc__give_two(ctx, status, x, info, out);
+  return luc__give_two(ctx, status, lu, pivots, out + 2);
 }
 
 /* A^-H g, by the factors that are there where the result need not be differentiated. */
@@ -169,7 +152,7 @@ static luc_status solve(luc_context *ctx, luc_value *args, bool left, bool check
   luc_tensor *kept = NULL, *codes = NULL;
   luc__f_keep(&f, codes_of(&f, info, args[0].as.tensor), &codes);
   luc_status status = luc__f_end(&f, x, &kept);
-  return give_two(ctx, status, kept, codes, out);
+  return luc__give_two(ctx, status, kept, codes, out);
 }
 
 luc_status luc__run_linalg_solve(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -233,7 +216,7 @@ luc_status luc__run_triangular_solve(luc_context *ctx, luc_value *args, luc_valu
   luc_tensor *y =
       luc__f_solve_triangle(&f, a, b, args[2].as.i != 0, args[4].as.i != 0, args[3].as.i != 0);
   luc_status status = luc__f_end(&f, y, &x);
-  return give_two(ctx, status, x, copy, out);
+  return luc__give_two(ctx, status, x, copy, out);
 }
 
 /* ---- Cholesky ---- */
@@ -260,7 +243,7 @@ static luc_status cholesky(luc_context *ctx, luc_tensor *input, bool upper, bool
   }
 done:
   luc_tensor_release(ctx, turned);
-  return give_two(ctx, status, l, info, out);
+  return luc__give_two(ctx, status, l, info, out);
 }
 
 luc_status luc__run_linalg_cholesky_ex(luc_context *ctx, luc_value *args, luc_value *out) {
