@@ -289,7 +289,7 @@ static void enter(lua_State *L, luc_l_state *st) {
   }
   lua_insert(L, 1);
   lua_toclose(L, 1);
-  if (st->scope != s) {
+  if (s != st->guard || st->scope != s) { /* an unfinished one may have died at this address */
     lua_getiuservalue(L, 1, 1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SCOPE]);
   }
