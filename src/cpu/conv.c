@@ -26,6 +26,9 @@ static const int64_t COPY_WORK = 6;
 /* Positions of a block of the weight gradient, and filters at a time. */
 static const int64_t BLOCK = 1088, FILTERS = 256;
 
+/* Channels whose weights are turned at a time: they lie side by side. */
+static const int64_t TURNED = 16;
+
 static size_t size_of(luc_dtype dtype) {
   return dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
 }
@@ -340,15 +343,16 @@ typedef struct turn_job {
   int64_t count, size;
 } turn_job;
 
-/* The weights of one part: [groups, channels, filters, taps]. */
+/* The weights of one part: [groups, channels, filters, taps]; some channels at a time. */
 static void turn_channels(void *arg, int64_t begin, int64_t end) {
   const turn_job *j = arg;
   const luc_conv_plan *p = j->plan;
+  const int64_t blocks = luc__cuts(p->channels, TURNED);
   for (int64_t i = begin; i < end; i++) {
-    int64_t group = i / p->channels, channel = i % p->channels;
+    const int64_t group = i / blocks, channel = i % blocks * TURNED;
     const char *from = j->weight + (group * p->filters * p->k + channel * p->taps) * j->size;
-    j->kernels->turn(j->taps, j->count, p->filters, from, p->k,
-                     j->to + i * p->filters * j->count * j->size);
+    j->kernels->turn(p, j->taps, j->count, luc__min64(TURNED, p->channels - channel), from,
+                     j->to + (group * p->channels + channel) * p->filters * j->count * j->size);
   }
 }
 
@@ -376,8 +380,8 @@ static luc_status part_gradient(luc_context *ctx, const luc_conv_plan *p, const 
   int64_t *taps = (int64_t *)(void *)memory;
   turn_job j = {p, &luc__kernels(ctx)->conv[c->dtype], weight, turned, taps, 0, size};
   j.count = list_taps(p, t, taps);
-  int64_t grain = PANEL_SIZE / (p->filters * j.count + 1) + 1;
-  luc__parallel_for(ctx, c->groups * p->channels, grain, turn_channels, &j);
+  int64_t grain = PANEL_SIZE / (TURNED * p->filters * j.count + 1) + 1;
+  luc__parallel_for(ctx, c->groups * luc__cuts(p->channels, TURNED), grain, turn_channels, &j);
   const int64_t row = p->in[2], plane = p->in[1] * row;
   int64_t y_stride[] = {p->stride[0] * plane, p->stride[1] * row, p->stride[2], p->in_pixels};
   char *to = dx + (t->first[0] * plane + t->first[1] * row + t->first[2]) * size;

@@ -54,9 +54,9 @@ typedef struct luc_conv_piece {
 
 typedef struct luc_conv_kernels {
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
-  /* to [filters, count]: the weights of `count` taps of one channel, filters from_filter apart. */
-  void (*turn)(const int64_t *taps, int64_t count, int64_t filters, const void *from,
-               int64_t from_filter, void *to);
+  /* The weights of `count` taps of some channels: [filters, k] to [channels, filters, count]. */
+  void (*turn)(const luc_conv_plan *c, const int64_t *taps, int64_t count, int64_t channels,
+               const void *from, void *to);
   /* weight: [channels * taps, filters], transposed. */
   void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* y [filters, k]. */
