@@ -207,13 +207,6 @@ bool luc__pool_busy(const luc_pool *pool) {
   return atomic_load_explicit(&pool->busy, memory_order_relaxed);
 }
 
-void luc__pool_wake(luc_context *ctx) {
-  luc_pool *pool = ctx->pool;
-  if (pool->workers == 0 || atomic_load(&pool->sleepers) == 0) return;
-  atomic_fetch_add(&pool->epoch, 1); /* a loop that is not open: they look, then spin */
-  wake_sleepers(pool, MAX_THREADS);
-}
-
 static void run_serially(int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
   for (int64_t begin = 0; begin < n; begin += grain)
     fn(arg, begin, n - begin < grain ? n : begin + grain);

@@ -17,7 +17,5 @@ void luc__parallel_for(luc_context *ctx, int64_t n, int64_t grain, luc_range_fn 
 
 /* Is a parallel loop running? Then its body may not allocate. */
 bool luc__pool_busy(const luc_pool *pool);
-/* Wakes sleeping workers ahead of work (a model's forward), since waking takes up to 100 us. */
-void luc__pool_wake(luc_context *ctx);
 
 #endif

@@ -42,6 +42,7 @@ enum {
   LUC_L_DLPACK_META,
   LUC_L_DLPACK_VERSIONED_META,
   LUC_L_METHODS, /* of tensors */
+  LUC_L_GATHER,  /* a function: its arguments as a table */
   LUC_L_CORE,    /* the table that luaopen_lucerna_core returns */
   LUC_L_KEYS
 };

@@ -26,14 +26,17 @@ local CODE = {
   "F.layer_norm(m, {4}, {eps = 1e-5})", "F.cross_entropy(m, target, {reduction = 'sum'})",
   -- making
   "zeros(4)", "zeros({4}, {dtype = float64})", "tensor{1.0, 2.0, 3.0, 4.0}", "x:to(float64)",
+  "randint(1, 10, {4})", "x:tile(2)", "m:unbind()", "lucerna.fft.fft(x)",
 }
 
 local EVEN = {
   -- questions, and what gives its argument back
   "x:numel()", "x:size()", "x:size(1)", "x.shape", "x.dtype", "x.requires_grad", "x:contiguous()",
-  "x:positive()", "x:float()", "x:to('cpu')", "x:equal(y)", "m:trace()",
+  "x:positive()", "x:float()", "x:to('cpu')", "x:equal(y)", "m:trace()", "x:dim()", "x:stride()",
+  "x:detach()",
   -- tables
-  "x:tolist()", "thousand:tolist()", "tensor(numbers)", "tensor(rows)", "tostring(m)",
+  "x:tolist()", "thousand:tolist()", "matrix:tolist()", "tensor(numbers)", "tensor(rows)",
+  "tostring(m)",
   -- modules
   "nn.Linear(4, 4)", "nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU())",
   "net:state_dict()", "net:load_state_dict(state)", "for _ in net:parameters() do end",
@@ -41,13 +44,14 @@ local EVEN = {
   -- training
   "leaf:sum():backward()", "F.nll_loss(m, target)", "sgd:step()", "adam:step()", "adam:zero_grad()",
   "adam:state_dict()", "optim.SGD(six, {lr = 0.1})", "optim.Adam(six)", "optim.LBFGS(six)",
-  "optim.Adam(net:parameters())", "for _ in loader do end",
+  "optim.Adam(net:parameters())", "scheduler:step()", "for _ in loader do end",
 }
 
 local SETUP = [[
 local lucerna = ...
 local F, cat, stack, where = lucerna.nn.functional, lucerna.cat, lucerna.stack, lucerna.where
 local zeros, tensor, float64 = lucerna.zeros, lucerna.tensor, lucerna.float64
+local randint = lucerna.randint
 local x, y, m, s = lucerna.rand(4), lucerna.rand(4), lucerna.rand(4, 4), lucerna.tensor(1.0)
 local ids, mask = tensor{1, 3}, tensor{true, false, true, false}
 local image, w, b = lucerna.rand(1, 1, 5, 5), lucerna.rand(2, 1, 3, 3), lucerna.rand(2)
@@ -68,7 +72,9 @@ local sgd, adam = optim.SGD(params, {lr = 1e-3}), optim.Adam(params)
 local loader = lucerna.data.DataLoader{
   lucerna.data.TensorDataset(lucerna.rand(1000, 4), lucerna.rand(1000)), batch_size = 32}
 local thousand, rows = lucerna.rand(1000), lucerna.rand(100, 10):tolist()
-local numbers = thousand:tolist()
+local numbers, matrix = thousand:tolist(), lucerna.rand(100, 10)
+local scheduler = optim.lr_scheduler.StepLR(sgd, 30)
+sgd:step()
 return function(n)
   lucerna.set_grad_enabled(%s, function()
     for _ = 1, n do

@@ -55,6 +55,10 @@ CODE = {
     "zeros({4}, {dtype = float64})": "torch.zeros((4,), dtype=torch.float64)",
     "tensor{1.0, 2.0, 3.0, 4.0}": "torch.tensor([1.0, 2.0, 3.0, 4.0])",
     "x:to(float64)": "x.to(torch.float64)",
+    "randint(1, 10, {4})": "torch.randint(1, 10, (4,))",
+    "x:tile(2)": "x.repeat(2)",
+    "m:unbind()": "m.unbind()",
+    "lucerna.fft.fft(x)": "torch.fft.fft(x)",
     "x:numel()": "x.numel()",
     "x:size()": "x.size()",
     "x:size(1)": "x.size(0)",
@@ -67,8 +71,12 @@ CODE = {
     "x:to('cpu')": "x.to('cpu')",
     "x:equal(y)": "x.equal(y)",
     "m:trace()": "m.trace()",
+    "x:dim()": "x.dim()",
+    "x:stride()": "x.stride()",
+    "x:detach()": "x.detach()",
     "x:tolist()": "x.tolist()",
     "thousand:tolist()": "thousand.tolist()",
+    "matrix:tolist()": "matrix.tolist()",
     "tensor(numbers)": "torch.tensor(numbers)",
     "tensor(rows)": "torch.tensor(rows)",
     "tostring(m)": "str(m)",
@@ -91,6 +99,7 @@ CODE = {
     "optim.Adam(six)": "optim.Adam(six)",
     "optim.LBFGS(six)": "optim.LBFGS(six)",
     "optim.Adam(net:parameters())": "optim.Adam(net.parameters())",
+    "scheduler:step()": "scheduler.step()",
     "for _ in loader do end": "for _ in loader: pass",
 }
 
@@ -111,7 +120,9 @@ sgd, adam = optim.SGD(params, lr=1e-3), optim.Adam(params)
 loader = torch.utils.data.DataLoader(
     torch.utils.data.TensorDataset(torch.rand(1000, 4), torch.rand(1000)), batch_size=32)
 thousand, rows = torch.rand(1000), torch.rand(100, 10).tolist()
-numbers = thousand.tolist()
+numbers, matrix = thousand.tolist(), torch.rand(100, 10)
+scheduler = optim.lr_scheduler.StepLR(sgd, 30)
+sgd.step()
 def make(NAMES):
     def run(n):
         with torch.set_grad_enabled(TRAINS):
@@ -121,7 +132,7 @@ def make(NAMES):
 run = make(NAMES)
 """
 NAMES = ("torch, F, nn, optim, x, y, m, s, ids, mask, image, w, b, target, leaf, net, state, six, "
-         "sgd, adam, loader, thousand, rows, numbers")
+         "sgd, adam, scheduler, loader, thousand, rows, numbers, matrix")
 
 
 def run_of(name):

@@ -280,7 +280,6 @@ TEST("the number of threads changes while workers sleep or spin") {
     check_loop(ctx, &l, 1000, 10);
     struct timespec nap = {0, 2000000};
     nanosleep(&nap, NULL);
-    luc__pool_wake(ctx);
     check_loop(ctx, &l, 1000, 7);
   }
   CHECK_EQ(luc_set_num_threads(ctx, 0), LUC_ERR_VALUE);

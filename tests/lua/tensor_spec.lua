@@ -84,6 +84,23 @@ describe("a tensor", function()
     assert.matches("item: a Tensor with 6 elements", parity.message(x.item, x))
   end)
 
+  it("makes tables of rows of any length", function()
+    for _, n in ipairs { 0, 1, 7, 8, 9, 4096, 4097 } do
+      local numbers, pairs_of = {}, {}
+      for i = 1, n do numbers[i], pairs_of[i] = i, { i * 1.0, -0.5 } end
+      local i64 = lucerna.tensor(numbers, { dtype = lucerna.int64 })
+      assert.same(numbers, i64:tolist())
+      assert.equal("integer", math.type(i64:tolist()[n] or 0))
+      local f64 = i64:to(lucerna.float64)
+      assert.same({ numbers, numbers }, lucerna.stack({ f64, f64 }, 2).T:tolist())
+      assert.same(pairs_of, lucerna.complex(f64, lucerna.full({ n }, -0.5, {
+        dtype = lucerna.float64 })):tolist())
+      local list = coroutine.wrap(function() return i64:gt(1):tolist() end)()
+      assert.equal(n, #list)
+      assert.equal(n > 1, list[n] == true)
+    end
+  end)
+
   it("prints as PyTorch does", function()
     assert.equal("tensor([[1.0000, 2.0000, 3.0000],\n        [4.0000, 5.0000, 6.5000]])",
       tostring(x))
