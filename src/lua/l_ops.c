@@ -218,7 +218,7 @@ static void refuse_batched(lua_State *L, const luc_l_row *row, const luc_l_args 
   }
 }
 
-static int run_native(lua_State *L, luc_l_state *st, const luc_l_row *row, luc_l_args *a) {
+static inline int run_native(lua_State *L, luc_l_state *st, const luc_l_row *row, luc_l_args *a) {
   if (st->ctx->batched && !(row->flags & LUC_F_BATCHED)) refuse_batched(L, row, a);
   return row->native(L, st, a);
 }

@@ -239,10 +239,6 @@ static int tensor_close(lua_State *L) {
   return 0;
 }
 
-void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who, const luc_tensor *t) {
-  if (luc_tensor_is_uninitialized(t)) luc_l_raise(L, st, luc__fail_uninitialized(st->ctx, who, t));
-}
-
 void luc_l_need_values(lua_State *L, const char *method, const luc_tensor *t) {
   if (t->inner)
     luc_l_error(L,

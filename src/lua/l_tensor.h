@@ -87,7 +87,10 @@ luc_generator *luc_l_togenerator(lua_State *L, int index);   /* NULL if it is no
 void luc_l_pushsizes(lua_State *L, int n, const int64_t *sizes);
 void luc_l_pushscalar(lua_State *L, luc_scalar s);
 /* Raises if t has no shape yet. */
-void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who, const luc_tensor *t);
+static inline void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who,
+                                    const luc_tensor *t) {
+  if (t->flags & LUC_TF_UNINITIALIZED) luc_l_raise(L, st, luc__fail_uninitialized(st->ctx, who, t));
+}
 /* Raises what PyTorch says of calling a method that reads values on a tensor being mapped over. */
 void luc_l_need_values(lua_State *L, const char *method, const luc_tensor *t);
 /* Is the value lucerna.none? */
