@@ -32,6 +32,7 @@ struct luc_context {
   bool grad_mode;        /* no_grad / enable_grad */
   bool inference_mode;
   bool inside_op;  /* an operator is running: what it calls is not recorded */
+  int64_t first;   /* what positions made by a LUC_F_COUNTED row begin with */
   int64_t batched; /* vmap levels entered and batched tensors alive: operators look out */
   struct luc_vmap_level *vmap; /* ops/vmap.h: the innermost level, or NULL */
   bool uninitialized; /* tensors without a shape have been made: operators look out for them */

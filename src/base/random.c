@@ -152,8 +152,8 @@ void luc__fill_random_int(luc_generator *gen, int64_t *out, int64_t n, int64_t l
   for (int64_t i = 0; i < n; i++) out[i] = (int64_t)((uint64_t)out[i] + (uint64_t)lo);
 }
 
-void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n) {
-  for (int64_t i = 0; i < n; i++) out[i] = i;
+void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t first) {
+  for (int64_t i = 0; i < n; i++) out[i] = first + i;
   for (int64_t i = 0; i < n - 1; i++) {
     int64_t other = i + (int64_t)(luc__random_u32(gen) % (uint64_t)(n - i));
     int64_t value = out[i];

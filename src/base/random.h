@@ -28,8 +28,8 @@ void luc__fill_normal_float(luc_generator *gen, float *out, int64_t n, double me
 void luc__fill_normal_double(luc_generator *gen, double *out, int64_t n, double mean, double std);
 /* Tensor.random_(lo, hi) and randint: hi exclusive; 32-bit draws while the range fits, else 64. */
 void luc__fill_random_int(luc_generator *gen, int64_t *out, int64_t n, int64_t lo, int64_t hi);
-/* randperm(n) from 0. */
-void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n);
+/* randperm(n), its numbers from `first` on. */
+void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t first);
 /* Bernoulli by p per element (p may have stride 0), one double draw each, as PyTorch without MKL.
  */
 void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,

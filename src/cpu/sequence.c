@@ -90,23 +90,57 @@ static int64_t sum_between(int64_t from, int64_t to) {
   return n <= 0 ? 0 : n % 2 ? n * (twice / 2) : n / 2 * twice;
 }
 
-/* Visits only rows that have elements, so that the work is that of writing them. */
-int64_t luc__sequence_triangle(int64_t *out, int64_t n, int64_t r, int64_t c, int64_t diagonal,
-                               bool lower) {
-  if (r == 0 || c == 0) return 0;
-  int64_t d = clamp(diagonal, -r, c);
-  int64_t first = lower ? clamp(-d, 0, r) : 0, last = lower ? r : clamp(c - d, 0, r);
-  /* Row i holds i + d + 1 elements below, c - (i + d) above, until that is all c of them. */
-  int64_t whole = clamp(lower ? c - 1 - d : -d, first, last);
-  int64_t count = lower ? sum_between(first + d + 1, whole + d + 1) + (last - whole) * c
-                        : (whole - first) * c + sum_between(c - d - last + 1, c - d - whole + 1);
-  if (!out) return count;
-  for (int64_t i = first, at = 0; i < last; i++) {
-    int64_t begin = lower ? 0 : clamp(i + d, 0, c), end = lower ? clamp(i + d + 1, 0, c) : c;
-    for (int64_t j = begin; j < end; j++, at++) {
-      out[at] = i;
-      out[n + at] = j;
-    }
+typedef struct triangle {
+  int64_t *rows, *columns;        /* what is written */
+  int64_t width, diagonal, first; /* first: what positions count from */
+  bool lower;
+  int64_t begin, longest; /* rows: the columns of the longest are those of all others, or more */
+  luc_move_fn move;
+} triangle;
+
+/* Elements of the first i rows at or below a diagonal. */
+static int64_t below(int64_t i, int64_t columns, int64_t diagonal) {
+  int64_t first = clamp(-diagonal, 0, i), whole = clamp(columns - diagonal, first, i);
+  return sum_between(first + diagonal + 1, whole + diagonal + 1) + (i - whole) * columns;
+}
+
+static int64_t start_of(const triangle *t, int64_t i) {
+  return t->lower ? below(i, t->width, t->diagonal)
+                  : i * t->width - below(i, t->width, t->diagonal - 1);
+}
+
+static int64_t first_column(const triangle *t, int64_t i) {
+  return t->lower ? 0 : clamp(i + t->diagonal, 0, t->width);
+}
+
+static void triangle_rows(void *arg, int64_t begin, int64_t end) {
+  const triangle *t = arg;
+  const int64_t size = sizeof(int64_t);
+  const int64_t zero = start_of(t, t->longest) - first_column(t, t->longest);
+  for (int64_t i = t->begin + begin, at = start_of(t, i), next; i < t->begin + end;
+       i++, at = next) {
+    const int64_t row = t->first + i;
+    next = start_of(t, i + 1);
+    t->move((char *)(t->rows + at), size, (const char *)&row, 0, next - at);
+    if (i == t->longest) continue;
+    const int64_t *columns = t->columns + zero + first_column(t, i);
+    t->move((char *)(t->columns + at), size, (const char *)columns, size, next - at);
   }
-  return count;
+}
+
+/* Visits only rows that have elements, so that the work is that of writing them. */
+int64_t luc__sequence_triangle(luc_context *ctx, int64_t *out, int64_t n, int64_t r, int64_t c,
+                               int64_t diagonal, bool lower) {
+  const int64_t d = clamp(diagonal, -r, c), last = lower ? r : clamp(c - d, 0, r);
+  triangle t = {.rows = out, .columns = out + n, .width = c, .diagonal = d, .lower = lower};
+  if (n == 0) return start_of(&t, last);
+  t.first = ctx->first;
+  t.begin = lower ? clamp(-d, 0, r) : 0;
+  t.longest = lower ? r - 1 : 0;
+  t.move = luc__kernels(ctx)->copy->move[3];
+  const int64_t from = first_column(&t, t.longest), at = start_of(&t, t.longest);
+  luc__sequence_int(t.columns + at, from, start_of(&t, t.longest + 1) - at,
+                    (int64_t[]){t.first, 1});
+  luc__parallel_for(ctx, last - t.begin, GRAIN / c + 1, triangle_rows, &t);
+  return n;
 }

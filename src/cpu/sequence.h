@@ -22,9 +22,10 @@ typedef struct luc_between {
   luc_ew_fn power; /* by the kernel of pow for double */
 } luc_between;
 void luc__sequence_between(void *out, int64_t first, int64_t n, const void *arg);
-/* The positions (row, column) below (lower) or above a diagonal of an r x c matrix, row by row:
- * rows go to out[0..], columns to out[n..]. With out NULL only counts. Returns the count. */
-int64_t luc__sequence_triangle(int64_t *out, int64_t n, int64_t r, int64_t c, int64_t diagonal,
-                               bool lower);
+/* The positions (row, column), from ctx->first on, below (lower) or above a diagonal of an r x c
+ * matrix, row by row: rows go to out[0..], columns to out[n..]. With n = 0 only counts. Returns the
+ * count. */
+int64_t luc__sequence_triangle(luc_context *ctx, int64_t *out, int64_t n, int64_t r, int64_t c,
+                               int64_t diagonal, bool lower);
 
 #endif

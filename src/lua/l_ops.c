@@ -18,7 +18,7 @@ struct luc_l_row {
   luc_opid op;
   luc_l_native_fn native;
   const char *text;       /* the schema as it was written */
-  uint32_t index_results; /* bit r: result r counts from 1 in Lua */
+  uint32_t index_results; /* bit r: result r is to count from 1, as Lua does */
   uint8_t nresults;
   bool inplace; /* writes its first argument */
   bool asks;    /* a function of the binding that a tensor alone is enough for */
@@ -73,6 +73,7 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
   if (row->sig.index_mask) LUC_TRY(luc_l_index_from_one(st, &row->sig, as_given, a));
   luc_status status = LUC_OK;
   a->inplace |= row->inplace;
+  ctx->first = row->flags & LUC_F_COUNTED ? 1 : 0;
   bool written = a->nout && (row->flags & LUC_F_OUT || !row->index_results);
   if (a->inplace) {
     status = luc_call_inplace(ctx, row->op, a->v, n);
@@ -82,6 +83,7 @@ static luc_status run(lua_State *L, luc_l_state *st, const luc_l_row *row, const
     if (a->nout) status = luc__out_check(ctx, row->op, a->v, a->out);
     if (status == LUC_OK) status = luc_call(ctx, row->op, a->v, n, out);
   }
+  ctx->first = 0;
   if (row->sig.index_mask) luc_l_args_release(st, a);
   if (status != LUC_OK || !row->index_results || a->inplace) return status;
   return count_from_one(ctx, row, a, out);
@@ -456,7 +458,8 @@ static luc_l_row *op_row(const builder *b, int op, const char *who) {
   row->flags = luc__ops[op].flags;
   row->nresults = schema->nresults;
   for (int i = 0; i < schema->nresults; i++)
-    if (schema->result_type[i] == LUC_T_INDEX_TENSOR) row->index_results |= 1u << i;
+    if (schema->result_type[i] == LUC_T_INDEX_TENSOR && !(row->flags & LUC_F_COUNTED))
+      row->index_results |= 1u << i;
   row->inplace = who != NULL || row->flags & LUC_F_MUTATES;
   row->sig.takes_out = !row->inplace && luc__takes_out(b->st->ctx, row->op);
   bool one = schema->nresults == 1 && schema->result_type[0] <= LUC_T_INDEX_TENSOR;

@@ -248,10 +248,10 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, const 
   LUC_CHECK(ctx, r == 0 || c <= INT64_MAX / 4 / r, LUC_ERR_SHAPE,
             "%s: a matrix of %lld rows and %lld columns has too many elements", who, (long long)r,
             (long long)c);
-  int64_t n = luc__sequence_triangle(NULL, 0, r, c, diagonal, lower);
+  int64_t n = luc__sequence_triangle(ctx, NULL, 0, r, c, diagonal, lower);
   int64_t sizes[2] = {2, n};
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 2, sizes, &t));
-  luc__sequence_triangle((int64_t *)t->data, n, r, c, diagonal, lower);
+  luc__sequence_triangle(ctx, (int64_t *)t->data, n, r, c, diagonal, lower);
   return luc__factory_give_as(ctx, t, dtype, args + 3, out);
 }
 

@@ -49,6 +49,7 @@ enum {
   LUC_F_BATCHED = 256,   /* functions of the binding: may be given batched tensors (vmap) */
   LUC_F_POSITIONS = 512, /* reads its IndexTensors by luc__positions, counted from 0 or from 1 */
   LUC_F_SAME = 1024,     /* may give back its first argument: luc__gives_back knows when */
+  LUC_F_COUNTED = 2048,  /* makes positions of any dtype, which count from ctx->first */
   LUC_F_BOTH = LUC_F_FUNCTION | LUC_F_METHOD,
   LUC_F_POINTWISE = LUC_F_BOTH | LUC_F_INPLACE | LUC_F_OUT
 };

@@ -172,7 +172,7 @@ luc_status luc__run_randperm(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_scalar last = {LUC_SCALAR_INT, {.i = n}};
   LUC_TRY(luc__check_scalar(ctx, "randperm", last, dtype));
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &t));
-  luc__fill_randperm(generator_of(ctx, &args[1]), (int64_t *)t->data, n);
+  luc__fill_randperm(generator_of(ctx, &args[1]), (int64_t *)t->data, n, ctx->first);
   luc_status status = luc__contiguous_as(ctx, t, dtype, &r);
   luc_tensor_release(ctx, t);
   return status == LUC_OK ? luc__factory_give(ctx, args + 2, out, r) : status;

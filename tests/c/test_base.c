@@ -393,7 +393,7 @@ static void check_floats(luc_generator *gen) {
   near_all_float(f, (float[]){0.49625659f, 0.768221796f, 0.0884774327f}, 3);
   luc__fill_normal_float(gen, f, 3, 0, 1);
   near_all_float(f, (float[]){0.364338189f, 0.13439633f, 0.16421625f}, 3);
-  luc__fill_randperm(gen, ints, 5);
+  luc__fill_randperm(gen, ints, 5, 0);
   for (int i = 0; i < 5; i++) CHECK_EQ(ints[i], ((int[]){1, 0, 2, 3, 4})[i]);
   luc__fill_normal_float(gen, f, 17, 0, 1);
   near_all_float(f, (float[]){0.850377381f, -0.613583088f, 0.0315927416f}, 3);

@@ -172,7 +172,18 @@ describe("counting:", function()
     assert.same({ { 2 }, { 3 } }, list(lucerna.tensor({ 0, 1, 2 }):nonzero()))
     assert.same({ 2 }, list(lucerna.searchsorted(lucerna.tensor { 1, 3, 5 },
       lucerna.tensor { 3 })))
-    assert.same({ 1, 2, 3, 4, 5 }, list((lucerna.randperm(5):sort())))
+    for _, dtype in ipairs { lucerna.int64, lucerna.int32, lucerna.float32 } do
+      local order = lucerna.randperm(5, { dtype = dtype })
+      assert.same({ 1, 2, 3, 4, 5 }, list(order:sort():to(lucerna.int64)))
+    end
+    local order = lucerna.empty(5, { dtype = lucerna.int64 })
+    lucerna.randperm(5, { out = order })
+    assert.same({ 1, 2, 3, 4, 5 }, list((order:sort())))
+    for _, dtype in ipairs { lucerna.int64, lucerna.int32 } do
+      local options = { dtype = dtype }
+      assert.same({ { 1, 1, 2 }, { 1, 2, 2 } }, list(lucerna.triu_indices(2, 2, 0, options)))
+      assert.same({ { 1, 2, 2 }, { 1, 1, 2 } }, list(lucerna.tril_indices(2, 2, 0, options)))
+    end
     assert.same({ 1, 1 }, list(select(2, x:min(2))))
     assert.same({ 6, 8 }, list(select(2, F.max_pool2d(lucerna.arange(8.0):view(1, 1, 2, 4), 2,
       { return_indices = true })):flatten()))
