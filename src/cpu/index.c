@@ -20,6 +20,9 @@ typedef uint64_t word64 __attribute__((may_alias, aligned(1)));
 typedef uint64_t word128 __attribute__((vector_size(16), may_alias, aligned(1)));
 typedef uint64_t word256 __attribute__((vector_size(32), may_alias, aligned(1)));
 typedef uint64_t word512 __attribute__((vector_size(64), may_alias, aligned(1)));
+/* Registers of numbers read faster than those of integers, which write faster. */
+typedef float real32 __attribute__((may_alias, aligned(1)));
+typedef double real64 __attribute__((may_alias, aligned(1)));
 
 #define T       uint8_t
 #define NAME(x) x##_8
@@ -28,9 +31,11 @@ typedef uint64_t word512 __attribute__((vector_size(64), may_alias, aligned(1)))
 #define NAME(x) x##_16
 #include "cpu/index_move.inc"
 #define T       word32
+#define READ    real32
 #define NAME(x) x##_32
 #include "cpu/index_move.inc"
 #define T       word64
+#define READ    real64
 #define NAME(x) x##_64
 #include "cpu/index_move.inc"
 #define T       word128
@@ -56,10 +61,9 @@ typedef uint64_t word512 __attribute__((vector_size(64), may_alias, aligned(1)))
 #define NAME(x) x##_complex128
 #include "cpu/index_add.inc"
 
-typedef void (*copy_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n);
 typedef luc_index_table_fn table_fn;
 
-enum { GRAIN_BYTES = 1 << 18, STRIP = 512, BLOCK = 256, MANY = 8 };
+enum { GRAIN_BYTES = 1 << 18, STRIP = 512, LONG_STRIP = 4096, BLOCK = 256, MANY = 8 };
 
 /* Of own positions across lines FAR apart, what a block of columns may take. */
 enum { LINE = 64, FAR = 1 << 10, BLOCK_BYTES = 1 << 18 };
@@ -77,15 +81,13 @@ static const struct {
 };
 
 typedef struct movement {
-  copy_fn copy;
   table_fn get, put;
 } movement;
 
 /* By log2 of the width. */
 static const movement movements[] = {
-    {copy_8, get_8, put_8},       {copy_16, get_16, put_16},    {copy_32, get_32, put_32},
-    {copy_64, get_64, put_64},    {copy_128, get_128, put_128}, {copy_256, get_256, put_256},
-    {copy_512, get_512, put_512},
+    {get_8, put_8},     {get_16, put_16},   {get_32, put_32},   {get_64, put_64},
+    {get_128, put_128}, {get_256, put_256}, {get_512, put_512},
 };
 
 /* NULL: nothing of this width. */
@@ -199,7 +201,7 @@ typedef struct walk {
   int64_t outer_count, width, bytes; /* bytes: of what a position leads to in all lines */
   int64_t grain;                     /* lines of a piece */
   int64_t stride, step; /* of positions, in what on_table moves: elements, or short rows */
-  copy_fn copy;
+  luc_move_fn move;
   luc_ew_fn on_run;  /* what is done to rows that are even, or NULL */
   table_fn one;      /* to elements */
   table_fn on_table; /* what moves in move_strip, or NULL: rows */
@@ -259,14 +261,11 @@ static void move_row(const walk *w, char *x, char *y, int64_t n) {
   const luc_index_op op = w->job->op;
   bool even = w->row_indexed == 1 && w->row_dense == 1;
   const void *both[LUC_EW_MAX_INPUTS] = {x, y};
-  if (op == LUC_INDEX_GET && even)
-    memcpy(y, x, (size_t)(n * w->width));
-  else if (op == LUC_INDEX_GET)
-    w->copy(y, w->row_dense, x, w->row_indexed, n);
-  else if (op == LUC_INDEX_PUT && even)
-    memcpy(x, y, (size_t)(n * w->width));
+  const int64_t x_step = w->row_indexed * w->width, y_step = w->row_dense * w->width;
+  if (op == LUC_INDEX_GET)
+    w->move(y, y_step, x, x_step, n);
   else if (op == LUC_INDEX_PUT)
-    w->copy(x, w->row_indexed, y, w->row_dense, n);
+    w->move(x, x_step, y, y_step, n);
   else if (even && w->on_run)
     w->on_run(x, both, luc__dtype_is_complex(w->job->dtype) ? 2 * n : n, &none, 0);
   else
@@ -322,10 +321,11 @@ static void move_lines(walk *w, int64_t o, int64_t o_end, int64_t i, int64_t i_e
                        int64_t c_end) {
   const luc_positions *p = &w->job->positions;
   const bool direct = w->on_table && w->stride == 1 && !p->negative; /* the index is the table */
+  const int64_t most = direct ? LONG_STRIP : STRIP;
   int64_t offsets[STRIP], first[LUC_MAX_DIMS] = {0}, x0, y0;
   seek(&w->outer, o, first, &x0, &y0);
-  for (; i < i_end; i += STRIP) {
-    int64_t n = i_end - i < STRIP ? i_end - i : STRIP, at[LUC_MAX_DIMS], x = x0, y = y0;
+  for (; i < i_end; i += most) {
+    int64_t n = i_end - i < most ? i_end - i : most, at[LUC_MAX_DIMS], x = x0, y = y0;
     const luc_positions own = {p->at + i, n, p->size, p->first, false};
     const luc_positions strip = direct ? own : known(offsets, n);
     bool good = direct || strip_offsets(w->kernels, p, i, n, 0, w->stride, 0, offsets);
@@ -606,7 +606,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
   bool few = w.outer_count < MANY && w.row >= 2 * BLOCK;
   w.blocks = !few ? 1 : w.row < most * BLOCK ? w.row / BLOCK : most;
   w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job->n) + 1;
-  w.copy = movement_of(w.width)->copy;
+  w.move = luc__kernels(ctx)->copy->move[__builtin_ctzll((uint64_t)w.width)];
   w.one = table_of(job->op, job->dtype, w.width);
   w.on_run = kernel_of(ctx, job->op, job->dtype);
   if (each == 1 && run_parts(ctx, &w)) return !atomic_load_explicit(&w.bad, memory_order_relaxed);
