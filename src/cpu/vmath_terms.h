@@ -11,10 +11,10 @@ static const double luc__exp_tail_terms_f64[] = {2.0914690372347959e-09, 2.51052
     2.7557273649992631e-07, 2.7557255332554409e-06, 2.4801587325519496e-05,
     0.00019841269874873975, 0.0013888888888883772, 0.0083333333333261202, 0.041666666666666671,
     0.16666666666666671, 0.5};
-/* (2^r - 1) / r, |r| <= 1/32. */
-static const float luc__exp_short_terms_f32[] = {0.0555050895f, 0.24023357f, 0.693147182f};
-static const double luc__exp_short_terms_f64[] = {0.00015403724600728064, 0.0013333782292338653,
-    0.0096181291069149903, 0.055504108656586809, 0.24022650695910075, 0.69314718055994573};
+/* The same, |r| <= log(2) / 32. */
+static const float luc__exp_short_terms_f32[] = {0.166668624f, 0.500009835f};
+static const double luc__exp_short_terms_f64[] = {0.001388903487498749, 0.0083334501222915927,
+    0.041666666664948074, 0.16666666665291796, 0.5};
 /* (log(1 + m) - m) / m^2, -1/4 <= m <= 1/2. */
 static const float luc__log_rest_terms_f32[] = {-0.0473824255f, 0.106256291f, -0.131228775f,
     0.144384563f, -0.166476443f, 0.199935928f, -0.25000155f, 0.333333969f, -0.5f};
@@ -281,7 +281,10 @@ static const double luc__hankel_q1_terms_f64[] = {1.4863930018606102e-10, -9.221
 /* log(2); the first part times an exponent is exact. */
 static const float luc__ln2_f32[] = {0.693145752f, 1.42860677e-06f};
 static const double luc__ln2_f64[] = {0.69314718055966296, 2.8235290563031577e-13};
-/* log10(2), likewise. */
+/* log(2) once more. */
+static const float luc__log_2_f32[] = {0.693147182f, -1.90465421e-09f};
+static const double luc__log_2_f64[] = {0.69314718055994529, 2.3190468138462996e-17};
+/* log10(2); the first part times an exponent is exact. */
 static const float luc__log10_2_f32[] = {0.301025391f, 4.60503907e-06f};
 static const double luc__log10_2_f64[] = {0.30102999566383914, 1.4205023227266099e-13};
 /* 1 / log(2). */

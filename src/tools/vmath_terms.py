@@ -132,7 +132,8 @@ QUARTER = (pi / 4 + mpf("0.001")) ** 2
 TERMS = [  # name, what it is, the function, its interval, terms of float and double
     ("exp_tail", "(e^r - 1 - r) / r^2, |r| <= log(2) / 2", lambda r: (exp(r) - 1 - r) / r**2,
      (-0.3467, 0.3467), 6, 11),
-    ("exp_short", "(2^r - 1) / r, |r| <= 1/32", lambda r: (2**r - 1) / r, (-0.0313, 0.0313), 3, 6),
+    ("exp_short", "The same, |r| <= log(2) / 32", lambda r: (exp(r) - 1 - r) / r**2,
+     (-0.0217, 0.0217), 2, 5),
     ("log_rest", "(log(1 + m) - m) / m^2, -1/4 <= m <= 1/2", lambda m: (log(1 + m) - m) / m**2,
      (-0.25, 0.5), 9, 0),
     ("log_series", "of log((1 + s) / (1 - s)), see there", log_series, (0, 0.0401), 4, 9),
@@ -258,7 +259,9 @@ def main():
                 terms = interpolate(f, low, high, n)
                 table(name + "_terms", [rounded(c, real) for c in terms], real)
     pair("ln2", "log(2); the first part times an exponent is exact", ln2, short=(15, 41))
-    pair("log10_2", "log10(2), likewise", log(2, 10), short=(13, 41))
+    pair("log_2", "log(2) once more", ln2)
+    pair("log10_2", "log10(2); the first part times an exponent is exact", log(2, 10),
+         short=(13, 41))
     pair("log2_e", "1 / log(2)", 1 / ln2)
     pair("log10_e", "1 / log(10)", 1 / log(10))
     pair("half_root", "sqrt(1 / 2)", sqrt(mpf("0.5")))

@@ -122,13 +122,15 @@ local function verdict(case, ours, ratio, gain)
   return table.concat(words, ", ")
 end
 
--- What the machine can do with 1 and 2 threads: GFLOP/s of multiply-adds and GB/s of a copy.
+-- What the machine can do with 1 and 2 threads: GFLOP/s of multiply-adds, GB/s of a copy and of a
+-- sum, whose three streams need more than the cache has.
 local limits
 
 local function measure_limits()
   output_of("${CC:-cc} -O3 -march=native -o build/bench_peak tests/bench/peak.c -lpthread")
   local n = numbers(output_of("build/bench_peak"))
-  return { { flops = n[1], bytes = n[2] }, { flops = n[3], bytes = n[4] } }
+  return { { flops = n[1], bytes = n[2], added = n[3] },
+    { flops = n[4], bytes = n[5], added = n[6] } }
 end
 
 -- The work done each second: in 10^9 flops or bytes, and as a share of what the machine can do.
@@ -138,7 +140,7 @@ local function rate(case, threads, seconds)
   limits = limits or measure_limits()
   local giga = case[kind] / seconds / 1e9
   return ("%.0f %s %3.0f%%"):format(giga, kind == "flops" and "GF" or "GB",
-    100 * giga / limits[threads][kind]), giga
+    100 * giga / limits[threads][case.limit or kind]), giga
 end
 
 local function cell(value) return value and ("%.4g"):format(value) or "-" end
