@@ -23,8 +23,8 @@ static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1
 /* Kernel elements a copy of the outputs costs as much as. */
 static const int64_t COPY_WORK = 6;
 
-/* Positions of a block of the weight gradient, and filters at a time. */
-static const int64_t BLOCK = 1088, FILTERS = 256;
+/* Positions of a block of the weight gradient. */
+static const int64_t BLOCK = 1088;
 
 /* Channels whose weights are turned at a time: they lie side by side. */
 static const int64_t TURNED = 16;
@@ -455,20 +455,18 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
     int64_t channel = i % j->chunks * j->chunk;
     int64_t first = cut * units / j->cuts, last = (cut + 1) * units / j->cuts;
     luc_conv_piece p = {.count = luc__min64(j->chunk, c->channels - channel)};
+    p.filters = c->filters;
     p.x_image = j->in_channels * c->in_pixels;
     p.dy_image = j->out_channels * c->pixels;
     char *sums = cut == 0 ? j->dweight : j->y + (cut - 1) * j->out_channels * c->k * size;
-    for (int64_t f = 0; f < c->filters; f += FILTERS) {
-      p.filters = luc__min64(FILTERS, c->filters - f);
-      p.y = sums + ((group * c->filters + f) * c->k + channel * c->taps) * size;
-      for (int64_t unit = first; unit < last; unit += p.images) {
-        const int64_t n = unit / j->bands;
-        take_unit(j, unit, last, &p);
-        p.x = offset(j, j->x, n * p.x_image + (group * c->channels + channel) * c->in_pixels);
-        p.dy = offset(j, j->dy, n * p.dy_image + (group * c->filters + f) * c->pixels);
-        p.accumulate = unit > first;
-        j->kernels->backward_weight(c, &p, scratch);
-      }
+    p.y = sums + (group * c->filters * c->k + channel * c->taps) * size;
+    for (int64_t unit = first; unit < last; unit += p.images) {
+      const int64_t n = unit / j->bands;
+      take_unit(j, unit, last, &p);
+      p.x = offset(j, j->x, n * p.x_image + (group * c->channels + channel) * c->in_pixels);
+      p.dy = offset(j, j->dy, n * p.dy_image + group * c->filters * c->pixels);
+      p.accumulate = unit > first, p.last = unit + p.images == last;
+      j->kernels->backward_weight(c, &p, scratch);
     }
   }
   luc__slots_put(&j->slots, scratch);
@@ -492,26 +490,21 @@ static void choose_weight_band(luc_conv_plan *p) {
   if (d == 1) p->band[d] = luc__min64(luc__cuts(p->band[d], 16) * 16, p->out[2]);
 }
 
-/* Positions of one block, at most. */
-static int64_t weight_row(const job *j) {
-  const luc_conv_plan *p = &j->plan;
-  int64_t length = luc__cuts((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
-  return length * p->out[0] * j->images;
-}
-
 /* Small images and planes are multiplied together, few channels at a time stay in the cache. What a
- * plane has between its rows and behind must cost less than gathering, about that of 8 filters. */
-static void plan_weight(job *j, bool direct) {
+ * plane has between its rows and behind must cost less than the lanes that filters leave. */
+static void plan_weight(job *j, bool exact) {
   luc_conv_plan *p = &j->plan;
   const int64_t pixels = p->band[0] * p->band[1];
   int64_t length = luc__cuts((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
-  p->direct = direct && (length - pixels) * p->filters < 8 * pixels;
+  p->lanes =
+      exact || p->filters >= j->kernels->lanes || (length - pixels) * p->filters >= 8 * pixels;
+  if (p->lanes) length = pixels;
   p->units = luc__max64(1, BLOCK / length);
   j->images = 1;
   if (j->bands == 1)
     j->images = luc__min64(luc__max64(1, p->units / p->out[0]), luc__cuts(j->batch, j->cuts));
-  int64_t row = p->direct ? 0 : weight_row(j) * p->taps;
-  p->block = luc__min64(luc__max64(PANEL_SIZE / (j->images * p->plane + row), 1), j->chunk);
+  p->places = j->images * p->out[0] * length;
+  p->block = luc__min64(luc__max64(PANEL_SIZE / (j->images * p->plane), 1), j->chunk);
   p->block = luc__cuts(j->chunk, luc__cuts(j->chunk, p->block));
 }
 
@@ -528,15 +521,19 @@ static void choose_weight_cuts(job *j) {
   j->chunks = luc__cuts(c->channels, j->chunk);
 }
 
-/* Bytes of scratch for one piece. */
+/* Bytes of scratch for one piece: sums of all filters and some places of dy, or all its rows. */
 static size_t weight_scratch(const job *j) {
   const luc_conv_plan *p = &j->plan;
-  int64_t rows = luc__min64(p->filters, FILTERS) + (p->direct ? 0 : p->block * p->taps);
-  int64_t elements = rows * weight_row(j) + j->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
+  const int64_t lanes = j->kernels->lanes, filters = luc__cuts(p->filters, lanes) * lanes;
+  int64_t elements = j->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
+  if (p->lanes)
+    elements += 2 * lanes * LUC_CONV_PLACES + filters * j->chunk * p->taps;
+  else
+    elements += p->filters * p->places;
   return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p, j->images);
 }
 
-static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool direct, const void *x,
+static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exact, const void *x,
                                   const void *dy, void *dweight) {
   job j;
   job_init(ctx, &j, c);
@@ -544,7 +541,7 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool dire
   choose_weight_band(p);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   choose_weight_cuts(&j);
-  plan_weight(&j, direct);
+  plan_weight(&j, exact);
   const int64_t all = j.out_channels * p->k;
   size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * all), j.size);
   char *sums = j.cuts > 1 ? luc__alloc(ctx, bytes) : NULL;
@@ -623,6 +620,6 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
   else if (luc__conv_product_suits(c, LUC_CONV_WEIGHT))
     return luc__conv_product_weight(ctx, c, x, dy, dweight);
   else
-    LUC_TRY(weight_gradient(ctx, c, true, x, dy, dweight));
-  return is_finite(ctx, c, dweight) ? LUC_OK : weight_gradient(ctx, c, false, x, dy, dweight);
+    LUC_TRY(weight_gradient(ctx, c, false, x, dy, dweight));
+  return is_finite(ctx, c, dweight) ? LUC_OK : weight_gradient(ctx, c, true, x, dy, dweight);
 }

@@ -38,6 +38,8 @@ typedef struct luc_conv_plan {
   bool by_rows;           /* ... forward: each output row is a product */
   bool patches;           /* columns: rows of the image are turned as they lie */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time */
+  bool lanes;             /* weight: filters are the lanes, and ... */
+  int64_t places;         /* ... outputs passed at a time */
 } luc_conv_plan;
 
 /* One piece: pointers are those of its image, group and first filter or channel. */
@@ -47,7 +49,7 @@ typedef struct luc_conv_piece {
   int64_t first[2], size[2];                  /* forward, weight: output rows and columns */
   int64_t count;                              /* forward: filters; gradients: channels */
   int64_t weight_row;                         /* distance of rows of weightᵀ, or of the matrix */
-  bool accumulate;                            /* weight: add to y */
+  bool accumulate, last;                      /* weight: of a stretch, not the first, the last */
   int64_t images, x_image, y_image, dy_image; /* how many, and how far apart */
   int64_t filters;                            /* weight */
 } luc_conv_piece;
@@ -75,6 +77,9 @@ typedef struct luc_conv_kernels {
   int64_t lanes;
 } luc_conv_kernels;
 
+/* Places that the sums of a weight gradient pass at a time. */
+enum { LUC_CONV_PLACES = 128 };
+
 /* Slack behind buffers that are read or written in whole vectors, in elements. */
 enum { LUC_CONV_SLACK = 32 };
 
@@ -85,7 +90,7 @@ static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int6
 
 /* Bytes of the weight gradient's tables, before its buffer. */
 static inline int64_t luc__conv_weight_tables(const luc_conv_plan *c, int64_t images) {
-  int64_t count = images * c->out[0] * 2 + c->phases[2] * 3;
+  int64_t count = images * c->out[0] * 2 + c->phases[2] * 3 + c->places;
   return (count * (int64_t)sizeof(int64_t) + 63) / 64 * 64;
 }
 
