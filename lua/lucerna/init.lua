@@ -108,7 +108,7 @@ local function widen(sizes, shape)
   end
 end
 
---- broadcast_shapes({2, 1}, {3}, …): the shape that tensors of these shapes have together, [2, 3].
+--- broadcast_shapes({2, 1}, {3}, …): the shape that tensors of these have together, [2, 3].
 -- A number is a shape of one dimension.
 function lucerna.broadcast_shapes(...)
   local sizes, shape = {}, {}
@@ -140,19 +140,20 @@ local FLOATS = {
   float8_e5m2fnuz = { bits = 8, eps = 0.25, max = 57344.0, tiny = 2.0 ^ -15, resolution = 1.0 },
 }
 
+local PARTS = { complex64 = "float32", complex128 = "float64" }
+
 --- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype;
 -- of a complex one, those of its parts.
 function lucerna.finfo(dtype)
   dtype = dtype or core.get_default_dtype()
-  if dtype == core.complex64 then dtype = core.float32 end
-  if dtype == core.complex128 then dtype = core.float64 end
-  local known = FLOATS[tostring(dtype)]
-  if not known then
-    core._raise("finfo: needs a floating point dtype (got " .. tostring(dtype) .. ")")
-  end
-  local info = { min = -known.max, smallest_normal = known.tiny, dtype = tostring(dtype) }
-  for key, value in pairs(known) do info[key] = value end
-  return info
+  local name = tostring(dtype)
+  name = PARTS[name] or name
+  local known = FLOATS[name]
+  if not known then core._raise("finfo: needs a floating point dtype (got " .. name .. ")") end
+  return {
+    dtype = name, bits = known.bits, eps = known.eps, max = known.max, min = -known.max,
+    tiny = known.tiny, smallest_normal = known.tiny, resolution = known.resolution,
+  }
 end
 
 local INTEGERS = {

@@ -16,32 +16,27 @@ local PREPEND, ALWAYS = 1, 2
 
 -- ---- handles ----
 
-local WEAK = { __mode = "v" }
-local Handle = { __name = "RemovableHandle" }
+-- It does not keep its module alive.
+local Handle = { __name = "RemovableHandle", __mode = "v" }
 Handle.__index = Handle
 
 function Handle:remove()
-  if self._registration then return core._remove_registration_hook(self.id) end
-  if self._global then return core._remove_hook(nil, self.id) end
-  local module = self._module[1]
-  if module then core._remove_hook(module, self.id) end
+  if self.registration then return core._remove_registration_hook(self.id) end
+  if self.global or self.module then core._remove_hook(self.module, self.id) end
 end
 
 Handle.__close = Handle.remove
 
--- The handle of a hook that was copied with its module.
-function Handle.__clone(handle, memo, copy)
-  if handle._global then return handle end
-  local module = handle._module[1]
-  local result = setmetatable({ _module = setmetatable({ copy(module, memo) }, WEAK) }, Handle)
-  result.id = module and memo.ids[module][handle.id] or 0
-  return result
-end
-
 -- The handle of a hook of one module, or (nil) of every module.
 local function handle(module, id)
-  if module == nil then return setmetatable({ id = id, _global = true }, Handle) end
-  return setmetatable({ id = id, _module = setmetatable({ module }, WEAK) }, Handle)
+  return setmetatable({ id = id, module = module, global = module == nil }, Handle)
+end
+
+-- The handle of a hook that was copied with its module.
+function Handle.__clone(old, memo, copy)
+  if old.global then return old end
+  local module = old.module
+  return handle(module and copy(module, memo) or false, module and memo.ids[module][old.id] or 0)
 end
 
 local function check(who, value, name)
@@ -166,7 +161,7 @@ local function add_registration(kind, who, ...)
   local hook = arguments(who, { "hook" }, ...)
   check(who, hook)
   local result = handle(nil, core._add_registration_hook(kind, hook))
-  result._registration = true
+  result.registration = true
   return result
 end
 
