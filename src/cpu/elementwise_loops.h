@@ -1,8 +1,8 @@
 /* The loops that pointwise kernels are made of, around a function of one, two or three values A, B
  * and C: LOOP for functions of numbers (T), which the compiler makes vector code of, VLOOP for
  * functions of vectors (V). An input whose bit is set in `once` has one element, which goes with
- * all of the others'; each such case is a loop of its own. Include below real_*.inc, or define T
- * and FN. */
+ * all of the others'; but for VLOOP, each such case is a loop of its own. Include below
+ * real_*.inc, or define T and FN. */
 #ifndef LUC_ELEMENTWISE_LOOPS_H
 #define LUC_ELEMENTWISE_LOOPS_H
 
@@ -77,12 +77,40 @@ enum { PAIRED = LUC_VECTOR_BYTES == 64 };
 #define TRUTH2(name)  LOOP(name, uint8_t, 2, FN(name)(A, B))
 #define TRUTH2P(name) LOOP(name, uint8_t, 2, FN(name)(A, B, p))
 
-#define LUC_EW_VLOOP(name, inputs, call, paired)                                                   \
+/* VLOOP, for what takes longer than memory does: one loop for all cases, of whole vectors, which
+ * FN(by_vectors) gives the rest as well. VLOOP_FOR has one more, for the case `own`, where much of
+ * the work is the same for all elements. */
+#define LUC_EW_VECTORS(name, which, call)                                                          \
+  static void FN(name)(T * o, const T *const *in, const int64_t *steps, int64_t n,                 \
+                       const PARAMS *params) {                                                     \
+    enum { once = which, k = 0, m = LANES };                                                       \
+    const PARAMS own = *params, *p = &own;                                                         \
+    LUC_EW_OPERANDS                                                                                \
+    const int64_t a_step = steps[0], b_step = steps[1], c_step = steps[2];                         \
+    for (; n > 0; n -= LANES) {                                                                    \
+      vstore(o, call);                                                                             \
+      o += LANES, a += a_step, b += b_step, c += c_step;                                           \
+    }                                                                                              \
+  }
+#define LUC_EW_BY_VECTORS(name, inputs, fn)                                                        \
+  static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
+                              unsigned once) {                                                     \
+    FN(by_vectors)(fn, inputs, out, in, n, params, once);                                          \
+  }
+#define VLOOP(name, inputs, call)                                                                  \
+  LUC_EW_VECTORS(name##_vectors, 0, call)                                                          \
+  LUC_EW_BY_VECTORS(name, inputs, FN(name##_vectors))
+#define VLOOP_FOR(own, name, inputs, call)                                                         \
+  LUC_EW_VECTORS(name##_vectors, 0, call)                                                          \
+  LUC_EW_VECTORS(name##_own, own, call)                                                            \
+  LUC_EW_BY_VECTORS(name, inputs, once == own ? FN(name##_own) : FN(name##_vectors))
+/* VPAIRS: as PAIRS. */
+#define VPAIRS(name, inputs, call)                                                                 \
   LUC_INLINE void FN(name##_each)(T * o, const void *const *in, int64_t n, const PARAMS *p,        \
                                   unsigned once) {                                                 \
     LUC_EW_OPERANDS                                                                                \
     int64_t k = 0;                                                                                 \
-    for (int64_t m = LANES; paired && k + 2 * LANES <= n; k += LANES) {                            \
+    for (int64_t m = LANES; PAIRED && k + 2 * LANES <= n; k += LANES) {                            \
       V first = call;                                                                              \
       k += LANES;                                                                                  \
       V second = call;                                                                             \
@@ -93,16 +121,14 @@ enum { PAIRED = LUC_VECTOR_BYTES == 64 };
     if (m > 0) vstore_part(o + k, call, (int)m);                                                   \
   }                                                                                                \
   LUC_EW_ENTRY(name, inputs)
-#define VLOOP(name, inputs, call)  LUC_EW_VLOOP(name, inputs, call, false)
-#define VPAIRS(name, inputs, call) LUC_EW_VLOOP(name, inputs, call, PAIRED)
-#define VA                         (once & 1 ? vset1(a0) : vload_up_to(a + k, m))
-#define VB                         (once & 2 ? vset1(b0) : vload_up_to(b + k, m))
-#define VC                         (once & 4 ? vset1(c0) : vload_up_to(c + k, m))
-#define VLOOP1(name)               VLOOP(name, 1, FN(luc__v##name)(VA))
-#define VLOOP2(name)               VLOOP(name, 2, FN(name)(VA, VB))
-#define VLOOP3(name)               VLOOP(name, 3, FN(name)(VA, VB, VC))
-#define VLOOP1P(name)              VLOOP(name, 1, FN(name)(VA, p))
-#define VLOOP2P(name)              VLOOP(name, 2, FN(name)(VA, VB, p))
-#define VLOOP3P(name)              VLOOP(name, 3, FN(name)(VA, VB, VC, p))
+#define VA            (once & 1 ? vset1(a0) : vload_up_to(a + k, m))
+#define VB            (once & 2 ? vset1(b0) : vload_up_to(b + k, m))
+#define VC            (once & 4 ? vset1(c0) : vload_up_to(c + k, m))
+#define VLOOP1(name)  VLOOP(name, 1, FN(luc__v##name)(VA))
+#define VLOOP2(name)  VLOOP(name, 2, FN(name)(VA, VB))
+#define VLOOP3(name)  VLOOP(name, 3, FN(name)(VA, VB, VC))
+#define VLOOP1P(name) VLOOP(name, 1, FN(name)(VA, p))
+#define VLOOP2P(name) VLOOP(name, 2, FN(name)(VA, VB, p))
+#define VLOOP3P(name) VLOOP(name, 3, FN(name)(VA, VB, VC, p))
 
 #endif

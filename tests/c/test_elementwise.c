@@ -95,6 +95,49 @@ TEST("pointwise results do not depend on shapes, strides or broadcasting") {
   luc_context_free(ctx);
 }
 
+enum { LONGEST = 70 };
+
+/* n results of a kernel of doubles or floats, from inputs of which those in `once` are one element,
+ * laid out n times if they are to be; what lies behind the results stays as it was. */
+static void run_kernel(const luc_ew_kernel *kernel, luc_compute type, int64_t n, unsigned once,
+                       bool laid_out, void *y) {
+  const int64_t size = type == LUC_COMPUTE_F64 ? 8 : 4;
+  const luc_ew_params params = {.f = {1.5, 1, 0.5, 2}};
+  char x[LUC_EW_MAX_INPUTS][LONGEST * 8];
+  const void *in[LUC_EW_MAX_INPUTS];
+  for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) {
+    in[i] = x[i];
+    for (int64_t k = 0; k < n; k++) {
+      const double value = 0.25 + (double)((once >> i & 1 ? 0 : k) * 7 % 11 + i) / 16;
+      const float single = (float)value;
+      memcpy(x[i] + k * size, size == 8 ? (const void *)&value : &single, (size_t)size);
+    }
+  }
+  memset(y, 0x5a, (LONGEST + 1) * 8);
+  kernel->fn[type](y, in, n, &params, laid_out ? 0 : once);
+  for (int64_t k = n * (kernel->truth ? 1 : size); k < (LONGEST + 1) * 8; k++)
+    CHECK_EQ(((const unsigned char *)y)[k], 0x5a);
+}
+
+TEST("kernels take one element for all of a run, of any length") {
+  luc_context *ctx = open_context();
+  char once_y[(LONGEST + 1) * 8], y[(LONGEST + 1) * 8];
+  for (int id = 0; id < LUC_NUM_EWS; id++) {
+    const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[id];
+    for (int type = LUC_COMPUTE_F32; type <= LUC_COMPUTE_F64; type++) {
+      if (!kernel->fn[type]) continue;
+      if (id == LUC_EW_pow) continue; /* of one small power, products */
+      for (int64_t n = 1; n <= LONGEST; n += n < 35 ? 1 : 7)
+        for (unsigned once = 0; once + 1 < 1u << kernel->inputs; once++) {
+          run_kernel(kernel, (luc_compute)type, n, once, false, once_y);
+          run_kernel(kernel, (luc_compute)type, n, once, true, y);
+          CHECK(memcmp(y, once_y, sizeof y) == 0);
+        }
+    }
+  }
+  luc_context_free(ctx);
+}
+
 TEST("every pair of dtypes adds, into every dtype") {
   luc_context *ctx = open_context();
   for (int a = 0; a < LUC_BOOL; a++)
