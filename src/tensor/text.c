@@ -46,15 +46,22 @@ void luc__text_fill(luc_text *text, char c, int64_t count) {
   text->data[text->length] = '\0';
 }
 
+/* Mostly written where it belongs at once: vsnprintf takes longer than all else here. */
 void luc__text_printf(luc_text *text, const char *fmt, ...) {
+  enum { MOSTLY = 32 };
   va_list args;
+  if (!reserve(text, MOSTLY)) return;
+  size_t room = text->capacity - text->length;
   va_start(args, fmt);
-  int need = vsnprintf(NULL, 0, fmt, args);
+  int need = vsnprintf(text->data + text->length, room, fmt, args);
   va_end(args);
-  if (need < 0 || !reserve(text, (size_t)need)) return;
-  va_start(args, fmt);
-  vsnprintf(text->data + text->length, (size_t)need + 1, fmt, args);
-  va_end(args);
+  if (need < 0 || (size_t)need >= room) {
+    text->data[text->length] = '\0';
+    if (need < 0 || !reserve(text, (size_t)need)) return;
+    va_start(args, fmt);
+    vsnprintf(text->data + text->length, (size_t)need + 1, fmt, args);
+    va_end(args);
+  }
   text->length += (size_t)need;
 }
 
