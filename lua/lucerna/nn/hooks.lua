@@ -16,26 +16,30 @@ local PREPEND, ALWAYS = 1, 2
 
 -- ---- handles ----
 
--- It does not keep its module alive.
-local Handle = { __name = "RemovableHandle", __mode = "v" }
+local MODULES = setmetatable({}, { __mode = "v" }) -- by id: a handle does not keep its module
+local Handle = { __name = "RemovableHandle" }
 Handle.__index = Handle
 
 function Handle:remove()
-  if self.registration then return core._remove_registration_hook(self.id) end
-  if self.global or self.module then core._remove_hook(self.module, self.id) end
+  local id = self.id
+  if self.registration then return core._remove_registration_hook(id) end
+  local module = MODULES[id]
+  MODULES[id] = nil
+  if self.global or module then core._remove_hook(module, id) end
 end
 
 Handle.__close = Handle.remove
 
 -- The handle of a hook of one module, or (nil) of every module.
 local function handle(module, id)
-  return setmetatable({ id = id, module = module, global = module == nil }, Handle)
+  if module then MODULES[id] = module end
+  return setmetatable({ id = id, global = module == nil }, Handle)
 end
 
 -- The handle of a hook that was copied with its module.
 function Handle.__clone(old, memo, copy)
   if old.global then return old end
-  local module = old.module
+  local module = MODULES[old.id]
   return handle(module and copy(module, memo) or false, module and memo.ids[module][old.id] or 0)
 end
 
