@@ -1,6 +1,6 @@
 /* Classes of modules in Lua. A class table holds the methods; its metatable makes it callable and
  * falls back to the parent's table. Instances get one of three metatables that differ in __call
- * alone; their __index is a C function with the chain of class tables as upvalues. */
+ * alone; their __index is a C function with the class table as an upvalue. */
 #include <string.h>
 
 #include "l_module.h"
@@ -120,18 +120,11 @@ static int instance_gc(lua_State *L) {
 
 /* ---- making classes ---- */
 
-/* __index's and __newindex's closure: upvalue 1 is nn, then the class tables from this one up. */
-static void push_chained(lua_State *L, luc_l_nn *nn, const luc_class *cls, lua_CFunction fn) {
-  int n = 1;
+/* __index's and __newindex's closure: upvalue 1 is nn, 2 the class table at `table`. */
+static void push_accessor(lua_State *L, luc_l_nn *nn, int table, lua_CFunction fn) {
   lua_pushlightuserdata(L, nn);
-  luaL_checkstack(L, 260, "too many parent classes or not enough memory");
-  for (; cls; cls = cls->parent, n++) {
-    if (n > 250) luc_l_error(L, "nn.class: more than 250 parents");
-    luc_l_pushclass(L, nn, cls);
-    lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
-    lua_remove(L, -2);
-  }
-  lua_pushcclosure(L, fn, n);
+  lua_pushvalue(L, table);
+  lua_pushcclosure(L, fn, 2);
 }
 
 static const luaL_Reg instance_meta[] = {{"__gc", instance_gc},
@@ -234,7 +227,9 @@ static void set_table_meta(lua_State *L, luc_l_class *c, int class_index, int ta
 /* Completes the class on top of the stack: replaces it by its table. */
 static void finish_class(lua_State *L, luc_l_class *c) {
   luc_l_nn *nn = c->nn;
-  int at = lua_gettop(L);
+  int at = lua_gettop(L), depth = 0;
+  for (const luc_class *cls = c->cls; cls; cls = cls->parent)
+    if (++depth > 250) luc_l_error(L, "nn.class: more than 250 parents");
   read_signatures(L, c);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->classes);
   lua_pushvalue(L, at);
@@ -242,8 +237,8 @@ static void finish_class(lua_State *L, luc_l_class *c) {
   lua_getiuservalue(L, at, LUC_L_CLASS_TABLE);
   int table = lua_gettop(L);
   set_table_meta(L, c, at, table);
-  push_chained(L, nn, c->cls, luc_l_module_index);
-  push_chained(L, nn, c->cls, luc_l_module_newindex);
+  push_accessor(L, nn, table, luc_l_module_index);
+  push_accessor(L, nn, table, luc_l_module_newindex);
   for (int kind = 0; kind < LUC_L_CALL_KINDS; kind++) {
     push_meta(L, nn, c->cls, kind, table + 1);
     lua_setiuservalue(L, at, LUC_L_CLASS_META + kind);

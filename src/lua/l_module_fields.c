@@ -210,16 +210,13 @@ int luc_l_module_index(lua_State *L) {
     return read_released(L, peer);
   }
   if (type != LUA_TNIL) return 1;
-  for (int i = 2; i == 2 || lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
-    lua_pushvalue(L, 2);
-    type = lua_rawget(L, lua_upvalueindex(i));
-    if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */
-      lua_settop(L, 2);
-      return luc_l_read_property(L, peer);
-    }
-    if (type != LUA_TNIL) return 1;
-    lua_pop(L, 1);
+  lua_pushvalue(L, 2);
+  type = lua_gettable(L, lua_upvalueindex(2));
+  if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */
+    lua_settop(L, 2);
+    return luc_l_read_property(L, peer);
   }
+  if (type != LUA_TNIL) return 1;
   if (!peer->m || !peer->nn->st->ctx) return luc_l_error(L, "nn: module was collected");
   lua_settop(L, 3);
   int found = read_missing(L, peer);
@@ -308,13 +305,11 @@ static int assign_slot(lua_State *L, luc_l_peer *peer, luc_slot slot) {
 /* m.x = parameter, buffer or module where no slot has the name. What the class has under it would
  * hide the new slot. */
 static int add_slot(lua_State *L, luc_l_peer *peer, const char *name, luc_slot slot) {
-  bool taken = name == peer->nn->training || is_view(name);
-  for (int i = 2; !taken && lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
-    lua_pushvalue(L, 2);
-    taken = lua_rawget(L, lua_upvalueindex(i)) != LUA_TNIL;
-    lua_pop(L, 1);
-  }
-  if (taken) return luc_l_error(L, "attribute '%s' already exists", name);
+  lua_pushvalue(L, 2);
+  bool method = lua_gettable(L, lua_upvalueindex(2)) != LUA_TNIL;
+  lua_pop(L, 1);
+  if (method || name == peer->nn->training || is_view(name))
+    return luc_l_error(L, "attribute '%s' already exists", name);
   luc_l_state *st = peer->nn->st;
   luc_status status = LUC_OK;
   bool key = (peer->m->cls->core->def->flags & LUC_CF_KEYED) != 0;

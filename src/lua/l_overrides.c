@@ -110,13 +110,10 @@ static int is_property(lua_State *L) {
 /* Pushes the nearest class's property of the name at 2. What a class has under that name hides the
  * properties of its parents. */
 static bool push_property(lua_State *L, luc_l_nn *nn) {
-  for (int i = 2; lua_type(L, lua_upvalueindex(i)) == LUA_TTABLE; i++) {
-    lua_pushvalue(L, 2);
-    bool found = lua_rawget(L, lua_upvalueindex(i)) != LUA_TNIL;
-    if (found && luc_l_isproperty(L, nn, -1)) return true;
-    lua_pop(L, 1);
-    if (found) return false;
-  }
+  lua_pushvalue(L, 2);
+  if (lua_gettable(L, lua_upvalueindex(2)) == LUA_TTABLE && luc_l_isproperty(L, nn, -1))
+    return true;
+  lua_pop(L, 1);
   return false;
 }
 
