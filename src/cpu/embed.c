@@ -1,5 +1,5 @@
-/* Embedding lookups and their gradient. The gradient is summed in the order of the indices, columns
- * in parallel, so that it is the same for any number of threads. */
+/* Embedding lookups, sums and maxima of bags of rows, and the gradient of lookups: each row of the
+ * table is the sum of the bag of those who looked it up, in their order, by whichever thread. */
 #include "cpu/embed.h"
 
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "cpu/index_kernels.h"
 #include "cpu/kernels.h"
 
-enum { PIECE_BYTES = 1 << 16, COLUMN_BLOCK = 64 };
+enum { PIECE_BYTES = 1 << 16 };
 
 typedef struct job {
-  int64_t n, dim, rows, padding, size; /* size: bytes of an element */
-  const int64_t *indices, *counts;     /* counts: NULL, or how often each row was looked up */
+  int64_t dim, size; /* size: bytes of an element */
+  const int64_t *indices;
   const char *from;
   char *to;
 } job;
@@ -38,65 +38,6 @@ luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t 
   return LUC_OK;
 }
 
-/* Columns [begin, end) of the sums, by dtype. */
-static void scatter_f32(const job *j, int64_t begin, int64_t end) {
-  for (int64_t i = 0; i < j->n; i++) {
-    if (j->indices[i] == j->padding) continue;
-    float *to = (float *)j->to + j->indices[i] * j->dim;
-    const float *from = (const float *)j->from + i * j->dim;
-    float scale = j->counts ? 1.0f / (float)j->counts[j->indices[i]] : 1.0f;
-    for (int64_t k = begin; k < end; k++) to[k] += from[k] * scale;
-  }
-}
-
-static void scatter_f64(const job *j, int64_t begin, int64_t end) {
-  for (int64_t i = 0; i < j->n; i++) {
-    if (j->indices[i] == j->padding) continue;
-    double *to = (double *)j->to + j->indices[i] * j->dim;
-    const double *from = (const double *)j->from + i * j->dim;
-    double scale = j->counts ? 1.0 / (double)j->counts[j->indices[i]] : 1.0;
-    for (int64_t k = begin; k < end; k++) to[k] += from[k] * scale;
-  }
-}
-
-static void scatter(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  begin *= COLUMN_BLOCK;
-  end = end * COLUMN_BLOCK < j->dim ? end * COLUMN_BLOCK : j->dim;
-  if (j->size == sizeof(double))
-    scatter_f64(j, begin, end);
-  else
-    scatter_f32(j, begin, end);
-}
-
-/* How often each row is looked up, in a new block of rows entries. */
-static int64_t *count_rows(luc_context *ctx, const job *j, size_t *bytes) {
-  *bytes = luc__mul_size((size_t)j->rows, sizeof(int64_t));
-  int64_t *counts = luc__alloc_zero(ctx, *bytes);
-  for (int64_t i = 0; counts && i < j->n; i++) counts[j->indices[i]]++;
-  return counts;
-}
-
-luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
-                                   int64_t rows, int64_t padding, bool scale_by_freq,
-                                   const void *dy, const int64_t *indices, void *dtable) {
-  job j = {.n = n, .dim = dim, .rows = rows, .padding = padding, .indices = indices};
-  j.size = (int64_t)luc__dtype_size(dtype);
-  j.from = dy, j.to = dtable;
-  int64_t *counts = NULL;
-  size_t bytes = 0;
-  if (scale_by_freq) {
-    j.counts = counts = count_rows(ctx, &j, &bytes);
-    if (!counts) return LUC_ERR_MEMORY;
-  }
-  memset(dtable, 0, (size_t)(rows * dim * j.size));
-  int64_t blocks = (dim + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
-  int64_t grain = PIECE_BYTES / ((n + 1) * COLUMN_BLOCK * j.size) + 1;
-  luc__parallel_for(ctx, blocks, grain, scatter, &j);
-  luc__free(ctx, counts, bytes);
-  return LUC_OK;
-}
-
 /* ---- bags ---- */
 
 typedef struct bag_job {
@@ -119,27 +60,27 @@ static int64_t first_of(const luc_bags *b, int64_t bag) {
   return low;
 }
 
-static void fold_bag(const bag_job *j, int64_t bag, const int64_t *rows, int64_t n) {
-  const luc_bags *b = j->bags;
-  const int type = b->dtype == LUC_FLOAT64;
-  if (j->sums)
-    j->kernels->bag_sum[type]((char *)j->sums + bag * b->dim * (type ? 8 : 4), b->table, rows, n,
-                              b->dim);
-  else if (n > 0)
-    j->kernels->bag_argmax[type](j->at + bag * b->dim, b->table, rows, n, b->dim);
-  else
-    memset(j->at + bag * b->dim, 0, (size_t)b->dim * sizeof *j->at);
-}
-
 static void fold_bags(void *arg, int64_t begin, int64_t end) {
   const bag_job *j = arg;
   const luc_bags *b = j->bags;
-  int64_t at = first_of(b, begin);
-  for (int64_t bag = begin; bag < end; bag++) {
-    int64_t next = at;
+  const int type = b->dtype == LUC_FLOAT64;
+  const int64_t bytes = b->dim * (type || j->at ? 8 : 4);
+  char *out = j->sums ? j->sums : (char *)j->at;
+  int64_t at = first_of(b, begin), next = at;
+  for (int64_t bag = begin; bag < end; at = next) {
     while (next < b->n && b->bag[next] == bag) next++;
-    fold_bag(j, bag, b->rows + at, next - at);
-    at = next;
+    char *to = out + bag * bytes;
+    if (next == at) { /* empty ones, all before the next that is not */
+      const int64_t full = next < b->n && b->bag[next] < end ? b->bag[next] : end;
+      memset(to, 0, (size_t)((full - bag) * bytes));
+      bag = full;
+      continue;
+    }
+    if (j->sums)
+      j->kernels->bag_sum[type](to, b->table, b->rows + at, next - at, b->dim);
+    else
+      j->kernels->bag_argmax[type]((int64_t *)to, b->table, b->rows + at, next - at, b->dim);
+    bag++;
   }
 }
 
@@ -156,4 +97,64 @@ void luc__bag_sum(luc_context *ctx, const luc_bags *bags, void *out) {
 
 void luc__bag_argmax(luc_context *ctx, const luc_bags *bags, int64_t *at) {
   run_bags(ctx, (bag_job){bags, luc__kernels(ctx)->index, NULL, at});
+}
+
+/* ---- the gradient ---- */
+
+/* Entries in the order of their rows, those of one row in their own order: bag[k] is the row of
+ * entry at[k]. `ends` [rows] begins as zeros; padding is left out. Returns how many there are. */
+static int64_t sort_entries(const int64_t *indices, int64_t n, int64_t rows, int64_t padding,
+                            int64_t *ends, int64_t *at, int64_t *bag) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) ends[indices[i]]++;
+  if (padding >= 0) ends[padding] = 0;
+  for (int64_t row = 0; row < rows; row++) {
+    const int64_t begin = count;
+    count += ends[row];
+    ends[row] = begin;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    if (indices[i] == padding) continue;
+    const int64_t k = ends[indices[i]]++;
+    at[k] = i;
+    bag[k] = indices[i];
+  }
+  return count;
+}
+
+/* Each row divided by how many entries it is the sum of. */
+static void divide_by_counts(luc_context *ctx, const luc_bags *b, void *sums) {
+  static const luc_ew_params none;
+  const luc_ew_fn mul =
+      luc__kernels(ctx)->elementwise[LUC_EW_mul].fn[luc__elementwise_type(b->dtype)];
+  const int64_t bytes = b->dim * (int64_t)luc__dtype_size(b->dtype);
+  for (int64_t k = 0, end; k < b->n; k = end) {
+    for (end = k + 1; end < b->n && b->bag[end] == b->bag[k];) end++;
+    char *row = (char *)sums + b->bag[k] * bytes;
+    const double wide = 1.0 / (double)(end - k);
+    const float scale = 1.0f / (float)(end - k);
+    const void *in[LUC_EW_MAX_INPUTS] = {row, b->dtype == LUC_FLOAT64 ? (const void *)&wide
+                                                                      : (const void *)&scale};
+    mul(row, in, b->dim, &none, 2);
+  }
+}
+
+/* Rows of dy in the bags of the table's rows. */
+luc_status luc__embedding_backward(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,
+                                   int64_t rows, int64_t padding, bool scale_by_freq,
+                                   const void *dy, const int64_t *indices, void *dtable) {
+  const size_t bytes = luc__mul_size((size_t)rows, sizeof(int64_t));
+  const size_t entries = luc__mul_size((size_t)n, 2 * sizeof(int64_t));
+  int64_t *ends = luc__alloc_zero(ctx, bytes), *at = luc__alloc(ctx, entries);
+  const bool room = (ends || !bytes) && (at || !entries);
+  if (room) {
+    luc_bags b = {.dtype = dtype, .dim = dim, .count = rows, .table = dy, .rows = at};
+    b.bag = at + n;
+    b.n = sort_entries(indices, n, rows, padding, ends, at, at + n);
+    luc__bag_sum(ctx, &b, dtable);
+    if (scale_by_freq) divide_by_counts(ctx, &b, dtable);
+  }
+  luc__free(ctx, ends, bytes);
+  luc__free(ctx, at, entries);
+  return room ? LUC_OK : LUC_ERR_MEMORY;
 }

@@ -53,6 +53,40 @@ describe("positions that lines share", function()
   end)
 end)
 
+describe("the gradient of embedding", function()
+  local F = lucerna.nn.functional
+
+  for _, dtype in ipairs { "float32", "float64", "bfloat16" } do
+    for _, dim in ipairs { 1, 15, 16, 130 } do
+      it(("sums up rows of %d %s"):format(dim, dtype), function()
+        for _, n in ipairs { 0, 1, 40, 700 } do
+          local w = lucerna.zeros(50, dim, { dtype = lucerna[dtype] }):requires_grad_()
+          local at = lucerna.randint(1, 31, { n }) -- which leaves rows without any
+          local g = lucerna.randint(-2, 3, { n, dim })
+          F.embedding(at, w):backward(g:to(w.dtype))
+          local marks = lucerna.zeros(50, n, { dtype = lucerna.int64 })
+          if n > 0 then marks:scatter_(1, at:view(1, -1), 1) end
+          local sums = marks:matmul(g)
+          assert.is_true(w.grad:to(lucerna.int64):equal(sums))
+          w.grad = nil
+          F.embedding(at, w, { padding_idx = 3 }):backward(g:to(w.dtype))
+          sums[3] = 0
+          assert.is_true(w.grad:to(lucerna.int64):equal(sums))
+        end
+      end)
+    end
+  end
+
+  it("is divided by how often a row was looked up", function()
+    for _, dtype in ipairs { lucerna.float32, lucerna.float64 } do
+      local w = lucerna.zeros(3, 2, { dtype = dtype }):requires_grad_()
+      local y = F.embedding(lucerna.tensor { 2, 1, 2 }, w, { scale_grad_by_freq = true })
+      y:backward(lucerna.tensor({ { 1, 2 }, { 3, 4 }, { 5, 6 } }, { dtype = dtype }))
+      assert.same({ { 3, 4 }, { 3, 4 }, { 0, 0 } }, w.grad:tolist())
+    end
+  end)
+end)
+
 -- Lines that leave the cache are written by the machine's own loop.
 describe("filling much memory", function()
   for _, dtype in ipairs { "uint8", "int16", "float32", "float64", "complex128" } do
