@@ -254,6 +254,24 @@ describe("a norm layer", function()
     assert.same({2, 5, 3}, nn.InstanceNorm1d(3)(lucerna.randn(2, 5, 3)):size())
   end)
 
+  it("BatchNorm takes planes in groups, whose means may lie far apart", function()
+    for _, size in ipairs { 1, 7, 30, 45, 50 } do
+      local x = lucerna.randn(5, 3, size, size)
+        + lucerna.tensor({ 1000, -7, 0, 1000, 3 }):view(5, 1, 1, 1)
+      local bn = nn.BatchNorm2d(3, { momentum = 1 })
+      local y, wide = bn(x), x:double()
+      local mean = wide:mean({ 1, 3, 4 }, { keepdim = true })
+      local off = wide - mean
+      local var = (off * off):mean({ 1, 3, 4 }, { keepdim = true })
+      local expected = off / (var + 1e-5):sqrt()
+      assert.is_true(lucerna.allclose(y:double(), expected, { rtol = 1e-5, atol = 1e-5 }))
+      local n = 5 * size * size
+      assert.is_true(lucerna.allclose(bn.running_mean:double(), mean:flatten(), { rtol = 1e-6 }))
+      assert.is_true(lucerna.allclose(bn.running_var:double(), var:flatten() * n / (n - 1),
+        { rtol = 1e-6 }))
+    end
+  end)
+
   it("SyncBatchNorm is BatchNorm of any rank, there being one process", function()
     local one, other = nn.SyncBatchNorm(3), nn.BatchNorm2d(3)
     local x = lucerna.randn(2, 3, 2, 2)
