@@ -61,8 +61,7 @@ static bool at_rest(lua_State *L, const luc_l_state *st) {
   return by && by == st->collectgarbage;
 }
 
-/* The sentinel's __gc. A cycle that Lua ran by itself can only lower the limit: in generational
- * mode it says little about what is garbage. */
+/* The sentinel's __gc. How large Lua's heap is it does not say in here: the next object asks. */
 static int sentinel_gc(lua_State *L) {
   luc_l_state **sentinel = lua_touserdata(L, 1);
   luc_l_state *st = *sentinel;
@@ -70,9 +69,8 @@ static int sentinel_gc(lua_State *L) {
   st->pace.ended = true;
   st->pace.sentinel = false;
   if (!st->pace.collecting) {
-    size_t ceiling = luc_l_live(st) + st->pace.budget;
-    if (ceiling < st->pace.limit) st->pace.limit = st->pace.next = ceiling;
-    st->pace.steps = 0;
+    if (st->pace.limit) st->pace.most = st->pace.limit;
+    st->pace.limit = 0;
   }
   make_sentinel(L, st);
   if (at_rest(L, st)) luc_l_begin_probe(L, st);
@@ -92,6 +90,16 @@ static void full_collection(lua_State *L, luc_l_state *st) {
   st->owned_limit = max_size(MIN_OWNED, 2 * st->owned);
   st->pace.collecting = false;
   set_limit(L, st, 0);
+}
+
+/* After a cycle that Lua ran by itself, which can only lower the limit: in generational mode it
+ * says little about what is garbage. */
+static void lower_limit(lua_State *L, luc_l_state *st) {
+  luc_l_pace *p = &st->pace;
+  size_t live = luc_l_live(st);
+  p->budget = budget_for(L, st, live);
+  p->limit = p->next = live + p->budget < p->most ? live + p->budget : p->most;
+  p->steps = 0;
 }
 
 /* After a cycle that our steps ended. One step for a whole cycle was a minor collection (or a tiny
@@ -123,7 +131,9 @@ static bool drive_step(lua_State *L, luc_l_state *st) {
 
 void luc_l_pace_pay(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
-  if (!st->ctx || p->collecting || (!p->urgent && luc_l_live(st) < p->next)) return;
+  if (!st->ctx || p->collecting) return;
+  if (!p->limit && !p->urgent && lua_heap(L)) lower_limit(L, st);
+  if (!p->urgent && luc_l_live(st) < p->next) return;
   if (lua_gc(L, LUA_GCISRUNNING) != 1) return; /* stopped, or inside a finalizer */
   if (p->urgent) {
     full_collection(L, st);

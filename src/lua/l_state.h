@@ -48,7 +48,8 @@ enum {
 };
 
 typedef struct luc_l_pace {
-  size_t limit;    /* below this many bytes creating an object costs one comparison */
+  size_t limit;    /* below this many bytes creating an object costs one comparison; 0: to be set */
+  size_t most;     /* what it was before it was 0 */
   size_t budget;   /* growth allowed per collection */
   size_t next;     /* live bytes at which the next step is due */
   int steps;       /* steps we drove in this cycle */
