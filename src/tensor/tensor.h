@@ -1,7 +1,7 @@
-/* The tensor's insides. One block holds the tensor, its sizes and strides, a storage header and up
- * to 64 bytes of data, so that a small result is one allocation. The block is freed when neither
- * the tensor nor its embedded storage is in use. Tensors belong to one context; storages may be
- * shared between contexts (atomic counts). */
+/* The tensor's insides. One block holds the tensor, its sizes and strides, a storage header and, of
+ * a small tensor, the data, so that a small result is one allocation. The block is freed when
+ * neither the tensor nor its embedded storage is in use. Tensors belong to one context; storages
+ * may be shared between contexts (atomic counts). */
 #ifndef LUC_TENSOR_H
 #define LUC_TENSOR_H
 
@@ -13,8 +13,8 @@
 
 enum { LUC_INLINE_BYTES = 64 };
 
-/* Where a storage's bytes are. */
-enum { LUC_DATA_INLINE, LUC_DATA_HEAP, LUC_DATA_HOST };
+/* Where a storage's bytes are. A view's own storage is never in use. */
+enum { LUC_DATA_INLINE, LUC_DATA_HEAP, LUC_DATA_HOST, LUC_DATA_NONE };
 
 typedef struct luc_storage {
   atomic_int refs;
@@ -25,7 +25,8 @@ typedef struct luc_storage {
   luc_release_fn release; /* for the host's memory; may be NULL */
   void *release_ud;
   struct luc_tensor *block; /* the tensor this storage is embedded in */
-  uint8_t kind;             /* LUC_DATA_* */
+  atomic_int holds;         /* of the block: 1 while its tensor lives, 1 while this is in use */
+  uint8_t kind;             /* LUC_DATA_*; with INLINE the block is whole, else it ends at inl */
 } luc_storage;
 
 /* What autograd keeps of a tensor; made when first needed (autograd/graph.h knows the insides). */
@@ -46,8 +47,9 @@ struct luc_tensor {
   int32_t refs;
   uint8_t dtype; /* luc_dtype */
   uint8_t ndim;
-  uint8_t requires_grad; /* leaf that collects a gradient, or result of recorded operators */
-  uint8_t flags;         /* LUC_TF_* */
+  bool requires_grad : 1; /* leaf that collects a gradient, or result of recorded operators */
+  bool from_one : 1;      /* holds positions that count from 1: see luc__index_as_given */
+  uint8_t flags;          /* LUC_TF_* */
   luc_storage *storage;
   char *data;     /* storage->data + offset in bytes */
   int64_t offset; /* in elements */
@@ -56,10 +58,8 @@ struct luc_tensor {
   int64_t sizes[LUC_MAX_DIMS];
   int64_t strides[LUC_MAX_DIMS]; /* in elements; may be 0, or negative inside operators (flip) */
   luc_storage own;               /* in use by a tensor that is no view, and by the views of it */
-  atomic_int holds;         /* of the block: 1 while the tensor lives, 1 while `own` is in use */
-  bool from_one;            /* holds positions that count from 1: see luc__index_as_given */
-  struct luc_tensor *inner; /* of a batched tensor (see luc__tensor_batched); else NULL */
-  _Alignas(64) char inl[LUC_INLINE_BYTES];
+  struct luc_tensor *inner;      /* of a batched tensor (see luc__tensor_batched); else NULL */
+  _Alignas(64) char inl[LUC_INLINE_BYTES]; /* data; of a batched tensor, its level */
 };
 
 /* A new tensor shaped like `sizes`, contiguous, contents undefined. Checked arithmetic. */
