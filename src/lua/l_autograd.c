@@ -208,8 +208,9 @@ static luc_status run_after(luc_context *ctx, void *ud, luc_tensor *t) {
 /* A handle's remove function: upvalues are the tensor and the hook's number. */
 static int remove_hook(lua_State *L) {
   luc_l_box *box = luc_l_tobox(L, lua_upvalueindex(1));
-  if (!box || !box->t || !box->st->ctx) return 0;
-  luc_tensor_remove_hook(box->st->ctx, box->t, (uint64_t)lua_tointeger(L, lua_upvalueindex(2)));
+  luc_context *ctx = luc_l_state_of(L)->ctx;
+  if (!box || !box->t || !ctx) return 0;
+  luc_tensor_remove_hook(ctx, box->t, (uint64_t)lua_tointeger(L, lua_upvalueindex(2)));
   return 0;
 }
 

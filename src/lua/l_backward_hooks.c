@@ -73,7 +73,7 @@ static luc_status pass(lua_State *L, luc_l_nn *nn, luc_hooked *h, int first, boo
     if (!boxes[i]) continue;
     if (replaced >> i & 1) {
       boxes[i]->t = v[i].as.tensor;
-      luc_l_note_box(L, boxes[i], -1);
+      luc_l_note_box(L, nn->st, boxes[i], -1);
       lua_replace(L, first + i);
     } else {
       lua_pop(L, 1);

@@ -176,7 +176,7 @@ static int push_raw(lua_State *L, luc_l_state *st, luc_tensor *t) {
   }
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   lua_pushlstring(L, t->data, (size_t)t->numel * luc__dtype_size((luc_dtype)t->dtype));
-  luc_l_release_box(L, box);
+  luc_l_release_box(L, st, box);
   return 1;
 }
 

@@ -235,7 +235,7 @@ static void leave(lua_State *L, int guard, int kept) {
     lua_rawgeti(L, outer - 1, i);
     luc_l_box *box = luc_l_tobox(L, -1);
     bool stays = !box || !box->t || (box->t->flags & held) || is_kept(L, kept);
-    if (!stays) luc_l_release_box(L, box);
+    if (!stays) luc_l_release_box(L, st, box);
     if (stays && box && st->scopes) {
       lua_rawseti(L, outer, ++st->scope_count);
     } else {
@@ -329,8 +329,8 @@ static int is_tensor(lua_State *L) {
 }
 
 static int release(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  (void)st, (void)a;
-  luc_l_release_box(L, luc_l_tobox(L, 1));
+  (void)a;
+  luc_l_release_box(L, st, luc_l_tobox(L, 1));
   return 0;
 }
 

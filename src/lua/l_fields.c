@@ -224,35 +224,39 @@ static const field fields[] = {
 
 /* ---- metamethods ---- */
 
-static luc_l_box *check_alive(lua_State *L, luc_l_box *box) {
+/* Upvalues of the metamethods: methods and fields, the state. */
+enum { FIELDS = lua_upvalueindex(1), STATE = lua_upvalueindex(2) };
+
+/* The state, if the box may be used. */
+static luc_l_state *check_alive(lua_State *L, const luc_l_box *box) {
+  luc_l_state *st = lua_touserdata(L, STATE);
   if (!box->t) luc_l_error(L, "the tensor was released");
-  luc_l_context(L, box->st);
-  return box;
+  luc_l_context(L, st);
+  return st;
 }
 
-/* Upvalue 1: methods and fields. */
 static int tensor_index(lua_State *L) {
   bool named = lua_type(L, 2) == LUA_TSTRING;
-  if (named && lua_rawget(L, lua_upvalueindex(1)) != LUA_TLIGHTUSERDATA) return 1; /* a method */
+  if (named && lua_rawget(L, FIELDS) != LUA_TLIGHTUSERDATA) return 1; /* a method */
   luc_l_box *box = luc_l_tobox(L, 1);
   if (!box) return luc_l_error(L, "index: expected a Tensor (got %s)", luaL_typename(L, 1));
-  check_alive(L, box);
-  if (!named) return luc_l_index_get(L, box->st, box->t);
+  luc_l_state *st = check_alive(L, box);
+  if (!named) return luc_l_index_get(L, st, box->t);
   const field *f = lua_touserdata(L, -1);
-  return f->get(L, box->st, box->t);
+  return f->get(L, st, box->t);
 }
 
 static int tensor_newindex(lua_State *L) {
   luc_l_box *box = luc_l_tobox(L, 1);
   if (!box) return luc_l_error(L, "index: expected a Tensor (got %s)", luaL_typename(L, 1));
-  check_alive(L, box);
-  if (lua_type(L, 2) != LUA_TSTRING) return luc_l_index_set(L, box->st, box->t);
+  luc_l_state *st = check_alive(L, box);
+  if (lua_type(L, 2) != LUA_TSTRING) return luc_l_index_set(L, st, box->t);
   lua_pushvalue(L, 2);
-  bool known = lua_rawget(L, lua_upvalueindex(1)) == LUA_TLIGHTUSERDATA;
+  bool known = lua_rawget(L, FIELDS) == LUA_TLIGHTUSERDATA;
   const field *f = known ? lua_touserdata(L, -1) : NULL;
   if (!f || !f->set)
     return luc_l_error(L, "a Tensor's field '%s' cannot be assigned", lua_tostring(L, 2));
-  f->set(L, box->st, box->t, 3);
+  f->set(L, st, box->t, 3);
   return 0;
 }
 
@@ -264,9 +268,11 @@ void luc_l_open_fields(lua_State *L, luc_l_state *st) {
     lua_setfield(L, -2, fields[i].name);
   }
   lua_pushvalue(L, -1);
-  lua_pushcclosure(L, tensor_index, 1);
+  lua_pushlightuserdata(L, st);
+  lua_pushcclosure(L, tensor_index, 2);
   lua_setfield(L, -3, "__index");
-  lua_pushcclosure(L, tensor_newindex, 1);
+  lua_pushlightuserdata(L, st);
+  lua_pushcclosure(L, tensor_newindex, 2);
   lua_setfield(L, -2, "__newindex");
   lua_pop(L, 1);
 }

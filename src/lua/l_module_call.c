@@ -82,7 +82,7 @@ static int push_outputs(lua_State *L, luc_l_nn *nn, luc_l_box *box, int at, luc_
   if (same)
     luc_l_spare_box(L, nn->st, at);
   else
-    luc_l_note_box(L, box, at);
+    luc_l_note_box(L, nn->st, box, at);
   lua_pushvalue(L, same ? 2 : at);
   return 1;
 }

@@ -128,7 +128,7 @@ static int call_one(lua_State *L, luc_l_state *st, const luc_l_row *row, const l
   if (same)
     luc_l_spare_box(L, st, at);
   else
-    luc_l_note_box(L, box, at);
+    luc_l_note_box(L, st, box, at);
   lua_pushvalue(L, same ? 1 : at); /* contiguous() and the like return their argument */
   return 1;
 }

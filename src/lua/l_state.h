@@ -67,18 +67,13 @@ typedef struct luc_l_schema {
   luc_schema schema;
 } luc_l_schema;
 
-typedef struct luc_l_late {
-  struct luc_l_box *box;
-  struct luc_l_late *previous, *next;
-} luc_l_late;
-
 typedef struct luc_l_state luc_l_state;
 struct luc_l_state {
   luc_context *ctx;        /* NULL once the lua_State is closing */
   lua_State *main;         /* the main thread */
   lua_State *L;            /* the coroutine inside a core call that may call back; else NULL */
   const void *none;        /* address of lucerna.none */
-  luc_l_late *late;        /* those that may not be finalized */
+  struct luc_l_late *late; /* boxes that may not be finalized */
   struct luc_l_box *spare; /* one in LUC_L_SPARE that was never handed out, or NULL */
   struct luc_l_hold *hold; /* the one in LUC_L_HOLD, or NULL */
   bool holds;              /* it is in use */

@@ -15,19 +15,17 @@ static void scope_add(lua_State *L, luc_l_state *st) {
 /* Boxes made inside finalizers may be made while Lua closes: those are never finalized themselves,
  * and found by a list. The others are not in it: where memory is so short that Lua cannot call a
  * finalizer, a box goes without leaving the list. */
-static void note_late(lua_State *L, luc_l_state *st, luc_l_box *box) {
-  if (lua_gc(L, LUA_GCISRUNNING) == 1) return;
-  luc_l_late *late = luc__alloc(st->ctx, sizeof *late);
-  if (!late) luc_l_raise(L, st, LUC_ERR_MEMORY);
-  *late = (luc_l_late){.box = box, .next = st->late};
+static luc_l_box *push_late(lua_State *L, luc_l_state *st) {
+  luc_l_late *late = lua_newuserdatauv(L, sizeof *late, 0);
+  *late = (luc_l_late){.next = st->late};
   if (late->next) late->next->previous = late;
-  box->late = st->late = late;
+  st->late = late;
+  return &late->box;
 }
 
 static void forget_late(luc_l_state *st, luc_l_late *late) {
   *(late->previous ? &late->previous->next : &st->late) = late->next;
   if (late->next) late->next->previous = late->previous;
-  luc__free(st->ctx, late, sizeof *late);
 }
 
 static luc_l_box *push_spare(lua_State *L, luc_l_state *st) {
@@ -40,9 +38,9 @@ static luc_l_box *push_spare(lua_State *L, luc_l_state *st) {
 }
 
 static luc_l_box *push_fresh(lua_State *L, luc_l_state *st) {
-  luc_l_box *box = lua_newuserdatauv(L, sizeof *box, 0);
-  *box = (luc_l_box){.magic = LUC_L_MAGIC_TENSOR, .st = st};
-  note_late(L, st, box);
+  bool late = lua_gc(L, LUA_GCISRUNNING) != 1;
+  luc_l_box *box = late ? push_late(L, st) : lua_newuserdatauv(L, sizeof *box, 0);
+  *box = (luc_l_box){.magic = LUC_L_MAGIC_TENSOR, .late = late};
   luc_l_get(L, st, LUC_L_TENSOR_META);
   lua_setmetatable(L, -2);
   return box;
@@ -106,9 +104,8 @@ void luc_l_spare_box(lua_State *L, luc_l_state *st, int index) {
 }
 
 /* Empties a box. The weak table is left alone by __gc: another box may be the peer by then. */
-void luc_l_release_box(lua_State *L, luc_l_box *box) {
+void luc_l_release_box(lua_State *L, luc_l_state *st, luc_l_box *box) {
   luc_tensor *t = box->t;
-  luc_l_state *st = box->st;
   if (!t || !st->ctx) return;
   if (t->flags & LUC_TF_HAS_PEER) {
     luc_l_get(L, st, LUC_L_PEERS);
@@ -124,16 +121,21 @@ void luc_l_release_box(lua_State *L, luc_l_box *box) {
   st->L = outer;
 }
 
+/* Upvalue 1 of the metamethods. */
+static luc_l_state *own_state(lua_State *L) {
+  return lua_touserdata(L, lua_upvalueindex(1));
+}
+
 static int box_gc(lua_State *L) {
   luc_l_box *box = luc_l_tobox(L, 1);
   if (!box) return 0;
-  luc_l_state *st = box->st;
+  luc_l_state *st = own_state(L);
   luc_tensor *t = box->t;
   box->t = NULL;
   if (!st->ctx || box->finalized) return 0;
   box->finalized = true;
   if (st->spare == box) st->spare = NULL;
-  if (box->late) forget_late(st, box->late);
+  if (box->late) forget_late(st, (luc_l_late *)box);
   lua_State *outer = luc_l_enter(st, L);
   luc_tensor_release(st->ctx, t);
   st->L = outer;
@@ -142,8 +144,8 @@ static int box_gc(lua_State *L) {
 
 void luc_l_release_all(luc_l_state *st) {
   while (st->late) {
-    luc_tensor_release(st->ctx, st->late->box->t);
-    st->late->box->t = NULL;
+    luc_tensor_release(st->ctx, st->late->box.t);
+    st->late->box.t = NULL;
     forget_late(st, st->late);
   }
 }
@@ -235,7 +237,7 @@ void luc_l_pushscalar(lua_State *L, luc_scalar s) {
 
 static int tensor_close(lua_State *L) {
   luc_l_box *box = luc_l_tobox(L, 1);
-  if (box) luc_l_release_box(L, box);
+  if (box) luc_l_release_box(L, own_state(L), box);
   return 0;
 }
 
@@ -275,7 +277,7 @@ static int tensor_tostring(lua_State *L) {
     lua_pushliteral(L, "tensor(released)");
     return 1;
   }
-  luc_l_state *st = box->st;
+  luc_l_state *st = own_state(L);
   luc_context *ctx = luc_l_context(L, st);
   luc_l_hold *hold = luc_l_newhold(L, st);
   luc_status status = luc_tensor_text(ctx, box->t, &hold->text, &hold->size);
@@ -325,6 +327,7 @@ void luc_l_open_tensor(lua_State *L, luc_l_state *st) {
   lua_setfield(L, -2, "__gc");
   lua_pop(L, 1);
   luc_l_make_meta(L, st, LUC_L_TENSOR_META, "Tensor");
-  luaL_setfuncs(L, tensor_meta, 0);
+  lua_pushlightuserdata(L, st);
+  luaL_setfuncs(L, tensor_meta, 1);
   lua_pop(L, 1);
 }

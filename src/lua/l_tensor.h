@@ -12,13 +12,19 @@
 #define LUC_L_MAGIC_HOLD      0x4C756348u
 #define LUC_L_MAGIC_NODE      0x4C75636Eu
 
+/* Small, since every call leaves one to Lua's collector, which counts in bytes. */
 typedef struct luc_l_box {
   uint32_t magic;
   bool finalized;
+  bool late;     /* it is a luc_l_late */
   luc_tensor *t; /* NULL: empty or released */
-  luc_l_state *st;
-  luc_l_late *late; /* its entry in the state's list of those that may not be finalized */
 } luc_l_box;
+
+/* A box that may not be finalized, in the state's list of those. */
+typedef struct luc_l_late {
+  luc_l_box box;
+  struct luc_l_late *previous, *next;
+} luc_l_late;
 
 typedef struct luc_l_dtype {
   uint32_t magic;
@@ -43,7 +49,7 @@ typedef struct luc_l_hold {
 /* The box at a stack index, or NULL. Any index, any type. */
 static inline luc_l_box *luc_l_tobox(lua_State *L, int index) {
   luc_l_box *box = lua_touserdata(L, index);
-  bool ours = box && lua_rawlen(L, index) == sizeof *box && box->magic == LUC_L_MAGIC_TENSOR;
+  bool ours = box && lua_rawlen(L, index) >= sizeof *box && box->magic == LUC_L_MAGIC_TENSOR;
   return ours ? box : NULL;
 }
 /* The tensor at a stack index, or NULL; NULL also when it was released. */
@@ -66,13 +72,13 @@ void luc_l_setpeer(lua_State *L, luc_l_state *st, int index);
 /* Notes the box at index for l_cycles.c: where the box of a result is handed out, if functions of
  * Lua's hang on some graph. */
 void luc_l_note(lua_State *L, luc_l_state *st, int index);
-static inline void luc_l_note_box(lua_State *L, luc_l_box *box, int index) {
-  if (box->st->owned && box->t && box->t->meta) luc_l_note(L, box->st, index);
+static inline void luc_l_note_box(lua_State *L, luc_l_state *st, luc_l_box *box, int index) {
+  if (st->owned && box->t && box->t->meta) luc_l_note(L, st, index);
 }
 /* Takes back the box at index, which the script has not seen: another call will use it. */
 void luc_l_spare_box(lua_State *L, luc_l_state *st, int index);
 /* Drops a box's reference now; the box is empty from here on. */
-void luc_l_release_box(lua_State *L, luc_l_box *box);
+void luc_l_release_box(lua_State *L, luc_l_state *st, luc_l_box *box);
 /* When the lua_State closes: empties the boxes that were not finalized. */
 void luc_l_release_all(luc_l_state *st);
 /* Pushes an empty hold: what is put in is given back when it is closed (luc_l_release_hold) or
