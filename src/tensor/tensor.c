@@ -1,5 +1,5 @@
 /* Tensors and storages: made, viewed, rebound, counted and freed.
- * A tensor's block also holds a storage header and, if small, the data. The block lives while
+ * A tensor's block also holds a storage header and up to 64 bytes of data. The block lives while
  * its tensor or its embedded storage is in use (`holds`); a tensor that is the only user of its
  * own storage, which is nearly every one, dies without an atomic operation. */
 #include "tensor/tensor.h"
@@ -29,14 +29,10 @@ static inline void free_data(luc_context *ctx, luc_storage *s) {
     s->release(s->release_ud, s->data);
 }
 
-static size_t block_size(uint8_t kind) {
-  return kind == LUC_DATA_INLINE ? sizeof(luc_tensor) : offsetof(luc_tensor, inl);
-}
-
 static void drop_block(luc_context *ctx, luc_heap *heap, luc_tensor *t) {
   if (atomic_load_explicit(&t->own.holds, memory_order_acquire) == 1 ||
       atomic_fetch_sub_explicit(&t->own.holds, 1, memory_order_acq_rel) == 1)
-    free_bytes(ctx, heap, t, block_size(t->own.kind));
+    free_bytes(ctx, heap, t, sizeof *t);
 }
 
 void luc__storage_release(luc_context *ctx, luc_storage *s) {
@@ -48,10 +44,9 @@ void luc__storage_release(luc_context *ctx, luc_storage *s) {
 /* ---- making tensors ---- */
 
 /* The common fields of a fresh tensor; storage, geometry and `holds` are the caller's. */
-static luc_tensor *new_block(luc_context *ctx, luc_dtype dtype, int ndim, uint8_t kind) {
-  luc_tensor *t = luc__alloc(ctx, block_size(kind));
+static luc_tensor *new_block(luc_context *ctx, luc_dtype dtype, int ndim) {
+  luc_tensor *t = luc__alloc(ctx, sizeof *t);
   if (t == NULL) return NULL;
-  t->own.kind = kind;
   t->refs = 1;
   t->dtype = (uint8_t)dtype;
   t->ndim = (uint8_t)ndim;
@@ -66,7 +61,7 @@ static luc_tensor *new_block(luc_context *ctx, luc_dtype dtype, int ndim, uint8_
 }
 
 /* Puts the embedded storage to use. */
-static void use_own(luc_context *ctx, luc_tensor *t, void *data, size_t nbytes) {
+static void use_own(luc_context *ctx, luc_tensor *t, uint8_t kind, void *data, size_t nbytes) {
   luc_storage *s = &t->own;
   atomic_init(&s->refs, 1);
   s->version = 0;
@@ -76,6 +71,7 @@ static void use_own(luc_context *ctx, luc_tensor *t, void *data, size_t nbytes) 
   s->release = NULL;
   s->release_ud = NULL;
   s->block = t;
+  s->kind = kind;
   atomic_init(&t->own.holds, 2);
   t->storage = s;
   t->data = data;
@@ -96,7 +92,7 @@ static void bad_sizes(luc_context *ctx, int ndim, const int64_t *sizes) {
 /* A block with its geometry filled in, for *nbytes of contiguous data still to be provided; NULL
  * after a failure, whose status is the context's. */
 static luc_tensor *new_contiguous(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
-                                  uint8_t kind, size_t *nbytes) {
+                                  size_t *nbytes) {
   if (ndim < 0 || ndim > LUC_MAX_DIMS) {
     luc__fail(ctx, LUC_ERR_SUPPORT, "tensors have at most %d dimensions, got %d", LUC_MAX_DIMS,
               ndim);
@@ -107,15 +103,14 @@ static luc_tensor *new_contiguous(luc_context *ctx, luc_dtype dtype, int ndim, c
     bad_sizes(ctx, ndim, sizes);
     return NULL;
   }
-  *nbytes = (size_t)numel * luc__dtype_size(dtype);
-  if (kind == LUC_DATA_HEAP && *nbytes <= LUC_INLINE_BYTES) kind = LUC_DATA_INLINE;
-  luc_tensor *t = new_block(ctx, dtype, ndim, kind);
+  luc_tensor *t = new_block(ctx, dtype, ndim);
   if (t == NULL) return NULL;
   for (int d = 0; d < ndim; d++) {
     t->sizes[d] = sizes[d];
     t->strides[d] = strides[d];
   }
   t->numel = numel;
+  *nbytes = (size_t)numel * luc__dtype_size(dtype);
   return t;
 }
 
@@ -123,17 +118,17 @@ luc_status luc__tensor_empty(luc_context *ctx, luc_dtype dtype, int ndim, const 
                              luc_tensor **out) {
   size_t nbytes;
   *out = NULL;
-  luc_tensor *t = new_contiguous(ctx, dtype, ndim, sizes, LUC_DATA_HEAP, &nbytes);
+  luc_tensor *t = new_contiguous(ctx, dtype, ndim, sizes, &nbytes);
   if (t == NULL) return ctx->status;
-  if (t->own.kind == LUC_DATA_INLINE) {
-    use_own(ctx, t, t->inl, nbytes);
+  if (nbytes <= LUC_INLINE_BYTES) {
+    use_own(ctx, t, LUC_DATA_INLINE, t->inl, nbytes);
   } else {
     void *data = luc__alloc(ctx, nbytes);
     if (data == NULL) {
-      luc__free(ctx, t, block_size(t->own.kind));
+      luc__free(ctx, t, sizeof *t);
       return LUC_ERR_MEMORY;
     }
-    use_own(ctx, t, data, nbytes);
+    use_own(ctx, t, LUC_DATA_HEAP, data, nbytes);
   }
   *out = t;
   return LUC_OK;
@@ -190,15 +185,15 @@ luc_status luc__tensor_over(luc_context *ctx, luc_dtype dtype, int ndim, const i
                             luc_tensor **out) {
   size_t nbytes;
   *out = NULL;
-  luc_tensor *t = new_contiguous(ctx, dtype, ndim, sizes, LUC_DATA_HOST, &nbytes);
+  luc_tensor *t = new_contiguous(ctx, dtype, ndim, sizes, &nbytes);
   if (t == NULL) return ctx->status;
   for (int d = 0; d < ndim && strides != NULL; d++) t->strides[d] = strides[d];
   luc_status status = check_over(ctx, t, data, &nbytes);
   if (status != LUC_OK) {
-    luc__free(ctx, t, block_size(t->own.kind));
+    luc__free(ctx, t, sizeof *t);
     return status;
   }
-  use_own(ctx, t, data, nbytes);
+  use_own(ctx, t, LUC_DATA_HOST, data, nbytes);
   t->own.release = release;
   t->own.release_ud = ud;
   *out = t;
@@ -255,7 +250,7 @@ luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,
     bad_sizes(ctx, ndim, sizes);
     return ctx->status;
   }
-  luc_tensor *view = new_block(ctx, dtype, ndim, LUC_DATA_NONE);
+  luc_tensor *view = new_block(ctx, dtype, ndim);
   if (view == NULL) return LUC_ERR_MEMORY;
   for (int d = 0; d < ndim; d++) {
     view->sizes[d] = sizes[d];
@@ -276,7 +271,7 @@ luc_status luc__tensor_batched(luc_context *ctx, luc_tensor *inner, uint64_t lev
                                luc_tensor **out) {
   *out = NULL;
   LUC_CHECK(ctx, inner->ndim > 0, LUC_ERR_SHAPE, "vmap: a 0-d tensor has no dimension to map over");
-  luc_tensor *t = new_block(ctx, (luc_dtype)inner->dtype, inner->ndim - 1, LUC_DATA_INLINE);
+  luc_tensor *t = new_block(ctx, (luc_dtype)inner->dtype, inner->ndim - 1);
   if (t == NULL) return LUC_ERR_MEMORY;
   t->numel = 1;
   for (int d = 0; d < t->ndim; d++) {
@@ -381,7 +376,7 @@ void luc_tensor_release(luc_context *ctx, luc_tensor *t) {
   luc_storage *s = t->storage;
   if (s == &t->own && atomic_load_explicit(&s->refs, memory_order_acquire) == 1) {
     free_data(ctx, s); /* nobody else: both holds go at once */
-    luc__free(ctx, t, block_size(t->own.kind));
+    luc__free(ctx, t, sizeof *t);
     return;
   }
   luc__storage_release(ctx, s);

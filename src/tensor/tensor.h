@@ -1,7 +1,7 @@
-/* The tensor's insides. One block holds the tensor, its sizes and strides, a storage header and, of
- * a small tensor, the data, so that a small result is one allocation. The block is freed when
- * neither the tensor nor its embedded storage is in use. Tensors belong to one context; storages
- * may be shared between contexts (atomic counts). */
+/* The tensor's insides. One block holds the tensor, its sizes and strides, a storage header and up
+ * to 64 bytes of data, so that a small result is one allocation. The block is freed when neither
+ * the tensor nor its embedded storage is in use. Tensors belong to one context; storages may be
+ * shared between contexts (atomic counts). */
 #ifndef LUC_TENSOR_H
 #define LUC_TENSOR_H
 
@@ -13,8 +13,8 @@
 
 enum { LUC_INLINE_BYTES = 64 };
 
-/* Where a storage's bytes are. A view's own storage is never in use. */
-enum { LUC_DATA_INLINE, LUC_DATA_HEAP, LUC_DATA_HOST, LUC_DATA_NONE };
+/* Where a storage's bytes are. */
+enum { LUC_DATA_INLINE, LUC_DATA_HEAP, LUC_DATA_HOST };
 
 typedef struct luc_storage {
   atomic_int refs;
@@ -26,7 +26,7 @@ typedef struct luc_storage {
   void *release_ud;
   struct luc_tensor *block; /* the tensor this storage is embedded in */
   atomic_int holds;         /* of the block: 1 while its tensor lives, 1 while this is in use */
-  uint8_t kind;             /* LUC_DATA_*; with INLINE the block is whole, else it ends at inl */
+  uint8_t kind;             /* LUC_DATA_* */
 } luc_storage;
 
 /* What autograd keeps of a tensor; made when first needed (autograd/graph.h knows the insides). */
