@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/conv_depthwise.h"
+#include "cpu/conv_parts.h"
 #include "cpu/conv_plan.h"
 #include "cpu/conv_product.h"
 #include "cpu/conv_taps.h"
@@ -25,9 +26,6 @@ static const int64_t COPY_WORK = 6;
 
 /* Positions of a block of the weight gradient. */
 static const int64_t BLOCK = 1088;
-
-/* Channels whose weights are turned at a time: they lie side by side. */
-static const int64_t TURNED = 16;
 
 static size_t size_of(luc_dtype dtype) {
   return dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
@@ -192,18 +190,13 @@ static int64_t least_chunk(const job *j, int64_t pieces) {
   return pieces < 4 ? 32 : luc__max64(96 * p->in_pixels / (p->pixels * p->taps + 1), 32);
 }
 
-/* Outputs to where y_stride and y_filter say, if not NULL, else one after the other. */
-static luc_status correlate(luc_context *ctx, const luc_conv *c, const int64_t *y_stride,
-                            const void *x, const void *weight, const void *bias, void *y) {
+luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *x,
+                               const void *weight, const void *bias, void *y) {
   job j;
   job_init(ctx, &j, c);
   choose_band(&j);
   luc_conv_plan *p = &j.plan;
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
-  if (y_stride) {
-    memcpy(p->y_stride, y_stride, sizeof p->y_stride);
-    p->y_filter = y_stride[LUC_MAX_SPATIAL];
-  }
   p->direct = is_direct(p);
   p->by_rows = is_by_rows(p);
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
@@ -234,7 +227,7 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
   if (luc__conv_product_suits(c, LUC_CONV_FORWARD))
     return luc__conv_product(ctx, c, x, weight, bias, y);
-  return correlate(ctx, c, NULL, x, weight, bias, y);
+  return luc__conv_correlate(ctx, c, x, weight, bias, y);
 }
 
 /* -- Input gradient ---------------------------------------------------------------------------- */
@@ -295,121 +288,14 @@ static luc_status scattered_gradient(luc_context *ctx, const luc_conv *c, const 
   return status;
 }
 
-/* Inputs that are a stride apart meet the same taps: they are a convolution of dy with those taps,
- * last first, by steps of one. */
-typedef struct part {
-  luc_conv conv;
-  int64_t tap[3], apart[3]; /* the first tap of each dimension and how far the next is */
-  int64_t first[3];         /* input */
-} part;
-
-static int64_t gcd(int64_t a, int64_t b) {
-  return b == 0 ? a : gcd(b, a % b);
-}
-
-/* How many parts there are along dimension d of the plan p of the whole convolution. */
-static int64_t parts_along(const luc_conv_plan *p, int d) {
-  return luc__min64(p->kernel[d], p->stride[d] / gcd(p->dilation[d], p->stride[d]));
-}
-
-/* Along one dimension, input x = stride j + residue - padding meets output j - reach of each tap,
- * where reach is the tap's distance in strides. False if there is no such input. */
-static bool part_along(const luc_conv_plan *p, int d, int64_t tap, part *t) {
-  const int64_t stride = p->stride[d], common = gcd(p->dilation[d], stride);
-  const int64_t residue = tap * p->dilation[d] % stride, lack = p->padding[d] - residue;
-  const int64_t j = lack > 0 ? luc__cuts(lack, stride) : 0,
-                s = d - LUC_MAX_SPATIAL + t->conv.spatial;
-  t->tap[d] = tap;
-  t->apart[d] = stride / common;
-  t->first[d] = stride * j - lack;
-  if (t->first[d] >= p->in[d]) return false;
-  if (s < 0) return true;
-  const int64_t taps = luc__cuts(p->kernel[d] - tap, t->apart[d]);
-  t->conv.in[s] = p->out[d];
-  t->conv.kernel[s] = taps;
-  t->conv.stride[s] = 1;
-  t->conv.dilation[s] = p->dilation[d] / common;
-  t->conv.out[s] = luc__cuts(p->in[d] - t->first[d], stride);
-  t->conv.padding[s] = tap * p->dilation[d] / stride + (taps - 1) * t->conv.dilation[s] - j;
-  return true;
-}
-
-typedef struct turn_job {
-  const luc_conv_plan *plan;
-  const luc_conv_kernels *kernels;
-  const char *weight;
-  char *to;
-  const int64_t *taps;
-  int64_t count, size;
-} turn_job;
-
-/* The weights of one part: [groups, channels, filters, taps]; some channels at a time. */
-static void turn_channels(void *arg, int64_t begin, int64_t end) {
-  const turn_job *j = arg;
-  const luc_conv_plan *p = j->plan;
-  const int64_t blocks = luc__cuts(p->channels, TURNED);
-  for (int64_t i = begin; i < end; i++) {
-    const int64_t group = i / blocks, channel = i % blocks * TURNED;
-    const char *from = j->weight + (group * p->filters * p->k + channel * p->taps) * j->size;
-    j->kernels->turn(p, j->taps, j->count, luc__min64(TURNED, p->channels - channel), from,
-                     j->to + (group * p->channels + channel) * p->filters * j->count * j->size);
-  }
-}
-
-static int64_t list_taps(const luc_conv_plan *p, const part *t, int64_t *taps) {
-  int64_t n = 0, last[3];
-  for (int d = 0; d < LUC_MAX_SPATIAL; d++)
-    last[d] = t->tap[d] + (p->kernel[d] - 1 - t->tap[d]) / t->apart[d] * t->apart[d];
-  for (int64_t z = last[0]; z >= 0; z -= t->apart[0])
-    for (int64_t y = last[1]; y >= 0; y -= t->apart[1])
-      for (int64_t x = last[2]; x >= 0; x -= t->apart[2])
-        taps[n++] = (z * p->kernel[1] + y) * p->kernel[2] + x;
-  return n;
-}
-
-/* The inputs of one part. */
-static luc_status part_gradient(luc_context *ctx, const luc_conv_plan *p, const part *t,
-                                const char *dy, const char *weight, char *dx) {
-  const luc_conv *c = &t->conv;
-  const int64_t size = (int64_t)size_of(c->dtype);
-  const size_t list = luc__mul_size((size_t)p->taps, sizeof(int64_t));
-  size_t bytes = list + luc__mul_size((size_t)(c->groups * p->filters * p->k), (size_t)size);
-  char *memory = luc__alloc(ctx, bytes);
-  if (!memory) return LUC_ERR_MEMORY;
-  char *turned = memory + list;
-  int64_t *taps = (int64_t *)(void *)memory;
-  turn_job j = {p, &luc__kernels(ctx)->conv[c->dtype], weight, turned, taps, 0, size};
-  j.count = list_taps(p, t, taps);
-  int64_t grain = PANEL_SIZE / (TURNED * p->filters * j.count + 1) + 1;
-  luc__parallel_for(ctx, c->groups * luc__cuts(p->channels, TURNED), grain, turn_channels, &j);
-  const int64_t row = p->in[2], plane = p->in[1] * row;
-  int64_t y_stride[] = {p->stride[0] * plane, p->stride[1] * row, p->stride[2], p->in_pixels};
-  char *to = dx + (t->first[0] * plane + t->first[1] * row + t->first[2]) * size;
-  luc_status status = correlate(ctx, c, y_stride, dy, turned, NULL, to);
-  luc__free(ctx, memory, bytes);
-  return status;
-}
-
-/* Part by part, unless each would do little with its copy of dy. */
+/* Adding to the image is the way where parts would each do little. */
 static luc_status input_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
                                  const char *weight, char *dx) {
-  luc_conv_plan p = {0};
-  luc__conv_plan_sizes(&p, c);
-  part t = {.conv = *c};
-  t.conv.in_channels = c->out_channels, t.conv.out_channels = c->in_channels;
-  t.conv.relu = false;
-  int64_t n[3];
-  for (int d = 0; d < LUC_MAX_SPATIAL; d++) n[d] = parts_along(&p, d);
-  const int64_t parts = n[0] * n[1] * n[2];
-  if (parts > 8 || (parts > 1 && p.channels < 16 && p.filters >= 16))
+  const int64_t parts = luc__conv_parts_count(c);
+  const int64_t channels = c->in_channels / c->groups, filters = c->out_channels / c->groups;
+  if (parts > LUC_CONV_PARTS || (parts > 1 && channels < 8 && filters >= 16))
     return scattered_gradient(ctx, c, dy, weight, dx);
-  if (n[0] < p.stride[0] || n[1] < p.stride[1] || n[2] < p.stride[2]) /* some meet no tap */
-    memset(dx, 0, (size_t)(c->batch * c->in_channels * p.in_pixels) * size_of(c->dtype));
-  for (int64_t i = 0; i < parts; i++)
-    if (part_along(&p, 0, i / (n[1] * n[2]), &t) && part_along(&p, 1, i / n[2] % n[1], &t) &&
-        part_along(&p, 2, i % n[2], &t))
-      LUC_TRY(part_gradient(ctx, &p, &t, dy, weight, dx));
-  return LUC_OK;
+  return luc__conv_parts(ctx, c, dy, weight, dx);
 }
 
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,

@@ -27,6 +27,9 @@ int64_t luc__conv_pixels(const luc_conv *c);
 /* y = conv(x, weight) + bias; bias may be NULL. */
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y);
+/* The same by the padded copy alone; no size is 0. */
+luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *x,
+                               const void *weight, const void *bias, void *y);
 /* dx from dy. Also a transposed convolution's forward, with the roles of in and out exchanged. */
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                     const void *weight, void *dx);

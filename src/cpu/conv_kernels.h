@@ -11,6 +11,15 @@
 #include "cpu/conv_depthwise_kernels.h"
 #include "cpu/gemm_kernels.h"
 
+/* Of an input's gradient: see conv_parts.h. */
+enum { LUC_CONV_PARTS = 8 };
+typedef struct luc_conv_part {
+  int64_t k;                /* filters * taps */
+  const int64_t *offsets;   /* [k], as those of a plan */
+  const void *weight;       /* [channels of all groups, k] */
+  int64_t first[3], out[3]; /* inputs: the first, and how many, a step apart */
+} luc_conv_part;
+
 /* One group of a convolution, always in three dimensions, and its padded buffer. */
 typedef struct luc_conv_plan {
   const luc_gemm_kernels *gemm;
@@ -38,8 +47,12 @@ typedef struct luc_conv_plan {
   bool by_rows;           /* ... forward: each output row is a product */
   bool patches;           /* columns: rows of the image are turned as they lie */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time */
-  bool lanes;             /* weight: filters are the lanes, and ... */
-  int64_t places;         /* ... outputs passed at a time */
+  /* parts: how many along each dimension, the gradient's size and stride */
+  int64_t sides[3];
+  const int64_t *image, *step;
+  const luc_conv_part *parts;
+  bool lanes;     /* weight: filters are the lanes, and ... */
+  int64_t places; /* ... outputs passed at a time */
 } luc_conv_plan;
 
 /* One piece: pointers are those of its image, group and first filter or channel. */
@@ -51,7 +64,7 @@ typedef struct luc_conv_piece {
   int64_t weight_row;                         /* distance of rows of weightᵀ, or of the matrix */
   bool accumulate, last;                      /* weight: of a stretch, not the first, the last */
   int64_t images, x_image, y_image, dy_image; /* how many, and how far apart */
-  int64_t filters;                            /* weight */
+  int64_t filters;                            /* weight; parts: the first channel of all groups */
 } luc_conv_piece;
 
 typedef struct luc_conv_kernels {
@@ -59,6 +72,8 @@ typedef struct luc_conv_kernels {
   /* The weights of `count` taps of some channels: [filters, k] to [channels, filters, count]. */
   void (*turn)(const luc_conv_plan *c, const int64_t *taps, int64_t count, int64_t channels,
                const void *from, void *to);
+  /* The parts of some channels. */
+  void (*parts)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* weight: [channels * taps, filters], transposed. */
   void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* y [filters, k]. */
