@@ -166,6 +166,17 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
   signal.in_channels = 8, signal.out_channels = 36, signal.in[0] = signal.out[0] = 3001;
   signal.kernel[0] = 3, signal.stride[0] = 1, signal.dilation[0] = signal.padding[0] = 4;
   check_conv(ctx, &signal);
+  luc_conv grouped = square(dtype, 2, 32, 32, 60, 3, 2, 1),
+           small = square(dtype, 5, 6, 74, 9, 3, 2, 1);
+  grouped.groups = 4, small.groups = 2;
+  check_conv(ctx, &grouped), check_conv(ctx, &small);
+  for (int stride = 2; stride <= 3; stride++) { /* one long row, in bands and panels of columns */
+    luc_conv row = {.dtype = dtype, .spatial = 1, .batch = 1, .groups = 1};
+    row.in_channels = 40, row.out_channels = 37, row.in[0] = 9001, row.padding[0] = 2;
+    row.kernel[0] = 5, row.stride[0] = stride, row.dilation[0] = 1;
+    row.out[0] = luc__conv_out_size(row.in[0], 5, stride, 2, 1, 1);
+    check_conv(ctx, &row);
+  }
 }
 
 /* A dimension whose kernel, stride and dilation minimal filtering takes. */
@@ -327,6 +338,8 @@ TEST("a convolution survives every refused allocation") {
   }
   luc_conv gathered = square(LUC_FLOAT32, 2, 2, 64, 5, 3, 2, 1);
   CHECK(test_sweep(all_three, &gathered, 1) > 0);
+  luc_conv lanes = square(LUC_FLOAT32, 2, 2, 20, 5, 3, 2, 1);
+  CHECK(test_sweep(all_three, &lanes, 1) > 0);
   luc_conv depthwise = square(LUC_FLOAT32, 2, 16, 16, 5, 3, 1, 1);
   depthwise.groups = 16;
   CHECK(test_sweep(all_three, &depthwise, 1) > 0);
