@@ -87,6 +87,19 @@ describe("the gradient of embedding", function()
   end)
 end)
 
+-- Rows of 128 bytes and more are copied as bytes.
+describe("rows of a larger matrix", function()
+  it("are copied whole, however long they are", function()
+    for _, dtype in ipairs { "uint8", "float32", "complex128" } do
+      local x = lucerna.randint(0, 100, { 40, 300 }):to(lucerna[dtype])
+      for _, n in ipairs { 7, 8, 15, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257 } do
+        local wanted = x:index_select(2, lucerna.arange(3, n + 3))
+        assert.is_true(x:narrow(2, 3, n):contiguous():equal(wanted))
+      end
+    end
+  end)
+end)
+
 -- Lines that leave the cache are written by the machine's own loop.
 describe("filling much memory", function()
   for _, dtype in ipairs { "uint8", "int16", "float32", "float64", "complex128" } do
