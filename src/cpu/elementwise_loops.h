@@ -81,7 +81,7 @@ enum { PAIRED = LUC_VECTOR_BYTES == 64 };
  * FN(by_vectors) gives the rest as well. VLOOP_FOR has one more, for the case `own`, where much of
  * the work is the same for all elements. Memory is asked for 8 KB ahead, to read and to write: so
  * long a chain of operations has few of the machine's own requests under way. */
-#define AHEAD (8192 / (int)sizeof(T))
+#define AHEAD(p) ((const void *)((uintptr_t)(p) + 8192))
 #define LUC_EW_VECTORS(name, which, call)                                                          \
   static void FN(name)(T * o, const T *const *in, const int64_t *steps, int64_t n,                 \
                        const PARAMS *params) {                                                     \
@@ -90,8 +90,8 @@ enum { PAIRED = LUC_VECTOR_BYTES == 64 };
     LUC_EW_OPERANDS                                                                                \
     const int64_t a_step = steps[0], b_step = steps[1], c_step = steps[2];                         \
     for (; n > 0; n -= LANES) {                                                                    \
-      __builtin_prefetch(a + AHEAD);                                                               \
-      __builtin_prefetch(o + AHEAD, 1);                                                            \
+      __builtin_prefetch(AHEAD(a));                                                                \
+      __builtin_prefetch(AHEAD(o), 1);                                                             \
       vstore(o, call);                                                                             \
       o += LANES, a += a_step, b += b_step, c += c_step;                                           \
     }                                                                                              \
