@@ -2,6 +2,7 @@
  * (Giles' and PyTorch's coefficients) with three steps of Newton's method. */
 #include "cpu/special.h"
 
+#include <float.h>
 #include <math.h>
 
 static const double PI = 3.14159265358979323846, SQRT_HALF = 0.70710678118654752440;
@@ -51,42 +52,105 @@ static long double digamma_right(long double x) {
   return logl(x) - above / below - 0.5L / x + z * sum;
 }
 
+/* Near its roots digamma needs twice the digits. */
+#if LDBL_MANT_DIG < 113 && defined(__SIZEOF_FLOAT128__)
+__extension__ typedef __float128 quad;
+#else
+typedef long double quad;
+#endif
+
+static quad quad_of(const double parts[3]) {
+  return (quad)parts[0] + parts[1] + parts[2];
+}
+
+/* By log((1 + s) / (1 - s)). */
+static quad quad_log(quad x) {
+  static const double ln2[] = {0.69314718055994529, 2.3190468138462996e-17, 5.7077084384162121e-34};
+  int e = ilogb((double)x / 0.7);
+  quad m = x * ldexp(1, -e), s = (m - 1) / (m + 1), w = s * s, sum = 0;
+  for (int k = 49; k > 0; k -= 2) sum = sum * w + (quad)1 / k;
+  return 2 * s * sum + e * quad_of(ln2);
+}
+
+/* pi / tan(pi x), |x| <= 1/2. */
+static quad quad_pi_cot(quad x) {
+  static const double pi[] = {3.1415926535897931, 1.2246467991473532e-16, -2.9947698097183397e-33};
+  quad r = quad_of(pi) * x, z = r * r, sine = 1, cosine = 1;
+  for (int k = 38; k > 0; k -= 2) {
+    sine = 1 - z * sine / (k * (k + 1));
+    cosine = 1 - z * cosine / (k * (k - 1));
+  }
+  return cosine / (sine * x);
+}
+
+/* As below: far steps to where it is its asymptotic series. */
+static double digamma_at_root(double x) {
+  static const int over[] = {1, -1, 1, -1, 1, -691, 1, -3617, 43867, -174611, 854513, -236364091};
+  static const int under[] = {12, 120, 252, 240, 132, 32760, 12, 8160, 14364, 6600, 3036, 65520};
+  quad t = (quad)1 - x, above = 0, below = 1, sum = 0;
+  for (; t < 30; t += 1) {
+    above = above * t + below;
+    below *= t;
+  }
+  quad z = 1 / (t * t);
+  for (int i = 11; i >= 0; i--) sum = (sum + (quad)over[i] / under[i]) * z;
+  quad right = quad_log(t) - above / below - 1 / (2 * t) - sum;
+  return (double)(right - quad_pi_cot(x - rint(x)));
+}
+
 double luc__digamma(double x) {
   if (x == 0) return copysign(INFINITY, -x);
   if (!(x < 0)) return (double)digamma_right(x);
   if (x == trunc(x)) return NAN;
-  return (double)(digamma_right(1.0L - x) - PI_LONG / tanl(PI_LONG * (x - rint(x))));
+  long double y = digamma_right(1.0L - x) - PI_LONG / tanl(PI_LONG * (x - rint(x)));
+  return fabsl(y) < 0.004L ? digamma_at_root(x) : (double)y;
 }
 
-/* For q < 0 and whole powers: the terms right of zero, and those left of it with their sign. */
-static double zeta_left(double s, double q) {
-  double part = q - floor(q), others = luc__zeta(s, 1 - part) - luc__zeta(s, 1 - q);
-  return luc__zeta(s, part) + (fmod(s, 2) == 1 ? -others : others);
-}
-
-/* Hurwitz' zeta(s, q), the sum of (q + n)^-s: terms until q is large, then Euler and Maclaurin's
- * correction. */
-double luc__zeta(double s, double q) {
+/* Hurwitz' zeta(s, q), the sum of (q + n)^-s, s > 1 and q > 0: terms until q is large, then Euler
+ * and Maclaurin's correction. */
+static long double zeta_right(double s, double q) {
   static const double b[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
                              5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
                              43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
+  double sum = 0, low = 0, at = q, power, lack; /* low: what the sum and pow's arguments lack */
+  if (isinf(q)) return 0;
+  for (int i = 0;; at = q + ++i) {
+    double lost = q - (at - i), before = sum;
+    power = pow(at, -s);
+    lack = lost == 0 ? 0 : -power * s * lost / at;
+    if (i >= 9 && at >= 10) break;
+    sum += power;
+    if (isinf(sum)) return sum;
+    low += ((before - sum) + power) + lack;
+    if (power <= 1e-17 * sum) return (long double)sum + low;
+  }
+  double rest = 0, term = s / at, factorial = 2; /* times at^-s */
+  for (int k = 0; k < 12; k++) {
+    rest += b[k] * term / factorial;
+    term *= (s + 2 * k + 1) / at * ((s + 2 * k + 2) / at);
+    factorial *= (2 * k + 3) * (2 * k + 4);
+  }
+  return (long double)sum + low +
+         ((long double)power + lack) * (at / ((long double)s - 1) + 0.5L + rest);
+}
+
+/* For q < 0 and whole powers: the terms right of zero, and those left of it with their sign. */
+static long double zeta_left(double s, double q) {
+  double off = -q - floor(-q); /* exactly */
+  long double others = zeta_right(s, off) - zeta_right(s, 1 - q);
+  return zeta_right(s, 1 - off) + (fmod(s, 2) == 1 ? -others : others);
+}
+
+static long double zeta(double s, double q) {
   if (s == 1) return INFINITY;
   if (!(s > 1) || isnan(q)) return NAN;
   if (q <= 0 && q == floor(q)) return INFINITY;
   if (q < 0) return s == floor(s) ? zeta_left(s, q) : NAN;
-  double sum = 0;
-  for (int i = 0; i < 9 || q < 10; i++, q += 1) {
-    double term = pow(q, -s);
-    sum += term;
-    if (term <= 1e-17 * sum) return sum;
-  }
-  double rest = q / (s - 1) + 0.5, term = s / q, factorial = 2; /* times q^-s */
-  for (int k = 0; k < 12; k++) {
-    rest += b[k] * term / factorial;
-    term *= (s + 2 * k + 1) / q * ((s + 2 * k + 2) / q);
-    factorial *= (2 * k + 3) * (2 * k + 4);
-  }
-  return isinf(q) ? sum : sum + pow(q, -s) * rest;
+  return zeta_right(s, q);
+}
+
+double luc__zeta(double s, double q) {
+  return (double)zeta(s, q);
 }
 
 static double trigamma(double x) {
@@ -97,29 +161,22 @@ static double trigamma(double x) {
 
 double luc__polygamma(int n, double x) {
   if (n == 1) return trigamma(x);
-  double factorial = tgamma(n + 1.0);
-  return (n % 2 ? factorial : -factorial) * luc__zeta(n + 1.0, x);
+  long double factorial = tgamma(n + 1.0);
+  return (double)((n % 2 ? factorial : -factorial) * zeta(n + 1.0, x));
 }
 
 /* ---- the normal distribution ---- */
 
-/* exp(x^2) erfc(x): with what squaring rounds off put back, and where erfc vanishes by its
+/* exp(x^2) erfc(x), x >= 0: with what squaring rounds off put back, and where erfc vanishes by its
  * asymptotic series (Abramowitz and Stegun 7.1.23). */
-double luc__erfcx(double x) {
+static double erfcx(double x) {
   if (x < 25) {
     double square = x * x, lost = fma(x, x, -square);
-    if (x < -27) return INFINITY;
     return exp(square) * (erfc(x) * (1 + lost));
   }
   double z = 0.5 / (x * x), sum = 1;
   for (int k = 6; k > 0; k--) sum = 1 - (2 * k - 1) * z * sum;
-  return isnan(x) ? x : sum / (x * sqrt(PI));
-}
-
-double luc__log_ndtr(double x) {
-  if (x == -INFINITY) return x;
-  if (x < -1) return log(0.5 * luc__erfcx(-x * SQRT_HALF)) - 0.5 * x * x;
-  return log1p(-0.5 * erfc(x * SQRT_HALF));
+  return sum / (x * sqrt(PI));
 }
 
 /* For p in (0, 0.5]: a rational start (Abramowitz and Stegun 26.2.22), then Newton's steps, on
@@ -131,8 +188,8 @@ static double lower_quantile(double p) {
     if (p > 0.2) {                                   /* ndtr(x) - p, with 0.5 taken from both */
       step = (0.5 * erf(x * SQRT_HALF) + (0.5 - p)) * sqrt(2 * PI) * exp(0.5 * x * x);
     } else {
-      double over = luc__erfcx(-x * SQRT_HALF) * sqrt(0.5 * PI); /* ndtr over its slope */
-      step = (luc__log_ndtr(x) - log_p) * over;
+      double ratio = erfcx(-x * SQRT_HALF), over = ratio * sqrt(0.5 * PI); /* ndtr over its slope */
+      step = (log(0.5 * ratio) - 0.5 * x * x - log_p) * over;
     }
     x -= step;
   }

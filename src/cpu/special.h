@@ -19,6 +19,7 @@ double luc__bessel_j0(double x);
 double luc__bessel_j1(double x);
 double luc__bessel_y0(double x);
 double luc__bessel_y1(double x);
+double luc__airy_ai(double x);
 /* log(|Gamma(x)|), and its derivative: left of zero with all digits also near their roots. */
 double luc__lgamma(double x);
 double luc__digamma(double x);

@@ -10,9 +10,9 @@ Each row of TERMS says how many terms float and double take (0: it has no use fo
 import struct
 import textwrap
 
-from mpmath import (asin, atan, besseli, besselj, besselk, bessely, cos, digamma, erf, erfc,
-                    erfinv, euler, exp, findroot, ln2, log, loggamma, lu_solve, matrix, mp, mpf,
-                    pi, psi, sin, sinh, sqrt, tanh)
+from mpmath import (airyai, airybi, asin, atan, besseli, besselj, besselk, bessely, cos, digamma,
+                    erf, erfc, erfinv, euler, exp, findroot, ln2, log, loggamma, lu_solve, matrix,
+                    mp, mpf, pi, psi, sin, sinh, sqrt, tanh)
 
 mp.dps = 60
 NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
@@ -35,10 +35,15 @@ def erfc_exponent(q):
     return log((a + mpf("2.5")) * exp(a * a) * erfc(a)) + 3 * q / 4
 
 
-def normal_tail(q):
-    """(a + 5) exp(a^2 / 2) times the normal distribution at -a, q = (a - 5) / (a + 5)."""
-    a = 5 * (1 + q) / (1 - q)
-    return (a + 5) * exp(a * a / 2) * erfc(a / sqrt(mpf(2))) / 2
+def normal_exponent(q):
+    """The logarithm of (a + 3.5) exp(a^2 / 2) times the normal distribution at -a, and 3 q / 4,
+    q = (a - 3.5) / (a + 3.5)."""
+    a = mpf("3.5") * (1 + q) / (1 - q)
+    if a > 1000:
+        ratio = (1 - 1 / a**2 + 3 / a**4 - 15 / a**6) / a / sqrt(2 * pi)
+    else:
+        ratio = exp(a * a / 2) * erfc(a / sqrt(mpf(2))) / 2
+    return log((a + mpf("3.5")) * ratio) + 3 * q / 4
 
 
 def erfinv_slope(v):
@@ -107,6 +112,44 @@ def hankel(order, is_q):
     return f
 
 
+def airy_near(slope):
+    """Ai(x) = Ai(0) + Ai'(0) x + x^3 (f + x g), of x^3: f, or with `slope` g."""
+    def g(z):
+        x = z**(mpf(1) / 3) if z > 0 else -(-z)**(mpf(1) / 3)
+        turn = x * exp(2j * pi / 3)  # x^3 is the same there, x not
+        f = airyai(x), airyai(turn)
+        if slope:
+            return ((f[0] - f[1]) / (x - turn)).real / z - airyai(0, derivative=1) / z
+        return ((f[0] * turn - f[1] * x) / (turn - x)).real / z - airyai(0) / z
+    return g
+
+
+def airy_far(t):
+    """x^(1/4) exp(zeta) Ai(x), zeta = 2/3 x^(3/2), t = 1 - 3.3 / (zeta + 1)."""
+    zeta = mpf("3.3") / (1 - t) - 1
+    if zeta > 500:
+        terms, term = [mpf(1)], mpf(1)
+        for k in range(1, 25):
+            term *= -mpf((6 * k - 5) * (6 * k - 3) * (6 * k - 1)) / (216 * k * (2 * k - 1)) / zeta
+            terms.append(term)
+        return sum(terms) / (2 * sqrt(pi))
+    x = (mpf("1.5") * zeta) ** (mpf(2) / 3)
+    return x ** mpf("0.25") * exp(zeta) * airyai(x)
+
+
+def airy_wave(is_q):
+    """As hankel, of 4.2 / (zeta + 1) - 1: sqrt(pi) z^(1/4) (Bi + i Ai) of -z is
+    P - i Q at the angle zeta + pi / 4; -zeta Q, or zeta^2 (P - 1)."""
+    def f(u):
+        zeta = mpf("4.2") / (1 + u) - 1
+        z, angle = (mpf("1.5") * zeta) ** (mpf(2) / 3), zeta + pi / 4
+        a, b = (sqrt(pi) * z ** mpf("0.25") * f(-z) for f in (airyai, airybi))
+        if is_q:
+            return (a * cos(angle) - b * sin(angle)) * zeta
+        return (a * sin(angle) + b * cos(angle) - 1) * zeta**2
+    return f
+
+
 def stirling(z):
     """x (log(Gamma(x)) less Stirling's formula), z = 1 / x^2."""
     x = 1 / sqrt(z)
@@ -144,22 +187,24 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("atan", "(atan(x) - x) / x^3 of x^2, |x| <= 1/2", odd(atan), (0, 0.25), 6, 13),
     ("sinh", "(sinh(x) - x) / x^3 of x^2, |x| <= 1", odd(sinh), (0, 1), 4, 8),
     ("tanh", "(tanh(x) - x) / x^3 of x^2, |x| <= 0.625", odd(tanh), (0, 0.4), 5, 11),
+    ("tanhshrink", "((x - tanh(x)) / x^3 - 1/3) / x^2 of x^2, |x| <= 1",
+     lambda z: ((sqrt(z) - tanh(sqrt(z))) / sqrt(z)**3 - mpf(1) / 3) / z, (0, 1), 8, 16),
     ("erf", "erf(x) / x - 1 of x^2, |x| <= 1", lambda z: erf(sqrt(z)) / sqrt(z) - 1, (0, 1), 7, 13),
     ("erfc", "log((a + 2.5) exp(a^2) erfc(a)) + 3 q / 4 of q = (a - 2.5) / (a + 2.5), a >= 0.8",
      erfc_exponent,
      (mpf("-1.7") / mpf("3.3"), (mpf("27.5") - mpf("2.5")) / 30), 11, 24),
-    ("normal", "(a + 5) exp(a^2 / 2) times the normal distribution at -a, of (a - 5) / (a + 5),"
-     " a <= 39", normal_tail, (-1, mpf(34) / 44), 0, 22),
+    ("normal", "log((a + 3.5) e^(a^2 / 2) normal(-a)) + 3 q / 4 of q = (a - 3.5) / (a + 3.5)",
+     normal_exponent, (-1, 1), 0, 25),
     ("erfinv", "(erfinv(x) / x - middle) / v of v = -log(1 - x^2) - 1.25, |x| <= 0.9966",
      off_middle(erfinv_slope), (-1.25, 3.75), 9, 21),
     ("lgamma", "(log(Gamma(2 + t)) - t (1 - gamma)) / t^2, |t| <= 1/2",
      lambda t: (loggamma(2 + t) - t * (1 - euler)) / t**2, (-0.5, 0.5), 8, 18),
     ("stirling", "x (log(Gamma(x)) - Stirling's formula) of 1 / x^2, x >= 8", stirling,
      (0, mpf(1) / 64), 2, 6),
-    ("digamma", "(digamma(x) / (x - root) - middle) / q of q = (x - 2.5) / (x + 2.5), 1 <= x <= 6",
-     off_middle(digamma_slope), ONE_TO_SIX, 14, 27),
-    ("digamma_tail", "x^2 (log(x) - 1 / (2 x) - digamma(x)) of 1 / x^2, x >= 6", digamma_tail,
-     (0, mpf(1) / 36), 3, 8),
+    ("digamma", "(digamma(x) / (x - root) - middle) / q of q = (x - 2.5) / (x + 2.5), 1 <= x <= 3",
+     off_middle(digamma_slope), (mpf("-1.5") / mpf("3.5"), mpf("0.5") / mpf("5.5")), 11, 22),
+    ("digamma_tail", "x^2 (log(x) - 1 / (2 x) - digamma(x)) of 1 / x^2, x >= 3", digamma_tail,
+     (0, mpf(1) / 9), 4, 13),
     ("trigamma_tail", "x^3 (trigamma(x) - 1 / x - 1 / (2 x^2)) of 1 / x^2, x >= 6", trigamma_tail,
      (0, mpf(1) / 36), 3, 8),
     ("trigamma", "(x trigamma(x) - middle) / q of that q",
@@ -190,8 +235,17 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("hankel_q0", "x Q, likewise", hankel(0, True), (-1, 1), 0, 24),
     ("hankel_p1", "x^2 (P - 1), likewise of order 1", hankel(1, False), (-1, 1), 0, 26),
     ("hankel_q1", "x Q, likewise", hankel(1, True), (-1, 1), 0, 24),
+    ("airy_f", "Ai(x) - Ai(0) - Ai'(0) x is x^3 (f + x g), -1.4 <= x <= 1: f of x^3",
+     airy_near(False), (-2.8, 1), 0, 8),
+    ("airy_g", "g", airy_near(True), (-2.8, 1), 0, 8),
+    ("airy_far", "(x^(1/4) exp(zeta) Ai(x) - middle) / t of t = 1 - 3.3 / (zeta + 1), x >= 1",
+     off_middle(airy_far), (-1, 1), 0, 24),
+    ("airy_p", "as hankel_p0, of Ai(-z) and 4.2 / (zeta + 1) - 1, z >= 1.4", airy_wave(False),
+     (-1, 1), 0, 30),
+    ("airy_q", "-zeta Q, likewise", airy_wave(True), (-1, 1), 0, 28),
 ]
 MIDDLES = [("erfinv", erfinv_slope), ("ndtri", lambda v: sqrt(mpf(2)) * erfinv_slope(v)),
+           ("airy", airy_far),
            ("digamma", digamma_slope), ("trigamma", trigamma_times),
            ("bessel_i0", bessel_far(0)), ("bessel_i1", bessel_far(1)),
            ("bessel_k0", bessel_k_far(0)), ("bessel_k1", bessel_k_far(1))]
@@ -273,6 +327,11 @@ def main():
     pair("lgamma_slope", "1 - gamma", 1 - euler)
     pair("log2_less_gamma", "log(2) - gamma", ln2 - euler)
     pair("log_pi", "log(pi)", log(pi))
+    pair("airy_start", "Ai(0)", airyai(0))
+    pair("airy_slope", "-Ai'(0)", -airyai(0, derivative=1))
+    pair("gelu_slope", "sqrt(8 / pi)", sqrt(8 / pi))
+    pair("gelu_cube", "0.044715 times that", sqrt(8 / pi) * mpf("0.044715"))
+    pair("root_two", "sqrt(2)", sqrt(mpf(2)))
     pair("digamma_root", "Where digamma is 0", ROOT)
     print("/* 2^(k/16), and by how much of itself each is too small. */")
     for real in ("float", "double"):
