@@ -24,6 +24,10 @@ static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1
 /* Kernel elements a copy of the outputs costs as much as. */
 static const int64_t COPY_WORK = 6;
 
+/* Positions whose sums with two vectors of filters stay in the first-level cache: whole strips and
+ * whole squares to be turned. */
+static const int64_t POSITIONS = 224;
+
 /* Positions of a block of the weight gradient. */
 static const int64_t BLOCK = 1088;
 
@@ -44,6 +48,7 @@ typedef struct job {
   int64_t bands;         /* weight: of an image */
   int64_t images;        /* at a time */
   int64_t chunks, chunk; /* forward: of filters; weight: of channels */
+  int64_t group_filters; /* forward: for which there is room among a group's weights */
   luc_slots slots;
 } job;
 
@@ -57,18 +62,36 @@ static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
   p->panel = luc__min64(luc__cuts(even, 16) * 16, pixels);
 }
 
-/* Nothing needs gathering where rows lie as far apart as in the buffer; the pixels computed between
- * them must cost less than gathering, about that of 8 filters. */
-static bool is_direct(const luc_conv_plan *p) {
-  if (p->k == 0) return false;
-  return p->out[1] == 1 || (p->pitch - p->out[2]) * p->filters < 8 * p->out[2];
+/* Do all windows lie inside the image, but for its depth? */
+static bool is_whole(const luc_conv_plan *p) {
+  for (int d = 1; d < LUC_MAX_SPATIAL; d++)
+    if (p->padding[d] != 0 || luc__conv_covered(p, d, p->out[d]) > p->in[d]) return false;
+  return true;
+}
+
+/* Filters in the lanes, or pixels? In 32 multiply-adds a cycle, measured: filters pay for outputs
+ * to be turned, for lanes without any and half of a pair of vectors; pixels for what lies between
+ * rows, for outputs to be copied and rows to be split by stride. */
+static bool is_by_filters(const job *j) {
+  const luc_conv_plan *p = &j->plan;
+  const int64_t lanes = j->kernels->lanes, vectors = luc__cuts(p->filters, lanes);
+  const int64_t length = luc__cuts(luc__conv_covered(p, 2, p->out[2]), p->stride[2]);
+  const int64_t pitch = luc__max64(length - p->padding[2] / p->stride[2], p->out[2]);
+  const int64_t plane = luc__cuts((p->out[1] - 1) * pitch + p->out[2], lanes) * lanes;
+  const double rows = (double)(p->channels * p->in[0] * p->in[1]), width = (double)p->in[2];
+  const double split = p->stride[1] * p->stride[2] > 1 ? 16 : 8, k = (double)p->k;
+  const double half = vectors % 2 ? 0.5 / (double)vectors : 0;
+  double filters = (double)(vectors * lanes * p->pixels) * (k * (1 + half) + 24);
+  if (!is_whole(p)) filters += rows * (128 + 6 * width);
+  const double pixels = (double)(p->filters * p->out[0] * plane) * (k + COPY_WORK);
+  return p->k == 0 || filters <= pixels + rows * (400 + split * width);
 }
 
 /* Rows by themselves fill up their last vector, but what is computed goes where it belongs: that
  * saves a copy, which costs as much as some kernel elements. */
 static bool is_by_rows(const luc_conv_plan *p) {
   const int64_t row = p->out[2] % 16 == 0 ? p->out[2] : p->out[2] / 16 * 16 + 24;
-  return p->direct && p->y_stride[2] == 1 && p->band[1] == p->out[2] && p->out[2] >= 32 &&
+  return !p->by_filters && p->y_stride[2] == 1 && p->band[1] == p->out[2] && p->out[2] >= 32 &&
          (row - p->pitch) * p->k <= COPY_WORK * p->out[2];
 }
 
@@ -140,7 +163,7 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
         .images = luc__min64(j->images, j->batch - image),
         .x_image = j->in_channels * c->in_pixels,
         .y_image = j->out_channels * c->y_filter,
-        .weight = offset(j, j->weight, filter * c->k),
+        .weight = offset(j, j->weight, (group * j->group_filters + chunk * j->chunk) * c->k),
         .bias = offset(j, j->bias, filter),
         .first = {row, column},
         .size = {luc__min64(c->band[0], c->out[1] - row),
@@ -177,9 +200,10 @@ static void choose_band(job *j) {
 /* Narrow images are gathered together: their pixels fill vectors, and weights are read once. */
 static int64_t choose_images(const job *j) {
   const luc_conv_plan *p = &j->plan;
-  if (p->direct || p->band[0] < p->out[1]) return 1;
-  int64_t most = luc__min64(256 / p->pixels, BUFFER_SIZE * 8 / (p->channels * p->plane + 1));
-  return luc__min64(luc__max64(most, 1), j->batch);
+  if (!p->by_filters || p->band[0] < p->out[1] || p->band[1] < p->out[2]) return 1;
+  const int64_t most = p->whole ? j->batch : BUFFER_SIZE / (p->channels * p->plane + 1);
+  const int64_t images = luc__min64(luc__min64(1024 / p->pixels, most), luc__cuts(j->batch, 8));
+  return luc__max64(images, 1);
 }
 
 /* Every chunk of filters makes the buffer again: an element of it is worth as many products as some
@@ -190,29 +214,69 @@ static int64_t least_chunk(const job *j, int64_t pieces) {
   return pieces < 4 ? 32 : luc__max64(96 * p->in_pixels / (p->pixels * p->taps + 1), 32);
 }
 
+static void pack_groups(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const luc_conv_plan *p = &j->plan;
+  for (int64_t i = begin; i < end; i++)
+    j->kernels->pack_filters(p, offset(j, j->weight, i * p->filters * p->k), p->filters,
+                             j->y + i * j->group_filters * p->k * (int64_t)j->size);
+}
+
+/* The weights of all groups, filters in whole vectors, at *packed. */
+static luc_status pack_filters(luc_context *ctx, job *j, const void *weight, char **packed,
+                               size_t *bytes) {
+  *bytes = luc__mul_size((size_t)(j->groups * j->group_filters * j->plan.k), j->size);
+  *packed = luc__alloc(ctx, *bytes);
+  if (!*packed) return LUC_ERR_MEMORY;
+  job all = *j;
+  all.weight = weight, all.y = *packed;
+  luc__parallel_for(ctx, j->groups, 1, pack_groups, &all);
+  j->weight = *packed;
+  return LUC_OK;
+}
+
+/* Which way, and what it needs: elements of scratch behind the buffer. */
+static int64_t plan_forward(job *j) {
+  luc_conv_plan *p = &j->plan;
+  const int64_t lanes = j->kernels->lanes;
+  j->group_filters = p->filters;
+  if (!p->by_filters) {
+    plan_direct(p, j->chunk);
+    return j->chunk * p->panel;
+  }
+  j->group_filters = luc__cuts(p->filters, lanes) * lanes;
+  p->panel = luc__min64(p->band[0] * p->band[1] * p->out[0] * j->images, POSITIONS);
+  return luc__conv_filters_scratch(p->panel, lanes, j->size);
+}
+
 luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *x,
                                const void *weight, const void *bias, void *y) {
   job j;
   job_init(ctx, &j, c);
-  choose_band(&j);
   luc_conv_plan *p = &j.plan;
+  p->by_filters = is_by_filters(&j);
+  p->whole = p->by_filters && is_whole(p);
+  choose_band(&j);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
-  p->direct = is_direct(p);
   p->by_rows = is_by_rows(p);
-  j.x = x, j.weight = weight, j.bias = bias, j.y = y;
   j.images = choose_images(&j);
   j.cuts = luc__cuts(p->out[1], p->band[0]) * luc__cuts(p->out[2], p->band[1]);
   int64_t pieces = luc__cuts(c->batch, j.images) * c->groups * j.cuts;
   int64_t work = p->pixels * p->k * p->filters * j.images / j.cuts;
   j.chunk = choose_chunk(pieces, work, p->filters, least_chunk(&j, pieces));
+  if (p->by_filters) j.chunk = luc__cuts(j.chunk, 32) * 32; /* whole pairs of vectors */
   j.chunks = luc__cuts(p->filters, j.chunk);
-  if (p->direct)
-    plan_direct(p, j.chunk);
-  else
-    plan_panel(p, p->band[0] * p->out[0] * p->out[2] * j.images, luc__max64(p->k, 1));
-  int64_t rows = p->direct ? j.chunk : p->k_step + j.chunk;
-  size_t scratch = scratch_size(&j, j.images * p->channels * p->plane, rows * p->panel);
-  luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
+  const int64_t rest = plan_forward(&j), buffer = p->whole ? 0 : p->channels * p->plane;
+  char *packed = NULL;
+  size_t bytes = 0;
+  luc_status status = LUC_OK;
+  if (p->by_filters) status = pack_filters(ctx, &j, weight, &packed, &bytes);
+  if (!packed) j.weight = weight;
+  j.x = x, j.bias = bias, j.y = y;
+  if (status == LUC_OK)
+    status = run(ctx, &j, pieces * j.chunks, work / j.chunks,
+                 scratch_size(&j, j.images * buffer, rest), forward_pieces);
+  luc__free(ctx, packed, bytes);
   luc__conv_plan_free(ctx, &j.plan);
   return status;
 }

@@ -1,9 +1,10 @@
 /* What conv.isa.c offers to conv.c: the serial pieces of a convolution of one image and group.
  * The image is copied once into a padded buffer, its rows and columns split by stride into phases:
  * pixels that one kernel element meets along an output row are adjacent, output rows are one pitch
- * apart, and what a kernel element adds to a pixel's position is one offset. Where output rows are
- * hardly shorter than the buffer's, the buffer itself is the B of a matrix product and what falls
- * between the rows is dropped; else panels of [kernel elements, pixels] are gathered. */
+ * apart, and what a kernel element adds to a pixel's position is one offset. The buffer itself is
+ * the B of a matrix product and what falls between the rows is dropped. Where that would be much,
+ * forward has filters in the lanes of vectors (conv_filters.inc), and the weight's gradient gathers
+ * panels of [kernel elements, pixels]. */
 #ifndef LUC_CONV_KERNELS_H
 #define LUC_CONV_KERNELS_H
 
@@ -33,6 +34,7 @@ typedef struct luc_conv_plan {
   /* the padded buffer [channels, depth, phases of rows, phases of columns, phase_size] */
   int64_t band[2];            /* output rows and columns it serves at a time */
   int64_t depth, rows, width; /* what their windows cover */
+  int64_t split[3];           /* into phases: strides, or 1 */
   int64_t phases[3];          /* how many are stored, and ... */
   const int64_t *residues[3]; /* ... which: rows and columns modulo the stride */
   int64_t phase_rows, length; /* rows of a phase, each of so many elements, ... */
@@ -41,10 +43,11 @@ typedef struct luc_conv_plan {
   int64_t *tables;
   size_t tables_size;
   const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
-  int64_t panel;          /* pixels gathered at a time */
+  int64_t panel;          /* pixels, or positions, at a time */
   int64_t k_step;         /* kernel elements gathered at a time */
-  bool direct;            /* nothing is gathered, and ... */
-  bool by_rows;           /* ... forward: each output row is a product */
+  bool by_filters;        /* forward: these are in the lanes, nothing is split, ... */
+  bool whole;             /* ... and there is no padding: the image itself is the buffer */
+  bool by_rows;           /* forward: each output row is a product */
   bool patches;           /* columns: rows of the image are turned as they lie */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time */
   /* parts: how many along each dimension, the gradient's size and stride */
@@ -68,6 +71,8 @@ typedef struct luc_conv_piece {
 } luc_conv_piece;
 
 typedef struct luc_conv_kernels {
+  /* conv_filters.inc: `filters` of one group for later pieces, in whole vectors. */
+  void (*pack_filters)(const luc_conv_plan *c, const void *from, int64_t filters, void *to);
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* The weights of `count` taps of some channels: [filters, k] to [channels, filters, count]. */
   void (*turn)(const luc_conv_plan *c, const int64_t *taps, int64_t count, int64_t channels,
@@ -97,6 +102,15 @@ enum { LUC_CONV_PLACES = 128 };
 
 /* Slack behind buffers that are read or written in whole vectors, in elements. */
 enum { LUC_CONV_SLACK = 32 };
+
+/* A panel's last strip is as long as the others, in conv_filters.inc. */
+enum { LUC_CONV_STRIP = 14 };
+
+/* Filters in the lanes: elements of scratch for a panel's positions, sums and turned sums. */
+static inline int64_t luc__conv_filters_scratch(int64_t panel, int64_t lanes, size_t size) {
+  const int64_t places = panel + LUC_CONV_STRIP;
+  return places * (int64_t)(sizeof(int64_t) / size) + places * 4 * lanes;
+}
 
 /* The position in the buffer of an output, counted from the buffer's first. */
 static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int64_t y, int64_t x) {

@@ -49,10 +49,10 @@ int64_t luc__conv_covered(const luc_conv_plan *p, int d, int64_t out) {
 static int64_t plan_residues(luc_conv_plan *p, int d, int64_t *residues) {
   int64_t n = 0;
   for (int64_t i = 0; i < p->kernel[d]; i++) {
-    int64_t residue = i * p->dilation[d] % p->stride[d], j = 0;
+    int64_t residue = i * p->dilation[d] % p->split[d], j = 0;
     while (j < n && residues[j] != residue) j++;
     if (j == n) residues[n++] = residue;
-    if (n == p->stride[d]) break;
+    if (n == p->split[d]) break;
   }
   p->residues[d] = residues;
   return n;
@@ -62,7 +62,7 @@ static int64_t plan_residues(luc_conv_plan *p, int d, int64_t *residues) {
 static int64_t shared_zeros(const luc_conv_plan *p) {
   int64_t shared = p->length;
   for (int64_t i = 0; i < p->phases[2]; i++) {
-    int64_t first = p->residues[2][i] - p->padding[2], step = p->stride[2];
+    int64_t first = p->residues[2][i] - p->padding[2], step = p->split[2];
     int64_t left = first < 0 ? (step - 1 - first) / step : 0;
     int64_t last = p->in[2] > first ? (p->in[2] - first + step - 1) / step : 0;
     shared = luc__min64(shared, luc__min64(left, p->length - last));
@@ -73,23 +73,28 @@ static int64_t shared_zeros(const luc_conv_plan *p) {
 /* The buffer for a band. */
 static void plan_buffer(luc_conv_plan *p, int64_t *residues) {
   const int64_t rows = p->band[0], columns = p->band[1];
-  p->depth = luc__conv_covered(p, 0, p->out[0]);
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) p->split[d] = p->by_filters ? 1 : p->stride[d];
+  p->depth = p->by_filters ? p->in[0] : luc__conv_covered(p, 0, p->out[0]);
   p->rows = luc__conv_covered(p, 1, rows);
   p->width = luc__conv_covered(p, 2, columns);
   p->phases[1] = plan_residues(p, 1, residues);
   p->phases[2] = plan_residues(p, 2, residues + p->kernel[1]);
-  p->phase_rows = luc__cuts(p->rows, p->stride[1]);
-  p->length = luc__cuts(p->width, p->stride[2]);
+  p->phase_rows = luc__cuts(p->rows, p->split[1]);
+  p->length = luc__cuts(p->width, p->split[2]);
   int64_t shared = columns == p->out[2] ? shared_zeros(p) : 0;
   p->pitch = luc__max64(p->length - shared, columns);
   p->phase_size = (p->phase_rows * p->pitch + p->length - p->pitch + LUC_CONV_SLACK + 15) / 16 * 16;
   p->depth_size = p->phases[1] * p->phases[2] * p->phase_size;
   p->plane = p->depth * p->depth_size;
+  if (!p->whole) return;
+  p->pitch = p->in[2];
+  p->depth_size = p->in[1] * p->in[2];
+  p->plane = p->in_pixels;
 }
 
 static int64_t slot_of(const luc_conv_plan *p, int d, int64_t at) {
   int64_t i = 0;
-  while (p->residues[d][i] != at % p->stride[d]) i++;
+  while (p->residues[d][i] != at % p->split[d]) i++;
   return i;
 }
 
@@ -100,11 +105,11 @@ static void plan_offsets(luc_conv_plan *p, int64_t *offsets) {
   p->offsets = offsets;
   for (int64_t j = 0; j < columns; j++) {
     const int64_t x = j * p->dilation[2];
-    offsets[j] = slot_of(p, 2, x) * p->phase_size + x / p->stride[2];
+    offsets[j] = slot_of(p, 2, x) * p->phase_size + x / p->split[2];
   }
   for (int64_t i = 1; columns > 0 && i < p->kernel[0] * p->kernel[1]; i++) {
     const int64_t z = i / p->kernel[1] * p->dilation[0], y = i % p->kernel[1] * p->dilation[1];
-    const int64_t row = z * p->depth_size + y / p->stride[1] * p->pitch +
+    const int64_t row = z * p->depth_size + y / p->split[1] * p->pitch +
                         slot_of(p, 1, y) * p->phases[2] * p->phase_size;
     for (int64_t j = 0; j < columns; j++) *to++ = offsets[j] + row;
   }

@@ -57,12 +57,18 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   if (p.k * p.pixels > 4 * MATRIX_SIZE) return false;
   const bool strided = p.stride[0] * p.stride[1] * p.stride[2] > 1;
   switch (way) {
-  case LUC_CONV_FORWARD: return p.filters >= 256 || p.out[2] < 16;
+  case LUC_CONV_FORWARD: return p.filters >= 256 && p.k * p.filters >= 1 << 19;
   case LUC_CONV_INPUT: return p.filters >= (strided ? 128 : 256) || p.out[2] <= 8 || is_patches(&p);
   default:
     if (is_patches(&p)) return true;
     return p.channels > 3 && p.k >= 64 && luc__max64(p.k, p.filters) >= 256;
   }
+}
+
+static void job_free(luc_context *ctx, job *j) {
+  luc__free(ctx, j->matrix, j->matrix_bytes);
+  luc__free(ctx, j->outputs, j->output_bytes);
+  luc__conv_plan_free(ctx, &j->plan);
 }
 
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
@@ -81,17 +87,10 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   j->matrix_bytes = luc__mul_size((size_t)(p->k * pixels), (size_t)j->size);
   j->output_bytes = j->joined ? luc__mul_size((size_t)(p->filters * pixels), (size_t)j->size) : 0;
   j->matrix = luc__alloc(ctx, j->matrix_bytes);
-  if (j->joined) j->outputs = luc__alloc(ctx, j->output_bytes);
+  if (j->matrix && j->joined) j->outputs = luc__alloc(ctx, j->output_bytes);
   if (j->matrix && (j->outputs || !j->joined)) return LUC_OK;
-  luc__free(ctx, j->matrix, j->matrix_bytes);
-  luc__conv_plan_free(ctx, p);
+  job_free(ctx, j);
   return LUC_ERR_MEMORY;
-}
-
-static void job_free(luc_context *ctx, job *j) {
-  luc__free(ctx, j->matrix, j->matrix_bytes);
-  luc__free(ctx, j->outputs, j->output_bytes);
-  luc__conv_plan_free(ctx, &j->plan);
 }
 
 static int64_t row_of(const job *j) {

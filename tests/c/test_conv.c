@@ -277,6 +277,30 @@ TEST("convolutions of small planes agree with naive loops") {
   kt_everywhere(gathered_geometries);
 }
 
+/* Narrow rows of many filters, which are in the lanes: positions and filters that end within strips
+ * and vectors, long sums, joined images, planes whose windows leave the image on either side. */
+static void filter_geometries(luc_context *ctx, luc_dtype dtype) {
+  for (int i = 0; i < kt_rounds(24); i++) {
+    luc_conv c = square(dtype, kt_int(1, 6), kt_int(1, 30), kt_int(10, 70), kt_int(6, 16),
+                        kt_int(1, 5), kt_int(1, 4), kt_int(0, 3));
+    c.relu = kt_int(0, 1);
+    if (i % 3 == 2) c.spatial = 3, c.batch = kt_int(1, 2), random_dimension(&c, 2, 5);
+    if (i % 4 == 3) c.groups = 2, c.in_channels *= 2, c.out_channels *= 2;
+    check_conv(ctx, &c);
+  }
+  /* Outputs of all filters on one set of the cache; several bands; long sums of few filters; many
+   * filters, of a matrix product. */
+  luc_conv set = square(dtype, 1, 2, 32, 132, 8, 4, 0),
+           bands = square(dtype, 1, 90, 32, 90, 3, 5, 1),
+           sums = square(dtype, 9, 130, 33, 5, 3, 2, 1),
+           many = square(dtype, 1, 228, 260, 4, 3, 2, 1);
+  check_conv(ctx, &set), check_conv(ctx, &bands), check_conv(ctx, &sums), check_conv(ctx, &many);
+}
+
+TEST("convolutions of narrow rows agree with naive loops") {
+  kt_everywhere(filter_geometries);
+}
+
 /* Dilations with as much padding, where taps meet part of the image, or none of it. */
 static void wide_geometries(luc_context *ctx, luc_dtype dtype) {
   for (int i = 0; i < kt_rounds(6); i++) {
@@ -340,6 +364,8 @@ TEST("a convolution survives every refused allocation") {
   CHECK(test_sweep(all_three, &gathered, 1) > 0);
   luc_conv lanes = square(LUC_FLOAT32, 2, 2, 20, 5, 3, 2, 1);
   CHECK(test_sweep(all_three, &lanes, 1) > 0);
+  luc_conv narrow = square(LUC_FLOAT32, 1, 4, 16, 9, 5, 1, 0);
+  CHECK(test_sweep(all_three, &narrow, 1) > 0);
   luc_conv depthwise = square(LUC_FLOAT32, 2, 16, 16, 5, 3, 1, 1);
   depthwise.groups = 16;
   CHECK(test_sweep(all_three, &depthwise, 1) > 0);
