@@ -109,7 +109,7 @@ static void end_cycle(lua_State *L, luc_l_state *st) {
   size_t live = luc_l_live(st);
   if (p->steps > 1) {
     set_limit(L, st, p->grown);
-  } else if (live > p->limit - p->budget / 2) {
+  } else if (live + p->budget / 2 > p->limit) {
     full_collection(L, st);
   } else {
     p->next = p->limit;
