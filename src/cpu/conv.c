@@ -91,7 +91,7 @@ static bool is_by_filters(const job *j) {
  * saves a copy, which costs as much as some kernel elements. */
 static bool is_by_rows(const luc_conv_plan *p) {
   const int64_t row = p->out[2] % 16 == 0 ? p->out[2] : p->out[2] / 16 * 16 + 24;
-  return !p->by_filters && p->y_stride[2] == 1 && p->band[1] == p->out[2] && p->out[2] >= 32 &&
+  return !p->by_filters && p->band[1] == p->out[2] && p->out[2] >= 32 &&
          (row - p->pitch) * p->k <= COPY_WORK * p->out[2];
 }
 
@@ -162,7 +162,7 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
     luc_conv_piece p = {
         .images = luc__min64(j->images, j->batch - image),
         .x_image = j->in_channels * c->in_pixels,
-        .y_image = j->out_channels * c->y_filter,
+        .y_image = j->out_channels * c->pixels,
         .weight = offset(j, j->weight, (group * j->group_filters + chunk * j->chunk) * c->k),
         .bias = offset(j, j->bias, filter),
         .first = {row, column},
@@ -171,7 +171,7 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
         .count = luc__min64(j->chunk, c->filters - chunk * j->chunk),
     };
     p.x = offset(j, j->x, image * p.x_image + group * c->channels * c->in_pixels);
-    p.y = j->y + (image * p.y_image + filter * c->y_filter) * (int64_t)j->size;
+    p.y = j->y + (image * p.y_image + filter * c->pixels) * (int64_t)j->size;
     j->kernels->forward(c, &p, scratch);
   }
   luc__slots_put(&j->slots, scratch);

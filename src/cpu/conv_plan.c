@@ -35,8 +35,6 @@ void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c) {
   p->in_pixels = p->in[0] * p->in[1] * p->in[2];
   p->pixels = p->out[0] * p->out[1] * p->out[2];
   p->relu = c->relu;
-  p->y_stride[0] = p->out[1] * p->out[2], p->y_stride[1] = p->out[2], p->y_stride[2] = 1;
-  p->y_filter = p->pixels;
   p->band[0] = p->out[1], p->band[1] = p->out[2];
 }
 
