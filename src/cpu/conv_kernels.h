@@ -28,7 +28,7 @@ typedef struct luc_conv_plan {
   int64_t taps;              /* kernel elements of one channel */
   int64_t k;                 /* channels * taps */
   int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
-  int64_t in_pixels, pixels;     /* of one channel */
+  int64_t in_pixels, pixels; /* of one channel */
   bool relu;
   /* the padded buffer [channels, depth, phases of rows, phases of columns, phase_size] */
   int64_t band[2];            /* output rows and columns it serves at a time */
