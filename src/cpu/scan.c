@@ -16,6 +16,11 @@ static double log_add(double a, double b) {
   return isinf(large) ? large : large + log1p(exp(apart));
 }
 
+/* What exp(a) is of exp(b), with the C library's function only where they differ. */
+static double share_of(double a, double b) {
+  return a == b ? 1 : exp(a - b);
+}
+
 #define S           double
 #define PLUS(a, b)  ((a) + (b))
 #define TIMES(a, b) ((a) * (b))
@@ -44,7 +49,7 @@ static double log_add(double a, double b) {
 
 typedef struct scan_job {
   const luc_scan *s;
-  const char *x, *dy;
+  const char *x, *v, *sums; /* v and sums: see scan.h's gradients */
   char *y;
   int64_t *at;
   const luc_scan_kernel *kernel;
@@ -62,8 +67,7 @@ static void scan_lines(void *arg, int64_t begin, int64_t end) {
   const scan_job *job = arg;
   const luc_scan *s = job->s;
   for (int64_t i = begin; i < end; i++) {
-    int64_t step, first = line_start(s, i, &step),
-                  bytes = first * (s->dtype == LUC_FLOAT32 ? 4 : 8);
+    int64_t step, first = line_start(s, i, &step), bytes = first * job->size;
     const void *x = job->x + bytes;
     void *y = job->y + bytes;
     int64_t *at = job->at ? job->at + first : NULL;
@@ -73,23 +77,38 @@ static void scan_lines(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void backward_lines(void *arg, int64_t begin, int64_t end) {
+static void product_lines_backward(void *arg, int64_t begin, int64_t end) {
   const scan_job *job = arg;
   const luc_scan *s = job->s;
   for (int64_t i = begin; i < end; i++) {
-    int64_t step, first = line_start(s, i, &step),
-                  bytes = first * (s->dtype == LUC_FLOAT32 ? 4 : 8);
-    const void *x = job->x + bytes, *dy = job->dy + bytes;
+    int64_t step, bytes = line_start(s, i, &step) * job->size;
+    const void *x = job->x + bytes, *dy = job->v + bytes;
+    void *dx = job->y + bytes;
     if (s->dtype == LUC_FLOAT32)
-      product_backward_f32(dy, x, (void *)(job->y + bytes), s->n, step);
+      product_backward_f32(dy, x, dx, s->n, step);
     else
-      product_backward_f64(dy, x, (void *)(job->y + bytes), s->n, step);
+      product_backward_f64(dy, x, dx, s->n, step);
+  }
+}
+
+static void share_lines(void *arg, int64_t begin, int64_t end) {
+  const scan_job *job = arg;
+  const luc_scan *s = job->s;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t step, bytes = line_start(s, i, &step) * job->size;
+    const void *v = job->v + bytes, *x = job->x + bytes, *sums = job->sums + bytes;
+    void *y = job->y + bytes;
+    if (s->dtype == LUC_FLOAT32)
+      shares_f32(v, x, sums, y, s->n, step, s->reverse);
+    else
+      shares_f64(v, x, sums, y, s->n, step, s->reverse);
   }
 }
 
 static void share_out(luc_context *ctx, scan_job *job, luc_range_fn fn) {
   const luc_scan *s = job->s;
   int64_t lines = s->outer * s->inner, grain = s->n > 0 && s->n < GRAIN ? GRAIN / s->n : 1;
+  job->size = s->dtype == LUC_FLOAT32 ? 4 : 8;
   if (s->n > 0 && lines > 0) luc__parallel_for(ctx, lines, grain, fn, job);
 }
 
@@ -145,6 +164,12 @@ void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int6
 
 void luc__cumprod_backward(luc_context *ctx, const luc_scan *s, const void *dy, const void *x,
                            void *dx) {
-  scan_job job = {.s = s, .x = x, .dy = dy, .y = dx};
-  share_out(ctx, &job, backward_lines);
+  scan_job job = {.s = s, .x = x, .v = dy, .y = dx};
+  share_out(ctx, &job, product_lines_backward);
+}
+
+void luc__logcumsumexp_shares(luc_context *ctx, const luc_scan *s, const void *v, const void *x,
+                              const void *sums, void *y) {
+  scan_job job = {.s = s, .x = x, .v = v, .sums = sums, .y = y};
+  share_out(ctx, &job, share_lines);
 }

@@ -29,5 +29,10 @@ void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int6
  * of dy_i times the product of x_0 … x_i without x_k. Quadratic in n. */
 void luc__cumprod_backward(luc_context *ctx, const luc_scan *s, const void *dy, const void *x,
                            void *dx);
+/* Of x and its running logarithms `sums`, y_i is the sum over k <= i of v_k exp(x_k - sums_i), how
+ * the latter move with x; or, with s->reverse, y_k that over i >= k of v_i exp(x_k - sums_i), the
+ * gradient. No exponential is above 1. */
+void luc__logcumsumexp_shares(luc_context *ctx, const luc_scan *s, const void *v, const void *x,
+                              const void *sums, void *y);
 
 #endif

@@ -155,14 +155,44 @@ luc_status luc__run_logcumsumexp(luc_context *ctx, luc_value *args, luc_value *o
 
 /* x_k has the share exp(x_k - y_i) of every y_i from k on. */
 luc_status luc__grad_logcumsumexp(luc_context *ctx, luc_backward *b) {
+  return luc__op1(ctx, LUC_OP_logcumsumexp_shares, &b->gin[0],
+                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[0], luc_v_tensor(b->results[0]),
+                           b->args[1], luc_v_bool(true)));
+}
+
+/* logcumsumexp_shares(v, input, sums, dim, back): see luc__logcumsumexp_shares */
+luc_status luc__run_logcumsumexp_shares(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_scan s = {.op = LUC_SCAN_LOGSUMEXP, .reverse = args[4].as.i != 0};
+  luc_tensor *t = args[1].as.tensor, *in[3] = {NULL}, *y = NULL;
+  luc_status status;
+  s.dtype = native((luc_dtype)t->dtype);
+  LUC_TRY(describe(ctx, "logcumsumexp", t, args[3].as.i, &s));
+  for (int i = 0; i < 3; i++) LUC_GO(luc__contiguous_as(ctx, args[i].as.tensor, s.dtype, &in[i]));
+  LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &y));
+  luc__logcumsumexp_shares(ctx, &s, in[0]->data, in[1]->data, in[2]->data, y->data);
+  status = luc__deliver(ctx, "logcumsumexp", out, (luc_dtype)t->dtype, y);
+  y = NULL;
+done:
+  luc_tensor_release(ctx, y);
+  for (int i = 0; i < 3; i++) luc_tensor_release(ctx, in[i]);
+  return status;
+}
+
+/* The sum of g y is one of v by the shares that go the other way; exp(x_k - sums_i) grows with x
+ * and shrinks with sums. */
+luc_status luc__grad_logcumsumexp_shares(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *g = b->gout[0], *y = b->results[0];
-  luc_tensor *scaled =
-      luc__f2(&f, LUC_OP_mul, g, luc__f1(&f, LUC_OP_exp, luc__f1(&f, LUC_OP_neg, y)));
-  luc_tensor *sums =
-      luc__f_call(&f, LUC_OP_reverse_cumsum, LUC_ARGS(luc_v_tensor(scaled), b->args[1]));
-  luc_tensor *grown = luc__f1(&f, LUC_OP_exp, b->args[0].as.tensor);
-  return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, grown, sums), &b->gin[0]);
+  const bool back = b->args[4].as.i != 0;
+  luc_tensor *v = b->args[0].as.tensor, *g = b->gout[0], *y = b->results[0];
+  luc_tensor *dv =
+      luc__f_call(&f, LUC_OP_logcumsumexp_shares,
+                  LUC_ARGS(luc_v_tensor(g), b->args[1], b->args[2], b->args[3], luc_v_bool(!back)));
+  if (luc__needs(b, 0)) luc__f_keep(&f, dv, &b->gin[0]);
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, back ? g : v, back ? y : dv), &b->gin[1]);
+  luc_tensor *less = luc__f2(&f, LUC_OP_mul, back ? v : g, back ? dv : y);
+  if (luc__needs(b, 2)) luc__f_keep(&f, luc__f1(&f, LUC_OP_neg, less), &b->gin[2]);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__run_cummax(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -116,6 +116,40 @@ describe("a scan", function()
   end)
 end)
 
+describe("a running logarithm of sums", function()
+  it("has the same gradient wherever its numbers lie", function()
+    local x, g = lucerna.tensor {1, 2, 0.5, -1}, lucerna.tensor {1, -2, 3, 0}
+    local far = lucerna.tensor {-2000, -1000, 0, 1000}
+    for _, dtype in ipairs {lucerna.float32, lucerna.float64} do
+      for _, shift in ipairs {-1000, -100, 0, 100, 1000} do
+        local moved = (x + shift):to(dtype):requires_grad_()
+        moved:logcumsumexp(1):backward(g:to(dtype))
+        assert.is_true(lucerna.allclose(moved.grad,
+          lucerna.tensor({1.155765, 0.4235, 0.420735, 0}, {dtype = dtype}), {rtol = 1e-4}))
+      end
+      local apart = far:to(dtype):requires_grad_()
+      apart:logcumsumexp(1):backward(g:to(dtype))
+      assert.same({1.0, -2.0, 3.0, 0.0}, apart.grad:tolist())
+      local none = lucerna.tensor({-math.huge, 0, math.huge}, {dtype = dtype}):requires_grad_()
+      none:logcumsumexp(1):backward(lucerna.ones(3, {dtype = dtype}))
+      assert.same({1.0, 1.0, 1.0}, none.grad:tolist())
+    end
+  end)
+
+  it("has gradients of its gradient, and moves with its numbers", function()
+    for dim = 1, 2 do
+      local x = lucerna.randn(3, 5, {dtype = lucerna.float64, requires_grad = true})
+      local function f(a) return a:logcumsumexp(dim) end
+      assert.is_true(lucerna.autograd.gradcheck(f, {x}))
+      assert.is_true(lucerna.autograd.gradgradcheck(f, {x}))
+      local v = lucerna.randn(3, 5, {dtype = lucerna.float64})
+      local _, moved = lucerna.func.jvp(f, {x:detach()}, {v})
+      local slope = (f(x:detach() + 1e-6 * v) - f(x:detach() - 1e-6 * v)) / 2e-6
+      assert.is_true(lucerna.allclose(moved, slope, {rtol = 1e-5}))
+    end
+  end)
+end)
+
 describe("a running product", function()
   it("in another dtype has its gradient in that dtype", function()
     local x = lucerna.tensor({1.0, 2, 3}):to(lucerna.complex64):requires_grad_()
