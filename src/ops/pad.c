@@ -123,6 +123,26 @@ static luc_status pad_borders(luc_context *ctx, luc_tensor *input, const luc_val
                   out);
 }
 
+/* What is cropped is so before the rest goes round, as in PyTorch. */
+static luc_status pad_round(luc_context *ctx, luc_tensor *input, const luc_value *pad,
+                            luc_value *out) {
+  int64_t crop[2 * LUC_MAX_DIMS], wrap[2 * LUC_MAX_DIMS];
+  luc_value rest = luc_v_ints(wrap, pad->n);
+  luc_tensor *middle = NULL;
+  bool crops = false;
+  for (int i = 0; i < pad->n; i++) {
+    crop[i] = pad->as.ints[i] < 0 ? pad->as.ints[i] : 0;
+    wrap[i] = pad->as.ints[i] - crop[i];
+    crops = crops || crop[i] < 0;
+  }
+  if (!crops) return pad_borders(ctx, input, pad, LUC_PAD_CIRCULAR, out);
+  LUC_TRY(luc__op1(ctx, LUC_OP_constant_pad_nd, &middle,
+                   LUC_ARGS(luc_v_tensor(input), luc_v_ints(crop, pad->n), luc_v_int(0))));
+  luc_status status = pad_borders(ctx, middle, &rest, LUC_PAD_CIRCULAR, out);
+  luc_tensor_release(ctx, middle);
+  return status;
+}
+
 /* pad_border(input, pad, mode) */
 luc_status luc__run_pad_border(luc_context *ctx, luc_value *args, luc_value *out) {
   return run_pad(ctx, (luc_pad_mode)args[2].as.i, args[0].as.tensor, &args[1], NULL, out);
@@ -172,7 +192,8 @@ luc_status luc__run_pad(luc_context *ctx, luc_value *args, luc_value *out) {
   if (mode != LUC_PAD_CONSTANT) {
     LUC_CHECK(ctx, luc_is_none(&args[3]) || luc_as_double(&args[3]) == 0, LUC_ERR_VALUE,
               "pad: Padding mode \"%s\" doesn't take in value argument", args[2].as.string);
-    return pad_borders(ctx, input, &args[1], mode, out);
+    return mode == LUC_PAD_CIRCULAR ? pad_round(ctx, input, &args[1], out)
+                                    : pad_borders(ctx, input, &args[1], mode, out);
   }
   luc_value value = luc_is_none(&args[3]) ? luc_v_int(0) : args[3];
   LUC_TRY(luc__op1(ctx, LUC_OP_constant_pad_nd, &result, LUC_ARGS(args[0], args[1], value)));

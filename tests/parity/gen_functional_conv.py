@@ -88,8 +88,15 @@ def shuffles():
         case(fn, real(1, 4, 2), 3, ref=plain, name="groups")
 
 
+def crops():
+    for pad in ((2, -1), (-1, 2), (-1, -2), (-3, 1)):
+        case("F.pad", real(1, 2, 4), pad, "circular", name="circular, of what is left")
+    case("F.pad", real(1, 2, 3, 4), (-1, 2, 1, -1), "circular", name="circular, of what is left")
+
+
 convolutions()
 norms()
 paddings()
 shuffles()
+crops()
 write("functional_conv", __file__)
