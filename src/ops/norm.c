@@ -428,8 +428,8 @@ luc_status luc__run_layer_norm(luc_context *ctx, luc_value *args, luc_value *out
 luc_status luc__run_rms_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *weight = luc_as_tensor(&args[2]);
   LUC_TRY(check_normalized(ctx, "rms_norm", x, &args[1], weight, NULL));
-  static const double epsilon[] = {FLT_EPSILON, DBL_EPSILON, 0x1p-10, 0x1p-7}; /* ORDER DTYPE */
-  double eps = luc_is_none(&args[3]) ? epsilon[x->dtype] : luc_as_double(&args[3]);
+  const double epsilon = x->dtype == LUC_FLOAT64 ? DBL_EPSILON : FLT_EPSILON;
+  double eps = luc_is_none(&args[3]) ? epsilon : luc_as_double(&args[3]);
   bool same = !weight || weight->dtype == x->dtype;
   LUC_TRY(normalized(ctx, LUC_OP_native_layer_norm,
                      LUC_ARGS(args[0], args[1], same ? args[2] : luc_v_none(), luc_v_none(),

@@ -321,6 +321,8 @@ describe("trap:", function()
     near({{-1.0690433, -0.2672608, 1.3363042}}, F.layer_norm(T {{1.0, 2, 4}}, {3}), 1e-5)
     assert.are.equal(1, #nn.RMSNorm(3):state_dict())
     near({{1.0, 1.0}}, F.rms_norm(T {{1e-3, 1e-3}}, {2}) / (1 / math.sqrt(1 + 2 ^ -23 / 1e-6)))
+    local narrow = F.rms_norm(T({{1e-2, 1e-2}}, {dtype = lucerna.float16}), {2})
+    near({{1.0, 1.0}}, narrow / (1 / math.sqrt(1 + 2 ^ -23 / 1e-4)), 2e-3) -- float32's eps
     local instance = nn.InstanceNorm2d(3)
     assert.are.equal(0, #instance:state_dict())
     near({{0.5, 0}}, F.normalize(T {{0.5, 0}}, {eps = 1}))
