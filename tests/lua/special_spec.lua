@@ -25,6 +25,13 @@ local KNOWN = {
 }
 
 describe("special functions", function()
+  it("logit has no slope outside of 0 and 1", function()
+    local x = lucerna.tensor({-0.5, 0, 0.5, 1, 1.5}, {requires_grad = true})
+    x:logit():sum():backward()
+    local inf, nan = math.huge, 0 / 0
+    parity.close(x.grad, lucerna.tensor {nan, inf, 4, inf, nan})
+  end)
+
   local function values(list)
     local args = {}
     for i = 2, #list - 1 do args[i - 1] = lucerna.tensor({list[i]}, {dtype = lucerna.float64}) end
