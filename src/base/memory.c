@@ -33,7 +33,9 @@ enum {
   MAX_POWER = 47,
   NUM_CLASSES = NUM_SMALL + (MAX_POWER - 10) * STEPS,
   NO_CLASS = NUM_CLASSES, /* larger than any machine's memory */
-  HUGE_BLOCK = 4 << 20,   /* from here on huge pages are asked for */
+  SMALL_BLOCK = 1024,     /* up to here blocks are taken STOCK bytes at a time */
+  STOCK = 32 << 10,
+  HUGE_BLOCK = 4 << 20, /* from here on huge pages are asked for */
   HUGE_PAGE = 2 << 20
 };
 
@@ -71,7 +73,7 @@ struct luc_cache {
 /* ---- size classes ---- */
 
 static unsigned class_of(size_t size) {
-  if (size <= 1024) return size == 0 ? 1 : (unsigned)((size + 63) >> 6);
+  if (size <= SMALL_BLOCK) return size == 0 ? 1 : (unsigned)((size + 63) >> 6);
   size_t last = size - 1;
   unsigned power = 63u - (unsigned)__builtin_clzll(last);
   if (power >= MAX_POWER) return NO_CLASS;
@@ -90,9 +92,28 @@ static unsigned class_with_guard(size_t size) {
 
 /* ---- the heap ---- */
 
-/* The C library behind the allocator's interface, for blocks that are aligned already. */
+/* What an allocator returned (or NULL), moved to a boundary; the byte before it tells how far. */
+static void *align(char *raw) {
+  if (raw == NULL) return NULL;
+  size_t move = ALIGNMENT - ((uintptr_t)raw & (ALIGNMENT - 1)); /* 1 .. 64 */
+  raw[move - 1] = (char)move;
+  return raw + move;
+}
+
+static void *unaligned(void *ptr) {
+  return ptr == NULL ? NULL : (char *)ptr - ((char *)ptr)[-1];
+}
+
+/* The C library behind the allocator's interface, for blocks that are aligned already. Small ones
+ * are aligned by hand: aligned_alloc leaves a gap beside each, where the boxes of Lua would lie, as
+ * far apart from each other as tensors do, when the collector walks them. */
 static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
-  (void)ud, (void)old_size;
+  (void)ud;
+  if (old_size + new_size <= SMALL_BLOCK) { /* one of them is 0 */
+    if (new_size != 0) return align(malloc(new_size + ALIGNMENT));
+    free(unaligned(ptr));
+    return NULL;
+  }
   if (new_size == 0) {
     free(ptr);
     return NULL;
@@ -124,8 +145,7 @@ static void heap_note_peak(luc_heap *heap) {
                                                 memory_order_relaxed)) {}
 }
 
-/* A block of `size` bytes, a class's size. Over a host's allocator the byte before the block tells
- * how far it was moved to be aligned. */
+/* A block of `size` bytes, a class's size. */
 static void *heap_get(luc_heap *heap, size_t size) {
   size_t total = size + heap->pad;
   if (!heap_charge(heap, total)) return NULL;
@@ -135,18 +155,13 @@ static void *heap_get(luc_heap *heap, size_t size) {
     return NULL;
   }
   heap_note_peak(heap);
-  if (heap->pad == 0) return raw;
-  size_t move = ALIGNMENT - ((uintptr_t)raw & (ALIGNMENT - 1)); /* 1 .. 64 */
-  raw[move - 1] = (char)move;
-  return raw + move;
+  return heap->pad == 0 ? raw : align(raw);
 }
 
 static void heap_put(luc_heap *heap, void *ptr, size_t size) {
   size_t total = size + heap->pad;
-  char *raw = ptr;
   SHOW(ptr, size);
-  if (heap->pad != 0) raw -= raw[-1];
-  heap->alloc(heap->ud, raw, total, 0);
+  heap->alloc(heap->ud, heap->pad == 0 ? ptr : unaligned(ptr), total, 0);
   atomic_fetch_sub_explicit(&heap->granted, total, memory_order_relaxed);
 }
 
@@ -289,6 +304,24 @@ static bool cache_make_room(luc_heap *heap, luc_cache *cache, size_t bytes) {
   return true;
 }
 
+static void cache_add(luc_cache *cache, free_block *block, unsigned c) {
+  mark_freed(block, class_size(c));
+  block->next = cache->lists[c];
+  cache->lists[c] = block;
+  cache->bytes += class_size(c) + cache->pad;
+  HIDE(block, class_size(c));
+}
+
+/* Some more blocks of a small class, beside each other. A host's allocator sees every need. */
+static void cache_stock(luc_heap *heap, luc_cache *cache, unsigned c) {
+  if (c >= NUM_SMALL || heap->pad != 0 || cache->bytes + STOCK > cache->allowance) return;
+  for (size_t got = 0; got < STOCK; got += class_size(c)) {
+    free_block *block = heap_get(heap, class_size(c));
+    if (block == NULL) return;
+    cache_add(cache, block, c);
+  }
+}
+
 /* The cache has no such block: ask the allocator, and once more with all we keep given back. */
 static void *alloc_slow(luc_context *ctx, size_t size, unsigned c) {
   void *ptr = NULL;
@@ -296,7 +329,10 @@ static void *alloc_slow(luc_context *ctx, size_t size, unsigned c) {
     ptr = heap_get(ctx->heap, class_size(c));
     if (ptr == NULL && cache_trim(ctx->heap, ctx->cache)) ptr = heap_get(ctx->heap, class_size(c));
   }
-  if (ptr != NULL) return block_out(ptr, size, c);
+  if (ptr != NULL) {
+    cache_stock(ctx->heap, ctx->cache, c);
+    return block_out(ptr, size, c);
+  }
   luc_memory now = luc_memory_stats(ctx);
   if (now.limit != 0)
     luc__fail(ctx, LUC_ERR_MEMORY,
@@ -334,16 +370,12 @@ void luc__free(luc_context *ctx, void *ptr, size_t size) {
   luc_cache *cache = ctx->cache;
   size_t bytes = class_size(c) + cache->pad;
   block_in(ptr, size, c);
-  mark_freed(ptr, class_size(c));
   if (cache->bytes + bytes > cache->allowance && !cache_make_room(ctx->heap, cache, bytes)) {
+    mark_freed(ptr, class_size(c));
     heap_put(ctx->heap, ptr, class_size(c));
     return;
   }
-  free_block *block = ptr;
-  block->next = cache->lists[c];
-  cache->lists[c] = block;
-  cache->bytes += bytes;
-  HIDE(ptr, class_size(c));
+  cache_add(cache, ptr, c);
 }
 
 void *luc__realloc(luc_context *ctx, void *ptr, size_t old_size, size_t new_size) {
