@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/optim_kernels.h"
 
@@ -17,11 +18,11 @@ typedef struct job {
 } job;
 
 static int64_t stretches(const luc_update *u) {
-  return (u->n + STRETCH - 1) / STRETCH;
+  return luc__cuts(u->n, STRETCH);
 }
 
 static void run_stretch(const job *j, const luc_update *u, int64_t stretch) {
-  int64_t begin = stretch * STRETCH, end = begin + STRETCH < u->n ? begin + STRETCH : u->n;
+  int64_t begin = stretch * STRETCH, end = luc__min64(begin + STRETCH, u->n);
   j->kernels[u->dtype].rule[j->rule](j->options, u, begin, end);
 }
 
@@ -52,4 +53,11 @@ luc_status luc__optim_step(luc_context *ctx, luc_optim_rule rule, const void *op
 
 double luc__nadam_mu(const luc_adam *o, int64_t step) {
   return o->beta1 * (1 - 0.5 * pow(0.96, (double)step * o->momentum_decay));
+}
+
+double luc__radam_rectification(double beta2, int64_t step) {
+  double left = pow(beta2, (double)step), most = 2 / (1 - beta2) - 1;
+  double length = most - 2 * (double)step * left / (1 - left);
+  if (length <= 5) return 0;
+  return sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length));
 }

@@ -51,6 +51,8 @@ typedef struct luc_adam {
 
 /* NAdam's momentum at a step. */
 double luc__nadam_mu(const luc_adam *o, int64_t step);
+/* How far RAdam trusts the variance at a step; 0: not yet. */
+double luc__radam_rectification(double beta2, int64_t step);
 
 /* State: square_avg, momentum_buffer (with momentum), grad_avg (centered). */
 typedef struct luc_rmsprop {
