@@ -31,11 +31,45 @@ static luc_status doubles(luc_context *ctx, const char *who, luc_tensor *t, int 
   return status;
 }
 
-/* The result of a draw: doubles as the dtype. */
+/* An element of a result from those of the parameters; single: the results are floats. */
+typedef double (*element_fn)(luc_generator *gen, const double *x, bool single);
+
+enum { PARAMETERS = 3 };
+
+/* *out: the doubles that `element` gives for n parameters expanded to these sizes. */
+static luc_status for_each(luc_context *ctx, const char *who, luc_generator *gen,
+                           const luc_value *params, int n, int ndim, const int64_t *sizes,
+                           bool single, element_fn element, luc_tensor **out) {
+  luc_tensor *from[PARAMETERS] = {NULL};
+  double x[PARAMETERS];
+  luc_status status;
+  for (int k = 0; k < n; k++) LUC_GO(doubles(ctx, who, params[k].as.tensor, ndim, sizes, &from[k]));
+  LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, ndim, sizes, out));
+  for (int64_t i = 0; i < (*out)->numel; i++) {
+    for (int k = 0; k < n; k++) x[k] = ((const double *)from[k]->data)[i];
+    ((double *)(*out)->data)[i] = element(gen, x, single);
+  }
+done:
+  for (int k = 0; k < n; k++) luc_tensor_release(ctx, from[k]);
+  return status;
+}
+
+/* Takes over doubles, which are given as the dtype. */
 static luc_status give(luc_context *ctx, luc_tensor *drawn, luc_dtype dtype, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = luc__contiguous_as(ctx, drawn, dtype, &r);
+  luc_tensor_release(ctx, drawn);
   return luc__set_result(status, out, r);
+}
+
+/* Of n parameters, the results of the size and dtype of t. */
+static luc_status run(luc_context *ctx, const char *who, luc_generator *gen,
+                      const luc_value *params, int n, const luc_tensor *t, element_fn element,
+                      luc_value *out) {
+  luc_tensor *drawn;
+  LUC_TRY(for_each(ctx, who, gen, params, n, t->ndim, t->sizes, t->dtype != LUC_FLOAT64, element,
+                   &drawn));
+  return give(ctx, drawn, (luc_dtype)t->dtype, out);
 }
 
 /* The smallest normal number that a draw may give instead of 0. */
@@ -51,83 +85,54 @@ static luc_status check_rates(luc_context *ctx, const double *rates, int64_t n) 
   return LUC_OK;
 }
 
+static double poisson(luc_generator *gen, const double *x, bool single) {
+  (void)single;
+  return luc__poisson(gen, x[0]);
+}
+
 luc_status luc__run_poisson(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *rate = args[0].as.tensor, *from = NULL, *to = NULL;
-  luc_generator *gen = generator_of(ctx, &args[1]);
-  luc_status status = LUC_OK;
-  LUC_GO(doubles(ctx, "poisson", rate, rate->ndim, rate->sizes, &from));
-  LUC_GO(luc__tensor_empty_like(ctx, from, LUC_FLOAT64, &to));
-  const double *rates = (const double *)from->data;
-  LUC_GO(check_rates(ctx, rates, from->numel));
-  for (int64_t i = 0; i < to->numel; i++) ((double *)to->data)[i] = luc__poisson(gen, rates[i]);
-  status = give(ctx, to, (luc_dtype)rate->dtype, out);
-done:
-  luc_tensor_release(ctx, from);
-  luc_tensor_release(ctx, to);
-  return status;
+  luc_tensor *rate = args[0].as.tensor, *rates;
+  LUC_TRY(doubles(ctx, "poisson", rate, rate->ndim, rate->sizes, &rates));
+  luc_status status = check_rates(ctx, (const double *)rates->data, rates->numel);
+  luc_tensor_release(ctx, rates);
+  LUC_TRY(status);
+  return run(ctx, "poisson", generator_of(ctx, &args[1]), args, 1, rate, poisson, out);
+}
+
+static double binomial(luc_generator *gen, const double *x, bool single) {
+  return luc__draw_binomial(gen, x[0], x[1], single);
 }
 
 luc_status luc__run_binomial(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *count = args[0].as.tensor, *prob = args[1].as.tensor, *n = NULL, *p = NULL;
-  luc_tensor *to = NULL;
+  luc_tensor *count = args[0].as.tensor, *prob = args[1].as.tensor, *drawn;
   luc_dtype dtype = luc__dtype_promote((luc_dtype)count->dtype, (luc_dtype)prob->dtype);
-  luc_generator *gen = generator_of(ctx, &args[2]);
-  luc_status status = LUC_OK;
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
-  LUC_GO(luc__broadcast(ctx, "binomial", count, prob, &ndim, sizes));
-  LUC_GO(doubles(ctx, "binomial", count, ndim, sizes, &n));
-  LUC_GO(doubles(ctx, "binomial", prob, ndim, sizes, &p));
-  LUC_GO(luc__tensor_empty_like(ctx, n, LUC_FLOAT64, &to));
-  for (int64_t i = 0; i < to->numel; i++) {
-    ((double *)to->data)[i] = luc__draw_binomial(gen, ((double *)n->data)[i],
-                                                 ((double *)p->data)[i], dtype != LUC_FLOAT64);
-  }
-  status = give(ctx, to, dtype, out);
-done:
-  luc_tensor_release(ctx, n);
-  luc_tensor_release(ctx, p);
-  luc_tensor_release(ctx, to);
-  return status;
+  LUC_TRY(luc__broadcast(ctx, "binomial", count, prob, &ndim, sizes));
+  LUC_TRY(for_each(ctx, "binomial", generator_of(ctx, &args[2]), args, 2, ndim, sizes,
+                   dtype != LUC_FLOAT64, binomial, &drawn));
+  return give(ctx, drawn, dtype, out);
 }
 
 /* ---- gamma ---- */
 
+static double standard_gamma(luc_generator *gen, const double *x, bool single) {
+  return fmax(least(single), luc__draw_gamma(gen, x[0], single));
+}
+
 luc_status luc__run_standard_gamma(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *alpha = args[0].as.tensor, *from = NULL, *to = NULL;
-  luc_generator *gen = generator_of(ctx, &args[1]);
-  bool single = alpha->dtype != LUC_FLOAT64;
-  luc_status status = LUC_OK;
-  LUC_GO(doubles(ctx, "_standard_gamma", alpha, alpha->ndim, alpha->sizes, &from));
-  LUC_GO(luc__tensor_empty_like(ctx, from, LUC_FLOAT64, &to));
-  for (int64_t i = 0; i < to->numel; i++) {
-    double drawn = luc__draw_gamma(gen, ((double *)from->data)[i], single);
-    ((double *)to->data)[i] = fmax(least(single), drawn);
-  }
-  status = give(ctx, to, (luc_dtype)alpha->dtype, out);
-done:
-  luc_tensor_release(ctx, from);
-  luc_tensor_release(ctx, to);
-  return status;
+  return run(ctx, "_standard_gamma", generator_of(ctx, &args[1]), args, 1, args[0].as.tensor,
+             standard_gamma, out);
+}
+
+static double gamma_slope(luc_generator *gen, const double *x, bool single) {
+  (void)gen, (void)single;
+  return luc__gamma_slope(x[0], x[1]);
 }
 
 /* standard_gamma_grad(alpha, drawn): how the drawn values move with alpha. */
 luc_status luc__run_standard_gamma_grad(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *alpha = args[0].as.tensor, *drawn = args[1].as.tensor, *a = NULL, *x = NULL;
-  luc_tensor *to = NULL;
-  luc_status status = LUC_OK;
-  LUC_GO(doubles(ctx, "_standard_gamma_grad", alpha, drawn->ndim, drawn->sizes, &a));
-  LUC_GO(doubles(ctx, "_standard_gamma_grad", drawn, drawn->ndim, drawn->sizes, &x));
-  LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &to));
-  for (int64_t i = 0; i < to->numel; i++) {
-    ((double *)to->data)[i] = luc__gamma_slope(((double *)a->data)[i], ((double *)x->data)[i]);
-  }
-  status = give(ctx, to, (luc_dtype)drawn->dtype, out);
-done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, to);
-  return status;
+  return run(ctx, "_standard_gamma_grad", NULL, args, 2, args[1].as.tensor, gamma_slope, out);
 }
 
 luc_status luc__grad_standard_gamma(luc_context *ctx, luc_backward *b) {
@@ -151,45 +156,31 @@ static void on_simplex(double *x, int64_t rows, int64_t n, bool single) {
   }
 }
 
+static double dirichlet_part(luc_generator *gen, const double *x, bool single) {
+  (void)single;
+  return fmax(DBL_MIN, luc__draw_gamma(gen, x[0], false));
+}
+
 luc_status luc__run_sample_dirichlet(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *alpha = args[0].as.tensor, *from = NULL, *to = NULL;
-  luc_generator *gen = generator_of(ctx, &args[1]);
-  luc_status status = LUC_OK;
+  luc_tensor *alpha = args[0].as.tensor, *drawn;
+  const bool single = alpha->dtype != LUC_FLOAT64;
   LUC_CHECK(ctx, alpha->ndim > 0, LUC_ERR_SHAPE,
             "_sample_dirichlet: input must have at least one dimension");
-  LUC_GO(doubles(ctx, "_sample_dirichlet", alpha, alpha->ndim, alpha->sizes, &from));
-  LUC_GO(luc__tensor_empty_like(ctx, from, LUC_FLOAT64, &to));
-  double *x = (double *)to->data;
-  for (int64_t i = 0; i < to->numel; i++) {
-    x[i] = fmax(DBL_MIN, luc__draw_gamma(gen, ((double *)from->data)[i], false));
-  }
+  LUC_TRY(for_each(ctx, "_sample_dirichlet", generator_of(ctx, &args[1]), args, 1, alpha->ndim,
+                   alpha->sizes, single, dirichlet_part, &drawn));
   int64_t n = alpha->sizes[alpha->ndim - 1];
-  if (n > 0) on_simplex(x, to->numel / n, n, alpha->dtype != LUC_FLOAT64);
-  status = give(ctx, to, (luc_dtype)alpha->dtype, out);
-done:
-  luc_tensor_release(ctx, from);
-  luc_tensor_release(ctx, to);
-  return status;
+  if (n > 0) on_simplex((double *)drawn->data, drawn->numel / n, n, single);
+  return give(ctx, drawn, (luc_dtype)alpha->dtype, out);
+}
+
+static double dirichlet_slope(luc_generator *gen, const double *x, bool single) {
+  (void)gen, (void)single;
+  return luc__dirichlet_slope(x[0], x[1], x[2]);
 }
 
 /* dirichlet_grad(x, alpha, total): how x moves with its own alpha, over 1 - x. */
 luc_status luc__run_dirichlet_grad(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *parts[3] = {NULL, NULL, NULL}, *to = NULL;
-  luc_status status = LUC_OK;
-  for (int k = 0; k < 3; k++) {
-    LUC_GO(doubles(ctx, "_dirichlet_grad", args[k].as.tensor, x->ndim, x->sizes, &parts[k]));
-  }
-  LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &to));
-  const double *at = (double *)parts[0]->data, *alpha = (double *)parts[1]->data;
-  const double *total = (double *)parts[2]->data;
-  for (int64_t i = 0; i < to->numel; i++) {
-    ((double *)to->data)[i] = luc__dirichlet_slope(at[i], alpha[i], total[i]);
-  }
-  status = give(ctx, to, (luc_dtype)x->dtype, out);
-done:
-  for (int k = 0; k < 3; k++) luc_tensor_release(ctx, parts[k]);
-  luc_tensor_release(ctx, to);
-  return status;
+  return run(ctx, "_dirichlet_grad", NULL, args, 3, args[0].as.tensor, dirichlet_slope, out);
 }
 
 /* What x_i gains the others lose, in proportion. */
