@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/complex.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
@@ -22,12 +23,6 @@ typedef struct copy_job {
   luc_store_fn store;
   luc_resize_fn resize;
 } copy_job;
-
-static int log2_size(int64_t size) {
-  int log = 0;
-  while (size >> log != 1) log++;
-  return log;
-}
 
 /* ---- one dtype ---- */
 
@@ -217,7 +212,7 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
   if (job.to != job.from && (luc__dtype_is_complex(job.to) || luc__dtype_is_complex(job.from)))
     return luc__copy_parts(ctx, dst, src);
   job.size = (int64_t)luc__dtype_size(job.to);
-  job.size_log = log2_size(job.size);
+  job.size_log = luc__log2(job.size);
   if (job.to == job.from && luc__same_sizes(dst, src) && luc__is_contiguous(dst) &&
       luc__is_contiguous(src) && dst->numel <= GRAIN) {
     memcpy(dst->data, src->data, (size_t)(dst->numel * job.size));
@@ -265,7 +260,7 @@ luc_status luc__fill_element(luc_context *ctx, luc_tensor *t, const luc_element 
   copy_job job;
   job.to = job.from = (luc_dtype)t->dtype;
   job.size = (int64_t)luc__dtype_size(job.to);
-  job.size_log = log2_size(job.size);
+  job.size_log = luc__log2(job.size);
   job.kernels = luc__kernels(ctx)->copy;
   luc__nest_init(&job.nest, t->ndim, t->sizes);
   luc__nest_add(&job.nest, t);

@@ -8,6 +8,14 @@
 static inline int64_t luc__cuts(int64_t n, int64_t piece) {
   return (n + piece - 1) / piece;
 }
+/* n and what it lacks of whole pieces. */
+static inline int64_t luc__whole(int64_t n, int64_t piece) {
+  return luc__cuts(n, piece) * piece;
+}
+/* Which power of 2 a size is: its place in tables of loops by size. */
+static inline int luc__log2(int64_t size) {
+  return __builtin_ctzll((uint64_t)size);
+}
 static inline int64_t luc__min64(int64_t a, int64_t b) {
   return a < b ? a : b;
 }

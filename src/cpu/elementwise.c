@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu/copy.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
@@ -51,10 +52,6 @@ static bool is_once(const ew_job *job, int input) {
   return job->once >> (input - 1) & 1;
 }
 
-static int log2_of(int64_t size) {
-  return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-}
-
 /* ---- moving chunks ---- */
 
 /* How many whole runs from here on, within n elements, lie at one distance. */
@@ -85,9 +82,9 @@ static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, ch
     int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
     int64_t runs = alike ? even_runs(nest, &c, n) : 0;
     if (runs > 0)
-      job->copy->runs[log2_of(size)](chunk, k * size, size, c.ptr[i], from[1], from[0], k, runs);
+      job->copy->runs[luc__log2(size)](chunk, k * size, size, c.ptr[i], from[1], from[0], k, runs);
     else if (alike)
-      job->copy->move[log2_of(size)](chunk, size, c.ptr[i], from[0], k);
+      job->copy->move[luc__log2(size)](chunk, size, c.ptr[i], from[0], k);
     else
       job->operands[i].load(chunk, c.ptr[i], from[0], k);
     int64_t moved = runs > 0 ? runs * k : k;
@@ -120,9 +117,9 @@ static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *ch
     int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
     int64_t runs = alike ? even_runs(nest, &c, n) : 0;
     if (runs > 0)
-      job->copy->runs[log2_of(size)](c.ptr[0], to[1], to[0], chunk, k * size, size, k, runs);
+      job->copy->runs[luc__log2(size)](c.ptr[0], to[1], to[0], chunk, k * size, size, k, runs);
     else if (alike)
-      job->copy->move[log2_of(size)](c.ptr[0], to[0], chunk, size, k);
+      job->copy->move[luc__log2(size)](c.ptr[0], to[0], chunk, size, k);
     else
       store(c.ptr[0], to[0], chunk, k);
     int64_t moved = runs > 0 ? runs * k : k;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/fft_lines.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/kernels.h"
@@ -116,7 +117,7 @@ static void put_factor(const pass *p, const twist *t, int64_t i, char *to, int64
 /* Lines of the first pass, the columns, in scratch. `room` for 2 * FACTORS numbers and more. */
 static void twist_lines(const pass *p, int64_t first, int64_t count, char *lines, char *room) {
   const twist *t = p->twist;
-  const int64_t n = p->lines.n, highs = (n + FACTORS - 1) / FACTORS;
+  const int64_t n = p->lines.n, highs = luc__cuts(n, FACTORS);
   char *high = room + FACTORS * p->to.item;
   for (int64_t i = 0; i < count; i++, lines += (size_t)n * p->to.item) {
     const int64_t j = (first + i) % t->columns;
@@ -176,7 +177,7 @@ static size_t block_bytes(const pass *p, const side *s, bool straight) {
 
 static luc_status run_pass(luc_context *ctx, pass *p, luc_fft_kind kind, luc_dtype dtype,
                            int64_t n) {
-  const int64_t count = choose_count(p, n), blocks = (p->total + count - 1) / count;
+  const int64_t count = choose_count(p, n), blocks = luc__cuts(p->total, count);
   p->kernels = luc__kernels(ctx);
   LUC_TRY(luc__fft_lines_take(ctx, kind, dtype, n, count, &p->lines));
   const bool apart = p->from.data != p->to.data;
@@ -186,8 +187,8 @@ static luc_status run_pass(luc_context *ctx, pass *p, luc_fft_kind kind, luc_dty
   p->to_bytes = block_bytes(p, &p->to, p->straight_to);
   const size_t factors = p->twist ? (size_t)(n / FACTORS + 1 + FACTORS) * p->to.item : 0;
   const size_t bytes = p->from_bytes + p->to_bytes + luc__fft_lines_scratch(&p->lines) + factors;
-  const int64_t grain = (PIECE + count * n - 1) / (count * n);
-  luc_status status = luc__slots_init(ctx, &p->slots, bytes, (blocks + grain - 1) / grain);
+  const int64_t grain = luc__cuts(PIECE, count * n);
+  luc_status status = luc__slots_init(ctx, &p->slots, bytes, luc__cuts(blocks, grain));
   if (status == LUC_OK) {
     luc__parallel_for(ctx, blocks, grain, run_blocks, p);
     luc__slots_free(ctx, &p->slots);

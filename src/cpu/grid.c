@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/grid_kernels.h"
 #include "cpu/kernels.h"
 
@@ -16,10 +17,10 @@ static luc_grid_job job_of(luc_context *ctx, const luc_grid *g) {
   const luc_kernels *kernels = luc__kernels(ctx);
   luc_grid_job j = {.g = g, .kernels = &kernels->grid[g->dtype], .taps = taps[g->mode]};
   j.size = (int64_t)luc__dtype_size(g->dtype);
-  j.turn = kernels->copy->transpose[g->dtype == LUC_FLOAT64 ? 3 : 2];
+  j.turn = kernels->copy->transpose[luc__log2(j.size)];
   j.cells = g->size[0] * g->size[1] * g->size[2];
   const int64_t whole = g->channels <= LUC_GRID_PIXEL ? LUC_GRID_PIXEL : VECTOR / j.size;
-  j.pitch = (g->channels + whole - 1) / whole * whole;
+  j.pitch = luc__whole(g->channels, whole);
   return j;
 }
 
@@ -50,7 +51,7 @@ typedef struct turning {
 } turning;
 
 static int64_t tiles_of(const luc_grid_job *j) {
-  return (j->cells + TILE - 1) / TILE;
+  return luc__cuts(j->cells, TILE);
 }
 
 /* Some cells of an image, the last of which the cell of zeros follows. */
@@ -111,7 +112,7 @@ luc_status luc__grid_sample(luc_context *ctx, const luc_grid *g, void *y) {
   j.rows = rows, j.y = y;
   luc__parallel_for(ctx, g->batch * luc__grid_blocks(g),
                     PIECE_WORK / (LUC_GRID_BLOCK * (g->channels + 8)) + 1, j.kernels->forward, &j);
-  if (rows) luc__free(ctx, rows, bytes);
+  luc__free(ctx, rows, bytes);
   return LUC_OK;
 }
 
@@ -145,7 +146,7 @@ luc_status luc__grid_sample_backward(luc_context *ctx, const luc_grid *g, const 
     luc__parallel_for(ctx, g->batch * luc__grid_blocks(g), 1, j.kernels->backward, &j);
   if (dx_rows) turn_all(ctx, &j, true, dx_rows, dx);
 done:
-  if (rows) luc__free(ctx, rows, bytes);
-  if (dx_rows) luc__free(ctx, dx_rows, bytes);
+  luc__free(ctx, rows, bytes);
+  luc__free(ctx, dx_rows, bytes);
   return status;
 }

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/index_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
@@ -606,7 +607,7 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
   bool few = w.outer_count < MANY && w.row >= 2 * BLOCK;
   w.blocks = !few ? 1 : w.row < most * BLOCK ? w.row / BLOCK : most;
   w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job->n) + 1;
-  w.move = luc__kernels(ctx)->copy->move[__builtin_ctzll((uint64_t)w.width)];
+  w.move = luc__kernels(ctx)->copy->move[luc__log2(w.width)];
   w.one = table_of(job->op, job->dtype, w.width);
   w.on_run = kernel_of(ctx, job->op, job->dtype);
   if (each == 1 && run_parts(ctx, &w)) return !atomic_load_explicit(&w.bad, memory_order_relaxed);

@@ -2,6 +2,7 @@
  * itself. The inner loops have no branch that depends on the mask. */
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/index.h"
 #include "cpu/index_kernels.h"
 #include "cpu/kernels.h"
@@ -25,7 +26,7 @@ static void count_blocks(void *arg, int64_t begin, int64_t end) {
 }
 
 static int64_t num_blocks(const luc_mask *m) {
-  return (m->n + BLOCK - 1) / BLOCK;
+  return luc__cuts(m->n, BLOCK);
 }
 
 luc_status luc__mask_begin(luc_context *ctx, const bool *bits, int64_t n, luc_mask *mask) {
@@ -177,8 +178,7 @@ static void fill_range(void *arg, int64_t begin, int64_t end) {
 
 void luc__mask_fill(luc_context *ctx, char *data, const bool *bits, int64_t n, const void *value,
                     size_t width) {
-  int log = 0;
-  while (width >> log != 1) log++;
-  fill_job j = {luc__kernels(ctx)->index->fill[log], data, bits, value, (int64_t)width};
+  const int64_t size = (int64_t)width;
+  fill_job j = {luc__kernels(ctx)->index->fill[luc__log2(size)], data, bits, value, size};
   luc__parallel_for(ctx, n, GRAIN_BLOCKS * BLOCK, fill_range, &j);
 }

@@ -36,7 +36,7 @@ luc_status luc__lapack_open(luc_context *ctx, const luc_matrices *s, int64_t k, 
   l->f32 = luc__dtype_to_real(s->dtype) == LUC_FLOAT32;
   l->letter = luc__dtype_is_complex(s->dtype) ? (l->f32 ? 'c' : 'z') : (l->f32 ? 's' : 'd');
   l->item = luc__dtype_size(s->dtype);
-  l->turn = luc__kernels(ctx)->copy->transpose[l->item == 4 ? 2 : l->item == 8 ? 3 : 4];
+  l->turn = luc__kernels(ctx)->copy->transpose[luc__log2((int64_t)l->item)];
   return open_library(ctx, l);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 
@@ -35,10 +36,8 @@ static void describe(luc_context *ctx, const luc_pad *p, pad_job *j) {
   static const int64_t steps[] = {0, -1, 0, 1}; /* ORDER PAD MODE */
   const int last = p->ndim - 1;
   const int64_t n = p->in[last], width = p->out[last], before = p->before[last];
-  int log = 0;
   *j = (pad_job){.p = p, .size = (int64_t)luc__dtype_size(p->dtype), .rows = 1};
-  while (j->size >> log != 1) log++;
-  j->move = luc__kernels(ctx)->copy->move[log];
+  j->move = luc__kernels(ctx)->copy->move[luc__log2(j->size)];
   for (int d = 0; d < last; d++) j->rows *= p->out[d];
   j->first = before < 0 ? -before : 0;
   j->left = before < 0 ? 0 : before < width ? before : width;

@@ -183,7 +183,7 @@ luc_status luc__taps_turn(luc_context *ctx, luc_dtype dtype, luc_taps *taps) {
 }
 
 void luc__taps_free(luc_context *ctx, luc_taps *taps) {
-  if (taps->block) luc__free(ctx, taps->block, taps->bytes);
+  luc__free(ctx, taps->block, taps->bytes);
   taps->block = NULL;
 }
 
@@ -203,6 +203,6 @@ luc_status luc__resample(luc_context *ctx, luc_dtype dtype, const luc_taps *taps
   const int64_t work = taps->out * taps->most * inner + 1;
   luc__parallel_for(ctx, outer, PIECE_WORK / work + 1,
                     inner == 1 ? kernels->elements : kernels->rows, &j);
-  if (plan) luc__free(ctx, plan, bytes);
+  luc__free(ctx, plan, bytes);
   return LUC_OK;
 }

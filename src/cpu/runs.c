@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "cpu/cuts.h"
 #include "cpu/half.h"
 #include "cpu/kernels.h"
 
 enum { BLOCK = 1 << 14, STRIP = 512 };
 
 static int64_t num_blocks(int64_t n) {
-  return (n + BLOCK - 1) / BLOCK;
+  return luc__cuts(n, BLOCK);
 }
 
 /* begins[i] = does a run begin at x[i], which has one before it? */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/pool.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/scan_kernels.h"
 
@@ -122,7 +123,7 @@ static void scan_columns(void *arg, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     int64_t column = i % job->blocks * LUC_SCAN_LINES, step, rest = s->inner - column;
     int64_t first = line_start(s, i / job->blocks * s->inner + column, &step);
-    luc_scan_strip strip = {rest < LUC_SCAN_LINES ? rest : LUC_SCAN_LINES, s->n, step};
+    luc_scan_strip strip = {luc__min64(rest, LUC_SCAN_LINES), s->n, step};
     job->kernel->lines(&strip, job->x + first * job->size, job->y + first * job->size,
                        job->at ? job->at + first : NULL, &state);
   }
@@ -156,8 +157,8 @@ void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int6
   if (s->inner == 1) {
     share_out(ctx, &job, scan_rows);
   } else {
-    job.blocks = (s->inner + LUC_SCAN_LINES - 1) / LUC_SCAN_LINES;
-    int64_t side = s->inner < LUC_SCAN_LINES ? s->inner : LUC_SCAN_LINES;
+    job.blocks = luc__cuts(s->inner, LUC_SCAN_LINES);
+    int64_t side = luc__min64(s->inner, LUC_SCAN_LINES);
     luc__parallel_for(ctx, s->outer * job.blocks, GRAIN / (s->n * side) + 1, scan_columns, &job);
   }
 }

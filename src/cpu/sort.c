@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/histogram.h"
 #include "cpu/kernels.h"
 #include "cpu/sort_kernels.h"
@@ -70,9 +71,8 @@ typedef struct sort_lines {
   const luc_sort_job *job;
   const luc_sort_kernels *kernels;
   luc_transpose_fn transpose;
-  char *
-      scratch; /* `room` for each piece: 2 n pairs, then `together` lines, `pitch` elements apart */
-  size_t room;
+  char *scratch;
+  size_t room; /* of each piece: 2 n pairs, then `together` lines, `pitch` elements apart */
   int64_t lines, pieces, kept, together, pitch;
 } sort_lines;
 
@@ -272,8 +272,7 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
   if (s.pieces > s.lines) s.pieces = s.lines;
   if (job->inner > 1 && s.lines >= 2 * s.pieces) s.together = LINE / size;
   while (s.together > job->inner) s.together /= 2;
-  for (int log = 0; log < 4; log++)
-    if (size == 1 << log) s.transpose = luc__kernels(ctx)->copy->transpose[log];
+  s.transpose = luc__kernels(ctx)->copy->transpose[luc__log2(size)];
   s.pitch = ((job->n * size / LINE + 1) | 1) * LINE / size; /* in other sets of the cache */
   s.room = luc__mul_size((size_t)job->n, 2 * sizeof(pair));
   if (s.together > 1) s.room += luc__mul_size((size_t)s.pitch, (size_t)(s.together * size));

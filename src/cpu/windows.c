@@ -26,7 +26,7 @@ static luc_status new_tables(luc_context *ctx, luc_windows *w) {
 }
 
 void luc__windows_free(luc_context *ctx, luc_windows *w) {
-  if (w->table) luc__free(ctx, w->table, w->bytes + !w->bytes);
+  luc__free(ctx, w->table, w->bytes + !w->bytes);
   w->table = NULL;
 }
 

@@ -2,6 +2,7 @@
  * `join`, which carries them; everything that splits records split_sizes or unbind. */
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "ops/geometry.h"
 
@@ -138,12 +139,11 @@ static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, i
                        const int64_t *starts) {
   enum { GRAIN = 1 << 18, SHORT = 128 };
   int64_t width = (int64_t)luc__dtype_size((luc_dtype)r->dtype);
-  int log = 0;
   for (int i = 0; i < list->n; i++) {
     const luc_tensor *t = list->as.tensors[i];
     if (t->numel && (t->dtype != r->dtype || !luc__is_contiguous(t))) return false;
   }
-  while (width >> log != 1) log++;
+  const int log = luc__log2(width);
   join_job j = {.parts = list->as.tensors,
                 .starts = starts,
                 .to = r->data,
