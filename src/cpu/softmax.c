@@ -4,8 +4,8 @@
 #include "cpu/kernels.h"
 #include "cpu/softmax_kernels.h"
 
-/* Elements of a piece: some microseconds of exponentials. A piece's first and last rows are alone
- * in their stages, so many rows make no more than so many pieces. Columns are cut in blocks. */
+/* Elements of a piece: some microseconds of exponentials. A piece reads its first row once more
+ * than the others, so many rows make no more than so many pieces. Columns are cut in blocks. */
 enum { PIECE_SIZE = 1 << 14, MOST_PIECES = 32, COLUMN_BLOCK = LUC_SOFTMAX_COLUMNS };
 
 typedef struct job {
