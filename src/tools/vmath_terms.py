@@ -338,6 +338,10 @@ def main():
         powers = [mpf(2) ** (mpf(k) / 16) for k in range(16)]
         table("powers", [rounded(p, real) for p in powers], real)
         table("powers_lost", [rounded(p / mpf(rounded(p, real)) - 1, real) for p in powers], real)
+    print("/* normal(-t) by powers of t - 3 k / 8, highest first: for k = 0..14, then 0. */")
+    pieces = [interpolate(lambda r, k=k: erfc((r + mpf(3 * k) / 8) / sqrt(mpf(2))) / 2,
+                          mpf(-3) / 16, mpf(3) / 16, 6) for k in range(15)] + [[mpf(0)] * 6]
+    table("normal_pieces", [rounded(c, "float") for term in zip(*pieces) for c in term], "float")
     print("/* clang-format on */\n\n#endif")
 
 
