@@ -17,8 +17,8 @@
 
 enum {
   CHUNK = 1024,
-  LONG = 8 << 10, /* a run that is folded as it lies */
-  BLOCK = 1024,   /* neighbouring outputs folded together: rows are read in long stretches */
+  LONG = 32 << 10, /* a run that is folded as it lies */
+  BLOCK = 1024,    /* neighbouring outputs folded together: rows are read in long stretches */
   GRAIN = 1 << 15,
   PARALLEL_FROM = 3 << 15,
   SHARES = 8,
@@ -73,11 +73,14 @@ static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t 
     int64_t n = stretch(nest, &c, begin, end);
     n = n < job->longest ? n : job->longest;
     const char *in = c.ptr[0] + away;
+    begin += n;
+    if (begin < end) {
+      luc__nest_advance(nest, &c, n);
+      __builtin_prefetch(c.ptr[0] + away);
+    }
     if (!job->direct) job->load(chunk, in, nest->strides[0][0], n);
     job->kernel->run(a, b, job->direct ? in : chunk, n, first);
     first += n;
-    begin += n;
-    if (begin < end) luc__nest_advance(nest, &c, n);
   }
 }
 
@@ -300,17 +303,26 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
   job->longest = job->direct && job->what->op != LUC_RD_var ? LONG : CHUNK;
 }
 
+/* Long runs of bfloat16 are added as they lie; short sums stay exact. */
+static bool sums_halves(const rd_job *job, luc_dtype dtype) {
+  return dtype == LUC_BFLOAT16 && job->compute == LUC_COMPUTE_F32 && job->what->op == LUC_RD_sum &&
+         job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
+         job->reduced.sizes[0] >= CHUNK;
+}
+
 static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) {
   const luc_kernels *kernels = luc__kernels(ctx);
   luc_dtype dtype = (luc_dtype)what->in->dtype;
   job->what = what;
   job->compute = luc__compute(what->dtype);
-  job->kernel = &kernels->reduce[what->op][job->compute];
   job->kernels = kernels;
   job->copy = kernels->copy;
   job->load = job->copy->load[job->compute][dtype];
   split(job);
   choose_way(job, dtype);
+  const bool halves = sums_halves(job, dtype);
+  if (halves) job->direct = true, job->longest = LONG;
+  job->kernel = &kernels->reduce[halves ? LUC_RD_sum_bf16 : what->op][job->compute];
 }
 
 luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {

@@ -11,10 +11,12 @@ typedef enum luc_rd {
 #define LUC_RD(id)  LUC_RD_##id,
 #define LUC_RD_ALL  LUC_RD
 #define LUC_RD_REAL LUC_RD
+#define LUC_RD_RUNS LUC_RD
 #include "cpu/reduce.def"
 #undef LUC_RD
 #undef LUC_RD_ALL
 #undef LUC_RD_REAL
+#undef LUC_RD_RUNS
   LUC_NUM_RDS
 } luc_rd;
 

@@ -5,21 +5,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/half.h"
 #include "cpu/isa.h"
 
 #define S     double
 #define S_MIN (-INFINITY)
 #define S_MAX INFINITY
 
+/* A vector from the i-th element on, of which `left` are there. */
+#define LOAD const void *p, int64_t i, int64_t left
+
 /* ---- float ---- */
 
 #include "cpu/real_f32.inc"
-
-/* Asks for memory that lies a little after these bytes. */
-LUC_INLINE void ask_ahead(const void *p, size_t bytes) {
-  enum { AHEAD = 1024, LINE = 64 };
-  for (size_t i = 0; i < bytes; i += LINE) __builtin_prefetch((const char *)p + AHEAD + i);
-}
 
 LUC_INLINE double sum_lanes(luc_vf64 x) {
   for (size_t n = sizeof x / sizeof(double); n > 1; n /= 2)
@@ -27,12 +25,29 @@ LUC_INLINE double sum_lanes(luc_vf64 x) {
   return x[0];
 }
 
-/* The first or the second half of x. */
+/* The first or the second half of x, or of a vector's worth of memory. */
 LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
   return luc__widened(luc__half(x, half));
 }
+LUC_INLINE luc_vf64 widened_at_f32(const float *p, int half) {
+  luc_half_f32 x;
+  memcpy(&x, p + half * (int)(sizeof x / sizeof *p), sizeof x);
+  return luc__widened(x);
+}
 
 #include "cpu/reduce_real.inc"
+
+/* Sums of two neighbours in bfloat16, which is the upper half of a float. */
+LUC_INLINE luc_vf32 pairs_bf16(LOAD) {
+  luc_vu32 x = {0};
+  memcpy(&x, (const uint32_t *)p + i, left >= LANES ? sizeof x : (size_t)left * sizeof(uint32_t));
+  return (luc_vf32)(x << 16) + (luc_vf32)(x & 0xffff0000);
+}
+static void sum_bf16_run_f32(void *a, void *b, const void *in, int64_t n, int64_t first) {
+  (void)b, (void)first;
+  const double last = n % 2 ? (double)bfloat16_to_float(((const uint16_t *)in)[n - 1]) : 0;
+  *(double *)a += total_of_f32(in, n / 2, sizeof(uint32_t), pairs_bf16, itself_f32) + last;
+}
 
 #include "cpu/real_end.inc"
 
@@ -43,6 +58,10 @@ LUC_INLINE luc_vf64 widened_f32(luc_vf32 x, int half) {
 LUC_INLINE luc_vf64 widened_f64(luc_vf64 x, int half) {
   (void)half;
   return x;
+}
+LUC_INLINE luc_vf64 widened_at_f64(const double *p, int half) {
+  (void)half;
+  return vload(p);
 }
 
 #include "cpu/reduce_real.inc"
@@ -116,6 +135,7 @@ static void min_rows_i64(void *restrict a, void *restrict b, const void *restric
   { id##_init_##type, id##_run_##type, id##_rows_##type, id##_merge_##type }
 #define LUC_RD_ALL(id)  {ROW(id, f32), ROW(id, f64), ROW(id, i64)},
 #define LUC_RD_REAL(id) {ROW(id, f32), ROW(id, f64), {NULL, NULL, NULL, NULL}},
+#define LUC_RD_RUNS(id) {{sum_init_f32, id##_run_f32, NULL, sum_merge_f32}},
 
 const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_COMPUTES] = {
 #include "cpu/reduce.def"

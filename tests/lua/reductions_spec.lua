@@ -187,6 +187,15 @@ describe("statistics", function()
     assert.same({false, true, true, false}, lucerna.cdist(x, x, 0)[3]:isnan():tolist())
   end)
 
+  it("long runs of bfloat16 are added as they lie", function()
+    lucerna.manual_seed(5)
+    for _, n in ipairs {1024, 1039, 70001} do
+      local x = lucerna.rand(2, n):to(lucerna.bfloat16)
+      parity.close(x:sum(-1), x:float():sum(-1):to(lucerna.bfloat16))
+      parity.close(x:mean(), x:float():mean():to(lucerna.bfloat16))
+    end
+  end)
+
   it("histograms of weights sum to them", function()
     lucerna.manual_seed(3)
     local x, w = lucerna.randn(1000), lucerna.rand(1000)
