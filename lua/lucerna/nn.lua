@@ -82,10 +82,10 @@ local KINDS = {
 --- isinstance(value, class): is value a module of the class, or of one of a list of classes? The
 -- class may be nn.Parameter or nn.Buffer.
 function nn.isinstance(value, class)
-  if KINDS[class] then return KINDS[class](value) end
-  if type(class) ~= "table" or getmetatable(class) ~= nil then
-    return core.isinstance(value, class)
-  end
+  local kind = KINDS[class]
+  if kind then return kind(value) end
+  local is = core.isinstance(value, class)
+  if is ~= nil then return is end
   for _, one in ipairs(class) do
     if nn.isinstance(value, one) then return true end
   end

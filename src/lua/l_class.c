@@ -354,11 +354,12 @@ static int instance_new(lua_State *L) {
   return 1;
 }
 
-/* core.nn.isinstance(value, class) */
+/* core.nn.isinstance(value, class): nil where class is a list. */
 static int isinstance(lua_State *L) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
   luc_l_class *c = luc_l_toclass(L, 2);
   char given[LUC_L_GIVEN];
+  if (!c && lua_type(L, 2) == LUA_TTABLE && !lua_getmetatable(L, 2)) return 0;
   if (!c)
     return luc_l_error(L, "nn.isinstance: class must be a class of modules (got %s)",
                        luc_l_given(L, 2, given));
