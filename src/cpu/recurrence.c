@@ -58,21 +58,20 @@ static bool pays_to_pack(const job *j) {
 
 /* Column i of B, packed. */
 static char *packed_at(const job *j, const factor *b, int64_t i) {
-  const int64_t before = i / b->group * luc__cuts(b->group, WIDTH) * WIDTH + i % b->group;
+  const int64_t before = i / b->group * luc__whole(b->group, WIDTH) + i % b->group;
   return at(j, b->data, before, b->k);
 }
 
 static int64_t block_at(const factor *b, int64_t i, int64_t end) {
-  const int64_t group_end = (i / b->group + 1) * b->group, last = end < group_end ? end : group_end;
-  return last - i < WIDTH ? last - i : WIDTH;
+  const int64_t group_end = (i / b->group + 1) * b->group;
+  return luc__min64(luc__min64(end, group_end) - i, WIDTH);
 }
 
 static luc_status make_factor(luc_context *ctx, const job *j, factor *b, const void *w, bool turned,
                               int64_t k, int64_t n, int64_t group) {
   *b = (factor){.w = w, .turned = turned, .k = k, .n = n, .group = group};
   if (!w || !pays_to_pack(j)) return LUC_OK;
-  b->bytes =
-      luc__mul_size((size_t)(n / group * luc__cuts(group, WIDTH) * WIDTH * k), (size_t)j->size);
+  b->bytes = luc__mul_size((size_t)(n / group * luc__whole(group, WIDTH) * k), (size_t)j->size);
   b->data = luc__alloc(ctx, b->bytes);
   if (!b->data) return LUC_ERR_MEMORY;
   for (int64_t i = 0, columns; i < n; i += columns) {
@@ -117,8 +116,7 @@ static int64_t rows_of(const luc_recurrence *r, int64_t step) {
 
 /* How many rows of a range take part in a step: the first ones. */
 static int64_t taking_part(const range *p, int64_t step) {
-  int64_t n = rows_of(p->j->r, step);
-  return (n < p->end ? n : p->end) - p->begin;
+  return luc__min64(rows_of(p->j->r, step), p->end) - p->begin;
 }
 
 /* The rows of [rows, width] that a range has in a step. */
@@ -184,21 +182,14 @@ static void begin_states(const range *p, const void *from, void *to, int64_t wid
     memset(rows, 0, bytes);
 }
 
-static void forward_ranges(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  const luc_recurrence *r = j->r;
-  char *scratch = luc__slots_take(&j->slots);
-  for (int64_t i = begin; i < end; i++) {
-    range p = {j, i * j->range, (i + 1) * j->range, 0, r->hidden, scratch};
-    if (p.end > r->batch) p.end = r->batch;
-    begin_states(&p, r->h, r->h_n, r->output);
-    begin_states(&p, r->c, r->c_n, r->hidden);
-    for (int64_t s = 0; s < r->steps; s++) {
-      int64_t step = step_at(r, s), n = taking_part(&p, step);
-      if (n > 0) step_forward(&p, step, n);
-    }
+static void forward_range(const range *p) {
+  const luc_recurrence *r = p->j->r;
+  begin_states(p, r->h, r->h_n, r->output);
+  begin_states(p, r->c, r->c_n, r->hidden);
+  for (int64_t i = 0; i < r->steps; i++) {
+    int64_t step = step_at(r, i), n = taking_part(p, step);
+    if (n > 0) step_forward(p, step, n);
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* ---- forward, step by step ---- */
@@ -216,9 +207,8 @@ static void run_pieces(void *arg, int64_t begin, int64_t end) {
   const step_job *s = arg;
   range p = s->rows;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t left = p.j->r->hidden - i * WIDTH;
     p.unit = i * WIDTH;
-    p.units = left < WIDTH ? left : WIDTH;
+    p.units = luc__min64(p.j->r->hidden - p.unit, WIDTH);
     s->run(s, &p);
   }
 }
@@ -341,22 +331,16 @@ static void step_backward(const range *p, const carried *s, int64_t step, int64_
           r->output, NULL);
 }
 
-static void backward_ranges(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  const luc_recurrence *r = j->r;
-  char *scratch = luc__slots_take(&j->slots);
-  for (int64_t i = begin; i < end; i++) {
-    range p = {j, i * j->range, (i + 1) * j->range, 0, r->hidden, scratch};
-    if (p.end > r->batch) p.end = r->batch;
-    carried s = cut_scratch(&p);
-    begin_states(&p, j->g->dh_n, j->g->dh, r->output);
-    begin_states(&p, j->g->dc_n, j->g->dc, r->hidden);
-    for (int64_t k = r->steps - 1; k >= 0; k--) {
-      int64_t step = step_at(r, k), n = taking_part(&p, step);
-      if (n > 0) step_backward(&p, &s, step, n);
-    }
+static void backward_range(const range *p) {
+  const luc_recurrence *r = p->j->r;
+  const luc_recurrence_grads *g = p->j->g;
+  const carried s = cut_scratch(p);
+  begin_states(p, g->dh_n, g->dh, r->output);
+  begin_states(p, g->dc_n, g->dc, r->hidden);
+  for (int64_t i = r->steps - 1; i >= 0; i--) {
+    int64_t step = step_at(r, i), n = taking_part(p, step);
+    if (n > 0) step_backward(p, &s, step, n);
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* ---- backward, step by step ---- */
@@ -397,7 +381,24 @@ static void backward_steps(luc_context *ctx, const job *j, char *scratch) {
   }
 }
 
-/* ---- both ---- */
+/* ---- both: backward where gradients are given ---- */
+
+static void run_ranges(void *arg, int64_t begin, int64_t end) {
+  job *j = arg;
+  char *scratch = luc__slots_take(&j->slots);
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t last = luc__min64((i + 1) * j->range, j->r->batch);
+    const range p = {j, i * j->range, last, 0, j->r->hidden, scratch};
+    (j->g ? backward_range : forward_range)(&p);
+  }
+  luc__slots_put(&j->slots, scratch);
+}
+
+static void run_steps(luc_context *ctx, job *j) {
+  char *scratch = luc__slots_take(&j->slots);
+  (j->g ? backward_steps : forward_steps)(ctx, j, scratch);
+  luc__slots_put(&j->slots, scratch);
+}
 
 /* Rows of a range: eight fill a tile of the product, fewer if else there were no two ranges. */
 static int64_t choose_range(const job *j) {
@@ -406,7 +407,7 @@ static int64_t choose_range(const job *j) {
           row_work = r->steps * j->gates * r->output;
   while (rows < r->batch && rows * row_work < RANGE_WORK) rows *= 2;
   while (luc__cuts(r->batch, rows) > 32) rows *= 2;
-  return rows < r->batch ? rows : r->batch;
+  return luc__min64(rows, r->batch);
 }
 
 /* Few rows of many units; a projection would need all of them twice. */
@@ -415,10 +416,10 @@ static bool goes_by_units(const job *j) {
   return r->batch < 16 && !r->w_hr && r->hidden >= 2 * WIDTH && j->gates * r->output >= STEP_WORK;
 }
 
-static luc_status make_factors(luc_context *ctx, job *j, bool backward) {
+static luc_status make_factors(luc_context *ctx, job *j) {
   const luc_recurrence *r = j->r;
   const int64_t group = j->by_units ? r->hidden : j->gates;
-  if (backward) {
+  if (j->g) {
     LUC_TRY(make_factor(ctx, j, &j->share, r->w_hh, false, j->gates, r->output, r->output));
     return make_factor(ctx, j, &j->projection, r->w_hr, false, r->output, r->hidden, r->hidden);
   }
@@ -426,15 +427,10 @@ static luc_status make_factors(luc_context *ctx, job *j, bool backward) {
   return make_factor(ctx, j, &j->projection, r->w_hr, true, r->hidden, r->output, r->output);
 }
 
-static void run_steps(luc_context *ctx, job *j, bool backward) {
-  char *scratch = luc__slots_take(&j->slots);
-  (backward ? backward_steps : forward_steps)(ctx, j, scratch);
-  luc__slots_put(&j->slots, scratch);
-}
-
-static luc_status run(luc_context *ctx, job *j, bool backward) {
+static luc_status run(luc_context *ctx, job *j) {
   const luc_recurrence *r = j->r;
   luc_status status = LUC_OK;
+  if (r->batch == 0) return status;
   j->kernels = &luc__kernels(ctx)->recurrence[r->dtype];
   j->gemm = &luc__kernels(ctx)->gemm[r->dtype];
   j->size = r->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
@@ -442,15 +438,15 @@ static luc_status run(luc_context *ctx, job *j, bool backward) {
   j->work = luc__cell_work(r->cell) * r->hidden;
   j->by_units = goes_by_units(j);
   j->range = j->by_units ? r->batch : choose_range(j);
-  LUC_GO(make_factors(ctx, j, backward));
-  const int64_t scratch = backward ? 2 * r->hidden : share_pitch(j) + r->hidden;
+  LUC_GO(make_factors(ctx, j));
+  const int64_t scratch = j->g ? 2 * r->hidden : share_pitch(j) + r->hidden;
   const int64_t ranges = luc__cuts(r->batch, j->range);
   size_t bytes = luc__mul_size((size_t)(j->range * scratch), (size_t)j->size);
   LUC_GO(luc__slots_init(ctx, &j->slots, bytes, ranges));
   if (j->by_units)
-    run_steps(ctx, j, backward);
+    run_steps(ctx, j);
   else
-    luc__parallel_for(ctx, ranges, 1, backward ? backward_ranges : forward_ranges, j);
+    luc__parallel_for(ctx, ranges, 1, run_ranges, j);
   luc__slots_free(ctx, &j->slots);
 done:
   luc__free(ctx, j->share.data, j->share.bytes);
@@ -460,11 +456,11 @@ done:
 
 luc_status luc__recurrence(luc_context *ctx, const luc_recurrence *r) {
   job j = {.r = r};
-  return r->batch > 0 ? run(ctx, &j, false) : LUC_OK;
+  return run(ctx, &j);
 }
 
 luc_status luc__recurrence_backward(luc_context *ctx, const luc_recurrence *r,
                                     const luc_recurrence_grads *g) {
   job j = {.r = r, .g = g};
-  return r->batch > 0 ? run(ctx, &j, true) : LUC_OK;
+  return run(ctx, &j);
 }
