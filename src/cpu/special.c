@@ -1,5 +1,5 @@
-/* Special functions in double. erfinv is a rational start
- * (Giles' and PyTorch's coefficients) with three steps of Newton's method. */
+/* Special functions in double. erfinv is a rational start (Giles' and PyTorch's coefficients) with
+ * three steps of Newton's method. */
 #include "cpu/special.h"
 
 #include <float.h>
