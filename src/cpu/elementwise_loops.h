@@ -33,48 +33,55 @@ typedef luc_ew_params PARAMS;
   const T *a = in[0], *b = in[1], *c = in[2];                                                      \
   const T a0 = once & 1 ? *a : (T)0, b0 = once & 2 ? *b : (T)0, c0 = once & 4 ? *c : (T)0;         \
   (void)a0, (void)b0, (void)c0, (void)b, (void)c, (void)p;
-/* LOOP: for what takes longer than memory does. */
-#define LOOP(name, R, inputs, call)                                                                \
+/* Registers of 32 bytes: what memory takes longer for goes up to a fifth faster on Zen 4. */
+#if defined(__AVX512F__)
+#define NARROW __attribute__((target("prefer-vector-width=256")))
+#else
+#define NARROW
+#endif
+#define LUC_EW_EACH(name, R, inputs, call)                                                         \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       R * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
     LUC_EW_OPERANDS                                                                                \
     EACH(n) o[k] = call;                                                                           \
-  }                                                                                                \
-  LUC_EW_ENTRY(name, inputs)
-/* PAIRS, for what does not: two registers of 64 bytes are read before one is written. Read and
- * written in turns, what is not in the second-level cache can take a quarter longer; narrower
- * registers gain nothing. */
+  }
+/* LOOP: for what takes longer than memory does; QUICK: for what does not. */
+#define LOOP(name, R, inputs, call) LUC_EW_EACH(name, R, inputs, call) LUC_EW_ENTRY(name, inputs)
+#define QUICK(name, R, inputs, call)                                                               \
+  LUC_EW_EACH(name, R, inputs, call) NARROW LUC_EW_ENTRY(name, inputs)
+/* PAIRS, where results are as wide: two lines are read before one is written. Read and written in
+ * turns, what is not in the second-level cache can take a quarter longer. */
 enum { PAIRED = LUC_VECTOR_BYTES == 64 };
 #define PAIRS(name, inputs, call)                                                                  \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       T * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
     LUC_EW_OPERANDS                                                                                \
-    typedef T registers                                                                            \
-        __attribute__((vector_size(LUC_VECTOR_BYTES), aligned(sizeof(T)), may_alias));             \
-    enum { PAIR = 2 * LUC_VECTOR_BYTES / sizeof(T) };                                              \
+    typedef T registers __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));           \
+    enum { PAIR = 128 / sizeof(T) };                                                               \
     for (; PAIRED && n >= PAIR; n -= PAIR) {                                                       \
       T pair[PAIR];                                                                                \
       for (int k = 0; k < PAIR; k++) pair[k] = call;                                               \
       const registers *done = (const registers *)pair;                                             \
-      ((registers *)o)[0] = done[0], ((registers *)o)[1] = done[1];                                \
+      for (int k = 0; k < 4; k++) ((registers *)o)[k] = done[k];                                   \
       o += PAIR;                                                                                   \
       if (!(once & 1)) a += PAIR;                                                                  \
       if (inputs > 1 && !(once & 2)) b += PAIR;                                                    \
+      if (inputs > 2 && !(once & 4)) c += PAIR;                                                    \
     }                                                                                              \
     EACH(n) o[k] = call;                                                                           \
   }                                                                                                \
-  LUC_EW_ENTRY(name, inputs)
+  NARROW LUC_EW_ENTRY(name, inputs)
 #define A             (once & 1 ? a0 : a[k])
 #define B             (once & 2 ? b0 : b[k])
 #define C             (once & 4 ? c0 : c[k])
 #define LOOP1(name)   PAIRS(name, 1, FN(name)(A))
 #define LOOP2(name)   PAIRS(name, 2, FN(name)(A, B))
-#define LOOP3(name)   LOOP(name, T, 3, FN(name)(A, B, C))
+#define LOOP3(name)   QUICK(name, T, 3, FN(name)(A, B, C))
 #define LOOP1P(name)  PAIRS(name, 1, FN(name)(A, p))
 #define LOOP2P(name)  PAIRS(name, 2, FN(name)(A, B, p))
-#define LOOP3P(name)  LOOP(name, T, 3, FN(name)(A, B, C, p))
-#define TRUTH1(name)  LOOP(name, uint8_t, 1, FN(name)(A))
-#define TRUTH2(name)  LOOP(name, uint8_t, 2, FN(name)(A, B))
+#define LOOP3P(name)  QUICK(name, T, 3, FN(name)(A, B, C, p))
+#define TRUTH1(name)  QUICK(name, uint8_t, 1, FN(name)(A))
+#define TRUTH2(name)  QUICK(name, uint8_t, 2, FN(name)(A, B))
 #define TRUTH2P(name) LOOP(name, uint8_t, 2, FN(name)(A, B, p))
 
 /* VLOOP, for what takes longer than memory does: one loop for all cases, of whole vectors, which
