@@ -203,6 +203,7 @@ int luc__elementwise_type(luc_dtype dtype) {
   case LUC_UINT8: return LUC_EW_U8;
   case LUC_BOOL: return LUC_EW_BOOL;
   case LUC_FLOAT16: return LUC_EW_F16;
+  case LUC_BFLOAT16: return LUC_EW_BF16;
   default: return -1;
   }
 }
@@ -211,7 +212,7 @@ int luc__elementwise_type(luc_dtype dtype) {
  * the number as a float. */
 static bool has_value(luc_dtype dtype, luc_scalar s) {
   int64_t stored = 0;
-  if (luc__dtype_is_float(dtype)) return dtype != LUC_FLOAT16;
+  if (luc__dtype_is_float(dtype)) return dtype != LUC_FLOAT16 && dtype != LUC_BFLOAT16;
   luc__store_scalar(&stored, dtype, s);
   luc_scalar back = luc__load_scalar((char *)&stored, dtype);
   return s.kind != LUC_SCALAR_FLOAT && luc__scalar_int(back) == luc__scalar_int(s);

@@ -38,6 +38,7 @@ enum {
   LUC_EW_U8,
   LUC_EW_BOOL,
   LUC_EW_F16,
+  LUC_EW_BF16,
   LUC_NUM_EW_TYPES
 };
 

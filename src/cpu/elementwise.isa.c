@@ -52,6 +52,22 @@
 #define F16(id) [LUC_EW_F16] = NULL
 #endif
 
+/* ---- bfloat16: computed as floats in registers, not in chunks of memory ---- */
+
+#define T     uint16_t
+#define FN(f) f##_bf16
+#define BY_FLOAT(name, op)                                                                         \
+  static inline T FN(name)(T a, T b) {                                                             \
+    return float_to_bfloat16(bfloat16_to_float(a) op bfloat16_to_float(b));                        \
+  }                                                                                                \
+  LOOP2(name)
+BY_FLOAT(add, +)
+BY_FLOAT(sub, -)
+BY_FLOAT(mul, *)
+BY_FLOAT(div, /)
+#undef T
+#undef FN
+
 /* ---- integers ---- */
 
 #define T     int64_t
@@ -97,12 +113,12 @@
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
 #define LUC_EW_FIELD(id, inputs, truth)                                                            \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
-    id##_loop_u8, F16(id)},                                                                        \
+    id##_loop_u8, F16(id), [LUC_EW_BF16] = id##_loop_bf16},                                        \
    inputs,                                                                                         \
    truth,                                                                                          \
    false},
 #define LUC_EW_QUOTIENT(id, inputs, truth)                                                         \
-  {{id##_loop_f32, id##_loop_f64, F16(id)}, inputs, truth, false},
+  {{id##_loop_f32, id##_loop_f64, F16(id), [LUC_EW_BF16] = id##_loop_bf16}, inputs, truth, false},
 #define LUC_EW_RING(id, inputs, truth)                                                             \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8,       \
     id##_loop_u8},                                                                                 \
