@@ -25,7 +25,7 @@ static double log_rest(double a, double x) {
 /* log a! less Stirling's formula for it, a >= 10. */
 static double stirling_rest(double a) {
   double z = 1 / (a * a);
-  double sum = 1.0 / 1188 - z * 691.0 / 360360;
+  double sum = 1.0 / 1188 - z * (691.0 / 360360 - z / 156);
   sum = 1.0 / 1260 - z * (1.0 / 1680 - z * sum);
   return (1.0 / 12 - z * (1.0 / 360 - z * sum)) / a;
 }

@@ -210,6 +210,64 @@ static long double xlog1py(long double x, long double y) {
   return isnan(y) ? NAN : x == 0 ? 0 : x * log1pl(y);
 }
 
+static long double softplus_with(long double beta, long double x) {
+  return x * beta > 20 ? x : log1pl(expl(x * beta)) / beta;
+}
+static long double softplus_half(long double x) {
+  return softplus_with(0.5L, x);
+}
+static long double softplus_three(long double x) {
+  return softplus_with(3, x);
+}
+static long double logaddexp(long double x, long double y) {
+  long double most = fmaxl(x, y);
+  if (isnan(x) || isnan(y)) return x + y;
+  return isinf(most) ? most : most + log1pl(expl(-fabsl(x - y)));
+}
+static long double logaddexp2(long double x, long double y) {
+  long double most = fmaxl(x, y);
+  if (isnan(x) || isnan(y)) return x + y;
+  return isinf(most) ? most : most + log1pl(exp2l(-fabsl(x - y))) / logl(2);
+}
+
+/* ---- incomplete gamma functions ---- */
+
+/* By log((1 + s) / (1 - s)). */
+static quad quad_log(quad x) {
+  int e = (int)ilogbl((long double)x / 0.7L);
+  quad m = x * ldexpl(1, -e), s = (m - 1) / (m + 1), w = s * s, sum = 0;
+  for (int k = 55; k > 0; k -= 2) sum = sum * w + (quad)1 / k;
+  return 2 * s * sum + e * ((quad)0.69314718055994529 + 2.3190468138462996e-17);
+}
+static long double quad_exp(quad x) {
+  long double high = (long double)x, low = (long double)(x - high);
+  return expl(high) * (1 + low);
+}
+/* x^a e^-x / Gamma(a + 1), by Stirling's formula far from 0. */
+static long double poisson(quad a, quad x) {
+  static const int over[] = {1, -1, 1, -1, 1, -691, 1};
+  static const int under[] = {12, 360, 1260, 1680, 1188, 360360, 156};
+  quad t = a + 1, steps = 1, sum = 0;
+  for (; t < 60; t += 1) steps *= t;
+  for (int i = 6; i >= 0; i--) sum = sum / (t * t) + (quad)over[i] / under[i];
+  sum = (t - (quad)0.5) * quad_log(t) - t + (quad)0.91893853320467278 + sum / t;
+  sum += -3.8782941580672414e-17 - quad_log(steps); /* log(Gamma(a + 1)) */
+  return quad_exp(a * quad_log(x) - x - sum);
+}
+/* P by its series, Q by Legendre's fraction where that converges fast, one minus the other. */
+static long double gamma_share(long double a, long double x, int upper) {
+  quad sum = 1, term = 1, z = 0;
+  if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return NAN;
+  if (a == 0 || x == 0 || isinf(a) || isinf(x)) return (a == 0 || isinf(x)) != upper;
+  if (x > a + sqrtl(a) + 1) {
+    for (int k = 400; k > 0; k--) z = k * (k - (quad)a) / (x + 2 * k + 1 - (quad)a - z);
+    long double q = (long double)(poisson(a, x) * a / (x + 1 - (quad)a - z));
+    return upper ? q : 1 - q;
+  }
+  for (int k = 1; term > 1e-36L * sum; k++) sum += term *= x / ((quad)a + k);
+  quad p = sum * poisson(a, x);
+  return (long double)(upper ? 1 - p : p);
+}
 /* ---- Airy's Ai ---- */
 
 /* By powers of x. */
