@@ -25,6 +25,15 @@ local KNOWN = {
 }
 
 describe("special functions", function()
+  it("igamma of a huge x does not depend on what lies beside it", function()
+    local x = lucerna.linspace(1, 8, 8, {dtype = lucerna.float64}):repeat_interleave(2)
+    x[{{1, -1, 2}}] = 1e300
+    for _, a in ipairs {0.5, 3.0, 9.5} do
+      assert.equal(8, lucerna.igamma(lucerna.full_like(x, a), x):eq(1):sum():item())
+      assert.equal(8, lucerna.igammac(lucerna.full_like(x, a), x):eq(0):sum():item())
+    end
+  end)
+
   it("logit has no slope outside of 0 and 1", function()
     local x = lucerna.tensor({-0.5, 0, 0.5, 1, 1.5}, {requires_grad = true})
     x:logit():sum():backward()
