@@ -197,13 +197,21 @@ static void choose_band(job *j) {
   }
 }
 
-/* Narrow images are gathered together: their pixels fill vectors, and weights are read once. */
+static int64_t strips_of(const luc_conv_plan *p, int64_t images) {
+  return luc__cuts(images * p->pixels, LUC_CONV_STRIP);
+}
+
+/* Narrow images are passed together, as many as strips have the fewest positions too many for:
+ * about eight pieces remain. */
 static int64_t choose_images(const job *j) {
   const luc_conv_plan *p = &j->plan;
   if (!p->by_filters || p->band[0] < p->out[1] || p->band[1] < p->out[2]) return 1;
-  const int64_t most = p->whole ? j->batch : BUFFER_SIZE / (p->channels * p->plane + 1);
-  const int64_t images = luc__min64(luc__min64(1024 / p->pixels, most), luc__cuts(j->batch, 8));
-  return luc__max64(images, 1);
+  const int64_t buffer = p->whole ? 0 : p->channels * p->plane;
+  int64_t most = luc__min64(luc__cuts(j->batch * j->groups, 8), j->batch), best = 1;
+  most = luc__min64(most, luc__min64(1024 / p->pixels, BUFFER_SIZE / (buffer + 1)));
+  for (int64_t n = 2; n <= most; n++)
+    if (strips_of(p, n) * best <= strips_of(p, best) * n) best = n;
+  return best;
 }
 
 /* Every chunk of filters makes the buffer again: an element of it is worth as many products as some
