@@ -316,8 +316,22 @@ static void wide_geometries(luc_context *ctx, luc_dtype dtype) {
   }
 }
 
+/* Padding far beyond the kernel: whole rows and columns of taps that meet zeros alone. */
+static void padded_geometries(luc_context *ctx, luc_dtype dtype) {
+  for (int i = 0; i < kt_rounds(8); i++) {
+    int64_t size = kt_int(1, 15), kernel = kt_int(1, 5), stride = kt_int(1, 3);
+    luc_conv c = square(dtype, kt_int(1, 2), kt_int(1, 20), kt_int(1, 20), size, kernel, stride,
+                        kt_int(kernel, 40));
+    check_conv(ctx, &c);
+  }
+}
+
 TEST("convolutions of wide kernels agree with naive loops") {
   kt_everywhere(wide_geometries);
+}
+
+TEST("convolutions of wide padding agree with naive loops") {
+  kt_everywhere(padded_geometries);
 }
 
 TEST("convolutions by minimal filtering agree with naive loops") {
