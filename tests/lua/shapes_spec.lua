@@ -298,6 +298,9 @@ describe("results have memory of their own", function()
       end
     end
     assert(tried > 2000, tried)
+    for _, equation in ipairs { "ab", "ab->ba", "aa->a" } do
+      assert.is_false(shares_memory(lucerna.einsum, { equation, { lucerna.ones(2, 2) } }, 2))
+    end
   end)
 
   it("also where there is nothing to move", function()
