@@ -310,17 +310,19 @@ static luc_tensor *twice_unsqueezed(luc_formula *f, luc_tensor *t) {
 }
 
 luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
-  luc_tensor *a = b->args[0].as.tensor, *d = b->results[0], *g = b->gout[0], *r;
+  luc_tensor *a = b->args[0].as.tensor, *d = b->results[0], *g = b->gout[0], *r, *info;
   if (!g) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  bool singular = false;
-  for (int64_t i = 0; i < d->numel; i++)
-    singular |= luc__number(d->dtype == LUC_FLOAT32, d->data, i) == 0;
+  luc_tensor *inverse = luc__f_call2(&f, LUC_OP_linalg_inv_ex, &info, LUC_ARGS(b->args[0]));
+  bool singular = false; /* either may be, by a rounding, without the other */
+  for (int64_t i = 0; i < d->numel && f.status == LUC_OK; i++)
+    singular |= luc__number(d->dtype == LUC_FLOAT32, d->data, i) == 0 ||
+                ((const int32_t *)info->data)[i] != 0;
   if (singular) {
     r = luc__f2(&f, LUC_OP_mul, cofactors(&f, a), twice_unsqueezed(&f, g));
   } else {
-    luc_tensor *inverse = luc__f_mt(&f, luc__f1(&f, LUC_OP_linalg_inv, a));
-    r = luc__f2(&f, LUC_OP_mul, inverse, twice_unsqueezed(&f, luc__f2(&f, LUC_OP_mul, g, d)));
+    luc_tensor *turned = luc__f_mt(&f, inverse);
+    r = luc__f2(&f, LUC_OP_mul, turned, twice_unsqueezed(&f, luc__f2(&f, LUC_OP_mul, g, d)));
   }
   return luc__f_end(&f, r, &b->gin[0]);
 }
