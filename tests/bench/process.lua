@@ -154,7 +154,7 @@ return {
   },
   {
     name = "in medians, in lucerna.scope, the collector left to itself",
-    unit = "x", measure = "printed",
+    unit = "x", bound = 5, measure = "printed",
     run = function(lucerna)
       local scope = lucerna.scope
       return with_mlp(lucerna, function(clock, call)
