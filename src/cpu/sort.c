@@ -306,6 +306,72 @@ int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *x, int64_t 
   return found;
 }
 
+/* Rows of keys, which are compared from the left. */
+typedef struct key_rows {
+  const luc_sort_kernels *kernels;
+  luc_dtype dtype;
+  const void *x;
+  int64_t width;
+  uint64_t *keys;
+} key_rows;
+
+static void row_keys(void *arg, int64_t begin, int64_t end) {
+  const key_rows *r = arg;
+  r->kernels->keys(r->x, r->dtype, begin, 1, end - begin, 0, r->keys + begin);
+}
+
+static int compare_rows(const key_rows *r, int64_t a, int64_t b) {
+  const uint64_t *x = r->keys + a * r->width, *y = r->keys + b * r->width;
+  int64_t i = 0;
+  while (i < r->width && x[i] == y[i]) i++;
+  return i == r->width ? 0 : x[i] < y[i] ? -1 : 1;
+}
+
+/* Equal to the other, which has the same keys, as NaN is not? */
+static bool has_nan(const key_rows *r, int64_t a) {
+  for (int64_t i = 0; i < r->width; i++)
+    if (is_nan(r->dtype, r->keys[a * r->width + i])) return true;
+  return false;
+}
+
+/* Merges neighbouring stretches of `at`, twice as long each time. */
+static void sort_rows(const key_rows *r, int64_t n, int64_t *at, int64_t *spare) {
+  for (int64_t length = 1; length < n; length *= 2) {
+    for (int64_t begin = 0; begin < n; begin += 2 * length) {
+      int64_t middle = begin + length < n ? begin + length : n;
+      int64_t end = middle + length < n ? middle + length : n, a = begin, b = middle;
+      for (int64_t k = begin; k < end; k++)
+        spare[k] =
+            b == end || (a < middle && compare_rows(r, at[a], at[b]) <= 0) ? at[a++] : at[b++];
+    }
+    memcpy(at, spare, (size_t)n * sizeof *at);
+  }
+}
+
+luc_status luc__distinct_rows(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                              int64_t width, bool sorted, int64_t *firsts, int64_t *inverse,
+                              int64_t *counts, int64_t *found) {
+  const size_t bytes = luc__mul_size(luc__mul_size((size_t)n, (size_t)width + 2), 8);
+  key_rows r = {luc__kernels(ctx)->sort, dtype, x, width, luc__alloc(ctx, bytes)};
+  if (!r.keys) return LUC_ERR_MEMORY;
+  int64_t *at = (int64_t *)(r.keys + n * width);
+  luc__parallel_for(ctx, n * width, GRAIN, row_keys, &r);
+  for (int64_t i = 0; i < n; i++) at[i] = i;
+  if (sorted) sort_rows(&r, n, at, at + n);
+  *found = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (i == 0 || compare_rows(&r, at[i], at[i - 1]) || has_nan(&r, at[i])) {
+      firsts[*found] = at[i];
+      if (counts) counts[*found] = 0;
+      ++*found;
+    }
+    if (counts) counts[*found - 1]++;
+    if (inverse) inverse[at[i]] = *found - 1;
+  }
+  luc__free(ctx, r.keys, bytes);
+  return LUC_OK;
+}
+
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,
                            int64_t *values, int64_t *inverse, int64_t *counts) {
   int64_t found = 0;

@@ -33,6 +33,11 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job);
  * (the last two may be NULL), and returns how many there are. */
 int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
                       const int64_t *order, int64_t *firsts, int64_t *inverse, int64_t *counts);
+/* The same of n rows of `width` elements, in order, or `sorted` false: as they stand, of runs of
+ * equal neighbours; *found: how many there are. */
+luc_status luc__distinct_rows(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                              int64_t width, bool sorted, int64_t *firsts, int64_t *inverse,
+                              int64_t *counts, int64_t *found);
 /* The same of integers near each other, by a table of the `range` numbers from low on. values, in
  * order, and counts have room for one more than there can be. */
 int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t range, int64_t *table,

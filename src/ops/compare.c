@@ -110,15 +110,25 @@ luc_status luc__run_equal(luc_context *ctx, luc_value *args, luc_value *out) {
   return all_of(ctx, same, out);
 }
 
+/* A tensor or a number as contiguous memory. */
+static luc_status operand_as(luc_context *ctx, const luc_value *v, luc_dtype dtype,
+                             luc_tensor **out) {
+  luc_tensor *t = luc_as_tensor(v);
+  return t ? luc__contiguous_as(ctx, t, dtype, out)
+           : luc__tensor_scalar(ctx, luc_as_scalar(v), dtype, out);
+}
+
 /* Is each element equal to any of the others? Asked of what both promote to. */
 luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
-  luc_tensor *t = args[0].as.tensor, *others = args[1].as.tensor, *x = NULL, *y = NULL, *found;
+  luc_tensor *x = NULL, *y = NULL, *found;
+  LUC_CHECK(ctx, luc_as_tensor(&args[0]) || luc_as_tensor(&args[1]), LUC_ERR_TYPE,
+            "isin: elements or test_elements must be a Tensor");
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   if (dtype != LUC_FLOAT64) dtype = luc__dtype_is_float(dtype) ? LUC_FLOAT32 : LUC_INT64;
-  LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
-  LUC_GO(luc__contiguous_as(ctx, others, dtype, &y));
-  LUC_GO(luc__out(ctx, "isin", out, LUC_BOOL, t->ndim, t->sizes, &found));
+  LUC_GO(operand_as(ctx, &args[0], dtype, &x));
+  LUC_GO(operand_as(ctx, &args[1], dtype, &y));
+  LUC_GO(luc__out(ctx, "isin", out, LUC_BOOL, x->ndim, x->sizes, &found));
   status = luc__membership(ctx, &(luc_membership){.dtype = dtype,
                                                   .x = x->data,
                                                   .others = y->data,

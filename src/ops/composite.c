@@ -64,16 +64,25 @@ luc_status luc__run_nanmean(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__f_result(&f, luc__f2(&f, LUC_OP_div, sum, count), out);
 }
 
-/* n-th differences along a dimension. */
+/* n-th differences along a dimension, of what `prepend` and `append` lengthen. */
 luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *t = args[0].as.tensor;
-  int d;
+  luc_tensor *t = args[0].as.tensor, *list[3];
+  int d, parts = 0;
   LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "diff: input must have at least 1 dimension");
   LUC_CHECK(ctx, args[1].as.i >= 0, LUC_ERR_VALUE, "diff: n must not be negative (got %lld)",
             (long long)args[1].as.i);
   LUC_TRY(luc__dim_wrap(ctx, "diff", args[2].as.i, t->ndim, &d));
   luc_value dim = luc_v_int(d), zero = luc_v_int(0), one = luc_v_int(1);
+  for (int i = 0; i < 3; i++) {
+    luc_tensor *part = luc_as_tensor(&args[i == 1 ? 0 : i == 0 ? 3 : 4]);
+    if (!part) continue;
+    LUC_CHECK(ctx, part->ndim == t->ndim, LUC_ERR_SHAPE,
+              "diff: expects prepend or append to be the same dimension as input");
+    list[parts++] = part;
+  }
+  if (parts > 1 && args[1].as.i > 0)
+    t = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(list, parts), dim));
   for (int64_t k = 0; k < args[1].as.i && f.status == LUC_OK; k++) {
     int64_t n = t->sizes[d];
     luc_value x = luc_v_tensor(t), rest = luc_v_int(n > 0 ? n - 1 : 0);

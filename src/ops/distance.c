@@ -108,10 +108,24 @@ luc_status luc__grad_norm(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, slope, &b->gin[0]);
 }
 
-/* norm(input, "fro", …) */
+/* norm(input, "fro" or "nuc", …) */
 luc_status luc__run_norm_named(luc_context *ctx, luc_value *args, luc_value *out) {
-  int which;
-  LUC_TRY(luc__choice(ctx, "norm", "p", "fro", args[1].as.string, &which));
+  int nuclear;
+  LUC_TRY(luc__choice(ctx, "norm", "p", "fro|nuc", args[1].as.string, &nuclear));
+  if (nuclear) {
+    int ndim = args[0].as.tensor->ndim;
+    LUC_CHECK(ctx, ndim == 2 || !luc_is_none(&args[2]), LUC_ERR_SHAPE,
+              "norm: expected a tensor with 2 dimensions, but got a tensor with %d dimensions",
+              ndim);
+    LUC_CHECK(ctx, luc_is_none(&args[4]), LUC_ERR_VALUE,
+              "norm: dtype argument is not supported in nuclear norm");
+    luc_formula f = luc__formula(ctx);
+    luc_value rows_columns = luc_v_ints((int64_t[]){0, 1}, 2);
+    luc_value dim = luc_is_none(&args[2]) ? rows_columns : args[2];
+    luc_tensor *r =
+        luc__f_call(&f, LUC_OP_linalg_matrix_norm, LUC_ARGS(args[0], args[1], dim, args[3]));
+    return luc__f_result(&f, r, out);
+  }
   luc_value all[LUC_MAX_PARAMS] = {args[0], luc_v_int(2), args[2], args[3], args[4]};
   return luc_call(ctx, LUC_OP_norm, all, 5, out);
 }

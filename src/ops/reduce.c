@@ -106,6 +106,7 @@ static luc_status run_truth(luc_context *ctx, const char *who, luc_rd op, luc_va
   luc_dtype result = t->dtype == LUC_UINT8 ? LUC_UINT8 : LUC_BOOL;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, who, t, &args[1], args[2].as.i, &dims));
+  if (args[1].kind == LUC_INTS && args[1].n == 0) luc__dims_shape(t, 0, false, &dims); /* none */
   return luc__reduce_to(ctx, who, op, t, &dims, (luc_dtype)t->dtype, result, 1, false, out);
 }
 

@@ -193,10 +193,10 @@ typedef struct distinct_parts {
   int64_t *which, *often;
 } distinct_parts;
 
-static luc_status new_parts(luc_context *ctx, luc_tensor *t, const luc_value *flags,
-                            distinct_parts *p) {
-  int64_t room = t->numel + 1;
-  if (flags[0].as.i) LUC_TRY(index_tensor(ctx, t->ndim, t->sizes, &p->which, &p->inverse));
+static luc_status new_parts(luc_context *ctx, int ndim, const int64_t *sizes, int64_t n,
+                            const luc_value *flags, distinct_parts *p) {
+  int64_t room = n + 1;
+  if (flags[0].as.i) LUC_TRY(index_tensor(ctx, ndim, sizes, &p->which, &p->inverse));
   return flags[1].as.i ? index_tensor(ctx, 1, &room, &p->often, &p->counts) : LUC_OK;
 }
 
@@ -222,7 +222,7 @@ static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *fla
   LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
   LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
   LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
-  LUC_GO(new_parts(ctx, t, flags, &parts));
+  LUC_GO(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
   luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n};
   job.x = x->data;
   job.indices = at;
@@ -255,7 +255,7 @@ static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value
   int64_t range = (int64_t)apart + 1, room = (range < n ? range : n) + 1;
   LUC_GO(index_tensor(ctx, 1, &range, &marks, &table));
   LUC_GO(index_tensor(ctx, 1, &room, &value, &values));
-  LUC_GO(new_parts(ctx, t, flags, &parts));
+  LUC_GO(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
   found = luc__distinct_near(v, n, low, range, marks, value, parts.which, parts.often);
   LUC_GO(shortened(ctx, values, found, &y));
   LUC_GO(luc__contiguous_as(ctx, y, dtype, &out[0].as.tensor));
@@ -268,12 +268,58 @@ done:
   return give_parts(ctx, status, &parts, found, out);
 }
 
+/* Are there parts along dimension d, or is that alone what is empty? */
+static luc_status check_parts(luc_context *ctx, const char *who, const luc_tensor *t, int d) {
+  int empty = 0;
+  for (int i = 0; i < t->ndim; i++) empty += t->sizes[i] == 0;
+  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "%s: dim given, but input has no dimensions", who);
+  LUC_CHECK(ctx, empty == (t->sizes[d] == 0), LUC_ERR_SHAPE,
+            "%s: there are sizes of 0 besides dim %d's, so unique cannot be applied (input %s)",
+            who, d + 1, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+  return LUC_OK;
+}
+
+/* The distinct ones of t's parts along dim, which is moved to the front for that. */
+static luc_status distinct_along(luc_context *ctx, const char *who, luc_tensor *t, int64_t dim,
+                                 bool sorted, const luc_value *flags, luc_value *out) {
+  luc_tensor *moved = NULL, *x = NULL, *firsts = NULL, *kept = NULL, *y;
+  distinct_parts parts = {NULL, NULL, NULL, NULL};
+  int64_t *first, found = 0, order[LUC_MAX_DIMS];
+  luc_status status;
+  int d, k = 0;
+  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
+  LUC_TRY(check_parts(ctx, who, t, d));
+  int64_t n = t->sizes[d];
+  order[k++] = d;
+  for (int i = 0; i < t->ndim; i++)
+    if (i != d) order[k++] = i;
+  LUC_GO(luc__op1(ctx, LUC_OP_permute, &moved, LUC_ARGS(luc_v_tensor(t), luc_v_ints(order, k))));
+  LUC_GO(luc__contiguous_as(ctx, moved, (luc_dtype)t->dtype, &x));
+  LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
+  LUC_GO(new_parts(ctx, 1, &n, n, flags, &parts));
+  if (n > 0)
+    LUC_GO(luc__distinct_rows(ctx, (luc_dtype)t->dtype, x->data, n, x->numel / n, sorted, first,
+                              parts.which, parts.often, &found));
+  LUC_GO(shortened(ctx, firsts, found, &kept));
+  LUC_GO(luc__op1(ctx, LUC_OP_index_select, &y,
+                  LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_tensor(kept))));
+  out[0] = luc_v_tensor(y);
+done:
+  luc_tensor_release(ctx, kept);
+  luc_tensor_release(ctx, firsts);
+  luc_tensor_release(ctx, x);
+  luc_tensor_release(ctx, moved);
+  return give_parts(ctx, status, &parts, found, out);
+}
+
 luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_CHECK(ctx, luc_is_none(&args[4]), LUC_ERR_SUPPORT, "unique: dim is not supported");
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_tensor *t = args[0].as.tensor;
+  if (!luc_is_none(&args[4]))
+    return distinct_along(ctx, "unique", t, args[4].as.i, true, &args[2], out);
+  luc_dtype dtype = (luc_dtype)t->dtype;
   bool done = false, whole = luc__dtype_is_int(dtype) || dtype == LUC_BOOL;
-  if (whole) LUC_TRY(distinct_near(ctx, args[0].as.tensor, &args[2], &done, out));
-  return done ? LUC_OK : distinct(ctx, args[0].as.tensor, &args[2], out);
+  if (whole) LUC_TRY(distinct_near(ctx, t, &args[2], &done, out));
+  return done ? LUC_OK : distinct(ctx, t, &args[2], out);
 }
 
 static luc_status take_runs(luc_context *ctx, luc_tensor *t, const luc_runs *runs,
@@ -299,8 +345,8 @@ static luc_status take_runs(luc_context *ctx, luc_tensor *t, const luc_runs *run
 luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *x;
   luc_runs runs;
-  LUC_CHECK(ctx, luc_is_none(&args[3]), LUC_ERR_SUPPORT,
-            "unique_consecutive: dim is not supported");
+  if (!luc_is_none(&args[3]))
+    return distinct_along(ctx, "unique_consecutive", t, args[3].as.i, false, &args[1], out);
   LUC_TRY(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &x));
   luc_status status = luc__runs_begin(ctx, (luc_dtype)t->dtype, x->data, x->numel, &runs);
   if (status == LUC_OK) {

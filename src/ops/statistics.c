@@ -1,10 +1,12 @@
-/* Statistics of samples: covariance, histograms, medians without NaN, and integrals of samples. */
+/* Statistics of samples: covariance, histograms, medians without NaN, and the integrals and slopes
+ * of samples. */
 #include <math.h>
 
 #include "cpu/histogram.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/pointwise.h"
+#include "ops/reduction.h"
 
 static luc_tensor *part_of(luc_formula *f, luc_tensor *t, int d, int64_t start, int64_t n) {
   return luc__f_call(f, LUC_OP_narrow,
@@ -91,6 +93,120 @@ luc_status luc__run_trapezoid(luc_context *ctx, luc_value *args, luc_value *out)
 
 luc_status luc__run_cumulative_trapezoid(luc_context *ctx, luc_value *args, luc_value *out) {
   return integral(ctx, "cumulative_trapezoid", args, true, out);
+}
+
+/* ---- derivatives ---- */
+
+/* Along dimension d, whose samples are 1 apart, or `steps` (a size that broadcasts). */
+typedef struct spacing {
+  int d;
+  luc_tensor *steps;
+} spacing;
+
+/* The differences of n pairs of neighbours, from `at` on, by their distances. */
+static luc_tensor *slopes(luc_formula *f, luc_tensor *x, const spacing *s, int64_t at, int64_t n) {
+  luc_tensor *apart =
+      luc__f2(f, LUC_OP_sub, part_of(f, x, s->d, at + 1, n), part_of(f, x, s->d, at, n));
+  return s->steps ? luc__f2(f, LUC_OP_div, apart, part_of(f, s->steps, s->d, at, n)) : apart;
+}
+
+/* The slopes of n parabolas, each through three neighbours, the first of them from `at` on: at the
+ * first, second or third of them (0, 1, 2). */
+static luc_tensor *parabolas(luc_formula *f, luc_tensor *x, const spacing *s, int64_t at, int64_t n,
+                             int which) {
+  luc_tensor *before = slopes(f, x, s, at, n), *after = slopes(f, x, s, at + 1, n), *share;
+  luc_tensor *bend = luc__f2(f, LUC_OP_sub, after, before);
+  if (s->steps) {
+    luc_tensor *h1 = part_of(f, s->steps, s->d, at, n), *h2 = part_of(f, s->steps, s->d, at + 1, n);
+    share = luc__f2(f, LUC_OP_div, which == 2 ? h2 : h1, luc__f2(f, LUC_OP_add, h1, h2));
+    bend = luc__f2(f, LUC_OP_mul, bend, share);
+  } else {
+    bend = luc__fs(f, LUC_OP_div, bend, 2);
+  }
+  return luc__f2(f, which == 0 ? LUC_OP_sub : LUC_OP_add, which == 2 ? after : before, bend);
+}
+
+static luc_status gradient_along(luc_context *ctx, luc_tensor *x, const spacing *given, double h,
+                                 int64_t order, luc_tensor **out) {
+  luc_formula f = luc__formula(ctx);
+  spacing s = *given;
+  int64_t n = x->sizes[s.d], sizes[LUC_MAX_DIMS];
+  luc_tensor *inner, *list[3];
+  for (int i = 0; i < x->ndim; i++) sizes[i] = i == s.d ? n - 1 : 1;
+  if (s.steps) {
+    luc_tensor *steps = luc__f1(&f, LUC_OP_diff, s.steps);
+    s.steps = luc__f_reshape(&f, steps, x->ndim, sizes);
+    inner = parabolas(&f, x, &s, 0, n - 2, 1);
+  } else { /* the same, but for the middle one's part in it */
+    luc_tensor *apart =
+        luc__f2(&f, LUC_OP_sub, part_of(&f, x, s.d, 2, n - 2), part_of(&f, x, s.d, 0, n - 2));
+    inner = luc__fs(&f, LUC_OP_div, apart, 2);
+  }
+  list[0] = order == 2 ? parabolas(&f, x, &s, 0, 1, 0) : slopes(&f, x, &s, 0, 1);
+  list[1] = inner;
+  list[2] = order == 2 ? parabolas(&f, x, &s, n - 3, 1, 2) : slopes(&f, x, &s, n - 2, 1);
+  luc_value dim = luc_v_int(s.d);
+  luc_tensor *all = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(list, 3), dim));
+  return luc__f_end(&f, s.steps ? all : luc__fs(&f, LUC_OP_div, all, h), out);
+}
+
+/* The dimensions asked for, in order, and that there are enough samples along them. */
+static luc_status gradient_dims(luc_context *ctx, const luc_tensor *x, const luc_value *args,
+                                int *n, int *dims) {
+  luc_dims unused;
+  int64_t order = args[3].as.i;
+  bool all = luc_is_none(&args[2]);
+  LUC_CHECK(ctx, x->dtype != LUC_UINT8, LUC_ERR_TYPE, "gradient: does not support uint8 input");
+  LUC_CHECK(ctx, order == 1 || order == 2, LUC_ERR_VALUE,
+            "gradient: only supports edge_order=1 and edge_order=2 (got %lld)", (long long)order);
+  LUC_TRY(luc__dims(ctx, "gradient", x, &args[2], false, &unused));
+  *n = all ? x->ndim : args[2].n;
+  for (int i = 0; i < *n; i++) {
+    LUC_TRY(luc__dim_wrap(ctx, "gradient", all ? i : args[2].as.ints[i], x->ndim, &dims[i]));
+    LUC_CHECK(ctx, x->ndim > 0 && x->sizes[dims[i]] > order, LUC_ERR_SHAPE,
+              "gradient: expected each dimension size to be at least edge_order+1 (dim %d of "
+              "input %s, edge_order %lld)",
+              dims[i] + 1, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, x), (long long)order);
+  }
+  return LUC_OK;
+}
+
+/* spacing: None, numbers (a single one for all dimensions), or the positions of the samples. */
+static luc_status check_spacing(luc_context *ctx, const luc_tensor *x, const luc_value *spacing,
+                                int n, const int *dims) {
+  bool positions = spacing->kind == LUC_TENSORS;
+  int given = luc_is_none(spacing) ? 1 : spacing->n;
+  LUC_CHECK(ctx, given == n || (given == 1 && !positions), LUC_ERR_VALUE,
+            "gradient: expected spacing to be unspecified, a number or a list of length equal to "
+            "the number of dimensions %d, but got a list of length %d",
+            n, given);
+  for (int i = 0; positions && i < n; i++) {
+    const luc_tensor *at = spacing->as.tensors[i];
+    LUC_CHECK(ctx, at->ndim == 1 && at->sizes[0] == x->sizes[dims[i]], LUC_ERR_SHAPE,
+              "gradient: spacing[%d] must have a position for each of the %lld samples (got %s)",
+              i + 1, (long long)x->sizes[dims[i]],
+              luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, at));
+  }
+  return LUC_OK;
+}
+
+luc_status luc__run_gradient(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *x = args[0].as.tensor;
+  const luc_value *given = &args[1];
+  int n, dims[LUC_MAX_DIMS];
+  LUC_TRY(gradient_dims(ctx, x, args, &n, dims));
+  LUC_TRY(check_spacing(ctx, x, given, n, dims));
+  luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
+  if (!list) return LUC_ERR_MEMORY;
+  *out = luc_v_tensors(list, n);
+  luc_status status = LUC_OK;
+  for (int i = 0; i < n && status == LUC_OK; i++) {
+    spacing s = {dims[i], given->kind == LUC_TENSORS ? given->as.tensors[i] : NULL};
+    double h = given->kind == LUC_FLOATS ? given->as.floats[given->n == 1 ? 0 : i] : 1;
+    status = gradient_along(ctx, x, &s, h, args[3].as.i, &list[i]);
+  }
+  if (status != LUC_OK) luc__value_release(ctx, out);
+  return status;
 }
 
 /* ---- covariance ---- */

@@ -23,9 +23,12 @@ local function scenario()
     lucerna.cdist(leaf, x, {compute_mode = "use_mm_for_euclid_dist"}), lucerna.kron(leaf, x),
     lucerna.renorm(leaf, 2, 1, 1), lucerna.vander(leaf[1]), (lucerna.frexp(leaf)),
     special.zeta(2, leaf), lucerna.igamma(x, leaf), leaf:mvlgamma(1), special.i1(leaf),
-    special.log_ndtr(leaf), lucerna.sinc(leaf), special.entr(leaf)} do
+    special.log_ndtr(leaf), lucerna.sinc(leaf), special.entr(leaf),
+    lucerna.gradient(leaf, {dim = 2, edge_order = 2})[1],
+    lucerna.gradient(leaf, {spacing = {x[{{}, 1}], x[1]}})[2]} do
     y:sum():backward()
   end
+  x:unique{dim = 2, return_inverse = true, return_counts = true}
   lucerna.histc(x, 3)
   lucerna.histogram(x, 3, {weight = x, density = true})
   lucerna.histogram(x, lucerna.tensor({0, 2, 4}, {dtype = lucerna.float64}))

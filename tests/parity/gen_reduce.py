@@ -24,6 +24,13 @@ def dims_of(shape):
     return some + ([[Dim(0), Dim(-1)]] if len(shape) > 1 else [])
 
 
+def along(name, t, dims, keep=False):
+    """all and any of several dimensions, which came with 2.2: of one after another. None: none."""
+    for d in sorted((d % t.ndim for d in dims), reverse=True):
+        t = getattr(torch, name)(t, d, keep)
+    return t if dims else (t != 0).to(torch.uint8 if t.dtype == torch.uint8 else torch.bool)
+
+
 def distinct(*shape, dtype=torch.float64):
     n = math.prod(shape)
     g = torch.Generator().manual_seed(n)
@@ -66,6 +73,13 @@ def sums():
         case(name, torch.zeros(0, dtype=torch.bool))
         case(name, torch.tensor([[True, False]]), Dim(0), True)
         case(name, torch.tensor([nan, 1.0]), grad=False)
+        x = torch.tensor([[[1, 0, 2]], [[1, 1, 3]]])
+        for t in (x, x.to(torch.uint8), x.bool(), x.double(), x[:0]):
+            for dims in ([], [0], [0, 2], [-1, 0, 1]):
+                each = [Dim(d) for d in dims]
+                case(name, t, each, ref=lambda t, dims, of=name: along(of, t, dims), grad=False)
+                case(name, t, each, True, grad=False,
+                     ref=lambda t, dims, keep, of=name: along(of, t, dims, keep))
 
 
 def spreads():
@@ -130,6 +144,11 @@ def norms():
         case("norm", distinct(2, 3) + .125, p, [Dim(0)], True, rough=p in (inf, -inf))
         case("norm", torch.zeros(3, dtype=torch.float64), p, rough=True)
     case("norm", torch.tensor([3, 4]))
+    case("norm", distinct(2, 3), "nuc")
+    case("norm", distinct(2, 3), "nuc", keepdim=True)
+    case("norm", distinct(3, 2, 2), "nuc", [Dim(0), Dim(-1)])
+    case("norm", distinct(3, 2, 2), "nuc")
+    case("norm", distinct(2, 2), "nuc", dtype=torch.float64)
     case("norm", torch.tensor([3.0, 4], dtype=torch.float16), grad=False)
     case("dist", real(3), real(3))
     case("dist", real(3), real(2, 3), 3)
@@ -184,6 +203,21 @@ def searching():
     case("unique", x.float(), return_inverse=True, return_counts=True, positions=(1,), grad=False,
          several=True)
     case("unique_consecutive", torch.tensor([1, 1, 2, 2, 2, 1]))
+    rows = torch.tensor([[[1, 2], [0, 3]], [[1, 2], [0, 2]], [[1, 2], [0, 3]], [[1, 2], [0, 3]]])
+    for name in ("unique", "unique_consecutive"):
+        for d in (0, 1, -1):
+            case(name, rows, dim=Dim(d))
+        for dtype in (torch.float32, torch.float64, torch.int8, torch.uint8, torch.bool):
+            case(name, rows.to(dtype), return_inverse=True, return_counts=True, dim=Dim(0),
+                 positions=(1,), grad=False, several=True)
+        case(name, torch.tensor([3.0, 1, 1, 3]), dim=Dim(0), grad=False)
+        case(name, torch.tensor([[1, nan], [1, nan], [0, 1], [0, 1.0]]), dim=Dim(0), grad=False)
+        case(name, torch.zeros(0, 2), return_inverse=True, return_counts=True, dim=Dim(0),
+             positions=(1,), grad=False, several=True)
+        case(name, torch.zeros(0, 2), dim=Dim(1))
+        case(name, torch.zeros(0, 0), dim=Dim(1))
+        case(name, torch.tensor(2.0), dim=Dim(0))
+        case(name, rows, dim=Dim(3))
     row, rows = torch.tensor([1.0, 3, 5, 7]), torch.tensor([[1.0, 3, 5], [2, 4, 6]])
     for right in (False, True):
         case("searchsorted", row, Const(torch.tensor([[3.0, 0], [7, 9]])), right=right, grad=False,
@@ -211,6 +245,9 @@ def composites():
     case("isreal", real(2, 2))
     for invert in (False, True):
         case("isin", torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 4, 9]), invert=invert)
+        case("isin", torch.tensor([[1, 2], [3, 4]]), 2, invert=invert)
+        case("isin", torch.tensor([1.5, 2]), 1.5, invert=invert, grad=False)
+        case("isin", 2, torch.tensor([2, 4, 9]), invert=invert)
     x = torch.tensor([[1.0, nan, 3], [4, 5, 6.5]], dtype=torch.float64)
     case("nanmean", x, rough=True)
     case("nanmean", x, [Dim(1)], True, rough=True)
@@ -228,6 +265,20 @@ def composites():
         case(name, x, .5, grad=False)
 
 
+def options():
+    """Those that came later; last, since each real() is another."""
+    for n in (0, 1, 2):
+        case("diff", real(2, 3), n, prepend=real(2, 1))
+        case("diff", real(2, 3), n, Dim(0), prepend=real(2, 3), append=real(1, 3))
+        case("diff", real(3), n, append=real(2))
+    case("diff", torch.tensor([1, 2]), append=torch.tensor([.5]), grad=False)
+    case("diff", real(2, 3), prepend=real(2))
+    case("diff", real(2, 3), append=real(1, 1))
+    for name, root in (("var", False), ("std", True)):
+        case(name, real(2, 4), [Dim(1)], correction=.5, ref=lambda t, dim, correction, root=root:
+             (t.var(dim, False) * (4 / (4 - correction))) ** (.5 if root else 1))
+
+
 sums()
 spreads()
 extremes()
@@ -236,4 +287,5 @@ scans()
 sorting()
 searching()
 composites()
+options()
 write("reduce", __file__)

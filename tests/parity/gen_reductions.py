@@ -35,6 +35,40 @@ def integrals():
     case("trapz", y, at)
 
 
+def slopes():
+    x, line, at = real(3, 4), real(5), of(0, .5, 2, 2.25)
+    for order in (1, 2):
+        case("gradient", line, edge_order=order)
+        case("gradient", line, spacing=[.5], edge_order=order)
+        case("gradient", x, edge_order=order)
+        case("gradient", x, spacing=[.5, 2.0], edge_order=order)
+        case("gradient", x, dim=[Dim(-1)], edge_order=order)
+        case("gradient", x, spacing=[2.0, .25], dim=[Dim(1), Dim(0)], edge_order=order)
+        case("gradient", x, spacing=[at], dim=[Dim(1)], edge_order=order)
+        case("gradient", x, spacing=[of(1, 2, 4), at], edge_order=order)
+        case("gradient", x, spacing=[at, of(0, -2, -3)], dim=[Dim(1), Dim(0)], edge_order=order)
+        case("gradient", torch.tensor([1, 5, 2, 9]), edge_order=order)
+        case("gradient", torch.tensor([[1, 5, 2], [4, 4, 1]], dtype=torch.int8), dim=[Dim(1)],
+             edge_order=order)
+        case("gradient", real(2, 3, 4, dtype=f32), dim=[Dim(1)], edge_order=order)
+        case("gradient", real(2, order + 1, 0), dim=[Dim(1)], edge_order=order)
+        case("gradient", real(order), edge_order=order)
+    case("gradient", line, spacing=2.0, ref=lambda t, spacing: torch.gradient(t, spacing=spacing))
+    case("gradient", x, spacing=2.0)
+    case("gradient", real(4, dtype=torch.float16), grad=False)
+    case("gradient", of(1, nan, 3, inf, 5), grad=False)
+    case("gradient", of(1, 2, 4), spacing=[of(1, 1, 2)], grad=False)
+    case("gradient", real(4, dtype=torch.complex128))
+    case("gradient", line, edge_order=3)
+    case("gradient", x, spacing=[1.0, 2.0, 3.0])
+    case("gradient", x, spacing=[1.0, 2.0, 3.0], dim=[Dim(0), Dim(1)])
+    case("gradient", x, dim=[Dim(0), Dim(0)])
+    case("gradient", x, dim=[Dim(2)])
+    case("gradient", x, spacing=[real(5)], dim=[Dim(1)])
+    case("gradient", torch.tensor([1, 2, 3], dtype=torch.uint8))
+    case("gradient", torch.tensor([True, False]))
+
+
 def covariances():
     x, f, a = real(3, 4), torch.tensor([1, 2, 0, 3]), of(.5, 1, .25, 2)
     case("cov", x)
@@ -171,6 +205,6 @@ def pairs():
     case("frexp", torch.tensor([1]))
 
 
-for part in (integrals, covariances, medians, histograms, distances, pairs):
+for part in (integrals, covariances, medians, histograms, distances, pairs, slopes):
     part()
 write("reductions", __file__)

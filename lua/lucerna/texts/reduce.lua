@@ -16,8 +16,8 @@ The largest (smallest) of all; along dim also its position, from 1; with a tenso
 {"argmax argmin", [=[
 The position, from 1, of the first largest (smallest): in the flattened tensor, or along dim.
 > local best = lucerna.tensor{3, 9, 4}:argmax()    -- 2]=]},
-{"any all", "Is any (are all) not 0? Over all elements or along dim."},
-{"norm", "The p-norm over all elements or dim; p may be math.huge, 'fro' and 0 too."},
+{"any all", "Is any (are all) not 0? Over all elements or dim, a number or several; {}: of each."},
+{"norm", "The p-norm over all elements or dim; p may be math.huge, 0, 'fro'; 'nuc' of matrices."},
 {"dist", "The p-norm of input - other."},
 {"cdist", [=[
 The p-norm distances of all rows of x1 [*, P, M] to all of x2 [*, R, M]: [*, P, R].
@@ -32,7 +32,12 @@ The p-norm distances of all rows of x1 [*, P, M] to all of x2 [*, R, M]: [*, P, 
 {"count_nonzero", "How many are not 0."},
 {"cumsum cumprod logcumsumexp", "Sums (products, log Σ e^x) up to each position along dim."},
 {"cummax cummin", "The largest (smallest) up to each position along dim, and its position."},
-{"diff", "Differences of neighbours along dim, n times."},
+{"diff", "Differences of neighbours along dim, n times; of prepend, input and append joined."},
+{"gradient", [=[
+A table of the slopes along each dimension (of dim) of samples spacing apart: one number, one for
+each dimension, or tensors of positions. Inside of parabolas through three neighbours, at the ends
+of a line through two (edge_order = 2: of a parabola too).
+> local slope = lucerna.gradient(lucerna.tensor {1.0, 4.0, 9.0, 16.0})[1]    -- 3 4 6 7]=]},
 {"sort msort", [=[
 In ascending order along dim (msort: 1), and where each came from.
 > local sorted, from = lucerna.tensor{3, 1, 2}:sort()    -- 1 2 3, 2 3 1]=]},
@@ -42,8 +47,9 @@ The k largest (smallest) along dim, in order, and their positions.
 > local values, positions = lucerna.randn(10):topk(3)]=]},
 {"unique unique_consecutive", [=[
 The distinct values, sorted (of runs of equal ones); optionally each element's position in them and
-counts.
-> local values = lucerna.tensor{2, 1, 2}:unique()    -- 1 2]=]},
+counts. With dim, the distinct slices along it.
+> local values = lucerna.tensor{2, 1, 2}:unique()    -- 1 2
+> local rows = lucerna.tensor{{1, 2}, {0, 3}, {1, 2}}:unique{dim = 1}    -- {{0, 3}, {1, 2}}]=]},
 {"histc", [=[
 How many values fall into each of bins equal parts of [min, max] (of the values' range if both are
 0).]=]},
