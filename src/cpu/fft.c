@@ -261,9 +261,8 @@ static luc_status along(luc_context *ctx, const luc_fft *t, luc_fft_kind kind, i
                         const int64_t *sizes, double factor, const void *in, void *out) {
   const int64_t n = t->sizes[d];
   const luc_fft_line line = luc__fft_line(kind, t->dtype, n);
-  int64_t inner = 1, outer = 1;
-  for (int i = 0; i < d; i++) outer *= sizes[i];
-  for (int i = d + 1; i < t->ndim; i++) inner *= sizes[i];
+  const int64_t outer = luc__product(d, sizes),
+                inner = luc__product(t->ndim - d - 1, sizes + d + 1);
   const int64_t rows =
       kind <= LUC_FFT_INVERSE && inner == 1 && outer < BESIDE && n >= LONG ? near_root(n) : 0;
   if (rows) return run_long(ctx, kind, t->dtype, n, rows, outer, factor, in, out);
@@ -346,10 +345,10 @@ static luc_status run_whole(luc_context *ctx, const luc_fft *t, const int64_t *s
                             const void *in, void *out) {
   const int last = t->dims[t->count - 1];
   size_t bytes = 2 * luc__dtype_size(t->dtype);
-  mirror_job j = {.t = t, .whole = out, .n = t->sizes[last], .outer = 1, .inner = 1};
+  mirror_job j = {.t = t, .whole = out, .n = t->sizes[last]};
   for (int d = 0; d < t->ndim; d++) bytes = luc__mul_size(bytes, (size_t)sizes[d]);
-  for (int d = 0; d < last; d++) j.outer *= sizes[d];
-  for (int d = last + 1; d < t->ndim; d++) j.inner *= sizes[d];
+  j.outer = luc__product(last, sizes);
+  j.inner = luc__product(t->ndim - last - 1, sizes + last + 1);
   char *half = luc__alloc(ctx, bytes);
   if (!half) return LUC_ERR_MEMORY;
   j.half = half;

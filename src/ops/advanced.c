@@ -110,9 +110,8 @@ static luc_status broadcast_indices(luc_context *ctx, const char *who, const luc
 /* Adds up the offsets of all indices; of a single one its values do. */
 static luc_status make_table(luc_context *ctx, const char *who, const luc_tensor *self,
                              const luc_tensor *written, plan *p) {
-  int64_t n = 1;
+  const int64_t n = luc__product(p->b_ndim, p->b_sizes);
   bool single = p->count == 1, first = true;
-  for (int d = 0; d < p->b_ndim; d++) n *= p->b_sizes[d];
   if (!single) LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &p->table));
   for (int d = 0; d < self->ndim; d++) {
     if (!p->at[d]) continue;

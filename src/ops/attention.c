@@ -98,7 +98,7 @@ static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causa
   int n = q->ndim;
   luc_attention a = {.dtype = (luc_dtype)q->dtype,
                      .nbatch = n - 2,
-                     .batch = 1,
+                     .batch = luc__product(n - 2, q->sizes),
                      .l = q->sizes[n - 2],
                      .s = k->sizes[n - 2],
                      .e = q->sizes[n - 1],
@@ -109,7 +109,6 @@ static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causa
                      .k = heads_of(k),
                      .v = heads_of(v)};
   memcpy(a.sizes, q->sizes, (size_t)(n - 2) * sizeof *a.sizes);
-  for (int d = 0; d < n - 2; d++) a.batch *= q->sizes[d];
   if (mask == NULL) return a;
   a.mask = heads_of(mask);
   a.mask_bool = mask->dtype == LUC_BOOL;

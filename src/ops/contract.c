@@ -79,13 +79,12 @@ luc_status luc__run_inner(luc_context *ctx, luc_value *args, luc_value *out) {
     return luc__fail_shapes(ctx, "inner", "input", a, "other", b,
                             "the last dimensions must have one size");
   luc_formula f = luc__formula(ctx);
-  int64_t sizes[2 * LUC_MAX_DIMS], rows = 1;
+  int64_t sizes[2 * LUC_MAX_DIMS], rows = luc__product(b->ndim - 1, b->sizes);
   int ndim = a->ndim + b->ndim - 2;
   if (ndim > LUC_MAX_DIMS)
     return luc__fail_shapes(ctx, "inner", "input", a, "other", b, "too many dimensions");
   memcpy(sizes, a->sizes, sizeof a->sizes);
   memcpy(sizes + a->ndim - 1, b->sizes, sizeof b->sizes);
-  for (int i = 0; i < b->ndim - 1; i++) rows *= b->sizes[i];
   luc_tensor *matrix = luc__f_reshape(&f, b, 2, (int64_t[]){rows, b->sizes[b->ndim - 1]});
   luc_tensor *y = luc__f2(&f, LUC_OP_matmul, a, luc__f_transpose(&f, matrix, 0, 1));
   return luc__f_result(&f, luc__f_reshape(&f, y, ndim, sizes), out);
@@ -204,8 +203,8 @@ luc_status luc__run_bilinear(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_tensor *bias = luc_as_tensor(&args[3]);
   LUC_TRY(check_bilinear(ctx, x1, x2, w, bias));
   luc_formula f = luc__formula(ctx);
-  int64_t o = w->sizes[0], in1 = w->sizes[1], in2 = w->sizes[2], sizes[LUC_MAX_DIMS], rows = 1;
-  for (int i = 0; i < x1->ndim - 1; i++) rows *= x1->sizes[i];
+  int64_t o = w->sizes[0], in1 = w->sizes[1], in2 = w->sizes[2], sizes[LUC_MAX_DIMS];
+  const int64_t rows = luc__product(x1->ndim - 1, x1->sizes);
   memcpy(sizes, x1->sizes, sizeof sizes);
   sizes[x1->ndim - 1] = o;
   luc_tensor *by_input = luc__f_permute(&f, w, 3, (int64_t[]){1, 0, 2});

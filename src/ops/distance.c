@@ -242,9 +242,7 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
   } else {
     sizes[batch] = rows, sizes[batch + 1] = others;
     LUC_GO(luc__tensor_empty(ctx, (luc_dtype)a->dtype, batch + 2, sizes, &y));
-    int64_t count = 1;
-    for (int d = 0; d < batch; d++) count *= sizes[d];
-    luc_cdist job = {.p = p, .batch = count};
+    luc_cdist job = {.p = p, .batch = luc__product(batch, sizes)};
     LUC_GO(by_differences(ctx, &job, a, b, y));
   }
   status = luc__deliver(ctx, "cdist", out, (luc_dtype)x1->dtype, y);

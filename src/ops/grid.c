@@ -31,8 +31,7 @@ static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_
 
 /* What images are sampled in: large ones of floats in double. */
 static luc_dtype dtype_of(const luc_tensor *input) {
-  int64_t cells = 1;
-  for (int d = 2; d < input->ndim; d++) cells *= input->sizes[d];
+  const int64_t cells = luc__product(input->ndim - 2, input->sizes + 2);
   return cells < LUC_GRID_MOST ? luc__compute_dtype((luc_dtype)input->dtype) : LUC_FLOAT64;
 }
 

@@ -40,9 +40,9 @@ luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_
 }
 
 luc_matrices luc__matrices(const luc_tensor *t) {
-  luc_matrices s = {(luc_dtype)t->dtype, 1, t->sizes[t->ndim - 2], t->sizes[t->ndim - 1]};
-  for (int i = 0; i < t->ndim - 2; i++) s.count *= t->sizes[i];
-  return s;
+  const int batch = t->ndim - 2;
+  return (luc_matrices){(luc_dtype)t->dtype, luc__product(batch, t->sizes), t->sizes[batch],
+                        t->sizes[batch + 1]};
 }
 
 luc_status luc__batch_empty(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,

@@ -357,12 +357,6 @@ luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* ---- tensors as matrices ---- */
 
-static int64_t product(const int64_t *sizes, int n) {
-  int64_t p = 1;
-  for (int i = 0; i < n; i++) p *= sizes[i];
-  return p;
-}
-
 /* tensorinv(A, ind): the first ind dims are rows, the others columns. */
 luc_status luc__run_linalg_tensorinv(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
@@ -372,7 +366,7 @@ luc_status luc__run_linalg_tensorinv(luc_context *ctx, luc_value *args, luc_valu
   LUC_CHECK(ctx, ind > 0, LUC_ERR_VALUE,
             "Expected a strictly positive integer for 'ind' (got %lld)", (long long)ind);
   int first = ind < a->ndim ? (int)ind : a->ndim, last = a->ndim - first;
-  int64_t rows = product(a->sizes, first), columns = product(a->sizes + first, last);
+  int64_t rows = luc__product(first, a->sizes), columns = luc__product(last, a->sizes + first);
   LUC_CHECK(ctx, rows == columns, LUC_ERR_SHAPE,
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             "prod(self.shape[:ind]), but got %lld != %lld (%s)",
@@ -396,7 +390,7 @@ luc_status luc__run_linalg_tensorsolve(luc_context *ctx, luc_value *args, luc_va
   }
   if (f.status != LUC_OK) return luc__f_end(&f, NULL, NULL);
   int rest = a->ndim > b->ndim ? a->ndim - b->ndim : 0;
-  int64_t unknowns = product(a->sizes + a->ndim - rest, rest);
+  int64_t unknowns = luc__product(rest, a->sizes + a->ndim - rest);
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   if (unknowns != b->numel || a->numel != b->numel * b->numel)
     f.status =

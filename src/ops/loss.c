@@ -39,9 +39,8 @@ static luc_nll nll_geometry(int ndim, const int64_t *sizes, luc_dtype compute,
                .reduction = (luc_reduction)reduction->as.i,
                .batch = ndim > 1 ? sizes[0] : 1,
                .classes = sizes[ndim > 1],
-               .inner = 1,
+               .inner = luc__product(ndim - 2, sizes + 2),
                .ignore_index = ignore_index->as.i};
-  for (int i = 2; i < ndim; i++) l.inner *= sizes[i];
   return l;
 }
 

@@ -135,10 +135,10 @@ luc_status luc__grad_masked_scatter(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 0)) LUC_TRY(cleared(ctx, b, &b->gin[0]));
   if (!luc__needs(b, 2)) return LUC_OK;
   luc_tensor *part = NULL, *flat = NULL;
-  int64_t sizes[LUC_MAX_DIMS], numel = 1, one = 1;
+  int64_t sizes[LUC_MAX_DIMS], one = 1;
   luc_status status = LUC_OK;
   int n = luc__input_sizes(b, 2, sizes);
-  for (int d = 0; d < n; d++) numel *= sizes[d];
+  const int64_t numel = luc__product(n, sizes);
   LUC_GO(chosen(ctx, b, &part));
   LUC_GO(luc__op1(
       ctx, LUC_OP_strided_add, &flat,

@@ -56,10 +56,9 @@ static luc_batch_norm batch_geometry(const luc_tensor *x, luc_dtype compute, boo
                       .training = training,
                       .batch = x->sizes[0],
                       .channels = x->sizes[1],
-                      .inner = 1,
+                      .inner = luc__product(x->ndim - 2, x->sizes + 2),
                       .eps = eps,
                       .momentum = momentum};
-  for (int i = 2; i < x->ndim; i++) b.inner *= x->sizes[i];
   return b;
 }
 
@@ -270,9 +269,7 @@ luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *
                             "input must be [N, C, L, ...]");
   LUC_TRY(check_channels(ctx, "instance_norm", input, &args[1]));
   if (input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
-  int64_t spatial = 1;
-  for (int d = 2; d < input->ndim; d++) spatial *= input->sizes[d];
-  if (args[5].as.i && spatial == 1)
+  if (args[5].as.i && luc__product(input->ndim - 2, input->sizes + 2) == 1)
     return luc__fail_shapes(ctx, "instance_norm", "input", input, NULL, NULL,
                             "Expected more than 1 spatial element when training");
   luc_formula f = luc__formula(ctx);
@@ -296,9 +293,10 @@ luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *
 /* ---- layer_norm over the last dimensions; rms_norm is one around 0 ---- */
 
 static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape, bool rms) {
-  luc_layer_norm l = {.rows = 1, .n = 1, .rms = rms};
-  for (int i = 0; i < x->ndim; i++) *(i < x->ndim - shape->n ? &l.rows : &l.n) *= x->sizes[i];
-  return l;
+  const int lead = x->ndim - shape->n;
+  return (luc_layer_norm){.rows = luc__product(lead, x->sizes),
+                          .n = luc__product(shape->n, x->sizes + lead),
+                          .rms = rms};
 }
 
 /* Both rows' forward: (input, shape, weight, bias, eps) to (output, mean, rstd). */

@@ -34,8 +34,7 @@ static void describe(luc_pad *p, luc_pad_mode mode, int ndim, const int64_t *siz
                      const luc_value *pad) {
   int first = ndim - pad->n / 2;
   if (first == ndim && ndim > 0) first--;
-  *p = (luc_pad){.mode = mode, .ndim = ndim - first, .items = 1};
-  for (int d = 0; d < first; d++) p->items *= sizes[d];
+  *p = (luc_pad){.mode = mode, .ndim = ndim - first, .items = luc__product(first, sizes)};
   for (int d = first; d < ndim; d++) {
     p->in[d - first] = sizes[d];
     p->before[d - first] = pad_before(pad, ndim, d);

@@ -26,8 +26,8 @@ static void fill_pair(const luc_value *v, int64_t one, int64_t *two) {
 /* in and planes from a tensor's sizes; out of an adaptive pooling, or from kernel … ceil_mode at
  * args[0..4] (dilation at [3] for max pooling only). */
 static luc_pool2d plane_geometry(luc_dtype dtype, int ndim, const int64_t *sizes, int spatial) {
-  luc_pool2d p = {.dtype = dtype, .planes = 1, .dilation = {1, 1}, .count_include_pad = true};
-  for (int i = 0; i < ndim - spatial; i++) p.planes *= sizes[i];
+  luc_pool2d p = {.dtype = dtype, .dilation = {1, 1}, .count_include_pad = true};
+  p.planes = luc__product(ndim - spatial, sizes);
   last_sizes(sizes, ndim, spatial, p.in);
   return p;
 }
@@ -119,19 +119,13 @@ done:
   return status;
 }
 
-static int64_t product(int n, const int64_t *sizes) {
-  int64_t numel = 1;
-  for (int i = 0; i < n; i++) numel *= sizes[i];
-  return numel;
-}
-
 /* t with its last `spatial` dimensions as one. */
 static luc_tensor *flat_planes(luc_formula *f, luc_tensor *t, int spatial) {
   int64_t sizes[LUC_MAX_DIMS];
   if (f->status != LUC_OK) return NULL;
   int ndim = t->ndim - spatial + 1;
   memcpy(sizes, t->sizes, sizeof sizes);
-  sizes[ndim - 1] = product(spatial, t->sizes + ndim - 1);
+  sizes[ndim - 1] = luc__product(spatial, t->sizes + ndim - 1);
   return luc__f_reshape(f, t, ndim, sizes);
 }
 
@@ -144,10 +138,10 @@ luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *o
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, values->sizes, sizeof sizes);
   for (int i = 0; i < spatial; i++) sizes[lead + i] = args[2].as.ints[i];
-  luc_pool2d p = {.dtype = compute, .planes = product(lead, sizes)};
+  luc_pool2d p = {.dtype = compute, .planes = luc__product(lead, sizes)};
   p.in[0] = p.out[0] = 1;
-  p.in[1] = product(spatial, sizes + lead);
-  p.out[1] = product(spatial, values->sizes + lead);
+  p.in[1] = luc__product(spatial, sizes + lead);
+  p.out[1] = luc__product(spatial, values->sizes + lead);
   LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
   LUC_GO(luc__dense(ctx, values, compute, &dy));
   LUC_GO(luc__tensor_empty(ctx, compute, values->ndim, sizes, &dx));

@@ -14,11 +14,11 @@
 /* t's dimension d resampled by the tables. */
 static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *taps,
                        luc_tensor **out) {
-  int64_t sizes[LUC_MAX_DIMS], outer = 1, inner = 1;
+  int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, t->sizes, sizeof sizes);
   sizes[d] = taps->out;
-  for (int i = 0; i < d; i++) outer *= sizes[i];
-  for (int i = d + 1; i < t->ndim; i++) inner *= sizes[i];
+  const int64_t outer = luc__product(d, sizes),
+                inner = luc__product(t->ndim - d - 1, sizes + d + 1);
   luc_dtype dtype = (luc_dtype)t->dtype;
   LUC_TRY(luc__tensor_empty(ctx, dtype, t->ndim, sizes, out));
   if ((*out)->numel == 0) return LUC_OK;

@@ -17,12 +17,9 @@ static luc_status describe(luc_context *ctx, const char *who, const luc_tensor *
                            luc_scan *s) {
   int d;
   LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
-  s->outer = s->inner = s->n = 1;
-  for (int i = 0; i < t->ndim; i++) {
-    if (i < d) s->outer *= t->sizes[i];
-    if (i > d) s->inner *= t->sizes[i];
-  }
-  if (t->ndim > 0) s->n = t->sizes[d];
+  s->outer = luc__product(d, t->sizes);
+  s->n = t->ndim > 0 ? t->sizes[d] : 1;
+  s->inner = luc__product(t->ndim - d - 1, t->sizes + d + 1);
   return LUC_OK;
 }
 

@@ -199,8 +199,7 @@ static luc_status repeat_dims(luc_context *ctx, luc_tensor *t, int first, int la
     bool over = __builtin_mul_overflow(sizes[d], times[d], &sizes[d]);
     LUC_CHECK(ctx, !over, LUC_ERR_SHAPE, "repeat: sizes are too large");
   }
-  wide[0] = 1, steps[0] = step;
-  for (int d = 0; d < first; d++) wide[0] *= sizes[d];
+  wide[0] = luc__product(first, sizes), steps[0] = step;
   LUC_GO(luc__to_contiguous(ctx, t, &flat));
   LUC_GO(luc__tensor_view(ctx, flat, n, wide, steps, flat->offset, &tiled));
   LUC_GO(luc__duplicate(ctx, tiled, &copy));
@@ -278,10 +277,9 @@ luc_status luc__grad_repeat(luc_context *ctx, luc_backward *b) {
   memcpy(sizes, now->sizes, sizeof sizes);
   for (int d = 0; d < n; d++) {
     if (times[d] == 1) continue;
-    int64_t size = d < n - own_n ? 1 : own[d - (n - own_n)], parts[4] = {1, times[d], size, 1};
-    int64_t one = 1;
-    for (int k = 0; k < d; k++) parts[0] *= sizes[k];
-    for (int k = d + 1; k < n; k++) parts[3] *= sizes[k];
+    const int64_t size = d < n - own_n ? 1 : own[d - (n - own_n)], one = 1;
+    const int64_t parts[4] = {luc__product(d, sizes), times[d], size,
+                              luc__product(n - d - 1, sizes + d + 1)};
     LUC_GO(
         luc__op1(ctx, LUC_OP_reshape, &split, LUC_ARGS(luc_v_tensor(now), luc_v_ints(parts, 4))));
     LUC_GO(luc__op1(ctx, LUC_OP_sum, &sum, LUC_ARGS(luc_v_tensor(split), luc_v_ints(&one, 1))));
@@ -362,13 +360,14 @@ done:
 static luc_status interleave_evenly(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_formula f = luc__formula(ctx);
-  int64_t sizes[LUC_MAX_DIMS], split[4] = {1, 1, 1, 1};
+  int64_t sizes[LUC_MAX_DIMS];
   int dim = 0, ndim = luc_is_none(&args[2]) ? 1 : t->ndim;
   if (!luc_is_none(&args[2]))
     LUC_TRY(luc__dim_wrap(ctx, "repeat_interleave", args[2].as.i, ndim, &dim));
   memcpy(sizes, t->sizes, sizeof sizes);
   if (luc_is_none(&args[2])) sizes[0] = t->numel;
-  for (int d = 0; d < ndim; d++) split[d < dim ? 0 : d == dim ? 1 : 3] *= sizes[d];
+  int64_t split[4] = {luc__product(dim, sizes), sizes[dim], 1,
+                      luc__product(ndim - dim - 1, sizes + dim + 1)};
   luc_tensor *column = luc__f_reshape(&f, t, 4, split);
   split[2] = args[1].as.i;
   sizes[dim] *= args[1].as.i;

@@ -31,13 +31,6 @@ static luc_status check_pixels(luc_context *ctx, const char *who, const char *op
   return LUC_OK;
 }
 
-/* Product of the sizes before the last three. */
-static int64_t leading(const luc_tensor *t) {
-  int64_t n = 1;
-  for (int d = 0; d < t->ndim - 3; d++) n *= t->sizes[d];
-  return n;
-}
-
 luc_status luc__run_pixel_shuffle(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   int64_t r = args[1].as.i;
@@ -48,7 +41,7 @@ luc_status luc__run_pixel_shuffle(luc_context *ctx, luc_value *args, luc_value *
             "of upscale_factor, but input:size(-3)=%lld is not divisible by %lld",
             (long long)last[0], (long long)(r * r));
   int64_t channels = last[0] / (r * r),
-          sizes[] = {leading(input), channels, r, r, last[1], last[2]};
+          sizes[] = {luc__product(input->ndim - 3, input->sizes), channels, r, r, last[1], last[2]};
   static const int64_t order[] = {0, 1, 4, 2, 5, 3};
   return rearrange(ctx, input, 6, sizes, order, channels, last[1] * r, last[2] * r, out);
 }
@@ -64,7 +57,8 @@ luc_status luc__run_pixel_unshuffle(luc_context *ctx, luc_value *args, luc_value
               "pixel_unshuffle: expects %s to be divisible by downscale_factor, but "
               "input:size(%d)=%lld is not divisible by %lld",
               names[d - 1], d - 3, (long long)last[d], (long long)r);
-  int64_t h = last[1] / r, w = last[2] / r, sizes[] = {leading(input), last[0], h, r, w, r};
+  int64_t h = last[1] / r, w = last[2] / r,
+          sizes[] = {luc__product(input->ndim - 3, input->sizes), last[0], h, r, w, r};
   static const int64_t order[] = {0, 1, 3, 5, 2, 4};
   return rearrange(ctx, input, 6, sizes, order, last[0] * r * r, h, w, out);
 }
@@ -85,9 +79,8 @@ static luc_status shuffle_channels(luc_context *ctx, const char *who, const luc_
             "%s: Number of channels must be divisible by groups. Got %lld channels and %lld "
             "groups.",
             who, (long long)channels, (long long)groups);
-  int64_t inner = 1, sizes[] = {input->sizes[0], groups, channels / groups, 1};
-  for (int d = 2; d < input->ndim; d++) inner *= input->sizes[d];
-  sizes[3] = inner;
+  int64_t sizes[] = {input->sizes[0], groups, channels / groups,
+                     luc__product(input->ndim - 2, input->sizes + 2)};
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = luc__f_transpose(&f, luc__f_reshape(&f, input, 4, sizes), 1, 2);
   t = luc__f_reshape(&f, t, input->ndim, input->sizes);

@@ -20,13 +20,11 @@ static luc_status find_dim(luc_context *ctx, const char *who, const luc_value *v
 }
 
 static luc_softmax geometry(const luc_tensor *t, int dim, bool log, luc_dtype compute) {
-  luc_softmax s = {.dtype = compute, .log = log, .outer = 1, .n = 1, .inner = 1};
-  for (int i = 0; i < t->ndim; i++) {
-    if (i < dim) s.outer *= t->sizes[i];
-    if (i == dim) s.n = t->sizes[i];
-    if (i > dim) s.inner *= t->sizes[i];
-  }
-  return s;
+  return (luc_softmax){.dtype = compute,
+                       .log = log,
+                       .outer = luc__product(dim, t->sizes),
+                       .n = t->ndim > 0 ? t->sizes[dim] : 1,
+                       .inner = luc__product(t->ndim - dim - 1, t->sizes + dim + 1)};
 }
 
 static luc_status run_softmax(luc_context *ctx, const char *who, bool log, luc_value *args,

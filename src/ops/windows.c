@@ -15,8 +15,8 @@
 
 /* planes and in from a tensor's sizes; dimensions that are not pooled have size 1. */
 static luc_windows planes_of(luc_dtype dtype, int ndim, const int64_t *sizes, int spatial) {
-  luc_windows w = {.dtype = dtype, .planes = 1, .in = {1, 1, 1}, .out = {1, 1, 1}};
-  for (int i = 0; i < ndim - spatial; i++) w.planes *= sizes[i];
+  luc_windows w = {.dtype = dtype, .in = {1, 1, 1}, .out = {1, 1, 1}};
+  w.planes = luc__product(ndim - spatial, sizes);
   for (int i = 0; i < spatial; i++) w.in[3 - spatial + i] = sizes[ndim - spatial + i];
   return w;
 }

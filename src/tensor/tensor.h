@@ -141,6 +141,13 @@ bool luc__overlaps_partly(const luc_tensor *a, const luc_tensor *b);
 #define LUC_OVERLAP_INPUT                                                                          \
   "unsupported operation: some elements of the input tensor and the written-to tensor refer to a " \
   "single memory location. Please clone() the tensor before performing the operation."
+/* How many elements a shape has: of sizes that are known to fit. With the sizes before or behind a
+ * dimension, how many lines along it there are. */
+static inline int64_t luc__product(int n, const int64_t *sizes) {
+  int64_t product = 1;
+  for (int d = 0; d < n; d++) product *= sizes[d];
+  return product;
+}
 /* Row-major strides; returns numel, or -1 on overflow or a negative size. */
 int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 
