@@ -34,10 +34,6 @@ static int generator_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
-static luc_generator *generator_of(luc_l_state *st, const luc_value *v) {
-  return v->kind == LUC_GENERATOR ? v->as.generator : &st->ctx->rng;
-}
-
 static int manual_seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc__generator_seed(&st->ctx->rng, (uint64_t)a->v[0].as.i);
   lua_settop(L, 0);
@@ -47,41 +43,37 @@ static int manual_seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 static int generator_seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc__generator_seed(generator_of(st, &a->v[0]), (uint64_t)a->v[1].as.i);
+  luc__generator_seed(luc_as_generator(st->ctx, &a->v[0]), (uint64_t)a->v[1].as.i);
   lua_settop(L, 1);
   return 1;
 }
 
 static int seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
   uint64_t value = fresh_seed();
-  luc__generator_seed(generator_of(st, &a->v[0]), value);
+  luc__generator_seed(luc_as_generator(st->ctx, &a->v[0]), value);
   lua_pushinteger(L, (lua_Integer)value);
   return 1;
 }
 
 static int initial_seed(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  lua_pushinteger(L, (lua_Integer)generator_of(st, &a->v[0])->seed);
+  lua_pushinteger(L, (lua_Integer)luc_as_generator(st->ctx, &a->v[0])->seed);
   return 1;
 }
 
-/* A generator's state is opaque bytes. */
 static int get_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_l_box *box = luc_l_newbox(L, st);
-  int64_t size = sizeof(luc_generator);
-  luc_status status =
-      luc_tensor_from(st->ctx, LUC_UINT8, 1, &size, generator_of(st, &a->v[0]), &box->t);
+  uint8_t bytes[LUC_RNG_STATE_BYTES];
+  int64_t size = sizeof bytes;
+  luc__generator_save(luc_as_generator(st->ctx, &a->v[0]), bytes);
+  luc_status status = luc_tensor_from(st->ctx, LUC_UINT8, 1, &size, bytes, &box->t);
   return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
 }
 
 static int set_state_of(lua_State *L, luc_generator *g, const luc_tensor *t) {
-  bool fits = t->dtype == LUC_UINT8 && t->ndim == 1 && t->numel == (int64_t)sizeof *g &&
-              luc__is_contiguous(t);
-  luc_generator state;
-  if (fits) memcpy(&state, t->data, sizeof state);
-  if (!fits || state.left < 0 || state.left > 624 || state.next < 0 || state.next > 624)
-    return luc_l_error(L, "set_state: expected a state that get_state returned");
-  *g = state;
-  return 0;
+  bool fits = t->dtype == LUC_UINT8 && t->ndim == 1 && t->numel == LUC_RNG_STATE_BYTES &&
+              luc__is_contiguous(t) && luc__generator_load(g, (const uint8_t *)t->data);
+  if (fits) return 0;
+  return luc_l_error(L, "set_state: expected a state that get_state or PyTorch returned");
 }
 
 static int set_rng_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -89,13 +81,13 @@ static int set_rng_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 static int set_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  set_state_of(L, generator_of(st, &a->v[0]), a->v[1].as.tensor);
+  set_state_of(L, luc_as_generator(st->ctx, &a->v[0]), a->v[1].as.tensor);
   lua_settop(L, 1);
   return 1;
 }
 
 static int clone_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  *push_generator(L, st)->generator = *generator_of(st, &a->v[0]);
+  *push_generator(L, st)->generator = *luc_as_generator(st->ctx, &a->v[0]);
   return 1;
 }
 
@@ -433,7 +425,6 @@ static int is_nonzero(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
-/* Normalises a device's name; there is only one kind. */
 /* ---- printing ---- */
 
 static luc_status profile_options(luc_context *ctx, const char *name, luc_print_options *o) {
@@ -469,6 +460,7 @@ static int set_printoptions(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 0;
 }
 
+/* Normalises a device's name; there is only one kind. */
 static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_status status = luc__check_device(st->ctx, "device", &a->v[0]);
   if (status != LUC_OK) return luc_l_raise(L, st, status);

@@ -7,10 +7,6 @@
 
 #include "ops/geometry.h"
 
-static luc_generator *generator_of(luc_context *ctx, const luc_value *v) {
-  return v->kind == LUC_GENERATOR ? v->as.generator : &ctx->rng;
-}
-
 /* Sorts the dimensions of t by falling stride; the same for p's strides if p is given. */
 static luc_status by_stride(luc_context *ctx, luc_tensor *t, luc_tensor *p, luc_tensor **tv,
                             luc_tensor **pv) {
@@ -83,7 +79,7 @@ static luc_status made(luc_context *ctx, const char *who, int n, const int64_t *
   LUC_TRY(luc__check_sizes(ctx, who, n, sizes));
   if (draw->kind != LUC_INTEGERS) LUC_TRY(need_float(ctx, who, dtype));
   LUC_TRY(luc__tensor_empty(ctx, dtype, n, sizes, &t));
-  luc_status status = fill_random(ctx, generator_of(ctx, args), t, draw);
+  luc_status status = fill_random(ctx, luc_as_generator(ctx, args), t, draw);
   if (status == LUC_OK) return luc__factory_give(ctx, args + 1, out, t);
   luc_tensor_release(ctx, t);
   return status;
@@ -172,7 +168,7 @@ luc_status luc__run_randperm(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_scalar last = {LUC_SCALAR_INT, {.i = n}};
   LUC_TRY(luc__check_scalar(ctx, "randperm", last, dtype));
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &t));
-  luc__fill_randperm(generator_of(ctx, &args[1]), (int64_t *)t->data, n, ctx->first);
+  luc__fill_randperm(luc_as_generator(ctx, &args[1]), (int64_t *)t->data, n, ctx->first);
   luc_status status = luc__contiguous_as(ctx, t, dtype, &r);
   luc_tensor_release(ctx, t);
   return status == LUC_OK ? luc__factory_give(ctx, args + 2, out, r) : status;
@@ -192,7 +188,7 @@ static luc_status draw_into(luc_context *ctx, const char *who, luc_distribution 
   luc_draw draw = {.kind = kind, .a = luc_as_double(&args[1])};
   if (two) draw.b = luc_as_double(&args[2]);
   LUC_TRY(need_float(ctx, who, (luc_dtype)self->dtype));
-  return fill_random(ctx, generator_of(ctx, &args[two ? 3 : 2]), self, &draw);
+  return fill_random(ctx, luc_as_generator(ctx, &args[two ? 3 : 2]), self, &draw);
 }
 
 luc_status luc__run_uniform_(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -235,20 +231,20 @@ luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out
   draw.b = log1p(-draw.a);
   LUC_CHECK(ctx, draw.a > 0 && draw.a < 1, LUC_ERR_VALUE,
             "geometric_: expects p to be in (0, 1), but got p=%g", draw.a);
-  return fill_random(ctx, generator_of(ctx, &args[2]), args[0].as.tensor, &draw);
+  return fill_random(ctx, luc_as_generator(ctx, &args[2]), args[0].as.tensor, &draw);
 }
 
 static luc_status random_range(luc_context *ctx, luc_tensor *self, int64_t lo, int64_t hi,
                                const luc_value *generator) {
   luc_draw draw;
   LUC_TRY(integer_draw(ctx, "random_", lo, hi, (luc_dtype)self->dtype, &draw));
-  return fill_random(ctx, generator_of(ctx, generator), self, &draw);
+  return fill_random(ctx, luc_as_generator(ctx, generator), self, &draw);
 }
 
 luc_status luc__run_random_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   luc_draw draw = {.kind = LUC_ANY_INTEGER};
-  return fill_random(ctx, generator_of(ctx, &args[1]), args[0].as.tensor, &draw);
+  return fill_random(ctx, luc_as_generator(ctx, &args[1]), args[0].as.tensor, &draw);
 }
 luc_status luc__run_random_to_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
@@ -298,7 +294,7 @@ done:
 
 static luc_status bernoulli_into(luc_context *ctx, luc_tensor *self, const luc_value *p,
                                  const luc_value *generator) {
-  luc_generator *gen = generator_of(ctx, generator);
+  luc_generator *gen = luc_as_generator(ctx, generator);
   if (p->kind == LUC_TENSOR) return bernoulli_tensor(ctx, gen, self, p->as.tensor);
   luc_draw draw = {.kind = LUC_BERNOULLI, .a = luc_as_double(p)};
   LUC_CHECK(ctx, draw.a >= 0 && draw.a <= 1, LUC_ERR_VALUE,
@@ -346,7 +342,7 @@ static luc_status normal_around(luc_context *ctx, const luc_value *generator, lu
   if (std->kind != LUC_TENSOR) draw.b = luc_as_double(std);
   LUC_GO(need_std(ctx, "normal", draw.b));
   LUC_GO(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, &z));
-  LUC_GO(fill_random(ctx, generator_of(ctx, generator), z, &draw));
+  LUC_GO(fill_random(ctx, luc_as_generator(ctx, generator), z, &draw));
   if (std->kind == LUC_TENSOR) {
     LUC_GO(luc__binary(ctx, LUC_OP_mul, z, std->as.tensor, &scaled));
   } else {
@@ -438,7 +434,7 @@ luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *ou
   luc_tensor *input = args[0].as.tensor, *p = NULL, *keys = NULL, *r = NULL;
   int64_t samples = args[1].as.i;
   bool replace = args[2].as.i, single = input->dtype != LUC_FLOAT64;
-  luc_generator *gen = generator_of(ctx, &args[3]);
+  luc_generator *gen = luc_as_generator(ctx, &args[3]);
   luc_status status = LUC_OK;
   LUC_GO(check_samples(ctx, input, samples, replace));
   LUC_GO(luc__contiguous_as(ctx, input, single ? LUC_FLOAT32 : LUC_FLOAT64, &p));

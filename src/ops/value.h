@@ -53,6 +53,10 @@ static inline luc_scalar luc_as_scalar(const luc_value *v) {
 static inline double luc_as_double(const luc_value *v) {
   return v->kind == LUC_FLOAT ? v->as.f : (double)v->as.i;
 }
+/* Of a `Generator? generator`: the context's where none is given. */
+static inline luc_generator *luc_as_generator(luc_context *ctx, const luc_value *v) {
+  return v->kind == LUC_GENERATOR ? v->as.generator : &ctx->rng;
+}
 
 /* Drops what a result owns: its tensor, or its list (tensors, and the array from luc__alloc). */
 void luc__value_release(luc_context *ctx, luc_value *v);

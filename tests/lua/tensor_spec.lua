@@ -291,6 +291,16 @@ describe("random seeds", function()
     assert.matches("expected a state", parity.message(lucerna.set_rng_state, lucerna.ones(3)))
   end)
 
+  it("have a state of PyTorch's bytes", function()
+    lucerna.manual_seed(7)
+    lucerna.randn(3, { dtype = lucerna.float64 }) -- leaves a value for the next call
+    local state = lucerna.get_rng_state():long()
+    assert.equal(78254219, (state * lucerna.arange(1, 5057) % 65521):sum():item())
+    assert.matches("expected a state",
+      parity.message(lucerna.set_rng_state, lucerna.full({ 5056 }, 255):to(lucerna.uint8)))
+    assert.same(state:tolist(), lucerna.get_rng_state():tolist())
+  end)
+
   it("belong to generators of one's own", function()
     local g = lucerna.Generator():manual_seed(7)
     local h = lucerna.Generator():manual_seed(7)

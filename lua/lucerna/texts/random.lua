@@ -8,7 +8,8 @@ Seeds the default generator; seed() with a fresh one, initial_seed() says which.
 A generator of its own, for the option generator.
 > local g = lucerna.Generator():manual_seed(3)
 > local x = lucerna.rand(2, {generator = g})]=]},
-{"get_rng_state set_rng_state", "The state of the default generator, as a tensor; sets it."},
+{"get_rng_state set_rng_state", [=[
+The state of the default generator, as a tensor of PyTorch's bytes; sets it.]=]},
 {"rand rand_like", "U(0, 1), without 1."},
 {"randn randn_like", "N(0, 1)."},
 {"randint randint_like", [=[
