@@ -74,35 +74,12 @@ double luc__normal_double(luc_generator *gen) {
   return radius * cos(angle);
 }
 
-/* PyTorch's builds contract u * width + lo to one fused operation; so does this, on any machine. */
-void luc__fill_uniform_float(luc_generator *gen, float *out, int64_t n, double lo, double hi) {
-  float from = (float)lo, width = (float)hi - (float)lo;
-  if (from == 0) {
-    for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_float(gen) * width;
-  } else {
-    for (int64_t i = 0; i < n; i++) out[i] = fmaf(luc__uniform_float(gen), width, from);
-  }
-}
-
-void luc__fill_uniform_double(luc_generator *gen, double *out, int64_t n, double lo, double hi) {
-  double width = hi - lo;
-  if (lo == 0) {
-    for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen) * width;
-  } else {
-    for (int64_t i = 0; i < n; i++) out[i] = fma(luc__uniform_double(gen), width, lo);
-  }
+static void uniform_doubles(luc_generator *gen, double *out, int64_t n) {
+  for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen);
 }
 
 /* Box-Muller in place on 16 uniforms: the first 8 give radii, the last 8 angles. */
-static void normal_block_float(float *x, float mean, float std) {
-  for (int j = 0; j < 8; j++) {
-    float radius = sqrtf(-2.0f * logf(1.0f - x[j])), angle = (float)(2 * PI) * x[j + 8];
-    x[j] = radius * cosf(angle) * std + mean;
-    x[j + 8] = radius * sinf(angle) * std + mean;
-  }
-}
-
-static void normal_block_double(double *x, double mean, double std) {
+static void normal_block(double *x, double mean, double std) {
   for (int j = 0; j < 8; j++) {
     double radius = sqrt(-2.0 * log(1.0 - x[j])), angle = 2.0 * PI * x[j + 8];
     x[j] = radius * cos(angle) * std + mean;
@@ -111,45 +88,17 @@ static void normal_block_double(double *x, double mean, double std) {
 }
 
 /* From 16 values on: all uniforms first, then blocks of 16; a remainder draws the last 16 anew. */
-void luc__fill_normal_float(luc_generator *gen, float *out, int64_t n, double mean, double std) {
-  if (n < BLOCK) {
-    for (int64_t i = 0; i < n; i++) out[i] = (float)(luc__normal_double(gen) * std + mean);
-    return;
-  }
-  luc__fill_uniform_float(gen, out, n, 0, 1);
-  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK)
-    normal_block_float(out + i, (float)mean, (float)std);
-  if (n % BLOCK != 0) {
-    luc__fill_uniform_float(gen, out + n - BLOCK, BLOCK, 0, 1);
-    normal_block_float(out + n - BLOCK, (float)mean, (float)std);
-  }
-}
-
 void luc__fill_normal_double(luc_generator *gen, double *out, int64_t n, double mean, double std) {
   if (n < BLOCK) {
     for (int64_t i = 0; i < n; i++) out[i] = luc__normal_double(gen) * std + mean;
     return;
   }
-  luc__fill_uniform_double(gen, out, n, 0, 1);
-  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block_double(out + i, mean, std);
+  uniform_doubles(gen, out, n);
+  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block(out + i, mean, std);
   if (n % BLOCK != 0) {
-    luc__fill_uniform_double(gen, out + n - BLOCK, BLOCK, 0, 1);
-    normal_block_double(out + n - BLOCK, mean, std);
+    uniform_doubles(gen, out + n - BLOCK, BLOCK);
+    normal_block(out + n - BLOCK, mean, std);
   }
-}
-
-void luc__fill_random_mod(luc_generator *gen, int64_t *out, int64_t n, uint64_t modulus,
-                          bool wide) {
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t draw = wide ? luc__random_u64(gen) : luc__random_u32(gen);
-    out[i] = (int64_t)(modulus != 0 ? draw % modulus : draw);
-  }
-}
-
-void luc__fill_random_int(luc_generator *gen, int64_t *out, int64_t n, int64_t lo, int64_t hi) {
-  uint64_t range = (uint64_t)hi - (uint64_t)lo;
-  luc__fill_random_mod(gen, out, n, range, range >= UINT64_C(1) << 32);
-  for (int64_t i = 0; i < n; i++) out[i] = (int64_t)((uint64_t)out[i] + (uint64_t)lo);
 }
 
 void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t first) {
@@ -165,29 +114,6 @@ void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t fir
 void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,
                          int64_t n) {
   for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen) < p[i * p_stride];
-}
-
-void luc__fill_bernoulli_float(luc_generator *gen, bool *out, const float *p, int64_t p_stride,
-                               int64_t n) {
-  for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_float(gen) < p[i * p_stride];
-}
-
-/* ---- the other distributions, a value at a time ---- */
-
-double luc__exponential(luc_generator *gen, double lambda) {
-  return -1.0 / lambda * log(1.0 - luc__uniform_double(gen));
-}
-
-double luc__cauchy(luc_generator *gen, double median, double sigma) {
-  return median + sigma * tan(PI * (luc__uniform_double(gen) - 0.5));
-}
-
-double luc__log_normal(luc_generator *gen, double mean, double std) {
-  return exp(luc__normal_double(gen) * std + mean);
-}
-
-double luc__geometric(luc_generator *gen, double p) {
-  return ceil(log(luc__uniform_double(gen)) / log(1 - p));
 }
 
 /* From rate 10 on: transformed rejection (Hoermann 1993), as in aten/native/Distributions.cpp. */

@@ -200,8 +200,9 @@ static void integers(luc_context *ctx, luc_generator *gen, const luc_draw *d, in
   uint32_t bits[CHUNK];
   if (any && (d->target == LUC_FLOAT64 || d->target == LUC_INT64)) {
     wide_integers(gen, d->target, out, n);
-  } else if (range == 0 || range >> 32) {
-    luc__fill_random_int(gen, out, n, d->lo, d->hi);
+  } else if (range >> 32) {
+    for (int64_t i = 0; i < n; i++)
+      out[i] = (int64_t)(luc__random_u64(gen) % range + (uint64_t)first);
   } else {
     for (int64_t i = 0; i < n; i += CHUNK) {
       int64_t m = n - i < CHUNK ? n - i : CHUNK;

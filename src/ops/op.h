@@ -106,8 +106,6 @@ static inline const luc_op_info *luc__op_info(const luc_context *ctx, luc_opid o
 /* Errors name the function that was called: its name takes the place of that of the operator it is
  * made of, and precedes a message without any (out of memory). Returns status. */
 luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status);
-/* By name, -1 if there is none; an in-place name ("add_") sets *inplace. */
-int luc__op_find(const char *name, bool *inplace);
 
 /* ---- the door ---- */
 

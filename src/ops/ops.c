@@ -95,17 +95,3 @@ void luc__ops_free(luc_context *ctx) {
   luc__free(ctx, infos, sizeof *infos * LUC_NUM_OPS);
   ctx->ops = NULL;
 }
-
-int luc__op_find(const char *name, bool *inplace) {
-  size_t n = strlen(name);
-  *inplace = false;
-  for (int i = 0; i < LUC_NUM_OPS; i++) {
-    if (!strcmp(luc__ops[i].name, name)) return i;
-    bool stem = (luc__ops[i].flags & LUC_F_INPLACE) && name[n - 1] == '_' &&
-                strlen(luc__ops[i].name) == n - 1 && !memcmp(luc__ops[i].name, name, n - 1);
-    if (!stem) continue;
-    *inplace = true;
-    return i;
-  }
-  return -1;
-}

@@ -134,14 +134,6 @@ luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a
   return LUC_OK;
 }
 
-void luc__expand_strides(const luc_tensor *t, int ndim, const int64_t *sizes, int64_t *strides) {
-  int extra = ndim - t->ndim;
-  for (int d = 0; d < ndim; d++) {
-    bool repeated = d < extra || (t->sizes[d - extra] == 1 && sizes[d] != 1);
-    strides[d] = repeated ? 0 : t->strides[d - extra];
-  }
-}
-
 /* A position as a user wrote it. */
 static long long shown_position(int64_t i) {
   if (i == LUC_POSITION_ZERO) return 0;

@@ -156,8 +156,6 @@ int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides
  * dimension in the text counts from 1, as every position a user reads. */
 luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a,
                           const luc_tensor *b, int *ndim, int64_t *sizes);
-/* Strides that make t look like the given (broadcast) sizes. t must be broadcastable. */
-void luc__expand_strides(const luc_tensor *t, int ndim, const int64_t *sizes, int64_t *strides);
 
 /* What the binding passes for a user's 0, which counting from 1 does not have: out of every range,
  * and the checks below print it as 0. */
