@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/pool2d_kernels.h"
+#include "tensor/tensor.h"
 
 enum { PIECE_WORK = 1 << 14 }; /* elements met per piece */
 
@@ -98,21 +100,24 @@ luc_status luc__windows_fractional(luc_context *ctx, luc_windows *w, const int64
 
 enum { COLUMNS = 512, STARTS = 64 }; /* joined at once; rows whose starts are listed */
 
-typedef struct job {
-  const luc_windows *w;
-  int64_t in, out; /* elements of a plane */
-  const void *x;
-  void *to;
-  int64_t *indices;
-  void (*max_row)(const void *, int64_t, int64_t, void *, void *);
-} job;
-
 /* What a line of windows has in common: rows, and where the columns are listed. */
 typedef struct line {
   int64_t first, rows, high, deep_step, high_step, counted;
   const int64_t *begin, *end, *counts;
   int64_t starts[STARTS];
 } line;
+
+typedef struct job {
+  const luc_windows *w;
+  const void *x;
+  void *to;
+  int64_t *indices;
+  void (*max_row)(const void *, int64_t, int64_t, void *, void *);
+  /* For each line of windows: its plane begins at element `plane` of the input, its results (or,
+   * on the way back, their gradient) at element `first`. */
+  void (*line)(const struct job *j, const line *l, int64_t plane, int64_t first);
+  size_t cleared; /* the bytes of a plane that lines add to; 0: they write */
+} job;
 
 static void find_line(const luc_windows *w, int64_t plane, int64_t index, line *l) {
   const int64_t deep = index / w->out[1] + (w->own ? plane * w->out[0] : 0);
@@ -145,8 +150,7 @@ static int64_t fitting(const luc_windows *w, const line *l, int64_t o, int64_t *
   int64_t n = 1;
   *low = l->begin[o], *high = l->end[o];
   for (; o + n < w->out[2]; n++) {
-    int64_t begin = l->begin[o + n] < *low ? l->begin[o + n] : *low;
-    int64_t end = l->end[o + n] > *high ? l->end[o + n] : *high;
+    const int64_t begin = luc__min64(l->begin[o + n], *low), end = luc__max64(l->end[o + n], *high);
     if (end - begin > COLUMNS) break;
     *low = begin, *high = end;
   }
@@ -174,30 +178,43 @@ static int64_t divisor_of(const luc_windows *w, const line *l, int64_t o) {
 #undef TI
 #undef FN
 
-static void run(luc_context *ctx, job *j, luc_range_fn f32, luc_range_fn f64) {
+static void planes(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_windows *w = j->w;
-  j->in = w->in[0] * w->in[1] * w->in[2];
-  j->out = w->out[0] * w->out[1] * w->out[2];
-  int64_t work = (j->in > j->out ? j->in : j->out) + 1;
-  luc__parallel_for(ctx, w->planes, PIECE_WORK / work + 1, w->dtype == LUC_FLOAT64 ? f64 : f32, j);
+  const int64_t lines = w->out[0] * w->out[1], in = luc__product(3, w->in);
+  line l;
+  for (int64_t i = begin; i < end; i++) {
+    memset((char *)j->to + (size_t)i * j->cleared, 0, j->cleared);
+    for (int64_t k = 0; k < lines; k++) {
+      find_line(w, i, k, &l);
+      j->line(j, &l, i * in, (i * lines + k) * w->out[2]);
+    }
+  }
+}
+
+static void run(luc_context *ctx, job *j) {
+  const int64_t in = luc__product(3, j->w->in), out = luc__product(3, j->w->out);
+  luc__parallel_for(ctx, j->w->planes, PIECE_WORK / (luc__max64(in, out) + 1) + 1, planes, j);
 }
 
 luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
                             int64_t *indices) {
-  job j = {.w = w, .x = x, .to = y, .indices = indices};
+  const bool wide = w->dtype == LUC_FLOAT64;
+  job j = {.w = w, .x = x, .to = y, .indices = indices, .line = wide ? max_f64 : max_f32};
   LUC_CHECK(ctx, w->in[0] <= INT32_MAX / w->in[1], LUC_ERR_SUPPORT,
             "max_pool: planes have more than 2^31 rows");
   j.max_row = luc__kernels(ctx)->pool2d[w->dtype].max_row;
-  run(ctx, &j, max_f32, max_f64);
+  run(ctx, &j);
   return LUC_OK;
 }
 
 void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y) {
-  job j = {.w = w, .x = x, .to = y};
-  run(ctx, &j, avg_f32, avg_f64);
+  job j = {.w = w, .x = x, .to = y, .line = w->dtype == LUC_FLOAT64 ? avg_f64 : avg_f32};
+  run(ctx, &j);
 }
 
 void luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy, void *dx) {
-  job j = {.w = w, .x = dy, .to = dx};
-  run(ctx, &j, avg_backward_f32, avg_backward_f64);
+  job j = {.w = w, .x = dy, .to = dx, .line = w->dtype == LUC_FLOAT64 ? share_f64 : share_f32};
+  j.cleared = (size_t)luc__product(3, w->in) * luc__dtype_size(w->dtype);
+  run(ctx, &j);
 }
