@@ -147,7 +147,7 @@ static luc_status check_labels(luc_context *ctx, luc_tensor *targets, const luc_
 /* log_probs is [T, N, C]. */
 static luc_status check_call(luc_context *ctx, const luc_value *args, const luc_tensor *log_probs) {
   luc_tensor *targets = args[1].as.tensor;
-  int64_t batch = log_probs->sizes[1], classes = log_probs->sizes[2], blank = args[4].as.i, sum = 0;
+  int64_t batch = log_probs->sizes[1], classes = log_probs->sizes[2], blank = args[4].as.i;
   if (!luc__dtype_is_int((luc_dtype)targets->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "ctc_loss: targets must be integral (got %s)",
                      luc__dtype_name((luc_dtype)targets->dtype));
@@ -155,10 +155,11 @@ static luc_status check_call(luc_context *ctx, const luc_value *args, const luc_
             "ctc_loss: blank must be in label range (got %lld, classes [1, %lld])",
             (long long)blank + (blank >= 0), (long long)classes);
   LUC_TRY(check_lengths(ctx, "input_lengths", &args[2], batch, log_probs->sizes[0]));
-  for (int i = 0; i < args[3].n; i++) sum += args[3].as.ints[i];
   bool lines = targets->ndim == 2 && targets->sizes[0] == batch;
   int64_t most = lines ? targets->sizes[1] : targets->numel;
   LUC_TRY(check_lengths(ctx, "target_lengths", &args[3], batch, most));
+  int64_t sum = 0;
+  for (int i = 0; i < args[3].n; i++) sum += args[3].as.ints[i];
   if (!lines && (targets->ndim != 1 || sum != targets->numel))
     return luc__fail_shapes(ctx, "ctc_loss", "log_probs", log_probs, "targets", targets,
                             "targets must be [N, S], or all of them one after another");

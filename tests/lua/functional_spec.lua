@@ -52,6 +52,8 @@ local function refusals()
       lucerna.tensor {{2}}, {3}, {1}},
     {"ctc_loss: Expected input_lengths to have value at most 3, but got value 4", F.ctc_loss,
       z(3, 1, 2), lucerna.tensor {{2}}, {4}, {1}},
+    {"ctc_loss: Expected target_lengths to have value at most 1", F.ctc_loss, z(3, 2, 2),
+      lucerna.tensor {2}, {3, 3}, {math.maxinteger, math.maxinteger}}, -- their sum is no integer
     {"multi_margin_loss: target out of range (classes [1, 3])", F.multi_margin_loss, z(1, 3),
       lucerna.tensor {4}},
     {"cross_entropy: ignore_index is not supported for floating point target", F.cross_entropy,
