@@ -277,12 +277,6 @@ luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const
 
 /* ---- triangles ---- */
 
-static const void *one_of(const luc_lapack *l) {
-  static const float one32 = 1;
-  static const double one64 = 1;
-  return l->f32 ? (const void *)&one32 : (const void *)&one64;
-}
-
 /* Columns that are solved for at a time: LAPACK lays out a triangle anew for each such part. */
 static int64_t part_of(int64_t k) {
   return luc__max64(32, luc__cuts(k, 8));
@@ -296,9 +290,9 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const int64_t matrix = i / parts, first = i % parts * part;
   const int n = (int)j->s.n, columns = (int)luc__min64(part, j->k - first), ldb = (int)j->k;
   (void)block;
-  j->first.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n, one_of(&j->l),
-                luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n), &n,
-                luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first), &ldb, 1, 1, 1, 1);
+  j->first.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
+                luc__lapack_one(&j->l), luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n),
+                &n, luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first), &ldb, 1, 1, 1, 1);
   return 0;
 }
 

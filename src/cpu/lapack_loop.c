@@ -94,6 +94,12 @@ void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t r
   l->turn(to, rows * size, from, columns * size, columns, rows, false);
 }
 
+const void *luc__lapack_one(const luc_lapack *l) {
+  static const float single = 1;
+  static const double wide = 1;
+  return l->f32 ? (const void *)&single : (const void *)&wide;
+}
+
 int luc__lapack_work(const luc_lapack *l, const void *work) {
   double wanted = luc__number(l->f32, work, 0);
   return wanted < 1 ? 1 : (int)wanted + 8; /* a float rounds large sizes */

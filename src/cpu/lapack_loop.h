@@ -40,6 +40,8 @@ bool luc__lapack_empty(const luc_matrices *s, int64_t side, int32_t *info);
 /* to [columns, rows] = from [rows, columns]. */
 void luc__lapack_turn(const luc_lapack *l, void *to, const void *from, int64_t rows,
                       int64_t columns);
+/* 1, as a routine reads an alpha. */
+const void *luc__lapack_one(const luc_lapack *l);
 /* The size of work that a query with lwork = -1 left in work[0]. */
 int luc__lapack_work(const luc_lapack *l, const void *work);
 /* Is there neither NaN nor infinity? */

@@ -174,12 +174,9 @@ static double condition(const job *j, const char *r, char *inverse) {
 
 /* Right hand sides lie by rows: B^T Q R^-T. */
 static int least_squares(const void *job_, int64_t i, char *block) {
-  static const float one32 = 1;
-  static const double one64 = 1;
   const job *j = job_;
   const int64_t m = j->s.m, n = j->s.n, k = j->wide;
   const int lda = (int)m, order = (int)n, right = (int)k;
-  const void *one = j->l.f32 ? (const void *)&one32 : (const void *)&one64;
   const parts p = take(j, block);
   char *b = luc__lapack_at(&j->l, j->r, i * m * k);
   const int info = reduce(j, i, &p);
@@ -190,7 +187,8 @@ static int least_squares(const void *job_, int64_t i, char *block) {
   }
   for (int64_t c = 0; c < n; c += j->block)
     apply(j, &p, c, "R", "N", k, luc__lapack_at(&j->l, b, c * k), k);
-  j->trsm("R", "U", "T", "N", &right, &order, one, p.a, &lda, b, &right, 1, 1, 1, 1);
+  j->trsm("R", "U", "T", "N", &right, &order, luc__lapack_one(&j->l), p.a, &lda, b, &right, 1, 1, 1,
+          1);
   return 0;
 }
 

@@ -15,7 +15,7 @@ typedef struct job {
   int64_t *rank;
   int32_t *info;
   int lwork, liwork;
-  size_t work; /* where the work of floats begins luc_in a block, and then that of integers */
+  size_t work; /* where the work of floats begins in a block, and then that of integers */
   size_t iwork;
   union {
     void (*syevd)(const char *job, const char *uplo, luc_in n, void *a, luc_in lda, void *w,

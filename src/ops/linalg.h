@@ -7,8 +7,9 @@
 #include "lucerna/autograd.h"
 #include "ops/formula.h"
 
-/* Fails unless t is float32 or float64 [..., m, n]; with `square`, m = n. */
+/* Fails unless t is [..., n, n], of any dtype. */
 luc_status luc__need_square(luc_context *ctx, const char *name, const luc_tensor *t);
+/* Fails unless t is float32 or float64 [..., m, n]; with `square`, m = n. */
 luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t, bool square);
 /* The same, complex64 and complex128 too. */
 luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t,

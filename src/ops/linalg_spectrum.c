@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/number.h"
 #include "ops/geometry.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"
@@ -86,14 +87,8 @@ static void identities(luc_tensor *t) {
   luc_matrices s = luc__matrices(t);
   memset(t->data, 0, (size_t)t->numel * luc__dtype_size(s.dtype));
   for (int64_t i = 0; i < s.count; i++)
-    for (int64_t j = 0; j < s.n; j++) {
-      int64_t at = (i * s.n + j) * s.n + j;
-      if (s.dtype == LUC_FLOAT32) {
-        ((float *)t->data)[at] = 1;
-      } else {
-        ((double *)t->data)[at] = 1;
-      }
-    }
+    for (int64_t j = 0; j < s.n; j++)
+      luc__number_put(s.dtype == LUC_FLOAT32, t->data, (i * s.n + j) * s.n + j, 1);
 }
 
 /* svd(A, full_matrices) -> U, S, Vh; without `vectors` only S. */
@@ -227,14 +222,18 @@ static luc_value column(luc_formula *f, const luc_value *v) {
   return t && t->ndim > 0 ? luc_v_tensor(luc__f_unsqueeze(f, t, -1)) : *v;
 }
 
+/* Singular values below this part of the largest are what rounding may have made of zeros. */
+static double default_limit(const luc_tensor *a) {
+  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
+  return (a->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52) * (double)(m > n ? m : n);
+}
+
 /* |s| > max(atol, rtol * max |s|), as numbers; s [..., k] of matrices [m, n]. atol without rtol
  * makes the latter 0, else it is eps * max(m, n). */
 static luc_tensor *counted(luc_formula *f, luc_tensor *s, const luc_tensor *a,
                            const luc_value *atol, const luc_value *rtol) {
   if (f->status != LUC_OK) return NULL;
-  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
-  double eps = s->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52;
-  luc_value relative = luc_v_float(luc_is_none(atol) ? eps * (double)(m > n ? m : n) : 0);
+  luc_value relative = luc_v_float(luc_is_none(atol) ? default_limit(a) : 0);
   if (!luc_is_none(rtol)) relative = column(f, rtol);
   if (s->sizes[s->ndim - 1] == 0) return s;
   luc_value last = luc_v_ints((int64_t[]){-1}, 1), keep = luc_v_bool(true);
@@ -263,11 +262,6 @@ luc_status luc__run_linalg_matrix_rank(luc_context *ctx, luc_value *args, luc_va
   luc_tensor *s = hermitian ? absolute_eigenvalues(&f, a) : singular_values(&f, a);
   luc_tensor *rank = luc__f_sum(&f, counted(&f, s, a, atol, &args[4]), 1, (int64_t[]){-1}, false);
   return luc__f_result(&f, luc__f_to(&f, rank, LUC_INT64), out);
-}
-
-static double default_limit(const luc_tensor *a) {
-  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
-  return (a->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52) * (double)(m > n ? m : n);
 }
 
 /* R^-1 Q^T of all matrices, m >= n, or NULL where one's rank is not certain to be full: their
@@ -471,9 +465,7 @@ luc_status luc__run_linalg_lstsq(luc_context *ctx, luc_value *args, luc_value *o
   bool vectors = b->ndim == a->ndim - 1;
   for (int i = 0; vectors && i < b->ndim; i++) vectors = b->sizes[i] == a->sizes[i];
   LUC_TRY(check_lstsq(ctx, a, b, vectors, &args[3], &driver));
-  int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
-  double eps = a->dtype == LUC_FLOAT32 ? 0x1p-23 : 0x1p-52, rcond = eps * (double)(m > n ? m : n);
-  if (!luc_is_none(&args[2])) rcond = luc_as_double(&args[2]);
+  const double rcond = luc_is_none(&args[2]) ? default_limit(a) : luc_as_double(&args[2]);
   if (vectors) b = luc__f_unsqueeze(&f, b, -1);
   if (f.status == LUC_OK) f.status = luc__f_same_batch(&f, &a, &b);
   luc_value r[3] = {{0}}, given[] = {luc_v_tensor(a), luc_v_tensor(b), luc_v_float(rcond),
