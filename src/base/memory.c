@@ -48,10 +48,19 @@ enum { GUARD = 0, CACHE_MIN = 64 << 20, CACHE_MAX = 1 << 30 };
 enum { CACHE_OVER_HOST = CACHE_MAX };
 #endif
 
+/* What precedes a block over a host's allocator: its neighbours among all that the host has granted
+ * and not got back. */
+typedef struct grant {
+  struct grant *previous, *next;
+  size_t size;
+} grant;
+
 struct luc_heap {
   luc_alloc_fn alloc;
   void *ud;
-  size_t pad; /* room for aligning what a host's allocator returns */
+  size_t pad; /* over a host's allocator: room for a grant and for aligning the block behind it */
+  grant *grants;
+  atomic_flag grants_busy;
   atomic_int refs;
   atomic_size_t limit;   /* 0: none */
   atomic_size_t granted; /* bytes the allocator has given and not got back */
@@ -92,10 +101,11 @@ static unsigned class_with_guard(size_t size) {
 
 /* ---- the heap ---- */
 
-/* What an allocator returned (or NULL), moved to a boundary; the byte before it tells how far. */
-static void *align(char *raw) {
+/* What an allocator returned (or NULL), moved by `head` and to a boundary; the byte before it tells
+ * how far. */
+static void *align(char *raw, size_t head) {
   if (raw == NULL) return NULL;
-  size_t move = ALIGNMENT - ((uintptr_t)raw & (ALIGNMENT - 1)); /* 1 .. 64 */
+  size_t move = head + ALIGNMENT - ((uintptr_t)(raw + head) & (ALIGNMENT - 1)); /* 1 .. 64 + head */
   raw[move - 1] = (char)move;
   return raw + move;
 }
@@ -110,7 +120,7 @@ static void *unaligned(void *ptr) {
 static void *default_alloc(void *ud, void *ptr, size_t old_size, size_t new_size) {
   (void)ud;
   if (old_size + new_size <= SMALL_BLOCK) { /* one of them is 0 */
-    if (new_size != 0) return align(malloc(new_size + ALIGNMENT));
+    if (new_size != 0) return align(malloc(new_size + ALIGNMENT), 0);
     free(unaligned(ptr));
     return NULL;
   }
@@ -145,6 +155,33 @@ static void heap_note_peak(luc_heap *heap) {
                                                 memory_order_relaxed)) {}
 }
 
+/* Blocks may be given back by threads that hold a shared storage. */
+static void lock_grants(luc_heap *heap) {
+  while (atomic_flag_test_and_set_explicit(&heap->grants_busy, memory_order_acquire)) {}
+}
+
+static void unlock_grants(luc_heap *heap) {
+  atomic_flag_clear_explicit(&heap->grants_busy, memory_order_release);
+}
+
+/* The block behind a new grant. */
+static void *grant_add(luc_heap *heap, grant *g, size_t total) {
+  lock_grants(heap);
+  *g = (grant){.next = heap->grants, .size = total};
+  if (g->next != NULL) g->next->previous = g;
+  heap->grants = g;
+  unlock_grants(heap);
+  return align((char *)g, sizeof *g);
+}
+
+static void *grant_remove(luc_heap *heap, grant *g) {
+  lock_grants(heap);
+  *(g->previous != NULL ? &g->previous->next : &heap->grants) = g->next;
+  if (g->next != NULL) g->next->previous = g->previous;
+  unlock_grants(heap);
+  return g;
+}
+
 /* A block of `size` bytes, a class's size. */
 static void *heap_get(luc_heap *heap, size_t size) {
   size_t total = size + heap->pad;
@@ -155,18 +192,21 @@ static void *heap_get(luc_heap *heap, size_t size) {
     return NULL;
   }
   heap_note_peak(heap);
-  return heap->pad == 0 ? raw : align(raw);
+  return heap->pad == 0 ? raw : grant_add(heap, (grant *)raw, total);
 }
 
 static void heap_put(luc_heap *heap, void *ptr, size_t size) {
   size_t total = size + heap->pad;
   SHOW(ptr, size);
-  heap->alloc(heap->ud, heap->pad == 0 ? ptr : unaligned(ptr), total, 0);
+  heap->alloc(heap->ud, heap->pad == 0 ? ptr : grant_remove(heap, unaligned(ptr)), total, 0);
   atomic_fetch_sub_explicit(&heap->granted, total, memory_order_relaxed);
 }
 
 luc_heap *luc__heap_new(const luc_config *cfg) {
-  luc_heap first = {.alloc = cfg->alloc, .ud = cfg->alloc_ud, .pad = ALIGNMENT};
+  luc_heap first = {.alloc = cfg->alloc,
+                    .ud = cfg->alloc_ud,
+                    .pad = sizeof(grant) + ALIGNMENT,
+                    .grants_busy = ATOMIC_FLAG_INIT};
   if (first.alloc == NULL) {
     first.alloc = default_alloc;
     first.pad = 0;
@@ -183,9 +223,25 @@ luc_heap *luc__heap_retain(luc_context *ctx) {
   return ctx->heap;
 }
 
+/* A host gets back what nobody holds any more: where memory is so short that Lua cannot call a
+ * finalizer, it drops it, and what it would have released is lost. The heap's own block is the
+ * first that was granted. Tests see what leaks. */
+static void give_back_lost(luc_heap *heap) {
+#ifndef LUCERNA_TEST_BUILD
+  while (heap->grants != NULL && heap->grants->next != NULL) {
+    grant *g = heap->grants;
+    size_t size = g->size;
+    heap->alloc(heap->ud, grant_remove(heap, g), size, 0);
+  }
+#else
+  (void)heap;
+#endif
+}
+
 void luc__heap_release(luc_heap *heap) {
   if (atomic_fetch_sub_explicit(&heap->refs, 1, memory_order_acq_rel) != 1) return;
-  luc_heap last = {.alloc = heap->alloc, .ud = heap->ud, .pad = heap->pad};
+  luc_heap last = {.alloc = heap->alloc, .ud = heap->ud, .pad = heap->pad, .grants = heap->grants};
+  give_back_lost(&last);
   heap_put(&last, heap, class_size(class_of(sizeof *heap)));
 }
 
