@@ -1,6 +1,7 @@
 # C tests: each tests/c/test_*.c is one program, each tests/fault/test_*.c another (label "fault":
-# out of memory, hostile input). They are no part of `all`: build the target c_tests. Also the small Lua interpreter that runs the busted suite when
-# the build is sanitized, so that nothing has to be preloaded into a stock lua5.4.
+# out of memory, hostile input). They are no part of `all`: build the target c_tests. Also the small
+# Lua interpreter that runs the busted suite when the build is sanitized, so that nothing has to be
+# preloaded into a stock lua5.4.
 enable_testing()
 add_custom_target(c_tests)
 file(GLOB c_tests CONFIGURE_DEPENDS tests/c/test_*.c)
@@ -25,6 +26,12 @@ foreach(source ${c_tests} ${fault_tests})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 600
     ENVIRONMENT "LUCERNA_ROOT=${CMAKE_SOURCE_DIR}" WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+endforeach()
+# The longest begin first, so that no processor waits for them at the end.
+foreach(name test_lua_sweep test_conv test_kernels test_math)
+  if(TARGET ${name})
+    set_tests_properties(${name} PROPERTIES COST 1)
+  endif()
 endforeach()
 
 if(LUCERNA_LUA_LIBRARY AND LUCERNA_LUA_INCLUDE)

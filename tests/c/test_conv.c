@@ -10,9 +10,6 @@ static int64_t product(int n, const int64_t *sizes) {
   return p;
 }
 
-/* Calls visit for every (output, weight, input) element that meet. */
-typedef void (*visitor)(void *ud, int64_t out, int64_t weight, int64_t in);
-
 /* The place of window element t at output o in each dimension; false in the padding. */
 static bool meet(const luc_conv *c, int64_t o, int64_t t, int64_t *in) {
   int64_t at[3];
@@ -26,29 +23,24 @@ static bool meet(const luc_conv *c, int64_t o, int64_t t, int64_t *in) {
   return true;
 }
 
-static void visit_all(const luc_conv *c, visitor visit, void *ud) {
-  int64_t pixels = product(c->spatial, c->out), taps = product(c->spatial, c->kernel);
-  int64_t inputs = product(c->spatial, c->in), cg = c->in_channels / c->groups;
-  int64_t fg = c->out_channels / c->groups, in;
-  for (int64_t n = 0; n < c->batch; n++)
-    for (int64_t f = 0; f < c->out_channels; f++)
-      for (int64_t o = 0; o < pixels; o++)
-        for (int64_t ch = 0; ch < cg; ch++)
-          for (int64_t t = 0; t < taps; t++)
-            if (meet(c, o, t, &in))
-              visit(ud, (n * c->out_channels + f) * pixels + o, (f * cg + ch) * taps + t,
-                    (n * c->in_channels + f / fg * cg + ch) * inputs + in);
-}
-
 typedef struct arrays {
   kt_array x, w, y, dx, dw, dy, bias, dbias;
 } arrays;
 
-static void visit_naive(void *ud, int64_t out, int64_t weight, int64_t in) {
-  arrays *a = ud;
-  a->y.v[out] += a->x.v[in] * a->w.v[weight];
-  a->dx.v[in] += a->dy.v[out] * a->w.v[weight];
-  a->dw.v[weight] += a->dy.v[out] * a->x.v[in];
+/* Adds what output o and window element t of every image and filter give: to y, dx and dw. */
+static void add_products(const luc_conv *c, arrays *a, int64_t o, int64_t t, int64_t at) {
+  int64_t pixels = product(c->spatial, c->out), taps = product(c->spatial, c->kernel);
+  int64_t inputs = product(c->spatial, c->in), cg = c->in_channels / c->groups;
+  int64_t fg = c->out_channels / c->groups;
+  for (int64_t nf = 0; nf < c->batch * c->out_channels; nf++) {
+    int64_t n = nf / c->out_channels, f = nf % c->out_channels, out = nf * pixels + o;
+    int64_t in = (n * c->in_channels + f / fg * cg) * inputs + at, weight = f * cg * taps + t;
+    for (int64_t ch = 0; ch < cg; ch++, in += inputs, weight += taps) {
+      a->y.v[out] += a->x.v[in] * a->w.v[weight];
+      a->dx.v[in] += a->dy.v[out] * a->w.v[weight];
+      a->dw.v[weight] += a->dy.v[out] * a->x.v[in];
+    }
+  }
 }
 
 static void fill(kt_array *a, double value) {
@@ -56,13 +48,15 @@ static void fill(kt_array *a, double value) {
 }
 
 static void naive(const luc_conv *c, arrays *a) {
-  int64_t pixels = product(c->spatial, c->out);
+  int64_t pixels = product(c->spatial, c->out), taps = product(c->spatial, c->kernel), at;
   fill(&a->dx, 0), fill(&a->dw, 0), fill(&a->dbias, 0);
   for (int64_t i = 0; i < a->y.n; i++) {
     a->y.v[i] = a->bias.v[i / pixels % c->out_channels];
     a->dbias.v[i / pixels % c->out_channels] += a->dy.v[i];
   }
-  visit_all(c, visit_naive, a);
+  for (int64_t o = 0; o < pixels; o++)
+    for (int64_t t = 0; t < taps; t++)
+      if (meet(c, o, t, &at)) add_products(c, a, o, t, at);
   for (int64_t i = 0; c->relu && i < a->y.n; i++)
     if (a->y.v[i] < 0) a->y.v[i] = 0;
 }

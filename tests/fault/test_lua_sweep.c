@@ -149,7 +149,7 @@ static void sweep(const char *scenario) {
     return;
   }
   long total = count_allocations(L);
-  long step = test_is_short() ? total / 150 + 1 : total / 4000 + 1;
+  long step = test_is_short() ? total / 100 + 1 : total / 4000 + 1;
   int bad = 0;
   CHECK(total > 100);
   for (long n = 1; n <= total && bad < 20; n += step) bad += fork_with_fault(L, n) == WRONG;
