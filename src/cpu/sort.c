@@ -404,11 +404,12 @@ static void bound_keys(void *arg, int64_t begin, int64_t end) {
   s->kernels->keys(s->job->bounds, s->job->dtype, begin, 1, end - begin, 0, s->keys + begin);
 }
 
-/* How many of m bounds are below each of n keys, AHEAD of which are looked for at once: then they
- * wait for memory together. Which way a key goes is a coin's: by arithmetic, not by a branch. */
+/* `first` and how many of m bounds are below, of each of n keys, AHEAD of which are looked for at
+ * once: then they wait for memory together. Which way a key goes is a coin's: by arithmetic, not by
+ * a branch. */
 enum { AHEAD = 16 };
 static void places(const uint64_t *bounds, int64_t m, const uint64_t *keys, int64_t n,
-                   int64_t *restrict out) {
+                   int64_t first, int64_t *restrict out) {
   int64_t at[AHEAD] = {0};
   for (int64_t left = m, half; left > 1; left -= half) {
     half = left / 2;
@@ -416,7 +417,7 @@ static void places(const uint64_t *bounds, int64_t m, const uint64_t *keys, int6
 #pragma GCC unroll 1
     for (int64_t k = 0; k < n; k++) at[k] += half & -(int64_t)(middle[at[k]] < keys[k]);
   }
-  for (int64_t k = 0; k < n; k++) out[k] = at[k] + (m > 0 && bounds[at[k]] < keys[k]);
+  for (int64_t k = 0; k < n; k++) out[k] = first + at[k] + (m > 0 && bounds[at[k]] < keys[k]);
 }
 
 /* To the right of equal ones is before the next larger key; of the largest, at the end. */
@@ -434,9 +435,9 @@ static void search_range(void *arg, int64_t begin, int64_t end) {
       most[k] = job->right && keys[k] == UINT64_MAX;
       keys[k] += job->right && !most[k];
     }
-    places(s->keys + row * job->m, job->m, keys, n, job->out + begin);
+    places(s->keys + row * job->m, job->m, keys, n, job->first, job->out + begin);
     for (int64_t k = 0; k < n; k++)
-      if (most[k]) job->out[begin + k] = job->m;
+      if (most[k]) job->out[begin + k] = job->first + job->m;
     begin += n;
   }
 }

@@ -44,11 +44,12 @@ int64_t luc__distinct_near(const int64_t *x, int64_t n, int64_t low, int64_t ran
                            int64_t *values, int64_t *inverse, int64_t *counts);
 
 /* For each of n values, the place in its sorted row of m bounds before which it would go (right:
- * after equal ones). One row for all values, or one per `per_row` values. All of one dtype. */
+ * after equal ones), counted from `first`. One row for all values, or one per `per_row` values. All
+ * of one dtype. */
 typedef struct luc_search_job {
   luc_dtype dtype;
   const void *bounds, *values;
-  int64_t m, n, per_row;
+  int64_t m, n, per_row, first;
   bool right;
   int64_t *out;
 } luc_search_job;

@@ -360,8 +360,8 @@ luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_va
 /* ---- searching ---- */
 
 static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
-                         const luc_value *value, bool right, luc_value *out) {
-  luc_tensor *v = NULL, *b = NULL, *y, *given = luc_as_tensor(value);
+                         const luc_value *value, bool narrow, bool right, luc_value *out) {
+  luc_tensor *v = NULL, *b = NULL, *y = NULL, *given = luc_as_tensor(value);
   luc_value both[2] = {luc_v_tensor(bounds), *value};
   luc_dtype dtype = luc__result_dtype(ctx, both, 2);
   luc_status status;
@@ -371,41 +371,69 @@ static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
     LUC_GO(luc__tensor_scalar(ctx, luc_as_scalar(value), dtype, &v));
   }
   LUC_GO(luc__contiguous_as(ctx, bounds, dtype, &b));
-  LUC_GO(luc__out(ctx, who, out, LUC_INT64, v->ndim, v->sizes, &y));
+  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, v->ndim, v->sizes, &y));
   luc_search_job job = {.dtype = dtype,
                         .bounds = b->data,
                         .values = v->data,
                         .m = b->ndim > 0 ? b->sizes[b->ndim - 1] : 1,
                         .n = v->numel,
                         .per_row = b->ndim > 1 ? v->sizes[v->ndim - 1] : 0,
+                        .first = ctx->first,
                         .right = right,
                         .out = (int64_t *)(void *)y->data};
-  status = luc__search(ctx, &job);
+  LUC_GO(luc__search(ctx, &job));
+  status = luc__deliver(ctx, who, out, narrow ? LUC_INT32 : LUC_INT64, y);
+  y = NULL;
 done:
+  luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, b);
   luc_tensor_release(ctx, v);
   return status;
 }
 
+/* searchsorted(sorted_sequence, input, out_int32, right, side, sorter) */
 luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *bounds = args[0].as.tensor, *v = luc_as_tensor(&args[1]);
+  luc_tensor *bounds = args[0].as.tensor, *v = luc_as_tensor(&args[1]), *sorted = NULL;
+  luc_tensor *sorter = luc_as_tensor(&args[5]);
+  char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   bool fits = bounds->ndim == 1 || (v && v->ndim == bounds->ndim && bounds->ndim > 0);
+  int right = args[3].as.i != 0;
   for (int d = 0; fits && bounds->ndim > 1 && d < bounds->ndim - 1; d++)
     fits = bounds->sizes[d] == v->sizes[d];
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
             "searchsorted: sorted_sequence must have 1 dimension or match the leading dimensions "
             "of input (sorted_sequence %s, input %s)",
-            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, bounds),
-            v ? luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, v) : "a number");
-  return search(ctx, "searchsorted", bounds, &args[1], args[2].as.i, out);
+            luc__tensor_shape_text(a, bounds), v ? luc__tensor_shape_text(b, v) : "a number");
+  if (!luc_is_none(&args[4])) {
+    int side;
+    LUC_TRY(luc__choice(ctx, "searchsorted", "side", "left|right", args[4].as.string, &side));
+    LUC_CHECK(ctx, side >= right, LUC_ERR_VALUE,
+              "searchsorted: side is 'left' while right is true: they must not be opposites");
+    right = side;
+  }
+  if (sorter) {
+    LUC_CHECK(ctx, sorter->dtype == LUC_INT64, LUC_ERR_TYPE,
+              "searchsorted: sorter must be int64 (got %s)",
+              luc__dtype_name((luc_dtype)sorter->dtype));
+    LUC_CHECK(ctx, luc__same_sizes(sorter, bounds), LUC_ERR_SHAPE,
+              "searchsorted: sorter must have the size of sorted_sequence (sorted_sequence %s, "
+              "sorter %s)",
+              luc__tensor_shape_text(a, bounds), luc__tensor_shape_text(b, sorter));
+    LUC_TRY(luc__op1(ctx, LUC_OP_gather, &sorted, LUC_ARGS(args[0], luc_v_int(-1), args[5])));
+    bounds = sorted;
+  }
+  luc_status status = search(ctx, "searchsorted", bounds, &args[1], args[2].as.i, right, out);
+  luc_tensor_release(ctx, sorted);
+  return status;
 }
 
+/* bucketize(input, boundaries, out_int32, right) */
 luc_status luc__run_bucketize(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *bounds = args[1].as.tensor;
   LUC_CHECK(ctx, bounds->ndim == 1, LUC_ERR_SHAPE,
             "bucketize: boundaries must have 1 dimension (boundaries %s)",
             luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, bounds));
-  return search(ctx, "bucketize", bounds, &args[0], args[2].as.i, out);
+  return search(ctx, "bucketize", bounds, &args[0], args[2].as.i, args[3].as.i, out);
 }
 
 /* ---- counting ---- */

@@ -448,10 +448,11 @@ luc_status luc__vmap_pad(luc_context *ctx, luc_vcall *c) {
   return c->args[1].n > 2 * luc__vm_ndim(c, 0) ? LUC_VMAP_DECLINE : luc__vm_call(ctx, c);
 }
 
-/* searchsorted(sorted, input), bucketize(input, boundaries) in one list for all */
+/* searchsorted(sorted, input, …, sorter), bucketize(input, boundaries) in one list for all */
 luc_status luc__vmap_search(luc_context *ctx, luc_vcall *c) {
+  enum { SORTER = 5 };
   int list = c->op == LUC_OP_searchsorted ? 0 : 1;
-  bool one = luc__vm_ndim(c, list) == 1 && !(c->batched >> list & 1);
+  bool one = luc__vm_ndim(c, list) == 1 && !(c->batched & (1u << list | 1u << SORTER));
   return one ? luc__vm_call(ctx, c) : LUC_VMAP_DECLINE;
 }
 

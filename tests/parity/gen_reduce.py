@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from record import Const, Dim, NAMES, case as record_case, cases, real, write
+from record import Const, Dim, Ids, NAMES, case as record_case, cases, real, write
 
 inf, nan = math.inf, math.nan
 DTYPES = list(NAMES)
@@ -227,6 +227,12 @@ def searching():
         case("bucketize", torch.tensor([3, 6]), torch.tensor([1, 3, 5]), right=right,
              positions=True)
     case("searchsorted", rows, torch.tensor([3.0]), grad=False)
+    mixed, order = torch.tensor([7.0, 1, 5, 3]), Ids(1, 3, 2, 0)
+    case("searchsorted", mixed, Const(torch.tensor([[3.0, 0], [7, 9]])), sorter=order, side="right",
+         out_int32=True, grad=False, positions=True)
+    case("searchsorted", mixed, torch.tensor([3.0]), sorter=order, side="left", right=True,
+         grad=False)
+    case("bucketize", torch.tensor([3, 6]), torch.tensor([1, 3, 5]), out_int32=True, positions=True)
     case("bincount", torch.tensor([1, 1, 3]))
     case("bincount", torch.tensor([1, 1, 3]), torch.tensor([.5, 1, 1]), 6, grad=False)
     case("bincount", torch.tensor([1, -1]))

@@ -65,5 +65,8 @@ weights aweights; the divisor is their sum less correction.]=]},
 The integral of samples y along dim by the trapezoidal rule, at positions x or dx apart; up to each.
 > local area = lucerna.trapezoid(lucerna.tensor {1.0, 2.0, 4.0})    -- 4.5]=]},
 {"bincount", "How often each number from 0 on occurs, or the sum of its weights."},
-{"searchsorted bucketize", "Where each value would go to keep the order; right: after equal ones."},
+{"searchsorted bucketize", [=[
+Where each value would go to keep the order, as int64, or int32 with out_int32; right or side =
+"right": after equal ones. sorter: the positions that put sorted_sequence in order, from argsort.
+> local at = lucerna.searchsorted(lucerna.tensor {1, 3, 5}, lucerna.tensor {3, 9})    -- {2, 4}]=]},
 }
