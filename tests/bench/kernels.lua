@@ -1,6 +1,6 @@
 -- Benchmarks of single operators and layers, with the work they do: `flops` (float32 multiplies and
--- adds) or `bytes` (read and written at the least), which set the time against the machine's
--- limits: a copy's, or that which `limit` names. Twins in kernels.py.
+-- adds) or `bytes` (read and written at the least), which set the time against what the machine
+-- can do, or against a copy of as many. Twins in kernels.py.
 
 local MB = 2 ^ 20
 
@@ -149,14 +149,14 @@ end)
 
 -- ---- 4 M elements ----
 
-local function elementwise(name, bytes, ratio, make, limit)
-  cases:add(name, { bytes = bytes * MB, ratio = ratio, scoped = true, setup = make, limit = limit })
+local function elementwise(name, bytes, ratio, make)
+  cases:add(name, { bytes = bytes * MB, ratio = ratio, scoped = true, setup = make })
 end
 
 elementwise("x + y, 4 M", 48, 1, function(lucerna)
   local x, y = lucerna.rand(2048, 2048), lucerna.rand(2048, 2048)
   return function() local _ = x + y end
-end, "added")
+end)
 for _, name in ipairs { "exp", "log", "tanh", "sigmoid" } do
   elementwise(name .. ", 4 M", 32, name == "exp" and 1.6 or 1, function(lucerna)
     local x = lucerna.rand(2048, 2048)

@@ -1,5 +1,6 @@
 -- One process of ours: `ours.lua time NAME THREADS SAMPLES SECONDS` prints seconds per repetition,
--- one sample a line that takes SECONDS at least; `ours.lua process NAME` is the body of a fresh
+-- one sample a line that takes SECONDS at least, and of a case that has `bytes`, beside them those
+-- of a copy of as many, which it takes turns with; `ours.lua process NAME` is the body of a fresh
 -- process and prints its result.
 
 local function find(name, files)
@@ -11,21 +12,30 @@ local function find(name, files)
   error("no benchmark is called " .. name)
 end
 
--- Repetitions that take `least` seconds, then samples of that many.
-local function sample(clock, run, samples, least)
+-- What memory allows: so many bytes copied, half of them read and half written, by the C library's
+-- memcpy in as many threads.
+local function copies(lucerna, bytes)
+  local size = math.floor(bytes / 8)
+  local from, to = lucerna.zeros(size), lucerna.zeros(size)
+  return function(n)
+    for _ = 1, n do to:copy_(from) end
+  end
+end
+
+-- A function that gives the seconds of a repetition, of as many as take `least`.
+local function timed(clock, run, least)
   local n = 1
-  while true do
+  local function once()
     local begin = clock()
     run(n)
-    local took = clock() - begin
+    return clock() - begin
+  end
+  while true do
+    local took = once()
     if took > least then break end
     n = took > 0.001 and math.ceil(n * least * 1.25 / took) or n * 4
   end
-  for _ = 1, samples do
-    local begin = clock()
-    run(n)
-    print(("%.12g"):format((clock() - begin) / n))
-  end
+  return function() return once() / n end
 end
 
 local mode, name, threads = arg[1], arg[2], tonumber(arg[3])
@@ -39,5 +49,8 @@ else
   local case = find(name, { "calls", "small", "nets", "kernels", "files", "operators" })
   local run = case.setup(lucerna)
   if case.brief then run(1) end
-  sample(lucerna.clock, run, tonumber(arg[4]), tonumber(arg[5]))
+  local samples, least, clock = tonumber(arg[4]), tonumber(arg[5]), lucerna.clock
+  local ours = timed(clock, run, least)
+  local copy = case.bytes and timed(clock, copies(lucerna, case.bytes), least)
+  for _ = 1, samples do print(ours(), copy and copy() or "") end
 end

@@ -70,7 +70,7 @@ end
 -- A brief case that comes out behind is measured up to five times, so that the list of the slower
 -- ones is not one of interruptions.
 local function measure_timed(case, threads)
-  local ours, theirs = {}, {}
+  local ours, theirs, shares = {}, {}, {}
   local samples, least = 5, case.brief and 0.004 or 0.02
   local function behind()
     return theirs[1] and math.min(table.unpack(ours)) > math.min(table.unpack(theirs))
@@ -79,11 +79,15 @@ local function measure_timed(case, threads)
   while round < rounds or case.brief and round < 5 and behind() do
     round = round + 1
     append(theirs, peer.ask(case.name, threads, samples, least))
-    append(ours, numbers(output_of(
-      ("%s%s time %s %d %d %g"):format(threads > 1 and "sleep 0.05; " or "", OURS,
-        quote(case.name), threads, samples, least))))
+    local lines = output_of(("%s%s time %s %d %d %g"):format(
+      threads > 1 and "sleep 0.05; " or "", OURS, quote(case.name), threads, samples, least))
+    for line in lines:gmatch("[^\n]+") do
+      local sample = numbers(line)
+      ours[#ours + 1] = sample[1]
+      shares[#shares + 1] = sample[2] and sample[2] / sample[1]
+    end
   end
-  return ours, theirs, SCALE[case.unit]
+  return ours, theirs, SCALE[case.unit], shares
 end
 
 local function measure_process(case)
@@ -122,25 +126,26 @@ local function verdict(case, ours, ratio, gain)
   return table.concat(words, ", ")
 end
 
--- What the machine can do with 1 and 2 threads: GFLOP/s of multiply-adds, GB/s of a copy and of a
--- sum, whose three streams need more than the cache has.
+-- GFLOP/s of multiply-adds that the machine can do with 1 and 2 threads.
 local limits
 
 local function measure_limits()
   output_of("${CC:-cc} -O3 -march=native -o build/bench_peak tests/bench/peak.c -lpthread")
-  local n = numbers(output_of("build/bench_peak"))
-  return { { flops = n[1], bytes = n[2], added = n[3] },
-    { flops = n[4], bytes = n[5], added = n[6] } }
+  return numbers(output_of("build/bench_peak"))
 end
 
--- The work done each second: in 10^9 flops or bytes, and as a share of what the machine can do.
-local function rate(case, threads, seconds)
-  local kind = case.flops and "flops" or case.bytes and "bytes"
-  if not kind then return "" end
-  limits = limits or measure_limits()
-  local giga = case[kind] / seconds / 1e9
-  return ("%.0f %s %3.0f%%"):format(giga, kind == "flops" and "GF" or "GB",
-    100 * giga / limits[threads][case.limit or kind]), giga
+-- The work done each second: in 10^9 flops, and as a share of what the machine can do, or bytes, as
+-- a share of those that a copy beside it moves, in the middle of the turns.
+local function rate(case, threads, seconds, shares)
+  if case.flops then
+    limits = limits or measure_limits()
+    local giga = case.flops / seconds / 1e9
+    return ("%.0f GF %3.0f%%"):format(giga, 100 * giga / limits[threads]), giga
+  elseif case.bytes then
+    local giga = case.bytes / seconds / 1e9
+    return ("%.0f GB %3.0f%%"):format(giga, summary(shares, 100).median), giga
+  end
+  return ""
 end
 
 local function cell(value) return value and ("%.4g"):format(value) or "-" end
@@ -148,10 +153,10 @@ local function cell(value) return value and ("%.4g"):format(value) or "-" end
 local ROW = "%-62s %2s %-3s %9s %9s %9s %9s %6s %12s  %s"
 local json, compared = {}, {}
 
-local function report(case, threads, ours, theirs, scale)
+local function report(case, threads, ours, theirs, scale, shares)
   ours, theirs = summary(ours, scale), summary(theirs, scale)
   local ratio = theirs and theirs.min / ours.min
-  local share, giga = rate(case, threads, ours.min / scale)
+  local share, giga = rate(case, threads, ours.min / scale, shares)
   local line = ROW:format(case.name, threads, case.unit, cell(theirs and theirs.min),
     cell(theirs and theirs.median), cell(ours.min), cell(ours.median), cell(ratio), share,
     verdict(case, ours, ratio, scaling(case, threads, ours)))
