@@ -1,13 +1,18 @@
 -- Data sets and the loader that makes batches of them (torch.utils.data, torchvision's MNIST).
 -- A data set is anything with a length (#ds) and ds:get(i) giving the fields of item i, counted
--- from 1, or a plain array of items; ds:get_batch(ids) is an optional quicker way to several.
+-- from 1, or a plain array of items; ds:get_batch(ids) is an optional quicker way to several. One
+-- that is read in its own order has ds:iter() instead.
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local files = require "lucerna.files"
+local samplers = require "lucerna.samplers"
 
 local data = {}
+for name, f in pairs(samplers) do
+  if not name:find "^_" then data[name] = f end
+end
 
 -- Raises at the user's line.
 local function fail(...) core._raise(string.format(...)) end
@@ -19,13 +24,10 @@ local function is_integer(n, least) return math.type(n) == "integer" and n >= le
 local Dataset = {}
 Dataset.__index = Dataset
 
---- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
--- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
--- the same as ds:get(i), packed in a table when there are several fields.
-function data.Dataset(name)
-  if type(name) ~= "string" then fail("Dataset: expected a name (got %s)", type(name)) end
-  local class = setmetatable({}, {
-    __index = Dataset,
+local function new_class(who, name, base)
+  if type(name) ~= "string" then fail("%s: expected a name (got %s)", who, type(name)) end
+  local class = setmetatable({__name = name}, {
+    __index = base,
     __call = function(class, ...)
       local self = setmetatable({}, class)
       self:__init(...)
@@ -33,14 +35,24 @@ function data.Dataset(name)
     end,
     __tostring = function() return name end,
   })
-  class.__name = name
+  class.__index = class
+  class.__len = function(self) return class.length(self) end
+  return class
+end
+
+--- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
+-- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
+-- the same as ds:get(i), packed in a table when there are several fields; a + b is
+-- ConcatDataset{a, b}.
+function data.Dataset(name)
+  local class = new_class("Dataset", name, Dataset)
   class.__index = function(self, key)
     if math.type(key) ~= "integer" then return class[key] end
     local fields = table.pack(self:get(key))
     if fields.n == 1 then return fields[1] end
     return fields
   end
-  class.__len = function(self) return class.length(self) end
+  class.__add = function(a, b) return data.ConcatDataset {a, b} end
   return class
 end
 
@@ -115,7 +127,7 @@ function TensorDataset:get_batch(ids)
   return table.unpack(fields, 1, self.tensors.n)
 end
 
--- ---- Subset and random_split ----
+-- ---- Subset ----
 
 -- The fields of an item; data sets may be plain arrays of items, or of arrays of fields.
 local function item_of(dataset, i)
@@ -169,6 +181,146 @@ function Subset:get(i)
   check_self(self, "Subset", "get", "indices")
   return item_of(self.dataset, self.indices[position("Subset", i, #self.indices)])
 end
+
+-- ---- several data sets ----
+
+-- The arguments are data sets, at least one, which have positions (or none has).
+local function check_datasets(who, datasets, iterable)
+  if type(datasets) ~= "table" or #datasets == 0 then
+    fail("%s: datasets: expected a table of at least one data set", who)
+  end
+  for k, set in ipairs(datasets) do
+    check_dataset(who, set)
+    if (set.iter ~= nil) ~= iterable then
+      fail("%s: data set %d is %s IterableDataset", who, k, iterable and "no" or "an")
+    end
+  end
+end
+
+--- The items of several data sets, one after the other: ConcatDataset{a, b}.
+data.ConcatDataset = data.Dataset("ConcatDataset")
+local ConcatDataset = data.ConcatDataset
+
+function ConcatDataset:__init(datasets)
+  check_datasets("ConcatDataset", datasets, false)
+  self.datasets, self.cumulative_sizes = datasets, {}
+  local sum = 0
+  for k, set in ipairs(datasets) do
+    sum = sum + #set
+    self.cumulative_sizes[k] = sum
+  end
+end
+
+function ConcatDataset:length()
+  check_self(self, "ConcatDataset", "length", "datasets")
+  return self.cumulative_sizes[#self.datasets]
+end
+
+function ConcatDataset:get(i)
+  check_self(self, "ConcatDataset", "get", "datasets")
+  i = position("ConcatDataset", i, self:length())
+  local k = 1
+  while i > self.cumulative_sizes[k] do k = k + 1 end
+  return item_of(self.datasets[k], i - (self.cumulative_sizes[k - 1] or 0))
+end
+
+--- The items of several data sets of one length side by side: of StackDataset(a, b) the fields of
+-- an item are a's and b's, of StackDataset{x = a, y = b} it is a table with these names.
+data.StackDataset = data.Dataset("StackDataset")
+local StackDataset = data.StackDataset
+
+function StackDataset:__init(...)
+  local first = ...
+  local named = type(first) == "table" and getmetatable(first) == nil
+    and type(next(first)) == "string"
+  self.datasets, self.named = named and first or {...}, named
+  local _, one = next(self.datasets)
+  if one == nil then fail("StackDataset: expected at least one data set") end
+  for name, set in pairs(self.datasets) do
+    check_dataset("StackDataset", set)
+    if #set ~= #one then
+      fail("StackDataset: size mismatch between data sets: %d items, and %d in %s", #one, #set,
+        tostring(name))
+    end
+  end
+end
+
+function StackDataset:length()
+  check_self(self, "StackDataset", "length", "datasets")
+  local _, one = next(self.datasets)
+  return #one
+end
+
+function StackDataset:get(i)
+  check_self(self, "StackDataset", "get", "datasets")
+  i = position("StackDataset", i, self:length())
+  local item = {}
+  for name, set in pairs(self.datasets) do
+    local fields = table.pack(item_of(set, i))
+    if fields.n == 1 then fields = fields[1] end
+    item[name] = fields
+  end
+  if self.named then return item end
+  return table.unpack(item, 1, #self.datasets)
+end
+
+-- ---- IterableDataset ----
+
+local IterableDataset = {}
+
+function IterableDataset:__init() end -- luacheck: no self
+
+function IterableDataset:iter()
+  check_self(self, "IterableDataset", "iter", "__name")
+  fail("%s:iter is not defined", self.__name)
+end
+
+function IterableDataset:length()
+  check_self(self, "IterableDataset", "length", "__name")
+  fail("%s:__len is not defined", self.__name)
+end
+
+--- Makes a class of data sets that are read in their own order, a stream or lines of a file:
+-- `local Lines = data.IterableDataset("Lines")`. It needs a method `iter()`, which returns what the
+-- generic `for` takes, giving the fields of one item after another; `__len` if it has a length.
+-- a + b is ChainDataset{a, b}.
+function data.IterableDataset(name)
+  local class = new_class("IterableDataset", name, IterableDataset)
+  class.__add = function(a, b) return data.ChainDataset {a, b} end
+  return class
+end
+
+--- The items of several IterableDatasets, one after the other: ChainDataset{a, b}.
+data.ChainDataset = data.IterableDataset("ChainDataset")
+local ChainDataset = data.ChainDataset
+
+function ChainDataset:__init(datasets)
+  check_datasets("ChainDataset", datasets, true)
+  self.datasets = datasets
+end
+
+function ChainDataset:length()
+  check_self(self, "ChainDataset", "length", "datasets")
+  local sum = 0
+  for _, set in ipairs(self.datasets) do sum = sum + #set end
+  return sum
+end
+
+function ChainDataset:iter()
+  check_self(self, "ChainDataset", "iter", "datasets")
+  return coroutine.wrap(function()
+    for _, set in ipairs(self.datasets) do
+      local f, state, control, _ <close> = set:iter()
+      local fields = table.pack(f(state, control))
+      while fields[1] ~= nil do
+        coroutine.yield(table.unpack(fields, 1, fields.n))
+        fields = table.pack(f(state, fields[1]))
+      end
+    end
+  end)
+end
+
+-- ---- random_split ----
 
 -- Fractions of n, rounded down, what is left dealt from the first on.
 local function counts_of(lengths, n)
@@ -350,7 +502,8 @@ local DataLoader = {}
 DataLoader.__index = DataLoader
 
 local names = {"dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers",
-  "collate_fn", "drop_last", "generator"}
+  "collate_fn", "drop_last", "generator", "pin_memory", "timeout", "prefetch_factor",
+  "persistent_workers"}
 
 -- Is a lone table argument {dataset, batch_size = …} rather than an array of items?
 local function holds_options(t)
@@ -382,6 +535,12 @@ local function loader_options(dataset, options)
 end
 
 local function check_loader(s)
+  for _, name in ipairs(type(s.dataset) == "table" and s.dataset.iter and {"shuffle", "sampler",
+    "batch_sampler"} or {}) do
+    if s[name] then
+      fail("DataLoader: %s: an IterableDataset has its own order", name)
+    end
+  end
   if s.batch_sampler and (s.batch_size or s.shuffle or s.sampler or s.drop_last) then
     fail("DataLoader: batch_sampler excludes batch_size, shuffle, sampler, and drop_last")
   end
@@ -395,10 +554,11 @@ local function check_loader(s)
 end
 
 --- Batches of a data set: `for x, y in DataLoader{dataset, batch_size = 64, shuffle = true} do`.
--- Options: batch_size (1), shuffle (false), drop_last (false), sampler or batch_sampler (array of
--- positions, of arrays of positions, or a function that returns one for each epoch), collate_fn,
--- generator, num_workers (accepted; batches are made where they are asked for). #loader is the
--- number of batches. With one seed the order is PyTorch's.
+-- Options: batch_size (1), shuffle (false), drop_last (false), sampler or batch_sampler (a sampler,
+-- an array of positions, of arrays of positions, or a function that returns one for each epoch),
+-- collate_fn, generator; num_workers, pin_memory, timeout, prefetch_factor and persistent_workers
+-- are accepted: batches are made where they are asked for. #loader is the number of batches. With
+-- one seed the order is PyTorch's.
 function data.DataLoader(dataset, options)
   local settings = loader_options(dataset, options)
   check_loader(settings)
@@ -418,7 +578,7 @@ local function epoch_order(self)
   local generator = self.generator
   draw_seed(generator)
   if self.sampler then
-    local ids = type(self.sampler) == "function" and self.sampler() or self.sampler
+    local ids = samplers._positions(self.sampler)
     return lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
   end
   if not self.shuffle then return lucerna.arange(1, n + 1) end
@@ -430,14 +590,10 @@ local function epoch_order(self)
   return lucerna.randperm(n, {generator = generator})
 end
 
-local function fetch(self, ids)
-  local dataset = self.dataset
-  if dataset.get_batch and not self.collate_fn then return dataset:get_batch(ids) end
-  local items, fields = {}, 0
-  for k, i in ipairs(ids:tolist()) do
-    items[k] = table.pack(item_of(dataset, i))
-    fields = math.max(fields, items[k].n)
-  end
+-- The batch of items, packed fields each.
+local function batch_of(self, items)
+  local fields = 0
+  for _, item in ipairs(items) do fields = math.max(fields, item.n) end
   if self.collate_fn then
     for k, item in ipairs(items) do items[k] = item.n == 1 and item[1] or item end
     return self.collate_fn(items)
@@ -451,11 +607,38 @@ local function fetch(self, ids)
   return table.unpack(columns, 1, fields)
 end
 
+local function fetch(self, ids)
+  local dataset, items = self.dataset, {}
+  if dataset.get_batch and not self.collate_fn then return dataset:get_batch(ids) end
+  for k, i in ipairs(ids:tolist()) do items[k] = table.pack(item_of(dataset, i)) end
+  return batch_of(self, items)
+end
+
+-- The next items of a data set that has its own order, or nil at the end.
+local function read_items(self, pass)
+  local items = {}
+  while #items < self.batch_size and not pass.ended do
+    local item = table.pack(pass.f(pass.state, pass.control))
+    pass.control = item[1]
+    if item[1] == nil then
+      pass.ended = true
+    else
+      items[#items + 1] = item
+    end
+  end
+  if #items == 0 or (self.drop_last and #items < self.batch_size) then return nil end
+  return items
+end
+
 local function begin(self)
-  if self.batch_sampler then
-    local batches = self.batch_sampler
-    if type(batches) == "function" then batches = batches() end
-    return {batches = batches, at = 0}
+  if self.dataset.iter then
+    local pass = {}
+    draw_seed(self.generator)
+    pass.f, pass.state, pass.control = self.dataset:iter()
+    return pass
+  elseif self.batch_sampler then
+    draw_seed(self.generator)
+    return {batches = samplers._positions(self.batch_sampler), at = 0}
   end
   return {order = epoch_order(self), at = 0}
 end
@@ -491,16 +674,23 @@ function DataLoader:__call(_, previous)
   local pass = previous == nil and begin(self) or self.passes[previous]
   if not pass then fail("DataLoader: use it as `for x, y in loader do`") end
   if previous ~= nil then self.passes[previous] = nil end
-  local ids = advance(self, pass)
-  if not ids then return nil end
-  local batch = table.pack(fetch(self, ids))
+  local batch
+  if pass.f then
+    local items = read_items(self, pass)
+    if not items then return nil end
+    batch = table.pack(batch_of(self, items))
+  else
+    local ids = advance(self, pass)
+    if not ids then return nil end
+    batch = table.pack(fetch(self, ids))
+  end
   if batch[1] ~= nil then self.passes[batch[1]] = pass end
   return table.unpack(batch, 1, batch.n)
 end
 
 function DataLoader:__len()
   if self.batch_sampler then
-    if type(self.batch_sampler) == "table" then return #self.batch_sampler end
+    if type(self.batch_sampler) ~= "function" then return #self.batch_sampler end
     fail("DataLoader: a batch_sampler function has no length")
   end
   local sampler = type(self.sampler) ~= "function" and self.sampler

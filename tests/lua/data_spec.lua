@@ -310,6 +310,169 @@ describe("DataLoader", function()
   end)
 end)
 
+describe("samplers", function()
+  local ten, weights = numbers(10), {0.1, 0.9, 0.4, 2.0, 0.0, 1.0}
+  local function own() return lucerna.Generator():manual_seed(11) end
+  local samplers = {
+    sequential = function() return data.SequentialSampler(ten) end,
+    random = function() return data.RandomSampler(ten) end,
+    random_own = function() return data.RandomSampler(ten, {generator = own()}) end,
+    replaced = function() return data.RandomSampler(ten, true) end,
+    replaced_own = function()
+      return data.RandomSampler(ten, {replacement = true, num_samples = 70, generator = own()})
+    end,
+    several = function() return data.RandomSampler(ten, {num_samples = 23}) end,
+    fewer = function() return data.RandomSampler(ten, {num_samples = 4, generator = own()}) end,
+    subset = function() return data.SubsetRandomSampler {8, 2, 5, 3} end,
+    subset_own = function() return data.SubsetRandomSampler({8, 2, 5, 3}, own()) end,
+    weighted = function() return data.WeightedRandomSampler(weights, 8) end,
+    weighted_own = function()
+      return data.WeightedRandomSampler(lucerna.tensor(weights), 4, false, own())
+    end,
+  }
+
+  for name, make in pairs(samplers) do
+    it("give PyTorch's positions for one seed: " .. name, function()
+      local loops = {
+        function(s) return s():tolist() end,
+        function(s) return batches_of(data.DataLoader {ten, batch_size = 4, sampler = s}) end,
+        function(s)
+          return batches_of(data.DataLoader {ten, batch_sampler = data.BatchSampler(s, 3, true)})
+        end,
+      }
+      for k, loop in ipairs(loops) do
+        lucerna.manual_seed(7)
+        local sampler = make()
+        local got = {loop(sampler), loop(sampler), lucerna.randint(1000, {1}):item()}
+        assert.same(recorded.samplers[name][k], got)
+        if k == 1 then assert.equal(#got[1], #sampler) end
+      end
+    end)
+  end
+
+  it("have a length, as their batches and loaders do", function()
+    assert.equal(10, #data.RandomSampler(ten))
+    assert.equal(3, #data.BatchSampler({1, 2, 3, 4, 5}, 2, false))
+    assert.equal(2, #data.BatchSampler({1, 2, 3, 4, 5}, 2, true))
+    assert.same({{1, 2}, {3, 4}, {5}}, data.BatchSampler({1, 2, 3, 4, 5}, 2, false)())
+    local sampler = data.SubsetRandomSampler {1, 2, 3}
+    assert.equal(2, #data.DataLoader {ten, batch_size = 2, sampler = sampler})
+    local batches = data.BatchSampler(sampler, 2, false)
+    assert.equal(2, #data.DataLoader {ten, batch_sampler = batches})
+    assert.equal(0, #data.RandomSampler({})())
+  end)
+
+  it("may be one's own", function()
+    local Odd = data.Sampler "Odd"
+    function Odd:__init(n) self.n = n end
+    function Odd:__len() return (self.n + 1) // 2 end
+    function Odd:positions()
+      local list = {}
+      for i = 1, self.n, 2 do list[#list + 1] = i end
+      return list
+    end
+    local loader = data.DataLoader {ten, batch_size = 2, sampler = Odd(6)}
+    assert.equal(2, #loader)
+    assert.same({{1, 3}, {5}}, batches_of(loader))
+    refused("Empty:positions is not defined$", function() data.Sampler "Empty"()() end)
+    refused("Empty:__len is not defined$", function() return #data.Sampler "Empty"() end)
+    refused("Sampler: expected a name %(got nil%)$", function() data.Sampler() end)
+  end)
+
+  it("say what they do not take", function()
+    refused("RandomSampler: num_samples should be a positive integer value, but got num_samples=0$",
+      function() data.RandomSampler(ten, {num_samples = 0}) end)
+    refused("RandomSampler: replacement should be a boolean value, but got replacement=1$",
+      function() data.RandomSampler(ten, 1) end)
+    refused("RandomSampler: data_source: expected something with a length %(got nil%)$",
+      function() data.RandomSampler() end)
+    refused("WeightedRandomSampler: num_samples should be a positive integer value, but got " ..
+      "num_samples=nil$", function() data.WeightedRandomSampler({1}) end)
+    refused("WeightedRandomSampler: weights should be a 1d sequence but given weights have " ..
+      "shape %[1, 2%]$", function() data.WeightedRandomSampler({{1, 2}}, 1) end)
+    refused("BatchSampler: batch_size should be a positive integer value, but got batch_size=0$",
+      function() data.BatchSampler({1}, 0, false) end)
+    refused("BatchSampler: drop_last should be a boolean value, but got drop_last=nil$",
+      function() data.BatchSampler({1}, 1) end)
+    refused("SequentialSampler: unknown argument 'n'", function()
+      data.SequentialSampler(ten, {n = 1})
+    end)
+  end)
+end)
+
+describe("several data sets", function()
+  local a = data.TensorDataset(lucerna.tensor {1, 2}, lucerna.tensor {5, 6})
+  local b = data.TensorDataset(lucerna.tensor {3}, lucerna.tensor {7})
+
+  it("one after the other are a ConcatDataset", function()
+    local both = data.ConcatDataset {a, b, {{9, 9}}}
+    assert.equal(4, #both)
+    assert.same({2, 3, 4}, both.cumulative_sizes)
+    assert.equal(7, both[3][2]:item())
+    assert.equal(9, both[-1][1])
+    assert.same({{1, 2}, {3}}, batches_of(data.DataLoader {a + b, batch_size = 2}))
+    refused("ConcatDataset: index 5 is out of range %[1, 4%]", function() return both[5] end)
+    refused("ConcatDataset: datasets: expected a table of at least one data set$",
+      function() data.ConcatDataset {} end)
+  end)
+
+  it("side by side are a StackDataset", function()
+    local set = data.StackDataset(a, {"x", "y"})
+    local fields, letter = set:get(2)
+    assert.same({2, 6, "y"}, {fields[1]:item(), fields[2]:item(), letter})
+    set = data.StackDataset {image = {10, 20}, label = {1, 2}}
+    assert.same({image = 20, label = 2}, set[2])
+    assert.same({10, 20}, data.DataLoader {set, batch_size = 2}().image:tolist())
+    refused("StackDataset: size mismatch between data sets: ", function()
+      data.StackDataset(a, b)
+    end)
+    refused("StackDataset: expected at least one data set$", function() data.StackDataset() end)
+  end)
+end)
+
+describe("a data set with its own order", function()
+  local Count = data.IterableDataset "Count"
+  function Count:__init(first, last) self.first, self.last = first, last end
+  function Count:__len() return self.last - self.first + 1 end
+  function Count:iter()
+    return function(last, i) if i < last then return i + 1, (i + 1) * (i + 1) end end,
+      self.last, self.first - 1
+  end
+
+  it("is read in batches", function()
+    local seen = {}
+    for x, square in data.DataLoader {Count(1, 5), batch_size = 2} do
+      seen[#seen + 1] = {x:tolist(), square:tolist()}
+    end
+    assert.same({{{1, 2}, {1, 4}}, {{3, 4}, {9, 16}}, {{5}, {25}}}, seen)
+    local loader = data.DataLoader {Count(1, 5), batch_size = 2, drop_last = true}
+    assert.same({{1, 2}, {3, 4}}, batches_of(loader))
+    assert.same({{1, 2}, {3, 4}}, batches_of(loader))
+    assert.equal(2, #loader)
+    assert.same({}, batches_of(data.DataLoader {Count(1, 0)}))
+  end)
+
+  it("follows another in a ChainDataset", function()
+    local both = Count(1, 2) + Count(7, 8)
+    assert.equal(4, #both)
+    assert.same({{1, 2, 7}, {8}}, batches_of(data.DataLoader {both, batch_size = 3}))
+    refused("ChainDataset: data set 2 is no IterableDataset$",
+      function() data.ChainDataset {Count(1, 2), {1}} end)
+    refused("ConcatDataset: data set 1 is an IterableDataset$",
+      function() data.ConcatDataset {Count(1, 2)} end)
+  end)
+
+  it("says what it lacks, and takes no order", function()
+    refused("DataLoader: shuffle: an IterableDataset has its own order$",
+      function() data.DataLoader {Count(1, 2), shuffle = true} end)
+    refused("DataLoader: sampler: an IterableDataset has its own order$",
+      function() data.DataLoader {Count(1, 2), sampler = {1}} end)
+    local Empty = data.IterableDataset "Empty"
+    refused("Empty:iter is not defined$", function() data.DataLoader {Empty()}() end)
+    refused("Empty:__len is not defined$", function() return #data.DataLoader {Empty()} end)
+  end)
+end)
+
 describe("methods of data sets", function()
   it("say so when they are called with a dot", function()
     local set = data.TensorDataset(lucerna.ones(2))

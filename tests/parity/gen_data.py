@@ -3,7 +3,8 @@ tests/parity/data/data.lua. Each case is what two epochs after manual_seed(7) ga
 import os
 
 import torch
-from torch.utils.data import DataLoader, random_split
+from torch.utils.data import (BatchSampler, DataLoader, RandomSampler, SequentialSampler,
+                              SubsetRandomSampler, WeightedRandomSampler, random_split)
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "data.lua")
 
@@ -23,6 +24,40 @@ def epochs(n, own_generator=False, **options):
     return lua(text), lua([torch.randint(1000, (1,)).item()])
 
 
+def own():
+    return torch.Generator().manual_seed(11)
+
+
+TEN, WEIGHTS = range(10), [0.1, 0.9, 0.4, 2.0, 0.0, 1.0]
+SAMPLERS = {
+    "sequential": lambda: SequentialSampler(TEN),
+    "random": lambda: RandomSampler(TEN),
+    "random_own": lambda: RandomSampler(TEN, generator=own()),
+    "replaced": lambda: RandomSampler(TEN, replacement=True),
+    "replaced_own": lambda: RandomSampler(TEN, replacement=True, num_samples=70, generator=own()),
+    "several": lambda: RandomSampler(TEN, num_samples=23),
+    "fewer": lambda: RandomSampler(TEN, num_samples=4, generator=own()),
+    "subset": lambda: SubsetRandomSampler([7, 1, 4, 2]),
+    "subset_own": lambda: SubsetRandomSampler([7, 1, 4, 2], generator=own()),
+    "weighted": lambda: WeightedRandomSampler(WEIGHTS, 8),
+    "weighted_own": lambda: WeightedRandomSampler(WEIGHTS, 4, replacement=False, generator=own()),
+}
+
+
+def draws(sampler):
+    """Two epochs after manual_seed(7), positions from 1, and what the seed gives then; and the same
+    of a loader with this sampler, and with batches of three."""
+    found = []
+    for loop in (lambda s: [i + 1 for i in s],
+                 lambda s: [b.tolist() for b in DataLoader(range(1, 11), 4, sampler=s)],
+                 lambda s: [b.tolist() for b in DataLoader(
+                     range(1, 11), batch_sampler=BatchSampler(s, 3, True))]):
+        torch.manual_seed(7)
+        one = sampler()
+        found.append([loop(one), loop(one), torch.randint(1000, (1,)).item()])
+    return lua(found)
+
+
 with open(PATH, "w") as out:
     out.write("-- Recorded by tests/parity/gen_data.py: do not edit.\nreturn {\n")
     for name, n, options in [
@@ -36,6 +71,10 @@ with open(PATH, "w") as out:
     ]:
         batches, after = epochs(n, **options)
         out.write(f"  {name} = {{epochs = {batches}, after = {after}}},\n")
+    out.write("  samplers = {\n")
+    for name, sampler in SAMPLERS.items():
+        out.write("    %s = %s,\n" % (name, draws(sampler)))
+    out.write("  },\n")
     torch.manual_seed(7)
     parts = random_split(list(range(1, 11)), [6, 4])
     out.write("  split = %s,\n" % lua([[p.dataset[i] for i in p.indices] for p in parts]))

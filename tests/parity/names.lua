@@ -172,6 +172,25 @@ return {
      Transform identity_transform]],
    ours = "class",
   },
+  {title = "torch.utils.data", place = "data", files = {"^data$"},
+   cases = {DataLoader = "shuffled", random_split = "split", Subset = "split",
+     SequentialSampler = "samplers", RandomSampler = "samplers", SubsetRandomSampler = "samplers",
+     WeightedRandomSampler = "samplers", BatchSampler = "samplers"},
+   unrecorded = {Dataset = "a class to derive from", IterableDataset = "the same",
+     Sampler = "the same", TensorDataset = "its rows", ConcatDataset = "its items",
+     ChainDataset = "the same", StackDataset = "the same, and newer than what records",
+     default_collate = "stack, and tensors of numbers"},
+   absent = {default_convert = "tensors and numbers are what they are",
+     DistributedSampler = "there is one process",
+     get_worker_info = "batches are made by no workers"},
+   names = [[
+     Dataset IterableDataset TensorDataset ConcatDataset ChainDataset StackDataset Subset DataLoader
+     Sampler SequentialSampler RandomSampler SubsetRandomSampler WeightedRandomSampler BatchSampler
+     DistributedSampler random_split default_collate default_convert get_worker_info]],
+   ours = [[
+     MNIST FashionMNIST KMNIST read_idx read_csv write_csv read_image save_image make_grid
+     decode_png encode_png write_png]],
+  },
   {title = "torch.linalg", place = "linalg", files = {"^linalg$"},
    names = [[
      cholesky cholesky_ex cond cross det diagonal eig eigh eigvals eigvalsh householder_product inv

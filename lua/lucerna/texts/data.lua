@@ -13,6 +13,33 @@ return { title = "Data and files",
 {"data.Subset data.random_split", [=[
 > local set = lucerna.data.TensorDataset(lucerna.arange(10))
 > local train, test = table.unpack(lucerna.data.random_split(set, {8, 2}))]=]},
+{"data.ConcatDataset data.StackDataset", [=[
+> local data, a = lucerna.data, lucerna.data.TensorDataset(lucerna.arange(3))
+> assert(#data.ConcatDataset{a, a} == 6 and #(a + a) == 6)
+> local item = data.StackDataset{x = a, name = {"p", "q", "r"}}[2]    -- {x = …, name = "q"}]=]},
+{"data.IterableDataset data.ChainDataset", [=[
+> local Words = lucerna.data.IterableDataset("Words")
+> function Words:__init(text) self.text = text end
+> function Words:iter() return self.text:gmatch("%a+") end
+> for batch in lucerna.data.DataLoader{Words("to be or not"), batch_size = 2} do
+>   assert(#batch == 2)
+> end]=]},
+{"data.RandomSampler data.SequentialSampler", [=[
+> local data = lucerna.data
+> assert(#data.RandomSampler({5, 6, 7})() == 3)
+> assert(#data.SequentialSampler({5, 6, 7})() == 3)]=]},
+{"data.SubsetRandomSampler", [=[
+> local order = lucerna.data.SubsetRandomSampler({2, 4, 6})()    -- 6 2 4, perhaps]=]},
+{"data.WeightedRandomSampler", [=[
+> local data = lucerna.data
+> local set = data.TensorDataset(lucerna.arange(4))
+> local sampler = data.WeightedRandomSampler({1, 1, 1, 3}, 6)    -- item 4 half of the time
+> for x in data.DataLoader{set, batch_size = 2, sampler = sampler} do assert(#x == 2) end]=]},
+{"data.BatchSampler data.Sampler", [=[
+> local Even = lucerna.data.Sampler("Even")
+> function Even:__len() return 2 end
+> function Even:positions() return {2, 4} end
+> local batches = lucerna.data.BatchSampler(Even(), 2, false)()    -- {{2, 4}}]=]},
 {"data.default_collate", [=[
 > local batch = lucerna.data.default_collate{lucerna.ones(3), lucerna.zeros(3)}    -- [2, 3]]=]},
 {"data.write_png data.read_image", [=[

@@ -1,0 +1,200 @@
+-- Samplers: the orders in which a loader takes the items of a data set (torch.utils.data.sampler).
+-- One is called for the positions of an epoch, from 1, and has a length; an array of positions, or
+-- a function that returns one, may stand for it. With one seed the positions are PyTorch's.
+-- lucerna.data has these too.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
+
+local samplers = {}
+
+local function fail(...) core._raise(string.format(...)) end
+
+-- ---- Sampler ----
+
+local Sampler = {}
+Sampler.__index = Sampler
+
+function Sampler:__init() end -- luacheck: no self
+
+function Sampler:positions() fail("%s:positions is not defined", self.__name or "Sampler") end
+
+function Sampler:length() fail("%s:__len is not defined", self.__name or "Sampler") end
+
+--- Makes a class of samplers: `local Odd = data.Sampler("Odd")`. It needs a method `positions()`
+-- (the positions of one epoch: an array or an int64 tensor, drawn anew each time) and `__len`;
+-- `__init(...)` is called by `Odd(...)`. A sampler is called for its positions: `odd()`.
+function samplers.Sampler(name)
+  if type(name) ~= "string" then fail("Sampler: expected a name (got %s)", type(name)) end
+  local class = setmetatable({__name = name}, {
+    __index = Sampler,
+    __call = function(class, ...)
+      local self = setmetatable({}, class)
+      self:__init(...)
+      return self
+    end,
+    __tostring = function() return name end,
+  })
+  class.__index = class
+  class.__call = function(self) return self:positions() end
+  class.__len = function(self) return self:length() end
+  return class
+end
+
+--- The positions of an epoch of a sampler, an array or a function.
+function samplers._positions(sampler)
+  if is_callable(sampler) and not lucerna.is_tensor(sampler) then return sampler() end
+  return sampler
+end
+
+local function as_tensor(positions)
+  if lucerna.is_tensor(positions) then return positions end
+  return lucerna.tensor(positions, {dtype = lucerna.int64})
+end
+
+local function check_count(who, name, value, least)
+  if math.type(value) ~= "integer" or value < least then
+    fail("%s: %s should be a positive integer value, but got %s=%s", who, name, name,
+      tostring(value))
+  end
+end
+
+local function check_boolean(who, name, value)
+  if type(value) ~= "boolean" then
+    fail("%s: %s should be a boolean value, but got %s=%s", who, name, name, tostring(value))
+  end
+end
+
+local function check_items(who, name, value)
+  if not lucerna.is_tensor(value) and type(value) ~= "table" then
+    fail("%s: %s: expected something with a length (got %s)", who, name, core.nn.kind_name(value))
+  end
+end
+
+-- ---- one position after another ----
+
+--- The positions of a data set from the first to the last.
+samplers.SequentialSampler = samplers.Sampler "SequentialSampler"
+local SequentialSampler = samplers.SequentialSampler
+
+function SequentialSampler:__init(...)
+  self.data_source = arguments("SequentialSampler", {"data_source"}, ...)
+  check_items("SequentialSampler", "data_source", self.data_source)
+end
+
+function SequentialSampler:length() return #self.data_source end
+
+function SequentialSampler:positions() return lucerna.arange(1, #self.data_source + 1) end
+
+--- The positions of a data set at random: RandomSampler(data_source, {replacement=, num_samples=,
+-- generator=}). Without replacement each comes once before any comes again; num_samples: how many,
+-- else as many as there are items.
+samplers.RandomSampler = samplers.Sampler "RandomSampler"
+local RandomSampler = samplers.RandomSampler
+
+function RandomSampler:__init(...)
+  self.data_source, self.replacement, self.num_samples, self.generator = arguments("RandomSampler",
+    {"data_source", "replacement", "num_samples", "generator"}, ...)
+  check_items("RandomSampler", "data_source", self.data_source)
+  if self.replacement == nil then self.replacement = false end
+  check_boolean("RandomSampler", "replacement", self.replacement)
+  if self.num_samples == nil then return end
+  check_count("RandomSampler", "num_samples", self.num_samples, 1)
+end
+
+function RandomSampler:length() return self.num_samples or #self.data_source end
+
+function RandomSampler:positions()
+  local n, count, generator = #self.data_source, #self, self.generator
+  if not generator then
+    local seed = lucerna.empty({}, {dtype = lucerna.int64}):random_():item()
+    generator = lucerna.Generator()
+    generator:manual_seed(seed)
+  end
+  if self.replacement then return lucerna.randint(1, n + 1, {count}, {generator = generator}) end
+  local orders = {}
+  for k = 1, (n > 0 and count // n or 0) + 1 do -- PyTorch draws the last one for its beginning
+    orders[k] = lucerna.randperm(n, {generator = generator})
+  end
+  return lucerna.cat(orders):narrow(1, 1, n > 0 and count or 0)
+end
+
+--- The given positions, in an order drawn anew for each epoch.
+samplers.SubsetRandomSampler = samplers.Sampler "SubsetRandomSampler"
+local SubsetRandomSampler = samplers.SubsetRandomSampler
+
+function SubsetRandomSampler:__init(...)
+  self.indices, self.generator =
+    arguments("SubsetRandomSampler", {"indices", "generator"}, ...)
+  check_items("SubsetRandomSampler", "indices", self.indices)
+end
+
+function SubsetRandomSampler:length() return #self.indices end
+
+function SubsetRandomSampler:positions()
+  local order = lucerna.randperm(#self.indices, {generator = self.generator})
+  return as_tensor(self.indices):index_select(1, order)
+end
+
+--- num_samples positions, each drawn with the probability that its weight is of all:
+-- WeightedRandomSampler(weights, num_samples, {replacement=, generator=}); without replacement none
+-- twice. Weights of 1 / (the class's size) balance classes.
+samplers.WeightedRandomSampler = samplers.Sampler "WeightedRandomSampler"
+local WeightedRandomSampler = samplers.WeightedRandomSampler
+
+function WeightedRandomSampler:__init(...)
+  local who = "WeightedRandomSampler"
+  local weights
+  weights, self.num_samples, self.replacement, self.generator =
+    arguments(who, {"weights", "num_samples", "replacement", "generator"}, ...)
+  check_count(who, "num_samples", self.num_samples, 1)
+  if self.replacement == nil then self.replacement = true end
+  check_boolean(who, "replacement", self.replacement)
+  check_items(who, "weights", weights)
+  self.weights = lucerna.as_tensor(weights, {dtype = lucerna.float64})
+  if self.weights:dim() ~= 1 then
+    fail("%s: weights should be a 1d sequence but given weights have shape [%s]", who,
+      table.concat(self.weights.shape, ", "))
+  end
+end
+
+function WeightedRandomSampler:length() return self.num_samples end
+
+function WeightedRandomSampler:positions()
+  return lucerna.multinomial(self.weights, self.num_samples, self.replacement,
+    {generator = self.generator})
+end
+
+-- ---- several positions at once ----
+
+--- The positions of another sampler in tables of batch_size: BatchSampler(sampler, batch_size,
+-- drop_last); with drop_last the last ones stay away if they are fewer. A loader's batch_sampler.
+samplers.BatchSampler = samplers.Sampler "BatchSampler"
+local BatchSampler = samplers.BatchSampler
+
+function BatchSampler:__init(...)
+  self.sampler, self.batch_size, self.drop_last =
+    arguments("BatchSampler", {"sampler", "batch_size", "drop_last"}, ...)
+  if not is_callable(self.sampler) then check_items("BatchSampler", "sampler", self.sampler) end
+  check_count("BatchSampler", "batch_size", self.batch_size, 1)
+  check_boolean("BatchSampler", "drop_last", self.drop_last)
+end
+
+function BatchSampler:length()
+  local n, size = #self.sampler, self.batch_size
+  return self.drop_last and n // size or (n + size - 1) // size
+end
+
+function BatchSampler:positions()
+  local all = as_tensor(samplers._positions(self.sampler)):tolist()
+  local batches, size = {}, self.batch_size
+  for at = 1, #all, size do
+    local batch = table.move(all, at, math.min(at + size - 1, #all), 1, {})
+    if #batch == size or not self.drop_last then batches[#batches + 1] = batch end
+  end
+  return batches
+end
+
+return samplers
