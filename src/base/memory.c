@@ -34,7 +34,7 @@ enum {
   NUM_CLASSES = NUM_SMALL + (MAX_POWER - 10) * STEPS,
   NO_CLASS = NUM_CLASSES, /* larger than any machine's memory */
   SMALL_BLOCK = 1024,     /* up to here blocks are taken STOCK bytes at a time */
-  STOCK = 32 << 10,
+  STOCK = 4 << 10,
   HUGE_BLOCK = 4 << 20, /* from here on huge pages are asked for */
   HUGE_PAGE = 2 << 20
 };
