@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/pool2d_kernels.h"
 
@@ -11,12 +12,12 @@ enum { PIECE_WORK = 1 << 15 }; /* elements met per piece: some microseconds */
 typedef struct job {
   const luc_pool2d *p;
   const luc_pool2d_kernels *kernels;
-  int64_t in, out, size;        /* elements of a plane; bytes of an element */
-  bool adaptive, simple, lines; /* simple: 2 × 2 windows side by side; lines: see kernels */
+  int64_t in, out, size; /* elements of a plane; bytes of an element */
+  bool simple, lines;    /* simple: 2 × 2 windows side by side; lines: see kernels */
   const char *x, *dy;
   char *to;
   int64_t *indices;
-  const int64_t *from_indices;
+  const int64_t *places;
 } job;
 
 int64_t luc__pool_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
@@ -44,41 +45,27 @@ static void max_planes(void *arg, int64_t begin, int64_t end) {
 
 static void max_planes_backward(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
+  for (int64_t i = begin; i < end; i++)
+    j->kernels->max_2x2_backward(j->p, j->dy + i * j->out * j->size, j->x + i * j->in * j->size,
+                                 j->to + i * j->in * j->size);
+}
+
+static void scatter_planes(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
   for (int64_t i = begin; i < end; i++) {
-    const char *dy = j->dy + i * j->out * j->size, *x = j->x ? j->x + i * j->in * j->size : NULL;
     char *dx = j->to + i * j->in * j->size;
-    if (j->simple) {
-      j->kernels->max_2x2_backward(j->p, dy, x, dx);
-      continue;
-    }
     memset(dx, 0, (size_t)(j->in * j->size));
-    j->kernels->max_backward(j->p, dy, x, j->from_indices ? j->from_indices + i * j->out : NULL,
-                             dx);
+    j->kernels->scatter(j->out, j->dy + i * j->out * j->size, j->places + i * j->out, dx);
   }
 }
 
 static void avg_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
-  for (int64_t i = begin; i < end; i++) {
-    const char *x = j->x + i * j->in * j->size;
-    char *y = j->to + i * j->out * j->size;
-    if (j->lines)
-      j->kernels->avg_lines(j->p, x, y);
-    else
-      j->kernels->avg(j->p, j->adaptive, x, y);
-  }
+  for (int64_t i = begin; i < end; i++)
+    j->kernels->avg_lines(j->p, j->x + i * j->in * j->size, j->to + i * j->out * j->size);
 }
 
-static void avg_planes_backward(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  for (int64_t i = begin; i < end; i++) {
-    char *dx = j->to + i * j->in * j->size;
-    memset(dx, 0, (size_t)(j->in * j->size));
-    j->kernels->avg_backward(j->p, j->adaptive, j->dy + i * j->out * j->size, dx);
-  }
-}
-
-static bool is_simple(const luc_pool2d *p) {
+bool luc__pool_is_2x2(const luc_pool2d *p) {
   for (int d = 0; d < 2; d++)
     if (p->kernel[d] != 2 || p->stride[d] != 2 || p->padding[d] != 0 || p->dilation[d] != 1 ||
         2 * p->out[d] > p->in[d])
@@ -87,52 +74,45 @@ static bool is_simple(const luc_pool2d *p) {
 }
 
 static bool has_lines(const luc_pool2d *p) {
-  return p->stride[1] <= 2 && (p->kernel[1] - 1) * p->dilation[1] < LUC_POOL_WIDEST;
+  return (p->kernel[1] - 1) * p->dilation[1] < LUC_POOL_WIDEST;
 }
 
-static luc_status run(luc_context *ctx, job *j, luc_range_fn fn) {
+/* work: elements met in a plane. */
+static void run(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t work, job *j,
+                luc_range_fn fn) {
+  j->kernels = &luc__kernels(ctx)->pool2d[dtype];
+  j->size = (int64_t)luc__dtype_size(dtype);
+  luc__parallel_for(ctx, planes, PIECE_WORK / (work + 1) + 1, fn, j);
+}
+
+static void run_windows(luc_context *ctx, job *j, luc_range_fn fn) {
   const luc_pool2d *p = j->p;
-  j->kernels = &luc__kernels(ctx)->pool2d[p->dtype];
-  j->size = p->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j->in = p->in[0] * p->in[1];
   j->out = p->out[0] * p->out[1];
-  int64_t met = j->adaptive || j->simple ? 0 : j->out * p->kernel[0] * p->kernel[1];
-  int64_t work = j->simple ? j->in / 2 : (met > j->in ? met : j->in);
-  luc__parallel_for(ctx, p->planes, PIECE_WORK / (work + 1) + 1, fn, j);
-  return LUC_OK;
+  const int64_t met = j->out * p->kernel[0] * p->kernel[1];
+  run(ctx, p->dtype, p->planes, j->simple ? j->in / 2 : luc__max64(met, j->in), j, fn);
 }
 
-luc_status luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y,
-                         int64_t *indices) {
-  job j = {.p = p, .x = x, .to = y, .indices = indices, .simple = !indices && is_simple(p)};
+void luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y,
+                   int64_t *indices) {
+  job j = {.p = p, .x = x, .to = y, .indices = indices, .simple = !indices && luc__pool_is_2x2(p)};
   j.lines = !indices && has_lines(p);
-  return run(ctx, &j, max_planes);
+  run_windows(ctx, &j, max_planes);
 }
 
-luc_status luc__max_pool_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
-                                  const void *x, const int64_t *indices, void *dx) {
-  job j = {.p = p, .dy = dy, .x = x, .to = dx, .from_indices = indices};
-  j.simple = !indices && is_simple(p);
-  return run(ctx, &j, max_planes_backward);
+void luc__max_pool_2x2_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
+                                const void *x, void *dx) {
+  job j = {.p = p, .dy = dy, .x = x, .to = dx, .simple = true};
+  run_windows(ctx, &j, max_planes_backward);
 }
 
-luc_status luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y) {
-  job j = {.p = p, .x = x, .to = y, .lines = has_lines(p)};
-  return run(ctx, &j, avg_planes);
+void luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y) {
+  job j = {.p = p, .x = x, .to = y};
+  run_windows(ctx, &j, avg_planes);
 }
 
-luc_status luc__avg_pool_backward(luc_context *ctx, const luc_pool2d *p, const void *dy, void *dx) {
-  job j = {.p = p, .dy = dy, .to = dx};
-  return run(ctx, &j, avg_planes_backward);
-}
-
-luc_status luc__adaptive_avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y) {
-  job j = {.p = p, .x = x, .to = y, .adaptive = true};
-  return run(ctx, &j, avg_planes);
-}
-
-luc_status luc__adaptive_avg_pool_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
-                                           void *dx) {
-  job j = {.p = p, .dy = dy, .to = dx, .adaptive = true};
-  return run(ctx, &j, avg_planes_backward);
+void luc__pool_scatter(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t n, int64_t cells,
+                       const void *dy, const int64_t *indices, void *dx) {
+  job j = {.in = cells, .out = n, .dy = dy, .to = dx, .places = indices};
+  run(ctx, dtype, planes, luc__max64(n, cells), &j, scatter_planes);
 }

@@ -1,5 +1,6 @@
-/* Pooling over the last two dimensions of contiguous [planes, H, W] memory; one-dimensional pooling
- * is H = 1 with kernel 1, stride 1, padding 0, dilation 1 in that dimension. */
+/* Pooling by sliding windows over the last two dimensions of contiguous [planes, H, W] memory;
+ * one-dimensional pooling is H = 1 with kernel 1, stride 1, padding 0, dilation 1 in that
+ * dimension. Other windows are those of windows.h. */
 #ifndef LUC_POOL2D_H
 #define LUC_POOL2D_H
 
@@ -10,7 +11,6 @@ typedef struct luc_pool2d {
   luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
   int64_t planes;  /* N * C */
   int64_t in[2], out[2];
-  /* adaptive pooling uses nothing below */
   int64_t kernel[2], stride[2], padding[2];
   int64_t dilation[2];      /* max pooling only; average pooling takes 1 */
   bool count_include_pad;   /* average pooling */
@@ -21,17 +21,21 @@ typedef struct luc_pool2d {
  * the input or its padding before. */
 int64_t luc__pool_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
                            int64_t dilation, bool ceil_mode);
+/* The most columns that windows of an average may span. */
+enum { LUC_POOL_WIDEST = 512 };
+
 /* Largest of each window: the first of equals, and NaN before anything. indices (may be NULL) gets
  * its flat position h * W + w in the plane, from 0. */
-luc_status luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y,
-                         int64_t *indices);
-/* dx from dy; where the maxima were comes from indices, or if that is NULL from x (as fast). */
-luc_status luc__max_pool_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
-                                  const void *x, const int64_t *indices, void *dx);
-luc_status luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y);
-luc_status luc__avg_pool_backward(luc_context *ctx, const luc_pool2d *p, const void *dy, void *dx);
-luc_status luc__adaptive_avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y);
-luc_status luc__adaptive_avg_pool_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
-                                           void *dx);
+void luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y, int64_t *indices);
+/* Are these windows of 2 × 2 side by side? */
+bool luc__pool_is_2x2(const luc_pool2d *p);
+/* dx from dy, for such windows: to look for their maxima again takes less than to have kept where
+ * they are. */
+void luc__max_pool_2x2_backward(luc_context *ctx, const luc_pool2d *p, const void *dy,
+                                const void *x, void *dx);
+void luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y);
+/* dx [planes, cells] = zeros, to which dy [planes, n] is added at the positions `indices`. */
+void luc__pool_scatter(luc_context *ctx, luc_dtype dtype, int64_t planes, int64_t n, int64_t cells,
+                       const void *dy, const int64_t *indices, void *dx);
 
 #endif

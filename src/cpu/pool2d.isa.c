@@ -1,33 +1,26 @@
 /* Pooling of one plane, for float and double. */
 #include "cpu/pool2d_kernels.h"
 
+#include "cpu/cuts.h"
+
 /* Where a window lies in one dimension: [begin, end), clipped; `full` counts padding too. */
 typedef struct window {
   int64_t begin, end, full;
 } window;
 
-static window avg_window(const luc_pool2d *p, bool adaptive, int d, int64_t o) {
-  window w;
-  if (adaptive) {
-    w.begin = o * p->in[d] / p->out[d];
-    w.end = ((o + 1) * p->in[d] + p->out[d] - 1) / p->out[d];
-    w.full = w.end - w.begin;
-    return w;
-  }
-  w.begin = o * p->stride[d] - p->padding[d];
-  w.end = w.begin + p->kernel[d];
-  if (w.end > p->in[d] + p->padding[d]) w.end = p->in[d] + p->padding[d];
+static window avg_window(const luc_pool2d *p, int d, int64_t o) {
+  window w = {.begin = o * p->stride[d] - p->padding[d]};
+  w.end = luc__min64(w.begin + p->kernel[d], p->in[d] + p->padding[d]);
   w.full = w.end - w.begin;
-  if (w.begin < 0) w.begin = 0;
-  if (w.end > p->in[d]) w.end = p->in[d];
+  w.begin = luc__max64(w.begin, 0), w.end = luc__min64(w.end, p->in[d]);
   return w;
 }
 
-/* What an average divides by. */
-static int64_t avg_divisor(const luc_pool2d *p, bool adaptive, window h, window w) {
-  if (!adaptive && p->divisor_override) return p->divisor_override;
-  if (!adaptive && p->count_include_pad) return h.full * w.full;
-  return (h.end - h.begin) * (w.end - w.begin);
+/* What an average divides by; the sum of a window without elements is 0. */
+static int64_t avg_divisor(const luc_pool2d *p, window h, window w) {
+  if (p->divisor_override) return p->divisor_override;
+  if (p->count_include_pad) return h.full * w.full;
+  return luc__max64(h.end - h.begin, 1) * luc__max64(w.end - w.begin, 1);
 }
 
 /* The first place of a window inside the plane. */
@@ -42,6 +35,30 @@ static int64_t max_end(const luc_pool2d *p, int d, int64_t o) {
   return end < p->in[d] ? end : p->in[d];
 }
 
+/* Of a row, the windows whose columns are all inside; none where an int32 cannot say which. */
+static window inner_windows(const luc_pool2d *p) {
+  const int64_t room = p->in[1] + p->padding[1] - (p->kernel[1] - 1) * p->dilation[1] - 1;
+  window w = {0};
+  if (room < 0 || p->in[0] * p->in[1] > INT32_MAX) return w;
+  w.begin = luc__cuts(p->padding[1], p->stride[1]);
+  w.end = luc__min64(room / p->stride[1] + 1, p->out[1]);
+  return w;
+}
+
+/* Columns that are joined at once; windows of a row that are worked on at once; and how many are
+ * worth it. */
+enum { LINE = 2 * LUC_POOL_WIDEST, ROW_BLOCK = 64, FEW = 4 };
+
+/* The columns that n windows span. */
+static int64_t covered(const luc_pool2d *p, int64_t n) {
+  return (n - 1) * p->stride[1] + (p->kernel[1] - 1) * p->dilation[1] + 1;
+}
+
+/* How many windows at a time fit into a line. */
+static int64_t line_windows(const luc_pool2d *p) {
+  return luc__min64((LINE - covered(p, 1)) / p->stride[1] + 1, ROW_BLOCK);
+}
+
 #include "cpu/real_f32.inc"
 #include "cpu/pool2d.inc"
 #include "cpu/real_f64.inc"
@@ -49,8 +66,8 @@ static int64_t max_end(const luc_pool2d *p, int d, int64_t o) {
 
 /* ORDER DTYPE */
 const luc_pool2d_kernels LUC_ISA_NAME(luc__pool2d)[2] = {
-    {max_f32, max_2x2_f32, max_lines_f32, max_backward_f32, max_2x2_backward_f32, avg_f32,
-     avg_lines_f32, avg_backward_f32, max_row_f32},
-    {max_f64, max_2x2_f64, max_lines_f64, max_backward_f64, max_2x2_backward_f64, avg_f64,
-     avg_lines_f64, avg_backward_f64, max_row_f64},
+    {max_f32, max_2x2_f32, max_lines_f32, max_2x2_backward_f32, scatter_f32, avg_lines_f32,
+     max_row_f32},
+    {max_f64, max_2x2_f64, max_lines_f64, max_2x2_backward_f64, scatter_f64, avg_lines_f64,
+     max_row_f64},
 };

@@ -4,22 +4,19 @@
 
 #include "cpu/pool2d.h"
 
-enum { LUC_POOL_WIDEST = 512 };
-
 typedef struct luc_pool2d_kernels {
+  /* indices may be NULL. */
   void (*max)(const luc_pool2d *p, const void *x, void *y, int64_t *indices);
-  /* The same for 2 × 2 windows side by side, without indices. */
+  /* Without indices, of 2 × 2 windows side by side. */
   void (*max_2x2)(const luc_pool2d *p, const void *x, void *y);
-  /* The same for strides of 1 and 2 along rows, windows of at most LUC_POOL_WIDEST there. */
+  /* Without indices, of windows that span at most LUC_POOL_WIDEST columns. */
   void (*max_lines)(const luc_pool2d *p, const void *x, void *y);
-  /* dx is zero to begin with, except for max_2x2_backward, which writes all of it. */
-  void (*max_backward)(const luc_pool2d *p, const void *dy, const void *x, const int64_t *indices,
-                       void *dx);
+  /* Writes all of dx. */
   void (*max_2x2_backward)(const luc_pool2d *p, const void *dy, const void *x, void *dx);
-  void (*avg)(const luc_pool2d *p, bool adaptive, const void *x, void *y);
-  /* The same for what max_lines takes, not adaptive. */
+  /* dx[places[i]] += dy[i] */
+  void (*scatter)(int64_t n, const void *dy, const int64_t *places, void *dx);
+  /* Of windows that max_lines takes. */
   void (*avg_lines)(const luc_pool2d *p, const void *x, void *y);
-  void (*avg_backward)(const luc_pool2d *p, bool adaptive, const void *dy, void *dx);
   /* Row r of windows.h's: most = the larger of it and most, in rows which it came from (int32, or
    * int64 for doubles). Row 0 comes first. Whole vectors are written. */
   void (*max_row)(const void *row, int64_t n, int64_t r, void *most, void *rows);

@@ -3,6 +3,7 @@
 #ifndef LUC_COMPUTE_H
 #define LUC_COMPUTE_H
 
+#include "lucerna/autograd.h"
 #include "ops/op.h"
 
 /* The dtype kernels compute in for tensors of this one: half precision goes through float32,
@@ -38,6 +39,11 @@ static inline void *luc__data(const luc_tensor *t) {
  * gradients; else they may take the fused kernel. */
 static inline bool luc__recording(const luc_context *ctx) {
   return ctx->grad_mode;
+}
+
+/* May a gradient by t be asked for later? Then what it needs is worth computing. */
+static inline bool luc__wants_gradient(const luc_context *ctx, const luc_tensor *t) {
+  return t->inner || (ctx->grad_mode && !ctx->inside_op && luc_tensor_requires_grad(t));
 }
 
 /* The n integers of an int[n] argument; a single one stands for n equal ones. */

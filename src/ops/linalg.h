@@ -4,7 +4,7 @@
 #define LUC_LINALG_H
 
 #include "cpu/lapack.h"
-#include "lucerna/autograd.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 
 /* Fails unless t is [..., n, n], of any dtype. */
@@ -19,12 +19,6 @@ luc_matrices luc__matrices(const luc_tensor *t);
 /* A new tensor [batch of t..., tail...]. */
 luc_status luc__batch_empty(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int ntail,
                             const int64_t *tail, luc_tensor **out);
-
-/* May a's eigenvalues or singular values be had by themselves, since no gradient will need
- * vectors? */
-static inline bool luc__values_alone(const luc_context *ctx, const luc_tensor *a) {
-  return !a->inner && !(ctx->grad_mode && !ctx->inside_op && luc_tensor_requires_grad(a));
-}
 
 /* Why LAPACK gave up, as luc__check_info words it. */
 typedef enum luc_la_failure {

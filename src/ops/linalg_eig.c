@@ -77,7 +77,7 @@ luc_status luc__grad_linalg_eig(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_linalg_eigvals(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  if (luc__values_alone(ctx, args[0].as.tensor)) {
+  if (!luc__wants_gradient(ctx, args[0].as.tensor)) {
     luc_tensor *values = NULL;
     f.status = eig(ctx, args[0].as.tensor, &values, NULL);
     return luc__f_result(&f, luc__f_own(&f, values), out);

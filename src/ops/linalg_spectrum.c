@@ -73,7 +73,7 @@ luc_status luc__grad_linalg_eigh(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_linalg_eigvalsh(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  if (luc__values_alone(ctx, args[0].as.tensor)) {
+  if (!luc__wants_gradient(ctx, args[0].as.tensor)) {
     luc_tensor *values = NULL;
     f.status = eigh(ctx, args, &values, NULL);
     return luc__f_result(&f, luc__f_own(&f, values), out);
@@ -186,7 +186,7 @@ static luc_tensor *thin(luc_formula *f, luc_tensor *a, luc_tensor **s, luc_tenso
 
 static luc_tensor *singular_values(luc_formula *f, luc_tensor *a) {
   luc_tensor *s, *vh, *parts[3] = {NULL};
-  if (f->status == LUC_OK && luc__values_alone(f->ctx, a)) {
+  if (f->status == LUC_OK && !luc__wants_gradient(f->ctx, a)) {
     f->status = svd(f->ctx, a, false, false, parts);
     return luc__f_own(f, parts[1]);
   }

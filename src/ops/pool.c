@@ -1,11 +1,11 @@
 /* Pooling over the last one to three dimensions. The public rows check and complete their
- * arguments, then call rows that take any dimensions before the pooled ones: those of one and two
- * dimensions are here, the others in windows.c. Average pooling and its gradient are each other's
- * gradients; a maximum's gradient is a scatter by position, whose own gradient is a gather. */
+ * arguments, then call rows that take any dimensions before the pooled ones: sliding
+ * windows of one and two dimensions are here, others in windows.c. Average pooling and its gradient
+ * are each other's gradients; a maximum's gradient is a scatter by position, whose own gradient is
+ * a gather. */
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/rows.h"
-#include "ops/windows.h"
 
 #include <string.h>
 
@@ -13,22 +13,17 @@
 
 /* ---- geometry: a 1-d pooling is one of height 1 ---- */
 
-static void last_sizes(const int64_t *sizes, int ndim, int spatial, int64_t *two) {
-  two[0] = spatial == 2 ? sizes[ndim - 2] : 1;
-  two[1] = sizes[ndim - 1];
-}
-
 static void fill_pair(const luc_value *v, int64_t one, int64_t *two) {
   two[0] = v->n == 2 ? v->as.ints[0] : one;
   two[1] = v->as.ints[v->n - 1];
 }
 
-/* in and planes from a tensor's sizes; out of an adaptive pooling, or from kernel … ceil_mode at
- * args[0..4] (dilation at [3] for max pooling only). */
-static luc_pool2d plane_geometry(luc_dtype dtype, int ndim, const int64_t *sizes, int spatial) {
+/* in and planes from a tensor's sizes. */
+static luc_pool2d plane_geometry(luc_dtype dtype, const luc_tensor *t, int spatial) {
   luc_pool2d p = {.dtype = dtype, .dilation = {1, 1}, .count_include_pad = true};
-  p.planes = luc__product(ndim - spatial, sizes);
-  last_sizes(sizes, ndim, spatial, p.in);
+  p.planes = luc__product(t->ndim - spatial, t->sizes);
+  p.in[0] = spatial == 2 ? t->sizes[t->ndim - 2] : 1;
+  p.in[1] = t->sizes[t->ndim - 1];
   return p;
 }
 
@@ -38,23 +33,20 @@ static void window_geometry(luc_pool2d *p, const luc_value *kernel, const luc_va
   fill_pair(stride, 1, p->stride);
   fill_pair(padding, 0, p->padding);
   if (dilation) fill_pair(dilation, 1, p->dilation);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; i++) {
     p->out[i] = luc__pool_out_size(p->in[i], p->kernel[i], p->stride[i], p->padding[i],
                                    p->dilation[i], ceil_mode);
+    if (p->out[i] == 1) p->stride[i] = 1; /* of any, the one that is fastest */
+  }
 }
 
-/* t's sizes with the last `spatial` ones replaced. */
-static void with_spatial(const luc_tensor *t, int spatial, const int64_t *two, int64_t *sizes) {
-  memcpy(sizes, t->sizes, sizeof t->sizes);
-  if (spatial == 2) sizes[t->ndim - 2] = two[0];
-  sizes[t->ndim - 1] = two[1];
-}
-
-/* A new tensor for the pooled t. */
+/* A new tensor for the pooled t, or for what t was pooled from. */
 static luc_status new_pooled(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int spatial,
                              const int64_t *two, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
-  with_spatial(t, spatial, two, sizes);
+  memcpy(sizes, t->sizes, sizeof t->sizes);
+  if (spatial == 2) sizes[t->ndim - 2] = two[0];
+  sizes[t->ndim - 1] = two[1];
   return luc__tensor_empty(ctx, dtype, t->ndim, sizes, out);
 }
 
@@ -65,7 +57,7 @@ static luc_value spatial_of(const luc_tensor *t, int spatial) {
 /* ---- max pooling: (input, kernel, stride, padding, dilation, ceil_mode) ---- */
 
 static luc_pool2d max_geometry(const luc_value *at, luc_dtype dtype, const luc_tensor *input) {
-  luc_pool2d p = plane_geometry(dtype, input->ndim, input->sizes, at[0].n);
+  luc_pool2d p = plane_geometry(dtype, input, at[0].n);
   window_geometry(&p, &at[0], &at[1], &at[2], &at[3], at[4].as.i != 0);
   return p;
 }
@@ -79,7 +71,7 @@ static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, 
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (with_indices) LUC_GO(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
-  if (y->numel > 0) LUC_GO(luc__max_pool(ctx, &p, x->data, y->data, (int64_t *)luc__data(indices)));
+  if (y->numel > 0) luc__max_pool(ctx, &p, x->data, y->data, (int64_t *)luc__data(indices));
   if (indices) out[1] = luc_v_tensor(indices);
   indices = NULL;
   status = luc__deliver(ctx, "max_pool", &out[0], (luc_dtype)input->dtype, y);
@@ -99,9 +91,8 @@ luc_status luc__run_max_pool_indices(luc_context *ctx, luc_value *args, luc_valu
   return run_max(ctx, args, true, out);
 }
 
-/* max_pool_backward(grad, input, kernel, stride, padding, dilation, ceil_mode) looks for the maxima
- * again, which costs less than having kept them. */
-luc_status luc__run_max_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+/* max_pool_2x2_backward(grad, input, kernel, stride, padding, dilation, ceil_mode) */
+luc_status luc__run_max_pool_2x2_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *x = NULL, *dy = NULL, *dx = NULL;
   luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
@@ -109,8 +100,8 @@ luc_status luc__run_max_pool_backward(luc_context *ctx, luc_value *args, luc_val
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   luc_pool2d p = max_geometry(&args[2], compute, args[1].as.tensor);
   LUC_GO(new_pooled(ctx, grad, compute, args[2].n, p.in, &dx));
-  if (dx->numel > 0) LUC_GO(luc__max_pool_backward(ctx, &p, dy->data, x->data, NULL, dx->data));
-  status = luc__deliver(ctx, "max_pool_backward", out, (luc_dtype)grad->dtype, dx);
+  if (dx->numel > 0) luc__max_pool_2x2_backward(ctx, &p, dy->data, x->data, dx->data);
+  status = luc__deliver(ctx, "max_pool_2x2_backward", out, (luc_dtype)grad->dtype, dx);
   dx = NULL;
 done:
   luc_tensor_release(ctx, x);
@@ -138,15 +129,14 @@ luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *o
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, values->sizes, sizeof sizes);
   for (int i = 0; i < spatial; i++) sizes[lead + i] = args[2].as.ints[i];
-  luc_pool2d p = {.dtype = compute, .planes = luc__product(lead, sizes)};
-  p.in[0] = p.out[0] = 1;
-  p.in[1] = luc__product(spatial, sizes + lead);
-  p.out[1] = luc__product(spatial, values->sizes + lead);
+  const int64_t n = luc__product(spatial, values->sizes + lead);
   LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
   LUC_GO(luc__dense(ctx, values, compute, &dy));
   LUC_GO(luc__tensor_empty(ctx, compute, values->ndim, sizes, &dx));
   if (dx->numel > 0)
-    LUC_GO(luc__max_pool_backward(ctx, &p, dy->data, NULL, (const int64_t *)at->data, dx->data));
+    luc__pool_scatter(ctx, compute, luc__product(lead, sizes), n,
+                      luc__product(spatial, sizes + lead), dy->data, (const int64_t *)at->data,
+                      dx->data);
   status = luc__deliver(ctx, "pool_scatter", out, (luc_dtype)values->dtype, dx);
   dx = NULL;
 done:
@@ -179,13 +169,14 @@ luc_status luc__grad_max_pool(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *input = b->args[0].as.tensor, *g = b->gout[0], *dx;
   const luc_value *at = &b->args[1];
-  if (luc__recording(ctx)) {
+  const luc_pool2d p = max_geometry(at, (luc_dtype)input->dtype, input);
+  if (luc__recording(ctx) || !luc__pool_is_2x2(&p)) {
     luc_tensor *indices;
     luc__f_call2(&f, LUC_OP_max_pool_indices, &indices,
                  LUC_ARGS(b->args[0], at[0], at[1], at[2], at[3], at[4]));
     dx = scatter(&f, g, indices, spatial_of(input, at[0].n));
   } else {
-    dx = luc__f_call(&f, LUC_OP_max_pool_backward,
+    dx = luc__f_call(&f, LUC_OP_max_pool_2x2_backward,
                      LUC_ARGS(luc_v_tensor(g), b->args[0], at[0], at[1], at[2], at[3], at[4]));
   }
   return luc__f_end(&f, dx, &b->gin[0]);
@@ -205,51 +196,44 @@ luc_status luc__grad_max_pool_indices(luc_context *ctx, luc_backward *b) {
 
 /* ---- average pooling: (x, kernel, stride, padding, ceil_mode, count_include_pad, divisor) ---- */
 
-static luc_pool2d avg_geometry(const luc_value *at, luc_dtype dtype, int ndim,
-                               const int64_t *sizes) {
-  luc_pool2d p = plane_geometry(dtype, ndim, sizes, at[0].n);
+static luc_pool2d avg_geometry(const luc_value *at, luc_dtype dtype, const luc_tensor *input) {
+  luc_pool2d p = plane_geometry(dtype, input, at[0].n);
   window_geometry(&p, &at[0], &at[1], &at[2], NULL, at[3].as.i != 0);
   p.count_include_pad = at[4].as.i != 0;
   p.divisor_override = luc_is_none(&at[5]) ? 0 : at[5].as.i;
   return p;
 }
 
-typedef luc_status (*pool_kernel)(luc_context *, const luc_pool2d *, const void *, void *);
+static const int64_t last_dims[3] = {-1, -2, -3};
 
-/* in is pooled (or unpooled) into planes of the size `two`. */
-static luc_status run_planes(luc_context *ctx, const luc_pool2d *p, pool_kernel kernel,
-                             luc_tensor *in, int spatial, const int64_t *two, luc_value *out) {
+/* Is a plane one window? */
+static bool is_whole(const luc_pool2d *p) {
+  for (int d = 0; d < 2; d++)
+    if (p->kernel[d] != p->in[d] || p->padding[d] > 0) return false;
+  return p->divisor_override == 0;
+}
+
+/* Here of one and two dimensions, and windows that are not too wide; else in windows.c. */
+luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
-  luc_tensor *x = NULL, *y = NULL;
-  LUC_GO(luc__dense(ctx, in, p->dtype, &x));
-  LUC_GO(new_pooled(ctx, in, p->dtype, spatial, two, &y));
-  if (y->numel > 0) LUC_GO(kernel(ctx, p, x->data, y->data));
-  status = luc__deliver(ctx, "pool", out, (luc_dtype)in->dtype, y);
+  luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
+  int spatial = args[1].n;
+  if (spatial == 3 || args[1].as.ints[spatial - 1] > LUC_POOL_WIDEST)
+    return luc__run_avg_pool_windows(ctx, args, out);
+  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  luc_pool2d p = avg_geometry(&args[1], compute, input);
+  if (is_whole(&p) && luc__dtype_is_float((luc_dtype)input->dtype))
+    return luc_call(ctx, LUC_OP_mean,
+                    LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
+  LUC_GO(luc__dense(ctx, input, compute, &x));
+  LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
+  if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);
+  status = luc__deliver(ctx, "avg_pool", out, (luc_dtype)input->dtype, y);
   y = NULL;
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
   return status;
-}
-
-luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
-  if (args[1].n == 3) return luc__run_windows_avg(ctx, args, out);
-  luc_tensor *x = args[0].as.tensor;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)x->dtype);
-  luc_pool2d p = avg_geometry(&args[1], compute, x->ndim, x->sizes);
-  return run_planes(ctx, &p, luc__avg_pool, x, args[1].n, p.out, out);
-}
-
-/* avg_pool_backward(grad, kernel, …, divisor_override, input_size) */
-luc_status luc__run_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  if (args[1].n == 3) return luc__run_windows_avg_backward(ctx, args, out);
-  luc_tensor *grad = args[0].as.tensor;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
-  int64_t two[2], sizes[LUC_MAX_DIMS];
-  fill_pair(&args[7], 1, two);
-  with_spatial(grad, args[1].n, two, sizes);
-  luc_pool2d p = avg_geometry(&args[1], compute, grad->ndim, sizes);
-  return run_planes(ctx, &p, luc__avg_pool_backward, grad, args[1].n, two, out);
 }
 
 luc_status luc__grad_avg_pool(luc_context *ctx, luc_backward *b) {
@@ -267,26 +251,7 @@ luc_status luc__grad_avg_pool_backward(luc_context *ctx, luc_backward *b) {
                   LUC_ARGS(luc_v_tensor(b->gout[0]), at[0], at[1], at[2], at[3], at[4], at[5]));
 }
 
-/* ---- adaptive average pooling: (x, output_size) and (grad, input_size) ---- */
-
-luc_status luc__run_adaptive_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
-  if (args[1].n == 3) return luc__run_windows_adaptive_avg(ctx, args, out);
-  luc_tensor *x = args[0].as.tensor;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)x->dtype);
-  luc_pool2d p = plane_geometry(compute, x->ndim, x->sizes, args[1].n);
-  fill_pair(&args[1], 1, p.out);
-  return run_planes(ctx, &p, luc__adaptive_avg_pool, x, args[1].n, p.out, out);
-}
-
-luc_status luc__run_adaptive_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  if (args[1].n == 3) return luc__run_windows_adaptive_avg_backward(ctx, args, out);
-  luc_tensor *grad = args[0].as.tensor;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
-  luc_pool2d p = plane_geometry(compute, grad->ndim, grad->sizes, args[1].n);
-  memcpy(p.out, p.in, sizeof p.out);
-  fill_pair(&args[1], 1, p.in);
-  return run_planes(ctx, &p, luc__adaptive_avg_pool_backward, grad, args[1].n, p.in, out);
-}
+/* ---- gradients of adaptive average pooling: (x, output_size), (grad, input_size) ---- */
 
 luc_status luc__grad_adaptive_avg_pool(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
@@ -359,19 +324,29 @@ static luc_status take_windows(luc_context *ctx, const char *who, int spatial,
 
 /* ---- max_pool1d, 2d, 3d ---- */
 
+/* Will a gradient want to know where the maxima are? */
+static bool keeps_indices(const luc_context *ctx, const luc_tensor *input, const luc_value *values,
+                          luc_value ceil_mode) {
+  const luc_value at[] = {values[0], values[1], values[2], values[3], ceil_mode};
+  const luc_pool2d p = max_geometry(at, (luc_dtype)input->dtype, input);
+  return luc__wants_gradient(ctx, input) && !luc__pool_is_2x2(&p);
+}
+
 /* (input, kernel_size, stride, padding, dilation, ceil_mode); with indices a second result. */
 static luc_status pool_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
                            bool with_indices, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor;
   windows w;
   LUC_TRY(take_windows(ctx, who, spatial, &args[1], &args[2], &args[3], &args[4], &w));
-  LUC_TRY(check_windows(ctx, who, spatial, args[0].as.tensor, &w, args[5].as.i != 0));
-  luc_opid op = spatial == 3   ? LUC_OP_max_pool_windows
-                : with_indices ? LUC_OP_max_pool_indices
-                               : LUC_OP_max_pool;
+  LUC_TRY(check_windows(ctx, who, spatial, input, &w, args[5].as.i != 0));
+  bool keep = with_indices || spatial == 3 || keeps_indices(ctx, input, w.values, args[5]);
+  luc_opid op = spatial == 3 ? LUC_OP_max_pool_windows
+                : keep       ? LUC_OP_max_pool_indices
+                             : LUC_OP_max_pool;
   LUC_TRY(luc_call(ctx, op,
                    LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], w.values[3], args[5]),
                    out));
-  if (!with_indices && spatial == 3) luc__value_release(ctx, &out[1]);
+  if (keep && !with_indices) luc__value_release(ctx, &out[1]);
   return LUC_OK;
 }
 
@@ -432,12 +407,11 @@ luc_status luc__run_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out
   return pool_avg(ctx, "avg_pool3d", 3, args, args[6], out);
 }
 
-/* ---- adaptive_avg_pool1d, 2d, 3d ---- */
+/* ---- adaptive_avg_pool1d, 2d, 3d and adaptive_max_pool1d, 2d, 3d ---- */
 
-static luc_status pool_adaptive(luc_context *ctx, const char *who, luc_opid op, int spatial,
-                                luc_value *args, luc_value *out) {
+static luc_status adaptive_size(luc_context *ctx, const char *who, int spatial,
+                                const luc_value *args, int64_t *size) {
   luc_tensor *input = args[0].as.tensor;
-  int64_t size[3];
   bool batched;
   LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
   LUC_TRY(luc__need_float(ctx, who, "input", input));
@@ -448,29 +422,41 @@ static luc_status pool_adaptive(luc_context *ctx, const char *who, luc_opid op, 
     LUC_CHECK(ctx, in > 0, LUC_ERR_SHAPE, "%s: input has no elements along a pooled dimension",
               who);
   }
-  LUC_TRY(luc__check_least(ctx, who, "output_size", spatial, size, 0));
-  return luc_call(ctx, op, LUC_ARGS(args[0], luc_v_ints(size, spatial)), out);
+  return luc__check_least(ctx, who, "output_size", spatial, size, 0);
+}
+
+/* Whole planes are a mean, as in PyTorch. */
+static luc_status pool_adaptive_avg(luc_context *ctx, const char *who, int spatial, luc_value *args,
+                                    luc_value *out) {
+  int64_t size[3];
+  LUC_TRY(adaptive_size(ctx, who, spatial, args, size));
+  if (luc__product(spatial, size) == 1)
+    return luc_call(ctx, LUC_OP_mean,
+                    LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
+  return luc_call(ctx, spatial == 3 ? LUC_OP_adaptive_avg_pool_windows : LUC_OP_adaptive_avg_pool,
+                  LUC_ARGS(args[0], luc_v_ints(size, spatial)), out);
 }
 
 luc_status luc__run_adaptive_avg_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive(ctx, "adaptive_avg_pool1d", LUC_OP_adaptive_avg_pool, 1, args, out);
+  return pool_adaptive_avg(ctx, "adaptive_avg_pool1d", 1, args, out);
 }
 
 luc_status luc__run_adaptive_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive(ctx, "adaptive_avg_pool2d", LUC_OP_adaptive_avg_pool, 2, args, out);
+  return pool_adaptive_avg(ctx, "adaptive_avg_pool2d", 2, args, out);
 }
 
 luc_status luc__run_adaptive_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive(ctx, "adaptive_avg_pool3d", LUC_OP_adaptive_avg_pool_windows, 3, args, out);
+  return pool_adaptive_avg(ctx, "adaptive_avg_pool3d", 3, args, out);
 }
 
-/* ---- adaptive_max_pool1d, 2d, 3d: indices as a second result when asked for ---- */
-
+/* Indices as a second result when asked for. */
 static luc_status pool_adaptive_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
                                     bool with_indices, luc_value *out) {
   luc_value both[LUC_MAX_RESULTS];
-  luc_opid op = spatial == 3 ? LUC_OP_adaptive_max_pool_windows : LUC_OP_adaptive_max_pool;
-  LUC_TRY(pool_adaptive(ctx, who, op, spatial, args, both));
+  int64_t size[3];
+  LUC_TRY(adaptive_size(ctx, who, spatial, args, size));
+  LUC_TRY(luc_call(ctx, spatial == 3 ? LUC_OP_adaptive_max_pool_windows : LUC_OP_adaptive_max_pool,
+                   LUC_ARGS(args[0], luc_v_ints(size, spatial)), both));
   out[0] = both[0];
   if (with_indices)
     out[1] = both[1];

@@ -1,7 +1,5 @@
-/* Pooling by tables of windows: maxima with positions (adaptive ones, three dimensions, fractional)
- * and averages over three dimensions. Maxima have pool.c's gradient, a scatter by position. */
-#include "ops/windows.h"
-
+/* Pooling by tables of windows: adaptive and fractional ones, three dimensions, very wide ones, and
+ * the gradient of averages. Maxima have pool.c's gradient, a scatter by position. */
 #include <string.h>
 
 #include "ops/compute.h"
@@ -124,11 +122,11 @@ typedef void (*avg_kernel)(luc_context *, const luc_windows *, const void *, voi
 
 /* t to planes of the size `three`; frees the tables. */
 static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, luc_tensor *t,
-                          const int64_t *three, luc_value *out) {
+                          int spatial, const int64_t *three, luc_value *out) {
   luc_status status;
   luc_tensor *x = NULL, *y = NULL;
   LUC_GO(luc__dense(ctx, t, w->dtype, &x));
-  LUC_GO(new_planes(ctx, t, w->dtype, 3, three, &y));
+  LUC_GO(new_planes(ctx, t, w->dtype, spatial, three, &y));
   if (y->numel > 0) kernel(ctx, w, x->data, y->data);
   status = luc__deliver(ctx, "avg_pool", out, (luc_dtype)t->dtype, y);
   y = NULL;
@@ -145,33 +143,35 @@ static luc_status averaging(luc_context *ctx, luc_windows *w, const luc_value *a
   return sliding(ctx, w, &at[0], &at[1], &at[2], NULL, at[3].as.i != 0, at[4].as.i != 0);
 }
 
-luc_status luc__run_windows_avg(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_windows w = windows_of(args[0].as.tensor, 3);
+luc_status luc__run_avg_pool_windows(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   LUC_TRY(averaging(ctx, &w, &args[1]));
-  return average(ctx, &w, luc__windows_avg, args[0].as.tensor, w.out, out);
+  return average(ctx, &w, luc__windows_avg, args[0].as.tensor, args[1].n, w.out, out);
 }
 
-luc_status luc__run_windows_avg_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_windows w = windows_of(args[0].as.tensor, 3);
+/* avg_pool_backward(grad, kernel, …, divisor_override, input_size) */
+luc_status luc__run_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   fill_three(&args[7], 1, w.in);
   LUC_TRY(averaging(ctx, &w, &args[1]));
-  return average(ctx, &w, luc__windows_avg_backward, args[0].as.tensor, w.in, out);
+  return average(ctx, &w, luc__windows_avg_backward, args[0].as.tensor, args[1].n, w.in, out);
 }
 
-luc_status luc__run_windows_adaptive_avg(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_windows w = windows_of(args[0].as.tensor, 3);
+/* adaptive_avg_pool(input, output_size) */
+luc_status luc__run_adaptive_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   fill_three(&args[1], 1, w.out);
   LUC_TRY(luc__windows_adaptive(ctx, &w));
-  return average(ctx, &w, luc__windows_avg, args[0].as.tensor, w.out, out);
+  return average(ctx, &w, luc__windows_avg, args[0].as.tensor, args[1].n, w.out, out);
 }
 
-luc_status luc__run_windows_adaptive_avg_backward(luc_context *ctx, luc_value *args,
-                                                  luc_value *out) {
-  luc_windows w = windows_of(args[0].as.tensor, 3);
+/* adaptive_avg_pool_backward(grad, input_size) */
+luc_status luc__run_adaptive_avg_pool_backward(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   memcpy(w.out, w.in, sizeof w.out);
   fill_three(&args[1], 1, w.in);
   LUC_TRY(luc__windows_adaptive(ctx, &w));
-  return average(ctx, &w, luc__windows_avg_backward, args[0].as.tensor, w.in, out);
+  return average(ctx, &w, luc__windows_avg_backward, args[0].as.tensor, args[1].n, w.in, out);
 }
 
 /* ---- fractional_max_pool2d, 3d ---- */

@@ -6,6 +6,7 @@
 #include "cpu/optim.h"
 #include "cpu/pool2d.h"
 #include "cpu/softmax.h"
+#include "cpu/windows.h"
 #include "kernel_test.h"
 
 static void fill(kt_array *a, double value) {
@@ -48,17 +49,26 @@ static void check_max(luc_context *ctx, const luc_pool2d *p, bool odd_values) {
     y.v[i] = plane[want[i]];
     dx.v[i / out * in + want[i]] += dy.v[i];
   }
-  CHECK_EQ(luc__max_pool(ctx, p, x.p, y.p, indices), LUC_OK);
+  luc__max_pool(ctx, p, x.p, y.p, indices);
   CHECK(memcmp(indices, want, (size_t)y.n * sizeof *want) == 0);
   kt_check("max with indices", &y, 0);
-  CHECK_EQ(luc__max_pool_backward(ctx, p, dy.p, NULL, indices, dx.p), LUC_OK);
+  luc__pool_scatter(ctx, p->dtype, p->planes, out, in, dy.p, indices, dx.p);
   kt_check("max gradient by indices", &dx, 1e-6);
-  CHECK_EQ(luc__max_pool(ctx, p, x.p, y.p, NULL), LUC_OK);
+  luc__max_pool(ctx, p, x.p, y.p, NULL);
   kt_check("max", &y, 0);
-  CHECK_EQ(luc__max_pool_backward(ctx, p, dy.p, x.p, NULL, dx.p), LUC_OK);
-  kt_check("max gradient", &dx, 1e-6);
+  if (luc__pool_is_2x2(p)) {
+    luc__max_pool_2x2_backward(ctx, p, dy.p, x.p, dx.p);
+    kt_check("max gradient", &dx, 1e-6);
+  }
   free(indices), free(want);
   kt_free(&x), kt_free(&y), kt_free(&dy), kt_free(&dx);
+}
+
+static luc_windows windows_of(const luc_pool2d *p) {
+  return (luc_windows){.dtype = p->dtype,
+                       .planes = p->planes,
+                       .in = {1, p->in[0], p->in[1]},
+                       .out = {1, p->out[0], p->out[1]}};
 }
 
 static void check_avg(luc_context *ctx, const luc_pool2d *p) {
@@ -86,10 +96,20 @@ static void check_avg(luc_context *ctx, const luc_pool2d *p) {
       }
     y.v[o] = sum / by;
   }
-  CHECK_EQ(luc__avg_pool(ctx, p, x.p, y.p), LUC_OK);
+  luc__avg_pool(ctx, p, x.p, y.p);
   kt_check("avg", &y, 2e-6);
-  CHECK_EQ(luc__avg_pool_backward(ctx, p, dy.p, dx.p), LUC_OK);
+  luc_windows w = windows_of(p);
+  CHECK_EQ(luc__windows_sliding(ctx, &w, (int64_t[]){1, p->kernel[0], p->kernel[1]},
+                                (int64_t[]){1, p->stride[0], p->stride[1]},
+                                (int64_t[]){0, p->padding[0], p->padding[1]}, (int64_t[]){1, 1, 1},
+                                p->count_include_pad),
+           LUC_OK);
+  w.divisor = p->divisor_override;
+  luc__windows_avg(ctx, &w, x.p, y.p);
+  kt_check("avg by windows", &y, 2e-6);
+  luc__windows_avg_backward(ctx, &w, dy.p, dx.p);
   kt_check("avg gradient", &dx, 4e-6);
+  luc__windows_free(ctx, &w);
   kt_free(&x), kt_free(&y), kt_free(&dy), kt_free(&dx);
 }
 
@@ -99,7 +119,7 @@ static void random_pools(luc_context *ctx, luc_dtype dtype) {
     bool halves = i % 4 == 0, dilated = i % 4 == 1;
     for (int d = 0; d < 2; d++) do {
         p.in[d] = kt_int(1, i % 5 ? 12 : 70);
-        p.kernel[d] = halves ? 2 : kt_int(1, 4), p.stride[d] = halves ? 2 : kt_int(1, 3);
+        p.kernel[d] = halves ? 2 : kt_int(1, 5), p.stride[d] = halves ? 2 : kt_int(1, 4);
         p.padding[d] = halves || dilated ? 0 : kt_int(0, p.kernel[d] / 2);
         p.dilation[d] = dilated ? kt_int(1, 2) : 1;
         p.out[d] = luc__pool_out_size(p.in[d], p.kernel[d], p.stride[d], p.padding[d],
@@ -116,7 +136,7 @@ static void nothing_inside(luc_context *ctx, luc_dtype dtype) {
   p.stride[0] = p.stride[1] = p.dilation[0] = p.padding[1] = 1, p.dilation[1] = 2;
   kt_array x = kt_random(dtype, 1), y = kt_random(dtype, 1);
   int64_t at = 7;
-  CHECK_EQ(luc__max_pool(ctx, &p, x.p, y.p, &at), LUC_OK);
+  luc__max_pool(ctx, &p, x.p, y.p, &at);
   CHECK(kt_get(&y, 0) == -INFINITY);
   CHECK_EQ(at, 0);
   kt_free(&x), kt_free(&y);
@@ -150,10 +170,13 @@ static void adaptive(luc_context *ctx, luc_dtype dtype) {
         }
       y.v[o] = sum / n;
     }
-    CHECK_EQ(luc__adaptive_avg_pool(ctx, &p, x.p, y.p), LUC_OK);
+    luc_windows w = windows_of(&p);
+    CHECK_EQ(luc__windows_adaptive(ctx, &w), LUC_OK);
+    luc__windows_avg(ctx, &w, x.p, y.p);
     kt_check("adaptive avg", &y, 2e-6);
-    CHECK_EQ(luc__adaptive_avg_pool_backward(ctx, &p, dy.p, dx.p), LUC_OK);
+    luc__windows_avg_backward(ctx, &w, dy.p, dx.p);
     kt_check("adaptive avg gradient", &dx, 4e-6);
+    luc__windows_free(ctx, &w);
     kt_free(&x), kt_free(&y), kt_free(&dy), kt_free(&dx);
   }
 }
