@@ -9,10 +9,11 @@ Each row of TERMS says how many terms float and double take (0: it has no use fo
 
 import struct
 import textwrap
+from functools import lru_cache
 
 from mpmath import (airyai, airybi, asin, atan, besseli, besselj, besselk, bessely, cos, digamma,
-                    erf, erfc, erfinv, euler, exp, findroot, ln2, log, loggamma, lu_solve, matrix,
-                    mp, mpf, pi, psi, sin, sinh, sqrt, tanh)
+                    erf, erfc, erfinv, euler, exp, findroot, lambertw, ln2, log, loggamma, lu_solve,
+                    matrix, mp, mpf, pi, psi, sin, sinh, sqrt, tanh, workdps)
 
 mp.dps = 60
 NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
@@ -168,6 +169,22 @@ def digamma_tail(z):
     return (log(x) - 1 / (2 * x) - digamma(x)) * x * x
 
 
+def temme(eta, u):
+    """sqrt(2 pi a) exp(a eta^2 / 2) (erfc(-eta sqrt(a / 2)) / 2 - P(a, x)), a = 1 / u, for the x
+    whose x / a - 1 - log(x / a) is eta^2 / 2."""
+    a = 1 / u
+    with workdps(90 + int(a * eta**2 / 4)):
+        x = -a * lambertw(-exp(-1 - eta**2 / 2), 0 if eta < 0 else -1).real
+        term = total = mpf(1)
+        k = a
+        while term > total * mpf(10) ** -mp.dps:
+            k += 1
+            term *= x / k
+            total += term
+        p = total * exp(a * log(x) - x - loggamma(a + 1))
+        return (erfc(-eta * sqrt(a / 2)) / 2 - p) * sqrt(2 * pi * a) * exp(a * eta**2 / 2)
+
+
 ROOT = findroot(digamma, mpf("1.46"))
 ONE_TO_SIX = (mpf("-1.5") / mpf("3.5"), mpf("3.5") / mpf("8.5"))
 QUARTER = (pi / 4 + mpf("0.001")) ** 2
@@ -288,6 +305,14 @@ def literal(x, real):
     return word + "f" * (real == "float")
 
 
+def temme_terms(width, height):
+    """For u up to 1 / 10, highest powers first, `width` terms of eta for each power of u."""
+    low, high = (s * sqrt(2 * (x - 1 - log(x))) for s, x in ((-1, mpf(2) / 3), (1, mpf("1.5"))))
+    row = lru_cache(None)(lambda u: interpolate(lambda eta: temme(eta, u), low, high, width))
+    columns = [interpolate(lambda u, k=k: row(u)[k], 0, mpf("0.1"), height) for k in range(width)]
+    return [rounded(c, "double") for terms in zip(*columns) for c in terms]
+
+
 def table(name, values, real):
     words = ", ".join(literal(v, real) for v in values)
     row = "static const %s luc__%s_%s[] = {%s};" % (
@@ -332,6 +357,7 @@ def main():
     pair("gelu_slope", "sqrt(8 / pi)", sqrt(8 / pi))
     pair("gelu_cube", "0.044715 times that", sqrt(8 / pi) * mpf("0.044715"))
     pair("root_two", "sqrt(2)", sqrt(mpf(2)))
+    pair("over_root", "1 / sqrt(2 pi)", 1 / sqrt(2 * pi))
     pair("digamma_root", "Where digamma is 0", ROOT)
     print("/* 2^(k/16), and by how much of itself each is too small. */")
     for real in ("float", "double"):
@@ -342,6 +368,8 @@ def main():
     pieces = [interpolate(lambda r, k=k: erfc((r + mpf(3 * k) / 8) / sqrt(mpf(2))) / 2,
                           mpf(-3) / 16, mpf(3) / 16, 6) for k in range(15)] + [[mpf(0)] * 6]
     table("normal_pieces", [rounded(c, "float") for term in zip(*pieces) for c in term], "float")
+    print("/* By 1 / a and eta, how the incomplete gamma functions differ from a normal one. */")
+    table("temme", temme_terms(13, 9), "double")
     print("/* clang-format on */\n\n#endif")
 
 
