@@ -122,7 +122,9 @@ void luc_l_open_ops(lua_State *L, luc_l_state *st);      /* the operator table *
 void luc_l_open_table(lua_State *L, luc_l_state *st);    /* tensor, tolist, item */
 void luc_l_open_buffer(lua_State *L, luc_l_state *st);   /* frombuffer, data_ptr, tostring */
 void luc_l_open_dlpack(lua_State *L, luc_l_state *st);   /* exchange with other libraries */
-void luc_l_open_context(lua_State *L, luc_l_state *st);  /* seeds, threads, memory, scope, size */
+void luc_l_open_context(lua_State *L, luc_l_state *st);  /* threads, memory, printing; x:size() */
+void luc_l_open_random(lua_State *L, luc_l_state *st);   /* seeds and generators */
+void luc_l_open_scope(lua_State *L, luc_l_state *st);    /* lucerna.scope */
 void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
 void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
 void luc_l_open_autocast(lua_State *L, luc_l_state *st);
