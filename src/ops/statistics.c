@@ -172,16 +172,16 @@ static luc_status gradient_dims(luc_context *ctx, const luc_tensor *x, const luc
 }
 
 /* spacing: None, numbers (a single one for all dimensions), or the positions of the samples. */
-static luc_status check_spacing(luc_context *ctx, const luc_tensor *x, const luc_value *spacing,
+static luc_status check_spacing(luc_context *ctx, const luc_tensor *x, const luc_value *given,
                                 int n, const int *dims) {
-  bool positions = spacing->kind == LUC_TENSORS;
-  int given = luc_is_none(spacing) ? 1 : spacing->n;
-  LUC_CHECK(ctx, given == n || (given == 1 && !positions), LUC_ERR_VALUE,
+  bool positions = given->kind == LUC_TENSORS;
+  int count = luc_is_none(given) ? 1 : given->n;
+  LUC_CHECK(ctx, count == n || (count == 1 && !positions), LUC_ERR_VALUE,
             "gradient: expected spacing to be unspecified, a number or a list of length equal to "
             "the number of dimensions %d, but got a list of length %d",
-            n, given);
+            n, count);
   for (int i = 0; positions && i < n; i++) {
-    const luc_tensor *at = spacing->as.tensors[i];
+    const luc_tensor *at = given->as.tensors[i];
     LUC_CHECK(ctx, at->ndim == 1 && at->sizes[0] == x->sizes[dims[i]], LUC_ERR_SHAPE,
               "gradient: spacing[%d] must have a position for each of the %lld samples (got %s)",
               i + 1, (long long)x->sizes[dims[i]],
@@ -193,7 +193,7 @@ static luc_status check_spacing(luc_context *ctx, const luc_tensor *x, const luc
 luc_status luc__run_gradient(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   const luc_value *given = &args[1];
-  int n, dims[LUC_MAX_DIMS];
+  int n = 0, dims[LUC_MAX_DIMS];
   LUC_TRY(gradient_dims(ctx, x, args, &n, dims));
   LUC_TRY(check_spacing(ctx, x, given, n, dims));
   luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
