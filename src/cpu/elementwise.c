@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cpu/cache.h"
 #include "cpu/copy.h"
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
@@ -13,7 +14,7 @@
 
 /* Runs shorter than SHORT_RUN are joined into chunks that cross them; else a run ends where one of
  * an operand does. */
-enum { CHUNK = 1024, SHORT_RUN = 8, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096 };
+enum { CHUNK = 1024, SHORT_RUN = 8, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096, LINE = 64 };
 
 typedef struct operand {
   bool direct, is_number;
@@ -27,7 +28,8 @@ typedef struct ew_job {
   const luc_ew_kernel *kernel;
   const luc_ew_params *params;
   luc_ew_fn fn;
-  unsigned once; /* inputs that are one element for a run */
+  unsigned once;   /* inputs that are one element for a run */
+  unsigned stream; /* LUC_EW_STREAM, or 0 */
   const luc_copy_kernels *copy;
   luc_dtype alike;     /* what all operands are, */
   luc_compute compute; /* or LUC_NUM_DTYPES, and what they are converted to */
@@ -147,7 +149,7 @@ static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows) {
     steps[i - 1] = nest->strides[i][1];
   }
   for (int64_t r = 0; r < rows; r++) {
-    job->fn(out, in, nest->sizes[0], job->params, job->once);
+    job->fn(out, in, nest->sizes[0], job->params, job->once | job->stream);
     out += nest->strides[0][1];
     for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) in[i] = (const char *)in[i] + steps[i];
   }
@@ -180,7 +182,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
       if (!o->direct) gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i]);
     }
     bool direct = job->operands[0].direct;
-    job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once);
+    job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once | job->stream);
     if (!direct) scatter(job, &c, n, scratch.data[0], spare);
     begin += n;
     if (begin < end && job->joined)
@@ -188,6 +190,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     else if (begin < end)
       luc__nest_advance(&job->nest, &c, n);
   }
+  if (job->stream != 0) luc__stream_fence();
 }
 
 /* ---- choosing ---- */
@@ -298,6 +301,20 @@ static void find_once(ew_job *job, const luc_ew_input *in) {
     job->once &= ~(1u << (moving - 1));
 }
 
+/* Is what lies here in whole runs of lines more than the cache holds? In place, lines that are
+ * written have been read. */
+static bool past_cache(const ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
+  int64_t bytes = out->numel * (int64_t)luc__dtype_size((luc_dtype)out->dtype);
+  const int64_t run = job->nest.ndim == 1 ? 0 : job->nest.sizes[0] * job->size;
+  if (!job->operands[0].direct || job->kernel->truth || run % LINE != 0) return false;
+  for (int i = 0; i < job->kernel->inputs; i++) {
+    if (in[i].t == NULL) continue;
+    if (in[i].t->data == out->data) return false;
+    bytes += in[i].t->numel * (int64_t)luc__dtype_size((luc_dtype)in[i].t->dtype);
+  }
+  return luc__past_cache(bytes);
+}
+
 static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_ew_input *in) {
   luc__nest_init(&job->nest, out->ndim, out->sizes);
   luc__nest_add(&job->nest, out);
@@ -308,6 +325,7 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   describe(job, 0, out);
   for (int i = 0; i < job->kernel->inputs; i++)
     if (in[i].t != NULL) describe(job, i + 1, in[i].t);
+  if (past_cache(job, out, in)) job->stream = LUC_EW_STREAM;
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);
   luc__parallel_for(ctx, numel, numel < from ? numel : from / 3, run_range, job);

@@ -16,7 +16,7 @@
 #include "cpu/copy_kernels.h"
 #include "tensor/tensor.h"
 
-enum { LUC_EW_MAX_INPUTS = 3, LUC_EW_MAX_PARAMS = 4 };
+enum { LUC_EW_MAX_INPUTS = 3, LUC_EW_MAX_PARAMS = 4, LUC_EW_STREAM = 1 << LUC_EW_MAX_INPUTS };
 
 /* Numbers a kernel is told, in both readings: floating kernels use f, integer kernels i. */
 typedef struct luc_ew_params {
@@ -25,7 +25,8 @@ typedef struct luc_ew_params {
 } luc_ew_params;
 
 /* out[k] = f(in[0][k], …) for n elements; out may be one of the inputs. Bit i of `once`: in[i] is
- * one element for all n, which may not be so of every input. */
+ * one element for all n, which may not be so of every input. LUC_EW_STREAM: what is written had
+ * better go past the cache; the driver says when it is to be seen. */
 typedef void (*luc_ew_fn)(void *out, const void *const *in, int64_t n, const luc_ew_params *params,
                           unsigned once);
 

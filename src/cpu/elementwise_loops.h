@@ -8,11 +8,12 @@
 
 #include "cpu/elementwise.h"
 #include "cpu/isa.h"
+#include "cpu/simd.h"
 
 typedef luc_ew_params PARAMS;
 
 #define LUC_EW_CASE(name, which)                                                                   \
-  case which: FN(name##_each)(out, in, n, &p, which); break;
+  case which: FN(name##_each)(out, in, n, &p, which | stream); break;
 /* Never are all inputs one element. */
 #define LUC_EW_CASES1(name) LUC_EW_CASE(name, 0)
 #define LUC_EW_CASES2(name) LUC_EW_CASE(name, 0) LUC_EW_CASE(name, 1) LUC_EW_CASE(name, 2)
@@ -24,7 +25,8 @@ typedef luc_ew_params PARAMS;
   static void FN(name##_loop)(void *out, const void *const *in, int64_t n, const PARAMS *params,   \
                               unsigned once) {                                                     \
     const PARAMS p = *params;                                                                      \
-    switch (once) { LUC_EW_CASES##inputs(name) }                                                   \
+    const unsigned stream = CAN_STREAM(out) ? once & LUC_EW_STREAM : 0;                            \
+    switch (ONCE) { LUC_EW_CASES##inputs(name) }                                                   \
   }
 
 /* In place, out is an input: iterations are independent all the same, which is what ivdep says. */
@@ -39,6 +41,16 @@ typedef luc_ew_params PARAMS;
 #else
 #define NARROW
 #endif
+/* What `once` tells of inputs. */
+#define ONCE (once & (LUC_EW_STREAM - 1))
+/* Can what begins here be written past the cache? */
+#if defined(__AVX512F__)
+#define CAN_STREAM(out)  ((uintptr_t)(out) % LUC_VECTOR_BYTES == 0)
+#define STREAM_32(to, x) _mm256_stream_ps((float *)(to), (__m256)(x))
+#else
+#define CAN_STREAM(out)  false
+#define STREAM_32(to, x) (void)(to), (void)(x)
+#endif
 #define LUC_EW_EACH(name, R, inputs, call)                                                         \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       R * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \
@@ -50,7 +62,8 @@ typedef luc_ew_params PARAMS;
 #define QUICK(name, R, inputs, call)                                                               \
   LUC_EW_EACH(name, R, inputs, call) NARROW LUC_EW_ENTRY(name, inputs)
 /* PAIRS, where results are as wide: two lines are read before one is written. Read and written in
- * turns, what is not in the second-level cache can take a quarter longer. */
+ * turns, what is not in the second-level cache can take a quarter longer. These also go past the
+ * cache. */
 enum { PAIRED = LUC_VECTOR_BYTES == 64 };
 #define PAIRS(name, inputs, call)                                                                  \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
@@ -58,11 +71,16 @@ enum { PAIRED = LUC_VECTOR_BYTES == 64 };
     LUC_EW_OPERANDS                                                                                \
     typedef T registers __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));           \
     enum { PAIR = 128 / sizeof(T) };                                                               \
+    const bool stream = once & LUC_EW_STREAM;                                                      \
     for (; PAIRED && n >= PAIR; n -= PAIR) {                                                       \
       T pair[PAIR];                                                                                \
       for (int k = 0; k < PAIR; k++) pair[k] = call;                                               \
       const registers *done = (const registers *)pair;                                             \
-      for (int k = 0; k < 4; k++) ((registers *)o)[k] = done[k];                                   \
+      for (int k = 0; k < 4; k++)                                                                  \
+        if (stream)                                                                                \
+          STREAM_32((registers *)o + k, done[k]);                                                  \
+        else                                                                                       \
+          ((registers *)o)[k] = done[k];                                                           \
       o += PAIR;                                                                                   \
       if (!(once & 1)) a += PAIR;                                                                  \
       if (inputs > 1 && !(once & 2)) b += PAIR;                                                    \
@@ -91,15 +109,19 @@ enum { PAIRED = LUC_VECTOR_BYTES == 64 };
 #define AHEAD(p) ((const void *)((uintptr_t)(p) + 8192))
 #define LUC_EW_VECTORS(name, which, call)                                                          \
   static void FN(name)(T * o, const T *const *in, const int64_t *steps, int64_t n,                 \
-                       const PARAMS *params) {                                                     \
+                       const PARAMS *params, bool stream) {                                        \
     enum { once = which, k = 0, m = LANES };                                                       \
     const PARAMS own = *params, *p = &own;                                                         \
     LUC_EW_OPERANDS                                                                                \
     const int64_t a_step = steps[0], b_step = steps[1], c_step = steps[2];                         \
     for (; n > 0; n -= LANES) {                                                                    \
       __builtin_prefetch(AHEAD(a));                                                                \
-      __builtin_prefetch(AHEAD(o), 1);                                                             \
-      vstore(o, call);                                                                             \
+      if (!stream) __builtin_prefetch(AHEAD(o), 1);                                                \
+      const V done = call;                                                                         \
+      if (stream)                                                                                  \
+        luc__stream(o, &done);                                                                     \
+      else                                                                                         \
+        vstore(o, done);                                                                           \
       o += LANES, a += a_step, b += b_step, c += c_step;                                           \
     }                                                                                              \
   }
@@ -114,7 +136,7 @@ enum { PAIRED = LUC_VECTOR_BYTES == 64 };
 #define VLOOP_FOR(own, name, inputs, call)                                                         \
   LUC_EW_VECTORS(name##_vectors, 0, call)                                                          \
   LUC_EW_VECTORS(name##_own, own, call)                                                            \
-  LUC_EW_BY_VECTORS(name, inputs, once == own ? FN(name##_own) : FN(name##_vectors))
+  LUC_EW_BY_VECTORS(name, inputs, ONCE == own ? FN(name##_own) : FN(name##_vectors))
 /* VPAIRS: as PAIRS. */
 #define VPAIRS(name, inputs, call)                                                                 \
   LUC_INLINE void FN(name##_each)(T * o, const void *const *in, int64_t n, const PARAMS *p,        \

@@ -1,0 +1,37 @@
+/* What cpuid tells of the caches. (In a guest the C library may tell the size of the whole
+ * machine's, which it shares with others.) */
+#include "cpu/cache.h"
+
+#include <stdatomic.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+enum { SMALL = 1 << 22 }; /* no last cache is */
+
+/* Bytes of the largest; without cpuid, so many as nothing fills. */
+static int64_t find(void) {
+  int64_t most = 0;
+#if defined(__x86_64__)
+  static const unsigned leaves[] = {4, 0x8000001d}; /* Intel's, AMD's */
+  unsigned a, b, sets, flags;
+  for (int k = 0; k < 2; k++)
+    for (unsigned i = 0; __get_cpuid_count(leaves[k], i, &a, &b, &sets, &flags) && a % 32; i++) {
+      const unsigned ways = (b >> 22) + 1, parts = (b >> 12) % 1024 + 1, line = b % 4096 + 1;
+      const int64_t bytes = (int64_t)ways * parts * line * ((int64_t)sets + 1);
+      if (bytes > most) most = bytes;
+    }
+#endif
+  return most > 0 ? most : INT64_MAX;
+}
+
+bool luc__past_cache(int64_t bytes) {
+  static _Atomic int64_t known; /* asking takes a guest microseconds */
+  if (bytes < SMALL) return false;
+  int64_t size = atomic_load_explicit(&known, memory_order_relaxed);
+  if (size == 0) {
+    size = find();
+    atomic_store_explicit(&known, size, memory_order_relaxed);
+  }
+  return bytes >= size;
+}

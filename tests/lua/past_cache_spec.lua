@@ -1,0 +1,68 @@
+-- Operations whose operands fill the last cache write their results past it: they give what the
+-- same ones give part by part.
+local lucerna = require "lucerna"
+local nn = lucerna.nn
+
+local ROWS, COLUMNS = 4096, 4096 -- 64 MB
+local STRIP = 64
+
+-- f of all of x (and more) is f of each strip of rows.
+local function check(f, x, ...)
+  local more, whole = { ... }, f(x, ...)
+  for _, row in ipairs { 1, 2048, x:size(1) - STRIP + 1 } do
+    local parts = {}
+    for i, y in ipairs(more) do
+      parts[i] = lucerna.is_tensor(y) and y:dim() == 2 and y:size(1) == x:size(1)
+        and y:narrow(1, row, STRIP) or y
+    end
+    assert.is_true(whole:narrow(1, row, STRIP):equal(f(x:narrow(1, row, STRIP),
+      table.unpack(parts))))
+  end
+end
+
+describe("past the cache", function()
+  local x, y = lucerna.randn(ROWS, COLUMNS), lucerna.randn(ROWS, COLUMNS)
+
+  it("sums, functions and comparisons come out as in parts", function()
+    check(lucerna.add, x, y)
+    check(lucerna.mul, x, 3)
+    check(lucerna.exp, x)
+    check(lucerna.pow, x, 2)
+    check(lucerna.lt, x, y)
+    check(lucerna.add, x, y:narrow(2, 1, 1))
+    check(lucerna.add, x, y:narrow(1, 1, 1))
+  end)
+
+  it("rows of any length do", function()
+    local z = x:reshape(-1):narrow(1, 1, 3000 * 4099):reshape(3000, 4099)
+    check(lucerna.neg, z)
+    check(function(t) return t:softmax(2) end, z)
+    check(nn.LayerNorm(4099), z)
+  end)
+
+  it("softmax and LayerNorm do", function()
+    check(function(t) return t:softmax(2) end, x)
+    check(function(t) return t:log_softmax(2) end, x)
+    check(nn.LayerNorm(COLUMNS), x)
+    check(nn.RMSNorm(COLUMNS), x)
+  end)
+
+  it("an operand written in place does, and one that begins between two lines", function()
+    local z = x:clone()
+    z:add_(y)
+    assert.is_true(z:equal(x + y))
+    local room = lucerna.empty(ROWS * COLUMNS + 1)
+    local out = room:narrow(1, 2, ROWS * COLUMNS)
+    lucerna.add(x:reshape(-1), y:reshape(-1), { out = out })
+    assert.is_true(out:equal(z:reshape(-1)))
+  end)
+
+  it("any number of threads gives the same", function()
+    local threads = lucerna.get_num_threads()
+    lucerna.set_num_threads(1)
+    local one = x:softmax(2)
+    lucerna.set_num_threads(2)
+    assert.is_true(one:equal(x:softmax(2)))
+    lucerna.set_num_threads(threads)
+  end)
+end)
