@@ -1,6 +1,7 @@
 /* Softmax over rows or columns in parallel, and the negative log likelihood. */
 #include "cpu/softmax.h"
 
+#include "cpu/cache.h"
 #include "cpu/kernels.h"
 #include "cpu/softmax_kernels.h"
 
@@ -14,14 +15,14 @@ typedef struct job {
   int64_t blocks, size; /* of columns per outer; bytes of an element */
   const char *x, *dy, *y;
   char *to;
-  bool backward;
+  bool backward, stream;
 } job;
 
 static void rows(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_softmax *s = j->s;
   int64_t row = s->n * j->size, at = begin * row;
-  if (!j->backward) j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at);
+  if (!j->backward) j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, j->stream);
   for (; j->backward && at < end * row; at += row)
     j->kernels->row_backward(s->log, s->n, j->dy + at, j->y + at, j->to + at);
 }
@@ -47,6 +48,7 @@ static luc_status run(luc_context *ctx, job *j) {
   j->kernels = &luc__kernels(ctx)->softmax[s->dtype];
   j->size = s->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   if (s->inner == 1) {
+    j->stream = luc__past_cache(2 * s->outer * s->n * j->size);
     const int64_t least = 2 * PIECE_SIZE / s->n + 1, even = s->outer / MOST_PIECES;
     luc__parallel_for(ctx, s->outer, least > even ? least : even, rows, j);
   } else {
