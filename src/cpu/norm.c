@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cpu/cache.h"
 #include "cpu/kernels.h"
 #include "cpu/norm_kernels.h"
 
@@ -55,6 +56,8 @@ luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void
   job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
   j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
   j.a.rstd = rstd;
+  const int64_t size = l->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.a.stream = luc__past_cache(2 * l->rows * l->n * size);
   luc__parallel_for(ctx, l->rows, PIECE_SIZE / (l->n + 1) + 1, layer_rows, &j);
   return LUC_OK;
 }

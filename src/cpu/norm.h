@@ -1,5 +1,5 @@
 /* Normalization of contiguous float32 and float64 memory. Statistics have the dtype of the data and
- * are summed in two passes. Weights and biases may be NULL. */
+ * are sums about a value near the mean. Weights and biases may be NULL. */
 #ifndef LUC_NORM_H
 #define LUC_NORM_H
 
