@@ -49,7 +49,8 @@ static bool is_turned(const luc_conv_plan *p) {
 }
 
 /* Gathering takes as long as some 16 filters; the other ways lose that at the ends of rows, or in
- * tiles that add up their lanes (the weight's gradient), or in parts (the input's, if strided). */
+ * parts (the input's gradient, if strided), or where sums pass the cache for few outputs (the
+ * weight's). */
 bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   if (c->groups > 1 || c->out_channels < 64) return false;
   luc_conv_plan p;
@@ -61,7 +62,8 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   case LUC_CONV_INPUT: return p.filters >= (strided ? 128 : 256) || p.out[2] <= 8 || is_patches(&p);
   default:
     if (is_patches(&p)) return true;
-    return p.channels > 3 && p.k >= 64 && luc__max64(p.k, p.filters) >= 256;
+    return p.channels > 3 && p.k >= 64 && luc__max64(p.k, p.filters) >= 256 &&
+           c->batch * p.pixels < 256;
   }
 }
 
