@@ -5,6 +5,7 @@
 
 #include "autograd/graph.h"
 #include "cpu/copy.h"
+#include "cpu/reduce.h"
 
 typedef struct luc_run luc_run;
 
@@ -21,13 +22,13 @@ struct luc_task {
 
 struct luc_run {
   luc_context *ctx;
-  bool create_graph, retain_graph;
-  bool capture; /* autograd.grad: only tasks marked as needed count */
+  bool create_graph, retain_graph, detect_anomaly;
+  bool capture; /* there are inputs: only tasks marked as needed count */
   luc_task *tasks;
   luc_task **heap; /* nodes that have a gradient, highest sequence number first */
   size_t heap_used, heap_size;
-  luc_tensor *const *inputs; /* capture: what is asked for */
-  luc_tensor **captured;
+  luc_tensor *const *inputs; /* what is asked for */
+  luc_tensor **captured;     /* their gradients; NULL: they are accumulated in the inputs */
   int ninputs;
 };
 
@@ -497,6 +498,20 @@ static void capture_grads(luc_run *run, const luc_task *task) {
   }
 }
 
+static luc_status check_nan(luc_context *ctx, const luc_node *node, luc_tensor *const *gin, int n) {
+  for (int i = 0; i < n; i++) {
+    luc_tensor *same;
+    if (!gin[i] || gin[i]->inner) continue;
+    LUC_TRY(luc__binary(ctx, LUC_OP_eq, gin[i], gin[i], &same));
+    bool nan = luc__any_zero(ctx, same);
+    luc_tensor_release(ctx, same);
+    LUC_CHECK(ctx, !nan, LUC_ERR_VALUE,
+              "backward: function '%s' returned nan values in its output %d",
+              luc__node_name((char[LUC_NODE_NAME]){0}, node), i + 1);
+  }
+  return LUC_OK;
+}
+
 static luc_status run_task(luc_run *run, luc_task *task) {
   luc_context *ctx = run->ctx;
   luc_node *node = task->node;
@@ -506,11 +521,12 @@ static luc_status run_task(luc_run *run, luc_task *task) {
   if (n > LUC_MAX_PARAMS) gin = luc__alloc_zero(ctx, (size_t)n * sizeof *gin);
   if (!gin) return LUC_ERR_MEMORY;
   if (node->hooks) LUC_GO(run_hooks(ctx, &node->hooks, task->grad));
-  if (run->capture) capture_grads(run, task);
+  if (run->captured) capture_grads(run, task);
   bool wanted = !run->capture;
   for (int i = 0; i < n && !wanted; i++) wanted = edge_needed(node, &node->edges[i]);
   if (!wanted) goto done;
   LUC_GO(luc__node_run(ctx, node, task->grad, gin));
+  if (run->detect_anomaly) LUC_GO(check_nan(ctx, node, gin, n));
   if (node->hooks) LUC_GO(run_node_hooks(ctx, node, task->grad, gin));
   drop_grads(ctx, task);
   if (!run->retain_graph) luc__node_forget(ctx, node);
@@ -536,7 +552,7 @@ static luc_status finish_leaves(luc_run *run) {
     if (t->leaf && t->grad[0]) LUC_TRY(run_hooks(run->ctx, &t->leaf->meta->hooks, t->grad));
   for (luc_task *t = run->tasks; t; t = t->next) {
     if (!t->leaf || !t->grad[0]) continue;
-    if (run->capture) {
+    if (run->captured) {
       capture_grads(run, t);
     } else {
       LUC_TRY(accumulate_leaf(run, t));
@@ -674,9 +690,35 @@ static luc_status pass(luc_run *run, luc_tensor *const *outputs, int n, luc_tens
 
 luc_status luc_tensor_backward(luc_context *ctx, luc_tensor *const *outputs, int n,
                                luc_tensor *const *grads, int flags) {
+  return luc_tensor_backward_to(ctx, outputs, n, grads, NULL, 0, flags);
+}
+
+/* Brings views up to date. */
+static luc_status check_inputs(luc_context *ctx, const char *who, luc_tensor *const *inputs, int n,
+                               bool leaves) {
+  for (int i = 0; i < n; i++) {
+    luc_edge edge;
+    LUC_TRY(luc__edge_to(ctx, inputs[i], &edge));
+    bool wanted = edge.to != NULL, leaf = edge.leaf;
+    luc__edge_release(ctx, &edge);
+    LUC_CHECK(ctx, wanted, LUC_ERR_STATE, "%s: input %d does not require grad", who, i + 1);
+    LUC_CHECK(ctx, leaf || !leaves, LUC_ERR_STATE,
+              "%s: input %d is not a leaf: autograd.grad gives its gradient", who, i + 1);
+  }
+  return LUC_OK;
+}
+
+luc_status luc_tensor_backward_to(luc_context *ctx, luc_tensor *const *outputs, int n,
+                                  luc_tensor *const *grads, luc_tensor *const *inputs, int ninputs,
+                                  int flags) {
   luc_run run = {.ctx = ctx,
                  .create_graph = flags & LUC_CREATE_GRAPH,
-                 .retain_graph = flags & (LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH)};
+                 .retain_graph = flags & (LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH),
+                 .detect_anomaly = flags & LUC_DETECT_ANOMALY,
+                 .capture = inputs != NULL,
+                 .inputs = inputs,
+                 .ninputs = ninputs};
+  LUC_TRY(check_inputs(ctx, "backward", inputs, ninputs, true));
   return pass(&run, outputs, n, grads);
 }
 
@@ -686,19 +728,14 @@ luc_status luc_autograd_grad(luc_context *ctx, luc_tensor *const *outputs, int n
   luc_run run = {.ctx = ctx,
                  .create_graph = flags & LUC_CREATE_GRAPH,
                  .retain_graph = flags & (LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH),
+                 .detect_anomaly = flags & LUC_DETECT_ANOMALY,
                  .capture = true,
                  .inputs = inputs,
                  .captured = results,
                  .ninputs = ninputs};
   luc_status status = LUC_OK;
   memset(results, 0, (size_t)ninputs * sizeof *results);
-  for (int i = 0; i < ninputs; i++) {
-    luc_edge edge;
-    LUC_TRY(luc__edge_to(ctx, inputs[i], &edge)); /* brings views up to date */
-    bool wanted = edge.to != NULL;
-    luc__edge_release(ctx, &edge);
-    LUC_CHECK(ctx, wanted, LUC_ERR_STATE, "grad: input %d does not require grad", i + 1);
-  }
+  LUC_TRY(check_inputs(ctx, "grad", inputs, ninputs, false));
   LUC_GO(pass(&run, outputs, n, grads));
   for (int i = 0; i < ninputs && !(flags & LUC_ALLOW_UNUSED); i++)
     if (!results[i])

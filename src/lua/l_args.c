@@ -465,10 +465,12 @@ static void read_positional(reader *r, const layout *l) {
 
 /* ---- keyword arguments ---- */
 
+/* Operators take NumPy's names too, as PyTorch's do. */
 static int find_key(const luc_l_sig *sig, const char *key) {
   for (int p = 0; p < sig->schema->nparams; p++)
     if (sig->keys[p] == key) return p; /* interned: equal strings are one */
-  return -1;
+  const char *own = !strcmp(key, "axis") ? "dim" : !strcmp(key, "keepdims") ? "keepdim" : NULL;
+  return own && !sig->as_given ? luc__schema_find(sig->schema, own) : -1;
 }
 
 static void fail_key(const reader *r, const char *key) {

@@ -6,21 +6,24 @@
 
 /* ---- backward and grad ---- */
 
-static int graph_flags(const luc_value *retain, const luc_value *create) {
+static int graph_flags(const luc_l_state *st, const luc_value *retain, const luc_value *create) {
   bool create_graph = create->kind == LUC_BOOLEAN && create->as.i;
   bool retain_graph = retain->kind == LUC_BOOLEAN ? retain->as.i != 0 : create_graph;
-  return (create_graph ? LUC_CREATE_GRAPH : 0) | (retain_graph ? LUC_RETAIN_GRAPH : 0);
+  return (create_graph ? LUC_CREATE_GRAPH : 0) | (retain_graph ? LUC_RETAIN_GRAPH : 0) |
+         (st->detect_anomaly ? LUC_DETECT_ANOMALY : 0);
 }
 
 /* backward of n tensors. grads: a list of as many, or None. */
 static int run_backward(lua_State *L, luc_l_state *st, const luc_value *tensors,
-                        const luc_value *grads, int flags) {
-  bool given = grads->kind == LUC_TENSORS;
+                        const luc_value *grads, const luc_value *inputs, int flags) {
+  bool given = grads->kind == LUC_TENSORS, some = inputs->kind == LUC_TENSORS;
+  if (some && inputs->n == 0) return luc_l_error(L, "backward: inputs argument cannot be empty");
   if (given && grads->n != tensors->n)
     return luc_l_error(L, "backward: got %d tensors and %d gradients", tensors->n, grads->n);
   lua_State *outer = luc_l_enter(st, L);
-  luc_status status = luc_tensor_backward(st->ctx, tensors->as.tensors, tensors->n,
-                                          given ? grads->as.tensors : NULL, flags);
+  luc_status status = luc_tensor_backward_to(
+      st->ctx, tensors->as.tensors, tensors->n, given ? grads->as.tensors : NULL,
+      some ? inputs->as.tensors : NULL, some ? inputs->n : 0, flags);
   st->L = outer;
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
@@ -29,11 +32,31 @@ static int tensor_backward(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_tensor *self = a->v[0].as.tensor, *grad = luc_as_tensor(&a->v[1]);
   luc_value tensors = luc_v_tensors(&self, 1);
   luc_value grads = grad ? luc_v_tensors(&grad, 1) : luc_v_none();
-  return run_backward(L, st, &tensors, &grads, graph_flags(&a->v[2], &a->v[3]));
+  return run_backward(L, st, &tensors, &grads, &a->v[4], graph_flags(st, &a->v[2], &a->v[3]));
 }
 
 static int autograd_backward(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  return run_backward(L, st, &a->v[0], &a->v[1], graph_flags(&a->v[2], &a->v[3]));
+  return run_backward(L, st, &a->v[0], &a->v[1], &a->v[4], graph_flags(st, &a->v[2], &a->v[3]));
+}
+
+/* Zeros in place of the gradients that are missing; on failure there are none. */
+static luc_status fill_zeros(luc_context *ctx, const luc_value *inputs, luc_tensor **results) {
+  luc_status status = LUC_OK;
+  for (int i = 0; i < inputs->n && status == LUC_OK; i++)
+    if (!results[i])
+      status = luc__unary(ctx, LUC_OP_zeros_like, inputs->as.tensors[i], &results[i]);
+  for (int i = 0; i < inputs->n && status != LUC_OK; i++) luc_tensor_release(ctx, results[i]);
+  return status;
+}
+
+/* From the arguments of grad from retain_graph on. */
+static int grad_flags(lua_State *L, const luc_l_state *st, const luc_value *options) {
+  const luc_value *unused = &options[2];
+  bool zeros = options[3].as.i != 0, allowed = unused->kind == LUC_BOOLEAN && unused->as.i;
+  if (zeros && unused->kind == LUC_BOOLEAN && !allowed)
+    luc_l_error(L, "grad: expected allow_unused to be true or nil when materialize_grads is true, "
+                   "but got false");
+  return graph_flags(st, &options[0], &options[1]) | (zeros || allowed ? LUC_ALLOW_UNUSED : 0);
 }
 
 /* One result per input; nil where an unused one is allowed. */
@@ -44,8 +67,7 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
     return luc_l_error(L, "grad: got %d outputs and %d grad_outputs", outputs->n, grads->n);
   for (int i = 0; i < outputs->n; i++) luc_l_need_values(L, "grad", outputs->as.tensors[i]);
   for (int i = 0; i < inputs->n; i++) luc_l_need_values(L, "grad", inputs->as.tensors[i]);
-  int n = inputs->n, flags = graph_flags(&a->v[3], &a->v[4]);
-  if (a->v[5].kind == LUC_BOOLEAN && a->v[5].as.i) flags |= LUC_ALLOW_UNUSED;
+  int n = inputs->n, flags = grad_flags(L, st, &a->v[3]);
   luaL_checkstack(L, n + 8, "too many inputs");
   luc_tensor **results = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *results, 0);
   int first = lua_gettop(L) + 1;
@@ -56,6 +78,7 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
       luc_autograd_grad(st->ctx, outputs->as.tensors, outputs->n, given ? grads->as.tensors : NULL,
                         inputs->as.tensors, n, flags, results);
   st->L = outer;
+  if (a->v[6].as.i && status == LUC_OK) status = fill_zeros(st->ctx, inputs, results);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   for (int i = 0; i < n; i++) luc_l_tobox(L, first + i)->t = results[i];
   for (int i = 0; i < n; i++) {
@@ -96,7 +119,7 @@ static int retain_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* What a guard puts back. */
 typedef struct mode {
   luc_l_state *st;
-  bool done, grad, inference;
+  bool done, grad, inference, anomaly;
 } mode;
 
 static int mode_close(lua_State *L) {
@@ -105,16 +128,18 @@ static int mode_close(lua_State *L) {
   m->done = true;
   m->st->ctx->grad_mode = m->grad;
   m->st->ctx->inference_mode = m->inference;
+  m->st->detect_anomaly = m->anomaly;
   return 0;
 }
 
-/* Sets both modes; returns the value whose __close puts the old ones back. */
+/* Sets the modes that are given; returns the value whose __close puts the old ones back. */
 static int set_mode(lua_State *L, luc_l_state *st, luc_l_args *a) {
   mode *m = lua_newuserdatauv(L, sizeof *m, 0);
-  *m = (mode){st, false, st->ctx->grad_mode, st->ctx->inference_mode};
+  *m = (mode){st, false, st->ctx->grad_mode, st->ctx->inference_mode, st->detect_anomaly};
   luc_l_get(L, st, LUC_L_MODE_META);
   lua_setmetatable(L, -2);
-  (void)luc_set_grad_enabled(st->ctx, a->v[0].as.i != 0);
+  if (a->v[0].kind == LUC_BOOLEAN) (void)luc_set_grad_enabled(st->ctx, a->v[0].as.i != 0);
+  if (a->v[2].kind == LUC_BOOLEAN) st->detect_anomaly = a->v[2].as.i != 0;
   if (a->v[1].kind == LUC_BOOLEAN) st->ctx->inference_mode = a->v[1].as.i != 0;
   return 1;
 }
@@ -128,6 +153,12 @@ static int is_grad_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
 static int is_inference_mode_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)a;
   lua_pushboolean(L, st->ctx->inference_mode);
+  return 1;
+}
+
+static int is_anomaly_enabled(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  (void)a;
+  lua_pushboolean(L, st->detect_anomaly);
   return 1;
 }
 
@@ -357,7 +388,7 @@ static int attach(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static const luc_l_native natives[] = {
     {"backward(Tensor self, Tensor? gradient=None, bool? retain_graph=None, "
-     "bool create_graph=False)",
+     "bool create_graph=False, Tensor[]? inputs=None)",
      tensor_backward, LUC_F_METHOD},
     {"requires_grad_(Tensor self, bool requires_grad=True) -> Tensor", requires_grad_,
      LUC_F_METHOD},
@@ -366,15 +397,17 @@ static const luc_l_native natives[] = {
     {"register_post_accumulate_grad_hook(Tensor self, Any hook)", register_after, LUC_F_METHOD},
     {"is_grad_enabled() -> bool", is_grad_enabled, LUC_F_FUNCTION},
     {"is_inference_mode_enabled() -> bool", is_inference_mode_enabled, LUC_F_FUNCTION},
-    {"_set_mode(bool grad, bool? inference=None)", set_mode, LUC_F_FUNCTION},
+    {"is_anomaly_enabled() -> bool", is_anomaly_enabled, LUC_F_FUNCTION},
+    {"_set_mode(bool? grad, bool? inference=None, bool? anomaly=None)", set_mode, LUC_F_FUNCTION},
 };
 
 static const luc_l_native autograd_natives[] = {
     {"backward(Tensor[] tensors, Tensor?[]? grad_tensors=None, bool? retain_graph=None, "
-     "bool create_graph=False)",
+     "bool create_graph=False, Tensor[]? inputs=None)",
      autograd_backward, LUC_F_FUNCTION},
     {"grad(Tensor[] outputs, Tensor[] inputs, Tensor?[]? grad_outputs=None, "
-     "bool? retain_graph=None, bool create_graph=False, bool? allow_unused=None)",
+     "bool? retain_graph=None, bool create_graph=False, bool? allow_unused=None, "
+     "bool materialize_grads=False)",
      autograd_grad, LUC_F_FUNCTION | LUC_F_BATCHED},
     {"_reaches(Tensor[] outputs, Tensor[] except)", reaches, LUC_F_FUNCTION},
     {"_record(str name, Any backward, Tensor?[] inputs, Tensor[] outputs, int "

@@ -70,6 +70,7 @@ typedef struct luc_l_schema {
 typedef struct luc_l_state luc_l_state;
 struct luc_l_state {
   luc_context *ctx;        /* NULL once the lua_State is closing */
+  bool detect_anomaly;     /* of backward passes: a mode like no_grad */
   lua_State *main;         /* the main thread */
   lua_State *L;            /* the coroutine inside a core call that may call back; else NULL */
   const void *none;        /* address of lucerna.none */

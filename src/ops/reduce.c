@@ -23,6 +23,26 @@ luc_status luc__grad_sum(luc_context *ctx, luc_backward *b) {
   return luc__unreduce_full(ctx, b, 0, b->gout[0], &b->args[1], b->args[2].as.i, &b->gin[0]);
 }
 
+/* The sum over the dimensions that t has more, or along which `size` is 1. */
+luc_status luc__run_sum_to_size(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = args[0].as.tensor, *sum = t;
+  const int64_t *sizes = args[1].as.ints;
+  int64_t dims[LUC_MAX_DIMS];
+  int ndim = args[1].n, lead = t->ndim - ndim, n = 0;
+  bool fits = lead >= 0;
+  for (int d = 0; fits && d < t->ndim; d++) {
+    bool gone = d < lead || (sizes[d - lead] == 1 && t->sizes[d] != 1);
+    fits = gone || sizes[d - lead] == t->sizes[d];
+    if (gone) dims[n++] = d;
+  }
+  char want[LUC_SHAPE_TEXT], have[LUC_SHAPE_TEXT];
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE, "sum_to_size: size %s is not expandable to size %s",
+            luc__shape_text(want, ndim, sizes), luc__tensor_shape_text(have, t));
+  if (n > 0) sum = luc__f_sum(&f, t, n, dims, true);
+  return luc__f_result(&f, luc__f_apart(&f, luc__f_reshape(&f, sum, ndim, sizes), t), out);
+}
+
 luc_status luc__run_mean(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = args[3].kind == LUC_DTYPE ? (luc_dtype)args[3].as.i : (luc_dtype)t->dtype;

@@ -36,6 +36,42 @@ static luc_status reshape_to(luc_context *ctx, const char *who, luc_tensor *t, i
 luc_status luc__run_view(luc_context *ctx, luc_value *args, luc_value *out) {
   return view_as(ctx, "view", args[0].as.tensor, args[1].n, args[1].as.ints, out);
 }
+
+/* The same bytes as elements of another dtype: of smaller ones the last dimension has more. */
+luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  luc_dtype dtype = (luc_dtype)args[1].as.i;
+  const char *from = luc__dtype_name((luc_dtype)t->dtype), *to = luc__dtype_name(dtype);
+  int64_t have = (int64_t)luc__dtype_size((luc_dtype)t->dtype),
+          want = (int64_t)luc__dtype_size(dtype);
+  int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
+  int last = t->ndim - 1;
+  LUC_CHECK(ctx, dtype != LUC_BOOL || t->dtype == LUC_BOOL, LUC_ERR_TYPE,
+            "view: %s cannot be viewed as bool, whose bytes are 0 or 1", from);
+  LUC_CHECK(ctx, have == want || last >= 0, LUC_ERR_SHAPE,
+            "view: a tensor without dimensions cannot be viewed as %s: its elements have another "
+            "size than those of %s",
+            to, from);
+  LUC_CHECK(ctx, have == want || t->strides[last] == 1, LUC_ERR_SHAPE,
+            "view: the last stride must be 1 to view %s as %s (different element sizes), but got "
+            "%lld",
+            from, to, (long long)t->strides[last]);
+  bool fits = (uintptr_t)t->data % (uintptr_t)want == 0 && t->offset * have % want == 0;
+  memcpy(sizes, t->sizes, sizeof sizes);
+  memcpy(strides, t->strides, sizeof strides);
+  for (int d = 0; d <= last && have != want; d++) {
+    int64_t *count = d == last ? &sizes[d] : &strides[d];
+    fits &= *count * have % want == 0;
+    *count = *count * have / want;
+  }
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
+            "view: the last size, the other strides and the offset must be divisible by %lld to "
+            "view %s as %s (different element sizes)",
+            (long long)(want / have), from, to);
+  luc_status status =
+      luc__tensor_view_as(ctx, t, dtype, t->ndim, sizes, strides, t->offset * have / want, &r);
+  return luc__set_result(status, out, r);
+}
 luc_status luc__run_view_as(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *other = args[1].as.tensor;
   return view_as(ctx, "view_as", args[0].as.tensor, other->ndim, other->sizes, out);

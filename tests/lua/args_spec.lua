@@ -24,9 +24,17 @@ describe("arguments", function()
     assert.same({}, lucerna.zeros({}).shape)
   end)
 
+  it("may have NumPy's names", function()
+    assert.same(x:sum(1, true):tolist(), x:sum { axis = 1, keepdims = true }:tolist())
+    assert.same(lucerna.cat({ x, x }, 1).shape, lucerna.cat({ x, x }, { axis = 1 }).shape)
+    assert.matches("sum: argument '%a+' is given twice",
+      parity.message(x.sum, x, { axis = 1, dim = 1 }))
+    assert.matches("unknown argument 'axis'", parity.message(lucerna.nn.Softmax, { axis = 1 }))
+  end)
+
   it("are refused when the name is unknown, with the closest one", function()
-    assert.matches("sum: unknown argument 'keepdims' %(did you mean 'keepdim'%?%)",
-      parity.message(x.sum, x, 1, { keepdims = true }))
+    assert.matches("sum: unknown argument 'keepdi' %(did you mean 'keepdim'%?%)",
+      parity.message(x.sum, x, 1, { keepdi = true }))
     assert.matches("sum: unknown argument 'zzzzzzzz'$",
       parity.message(x.sum, x, 1, { zzzzzzzz = true }))
   end)

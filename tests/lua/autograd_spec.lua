@@ -17,6 +17,43 @@ describe("backward", function()
     assert.same({ 4.0, 8.0, 12.0 }, x.grad:tolist())
   end)
 
+  it("reaches the leaves that are asked for, and no others", function()
+    local x, y = leaf { 1, 2 }, leaf { 3, 4 }
+    local z = x * y
+    z:sum():backward { inputs = { y }, retain_graph = true }
+    assert.is_nil(x.grad)
+    assert.same({ 1.0, 2.0 }, y.grad:tolist())
+    autograd.backward({ z }, { lucerna.ones(2) }, { inputs = { x, y } })
+    assert.same({ 3.0, 4.0 }, x.grad:tolist())
+    assert.same({ 2.0, 4.0 }, y.grad:tolist())
+    local function refused(inputs)
+      return parity.message(function() (x * y):sum():backward { inputs = inputs } end)
+    end
+    assert.matches("backward: inputs argument cannot be empty", refused {})
+    assert.matches("backward: input 1 does not require grad", refused { lucerna.ones(2) })
+    assert.matches("backward: input 2 is not a leaf", refused { x, z })
+    assert.same({ 3.0, 4.0 }, x.grad:tolist())
+  end)
+
+  it("stops at the first NaN when it looks for one", function()
+    local x = leaf { 0, 4 }
+    local function run() (x:sqrt() * lucerna.tensor { 0, 1 }):sum():backward() end
+    local want = "backward: function 'SqrtBackward0' returned nan values in its output 1"
+    assert.matches(want, parity.message(autograd.detect_anomaly, run))
+    assert.is_false(lucerna.is_anomaly_enabled())
+    assert.is_nil(x.grad)
+    do
+      local _ <close> = autograd.set_detect_anomaly(true)
+      assert.is_true(lucerna.is_anomaly_enabled())
+      assert.matches(want, parity.message(run))
+      autograd.set_detect_anomaly(false, run)
+      assert.is_true(x.grad[1]:isnan():item())
+    end
+    assert.is_false(lucerna.is_anomaly_enabled())
+    assert.matches("mode must be a boolean", parity.message(autograd.set_detect_anomaly, 1))
+    assert.matches("f must be a function", parity.message(autograd.detect_anomaly, 1))
+  end)
+
   it("takes the gradient of a result that is not one number", function()
     local x = leaf { 1, 2 }
     local y = x * 3
@@ -97,6 +134,16 @@ describe("autograd.grad", function()
     local dx = autograd.grad({ x * 2, x * 3 }, { x },
       { grad_outputs = { lucerna.ones(2), lucerna.ones(2) } })
     assert.same({ 5.0, 5.0 }, dx:tolist())
+  end)
+end)
+
+describe("autograd.grad", function()
+  it("gives zeros for what is not used, if asked", function()
+    local x, y = leaf { 1, 2 }, leaf { 3, 4 }
+    local gx, gy = autograd.grad((x * x):sum(), { x, y }, { materialize_grads = true })
+    assert.same({ { 2.0, 4.0 }, { 0.0, 0.0 } }, { gx:tolist(), gy:tolist() })
+    assert.matches("grad: expected allow_unused to be true or nil", parity.message(autograd.grad,
+      (x * x):sum(), { x }, { materialize_grads = true, allow_unused = false }))
   end)
 end)
 

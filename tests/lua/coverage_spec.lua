@@ -31,7 +31,7 @@ local UNCHECKED = {
 -- Without a case of an error: why. (Besides those of one tensor and options, which can only be
 -- given arguments of a wrong kind.)
 local UNREFUSED = {
-  equal = "compares any two tensors", isin = "compares any two tensors",
+  equal = "compares any two tensors",
 }
 
 -- One tensor, and options of which every value is allowed?

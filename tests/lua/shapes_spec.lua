@@ -10,7 +10,7 @@ local parity = require "parity"
 -- Where the layout is the point: why the two may differ.
 local LAYOUT = {
   view = "refuses some strides", view_as = "refuses some strides", as_strided = "reads strides",
-  view_as_complex = "refuses some strides",
+  view_as_complex = "refuses some strides", view_dtype = "refuses some strides",
   empty_like = "arbitrary values", new_empty = "arbitrary values",
   empty_strided = "arbitrary values", empty = "arbitrary values",
 }
@@ -258,7 +258,7 @@ for name in ([[contiguous to_device to_other type_as type to_float to_double to_
   movedim_one movedim detach atleast_1d atleast_2d atleast_3d broadcast_tensors meshgrid
   cartesian_prod split chunk tensor_split tensor_split_at hsplit hsplit_at vsplit vsplit_at dsplit
   dsplit_at positive dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout
-  rrelu]]):gmatch("%S+") do
+  rrelu view_dtype]]):gmatch("%S+") do
   GIVES_BACK[name] = true
 end
 

@@ -140,6 +140,44 @@ def forms():
         case("topk", real(), k, positions=(1,))
 
 
-for part in (converted, parts, compared, products, layers, forms):
+def unraveled(indices, shape):
+    """torch.unravel_index, which came with 2.2."""
+    places = []
+    for size in reversed(shape):
+        places.insert(0, indices % size)
+        indices = torch.div(indices, size, rounding_mode="floor")
+    return tuple(places)
+
+
+def seen():
+    x = real(2, 4, dtype=torch.float32)
+    for dtype in (torch.int32, torch.uint8, torch.float16, torch.float64, torch.int64,
+                  torch.complex64):
+        case(".view", Const(x), dtype, dense=True)
+    case(".view", Const(x.to(torch.float16)), torch.float32, dense=True)
+    case(".view", real(2, 2, dtype=torch.complex64), torch.float32, grad=False, dense=True)
+    case(".view", torch.tensor([1, -1], dtype=torch.int8), torch.uint8)
+    case(".view", torch.tensor([0, 0, 128, 63, 0, 0, 0, 192], dtype=torch.uint8), torch.float32)
+    case(".view", torch.tensor([True, False]), torch.uint8)
+    case(".view", torch.tensor([True, False]), torch.bool)
+    case(".view", Const(real(dtype=torch.float32)), torch.int32)
+    case(".view", Const(real(dtype=torch.float32)), torch.int64)
+    case(".view", Const(real(3, dtype=torch.float32)), torch.float64)
+    for size in ((3,), (2, 1), (1, 3), (1, 1), (1,), (2, 3), (), (2, 2), (1, 2, 3)):
+        case(".sum_to_size", real(2, 3), size)
+    case(".sum_to_size", real(2, 1, 3), (3,))
+    case("sum", real(2, 3), axis=[Dim(1)], keepdims=True)
+    case("argmax", real(2, 3), axis=Dim(0), positions=True)
+    for shape in ((2, 3), (6,), (3, 1, 2)):
+        case("unravel_index", Ids(0, 4, 5), shape, ref=unraveled, positions=(0, 1, 2))
+        case("unravel_index", Ids(torch.tensor([[3], [1]])), shape, ref=unraveled,
+             positions=(0, 1, 2))
+    case("unravel_index", Ids(torch.tensor(4)), (2, 3), ref=unraveled, positions=(0, 1))
+    case("unravel_index", Ids(torch.zeros(0, dtype=torch.int64)), (2, 3), ref=unraveled,
+         positions=(0, 1))
+    case("unravel_index", Ids(0), (0, 2), ref=unraveled)
+
+
+for part in (converted, parts, compared, products, layers, forms, seen):
     part()
 write("rest", __file__)

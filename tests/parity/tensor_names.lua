@@ -32,7 +32,8 @@ return {
      index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_put index_put_
      masked_fill masked_fill_ masked_scatter masked_scatter_ take take_along_dim put_ where
      nonzero argwhere select narrow index_reduce select_scatter slice_scatter diagonal_scatter
-     fill_diagonal_ bucketize searchsorted]],
+     fill_diagonal_ bucketize searchsorted
+     unravel_index]],
   },
   {title = "tensors: view/shape", place = "", files = OPERATORS,
    names = [[
@@ -40,8 +41,8 @@ return {
      transpose transpose_ t T mT H swapaxes swapdims permute movedim moveaxis expand expand_as
      broadcast_to broadcast_tensors broadcast_shapes repeat repeat_interleave tile contiguous
      is_contiguous as_strided unfold diagonal diag diagflat tril triu flip fliplr flipud roll
-     rot90 view_as_real view_as_complex real imag resize_ resize_as_ stride storage_offset size
-     shape numel nelement dim ndim ndimension element_size nbytes data_ptr]],
+     rot90 view_as_real view_as_complex real imag resize_ resize_as_ stride storage_offset
+     sum_to_size size shape numel nelement dim ndim ndimension element_size nbytes data_ptr]],
   },
   {title = "tensors: join/split", place = "", files = OPERATORS,
    names = [[

@@ -20,7 +20,8 @@ export_chrome_trace.]=]},
 > local json = prof:chrome_trace()    -- or prof:export_chrome_trace(path)]=]},
 {"clock", "A monotonic clock, in seconds."},
 {"device", "device(name): a device, 'cpu' or 'cuda:0'."},
-{"is_grad_enabled is_inference_mode_enabled", "Are operations recorded? Is inference mode on?"},
+{"is_grad_enabled is_inference_mode_enabled is_anomaly_enabled", [=[
+Are operations recorded? Is inference mode on? Does backward look for NaN?]=]},
 {"cuda.is_available cuda.device_count", "Did this build find CUDA devices? How many?"},
 {"idx_load", "The tensor of an IDX file (MNIST's format), gzipped or not."},
 {"is_tensor", "Is it a tensor? A boolean."},
@@ -71,9 +72,16 @@ autocast knows of.
 > local y = Square.apply(lucerna.ones(2):requires_grad_())]=]},
 {"autograd.grad", [=[
 The gradients of outputs by inputs, one result for each input, without touching grad. allow_unused
-gives nil for an input that is not used. create_graph: gradients that can be differentiated again.
+gives nil for an input that is not used, materialize_grads zeros. create_graph: gradients that can
+be differentiated again.
 > local x = lucerna.tensor(3.0):requires_grad_()
 > local g = lucerna.autograd.grad(x * x, x)    -- 6]=]},
+{"autograd.detect_anomaly", [=[
+> local x = lucerna.zeros(2):requires_grad_()
+> local ok, message = pcall(lucerna.autograd.detect_anomaly, function()
+>   (x:sqrt() * 0):sum():backward()    -- 0 * inf
+> end)
+> assert(not ok and message:find("SqrtBackward0"))]=]},
 {"autograd.Function", [=[
 > local Exp = lucerna.autograd.Function("Exp", {
 >   forward = function(ctx, x)

@@ -33,6 +33,10 @@ The positions of what is not 0: [n, dimensions]; with as_tuple = true, and as wh
 table of vectors, one for each dimension, that can index.
 > local x = lucerna.tensor{{1, 0}, {2, 3}}
 > local y = x[lucerna.where(x)]    -- 1 2 3]=]},
+{"unravel_index", [=[
+A table of positions along each dimension of shape, from positions in the flattened tensor.
+> local x = lucerna.tensor{{1, 5}, {9, 2}}
+> local row, column = table.unpack(lucerna.unravel_index(x:argmax(), x.shape))    -- 2, 1]=]},
 {"select_scatter diagonal_scatter", "A copy with a slice (diagonal) replaced by src."},
 {"slice_scatter", [=[
 A copy with the range from start to end (included) along dim replaced by src, every step-th.

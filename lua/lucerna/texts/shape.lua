@@ -1,8 +1,11 @@
 -- Views and shapes.
 return { title = "Shapes, views, joining",
 {"view view_as", [=[
-The same elements in another shape, one size may be -1; no copy, so that strides must allow it.
-> local y = lucerna.arange(6):view(2, -1)    -- [2, 3]]=]},
+The same elements in another shape, one size may be -1; no copy, so that strides must allow it. Of a
+dtype: the same bytes as such elements, more or fewer along the last dimension.
+> local y = lucerna.arange(6):view(2, -1)    -- [2, 3]
+> local bits = lucerna.tensor{1.0, -2.0}:view(lucerna.int32)    -- 0x3f800000 -0x40000000]=]},
+{"sum_to_size", "The sum over the dimensions that broadcast size to the tensor's shape."},
 {"reshape reshape_as", "view where possible, else a copy."},
 {"ravel", "As one dimension."},
 {"squeeze", "Without the dimensions of size 1 (of dim, if its size is 1)."},

@@ -55,6 +55,7 @@ false refuses what must be copied; else it copies where it must, as from memory 
 {"backward autograd.backward", [=[
 Gradients of the tensor by all leaves, added to their grad. One that is not a number needs gradient,
 of its shape. retain_graph keeps the graph for another pass, create_graph makes one of this pass.
+inputs: the leaves that are to get gradients, and no others.
 > local x = lucerna.tensor{2.0, 3.0}:requires_grad_()
 > local _ = (x * x):sum():backward()
 > assert(x.grad[1]:item() == 4)]=]},

@@ -14,7 +14,8 @@ typedef struct luc_node luc_node;
 enum {
   LUC_RETAIN_GRAPH = 1,
   LUC_CREATE_GRAPH = 2, /* implies retaining */
-  LUC_ALLOW_UNUSED = 4
+  LUC_ALLOW_UNUSED = 4,
+  LUC_DETECT_ANOMALY = 8 /* a NaN in a gradient is an error that names the function */
 };
 
 /* Recording on or off; returns the previous mode. */
@@ -46,6 +47,10 @@ bool luc_tensor_retains_grad(const luc_tensor *t);
  * for one-element outputs. flags: LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH. */
 luc_status luc_tensor_backward(luc_context *ctx, luc_tensor *const *outputs, int n,
                                luc_tensor *const *grads, int flags);
+/* Adds to the gradients of `inputs` only, which must be leaves. */
+luc_status luc_tensor_backward_to(luc_context *ctx, luc_tensor *const *outputs, int n,
+                                  luc_tensor *const *grads, luc_tensor *const *inputs, int ninputs,
+                                  int flags);
 /* The gradients with respect to inputs, as new references in results (NULL where unused, which is
  * an error without LUC_ALLOW_UNUSED). Nothing is accumulated. */
 luc_status luc_autograd_grad(luc_context *ctx, luc_tensor *const *outputs, int n,
