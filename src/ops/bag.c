@@ -174,22 +174,26 @@ enum { NO_PADDING = -1 };
 static void take_entries(const int64_t *input, int64_t i, int64_t end, int64_t bag, int64_t padding,
                          bags *b) {
   int64_t *rows = (int64_t *)b->rows->data, *ids = (int64_t *)b->ids->data;
-  for (int64_t k = i; !b->keep && k < end; k++) ids[k] = bag;
-  if (!b->keep) b->n = end;
-  for (int64_t *keep = b->keep ? (int64_t *)b->keep->data : NULL; keep && i < end; i++) {
+  if (!b->keep) {
+    for (; i < end; i++) ids[i] = bag;
+    b->n = end;
+    return;
+  }
+  for (int64_t *keep = (int64_t *)b->keep->data; i < end; i++) {
     rows[b->n] = input[i], ids[b->n] = bag, keep[b->n] = i;
     b->n += input[i] != padding;
   }
 }
 
-/* Sorts input's entries into bags: `starts` where each begins, or NULL: `width` entries each. */
+/* Sorts input's first `length` entries into bags: `starts` where each begins, or NULL: `width`
+ * entries each. */
 static void sort_entries(const int64_t *input, int64_t length, const int64_t *starts, int64_t width,
                          int64_t padding, bags *b) {
   const luc_dtype dtype = (luc_dtype)b->sizes->dtype;
   b->n = 0;
   for (int64_t bag = 0, i = 0; bag < b->count; bag++) {
-    int64_t before = b->n, end = starts ? starts[bag + 1 < b->count ? bag + 1 : bag] : i + width;
-    if (bag + 1 == b->count) end = length;
+    const int64_t before = b->n;
+    const int64_t end = bag + 1 == b->count ? length : starts ? starts[bag + 1] : i + width;
     take_entries(input, i, end, bag, padding, b);
     i = end;
     int64_t size = b->n - before;
@@ -227,8 +231,8 @@ static void make_bags(luc_formula *f, const luc_value *args, int64_t padding, ba
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &length, &b->ids));
   LUC_GO(luc__tensor_empty(ctx, dtype, 2, column, &b->sizes));
   LUC_GO(luc__tensor_empty(ctx, LUC_BOOL, 2, column, &b->empty));
-  sort_entries((int64_t *)dense->data, length, at, input->ndim == 2 ? input->sizes[1] : 1, padding,
-               b);
+  sort_entries((int64_t *)dense->data, args[LAST].as.i && at ? at[b->count] : length, at,
+               input->ndim == 2 ? input->sizes[1] : 1, padding, b);
 done:
   luc_tensor_release(ctx, dense);
   luc_tensor_release(ctx, starts);
@@ -273,6 +277,8 @@ static luc_tensor *look_up(luc_formula *f, const luc_value *args, const bags *b)
   if (b->keep)
     w = luc__f_call(f, LUC_OP_index_select,
                     LUC_ARGS(luc_v_tensor(w), luc_v_int(0), luc_v_tensor(b->keep)));
+  else if (f->status == LUC_OK)
+    w = first(f, w, b->n);
   return luc__f2(f, LUC_OP_mul, rows, luc__f_unsqueeze(f, w, -1));
 }
 

@@ -490,6 +490,17 @@ describe("embeddings:", function()
     assert.same({{2.0, 2.0}}, bag(lucerna.tensor {{1, 3}}):tolist())
   end)
 
+  it("include_last_offset says where the last bag ends", function()
+    local w, ids = lucerna.arange(10.0):reshape(10, 1), lucerna.tensor {2, 3, 4, 5, 6, 7}
+    local options = {offsets = lucerna.tensor {1, 3, 5}, include_last_offset = true}
+    for mode, want in pairs {sum = {3.0, 7.0}, mean = {1.5, 3.5}, max = {2.0, 4.0}} do
+      options.mode = mode
+      assert.same(want, F.embedding_bag(ids, w, options):reshape(-1):tolist())
+    end
+    options.mode, options.per_sample_weights = "sum", lucerna.ones(6)
+    assert.same({{3.0}, {7.0}}, F.embedding_bag(ids, w, options):tolist())
+  end)
+
   it("scale_grad_by_freq divides by how often a row was looked up", function()
     for _, mode in ipairs {"sum", "mean"} do
       local w = lucerna.ones(3, 1):requires_grad_()
