@@ -199,7 +199,7 @@ static bool read_dim_pair(reader *r, int p, int index) {
   for (int i = 0; fits && i < 2 * first; i++) {
     lua_rawgeti(L, at - (i < first), i % first + 1);
     fits = to_integer(L, -1, &room[i]);
-    room[i] = from_one(room[i]);
+    if (fits) room[i] = from_one(room[i]);
     lua_pop(L, 1);
   }
   lua_pop(L, 2);

@@ -81,9 +81,11 @@ static luc_status assign(luc_context *ctx, const char *who, const luc_tensor *se
                 luc__dtype_name((luc_dtype)index->dtype));
       p->at[dim] = luc__retain(index);
     }
-    if (index && !p->count) p->first = dim;
-    if (index) p->last = dim + takes - 1;
-    if (index) p->count += takes;
+    if (index) {
+      if (!p->count) p->first = dim;
+      p->last = dim + takes - 1;
+      p->count += takes;
+    }
     dim += takes;
   }
   return LUC_OK;
