@@ -46,7 +46,7 @@ typedef struct job {
   char *y, *dweight;     /* weight gradient: y holds sums */
   int64_t cuts;          /* forward: bands; weight: stretches of the batch's bands */
   int64_t bands;         /* weight: of an image */
-  int64_t images;        /* at a time */
+  int64_t images;        /* forward: at a time */
   int64_t chunks, chunk; /* forward: of filters; weight: of channels */
   int64_t group_filters; /* forward: for which there is room among a group's weights */
   luc_slots slots;
@@ -398,7 +398,7 @@ static void take_unit(const job *j, int64_t unit, int64_t last, luc_conv_piece *
   p->first[0] = band / across * c->band[0], p->first[1] = band % across * c->band[1];
   p->size[0] = luc__min64(c->band[0], c->out[1] - p->first[0]);
   p->size[1] = luc__min64(c->band[1], c->out[2] - p->first[1]);
-  p->images = luc__min64(j->images, last - unit);
+  p->images = luc__min64(c->images, last - unit);
 }
 
 /* Sums of one stretch of the batch's bands, one group and chunk of channels: the first stretch's
@@ -458,11 +458,11 @@ static void plan_weight(job *j, bool exact) {
       exact || p->filters >= j->kernels->lanes || (length - pixels) * p->filters >= 8 * pixels;
   if (p->lanes) length = pixels;
   p->units = luc__max64(1, BLOCK / length);
-  j->images = 1;
+  p->images = 1;
   if (j->bands == 1)
-    j->images = luc__min64(luc__max64(1, p->units / p->out[0]), luc__cuts(j->batch, j->cuts));
-  p->places = j->images * p->out[0] * length;
-  p->block = luc__min64(luc__max64(PANEL_SIZE / (j->images * p->plane), 1), j->chunk);
+    p->images = luc__min64(luc__max64(1, p->units / p->out[0]), luc__cuts(j->batch, j->cuts));
+  p->places = p->images * p->out[0] * length;
+  p->block = luc__min64(luc__max64(PANEL_SIZE / (p->images * p->plane), 1), j->chunk);
   p->block = luc__cuts(j->chunk, luc__cuts(j->chunk, p->block));
 }
 
@@ -483,12 +483,12 @@ static void choose_weight_cuts(job *j) {
 static size_t weight_scratch(const job *j) {
   const luc_conv_plan *p = &j->plan;
   const int64_t lanes = j->kernels->lanes, filters = luc__cuts(p->filters, lanes) * lanes;
-  int64_t elements = j->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
+  int64_t elements = p->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
   if (p->lanes)
     elements += 2 * lanes * LUC_CONV_PLACES + filters * j->chunk * p->taps;
   else
     elements += p->filters * p->places;
-  return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p, j->images);
+  return luc__mul_size((size_t)elements, j->size) + (size_t)luc__conv_weight_tables(p);
 }
 
 static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exact, const void *x,

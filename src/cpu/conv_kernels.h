@@ -48,7 +48,8 @@ typedef struct luc_conv_plan {
   bool whole;             /* ... and there is no padding: the image itself is the buffer */
   bool by_rows;           /* forward: each output row is a product */
   bool patches;           /* columns: rows of the image are turned as they lie */
-  int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time */
+  int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time, ... */
+  int64_t images;         /* ... and images, at most */
   /* parts: how many along each dimension, the gradient's size and stride */
   int64_t sides[3];
   const int64_t *image, *step;
@@ -116,9 +117,10 @@ static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int6
   return z * c->stride[0] * c->depth_size + y * c->pitch + x;
 }
 
-/* Bytes of the weight gradient's tables, before its buffer. */
-static inline int64_t luc__conv_weight_tables(const luc_conv_plan *c, int64_t images) {
-  int64_t count = images * c->out[0] * 2 + c->phases[2] * 3 + c->places;
+/* Bytes of the weight gradient's tables, before its sums, which stay where they are though the last
+ * images may be fewer. */
+static inline int64_t luc__conv_weight_tables(const luc_conv_plan *c) {
+  int64_t count = c->images * c->out[0] * 2 + c->phases[2] * 3 + c->places;
   return (count * (int64_t)sizeof(int64_t) + 63) / 64 * 64;
 }
 

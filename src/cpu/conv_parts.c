@@ -214,7 +214,7 @@ static luc_status deal_parts(luc_context *ctx, job *j) {
   const int64_t work = p->pixels * p->filters * j->whole.filters * j->whole.taps;
   const int64_t grain = PIECE_WORK / (work / (j->bands * j->chunks) + 1024) + 1;
   size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
-  bytes += (size_t)luc__conv_weight_tables(p, 1);
+  bytes += (size_t)luc__conv_weight_tables(p);
   LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(all, grain)));
   luc__parallel_for(ctx, all, grain, pieces, j);
   luc__slots_free(ctx, &j->slots);

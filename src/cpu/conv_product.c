@@ -133,7 +133,7 @@ static luc_status move_matrix(luc_context *ctx, job *j) {
   const int64_t planes = luc__max64(CHANNELS, images);
   const int64_t grain = PIECE_SIZE / (CHANNELS * c->taps * images * c->pixels + 1) + 1;
   size_t bytes = luc__mul_size((size_t)(planes * c->plane + 4 * LUC_CONV_SLACK), (size_t)j->size);
-  bytes += (size_t)luc__conv_weight_tables(c, 1);
+  bytes += (size_t)luc__conv_weight_tables(c);
   LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(pieces, grain)));
   luc__parallel_for(ctx, pieces, grain, matrix_pieces, j);
   luc__slots_free(ctx, &j->slots);
