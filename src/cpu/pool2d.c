@@ -96,7 +96,7 @@ static void run_windows(luc_context *ctx, job *j, luc_range_fn fn) {
 void luc__max_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y,
                    int64_t *indices) {
   job j = {.p = p, .x = x, .to = y, .indices = indices, .simple = !indices && luc__pool_is_2x2(p)};
-  j.lines = !indices && has_lines(p);
+  j.lines = !indices && has_lines(p) && p->out[1] > 1;
   run_windows(ctx, &j, max_planes);
 }
 

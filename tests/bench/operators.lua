@@ -476,6 +476,7 @@ for _, x in ipairs { "f32", "w" } do
   each("adaptive_avg_pool2d", "F.NAME(" .. x .. "(4, 512, 14, 14), 7)")
   each("adaptive_avg_pool2d", "F.NAME(" .. x .. "(4, 512, 7, 7), 1)")
   each("max_pool1d avg_pool1d", "F.NAME(" .. x .. "(4, 64, 4096), 3, 2, 1)")
+  each("max_pool1d", "F.NAME(" .. x .. "(32, 1024, 256), 256)")
   each("max_pool3d avg_pool3d", "F.NAME(" .. x .. "(2, 32, 16, 32, 32), 2)")
   each("adaptive_avg_pool2d adaptive_max_pool2d", "F.NAME(" .. x .. "(4, 64, 56, 56), 7)")
   each("adaptive_avg_pool2d adaptive_max_pool2d", "F.NAME(" .. x .. "(4, 64, 56, 56), 1)")
