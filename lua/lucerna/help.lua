@@ -41,6 +41,7 @@ local PLACES = {
   {"amp.", function() return lucerna.amp end},
   {"amp.GradScaler:", function() return lucerna.amp.GradScaler end},
   {"data.", function() return lucerna.data end},
+  {"utils.checkpoint.", function() return lucerna.utils.checkpoint end},
   {"models.", function() return lucerna.models end},
   {"models.GPT2:", function() return {generate = lucerna.models.GPT2.generate} end},
   {"cuda.", function() return lucerna.cuda end},

@@ -18,6 +18,7 @@ local SUBMODULES = {
   nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,
   func = true, models = true, data = true, safetensors = true, cuda = true, progress = true,
   special = true, summary = true, dot = true, numpy = true, amp = true, profiler = true,
+  utils = true,
 }
 
 for name, value in pairs(core) do
@@ -91,6 +92,37 @@ function lucerna.inference_mode(f, ...)
 end
 
 for name, value in pairs(require "lucerna.autocast") do lucerna[name] = value end
+
+-- ---- what scripts set ----
+
+local deterministic, precision = false, "highest"
+
+--- use_deterministic_algorithms(mode, {warn_only=}): they always are, also with other numbers of
+-- threads; the mode is only kept.
+function lucerna.use_deterministic_algorithms(mode)
+  if type(mode) ~= "boolean" then
+    core._raise("use_deterministic_algorithms: mode must be a boolean (got " .. type(mode) .. ")")
+  end
+  deterministic = mode
+end
+
+--- The mode that use_deterministic_algorithms was given.
+function lucerna.are_deterministic_algorithms_enabled() return deterministic end
+
+local PRECISIONS = { highest = true, high = true, medium = true }
+
+--- set_float32_matmul_precision(precision): 'highest', 'high' or 'medium'; products of float32 are
+-- computed in float32 with each, it is only kept.
+function lucerna.set_float32_matmul_precision(given)
+  if not PRECISIONS[given] then
+    core._raise("set_float32_matmul_precision: precision must be 'highest', 'high' or 'medium' "
+      .. "(got " .. tostring(given) .. ")")
+  end
+  precision = given
+end
+
+--- The precision that set_float32_matmul_precision was given.
+function lucerna.get_float32_matmul_precision() return precision end
 
 -- ---- shapes ----
 

@@ -191,6 +191,10 @@ return {
      MNIST FashionMNIST KMNIST read_idx read_csv write_csv read_image save_image make_grid
      decode_png encode_png write_png]],
   },
+  {title = "torch.utils.checkpoint", place = "utils.checkpoint", files = {"^programs$"},
+   unrecorded = {checkpoint = "what the call gives without it", checkpoint_sequential = "the same"},
+   names = "checkpoint checkpoint_sequential",
+  },
   {title = "torch.linalg", place = "linalg", files = {"^linalg$"},
    names = [[
      cholesky cholesky_ex cond cross det diagonal eig eigh eigvals eigvalsh householder_product inv

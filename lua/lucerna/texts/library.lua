@@ -76,6 +76,11 @@ gives nil for an input that is not used, materialize_grads zeros. create_graph: 
 be differentiated again.
 > local x = lucerna.tensor(3.0):requires_grad_()
 > local g = lucerna.autograd.grad(x * x, x)    -- 6]=]},
+{"utils.checkpoint.checkpoint utils.checkpoint.checkpoint_sequential", [=[
+> local net = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU())
+> local x = lucerna.randn(8, 4)
+> lucerna.utils.checkpoint.checkpoint(net, x):sum():backward()
+> lucerna.utils.checkpoint.checkpoint_sequential(net, 2, x):sum():backward()]=]},
 {"autograd.detect_anomaly", [=[
 > local x = lucerna.zeros(2):requires_grad_()
 > local ok, message = pcall(lucerna.autograd.detect_anomaly, function()

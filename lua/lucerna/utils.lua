@@ -1,0 +1,145 @@
+-- lucerna.utils: torch.utils.checkpoint, and data, which is lucerna.data. A checkpointed part of a
+-- net keeps its inputs only; what else its gradient reads is computed once more in the backward
+-- pass: memory for time.
+
+local core = require "lucerna.core"
+local autocast = require "lucerna.autocast"
+local autograd = require "lucerna.autograd"
+local is_callable = require "lucerna.callable"
+local scoped = require "lucerna.scoped"
+
+local utils = { checkpoint = {} }
+
+-- ---- checkpoint ----
+
+-- f(...) as it ran forward: with the same draws and casts, but recorded.
+local function run_again(run, args)
+  local drawn = run.rng and core.get_rng_state()
+  if drawn then core.set_rng_state(run.rng) end
+  local _ <close> = core._set_mode(true)
+  local function enter() return core._enter_autocast(run.autocast, run.dtype) end
+  local results = table.pack(pcall(scoped, enter, run.f, table.unpack(args, 1, args.n)))
+  if drawn then core.set_rng_state(drawn) end
+  if not results[1] then error(results[2], 0) end
+  return results
+end
+
+local Checkpoint = autograd.Function("Checkpoint", {
+  forward = function(ctx, run, ...)
+    local args = table.pack(...)
+    local tensors = { n = args.n }
+    ctx.run, ctx.rest = run, { n = args.n }
+    for i = 1, args.n do
+      if core.is_tensor(args[i]) then tensors[i] = args[i] else ctx.rest[i] = args[i] end
+    end
+    ctx:save_for_backward(table.unpack(tensors, 1, args.n))
+    return run.f(...)
+  end,
+  backward = function(ctx, ...)
+    if core.is_grad_enabled() then
+      core._raise("checkpoint: gradients of what is computed again cannot be differentiated again")
+    end
+    local grads, saved, args = table.pack(...), ctx.saved_tensors, ctx.rest
+    local given = { n = args.n }
+    for i = 1, args.n do
+      given[i] = args[i]
+      if saved[i] then given[i] = saved[i]:detach():requires_grad_(ctx.needs_input_grad[i + 1]) end
+    end
+    local results, outputs, seeds = run_again(ctx.run, given), {}, {}
+    for o = 1, results.n - 1 do
+      local output = results[o + 1]
+      if core.is_tensor(output) and output.requires_grad then
+        outputs[#outputs + 1], seeds[#seeds + 1] = output, grads[o]
+      end
+    end
+    if #outputs > 0 then autograd.backward(outputs, seeds) end
+    local answers = {}
+    for i = 1, args.n do answers[i + 1] = saved[i] and given[i].grad or nil end
+    return table.unpack(answers, 1, args.n + 1)
+  end,
+})
+
+local OPTIONS = { use_reentrant = "boolean", preserve_rng_state = "boolean", debug = "boolean",
+  determinism_check = "string" }
+
+-- The options that end the arguments of f, if all their names are known.
+local function take_options(args)
+  local last = args[args.n]
+  if type(last) ~= "table" or getmetatable(last) or next(last) == nil then return {} end
+  for key in pairs(last) do
+    if not OPTIONS[key] then return {} end
+  end
+  args.n = args.n - 1
+  for key, value in pairs(last) do
+    if type(value) ~= OPTIONS[key] then
+      core._raise(("checkpoint: %s must be a %s (got %s)"):format(key, OPTIONS[key], type(value)))
+    end
+  end
+  return last
+end
+
+--- checkpoint(f, ..., {preserve_rng_state=}): f(...), of which backward needs nothing but the
+-- arguments: f runs again then, with the same random numbers, and adds to the gradients of all
+-- leaves it reads. So it goes with backward(), not with autograd.grad.
+function utils.checkpoint.checkpoint(f, ...)
+  if not is_callable(f) then
+    core._raise("checkpoint: function must be a function (got " .. core.nn.kind_name(f) .. ")")
+  end
+  local args = table.pack(...)
+  local options = take_options(args)
+  if not core.is_grad_enabled() then return f(table.unpack(args, 1, args.n)) end
+  local run = { f = f, autocast = autocast.is_autocast_enabled(),
+    dtype = autocast.get_autocast_dtype(),
+    rng = options.preserve_rng_state ~= false and core.get_rng_state() or nil }
+  for i = 1, args.n do
+    if core.is_tensor(args[i]) and args[i].requires_grad then
+      return Checkpoint.apply(run, table.unpack(args, 1, args.n))
+    end
+  end
+  args[args.n + 1] = core.zeros(0):requires_grad_() -- parameters may want gradients
+  run.f = function(...)
+    local given = table.pack(...)
+    return f(table.unpack(given, 1, given.n - 1))
+  end
+  return Checkpoint.apply(run, table.unpack(args, 1, args.n + 1))
+end
+
+--- checkpoint_sequential(functions, segments, input, {preserve_rng_state=}): the modules of a
+-- Sequential or a table one after another, in so many checkpointed parts; the last is not, since
+-- its gradient comes first.
+function utils.checkpoint.checkpoint_sequential(functions, segments, input, options)
+  local list = functions
+  if core.nn.is_module(functions) then
+    list = {}
+    for m in functions:children() do list[#list + 1] = m end
+  end
+  if type(list) ~= "table" then
+    core._raise("checkpoint_sequential: functions must be a Sequential or a table (got "
+      .. core.nn.kind_name(functions) .. ")")
+  end
+  if math.type(segments) ~= "integer" or segments < 1 or segments > #list then
+    core._raise(("checkpoint_sequential: segments must be an integer from 1 to %d (got %s)"):format(
+      #list, tostring(segments)))
+  end
+  local size, at = #list // segments, 0
+  local function part(first, last)
+    return function(x)
+      for k = first, last do x = list[k](x) end
+      return x
+    end
+  end
+  for _ = 1, segments - 1 do
+    input = utils.checkpoint.checkpoint(part(at + 1, at + size), input, options)
+    at = at + size
+  end
+  return part(at + 1, #list)(input)
+end
+
+return setmetatable(utils, {
+  __names = function() return { "data" } end,
+  __index = function(_, name)
+    if name ~= "data" then return nil end
+    utils.data = require "lucerna.data"
+    return utils.data
+  end,
+})
