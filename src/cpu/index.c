@@ -321,7 +321,9 @@ static bool move_strip(const walk *w, int64_t x, int64_t y, int64_t i, const luc
 static void move_lines(walk *w, int64_t o, int64_t o_end, int64_t i, int64_t i_end, int64_t c,
                        int64_t c_end) {
   const luc_positions *p = &w->job->positions;
-  const bool direct = w->on_table && w->stride == 1 && !p->negative; /* the index is the table */
+  const bool alone = o_end - o == 1; /* else positions are checked once for all */
+  const bool direct =
+      alone && w->on_table && w->stride == 1 && !p->negative; /* and are the table */
   const int64_t most = direct ? LONG_STRIP : STRIP;
   int64_t offsets[STRIP], first[LUC_MAX_DIMS] = {0}, x0, y0;
   seek(&w->outer, o, first, &x0, &y0);
