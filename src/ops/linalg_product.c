@@ -202,15 +202,19 @@ luc_status luc__run_linalg_vecdot(luc_context *ctx, luc_value *args, luc_value *
   return luc__f_result(&f, luc__f_sum(&f, product, 1, &args[2].as.i, false), out);
 }
 
-/* One of the three along dim. */
-static luc_tensor *component(luc_formula *f, luc_tensor *t, int dim, int i) {
-  return luc__f_call(f, LUC_OP_select, LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(i % 3)));
+/* The three along dim, without gaps, as each is read twice. */
+static void components(luc_formula *f, luc_tensor *t, int dim, luc_tensor *out[3]) {
+  for (int i = 0; i < 3; i++) {
+    out[i] = luc__f_call(f, LUC_OP_select, LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(i)));
+    out[i] = luc__f1(f, LUC_OP_contiguous, out[i]);
+  }
 }
 
 /* a[i + 1] b[i + 2] - a[i + 2] b[i + 1] */
 luc_status luc__run_linalg_cross(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *parts[3];
+  luc_tensor *x[3], *y[3];
   int dim;
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, a->ndim == b->ndim, LUC_ERR_SHAPE,
@@ -220,11 +224,12 @@ luc_status luc__run_linalg_cross(luc_context *ctx, luc_value *args, luc_value *o
   LUC_CHECK(ctx, a->ndim > 0 && a->sizes[dim] == 3 && b->sizes[dim] == 3, LUC_ERR_SHAPE,
             "inputs dimension %d must have length 3 (input %s, other %s)", dim + 1,
             luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
+  components(&f, a, dim, x);
+  components(&f, b, dim, y);
   for (int i = 0; i < 3; i++) {
-    luc_tensor *plus =
-        luc__f2(&f, LUC_OP_mul, component(&f, a, dim, i + 1), component(&f, b, dim, i + 2));
-    luc_tensor *minus =
-        luc__f2(&f, LUC_OP_mul, component(&f, a, dim, i + 2), component(&f, b, dim, i + 1));
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    luc_tensor *plus = luc__f2(&f, LUC_OP_mul, x[j], y[k]);
+    luc_tensor *minus = luc__f2(&f, LUC_OP_mul, x[k], y[j]);
     parts[i] = luc__f2(&f, LUC_OP_sub, plus, minus);
   }
   luc_value list = luc_v_tensors(parts, 3);
