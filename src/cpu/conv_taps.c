@@ -133,6 +133,19 @@ static void turn_filters(void *arg, int64_t begin, int64_t end) {
                        j->weights + f * p->channels * j->size, p->filters * p->channels);
 }
 
+/* Rows by themselves, where they fill their vectors: nothing is gathered. */
+static luc_status add_rows(luc_context *ctx, const job *j, const tap *t, const luc_gemm *first) {
+  luc_gemm g = *first;
+  const int64_t row = j->plan.in[2], plane = j->plan.in[1] * row * j->size;
+  g.n = t->count[2], g.batch = t->count[1];
+  g.b_batch = g.c_batch = row;
+  for (int64_t z = 0; z < t->count[0]; z++) {
+    g.b = (const char *)first->b + z * plane, g.c = (char *)first->c + z * plane;
+    LUC_TRY(luc__gemm(ctx, &g));
+  }
+  return LUC_OK;
+}
+
 /* The products of tap i for one image. The first, which meets all pixels, are not added to any. */
 static luc_status add_tap(luc_context *ctx, const job *j, int64_t i, bool first, bool backward,
                           const char *from, const void *bias, char *to) {
@@ -149,6 +162,7 @@ static luc_status add_tap(luc_context *ctx, const job *j, int64_t i, bool first,
   g.b = from, g.c = to;
   g.b_row = g.c_row = p->pixels;
   if (is_whole(p, &t)) return luc__gemm(ctx, &g);
+  if (luc__cuts(t.count[2], 16) * 16 * 7 <= t.count[2] * 8) return add_rows(ctx, j, &t, &g);
   char *gathered = backward ? j->outputs : j->inputs, *sums = backward ? j->inputs : j->outputs;
   g.b = gathered, g.c = sums, g.beta = 0;
   g.b_row = g.c_row = t.pixels;

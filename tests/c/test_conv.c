@@ -304,6 +304,7 @@ static void wide_geometries(luc_context *ctx, luc_dtype dtype) {
     for (int d = 0; d < 2; d++) {
       c.dilation[d] = c.padding[d] = kt_int(6, 12);
       c.in[d] = c.out[d] = kt_int(8, 15);
+      if (i == 0) c.dilation[d] = c.padding[d] = 6, c.in[d] = c.out[d] = 22; /* whole vectors */
     }
     if (i % 3 == 1) c.kernel[1] = 1, c.padding[1] = 0;
     if (i % 3 == 2) c.spatial = 3, c.in[2] = c.out[2] = 5, c.kernel[2] = 2, c.padding[2] = 1;
