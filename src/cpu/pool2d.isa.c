@@ -35,11 +35,16 @@ static int64_t max_end(const luc_pool2d *p, int d, int64_t o) {
   return end < p->in[d] ? end : p->in[d];
 }
 
-/* Of a row, the windows whose columns are all inside; none where an int32 cannot say which. */
+/* Do positions fit an int32? */
+static bool is_small(const luc_pool2d *p) {
+  return p->in[0] * p->in[1] <= INT32_MAX;
+}
+
+/* Of a row, the windows whose columns are all inside, as far as vectors can hold positions. */
 static window inner_windows(const luc_pool2d *p) {
   const int64_t room = p->in[1] + p->padding[1] - (p->kernel[1] - 1) * p->dilation[1] - 1;
   window w = {0};
-  if (room < 0 || p->in[0] * p->in[1] > INT32_MAX) return w;
+  if (room < 0 || !is_small(p)) return w;
   w.begin = luc__cuts(p->padding[1], p->stride[1]);
   w.end = luc__min64(room / p->stride[1] + 1, p->out[1]);
   return w;
