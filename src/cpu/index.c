@@ -64,7 +64,7 @@ typedef double real64 __attribute__((may_alias, aligned(1)));
 
 typedef luc_index_table_fn table_fn;
 
-enum { GRAIN_BYTES = 1 << 18, STRIP = 512, LONG_STRIP = 4096, BLOCK = 256, MANY = 8 };
+enum { GRAIN_BYTES = 1 << 18, STRIP = 512, LONG_STRIP = 4096, BLOCK = 256, MANY = 8, FEW = 8 };
 
 /* Of own positions across lines FAR apart, what a block of columns may take. */
 enum { LINE = 64, FAR = 1 << 10, BLOCK_BYTES = 1 << 18 };
@@ -321,11 +321,10 @@ static bool move_strip(const walk *w, int64_t x, int64_t y, int64_t i, const luc
 static void move_lines(walk *w, int64_t o, int64_t o_end, int64_t i, int64_t i_end, int64_t c,
                        int64_t c_end) {
   const luc_positions *p = &w->job->positions;
-  const bool alone = o_end - o == 1; /* else positions are checked once for all */
-  const bool direct =
-      alone && w->on_table && w->stride == 1 && !p->negative; /* and are the table */
-  const int64_t most = direct ? LONG_STRIP : STRIP;
-  int64_t offsets[STRIP], first[LUC_MAX_DIMS] = {0}, x0, y0;
+  const bool few = o_end - o < FEW; /* else positions are checked once for all, */
+  const bool direct = few && w->on_table && w->stride == 1 && !p->negative; /* or are the table */
+  const int64_t most = w->on_table ? LONG_STRIP : STRIP;
+  int64_t offsets[LONG_STRIP], first[LUC_MAX_DIMS] = {0}, x0, y0;
   seek(&w->outer, o, first, &x0, &y0);
   for (; i < i_end; i += most) {
     int64_t n = i_end - i < most ? i_end - i : most, at[LUC_MAX_DIMS], x = x0, y = y0;
