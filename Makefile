@@ -32,15 +32,13 @@ compile = @test -f $(2)/CMakeCache.txt || cmake --preset $(1) >build/configure-$
 build: build/.need-build
 	$(call compile,release,build)
 
+# Warnings are errors in it.
 build-asan: build/.need-build
 	$(call compile,asan,build/asan,--target all c_tests)
 
 build-tests: build
 	$(call compile,release,build,--target c_tests)
-
-build-lint: build/.need-build
-	$(call compile,lint,build/lint,--target all c_tests)
-.PHONY: build-asan build-tests build-lint
+.PHONY: build-asan build-tests
 
 # Trains the LeNet of examples/mnist.lua on the bundled digits.
 demo: build
@@ -60,7 +58,7 @@ test-all: build-tests build-asan build/.need-test
 bench: build
 	@$(LUA) tests/bench/run.lua $(FILTER)
 
-lint: build-lint build/.need-lint
+lint: build-asan build/.need-lint
 	@$(LUA) tests/lint.lua
 
 # Fuzzes each reader of src/io for SECONDS; READERS="csv png" some of them.
