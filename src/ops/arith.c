@@ -140,10 +140,11 @@ static luc_status rounding_mode(luc_context *ctx, const luc_value *v, int *mode)
   return LUC_OK;
 }
 
-/* Integer divisions refuse zeros before anything is written. */
+/* Integer divisions refuse zeros before anything is written, unless there is nothing to divide. */
 static luc_status check_divisor(luc_context *ctx, const char *who, const luc_value *args) {
   if (luc__dtype_has_gradient(luc__result_dtype(ctx, args, 2))) return LUC_OK;
-  const luc_tensor *t = luc_as_tensor(&args[1]);
+  const luc_tensor *t = luc_as_tensor(&args[1]), *divided = luc_as_tensor(&args[0]);
+  if (divided && divided->numel == 0) return LUC_OK;
   bool zero = t ? luc__any_zero(ctx, t) : args[1].as.i == 0;
   LUC_CHECK(ctx, !zero, LUC_ERR_VALUE, "%s: ZeroDivisionError: an integer was divided by zero",
             who);

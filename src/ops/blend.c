@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ops/formula.h"
+#include "ops/geometry.h"
 
 static luc_tensor *tensor_at(const luc_backward *b, int p) {
   return luc_as_tensor(&b->args[p]);
@@ -110,6 +111,17 @@ luc_status luc__grad_pow(luc_context *ctx, luc_backward *b) {
 
 /* ---- clamp ---- */
 
+/* A bound that no integer of the dtype keeps within is refused. */
+static luc_status check_bound(luc_context *ctx, const char *who, const luc_value *v, bool upper,
+                              luc_dtype dtype) {
+  if (!v || luc_is_none(v) || luc_as_tensor(v) || !luc__dtype_is_int(dtype)) return LUC_OK;
+  double bound = luc_as_double(v);
+  LUC_CHECK(ctx, !upper || bound >= 0 || dtype != LUC_UINT8, LUC_ERR_VALUE,
+            "%s: max value %g is outside the range of uint8", who, bound);
+  if (upper ? bound >= 0 : bound <= 0) return LUC_OK;
+  return luc__check_scalar(ctx, who, luc_as_scalar(v), dtype);
+}
+
 static luc_status clamp(luc_context *ctx, const char *who, const luc_value *args,
                         const luc_value *lower, const luc_value *upper, luc_value *out) {
   luc_value operands[3] = {args[0], luc_v_none(), luc_v_none()};
@@ -118,6 +130,9 @@ static luc_status clamp(luc_context *ctx, const char *who, const luc_value *args
   bool only_upper = n == 1;
   if (upper && !luc_is_none(upper)) operands[n++] = *upper;
   LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "%s: at least one of min and max must be given", who);
+  luc_dtype dtype = luc__result_dtype(ctx, operands, n);
+  LUC_TRY(check_bound(ctx, who, lower, false, dtype));
+  LUC_TRY(check_bound(ctx, who, upper, true, dtype));
   luc_ew op = n == 3 ? LUC_EW_clamp : only_upper ? LUC_EW_minimum : LUC_EW_maximum;
   return luc__pointwise(ctx, who, op, LUC_RULE_SAME, operands, NULL, out);
 }

@@ -5,6 +5,7 @@
 #include "cpu/reduce.h"
 #include "cpu/same.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 
 static luc_dtype dtype_of(luc_context *ctx, const luc_value *v) {
   return luc__result_dtype(ctx, v, 1);
@@ -193,6 +194,9 @@ luc_status luc__run_where(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, condition == LUC_BOOL || condition == LUC_UINT8, LUC_ERR_TYPE,
             "where: expected condition to be a bool tensor, got %s", luc__dtype_name(condition));
   luc_dtype dtype = luc__result_dtype(ctx, args + 1, 2);
+  for (int i = 1; i < 3 && luc__dtype_is_int(dtype); i++)
+    if (!luc_as_tensor(&args[i]))
+      LUC_TRY(luc__check_scalar(ctx, "where", luc_as_scalar(&args[i]), dtype));
   return luc__pointwise_as(ctx, "where", LUC_EW_where, dtype, args, NULL, out);
 }
 

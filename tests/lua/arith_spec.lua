@@ -207,7 +207,7 @@ describe("pointwise kernels", function()
     relu = function(x) return x:relu() end,
     ["in place"] = function(x, y) return x:clone():sub_(y):abs_() end,
     clamp = function(x) return x:clamp(-2, 3) end,
-    crossed = function(x) return x:clamp(3, -2) end,
+    crossed = function(x) return x:clamp(3, 1) end,
     maximum = function(x, y) return x:maximum(y) end,
     ["not less"] = function(x) return x:clamp_min(1) end,
     leaky = function(x) return x:is_floating_point() and F.leaky_relu(x) or x end,

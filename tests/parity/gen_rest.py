@@ -149,6 +149,18 @@ def unraveled(indices, shape):
     return tuple(places)
 
 
+def nothing_by_zero():
+    for dtype in (torch.int64, torch.uint8):
+        for name in ("remainder", "fmod", "floor_divide"):
+            case(name, torch.zeros(0, 2, dtype=dtype), 0)
+            case(name, torch.zeros(0, 2, dtype=dtype), torch.zeros(2, dtype=dtype))
+            case(name, torch.zeros(1, 2, dtype=dtype), 0)
+        case("div", torch.zeros(0, 2, dtype=dtype), 0, rounding_mode="floor")
+    case("clamp", torch.tensor([3, -7], dtype=torch.int8), -100, 5)
+    case("where", torch.tensor([True, False]), torch.tensor([1, 2], dtype=torch.int8), 300)
+    case("where", torch.tensor([True, False]), torch.tensor([1, 2], dtype=torch.uint8), -1)
+
+
 def seen():
     x = real(2, 4, dtype=torch.float32)
     for dtype in (torch.int32, torch.uint8, torch.float16, torch.float64, torch.int64,
@@ -178,6 +190,6 @@ def seen():
     case("unravel_index", Ids(0), (0, 2), ref=unraveled)
 
 
-for part in (converted, parts, compared, products, layers, forms, seen):
+for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero):
     part()
 write("rest", __file__)
