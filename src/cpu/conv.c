@@ -529,40 +529,9 @@ static bool is_finite(luc_context *ctx, const luc_conv *c, const void *dweight) 
   return true;
 }
 
-typedef struct bias_job {
-  const luc_conv_kernels *kernels;
-  const char *dy;
-  void *dbias;
-  luc_dtype dtype;
-  int64_t batch, channels, pixels;
-} bias_job;
-
-static void bias_channels(void *arg, int64_t begin, int64_t end) {
-  bias_job *j = arg;
-  const int64_t size = j->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  for (int64_t i = begin; i < end; i++) {
-    double sum = 0;
-    for (int64_t n = 0; n < j->batch; n++)
-      sum += j->kernels->sum(j->dy + (n * j->channels + i) * j->pixels * size, j->pixels);
-    if (j->dtype == LUC_FLOAT64)
-      ((double *)j->dbias)[i] = sum;
-    else
-      ((float *)j->dbias)[i] = (float)sum;
-  }
-}
-
 luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,
-                                     const void *dy, void *dweight, void *dbias) {
-  if (dbias) {
-    bias_job b = {.kernels = &luc__kernels(ctx)->conv[c->dtype], .dy = dy, .dbias = dbias};
-    b.dtype = c->dtype;
-    b.batch = c->batch;
-    b.channels = c->out_channels;
-    b.pixels = luc__max64(luc__conv_pixels(c), 0);
-    int64_t grain = (1 << 17) / (b.batch * b.pixels + 1) + 1;
-    luc__parallel_for(ctx, c->out_channels, grain, bias_channels, &b);
-  }
-  if (!dweight || c->out_channels <= 0 || c->in_channels <= 0) return LUC_OK;
+                                     const void *dy, void *dweight) {
+  if (c->out_channels <= 0 || c->in_channels <= 0) return LUC_OK;
   if (c->batch <= 0 || luc__conv_pixels(c) <= 0) {
     int64_t n = c->out_channels * (c->in_channels / c->groups);
     for (int d = 0; d < c->spatial; d++) n *= c->kernel[d];

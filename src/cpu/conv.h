@@ -33,8 +33,8 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
 /* dx from dy. Also a transposed convolution's forward, with the roles of in and out exchanged. */
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                     const void *weight, void *dx);
-/* dweight and dbias from x and dy; either may be NULL. */
+/* dweight from x and dy. */
 luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,
-                                     const void *dy, void *dweight, void *dbias);
+                                     const void *dy, void *dweight);
 
 #endif

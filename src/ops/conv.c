@@ -91,32 +91,26 @@ done:
   return status;
 }
 
-/* convolution_weight(grad, input, kernel_size, stride, padding, dilation, groups) gives the
- * weight's and the bias's gradient. */
+/* convolution_weight(grad, input, kernel_size, stride, padding, dilation, groups) */
 luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *input = args[1].as.tensor;
-  luc_tensor *dy = NULL, *x = NULL, *dw = NULL, *db = NULL;
+  luc_tensor *dy = NULL, *x = NULL, *dw = NULL;
   luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
   int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[1], input->sizes[1] / args[6].as.i};
   append(sizes, &args[2]);
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dw));
-  LUC_GO(luc__tensor_empty(ctx, compute, 1, sizes, &db));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, sizes, dy->sizes);
   if (numel_of(grad->ndim, sizes) > 0)
-    LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data, db->data));
+    LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data));
   status = luc__deliver(ctx, "convolution_weight", &out[0], dtype, dw);
   dw = NULL;
-  if (status != LUC_OK) goto done;
-  status = luc__deliver(ctx, "convolution_weight", &out[1], dtype, db);
-  db = NULL;
 done:
   luc_tensor_release(ctx, dy);
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, dw);
-  luc_tensor_release(ctx, db);
   return status;
 }
 
@@ -143,9 +137,9 @@ static luc_tensor *call_input(luc_formula *f, luc_tensor *g, luc_tensor *w, luc_
 }
 
 static luc_tensor *call_weight(luc_formula *f, luc_tensor *g, luc_tensor *x, luc_value kernel,
-                               const luc_value *at, luc_tensor **bias) {
-  return luc__f_call2(
-      f, LUC_OP_convolution_weight, bias,
+                               const luc_value *at) {
+  return luc__f_call(
+      f, LUC_OP_convolution_weight,
       LUC_ARGS(luc_v_tensor(g), luc_v_tensor(x), kernel, at[0], at[1], at[2], at[3]));
 }
 
@@ -162,13 +156,9 @@ luc_status luc__grad_convolution(luc_context *ctx, luc_backward *b) {
   int64_t sizes[LUC_MAX_DIMS];
   if (luc__needs(b, 0))
     luc__f_keep(&f, call_input(&f, g, w, input_spatial(b, 0, sizes), at), &b->gin[0]);
-  if (luc__needs(b, 1)) {
-    luc_tensor *bias, *weight = call_weight(&f, g, x, input_spatial(b, 1, sizes), at, &bias);
-    luc__f_keep(&f, weight, &b->gin[1]);
-    if (luc__needs(b, 2)) luc__f_keep(&f, bias, &b->gin[2]);
-  } else if (luc__needs(b, 2)) {
-    luc__f_keep(&f, sum_to_bias(&f, g), &b->gin[2]);
-  }
+  if (luc__needs(b, 1))
+    luc__f_keep(&f, call_weight(&f, g, x, input_spatial(b, 1, sizes), at), &b->gin[1]);
+  if (luc__needs(b, 2)) luc__f_keep(&f, sum_to_bias(&f, g), &b->gin[2]);
   return luc__f_end(&f, NULL, NULL);
 }
 
@@ -180,28 +170,18 @@ luc_status luc__grad_convolution_input(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 0))
     luc__f_keep(&f, call_forward(&f, gg, w, NULL, at, input_spatial(b, 0, sizes)), &b->gin[0]);
   if (luc__needs(b, 1))
-    luc__f_keep(&f, call_weight(&f, g, gg, input_spatial(b, 1, sizes), at, NULL), &b->gin[1]);
+    luc__f_keep(&f, call_weight(&f, g, gg, input_spatial(b, 1, sizes), at), &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
-}
-
-/* A bias spread over an output of these sizes. */
-static luc_tensor *spread_bias(luc_formula *f, luc_tensor *bias, int ndim, const int64_t *sizes) {
-  int64_t shape[LUC_MAX_DIMS] = {1, sizes[1], 1, 1, 1};
-  return luc__f_expand(f, luc__f_reshape(f, bias, ndim, shape), ndim, sizes);
 }
 
 luc_status luc__grad_convolution_weight(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *g = luc_as_tensor(&b->args[0]), *x = luc_as_tensor(&b->args[1]);
-  luc_tensor *gw = b->gout[0], *gb = b->gout[1], *dg;
+  luc_tensor *g = luc_as_tensor(&b->args[0]), *x = luc_as_tensor(&b->args[1]), *gw = b->gout[0];
   const luc_value *at = &b->args[CONV_STRIDE];
   int64_t sizes[LUC_MAX_DIMS];
-  if (luc__needs(b, 0)) {
-    luc_value out = input_spatial(b, 0, sizes);
-    dg = gw ? call_forward(&f, x, gw, gb, at, out) : spread_bias(&f, gb, out.n + 2, sizes);
-    luc__f_keep(&f, dg, &b->gin[0]);
-  }
-  if (luc__needs(b, 1) && gw)
+  if (luc__needs(b, 0))
+    luc__f_keep(&f, call_forward(&f, x, gw, NULL, at, input_spatial(b, 0, sizes)), &b->gin[0]);
+  if (luc__needs(b, 1))
     luc__f_keep(&f, call_input(&f, g, gw, input_spatial(b, 1, sizes), at), &b->gin[1]);
   return luc__f_end(&f, NULL, NULL);
 }

@@ -240,7 +240,7 @@ luc_status luc__vmap_convolution(luc_context *ctx, luc_vcall *c) {
   return luc__vm_result(c, 0, from_channels(c, luc__f_call(&c->f, c->op, c->args, n)));
 }
 
-/* convolution_weight(grad, input, kernel_size, ..., groups) -> (weight, bias) */
+/* convolution_weight(grad, input, kernel_size, ..., groups) */
 luc_status luc__vmap_convolution_weight(luc_context *ctx, luc_vcall *c) {
   int n = c->info->schema.nparams, groups = luc__schema_find(&c->info->schema, "groups");
   if (!c->level->size) return LUC_VMAP_DECLINE;
@@ -249,9 +249,7 @@ luc_status luc__vmap_convolution_weight(luc_context *ctx, luc_vcall *c) {
   c->args[groups].as.i *= c->level->size;
   LUC_TRY(c->f.status);
   (void)ctx;
-  luc_tensor *bias, *weight = luc__f_call2(&c->f, c->op, &bias, c->args, n);
-  LUC_TRY(luc__vm_result(c, 0, unfold(c, weight)));
-  return luc__vm_result(c, 1, unfold(c, bias));
+  return luc__vm_result(c, 0, unfold(c, luc__f_call(&c->f, c->op, c->args, n)));
 }
 
 /* native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) */
