@@ -223,6 +223,18 @@ describe("nn.grad", function()
 end)
 
 describe("a norm layer", function()
+  it("has the statistics of all of a row, whatever it begins with", function()
+    local x = lucerna.randn(4, 4096) + 1e4
+    x:narrow(2, 1, 64):zero_()
+    local y = F.layer_norm(x, { 4096 })
+    assert.is_true((y:double() - F.layer_norm(x:double(), { 4096 })):abs():max():item() < 1e-5)
+    local channels = x:reshape(1, 4, 4096)
+    local w = F.batch_norm(channels, nil, nil, { training = true })
+    assert.is_true((w:reshape(4, 4096) - y):abs():max():item() < 1e-5)
+    local same = F.layer_norm(lucerna.full({ 2, 512 }, 7.3), { 512 })
+    assert.is_true(same:abs():max():item() < 1e-3)
+  end)
+
   it("keeps the mean of all batches without a momentum", function()
     local bn = nn.BatchNorm3d(1, {momentum = lucerna.none})
     for _, value in ipairs {1.0, 2.0, 6.0} do bn(lucerna.full({2, 1, 1, 1, 1}, value)) end
