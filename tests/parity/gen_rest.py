@@ -149,6 +149,16 @@ def unraveled(indices, shape):
     return tuple(places)
 
 
+def neighbours():
+    inf, nan = float("inf"), float("nan")
+    a = [1.0, -inf, 0.0, 256.0, -1.0, 0.0, nan, 1.0, 2.5, inf, -0.0]
+    b = [2.0, 0.0, 1.0, 0.0, -5.0, -1.0, 1.0, nan, 2.5, 0.0, 0.0]
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        case("nextafter", Const(torch.tensor(a, dtype=dtype)), Const(torch.tensor(b, dtype=dtype)))
+        case("nextafter", Const(torch.tensor([[1.0], [-2.0]], dtype=dtype)),
+             Const(torch.tensor([0.0, 3.0, 7.0], dtype=dtype)))
+
+
 def nothing_by_zero():
     for dtype in (torch.int64, torch.uint8):
         for name in ("remainder", "fmod", "floor_divide"):
@@ -190,6 +200,7 @@ def seen():
     case("unravel_index", Ids(0), (0, 2), ref=unraveled)
 
 
-for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero):
+for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
+             neighbours):
     part()
 write("rest", __file__)
