@@ -159,6 +159,15 @@ describe("a running product", function()
 end)
 
 describe("statistics", function()
+  it("know the spread of floats whose squares are none", function()
+    local x = lucerna.tensor {3e38, 3e38, 1e38, 1e38, 1e38, 3e38}
+    local spread, mean = lucerna.std_mean(x)
+    parity.close(spread / 1e38, lucerna.tensor(1.0954451), {rtol = 1e-6})
+    parity.close(mean / 1e38, lucerna.tensor(2.0), {rtol = 1e-6})
+    parity.close(x:repeat_interleave(50):std() / 1e38, lucerna.tensor(1.0016736), {rtol = 1e-6})
+    assert.equal(math.huge, x:var():item())
+  end)
+
   it("leave NaN out of histograms, as newer PyTorch does", function()
     local x = lucerna.tensor {1, 0 / 0, 2, 3}
     assert.same({0.0, 1.0, 2.0}, lucerna.histc(x, 3, 0, 3):tolist())
