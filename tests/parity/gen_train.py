@@ -159,9 +159,13 @@ def dcgan(losses):
         losses += [loss_d.item(), loss_g.item()]
 
 
+# With this seed no activation is so near 0 that rounding decides on which side of ReLU it is.
+SEED = 8
+
+
 def record(name, train):
     losses = []
-    torch.manual_seed(7)
+    torch.manual_seed(SEED)
     train(losses)
     return "%s = {%s},\n" % (name, ", ".join("%.9g" % x for x in losses))
 
