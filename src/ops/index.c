@@ -295,13 +295,11 @@ done:
   return status;
 }
 
-/* as_tuple false: as without it. */
 /* The places along each dimension of positions in the flattened tensor. */
 luc_status luc__run_unravel_index(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *rest;
+  luc_tensor *t = args[0].as.tensor, *rest = NULL, *next;
   luc_status status = LUC_OK;
   int n = args[1].n;
-  int64_t stride = 1;
   LUC_CHECK(ctx, luc__dtype_is_int((luc_dtype)t->dtype), LUC_ERR_TYPE,
             "unravel_index: expected indices to be an integer tensor but got %s",
             luc__dtype_name((luc_dtype)t->dtype));
@@ -309,20 +307,22 @@ luc_status luc__run_unravel_index(luc_context *ctx, luc_value *args, luc_value *
   luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
   if (!list) return LUC_ERR_MEMORY;
   *out = luc_v_tensors(list, n);
-  for (int d = n - 1; d >= 0 && status == LUC_OK; d--) {
+  rest = luc__retain(t);
+  for (int d = n - 1; d >= 0; d--) {
     int64_t size = args[1].as.ints[d];
-    if (size == 0 && t->numel == 0) size = 1;
-    LUC_GO(luc__op1(ctx, LUC_OP_floor_divide, &rest, LUC_ARGS(args[0], luc_v_int(stride))));
-    status =
-        luc__op1(ctx, LUC_OP_remainder, &list[d], LUC_ARGS(luc_v_tensor(rest), luc_v_int(size)));
+    luc_value by = luc_v_int(size == 0 && t->numel == 0 ? 1 : size);
+    LUC_GO(luc__op1(ctx, LUC_OP_remainder, &list[d], LUC_ARGS(luc_v_tensor(rest), by)));
+    LUC_GO(luc__op1(ctx, LUC_OP_floor_divide, &next, LUC_ARGS(luc_v_tensor(rest), by)));
     luc_tensor_release(ctx, rest);
-    stride *= size;
+    rest = next;
   }
 done:
+  luc_tensor_release(ctx, rest);
   if (status != LUC_OK) luc__value_release(ctx, out);
   return status;
 }
 
+/* as_tuple false: as without it. */
 luc_status luc__run_nonzero_tuple(luc_context *ctx, luc_value *args, luc_value *out) {
   return args[1].as.i ? columns(ctx, args[0].as.tensor, out) : luc__run_nonzero(ctx, args, out);
 }

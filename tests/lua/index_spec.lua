@@ -781,4 +781,9 @@ describe("lines across rows", function()
       end
     end)
   end
+
+  it("unravels positions of shapes that no tensor has", function()
+    local a, b, c = lucerna.unravel_index(lucerna.tensor {7}, {math.maxinteger, 2, 2})
+    assert.same({{2}, {2}, {1}}, {a:tolist(), b:tolist(), c:tolist()})
+  end)
 end)
