@@ -783,7 +783,7 @@ describe("lines across rows", function()
   end
 
   it("unravels positions of shapes that no tensor has", function()
-    local a, b, c = lucerna.unravel_index(lucerna.tensor {7}, {math.maxinteger, 2, 2})
-    assert.same({{2}, {2}, {1}}, {a:tolist(), b:tolist(), c:tolist()})
+    local places = lucerna.unravel_index(lucerna.tensor {7}, {math.maxinteger, 2, 2})
+    assert.same({{2}, {2}, {1}}, {places[1]:tolist(), places[2]:tolist(), places[3]:tolist()})
   end)
 end)
