@@ -200,7 +200,8 @@ static luc_status fractional_sizes(luc_context *ctx, const char *who, int spatia
       size[i] = (int64_t)((double)in * ratio);
     }
     int64_t last = in - (spatial == 3); /* as in PyTorch */
-    LUC_CHECK(ctx, size[i] >= 1 && size[i] + kernel[i] - 1 <= last, LUC_ERR_SHAPE,
+    LUC_CHECK(ctx, size[i] >= 1 && size[i] <= last && kernel[i] - 1 <= last - size[i],
+              LUC_ERR_SHAPE,
               "%s: kernel %lld and output size %lld are too large for input size %lld", who,
               (long long)kernel[i], (long long)size[i], (long long)in);
   }
