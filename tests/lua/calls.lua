@@ -273,6 +273,8 @@ function M.refusals()
     {"cannot be viewed as bool", z(3).view, z(3), lucerna.bool},
     {"expected indices to be an integer tensor", lucerna.unravel_index, z(3), {3}},
     {"is not expandable to size", z(3).sum_to_size, z(3), 2},
+    {"are too large for input size 5", F.fractional_max_pool2d, z(1, 2, 5, 5), 2,
+      {output_size = math.maxinteger}},
     {"must be a Tensor", lucerna.isin, 1, 2},
     {"with 2 dimensions", lucerna.norm, z(2), "nuc"},
     {"a position for each of the 3", lucerna.gradient, z(3), {spacing = {z(2)}}},
