@@ -7,6 +7,7 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local files = require "lucerna.files"
+local plain = require "lucerna.plain"
 local samplers = require "lucerna.samplers"
 
 local data = {}
@@ -17,6 +18,8 @@ end
 -- Raises at the user's line.
 local function fail(...) core._raise(string.format(...)) end
 
+local check_self = plain.self_check "dataset"
+
 local function is_integer(n, least) return math.type(n) == "integer" and n >= least end
 
 -- ---- Dataset ----
@@ -24,28 +27,12 @@ local function is_integer(n, least) return math.type(n) == "integer" and n >= le
 local Dataset = {}
 Dataset.__index = Dataset
 
-local function new_class(who, name, base)
-  if type(name) ~= "string" then fail("%s: expected a name (got %s)", who, type(name)) end
-  local class = setmetatable({__name = name}, {
-    __index = base,
-    __call = function(class, ...)
-      local self = setmetatable({}, class)
-      self:__init(...)
-      return self
-    end,
-    __tostring = function() return name end,
-  })
-  class.__index = class
-  class.__len = function(self) return class.length(self) end
-  return class
-end
-
 --- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
 -- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
 -- the same as ds:get(i), packed in a table when there are several fields; a + b is
 -- ConcatDataset{a, b}.
 function data.Dataset(name)
-  local class = new_class("Dataset", name, Dataset)
+  local class = plain.class("Dataset", name, Dataset)
   class.__index = function(self, key)
     if math.type(key) ~= "integer" then return class[key] end
     local fields = table.pack(self:get(key))
@@ -54,13 +41,6 @@ function data.Dataset(name)
   end
   class.__add = function(a, b) return data.ConcatDataset {a, b} end
   return class
-end
-
--- Objects of a class have the field.
-local function check_self(self, class, method, field)
-  if type(self) ~= "table" or self[field] == nil then
-    fail("%s.%s: must be called with a colon, dataset:%s(...)", class, method, method)
-  end
 end
 
 function Dataset:__init() end -- luacheck: no self
@@ -285,7 +265,7 @@ end
 -- generic `for` takes, giving the fields of one item after another; `__len` if it has a length.
 -- a + b is ChainDataset{a, b}.
 function data.IterableDataset(name)
-  local class = new_class("IterableDataset", name, IterableDataset)
+  local class = plain.class("IterableDataset", name, IterableDataset)
   class.__add = function(a, b) return data.ChainDataset {a, b} end
   return class
 end

@@ -7,10 +7,13 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
+local plain = require "lucerna.plain"
 
 local samplers = {}
 
 local function fail(...) core._raise(string.format(...)) end
+
+local check_self = plain.self_check "sampler"
 
 -- ---- Sampler ----
 
@@ -19,27 +22,22 @@ Sampler.__index = Sampler
 
 function Sampler:__init() end -- luacheck: no self
 
-function Sampler:positions() fail("%s:positions is not defined", self.__name or "Sampler") end
+function Sampler:positions()
+  check_self(self, "Sampler", "positions", "__name")
+  fail("%s:positions is not defined", self.__name)
+end
 
-function Sampler:length() fail("%s:__len is not defined", self.__name or "Sampler") end
+function Sampler:length()
+  check_self(self, "Sampler", "length", "__name")
+  fail("%s:__len is not defined", self.__name)
+end
 
 --- Makes a class of samplers: `local Odd = data.Sampler("Odd")`. It needs a method `positions()`
 -- (the positions of one epoch: an array or an int64 tensor, drawn anew each time) and `__len`;
 -- `__init(...)` is called by `Odd(...)`. A sampler is called for its positions: `odd()`.
 function samplers.Sampler(name)
-  if type(name) ~= "string" then fail("Sampler: expected a name (got %s)", type(name)) end
-  local class = setmetatable({__name = name}, {
-    __index = Sampler,
-    __call = function(class, ...)
-      local self = setmetatable({}, class)
-      self:__init(...)
-      return self
-    end,
-    __tostring = function() return name end,
-  })
-  class.__index = class
+  local class = plain.class("Sampler", name, Sampler)
   class.__call = function(self) return self:positions() end
-  class.__len = function(self) return self:length() end
   return class
 end
 
@@ -84,9 +82,15 @@ function SequentialSampler:__init(...)
   check_items("SequentialSampler", "data_source", self.data_source)
 end
 
-function SequentialSampler:length() return #self.data_source end
+function SequentialSampler:length()
+  check_self(self, "SequentialSampler", "length", "data_source")
+  return #self.data_source
+end
 
-function SequentialSampler:positions() return lucerna.arange(1, #self.data_source + 1) end
+function SequentialSampler:positions()
+  check_self(self, "SequentialSampler", "positions", "data_source")
+  return lucerna.arange(1, #self.data_source + 1)
+end
 
 --- The positions of a data set at random: RandomSampler(data_source, {replacement=, num_samples=,
 -- generator=}). Without replacement each comes once before any comes again; num_samples: how many,
@@ -104,9 +108,13 @@ function RandomSampler:__init(...)
   check_count("RandomSampler", "num_samples", self.num_samples, 1)
 end
 
-function RandomSampler:length() return self.num_samples or #self.data_source end
+function RandomSampler:length()
+  check_self(self, "RandomSampler", "length", "data_source")
+  return self.num_samples or #self.data_source
+end
 
 function RandomSampler:positions()
+  check_self(self, "RandomSampler", "positions", "data_source")
   local n, count, generator = #self.data_source, #self, self.generator
   if not generator then
     local seed = lucerna.empty({}, {dtype = lucerna.int64}):random_():item()
@@ -131,9 +139,13 @@ function SubsetRandomSampler:__init(...)
   check_items("SubsetRandomSampler", "indices", self.indices)
 end
 
-function SubsetRandomSampler:length() return #self.indices end
+function SubsetRandomSampler:length()
+  check_self(self, "SubsetRandomSampler", "length", "indices")
+  return #self.indices
+end
 
 function SubsetRandomSampler:positions()
+  check_self(self, "SubsetRandomSampler", "positions", "indices")
   local order = lucerna.randperm(#self.indices, {generator = self.generator})
   return as_tensor(self.indices):index_select(1, order)
 end
@@ -160,9 +172,13 @@ function WeightedRandomSampler:__init(...)
   end
 end
 
-function WeightedRandomSampler:length() return self.num_samples end
+function WeightedRandomSampler:length()
+  check_self(self, "WeightedRandomSampler", "length", "weights")
+  return self.num_samples
+end
 
 function WeightedRandomSampler:positions()
+  check_self(self, "WeightedRandomSampler", "positions", "weights")
   return lucerna.multinomial(self.weights, self.num_samples, self.replacement,
     {generator = self.generator})
 end
@@ -183,11 +199,13 @@ function BatchSampler:__init(...)
 end
 
 function BatchSampler:length()
+  check_self(self, "BatchSampler", "length", "sampler")
   local n, size = #self.sampler, self.batch_size
   return self.drop_last and n // size or (n + size - 1) // size
 end
 
 function BatchSampler:positions()
+  check_self(self, "BatchSampler", "positions", "sampler")
   local all = as_tensor(samplers._positions(self.sampler)):tolist()
   local batches, size = {}, self.batch_size
   for at = 1, #all, size do

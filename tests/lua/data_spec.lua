@@ -531,3 +531,19 @@ describe("Subset and random_split", function()
       "random_split: unknown argument 'generater' %(did you mean 'generator'%?%)$")
   end)
 end)
+
+describe("samplers' methods", function()
+  it("say that they want a colon", function()
+    for _, name in ipairs {"SequentialSampler", "RandomSampler", "SubsetRandomSampler",
+      "WeightedRandomSampler", "BatchSampler", "Sampler"} do
+      local class = name == "Sampler" and data.Sampler "Mine" or data[name]
+      for _, method in ipairs {"length", "positions"} do
+        for _, self in ipairs {false, 3, {}} do
+          local ok, message = pcall(class[method], self or nil)
+          assert.is_false(ok)
+          assert.matches(name .. "." .. method .. ": must be called with a colon", message, 1, true)
+        end
+      end
+    end
+  end)
+end)

@@ -1,0 +1,36 @@
+-- Classes of plain objects, which data sets and samplers are: calling one makes an object and runs
+-- its __init; # asks its length().
+
+local core = require "lucerna.core"
+
+local plain = {}
+
+local function fail(...) core._raise(string.format(...)) end
+
+--- A class of that name with the methods of `base` besides its own; `who` asks for it.
+function plain.class(who, name, base)
+  if type(name) ~= "string" then fail("%s: expected a name (got %s)", who, type(name)) end
+  local class = setmetatable({__name = name}, {
+    __index = base,
+    __call = function(class, ...)
+      local self = setmetatable({}, class)
+      self:__init(...)
+      return self
+    end,
+    __tostring = function() return name end,
+  })
+  class.__index = class
+  class.__len = function(self) return class.length(self) end
+  return class
+end
+
+--- A check that a method was called with a colon: objects of the class have the field.
+function plain.self_check(kind)
+  return function(self, class, method, field)
+    if type(self) ~= "table" or self[field] == nil then
+      fail("%s.%s: must be called with a colon, %s:%s(...)", class, method, kind, method)
+    end
+  end
+end
+
+return plain
