@@ -10,22 +10,26 @@ local autograd = { backward = core.autograd.backward, grad = core.autograd.grad 
 
 -- ---- looking for NaN ----
 
---- set_detect_anomaly(mode, f, ...): with true, a backward pass stops where a gradient becomes NaN,
--- with an error that names the function; like no_grad for a call of f, for a block (`local _
--- <close> = set_detect_anomaly(true)`), or for good.
-function autograd.set_detect_anomaly(mode, f, ...)
-  if type(mode) ~= "boolean" then
-    core._raise("set_detect_anomaly: mode must be a boolean (got " .. type(mode) .. ")")
-  end
+local function detect(who, mode, f, ...)
   if f == nil then return set_mode(nil, nil, mode) end
   if not is_callable(f) then
-    core._raise("set_detect_anomaly: f must be a function (got " .. type(f) .. ")")
+    core._raise(who .. ": f must be a function (got " .. type(f) .. ")")
   end
   return scoped(function() return set_mode(nil, nil, mode) end, f, ...)
 end
 
+--- set_detect_anomaly(mode, f, ...): with true, a backward pass stops where a gradient becomes NaN,
+-- with an error that names the function; like no_grad for a call of f, for a block (`local _
+-- <close> = set_detect_anomaly(true)`), or for good.
+function autograd.set_detect_anomaly(mode, ...)
+  if type(mode) ~= "boolean" then
+    core._raise("set_detect_anomaly: mode must be a boolean (got " .. type(mode) .. ")")
+  end
+  return detect("set_detect_anomaly", mode, ...)
+end
+
 --- detect_anomaly(f, ...): set_detect_anomaly(true, f, ...).
-function autograd.detect_anomaly(f, ...) return autograd.set_detect_anomaly(true, f, ...) end
+function autograd.detect_anomaly(...) return detect("detect_anomaly", true, ...) end
 
 -- ---- Function ----
 

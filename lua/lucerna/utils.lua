@@ -62,13 +62,19 @@ local Checkpoint = autograd.Function("Checkpoint", {
 local OPTIONS = { use_reentrant = "boolean", preserve_rng_state = "boolean", debug = "boolean",
   determinism_check = "string" }
 
--- The options that end the arguments of f, if all their names are known.
+-- Is it a table of names that are all known?
+local function are_options(value)
+  if type(value) ~= "table" or getmetatable(value) or next(value) == nil then return false end
+  for key in pairs(value) do
+    if not OPTIONS[key] then return false end
+  end
+  return true
+end
+
+-- The options that end the arguments of f.
 local function take_options(args)
   local last = args[args.n]
-  if type(last) ~= "table" or getmetatable(last) or next(last) == nil then return {} end
-  for key in pairs(last) do
-    if not OPTIONS[key] then return {} end
-  end
+  if not are_options(last) then return {} end
   args.n = args.n - 1
   for key, value in pairs(last) do
     if type(value) ~= OPTIONS[key] then
@@ -120,6 +126,17 @@ function utils.checkpoint.checkpoint_sequential(functions, segments, input, opti
   if math.type(segments) ~= "integer" or segments < 1 or segments > #list then
     core._raise(("checkpoint_sequential: segments must be an integer from 1 to %d (got %s)"):format(
       #list, tostring(segments)))
+  end
+  for k, f in ipairs(list) do
+    if not is_callable(f) then
+      core._raise(("checkpoint_sequential: functions[%d] must be a function (got %s)"):format(k,
+        core.nn.kind_name(f)))
+    end
+  end
+  local empty = type(options) == "table" and next(options) == nil
+  if options ~= nil and not empty and not are_options(options) then
+    core._raise("checkpoint_sequential: options must be a table of preserve_rng_state (got "
+      .. core.nn.kind_name(options) .. ")")
   end
   local size, at = #list // segments, 0
   local function part(first, last)

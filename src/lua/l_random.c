@@ -63,19 +63,19 @@ static int get_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
 }
 
-static int set_state_of(lua_State *L, luc_generator *g, const luc_tensor *t) {
+static int set_state_of(lua_State *L, const char *who, luc_generator *g, const luc_tensor *t) {
   bool fits = t->dtype == LUC_UINT8 && t->ndim == 1 && t->numel == LUC_RNG_STATE_BYTES &&
               luc__is_contiguous(t) && luc__generator_load(g, (const uint8_t *)t->data);
   if (fits) return 0;
-  return luc_l_error(L, "set_state: expected a state that get_state or PyTorch returned");
+  return luc_l_error(L, "%s: expected a state that get_state or PyTorch returned", who);
 }
 
 static int set_rng_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  return set_state_of(L, &st->ctx->rng, a->v[0].as.tensor);
+  return set_state_of(L, "set_rng_state", &st->ctx->rng, a->v[0].as.tensor);
 }
 
 static int set_state(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  set_state_of(L, luc_as_generator(st->ctx, &a->v[0]), a->v[1].as.tensor);
+  set_state_of(L, "set_state", luc_as_generator(st->ctx, &a->v[0]), a->v[1].as.tensor);
   lua_settop(L, 1);
   return 1;
 }

@@ -51,6 +51,7 @@ describe("backward", function()
     end
     assert.is_false(lucerna.is_anomaly_enabled())
     assert.matches("mode must be a boolean", parity.message(autograd.set_detect_anomaly, 1))
+    assert.matches(": detect_anomaly: f must be", parity.message(autograd.detect_anomaly, 3))
     assert.matches("f must be a function", parity.message(autograd.detect_anomaly, 1))
   end)
 

@@ -95,6 +95,10 @@ describe("utils.checkpoint", function()
       checkpoint.checkpoint_sequential, net, 7, x)
     refused("functions must be a Sequential or a table %(got nil%)$",
       checkpoint.checkpoint_sequential)
+    refused("functions%[1%] must be a function %(got number%)$",
+      checkpoint.checkpoint_sequential, {3}, 1, x)
+    refused("options must be a table of preserve_rng_state %(got number%)$",
+      checkpoint.checkpoint_sequential, net, 2, x, 5)
     refused("cannot be differentiated again$", function()
       lucerna.autograd.grad(checkpoint.checkpoint(net, x):sum(), x, {create_graph = true})
     end)

@@ -288,7 +288,8 @@ describe("random seeds", function()
     local a = lucerna.rand(4):tolist()
     lucerna.set_rng_state(state)
     assert.same(a, lucerna.rand(4):tolist())
-    assert.matches("expected a state", parity.message(lucerna.set_rng_state, lucerna.ones(3)))
+    assert.matches("set_rng_state: expected a state",
+      parity.message(lucerna.set_rng_state, lucerna.ones(3)))
   end)
 
   it("have a state of PyTorch's bytes", function()
