@@ -51,9 +51,9 @@ typedef struct luc_result_info {
 
 struct luc_node {
   int32_t refs;
-  int16_t op; /* luc_opid, or -1: function */
+  int32_t nslots, nlist, nresults; /* parameters, tensors in the list parameter, results */
+  int16_t op;                      /* luc_opid, or -1: function */
   bool released;
-  uint16_t nslots, nlist, nresults; /* parameters, tensors in the list parameter, results */
   uint64_t seq;
   luc_task *task;
   luc_hook *hooks;

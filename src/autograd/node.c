@@ -25,9 +25,9 @@ luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node
   luc_node *node = (luc_node *)block;
   node->refs = 1;
   node->op = (int16_t)shape->op;
-  node->nslots = (uint16_t)shape->nslots;
-  node->nlist = (uint16_t)shape->nlist;
-  node->nresults = (uint16_t)shape->nresults;
+  node->nslots = shape->nslots;
+  node->nlist = shape->nlist;
+  node->nresults = shape->nresults;
   node->seq = ctx->next_seq++;
   node->edges = (luc_edge *)(block + at_edges);
   node->args = (luc_value *)(block + at_args);

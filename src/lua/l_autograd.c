@@ -324,12 +324,13 @@ typedef struct function_call {
 static int call_backward(lua_State *L) {
   function_call *call = lua_touserdata(L, 1);
   luc_l_state *st = call->cb->st;
+  int first = lua_gettop(L) + 1;
   luaL_checkstack(L, call->ngout + call->ngin + 8, "too many gradients");
   luc_l_callback_push(L, st, call->cb->id);
   lua_pushlightuserdata(L, call->cb);
   for (int i = 0; i < call->ngout; i++) luc_l_pushtensor(L, st, call->gout[i]);
-  lua_call(L, call->ngout + 1, call->ngin);
-  int first = lua_gettop(L) - call->ngin + 1;
+  lua_call(L, call->ngout + 1, LUA_MULTRET); /* Lua counts at most 32,767 wanted ones */
+  lua_settop(L, first - 1 + call->ngin);
   for (int i = 0; i < call->ngin; i++)
     if (!lua_isnil(L, first + i)) luc_l_checktensor(L, first + i, "backward", "a gradient");
   for (int i = 0; i < call->ngin; i++) {

@@ -90,7 +90,7 @@ luc_status luc_tensor_register_node_hook(luc_context *ctx, luc_tensor *t, luc_no
  * input i, or stays NULL for zero. gout entries are NULL where an output got no gradient, or zeros
  * if materialize_grads. */
 typedef struct luc_function {
-  const char *name; /* without "Backward"; copied */
+  const char *name; /* what grad_fn says, "ExpBackward"; copied */
   luc_status (*backward)(luc_context *ctx, void *ud, luc_tensor *const *gout, int ngout,
                          luc_tensor **gin, int ngin);
   luc_ud_free_fn free;
