@@ -39,12 +39,6 @@ static void append(int64_t *sizes, const luc_value *spatial) {
   memcpy(sizes + 2, spatial->as.ints, (size_t)spatial->n * sizeof *sizes);
 }
 
-static int64_t numel_of(int ndim, const int64_t *sizes) {
-  int64_t n = 1;
-  for (int i = 0; i < ndim; i++) n *= sizes[i];
-  return n;
-}
-
 /* convolution(input, weight, bias, stride, padding, dilation, groups, output_size) */
 luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
@@ -103,7 +97,7 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dw));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, sizes, dy->sizes);
-  if (numel_of(grad->ndim, sizes) > 0)
+  if (luc__product(grad->ndim, sizes) > 0)
     LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data));
   status = luc__deliver(ctx, "convolution_weight", &out[0], dtype, dw);
   dw = NULL;
