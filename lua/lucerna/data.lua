@@ -509,7 +509,7 @@ local function loader_options(dataset, options)
   end
   if keywords.dataset == nil then fail("DataLoader: missing argument 'dataset'") end
   local values = table.pack(arguments("DataLoader", names, keywords))
-  local settings = {}
+  local settings = {one_by_one = keywords.batch_size == core.none}
   for k, name in ipairs(names) do settings[name] = values[k] end
   return settings
 end
@@ -521,8 +521,12 @@ local function check_loader(s)
       fail("DataLoader: %s: an IterableDataset has its own order", name)
     end
   end
-  if s.batch_sampler and (s.batch_size or s.shuffle or s.sampler or s.drop_last) then
+  local sized = s.batch_size or s.one_by_one
+  if s.batch_sampler and (sized or s.shuffle or s.sampler or s.drop_last) then
     fail("DataLoader: batch_sampler excludes batch_size, shuffle, sampler, and drop_last")
+  end
+  if s.one_by_one and s.drop_last then
+    fail("DataLoader: without batches (batch_size is none) there is no drop_last")
   end
   if s.sampler and s.shuffle then fail("DataLoader: sampler excludes shuffle") end
   if s.batch_size ~= nil and not is_integer(s.batch_size, 1) then
@@ -538,11 +542,12 @@ end
 -- an array of positions, of arrays of positions, or a function that returns one for each epoch),
 -- collate_fn, generator; num_workers, pin_memory, timeout, prefetch_factor and persistent_workers
 -- are accepted: batches are made where they are asked for. #loader is the number of batches. With
--- one seed the order is PyTorch's.
+-- one seed the order is PyTorch's. batch_size = lucerna.none: items as they are, one by one; a
+-- sampler may then give arrays of positions, which go to the data set's get_batch.
 function data.DataLoader(dataset, options)
   local settings = loader_options(dataset, options)
   check_loader(settings)
-  settings.batch_size = settings.batch_size or 1
+  if not settings.one_by_one then settings.batch_size = settings.batch_size or 1 end
   settings.passes = setmetatable({}, {__mode = "k"}) -- first field of a batch -> its pass
   return setmetatable(settings, DataLoader)
 end
@@ -551,16 +556,17 @@ local function draw_seed(generator)
   return lucerna.empty({}, {dtype = lucerna.int64}):random_({generator = generator or nil}):item()
 end
 
--- The order of one epoch as a tensor of positions. PyTorch draws a seed for workers first, then one
--- for the permutation, from the default generator.
+local function as_positions(ids)
+  return lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
+end
+
+-- The order of one epoch as a tensor of positions, or an array. PyTorch draws a seed for workers
+-- first, then one for the permutation, from the default generator.
 local function epoch_order(self)
   local n = #self.dataset
   local generator = self.generator
   draw_seed(generator)
-  if self.sampler then
-    local ids = samplers._positions(self.sampler)
-    return lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
-  end
+  if self.sampler then return samplers._positions(self.sampler) end
   if not self.shuffle then return lucerna.arange(1, n + 1) end
   if not generator then
     local seed = draw_seed()
@@ -594,17 +600,20 @@ local function fetch(self, ids)
   return batch_of(self, items)
 end
 
+-- The next item of a data set that has its own order, packed; nil at the end.
+local function read_item(pass)
+  local item = table.pack(pass.f(pass.state, pass.control))
+  pass.control = item[1]
+  return item[1] ~= nil and item or nil
+end
+
 -- The next items of a data set that has its own order, or nil at the end.
 local function read_items(self, pass)
   local items = {}
   while #items < self.batch_size and not pass.ended do
-    local item = table.pack(pass.f(pass.state, pass.control))
-    pass.control = item[1]
-    if item[1] == nil then
-      pass.ended = true
-    else
-      items[#items + 1] = item
-    end
+    local item = read_item(pass)
+    items[#items + 1] = item
+    pass.ended = not item
   end
   if #items == 0 or (self.drop_last and #items < self.batch_size) then return nil end
   return items
@@ -620,7 +629,9 @@ local function begin(self)
     draw_seed(self.generator)
     return {batches = samplers._positions(self.batch_sampler), at = 0}
   end
-  return {order = epoch_order(self), at = 0}
+  local order = epoch_order(self)
+  if not self.one_by_one then return {order = as_positions(order), at = 0} end
+  return {order = lucerna.is_tensor(order) and order:tolist() or order, at = 0}
 end
 
 -- PyTorch's sampler draws one more permutation as it finds its end, which a generator of the
@@ -628,7 +639,7 @@ end
 local function finish(self, pass)
   if pass.finished or not self.shuffle or not self.generator then return end
   pass.finished = true
-  lucerna.randperm(pass.order:size(1), {generator = self.generator})
+  lucerna.randperm(#pass.order, {generator = self.generator})
 end
 
 -- The positions of the next batch, or nil at the end.
@@ -636,7 +647,7 @@ local function advance(self, pass)
   if pass.batches then
     pass.at = pass.at + 1
     local ids = pass.batches[pass.at]
-    return ids and (lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64}))
+    return ids and as_positions(ids)
   end
   local n, size = pass.order:size(1), self.batch_size
   local left = n - pass.at
@@ -648,22 +659,39 @@ local function advance(self, pass)
   return ids
 end
 
+-- The next item by itself, packed; nil at the end.
+local function next_item(self, pass)
+  pass.at = pass.at + 1
+  local i = pass.order[pass.at]
+  if i == nil then return finish(self, pass) end
+  if type(i) == "number" then return table.pack(item_of(self.dataset, i)) end
+  if self.dataset.get_batch then return table.pack(self.dataset:get_batch(as_positions(i))) end
+  fail("DataLoader: the sampler gives several positions, for which the data set has no get_batch")
+end
+
+-- What the loop gets next, packed; nil at the end.
+local function following(self, pass)
+  if self.one_by_one then
+    local item
+    if pass.f then item = read_item(pass) else item = next_item(self, pass) end
+    if not item or not self.collate_fn then return item end
+    return table.pack(self.collate_fn(item.n == 1 and item[1] or item))
+  elseif pass.f then
+    local items = read_items(self, pass)
+    return items and table.pack(batch_of(self, items))
+  end
+  local ids = advance(self, pass)
+  return ids and table.pack(fetch(self, ids))
+end
+
 -- The generic for: the loader is the iterator function, the batch's first field its control value.
 -- Each running loop has a pass of its own, so loops over one loader may nest.
 function DataLoader:__call(_, previous)
   local pass = previous == nil and begin(self) or self.passes[previous]
   if not pass then fail("DataLoader: use it as `for x, y in loader do`") end
   if previous ~= nil then self.passes[previous] = nil end
-  local batch
-  if pass.f then
-    local items = read_items(self, pass)
-    if not items then return nil end
-    batch = table.pack(batch_of(self, items))
-  else
-    local ids = advance(self, pass)
-    if not ids then return nil end
-    batch = table.pack(fetch(self, ids))
-  end
+  local batch = following(self, pass)
+  if not batch then return nil end
   if batch[1] ~= nil then self.passes[batch[1]] = pass end
   return table.unpack(batch, 1, batch.n)
 end
@@ -674,7 +702,7 @@ function DataLoader:__len()
     fail("DataLoader: a batch_sampler function has no length")
   end
   local sampler = type(self.sampler) ~= "function" and self.sampler
-  local n, size = #(sampler or self.dataset), self.batch_size
+  local n, size = #(sampler or self.dataset), self.batch_size or 1
   return self.drop_last and n // size or (n + size - 1) // size
 end
 

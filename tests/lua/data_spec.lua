@@ -14,7 +14,7 @@ local file_of = files.with
 -- What a loop over the loader gives, each batch as a table.
 local function batches_of(loader)
   local batches = {}
-  for x in loader do batches[#batches + 1] = x:tolist() end
+  for x in loader do batches[#batches + 1] = lucerna.is_tensor(x) and x:tolist() or x end
   return batches
 end
 
@@ -242,6 +242,8 @@ describe("DataLoader", function()
     own = {10, {batch_size = 4, shuffle = true}},
     own_dropped = {10, {batch_size = 4, shuffle = true, drop_last = true}},
     own_exact = {8, {batch_size = 4, shuffle = true}},
+    single = {5, {batch_size = lucerna.none, shuffle = true}},
+    own_single = {5, {batch_size = lucerna.none, shuffle = true}},
   }
 
   for name, case in pairs(cases) do
@@ -286,6 +288,35 @@ describe("DataLoader", function()
     assert.equal(2, #loader)
   end)
 
+  it("gives items as they are where batch_size is none", function()
+    local none, seen = lucerna.none, {}
+    local words = {{"a", 1}, {"b", 2}, {"c", 3}}
+    for word, k in data.DataLoader {words, batch_size = none, sampler = {3, 1}} do
+      seen[#seen + 1] = word .. k
+    end
+    assert.same({"c3", "a1"}, seen)
+    local loader = data.DataLoader {numbers(3), batch_size = none, collate_fn = function(x)
+      assert.equal("number", type(x))
+      return lucerna.tensor(x * 10)
+    end}
+    assert.same({10, 20, 30}, batches_of(loader))
+    assert.equal(3, #loader)
+    assert.is_nil(loader.batch_size)
+    local rows = data.TensorDataset(lucerna.arange(1, 4))
+    loader = data.DataLoader {rows, batch_size = none,
+      sampler = data.BatchSampler(data.SequentialSampler(rows), 2, false)}
+    assert.same({{1, 2}, {3}}, batches_of(loader))
+    assert.same({1, 2, 3}, batches_of(data.DataLoader {rows, batch_size = none}))
+    local Lines = data.IterableDataset "Lines"
+    function Lines.iter() return ("x y"):gmatch "%a" end
+    seen = {}
+    for line in data.DataLoader {Lines(), batch_size = none} do seen[#seen + 1] = line end
+    assert.same({"x", "y"}, seen)
+    refused("DataLoader: the sampler gives several positions", function()
+      data.DataLoader {words, batch_size = none, sampler = {{1, 2}}}()
+    end)
+  end)
+
   it("gives nothing of an empty set", function()
     assert.same({}, batches_of(data.DataLoader(data.TensorDataset(lucerna.ones(0, 2)))))
     assert.equal(0, #data.DataLoader(data.TensorDataset(lucerna.ones(0, 2))))
@@ -302,6 +333,10 @@ describe("DataLoader", function()
     refuses("batch_size must be a positive integer %(got 1.5%)$", numbers(3), {batch_size = 1.5})
     refuses("sampler excludes shuffle$", numbers(3), {shuffle = true, sampler = {1}})
     refuses("batch_sampler excludes", numbers(3), {batch_size = 2, batch_sampler = {{1}}})
+    refuses("batch_sampler excludes", numbers(3),
+      {batch_size = lucerna.none, batch_sampler = {{1}}})
+    refuses("without batches %(batch_size is none%) there is no drop_last", numbers(3),
+      {batch_size = lucerna.none, drop_last = true})
     refuses("num_workers must be", numbers(3), {num_workers = -1})
     refuses("missing argument 'dataset'$")
     assert.error_matches(function() return #data.DataLoader {numbers(1), batch_sampler = print} end,

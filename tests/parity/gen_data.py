@@ -20,7 +20,7 @@ def epochs(n, own_generator=False, **options):
     if own_generator:
         options["generator"] = torch.Generator().manual_seed(11)
     loader = DataLoader(list(range(1, n + 1)), **options)
-    text = [[batch.tolist() for batch in loader] for _ in range(2)]
+    text = [[torch.as_tensor(batch).tolist() for batch in loader] for _ in range(2)]
     return lua(text), lua([torch.randint(1000, (1,)).item()])
 
 
@@ -68,6 +68,8 @@ with open(PATH, "w") as out:
         ("own", 10, dict(batch_size=4, shuffle=True, own_generator=True)),
         ("own_dropped", 10, dict(batch_size=4, shuffle=True, drop_last=True, own_generator=True)),
         ("own_exact", 8, dict(batch_size=4, shuffle=True, own_generator=True)),
+        ("single", 5, dict(batch_size=None, shuffle=True)),
+        ("own_single", 5, dict(batch_size=None, shuffle=True, own_generator=True)),
     ]:
         batches, after = epochs(n, **options)
         out.write(f"  {name} = {{epochs = {batches}, after = {after}}},\n")

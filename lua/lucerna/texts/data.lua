@@ -4,7 +4,8 @@ return { title = "Data and files",
 > local data = lucerna.data
 > local set = data.TensorDataset(lucerna.randn(10, 3), lucerna.arange(10))
 > local loader = data.DataLoader{set, batch_size = 4, shuffle = true}
-> for x, y in loader do assert(x:size(2) == 3) end]=]},
+> for x, y in loader do assert(x:size(2) == 3) end
+> for x, y in data.DataLoader{set, batch_size = lucerna.none} do assert(x:dim() == 1) end]=]},
 {"data.Dataset", [=[
 > local Squares = lucerna.data.Dataset("Squares")
 > function Squares:__len() return 5 end
