@@ -2,11 +2,69 @@
 -- gradient checks against finite differences.
 
 local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
 local scoped = require "lucerna.scoped"
 local is_tensor, set_mode = core.is_tensor, core._set_mode
 
-local autograd = { backward = core.autograd.backward, grad = core.autograd.grad }
+local autograd = { backward = core.autograd.backward }
+
+-- ---- batches of gradients ----
+
+local GRAD = { "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "allow_unused",
+  "is_grads_batched", "materialize_grads" }
+
+local function as_list(value) return is_tensor(value) and { value } or value end
+
+-- grad of every sample of grad_outputs, all at once.
+local function grad_of_batch(outputs, inputs, seeds, options)
+  local used, n = {}, 0 -- vmap returns no nil: the places of the gradients that are there
+  local found = table.pack(require "lucerna.func.vmap"(function(...)
+    options.grad_outputs = { ... }
+    local grads = table.pack(core.autograd.grad(outputs, inputs, options))
+    n = grads.n
+    for k = 1, n do
+      if grads[k] then used[#used + 1] = k end
+    end
+    for k, place in ipairs(used) do grads[k] = grads[place] end
+    return table.unpack(grads, 1, #used)
+  end)(table.unpack(seeds)))
+  local results = {}
+  for k, place in ipairs(used) do results[place] = found[k] end
+  return table.unpack(results, 1, n)
+end
+
+local function grad_with_batches(...)
+  local outputs, inputs, seeds, retain_graph, create_graph, allow_unused, batched, materialize =
+    arguments("grad", GRAD, ...)
+  if type(batched) ~= "boolean" then
+    core._raise(("grad: is_grads_batched must be a boolean (got %s)"):format(type(batched)))
+  elseif not batched then
+    return core.autograd.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused,
+      materialize)
+  end
+  local list, of = as_list(seeds), as_list(outputs)
+  if type(list) ~= "table" or type(of) ~= "table" or #list ~= #of then
+    core._raise("grad: is_grads_batched needs grad_outputs, a batch for every output")
+  end
+  return grad_of_batch(outputs, inputs, list, { retain_graph = retain_graph,
+    create_graph = create_graph, allow_unused = allow_unused, materialize_grads = materialize })
+end
+
+--- grad(outputs, inputs, {grad_outputs, retain_graph, create_graph = false, allow_unused,
+-- is_grads_batched = false, materialize_grads = false}): the gradients of outputs by inputs, one
+-- result for each input, without touching grad. grad_outputs: what outputs are multiplied with (one
+-- element needs none). allow_unused gives nil for an input that is not used, materialize_grads
+-- zeros. create_graph: gradients that can be differentiated again. is_grads_batched: grad_outputs
+-- have one more dimension in front, and so have the gradients, computed together.
+function autograd.grad(...)
+  local n = select("#", ...)
+  local options = n > 0 and select(n, ...)
+  if type(options) == "table" and options.is_grads_batched ~= nil then
+    return grad_with_batches(...)
+  end
+  return core.autograd.grad(...)
+end
 
 -- ---- looking for NaN ----
 

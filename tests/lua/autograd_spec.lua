@@ -180,6 +180,48 @@ describe("autograd.grad", function()
     assert.matches("grad: expected allow_unused to be true or nil", parity.message(autograd.grad,
       (x * x):sum(), { x }, { materialize_grads = true, allow_unused = false }))
   end)
+
+  it("takes a batch of gradients at once", function()
+    local x, y, unused = leaf { { 1, 2 }, { 3, 4 } }, leaf { 5, 6 }, leaf { 1 }
+    local z, w = x * x * y, y:sin()
+    local seeds = { lucerna.randn(3, 2, 2, { dtype = lucerna.float64 }),
+      lucerna.randn(3, 2, { dtype = lucerna.float64 }) }
+    local gx, none, gy = autograd.grad({ z, w }, { x, unused, y }, { grad_outputs = seeds,
+      is_grads_batched = true, allow_unused = true, retain_graph = true })
+    assert.is_nil(none)
+    for k = 1, 3 do
+      local ex, ey = autograd.grad({ z, w }, { x, y },
+        { grad_outputs = { seeds[1][k], seeds[2][k] }, retain_graph = true })
+      parity.close(gx[k], ex)
+      parity.close(gy[k], ey)
+    end
+    local zeros = autograd.grad(w, { unused, y }, { grad_outputs = seeds[2],
+      is_grads_batched = true, materialize_grads = true, retain_graph = true })
+    assert.same({ 3, 1 }, zeros.shape)
+  end)
+
+  it("gives batches that can be differentiated again", function()
+    local x = leaf { 1, 2 }
+    local rows = autograd.grad(x ^ 3, x, { grad_outputs = lucerna.eye(2), is_grads_batched = true,
+      create_graph = true })
+    assert.same({ { 3.0, 0.0 }, { 0.0, 12.0 } }, rows:tolist())
+    assert.same({ 6.0, 12.0 }, autograd.grad(rows:sum(), x):tolist())
+  end)
+
+  it("says what a batch of gradients must be", function()
+    local x = leaf { 1, 2 }
+    local function refused(text, options)
+      parity.refused(text, autograd.grad, x * x, x, options)
+    end
+    refused("grad: is_grads_batched needs grad_outputs, a batch for every output",
+      { is_grads_batched = true })
+    refused("grad: is_grads_batched must be a boolean (got number)", { is_grads_batched = 1 })
+    refused("grad: unknown argument 'is_grad_batched' (did you mean 'is_grads_batched'?)",
+      { is_grad_batched = true, is_grads_batched = true })
+    refused("grad", { grad_outputs = lucerna.ones(4, 3), is_grads_batched = true })
+    assert.same({ 2.0, 4.0 }, autograd.grad((x * x):sum(), x, { is_grads_batched = false })
+      :tolist())
+  end)
 end)
 
 describe("a leaf", function()

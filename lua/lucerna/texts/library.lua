@@ -71,11 +71,10 @@ autocast knows of.
 > })
 > local y = Square.apply(lucerna.ones(2):requires_grad_())]=]},
 {"autograd.grad", [=[
-The gradients of outputs by inputs, one result for each input, without touching grad. allow_unused
-gives nil for an input that is not used, materialize_grads zeros. create_graph: gradients that can
-be differentiated again.
-> local x = lucerna.tensor(3.0):requires_grad_()
-> local g = lucerna.autograd.grad(x * x, x)    -- 6]=]},
+> local x = lucerna.tensor{1.0, 2.0}:requires_grad_()
+> local g = lucerna.autograd.grad((x * x):sum(), x)    -- 2 4
+> local rows = lucerna.autograd.grad(x * x, x, {grad_outputs = lucerna.eye(2),
+>   is_grads_batched = true})    -- the Jacobian [2, 2]]=]},
 {"utils.checkpoint.checkpoint utils.checkpoint.checkpoint_sequential", [=[
 > local net = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU())
 > local x = lucerna.randn(8, 4)
