@@ -91,7 +91,9 @@ function lucerna.inference_mode(f, ...)
   return with_mode("inference_mode", false, true, f, ...)
 end
 
-for name, value in pairs(require "lucerna.autocast") do lucerna[name] = value end
+for _, part in ipairs { "lucerna.autocast", "lucerna.composites" } do
+  for name, value in pairs(require(part)) do lucerna[name] = value end
+end
 
 -- ---- what scripts set ----
 

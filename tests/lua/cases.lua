@@ -55,7 +55,8 @@ function M.find(case, args)
   return (HOMES[home] or args[1])[name], name
 end
 
--- The results as a list. A name that ends in _ writes a copy.
+-- The results as a list, a list that comes last among several spread. A name that ends in _ writes
+-- a copy.
 local function invoke(case, args, n)
   local fn, name = M.find(case, args)
   assert(fn, name .. " is missing")
@@ -63,7 +64,11 @@ local function invoke(case, args, n)
   local first = args[1]
   if name:sub(-1) == "_" then first = args[1]:clone() end
   local out = table.pack(fn(first, table.unpack(args, 2, n)))
-  return case.list and out[1] or out
+  if case.list then return out[1] end
+  if out.n > 1 and type(out[out.n]) == "table" then
+    table.move(out[out.n], 1, #out[out.n], out.n, out)
+  end
+  return out
 end
 
 local function zero(t)

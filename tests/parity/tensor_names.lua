@@ -5,7 +5,7 @@
 
 local OPERATORS = {"^create$", "^index", "^pointwise$", "^random$", "^reduce$", "^view", "^rest$",
   "^linalg$", "^nn_", "^members$", "^complex", "^special", "^reductions$", "^fft", "^windows$",
-  "^buffer$"}
+  "^buffer$", "^composites$"}
 
 return {
   {title = "tensors: creation", place = "", files = OPERATORS,
@@ -83,7 +83,7 @@ return {
      sum prod mean std var std_mean var_mean median nanmedian mode max min amax amin aminmax
      argmax argmin all any logsumexp norm nansum nanmean quantile nanquantile count_nonzero cumsum
      cumprod cummax cummin logcumsumexp dist unique unique_consecutive bincount histc histogram
-     trapezoid diff gradient cov corrcoef]],
+     histogramdd trapezoid diff gradient cov corrcoef]],
   },
   {title = "tensors: sort", place = "", files = OPERATORS,
    names = [[
@@ -93,7 +93,8 @@ return {
    names = [[
      matmul mm bmm mv dot vdot inner outer ger addmm addmv addbmm baddbmm addr chain_matmul einsum
      tensordot kron cross trace det logdet slogdet inverse pinverse qr svd cholesky cholesky_solve
-     cholesky_inverse triangular_solve lu lu_solve matrix_exp matrix_power cdist renorm]],
+     cholesky_inverse triangular_solve lu lu_solve matrix_exp matrix_power cdist renorm
+     svd_lowrank pca_lowrank]],
   },
   {title = "tensors: dtype/device", place = "", files = OPERATORS,
    absent = {numpy = "no NumPy: x:tolist(), x:data_ptr()"},

@@ -9,8 +9,9 @@ Of two matrices, batches, matrix and vector, vectors; inner: over the last.]=]},
 {"addmm addbmm baddbmm addmv addr", [=[
 beta · input + alpha · the product (addbmm: summed over the batch).]=]},
 {"einsum", [=[
-Sums of products by a formula of subscripts.
-> local y = lucerna.einsum("ij,jk->ik", lucerna.ones(2, 3), lucerna.ones(3, 4))    -- [2, 4]]=]},
+> local a, b = lucerna.ones(2, 3), lucerna.ones(3, 4)
+> local y = lucerna.einsum("ij,jk->ik", a, b)    -- [2, 4]
+> local z = lucerna.einsum(a, {1, 2}, b, {2, 3}, {1, 3})    -- the same]=]},
 {"tensordot", "Products summed over dims dimensions, or pairs of them."},
 {"linalg.matmul", "Product of vectors, matrices or batches of them."},
 {"linalg.multi_dot chain_matmul", [=[
@@ -81,6 +82,10 @@ U, S and Vh of A = U diag(S) Vh, S descending; full_matrices: U and Vh are squar
 > local u, s, vh = lucerna.linalg.svd(lucerna.randn(4, 3), false)    -- [4, 3], [3], [3, 3]]=]},
 {"linalg.svdvals", "The singular values alone, descending."},
 {"svd", "U, S and V (not its transpose) of input = U diag(S) Vᵀ; some: thin factors."},
+{"svd_lowrank pca_lowrank", [=[
+> local a = lucerna.randn(50, 3):matmul(lucerna.randn(3, 40))
+> local u, s, v = lucerna.svd_lowrank(a, 3)    -- [50, 3], [3], [40, 3]
+> local directions = select(3, lucerna.pca_lowrank(a, 2))    -- [40, 2]]=]},
 {"linalg.matrix_rank", "How many singular values exceed max(atol, rtol · the largest)."},
 {"linalg.pinv pinverse", "Pseudo-inverses, by the singular values that count."},
 {"linalg.lstsq", [=[

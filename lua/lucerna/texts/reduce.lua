@@ -64,6 +64,9 @@ weights aweights; the divisor is their sum less correction.]=]},
 {"trapezoid trapz cumulative_trapezoid", [=[
 The integral of samples y along dim by the trapezoidal rule, at positions x or dx apart; up to each.
 > local area = lucerna.trapezoid(lucerna.tensor {1.0, 2.0, 4.0})    -- 4.5]=]},
+{"histogramdd", [=[
+> local points = lucerna.rand(100, 2)
+> local hist, edges = lucerna.histogramdd(points, {4, 3})    -- [4, 3]; {[5], [4]}]=]},
 {"bincount", "How often each number from 0 on occurs, or the sum of its weights."},
 {"searchsorted bucketize", [=[
 Where each value would go to keep the order, as int64, or int32 with out_int32; right or side =
