@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = 624, M = 397, BLOCK = 16 };
+enum { N = 624, M = 397 };
 
 static const double PI = 3.14159265358979323846;
 
@@ -72,33 +72,6 @@ double luc__normal_double(luc_generator *gen) {
   gen->normal_double = radius * sin(angle);
   gen->has_normal_double = true;
   return radius * cos(angle);
-}
-
-static void uniform_doubles(luc_generator *gen, double *out, int64_t n) {
-  for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen);
-}
-
-/* Box-Muller in place on 16 uniforms: the first 8 give radii, the last 8 angles. */
-static void normal_block(double *x, double mean, double std) {
-  for (int j = 0; j < 8; j++) {
-    double radius = sqrt(-2.0 * log(1.0 - x[j])), angle = 2.0 * PI * x[j + 8];
-    x[j] = radius * cos(angle) * std + mean;
-    x[j + 8] = radius * sin(angle) * std + mean;
-  }
-}
-
-/* From 16 values on: all uniforms first, then blocks of 16; a remainder draws the last 16 anew. */
-void luc__fill_normal_double(luc_generator *gen, double *out, int64_t n, double mean, double std) {
-  if (n < BLOCK) {
-    for (int64_t i = 0; i < n; i++) out[i] = luc__normal_double(gen) * std + mean;
-    return;
-  }
-  uniform_doubles(gen, out, n);
-  for (int64_t i = 0; i + BLOCK <= n; i += BLOCK) normal_block(out + i, mean, std);
-  if (n % BLOCK != 0) {
-    uniform_doubles(gen, out + n - BLOCK, BLOCK);
-    normal_block(out + n - BLOCK, mean, std);
-  }
 }
 
 void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t first) {

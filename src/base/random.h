@@ -21,8 +21,6 @@ uint64_t luc__random_u64(luc_generator *gen);   /* first draw is the high half, 
 float luc__uniform_float(luc_generator *gen);   /* [0, 1) from 24 bits */
 double luc__uniform_double(luc_generator *gen); /* [0, 1) from 53 bits */
 double luc__normal_double(luc_generator *gen);  /* Box-Muller with the cached second value */
-/* As Tensor.normal_ fills contiguous memory: from 16 values on in an order of its own. */
-void luc__fill_normal_double(luc_generator *gen, double *out, int64_t n, double mean, double std);
 /* randperm(n), its numbers from `first` on. */
 void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t first);
 /* Bernoulli by p per element (p may have stride 0), one double draw each, as PyTorch without MKL.

@@ -113,16 +113,49 @@ static void normal_narrow(luc_generator *gen, float *out, int64_t n, const luc_d
   normal_narrow_block(out + n - BLOCK, d);
 }
 
-static double normal(luc_generator *gen, const luc_draw *d) {
-  double x = luc__normal_double(gen) * d->b + d->a;
-  return d->kind == LUC_NORMAL ? x : exp(x);
-}
-
 /* x = f(x), in place, by the pointwise kernel. */
 static void apply(luc_context *ctx, luc_ew f, double *x, int64_t n) {
   static const luc_ew_params none;
   const void *in[LUC_EW_MAX_INPUTS] = {x};
   luc__kernels(ctx)->elementwise[f].fn[LUC_COMPUTE_F64](x, in, n, &none, 0);
+}
+
+/* Box-Muller in place on at most CHUNK uniforms: of each 16 the first 8 give radii, the last 8
+ * angles. */
+static void normal_blocks(luc_context *ctx, double *x, int64_t n, double mean, double std) {
+  const double two_pi = 6.283185307179586;
+  double radius[CHUNK / 2], cosine[CHUNK / 2], sine[CHUNK / 2];
+  for (int64_t i = 0; i < n / 2; i++) {
+    const double *from = x + i / 8 * BLOCK + i % 8;
+    radius[i] = 1.0 - from[0];
+    cosine[i] = sine[i] = two_pi * from[BLOCK / 2];
+  }
+  apply(ctx, LUC_EW_log, radius, n / 2);
+  apply(ctx, LUC_EW_cos, cosine, n / 2);
+  apply(ctx, LUC_EW_sin, sine, n / 2);
+  for (int64_t i = 0; i < n / 2; i++) {
+    double *to = x + i / 8 * BLOCK + i % 8, r = sqrt(-2.0 * radius[i]);
+    to[0] = r * cosine[i] * std + mean;
+    to[BLOCK / 2] = r * sine[i] * std + mean;
+  }
+}
+
+/* A remainder draws the last 16 anew. */
+static void normal_double(luc_context *ctx, luc_generator *gen, double *out, int64_t n,
+                          const luc_draw *d) {
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    int64_t m = n - i < CHUNK ? n - i : CHUNK;
+    units(ctx, gen, out + i, m);
+    normal_blocks(ctx, out + i, m - m % BLOCK, d->a, d->b);
+  }
+  if (n % BLOCK == 0) return;
+  units(ctx, gen, out + n - BLOCK, BLOCK);
+  normal_blocks(ctx, out + n - BLOCK, BLOCK, d->a, d->b);
+}
+
+static double normal(luc_generator *gen, const luc_draw *d) {
+  double x = luc__normal_double(gen) * d->b + d->a;
+  return d->kind == LUC_NORMAL ? x : exp(x);
 }
 
 /* What the distribution makes of uniform values. */
@@ -230,7 +263,7 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
   } else if (draw->kind == LUC_NORMAL && blocks && dtype == LUC_FLOAT32) {
     normal_float(ctx, gen, out, n, draw);
   } else if (draw->kind == LUC_NORMAL && blocks) {
-    luc__fill_normal_double(gen, out, n, draw->a, draw->b);
+    normal_double(ctx, gen, out, n, draw);
   } else if (draw->kind != LUC_NORMAL && draw->kind != LUC_LOG_NORMAL) {
     shaped(ctx, gen, draw, out, n);
   } else if (dtype == LUC_FLOAT32) {
