@@ -113,6 +113,7 @@ typedef struct job {
   void *to;
   int64_t *indices;
   void (*max_row)(const void *, int64_t, int64_t, void *, void *);
+  void (*sum)(void *, void *, const void *, int64_t, int64_t); /* of a run, see luc_rd_kernel */
   /* For each line of windows: its plane begins at element `plane` of the input, its results (or,
    * on the way back, their gradient) at element `first`. */
   void (*line)(const struct job *j, const line *l, int64_t plane, int64_t first);
@@ -210,6 +211,7 @@ luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *
 
 void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y) {
   job j = {.w = w, .x = x, .to = y, .line = w->dtype == LUC_FLOAT64 ? avg_f64 : avg_f32};
+  j.sum = luc__kernels(ctx)->reduce[LUC_RD_sum][luc__compute(w->dtype)].run;
   run(ctx, &j);
 }
 
