@@ -1,7 +1,8 @@
 /* The driver of reductions. Kept and reduced dimensions form two nests; outputs are taken in blocks
  * of neighbours along the innermost kept dimension. A block is folded along the reduced dimensions
- * either output by output (reduced memory is contiguous: "runs") or row by row (kept memory is);
- * short runs are turned into rows.
+ * either output by output (reduced memory is contiguous: "runs"), run by run of all outputs where
+ * these lie nearer than the next run, or row by row (kept memory is contiguous); short runs go side
+ * by side or are turned into rows.
  * When there are too few outputs to share out, the reduced elements are cut into parts of a fixed
  * size whose states are merged in order. */
 #include "cpu/reduce.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "cpu/complex.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
@@ -23,12 +25,12 @@ enum {
   PARALLEL_FROM = 3 << 15,
   SHARES = 8,
   ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
-  SHORT = 64,        /* shorter runs are turned, */
-  TURNED = 16 << 10, /* so many bytes at a time, */
-  FEW = 16           /* where at least so many lie side by side */
+  TURNED = 16 << 10, /* short runs are turned, so many bytes at a time, */
+  FEW = 16,          /* where at least so many lie side by side; */
+  TINY = 16          /* others than these may go by themselves */
 };
 
-typedef enum rd_way { BY_RUNS, BY_ROWS, BY_TURNS } rd_way;
+typedef enum rd_way { BY_RUNS, TOGETHER, BY_ROWS, BY_TURNS } rd_way;
 
 typedef struct rd_job {
   luc_nest kept;    /* operands: input, a, b (absent ones have no memory) */
@@ -40,10 +42,11 @@ typedef struct rd_job {
   luc_compute compute;
   luc_load_fn load;
   rd_way way;
-  bool direct;     /* memory is of the compute type, and folded as it lies */
-  int64_t size;    /* of an element, in bytes */
-  int64_t longest; /* run folded at once */
-  int64_t block;   /* outputs folded together */
+  bool direct;       /* memory is of the compute type, and folded as it lies */
+  bool side_by_side; /* short runs, by a kernel for them */
+  int64_t size;      /* of an element, in bytes */
+  int64_t longest;   /* run folded at once */
+  int64_t block;     /* outputs folded together */
   /* parts of the reduced elements: states [parts][outputs] */
   int64_t part;
   char *part_a, *part_b;
@@ -128,18 +131,39 @@ static void fold_turns(const rd_job *job, const char *at, int64_t n, int64_t beg
   }
 }
 
+/* The same as memory lies: a run of each output, then the next of each. */
+static void fold_together(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
+                          states *s) {
+  const luc_nest *nest = &job->reduced;
+  const int64_t step = job->kept.strides[0][0];
+  luc_cursor c;
+  luc__nest_seek(nest, begin, &c);
+  int64_t away = at - job->kept.base[0], first = 0;
+  while (begin < end) {
+    int64_t run = stretch(nest, &c, begin, end);
+    const char *in = c.ptr[0] + away;
+    if (job->side_by_side)
+      job->kernel->short_runs(s->a, in, n, step / job->size, run);
+    else
+      for (int64_t j = 0; j < n; j++)
+        job->kernel->run(&s->a[j], &s->b[j], in + j * step, run, first);
+    first += run;
+    begin += run;
+    if (begin < end) luc__nest_advance(nest, &c, run);
+  }
+}
+
 static void fold_block(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
                        states *s) {
-  int64_t step = job->kept.strides[0][0], each = end - begin;
+  const int64_t step = job->kept.strides[0][0];
   job->kernel->init(s->a, s->b, n);
-  if (each == 0) return;
+  if (begin == end) return;
   if (job->way == BY_ROWS) {
     fold_rows(job, at, n, begin, end, s);
   } else if (job->way == BY_TURNS) {
     fold_turns(job, at, n, begin, end, s);
-  } else if (job->direct && job->reduced.ndim == 1 && each <= job->longest) {
-    at += begin * job->size;
-    for (int64_t j = 0; j < n; j++) job->kernel->run(&s->a[j], &s->b[j], at + j * step, each, 0);
+  } else if (job->way == TOGETHER) {
+    fold_together(job, at, n, begin, end, s);
   } else {
     for (int64_t j = 0; j < n; j++) fold_runs(job, at + j * step, begin, end, &s->a[j], &s->b[j]);
   }
@@ -288,19 +312,24 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
   bool native = luc__is_native(dtype) && luc__compute(dtype) == job->compute;
   job->size = size;
   job->block = BLOCK;
+  job->side_by_side = false;
   if (side >= 4 && kept_step < step && kept_step != 0) {
     job->way = BY_ROWS;
     job->direct = native && job->kept.strides[0][0] == size;
-  } else if (side >= FEW && run > 1 && run < SHORT && job->reduced.strides[0][0] == size) {
+  } else if (side >= FEW && run > 1 && run < LUC_RD_SHORT && job->reduced.strides[0][0] == size) {
     int64_t fit = TURNED / (run * size) / FEW * FEW;
-    job->way = BY_TURNS;
+    job->side_by_side = native && job->kernel->short_runs && run >= TINY;
+    job->way = job->side_by_side ? TOGETHER : BY_TURNS;
     job->direct = native;
-    job->block = fit < BLOCK ? fit : BLOCK;
+    if (job->way == BY_TURNS && fit < BLOCK) job->block = fit;
   } else {
     job->way = BY_RUNS;
     job->direct = native && job->reduced.strides[0][0] == size;
   }
   job->longest = job->direct && job->what->op != LUC_RD_var ? LONG : CHUNK;
+  const bool near =
+      job->reduced.ndim == 1 || (kept_step != 0 && kept_step < llabs(job->reduced.strides[0][1]));
+  if (job->way == BY_RUNS && job->direct && near && run <= job->longest) job->way = TOGETHER;
 }
 
 /* Long runs of bfloat16 are added as they lie; short sums stay exact. */
@@ -319,10 +348,12 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->copy = kernels->copy;
   job->load = job->copy->load[job->compute][dtype];
   split(job);
+  job->kernel = &kernels->reduce[what->op][job->compute];
   choose_way(job, dtype);
-  const bool halves = sums_halves(job, dtype);
-  if (halves) job->direct = true, job->longest = LONG;
-  job->kernel = &kernels->reduce[halves ? LUC_RD_sum_bf16 : what->op][job->compute];
+  if (sums_halves(job, dtype)) {
+    job->kernel = &kernels->reduce[LUC_RD_sum_bf16][job->compute];
+    job->direct = true, job->longest = LONG;
+  }
 }
 
 luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
@@ -337,6 +368,8 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
   int64_t grain = each >= GRAIN ? 1 : GRAIN / each, stretch = job.kept.sizes[0];
   if (job.way == BY_ROWS && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
   if (outputs < SHARES * grain && each >= 2 * ROWS) return reduce_parts(ctx, &job);
+  if (job.way == TOGETHER && job.reduced.ndim > 1) /* which changes no result */
+    grain = luc__max64(grain, luc__cuts(outputs, luc_get_num_threads(ctx)));
   luc__parallel_for(ctx, outputs, grain, run_outputs, &job);
   return LUC_OK;
 }

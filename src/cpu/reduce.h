@@ -8,17 +8,23 @@
 #include "tensor/tensor.h"
 
 typedef enum luc_rd {
-#define LUC_RD(id)  LUC_RD_##id,
-#define LUC_RD_ALL  LUC_RD
-#define LUC_RD_REAL LUC_RD
-#define LUC_RD_RUNS LUC_RD
+#define LUC_RD(id)        LUC_RD_##id,
+#define LUC_RD_ALL        LUC_RD
+#define LUC_RD_ALL_SHORT  LUC_RD
+#define LUC_RD_REAL       LUC_RD
+#define LUC_RD_REAL_SHORT LUC_RD
+#define LUC_RD_RUNS       LUC_RD
 #include "cpu/reduce.def"
 #undef LUC_RD
 #undef LUC_RD_ALL
+#undef LUC_RD_ALL_SHORT
 #undef LUC_RD_REAL
+#undef LUC_RD_REAL_SHORT
 #undef LUC_RD_RUNS
   LUC_NUM_RDS
 } luc_rd;
+
+enum { LUC_RD_SHORT = 64 }; /* shorter runs are a few values */
 
 /* One state (a, b) per output element, each 8 bytes: double for float and double, int64_t for
  * integers; a position is always an int64_t. `first` elements were folded before. */
@@ -34,6 +40,9 @@ typedef struct luc_rd_kernel {
   /* Folds n other states (of `more` elements, that come later) into n states (of `first`). */
   void (*merge)(void *a, void *b, const void *from_a, const void *from_b, int64_t n, int64_t first,
                 int64_t more);
+  /* Folds n runs of `count` contiguous values, `step` values apart, into n states, which lie as
+   * those of rows do; NULL: turn them into rows. */
+  void (*short_runs)(void *a, const void *in, int64_t n, int64_t step, int64_t count);
 } luc_rd_kernel;
 
 typedef struct luc_reduction_job {

@@ -8,6 +8,9 @@
 #include "cpu/half.h"
 #include "cpu/isa.h"
 
+/* Doubles in a vector. */
+enum { WIDE = LUC_VECTOR_BYTES / sizeof(double) };
+
 #define S     double
 #define S_MIN (-INFINITY)
 #define S_MAX INFINITY
@@ -19,10 +22,18 @@
 
 #include "cpu/real_f32.inc"
 
+LUC_INLINE luc_vf64 add_pairs(luc_vf64 a, luc_vf64 b) {
+  return luc__even_f64(a, b) + luc__odd_f64(a, b);
+}
 LUC_INLINE double sum_lanes(luc_vf64 x) {
-  for (size_t n = sizeof x / sizeof(double); n > 1; n /= 2)
-    x = luc__even_f64(x, x) + luc__odd_f64(x, x);
+  for (int n = WIDE; n > 1; n /= 2) x = add_pairs(x, x);
   return x[0];
+}
+/* s[i] += the sum of the lanes of x[i], in the same order; x is used up. */
+LUC_INLINE void add_lanes(double *s, luc_vf64 x[WIDE]) {
+  for (int n = WIDE; n > 1; n /= 2)
+    for (int i = 0; i < n / 2; i++) x[i] = add_pairs(x[2 * i], x[2 * i + 1]);
+  *(luc_vf64 *)s += x[0];
 }
 
 /* The first or the second half of x, or of a vector's worth of memory. */
@@ -131,11 +142,15 @@ static void min_rows_i64(void *restrict a, void *restrict b, const void *restric
 
 /* ---- the table ---- */
 
-#define ROW(id, type)                                                                              \
-  { id##_init_##type, id##_run_##type, id##_rows_##type, id##_merge_##type }
-#define LUC_RD_ALL(id)  {ROW(id, f32), ROW(id, f64), ROW(id, i64)},
-#define LUC_RD_REAL(id) {ROW(id, f32), ROW(id, f64), {NULL, NULL, NULL, NULL}},
-#define LUC_RD_RUNS(id) {{sum_init_f32, id##_run_f32, NULL, sum_merge_f32}},
+#define ROW(id, type, short_runs)                                                                  \
+  { id##_init_##type, id##_run_##type, id##_rows_##type, id##_merge_##type, short_runs }
+#define FLOATS(id)            ROW(id, f32, NULL), ROW(id, f64, NULL)
+#define SHORT(id)             ROW(id, f32, id##_short_f32), ROW(id, f64, id##_short_f64)
+#define LUC_RD_ALL(id)        {FLOATS(id), ROW(id, i64, NULL)},
+#define LUC_RD_ALL_SHORT(id)  {SHORT(id), ROW(id, i64, NULL)},
+#define LUC_RD_REAL(id)       {FLOATS(id)},
+#define LUC_RD_REAL_SHORT(id) {SHORT(id)},
+#define LUC_RD_RUNS(id)       {{sum_init_f32, id##_run_f32, NULL, sum_merge_f32, NULL}},
 
 const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_COMPUTES] = {
 #include "cpu/reduce.def"

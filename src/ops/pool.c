@@ -62,12 +62,24 @@ static luc_pool2d max_geometry(const luc_value *at, luc_dtype dtype, const luc_t
   return p;
 }
 
+static const int64_t last_dims[3] = {-1, -2, -3};
+
+/* Is a plane one window? Then pooling is a reduction. */
+static bool is_whole(const luc_pool2d *p) {
+  for (int d = 0; d < 2; d++)
+    if (p->kernel[d] != p->in[d] || p->padding[d] > 0) return false;
+  return p->divisor_override == 0;
+}
+
 static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL, *indices = NULL;
   luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
   luc_pool2d p = max_geometry(&args[1], compute, input);
   int spatial = args[1].n;
+  if (is_whole(&p) && !with_indices)
+    return luc_call(ctx, LUC_OP_amax,
+                    LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (with_indices) LUC_GO(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
@@ -202,15 +214,6 @@ static luc_pool2d avg_geometry(const luc_value *at, luc_dtype dtype, const luc_t
   p.count_include_pad = at[4].as.i != 0;
   p.divisor_override = luc_is_none(&at[5]) ? 0 : at[5].as.i;
   return p;
-}
-
-static const int64_t last_dims[3] = {-1, -2, -3};
-
-/* Is a plane one window? */
-static bool is_whole(const luc_pool2d *p) {
-  for (int d = 0; d < 2; d++)
-    if (p->kernel[d] != p->in[d] || p->padding[d] > 0) return false;
-  return p->divisor_override == 0;
 }
 
 /* Here of one and two dimensions, and windows that are not too wide; else in windows.c. */

@@ -46,6 +46,24 @@ describe("a reduction", function()
     end
   end)
 
+  it("of planes of many images is that of their channels, on any number of threads", function()
+    local before = lucerna.get_num_threads()
+    for _, side in ipairs { 7, 13 } do
+      local x = lucerna.rand(17, 160, side, side)
+      local channels = x:transpose(1, 2):reshape(160, -1)
+      for _, name in ipairs { "sum", "amax", "amin", "std", "nansum" } do
+        lucerna.set_num_threads(1)
+        local one = x[name](x, { dim = { 1, 3, 4 } })
+        parity.close(channels[name](channels, { dim = 2 }), one)
+        for threads = 2, 3 do
+          lucerna.set_num_threads(threads)
+          assert.is_true(lucerna.equal(one, x[name](x, { dim = { 1, 3, 4 } })), name)
+        end
+      end
+    end
+    lucerna.set_num_threads(before)
+  end)
+
   it("of long runs and wide rows leaves nothing out", function()
     for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.int64 } do
       for _, n in ipairs { 1023, 1025, 8191, 8193, 16401 } do
