@@ -107,39 +107,38 @@ luc_status luc__grad_split_sizes(luc_context *ctx, luc_backward *b) {
 
 /* ---- composites ---- */
 
-/* The parts as slices, each recorded alone: unlike those of split they can be written. */
-static luc_status slices(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *lengths,
+/* The n parts between the cuts (n - 1 positions) as slices, each recorded alone: unlike those of
+ * split they can be written. Cuts that go back have nothing between them. */
+static luc_status slices(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *cuts,
                          luc_value *out) {
   luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
   if (!list) return LUC_ERR_MEMORY;
   *out = luc_v_tensors(list, n);
   luc_status status = LUC_OK;
   int64_t at = 0;
-  for (int i = 0; i < n && status == LUC_OK; at += lengths[i++])
+  for (int i = 0; i < n && status == LUC_OK; i++) {
+    int64_t next = i < n - 1 ? cuts[i] : t->sizes[dim];
     status = luc__op1(ctx, LUC_OP_slice, &list[i],
                       LUC_ARGS(luc_v_tensor(t), luc_v_int(dim), luc_v_int(at),
-                               luc_v_int(at + lengths[i]), luc_v_int(1)));
+                               luc_v_int(next > at ? next : at), luc_v_int(1)));
+    at = next;
+  }
   if (status != LUC_OK) luc__value_release(ctx, out);
   return status;
 }
 
 enum { MOST_PARTS = INT32_MAX / 8 };
 
-/* Cuts [0, size) before each of the n positions `cuts` (NULL: every `step`). */
-static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int n, const int64_t *cuts,
-                      int64_t step, luc_value *out) {
+/* n parts of `step` each, the last of what is left. */
+static luc_status cut(luc_context *ctx, luc_tensor *t, int dim, int n, int64_t step,
+                      luc_value *out) {
   size_t bytes = (size_t)n * sizeof(int64_t);
-  int64_t size = t->sizes[dim], at = 0, *lengths = luc__alloc(ctx, bytes);
+  int64_t left = t->sizes[dim], *lengths = luc__alloc(ctx, bytes);
   if (!lengths) return LUC_ERR_MEMORY;
-  for (int i = 0; i < n; i++) {
-    int64_t next = i == n - 1 ? size : cuts ? cuts[i] : at + step;
-    if (next > size) next = size;
-    lengths[i] = next - at;
-    at = next;
-  }
+  for (int i = 0; i < n; i++, left -= lengths[i - 1])
+    lengths[i] = i == n - 1 || step > left ? left : step;
   luc_value args[LUC_MAX_PARAMS] = {luc_v_tensor(t), luc_v_ints(lengths, n), luc_v_int(dim)};
-  luc_status status =
-      cuts ? slices(ctx, t, dim, n, lengths, out) : luc_call(ctx, LUC_OP_split_sizes, args, 3, out);
+  luc_status status = luc_call(ctx, LUC_OP_split_sizes, args, 3, out);
   luc__free(ctx, lengths, bytes);
   return status;
 }
@@ -154,7 +153,7 @@ luc_status luc__run_split(luc_context *ctx, luc_value *args, luc_value *out) {
             "split: expects split_size to be positive, got %lld", (long long)step);
   int64_t n = size == 0 ? 1 : (size - 1) / step + 1;
   LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "split: too many parts");
-  return cut(ctx, t, dim, (int)n, NULL, step, out);
+  return cut(ctx, t, dim, (int)n, step, out);
 }
 
 luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -167,7 +166,7 @@ luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t size = t->sizes[dim], step = size / chunks + (size % chunks != 0);
   int64_t n = size == 0 ? chunks : (size - 1) / step + 1;
   LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "chunk: too many parts");
-  return cut(ctx, t, dim, (int)n, NULL, step, out);
+  return cut(ctx, t, dim, (int)n, step, out);
 }
 
 /* n parts whose sizes differ by at most one, the longer first. */
@@ -181,7 +180,7 @@ static luc_status even_parts(luc_context *ctx, const char *who, luc_tensor *t, i
   if (!cuts) return LUC_ERR_MEMORY;
   for (int64_t i = 0; i < n; i++)
     cuts[i] = (i + 1) * (size / n) + (i + 1 < size % n ? i + 1 : size % n);
-  luc_status status = cut(ctx, t, dim, (int)n, cuts, 0, out);
+  luc_status status = slices(ctx, t, dim, (int)n, cuts, out);
   luc__free(ctx, cuts, bytes);
   return status;
 }
@@ -194,15 +193,14 @@ static luc_status parts_from(luc_context *ctx, luc_tensor *t, const luc_value *s
     LUC_CHECK(ctx, starts->as.ints[i] != LUC_POSITION_ZERO, LUC_ERR_INDEX,
               "tensor_split: index 0 is out of range (indices count from 1)");
   size_t bytes = (size_t)(n + 1) * sizeof(int64_t);
-  int64_t *cuts = luc__alloc(ctx, bytes), size = t->sizes[dim], last = 0;
+  int64_t *cuts = luc__alloc(ctx, bytes), size = t->sizes[dim];
   if (!cuts) return LUC_ERR_MEMORY;
   for (int i = 0; i < n; i++) {
     int64_t at = starts->as.ints[i];
     if (at < 0) at = at + size < 0 ? 0 : at + size;
-    cuts[i] = at < last ? last : at > size ? size : at; /* a start before the last gives nothing */
-    last = cuts[i];
+    cuts[i] = at > size ? size : at;
   }
-  luc_status status = cut(ctx, t, dim, n + 1, cuts, 0, out);
+  luc_status status = slices(ctx, t, dim, n + 1, cuts, out);
   luc__free(ctx, cuts, bytes);
   return status;
 }
@@ -216,6 +214,36 @@ luc_status luc__run_tensor_split_at(luc_context *ctx, luc_value *args, luc_value
   int dim;
   LUC_TRY(wrap(ctx, "tensor_split", args[0].as.tensor, args[2].as.i, &dim));
   return parts_from(ctx, args[0].as.tensor, &args[1], dim, out);
+}
+
+/* Positions in a tensor, which count from ctx->first; or, with no dimension, the sections. */
+luc_status luc__run_tensor_split_by(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *by = args[1].as.tensor, *dense = NULL;
+  const char *who = "tensor_split", *name = "indices_or_sections";
+  int64_t *starts = NULL, n = by->numel, first = ctx->first;
+  size_t bytes = (size_t)n * sizeof *starts;
+  int dim;
+  luc_status status;
+  LUC_CHECK(ctx, by->dtype == LUC_INT64 && by->ndim <= 1, LUC_ERR_TYPE,
+            "%s: %s must be an int64 tensor of at most 1 dimension (got %s of %d)", who, name,
+            luc__dtype_name((luc_dtype)by->dtype), by->ndim);
+  LUC_CHECK(ctx, !by->inner, LUC_ERR_SUPPORT, "%s: %s must be the same for all samples", who, name);
+  LUC_CHECK(ctx, n < MOST_PARTS, LUC_ERR_SHAPE, "%s: too many parts", who);
+  LUC_TRY(wrap(ctx, who, args[0].as.tensor, args[2].as.i, &dim));
+  LUC_GO(luc__to_contiguous(ctx, by, &dense));
+  const int64_t *v = (const int64_t *)dense->data;
+  if (by->ndim == 0) LUC_GO(even_parts(ctx, who, args[0].as.tensor, *v, dim, out));
+  if (by->ndim == 0) goto done;
+  starts = luc__alloc(ctx, bytes);
+  if (!starts && n) LUC_GO(LUC_ERR_MEMORY);
+  for (int64_t i = 0; i < n; i++)
+    starts[i] = v[i] > 0 ? v[i] - first : v[i] == 0 && first ? LUC_POSITION_ZERO : v[i];
+  luc_value positions = luc_v_ints(starts, (int)n);
+  status = parts_from(ctx, args[0].as.tensor, &positions, dim, out);
+done:
+  luc__free(ctx, starts, bytes);
+  luc_tensor_release(ctx, dense);
+  return status;
 }
 
 /* hsplit, vsplit, dsplit: like tensor_split along a fixed dimension, which must divide evenly. */

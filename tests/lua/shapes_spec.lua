@@ -256,9 +256,9 @@ local GIVES_BACK = {}
 for name in ([[contiguous to_device to_other type_as type to_float to_double to_half to_bfloat16
   to_char to_byte to_short to_int to_long to_bool cpu conj resolve_conj resolve_neg adjoint
   movedim_one movedim detach atleast_1d atleast_2d atleast_3d broadcast_tensors meshgrid
-  cartesian_prod split chunk tensor_split tensor_split_at hsplit hsplit_at vsplit vsplit_at dsplit
-  dsplit_at positive dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout
-  rrelu view_dtype]]):gmatch("%S+") do
+  cartesian_prod split chunk tensor_split tensor_split_at tensor_split_by hsplit hsplit_at vsplit
+  vsplit_at dsplit dsplit_at positive dropout dropout1d dropout2d dropout3d alpha_dropout
+  feature_alpha_dropout rrelu view_dtype]]):gmatch("%S+") do
   GIVES_BACK[name] = true
 end
 

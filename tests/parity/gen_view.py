@@ -4,7 +4,7 @@ import itertools
 
 import torch
 
-from record import Const, Dim, case, real, write
+from record import Const, Dim, Ids, case, real, write
 
 
 def sizes():
@@ -135,6 +135,21 @@ def splits():
     case("dsplit", real(2, 2, 4), 2)
 
 
-for part in (sizes, orders, parts, rearranged, joins, splits):
+def splits_by_tensors():
+    for at in ((1, 3), (1,), (3, 3), (4, -2, 1), (9, 12)):
+        case("tensor_split", real(5, 2), Ids(*at))
+    case("tensor_split", real(2, 5), Ids(2, 4), dim=Dim(1))
+    case(".tensor_split", real(2, 5), Ids(torch.tensor([], dtype=torch.int64)), Dim(-1))
+    case("tensor_split", real(5, 2), torch.tensor(3))
+    case("tensor_split", real(2, 5), torch.tensor(2), Dim(1))
+    case("tensor_split", real(5, 2), torch.tensor(0))
+    case("tensor_split", real(5, 2), torch.tensor([[1, 2]]))
+    case("tensor_split", real(5, 2), torch.tensor([1, 2], dtype=torch.int32))
+    case("tensor_split", real(5, 2), real(2))
+    case("tensor_split", real(), Ids(1))
+    case("tensor_split", real(5, 2), [Dim(4), Dim(-2), Dim(1)])
+
+
+for part in (sizes, orders, parts, rearranged, joins, splits, splits_by_tensors):
     part()
 write("view", __file__)
