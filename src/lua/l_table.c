@@ -11,12 +11,15 @@
 /* What a walk over nested tables has found. */
 typedef struct walk {
   lua_State *L;
+  luc_l_state *st;
   const char *who;
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
-  int kind;                     /* the widest kind of number: LUC_SCALAR_* */
-  bool complex;                 /* a complex number was met, or they are wanted: */
-  bool pairs;                   /* each number is a table {real, imaginary} */
+  int kind;     /* the widest kind of number: LUC_SCALAR_* */
+  bool complex; /* a complex number was met, or they are wanted: */
+  bool pairs;   /* each number is a table {real, imaginary} */
+  bool bounded; /* each number must fit `dtype`, integers that are wanted */
+  luc_dtype dtype;
   int64_t at[LUC_MAX_DIMS + 1]; /* the place being looked at, for messages */
 } walk;
 
@@ -115,10 +118,16 @@ static bool to_leaf(const walk *w, int index, leaf *out) {
   return good;
 }
 
+static void check_fits(walk *w, luc_scalar s) {
+  luc_status status = luc__check_scalar(w->st->ctx, w->who, s, w->dtype);
+  if (status != LUC_OK) luc_l_raise(w->L, w->st, status);
+}
+
 static void check_leaf(walk *w, int depth, int index) {
   leaf l;
   luaL_checkstack(w->L, 4, "not enough memory");
   if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
+  if (w->bounded) check_fits(w, l.s);
   w->complex |= l.complex;
   if (!l.complex && l.s.kind > w->kind) w->kind = l.s.kind;
 }
@@ -132,7 +141,7 @@ static void check_row(walk *w, int depth, int index) {
   bool floats = false, whole = false;
   luaL_checkstack(L, AT_ONCE + LUA_MINSTACK, "not enough memory");
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
-    if (lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs) {
+    if (lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs && !w->bounded) {
       *(lua_isinteger(L, -1) ? &whole : &floats) = true;
     } else {
       w->at[depth] = i;
@@ -230,7 +239,9 @@ static char *fill(walk *w, int depth, int index, luc_dtype dtype, char *p) {
 /* Fills the box with a new tensor of what is at `index`. dtype: LUC_NUM_DTYPES for what fits. */
 static void tensor_from_value(lua_State *L, luc_l_state *st, luc_l_box *box, const char *who,
                               int index, luc_dtype dtype) {
-  walk w = {.L = L, .who = who, .kind = LUC_SCALAR_BOOL};
+  walk w = {.L = L, .st = st, .who = who, .kind = LUC_SCALAR_BOOL};
+  w.bounded = dtype != LUC_NUM_DTYPES && luc__dtype_is_int(dtype);
+  w.dtype = dtype;
   w.complex = dtype != LUC_NUM_DTYPES && luc__dtype_is_complex(dtype);
   find_shape(&w, index);
   check(&w, 0, index);

@@ -3,6 +3,7 @@
 
 #include "cpu/reduce.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 
 /* ---- add, sub, mul, neg ---- */
 
@@ -22,6 +23,7 @@ static luc_status check_alpha(luc_context *ctx, const char *who, const luc_value
             who);
   LUC_CHECK(ctx, args[2].kind != LUC_BOOLEAN || dtype == LUC_BOOL, LUC_ERR_TYPE,
             "%s: Boolean alpha only supported for Boolean results.", who);
+  if (luc__dtype_is_int(dtype)) return luc__check_scalar(ctx, who, luc_as_scalar(&args[2]), dtype);
   return LUC_OK;
 }
 

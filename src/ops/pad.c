@@ -49,6 +49,7 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
   luc_pad p;
   int64_t sizes[LUC_MAX_DIMS];
   luc_status status;
+  if (value) LUC_TRY(luc__check_scalar(ctx, "pad", luc_as_scalar(value), (luc_dtype)input->dtype));
   describe(&p, mode, input->ndim, input->sizes, pad);
   for (int d = 0; d < input->ndim; d++)
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);

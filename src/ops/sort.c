@@ -138,6 +138,8 @@ luc_status luc__run_median(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = args[0].as.tensor;
   int64_t whole = -1;
+  LUC_CHECK(ctx, t->numel || luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_VALUE,
+            "median: input is empty, and %s has no NaN", luc__dtype_name((luc_dtype)t->dtype));
   if (t->numel == 0) return luc__f_result(&f, luc__f_call(&f, LUC_OP_mean, LUC_ARGS(args[0])), out);
   luc_tensor *flat = luc__f_reshape(&f, t, 1, &whole);
   return luc__f_result(

@@ -299,12 +299,9 @@ luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *x = args[0].as.tensor;
   int64_t all = -1;
   LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", x));
-  if (x->numel == 0 && luc__dtype_is_float((luc_dtype)x->dtype))
-    return luc__f_result(&f, luc__f_mean(&f, x, 0, NULL, false), out); /* NaN */
-  if (x->numel == 0) {
-    luc_value none = luc_v_ints(NULL, 0), nan = luc_v_float(NAN);
-    return luc__f_result(&f, luc__f_call(&f, LUC_OP_new_full, LUC_ARGS(args[0], none, nan)), out);
-  }
+  LUC_CHECK(ctx, x->numel || luc__dtype_is_float((luc_dtype)x->dtype), LUC_ERR_VALUE,
+            "nanmedian: input is empty, and %s has no NaN", luc__dtype_name((luc_dtype)x->dtype));
+  if (x->numel == 0) return luc__f_result(&f, luc__f_mean(&f, x, 0, NULL, false), out); /* NaN */
   luc_value flat = luc_v_tensor(luc__f_reshape(&f, x, 1, &all));
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_nanmedian_dim, LUC_ARGS(flat, luc_v_int(0))),
                        out);

@@ -430,3 +430,38 @@ describe("A sequence", function()
     end
   end)
 end)
+
+describe("a number that an integer dtype cannot hold", function()
+  local uint8 = {dtype = lucerna.uint8}
+  local x = lucerna.tensor({0, 44, 255}, uint8)
+
+  it("is refused where it would be written", function()
+    local function refused(who, f, ...)
+      local message = select(2, pcall(f, ...))
+      assert.matches(who .. ": value cannot be converted to type uint8 without overflow", message)
+    end
+    refused("tensor", lucerna.tensor, 300, uint8)
+    refused("tensor", lucerna.tensor, {{1, 2}, {3, 300}}, uint8)
+    refused("tensor", lucerna.tensor, {1, 0 / 0}, uint8)
+    refused("new_tensor", x.new_tensor, x, {256})
+    refused("pad", lucerna.nn.functional.pad, x, {1, 1}, {value = 300})
+    refused("add", lucerna.add, x, x, {alpha = 300})
+    refused("sub", lucerna.sub, x, x, {alpha = -300})
+    refused("where", lucerna.where, x:gt(50), x, 300)
+    refused("fill_", x.fill_, x, 300)
+    assert.same({255, 255}, lucerna.tensor({-1, 255}, uint8):tolist()) -- as in C, and PyTorch
+    assert.same({1, -2}, lucerna.tensor({1.9, -2.5}, {dtype = lucerna.int64}):tolist())
+  end)
+
+  it("wraps around in arithmetic, as PyTorch has it", function()
+    assert.same({44, 88, 43}, (x + 300):tolist())
+    assert.same({0, 144, 212}, (x * 300):tolist())
+  end)
+
+  it("is compared as it is, where PyTorch wraps it around", function()
+    assert.same({false, false, false}, x:eq(300):tolist())
+    assert.same({true, true, true}, x:lt(300):tolist())
+    assert.same({true, true, true}, x:gt(-1):tolist())
+    assert.same({0, 44, 255}, x:clamp(-1, 300):tolist())
+  end)
+end)
