@@ -332,11 +332,11 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
   if (job->way == BY_RUNS && job->direct && near && run <= job->longest) job->way = TOGETHER;
 }
 
-/* Long runs of bfloat16 are added as they lie; short sums stay exact. */
+/* Long runs of halves are added as they lie; short sums stay exact. */
 static bool sums_halves(const rd_job *job, luc_dtype dtype) {
-  return dtype == LUC_BFLOAT16 && job->compute == LUC_COMPUTE_F32 && job->what->op == LUC_RD_sum &&
-         job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
-         job->reduced.sizes[0] >= CHUNK;
+  return (dtype == LUC_BFLOAT16 || dtype == LUC_FLOAT16) && job->compute == LUC_COMPUTE_F32 &&
+         job->what->op == LUC_RD_sum && job->way == BY_RUNS &&
+         job->reduced.strides[0][0] == job->size && job->reduced.sizes[0] >= CHUNK;
 }
 
 static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) {
@@ -351,7 +351,8 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->kernel = &kernels->reduce[what->op][job->compute];
   choose_way(job, dtype);
   if (sums_halves(job, dtype)) {
-    job->kernel = &kernels->reduce[LUC_RD_sum_bf16][job->compute];
+    const luc_rd op = dtype == LUC_BFLOAT16 ? LUC_RD_sum_bf16 : LUC_RD_sum_f16;
+    job->kernel = &kernels->reduce[op][job->compute];
     job->direct = true, job->longest = LONG;
   }
 }

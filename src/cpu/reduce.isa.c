@@ -60,6 +60,24 @@ static void sum_bf16_run_f32(void *a, void *b, const void *in, int64_t n, int64_
   *(double *)a += total_of_f32(in, n / 2, sizeof(uint32_t), pairs_bf16, itself_f32) + last;
 }
 
+LUC_INLINE luc_vf32 widened_f16(LOAD) {
+  uint16_t halves[LANES] = {0};
+  memcpy(halves, (const uint16_t *)p + i, (size_t)(left < LANES ? left : LANES) * sizeof *halves);
+#if defined(__AVX512F__)
+  return (luc_vf32)_mm512_cvtph_ps(*(const __m256i_u *)halves);
+#elif defined(__F16C__)
+  return (luc_vf32)_mm256_cvtph_ps(*(const __m128i_u *)halves);
+#else
+  luc_vf32 x;
+  for (int k = 0; k < LANES; k++) x[k] = half_to_float(halves[k]);
+  return x;
+#endif
+}
+static void sum_f16_run_f32(void *a, void *b, const void *in, int64_t n, int64_t first) {
+  (void)b, (void)first;
+  *(double *)a += total_of_f32(in, n, sizeof(uint16_t), widened_f16, itself_f32);
+}
+
 #include "cpu/real_end.inc"
 
 /* ---- double ---- */
