@@ -20,6 +20,11 @@ typedef struct job {
   int64_t sums_size;
 } job;
 
+/* Do so many arrays of n elements fill the cache? */
+static bool fills_cache(luc_dtype dtype, int arrays, int64_t n) {
+  return luc__past_cache(arrays * n * (int64_t)luc__dtype_size(dtype));
+}
+
 static void layer_rows(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   j->kernels->layer_rows(j->layer, &j->a, begin, end);
@@ -56,8 +61,7 @@ luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void
   job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
   j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
   j.a.rstd = rstd;
-  const int64_t size = l->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  j.a.stream = luc__past_cache(2 * l->rows * l->n * size);
+  j.a.stream = fills_cache(l->dtype, 2, l->rows * l->n);
   luc__parallel_for(ctx, l->rows, PIECE_SIZE / (l->n + 1) + 1, layer_rows, &j);
   return LUC_OK;
 }
@@ -68,6 +72,7 @@ luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, c
   job j = {.layer = l, .kernels = &luc__kernels(ctx)->norm[l->dtype]};
   j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
   j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = rstd;
+  j.a.stream = fills_cache(l->dtype, 3, l->rows * l->n);
   if (l->n <= 0) j.kernels->layer_add_sums(l, &j.a, 0, NULL);
   if (l->n <= 0) return LUC_OK;
   const int64_t size = (int64_t)(l->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float));
@@ -94,6 +99,7 @@ luc_status luc__batch_norm(luc_context *ctx, const luc_batch_norm *b, const void
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
   j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
   j.a.rstd = invstd, j.a.running_mean = running_mean, j.a.running_var = running_var;
+  j.a.stream = fills_cache(b->dtype, 2, b->batch * b->channels * b->inner);
   run_batch(ctx, &j, j.kernels->batch, j.kernels->batch_columns);
   return LUC_OK;
 }
@@ -104,6 +110,7 @@ luc_status luc__batch_norm_backward(luc_context *ctx, const luc_batch_norm *b, c
   job j = {.batch = b, .kernels = &luc__kernels(ctx)->norm[b->dtype]};
   j.a = (luc_norm_arrays){.x = x, .dy = dy, .weight = weight, .dx = dx, .dweight = dweight};
   j.a.dbias = dbias, j.a.given_mean = mean, j.a.given_rstd = invstd;
+  j.a.stream = fills_cache(b->dtype, 3, b->batch * b->channels * b->inner);
   run_batch(ctx, &j, j.kernels->batch_backward, j.kernels->batch_columns_backward);
   return LUC_OK;
 }

@@ -10,7 +10,7 @@ typedef struct luc_norm_arrays {
   void *y, *mean, *rstd, *running_mean, *running_var;
   const void *given_mean, *given_rstd; /* backward */
   void *dx, *dweight, *dbias;
-  bool stream; /* layer_norm's y goes past the cache */
+  bool stream; /* y or dx goes past the cache where it can */
 } luc_norm_arrays;
 
 /* Channels [begin, end). */

@@ -16,19 +16,22 @@ typedef struct job {
   int64_t blocks, size; /* of columns per outer; bytes of an element */
   const char *x, *dy, *y;
   char *to;
-  bool backward;
-  luc_slots *rooms; /* where results go past the cache, else NULL */
+  bool backward, stream;
+  luc_slots rooms; /* where y goes past the cache */
 } job;
 
 static void rows(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
+  job *j = arg;
   const luc_softmax *s = j->s;
-  int64_t row = s->n * j->size, at = begin * row;
-  void *room = j->rooms ? luc__slots_take(j->rooms) : NULL;
-  if (!j->backward) j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room);
-  if (room) luc__slots_put(j->rooms, room);
-  for (; j->backward && at < end * row; at += row)
-    j->kernels->row_backward(s->log, s->n, j->dy + at, j->y + at, j->to + at);
+  const int64_t at = begin * s->n * j->size;
+  if (j->backward) {
+    j->kernels->rows_backward(s->log, end - begin, s->n, j->dy + at, j->y + at, j->to + at,
+                              j->stream);
+    return;
+  }
+  void *room = j->stream ? luc__slots_take(&j->rooms) : NULL;
+  j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room);
+  if (room) luc__slots_put(&j->rooms, room);
 }
 
 static void columns(void *arg, int64_t begin, int64_t end) {
@@ -53,13 +56,11 @@ static luc_status run(luc_context *ctx, job *j) {
   j->size = s->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   if (s->inner == 1) {
     const int64_t least = 2 * PIECE_SIZE / s->n + 1, even = s->outer / MOST_PIECES;
-    luc_slots rooms;
-    if (!j->backward && luc__past_cache(2 * s->outer * s->n * j->size)) {
-      LUC_TRY(luc__slots_init(ctx, &rooms, (size_t)(s->n * j->size), s->outer));
-      j->rooms = &rooms;
-    }
+    j->stream = luc__past_cache((j->backward ? 3 : 2) * s->outer * s->n * j->size);
+    const bool room = j->stream && !j->backward;
+    if (room) LUC_TRY(luc__slots_init(ctx, &j->rooms, (size_t)(s->n * j->size), s->outer));
     luc__parallel_for(ctx, s->outer, least > even ? least : even, rows, j);
-    if (j->rooms) luc__slots_free(ctx, &rooms);
+    if (room) luc__slots_free(ctx, &j->rooms);
   } else {
     j->blocks = (s->inner + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     int64_t grain = PIECE_SIZE / (s->n * COLUMN_BLOCK) + 1;

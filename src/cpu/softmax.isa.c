@@ -10,6 +10,6 @@
 
 /* ORDER DTYPE */
 const luc_softmax_kernels LUC_ISA_NAME(luc__softmax)[2] = {
-    {rows_f32, row_backward_f32, columns_f32, columns_backward_f32, nll_f32, nll_backward_f32},
-    {rows_f64, row_backward_f64, columns_f64, columns_backward_f64, nll_f64, nll_backward_f64},
+    {rows_f32, rows_backward_f32, columns_f32, columns_backward_f32, nll_f32, nll_backward_f32},
+    {rows_f64, rows_backward_f64, columns_f64, columns_backward_f64, nll_f64, nll_backward_f64},
 };

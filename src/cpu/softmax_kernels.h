@@ -10,7 +10,9 @@ enum { LUC_SOFTMAX_COLUMNS = 256 }; /* side by side, at most */
 typedef struct luc_softmax_kernels {
   /* With `room` for n elements, y goes past the cache. */
   void (*rows)(bool log, int64_t count, int64_t n, const void *x, void *y, void *room);
-  void (*row_backward)(bool log, int64_t n, const void *dy, const void *y, void *dx);
+  /* `stream`: dx goes past the cache where it can. */
+  void (*rows_backward)(bool log, int64_t count, int64_t n, const void *dy, const void *y, void *dx,
+                        bool stream);
   /* `count` adjacent columns. */
   void (*columns)(bool log, int64_t n, int64_t inner, int64_t count, const void *x, void *y);
   void (*columns_backward)(bool log, int64_t n, int64_t inner, int64_t count, const void *dy,

@@ -9,7 +9,7 @@ local STRIP = 64
 -- f of all of x (and more) is f of each strip of rows.
 local function check(f, x, ...)
   local more, whole = { ... }, f(x, ...)
-  for _, row in ipairs { 1, 2048, x:size(1) - STRIP + 1 } do
+  for _, row in ipairs { 1, x:size(1) // 2, x:size(1) - STRIP + 1 } do
     local parts = {}
     for i, y in ipairs(more) do
       parts[i] = lucerna.is_tensor(y) and y:dim() == 2 and y:size(1) == x:size(1)
@@ -45,6 +45,36 @@ describe("past the cache", function()
     check(function(t) return t:log_softmax(2) end, x)
     check(nn.LayerNorm(COLUMNS), x)
     check(nn.RMSNorm(COLUMNS), x)
+  end)
+
+  it("their gradients do", function()
+    local function gradient(f)
+      return function(t, g)
+        t = t:clone():requires_grad_()
+        f(t):backward(g)
+        return t.grad
+      end
+    end
+    check(gradient(function(t) return t:softmax(2) end), x, y)
+    check(gradient(function(t) return t:log_softmax(2) end), x, y)
+    check(gradient(nn.LayerNorm(COLUMNS)), x, y)
+  end)
+
+  it("GroupNorm does, and BatchNorm with its gradient, channel by channel", function()
+    local images = x:reshape(1024, 16, 32, 32)
+    check(nn.GroupNorm(4, 16), images)
+    local function run(channel, count)
+      local part = images:narrow(2, channel, count):contiguous():requires_grad_()
+      local out = nn.BatchNorm2d(count)(part)
+      out:backward(out)
+      return out, part.grad
+    end
+    local out, grad = run(1, 16)
+    for channel = 1, 16, 5 do
+      local some, some_grad = run(channel, 1)
+      assert.is_true(out:narrow(2, channel, 1):equal(some))
+      assert.is_true(grad:narrow(2, channel, 1):equal(some_grad))
+    end
   end)
 
   it("an operand written in place does, and one that begins between two lines", function()
