@@ -381,8 +381,8 @@ local function numerical_column(f, inputs, flat, k, eps)
     return columns
   end
   local x = flat[k]:item()
+  local _ <close> = setmetatable({}, { __close = function() flat[k] = x end })
   local above, below = values(x + eps), values(x - eps)
-  flat[k] = x
   for o = 1, #above do
     for j = 1, #above[o] do above[o][j] = (above[o][j] - below[o][j]) / (2 * eps) end
   end
@@ -469,13 +469,20 @@ local function first_mismatch(f, inputs, options)
 end
 
 local function check(who, f, inputs, given)
-  local options = { who = who, eps = 1e-6, atol = 1e-5, rtol = 1e-3, raise_exception = true }
   inputs = check_call(who, f, inputs, given)
-  for key, value in pairs(given or {}) do options[key] = value end
+  local eps, atol, rtol, raise_exception = arguments(who,
+    { "eps", "atol", "rtol", "raise_exception" }, given and next(given) and given or nil)
+  local options = { eps = eps or 1e-6, atol = atol or 1e-5, rtol = rtol or 1e-3 }
+  for name, value in pairs(options) do
+    if type(value) ~= "number" then
+      core._raise(("%s: %s must be a number (got %s)"):format(who, name, core.nn.kind_name(value)))
+    end
+  end
+  options.who = who
   check_inputs(who, inputs)
   local mismatch = first_mismatch(f, inputs, options)
   if not mismatch then return true end
-  if options.raise_exception then core._raise(who .. ": Jacobian mismatch for " .. mismatch) end
+  if raise_exception ~= false then core._raise(who .. ": Jacobian mismatch for " .. mismatch) end
   return false, mismatch
 end
 

@@ -527,6 +527,19 @@ describe("autograd.Function", function()
 end)
 
 describe("gradcheck", function()
+  it("leaves inputs as they were where the function fails", function()
+    local x, calls = leaf {1, 2}, 0
+    local function third(a)
+      calls = calls + 1
+      if calls == 3 then error("third") end
+      return a * a
+    end
+    assert.has_error(function() autograd.gradcheck(third, {x}) end)
+    assert.same({1, 2}, x:tolist())
+    assert.has_error(function() autograd.gradcheck(third, {x}, {atoll = 1}) end,
+      "gradcheck: unknown argument 'atoll' (did you mean 'atol'?)")
+  end)
+
   it("accepts right gradients and names the place of a wrong one", function()
     local x = parity.leaf(3)
     assert.is_true(autograd.gradcheck(function(a) return a * a end, { x }))
