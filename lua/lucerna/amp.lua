@@ -40,6 +40,12 @@ end
 
 local function fail(who, text) core._raise("GradScaler." .. who .. ": " .. text) end
 
+local function check_optimizer(who, optimizer)
+  if type(optimizer) ~= "table" or type(optimizer.param_groups) ~= "table" then
+    fail(who, "optimizer must be an Optimizer (got " .. core.nn.kind_name(optimizer) .. ")")
+  end
+end
+
 -- What is known of an optimizer since the last update: its stage and whether a gradient of it is
 -- not finite (nil: not looked at).
 local function state_of(self, optimizer)
@@ -86,17 +92,15 @@ function GradScaler:scale(outputs)
 end
 
 local function unscale(who, self, optimizer, state)
-  local inverse, infinite = 1 / self._scale, nil
+  local inverse, grads, infinite = 1 / self._scale, {}, nil
   for _, group in ipairs(optimizer.param_groups) do
-    for _, p in ipairs(group.params) do
-      local grad = p.grad
-      if grad then
-        if grad.dtype == core.float16 then fail(who, "Attempting to unscale FP16 gradients.") end
-        infinite = infinite or not grad:isfinite():all():item()
-        grad:mul_(inverse)
-      end
-    end
+    for _, p in ipairs(group.params) do grads[#grads + 1] = p.grad end
   end
+  for _, grad in ipairs(grads) do
+    if grad.dtype == core.float16 then fail(who, "Attempting to unscale FP16 gradients.") end
+    infinite = infinite or not grad:isfinite():all():item()
+  end
+  for _, grad in ipairs(grads) do grad:mul_(inverse) end
   state.infinite = infinite
 end
 
@@ -112,6 +116,7 @@ end
 function GradScaler:unscale_(optimizer)
   check_self("unscale_", self)
   if not self._enabled then return end
+  check_optimizer("unscale_", optimizer)
   need_scale("unscale_", self)
   local state = state_of(self, optimizer)
   if state.stage == UNSCALED then
@@ -127,6 +132,7 @@ end
 --- scaler:step(optimizer): optimizer:step() unless a gradient is infinite or NaN.
 function GradScaler:step(optimizer, ...)
   check_self("step", self)
+  check_optimizer("step", optimizer)
   if not self._enabled then return optimizer:step(...) end
   if select("#", ...) > 0 and (...) ~= nil then
     fail("step", "Closure use is not currently supported if GradScaler is enabled.")
@@ -138,8 +144,10 @@ function GradScaler:step(optimizer, ...)
   end
   if state.stage == READY then self:unscale_(optimizer) end
   if state.infinite == nil then fail("step", "No inf checks were recorded for this optimizer.") end
+  local result
+  if not state.infinite then result = optimizer:step() end
   state.stage = STEPPED
-  if not state.infinite then return optimizer:step() end
+  return result
 end
 
 -- The factor after steps of which one was left out (infinite), or none.
@@ -189,28 +197,40 @@ function GradScaler:is_enabled()
 end
 
 --- scaler:get_growth_factor(): what the factor grows by.
-function GradScaler:get_growth_factor() return self._growth_factor end
+function GradScaler:get_growth_factor()
+  check_self("get_growth_factor", self)
+  return self._growth_factor
+end
 
 --- scaler:set_growth_factor(number): more than 1.
 function GradScaler:set_growth_factor(new_factor)
+  check_self("set_growth_factor", self)
   check_number("The growth factor must be > 1.0.", new_factor, function(v) return v > 1 end)
   self._growth_factor = new_factor
 end
 
 --- scaler:get_backoff_factor(): what the factor shrinks by.
-function GradScaler:get_backoff_factor() return self._backoff_factor end
+function GradScaler:get_backoff_factor()
+  check_self("get_backoff_factor", self)
+  return self._backoff_factor
+end
 
 --- scaler:set_backoff_factor(number): less than 1.
 function GradScaler:set_backoff_factor(new_factor)
+  check_self("set_backoff_factor", self)
   check_number("The backoff factor must be < 1.0.", new_factor, function(v) return v < 1 end)
   self._backoff_factor = new_factor
 end
 
 --- scaler:get_growth_interval(): how many finite steps make the factor grow.
-function GradScaler:get_growth_interval() return self._growth_interval end
+function GradScaler:get_growth_interval()
+  check_self("get_growth_interval", self)
+  return self._growth_interval
+end
 
 --- scaler:set_growth_interval(n): a positive integer.
 function GradScaler:set_growth_interval(new_interval)
+  check_self("set_growth_interval", self)
   check_number("growth_interval must be a positive integer", new_interval,
     function(v) return v >= 1 and v == math.floor(v) end)
   self._growth_interval = new_interval
@@ -229,6 +249,9 @@ end
 function GradScaler:load_state_dict(state)
   check_self("load_state_dict", self)
   if not self._enabled then return end
+  if type(state) ~= "table" then
+    fail("load_state_dict", "state_dict must be a table (got " .. type(state) .. ")")
+  end
   local got = {}
   for _, key in ipairs { "scale", "growth_factor", "backoff_factor", "growth_interval",
     "_growth_tracker" } do
@@ -236,6 +259,8 @@ function GradScaler:load_state_dict(state)
     if got[key] == nil then
       fail("load_state_dict", next(state) == nil and "The source state dict is empty, possibly "
         .. "because it was saved from a disabled instance of GradScaler." or "no " .. key)
+    elseif type(got[key]) ~= "number" then
+      fail("load_state_dict", key .. " must be a number (got " .. type(got[key]) .. ")")
     end
   end
   self._init_scale, self._growth_factor = got.scale, got.growth_factor

@@ -252,6 +252,11 @@ describe("a GradScaler", function()
     local halves = lucerna.optim.SGD(half:parameters(), {lr = 1})
     scaler:scale(half(lucerna.ones(1, 2):half()):sum()):backward()
     assert.matches("Attempting to unscale FP16 gradients", message(scaler.step, scaler, halves))
+    scaler:update(8)
+    optimizer:add_param_group {params = half:parameters()}
+    net.bias.grad = lucerna.tensor {8.0}
+    assert.matches("FP16", message(scaler.unscale_, scaler, optimizer))
+    assert.equal(8.0, net.bias.grad:item())
     assert.matches("The growth factor must be > 1", message(amp.GradScaler, {growth_factor = 1}))
     assert.matches("The backoff factor must be < 1", message(scaler.set_backoff_factor, scaler, 1))
     assert.matches("must be called with a colon", message(scaler.scale, lucerna.ones(1)))
