@@ -15,7 +15,7 @@ local PLACES = {
   transforms = lucerna.distributions.transforms, func = lucerna.func, fft = lucerna.fft,
   profiler = require "lucerna.profiler",
   data = lucerna.data, autograd = lucerna.autograd, safetensors = lucerna.safetensors,
-  numpy = lucerna.numpy,
+  numpy = lucerna.numpy, checkpoint = lucerna.utils.checkpoint, amp = lucerna.amp,
   lucerna = {
     summary = lucerna.summary, dot = lucerna.dot, save = lucerna.save, load = lucerna.load,
     no_grad = lucerna.no_grad, scope = lucerna.scope,
@@ -55,7 +55,8 @@ end
 -- What is wrong with an error.
 local function flaw(err)
   if type(err) ~= "string" then return "a " .. type(err) .. " was raised" end
-  if err:find("\n", 1, true) then return "several lines: " .. err end
+  local loading = err:find("loading state_dict", 1, true) -- PyTorch's, of several lines
+  if err:find("\n", 1, true) and not loading then return "several lines: " .. err end
   if err:find("attempt to ", 1, true) or err:find("bad argument", 1, true) then return err end
 end
 
@@ -76,6 +77,25 @@ describe("what cannot be used is refused in one line by", function()
 end)
 
 -- ---- methods ----
+
+local function trainers()
+  local optim = lucerna.optim
+  local S, swa, list = optim.lr_scheduler, require "lucerna.optim.swa_utils", {}
+  local function optimizer(kind)
+    return optim[kind or "SGD"]({lucerna.ones(2):requires_grad_()}, {lr = 0.1})
+  end
+  for _, kind in ipairs {"SGD", "Adam", "Adafactor", "LBFGS"} do
+    list[#list + 1] = optimizer(kind)
+  end
+  for kind, arguments in pairs {StepLR = {2}, ConstantLR = {}, CosineAnnealingWarmRestarts = {3},
+    LambdaLR = {function() return 1 end}, ReduceLROnPlateau = {}, OneCycleLR = {0.1, 10}} do
+    list[#list + 1] = S[kind](optimizer(), table.unpack(arguments))
+  end
+  list[#list + 1] = S.ChainedScheduler {S.StepLR(optimizer(), 2)}
+  list[#list + 1] = swa.AveragedModel(nn.Linear(2, 2))
+  list[#list + 1] = lucerna.amp.GradScaler()
+  return list
+end
 
 local function objects()
   local D = lucerna.distributions
@@ -103,6 +123,7 @@ local function objects()
     D.constraints.real, D.constraints.simplex, D.constraints.corr_cholesky, D.constraints.square,
     D.constraints.positive_definite, D.constraints.nonnegative_integer, D.constraints.boolean,
     (select(2, require("lucerna.profiler").profile(function() return p + 1 end))),
+    table.unpack(trainers()),
   }
 end
 
@@ -111,6 +132,9 @@ local METHODS = {
   "", "sample", "rsample", "expand", "log_prob", "cdf", "icdf", "entropy", "perplexity",
   "enumerate_support", "forward_shape", "inverse_shape", "log_abs_det_jacobian", "inv", "check",
   "events", "key_averages", "table", "chrome_trace",
+  "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict", "get_last_lr",
+  "register_step_pre_hook", "register_load_state_dict_post_hook", "update_parameters", "scale",
+  "unscale_", "update", "get_scale", "set_growth_factor", "get_growth_interval",
 }
 
 local function method(object, name)

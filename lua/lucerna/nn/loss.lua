@@ -151,6 +151,9 @@ end
 local function fail(...) raise("AdaptiveLogSoftmaxWithLoss: " .. string.format(...)) end
 
 local function check_call(input, target)
+  for name, t in pairs { input = input or false, target = target or false } do
+    if not lucerna.is_tensor(t) then fail("%s must be a Tensor (got %s)", name, type(t)) end
+  end
   if target:dim() > 1 then fail("0D or 1D target tensor expected, multi-target not supported") end
   if input:dim() ~= target:dim() + 1 then
     fail("%dD target tensor expects %dD input tensors, but found inputs with size [%s]",

@@ -42,11 +42,11 @@ function LBFGS:__init(...)
   end
 end
 
-function LBFGS:add_param_group(group)
+function LBFGS:_add(list)
   if #self.param_groups > 0 then
     fail("LBFGS doesn't support per-parameter options (parameter groups)")
   end
-  Optimizer.add_param_group(self, group)
+  return Optimizer._add(self, list)
 end
 
 function LBFGS:_shapes()
@@ -191,7 +191,11 @@ function LBFGS:step(closure)
   end})
   local function evaluate()
     local loss = Optimizer._evaluate(closure)
-    return number(loss) + 0.0, flat_gradient(group.params), loss
+    local value = number(loss)
+    if type(value) ~= "number" then
+      fail("LBFGS.step: closure must return the loss (got %s)", core.nn.kind_name(loss))
+    end
+    return value + 0.0, flat_gradient(group.params), loss
   end
   local s = {func_evals = 0, n_iter = 0}
   for name, value in pairs(self.state[first]) do s[name] = value end

@@ -325,6 +325,7 @@ end
 
 -- The round an epoch lies in, and how far.
 function WarmRestarts:_go_to(epoch)
+  check_number("CosineAnnealingWarmRestarts", "epoch", epoch)
   if epoch < 0 then
     fail("CosineAnnealingWarmRestarts: Expected non-negative epoch, but got %s", tostring(epoch))
   elseif epoch < self.T_0 then
@@ -433,6 +434,7 @@ end
 function Plateau:step(metrics, epoch)
   local value = lucerna.is_tensor(metrics) and metrics:item() or metrics
   check_number("ReduceLROnPlateau.step", "metrics", value)
+  if epoch ~= nil then check_number("ReduceLROnPlateau.step", "epoch", epoch) end
   local _ <close> = unless_done(self, "last_epoch", "best", "num_bad_epochs", "cooldown_counter")
   self.last_epoch = epoch or self.last_epoch + 1
   if self:is_better(value, self.best) then

@@ -14,6 +14,8 @@ local fields, ROOM = core._optimizer_fields, 14 -- fields that most groups have,
 
 local function fail(...) core._raise(string.format(...)) end
 
+local check_self = require("lucerna.plain").self_check "optimizer"
+
 -- ---- hooks ----
 
 local Handle = {__name = "RemovableHandle"}
@@ -41,7 +43,8 @@ local NONE = {}
 local HOOKS = {__index = function() return NONE end}
 local NO_HOOKS = setmetatable({}, HOOKS)
 
-local function own_list(self, name)
+local function own_list(self, who, name)
+  check_self(self, "Optimizer", who, "param_groups")
   if self._hooks == NO_HOOKS then self._hooks = setmetatable({}, HOOKS) end
   local lists = self._hooks
   if lists[name] == NONE then lists[name] = {} end
@@ -87,6 +90,7 @@ local function with_hooks(step)
   --- step(closure): updates every parameter that has a gradient, between the hooks. closure, which
   -- LBFGS needs, reevaluates the model and returns the loss, which step returns.
   return function(self, ...)
+    check_self(self, "Optimizer", "step", "param_groups")
     local args = run_hooks(every_pre, self, table.pack(...))
     args = run_hooks(self._hooks.step_pre, self, args)
     if type(args) ~= "table" then
@@ -264,6 +268,7 @@ end
 --- Adds a group: {params = …, lr = …, …}; options left out are the optimizer's defaults.
 -- params may be one tensor.
 function Optimizer:add_param_group(group)
+  check_self(self, "Optimizer", "add_param_group", "param_groups")
   if not is_group(group) then
     fail("%s: param_group must be a table with a field 'params'", self.__name)
   end
@@ -292,6 +297,9 @@ function Optimizer:step() fail("%s.step is not defined", self.__name) end
 -- The closure's loss, made with gradients on.
 function Optimizer._evaluate(closure)
   if closure == nil then return nil end
+  if not is_callable(closure) then
+    fail("step: closure must be a function (got %s)", core.nn.kind_name(closure))
+  end
   local _ <close> = lucerna.enable_grad()
   return closure()
 end
@@ -331,6 +339,7 @@ end
 
 --- Drops all gradients; with {set_to_none = false} fills them with zeros.
 function Optimizer:zero_grad(...)
+  check_self(self, "Optimizer", "zero_grad", "param_groups")
   local to_none = arguments("zero_grad", {"set_to_none"}, ...)
   for _, group in ipairs(self.param_groups) do
     for _, p in ipairs(group.params) do
@@ -394,6 +403,7 @@ end
 --- The state and the groups: {state = {[id] = …}, param_groups = …}, ids from 0 as PyTorch has.
 -- State tensors are the live ones.
 function Optimizer:state_dict()
+  check_self(self, "Optimizer", "state_dict", "param_groups")
   run_hooks(self._hooks.state_dict_pre, self)
   local dict, id = {state = {}, param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
@@ -454,6 +464,7 @@ end
 --- Takes over options and state, matched by position. Nothing changes if anything does not fit; as
 -- in PyTorch, the groups are new tables.
 function Optimizer:load_state_dict(dict)
+  check_self(self, "Optimizer", "load_state_dict", "param_groups")
   dict = run_hooks(self._hooks.load_pre, self, dict)
   local problem = check_dict(self, dict)
   if problem then fail("%s.load_state_dict: %s", self.__name, problem) end
@@ -476,18 +487,20 @@ end
 --- register_step_pre_hook(f): f(optimizer, args) before a step; args is a packed table, and one
 -- that f returns takes its place. Gives a handle with :remove().
 function Optimizer:register_step_pre_hook(hook)
-  return add_hook(own_list(self, "step_pre"), "register_step_pre_hook", hook)
+  local who = "register_step_pre_hook"
+  return add_hook(own_list(self, who, "step_pre"), who, hook)
 end
 
 --- register_step_post_hook(f): f(optimizer, args) after a step.
 function Optimizer:register_step_post_hook(hook)
-  return add_hook(own_list(self, "step_post"), "register_step_post_hook", hook)
+  local who = "register_step_post_hook"
+  return add_hook(own_list(self, who, "step_post"), who, hook)
 end
 
 local function registrar(name, list)
   return function(self, ...)
     local hook, prepend = arguments(name, {"hook", "prepend"}, ...)
-    return add_hook(own_list(self, list), name, hook, prepend)
+    return add_hook(own_list(self, name, list), name, hook, prepend)
   end
 end
 

@@ -12,11 +12,21 @@ function scheduler.fail(...) core._raise(string.format(...)) end
 
 local fail = scheduler.fail
 
+local check_self = require("lucerna.plain").self_check "scheduler"
+
 --- The base: LRScheduler(optimizer, last_epoch = -1). `optim.class(name, lr_scheduler.LRScheduler)`
 -- makes a subclass, whose get_lr() returns the rates of epoch self.last_epoch, one per group.
 -- last_epoch -1 begins anew; else the groups must know their `initial_lr`.
 scheduler.LRScheduler = class "LRScheduler"
 local LRScheduler = scheduler.LRScheduler
+
+function LRScheduler.__define(key, value)
+  if key ~= "step" then return value end
+  return function(self, ...)
+    check_self(self, "LRScheduler", "step", "optimizer")
+    return value(self, ...)
+  end
+end
 
 function scheduler.check_optimizer(who, optimizer)
   if not optim.is_optimizer(optimizer) then
@@ -105,6 +115,8 @@ end
 --- Advances one epoch and sets the groups' learning rates. step(epoch) goes to an epoch, by the
 -- closed form where there is one.
 function LRScheduler:step(epoch)
+  check_self(self, "LRScheduler", "step", "optimizer")
+  if epoch ~= nil then scheduler.check_number(self.__name, "epoch", epoch) end
   local _ <close> = scheduler.unless_done(self, "last_epoch", "_step_count")
   self._step_count = self._step_count + 1
   self.last_epoch = epoch or self.last_epoch + 1
@@ -116,7 +128,10 @@ end
 function LRScheduler:get_lr() fail("%s.get_lr is not defined", self.__name) end
 
 --- The learning rates set last, one per group.
-function LRScheduler:get_last_lr() return {table.unpack(self._last_lr)} end
+function LRScheduler:get_last_lr()
+  check_self(self, "LRScheduler", "get_last_lr", "optimizer")
+  return {table.unpack(self._last_lr)}
+end
 
 function scheduler.copy(value)
   if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
@@ -129,6 +144,7 @@ local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true}
 
 --- Everything but the optimizer and functions.
 function LRScheduler:state_dict()
+  check_self(self, "LRScheduler", "state_dict", "optimizer")
   local dict = {}
   for key, value in pairs(self) do
     if not UNSAVED[key] and type(value) ~= "function" then dict[key] = scheduler.copy(value) end
@@ -137,6 +153,7 @@ function LRScheduler:state_dict()
 end
 
 function scheduler.check_dict(self, dict)
+  check_self(self, "LRScheduler", "load_state_dict", "optimizer")
   if type(dict) ~= "table" then
     fail("%s.load_state_dict: state_dict must be a table (got %s)", self.__name, type(dict))
   end

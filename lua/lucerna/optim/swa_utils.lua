@@ -101,6 +101,9 @@ end
 
 --- Takes the model's parameters into the average; the first time they are copied.
 function AveragedModel:update_parameters(model)
+  if not nn.isinstance(model, nn.Module) then
+    fail("AveragedModel.update_parameters: model must be a Module (got %s)", type(model))
+  end
   local _ <close> = lucerna.no_grad()
   local parameters, buffers = {{}, {}}, {{}, {}}
   gather(parameters, self.module:parameters(), model:parameters())
