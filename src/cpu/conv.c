@@ -69,15 +69,20 @@ static bool is_whole(const luc_conv_plan *p) {
   return true;
 }
 
+/* Positions of some rows in a buffer that is split by stride, about. */
+static int64_t positions_of(const luc_conv_plan *p, int64_t rows) {
+  const int64_t length = luc__cuts(luc__conv_covered(p, 2, p->out[2]), p->stride[2]);
+  const int64_t pitch = luc__max64(length - p->padding[2] / p->stride[2], p->out[2]);
+  return (rows - 1) * pitch + p->out[2];
+}
+
 /* Filters in the lanes, or pixels? In 32 multiply-adds a cycle, measured: filters pay for outputs
  * to be turned, for lanes without any and half of a pair of vectors; pixels for what lies between
  * rows, for outputs to be copied and rows to be split by stride. */
 static bool is_by_filters(const job *j) {
   const luc_conv_plan *p = &j->plan;
   const int64_t lanes = j->kernels->lanes, vectors = luc__cuts(p->filters, lanes);
-  const int64_t length = luc__cuts(luc__conv_covered(p, 2, p->out[2]), p->stride[2]);
-  const int64_t pitch = luc__max64(length - p->padding[2] / p->stride[2], p->out[2]);
-  const int64_t plane = luc__cuts((p->out[1] - 1) * pitch + p->out[2], lanes) * lanes;
+  const int64_t plane = luc__whole(positions_of(p, p->out[1]), lanes);
   const double rows = (double)(p->channels * p->in[0] * p->in[1]), width = (double)p->in[2];
   const double split = p->stride[1] * p->stride[2] > 1 ? 16 : 8, k = (double)p->k;
   const double half = vectors % 2 ? 0.5 / (double)vectors : 0;
@@ -448,15 +453,20 @@ static void choose_weight_band(luc_conv_plan *p) {
   if (d == 1) p->band[d] = luc__min64(luc__cuts(p->band[d], 16) * 16, p->out[2]);
 }
 
-/* Small images and planes are multiplied together, few channels at a time stay in the cache. What a
- * plane has between its rows and behind must cost less than the lanes that filters leave. */
-static void plan_weight(job *j, bool exact) {
+/* Filters in the lanes, unless those they leave empty cost more than what a plane has between its
+ * rows and behind. */
+static bool is_by_lanes(const job *j) {
+  const luc_conv_plan *p = &j->plan;
+  const int64_t pixels = p->band[0] * p->out[2];
+  const int64_t between = luc__whole(positions_of(p, p->band[0]), 16) - pixels;
+  return p->filters >= j->kernels->lanes || between * p->filters >= 8 * pixels;
+}
+
+/* Small images and planes are multiplied together, few channels at a time stay in the cache. */
+static void plan_weight(job *j) {
   luc_conv_plan *p = &j->plan;
-  const int64_t pixels = p->band[0] * p->band[1];
-  int64_t length = luc__cuts((p->band[0] - 1) * p->pitch + p->band[1], 16) * 16;
-  p->lanes =
-      exact || p->filters >= j->kernels->lanes || (length - pixels) * p->filters >= 8 * pixels;
-  if (p->lanes) length = pixels;
+  int64_t length = p->band[0] * p->band[1];
+  if (!p->lanes) length = luc__whole((p->band[0] - 1) * p->pitch + p->band[1], 16);
   p->units = luc__max64(1, BLOCK / length);
   p->images = 1;
   if (j->bands == 1)
@@ -497,9 +507,10 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exac
   job_init(ctx, &j, c);
   luc_conv_plan *p = &j.plan;
   choose_weight_band(p);
+  p->lanes = exact || is_by_lanes(&j);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   choose_weight_cuts(&j);
-  plan_weight(&j, exact);
+  plan_weight(&j);
   const int64_t all = j.out_channels * p->k;
   size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * all), j.size);
   char *sums = j.cuts > 1 ? luc__alloc(ctx, bytes) : NULL;

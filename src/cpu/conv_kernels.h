@@ -33,7 +33,7 @@ typedef struct luc_conv_plan {
   /* the padded buffer [channels, depth, phases of rows, phases of columns, phase_size] */
   int64_t band[2];            /* output rows and columns it serves at a time */
   int64_t depth, rows, width; /* what their windows cover */
-  int64_t split[3];           /* into phases: strides, or 1 */
+  int64_t split[3];           /* into phases: strides, or 1 where positions are listed */
   int64_t phases[3];          /* how many are stored, and ... */
   const int64_t *residues[3]; /* ... which: rows and columns modulo the stride */
   int64_t phase_rows, length; /* rows of a phase, each of so many elements, ... */
@@ -54,7 +54,7 @@ typedef struct luc_conv_plan {
   int64_t sides[3];
   const int64_t *image, *step;
   const luc_conv_part *parts;
-  bool lanes;     /* weight: filters are the lanes, and ... */
+  bool lanes;     /* weight: filters are, little is split, and ... */
   int64_t places; /* ... outputs passed at a time */
 } luc_conv_plan;
 

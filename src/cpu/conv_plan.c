@@ -71,7 +71,10 @@ static int64_t shared_zeros(const luc_conv_plan *p) {
 /* The buffer for a band. */
 static void plan_buffer(luc_conv_plan *p, int64_t *residues) {
   const int64_t rows = p->band[0], columns = p->band[1];
-  for (int d = 0; d < LUC_MAX_SPATIAL; d++) p->split[d] = p->by_filters ? 1 : p->stride[d];
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
+    const bool lies = p->by_filters || (p->lanes && p->kernel[d] >= p->stride[d]);
+    p->split[d] = lies ? 1 : p->stride[d];
+  }
   p->depth = p->by_filters ? p->in[0] : luc__conv_covered(p, 0, p->out[0]);
   p->rows = luc__conv_covered(p, 1, rows);
   p->width = luc__conv_covered(p, 2, columns);
