@@ -80,6 +80,10 @@ static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, 
   if (is_whole(&p) && !with_indices)
     return luc_call(ctx, LUC_OP_amax,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
+  if (is_whole(&p)) { /* as one row */
+    p.in[1] = p.kernel[1] *= p.in[0];
+    p.in[0] = p.kernel[0] = 1;
+  }
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (with_indices) LUC_GO(new_pooled(ctx, input, LUC_INT64, spatial, p.out, &indices));
