@@ -85,9 +85,9 @@ void luc__mask_end(luc_context *ctx, luc_mask *mask);
 /* The offsets of the set elements in a tensor of the mask's sizes with these strides. */
 void luc__mask_offsets(luc_context *ctx, const luc_mask *mask, int ndim, const int64_t *sizes,
                        const int64_t *strides, int64_t *offsets);
-/* Their coordinates: out[number * item_step + d * dim_step]. */
+/* Their coordinates, from `first` on: out[number * item_step + d * dim_step]. */
 void luc__mask_positions(luc_context *ctx, const luc_mask *mask, int ndim, const int64_t *sizes,
-                         int64_t dim_step, int64_t item_step, int64_t *out);
+                         int64_t dim_step, int64_t item_step, int64_t first, int64_t *out);
 /* data[i] = *value (of `width` bytes) where bits[i]. */
 void luc__mask_fill(luc_context *ctx, char *data, const bool *bits, int64_t n, const void *value,
                     size_t width);

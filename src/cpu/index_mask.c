@@ -58,7 +58,7 @@ typedef struct walk {
   int64_t row, step; /* the last dimension */
   const int64_t *sizes, *strides;
   bool coordinates;
-  int64_t dim_step, item_step;
+  int64_t dim_step, item_step, first;
   int64_t *out;
 } walk;
 
@@ -90,11 +90,12 @@ static int64_t one_row(const walk *w, const int64_t *at, int64_t from, const uin
     for (int d = 0; d < last; d++) base += at[d] * w->strides[d];
     return write_row(bits, n, base, w->step, left, w->out + number, 1);
   }
-  int64_t *out = w->out + number * w->item_step;
-  int64_t k = last < 0 ? (n && left ? bits[0] & 1 : 0)
-                       : write_row(bits, n, from, 1, left, out + last * w->dim_step, w->item_step);
-  for (int d = 0; d < last; d++)
-    for (int64_t i = 0; i < k; i++) out[i * w->item_step + d * w->dim_step] = at[d];
+  const int64_t step = w->item_step, first = w->first;
+  int64_t *out = w->out + number * step;
+  if (last < 0) return n && left ? bits[0] & 1 : 0;
+  const int64_t k = write_row(bits, n, from + first, 1, left, out + last * w->dim_step, step);
+  for (int d = 0; d < last; d++, out += w->dim_step)
+    for (int64_t i = 0, v = at[d] + first; i < k; i++) out[i * step] = v;
   return k;
 }
 
@@ -150,13 +151,14 @@ void luc__mask_offsets(luc_context *ctx, const luc_mask *mask, int ndim, const i
 }
 
 void luc__mask_positions(luc_context *ctx, const luc_mask *mask, int ndim, const int64_t *sizes,
-                         int64_t dim_step, int64_t item_step, int64_t *out) {
+                         int64_t dim_step, int64_t item_step, int64_t first, int64_t *out) {
   walk w = {.mask = mask,
             .ndim = ndim,
             .sizes = sizes,
             .coordinates = true,
             .dim_step = dim_step,
             .item_step = item_step,
+            .first = first,
             .out = out};
   run(ctx, &w);
 }

@@ -76,7 +76,7 @@ luc_status luc__mask_coordinates(luc_context *ctx, const luc_tensor *mask, bool 
   luc_status status = luc__tensor_empty(ctx, LUC_INT64, 2, sizes, out);
   if (status == LUC_OK)
     luc__mask_positions(ctx, &m, mask->ndim, mask->sizes, by_dim ? m.count : 1, by_dim ? 1 : n,
-                        (int64_t *)(*out)->data);
+                        ctx->first, (int64_t *)(*out)->data);
   luc__mask_end(ctx, &m);
   return status;
 }
