@@ -273,7 +273,8 @@ static int64_t repeat_words(char *out, uint64_t word, int64_t n) {
 static void repeat_bytes(char *restrict out, const char *restrict one, int64_t size, int64_t n) {
   bytes x;
   int64_t i = 0;
-  for (int64_t k = 0; k < VECTOR && k < n; k += size) memcpy((char *)&x + k, one, (size_t)size);
+  if (n <= 0) return;
+  for (int64_t k = 0; k < VECTOR; k += size) memcpy((char *)&x + k, one, (size_t)size);
   if (n >= LONG && size <= 8) i = repeat_words(out, *(const word64 *)&x, n);
   for (; i + VECTORS <= n; i += VECTORS)
     for (int64_t k = 0; k < VECTORS; k += VECTOR) *(bytes *)(out + i + k) = x;

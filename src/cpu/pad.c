@@ -82,7 +82,7 @@ static inline void show(const pad_job *j, char *to, const char *row, int64_t fro
 }
 
 static void pad_rows(void *arg, int64_t begin, int64_t end) {
-  const pad_job *j = arg;
+  const pad_job own = *(const pad_job *)arg, *j = &own; /* which what is written cannot change */
   const luc_pad *p = j->p;
   const int64_t n = p->in[p->ndim - 1], width = p->out[p->ndim - 1], rows = inner_rows(p);
   char *to = p->outer + begin * width * j->size;
