@@ -563,20 +563,30 @@ static luc_status finish_leaves(luc_run *run) {
 
 /* ---- what is needed (autograd.grad) ---- */
 
-/* Makes tasks for everything reachable; the list of the pass doubles as the work list: new tasks go
- * in front, and each is expanded once, from the last expanded one backwards. */
-static luc_status reach(luc_run *run) {
+/* Makes a task for an edge, unless it is empty or there is one. */
+static luc_status reach_edge(luc_run *run, const luc_edge *e) {
+  bool known = !e->to || task_find(run, e->to, e->leaf);
+  return known || task_new(run, e->to, e->leaf) ? LUC_OK : LUC_ERR_MEMORY;
+}
+
+/* Makes tasks for all that the outputs come from; the list of the pass doubles as the work list:
+ * new tasks go in front, and each is expanded once, from the last expanded one backwards. */
+static luc_status reach_from(luc_run *run, luc_tensor *const *outputs, int n) {
   luc_task *stop = NULL;
+  for (int i = 0; i < n; i++) {
+    luc_edge edge;
+    LUC_TRY(luc__edge_to(run->ctx, outputs[i], &edge));
+    luc_status status = reach_edge(run, &edge);
+    luc__edge_release(run->ctx, &edge);
+    LUC_TRY(status);
+  }
   while (run->tasks != stop) {
     luc_task *first = run->tasks, *until = stop;
     stop = first;
     for (luc_task *t = first; t != until; t = t->next) {
       if (t->leaf) continue;
-      for (int i = 0; i < t->node->nslots + t->node->nlist; i++) {
-        const luc_edge *e = &t->node->edges[i];
-        if (!e->to || task_find(run, e->to, e->leaf)) continue;
-        if (!task_new(run, e->to, e->leaf)) return LUC_ERR_MEMORY;
-      }
+      for (int i = 0; i < t->node->nslots + t->node->nlist; i++)
+        LUC_TRY(reach_edge(run, &t->node->edges[i]));
     }
   }
   return LUC_OK;
@@ -660,26 +670,13 @@ static luc_status run_all(luc_run *run, luc_tensor *const *outputs, int n,
   return finish_leaves(run);
 }
 
-/* The roots' tasks, everything they reach, and the marks. */
-static luc_status prepare_capture(luc_run *run, luc_tensor *const *outputs, int n) {
-  for (int i = 0; i < n; i++) {
-    luc_edge edge;
-    LUC_TRY(root_edge(run->ctx, outputs[i], i, &edge));
-    bool known = task_find(run, edge.to, edge.leaf) != NULL;
-    bool made = known || task_new(run, edge.to, edge.leaf);
-    luc__edge_release(run->ctx, &edge);
-    if (!made) return LUC_ERR_MEMORY;
-  }
-  LUC_TRY(reach(run));
-  return mark_needed(run);
-}
-
 static luc_status pass(luc_run *run, luc_tensor *const *outputs, int n, luc_tensor *const *grads) {
   luc_context *ctx = run->ctx;
   bool mode = ctx->grad_mode, inside = ctx->inside_op;
   luc_status status = LUC_OK;
   ctx->inside_op = false;
-  if (run->capture) status = prepare_capture(run, outputs, n);
+  if (run->capture) status = reach_from(run, outputs, n);
+  if (run->capture && status == LUC_OK) status = mark_needed(run);
   ctx->grad_mode = run->create_graph;
   if (status == LUC_OK) status = run_all(run, outputs, n, grads);
   ctx->grad_mode = mode;
@@ -756,15 +753,7 @@ luc_status luc_autograd_reaches(luc_context *ctx, luc_tensor *const *outputs, in
   luc_run run = {.ctx = ctx};
   luc_status status = LUC_OK;
   *reaches = false;
-  for (int i = 0; i < n; i++) {
-    luc_edge edge;
-    LUC_GO(luc__edge_to(ctx, outputs[i], &edge));
-    bool known = !edge.to || task_find(&run, edge.to, edge.leaf);
-    bool made = known || task_new(&run, edge.to, edge.leaf);
-    luc__edge_release(ctx, &edge);
-    if (!made) LUC_GO(LUC_ERR_MEMORY);
-  }
-  LUC_GO(reach(&run));
+  LUC_GO(reach_from(&run, outputs, n));
   for (const luc_task *t = run.tasks; t; t = t->next) {
     bool excepted = !t->leaf;
     for (int i = 0; i < nexcept; i++) excepted |= except[i] == t->leaf;
