@@ -77,7 +77,7 @@ void luc__sequence_between(void *out, int64_t first, int64_t n, const void *arg)
   line(x, early, s->start, step, (double)first, 1);
   line(x + early, n - early, s->end, -step, (double)(s->count - 1 - first - early), -1);
   const void *in[LUC_EW_MAX_INPUTS] = {&s->base, x, NULL};
-  if (s->base != 0) s->power(x, in, n, &none, n > 1 ? 1 : 0);
+  if (s->power) s->power(x, in, n, &none, n > 1 ? 1 : 0);
 }
 
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {

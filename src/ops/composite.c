@@ -1,6 +1,7 @@
 /* Operators made of other operators: each is recorded through those it calls. */
 #include <math.h>
 
+#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/pointwise.h"
 
@@ -132,6 +133,22 @@ static luc_tensor *lines_of(luc_formula *f, luc_tensor *t, const luc_value *dim,
   return luc__f_reshape(f, moved, 2, all);
 }
 
+/* q, a number or a tensor (of samples, where it is mapped over), must be in [0, 1]. */
+static luc_status check_fractions(luc_context *ctx, const char *who, const luc_value *q) {
+  luc_tensor *t = luc_as_tensor(q), *v = NULL;
+  double at = t ? 0 : luc_as_double(q), bad = at >= 0 && at <= 1 ? 0 : at;
+  LUC_CHECK(ctx, !t || t->ndim <= 1, LUC_ERR_SHAPE, "%s: q must be a number or a vector (got %s)",
+            who, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+  LUC_TRY(luc__dense(ctx, t && !t->inner ? t : NULL, LUC_FLOAT64, &v));
+  for (int64_t i = 0; v && i < v->numel; i++) {
+    at = ((const double *)luc__data(v))[i];
+    if (!(at >= 0 && at <= 1)) bad = at;
+  }
+  luc_tensor_release(ctx, v);
+  LUC_CHECK(ctx, bad == 0, LUC_ERR_VALUE, "%s: q must be in the range [0, 1] (got %g)", who, bad);
+  return LUC_OK;
+}
+
 /* ignore_nan: places count only what is a number; else a NaN makes its line NaN. */
 static luc_status quantile(luc_context *ctx, const char *who, luc_value *args, bool ignore_nan,
                            luc_value *out) {
@@ -143,9 +160,7 @@ static luc_status quantile(luc_context *ctx, const char *who, luc_value *args, b
   LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype) && t->numel > 0, LUC_ERR_TYPE,
             "%s: input must be floating point and not empty (got %s)", who,
             luc__dtype_name((luc_dtype)t->dtype));
-  double at = q ? 0 : luc_as_double(&args[1]);
-  LUC_CHECK(ctx, at >= 0 && at <= 1, LUC_ERR_VALUE, "%s: q must be in the range [0, 1] (got %g)",
-            who, at);
+  LUC_TRY(check_fractions(ctx, who, &args[1]));
   if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, who, args[2].as.i, t->ndim, &d));
   luc_value dim = t->ndim ? args[2] : luc_v_none();
   luc_tensor *lines = lines_of(&f, t, &dim, d, &ndim, sizes, args[3].as.i != 0);

@@ -309,11 +309,11 @@ luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out)
 
 /* ---- histograms ---- */
 
-/* The ends of the bins: as asked, else of the values; `apart` where these are all the same. */
-static luc_status outer_edges(luc_context *ctx, const char *who, const luc_tensor *x, double apart,
-                              double *ends) {
+/* The ends of the bins: as given, else of the values; `apart` where they are the same. */
+static luc_status outer_edges(luc_context *ctx, const char *who, const luc_tensor *x, bool given,
+                              double apart, double *ends) {
   const double *v = luc__data(x);
-  if (ends[0] == ends[1] && x->numel > 0) {
+  if (!given && x->numel > 0) {
     ends[0] = ends[1] = v[0];
     for (int64_t i = 0; i < x->numel; i++) {
       ends[0] = v[i] < ends[0] || isnan(v[i]) ? v[i] : ends[0];
@@ -381,7 +381,7 @@ luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   LUC_TRY(check_bins(ctx, "histc", x, args[1].as.i));
   LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_GO(outer_edges(ctx, "histc", v, 1, ends));
+  LUC_GO(outer_edges(ctx, "histc", v, ends[0] != ends[1], 1, ends));
   LUC_GO(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
   LUC_GO(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
   status = luc__deliver(ctx, "histc", out, (luc_dtype)x->dtype, sums);
@@ -429,18 +429,16 @@ done:
 luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *v = NULL, *edges = NULL;
   const luc_value *range = &args[2];
-  double ends[2] = {0, 0};
+  double ends[2] = {0, 1}; /* of nothing */
   LUC_TRY(check_bins(ctx, "histogram", x, args[1].as.i));
   if (!luc_is_none(range)) {
     LUC_CHECK(ctx, range->n == 2, LUC_ERR_VALUE, "histogram: range should have 2 elements, got %d",
               range->n);
     for (int i = 0; i < 2; i++) ends[i] = range->as.floats[i];
-  } else if (x->numel == 0) {
-    ends[1] = 1;
   }
   luc_status status;
   LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_GO(outer_edges(ctx, "histogram", v, 0.5, ends));
+  LUC_GO(outer_edges(ctx, "histogram", v, !luc_is_none(range), 0.5, ends));
   LUC_GO(equal_edges(ctx, ends, args[1].as.i, (luc_dtype)x->dtype, &edges));
   status = histogram(ctx, LUC_BINS_EQUAL, args, 3, edges, out);
 done:

@@ -287,6 +287,8 @@ function M.refusals()
     {"dim 2 is out of range [-1, 1]", lucerna.nanmean, z(2), 2},
     {"n must not be negative", lucerna.diff, z(2), -1},
     {"q must be in the range [0, 1]", lucerna.quantile, z(2), 1.5},
+    {"q must be in the range [0, 1] (got -0.5)", lucerna.quantile, z(1), lucerna.tensor{1, -0.5}},
+    {"q must be a number or a vector (got [1, 2])", lucerna.quantile, z(2), z(1, 2)},
     {"q must be in the range [0, 1]", lucerna.nanquantile, z(2), 1.5},
     {"input has 3 columns, other has 2 rows", lucerna.matmul, z(2, 3), z(2, 3)},
     {"input has 3 columns, other has 2 rows", lucerna.mm, z(2, 3), z(2, 3)},

@@ -44,6 +44,7 @@ def sequences():
         case("linspace", *a, dtype=torch.int16)
     case("logspace", 0, 3, 4)
     case("logspace", -1, 1.5, 5, 2, dtype=torch.float64)
+    case("logspace", 0, 3, 4, 0.0)
     for a in ((3, 4, 0), (4, 3, 1), (3, 3, -1), (0, 3, 0), (3, 4, -7), (-1, 2, 0)):
         case("tril_indices", *a, positions=True)
         case("triu_indices", *a, positions=True)

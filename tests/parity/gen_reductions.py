@@ -128,6 +128,7 @@ def histograms():
         case("histogram", x, 4, grad=False)
         case(".histogram", x, 7, grad=False)
         case("histogram", x, 5, range=[0.0, 2.5], grad=False)
+        case("histogram", x, 2, range=[1.0, 1.0], grad=False)
         case("histogram", x, 5, weight=x + 1, grad=False)
         case("histogram", x, 5, weight=x + 1, density=True, grad=False)
         case("histogram", x, torch.tensor([0, .25, 2, 3], dtype=dtype), grad=False)
