@@ -106,65 +106,6 @@ double luc__digamma(double x) {
   return fabsl(y) < 0.004L ? digamma_at_root(x) : (double)y;
 }
 
-/* Hurwitz' zeta(s, q), the sum of (q + n)^-s, s > 1 and q > 0: terms until q is large, then Euler
- * and Maclaurin's correction. */
-static long double zeta_right(double s, double q) {
-  static const double b[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
-                             5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
-                             43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
-  double sum = 0, low = 0, at = q, power, lack; /* low: what the sum and pow's arguments lack */
-  if (isinf(q)) return 0;
-  for (int i = 0;; at = q + ++i) {
-    double lost = q - (at - i), before = sum;
-    power = pow(at, -s);
-    lack = lost == 0 ? 0 : -power * s * lost / at;
-    if (i >= 9 && at >= 10) break;
-    sum += power;
-    if (isinf(sum)) return sum;
-    low += ((before - sum) + power) + lack;
-    if (power <= 1e-17 * sum) return (long double)sum + low;
-  }
-  double rest = 0, term = s / at, factorial = 2; /* times at^-s */
-  for (int k = 0; k < 12; k++) {
-    rest += b[k] * term / factorial;
-    term *= (s + 2 * k + 1) / at * ((s + 2 * k + 2) / at);
-    factorial *= (2 * k + 3) * (2 * k + 4);
-  }
-  return (long double)sum + low +
-         ((long double)power + lack) * (at / ((long double)s - 1) + 0.5L + rest);
-}
-
-/* For q < 0 and whole powers: the terms right of zero, and those left of it with their sign. */
-static long double zeta_left(double s, double q) {
-  double off = -q - floor(-q); /* exactly */
-  long double others = zeta_right(s, off) - zeta_right(s, 1 - q);
-  return zeta_right(s, 1 - off) + (fmod(s, 2) == 1 ? -others : others);
-}
-
-static long double zeta(double s, double q) {
-  if (s == 1) return INFINITY;
-  if (!(s > 1) || isnan(q)) return NAN;
-  if (q <= 0 && q == floor(q)) return INFINITY;
-  if (q < 0) return s == floor(s) ? zeta_left(s, q) : NAN;
-  return zeta_right(s, q);
-}
-
-double luc__zeta(double s, double q) {
-  return (double)zeta(s, q);
-}
-
-static double trigamma(double x) {
-  if (x >= 0.5) return luc__zeta(2, x);
-  double s = sin(PI * x);
-  return PI * PI / (s * s) - luc__zeta(2, 1.0 - x);
-}
-
-double luc__polygamma(int n, double x) {
-  if (n == 1) return trigamma(x);
-  long double factorial = tgamma(n + 1.0);
-  return (double)((n % 2 ? factorial : -factorial) * zeta(n + 1.0, x));
-}
-
 /* ---- the normal distribution ---- */
 
 /* exp(x^2) erfc(x), x >= 0: with what squaring rounds off put back, and where erfc vanishes by its

@@ -23,7 +23,5 @@ double luc__airy_ai(double x);
 /* log(|Gamma(x)|), and its derivative: left of zero with all digits also near their roots. */
 double luc__lgamma(double x);
 double luc__digamma(double x);
-/* The n-th derivative of digamma, n >= 1. */
-double luc__polygamma(int n, double x);
 
 #endif

@@ -124,7 +124,9 @@ luc_status luc__run_round(luc_context *ctx, luc_value *args, luc_value *out) {
 }
 
 static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc_value *out) {
-  luc_ew_params params = {{(double)n}, {0}};
+  const long double factorial = n % 2 ? tgammal(n + 1.0L) : -tgammal(n + 1.0L);
+  luc_ew_params params = {{(double)n, (double)factorial}, {0}};
+  if (isfinite(params.f[1])) params.f[2] = (double)(factorial - params.f[1]);
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "polygamma: n must not be negative (got %lld)",
             (long long)n);
   LUC_CHECK(ctx, n < INT32_MAX, LUC_ERR_VALUE, "polygamma: n is too large (got %lld)",

@@ -37,14 +37,14 @@ def erfc_exponent(q):
 
 
 def normal_exponent(q):
-    """The logarithm of (a + 3.5) exp(a^2 / 2) times the normal distribution at -a, and 3 q / 4,
-    q = (a - 3.5) / (a + 3.5)."""
+    """The logarithm of (a + 3.5) exp(a^2 / 2) times the normal distribution at -a, 3 q / 4 and
+    19 / 64, q = (a - 3.5) / (a + 3.5)."""
     a = mpf("3.5") * (1 + q) / (1 - q)
     if a > 1000:
         ratio = (1 - 1 / a**2 + 3 / a**4 - 15 / a**6) / a / sqrt(2 * pi)
     else:
         ratio = exp(a * a / 2) * erfc(a / sqrt(mpf(2))) / 2
-    return log((a + mpf("3.5")) * ratio) + 3 * q / 4
+    return log((a + mpf("3.5")) * ratio) + 3 * q / 4 + mpf(19) / 64
 
 
 def erfinv_slope(v):
@@ -204,14 +204,14 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
     ("atan", "(atan(x) - x) / x^3 of x^2, |x| <= 1/2", odd(atan), (0, 0.25), 6, 13),
     ("sinh", "(sinh(x) - x) / x^3 of x^2, |x| <= 1", odd(sinh), (0, 1), 4, 8),
     ("tanh", "(tanh(x) - x) / x^3 of x^2, |x| <= 0.625", odd(tanh), (0, 0.4), 5, 11),
-    ("tanhshrink", "((x - tanh(x)) / x^3 - 1/3) / x^2 of x^2, |x| <= 1",
-     lambda z: ((sqrt(z) - tanh(sqrt(z))) / sqrt(z)**3 - mpf(1) / 3) / z, (0, 1), 8, 16),
+    ("tanhshrink", "((x - tanh(x)) / x^3 - 1/3) / x^2 of x^2, |x| <= 1.03",
+     lambda z: ((sqrt(z) - tanh(sqrt(z))) / sqrt(z)**3 - mpf(1) / 3) / z, (0, 1.061), 8, 16),
     ("erf", "erf(x) / x - 1 of x^2, |x| <= 1", lambda z: erf(sqrt(z)) / sqrt(z) - 1, (0, 1), 7, 13),
     ("erfc", "log((a + 2.5) exp(a^2) erfc(a)) + 3 q / 4 of q = (a - 2.5) / (a + 2.5), a >= 0.8",
      erfc_exponent,
      (mpf("-1.7") / mpf("3.3"), (mpf("27.5") - mpf("2.5")) / 30), 11, 24),
-    ("normal", "log((a + 3.5) e^(a^2 / 2) normal(-a)) + 3 q / 4 of q = (a - 3.5) / (a + 3.5)",
-     normal_exponent, (-1, 1), 0, 25),
+    ("normal", "log((a + 3.5) e^(a^2 / 2) normal(-a)) + 3 q / 4 + 19 / 64, "
+     "q = (a - 3.5) / (a + 3.5)", normal_exponent, (-1, 1), 0, 26),
     ("erfinv", "(erfinv(x) / x - middle) / v of v = -log(1 - x^2) - 1.25, |x| <= 0.9966",
      off_middle(erfinv_slope), (-1.25, 3.75), 9, 21),
     ("lgamma", "(log(Gamma(2 + t)) - t (1 - gamma)) / t^2, |t| <= 1/2",

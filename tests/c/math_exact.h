@@ -190,6 +190,16 @@ static long double tanhshrink(long double x) {
 static long double elu(long double x) {
   return x > 0 ? x : expm1l(x);
 }
+static long double selu(long double x) {
+  return (x > 0 ? x : expm1l(x) * 1.6732632423543772848170429916717) *
+         1.0507009873554804934193349852946;
+}
+static long double celu(long double x) {
+  return x > 0 ? x : expm1l(x * 3) / 3;
+}
+static long double softsign(long double x) {
+  return isinf(x) ? x - x : x / (1 + fabsl(x));
+}
 static long double softplus(long double x) {
   return x > 20 ? x : log1pl(expl(x));
 }
