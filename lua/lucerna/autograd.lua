@@ -103,6 +103,32 @@ local function check_saved(saved, i)
   end
 end
 
+-- Saved tensors that saved_tensors_hooks keep: a function that gives each back.
+local function pack_saved(saved)
+  local pack = core.autograd._saved_hook()
+  if not pack then return end
+  local _ <close> = set_mode(false)
+  saved.unpack = {}
+  for i = 1, saved.n do
+    if is_tensor(saved[i]) then
+      saved.unpack[i] = pack(saved[i]:detach())
+      saved[i] = false
+    end
+  end
+end
+
+local function unpack_saved(unpack)
+  local tensor
+  do
+    local _ <close> = set_mode(false)
+    tensor = unpack()
+  end
+  if not is_tensor(tensor) then
+    core._raise("unpack_hook: the result must be a Tensor (got " .. type(tensor) .. ")")
+  end
+  return tensor
+end
+
 local function saved_tensors(ctx)
   local saved, result = ctx._saved, {}
   if not saved then return result end
@@ -111,9 +137,10 @@ local function saved_tensors(ctx)
       "tensors were freed (pass retain_graph = true to the first backward)")
   end
   for i = 1, saved.n do
-    local tensor = saved[i]
+    local tensor, unpack = saved[i], saved.unpack and saved.unpack[i]
+    if unpack then tensor = unpack_saved(unpack) end
     if is_tensor(tensor) then
-      check_saved(saved, i)
+      if not unpack then check_saved(saved, i) end
       local output = saved.outputs[i]
       if output and ctx._function then
         tensor = ctx._vmap and ctx._vmap.expose(tensor) or tensor
@@ -170,6 +197,7 @@ local function seal_saved(ctx, outputs)
       saved.versions[i] = saved[i]._version
     end
   end
+  pack_saved(saved)
 end
 
 -- Gradients as backward wants them: zeros for the outputs that got none.
@@ -515,10 +543,10 @@ function autograd.gradgradcheck(f, inputs, options)
 end
 
 return setmetatable(autograd, {
-  __names = function() return { "functional" } end,
+  __names = function() return { "functional", "graph" } end,
   __index = function(_, name)
-    if name ~= "functional" then return nil end
-    autograd.functional = require "lucerna.autograd.functional"
-    return autograd.functional
+    if name ~= "functional" and name ~= "graph" then return nil end
+    autograd[name] = require("lucerna.autograd." .. name)
+    return autograd[name]
   end,
 })

@@ -37,6 +37,7 @@ local PLACES = {
   {"distributions.transforms.", function() return lucerna.distributions.transforms end},
   {"distributions.constraints.", function() return lucerna.distributions.constraints end},
   {"autograd.functional.", function() return lucerna.autograd.functional end},
+  {"autograd.graph.", function() return lucerna.autograd.graph end},
   {"autograd.", function() return lucerna.autograd end},
   {"amp.", function() return lucerna.amp end},
   {"amp.GradScaler:", function() return lucerna.amp.GradScaler end},

@@ -258,11 +258,12 @@ static luc_status check_versions(luc_context *ctx, const luc_node *node) {
 }
 
 /* With create_graph a saved result must be seen as what it is: the result of this node. */
-static luc_status attach_results(luc_context *ctx, luc_node *node, luc_tensor **results) {
+static luc_status attach_results(luc_context *ctx, luc_node *node, luc_tensor *const *saved,
+                                 luc_tensor **results) {
   memset(results, 0, (size_t)node->nresults * sizeof *results);
   for (int r = 0; r < node->nresults; r++) {
-    if (!node->results[r]) continue;
-    LUC_TRY(luc__tensor_alias(ctx, node->results[r], &results[r]));
+    if (!saved[r]) continue;
+    LUC_TRY(luc__tensor_alias(ctx, saved[r], &results[r]));
     if (!luc__meta(ctx, results[r])) return LUC_ERR_MEMORY;
     luc__set_history(ctx, results[r], node, (uint32_t)r);
   }
@@ -274,15 +275,24 @@ static luc_status run_op(luc_context *ctx, luc_node *node, luc_tensor *const *go
   luc_tensor *attached[LUC_MAX_RESULTS] = {0};
   luc_status status = LUC_OK;
   bool attach = ctx->grad_mode && node->nresults <= LUC_MAX_RESULTS;
-  luc_tensor *const *results = attach ? attached : node->results;
-  bool autocast = ctx->autocast;
+  bool packed = node->packed, autocast = ctx->autocast;
+  luc_saved saved;
+  saved.tensors = NULL;
+  LUC_TRY(check_versions(ctx, node));
+  if (packed) LUC_TRY(luc__saved_open(ctx, node, &saved));
+  luc_tensor *const *results = packed ? saved.results : node->results;
   ctx->autocast = false; /* gradients follow the dtypes of the forward pass */
-  LUC_GO(check_versions(ctx, node));
-  if (attach) LUC_GO(attach_results(ctx, node, attached));
-  luc_backward b = {node, node->args, results, gout, gin, gin + node->nslots};
+  if (attach) LUC_GO(attach_results(ctx, node, results, attached));
+  luc_backward b = {node,
+                    packed ? saved.args : node->args,
+                    attach ? attached : results,
+                    gout,
+                    gin,
+                    gin + node->nslots};
   status = luc__ops[node->op].grad(ctx, &b);
 done:
   ctx->autocast = autocast;
+  if (packed) luc__saved_close(ctx, &saved);
   for (int r = 0; r < LUC_MAX_RESULTS; r++) luc_tensor_release(ctx, attached[r]);
   return status;
 }

@@ -54,8 +54,10 @@ struct luc_node {
   int32_t nslots, nlist, nresults; /* parameters, tensors in the list parameter, results */
   int16_t op;                      /* luc_opid, or -1: function */
   bool released;
+  bool packed; /* some of what it saved is (saved.c) */
   uint64_t seq;
   luc_task *task;
+  luc_node *waiting; /* the next one to be packed */
   luc_hook *hooks;
   luc_edge *edges;      /* nslots + nlist */
   luc_value *args;      /* nslots; saved tensors are owned */
@@ -105,6 +107,39 @@ void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t 
 
 /* Makes t a leaf. It has a node. */
 void luc__drop_history(luc_context *ctx, luc_tensor *t);
+
+/* ---- saved.c ---- */
+
+typedef luc_status (*luc_unpack_fn)(luc_context *ctx, void *packed, luc_tensor **t);
+
+/* ctx->saved_hooks: while set, what is saved for backward is packed. */
+typedef struct luc_saved_hooks luc_saved_hooks;
+struct luc_saved_hooks {
+  luc_saved_hooks *outer;
+  /* Gives what unpack and free are to be called with; t is outside the graph. */
+  luc_status (*pack)(luc_context *ctx, const luc_saved_hooks *self, luc_tensor *t, void **packed);
+  luc_unpack_fn unpack; /* a tensor like t, as a new reference */
+  luc_ud_free_fn free;
+};
+
+/* The node waits to be packed. */
+void luc__saved_await(luc_context *ctx, luc_node *node);
+/* Packs what waits. For where the user's code may run; a failure leaves the rest as it is. */
+luc_status luc__saved_pack_waiting(luc_context *ctx);
+void luc__saved_forget_waiting(luc_context *ctx);
+/* What the hooks make of t, as a stand-in for it. */
+luc_status luc__saved_pack(luc_context *ctx, luc_tensor *t, luc_tensor **out);
+/* What the stand-in's unpack is called with; NULL for other tensors. */
+const void *luc__saved_packed(const luc_tensor *t);
+
+/* A node's saved tensors, unpacked. */
+typedef struct luc_saved {
+  luc_value args[LUC_MAX_PARAMS];
+  luc_tensor **tensors, **results; /* owned; results: the last of tensors */
+  int n;
+} luc_saved;
+luc_status luc__saved_open(luc_context *ctx, luc_node *node, luc_saved *s);
+void luc__saved_close(luc_context *ctx, luc_saved *s);
 
 /* ---- view.c ---- */
 

@@ -139,6 +139,7 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
     if (!luc__meta(ctx, t)) LUC_GO(LUC_ERR_MEMORY);
     luc__set_history(ctx, t, node, (uint32_t)r);
   }
+  if (ctx->saved_hooks) luc__saved_await(ctx, node);
 done:
   luc__node_release(ctx, node);
   return status;
@@ -248,6 +249,7 @@ void luc__record_inplace(luc_context *ctx, bool done, luc_node *node, luc_tensor
     if (wrote->results[0])
       wrote->versions[wrote->nslots + wrote->nlist] = wrote->results[0]->storage->version;
     luc__set_history(ctx, base ? base : self, node, 0);
+    if (ctx->saved_hooks) luc__saved_await(ctx, wrote);
   }
   luc__node_release(ctx, node);
 }

@@ -54,7 +54,9 @@ struct luc_context {
   void *lapack;           /* cpu/lapack_loop.c: OpenBLAS, once it has been needed */
   void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
   bool freeing_nodes;
-  struct luc_observer *observer; /* ops/op.h: is told of every operator call, or NULL */
+  struct luc_saved_hooks *saved_hooks; /* autograd/graph.h: who keeps saved tensors, or NULL */
+  void *unpacked_nodes;                /* autograd: nodes that wait to be packed */
+  struct luc_observer *observer;       /* ops/op.h: is told of every operator call, or NULL */
   luc_close_fn closers[LUC_MAX_CLOSERS];
   int num_closers;
   luc_status status;

@@ -25,6 +25,7 @@ static int run_backward(lua_State *L, luc_l_state *st, const luc_value *tensors,
       st->ctx, tensors->as.tensors, tensors->n, given ? grads->as.tensors : NULL,
       some ? inputs->as.tensors : NULL, some ? inputs->n : 0, flags);
   st->L = outer;
+  if (status == LUC_OK && st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 
@@ -86,7 +87,8 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
     lua_pushnil(L);
     lua_replace(L, first + i);
   }
-  return n;
+  if (st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
+  return status == LUC_OK ? n : luc_l_raise(L, st, status);
 }
 
 /* _reaches(outputs, except): does their graph end in other leaves, too? */
@@ -385,6 +387,110 @@ static int attach(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+/* ---- saved tensors ---- */
+
+/* A call of saved_tensors_hooks, kept as a callback while it is open; its user value is the
+ * function that packs: from a tensor it makes the function that gives it back. */
+typedef struct region {
+  luc_saved_hooks hooks;
+  luc_l_state *st;
+  uint64_t id;
+  bool open;
+} region;
+
+typedef struct saved_call {
+  const region *of;
+  callback *cb;
+  luc_tensor *t;
+} saved_call;
+
+static int call_pack(lua_State *L) {
+  saved_call *call = lua_touserdata(L, 1);
+  luc_l_state *st = call->of->st;
+  luc_l_callback_push(L, st, call->of->id);
+  lua_getiuservalue(L, -1, 1);
+  luc_l_pushtensor(L, st, call->t);
+  lua_call(L, 1, 1);
+  call->cb = keep_callback(L, st);
+  return 0;
+}
+
+static luc_status pack_saved(luc_context *ctx, const luc_saved_hooks *hooks, luc_tensor *t,
+                             void **packed) {
+  saved_call call = {(const region *)hooks, NULL, t};
+  (void)ctx;
+  LUC_TRY(protect(call.of->st, call_pack, &call));
+  *packed = call.cb;
+  return LUC_OK;
+}
+
+static int call_unpack(lua_State *L) {
+  saved_call *call = lua_touserdata(L, 1);
+  luc_l_callback_push(L, call->cb->st, call->cb->id);
+  if (lua_isboolean(L, -1)) luc_l_error(L, "backward: what a saved tensor was packed as is gone");
+  lua_call(L, 0, 1);
+  call->t = luc_tensor_retain(luc_l_checktensor(L, -1, "unpack_hook", "the result"));
+  return 0;
+}
+
+static luc_status unpack_saved(luc_context *ctx, void *packed, luc_tensor **t) {
+  saved_call call = {NULL, packed, NULL};
+  (void)ctx;
+  LUC_TRY(protect(call.cb->st, call_unpack, &call));
+  *t = call.t;
+  return LUC_OK;
+}
+
+luc_status luc_l_pack_saved(lua_State *L, luc_l_state *st) {
+  lua_State *outer = luc_l_enter(st, L);
+  luc_status status = luc__saved_pack_waiting(st->ctx);
+  st->L = outer;
+  return status;
+}
+
+/* Ends the region in the upvalue, wherever it stands among the open ones. */
+static int end_region(lua_State *L) {
+  region *r = lua_touserdata(L, lua_upvalueindex(1));
+  luc_context *ctx = r->st->ctx;
+  if (!ctx || !r->open) return 0;
+  luc_saved_hooks **link = &ctx->saved_hooks;
+  while (*link && *link != &r->hooks) link = &(*link)->outer;
+  if (*link) *link = r->hooks.outer;
+  r->open = false;
+  luc__saved_forget_waiting(ctx);
+  luc_l_callback_drop(r->st, r->id);
+  return 0;
+}
+
+/* _saved_hooks(pack): a handle that ends the region; pack(t) gives a function that gives t back. */
+static int saved_hooks(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  luc_status status = luc__context_on_close(st->ctx, luc__saved_forget_waiting);
+  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  region *r = lua_newuserdatauv(L, sizeof *r, 1);
+  *r = (region){{NULL, pack_saved, unpack_saved, callback_free}, st, 0, false};
+  lua_pushvalue(L, (int)a->v[0].as.i);
+  lua_setiuservalue(L, -2, 1);
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, end_region, 1);
+  luc_l_pushhandle(L, st);
+  lua_insert(L, -2);
+  r->id = luc_l_callback_keep(L, st);
+  r->hooks.outer = st->ctx->saved_hooks;
+  r->open = true;
+  st->ctx->saved_hooks = &r->hooks;
+  return 1;
+}
+
+/* _saved_hook(): the packing function of the innermost region, or nil. */
+static int saved_hook(lua_State *L, luc_l_state *st, luc_l_args *a) {
+  const region *r = (const region *)st->ctx->saved_hooks;
+  (void)a;
+  if (!r) return 0;
+  luc_l_callback_push(L, st, r->id);
+  lua_getiuservalue(L, -1, 1);
+  return 1;
+}
+
 /* ---- tables ---- */
 
 static const luc_l_native natives[] = {
@@ -415,6 +521,8 @@ static const luc_l_native autograd_natives[] = {
      "non_differentiable=0)",
      record, LUC_F_FUNCTION},
     {"_attach(Any function, Tensor t, Index output)", attach, LUC_F_FUNCTION},
+    {"_saved_hooks(Any pack)", saved_hooks, LUC_F_FUNCTION},
+    {"_saved_hook()", saved_hook, LUC_F_FUNCTION},
 };
 
 void luc_l_open_autograd(lua_State *L, luc_l_state *st) {

@@ -202,9 +202,24 @@ static void begin_with(lua_State *L, web *w, const luc_tensor *t) {
 
 typedef void (*callback_fn)(lua_State *L, void *ud, const void *callback);
 
+/* Of a node's saved tensors, those that Lua keeps. */
+static void each_packed(lua_State *L, const luc_node *node, callback_fn f, void *ud) {
+  const void *packed;
+  for (int p = 0; p < node->nslots; p++) {
+    const luc_value *v = &node->args[p];
+    if (v->kind == LUC_TENSOR && (packed = luc__saved_packed(v->as.tensor)) != NULL)
+      f(L, ud, packed);
+    for (int i = 0; v->kind == LUC_TENSORS && i < v->n; i++)
+      if ((packed = luc__saved_packed(v->as.tensors[i])) != NULL) f(L, ud, packed);
+  }
+  for (int r = 0; r < node->nresults; r++)
+    if ((packed = luc__saved_packed(node->results[r])) != NULL) f(L, ud, packed);
+}
+
 /* Calls f with what the core calls Lua with from this thing. */
 static void each_callback(lua_State *L, const thing *t, callback_fn f, void *ud) {
   const luc_node *node = t->node ? t->p : NULL;
+  if (node && node->packed) each_packed(L, node, f, ud);
   const luc_hook *hook = node ? node->hooks : ((const luc_tensor *)t->p)->meta->hooks;
   if (node && node->function.free) f(L, ud, node->ud);
   for (; hook; hook = hook->next)

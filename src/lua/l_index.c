@@ -273,6 +273,7 @@ int luc_l_index_get(lua_State *L, luc_l_state *st, luc_tensor *t) {
     read_spec(L, st, t, &s);
     status = get(st->ctx, t, &s, &box->t);
   }
+  if (status == LUC_OK && st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
   return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
 }
 
@@ -362,5 +363,6 @@ int luc_l_index_set(lua_State *L, luc_l_state *st, luc_tensor *t) {
     read_spec(L, st, t, &s);
     status = set(st->ctx, t, &s, value, scalar);
   }
+  if (status == LUC_OK && st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, st);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }

@@ -142,7 +142,9 @@ static int call(lua_State *L, luc_l_peer *peer, const luc_l_class *c, const luc_
   if (status == LUC_OK && last && last->index_results)
     status = count_from_one(nn->st->ctx, last, &out);
   if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
-  return push_outputs(L, nn, box, top + 1, &out);
+  int n = push_outputs(L, nn, box, top + 1, &out);
+  if (nn->st->ctx->unpacked_nodes) status = luc_l_pack_saved(L, nn->st);
+  return status == LUC_OK ? n : luc_l_raise(L, nn->st, status);
 }
 
 /* Is the input of this layer a PackedSequence of Lua's? */

@@ -99,6 +99,11 @@ static void run_or_raise(lua_State *L, luc_l_state *st, const luc_l_row *row, co
     again.pair = 0;
     status = run(L, st, row, &again, a, out);
   }
+  if (status == LUC_OK && st->ctx->unpacked_nodes) {
+    status = luc_l_pack_saved(L, st);
+    for (int i = 0; i < row->nresults && status != LUC_OK && !a->inplace && !a->nout; i++)
+      luc__value_release(st->ctx, &out[i]);
+  }
   if (status != LUC_OK) luc_l_raise(L, st, status);
 }
 

@@ -140,6 +140,9 @@ static inline lua_State *luc_l_enter(luc_l_state *st, lua_State *L) {
   st->L = L;
   return previous;
 }
+/* Packs the saved tensors that wait for saved_tensors_hooks (l_autograd.c); asked for where
+ * ctx->unpacked_nodes is set and what the call made is owned. */
+luc_status luc_l_pack_saved(lua_State *L, luc_l_state *st);
 /* The lua_State for a callback: the coroutine in the core call, else the main thread. */
 lua_State *luc_l_callback_state(luc_l_state *st);
 /* Keeps the function on top of the stack for the core and pops it; luc_l_callback_push pushes it.

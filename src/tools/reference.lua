@@ -37,6 +37,7 @@ local SOURCES = {
   { "fft.", "generated/torch.fft.%s.html" },
   { "special.", "special.html#torch.special.%s" },
   { "autograd.functional.", "generated/torch.autograd.functional.%s.html" },
+  { "autograd.graph.", "autograd.html#torch.autograd.graph.%s" },
   { "autograd.", "generated/torch.autograd.%s.html" },
   { "amp.GradScaler:", "amp.html#torch.amp.GradScaler.%s" },
   { "amp.", "amp.html#torch.amp.%s" }, { "lucerna.autocast", "amp.html#torch.autocast" },

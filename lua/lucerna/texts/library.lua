@@ -75,6 +75,11 @@ autocast knows of.
 > local g = lucerna.autograd.grad((x * x):sum(), x)    -- 2 4
 > local rows = lucerna.autograd.grad(x * x, x, {grad_outputs = lucerna.eye(2),
 >   is_grads_batched = true})    -- the Jacobian [2, 2]]=]},
+{"autograd.graph.saved_tensors_hooks", [=[
+> local graph, x = lucerna.autograd.graph, lucerna.randn(4):requires_grad_()
+> local y = graph.saved_tensors_hooks(function(t) return t:half() end,
+>   function(t) return t:float() end, function() return x:sin():sum() end)
+> y:backward()    -- by cosines of halves]=]},
 {"utils.checkpoint.checkpoint utils.checkpoint.checkpoint_sequential", [=[
 > local net = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU())
 > local x = lucerna.randn(8, 4)

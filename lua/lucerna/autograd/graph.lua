@@ -1,0 +1,73 @@
+-- lucerna.autograd.graph: what becomes of the tensors that backward will need.
+
+local core = require "lucerna.core"
+local is_callable = require "lucerna.callable"
+local scoped = require "lucerna.scoped"
+
+local graph = {}
+
+local refused, regions = nil, 0 -- disable_saved_tensors_hooks' message; hooks that are in force
+
+local function check_function(who, name, f)
+  if is_callable(f) then return end
+  core._raise(("%s: %s must be a function (got %s)"):format(who, name, core.nn.kind_name(f)))
+end
+
+-- With a function: calls it in the region. Without: enters and returns what ends the region.
+local function region(who, enter, f, ...)
+  if f == nil then return enter() end
+  check_function(who, "f", f)
+  return scoped(enter, f, ...)
+end
+
+-- A guard whose end is `leave`, once.
+local function guard(leave)
+  local done = false
+  local function close()
+    if not done then leave() end
+    done = true
+  end
+  return setmetatable({ remove = close }, { __close = close })
+end
+
+local function enter_hooks(pack_hook, unpack_hook)
+  if refused then core._raise(refused) end
+  local handle = core.autograd._saved_hooks(function(t)
+    local packed = pack_hook(t)
+    return function() return unpack_hook(packed) end
+  end)
+  regions = regions + 1
+  return guard(function()
+    regions = regions - 1
+    handle:remove()
+  end)
+end
+
+--- saved_tensors_hooks(pack_hook, unpack_hook, f, ...): while f runs, every tensor that an operator
+-- saves for backward goes to pack_hook, and what that returns is kept instead; backward calls
+-- unpack_hook with it, which must give back a tensor with the same values, shape and dtype: from a
+-- file, from half precision. Without f for a block: `local _ <close> = saved_tensors_hooks(...)`.
+-- The innermost hooks are asked. Layers of C in a row are packed when the last of them is done.
+function graph.saved_tensors_hooks(pack_hook, unpack_hook, ...)
+  check_function("saved_tensors_hooks", "pack_hook", pack_hook)
+  check_function("saved_tensors_hooks", "unpack_hook", unpack_hook)
+  return region("saved_tensors_hooks", function() return enter_hooks(pack_hook, unpack_hook) end,
+    ...)
+end
+
+--- disable_saved_tensors_hooks(error_message, f, ...): while f runs, saved_tensors_hooks is an
+-- error with this message; so is this call where hooks are in force already.
+function graph.disable_saved_tensors_hooks(error_message, ...)
+  if type(error_message) ~= "string" then
+    core._raise("disable_saved_tensors_hooks: error_message must be a string (got "
+      .. core.nn.kind_name(error_message) .. ")")
+  end
+  return region("disable_saved_tensors_hooks", function()
+    if regions > 0 then core._raise(error_message) end
+    local outer = refused
+    refused = error_message
+    return guard(function() refused = outer end)
+  end, ...)
+end
+
+return graph
