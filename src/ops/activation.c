@@ -88,7 +88,7 @@ static luc_tensor *squared(luc_formula *f, luc_tensor *t) {
 
 /* 1 - t */
 static luc_tensor *rest(luc_formula *f, luc_tensor *t) {
-  return luc__fs(f, LUC_OP_add, luc__f1(f, LUC_OP_neg, t), 1);
+  return luc__fs(f, LUC_OP_rsub, t, 1);
 }
 
 /* The exponential is cut where the linear side rules, lest its infinity become NaN. At 0 the slope

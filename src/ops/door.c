@@ -27,7 +27,7 @@ luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status) {
   const char *name = luc__op_info(ctx, op)->schema.name, *text = luc_message(ctx);
   size_t n = 0;
   while (text[n] == '_' || text[n] == '.' || (text[n] >= 'a' && text[n] <= 'z') ||
-         (text[n] >= '0' && text[n] <= '9'))
+         (text[n] >= 'A' && text[n] <= 'Z') || (text[n] >= '0' && text[n] <= '9'))
     n++;
   bool named = text[n] == ':' && text[n + 1] == ' ';
   size_t stem = n && text[n - 1] == '_' ? n - 1 : n;

@@ -513,7 +513,7 @@ luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value
   LUC_TRY(luc__loss_reduction(ctx, who, &args[3], &reduction));
   LUC_TRY(check_same_shape(ctx, who, x, t));
   luc_formula f = luc__formula(ctx);
-  luc_tensor *rest = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_neg, t), 1);
+  luc_tensor *rest = luc__fs(&f, LUC_OP_rsub, t, 1);
   luc_tensor *log_yes = luc__f1(&f, LUC_OP_logsigmoid, x);
   luc_tensor *loss = luc__f2(&f, LUC_OP_mul, rest, x);
   if (!luc_is_none(&args[6])) {

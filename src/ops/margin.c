@@ -12,8 +12,7 @@
 
 /* max(margin - t, 0) */
 static luc_tensor *hinge(luc_formula *f, luc_tensor *t, double margin) {
-  t = luc__fs(f, LUC_OP_add, luc__f1(f, LUC_OP_neg, t), margin);
-  return luc__fs(f, LUC_OP_clamp_min, t, 0);
+  return luc__fs(f, LUC_OP_clamp_min, luc__fs(f, LUC_OP_rsub, t, margin), 0);
 }
 
 static luc_tensor *where_is(luc_formula *f, luc_opid compare, luc_tensor *target, double value,
@@ -80,7 +79,7 @@ luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *arg
   luc_formula f = luc__formula(ctx);
   luc_tensor *yes = luc__f1(&f, LUC_OP_logsigmoid, x);
   luc_tensor *no = luc__f1(&f, LUC_OP_logsigmoid, luc__f1(&f, LUC_OP_neg, x));
-  luc_tensor *rest = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_neg, target), 1);
+  luc_tensor *rest = luc__fs(&f, LUC_OP_rsub, target, 1);
   luc_tensor *loss = luc__f2(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, target, yes),
                              luc__f2(&f, LUC_OP_mul, rest, no));
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
@@ -119,7 +118,7 @@ luc_status luc__run_cosine_embedding_loss(luc_context *ctx, luc_value *args, luc
   luc_tensor *size_b = luc__fs(&f, LUC_OP_add, dots(&f, b, b), 1e-12);
   luc_tensor *size = luc__f1(&f, LUC_OP_sqrt, luc__f2(&f, LUC_OP_mul, size_a, size_b));
   luc_tensor *cosine = luc__f2(&f, LUC_OP_div, dots(&f, a, b), size);
-  luc_tensor *alike = luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_neg, cosine), 1);
+  luc_tensor *alike = luc__fs(&f, LUC_OP_rsub, cosine, 1);
   luc_tensor *apart = luc__fs(&f, LUC_OP_sub, cosine, luc_as_double(&args[3]));
   apart = where_is(&f, LUC_OP_eq, target, -1, luc__fs(&f, LUC_OP_clamp_min, apart, 0));
   luc_tensor *loss = luc__f2(&f, LUC_OP_add, where_is(&f, LUC_OP_eq, target, 1, alike), apart);

@@ -415,8 +415,8 @@ luc_status luc__grad_polygamma_of(luc_context *ctx, luc_backward *b) {
 static luc_status grad_by_result(luc_context *ctx, luc_backward *b, bool sigmoid) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = b->results[0], *square = luc__f1(&f, LUC_OP_square, y);
-  luc_tensor *slope = sigmoid ? luc__f2(&f, LUC_OP_sub, y, square)
-                              : luc__fs(&f, LUC_OP_add, luc__f1(&f, LUC_OP_neg, square), 1);
+  luc_tensor *slope =
+      sigmoid ? luc__f2(&f, LUC_OP_sub, y, square) : luc__fs(&f, LUC_OP_rsub, square, 1);
   return finish(&f, b, slope);
 }
 

@@ -116,6 +116,7 @@ def loss():
     for kw in [{}, {"weight": w}, {"reduction": "none"}, {"reduction": "sum", "weight": w}]:
         case("F.multilabel_soft_margin_loss", smooth(2, 3), yes, name=" ".join(kw), **kw)
     case("F.multilabel_soft_margin_loss", smooth(3), Const(t(1.0, 0, 1)), name="one line")
+    case("F.multilabel_soft_margin_loss", t(-.5, .7), Const(t(1, 0).byte()), name="bytes")
     case("F.multilabel_soft_margin_loss", smooth(2, 3), smooth(2, 2), name="shapes")
     for kw in [{}, {"margin": 0.5, "p": 1.0}, {"p": 3.0, "reduction": "none"}, {"swap": True},
                {"swap": True, "reduction": "sum", "eps": 1e-3}]:
