@@ -124,6 +124,11 @@ static luc_status check_bound(luc_context *ctx, const char *who, const luc_value
   return luc__check_scalar(ctx, who, luc_as_scalar(v), dtype);
 }
 
+/* A number, and not NaN? */
+static bool is_bound(const luc_value *v) {
+  return !luc_as_tensor(v) && !isnan(luc_as_double(v));
+}
+
 static luc_status clamp(luc_context *ctx, const char *who, const luc_value *args,
                         const luc_value *lower, const luc_value *upper, luc_value *out) {
   luc_value operands[3] = {args[0], luc_v_none(), luc_v_none()};
@@ -136,6 +141,8 @@ static luc_status clamp(luc_context *ctx, const char *who, const luc_value *args
   LUC_TRY(check_bound(ctx, who, lower, false, dtype));
   LUC_TRY(check_bound(ctx, who, upper, true, dtype));
   luc_ew op = n == 3 ? LUC_EW_clamp : only_upper ? LUC_EW_minimum : LUC_EW_maximum;
+  if (n == 3 && luc__dtype_is_float(dtype) && is_bound(lower) && is_bound(upper))
+    op = LUC_EW_within;
   return luc__pointwise(ctx, who, op, LUC_RULE_SAME, operands, NULL, out);
 }
 
