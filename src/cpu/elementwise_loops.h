@@ -44,7 +44,7 @@ typedef luc_ew_params PARAMS;
 /* What `once` tells of inputs. */
 #define ONCE (once & (LUC_EW_STREAM - 1))
 /* Can what begins here be written past the cache? */
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #define CAN_STREAM(out)  ((uintptr_t)(out) % LUC_VECTOR_BYTES == 0)
 #define STREAM_32(to, x) _mm256_stream_ps((float *)(to), (__m256)(x))
 #else
@@ -64,7 +64,7 @@ typedef luc_ew_params PARAMS;
 /* PAIRS, where results are as wide: two lines are read before one is written. Read and written in
  * turns, what is not in the second-level cache can take a quarter longer. These also go past the
  * cache. */
-enum { PAIRED = LUC_VECTOR_BYTES == 64 };
+enum { PAIRED = LUC_VECTOR_BYTES > 16 };
 #define PAIRS(name, inputs, call)                                                                  \
   __attribute__((always_inline)) static inline void FN(name##_each)(                               \
       T * o, const void *const *in, int64_t n, const PARAMS *p, unsigned once) {                   \

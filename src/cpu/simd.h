@@ -156,12 +156,14 @@ LUC_INLINE bool luc__any_f64(luc_vi64 mask) {
 LUC_INLINE void luc__stream(void *p, const void *x) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(p, *(const __m512 *)x);
+#elif defined(__AVX2__)
+  _mm256_stream_ps(p, *(const __m256 *)x);
 #else
   memcpy(p, x, LUC_VECTOR_BYTES);
 #endif
 }
 LUC_INLINE void luc__stream_end(void) {
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
   _mm_sfence();
 #endif
 }
