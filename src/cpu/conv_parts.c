@@ -29,11 +29,11 @@ typedef struct job {
   int64_t batch, groups;
   side sides[3][LUC_CONV_PARTS];
   luc_conv_part parts[LUC_CONV_PARTS];
-  int64_t *taps;    /* of a part, last first */
+  int64_t count;    /* of parts */
+  int64_t *taps;    /* of all parts, of each the last first */
   int64_t *offsets; /* of all parts: [filters, taps] in dy's copy */
   char *weights;    /* of all parts: [groups, channels, filters, taps] */
   size_t bytes;
-  const luc_conv_part *turned;
   const char *weight, *dy;
   char *dx;
   int64_t chunk, chunks, bands;
@@ -87,24 +87,28 @@ static int64_t join_sides(job *j, int d, luc_conv *c) {
   return n;
 }
 
-/* ---- the weights of a part ---- */
+/* ---- the weights of the parts ---- */
 
+/* Those of some channels, of all parts while they are in the cache. */
 static void turn_channels(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_conv_plan *p = &j->whole;
-  const luc_conv_part *t = j->turned;
   const int64_t blocks = luc__cuts(p->channels, TURNED);
   for (int64_t i = begin; i < end; i++) {
-    const int64_t group = i / blocks, channel = i % blocks * TURNED;
+    const int64_t group = i / blocks, channel = i % blocks * TURNED, *taps = j->taps;
     const char *from = j->weight + (group * p->filters * p->k + channel * p->taps) * j->size;
-    char *to = (char *)t->weight + (group * p->channels + channel) * t->k * j->size;
     const int64_t channels = luc__min64(TURNED, p->channels - channel);
-    j->kernels->turn(p, j->taps, t->k / p->filters, channels, from, to);
+    for (const luc_conv_part *t = j->parts; t < j->parts + j->count; t++) {
+      const int64_t n = t->k / p->filters;
+      char *to = (char *)t->weight + (group * p->channels + channel) * t->k * j->size;
+      j->kernels->turn(p, taps, n, channels, from, to);
+      taps += n;
+    }
   }
 }
 
-/* Its taps, and where they meet the copy of the first filter, if there is one. */
-static int64_t list_taps(const job *j, const side *const s[3], int64_t *offsets) {
+/* A part's taps, and where they meet the copy of the first filter, if there is one. */
+static int64_t list_taps(const job *j, const side *const s[3], int64_t *taps, int64_t *offsets) {
   const luc_conv_plan *p = &j->whole, *u = &j->plan;
   int64_t n = 0;
   for (int64_t z = 0; z < s[0]->taps; z++)
@@ -116,14 +120,15 @@ static int64_t list_taps(const job *j, const side *const s[3], int64_t *offsets)
           tap = tap * p->kernel[d] + s[d]->tap + (s[d]->taps - 1 - i[d]) * s[d]->apart;
           at = at * u->kernel[d] + u->padding[d] - s[d]->padding + i[d] * s[d]->dilation;
         }
-        j->taps[n] = tap;
+        taps[n] = tap;
         offsets[n] = u->offsets ? u->offsets[at] : 0;
       }
   return n;
 }
 
-/* Part i, whose weights and offsets follow those of the parts before. */
-static void make_part(luc_context *ctx, job *j, int64_t i) {
+/* Part i, whose weights and offsets follow those of the parts before, as its taps do. Returns the
+ * taps behind them. */
+static int64_t *make_part(job *j, int64_t i, int64_t *taps) {
   const luc_conv_plan *p = &j->whole, *u = &j->plan;
   luc_conv_part *t = &j->parts[i];
   const side *const s[] = {&j->sides[0][i / (u->sides[1] * u->sides[2])],
@@ -132,13 +137,11 @@ static void make_part(luc_context *ctx, job *j, int64_t i) {
   int64_t *offsets = i == 0 ? j->offsets : (int64_t *)t[-1].offsets + t[-1].k;
   char *weight = j->weights;
   if (i > 0) weight = (char *)t[-1].weight + j->groups * p->channels * t[-1].k * j->size;
-  const int64_t n = list_taps(j, s, offsets);
+  const int64_t n = list_taps(j, s, taps, offsets);
   *t = (luc_conv_part){.k = n * p->filters, .offsets = offsets, .weight = weight};
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) t->first[d] = s[d]->first, t->out[d] = s[d]->out;
   for (int64_t k = n; k < t->k; k++) offsets[k] = offsets[k - n] + u->plane;
-  j->turned = t;
-  const int64_t grain = PANEL_SIZE / (TURNED * t->k + 1) + 1;
-  luc__parallel_for(ctx, j->groups * luc__cuts(p->channels, TURNED), grain, turn_channels, j);
+  return taps + n;
 }
 
 static luc_status make_parts(luc_context *ctx, job *j) {
@@ -149,8 +152,10 @@ static luc_status make_parts(luc_context *ctx, job *j) {
   j->taps = luc__alloc(ctx, j->bytes);
   if (!j->taps) return LUC_ERR_MEMORY;
   j->offsets = j->taps + p->taps, j->weights = (char *)(j->taps + taps);
-  const int64_t *sides = j->plan.sides;
-  for (int64_t i = 0; i < sides[0] * sides[1] * sides[2]; i++) make_part(ctx, j, i);
+  int64_t *taps_left = j->taps;
+  for (int64_t i = 0; i < j->count; i++) taps_left = make_part(j, i, taps_left);
+  const int64_t grain = PANEL_SIZE / (TURNED * p->filters * p->taps + 1) + 1;
+  luc__parallel_for(ctx, j->groups * luc__cuts(p->channels, TURNED), grain, turn_channels, j);
   return LUC_OK;
 }
 
@@ -245,7 +250,8 @@ luc_status luc__conv_parts(luc_context *ctx, const luc_conv *c, const void *dy, 
   memcpy(j.plan.sides, n, sizeof n);
   j.plan.image = j.whole.in, j.plan.step = j.whole.stride, j.plan.parts = j.parts;
   fill_gaps(&j);
-  if (n[0] * n[1] * n[2] == 0) return LUC_OK;
+  j.count = n[0] * n[1] * n[2];
+  if (j.count == 0) return LUC_OK;
   if (step > 1) {
     choose_cuts(&j);
     LUC_TRY(luc__conv_plan_buffer(ctx, &j.plan, c->dtype));

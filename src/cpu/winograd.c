@@ -176,8 +176,8 @@ static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
 /* What direct sums cost likewise: copies and what tiles leave idle are as much as some filters. */
 static double direct_cost(const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
-  double cost = (double)(c->batch * luc__conv_pixels(c)), idle = 5, stride = 1;
-  for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d], stride *= (double)c->stride[d];
+  double cost = (double)(c->batch * luc__conv_pixels(c)), idle = 5;
+  for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d];
   /* Small planes of many filters are joined, positions of the weights' gradient by many filters are
    * listed; lone rows and planes leave lanes idle behind them. */
   const int64_t columns = c->out[c->spatial - 1], pixels = luc__conv_pixels(c);
@@ -185,7 +185,6 @@ static double direct_cost(const luc_conv *c, luc_winograd_way way) {
   const bool listed = way == LUC_WINOGRAD_WEIGHT && c->out_channels / c->groups >= 16;
   if (!listed && (c->spatial == 1 || c->out_channels < 64))
     cost *= (double)(luc__cuts(plane, 16) * 16) / (double)pixels;
-  if (backward && stride > 1) idle = 11;
   if (way == LUC_WINOGRAD_WEIGHT) idle = listed ? 6 : 14;
   const double from = (double)(backward ? c->out_channels : c->in_channels);
   const double to = (double)(backward ? c->in_channels : c->out_channels);
