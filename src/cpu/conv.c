@@ -77,16 +77,16 @@ static int64_t positions_of(const luc_conv_plan *p, int64_t rows) {
 }
 
 /* Filters in the lanes, or pixels? In 32 multiply-adds a cycle, measured: filters pay for outputs
- * to be turned, for lanes without any and half of a pair of vectors; pixels for what lies between
- * rows, for outputs to be copied and rows to be split by stride. */
+ * to be turned, for lanes without any and for a vector without a second; pixels for what lies
+ * between rows, for outputs to be copied and rows to be split by stride. */
 static bool is_by_filters(const job *j) {
   const luc_conv_plan *p = &j->plan;
   const int64_t lanes = j->kernels->lanes, vectors = luc__cuts(p->filters, lanes);
   const int64_t plane = luc__whole(positions_of(p, p->out[1]), lanes);
   const double rows = (double)(p->channels * p->in[0] * p->in[1]), width = (double)p->in[2];
   const double split = p->stride[1] * p->stride[2] > 1 ? 16 : 8, k = (double)p->k;
-  const double half = vectors % 2 ? 0.5 / (double)vectors : 0;
-  double filters = (double)(vectors * lanes * p->pixels) * (k * (1 + half) + 24);
+  const double lone = vectors % 2 ? 0.3 / (double)vectors : 0;
+  double filters = (double)(vectors * lanes * p->pixels) * (k * (1 + lone) + 24);
   if (!is_whole(p)) filters += rows * (128 + 6 * width);
   const double pixels = (double)(p->filters * p->out[0] * plane) * (k + COPY_WORK);
   return p->k == 0 || filters <= pixels + rows * (400 + split * width);

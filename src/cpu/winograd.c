@@ -197,9 +197,9 @@ static double filters_cost(const luc_conv *c) {
   double k = (double)(c->in_channels / c->groups);
   for (int d = 0; d < c->spatial; d++) k *= (double)c->kernel[d];
   const int64_t vectors = luc__cuts(c->out_channels / c->groups, 16);
-  const double half = vectors % 2 ? 0.5 / (double)vectors : 0;
+  const double lone = vectors % 2 ? 0.3 / (double)vectors : 0;
   const double outputs = (double)(c->batch * luc__conv_pixels(c) * c->groups * vectors * 16);
-  return 1.1 * outputs * (k * (1 + half) + 24);
+  return 1.1 * outputs * (k * (1 + lone) + 24);
 }
 
 /* As many taps as there are, unless those are more than 5. */
