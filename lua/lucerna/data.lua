@@ -7,6 +7,7 @@ local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local files = require "lucerna.files"
+local is_callable = require "lucerna.callable"
 local plain = require "lucerna.plain"
 local samplers = require "lucerna.samplers"
 
@@ -459,9 +460,8 @@ function collate(items)
   local first = items[1]
   if lucerna.is_tensor(first) then return lucerna.stack(items) end
   local kind = math.type(first) or type(first)
-  if kind == "integer" then return lucerna.tensor(items, {dtype = lucerna.int64}) end
   if kind == "float" then return lucerna.tensor(items, {dtype = lucerna.float64}) end
-  if kind == "boolean" then return lucerna.tensor(items) end
+  if kind == "integer" or kind == "boolean" then return lucerna.tensor(items) end
   if kind == "string" then return items end
   if kind == "table" then return collate_tables(items) end
   fail("default_collate: items are tensors, numbers, strings or tables (got %s)", kind)
@@ -514,7 +514,20 @@ local function loader_options(dataset, options)
   return settings
 end
 
+local function is_items(value) return type(value) == "table" or lucerna.is_tensor(value) end
+
+local function is_order(value) return is_items(value) or is_callable(value) end
+
+local WANTED = {dataset = {is_items, "a data set"}, collate_fn = {is_callable, "a function"},
+  sampler = {is_order, "positions or a function"},
+  batch_sampler = {is_order, "arrays of positions or a function"}}
+
 local function check_loader(s)
+  for name, wanted in pairs(WANTED) do
+    if s[name] and not wanted[1](s[name]) then
+      fail("DataLoader: %s: expected %s (got %s)", name, wanted[2], core.nn.kind_name(s[name]))
+    end
+  end
   for _, name in ipairs(type(s.dataset) == "table" and s.dataset.iter and {"shuffle", "sampler",
     "batch_sampler"} or {}) do
     if s[name] then
@@ -647,7 +660,12 @@ local function advance(self, pass)
   if pass.batches then
     pass.at = pass.at + 1
     local ids = pass.batches[pass.at]
-    return ids and as_positions(ids)
+    if ids == nil then return nil end
+    ids = as_positions(ids)
+    if ids:dim() ~= 1 then
+      fail("DataLoader: batch_sampler: batch %d is no array of positions", pass.at)
+    end
+    return ids
   end
   local n, size = pass.order:size(1), self.batch_size
   local left = n - pass.at

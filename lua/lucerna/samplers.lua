@@ -200,6 +200,9 @@ end
 
 function BatchSampler:length()
   check_self(self, "BatchSampler", "length", "sampler")
+  if type(self.sampler) == "function" then
+    fail("BatchSampler: a sampler that is a function has no length")
+  end
   local n, size = #self.sampler, self.batch_size
   return self.drop_last and n // size or (n + size - 1) // size
 end
