@@ -131,6 +131,22 @@ static void fold_turns(const rd_job *job, const char *at, int64_t n, int64_t beg
   }
 }
 
+/* Runs of n outputs by the kernel for short ones, converted at once if they lie without gaps. */
+static void fold_short(const rd_job *job, const char *in, int64_t n, int64_t run, states *s) {
+  _Alignas(64) char chunk[TURNED];
+  const int64_t step = job->kept.strides[0][0], size = job->compute == LUC_COMPUTE_F32 ? 4 : 8;
+  if (job->direct) {
+    job->kernel->short_runs(s->a, in, n, step / job->size, run);
+    return;
+  }
+  if (step == run * job->size)
+    job->load(chunk, in, job->size, n * run);
+  else
+    for (int64_t j = 0; j < n; j++)
+      job->load(chunk + j * run * size, in + j * step, job->size, run);
+  job->kernel->short_runs(s->a, chunk, n, run, run);
+}
+
 /* The same as memory lies: a run of each output, then the next of each. */
 static void fold_together(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
                           states *s) {
@@ -143,7 +159,7 @@ static void fold_together(const rd_job *job, const char *at, int64_t n, int64_t 
     int64_t run = stretch(nest, &c, begin, end);
     const char *in = c.ptr[0] + away;
     if (job->side_by_side)
-      job->kernel->short_runs(s->a, in, n, step / job->size, run);
+      fold_short(job, in, n, run, s);
     else
       for (int64_t j = 0; j < n; j++)
         job->kernel->run(&s->a[j], &s->b[j], in + j * step, run, first);
@@ -317,11 +333,12 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
     job->way = BY_ROWS;
     job->direct = native && job->kept.strides[0][0] == size;
   } else if (side >= FEW && run > 1 && run < LUC_RD_SHORT && job->reduced.strides[0][0] == size) {
-    int64_t fit = TURNED / (run * size) / FEW * FEW;
-    job->side_by_side = native && job->kernel->short_runs && run >= TINY;
-    job->way = job->side_by_side ? TOGETHER : BY_TURNS;
+    int64_t fit = TURNED / (run * (native ? size : 8)) / FEW * FEW;
     job->direct = native;
-    if (job->way == BY_TURNS && fit < BLOCK) job->block = fit;
+    job->side_by_side =
+        job->kernel->short_runs && run >= TINY && (native || kept_step == run * size);
+    job->way = job->side_by_side ? TOGETHER : BY_TURNS;
+    if (!(job->side_by_side && native) && fit < BLOCK) job->block = fit;
   } else {
     job->way = BY_RUNS;
     job->direct = native && job->reduced.strides[0][0] == size;

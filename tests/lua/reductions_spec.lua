@@ -27,7 +27,8 @@ end
 describe("a reduction", function()
   it("of rows of any length is that of their elements, as they lie and turned", function()
     lucerna.manual_seed(5)
-    for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.int64, lucerna.int32 } do
+    for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.float16, lucerna.bfloat16,
+      lucerna.int64, lucerna.int32 } do
       for _, n in ipairs { 1, 2, 7, 16, 33, 47, 50, 131, 300 } do
         for _, rows in ipairs { 3, 40 } do
           local x = lucerna.randint(-2, 3, { rows, n }, { dtype = dtype })
