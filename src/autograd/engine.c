@@ -16,6 +16,7 @@ struct luc_task {
   luc_node *node;   /* owned; or */
   luc_tensor *leaf; /* owned */
   bool needed;
+  int input;          /* 1 + the first of the inputs that are results of it; 0: none are */
   int n;              /* gradients */
   luc_tensor *grad[]; /* owned */
 };
@@ -30,6 +31,7 @@ struct luc_run {
   luc_tensor *const *inputs; /* what is asked for */
   luc_tensor **captured;     /* their gradients; NULL: they are accumulated in the inputs */
   int ninputs;
+  int *next_input; /* 1 + the next one of the same task; 0: none */
 };
 
 /* ---- tasks ---- */
@@ -83,6 +85,7 @@ static void run_free(luc_run *run) {
     luc__free(ctx, task, task_size(task->n));
   }
   luc__free(ctx, run->heap, run->heap_size * sizeof *run->heap);
+  luc__free(ctx, run->next_input, (size_t)run->ninputs * sizeof *run->next_input);
 }
 
 static luc_status heap_push(luc_run *run, luc_task *task) {
@@ -500,11 +503,9 @@ static luc_status accumulate_leaf(luc_run *run, luc_task *task) {
 }
 
 static void capture_grads(luc_run *run, const luc_task *task) {
-  for (int i = 0; i < run->ninputs; i++) {
-    const luc_meta *meta = run->inputs[i]->meta;
-    bool mine = task->leaf ? run->inputs[i] == task->leaf : meta->node == task->node;
-    luc_tensor *g = mine ? task->grad[task->leaf ? 0 : meta->index] : NULL;
-    if (g && !run->captured[i]) run->captured[i] = luc__retain(g);
+  for (int i = task->input; i; i = run->next_input[i - 1]) {
+    luc_tensor *g = task->grad[task->leaf ? 0 : run->inputs[i - 1]->meta->index];
+    if (g && !run->captured[i - 1]) run->captured[i - 1] = luc__retain(g);
   }
 }
 
@@ -602,14 +603,27 @@ static luc_status reach_from(luc_run *run, luc_tensor *const *outputs, int n) {
   return LUC_OK;
 }
 
+static luc_status mark_inputs(luc_run *run) {
+  run->next_input = luc__alloc_zero(run->ctx, (size_t)run->ninputs * sizeof *run->next_input);
+  if (!run->next_input) return LUC_ERR_MEMORY;
+  for (int i = run->ninputs; i > 0; i--) {
+    luc_tensor *t = run->inputs[i - 1];
+    if (!t->meta) continue;
+    luc_node *node = t->meta->node;
+    luc_task *task = node ? task_find(run, node, false) : task_find(run, t, true);
+    if (!task) continue;
+    task->needed = true;
+    run->next_input[i - 1] = task->input;
+    task->input = i;
+  }
+  return LUC_OK;
+}
+
 /* Marks tasks on a path to an input, oldest nodes first. */
 static luc_status mark_needed(luc_run *run) {
   size_t count = 0;
+  LUC_TRY(mark_inputs(run));
   for (luc_task *t = run->tasks; t; t = t->next) {
-    for (int i = 0; i < run->ninputs; i++) {
-      const luc_meta *meta = run->inputs[i]->meta;
-      t->needed |= t->leaf ? run->inputs[i] == t->leaf : meta && meta->node == t->node;
-    }
     if (t->leaf) continue;
     LUC_TRY(heap_push(run, t));
     count++;

@@ -148,6 +148,15 @@ describe("autograd.grad", function()
     assert.is_false(lucerna.ones(2):expand_as(like).requires_grad)
   end)
 
+  it("takes inputs that are there twice, or come from one call", function()
+    local x = leaf {1, 2, 3}
+    local parts = (x * 1):unbind(1)
+    local y = parts[1] * 2 + parts[3] * 5
+    local a, b, c, d, e = autograd.grad({y}, {parts[3], x, parts[1], x, parts[3]})
+    assert.same({5, 2, 5}, {a:item(), c:item(), e:item()})
+    assert.same({{2, 0, 5}, {2, 0, 5}}, {b:tolist(), d:tolist()})
+  end)
+
   it("gives one result per input and adds nothing to the leaves", function()
     local x, y = leaf { 1, 2 }, leaf { 3, 4 }
     local dx, dy = autograd.grad((x * y):sum(), { x, y })
