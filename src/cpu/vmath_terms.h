@@ -119,6 +119,15 @@ static const double luc__lgamma_terms_f64[] = {-1.3029870239068415e-07, 2.747539
     -4.4926286378181622e-05, 9.945761692157133e-05, -0.00022315475602710603,
     0.00050966951965266728, -0.00119275391176255, 0.0028905103308659009, -0.0073855510286734288,
     0.020580808427783381, -0.067352301053198102, 0.3224670334241132};
+/* (log(|Gamma(-a)|) over distances from two roots - middle) / u, u = a - 2.61. */
+static const double luc__lgamma_roots_terms_f64[] = {142836368066.61172, 57468385603.99939,
+    -11660556011.108505, -4671812576.4462261, 1896364964.0413077, 765074474.99957776,
+    69960782.861254811, 28819051.866611715, 21747758.320125051, 8891401.5065301359,
+    3365594.8623666037, 1385693.3900661373, 576883.69593345455, 239166.91167716961,
+    99141.251104714363, 41516.903498603358, 17335.82863891992, 7371.2020805761631,
+    3095.0088390868918, 1350.3845547068831, 567.36306654643079, 259.85481145764294,
+    107.53943556604945, 54.463111389892191, 21.252745981203272, 13.5545958776499,
+    4.4604322975206934};
 /* x (log(Gamma(x)) - Stirling's formula) of 1 / x^2, x >= 8. */
 static const float luc__stirling_terms_f32[] = {-0.00276550185f, 0.083333306f};
 static const double luc__stirling_terms_f64[] = {-0.0016526004455595122, 0.00083728345120713359,
@@ -366,6 +375,10 @@ static const double luc__ndtri_middle_f64[] = {1.6822941156675835, -5.9773313024
 /* The middle of airy's. */
 static const float luc__airy_middle_f32[] = {0.275002122f, -3.60766128e-09f};
 static const double luc__airy_middle_f64[] = {0.27500211831769267, -3.2412958490332776e-18};
+/* The middle of lgamma_roots's. */
+static const float luc__lgamma_roots_middle_f32[] = {5.63227415f, -1.64619777e-07f};
+static const double luc__lgamma_roots_middle_f64[] = {5.6322739862286051,
+    -3.2509672909631452e-16};
 /* The middle of digamma's. */
 static const float luc__digamma_middle_f32[] = {0.677174866f, 2.63378137e-08f};
 static const double luc__digamma_middle_f64[] = {0.677174892537307, -2.226746947373195e-17};
@@ -411,6 +424,12 @@ static const double luc__root_two_f64[] = {1.4142135623730951, -9.66729331345291
 /* 1 / sqrt(2 pi). */
 static const float luc__over_root_f32[] = {0.398942292f, -1.13351701e-08f};
 static const double luc__over_root_f64[] = {0.3989422804014327, -2.49232720227773e-17};
+/* Where log(|Gamma(-a)|) is 0. */
+static const float luc__lgamma_left_root_f32[] = {2.45702481f, -7.44775619e-08f};
+static const double luc__lgamma_left_root_f64[] = {2.4570247382208006, 3.7075610815513266e-17};
+/* and again. */
+static const float luc__lgamma_right_root_f32[] = {2.74768257f, 7.53162794e-08f};
+static const double luc__lgamma_right_root_f64[] = {2.7476826467274127, -9.0553403293383152e-17};
 /* Where digamma is 0. */
 static const float luc__digamma_root_f32[] = {1.46163213f, 1.24381501e-08f};
 static const double luc__digamma_root_f64[] = {1.4616321449683622, 9.5499954299656974e-17};

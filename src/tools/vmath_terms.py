@@ -12,8 +12,8 @@ import textwrap
 from functools import lru_cache
 
 from mpmath import (airyai, airybi, asin, atan, besseli, besselj, besselk, bessely, cos, digamma,
-                    erf, erfc, erfinv, euler, exp, findroot, lambertw, ln2, log, loggamma, lu_solve,
-                    matrix, mp, mpf, pi, psi, sin, sinh, sqrt, tanh, workdps)
+                    erf, erfc, erfinv, euler, exp, findroot, gamma, lambertw, ln2, log, loggamma,
+                    lu_solve, matrix, mp, mpf, pi, psi, sin, sinh, sqrt, tanh, workdps)
 
 mp.dps = 60
 NUDGE = mpf(10) ** -20  # off zero, where quotients have no value
@@ -151,6 +151,12 @@ def airy_wave(is_q):
     return f
 
 
+def lgamma_slope(u):
+    """log(|Gamma(-a)|) over a's distances from its roots, a being the double 2.61, plus u."""
+    a = mpf(2.61) + u
+    return log(abs(gamma(-a))) / ((a - LEFT_ROOT) * (a - RIGHT_ROOT))
+
+
 def stirling(z):
     """x (log(Gamma(x)) less Stirling's formula), z = 1 / x^2."""
     x = 1 / sqrt(z)
@@ -186,6 +192,7 @@ def temme(eta, u):
 
 
 ROOT = findroot(digamma, mpf("1.46"))
+LEFT_ROOT, RIGHT_ROOT = (findroot(lambda a: log(abs(gamma(-a))), x) for x in (2.457, 2.748))
 ONE_TO_SIX = (mpf("-1.5") / mpf("3.5"), mpf("3.5") / mpf("8.5"))
 QUARTER = (pi / 4 + mpf("0.001")) ** 2
 
@@ -216,6 +223,8 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
      off_middle(erfinv_slope), (-1.25, 3.75), 9, 21),
     ("lgamma", "(log(Gamma(2 + t)) - t (1 - gamma)) / t^2, |t| <= 1/2",
      lambda t: (loggamma(2 + t) - t * (1 - euler)) / t**2, (-0.5, 0.5), 8, 18),
+    ("lgamma_roots", "(log(|Gamma(-a)|) over distances from two roots - middle) / u, "
+     "u = a - 2.61", off_middle(lgamma_slope), (-0.19, 0.19), 0, 27),
     ("stirling", "x (log(Gamma(x)) - Stirling's formula) of 1 / x^2, x >= 8", stirling,
      (0, mpf(1) / 64), 2, 6),
     ("digamma", "(digamma(x) / (x - root) - middle) / q of q = (x - 2.5) / (x + 2.5), 1 <= x <= 3",
@@ -263,7 +272,7 @@ TERMS = [  # name, what it is, the function, its interval, terms of float and do
 ]
 MIDDLES = [("erfinv", erfinv_slope), ("ndtri", lambda v: sqrt(mpf(2)) * erfinv_slope(v)),
            ("airy", airy_far),
-           ("digamma", digamma_slope), ("trigamma", trigamma_times),
+           ("lgamma_roots", lgamma_slope), ("digamma", digamma_slope), ("trigamma", trigamma_times),
            ("bessel_i0", bessel_far(0)), ("bessel_i1", bessel_far(1)),
            ("bessel_k0", bessel_k_far(0)), ("bessel_k1", bessel_k_far(1))]
 INTERVAL_F32 = {"erfc": (mpf("-1.7") / mpf("3.3"), mpf("7.6") / mpf("12.6"))}
@@ -358,6 +367,8 @@ def main():
     pair("gelu_cube", "0.044715 times that", sqrt(8 / pi) * mpf("0.044715"))
     pair("root_two", "sqrt(2)", sqrt(mpf(2)))
     pair("over_root", "1 / sqrt(2 pi)", 1 / sqrt(2 * pi))
+    pair("lgamma_left_root", "Where log(|Gamma(-a)|) is 0", LEFT_ROOT)
+    pair("lgamma_right_root", "and again", RIGHT_ROOT)
     pair("digamma_root", "Where digamma is 0", ROOT)
     print("/* 2^(k/16), and by how much of itself each is too small. */")
     for real in ("float", "double"):

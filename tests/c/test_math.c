@@ -116,6 +116,8 @@ static const function functions[] = {
     ONE(lgamma, lgammal, 1e-300, 1e300, 2),
     ONE(lgamma, lgammal, 0.1, 12, 2),
     ONE(lgamma, lgammal, 2.4, 3.3, 2),
+    ONE(lgamma, lgammal, 2.41, 2.83, 1.5),
+    ONE(lgamma, lgammal, 7.5, 10.5, 2),
     ONE(lgamma, lgammal, 8.99999, 9.00001, 2),
     ONE(digamma, digamma, 1e-300, 1e300, 2),
     ONE(digamma, digamma, 0.1, 1.45, 2),
