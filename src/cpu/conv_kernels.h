@@ -3,8 +3,8 @@
  * pixels that one kernel element meets along an output row are adjacent, output rows are one pitch
  * apart, and what a kernel element adds to a pixel's position is one offset. The buffer itself is
  * the B of a matrix product and what falls between the rows is dropped. Where that would be much,
- * forward has filters in the lanes of vectors (conv_filters.inc), and the weight's gradient gathers
- * panels of [kernel elements, pixels]. */
+ * forward and the weight's gradient have filters in the lanes of vectors (conv_filters.inc,
+ * conv_weight.inc) and list the positions of outputs, so that rows need not be split. */
 #ifndef LUC_CONV_KERNELS_H
 #define LUC_CONV_KERNELS_H
 
