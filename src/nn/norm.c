@@ -19,18 +19,21 @@ static luc_status new_filled(luc_context *ctx, luc_module *m, bool parameter, co
   return luc__reset_fill(ctx, t, value);
 }
 
+/* A parameter full of a value, or an empty slot. */
+static luc_status affine_parameter(luc_context *ctx, luc_module *m, const char *name, bool wanted,
+                                   int ndim, const int64_t *sizes, double value) {
+  if (!wanted) return luc_module_register_parameter(ctx, m, name, NULL);
+  return new_filled(ctx, m, true, name, luc__config_dtype(ctx, m), ndim, sizes, value);
+}
+
 luc_status luc__batch_norm_build(luc_context *ctx, luc_module *m) {
   int64_t n = m->config[FEATURES].as.i;
   luc_dtype dtype = luc__config_dtype(ctx, m);
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: num_features must not be negative (got %lld)",
             m->cls->name, (long long)n);
-  if (m->config[AFFINE].as.i) {
-    LUC_TRY(new_filled(ctx, m, true, "weight", dtype, 1, &n, 1));
-    LUC_TRY(new_filled(ctx, m, true, "bias", dtype, 1, &n, 0));
-  } else {
-    LUC_TRY(luc_module_register_parameter(ctx, m, "weight", NULL));
-    LUC_TRY(luc_module_register_parameter(ctx, m, "bias", NULL));
-  }
+  bool affine = m->config[AFFINE].as.i, bias = affine && luc_module_config(m, "bias")->as.i;
+  LUC_TRY(affine_parameter(ctx, m, "weight", affine, 1, &n, 1));
+  LUC_TRY(affine_parameter(ctx, m, "bias", bias, 1, &n, 0));
   if (m->config[TRACK].as.i) {
     LUC_TRY(new_filled(ctx, m, false, "running_mean", dtype, 1, &n, 0));
     LUC_TRY(new_filled(ctx, m, false, "running_var", dtype, 1, &n, 1));
@@ -168,13 +171,6 @@ luc_status luc__instance_norm3d_forward(luc_context *ctx, luc_module *m, luc_val
 }
 
 /* ---- LayerNorm, RMSNorm ---- */
-
-/* A parameter full of a value, or an empty slot. */
-static luc_status affine_parameter(luc_context *ctx, luc_module *m, const char *name, bool wanted,
-                                   int ndim, const int64_t *sizes, double value) {
-  if (!wanted) return luc_module_register_parameter(ctx, m, name, NULL);
-  return new_filled(ctx, m, true, name, luc__config_dtype(ctx, m), ndim, sizes, value);
-}
 
 /* ORDER LAYERNORM */
 enum { SHAPE, LN_EPS, LN_AFFINE, LN_BIAS };

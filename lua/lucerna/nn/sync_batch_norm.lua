@@ -22,6 +22,7 @@ local function converted(module)
     eps = module.eps,
     momentum = module.momentum or root.none,
     affine = module.affine,
+    bias = not module.affine or module.bias ~= nil,
     track_running_stats = module.track_running_stats,
   })
   for _, name in ipairs(TENSORS) do

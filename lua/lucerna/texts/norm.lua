@@ -5,7 +5,8 @@ nn.LazyBatchNorm3d F.batch_norm", [=[
 y = (x - mean) / √(var + eps) · weight + bias, channel by channel (dimension 2). 1d: [N, C] or
 [N, C, L]; 2d: [N, C, H, W]; 3d: [N, C, D, H, W]. In training the batch's mean and biased variance,
 which go into the running ones (the unbiased variance) with momentum, or as their plain mean when
-momentum is lucerna.none; in eval the running ones. F.batch_norm has training = false.
+momentum is lucerna.none; in eval the running ones. F.batch_norm has training = false. With bias =
+false nothing is added.
 State: weight, bias, running_mean, running_var [C], num_batches_tracked. Refused: another rank; one
 value per channel in training. Ioffe and Szegedy, arXiv:1502.03167.
 > local y = nn.BatchNorm2d(3)(lucerna.randn(2, 3, 4, 4))]=]},
