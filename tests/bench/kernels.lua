@@ -157,16 +157,12 @@ elementwise("x + y, 4 M", 48, 1, function(lucerna)
   local x, y = lucerna.rand(2048, 2048), lucerna.rand(2048, 2048)
   return function() local _ = x + y end
 end)
-for _, name in ipairs { "exp", "log", "tanh", "sigmoid" } do
+for _, name in ipairs { "exp", "log", "tanh", "sigmoid", "sin" } do
   elementwise(name .. ", 4 M", 32, name == "exp" and 1.6 or 1, function(lucerna)
     local x = lucerna.rand(2048, 2048)
     return function() local _ = x[name](x) end
   end)
 end
-elementwise("sin, 4 M", 32, 1, function(lucerna)
-  local x = lucerna.rand(2048, 2048)
-  return function() local _ = x:sin() end
-end)
 elementwise("x * column, 4 M", 32, 1, function(lucerna)
   local x = lucerna.rand(2048, 2048)
   local column = x:narrow(2, 1, 1)
