@@ -56,7 +56,7 @@ def low_rank():
     svd(real(8, 7, dtype=torch.float32), niter=0, q=2)
     svd(torch.ones(3, 3, dtype=torch.int64), q=2)
     case("pca_lowrank", Const(real(6, 3)), seed=2, signs=True, several=True)
-    case("pca_lowrank", Const(low(9, 8, rank=2)), 3, seed=2, signs=True, several=True, name="q")
+    case("pca_lowrank", Const(low(9, 8, rank=3)), 3, seed=2, signs=True, several=True, name="q")
     case("pca_lowrank", Const(low(2, 9, 4, rank=2)), q=2, center=False, seed=2, signs=True,
          several=True)
     case("pca_lowrank", Const(real(9, 8)), q=2, niter=4, seed=2, signs=True, several=True)
