@@ -261,4 +261,9 @@ function composites.histogramdd(...)
   return hist:to(x.dtype), edges
 end
 
+-- ---- other names ----
+
+--- vmap(func, in_dims, out_dims, randomness, {chunk_size=}): func.vmap, under its other name.
+function composites.vmap(...) return require("lucerna.func").vmap(...) end
+
 return composites
