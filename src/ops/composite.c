@@ -65,16 +65,28 @@ luc_status luc__run_nanmean(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__f_result(&f, luc__f2(&f, LUC_OP_div, sum, count), out);
 }
 
+/* *t becomes the differences of its neighbours along a dimension that is not empty. */
+static luc_status difference(luc_context *ctx, int d, luc_tensor **t) {
+  luc_formula f = luc__formula(ctx);
+  luc_value x = luc_v_tensor(*t), dim = luc_v_int(d), rest = luc_v_int((*t)->sizes[d] - 1);
+  luc_tensor *later = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, luc_v_int(1), rest)), *next;
+  luc_tensor *sooner = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, luc_v_int(0), rest));
+  luc_opid op = (*t)->dtype == LUC_BOOL ? LUC_OP_logical_xor : LUC_OP_sub;
+  LUC_TRY(luc__f_end(&f, luc__f2(&f, op, later, sooner), &next));
+  luc_tensor_release(ctx, *t);
+  *t = next;
+  return LUC_OK;
+}
+
 /* n-th differences along a dimension, of what `prepend` and `append` lengthen. */
 luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *t = args[0].as.tensor, *list[3];
+  luc_tensor *t = args[0].as.tensor, *now, *list[3];
   int d, parts = 0;
   LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "diff: input must have at least 1 dimension");
   LUC_CHECK(ctx, args[1].as.i >= 0, LUC_ERR_VALUE, "diff: n must not be negative (got %lld)",
             (long long)args[1].as.i);
   LUC_TRY(luc__dim_wrap(ctx, "diff", args[2].as.i, t->ndim, &d));
-  luc_value dim = luc_v_int(d), zero = luc_v_int(0), one = luc_v_int(1);
   for (int i = 0; i < 3; i++) {
     luc_tensor *part = luc_as_tensor(&args[i == 1 ? 0 : i == 0 ? 3 : 4]);
     if (!part) continue;
@@ -83,16 +95,15 @@ luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
     list[parts++] = part;
   }
   if (parts > 1 && args[1].as.i > 0)
-    t = luc__f_call(&f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(list, parts), dim));
-  for (int64_t k = 0; k < args[1].as.i && f.status == LUC_OK; k++) {
-    int64_t n = t->sizes[d];
-    luc_value x = luc_v_tensor(t), rest = luc_v_int(n > 0 ? n - 1 : 0);
-    luc_tensor *later = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, n > 0 ? one : zero, rest));
-    luc_tensor *sooner = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(x, dim, zero, rest));
-    luc_opid op = t->dtype == LUC_BOOL ? LUC_OP_logical_xor : LUC_OP_sub;
-    t = luc__f2(&f, op, later, sooner);
-  }
-  return luc__f_result(&f, luc__f_apart(&f, t, args[0].as.tensor), out);
+    LUC_TRY(luc__op1(ctx, LUC_OP_cat, &now, LUC_ARGS(luc_v_tensors(list, parts), luc_v_int(d))));
+  else
+    now = luc__retain(t);
+  luc_status status = LUC_OK;
+  for (int64_t k = 0; k < args[1].as.i && now->sizes[d] > 0 && status == LUC_OK; k++)
+    status = difference(ctx, d, &now);
+  if (status == LUC_OK) status = luc__f_result(&f, luc__f_apart(&f, now, t), out);
+  luc_tensor_release(ctx, now);
+  return status;
 }
 
 /* ---- quantiles: between the neighbours of place q (n - 1) in sorted order ---- */
