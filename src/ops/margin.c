@@ -34,8 +34,10 @@ luc_status luc__run_margin_ranking_loss(luc_context *ctx, luc_value *args, luc_v
             luc__tensor_shape_text(sa, a), luc__tensor_shape_text(sb, b),
             luc__tensor_shape_text(st, target));
   luc_formula f = luc__formula(ctx);
-  luc_tensor *d = luc__f2(&f, LUC_OP_mul, target, luc__f2(&f, LUC_OP_sub, a, b));
-  luc_tensor *loss = hinge(&f, d, luc_as_double(&args[3]));
+  luc_tensor *d = luc__f2(&f, LUC_OP_sub, a, b), *turned = luc__f1(&f, LUC_OP_neg, target);
+  luc_tensor *loss =
+      luc__fs(&f, LUC_OP_add, luc__f2(&f, LUC_OP_mul, turned, d), luc_as_double(&args[3]));
+  loss = luc__fs(&f, LUC_OP_clamp_min, loss, 0);
   return luc__f_result(&f, luc__loss_reduced(&f, loss, reduction), out);
 }
 
