@@ -245,10 +245,6 @@ void luc__heap_release(luc_heap *heap) {
   heap_put(&last, heap, class_size(class_of(sizeof *heap)));
 }
 
-bool luc__heap_is(const luc_context *ctx, const luc_heap *heap) {
-  return ctx->heap == heap;
-}
-
 /* ---- the test build's checks: fresh memory reads as NaN, guards show wrong sizes and writes ----
  */
 

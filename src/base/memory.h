@@ -32,6 +32,5 @@ size_t luc__mul_size(size_t n, size_t size);
 luc_heap *luc__heap_retain(luc_context *ctx);
 void luc__heap_release(luc_heap *heap);
 void luc__heap_free(luc_heap *heap, void *ptr, size_t size);
-bool luc__heap_is(const luc_context *ctx, const luc_heap *heap);
 
 #endif
