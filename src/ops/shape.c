@@ -128,15 +128,22 @@ done:
 }
 
 luc_status luc__grad_roll_dims(luc_context *ctx, luc_backward *b) {
-  int64_t back[LUC_MAX_DIMS];
-  int n = b->args[1].n < LUC_MAX_DIMS ? b->args[1].n : LUC_MAX_DIMS;
+  const luc_value *shifts = &b->args[1], *dims = &b->args[2];
+  const luc_tensor *t = b->gout[0];
+  const size_t bytes = (size_t)shifts->n * sizeof(int64_t);
   if (!luc__needs(b, 0)) return LUC_OK;
-  for (int i = 0; i < n; i++) {
-    int64_t shift = b->args[1].as.ints[i];
-    back[i] = shift == INT64_MIN ? shift : -shift;
+  int64_t *back = luc__alloc(ctx, bytes);
+  luc_status status = back ? LUC_OK : LUC_ERR_MEMORY;
+  for (int i = 0, dim = 0; i < shifts->n && status == LUC_OK; i++) {
+    if (dims->n) status = luc__dim_wrap(ctx, "roll", dims->as.ints[i], t->ndim, &dim);
+    const int64_t size = dims->n && t->ndim ? t->sizes[dim] : t->numel;
+    back[i] = size ? -(shifts->as.ints[i] % size) : 0;
   }
-  return luc__op1(ctx, LUC_OP_roll_dims, &b->gin[0],
-                  LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(back, n), b->args[2]));
+  if (status == LUC_OK)
+    status = luc__op1(ctx, LUC_OP_roll_dims, &b->gin[0],
+                      LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(back, shifts->n), *dims));
+  luc__free(ctx, back, bytes);
+  return status;
 }
 
 luc_status luc__run_roll(luc_context *ctx, luc_value *args, luc_value *out) {

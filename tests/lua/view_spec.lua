@@ -15,3 +15,17 @@ describe("repeat", function()
     assert.same({{0, 0}}, x.grad:tolist())
   end)
 end)
+
+describe("roll", function()
+  it("goes back by all its shifts, however many and far", function()
+    local lucerna = require "lucerna"
+    local x, weight = lucerna.zeros(3):requires_grad_(), lucerna.tensor {1.0, 2, 4}
+    local shifts, dims = {}, {}
+    for k = 1, 10 do shifts[k], dims[k] = 1, 1 end
+    (x:roll(shifts, dims) * weight):sum():backward()
+    assert.same({2, 4, 1}, x.grad:tolist())
+    x.grad = nil
+    (x:roll(math.mininteger, 1) * weight):sum():backward() -- -2^63 = 1 modulo 3
+    assert.same({2, 4, 1}, x.grad:tolist())
+  end)
+end)
