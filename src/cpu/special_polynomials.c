@@ -22,6 +22,7 @@ static double next(family f, double x, double k, double at, double before) {
 /* Degree n (rounded to 0; negative ones are 0) where degree 1 is `first`. */
 static double climb(family f, double x, double n, double first) {
   if (isnan(x) || isnan(n)) return NAN;
+  n = trunc(n);
   if (n < 0) return 0;
   double before = 1, at = first;
   if (n < 1) return before;

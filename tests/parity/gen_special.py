@@ -132,7 +132,7 @@ def polynomials():
         x, n = of(-1, -.5, 0, .75, 1, 1.5), torch.tensor([0, 1, 2, 5, 7])
         case(fn, x.reshape(6, 1), n, grad=False)
         case(fn, x.float()[1:4], 12, grad=False)
-        case(fn, 2, torch.tensor([-1, 3, 2.5]), grad=False)
+        case(fn, 2, torch.tensor([-1, 3, 2.5, -.5]), grad=False)
         case(fn, torch.tensor([1, 2]), 3)
         case(fn, torch.ones(2), torch.ones(3))
 
