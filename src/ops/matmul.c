@@ -275,6 +275,7 @@ luc_status luc__run_bmm(luc_context *ctx, luc_value *args, luc_value *out) {
 /* The engine sums what a broadcast batch makes too large. The other factor may not have been saved:
  * only its dimensions are known. */
 static luc_tensor *grad_left(luc_formula *f, luc_tensor *g, int ndim_a, luc_tensor *b) {
+  if (f->status != LUC_OK) return NULL;
   if (ndim_a == 1 && b->ndim == 1) return luc__f2(f, LUC_OP_mul, g, b);
   if (ndim_a == 1)
     return luc__f_squeeze(f, luc__f2(f, LUC_OP_matmul, b, luc__f_unsqueeze(f, g, -1)), -1);
@@ -283,6 +284,7 @@ static luc_tensor *grad_left(luc_formula *f, luc_tensor *g, int ndim_a, luc_tens
 }
 
 static luc_tensor *grad_right(luc_formula *f, luc_tensor *g, luc_tensor *a, int ndim_b) {
+  if (f->status != LUC_OK) return NULL;
   if (a->ndim == 1 && ndim_b == 1) return luc__f2(f, LUC_OP_mul, g, a);
   if (a->ndim == 1)
     return luc__f2(f, LUC_OP_mul, luc__f_unsqueeze(f, a, -1), luc__f_unsqueeze(f, g, -2));
