@@ -16,6 +16,16 @@ local GRAD = { "outputs", "inputs", "grad_outputs", "retain_graph", "create_grap
 
 local function as_list(value) return is_tensor(value) and { value } or value end
 
+local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
+
+local function is_batch_of(seed, output)
+  if not is_tensor(seed) or seed:dim() ~= output:dim() + 1 then return false end
+  for d = 1, output:dim() do
+    if seed:size(d + 1) ~= output:size(d) then return false end
+  end
+  return true
+end
+
 -- grad of every sample of grad_outputs, all at once.
 local function grad_of_batch(outputs, inputs, seeds, options)
   local used, n = {}, 0 -- vmap returns no nil: the places of the gradients that are there
@@ -46,6 +56,13 @@ local function grad_with_batches(...)
   local list, of = as_list(seeds), as_list(outputs)
   if type(list) ~= "table" or type(of) ~= "table" or #list ~= #of then
     core._raise("grad: is_grads_batched needs grad_outputs, a batch for every output")
+  end
+  for k, seed in ipairs(list) do
+    if is_tensor(of[k]) and not is_batch_of(seed, of[k]) then
+      local wanted = shape_text({ "batch", table.unpack(of[k].shape) })
+      core._raise(("grad: grad_outputs: entry %d must be a Tensor %s (got %s)"):format(k, wanted,
+        is_tensor(seed) and shape_text(seed.shape) or core.nn.kind_name(seed)))
+    end
   end
   return grad_of_batch(outputs, inputs, list, { retain_graph = retain_graph,
     create_graph = create_graph, allow_unused = allow_unused, materialize_grads = materialize })

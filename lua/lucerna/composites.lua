@@ -192,7 +192,7 @@ local function check_list(name, list, n)
   end
 end
 
-local function check_histogram(x, bins, range, weight)
+local function check_histogram(x, bins, range, weight, density)
   check_tensor("histogramdd", "input", x)
   local wide = x.dtype == core.float32 or x.dtype == core.float64
   if x:dim() < 2 or x:size(-1) == 0 or not wide then
@@ -205,6 +205,9 @@ local function check_histogram(x, bins, range, weight)
     for k, v in ipairs(range) do
       if type(v) ~= "number" then fail("histogramdd: range: entry %d is a %s", k, type(v)) end
     end
+  end
+  if density ~= nil and type(density) ~= "boolean" then
+    fail("histogramdd: density must be a boolean (got %s)", kind_name(density))
   end
   if weight == nil then return end
   check_tensor("histogramdd", "weight", weight)
@@ -246,7 +249,7 @@ end
 -- density: so that the integral is 1.
 function composites.histogramdd(...)
   local x, bins, range, weight, density = arguments("histogramdd", HISTOGRAM, ...)
-  check_histogram(x, bins, range, weight)
+  check_histogram(x, bins, range, weight, density)
   local points = x:detach():reshape(-1, x:size(-1))
   local edges, shape, count = {}, {}, 1
   for d = 1, points:size(2) do

@@ -227,7 +227,10 @@ describe("autograd.grad", function()
     refused("grad: is_grads_batched must be a boolean (got number)", { is_grads_batched = 1 })
     refused("grad: unknown argument 'is_grad_batched' (did you mean 'is_grads_batched'?)",
       { is_grad_batched = true, is_grads_batched = true })
-    refused("grad", { grad_outputs = lucerna.ones(4, 3), is_grads_batched = true })
+    refused("grad: grad_outputs: entry 1 must be a Tensor [batch, 2] (got [4, 3])",
+      { grad_outputs = lucerna.ones(4, 3), is_grads_batched = true })
+    refused("grad: grad_outputs: entry 1 must be a Tensor [batch, 2] (got number)",
+      { grad_outputs = { 1 }, is_grads_batched = true })
     assert.same({ 2.0, 4.0 }, autograd.grad((x * x):sum(), x, { is_grads_batched = false })
       :tolist())
   end)

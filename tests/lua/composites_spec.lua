@@ -89,6 +89,7 @@ describe("histogramdd", function()
     local function refused(text, ...) parity.refused(text, lucerna.histogramdd, ...) end
     refused("histogramdd: bins must have 2 entries (got 3 entries)", x, {2, 2, 2})
     refused("histogramdd: bins must have 2 entries (got string)", x, "2")
+    refused("histogramdd: density must be a boolean (got number)", x, 2, {density = 2})
     refused("histogramdd: range: entry 2 is a string", x, 2, {range = {0, "a", 0, 1}})
     refused("histogramdd: bins of dimension 1 must be 2 or more edges of input's dtype (got int64 "
       .. "[2])", x, {lucerna.tensor{0, 1}, 3})
