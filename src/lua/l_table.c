@@ -139,10 +139,18 @@ static void check_row(walk *w, int depth, int index) {
   lua_State *L = w->L;
   int top = lua_gettop(L);
   bool floats = false, whole = false;
+  lua_Integer least = 0, most = 0; /* of integers that must fit */
   luaL_checkstack(L, AT_ONCE + LUA_MINSTACK, "not enough memory");
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
-    if (lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs && !w->bounded) {
-      *(lua_isinteger(L, -1) ? &whole : &floats) = true;
+    bool number = lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs;
+    bool integer = number && lua_isinteger(L, -1);
+    if (integer && w->bounded) {
+      lua_Integer v = lua_tointeger(L, -1);
+      least = v < least ? v : least;
+      most = v > most ? v : most;
+      whole = true;
+    } else if (number && !w->bounded) {
+      *(integer ? &whole : &floats) = true;
     } else {
       w->at[depth] = i;
       check_leaf(w, depth + 1, lua_gettop(L));
@@ -150,6 +158,8 @@ static void check_row(walk *w, int depth, int index) {
     if (i % AT_ONCE == 0) lua_settop(L, top);
   }
   lua_settop(L, top);
+  if (w->bounded) check_fits(w, (luc_scalar){LUC_SCALAR_INT, {.i = least}});
+  if (w->bounded) check_fits(w, (luc_scalar){LUC_SCALAR_INT, {.i = most}});
   int kind = floats ? LUC_SCALAR_FLOAT : whole ? LUC_SCALAR_INT : LUC_SCALAR_BOOL;
   if (kind > w->kind) w->kind = kind;
 }
