@@ -108,7 +108,7 @@ describe("float8:", function()
   end)
 
   it("converts long, strided and integer tensors as single values", function()
-    local x = lucerna.randn(7, 300) * 100
+    local x = lucerna.randn(7, 300) * 20 -- the least of the formats ends at 240
     for name in pairs(FORMATS) do
       local dtype = lucerna[name]
       local whole = x:to(dtype)
