@@ -481,9 +481,10 @@ end
 local DataLoader = {}
 DataLoader.__index = DataLoader
 
+-- PyTorch's, in its order.
 local names = {"dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers",
-  "collate_fn", "drop_last", "generator", "pin_memory", "timeout", "prefetch_factor",
-  "persistent_workers"}
+  "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn", "multiprocessing_context",
+  "generator", "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order"}
 
 -- Is a lone table argument {dataset, batch_size = …} rather than an array of items?
 local function holds_options(t)
@@ -494,22 +495,22 @@ local function holds_options(t)
   return #t == 1 and type(t[1]) == "table" and getmetatable(t[1]) ~= nil
 end
 
--- The settings of DataLoader(dataset, {…}) or DataLoader{dataset, …}, by name.
-local function loader_options(dataset, options)
-  if options == nil and holds_options(dataset) then
-    options = dataset
-    dataset = options[1]
+-- The settings of DataLoader(dataset, …, {…}) or DataLoader{dataset, …}, by name.
+local function loader_options(...)
+  local given = table.pack(...)
+  local last, n, options = given[given.n], given.n, {}
+  if n == 1 and holds_options(last) then
+    for key, value in pairs(last) do
+      if key ~= 1 then options[key] = value end
+    end
+    return loader_options(last[1], options)
   end
-  if options ~= nil and type(options) ~= "table" then
-    fail("DataLoader: options: expected a table (got %s)", core.nn.kind_name(options))
-  end
-  local keywords = {dataset = dataset}
-  for key, value in pairs(options or {}) do
-    if key ~= 1 then keywords[key] = value end
-  end
-  if keywords.dataset == nil then fail("DataLoader: missing argument 'dataset'") end
-  local values = table.pack(arguments("DataLoader", names, keywords))
-  local settings = {one_by_one = keywords.batch_size == core.none}
+  if n > 1 and type(last) == "table" and getmetatable(last) == nil then options = last end
+  if options == last and next(last) == nil then n = n - 1 end
+  local values = table.pack(arguments("DataLoader", names, table.unpack(given, 1, n)))
+  if values[1] == nil then fail("DataLoader: missing argument 'dataset'") end
+  local settings = {
+    one_by_one = given[2] == core.none or options.batch_size == core.none}
   for k, name in ipairs(names) do settings[name] = values[k] end
   return settings
 end
@@ -553,12 +554,12 @@ end
 --- Batches of a data set: `for x, y in DataLoader{dataset, batch_size = 64, shuffle = true} do`.
 -- Options: batch_size (1), shuffle (false), drop_last (false), sampler or batch_sampler (a sampler,
 -- an array of positions, of arrays of positions, or a function that returns one for each epoch),
--- collate_fn, generator; num_workers, pin_memory, timeout, prefetch_factor and persistent_workers
--- are accepted: batches are made where they are asked for. #loader is the number of batches. With
+-- collate_fn, generator; those about workers and pinned memory are accepted: batches are made where
+-- they are asked for. In PyTorch's order they may be positional. #loader is how many batches. With
 -- one seed the order is PyTorch's. batch_size = lucerna.none: items as they are, one by one; a
 -- sampler may then give arrays of positions, which go to the data set's get_batch.
-function data.DataLoader(dataset, options)
-  local settings = loader_options(dataset, options)
+function data.DataLoader(...)
+  local settings = loader_options(...)
   check_loader(settings)
   if not settings.one_by_one then settings.batch_size = settings.batch_size or 1 end
   settings.passes = setmetatable({}, {__mode = "k"}) -- first field of a batch -> its pass

@@ -260,6 +260,15 @@ describe("DataLoader", function()
     end)
   end
 
+  it("takes its options in PyTorch's order too", function()
+    local loader = data.DataLoader(numbers(5), 2, false, {drop_last = true})
+    assert.same({{1, 2}, {3, 4}}, batches_of(loader))
+    assert.same({1, 2}, batches_of(data.DataLoader(numbers(2), lucerna.none)))
+    refused("DataLoader: argument 'dataset' is given twice$", function()
+      data.DataLoader {numbers(2), dataset = numbers(2)}
+    end)
+  end)
+
   it("runs in nested loops", function()
     local loader = data.DataLoader {numbers(4), batch_size = 2}
     local seen = {}
