@@ -31,6 +31,11 @@ describe("nn.init", function()
     assert.are.equal(4.0, p:sum():item())
   end)
 
+  it("has PyTorch's older names", function()
+    assert.equal(init.kaiming_uniform_, init.kaiming_uniform)
+    assert.equal(init.sparse_, init.sparse)
+  end)
+
   it("draws from a generator of its own", function()
     local a, b = lucerna.Generator(), lucerna.Generator()
     a:manual_seed(5)

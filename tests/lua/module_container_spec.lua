@@ -317,6 +317,8 @@ describe("ModuleDict", function()
       message_of(function() d["a.b"] = nn.ReLU() end))
     assert.matches("append: self must be a module %(got number%)",
       message_of(nn.ModuleList.append, 3, nn.ReLU()))
+    assert.matches("Sequential.forward: self must be a module %(got Tensor%)",
+      message_of(nn.Sequential.forward, lucerna.ones(2)))
     assert.matches("keys must be strings %(got number%)",
       message_of(function() d[1] = nn.ReLU() end))
   end)

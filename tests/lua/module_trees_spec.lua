@@ -158,6 +158,8 @@ describe("modes", function()
     local net = Net():train { mode = false }
     assert.is_false(net.b[2].training)
     fails("eval: self must be a module (got number)", net.eval, 3)
+    fails("train: self must be a module (got nil)", net.train)
+    fails("float: self must be a module (got nil)", net.float)
     fails("to_empty: self must be a module (got nil)", net.to_empty)
     fails("clone: self must be a module (got nil)", net.clone)
   end)

@@ -326,7 +326,10 @@ end
 container.drivers = { [chain] = true }
 
 --- Passes its arguments through the modules in turn.
-function Sequential:forward(...) return chain(self, 1, #self, ...) end
+function Sequential:forward(...)
+  container.check_self(self, "Sequential.forward")
+  return chain(self, 1, #self, ...)
+end
 
 function Sequential:__add(other, second)
   if not is_a(other, "Sequential") then

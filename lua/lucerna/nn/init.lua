@@ -214,4 +214,7 @@ define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, g
   end
 end)
 
-return init
+-- PyTorch's older names: uniform for uniform_.
+local function without_underscore(_, name) return rawget(init, tostring(name) .. "_") end
+
+return setmetatable(init, {__index = without_underscore})

@@ -159,6 +159,7 @@ end
 
 --- train(mode=true): sets the mode of this module and all below it.
 function Module:train(...)
+  check_self(self, "train")
   local mode = arguments("train", { "mode" }, ...)
   if mode == nil then mode = true end
   if type(mode) ~= "boolean" then
@@ -277,7 +278,8 @@ end
 
 local function same(t) return t end
 
-local function cast(self, dtype)
+local function cast(self, who, dtype)
+  check_self(self, who)
   if dtype == nil then return applies(self) and self:_apply(same) or self end
   if not applies(self) then return core._to_dtype(self, dtype) end
   return self:_apply(function(t)
@@ -335,14 +337,13 @@ end
 --- to(dtype), to(device), to(device, dtype), to(tensor), to{device=, dtype=}: converts floating
 -- point parameters and buffers; those of integers stay as they are.
 function Module:to(...)
-  if select("#", ...) == 0 then return cast(self, nil) end
-  return cast(self, parse_to(...))
+  return cast(self, "to", select("#", ...) > 0 and parse_to(...) or nil)
 end
 
-function Module:float() return cast(self, root.float32) end
-function Module:double() return cast(self, root.float64) end
-function Module:half() return cast(self, root.float16) end
-function Module:bfloat16() return cast(self, root.bfloat16) end
+function Module:float() return cast(self, "float", root.float32) end
+function Module:double() return cast(self, "double", root.float64) end
+function Module:half() return cast(self, "half", root.float16) end
+function Module:bfloat16() return cast(self, "bfloat16", root.bfloat16) end
 
 --- type(dtype): converts all parameters and buffers, those of integers too.
 function Module:type(...)
@@ -353,14 +354,14 @@ function Module:type(...)
 end
 
 --- cpu(): everything is there already; calls _apply where a module has its own.
-function Module:cpu() return cast(self, nil) end
+function Module:cpu() return cast(self, "cpu") end
 
 for _, kind in ipairs { "cuda", "xpu", "ipu", "mtia" } do
   --- cuda(device), xpu(device), ipu(device), mtia(device): fail where no such device is available.
   Module[kind] = function(self, ...)
     local device = arguments(kind, { "device" }, ...)
     check_device(kind, type(device) == "number" and kind .. ":" .. device or device or kind)
-    return cast(self, nil)
+    return cast(self, kind)
   end
 end
 
@@ -368,7 +369,7 @@ end
 function Module:compile() end
 
 --- share_memory(): nothing to do: the threads of a process share all memory.
-function Module:share_memory() return cast(self, nil) end
+function Module:share_memory() return cast(self, "share_memory") end
 
 --- to_empty{device=, recurse=true}: gives all parameters and buffers new, uninitialized memory.
 function Module:to_empty(...)
