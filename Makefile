@@ -18,7 +18,7 @@ export LUA_CPATH = $(CURDIR)/build/?.so;;
 unexport LUA_PATH_5_4 LUA_CPATH_5_4
 
 .DEFAULT_GOAL = build
-.PHONY: build demo test test-all bench lint fuzz cross env docs parity parity-report rock clean
+.PHONY: build demo test test-all bench lint fuzz cross env docs parity parity-report rock help clean
 
 build/.need-%: Makefile src/tools/need.sh
 	@src/tools/need.sh $(PACKAGES_$*)
@@ -29,7 +29,7 @@ compile = @test -f $(2)/CMakeCache.txt || cmake --preset $(1) >build/configure-$
 	  { cat build/configure-$(1).log; rm -f $(2)/CMakeCache.txt; exit 1; }; \
 	cmake --build $(2) -j $(JOBS) $(3) -- --no-print-directory
 
-build: build/.need-build
+build: build/.need-build ## the library, the Lua module, the lucerna command
 	$(call compile,release,build)
 
 # Warnings are errors in it.
@@ -41,54 +41,58 @@ build-tests: build
 .PHONY: build-asan build-tests
 
 # Trains the LeNet of examples/mnist.lua on the bundled digits.
-demo: build
+demo: build ## trains a LeNet on the bundled digits (EPOCHS=3)
 	@$(LUA) examples/mnist.lua --epochs $(EPOCHS)
 
 # The suites, and short forms of the runs that make them fail: constant garbage collection,
 # sanitizers, refused allocations.
-test: build-tests build-asan build/.need-test
+test: build-tests build-asan build/.need-test ## all tests; the long runs in a short form
 	@$(LUA) tests/run.lua
 
 # The same, nothing shortened.
-test-all: build-tests build-asan build/.need-test
+test-all: build-tests build-asan build/.need-test ## all tests in full
 	@$(LUA) tests/run.lua --all
 
 # Ours beside PyTorch (when python3-torch is there), in turn. FILTER=name runs some, ROUNDS=n times
 # (5), PYTHON=python beside another PyTorch. FILTER=operators: nearly every operator and layer.
-bench: build
+bench: build ## the benchmarks beside PyTorch (FILTER=, ROUNDS=5, PYTHON=)
 	@$(LUA) tests/bench/run.lua $(FILTER)
 
-lint: build-asan build/.need-lint
+lint: build-asan build/.need-lint ## warnings as errors, formats, the house rules
 	@$(LUA) tests/lint.lua
 
 # Fuzzes each reader of src/io for SECONDS; READERS="csv png" some of them.
-fuzz: build build/.need-fuzz
+fuzz: build build/.need-fuzz ## libFuzzer on the readers of files (SECONDS=60, READERS=)
 	@LUA=$(LUA) tests/fuzz/run.sh $(SECONDS) $(READERS)
 
 # Compiles for aarch64, where every kernel is plain C.
-cross: build/.need-build build/.need-cross
+cross: build/.need-build build/.need-cross ## compiles for aarch64
 	@tests/cross.sh
 
 # For a plain lua5.4: eval "$$(make env)"
-env:
+env: ## prints what lets a plain lua5.4 use the build
 	@$(MAKE) --no-print-directory build >&2
 	@echo "export LUA_PATH='$(LUA_PATH)'"
 	@echo "export LUA_CPATH='$(LUA_CPATH)'"
 
 # Builds and installs the rock into an empty tree and uses it from another folder.
-rock: build/.need-build build/.need-rock
+rock: build/.need-build build/.need-rock ## installs the rock into an empty tree and uses it
 	@tests/rock.sh
 
 # What of PyTorch is here, by group; fails for a name without a recorded case.
-parity-report: build
+parity-report: build ## how much of PyTorch is here, by group
 	@LUA_PATH="$(CURDIR)/tests/lua/?.lua;$(LUA_PATH)" $(LUA) tests/parity/report.lua
 
 # What goes between PyTorch and us, with PyTorch itself (Debian: python3-torch).
-parity: build
+parity: build ## exchanges checkpoints and tensors with PyTorch itself
 	@for check in tests/parity/check_*.py; do $(PYTHON) $$check || exit 1; done
 
-docs: build
+docs: build ## the reference and types for editors, in build/docs
 	@$(LUA) src/tools/docs.lua
 
-clean:
+# Every target with what stands after its ##.
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+
+clean: ## removes build/
 	rm -rf build build.luarocks

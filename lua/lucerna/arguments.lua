@@ -56,7 +56,7 @@ return function(who, names, ...)
       local hint = near and (" (did you mean '%s'?)"):format(near) or ""
       core._raise(("%s: unknown argument '%s'%s"):format(who, tostring(key), hint))
     end
-    if values[at] ~= nil then core._raise(("%s: argument '%s' given twice"):format(who, key)) end
+    if values[at] ~= nil then core._raise(("%s: argument '%s' is given twice"):format(who, key)) end
     values[at] = value
   end
   for k = 1, #names do

@@ -74,11 +74,14 @@ end
 -- letters tell from a path; load{bytes = text} takes any text for bytes and never for a path. Dicts
 -- and lists become tables, OrderedDicts ordered maps as state_dict() gives; None is absent. only:
 -- the keys of the outermost dict to load; the data of others are not read. max_bytes: a limit for
--- what is made.
+-- what is made. weights_only is accepted: nothing in a file is executed either way.
 function checkpoint.load(...)
-  local f, map_location, only, max_bytes, bytes =
-    arguments("load", {"f", "map_location", "only", "max_bytes", "bytes"}, ...)
+  local f, map_location, only, max_bytes, bytes, weights_only =
+    arguments("load", {"f", "map_location", "only", "max_bytes", "bytes", "weights_only"}, ...)
   check_location(map_location)
+  if weights_only ~= nil and type(weights_only) ~= "boolean" then
+    fail("load: weights_only: expected a boolean (got %s)", core.nn.kind_name(weights_only))
+  end
   if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
     fail("load: max_bytes: expected a positive integer (got %s)", tostring(max_bytes))
   end

@@ -162,6 +162,12 @@ describe("a file of torch.save", function()
     end
   end)
 
+  it("takes weights_only, which changes nothing", function()
+    check_tensors(lucerna.load(recorded "protocol2", {weights_only = false}))
+    assert.matches("load: weights_only: expected a boolean %(got number%)",
+      message(lucerna.load, recorded "protocol2", {weights_only = 1}))
+  end)
+
   it("takes PyTorch's map_location, of which there is the CPU", function()
     for _, location in ipairs {"cpu", {["cuda:0"] = "cpu"}} do
       check_tensors(lucerna.load(recorded "protocol2", {map_location = location}))

@@ -183,6 +183,12 @@ describe("saved_tensors_hooks", function()
     assert.is_nil(next(freed))
   end)
 
+  it("keeps tensors on the CPU with save_on_cpu", function()
+    local x = leaf {3}
+    graph.save_on_cpu(false, "cuda", function() return (x * x):sum() end):backward()
+    parity.close(x.grad, 2 * x:detach())
+  end)
+
   it("spares what is packed as half", function()
     local x = lucerna.randn(100):requires_grad_()
     local y = graph.saved_tensors_hooks(function(t) return t:half() end,

@@ -55,6 +55,13 @@ function graph.saved_tensors_hooks(pack_hook, unpack_hook, ...)
     ...)
 end
 
+--- save_on_cpu(pin_memory, device_type, f, ...): saved_tensors_hooks that keep tensors in the
+-- memory of the CPU, where all of this build are.
+function graph.save_on_cpu(_, _, ...)
+  local function cpu(t) return t:cpu() end
+  return graph.saved_tensors_hooks(cpu, cpu, ...)
+end
+
 --- disable_saved_tensors_hooks(error_message, f, ...): while f runs, saved_tensors_hooks is an
 -- error with this message; so is this call where hooks are in force already.
 function graph.disable_saved_tensors_hooks(error_message, ...)
