@@ -127,7 +127,8 @@ function composites.svd_lowrank(...)
     end
     a = a - mean
   end
-  return low_rank(who, a, q or 6, niter or 2)
+  local u, s, v = low_rank(who, a, q or 6, niter or 2) -- no tail call: errors in it name this one
+  return u, s, v
 end
 
 --- pca_lowrank(A, q, center = true, niter = 2): principal components of m samples (rows) of n
@@ -141,7 +142,8 @@ function composites.pca_lowrank(...)
     fail("%s: center must be a boolean (got %s)", who, kind_name(center))
   end
   if center ~= false then a = a - a:mean(-2, true) end
-  return low_rank(who, a, q or math.min(6, most), niter or 2)
+  local u, s, v = low_rank(who, a, q or math.min(6, most), niter or 2)
+  return u, s, v
 end
 
 -- ---- histograms of several dimensions ----

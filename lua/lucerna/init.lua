@@ -6,13 +6,25 @@ local core = require "lucerna.core"
 local is_callable = require "lucerna.callable"
 local scoped = require "lucerna.scoped"
 
--- Error positions skip our own files: tell the core how their chunk names begin.
-local _, path = ...
-if type(path) == "string" and path:find("init%.lua$") then
-  core._set_root("@" .. path:gsub("init%.lua$", ""))
+local lucerna = { _VERSION = "lucerna " .. core._version }
+
+-- The name under which a part of the library has the function.
+local function name_in(part, path, f)
+  for key, value in next, part do
+    if rawequal(value, f) then return key end
+    local inner = type(value) == "table" and path .. "." .. tostring(key)
+    local name = inner and rawequal(package.loaded[inner], value) and name_in(value, inner, f)
+    if name then return name end
+  end
 end
 
-local lucerna = { _VERSION = "lucerna " .. core._version }
+-- Error positions skip our own files: tell the core how their chunk names begin. Errors inside a
+-- function of them name it.
+local _, path = ...
+local root = type(path) == "string" and path:match("^(.*)init%.lua$")
+core._set_root(root and "@" .. root or "", function(f)
+  return package and name_in(lucerna, "lucerna", f)
+end)
 
 local SUBMODULES = {
   nn = true, optim = true, autograd = true, linalg = true, fft = true, distributions = true,

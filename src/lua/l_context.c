@@ -228,10 +228,15 @@ static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 1;
 }
 
+/* _set_root(root, name_of): how chunk names of our own Lua files begin, and a function that gives
+ * the name of a public one. */
 static int set_root(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   const char *root = luaL_checkstring(L, 1);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
   if (strlen(root) < sizeof st->root) memcpy(st->root, root, strlen(root) + 1);
+  lua_settop(L, 2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_NAME_OF]);
   return 0;
 }
 

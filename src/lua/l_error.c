@@ -54,8 +54,42 @@ void luc_l_where(lua_State *L, luc_l_state *st) {
   lua_pushliteral(L, "");
 }
 
+/* Pushes the outermost of our own Lua functions that have called each other and at last the running
+ * C function, or nil. */
+static void push_outermost(lua_State *L, const luc_l_state *st) {
+  lua_Debug ar;
+  lua_pushnil(L);
+  for (int level = 1; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Slf", &ar);
+    if (ar.currentline <= 0 || !luc_l_is_ours(st, &ar)) {
+      lua_pop(L, 1);
+      return;
+    }
+    lua_replace(L, -2);
+  }
+}
+
+/* Message on top: what failed inside a public function written in Lua gets that one's name. */
+static void add_name(lua_State *L, luc_l_state *st) {
+  luc_l_get(L, st, LUC_L_NAME_OF);
+  push_outermost(L, st);
+  if (lua_isnil(L, -1) || lua_isnil(L, -2)) {
+    lua_pop(L, 2);
+    return;
+  }
+  lua_call(L, 1, 1);
+  const char *message = lua_tostring(L, -2), *name = lua_tostring(L, -1);
+  size_t n = luc__message_name(message);
+  if (name) {
+    lua_pushfstring(L, "%s: %s", name, n ? message + n + 2 : message);
+    lua_replace(L, -3);
+  }
+  lua_pop(L, 1);
+}
+
 /* Message on top: puts the position and the module's path before it and raises. */
 static int raise_message(lua_State *L, luc_l_state *st) {
+  add_name(L, st);
   luc_l_where(L, st);
   if (st->push_place) {
     st->push_place(L, st);

@@ -34,15 +34,20 @@ enum {
   LUC_L_LEVELS_META, /* of lists of them */
   LUC_L_TAPE_META,
   LUC_L_NODE_META,
-  LUC_L_OWNERS, /* id of a callback -> what hooks and functions of the graph have as ud */
-  LUC_L_NOTED,  /* weak: address of a box -> that box, of tensors with a graph */
-  LUC_L_PROBED, /* while probing: weak: id -> function */
-  LUC_L_LINKS,  /* while probing: box or module -> its functions */
-  LUC_L_LEASES, /* strong: address of a lease -> it: userdata whose memory tensors see */
+  LUC_L_FILE_META,     /* of open safetensors files */
+  LUC_L_HOOKED_META,   /* of calls with backward hooks; finished ones as its array */
+  LUC_L_COPIES_META,   /* of what clone has copied */
+  LUC_L_SNAPSHOT_META, /* of module trees */
+  LUC_L_OWNERS,        /* id of a callback -> what hooks and functions of the graph have as ud */
+  LUC_L_NOTED,         /* weak: address of a box -> that box, of tensors with a graph */
+  LUC_L_PROBED,        /* while probing: weak: id -> function */
+  LUC_L_LINKS,         /* while probing: box or module -> its functions */
+  LUC_L_LEASES,        /* strong: address of a lease -> it: userdata whose memory tensors see */
   LUC_L_DLPACK_META,
   LUC_L_DLPACK_VERSIONED_META,
   LUC_L_METHODS, /* of tensors */
   LUC_L_GATHER,  /* a function: its arguments as a table */
+  LUC_L_NAME_OF, /* a function: the name of a public function, or nil */
   LUC_L_CORE,    /* the table that luaopen_lucerna_core returns */
   LUC_L_KEYS
 };

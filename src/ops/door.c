@@ -22,17 +22,20 @@ luc_status luc__no_grad(luc_context *ctx, luc_backward *b) {
   return LUC_OK;
 }
 
-luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status) {
-  if (!(luc__ops[op].flags & (LUC_F_BOTH | LUC_F_NN)) || status == LUC_ERR_CALLBACK) return status;
-  const char *name = luc__op_info(ctx, op)->schema.name, *text = luc_message(ctx);
+size_t luc__message_name(const char *text) {
   size_t n = 0;
   while (text[n] == '_' || text[n] == '.' || (text[n] >= 'a' && text[n] <= 'z') ||
          (text[n] >= 'A' && text[n] <= 'Z') || (text[n] >= '0' && text[n] <= '9'))
     n++;
-  bool named = text[n] == ':' && text[n + 1] == ' ';
-  size_t stem = n && text[n - 1] == '_' ? n - 1 : n;
-  if (named && stem == strlen(name) && !memcmp(name, text, stem)) return status;
-  return luc__fail(ctx, status, "%s: %s", name, named ? text + n + 2 : text);
+  return text[n] == ':' && text[n + 1] == ' ' ? n : 0;
+}
+
+luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status) {
+  if (!(luc__ops[op].flags & (LUC_F_BOTH | LUC_F_NN)) || status == LUC_ERR_CALLBACK) return status;
+  const char *name = luc__op_info(ctx, op)->schema.name, *text = luc_message(ctx);
+  size_t n = luc__message_name(text), stem = n && text[n - 1] == '_' ? n - 1 : n;
+  if (n && stem == strlen(name) && !memcmp(name, text, stem)) return status;
+  return luc__fail(ctx, status, "%s: %s", name, n ? text + n + 2 : text);
 }
 
 /* Runs a row with recording off for what it calls. */

@@ -40,6 +40,19 @@ describe("an error", function()
     end
   end)
 
+  it("names the function that was called, not one inside it", function()
+    local nan = lucerna.full({ 3, 3 }, 0 / 0)
+    parity.refused("pca_lowrank: The algorithm failed to converge", lucerna.pca_lowrank, nan)
+    parity.refused("svd_lowrank: The algorithm failed to converge", lucerna.svd_lowrank, nan, 2)
+    parity.refused("histogramdd: out of memory", lucerna.histogramdd, x, 2 ^ 50)
+    local w = lucerna.ones(3, { requires_grad = true })
+    parity.refused("grad: gradient has shape [2], the output has [3]", lucerna.autograd.grad,
+      w * 2, w, lucerna.ones(2))
+    local ok, message = pcall(lucerna.no_grad, lucerna.linalg.svd, nan)
+    assert.is_false(ok)
+    assert.matches("linalg.svd: The algorithm failed", message, 1, true)
+  end)
+
   it("shows the shapes that do not fit", function()
     assert.matches("size of tensor a %(3%) must match the size of tensor b %(4%) at " ..
       "non%-singleton dimension 2", parity.message(function() return x + lucerna.ones(4) end))

@@ -96,10 +96,10 @@ describe("a .npy file", function()
         assert.is_true(x:equal(y))
       end
     end
-    refused("npy: NumPy has no bfloat16; convert the tensor to float32$", numpy.save, temporary(),
+    refused("save: NumPy has no bfloat16; convert the tensor to float32$", numpy.save, temporary(),
       lucerna.ones(2):to(lucerna.bfloat16))
     refused("save: arr: expected a Tensor %(got number%)$", numpy.save, temporary(), 3)
-    refused("npy: cannot create a file beside '/no/such/x'", numpy.save, "/no/such/x",
+    refused("save: cannot create a file beside '/no/such/x'", numpy.save, "/no/such/x",
       lucerna.ones(1))
   end)
 
@@ -205,7 +205,7 @@ describe("savez", function()
     refused("savez: 'a': expected a Tensor %(got number%)$", numpy.savez, path, {a = 3})
     refused("savez: 'arr_1': expected a Tensor", numpy.savez, path, lucerna.ones(1), "x")
     refused("savez: a name must be a string", numpy.savez, path, {lucerna.ones(1)})
-    refused("npz: NumPy has no bfloat16", numpy.savez, path,
+    refused("savez: NumPy has no bfloat16", numpy.savez, path,
       {a = lucerna.ones(1):to(lucerna.bfloat16)})
     lucerna.save({a = 1}, path)
     refused("load: the archive holds what is no array$", numpy.load, path)
