@@ -32,4 +32,12 @@ luc_map_entry *luc__map_next(const luc_map *map, uint32_t *position);
 /* Entry i from 0 in order, or NULL. */
 luc_map_entry *luc__map_at(const luc_map *map, uint32_t i);
 
+/* A set of pointers; zeroed: empty. */
+typedef struct luc_set {
+  const void **items;
+  uint32_t count, capacity;
+} luc_set;
+luc_status luc__set_add(luc_context *ctx, luc_set *set, const void *p, bool *added);
+void luc__set_free(luc_context *ctx, luc_set *set);
+
 #endif

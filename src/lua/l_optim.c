@@ -156,6 +156,7 @@ static int optimizer_fields(lua_State *L) {
 static int optimizer_params(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   int n = (int)lua_rawlen(L, 1);
+  lua_settop(L, 1);
   lua_createtable(L, n, 0);
   for (int i = 1; i <= n; i++) {
     lua_rawgeti(L, 1, i);
@@ -168,27 +169,33 @@ static int optimizer_params(lua_State *L) {
 /* optimizer_fits(params) -> are they all leaves of a floating point dtype, each there once? */
 static int optimizer_fits(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
+  luc_l_state *st = luc_l_state_of(L);
+  luc_context *ctx = luc_l_context(L, st);
   int n = (int)lua_rawlen(L, 1);
-  const luc_tensor **seen = lua_newuserdatauv(L, (size_t)n * sizeof *seen + 1, 0);
   bool fits = n > 0;
-  for (int i = 0; i < n && fits; i++) {
+  luc_set seen = {0};
+  luc_status status = LUC_OK;
+  for (int i = 0; i < n && fits && status == LUC_OK; i++) {
     lua_rawgeti(L, 1, i + 1);
-    const luc_tensor *t = seen[i] = luc_l_totensor(L, -1);
+    const luc_tensor *t = luc_l_totensor(L, -1);
     lua_pop(L, 1);
     fits = t && !luc_tensor_is_uninitialized(t) && luc_tensor_is_leaf(t) &&
            luc__dtype_is_float((luc_dtype)t->dtype);
-    for (int j = 0; j < i && fits; j++) fits = seen[j] != t;
+    if (fits) status = luc__set_add(ctx, &seen, t, &fits);
   }
+  luc__set_free(ctx, &seen);
   lua_pushboolean(L, fits);
-  return 1;
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
 }
 
-/* optimizer_ids(n, first) -> {first, first + 1, ...}, n of them */
+/* optimizer_ids(params, first) -> {first, first + 1, ...}, as many */
 static int optimizer_ids(lua_State *L) {
-  lua_Integer n = luaL_checkinteger(L, 1), first = luaL_checkinteger(L, 2);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_Integer n = (lua_Integer)lua_rawlen(L, 1), first = luaL_checkinteger(L, 2);
+  lua_settop(L, 2);
   lua_createtable(L, (int)n, 0);
   for (lua_Integer i = 0; i < n; i++) {
-    lua_pushinteger(L, first + i);
+    lua_pushinteger(L, (lua_Integer)((lua_Unsigned)first + (lua_Unsigned)i));
     lua_rawseti(L, 3, i + 1);
   }
   return 1;
@@ -257,7 +264,8 @@ static void read_options(lua_State *L, const optimizer_box *box, group_options *
 /* optimizer_add_group(o, params, options) -> the group's position */
 static int optimizer_add_group(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
-  int n = (int)luaL_len(L, 2), group;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  int n = (int)lua_rawlen(L, 2), group;
   luc_tensor **params = lua_newuserdatauv(L, (size_t)n * sizeof *params + 1, 0);
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, 2, i + 1);
@@ -280,7 +288,8 @@ static int optimizer_step(lua_State *L) {
   optimizer_box *box = check_optimizer(L);
   group_options options;
   int n = luc_optimizer_num_groups(box->o);
-  if (luaL_len(L, 2) > n)
+  luaL_checktype(L, 2, LUA_TTABLE);
+  if (lua_rawlen(L, 2) > (size_t)n)
     return luc_l_error(L,
                        "%s: param_groups has more than the %d groups that were added: use "
                        "add_param_group",
@@ -470,9 +479,11 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {NULL, NULL}};
   (void)st;
   luaL_setfuncs(L, functions, 0);
-  lua_createtable(L, 0, 1); /* the metatable of all */
+  lua_createtable(L, 0, 2); /* the metatable of all */
   lua_pushcfunction(L, optimizer_gc);
   lua_setfield(L, -2, "__gc");
+  lua_pushboolean(L, false);
+  lua_setfield(L, -2, "__metatable");
   lua_pushcclosure(L, optimizer_new, 1);
   lua_setfield(L, -2, "_optimizer_new");
   lua_createtable(L, 0, 0); /* signatures and lists of names by schema */

@@ -381,13 +381,6 @@ void luc__snapshot_free(luc_context *ctx, luc_snapshot *s);
 
 /* ---- walk.c ---- */
 
-typedef struct luc_set { /* of pointers */
-  const void **items;
-  uint32_t count, capacity;
-} luc_set;
-luc_status luc__set_add(luc_context *ctx, luc_set *set, const void *p, bool *added);
-void luc__set_free(luc_context *ctx, luc_set *set);
-
 /* Visits a tree in order without recursion. The tree must not change meanwhile. */
 typedef struct luc_walk_frame {
   luc_module *m;

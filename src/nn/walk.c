@@ -7,41 +7,6 @@
 #include "lucerna/autograd.h"
 #include "nn/module.h"
 
-/* ---- a set of pointers ---- */
-
-static uint32_t slot_of(const luc_set *set, const void *p) {
-  uint32_t mask = set->capacity - 1;
-  uint32_t at = (uint32_t)(((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15u >> 32) & mask;
-  while (set->items[at] != NULL && set->items[at] != p) at = (at + 1) & mask;
-  return at;
-}
-
-static luc_status grow(luc_context *ctx, luc_set *set) {
-  luc_set larger = {.capacity = set->capacity == 0 ? 16 : set->capacity * 2};
-  larger.items = luc__alloc_zero(ctx, larger.capacity * sizeof *larger.items);
-  if (larger.items == NULL) return LUC_ERR_MEMORY;
-  larger.count = set->count;
-  for (uint32_t i = 0; i < set->capacity; i++)
-    if (set->items[i] != NULL) larger.items[slot_of(&larger, set->items[i])] = set->items[i];
-  luc__set_free(ctx, set);
-  *set = larger;
-  return LUC_OK;
-}
-
-luc_status luc__set_add(luc_context *ctx, luc_set *set, const void *p, bool *added) {
-  if (set->count * 2 >= set->capacity) LUC_TRY(grow(ctx, set));
-  uint32_t at = slot_of(set, p);
-  *added = set->items[at] == NULL;
-  set->items[at] = p;
-  set->count += *added;
-  return LUC_OK;
-}
-
-void luc__set_free(luc_context *ctx, luc_set *set) {
-  luc__free(ctx, set->items, set->capacity * sizeof *set->items);
-  *set = (luc_set){0};
-}
-
 /* ---- the walk ---- */
 
 void luc__walk_begin(luc_walk *w, luc_context *ctx, luc_module *root, const char *prefix,

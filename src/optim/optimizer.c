@@ -76,13 +76,28 @@ static bool has_param(const luc_optimizer *o, const luc_tensor *t) {
   return false;
 }
 
-/* The position of the first parameter that was there before, or -1. Sorting pointers would be
- * quicker for thousands, and is not worth its lines. */
-static int repeated(luc_tensor *const *params, int n) {
-  for (int i = 1; i < n; i++)
-    for (int j = 0; j < i; j++)
-      if (params[i] == params[j]) return i;
-  return -1;
+/* PyTorch warns of duplicates and updates twice; here both updates would run at once. */
+static luc_status check_distinct(luc_context *ctx, const luc_optimizer *o,
+                                 luc_tensor *const *params, int n) {
+  luc_set seen = {0};
+  luc_status status = LUC_OK;
+  bool added;
+  for (int g = 0; g < o->ngroups; g++)
+    for (int i = 0; i < o->groups[g]->n; i++)
+      LUC_GO(luc__set_add(ctx, &seen, o->groups[g]->slots[i].param, &added));
+  for (int i = 0; i < n; i++) {
+    LUC_GO(luc__set_add(ctx, &seen, params[i], &added));
+    if (!added)
+      LUC_GO(luc__fail(ctx, LUC_ERR_VALUE,
+                       has_param(o, params[i])
+                           ? "%s: some parameters appear in more than one parameter group "
+                             "(parameter %d)"
+                           : "%s: a parameter group has duplicate parameters (parameter %d)",
+                       o->kind->name, i + 1));
+  }
+done:
+  luc__set_free(ctx, &seen);
+  return status;
 }
 
 static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
@@ -100,15 +115,8 @@ static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_ten
     LUC_CHECK(ctx, luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
               "%s: parameter %d has dtype %s, expected a floating point or complex one", kind,
               i + 1, luc__dtype_name((luc_dtype)t->dtype));
-    LUC_CHECK(ctx, !has_param(o, t), LUC_ERR_VALUE,
-              "%s: some parameters appear in more than one parameter group (parameter %d)", kind,
-              i + 1);
   }
-  /* PyTorch warns of it and updates twice; here both updates would run at once. */
-  int again = repeated(params, n);
-  LUC_CHECK(ctx, again < 0, LUC_ERR_VALUE,
-            "%s: a parameter group has duplicate parameters (parameter %d)", kind, again + 1);
-  return LUC_OK;
+  return check_distinct(ctx, o, params, n);
 }
 
 /* Sets options; lists are copied so that they can be changed. */

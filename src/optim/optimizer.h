@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/map.h"
 #include "cpu/optim.h"
 #include "lucerna/optim.h"
 #include "ops/schema.h"

@@ -408,7 +408,7 @@ function Optimizer:state_dict()
   local dict, id = {state = {}, param_groups = {}}, 0
   for g, group in ipairs(self.param_groups) do
     local saved = fields(group, saved_value, ROOM)
-    saved.params = core._optimizer_ids(#group.params, id)
+    saved.params = core._optimizer_ids(group.params, id)
     for k in ipairs(group.params) do
       local state = self:_get_state(g, k)
       if state and next(state) then dict.state[id] = state end
