@@ -104,7 +104,7 @@ function Slice:__index(key)
   end
   local file, number = rawget(self, "file"), rawget(self, "number")
   if file._map then return core._st_read(file._handle, number, true)[key] end
-  return core._st_slice(file._handle, number, core._st_outline(file._handle, number)[key])
+  return core._st_slice(file._handle, number, key)
 end
 
 Slice.__len = function(self) return methods.get_shape(self)[1] end

@@ -354,6 +354,7 @@ static luc_status run_function(luc_context *ctx, void *ud, luc_tensor *const *go
 static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
   const luc_value *inputs = &a->v[2], *outputs = &a->v[3];
   luc_function fn = {.name = a->v[0].as.string, .backward = run_function, .free = callback_free};
+  luaL_checktype(L, 4, LUA_TTABLE);
   lua_pushvalue(L, (int)a->v[1].as.i);
   callback *cb = keep_callback(L, st);
   bool recorded = false;
@@ -377,7 +378,8 @@ static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* _attach(function, t, i): a view of t with the history of output i (from 1) of a function, which
  * _record's backward got as its first argument: a saved output as it was, without a cycle. */
 static int attach(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  callback *cb = lua_touserdata(L, (int)a->v[0].as.i);
+  int function = (int)a->v[0].as.i;
+  callback *cb = lua_islightuserdata(L, function) ? lua_touserdata(L, function) : NULL;
   luc_l_box *box = luc_l_newbox(L, st);
   luc_status status = luc__tensor_alias(st->ctx, a->v[1].as.tensor, &box->t);
   if (status != LUC_OK) return luc_l_raise(L, st, status);

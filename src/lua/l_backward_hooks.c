@@ -18,7 +18,7 @@ static int hooked_gc(lua_State *L) {
 /* Pushes an empty one. Those of finished calls are used again: a finalizer costs more than a call.
  */
 static hooked *push_state(lua_State *L, luc_l_nn *nn) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hooked_meta);
+  luc_l_get(L, nn->st, LUC_L_HOOKED_META);
   lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
   if (n > 0) {
     lua_rawgeti(L, -1, n);
@@ -41,7 +41,7 @@ static void end_state(lua_State *L, hooked *state, int index) {
   luc_l_nn *nn = state->nn;
   luc__hooked_release(nn->st->ctx, state->h);
   state->h = NULL;
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->hooked_meta);
+  luc_l_get(L, nn->st, LUC_L_HOOKED_META);
   lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
   lua_pushvalue(L, index);
   if (n < SPARE)
@@ -103,9 +103,10 @@ static int hooked_inputs(lua_State *L) {
 
 /* core.nn._hooked_outputs(state, …): the results of the call. */
 static int hooked_outputs(lua_State *L) {
-  hooked *state = lua_touserdata(L, 1);
+  hooked *state = luc_l_checkobject(L, 1, LUC_L_HOOKED_META);
   luc_l_nn *nn = state->nn;
   luc_l_context(L, nn->st);
+  luaL_argcheck(L, state->h, 1, "the call is over");
   bool tensor = false;
   for (int i = 2; i <= lua_gettop(L); i++) tensor |= luc_l_tobox(L, i) != NULL;
   if (!tensor)
@@ -241,9 +242,8 @@ void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
   luaL_setfuncs(L, functions, 0);
-  lua_createtable(L, 0, 1);
+  luc_l_make_meta(L, nn->st, LUC_L_HOOKED_META, "lucerna.hooked");
   lua_pushcfunction(L, hooked_gc);
   lua_setfield(L, -2, "__gc");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->hooked_meta);
-  lua_pop(L, 2);
+  lua_pop(L, 3);
 }

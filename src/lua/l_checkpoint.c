@@ -175,6 +175,7 @@ static luc_status read_document(lua_State *L, document_box *box) {
 static int load(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   lua_settop(L, LOAD_NEW_MAP);
+  if (!lua_isnil(L, LOAD_ONLY)) luaL_checktype(L, LOAD_ONLY, LUA_TTABLE);
   document_box *box = new_document(L, st, "load");
   lua_newtable(L);
   check(L, box, read_document(L, box));
@@ -307,7 +308,8 @@ static void fill_from_map(lua_State *L, document_box *box, luc_object *node, int
   lua_pushvalue(L, table);
   lua_call(L, 1, 3);
   int metadata = lua_gettop(L);
-  lua_Integer n = lua_tointeger(L, metadata - 1);
+  luaL_checktype(L, metadata - 2, LUA_TTABLE);
+  lua_Integer n = lua_tointeger(L, metadata - 1) / 2 * 2;
   node->kind = LUC_OBJECT_DICT;
   node->ordered = true;
   for (lua_Integer i = 1; i <= n; i++) {

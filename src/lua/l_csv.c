@@ -42,6 +42,7 @@ enum {
 static const int64_t *columns_of(lua_State *L, int64_t *n) {
   *n = 0;
   if (lua_isnil(L, READ_COLUMNS)) return NULL;
+  luaL_checktype(L, READ_COLUMNS, LUA_TTABLE);
   *n = (int64_t)lua_rawlen(L, READ_COLUMNS);
   int64_t *columns = lua_newuserdatauv(L, (size_t)*n * sizeof *columns + 1, 0);
   for (int64_t i = 0; i < *n; i++) {
@@ -72,7 +73,7 @@ static int read_csv(lua_State *L) {
   lua_settop(L, READ_COLUMNS);
   if (lua_isinteger(L, READ_FILL))
     fill = (luc_scalar){LUC_SCALAR_INT, {.i = lua_tointeger(L, READ_FILL)}};
-  options.delimiter = *lua_tostring(L, READ_DELIMITER);
+  options.delimiter = *luaL_checkstring(L, READ_DELIMITER);
   options.header = lua_toboolean(L, READ_HEADER);
   options.only_header = !luc_l_todtype(L, READ_DTYPE, &options.dtype);
   options.fill = lua_isnil(L, READ_FILL) ? NULL : &fill;
@@ -99,16 +100,20 @@ static int write_csv(lua_State *L) {
   lua_settop(L, 4);
   luc_tensor *t = luc_l_checktensor(L, 1, "write_csv", "input");
   luc_target to = luc_l_target(L, st, 2, &sink);
+  char delimiter = *luaL_checkstring(L, 3);
+  luaL_argcheck(L, t->ndim == 2, 1, "not of rows and columns");
   if (!lua_isnil(L, 4)) {
-    lua_Integer n = (lua_Integer)lua_rawlen(L, 4);
+    lua_Integer n = luaL_len(L, 4);
+    luaL_argcheck(L, n == t->sizes[1], 4, "not a name for each column");
     names = lua_newuserdatauv(L, (size_t)n * sizeof *names + 1, 0);
     for (lua_Integer i = 0; i < n; i++) {
       lua_rawgeti(L, 4, i + 1);
+      luaL_checktype(L, -1, LUA_TSTRING); /* no copy of the stack's */
       names[i] = lua_tostring(L, -1);
       lua_pop(L, 1);
     }
   }
-  luc_status status = luc__csv_write(ctx, &to, *lua_tostring(L, 3), names, t);
+  luc_status status = luc__csv_write(ctx, &to, delimiter, names, t);
   return status == LUC_OK ? 0 : luc_l_raise(L, st, status);
 }
 

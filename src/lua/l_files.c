@@ -48,6 +48,7 @@ static luc_status write_piece(void *ud, const void *bytes, size_t n) {
 
 luc_target luc_l_target(lua_State *L, luc_l_state *st, int index, luc_l_sink *sink) {
   if (lua_type(L, index) == LUA_TSTRING) return (luc_target){.path = lua_tostring(L, index)};
+  luaL_checkany(L, index);
   *sink = (luc_l_sink){L, st, index};
   return (luc_target){.write = write_piece, .ud = sink};
 }

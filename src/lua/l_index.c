@@ -277,6 +277,13 @@ int luc_l_index_get(lua_State *L, luc_l_state *st, luc_tensor *t) {
   return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
 }
 
+int luc_l_index_view(lua_State *L, luc_l_state *st, luc_tensor *t) {
+  spec s;
+  read_spec(L, st, t, &s);
+  if (s.advanced) return luc_l_error(L, "index: expected positions and ranges (got a Tensor)");
+  return luc_l_index_get(L, st, t);
+}
+
 /* ---- assigning ---- */
 
 /* A value may have more dimensions than its place, if they are of size 1. */

@@ -34,7 +34,7 @@ typedef struct luc_l_nn {
   char functions;     /* name -> Lua function that lua/lucerna/nn.lua gave us */
   char override_bits; /* name of a method that others call -> its bit */
   char property_meta;
-  char members_meta, copies_meta, hooked_meta, registered_meta;
+  char members_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every
    * module's under `hooks`); {before, after, anchor, plain} for the Lua driver. */
   char hooks, hook_lists;

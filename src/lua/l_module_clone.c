@@ -21,24 +21,11 @@ static int copies_gc(lua_State *L) {
 
 /* core.nn._copies(): nothing copied yet. */
 static int copies_new(lua_State *L) {
-  luc_l_nn *nn = luc_l_state_of(L)->nn;
   copies_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (copies_box){.copies = {.host = true}};
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->copies_meta);
+  luc_l_get(L, luc_l_state_of(L), LUC_L_COPIES_META);
   lua_setmetatable(L, -2);
   return 1;
-}
-
-static copies_box *to_copies(lua_State *L, luc_l_nn *nn) {
-  copies_box *box = lua_touserdata(L, 1);
-  bool ours = box && lua_getmetatable(L, 1);
-  if (ours) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->copies_meta);
-    ours = lua_rawequal(L, -1, -2);
-    lua_pop(L, 2);
-  }
-  if (!ours) luc_l_error(L, "clone: expected what core.nn._copies made");
-  return box;
 }
 
 /* core.nn._clone(copies, m): a copy of the tree; what is Lua's is still missing. Hooks of Lua's
@@ -46,7 +33,7 @@ static copies_box *to_copies(lua_State *L, luc_l_nn *nn) {
 static int clone_tree(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 2, "clone");
   luc_l_nn *nn = peer->nn;
-  copies_box *box = to_copies(L, nn);
+  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META);
   luc_context *ctx = nn->st->ctx;
   luc_module *copy;
   luc_status status = luc__module_clone(ctx, &box->copies, peer->m, &copy);
@@ -63,7 +50,7 @@ static int clone_tree(lua_State *L) {
 static int copy_tensor(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
-  copies_box *box = to_copies(L, st->nn);
+  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META);
   luc_tensor *t = luc_l_checktensor(L, 2, "clone", "value"), *copy;
   luc_l_need_values(L, "clone", t);
   luc_status status = luc__copies_tensor(ctx, &box->copies, t, &copy);
@@ -114,9 +101,8 @@ void luc_l_open_clone(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
   luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 2);
-  lua_createtable(L, 0, 1);
+  luc_l_make_meta(L, nn->st, LUC_L_COPIES_META, "lucerna.copies");
   lua_pushcfunction(L, copies_gc);
   lua_setfield(L, -2, "__gc");
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->copies_meta);
+  lua_pop(L, 3);
 }

@@ -82,6 +82,7 @@ static int push_state(lua_State *L, state_box *box) {
 
 /* Tensors that will be read from slots must be found as the objects they are. */
 static void know_tensors(lua_State *L, luc_l_state *st, int values) {
+  luaL_checktype(L, values, LUA_TTABLE);
   lua_Integer n = (lua_Integer)lua_rawlen(L, values);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, values, i);
@@ -93,28 +94,33 @@ static void know_tensors(lua_State *L, luc_l_state *st, int values) {
 /* Fills sd from arrays of names and values, {prefix, version, …} (0: none). */
 static luc_status read_state(lua_State *L, luc_context *ctx, luc_state_dict *sd, int names,
                              int values, int versions) {
+  luaL_checktype(L, names, LUA_TTABLE);
+  luaL_checktype(L, values, LUA_TTABLE);
   lua_Integer n = (lua_Integer)lua_rawlen(L, names);
   int top = lua_gettop(L);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_rawgeti(L, names, i);
     lua_rawgeti(L, values, i);
-    const char *name = lua_tostring(L, top + 1);
+    const char *name = luaL_checkstring(L, top + 1);
     luc_tensor *t = luc_l_totensor(L, top + 2);
     LUC_TRY(t ? luc_state_dict_set(ctx, sd, name, t)
               : luc_state_dict_set_other(ctx, sd, name, luc_l_kind_name(L, top + 2)));
     lua_settop(L, top);
   }
+  if (versions) luaL_checktype(L, versions, LUA_TTABLE);
   n = versions ? (lua_Integer)lua_rawlen(L, versions) : 0;
   for (lua_Integer i = 1; i < n; i += 2) {
     lua_rawgeti(L, versions, i);
     lua_rawgeti(L, versions, i + 1);
-    LUC_TRY(luc_state_dict_set_version(ctx, sd, lua_tostring(L, -2), (int)lua_tointeger(L, -1)));
+    const char *prefix = luaL_checkstring(L, -2);
+    LUC_TRY(luc_state_dict_set_version(ctx, sd, prefix, (int)lua_tointeger(L, -1)));
     lua_pop(L, 2);
   }
   return LUC_OK;
 }
 
 static luc_status read_names(lua_State *L, luc_context *ctx, int index, luc_names *names) {
+  luaL_checktype(L, index, LUA_TTABLE);
   lua_Integer n = (lua_Integer)lua_rawlen(L, index);
   for (lua_Integer i = 1; i <= n; i++) {
     size_t length;
@@ -273,6 +279,7 @@ static int load_check(lua_State *L) {
 
 /* Puts a list's names into the table at index, in place of what it has. */
 static void write_names(lua_State *L, int index, const luc_names *names) {
+  luaL_checktype(L, index, LUA_TTABLE);
   lua_Integer n = (lua_Integer)lua_rawlen(L, index);
   for (; n > (lua_Integer)names->n; n--) {
     lua_pushnil(L);
@@ -314,7 +321,7 @@ static luc_status run_c_hook(lua_State *L, luc_l_peer *peer, state_box *box) {
     LUC_TRY(read_names(L, ctx, HOOK_ERRORS, &box->errors));
   }
   luc_state_info info = {.event = hook->event,
-                         .prefix = lua_tostring(L, HOOK_PREFIX),
+                         .prefix = luaL_checkstring(L, HOOK_PREFIX),
                          .state = box->sd,
                          .keep_vars = lua_toboolean(L, HOOK_KEEP),
                          .version = (int)lua_tointeger(L, HOOK_VERSION),

@@ -13,6 +13,7 @@ static int children_of(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "children");
   luc_map_entry *e;
   lua_Integer n = 0;
+  lua_settop(L, 1);
   lua_newtable(L);
   for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[LUC_SLOT_CHILD], &at)) != NULL;) {
     lua_pushlstring(L, e->key, e->length);
@@ -35,6 +36,7 @@ typedef struct child_list {
 } child_list;
 
 static child_list read_children(lua_State *L, const luc_l_peer *peer) {
+  luaL_checktype(L, 2, LUA_TTABLE);
   child_list c = {.n = (int)lua_rawlen(L, 2)};
   bool named = lua_istable(L, 3);
   size_t each = sizeof *c.modules + sizeof *c.names;
@@ -50,7 +52,7 @@ static child_list read_children(lua_State *L, const luc_l_peer *peer) {
       lua_rawgeti(L, 3, i + 1);
     else
       lua_pushfstring(L, "%d", i);
-    c.names[i] = lua_tostring(L, -1);
+    c.names[i] = luaL_checkstring(L, -1);
     lua_insert(L, -2);
     lua_rawset(L, c.entries);
     luc_status status =
@@ -492,6 +494,7 @@ static int replace_buffer(lua_State *L) {
   luc_tensor *old = e->value;
   e->value = luc_tensor_retain(t);
   luc_tensor_release(peer->nn->st->ctx, old);
+  lua_settop(L, 3);
   lua_getiuservalue(L, 1, 1);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, 4) == LUA_TNIL) return 0;

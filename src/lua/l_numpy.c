@@ -98,6 +98,8 @@ static int save_npz(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
   luc_l_sink sink;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_checktype(L, 2, LUA_TTABLE);
   int n = (int)lua_rawlen(L, 1);
   lua_settop(L, 4);
   luc_target to = luc_l_target(L, st, 3, &sink);
@@ -105,6 +107,7 @@ static int save_npz(lua_State *L) {
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, 1, i + 1);
     lua_rawgeti(L, 2, i + 1);
+    luaL_checktype(L, -2, LUA_TSTRING);
     items[i] =
         (luc_named_tensor){lua_tostring(L, -2), luc_l_checktensor(L, -1, "savez", "tensors")};
     lua_pop(L, 2);

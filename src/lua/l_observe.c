@@ -121,26 +121,19 @@ static luc_status note(luc_context *ctx, luc_observer *self, luc_opid op, bool i
 
 /* ---- for Lua ---- */
 
-static tape *check_tape(lua_State *L, const char *who) {
-  tape *t = lua_touserdata(L, 1);
-  bool ours = t && lua_rawlen(L, 1) == sizeof *t && t->observer.called == note;
-  if (!ours || t->closed) luc_l_error(L, "%s: expected an open tape", who);
-  return t;
-}
-
 static void close_tape(tape *t) {
   luc_context *ctx = t->st->ctx;
   if (t->closed || !ctx) return;
   t->closed = true;
-  if (ctx->observer == &t->observer) ctx->observer = t->outer;
+  while (ctx->observer && ctx->observer->called == note && ((tape *)ctx->observer)->closed)
+    ctx->observer = ((tape *)ctx->observer)->outer;
   for (int i = 0; i < t->n; i++) free_noted(ctx, t->calls[i]);
   luc__free(ctx, t->calls, (size_t)t->capacity * sizeof *t->calls);
   t->n = 0;
 }
 
 static int tape_close(lua_State *L) {
-  tape *t = lua_touserdata(L, 1);
-  close_tape(t);
+  close_tape(luc_l_checkobject(L, 1, LUC_L_TAPE_META));
   return 0;
 }
 
@@ -204,7 +197,8 @@ static void push_call(lua_State *L, luc_l_state *st, const noted *call) {
 /* tape:take(): the calls since the last time, in the order of their ends: tables of id (as in
  * ops.def), name, depth, composite, bytes, begin and finish in seconds, args, results. */
 static int tape_take(lua_State *L) {
-  tape *t = check_tape(L, "take");
+  tape *t = luc_l_checkobject(L, 1, LUC_L_TAPE_META);
+  if (t->closed) return luc_l_error(L, "take: expected an open tape");
   luc_context *ctx = luc_l_context(L, t->st);
   int n = t->n;
   lua_createtable(L, n, 0);

@@ -1,11 +1,12 @@
 /* safetensors for Lua: open files, whose tensors are read one by one, and saving. An open file is a
  * userdata whose user value keeps the bytes it reads from; lua/lucerna/safetensors.lua makes of it
- * what users see, and gives only numbers of tensors that exist. */
+ * what users see. */
 #include <string.h>
 
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "l_files.h"
+#include "l_index.h"
 
 static const char who[] = "safetensors";
 
@@ -15,7 +16,7 @@ typedef struct open_file {
 } open_file;
 
 static int close_file(lua_State *L) {
-  open_file *box = lua_touserdata(L, 1);
+  open_file *box = luc_l_checkobject(L, 1, LUC_L_FILE_META);
   if (box->file && box->st->ctx) luc__safetensors_close(box->file);
   box->file = NULL;
   return 0;
@@ -24,9 +25,7 @@ static int close_file(lua_State *L) {
 static open_file *new_file(lua_State *L, luc_l_state *st) {
   open_file *box = lua_newuserdatauv(L, sizeof *box, 1);
   *box = (open_file){st, NULL};
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, close_file);
-  lua_setfield(L, -2, "__gc");
+  luc_l_get(L, st, LUC_L_FILE_META);
   lua_setmetatable(L, -2);
   return box;
 }
@@ -62,10 +61,12 @@ static int open_safetensors(lua_State *L) {
 
 /* The file at 1, which must be open, and its tensor of the number at 2. */
 static const luc_safetensors_entry *check_entry(lua_State *L, open_file **out) {
-  *out = lua_touserdata(L, 1);
+  *out = luc_l_checkobject(L, 1, LUC_L_FILE_META);
   if (!(*out)->file) luc_l_error(L, "%s: the file is closed", who);
   luc_l_context(L, (*out)->st);
-  return &(*out)->file->entries[lua_tointeger(L, 2) - 1];
+  lua_Integer number = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, number > 0 && (size_t)number <= (*out)->file->n, 2, "no tensor has the number");
+  return &(*out)->file->entries[number - 1];
 }
 
 /* core._st_info(file, number) -> dtype, sizes */
@@ -89,23 +90,21 @@ static int read_tensor(lua_State *L) {
   return status == LUC_OK ? 1 : luc_l_raise(L, box->st, status);
 }
 
-/* core._st_outline(file, number) -> a tensor of that shape over no memory, to be indexed. */
-static int outline(lua_State *L) {
+/* core._st_slice(file, number, positions and ranges) -> Tensor. They select a view of a tensor of
+ * that shape over no memory, whose place is then read. */
+static int read_slice(lua_State *L) {
   static _Alignas(64) char nothing[64];
   open_file *box;
   const luc_safetensors_entry *e = check_entry(L, &box);
-  luc_l_box *holder = luc_l_newbox(L, box->st);
+  lua_settop(L, 3);
+  lua_replace(L, 2);
+  luc_l_box *outline = luc_l_newbox(L, box->st), *holder = luc_l_newbox(L, box->st);
   luc_status status = luc_tensor_wrap(box->st->ctx, e->dtype, e->ndim, e->sizes, NULL, nothing,
-                                      NULL, NULL, &holder->t);
-  return status == LUC_OK ? 1 : luc_l_raise(L, box->st, status);
-}
-
-/* core._st_slice(file, number, view of the outline) -> Tensor */
-static int read_slice(lua_State *L) {
-  open_file *box;
-  const luc_safetensors_entry *e = check_entry(L, &box);
-  luc_l_box *view = luc_l_tobox(L, 3), *holder = luc_l_newbox(L, box->st);
-  luc_status status = luc__safetensors_slice(box->file, e, view->t, &holder->t);
+                                      NULL, NULL, &outline->t);
+  if (status != LUC_OK) return luc_l_raise(L, box->st, status);
+  luc_l_index_view(L, box->st, outline->t);
+  status = luc__safetensors_slice(box->file, e, luc_l_totensor(L, -1), &holder->t);
+  lua_pop(L, 1);
   return status == LUC_OK ? 1 : luc_l_raise(L, box->st, status);
 }
 
@@ -208,6 +207,8 @@ static int save(lua_State *L) {
   int ntensors, nmetadata;
   luc_l_sink sink;
   lua_settop(L, 3);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  if (!lua_isnil(L, 3)) luaL_checktype(L, 3, LUA_TTABLE);
   luc_target to = luc_l_target(L, st, 2, &sink);
   luc_named_tensor *tensors = collect_tensors(L, 1, &ntensors);
   luc_named_text *metadata = collect_texts(L, 3, &nmetadata);
@@ -216,14 +217,13 @@ static int save(lua_State *L) {
 }
 
 void luc_l_open_safetensors(lua_State *L) {
-  static const luaL_Reg functions[] = {{"_st_open", open_safetensors},
-                                       {"_st_close", close_file},
-                                       {"_st_info", tensor_info},
-                                       {"_st_read", read_tensor},
-                                       {"_st_outline", outline},
-                                       {"_st_slice", read_slice},
-                                       {"_st_save", save},
-                                       {"_st_index", read_index},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"_st_open", open_safetensors}, {"_st_close", close_file},
+                                       {"_st_info", tensor_info},      {"_st_read", read_tensor},
+                                       {"_st_slice", read_slice},      {"_st_save", save},
+                                       {"_st_index", read_index},      {NULL, NULL}};
   luaL_setfuncs(L, functions, 0);
+  luc_l_make_meta(L, luc_l_state_of(L), LUC_L_FILE_META, "lucerna.safetensors");
+  lua_pushcfunction(L, close_file);
+  lua_setfield(L, -2, "__gc");
+  lua_pop(L, 1);
 }

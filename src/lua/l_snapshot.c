@@ -110,11 +110,7 @@ static int snapshot(lua_State *L) {
   lua_settop(L, 1);
   snapshot_box *box = lua_newuserdatauv(L, sizeof *box, 1);
   *box = (snapshot_box){.nn = peer->nn};
-  lua_createtable(L, 0, 2);
-  lua_pushcfunction(L, snapshot_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_pushcfunction(L, snapshot_close);
-  lua_setfield(L, -2, "__close");
+  luc_l_get(L, st, LUC_L_SNAPSHOT_META);
   lua_setmetatable(L, 2);
   lua_newtable(L);
   copy_peers(L, box, peer->m);
@@ -129,15 +125,18 @@ static int snapshot(lua_State *L) {
 
 /* core.nn._keep(snapshot): what was changed since stays. */
 static int keep(lua_State *L) {
-  drop(lua_touserdata(L, 1));
+  drop(luc_l_checkobject(L, 1, LUC_L_SNAPSHOT_META));
   return 0;
 }
 
 static const luaL_Reg functions[] = {{"_snapshot", snapshot}, {"_keep", keep}, {NULL, NULL}};
+static const luaL_Reg meta[] = {{"__gc", snapshot_gc}, {"__close", snapshot_close}, {NULL, NULL}};
 
 void luc_l_open_snapshots(lua_State *L, luc_l_nn *nn) {
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
   luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 2);
+  luc_l_make_meta(L, nn->st, LUC_L_SNAPSHOT_META, "lucerna.snapshot");
+  luaL_setfuncs(L, meta, 0);
+  lua_pop(L, 3);
 }

@@ -321,6 +321,19 @@ void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
 }
 
+void *luc_l_checkobject(lua_State *L, int index, int key) {
+  void *object = lua_touserdata(L, index);
+  char given[LUC_L_GIVEN];
+  if (!object || !lua_getmetatable(L, index)) lua_pushnil(L);
+  luc_l_get(L, luc_l_state_of(L), key);
+  if (!lua_rawequal(L, -1, -2)) {
+    lua_getfield(L, -1, "__name");
+    luc_l_error(L, "expected a %s (got %s)", lua_tostring(L, -1), luc_l_given(L, index, given));
+  }
+  lua_pop(L, 2);
+  return object;
+}
+
 void luc_l_open_tensor(lua_State *L, luc_l_state *st) {
   luc_l_make_meta(L, st, LUC_L_HOLD_META, "lucerna.hold");
   lua_pushcfunction(L, hold_gc);

@@ -134,6 +134,17 @@ describe("profiler", function()
     prof:stop()
   end)
 
+  it("may be stopped before one that was begun later", function()
+    do
+      local outer, inner = profiler.profile(), profiler.profile()
+      outer:stop()
+      inner:stop()
+    end
+    for _ = 1, 2 do collectgarbage() end
+    local again = profiler.profile(function() return lucerna.ones(1) + 1 end)
+    assert.equal(1, row_of(again, "add").count)
+  end)
+
   it("refuses what it cannot use", function()
     assert.matches("f must be a function", select(2, pcall(profiler.profile, 3)))
     assert.matches("name must be a string", select(2, pcall(profiler.record_function, 3)))
