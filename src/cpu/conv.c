@@ -17,16 +17,12 @@
 #include "cpu/scratch.h"
 #include "cpu/winograd.h"
 
-/* Multiplications worth a piece of their own; elements a panel and a buffer should stay below to
- * live in the second-level cache. */
-static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 17;
+/* Multiplications worth a piece of their own; elements a panel should stay below to live in the
+ * second-level cache. */
+static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16;
 
 /* Kernel elements a copy of the outputs costs as much as. */
 static const int64_t COPY_WORK = 6;
-
-/* Positions whose sums with two vectors of filters stay in the first-level cache: whole strips and
- * whole squares to be turned. */
-static const int64_t POSITIONS = 224;
 
 /* Positions of a block of the weight gradient. */
 static const int64_t BLOCK = 1088;
@@ -123,8 +119,7 @@ static void job_init(luc_context *ctx, job *j, const luc_conv *c) {
 
 /* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
 static size_t scratch_size(const job *j, int64_t buffer, int64_t panel) {
-  size_t count = (size_t)(j->plan.panel / j->plan.out[2] + 4 + j->plan.phases[2]);
-  size_t stretches = count * 4 * sizeof(int64_t) + 128;
+  const size_t stretches = (size_t)luc__conv_stretches(&j->plan);
   return stretches + luc__mul_size((size_t)(buffer + panel + 4 * LUC_CONV_SLACK), j->size);
 }
 
@@ -169,6 +164,7 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
         .x_image = j->in_channels * c->in_pixels,
         .y_image = j->out_channels * c->pixels,
         .weight = offset(j, j->weight, (group * j->group_filters + chunk * j->chunk) * c->k),
+        .filters = group * j->group_filters + chunk * j->chunk,
         .bias = offset(j, j->bias, filter),
         .first = {row, column},
         .size = {luc__min64(c->band[0], c->out[1] - row),
@@ -196,27 +192,10 @@ static void choose_band(job *j) {
     int64_t rows = luc__conv_covered(p, 1, band[0]), columns = luc__conv_covered(p, 2, band[1]);
     bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
     few = few && half * (d == 0 ? p->out[2] : 1) >= 192;
-    if (!few && rows * columns * p->channels <= BUFFER_SIZE) return;
+    if (!few && rows * columns * p->channels <= LUC_CONV_BUFFER) return;
     if (half >= band[d] || half < p->kernel[1 + d]) return;
     band[d] = half;
   }
-}
-
-static int64_t strips_of(const luc_conv_plan *p, int64_t images) {
-  return luc__cuts(images * p->pixels, LUC_CONV_STRIP);
-}
-
-/* Narrow images are passed together, as many as strips have the fewest positions too many for:
- * about eight pieces remain. */
-static int64_t choose_images(const job *j) {
-  const luc_conv_plan *p = &j->plan;
-  if (!p->by_filters || p->band[0] < p->out[1] || p->band[1] < p->out[2]) return 1;
-  const int64_t buffer = p->whole ? 0 : p->channels * p->plane;
-  int64_t most = luc__min64(luc__cuts(j->batch * j->groups, 8), j->batch), best = 1;
-  most = luc__min64(most, luc__min64(1024 / p->pixels, BUFFER_SIZE / (buffer + 1)));
-  for (int64_t n = 2; n <= most; n++)
-    if (strips_of(p, n) * best <= strips_of(p, best) * n) best = n;
-  return best;
 }
 
 /* Every chunk of filters makes the buffer again: an element of it is worth as many products as some
@@ -258,8 +237,8 @@ static int64_t plan_forward(job *j) {
     return j->chunk * p->panel;
   }
   j->group_filters = luc__cuts(p->filters, lanes) * lanes;
-  p->panel = luc__min64(p->band[0] * p->band[1] * p->out[0] * j->images, POSITIONS);
-  return luc__conv_filters_scratch(p->panel, lanes, j->size);
+  p->panel = luc__min64(p->band[0] * p->band[1] * p->out[0] * j->images, LUC_CONV_POSITIONS);
+  return luc__conv_filters_scratch(p, lanes, j->size);
 }
 
 luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *x,
@@ -272,7 +251,7 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
   choose_band(&j);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   p->by_rows = is_by_rows(p);
-  j.images = choose_images(&j);
+  j.images = p->by_filters ? luc__conv_images(p, c->batch, c->groups) : 1;
   j.cuts = luc__cuts(p->out[1], p->band[0]) * luc__cuts(p->out[2], p->band[1]);
   int64_t pieces = luc__cuts(c->batch, j.images) * c->groups * j.cuts;
   int64_t work = p->pixels * p->k * p->filters * j.images / j.cuts;
@@ -285,6 +264,9 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
   luc_status status = LUC_OK;
   if (p->by_filters) status = pack_filters(ctx, &j, weight, &packed, &bytes);
   if (!packed) j.weight = weight;
+  luc_conv_part part = {.k = p->k, .offsets = p->offsets, .weight = j.weight};
+  memcpy(part.out, p->out, sizeof part.out);
+  p->parts = &part;
   j.x = x, j.bias = bias, j.y = y;
   if (status == LUC_OK)
     status = run(ctx, &j, pieces * j.chunks, work / j.chunks,
@@ -481,7 +463,7 @@ static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
   int64_t work = j->batch * c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
   j->bands = luc__cuts(c->out[1], c->band[0]) * luc__cuts(c->out[2], c->band[1]);
-  j->cuts = luc__min64(luc__min64(j->batch * j->bands, 8), 8 * BUFFER_SIZE / (sums + 1));
+  j->cuts = luc__min64(luc__min64(j->batch * j->bands, 8), 8 * LUC_CONV_BUFFER / (sums + 1));
   j->cuts = luc__max64(luc__min64(j->cuts, j->batch * c->pixels / (BLOCK / 2)), 1);
   while (j->cuts > 1 && work / j->cuts < PIECE_WORK) j->cuts = luc__cuts(j->cuts, 2);
   int64_t per_cut = work / j->cuts;

@@ -12,13 +12,14 @@
 #include "cpu/conv_depthwise_kernels.h"
 #include "cpu/gemm_kernels.h"
 
-/* Of an input's gradient: see conv_parts.h. */
-enum { LUC_CONV_PARTS = 8 };
+/* Outputs that meet the same kernel elements: all of a forward convolution's, those a stride apart
+ * of an input's gradient (conv_parts.h). */
+enum { LUC_CONV_PARTS = 16 };
 typedef struct luc_conv_part {
   int64_t k;                /* filters * taps */
   const int64_t *offsets;   /* [k], as those of a plan */
-  const void *weight;       /* [channels of all groups, k] */
-  int64_t first[3], out[3]; /* inputs: the first, and how many, a step apart */
+  const void *weight;       /* [channels of all groups, k], or as pack_filters leaves them */
+  int64_t first[3], out[3]; /* outputs: the first, and how many, a step apart */
 } luc_conv_part;
 
 /* One group of a convolution, always in three dimensions, and its padded buffer. */
@@ -29,6 +30,7 @@ typedef struct luc_conv_plan {
   int64_t k;                 /* channels * taps */
   int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
   int64_t in_pixels, pixels; /* of one channel */
+  int64_t outputs;           /* of one filter: pixels, or those of all parts */
   bool relu;
   /* the padded buffer [channels, depth, phases of rows, phases of columns, phase_size] */
   int64_t band[2];            /* output rows and columns it serves at a time */
@@ -50,11 +52,10 @@ typedef struct luc_conv_plan {
   bool patches;           /* columns: rows of the image are turned as they lie */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time, ... */
   int64_t images;         /* ... and images, at most */
-  /* parts: how many along each dimension, the gradient's size and stride */
-  int64_t sides[3];
-  const int64_t *image, *step;
+  /* parts: how many along each dimension, the outputs' size and steps */
+  int64_t sides[3], image[3], step[3];
   const luc_conv_part *parts;
-  bool lanes;     /* weight: filters are, little is split, and ... */
+  bool lanes; /* parts: channels are in the lanes; weight: filters are, little is split, and ... */
   int64_t places; /* ... outputs passed at a time */
 } luc_conv_plan;
 
@@ -77,6 +78,10 @@ typedef struct luc_conv_kernels {
   /* The weights of `count` taps of some channels: [filters, k] to [channels, filters, count]. */
   void (*turn)(const luc_conv_plan *c, const int64_t *taps, int64_t count, int64_t channels,
                const void *from, void *to);
+  /* Channels in the lanes: the weights of filter `filter` of a group to those of all parts; the
+   * group's first channel is `channel`. */
+  void (*pack_parts)(const luc_conv_plan *c, const luc_conv_part *parts, int64_t count,
+                     const int64_t *taps, int64_t channel, int64_t filter, const void *from);
   /* The parts of some channels. */
   void (*parts)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* weight: [channels * taps, filters], transposed. */
@@ -106,10 +111,25 @@ enum { LUC_CONV_SLACK = 32 };
 /* A panel's last strip is as long as the others, in conv_filters.inc. */
 enum { LUC_CONV_STRIP = 14 };
 
-/* Filters in the lanes: elements of scratch for a panel's positions, sums and turned sums. */
-static inline int64_t luc__conv_filters_scratch(int64_t panel, int64_t lanes, size_t size) {
-  const int64_t places = panel + LUC_CONV_STRIP;
-  return places * (int64_t)(sizeof(int64_t) / size) + places * 4 * lanes;
+/* Taps whose weights fit on the stack, of two vectors of channels. */
+enum { LUC_CONV_TAPS = 64 };
+
+/* Filters in the lanes: positions whose sums with two vectors of them stay in the first-level
+ * cache, whole strips and whole squares to be turned. */
+enum { LUC_CONV_POSITIONS = 224 };
+
+/* Elements of scratch for a panel's positions, sums and turned sums. */
+static inline int64_t luc__conv_filters_scratch(const luc_conv_plan *c, int64_t lanes,
+                                                size_t size) {
+  const int64_t positions = c->panel + c->sides[1] * c->sides[2] * LUC_CONV_STRIP;
+  return 2 * positions * (int64_t)(sizeof(int64_t) / size) +
+         (c->panel + LUC_CONV_STRIP) * 4 * lanes;
+}
+
+/* Bytes of scratch for the stretches of a panel and the spans of rows. */
+static inline int64_t luc__conv_stretches(const luc_conv_plan *c) {
+  const int64_t count = c->panel / c->out[2] + 2 + c->phases[2];
+  return (count * 4 * (int64_t)sizeof(int64_t) + 63) / 64 * 64;
 }
 
 /* The position in the buffer of an output, counted from the buffer's first. */

@@ -48,9 +48,9 @@ static bool is_turned(const luc_conv_plan *p) {
          p->stride[2] > 4;
 }
 
-/* Gathering takes as long as some 16 filters; the other ways lose that at the ends of rows, or in
- * parts (the input's gradient, if strided), or where sums pass the cache for few outputs (the
- * weight's). */
+/* Gathering takes as long as some 16 filters; the other ways lose that at the ends of rows, or
+ * where weights are turned (the input's gradient, if strided) or sums pass the cache (the weight's)
+ * for few outputs. */
 bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   if (c->groups > 1 || c->out_channels < 64) return false;
   luc_conv_plan p;
@@ -59,7 +59,9 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   const bool strided = p.stride[0] * p.stride[1] * p.stride[2] > 1;
   switch (way) {
   case LUC_CONV_FORWARD: return p.filters >= 256 && p.k * p.filters >= 1 << 19;
-  case LUC_CONV_INPUT: return p.filters >= (strided ? 128 : 256) || p.out[2] <= 8 || is_patches(&p);
+  case LUC_CONV_INPUT:
+    if (strided) return c->batch * p.pixels < 48 || is_patches(&p);
+    return p.filters >= 256 || p.out[2] <= 8;
   default:
     if (is_patches(&p)) return true;
     return p.channels > 3 && p.k >= 64 && luc__max64(p.k, p.filters) >= 256 &&
