@@ -35,6 +35,7 @@ typedef struct ew_job {
   luc_compute compute; /* or LUC_NUM_DTYPES, and what they are converted to */
   int64_t size;        /* of an element of the kernel's inputs */
   bool joined;         /* chunks may cross runs */
+  int64_t together;    /* runs that are one for the kernel: inputs' that repeat are laid out so */
   operand operands[1 + LUC_EW_MAX_INPUTS];
 } ew_job;
 
@@ -137,20 +138,33 @@ static int64_t run_length(const ew_job *job, const luc_cursor *c, int64_t left, 
   return all_direct || n < CHUNK ? n : CHUNK;
 }
 
+/* Does each run of input i lie where the one before it did? */
+static bool repeats(const ew_job *job, int i) {
+  const luc_nest *nest = &job->nest;
+  return job->operands[i].direct && !is_once(job, i) && nest->ndim > 1 && nest->strides[i][1] == 0;
+}
+
 /* `rows` whole runs, all operands of which are direct. */
-static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows) {
+static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunks *scratch) {
   const luc_nest *nest = &job->nest;
   const void *in[LUC_EW_MAX_INPUTS] = {NULL, NULL, NULL};
+  const int64_t run = nest->sizes[0], bytes = run * job->size;
+  const int64_t most = job->together < rows ? job->together : rows;
   int64_t steps[LUC_EW_MAX_INPUTS] = {0};
   char *out = c->ptr[0];
   for (int i = 1; i <= job->kernel->inputs; i++) {
     const operand *o = &job->operands[i];
     in[i - 1] = o->is_number ? (const void *)&o->number : c->ptr[i];
-    steps[i - 1] = nest->strides[i][1];
+    steps[i - 1] = nest->strides[i][1] * most;
+    if (most == 1 || !repeats(job, i)) continue;
+    job->copy->runs[luc__log2(job->size)](scratch->data[i], bytes, job->size, c->ptr[i], 0,
+                                          job->size, run, most);
+    in[i - 1] = scratch->data[i];
   }
-  for (int64_t r = 0; r < rows; r++) {
-    job->fn(out, in, nest->sizes[0], job->params, job->once | job->stream);
-    out += nest->strides[0][1];
+  for (int64_t r = 0; r < rows; r += most) {
+    const int64_t n = most < rows - r ? most : rows - r;
+    job->fn(out, in, n * run, job->params, job->once | job->stream);
+    out += nest->strides[0][1] * most;
     for (int i = 0; i < LUC_EW_MAX_INPUTS; i++) in[i] = (const char *)in[i] + steps[i];
   }
 }
@@ -169,7 +183,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   while (begin < end) {
     int64_t rows = nothing_moves ? even_runs(&job->nest, &c, end - begin) : 0;
     if (rows > 0) {
-      run_rows(job, &c, rows);
+      run_rows(job, &c, rows, &scratch);
       begin += rows * job->nest.sizes[0];
       if (begin < end) pass(&job->nest, &c, rows, 0);
       continue;
@@ -301,6 +315,23 @@ static void find_once(ew_job *job, const luc_ew_input *in) {
     job->once &= ~(1u << (moving - 1));
 }
 
+/* How many runs are one for the kernel: where all lie on behind each other but those that repeat,
+ * which are laid out in a chunk, a few times less often than they are read. */
+static int64_t find_together(const ew_job *job) {
+  const luc_nest *nest = &job->nest;
+  const int64_t run = nest->sizes[0], most = CHUNK / run;
+  bool any = false;
+  if (nest->ndim < 2) return 1;
+  for (int i = 0; i < nest->count; i++) {
+    const bool still = i > 0 && is_once(job, i) && nest->strides[i][1] == 0;
+    const bool again = i > 0 && repeats(job, i);
+    if (!job->operands[i].direct) return 1;
+    if (!still && !again && nest->strides[i][1] != run * nest->strides[i][0]) return 1;
+    any |= again;
+  }
+  return !any || most < 2 ? 1 : luc__min64(most, nest->sizes[1] / 4 + 1);
+}
+
 /* Is what lies here in whole runs of lines more than the cache holds? In place, lines that are
  * written have been read. */
 static bool past_cache(const ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
@@ -315,16 +346,23 @@ static bool past_cache(const ew_job *job, const luc_tensor *out, const luc_ew_in
   return luc__past_cache(bytes);
 }
 
+static void plan(ew_job *job, bool joined, const luc_tensor *out, const luc_ew_input *in) {
+  job->joined = joined;
+  find_once(job, in);
+  describe(job, 0, out);
+  for (int i = 0; i < job->kernel->inputs; i++)
+    if (in[i].t != NULL) describe(job, i + 1, in[i].t);
+}
+
 static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_ew_input *in) {
   luc__nest_init(&job->nest, out->ndim, out->sizes);
   luc__nest_add(&job->nest, out);
   for (int i = 0; i < job->kernel->inputs; i++) luc__nest_add(&job->nest, in[i].t);
   luc__nest_simplify(&job->nest);
-  job->joined = job->nest.ndim > 1 && job->nest.sizes[0] < SHORT_RUN;
-  find_once(job, in);
-  describe(job, 0, out);
-  for (int i = 0; i < job->kernel->inputs; i++)
-    if (in[i].t != NULL) describe(job, i + 1, in[i].t);
+  plan(job, false, out, in);
+  job->together = find_together(job);
+  if (job->together == 1 && job->nest.ndim > 1 && job->nest.sizes[0] < SHORT_RUN)
+    plan(job, true, out, in);
   if (past_cache(job, out, in)) job->stream = LUC_EW_STREAM;
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);
