@@ -50,8 +50,8 @@ static int64_t weight_of(const luc_gemm *g) {
   return least < 16 ? 16 / (least < 1 ? 1 : least) : 1;
 }
 
-/* Pieces as large as packing likes, halved while there are few of them and they are long. Those of
- * the same columns follow each other: they share what is packed. */
+/* Pieces as large as packing likes, halved while there are few of them and they are long; few are
+ * evenly large. Those of the same columns follow each other: they share what is packed. */
 static void choose_cuts(job *j) {
   const luc_gemm *g = &j->g;
   j->rows = g->m;
@@ -76,6 +76,9 @@ static void choose_cuts(job *j) {
   }
   j->row_cuts = luc__cuts(g->m, j->rows);
   j->column_cuts = luc__cuts(g->n, j->columns);
+  if (j->column_cuts > 3 && j->row_cuts * j->column_cuts >= 8) return;
+  j->rows = luc__whole(luc__cuts(g->m, j->row_cuts), 8);
+  j->columns = luc__whole(luc__cuts(g->n, j->column_cuts), 16);
 }
 
 /* One piece of one product. */
