@@ -3,6 +3,7 @@
 #include "ops/compute.h"
 #include "ops/embedding.h"
 #include "ops/formula.h"
+#include "ops/pointwise.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -200,14 +201,16 @@ static luc_tensor *norm_above(luc_formula *f, luc_tensor *norm, double eps) {
 /* cosine_similarity(x1, x2, dim, eps): both norms are kept from being below eps. */
 luc_status luc__run_cosine_similarity(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x[2] = {args[0].as.tensor, args[1].as.tensor}, *unit[2];
-  LUC_TRY(luc__need_float(ctx, "cosine_similarity", "x1", x[0]));
-  LUC_TRY(luc__need_float(ctx, "cosine_similarity", "x2", x[1]));
+  luc_dtype dtype = luc__result_dtype(ctx, args, 2);
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
+            "cosine_similarity: the common dtype must be a floating point one (got %s)",
+            luc__dtype_name(dtype));
   luc_formula f = luc__formula(ctx);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS], dim = args[2].as.i;
   LUC_TRY(luc__broadcast(ctx, "cosine_similarity", x[0], x[1], &ndim, sizes));
   for (int i = 0; i < 2; i++) {
-    luc_tensor *full = luc__f_expand(&f, x[i], ndim, sizes);
+    luc_tensor *full = luc__f_expand(&f, luc__f_to(&f, x[i], dtype), ndim, sizes);
     luc_tensor *norm = luc__f_call(
         &f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(full), luc_v_float(2), args[2], luc_v_bool(true)));
     norm = norm_above(&f, norm, luc_as_double(&args[3]));

@@ -182,6 +182,11 @@ describe("activations:", function()
     assert.is_true(F.softplus(lucerna.tensor(19.0, {dtype = lucerna.float64})):item() > 19)
   end)
 
+  it("softplus divides by a beta of 0", function()
+    assert.same({1 / 0, 1 / 0}, F.softplus(lucerna.tensor {-1.5, 2}, 0):tolist())
+    assert.same({-1.5, 2.0}, F.softplus(lucerna.tensor {-1.5, 2}, 0, -1):tolist())
+  end)
+
   it("rrelu has the mean slope outside training", function()
     near(-0.375, F.rrelu(lucerna.tensor(-1.0), 0.25, 0.5):item())
   end)
@@ -521,6 +526,14 @@ describe("distances:", function()
     near(lucerna.tensor {{1.2 - 0.176, 1.6 - 0.352}}, x.grad) -- as if the norm were eps
     assert.same({{0.0, 0.0}}, F.normalize(zero):tolist())
     near(lucerna.tensor {math.sqrt(2) * 0.5}, F.pairwise_distance(zero, zero, 2.0, 0.5))
+  end)
+
+  it("cosine_similarity is of the promoted dtype", function()
+    local x, whole = lucerna.tensor {{3.0, 4.0}}, lucerna.tensor {{1, 0}}
+    near(0.6, F.cosine_similarity(x, whole):item())
+    assert.equal(lucerna.float64, F.cosine_similarity(whole, x:double()).dtype)
+    assert.error_matches(function() F.cosine_similarity(whole, whole) end,
+      "cosine_similarity: the common dtype must be a floating point one (got int64)", 1, true)
   end)
 end)
 
