@@ -83,8 +83,13 @@ luc_status luc__run_reshape_as(luc_context *ctx, luc_value *args, luc_value *out
   const luc_tensor *other = args[1].as.tensor;
   return reshape_to(ctx, "reshape_as", args[0].as.tensor, other->ndim, other->sizes, out);
 }
+/* Unlike reshape it copies what has gaps, too. */
 luc_status luc__run_ravel(luc_context *ctx, luc_value *args, luc_value *out) {
-  return reshape_to(ctx, "ravel", args[0].as.tensor, 1, &args[0].as.tensor->numel, out);
+  luc_tensor *t = NULL;
+  LUC_TRY(luc__to_contiguous(ctx, args[0].as.tensor, &t));
+  luc_status status = reshape_to(ctx, "ravel", t, 1, &t->numel, out);
+  luc_tensor_release(ctx, t);
+  return status;
 }
 
 luc_status luc__run_flatten(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -1,5 +1,6 @@
 -- Views, rearranging, joining and splitting, in-place too, against PyTorch's recorded answers.
 local cases = require "cases"
+local lucerna = require "lucerna"
 
 describe("like PyTorch:", function()
   for _, file in ipairs {"view", "views"} do
@@ -9,16 +10,23 @@ end)
 
 describe("repeat", function()
   it("nothing, however often, has a gradient of zeros", function()
-    local lucerna = require "lucerna"
     local x = lucerna.ones(1, 2):requires_grad_()
     x["repeat"](x, 0, 1 << 40):sum():backward()
     assert.same({{0, 0}}, x.grad:tolist())
   end)
 end)
 
+describe("ravel", function()
+  it("is contiguous, unlike what reshape makes of steps", function()
+    local x = lucerna.arange(6)[{{1, 6, 2}}]
+    assert.same({2}, x:reshape(-1):stride())
+    assert.same({1}, x:ravel():stride())
+    assert.same({0, 2, 4}, x:ravel():tolist())
+  end)
+end)
+
 describe("roll", function()
   it("goes back by all its shifts, however many and far", function()
-    local lucerna = require "lucerna"
     local x, weight = lucerna.zeros(3):requires_grad_(), lucerna.tensor {1.0, 2, 4}
     local shifts, dims = {}, {}
     for k = 1, 10 do shifts[k], dims[k] = 1, 1 end
