@@ -198,17 +198,18 @@ end
 --- Without this backward gets zeros where an output got no gradient; with false it gets nil.
 function Context:set_materialize_grads(on) rawset(self, "_materialize", on) end
 
--- Versions are read after forward; saved outputs become aliases outside the graph.
-local function seal_saved(ctx, outputs)
+-- Versions are read after forward; saved outputs, the k-th result being at places[k], become
+-- aliases outside the graph.
+local function seal_saved(ctx, outputs, places)
   local saved = ctx._saved
   if not saved then return end
   for i = 1, saved.n do
     local tensor = saved[i]
     if is_tensor(tensor) then
-      for o = 1, outputs.n do
+      for k, o in ipairs(places) do
         if outputs[o] == tensor then
           saved[i] = tensor:detach()
-          saved.outputs[i] = o
+          saved.outputs[i] = k
         end
       end
       saved.versions[i] = saved[i]._version
@@ -227,14 +228,12 @@ local function materialize(ctx, shapes, grads)
   end
 end
 
--- The function the core calls: (its own handle, a gradient per tensor output) -> one per tensor
--- input.
-local function make_backward(class, ctx, inputs, outputs)
-  local shapes, places = { n = outputs.n }, {}
+-- The function the core calls: (its own handle, a gradient per result) -> one per tensor input.
+local function make_backward(class, ctx, inputs, outputs, places)
+  local shapes = { n = outputs.n }
   for o = 1, outputs.n do
     if is_tensor(outputs[o]) then
       shapes[o] = { shape = outputs[o].shape, dtype = outputs[o].dtype }
-      places[#places + 1] = o
     end
   end
   local tensors = {}
@@ -321,36 +320,33 @@ local function for_samples(backward, vmap)
   end
 end
 
+-- Results of the function are those outputs that are tensors and not marked.
 local function record(class, ctx, inputs, outputs)
   separate(inputs, outputs)
-  local marked, mask = ctx._non_differentiable or {}, 0
-  local tensors, results = {}, {}
+  local marked = ctx._non_differentiable or {}
+  local tensors, results, places = {}, {}, {}
   for i = 1, inputs.n do
     if is_tensor(inputs[i]) then tensors[#tensors + 1] = inputs[i] end
   end
   for o = 1, outputs.n do
-    if is_tensor(outputs[o]) then
-      if marked[outputs[o]] then mask = mask | 1 << #results end
-      results[#results + 1] = outputs[o]
+    if is_tensor(outputs[o]) and not marked[outputs[o]] then
+      results[#results + 1], places[#places + 1] = outputs[o], o
     end
   end
-  local backward = make_backward(class, ctx, inputs, outputs)
-  seal_saved(ctx, outputs)
+  local backward = make_backward(class, ctx, inputs, outputs, places)
+  seal_saved(ctx, outputs, places)
   if #results == 0 then return end
   local vmap = levels_of(inputs, outputs)
   if vmap then
     rawset(ctx, "_vmap", vmap)
     backward = for_samples(backward, vmap)
     for k, t in ipairs(tensors) do tensors[k] = vmap.expose(t) end
-    results = {}
-    for o = 1, outputs.n do
-      if is_tensor(outputs[o]) then
-        results[#results + 1] = vmap.expose(outputs[o]):detach()
-        outputs[o] = vmap.hide(results[#results])
-      end
+    for k, o in ipairs(places) do
+      results[k] = vmap.expose(outputs[o]):detach()
+      outputs[o] = vmap.hide(results[k])
     end
   end
-  core.autograd._record(class.name .. "Backward", backward, tensors, results, mask)
+  core.autograd._record(class.name .. "Backward", backward, tensors, results)
 end
 
 local function apply(class, ...)

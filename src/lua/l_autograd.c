@@ -349,8 +349,7 @@ static luc_status run_function(luc_context *ctx, void *ud, luc_tensor *const *go
   return protect(call.cb->st, call_backward, &call);
 }
 
-/* _record(name, backward, inputs, outputs, non_differentiable): true if the call is in the graph.
- */
+/* _record(name, backward, inputs, outputs): true if the call is in the graph. */
 static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
   const luc_value *inputs = &a->v[2], *outputs = &a->v[3];
   luc_function fn = {.name = a->v[0].as.string, .backward = run_function, .free = callback_free};
@@ -358,9 +357,8 @@ static int record(lua_State *L, luc_l_state *st, luc_l_args *a) {
   lua_pushvalue(L, (int)a->v[1].as.i);
   callback *cb = keep_callback(L, st);
   bool recorded = false;
-  luc_status status =
-      luc_function_record(st->ctx, &fn, cb, inputs->as.tensors, inputs->n, outputs->as.tensors,
-                          outputs->n, (uint32_t)a->v[4].as.i, &recorded);
+  luc_status status = luc_function_record(st->ctx, &fn, cb, inputs->as.tensors, inputs->n,
+                                          outputs->as.tensors, outputs->n, 0, &recorded);
   for (int i = 0; recorded && i < outputs->n; i++) {
     luc_meta *meta = outputs->as.tensors[i]->meta;
     if (meta && meta->node) cb->node = meta->node;
@@ -519,9 +517,7 @@ static const luc_l_native autograd_natives[] = {
      "bool materialize_grads=False)",
      autograd_grad, LUC_F_FUNCTION | LUC_F_BATCHED},
     {"_reaches(Tensor[] outputs, Tensor[] except)", reaches, LUC_F_FUNCTION},
-    {"_record(str name, Any backward, Tensor?[] inputs, Tensor[] outputs, int "
-     "non_differentiable=0)",
-     record, LUC_F_FUNCTION},
+    {"_record(str name, Any backward, Tensor?[] inputs, Tensor[] outputs)", record, LUC_F_FUNCTION},
     {"_attach(Any function, Tensor t, Index output)", attach, LUC_F_FUNCTION},
     {"_saved_hooks(Any pack)", saved_hooks, LUC_F_FUNCTION},
     {"_saved_hook()", saved_hook, LUC_F_FUNCTION},

@@ -485,6 +485,31 @@ describe("autograd.Function", function()
     assert.is_false(sign.requires_grad)
   end)
 
+  it("may mark any of many outputs, and keep them and what follows them", function()
+    local Many = autograd.Function("Many", {
+      forward = function(ctx, x)
+        local list = { "text" }
+        for k = 1, 70 do list[#list + 1] = x * k end
+        ctx:mark_non_differentiable(table.unpack(list, 2, 70))
+        ctx:save_for_backward(list[3], list[71])
+        return table.unpack(list, 1, #list)
+      end,
+      backward = function(ctx, ...)
+        local flat, last = table.unpack(ctx.saved_tensors)
+        assert.is_false(flat.requires_grad)
+        assert.is_true(last.requires_grad)
+        assert.same({ 0.0 }, (select(70, ...)):tolist())
+        return (select(71, ...)) * last
+      end,
+    })
+    local x = leaf { 2 }
+    local results = table.pack(Many.apply(x))
+    for k = 2, 70 do assert.is_false(results[k].requires_grad) end
+    local g = autograd.grad(results[71], x, { create_graph = true })
+    assert.same({ 140.0 }, g:tolist())
+    assert.same({ 140.0 }, autograd.grad(g, x):tolist())
+  end)
+
   it("records nothing inside no_grad or when no input requires a gradient", function()
     assert.is_false(Exp.apply(lucerna.ones(1)).requires_grad)
     assert.is_false(lucerna.no_grad(Exp.apply, leaf { 1 }).requires_grad)
