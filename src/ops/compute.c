@@ -41,15 +41,16 @@ luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_
 }
 
 luc_status luc__deliver(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype,
-                        luc_tensor *computed) {
-  if (out->kind == LUC_NONE && computed->dtype == dtype) {
-    *out = luc_v_tensor(computed);
+                        luc_tensor **computed) {
+  luc_tensor *made = *computed, *result;
+  *computed = NULL;
+  if (out->kind == LUC_NONE && made->dtype == dtype) {
+    *out = luc_v_tensor(made);
     return LUC_OK;
   }
-  luc_tensor *result;
-  luc_status status = luc__out(ctx, who, out, dtype, computed->ndim, computed->sizes, &result);
-  if (status == LUC_OK) status = luc__copy(ctx, result, computed);
-  luc_tensor_release(ctx, computed);
+  luc_status status = luc__out(ctx, who, out, dtype, made->ndim, made->sizes, &result);
+  if (status == LUC_OK) status = luc__copy(ctx, result, made);
+  luc_tensor_release(ctx, made);
   return status;
 }
 

@@ -53,8 +53,7 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, w->sizes, sizes);
   if (y->numel > 0) LUC_GO(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
-  status = luc__deliver(ctx, "convolution", out, (luc_dtype)input->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "convolution", out, (luc_dtype)input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, w);
@@ -76,8 +75,7 @@ luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_val
   LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dx));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, sizes, w->sizes, dy->sizes);
   if (dx->numel > 0) LUC_GO(luc__conv_backward_input(ctx, &c, dy->data, w->data, dx->data));
-  status = luc__deliver(ctx, "convolution_input", out, (luc_dtype)grad->dtype, dx);
-  dx = NULL;
+  status = luc__deliver(ctx, "convolution_input", out, (luc_dtype)grad->dtype, &dx);
 done:
   luc_tensor_release(ctx, dy);
   luc_tensor_release(ctx, w);
@@ -99,8 +97,7 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
   luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, sizes, dy->sizes);
   if (luc__product(grad->ndim, sizes) > 0)
     LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data));
-  status = luc__deliver(ctx, "convolution_weight", &out[0], dtype, dw);
-  dw = NULL;
+  status = luc__deliver(ctx, "convolution_weight", &out[0], dtype, &dw);
 done:
   luc_tensor_release(ctx, dy);
   luc_tensor_release(ctx, x);

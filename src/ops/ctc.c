@@ -69,8 +69,7 @@ luc_status luc__run_ctc(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__ctc(ctx, &k.c, (double *)loss->data, (double *)alpha->data));
   out[1] = luc_v_tensor(alpha);
   alpha = NULL;
-  status = luc__deliver(ctx, "ctc_loss", &out[0], (luc_dtype)log_probs->dtype, loss);
-  loss = NULL;
+  status = luc__deliver(ctx, "ctc_loss", &out[0], (luc_dtype)log_probs->dtype, &loss);
 done:
   drop_call(ctx, &k);
   luc_tensor_release(ctx, loss);
@@ -91,8 +90,7 @@ luc_status luc__run_ctc_backward(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 3, log_probs->sizes, &dx));
   LUC_GO(luc__ctc_backward(ctx, &k.c, (const double *)loss->data, alpha, (const double *)g->data,
                            args[8].as.i != 0, (double *)dx->data));
-  status = luc__deliver(ctx, "ctc_loss", out, (luc_dtype)log_probs->dtype, dx);
-  dx = NULL;
+  status = luc__deliver(ctx, "ctc_loss", out, (luc_dtype)log_probs->dtype, &dx);
 done:
   drop_call(ctx, &k);
   luc_tensor_release(ctx, g);

@@ -245,8 +245,7 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_cdist job = {.p = p, .batch = luc__product(batch, sizes)};
     LUC_GO(by_differences(ctx, &job, a, b, y));
   }
-  status = luc__deliver(ctx, "cdist", out, (luc_dtype)x1->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "cdist", out, (luc_dtype)x1->dtype, &y);
 done:
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, a);
@@ -352,8 +351,7 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__dense(ctx, x, luc__compute_dtype((luc_dtype)x->dtype), &rows));
   LUC_GO(luc__tensor_empty(ctx, (luc_dtype)rows->dtype, 1, &pairs, &y));
   if (pairs > 0) LUC_GO(by_differences(ctx, &job, rows, rows, y));
-  status = luc__deliver(ctx, "pdist", out, (luc_dtype)x->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "pdist", out, (luc_dtype)x->dtype, &y);
 done:
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, rows);

@@ -46,8 +46,7 @@ luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
   luc_grid g = geometry(x, grid, &args[2]);
   if (y->numel > 0) LUC_GO(luc__grid_sample(ctx, &g, y->data));
-  status = luc__deliver(ctx, "grid_sample", out, (luc_dtype)input->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "grid_sample", out, (luc_dtype)input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, grid);
@@ -73,11 +72,8 @@ luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc
   luc_grid g = geometry(x, grid, &args[3]);
   LUC_GO(luc__grid_sample_backward(ctx, &g, dy->data, with_x ? dx->data : NULL,
                                    with_grid ? dgrid->data : NULL));
-  status = luc__deliver(ctx, "grid_sample", &out[0], dtype, dx);
-  dx = NULL;
-  if (status != LUC_OK) goto done;
-  status = luc__deliver(ctx, "grid_sample", &out[1], dtype, dgrid);
-  dgrid = NULL;
+  LUC_GO(luc__deliver(ctx, "grid_sample", &out[0], dtype, &dx));
+  status = luc__deliver(ctx, "grid_sample", &out[1], dtype, &dgrid);
 done:
   luc_tensor_release(ctx, dy);
   luc_tensor_release(ctx, x);

@@ -268,8 +268,7 @@ luc_status luc__run_multilabel_margin(luc_context *ctx, luc_value *args, luc_val
                      (long long)classes));
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, input->ndim - 1, input->sizes, &y));
   luc__multilabel_margin(ctx, &m, (double *)y->data);
-  status = luc__deliver(ctx, "multilabel_margin_loss", out, (luc_dtype)input->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "multilabel_margin_loss", out, (luc_dtype)input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, at);
@@ -288,8 +287,7 @@ luc_status luc__run_multilabel_margin_backward(luc_context *ctx, luc_value *args
   LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &dx));
   luc_margin m = {lines, classes, (const double *)x->data, (const int64_t *)at->data};
   luc__multilabel_margin_backward(ctx, &m, (const double *)g->data, (double *)dx->data);
-  status = luc__deliver(ctx, "multilabel_margin_loss", out, (luc_dtype)input->dtype, dx);
-  dx = NULL;
+  status = luc__deliver(ctx, "multilabel_margin_loss", out, (luc_dtype)input->dtype, &dx);
 done:
   luc_tensor_release(ctx, g);
   luc_tensor_release(ctx, x);

@@ -174,7 +174,7 @@ static luc_status multiply_complex(luc_context *ctx, const char *who, const luc_
     LUC_GO(multiply_part(ctx, &p, x, y, part, alpha, c[part]));
   }
   LUC_GO(luc__binary(ctx, LUC_OP_complex, c[0], c[1], &joined));
-  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, joined);
+  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, &joined);
 done:
   luc_tensor_release(ctx, c[0]);
   luc_tensor_release(ctx, c[1]);
@@ -200,8 +200,7 @@ static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc
     LUC_GO(luc__copy(ctx, c, add));
   }
   LUC_GO(run_product(ctx, &p, x, y, c));
-  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, c);
-  c = NULL;
+  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, &c);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -343,7 +342,7 @@ static luc_status fold_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, i
   x = luc__f_transpose(&f, x, 0, 1);
   luc_tensor *c = luc__f2(&f, LUC_OP_mm, x, y);
   LUC_TRY(luc__f_end(&f, c, &c));
-  return luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, c);
+  return luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, &c);
 }
 
 luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -372,8 +371,7 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
                 .batch = 1,
                 .alpha = 1};
   if (c->numel > 0) LUC_GO(luc__gemm(ctx, &g));
-  status = luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, c);
-  c = NULL;
+  status = luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, &c);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -427,7 +425,7 @@ static luc_status linear_complex(luc_context *ctx, luc_tensor *x, luc_tensor *w,
   luc_tensor *y = luc__f2(&f, LUC_OP_matmul, x, w->ndim == 2 ? luc__f_transpose(&f, w, 0, 1) : w);
   if (bias) y = luc__f2(&f, LUC_OP_add, y, bias);
   LUC_TRY(luc__f_end(&f, y, &y));
-  return luc__deliver(ctx, "linear", out, (luc_dtype)x->dtype, y);
+  return luc__deliver(ctx, "linear", out, (luc_dtype)x->dtype, &y);
 }
 
 luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -449,8 +447,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   if (y->numel > 0)
     LUC_GO(luc__linear(ctx, compute, y->numel / features, in, features, x->data, w->data,
                        luc__data(b), false, y->data));
-  status = luc__deliver(ctx, "linear", out, (luc_dtype)input->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "linear", out, (luc_dtype)input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, w);
@@ -485,7 +482,7 @@ static luc_status add_integers(luc_context *ctx, const char *who, luc_value *arg
   LUC_GO(luc__op1(ctx, LUC_OP_mul, &x, LUC_ARGS(args[0], luc_v_int((int64_t)beta))));
   LUC_GO(luc__op1(ctx, LUC_OP_mul, &y, LUC_ARGS(slot, luc_v_int((int64_t)alpha))));
   LUC_GO(luc__binary(ctx, LUC_OP_add, x, y, &sum));
-  status = luc__deliver(ctx, who, out, (luc_dtype)args[1].as.tensor->dtype, sum);
+  status = luc__deliver(ctx, who, out, (luc_dtype)args[1].as.tensor->dtype, &sum);
 done:
   luc__value_release(ctx, &slot);
   luc_tensor_release(ctx, x);

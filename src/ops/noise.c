@@ -189,8 +189,7 @@ luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *o
     int64_t left = x->numel - i;
     draw_slopes(ctx, from + i, to + i, left < SLOPES ? left : SLOPES, lower, upper);
   }
-  status = luc__deliver(ctx, "rrelu", out, (luc_dtype)input->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "rrelu", out, (luc_dtype)input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);

@@ -93,7 +93,7 @@ luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_val
   }
   out[1] = luc_v_tensor(luc__retain(t[MEAN]));
   out[2] = luc_v_tensor(luc__retain(t[RSTD]));
-  status = luc__deliver(ctx, "batch_norm", &out[0], dtype, luc__retain(t[Y]));
+  status = luc__deliver(ctx, "batch_norm", &out[0], dtype, &t[Y]);
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -113,7 +113,7 @@ luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args
   LUC_GO(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
   for (int i = 0; i < 3; i++)
-    LUC_GO(luc__deliver(ctx, "batch_norm", &out[i], dtype, luc__retain(t[DX + i])));
+    LUC_GO(luc__deliver(ctx, "batch_norm", &out[i], dtype, &t[DX + i]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -318,7 +318,7 @@ static luc_status run_rows(luc_context *ctx, const char *who, luc_layer_norm *l,
                            t[MEAN]->data, t[RSTD]->data));
   out[1] = luc_v_tensor(luc__retain(t[MEAN]));
   out[2] = luc_v_tensor(luc__retain(t[RSTD]));
-  status = luc__deliver(ctx, who, &out[0], dtype, luc__retain(t[Y]));
+  status = luc__deliver(ctx, who, &out[0], dtype, &t[Y]);
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -343,7 +343,7 @@ static luc_status run_rows_backward(luc_context *ctx, const char *who, luc_layer
   LUC_GO(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
   for (int i = 0; i < 3; i++)
-    LUC_GO(luc__deliver(ctx, who, &out[i], dtype, luc__retain(t[DX + i])));
+    LUC_GO(luc__deliver(ctx, who, &out[i], dtype, &t[DX + i]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;

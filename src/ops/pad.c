@@ -170,8 +170,7 @@ luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_v
   p.dtype = compute;
   p.inner = sum->data, p.outer = dense->data;
   luc__pad_backward(ctx, &p);
-  status = luc__deliver(ctx, "pad_border_backward", out, dtype, sum);
-  sum = NULL;
+  status = luc__deliver(ctx, "pad_border_backward", out, dtype, &sum);
 done:
   luc_tensor_release(ctx, dense);
   luc_tensor_release(ctx, sum);

@@ -90,8 +90,7 @@ static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, 
   if (y->numel > 0) luc__max_pool(ctx, &p, x->data, y->data, (int64_t *)luc__data(indices));
   if (indices) out[1] = luc_v_tensor(indices);
   indices = NULL;
-  status = luc__deliver(ctx, "max_pool", &out[0], (luc_dtype)input->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "max_pool", &out[0], (luc_dtype)input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -117,8 +116,7 @@ luc_status luc__run_max_pool_2x2_backward(luc_context *ctx, luc_value *args, luc
   luc_pool2d p = max_geometry(&args[2], compute, args[1].as.tensor);
   LUC_GO(new_pooled(ctx, grad, compute, args[2].n, p.in, &dx));
   if (dx->numel > 0) luc__max_pool_2x2_backward(ctx, &p, dy->data, x->data, dx->data);
-  status = luc__deliver(ctx, "max_pool_2x2_backward", out, (luc_dtype)grad->dtype, dx);
-  dx = NULL;
+  status = luc__deliver(ctx, "max_pool_2x2_backward", out, (luc_dtype)grad->dtype, &dx);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, dy);
@@ -153,8 +151,7 @@ luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *o
     luc__pool_scatter(ctx, compute, luc__product(lead, sizes), n,
                       luc__product(spatial, sizes + lead), dy->data, (const int64_t *)at->data,
                       dx->data);
-  status = luc__deliver(ctx, "pool_scatter", out, (luc_dtype)values->dtype, dx);
-  dx = NULL;
+  status = luc__deliver(ctx, "pool_scatter", out, (luc_dtype)values->dtype, &dx);
 done:
   luc_tensor_release(ctx, at);
   luc_tensor_release(ctx, dy);
@@ -235,8 +232,7 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);
-  status = luc__deliver(ctx, "avg_pool", out, (luc_dtype)input->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "avg_pool", out, (luc_dtype)input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);

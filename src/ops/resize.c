@@ -52,8 +52,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
     t = next;
     next = NULL;
   }
-  status = luc__deliver(ctx, "interpolate", out, (luc_dtype)input->dtype, t);
-  t = NULL;
+  status = luc__deliver(ctx, "interpolate", out, (luc_dtype)input->dtype, &t);
 done:
   luc__taps_free(ctx, &taps);
   luc_tensor_release(ctx, t);

@@ -45,7 +45,7 @@ static luc_status scan_complex(luc_context *ctx, const char *who, luc_scan *s, l
   if (moves) y = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(y), along, last));
   if (moves) y = luc__f1(&f, LUC_OP_contiguous, y);
   LUC_TRY(luc__f_end(&f, y, &y));
-  return luc__deliver(ctx, who, out, result, y);
+  return luc__deliver(ctx, who, out, result, &y);
 }
 
 /* Scans t into out[0], of `result` dtype, and positions into out[1] for extremes. */
@@ -61,8 +61,7 @@ static luc_status scan(luc_context *ctx, const char *who, luc_scan *s, luc_tenso
   LUC_GO(luc__contiguous_as(ctx, t, s->dtype, &in));
   LUC_GO(luc__tensor_empty_like(ctx, t, s->dtype, &y));
   luc__scan(ctx, s, in->data, y->data, at ? (int64_t *)(void *)at->data : NULL);
-  status = luc__deliver(ctx, who, &out[0], result, y);
-  y = NULL;
+  status = luc__deliver(ctx, who, &out[0], result, &y);
 done:
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, in);
@@ -167,8 +166,7 @@ luc_status luc__run_logcumsumexp_shares(luc_context *ctx, luc_value *args, luc_v
   for (int i = 0; i < 3; i++) LUC_GO(luc__contiguous_as(ctx, args[i].as.tensor, s.dtype, &in[i]));
   LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &y));
   luc__logcumsumexp_shares(ctx, &s, in[0]->data, in[1]->data, in[2]->data, y->data);
-  status = luc__deliver(ctx, "logcumsumexp", out, (luc_dtype)t->dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, "logcumsumexp", out, (luc_dtype)t->dtype, &y);
 done:
   luc_tensor_release(ctx, y);
   for (int i = 0; i < 3; i++) luc_tensor_release(ctx, in[i]);

@@ -42,8 +42,7 @@ static luc_status run_softmax(luc_context *ctx, const char *who, bool log, luc_v
   LUC_GO(luc__tensor_empty_like(ctx, x, compute, &y));
   luc_softmax s = geometry(x, dim, log, compute);
   if (x->numel > 0) LUC_GO(luc__softmax(ctx, &s, x->data, y->data));
-  status = luc__deliver(ctx, who, out, dtype, y);
-  y = NULL;
+  status = luc__deliver(ctx, who, out, dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -68,8 +67,7 @@ luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_valu
   LUC_GO(luc__tensor_empty_like(ctx, y, compute, &dx));
   luc_softmax s = geometry(y, (int)args[2].as.i, args[3].as.i != 0, compute);
   if (y->numel > 0) LUC_GO(luc__softmax_backward(ctx, &s, dy->data, y->data, dx->data));
-  status = luc__deliver(ctx, "softmax_backward", out, dtype, dx);
-  dx = NULL;
+  status = luc__deliver(ctx, "softmax_backward", out, dtype, &dx);
 done:
   luc_tensor_release(ctx, dy);
   luc_tensor_release(ctx, y);

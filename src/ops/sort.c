@@ -384,8 +384,7 @@ static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
                         .right = right,
                         .out = (int64_t *)(void *)y->data};
   LUC_GO(luc__search(ctx, &job));
-  status = luc__deliver(ctx, who, out, narrow ? LUC_INT32 : LUC_INT64, y);
-  y = NULL;
+  status = luc__deliver(ctx, who, out, narrow ? LUC_INT32 : LUC_INT64, &y);
 done:
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, b);
