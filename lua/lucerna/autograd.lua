@@ -48,7 +48,7 @@ local function grad_with_batches(...)
   local outputs, inputs, seeds, retain_graph, create_graph, allow_unused, batched, materialize =
     arguments("grad", GRAD, ...)
   if type(batched) ~= "boolean" then
-    core._raise(("grad: is_grads_batched must be a boolean (got %s)"):format(type(batched)))
+    core._raise("grad: is_grads_batched must be a boolean (got %s)", type(batched))
   elseif not batched then
     return core.autograd.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused,
       materialize)
@@ -60,8 +60,8 @@ local function grad_with_batches(...)
   for k, seed in ipairs(list) do
     if is_tensor(of[k]) and not is_batch_of(seed, of[k]) then
       local wanted = shape_text({ "batch", table.unpack(of[k].shape) })
-      core._raise(("grad: grad_outputs: entry %d must be a Tensor %s (got %s)"):format(k, wanted,
-        is_tensor(seed) and shape_text(seed.shape) or core.nn.kind_name(seed)))
+      core._raise("grad: grad_outputs: entry %d must be a Tensor %s (got %s)", k, wanted,
+        is_tensor(seed) and shape_text(seed.shape) or core.nn.kind_name(seed))
     end
   end
   return grad_of_batch(outputs, inputs, list, { retain_graph = retain_graph,
@@ -88,7 +88,7 @@ end
 local function detect(who, mode, f, ...)
   if f == nil then return set_mode(nil, nil, mode) end
   if not is_callable(f) then
-    core._raise(who .. ": f must be a function (got " .. type(f) .. ")")
+    core._raise("%s: f must be a function (got %s)", who, type(f))
   end
   return scoped(function() return set_mode(nil, nil, mode) end, f, ...)
 end
@@ -98,7 +98,7 @@ end
 -- <close> = set_detect_anomaly(true)`), or for good.
 function autograd.set_detect_anomaly(mode, ...)
   if type(mode) ~= "boolean" then
-    core._raise("set_detect_anomaly: mode must be a boolean (got " .. type(mode) .. ")")
+    core._raise("set_detect_anomaly: mode must be a boolean (got %s)", type(mode))
   end
   return detect("set_detect_anomaly", mode, ...)
 end
@@ -114,9 +114,9 @@ local Context = {}
 
 local function check_saved(saved, i)
   if saved.versions[i] ~= saved[i]._version then
-    core._raise(("%s: one of the variables needed for gradient computation has been modified by " ..
-      "an inplace operation: saved tensor %d is at version %d; expected version %d instead")
-      :format(saved.name, i, saved[i]._version, saved.versions[i]))
+    core._raise("%s: one of the variables needed for gradient computation has been modified by "
+      .. "an inplace operation: saved tensor %d is at version %d; expected version %d instead",
+      saved.name, i, saved[i]._version, saved.versions[i])
   end
 end
 
@@ -141,7 +141,7 @@ local function unpack_saved(unpack)
     tensor = unpack()
   end
   if not is_tensor(tensor) then
-    core._raise("unpack_hook: the result must be a Tensor (got " .. type(tensor) .. ")")
+    core._raise("unpack_hook: the result must be a Tensor (got %s)", type(tensor))
   end
   return tensor
 end
@@ -150,8 +150,8 @@ local function saved_tensors(ctx)
   local saved, result = ctx._saved, {}
   if not saved then return result end
   if ctx._freed then
-    core._raise(saved.name .. ": trying to backward through the graph a second time: its saved " ..
-      "tensors were freed (pass retain_graph = true to the first backward)")
+    core._raise("%s: trying to backward through the graph a second time: its saved tensors were "
+      .. "freed (pass retain_graph = true to the first backward)", saved.name)
   end
   for i = 1, saved.n do
     local tensor, unpack = saved[i], saved.unpack and saved.unpack[i]
@@ -181,8 +181,8 @@ function Context:save_for_backward(...)
   saved.versions, saved.outputs, saved.name = {}, {}, self._name
   for i = 1, saved.n do
     if saved[i] ~= nil and not is_tensor(saved[i]) then
-      core._raise(("save_for_backward: expected tensors or nil (argument %d is a %s)")
-        :format(i, type(saved[i])))
+      core._raise("save_for_backward: expected tensors or nil (argument %d is a %s)", i,
+        type(saved[i]))
     end
   end
   rawset(self, "_saved", saved)
@@ -250,8 +250,8 @@ local function make_backward(class, ctx, inputs, outputs, places)
     rawset(ctx, "_function", nil)
     for i = ninputs + 1, results.n do
       if results[i] ~= nil then
-        core._raise(("%sBackward: returned an incorrect number of gradients (expected %d, got %d)")
-          :format(class.name, ninputs, results.n))
+        core._raise("%sBackward: returned an incorrect number of gradients (expected %d, got %d)",
+          class.name, ninputs, results.n)
       end
     end
     local picked = {}
@@ -368,16 +368,14 @@ Function.__tostring = function(class) return "autograd.Function " .. class.name 
 -- forward (nil for what is no tensor).
 function autograd.Function(name, definition)
   if type(name) ~= "string" then
-    core._raise("Function: name must be a string (got " .. type(name) .. ")")
+    core._raise("Function: name must be a string (got %s)", type(name))
   end
   if type(definition) ~= "table" then
-    core._raise("Function: expected a table with forward and backward (got " .. type(definition)
-      .. ")")
+    core._raise("Function: expected a table with forward and backward (got %s)", type(definition))
   end
   for _, key in ipairs { "forward", "backward" } do
     if type(definition[key]) ~= "function" then
-      core._raise(("Function: %s: %s must be a function (got %s)")
-        :format(name, key, type(definition[key])))
+      core._raise("Function: %s: %s must be a function (got %s)", name, key, type(definition[key]))
     end
   end
   local class = setmetatable({ name = name, forward = definition.forward,
@@ -470,24 +468,24 @@ local function check_inputs(who, inputs)
     if is_tensor(input) and input.requires_grad then
       any = true
       if not input.is_leaf then
-        core._raise(("%s: input %d is not a leaf"):format(who, i))
+        core._raise("%s: input %d is not a leaf", who, i)
       end
     end
   end
-  if not any then core._raise(who .. ": none of the inputs requires grad") end
+  if not any then core._raise("%s: none of the inputs requires grad", who) end
 end
 
 -- inputs as a list; what gradcheck and gradgradcheck cannot use is refused.
 local function check_call(who, f, inputs, options)
   if not is_callable(f) then
-    core._raise(("%s: f must be a function (got %s)"):format(who, core.nn.kind_name(f)))
+    core._raise("%s: f must be a function (got %s)", who, core.nn.kind_name(f))
   end
   if not is_tensor(inputs) and type(inputs) ~= "table" then
-    core._raise(("%s: inputs must be a Tensor or a list of them (got %s)"):format(who,
-      core.nn.kind_name(inputs)))
+    core._raise("%s: inputs must be a Tensor or a list of them (got %s)", who,
+      core.nn.kind_name(inputs))
   end
   if options ~= nil and type(options) ~= "table" then
-    core._raise(("%s: options must be a table (got %s)"):format(who, core.nn.kind_name(options)))
+    core._raise("%s: options must be a table (got %s)", who, core.nn.kind_name(options))
   end
   return is_tensor(inputs) and { inputs } or inputs
 end
@@ -499,7 +497,7 @@ local function first_mismatch(f, inputs, options)
       local rows = analytic_rows(outputs, input, false)
       local contiguous = input.data:is_contiguous()
       local flat = contiguous and numbers(input.data)
-      if not flat then core._raise(("%s: input %d is not contiguous"):format(options.who, i)) end
+      if not flat then core._raise("%s: input %d is not contiguous", options.who, i) end
       for k = 1, flat:numel() do
         local columns = numerical_column(f, inputs, flat, k, options.eps)
         local mismatch = compare(rows, columns, i, k, options)
@@ -516,14 +514,14 @@ local function check(who, f, inputs, given)
   local options = { eps = eps or 1e-6, atol = atol or 1e-5, rtol = rtol or 1e-3 }
   for name, value in pairs(options) do
     if type(value) ~= "number" then
-      core._raise(("%s: %s must be a number (got %s)"):format(who, name, core.nn.kind_name(value)))
+      core._raise("%s: %s must be a number (got %s)", who, name, core.nn.kind_name(value))
     end
   end
   options.who = who
   check_inputs(who, inputs)
   local mismatch = first_mismatch(f, inputs, options)
   if not mismatch then return true end
-  if raise_exception ~= false then core._raise(who .. ": Jacobian mismatch for " .. mismatch) end
+  if raise_exception ~= false then core._raise("%s: Jacobian mismatch for %s", who, mismatch) end
   return false, mismatch
 end
 

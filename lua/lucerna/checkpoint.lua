@@ -8,7 +8,7 @@ local ordered = require "lucerna.nn.ordered"
 
 local checkpoint = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 -- What an ordered map holds, for the core: {key, value, …}, their number, the metadata. Other
 -- objects are refused here.
@@ -20,7 +20,7 @@ local function entries(value)
     elseif type(value) == "table" then
       local known = value.state_dict and "; save its state_dict()" or ""
       name = (getmetatable(value) or {}).__name or name
-      fail("save: cannot save a %s, an object%s", tostring(name), known)
+      fail("save: cannot save a %s, an object%s", name, known)
     end
     fail("save: cannot save a %s", name)
   end
@@ -52,7 +52,7 @@ local function check_location(location)
     return
   end
   if tostring(location) ~= "cpu" then
-    fail("load: map_location must be 'cpu' in this build (got '%s')", tostring(location))
+    fail("load: map_location must be 'cpu' in this build (got '%s')", location)
   end
 end
 
@@ -83,7 +83,7 @@ function checkpoint.load(...)
     fail("load: weights_only: expected a boolean (got %s)", core.nn.kind_name(weights_only))
   end
   if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
-    fail("load: max_bytes: expected a positive integer (got %s)", tostring(max_bytes))
+    fail("load: max_bytes: expected a positive integer (got %s)", max_bytes)
   end
   local told = type(f) == "string" and (f:find("^PK\3\4") or f:find("^\x80[\2-\5]"))
   if told then f, bytes = nil, f end
@@ -92,7 +92,7 @@ function checkpoint.load(...)
   local wanted = set_of(only)
   local object = core._load(path, bytes, wanted, max_bytes, ordered.new)
   for key, missing in pairs(wanted or {}) do
-    if missing then fail("load: only: the file has no '%s'", tostring(key)) end
+    if missing then fail("load: only: the file has no '%s'", key) end
   end
   return object
 end

@@ -8,7 +8,7 @@ local none, is_tensor = core.none, core.is_tensor
 
 local composites = {}
 
-local function fail(message, ...) core._raise(message:format(...)) end
+local fail = core._raise
 
 local function kind_name(value) return core.nn.kind_name(value) end
 
@@ -35,8 +35,7 @@ local function subscripts(labels, at)
   for k, label in ipairs(labels) do
     local number = whole(label)
     if label ~= "..." and not (number and number >= 1 and number <= #LETTERS) then
-      fail("einsum: label %s is out of range [1, %d] (labels count from 1)", tostring(label),
-        #LETTERS)
+      fail("einsum: label %s is out of range [1, %d] (labels count from 1)", label, #LETTERS)
     end
     letters[k] = number and LETTERS:sub(number, number) or label
   end
@@ -65,7 +64,7 @@ local function check_count(who, name, value, most)
   local number = whole(value)
   if not number or number < 0 or number > most then
     fail("%s: %s must be an integer of at least 0%s (got %s)", who, name,
-      most < math.maxinteger and " and at most min(m, n) = " .. most or "", tostring(value))
+      most < math.maxinteger and " and at most min(m, n) = " .. most or "", value)
   end
   return number
 end
@@ -92,8 +91,7 @@ end
 local function check_matrix(who, a)
   check_tensor(who, "A", a)
   if a:dim() < 2 or not a.dtype.is_floating_point then
-    fail("%s: A must be floating point matrices [*, m, n] (got %s %s)", who, tostring(a.dtype),
-      shape_text(a))
+    fail("%s: A must be floating point matrices [*, m, n] (got %s %s)", who, a.dtype, shape_text(a))
   end
   return math.min(a:size(-2), a:size(-1))
 end
@@ -174,13 +172,13 @@ local function edges_of(column, bins, range, d)
   if is_tensor(given) then
     if given:dim() ~= 1 or given:numel() < 2 or given.dtype ~= column.dtype then
       fail("histogramdd: bins of dimension %d must be 2 or more edges of input's dtype (got %s %s)",
-        d, tostring(given.dtype), shape_text(given))
+        d, given.dtype, shape_text(given))
     end
     return given:detach():clone()
   end
   local n = whole(given)
   if not n or n < 1 then
-    fail("histogramdd: bins must be > 0, but got %s for dimension %d", tostring(given), d)
+    fail("histogramdd: bins must be > 0, but got %s for dimension %d", given, d)
   end
   local low, high = ends_of(column, range, d)
   return core.linspace(low, high, n + 1, { dtype = column.dtype })
@@ -198,8 +196,8 @@ local function check_histogram(x, bins, range, weight, density)
   check_tensor("histogramdd", "input", x)
   local wide = x.dtype == core.float32 or x.dtype == core.float64
   if x:dim() < 2 or x:size(-1) == 0 or not wide then
-    fail("histogramdd: input must be float32 or float64 points [*, N] (got %s %s)",
-      tostring(x.dtype), shape_text(x))
+    fail("histogramdd: input must be float32 or float64 points [*, N] (got %s %s)", x.dtype,
+      shape_text(x))
   end
   if not whole(bins) then check_list("bins", bins, x:size(-1)) end
   if range ~= nil then
@@ -216,8 +214,8 @@ local function check_histogram(x, bins, range, weight, density)
   local shape = x.shape
   shape[#shape] = nil
   if weight.dtype ~= x.dtype or table.concat(shape, ", ") ~= table.concat(weight.shape, ", ") then
-    fail("histogramdd: weight must be %s of shape [%s], one for each point (got %s %s)",
-      tostring(x.dtype), table.concat(shape, ", "), tostring(weight.dtype), shape_text(weight))
+    fail("histogramdd: weight must be %s of shape [%s], one for each point (got %s %s)", x.dtype,
+      table.concat(shape, ", "), weight.dtype, shape_text(weight))
   end
 end
 

@@ -7,7 +7,7 @@ local files = require "lucerna.files"
 
 local csv = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 -- One character that no number and no line end has.
 local function check_delimiter(who, delimiter)
@@ -43,8 +43,7 @@ local function positions(columns, names)
     elseif math.type(column) == "integer" and column > 0 then
       list[k] = column
     else
-      fail("read_csv: columns: expected a position from 1 on or a name (got %s)",
-        tostring(column))
+      fail("read_csv: columns: expected a position from 1 on or a name (got %s)", column)
     end
   end
   return list
@@ -67,12 +66,11 @@ function csv.read_csv(...)
     fail("read_csv: header: expected a boolean (got %s)", core.nn.kind_name(header))
   end
   dtype = dtype or lucerna.get_default_dtype()
-  if not DTYPES[dtype] then fail("read_csv: dtype: expected a dtype (got %s)", tostring(dtype)) end
+  if not DTYPES[dtype] then fail("read_csv: dtype: expected a dtype (got %s)", dtype) end
   local float = dtype.is_floating_point
   local filled = type(missing) == "number" and (float or math.tointeger(missing) ~= nil)
   if missing ~= nil and not filled then
-    fail("read_csv: missing: expected %s (got %s)", float and "a number" or "an integer",
-      tostring(missing))
+    fail("read_csv: missing: expected %s (got %s)", float and "a number" or "an integer", missing)
   end
   path, bytes = files.source("read_csv", "path", path, bytes)
   local list = positions(columns, function()

@@ -16,8 +16,7 @@ for name, f in pairs(samplers) do
   if not name:find "^_" then data[name] = f end
 end
 
--- Raises at the user's line.
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 local check_self = plain.self_check "dataset"
 
@@ -58,7 +57,7 @@ end
 
 -- Position i of a data set of n items; negative ones count from the end.
 local function position(name, i, n)
-  if math.type(i) ~= "integer" then fail("%s: expected a position (got %s)", name, tostring(i)) end
+  if math.type(i) ~= "integer" then fail("%s: expected a position (got %s)", name, i) end
   local from_start = i < 0 and n + 1 + i or i
   if from_start < 1 or from_start > n then
     fail("%s: index %d is out of range [1, %d] (indices count from 1)", name, i, n)
@@ -221,7 +220,7 @@ function StackDataset:__init(...)
     check_dataset("StackDataset", set)
     if #set ~= #one then
       fail("StackDataset: size mismatch between data sets: %d items, and %d in %s", #one, #set,
-        tostring(name))
+        name)
     end
   end
 end
@@ -447,7 +446,7 @@ local function collate_tables(items)
     local column = {}
     for k, item in ipairs(items) do
       if item[key] == nil then
-        fail("default_collate: item %d lacks field '%s'", k, tostring(key))
+        fail("default_collate: item %d lacks field '%s'", k, key)
       end
       column[k] = item[key]
     end
@@ -544,10 +543,10 @@ local function check_loader(s)
   end
   if s.sampler and s.shuffle then fail("DataLoader: sampler excludes shuffle") end
   if s.batch_size ~= nil and not is_integer(s.batch_size, 1) then
-    fail("DataLoader: batch_size must be a positive integer (got %s)", tostring(s.batch_size))
+    fail("DataLoader: batch_size must be a positive integer (got %s)", s.batch_size)
   end
   if s.num_workers ~= nil and not is_integer(s.num_workers, 0) then
-    fail("DataLoader: num_workers must be a non-negative integer (got %s)", tostring(s.num_workers))
+    fail("DataLoader: num_workers must be a non-negative integer (got %s)", s.num_workers)
   end
 end
 

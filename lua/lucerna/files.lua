@@ -6,7 +6,7 @@ local is_callable = require "lucerna.callable"
 
 local files = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 local function has_method(f, name)
   if type(f) ~= "table" and type(f) ~= "userdata" then return false end
@@ -67,7 +67,7 @@ function files.target(who, param, f)
     local done, message
     if object then done, message = f:write(piece) else done, message = f(piece) end
     if not done and message ~= nil then
-      fail("%s: the writer failed: %s", who, tostring(message))
+      fail("%s: the writer failed: %s", who, message)
     end
   end
 end

@@ -8,7 +8,7 @@ local files = require "lucerna.files"
 
 local images = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 -- ---- reading ----
 
@@ -22,7 +22,7 @@ local function mode_of(who, mode)
   local number = MODES[type(mode) == "string" and mode:lower() or "unchanged"]
   if not number or (mode ~= nil and type(mode) ~= "string") then
     fail("%s: mode: expected 'unchanged', 'gray', 'gray_alpha', 'rgb' or 'rgb_alpha' (got %s)", who,
-      tostring(mode))
+      mode)
   end
   return number
 end
@@ -30,10 +30,10 @@ end
 local function read(who, path, bytes, mode, dtype, max_bytes)
   local number = mode_of(who, mode)
   if dtype ~= nil and not FLOATS[dtype] then
-    fail("%s: dtype: expected a floating point dtype (got %s)", who, tostring(dtype))
+    fail("%s: dtype: expected a floating point dtype (got %s)", who, dtype)
   end
   if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
-    fail("%s: max_bytes: expected a positive integer (got %s)", who, tostring(max_bytes))
+    fail("%s: max_bytes: expected a positive integer (got %s)", who, max_bytes)
   end
   local image = core._png_read(path, bytes, number, max_bytes)
   if not dtype then return image end
@@ -85,7 +85,7 @@ local function encode(who, input, level, target)
   end
   level = level == nil and 6 or level
   if math.type(level) ~= "integer" or level < 0 or level > 9 then
-    fail("%s: compression_level: expected an integer from 0 to 9 (got %s)", who, tostring(level))
+    fail("%s: compression_level: expected an integer from 0 to 9 (got %s)", who, level)
   end
   if input:dim() == 2 then input = input:unsqueeze(1) end
   if lucerna.is_floating_point(input) then input = to_bytes(input) end
@@ -145,10 +145,10 @@ end
 local function grid_of(who, tensor, nrow, padding, normalize, range, each, pad_value)
   nrow, padding = nrow == nil and 8 or nrow, padding == nil and 2 or padding
   if math.type(nrow) ~= "integer" or nrow < 1 then
-    fail("%s: nrow: expected a positive integer (got %s)", who, tostring(nrow))
+    fail("%s: nrow: expected a positive integer (got %s)", who, nrow)
   end
   if math.type(padding) ~= "integer" or padding < 0 then
-    fail("%s: padding: expected an integer of at least 0 (got %s)", who, tostring(padding))
+    fail("%s: padding: expected an integer of at least 0 (got %s)", who, padding)
   end
   if pad_value ~= nil and type(pad_value) ~= "number" then
     fail("%s: pad_value: expected a number (got %s)", who, core.nn.kind_name(pad_value))

@@ -76,7 +76,7 @@ lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
 local function with_mode(who, grad, inference, f, ...)
   if f == nil then return core._set_mode(grad, inference) end
   if not is_callable(f) then
-    core._raise(who .. ": f must be a function (got " .. type(f) .. ")")
+    core._raise("%s: f must be a function (got %s)", who, type(f))
   end
   return scoped(function() return core._set_mode(grad, inference) end, f, ...)
 end
@@ -92,7 +92,7 @@ function lucerna.enable_grad(f, ...) return with_mode("enable_grad", true, nil, 
 --- set_grad_enabled(on, f, ...): either of the two.
 function lucerna.set_grad_enabled(on, f, ...)
   if type(on) ~= "boolean" then
-    core._raise("set_grad_enabled: mode must be a boolean (got " .. type(on) .. ")")
+    core._raise("set_grad_enabled: mode must be a boolean (got %s)", type(on))
   end
   return with_mode("set_grad_enabled", on, nil, f, ...)
 end
@@ -115,7 +115,7 @@ local deterministic, precision = false, "highest"
 -- threads; the mode is only kept.
 function lucerna.use_deterministic_algorithms(mode)
   if type(mode) ~= "boolean" then
-    core._raise("use_deterministic_algorithms: mode must be a boolean (got " .. type(mode) .. ")")
+    core._raise("use_deterministic_algorithms: mode must be a boolean (got %s)", type(mode))
   end
   deterministic = mode
 end
@@ -130,7 +130,7 @@ local PRECISIONS = { highest = true, high = true, medium = true }
 function lucerna.set_float32_matmul_precision(given)
   if not PRECISIONS[given] then
     core._raise("set_float32_matmul_precision: precision must be 'highest', 'high' or 'medium' "
-      .. "(got " .. tostring(given) .. ")")
+      .. "(got %s)", given)
   end
   precision = given
 end
@@ -145,7 +145,7 @@ local function widen(sizes, shape)
   for i, size in ipairs(shape) do
     local at = #shape - i + 1
     if math.type(size) ~= "integer" or size < 0 then
-      core._raise(("broadcast_shapes: sizes must be integers of at least 0 (got %s)"):format(size))
+      core._raise("broadcast_shapes: sizes must be integers of at least 0 (got %s)", size)
     end
     if size ~= 1 and sizes[at] and sizes[at] ~= 1 and sizes[at] ~= size then
       core._raise("broadcast_shapes: Shape mismatch: objects cannot be broadcast to a single shape")
@@ -160,7 +160,7 @@ function lucerna.broadcast_shapes(...)
   local sizes, shape = {}, {}
   for _, given in ipairs {...} do
     if type(given) ~= "table" and math.type(given) ~= "integer" then
-      core._raise("broadcast_shapes: a shape is a table of sizes (got " .. type(given) .. ")")
+      core._raise("broadcast_shapes: a shape is a table of sizes (got %s)", type(given))
     end
     local row = type(given) == "table" and given or {given}
     for at = #sizes + 1, #row do sizes[at] = 1 end
@@ -195,7 +195,7 @@ function lucerna.finfo(dtype)
   local name = tostring(dtype)
   name = PARTS[name] or name
   local known = FLOATS[name]
-  if not known then core._raise("finfo: needs a floating point dtype (got " .. name .. ")") end
+  if not known then core._raise("finfo: needs a floating point dtype (got %s)", name) end
   return {
     dtype = name, bits = known.bits, eps = known.eps, max = known.max, min = -known.max,
     tiny = known.tiny, smallest_normal = known.tiny, resolution = known.resolution,
@@ -211,7 +211,7 @@ local INTEGERS = {
 --- iinfo(dtype): bits, min and max of an integer dtype.
 function lucerna.iinfo(dtype)
   local known = INTEGERS[tostring(dtype)]
-  if not known then core._raise("iinfo: needs an integer dtype (got " .. tostring(dtype) .. ")") end
+  if not known then core._raise("iinfo: needs an integer dtype (got %s)", dtype) end
   return { bits = known[1], min = known[2], max = known[3], dtype = tostring(dtype) }
 end
 

@@ -115,7 +115,7 @@ local UNREGISTERED = { __name = "unregistered" }
 --- unregistered(table): lets a table that holds modules be a field without registering them.
 function nn.unregistered(list)
   if type(list) ~= "table" then
-    raise(("nn.unregistered: table must be a table (got %s)"):format(type(list)))
+    raise("nn.unregistered: table must be a table (got %s)", type(list))
   end
   if getmetatable(list) == nil then setmetatable(list, UNREGISTERED) end
   return list

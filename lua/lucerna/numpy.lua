@@ -9,7 +9,7 @@ local ordered = require "lucerna.nn.ordered"
 
 local numpy = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 --- load(file, {max_bytes=, bytes=}) reads a .npy file as a tensor, a .npz file as a table from
 -- names to tensors. file: a path or a reader; load{bytes = text} reads a string. max_bytes: a limit
@@ -17,7 +17,7 @@ local function fail(...) core._raise(string.format(...)) end
 function numpy.load(...)
   local file, max_bytes, bytes = arguments("load", {"file", "max_bytes", "bytes"}, ...)
   if max_bytes ~= nil and (math.type(max_bytes) ~= "integer" or max_bytes < 1) then
-    fail("load: max_bytes: expected a positive integer (got %s)", tostring(max_bytes))
+    fail("load: max_bytes: expected a positive integer (got %s)", max_bytes)
   end
   local path
   path, bytes = files.source("load", "file", file, bytes, max_bytes)

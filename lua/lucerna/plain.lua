@@ -5,7 +5,7 @@ local core = require "lucerna.core"
 
 local plain = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 --- A class of that name with the methods of `base` besides its own; `who` asks for it.
 function plain.class(who, name, base)

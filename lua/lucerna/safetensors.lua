@@ -9,7 +9,7 @@ local ordered = require "lucerna.nn.ordered"
 
 local safetensors = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 local function check_boolean(who, name, value)
   if value ~= nil and type(value) ~= "boolean" then
@@ -19,7 +19,7 @@ end
 
 local function check_device(who, device)
   if device ~= nil and tostring(device) ~= "cpu" then
-    fail("%s: device must be 'cpu' in this build (got '%s')", who, tostring(device))
+    fail("%s: device must be 'cpu' in this build (got '%s')", who, device)
   end
 end
 
@@ -40,7 +40,7 @@ end
 -- The number of a tensor.
 local function number_of(self, name)
   local number = self._numbers[name]
-  if not number then fail("safe_open: the file has no tensor '%s'", tostring(name)) end
+  if not number then fail("safe_open: the file has no tensor '%s'", name) end
   return number
 end
 
@@ -299,7 +299,7 @@ local function bytes_of(size)
   local bytes = scale and type(size) ~= "table" and math.tointeger(tonumber(digits) * scale // 1)
   if not bytes or bytes < 1 then
     fail("save_sharded: max_shard_size: expected a number of bytes or a text as '5GB' (got %s)",
-      tostring(size))
+      size)
   end
   return bytes
 end
@@ -320,7 +320,7 @@ function safetensors.save_sharded(...)
   for name, tensor in pairs(tensors) do
     if type(name) ~= "string" or not lucerna.is_tensor(tensor) then
       fail("save_sharded: tensors: expected a table of named tensors (got %s at '%s')",
-        core.nn.kind_name(tensor), tostring(name))
+        core.nn.kind_name(tensor), name)
     end
   end
   local shards, names, total = deal(tensors, most)

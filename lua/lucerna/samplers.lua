@@ -11,7 +11,7 @@ local plain = require "lucerna.plain"
 
 local samplers = {}
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 local check_self = plain.self_check "sampler"
 
@@ -54,14 +54,13 @@ end
 
 local function check_count(who, name, value, least)
   if math.type(value) ~= "integer" or value < least then
-    fail("%s: %s should be a positive integer value, but got %s=%s", who, name, name,
-      tostring(value))
+    fail("%s: %s should be a positive integer value, but got %s=%s", who, name, name, value)
   end
 end
 
 local function check_boolean(who, name, value)
   if type(value) ~= "boolean" then
-    fail("%s: %s should be a boolean value, but got %s=%s", who, name, name, tostring(value))
+    fail("%s: %s should be a boolean value, but got %s=%s", who, name, name, value)
   end
 end
 

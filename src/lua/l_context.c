@@ -240,9 +240,17 @@ static int set_root(lua_State *L) {
   return 0;
 }
 
-/* _raise(message): an error at the line of the user's code that called ours. */
+/* _raise(message) or _raise(format, ...), as string.format takes it: an error at the line of the
+ * user's code that called ours. */
 static int raise(lua_State *L) {
-  return luc_l_error(L, "%s", luaL_checkstring(L, 1));
+  const int n = lua_gettop(L);
+  luaL_checkstring(L, 1);
+  if (n > 1) {
+    lua_getfield(L, 1, "format");
+    lua_insert(L, 1);
+    lua_call(L, n, 1);
+  }
+  return luc_l_error(L, "%s", lua_tostring(L, -1));
 }
 
 /* ---- tables ---- */

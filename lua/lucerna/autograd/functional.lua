@@ -199,7 +199,7 @@ function functional.jacobian(f, inputs, ...)
   local options = { create_graph = create_graph, strict = strict }
   if strategy ~= nil and strategy ~= "reverse-mode" and strategy ~= "forward-mode" then
     fail("jacobian: Expected strategy to be either 'reverse-mode' or 'forward-mode' (got %s)",
-      tostring(strategy))
+      strategy)
   end
   return in_mode(options, function()
     local call = begin("jacobian", f, inputs, options)

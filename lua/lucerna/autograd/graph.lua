@@ -10,7 +10,7 @@ local refused, regions = nil, 0 -- disable_saved_tensors_hooks' message; hooks t
 
 local function check_function(who, name, f)
   if is_callable(f) then return end
-  core._raise(("%s: %s must be a function (got %s)"):format(who, name, core.nn.kind_name(f)))
+  core._raise("%s: %s must be a function (got %s)", who, name, core.nn.kind_name(f))
 end
 
 -- With a function: calls it in the region. Without: enters and returns what ends the region.
@@ -66,8 +66,8 @@ end
 -- error with this message; so is this call where hooks are in force already.
 function graph.disable_saved_tensors_hooks(error_message, ...)
   if type(error_message) ~= "string" then
-    core._raise("disable_saved_tensors_hooks: error_message must be a string (got "
-      .. core.nn.kind_name(error_message) .. ")")
+    core._raise("disable_saved_tensors_hooks: error_message must be a string (got %s)",
+      core.nn.kind_name(error_message))
   end
   return region("disable_saved_tensors_hooks", function()
     if regions > 0 then core._raise(error_message) end

@@ -57,10 +57,10 @@ function base.class(name, parent) return base.subclass(name, parent, base.Distri
 -- A class that a user makes, of Parent or else the root of its family.
 function base.subclass(name, parent, default)
   if type(name) ~= "string" then
-    core._raise(("class: expected a name (got %s)"):format(type(name)))
+    core._raise("class: expected a name (got %s)", type(name))
   end
   if parent ~= nil and (type(parent) ~= "table" or parent.__index == nil) then
-    core._raise(("class: parent must be a class (got %s)"):format(core.nn.kind_name(parent)))
+    core._raise("class: parent must be a class (got %s)", core.nn.kind_name(parent))
   end
   return base.kind(name, parent or default)
 end
@@ -95,7 +95,7 @@ local function check_parameters(self)
       if not good:all():item() then
         fail("%s: Expected parameter %s (Tensor of shape %s) of distribution %s to satisfy the "
           .. "constraint %s, but found invalid values: %s", self.__name, name,
-          tools.tuple(value.shape), tools.text(self), tostring(constraint), tools.text(value))
+          tools.tuple(value.shape), tools.text(self), constraint, tools.text(value))
       end
     end
   end
@@ -129,8 +129,8 @@ function Distribution:_validate_sample(who, value)
   local support = self.support
   if support and not lucerna.no_grad(support.check, support, value):all():item() then
     fail("%s: Expected value argument (Tensor of shape %s) to be within the support (%s) of the "
-      .. "distribution %s, but found invalid values: %s", who, tools.tuple(shape),
-      tostring(support), tools.text(self), tools.text(value))
+      .. "distribution %s, but found invalid values: %s", who, tools.tuple(shape), support,
+      tools.text(self), tools.text(value))
   end
 end
 

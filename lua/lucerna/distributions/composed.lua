@@ -36,7 +36,7 @@ function Independent:__init(...)
     {"base_distribution", "reinterpreted_batch_ndims", "validate_args"}, ...)
   check_base("Independent", d)
   if math.type(n) ~= "integer" or n < 0 then
-    fail("Independent: reinterpreted_batch_ndims must be a count (got %s)", tostring(n))
+    fail("Independent: reinterpreted_batch_ndims must be a count (got %s)", n)
   end
   if n > #d.batch_shape then
     fail("Independent: Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
@@ -100,8 +100,7 @@ local Transformed = M.TransformedDistribution
 local function transform_list(given)
   if tools.is_a(given, transforms.Transform) then return {given} end
   if type(given) ~= "table" then
-    fail("TransformedDistribution: transforms must be a Transform or list, but was %s",
-      tostring(given))
+    fail("TransformedDistribution: transforms must be a Transform or list, but was %s", given)
   end
   for _, t in ipairs(given) do
     if not tools.is_a(t, transforms.Transform) then

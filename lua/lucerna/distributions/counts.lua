@@ -123,7 +123,7 @@ function Geometric:__init(...)
   Distribution.__init(self, self[name].shape, {}, validate_args)
   if self._validate_args and probs ~= nil and not self.probs:gt(0):all():item() then
     tools.fail("Geometric: Expected parameter probs (Tensor of shape %s) of distribution %s to be "
-      .. "positive but found invalid values: %s", tools.tuple(self.probs.shape), tostring(self),
+      .. "positive but found invalid values: %s", tools.tuple(self.probs.shape), self,
       tools.text(self.probs))
   end
 end

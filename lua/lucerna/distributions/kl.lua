@@ -23,8 +23,7 @@ end
 function kl.register_kl(type_p, type_q, f)
   for name, class in pairs {type_p = type_p or false, type_q = type_q or false} do
     if not is_class(class) then
-      tools.fail("register_kl: Expected %s to be a Distribution subclass but got %s", name,
-        tostring(class))
+      tools.fail("register_kl: Expected %s to be a Distribution subclass but got %s", name, class)
     end
   end
   if f == nil then return function(later) return kl.register_kl(type_p, type_q, later) end end

@@ -137,7 +137,7 @@ function LKJ:__init(...)
     arguments("LKJCholesky", {"dim", "concentration", "validate_args"}, ...)
   if math.type(dim) ~= "integer" or dim < 2 then
     fail("LKJCholesky: Expected dim to be an integer greater than or equal to 2. Found dim=%s.",
-      tostring(dim))
+      dim)
   end
   self.dim = dim
   self.concentration = tools.broadcast("LKJCholesky", {"concentration"}, concentration or 1.0)

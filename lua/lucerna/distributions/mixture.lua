@@ -27,8 +27,7 @@ function Multinomial:__init(...)
     arguments("Multinomial", {"total_count", "probs", "logits", "validate_args"}, ...)
   total_count = total_count or 1
   if math.type(total_count) ~= "integer" or total_count < 0 then
-    tools.fail("Multinomial: inhomogeneous total_count is not supported (got %s)",
-      tostring(total_count))
+    tools.fail("Multinomial: inhomogeneous total_count is not supported (got %s)", total_count)
   end
   base.one_of("Multinomial", probs, logits)
   self.total_count = total_count

@@ -6,7 +6,7 @@ local core = require "lucerna.core"
 
 local tools = {}
 
-function tools.fail(...) core._raise(string.format(...)) end
+tools.fail = core._raise
 
 --- Of methods that check their arguments first: what is written in the source, for help().
 tools.written = setmetatable({}, {__mode = "k"})
@@ -50,9 +50,9 @@ function tools.sizes(who, name, ...)
   local given = {...}
   if #given == 1 and type(given[1]) == "table" then given = given[1][name] or given[1] end
   for key, size in pairs(given) do
-    if type(key) ~= "number" then tools.fail("%s: unknown argument '%s'", who, tostring(key)) end
+    if type(key) ~= "number" then tools.fail("%s: unknown argument '%s'", who, key) end
     if math.type(size) ~= "integer" or size < 0 then
-      tools.fail("%s: %s must be sizes (got %s)", who, name, tostring(size))
+      tools.fail("%s: %s must be sizes (got %s)", who, name, size)
     end
   end
   return given

@@ -13,13 +13,12 @@ local scoped = require "lucerna.scoped"
 local tree = require "lucerna.func.tree"
 local vmap = require "lucerna.func.vmap"
 
-local is_tensor, raise, kind_name = core.is_tensor, core._raise, core.nn.kind_name
+local is_tensor, kind_name = core.is_tensor, core.nn.kind_name
 
 local M = {}
 
---- Raises a formatted message at the caller's line.
-function M.fail(message, ...) raise(message:format(...)) end
-local fail = M.fail
+local fail = core._raise
+M.fail = fail
 
 --- Refuses what cannot be called.
 function M.check_function(who, f)

@@ -9,10 +9,8 @@ local levels = require "lucerna.func.levels"
 local scoped = require "lucerna.scoped"
 local tree = require "lucerna.func.tree"
 
-local none, is_tensor, raise = core.none, core.is_tensor, core._raise
+local none, is_tensor, fail = core.none, core.is_tensor, core._raise
 local kind_name = core.nn.kind_name
-
-local function fail(message, ...) raise(message:format(...)) end
 
 local function is_dim(value) return math.type(value) == "integer" or value == none end
 
@@ -227,10 +225,10 @@ local function read_options(f, ...)
   check_dims("out_dims", options.out_dims)
   if not RANDOMNESS[options.randomness] then
     fail("vmap: Only allowed values for randomness are 'error', 'different', or 'same'. Got %s",
-      tostring(randomness))
+      randomness)
   end
   if chunk_size ~= nil and (math.type(chunk_size) ~= "integer" or chunk_size < 1) then
-    fail("vmap: chunk_size should be nil or greater than 0. (got %s)", tostring(chunk_size))
+    fail("vmap: chunk_size should be nil or greater than 0. (got %s)", chunk_size)
   end
   return options
 end

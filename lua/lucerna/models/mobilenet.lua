@@ -97,8 +97,7 @@ function MobileNetV2:__init(...)
     arguments("MobileNetV2", OPTIONS, ...)
   width_mult, round_nearest = width_mult or 1, round_nearest or 8
   if math.type(width_mult) == nil or width_mult <= 0 then
-    raise(("MobileNetV2: width_mult must be a number above 0 (got %s)"):format(
-      tostring(width_mult)))
+    raise("MobileNetV2: width_mult must be a number above 0 (got %s)", width_mult)
   end
   setting = setting or SETTING
   if type(setting) ~= "table" or type(setting[1]) ~= "table" or #setting[1] ~= 4 then

@@ -142,7 +142,7 @@ function ResNet:__init(...)
     raise("replace_stride_with_dilation should be None or a 3-element tuple")
   end
   if not core.nn.is_class(block) then
-    raise(("ResNet: block must be a class (got %s)"):format(type(block)))
+    raise("ResNet: block must be a class (got %s)", type(block))
   end
   if type(layers) ~= "table" or #layers ~= 4 then
     raise("ResNet: layers must be an array of four numbers of blocks")

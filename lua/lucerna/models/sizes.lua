@@ -7,7 +7,7 @@ return function(who, names, ...)
   for k, name in ipairs(names) do
     local value = select(k, ...)
     if math.type(value) ~= "integer" or value < 1 then
-      raise(("%s: %s must be a positive integer (got %s)"):format(who, name, tostring(value)))
+      raise("%s: %s must be a positive integer (got %s)", who, name, value)
     end
   end
 end

@@ -111,8 +111,8 @@ end
 function VisionTransformer:forward(x)
   local shape, size = x.shape, self.image_size
   if #shape ~= 4 or shape[3] ~= size or shape[4] ~= size then
-    raise(("VisionTransformer: expected images of %dx%d (got [%s])"):format(size, size,
-      table.concat(shape, ", ")))
+    raise("VisionTransformer: expected images of %dx%d (got [%s])", size, size,
+      table.concat(shape, ", "))
   end
   x = self.conv_proj(x):flatten(3):transpose(2, 3) -- [N, patches, hidden_dim]
   x = lucerna.cat({self.class_token:expand(shape[1], -1, -1), x}, 2)
@@ -123,7 +123,7 @@ end
 -- 86,567,656 parameters.
 function vision_transformer.vit_b_16(options)
   if options ~= nil and type(options) ~= "table" then
-    raise(("vit_b_16: expected a table of options (got %s)"):format(type(options)))
+    raise("vit_b_16: expected a table of options (got %s)", type(options))
   end
   local all = {image_size = 224, patch_size = 16, num_layers = 12, num_heads = 12,
     hidden_dim = 768, mlp_dim = 3072}

@@ -13,8 +13,8 @@ local function from(class, names, ...)
   local values = table.pack(arguments(who, { "embeddings", "freeze", table.unpack(names) }, ...))
   local weight, freeze = values[1], values[2]
   if not lucerna.is_tensor(weight) or weight:dim() ~= 2 then
-    raise(("%s: Embeddings parameter is expected to be 2-dimensional (got %s)"):format(who,
-      lucerna.is_tensor(weight) and weight:dim() .. "D" or type(weight)))
+    raise("%s: Embeddings parameter is expected to be 2-dimensional (got %s)", who,
+      lucerna.is_tensor(weight) and weight:dim() .. "D" or type(weight))
   end
   local options = { _weight = weight }
   for i, name in ipairs(names) do options[name] = values[i + 2] end

@@ -10,7 +10,7 @@ local init = {}
 
 local function check_tensor(who, t)
   if not lucerna.is_tensor(t) then
-    raise(("%s: tensor: expected a Tensor (got %s)"):format(who, type(t)))
+    raise("%s: tensor: expected a Tensor (got %s)", who, type(t))
   end
 end
 
@@ -44,17 +44,17 @@ function init.calculate_gain(nonlinearity, param)
   if nonlinearity == "leaky_relu" then
     if param == nil then param = 0.01 end
     if type(param) ~= "number" then
-      raise(("calculate_gain: negative_slope %s not a valid number"):format(tostring(param)))
+      raise("calculate_gain: negative_slope %s not a valid number", param)
     end
     return math.sqrt(2 / (1 + param ^ 2))
   end
-  raise(("calculate_gain: Unsupported nonlinearity %s"):format(tostring(nonlinearity)))
+  raise("calculate_gain: Unsupported nonlinearity %s", nonlinearity)
 end
 
 local function fans(who, t)
   if t:dim() < 2 then
-    raise(("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
-      .. "(got %s)"):format(who, shape_text(t)))
+    raise("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
+      .. "(got %s)", who, shape_text(t))
   end
   local receptive = 1
   for d = 3, t:dim() do receptive = receptive * t:size(d) end
@@ -65,8 +65,7 @@ local function fan_by_mode(who, t, mode)
   mode = mode or "fan_in"
   local lower = type(mode) == "string" and mode:lower()
   if lower ~= "fan_in" and lower ~= "fan_out" then
-    raise(("%s: Mode %s not supported, please use one of fan_in, fan_out"):format(who,
-      tostring(mode)))
+    raise("%s: Mode %s not supported, please use one of fan_in, fan_out", who, mode)
   end
   local fan_in, fan_out = fans(who, t)
   return lower == "fan_in" and fan_in or fan_out
@@ -89,7 +88,7 @@ define("zeros_", {}, function(t) t:zero_() end)
 --- eye_(tensor): the identity in a matrix [n, m].
 define("eye_", {}, function(t)
   if t:dim() ~= 2 then
-    raise("eye_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")")
+    raise("eye_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t))
   end
   t:copy_(lucerna.eye(t:size(1), t:size(2)))
 end)
@@ -100,12 +99,10 @@ define("dirac_", {"groups"}, function(t, groups)
   groups = groups or 1
   local dims = t:dim()
   if dims < 3 or dims > 5 then
-    raise("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got " .. shape_text(t)
-      .. ")")
+    raise("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got %s)", shape_text(t))
   end
   if math.type(groups) ~= "integer" or groups < 1 or t:size(1) % groups ~= 0 then
-    raise(("dirac_: dim 1 must be divisible by groups (got %s, groups %s)"):format(shape_text(t),
-      tostring(groups)))
+    raise("dirac_: dim 1 must be divisible by groups (got %s, groups %s)", shape_text(t), groups)
   end
   t:zero_()
   local out = t:size(1) // groups
@@ -183,8 +180,8 @@ end)
 -- first are flattened. Saxe et al., arXiv:1312.6120.
 define("orthogonal_", {"gain", "generator"}, function(t, gain, generator)
   if t:dim() < 2 then
-    raise("orthogonal_: Only tensors with 2 or more dimensions are supported (got "
-      .. shape_text(t) .. ")")
+    raise("orthogonal_: Only tensors with 2 or more dimensions are supported (got %s)",
+      shape_text(t))
   end
   if t:numel() == 0 then return end
   local rows = t:size(1)
@@ -202,7 +199,7 @@ end)
 -- every column. Martens (2010).
 define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, generator)
   if t:dim() ~= 2 then
-    raise("sparse_: Only tensors with 2 dimensions are supported (got " .. shape_text(t) .. ")")
+    raise("sparse_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t))
   end
   if type(sparsity) ~= "number" then raise("sparse_: missing argument 'sparsity'") end
   local rows, columns = t:size(1), t:size(2)

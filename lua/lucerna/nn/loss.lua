@@ -13,8 +13,7 @@ local REDUCTIONS = { none = true, mean = true, sum = true }
 
 local function check_reduction(who, reduction)
   if not REDUCTIONS[reduction] then
-    raise(("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')"):format(who,
-      tostring(reduction)))
+    raise("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
   end
 end
 
@@ -32,7 +31,7 @@ function Triplet:__init(...)
   self.margin, self.swap, self.reduction = margin or 1.0, swap or false, reduction or "mean"
   check_reduction(who, self.reduction)
   if self.margin <= 0 then
-    raise(("%s: expected margin to be greater than 0, got %s instead"):format(who, self.margin))
+    raise("%s: expected margin to be greater than 0, got %s instead", who, self.margin)
   end
   self.distance_function = distance or nn.PairwiseDistance()
 end
@@ -58,8 +57,8 @@ function loss.LinearCrossEntropyOptions(...)
   for i, name in ipairs(names) do
     if values[i] ~= nil then
       if type(values[i]) ~= OPTIONS[name] then
-        raise(("LinearCrossEntropyOptions: %s must be a %s (got %s)"):format(name, OPTIONS[name],
-          type(values[i])))
+        raise("LinearCrossEntropyOptions: %s must be a %s (got %s)", name, OPTIONS[name],
+          type(values[i]))
       end
       options[name] = values[i]
     end
@@ -91,7 +90,7 @@ function LinearCross:__init(...)
   self.label_smoothing, self.options = smoothing or 0.0, options
   check_reduction(who, self.reduction)
   if math.type(classes) ~= "integer" then
-    raise(("%s: num_classes must be an integer (got %s)"):format(who, type(classes)))
+    raise("%s: num_classes must be an integer (got %s)", who, type(classes))
   end
   self.linear = nn.Linear(features, classes * product(self.out_features),
     { bias = bias or false, device = device, dtype = dtype })
@@ -148,7 +147,7 @@ function Adaptive:__init(...)
   end
 end
 
-local function fail(...) raise("AdaptiveLogSoftmaxWithLoss: " .. string.format(...)) end
+local function fail(text, ...) raise("AdaptiveLogSoftmaxWithLoss: " .. text, ...) end
 
 local function check_call(input, target)
   for name, t in pairs { input = input or false, target = target or false } do

@@ -140,12 +140,12 @@ end
 
 function Module:__init(...)
   if select("#", ...) > 0 then
-    raise(("%s: takes no arguments (got %d)"):format(core.class_name(self), select("#", ...)))
+    raise("%s: takes no arguments (got %d)", core.class_name(self), select("#", ...))
   end
 end
 
 function Module:forward()
-  raise(('Module [%s] is missing the required "forward" function'):format(core.class_name(self)))
+  raise('Module [%s] is missing the required "forward" function', core.class_name(self))
 end
 
 -- What a C class's __init has registered passes through the module's own methods.

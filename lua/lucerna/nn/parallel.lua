@@ -11,10 +11,10 @@ local parallel = {}
 
 local function check(who, module, device_ids)
   if not core.nn.is_module(module) then
-    raise(("%s: module must be an nn.Module (got %s)"):format(who, type(module)))
+    raise("%s: module must be an nn.Module (got %s)", who, type(module))
   end
   if device_ids ~= nil and (type(device_ids) ~= "table" or #device_ids > 0) then
-    raise(who .. ": device_ids must be empty: batches are not spread over devices")
+    raise("%s: device_ids must be empty: batches are not spread over devices", who)
   end
 end
 

@@ -41,15 +41,15 @@ end
 function parameters.put_entry(self, name, value)
   if value == none then value = nil end
   if type(name) ~= "string" then
-    raise(("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-      .. "'%s')"):format(type(name)))
+    raise("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+      .. "'%s')", type(name))
   end
   if root.is_tensor(value) and not core.is_parameter(value) then value = core.Parameter(value) end
   if value == nil then return core.register_parameter(self, name) end
   if core.is_parameter(value) then return self:register_parameter(name, value) end
   if is_module(value) or core._is_slot(self, name) then
-    raise(("cannot assign '%s' as parameter '%s' (nn.Parameter or nil expected)"):format(
-      describe(value), name))
+    raise("cannot assign '%s' as parameter '%s' (nn.Parameter or nil expected)", describe(value),
+      name)
   end
   put_object(self, name, value)
 end
@@ -113,8 +113,7 @@ local function collect(self, values)
     for i = 1, #values do list[i] = values[i] end
     return list, #values
   elseif type(values) ~= "function" then
-    raise(("%s.extend should be called with an iterable, but got %s"):format(who(self),
-      describe(values)))
+    raise("%s.extend should be called with an iterable, but got %s", who(self), describe(values))
   end
   for value in values do
     n = n + 1
@@ -202,8 +201,7 @@ function Dict:fromkeys(keys, default)
   elseif type(keys) == "function" then
     for key in keys do put(result, key, default) end
   else
-    raise(("%s.fromkeys: keys must be a list or an iterator (got %s)"):format(who(self),
-      describe(keys)))
+    raise("%s.fromkeys: keys must be a list or an iterator (got %s)", who(self), describe(keys))
   end
   return result
 end
@@ -211,7 +209,7 @@ end
 --- popitem(): removes the entry added last; returns its key and value.
 function Dict:popitem()
   local names, _, n = read(self)
-  if n == 0 then raise(who(self) .. ".popitem: the dictionary is empty") end
+  if n == 0 then raise("%s.popitem: the dictionary is empty", who(self)) end
   return names[n], self:pop(names[n])
 end
 

@@ -9,8 +9,8 @@ local raise = root._raise
 -- layer sees its sequences longest first; states are given and returned in the caller's order.
 local function packed(call, self, input, hx)
   if type(input) ~= "table" or not root.is_tensor(input.data) then
-    raise(("%s: input must be a Tensor or a PackedSequence (got %s)"):format(
-      root.nn.class_name(self), type(input)))
+    raise("%s: input must be a Tensor or a PackedSequence (got %s)", root.nn.class_name(self),
+      type(input))
   end
   local function reorder(state, order)
     if state == nil or order == nil then return state end

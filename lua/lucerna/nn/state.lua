@@ -113,8 +113,8 @@ function methods:_register_state_dict_hook(...)
   local who = "_register_state_dict_hook"
   local hook = arguments(who, { "hook" }, ...)
   if public[hook] then
-    raise(who .. ": Cannot register the same function as the state dict post hook that was "
-      .. "previously registered via register_state_dict_post_hook")
+    raise("%s: Cannot register the same function as the state dict post hook that was previously "
+      .. "registered via register_state_dict_post_hook", who)
   end
   return register(self, SAVE_AFTER, who, hook)
 end
@@ -239,10 +239,10 @@ function methods:state_dict(...)
     arguments("state_dict", { "destination", "prefix", "keep_vars" }, ...)
   prefix, keep_vars = prefix or "", keep_vars or false
   if type(prefix) ~= "string" then
-    raise("state_dict: prefix must be a string (got a " .. type(prefix) .. ")")
+    raise("state_dict: prefix must be a string (got a %s)", type(prefix))
   end
   if destination ~= nil and type(destination) ~= "table" then
-    raise("state_dict: destination must be a table (got a " .. type(destination) .. ")")
+    raise("state_dict: destination must be a table (got a %s)", type(destination))
   end
   core._check_tables(self)
   if not needs_save(self) then return save_plain(self, destination, prefix, keep_vars) end
@@ -360,7 +360,7 @@ local function flatten(map)
   for key in pairs(map) do
     if key ~= "_metadata" then keys[#keys + 1] = key end
     if type(key) ~= "string" then
-      raise("load_state_dict: keys are strings (got a " .. type(key) .. ")")
+      raise("load_state_dict: keys are strings (got a %s)", type(key))
     end
   end
   if not ordered.is(map) then table.sort(keys) end
@@ -400,15 +400,14 @@ local function renamed(keys, values, metadata, prefix, rename)
     name = renamed_by(rename, name)
     if type(name) == "string" then
       if from[name] then
-        raise(("load_state_dict: rename: '%s' and '%s' both become '%s'")
-          :format(from[name], key, name))
+        raise("load_state_dict: rename: '%s' and '%s' both become '%s'", from[name], key, name)
       end
       from[name] = key
       names[#names + 1], kept[#kept + 1] = name, values[i]
       moved[path_of(name)] = metadata and metadata[path_of(key)]
     elseif name ~= false then
-      raise(("load_state_dict: rename: '%s' must become a string or false (got a %s)")
-        :format(key, type(name)))
+      raise("load_state_dict: rename: '%s' must become a string or false (got a %s)", key,
+        type(name))
     end
   end
   return names, kept, moved
@@ -416,10 +415,10 @@ end
 
 local function check_renaming(prefix, rename)
   if type(prefix) ~= "string" then
-    raise("load_state_dict: prefix must be a string (got a " .. type(prefix) .. ")")
+    raise("load_state_dict: prefix must be a string (got a %s)", type(prefix))
   end
   if type(rename) ~= "table" and type(rename) ~= "function" then
-    raise("load_state_dict: rename must be a table or a function (got a " .. type(rename) .. ")")
+    raise("load_state_dict: rename must be a table or a function (got a %s)", type(rename))
   end
 end
 
@@ -444,7 +443,7 @@ end
 -- false leaves entries out.
 function methods:load_state_dict(map, ...)
   if type(map) ~= "table" then
-    raise(("load_state_dict: state_dict must be a table (got %s)"):format(core.kind_name(map)))
+    raise("load_state_dict: state_dict must be a table (got %s)", core.kind_name(map))
   end
   local strict, assign, prefix, rename =
     arguments("load_state_dict", { "strict", "assign", "prefix", "rename" }, ...)

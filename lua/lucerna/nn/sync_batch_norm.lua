@@ -47,8 +47,7 @@ return {
   convert_sync_batchnorm = function(...)
     local module, group = arguments("convert_sync_batchnorm", { "module", "process_group" }, ...)
     if not core.is_module(module) then
-      root._raise(("convert_sync_batchnorm: module must be an nn.Module (got %s)"):format(
-        type(module)))
+      root._raise("convert_sync_batchnorm: module must be an nn.Module (got %s)", type(module))
     end
     if group ~= nil then
       root._raise("convert_sync_batchnorm: process_group: there are no process groups")

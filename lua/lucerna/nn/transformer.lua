@@ -16,12 +16,12 @@ local transformer = {}
 
 local function need_tensor(who, name, x)
   if lucerna.is_tensor(x) then return end
-  raise(("%s: %s must be a Tensor (got %s)"):format(who, name, type(x)))
+  raise("%s: %s must be a Tensor (got %s)", who, name, type(x))
 end
 
 local function need_module(who, name, m)
   if nn.isinstance(m, nn.Module) then return end
-  raise(("%s: %s must be an nn.Module (got %s)"):format(who, name, type(m)))
+  raise("%s: %s must be an nn.Module (got %s)", who, name, type(m))
 end
 
 -- The arguments of a forward, of which the first ones are tensors.
@@ -41,7 +41,7 @@ local ACTIVATIONS = { relu = F.relu, gelu = F.gelu }
 local function activation_of(who, given)
   if type(given) ~= "string" then return either(given, F.relu) end
   local f = ACTIVATIONS[given]
-  return f or raise(("%s: activation should be relu/gelu, not %s"):format(who, given))
+  return f or raise("%s: activation should be relu/gelu, not %s", who, given)
 end
 
 -- 1: relu, 2: gelu, 0: another function or module.
@@ -55,8 +55,7 @@ end
 local function added(who, name, mask, dtype)
   if mask == nil or lucerna.is_floating_point(mask) then return mask end
   if mask.dtype ~= lucerna.bool then
-    raise(("%s: only bool and floating types of %s are supported (got %s)"):format(who, name,
-      tostring(mask.dtype)))
+    raise("%s: only bool and floating types of %s are supported (got %s)", who, name, mask.dtype)
   end
   return lucerna.zeros_like(mask, { dtype = dtype }):masked_fill_(mask, -math.huge)
 end
@@ -347,7 +346,7 @@ function Transformer.generate_square_subsequent_mask(...)
   end
   local size, device, dtype = arguments(who, { "sz", "device", "dtype" }, ...)
   if math.type(size) ~= "integer" or size < 0 then
-    raise(("%s: sz must be an integer of at least 0 (got %s)"):format(who, tostring(size)))
+    raise("%s: sz must be an integer of at least 0 (got %s)", who, size)
   end
   return causal_mask(size, { device = device, dtype = dtype })
 end

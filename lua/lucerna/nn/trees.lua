@@ -83,7 +83,7 @@ local walks = {}
 
 function walks.named_modules(self, prefix, _, remove_duplicate, memo)
   if memo ~= nil and type(memo) ~= "table" then
-    raise("named_modules: memo must be a table whose keys are modules (got " .. type(memo) .. ")")
+    raise("named_modules: memo must be a table whose keys are modules (got %s)", type(memo))
   end
   return each(list_modules(self, memo or {}, prefix, remove_duplicate))
 end
@@ -163,7 +163,7 @@ function Module:train(...)
   local mode = arguments("train", { "mode" }, ...)
   if mode == nil then mode = true end
   if type(mode) ~= "boolean" then
-    raise("train: training mode is expected to be boolean (got " .. type(mode) .. ")")
+    raise("train: training mode is expected to be boolean (got %s)", type(mode))
   end
   if not overrides(self, CHILDREN) and not overridden(self, TRAIN | CHILDREN) then
     return core._train(self, mode)
@@ -194,7 +194,7 @@ end
 
 local function check_converted(param, value)
   if not is_tensor(value) then
-    raise("_apply: fn must return a Tensor (got " .. type(value) .. ")")
+    raise("_apply: fn must return a Tensor (got %s)", type(value))
   end
   local good = value.dtype.is_floating_point or value.dtype.is_complex
   if param and param.requires_grad and not good then
@@ -210,8 +210,8 @@ end
 local function convert_grad(grad, data, f)
   local value = check_converted(nil, f(grad))
   if describe(value) ~= describe(data) then
-    raise(("_apply: fn must make a gradient like its parameter (got %s, the parameter %s)"):format(
-      describe(value), describe(data)))
+    raise("_apply: fn must make a gradient like its parameter (got %s, the parameter %s)",
+      describe(value), describe(data))
   end
   return value:requires_grad_(grad.requires_grad)
 end
@@ -290,7 +290,7 @@ end
 
 local function check_device(who, device)
   if type(device) ~= "string" or not device:find("^cpu") then
-    raise(("%s: device '%s' is not available"):format(who, tostring(device)))
+    raise("%s: device '%s' is not available", who, device)
   end
 end
 
@@ -299,12 +299,12 @@ local function to_dtype(value)
   if type(value) == "string" then dtype = root[value] end
   local good, float = pcall(function() return dtype.is_floating_point end)
   if not good or type(float) ~= "boolean" then
-    raise(("to: expected a device, a dtype or a tensor (got %s)"):format(
-      type(value) == "string" and "'" .. value .. "'" or type(value)))
+    raise("to: expected a device, a dtype or a tensor (got %s)", type(value) == "string" and "'"
+      .. value .. "'" or type(value))
   end
   if not float and not dtype.is_complex then
-    raise("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype="
-      .. tostring(dtype))
+    raise("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s",
+      dtype)
   end
   return dtype
 end
@@ -390,7 +390,7 @@ function Module:set_submodule(...)
     raise("Cannot set the submodule without a target name!")
   end
   if not is_module(module) then
-    raise("`module` is not an nn.Module, found " .. type(module))
+    raise("`module` is not an nn.Module, found %s", type(module))
   end
   local path, name = target:match("^(.*)%.([^.]*)$")
   local parent = self:get_submodule(path or "")
@@ -398,9 +398,9 @@ function Module:set_submodule(...)
   local old = parent[name]
   local known = old ~= nil or core._has_slot(parent, name)
   if strict and not known then
-    raise(("%s has no attribute `%s`"):format(parent:_get_name(), name))
+    raise("%s has no attribute `%s`", parent:_get_name(), name)
   end
-  if known and not is_module(old) then raise(("`%s` is not an nn.Module"):format(name)) end
+  if known and not is_module(old) then raise("`%s` is not an nn.Module", name) end
   parent[name] = module
 end
 

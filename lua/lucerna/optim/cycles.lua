@@ -171,12 +171,11 @@ function OneCycleLR:__init(...)
   self.optimizer, self.total_steps = optimizer, count_steps(total_steps, epochs, steps_per_epoch)
   pct_start = pct_start or 0.3
   if type(pct_start) ~= "number" or not (pct_start >= 0 and pct_start <= 1) then
-    fail("OneCycleLR: Expected float between 0 and 1 pct_start, but got %s", tostring(pct_start))
+    fail("OneCycleLR: Expected float between 0 and 1 pct_start, but got %s", pct_start)
   end
   self._anneal_func_type = strategy or "cos"
   if not ANNEAL[self._anneal_func_type] then
-    fail("OneCycleLR: anneal_strategy must be one of 'cos' or 'linear', instead got %s",
-      tostring(strategy))
+    fail("OneCycleLR: anneal_strategy must be one of 'cos' or 'linear', instead got %s", strategy)
   end
   self._schedule_phases = phases(self.total_steps, pct_start, three_phase)
   local max_lrs = per_group("OneCycleLR", "max_lr", optimizer, max_lr)

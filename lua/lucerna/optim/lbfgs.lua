@@ -9,7 +9,7 @@ local optimizer = require "lucerna.optim.optimizer"
 
 local Optimizer = optimizer.Optimizer
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 local NAMES = {"lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size",
   "line_search_fn"}

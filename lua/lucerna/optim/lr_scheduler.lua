@@ -310,7 +310,7 @@ function WarmRestarts:__init(...)
     {"optimizer", "T_0", "T_mult", "eta_min", "last_epoch"}, ...)
   check_positive("CosineAnnealingWarmRestarts", "T_0", T_0)
   if T_mult ~= nil and (math.type(T_mult) ~= "integer" or T_mult < 1) then
-    fail("CosineAnnealingWarmRestarts: Expected integer T_mult >= 1, but got %s", tostring(T_mult))
+    fail("CosineAnnealingWarmRestarts: Expected integer T_mult >= 1, but got %s", T_mult)
   end
   self.T_0, self.T_i, self.T_mult = T_0, T_0, T_mult or 1
   self.eta_min, self.T_cur = eta_min or 0.0, last_epoch or -1
@@ -327,7 +327,7 @@ end
 function WarmRestarts:_go_to(epoch)
   check_number("CosineAnnealingWarmRestarts", "epoch", epoch)
   if epoch < 0 then
-    fail("CosineAnnealingWarmRestarts: Expected non-negative epoch, but got %s", tostring(epoch))
+    fail("CosineAnnealingWarmRestarts: Expected non-negative epoch, but got %s", epoch)
   elseif epoch < self.T_0 then
     self.T_i, self.T_cur = self.T_0, epoch
   elseif self.T_mult == 1 then
@@ -386,9 +386,9 @@ function Plateau:__init(...)
   end
   self.mode, self.threshold_mode = mode or "min", threshold_mode or "rel"
   if self.mode ~= "min" and self.mode ~= "max" then
-    fail("ReduceLROnPlateau: mode %s is unknown!", tostring(mode))
+    fail("ReduceLROnPlateau: mode %s is unknown!", mode)
   elseif self.threshold_mode ~= "rel" and self.threshold_mode ~= "abs" then
-    fail("ReduceLROnPlateau: threshold mode %s is unknown!", tostring(threshold_mode))
+    fail("ReduceLROnPlateau: threshold mode %s is unknown!", threshold_mode)
   end
   self.last_epoch, self._last_lr = 0, current(optimizer)
   self:_reset()

@@ -6,7 +6,7 @@ local optimizer = require "lucerna.optim.optimizer"
 
 local Optimizer = optimizer.Optimizer
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 local NAMES = {"lr", "weight_decay", "momentum", "nesterov", "ns_coefficients", "eps", "ns_steps",
   "adjust_lr_fn"}
@@ -34,7 +34,7 @@ local function check_options(group)
   Optimizer._check("Muon", LIMITS, group)
   local way, coefficients = group.adjust_lr_fn, group.ns_coefficients
   if way ~= nil and way ~= "original" and way ~= "match_rms_adamw" then
-    fail("Muon: Adjust learning rate function %s is not supported", tostring(way))
+    fail("Muon: Adjust learning rate function %s is not supported", way)
   elseif type(coefficients) ~= "table" or #coefficients ~= 3 then
     fail("Muon: Coefficients must be a tuple of exactly 3 values")
   end

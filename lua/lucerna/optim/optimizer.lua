@@ -12,7 +12,7 @@ local module = {}
 
 local fields, ROOM = core._optimizer_fields, 14 -- fields that most groups have, at most
 
-local function fail(...) core._raise(string.format(...)) end
+local fail = core._raise
 
 local check_self = require("lucerna.plain").self_check "optimizer"
 
@@ -241,8 +241,7 @@ function Optimizer:_add(list)
     elseif not p.is_leaf then
       fail("%s: can't optimize a non-leaf Tensor (parameter %d)", self.__name, k)
     elseif not p.dtype.is_floating_point then
-      fail("%s: parameter %d has dtype %s, expected a floating point one", self.__name, k,
-        tostring(p.dtype))
+      fail("%s: parameter %d has dtype %s, expected a floating point one", self.__name, k, p.dtype)
     elseif seen[p] == "in" then
       fail("%s: some parameters appear in more than one parameter group (parameter %d)",
         self.__name, k)

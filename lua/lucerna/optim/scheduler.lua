@@ -8,7 +8,7 @@ local class = require "lucerna.optim.class"
 
 local scheduler = {}
 
-function scheduler.fail(...) core._raise(string.format(...)) end
+scheduler.fail = core._raise
 
 local fail = scheduler.fail
 
@@ -42,7 +42,7 @@ end
 
 function scheduler.check_positive(who, name, value)
   if math.type(value) ~= "integer" or value < 1 then
-    fail("%s: Expected positive integer %s, but got %s", who, name, tostring(value))
+    fail("%s: Expected positive integer %s, but got %s", who, name, value)
   end
 end
 

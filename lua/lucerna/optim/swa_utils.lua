@@ -17,8 +17,7 @@ local swa_utils = {}
 local function check_decay(decay)
   decay = decay == nil and 0.999 or decay
   if type(decay) ~= "number" or not (decay >= 0 and decay <= 1) then
-    fail("Invalid decay value %s provided. Please provide a value in [0,1] range.",
-      tostring(decay))
+    fail("Invalid decay value %s provided. Please provide a value in [0,1] range.", decay)
   end
   return decay
 end
@@ -204,10 +203,9 @@ function SWALR:__init(...)
   for k in ipairs(groups) do scheduler.check_number("SWALR", "swa_lr", rates[k]) end
   self.anneal_epochs, self._anneal_strategy = anneal_epochs or 10, strategy or "cos"
   if not ANNEAL[self._anneal_strategy] then
-    fail("SWALR: anneal_strategy must be one of 'cos' or 'linear', instead got %s",
-      tostring(strategy))
+    fail("SWALR: anneal_strategy must be one of 'cos' or 'linear', instead got %s", strategy)
   elseif math.type(self.anneal_epochs) ~= "integer" or self.anneal_epochs < 0 then
-    fail("SWALR: anneal_epochs must be equal or greater than 0, got %s", tostring(anneal_epochs))
+    fail("SWALR: anneal_epochs must be equal or greater than 0, got %s", anneal_epochs)
   end
   for k, group in ipairs(groups) do group.swa_lr = rates[k] end
   LRScheduler.__init(self, optimizer, last_epoch)

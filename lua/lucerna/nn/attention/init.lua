@@ -24,8 +24,8 @@ function attention.sdpa_kernel(...)
   local backends = arguments("sdpa_kernel", { "backends", "set_priority" }, ...)
   for _, backend in ipairs(type(backends) == "table" and backends or { backends or false }) do
     if not is_backend(backend) then
-      raise(("sdpa_kernel: Backend must be an instance of SDPBackend or a list of them (got %s)")
-        :format(tostring(backend)))
+      raise("sdpa_kernel: Backend must be an instance of SDPBackend or a list of them (got %s)",
+        backend)
     end
   end
   return setmetatable({}, { __close = function() end })

@@ -8,7 +8,7 @@ local raise = core._raise
 local check = {}
 
 --- Raises a formatted message at the caller's line.
-function check.fail(message, ...) raise(message:format(...)) end
+check.fail = raise
 
 --- An array of the tensors given.
 function check.tensors(who, name, value)

@@ -28,7 +28,7 @@ local function total_norm_of(who, tensors, norm_type, strict)
   if strict and not lucerna.isfinite(total):item() then
     check.fail("%s: The total norm of order %s for gradients from `parameters` is non-finite, so "
       .. "it cannot be clipped. To disable this error and scale the gradients by the non-finite "
-      .. "norm anyway, set `error_if_nonfinite=false`", who, tostring(norm_type + 0.0))
+      .. "norm anyway, set `error_if_nonfinite=false`", who, norm_type + 0.0)
   end
   return total
 end

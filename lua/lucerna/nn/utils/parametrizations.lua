@@ -17,8 +17,7 @@ local function check_weight(who, module, name)
   check.module(who, "module", module)
   local weight = module[name]
   if not lucerna.is_tensor(weight) then
-    check.fail("Module '%s' has no parameter or buffer with name '%s'", check.text(module),
-      tostring(name))
+    check.fail("Module '%s' has no parameter or buffer with name '%s'", check.text(module), name)
   end
   return weight
 end
@@ -144,7 +143,7 @@ function parametrizations.orthogonal(...)
   map = map or (weight:size(-2) == weight:size(-1) and "matrix_exp" or "householder")
   if not MAPS[map] then
     check.fail('orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: %s',
-      tostring(map))
+      map)
   end
   return parametrize.register_parametrization(module, name,
     Orthogonal(weight, map, trivialize ~= false), { unsafe = true })
@@ -192,7 +191,7 @@ function SpectralNormMap:__init(weight, iterations, dim, eps)
   local n = weight:dim()
   if math.type(dim) ~= "integer" or dim == 0 or math.abs(dim) > n then
     check.fail("Dimension out of range (expected to be in range of [-%d, %d] but got %s)", n, n,
-      tostring(dim))
+      dim)
   end
   SpectralNorm.check_iterations("spectral_norm", iterations)
   self.dim, self.eps = dim > 0 and dim or n + dim + 1, eps

@@ -52,8 +52,7 @@ end
 -- called in the message.
 local function check_same(new, dtype, like, before, after, what)
   if new.dtype ~= dtype then
-    check.fail("%s %sdtype: %s %sdtype: %s", what:format("dtype"), before, tostring(dtype), after,
-      tostring(new.dtype))
+    check.fail("%s %sdtype: %s %sdtype: %s", what:format("dtype"), before, dtype, after, new.dtype)
   end
   if not check.same_size(new, like) then
     check.fail("%s %sshape: %s %sshape: %s", what:format("shape"), before, check.size(like),
@@ -84,8 +83,7 @@ parametrize.ParametrizationList = ParametrizationList
 local function keep_one(self, original, new)
   if new.dtype ~= original.dtype then
     check.fail("When `right_inverse` outputs one tensor, it may not change the dtype. "
-      .. "original.dtype: %s right_inverse(original).dtype: %s", tostring(original.dtype),
-      tostring(new.dtype))
+      .. "original.dtype: %s right_inverse(original).dtype: %s", original.dtype, new.dtype)
   end
   if not rawequal(new, original) then original.data = new:detach() end
   register(self, "original", original)
@@ -157,7 +155,7 @@ local function check_one(self, value)
   end
   if value.dtype ~= self.original.dtype then
     check.fail("The tensor returned by `right_inverse` has dtype %s while `original` has dtype %s",
-      tostring(value.dtype), tostring(self.original.dtype))
+      value.dtype, self.original.dtype)
   end
 end
 
@@ -178,7 +176,7 @@ local function check_several(self, values, single)
     end
     if value.dtype ~= original.dtype then
       check.fail("Tensor %d returned by `right_inverse` has dtype %s while `original%d` has dtype "
-        .. "%s", k, tostring(value.dtype), k - 1, tostring(original.dtype))
+        .. "%s", k, value.dtype, k - 1, original.dtype)
     end
   end
 end

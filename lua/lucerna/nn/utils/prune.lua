@@ -15,13 +15,12 @@ local prune = {}
 
 local function check_amount(who, amount)
   if type(amount) ~= "number" then
-    check.fail("%s: Invalid type for amount: %s. Must be int or float.", who, tostring(amount))
+    check.fail("%s: Invalid type for amount: %s. Must be int or float.", who, amount)
   end
   local integer = math.type(amount) == "integer"
   if (integer and amount < 0) or (not integer and not (amount >= 0 and amount <= 1)) then
     check.fail("%s: amount=%s should either be a float in the range [0, 1] or a non-negative "
-      .. "integer",
-      who, tostring(amount))
+      .. "integer", who, amount)
   end
 end
 
@@ -49,7 +48,7 @@ local function check_dim(who, t, dim)
       .. "tensor of shape %s with %d dims", who, check.size(t), t:dim())
   end
   if math.type(dim) ~= "integer" or dim == 0 or math.abs(dim) > t:dim() then
-    check.fail("%s: Invalid index %s for tensor of size %s", who, tostring(dim), check.size(t))
+    check.fail("%s: Invalid index %s for tensor of size %s", who, dim, check.size(t))
   end
   return dim < 0 and t:dim() + dim + 1 or dim
 end
@@ -255,7 +254,7 @@ function Container:add_pruning_method(method)
   end
   if self._tensor_name ~= method._tensor_name then
     check.fail("Can only add pruning methods acting on the parameter named '%s' to "
-      .. "PruningContainer. Found '%s'", tostring(self._tensor_name), tostring(method._tensor_name))
+      .. "PruningContainer. Found '%s'", self._tensor_name, method._tensor_name)
   end
   table.insert(self._pruning_methods, method)
 end
@@ -295,7 +294,7 @@ function Container:compute_mask(t, default_mask)
   local method = self._pruning_methods[#self._pruning_methods]
   local combine_masks = combined[method.PRUNING_TYPE]
   if not combine_masks then
-    check.fail("Unrecognized PRUNING_TYPE %s", tostring(method.PRUNING_TYPE))
+    check.fail("Unrecognized PRUNING_TYPE %s", method.PRUNING_TYPE)
   end
   return combine_masks(method, t, default_mask)
 end
@@ -478,7 +477,7 @@ local function global_mask(who, list, class, scores, options)
   method._tensor_name = "temp"
   if method.PRUNING_TYPE ~= "unstructured" then
     check.fail('%s: Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found '
-      .. "method %s of type %s", who, class.__name, tostring(method.PRUNING_TYPE))
+      .. "method %s of type %s", who, class.__name, method.PRUNING_TYPE)
   end
   return prune.PruningContainer(method):compute_mask(convert.parameters_to_vector(values),
     convert.parameters_to_vector(masks))
@@ -522,8 +521,8 @@ function prune.remove(...)
   local module, name = arguments("remove", { "module", "name" }, ...)
   local hook, id = find(check.module("remove", "module", module), name)
   if not hook then
-    check.fail("Parameter '%s' of module %s has to be pruned before pruning can be removed",
-      tostring(name), check.text(module))
+    check.fail("Parameter '%s' of module %s has to be pruned before pruning can be removed", name,
+      check.text(module))
   end
   hook:remove(module)
   core._remove_hook(module, id)

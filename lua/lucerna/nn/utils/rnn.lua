@@ -83,7 +83,7 @@ local function lengths_tensor(who, lengths)
   end
   if lengths:dim() ~= 1 then
     check.fail("%s: 'lengths' argument should be a 1D CPU int64 tensor, but got %dD %s %s tensor",
-      who, lengths:dim(), lengths.device, tostring(lengths.dtype))
+      who, lengths:dim(), lengths.device, lengths.dtype)
   end
   return lengths:to(lucerna.int64)
 end
@@ -233,8 +233,7 @@ end
 local function pad(who, sequences, batch_first, value, side)
   side = side or "right"
   if not SIDES[side] then
-    check.fail("%s: Expected padding_side to be one of left or right, but got %s.", who,
-      tostring(side))
+    check.fail("%s: Expected padding_side to be one of left or right, but got %s.", who, side)
   end
   if lucerna.is_tensor(sequences) and sequences:dim() > 0 then
     sequences = sequences:unbind(1)

@@ -41,7 +41,7 @@ end
 function SpectralNorm.check_iterations(who, n)
   if math.type(n) ~= "integer" or n <= 0 then
     check.fail("%s: Expected n_power_iterations to be positive, but got n_power_iterations=%s", who,
-      tostring(n))
+      n)
   end
 end
 

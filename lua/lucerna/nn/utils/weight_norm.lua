@@ -39,7 +39,7 @@ function WeightNorm.read_dim(who, weight, dim)
   if dim == nil then return 1 end
   if math.type(dim) ~= "integer" or dim == 0 or dim > weight:dim() or dim < -1 then
     check.fail("%s: dim %s is out of range [1, %d] (-1 or none: one norm over all dimensions)", who,
-      tostring(dim), weight:dim())
+      dim, weight:dim())
   end
   return dim
 end
