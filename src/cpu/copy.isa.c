@@ -1,9 +1,9 @@
 /* Loads, stores and moves of every dtype, compiled once per instruction set. All conversions are
  * branch-free so that the loops become vector code. */
 #include "cpu/copy_kernels.h"
-#include "cpu/half.h"
 #include "cpu/simd.h"
 #include "tensor/float8.h"
+#include "tensor/half.h"
 
 #define PASTE2(a, b) a##b
 #define PASTE(a, b)  PASTE2(a, b)
@@ -93,16 +93,16 @@ static void narrow_halves(uint16_t *restrict out, const float *restrict in, int6
 
 #define D         f16
 #define MEMORY    uint16_t
-#define WIDEN(x)  half_to_float(x)
-#define NARROW(x) float_to_half((float)(x))
+#define WIDEN(x)  luc__half_to_float(x)
+#define NARROW(x) luc__float_to_half((float)(x))
 #include "cpu/copy_convert.inc"
 #undef WIDEN_RUN
 #undef NARROW_RUN
 
 #define D         bf16
 #define MEMORY    uint16_t
-#define WIDEN(x)  bfloat16_to_float(x)
-#define NARROW(x) float_to_bfloat16((float)(x))
+#define WIDEN(x)  luc__bfloat16_to_float(x)
+#define NARROW(x) luc__float_to_bfloat16((float)(x))
 #include "cpu/copy_convert.inc"
 
 #define D         i8

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "cpu/elementwise_loops.h"
-#include "cpu/half.h"
 #include "cpu/isa.h"
 #include "cpu/special.h"
+#include "tensor/half.h"
 
 #define PASTE2(a, b) a##b
 #define PASTE(a, b)  PASTE2(a, b)
@@ -58,7 +58,7 @@
 #define FN(f) f##_bf16
 #define BY_FLOAT(name, op)                                                                         \
   static inline T FN(name)(T a, T b) {                                                             \
-    return float_to_bfloat16(bfloat16_to_float(a) op bfloat16_to_float(b));                        \
+    return luc__float_to_bfloat16(luc__bfloat16_to_float(a) op luc__bfloat16_to_float(b));         \
   }                                                                                                \
   LOOP2(name)
 BY_FLOAT(add, +)

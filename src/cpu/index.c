@@ -11,6 +11,7 @@
 #include "cpu/index_kernels.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
+#include "tensor/half.h"
 
 /* ---- loops per element width and per dtype ---- */
 

@@ -1,6 +1,7 @@
 /* Scattering the largest or the smallest: the tables of dtypes that have an order. */
-#include "cpu/half.h"
 #include "cpu/index.h"
+
+#include "tensor/half.h"
 
 #define KERNEL "cpu/index_extreme.inc"
 #include "cpu/index_dtypes.inc"

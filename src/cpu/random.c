@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "tensor/half.h"
 
 enum { BLOCK = 16, CHUNK = 256 };
 

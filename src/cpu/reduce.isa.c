@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/half.h"
 #include "cpu/isa.h"
+#include "tensor/half.h"
 
 /* Doubles in a vector. */
 enum { WIDE = LUC_VECTOR_BYTES / sizeof(double) };
@@ -56,7 +56,7 @@ LUC_INLINE luc_vf32 pairs_bf16(LOAD) {
 }
 static void sum_bf16_run_f32(void *a, void *b, const void *in, int64_t n, int64_t first) {
   (void)b, (void)first;
-  const double last = n % 2 ? (double)bfloat16_to_float(((const uint16_t *)in)[n - 1]) : 0;
+  const double last = n % 2 ? (double)luc__bfloat16_to_float(((const uint16_t *)in)[n - 1]) : 0;
   *(double *)a += total_of_f32(in, n / 2, sizeof(uint32_t), pairs_bf16, itself_f32) + last;
 }
 
@@ -69,7 +69,7 @@ LUC_INLINE luc_vf32 widened_f16(LOAD) {
   return (luc_vf32)_mm256_cvtph_ps(*(const __m128i_u *)halves);
 #else
   luc_vf32 x;
-  for (int k = 0; k < LANES; k++) x[k] = half_to_float(halves[k]);
+  for (int k = 0; k < LANES; k++) x[k] = luc__half_to_float(halves[k]);
   return x;
 #endif
 }

@@ -6,8 +6,8 @@
 
 #include "base/pool.h"
 #include "cpu/cuts.h"
-#include "cpu/half.h"
 #include "cpu/kernels.h"
+#include "tensor/half.h"
 
 enum { BLOCK = 1 << 14, STRIP = 512 };
 

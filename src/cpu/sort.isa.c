@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "cpu/half.h"
 #include "cpu/isa.h"
+#include "tensor/half.h"
 
 /* Both without branches, so that loops of them become vector code. Adding 0 makes -0 0. */
 static inline uint64_t float_key(float f) {

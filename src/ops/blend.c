@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-#include "cpu/half.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
+#include "tensor/half.h"
 
 static luc_tensor *tensor_at(const luc_backward *b, int p) {
   return luc_as_tensor(&b->args[p]);

@@ -168,50 +168,6 @@ static float scalar_float(luc_scalar s) {
   return s.kind == LUC_SCALAR_FLOAT ? (float)s.as.f : (float)s.as.i;
 }
 
-static uint32_t float_bits(float f) {
-  uint32_t bits;
-  memcpy(&bits, &f, sizeof bits);
-  return bits;
-}
-
-static float bits_float(uint32_t bits) {
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
-float luc__half_to_float(uint16_t h) {
-  uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-  if (exponent == 31) return bits_float(sign | 0x7f800000u | fraction << 13);
-  if (exponent == 0) { /* zero or subnormal: fraction * 2^-24 */
-    float f = (float)fraction * 0x1p-24f;
-    return sign ? -f : f;
-  }
-  return bits_float(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
-uint16_t luc__float_to_half(float f) {
-  uint32_t bits = float_bits(f), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
-  if (rest > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);  /* NaN */
-  if (rest >= 0x47800000u) return (uint16_t)(sign | 0x7c00u); /* 65536 and more */
-  if (rest < 0x38800000u) { /* subnormal: adding 0.5 leaves the rounded fraction in the low bits */
-    uint32_t half = float_bits(bits_float(rest) + 0.5f) - 0x3f000000u;
-    return (uint16_t)(sign | half);
-  }
-  uint32_t odd = rest >> 13 & 1u;
-  return (uint16_t)(sign | ((rest - 0x38000000u + 0xfffu + odd) >> 13));
-}
-
-float luc__bfloat16_to_float(uint16_t h) {
-  return bits_float((uint32_t)h << 16);
-}
-
-uint16_t luc__float_to_bfloat16(float f) {
-  uint32_t bits = float_bits(f);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u; /* NaN */
-  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
 /* ---- one element in memory ---- */
 
 static luc_scalar of_int(int64_t i) {

@@ -37,11 +37,6 @@ luc_dtype luc__scalar_dtype(const luc_context *ctx, luc_scalar s);
 double luc__scalar_double(luc_scalar s);
 int64_t luc__scalar_int(luc_scalar s);
 
-/* Conversions of single values; halves round to nearest even. */
-float luc__half_to_float(uint16_t h);
-uint16_t luc__float_to_half(float f);
-float luc__bfloat16_to_float(uint16_t h);
-uint16_t luc__float_to_bfloat16(float f);
 /* One element at `p`, any dtype; of a complex one its real part. */
 luc_scalar luc__load_scalar(const void *p, luc_dtype dtype);
 void luc__store_scalar(void *p, luc_dtype dtype, luc_scalar s);

@@ -4,6 +4,7 @@
 
 #include "cpu/copy.h"
 #include "cpu/kernels.h"
+#include "tensor/half.h"
 #include "test.h"
 
 static luc_context *open_context(void) {

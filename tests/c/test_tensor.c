@@ -1,5 +1,6 @@
 /* Tensors, views, shapes and dtypes in the core: counts, geometry, messages.
  * Printing is compared with what PyTorch printed (tests/parity/gen_print.py). */
+#include "tensor/half.h"
 #include "tensor/tensor.h"
 #include "tensor/text.h"
 #include "test.h"

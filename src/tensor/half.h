@@ -1,5 +1,5 @@
 /* float16 and bfloat16 to and from float without branches, for loops that become vector code.
- * Rounds to nearest even; tensor/dtype.h has the same for single values. */
+ * Rounds to nearest even. */
 #ifndef LUC_HALF_H
 #define LUC_HALF_H
 
@@ -19,7 +19,7 @@ static inline uint32_t luc__float_bits(float f) {
   return bits;
 }
 
-static inline float half_to_float(uint16_t h) {
+static inline float luc__half_to_float(uint16_t h) {
   uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
   uint32_t scaled =
       luc__float_bits(luc__bits_float(bits) * 0x1p112f);    /* denormals come out right */
@@ -29,7 +29,7 @@ static inline float half_to_float(uint16_t h) {
 
 /* Adding a power of two whose last bit is the half's last bit makes the addition do the rounding;
  * the scalings before send what is too large to infinity. */
-static inline uint16_t float_to_half(float f) {
+static inline uint16_t luc__float_to_half(float f) {
   float rounded = (fabsf(f) * 0x1p112f) * 0x1p-110f;
   uint32_t doubled = luc__float_bits(f) << 1, exponent = doubled & 0xff000000u;
   exponent = exponent < 0x71000000u ? 0x71000000u : exponent;
@@ -40,11 +40,11 @@ static inline uint16_t float_to_half(float f) {
   return (uint16_t)(magnitude | ((luc__float_bits(f) >> 16) & 0x8000u));
 }
 
-static inline float bfloat16_to_float(uint16_t h) {
+static inline float luc__bfloat16_to_float(uint16_t h) {
   return luc__bits_float((uint32_t)h << 16);
 }
 
-static inline uint16_t float_to_bfloat16(float f) {
+static inline uint16_t luc__float_to_bfloat16(float f) {
   uint32_t bits = luc__float_bits(f);
   uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
