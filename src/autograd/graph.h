@@ -127,8 +127,6 @@ void luc__saved_await(luc_context *ctx, luc_node *node);
 /* Packs what waits. For where the user's code may run; a failure leaves the rest as it is. */
 luc_status luc__saved_pack_waiting(luc_context *ctx);
 void luc__saved_forget_waiting(luc_context *ctx);
-/* What the hooks make of t, as a stand-in for it. */
-luc_status luc__saved_pack(luc_context *ctx, luc_tensor *t, luc_tensor **out);
 /* What the stand-in's unpack is called with; NULL for other tensors. */
 const void *luc__saved_packed(const luc_tensor *t);
 

@@ -50,7 +50,8 @@ void luc__saved_forget_waiting(luc_context *ctx) {
   release_list(ctx, list);
 }
 
-luc_status luc__saved_pack(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
+/* What the hooks make of t, as a stand-in for it. */
+static luc_status pack(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
   const luc_saved_hooks *hooks = ctx->saved_hooks;
   stand_in rec = {ctx, hooks->unpack, hooks->free, NULL}, *s = NULL;
   const int64_t strides[LUC_MAX_DIMS] = {0};
@@ -87,7 +88,7 @@ static luc_status pack_one(luc_context *ctx, luc_node *node, luc_tensor **saved,
   luc_tensor *made, *t = *saved;
   if (!t || stand_in_of(t) || t->storage->version != *version || !ctx->saved_hooks) return LUC_OK;
   luc__retain(t); /* hooks may let go of the graph */
-  luc_status status = luc__saved_pack(ctx, t, &made);
+  luc_status status = pack(ctx, t, &made);
   if (status == LUC_OK && *saved == t) {
     luc_tensor_release(ctx, t);
     *saved = made;

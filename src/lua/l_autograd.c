@@ -203,6 +203,25 @@ static luc_status protect(luc_l_state *st, lua_CFunction fn, void *arg) {
   return luc_l_keep_error(L, st);
 }
 
+/* ---- handles ---- */
+
+/* Pops a function and pushes a handle whose :remove() and __close call it once. */
+static void push_handle(lua_State *L, luc_l_state *st) {
+  lua_newuserdatauv(L, 0, 1);
+  lua_insert(L, -2);
+  lua_setiuservalue(L, -2, 1);
+  luc_l_get(L, st, LUC_L_HANDLE_META);
+  lua_setmetatable(L, -2);
+}
+
+static int handle_remove(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TUSERDATA || lua_getiuservalue(L, 1, 1) != LUA_TFUNCTION) return 0;
+  lua_pushnil(L);
+  lua_setiuservalue(L, 1, 1);
+  lua_call(L, 0, 0);
+  return 0;
+}
+
 /* ---- hooks ---- */
 
 typedef struct hook_call {
@@ -266,7 +285,7 @@ static int add_hook(lua_State *L, luc_l_state *st, luc_l_args *a, bool after) {
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);
   lua_pushcclosure(L, remove_hook, 2); /* everything that may raise, first */
-  luc_l_pushhandle(L, st);
+  push_handle(L, st);
   int handle = lua_gettop(L);
   luc_l_note(L, st, 1);
   lua_pushvalue(L, function);
@@ -292,25 +311,6 @@ static int register_hook(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int register_after(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return add_hook(L, st, a, true);
-}
-
-/* ---- handles ---- */
-
-void luc_l_pushhandle(lua_State *L, luc_l_state *st) {
-  lua_newuserdatauv(L, 0, 1);
-  lua_insert(L, -2);
-  lua_setiuservalue(L, -2, 1);
-  luc_l_get(L, st, LUC_L_HANDLE_META);
-  lua_setmetatable(L, -2);
-}
-
-/* remove and __close: call the function once. */
-static int handle_remove(lua_State *L) {
-  if (lua_type(L, 1) != LUA_TUSERDATA || lua_getiuservalue(L, 1, 1) != LUA_TFUNCTION) return 0;
-  lua_pushnil(L);
-  lua_setiuservalue(L, 1, 1);
-  lua_call(L, 0, 0);
-  return 0;
 }
 
 /* ---- autograd.Function ---- */
@@ -472,7 +472,7 @@ static int saved_hooks(lua_State *L, luc_l_state *st, luc_l_args *a) {
   lua_setiuservalue(L, -2, 1);
   lua_pushvalue(L, -1);
   lua_pushcclosure(L, end_region, 1);
-  luc_l_pushhandle(L, st);
+  push_handle(L, st);
   lua_insert(L, -2);
   r->id = luc_l_callback_keep(L, st);
   r->hooks.outer = st->ctx->saved_hooks;

@@ -46,7 +46,8 @@ static bool push_position(lua_State *L, lua_State *thread, const luc_l_state *st
   return false;
 }
 
-void luc_l_where(lua_State *L, luc_l_state *st) {
+/* Pushes "file:line: " of the first Lua frame that is not ours, or "". */
+static void push_where(lua_State *L, luc_l_state *st) {
   lua_State *threads[LUC_L_THREADS];
   bool ours = true; /* a coroutine of our own Lua code stands for who resumed it */
   for (int i = luc_l_threads(L, st, threads, LUC_L_THREADS) - 1; i >= 0 && ours; i--)
@@ -90,7 +91,7 @@ static void add_name(lua_State *L, luc_l_state *st) {
 /* Message on top: puts the position and the module's path before it and raises. */
 static int raise_message(lua_State *L, luc_l_state *st) {
   add_name(L, st);
-  luc_l_where(L, st);
+  push_where(L, st);
   if (st->push_place) {
     st->push_place(L, st);
   } else {

@@ -103,8 +103,6 @@ enum {
 uint32_t luc_l_overrides_of(const luc_module *m);
 /* Does a module below m have its own? */
 bool luc_l_overridden(lua_State *L, luc_l_nn *nn, luc_module *m, uint32_t mask);
-/* The bit of the method whose name is at index; 0 if nobody calls it. */
-uint32_t luc_l_override_bit(lua_State *L, luc_l_nn *nn, int index);
 /* m.name = value replaces (on) a method, or gives the class's back. */
 void luc_l_note_override(lua_State *L, luc_l_peer *peer, int key, bool on);
 /* __newindex of class tables: notes properties and overrides. */
@@ -127,8 +125,6 @@ luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *cls);
 void luc_l_attach_children(lua_State *L, luc_l_peer *peer, int index);
 /* Forgets cached positions of children. */
 void luc_l_forget_positions(lua_State *L, int index);
-/* Sets the metatable that fits how the module is to be called. The stack needs four slots. */
-void luc_l_set_call(lua_State *L, int index, luc_l_peer *peer);
 void luc_l_open_modules(lua_State *L, luc_l_state *st);
 
 /* ---- l_module_fields.c: m.x, m.x = y ---- */

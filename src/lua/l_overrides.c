@@ -31,7 +31,8 @@ static const char *const names[] = {
     "_version",
 };
 
-uint32_t luc_l_override_bit(lua_State *L, luc_l_nn *nn, int index) {
+/* The bit of the method whose name is at index; 0 if nobody calls it. */
+static uint32_t override_bit(lua_State *L, luc_l_nn *nn, int index) {
   index = lua_absindex(L, index);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->override_bits);
   lua_pushvalue(L, index);
@@ -62,7 +63,7 @@ bool luc_l_overridden(lua_State *L, luc_l_nn *nn, luc_module *m, uint32_t mask) 
 }
 
 void luc_l_note_override(lua_State *L, luc_l_peer *peer, int key, bool on) {
-  uint32_t bit = luc_l_override_bit(L, peer->nn, key);
+  uint32_t bit = override_bit(L, peer->nn, key);
   if (on) {
     peer->m->overrides |= bit;
     peer->nn->overrides |= bit;
@@ -176,7 +177,7 @@ int luc_l_class_newindex(lua_State *L) {
   lua_pushvalue(L, 3);
   lua_rawset(L, 1);
   bool own = c && c->cls && (c->cls->host || c->complete) && !lua_isnil(L, 3);
-  if (own) mark(L, c, luc_l_isproperty(L, c->nn, 3), luc_l_override_bit(L, c->nn, 2));
+  if (own) mark(L, c, luc_l_isproperty(L, c->nn, 3), override_bit(L, c->nn, 2));
   return 0;
 }
 
@@ -187,7 +188,7 @@ static int override_mask(lua_State *L) {
   luc_l_nn *nn = luc_l_state_of(L)->nn;
   lua_Integer mask = 0;
   for (int i = 1, n = lua_gettop(L); i <= n; i++) {
-    uint32_t bit = luc_l_override_bit(L, nn, i);
+    uint32_t bit = override_bit(L, nn, i);
     if (!bit) return luc_l_error(L, "nn: method '%s' is not dispatched", lua_tostring(L, i));
     mask |= bit;
   }

@@ -126,8 +126,6 @@ int luc_l_error(lua_State *L, const char *fmt, ...);
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st);
 /* Is the frame a C function or a chunk of lucerna's own? ar has its source and line. */
 bool luc_l_is_ours(const luc_l_state *st, const lua_Debug *ar);
-/* Pushes "file:line: " of the first Lua frame that is not ours, or "". */
-void luc_l_where(lua_State *L, luc_l_state *st);
 /* The coroutines from the main thread to L, each resumed by the one before it; L alone where that
  * cannot be seen. Returns their number. */
 enum { LUC_L_THREADS = 32 };

@@ -104,8 +104,6 @@ static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
   return lua_touserdata(L, index) == st->none;
 }
 
-/* Pops a function and pushes a handle whose :remove() and __close call it once. */
-void luc_l_pushhandle(lua_State *L, luc_l_state *st);
 /* Pushes a new metatable with __name and __metatable, kept in the registry as LUC_L_… `key`. */
 void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
 /* The userdata at a stack index if it has the metatable LUC_L_… `key`, or an error. */

@@ -419,10 +419,6 @@ luc_status luc__module_visit(luc_context *ctx, luc_module *m, int flags,
 
 /* ---- repr.c ---- */
 
-/* A float as Python writes it: 1e-05, 0.1, 1.0. */
-void luc__text_float(luc_text *text, double f);
-/* A constructor argument as Python writes it: 3, (1, 2), 'none', True. */
-void luc__text_value(luc_text *text, const luc_param *param, const luc_value *value);
 void luc__text_extra_repr(luc_text *text, const luc_module *m);
 
 #endif

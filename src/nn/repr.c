@@ -11,7 +11,7 @@
 /* ---- values ---- */
 
 /* Python's repr of a float: the fewest digits that read back, exponents of two digits. */
-void luc__text_float(luc_text *text, double f) {
+static void put_float(luc_text *text, double f) {
   char buf[40];
   if (isnan(f) || isinf(f)) {
     luc__text_puts(text, isnan(f) ? "nan" : f > 0 ? "inf" : "-inf");
@@ -39,7 +39,7 @@ static void put_list(luc_text *text, const luc_param *param, const luc_value *v)
   for (int i = 0; i < v->n; i++) {
     if (i > 0) luc__text_puts(text, ", ");
     if (v->kind == LUC_FLOATS)
-      luc__text_float(text, v->as.floats[i]);
+      put_float(text, v->as.floats[i]);
     else if (v->as.ints[i] == LUC_NO_ITEM)
       luc__text_puts(text, "None");
     else
@@ -48,11 +48,12 @@ static void put_list(luc_text *text, const luc_param *param, const luc_value *v)
   luc__text_puts(text, v->n == 1 ? ",)" : ")");
 }
 
-void luc__text_value(luc_text *text, const luc_param *param, const luc_value *v) {
+/* A constructor argument as Python writes it: 3, (1, 2), 'none', True. */
+static void put_value(luc_text *text, const luc_param *param, const luc_value *v) {
   switch (v->kind) {
   case LUC_BOOLEAN: luc__text_puts(text, v->as.i != 0 ? "True" : "False"); break;
   case LUC_INT: put_int(text, param, v->as.i); break;
-  case LUC_FLOAT: luc__text_float(text, v->as.f); break;
+  case LUC_FLOAT: put_float(text, v->as.f); break;
   case LUC_STRING: luc__text_printf(text, "'%s'", v->as.string); break;
   case LUC_INTS:
   case LUC_FLOATS: put_list(text, param, v); break;
@@ -136,7 +137,7 @@ void luc__text_extra_repr(luc_text *text, const luc_module *m) {
     if (bare && value.kind == LUC_STRING)
       luc__text_puts(text, value.as.string);
     else
-      luc__text_value(text, param, &value);
+      put_value(text, param, &value);
   }
 }
 

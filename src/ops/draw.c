@@ -10,10 +10,6 @@
 #include "ops/formula.h"
 #include "ops/rows.h"
 
-static luc_generator *generator_of(luc_context *ctx, const luc_value *v) {
-  return v->kind == LUC_GENERATOR ? v->as.generator : &ctx->rng;
-}
-
 static luc_status need_float(luc_context *ctx, const char *who, const luc_tensor *t) {
   LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
             "%s: not implemented for dtype %s", who, luc__dtype_name((luc_dtype)t->dtype));
@@ -96,7 +92,7 @@ luc_status luc__run_poisson(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status = check_rates(ctx, (const double *)rates->data, rates->numel);
   luc_tensor_release(ctx, rates);
   LUC_TRY(status);
-  return run(ctx, "poisson", generator_of(ctx, &args[1]), args, 1, rate, poisson, out);
+  return run(ctx, "poisson", luc_as_generator(ctx, &args[1]), args, 1, rate, poisson, out);
 }
 
 static double binomial(luc_generator *gen, const double *x, bool single) {
@@ -109,7 +105,7 @@ luc_status luc__run_binomial(luc_context *ctx, luc_value *args, luc_value *out) 
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   LUC_TRY(luc__broadcast(ctx, "binomial", count, prob, &ndim, sizes));
-  LUC_TRY(for_each(ctx, "binomial", generator_of(ctx, &args[2]), args, 2, ndim, sizes,
+  LUC_TRY(for_each(ctx, "binomial", luc_as_generator(ctx, &args[2]), args, 2, ndim, sizes,
                    dtype != LUC_FLOAT64, binomial, &drawn));
   return give(ctx, drawn, dtype, out);
 }
@@ -121,7 +117,7 @@ static double standard_gamma(luc_generator *gen, const double *x, bool single) {
 }
 
 luc_status luc__run_standard_gamma(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, "_standard_gamma", generator_of(ctx, &args[1]), args, 1, args[0].as.tensor,
+  return run(ctx, "_standard_gamma", luc_as_generator(ctx, &args[1]), args, 1, args[0].as.tensor,
              standard_gamma, out);
 }
 
@@ -166,7 +162,7 @@ luc_status luc__run_sample_dirichlet(luc_context *ctx, luc_value *args, luc_valu
   const bool single = alpha->dtype != LUC_FLOAT64;
   LUC_CHECK(ctx, alpha->ndim > 0, LUC_ERR_SHAPE,
             "_sample_dirichlet: input must have at least one dimension");
-  LUC_TRY(for_each(ctx, "_sample_dirichlet", generator_of(ctx, &args[1]), args, 1, alpha->ndim,
+  LUC_TRY(for_each(ctx, "_sample_dirichlet", luc_as_generator(ctx, &args[1]), args, 1, alpha->ndim,
                    alpha->sizes, single, dirichlet_part, &drawn));
   int64_t n = alpha->sizes[alpha->ndim - 1];
   if (n > 0) on_simplex((double *)drawn->data, drawn->numel / n, n, single);

@@ -68,8 +68,6 @@ luc_tensor *luc__f_solve_right(luc_formula *f, luc_tensor *a, luc_tensor *b, boo
 luc_status luc__f_same_batch(luc_formula *f, luc_tensor **a, luc_tensor **b);
 /* t[i, j] / (x[j] - x[i]), with zeros on the diagonal. */
 luc_tensor *luc__f_over_gaps(luc_formula *f, luc_tensor *t, luc_tensor *x);
-/* The gradient of pinv(a) = p. */
-luc_tensor *luc__f_pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, luc_tensor *g);
 
 /* Takes two results into out, or releases them. */
 luc_status luc__give_two(luc_context *ctx, luc_status status, luc_tensor *a, luc_tensor *b,

@@ -334,8 +334,9 @@ luc_status luc__run_pinverse(luc_context *ctx, luc_value *args, luc_value *out) 
   return pseudo_inverse(ctx, args[0].as.tensor, false, &none, &args[1], out);
 }
 
-/* dP = -P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P, turned round. */
-luc_tensor *luc__f_pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, luc_tensor *g) {
+/* The gradient of pinv(a) = p: dP = -P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P, turned
+ * round. */
+static luc_tensor *pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, luc_tensor *g) {
   luc_tensor *pt = luc__f_mt(f, p), *gt = luc__f_mt(f, g);
   luc_tensor *straight = luc__f_mm(f, luc__f_mm(f, pt, g), pt);
   luc_tensor *first = luc__f_mm(f, gt, luc__f_mm(f, p, pt)); /* (I - A P) g^T P P^T */
@@ -348,7 +349,7 @@ luc_tensor *luc__f_pinv_gradient(luc_formula *f, luc_tensor *a, luc_tensor *p, l
 luc_status luc__grad_linalg_pinv(luc_context *ctx, luc_backward *b) {
   if (!b->gout[0]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *g = luc__f_pinv_gradient(&f, b->args[0].as.tensor, b->results[0], b->gout[0]);
+  luc_tensor *g = pinv_gradient(&f, b->args[0].as.tensor, b->results[0], b->gout[0]);
   return luc__f_end(&f, g, &b->gin[0]);
 }
 
@@ -423,7 +424,7 @@ luc_status luc__grad_least_squares(luc_context *ctx, luc_backward *b) {
   luc_tensor *p = luc__f1(&f, LUC_OP_linalg_pinv, a);
   if (luc__needs(b, 1)) luc__f_keep(&f, luc__f_tm(&f, p, g), &b->gin[1]);
   if (!luc__needs(b, 0)) return luc__f_end(&f, NULL, NULL);
-  luc_tensor *ga = luc__f_pinv_gradient(&f, a, p, luc__f_mtm(&f, g, right));
+  luc_tensor *ga = pinv_gradient(&f, a, p, luc__f_mtm(&f, g, right));
   return luc__f_end(&f, ga, &b->gin[0]);
 }
 

@@ -99,7 +99,6 @@ typedef struct luc_op_info {
   bool stored;                       /* takes what is only stored (stored.def) */
 } luc_op_info;
 luc_status luc__ops_init(luc_context *ctx); /* idempotent; luc_call needs it done */
-void luc__ops_free(luc_context *ctx);
 static inline const luc_op_info *luc__op_info(const luc_context *ctx, luc_opid op) {
   return &((const luc_op_info *)ctx->ops)[op];
 }

@@ -67,9 +67,17 @@ static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *inf
   return LUC_OK;
 }
 
+static void ops_free(luc_context *ctx) {
+  luc_op_info *infos = ctx->ops;
+  if (!infos) return;
+  for (int i = 0; i < LUC_NUM_OPS; i++) luc__schema_free(ctx, &infos[i].schema);
+  luc__free(ctx, infos, sizeof *infos * LUC_NUM_OPS);
+  ctx->ops = NULL;
+}
+
 luc_status luc__ops_init(luc_context *ctx) {
   if (ctx->ops) return LUC_OK;
-  LUC_TRY(luc__context_on_close(ctx, luc__ops_free));
+  LUC_TRY(luc__context_on_close(ctx, ops_free));
   luc_op_info *infos = luc__alloc_zero(ctx, sizeof *infos * LUC_NUM_OPS);
   if (!infos) return LUC_ERR_MEMORY;
   ctx->ops = infos;
@@ -78,7 +86,7 @@ luc_status luc__ops_init(luc_context *ctx) {
   for (int i = 0; i < LUC_NUM_OPS; i++) {
     luc_status status = init_row(ctx, &luc__ops[i], &infos[i]);
     if (status == LUC_OK) continue;
-    luc__ops_free(ctx);
+    ops_free(ctx);
     return status;
   }
   for (size_t i = 0; i < sizeof complex_rows / sizeof *complex_rows; i++)
@@ -86,12 +94,4 @@ luc_status luc__ops_init(luc_context *ctx) {
   for (size_t i = 0; i < sizeof stored_rows / sizeof *stored_rows; i++)
     infos[stored_rows[i]].stored = true;
   return LUC_OK;
-}
-
-void luc__ops_free(luc_context *ctx) {
-  luc_op_info *infos = ctx->ops;
-  if (!infos) return;
-  for (int i = 0; i < LUC_NUM_OPS; i++) luc__schema_free(ctx, &infos[i].schema);
-  luc__free(ctx, infos, sizeof *infos * LUC_NUM_OPS);
-  ctx->ops = NULL;
 }

@@ -5,15 +5,9 @@
 
 /* ---- sum, mean ---- */
 
-/* Integers and bool add up in int64 unless a dtype is asked for. */
-static luc_dtype sum_dtype(const luc_tensor *t, const luc_value *dtype) {
-  if (dtype->kind == LUC_DTYPE) return (luc_dtype)dtype->as.i;
-  return luc__dtype_has_gradient((luc_dtype)t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
-}
-
 luc_status luc__run_sum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  luc_dtype dtype = sum_dtype(t, &args[3]);
+  luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, "sum", t, &args[1], args[2].as.i, &dims));
   return luc__reduce_to(ctx, "sum", LUC_RD_sum, t, &dims, dtype, dtype, 1, false, out);
@@ -69,7 +63,7 @@ luc_status luc__grad_mean(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_prod(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  luc_dtype dtype = sum_dtype(t, &args[3]);
+  luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, "prod", t, &args[1], args[2].as.i, &dims));
   return luc__reduce_to(ctx, "prod", LUC_RD_prod, t, &dims, dtype, dtype, 1, false, out);
@@ -148,7 +142,7 @@ luc_status luc__run_count_nonzero(luc_context *ctx, luc_value *args, luc_value *
 
 luc_status luc__run_nansum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  luc_dtype dtype = sum_dtype(t, &args[3]);
+  luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_rd op = luc__dtype_is_float(dtype) ? LUC_RD_nansum : LUC_RD_sum;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, "nansum", t, &args[1], args[2].as.i, &dims));

@@ -121,8 +121,9 @@ luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tens
   return luc__reduce(ctx, &job);
 }
 
-luc_status luc__unreduce(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
-                         const luc_value *dim, bool keepdim, luc_tensor **out) {
+/* g with the reduced dimensions back at size 1. */
+static luc_status unreduce(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
+                           const luc_value *dim, bool keepdim, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
   int ndim = luc__input_sizes(b, p, sizes);
   uint32_t mask;
@@ -141,7 +142,7 @@ luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, lu
   int64_t sizes[LUC_MAX_DIMS];
   int ndim = luc__input_sizes(b, p, sizes);
   luc_tensor *kept;
-  LUC_TRY(luc__unreduce(ctx, b, p, g, dim, keepdim, &kept));
+  LUC_TRY(unreduce(ctx, b, p, g, dim, keepdim, &kept));
   luc_status status =
       luc__op1(ctx, LUC_OP_expand, out, LUC_ARGS(luc_v_tensor(kept), luc_v_ints(sizes, ndim)));
   luc_tensor_release(ctx, kept);
@@ -151,7 +152,7 @@ luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, lu
 luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
                             bool keepdim) {
   luc_tensor *kept = NULL;
-  if (f->status == LUC_OK) f->status = luc__unreduce(f->ctx, b, 0, g, dim, keepdim, &kept);
+  if (f->status == LUC_OK) f->status = unreduce(f->ctx, b, 0, g, dim, keepdim, &kept);
   return luc__f_own(f, kept);
 }
 

@@ -21,18 +21,21 @@ luc_status luc__dims(luc_context *ctx, const char *who, const luc_tensor *t, con
 /* The shape that t has with the masked dimensions reduced. */
 void luc__dims_shape(const luc_tensor *t, uint32_t mask, bool keepdim, luc_dims *out);
 
+/* Integers and bool add up in int64 unless a dtype is asked for. */
+static inline luc_dtype luc__sum_dtype(const luc_tensor *t, const luc_value *dtype) {
+  if (dtype->kind == LUC_DTYPE) return (luc_dtype)dtype->as.i;
+  return luc__dtype_has_gradient(t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
+}
+
 /* Reduces t, computed in dtype and stored as `result` dtype, into out[0]. */
 luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
                           const luc_dims *dims, luc_dtype dtype, luc_dtype result, double divide,
                           bool root, luc_value *out);
 
-/* g, shaped like the result of reducing parameter p over `dim`, with the reduced dimensions back at
- * size 1 (`*out` broadcasts against the input), or wholly expanded to the input's shape. */
-luc_status luc__unreduce(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
-                         const luc_value *dim, bool keepdim, luc_tensor **out);
+/* g, shaped like the result of reducing parameter p over `dim`, expanded to the input's shape. */
 luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,
                               const luc_value *dim, bool keepdim, luc_tensor **out);
-/* luc__unreduce as a step of a formula. */
+/* The same of parameter 0, with the reduced dimensions at size 1: it broadcasts against it. */
 luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
                             bool keepdim);
 /* The gradient of picking elements along `dim` of parameter p: g at `indices`, zero elsewhere.

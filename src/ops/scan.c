@@ -68,15 +68,10 @@ done:
   return status;
 }
 
-static luc_dtype sum_dtype(const luc_tensor *t, const luc_value *dtype) {
-  if (dtype->kind == LUC_DTYPE) return (luc_dtype)dtype->as.i;
-  return luc__dtype_has_gradient((luc_dtype)t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
-}
-
 luc_status luc__run_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_SUM};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cumsum", &s, t, args[1].as.i, sum_dtype(t, &args[2]), out);
+  return scan(ctx, "cumsum", &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
 }
 
 luc_status luc__run_reverse_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -97,7 +92,7 @@ luc_status luc__grad_reverse_cumsum(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_PROD};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cumprod", &s, t, args[1].as.i, sum_dtype(t, &args[2]), out);
+  return scan(ctx, "cumprod", &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
 }
 
 /* Without zeros: the running sum of g * y from the end, over x. */

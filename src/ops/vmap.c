@@ -44,20 +44,20 @@ static uint64_t innermost(const luc_context *ctx, luc_opid op, const luc_value *
   return most;
 }
 
-bool luc__vmap_has_batched(const luc_context *ctx, luc_opid op, const luc_value *args) {
+static bool has_batched(const luc_context *ctx, luc_opid op, const luc_value *args) {
   return innermost(ctx, op, args) != 0;
 }
 
 bool luc__vmap_concerns(const luc_context *ctx, luc_opid op, const luc_value *args) {
   if (luc__vmap_is_random(op) && ctx->vmap && !ctx->inside_op) return true;
   bool through = (luc__ops[op].flags & LUC_F_COMPOSITE) && !luc__vmap_rule(op);
-  return !through && luc__vmap_has_batched(ctx, op, args);
+  return !through && has_batched(ctx, op, args);
 }
 
 luc_status luc__vmap_refuse_out(luc_context *ctx, luc_opid op, const luc_value *args,
                                 luc_tensor *const *into) {
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
-  bool batched = luc__vmap_has_batched(ctx, op, args);
+  bool batched = has_batched(ctx, op, args);
   for (int i = 0; i < schema->nresults; i++) batched |= into[i] && into[i]->inner;
   LUC_CHECK(ctx, !batched, LUC_ERR_STATE,
             "%s: vmap: functions with out=... arguments do not support vmap", schema->name);
@@ -198,7 +198,7 @@ luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args,
   luc_vcall c;
   int p = luc__schema_find(&luc__op_info(ctx, op)->schema, "inplace");
   bool writes = p >= 0 && args[p].kind == LUC_BOOLEAN && args[p].as.i;
-  if (writes || !retryable(failure) || !luc__vmap_has_batched(ctx, op, args)) return failure;
+  if (writes || !retryable(failure) || !has_batched(ctx, op, args)) return failure;
   luc_status status = start(ctx, &c, op, args, out);
   if (status == LUC_OK) {
     ctx->vmap = c.level->outer;

@@ -39,7 +39,6 @@ luc_status luc__vmap_retry(luc_context *ctx, luc_opid op, const luc_value *args,
 /* Fails if a call that writes to tensors of the caller's has batched ones. */
 luc_status luc__vmap_refuse_out(luc_context *ctx, luc_opid op, const luc_value *args,
                                 luc_tensor *const *into);
-bool luc__vmap_has_batched(const luc_context *ctx, luc_opid op, const luc_value *args);
 
 /* ---- for rules (vmap_rules.c) ---- */
 

@@ -27,7 +27,7 @@ bool luc__vm_all_batched(luc_vcall *c) {
   return true;
 }
 
-luc_tensor *luc__vm_expand(luc_vcall *c, luc_tensor *t) {
+static luc_tensor *expand(luc_vcall *c, luc_tensor *t) {
   int64_t sizes[LUC_MAX_DIMS + 1];
   if (!t || c->f.status != LUC_OK) return NULL;
   if (t->ndim == LUC_MAX_DIMS) {
@@ -41,7 +41,7 @@ luc_tensor *luc__vm_expand(luc_vcall *c, luc_tensor *t) {
 
 bool luc__vm_batch(luc_vcall *c, int p) {
   if (c->args[p].kind != LUC_TENSOR || ((c->batched | c->expanded) >> p & 1)) return true;
-  c->args[p].as.tensor = luc__vm_expand(c, c->args[p].as.tensor);
+  c->args[p].as.tensor = expand(c, c->args[p].as.tensor);
   c->expanded |= 1u << p;
   return c->args[p].as.tensor != NULL;
 }
@@ -401,7 +401,7 @@ luc_status luc__vmap_list(luc_context *ctx, luc_vcall *c) {
   int ndim = given->as.tensors[0]->ndim + (c->op == LUC_OP_stack);
   if (!ndim || !shift(c, ndim)) return LUC_VMAP_DECLINE;
   for (int i = 0; i < given->n; i++)
-    if (c->list[i] == given->as.tensors[i]) c->list[i] = luc__vm_expand(c, c->list[i]);
+    if (c->list[i] == given->as.tensors[i]) c->list[i] = expand(c, c->list[i]);
   return luc__vm_call(ctx, c);
 }
 
