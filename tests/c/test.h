@@ -110,6 +110,14 @@ __attribute__((unused)) static luc_context *test_context(test_heap *heap) {
   return luc_context_new(&cfg, &ctx) == LUC_OK ? ctx : NULL;
 }
 
+/* A context over malloc with this many threads; 0: as many as there are cores. */
+__attribute__((unused)) static luc_context *test_open(int threads) {
+  luc_config cfg = {.num_threads = threads};
+  luc_context *ctx = NULL;
+  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  return ctx;
+}
+
 /* Runs `scenario` in a fresh context with its n-th allocation refused, for n = 1, 2, 3 … until none
  * is: it must return LUC_ERR_MEMORY (or get by without) and leave no block behind each time.
  * `step` > 1 samples. Returns how many allocations there were, or -1 after a failed check. */

@@ -11,9 +11,7 @@
 #include "test.h"
 
 static luc_context *open_context(int threads) {
-  luc_config cfg = {.num_threads = threads};
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  luc_context *ctx = test_open(threads);
   return ctx;
 }
 

@@ -7,13 +7,6 @@
 #include "io_files.h"
 #include "lucerna/module.h"
 
-static luc_context *open_context(void) {
-  luc_config cfg = {.num_threads = 1};
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
-  return ctx;
-}
-
 static luc_module *make(luc_context *ctx, const char *name, luc_value a, luc_value b, int n) {
   luc_module *m = NULL;
   luc_value args[] = {a, b};
@@ -35,7 +28,7 @@ static luc_module *make_net(luc_context *ctx) {
 
 TEST("a state of PyTorch's goes into a model, and comes back from its file") {
   char path[512], recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_module *net = make_net(ctx);
   luc_state_dict *sd, *again;
   CHECK_EQ(luc_load(ctx, io_recorded(recorded, "checkpoint_state.pt"), &sd), LUC_OK);
@@ -62,7 +55,7 @@ TEST("a state of PyTorch's goes into a model, and comes back from its file") {
 TEST("views of one storage are that again") {
   char path[512];
   int64_t sizes[] = {4}, part[] = {2}, stride[] = {1};
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor *x = NULL, *view = NULL;
   luc_state_dict *sd, *again;
   CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 1, sizes, &x), LUC_OK);
@@ -84,7 +77,7 @@ TEST("views of one storage are that again") {
 
 TEST("what is no state dict is refused, and nothing is left") {
   char path[512], recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_state_dict *sd;
   size_t live = luc_memory_stats(ctx).live;
   CHECK_EQ(luc_load(ctx, "/nowhere/x.pt", &sd), LUC_ERR_IO);
@@ -106,7 +99,7 @@ TEST("what is no state dict is refused, and nothing is left") {
 TEST("a file that cannot grow leaves the old one and no other") {
   char path[512];
   int64_t sizes[] = {100000};
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor *x = NULL;
   luc_state_dict *sd, *old;
   struct rlimit before, small = {100000, 100000};
@@ -134,7 +127,7 @@ TEST("a file that cannot grow leaves the old one and no other") {
 
 TEST("numbers that a file holds conjugated are read before any operator was called") {
   char recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_state_dict *sd = NULL;
   CHECK_EQ(luc_load(ctx, io_recorded(recorded, "checkpoint_complex.pt"), &sd), LUC_OK);
   luc_state_dict_free(ctx, sd);

@@ -332,8 +332,7 @@ TEST("convolutions by minimal filtering agree with naive loops") {
 }
 
 TEST("an empty batch has zero weight gradient") {
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  luc_context *ctx = test_open(0);
   luc_conv c = square(LUC_FLOAT32, 0, 2, 3, 5, 3, 1, 1);
   float dw[54] = {1};
   CHECK_EQ(luc__conv_forward(ctx, &c, NULL, NULL, NULL, NULL), LUC_OK);
@@ -344,8 +343,7 @@ TEST("an empty batch has zero weight gradient") {
 }
 
 TEST("without input channels there is only the bias") {
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  luc_context *ctx = test_open(0);
   luc_conv c = square(LUC_FLOAT32, 1, 0, 2, 3, 2, 1, 0);
   float y[8] = {0}, bias[2] = {1, -2};
   CHECK_EQ(luc__conv_forward(ctx, &c, NULL, NULL, bias, y), LUC_OK);

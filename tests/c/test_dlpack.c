@@ -6,12 +6,6 @@
 #include "tensor/tensor.h"
 #include "test.h"
 
-static luc_context *open_context(void) {
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
-  return ctx;
-}
-
 static int released;
 static void count_release(void *ud, void *data) {
   released += data == ud;
@@ -28,7 +22,7 @@ static luc_status wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_
 }
 
 TEST("wrapped memory is used in place and released once, after its last view") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t, *view;
   CHECK_EQ(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, NULL, host, &t), LUC_OK);
   CHECK(luc_tensor_data(t) == host);
@@ -41,7 +35,7 @@ TEST("wrapped memory is used in place and released once, after its last view") {
 }
 
 TEST("wrapped memory may have strides, and counts only what they reach") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t, *sum;
   double value;
   CHECK_EQ(luc__ops_init(ctx), LUC_OK);
@@ -64,7 +58,7 @@ TEST("wrapped memory may have strides, and counts only what they reach") {
 }
 
 TEST("what cannot be wrapped is released and refused") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t;
   CHECK_EQ(wrap(ctx, LUC_FLOAT32, 1, (int64_t[]){-6}, NULL, host, &t), LUC_ERR_VALUE);
   CHECK_EQ(released, 1);
@@ -87,7 +81,7 @@ TEST("what cannot be wrapped is released and refused") {
 }
 
 TEST("wrapped memory is not counted in the limit") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   static char big[1 << 20];
   luc_tensor *t;
   size_t before = luc_memory_stats(ctx).live;
@@ -119,7 +113,7 @@ TEST("whichever allocation is refused, wrapped memory is released once") {
 /* ---- DLPack ---- */
 
 TEST("an exported tensor outlives the tensor and its context") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t, *view;
   DLManagedTensor *dl;
   CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, host, &t), LUC_OK);
@@ -141,7 +135,7 @@ TEST("an exported tensor outlives the tensor and its context") {
 }
 
 TEST("every dtype goes out and comes back, to the same memory") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   for (int d = 0; d < LUC_NUM_DTYPES; d++) {
     luc_tensor *t, *back;
@@ -178,7 +172,7 @@ static DLManagedTensor lent(void) {
 }
 
 TEST("an imported tensor sees the other library's memory and gives it back once") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   DLManagedTensor dl = lent();
   luc_tensor *t, *view;
   dl.dl_tensor.strides = one_two;
@@ -201,7 +195,7 @@ TEST("an imported tensor sees the other library's memory and gives it back once"
 }
 
 TEST("an import copies what is read only, backwards or not aligned, unless told not to") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   DLManagedTensor dl = lent();
   luc_tensor *t;
@@ -237,7 +231,7 @@ TEST("an import copies what is read only, backwards or not aligned, unless told 
 }
 
 TEST("what does not exist here stays the caller's") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   DLManagedTensor dl = lent();
   luc_tensor *t;
   dl.dl_tensor.device.device_type = kDLCUDA;
@@ -265,7 +259,7 @@ TEST("what does not exist here stays the caller's") {
 }
 
 TEST("a tensor that requires a gradient is not exported") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t;
   DLManagedTensor *dl;
   CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, (int64_t[]){6}, host, &t), LUC_OK);

@@ -114,8 +114,7 @@ TEST("transforms are sums of products") {
 
 TEST("what is done in pieces is what is done at once") {
   for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_WHOLE; kind++) {
-    luc_context *ctx = NULL;
-    CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+    luc_context *ctx = test_open(0);
     int64_t sizes[3] = {77, 20, 31};
     int dims[1] = {kind % 2 ? 1 : 2};
     kt_array in = kt_random(LUC_FLOAT64, 2 * 77 * 20 * 31);
@@ -236,9 +235,8 @@ TEST("contexts in threads of their own can plan at once") {
 }
 
 TEST("a library that is missing is named with its package") {
-  luc_context *ctx = NULL;
+  luc_context *ctx = test_open(0);
   void *library = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
   CHECK_EQ(luc__library_open(ctx, "Nothing", "libnothing.so.7", "libnothing7", &library),
            LUC_ERR_SUPPORT);
   CHECK_STR(luc_message(ctx),

@@ -109,16 +109,9 @@ static const struct {
               {"safetensors", round_safetensors}};
 enum { ROUNDS = sizeof rounds / sizeof *rounds };
 
-static luc_context *open_context(void) {
-  luc_config cfg = {.num_threads = 1};
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
-  return ctx;
-}
-
 TEST("what a host's function got is read back from memory, in every format") {
   static sink s;
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   for (int i = 0; i < ROUNDS; i++)
     for (int64_t rows = 0; rows < 300; rows = 3 * rows + 1) {
       luc_tensor *t = NULL, *back = NULL;
@@ -135,7 +128,7 @@ TEST("what a host's function got is read back from memory, in every format") {
 
 TEST("a function that takes no more ends the saving") {
   static sink s;
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor *t = NULL;
   CHECK_EQ(make(ctx, LUC_INT32, 100, &t), LUC_OK);
   size_t live = luc_memory_stats(ctx).live;

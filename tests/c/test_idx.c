@@ -3,13 +3,6 @@
 
 #include "io_files.h"
 
-static luc_context *open_context(void) {
-  luc_config cfg = {.num_threads = 1};
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
-  return ctx;
-}
-
 static const unsigned char small[] = {0, 0, 0x08, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 255};
 
 static void gzip(const char *path, const void *bytes, unsigned n) {
@@ -20,7 +13,7 @@ static void gzip(const char *path, const void *bytes, unsigned n) {
 
 TEST("a file of bytes reads as the tensor it declares, plain and gzipped") {
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   for (int zipped = 0; zipped < 2; zipped++) {
     luc_tensor *t = NULL;
@@ -50,7 +43,7 @@ TEST("every type is turned to the machine's byte order") {
                {0x0d, {0xc0, 0x20, 0x00, 0x00}, LUC_FLOAT32, -2.5},
                {0x0e, {0x3f, 0xf8, 0, 0, 0, 0, 0, 0}, LUC_FLOAT64, 1.5}};
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     unsigned char file[16] = {0, 0, types[i].code, 1, 0, 0, 0, 1};
     size_t size = luc__dtype_size(types[i].dtype);
@@ -71,7 +64,7 @@ TEST("0-d and empty files are fine") {
   static const unsigned char scalar[] = {0, 0, 8, 0, 7},
                              empty[] = {0, 0, 8, 2, 0, 0, 0, 0, 0, 0, 255, 0};
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor *t = NULL;
   io_write(io_path(path, "scalar"), scalar, sizeof scalar);
   CHECK_EQ(luc_idx_load(ctx, path, &t), LUC_OK);
@@ -101,7 +94,7 @@ TEST("files that are not what they say are refused with one line") {
       {{0, 0, 8, 1, 0, 0, 0, 1, 1, 2}, 10, "has more data than it declares"},
   };
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     luc_tensor *t;
@@ -119,7 +112,7 @@ TEST("files that are not what they say are refused with one line") {
 TEST("a file cut off or damaged anywhere is refused, gzipped or not") {
   unsigned char bytes[256];
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor *t;
   for (int zipped = 0; zipped < 2; zipped++) {
@@ -146,7 +139,7 @@ TEST("a file cut off or damaged anywhere is refused, gzipped or not") {
 TEST("more than was declared is refused in gzipped files too") {
   unsigned char bytes[sizeof small + 1] = {0};
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor *t;
   memcpy(bytes, small, sizeof small);

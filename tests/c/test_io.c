@@ -9,13 +9,6 @@
 
 enum { ROOM = 1 << 16 };
 
-static luc_context *open_context(void) {
-  luc_config cfg = {.num_threads = 1};
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
-  return ctx;
-}
-
 /* A contiguous tensor holding start, start + 1, … (bool: zero or not). */
 static luc_tensor *range(luc_context *ctx, luc_dtype dtype, int start, int ndim,
                          const int64_t *sizes) {
@@ -51,7 +44,7 @@ static const char *const dtype_names[] = {"f32", "f64", "f16", "bf16", "i8",
 
 TEST("a file of every dtype is the reference library's, byte for byte") {
   char path[512], recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_named_tensor items[REAL_DTYPES];
   for (int d = 0; d < REAL_DTYPES; d++) {
@@ -68,7 +61,7 @@ TEST("a file of every dtype is the reference library's, byte for byte") {
 
 TEST("0-d and empty tensors, escapes in names and metadata are the reference library's too") {
   char path[512], recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   int64_t one[] = {1}, two[] = {2}, empty[] = {0, 3};
   luc_named_tensor items[] = {{"scalar", range(ctx, LUC_FLOAT32, 0, 0, NULL)},
                               {"empty", range(ctx, LUC_FLOAT32, 0, 2, empty)},
@@ -90,7 +83,7 @@ TEST("0-d and empty tensors, escapes in names and metadata are the reference lib
 
 TEST("a recorded file of every dtype reads back") {
   char recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file), LUC_OK);
@@ -109,7 +102,7 @@ TEST("a recorded file of every dtype reads back") {
 
 TEST("0-d and empty tensors, names with escapes and metadata read back") {
   char recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor_file *file;
   CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "odd.safetensors"), &file), LUC_OK);
   luc_tensor *scalar = named(file, "scalar"), *empty = named(file, "empty");
@@ -130,7 +123,7 @@ TEST("0-d and empty tensors, names with escapes and metadata read back") {
 
 TEST("tensors stay when the file they came from is freed") {
   char recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor_file *file;
   CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file), LUC_OK);
   luc_tensor *t = luc_tensor_retain(named(file, "i64"));
@@ -142,7 +135,7 @@ TEST("tensors stay when the file they came from is freed") {
 
 TEST("views are written as the elements they show") {
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   int64_t sizes[] = {2, 3}, turned[] = {3, 2}, turned_strides[] = {1, 3}, wide[] = {4},
           still[] = {0};
   luc_tensor *base = range(ctx, LUC_FLOAT32, 0, 2, sizes), *t, *e;
@@ -246,7 +239,7 @@ static const hostile hostile_files[] = {
 
 TEST("every broken rule of the format is refused with one line") {
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   io_path(path, "hostile");
   for (size_t i = 0; i < sizeof hostile_files / sizeof *hostile_files; i++) {
@@ -270,7 +263,7 @@ TEST("what the format allows is read") {
       "{\"a\":{\"dtype\":\"BOOL\",\"shape\":[1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}",
   };
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor_file *file;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     io_write_header(io_path(path, "good"), good[i], i > 0);
@@ -290,7 +283,7 @@ TEST("a header's length is believed only within the file and 100 MB") {
                {100000001, "header too large"},        {UINT64_MAX, "header too large"},
                {UINT64_C(1) << 63, "header too large"}};
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -308,7 +301,7 @@ TEST("a boolean that is neither 0 nor 1 is refused") {
   static const char header[] = "{\"a\":{\"dtype\":\"BOOL\",\"shape\":[1],\"data_offsets\":[0,1]}}";
   char path[512];
   unsigned char bytes[128] = {sizeof header - 1};
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   memcpy(bytes + 8, header, sizeof header - 1);
@@ -322,7 +315,7 @@ TEST("a boolean that is neither 0 nor 1 is refused") {
 TEST("a file cut off anywhere is refused") {
   static unsigned char bytes[ROOM];
   char path[512], recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   long n = io_read(io_recorded(recorded, "odd.safetensors"), bytes, ROOM);
   luc_tensor_file *file;
@@ -338,7 +331,7 @@ TEST("a file cut off anywhere is refused") {
 TEST("a file with any byte changed is read or refused, and leaves nothing behind") {
   static unsigned char bytes[ROOM];
   char path[512], recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   long n = io_read(io_recorded(recorded, "odd.safetensors"), bytes, ROOM);
   uint32_t random = 1;
@@ -361,7 +354,7 @@ TEST("a file with any byte changed is read or refused, and leaves nothing behind
 
 TEST("what is no regular file is refused") {
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   luc_status status = luc_safetensors_load(ctx, "/no\nwhere", &file);
@@ -379,7 +372,7 @@ TEST("what is no regular file is refused") {
 
 TEST("names and metadata that would make a bad file are refused") {
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   luc_tensor *a = range(ctx, LUC_FLOAT32, 0, 0, NULL), *b = range(ctx, LUC_FLOAT32, 0, 0, NULL);
   size_t live = luc_memory_stats(ctx).live;
   io_path(path, "refused");
@@ -406,7 +399,7 @@ TEST("names and metadata that would make a bad file are refused") {
 
 TEST("a save that fails leaves the old file and nothing else") {
   char path[512], folder[512], recorded[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   int64_t sizes[] = {100000};
   luc_tensor *t = range(ctx, LUC_FLOAT64, 0, 1, sizes);
   luc_named_tensor items[] = {{"t", t}};
@@ -440,7 +433,7 @@ TEST("a save that fails leaves the old file and nothing else") {
 TEST("a folder without permission refuses the save") {
   char folder[512], path[600];
   if (geteuid() == 0) return; /* root may write anywhere */
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   CHECK_EQ(mkdir(io_path(folder, "closed"), 0500), 0);
   snprintf(path, sizeof path, "%s/x", folder);
   CHECK_EQ(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0), LUC_ERR_IO);
@@ -451,7 +444,7 @@ TEST("a folder without permission refuses the save") {
 TEST("a save keeps the old file's permissions and obeys the umask for a new one") {
   char path[512];
   struct stat info;
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   mode_t mask = umask(027);
   CHECK_EQ(luc_safetensors_save(ctx, io_path(path, "mode"), NULL, 0, NULL, 0), LUC_OK);
   CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0640);

@@ -89,8 +89,7 @@ TEST("an infinity stays in its row") {
 }
 
 TEST("integer products wrap and batch") {
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  luc_context *ctx = test_open(0);
   int64_t a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 0, 2, 1, 0, INT64_MAX}, c[8];
   luc_gemm g = {.dtype = LUC_INT64,
                 .m = 2,
@@ -114,9 +113,7 @@ TEST("integer products wrap and batch") {
 }
 
 static uint64_t product_bits(int threads) {
-  luc_config cfg = {.num_threads = threads};
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
+  luc_context *ctx = test_open(threads);
   kt_seed = 12345;
   kt_array a = kt_random(LUC_FLOAT32, 300 * 700), b = kt_random(LUC_FLOAT32, 500 * 700);
   float *c = malloc(300 * 500 * sizeof(float));

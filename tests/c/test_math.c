@@ -8,12 +8,6 @@
 
 enum { N = 1 << 13 };
 
-static luc_context *open_context(void) {
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
-  return ctx;
-}
-
 /* ---- distances ---- */
 
 /* In units of the last place of the exact result, or of `least` where that is larger. */
@@ -296,7 +290,7 @@ static double worst_of(const luc_kernels *kernels, const function *f, bool is_do
 }
 
 static void check_functions(bool is_double) {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -337,7 +331,7 @@ static void check_edge(const function *f, int isa, double x, double y, double go
 
 TEST("functions keep infinities, NaN and zeros") {
   static double x[EDGES * EDGES], y[EDGES * EDGES], z[EDGES * EDGES];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   for (int i = 0; i < EDGES * EDGES; i++) {
     x[i] = (double)(float)edges[i / EDGES];
     y[i] = (double)(float)edges[i % EDGES];
@@ -421,7 +415,7 @@ static const struct {
 };
 
 TEST("lgamma and digamma keep all digits near their roots") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
@@ -453,7 +447,7 @@ static void check_zeta(const luc_kernels *kernels, double s, double q, bool is_d
 
 TEST("zeta and polygamma are within 2 ulp of the exact values") {
   static const double powers[] = {1.0001, 1.25, 1.75, 2, 2.5, 3, 4, 5, 6.5, 8, 11, 15, 21};
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (size_t k = 0; k < sizeof powers / sizeof *powers; k++)
@@ -499,7 +493,7 @@ static double worst_share(const luc_kernels *kernels, bool upper, bool is_double
 }
 
 TEST("incomplete gamma functions are within 1 ulp, of doubles within 4") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (int upper = 0; upper < 2; upper++) {
@@ -544,7 +538,7 @@ TEST("fmod is exact for numbers of any size") {
   static float afloat[N], bfloat[N], yfloat[N];
   static double adouble[N], bdouble[N], ydouble[N];
   static int64_t aint64_t[N], bint64_t[N], yint64_t[N];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     uint64_t state = 88172645463325252u;
     int bad = 0;

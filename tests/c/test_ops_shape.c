@@ -6,8 +6,7 @@
 #include "test.h"
 
 static luc_context *open_context(void) {
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
+  luc_context *ctx = test_open(0);
   CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   return ctx;
 }

@@ -2,13 +2,6 @@
  * tests/lua/images_spec.lua's. */
 #include "io_files.h"
 
-static luc_context *open_context(void) {
-  luc_config cfg = {.num_threads = 1};
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
-  return ctx;
-}
-
 /* An image whose bytes follow no pattern that deflate could use. */
 static luc_tensor *noise(luc_context *ctx, int64_t channels, int64_t height, int64_t width) {
   int64_t sizes[] = {channels, height, width};
@@ -34,7 +27,7 @@ static void check_round_trip(luc_context *ctx, int64_t channels, int64_t height,
 }
 
 TEST("an image reads back as it was, of each number of channels, small and large") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   for (int64_t channels = 1; channels <= 4; channels++) check_round_trip(ctx, channels, 5, 7);
   check_round_trip(ctx, 1, 1, 1);
@@ -47,7 +40,7 @@ TEST("an image reads back as it was, of each number of channels, small and large
 
 TEST("what is no image, and where no file can be, is refused") {
   char path[512];
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(1);
   int64_t sizes[] = {2, 2, 2};
   luc_tensor *many = noise(ctx, 5, 1, 1), *none = noise(ctx, 1, 0, 4), *good = noise(ctx, 1, 2, 2);
   luc_tensor *floats = NULL;

@@ -7,14 +7,8 @@
 
 #include "../parity/print_cases.h"
 
-static luc_context *open_context(void) {
-  luc_context *ctx = NULL;
-  CHECK_EQ(luc_context_new(NULL, &ctx), LUC_OK);
-  return ctx;
-}
-
 TEST("a small tensor is one block and leaves nothing behind") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   int64_t sizes[] = {2, 3};
   luc_tensor *t;
@@ -28,7 +22,7 @@ TEST("a small tensor is one block and leaves nothing behind") {
 }
 
 TEST("a view outlives its base and keeps the data") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   int64_t large[] = {4, 100}, small[] = {4};
   for (int i = 0; i < 2; i++) {
@@ -46,7 +40,7 @@ TEST("a view outlives its base and keeps the data") {
 }
 
 TEST("set_data rebinds a tensor and frees what nobody sees") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   int64_t five[] = {5}, many[] = {300};
   luc_tensor *a, *b, *view;
@@ -81,7 +75,7 @@ static luc_tensor *case_tensor(luc_context *ctx, const print_case *c) {
 }
 
 TEST("tensors print as in PyTorch, character for character") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   for (size_t i = 0; i < sizeof print_cases / sizeof *print_cases; i++) {
     char *text = NULL;
@@ -98,7 +92,7 @@ TEST("tensors print as in PyTorch, character for character") {
 }
 
 TEST("a parameter says so, and a suffix too long for the line wraps") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t;
   char *text = NULL, name[80] = "grad_fn=<";
   size_t size = 0;
@@ -118,7 +112,7 @@ TEST("a parameter says so, and a suffix too long for the line wraps") {
 /* ---- making tensors ---- */
 
 TEST("bad sizes are refused with their shape") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   luc_tensor *t = NULL;
   CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2, (int64_t[]){2, -1}, &t), LUC_ERR_VALUE);
@@ -134,7 +128,7 @@ TEST("bad sizes are refused with their shape") {
 }
 
 TEST("a tensor copies the host's data, and item reads one element") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t;
   double value = 0;
   CHECK_EQ(luc_tensor_from(ctx, LUC_INT16, 1, (int64_t[]){1}, (int16_t[]){-7}, &t), LUC_OK);
@@ -181,7 +175,7 @@ static luc_tensor *shaped(luc_context *ctx, int ndim, const int64_t *sizes) {
 }
 
 TEST("broadcasting aligns from the last dimension and says where it fails") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *a = shaped(ctx, 3, (int64_t[]){5, 1, 3}), *b = shaped(ctx, 2, (int64_t[]){4, 1});
   luc_tensor *c = shaped(ctx, 2, (int64_t[]){2, 3}), *empty = shaped(ctx, 1, (int64_t[]){0});
   int ndim;
@@ -202,7 +196,7 @@ TEST("broadcasting aligns from the last dimension and says where it fails") {
 }
 
 TEST("dimensions and positions wrap from the end; their messages count from 1") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   int dim;
   int64_t index;
   CHECK_EQ(luc__dim_wrap(ctx, "sum", -1, 2, &dim), LUC_OK);
@@ -221,7 +215,7 @@ TEST("dimensions and positions wrap from the end; their messages count from 1") 
 }
 
 TEST("contiguity ignores dimensions of size 1; overlap looks at bytes") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_tensor *t = shaped(ctx, 2, (int64_t[]){4, 6}), *row, *column, *expanded, *reversed;
   luc__tensor_view(ctx, t, 2, (int64_t[]){1, 6}, (int64_t[]){99, 1}, 6, &row);
   luc__tensor_view(ctx, t, 1, (int64_t[]){4}, (int64_t[]){6}, 2, &column);
@@ -291,7 +285,7 @@ TEST("every dtype stores and loads single values") {
 }
 
 TEST("a text grows, indents and stays empty after a failure") {
-  luc_context *ctx = open_context();
+  luc_context *ctx = test_open(0);
   luc_text text;
   char *out;
   size_t size;
