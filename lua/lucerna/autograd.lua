@@ -5,6 +5,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
 local scoped = require "lucerna.scoped"
+local shape_text = require "lucerna.shape_text"
 local is_tensor, set_mode = core.is_tensor, core._set_mode
 
 local autograd = { backward = core.autograd.backward }
@@ -15,8 +16,6 @@ local GRAD = { "outputs", "inputs", "grad_outputs", "retain_graph", "create_grap
   "is_grads_batched", "materialize_grads" }
 
 local function as_list(value) return is_tensor(value) and { value } or value end
-
-local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
 
 local function is_batch_of(seed, output)
   if not is_tensor(seed) or seed:dim() ~= output:dim() + 1 then return false end

@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local shape_text = require "lucerna.shape_text"
 
 local none, is_tensor = core.none, core.is_tensor
 
@@ -19,8 +20,6 @@ end
 
 -- A number that is whole, as an integer.
 local function whole(value) return type(value) == "number" and math.tointeger(value) or nil end
-
-local function shape_text(t) return "[" .. table.concat(t.shape, ", ") .. "]" end
 
 -- ---- einsum ----
 
@@ -91,7 +90,8 @@ end
 local function check_matrix(who, a)
   check_tensor(who, "A", a)
   if a:dim() < 2 or not a.dtype.is_floating_point then
-    fail("%s: A must be floating point matrices [*, m, n] (got %s %s)", who, a.dtype, shape_text(a))
+    fail("%s: A must be floating point matrices [*, m, n] (got %s %s)", who, a.dtype,
+      shape_text(a.shape))
   end
   return math.min(a:size(-2), a:size(-1))
 end
@@ -120,8 +120,8 @@ function composites.svd_lowrank(...)
   if mean ~= nil then
     check_tensor(who, "M", mean)
     if not broadcasts(mean, a.shape) then
-      fail("%s: M must broadcast to the shape of A (A %s, M %s)", who, shape_text(a),
-        shape_text(mean))
+      fail("%s: M must broadcast to the shape of A (A %s, M %s)", who, shape_text(a.shape),
+        shape_text(mean.shape))
     end
     a = a - mean
   end
@@ -172,7 +172,7 @@ local function edges_of(column, bins, range, d)
   if is_tensor(given) then
     if given:dim() ~= 1 or given:numel() < 2 or given.dtype ~= column.dtype then
       fail("histogramdd: bins of dimension %d must be 2 or more edges of input's dtype (got %s %s)",
-        d, given.dtype, shape_text(given))
+        d, given.dtype, shape_text(given.shape))
     end
     return given:detach():clone()
   end
@@ -197,7 +197,7 @@ local function check_histogram(x, bins, range, weight, density)
   local wide = x.dtype == core.float32 or x.dtype == core.float64
   if x:dim() < 2 or x:size(-1) == 0 or not wide then
     fail("histogramdd: input must be float32 or float64 points [*, N] (got %s %s)", x.dtype,
-      shape_text(x))
+      shape_text(x.shape))
   end
   if not whole(bins) then check_list("bins", bins, x:size(-1)) end
   if range ~= nil then
@@ -213,9 +213,9 @@ local function check_histogram(x, bins, range, weight, density)
   check_tensor("histogramdd", "weight", weight)
   local shape = x.shape
   shape[#shape] = nil
-  if weight.dtype ~= x.dtype or table.concat(shape, ", ") ~= table.concat(weight.shape, ", ") then
-    fail("histogramdd: weight must be %s of shape [%s], one for each point (got %s %s)", x.dtype,
-      table.concat(shape, ", "), weight.dtype, shape_text(weight))
+  if weight.dtype ~= x.dtype or shape_text(shape) ~= shape_text(weight.shape) then
+    fail("histogramdd: weight must be %s of shape %s, one for each point (got %s %s)", x.dtype,
+      shape_text(shape), weight.dtype, shape_text(weight.shape))
   end
 end
 

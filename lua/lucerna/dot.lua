@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local shape_text = require "lucerna.shape_text"
 local trace = require "lucerna.trace"
 
 local raise, is_tensor = core._raise, core.is_tensor
@@ -12,8 +13,6 @@ local raise, is_tensor = core._raise, core.is_tensor
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n" }
 
 local function quoted(text) return '"' .. text:gsub('["\\\n]', ESCAPES) .. '"' end
-
-local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
 
 -- A graph is written from its clusters (trees of items: nodes and clusters) and a list of edges.
 local Graph = {}

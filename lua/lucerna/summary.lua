@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local shape_text = require "lucerna.shape_text"
 local trace = require "lucerna.trace"
 
 -- ---- multiply-adds ----
@@ -155,7 +156,7 @@ end
 local function shapes_text(shapes)
   if not shapes or #shapes == 0 then return "-" end
   local texts = {}
-  for i, shape in ipairs(shapes) do texts[i] = "[" .. table.concat(shape, ", ") .. "]" end
+  for i, shape in ipairs(shapes) do texts[i] = shape_text(shape) end
   return table.concat(texts, ", ")
 end
 

@@ -5,6 +5,7 @@
 local call_of = require "lucerna.func.call"
 local core = require "lucerna.core"
 local scoped = require "lucerna.scoped"
+local shape_text = require "lucerna.shape_text"
 
 local arguments, fail = call_of.arguments, call_of.fail
 local is_tensor, kind_name = core.is_tensor, core.nn.kind_name
@@ -82,9 +83,9 @@ local function read_v(who, v, like, what)
     fail("%s: v is a table of invalid length: should be %d but got %d", who, #like, #list)
   end
   for k, t in ipairs(list) do
-    local have, want = table.concat(t.shape, ", "), table.concat(like[k].shape, ", ")
+    local have, want = shape_text(t.shape), shape_text(like[k].shape)
     if have ~= want then
-      fail("%s: v has invalid size: should be [%s] but got [%s]", who, want, have)
+      fail("%s: v has invalid size: should be %s but got %s", who, want, have)
     end
   end
   return list

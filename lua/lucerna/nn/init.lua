@@ -5,6 +5,7 @@
 local lucerna = require "lucerna"
 local raise = require("lucerna.core")._raise
 local arguments = require "lucerna.arguments"
+local shape_text = require "lucerna.shape_text"
 
 local init = {}
 
@@ -26,8 +27,6 @@ local function define(name, names, fill)
     return t
   end
 end
-
-local function shape_text(t) return "[" .. table.concat(t:size(), ", ") .. "]" end
 
 -- ---- gains and fans ----
 
@@ -54,7 +53,7 @@ end
 local function fans(who, t)
   if t:dim() < 2 then
     raise("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
-      .. "(got %s)", who, shape_text(t))
+      .. "(got %s)", who, shape_text(t.shape))
   end
   local receptive = 1
   for d = 3, t:dim() do receptive = receptive * t:size(d) end
@@ -88,7 +87,7 @@ define("zeros_", {}, function(t) t:zero_() end)
 --- eye_(tensor): the identity in a matrix [n, m].
 define("eye_", {}, function(t)
   if t:dim() ~= 2 then
-    raise("eye_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t))
+    raise("eye_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))
   end
   t:copy_(lucerna.eye(t:size(1), t:size(2)))
 end)
@@ -99,10 +98,12 @@ define("dirac_", {"groups"}, function(t, groups)
   groups = groups or 1
   local dims = t:dim()
   if dims < 3 or dims > 5 then
-    raise("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got %s)", shape_text(t))
+    raise("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got %s)",
+      shape_text(t.shape))
   end
   if math.type(groups) ~= "integer" or groups < 1 or t:size(1) % groups ~= 0 then
-    raise("dirac_: dim 1 must be divisible by groups (got %s, groups %s)", shape_text(t), groups)
+    raise("dirac_: dim 1 must be divisible by groups (got %s, groups %s)", shape_text(t.shape),
+      groups)
   end
   t:zero_()
   local out = t:size(1) // groups
@@ -181,7 +182,7 @@ end)
 define("orthogonal_", {"gain", "generator"}, function(t, gain, generator)
   if t:dim() < 2 then
     raise("orthogonal_: Only tensors with 2 or more dimensions are supported (got %s)",
-      shape_text(t))
+      shape_text(t.shape))
   end
   if t:numel() == 0 then return end
   local rows = t:size(1)
@@ -199,7 +200,7 @@ end)
 -- every column. Martens (2010).
 define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, generator)
   if t:dim() ~= 2 then
-    raise("sparse_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t))
+    raise("sparse_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))
   end
   if type(sparsity) ~= "number" then raise("sparse_: missing argument 'sparsity'") end
   local rows, columns = t:size(1), t:size(2)

@@ -3,6 +3,7 @@
 local core = require "lucerna.core"
 local class = require "lucerna.optim.class"
 local optimizer = require "lucerna.optim.optimizer"
+local shape_text = require "lucerna.shape_text"
 
 local Optimizer = optimizer.Optimizer
 
@@ -56,8 +57,8 @@ function Muon:_add(list, options)
   local at = Optimizer._add(self, list, options)
   for _, p in ipairs(list) do
     if p:dim() ~= 2 then
-      fail("Muon only supports 2D parameters whereas we found a parameter with size: [%s]",
-        table.concat(p:size(), ", "))
+      fail("Muon only supports 2D parameters whereas we found a parameter with size: %s",
+        shape_text(p.shape))
     end
   end
   return at

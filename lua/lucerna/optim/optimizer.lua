@@ -7,6 +7,7 @@ local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
 local class = require "lucerna.optim.class"
 local python = require "lucerna.optim.python"
+local shape_text = require "lucerna.shape_text"
 
 local module = {}
 
@@ -102,8 +103,6 @@ local function with_hooks(step)
 end
 
 -- ---- the class ----
-
-local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
 
 -- A parameter's state begins as an empty table.
 local NEW_STATE = {__index = function(state, p)

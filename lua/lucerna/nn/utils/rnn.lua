@@ -6,6 +6,7 @@
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.nn.utils.check"
+local shape_text = require "lucerna.shape_text"
 
 local rnn = {}
 
@@ -220,9 +221,9 @@ local function pad_one(who, first, seq, longest, value, side)
   seq = seq:to(first.dtype)
   local shape = first:size()
   shape[1] = seq:size(1)
-  if table.concat(shape, " ") ~= table.concat(seq:size(), " ") then
-    check.fail("%s: sequences must have the same sizes after the first dimension (got [%s] and "
-      .. "[%s])", who, table.concat(first:size(), ", "), table.concat(seq:size(), ", "))
+  if shape_text(shape) ~= shape_text(seq.shape) then
+    check.fail("%s: sequences must have the same sizes after the first dimension (got %s and %s)",
+      who, shape_text(first.shape), shape_text(seq.shape))
   end
   if missing == 0 then return seq end
   shape[1] = missing
