@@ -203,10 +203,10 @@ static luc_status accumulate(luc_run *run, luc_tensor **sum, luc_tensor *g) {
 static luc_status conform_to(luc_context *ctx, luc_tensor **g, const luc_edge *edge) {
   if (edge->leaf) {
     luc_tensor *t = edge->to;
-    return conform(ctx, g, (luc_dtype)t->dtype, t->ndim, t->sizes);
+    return conform(ctx, g, t->dtype, t->ndim, t->sizes);
   }
   const luc_result_info *info = &((luc_node *)edge->to)->infos[edge->index];
-  return conform(ctx, g, (luc_dtype)info->dtype, info->ndim, info->sizes);
+  return conform(ctx, g, info->dtype, info->ndim, info->sizes);
 }
 
 /* Sends g along an edge; takes it over. */
@@ -242,7 +242,7 @@ static luc_status check_version(luc_context *ctx, const luc_node *node, const lu
                    "backward: one of the variables needed for gradient computation has been "
                    "modified by an inplace operation: [%s tensor %s], used by %s, is at version "
                    "%u; expected version %u instead",
-                   luc__dtype_name((luc_dtype)t->dtype), luc__tensor_shape_text(shape, t),
+                   luc__dtype_name(t->dtype), luc__tensor_shape_text(shape, t),
                    luc__node_name(name, node), (unsigned)t->storage->version, (unsigned)saved);
 }
 
@@ -313,7 +313,7 @@ static luc_status run_materialized(luc_context *ctx, luc_node *node, luc_tensor 
     if (gout[r]) {
       full[r] = luc__retain(gout[r]);
     } else {
-      LUC_GO(luc__tensor_empty(ctx, (luc_dtype)info->dtype, info->ndim, info->sizes, &full[r]));
+      LUC_GO(luc__tensor_empty(ctx, info->dtype, info->ndim, info->sizes, &full[r]));
       LUC_GO(luc__fill(ctx, full[r], nought));
     }
   }
@@ -397,8 +397,8 @@ static luc_status run_hook(luc_context *ctx, const luc_hook *hook, luc_tensor **
   if (!luc__same_sizes(replacement, *grad) || replacement->dtype != (*grad)->dtype)
     status = luc__fail(
         ctx, LUC_ERR_SHAPE, "register_hook: the hook changed the gradient from %s %s to %s %s",
-        luc__dtype_name((luc_dtype)(*grad)->dtype), luc__tensor_shape_text(want, *grad),
-        luc__dtype_name((luc_dtype)replacement->dtype), luc__tensor_shape_text(have, replacement));
+        luc__dtype_name((*grad)->dtype), luc__tensor_shape_text(want, *grad),
+        luc__dtype_name(replacement->dtype), luc__tensor_shape_text(have, replacement));
   if (status != LUC_OK) {
     luc_tensor_release(ctx, replacement);
     return status;
@@ -649,11 +649,10 @@ static luc_status root_grad(luc_context *ctx, luc_tensor *t, luc_tensor *given, 
     LUC_CHECK(ctx, luc__same_sizes(given, t), LUC_ERR_SHAPE,
               "backward: gradient has shape %s, the output has %s",
               luc__tensor_shape_text(have, given), luc__tensor_shape_text(want, t));
-    bool alike = luc__dtype_is_complex((luc_dtype)t->dtype) ==
-                 luc__dtype_is_complex((luc_dtype)given->dtype);
+    bool alike = luc__dtype_is_complex(t->dtype) == luc__dtype_is_complex(given->dtype);
     LUC_CHECK(ctx, alike, LUC_ERR_TYPE,
               "backward: gradient is %s, the output %s: both must be complex, or neither",
-              luc__dtype_name((luc_dtype)given->dtype), luc__dtype_name((luc_dtype)t->dtype));
+              luc__dtype_name(given->dtype), luc__dtype_name(t->dtype));
     *out = luc__retain(given);
     return LUC_OK;
   }
@@ -661,10 +660,10 @@ static luc_status root_grad(luc_context *ctx, luc_tensor *t, luc_tensor *given, 
             "backward: grad can be implicitly created only for scalar outputs (this one has shape "
             "%s)",
             luc__tensor_shape_text(have, t));
-  LUC_CHECK(ctx, !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, !luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
             "backward: grad can be implicitly created only for real scalar outputs but got %s",
-            luc__dtype_name((luc_dtype)t->dtype));
-  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, out));
+            luc__dtype_name(t->dtype));
+  LUC_TRY(luc__tensor_empty_like(ctx, t, t->dtype, out));
   luc_status status = luc__fill(ctx, *out, one);
   if (status != LUC_OK) luc_tensor_release(ctx, *out);
   return status;

@@ -127,7 +127,7 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
   if (!list && args[0].kind == LUC_TENSOR && out[0].as.tensor == args[0].as.tensor) return LUC_OK;
   /* Nor has a truth value or a position a gradient. */
   luc_tensor *first = !list && n == 1 ? luc_as_tensor(&out[0]) : NULL;
-  if (first && !luc__dtype_has_gradient((luc_dtype)first->dtype)) return LUC_OK;
+  if (first && !luc__dtype_has_gradient(first->dtype)) return LUC_OK;
   luc_node *node;
   LUC_TRY(call_node(ctx, op, args, n, &node));
   luc_status status = LUC_OK;
@@ -135,7 +135,7 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
     luc_tensor *t = result_at(out, list, r);
     if (!t) continue;
     LUC_GO(add_result(ctx, node, r, t, !list && (info->save_results >> r & 1)));
-    if (!luc__dtype_has_gradient((luc_dtype)t->dtype)) continue;
+    if (!luc__dtype_has_gradient(t->dtype)) continue;
     if (!luc__meta(ctx, t)) LUC_GO(LUC_ERR_MEMORY);
     luc__set_history(ctx, t, node, (uint32_t)r);
   }
@@ -223,7 +223,7 @@ luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *a
                                luc_tensor *self, luc_node **out) {
   const luc_op_info *info = luc__op_info(ctx, op);
   *out = NULL;
-  if (!luc__dtype_has_gradient((luc_dtype)self->dtype)) return LUC_OK;
+  if (!luc__dtype_has_gradient(self->dtype)) return LUC_OK;
   if (!luc__meta(ctx, self)) return LUC_ERR_MEMORY;
   luc_node *node;
   LUC_TRY(call_node(ctx, op, args, 1, &node));
@@ -291,8 +291,8 @@ luc_status luc_function_record(luc_context *ctx, const luc_function *fn, void *u
     if (!luc__meta(ctx, outputs[r])) LUC_GO(LUC_ERR_MEMORY);
   for (int r = 0; r < noutputs; r++) {
     luc__result_info(&node->infos[r], outputs[r]);
-    bool differentiable = luc__dtype_has_gradient((luc_dtype)outputs[r]->dtype) &&
-                          !(r < 32 && (non_differentiable >> r & 1));
+    bool differentiable =
+        luc__dtype_has_gradient(outputs[r]->dtype) && !(r < 32 && (non_differentiable >> r & 1));
     if (differentiable) luc__set_history(ctx, outputs[r], node, (uint32_t)r);
   }
   *recorded = true;

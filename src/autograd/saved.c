@@ -72,8 +72,7 @@ static luc_status pack(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
   if (status == LUC_OK && !s) status = LUC_ERR_MEMORY;
   if (s) *s = rec;
   if (status == LUC_OK)
-    status = luc__tensor_over(ctx, (luc_dtype)t->dtype, t->ndim, t->sizes, strides, s,
-                              free_stand_in, s, out);
+    status = luc__tensor_over(ctx, t->dtype, t->ndim, t->sizes, strides, s, free_stand_in, s, out);
   if (status == LUC_OK) goto done;
   rec.free(ctx, rec.ud);
   luc__free(ctx, s, sizeof *s);
@@ -172,10 +171,10 @@ static luc_status unpack(luc_context *ctx, luc_tensor *t, const luc_edge *edge, 
   luc_status status = s->unpack(ctx, s->ud, &found);
   ctx->grad_mode = mode;
   if (status == LUC_OK && (found->dtype != t->dtype || !luc__same_sizes(found, t)))
-    status = luc__fail(
-        ctx, LUC_ERR_SHAPE, "saved_tensors_hooks: unpack_hook must give back %s %s (got %s %s)",
-        luc__dtype_name((luc_dtype)t->dtype), luc__tensor_shape_text(want, t),
-        luc__dtype_name((luc_dtype)found->dtype), luc__tensor_shape_text(have, found));
+    status = luc__fail(ctx, LUC_ERR_SHAPE,
+                       "saved_tensors_hooks: unpack_hook must give back %s %s (got %s %s)",
+                       luc__dtype_name(t->dtype), luc__tensor_shape_text(want, t),
+                       luc__dtype_name(found->dtype), luc__tensor_shape_text(have, found));
   if (status == LUC_OK) status = luc_tensor_detach(ctx, found, out);
   if (status == LUC_OK && mode && edge && edge->to) status = join_graph(ctx, *out, edge);
   luc_tensor_release(ctx, found);

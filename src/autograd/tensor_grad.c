@@ -41,10 +41,10 @@ luc_status luc_tensor_set_requires_grad(luc_context *ctx, luc_tensor *t, bool on
               "detach() to get a tensor outside the graph");
     return LUC_OK;
   }
-  LUC_CHECK(ctx, !on || luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, !on || luc__dtype_has_gradient(t->dtype), LUC_ERR_TYPE,
             "requires_grad: only Tensors of floating point and complex dtype can require gradients "
             "(got %s)",
-            luc__dtype_name((luc_dtype)t->dtype));
+            luc__dtype_name(t->dtype));
   if (on && !luc__meta(ctx, t)) return LUC_ERR_MEMORY;
   t->requires_grad = on;
   return LUC_OK;
@@ -63,8 +63,8 @@ luc_status luc_tensor_set_grad(luc_context *ctx, luc_tensor *t, luc_tensor *grad
               "grad: assigned grad has shape %s, the tensor %s", luc__tensor_shape_text(have, grad),
               luc__tensor_shape_text(want, t));
     LUC_CHECK(ctx, grad->dtype == t->dtype, LUC_ERR_TYPE,
-              "grad: assigned grad has dtype %s, the tensor %s",
-              luc__dtype_name((luc_dtype)grad->dtype), luc__dtype_name((luc_dtype)t->dtype));
+              "grad: assigned grad has dtype %s, the tensor %s", luc__dtype_name(grad->dtype),
+              luc__dtype_name(t->dtype));
     if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
     luc__retain(grad);
   }

@@ -21,7 +21,7 @@ static geometry geometry_of(const luc_tensor *t) {
 
 luc_status luc__record_view(luc_context *ctx, luc_tensor *base, luc_tensor *view, bool several) {
   if (view == base || view->storage != base->storage) return LUC_OK;
-  if (!luc__dtype_has_gradient((luc_dtype)view->dtype)) return LUC_OK;
+  if (!luc__dtype_has_gradient(view->dtype)) return LUC_OK;
   if (!ctx->grad_mode && !luc__requires_grad(base)) return LUC_OK;
   luc_meta *meta = luc__meta(ctx, view);
   if (!meta) return LUC_ERR_MEMORY;
@@ -58,8 +58,7 @@ static void slices_free(luc_context *ctx, void *ud) {
 static luc_status other_kind(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
   luc_tensor *pairs;
   int64_t sizes[2] = {-1, 2};
-  if (luc__dtype_is_complex((luc_dtype)t->dtype))
-    return luc__unary(ctx, LUC_OP_view_as_real, t, out);
+  if (luc__dtype_is_complex(t->dtype)) return luc__unary(ctx, LUC_OP_view_as_real, t, out);
   LUC_TRY(luc__op1(ctx, LUC_OP_view, &pairs, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, 2))));
   luc_status status = luc__unary(ctx, LUC_OP_view_as_complex, pairs, out);
   luc_tensor_release(ctx, pairs);
@@ -70,7 +69,7 @@ static luc_status other_kind(luc_context *ctx, luc_tensor *t, luc_tensor **out) 
 static luc_status strided(luc_context *ctx, luc_tensor *t, const geometry *g, luc_tensor **out) {
   luc_tensor *seen = NULL;
   luc_status status = LUC_OK;
-  if (luc__dtype_is_complex((luc_dtype)t->dtype) != luc__dtype_is_complex((luc_dtype)g->dtype))
+  if (luc__dtype_is_complex(t->dtype) != luc__dtype_is_complex(g->dtype))
     LUC_GO(other_kind(ctx, t, &seen));
   LUC_GO(luc__op1(ctx, LUC_OP_as_strided, out,
                   LUC_ARGS(luc_v_tensor(seen ? seen : t), luc_v_ints(g->sizes, g->ndim),
@@ -100,9 +99,8 @@ static luc_status flat_zeros(luc_context *ctx, const geometry *base, luc_tensor 
   for (int d = 0; d < base->ndim; d++)
     if (!base->sizes[d]) extent = base->offset;
   extent += extent & 1;
-  return luc__op1(
-      ctx, LUC_OP_new_zeros, out,
-      LUC_ARGS(luc_v_tensor(grad), luc_v_ints(&extent, 1), luc_v_dtype((luc_dtype)base->dtype)));
+  return luc__op1(ctx, LUC_OP_new_zeros, out,
+                  LUC_ARGS(luc_v_tensor(grad), luc_v_ints(&extent, 1), luc_v_dtype(base->dtype)));
 }
 
 /* gin[0] = zeros like the base, with gout at the view's elements. Elements that an expanded view
@@ -145,7 +143,7 @@ static luc_status slices_backward(luc_context *ctx, void *ud, luc_tensor *const 
   LUC_GO(luc__node_run(ctx, s->inner, &part, gin));
   if (!gin[0]) {
     luc_scalar nought = {LUC_SCALAR_INT, {.i = 0}};
-    LUC_GO(luc__tensor_scalar(ctx, nought, (luc_dtype)s->view.dtype, &zero));
+    LUC_GO(luc__tensor_scalar(ctx, nought, s->view.dtype, &zero));
   }
   LUC_GO(write_strided(ctx, flat, &s->view, zero ? zero : gin[0]));
   luc_tensor_release(ctx, gin[0]);

@@ -417,7 +417,7 @@ static void put_float(luc_text *text, double value, bool whole) {
 }
 
 static void put_value(luc_text *text, const luc_tensor *t, const char *at) {
-  luc_scalar s = luc__load_scalar(at, (luc_dtype)t->dtype);
+  luc_scalar s = luc__load_scalar(at, t->dtype);
   if (s.kind == LUC_SCALAR_FLOAT)
     put_float(text, s.as.f, t->dtype == LUC_FLOAT64);
   else
@@ -426,7 +426,7 @@ static void put_value(luc_text *text, const luc_tensor *t, const char *at) {
 
 static luc_status write_rows(luc_writer *writer, luc_text *text, char delimiter,
                              const luc_tensor *t) {
-  size_t size = luc__dtype_size((luc_dtype)t->dtype);
+  size_t size = luc__dtype_size(t->dtype);
   int64_t columns = t->sizes[1];
   for (int64_t i = 0; i < t->numel; i++) {
     bool last = i % columns == columns - 1;

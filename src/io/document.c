@@ -183,7 +183,7 @@ static luc_status live_storage(luc_document *doc, luc_tensor *t, luc_stored **ou
     s->live = luc__storage_retain(t->storage);
     s->dtype = t->dtype;
     s->nbytes = t->storage->nbytes;
-    s->count = s->nbytes / luc__dtype_size((luc_dtype)t->dtype);
+    s->count = s->nbytes / luc__dtype_size(t->dtype);
   }
   LUC_CHECK(doc->ctx, s->dtype == t->dtype, LUC_ERR_SUPPORT,
             "%s: Cannot save multiple tensors or storages that view the same data as different "
@@ -290,9 +290,8 @@ static luc_status view_of(luc_document *doc, const luc_geometry *g, luc_tensor *
   luc_tensor *view = NULL;
   luc_context *ctx = doc->ctx;
   luc_status status;
-  LUC_CHECK(ctx, !g->requires_grad || luc__dtype_has_gradient((luc_dtype)g->dtype), LUC_ERR_IO,
-            "%s: a tensor of dtype %s requires gradients", doc->who,
-            luc__dtype_name((luc_dtype)g->dtype));
+  LUC_CHECK(ctx, !g->requires_grad || luc__dtype_has_gradient(g->dtype), LUC_ERR_IO,
+            "%s: a tensor of dtype %s requires gradients", doc->who, luc__dtype_name(g->dtype));
   LUC_TRY(luc__tensor_view(ctx, g->stored->base, g->ndim, g->sizes, g->strides, g->offset, &view));
   if (g->conjugate) LUC_TRY(apply(ctx, LUC_OP_conj, &view));
   if (g->negative) LUC_TRY(apply(ctx, LUC_OP_neg, &view));
@@ -314,12 +313,12 @@ luc_status luc__document_tensor(luc_document *doc, luc_object *node, luc_tensor 
   luc_stored *s = g->stored;
   *out = g->made;
   if (g->made) return LUC_OK;
-  LUC_CHECK(doc->ctx, is_inside(g, (int64_t)(s->nbytes / luc__dtype_size((luc_dtype)g->dtype))),
-            LUC_ERR_IO, "%s: a tensor reaches beyond its storage '%.100s'", doc->who, s->key);
-  if (!s->base) LUC_TRY(read_storage(doc, s, (luc_dtype)g->dtype));
+  LUC_CHECK(doc->ctx, is_inside(g, (int64_t)(s->nbytes / luc__dtype_size(g->dtype))), LUC_ERR_IO,
+            "%s: a tensor reaches beyond its storage '%.100s'", doc->who, s->key);
+  if (!s->base) LUC_TRY(read_storage(doc, s, g->dtype));
   LUC_CHECK(doc->ctx, s->base->dtype == g->dtype, LUC_ERR_SUPPORT,
             "%s: storage '%.100s' is used as %s and as %s", doc->who, s->key,
-            luc__dtype_name((luc_dtype)s->base->dtype), luc__dtype_name((luc_dtype)g->dtype));
+            luc__dtype_name(s->base->dtype), luc__dtype_name(g->dtype));
   LUC_TRY(view_of(doc, g, &g->made));
   g->next = doc->tensors;
   doc->tensors = node;

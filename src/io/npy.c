@@ -263,15 +263,14 @@ luc_status luc__npy_header(const char *who, const luc_tensor *t, luc_text *text)
   char shape[LUC_SHAPE_TEXT];
   int n = 0, digits = 0;
   LUC_CHECK(text->ctx, codes[t->dtype], LUC_ERR_SUPPORT,
-            "%s: NumPy has no %s; convert the tensor to float32", who,
-            luc__dtype_name((luc_dtype)t->dtype));
+            "%s: NumPy has no %s; convert the tensor to float32", who, luc__dtype_name(t->dtype));
   shape[0] = '\0';
   for (int d = 0; d < t->ndim; d++) {
     n += snprintf(shape + n, sizeof shape - (size_t)n, d ? ", %lld" : "%lld",
                   (long long)t->sizes[d]);
     if (d == 0) digits = n;
   }
-  size_t size = luc__dtype_size((luc_dtype)t->dtype);
+  size_t size = luc__dtype_size(t->dtype);
   char order = size == 1 ? '|' : luc__is_little_endian() ? '<' : '>';
   luc__text_append(text, "\x93NUMPY\1\0??", PREFIX + 2);
   luc__text_printf(text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }", order,
@@ -296,7 +295,7 @@ luc_status luc__npy_write(luc_context *ctx, const luc_target *to, luc_tensor *t)
   LUC_GO(luc__writer_open(ctx, "npy", to, &writer));
   LUC_GO(luc__writer_write(&writer, text.data, text.length));
   LUC_GO(luc__writer_write(&writer, plain->data,
-                           (size_t)plain->numel * luc__dtype_size((luc_dtype)plain->dtype)));
+                           (size_t)plain->numel * luc__dtype_size(plain->dtype)));
   LUC_GO(luc__writer_commit(&writer));
 done:
   luc__writer_close(&writer);
@@ -315,7 +314,7 @@ luc_status luc__plain_copy(luc_context *ctx, const char *who, luc_tensor *t, luc
   LUC_CHECK(ctx, !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,
             "%s: the tensor is uninitialized: it has no shape yet", who);
   LUC_TRY(luc__tensor_alias(ctx, t, &alias));
-  luc_status status = luc__contiguous_as(ctx, alias, (luc_dtype)t->dtype, out);
+  luc_status status = luc__contiguous_as(ctx, alias, t->dtype, out);
   luc_tensor_release(ctx, alias);
   return status;
 }

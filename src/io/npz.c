@@ -85,7 +85,7 @@ static luc_status add(luc_context *ctx, luc_zip_writer *zip, const luc_named_ten
   LUC_GO(luc__npy_header(who, plain, &header));
   const luc_zip_part parts[] = {
       {header.data, header.length},
-      {plain->data, (size_t)plain->numel * luc__dtype_size((luc_dtype)plain->dtype)}};
+      {plain->data, (size_t)plain->numel * luc__dtype_size(plain->dtype)}};
   LUC_GO(luc__zip_add_parts(zip, name.data, parts, 2, deflated));
 done:
   luc_tensor_release(ctx, plain);

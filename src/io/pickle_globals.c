@@ -359,7 +359,7 @@ luc_status luc__pickle_persistent(luc_pickle *p, const luc_item *id, luc_item *o
             "%s: views of storages as PyTorch before 0.4 wrote them are not supported",
             p->doc->who);
   LUC_TRY(luc__document_stored(p->doc, key.as.blob->bytes, key.as.blob->n, &s));
-  size_t size = type.dtype == LUC_NUM_DTYPES ? 1 : luc__dtype_size((luc_dtype)type.dtype);
+  size_t size = type.dtype == LUC_NUM_DTYPES ? 1 : luc__dtype_size(type.dtype);
   uint64_t nbytes = (uint64_t)count.as.i * size;
   if (!s->described) {
     s->described = true;

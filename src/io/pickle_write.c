@@ -144,7 +144,7 @@ static void plain_tensor(writer *w, const luc_geometry *g, bool requires_grad) {
   static const char typed[] = "_rebuild_tensor_v2", untyped[] = "_rebuild_tensor_v3",
                     bytes_name[] = "Untyped";
   const luc_stored *s = g->stored;
-  luc_dtype dtype = (luc_dtype)s->dtype;
+  luc_dtype dtype = s->dtype;
   bool by_name = luc__dtype_is_stored(dtype);
   char key[24];
   global(w, "torch._utils", by_name ? untyped : typed, no_tail);
@@ -224,7 +224,7 @@ static luc_status write_item(writer *w, const luc_item *item) {
   case LUC_ITEM_BOOL: boolean(w, item->as.i != 0); break;
   case LUC_ITEM_INT: integer(w, item->as.i); break;
   case LUC_ITEM_FLOAT: real(w, item->as.f); break;
-  case LUC_ITEM_DTYPE: global(w, "torch", luc__dtype_name((luc_dtype)item->dtype), no_tail); break;
+  case LUC_ITEM_DTYPE: global(w, "torch", luc__dtype_name(item->dtype), no_tail); break;
   case LUC_ITEM_OBJECT: return write_node(w, item->as.object);
   default:
     LUC_CHECK(w->doc->ctx, item->as.blob->n <= UINT32_MAX / 2, LUC_ERR_SUPPORT,

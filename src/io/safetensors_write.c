@@ -56,7 +56,7 @@ static void put_string(luc_text *text, const char *s) {
 
 static void put_entry(luc_text *text, const luc_named_tensor *item, int64_t *at) {
   const luc_tensor *t = item->tensor;
-  int64_t end = *at + t->numel * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  int64_t end = *at + t->numel * (int64_t)luc__dtype_size(t->dtype);
   put_string(text, item->name);
   luc__text_printf(text, ":{\"dtype\":\"%s\",\"shape\":[", luc__safetensors_codes[t->dtype]);
   for (int d = 0; d < t->ndim; d++)
@@ -107,7 +107,7 @@ static luc_status check_items(luc_context *ctx, luc_named_tensor *items, int n) 
     LUC_CHECK(ctx, luc__utf8_valid(name), LUC_ERR_VALUE, "%s: a tensor's name is not UTF-8", who);
     LUC_CHECK(ctx, luc__safetensors_codes[items[i].tensor->dtype], LUC_ERR_SUPPORT,
               "%s: tensor '%.200s' is %s, which the format does not have", who, name,
-              luc__dtype_name((luc_dtype)items[i].tensor->dtype));
+              luc__dtype_name(items[i].tensor->dtype));
     LUC_CHECK(ctx, i == 0 || strcmp(items[i - 1].name, name) != 0, LUC_ERR_VALUE,
               "%s: tensor '%.200s' appears twice", who, name);
   }
@@ -129,9 +129,9 @@ static luc_status check_texts(luc_context *ctx, luc_named_text *texts, int n) {
 
 static luc_status write_tensor(luc_context *ctx, luc_writer *writer, luc_tensor *t) {
   luc_tensor *plain;
-  LUC_TRY(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &plain));
-  luc_status status = luc__writer_write(
-      writer, plain->data, (size_t)plain->numel * luc__dtype_size((luc_dtype)plain->dtype));
+  LUC_TRY(luc__contiguous_as(ctx, t, t->dtype, &plain));
+  luc_status status =
+      luc__writer_write(writer, plain->data, (size_t)plain->numel * luc__dtype_size(plain->dtype));
   luc_tensor_release(ctx, plain);
   return status;
 }

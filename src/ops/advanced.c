@@ -76,9 +76,9 @@ static luc_status assign(luc_context *ctx, const char *who, const luc_tensor *se
         LUC_TRY(spread_mask(ctx, index, &p->at[dim]));
       }
     } else if (index) {
-      LUC_CHECK(ctx, luc__dtype_is_int((luc_dtype)index->dtype), LUC_ERR_INDEX,
+      LUC_CHECK(ctx, luc__dtype_is_int(index->dtype), LUC_ERR_INDEX,
                 "%s: tensors used as indices must be integer or bool tensors (got %s)", who,
-                luc__dtype_name((luc_dtype)index->dtype));
+                luc__dtype_name(index->dtype));
       p->at[dim] = luc__retain(index);
     }
     if (index) {
@@ -203,7 +203,7 @@ static bool one_step(const plan *p, const luc_tensor *dense, int64_t *step) {
 static luc_status move(luc_context *ctx, const char *who, const plan *p, luc_index_op op,
                        luc_tensor *self, const luc_tensor *dense, int64_t step, bool fresh) {
   luc_index_job job = {.op = op,
-                       .dtype = (luc_dtype)self->dtype,
+                       .dtype = self->dtype,
                        .indexed = self->data,
                        .dense = dense->data,
                        .positions = p->positions,
@@ -224,7 +224,7 @@ luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t step = 0;
   luc_status status = LUC_OK;
   LUC_GO(make_plan(ctx, "index", self, NULL, &args[1], &p));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)self->dtype, p.ndim, p.sizes, &r));
+  LUC_GO(luc__tensor_empty(ctx, self->dtype, p.ndim, p.sizes, &r));
   one_step(&p, r, &step);
   LUC_GO(move(ctx, "index", &p, LUC_INDEX_GET, self, r, step, true));
 done:
@@ -280,7 +280,7 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
       ctx, self->dtype == values->dtype, LUC_ERR_TYPE,
       "index_put: requires the source and destination dtypes match, got %s for the destination "
       "and %s for the source",
-      luc__dtype_title((luc_dtype)self->dtype), luc__dtype_title((luc_dtype)values->dtype));
+      luc__dtype_title(self->dtype), luc__dtype_title(values->dtype));
   bool in_place = out->kind == LUC_TENSOR;
   if (!in_place) LUC_TRY(luc__begin_write(ctx, "index_put", self, out, &target));
   if (in_place) target = self;
@@ -317,7 +317,7 @@ luc_status luc__grad_index_put(luc_context *ctx, luc_backward *b) {
   } else if (luc__needs(b, 0)) {
     luc_tensor *zero;
     luc_scalar s = {LUC_SCALAR_INT, {.i = 0}};
-    LUC_TRY(luc__tensor_scalar(ctx, s, (luc_dtype)b->gout[0]->dtype, &zero));
+    LUC_TRY(luc__tensor_scalar(ctx, s, b->gout[0]->dtype, &zero));
     luc_status status =
         luc__op1(ctx, LUC_OP_index_put, &b->gin[0],
                  LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_tensor(zero)));

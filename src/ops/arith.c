@@ -106,7 +106,7 @@ luc_status luc__run_mul(luc_context *ctx, luc_value *args, luc_value *out) {
 static luc_status with_conjugate(luc_context *ctx, luc_opid op, luc_tensor *a, const luc_value *b,
                                  luc_tensor **out) {
   luc_tensor *t = luc_as_tensor(b);
-  if (!t || !luc__dtype_is_complex((luc_dtype)t->dtype))
+  if (!t || !luc__dtype_is_complex(t->dtype))
     return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensor(a), *b));
   luc_formula f = luc__formula(ctx);
   return luc__f_end(&f, luc__f2(&f, op, a, luc__f_conj(&f, t)), out);

@@ -43,7 +43,7 @@ static luc_tensor *attention_weights(luc_formula *f, const weights *w) {
   if (mask->dtype == LUC_BOOL)
     scores = fill_where(f, scores, luc__f1(f, LUC_OP_logical_not, mask), -(double)INFINITY);
   else
-    scores = luc__f2(f, LUC_OP_add, scores, luc__f_to(f, mask, (luc_dtype)w->q->dtype));
+    scores = luc__f2(f, LUC_OP_add, scores, luc__f_to(f, mask, w->q->dtype));
   luc_tensor *hidden = luc__fs(f, LUC_OP_eq, scores, -(double)INFINITY);
   luc_tensor *blind =
       luc__f_call(f, LUC_OP_all, LUC_ARGS(luc_v_tensor(hidden), luc_v_int(-1), luc_v_bool(true)));
@@ -96,7 +96,7 @@ static luc_heads heads_of(const luc_tensor *t) {
 static luc_attention geometry(luc_tensor *const *t, luc_tensor *mask, bool causal, double scale) {
   const luc_tensor *q = t[Q], *k = t[K], *v = t[V];
   int n = q->ndim;
-  luc_attention a = {.dtype = (luc_dtype)q->dtype,
+  luc_attention a = {.dtype = q->dtype,
                      .nbatch = n - 2,
                      .batch = luc__product(n - 2, q->sizes),
                      .l = q->sizes[n - 2],
@@ -121,7 +121,7 @@ luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out)
   enum { Y = MASK, LSE, COUNT };
   luc_status status;
   luc_tensor *t[COUNT] = {0}, *q = args[0].as.tensor;
-  luc_dtype dtype = (luc_dtype)q->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = q->dtype, compute = luc__compute_dtype(dtype);
   for (int i = Q; i <= V; i++) LUC_GO(adjacent(ctx, args[i].as.tensor, compute, &t[i]));
   luc_attention a = geometry(t, luc_as_tensor(&args[MASK]), args[4].as.i, luc_as_double(&args[5]));
   LUC_GO(in_order_of(ctx, q, a.ev, compute, &t[Y]));
@@ -141,7 +141,7 @@ luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_va
   static const int from[] = {1, 2, 3, 0, 5};
   luc_status status;
   luc_tensor *t[COUNT] = {0};
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   luc_heads h[COUNT];
   for (int i = Q; i <= Y; i++) LUC_GO(adjacent(ctx, args[from[i]].as.tensor, compute, &t[i]));
   LUC_GO(luc__dense(ctx, args[6].as.tensor, compute, &t[LSE]));
@@ -211,8 +211,7 @@ static luc_status check_operands(luc_context *ctx, const luc_value *args) {
     LUC_CHECK(ctx, t->dtype == q->dtype, LUC_ERR_TYPE,
               "%s: Expected query, key, and value to have the same dtype, but got query.dtype: %s "
               "key.dtype: %s and value.dtype: %s instead.",
-              WHO, luc__dtype_name((luc_dtype)q->dtype), luc__dtype_name((luc_dtype)k->dtype),
-              luc__dtype_name((luc_dtype)v->dtype));
+              WHO, luc__dtype_name(q->dtype), luc__dtype_name(k->dtype), luc__dtype_name(v->dtype));
   }
   LUC_CHECK(ctx, q->ndim >= 2 && k->ndim >= 2 && v->ndim >= 2, LUC_ERR_SHAPE,
             "%s: Expected query, key, and value to all be at least 2 dimensional, but got "
@@ -236,7 +235,7 @@ static luc_status check_mask(luc_context *ctx, const luc_value *args) {
             LUC_ERR_TYPE,
             "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got "
             "attn_mask.dtype: %s and query.dtype: %s instead.",
-            WHO, luc__dtype_name((luc_dtype)mask->dtype), luc__dtype_name((luc_dtype)q->dtype));
+            WHO, luc__dtype_name(mask->dtype), luc__dtype_name(q->dtype));
   return LUC_OK;
 }
 
@@ -326,7 +325,7 @@ luc_status luc__run_scaled_dot_product_attention(luc_context *ctx, luc_value *ar
   }
   bool learned = t[MASK] && t[MASK]->dtype != LUC_BOOL && luc_tensor_requires_grad(t[MASK]);
   if (t[MASK] && t[MASK]->dtype != LUC_BOOL)
-    t[MASK] = luc__f_to(&f, t[MASK], luc__compute_dtype((luc_dtype)t[Q]->dtype));
+    t[MASK] = luc__f_to(&f, t[MASK], luc__compute_dtype(t[Q]->dtype));
   if (t[MASK] && t[MASK]->ndim == 0 && f.status == LUC_OK)
     t[MASK] = luc__f_unsqueeze(&f, t[MASK], 0);
   if (f.status == LUC_OK) f.status = spread(&f, t);

@@ -241,7 +241,7 @@ static luc_dtype target(const luc_context *ctx, luc_opid op, const luc_value *ar
     for (int p = 0; p < n; p++)
       for (int i = tensors_of(&args[p], &list) - 1; i >= 0; i--)
         if (list[i] && list[i]->dtype == LUC_FLOAT32) return LUC_FLOAT32;
-  return (luc_dtype)ctx->autocast_dtype;
+  return ctx->autocast_dtype;
 }
 
 static luc_status cast_value(luc_context *ctx, const luc_value *v, luc_dtype dtype,

@@ -45,7 +45,7 @@ luc_status luc__run_bag_argmax(luc_context *ctx, luc_value *args, luc_value *out
   luc_status status;
   luc_tensor *at;
   bag_args a = {.weight = NULL};
-  LUC_GO(begin_bags(ctx, args, luc__compute_dtype((luc_dtype)args[0].as.tensor->dtype), &a));
+  LUC_GO(begin_bags(ctx, args, luc__compute_dtype(args[0].as.tensor->dtype), &a));
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 2, (int64_t[]){a.job.count, a.job.dim}, &at));
   luc__bag_argmax(ctx, &a.job, (int64_t *)at->data);
   out[0] = luc_v_tensor(at);
@@ -60,7 +60,7 @@ luc_status luc__run_bag_sum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *sums;
   bag_args a = {.weight = NULL};
-  const luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  const luc_dtype dtype = args[0].as.tensor->dtype;
   LUC_GO(begin_bags(ctx, args, dtype, &a));
   LUC_GO(luc__tensor_empty(ctx, dtype, 2, (int64_t[]){a.job.count, a.job.dim}, &sums));
   luc__bag_sum(ctx, &a.job, sums->data);
@@ -107,9 +107,9 @@ typedef enum bag_mode { SUM, MEAN, MAX } bag_mode;
 static luc_status check_kinds(luc_context *ctx, const luc_value *args, bag_mode mode) {
   luc_tensor *input = args[INPUT].as.tensor, *weight = args[WEIGHT].as.tensor;
   luc_tensor *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
-  if (!luc__dtype_is_int((luc_dtype)input->dtype))
+  if (!luc__dtype_is_int(input->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "%s: input must hold positions (got %s)", who,
-                     luc__dtype_name((luc_dtype)input->dtype));
+                     luc__dtype_name(input->dtype));
   LUC_TRY(luc__need_float(ctx, who, "weight", weight));
   if (weight->ndim != 2)
     return luc__fail_shapes(ctx, who, "input", input, "weight", weight,
@@ -189,7 +189,7 @@ static void take_entries(const int64_t *input, int64_t i, int64_t end, int64_t b
  * entries each. */
 static void sort_entries(const int64_t *input, int64_t length, const int64_t *starts, int64_t width,
                          int64_t padding, bags *b) {
-  const luc_dtype dtype = (luc_dtype)b->sizes->dtype;
+  const luc_dtype dtype = b->sizes->dtype;
   b->n = 0;
   for (int64_t bag = 0, i = 0; bag < b->count; bag++) {
     const int64_t before = b->n;
@@ -215,7 +215,7 @@ static void make_bags(luc_formula *f, const luc_value *args, int64_t padding, ba
   luc_status status;
   luc_context *ctx = f->ctx;
   luc_tensor *input = args[INPUT].as.tensor, *dense = NULL, *starts = NULL;
-  const luc_dtype dtype = luc__compute_dtype((luc_dtype)args[WEIGHT].as.tensor->dtype);
+  const luc_dtype dtype = luc__compute_dtype(args[WEIGHT].as.tensor->dtype);
   const int64_t *at = NULL;
   LUC_GO(luc__dense(ctx, input, LUC_INT64, &dense));
   LUC_GO(luc__dense(ctx, luc_as_tensor(&args[OFFSETS]), LUC_INT64, &starts));
@@ -284,7 +284,7 @@ static luc_tensor *look_up(luc_formula *f, const luc_value *args, const bags *b)
 
 static luc_tensor *reduce_bags(luc_formula *f, const luc_value *args, bag_mode mode,
                                const bags *b) {
-  luc_dtype dtype = (luc_dtype)args[WEIGHT].as.tensor->dtype;
+  luc_dtype dtype = args[WEIGHT].as.tensor->dtype;
   bool plain = dtype == luc__compute_dtype(dtype) && luc_is_none(&args[PER_SAMPLE]);
   luc_tensor *y;
   if (mode == MAX && b->n > 0) return largest(f, args, b);

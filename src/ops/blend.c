@@ -74,7 +74,7 @@ static luc_tensor *power_by_base(luc_formula *f, luc_backward *b) {
 static luc_tensor *complex_by_exponent(luc_formula *f, luc_backward *b) {
   luc_value x = b->args[0], s = b->args[1];
   luc_tensor *y = b->results[0], *base = luc_as_tensor(&x), *exponent = s.as.tensor;
-  luc_dtype dtype = (luc_dtype)y->dtype;
+  luc_dtype dtype = y->dtype;
   base = base ? luc__f_to(f, base, dtype)
               : luc__f_call(f, LUC_OP_scalar_tensor, LUC_ARGS(x, luc_v_dtype(dtype)));
   luc_tensor *slope = luc__f2(f, LUC_OP_mul, y, luc__f1(f, LUC_OP_log, base));
@@ -90,7 +90,7 @@ static luc_tensor *complex_by_exponent(luc_formula *f, luc_backward *b) {
 /* g * y * log(x); zero where x is and the exponent is not negative. */
 static luc_tensor *power_by_exponent(luc_formula *f, luc_backward *b) {
   luc_value x = b->args[0], s = b->args[1];
-  if (luc__dtype_is_complex((luc_dtype)b->results[0]->dtype)) return complex_by_exponent(f, b);
+  if (luc__dtype_is_complex(b->results[0]->dtype)) return complex_by_exponent(f, b);
   luc_tensor *gy = luc__f2(f, LUC_OP_mul, b->gout[0], b->results[0]);
   if (x.kind != LUC_TENSOR) {
     double base = luc_as_double(&x);
@@ -204,10 +204,10 @@ luc_status luc__grad_clamp_max(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  if (!luc__dtype_is_complex((luc_dtype)a->dtype)) LUC_TRY(floats_only(ctx, "lerp", args, 1));
+  if (!luc__dtype_is_complex(a->dtype)) LUC_TRY(floats_only(ctx, "lerp", args, 1));
   LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "lerp: end is %s, expected %s like input",
-            luc__dtype_name((luc_dtype)b->dtype), luc__dtype_name((luc_dtype)a->dtype));
-  return luc__pointwise_as(ctx, "lerp", LUC_EW_lerp, (luc_dtype)a->dtype, args, NULL, out);
+            luc__dtype_name(b->dtype), luc__dtype_name(a->dtype));
+  return luc__pointwise_as(ctx, "lerp", LUC_EW_lerp, a->dtype, args, NULL, out);
 }
 
 luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
@@ -386,8 +386,8 @@ luc_status luc__grad_logaddexp2(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *x = args[0].as.tensor, *values = args[1].as.tensor;
   LUC_CHECK(ctx, x->dtype == values->dtype, LUC_ERR_TYPE,
-            "heaviside: values is %s, expected %s like input",
-            luc__dtype_name((luc_dtype)values->dtype), luc__dtype_name((luc_dtype)x->dtype));
+            "heaviside: values is %s, expected %s like input", luc__dtype_name(values->dtype),
+            luc__dtype_name(x->dtype));
   return luc__pointwise(ctx, "heaviside", LUC_EW_heaviside, LUC_RULE_SAME, args, NULL, out);
 }
 

@@ -35,7 +35,7 @@ RUN_TRUTH(signbit)
 static luc_status run_class(luc_context *ctx, const char *who, luc_ew op, bool of_integers,
                             luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *result;
-  if (luc__dtype_has_gradient((luc_dtype)t->dtype))
+  if (luc__dtype_has_gradient(t->dtype))
     return luc__pointwise(ctx, who, op, LUC_RULE_TRUTH, args, NULL, out);
   LUC_TRY(luc__out(ctx, who, out, LUC_BOOL, t->ndim, t->sizes, &result));
   return luc__fill(ctx, result, (luc_scalar){LUC_SCALAR_BOOL, {.i = of_integers}});
@@ -66,7 +66,7 @@ luc_status luc__run_isneginf(luc_context *ctx, luc_value *args, luc_value *out) 
 static luc_status check_same_dtype(luc_context *ctx, const char *who, const luc_value *args) {
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "%s: other is %s, expected %s like input", who,
-            luc__dtype_name((luc_dtype)b->dtype), luc__dtype_name((luc_dtype)a->dtype));
+            luc__dtype_name(b->dtype), luc__dtype_name(a->dtype));
   return LUC_OK;
 }
 

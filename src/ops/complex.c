@@ -7,7 +7,7 @@
 #include "ops/pointwise.h"
 
 static bool is_complex(const luc_tensor *t) {
-  return luc__dtype_is_complex((luc_dtype)t->dtype);
+  return luc__dtype_is_complex(t->dtype);
 }
 
 static bool is_part(luc_dtype dtype) {
@@ -23,10 +23,10 @@ static luc_status parts_dtype(luc_context *ctx, const char *who, const luc_value
   const luc_tensor *first = a ? a : b;
   *dtype = ctx->default_dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
   if (!first) return LUC_OK;
-  *dtype = (luc_dtype)first->dtype;
+  *dtype = first->dtype;
   LUC_CHECK(ctx, !b || first->dtype == b->dtype, LUC_ERR_TYPE,
             "%s: both inputs must have one dtype (got %s and %s)", who, luc__dtype_name(*dtype),
-            luc__dtype_name((luc_dtype)b->dtype));
+            luc__dtype_name(b->dtype));
   LUC_CHECK(ctx, is_part(*dtype), LUC_ERR_TYPE,
             "%s: inputs must be float32 or float64 tensors (got %s)", who, luc__dtype_name(*dtype));
   return LUC_OK;
@@ -72,7 +72,7 @@ luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *o
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   LUC_CHECK(ctx, is_complex(t), LUC_ERR_TYPE,
             "view_as_real: only complex tensors can be seen as real ones (got %s)",
-            luc__dtype_name((luc_dtype)t->dtype));
+            luc__dtype_name(t->dtype));
   LUC_CHECK(ctx, t->ndim < LUC_MAX_DIMS, LUC_ERR_SUPPORT,
             "view_as_real: tensors have at most %d dimensions, the result would have %d",
             LUC_MAX_DIMS, t->ndim + 1);
@@ -82,7 +82,7 @@ luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *o
   }
   sizes[t->ndim] = 2;
   strides[t->ndim] = 1;
-  luc_dtype real = luc__dtype_to_real((luc_dtype)t->dtype);
+  luc_dtype real = luc__dtype_to_real(t->dtype);
   luc_status status =
       luc__tensor_view_as(ctx, t, real, t->ndim + 1, sizes, strides, 2 * t->offset, &r);
   return luc__set_result(status, out, r);
@@ -102,9 +102,9 @@ luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value
   int64_t strides[LUC_MAX_DIMS];
   int last = t->ndim - 1;
   LUC_CHECK(
-      ctx, is_part((luc_dtype)t->dtype), LUC_ERR_TYPE,
+      ctx, is_part(t->dtype), LUC_ERR_TYPE,
       "view_as_complex: only float32 and float64 tensors can be seen as complex ones (got %s)",
-      luc__dtype_name((luc_dtype)t->dtype));
+      luc__dtype_name(t->dtype));
   LUC_CHECK(ctx, last >= 0 && t->sizes[last] == 2, LUC_ERR_SHAPE,
             "view_as_complex: Tensor must have a last dimension of size 2");
   bool empty = t->numel == 0; /* which has any strides */
@@ -118,7 +118,7 @@ luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value
   }
   LUC_CHECK(ctx, t->offset % 2 == 0, LUC_ERR_SHAPE,
             "view_as_complex: Tensor must have a storage_offset divisible by 2");
-  luc_dtype dtype = luc__dtype_to_complex((luc_dtype)t->dtype);
+  luc_dtype dtype = luc__dtype_to_complex(t->dtype);
   luc_status status =
       luc__tensor_view_as(ctx, t, dtype, last, t->sizes, strides, t->offset / 2, &r);
   return luc__set_result(status, out, r);
@@ -131,8 +131,8 @@ luc_status luc__grad_view_as_complex(luc_context *ctx, luc_backward *b) {
 static luc_status part_of(luc_context *ctx, luc_tensor *t, int part, luc_value *out) {
   luc_tensor seen, *r = NULL;
   luc__part(t, part, &seen);
-  luc_status status = luc__tensor_view_as(ctx, t, (luc_dtype)seen.dtype, t->ndim, seen.sizes,
-                                          seen.strides, seen.offset, &r);
+  luc_status status =
+      luc__tensor_view_as(ctx, t, seen.dtype, t->ndim, seen.sizes, seen.strides, seen.offset, &r);
   return luc__set_result(status, out, r);
 }
 
@@ -163,12 +163,12 @@ luc_status luc__grad_imag(luc_context *ctx, luc_backward *b) {
 /* In place of a complex tensor, or a new one. */
 static luc_status conjugate(luc_context *ctx, luc_tensor *t, luc_value *out) {
   luc_tensor *r, part;
-  LUC_TRY(luc__out(ctx, "conj", out, (luc_dtype)t->dtype, t->ndim, t->sizes, &r));
+  LUC_TRY(luc__out(ctx, "conj", out, t->dtype, t->ndim, t->sizes, &r));
   if (r != t) LUC_TRY(luc__copy(ctx, r, t));
   if (!is_complex(t)) return LUC_OK;
   luc__part(r, 1, &part);
   luc_ew_input in = {.t = &part};
-  luc__elementwise(ctx, LUC_EW_neg, (luc_dtype)part.dtype, &part, &in, NULL);
+  luc__elementwise(ctx, LUC_EW_neg, part.dtype, &part, &in, NULL);
   return LUC_OK;
 }
 

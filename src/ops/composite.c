@@ -28,7 +28,7 @@ luc_status luc__run_rad2deg(luc_context *ctx, luc_value *args, luc_value *out) {
 /* An operand in double precision. */
 static luc_value doubled(luc_formula *f, luc_value v) {
   if (v.kind != LUC_TENSOR) return luc_v_float(luc_as_double(&v));
-  bool complex = luc__dtype_is_complex((luc_dtype)v.as.tensor->dtype);
+  bool complex = luc__dtype_is_complex(v.as.tensor->dtype);
   return luc_v_tensor(luc__f_to(f, v.as.tensor, complex ? LUC_COMPLEX128 : LUC_FLOAT64));
 }
 
@@ -47,7 +47,7 @@ luc_status luc__run_ldexp(luc_context *ctx, luc_value *args, luc_value *out) {
 /* Is the imaginary part 0? Real numbers have none. */
 luc_status luc__run_isreal(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  if (luc__dtype_is_complex((luc_dtype)args[0].as.tensor->dtype)) {
+  if (luc__dtype_is_complex(args[0].as.tensor->dtype)) {
     luc_tensor *imag = luc__f1(&f, LUC_OP_imag, args[0].as.tensor);
     return luc__f_result(&f, luc__fs(&f, LUC_OP_eq, imag, 0), out);
   }
@@ -168,9 +168,9 @@ static luc_status quantile(luc_context *ctx, const char *who, luc_value *args, b
   int method, ndim, d = 0;
   int64_t sizes[LUC_MAX_DIMS + 1], flat = -1;
   LUC_TRY(luc__choice(ctx, who, "interpolation", methods, args[4].as.string, &method));
-  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype) && t->numel > 0, LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_is_float(t->dtype) && t->numel > 0, LUC_ERR_TYPE,
             "%s: input must be floating point and not empty (got %s)", who,
-            luc__dtype_name((luc_dtype)t->dtype));
+            luc__dtype_name(t->dtype));
   LUC_TRY(check_fractions(ctx, who, &args[1]));
   if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, who, args[2].as.i, t->ndim, &d));
   luc_value dim = t->ndim ? args[2] : luc_v_none();

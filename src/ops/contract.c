@@ -20,7 +20,7 @@ static luc_value factor(luc_dtype dtype, const luc_value *v) {
 static luc_tensor *add_scaled(luc_formula *f, luc_tensor *input, luc_tensor *product,
                               const luc_value *args) {
   if (f->status != LUC_OK) return NULL;
-  luc_dtype dtype = (luc_dtype)product->dtype;
+  luc_dtype dtype = product->dtype;
   luc_value alpha = factor(dtype, &args[1]), beta = factor(dtype, &args[0]);
   luc_tensor *scaled = luc__f_call(f, LUC_OP_mul, LUC_ARGS(luc_v_tensor(product), alpha));
   if (luc_as_double(&args[0]) == 0) return scaled;
@@ -33,7 +33,7 @@ luc_status luc__run_addbmm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *product = luc__f2(&f, LUC_OP_bmm, args[1].as.tensor, args[2].as.tensor);
   product = luc__f_sum(&f, product, 1, (int64_t[]){0}, false);
-  product = luc__f_to(&f, product, (luc_dtype)args[1].as.tensor->dtype); /* of integers, too */
+  product = luc__f_to(&f, product, args[1].as.tensor->dtype); /* of integers, too */
   return luc__f_result(&f, add_scaled(&f, args[0].as.tensor, product, &args[3]), out);
 }
 
@@ -54,7 +54,7 @@ luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
   double beta = luc_as_double(&args[3]);
   bool alike = input->dtype == a->dtype && input->dtype == b->dtype;
   bool fits = input->ndim == 2 && input->sizes[0] == a->numel && input->sizes[1] == b->numel;
-  if (beta == 0 || !alike || !fits || !luc__dtype_is_float((luc_dtype)a->dtype))
+  if (beta == 0 || !alike || !fits || !luc__dtype_is_float(a->dtype))
     return luc__f_result(&f, add_scaled(&f, input, outer(&f, a, b), &args[3]), out);
   if (beta != 1) input = luc__fs(&f, LUC_OP_mul, input, beta);
   luc_tensor *column = luc__f_unsqueeze(&f, a, 1);

@@ -44,7 +44,7 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *x = NULL, *w = NULL, *b = NULL, *y = NULL;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS] = {input->sizes[0], weight->sizes[0]};
   append(sizes, &args[7]);
   LUC_GO(luc__dense(ctx, input, compute, &x));
@@ -53,7 +53,7 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, w->sizes, sizes);
   if (y->numel > 0) LUC_GO(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
-  status = luc__deliver(ctx, "convolution", out, (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "convolution", out, input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, w);
@@ -67,7 +67,7 @@ luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_val
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *dy = NULL, *w = NULL, *dx = NULL;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
+  luc_dtype compute = luc__compute_dtype(grad->dtype);
   int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[0], weight->sizes[1] * args[6].as.i};
   append(sizes, &args[2]);
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
@@ -75,7 +75,7 @@ luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_val
   LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dx));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, sizes, w->sizes, dy->sizes);
   if (dx->numel > 0) LUC_GO(luc__conv_backward_input(ctx, &c, dy->data, w->data, dx->data));
-  status = luc__deliver(ctx, "convolution_input", out, (luc_dtype)grad->dtype, &dx);
+  status = luc__deliver(ctx, "convolution_input", out, grad->dtype, &dx);
 done:
   luc_tensor_release(ctx, dy);
   luc_tensor_release(ctx, w);
@@ -88,7 +88,7 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *input = args[1].as.tensor;
   luc_tensor *dy = NULL, *x = NULL, *dw = NULL;
-  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   int64_t sizes[LUC_MAX_DIMS] = {grad->sizes[1], input->sizes[1] / args[6].as.i};
   append(sizes, &args[2]);
   LUC_GO(luc__dense(ctx, grad, compute, &dy));

@@ -16,7 +16,7 @@ static luc_status copied(luc_context *ctx, const luc_tensor *t, luc_dtype dtype,
 
 luc_status luc__run_clone(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  LUC_TRY(copied(ctx, t, (luc_dtype)t->dtype, out));
+  LUC_TRY(copied(ctx, t, t->dtype, out));
   out->as.tensor->from_one = t->from_one;
   return LUC_OK;
 }
@@ -56,11 +56,11 @@ luc_status luc__run_to_device(luc_context *ctx, luc_value *args, luc_value *out)
 }
 
 luc_status luc__run_to_other(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.tensor->dtype, args[2].as.i, out);
+  return convert(ctx, args[0].as.tensor, args[1].as.tensor->dtype, args[2].as.i, out);
 }
 
 luc_status luc__run_type_as(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convert(ctx, args[0].as.tensor, (luc_dtype)args[1].as.tensor->dtype, false, out);
+  return convert(ctx, args[0].as.tensor, args[1].as.tensor->dtype, false, out);
 }
 
 /* float(), double(), …: the dtype is the row's default. */
@@ -113,7 +113,7 @@ done:
 luc_status luc__grad_forget(luc_context *ctx, luc_backward *b) {
   luc_tensor *g = b->gout[0];
   if (!luc__needs(b, 0)) return LUC_OK;
-  return luc__zeros(ctx, (luc_dtype)g->dtype, g->ndim, g->sizes, &b->gin[0]);
+  return luc__zeros(ctx, g->dtype, g->ndim, g->sizes, &b->gin[0]);
 }
 
 /* copy_(self, src), fill_(self, value): the engine sums and casts for the second. */
@@ -126,7 +126,7 @@ luc_status luc__run_fill_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   luc_tensor *self = args[0].as.tensor;
   luc_element value;
-  LUC_TRY(luc__operand_element(ctx, "fill_", &args[1], (luc_dtype)self->dtype, &value));
+  LUC_TRY(luc__operand_element(ctx, "fill_", &args[1], self->dtype, &value));
   return luc__fill_element(ctx, self, &value);
 }
 
@@ -147,7 +147,7 @@ luc_status luc__run_fill_diagonal_(luc_context *ctx, luc_value *args, luc_value 
     step += self->strides[d];
     if (self->sizes[d] < n) n = self->sizes[d];
   }
-  LUC_TRY(luc__check_scalar(ctx, "fill_diagonal_", value, (luc_dtype)self->dtype));
+  LUC_TRY(luc__check_scalar(ctx, "fill_diagonal_", value, self->dtype));
   int64_t rows = self->sizes[0], columns = self->sizes[1];
   bool wraps = args[2].as.i && self->ndim == 2 && rows > columns + 1;
   LUC_TRY(luc__tensor_view(ctx, self, 1, &n, &step, self->offset, &line));

@@ -50,7 +50,7 @@ static luc_status batched_like(luc_context *ctx, const luc_tensor *like, luc_ten
 
 luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
                                luc_tensor **out) {
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   if (ctx->batched && t->inner) {
     luc_tensor *inner;
     LUC_TRY(luc__index_from_one(ctx, who, positions, t->inner, &inner));

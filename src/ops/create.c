@@ -25,8 +25,7 @@ static luc_status filled(luc_context *ctx, const char *who, int n, const int64_t
 
 static luc_status sized(luc_context *ctx, const char *who, const luc_value *args,
                         const luc_scalar *value, luc_value *out) {
-  return filled(ctx, who, args[0].n, args[0].as.ints, value, (luc_dtype)ctx->default_dtype,
-                args + 1, out);
+  return filled(ctx, who, args[0].n, args[0].as.ints, value, ctx->default_dtype, args + 1, out);
 }
 
 luc_status luc__run_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -52,8 +51,7 @@ luc_status luc__run_empty_strided(luc_context *ctx, luc_value *args, luc_value *
   int64_t extent = 1;
   luc_dtype dtype;
   luc_tensor *flat, *r = NULL;
-  LUC_TRY(
-      luc__factory_dtype(ctx, "empty_strided", args + 2, (luc_dtype)ctx->default_dtype, &dtype));
+  LUC_TRY(luc__factory_dtype(ctx, "empty_strided", args + 2, ctx->default_dtype, &dtype));
   LUC_TRY(luc__check_sizes(ctx, "empty_strided", n, sizes));
   LUC_CHECK(ctx, args[1].n == n, LUC_ERR_SHAPE,
             "empty_strided: dimensionality of sizes (%d) must match dimensionality of strides (%d)",
@@ -74,14 +72,13 @@ luc_status luc__run_empty_strided(luc_context *ctx, luc_value *args, luc_value *
 
 luc_status luc__run_scalar_tensor(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[0]);
-  return filled(ctx, "scalar_tensor", 0, NULL, &value, (luc_dtype)ctx->default_dtype, args + 1,
-                out);
+  return filled(ctx, "scalar_tensor", 0, NULL, &value, ctx->default_dtype, args + 1, out);
 }
 
 static luc_status like(luc_context *ctx, const char *who, const luc_value *args,
                        const luc_scalar *value, const luc_value *opts, luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
-  return filled(ctx, who, t->ndim, t->sizes, value, (luc_dtype)t->dtype, opts, out);
+  return filled(ctx, who, t->ndim, t->sizes, value, t->dtype, opts, out);
 }
 
 luc_status luc__run_zeros_like(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -100,8 +97,7 @@ luc_status luc__run_full_like(luc_context *ctx, luc_value *args, luc_value *out)
 
 static luc_status fresh(luc_context *ctx, const char *who, const luc_value *args,
                         const luc_scalar *value, const luc_value *opts, luc_value *out) {
-  return filled(ctx, who, args[1].n, args[1].as.ints, value, (luc_dtype)args[0].as.tensor->dtype,
-                opts, out);
+  return filled(ctx, who, args[1].n, args[1].as.ints, value, args[0].as.tensor->dtype, opts, out);
 }
 
 luc_status luc__run_new_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -125,11 +121,10 @@ luc_status luc__run_eye(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, m >= 0, LUC_ERR_VALUE, "eye: m must be greater or equal to 0, got %lld",
             (long long)m);
   int64_t sizes[2] = {n, m}, count = n < m ? n : m;
-  LUC_TRY(filled(ctx, "eye", 2, sizes, &zero, (luc_dtype)ctx->default_dtype, args + 2, out));
+  LUC_TRY(filled(ctx, "eye", 2, sizes, &zero, ctx->default_dtype, args + 2, out));
   luc_tensor *t = out->as.tensor;
-  size_t step = luc__dtype_size((luc_dtype)t->dtype) * (size_t)(m + 1);
-  for (int64_t i = 0; i < count; i++)
-    luc__store_scalar(t->data + (size_t)i * step, (luc_dtype)t->dtype, one);
+  size_t step = luc__dtype_size(t->dtype) * (size_t)(m + 1);
+  for (int64_t i = 0; i < count; i++) luc__store_scalar(t->data + (size_t)i * step, t->dtype, one);
   return LUC_OK;
 }
 
@@ -165,7 +160,7 @@ static luc_status arange(luc_context *ctx, luc_scalar start, luc_scalar end, luc
                          const luc_value *opts, luc_value *out) {
   bool floats = start.kind == LUC_SCALAR_FLOAT || end.kind == LUC_SCALAR_FLOAT ||
                 step.kind == LUC_SCALAR_FLOAT;
-  luc_dtype dtype, fallback = floats ? (luc_dtype)ctx->default_dtype : LUC_INT64;
+  luc_dtype dtype, fallback = floats ? ctx->default_dtype : LUC_INT64;
   LUC_TRY(luc__factory_dtype(ctx, "arange", opts, fallback, &dtype));
   LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "arange: not implemented for dtype bool");
   bool whole = !luc__dtype_is_float(dtype);
@@ -183,7 +178,7 @@ luc_status luc__run_range(luc_context *ctx, luc_value *args, luc_value *out) {
   double to = luc__scalar_double(luc_as_scalar(&args[1]));
   double by = luc__scalar_double(luc_as_scalar(&args[2])), n = floor((to - from) / by) + 1;
   luc_dtype dtype;
-  LUC_TRY(luc__factory_dtype(ctx, "range", args + 3, (luc_dtype)ctx->default_dtype, &dtype));
+  LUC_TRY(luc__factory_dtype(ctx, "range", args + 3, ctx->default_dtype, &dtype));
   LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "range: step must be nonzero");
   LUC_CHECK(ctx, isfinite(from) && isfinite(to) && isfinite(by), LUC_ERR_VALUE,
             "range: unsupported range: %g -> %g", from, to);
@@ -218,7 +213,7 @@ static luc_status between(luc_context *ctx, const char *who, const luc_value *ar
   luc_dtype dtype;
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: number of steps must be non-negative, got %lld", who,
             (long long)n);
-  LUC_TRY(luc__factory_dtype(ctx, who, opts, (luc_dtype)ctx->default_dtype, &dtype));
+  LUC_TRY(luc__factory_dtype(ctx, who, opts, ctx->default_dtype, &dtype));
   LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "%s: not implemented for dtype bool", who);
   luc_between s = {n, end_value(&args[0], dtype), end_value(&args[1], dtype), 0, NULL};
   if (base)

@@ -69,7 +69,7 @@ luc_status luc__run_ctc(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__ctc(ctx, &k.c, (double *)loss->data, (double *)alpha->data));
   out[1] = luc_v_tensor(alpha);
   alpha = NULL;
-  status = luc__deliver(ctx, "ctc_loss", &out[0], (luc_dtype)log_probs->dtype, &loss);
+  status = luc__deliver(ctx, "ctc_loss", &out[0], log_probs->dtype, &loss);
 done:
   drop_call(ctx, &k);
   luc_tensor_release(ctx, loss);
@@ -90,7 +90,7 @@ luc_status luc__run_ctc_backward(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 3, log_probs->sizes, &dx));
   LUC_GO(luc__ctc_backward(ctx, &k.c, (const double *)loss->data, alpha, (const double *)g->data,
                            args[8].as.i != 0, (double *)dx->data));
-  status = luc__deliver(ctx, "ctc_loss", out, (luc_dtype)log_probs->dtype, &dx);
+  status = luc__deliver(ctx, "ctc_loss", out, log_probs->dtype, &dx);
 done:
   drop_call(ctx, &k);
   luc_tensor_release(ctx, g);
@@ -146,9 +146,9 @@ static luc_status check_labels(luc_context *ctx, luc_tensor *targets, const luc_
 static luc_status check_call(luc_context *ctx, const luc_value *args, const luc_tensor *log_probs) {
   luc_tensor *targets = args[1].as.tensor;
   int64_t batch = log_probs->sizes[1], classes = log_probs->sizes[2], blank = args[4].as.i;
-  if (!luc__dtype_is_int((luc_dtype)targets->dtype))
+  if (!luc__dtype_is_int(targets->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "ctc_loss: targets must be integral (got %s)",
-                     luc__dtype_name((luc_dtype)targets->dtype));
+                     luc__dtype_name(targets->dtype));
   LUC_CHECK(ctx, blank >= 0 && blank < classes, LUC_ERR_VALUE,
             "ctc_loss: blank must be in label range (got %lld, classes [1, %lld])",
             (long long)blank + (blank >= 0), (long long)classes);
@@ -178,7 +178,7 @@ static luc_tensor *mean_by_length(luc_formula *f, luc_tensor *loss, const luc_va
   if (luc__f_own(f, by) == NULL) return NULL;
   for (int i = 0; i < lengths->n; i++)
     ((double *)by->data)[i] = lengths->as.ints[i] > 0 ? (double)lengths->as.ints[i] : 1;
-  by = luc__f_to(f, by, (luc_dtype)loss->dtype);
+  by = luc__f_to(f, by, loss->dtype);
   return luc__f_mean(f, luc__f2(f, LUC_OP_div, loss, by), 0, NULL, false);
 }
 

@@ -11,7 +11,7 @@
 /* ---- norm ---- */
 
 static luc_dtype norm_dtype(const luc_tensor *t, const luc_value *dtype) {
-  return dtype->kind == LUC_DTYPE ? (luc_dtype)dtype->as.i : (luc_dtype)t->dtype;
+  return dtype->kind == LUC_DTYPE ? (luc_dtype)dtype->as.i : t->dtype;
 }
 
 /* (sum |x|^p)^(1/p), made of operators. */
@@ -50,7 +50,7 @@ static luc_status norm_complex(luc_context *ctx, const luc_value *args, luc_valu
 
 luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  if (luc__dtype_is_complex((luc_dtype)t->dtype)) return norm_complex(ctx, args, out);
+  if (luc__dtype_is_complex(t->dtype)) return norm_complex(ctx, args, out);
   luc_dtype dtype = norm_dtype(t, &args[4]);
   double p = luc_as_double(&args[1]);
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
@@ -158,7 +158,7 @@ static luc_status batch_of(luc_context *ctx, luc_tensor *x, int batch, int64_t *
   luc_tensor *wide = NULL;
   luc_value shape = luc_v_ints(sizes, batch + 2);
   LUC_TRY(luc__op1(ctx, LUC_OP_expand, &wide, LUC_ARGS(luc_v_tensor(x), shape)));
-  luc_status status = luc__dense(ctx, wide, luc__compute_dtype((luc_dtype)x->dtype), out);
+  luc_status status = luc__dense(ctx, wide, luc__compute_dtype(x->dtype), out);
   luc_tensor_release(ctx, wide);
   return status;
 }
@@ -170,7 +170,7 @@ static luc_status turn_rows(luc_context *ctx, const luc_tensor *x, int64_t batch
   enum { LINE = 16 };
   int64_t others = x->sizes[x->ndim - 2], m = x->sizes[x->ndim - 1];
   int64_t pitch = ((others + LINE - 1) / LINE | 1) * LINE;
-  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)x->dtype, 3, (int64_t[]){batch, m, pitch}, out));
+  LUC_TRY(luc__tensor_empty(ctx, x->dtype, 3, (int64_t[]){batch, m, pitch}, out));
   luc_tensor to = **out, from = *x; /* only their shapes and data are used */
   to.sizes[2] = others;
   to.numel = x->numel;
@@ -185,7 +185,7 @@ static luc_status by_differences(luc_context *ctx, luc_cdist *job, luc_tensor *x
                                  luc_tensor *y) {
   luc_tensor *turned = NULL;
   luc_status status = turn_rows(ctx, x2, job->batch, &turned);
-  job->dtype = (luc_dtype)x1->dtype;
+  job->dtype = x1->dtype;
   job->rows = x1->sizes[x1->ndim - 2], job->others = x2->sizes[x2->ndim - 2];
   job->m = x1->sizes[x1->ndim - 1];
   if (status == LUC_OK) {
@@ -241,11 +241,11 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
     LUC_GO(by_product(ctx, a, b, &y));
   } else {
     sizes[batch] = rows, sizes[batch + 1] = others;
-    LUC_GO(luc__tensor_empty(ctx, (luc_dtype)a->dtype, batch + 2, sizes, &y));
+    LUC_GO(luc__tensor_empty(ctx, a->dtype, batch + 2, sizes, &y));
     luc_cdist job = {.p = p, .batch = luc__product(batch, sizes)};
     LUC_GO(by_differences(ctx, &job, a, b, y));
   }
-  status = luc__deliver(ctx, "cdist", out, (luc_dtype)x1->dtype, &y);
+  status = luc__deliver(ctx, "cdist", out, x1->dtype, &y);
 done:
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, a);
@@ -278,7 +278,7 @@ static luc_status slope_by_kernel(luc_context *ctx, luc_backward *b, int i, doub
   const luc_tensor *y = b->results[0];
   luc_tensor *x[2] = {NULL, NULL}, *distances = NULL, *g = NULL;
   int64_t sizes[LUC_MAX_DIMS], rows = y->sizes[y->ndim - 2], others = y->sizes[y->ndim - 1];
-  luc_cdist_slope job = {.dtype = (luc_dtype)y->dtype, .largest = isinf(p), .batch = 1};
+  luc_cdist_slope job = {.dtype = y->dtype, .largest = isinf(p), .batch = 1};
   for (int d = 0; d < y->ndim - 2; d++) job.batch *= sizes[d] = y->sizes[d];
   for (int k = 0; k < 2; k++)
     LUC_GO(batch_of(ctx, b->args[k].as.tensor, y->ndim - 2, sizes, &x[k]));
@@ -317,7 +317,7 @@ luc_status luc__grad_cdist(luc_context *ctx, luc_backward *b) {
   double p = luc_as_double(&b->args[2]);
   if (p == 0) return LUC_OK;
   if (p == 2) return grad_euclidean(ctx, b);
-  luc_dtype dtype = (luc_dtype)b->results[0]->dtype;
+  luc_dtype dtype = b->results[0]->dtype;
   bool kernel = (p == 1 || isinf(p)) && luc__compute_dtype(dtype) == dtype;
   if (kernel && !luc__recording(ctx) && !ctx->batched) {
     for (int i = 0; i < 2; i++)
@@ -348,10 +348,10 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "pdist: only supports non-negative p values (got %g)", p);
   int64_t n = x->sizes[0], pairs = n > 0 ? n * (n - 1) / 2 : 0;
   luc_cdist job = {.p = p, .batch = 1, .after = true};
-  LUC_GO(luc__dense(ctx, x, luc__compute_dtype((luc_dtype)x->dtype), &rows));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)rows->dtype, 1, &pairs, &y));
+  LUC_GO(luc__dense(ctx, x, luc__compute_dtype(x->dtype), &rows));
+  LUC_GO(luc__tensor_empty(ctx, rows->dtype, 1, &pairs, &y));
   if (pairs > 0) LUC_GO(by_differences(ctx, &job, rows, rows, y));
-  status = luc__deliver(ctx, "pdist", out, (luc_dtype)x->dtype, &y);
+  status = luc__deliver(ctx, "pdist", out, x->dtype, &y);
 done:
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, rows);
@@ -416,14 +416,14 @@ luc_status luc__run_renorm(luc_context *ctx, luc_value *args, luc_value *out) {
     if (i != d) others[n++] = i;
   luc_formula f = luc__formula(ctx);
   luc_value dims = luc_v_ints(others, n), one = luc_v_int(1);
-  luc_tensor *wide = luc__f_to(&f, x, luc__compute_dtype((luc_dtype)x->dtype));
+  luc_tensor *wide = luc__f_to(&f, x, luc__compute_dtype(x->dtype));
   luc_tensor *norm =
       luc__f_call(&f, LUC_OP_norm, LUC_ARGS(luc_v_tensor(wide), args[1], dims, luc_v_bool(true)));
   luc_tensor *inverse = luc__f1(&f, LUC_OP_reciprocal, luc__fs(&f, LUC_OP_add, norm, 1e-7));
   luc_value above = luc_v_tensor(luc__fs(&f, LUC_OP_gt, norm, most));
   luc_value scale = luc_v_tensor(luc__fs(&f, LUC_OP_mul, inverse, most));
   luc_tensor *factor = luc__f_call(&f, LUC_OP_where, LUC_ARGS(above, scale, one));
-  factor = luc__f_to(&f, factor, (luc_dtype)x->dtype);
+  factor = luc__f_to(&f, factor, x->dtype);
   return luc__f_result(&f, luc__f2(&f, LUC_OP_mul, x, factor), out);
 }
 
@@ -434,8 +434,7 @@ luc_status luc__run_logsumexp(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *x = args[0].as.tensor;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, "logsumexp", x, &args[1], args[2].as.i, &dims));
-  if (!luc__dtype_is_float((luc_dtype)x->dtype))
-    x = luc__f_to(&f, x, (luc_dtype)ctx->default_dtype);
+  if (!luc__dtype_is_float(x->dtype)) x = luc__f_to(&f, x, ctx->default_dtype);
   luc_value keep = luc_v_bool(true), t = luc_v_tensor(x);
   luc_tensor *top = NULL, *apart = x;
   if (f.status == LUC_OK && x->numel > 0) {

@@ -68,7 +68,7 @@ static luc_dtype foreign_dtype(const luc_op_info *info, const luc_value *v) {
   luc_tensor *const *list = v->kind == LUC_TENSORS ? v->as.tensors : &v->as.tensor;
   int n = v->kind == LUC_TENSORS ? v->n : v->kind == LUC_TENSOR;
   for (int i = 0; i < n; i++)
-    if (list[i] && !takes(info, (luc_dtype)list[i]->dtype)) return (luc_dtype)list[i]->dtype;
+    if (list[i] && !takes(info, list[i]->dtype)) return list[i]->dtype;
   return LUC_NUM_DTYPES;
 }
 
@@ -137,8 +137,8 @@ static luc_status check_store(luc_context *ctx, luc_opid op, const luc_tensor *r
                               luc_tensor *target, bool resize) {
   luc_value preset = luc_v_tensor(target);
   preset.n = resize;
-  return luc__out(ctx, luc__op_info(ctx, op)->schema.name, &preset, (luc_dtype)result->dtype,
-                  result->ndim, result->sizes, &target);
+  return luc__out(ctx, luc__op_info(ctx, op)->schema.name, &preset, result->dtype, result->ndim,
+                  result->sizes, &target);
 }
 
 /* A composite's in-place form is its own parameter `inplace`, or a copy of what it makes of a copy:

@@ -11,8 +11,8 @@
 #include "ops/rows.h"
 
 static luc_status need_float(luc_context *ctx, const char *who, const luc_tensor *t) {
-  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
-            "%s: not implemented for dtype %s", who, luc__dtype_name((luc_dtype)t->dtype));
+  LUC_CHECK(ctx, luc__dtype_is_float(t->dtype), LUC_ERR_TYPE, "%s: not implemented for dtype %s",
+            who, luc__dtype_name(t->dtype));
   return LUC_OK;
 }
 
@@ -65,7 +65,7 @@ static luc_status run(luc_context *ctx, const char *who, luc_generator *gen,
   luc_tensor *drawn;
   LUC_TRY(for_each(ctx, who, gen, params, n, t->ndim, t->sizes, t->dtype != LUC_FLOAT64, element,
                    &drawn));
-  return give(ctx, drawn, (luc_dtype)t->dtype, out);
+  return give(ctx, drawn, t->dtype, out);
 }
 
 /* The smallest normal number that a draw may give instead of 0. */
@@ -101,7 +101,7 @@ static double binomial(luc_generator *gen, const double *x, bool single) {
 
 luc_status luc__run_binomial(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *count = args[0].as.tensor, *prob = args[1].as.tensor, *drawn;
-  luc_dtype dtype = luc__dtype_promote((luc_dtype)count->dtype, (luc_dtype)prob->dtype);
+  luc_dtype dtype = luc__dtype_promote(count->dtype, prob->dtype);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   LUC_TRY(luc__broadcast(ctx, "binomial", count, prob, &ndim, sizes));
@@ -166,7 +166,7 @@ luc_status luc__run_sample_dirichlet(luc_context *ctx, luc_value *args, luc_valu
                    alpha->sizes, single, dirichlet_part, &drawn));
   int64_t n = alpha->sizes[alpha->ndim - 1];
   if (n > 0) on_simplex((double *)drawn->data, drawn->numel / n, n, single);
-  return give(ctx, drawn, (luc_dtype)alpha->dtype, out);
+  return give(ctx, drawn, alpha->dtype, out);
 }
 
 static double dirichlet_slope(luc_generator *gen, const double *x, bool single) {

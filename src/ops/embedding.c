@@ -29,7 +29,7 @@ luc_status luc__run_embedding_lookup(luc_context *ctx, luc_value *args, luc_valu
   luc_status status;
   luc_tensor *weight = args[0].as.tensor, *indices = args[1].as.tensor;
   luc_tensor *w = NULL, *at = NULL, *y = NULL;
-  luc_dtype dtype = (luc_dtype)weight->dtype;
+  luc_dtype dtype = weight->dtype;
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, indices->sizes, (size_t)indices->ndim * sizeof *sizes);
   sizes[indices->ndim] = weight->sizes[1];
@@ -61,7 +61,7 @@ luc_status luc__grad_embedding_lookup(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *dy = NULL, *at = NULL, *dw = NULL;
-  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   int64_t rows = args[2].as.i, dim = grad->sizes[grad->ndim - 1];
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &at));
@@ -128,9 +128,9 @@ luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out)
   if (weight->ndim != 2 || input->ndim >= LUC_MAX_DIMS)
     return luc__fail_shapes(ctx, "embedding", "input", input, "weight", weight,
                             "weight must be [num_embeddings, embedding_dim]");
-  if (!luc__dtype_is_int((luc_dtype)input->dtype))
+  if (!luc__dtype_is_int(input->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "embedding: input must hold positions (got %s)",
-                     luc__dtype_name((luc_dtype)input->dtype));
+                     luc__dtype_name(input->dtype));
   if (!luc_is_none(&args[2]))
     LUC_TRY(
         luc__index_wrap(ctx, "embedding: padding_idx", args[2].as.i, weight->sizes[0], &padding));
@@ -163,9 +163,9 @@ luc_status luc__run_one_hot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *dense = NULL, *y = NULL;
   int64_t sizes[LUC_MAX_DIMS], classes = args[1].as.i;
-  if (!luc__dtype_is_int((luc_dtype)input->dtype))
+  if (!luc__dtype_is_int(input->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "one_hot: tensor must hold class positions (got %s)",
-                     luc__dtype_name((luc_dtype)input->dtype));
+                     luc__dtype_name(input->dtype));
   LUC_CHECK(ctx, classes == -1 || classes > 0, LUC_ERR_VALUE,
             "one_hot: num_classes must be positive, or -1 (got %lld)", (long long)classes);
   LUC_CHECK(ctx, input->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,

@@ -19,7 +19,7 @@ static luc_status check_not_empty(luc_context *ctx, const char *who, const luc_t
 static luc_status run_values(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
                              const luc_value *dim, bool keepdim, luc_value *out) {
   luc_dims dims;
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   LUC_TRY(luc__dims(ctx, who, t, dim, keepdim, &dims));
   LUC_TRY(check_not_empty(ctx, who, t, dim, dims.mask));
   return luc__reduce_to(ctx, who, op, t, &dims, dtype, dtype, 1, false, out);
@@ -97,15 +97,10 @@ static luc_status locate(luc_context *ctx, const char *who, luc_rd op, luc_tenso
   luc_tensor *a = NULL, *at;
   LUC_TRY(luc__dims(ctx, who, t, dim, keepdim, &dims));
   LUC_TRY(check_not_empty(ctx, who, t, dim, dims.mask));
-  if (values) LUC_TRY(luc__out(ctx, who, values, (luc_dtype)t->dtype, dims.ndim, dims.sizes, &a));
+  if (values) LUC_TRY(luc__out(ctx, who, values, t->dtype, dims.ndim, dims.sizes, &a));
   LUC_TRY(luc__out(ctx, who, positions, LUC_INT64, dims.ndim, dims.sizes, &at));
-  luc_reduction_job job = {.op = op,
-                           .dtype = (luc_dtype)t->dtype,
-                           .in = t,
-                           .dims = dims.mask,
-                           .a = a,
-                           .b = at,
-                           .divide = 1};
+  luc_reduction_job job = {
+      .op = op, .dtype = t->dtype, .in = t, .dims = dims.mask, .a = a, .b = at, .divide = 1};
   return luc__reduce(ctx, &job);
 }
 
@@ -132,7 +127,7 @@ static luc_status run_position(luc_context *ctx, const char *who, luc_rd op, luc
   LUC_CHECK(ctx, t->dtype != LUC_BOOL, LUC_ERR_TYPE, "%s: not implemented for bool", who);
   if (!luc_is_none(&args[1])) return locate(ctx, who, op, t, &args[1], args[2].as.i, NULL, out);
   LUC_TRY(check_not_empty(ctx, who, t, &args[1], 0));
-  LUC_TRY(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &flat));
+  LUC_TRY(luc__contiguous_as(ctx, t, t->dtype, &flat));
   int64_t one = 1, ones[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
   luc_status status = luc__tensor_view(ctx, flat, 1, &t->numel, &one, flat->offset, &line);
   int ndim = args[2].as.i ? t->ndim : 0;

@@ -14,7 +14,7 @@
 static luc_fft describe(const luc_tensor *t, luc_fft_kind kind, const luc_value *dims,
                         const int64_t *sizes, double scale, int *held) {
   for (int i = 0; i < dims->n; i++) held[i] = (int)dims->as.ints[i];
-  luc_dtype dtype = luc__dtype_to_real((luc_dtype)t->dtype);
+  luc_dtype dtype = luc__dtype_to_real(t->dtype);
   return (luc_fft){kind, dtype, t->ndim, sizes, dims->n, held, scale};
 }
 
@@ -40,7 +40,7 @@ luc_status luc__run_fft_complex(luc_context *ctx, luc_value *args, luc_value *ou
   int dims[LUC_MAX_DIMS];
   luc_fft_kind kind = args[3].as.i ? LUC_FFT_FORWARD : LUC_FFT_INVERSE;
   luc_fft f = describe(t, kind, &args[1], t->sizes, luc_as_double(&args[2]), dims);
-  luc_status status = transformed(ctx, t, &f, (luc_dtype)t->dtype, t->sizes, &r);
+  luc_status status = transformed(ctx, t, &f, t->dtype, t->sizes, &r);
   return luc__set_result(status, out, r);
 }
 
@@ -62,7 +62,7 @@ luc_status luc__run_fft_real(luc_context *ctx, luc_value *args, luc_value *out) 
   for (int d = 0; d < t->ndim; d++) sizes[d] = t->sizes[d];
   int last = dims[f.count - 1];
   if (!args[3].as.i) sizes[last] = sizes[last] / 2 + 1;
-  luc_dtype dtype = luc__dtype_to_complex((luc_dtype)t->dtype);
+  luc_dtype dtype = luc__dtype_to_complex(t->dtype);
   luc_status status = transformed(ctx, t, &f, dtype, sizes, &r);
   return luc__set_result(status, out, r);
 }
@@ -97,7 +97,7 @@ static luc_tensor *doubled(luc_formula *f, luc_tensor *t, int64_t dim, int64_t n
   if (f->status != LUC_OK) return NULL;
   if (t->numel == 0) return t; /* n may be beyond all memory */
   int64_t half = n / 2 + 1, sizes[LUC_MAX_DIMS];
-  luc_dtype dtype = luc__dtype_to_real((luc_dtype)t->dtype);
+  luc_dtype dtype = luc__dtype_to_real(t->dtype);
   for (int d = 0; d < t->ndim; d++) sizes[d] = d == dim ? half : 1;
   f->status = luc__tensor_empty(f->ctx, dtype, t->ndim, sizes, &weights);
   luc__f_own(f, weights);
@@ -223,8 +223,8 @@ static luc_status read_norm(luc_context *ctx, const luc_value *norm, bool forwar
 
 /* The dtype to compute in, of real numbers. */
 static luc_status read_dtype(luc_context *ctx, const luc_tensor *t, luc_dtype *dtype) {
-  bool whole = luc__dtype_is_int((luc_dtype)t->dtype) || t->dtype == LUC_BOOL;
-  *dtype = whole ? (luc_dtype)ctx->default_dtype : luc__dtype_to_real((luc_dtype)t->dtype);
+  bool whole = luc__dtype_is_int(t->dtype) || t->dtype == LUC_BOOL;
+  *dtype = whole ? ctx->default_dtype : luc__dtype_to_real(t->dtype);
   LUC_CHECK(ctx, *dtype == LUC_FLOAT32 || *dtype == LUC_FLOAT64, LUC_ERR_TYPE,
             "Unsupported dtype %s", luc__dtype_title(*dtype));
   return LUC_OK;
@@ -236,9 +236,9 @@ typedef enum domain { OF_COMPLEX, OF_REAL, TO_REAL } domain;
 
 static luc_status check_kind(luc_context *ctx, const luc_tensor *t, domain kind, bool single,
                              int count) {
-  LUC_CHECK(ctx, kind != OF_REAL || !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, kind != OF_REAL || !luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
             "expects a real%s input tensor, but got %s", single ? "" : "-valued",
-            luc__dtype_title((luc_dtype)t->dtype));
+            luc__dtype_title(t->dtype));
   LUC_CHECK(ctx, kind == OF_COMPLEX || count > 0, LUC_ERR_VALUE,
             "must transform at least one axis");
   return LUC_OK;
@@ -254,7 +254,7 @@ static luc_tensor *transform(luc_formula *f, domain kind, bool forward, luc_tens
     if (forward) t = luc__f1(f, LUC_OP_conj, t);
     return luc__f_call(f, LUC_OP_fft_back, LUC_ARGS(luc_v_tensor(t), dims, by, n));
   }
-  bool complex = luc__dtype_is_complex((luc_dtype)t->dtype);
+  bool complex = luc__dtype_is_complex(t->dtype);
   luc_value how = luc_v_bool(complex ? forward : kind == OF_COMPLEX);
   luc_opid op = complex ? LUC_OP_fft_complex : LUC_OP_fft_real;
   t = luc__f_call(f, op, LUC_ARGS(luc_v_tensor(t), dims, by, how));
@@ -278,7 +278,7 @@ static luc_status run(luc_context *ctx, domain kind, bool forward, const luc_val
     t = fitted(&f, t, l.dims[i], half ? l.sizes[i] / 2 + 1 : l.sizes[i]);
   }
   bool complex = kind == TO_REAL || l.count == 0;
-  complex = complex || luc__dtype_is_complex((luc_dtype)args[0].as.tensor->dtype);
+  complex = complex || luc__dtype_is_complex(args[0].as.tensor->dtype);
   t = luc__f_to(&f, t, complex ? luc__dtype_to_complex(dtype) : dtype);
   t = transform(&f, kind, forward, t, &l, scale);
   LUC_TRY(luc__f_end(&f, t, &r));

@@ -63,7 +63,7 @@ static luc_status check_image(luc_context *ctx, const luc_tensor *input, bool *b
 luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
-  luc_dtype dtype = (luc_dtype)input->dtype;
+  luc_dtype dtype = input->dtype;
   luc_fold f = {.dtype = luc__compute_dtype(dtype), .planes = 1};
   bool batched;
   char text[GEOMETRY_TEXT];
@@ -119,7 +119,7 @@ static luc_status check_columns(luc_context *ctx, const luc_tensor *input, const
 luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
-  luc_dtype dtype = (luc_dtype)input->dtype;
+  luc_dtype dtype = input->dtype;
   luc_fold f = {.dtype = luc__compute_dtype(dtype)};
   LUC_TRY(luc__need_float(ctx, "fold", "input", input));
   LUC_TRY(luc__take_ints(ctx, "fold", "output_size", &args[1], 2, f.in));

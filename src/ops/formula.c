@@ -96,7 +96,7 @@ luc_tensor *luc__f_to(luc_formula *f, luc_tensor *t, luc_dtype dtype) {
 }
 
 luc_tensor *luc__f_conj(luc_formula *f, luc_tensor *t) {
-  if (f->status != LUC_OK || !luc__dtype_is_complex((luc_dtype)t->dtype)) return t;
+  if (f->status != LUC_OK || !luc__dtype_is_complex(t->dtype)) return t;
   return luc__f1(f, LUC_OP_conj, t);
 }
 

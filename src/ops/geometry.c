@@ -118,7 +118,7 @@ luc_status luc__expand(luc_context *ctx, const char *who, luc_tensor *t, int ndi
 
 luc_status luc__duplicate(luc_context *ctx, const luc_tensor *t, luc_tensor **out) {
   luc_tensor *copy;
-  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, &copy));
+  LUC_TRY(luc__tensor_empty_like(ctx, t, t->dtype, &copy));
   copy->from_one = t->from_one;
   luc_status status = luc__copy(ctx, copy, t);
   if (status == LUC_OK) {
@@ -155,7 +155,7 @@ luc_status luc__give(luc_context *ctx, const char *who, luc_value *out, luc_tens
     return LUC_OK;
   }
   luc_tensor *target;
-  luc_status status = luc__out(ctx, who, out, (luc_dtype)r->dtype, r->ndim, r->sizes, &target);
+  luc_status status = luc__out(ctx, who, out, r->dtype, r->ndim, r->sizes, &target);
   if (status == LUC_OK) status = luc__copy(ctx, target, r);
   luc_tensor_release(ctx, r);
   return status;
@@ -244,9 +244,9 @@ luc_status luc__operand_element(luc_context *ctx, const char *who, const luc_val
     LUC_CHECK(ctx, t->ndim == 0, LUC_ERR_SHAPE,
               "%s: value must be a number or a 0-dimensional tensor (got shape %s)", who,
               luc__tensor_shape_text(shape, t));
-    if (luc__dtype_is_complex((luc_dtype)t->dtype)) {
+    if (luc__dtype_is_complex(t->dtype)) {
       double parts[2];
-      luc__load_complex(t->data, (luc_dtype)t->dtype, parts);
+      luc__load_complex(t->data, t->dtype, parts);
       LUC_CHECK(ctx, luc__dtype_is_complex(dtype) || parts[1] == 0, LUC_ERR_VALUE,
                 "%s: value cannot be converted to type %s without overflow", who,
                 luc__dtype_name(dtype));
@@ -255,7 +255,7 @@ luc_status luc__operand_element(luc_context *ctx, const char *who, const luc_val
         return LUC_OK;
       }
     }
-    s = luc__load_scalar(t->data, (luc_dtype)t->dtype);
+    s = luc__load_scalar(t->data, t->dtype);
   }
   LUC_TRY(luc__check_scalar(ctx, who, s, dtype));
   luc__store_scalar(out, dtype, s);

@@ -11,7 +11,7 @@
 /* ---- the rows: grid_sampler(input, grid, mode, padding, align_corners) ---- */
 
 static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_value *options) {
-  luc_grid g = {.dtype = (luc_dtype)x->dtype,
+  luc_grid g = {.dtype = x->dtype,
                 .mode = (luc_grid_mode)options[0].as.i,
                 .padding = (luc_grid_padding)options[1].as.i,
                 .align_corners = options[2].as.i != 0,
@@ -32,7 +32,7 @@ static luc_grid geometry(const luc_tensor *x, const luc_tensor *grid, const luc_
 /* What images are sampled in: large ones of floats in double. */
 static luc_dtype dtype_of(const luc_tensor *input) {
   const int64_t cells = luc__product(input->ndim - 2, input->sizes + 2);
-  return cells < LUC_GRID_MOST ? luc__compute_dtype((luc_dtype)input->dtype) : LUC_FLOAT64;
+  return cells < LUC_GRID_MOST ? luc__compute_dtype(input->dtype) : LUC_FLOAT64;
 }
 
 luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -46,7 +46,7 @@ luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
   luc_grid g = geometry(x, grid, &args[2]);
   if (y->numel > 0) LUC_GO(luc__grid_sample(ctx, &g, y->data));
-  status = luc__deliver(ctx, "grid_sample", out, (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "grid_sample", out, input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, grid);
@@ -59,7 +59,7 @@ done:
 luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *dy = NULL, *x = NULL, *grid = NULL, *dx = NULL, *dgrid = NULL;
-  const luc_dtype dtype = (luc_dtype)args[1].as.tensor->dtype;
+  const luc_dtype dtype = args[1].as.tensor->dtype;
   const luc_dtype compute = dtype_of(args[1].as.tensor);
   const int64_t none = 0;
   const bool with_x = args[6].as.i != 0, with_grid = args[7].as.i != 0;
@@ -187,9 +187,9 @@ static luc_status factors(luc_context *ctx, luc_dtype dtype, int dims, int64_t w
 static luc_status check_affine(luc_context *ctx, const luc_tensor *theta, const luc_value *size) {
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   int dims = size->n - 2;
-  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)theta->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_is_float(theta->dtype), LUC_ERR_TYPE,
             "affine_grid: Expected theta to have floating point type, but got %s",
-            luc__dtype_name((luc_dtype)theta->dtype));
+            luc__dtype_name(theta->dtype));
   luc__shape_text(want, size->n, size->as.ints);
   LUC_CHECK(ctx, dims == 2 || dims == 3, LUC_ERR_SUPPORT,
             "affine_grid: only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
@@ -216,7 +216,7 @@ luc_status luc__run_affine_grid(luc_context *ctx, luc_value *args, luc_value *ou
   const luc_value *size = &args[1];
   LUC_TRY(check_affine(ctx, theta, size));
   const int dims = size->n - 2;
-  const luc_dtype dtype = luc__compute_dtype((luc_dtype)theta->dtype);
+  const luc_dtype dtype = luc__compute_dtype(theta->dtype);
   const bool align = !luc_is_none(&args[2]) && args[2].as.i;
   const int64_t *image = size->as.ints + 2, width = image[dims - 1];
   luc_formula f = luc__formula(ctx);
@@ -232,6 +232,6 @@ luc_status luc__run_affine_grid(luc_context *ctx, luc_value *args, luc_value *ou
   memcpy(sizes + 1, image, (size_t)dims * sizeof *sizes);
   sizes[dims + 1] = dims;
   grid = luc__f_reshape(&f, grid, dims + 2, sizes);
-  if (theta->dtype != dtype) grid = luc__f_to(&f, grid, (luc_dtype)theta->dtype);
+  if (theta->dtype != dtype) grid = luc__f_to(&f, grid, theta->dtype);
   return luc__f_result(&f, grid, out); /* of autocast's dtype, like any product */
 }

@@ -22,7 +22,7 @@ static luc_status move_rows(luc_context *ctx, const char *who, luc_index_op op, 
                             int dim, const luc_positions *p, luc_tensor *dense, void *value,
                             bool fresh) {
   luc_index_job job = {.op = op,
-                       .dtype = (luc_dtype)t->dtype,
+                       .dtype = t->dtype,
                        .indexed = t->data,
                        .dense = dense ? dense->data : value,
                        .positions = *p,
@@ -54,7 +54,7 @@ luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *o
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
                      "index_select: index to scalar can have only 1 value, got %lld",
                      (long long)p.n));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)t->dtype, t->ndim, sizes, &r));
+  LUC_GO(luc__tensor_empty(ctx, t->dtype, t->ndim, sizes, &r));
   LUC_GO(move_rows(ctx, who, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
 done:
   luc_tensor_release(ctx, values);
@@ -124,7 +124,7 @@ luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out
   int dim;
   luc_element value;
   luc_status status = LUC_OK;
-  LUC_GO(luc__operand_element(ctx, who, &args[3], (luc_dtype)self->dtype, &value));
+  LUC_GO(luc__operand_element(ctx, who, &args[3], self->dtype, &value));
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
   LUC_GO(row_positions(ctx, who, self, dim, args[2].as.tensor, true, written, &p, &values));
   LUC_GO(luc__begin_write(ctx, who, self, out, &target));
@@ -183,7 +183,7 @@ luc_status luc__grad_index_fill(luc_context *ctx, luc_backward *b) {
 static luc_status move_flat(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *flat,
                             const luc_positions *p, luc_tensor *dense, bool fresh) {
   luc_index_job job = {.op = op,
-                       .dtype = (luc_dtype)flat->dtype,
+                       .dtype = flat->dtype,
                        .indexed = flat->data,
                        .dense = dense->data,
                        .positions = *p,
@@ -200,7 +200,7 @@ luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status = LUC_OK;
   LUC_GO(luc__positions(ctx, "take", index, t->numel, true, NULL, &p, &values));
   LUC_GO(luc__to_contiguous(ctx, t, &flat));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r));
+  LUC_GO(luc__tensor_empty(ctx, t->dtype, index->ndim, index->sizes, &r));
   LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r, true));
 done:
   luc_tensor_release(ctx, flat);
@@ -247,7 +247,7 @@ luc_status luc__grad_put(luc_context *ctx, luc_backward *b) {
   luc_status status = LUC_OK;
   luc_tensor *zeros = NULL;
   if (luc__needs(b, 0) && !accumulate) {
-    LUC_GO(luc__zeros(ctx, (luc_dtype)part->dtype, part->ndim, part->sizes, &zeros));
+    LUC_GO(luc__zeros(ctx, part->dtype, part->ndim, part->sizes, &zeros));
     LUC_GO(luc__op1(ctx, LUC_OP_put, &b->gin[0],
                     LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_tensor(zeros))));
   }
@@ -300,9 +300,9 @@ luc_status luc__run_unravel_index(luc_context *ctx, luc_value *args, luc_value *
   luc_tensor *t = args[0].as.tensor, *rest = NULL, *next;
   luc_status status = LUC_OK;
   int n = args[1].n;
-  LUC_CHECK(ctx, luc__dtype_is_int((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_is_int(t->dtype), LUC_ERR_TYPE,
             "unravel_index: expected indices to be an integer tensor but got %s",
-            luc__dtype_name((luc_dtype)t->dtype));
+            luc__dtype_name(t->dtype));
   LUC_TRY(luc__check_sizes(ctx, "unravel_index", n, args[1].as.ints));
   luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
   if (!list) return LUC_ERR_MEMORY;

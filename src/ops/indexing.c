@@ -6,9 +6,8 @@
 luc_status luc__positions(luc_context *ctx, const char *who, luc_tensor *index, int64_t size,
                           bool negative, const luc_tensor *target, luc_positions *p,
                           luc_tensor **values) {
-  LUC_CHECK(ctx, luc__dtype_is_int((luc_dtype)index->dtype), LUC_ERR_TYPE,
-            "%s: index must be an int64 tensor (got %s)", who,
-            luc__dtype_name((luc_dtype)index->dtype));
+  LUC_CHECK(ctx, luc__dtype_is_int(index->dtype), LUC_ERR_TYPE,
+            "%s: index must be an int64 tensor (got %s)", who, luc__dtype_name(index->dtype));
   LUC_TRY(luc__contiguous_as(ctx, index, LUC_INT64, values));
   if (target && luc__may_overlap(*values, target)) {
     luc_tensor *shared = *values;
@@ -48,8 +47,7 @@ luc_status luc__mask_values(luc_context *ctx, const char *who, luc_tensor *mask,
                             const int64_t *sizes, luc_tensor **out) {
   luc_tensor *wide;
   LUC_CHECK(ctx, mask->dtype == LUC_BOOL || mask->dtype == LUC_UINT8, LUC_ERR_TYPE,
-            "%s: expected BoolTensor for mask (got %s)", who,
-            luc__dtype_name((luc_dtype)mask->dtype));
+            "%s: expected BoolTensor for mask (got %s)", who, luc__dtype_name(mask->dtype));
   LUC_TRY(luc__expand(ctx, who, mask, ndim, sizes, &wide));
   luc_status status = luc__contiguous_as(ctx, wide, LUC_BOOL, out);
   luc_tensor_release(ctx, wide);
@@ -84,7 +82,7 @@ luc_status luc__mask_coordinates(luc_context *ctx, const luc_tensor *mask, bool 
 luc_status luc__begin_write(luc_context *ctx, const char *who, luc_tensor *self, luc_value *out,
                             luc_tensor **target) {
   if (out->kind == LUC_TENSOR)
-    return luc__out(ctx, who, out, (luc_dtype)self->dtype, self->ndim, self->sizes, target);
+    return luc__out(ctx, who, out, self->dtype, self->ndim, self->sizes, target);
   luc_status status = luc__duplicate(ctx, self, target);
   return luc__set_result(status, out, *target);
 }
@@ -101,7 +99,7 @@ luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, 
   luc_tensor *zeros;
   if (!luc__needs(b, 0)) return LUC_OK;
   int n = luc__input_sizes(b, 0, sizes);
-  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, n, sizes, &zeros));
+  LUC_TRY(luc__zeros(ctx, b->gout[0]->dtype, n, sizes, &zeros));
   luc_status status = luc__op1(ctx, op, &b->gin[0], LUC_ARGS(luc_v_tensor(zeros), x, y, z));
   luc_tensor_release(ctx, zeros);
   return status;
@@ -118,6 +116,6 @@ luc_status luc__same_dtype(luc_context *ctx, const char *who, const luc_tensor *
                            const luc_tensor *source, const char *name) {
   LUC_CHECK(ctx, self->dtype == source->dtype, LUC_ERR_TYPE,
             "%s: expected self.dtype to be equal to %s.dtype (%s and %s)", who, name,
-            luc__dtype_name((luc_dtype)self->dtype), luc__dtype_name((luc_dtype)source->dtype));
+            luc__dtype_name(self->dtype), luc__dtype_name(source->dtype));
   return LUC_OK;
 }

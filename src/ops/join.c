@@ -32,12 +32,12 @@ static luc_status check_join(luc_context *ctx, const luc_value *list, int64_t di
                              luc_tensor **first, luc_dtype *dtype) {
   *first = NULL;
   LUC_CHECK(ctx, list->n > 0, LUC_ERR_VALUE, "cat: expected a non-empty list of Tensors");
-  *dtype = (luc_dtype)list->as.tensors[0]->dtype;
+  *dtype = list->as.tensors[0]->dtype;
   for (int i = 0; i < list->n; i++) {
     luc_tensor *t = list->as.tensors[i];
     LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE,
               "cat: zero-dimensional tensor (at position %d) cannot be concatenated", i + 1);
-    if (t->dtype != *dtype) *dtype = luc__dtype_promote(*dtype, (luc_dtype)t->dtype);
+    if (t->dtype != *dtype) *dtype = luc__dtype_promote(*dtype, t->dtype);
     if (!*first && !skipped(t)) *first = t;
   }
   if (!*first) *first = list->as.tensors[0];
@@ -146,7 +146,7 @@ static void join_bytes(void *arg, int64_t begin, int64_t end) {
 static bool put_blocks(luc_context *ctx, luc_tensor *r, const luc_value *list, int dim,
                        const int64_t *starts) {
   enum { GRAIN = 1 << 18, SHORT = 128 };
-  int64_t width = (int64_t)luc__dtype_size((luc_dtype)r->dtype);
+  int64_t width = (int64_t)luc__dtype_size(r->dtype);
   for (int i = 0; i < list->n; i++) {
     const luc_tensor *t = list->as.tensors[i];
     if (t->numel && (t->dtype != r->dtype || !luc__is_contiguous(t))) return false;
@@ -198,7 +198,7 @@ luc_status luc__grad_join(luc_context *ctx, luc_backward *b) {
     if (!luc__needs_item(b, i)) continue;
     if (starts[i] == starts[i + 1]) {
       int n = luc__item_sizes(b, i, sizes);
-      LUC_TRY(luc__zeros(ctx, (luc_dtype)g->dtype, n, sizes, &b->gin_list[i]));
+      LUC_TRY(luc__zeros(ctx, g->dtype, n, sizes, &b->gin_list[i]));
     } else {
       LUC_TRY(luc__op1(
           ctx, LUC_OP_slice, &b->gin_list[i],
@@ -239,7 +239,7 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "stack: expects a non-empty list of Tensors");
   luc_tensor *first = list[0];
-  luc_dtype dtype = (luc_dtype)first->dtype;
+  luc_dtype dtype = first->dtype;
   LUC_CHECK(ctx, first->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,
             "stack: tensors have at most %d dimensions", LUC_MAX_DIMS);
   LUC_TRY(luc__dim_wrap(ctx, "stack", args[1].as.i, first->ndim + 1, &dim));
@@ -248,7 +248,7 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
         ctx, luc__same_sizes(first, list[i]), LUC_ERR_SHAPE,
         "stack: expects each tensor to be equal size, but got %s at entry 1 and %s at entry %d",
         luc__tensor_shape_text(a, first), luc__tensor_shape_text(b, list[i]), i + 1);
-    if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, (luc_dtype)list[i]->dtype);
+    if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, list[i]->dtype);
   }
   for (int d = 0; d < first->ndim; d++) sizes[d + (d >= dim)] = first->sizes[d];
   sizes[dim] = n;
@@ -491,12 +491,12 @@ luc_status luc__run_block_diag(luc_context *ctx, luc_value *args, luc_value *out
   luc_tensor **list = args[0].as.tensors, *r = NULL;
   int64_t sizes[2] = {0, 0}, row = 0, column = 0;
   LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "block_diag: expects a non-empty list of Tensors");
-  luc_dtype dtype = (luc_dtype)list[0]->dtype;
+  luc_dtype dtype = list[0]->dtype;
   for (int i = 0; i < n; i++) {
     LUC_CHECK(ctx, list[i]->ndim <= 2, LUC_ERR_SHAPE,
               "block_diag: input tensors must have 2 or fewer dimensions, got %d at position %d",
               list[i]->ndim, i + 1);
-    if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, (luc_dtype)list[i]->dtype);
+    if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, list[i]->dtype);
     sizes[0] += list[i]->ndim == 2 ? list[i]->sizes[0] : 1;
     sizes[1] += list[i]->ndim ? list[i]->sizes[list[i]->ndim - 1] : 1;
   }

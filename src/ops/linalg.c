@@ -31,17 +31,17 @@ static luc_status need(luc_context *ctx, const char *name, const luc_tensor *t, 
 
 luc_status luc__need_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
                               bool square) {
-  return need(ctx, name, t, (luc_dtype)t->dtype, square);
+  return need(ctx, name, t, t->dtype, square);
 }
 
 luc_status luc__need_any_matrices(luc_context *ctx, const char *name, const luc_tensor *t,
                                   bool square) {
-  return need(ctx, name, t, luc__dtype_to_real((luc_dtype)t->dtype), square);
+  return need(ctx, name, t, luc__dtype_to_real(t->dtype), square);
 }
 
 luc_matrices luc__matrices(const luc_tensor *t) {
   const int batch = t->ndim - 2;
-  return (luc_matrices){(luc_dtype)t->dtype, luc__product(batch, t->sizes), t->sizes[batch],
+  return (luc_matrices){t->dtype, luc__product(batch, t->sizes), t->sizes[batch],
                         t->sizes[batch + 1]};
 }
 
@@ -113,8 +113,8 @@ luc_tensor *luc__f_triangle(luc_formula *f, luc_opid op, luc_tensor *t, int64_t 
 luc_tensor *luc__f_eye(luc_formula *f, const luc_tensor *t, int64_t n) {
   if (f->status != LUC_OK) return NULL;
   return luc__f_call(f, LUC_OP_eye,
-                     LUC_ARGS(luc_v_int(n), luc_v_int(n),
-                              luc_v_dtype(luc__dtype_to_real((luc_dtype)t->dtype)), luc_v_none()));
+                     LUC_ARGS(luc_v_int(n), luc_v_int(n), luc_v_dtype(luc__dtype_to_real(t->dtype)),
+                              luc_v_none()));
 }
 
 luc_tensor *luc__f_solve_triangle(luc_formula *f, luc_tensor *a, luc_tensor *b, bool upper,

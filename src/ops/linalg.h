@@ -48,7 +48,7 @@ static inline luc_tensor *luc__f_mtm(luc_formula *f, luc_tensor *a, luc_tensor *
 /* Transposed and conjugated. */
 static inline luc_tensor *luc__f_mh(luc_formula *f, luc_tensor *t) {
   luc_tensor *turned = luc__f_mt(f, t);
-  bool complex = f->status == LUC_OK && luc__dtype_is_complex((luc_dtype)turned->dtype);
+  bool complex = f->status == LUC_OK && luc__dtype_is_complex(turned->dtype);
   return complex ? luc__f1(f, LUC_OP_conj, turned) : turned;
 }
 /* a + b, where NULL stands for zero. */

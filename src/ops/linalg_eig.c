@@ -10,7 +10,7 @@ static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values_o
   luc_tensor *a = NULL, *values = NULL, *vectors = NULL, *info = NULL;
   luc_status status;
   LUC_TRY(luc__need_any_matrices(ctx, "A", input, true));
-  luc_dtype dtype = luc__dtype_to_complex((luc_dtype)input->dtype);
+  luc_dtype dtype = luc__dtype_to_complex(input->dtype);
   LUC_GO(luc__to_contiguous(ctx, input, &a));
   if (vectors_out) LUC_GO(luc__tensor_empty_like(ctx, a, dtype, &vectors));
   LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &a->sizes[a->ndim - 1], &values));
@@ -43,7 +43,7 @@ static void check_gauge(luc_formula *f, luc_tensor *diagonal) {
   if (f->status != LUC_OK || worst->numel == 0) return;
   worst = luc__f1(f, LUC_OP_amax, luc__all_samples(worst));
   if (f->status != LUC_OK) return;
-  double value = luc__scalar_double(luc__load_scalar(worst->data, (luc_dtype)worst->dtype));
+  double value = luc__scalar_double(luc__load_scalar(worst->data, worst->dtype));
   if (!(value <= 1e-2)) /* also where it is no number */
     f->status = luc__fail(f->ctx, LUC_ERR_VALUE,
                           "linalg_eig_backward: The eigenvectors in the complex case are specified "

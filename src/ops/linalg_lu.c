@@ -80,9 +80,9 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
   luc_status status;
   int64_t m = lu->sizes[lu->ndim - 2], k = args[1].as.tensor->sizes[args[1].as.tensor->ndim - 1];
   LUC_GO(luc__contiguous_as(ctx, args[1].as.tensor, LUC_INT64, &pivots));
-  LUC_GO(luc__batch_empty(ctx, lu, (luc_dtype)lu->dtype, 2, (int64_t[]){m, m}, &p));
+  LUC_GO(luc__batch_empty(ctx, lu, lu->dtype, 2, (int64_t[]){m, m}, &p));
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &m, &order));
-  int64_t size = (int64_t)luc__dtype_size((luc_dtype)p->dtype);
+  int64_t size = (int64_t)luc__dtype_size(p->dtype);
   luc_scalar one = {LUC_SCALAR_INT, {.i = 1}};
   memset(p->data, 0, (size_t)(p->numel * size));
   int64_t *row = (int64_t *)order->data, count = luc__matrices(lu).count;
@@ -100,7 +100,7 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
       row[with] = kept;
     }
     for (int64_t i = 0; i < m; i++)
-      luc__store_scalar(p->data + ((b * m + row[i]) * m + i) * size, (luc_dtype)p->dtype, one);
+      luc__store_scalar(p->data + ((b * m + row[i]) * m + i) * size, p->dtype, one);
   }
 done:
   luc_tensor_release(ctx, pivots);
@@ -127,7 +127,7 @@ static luc_status check_factors(luc_context *ctx, const luc_tensor *lu, const lu
   bool fits = pivots->ndim == lu->ndim - 1 && pivots->sizes[pivots->ndim - 1] == (m < n ? m : n);
   for (int i = 0; fits && i < lu->ndim - 2; i++) fits = pivots->sizes[i] == lu->sizes[i];
   LUC_CHECK(ctx, pivots->dtype == LUC_INT32 || pivots->dtype == LUC_INT64, LUC_ERR_TYPE,
-            "pivots must be int32 (got %s)", luc__dtype_name((luc_dtype)pivots->dtype));
+            "pivots must be int32 (got %s)", luc__dtype_name(pivots->dtype));
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
             "pivots must have the batch and the smaller side of the factors (factors %s, pivots "
             "%s)",
@@ -268,7 +268,7 @@ static luc_status determinants(luc_context *ctx, luc_tensor *input, luc_tensor *
                                luc_tensor **size) {
   luc_tensor *a = NULL;
   luc_status status;
-  const luc_dtype dtype = (luc_dtype)input->dtype;
+  const luc_dtype dtype = input->dtype;
   LUC_TRY(luc__need_matrices(ctx, "A", input, true));
   LUC_GO(luc__to_contiguous(ctx, input, &a));
   LUC_GO(luc__batch_empty(ctx, a, dtype, 0, NULL, values));

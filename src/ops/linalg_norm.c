@@ -42,10 +42,10 @@ static luc_tensor *of_matrices(luc_formula *f, luc_tensor *a, int order) {
 
 static luc_status check_input(luc_context *ctx, const luc_tensor *a, int least,
                               const luc_value *dtype) {
-  bool good = luc__dtype_has_gradient((luc_dtype)a->dtype) &&
+  bool good = luc__dtype_has_gradient(a->dtype) &&
               (luc_is_none(dtype) || luc__dtype_has_gradient((luc_dtype)dtype->as.i));
   LUC_CHECK(ctx, good, LUC_ERR_TYPE, "Expected a floating point or complex tensor as input. Got %s",
-            luc__dtype_name((luc_dtype)a->dtype));
+            luc__dtype_name(a->dtype));
   char shape[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, a->ndim >= least, LUC_ERR_SHAPE,
             "The input tensor A must have at least %d dimensions (got %s)", least,

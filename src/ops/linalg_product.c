@@ -11,7 +11,7 @@
 static luc_tensor *identity_like(luc_formula *f, luc_tensor *a) {
   if (f->status != LUC_OK) return NULL;
   luc_tensor *eye = luc__f_eye(f, a, a->sizes[a->ndim - 1]);
-  eye = luc__f_to(f, eye, (luc_dtype)a->dtype);
+  eye = luc__f_to(f, eye, a->dtype);
   return luc__f1(f, LUC_OP_clone, luc__f_expand(f, eye, a->ndim, a->sizes));
 }
 
@@ -104,7 +104,7 @@ static int choose_degree(luc_dtype dtype, double norm, int *times) {
 /* exp(a) = exp(a / 2^k)^(2^k) */
 luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *e = NULL;
-  luc_dtype dtype = (luc_dtype)a->dtype;
+  luc_dtype dtype = a->dtype;
   int times = 0;
   double norm = 0;
   luc_formula f = luc__formula(ctx);
@@ -113,7 +113,7 @@ luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out
   if (f.status != LUC_OK) return luc__f_result(&f, NULL, out);
   if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, args[0].as.tensor), out);
   f.status = largest_norm(ctx, a, &norm);
-  const int degree = choose_degree((luc_dtype)a->dtype, norm, &times);
+  const int degree = choose_degree(a->dtype, norm, &times);
   /* each squaring doubles what was rounded before it */
   if (times > 0 && a->dtype == LUC_FLOAT32) a = luc__f_to(&f, a, LUC_FLOAT64);
   luc_tensor *small = times > 0 ? luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times)) : a;
@@ -285,7 +285,7 @@ luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t n = luc_is_none(&args[1]) ? x->numel : args[1].as.i, first = 0;
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "vander: N must be non-negative (got %lld)", (long long)n);
   luc_formula f = luc__formula(ctx);
-  if (!luc__dtype_has_gradient((luc_dtype)x->dtype)) x = luc__f_to(&f, x, LUC_INT64);
+  if (!luc__dtype_has_gradient(x->dtype)) x = luc__f_to(&f, x, LUC_INT64);
   luc_tensor *base = luc__f_unsqueeze(&f, x, 0);
   int64_t sizes[2] = {n > 0 ? n - 1 : 0, args[0].as.tensor->numel};
   luc_tensor *r = luc__f_expand(&f, base, 2, sizes);

@@ -12,7 +12,7 @@ enum { REDUCED, COMPLETE, ONLY_R };
 static luc_status new_factors(luc_context *ctx, const luc_tensor *a, int64_t wide, bool with_q,
                               luc_tensor **q, luc_tensor **r) {
   int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1], none = 0;
-  luc_dtype dtype = (luc_dtype)a->dtype;
+  luc_dtype dtype = a->dtype;
   LUC_TRY(luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){wide, n}, r));
   if (!with_q) return luc__tensor_empty(ctx, dtype, 1, &none, q);
   return luc__batch_empty(ctx, a, dtype, 2, (int64_t[]){m, wide}, q);

@@ -61,7 +61,7 @@ luc_status luc__run_solve_system(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__to_contiguous(ctx, args[0].as.tensor, &a));
   LUC_GO(luc__duplicate(ctx, args[1].as.tensor, &x));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
-  LUC_GO(luc__tensor_empty_like(ctx, a, (luc_dtype)a->dtype, &lu));
+  LUC_GO(luc__tensor_empty_like(ctx, a, a->dtype, &lu));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 1, &a->sizes[a->ndim - 1], &pivots));
   LUC_GO(luc__solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data, x->data, lu->data,
                     (int32_t *)pivots->data, (int32_t *)info->data));
@@ -109,7 +109,7 @@ static luc_status check_pair(luc_context *ctx, const luc_tensor *a, const luc_te
   LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE,
             "Expected A and B to have the same dtype, but found A of type %s and B of type %s "
             "instead",
-            luc__dtype_name((luc_dtype)a->dtype), luc__dtype_name((luc_dtype)b->dtype));
+            luc__dtype_name(a->dtype), luc__dtype_name(b->dtype));
   if (!vectors) LUC_TRY(luc__need_matrices(ctx, "B", b, false));
   int64_t n = a->sizes[a->ndim - 1], rows = b->sizes[b->ndim - (vectors || !left ? 1 : 2)];
   char ta[LUC_SHAPE_TEXT], tb[LUC_SHAPE_TEXT];

@@ -21,7 +21,7 @@ static luc_status eigh(luc_context *ctx, luc_value *args, luc_tensor **values_ou
   LUC_CHECK(ctx, part[0] && !part[1] && (upper || part[0] == 'L' || part[0] == 'l'), LUC_ERR_VALUE,
             "Expected UPLO argument to be 'L' or 'U', but got '%s'", part);
   LUC_GO(luc__duplicate(ctx, a, &vectors));
-  LUC_GO(luc__batch_empty(ctx, a, (luc_dtype)a->dtype, 1, &a->sizes[a->ndim - 1], &values));
+  LUC_GO(luc__batch_empty(ctx, a, a->dtype, 1, &a->sizes[a->ndim - 1], &values));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
   LUC_GO(luc__eigh(ctx, luc__matrices(vectors), upper, vectors_out != NULL, vectors->data,
                    values->data, (int32_t *)info->data));
@@ -97,7 +97,7 @@ static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vecto
   luc_tensor *a = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
   luc_status status;
   LUC_TRY(luc__need_matrices(ctx, "A", input, false));
-  luc_dtype dtype = (luc_dtype)input->dtype;
+  luc_dtype dtype = input->dtype;
   int64_t m = input->sizes[input->ndim - 2], n = input->sizes[input->ndim - 1];
   int64_t k = m < n ? m : n;
   LUC_GO(luc__duplicate(ctx, input, &a));
@@ -245,7 +245,7 @@ static luc_tensor *counted(luc_formula *f, luc_tensor *s, const luc_tensor *a,
     luc_tensor *least = luc__f_call(f, LUC_OP_add, LUC_ARGS(luc_v_tensor(zero), absolute));
     limit = luc__f2(f, LUC_OP_maximum, limit, least);
   }
-  return luc__f_to(f, luc__f2(f, LUC_OP_gt, s, limit), (luc_dtype)s->dtype);
+  return luc__f_to(f, luc__f2(f, LUC_OP_gt, s, limit), s->dtype);
 }
 
 static luc_tensor *absolute_eigenvalues(luc_formula *f, luc_tensor *a) {
@@ -448,7 +448,7 @@ static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_t
   LUC_CHECK(ctx, b->dtype == a->dtype, LUC_ERR_TYPE,
             "Expected input and other to have the same dtype, but got input's dtype %s and other's "
             "dtype %s",
-            luc__dtype_name((luc_dtype)a->dtype), luc__dtype_name((luc_dtype)b->dtype));
+            luc__dtype_name(a->dtype), luc__dtype_name(b->dtype));
   bool fits = vectors || (b->ndim >= 2 && b->sizes[b->ndim - 2] == a->sizes[a->ndim - 2]);
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
             "input.size(-2) should match other.size(-2) (input %s, other %s)",

@@ -49,7 +49,7 @@ luc_status luc__run_nll_loss_forward(luc_context *ctx, luc_value *args, luc_valu
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *target = NULL, *w = NULL;
   luc_tensor *loss = NULL, *total = NULL;
-  luc_dtype dtype = (luc_dtype)input->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = input->dtype, compute = luc__compute_dtype(dtype);
   luc_nll l = nll_geometry(input->ndim, input->sizes, compute, &args[3], &args[4]);
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(luc__dense(ctx, args[1].as.tensor, LUC_INT64, &target));
@@ -76,7 +76,7 @@ done:
 luc_status luc__run_nll_loss_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *dy = NULL, *target = NULL, *w = NULL, *dx = NULL;
-  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   const luc_value *size = &args[4];
   luc_nll l = nll_geometry(size->n, size->as.ints, compute, &args[5], &args[6]);
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
@@ -143,9 +143,9 @@ static luc_status check_targets(luc_context *ctx, const char *who, const luc_ten
 static luc_status check_classes(luc_context *ctx, const char *who, const luc_tensor *input,
                                 const luc_tensor *target, const luc_tensor *weight) {
   LUC_TRY(luc__need_float(ctx, who, "input", input));
-  if (!luc__dtype_is_int((luc_dtype)target->dtype))
+  if (!luc__dtype_is_int(target->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "%s: target must hold class positions (got %s)", who,
-                     luc__dtype_name((luc_dtype)target->dtype));
+                     luc__dtype_name(target->dtype));
   if (input->ndim == 0)
     return luc__fail_shapes(ctx, who, "input", input, "target", target,
                             "input must be [C] or [N, C, ...]");
@@ -237,7 +237,7 @@ static luc_tensor *smooth(luc_formula *f, luc_value *args, luc_tensor *lp, int r
                       LUC_ARGS(luc_v_tensor(terms), luc_v_tensor(ignored), luc_v_float(0)));
   if (reduction != LUC_REDUCE_NONE) terms = luc__f_sum(f, terms, 0, NULL, false);
   if (reduction == LUC_REDUCE_MEAN) terms = luc__f2(f, LUC_OP_div, terms, total);
-  terms = luc__f_to(f, terms, (luc_dtype)lp->dtype); /* total may be wider */
+  terms = luc__f_to(f, terms, lp->dtype); /* total may be wider */
   return luc__f2(f, LUC_OP_add, luc__fs(f, LUC_OP_mul, hard, 1 - smoothing),
                  luc__fs(f, LUC_OP_mul, terms, smoothing / (double)classes));
 }
@@ -252,7 +252,7 @@ luc_status luc__run_cross_entropy(luc_context *ctx, luc_value *args, luc_value *
   LUC_TRY(luc__loss_reduction(ctx, "cross_entropy", legacy, &reduction));
   LUC_CHECK(ctx, smoothing >= 0 && smoothing <= 1, LUC_ERR_VALUE,
             "cross_entropy: label_smoothing must be between 0 and 1 (got %g)", smoothing);
-  if (luc__dtype_is_float((luc_dtype)target->dtype))
+  if (luc__dtype_is_float(target->dtype))
     return cross_entropy_probs(ctx, args, reduction, smoothing, out);
   LUC_TRY(check_classes(ctx, "cross_entropy", input, target, luc_as_tensor(&args[2])));
   LUC_TRY(check_targets(ctx, "cross_entropy", input, target, args[4].as.i));
@@ -333,8 +333,7 @@ static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_ba
   LUC_TRY(luc__broadcast_operands(ctx, "loss", b->args, 2, &ndim, sizes));
   for (int d = 0; d < ndim; d++) numel *= (double)sizes[d];
   if (b->args[2].as.i == LUC_REDUCE_MEAN) scale /= numel;
-  bool fused =
-      !luc__recording(ctx) && !ctx->batched && luc__dtype_is_float((luc_dtype)b->gout[0]->dtype);
+  bool fused = !luc__recording(ctx) && !ctx->batched && luc__dtype_is_float(b->gout[0]->dtype);
   luc_tensor *dx =
       fused ? difference_kernel(&f, kind, b, scale) : difference_slope(&f, kind, b, scale);
   if (luc__needs(b, 0)) luc__f_keep(&f, dx, &b->gin[0]);
@@ -449,7 +448,7 @@ static int64_t find_improbable(const luc_tensor *x, double *value) {
 static luc_status check_probabilities(luc_context *ctx, const char *who, luc_tensor *x) {
   luc_tensor *dense;
   double value;
-  LUC_TRY(luc__dense(ctx, x, luc__compute_dtype((luc_dtype)x->dtype), &dense));
+  LUC_TRY(luc__dense(ctx, x, luc__compute_dtype(x->dtype), &dense));
   int64_t bad = find_improbable(dense, &value);
   luc_tensor_release(ctx, dense);
   if (bad < 0) return LUC_OK;

@@ -168,9 +168,9 @@ luc_status luc__run_triplet_margin_loss(luc_context *ctx, luc_value *args, luc_v
 static luc_status check_rows(luc_context *ctx, const char *who, const luc_tensor *input,
                              const luc_tensor *target, int64_t *rows) {
   LUC_TRY(luc__need_float(ctx, who, "input", input));
-  if (!luc__dtype_is_int((luc_dtype)target->dtype))
+  if (!luc__dtype_is_int(target->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "%s: target must hold class positions (got %s)", who,
-                     luc__dtype_name((luc_dtype)target->dtype));
+                     luc__dtype_name(target->dtype));
   if (input->ndim > 2 || (input->ndim > 0 && input->sizes[input->ndim - 1] == 0))
     return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
                             "expected non-empty vector or matrix with optional 0-dim batch size");
@@ -268,7 +268,7 @@ luc_status luc__run_multilabel_margin(luc_context *ctx, luc_value *args, luc_val
                      (long long)classes));
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, input->ndim - 1, input->sizes, &y));
   luc__multilabel_margin(ctx, &m, (double *)y->data);
-  status = luc__deliver(ctx, "multilabel_margin_loss", out, (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "multilabel_margin_loss", out, input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, at);
@@ -287,7 +287,7 @@ luc_status luc__run_multilabel_margin_backward(luc_context *ctx, luc_value *args
   LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &dx));
   luc_margin m = {lines, classes, (const double *)x->data, (const int64_t *)at->data};
   luc__multilabel_margin_backward(ctx, &m, (const double *)g->data, (double *)dx->data);
-  status = luc__deliver(ctx, "multilabel_margin_loss", out, (luc_dtype)input->dtype, &dx);
+  status = luc__deliver(ctx, "multilabel_margin_loss", out, input->dtype, &dx);
 done:
   luc_tensor_release(ctx, g);
   luc_tensor_release(ctx, x);

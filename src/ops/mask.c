@@ -6,7 +6,7 @@
 static void move_masked(luc_context *ctx, luc_index_op op, luc_tensor *t, const luc_tensor *table,
                         void *dense, int64_t step) {
   luc_index_job job = {.op = op,
-                       .dtype = (luc_dtype)t->dtype,
+                       .dtype = t->dtype,
                        .indexed = t->data,
                        .dense = dense,
                        .positions = luc__table_positions(table),
@@ -37,12 +37,12 @@ luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *ou
   luc_tensor *bits = NULL, *table = NULL, *target;
   luc_element value;
   luc_status status = LUC_OK;
-  LUC_GO(luc__operand_element(ctx, "masked_fill", &args[2], (luc_dtype)self->dtype, &value));
+  LUC_GO(luc__operand_element(ctx, "masked_fill", &args[2], self->dtype, &value));
   LUC_GO(masked_target(ctx, "masked_fill", self, mask, out, &target));
   LUC_GO(luc__mask_values(ctx, "masked_fill", mask, target->ndim, target->sizes, &bits));
   if (luc__is_contiguous(target)) {
     luc__mask_fill(ctx, target->data, (const bool *)bits->data, target->numel, &value,
-                   luc__dtype_size((luc_dtype)target->dtype));
+                   luc__dtype_size(target->dtype));
   } else {
     LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
     move_masked(ctx, LUC_INDEX_PUT, target, table, &value, 0);
@@ -81,7 +81,7 @@ luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *
   LUC_GO(luc__expand(ctx, "masked_select", self, ndim, sizes, &wide));
   LUC_GO(luc__mask_values(ctx, "masked_select", mask, ndim, sizes, &bits));
   LUC_GO(luc__mask_table(ctx, wide, 0, bits, &table));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)self->dtype, 1, &table->numel, &r));
+  LUC_GO(luc__tensor_empty(ctx, self->dtype, 1, &table->numel, &r));
   move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
 done:
   luc_tensor_release(ctx, wide);
@@ -99,7 +99,7 @@ luc_status luc__grad_masked_select(luc_context *ctx, luc_backward *b) {
   luc_tensor input = {.ndim = (uint8_t)luc__input_sizes(b, 0, sizes)};
   memcpy(input.sizes, sizes, sizeof sizes);
   LUC_TRY(luc__broadcast(ctx, "masked_select", &input, mask, &ndim, sizes));
-  LUC_TRY(luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, ndim, sizes, &zeros));
+  LUC_TRY(luc__zeros(ctx, b->gout[0]->dtype, ndim, sizes, &zeros));
   luc_status status = luc__op1(ctx, LUC_OP_masked_scatter, &b->gin[0],
                                LUC_ARGS(luc_v_tensor(zeros), b->args[1], luc_v_tensor(b->gout[0])));
   luc_tensor_release(ctx, zeros);

@@ -70,7 +70,7 @@ static luc_status plan_product(luc_context *ctx, const char *who, const luc_tens
     return luc__fail_shapes(ctx, who, "input", a, "other", b, "both need at least 1 dimension");
   luc_gemm *g = &p->gemm;
   int la = a->ndim - 1, lb = b->ndim - 1;
-  *g = (luc_gemm){.dtype = (luc_dtype)a->dtype, .m = 1, .n = 1, .alpha = 1};
+  *g = (luc_gemm){.dtype = a->dtype, .m = 1, .n = 1, .alpha = 1};
   g->k = a->sizes[la];
   g->a_col = a->strides[la];
   if (la > 0) g->m = a->sizes[la - 1], g->a_row = a->strides[la - 1];
@@ -124,7 +124,7 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
 }
 
 static bool is_complex(const luc_tensor *t) {
-  return luc__dtype_is_complex((luc_dtype)t->dtype);
+  return luc__dtype_is_complex(t->dtype);
 }
 
 /* The dtype a product is computed in, as integers wrap the same in int64. */
@@ -167,14 +167,14 @@ static luc_status multiply_complex(luc_context *ctx, const char *who, const luc_
   }
   LUC_TRY(plan_product(ctx, who, &x[0], &y[0], &p));
   for (int part = 0; part < 2; part++) {
-    LUC_GO(luc__tensor_empty(ctx, (luc_dtype)x[0].dtype, p.ndim, p.sizes, &c[part]));
+    LUC_GO(luc__tensor_empty(ctx, x[0].dtype, p.ndim, p.sizes, &c[part]));
     p.gemm.beta = add ? beta : 0;
     if (add) luc__part(add, part, &added);
     if (add && beta != 0) LUC_GO(luc__copy(ctx, c[part], &added));
     LUC_GO(multiply_part(ctx, &p, x, y, part, alpha, c[part]));
   }
   LUC_GO(luc__binary(ctx, LUC_OP_complex, c[0], c[1], &joined));
-  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, &joined);
+  status = luc__deliver(ctx, who, out, a->dtype, &joined);
 done:
   luc_tensor_release(ctx, c[0]);
   luc_tensor_release(ctx, c[1]);
@@ -200,7 +200,7 @@ static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc
     LUC_GO(luc__copy(ctx, c, add));
   }
   LUC_GO(run_product(ctx, &p, x, y, c));
-  status = luc__deliver(ctx, who, out, (luc_dtype)a->dtype, &c);
+  status = luc__deliver(ctx, who, out, a->dtype, &c);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -334,7 +334,7 @@ static luc_status fold_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, i
   int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
   luc_formula f = luc__formula(ctx);
   if (rows == 0 || n == 0) {
-    luc_value empty = luc_v_ints((int64_t[]){k, n}, 2), dtype = luc_v_dtype((luc_dtype)a->dtype);
+    luc_value empty = luc_v_ints((int64_t[]){k, n}, 2), dtype = luc_v_dtype(a->dtype);
     return luc_call(ctx, LUC_OP_zeros, LUC_ARGS(empty, dtype), out);
   }
   luc_tensor *x = luc__f_reshape(&f, a, 2, (int64_t[]){rows, k});
@@ -342,7 +342,7 @@ static luc_status fold_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, i
   x = luc__f_transpose(&f, x, 0, 1);
   luc_tensor *c = luc__f2(&f, LUC_OP_mm, x, y);
   LUC_TRY(luc__f_end(&f, c, &c));
-  return luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, &c);
+  return luc__deliver(ctx, "mm_fold", out, a->dtype, &c);
 }
 
 luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -371,7 +371,7 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
                 .batch = 1,
                 .alpha = 1};
   if (c->numel > 0) LUC_GO(luc__gemm(ctx, &g));
-  status = luc__deliver(ctx, "mm_fold", out, (luc_dtype)a->dtype, &c);
+  status = luc__deliver(ctx, "mm_fold", out, a->dtype, &c);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -425,7 +425,7 @@ static luc_status linear_complex(luc_context *ctx, luc_tensor *x, luc_tensor *w,
   luc_tensor *y = luc__f2(&f, LUC_OP_matmul, x, w->ndim == 2 ? luc__f_transpose(&f, w, 0, 1) : w);
   if (bias) y = luc__f2(&f, LUC_OP_add, y, bias);
   LUC_TRY(luc__f_end(&f, y, &y));
-  return luc__deliver(ctx, "linear", out, (luc_dtype)x->dtype, &y);
+  return luc__deliver(ctx, "linear", out, x->dtype, &y);
 }
 
 luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -447,7 +447,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   if (y->numel > 0)
     LUC_GO(luc__linear(ctx, compute, y->numel / features, in, features, x->data, w->data,
                        luc__data(b), false, y->data));
-  status = luc__deliver(ctx, "linear", out, (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "linear", out, input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, w);
@@ -482,7 +482,7 @@ static luc_status add_integers(luc_context *ctx, const char *who, luc_value *arg
   LUC_GO(luc__op1(ctx, LUC_OP_mul, &x, LUC_ARGS(args[0], luc_v_int((int64_t)beta))));
   LUC_GO(luc__op1(ctx, LUC_OP_mul, &y, LUC_ARGS(slot, luc_v_int((int64_t)alpha))));
   LUC_GO(luc__binary(ctx, LUC_OP_add, x, y, &sum));
-  status = luc__deliver(ctx, who, out, (luc_dtype)args[1].as.tensor->dtype, &sum);
+  status = luc__deliver(ctx, who, out, args[1].as.tensor->dtype, &sum);
 done:
   luc__value_release(ctx, &slot);
   luc_tensor_release(ctx, x);

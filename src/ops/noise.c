@@ -34,7 +34,7 @@ luc_status luc__run_dropout_mask(luc_context *ctx, luc_value *args, luc_value *o
   luc_tensor *input = args[0].as.tensor, *mask = NULL;
   int64_t sizes[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
   memcpy(sizes, input->sizes, sizeof *sizes * (size_t)(args[2].as.i ? 2 : input->ndim));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, input->ndim, sizes, &mask));
+  LUC_GO(luc__tensor_empty(ctx, input->dtype, input->ndim, sizes, &mask));
   LUC_GO(draw_mask(ctx, args[1].as.f, args[3].as.f, mask));
   out[0] = luc_v_tensor(luc__retain(mask));
 done:
@@ -189,7 +189,7 @@ luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *o
     int64_t left = x->numel - i;
     draw_slopes(ctx, from + i, to + i, left < SLOPES ? left : SLOPES, lower, upper);
   }
-  status = luc__deliver(ctx, "rrelu", out, (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "rrelu", out, input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);

@@ -75,7 +75,7 @@ luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_val
   enum { X, WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR, Y, MEAN, RSTD, COUNT };
   luc_status status;
   luc_tensor *t[COUNT] = {0};
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   bool training = args[5].as.i != 0;
   for (int i = X; i <= RUNNING_VAR; i++)
     LUC_GO(luc__dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
@@ -104,7 +104,7 @@ luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args
   enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
   luc_status status;
   luc_tensor *t[COUNT] = {0};
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = args[0].as.tensor->dtype, compute = luc__compute_dtype(dtype);
   for (int i = DY; i <= RSTD; i++) LUC_GO(luc__dense(ctx, luc_as_tensor(&args[i]), compute, &t[i]));
   luc_batch_norm b = batch_geometry(t[X], compute, args[5].as.i != 0, 0, luc_as_double(&args[6]));
   LUC_GO(luc__tensor_empty_like(ctx, t[X], compute, &t[DX]));
@@ -112,8 +112,7 @@ luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args
   LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[DB]));
   LUC_GO(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++)
-    LUC_GO(luc__deliver(ctx, "batch_norm", &out[i], dtype, &t[DX + i]));
+  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, "batch_norm", &out[i], dtype, &t[DX + i]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -305,7 +304,7 @@ static luc_status run_rows(luc_context *ctx, const char *who, luc_layer_norm *l,
   enum { X, WEIGHT, BIAS, Y, MEAN, RSTD, COUNT };
   luc_status status;
   luc_tensor *t[COUNT] = {0};
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype dtype = args[0].as.tensor->dtype;
   l->dtype = luc__compute_dtype(dtype);
   LUC_GO(luc__dense(ctx, args[0].as.tensor, l->dtype, &t[X]));
   LUC_GO(luc__dense(ctx, luc_as_tensor(&args[2]), l->dtype, &t[WEIGHT]));
@@ -333,7 +332,7 @@ static luc_status run_rows_backward(luc_context *ctx, const char *who, luc_layer
   static const int from[] = {0, 1, 3, 4, 5};
   luc_status status;
   luc_tensor *t[COUNT] = {0};
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype dtype = args[0].as.tensor->dtype;
   l->dtype = luc__compute_dtype(dtype);
   for (int i = DY; i <= RSTD; i++)
     LUC_GO(luc__dense(ctx, luc_as_tensor(&args[from[i]]), l->dtype, &t[i]));
@@ -342,8 +341,7 @@ static luc_status run_rows_backward(luc_context *ctx, const char *who, luc_layer
   LUC_GO(luc__tensor_empty(ctx, l->dtype, ndim, affine, &t[DB]));
   LUC_GO(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++)
-    LUC_GO(luc__deliver(ctx, who, &out[i], dtype, &t[DX + i]));
+  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, who, &out[i], dtype, &t[DX + i]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -559,8 +557,7 @@ luc_status luc__run_local_response_norm(luc_context *ctx, luc_value *args, luc_v
 /* normalize(input, p, dim, eps): x / max(norm, eps) */
 luc_status luc__run_normalize(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
-  if (!luc__dtype_is_complex((luc_dtype)x->dtype))
-    LUC_TRY(luc__need_float(ctx, "normalize", "input", x));
+  if (!luc__dtype_is_complex(x->dtype)) LUC_TRY(luc__need_float(ctx, "normalize", "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *norm =
       luc__f_call(&f, LUC_OP_norm, LUC_ARGS(args[0], args[1], args[2], luc_v_bool(true)));

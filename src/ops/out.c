@@ -9,15 +9,15 @@
 
 static luc_status check_dtype(luc_context *ctx, const char *who, luc_dtype dtype,
                               const luc_tensor *into) {
-  LUC_CHECK(ctx, luc__dtype_can_cast(dtype, (luc_dtype)into->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_can_cast(dtype, into->dtype), LUC_ERR_TYPE,
             "%s: result type %s can't be cast to the desired output type %s", who,
-            luc__dtype_title(dtype), luc__dtype_title((luc_dtype)into->dtype));
+            luc__dtype_title(dtype), luc__dtype_title(into->dtype));
   return LUC_OK;
 }
 
 static luc_status resize_out(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes) {
   luc_tensor *fresh;
-  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, ndim, sizes, &fresh));
+  LUC_TRY(luc__tensor_empty(ctx, t->dtype, ndim, sizes, &fresh));
   luc_status status = luc__tensor_set_data(ctx, t, fresh);
   luc_tensor_release(ctx, fresh);
   return status;
@@ -58,8 +58,7 @@ bool luc__takes_out(const luc_context *ctx, luc_opid op) {
 static void fit_factory(luc_context *ctx, luc_opid op, luc_value *args, const luc_tensor *into) {
   const luc_op_info *info = luc__op_info(ctx, op);
   int p = luc__schema_find(&info->schema, "dtype");
-  if (p >= 0 && !info->tensor_params && luc_is_none(&args[p]))
-    args[p] = luc_v_dtype((luc_dtype)into->dtype);
+  if (p >= 0 && !info->tensor_params && luc_is_none(&args[p])) args[p] = luc_v_dtype(into->dtype);
 }
 
 luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_tensor *const *into) {
@@ -88,7 +87,7 @@ static luc_status prepare(luc_context *ctx, const char *who, luc_tensor *result,
     *ready = luc__retain(result);
     return LUC_OK;
   }
-  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)into->dtype, result->ndim, result->sizes, ready));
+  LUC_TRY(luc__tensor_empty(ctx, into->dtype, result->ndim, result->sizes, ready));
   return luc__copy(ctx, *ready, result);
 }
 
@@ -105,7 +104,7 @@ luc_status luc__out_write(luc_context *ctx, luc_opid op, const luc_value *result
                          schema->result_name[i]);
       goto done;
     }
-    LUC_GO(check_dtype(ctx, schema->name, (luc_dtype)result->dtype, into[i]));
+    LUC_GO(check_dtype(ctx, schema->name, result->dtype, into[i]));
     LUC_GO(prepare(ctx, schema->name, result, into[i], &ready[i]));
   }
   for (int i = 0; i < schema->nresults; i++) {

@@ -49,13 +49,13 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
   luc_pad p;
   int64_t sizes[LUC_MAX_DIMS];
   luc_status status;
-  if (value) LUC_TRY(luc__check_scalar(ctx, "pad", luc_as_scalar(value), (luc_dtype)input->dtype));
+  if (value) LUC_TRY(luc__check_scalar(ctx, "pad", luc_as_scalar(value), input->dtype));
   describe(&p, mode, input->ndim, input->sizes, pad);
   for (int d = 0; d < input->ndim; d++)
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
   LUC_GO(luc__to_contiguous(ctx, input, &dense));
-  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)input->dtype, input->ndim, sizes, &padded));
-  p.dtype = (luc_dtype)input->dtype;
+  LUC_GO(luc__tensor_empty(ctx, input->dtype, input->ndim, sizes, &padded));
+  p.dtype = input->dtype;
   p.inner = dense->data, p.outer = padded->data;
   if (value) luc__store_scalar(&p.value, p.dtype, luc_as_scalar(value));
   luc__pad(ctx, &p);
@@ -156,7 +156,7 @@ luc_status luc__grad_pad_border(luc_context *ctx, luc_backward *b) {
 /* pad_border_backward(grad, pad, mode) */
 luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *grad = args[0].as.tensor, *dense = NULL, *sum = NULL;
-  const luc_dtype dtype = (luc_dtype)grad->dtype;
+  const luc_dtype dtype = grad->dtype;
   const luc_dtype compute = luc__dtype_is_complex(dtype) ? dtype : luc__compute_dtype(dtype);
   int64_t sizes[LUC_MAX_DIMS];
   luc_pad p;

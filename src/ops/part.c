@@ -204,7 +204,7 @@ luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *o
   LUC_CHECK(ctx, args[2].n == n, LUC_ERR_SHAPE,
             "as_strided: mismatch in length of strides and shape (%d and %d)", args[2].n, n);
   LUC_TRY(last_element(ctx, n, sizes, strides, offset, &last));
-  int64_t have = (int64_t)(t->storage->nbytes / luc__dtype_size((luc_dtype)t->dtype));
+  int64_t have = (int64_t)(t->storage->nbytes / luc__dtype_size(t->dtype));
   bool empty = last < 0; /* fits everywhere, and points nowhere */
   if (empty && offset > have) offset = have;
   LUC_CHECK(
@@ -272,8 +272,8 @@ static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
   LUC_GO(luc__to_contiguous(ctx, g, &flat));
   luc__offsets_grid((int64_t *)table->data, g->ndim, g->sizes, strides);
   luc_index_job job = {.op = LUC_INDEX_ADD,
-                       .dtype = (luc_dtype)g->dtype,
-                       .indexed = r->data + offset * (int64_t)luc__dtype_size((luc_dtype)g->dtype),
+                       .dtype = g->dtype,
+                       .indexed = r->data + offset * (int64_t)luc__dtype_size(g->dtype),
                        .dense = flat->data,
                        .positions = luc__table_positions(table),
                        .n = g->numel,
@@ -292,7 +292,7 @@ luc_status luc__run_strided_add(luc_context *ctx, luc_value *args, luc_value *ou
   luc_tensor *g = args[0].as.tensor, *r, *view = NULL;
   const int64_t *strides = args[2].as.ints;
   luc_status status = LUC_OK;
-  LUC_TRY(luc__zeros(ctx, (luc_dtype)g->dtype, args[1].n, args[1].as.ints, &r));
+  LUC_TRY(luc__zeros(ctx, g->dtype, args[1].n, args[1].as.ints, &r));
   if (g->numel == 0) {
   } else if (overlaps(g->ndim, g->sizes, strides)) {
     status = add_strided(ctx, r, g, strides, args[3].as.i);

@@ -9,7 +9,7 @@
 #include "ops/formula.h"
 
 static bool is_complex(const luc_tensor *t) {
-  return luc__dtype_is_complex((luc_dtype)t->dtype);
+  return luc__dtype_is_complex(t->dtype);
 }
 
 /* ---- running ---- */
@@ -23,15 +23,14 @@ static luc_status refuse_bool(luc_context *ctx, const char *who, const luc_value
 /* Integers are whole already. */
 static luc_status copy_whole(luc_context *ctx, const char *who, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *result;
-  LUC_TRY(luc__out(ctx, who, out, (luc_dtype)t->dtype, t->ndim, t->sizes, &result));
+  LUC_TRY(luc__out(ctx, who, out, t->dtype, t->ndim, t->sizes, &result));
   return result == t ? LUC_OK : luc__copy(ctx, result, t);
 }
 
 static luc_status run_rounding(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
                                const luc_ew_params *params, luc_value *out) {
   LUC_TRY(refuse_bool(ctx, who, &args[0]));
-  if (!luc__dtype_is_float((luc_dtype)args[0].as.tensor->dtype))
-    return copy_whole(ctx, who, args, out);
+  if (!luc__dtype_is_float(args[0].as.tensor->dtype)) return copy_whole(ctx, who, args, out);
   return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, params, out);
 }
 
@@ -104,13 +103,13 @@ luc_status luc__run_relu(luc_context *ctx, luc_value *args, luc_value *out) {
 }
 
 luc_status luc__run_square(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype dtype = args[0].as.tensor->dtype;
   if (dtype == LUC_BOOL) dtype = LUC_INT64;
   return luc__pointwise_as(ctx, "square", LUC_EW_square, dtype, args, NULL, out);
 }
 
 luc_status luc__run_frac(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype dtype = args[0].as.tensor->dtype;
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "frac: not implemented for %s",
             luc__dtype_name(dtype));
   return luc__pointwise(ctx, "frac", LUC_EW_frac, LUC_RULE_SAME, args, NULL, out);
@@ -155,7 +154,7 @@ static double largest(luc_dtype dtype) {
 }
 
 luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype dtype = args[0].as.tensor->dtype;
   if (!luc__dtype_is_float(dtype)) return copy_whole(ctx, "nan_to_num", args, out);
   double most = largest(dtype), defaults[3] = {0, most, -most};
   luc_ew_params params = {{0}, {0}};
@@ -167,7 +166,7 @@ luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out
 /* frexp: two kernels, of which the exponent's writes int32. */
 luc_status luc__run_frexp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *exponent;
-  luc_dtype dtype = (luc_dtype)x->dtype;
+  luc_dtype dtype = x->dtype;
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
             "frexp: only supports floating-point dtypes (got %s)", luc__dtype_name(dtype));
   LUC_TRY(luc__pointwise(ctx, "frexp", LUC_EW_frexp_mantissa, LUC_RULE_SAME, args, NULL, out));

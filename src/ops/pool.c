@@ -74,7 +74,7 @@ static bool is_whole(const luc_pool2d *p) {
 static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL, *indices = NULL;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  luc_dtype compute = luc__compute_dtype(input->dtype);
   luc_pool2d p = max_geometry(&args[1], compute, input);
   int spatial = args[1].n;
   if (is_whole(&p) && !with_indices)
@@ -90,7 +90,7 @@ static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, 
   if (y->numel > 0) luc__max_pool(ctx, &p, x->data, y->data, (int64_t *)luc__data(indices));
   if (indices) out[1] = luc_v_tensor(indices);
   indices = NULL;
-  status = luc__deliver(ctx, "max_pool", &out[0], (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "max_pool", &out[0], input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -110,13 +110,13 @@ luc_status luc__run_max_pool_indices(luc_context *ctx, luc_value *args, luc_valu
 luc_status luc__run_max_pool_2x2_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *x = NULL, *dy = NULL, *dx = NULL;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)grad->dtype);
+  luc_dtype compute = luc__compute_dtype(grad->dtype);
   LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &x));
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   luc_pool2d p = max_geometry(&args[2], compute, args[1].as.tensor);
   LUC_GO(new_pooled(ctx, grad, compute, args[2].n, p.in, &dx));
   if (dx->numel > 0) luc__max_pool_2x2_backward(ctx, &p, dy->data, x->data, dx->data);
-  status = luc__deliver(ctx, "max_pool_2x2_backward", out, (luc_dtype)grad->dtype, &dx);
+  status = luc__deliver(ctx, "max_pool_2x2_backward", out, grad->dtype, &dx);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, dy);
@@ -138,7 +138,7 @@ static luc_tensor *flat_planes(luc_formula *f, luc_tensor *t, int spatial) {
 luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *values = args[0].as.tensor, *at = NULL, *dy = NULL, *dx = NULL;
-  luc_dtype compute = luc__compute_dtype((luc_dtype)values->dtype);
+  luc_dtype compute = luc__compute_dtype(values->dtype);
   int spatial = args[2].n, lead = values->ndim - spatial;
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, values->sizes, sizeof sizes);
@@ -151,7 +151,7 @@ luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *o
     luc__pool_scatter(ctx, compute, luc__product(lead, sizes), n,
                       luc__product(spatial, sizes + lead), dy->data, (const int64_t *)at->data,
                       dx->data);
-  status = luc__deliver(ctx, "pool_scatter", out, (luc_dtype)values->dtype, &dx);
+  status = luc__deliver(ctx, "pool_scatter", out, values->dtype, &dx);
 done:
   luc_tensor_release(ctx, at);
   luc_tensor_release(ctx, dy);
@@ -182,7 +182,7 @@ luc_status luc__grad_max_pool(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *input = b->args[0].as.tensor, *g = b->gout[0], *dx;
   const luc_value *at = &b->args[1];
-  const luc_pool2d p = max_geometry(at, (luc_dtype)input->dtype, input);
+  const luc_pool2d p = max_geometry(at, input->dtype, input);
   if (luc__recording(ctx) || !luc__pool_is_2x2(&p)) {
     luc_tensor *indices;
     luc__f_call2(&f, LUC_OP_max_pool_indices, &indices,
@@ -224,15 +224,15 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
   int spatial = args[1].n;
   if (spatial == 3 || args[1].as.ints[spatial - 1] > LUC_POOL_WIDEST)
     return luc__run_avg_pool_windows(ctx, args, out);
-  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  luc_dtype compute = luc__compute_dtype(input->dtype);
   luc_pool2d p = avg_geometry(&args[1], compute, input);
-  if (is_whole(&p) && luc__dtype_is_float((luc_dtype)input->dtype))
+  if (is_whole(&p) && luc__dtype_is_float(input->dtype))
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);
-  status = luc__deliver(ctx, "avg_pool", out, (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "avg_pool", out, input->dtype, &y);
 done:
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
@@ -331,7 +331,7 @@ static luc_status take_windows(luc_context *ctx, const char *who, int spatial,
 static bool keeps_indices(const luc_context *ctx, const luc_tensor *input, const luc_value *values,
                           luc_value ceil_mode) {
   const luc_value at[] = {values[0], values[1], values[2], values[3], ceil_mode};
-  const luc_pool2d p = max_geometry(at, (luc_dtype)input->dtype, input);
+  const luc_pool2d p = max_geometry(at, input->dtype, input);
   return luc__wants_gradient(ctx, input) && !luc__pool_is_2x2(&p);
 }
 

@@ -39,7 +39,7 @@ static bool are_alike(const luc_value *operands, int n) {
 }
 
 luc_dtype luc__result_dtype(const luc_context *ctx, const luc_value *operands, int n) {
-  if (are_alike(operands, n)) return (luc_dtype)operands[0].as.tensor->dtype;
+  if (are_alike(operands, n)) return operands[0].as.tensor->dtype;
   int dimensioned = UNDEFINED, zero_dim = UNDEFINED, number = UNDEFINED;
   for (int i = 0; i < n; i++) {
     const luc_tensor *t = luc_as_tensor(&operands[i]);
@@ -121,7 +121,7 @@ static luc_ew_input input_of(const luc_value *operand, luc_dtype dtype) {
   if (t == NULL || t->ndim != 0 || t->dtype == dtype || !luc__dtype_is_int(dtype))
     return (luc_ew_input){t, luc_as_scalar(operand)};
   int64_t converted;
-  luc__store_scalar(&converted, dtype, luc__load_scalar(t->data, (luc_dtype)t->dtype));
+  luc__store_scalar(&converted, dtype, luc__load_scalar(t->data, t->dtype));
   return (luc_ew_input){NULL, luc__load_scalar(&converted, dtype)};
 }
 
@@ -241,7 +241,7 @@ luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_d
     return run_complex(ctx, who, op, dtype, operands, kernel->inputs, params, out);
   for (int i = 0; ctx->complex && i < kernel->inputs; i++) { /* where not all decide the dtype */
     const luc_tensor *t = luc_as_tensor(&operands[i]);
-    LUC_CHECK(ctx, !t || !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,
+    LUC_CHECK(ctx, !t || !luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
               "%s: complex numbers cannot be computed with in %s", who, luc__dtype_name(dtype));
   }
   return run(ctx, who, kernel, dtype, operands, params, out);
@@ -251,7 +251,6 @@ luc_status luc__pointwise(luc_context *ctx, const char *who, luc_ew op, luc_rule
                           const luc_value *operands, const luc_ew_params *params, luc_value *out) {
   const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
   luc_dtype dtype = luc__result_dtype(ctx, operands, kernel->inputs);
-  if (rule == LUC_RULE_FLOAT && !luc__dtype_has_gradient(dtype))
-    dtype = (luc_dtype)ctx->default_dtype;
+  if (rule == LUC_RULE_FLOAT && !luc__dtype_has_gradient(dtype)) dtype = ctx->default_dtype;
   return luc__pointwise_as(ctx, who, op, dtype, operands, params, out);
 }

@@ -40,10 +40,10 @@ static luc_status fill_complex(luc_context *ctx, luc_generator *gen, luc_tensor 
 }
 
 static luc_status fill_random(luc_context *ctx, luc_generator *gen, luc_tensor *t, luc_draw *draw) {
-  if (luc__dtype_is_complex((luc_dtype)t->dtype)) return fill_complex(ctx, gen, t, draw);
+  if (luc__dtype_is_complex(t->dtype)) return fill_complex(ctx, gen, t, draw);
   luc_tensor *view = NULL, *wide = NULL, *target = t;
   luc_status status = LUC_OK;
-  draw->target = (luc_dtype)t->dtype;
+  draw->target = t->dtype;
   draw->blocks = luc__is_contiguous(t);
   luc_dtype work = luc__random_dtype(draw);
   if (!draw->blocks) {
@@ -87,19 +87,17 @@ static luc_status made(luc_context *ctx, const char *who, int n, const int64_t *
 
 luc_status luc__run_rand(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_UNIFORM, .b = 1};
-  return made(ctx, "rand", args[0].n, args[0].as.ints, (luc_dtype)ctx->default_dtype, &draw,
-              args + 1, out);
+  return made(ctx, "rand", args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
 }
 luc_status luc__run_randn(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  return made(ctx, "randn", args[0].n, args[0].as.ints, (luc_dtype)ctx->default_dtype, &draw,
-              args + 1, out);
+  return made(ctx, "randn", args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
 }
 
 static luc_status made_like(luc_context *ctx, const char *who, luc_draw *draw,
                             const luc_value *args, const luc_value *opts, luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
-  return made(ctx, who, t->ndim, t->sizes, (luc_dtype)t->dtype, draw, opts, out);
+  return made(ctx, who, t->ndim, t->sizes, t->dtype, draw, opts, out);
 }
 
 luc_status luc__run_rand_like(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -146,7 +144,7 @@ luc_status luc__run_randint_low(luc_context *ctx, luc_value *args, luc_value *ou
 static luc_status randint_like(luc_context *ctx, const luc_value *args, int64_t lo, int64_t hi,
                                const luc_value *opts, luc_value *out) {
   luc_draw draw;
-  luc_dtype own = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype own = args[0].as.tensor->dtype;
   luc_dtype dtype = opts[1].kind == LUC_DTYPE ? (luc_dtype)opts[1].as.i : own;
   LUC_TRY(integer_draw(ctx, "randint_like", lo, hi, dtype, &draw));
   return made_like(ctx, "randint_like", &draw, args, opts, out);
@@ -187,7 +185,7 @@ static luc_status draw_into(luc_context *ctx, const char *who, luc_distribution 
   luc_tensor *self = args[0].as.tensor;
   luc_draw draw = {.kind = kind, .a = luc_as_double(&args[1])};
   if (two) draw.b = luc_as_double(&args[2]);
-  LUC_TRY(need_float(ctx, who, (luc_dtype)self->dtype));
+  LUC_TRY(need_float(ctx, who, self->dtype));
   return fill_random(ctx, luc_as_generator(ctx, &args[two ? 3 : 2]), self, &draw);
 }
 
@@ -237,7 +235,7 @@ luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out
 static luc_status random_range(luc_context *ctx, luc_tensor *self, int64_t lo, int64_t hi,
                                const luc_value *generator) {
   luc_draw draw;
-  LUC_TRY(integer_draw(ctx, "random_", lo, hi, (luc_dtype)self->dtype, &draw));
+  LUC_TRY(integer_draw(ctx, "random_", lo, hi, self->dtype, &draw));
   return fill_random(ctx, luc_as_generator(ctx, generator), self, &draw);
 }
 
@@ -271,7 +269,7 @@ static luc_status bernoulli_tensor(luc_context *ctx, luc_generator *gen, luc_ten
   luc_tensor *wide = NULL, *view = NULL, *p_view = NULL, *flat = NULL, *bits = NULL;
   luc_status status = LUC_OK;
   luc_dtype dtype = p->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
-  LUC_GO(need_float(ctx, "bernoulli", (luc_dtype)p->dtype));
+  LUC_GO(need_float(ctx, "bernoulli", p->dtype));
   LUC_GO(luc__expand(ctx, "bernoulli", p, self->ndim, self->sizes, &wide));
   LUC_GO(by_stride(ctx, self, wide, &view, &p_view));
   LUC_GO(luc__contiguous_as(ctx, p_view, dtype, &flat));
@@ -310,7 +308,7 @@ luc_status luc__run_bernoulli_(luc_context *ctx, luc_value *args, luc_value *out
 static luc_status bernoulli(luc_context *ctx, luc_tensor *like, const luc_value *p,
                             const luc_value *generator, luc_value *out) {
   luc_tensor *r;
-  LUC_TRY(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, &r));
+  LUC_TRY(luc__tensor_empty_like(ctx, like, like->dtype, &r));
   luc_status status = bernoulli_into(ctx, r, p, generator);
   if (status != LUC_OK) luc_tensor_release(ctx, r);
   return luc__set_result(status, out, r);
@@ -328,8 +326,7 @@ luc_status luc__run_bernoulli_p(luc_context *ctx, luc_value *args, luc_value *ou
 luc_status luc__run_normal_size(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_NORMAL, .a = luc_as_double(&args[0]), .b = luc_as_double(&args[1])};
   LUC_TRY(need_std(ctx, "normal", draw.b));
-  return made(ctx, "normal", args[2].n, args[2].as.ints, (luc_dtype)ctx->default_dtype, &draw,
-              args + 3, out);
+  return made(ctx, "normal", args[2].n, args[2].as.ints, ctx->default_dtype, &draw, args + 3, out);
 }
 
 /* Standard normal values of these sizes, times std, plus mean (each NULL or broadcast). */
@@ -338,10 +335,10 @@ static luc_status normal_around(luc_context *ctx, const luc_value *generator, lu
   luc_tensor *z = NULL, *scaled = NULL, *sum = NULL;
   luc_status status = LUC_OK;
   luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  LUC_GO(need_float(ctx, "normal", (luc_dtype)like->dtype));
+  LUC_GO(need_float(ctx, "normal", like->dtype));
   if (std->kind != LUC_TENSOR) draw.b = luc_as_double(std);
   LUC_GO(need_std(ctx, "normal", draw.b));
-  LUC_GO(luc__tensor_empty_like(ctx, like, (luc_dtype)like->dtype, &z));
+  LUC_GO(luc__tensor_empty_like(ctx, like, like->dtype, &z));
   LUC_GO(fill_random(ctx, luc_as_generator(ctx, generator), z, &draw));
   if (std->kind == LUC_TENSOR) {
     LUC_GO(luc__binary(ctx, LUC_OP_mul, z, std->as.tensor, &scaled));
@@ -362,7 +359,7 @@ luc_status luc__run_normal(luc_context *ctx, luc_value *args, luc_value *out) {
   if (args[1].kind != LUC_TENSOR) return normal_around(ctx, &args[2], mean, mean, &args[1], out);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
-  luc_dtype dtype = luc__dtype_promote((luc_dtype)mean->dtype, (luc_dtype)args[1].as.tensor->dtype);
+  luc_dtype dtype = luc__dtype_promote(mean->dtype, args[1].as.tensor->dtype);
   LUC_TRY(luc__broadcast(ctx, "normal", mean, args[1].as.tensor, &ndim, sizes));
   LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &like));
   status = normal_around(ctx, &args[2], like, mean, &args[1], out);
@@ -373,7 +370,7 @@ luc_status luc__run_normal(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_normal_std(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *std = args[1].as.tensor, *mean = NULL;
   luc_scalar m = luc_as_scalar(&args[0]);
-  LUC_TRY(luc__tensor_scalar(ctx, m, (luc_dtype)std->dtype, &mean));
+  LUC_TRY(luc__tensor_scalar(ctx, m, std->dtype, &mean));
   luc_status status = normal_around(ctx, &args[2], std, mean, &args[1], out);
   luc_tensor_release(ctx, mean);
   return status;
@@ -418,7 +415,7 @@ static luc_status check_samples(luc_context *ctx, const luc_tensor *p, int64_t s
                                 bool replace) {
   LUC_CHECK(ctx, p->ndim == 1 || p->ndim == 2, LUC_ERR_SHAPE,
             "multinomial: prob_dist must be 1 or 2 dim, got %d", p->ndim);
-  LUC_TRY(need_float(ctx, "multinomial", (luc_dtype)p->dtype));
+  LUC_TRY(need_float(ctx, "multinomial", p->dtype));
   int64_t n = p->sizes[p->ndim - 1];
   LUC_CHECK(ctx, samples > 0, LUC_ERR_VALUE, "multinomial: cannot sample n_sample <= 0 samples");
   LUC_CHECK(ctx, replace || samples <= n, LUC_ERR_VALUE,
@@ -442,7 +439,7 @@ luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *ou
   int64_t sizes[2] = {rows, samples};
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, p->ndim, sizes + (2 - p->ndim), &r));
   LUC_GO(luc__tensor_empty_like(ctx, p, LUC_FLOAT64, &keys));
-  const size_t row = (size_t)n * luc__dtype_size((luc_dtype)p->dtype);
+  const size_t row = (size_t)n * luc__dtype_size(p->dtype);
   const char *weights = p->data;
   double *key = (double *)keys->data;
   int64_t *to = (int64_t *)r->data;

@@ -76,7 +76,7 @@ static luc_status need_matrix(luc_context *ctx, const char *who, const char *nam
   const luc_tensor *t = luc_as_tensor(v);
   if (!t) return LUC_OK;
   LUC_CHECK(ctx, t->dtype == dtype, LUC_ERR_TYPE, "%s: expected %s of type %s, got %s", who, name,
-            luc__dtype_name(dtype), luc__dtype_name((luc_dtype)t->dtype));
+            luc__dtype_name(dtype), luc__dtype_name(t->dtype));
   int64_t have = t->ndim > 0 ? t->sizes[0] : 0, wide = t->ndim > 1 ? t->sizes[1] : 0;
   if (t->ndim == (columns > 0 ? 2 : 1) && have == rows && wide == columns) return LUC_OK;
   char given[LUC_SHAPE_TEXT], expected[LUC_SHAPE_TEXT];
@@ -90,7 +90,7 @@ static luc_status need_matrix(luc_context *ctx, const char *who, const char *nam
 static luc_status check(luc_context *ctx, const luc_value *args, luc_cell cell, int64_t hidden) {
   const char *who = name_of(cell);
   const luc_tensor *gates = args[GATES].as.tensor, *h = args[H].as.tensor;
-  const luc_dtype dtype = (luc_dtype)gates->dtype;
+  const luc_dtype dtype = gates->dtype;
   LUC_TRY(luc__need_float(ctx, who, "input", gates));
   int64_t all = hidden * luc__cell_gates(cell), batch = args[SIZES].n ? args[SIZES].as.ints[0] : 0;
   int64_t output = luc_is_none(&args[W_HR]) ? hidden : h->sizes[h->ndim - 1];
@@ -125,7 +125,7 @@ static luc_status make_results(luc_context *ctx, held *k, bool keep, luc_tensor 
 luc_status luc__run_recurrence(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t[RESULTS] = {0}, *gates = args[GATES].as.tensor;
   luc_cell cell = (luc_cell)args[CELL].as.i;
-  const luc_dtype dtype = (luc_dtype)gates->dtype, compute = luc__compute_dtype(dtype);
+  const luc_dtype dtype = gates->dtype, compute = luc__compute_dtype(dtype);
   held k = {.r = {.cell = cell, .reverse = args[REVERSE].as.i != 0}};
   luc_status status;
   k.r.hidden = gates->sizes[gates->ndim - 1] / luc__cell_gates(cell);
@@ -215,7 +215,7 @@ luc_status luc__run_recurrence_backward(luc_context *ctx, luc_value *args, luc_v
   luc_tensor *in[G_ARGS] = {0}, *t[MADE] = {0};
   const luc_tensor *w_hh = args[G_W_HH].as.tensor;
   luc_cell cell = (luc_cell)args[G_CELL].as.i;
-  const luc_dtype dtype = (luc_dtype)w_hh->dtype, compute = luc__compute_dtype(dtype);
+  const luc_dtype dtype = w_hh->dtype, compute = luc__compute_dtype(dtype);
   held k = {.r = {.cell = cell, .reverse = args[G_REVERSE].as.i != 0}};
   luc_status status;
   k.r.hidden = w_hh->sizes[0] / luc__cell_gates(cell);

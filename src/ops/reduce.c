@@ -39,7 +39,7 @@ luc_status luc__run_sum_to_size(luc_context *ctx, luc_value *args, luc_value *ou
 
 luc_status luc__run_mean(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  luc_dtype dtype = args[3].kind == LUC_DTYPE ? (luc_dtype)args[3].as.i : (luc_dtype)t->dtype;
+  luc_dtype dtype = args[3].kind == LUC_DTYPE ? (luc_dtype)args[3].as.i : t->dtype;
   LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
             "mean: input dtype should be floating point, got %s (pass dtype= to convert)",
             luc__dtype_name(dtype));
@@ -99,7 +99,7 @@ static luc_tensor *others_with_zeros(luc_formula *f, luc_tensor *x, const luc_va
 
 luc_status luc__grad_prod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, (luc_dtype)b->results[0]->dtype), *others;
+  luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, b->results[0]->dtype), *others;
   luc_value dim = b->args[1];
   if (!x) return luc__f_end(&f, NULL, NULL);
   luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &dim, b->args[2].as.i != 0);
@@ -121,7 +121,7 @@ static luc_status run_truth(luc_context *ctx, const char *who, luc_rd op, luc_va
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, who, t, &args[1], args[2].as.i, &dims));
   if (args[1].kind == LUC_INTS && args[1].n == 0) luc__dims_shape(t, 0, false, &dims); /* none */
-  return luc__reduce_to(ctx, who, op, t, &dims, (luc_dtype)t->dtype, result, 1, false, out);
+  return luc__reduce_to(ctx, who, op, t, &dims, t->dtype, result, 1, false, out);
 }
 
 luc_status luc__run_all(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -136,8 +136,8 @@ luc_status luc__run_count_nonzero(luc_context *ctx, luc_value *args, luc_value *
   luc_tensor *t = args[0].as.tensor;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, "count_nonzero", t, &args[1], false, &dims));
-  return luc__reduce_to(ctx, "count_nonzero", LUC_RD_count, t, &dims, (luc_dtype)t->dtype,
-                        LUC_INT64, 1, false, out);
+  return luc__reduce_to(ctx, "count_nonzero", LUC_RD_count, t, &dims, t->dtype, LUC_INT64, 1, false,
+                        out);
 }
 
 luc_status luc__run_nansum(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -168,7 +168,7 @@ static luc_status spread_parts(luc_context *ctx, luc_reduction_job *job, luc_ten
   const luc_tensor *in = job->in;
   luc_tensor part, mean_part, *other = NULL;
   luc_tensor *result = job->b;
-  luc_dtype real = luc__dtype_to_real((luc_dtype)in->dtype);
+  luc_dtype real = luc__dtype_to_real(in->dtype);
   bool root = job->root;
   LUC_TRY(luc__tensor_empty_like(ctx, result, real, &other));
   luc_status status = LUC_OK;
@@ -196,15 +196,14 @@ static luc_status spread(luc_context *ctx, const char *who, const luc_value *arg
                          luc_value *out, luc_tensor *mean) {
   luc_tensor *t = args[0].as.tensor, *result;
   luc_dims dims;
-  LUC_CHECK(ctx, luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
-            "%s: only supports floating point dtypes, got %s", who,
-            luc__dtype_name((luc_dtype)t->dtype));
+  LUC_CHECK(ctx, luc__dtype_has_gradient(t->dtype), LUC_ERR_TYPE,
+            "%s: only supports floating point dtypes, got %s", who, luc__dtype_name(t->dtype));
   LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
-  luc_dtype dtype = luc__dtype_to_real((luc_dtype)t->dtype);
+  luc_dtype dtype = luc__dtype_to_real(t->dtype);
   LUC_TRY(luc__out(ctx, who, out, dtype, dims.ndim, dims.sizes, &result));
   double divide = (double)dims.count - correction(&args[2], &args[4]);
   luc_reduction_job job = {.op = LUC_RD_var,
-                           .dtype = (luc_dtype)t->dtype,
+                           .dtype = t->dtype,
                            .in = t,
                            .dims = dims.mask,
                            .a = mean,
@@ -228,7 +227,7 @@ static luc_status run_with_mean(luc_context *ctx, const char *who, luc_value *ar
   luc_tensor *t = args[0].as.tensor, *mean;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
-  LUC_TRY(luc__out(ctx, who, &out[1], (luc_dtype)t->dtype, dims.ndim, dims.sizes, &mean));
+  LUC_TRY(luc__out(ctx, who, &out[1], t->dtype, dims.ndim, dims.sizes, &mean));
   return spread(ctx, who, args, root, out, mean);
 }
 

@@ -47,13 +47,13 @@ luc_status luc__dims(luc_context *ctx, const char *who, const luc_tensor *t, con
 static luc_status sum_parts(luc_context *ctx, luc_tensor *t, const luc_dims *dims, double divide,
                             luc_tensor *r) {
   luc_tensor in, to;
-  bool from = luc__dtype_is_complex((luc_dtype)t->dtype);
+  bool from = luc__dtype_is_complex(t->dtype);
   for (int part = 0; part < 2; part++) {
     luc__part(r, part, &to);
     if (from) luc__part(t, part, &in);
     if (part == 1 && !from) return luc__fill(ctx, &to, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
     luc_reduction_job job = {.op = LUC_RD_sum,
-                             .dtype = (luc_dtype)to.dtype,
+                             .dtype = to.dtype,
                              .in = from ? &in : t,
                              .dims = dims->mask,
                              .a = &to,
@@ -76,10 +76,10 @@ static luc_status multiply_rows(luc_context *ctx, luc_tensor *t, const luc_dims 
       strides[n++] = t->strides[d];
     }
   LUC_TRY(luc__tensor_view(ctx, t, n, sizes, strides, t->offset, &moved));
-  luc_status status = luc__contiguous_as(ctx, moved, (luc_dtype)r->dtype, &rows);
+  luc_status status = luc__contiguous_as(ctx, moved, r->dtype, &rows);
   luc_tensor_release(ctx, moved);
   if (status != LUC_OK) return status;
-  luc__complex_products((luc_dtype)r->dtype, r->numel, dims->count, false, rows->data, r->data);
+  luc__complex_products(r->dtype, r->numel, dims->count, false, rows->data, r->data);
   luc_tensor_release(ctx, rows);
   return LUC_OK;
 }
@@ -107,7 +107,7 @@ luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tens
                           const luc_dims *dims, luc_dtype dtype, luc_dtype result, double divide,
                           bool root, luc_value *out) {
   luc_tensor *r;
-  if (luc__dtype_is_complex((luc_dtype)t->dtype) || luc__dtype_is_complex(dtype))
+  if (luc__dtype_is_complex(t->dtype) || luc__dtype_is_complex(dtype))
     return reduce_complex(ctx, who, op, t, dims, dtype, result, divide, out);
   LUC_TRY(luc__out(ctx, who, out, result, dims->ndim, dims->sizes, &r));
   luc_reduction_job job = {.op = op,

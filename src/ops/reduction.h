@@ -24,7 +24,7 @@ void luc__dims_shape(const luc_tensor *t, uint32_t mask, bool keepdim, luc_dims 
 /* Integers and bool add up in int64 unless a dtype is asked for. */
 static inline luc_dtype luc__sum_dtype(const luc_tensor *t, const luc_value *dtype) {
   if (dtype->kind == LUC_DTYPE) return (luc_dtype)dtype->as.i;
-  return luc__dtype_has_gradient(t->dtype) ? (luc_dtype)t->dtype : LUC_INT64;
+  return luc__dtype_has_gradient(t->dtype) ? t->dtype : LUC_INT64;
 }
 
 /* Reduces t, computed in dtype and stored as `result` dtype, into out[0]. */

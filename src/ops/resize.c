@@ -19,7 +19,7 @@ static luc_status pass(luc_context *ctx, luc_tensor *t, int d, const luc_taps *t
   sizes[d] = taps->out;
   const int64_t outer = luc__product(d, sizes),
                 inner = luc__product(t->ndim - d - 1, sizes + d + 1);
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   LUC_TRY(luc__tensor_empty(ctx, dtype, t->ndim, sizes, out));
   if ((*out)->numel == 0) return LUC_OK;
   return luc__resample(ctx, dtype, taps, outer, inner, t->data, (*out)->data);
@@ -32,7 +32,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   luc_status status;
   luc_tensor *t = NULL, *next = NULL;
   luc_taps taps = {.block = NULL};
-  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t before = 1, after = 1; /* elements */
   for (int i = 0; i < spatial; i++) {
     before *= back ? out_size[i] : in[i];
@@ -52,7 +52,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
     t = next;
     next = NULL;
   }
-  status = luc__deliver(ctx, "interpolate", out, (luc_dtype)input->dtype, &t);
+  status = luc__deliver(ctx, "interpolate", out, input->dtype, &t);
 done:
   luc__taps_free(ctx, &taps);
   luc_tensor_release(ctx, t);

@@ -9,7 +9,7 @@
 /* What a dtype of such numbers can be. */
 static luc_status sampled(luc_context *ctx, const char *what, const luc_value *opts,
                           luc_dtype *dtype) {
-  LUC_TRY(luc__factory_dtype(ctx, "window", opts, (luc_dtype)ctx->default_dtype, dtype));
+  LUC_TRY(luc__factory_dtype(ctx, "window", opts, ctx->default_dtype, dtype));
   LUC_CHECK(ctx, luc__dtype_is_float(*dtype), LUC_ERR_TYPE, "%s, got: %s", what,
             luc__dtype_name(*dtype));
   return LUC_OK;

@@ -77,7 +77,7 @@ luc_status luc__run_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_reverse_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_SUM, .reverse = true};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cumsum", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+  return scan(ctx, "cumsum", &s, t, args[1].as.i, t->dtype, out);
 }
 
 luc_status luc__grad_cumsum(luc_context *ctx, luc_backward *b) {
@@ -99,9 +99,9 @@ luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__grad_cumprod(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *y = b->results[0];
-  luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, (luc_dtype)y->dtype);
+  luc_tensor *x = luc__f_to(&f, b->args[0].as.tensor, y->dtype);
   if (x && luc__any_zero(ctx, x)) {
-    if (luc__dtype_is_complex((luc_dtype)x->dtype))
+    if (luc__dtype_is_complex(x->dtype))
       f.status = luc__fail(ctx, LUC_ERR_SUPPORT,
                            "cumprod: the gradient is not implemented for "
                            "complex tensors with zeros");
@@ -120,9 +120,9 @@ luc_status luc__run_cumprod_backward(luc_context *ctx, luc_value *args, luc_valu
   luc_scan s = {.op = LUC_SCAN_PROD};
   luc_tensor *t = args[1].as.tensor, *g = NULL, *x = NULL, *dx = NULL, *y;
   luc_status status;
-  s.dtype = native((luc_dtype)t->dtype);
+  s.dtype = native(t->dtype);
   LUC_TRY(describe(ctx, "cumprod", t, args[2].as.i, &s));
-  LUC_TRY(luc__out(ctx, "cumprod", &out[0], (luc_dtype)t->dtype, t->ndim, t->sizes, &y));
+  LUC_TRY(luc__out(ctx, "cumprod", &out[0], t->dtype, t->ndim, t->sizes, &y));
   LUC_GO(luc__contiguous_as(ctx, args[0].as.tensor, s.dtype, &g));
   LUC_GO(luc__contiguous_as(ctx, t, s.dtype, &x));
   LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &dx));
@@ -138,10 +138,9 @@ done:
 luc_status luc__run_logcumsumexp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_LOGSUMEXP};
   luc_tensor *t = args[0].as.tensor;
-  LUC_CHECK(ctx, luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
-            "logcumsumexp: only supports floating point dtypes, got %s",
-            luc__dtype_name((luc_dtype)t->dtype));
-  return scan(ctx, "logcumsumexp", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+  LUC_CHECK(ctx, luc__dtype_is_float(t->dtype), LUC_ERR_TYPE,
+            "logcumsumexp: only supports floating point dtypes, got %s", luc__dtype_name(t->dtype));
+  return scan(ctx, "logcumsumexp", &s, t, args[1].as.i, t->dtype, out);
 }
 
 /* x_k has the share exp(x_k - y_i) of every y_i from k on. */
@@ -156,12 +155,12 @@ luc_status luc__run_logcumsumexp_shares(luc_context *ctx, luc_value *args, luc_v
   luc_scan s = {.op = LUC_SCAN_LOGSUMEXP, .reverse = args[4].as.i != 0};
   luc_tensor *t = args[1].as.tensor, *in[3] = {NULL}, *y = NULL;
   luc_status status;
-  s.dtype = native((luc_dtype)t->dtype);
+  s.dtype = native(t->dtype);
   LUC_TRY(describe(ctx, "logcumsumexp", t, args[3].as.i, &s));
   for (int i = 0; i < 3; i++) LUC_GO(luc__contiguous_as(ctx, args[i].as.tensor, s.dtype, &in[i]));
   LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &y));
   luc__logcumsumexp_shares(ctx, &s, in[0]->data, in[1]->data, in[2]->data, y->data);
-  status = luc__deliver(ctx, "logcumsumexp", out, (luc_dtype)t->dtype, &y);
+  status = luc__deliver(ctx, "logcumsumexp", out, t->dtype, &y);
 done:
   luc_tensor_release(ctx, y);
   for (int i = 0; i < 3; i++) luc_tensor_release(ctx, in[i]);
@@ -188,13 +187,13 @@ luc_status luc__grad_logcumsumexp_shares(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_cummax(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_MAX};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cummax", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+  return scan(ctx, "cummax", &s, t, args[1].as.i, t->dtype, out);
 }
 
 luc_status luc__run_cummin(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_MIN};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cummin", &s, t, args[1].as.i, (luc_dtype)t->dtype, out);
+  return scan(ctx, "cummin", &s, t, args[1].as.i, t->dtype, out);
 }
 
 /* Every output's gradient goes to the element it came from. */

@@ -32,12 +32,12 @@ static luc_status move(luc_context *ctx, const char *who, luc_index_op op, luc_t
                        const luc_tensor *index, const luc_positions *p, void *dense, int64_t step,
                        const luc_tensor *before, bool fresh) {
   luc_index_job job = {.op = op,
-                       .dtype = (luc_dtype)t->dtype,
+                       .dtype = t->dtype,
                        .own = p->n == index->numel,
                        .indexed = t->data,
                        .dense = dense,
                        .before = before ? before->data : NULL,
-                       .bytes = (size_t)t->numel * luc__dtype_size((luc_dtype)t->dtype),
+                       .bytes = (size_t)t->numel * luc__dtype_size(t->dtype),
                        .positions = *p,
                        .n = index->ndim ? index->sizes[dim] : 1,
                        .stride = t->ndim ? t->strides[dim] : 0};
@@ -82,8 +82,8 @@ static luc_status positions_along(luc_context *ctx, const char *who, const luc_t
  * are looked up in them. */
 static luc_status lines_of(luc_context *ctx, luc_tensor *t, int dim, int64_t n, luc_tensor **out) {
   enum { FAR_BYTES = 1 << 10, MANY = 1 << 14 };
-  bool far = dim == t->ndim - 1 &&
-             t->strides[dim] >= FAR_BYTES / (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  bool far =
+      dim == t->ndim - 1 && t->strides[dim] >= FAR_BYTES / (int64_t)luc__dtype_size(t->dtype);
   if (far && n >= MANY && n >= t->numel) return luc__to_contiguous(ctx, t, out);
   *out = luc__retain(t);
   return LUC_OK;
@@ -98,7 +98,7 @@ luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(positions_along(ctx, "gather", t, dim, index, NULL, &p, &values));
   luc_status status = lines_of(ctx, t, dim, index->numel, &from);
   if (status == LUC_OK) {
-    status = luc__tensor_empty(ctx, (luc_dtype)t->dtype, index->ndim, index->sizes, &r);
+    status = luc__tensor_empty(ctx, t->dtype, index->ndim, index->sizes, &r);
     if (status == LUC_OK)
       status = move(ctx, "gather", LUC_INDEX_GET, from, dim, index, &p, r->data, 1, NULL, true);
     luc_tensor_release(ctx, from);
@@ -135,7 +135,7 @@ static luc_status begin_scatter(luc_context *ctx, const char *who, luc_tensor *s
   for (int d = 0; all && d < self->ndim; d++) all = d == dim || self->sizes[d] == index->sizes[d];
   *before = all ? self : NULL;
   if (!all) return luc__begin_write(ctx, who, self, out, target);
-  LUC_TRY(luc__tensor_empty_like(ctx, self, (luc_dtype)self->dtype, target));
+  LUC_TRY(luc__tensor_empty_like(ctx, self, self->dtype, target));
   (*target)->from_one = self->from_one;
   *out = luc_v_tensor(*target);
   return LUC_OK;
@@ -186,7 +186,7 @@ luc_status luc__run_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_scatter_value(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_index_op op;
   luc_element value;
-  luc_dtype dtype = (luc_dtype)args[0].as.tensor->dtype;
+  luc_dtype dtype = args[0].as.tensor->dtype;
   LUC_TRY(reduce_op(ctx, &args[4], &op));
   LUC_TRY(luc__operand_element(ctx, "scatter", &args[3], dtype, &value));
   return scatter(ctx, "scatter", op, args, NULL, &value, out);
@@ -237,8 +237,7 @@ static luc_scalar neutral(int which, luc_dtype dtype) {
 static luc_tensor *counts(luc_formula *f, const luc_value *args, luc_tensor *like) {
   bool self = args[5].as.i;
   luc_tensor *start = luc__f1(f, self ? LUC_OP_ones_like : LUC_OP_zeros_like, like);
-  luc_tensor *ones =
-      luc__f_call(f, LUC_OP_ones_like, LUC_ARGS(args[2], luc_v_dtype((luc_dtype)like->dtype)));
+  luc_tensor *ones = luc__f_call(f, LUC_OP_ones_like, LUC_ARGS(args[2], luc_v_dtype(like->dtype)));
   luc_tensor *n = luc__f_call(f, LUC_OP_scatter_add,
                               LUC_ARGS(luc_v_tensor(start), args[1], args[2], luc_v_tensor(ones)));
   return luc__f_call(f, LUC_OP_clamp_min, LUC_ARGS(luc_v_tensor(n), luc_v_int(1)));
@@ -246,8 +245,7 @@ static luc_tensor *counts(luc_formula *f, const luc_value *args, luc_tensor *lik
 
 static luc_status divide_by_counts(luc_context *ctx, const luc_value *args, luc_tensor *target) {
   luc_formula f = luc__formula(ctx);
-  luc_value mode =
-      luc__dtype_is_float((luc_dtype)target->dtype) ? luc_v_none() : luc_v_string("floor");
+  luc_value mode = luc__dtype_is_float(target->dtype) ? luc_v_none() : luc_v_string("floor");
   luc_tensor *n = counts(&f, args, target);
   if (f.status == LUC_OK)
     f.status =
@@ -262,7 +260,7 @@ luc_status luc__run_scatter_reduce(luc_context *ctx, luc_value *args, luc_value 
   int which;
   double value[1];
   LUC_TRY(reduction_of(ctx, "scatter_reduce", &args[4], &which));
-  luc_dtype dtype = (luc_dtype)self->dtype;
+  luc_dtype dtype = self->dtype;
   LUC_CHECK(ctx, which != MEAN || dtype != LUC_BOOL, LUC_ERR_TYPE,
             "scatter_reduce: the mean of booleans is not defined");
   LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE,
@@ -307,7 +305,7 @@ static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g,
       f, LUC_OP_scatter_reduce,
       LUC_ARGS(luc_v_tensor(whole), b->args[1], b->args[2], b->args[3], b->args[4], b->args[5]));
   luc_tensor *none = luc__f1(f, LUC_OP_zeros_like, self);
-  luc_tensor *marks = luc__f_to(f, src_zero, (luc_dtype)self->dtype);
+  luc_tensor *marks = luc__f_to(f, src_zero, self->dtype);
   luc_tensor *zeros =
       luc__f_call(f, LUC_OP_scatter_add,
                   LUC_ARGS(luc_v_tensor(none), b->args[1], b->args[2], luc_v_tensor(marks)));
@@ -332,7 +330,7 @@ static parts product_parts(luc_formula *f, const luc_backward *b, luc_tensor *g,
 /* Evenly among all that are the extreme. */
 static parts extreme_parts(luc_formula *f, const luc_backward *b, luc_tensor *g, luc_tensor *src) {
   luc_tensor *self = b->args[0].as.tensor, *result = b->results[0];
-  luc_dtype dtype = (luc_dtype)self->dtype;
+  luc_dtype dtype = self->dtype;
   luc_tensor *mine = luc__f_to(f, luc__f2(f, LUC_OP_eq, self, result), dtype);
   luc_tensor *theirs = luc__f_to(f, luc__f2(f, LUC_OP_eq, src, gathered(f, b, result)), dtype);
   luc_tensor *n =

@@ -85,7 +85,7 @@ static luc_status roll_once(luc_context *ctx, luc_tensor *t, int dim, int64_t sh
   if (t->ndim == 0 || t->numel == 0) return luc__duplicate(ctx, t, out);
   shift = (shift % size + size) % size;
   luc_tensor *r;
-  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, &r));
+  LUC_TRY(luc__tensor_empty_like(ctx, t, t->dtype, &r));
   luc_status status = move_run(ctx, r, t, dim, shift, 0, size - shift);
   if (status == LUC_OK) status = move_run(ctx, r, t, dim, 0, size - shift, shift);
   if (status == LUC_OK) {
@@ -278,7 +278,7 @@ luc_status luc__grad_repeat(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
   int own_n = luc__input_sizes(b, 0, own);
   if (b->gout[0]->numel == 0) /* of huge dimensions one after the other there may be too much */
-    return luc__zeros(ctx, (luc_dtype)b->gout[0]->dtype, own_n, own, &b->gin[0]);
+    return luc__zeros(ctx, b->gout[0]->dtype, own_n, own, &b->gin[0]);
   luc_tensor *now = luc__retain(b->gout[0]), *split = NULL, *sum = NULL;
   luc_status status = LUC_OK;
   memcpy(sizes, now->sizes, sizeof sizes);
@@ -314,7 +314,7 @@ static luc_status interleave_positions(luc_context *ctx, luc_tensor *repeats, in
   bool whole = repeats->dtype == LUC_INT64 || repeats->dtype == LUC_INT32;
   LUC_CHECK(ctx, whole && repeats->ndim <= 1, LUC_ERR_TYPE,
             "repeat_interleave: repeats must be 0-D or 1-D of int32 or int64, got %dD of %s",
-            repeats->ndim, luc__dtype_name((luc_dtype)repeats->dtype));
+            repeats->ndim, luc__dtype_name(repeats->dtype));
   LUC_CHECK(
       ctx, repeats->numel == 1 || repeats->numel == size, LUC_ERR_SHAPE,
       "repeat_interleave: repeats must have the same size as input along dim (%lld, got %lld)",
@@ -414,8 +414,8 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, luc_va
   LUC_TRY(luc__duplicate(ctx, t, &r));
   int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
   if (t->numel)
-    luc__triangle_clear(r->data, luc__dtype_size((luc_dtype)r->dtype), r->numel / (rows * columns),
-                        rows, columns, luc__diagonal_shift(args[1].as.i), lower);
+    luc__triangle_clear(r->data, luc__dtype_size(r->dtype), r->numel / (rows * columns), rows,
+                        columns, luc__diagonal_shift(args[1].as.i), lower);
   return luc__give(ctx, who, out, r);
 }
 
@@ -451,7 +451,7 @@ luc_status luc__run_diag_embed(luc_context *ctx, luc_value *args, luc_value *out
   LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "diag_embed: dimensions cannot be identical %d, %d", a + 1,
             b + 1);
   for (int d = 0; d < n; d++) sizes[d] = d == a || d == b ? side : t->sizes[next++];
-  LUC_GO(luc__zeros(ctx, (luc_dtype)t->dtype, n, sizes, &r));
+  LUC_GO(luc__zeros(ctx, t->dtype, n, sizes, &r));
   next = 0;
   for (int d = 0; d < n; d++)
     if (d != a && d != b) steps[next++] = r->strides[d];

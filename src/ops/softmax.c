@@ -61,7 +61,7 @@ luc_status luc__run_log_softmax(luc_context *ctx, luc_value *args, luc_value *ou
 luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *grad = args[0].as.tensor, *dy = NULL, *y = NULL, *dx = NULL;
-  luc_dtype dtype = (luc_dtype)grad->dtype, compute = luc__compute_dtype(dtype);
+  luc_dtype dtype = grad->dtype, compute = luc__compute_dtype(dtype);
   LUC_GO(luc__dense(ctx, grad, compute, &dy));
   LUC_GO(luc__dense(ctx, args[1].as.tensor, compute, &y));
   LUC_GO(luc__tensor_empty_like(ctx, y, compute, &dx));

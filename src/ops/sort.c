@@ -19,7 +19,7 @@ static luc_status sort_along(luc_context *ctx, const char *who, luc_sort_job *jo
   luc_tensor *x, *y = NULL, *at = NULL;
   int64_t sizes[LUC_MAX_DIMS];
   int ndim = 0;
-  job->dtype = (luc_dtype)t->dtype;
+  job->dtype = t->dtype;
   job->outer = job->inner = job->n = 1;
   for (int i = 0; i < t->ndim; i++) {
     if (i < d) job->outer *= t->sizes[i];
@@ -138,8 +138,8 @@ luc_status luc__run_median(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = args[0].as.tensor;
   int64_t whole = -1;
-  LUC_CHECK(ctx, t->numel || luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_VALUE,
-            "median: input is empty, and %s has no NaN", luc__dtype_name((luc_dtype)t->dtype));
+  LUC_CHECK(ctx, t->numel || luc__dtype_is_float(t->dtype), LUC_ERR_VALUE,
+            "median: input is empty, and %s has no NaN", luc__dtype_name(t->dtype));
   if (t->numel == 0) return luc__f_result(&f, luc__f_call(&f, LUC_OP_mean, LUC_ARGS(args[0])), out);
   luc_tensor *flat = luc__f_reshape(&f, t, 1, &whole);
   return luc__f_result(
@@ -159,7 +159,7 @@ static luc_status index_tensor(luc_context *ctx, int ndim, const int64_t *sizes,
 static luc_status shortened(luc_context *ctx, luc_tensor *t, int64_t n, luc_tensor **out) {
   int64_t one = 1;
   luc_tensor *part;
-  LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &n, out));
+  LUC_TRY(luc__tensor_empty(ctx, t->dtype, 1, &n, out));
   LUC_TRY(luc__tensor_view(ctx, t, 1, &n, &one, t->offset, &part));
   luc_status status = luc__copy(ctx, *out, part);
   luc_tensor_release(ctx, part);
@@ -167,7 +167,7 @@ static luc_status shortened(luc_context *ctx, luc_tensor *t, int64_t n, luc_tens
 }
 
 static void gather_values(const luc_tensor *x, const int64_t *at, luc_tensor *y) {
-  size_t size = luc__dtype_size((luc_dtype)x->dtype);
+  size_t size = luc__dtype_size(x->dtype);
   for (int64_t i = 0; i < y->numel; i++)
     memcpy(y->data + (size_t)i * size, x->data + (size_t)at[i] * size, size);
 }
@@ -218,7 +218,7 @@ static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *fla
                            luc_value *out) {
   luc_tensor *x = NULL, *order = NULL, *firsts = NULL, *y;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   int64_t *at, *first, n = t->numel, found = 0;
   luc_status status;
   LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
@@ -245,7 +245,7 @@ static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value
                                 luc_value *out) {
   luc_tensor *x = NULL, *table = NULL, *values = NULL, *y = NULL;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   int64_t low, high, *marks, *value, n = t->numel, found = 0;
   luc_status status;
   LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
@@ -296,12 +296,12 @@ static luc_status distinct_along(luc_context *ctx, const char *who, luc_tensor *
   for (int i = 0; i < t->ndim; i++)
     if (i != d) order[k++] = i;
   LUC_GO(luc__op1(ctx, LUC_OP_permute, &moved, LUC_ARGS(luc_v_tensor(t), luc_v_ints(order, k))));
-  LUC_GO(luc__contiguous_as(ctx, moved, (luc_dtype)t->dtype, &x));
+  LUC_GO(luc__contiguous_as(ctx, moved, t->dtype, &x));
   LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
   LUC_GO(new_parts(ctx, 1, &n, n, flags, &parts));
   if (n > 0)
-    LUC_GO(luc__distinct_rows(ctx, (luc_dtype)t->dtype, x->data, n, x->numel / n, sorted, first,
-                              parts.which, parts.often, &found));
+    LUC_GO(luc__distinct_rows(ctx, t->dtype, x->data, n, x->numel / n, sorted, first, parts.which,
+                              parts.often, &found));
   LUC_GO(shortened(ctx, firsts, found, &kept));
   LUC_GO(luc__op1(ctx, LUC_OP_index_select, &y,
                   LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_tensor(kept))));
@@ -318,7 +318,7 @@ luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   if (!luc_is_none(&args[4]))
     return distinct_along(ctx, "unique", t, args[4].as.i, true, &args[2], out);
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   bool done = false, whole = luc__dtype_is_int(dtype) || dtype == LUC_BOOL;
   if (whole) LUC_TRY(distinct_near(ctx, t, &args[2], &done, out));
   return done ? LUC_OK : distinct(ctx, t, &args[2], out);
@@ -349,8 +349,8 @@ luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_va
   luc_runs runs;
   if (!luc_is_none(&args[3]))
     return distinct_along(ctx, "unique_consecutive", t, args[3].as.i, false, &args[1], out);
-  LUC_TRY(luc__contiguous_as(ctx, t, (luc_dtype)t->dtype, &x));
-  luc_status status = luc__runs_begin(ctx, (luc_dtype)t->dtype, x->data, x->numel, &runs);
+  LUC_TRY(luc__contiguous_as(ctx, t, t->dtype, &x));
+  luc_status status = luc__runs_begin(ctx, t->dtype, x->data, x->numel, &runs);
   if (status == LUC_OK) {
     status = take_runs(ctx, t, &runs, &args[1], out);
     luc__runs_end(ctx, &runs);
@@ -414,8 +414,7 @@ luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *o
   }
   if (sorter) {
     LUC_CHECK(ctx, sorter->dtype == LUC_INT64, LUC_ERR_TYPE,
-              "searchsorted: sorter must be int64 (got %s)",
-              luc__dtype_name((luc_dtype)sorter->dtype));
+              "searchsorted: sorter must be int64 (got %s)", luc__dtype_name(sorter->dtype));
     LUC_CHECK(ctx, luc__same_sizes(sorter, bounds), LUC_ERR_SHAPE,
               "searchsorted: sorter must have the size of sorted_sequence (sorted_sequence %s, "
               "sorter %s)",
@@ -441,10 +440,9 @@ luc_status luc__run_bucketize(luc_context *ctx, luc_value *args, luc_value *out)
 
 static luc_status check_bincount(luc_context *ctx, const luc_tensor *t, const luc_tensor *weights,
                                  int64_t minlength) {
-  LUC_CHECK(ctx, t->ndim == 1 && !luc__dtype_is_float((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, t->ndim == 1 && !luc__dtype_is_float(t->dtype), LUC_ERR_TYPE,
             "bincount: input must have 1 dimension and integers (input %s of %s)",
-            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t),
-            luc__dtype_name((luc_dtype)t->dtype));
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t), luc__dtype_name(t->dtype));
   LUC_CHECK(ctx, !weights || luc__same_sizes(t, weights), LUC_ERR_SHAPE,
             "bincount: weights must have input's shape (input %s)",
             luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
@@ -474,8 +472,7 @@ luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_GO(luc__bincount(ctx, v, x->numel, w ? (const double *)(const void *)w->data : NULL, bins,
                        sums->data));
   bool narrow = weights && weights->dtype == LUC_FLOAT32;
-  LUC_GO(
-      luc__out(ctx, "bincount", out, narrow ? LUC_FLOAT32 : (luc_dtype)sums->dtype, 1, &bins, &y));
+  LUC_GO(luc__out(ctx, "bincount", out, narrow ? LUC_FLOAT32 : sums->dtype, 1, &bins, &y));
   status = luc__copy(ctx, y, sums);
 done:
   luc_tensor_release(ctx, sums);

@@ -231,7 +231,7 @@ luc_status luc__grad_igammac(luc_context *ctx, luc_backward *b) {
 static luc_tensor *half_steps(luc_formula *f, luc_tensor *x, int64_t p) {
   luc_tensor *steps = luc__f_call(f, LUC_OP_arange_start,
                                   LUC_ARGS(luc_v_float(0.5 - 0.5 * (double)p), luc_v_float(0.5),
-                                           luc_v_float(0.5), luc_v_dtype((luc_dtype)x->dtype)));
+                                           luc_v_float(0.5), luc_v_dtype(x->dtype)));
   return luc__f2(f, LUC_OP_add, luc__f_unsqueeze(f, x, -1), steps);
 }
 
@@ -241,8 +241,7 @@ luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) 
   int64_t p = args[1].as.i, last = -1;
   LUC_CHECK(ctx, p >= 1, LUC_ERR_VALUE,
             "mvlgamma: p has to be greater than or equal to 1 (got %lld)", (long long)p);
-  if (!luc__dtype_is_float((luc_dtype)x->dtype))
-    x = luc__f_to(&f, x, (luc_dtype)ctx->default_dtype);
+  if (!luc__dtype_is_float(x->dtype)) x = luc__f_to(&f, x, ctx->default_dtype);
   if (f.status == LUC_OK) {
     luc_tensor *logs = luc__f1(&f, LUC_OP_lgamma, half_steps(&f, x, p));
     luc_tensor *total = luc__f_sum(&f, logs, 1, &last, false);
@@ -250,8 +249,7 @@ luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) 
     luc__f_keep(&f, luc__fs(&f, LUC_OP_add, total, pairs * log(3.14159265358979323846)), &sum);
   }
   LUC_TRY(luc__f_end(&f, NULL, NULL));
-  luc_status status =
-      luc__out(ctx, "mvlgamma", out, (luc_dtype)sum->dtype, sum->ndim, sum->sizes, &result);
+  luc_status status = luc__out(ctx, "mvlgamma", out, sum->dtype, sum->ndim, sum->sizes, &result);
   if (status == LUC_OK) status = luc__copy(ctx, result, sum);
   luc_tensor_release(ctx, sum);
   return status;

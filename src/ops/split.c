@@ -226,7 +226,7 @@ luc_status luc__run_tensor_split_by(luc_context *ctx, luc_value *args, luc_value
   luc_status status;
   LUC_CHECK(ctx, by->dtype == LUC_INT64 && by->ndim <= 1, LUC_ERR_TYPE,
             "%s: %s must be an int64 tensor of at most 1 dimension (got %s of %d)", who, name,
-            luc__dtype_name((luc_dtype)by->dtype), by->ndim);
+            luc__dtype_name(by->dtype), by->ndim);
   LUC_CHECK(ctx, !by->inner, LUC_ERR_SUPPORT, "%s: %s must be the same for all samples", who, name);
   LUC_CHECK(ctx, n < MOST_PARTS, LUC_ERR_SHAPE, "%s: too many parts", who);
   LUC_TRY(wrap(ctx, who, args[0].as.tensor, args[2].as.i, &dim));

@@ -215,7 +215,7 @@ luc_status luc__run_gradient(luc_context *ctx, luc_value *args, luc_value *out) 
 static luc_status check_weights(luc_context *ctx, const char *name, bool whole, const luc_tensor *w,
                                 int64_t n) {
   if (!w) return LUC_OK;
-  luc_dtype dtype = (luc_dtype)w->dtype;
+  luc_dtype dtype = w->dtype;
   bool fits = whole ? !luc__dtype_is_float(dtype) && dtype != LUC_BOOL : luc__dtype_is_float(dtype);
   LUC_CHECK(ctx, w->ndim <= 1, LUC_ERR_SHAPE,
             "cov: expected %s to have one or fewer dimensions but got %s with %d dimensions", name,
@@ -263,7 +263,7 @@ luc_status luc__run_cov(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *w = fw && aw ? luc__f2(&f, LUC_OP_mul, fw, aw) : fw ? fw : aw;
   luc_tensor *total = w ? luc__f_sum(&f, w, 0, NULL, false) : NULL;
-  if (total && luc__scalar_double(luc__load_scalar(total->data, (luc_dtype)total->dtype)) == 0)
+  if (total && luc__scalar_double(luc__load_scalar(total->data, total->dtype)) == 0)
     f.status = luc__fail(ctx, LUC_ERR_VALUE, "cov: weights sum to zero, can't be normalized");
   double correction = (double)args[1].as.i;
   if (x->ndim < 2) x = luc__f_reshape(&f, x, 2, rows);
@@ -286,7 +286,7 @@ luc_status luc__run_corrcoef(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_tensor *deviation = luc__f1(&f, LUC_OP_sqrt, variance);
   c = luc__f2(&f, LUC_OP_div, c, luc__f_unsqueeze(&f, deviation, 1));
   c = luc__f2(&f, LUC_OP_div, c, luc__f_unsqueeze(&f, deviation, 0));
-  bool complex = c && luc__dtype_is_complex((luc_dtype)c->dtype); /* whose parts are clamped */
+  bool complex = c && luc__dtype_is_complex(c->dtype); /* whose parts are clamped */
   luc_value r = luc_v_tensor(complex ? luc__f1(&f, LUC_OP_view_as_real, c) : c);
   c = luc__f_call(&f, LUC_OP_clamp, LUC_ARGS(r, luc_v_float(-1), luc_v_float(1)));
   return luc__f_result(&f, complex ? luc__f1(&f, LUC_OP_view_as_complex, c) : c, out);
@@ -299,8 +299,8 @@ luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *x = args[0].as.tensor;
   int64_t all = -1;
   LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", x));
-  LUC_CHECK(ctx, x->numel || luc__dtype_is_float((luc_dtype)x->dtype), LUC_ERR_VALUE,
-            "nanmedian: input is empty, and %s has no NaN", luc__dtype_name((luc_dtype)x->dtype));
+  LUC_CHECK(ctx, x->numel || luc__dtype_is_float(x->dtype), LUC_ERR_VALUE,
+            "nanmedian: input is empty, and %s has no NaN", luc__dtype_name(x->dtype));
   if (x->numel == 0) return luc__f_result(&f, luc__f_mean(&f, x, 0, NULL, false), out); /* NaN */
   luc_value flat = luc_v_tensor(luc__f_reshape(&f, x, 1, &all));
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_nanmedian_dim, LUC_ARGS(flat, luc_v_int(0))),
@@ -384,7 +384,7 @@ luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(outer_edges(ctx, "histc", v, ends[0] != ends[1], 1, ends));
   LUC_GO(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
   LUC_GO(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
-  status = luc__deliver(ctx, "histc", out, (luc_dtype)x->dtype, &sums);
+  status = luc__deliver(ctx, "histc", out, x->dtype, &sums);
 done:
   luc_tensor_release(ctx, edges);
   luc_tensor_release(ctx, v);
@@ -407,7 +407,7 @@ static luc_status as_density(luc_context *ctx, luc_tensor *edges, luc_tensor **s
 static luc_status histogram(luc_context *ctx, luc_binning binning, luc_value *args, int weight,
                             luc_tensor *edges, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *w = luc_as_tensor(&args[weight]), *sums = NULL;
-  luc_dtype dtype = (luc_dtype)x->dtype;
+  luc_dtype dtype = x->dtype;
   luc_status status = LUC_OK;
   if (w) LUC_GO(luc__match_dtype(ctx, "histogram", "input", x, "weight", w));
   if (w && !luc__same_sizes(x, w)) {
@@ -438,7 +438,7 @@ luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out)
   luc_status status;
   LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
   LUC_GO(outer_edges(ctx, "histogram", v, !luc_is_none(range), 0.5, ends));
-  LUC_GO(equal_edges(ctx, ends, args[1].as.i, (luc_dtype)x->dtype, &edges));
+  LUC_GO(equal_edges(ctx, ends, args[1].as.i, x->dtype, &edges));
   status = histogram(ctx, LUC_BINS_EQUAL, args, 3, edges, out);
 done:
   luc_tensor_release(ctx, v);

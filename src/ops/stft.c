@@ -21,7 +21,7 @@ static framing read_framing(const luc_value *args) {
 }
 
 static bool is_complex(const luc_tensor *t) {
-  return t && luc__dtype_is_complex((luc_dtype)t->dtype);
+  return t && luc__dtype_is_complex(t->dtype);
 }
 
 static luc_status check_window(luc_context *ctx, const framing *w) {
@@ -70,9 +70,9 @@ static luc_status check_stft(luc_context *ctx, const luc_value *args, const fram
   bool complex = is_complex(t) || is_complex(w->window);
   LUC_CHECK(ctx, complex || !luc_is_none(&args[9]), LUC_ERR_VALUE,
             "requires the return_complex parameter be given for real inputs");
-  LUC_CHECK(ctx, luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_has_gradient(t->dtype), LUC_ERR_TYPE,
             "expected a tensor of floating point or complex values, got %s",
-            luc__dtype_name((luc_dtype)t->dtype));
+            luc__dtype_name(t->dtype));
   char text[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, t->ndim == 1 || t->ndim == 2, LUC_ERR_SHAPE,
             "expected a 1D or 2D tensor, got input %s", luc__tensor_shape_text(text, t));
@@ -91,7 +91,7 @@ static luc_status check_stft(luc_context *ctx, const luc_value *args, const fram
 /* [B, frames, n] -> [B, frames, frequencies] */
 static luc_tensor *spectra(luc_formula *f, luc_tensor *t, bool onesided, double scale) {
   if (f->status != LUC_OK) return NULL;
-  luc_dtype real = luc__dtype_to_real((luc_dtype)t->dtype);
+  luc_dtype real = luc__dtype_to_real(t->dtype);
   if (real != LUC_FLOAT32 && real != LUC_FLOAT64) {
     f->status = luc__fail(f->ctx, LUC_ERR_TYPE, "Unsupported dtype %s", luc__dtype_title(real));
     return NULL;
@@ -167,7 +167,7 @@ static void check_envelope(luc_formula *f, luc_tensor *envelope) {
   luc_tensor *least = luc__f1(f, LUC_OP_abs, envelope);
   if (f->status == LUC_OK) least = luc__f1(f, LUC_OP_amin, luc__all_samples(least));
   if (f->status != LUC_OK) return;
-  double value = luc__scalar_double(luc__load_scalar(least->data, (luc_dtype)least->dtype));
+  double value = luc__scalar_double(luc__load_scalar(least->data, least->dtype));
   if (value < 1e-11)
     f->status =
         luc__fail(f->ctx, LUC_ERR_VALUE, "window overlap add min: %g is less than 1e-11", value);

@@ -59,7 +59,7 @@ static luc_status unpool(luc_context *ctx, const char *who, int spatial, luc_val
   int lead = input->ndim - spatial;
   LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
   LUC_TRY(luc__need_float(ctx, who, "input", input));
-  if (!luc__dtype_is_int((luc_dtype)indices->dtype) || !luc__same_sizes(input, indices))
+  if (!luc__dtype_is_int(indices->dtype) || !luc__same_sizes(input, indices))
     return luc__fail_shapes(ctx, who, "input", input, "indices", indices,
                             "expected indices to be integers of the shape of input");
   for (int d = lead; d < input->ndim; d++)

@@ -41,9 +41,8 @@ luc_status luc__run_view(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r = NULL;
   luc_dtype dtype = (luc_dtype)args[1].as.i;
-  const char *from = luc__dtype_name((luc_dtype)t->dtype), *to = luc__dtype_name(dtype);
-  int64_t have = (int64_t)luc__dtype_size((luc_dtype)t->dtype),
-          want = (int64_t)luc__dtype_size(dtype);
+  const char *from = luc__dtype_name(t->dtype), *to = luc__dtype_name(dtype);
+  int64_t have = (int64_t)luc__dtype_size(t->dtype), want = (int64_t)luc__dtype_size(dtype);
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   int last = t->ndim - 1;
   LUC_CHECK(ctx, dtype != LUC_BOOL || t->dtype == LUC_BOOL, LUC_ERR_TYPE,

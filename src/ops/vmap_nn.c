@@ -56,7 +56,7 @@ static bool ranks_fit(const luc_vcall *c, int p) {
   case LUC_OP_mv:
   case LUC_OP_addmv: return na == 2 && nb == 1;
   case LUC_OP_vdot: /* the first one's conjugate */
-    if (luc__dtype_is_complex((luc_dtype)c->given[p].as.tensor->dtype)) return false;
+    if (luc__dtype_is_complex(c->given[p].as.tensor->dtype)) return false;
     return na == 1 && nb == 1;
   case LUC_OP_dot: return na == 1 && nb == 1;
   default: return true;
@@ -343,7 +343,7 @@ luc_status luc__vmap_loss(luc_context *ctx, luc_vcall *c) {
 /* The weight that each target counts with: 0 if it is ignored. */
 static luc_tensor *target_weights(luc_vcall *c, luc_tensor *target, luc_tensor *weight) {
   luc_formula *f = &c->f;
-  luc_dtype dtype = (luc_dtype)c->args[0].as.tensor->dtype;
+  luc_dtype dtype = c->args[0].as.tensor->dtype;
   luc_tensor *counts = luc__f_call(f, LUC_OP_ne, LUC_ARGS(luc_v_tensor(target), c->args[3]));
   counts = luc__f_to(f, counts, dtype);
   if (!weight || f->status != LUC_OK) return counts;

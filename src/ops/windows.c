@@ -59,7 +59,7 @@ static luc_status take_max(luc_context *ctx, luc_windows *w, luc_tensor *input, 
   if (y->numel > 0) LUC_GO(luc__windows_max(ctx, w, x->data, y->data, (int64_t *)indices->data));
   out[1] = luc_v_tensor(indices);
   indices = NULL;
-  status = luc__deliver(ctx, "max_pool", &out[0], (luc_dtype)input->dtype, &y);
+  status = luc__deliver(ctx, "max_pool", &out[0], input->dtype, &y);
 done:
   luc__windows_free(ctx, w);
   luc_tensor_release(ctx, x);
@@ -69,7 +69,7 @@ done:
 }
 
 static luc_windows windows_of(const luc_tensor *input, int spatial) {
-  luc_dtype compute = luc__compute_dtype((luc_dtype)input->dtype);
+  luc_dtype compute = luc__compute_dtype(input->dtype);
   return planes_of(compute, input->ndim, input->sizes, spatial);
 }
 
@@ -127,7 +127,7 @@ static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, l
   LUC_GO(luc__dense(ctx, t, w->dtype, &x));
   LUC_GO(new_planes(ctx, t, w->dtype, spatial, three, &y));
   if (y->numel > 0) kernel(ctx, w, x->data, y->data);
-  status = luc__deliver(ctx, "avg_pool", out, (luc_dtype)t->dtype, &y);
+  status = luc__deliver(ctx, "avg_pool", out, t->dtype, &y);
 done:
   luc__windows_free(ctx, w);
   luc_tensor_release(ctx, x);
@@ -220,9 +220,8 @@ static luc_status fractional(luc_context *ctx, const char *who, int spatial, luc
                      spatial};
   luc_tensor *samples = luc_as_tensor(&args[5]);
   if (!samples)
-    samples = luc__f_call(
-        &f, LUC_OP_rand,
-        LUC_ARGS(luc_v_ints(want, 3), luc_v_none(), luc_v_dtype((luc_dtype)input->dtype)));
+    samples = luc__f_call(&f, LUC_OP_rand,
+                          LUC_ARGS(luc_v_ints(want, 3), luc_v_none(), luc_v_dtype(input->dtype)));
   else if (samples->ndim != 3 || memcmp(samples->sizes, want, sizeof want) != 0)
     f.status = luc__fail_shapes(ctx, who, "input", input, "_random_samples", samples,
                                 "_random_samples must be [N, C, %d]", spatial);

@@ -146,7 +146,7 @@ bool luc__dtype_can_cast(luc_dtype from, luc_dtype to) {
 
 luc_dtype luc__scalar_dtype(const luc_context *ctx, luc_scalar s) {
   if (s.kind == LUC_SCALAR_BOOL) return LUC_BOOL;
-  return s.kind == LUC_SCALAR_INT ? LUC_INT64 : (luc_dtype)ctx->default_dtype;
+  return s.kind == LUC_SCALAR_INT ? LUC_INT64 : ctx->default_dtype;
 }
 
 /* ---- numbers ---- */

@@ -44,7 +44,7 @@ static int64_t after(const printer *pr, int dim, int64_t i) {
 }
 
 static const char *at(const printer *pr, const char *p, int dim, int64_t i) {
-  return p + i * pr->t->strides[dim] * (int64_t)luc__dtype_size((luc_dtype)pr->t->dtype);
+  return p + i * pr->t->strides[dim] * (int64_t)luc__dtype_size(pr->t->dtype);
 }
 
 static luc_scalar part_of(const printer *pr, const char *p, int part) {
@@ -217,7 +217,7 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
                             size_t *size) {
   luc_text text;
   char buf[LUC_SHAPE_TEXT + 8];
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   bool show_dtype = dtype != ctx->default_dtype, complex = luc__dtype_is_complex(dtype);
   luc__text_init(&text, ctx);
   if (t->flags & LUC_TF_PARAMETER) luc__text_puts(&text, "Parameter containing:\n");
@@ -232,7 +232,7 @@ luc_status luc__tensor_text(luc_context *ctx, const luc_tensor *t, const char *s
     choose_format(&pr);
     put_nested(&pr, 0, t->data, INDENT);
     show_dtype = show_dtype && dtype != LUC_INT64 && dtype != LUC_BOOL;
-    if (complex) show_dtype = dtype != luc__dtype_to_complex((luc_dtype)ctx->default_dtype);
+    if (complex) show_dtype = dtype != luc__dtype_to_complex(ctx->default_dtype);
   }
   int64_t line = last_line(&text);
   if (t->numel == 0 && t->ndim != 1) {

@@ -75,7 +75,7 @@ bool luc__same_sizes(const luc_tensor *a, const luc_tensor *b) {
 
 /* The bytes a tensor can touch: [*low, *high). */
 static void extent(const luc_tensor *t, const char **low, const char **high) {
-  int64_t size = (int64_t)luc__dtype_size((luc_dtype)t->dtype), first = 0, last = 0;
+  int64_t size = (int64_t)luc__dtype_size(t->dtype), first = 0, last = 0;
   for (int d = 0; d < t->ndim; d++) {
     int64_t reach = (t->sizes[d] - 1) * t->strides[d];
     if (reach < 0)
@@ -104,7 +104,7 @@ bool luc__overlaps_itself(const luc_tensor *t) {
 
 /* Do the elements fill the bytes from the first to the last, each once? */
 static bool dense(const luc_tensor *t, const char *low, const char *high) {
-  int64_t size = (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  int64_t size = (int64_t)luc__dtype_size(t->dtype);
   return high - low == t->numel * size && !luc__overlaps_itself(t);
 }
 

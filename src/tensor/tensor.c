@@ -166,7 +166,7 @@ static int64_t span_of(const luc_tensor *t) {
 /* What luc__tensor_over demands of the host's memory; on LUC_OK *nbytes is what t sees of it. */
 static luc_status check_over(luc_context *ctx, const luc_tensor *t, const void *data,
                              size_t *nbytes) {
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   int64_t span = span_of(t);
   for (int d = 0; d < t->ndim; d++)
     LUC_CHECK(ctx, t->strides[d] >= 0, LUC_ERR_VALUE, "wrap: negative strides are not supported");
@@ -235,7 +235,7 @@ static bool countable(int ndim, const int64_t *sizes, const int64_t *strides, in
 
 luc_status luc__tensor_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
                             const int64_t *strides, int64_t offset, luc_tensor **out) {
-  return luc__tensor_view_as(ctx, t, (luc_dtype)t->dtype, ndim, sizes, strides, offset, out);
+  return luc__tensor_view_as(ctx, t, t->dtype, ndim, sizes, strides, offset, out);
 }
 
 luc_status luc__tensor_view_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype, int ndim,
@@ -271,7 +271,7 @@ luc_status luc__tensor_batched(luc_context *ctx, luc_tensor *inner, uint64_t lev
                                luc_tensor **out) {
   *out = NULL;
   LUC_CHECK(ctx, inner->ndim > 0, LUC_ERR_SHAPE, "vmap: a 0-d tensor has no dimension to map over");
-  luc_tensor *t = new_block(ctx, (luc_dtype)inner->dtype, inner->ndim - 1);
+  luc_tensor *t = new_block(ctx, inner->dtype, inner->ndim - 1);
   if (t == NULL) return LUC_ERR_MEMORY;
   t->numel = 1;
   for (int d = 0; d < t->ndim; d++) {
@@ -328,12 +328,12 @@ void luc__tensor_set_geometry(luc_tensor *dst, const luc_tensor *src) {
 luc_status luc__tensor_resize(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes) {
   int64_t strides[LUC_MAX_DIMS], numel = luc__contiguous_strides(ndim, sizes, strides), extent;
   luc_tensor *room = t, *view;
-  size_t width = luc__dtype_size((luc_dtype)t->dtype);
+  size_t width = luc__dtype_size(t->dtype);
   LUC_CHECK(ctx, numel >= 0 && !__builtin_add_overflow(numel, t->offset, &extent), LUC_ERR_MEMORY,
             "resize_: too many elements");
   bool grows = (uint64_t)extent > t->storage->nbytes / width;
   if (grows) {
-    LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &extent, &room));
+    LUC_TRY(luc__tensor_empty(ctx, t->dtype, 1, &extent, &room));
     memcpy(room->data, t->storage->data, t->storage->nbytes);
   }
   luc_status status = luc__tensor_view(ctx, room, ndim, sizes, strides, t->offset, &view);
@@ -386,7 +386,7 @@ void luc_tensor_release(luc_context *ctx, luc_tensor *t) {
 /* ---- reading ---- */
 
 luc_dtype luc_tensor_dtype(const luc_tensor *t) {
-  return (luc_dtype)t->dtype;
+  return t->dtype;
 }
 int luc_tensor_ndim(const luc_tensor *t) {
   return t->ndim;
@@ -411,8 +411,8 @@ luc_status luc_tensor_item(luc_context *ctx, const luc_tensor *t, double *out) {
   LUC_TRY(luc__refuse_batched(ctx, "item", t));
   LUC_CHECK(ctx, t->numel == 1, LUC_ERR_VALUE,
             "item: a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
-  LUC_CHECK(ctx, !luc__dtype_is_complex((luc_dtype)t->dtype), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, !luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
             "item: a complex number is no real one; take real or imag first");
-  *out = luc__scalar_double(luc__load_scalar(t->data, (luc_dtype)t->dtype));
+  *out = luc__scalar_double(luc__load_scalar(t->data, t->dtype));
   return LUC_OK;
 }
