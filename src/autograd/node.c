@@ -203,8 +203,7 @@ void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t 
 
 void luc__meta_free(luc_context *ctx, luc_meta *meta) {
   if (meta->retains_grad) luc__hooks_free(ctx, unlink_retain(meta));
-  luc_tensor_release(ctx, meta->grad);
-  luc_tensor_release(ctx, meta->base);
+  LUC_RELEASE(ctx, meta->grad, meta->base);
   luc__node_release(ctx, meta->node);
   luc__hooks_free(ctx, meta->hooks);
   luc__free(ctx, meta, sizeof *meta);

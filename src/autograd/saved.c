@@ -177,8 +177,7 @@ static luc_status unpack(luc_context *ctx, luc_tensor *t, const luc_edge *edge, 
                        luc__dtype_name(found->dtype), luc__tensor_shape_text(have, found));
   if (status == LUC_OK) status = luc_tensor_detach(ctx, found, out);
   if (status == LUC_OK && mode && edge && edge->to) status = join_graph(ctx, *out, edge);
-  luc_tensor_release(ctx, found);
-  luc_tensor_release(ctx, t);
+  LUC_RELEASE(ctx, found, t);
   return status;
 }
 

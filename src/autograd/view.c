@@ -121,8 +121,7 @@ static luc_status view_backward(luc_context *ctx, void *ud, luc_tensor *const *g
   LUC_GO(write_strided(ctx, flat, &v, summed));
   LUC_GO(strided(ctx, flat, &s->base, &gin[0]));
 done:
-  luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, summed);
+  LUC_RELEASE(ctx, flat, summed);
   return status;
 }
 
@@ -150,10 +149,7 @@ static luc_status slices_backward(luc_context *ctx, void *ud, luc_tensor *const 
   gin[0] = NULL;
   LUC_GO(strided(ctx, flat, &s->base, &gin[0]));
 done:
-  luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, region);
-  luc_tensor_release(ctx, part);
-  luc_tensor_release(ctx, zero);
+  LUC_RELEASE(ctx, flat, region, part, zero);
   return status;
 }
 

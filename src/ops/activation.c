@@ -437,8 +437,7 @@ luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->glu, x->dtype, y,
                        (luc_ew_input[]){{.t = a}, {.t = gate}}, NULL);
 done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, gate);
+  LUC_RELEASE(ctx, a, gate);
   return status;
 }
 

@@ -54,8 +54,7 @@ static luc_status spread_mask(luc_context *ctx, luc_tensor *mask, luc_tensor **a
     LUC_GO(luc__tensor_view(ctx, all, 1, &count, &one, d * count, &at[d]));
   }
 done:
-  luc_tensor_release(ctx, bits);
-  luc_tensor_release(ctx, all);
+  LUC_RELEASE(ctx, bits, all);
   return status;
 }
 

@@ -215,8 +215,7 @@ static luc_status grad_rest(luc_context *ctx, luc_backward *b, const char *mode)
   LUC_GO(luc__binary(ctx, LUC_OP_mul, b->gout[0], quotient, &both));
   LUC_GO(luc__unary(ctx, LUC_OP_neg, both, &b->gin[1]));
 done:
-  luc_tensor_release(ctx, both);
-  luc_tensor_release(ctx, quotient);
+  LUC_RELEASE(ctx, both, quotient);
   return status;
 }
 

@@ -164,8 +164,7 @@ void luc__autocast_clear(luc_context *ctx) {
   if (!w) return;
   ctx->autocast_weights = NULL; /* releasing may run code */
   for (size_t i = 0; i < w->room; i++) {
-    luc_tensor_release(ctx, w->entries[i].weight);
-    luc_tensor_release(ctx, w->entries[i].cast);
+    LUC_RELEASE(ctx, w->entries[i].weight, w->entries[i].cast);
   }
   luc__free(ctx, w->entries, w->room * sizeof *w->entries);
   luc__free(ctx, w, sizeof *w);

@@ -34,9 +34,7 @@ static luc_status begin_bags(luc_context *ctx, const luc_value *args, luc_dtype 
 }
 
 static void end_bags(luc_context *ctx, bag_args *a) {
-  luc_tensor_release(ctx, a->weight);
-  luc_tensor_release(ctx, a->rows);
-  luc_tensor_release(ctx, a->bags);
+  LUC_RELEASE(ctx, a->weight, a->rows, a->bags);
 }
 
 /* bag_argmax(weight, rows, bags, count): the row that has each bag's maximum, [count, dim] */
@@ -234,8 +232,7 @@ static void make_bags(luc_formula *f, const luc_value *args, int64_t padding, ba
   sort_entries((int64_t *)dense->data, args[LAST].as.i && at ? at[b->count] : length, at,
                input->ndim == 2 ? input->sizes[1] : 1, padding, b);
 done:
-  luc_tensor_release(ctx, dense);
-  luc_tensor_release(ctx, starts);
+  LUC_RELEASE(ctx, dense, starts);
   luc__f_own(f, b->rows), luc__f_own(f, b->ids), luc__f_own(f, b->keep);
   luc__f_own(f, b->sizes), luc__f_own(f, b->empty);
   if (f->status == LUC_OK) f->status = status;

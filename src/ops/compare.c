@@ -138,8 +138,7 @@ luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
                                                   .invert = args[3].as.i != 0,
                                                   .found = (uint8_t *)found->data});
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 

@@ -55,10 +55,7 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   if (y->numel > 0) LUC_GO(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
   status = luc__deliver(ctx, "convolution", out, input->dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, b);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, w, b, y);
   return status;
 }
 
@@ -77,9 +74,7 @@ luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_val
   if (dx->numel > 0) LUC_GO(luc__conv_backward_input(ctx, &c, dy->data, w->data, dx->data));
   status = luc__deliver(ctx, "convolution_input", out, grad->dtype, &dx);
 done:
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, dx);
+  LUC_RELEASE(ctx, dy, w, dx);
   return status;
 }
 
@@ -99,9 +94,7 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
     LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data));
   status = luc__deliver(ctx, "convolution_weight", &out[0], dtype, &dw);
 done:
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, dw);
+  LUC_RELEASE(ctx, dy, x, dw);
   return status;
 }
 

@@ -104,8 +104,7 @@ luc_status luc__run_copy_(luc_context *ctx, luc_value *args, luc_value *out) {
   if (luc__may_overlap(self, src)) LUC_GO(luc__duplicate(ctx, wide, &apart));
   LUC_GO(luc__copy(ctx, self, apart ? apart : wide));
 done:
-  luc_tensor_release(ctx, wide);
-  luc_tensor_release(ctx, apart);
+  LUC_RELEASE(ctx, wide, apart);
   return status;
 }
 

@@ -20,9 +20,7 @@ typedef struct call {
 } call;
 
 static void drop_call(luc_context *ctx, call *k) {
-  luc_tensor_release(ctx, k->x);
-  luc_tensor_release(ctx, k->targets);
-  luc_tensor_release(ctx, k->starts);
+  LUC_RELEASE(ctx, k->x, k->targets, k->starts);
 }
 
 static int64_t longest(const luc_value *lengths) {
@@ -72,8 +70,7 @@ luc_status luc__run_ctc(luc_context *ctx, luc_value *args, luc_value *out) {
   status = luc__deliver(ctx, "ctc_loss", &out[0], log_probs->dtype, &loss);
 done:
   drop_call(ctx, &k);
-  luc_tensor_release(ctx, loss);
-  luc_tensor_release(ctx, alpha);
+  LUC_RELEASE(ctx, loss, alpha);
   return status;
 }
 
@@ -93,9 +90,7 @@ luc_status luc__run_ctc_backward(luc_context *ctx, luc_value *args, luc_value *o
   status = luc__deliver(ctx, "ctc_loss", out, log_probs->dtype, &dx);
 done:
   drop_call(ctx, &k);
-  luc_tensor_release(ctx, g);
-  luc_tensor_release(ctx, loss);
-  luc_tensor_release(ctx, dx);
+  LUC_RELEASE(ctx, g, loss, dx);
   return status;
 }
 

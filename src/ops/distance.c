@@ -247,9 +247,7 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
   }
   status = luc__deliver(ctx, "cdist", out, x1->dtype, &y);
 done:
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, b);
+  LUC_RELEASE(ctx, y, a, b);
   return status;
 }
 
@@ -292,10 +290,7 @@ static luc_status slope_by_kernel(luc_context *ctx, luc_backward *b, int i, doub
   job.g = g->data, job.y = distances->data, job.out = b->gin[i]->data;
   luc__cdist_slope(ctx, &job);
 done:
-  luc_tensor_release(ctx, x[0]);
-  luc_tensor_release(ctx, x[1]);
-  luc_tensor_release(ctx, g);
-  luc_tensor_release(ctx, distances);
+  LUC_RELEASE(ctx, x[0], x[1], g, distances);
   return status;
 }
 
@@ -353,8 +348,7 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   if (pairs > 0) LUC_GO(by_differences(ctx, &job, rows, rows, y));
   status = luc__deliver(ctx, "pdist", out, x->dtype, &y);
 done:
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, rows);
+  LUC_RELEASE(ctx, y, rows);
   return status;
 }
 
@@ -393,8 +387,7 @@ luc_status luc__grad_pdist(luc_context *ctx, luc_backward *b) {
   status = luc__grad_cdist(ctx, &pairs);
   b->gin[0] = gin[0];
 done:
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, g);
+  LUC_RELEASE(ctx, y, g);
   return status;
 }
 

@@ -43,9 +43,7 @@ luc_status luc__run_embedding_lookup(luc_context *ctx, luc_value *args, luc_valu
   out[0] = luc_v_tensor(y);
   y = NULL;
 done:
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, at);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, w, at, y);
   return status;
 }
 
@@ -70,9 +68,7 @@ luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_va
                                  args[4].as.i != 0, dy->data, (const int64_t *)at->data, dw->data));
   status = luc__deliver(ctx, "embedding", out, dtype, &dw);
 done:
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, at);
-  luc_tensor_release(ctx, dw);
+  LUC_RELEASE(ctx, dy, at, dw);
   return status;
 }
 
@@ -181,8 +177,7 @@ luc_status luc__run_one_hot(luc_context *ctx, luc_value *args, luc_value *out) {
   out[0] = luc_v_tensor(y);
   y = NULL;
 done:
-  luc_tensor_release(ctx, dense);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, dense, y);
   return status;
 }
 

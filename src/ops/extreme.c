@@ -138,8 +138,7 @@ static luc_status run_position(luc_context *ctx, const char *who, luc_rd op, luc
     if (status == LUC_OK) status = luc__copy(ctx, at, found.as.tensor);
     luc__value_release(ctx, &found);
   }
-  luc_tensor_release(ctx, line);
-  luc_tensor_release(ctx, flat);
+  LUC_RELEASE(ctx, line, flat);
   return status;
 }
 

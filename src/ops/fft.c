@@ -29,8 +29,7 @@ static luc_status transformed(luc_context *ctx, luc_tensor *t, const luc_fft *f,
   *out = r;
   r = NULL;
 done:
-  luc_tensor_release(ctx, in);
-  luc_tensor_release(ctx, r);
+  LUC_RELEASE(ctx, in, r);
   return status;
 }
 

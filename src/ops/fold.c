@@ -86,8 +86,7 @@ luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   luc__unfold(ctx, &f, x->data, y->data);
   status = luc__deliver(ctx, "unfold", out, dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 
@@ -136,8 +135,7 @@ luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
   luc__fold(ctx, &f, x->data, y->data);
   status = luc__deliver(ctx, "fold", out, dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 

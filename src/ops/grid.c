@@ -48,9 +48,7 @@ luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *o
   if (y->numel > 0) LUC_GO(luc__grid_sample(ctx, &g, y->data));
   status = luc__deliver(ctx, "grid_sample", out, input->dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, grid);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, grid, y);
   return status;
 }
 
@@ -75,11 +73,7 @@ luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc
   LUC_GO(luc__deliver(ctx, "grid_sample", &out[0], dtype, &dx));
   status = luc__deliver(ctx, "grid_sample", &out[1], dtype, &dgrid);
 done:
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, grid);
-  luc_tensor_release(ctx, dx);
-  luc_tensor_release(ctx, dgrid);
+  LUC_RELEASE(ctx, dy, x, grid, dx, dgrid);
   return status;
 }
 

@@ -96,8 +96,7 @@ static luc_status write_rows(luc_context *ctx, const char *who, luc_index_op op,
   LUC_GO(luc__apart(ctx, source, target, &apart));
   LUC_GO(move_rows(ctx, who, op, target, dim, &p, apart, NULL, target != self));
 done:
-  luc_tensor_release(ctx, values);
-  luc_tensor_release(ctx, apart);
+  LUC_RELEASE(ctx, values, apart);
   return status;
 }
 
@@ -203,8 +202,7 @@ luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__tensor_empty(ctx, t->dtype, index->ndim, index->sizes, &r));
   LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r, true));
 done:
-  luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, values);
+  LUC_RELEASE(ctx, flat, values);
   return luc__give_or_release(ctx, "take", status, out, r);
 }
 
@@ -233,8 +231,7 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   if (there) LUC_GO(luc__begin_write(ctx, "put", self, out, &target));
   LUC_GO(move_flat(ctx, "put", op, there ? target : result, &p, flat, !there));
 done:
-  luc_tensor_release(ctx, values);
-  luc_tensor_release(ctx, flat);
+  LUC_RELEASE(ctx, values, flat);
   return there ? status : luc__give_or_release(ctx, "put", status, out, result);
 }
 
@@ -258,8 +255,7 @@ luc_status luc__grad_put(luc_context *ctx, luc_backward *b) {
                     LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n))));
   }
 done:
-  luc_tensor_release(ctx, part);
-  luc_tensor_release(ctx, zeros);
+  LUC_RELEASE(ctx, part, zeros);
   return status;
 }
 
@@ -289,8 +285,7 @@ static luc_status columns(luc_context *ctx, luc_tensor *t, luc_value *out) {
   for (int d = 0; d < n; d++)
     LUC_GO(luc__tensor_view(ctx, all, 1, &all->sizes[1], &stride, d * all->sizes[1], &list[d]));
 done:
-  luc_tensor_release(ctx, mask);
-  luc_tensor_release(ctx, all);
+  LUC_RELEASE(ctx, mask, all);
   if (status != LUC_OK) luc__value_release(ctx, out);
   return status;
 }

@@ -452,8 +452,7 @@ luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__op1(ctx, LUC_OP_reshape, &result,
                   LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes + !r, r ? 2 : 1))));
 done:
-  luc_tensor_release(ctx, table);
-  luc_tensor_release(ctx, flat);
+  LUC_RELEASE(ctx, table, flat);
   return luc__set_result(status, out, result);
 }
 

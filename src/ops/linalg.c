@@ -167,8 +167,7 @@ luc_status luc__give_two(luc_context *ctx, luc_status status, luc_tensor *a, luc
     out[0] = luc_v_tensor(a);
     out[1] = luc_v_tensor(b);
   } else {
-    luc_tensor_release(ctx, a);
-    luc_tensor_release(ctx, b);
+    LUC_RELEASE(ctx, a, b);
   }
   return status;
 }

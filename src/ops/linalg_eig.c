@@ -22,10 +22,7 @@ static luc_status eig(luc_context *ctx, luc_tensor *input, luc_tensor **values_o
   if (vectors_out) *vectors_out = vectors;
   values = vectors = NULL;
 done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, values);
-  luc_tensor_release(ctx, vectors);
-  luc_tensor_release(ctx, info);
+  LUC_RELEASE(ctx, a, values, vectors, info);
   return status;
 }
 

@@ -13,9 +13,7 @@ typedef struct factored {
 } factored;
 
 static void drop(luc_context *ctx, factored *f) {
-  luc_tensor_release(ctx, f->lu);
-  luc_tensor_release(ctx, f->pivots);
-  luc_tensor_release(ctx, f->info);
+  LUC_RELEASE(ctx, f->lu, f->pivots, f->info);
 }
 
 static luc_status factor(luc_context *ctx, luc_tensor *a, factored *f) {
@@ -103,8 +101,7 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
       luc__store_scalar(p->data + ((b * m + row[i]) * m + i) * size, p->dtype, one);
   }
 done:
-  luc_tensor_release(ctx, pivots);
-  luc_tensor_release(ctx, order);
+  LUC_RELEASE(ctx, pivots, order);
   if (status != LUC_OK) luc_tensor_release(ctx, p);
   return luc__set_result(status, out, p);
 }
@@ -419,8 +416,7 @@ luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_valu
   LUC_GO(luc__ldl_solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data,
                         (const int32_t *)p->data, x->data));
 done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, p);
+  LUC_RELEASE(ctx, a, p);
   if (status != LUC_OK) luc_tensor_release(ctx, x);
   return luc__set_result(status, out, x);
 }

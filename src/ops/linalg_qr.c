@@ -31,9 +31,7 @@ static luc_status qr(luc_context *ctx, luc_tensor *input, int mode, luc_value *o
   out[1] = luc_v_tensor(r);
   q = r = NULL;
 done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, q);
-  luc_tensor_release(ctx, r);
+  LUC_RELEASE(ctx, a, q, r);
   return status;
 }
 

@@ -30,9 +30,7 @@ static luc_status eigh(luc_context *ctx, luc_value *args, luc_tensor **values_ou
   values = NULL;
   if (vectors_out) *vectors_out = vectors, vectors = NULL;
 done:
-  luc_tensor_release(ctx, values);
-  luc_tensor_release(ctx, vectors);
-  luc_tensor_release(ctx, info);
+  LUC_RELEASE(ctx, values, vectors, info);
   return status;
 }
 
@@ -114,11 +112,7 @@ static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vecto
   out[0] = u, out[1] = s, out[2] = vh;
   u = s = vh = NULL;
 done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, u);
-  luc_tensor_release(ctx, s);
-  luc_tensor_release(ctx, vh);
-  luc_tensor_release(ctx, info);
+  LUC_RELEASE(ctx, a, u, s, vh, info);
   return status;
 }
 
@@ -408,11 +402,7 @@ luc_status luc__run_least_squares(luc_context *ctx, luc_value *args, luc_value *
   rank = values = NULL;
 done:
   luc__f_end(&f, NULL, NULL);
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, b);
-  luc_tensor_release(ctx, rank);
-  luc_tensor_release(ctx, values);
-  luc_tensor_release(ctx, info);
+  LUC_RELEASE(ctx, a, b, rank, values, info);
   return status;
 }
 

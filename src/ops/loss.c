@@ -64,11 +64,7 @@ luc_status luc__run_nll_loss_forward(luc_context *ctx, luc_value *args, luc_valu
   total = NULL;
   status = luc__deliver(ctx, "nll_loss", &out[0], dtype, &loss);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, target);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, loss);
-  luc_tensor_release(ctx, total);
+  LUC_RELEASE(ctx, x, target, w, loss, total);
   return status;
 }
 
@@ -88,10 +84,7 @@ luc_status luc__run_nll_loss_backward(luc_context *ctx, luc_value *args, luc_val
   LUC_GO(luc__nll_loss_backward(ctx, &l, dy->data, args[3].as.tensor->data, dx->data));
   status = luc__deliver(ctx, "nll_loss", out, dtype, &dx);
 done:
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, target);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, dx);
+  LUC_RELEASE(ctx, dy, target, w, dx);
   return status;
 }
 

@@ -270,9 +270,7 @@ luc_status luc__run_multilabel_margin(luc_context *ctx, luc_value *args, luc_val
   luc__multilabel_margin(ctx, &m, (double *)y->data);
   status = luc__deliver(ctx, "multilabel_margin_loss", out, input->dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, at);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, at, y);
   return status;
 }
 
@@ -289,10 +287,7 @@ luc_status luc__run_multilabel_margin_backward(luc_context *ctx, luc_value *args
   luc__multilabel_margin_backward(ctx, &m, (const double *)g->data, (double *)dx->data);
   status = luc__deliver(ctx, "multilabel_margin_loss", out, input->dtype, &dx);
 done:
-  luc_tensor_release(ctx, g);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, at);
-  luc_tensor_release(ctx, dx);
+  LUC_RELEASE(ctx, g, x, at, dx);
   return status;
 }
 

@@ -48,8 +48,7 @@ luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *ou
     move_masked(ctx, LUC_INDEX_PUT, target, table, &value, 0);
   }
 done:
-  luc_tensor_release(ctx, bits);
-  luc_tensor_release(ctx, table);
+  LUC_RELEASE(ctx, bits, table);
   return status;
 }
 
@@ -84,9 +83,7 @@ luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *
   LUC_GO(luc__tensor_empty(ctx, self->dtype, 1, &table->numel, &r));
   move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
 done:
-  luc_tensor_release(ctx, wide);
-  luc_tensor_release(ctx, bits);
-  luc_tensor_release(ctx, table);
+  LUC_RELEASE(ctx, wide, bits, table);
   return status == LUC_OK ? luc__give(ctx, "masked_select", out, r) : status;
 }
 
@@ -125,9 +122,7 @@ luc_status luc__run_masked_scatter(luc_context *ctx, luc_value *args, luc_value 
                                           : luc__to_contiguous(ctx, source, &flat));
   move_masked(ctx, LUC_INDEX_PUT, target, table, flat->data, 1);
 done:
-  luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, bits);
-  luc_tensor_release(ctx, table);
+  LUC_RELEASE(ctx, flat, bits, table);
   return status;
 }
 
@@ -146,7 +141,6 @@ luc_status luc__grad_masked_scatter(luc_context *ctx, luc_backward *b) {
   LUC_GO(luc__op1(ctx, LUC_OP_reshape, &b->gin[2],
                   LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n))));
 done:
-  luc_tensor_release(ctx, part);
-  luc_tensor_release(ctx, flat);
+  LUC_RELEASE(ctx, part, flat);
   return status;
 }

@@ -176,8 +176,7 @@ static luc_status multiply_complex(luc_context *ctx, const char *who, const luc_
   LUC_GO(luc__binary(ctx, LUC_OP_complex, c[0], c[1], &joined));
   status = luc__deliver(ctx, who, out, a->dtype, &joined);
 done:
-  luc_tensor_release(ctx, c[0]);
-  luc_tensor_release(ctx, c[1]);
+  LUC_RELEASE(ctx, c[0], c[1]);
   return status;
 }
 
@@ -202,9 +201,7 @@ static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc
   LUC_GO(run_product(ctx, &p, x, y, c));
   status = luc__deliver(ctx, who, out, a->dtype, &c);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, c);
+  LUC_RELEASE(ctx, x, y, c);
   return status;
 }
 
@@ -373,9 +370,7 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   if (c->numel > 0) LUC_GO(luc__gemm(ctx, &g));
   status = luc__deliver(ctx, "mm_fold", out, a->dtype, &c);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, c);
+  LUC_RELEASE(ctx, x, y, c);
   return status;
 }
 
@@ -449,10 +444,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
                        luc__data(b), false, y->data));
   status = luc__deliver(ctx, "linear", out, input->dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, b);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, w, b, y);
   return status;
 }
 
@@ -485,8 +477,7 @@ static luc_status add_integers(luc_context *ctx, const char *who, luc_value *arg
   status = luc__deliver(ctx, who, out, args[1].as.tensor->dtype, &sum);
 done:
   luc__value_release(ctx, &slot);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 

@@ -191,8 +191,7 @@ luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *o
   }
   status = luc__deliver(ctx, "rrelu", out, input->dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 

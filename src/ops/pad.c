@@ -61,8 +61,7 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
   luc__pad(ctx, &p);
   out[0] = luc_v_tensor(luc__retain(padded));
 done:
-  luc_tensor_release(ctx, dense);
-  luc_tensor_release(ctx, padded);
+  LUC_RELEASE(ctx, dense, padded);
   return status;
 }
 
@@ -172,8 +171,7 @@ luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_v
   luc__pad_backward(ctx, &p);
   status = luc__deliver(ctx, "pad_border_backward", out, dtype, &sum);
 done:
-  luc_tensor_release(ctx, dense);
-  luc_tensor_release(ctx, sum);
+  LUC_RELEASE(ctx, dense, sum);
   return status;
 }
 

@@ -281,8 +281,7 @@ static luc_status add_strided(luc_context *ctx, luc_tensor *r, luc_tensor *g,
                        .dense_step = 1};
   luc__index_run(ctx, &job);
 done:
-  luc_tensor_release(ctx, table);
-  luc_tensor_release(ctx, flat);
+  LUC_RELEASE(ctx, table, flat);
   return status;
 }
 

@@ -92,9 +92,7 @@ static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, 
   indices = NULL;
   status = luc__deliver(ctx, "max_pool", &out[0], input->dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, indices);
+  LUC_RELEASE(ctx, x, y, indices);
   return status;
 }
 
@@ -118,9 +116,7 @@ luc_status luc__run_max_pool_2x2_backward(luc_context *ctx, luc_value *args, luc
   if (dx->numel > 0) luc__max_pool_2x2_backward(ctx, &p, dy->data, x->data, dx->data);
   status = luc__deliver(ctx, "max_pool_2x2_backward", out, grad->dtype, &dx);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, dx);
+  LUC_RELEASE(ctx, x, dy, dx);
   return status;
 }
 
@@ -153,9 +149,7 @@ luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *o
                       dx->data);
   status = luc__deliver(ctx, "pool_scatter", out, values->dtype, &dx);
 done:
-  luc_tensor_release(ctx, at);
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, dx);
+  LUC_RELEASE(ctx, at, dy, dx);
   return status;
 }
 
@@ -234,8 +228,7 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
   if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);
   status = luc__deliver(ctx, "avg_pool", out, input->dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 

@@ -58,8 +58,7 @@ static luc_status fill_random(luc_context *ctx, luc_generator *gen, luc_tensor *
     luc__random_fill(ctx, gen, draw, target->data, target->numel);
   }
 done:
-  luc_tensor_release(ctx, view);
-  luc_tensor_release(ctx, wide);
+  LUC_RELEASE(ctx, view, wide);
   return status;
 }
 
@@ -282,11 +281,7 @@ static luc_status bernoulli_tensor(luc_context *ctx, luc_generator *gen, luc_ten
   }
   LUC_GO(luc__copy(ctx, view, bits));
 done:
-  luc_tensor_release(ctx, wide);
-  luc_tensor_release(ctx, view);
-  luc_tensor_release(ctx, p_view);
-  luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, bits);
+  LUC_RELEASE(ctx, wide, view, p_view, flat, bits);
   return status;
 }
 
@@ -348,8 +343,7 @@ static luc_status normal_around(luc_context *ctx, const luc_value *generator, lu
   LUC_GO(luc__binary(ctx, LUC_OP_add, scaled, mean, &sum));
   *out = luc_v_tensor(sum);
 done:
-  luc_tensor_release(ctx, z);
-  luc_tensor_release(ctx, scaled);
+  LUC_RELEASE(ctx, z, scaled);
   return status;
 }
 
@@ -457,8 +451,6 @@ luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *ou
   }
   *out = luc_v_tensor(luc__retain(r));
 done:
-  luc_tensor_release(ctx, p);
-  luc_tensor_release(ctx, keys);
-  luc_tensor_release(ctx, r);
+  LUC_RELEASE(ctx, p, keys, r);
   return status;
 }

@@ -55,8 +55,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
   status = luc__deliver(ctx, "interpolate", out, input->dtype, &t);
 done:
   luc__taps_free(ctx, &taps);
-  luc_tensor_release(ctx, t);
-  luc_tensor_release(ctx, next);
+  LUC_RELEASE(ctx, t, next);
   return status;
 }
 

@@ -63,8 +63,7 @@ static luc_status scan(luc_context *ctx, const char *who, luc_scan *s, luc_tenso
   luc__scan(ctx, s, in->data, y->data, at ? (int64_t *)(void *)at->data : NULL);
   status = luc__deliver(ctx, who, &out[0], result, &y);
 done:
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, in);
+  LUC_RELEASE(ctx, y, in);
   return status;
 }
 
@@ -129,9 +128,7 @@ luc_status luc__run_cumprod_backward(luc_context *ctx, luc_value *args, luc_valu
   luc__cumprod_backward(ctx, &s, g->data, x->data, dx->data);
   status = luc__copy(ctx, y, dx);
 done:
-  luc_tensor_release(ctx, dx);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, g);
+  LUC_RELEASE(ctx, dx, x, g);
   return status;
 }
 

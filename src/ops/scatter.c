@@ -162,8 +162,7 @@ static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, lu
   LUC_GO(move(ctx, who, op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0, before,
               fresh));
 done:
-  luc_tensor_release(ctx, at);
-  luc_tensor_release(ctx, values);
+  LUC_RELEASE(ctx, at, values);
   return status;
 }
 
@@ -441,8 +440,7 @@ static luc_status along(luc_context *ctx, luc_tensor *t, luc_tensor *index, int 
   LUC_GO(luc__op1(ctx, LUC_OP_gather, out,
                   LUC_ARGS(luc_v_tensor(wide), luc_v_int(dim), luc_v_tensor(wide_index))));
 done:
-  luc_tensor_release(ctx, wide);
-  luc_tensor_release(ctx, wide_index);
+  LUC_RELEASE(ctx, wide, wide_index);
   return status;
 }
 
@@ -467,7 +465,6 @@ luc_status luc__run_take_along_dim(luc_context *ctx, luc_value *args, luc_value 
     LUC_GO(along(ctx, t, index, dim, &r));
   }
 done:
-  luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, flat_index);
+  LUC_RELEASE(ctx, flat, flat_index);
   return luc__set_result(status, out, r);
 }

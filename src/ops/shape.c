@@ -74,8 +74,7 @@ static luc_status move_run(luc_context *ctx, luc_tensor *dst, luc_tensor *src, i
                           src->offset + from * src->strides[dim], &b));
   LUC_GO(luc__copy(ctx, a, b));
 done:
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, b);
+  LUC_RELEASE(ctx, a, b);
   return status;
 }
 
@@ -212,9 +211,7 @@ static luc_status repeat_dims(luc_context *ctx, luc_tensor *t, int first, int la
   LUC_GO(luc__duplicate(ctx, tiled, &copy));
   LUC_GO(luc__reshape(ctx, copy, t->ndim, sizes, out));
 done:
-  luc_tensor_release(ctx, flat);
-  luc_tensor_release(ctx, tiled);
-  luc_tensor_release(ctx, copy);
+  LUC_RELEASE(ctx, flat, tiled, copy);
   return status;
 }
 
@@ -290,8 +287,7 @@ luc_status luc__grad_repeat(luc_context *ctx, luc_backward *b) {
     LUC_GO(
         luc__op1(ctx, LUC_OP_reshape, &split, LUC_ARGS(luc_v_tensor(now), luc_v_ints(parts, 4))));
     LUC_GO(luc__op1(ctx, LUC_OP_sum, &sum, LUC_ARGS(luc_v_tensor(split), luc_v_ints(&one, 1))));
-    luc_tensor_release(ctx, split);
-    luc_tensor_release(ctx, now);
+    LUC_RELEASE(ctx, split, now);
     now = sum;
     split = sum = NULL;
     sizes[d] = size;
@@ -299,8 +295,7 @@ luc_status luc__grad_repeat(luc_context *ctx, luc_backward *b) {
   LUC_GO(luc__op1(ctx, LUC_OP_reshape, &b->gin[0],
                   LUC_ARGS(luc_v_tensor(now), luc_v_ints(own, own_n))));
 done:
-  luc_tensor_release(ctx, now);
-  luc_tensor_release(ctx, split);
+  LUC_RELEASE(ctx, now, split);
   return status;
 }
 
@@ -358,8 +353,7 @@ static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeat
   LUC_GO(luc__op1(ctx, LUC_OP_index_select, &r,
                   LUC_ARGS(luc_v_tensor(input), luc_v_int(dim), luc_v_tensor(at))));
 done:
-  luc_tensor_release(ctx, input);
-  luc_tensor_release(ctx, at);
+  LUC_RELEASE(ctx, input, at);
   return luc__set_result(status, out, r);
 }
 

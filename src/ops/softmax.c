@@ -44,8 +44,7 @@ static luc_status run_softmax(luc_context *ctx, const char *who, bool log, luc_v
   if (x->numel > 0) LUC_GO(luc__softmax(ctx, &s, x->data, y->data));
   status = luc__deliver(ctx, who, out, dtype, &y);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 
@@ -69,9 +68,7 @@ luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_valu
   if (y->numel > 0) LUC_GO(luc__softmax_backward(ctx, &s, dy->data, y->data, dx->data));
   status = luc__deliver(ctx, "softmax_backward", out, dtype, &dx);
 done:
-  luc_tensor_release(ctx, dy);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, dx);
+  LUC_RELEASE(ctx, dy, y, dx);
   return status;
 }
 

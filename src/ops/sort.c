@@ -184,8 +184,7 @@ static luc_status extremes(luc_context *ctx, luc_tensor *x, int64_t *low, int64_
   *low = *(const int64_t *)(void *)least->data;
   *high = *(const int64_t *)(void *)most->data;
 done:
-  luc_tensor_release(ctx, least);
-  luc_tensor_release(ctx, most);
+  LUC_RELEASE(ctx, least, most);
   return status;
 }
 
@@ -208,8 +207,7 @@ static luc_status give_parts(luc_context *ctx, luc_status status, distinct_parts
   if (status == LUC_OK && p->counts) status = shortened(ctx, p->counts, found, &counts);
   if (status == LUC_OK && p->inverse) out[1] = luc_v_tensor(luc__retain(p->inverse));
   if (status == LUC_OK && counts) out[2] = luc_v_tensor(counts);
-  luc_tensor_release(ctx, p->inverse);
-  luc_tensor_release(ctx, p->counts);
+  LUC_RELEASE(ctx, p->inverse, p->counts);
   return status;
 }
 
@@ -234,9 +232,7 @@ static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *fla
   out[0] = luc_v_tensor(y);
   gather_values(x, first, y);
 done:
-  luc_tensor_release(ctx, order);
-  luc_tensor_release(ctx, firsts);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, order, firsts, x);
   return give_parts(ctx, status, &parts, found, out);
 }
 
@@ -263,10 +259,7 @@ static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value
   LUC_GO(luc__contiguous_as(ctx, y, dtype, &out[0].as.tensor));
   out[0] = luc_v_tensor(out[0].as.tensor);
 done:
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, values);
-  luc_tensor_release(ctx, table);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, y, values, table, x);
   return give_parts(ctx, status, &parts, found, out);
 }
 
@@ -307,10 +300,7 @@ static luc_status distinct_along(luc_context *ctx, const char *who, luc_tensor *
                   LUC_ARGS(luc_v_tensor(t), luc_v_int(d), luc_v_tensor(kept))));
   out[0] = luc_v_tensor(y);
 done:
-  luc_tensor_release(ctx, kept);
-  luc_tensor_release(ctx, firsts);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, moved);
+  LUC_RELEASE(ctx, kept, firsts, x, moved);
   return give_parts(ctx, status, &parts, found, out);
 }
 
@@ -386,9 +376,7 @@ static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
   LUC_GO(luc__search(ctx, &job));
   status = luc__deliver(ctx, who, out, narrow ? LUC_INT32 : LUC_INT64, &y);
 done:
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, b);
-  luc_tensor_release(ctx, v);
+  LUC_RELEASE(ctx, y, b, v);
   return status;
 }
 
@@ -475,8 +463,6 @@ luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_GO(luc__out(ctx, "bincount", out, narrow ? LUC_FLOAT32 : sums->dtype, 1, &bins, &y));
   status = luc__copy(ctx, y, sums);
 done:
-  luc_tensor_release(ctx, sums);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, sums, w, x);
   return status;
 }

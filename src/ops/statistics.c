@@ -368,10 +368,7 @@ static luc_status count(luc_context *ctx, luc_binning binning, luc_tensor *x, lu
   *sums = made;
   made = NULL;
 done:
-  luc_tensor_release(ctx, made);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, e);
-  luc_tensor_release(ctx, v);
+  LUC_RELEASE(ctx, made, w, e, v);
   return status;
 }
 
@@ -386,8 +383,7 @@ luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
   status = luc__deliver(ctx, "histc", out, x->dtype, &sums);
 done:
-  luc_tensor_release(ctx, edges);
-  luc_tensor_release(ctx, v);
+  LUC_RELEASE(ctx, edges, v);
   return status;
 }
 
@@ -420,8 +416,7 @@ static luc_status histogram(luc_context *ctx, luc_binning binning, luc_value *ar
   out[1] = luc_v_tensor(luc__retain(edges));
   status = luc__deliver(ctx, "histogram", out, dtype, &sums);
 done:
-  luc_tensor_release(ctx, sums);
-  luc_tensor_release(ctx, edges);
+  LUC_RELEASE(ctx, sums, edges);
   return status;
 }
 

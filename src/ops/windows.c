@@ -62,9 +62,7 @@ static luc_status take_max(luc_context *ctx, luc_windows *w, luc_tensor *input, 
   status = luc__deliver(ctx, "max_pool", &out[0], input->dtype, &y);
 done:
   luc__windows_free(ctx, w);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, indices);
+  LUC_RELEASE(ctx, x, y, indices);
   return status;
 }
 
@@ -110,8 +108,7 @@ luc_status luc__run_fractional_max_pool(luc_context *ctx, luc_value *args, luc_v
   LUC_GO(luc__windows_fractional(ctx, &w, kernel, (const double *)ordered->data));
   status = take_max(ctx, &w, input, spatial, out);
 done:
-  luc_tensor_release(ctx, samples);
-  luc_tensor_release(ctx, ordered);
+  LUC_RELEASE(ctx, samples, ordered);
   return status;
 }
 
@@ -130,8 +127,7 @@ static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, l
   status = luc__deliver(ctx, "avg_pool", out, t->dtype, &y);
 done:
   luc__windows_free(ctx, w);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 

@@ -181,5 +181,12 @@ static inline luc_tensor *luc__retain(luc_tensor *t) {
   t->refs++;
   return t;
 }
+/* LUC_RELEASE(ctx, a, b, …): one after the other; any may be NULL. */
+static inline void luc__release_all(luc_context *ctx, int n, luc_tensor *const *list) {
+  for (int i = 0; i < n; i++) luc_tensor_release(ctx, list[i]);
+}
+#define LUC_RELEASE(ctx, ...)                                                                      \
+  luc__release_all(ctx, (int)(sizeof((luc_tensor *[]){__VA_ARGS__}) / sizeof(luc_tensor *)),       \
+                   (luc_tensor *[]){__VA_ARGS__})
 
 #endif
