@@ -53,7 +53,17 @@ local function check_dim(who, t, dim)
   return dim < 0 and t:dim() + dim + 1 or dim
 end
 
+local function dims_without(dim, n)
+  local others = {}
+  for d = 1, n do
+    if d ~= dim then others[#others + 1] = d end
+  end
+  return others
+end
+
 -- ---- classes ----
+
+local apply -- (class, module, name, …): below
 
 local PLAIN = { __call = true, __len = true, __tostring = true }
 
@@ -71,8 +81,8 @@ function prune.class(name, Parent)
   for key in pairs(PLAIN) do class[key] = Parent and rawget(Parent, key) end
   class.__index = class
   function class.apply(first, ...)
-    if rawequal(first, class) then return prune._apply(class, ...) end
-    return prune._apply(class, first, ...)
+    if rawequal(first, class) then return apply(class, ...) end
+    return apply(class, first, ...)
   end
   return setmetatable(class, {
     __index = Parent,
@@ -151,9 +161,8 @@ local function combine(class, module, name, ...)
   local method = class(...)
   method._tensor_name = name
   if old == nil then return method, nil end
-  local container = old
-  if not prune._is_container(old) then container = prune.PruningContainer(old) end
-  container = container:copy()
+  local Container = prune.PruningContainer
+  local container = (getmetatable(old) == Container and old or Container(old)):copy()
   container:add_pruning_method(method)
   return container, id
 end
@@ -179,6 +188,7 @@ local function prune_first(module, name, method, scores, original)
     mask:to(original.dtype) * original)
 end
 
+-- importance_scores out of a last table of options, and what is left of the arguments.
 local function take_scores(...)
   local given = table.pack(...)
   local last = given[given.n]
@@ -193,12 +203,10 @@ local function take_scores(...)
   return scores, table.unpack(given, 1, given.n)
 end
 
--- class.apply(module, name, …) for all classes.
-function prune._apply(class, module, name, ...)
+local function apply_scored(class, module, name, scores, ...)
   local who = class.__name
   local tensor = computed.parameter(who, module, name)
-  local scores = take_scores(...)
-  local method, old = combine(class, module, name, select(2, take_scores(...)))
+  local method, old = combine(class, module, name, ...)
   if scores and not check.same_size(scores, tensor) then
     check.fail("%s: importance_scores should have the same shape as parameter %s of %s", who, name,
       check.text(module))
@@ -216,6 +224,11 @@ function prune._apply(class, module, name, ...)
   return method
 end
 
+-- class.apply(module, name, …) for all classes.
+function apply(class, module, name, ...)
+  return apply_scored(class, module, name, take_scores(...))
+end
+
 -- ---- the container ----
 
 local Container = prune.class "PruningContainer"
@@ -228,8 +241,6 @@ function Container.__index(self, key)
 end
 
 function Container.__len(self) return #self._pruning_methods end
-
-function prune._is_container(method) return getmetatable(method) == Container end
 
 --- PruningContainer(method, …): pruning methods of one tensor, applied one after the other.
 function Container:__init(...)
@@ -273,15 +284,12 @@ function combined.structured(method, t, mask)
     check.fail('Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` '
       .. "defined.")
   end
-  local dim, others = method.dim, {}
+  local dim = method.dim
   if dim < 0 then dim = t:dim() + dim + 1 end
   if dim < 1 then
     check.fail("Index is out of bounds for tensor with dimensions %d", t:dim())
   end
-  for d = 1, t:dim() do
-    if d ~= dim then others[#others + 1] = d end
-  end
-  local keep = mask:sum(others):ne(0):nonzero():reshape(-1)
+  local keep = mask:sum(dims_without(dim, t:dim())):ne(0):nonzero():reshape(-1)
   local partial = method:compute_mask(t:index_select(dim, keep), mask:index_select(dim, keep))
   return mask:to(t.dtype):index_copy(dim, keep, partial:to(t.dtype))
 end
@@ -301,9 +309,14 @@ end
 
 -- ---- the methods ----
 
-local Identity = prune.class "Identity"
-prune.Identity = Identity
-Identity.PRUNING_TYPE = "unstructured"
+local function define(name, pruning_type)
+  local class = prune.class(name)
+  class.PRUNING_TYPE = pruning_type
+  prune[name] = class
+  return class
+end
+
+local Identity = define("Identity", "unstructured")
 function Identity:compute_mask(_, default_mask) return default_mask end
 
 -- Zeros at the k positions of the flattened mask that topk finds.
@@ -315,9 +328,7 @@ local function drop(mask, scores, k, largest)
   return mask
 end
 
-local RandomUnstructured = prune.class "RandomUnstructured"
-prune.RandomUnstructured = RandomUnstructured
-RandomUnstructured.PRUNING_TYPE = "unstructured"
+local RandomUnstructured = define("RandomUnstructured", "unstructured")
 
 --- RandomUnstructured(amount): elements drawn at random.
 function RandomUnstructured:__init(...)
@@ -330,9 +341,7 @@ function RandomUnstructured:compute_mask(t, default_mask)
   return drop(default_mask, k > 0 and lucerna.rand_like(t), k, true)
 end
 
-local L1Unstructured = prune.class "L1Unstructured"
-prune.L1Unstructured = L1Unstructured
-L1Unstructured.PRUNING_TYPE = "unstructured"
+local L1Unstructured = define("L1Unstructured", "unstructured")
 
 --- L1Unstructured(amount): the elements of least absolute value.
 function L1Unstructured:__init(...)
@@ -351,9 +360,7 @@ local function keep_channels(t, dim, channels, default_mask)
   return mask * default_mask:to(mask.dtype)
 end
 
-local RandomStructured = prune.class "RandomStructured"
-prune.RandomStructured = RandomStructured
-RandomStructured.PRUNING_TYPE = "structured"
+local RandomStructured = define("RandomStructured", "structured")
 
 --- RandomStructured(amount, dim = -1): whole channels along dim, drawn at random.
 function RandomStructured:__init(...)
@@ -372,9 +379,7 @@ function RandomStructured:compute_mask(t, default_mask)
   return keep_channels(t, dim, chances:gt(threshold):nonzero():reshape(-1), default_mask)
 end
 
-local LnStructured = prune.class "LnStructured"
-prune.LnStructured = LnStructured
-LnStructured.PRUNING_TYPE = "structured"
+local LnStructured = define("LnStructured", "structured")
 
 --- LnStructured(amount, n, dim = -1): the whole channels along dim of least n-norm.
 function LnStructured:__init(...)
@@ -384,20 +389,15 @@ function LnStructured:__init(...)
 end
 
 function LnStructured:compute_mask(t, default_mask)
-  local dim, others = check_dim("LnStructured", t, self.dim), {}
+  local dim = check_dim("LnStructured", t, self.dim)
   local n = t:size(dim)
   local k = count("LnStructured", self.amount, n)
   if k == 0 then return default_mask end
-  for d = 1, t:dim() do
-    if d ~= dim then others[#others + 1] = d end
-  end
-  local _, kept = t:norm(self.n, others):topk(n - k)
+  local _, kept = t:norm(self.n, dims_without(dim, t:dim())):topk(n - k)
   return keep_channels(t, dim, kept, default_mask)
 end
 
-local CustomFromMask = prune.class "CustomFromMask"
-prune.CustomFromMask = CustomFromMask
-CustomFromMask.PRUNING_TYPE = "global"
+local CustomFromMask = define("CustomFromMask", "global")
 
 --- CustomFromMask(mask): what the mask has at 0.
 function CustomFromMask:__init(...)
