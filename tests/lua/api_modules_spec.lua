@@ -2,13 +2,7 @@
 local lucerna = require "lucerna"
 local parity = require "parity"
 
-local nn, message = lucerna.nn, parity.message
-
-local function keys(...)
-  local found = {}
-  for key in ... do found[#found + 1] = key end
-  return found
-end
+local nn, message, keys = lucerna.nn, parity.message, parity.list
 
 local LeNet = nn.class("LeNet")
 

@@ -4,11 +4,7 @@
 local lucerna = require "lucerna"
 local parity = require "parity"
 
-local function message(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  return (err:gsub("^[^ ]*:%d+: ", ""))
-end
+local message, live = parity.plain_message, parity.live
 
 -- An array of another library.
 local function array(dlpack) return setmetatable({}, {__index = {__dlpack__ = dlpack}}) end
@@ -141,11 +137,6 @@ describe("DLPack", function()
   end)
 
   it("frees what nobody took", function()
-    local function live()
-      collectgarbage()
-      collectgarbage()
-      return lucerna.memory().live
-    end
     lucerna.to_dlpack(lucerna.ones(1000))
     local before = live()
     for _ = 1, 10 do lucerna.to_dlpack(lucerna.ones(1000)) end

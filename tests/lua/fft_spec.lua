@@ -4,9 +4,7 @@ local cases = require "cases"
 local parity = require "parity"
 local fft, message = lucerna.fft, parity.message
 
-local function check(want, f, ...)
-  assert.equal(want, message(f, ...):gsub("^[^:]*:%d+: ", ""))
-end
+local function check(want, ...) assert.equal(want, parity.plain_message(...)) end
 
 describe("fft like PyTorch:", function()
   for title, test in cases.each("fft") do it(title, test) end

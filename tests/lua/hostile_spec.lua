@@ -5,6 +5,7 @@
 local lucerna = require "lucerna"
 local arguments = require "arguments"
 local operators = require "operators"
+local parity = require "parity"
 
 local LIMIT = 96 << 20 -- bytes the core may hold meanwhile, so that absurd sizes fail at once
 local PATIENCE = 5     -- seconds of work one call may take, however busy the machine is
@@ -80,12 +81,6 @@ local function fuzz(seed, rounds)
   return troubles, calls
 end
 
-local function live()
-  collectgarbage()
-  collectgarbage()
-  return lucerna.memory().live
-end
-
 describe("calls with random arguments", function()
   local dtype = lucerna.get_default_dtype()
 
@@ -97,12 +92,12 @@ describe("calls with random arguments", function()
   end)
 
   local function check(seed, rounds)
-    local before = live()
+    local before = parity.live()
     local troubles, calls = fuzz(seed, rounds)
     assert.is_true(calls > 1000)
     assert(#troubles == 0, ("%d troubles from seed %d:\n%s"):format(#troubles, seed,
       table.concat(troubles, "\n", 1, math.min(#troubles, 400))))
-    assert.is_true(live() <= before + 65536)
+    assert.is_true(parity.live() <= before + 65536)
   end
 
   it("return or say in one line what is wrong", function() check(1, 40) end)

@@ -45,10 +45,9 @@ local function state(m)
   end
   for name in pairs(m._non_persistent_buffers_set) do transient[#transient + 1] = name end
   table.sort(transient)
-  local saved = {}
-  for name in pairs(m:state_dict()) do saved[#saved + 1] = name end
   return table.concat({ names(m._parameters), names(m._buffers), names(m._modules),
-    table.concat(transient, ","), table.concat(fields, ","), table.concat(saved, ",") }, "|")
+    table.concat(transient, ","), table.concat(fields, ","), table.concat(parity.keys(m), ",") },
+    "|")
 end
 
 local function follow(Class, walk)
@@ -114,11 +113,7 @@ end
 
 local env = setmetatable({ lucerna = lucerna, nn = nn }, { __index = _G })
 
-function env.names(...)
-  local list = {}
-  for name in ... do list[#list + 1] = name end
-  return table.concat(list, " ")
-end
+function env.names(...) return table.concat(parity.list(...), " ") end
 
 function env.applied(m)
   local list = {}

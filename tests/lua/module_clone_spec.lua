@@ -2,7 +2,9 @@
 
 local lucerna = require "lucerna"
 local nn = lucerna.nn
-local message = require("parity").message
+local parity = require "parity"
+
+local message, live = parity.message, parity.live
 
 local Net = nn.class "Net"
 function Net:__init() self.fc = nn.Linear(2, 2) end
@@ -240,11 +242,6 @@ end)
 
 describe("clone", function()
   it("keeps nothing alive", function()
-    local function live()
-      collectgarbage()
-      collectgarbage()
-      return lucerna.memory().live
-    end
     local function once()
       local m = Net()
       m.me = nn.unregistered { m }

@@ -4,7 +4,7 @@
 local lucerna = require "lucerna"
 local nn = lucerna.nn
 local parity = require "parity"
-local cases = parity.load "state"
+local cases, message_of = parity.load "state", parity.plain_message
 
 local ONE, TWO = lucerna.ones(1), lucerna.ones(2)
 
@@ -37,12 +37,6 @@ local function make(source)
   local env = {nn = nn, lucerna = lucerna, Tied = Tied, Mixed = Mixed, Expanded = Expanded,
     ONE = ONE, TWO = TWO}
   return assert(load("return " .. source, source, "t", env))()
-end
-
-local function message_of(f, ...)
-  local ok, message = pcall(f, ...)
-  assert.is_false(ok)
-  return (message:gsub("^[^\n]-:%d+: ", ""))
 end
 
 -- The lines after PyTorch's.

@@ -6,15 +6,9 @@ local parity = require "parity"
 
 local nn = lucerna.nn
 
-local fails = parity.refused
+local fails, keys, live = parity.refused, parity.list, parity.live
 
 local function set(m, name, value) m[name] = value end
-
-local function keys(...)
-  local found = {}
-  for key in ... do found[#found + 1] = key end
-  return found
-end
 
 local function parameter(...) return nn.Parameter(lucerna.ones(...)) end
 
@@ -460,11 +454,6 @@ describe("a registration hook", function()
       handle:remove()
       net.lin.train = function() return net end
       net:eval()
-    end
-    local function live()
-      collectgarbage()
-      collectgarbage()
-      return lucerna.memory().live
     end
     for _ = 1, 10 do cycle() end
     local before = live()

@@ -4,21 +4,9 @@ local lucerna = require "lucerna"
 local parity = require "parity"
 local nn = lucerna.nn
 
-local fails = parity.refused
+local fails, keys_of = parity.refused, parity.list
 
 local function set(m, name, value) m[name] = value end
-
-local function keys_of(iterator)
-  local keys = {}
-  for key in iterator do keys[#keys + 1] = key end
-  return keys
-end
-
-local function map_keys(map)
-  local keys = {}
-  for key in pairs(map) do keys[#keys + 1] = key end
-  return keys
-end
 
 local Net = nn.class("Net")
 function Net:__init(n)
@@ -144,7 +132,7 @@ describe("assigning a field", function()
     assert.is_nil(net.fc)
     assert.are.same({"body"}, keys_of(net:named_children()))
     assert.matches("(fc): None", tostring(net), 1, true)
-    assert.are.same({"fc", "body"}, map_keys(net._modules))
+    assert.are.same({"fc", "body"}, keys_of(pairs(net._modules)))
     fails("cannot assign 'number' as child module 'fc'", set, net, "fc", 1)
     nn.delattr(net, "fc")
     net.fc = 1
@@ -244,8 +232,8 @@ describe("registering", function()
   end)
 
   it("shows itself in _parameters, _buffers and _modules", function()
-    assert.are.same({"scale"}, map_keys(m._parameters))
-    assert.are.same({"mean"}, map_keys(m._buffers))
+    assert.are.same({"scale"}, keys_of(pairs(m._parameters)))
+    assert.are.same({"mean"}, keys_of(pairs(m._buffers)))
     assert.are.equal(2, #m._modules)
     assert.is_true(rawequal(m.fc, m._modules.fc))
   end)

@@ -2,6 +2,7 @@
 -- What PyTorch does was checked against torch 2.9's nn/modules/module.py.
 
 local lucerna = require "lucerna"
+local parity = require "parity"
 local nn = lucerna.nn
 
 -- What an error says, without its position.
@@ -11,11 +12,7 @@ local function message_of(f, ...)
   return type(message) == "string" and message:gsub("^[^\n]-:%d+: ", "") or message
 end
 
-local function keys_of(map)
-  local keys = {}
-  for key in pairs(map) do keys[#keys + 1] = key end
-  return keys
-end
+local function keys_of(map) return parity.list(pairs(map)) end
 
 local function values_of(m)
   local values = {}

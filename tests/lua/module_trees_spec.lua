@@ -6,13 +6,7 @@ local parity = require "parity"
 
 local nn = lucerna.nn
 
-local fails = parity.refused
-
-local function keys(...)
-  local found = {}
-  for key in ... do found[#found + 1] = key end
-  return found
-end
+local fails, keys = parity.refused, parity.list
 
 -- a: Linear, b: Sequential(Linear, BatchNorm1d); a field, a parameter, a buffer of its own.
 local Net = nn.class("Net")
@@ -481,9 +475,7 @@ describe("DataParallel", function()
     local m = nn.DataParallel(l)
     local x = lucerna.ones(1, 2)
     assert.is_true(lucerna.equal(l(x), m(x)))
-    local names = {}
-    for name in pairs(m:state_dict()) do names[#names + 1] = name end
-    assert.are.same({"module.weight", "module.bias"}, names)
+    assert.are.same({"module.weight", "module.bias"}, parity.keys(m))
     assert.is_true(lucerna.equal(l(x), nn.parallel.data_parallel(l, x)))
     assert.is_true(lucerna.equal(l(x), nn.parallel.data_parallel(l, {x})))
     assert.is_true(rawequal(nn.DataParallel, nn.parallel.DataParallel))

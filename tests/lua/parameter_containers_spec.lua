@@ -4,7 +4,7 @@ local lucerna = require "lucerna"
 local parity = require "parity"
 local nn = lucerna.nn
 
-local message_of = parity.message
+local message_of, list_of = parity.message, parity.list
 
 local function names_of(m)
   local names = {}
@@ -12,12 +12,6 @@ local function names_of(m)
     names[#names + 1] = name .. "=" .. table.concat(p.shape, "x")
   end
   return table.concat(names, " ")
-end
-
-local function list_of(...)
-  local list = {}
-  for item in ... do list[#list + 1] = item end
-  return list
 end
 
 local function is_parameter(x) return tostring(x):find("^Parameter containing:") ~= nil end

@@ -5,6 +5,7 @@
 -- true its values count from 0, as PyTorch's do, and are turned into ours.
 
 local lucerna = require "lucerna"
+local shape_text = require "lucerna.shape_text"
 
 local parity = {}
 
@@ -58,16 +59,6 @@ local TOLERANCE = {
   bfloat16 = { 2e-2, 2e-2 }, complex64 = { 2e-5, 4e-6 }, complex128 = { 1e-9, 1e-11 },
 }
 
-local function same_shape(a, b)
-  if #a ~= #b then return false end
-  for i = 1, #a do
-    if a[i] ~= b[i] then return false end
-  end
-  return true
-end
-
-local function shape_text(shape) return "[" .. table.concat(shape, ", ") .. "]" end
-
 local function flat(x)
   if not lucerna.is_tensor(x) then return { x } end
   if x:is_complex() then x = lucerna.view_as_real(x:reshape(-1)) end
@@ -96,7 +87,7 @@ function parity.difference(actual, expected, options)
   end
   local tolerance = { 1e-9, 1e-11 }
   if lucerna.is_tensor(actual) then
-    if not same_shape(actual.shape, expected.shape) then
+    if not parity.same_list(actual.shape, expected.shape) then
       return ("shape %s instead of %s"):format(shape_text(actual.shape),
         shape_text(expected.shape))
     end
@@ -154,11 +145,29 @@ function parity.quarters(...)
   return (lucerna.arange(n, { dtype = lucerna.float32 }) * 0.25 - 1):reshape(...)
 end
 
+--- What a loop gives first each time, in order: list(m:named_children()), list(pairs(map)).
+function parity.list(...)
+  local found = {}
+  for item in ... do found[#found + 1] = item end
+  return found
+end
+
 --- The keys of a module's state, in order.
-function parity.keys(m)
-  local names = {}
-  for name in pairs(m:state_dict()) do names[#names + 1] = name end
-  return names
+function parity.keys(m) return parity.list(pairs(m:state_dict())) end
+
+--- The bytes that are in use when everything unreachable is gone.
+function parity.live()
+  collectgarbage()
+  collectgarbage()
+  return lucerna.memory().live
+end
+
+function parity.same_list(a, b)
+  if #a ~= #b then return false end
+  for i = 1, #a do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
 end
 
 --- The message of the error that f raises; fails if it raises none.
@@ -166,6 +175,11 @@ function parity.message(f, ...)
   local ok, message = pcall(f, ...)
   if ok then error("expected an error", 2) end
   return message
+end
+
+--- The same without its position.
+function parity.plain_message(f, ...)
+  return (parity.message(f, ...):gsub("^[^\n]-:%d+: ", ""))
 end
 
 --- Fails unless f raises an error of one line with this text (or one that this pattern matches).

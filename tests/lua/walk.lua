@@ -3,7 +3,7 @@
 -- with the steps that led to it.
 local lucerna = require "lucerna"
 local Naive = require "naive"
-local none = lucerna.none
+local none, same_list = lucerna.none, require("parity").same_list
 
 local DTYPES = {"float32", "float64", "int64", "int32", "uint8", "bool"}
 local POOL, MOST = 10, 300 -- tensors at a time; elements of a tensor
@@ -53,14 +53,6 @@ local function text(list)
   local words = {}
   for i, v in ipairs(list) do words[i] = type(v) == "table" and text(v) or tostring(v) end
   return "{" .. table.concat(words, ", ") .. "}"
-end
-
-local function same_list(a, b)
-  if #a ~= #b then return false end
-  for i = 1, #a do
-    if a[i] ~= b[i] then return false end
-  end
-  return true
 end
 
 local function near_list(a, b)
