@@ -3,6 +3,7 @@
  * strided_add where the gradient's elements go. */
 #include <string.h>
 
+#include "ops/formula.h"
 #include "ops/indexing.h"
 
 typedef struct layout {
@@ -321,25 +322,32 @@ luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
 
 /* ---- composites: a copy with a part of it replaced ---- */
 
-static luc_status replace_part(luc_context *ctx, const char *who, luc_opid part_op, luc_value *args,
-                               luc_value *out) {
-  luc_tensor *copy, *part = NULL, *src = args[1].as.tensor;
+/* Writes src into the part of where[0] that `op` gives of n arguments. */
+static luc_status write_part(luc_context *ctx, const char *who, luc_opid op, luc_value *where,
+                             int n, luc_tensor *src) {
+  luc_tensor *part;
   luc_status status = LUC_OK;
-  luc_value where[LUC_MAX_PARAMS] = {{0}};
-  int n = part_op == LUC_OP_select ? 2 : part_op == LUC_OP_diagonal ? 3 : 4;
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
-  LUC_TRY(luc__unary(ctx, LUC_OP_clone, args[0].as.tensor, &copy));
-  where[0] = luc_v_tensor(copy);
-  memcpy(where + 1, args + 2, (size_t)n * sizeof *where);
-  LUC_GO(luc__op1(ctx, part_op, &part, where, n + 1));
+  LUC_TRY(luc__op1(ctx, op, &part, where, n));
   if (!luc__same_sizes(part, src))
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
                      "%s: expected src to have the size of the part, %s, got %s", who,
                      luc__tensor_shape_text(want, part), luc__tensor_shape_text(have, src)));
-  luc_value write[LUC_MAX_PARAMS] = {luc_v_tensor(part), luc_v_tensor(src)};
-  LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_, write, 2));
+  LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(part), luc_v_tensor(src))));
 done:
   luc_tensor_release(ctx, part);
+  return status;
+}
+
+static luc_status replace_part(luc_context *ctx, const char *who, luc_opid op, luc_value *args,
+                               luc_value *out) {
+  luc_tensor *copy;
+  luc_value where[LUC_MAX_PARAMS] = {{0}};
+  int n = op == LUC_OP_select ? 2 : op == LUC_OP_diagonal ? 3 : 4;
+  LUC_TRY(luc__unary(ctx, LUC_OP_clone, args[0].as.tensor, &copy));
+  where[0] = luc_v_tensor(copy);
+  memcpy(where + 1, args + 2, (size_t)n * sizeof *where);
+  luc_status status = write_part(ctx, who, op, where, n + 1, args[1].as.tensor);
   if (status != LUC_OK) luc_tensor_release(ctx, copy);
   return luc__set_result(status, out, copy);
 }
@@ -364,4 +372,37 @@ luc_status luc__run_select_scatter(luc_context *ctx, luc_value *args, luc_value 
 }
 luc_status luc__run_diagonal_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
   return replace_part(ctx, "diagonal_scatter", LUC_OP_diagonal, args, out);
+}
+
+/* The storage is copied up to the input's last element, so that both geometries mean the same in
+ * it; of an input that overlaps itself, its elements. */
+luc_status luc__run_as_strided_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *t = args[0].as.tensor, *whole = t, *copy;
+  int64_t last, one = 1;
+  luc_formula f = luc__formula(ctx);
+  LUC_TRY(last_element(ctx, t->ndim, t->sizes, t->strides, t->offset, &last));
+  const bool dense = !overlaps(t->ndim, t->sizes, t->strides);
+  last++;
+  if (dense)
+    whole = luc__f_call(&f, LUC_OP_as_strided,
+                        LUC_ARGS(args[0], luc_v_ints(&last, 1), luc_v_ints(&one, 1), luc_v_int(0)));
+  copy = luc__f1(&f, LUC_OP_clone, whole);
+  luc_value offset = luc_is_none(&args[4]) ? luc_v_int(t->offset) : args[4];
+  luc_value where[] = {luc_v_tensor(copy), args[2], args[3], offset};
+  if (f.status == LUC_OK)
+    f.status =
+        write_part(ctx, "as_strided_scatter", LUC_OP_as_strided, where, 4, args[1].as.tensor);
+  if (dense)
+    copy = luc__f_call(&f, LUC_OP_as_strided,
+                       LUC_ARGS(luc_v_tensor(copy), luc_v_ints(t->sizes, t->ndim),
+                                luc_v_ints(t->strides, t->ndim), luc_v_int(t->offset)));
+  return luc__f_result(&f, copy, out);
+}
+
+/* ---- composites: a copy of a part ---- */
+
+luc_status luc__run_narrow_copy(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *part = luc__f_call(&f, LUC_OP_narrow, LUC_ARGS(args[0], args[1], args[2], args[3]));
+  return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, part), out);
 }

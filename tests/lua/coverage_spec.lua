@@ -20,6 +20,7 @@ local UNCHECKED = {
   standard_gamma = "drawn: the gradient is the distribution's, not the draws'; it is recorded",
   sample_dirichlet = "the same",
   to_half = "the same", to_bfloat16 = "the same",
+  to_cfloat = "the same", to_cdouble = "widens to complex numbers, as `to` does",
   to_char = "gives integers", to_byte = "gives integers", to_short = "gives integers",
   to_int = "gives integers", to_long = "gives integers", to_bool = "gives booleans",
   bitwise_and = "takes integers", bitwise_or = "takes integers", bitwise_xor = "takes integers",

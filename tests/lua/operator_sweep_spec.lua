@@ -63,7 +63,7 @@ local FILES = {"create", "index_ops", "pointwise", "reduce", "view", "views", "r
 -- Rows without a call here.
 local UNSWEPT = {
   T = "a field, checked against transpose", mT = "a field, checked against transpose",
-  view_dtype = "needs memory in order",
+  view_dtype = "needs memory in order", as_strided_scatter = "writes memory as it lies",
   empty_like = "its values are arbitrary", new_empty = "its values are arbitrary",
 }
 for name in ([[rand_like randn_like randint_like randint_like_low normal normal_std bernoulli

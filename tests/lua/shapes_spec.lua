@@ -10,6 +10,7 @@ local parity = require "parity"
 -- Where the layout is the point: why the two may differ.
 local LAYOUT = {
   view = "refuses some strides", view_as = "refuses some strides", as_strided = "reads strides",
+  as_strided_scatter = "reads strides",
   view_as_complex = "refuses some strides", view_dtype = "refuses some strides",
   empty_like = "arbitrary values", new_empty = "arbitrary values",
   empty_strided = "arbitrary values", empty = "arbitrary values",
@@ -254,7 +255,7 @@ end)
 -- No views, yet they may give an operand back: as it is, or written.
 local GIVES_BACK = {}
 for name in ([[contiguous to_device to_other type_as type to_float to_double to_half to_bfloat16
-  to_char to_byte to_short to_int to_long to_bool cpu conj resolve_conj resolve_neg adjoint
+  to_cfloat to_cdouble to_char to_byte to_short to_int to_long to_bool cpu conj resolve_conj adjoint
   movedim_one movedim detach atleast_1d atleast_2d atleast_3d broadcast_tensors meshgrid
   cartesian_prod split chunk tensor_split tensor_split_at tensor_split_by hsplit hsplit_at vsplit
   vsplit_at dsplit dsplit_at positive dropout dropout1d dropout2d dropout3d alpha_dropout

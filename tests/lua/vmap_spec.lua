@@ -17,7 +17,8 @@ local REFUSALS = {
 }
 
 -- A view by strides is one of memory, which a batch lays out in its own way.
-local BY_MEMORY = {as_strided = true, [".as_strided"] = true, [".as_strided_"] = true}
+local BY_MEMORY = {as_strided = true, as_strided_scatter = true,
+  [".as_strided"] = true, [".as_strided_"] = true}
 
 -- ---- recorded calls ----
 

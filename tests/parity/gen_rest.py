@@ -200,7 +200,21 @@ def seen():
     case("unravel_index", Ids(0), (0, 2), ref=unraveled)
 
 
+def copied():  # 1.13 has no gradient of the first, and a wrong one of the second
+    for d, s, n in [(0, 0, 2), (1, 1, 2), (-1, -2, 1), (1, 1, 3)]:
+        case("narrow_copy", Const(real(2, 3)), Dim(d), Dim(s), n)
+    for n, s, o in [((2, 2), (1, 2), 1), ((3,), (2,), 0), ((1, 2), (3, 1), 3), ((2, 2), (1, 2), 4)]:
+        case("as_strided_scatter", Const(real(2, 3)), Const(real(*n)), n, s, o, dense=True)
+    case("as_strided_scatter", Const(real(2, 3)), Const(real(3)), (3,), (2,), dense=True)
+    case("split_with_sizes", real(5, 2), [2, 0, 3])
+    case("split_with_sizes", real(2, 3), [1, 2], Dim(-1))
+    for fn in (".cfloat", ".cdouble", "resolve_neg"):
+        case(fn, Const(real(3)))
+        case(fn, torch.tensor([1, -2]))
+    case("resolve_neg", real(2))
+
+
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
-             neighbours):
+             neighbours, copied):
     part()
 write("rest", __file__)

@@ -32,7 +32,7 @@ return {
      index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_put index_put_
      masked_fill masked_fill_ masked_scatter masked_scatter_ take take_along_dim put_ where
      nonzero argwhere select narrow index_reduce select_scatter slice_scatter diagonal_scatter
-     fill_diagonal_ bucketize searchsorted
+     fill_diagonal_ bucketize searchsorted as_strided_scatter
      unravel_index]],
   },
   {title = "tensors: view/shape", place = "", files = OPERATORS,
@@ -41,13 +41,14 @@ return {
      transpose transpose_ t T mT H swapaxes swapdims permute movedim moveaxis expand expand_as
      broadcast_to broadcast_tensors broadcast_shapes repeat repeat_interleave tile contiguous
      is_contiguous as_strided unfold diagonal diag diagflat tril triu flip fliplr flipud roll
-     rot90 view_as_real view_as_complex real imag resize_ resize_as_ stride storage_offset
-     sum_to_size size shape numel nelement dim ndim ndimension element_size nbytes data_ptr]],
+     rot90 narrow_copy view_as_real view_as_complex real imag resize_ resize_as_ stride
+     storage_offset sum_to_size size shape numel nelement dim ndim ndimension element_size nbytes
+     data_ptr]],
   },
   {title = "tensors: join/split", place = "", files = OPERATORS,
    names = [[
      cat concat concatenate stack hstack vstack dstack column_stack row_stack split chunk
-     tensor_split hsplit vsplit dsplit unbind]],
+     tensor_split hsplit vsplit dsplit split_with_sizes unbind]],
   },
   {title = "tensors: pointwise-arith", place = "", files = OPERATORS,
    names = [[
@@ -99,10 +100,10 @@ return {
   {title = "tensors: dtype/device", place = "", files = OPERATORS,
    absent = {numpy = "no NumPy: x:tolist(), x:data_ptr()"},
    names = [[
-     to type type_as float double half bfloat16 int long short char byte bool cpu cuda item tolist
-     numpy dtype device layout is_floating_point is_complex is_signed get_default_dtype
-     set_default_dtype promote_types result_type can_cast finfo iinfo pin_memory is_pinned
-     get_device]],
+     to type type_as float double half bfloat16 cfloat cdouble int long short char byte bool cpu
+     cuda item tolist numpy dtype device layout is_floating_point is_complex is_signed
+     get_default_dtype set_default_dtype promote_types result_type can_cast finfo iinfo pin_memory
+     is_pinned get_device]],
   },
   {title = "tensors: autograd", place = "", files = OPERATORS,
    names = [[

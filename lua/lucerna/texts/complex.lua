@@ -28,7 +28,8 @@ A real tensor whose last dimension has 2 neighbours in memory, seen as a complex
 The conjugate of each element; of a real tensor conj gives the tensor itself. It is computed at
 once: no tensor carries a lazy conjugate bit.
 > local z = lucerna.complex(1, 2):conj()]=]},
-{"resolve_conj", "The tensor itself: its conjugate has been computed already."},
+{"resolve_conj resolve_neg", [=[
+The tensor itself: its conjugate, or what is negative, has been computed already.]=]},
 {"is_conj", "Has the tensor a lazy conjugate bit? None has: false."},
 {"adjoint", [=[
 The last two dimensions exchanged and the elements conjugated; z.mH too, and for a matrix z.H.

@@ -54,8 +54,9 @@ Converted to a dtype, a device or another tensor's; itself if nothing changes, u
 > local x = lucerna.ones(2):to(lucerna.float64)]=]},
 {"type type_as", [=[
 Converted to a dtype, to another tensor's; type() names its own: "torch.FloatTensor".]=]},
-{"float double half bfloat16 char byte short int long bool", [=[
-Converted to float32, float64, float16, bfloat16, int8, uint8, int16, int32, int64, bool.
+{"float double half bfloat16 cfloat cdouble char byte short int long bool", [=[
+Converted to float32, float64, float16, bfloat16, complex64, complex128, int8, uint8, int16, int32,
+int64, bool.
 > local x = lucerna.ones(2):double()]=]},
 {"cpu cuda", "On the CPU: itself. On a GPU: an error, until tensors can be there."},
 {"is_complex", "Is it of a complex dtype, complex64 or complex128?"},

@@ -37,7 +37,8 @@ table of vectors, one for each dimension, that can index.
 A table of positions along each dimension of shape, from positions in the flattened tensor.
 > local x = lucerna.tensor{{1, 5}, {9, 2}}
 > local row, column = table.unpack(lucerna.unravel_index(x:argmax(), x.shape))    -- 2, 1]=]},
-{"select_scatter diagonal_scatter", "A copy with a slice (diagonal) replaced by src."},
+{"select_scatter diagonal_scatter as_strided_scatter", [=[
+A copy with a slice (diagonal, what as_strided shows) replaced by src.]=]},
 {"slice_scatter", [=[
 A copy with the range from start to end (included) along dim replaced by src, every step-th.
 > local y = lucerna.zeros(4):slice_scatter(lucerna.ones(2), 1, 2, 3)    -- 0 1 1 0]=]},

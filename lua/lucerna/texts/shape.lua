@@ -32,7 +32,8 @@ The diagonal of two dimensions, a view; diag: of a matrix, or a matrix of a vect
 {"diag_embed diagflat", "Matrices with the last dimension (all elements) as diagonal."},
 {"unfold", "x:unfold(dim, size, step): windows of size, step apart, as a last dimension; a view."},
 {"as_strided", "Any strides over the storage; storage_offset counts from 0."},
-{"split chunk tensor_split hsplit vsplit dsplit", [=[
+{"narrow_copy", "narrow, with memory of its own."},
+{"split split_with_sizes chunk tensor_split hsplit vsplit dsplit", [=[
 A table of views along dim: of split_size (or sizes), in so many chunks, in sections or at indices
 (also those in a tensor); h, v, d: along dimension 2, 1, 3.
 > local parts = lucerna.arange(7):split(3)    -- 3 tensors]=]},
