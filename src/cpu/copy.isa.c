@@ -234,10 +234,17 @@ enum { VECTOR = sizeof(bytes), VECTORS = 4 * VECTOR };
  * registers, or faster: lines that they write whole are not read before. */
 enum { LONG = 1 << 17 };
 
+/* Does what is written lie a little behind what is read, as their places in a page have it? The
+ * machine's loops then take fifteen times as long (Zen 4), since it sees one in the other. */
+static bool close_behind(const char *out, const char *in) {
+  const uintptr_t behind = ((uintptr_t)out - (uintptr_t)in) % 4096;
+  return behind != 0 && behind < 2 * VECTOR;
+}
+
 /* Four registers at a time: stores side by side reach memory 20 % faster than one by one. */
 static void move_bytes(char *restrict out, const char *restrict in, int64_t n) {
   int64_t i = 0;
-  if (n >= LONG) {
+  if (n >= LONG && !close_behind(out, in)) {
     memcpy(out, in, (size_t)n);
     return;
   }
@@ -288,6 +295,31 @@ LUC_INLINE void blocks(char *restrict out, int64_t out_step, const char *restric
   for (int64_t i = 0; i < n; i++) memcpy(out + i * out_step, in + i * in_step, size);
 }
 
+/* The same of `size` bytes, not less than a word and not more than two, which meet. */
+LUC_INLINE void two_words(char *restrict out, int64_t out_step, const char *restrict in,
+                          int64_t in_step, size_t word, int64_t size, int64_t n) {
+  const int64_t second = size - (int64_t)word;
+  for (int64_t i = 0; i < n; i++, out += out_step, in += in_step) {
+    memcpy(out, in, word);
+    memcpy(out + second, in + second, word);
+  }
+}
+static void short_blocks(char *restrict out, int64_t out_step, const char *restrict in,
+                         int64_t in_step, int64_t size, int64_t n) {
+  if (size < 4)
+    two_words(out, out_step, in, in_step, 2, size, n);
+  else if (size < 8)
+    two_words(out, out_step, in, in_step, 4, size, n);
+  else if (size < 16)
+    two_words(out, out_step, in, in_step, 8, size, n);
+  else if (size < 32)
+    two_words(out, out_step, in, in_step, 16, size, n);
+  else if (size < 64)
+    two_words(out, out_step, in, in_step, 32, size, n);
+  else
+    two_words(out, out_step, in, in_step, 64, size, n);
+}
+
 /* Rows begin anywhere: the first lines of the next are asked for. */
 static void move_rows(char *restrict out, int64_t out_step, const char *restrict in,
                       int64_t in_step, int64_t size, int64_t n) {
@@ -298,10 +330,10 @@ static void move_rows(char *restrict out, int64_t out_step, const char *restrict
   }
 }
 
-/* False, with nothing done, if no machine word has that size and the runs are not long. */
-static bool move_blocks(char *restrict out, int64_t out_step, const char *restrict in,
+static void move_blocks(char *restrict out, int64_t out_step, const char *restrict in,
                         int64_t in_step, int64_t size, int64_t n) {
   switch (size) {
+  case 1: blocks(out, out_step, in, in_step, 1, n); break;
   case 2: blocks(out, out_step, in, in_step, 2, n); break;
   case 4: blocks(out, out_step, in, in_step, 4, n); break;
   case 8: blocks(out, out_step, in, in_step, 8, n); break;
@@ -310,10 +342,11 @@ static bool move_blocks(char *restrict out, int64_t out_step, const char *restri
   case 64: blocks(out, out_step, in, in_step, 64, n); break;
   case 128: blocks(out, out_step, in, in_step, 128, n); break;
   default:
-    if (size < LUC_LONG_RUN) return false;
-    move_rows(out, out_step, in, in_step, size, n);
+    if (size < LUC_LONG_RUN)
+      short_blocks(out, out_step, in, in_step, size, n);
+    else
+      move_rows(out, out_step, in, in_step, size, n);
   }
-  return true;
 }
 
 #define D      8

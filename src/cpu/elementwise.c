@@ -72,24 +72,25 @@ static void pass(const luc_nest *nest, luc_cursor *c, int64_t runs, int64_t k) {
   luc__nest_advance(nest, c, runs > 0 ? nest->sizes[0] : k);
 }
 
-static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, char *chunk) {
+/* n elements of `size` bytes from `at` on, of the nest's operand i, to memory without gaps, or back
+ * from there. */
+static void move_elements(const ew_job *job, int i, const luc_cursor *at, int64_t n, int64_t size,
+                          char *chunk, bool back) {
   const luc_nest *nest = &job->nest;
-  const int64_t *from = nest->strides[i], size = job->size;
-  bool alike = job->alike != LUC_NUM_DTYPES;
-  if (!alike && n <= nest->sizes[0] - at->at[0]) {
-    job->operands[i].load(chunk, at->ptr[i], from[0], n);
-    return;
-  }
+  const int64_t *steps = nest->strides[i];
+  const int log = luc__log2(size);
   luc_cursor c = *at;
   while (n > 0) {
     int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
-    int64_t runs = alike ? even_runs(nest, &c, n) : 0;
-    if (runs > 0)
-      job->copy->runs[luc__log2(size)](chunk, k * size, size, c.ptr[i], from[1], from[0], k, runs);
-    else if (alike)
-      job->copy->move[luc__log2(size)](chunk, size, c.ptr[i], from[0], k);
+    int64_t runs = even_runs(nest, &c, n);
+    if (runs > 0 && back)
+      job->copy->runs[log](c.ptr[i], steps[1], steps[0], chunk, k * size, size, k, runs);
+    else if (runs > 0)
+      job->copy->runs[log](chunk, k * size, size, c.ptr[i], steps[1], steps[0], k, runs);
+    else if (back)
+      job->copy->move[log](c.ptr[i], steps[0], chunk, size, k);
     else
-      job->operands[i].load(chunk, c.ptr[i], from[0], k);
+      job->copy->move[log](chunk, size, c.ptr[i], steps[0], k);
     int64_t moved = runs > 0 ? runs * k : k;
     chunk += moved * size;
     n -= moved;
@@ -97,38 +98,43 @@ static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, ch
   }
 }
 
-/* Truth values for another dtype become numbers first, in a chunk that is free. */
-static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *chunk, char *spare) {
-  const luc_nest *nest = &job->nest;
-  const int64_t *to = nest->strides[0];
-  luc_compute compute = job->compute;
-  int64_t size = job->kernel->truth ? 1 : job->size;
-  bool alike = job->alike != LUC_NUM_DTYPES;
-  if (job->kernel->truth && !alike) {
-    compute = LUC_COMPUTE_I64;
-    size = 8;
-    job->copy->load[compute][LUC_UINT8](spare, chunk, 1, n);
-    chunk = spare;
+/* What crosses runs is gathered as it is stored, then converted. */
+static void gather(const ew_job *job, int i, const luc_cursor *at, int64_t n, char *chunk,
+                   char *spare) {
+  const operand *o = &job->operands[i];
+  const int64_t size = (int64_t)luc__dtype_size(o->dtype);
+  if (job->alike != LUC_NUM_DTYPES) {
+    move_elements(job, i, at, n, size, chunk, false);
+  } else if (n <= job->nest.sizes[0] - at->at[0]) {
+    o->load(chunk, at->ptr[i], job->nest.strides[i][0], n);
+  } else {
+    move_elements(job, i, at, n, size, spare, false);
+    o->load(chunk, spare, size, n);
   }
-  luc_store_fn store = job->copy->store[compute][job->operands[0].dtype];
-  if (!alike && n <= nest->sizes[0] - at->at[0]) {
-    store(at->ptr[0], to[0], chunk, n);
+}
+
+/* Truth values for another dtype become numbers first. */
+static void scatter(const ew_job *job, const luc_cursor *at, int64_t n, char *chunk, char *spare) {
+  const luc_dtype dtype = job->operands[0].dtype;
+  const int64_t size = (int64_t)luc__dtype_size(dtype);
+  luc_compute compute = job->compute;
+  if (job->alike != LUC_NUM_DTYPES) {
+    move_elements(job, 0, at, n, size, chunk, true);
     return;
   }
-  luc_cursor c = *at;
-  while (n > 0) {
-    int64_t left = nest->sizes[0] - c.at[0], k = left < n ? left : n;
-    int64_t runs = alike ? even_runs(nest, &c, n) : 0;
-    if (runs > 0)
-      job->copy->runs[luc__log2(size)](c.ptr[0], to[1], to[0], chunk, k * size, size, k, runs);
-    else if (alike)
-      job->copy->move[luc__log2(size)](c.ptr[0], to[0], chunk, size, k);
-    else
-      store(c.ptr[0], to[0], chunk, k);
-    int64_t moved = runs > 0 ? runs * k : k;
-    chunk += moved * size;
-    n -= moved;
-    if (n > 0) pass(nest, &c, runs, k);
+  if (job->kernel->truth) {
+    char *truth = chunk;
+    compute = LUC_COMPUTE_I64;
+    job->copy->load[compute][LUC_UINT8](spare, truth, 1, n);
+    chunk = spare;
+    spare = truth;
+  }
+  luc_store_fn store = job->copy->store[compute][dtype];
+  if (n <= job->nest.sizes[0] - at->at[0]) {
+    store(at->ptr[0], job->nest.strides[0][0], chunk, n);
+  } else {
+    store(spare, size, chunk, n);
+    move_elements(job, 0, at, n, size, spare, true);
   }
 }
 
@@ -172,7 +178,7 @@ static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunk
 static void run_range(void *arg, int64_t begin, int64_t end) {
   const ew_job *job = arg;
   chunks scratch;
-  char spare[CHUNK * 8];
+  _Alignas(64) char spare[CHUNK * 8];
   bool all_direct = job->operands[0].direct, nothing_moves = all_direct && !job->joined;
   for (int i = 1; i <= job->kernel->inputs; i++) {
     all_direct &= job->operands[i].direct || is_once(job, i);
@@ -193,7 +199,7 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
     for (int i = 1; i <= job->kernel->inputs; i++) {
       const operand *o = &job->operands[i];
       in[i - 1] = o->is_number ? (const void *)&o->number : o->direct ? c.ptr[i] : scratch.data[i];
-      if (!o->direct) gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i]);
+      if (!o->direct) gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i], spare);
     }
     bool direct = job->operands[0].direct;
     job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once | job->stream);

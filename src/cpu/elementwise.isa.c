@@ -94,6 +94,15 @@ BY_FLOAT(div, /)
 #define T     int16_t
 #define FN(f) f##_i16
 #include "cpu/elementwise_bits.inc"
+#include "cpu/elementwise_truth.inc"
+#include "cpu/elementwise_order.inc"
+#undef T
+#undef FN
+
+#define T     int8_t
+#define FN(f) f##_i8
+#include "cpu/elementwise_truth.inc"
+#include "cpu/elementwise_order.inc"
 #undef T
 #undef FN
 
@@ -102,6 +111,7 @@ BY_FLOAT(div, /)
 #define FN(f) f##_u8
 #include "cpu/elementwise_bits.inc"
 #include "cpu/elementwise_truth.inc"
+#include "cpu/elementwise_order.inc"
 #undef T
 #undef U
 #undef FN
@@ -126,14 +136,14 @@ BY_FLOAT(div, /)
    truth,                                                                                          \
    false},
 #define LUC_EW_ORDER(id, inputs, truth)                                                            \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, NULL, NULL, id##_loop_u8,          \
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
     id##_loop_u8},                                                                                 \
    inputs,                                                                                         \
    truth,                                                                                          \
    false},
 #define LUC_EW_TRUTH(id, inputs, truth)                                                            \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, NULL, id##_loop_u8, id##_loop_u8,  \
-    id##_loop_u8},                                                                                 \
+  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
+    id##_loop_u8, id##_loop_u8},                                                                   \
    inputs,                                                                                         \
    truth,                                                                                          \
    false},

@@ -23,7 +23,7 @@ typedef struct luc_kernels {
   const luc_ew_kernel *elementwise;     /* [LUC_NUM_EWS] */
   const luc_complex_fn (*complexes)[2]; /* likewise */
   const struct luc_activation_kernels *activation;
-  const luc_rd_kernel (*reduce)[LUC_NUM_COMPUTES];
+  const luc_rd_kernel (*reduce)[LUC_NUM_RD_TYPES];
   const luc_scan_kernel (*scan)[LUC_NUM_COMPUTES];
   const struct luc_gemm_kernels *gemm; /* [2]: float32, float64; so are the others */
   void (*const *gemm_int64)(const struct luc_gemm *);

@@ -42,7 +42,8 @@ typedef struct rd_job {
   luc_compute compute;
   luc_load_fn load;
   rd_way way;
-  bool direct;       /* memory is of the compute type, and folded as it lies */
+  bool native;       /* memory is of the kernel's type, */
+  bool direct;       /* and folded as it lies */
   bool side_by_side; /* short runs, by a kernel for them */
   int64_t size;      /* of an element, in bytes */
   int64_t longest;   /* run folded at once */
@@ -64,43 +65,76 @@ static int64_t stretch(const luc_nest *nest, const luc_cursor *c, int64_t begin,
   return rest < end - begin ? rest : end - begin;
 }
 
+/* How many rows of n elements go through a chunk together: if they are short many, as each takes a
+ * call otherwise. */
+static int64_t rows_of_chunk(int64_t n, int64_t rows) {
+  enum { MOST = 64 };
+  return n >= MOST ? 1 : luc__min64(rows, CHUNK / n);
+}
+
+/* Gathers `rows` rows, as the kernel takes them, into a chunk. */
+static void load_rows(const rd_job *job, char *chunk, const char *in, int64_t n, int64_t stride,
+                      int64_t rows, int64_t row_stride) {
+  _Alignas(64) char raw[CHUNK * 8];
+  const int64_t size = job->size;
+  const int log = luc__log2(size);
+  char *to = job->native ? chunk : raw;
+  if (rows == 1 && job->native)
+    job->copy->move[log](chunk, size, in, stride, n);
+  else if (rows == 1)
+    job->load(chunk, in, stride, n);
+  else
+    job->copy->runs[log](to, n * size, size, in, row_stride, stride, n, rows);
+  if (rows > 1 && !job->native) job->load(chunk, raw, size, n * rows);
+}
+
 /* Reduced elements [begin, end) of one output into one state. */
 static void fold_runs(const rd_job *job, const char *at, int64_t begin, int64_t end, void *a,
                       void *b) {
   const luc_nest *nest = &job->reduced;
   _Alignas(64) char chunk[CHUNK * 8];
+  const bool short_rows = !job->direct && nest->ndim > 1;
+  const int64_t stride = nest->strides[0][0], row_stride = short_rows ? nest->strides[0][1] : 0;
   luc_cursor c;
   luc__nest_seek(nest, begin, &c);
   int64_t away = at - job->kept.base[0], first = 0;
   while (begin < end) {
-    int64_t n = stretch(nest, &c, begin, end);
+    int64_t n = stretch(nest, &c, begin, end), rows = 1;
     n = n < job->longest ? n : job->longest;
+    if (short_rows && n == nest->sizes[0])
+      rows = rows_of_chunk(n, luc__min64(nest->sizes[1] - c.at[1], (end - begin) / n));
     const char *in = c.ptr[0] + away;
-    begin += n;
+    begin += n * rows;
     if (begin < end) {
+      if (rows > 1) c.at[1] += rows - 1;
+      c.ptr[0] += (rows - 1) * row_stride;
       luc__nest_advance(nest, &c, n);
       __builtin_prefetch(c.ptr[0] + away);
     }
-    if (!job->direct) job->load(chunk, in, nest->strides[0][0], n);
-    job->kernel->run(a, b, job->direct ? in : chunk, n, first);
-    first += n;
+    if (!job->direct) load_rows(job, chunk, in, n, stride, rows, row_stride);
+    job->kernel->run(a, b, job->direct ? in : chunk, n * rows, first);
+    first += n * rows;
   }
 }
 
 /* Reduced elements [begin, end) of n neighbouring outputs, a row of them at a time. */
 static void fold_rows(const rd_job *job, const char *at, int64_t n, int64_t begin, int64_t end,
                       states *s) {
-  _Alignas(64) char chunk[BLOCK * 8];
+  _Alignas(64) char chunk[CHUNK * 8];
   const luc_nest *nest = &job->reduced;
   luc_cursor c;
   luc__nest_seek(nest, begin, &c);
   int64_t away = at - job->kept.base[0], first = 0;
   while (begin < end) {
-    int64_t rows = job->direct ? stretch(nest, &c, begin, end) : 1;
+    int64_t rows = stretch(nest, &c, begin, end), step = n;
     const char *in = c.ptr[0] + away;
-    if (!job->direct) job->load(chunk, in, job->kept.strides[0][0], n);
-    job->kernel->rows(s->a, s->b, job->direct ? in : chunk, n, nest->strides[0][0] / job->size,
-                      rows, first);
+    if (job->direct) {
+      step = nest->strides[0][0] / job->size;
+    } else {
+      rows = rows_of_chunk(n, rows);
+      load_rows(job, chunk, in, n, job->kept.strides[0][0], rows, nest->strides[0][0]);
+    }
+    job->kernel->rows(s->a, s->b, job->direct ? in : chunk, n, step, rows, first);
     first += rows;
     begin += rows;
     if (begin < end) luc__nest_advance(nest, &c, rows);
@@ -323,30 +357,46 @@ static void split(rd_job *job) {
 
 static void choose_way(rd_job *job, luc_dtype dtype) {
   const int64_t size = (int64_t)luc__dtype_size(dtype), run = job->reduced.sizes[0];
-  const int64_t kept_step = llabs(job->kept.strides[0][0]);
-  const int64_t step = llabs(job->reduced.strides[0][0]), side = job->kept.sizes[0];
-  bool native = luc__is_native(dtype) && luc__compute(dtype) == job->compute;
+  const int64_t kept_step = llabs(job->kept.strides[0][0]), side = job->kept.sizes[0];
+  const int64_t step = job->reduced.numel == 1 ? INT64_MAX : llabs(job->reduced.strides[0][0]);
+  const bool even = job->reduced.strides[0][0] == size;
+  const bool few = side >= FEW && run > 1 && run < LUC_RD_SHORT;
   job->size = size;
   job->block = BLOCK;
   job->side_by_side = false;
-  if (side >= 4 && kept_step < step && kept_step != 0) {
+  if ((side >= 4 && kept_step < step && kept_step != 0) || (few && !even)) {
     job->way = BY_ROWS;
-    job->direct = native && job->kept.strides[0][0] == size;
-  } else if (side >= FEW && run > 1 && run < LUC_RD_SHORT && job->reduced.strides[0][0] == size) {
-    int64_t fit = TURNED / (run * (native ? size : 8)) / FEW * FEW;
-    job->direct = native;
+    job->direct = job->native && job->kept.strides[0][0] == size;
+  } else if (few) {
+    int64_t fit = TURNED / (run * (job->native ? size : 8)) / FEW * FEW;
+    job->direct = job->native;
     job->side_by_side =
-        job->kernel->short_runs && run >= TINY && (native || kept_step == run * size);
+        job->kernel->short_runs && run >= TINY && (job->native || kept_step == run * size);
     job->way = job->side_by_side ? TOGETHER : BY_TURNS;
-    if (!(job->side_by_side && native) && fit < BLOCK) job->block = fit;
+    if (!(job->side_by_side && job->native) && fit < BLOCK) job->block = fit;
   } else {
     job->way = BY_RUNS;
-    job->direct = native && job->reduced.strides[0][0] == size;
+    job->direct = job->native && even;
   }
   job->longest = job->direct && job->what->op != LUC_RD_var ? LONG : CHUNK;
   const bool near =
       job->reduced.ndim == 1 || (kept_step != 0 && kept_step < llabs(job->reduced.strides[0][1]));
   if (job->way == BY_RUNS && job->direct && near && run <= job->longest) job->way = TOGETHER;
+}
+
+/* The kernel for memory of this dtype as it lies, where there is one, or for its compute type. */
+static void choose_kernel(rd_job *job, luc_dtype dtype) {
+  const luc_rd_kernel *kernels = job->kernels->reduce[job->what->op];
+  const int small = dtype == LUC_INT32                        ? LUC_RD_I32
+                    : dtype == LUC_INT16                      ? LUC_RD_I16
+                    : dtype == LUC_INT8                       ? LUC_RD_I8
+                    : dtype == LUC_UINT8 || dtype == LUC_BOOL ? LUC_RD_U8
+                                                              : -1;
+  job->native = luc__is_native(dtype) && luc__compute(dtype) == job->compute;
+  job->kernel = &kernels[job->compute];
+  if (small < 0 || job->compute != LUC_COMPUTE_I64 || !kernels[small].run) return;
+  job->kernel = &kernels[small];
+  job->native = true;
 }
 
 /* Long runs of halves are added as they lie; short sums stay exact. */
@@ -365,7 +415,7 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->copy = kernels->copy;
   job->load = job->copy->load[job->compute][dtype];
   split(job);
-  job->kernel = &kernels->reduce[what->op][job->compute];
+  choose_kernel(job, dtype);
   choose_way(job, dtype);
   if (sums_halves(job, dtype)) {
     const luc_rd op = dtype == LUC_BFLOAT16 ? LUC_RD_sum_bf16 : LUC_RD_sum_f16;

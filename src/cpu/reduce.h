@@ -26,6 +26,9 @@ typedef enum luc_rd {
 
 enum { LUC_RD_SHORT = 64 }; /* shorter runs are a few values */
 
+/* What kernels fold: the compute types, or smaller integers (and bool, as uint8) into int64_t. */
+enum { LUC_RD_I32 = LUC_NUM_COMPUTES, LUC_RD_I16, LUC_RD_I8, LUC_RD_U8, LUC_NUM_RD_TYPES };
+
 /* One state (a, b) per output element, each 8 bytes: double for float and double, int64_t for
  * integers; a position is always an int64_t. `first` elements were folded before. */
 typedef struct luc_rd_kernel {
@@ -59,8 +62,8 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *job);
 /* Is any element zero? */
 bool luc__any_zero(luc_context *ctx, const luc_tensor *t);
 
-extern const luc_rd_kernel luc__reduce_base[LUC_NUM_RDS][LUC_NUM_COMPUTES],
-    luc__reduce_avx2[LUC_NUM_RDS][LUC_NUM_COMPUTES],
-    luc__reduce_avx512[LUC_NUM_RDS][LUC_NUM_COMPUTES];
+extern const luc_rd_kernel luc__reduce_base[LUC_NUM_RDS][LUC_NUM_RD_TYPES],
+    luc__reduce_avx2[LUC_NUM_RDS][LUC_NUM_RD_TYPES],
+    luc__reduce_avx512[LUC_NUM_RDS][LUC_NUM_RD_TYPES];
 
 #endif

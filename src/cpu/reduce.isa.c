@@ -101,75 +101,56 @@ LUC_INLINE luc_vf64 widened_at_f64(const double *p, int half) {
 #undef S_MIN
 #undef S_MAX
 
-/* ---- int64_t: sums and products wrap around ---- */
+/* ---- integers, into int64_t: sums and products wrap around ---- */
 
-#define T     int64_t
 #define S     int64_t
-#define FN(f) f##_i64
 #define S_MIN INT64_MIN
 #define S_MAX INT64_MAX
 
-static inline bool unordered_i64(int64_t x) {
-  (void)x;
-  return false;
-}
-static inline int64_t plus_i64(int64_t x, int64_t y) {
-  return (int64_t)((uint64_t)x + (uint64_t)y);
-}
-static inline int64_t times_i64(int64_t x, int64_t y) {
-  return (int64_t)((uint64_t)x * (uint64_t)y);
-}
-static int64_t sum_of_i64(const int64_t *p, int64_t n) {
-  uint64_t y = 0;
-  for (int64_t i = 0; i < n; i++) y += (uint64_t)p[i];
-  return (int64_t)y;
-}
-static int64_t product_of_i64(const int64_t *p, int64_t n) {
-  uint64_t y = 1;
-  for (int64_t i = 0; i < n; i++) y *= (uint64_t)p[i];
-  return (int64_t)y;
-}
-static int64_t max_of_i64(const int64_t *p, int64_t n) {
-  int64_t best = INT64_MIN;
-  for (int64_t i = 0; i < n; i++) best = p[i] > best ? p[i] : best;
-  return best;
-}
-static int64_t min_of_i64(const int64_t *p, int64_t n) {
-  int64_t best = INT64_MAX;
-  for (int64_t i = 0; i < n; i++) best = p[i] < best ? p[i] : best;
-  return best;
-}
+#define T     int64_t
+#define T_MIN INT64_MIN
+#define T_MAX INT64_MAX
+#define FN(f) f##_i64
+#include "cpu/reduce_int.inc"
 
-#include "cpu/reduce_any.inc"
+#define T     int32_t
+#define T_MIN INT32_MIN
+#define T_MAX INT32_MAX
+#define FN(f) f##_i32
+#include "cpu/reduce_int.inc"
 
-static void sum_rows_i64(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
-                         int64_t step, int64_t count, int64_t first) {
-  (void)b, (void)first;
-  each_row_i64(a, in, n, step, count, plus_i64);
-}
-static void max_rows_i64(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
-                         int64_t step, int64_t count, int64_t first) {
-  (void)b, (void)first;
-  each_row_i64(a, in, n, step, count, larger_i64);
-}
-static void min_rows_i64(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
-                         int64_t step, int64_t count, int64_t first) {
-  (void)b, (void)first;
-  each_row_i64(a, in, n, step, count, smaller_i64);
-}
+#define T     int16_t
+#define T_MIN INT16_MIN
+#define T_MAX INT16_MAX
+#define FN(f) f##_i16
+#include "cpu/reduce_int.inc"
+
+#define T     int8_t
+#define T_MIN INT8_MIN
+#define T_MAX INT8_MAX
+#define FN(f) f##_i8
+#include "cpu/reduce_int.inc"
+
+#define T     uint8_t
+#define T_MIN 0
+#define T_MAX UINT8_MAX
+#define FN(f) f##_u8
+#include "cpu/reduce_int.inc"
 
 /* ---- the table ---- */
 
 #define ROW(id, type, short_runs)                                                                  \
   { id##_init_##type, id##_run_##type, id##_rows_##type, id##_merge_##type, short_runs }
-#define FLOATS(id)            ROW(id, f32, NULL), ROW(id, f64, NULL)
-#define SHORT(id)             ROW(id, f32, id##_short_f32), ROW(id, f64, id##_short_f64)
-#define LUC_RD_ALL(id)        {FLOATS(id), ROW(id, i64, NULL)},
-#define LUC_RD_ALL_SHORT(id)  {SHORT(id), ROW(id, i64, NULL)},
+#define FLOATS(id) ROW(id, f32, NULL), ROW(id, f64, NULL)
+#define SHORT(id)  ROW(id, f32, id##_short_f32), ROW(id, f64, id##_short_f64)
+#define INTEGERS(id)                                                                               \
+  ROW(id, i64, NULL), ROW(id, i32, NULL), ROW(id, i16, NULL), ROW(id, i8, NULL), ROW(id, u8, NULL)
+#define LUC_RD_ALL(id)        {FLOATS(id), INTEGERS(id)},
+#define LUC_RD_ALL_SHORT(id)  {SHORT(id), INTEGERS(id)},
 #define LUC_RD_REAL(id)       {FLOATS(id)},
 #define LUC_RD_REAL_SHORT(id) {SHORT(id)},
 #define LUC_RD_RUNS(id)       {{sum_init_f32, id##_run_f32, NULL, sum_merge_f32, NULL}},
 
-const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_COMPUTES] = {
+const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_RD_TYPES] = {
 #include "cpu/reduce.def"
 };
