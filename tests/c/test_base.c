@@ -10,15 +10,10 @@
 #include "cpu/random.h"
 #include "test.h"
 
-static luc_context *open_context(int threads) {
-  luc_context *ctx = test_open(threads);
-  return ctx;
-}
-
 /* ---- contexts ---- */
 
 TEST("a message replaces the last one, and may quote it") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   CHECK_STR(luc_message(ctx), "");
   CHECK_EQ(luc__fail(ctx, LUC_ERR_VALUE, "one: %d", 1), LUC_ERR_VALUE);
   luc__fail(ctx, LUC_ERR_SHAPE, "two after %s", luc_message(ctx));
@@ -27,7 +22,7 @@ TEST("a message replaces the last one, and may quote it") {
 }
 
 TEST("a message of many lines is kept whole") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   size_t before = luc_memory_stats(ctx).live;
   char *text = malloc(5001);
   memset(text, 'x', 5000);
@@ -52,7 +47,7 @@ static void close_second(luc_context *ctx) {
 }
 
 TEST("closers run once each, the last registered first") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   closed = 0;
   CHECK_EQ(luc__context_on_close(ctx, close_first), LUC_OK);
   CHECK_EQ(luc__context_on_close(ctx, close_second), LUC_OK);
@@ -123,7 +118,7 @@ TEST("blocks of any size are aligned over any allocator, and all is given back")
 }
 
 TEST("the limit refuses, after giving back what was cached") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_memory_set_limit(ctx, live + 100000);
   void *a = luc__alloc(ctx, 60000);
@@ -143,7 +138,7 @@ TEST("the limit refuses, after giving back what was cached") {
 }
 
 TEST("impossible sizes are refused, not wrapped") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   CHECK(luc__alloc(ctx, SIZE_MAX) == NULL);
   CHECK(luc__alloc(ctx, SIZE_MAX / 2 + 1) == NULL);
   CHECK(luc__mul_size(SIZE_MAX / 2, 3) == SIZE_MAX);
@@ -152,7 +147,7 @@ TEST("impossible sizes are refused, not wrapped") {
 }
 
 TEST("realloc keeps the contents, growing and shrinking") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   size_t before = luc_memory_stats(ctx).live, size = 0;
   unsigned char *p = NULL;
   for (size_t next = 1; next < 100000; next = next * 2 + 1) {
@@ -170,7 +165,7 @@ TEST("realloc keeps the contents, growing and shrinking") {
 }
 
 TEST("a heap outlives its context while something shared points to it") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   luc_heap *heap = luc__heap_retain(ctx);
   void *shared = luc__alloc(ctx, 5000);
   luc_context_free(ctx);
@@ -235,7 +230,7 @@ static const int64_t loops[][2] = {{0, 1},   {1, 1},     {7, 3},     {64, 64},
 TEST("every index runs once, in the same pieces for any number of threads") {
   static loop l;
   for (int threads = 1; threads <= 5; threads += 2) {
-    luc_context *ctx = open_context(threads);
+    luc_context *ctx = test_open(threads);
     for (int round = 0; round < 50; round++)
       for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         check_loop(ctx, &l, loops[i][0], loops[i][1]);
@@ -260,7 +255,7 @@ static void nest(void *arg, int64_t begin, int64_t end) {
 
 TEST("a loop inside a loop runs serially") {
   static loop l;
-  luc_context *ctx = open_context(3);
+  luc_context *ctx = test_open(3);
   memset(&l, 0, sizeof l);
   l.ctx = ctx;
   luc__parallel_for(ctx, 40, 1, nest, &l);
@@ -271,7 +266,7 @@ TEST("a loop inside a loop runs serially") {
 
 TEST("the number of threads changes while workers sleep or spin") {
   static loop l;
-  luc_context *ctx = open_context(2);
+  luc_context *ctx = test_open(2);
   static const int counts[] = {4, 1, 2, 3, 1, 5};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     CHECK_EQ(luc_set_num_threads(ctx, counts[i]), LUC_OK);
@@ -305,7 +300,7 @@ TEST("a host can supply its own parallel loop") {
 
 TEST("a forked child works alone and closes its copy") {
   static loop l;
-  luc_context *ctx = open_context(3);
+  luc_context *ctx = test_open(3);
   check_loop(ctx, &l, 1000, 10); /* workers exist, some asleep, some spinning */
   pid_t child = fork();
   if (child == 0) {
@@ -323,7 +318,7 @@ TEST("a forked child works alone and closes its copy") {
 /* ---- maps ---- */
 
 TEST("a map keeps insertion order through replacing and deleting") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   size_t before = luc_memory_stats(ctx).live;
   luc_map map;
   luc__map_init(&map);
@@ -358,7 +353,7 @@ TEST("a map keeps insertion order through replacing and deleting") {
 }
 
 TEST("a map that is filled and emptied for ever stays small") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   luc_map map;
   luc__map_init(&map);
   char key[16];
@@ -385,7 +380,7 @@ static void normals(luc_context *ctx, double *out, int64_t n) {
 }
 
 TEST("the generator gives PyTorch's numbers") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   luc_generator *gen = &ctx->rng;
   double d[20], half = 0.5;
   int64_t ints[5];
@@ -413,7 +408,7 @@ TEST("the generator gives PyTorch's numbers") {
 }
 
 TEST("a saved state continues where it was") {
-  luc_context *ctx = open_context(1);
+  luc_context *ctx = test_open(1);
   static uint8_t bytes[LUC_RNG_STATE_BYTES];
   double first[3], again[3];
   luc_manual_seed(ctx, 7);
