@@ -1,0 +1,342 @@
+-- Data sets (torch.utils.data): anything with a length (#ds) and ds:get(i) giving the fields of
+-- item i, counted from 1, or a plain array of items; ds:get_batch(ids) is an optional quicker way
+-- to several. One that is read in its own order has ds:iter() instead. lucerna.data has these too.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local plain = require "lucerna.plain"
+
+local data = {}
+
+local fail = core._raise
+
+local check_self = plain.self_check "dataset"
+
+-- ---- Dataset ----
+
+local Dataset = {}
+Dataset.__index = Dataset
+
+--- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
+-- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
+-- the same as ds:get(i), packed in a table when there are several fields; a + b is
+-- ConcatDataset{a, b}.
+function data.Dataset(name)
+  local class = plain.class("Dataset", name, Dataset)
+  class.__index = function(self, key)
+    if math.type(key) ~= "integer" then return class[key] end
+    local fields = table.pack(self:get(key))
+    if fields.n == 1 then return fields[1] end
+    return fields
+  end
+  class.__add = function(a, b) return data.ConcatDataset {a, b} end
+  return class
+end
+
+function Dataset:__init() end -- luacheck: no self
+
+function Dataset:get()
+  check_self(self, "Dataset", "get", "__name")
+  fail("%s:get is not defined", self.__name)
+end
+
+function Dataset:length()
+  check_self(self, "Dataset", "length", "__name")
+  fail("%s:__len is not defined", self.__name)
+end
+
+-- Position i of a data set of n items; negative ones count from the end.
+function data._position(name, i, n)
+  if math.type(i) ~= "integer" then fail("%s: expected a position (got %s)", name, i) end
+  local from_start = i < 0 and n + 1 + i or i
+  if from_start < 1 or from_start > n then
+    fail("%s: index %d is out of range [1, %d] (indices count from 1)", name, i, n)
+  end
+  return from_start
+end
+local position = data._position
+
+-- ---- TensorDataset ----
+
+--- Items are the rows of one or more tensors of equal first size.
+data.TensorDataset = data.Dataset("TensorDataset")
+local TensorDataset = data.TensorDataset
+
+function TensorDataset:__init(...)
+  self.tensors = table.pack(...)
+  if self.tensors.n == 0 then fail("TensorDataset: expected at least one tensor") end
+  for k = 1, self.tensors.n do
+    local t = self.tensors[k]
+    if not lucerna.is_tensor(t) then
+      fail("TensorDataset: argument %d is not a tensor (got %s)", k, type(t))
+    end
+    if t:dim() == 0 then fail("TensorDataset: tensor %d has no dimensions", k) end
+    if t:size(1) ~= self.tensors[1]:size(1) then
+      fail("TensorDataset: size mismatch between tensors: %d rows in tensor 1, %d in tensor %d",
+        self.tensors[1]:size(1), t:size(1), k)
+    end
+  end
+end
+
+function TensorDataset:length()
+  check_self(self, "TensorDataset", "length", "tensors")
+  return self.tensors[1]:size(1)
+end
+
+function TensorDataset:get(i)
+  check_self(self, "TensorDataset", "get", "tensors")
+  i = position("TensorDataset", i, self:length())
+  local fields = {}
+  for k = 1, self.tensors.n do fields[k] = self.tensors[k][i] end
+  return table.unpack(fields, 1, self.tensors.n)
+end
+
+function TensorDataset:get_batch(ids)
+  check_self(self, "TensorDataset", "get_batch", "tensors")
+  local fields = {}
+  for k = 1, self.tensors.n do fields[k] = self.tensors[k]:index_select(1, ids) end
+  return table.unpack(fields, 1, self.tensors.n)
+end
+
+-- ---- Subset ----
+
+-- The fields of an item; data sets may be plain arrays of items, or of arrays of fields.
+function data._item_of(dataset, i)
+  if dataset.get then return dataset:get(i) end
+  local item = dataset[i]
+  if type(item) == "table" and not getmetatable(item) and #item > 0 then
+    return table.unpack(item)
+  end
+  return item
+end
+local item_of = data._item_of
+
+-- Anything with positions and a length may be one: an object with a class, or an array table.
+local function check_dataset(who, dataset)
+  if type(dataset) ~= "table" then
+    fail("%s: dataset: expected a data set (got %s)", who, core.nn.kind_name(dataset))
+  end
+end
+
+--- The items of another data set at the given positions.
+data.Subset = data.Dataset("Subset")
+local Subset = data.Subset
+
+function Subset:__init(dataset, indices)
+  check_dataset("Subset", dataset)
+  self.dataset = dataset
+  self.indices = lucerna.is_tensor(indices) and indices:tolist() or indices
+  if type(self.indices) ~= "table" then
+    fail("Subset: indices: expected positions (got %s)", core.nn.kind_name(indices))
+  end
+  if dataset.get_batch then self.get_batch = self.get_whole_batch end
+end
+
+function Subset:length()
+  check_self(self, "Subset", "length", "indices")
+  return #self.indices
+end
+
+function Subset:get_whole_batch(ids)
+  check_self(self, "Subset", "get_batch", "indices")
+  if not lucerna.is_tensor(ids) then
+    fail("Subset.get_batch: ids must be a tensor of positions (got %s)", core.nn.kind_name(ids))
+  end
+  local chosen = {}
+  for k, i in ipairs(ids:tolist()) do
+    chosen[k] = self.indices[position("Subset", i, #self.indices)]
+  end
+  return self.dataset:get_batch(lucerna.tensor(chosen, {dtype = lucerna.int64}))
+end
+
+function Subset:get(i)
+  check_self(self, "Subset", "get", "indices")
+  return item_of(self.dataset, self.indices[position("Subset", i, #self.indices)])
+end
+
+-- ---- several data sets ----
+
+-- The arguments are data sets, at least one, which have positions (or none has).
+local function check_datasets(who, datasets, iterable)
+  if type(datasets) ~= "table" or #datasets == 0 then
+    fail("%s: datasets: expected a table of at least one data set", who)
+  end
+  for k, set in ipairs(datasets) do
+    check_dataset(who, set)
+    if (set.iter ~= nil) ~= iterable then
+      fail("%s: data set %d is %s IterableDataset", who, k, iterable and "no" or "an")
+    end
+  end
+end
+
+--- The items of several data sets, one after the other: ConcatDataset{a, b}.
+data.ConcatDataset = data.Dataset("ConcatDataset")
+local ConcatDataset = data.ConcatDataset
+
+function ConcatDataset:__init(datasets)
+  check_datasets("ConcatDataset", datasets, false)
+  self.datasets, self.cumulative_sizes = datasets, {}
+  local sum = 0
+  for k, set in ipairs(datasets) do
+    sum = sum + #set
+    self.cumulative_sizes[k] = sum
+  end
+end
+
+function ConcatDataset:length()
+  check_self(self, "ConcatDataset", "length", "datasets")
+  return self.cumulative_sizes[#self.datasets]
+end
+
+function ConcatDataset:get(i)
+  check_self(self, "ConcatDataset", "get", "datasets")
+  i = position("ConcatDataset", i, self:length())
+  local k = 1
+  while i > self.cumulative_sizes[k] do k = k + 1 end
+  return item_of(self.datasets[k], i - (self.cumulative_sizes[k - 1] or 0))
+end
+
+--- The items of several data sets of one length side by side: of StackDataset(a, b) the fields of
+-- an item are a's and b's, of StackDataset{x = a, y = b} it is a table with these names.
+data.StackDataset = data.Dataset("StackDataset")
+local StackDataset = data.StackDataset
+
+function StackDataset:__init(...)
+  local first = ...
+  local named = type(first) == "table" and getmetatable(first) == nil
+    and type(next(first)) == "string"
+  self.datasets, self.named = named and first or {...}, named
+  local _, one = next(self.datasets)
+  if one == nil then fail("StackDataset: expected at least one data set") end
+  for name, set in pairs(self.datasets) do
+    check_dataset("StackDataset", set)
+    if #set ~= #one then
+      fail("StackDataset: size mismatch between data sets: %d items, and %d in %s", #one, #set,
+        name)
+    end
+  end
+end
+
+function StackDataset:length()
+  check_self(self, "StackDataset", "length", "datasets")
+  local _, one = next(self.datasets)
+  return #one
+end
+
+function StackDataset:get(i)
+  check_self(self, "StackDataset", "get", "datasets")
+  i = position("StackDataset", i, self:length())
+  local item = {}
+  for name, set in pairs(self.datasets) do
+    local fields = table.pack(item_of(set, i))
+    if fields.n == 1 then fields = fields[1] end
+    item[name] = fields
+  end
+  if self.named then return item end
+  return table.unpack(item, 1, #self.datasets)
+end
+
+-- ---- IterableDataset ----
+
+local IterableDataset = {}
+
+function IterableDataset:__init() end -- luacheck: no self
+
+function IterableDataset:iter()
+  check_self(self, "IterableDataset", "iter", "__name")
+  fail("%s:iter is not defined", self.__name)
+end
+
+function IterableDataset:length()
+  check_self(self, "IterableDataset", "length", "__name")
+  fail("%s:__len is not defined", self.__name)
+end
+
+--- Makes a class of data sets that are read in their own order, a stream or lines of a file:
+-- `local Lines = data.IterableDataset("Lines")`. It needs a method `iter()`, which returns what the
+-- generic `for` takes, giving the fields of one item after another; `__len` if it has a length.
+-- a + b is ChainDataset{a, b}.
+function data.IterableDataset(name)
+  local class = plain.class("IterableDataset", name, IterableDataset)
+  class.__add = function(a, b) return data.ChainDataset {a, b} end
+  return class
+end
+
+--- The items of several IterableDatasets, one after the other: ChainDataset{a, b}.
+data.ChainDataset = data.IterableDataset("ChainDataset")
+local ChainDataset = data.ChainDataset
+
+function ChainDataset:__init(datasets)
+  check_datasets("ChainDataset", datasets, true)
+  self.datasets = datasets
+end
+
+function ChainDataset:length()
+  check_self(self, "ChainDataset", "length", "datasets")
+  local sum = 0
+  for _, set in ipairs(self.datasets) do sum = sum + #set end
+  return sum
+end
+
+function ChainDataset:iter()
+  check_self(self, "ChainDataset", "iter", "datasets")
+  return coroutine.wrap(function()
+    for _, set in ipairs(self.datasets) do
+      local f, state, control, _ <close> = set:iter()
+      local fields = table.pack(f(state, control))
+      while fields[1] ~= nil do
+        coroutine.yield(table.unpack(fields, 1, fields.n))
+        fields = table.pack(f(state, fields[1]))
+      end
+    end
+  end)
+end
+
+-- ---- random_split ----
+
+-- Fractions of n, rounded down, what is left dealt from the first on.
+local function counts_of(lengths, n)
+  local sum, counts, used = 0, {}, 0
+  for _, l in ipairs(lengths) do sum = sum + l end
+  if math.type(sum) == "integer" then return lengths, sum end
+  if math.abs(sum - 1) > 1e-6 then fail("random_split: fractions must sum to 1 (got %g)", sum) end
+  for k, l in ipairs(lengths) do
+    counts[k] = math.floor(n * l)
+    used = used + counts[k]
+  end
+  for k = 1, n - used do
+    local at = (k - 1) % #counts + 1
+    counts[at] = counts[at] + 1
+  end
+  return counts, n
+end
+
+--- Splits a data set at random into subsets of the given lengths (or fractions of its length).
+function data.random_split(...)
+  local dataset, lengths, generator =
+    arguments("random_split", {"dataset", "lengths", "generator"}, ...)
+  check_dataset("random_split", dataset)
+  if type(lengths) ~= "table" then
+    fail("random_split: lengths: expected a table of numbers (got %s)", type(lengths))
+  end
+  for k, length in ipairs(lengths) do
+    if type(length) ~= "number" then
+      fail("random_split: lengths: entry %d is a %s", k, type(length))
+    elseif length < 0 or length ~= length then
+      fail("random_split: lengths: entry %d must not be negative (got %s)", k, length)
+    end
+  end
+  local n = #dataset
+  local counts, sum = counts_of(lengths, n)
+  if sum ~= n then fail("random_split: lengths sum to %d, the data set has %d items", sum, n) end
+  local order = lucerna.randperm(n, {generator = generator}):tolist()
+  local subsets, at = {}, 0
+  for k, count in ipairs(counts) do
+    subsets[k] = Subset(dataset, table.move(order, at + 1, at + count, 1, {}))
+    at = at + count
+  end
+  return subsets
+end
+
+return data

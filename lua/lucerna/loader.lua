@@ -1,0 +1,305 @@
+-- DataLoader, which makes batches of a data set's items (torch.utils.data), and how items become a
+-- batch. lucerna.data has these too.
+
+local lucerna = require "lucerna"
+local core = require "lucerna.core"
+local arguments = require "lucerna.arguments"
+local is_callable = require "lucerna.callable"
+local item_of = require("lucerna.datasets")._item_of
+local samplers = require "lucerna.samplers"
+
+local loader = {}
+
+local fail = core._raise
+
+local function is_integer(n, least) return math.type(n) == "integer" and n >= least end
+
+-- ---- collating ----
+
+local collate
+
+local function collate_tables(items)
+  local batch = {}
+  for key in pairs(items[1]) do
+    local column = {}
+    for k, item in ipairs(items) do
+      if item[key] == nil then
+        fail("default_collate: item %d lacks field '%s'", k, key)
+      end
+      column[k] = item[key]
+    end
+    batch[key] = collate(column)
+  end
+  return batch
+end
+
+function collate(items)
+  local first = items[1]
+  if lucerna.is_tensor(first) then return lucerna.stack(items) end
+  local kind = math.type(first) or type(first)
+  if kind == "float" then return lucerna.tensor(items, {dtype = lucerna.float64}) end
+  if kind == "integer" or kind == "boolean" then return lucerna.tensor(items) end
+  if kind == "string" then return items end
+  if kind == "table" then return collate_tables(items) end
+  fail("default_collate: items are tensors, numbers, strings or tables (got %s)", kind)
+end
+
+--- A batch from an array of items: tensors are stacked, integers become int64, floats float64,
+-- strings stay a table, tables are collated field by field.
+function loader.default_collate(items)
+  if type(items) ~= "table" then
+    fail("default_collate: items: expected an array (got %s)", core.nn.kind_name(items))
+  end
+  return collate(items)
+end
+
+-- ---- DataLoader ----
+
+local DataLoader = {}
+DataLoader.__index = DataLoader
+
+-- PyTorch's, in its order.
+local names = {"dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers",
+  "collate_fn", "pin_memory", "drop_last", "timeout", "worker_init_fn", "multiprocessing_context",
+  "generator", "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order"}
+
+-- Is a lone table argument {dataset, batch_size = …} rather than an array of items?
+local function holds_options(t)
+  if type(t) ~= "table" or getmetatable(t) then return false end
+  for key in pairs(t) do
+    if type(key) == "string" then return true end
+  end
+  return #t == 1 and type(t[1]) == "table" and getmetatable(t[1]) ~= nil
+end
+
+-- The settings of DataLoader(dataset, …, {…}) or DataLoader{dataset, …}, by name.
+local function loader_options(...)
+  local given = table.pack(...)
+  local last, n, options = given[given.n], given.n, {}
+  if n == 1 and holds_options(last) then
+    for key, value in pairs(last) do
+      if key ~= 1 then options[key] = value end
+    end
+    return loader_options(last[1], options)
+  end
+  if n > 1 and type(last) == "table" and getmetatable(last) == nil then options = last end
+  if options == last and next(last) == nil then n = n - 1 end
+  local values = table.pack(arguments("DataLoader", names, table.unpack(given, 1, n)))
+  if values[1] == nil then fail("DataLoader: missing argument 'dataset'") end
+  local settings = {
+    one_by_one = given[2] == core.none or options.batch_size == core.none}
+  for k, name in ipairs(names) do settings[name] = values[k] end
+  return settings
+end
+
+local function is_items(value) return type(value) == "table" or lucerna.is_tensor(value) end
+
+local function is_order(value) return is_items(value) or is_callable(value) end
+
+local WANTED = {dataset = {is_items, "a data set"}, collate_fn = {is_callable, "a function"},
+  sampler = {is_order, "positions or a function"},
+  batch_sampler = {is_order, "arrays of positions or a function"}}
+
+local function check_loader(s)
+  for name, wanted in pairs(WANTED) do
+    if s[name] and not wanted[1](s[name]) then
+      fail("DataLoader: %s: expected %s (got %s)", name, wanted[2], core.nn.kind_name(s[name]))
+    end
+  end
+  for _, name in ipairs(type(s.dataset) == "table" and s.dataset.iter and {"shuffle", "sampler",
+    "batch_sampler"} or {}) do
+    if s[name] then
+      fail("DataLoader: %s: an IterableDataset has its own order", name)
+    end
+  end
+  local sized = s.batch_size or s.one_by_one
+  if s.batch_sampler and (sized or s.shuffle or s.sampler or s.drop_last) then
+    fail("DataLoader: batch_sampler excludes batch_size, shuffle, sampler, and drop_last")
+  end
+  if s.one_by_one and s.drop_last then
+    fail("DataLoader: without batches (batch_size is none) there is no drop_last")
+  end
+  if s.sampler and s.shuffle then fail("DataLoader: sampler excludes shuffle") end
+  if s.batch_size ~= nil and not is_integer(s.batch_size, 1) then
+    fail("DataLoader: batch_size must be a positive integer (got %s)", s.batch_size)
+  end
+  if s.num_workers ~= nil and not is_integer(s.num_workers, 0) then
+    fail("DataLoader: num_workers must be a non-negative integer (got %s)", s.num_workers)
+  end
+end
+
+--- Batches of a data set: `for x, y in DataLoader{dataset, batch_size = 64, shuffle = true} do`.
+-- Options: batch_size (1), shuffle (false), drop_last (false), sampler or batch_sampler (a sampler,
+-- an array of positions, of arrays of positions, or a function that returns one for each epoch),
+-- collate_fn, generator; those about workers and pinned memory are accepted: batches are made where
+-- they are asked for. In PyTorch's order they may be positional. #loader is how many batches. With
+-- one seed the order is PyTorch's. batch_size = lucerna.none: items as they are, one by one; a
+-- sampler may then give arrays of positions, which go to the data set's get_batch.
+function loader.DataLoader(...)
+  local settings = loader_options(...)
+  check_loader(settings)
+  if not settings.one_by_one then settings.batch_size = settings.batch_size or 1 end
+  settings.passes = setmetatable({}, {__mode = "k"}) -- first field of a batch -> its pass
+  return setmetatable(settings, DataLoader)
+end
+
+local function draw_seed(generator)
+  return lucerna.empty({}, {dtype = lucerna.int64}):random_({generator = generator or nil}):item()
+end
+
+local function as_positions(ids)
+  return lucerna.is_tensor(ids) and ids or lucerna.tensor(ids, {dtype = lucerna.int64})
+end
+
+-- The order of one epoch as a tensor of positions, or an array. PyTorch draws a seed for workers
+-- first, then one for the permutation, from the default generator.
+local function epoch_order(self)
+  local n = #self.dataset
+  local generator = self.generator
+  draw_seed(generator)
+  if self.sampler then return samplers._positions(self.sampler) end
+  if not self.shuffle then return lucerna.arange(1, n + 1) end
+  if not generator then
+    local seed = draw_seed()
+    generator = lucerna.Generator()
+    generator:manual_seed(seed)
+  end
+  return lucerna.randperm(n, {generator = generator})
+end
+
+-- The batch of items, packed fields each.
+local function batch_of(self, items)
+  local fields = 0
+  for _, item in ipairs(items) do fields = math.max(fields, item.n) end
+  if self.collate_fn then
+    for k, item in ipairs(items) do items[k] = item.n == 1 and item[1] or item end
+    return self.collate_fn(items)
+  end
+  local columns = {}
+  for f = 1, fields do
+    local column = {}
+    for k, item in ipairs(items) do column[k] = item[f] end
+    columns[f] = collate(column)
+  end
+  return table.unpack(columns, 1, fields)
+end
+
+local function fetch(self, ids)
+  local dataset, items = self.dataset, {}
+  if dataset.get_batch and not self.collate_fn then return dataset:get_batch(ids) end
+  for k, i in ipairs(ids:tolist()) do items[k] = table.pack(item_of(dataset, i)) end
+  return batch_of(self, items)
+end
+
+-- The next item of a data set that has its own order, packed; nil at the end.
+local function read_item(pass)
+  local item = table.pack(pass.f(pass.state, pass.control))
+  pass.control = item[1]
+  return item[1] ~= nil and item or nil
+end
+
+-- The next items of a data set that has its own order, or nil at the end.
+local function read_items(self, pass)
+  local items = {}
+  while #items < self.batch_size and not pass.ended do
+    local item = read_item(pass)
+    items[#items + 1] = item
+    pass.ended = not item
+  end
+  if #items == 0 or (self.drop_last and #items < self.batch_size) then return nil end
+  return items
+end
+
+local function begin(self)
+  if self.dataset.iter then
+    local pass = {}
+    draw_seed(self.generator)
+    pass.f, pass.state, pass.control = self.dataset:iter()
+    return pass
+  elseif self.batch_sampler then
+    draw_seed(self.generator)
+    return {batches = samplers._positions(self.batch_sampler), at = 0}
+  end
+  local order = epoch_order(self)
+  if not self.one_by_one then return {order = as_positions(order), at = 0} end
+  return {order = lucerna.is_tensor(order) and order:tolist() or order, at = 0}
+end
+
+-- PyTorch's sampler draws one more permutation as it finds its end, which a generator of the
+-- user's own notices in the next epoch.
+local function finish(self, pass)
+  if pass.finished or not self.shuffle or not self.generator then return end
+  pass.finished = true
+  lucerna.randperm(#pass.order, {generator = self.generator})
+end
+
+-- The positions of the next batch, or nil at the end.
+local function advance(self, pass)
+  if pass.batches then
+    pass.at = pass.at + 1
+    local ids = pass.batches[pass.at]
+    if ids == nil then return nil end
+    ids = as_positions(ids)
+    if ids:dim() ~= 1 then
+      fail("DataLoader: batch_sampler: batch %d is no array of positions", pass.at)
+    end
+    return ids
+  end
+  local n, size = pass.order:size(1), self.batch_size
+  local left = n - pass.at
+  if left < size then finish(self, pass) end
+  if left <= 0 or (self.drop_last and left < size) then return nil end
+  local count = math.min(size, left)
+  local ids = pass.order:narrow(1, pass.at + 1, count)
+  pass.at = pass.at + count
+  return ids
+end
+
+-- The next item by itself, packed; nil at the end.
+local function next_item(self, pass)
+  pass.at = pass.at + 1
+  local i = pass.order[pass.at]
+  if i == nil then return finish(self, pass) end
+  if type(i) == "number" then return table.pack(item_of(self.dataset, i)) end
+  if self.dataset.get_batch then return table.pack(self.dataset:get_batch(as_positions(i))) end
+  fail("DataLoader: the sampler gives several positions, for which the data set has no get_batch")
+end
+
+-- What the loop gets next, packed; nil at the end.
+local function following(self, pass)
+  if self.one_by_one then
+    local item
+    if pass.f then item = read_item(pass) else item = next_item(self, pass) end
+    if not item or not self.collate_fn then return item end
+    return table.pack(self.collate_fn(item.n == 1 and item[1] or item))
+  elseif pass.f then
+    local items = read_items(self, pass)
+    return items and table.pack(batch_of(self, items))
+  end
+  local ids = advance(self, pass)
+  return ids and table.pack(fetch(self, ids))
+end
+
+-- The generic for: the loader is the iterator function, the batch's first field its control value.
+-- Each running loop has a pass of its own, so loops over one loader may nest.
+function DataLoader:__call(_, previous)
+  local pass = previous == nil and begin(self) or self.passes[previous]
+  if not pass then fail("DataLoader: use it as `for x, y in loader do`") end
+  if previous ~= nil then self.passes[previous] = nil end
+  local batch = following(self, pass)
+  if not batch then return nil end
+  if batch[1] ~= nil then self.passes[batch[1]] = pass end
+  return table.unpack(batch, 1, batch.n)
+end
+
+function DataLoader:__len()
+  if self.batch_sampler then
+    if type(self.batch_sampler) ~= "function" then return #self.batch_sampler end
+    fail("DataLoader: a batch_sampler function has no length")
+  end
+  local sampler = type(self.sampler) ~= "function" and self.sampler
+  local n, size = #(sampler or self.dataset), self.batch_size or 1
+  return self.drop_last and n // size or (n + size - 1) // size
+end
+
+return loader
