@@ -156,7 +156,8 @@ static luc_status check_size(luc_context *ctx, const entry *e) {
 
 /* The tensors tile the data without a hole, an overlap or a rest; no name stands twice. */
 static luc_status validate(luc_safetensors *f) {
-  LUC_TRY(luc__sort_texts(f->ctx, f->metadata, f->nmetadata, LUC_ERR_IO));
+  LUC_TRY(luc__sort_texts(f->ctx, f->metadata, (size_t)f->nmetadata, LUC_ERR_IO,
+                          "safetensors: metadata"));
   if (f->n > 0) qsort(f->entries, f->n, sizeof *f->entries, by_name);
   for (size_t i = 1; i < f->n; i++)
     LUC_CHECK(f->ctx, strcmp(f->entries[i - 1].name, f->entries[i].name) != 0, LUC_ERR_IO,

@@ -56,7 +56,8 @@ void luc__shards_free(luc_shards *shards);
 
 /* ORDER DTYPE */
 extern const char *const luc__safetensors_codes[LUC_NUM_DTYPES];
-/* Sorts metadata by name; no name may stand twice. */
-luc_status luc__sort_texts(luc_context *ctx, luc_named_text *texts, int n, luc_status failure);
+/* Sorts texts by name; no name may stand twice: "what 'name' appears twice". */
+luc_status luc__sort_texts(luc_context *ctx, luc_named_text *texts, size_t n, luc_status failure,
+                           const char *what);
 
 #endif

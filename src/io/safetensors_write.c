@@ -18,11 +18,12 @@ static int text_by_name(const void *a, const void *b) {
   return strcmp(((const luc_named_text *)a)->name, ((const luc_named_text *)b)->name);
 }
 
-luc_status luc__sort_texts(luc_context *ctx, luc_named_text *texts, int n, luc_status failure) {
-  if (n > 0) qsort(texts, (size_t)n, sizeof *texts, text_by_name);
-  for (int i = 1; i < n; i++)
-    LUC_CHECK(ctx, strcmp(texts[i - 1].name, texts[i].name) != 0, failure,
-              "%s: metadata '%.200s' appears twice", who, texts[i].name);
+luc_status luc__sort_texts(luc_context *ctx, luc_named_text *texts, size_t n, luc_status failure,
+                           const char *what) {
+  if (n > 0) qsort(texts, n, sizeof *texts, text_by_name);
+  for (size_t i = 1; i < n; i++)
+    LUC_CHECK(ctx, text_by_name(&texts[i - 1], &texts[i]) != 0, failure,
+              "%s '%.200s' appears twice", what, texts[i].name);
   return LUC_OK;
 }
 
@@ -124,7 +125,7 @@ static luc_status check_texts(luc_context *ctx, luc_named_text *texts, int n) {
   for (int i = 0; i < n; i++)
     LUC_CHECK(ctx, luc__utf8_valid(texts[i].name) && luc__utf8_valid(texts[i].text), LUC_ERR_VALUE,
               "%s: a metadata text is not UTF-8", who);
-  return luc__sort_texts(ctx, texts, n, LUC_ERR_VALUE);
+  return luc__sort_texts(ctx, texts, (size_t)n, LUC_ERR_VALUE, "safetensors: metadata");
 }
 
 static luc_status write_tensor(luc_context *ctx, luc_writer *writer, luc_tensor *t) {

@@ -1,6 +1,5 @@
 /* The index of a model in several safetensors files (model.safetensors.index.json): which tensor is
  * in which file. Files are named by plain names, which stand beside the index and nowhere else. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/json.h"
@@ -63,10 +62,6 @@ static luc_status parse(luc_shards *s) {
   return seen ? LUC_OK : luc__json_fail(&json, "a weight_map");
 }
 
-static int by_name(const void *a, const void *b) {
-  return strcmp(((const luc_named_text *)a)->name, ((const luc_named_text *)b)->name);
-}
-
 luc_status luc__shards_read(const luc_input *input, luc_shards *s) {
   *s = (luc_shards){.ctx = input->ctx};
   LUC_CHECK(s->ctx, input->size <= LUC_SAFETENSORS_HEADER, LUC_ERR_IO, "%s: it is too large", who);
@@ -75,11 +70,7 @@ luc_status luc__shards_read(const luc_input *input, luc_shards *s) {
   s->size = (size_t)input->size;
   LUC_TRY(luc__input_read(input, 0, s->text, s->size));
   LUC_TRY(parse(s));
-  if (s->n > 0) qsort(s->items, s->n, sizeof *s->items, by_name);
-  for (size_t i = 1; i < s->n; i++)
-    LUC_CHECK(s->ctx, by_name(&s->items[i - 1], &s->items[i]) != 0, LUC_ERR_IO,
-              "%s: tensor '%.200s' appears twice", who, s->items[i].name);
-  return LUC_OK;
+  return luc__sort_texts(s->ctx, s->items, s->n, LUC_ERR_IO, "safetensors index: tensor");
 }
 
 void luc__shards_free(luc_shards *s) {
