@@ -31,45 +31,40 @@ done:
   return status;
 }
 
-static luc_status lu_factor(luc_context *ctx, luc_value *args, bool check, factored *f) {
+/* The factors as results; info where it is wanted. */
+static luc_status give(luc_context *ctx, factored *f, bool with_info, luc_value *out) {
+  out[0] = luc_v_tensor(f->lu);
+  out[1] = luc_v_tensor(f->pivots);
+  if (with_info)
+    out[2] = luc_v_tensor(f->info);
+  else
+    luc_tensor_release(ctx, f->info);
+  return LUC_OK;
+}
+
+static luc_status run_lu(luc_context *ctx, luc_value *args, bool check, bool with_info,
+                         luc_value *out) {
+  factored f;
   LUC_CHECK(ctx, args[1].as.i, LUC_ERR_SUPPORT,
             "LU without pivoting is not implemented on the CPU");
-  LUC_TRY(factor(ctx, args[0].as.tensor, f));
-  luc_status status = check ? luc__check_info(ctx, f->info, LUC_LA_LU) : LUC_OK;
-  if (status != LUC_OK) drop(ctx, f);
+  LUC_TRY(factor(ctx, args[0].as.tensor, &f));
+  luc_status status = check ? luc__check_info(ctx, f.info, LUC_LA_LU) : LUC_OK;
+  if (status == LUC_OK) return give(ctx, &f, with_info, out);
+  drop(ctx, &f);
   return status;
 }
 
 luc_status luc__run_linalg_lu_factor_ex(luc_context *ctx, luc_value *args, luc_value *out) {
-  factored f;
-  LUC_TRY(lu_factor(ctx, args, args[2].as.i != 0, &f));
-  out[0] = luc_v_tensor(f.lu);
-  out[1] = luc_v_tensor(f.pivots);
-  out[2] = luc_v_tensor(f.info);
-  return LUC_OK;
+  return run_lu(ctx, args, args[2].as.i != 0, true, out);
 }
 
 luc_status luc__run_linalg_lu_factor(luc_context *ctx, luc_value *args, luc_value *out) {
-  factored f;
-  LUC_TRY(lu_factor(ctx, args, true, &f));
-  out[0] = luc_v_tensor(f.lu);
-  out[1] = luc_v_tensor(f.pivots);
-  luc_tensor_release(ctx, f.info);
-  return LUC_OK;
+  return run_lu(ctx, args, true, false, out);
 }
 
 /* lu(A, pivot, get_infos): PyTorch's older form, in which a singular matrix is no error. */
 luc_status luc__run_lu(luc_context *ctx, luc_value *args, luc_value *out) {
-  factored f;
-  LUC_TRY(lu_factor(ctx, args, false, &f));
-  out[0] = luc_v_tensor(f.lu);
-  out[1] = luc_v_tensor(f.pivots);
-  if (args[2].as.i) {
-    out[2] = luc_v_tensor(f.info);
-  } else {
-    luc_tensor_release(ctx, f.info);
-  }
-  return LUC_OK;
+  return run_lu(ctx, args, false, args[2].as.i != 0, out);
 }
 
 /* lu_permutation(LU, pivots) -> P of A = P L U */
@@ -367,19 +362,13 @@ done:
 luc_status luc__run_linalg_ldl_factor(luc_context *ctx, luc_value *args, luc_value *out) {
   factored f;
   LUC_TRY(ldl(ctx, args[0].as.tensor, true, &f));
-  out[0] = luc_v_tensor(f.lu);
-  out[1] = luc_v_tensor(f.pivots);
-  luc_tensor_release(ctx, f.info);
-  return LUC_OK;
+  return give(ctx, &f, false, out);
 }
 
 luc_status luc__run_linalg_ldl_factor_ex(luc_context *ctx, luc_value *args, luc_value *out) {
   factored f;
   LUC_TRY(ldl(ctx, args[0].as.tensor, args[2].as.i != 0, &f));
-  out[0] = luc_v_tensor(f.lu);
-  out[1] = luc_v_tensor(f.pivots);
-  out[2] = luc_v_tensor(f.info);
-  return LUC_OK;
+  return give(ctx, &f, true, out);
 }
 
 /* LAPACK trusts pivots: rows from 1 to n, or negative ones in pairs, for blocks of two. */
