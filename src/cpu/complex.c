@@ -15,8 +15,8 @@
 #undef I
 
 void luc__part(const luc_tensor *t, int part, luc_tensor *out) {
-  luc_dtype real = luc__dtype_to_real((luc_dtype)t->dtype);
-  LUC_ASSERT(luc__dtype_is_complex((luc_dtype)t->dtype));
+  luc_dtype real = luc__dtype_to_real(t->dtype);
+  LUC_ASSERT(luc__dtype_is_complex(t->dtype));
   out->dtype = (uint8_t)real;
   out->ndim = t->ndim;
   out->requires_grad = 0;
@@ -45,15 +45,15 @@ static void to_truth(luc_tensor *dst, const luc_tensor *src) {
   luc__nest_seek(&nest, 0, &c);
   for (int64_t i = 0; i < nest.numel; i++) {
     double parts[2];
-    luc__load_complex(c.ptr[1], (luc_dtype)src->dtype, parts);
+    luc__load_complex(c.ptr[1], src->dtype, parts);
     *c.ptr[0] = parts[0] != 0 || parts[1] != 0;
     if (i + 1 < nest.numel) luc__nest_advance(&nest, &c, 1);
   }
 }
 
 luc_status luc__copy_parts(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
-  bool to = luc__dtype_is_complex((luc_dtype)dst->dtype);
-  bool from = luc__dtype_is_complex((luc_dtype)src->dtype);
+  bool to = luc__dtype_is_complex(dst->dtype);
+  bool from = luc__dtype_is_complex(src->dtype);
   luc_tensor into, out_of;
   if (!to && dst->dtype == LUC_BOOL) {
     to_truth(dst, src);
@@ -165,7 +165,7 @@ bool luc__complex_any_zero(const luc_tensor *t) {
   luc__nest_seek(&nest, 0, &c);
   for (int64_t i = 0; i < t->numel; i++) {
     double parts[2];
-    luc__load_complex(c.ptr[0], (luc_dtype)t->dtype, parts);
+    luc__load_complex(c.ptr[0], t->dtype, parts);
     if (parts[0] == 0 && parts[1] == 0) return true;
     if (i + 1 < t->numel) luc__nest_advance(&nest, &c, 1);
   }

@@ -19,7 +19,7 @@ void luc__nest_add(luc_nest *nest, const luc_tensor *t) {
   for (int d = 0; d < nest->ndim; d++) {
     int own = t ? t->ndim - 1 - d : -1;
     bool repeated = own < 0 || (t->sizes[own] == 1 && nest->sizes[d] != 1);
-    strides[d] = repeated ? 0 : t->strides[own] * (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+    strides[d] = repeated ? 0 : t->strides[own] * (int64_t)luc__dtype_size(t->dtype);
   }
 }
 

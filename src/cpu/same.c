@@ -47,12 +47,12 @@ static int loop_of(luc_dtype dtype) {
 }
 
 bool luc__compare(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, bool *same) {
-  int loop = loop_of((luc_dtype)a->dtype);
+  int loop = loop_of(a->dtype);
   if (loop < 0) return false;
   compare_job job = {.equal = luc__kernels(ctx)->elementwise[LUC_EW_eq].fn[loop],
                      .a = a->data,
                      .b = b->data,
-                     .size = (int64_t)luc__dtype_size((luc_dtype)a->dtype)};
+                     .size = (int64_t)luc__dtype_size(a->dtype)};
   int64_t first = a->numel < BLOCK ? a->numel : BLOCK;
   compare_range(&job, 0, first); /* most that differ do so here: no thread is woken for them */
   if (!job.differs && first < a->numel)

@@ -31,7 +31,7 @@ static void fill_range(void *arg, int64_t begin, int64_t end) {
 
 void luc__sequence(luc_context *ctx, luc_tensor *out, bool whole, luc_sequence_fn numbers,
                    const void *arg) {
-  luc_dtype dtype = (luc_dtype)out->dtype;
+  luc_dtype dtype = out->dtype;
   luc_compute compute = whole ? LUC_COMPUTE_I64 : LUC_COMPUTE_F64;
   bool own = dtype == (whole ? LUC_INT64 : LUC_FLOAT64);
   sequence_job job = {out->data, (int64_t)luc__dtype_size(dtype), numbers, arg,

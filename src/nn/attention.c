@@ -155,9 +155,9 @@ static luc_status check_kinds(const call *c, const luc_value *args) {
   } masks[] = {{PADDING, "key_padding_mask"}, {MASK, "attn_mask"}};
   for (int i = 0; i < 2; i++) {
     const luc_tensor *t = luc_as_tensor(&args[masks[i].at]);
-    LUC_CHECK(c->ctx, !t || t->dtype == LUC_BOOL || luc__dtype_is_float((luc_dtype)t->dtype),
-              LUC_ERR_TYPE, "%s: only bool and floating types of %s are supported (got %s)", c->who,
-              masks[i].name, luc__dtype_name((luc_dtype)t->dtype));
+    LUC_CHECK(c->ctx, !t || t->dtype == LUC_BOOL || luc__dtype_is_float(t->dtype), LUC_ERR_TYPE,
+              "%s: only bool and floating types of %s are supported (got %s)", c->who,
+              masks[i].name, luc__dtype_name(t->dtype));
   }
   LUC_CHECK(c->ctx, !args[CAUSAL].as.i || !luc_is_none(&args[MASK]), LUC_ERR_VALUE,
             "%s: Need attn_mask if specifying the is_causal hint. You may use the Transformer "
@@ -264,7 +264,7 @@ static luc_status project(call *c, bool one) {
 /* True blocks. */
 static luc_tensor *to_float(call *c, luc_tensor *mask) {
   if (mask == NULL || mask->dtype != LUC_BOOL) return mask;
-  luc_value like = luc_v_tensor(mask), dtype = luc_v_dtype((luc_dtype)c->q->dtype);
+  luc_value like = luc_v_tensor(mask), dtype = luc_v_dtype(c->q->dtype);
   luc_tensor *zeros = luc__f_call(&c->f, LUC_OP_zeros_like, LUC_ARGS(like, dtype));
   return luc__f_call(&c->f, LUC_OP_masked_fill,
                      LUC_ARGS(luc_v_tensor(zeros), like, luc_v_float(-(double)INFINITY)));

@@ -38,8 +38,8 @@ static luc_status append(conversion *c, change item) {
 /* Complex numbers do not become real ones. */
 static bool changes(const conversion *c, const luc_tensor *t) {
   if (t == NULL || t->dtype == c->dtype) return false;
-  return c->all || luc__dtype_is_float((luc_dtype)t->dtype) ||
-         (luc__dtype_is_complex((luc_dtype)t->dtype) && luc__dtype_is_complex(c->dtype));
+  return c->all || luc__dtype_is_float(t->dtype) ||
+         (luc__dtype_is_complex(t->dtype) && luc__dtype_is_complex(c->dtype));
 }
 
 static luc_status convert(conversion *c, luc_tensor *t, luc_tensor **out) {
@@ -114,8 +114,7 @@ static luc_status convert_tree(luc_context *ctx, luc_module *m, luc_dtype dtype,
   if (status == LUC_OK) status = walked;
   if (status == LUC_OK) commit(&c);
   for (size_t i = 0; i < c.n; i++) {
-    luc_tensor_release(ctx, c.items[i].data);
-    luc_tensor_release(ctx, c.items[i].grad);
+    LUC_RELEASE(ctx, c.items[i].data, c.items[i].grad);
   }
   luc__free(ctx, c.items, c.capacity * sizeof *c.items);
   luc__set_free(ctx, &c.seen);

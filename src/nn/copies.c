@@ -33,7 +33,7 @@ static luc_status overlay(luc_context *ctx, luc_tensor *t, luc_tensor *bytes, in
   luc_storage *old = (*out)->storage;
   (*out)->storage = luc__storage_retain(bytes->storage);
   (*out)->data = bytes->data + shift;
-  (*out)->offset = shift / (int64_t)luc__dtype_size((luc_dtype)t->dtype);
+  (*out)->offset = shift / (int64_t)luc__dtype_size(t->dtype);
   luc__storage_release(ctx, old);
   return LUC_OK;
 }
@@ -50,13 +50,13 @@ static bool is_dense(const luc_tensor *t) {
 
 static luc_status copy_values(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
   if (!is_dense(t)) {
-    LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, out));
+    LUC_TRY(luc__tensor_empty_like(ctx, t, t->dtype, out));
     luc_status status = t->numel > 0 ? luc__copy(ctx, *out, t) : LUC_OK;
     if (status != LUC_OK) luc_tensor_release(ctx, *out);
     return status;
   }
   luc_tensor *bytes;
-  size_t n = (size_t)t->numel * luc__dtype_size((luc_dtype)t->dtype);
+  size_t n = (size_t)t->numel * luc__dtype_size(t->dtype);
   LUC_TRY(new_bytes(ctx, t->data, n, &bytes));
   luc_status status = overlay(ctx, t, bytes, 0, out);
   luc_tensor_release(ctx, bytes);
@@ -90,7 +90,7 @@ static luc_status copy_tensor(luc_context *ctx, luc_copies *c, luc_tensor *t, lu
             "clone: Only Tensors created explicitly by the user (graph leaves) support the "
             "deepcopy protocol at the moment");
   if (shapeless)
-    LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, out));
+    LUC_TRY(luc__tensor_empty_like(ctx, t, t->dtype, out));
   else
     LUC_TRY(parameter ? copy_values(ctx, t, out) : copy_view(ctx, c, t, out));
   (*out)->flags =

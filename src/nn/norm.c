@@ -150,8 +150,7 @@ static luc_status instance_norm(luc_context *ctx, luc_module *m, luc_value *args
   }
   *out = (luc_outputs){1, {luc_v_tensor(result)}};
 done:
-  luc_tensor_release(ctx, batch);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, batch, y);
   return status;
 }
 

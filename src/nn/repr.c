@@ -105,9 +105,9 @@ static void put_entries(luc_text *text, const luc_module *m) {
     }
     luc__text_puts(text, "Parameter containing: [torch.");
     if (list)
-      luc__text_puts(text, luc__dtype_name((luc_dtype)t->dtype));
+      luc__text_puts(text, luc__dtype_name(t->dtype));
     else
-      luc__text_printf(text, "%sTensor", luc__dtype_title((luc_dtype)t->dtype));
+      luc__text_printf(text, "%sTensor", luc__dtype_title(t->dtype));
     luc__text_puts(text, " of size ");
     put_size(text, t);
     luc__text_puts(text, "]");

@@ -280,8 +280,8 @@ static luc_status check_input(luc_context *ctx, const call *c, const luc_tensor 
                    : "%s: Expected input to be 2D or 3D, got %dD instead",
             who, x->ndim);
   LUC_CHECK(ctx, x->dtype == weight->dtype, LUC_ERR_TYPE,
-            "%s: input must have the type %s, got type %s", who,
-            luc__dtype_name((luc_dtype)weight->dtype), luc__dtype_name((luc_dtype)x->dtype));
+            "%s: input must have the type %s, got type %s", who, luc__dtype_name(weight->dtype),
+            luc__dtype_name(x->dtype));
   LUC_CHECK(ctx, x->sizes[x->ndim - 1] == c->s.input, LUC_ERR_SHAPE,
             "%s: input.size(-1) must be equal to input_size. Expected %lld, got %lld", who,
             (long long)c->s.input, (long long)x->sizes[x->ndim - 1]);
@@ -327,7 +327,7 @@ static luc_status check_state(luc_context *ctx, const call *c, const luc_tensor 
 static luc_status take_state(luc_context *ctx, call *c, luc_tensor *given, int which) {
   if (given == NULL) {
     int64_t size = which == 0 ? output_size(&c->s) : c->s.hidden;
-    return zeros(ctx, (luc_dtype)c->x->dtype, c->batch, size, &c->zero[which]);
+    return zeros(ctx, c->x->dtype, c->batch, size, &c->zero[which]);
   }
   LUC_TRY(check_state(ctx, c, given, which));
   luc_tensor *t = luc_tensor_retain(given);
@@ -515,8 +515,7 @@ static luc_status check_cell_state(luc_context *ctx, const char *who, const spec
 /* The state a cell begins with, [N, hidden], a new reference. */
 static luc_status cell_state(luc_context *ctx, const char *who, const spec *s, luc_tensor *x,
                              luc_tensor *given, int which, luc_tensor **out) {
-  if (given == NULL)
-    return zeros(ctx, (luc_dtype)x->dtype, x->ndim == 2 ? x->sizes[0] : 1, s->hidden, out);
+  if (given == NULL) return zeros(ctx, x->dtype, x->ndim == 2 ? x->sizes[0] : 1, s->hidden, out);
   LUC_TRY(check_cell_state(ctx, who, s, x, given, which));
   *out = luc_tensor_retain(given);
   return x->ndim == 2 ? LUC_OK : batch_dim(ctx, out, 0, true);
@@ -553,11 +552,9 @@ luc_status luc__rnn_cell_forward(luc_context *ctx, luc_module *m, luc_value *arg
     after[k] = NULL;
   }
 done:
-  luc_tensor_release(ctx, rows);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, rows, y);
   for (int k = 0; k < n; k++) {
-    luc_tensor_release(ctx, state[k]);
-    luc_tensor_release(ctx, after[k]);
+    LUC_RELEASE(ctx, state[k], after[k]);
   }
   return status;
 }

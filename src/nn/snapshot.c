@@ -56,9 +56,7 @@ void luc__snapshot_free(luc_context *ctx, luc_snapshot *s) {
   /* Only now: a module must not go while its children still point to it. */
   for (size_t i = 0; i < s->nmodules; i++) luc__module_unref(ctx, s->modules[i].m);
   for (size_t i = 0; i < s->ntensors; i++) {
-    luc_tensor_release(ctx, s->tensors[i].t);
-    luc_tensor_release(ctx, s->tensors[i].alias);
-    luc_tensor_release(ctx, s->tensors[i].values);
+    LUC_RELEASE(ctx, s->tensors[i].t, s->tensors[i].alias, s->tensors[i].values);
   }
   luc__free(ctx, s->modules, s->modules_capacity * sizeof *s->modules);
   luc__free(ctx, s->tensors, s->tensors_capacity * sizeof *s->tensors);
@@ -79,7 +77,7 @@ static luc_status save_tensor(luc_context *ctx, luc_snapshot *s, luc_tensor *t) 
   saved_tensor *saved = &s->tensors[s->ntensors++];
   *saved = (saved_tensor){luc_tensor_retain(t), NULL, NULL, t->requires_grad, t->flags};
   LUC_TRY(luc__tensor_alias(ctx, t, &saved->alias));
-  LUC_TRY(luc__tensor_empty_like(ctx, t, (luc_dtype)t->dtype, &saved->values));
+  LUC_TRY(luc__tensor_empty_like(ctx, t, t->dtype, &saved->values));
   return luc__copy(ctx, saved->values, t);
 }
 

@@ -165,7 +165,7 @@ static luc_status copy_error(loader *l, const luc_tensor *value, const luc_tenso
 /* Why the value cannot go to the target although it has its shape; NULL if it can. */
 static const char *obstacle(const loader *l, const luc_tensor *value, const luc_tensor *target) {
   if (l->assign) {
-    bool fits = !target->requires_grad || luc__dtype_has_gradient((luc_dtype)value->dtype);
+    bool fits = !target->requires_grad || luc__dtype_has_gradient(value->dtype);
     return fits ? NULL : "Only Tensors of floating point and complex dtype can require gradients";
   }
   return !luc__overlaps_itself(target)
@@ -194,7 +194,7 @@ static luc_status plan(loader *l, luc_tensor *value, copy c) {
   if (l->assign)
     LUC_TRY(replacement(l, value, &c, &c.value));
   else
-    LUC_TRY(luc__contiguous_as(l->ctx, value, (luc_dtype)c.target->dtype, &c.value));
+    LUC_TRY(luc__contiguous_as(l->ctx, value, c.target->dtype, &c.value));
   luc_status status = add_copy(l, c);
   if (status != LUC_OK) luc_tensor_release(l->ctx, c.value);
   return status;

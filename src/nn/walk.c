@@ -265,7 +265,7 @@ static luc_status clear_grad(luc_context *ctx, luc_tensor *p, bool set_to_none) 
     return luc_call_inplace(ctx, LUC_OP_zero_, args, 1);
   }
   luc_tensor *zeros;
-  LUC_TRY(luc__tensor_empty_like(ctx, grad, (luc_dtype)grad->dtype, &zeros));
+  LUC_TRY(luc__tensor_empty_like(ctx, grad, grad->dtype, &zeros));
   luc_status status = luc__fill(ctx, zeros, (luc_scalar){LUC_SCALAR_INT, {0}});
   if (status == LUC_OK) status = luc_tensor_set_grad(ctx, p, zeros);
   luc_tensor_release(ctx, zeros);

@@ -6,10 +6,6 @@
 #include "ops/geometry.h"
 #include "ops/pointwise.h"
 
-static bool is_complex(const luc_tensor *t) {
-  return luc__dtype_is_complex(t->dtype);
-}
-
 static bool is_part(luc_dtype dtype) {
   return dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64;
 }
@@ -70,7 +66,7 @@ luc_status luc__run_polar(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r = NULL;
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
-  LUC_CHECK(ctx, is_complex(t), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
             "view_as_real: only complex tensors can be seen as real ones (got %s)",
             luc__dtype_name(t->dtype));
   LUC_CHECK(ctx, t->ndim < LUC_MAX_DIMS, LUC_ERR_SUPPORT,
@@ -138,14 +134,14 @@ static luc_status part_of(luc_context *ctx, luc_tensor *t, int part, luc_value *
 
 luc_status luc__run_real(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  if (is_complex(t)) return part_of(ctx, t, 0, out);
+  if (luc__dtype_is_complex(t->dtype)) return part_of(ctx, t, 0, out);
   *out = luc_v_tensor(luc__retain(t));
   return LUC_OK;
 }
 
 luc_status luc__run_imag(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  LUC_CHECK(ctx, is_complex(t), LUC_ERR_TYPE,
+  LUC_CHECK(ctx, luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
             "imag: imag is not implemented for tensors with non-complex dtypes.");
   return part_of(ctx, t, 1, out);
 }
@@ -165,7 +161,7 @@ static luc_status conjugate(luc_context *ctx, luc_tensor *t, luc_value *out) {
   luc_tensor *r, part;
   LUC_TRY(luc__out(ctx, "conj", out, t->dtype, t->ndim, t->sizes, &r));
   if (r != t) LUC_TRY(luc__copy(ctx, r, t));
-  if (!is_complex(t)) return LUC_OK;
+  if (!luc__dtype_is_complex(t->dtype)) return LUC_OK;
   luc__part(r, 1, &part);
   luc_ew_input in = {.t = &part};
   luc__elementwise(ctx, LUC_EW_neg, part.dtype, &part, &in, NULL);
@@ -174,7 +170,7 @@ static luc_status conjugate(luc_context *ctx, luc_tensor *t, luc_value *out) {
 
 luc_status luc__run_conj(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  if (is_complex(t)) return conjugate(ctx, t, out);
+  if (luc__dtype_is_complex(t->dtype)) return conjugate(ctx, t, out);
   *out = luc_v_tensor(luc__retain(t));
   return LUC_OK;
 }

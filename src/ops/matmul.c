@@ -123,10 +123,6 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
   }
 }
 
-static bool is_complex(const luc_tensor *t) {
-  return luc__dtype_is_complex(t->dtype);
-}
-
 /* The dtype a product is computed in, as integers wrap the same in int64. */
 static luc_status product_dtype(luc_context *ctx, const char *who, const luc_tensor *a,
                                 const luc_tensor *b, luc_dtype *compute) {
@@ -188,7 +184,8 @@ static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc
   luc_tensor *x = NULL, *y = NULL, *c = NULL;
   product p;
   LUC_TRY(product_dtype(ctx, who, a, b, &compute));
-  if (is_complex(a)) return multiply_complex(ctx, who, a, b, add, beta, alpha, out);
+  if (luc__dtype_is_complex(a->dtype))
+    return multiply_complex(ctx, who, a, b, add, beta, alpha, out);
   LUC_GO(operand(ctx, a, compute, &x));
   LUC_GO(operand(ctx, b, compute, &y));
   LUC_GO(plan_product(ctx, who, x, y, &p));
@@ -244,7 +241,7 @@ luc_status luc__run_dot(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_vdot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *turned;
-  if (!is_complex(args[0].as.tensor)) return dot(ctx, "vdot", args, out);
+  if (!luc__dtype_is_complex(args[0].as.tensor->dtype)) return dot(ctx, "vdot", args, out);
   LUC_TRY(luc__unary(ctx, LUC_OP_conj, args[0].as.tensor, &turned));
   luc_value factors[2] = {luc_v_tensor(turned), args[1]};
   luc_status status = dot(ctx, "vdot", factors, out);
@@ -314,7 +311,7 @@ luc_status luc__grad_matmul(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_vdot(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0];
-  if (!is_complex(g)) return grad_factors(ctx, b, 0, g);
+  if (!luc__dtype_is_complex(g->dtype)) return grad_factors(ctx, b, 0, g);
   if (luc__needs(b, 0)) {
     luc_tensor *turned = luc__f2(&f, LUC_OP_mul, luc__f_conj(&f, g), b->args[1].as.tensor);
     luc__f_keep(&f, turned, &b->gin[0]);
@@ -348,7 +345,7 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype compute = luc__compute_dtype(a->dtype);
   int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
   int64_t rows = k > 0 ? a->numel / k : 0;
-  if (is_complex(a)) return fold_complex(ctx, a, b, rows, out);
+  if (luc__dtype_is_complex(a->dtype)) return fold_complex(ctx, a, b, rows, out);
   LUC_ASSERT(n == 0 || k == 0 || rows == b->numel / n);
   LUC_GO(luc__dense(ctx, a, compute, &x));
   LUC_GO(luc__dense(ctx, b, compute, &y));
@@ -428,7 +425,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x = NULL, *w = NULL, *b = NULL, *y = NULL;
   LUC_TRY(check_linear(ctx, input, weight, bias));
-  if (is_complex(input)) return linear_complex(ctx, input, weight, bias, out);
+  if (luc__dtype_is_complex(input->dtype)) return linear_complex(ctx, input, weight, bias, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS], in = weight->sizes[weight->ndim - 1];
   int64_t features = weight->ndim == 2 ? weight->sizes[0] : 1;

@@ -8,10 +8,6 @@
 #include "cpu/copy.h"
 #include "ops/formula.h"
 
-static bool is_complex(const luc_tensor *t) {
-  return luc__dtype_is_complex(t->dtype);
-}
-
 /* ---- running ---- */
 
 static luc_status refuse_bool(luc_context *ctx, const char *who, const luc_value *v) {
@@ -92,8 +88,8 @@ luc_status luc__run_sgn(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_abs(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(refuse_bool(ctx, "abs", &args[0]));
-  LUC_CHECK(ctx, out->kind != LUC_TENSOR || !is_complex(out->as.tensor), LUC_ERR_TYPE,
-            "abs: In-place abs is not supported for complex tensors.");
+  LUC_CHECK(ctx, out->kind != LUC_TENSOR || !luc__dtype_is_complex(out->as.tensor->dtype),
+            LUC_ERR_TYPE, "abs: In-place abs is not supported for complex tensors.");
   return luc__pointwise(ctx, "abs", LUC_EW_abs, LUC_RULE_SAME, args, NULL, out);
 }
 
@@ -211,7 +207,7 @@ luc_status luc__grad_abs(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_sgn(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *z = input(b), *g = b->gout[0], *y = b->results[0];
-  if (!is_complex(z)) return LUC_OK;
+  if (!luc__dtype_is_complex(z->dtype)) return LUC_OK;
   luc_tensor *length = luc__f1(&f, LUC_OP_abs, z);
   luc_tensor *along = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_conj, g), y);
   luc_tensor *removed = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_real, along), y);
@@ -224,7 +220,7 @@ luc_status luc__grad_sgn(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_angle(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *z = input(b);
-  if (!is_complex(z)) return LUC_OK;
+  if (!luc__dtype_is_complex(z->dtype)) return LUC_OK;
   luc_tensor *re = luc__f1(&f, LUC_OP_real, z), *im = luc__f1(&f, LUC_OP_imag, z);
   luc_tensor *turned = luc__f2(&f, LUC_OP_complex, luc__f1(&f, LUC_OP_neg, im), re);
   luc_tensor *square = luc__f1(&f, LUC_OP_square, luc__f1(&f, LUC_OP_abs, z));
@@ -352,7 +348,7 @@ luc_status luc__grad_asinh(luc_context *ctx, luc_backward *b) {
 /* 1 / sqrt(x^2 - 1); in the complex plane, whose left half has another root, from its factors. */
 luc_status luc__grad_acosh(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  if (is_complex(input(b))) {
+  if (luc__dtype_is_complex(input(b)->dtype)) {
     luc_tensor *left = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_sub, input(b), 1));
     luc_tensor *right = luc__f1(&f, LUC_OP_rsqrt, luc__fs(&f, LUC_OP_add, input(b), 1));
     return finish(&f, b, luc__f2(&f, LUC_OP_mul, left, right));
@@ -420,12 +416,12 @@ static luc_status grad_by_result(luc_context *ctx, luc_backward *b, bool sigmoid
 }
 
 luc_status luc__grad_sigmoid(luc_context *ctx, luc_backward *b) {
-  if (is_complex(b->results[0])) return grad_by_result(ctx, b, true);
+  if (luc__dtype_is_complex(b->results[0]->dtype)) return grad_by_result(ctx, b, true);
   return luc__binary(ctx, LUC_OP_sigmoid_backward, b->gout[0], b->results[0], &b->gin[0]);
 }
 
 luc_status luc__grad_tanh(luc_context *ctx, luc_backward *b) {
-  if (is_complex(b->results[0])) return grad_by_result(ctx, b, false);
+  if (luc__dtype_is_complex(b->results[0]->dtype)) return grad_by_result(ctx, b, false);
   return luc__binary(ctx, LUC_OP_tanh_backward, b->gout[0], b->results[0], &b->gin[0]);
 }
 

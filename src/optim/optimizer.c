@@ -112,9 +112,9 @@ static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_ten
               kind, i + 1);
     LUC_CHECK(ctx, luc_tensor_is_leaf(t), LUC_ERR_VALUE,
               "%s: can't optimize a non-leaf Tensor (parameter %d)", kind, i + 1);
-    LUC_CHECK(ctx, luc__dtype_has_gradient((luc_dtype)t->dtype), LUC_ERR_TYPE,
+    LUC_CHECK(ctx, luc__dtype_has_gradient(t->dtype), LUC_ERR_TYPE,
               "%s: parameter %d has dtype %s, expected a floating point or complex one", kind,
-              i + 1, luc__dtype_name((luc_dtype)t->dtype));
+              i + 1, luc__dtype_name(t->dtype));
   }
   return check_distinct(ctx, o, params, n);
 }
@@ -168,9 +168,9 @@ static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc
     double first[2] = {0, 0}; /* of a complex parameter each part has a state */
     if (o->kind->initial) first[0] = first[1] = o->kind->initial(options, s);
     luc_element element = {{0, 0}};
-    luc__store_complex(&element, (luc_dtype)slot->param->dtype, first);
+    luc__store_complex(&element, slot->param->dtype, first);
     luc_tensor *t;
-    LUC_TRY(luc__tensor_empty_like(ctx, slot->param, (luc_dtype)slot->param->dtype, &t));
+    LUC_TRY(luc__tensor_empty_like(ctx, slot->param, slot->param->dtype, &t));
     luc_status status = luc__fill_element(ctx, t, &element);
     if (status != LUC_OK) {
       luc_tensor_release(ctx, t);
@@ -284,7 +284,7 @@ luc_status luc_optimizer_copy_state(luc_context *ctx, const luc_optimizer *o, in
             "%s: state '%s' of parameter %d has shape %s, the parameter %s", o->kind->name,
             o->kind->states[which], param + 1, luc__tensor_shape_text(have, value),
             luc__tensor_shape_text(want, p));
-  LUC_TRY(luc__tensor_empty_like(ctx, p, (luc_dtype)p->dtype, out));
+  LUC_TRY(luc__tensor_empty_like(ctx, p, p->dtype, out));
   luc_status status = luc__copy(ctx, *out, value);
   if (status == LUC_OK) return LUC_OK;
   luc_tensor_release(ctx, *out);
@@ -329,8 +329,7 @@ typedef struct operands {
 } operands;
 
 static void operands_release(luc_context *ctx, operands *t) {
-  luc_tensor_release(ctx, t->param);
-  luc_tensor_release(ctx, t->grad);
+  LUC_RELEASE(ctx, t->param, t->grad);
   for (int s = 0; s < LUC_MAX_STATES; s++) luc_tensor_release(ctx, t->state[s]);
   *t = (operands){0};
 }
@@ -338,7 +337,7 @@ static void operands_release(luc_context *ctx, operands *t) {
 static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned needs,
                                operands *t) {
   luc_dtype dtype = slot->param->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
-  if (luc__dtype_is_complex((luc_dtype)slot->param->dtype)) dtype = (luc_dtype)slot->param->dtype;
+  if (luc__dtype_is_complex(slot->param->dtype)) dtype = slot->param->dtype;
   LUC_TRY(luc__contiguous_as(ctx, slot->param, dtype, &t->param));
   LUC_TRY(luc__contiguous_as(ctx, luc_tensor_grad(slot->param), dtype, &t->grad));
   for (int s = 0; s < LUC_MAX_STATES; s++)
@@ -347,7 +346,7 @@ static luc_status operands_get(luc_context *ctx, luc_optim_slot *slot, unsigned 
 }
 
 static luc_update update_of(const luc_optim_slot *slot, const operands *t) {
-  luc_dtype dtype = (luc_dtype)t->param->dtype;
+  luc_dtype dtype = t->param->dtype;
   luc_update u = {.dtype = luc__dtype_to_real(dtype),
                   .n = luc__dtype_is_complex(dtype) ? 2 * t->param->numel : t->param->numel,
                   .param = t->param->data,
