@@ -28,8 +28,9 @@ static inline void sip_round(uint64_t v[4]) {
 }
 
 /* For the index: SipHash-1-3 (Aumasson and Bernstein), so that names in a file, which may come from
- * anywhere, cannot be chosen to meet in one place. The secret is where the index lies. */
-static uint32_t keyed_hash(uint64_t secret, const char *key, size_t length) {
+ * anywhere, cannot be chosen to meet in one place. The secret is where the system put this code. */
+static uint32_t keyed_hash(const char *key, size_t length) {
+  const uint64_t secret = (uint64_t)(uintptr_t)&keyed_hash;
   uint64_t v[4] = {secret ^ 0x736f6d6570736575, ~secret ^ 0x646f72616e646f6d,
                    secret ^ 0x6c7967656e657261, ~secret ^ 0x7465646279746573};
   uint64_t word = 0;
@@ -52,8 +53,7 @@ static uint32_t keyed_hash(uint64_t secret, const char *key, size_t length) {
 }
 
 static uint32_t hash_of(const luc_map *map, const char *key, size_t length) {
-  if (map->index == NULL) return quick_hash(key, length);
-  return keyed_hash((uint64_t)(uintptr_t)map->index, key, length);
+  return map->index == NULL ? quick_hash(key, length) : keyed_hash(key, length);
 }
 
 static bool is_key(const luc_map_entry *e, uint32_t hash, const char *key, size_t length) {
@@ -128,7 +128,7 @@ static luc_status make_room(luc_context *ctx, luc_map *map) {
     if (old.entries[i].key == NULL) continue;
     luc_map_entry *e = &entries[map->used];
     *e = old.entries[i];
-    e->hash = hash_of(map, e->key, e->length);
+    if (old.index == NULL) e->hash = hash_of(map, e->key, e->length);
     if (index != NULL) index_add(map, e->hash, map->used);
     map->used++;
   }
@@ -139,7 +139,9 @@ static luc_status make_room(luc_context *ctx, luc_map *map) {
 
 luc_status luc__map_set(luc_context *ctx, luc_map *map, const char *key, size_t length, void *value,
                         void **old) {
-  luc_map_entry *e = luc__map_find(map, key, length);
+  const bool scanned = map->index == NULL;
+  uint32_t hash = hash_of(map, key, length);
+  luc_map_entry *e = find_hashed(map, hash, key, length);
   if (old != NULL) *old = e != NULL ? e->value : NULL;
   if (e != NULL) {
     e->value = value;
@@ -150,7 +152,7 @@ luc_status luc__map_set(luc_context *ctx, luc_map *map, const char *key, size_t 
   if (copy == NULL) return LUC_ERR_MEMORY;
   memcpy(copy, key, length);
   copy[length] = '\0';
-  uint32_t hash = hash_of(map, key, length);
+  if (scanned && map->index != NULL) hash = hash_of(map, key, length);
   map->entries[map->used] = (luc_map_entry){copy, length, hash, value};
   if (map->index != NULL) index_add(map, hash, map->used);
   map->used++;

@@ -53,13 +53,14 @@ function meta.__len(self) return rawget(self, STORE).count end
 -- Deleting the entry one stands on is allowed: the position goes on, not the key.
 function meta.__pairs(self)
   local store, at = rawget(self, STORE), 0
+  local keys, values = store.keys, store.values
   return function()
-    local key, value
+    local key
     repeat
       at = at + 1
-      key, value = store.keys[at], store.values[at]
+      key = keys[at]
     until key ~= nil or at > store.used
-    return key, value
+    return key, values[at]
   end
 end
 

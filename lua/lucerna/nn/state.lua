@@ -356,18 +356,19 @@ end
 
 -- Names and values of a map (sorted by name if it has no order) and its metadata.
 local function flatten(map)
-  local keys, values = {}, {}
-  for key in pairs(map) do
-    if key ~= "_metadata" then keys[#keys + 1] = key end
+  local keys, values, n = {}, {}, 0
+  for key, value in pairs(map) do
     if type(key) ~= "string" then
       raise("load_state_dict: keys are strings (got a %s)", type(key))
+    elseif key ~= "_metadata" then
+      n = n + 1
+      if value == nil then value = none end
+      keys[n], values[n] = key, value
     end
   end
-  if not ordered.is(map) then table.sort(keys) end
-  for i = 1, #keys do
-    local value = map[keys[i]]
-    if value == nil then value = none end
-    values[i] = value
+  if not ordered.is(map) then
+    table.sort(keys)
+    for i = 1, n do values[i] = map[keys[i]] end
   end
   local metadata = map._metadata
   return keys, values, type(metadata) == "table" and metadata or nil
@@ -423,11 +424,13 @@ local function check_renaming(prefix, rename)
 end
 
 local function versions_of(metadata)
-  local versions = {}
+  local versions, n = {}, 0
   for path, saved in pairs(metadata or {}) do
-    local version = type(path) == "string" and type(saved) == "table" and saved.version
-    if math.tointeger(version) then
-      versions[#versions + 1], versions[#versions + 2] = path, math.tointeger(version)
+    local named = type(path) == "string" and type(saved) == "table"
+    local version = named and math.tointeger(saved.version)
+    if version then
+      versions[n + 1], versions[n + 2] = path, version
+      n = n + 2
     end
   end
   return versions

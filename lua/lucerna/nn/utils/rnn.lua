@@ -276,8 +276,9 @@ end
 
 --- unpad_sequence(padded_sequences, lengths, batch_first = false): the sequences as an array.
 function rnn.unpad_sequence(...)
-  return unpad("unpad_sequence", arguments("unpad_sequence",
-    { "padded_sequences", "lengths", "batch_first" }, ...))
+  local sequences = unpad("unpad_sequence", arguments("unpad_sequence",
+    { "padded_sequences", "lengths", "batch_first" }, ...)) -- no tail call: errors name this one
+  return sequences
 end
 
 --- pack_sequence(sequences, enforce_sorted = true): a PackedSequence of tensors [L_i, *].
