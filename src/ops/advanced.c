@@ -228,7 +228,7 @@ luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(move(ctx, "index", &p, LUC_INDEX_GET, self, r, step, true));
 done:
   plan_free(ctx, &p);
-  return luc__give_or_release(ctx, "index", status, out, r);
+  return luc__give(ctx, "index", status, out, r);
 }
 
 luc_status luc__grad_index(luc_context *ctx, luc_backward *b) {

@@ -54,6 +54,13 @@ luc_status luc__deliver(luc_context *ctx, const char *who, luc_value *out, luc_d
   return status;
 }
 
+luc_status luc__give(luc_context *ctx, const char *who, luc_status status, luc_value *out,
+                     luc_tensor *r) {
+  if (status == LUC_OK) return luc__deliver(ctx, who, out, r->dtype, &r);
+  luc_tensor_release(ctx, r);
+  return status;
+}
+
 luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
   *out = NULL;
   return t ? luc__contiguous_as(ctx, t, dtype, out) : LUC_OK;

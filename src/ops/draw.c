@@ -6,8 +6,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "ops/geometry.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/geometry.h"
 #include "ops/rows.h"
 
 static luc_status need_float(luc_context *ctx, const char *who, const luc_tensor *t) {
@@ -50,14 +51,6 @@ done:
   return status;
 }
 
-/* Takes over doubles, which are given as the dtype. */
-static luc_status give(luc_context *ctx, luc_tensor *drawn, luc_dtype dtype, luc_value *out) {
-  luc_tensor *r = NULL;
-  luc_status status = luc__contiguous_as(ctx, drawn, dtype, &r);
-  luc_tensor_release(ctx, drawn);
-  return luc__set_result(status, out, r);
-}
-
 /* Of n parameters, the results of the size and dtype of t. */
 static luc_status run(luc_context *ctx, const char *who, luc_generator *gen,
                       const luc_value *params, int n, const luc_tensor *t, element_fn element,
@@ -65,7 +58,7 @@ static luc_status run(luc_context *ctx, const char *who, luc_generator *gen,
   luc_tensor *drawn;
   LUC_TRY(for_each(ctx, who, gen, params, n, t->ndim, t->sizes, t->dtype != LUC_FLOAT64, element,
                    &drawn));
-  return give(ctx, drawn, t->dtype, out);
+  return luc__deliver(ctx, who, out, t->dtype, &drawn);
 }
 
 /* The smallest normal number that a draw may give instead of 0. */
@@ -107,7 +100,7 @@ luc_status luc__run_binomial(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_TRY(luc__broadcast(ctx, "binomial", count, prob, &ndim, sizes));
   LUC_TRY(for_each(ctx, "binomial", luc_as_generator(ctx, &args[2]), args, 2, ndim, sizes,
                    dtype != LUC_FLOAT64, binomial, &drawn));
-  return give(ctx, drawn, dtype, out);
+  return luc__deliver(ctx, "binomial", out, dtype, &drawn);
 }
 
 /* ---- gamma ---- */
@@ -166,7 +159,7 @@ luc_status luc__run_sample_dirichlet(luc_context *ctx, luc_value *args, luc_valu
                    alpha->sizes, single, dirichlet_part, &drawn));
   int64_t n = alpha->sizes[alpha->ndim - 1];
   if (n > 0) on_simplex((double *)drawn->data, drawn->numel / n, n, single);
-  return give(ctx, drawn, alpha->dtype, out);
+  return luc__deliver(ctx, "_sample_dirichlet", out, alpha->dtype, &drawn);
 }
 
 static double dirichlet_slope(luc_generator *gen, const double *x, bool single) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu/fft.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
 
@@ -281,7 +282,7 @@ static luc_status run(luc_context *ctx, domain kind, bool forward, const luc_val
   t = luc__f_to(&f, t, complex ? luc__dtype_to_complex(dtype) : dtype);
   t = transform(&f, kind, forward, t, &l, scale);
   LUC_TRY(luc__f_end(&f, t, &r));
-  return luc__give(ctx, "fft", out, r);
+  return luc__give(ctx, "fft", LUC_OK, out, r);
 }
 
 luc_status luc__run_fft(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -149,18 +149,6 @@ luc_status luc__zeros(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t
   return status;
 }
 
-luc_status luc__give(luc_context *ctx, const char *who, luc_value *out, luc_tensor *r) {
-  if (out->kind != LUC_TENSOR) {
-    *out = luc_v_tensor(r);
-    return LUC_OK;
-  }
-  luc_tensor *target;
-  luc_status status = luc__out(ctx, who, out, r->dtype, r->ndim, r->sizes, &target);
-  if (status == LUC_OK) status = luc__copy(ctx, target, r);
-  luc_tensor_release(ctx, r);
-  return status;
-}
-
 /* ---- factories ---- */
 
 luc_status luc__check_device(luc_context *ctx, const char *who, const luc_value *device) {

@@ -58,7 +58,7 @@ luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(move_rows(ctx, who, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
 done:
   luc_tensor_release(ctx, values);
-  return luc__give_or_release(ctx, who, status, out, r);
+  return luc__give(ctx, who, status, out, r);
 }
 
 luc_status luc__grad_index_select(luc_context *ctx, luc_backward *b) {
@@ -203,7 +203,7 @@ luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r, true));
 done:
   LUC_RELEASE(ctx, flat, values);
-  return luc__give_or_release(ctx, "take", status, out, r);
+  return luc__give(ctx, "take", status, out, r);
 }
 
 luc_status luc__grad_take(luc_context *ctx, luc_backward *b) {
@@ -232,7 +232,7 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(move_flat(ctx, "put", op, there ? target : result, &p, flat, !there));
 done:
   LUC_RELEASE(ctx, values, flat);
-  return there ? status : luc__give_or_release(ctx, "put", status, out, result);
+  return there ? status : luc__give(ctx, "put", status, out, result);
 }
 
 luc_status luc__grad_put(luc_context *ctx, luc_backward *b) {

@@ -105,13 +105,6 @@ luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, 
   return status;
 }
 
-luc_status luc__give_or_release(luc_context *ctx, const char *who, luc_status status,
-                                luc_value *out, luc_tensor *r) {
-  if (status == LUC_OK) return luc__give(ctx, who, out, r);
-  luc_tensor_release(ctx, r);
-  return status;
-}
-
 luc_status luc__same_dtype(luc_context *ctx, const char *who, const luc_tensor *self,
                            const luc_tensor *source, const char *name) {
   LUC_CHECK(ctx, self->dtype == source->dtype, LUC_ERR_TYPE,

@@ -4,6 +4,7 @@
 #define LUC_INDEXING_H
 
 #include "cpu/index.h"
+#include "ops/compute.h"
 #include "ops/geometry.h"
 
 /* index as positions along a dimension of that size; *values, a new reference, holds them, apart
@@ -37,9 +38,6 @@ luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target,
  * adds gout there. */
 luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, luc_value x,
                                 luc_value y, luc_value z);
-/* Ends a run function that made r: it is the result, or after a failure released. */
-luc_status luc__give_or_release(luc_context *ctx, const char *who, luc_status status,
-                                luc_value *out, luc_tensor *r);
 luc_status luc__same_dtype(luc_context *ctx, const char *who, const luc_tensor *self,
                            const luc_tensor *source, const char *name);
 

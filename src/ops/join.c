@@ -4,6 +4,7 @@
 
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
+#include "ops/compute.h"
 #include "ops/geometry.h"
 
 /* ---- lists ---- */
@@ -226,8 +227,7 @@ luc_status luc__run_cat(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status =
       luc__op1(ctx, LUC_OP_join, &r, LUC_ARGS(args[0], luc_v_int(dim), luc_v_ints(starts, n + 1)));
   if (n > FEW) luc__free(ctx, starts, bytes);
-  if (status == LUC_OK) status = luc__give(ctx, "cat", out, r);
-  return status;
+  return luc__give(ctx, "cat", status, out, r);
 }
 
 /* ---- stack ---- */
@@ -263,9 +263,7 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
     status = put_part(ctx, r, flat, dim, i);
     luc_tensor_release(ctx, flat);
   }
-  if (status == LUC_OK) return luc__give(ctx, "stack", out, r);
-  luc_tensor_release(ctx, r);
-  return status;
+  return luc__give(ctx, "stack", status, out, r);
 }
 
 luc_status luc__grad_stack(luc_context *ctx, luc_backward *b) {

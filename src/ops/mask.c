@@ -84,7 +84,7 @@ luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *
   move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
 done:
   LUC_RELEASE(ctx, wide, bits, table);
-  return status == LUC_OK ? luc__give(ctx, "masked_select", out, r) : status;
+  return luc__give(ctx, "masked_select", status, out, r);
 }
 
 /* The input broadcast with the mask gets gout where the mask is set. */

@@ -564,5 +564,5 @@ luc_status luc__run_normalize(luc_context *ctx, luc_value *args, luc_value *out)
   norm = luc__fs(&f, LUC_OP_clamp_min, norm, luc_as_double(&args[3]));
   luc_tensor *y = NULL;
   LUC_TRY(luc__f_end(&f, luc__f2(&f, LUC_OP_div, x, norm), &y));
-  return luc__give(ctx, "normalize", out, y);
+  return luc__give(ctx, "normalize", LUC_OK, out, y);
 }

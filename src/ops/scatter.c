@@ -104,7 +104,7 @@ luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_tensor_release(ctx, from);
   }
   luc_tensor_release(ctx, values);
-  return luc__give_or_release(ctx, "gather", status, out, r);
+  return luc__give(ctx, "gather", status, out, r);
 }
 
 luc_status luc__grad_gather(luc_context *ctx, luc_backward *b) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cpu/triangle.h"
+#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
 
@@ -410,7 +411,7 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, luc_va
   if (t->numel)
     luc__triangle_clear(r->data, luc__dtype_size(r->dtype), r->numel / (rows * columns), rows,
                         columns, luc__diagonal_shift(args[1].as.i), lower);
-  return luc__give(ctx, who, out, r);
+  return luc__give(ctx, who, LUC_OK, out, r);
 }
 
 luc_status luc__run_tril(luc_context *ctx, luc_value *args, luc_value *out) {
