@@ -84,12 +84,6 @@ static bool to_integer(lua_State *L, int index, int64_t *out) {
   return whole;
 }
 
-/* Positions count from 1 in Lua. 0 becomes LUC_POSITION_ZERO, which the core's range checks refuse
- * in the words of a Lua user. */
-static int64_t from_one(int64_t i) {
-  return i > 0 ? i - 1 : i == 0 ? LUC_POSITION_ZERO : i;
-}
-
 static bool read_number(lua_State *L, int index, luc_value *v) {
   int type = lua_type(L, index);
   if (type == LUA_TNUMBER) {
@@ -134,7 +128,7 @@ static bool read_dim(reader *r, int p, int index) {
   if (r->a->v[p].as.i == 0 && r->sig->as_given)
     luc_l_error(r->L, "%s: %s: dim 0 is out of range (dims count from 1)", r->sig->who,
                 r->sig->schema->params[p].name);
-  r->a->v[p].as.i = from_one(r->a->v[p].as.i);
+  r->a->v[p].as.i = luc_l_from_one(r->a->v[p].as.i);
   return true;
 }
 
@@ -146,7 +140,7 @@ static bool read_index(reader *r, int p, int index) {
   if (r->a->v[p].as.i == 0 && !checked)
     luc_l_error(r->L, "%s: %s: index 0 is out of range (indices count from 1)", r->sig->who,
                 schema->params[p].name);
-  r->a->v[p].as.i = from_one(r->a->v[p].as.i);
+  r->a->v[p].as.i = luc_l_from_one(r->a->v[p].as.i);
   return true;
 }
 
@@ -199,7 +193,7 @@ static bool read_dim_pair(reader *r, int p, int index) {
   for (int i = 0; fits && i < 2 * first; i++) {
     lua_rawgeti(L, at - (i < first), i % first + 1);
     fits = to_integer(L, -1, &room[i]);
-    if (fits) room[i] = from_one(room[i]);
+    if (fits) room[i] = luc_l_from_one(room[i]);
     lua_pop(L, 1);
   }
   lua_pop(L, 2);
@@ -267,7 +261,7 @@ static void read_ints(reader *r, int p, const items *list) {
     int64_t value = 0;
     bool hole = holes && luc_l_isnone(r->L, r->st, at);
     if (!hole && !to_integer(r->L, at, &value)) fail_item(r, p, i + 1, at);
-    room[i] = hole ? LUC_NO_ITEM : dims ? from_one(value) : value;
+    room[i] = hole ? LUC_NO_ITEM : dims ? luc_l_from_one(value) : value;
     item_done(r, list);
   }
   a->v[p] = luc_v_ints(room, list->n);

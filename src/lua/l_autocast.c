@@ -47,7 +47,7 @@ static int get_autocast(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)a;
   luc_autocast now = luc__autocast_get(st->ctx);
   lua_pushboolean(L, now.on);
-  luc_l_pushdtype(L, st, (luc_dtype)now.dtype);
+  luc_l_pushdtype(L, st, now.dtype);
   lua_pushboolean(L, now.cache);
   return 3;
 }

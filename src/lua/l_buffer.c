@@ -170,12 +170,12 @@ static int push_raw(lua_State *L, luc_l_state *st, luc_tensor *t) {
   luc_l_box *box = luc_l_newbox(L, st);
   luc_status status = LUC_OK;
   if (!luc__is_contiguous(t)) {
-    status = luc__tensor_empty_like(st->ctx, t, (luc_dtype)t->dtype, &box->t);
+    status = luc__tensor_empty_like(st->ctx, t, t->dtype, &box->t);
     if (status == LUC_OK) status = luc__copy(st->ctx, box->t, t);
     t = box->t;
   }
   if (status != LUC_OK) return luc_l_raise(L, st, status);
-  lua_pushlstring(L, t->data, (size_t)t->numel * luc__dtype_size((luc_dtype)t->dtype));
+  lua_pushlstring(L, t->data, (size_t)t->numel * luc__dtype_size(t->dtype));
   luc_l_release_box(L, st, box);
   return 1;
 }

@@ -86,7 +86,7 @@ static void push_item(lua_State *L, document_box *box, const luc_item *item) {
   case LUC_ITEM_FLOAT: lua_pushnumber(L, item->as.f); break;
   case LUC_ITEM_TEXT:
   case LUC_ITEM_BYTES: lua_pushlstring(L, item->as.blob->bytes, item->as.blob->n); break;
-  case LUC_ITEM_DTYPE: luc_l_pushdtype(L, box->st, (luc_dtype)item->dtype); break;
+  case LUC_ITEM_DTYPE: luc_l_pushdtype(L, box->st, item->dtype); break;
   case LUC_ITEM_OBJECT: push_node(L, box, item->as.object); break;
   case LUC_ITEM_BIG:
     luc_l_error(L, "load: an integer of %d bytes does not fit into 64 bits", (int)item->as.blob->n);

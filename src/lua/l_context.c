@@ -126,7 +126,7 @@ static int numel(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int element_size(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  lua_pushinteger(L, (lua_Integer)luc__dtype_size((luc_dtype)a->v[0].as.tensor->dtype));
+  lua_pushinteger(L, (lua_Integer)luc__dtype_size(a->v[0].as.tensor->dtype));
   return 1;
 }
 
@@ -144,13 +144,13 @@ static int is_contiguous(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int is_floating_point(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  lua_pushboolean(L, luc__dtype_is_float((luc_dtype)a->v[0].as.tensor->dtype));
+  lua_pushboolean(L, luc__dtype_is_float(a->v[0].as.tensor->dtype));
   return 1;
 }
 
 static int is_complex(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  lua_pushboolean(L, luc__dtype_is_complex((luc_dtype)a->v[0].as.tensor->dtype));
+  lua_pushboolean(L, luc__dtype_is_complex(a->v[0].as.tensor->dtype));
   return 1;
 }
 
@@ -163,7 +163,7 @@ static int is_conj(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int is_signed(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  lua_pushboolean(L, luc__dtype_is_signed((luc_dtype)a->v[0].as.tensor->dtype));
+  lua_pushboolean(L, luc__dtype_is_signed(a->v[0].as.tensor->dtype));
   return 1;
 }
 
@@ -180,7 +180,7 @@ static int is_nonzero(lua_State *L, luc_l_state *st, luc_l_args *a) {
     return luc_l_error(L, "is_nonzero: needs a Tensor of one element (got %I)",
                        (LUAI_UACINT)t->numel);
   double parts[2];
-  luc__load_complex(t->data, (luc_dtype)t->dtype, parts);
+  luc__load_complex(t->data, t->dtype, parts);
   lua_pushboolean(L, parts[0] != 0 || parts[1] != 0);
   return 1;
 }

@@ -81,7 +81,7 @@ static int result_type(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static int get_default_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)a;
-  luc_l_pushdtype(L, st, (luc_dtype)st->ctx->default_dtype);
+  luc_l_pushdtype(L, st, st->ctx->default_dtype);
   return 1;
 }
 

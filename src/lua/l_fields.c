@@ -22,7 +22,7 @@ static int get_shape(lua_State *L, luc_l_state *st, luc_tensor *t) {
 }
 
 static int get_dtype(lua_State *L, luc_l_state *st, luc_tensor *t) {
-  luc_l_pushdtype(L, st, (luc_dtype)t->dtype);
+  luc_l_pushdtype(L, st, t->dtype);
   return 1;
 }
 
@@ -41,13 +41,13 @@ static int get_ndim(lua_State *L, luc_l_state *st, luc_tensor *t) {
 
 static int get_itemsize(lua_State *L, luc_l_state *st, luc_tensor *t) {
   (void)st;
-  lua_pushinteger(L, (lua_Integer)luc__dtype_size((luc_dtype)t->dtype));
+  lua_pushinteger(L, (lua_Integer)luc__dtype_size(t->dtype));
   return 1;
 }
 
 static int get_nbytes(lua_State *L, luc_l_state *st, luc_tensor *t) {
   (void)st;
-  lua_pushinteger(L, (lua_Integer)luc__dtype_size((luc_dtype)t->dtype) * t->numel);
+  lua_pushinteger(L, (lua_Integer)luc__dtype_size(t->dtype) * t->numel);
   return 1;
 }
 
@@ -173,7 +173,7 @@ static void set_grad(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
 
 static void set_data(lua_State *L, luc_l_state *st, luc_tensor *t, int value) {
   luc_tensor *data = luc_l_checktensor(L, value, "data", "value");
-  if (t->requires_grad && !luc__dtype_has_gradient((luc_dtype)data->dtype))
+  if (t->requires_grad && !luc__dtype_has_gradient(data->dtype))
     luc_l_error(L, "data set to a tensor that requires gradients must be floating point or "
                    "complex dtype");
   luc_status status = luc__tensor_set_data(st->ctx, t, data);

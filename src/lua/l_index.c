@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "l_args.h"
 #include "ops/counting.h"
 #include "ops/geometry.h"
 
@@ -70,22 +71,22 @@ static bool is_rest(lua_State *L, int index) {
 
 /* A tensor that is one integer stands for it, as in PyTorch, whose uint8 are masks. */
 static bool is_position(const luc_tensor *t) {
-  return t->ndim == 0 && t->dtype != LUC_UINT8 && luc__dtype_is_int((luc_dtype)t->dtype);
+  return t->ndim == 0 && t->dtype != LUC_UINT8 && luc__dtype_is_int(t->dtype);
 }
 
 /* A tensor as an entry; returns how many dimensions it uses. */
 static int read_tensor(lua_State *L, luc_tensor *t, entry *e, spec *s) {
   if (is_position(t)) {
     e->kind = ENTRY_SELECT;
-    e->first = luc__scalar_int(luc__load_scalar(t->data, (luc_dtype)t->dtype));
+    e->first = luc__scalar_int(luc__load_scalar(t->data, t->dtype));
     return 1;
   }
   e->kind = ENTRY_TENSOR;
   e->t = t;
   s->advanced = true;
-  if (luc__dtype_has_gradient((luc_dtype)t->dtype))
+  if (luc__dtype_has_gradient(t->dtype))
     luc_l_error(L, "index: tensors used as indices must be integers or booleans (got %s)",
-                luc__dtype_name((luc_dtype)t->dtype));
+                luc__dtype_name(t->dtype));
   return t->dtype == LUC_BOOL ? t->ndim : 1;
 }
 
@@ -136,10 +137,6 @@ static void read_spec(lua_State *L, luc_l_state *st, luc_tensor *t, spec *s) {
 
 /* ---- applying ---- */
 
-static int64_t from_one(int64_t i) {
-  return i > 0 ? i - 1 : i == 0 ? LUC_POSITION_ZERO : i;
-}
-
 /* Replaces *t by op(*t, args…); args[0] is filled in here. */
 static luc_status step(luc_context *ctx, luc_opid op, luc_value *args, int n, luc_tensor **t) {
   luc_tensor *next;
@@ -153,7 +150,7 @@ static luc_status step(luc_context *ctx, luc_opid op, luc_value *args, int n, lu
 static luc_status apply_select(luc_context *ctx, int dim, int64_t index, luc_tensor **t) {
   luc_value args[LUC_MAX_PARAMS];
   int64_t at;
-  LUC_TRY(luc__index_wrap(ctx, NULL, from_one(index), (*t)->sizes[dim], &at));
+  LUC_TRY(luc__index_wrap(ctx, NULL, luc_l_from_one(index), (*t)->sizes[dim], &at));
   args[1] = luc_v_int(dim);
   args[2] = luc_v_int(at);
   return step(ctx, LUC_OP_select, args, 3, t);
@@ -331,7 +328,7 @@ static luc_status store(luc_context *ctx, luc_tensor *place, indices *ix, luc_te
   }
   if (value) return put(ctx, place, ix, value);
   luc_tensor *scalar;
-  LUC_TRY(luc__tensor_scalar(ctx, s, (luc_dtype)place->dtype, &scalar));
+  LUC_TRY(luc__tensor_scalar(ctx, s, place->dtype, &scalar));
   luc_status status = put(ctx, place, ix, scalar);
   luc_tensor_release(ctx, scalar);
   return status;

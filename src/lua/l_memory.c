@@ -40,9 +40,9 @@ static luc_status set_memory(luc_context *ctx, luc_tensor *t, luc_tensor *source
   LUC_CHECK(ctx, !luc_tensor_requires_grad(t), LUC_ERR_STATE,
             "set_: a Variable that requires grad is being used in an in-place operation.");
   LUC_CHECK(ctx, !source || source->dtype == t->dtype, LUC_ERR_TYPE,
-            "set_: source must be of dtype %s (got %s)", luc__dtype_name((luc_dtype)t->dtype),
-            luc__dtype_name((luc_dtype)source->dtype));
-  if (!source) LUC_TRY(luc__tensor_empty(ctx, (luc_dtype)t->dtype, 1, &none, &empty));
+            "set_: source must be of dtype %s (got %s)", luc__dtype_name(t->dtype),
+            luc__dtype_name(source->dtype));
+  if (!source) LUC_TRY(luc__tensor_empty(ctx, t->dtype, 1, &none, &empty));
   luc_status status = luc__tensor_set_data(ctx, t, source ? source : empty);
   luc_tensor_release(ctx, empty);
   return status;
@@ -81,7 +81,7 @@ static int cuda(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* "torch.FloatTensor": the name that PyTorch gives a dtype on the CPU. */
 static int type(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st;
-  lua_pushfstring(L, "torch.%sTensor", luc__dtype_title((luc_dtype)a->v[0].as.tensor->dtype));
+  lua_pushfstring(L, "torch.%sTensor", luc__dtype_title(a->v[0].as.tensor->dtype));
   return 1;
 }
 
@@ -118,7 +118,7 @@ static luc_scalar check_result(lua_State *L, luc_l_state *st, const char *who, l
 }
 
 static void push_element(lua_State *L, const luc_tensor *t, int64_t i) {
-  const luc_dtype dtype = (luc_dtype)t->dtype;
+  const luc_dtype dtype = t->dtype;
   luc_l_pushscalar(L, luc__load_scalar(t->data + i * (int64_t)luc__dtype_size(dtype), dtype));
 }
 
@@ -132,12 +132,11 @@ static int through(lua_State *L, luc_l_state *st, const char *who, luc_tensor *o
                        "x:detach():%s(...) instead.",
                        who, who, who);
   luc_l_need_shape(L, st, who, self);
-  if (luc__dtype_is_complex((luc_dtype)self->dtype) ||
-      (other && luc__dtype_is_complex((luc_dtype)other->dtype)))
+  if (luc__dtype_is_complex(self->dtype) || (other && luc__dtype_is_complex(other->dtype)))
     return luc_l_error(L, "%s: not implemented for complex tensors", who);
   luc_tensor *values = push_copy(L, st, who, self, self);
   luc_tensor *others = other ? push_copy(L, st, who, other, self) : NULL;
-  luc_dtype dtype = (luc_dtype)values->dtype;
+  luc_dtype dtype = values->dtype;
   int64_t width = (int64_t)luc__dtype_size(dtype);
   for (int64_t i = 0; i < values->numel; i++) {
     lua_pushvalue(L, fn);

@@ -344,10 +344,9 @@ static int delattr(lua_State *L, luc_l_state *st, luc_l_args *a) {
 static int wrap(lua_State *L, luc_l_state *st, const luc_l_args *a, int flags, bool grad) {
   luc_l_box *box = luc_l_newbox(L, st);
   int64_t none = 0;
-  luc_status status =
-      a->v[0].kind == LUC_TENSOR
-          ? luc__tensor_alias(st->ctx, a->v[0].as.tensor, &box->t)
-          : luc__tensor_empty(st->ctx, (luc_dtype)st->ctx->default_dtype, 1, &none, &box->t);
+  luc_status status = a->v[0].kind == LUC_TENSOR
+                          ? luc__tensor_alias(st->ctx, a->v[0].as.tensor, &box->t)
+                          : luc__tensor_empty(st->ctx, st->ctx->default_dtype, 1, &none, &box->t);
   if (status == LUC_OK && grad) status = luc_tensor_set_requires_grad(st->ctx, box->t, true);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   box->t->flags = (uint8_t)(box->t->flags | flags);

@@ -65,7 +65,7 @@ static bool shares(const luc_tensor *t, const luc_value *v) {
 static int64_t fresh_bytes(const luc_value *args, int nargs, const luc_tensor *t) {
   for (int i = 0; t && i < nargs; i++)
     if (shares(t, &args[i])) return 0;
-  return t ? t->numel * (int64_t)luc__dtype_size((luc_dtype)t->dtype) : 0;
+  return t ? t->numel * (int64_t)luc__dtype_size(t->dtype) : 0;
 }
 
 static int64_t count_bytes(const luc_value *args, int nargs, const luc_value *out, int nresults) {

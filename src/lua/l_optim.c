@@ -180,7 +180,7 @@ static int optimizer_fits(lua_State *L) {
     const luc_tensor *t = luc_l_totensor(L, -1);
     lua_pop(L, 1);
     fits = t && !luc_tensor_is_uninitialized(t) && luc_tensor_is_leaf(t) &&
-           luc__dtype_is_float((luc_dtype)t->dtype);
+           luc__dtype_is_float(t->dtype);
     if (fits) status = luc__set_add(ctx, &seen, t, &fits);
   }
   luc__set_free(ctx, &seen);

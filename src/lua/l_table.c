@@ -72,7 +72,7 @@ static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
   } else {
     luc_tensor *t = luc_l_totensor(L, index);
     if (!t || t->numel != 1 || t->inner) return false;
-    *s = luc__load_scalar(t->data, (luc_dtype)t->dtype);
+    *s = luc__load_scalar(t->data, t->dtype);
   }
   return true;
 }
@@ -103,10 +103,10 @@ static bool to_leaf(const walk *w, int index, leaf *out) {
   lua_State *L = w->L;
   luc_tensor *t = luc_l_totensor(L, index);
   if (t && t->inner) return false;
-  out->complex = w->pairs || (t && luc__dtype_is_complex((luc_dtype)t->dtype));
+  out->complex = w->pairs || (t && luc__dtype_is_complex(t->dtype));
   if (!out->complex) return to_scalar(L, index, &out->s);
   if (!w->pairs) {
-    luc__load_complex(t->data, (luc_dtype)t->dtype, out->parts);
+    luc__load_complex(t->data, t->dtype, out->parts);
     return t->numel == 1;
   }
   bool good = lua_type(L, index) == LUA_TTABLE && lua_rawlen(L, index) == 2;
@@ -260,7 +260,7 @@ static void tensor_from_value(lua_State *L, luc_l_state *st, luc_l_box *box, con
   if (empty) w.kind = LUC_SCALAR_FLOAT;
   if (dtype == LUC_NUM_DTYPES) {
     dtype = luc__scalar_dtype(st->ctx, (luc_scalar){(uint8_t)w.kind, {.i = 0}});
-    if (w.complex) dtype = luc__dtype_to_complex((luc_dtype)st->ctx->default_dtype);
+    if (w.complex) dtype = luc__dtype_to_complex(st->ctx->default_dtype);
   }
   if (w.complex && !luc__dtype_is_complex(dtype))
     luc_l_error(L, "%s: complex numbers cannot be converted to %s", who, luc__dtype_name(dtype));
@@ -274,7 +274,7 @@ static void tensor_from_value(lua_State *L, luc_l_state *st, luc_l_box *box, con
 /* The same from a tensor: a copy outside the graph. */
 static void tensor_from_tensor(lua_State *L, luc_l_state *st, luc_l_box *box, luc_tensor *t,
                                luc_dtype dtype) {
-  if (dtype == LUC_NUM_DTYPES) dtype = (luc_dtype)t->dtype;
+  if (dtype == LUC_NUM_DTYPES) dtype = t->dtype;
   luc_status status = luc__tensor_empty_like(st->ctx, t, dtype, &box->t);
   if (status == LUC_OK) status = luc__copy(st->ctx, box->t, t);
   if (status != LUC_OK) luc_l_raise(L, st, status);
@@ -306,7 +306,7 @@ static int tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 static int new_tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  return make_tensor(L, st, "new_tensor", a->v + 1, (luc_dtype)a->v[0].as.tensor->dtype);
+  return make_tensor(L, st, "new_tensor", a->v + 1, a->v[0].as.tensor->dtype);
 }
 
 static int as_tensor(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -357,11 +357,11 @@ static int item(lua_State *L, luc_l_state *st, luc_l_args *a) {
   if (t->numel != 1)
     return luc_l_error(L, "item: a Tensor with %I elements cannot be converted to a number",
                        (LUAI_UACINT)t->numel);
-  if (luc__dtype_is_complex((luc_dtype)t->dtype)) {
-    push_parts(L, t->data, (luc_dtype)t->dtype);
+  if (luc__dtype_is_complex(t->dtype)) {
+    push_parts(L, t->data, t->dtype);
     return 2;
   }
-  luc_l_pushscalar(L, luc__load_scalar(t->data, (luc_dtype)t->dtype));
+  luc_l_pushscalar(L, luc__load_scalar(t->data, t->dtype));
   return 1;
 }
 
@@ -403,7 +403,7 @@ static void push_row(lua_State *L, luc_l_state *st, luc_dtype dtype, int64_t n, 
 
 static void push_nested(lua_State *L, luc_l_state *st, const luc_tensor *t, int depth,
                         const char *p) {
-  luc_dtype dtype = (luc_dtype)t->dtype;
+  luc_dtype dtype = t->dtype;
   if (depth == t->ndim) {
     push_element(L, p, dtype);
     return;
