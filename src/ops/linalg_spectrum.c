@@ -56,15 +56,16 @@ luc_tensor *luc__f_over_gaps(luc_formula *f, luc_tensor *t, luc_tensor *x) {
   return luc__f2(f, LUC_OP_mul, ratio, luc__fs(f, LUC_OP_rsub, eye, 1));
 }
 
-/* V (diag(gL) + V^T gV / gaps) V^T */
+/* V (diag(gL) + X / gaps) V^T, X being V^T gV less what is symmetric of it: so is the gradient. */
 luc_status luc__grad_linalg_eigh(luc_context *ctx, luc_backward *b) {
   luc_tensor *l = b->results[0], *v = b->results[1], *inner = NULL;
   if (!b->gout[0] && !b->gout[1]) return LUC_OK;
   luc_formula f = luc__formula(ctx);
   if (b->gout[0]) inner = luc__f1(&f, LUC_OP_diag_embed, b->gout[0]);
   if (b->gout[1]) {
-    luc_tensor *turn = luc__f_over_gaps(&f, luc__f_tm(&f, v, b->gout[1]), l);
-    inner = luc__f_plus(&f, inner, turn);
+    luc_tensor *x = luc__f_tm(&f, v, b->gout[1]);
+    x = luc__fs(&f, LUC_OP_mul, luc__f2(&f, LUC_OP_sub, x, luc__f_transpose(&f, x, -1, -2)), 0.5);
+    inner = luc__f_plus(&f, inner, luc__f_over_gaps(&f, x, l));
   }
   return luc__f_end(&f, luc__f_mtm(&f, luc__f_mm(&f, v, inner), v), &b->gin[0]);
 }

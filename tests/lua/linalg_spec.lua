@@ -223,6 +223,16 @@ describe("linalg", function()
     assert.is_true(linalg.svdvals(parity.leaf({3, 3})).requires_grad)
   end)
 
+  it("eigh has a symmetric gradient", function()
+    local a = lucerna.tensor({{2, 1, 0}, {1, 3, 1}, {0, 1, 4}}, {dtype = lucerna.float64})
+    local _, vectors = linalg.eigh(a:requires_grad_())
+    local loss = (vectors:abs() * lucerna.arange(1, 10):view(3, 3)):sum()
+    parity.close(lucerna.tensor({{0.814458557658021, 0.366025403784438, -0.230199641080500},
+      {0.366025403784438, 0.295583781982708, 0.596225044864937},
+      {-0.230199641080500, 0.596225044864937, -1.110042339640730}}, {dtype = lucerna.float64}),
+      lucerna.autograd.grad(loss, a))
+  end)
+
   it("reads only the triangle it is told to", function()
     local a = random(3, 3)
     parity.close(linalg.eigvalsh(a), linalg.eigvalsh(a:tril() + a:tril(-1).mT))
