@@ -259,7 +259,7 @@ static luc_status read_storage(luc_document *doc, luc_stored *s, luc_dtype dtype
 }
 
 /* Does every element lie inside the storage? Nothing may overflow on the way. */
-static bool is_inside(const luc_geometry *g, int64_t count) {
+static bool is_inside(luc_geometry *g, int64_t count) {
   int64_t last = g->offset;
   bool empty = false, overflow = g->offset < 0;
   for (int d = 0; d < g->ndim; d++) {
@@ -272,7 +272,8 @@ static bool is_inside(const luc_geometry *g, int64_t count) {
     overflow |= __builtin_mul_overflow(g->sizes[d] - 1, g->strides[d], &reach);
     overflow |= overflow || __builtin_add_overflow(last, reach, &last);
   }
-  if (empty) return g->offset >= 0 && g->offset <= count;
+  if (empty && g->offset > count) g->offset = 0; /* of a slice of nothing */
+  if (empty) return g->offset >= 0;
   return !overflow && last < count;
 }
 

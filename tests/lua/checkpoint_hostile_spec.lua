@@ -128,6 +128,15 @@ describe("numbers as keys", function()
   end)
 end)
 
+describe("a slice of nothing", function()
+  it("loads, though it begins behind its storage", function()
+    local nothing = tensor("K\4", "K\7", "K\0K\2\x86", "K\2K\1\x86")
+    local x = lucerna.load(archive("\x80\2" .. nothing .. ".", floats))
+    assert.same({0, 2}, x.shape)
+    assert.equal(0, x:sum():item())
+  end)
+end)
+
 describe("a host's sandbox", function()
   it("loads without io, os, debug, load and package", function()
     local bytes, kept = recorded "training", {}
