@@ -363,24 +363,27 @@ luc_status luc__run_logaddexp2(luc_context *ctx, luc_value *args, luc_value *out
   return luc__pointwise(ctx, "logaddexp2", LUC_EW_logaddexp2, LUC_RULE_SAME, args, NULL, out);
 }
 
-/* Each takes its share of the sum: base^(x - y). */
-static luc_status grad_logaddexp(luc_context *ctx, luc_backward *b, luc_opid power) {
+/* Each takes its share of the sum: 1 / (1 + base^(other - x)). */
+static luc_status grad_logaddexp(luc_context *ctx, luc_backward *b, double log_base) {
   luc_formula f = luc__formula(ctx);
   for (int p = 0; p < 2; p++) {
     if (!luc__needs(b, p)) continue;
-    luc_tensor *apart = luc__f2(&f, LUC_OP_sub, tensor_at(b, p), b->results[0]);
-    luc_tensor *share = luc__f1(&f, power, apart);
+    luc_tensor *x = tensor_at(b, p), *other = tensor_at(b, 1 - p);
+    if (other->dtype == LUC_BOOL) other = luc__f_to(&f, other, (luc_dtype)x->dtype);
+    luc_tensor *apart = luc__f2(&f, LUC_OP_sub, x, other);
+    if (log_base != 1) apart = luc__fs(&f, LUC_OP_mul, apart, log_base);
+    luc_tensor *share = luc__f1(&f, LUC_OP_sigmoid, apart);
     luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], share), &b->gin[p]);
   }
   return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__grad_logaddexp(luc_context *ctx, luc_backward *b) {
-  return grad_logaddexp(ctx, b, LUC_OP_exp);
+  return grad_logaddexp(ctx, b, 1);
 }
 
 luc_status luc__grad_logaddexp2(luc_context *ctx, luc_backward *b) {
-  return grad_logaddexp(ctx, b, LUC_OP_exp2);
+  return grad_logaddexp(ctx, b, 0.69314718055994530942);
 }
 
 luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out) {

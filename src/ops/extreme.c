@@ -49,12 +49,14 @@ luc_status luc__run_min(luc_context *ctx, luc_value *args, luc_value *out) {
   return run_values(ctx, "min", LUC_RD_min, args[0].as.tensor, &none, false, out);
 }
 
-/* Shared evenly by all that equal y. */
+/* Shared evenly by all that equal y, NaN by NaN. */
 static luc_tensor *tie_gradient(luc_formula *f, luc_backward *b, luc_tensor *g, luc_tensor *y,
                                 const luc_value *dim, bool keepdim) {
   luc_tensor *kept_g = luc__f_unreduce(f, b, g, dim, keepdim);
   luc_tensor *kept_y = luc__f_unreduce(f, b, y, dim, keepdim);
-  luc_tensor *equal = luc__f2(f, LUC_OP_eq, b->args[0].as.tensor, kept_y);
+  luc_value zero = luc_v_float(0), nan = luc_v_bool(true);
+  luc_tensor *equal =
+      luc__f_call(f, LUC_OP_isclose, LUC_ARGS(b->args[0], luc_v_tensor(kept_y), zero, zero, nan));
   luc_value list = dim->kind == LUC_INT ? luc_v_ints(&dim->as.i, 1) : *dim;
   luc_tensor *count =
       luc__f_call(f, LUC_OP_sum, LUC_ARGS(luc_v_tensor(equal), list, luc_v_bool(true)));
@@ -81,10 +83,12 @@ luc_status luc__grad_aminmax(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, total, &b->gin[0]);
 }
 
+/* Of max, min, median and nanmedian. */
 luc_status luc__grad_max(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_value none = luc_v_none();
-  return luc__f_end(&f, tie_gradient(&f, b, b->gout[0], b->results[0], &none, false), &b->gin[0]);
+  luc_tensor *g = tie_gradient(&f, b, b->gout[0], b->results[0], &none, false);
+  return luc__f_end(&f, g, &b->gin[0]);
 }
 
 /* ---- values and positions along one dimension ---- */

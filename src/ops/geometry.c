@@ -216,7 +216,7 @@ luc_status luc__check_scalar(luc_context *ctx, const char *who, luc_scalar s, lu
   double v = luc__scalar_double(s), max = dtype_max(dtype);
   bool fits = v <= max && v >= (luc__dtype_is_float(dtype) ? -max : -max - 1);
   if (luc__dtype_is_float(dtype)) fits = fits || !isfinite(v);
-  if (dtype == LUC_UINT8 && s.kind != LUC_SCALAR_FLOAT) fits = v >= -max && v <= max;
+  if (dtype == LUC_UINT8) fits = v <= max && v >= (s.kind != LUC_SCALAR_FLOAT ? -max : 0);
   LUC_CHECK(ctx, fits, LUC_ERR_VALUE, "%s: value cannot be converted to type %s without overflow",
             who, luc__dtype_name(dtype));
   return LUC_OK;

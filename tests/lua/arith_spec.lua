@@ -124,6 +124,36 @@ describe("overloads", function()
     assert.equal(x:var(false):item(), x:var({1, 2}, false):item())
   end)
 
+  it("of max, min and medians of all share a gradient among equals, NaN among them", function()
+    local nan = 0 / 0
+    for _, case in ipairs {{"median", {2, 1, 2, 3}, {0.5, 0, 0.5, 0}}, {"min", {1, 1}, {0.5, 0.5}},
+      {"median", {nan, 1, nan, 3}, {0.5, 0, 0.5, 0}}, {"max", {nan, 1}, {1, 0}},
+      {"nanmedian", {nan, 1, 1, 3}, {0, 0.5, 0.5, 0}}} do
+      local leaf = lucerna.tensor(case[2], {dtype = lucerna.float64}):requires_grad_()
+      lucerna[case[1]](leaf):backward()
+      assert.same(case[3], list(leaf.grad))
+    end
+  end)
+
+  it("of logaddexp shares its gradient beside infinities", function()
+    local inf = math.huge
+    for _, name in ipairs {"logaddexp", "logaddexp2"} do
+      local a = lucerna.tensor({2, -inf, 0, 3}, {dtype = lucerna.float64}):requires_grad_()
+      local b = lucerna.tensor({inf, 1, 0, -inf}, {dtype = lucerna.float64}):requires_grad_()
+      lucerna[name](a, b):sum():backward()
+      assert.same({0.0, 0.0, 0.5, 1.0}, list(a.grad))
+      assert.same({1.0, 1.0, 0.5, 0.0}, list(b.grad))
+    end
+  end)
+
+  it("of numbers that uint8 cannot hold: whole ones wrap, others fail", function()
+    assert.same({255, 255}, list(lucerna.full({2}, -1, {dtype = lucerna.uint8})))
+    for _, value in ipairs {-0.5, -1.5, -300, 256} do
+      assert.error_matches(function() lucerna.full({2}, value, {dtype = lucerna.uint8}) end,
+        "value cannot be converted to type uint8 without overflow")
+    end
+  end)
+
   it("of where: a function of the condition, a method of the first choice", function()
     assert.same(list(lucerna.where(x:gt(3), x, 0)), list(x:where(x:gt(3), 0)))
   end)

@@ -25,6 +25,11 @@ local KNOWN = {
 }
 
 describe("special functions", function()
+  it("logit takes eps for what is below it, also beyond 1/2", function()
+    assert.same({{0.75, 0.75}, {0.75, 0.75}},
+      (lucerna.tensor {{0.1, 0.5}, {0.9, 0.75}}):logit(0.75):sigmoid():tolist())
+  end)
+
   it("igamma of a huge x does not depend on what lies beside it", function()
     local x = lucerna.linspace(1, 8, 8, {dtype = lucerna.float64}):repeat_interleave(2)
     x[{{1, -1, 2}}] = 1e300
