@@ -22,6 +22,12 @@ typedef struct luc_matrices {
  * The diagonal of R has LAPACK's signs. q and r may be NULL. */
 luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *a, void *q,
                    void *r);
+/* The reflections that make R of A [m, n], below R's diagonal in `reflectors` [m, n], and their
+ * factors tau [min(m, n)]. */
+luc_status luc__geqrf(luc_context *ctx, luc_matrices s, const void *a, void *reflectors, void *tau);
+/* q [m, n]: the first columns of the product of k reflections, 0 < k <= n <= m. */
+luc_status luc__reflections(luc_context *ctx, luc_matrices s, int64_t k, const void *reflectors,
+                            const void *tau, void *q);
 /* a becomes L (without its diagonal of ones) and U; pivots [min(m, n)]: the row, from 1, that each
  * row was exchanged with. */
 luc_status luc__lu(luc_context *ctx, luc_matrices s, void *a, int32_t *pivots, int32_t *info);

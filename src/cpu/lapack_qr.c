@@ -11,7 +11,7 @@ typedef struct job {
   luc_matrices s;
   int64_t k, wide; /* reflections; columns of Q, or right hand sides */
   int block;       /* reflections at a time */
-  const void *from;
+  const void *from, *tau;
   void *q, *r; /* or, for least squares, r is the right hand sides */
   double limit;
   int32_t *info;
@@ -76,6 +76,15 @@ static void apply(const job *j, const parts *p, int64_t i, const char *side, con
            luc__lapack_at(&j->l, p->t, i * j->block), &j->block, c, &ld, p->work, &n, 1, 1, 1, 1);
 }
 
+/* What makes one product of the reflections of the block from column c on. */
+static void combine(const job *j, const parts *p, int64_t c) {
+  const int64_t m = j->s.m;
+  const int lda = (int)m, length = (int)(m - c), width = (int)luc__min64(j->block, j->k - c);
+  j->larft("F", "C", &length, &width, luc__lapack_at(&j->l, p->a, c * (m + 1)), &lda,
+           luc__lapack_at(&j->l, p->tau, c), luc__lapack_at(&j->l, p->t, c * j->block), &j->block,
+           1, 1);
+}
+
 /* The i-th matrix into R and reflections below it. */
 static int reduce(const job *j, int64_t i, const parts *p) {
   const int64_t m = j->s.m, n = j->s.n;
@@ -88,8 +97,7 @@ static int reduce(const job *j, int64_t i, const parts *p) {
          *tau = luc__lapack_at(&j->l, p->tau, c);
     const int64_t next = c + width;
     j->geqr2(&length, &width, corner, &lda, tau, p->work, &info);
-    j->larft("F", "C", &length, &width, corner, &lda, tau,
-             luc__lapack_at(&j->l, p->t, c * j->block), &j->block, 1, 1);
+    combine(j, p, c);
     apply(j, p, c, "L", "T", n - next, luc__lapack_at(&j->l, p->a, next * m + c), m);
   }
   return info;
@@ -146,6 +154,50 @@ luc_status luc__qr(luc_context *ctx, luc_matrices s, bool complete, const void *
   j.from = a, j.q = q, j.r = r;
   return luc__lapack_loop(ctx, &j.l, s.count, 4 * s.m * j.wide * j.k,
                           (size_t)parts_size(&j) * j.l.item, qr, &j);
+}
+
+/* ---- the reflections themselves ---- */
+
+static int factor(const void *job_, int64_t i, char *block) {
+  const job *j = job_;
+  const int64_t m = j->s.m, n = j->s.n;
+  const parts p = take(j, block);
+  const int info = reduce(j, i, &p);
+  luc__lapack_turn(&j->l, luc__lapack_at(&j->l, j->q, i * m * n), p.a, n, m);
+  memcpy(luc__lapack_at(&j->l, j->r, i * j->k), p.tau, (size_t)j->k * j->l.item);
+  return info;
+}
+
+luc_status luc__geqrf(luc_context *ctx, luc_matrices s, const void *a, void *reflectors,
+                      void *tau) {
+  job j;
+  if (s.count == 0 || s.m == 0 || s.n == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, s, s.n, &j));
+  j.from = a, j.q = reflectors, j.r = tau;
+  return luc__lapack_loop(ctx, &j.l, s.count, 2 * s.m * s.n * j.k,
+                          (size_t)parts_size(&j) * j.l.item, factor, &j);
+}
+
+static int multiply(const void *job_, int64_t i, char *block) {
+  const job *j = job_;
+  const int64_t m = j->s.m, n = j->s.n;
+  const parts p = take(j, block);
+  luc__lapack_turn(&j->l, p.a, luc__lapack_from(&j->l, j->from, i * m * n), m, n);
+  memcpy(p.tau, luc__lapack_from(&j->l, j->tau, i * j->k), (size_t)j->k * j->l.item);
+  for (int64_t c = 0; c < j->k; c += j->block) combine(j, &p, c);
+  const int info = form_q(j, &p);
+  luc__lapack_turn(&j->l, luc__lapack_at(&j->l, j->q, i * m * n), p.a, n, m);
+  return info;
+}
+
+luc_status luc__reflections(luc_context *ctx, luc_matrices s, int64_t k, const void *reflectors,
+                            const void *tau, void *q) {
+  job j;
+  if (s.count == 0) return LUC_OK;
+  LUC_TRY(prepare(ctx, s, s.n, &j));
+  j.k = k, j.from = reflectors, j.tau = tau, j.q = q;
+  return luc__lapack_loop(ctx, &j.l, s.count, 2 * s.m * s.n * k, (size_t)parts_size(&j) * j.l.item,
+                          multiply, &j);
 }
 
 /* ---- least squares ---- */

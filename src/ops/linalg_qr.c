@@ -1,4 +1,4 @@
-/* Orthogonal factors: QR and products of Householder reflections. */
+/* Orthogonal factors: QR, the Householder reflections it takes, and their products. */
 #include <string.h>
 
 #include "ops/geometry.h"
@@ -129,10 +129,51 @@ static luc_status check_reflectors(luc_context *ctx, const luc_tensor *a, const 
   return LUC_OK;
 }
 
+/* geqrf(input) */
+luc_status luc__run_geqrf(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *input = args[0].as.tensor, *a = NULL, *reflectors = NULL, *tau = NULL;
+  luc_dtype dtype = (luc_dtype)input->dtype;
+  luc_status status;
+  LUC_TRY(luc__need_matrices(ctx, "input", input, false));
+  LUC_GO(luc__to_contiguous(ctx, input, &a));
+  luc_matrices s = luc__matrices(a);
+  int64_t k = s.m < s.n ? s.m : s.n;
+  LUC_GO(luc__tensor_empty(ctx, dtype, a->ndim, a->sizes, &reflectors));
+  LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &k, &tau));
+  LUC_GO(luc__geqrf(ctx, s, a->data, reflectors->data, tau->data));
+  out[0] = luc_v_tensor(reflectors);
+  out[1] = luc_v_tensor(tau);
+  reflectors = tau = NULL;
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, reflectors);
+  luc_tensor_release(ctx, tau);
+  return status;
+}
+
+/* All reflections at once, which leaves no gradient. */
+static luc_status multiply(luc_context *ctx, luc_tensor *input, luc_tensor *factors,
+                           luc_value *out) {
+  luc_tensor *a = NULL, *tau = NULL, *q = NULL;
+  luc_status status;
+  LUC_GO(luc__to_contiguous(ctx, input, &a));
+  LUC_GO(luc__to_contiguous(ctx, factors, &tau));
+  LUC_GO(luc__tensor_empty(ctx, (luc_dtype)a->dtype, a->ndim, a->sizes, &q));
+  LUC_GO(luc__reflections(ctx, luc__matrices(a), tau->sizes[tau->ndim - 1], a->data, tau->data,
+                          q->data));
+done:
+  luc_tensor_release(ctx, a);
+  luc_tensor_release(ctx, tau);
+  if (status != LUC_OK) luc_tensor_release(ctx, q);
+  return luc__set_result(status, out, q);
+}
+
 /* The first n columns of the product of tau's reflections. */
 luc_status luc__run_linalg_householder_product(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *tau = args[1].as.tensor, *q = NULL, *next = NULL;
   LUC_TRY(check_reflectors(ctx, a, tau));
+  if (tau->numel > 0 && !luc__wants_gradient(ctx, a) && !luc__wants_gradient(ctx, tau))
+    return multiply(ctx, a, tau, out);
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS], m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
   memcpy(sizes, a->sizes, sizeof sizes);

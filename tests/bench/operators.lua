@@ -668,6 +668,8 @@ rows [[
   linalg.slogdet(f32(128, 128))
   linalg.cholesky(definite(256))
   linalg.qr(f32(256, 128))
+  geqrf(f32(256, 128))
+  linalg.householder_product(div(f32(256, 128), 100), f32(128))
   linalg.lu(f32(128, 128))
   linalg.svd(f32(64, 64))
   linalg.svd(f32(256, 8, 8))

@@ -334,8 +334,19 @@ def products():
     case("linalg.tensorsolve", real(2, 3, 4), real(2, 3))
 
 
+def reflections():
+    for shape in ((4, 3), (3, 3), (2, 4), (2, 3, 2), (20, 17), (0, 2), (3, 0), (2, 0, 3), (3,)):
+        case("geqrf", Const(real(*shape)))
+    case("orgqr", real(4, 3), real(2))
+    case("orgqr", Const(real(2, 3, 3)), Const(real(2, 3)))
+    case("orgqr", Const(real(20, 18)), Const(real(17)))
+    case("orgqr", Const(real(3, 2)), Const(real(0)))
+    case("linalg.householder_product", Const(real(40, 33)), Const(real(33)))
+
+
 for family in (inverses, systems, cholesky, orthogonal, lu, determinants, spectrum, ranks,
                least_squares, norms, products):
     family()
 eigen()
+reflections()
 write("linalg", __file__)

@@ -95,7 +95,7 @@ return {
      matmul mm bmm mv dot vdot inner outer ger addmm addmv addbmm baddbmm addr chain_matmul einsum
      tensordot kron cross trace det logdet slogdet inverse pinverse qr svd cholesky cholesky_solve
      cholesky_inverse triangular_solve lu lu_solve matrix_exp matrix_power cdist renorm
-     svd_lowrank pca_lowrank]],
+     svd_lowrank pca_lowrank geqrf orgqr]],
   },
   {title = "tensors: dtype/device", place = "", files = OPERATORS,
    absent = {numpy = "no NumPy: x:tolist(), x:data_ptr()"},

@@ -53,7 +53,12 @@ Lower triangular L of A = L Lᵀ (upper: U of Uᵀ U), A symmetric and positive-
 Q with orthonormal columns and upper triangular R, A = Q R. mode: 'reduced', 'complete' (Q square)
 or 'r' (no Q).
 > local q, r = lucerna.linalg.qr(lucerna.randn(4, 3))    -- [4, 3], [3, 3]]=]},
-{"linalg.householder_product", "The first columns of a product of Householder reflections."},
+{"linalg.householder_product orgqr", [=[
+The first n columns of a product of Householder reflections: of Q where geqrf gave them.]=]},
+{"geqrf", [=[
+QR as LAPACK leaves it: R above the reflections whose product is Q, and their factors tau.
+> local a, tau = lucerna.geqrf(lucerna.randn(4, 3))
+> local q = lucerna.orgqr(a, tau)    -- [4, 3]]=]},
 {"linalg.lu", "P, L and U of A = P L U."},
 {"linalg.lu_factor linalg.lu_factor_ex lu", [=[
 L and U packed in one matrix, and pivots: the row, from 1, that each row was exchanged with.]=]},

@@ -4,12 +4,12 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.nn.utils.check"
-local matrix = require "lucerna.nn.utils.matrix"
 local parametrize = require "lucerna.nn.utils.parametrize"
 local SpectralNorm = require("lucerna.nn.utils.spectral_norm").SpectralNorm
 local WeightNorm = require("lucerna.nn.utils.weight_norm").WeightNorm
 
 local normalize = require("lucerna.core").functional.normalize
+local linalg = lucerna.linalg
 
 local parametrizations = {}
 
@@ -45,8 +45,8 @@ end
 
 -- Q of A = QR with a positive diagonal of R, for A with at least as many rows as columns.
 local function make_orthogonal(a)
-  local x, tau = matrix.geqrf(a)
-  return matrix.householder_product(x, tau) * diagonal(x):sign():unsqueeze(-2)
+  local x, tau = lucerna.geqrf(a)
+  return linalg.householder_product(x, tau) * diagonal(x):sign():unsqueeze(-2)
 end
 
 -- exp(A), or (1 + A/2)(1 - A/2)^-1, of the skew-symmetric A that x's lower triangle gives.
@@ -60,8 +60,8 @@ local function skew_map(x, map)
   end
   local a = x - x:transpose(-2, -1)
   local identity = lucerna.eye(n, { dtype = a.dtype })
-  local q = map == "matrix_exp" and matrix.exp(a) or
-    matrix.solve(identity - a / 2, identity + a / 2)
+  local q = map == "matrix_exp" and linalg.matrix_exp(a) or
+    linalg.solve(identity - a / 2, identity + a / 2)
   return n ~= k and q:narrow(-1, 1, k) or q
 end
 
@@ -69,7 +69,7 @@ local function householder_map(x)
   local a = x:tril(-1)
   local tau = 2 / (1 + (a * a):sum(-2))
   -- the diagonal holds ones and minus ones, which are not trained
-  return matrix.householder_product(a, tau) * diagonal(x):detach():int():unsqueeze(-2)
+  return linalg.householder_product(a, tau) * diagonal(x):detach():int():unsqueeze(-2)
 end
 
 function Orthogonal:forward(x)
@@ -92,7 +92,7 @@ end
 
 -- What the householder map takes to Q.
 local function householder_inverse(q, transposed)
-  local a, tau = matrix.geqrf(q)
+  local a, tau = lucerna.geqrf(q)
   local signs = diagonal(a):sign()
   -- tau is 0 where LAPACK needs no reflection
   diagonal(a):copy_(lucerna.where(tau:eq(0), -signs, signs))

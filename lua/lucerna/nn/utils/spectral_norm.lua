@@ -7,7 +7,6 @@ local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
 local check = require "lucerna.nn.utils.check"
 local computed = require "lucerna.nn.utils.computed"
-local matrices = require "lucerna.nn.utils.matrix"
 
 local normalize = require("lucerna.core").functional.normalize
 
@@ -86,16 +85,9 @@ local function mark_version(hook)
   end
 end
 
--- A v with u = normalize(W v) and u·(W v) = sigma, for a W of full rank.
+-- A v with u = normalize(W v) and u·(W v) = sigma.
 local function solve_v(w, u, sigma)
-  local column = u:unsqueeze(2)
-  local v
-  if w:size(1) >= w:size(2) then
-    v = matrices.solve(w:t():matmul(w), w:t():matmul(column))
-  else
-    v = w:t():matmul(matrices.solve(w:matmul(w:t()), column))
-  end
-  v = v:squeeze(2)
+  local v = lucerna.linalg.pinv(w):mv(u)
   return v * (sigma / u:dot(w:mv(v)))
 end
 
