@@ -38,11 +38,11 @@ local function check_self(who, self)
   end
 end
 
-local function fail(who, text) core._raise("GradScaler.%s: %s", who, text) end
+local function fail(who, text, ...) core._raise("GradScaler." .. who .. ": " .. text, ...) end
 
 local function check_optimizer(who, optimizer)
   if type(optimizer) ~= "table" or type(optimizer.param_groups) ~= "table" then
-    fail(who, "optimizer must be an Optimizer (got " .. core.nn.kind_name(optimizer) .. ")")
+    fail(who, "optimizer must be an Optimizer (got %s)", core.nn.kind_name(optimizer))
   end
 end
 
@@ -76,7 +76,7 @@ end })
 local function scaled(self, outputs)
   if core.is_tensor(outputs) then return outputs * self._scale end
   if type(outputs) ~= "table" then
-    fail("scale", "outputs must be a Tensor or a table of Tensors (got " .. type(outputs) .. ")")
+    fail("scale", "outputs must be a Tensor or a table of Tensors (got %s)", type(outputs))
   end
   local list = {}
   for key, value in pairs(outputs) do list[key] = scaled(self, value) end
@@ -250,7 +250,7 @@ function GradScaler:load_state_dict(state)
   check_self("load_state_dict", self)
   if not self._enabled then return end
   if type(state) ~= "table" then
-    fail("load_state_dict", "state_dict must be a table (got " .. type(state) .. ")")
+    fail("load_state_dict", "state_dict must be a table (got %s)", type(state))
   end
   local got = {}
   for _, key in ipairs { "scale", "growth_factor", "backoff_factor", "growth_interval",
@@ -260,7 +260,7 @@ function GradScaler:load_state_dict(state)
       fail("load_state_dict", next(state) == nil and "The source state dict is empty, possibly "
         .. "because it was saved from a disabled instance of GradScaler." or "no " .. key)
     elseif type(got[key]) ~= "number" then
-      fail("load_state_dict", key .. " must be a number (got " .. type(got[key]) .. ")")
+      fail("load_state_dict", "%s must be a number (got %s)", key, type(got[key]))
     end
   end
   self._init_scale, self._growth_factor = got.scale, got.growth_factor

@@ -303,7 +303,7 @@ help(x) explains a function, class, module or tensor; help "nn.Conv2d" finds it 
 
 local function value_text(value)
   if lucerna.is_tensor(value) then
-    return ("Tensor [%s], %s\n"):format(table.concat(value:size(), ", "), tostring(value.dtype))
+    return ("Tensor [%s], %s\n"):format(table.concat(value:size(), ", "), value.dtype)
       .. table_text(core.Tensor)
   end
   if core.nn.is_class(value) then return class_text(value) end
@@ -314,7 +314,7 @@ local function value_text(value)
     return (rawget(meta, "__tostring") and tostring(value) .. "\n" or "") .. table_text(meta)
   end
   if type(value) == "table" then return table_text(value) end
-  return ("%s: %s"):format(type(value), tostring(value))
+  return ("%s: %s"):format(type(value), value)
 end
 
 --- The text that help prints.

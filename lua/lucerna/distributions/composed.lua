@@ -77,8 +77,7 @@ end
 function Independent:_enumerate(expand) return self.base_dist:enumerate_support(expand) end
 
 function Independent:__tostring()
-  return ("%s(%s, %d)"):format(self.__name, tostring(self.base_dist),
-    self.reinterpreted_batch_ndims)
+  return ("%s(%s, %d)"):format(self.__name, self.base_dist, self.reinterpreted_batch_ndims)
 end
 
 kl.register_kl(Independent, Independent, function(p, q)

@@ -104,7 +104,7 @@ function constraints.independent(base_constraint, reinterpreted_batch_ndims)
     if n == 0 then return result end
     return result:reshape(tools.join(tools.first(result.shape, result:dim() - n), {-1})):all(-1)
   end, {base_constraint = base, reinterpreted_batch_ndims = n, is_discrete = base.is_discrete,
-    event_dim = base.event_dim + n, _text = ("%s, %d"):format(tostring(base), n)})
+    event_dim = base.event_dim + n, _text = ("%s, %d"):format(base, n)})
 end
 
 -- Square matrices that turn into one boolean each.

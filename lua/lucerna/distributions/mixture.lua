@@ -170,8 +170,8 @@ function Mixture:_sample(sample_shape)
 end
 
 function Mixture:__tostring()
-  return ("MixtureSameFamily(\n  %s,\n  %s)"):format(tostring(self.mixture_distribution),
-    tostring(self.component_distribution))
+  return ("MixtureSameFamily(\n  %s,\n  %s)"):format(self.mixture_distribution,
+    self.component_distribution)
 end
 
 -- ---- NegativeBinomial ----

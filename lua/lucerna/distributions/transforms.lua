@@ -96,7 +96,7 @@ function Inverse.__call(self, y)
   return self.inv:_inv_call(tools.tensor(self.inv.__name .. ".inv", "y", y))
 end
 function Inverse.__eq(a, b) return getmetatable(a) == getmetatable(b) and a.inv == b.inv end
-function Inverse:__tostring() return ("_InverseTransform(%s)"):format(tostring(self.inv)) end
+function Inverse:__tostring() return ("_InverseTransform(%s)"):format(self.inv) end
 function Inverse:_inv_call(y) return self.inv(y) end
 function Inverse:log_abs_det_jacobian(x, y) return -self.inv:log_abs_det_jacobian(y, x) end
 function Inverse:forward_shape(shape) return self.inv:inverse_shape(shape) end
@@ -459,7 +459,7 @@ function Independent:forward_shape(shape) return self.base_transform:forward_sha
 function Independent:inverse_shape(shape) return self.base_transform:inverse_shape(shape) end
 
 function Independent:__tostring()
-  return ("IndependentTransform(%s, %d)"):format(tostring(self.base_transform),
+  return ("IndependentTransform(%s, %d)"):format(self.base_transform,
     self.reinterpreted_batch_ndims)
 end
 

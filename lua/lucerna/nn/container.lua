@@ -463,7 +463,7 @@ end
 --- update(map): adds pairs in order, those of a plain table sorted by name.
 function ModuleDict:update(map)
   local names, modules, n = container.read_pairs(self, map, "update")
-  for i = 1, n do check_module(self, modules[i], ("entry '%s'"):format(tostring(names[i]))) end
+  for i = 1, n do check_module(self, modules[i], ("entry '%s'"):format(names[i])) end
   local _ <close> = all_or_nothing(self)
   for i = 1, n do self:add_module(names[i], modules[i]) end
 end

@@ -67,7 +67,7 @@ end
 function meta.__tostring(self)
   local parts = {}
   for key, value in pairs(self) do
-    parts[#parts + 1] = ("(%q, %s)"):format(key, tostring(value))
+    parts[#parts + 1] = ("(%q, %s)"):format(key, value)
   end
   return "OrderedMap([" .. table.concat(parts, ", ") .. "])"
 end

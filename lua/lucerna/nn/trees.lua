@@ -204,7 +204,7 @@ local function check_converted(param, value)
 end
 
 local function describe(t)
-  return ("%s [%s]"):format(tostring(t.dtype), table.concat(t.shape, ", "))
+  return ("%s [%s]"):format(t.dtype, table.concat(t.shape, ", "))
 end
 
 local function convert_grad(grad, data, f)

@@ -444,7 +444,7 @@ local function check_dict(self, dict)
     if problem then return problem end
     for _, id in ipairs(saved.params) do
       if type(dict.state[id] or {}) ~= "table" then
-        return ("the state of parameter %s is no table"):format(tostring(id))
+        return ("the state of parameter %s is no table"):format(id)
       end
     end
   end
