@@ -33,9 +33,10 @@ static int add_hook(lua_State *L) {
   luc_l_nn *nn = luc_l_state_of(L)->nn;
   luc_l_peer *peer = lua_isnil(L, 1) ? NULL : luc_l_checkpeer(L, 1, "register_hook");
   luc_context *ctx = luc_l_context(L, nn->st);
-  luc_module_hook hook = {.kind = (uint8_t)luaL_checkinteger(L, 2),
-                          .flags = (uint8_t)luaL_checkinteger(L, 4),
-                          .host = true};
+  lua_Integer kind = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, kind >= 0 && kind < LUC_HOOK_KINDS, 2, "no such kind");
+  luc_module_hook hook = {
+      .kind = (uint8_t)kind, .flags = (uint8_t)luaL_checkinteger(L, 4), .host = true};
   lua_Integer next = (lua_Integer)ctx->next_id + 1;
   push_functions(L, nn, 1, true);
   lua_pushvalue(L, 3);

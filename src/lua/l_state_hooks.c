@@ -2,11 +2,17 @@
  * functions stand in the peer's table by id, beside those of the other hooks. */
 #include "l_module.h"
 
+static luc_state_event check_event(lua_State *L, int index) {
+  lua_Integer event = luaL_checkinteger(L, index);
+  luaL_argcheck(L, event >= 0 && event < LUC_STATE_EVENTS, index, "no such event");
+  return (luc_state_event)event;
+}
+
 /* core.nn._add_state_hook(m, event, f): its id. The function is in place before the core knows. */
 static int add_state_hook(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "register_state_hook");
   luc_l_state *st = peer->nn->st;
-  luc_state_hook hook = {.event = (luc_state_event)luaL_checkinteger(L, 2), .host = true};
+  luc_state_hook hook = {.event = check_event(L, 2), .host = true};
   lua_Integer next = (lua_Integer)st->ctx->next_id + 1;
   uint64_t id;
   lua_settop(L, 3);
@@ -34,8 +40,8 @@ static int last_hook_id(lua_State *L) {
 static int next_state_hook(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "state_dict");
   const luc_state_hook *hook =
-      luc__state_hook_next(peer->m, (luc_state_event)luaL_checkinteger(L, 2),
-                           (uint64_t)luaL_checkinteger(L, 3), (uint64_t)luaL_checkinteger(L, 4));
+      luc__state_hook_next(peer->m, check_event(L, 2), (uint64_t)luaL_checkinteger(L, 3),
+                           (uint64_t)luaL_checkinteger(L, 4));
   if (!hook) return 0;
   lua_pushinteger(L, (lua_Integer)hook->id);
   lua_pushboolean(L, false);
@@ -74,7 +80,7 @@ static int state_hooks(lua_State *L) {
 static int state_hooked(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "state_dict");
   luc_l_state *st = peer->nn->st;
-  uint32_t events = 1u << luaL_checkinteger(L, 2) | 1u << luaL_checkinteger(L, 3);
+  uint32_t events = 1u << check_event(L, 2) | 1u << check_event(L, 3);
   bool found;
   luc_status status = luc__state_hooked(st->ctx, peer->m, events, true, &found);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
