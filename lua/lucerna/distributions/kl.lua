@@ -3,10 +3,6 @@
 
 local lucerna = require "lucerna"
 local base = require "lucerna.distributions.base"
-local all = {}
-for _, family in ipairs {"normal", "discrete", "gamma", "counts"} do
-  for name, value in pairs(require("lucerna.distributions." .. family)) do all[name] = value end
-end
 local tools = require "lucerna.distributions.tools"
 
 local PI, EULER, INF = math.pi, 0.57721566490153286060, math.huge
@@ -63,7 +59,23 @@ function kl.kl_divergence(p, q)
   return f(p, q)
 end
 
-local function define(p, q, f) kl.register_kl(all[p], all[q], f) end
+--- For the classes of these files, by name: define(p, q, f), which registers f, and infinite(p,
+-- like, q...), where p has values that no q has (like: the parameter of p of the result's shape).
+function kl._definers(families)
+  local all = {}
+  for _, family in ipairs(families) do
+    for name, value in pairs(require("lucerna.distributions." .. family)) do all[name] = value end
+  end
+  local function define(p, q, f) kl.register_kl(all[p], all[q], f) end
+  local function infinite(p, like, ...)
+    for _, q in ipairs {...} do
+      define(p, q, function(d) return lucerna.full_like(d[like]:detach(), INF) end)
+    end
+  end
+  return define, infinite
+end
+
+local define, infinite = kl._definers {"normal", "discrete", "gamma", "counts"}
 
 local function x_log_x(x) return x * x:log() end
 
@@ -158,13 +170,6 @@ define("Uniform", "Uniform", function(p, q)
 end)
 
 -- ---- pairs of two classes ----
-
--- p has values where q has none; like: the parameter of p whose shape the result has.
-local function infinite(p, like, ...)
-  for _, q in ipairs {...} do
-    define(p, q, function(d) return lucerna.full_like(d[like]:detach(), INF) end)
-  end
-end
 
 infinite("Exponential", "rate", "Beta", "Uniform")
 infinite("Gamma", "concentration", "Beta", "Uniform")

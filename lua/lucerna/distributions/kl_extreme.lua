@@ -1,24 +1,11 @@
 -- Divergences from and to Gumbel and Pareto distributions: kl.lua's formulas for classes that are
--- transforms. Registers them; returns nothing of use.
+-- transforms. Registers them; returns what kl.lua does.
 
-local lucerna = require "lucerna"
 local kl = require "lucerna.distributions.kl"
-
-local all = {}
-for _, family in ipairs {"normal", "gamma", "extreme"} do
-  for name, value in pairs(require("lucerna.distributions." .. family)) do all[name] = value end
-end
 
 local PI, EULER, INF = math.pi, 0.57721566490153286060, math.huge
 
-local function define(p, q, f) kl.register_kl(all[p], all[q], f) end
-
--- p has values where q has none; like: the parameter of p whose shape the result has.
-local function infinite(p, like, ...)
-  for _, q in ipairs {...} do
-    define(p, q, function(d) return lucerna.full_like(d[like]:detach(), INF) end)
-  end
-end
+local define, infinite = kl._definers {"normal", "gamma", "extreme"}
 
 infinite("Gumbel", "loc", "Beta", "Exponential", "Gamma", "Pareto", "Uniform")
 infinite("Pareto", "scale", "Beta", "Uniform")
