@@ -22,6 +22,7 @@ local function scenario()
     linalg.multi_dot {a, b, b:t()})
   linalg.ldl_solve(select(1, linalg.ldl_factor(a:detach())), select(2, linalg.ldl_factor(
     a:detach())), b)
+  lucerna.orgqr(lucerna.geqrf(a:detach()))
   assert(linalg.matrix_rank(a):item() == 3)
 end
 
