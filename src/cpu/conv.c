@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/conv_depthwise.h"
+#include "cpu/conv_filters.h"
 #include "cpu/conv_parts.h"
 #include "cpu/conv_plan.h"
 #include "cpu/conv_product.h"
@@ -17,12 +18,13 @@
 #include "cpu/scratch.h"
 #include "cpu/winograd.h"
 
-/* Multiplications worth a piece of their own; elements a panel should stay below to live in the
- * second-level cache. */
-static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16;
+/* Multiplications worth a piece of their own; elements a panel and a buffer should stay below to
+ * live in the second-level cache. */
+static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 17;
 
-/* Kernel elements a copy of the outputs costs as much as. */
-static const int64_t COPY_WORK = 6;
+/* Kernel elements that it costs to copy outputs, to deal them to every third and more, to add them
+ * to images. */
+enum { COPY_WORK = 6, DEAL_WORK = 30, ADD_WORK = 40 };
 
 /* Positions of a block of the weight gradient. */
 static const int64_t BLOCK = 1088;
@@ -42,9 +44,7 @@ typedef struct job {
   char *y, *dweight;     /* weight gradient: y holds sums */
   int64_t cuts;          /* forward: bands; weight: stretches of the batch's bands */
   int64_t bands;         /* weight: of an image */
-  int64_t images;        /* forward: at a time */
   int64_t chunks, chunk; /* forward: of filters; weight: of channels */
-  int64_t group_filters; /* forward: for which there is room among a group's weights */
   luc_slots slots;
 } job;
 
@@ -58,13 +58,6 @@ static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
   p->panel = luc__min64(luc__cuts(even, 16) * 16, pixels);
 }
 
-/* Do all windows lie inside the image, but for its depth? */
-static bool is_whole(const luc_conv_plan *p) {
-  for (int d = 1; d < LUC_MAX_SPATIAL; d++)
-    if (p->padding[d] != 0 || luc__conv_covered(p, d, p->out[d]) > p->in[d]) return false;
-  return true;
-}
-
 /* Positions of some rows in a buffer that is split by stride, about. */
 static int64_t positions_of(const luc_conv_plan *p, int64_t rows) {
   const int64_t length = luc__cuts(luc__conv_covered(p, 2, p->out[2]), p->stride[2]);
@@ -72,27 +65,11 @@ static int64_t positions_of(const luc_conv_plan *p, int64_t rows) {
   return (rows - 1) * pitch + p->out[2];
 }
 
-/* Filters in the lanes, or pixels? In 32 multiply-adds a cycle, measured: filters pay for outputs
- * to be turned, for lanes without any and for a vector without a second; pixels for what lies
- * between rows, for outputs to be copied and rows to be split by stride. */
-static bool is_by_filters(const job *j) {
-  const luc_conv_plan *p = &j->plan;
-  const int64_t lanes = j->kernels->lanes, vectors = luc__cuts(p->filters, lanes);
-  const int64_t plane = luc__whole(positions_of(p, p->out[1]), lanes);
-  const double rows = (double)(p->channels * p->in[0] * p->in[1]), width = (double)p->in[2];
-  const double split = p->stride[1] * p->stride[2] > 1 ? 16 : 8, k = (double)p->k;
-  const double lone = vectors % 2 ? 0.3 / (double)vectors : 0;
-  double filters = (double)(vectors * lanes * p->pixels) * (k * (1 + lone) + 24);
-  if (!is_whole(p)) filters += rows * (128 + 6 * width);
-  const double pixels = (double)(p->filters * p->out[0] * plane) * (k + COPY_WORK);
-  return p->k == 0 || filters <= pixels + rows * (400 + split * width);
-}
-
 /* Rows by themselves fill up their last vector, but what is computed goes where it belongs: that
  * saves a copy, which costs as much as some kernel elements. */
 static bool is_by_rows(const luc_conv_plan *p) {
   const int64_t row = p->out[2] % 16 == 0 ? p->out[2] : p->out[2] / 16 * 16 + 24;
-  return !p->by_filters && p->band[1] == p->out[2] && p->out[2] >= 32 &&
+  return p->band[1] == p->out[2] && p->out[2] >= 32 &&
          (row - p->pitch) * p->k <= COPY_WORK * p->out[2];
 }
 
@@ -119,7 +96,8 @@ static void job_init(luc_context *ctx, job *j, const luc_conv *c) {
 
 /* Scratch for one piece, in bytes: stretches, `buffer` and `panel` elements. */
 static size_t scratch_size(const job *j, int64_t buffer, int64_t panel) {
-  const size_t stretches = (size_t)luc__conv_stretches(&j->plan);
+  size_t count = (size_t)(j->plan.panel / j->plan.out[2] + 4 + j->plan.phases[2]);
+  size_t stretches = count * 4 * sizeof(int64_t) + 128;
   return stretches + luc__mul_size((size_t)(buffer + panel + 4 * LUC_CONV_SLACK), j->size);
 }
 
@@ -157,22 +135,18 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
     int64_t across = luc__cuts(c->out[2], c->band[1]);
     int64_t row = band / across * c->band[0], column = band % across * c->band[1];
     int64_t group = i / (j->chunks * j->cuts) % j->groups;
-    int64_t image = i / (j->chunks * j->cuts * j->groups) * j->images;
+    int64_t image = i / (j->chunks * j->cuts * j->groups);
     int64_t filter = group * c->filters + chunk * j->chunk;
     luc_conv_piece p = {
-        .images = luc__min64(j->images, j->batch - image),
-        .x_image = j->in_channels * c->in_pixels,
-        .y_image = j->out_channels * c->pixels,
-        .weight = offset(j, j->weight, (group * j->group_filters + chunk * j->chunk) * c->k),
-        .filters = group * j->group_filters + chunk * j->chunk,
+        .weight = offset(j, j->weight, filter * c->k),
         .bias = offset(j, j->bias, filter),
         .first = {row, column},
         .size = {luc__min64(c->band[0], c->out[1] - row),
                  luc__min64(c->band[1], c->out[2] - column)},
         .count = luc__min64(j->chunk, c->filters - chunk * j->chunk),
     };
-    p.x = offset(j, j->x, image * p.x_image + group * c->channels * c->in_pixels);
-    p.y = j->y + (image * p.y_image + filter * c->pixels) * (int64_t)j->size;
+    p.x = offset(j, j->x, (image * j->groups + group) * c->channels * c->in_pixels);
+    p.y = j->y + (image * j->out_channels + filter) * c->pixels * (int64_t)j->size;
     j->kernels->forward(c, &p, scratch);
   }
   luc__slots_put(&j->slots, scratch);
@@ -192,7 +166,7 @@ static void choose_band(job *j) {
     int64_t rows = luc__conv_covered(p, 1, band[0]), columns = luc__conv_covered(p, 2, band[1]);
     bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
     few = few && half * (d == 0 ? p->out[2] : 1) >= 192;
-    if (!few && rows * columns * p->channels <= LUC_CONV_BUFFER) return;
+    if (!few && rows * columns * p->channels <= BUFFER_SIZE) return;
     if (half >= band[d] || half < p->kernel[1 + d]) return;
     band[d] = half;
   }
@@ -202,43 +176,7 @@ static void choose_band(job *j) {
  * filters have with one that meets one kernel element of each. */
 static int64_t least_chunk(const job *j, int64_t pieces) {
   const luc_conv_plan *p = &j->plan;
-  if (j->images > 1) return 128;
   return pieces < 4 ? 32 : luc__max64(96 * p->in_pixels / (p->pixels * p->taps + 1), 32);
-}
-
-static void pack_groups(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  const luc_conv_plan *p = &j->plan;
-  for (int64_t i = begin; i < end; i++)
-    j->kernels->pack_filters(p, offset(j, j->weight, i * p->filters * p->k), p->filters,
-                             j->y + i * j->group_filters * p->k * (int64_t)j->size);
-}
-
-/* The weights of all groups, filters in whole vectors, at *packed. */
-static luc_status pack_filters(luc_context *ctx, job *j, const void *weight, char **packed,
-                               size_t *bytes) {
-  *bytes = luc__mul_size((size_t)(j->groups * j->group_filters * j->plan.k), j->size);
-  *packed = luc__alloc(ctx, *bytes);
-  if (!*packed) return LUC_ERR_MEMORY;
-  job all = *j;
-  all.weight = weight, all.y = *packed;
-  luc__parallel_for(ctx, j->groups, 1, pack_groups, &all);
-  j->weight = *packed;
-  return LUC_OK;
-}
-
-/* Which way, and what it needs: elements of scratch behind the buffer. */
-static int64_t plan_forward(job *j) {
-  luc_conv_plan *p = &j->plan;
-  const int64_t lanes = j->kernels->lanes;
-  j->group_filters = p->filters;
-  if (!p->by_filters) {
-    plan_direct(p, j->chunk);
-    return j->chunk * p->panel;
-  }
-  j->group_filters = luc__cuts(p->filters, lanes) * lanes;
-  p->panel = luc__min64(p->band[0] * p->band[1] * p->out[0] * j->images, LUC_CONV_POSITIONS);
-  return luc__conv_filters_scratch(p, lanes, j->size);
 }
 
 luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *x,
@@ -246,34 +184,56 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
   job j;
   job_init(ctx, &j, c);
   luc_conv_plan *p = &j.plan;
-  p->by_filters = is_by_filters(&j);
-  p->whole = p->by_filters && is_whole(p);
   choose_band(&j);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   p->by_rows = is_by_rows(p);
-  j.images = p->by_filters ? luc__conv_images(p, c->batch, c->groups) : 1;
   j.cuts = luc__cuts(p->out[1], p->band[0]) * luc__cuts(p->out[2], p->band[1]);
-  int64_t pieces = luc__cuts(c->batch, j.images) * c->groups * j.cuts;
-  int64_t work = p->pixels * p->k * p->filters * j.images / j.cuts;
+  const int64_t pieces = c->batch * c->groups * j.cuts;
+  const int64_t work = p->pixels * p->k * p->filters / j.cuts;
   j.chunk = choose_chunk(pieces, work, p->filters, least_chunk(&j, pieces));
-  if (p->by_filters) j.chunk = luc__cuts(j.chunk, 32) * 32; /* whole pairs of vectors */
   j.chunks = luc__cuts(p->filters, j.chunk);
-  const int64_t rest = plan_forward(&j), buffer = p->whole ? 0 : p->channels * p->plane;
-  char *packed = NULL;
-  size_t bytes = 0;
-  luc_status status = LUC_OK;
-  if (p->by_filters) status = pack_filters(ctx, &j, weight, &packed, &bytes);
-  if (!packed) j.weight = weight;
-  luc_conv_part part = {.k = p->k, .offsets = p->offsets, .weight = j.weight};
-  memcpy(part.out, p->out, sizeof part.out);
-  p->parts = &part;
-  j.x = x, j.bias = bias, j.y = y;
-  if (status == LUC_OK)
-    status = run(ctx, &j, pieces * j.chunks, work / j.chunks,
-                 scratch_size(&j, j.images * buffer, rest), forward_pieces);
-  luc__free(ctx, packed, bytes);
+  plan_direct(p, j.chunk);
+  j.x = x, j.weight = weight, j.bias = bias, j.y = y;
+  const size_t scratch = scratch_size(&j, p->channels * p->plane, j.chunk * p->panel);
+  luc_status status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, forward_pieces);
   luc__conv_plan_free(ctx, &j.plan);
   return status;
+}
+
+/* Adding to the image is the way where parts would each do little, or are too many. */
+static bool is_scattered(const luc_conv_plan *p, int64_t parts) {
+  return parts > LUC_CONV_PARTS || (parts > 1 && p->channels < 8 && p->filters >= 16);
+}
+
+/* Inputs' gradients with pixels in the lanes, or added to the image, in multiplications, measured.
+ */
+static double input_cost(const luc_conv_plan *p, int64_t parts) {
+  const double k = (double)(p->filters * p->taps);
+  if (is_scattered(p, parts))
+    return (double)(p->channels * p->taps * p->pixels) * (double)(p->filters + ADD_WORK);
+  int64_t out[LUC_MAX_SPATIAL];
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) out[d] = luc__cuts(p->in[d], p->stride[d]);
+  const int64_t plane = luc__whole(out[1] * (out[2] + 1) - 1, 16);
+  const double rows = (double)(p->filters * p->out[0] * p->out[1]), width = (double)p->out[2];
+  const double deal = p->stride[2] > 2 ? DEAL_WORK : COPY_WORK;
+  return (double)(parts * p->channels * out[0] * plane) * (k / (double)parts + deal) +
+         rows * (250 + 5 * width);
+}
+
+/* Forward they pay for what lies between rows, for outputs to be copied and rows to be split. */
+static double forward_cost(const luc_conv_plan *p) {
+  const int64_t plane = luc__whole(positions_of(p, p->out[1]), 16);
+  const double rows = (double)(p->channels * p->in[0] * p->in[1]), width = (double)p->in[2];
+  const double split = p->stride[1] * p->stride[2] > 1 ? 10 : 5;
+  return (double)(p->filters * p->out[0] * plane) * (double)(p->k + COPY_WORK) +
+         rows * (250 + split * width);
+}
+
+static bool is_by_filters(const luc_conv *c, bool backward) {
+  luc_conv_plan p;
+  luc__conv_plan_sizes(&p, c);
+  const double pixels = backward ? input_cost(&p, luc__conv_parts_count(c)) : forward_cost(&p);
+  return luc__conv_filters_cost(c, backward) < pixels * (double)(c->batch * c->groups);
 }
 
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
@@ -281,11 +241,11 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
-  if (luc__conv_taps_suits(c)) return luc__conv_taps(ctx, c, false, x, weight, bias, y);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
   if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
   if (luc__conv_product_suits(c, LUC_CONV_FORWARD))
     return luc__conv_product(ctx, c, x, weight, bias, y);
+  if (is_by_filters(c, false)) return luc__conv_filters(ctx, c, false, x, weight, bias, y);
   return luc__conv_correlate(ctx, c, x, weight, bias, y);
 }
 
@@ -347,13 +307,11 @@ static luc_status scattered_gradient(luc_context *ctx, const luc_conv *c, const 
   return status;
 }
 
-/* Adding to the image is the way where parts would each do little. */
 static luc_status input_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
                                  const char *weight, char *dx) {
-  const int64_t parts = luc__conv_parts_count(c);
-  const int64_t channels = c->in_channels / c->groups, filters = c->out_channels / c->groups;
-  if (parts > LUC_CONV_PARTS || (parts > 1 && channels < 8 && filters >= 16))
-    return scattered_gradient(ctx, c, dy, weight, dx);
+  luc_conv_plan p;
+  luc__conv_plan_sizes(&p, c);
+  if (is_scattered(&p, luc__conv_parts_count(c))) return scattered_gradient(ctx, c, dy, weight, dx);
   return luc__conv_parts(ctx, c, dy, weight, dx);
 }
 
@@ -368,11 +326,11 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   }
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, true, dy, weight, NULL, dx);
   if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
-  if (luc__conv_taps_suits(c)) return luc__conv_taps(ctx, c, true, dy, weight, NULL, dx);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT);
   if (taps > 0) return luc__winograd(ctx, c, taps, true, dy, weight, NULL, dx);
   if (luc__conv_product_suits(c, LUC_CONV_INPUT))
     return luc__conv_product_input(ctx, c, dy, weight, dx);
+  if (is_by_filters(c, true)) return luc__conv_filters(ctx, c, true, dy, weight, NULL, dx);
   return input_gradient(ctx, c, dy, weight, dx);
 }
 
@@ -463,7 +421,7 @@ static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
   int64_t work = j->batch * c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
   j->bands = luc__cuts(c->out[1], c->band[0]) * luc__cuts(c->out[2], c->band[1]);
-  j->cuts = luc__min64(luc__min64(j->batch * j->bands, 8), 8 * LUC_CONV_BUFFER / (sums + 1));
+  j->cuts = luc__min64(luc__min64(j->batch * j->bands, 8), 8 * BUFFER_SIZE / (sums + 1));
   j->cuts = luc__max64(luc__min64(j->cuts, j->batch * c->pixels / (BLOCK / 2)), 1);
   while (j->cuts > 1 && work / j->cuts < PIECE_WORK) j->cuts = luc__cuts(j->cuts, 2);
   int64_t per_cut = work / j->cuts;

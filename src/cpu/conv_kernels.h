@@ -3,8 +3,8 @@
  * pixels that one kernel element meets along an output row are adjacent, output rows are one pitch
  * apart, and what a kernel element adds to a pixel's position is one offset. The buffer itself is
  * the B of a matrix product and what falls between the rows is dropped. Where that would be much,
- * forward and the weight's gradient have filters in the lanes of vectors (conv_filters.inc,
- * conv_weight.inc) and list the positions of outputs, so that rows need not be split. */
+ * filters are in the lanes of vectors: the weight's gradient (conv_weight.inc) lists the positions
+ * of outputs, so that rows need not be split, others read the image as it lies (conv_filters.c). */
 #ifndef LUC_CONV_KERNELS_H
 #define LUC_CONV_KERNELS_H
 
@@ -12,14 +12,13 @@
 #include "cpu/conv_depthwise_kernels.h"
 #include "cpu/gemm_kernels.h"
 
-/* Outputs that meet the same kernel elements: all of a forward convolution's, those a stride apart
- * of an input's gradient (conv_parts.h). */
-enum { LUC_CONV_PARTS = 16 };
+/* Of an input's gradient: see conv_parts.h. */
+enum { LUC_CONV_PARTS = 8 };
 typedef struct luc_conv_part {
   int64_t k;                /* filters * taps */
   const int64_t *offsets;   /* [k], as those of a plan */
-  const void *weight;       /* [channels of all groups, k], or as pack_filters leaves them */
-  int64_t first[3], out[3]; /* outputs: the first, and how many, a step apart */
+  const void *weight;       /* [channels of all groups, k] */
+  int64_t first[3], out[3]; /* inputs: the first, and how many, a step apart */
 } luc_conv_part;
 
 /* One group of a convolution, always in three dimensions, and its padded buffer. */
@@ -30,7 +29,6 @@ typedef struct luc_conv_plan {
   int64_t k;                 /* channels * taps */
   int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
   int64_t in_pixels, pixels; /* of one channel */
-  int64_t outputs;           /* of one filter: pixels, or those of all parts */
   bool relu;
   /* the padded buffer [channels, depth, phases of rows, phases of columns, phase_size] */
   int64_t band[2];            /* output rows and columns it serves at a time */
@@ -46,16 +44,15 @@ typedef struct luc_conv_plan {
   const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
   int64_t panel;          /* pixels, or positions, at a time */
   int64_t k_step;         /* kernel elements gathered at a time */
-  bool by_filters;        /* forward: these are in the lanes, nothing is split, ... */
-  bool whole;             /* ... and there is no padding: the image itself is the buffer */
   bool by_rows;           /* forward: each output row is a product */
   bool patches;           /* columns: rows of the image are turned as they lie */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time, ... */
   int64_t images;         /* ... and images, at most */
-  /* parts: how many along each dimension, the outputs' size and steps */
-  int64_t sides[3], image[3], step[3];
+  /* parts: how many along each dimension, the gradient's size and stride */
+  int64_t sides[3];
+  const int64_t *image, *step;
   const luc_conv_part *parts;
-  bool lanes; /* parts: channels are in the lanes; weight: filters are, little is split, and ... */
+  bool lanes;     /* weight: filters are, little is split, and ... */
   int64_t places; /* ... outputs passed at a time */
 } luc_conv_plan;
 
@@ -71,17 +68,47 @@ typedef struct luc_conv_piece {
   int64_t filters;                            /* weight; parts: the first channel of all groups */
 } luc_conv_piece;
 
+/* Filters in the lanes (conv_filters.c). A tap of a class: how far it is from the first in the
+ * image, and which of a channel's weights it is. */
+typedef struct luc_conv_tap {
+  int64_t at, weight;
+} luc_conv_tap;
+/* Outputs that meet the same taps: the first, how far the next and how many, where the first meets
+ * its first tap and how far from there the next does. */
+typedef struct luc_conv_class {
+  int64_t first[3], step[3], out[3];
+  int64_t from, apart[3];
+  const luc_conv_tap *taps;
+  int64_t count; /* of taps */
+} luc_conv_class;
+/* One group, of images of x to images of y. */
+typedef struct luc_conv_lanes {
+  const luc_gemm_kernels *gemm;
+  int64_t channels, filters, taps;
+  int64_t plane, outputs;          /* pixels of a channel, outputs of a filter ... */
+  int64_t rows, columns;           /* ... by rows and columns */
+  int64_t x_image, y_image, panel; /* elements of an image; outputs at a time */
+  const luc_conv_class *classes;
+  int64_t count; /* of classes */
+  bool relu;
+} luc_conv_lanes;
+/* The outputs [begin, end) of all images, for some filters; others are the group's. */
+typedef struct luc_conv_lanes_piece {
+  int64_t begin, end, filters;
+  const void *x, *weight, *bias;
+  void *y;
+} luc_conv_lanes_piece;
+
 typedef struct luc_conv_kernels {
-  /* conv_filters.inc: `filters` of one group for later pieces, in whole vectors. */
-  void (*pack_filters)(const luc_conv_plan *c, const void *from, int64_t filters, void *to);
+  /* The weights of a group, [filters, channels, taps], for later pieces in whole vectors; those of
+   * one channel of [channels, filters, taps]. */
+  void (*pack_filters)(const luc_conv_lanes *c, const void *from, void *to);
+  void (*pack_channels)(const luc_conv_lanes *c, const void *from, int64_t channel, void *to);
+  void (*filters)(const luc_conv_lanes *c, const luc_conv_lanes_piece *p, void *scratch);
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* The weights of `count` taps of some channels: [filters, k] to [channels, filters, count]. */
   void (*turn)(const luc_conv_plan *c, const int64_t *taps, int64_t count, int64_t channels,
                const void *from, void *to);
-  /* Channels in the lanes: the weights of filter `filter` of a group to those of all parts; the
-   * group's first channel is `channel`. */
-  void (*pack_parts)(const luc_conv_plan *c, const luc_conv_part *parts, int64_t count,
-                     const int64_t *taps, int64_t channel, int64_t filter, const void *from);
   /* The parts of some channels. */
   void (*parts)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* weight: [channels * taps, filters], transposed. */
@@ -107,30 +134,6 @@ enum { LUC_CONV_PLACES = 128 };
 
 /* Slack behind buffers that are read or written in whole vectors, in elements. */
 enum { LUC_CONV_SLACK = 32 };
-
-/* A panel's last strip is as long as the others, in conv_filters.inc. */
-enum { LUC_CONV_STRIP = 14 };
-
-/* Taps whose weights fit on the stack, of two vectors of channels. */
-enum { LUC_CONV_TAPS = 64 };
-
-/* Filters in the lanes: positions whose sums with two vectors of them stay in the first-level
- * cache, whole strips and whole squares to be turned. */
-enum { LUC_CONV_POSITIONS = 224 };
-
-/* Elements of scratch for a panel's positions, sums and turned sums. */
-static inline int64_t luc__conv_filters_scratch(const luc_conv_plan *c, int64_t lanes,
-                                                size_t size) {
-  const int64_t positions = c->panel + c->sides[1] * c->sides[2] * LUC_CONV_STRIP;
-  return 2 * positions * (int64_t)(sizeof(int64_t) / size) +
-         (c->panel + LUC_CONV_STRIP) * 4 * lanes;
-}
-
-/* Bytes of scratch for the stretches of a panel and the spans of rows. */
-static inline int64_t luc__conv_stretches(const luc_conv_plan *c) {
-  const int64_t count = c->panel / c->out[2] + 2 + c->phases[2];
-  return (count * 4 * (int64_t)sizeof(int64_t) + 63) / 64 * 64;
-}
 
 /* The position in the buffer of an output, counted from the buffer's first. */
 static inline int64_t luc__conv_position(const luc_conv_plan *c, int64_t z, int64_t y, int64_t x) {

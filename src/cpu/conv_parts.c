@@ -25,14 +25,13 @@ typedef struct side {
 typedef struct job {
   luc_conv_plan whole, plan; /* the convolution's, and that of dy's copy */
   const luc_conv_kernels *kernels;
-  int64_t size;                  /* of an element */
-  int64_t batch, groups, images; /* images: at a time */
+  int64_t size; /* of an element */
+  int64_t batch, groups;
   side sides[3][LUC_CONV_PARTS];
   luc_conv_part parts[LUC_CONV_PARTS];
   int64_t count;    /* of parts */
   int64_t *taps;    /* of all parts, of each the last first */
   int64_t *offsets; /* of all parts: [filters, taps] in dy's copy */
-  int64_t channels; /* for which there is room among a group's weights */
   char *weights;    /* of all parts: [groups, channels, filters, taps] */
   size_t bytes;
   const char *weight, *dy;
@@ -108,14 +107,6 @@ static void turn_channels(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void pack_filters(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  const luc_conv_plan *p = &j->whole;
-  for (int64_t i = begin; i < end; i++)
-    j->kernels->pack_parts(p, j->parts, j->count, j->taps, i / p->filters * j->channels,
-                           i % p->filters, j->weight + i * p->k * j->size);
-}
-
 /* A part's taps, and where they meet the copy of the first filter, if there is one. */
 static int64_t list_taps(const job *j, const side *const s[3], int64_t *taps, int64_t *offsets) {
   const luc_conv_plan *p = &j->whole, *u = &j->plan;
@@ -145,7 +136,7 @@ static int64_t *make_part(job *j, int64_t i, int64_t *taps) {
                            &j->sides[2][i % u->sides[2]]};
   int64_t *offsets = i == 0 ? j->offsets : (int64_t *)t[-1].offsets + t[-1].k;
   char *weight = j->weights;
-  if (i > 0) weight = (char *)t[-1].weight + j->groups * j->channels * t[-1].k * j->size;
+  if (i > 0) weight = (char *)t[-1].weight + j->groups * p->channels * t[-1].k * j->size;
   const int64_t n = list_taps(j, s, taps, offsets);
   *t = (luc_conv_part){.k = n * p->filters, .offsets = offsets, .weight = weight};
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) t->first[d] = s[d]->first, t->out[d] = s[d]->out;
@@ -156,17 +147,15 @@ static int64_t *make_part(job *j, int64_t i, int64_t *taps) {
 static luc_status make_parts(luc_context *ctx, job *j) {
   const luc_conv_plan *p = &j->whole;
   const size_t taps = (size_t)(p->taps * (1 + p->filters)), size = (size_t)j->size;
-  const int64_t matrix = j->channels * p->filters * p->taps;
-  const size_t weights = luc__mul_size((size_t)(j->groups * matrix), size);
+  const size_t weights = luc__mul_size((size_t)(j->groups * p->filters * p->k), size);
   j->bytes = luc__mul_size(taps, sizeof(int64_t)) + weights;
   j->taps = luc__alloc(ctx, j->bytes);
   if (!j->taps) return LUC_ERR_MEMORY;
   j->offsets = j->taps + p->taps, j->weights = (char *)(j->taps + taps);
   int64_t *taps_left = j->taps;
   for (int64_t i = 0; i < j->count; i++) taps_left = make_part(j, i, taps_left);
-  const int64_t all = j->groups * (j->plan.lanes ? p->filters : luc__cuts(p->channels, TURNED));
-  luc__parallel_for(ctx, all, PANEL_SIZE / (j->groups * matrix / all + 1) + 1,
-                    j->plan.lanes ? pack_filters : turn_channels, j);
+  const int64_t grain = PANEL_SIZE / (TURNED * p->filters * p->taps + 1) + 1;
+  luc__parallel_for(ctx, j->groups * luc__cuts(p->channels, TURNED), grain, turn_channels, j);
   return LUC_OK;
 }
 
@@ -179,16 +168,12 @@ static void pieces(void *arg, int64_t begin, int64_t end) {
   void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     const int64_t chunk = i % j->chunks * j->chunk, band = i / j->chunks % j->bands;
-    const int64_t across = luc__cuts(c->out[2], c->band[1]), at = i / (j->chunks * j->bands);
-    const int64_t group = at % j->groups, first = at / j->groups * j->images;
-    const int64_t image = first * j->groups + group;
+    const int64_t across = luc__cuts(c->out[2], c->band[1]), image = i / (j->chunks * j->bands);
     luc_conv_piece p = {
-        .images = luc__min64(j->images, j->batch - first),
-        .x_image = j->groups * c->channels * c->in_pixels,
-        .y_image = j->groups * c->filters * inputs,
+        .images = 1,
         .first = {band / across * c->band[0], band % across * c->band[1]},
         .count = luc__min64(j->chunk, c->filters - chunk),
-        .filters = group * j->channels + chunk,
+        .filters = image % j->groups * c->filters + chunk,
         .x = j->dy + image * c->channels * c->in_pixels * j->size,
         .y = j->dx + (image * c->filters + chunk) * inputs * j->size,
     };
@@ -223,50 +208,18 @@ static void choose_cuts(job *j) {
   j->chunks = luc__cuts(p->filters, j->chunk);
 }
 
-/* Channels in the lanes, or positions? Which leave more lanes empty counts, and what turning or
- * dealing sums costs in kernel elements, as measured. */
-static bool is_by_channels(const job *j) {
-  const luc_conv_plan *p = &j->plan;
-  const int64_t lanes = j->kernels->lanes, vectors = luc__cuts(p->filters, lanes);
-  const double k = (double)(j->whole.filters * j->whole.taps) / (double)j->count;
-  const double lone = vectors % 2 ? 0.2 / (double)vectors : 0;
-  const int64_t plane = luc__whole(p->out[1] * (p->out[2] + 1) - 1, lanes);
-  return j->whole.taps <= LUC_CONV_TAPS &&
-         (double)(vectors * lanes * p->pixels) * (k * (1 + lone) + 8) <
-             (double)(p->filters * p->out[0] * plane) * (k + 6);
-}
-
-/* Room for the weights, images and chunks. */
-static void plan_lanes(job *j) {
-  const int64_t lanes = j->kernels->lanes, filters = j->plan.filters;
-  j->channels = luc__whole(filters, lanes);
-  j->images = luc__conv_images(&j->plan, j->batch, j->groups);
-  j->chunk = luc__whole(j->chunk, 2 * lanes);
-  j->chunks = luc__cuts(filters, j->chunk);
-}
-
-/* Outputs at a time: those whose sums stay in the cache. Returns elements of scratch behind the
- * copy. */
-static int64_t plan_panel(job *j) {
+/* Rows that sums have room for, of all parts side by side. */
+static luc_status deal_parts(luc_context *ctx, job *j) {
   luc_conv_plan *p = &j->plan;
-  if (p->lanes) {
-    p->panel = luc__min64(j->images * p->outputs, LUC_CONV_POSITIONS);
-    return luc__conv_filters_scratch(p, j->kernels->lanes, (size_t)j->size);
-  }
   const int64_t rows = p->sides[2] * j->chunk, most = (p->band[0] - 1) * p->pitch + p->band[1];
   p->panel = luc__max64(PANEL_SIZE / rows / 48 * 48, 48);
   p->panel = luc__min64(p->panel, luc__cuts(most, 16) * 16);
-  return rows * luc__max64(p->panel, 48);
-}
-
-static luc_status deal_parts(luc_context *ctx, job *j) {
-  const luc_conv_plan *p = &j->plan;
-  const int64_t elements = plan_panel(j) + j->images * p->channels * p->plane + 4 * LUC_CONV_SLACK;
-  const int64_t all = luc__cuts(j->batch, j->images) * j->groups * j->bands * j->chunks;
-  const int64_t work = j->images * p->pixels * p->filters * j->whole.filters * j->whole.taps;
+  int64_t elements = p->channels * p->plane + rows * luc__max64(p->panel, 48) + 4 * LUC_CONV_SLACK;
+  const int64_t all = j->batch * j->groups * j->bands * j->chunks;
+  const int64_t work = p->pixels * p->filters * j->whole.filters * j->whole.taps;
   const int64_t grain = PIECE_WORK / (work / (j->bands * j->chunks) + 1024) + 1;
   size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
-  bytes += (size_t)luc__max64(luc__conv_weight_tables(p), luc__conv_stretches(p));
+  bytes += (size_t)luc__conv_weight_tables(p);
   LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(all, grain)));
   luc__parallel_for(ctx, all, grain, pieces, j);
   luc__slots_free(ctx, &j->slots);
@@ -295,19 +248,13 @@ luc_status luc__conv_parts(luc_context *ctx, const luc_conv *c, const void *dy, 
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) n[d] = join_sides(&j, d, &u), step *= j.whole.stride[d];
   luc__conv_plan_sizes(&j.plan, &u);
   memcpy(j.plan.sides, n, sizeof n);
-  memcpy(j.plan.image, j.whole.in, sizeof j.plan.image);
-  memcpy(j.plan.step, j.whole.stride, sizeof j.plan.step);
-  j.plan.parts = j.parts, j.plan.outputs = j.whole.in_pixels;
-  j.whole.gemm = &luc__kernels(ctx)->gemm[c->dtype];
-  j.images = 1, j.channels = j.whole.channels;
+  j.plan.image = j.whole.in, j.plan.step = j.whole.stride, j.plan.parts = j.parts;
   fill_gaps(&j);
   j.count = n[0] * n[1] * n[2];
   if (j.count == 0) return LUC_OK;
   if (step > 1) {
-    j.plan.lanes = is_by_channels(&j);
     choose_cuts(&j);
     LUC_TRY(luc__conv_plan_buffer(ctx, &j.plan, c->dtype));
-    if (j.plan.lanes) plan_lanes(&j);
   }
   luc_status status = make_parts(ctx, &j);
   if (status == LUC_OK && step > 1) status = deal_parts(ctx, &j);

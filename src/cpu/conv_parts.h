@@ -7,7 +7,7 @@
 
 /* How many parts there are, which is one without strides. */
 int64_t luc__conv_parts_count(const luc_conv *c);
-/* dx of dy, for LUC_CONV_PARTS at most. */
+/* dx of dy, for 8 parts at most. */
 luc_status luc__conv_parts(luc_context *ctx, const luc_conv *c, const void *dy, const void *weight,
                            void *dx);
 

@@ -27,14 +27,13 @@ void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c) {
     p->stride[d] = s < 0 ? 1 : c->stride[s];
     p->padding[d] = s < 0 ? 0 : c->padding[s];
     p->dilation[d] = s < 0 ? 1 : c->dilation[s];
-    p->image[d] = p->out[d], p->sides[d] = p->step[d] = 1;
   }
   p->channels = c->in_channels / c->groups;
   p->filters = c->out_channels / c->groups;
   p->taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
   p->k = p->channels * p->taps;
   p->in_pixels = p->in[0] * p->in[1] * p->in[2];
-  p->pixels = p->outputs = p->out[0] * p->out[1] * p->out[2];
+  p->pixels = p->out[0] * p->out[1] * p->out[2];
   p->relu = c->relu;
   p->band[0] = p->out[1], p->band[1] = p->out[2];
 }
@@ -42,20 +41,6 @@ void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c) {
 /* What the windows of `out` outputs cover in dimension d. */
 int64_t luc__conv_covered(const luc_conv_plan *p, int d, int64_t out) {
   return (out - 1) * p->stride[d] + (p->kernel[d] - 1) * p->dilation[d] + 1;
-}
-
-static int64_t strips_of(const luc_conv_plan *p, int64_t images) {
-  return luc__cuts(images * p->pixels, LUC_CONV_STRIP);
-}
-
-int64_t luc__conv_images(const luc_conv_plan *p, int64_t batch, int64_t groups) {
-  if (p->band[0] < p->out[1] || p->band[1] < p->out[2]) return 1;
-  const int64_t buffer = p->whole ? 0 : p->channels * p->plane;
-  int64_t most = luc__min64(luc__cuts(batch * groups, 8), batch), best = 1;
-  most = luc__min64(most, luc__min64(1024 / p->pixels, LUC_CONV_BUFFER / (buffer + 1)));
-  for (int64_t n = 2; n <= most; n++)
-    if (strips_of(p, n) * best <= strips_of(p, best) * n) best = n;
-  return best;
 }
 
 /* How many residues modulo the stride the kernel's elements have in dimension d, and which. */
@@ -87,10 +72,10 @@ static int64_t shared_zeros(const luc_conv_plan *p) {
 static void plan_buffer(luc_conv_plan *p, int64_t *residues) {
   const int64_t rows = p->band[0], columns = p->band[1];
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
-    const bool lies = p->by_filters || (p->lanes && p->kernel[d] >= p->stride[d]);
+    const bool lies = p->lanes && p->kernel[d] >= p->stride[d];
     p->split[d] = lies ? 1 : p->stride[d];
   }
-  p->depth = p->by_filters ? p->in[0] : luc__conv_covered(p, 0, p->out[0]);
+  p->depth = luc__conv_covered(p, 0, p->out[0]);
   p->rows = luc__conv_covered(p, 1, rows);
   p->width = luc__conv_covered(p, 2, columns);
   p->phases[1] = plan_residues(p, 1, residues);
@@ -102,10 +87,6 @@ static void plan_buffer(luc_conv_plan *p, int64_t *residues) {
   p->phase_size = (p->phase_rows * p->pitch + p->length - p->pitch + LUC_CONV_SLACK + 15) / 16 * 16;
   p->depth_size = p->phases[1] * p->phases[2] * p->phase_size;
   p->plane = p->depth * p->depth_size;
-  if (!p->whole) return;
-  p->pitch = p->in[2];
-  p->depth_size = p->in[1] * p->in[2];
-  p->plane = p->in_pixels;
 }
 
 static int64_t slot_of(const luc_conv_plan *p, int d, int64_t at) {

@@ -5,14 +5,8 @@
 
 #include "cpu/conv_kernels.h"
 
-/* Elements of a buffer that should stay in the second-level cache. */
-enum { LUC_CONV_BUFFER = 1 << 17 };
-
 /* The sizes; the band is the whole output. */
 void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c);
-/* With filters in the lanes narrow images are passed together, as many as strips have the fewest
- * positions too many for: about eight pieces remain. */
-int64_t luc__conv_images(const luc_conv_plan *p, int64_t batch, int64_t groups);
 /* What the windows of `out` outputs cover in dimension d. */
 int64_t luc__conv_covered(const luc_conv_plan *p, int d, int64_t out);
 /* The buffer that serves a band. */

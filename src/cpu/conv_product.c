@@ -48,20 +48,26 @@ static bool is_turned(const luc_conv_plan *p) {
          p->stride[2] > 4;
 }
 
-/* Gathering takes as long as some 16 filters; the other ways lose that at the ends of rows, or
- * where weights are turned (the input's gradient, if strided) or sums pass the cache (the weight's)
- * for few outputs. */
+/* Does a plane leave lanes empty? Then those of all images lie side by side. */
+static bool is_joined(const luc_conv_plan *p) {
+  return p->pixels % 16 != 0 && p->pixels < 256;
+}
+
+/* Gathering takes as long as some 16 filters; the other ways lose that where weights are turned or
+ * sums pass the cache (the weight's gradient) for few outputs, or no input meets two. */
 bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   if (c->groups > 1 || c->out_channels < 64) return false;
   luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
   if (p.k * p.pixels > 4 * MATRIX_SIZE) return false;
-  const bool strided = p.stride[0] * p.stride[1] * p.stride[2] > 1;
+  const bool few = c->batch * p.pixels < 48;
   switch (way) {
-  case LUC_CONV_FORWARD: return p.filters >= 256 && p.k * p.filters >= 1 << 19;
+  case LUC_CONV_FORWARD:
+    return p.filters >= 256 && p.k * p.filters >= 1 << 19 && (few || is_patches(&p));
   case LUC_CONV_INPUT:
-    if (strided) return c->batch * p.pixels < 48 || is_patches(&p);
-    return p.filters >= 256 || p.out[2] <= 8;
+    if (is_patches(&p)) return few || p.taps == 1 || p.channels < 16 || !is_joined(&p);
+    return few || (p.stride[0] * p.stride[1] * p.stride[2] == 1 && p.channels <= 16 &&
+                   (p.filters >= 256 || p.out[2] <= 8));
   default:
     if (is_patches(&p)) return true;
     return p.channels > 3 && p.k >= 64 && luc__max64(p.k, p.filters) >= 256 &&
@@ -83,7 +89,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   p->patches = is_turned(p);
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j->channel_chunks = luc__cuts(p->channels, CHANNELS);
-  j->joined = p->pixels % 16 != 0 && p->pixels < 256;
+  j->joined = is_joined(p);
   j->images =
       luc__cuts(c->batch, luc__cuts(c->batch, luc__max64(1, MATRIX_SIZE / (p->k * p->pixels))));
   if (j->images == 1) j->joined = false;

@@ -1,5 +1,5 @@
-/* Convolutions tap by tap: see conv_taps.h. Padding keeps the size, so some tap meets every pixel.
- * Cuts follow from the sizes alone, so results do not depend on the number of threads. */
+/* Weight gradients tap by tap: see conv_taps.h. Cuts follow from the sizes alone, so results do not
+ * depend on the number of threads. */
 #include "cpu/conv_taps.h"
 
 #include <string.h>
@@ -15,12 +15,10 @@ static const int64_t PIECE_SIZE = 1 << 15;
 typedef struct job {
   luc_conv_plan plan;
   luc_dtype dtype;
-  int64_t size; /* of an element */
-  /* weights of each tap: [taps, filters, channels], of their gradient [taps, channels, filters] */
-  char *weights;
+  int64_t size;           /* of an element */
+  char *weights;          /* their gradient: [taps, channels, filters] */
   char *inputs, *outputs; /* [channels, pixels] and [filters, pixels] of one tap */
   size_t weight_bytes, input_bytes, output_bytes;
-  const char *weight;
   char *dweight;
 } job;
 
@@ -44,7 +42,7 @@ static tap tap_at(const luc_conv_plan *p, int64_t i) {
 
 /* A dilation lets minimal filtering work on few pixels of each class. */
 bool luc__conv_taps_suits(const luc_conv *c) {
-  if (c->groups > 1 || c->in_channels < 64 || c->out_channels < 32 || c->relu) return false;
+  if (c->groups > 1 || c->in_channels < 64 || c->out_channels < 32) return false;
   luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
   double met = 0;
@@ -80,7 +78,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   return LUC_ERR_MEMORY;
 }
 
-/* ---- the pixels of a tap between images and matrices ---- */
+/* ---- the pixels of a tap from images to matrices ---- */
 
 /* Do they follow each other in the images? Then those are matrices themselves. */
 static bool is_whole(const luc_conv_plan *p, const tap *t) {
@@ -96,8 +94,8 @@ static int64_t offset_of(const job *j, const int64_t *first) {
 typedef struct move {
   const job *j;
   const tap *t;
-  char *image, *matrix; /* the tap's first pixel */
-  bool add;             /* to the image */
+  const char *image; /* the tap's first pixel */
+  char *matrix;
 } move;
 
 static void move_channels(void *arg, int64_t begin, int64_t end) {
@@ -109,95 +107,14 @@ static void move_channels(void *arg, int64_t begin, int64_t end) {
     for (int64_t z = 0; z < count[0]; z++)
       for (int64_t y = 0; y < count[1]; y++, matrix += row) {
         const int64_t at = (z * p->in[1] + y) * p->in[2] + i * p->pixels;
-        char *image = m->image + at * m->j->size;
-        if (m->add)
-          luc__add_elements(m->j->dtype, image, matrix, count[2]);
-        else
-          memcpy(matrix, image, (size_t)row);
+        memcpy(matrix, m->image + at * m->j->size, (size_t)row);
       }
 }
 
 static void move_pixels(luc_context *ctx, const job *j, const tap *t, int64_t channels,
-                        const char *image, char *matrix, bool add) {
-  move m = {j, t, (char *)image, matrix, add};
+                        const char *image, char *matrix) {
+  move m = {j, t, image, matrix};
   luc__parallel_for(ctx, channels, PIECE_SIZE / t->pixels + 1, move_channels, &m);
-}
-
-/* ---- forward, and the input's gradient ---- */
-
-static void turn_filters(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
-  const luc_conv_plan *p = &j->plan;
-  for (int64_t f = begin; f < end; f++)
-    p->gemm->transpose(p->channels, p->taps, j->weight + f * p->k * j->size, p->taps,
-                       j->weights + f * p->channels * j->size, p->filters * p->channels);
-}
-
-/* Rows by themselves, where they fill their vectors: nothing is gathered. */
-static luc_status add_rows(luc_context *ctx, const job *j, const tap *t, const luc_gemm *first) {
-  luc_gemm g = *first;
-  const int64_t row = j->plan.in[2], plane = j->plan.in[1] * row * j->size;
-  g.n = t->count[2], g.batch = t->count[1];
-  g.b_batch = g.c_batch = row;
-  for (int64_t z = 0; z < t->count[0]; z++) {
-    g.b = (const char *)first->b + z * plane, g.c = (char *)first->c + z * plane;
-    LUC_TRY(luc__gemm(ctx, &g));
-  }
-  return LUC_OK;
-}
-
-/* The products of tap i for one image. The first, which meets all pixels, are not added to any. */
-static luc_status add_tap(luc_context *ctx, const job *j, int64_t i, bool first, bool backward,
-                          const char *from, const void *bias, char *to) {
-  const luc_conv_plan *p = &j->plan;
-  const tap t = tap_at(p, i);
-  if (t.pixels == 0) return LUC_OK;
-  luc_gemm g = {.dtype = j->dtype, .batch = 1, .alpha = 1, .n = t.pixels, .b_col = 1};
-  g.m = backward ? p->channels : p->filters, g.k = backward ? p->filters : p->channels;
-  g.a = j->weights + i * p->filters * p->channels * j->size;
-  g.a_row = backward ? 1 : p->channels, g.a_col = backward ? p->channels : 1;
-  g.bias = bias, g.bias_kind = bias ? LUC_BIAS_ROW : LUC_BIAS_NONE;
-  g.beta = first ? 0 : 1;
-  from += offset_of(j, backward ? t.out : t.in), to += offset_of(j, backward ? t.in : t.out);
-  g.b = from, g.c = to;
-  g.b_row = g.c_row = p->pixels;
-  if (is_whole(p, &t)) return luc__gemm(ctx, &g);
-  if (luc__cuts(t.count[2], 16) * 16 * 7 <= t.count[2] * 8) return add_rows(ctx, j, &t, &g);
-  char *gathered = backward ? j->outputs : j->inputs, *sums = backward ? j->inputs : j->outputs;
-  g.b = gathered, g.c = sums, g.beta = 0;
-  g.b_row = g.c_row = t.pixels;
-  move_pixels(ctx, j, &t, g.k, from, gathered, false);
-  LUC_TRY(luc__gemm(ctx, &g));
-  move_pixels(ctx, j, &t, g.m, to, sums, true);
-  return LUC_OK;
-}
-
-static int64_t middle_tap(const luc_conv_plan *p) {
-  int64_t at = 0;
-  for (int d = 0; d < LUC_MAX_SPATIAL; d++) at = at * p->kernel[d] + p->padding[d] / p->dilation[d];
-  return at;
-}
-
-luc_status luc__conv_taps(luc_context *ctx, const luc_conv *c, bool backward, const void *from,
-                          const void *weight, const void *bias, void *to) {
-  job j;
-  LUC_TRY(job_init(ctx, &j, c));
-  const luc_conv_plan *p = &j.plan;
-  const int64_t middle = middle_tap(p), plane = p->pixels * j.size;
-  const int64_t row = (backward ? p->filters : p->channels) * plane;
-  const int64_t to_row = (backward ? p->channels : p->filters) * plane;
-  j.weight = weight;
-  luc__parallel_for(ctx, p->filters, PIECE_SIZE / p->k + 1, turn_filters, &j);
-  luc_status status = LUC_OK;
-  for (int64_t n = 0; n < c->batch && status == LUC_OK; n++) {
-    const char *image = (const char *)from + n * row;
-    char *out = (char *)to + n * to_row;
-    status = add_tap(ctx, &j, middle, true, backward, image, bias, out);
-    for (int64_t i = 0; i < p->taps && status == LUC_OK; i++)
-      if (i != middle) status = add_tap(ctx, &j, i, false, backward, image, NULL, out);
-  }
-  job_free(ctx, &j);
-  return status;
 }
 
 /* ---- the weight's gradient ---- */
@@ -228,8 +145,8 @@ luc_status luc__conv_taps_weight(luc_context *ctx, const luc_conv *c, const void
     const char *in = (const char *)x + n * p->channels * plane + offset_of(&j, t.in);
     const char *out = (const char *)dy + n * p->filters * plane + offset_of(&j, t.out);
     const bool whole = is_whole(p, &t);
-    if (!whole) move_pixels(ctx, &j, &t, p->channels, in, j.inputs, false);
-    if (!whole) move_pixels(ctx, &j, &t, p->filters, out, j.outputs, false);
+    if (!whole) move_pixels(ctx, &j, &t, p->channels, in, j.inputs);
+    if (!whole) move_pixels(ctx, &j, &t, p->filters, out, j.outputs);
     g.a = whole ? in : j.inputs, g.b = whole ? out : j.outputs;
     g.k = t.pixels;
     g.a_row = g.b_col = whole ? p->pixels : t.pixels;

@@ -1,5 +1,5 @@
-/* Convolutions tap by tap, each a product of the pixels that meet the image: for kernels so wide
- * that much of what they meet is padding. */
+/* The weight's gradient tap by tap, each a product of the pixels that meet the image: for kernels
+ * so wide that much of what they meet is padding. */
 #ifndef LUC_CONV_TAPS_H
 #define LUC_CONV_TAPS_H
 
@@ -7,9 +7,6 @@
 
 /* Is it the faster way? */
 bool luc__conv_taps_suits(const luc_conv *c);
-/* y of x, or with `backward` x's gradient of y's. */
-luc_status luc__conv_taps(luc_context *ctx, const luc_conv *c, bool backward, const void *from,
-                          const void *weight, const void *bias, void *to);
 luc_status luc__conv_taps_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
                                  void *dweight);
 

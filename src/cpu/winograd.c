@@ -2,6 +2,9 @@
  * follow from the sizes alone, so results do not depend on the number of threads. */
 #include "cpu/winograd.h"
 
+#include <math.h>
+
+#include "cpu/conv_filters.h"
 #include "cpu/cuts.h"
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
@@ -191,17 +194,6 @@ static double direct_cost(const luc_conv *c, luc_winograd_way way) {
   return cost * from / (double)c->groups * (1.1 * to + idle * (double)c->groups);
 }
 
-/* And forward with filters in the lanes (conv_filters.inc): to turn outputs takes as long as 24
- * kernel elements. */
-static double filters_cost(const luc_conv *c) {
-  double k = (double)(c->in_channels / c->groups);
-  for (int d = 0; d < c->spatial; d++) k *= (double)c->kernel[d];
-  const int64_t vectors = luc__cuts(c->out_channels / c->groups, 16);
-  const double lone = vectors % 2 ? 0.3 / (double)vectors : 0;
-  const double outputs = (double)(c->batch * luc__conv_pixels(c) * c->groups * vectors * 16);
-  return 1.1 * outputs * (k * (1 + lone) + 24);
-}
-
 /* As many taps as there are, unless those are more than 5. */
 int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
@@ -214,7 +206,7 @@ int luc__winograd_part(const luc_context *ctx, const luc_conv *c, luc_winograd_w
   }
   const int most = LUC_WINOGRAD_SIDE - 1, first = taps > most ? 3 : (int)taps;
   double least = direct_cost(c, way);
-  if (way == LUC_WINOGRAD_FORWARD && filters_cost(c) < least) least = filters_cost(c);
+  if (way != LUC_WINOGRAD_WEIGHT) least = fmin(least, luc__conv_filters_cost(c, backward));
   int best = 0;
   for (int n = first; n <= (taps > most ? most : first); n++) {
     double cost = 0;
