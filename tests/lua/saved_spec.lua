@@ -187,6 +187,8 @@ describe("saved_tensors_hooks", function()
     local x = leaf {3}
     graph.save_on_cpu(false, "cuda", function() return (x * x):sum() end):backward()
     parity.close(x.grad, 2 * x:detach())
+    parity.refused("save_on_cpu: pin_memory must be a boolean (got function)", graph.save_on_cpu,
+      print)
   end)
 
   it("spares what is packed as half", function()

@@ -57,7 +57,14 @@ end
 
 --- save_on_cpu(pin_memory, device_type, f, ...): saved_tensors_hooks that keep tensors in the
 -- memory of the CPU, where all of this build are.
-function graph.save_on_cpu(_, _, ...)
+function graph.save_on_cpu(pin_memory, device_type, ...)
+  for name, value in pairs { pin_memory = pin_memory, device_type = device_type } do
+    local wanted = name == "pin_memory" and "boolean" or "string"
+    if type(value) ~= wanted then
+      core._raise(("save_on_cpu: %s must be a %s (got %s)"):format(name, wanted,
+        core.nn.kind_name(value)))
+    end
+  end
   local function cpu(t) return t:cpu() end
   return graph.saved_tensors_hooks(cpu, cpu, ...)
 end
