@@ -273,10 +273,11 @@ luc_status luc__run_hypot(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__grad_hypot(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
-  luc_tensor *share = luc__f2(&f, LUC_OP_div, b->gout[0], b->results[0]);
-  for (int p = 0; p < 2; p++)
-    if (luc__needs(b, p))
-      luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, share, tensor_at(b, p)), &b->gin[p]);
+  for (int p = 0; p < 2; p++) {
+    if (!luc__needs(b, p)) continue;
+    luc_tensor *share = luc__f2(&f, LUC_OP_div, tensor_at(b, p), b->results[0]);
+    luc__f_keep(&f, luc__f2(&f, LUC_OP_mul, b->gout[0], share), &b->gin[p]);
+  }
   return luc__f_end(&f, NULL, NULL);
 }
 

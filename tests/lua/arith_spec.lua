@@ -135,6 +135,20 @@ describe("overloads", function()
     end
   end)
 
+  it("of hypot has a gradient for numbers whose inverse is infinite", function()
+    local leaf = lucerna.tensor({1e-310, -3}, {dtype = lucerna.float64}):requires_grad_()
+    lucerna.hypot(leaf, lucerna.tensor({0, 4}, {dtype = lucerna.float64})):sum():backward()
+    assert.same({1.0, -0.6}, list(leaf.grad))
+  end)
+
+  it("into a wider dtype are those of the result's own", function()
+    local a, wide = lucerna.tensor({100, 3}, {dtype = lucerna.int8}), lucerna.zeros(2):long()
+    assert.same({-56, 6}, list(lucerna.add(a, a, {out = wide})))
+    assert.same({16, 9}, list(lucerna.mul(a, a, {out = wide})))
+    local third, single = lucerna.tensor({1 / 3}, {dtype = lucerna.float16}), lucerna.zeros(1)
+    assert.same(list(third * third), list(lucerna.mul(third, third, {out = single})))
+  end)
+
   it("of logaddexp shares its gradient beside infinities", function()
     local inf = math.huge
     for _, name in ipairs {"logaddexp", "logaddexp2"} do
