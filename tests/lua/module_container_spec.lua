@@ -317,6 +317,10 @@ describe("ModuleDict", function()
       message_of(function() d["a.b"] = nn.ReLU() end))
     assert.matches("append: self must be a module %(got number%)",
       message_of(nn.ModuleList.append, 3, nn.ReLU()))
+    for _, name in ipairs {"keys", "values", "items", "contains", "pop", "update"} do
+      assert.matches(name .. ": self must be a module %(got nil%)", message_of(d[name]))
+    end
+    assert.matches("insert: self must be a module %(got nil%)", message_of(nn.Sequential.insert))
     assert.matches("Sequential.forward: self must be a module %(got Tensor%)",
       message_of(nn.Sequential.forward, lucerna.ones(2)))
     assert.matches("keys must be strings %(got number%)",

@@ -185,6 +185,7 @@ end
 
 -- insert(index, module): before the module at index; n + 1 appends.
 local function insert(self, index, module)
+  container.check_self(self, "insert")
   if not is_module(module) then
     raise("%s.insert: module should be of type: nn.Module (got %s)", who(self), describe(module))
   end
@@ -393,6 +394,7 @@ function container.dictionary(read_entries)
 
   --- keys(): an iterator of the keys in the order they were added.
   function Dict:keys()
+    container.check_self(self, "keys")
     local keys, i = read_entries(self), 0
     return function()
       i = i + 1
@@ -402,6 +404,7 @@ function container.dictionary(read_entries)
 
   --- values(): an iterator of the values.
   function Dict:values()
+    container.check_self(self, "values")
     local _, values, n = read_entries(self)
     local i = 0
     return function()
@@ -412,6 +415,7 @@ function container.dictionary(read_entries)
 
   --- items(): an iterator of keys and values.
   function Dict:items()
+    container.check_self(self, "items")
     local keys, values = read_entries(self)
     local i = 0
     return function()
@@ -423,10 +427,14 @@ function container.dictionary(read_entries)
   Dict.__pairs = Dict.items
 
   --- contains(key): Python's `in`.
-  function Dict:contains(key) return core._has_entry(self, key) end
+  function Dict:contains(key)
+    container.check_self(self, "contains")
+    return core._has_entry(self, key)
+  end
 
   --- pop(key): removes the entry and returns its value.
   function Dict:pop(key)
+    container.check_self(self, "pop")
     if not core._has_entry(self, key) then
       raise("%s: there is no key '%s'", who(self), key)
     end
@@ -462,6 +470,7 @@ end
 
 --- update(map): adds pairs in order, those of a plain table sorted by name.
 function ModuleDict:update(map)
+  container.check_self(self, "update")
   local names, modules, n = container.read_pairs(self, map, "update")
   for i = 1, n do check_module(self, modules[i], ("entry '%s'"):format(names[i])) end
   local _ <close> = all_or_nothing(self)
