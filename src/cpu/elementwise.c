@@ -12,9 +12,16 @@
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
-/* Runs shorter than SHORT_RUN are joined into chunks that cross them; else a run ends where one of
- * an operand does. */
-enum { CHUNK = 1024, SHORT_RUN = 8, PARALLEL_FROM = 3 << 15, TURN_FROM = 4096, LINE = 64 };
+/* Runs shorter than SHORT_RUN, or than MOVED_RUN where one is gathered, are joined into chunks that
+ * cross them; else a run ends where one of an operand does. */
+enum {
+  CHUNK = 1024,
+  SHORT_RUN = 16,
+  MOVED_RUN = 128,
+  PARALLEL_FROM = 3 << 15,
+  TURN_FROM = 4096,
+  LINE = 64
+};
 
 typedef struct operand {
   bool direct, is_number;
@@ -367,7 +374,10 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   luc__nest_simplify(&job->nest);
   plan(job, false, out, in);
   job->together = find_together(job);
-  if (job->together == 1 && job->nest.ndim > 1 && job->nest.sizes[0] < SHORT_RUN)
+  bool moved = false;
+  for (int i = 0; i <= job->kernel->inputs; i++) moved |= !job->operands[i].direct;
+  if (job->together == 1 && job->nest.ndim > 1 &&
+      job->nest.sizes[0] < (moved ? MOVED_RUN : SHORT_RUN))
     plan(job, true, out, in);
   if (past_cache(job, out, in)) job->stream = LUC_EW_STREAM;
   int64_t numel = job->nest.numel;

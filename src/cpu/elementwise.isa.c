@@ -137,12 +137,6 @@ BY_FLOAT(div, /)
    false},
 #define LUC_EW_ORDER(id, inputs, truth)                                                            \
   {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
-    id##_loop_u8},                                                                                 \
-   inputs,                                                                                         \
-   truth,                                                                                          \
-   false},
-#define LUC_EW_TRUTH(id, inputs, truth)                                                            \
-  {{id##_loop_f32, id##_loop_f64, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_i8,       \
     id##_loop_u8, id##_loop_u8},                                                                   \
    inputs,                                                                                         \
    truth,                                                                                          \

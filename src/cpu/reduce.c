@@ -376,7 +376,7 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
     if (!(job->side_by_side && job->native) && fit < BLOCK) job->block = fit;
   } else {
     job->way = BY_RUNS;
-    job->direct = job->native && even;
+    job->direct = job->native && even && (run >= LUC_RD_SHORT || job->reduced.ndim == 1);
   }
   job->longest = job->direct && job->what->op != LUC_RD_var ? LONG : CHUNK;
   const bool near =

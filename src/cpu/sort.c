@@ -65,6 +65,38 @@ static void sort_pairs(pair *p, pair *spare, int64_t n) {
     radix_sort(p, spare, n);
 }
 
+static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c) {
+  const uint64_t low = a < b ? a : b, high = a < b ? b : a;
+  return c < low ? low : c > high ? high : c;
+}
+
+/* The pair that would be at `rank`: what is below, or above, a key of the rest is dropped until few
+ * are left. */
+static const pair *select_rank(pair *p, pair *spare, int64_t n, int64_t rank) {
+  enum { ROUNDS = 32, LEFT = 16 };
+  for (int round = 0; n > LEFT && round < ROUNDS; round++) {
+    const uint64_t key = middle_of(p[n / 4].key, p[n / 2].key, p[n * 3 / 4].key);
+    int64_t below = 0, equal = 0, kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+      below += p[i].key < key;
+      equal += p[i].key == key;
+    }
+    const bool first = rank < below, last = rank >= below + equal;
+    for (int64_t i = 0; i < n; i++) {
+      spare[kept] = p[i];
+      kept += first ? p[i].key < key : last ? p[i].key > key : p[i].key == key;
+    }
+    rank -= first ? 0 : last ? below + equal : below;
+    if (!first && !last) return spare + rank;
+    pair *t = p;
+    p = spare;
+    spare = t;
+    n = kept;
+  }
+  sort_pairs(p, spare, n);
+  return p + rank;
+}
+
 /* ---- lines ---- */
 
 typedef struct sort_lines {
@@ -221,6 +253,7 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
     if (found) return found;
   }
   fill_pairs(s, first, p);
+  if (job->pick != LUC_PICK_MODE && s->kept == 1) return select_rank(p, p + n, n, a);
   sort_pairs(p, p + n, n);
   if (job->pick == LUC_PICK_MODE) return p + mode_place(job, p);
   return p + a;
