@@ -47,7 +47,7 @@ static const int64_t *columns_of(lua_State *L, int64_t *n) {
   int64_t *columns = lua_newuserdatauv(L, (size_t)*n * sizeof *columns + 1, 0);
   for (int64_t i = 0; i < *n; i++) {
     lua_rawgeti(L, READ_COLUMNS, i + 1);
-    columns[i] = lua_tointeger(L, -1) - 1;
+    columns[i] = (int64_t)((lua_Unsigned)lua_tointeger(L, -1) - 1);
     lua_pop(L, 1);
   }
   return columns;

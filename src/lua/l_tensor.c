@@ -289,10 +289,10 @@ static int tensor_tostring(lua_State *L) {
 
 static int next_row(lua_State *L) {
   luc_tensor *t = luc_l_checktensor(L, 1, "pairs", "operand");
-  lua_Integer i = lua_tointeger(L, 2) + 1;
-  if (!t->ndim || i > t->sizes[0]) return 0;
-  lua_pushinteger(L, i);
-  lua_pushinteger(L, i);
+  lua_Integer i = lua_tointeger(L, 2);
+  if (!t->ndim || i >= t->sizes[0]) return 0;
+  lua_pushinteger(L, i + 1);
+  lua_pushinteger(L, i + 1);
   lua_gettable(L, 1);
   return 2;
 }

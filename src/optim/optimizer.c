@@ -405,6 +405,7 @@ static luc_status update_group(luc_context *ctx, luc_optimizer *o, luc_optim_gro
 luc_status luc_optimizer_step(luc_context *ctx, luc_optimizer *o) {
   int total = 0, at = 0;
   for (int g = 0; g < o->ngroups; g++) total += o->groups[g]->n;
+  if (total == 0) return LUC_OK;
   LUC_TRY(reserve_updates(ctx, o, total));
   operands *held = (operands *)(void *)(o->updates + total);
   luc_status status = LUC_OK;
