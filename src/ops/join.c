@@ -6,6 +6,7 @@
 #include "cpu/kernels.h"
 #include "ops/compute.h"
 #include "ops/geometry.h"
+#include "ops/pointwise.h"
 
 /* ---- lists ---- */
 
@@ -488,16 +489,14 @@ luc_status luc__run_block_diag(luc_context *ctx, luc_value *args, luc_value *out
   luc_tensor **list = args[0].as.tensors, *r = NULL;
   int64_t sizes[2] = {0, 0}, row = 0, column = 0;
   LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "block_diag: expects a non-empty list of Tensors");
-  luc_dtype dtype = list[0]->dtype;
   for (int i = 0; i < n; i++) {
     LUC_CHECK(ctx, list[i]->ndim <= 2, LUC_ERR_SHAPE,
               "block_diag: input tensors must have 2 or fewer dimensions, got %d at position %d",
               list[i]->ndim, i + 1);
-    if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, list[i]->dtype);
     sizes[0] += list[i]->ndim == 2 ? list[i]->sizes[0] : 1;
     sizes[1] += list[i]->ndim ? list[i]->sizes[list[i]->ndim - 1] : 1;
   }
-  LUC_TRY(luc__zeros(ctx, dtype, 2, sizes, &r));
+  LUC_TRY(luc__zeros(ctx, luc__list_dtype(list, n), 2, sizes, &r));
   luc_status status = LUC_OK;
   for (int i = 0; i < n && status == LUC_OK; i++) {
     luc_tensor *rows, *block, *t = list[i];

@@ -14,6 +14,8 @@ typedef enum luc_rule {
 
 /* PyTorch's result_type of n operands, each a tensor or a number. */
 luc_dtype luc__result_dtype(const luc_context *ctx, const luc_value *operands, int n);
+/* The same of n tensors, at least one. */
+luc_dtype luc__list_dtype(luc_tensor *const *list, int n);
 /* The shape the operands (tensors among them) broadcast to. */
 luc_status luc__broadcast_operands(luc_context *ctx, const char *who, const luc_value *operands,
                                    int n, int *ndim, int64_t *sizes);

@@ -53,6 +53,15 @@ luc_dtype luc__result_dtype(const luc_context *ctx, const luc_value *operands, i
   return (luc_dtype)combine(dimensioned, combine(zero_dim, number));
 }
 
+luc_dtype luc__list_dtype(luc_tensor *const *list, int n) {
+  int dimensioned = UNDEFINED, zero_dim = UNDEFINED;
+  for (int i = 0; i < n; i++) {
+    int *dtype = list[i]->ndim ? &dimensioned : &zero_dim;
+    *dtype = promote(*dtype, list[i]->dtype);
+  }
+  return (luc_dtype)combine(dimensioned, zero_dim);
+}
+
 /* ---- shape ---- */
 
 luc_status luc__broadcast_operands(luc_context *ctx, const char *who, const luc_value *operands,

@@ -25,6 +25,16 @@ describe("ravel", function()
   end)
 end)
 
+describe("block_diag", function()
+  it("is of the dtype of what has dimensions", function()
+    local wide = lucerna.tensor(1.5, {dtype = lucerna.float64})
+    local y = lucerna.block_diag(wide, lucerna.tensor {{2.0, 3.0}}, lucerna.tensor(1))
+    assert.equal(lucerna.float32, y.dtype)
+    assert.same({{1.5, 0.0, 0.0, 0.0}, {0.0, 2.0, 3.0, 0.0}, {0.0, 0.0, 0.0, 1.0}}, y:tolist())
+    assert.equal(lucerna.float64, lucerna.block_diag(wide, lucerna.tensor {1}).dtype)
+  end)
+end)
+
 describe("roll", function()
   it("goes back by all its shifts, however many and far", function()
     local x, weight = lucerna.zeros(3):requires_grad_(), lucerna.tensor {1.0, 2, 4}
