@@ -22,9 +22,9 @@
  * live in the second-level cache. */
 static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 17;
 
-/* Kernel elements that it costs to copy outputs, to deal them to every third and more, to add them
- * to images. */
-enum { COPY_WORK = 6, DEAL_WORK = 30, ADD_WORK = 40 };
+/* Kernel elements that it costs to copy outputs, to deal them to every second, to every third and
+ * more, to add them to images. */
+enum { COPY_WORK = 6, ZIP_WORK = 10, DEAL_WORK = 30, ADD_WORK = 40 };
 
 /* Positions of a block of the weight gradient. */
 static const int64_t BLOCK = 1088;
@@ -215,7 +215,7 @@ static double input_cost(const luc_conv_plan *p, int64_t parts) {
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) out[d] = luc__cuts(p->in[d], p->stride[d]);
   const int64_t plane = luc__whole(out[1] * (out[2] + 1) - 1, 16);
   const double rows = (double)(p->filters * p->out[0] * p->out[1]), width = (double)p->out[2];
-  const double deal = p->stride[2] > 2 ? DEAL_WORK : COPY_WORK;
+  const double deal = p->stride[2] > 2 ? DEAL_WORK : p->stride[2] > 1 ? ZIP_WORK : COPY_WORK;
   return (double)(parts * p->channels * out[0] * plane) * (k / (double)parts + deal) +
          rows * (250 + 5 * width);
 }

@@ -60,7 +60,7 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
   if (p.k * p.pixels > 4 * MATRIX_SIZE) return false;
-  const bool few = c->batch * p.pixels < 48;
+  const bool few = c->batch * p.pixels < 48 && p.k * p.filters >= 1 << 16;
   switch (way) {
   case LUC_CONV_FORWARD:
     return p.filters >= 256 && p.k * p.filters >= 1 << 19 && (few || is_patches(&p));
