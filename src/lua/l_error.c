@@ -88,16 +88,18 @@ static void add_name(lua_State *L, luc_l_state *st) {
   lua_pop(L, 1);
 }
 
-/* Message on top: puts the position and the module's path before it and raises. */
-static int raise_message(lua_State *L, luc_l_state *st) {
-  add_name(L, st);
-  push_where(L, st);
+/* Message on top: puts the position and the module's path before it and raises. What failed in the
+ * core outside of modules gets the name of the function that was called. */
+static int raise_message(lua_State *L, luc_l_state *st, bool of_core) {
   if (st->push_place) {
     st->push_place(L, st);
   } else {
     lua_pushliteral(L, "");
   }
-  lua_rotate(L, -3, 2); /* position, place, message */
+  lua_insert(L, -2);
+  if (of_core && lua_rawlen(L, -2) == 0) add_name(L, st);
+  push_where(L, st);
+  lua_insert(L, -3); /* position, place, message */
   lua_concat(L, 3);
   return lua_error(L);
 }
@@ -113,7 +115,7 @@ int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status) {
   }
   if (status == LUC_ERR_MEMORY) luc_l_pace_hurry(st);
   lua_pushstring(L, luc_message(st->ctx));
-  return raise_message(L, st);
+  return raise_message(L, st, true);
 }
 
 int luc_l_error(lua_State *L, const char *fmt, ...) {
@@ -124,7 +126,7 @@ int luc_l_error(lua_State *L, const char *fmt, ...) {
   const char *text = lua_pushvfstring(L, fmt, args);
   va_end(args);
   if (strchr(text, '\n')) luaL_gsub(L, text, "\n", "?"); /* from a string that was given */
-  return raise_message(L, st);
+  return raise_message(L, st, false);
 }
 
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st) {
