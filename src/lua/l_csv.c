@@ -103,7 +103,8 @@ static int write_csv(lua_State *L) {
   char delimiter = *luaL_checkstring(L, 3);
   luaL_argcheck(L, t->ndim == 2, 1, "not of rows and columns");
   if (!lua_isnil(L, 4)) {
-    lua_Integer n = luaL_len(L, 4);
+    luaL_checktype(L, 4, LUA_TTABLE);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, 4);
     luaL_argcheck(L, n == t->sizes[1], 4, "not a name for each column");
     names = lua_newuserdatauv(L, (size_t)n * sizeof *names + 1, 0);
     for (lua_Integer i = 0; i < n; i++) {
