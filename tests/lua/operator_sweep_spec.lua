@@ -21,6 +21,7 @@ local OTHERWISE = {
   ["F.hinge_embedding_loss"] = {["*"] = "the margin is a real number, 1.0"},
   ["F.pixel_unshuffle"] = {["nothing first"] = "PyTorch 1.13 gives the input's shape back",
     ["nothing last"] = "the same"},
+  ["F.triplet_margin_loss"] = {uint8 = "equal distances of some hundreds, but for the last bit"},
   ["F.softsign"] = {uint8 = "PyTorch's 255 + 1 is 0"},
   all = {complex64 = "PyTorch 1.13 looks at the real part alone"},
   dot = {complex64 = "Debian's PyTorch gives 0"}, vdot = {complex64 = "the same"},
