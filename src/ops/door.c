@@ -274,15 +274,19 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
                           : luc__call_failed(ctx, op, status);
 }
 
-/* Is it the dtype of a tensor among the arguments, if there are any? */
-static bool is_among(luc_dtype dtype, const luc_value *args, int nargs) {
-  bool any = false;
+/* May the run function write to the tensor itself? None needs to write real numbers to a complex
+ * tensor, or to what is only stored; and a dtype that no argument has could keep what the result's
+ * would round or let wrap. */
+static bool writes_itself(const luc_op *row, const luc_value *args, int nargs,
+                          const luc_tensor *into) {
+  if (!(row->flags & LUC_F_OUT) || into->dtype >= LUC_COMPLEX64) return false;
+  bool any = into->dtype == LUC_BOOL, same = any;
   for (int i = 0; i < nargs; i++) {
     if (args[i].kind != LUC_TENSOR) continue;
-    if (args[i].as.tensor->dtype == dtype) return true;
     any = true;
+    same |= args[i].as.tensor->dtype == into->dtype;
   }
-  return !any;
+  return same || !any;
 }
 
 luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int nargs,
@@ -293,12 +297,8 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
   LUC_TRY(check_dtypes(ctx, op, args));
-  /* No run function needs to write real numbers to a complex tensor, or to what is only stored. A
-   * dtype of nobody else could keep what the result's would round or let wrap. */
-  luc_dtype dtype = (luc_dtype)into[0]->dtype;
-  bool own = dtype == LUC_BOOL || is_among(dtype, args, schema->nparams);
-  bool copied = !(row->flags & LUC_F_OUT) || dtype >= LUC_COMPLEX64 || !own;
-  if (copied) return luc__call_copied(ctx, op, args, schema->nparams, into);
+  if (!writes_itself(row, args, schema->nparams, into[0]))
+    return luc__call_copied(ctx, op, args, schema->nparams, into);
   LUC_TRY(luc__out_check(ctx, op, args, into));
   luc_value out[LUC_MAX_RESULTS] = {{0}};
   out[0] = luc_v_tensor(luc__retain(*into));

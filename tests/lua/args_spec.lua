@@ -199,6 +199,8 @@ describe("results", function()
     refused("sort: result type Float can't be cast to the desired output type Long",
       { whole, whole })
     refused("sort: out has no tensor for indices", { values })
+    assert.matches("frexp: out has no tensor for mantissa",
+      parity.message(lucerna.frexp, x, { out = {} }), 1, true)
     refused("sort: out must be a table of 2 tensors (got a userdata)", values)
     refused("sort: out[values] must be a Tensor (got number 3)", { 3, whole })
     local leaf = lucerna.ones(3, { requires_grad = true })
