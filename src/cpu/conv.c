@@ -232,8 +232,10 @@ static double forward_cost(const luc_conv_plan *p) {
 static bool is_by_filters(const luc_conv *c, bool backward) {
   luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
+  const double turned = backward ? LUC_CONV_PACK_WORK * (double)(p.filters * p.k) : 0;
   const double pixels = backward ? input_cost(&p, luc__conv_parts_count(c)) : forward_cost(&p);
-  return luc__conv_filters_cost(c, backward) < pixels * (double)(c->batch * c->groups);
+  return luc__conv_filters_cost(c, backward) <
+         ((double)c->batch * pixels + turned) * (double)c->groups;
 }
 
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,

@@ -118,7 +118,7 @@ double luc__conv_filters_cost(const luc_conv *c, bool backward) {
   const int64_t strips = classes * luc__cuts(c->batch * outputs, PANEL) * luc__cuts(vectors, 2);
   return (double)c->groups *
          ((double)(c->batch * vectors * 16) * (1.1 * k * (1 + lone) + 14 * (double)outputs) +
-          4000 * (double)strips);
+          LUC_CONV_PACK_WORK * (double)(p.filters * p.k) + 4000 * (double)strips);
 }
 
 /* ---- one call ---- */

@@ -5,6 +5,10 @@
 
 #include "cpu/conv.h"
 
+/* Products that packing or turning a weight takes as long as, measured where all are beyond the
+ * second-level cache. */
+enum { LUC_CONV_PACK_WORK = 20 };
+
 /* What it costs, in multiplications; infinite if the geometry has too many kinds of outputs. */
 double luc__conv_filters_cost(const luc_conv *c, bool backward);
 /* y = conv(x, weight) + bias; backward: y is the gradient of the input, x that of the output. */
