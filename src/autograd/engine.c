@@ -119,58 +119,6 @@ static luc_task *heap_pop(luc_run *run) {
 
 /* ---- gradients on their way ---- */
 
-luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
-                       luc_tensor **out) {
-  int64_t dims[LUC_MAX_DIMS];
-  int n = 0, lead = t->ndim - ndim;
-  for (int d = 0; d < t->ndim; d++)
-    if ((d < lead || sizes[d - lead] == 1) && t->sizes[d] != 1) dims[n++] = d;
-  luc_tensor *sum = n == 0 ? luc__retain(t) : NULL;
-  if (n > 0)
-    LUC_TRY(luc__op1(ctx, LUC_OP_sum, &sum,
-                     LUC_ARGS(luc_v_tensor(t), luc_v_ints(dims, n), luc_v_bool(true))));
-  if (lead == 0) {
-    *out = sum;
-    return LUC_OK;
-  }
-  luc_status status =
-      luc__op1(ctx, LUC_OP_view, out, LUC_ARGS(luc_v_tensor(sum), luc_v_ints(sizes, ndim)));
-  luc_tensor_release(ctx, sum);
-  return status;
-}
-
-/* Does a gradient of these sizes fit a result of those, perhaps after summing? */
-static bool fits(const luc_tensor *g, int ndim, const int64_t *sizes) {
-  if (g->ndim < ndim) return false;
-  for (int d = 0; d < ndim; d++) {
-    int64_t have = g->sizes[g->ndim - ndim + d];
-    if (have != sizes[d] && sizes[d] != 1) return false;
-  }
-  return true;
-}
-
-/* *g becomes what the receiver expects: its shape and dtype. */
-static luc_status conform(luc_context *ctx, luc_tensor **g, luc_dtype dtype, int ndim,
-                          const int64_t *sizes) {
-  luc_tensor *t = *g;
-  if (t->dtype == dtype && t->ndim == ndim &&
-      !memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes))
-    return LUC_OK;
-  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, fits(t, ndim, sizes), LUC_ERR_SHAPE,
-            "backward: got a gradient of shape %s where %s was expected",
-            luc__tensor_shape_text(have, t), luc__shape_text(want, ndim, sizes));
-  luc_tensor *summed, *cast;
-  LUC_TRY(luc__sum_to(ctx, t, ndim, sizes, &summed));
-  luc_tensor_release(ctx, t);
-  *g = summed;
-  if (summed->dtype == dtype) return LUC_OK;
-  LUC_TRY(luc__op1(ctx, LUC_OP_to, &cast, LUC_ARGS(luc_v_tensor(summed), luc_v_dtype(dtype))));
-  luc_tensor_release(ctx, summed);
-  *g = cast;
-  return LUC_OK;
-}
-
 /* May `sum` be added to in place: nothing else sees it, and no graph is being made? */
 static bool exclusive(const luc_run *run, const luc_tensor *sum) {
   return !run->create_graph && !sum->inner && sum->refs == 1 &&
@@ -199,23 +147,13 @@ static luc_status accumulate(luc_run *run, luc_tensor **sum, luc_tensor *g) {
   return status;
 }
 
-/* *g as it will arrive at the other end of the edge. */
-static luc_status conform_to(luc_context *ctx, luc_tensor **g, const luc_edge *edge) {
-  if (edge->leaf) {
-    luc_tensor *t = edge->to;
-    return conform(ctx, g, t->dtype, t->ndim, t->sizes);
-  }
-  const luc_result_info *info = &((luc_node *)edge->to)->infos[edge->index];
-  return conform(ctx, g, info->dtype, info->ndim, info->sizes);
-}
-
 /* Sends g along an edge; takes it over. */
 static luc_status send(luc_run *run, const luc_edge *edge, luc_tensor *g) {
   luc_context *ctx = run->ctx;
   luc_task *task = task_find(run, edge->to, edge->leaf);
   luc_status status = LUC_OK;
   if (run->capture && !(task && task->needed)) goto done;
-  LUC_GO(conform_to(ctx, &g, edge));
+  LUC_GO(luc__conform(ctx, &g, edge));
   bool fresh = !task;
   if (fresh) task = task_new(run, edge->to, edge->leaf);
   if (!task) LUC_GO(LUC_ERR_MEMORY);
@@ -232,121 +170,6 @@ done:
   return status;
 }
 
-/* ---- running a node ---- */
-
-static luc_status check_version(luc_context *ctx, const luc_node *node, const luc_tensor *t,
-                                uint32_t saved) {
-  if (!t || t->storage->version == saved) return LUC_OK;
-  char shape[LUC_SHAPE_TEXT], name[LUC_NODE_NAME];
-  return luc__fail(ctx, LUC_ERR_STATE,
-                   "backward: one of the variables needed for gradient computation has been "
-                   "modified by an inplace operation: [%s tensor %s], used by %s, is at version "
-                   "%u; expected version %u instead",
-                   luc__dtype_name(t->dtype), luc__tensor_shape_text(shape, t),
-                   luc__node_name(name, node), (unsigned)t->storage->version, (unsigned)saved);
-}
-
-static luc_status check_versions(luc_context *ctx, const luc_node *node) {
-  const uint32_t *versions = node->versions;
-  for (int p = 0; p < node->nslots; p++) {
-    const luc_value *v = &node->args[p];
-    if (v->kind == LUC_TENSOR) LUC_TRY(check_version(ctx, node, v->as.tensor, versions[p]));
-    if (v->kind != LUC_TENSORS) continue;
-    for (int i = 0; i < v->n; i++)
-      LUC_TRY(check_version(ctx, node, v->as.tensors[i], versions[node->nslots + i]));
-  }
-  for (int r = 0; r < node->nresults; r++)
-    LUC_TRY(check_version(ctx, node, node->results[r], versions[node->nslots + node->nlist + r]));
-  return LUC_OK;
-}
-
-/* With create_graph a saved result must be seen as what it is: the result of this node. */
-static luc_status attach_results(luc_context *ctx, luc_node *node, luc_tensor *const *saved,
-                                 luc_tensor **results) {
-  memset(results, 0, (size_t)node->nresults * sizeof *results);
-  for (int r = 0; r < node->nresults; r++) {
-    if (!saved[r]) continue;
-    LUC_TRY(luc__tensor_alias(ctx, saved[r], &results[r]));
-    if (!luc__meta(ctx, results[r])) return LUC_ERR_MEMORY;
-    luc__set_history(ctx, results[r], node, (uint32_t)r);
-  }
-  return LUC_OK;
-}
-
-static luc_status run_op(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
-                         luc_tensor **gin) {
-  luc_tensor *attached[LUC_MAX_RESULTS] = {0};
-  luc_status status = LUC_OK;
-  bool attach = ctx->grad_mode && node->nresults <= LUC_MAX_RESULTS;
-  bool packed = node->packed, autocast = ctx->autocast;
-  luc_saved saved;
-  saved.tensors = NULL;
-  LUC_TRY(check_versions(ctx, node));
-  if (packed) LUC_TRY(luc__saved_open(ctx, node, &saved));
-  luc_tensor *const *results = packed ? saved.results : node->results;
-  ctx->autocast = false; /* gradients follow the dtypes of the forward pass */
-  if (attach) LUC_GO(attach_results(ctx, node, results, attached));
-  luc_backward b = {node,
-                    packed ? saved.args : node->args,
-                    attach ? attached : results,
-                    gout,
-                    gin,
-                    gin + node->nslots};
-  status = luc__ops[node->op].grad(ctx, &b);
-done:
-  ctx->autocast = autocast;
-  if (packed) luc__saved_close(ctx, &saved);
-  for (int r = 0; r < LUC_MAX_RESULTS; r++) luc_tensor_release(ctx, attached[r]);
-  return status;
-}
-
-/* Calls a function's backward with zeros for the gradients that did not come. */
-static luc_status run_materialized(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
-                                   luc_tensor **gin) {
-  size_t size = (size_t)node->nresults * sizeof *gout;
-  luc_tensor **full = luc__alloc_zero(ctx, size);
-  luc_scalar nought = {LUC_SCALAR_INT, {.i = 0}};
-  luc_status status = LUC_OK;
-  if (!full) return LUC_ERR_MEMORY;
-  for (int r = 0; r < node->nresults; r++) {
-    const luc_result_info *info = &node->infos[r];
-    if (gout[r]) {
-      full[r] = luc__retain(gout[r]);
-    } else {
-      LUC_GO(luc__tensor_empty(ctx, info->dtype, info->ndim, info->sizes, &full[r]));
-      LUC_GO(luc__fill(ctx, full[r], nought));
-    }
-  }
-  status = node->function.backward(ctx, node->ud, full, node->nresults, gin, node->nslots);
-done:
-  for (int r = 0; r < node->nresults; r++) luc_tensor_release(ctx, full[r]);
-  luc__free(ctx, full, size);
-  return status;
-}
-
-static bool all_there(const luc_node *node, luc_tensor *const *gout) {
-  for (int r = 0; r < node->nresults; r++)
-    if (!gout[r]) return false;
-  return true;
-}
-
-luc_status luc__node_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
-                         luc_tensor **gin) {
-  LUC_CHECK(ctx, !node->released, LUC_ERR_STATE,
-            "backward: trying to backward through the graph a second time (or directly access "
-            "saved tensors after they have already been freed); specify retain_graph=true the "
-            "first time");
-  if (node->op >= 0) return run_op(ctx, node, gout, gin);
-  if (node->function.materialize_grads && !all_there(node, gout))
-    return run_materialized(ctx, node, gout, gin);
-  return node->function.backward(ctx, node->ud, gout, node->nresults, gin, node->nslots);
-}
-
-luc_status luc__grad_missing(luc_context *ctx, luc_backward *b) {
-  return luc__fail(ctx, LUC_ERR_SUPPORT, "backward: the gradient of %s is not implemented",
-                   luc__ops[b->node->op].name);
-}
-
 static bool edge_needed(const luc_node *node, const luc_edge *edge) {
   if (!edge->to) return false;
   const luc_run *run = node->task ? node->task->run : NULL;
@@ -361,122 +184,6 @@ bool luc__needs(const luc_backward *b, int p) {
 
 bool luc__needs_item(const luc_backward *b, int i) {
   return edge_needed(b->node, &b->node->edges[b->node->nslots + i]);
-}
-
-static int edge_sizes(const luc_edge *edge, int64_t *sizes) {
-  int ndim =
-      edge->leaf ? ((luc_tensor *)edge->to)->ndim : ((luc_node *)edge->to)->infos[edge->index].ndim;
-  const int64_t *from = edge->leaf ? ((luc_tensor *)edge->to)->sizes
-                                   : ((luc_node *)edge->to)->infos[edge->index].sizes;
-  memcpy(sizes, from, (size_t)ndim * sizeof *sizes);
-  return ndim;
-}
-
-int luc__input_sizes(const luc_backward *b, int p, int64_t *sizes) {
-  return edge_sizes(&b->node->edges[p], sizes);
-}
-
-int luc__item_sizes(const luc_backward *b, int i, int64_t *sizes) {
-  return edge_sizes(&b->node->edges[b->node->nslots + i], sizes);
-}
-
-luc_dtype luc__input_dtype(const luc_backward *b, int p) {
-  const luc_edge *edge = &b->node->edges[p];
-  return (luc_dtype)(edge->leaf ? ((luc_tensor *)edge->to)->dtype
-                                : ((luc_node *)edge->to)->infos[edge->index].dtype);
-}
-
-/* ---- hooks ---- */
-
-static luc_status run_hook(luc_context *ctx, const luc_hook *hook, luc_tensor **grad) {
-  luc_tensor *replacement = NULL;
-  LUC_TRY(hook->fn(ctx, hook->ud, *grad, &replacement));
-  if (!replacement) return LUC_OK;
-  luc_status status = LUC_OK;
-  char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
-  if (!luc__same_sizes(replacement, *grad) || replacement->dtype != (*grad)->dtype)
-    status = luc__fail(
-        ctx, LUC_ERR_SHAPE, "register_hook: the hook changed the gradient from %s %s to %s %s",
-        luc__dtype_name((*grad)->dtype), luc__tensor_shape_text(want, *grad),
-        luc__dtype_name(replacement->dtype), luc__tensor_shape_text(have, replacement));
-  if (status != LUC_OK) {
-    luc_tensor_release(ctx, replacement);
-    return status;
-  }
-  luc_tensor_release(ctx, *grad);
-  *grad = replacement;
-  return LUC_OK;
-}
-
-/* Hooks see the whole list by id, so that one may remove itself or others, or add more (which run
- * from the next pass on). */
-static luc_status run_hooks(luc_context *ctx, luc_hook *const *list, luc_tensor **grads) {
-  uint64_t limit = ctx->next_id, seen = 0;
-  for (;;) {
-    const luc_hook *next = NULL;
-    for (const luc_hook *h = *list; h; h = h->next)
-      if (h->fn && h->id >= seen && h->id < limit && (!next || h->id < next->id)) next = h;
-    if (!next) break;
-    seen = next->id + 1;
-    if (grads[next->index]) LUC_TRY(run_hook(ctx, next, &grads[next->index]));
-  }
-  for (const luc_hook *h = *list; h; h = h->next) {
-    if (h->fn || h->after || h->node || !grads[h->index]) continue;
-    luc_meta *meta = h->ud;
-    luc_tensor_release(ctx, meta->grad);
-    meta->grad = luc__retain(grads[h->index]);
-  }
-  return LUC_OK;
-}
-
-/* The tensor arguments of a node as node hooks see them: their places among its edges. */
-static int tensor_places(luc_context *ctx, const luc_node *node, int *places, int most) {
-  const luc_op_info *info = node->op >= 0 ? luc__op_info(ctx, node->op) : NULL;
-  int n = 0;
-  for (int i = 0; i < node->nslots + node->nlist && n < most; i++) {
-    bool list = info && i == info->list_param;
-    if (!list && (!info || i >= node->nslots || (info->tensor_params >> i & 1))) places[n++] = i;
-  }
-  return n;
-}
-
-/* Hooks of the node, in the order in which they were added. */
-static luc_status run_node_hooks(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
-                                 luc_tensor **gin) {
-  enum { MOST = 64 };
-  int places[MOST], n = -1;
-  uint64_t seen = 0;
-  for (;;) {
-    const luc_hook *next = NULL;
-    for (const luc_hook *h = node->hooks; h; h = h->next)
-      if (h->node && h->id >= seen && (!next || h->id < next->id)) next = h;
-    if (!next) return LUC_OK;
-    seen = next->id + 1;
-    if (n < 0) {
-      n = tensor_places(ctx, node, places, MOST);
-      for (int i = 0; i < n; i++) {
-        int at = places[i];
-        if (gin[at] && node->edges[at].to) LUC_TRY(conform_to(ctx, &gin[at], &node->edges[at]));
-      }
-    }
-    luc_tensor *few[MOST];
-    for (int i = 0; i < n; i++) few[i] = gin[places[i]];
-    luc_status status = next->node(ctx, next->ud, gout, node->nresults, few, n);
-    for (int i = 0; i < n; i++) gin[places[i]] = few[i];
-    LUC_TRY(status);
-  }
-}
-
-static luc_status run_accumulate_hooks(luc_context *ctx, luc_tensor *leaf) {
-  uint64_t limit = ctx->next_id, seen = 0;
-  for (;;) {
-    const luc_hook *next = NULL;
-    for (const luc_hook *h = leaf->meta->hooks; h; h = h->next)
-      if (h->after && h->id >= seen && h->id < limit && (!next || h->id < next->id)) next = h;
-    if (!next) return LUC_OK;
-    seen = next->id + 1;
-    LUC_TRY(next->after(ctx, next->ud, leaf));
-  }
 }
 
 /* ---- the pass ---- */
@@ -499,7 +206,7 @@ static luc_status accumulate_leaf(luc_run *run, luc_task *task) {
     luc_tensor_release(ctx, meta->grad);
     meta->grad = total;
   }
-  return run_accumulate_hooks(ctx, task->leaf);
+  return luc__accumulate_hooks_run(ctx, task->leaf);
 }
 
 static void capture_grads(luc_run *run, const luc_task *task) {
@@ -531,14 +238,14 @@ static luc_status run_task(luc_run *run, luc_task *task) {
   luc_status status = LUC_OK;
   if (n > LUC_MAX_PARAMS) gin = luc__alloc_zero(ctx, (size_t)n * sizeof *gin);
   if (!gin) return LUC_ERR_MEMORY;
-  if (node->hooks) LUC_GO(run_hooks(ctx, &node->hooks, task->grad));
+  if (node->hooks) LUC_GO(luc__grad_hooks_run(ctx, &node->hooks, task->grad));
   if (run->captured) capture_grads(run, task);
   bool wanted = !run->capture;
   for (int i = 0; i < n && !wanted; i++) wanted = edge_needed(node, &node->edges[i]);
   if (!wanted) goto done;
   LUC_GO(luc__node_run(ctx, node, task->grad, gin));
   if (run->detect_anomaly) LUC_GO(check_nan(ctx, node, gin, n));
-  if (node->hooks) LUC_GO(run_node_hooks(ctx, node, task->grad, gin));
+  LUC_GO(luc__node_hooks_run(ctx, node, task->grad, gin));
   drop_grads(ctx, task);
   if (!run->retain_graph) luc__node_forget(ctx, node);
   for (int i = 0; i < n; i++) {
@@ -560,7 +267,8 @@ done:
 /* Leaves come last: their gradients are complete, and a failing node leaves them untouched. */
 static luc_status finish_leaves(luc_run *run) {
   for (luc_task *t = run->tasks; t; t = t->next)
-    if (t->leaf && t->grad[0]) LUC_TRY(run_hooks(run->ctx, &t->leaf->meta->hooks, t->grad));
+    if (t->leaf && t->grad[0])
+      LUC_TRY(luc__grad_hooks_run(run->ctx, &t->leaf->meta->hooks, t->grad));
   for (luc_task *t = run->tasks; t; t = t->next) {
     if (!t->leaf || !t->grad[0]) continue;
     if (run->captured) {

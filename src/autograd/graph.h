@@ -7,14 +7,21 @@
 #include "lucerna/autograd.h"
 #include "ops/op.h"
 
+/* What a hook waits for: a gradient's arrival, once with nothing to call but to keep it
+ * (retain_grad); of a leaf that it was added; of a node that it has run. */
+enum { LUC_HOOK_ON_GRAD, LUC_HOOK_RETAINS, LUC_HOOK_ON_ACCUMULATED, LUC_HOOK_ON_NODE };
+
 typedef struct luc_hook {
   struct luc_hook *next;
   uint64_t id;
-  uint32_t index;               /* result of the node it watches */
-  luc_grad_hook_fn fn;          /* NULL for retain_grad and accumulate hooks */
-  luc_accumulate_hook_fn after; /* leaves: after accumulation */
-  luc_node_hook_fn node;        /* nodes: after they have run */
-  void *ud;                     /* retain_grad: the luc_meta, not owned */
+  uint32_t index; /* result of the node it watches */
+  int kind;
+  union {
+    luc_grad_hook_fn grad;
+    luc_accumulate_hook_fn accumulated;
+    luc_node_hook_fn node;
+  } call;
+  void *ud; /* retain_grad: the luc_meta, not owned */
   luc_ud_free_fn free;
 } luc_hook;
 
@@ -81,21 +88,42 @@ luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node
 void luc__node_release(luc_context *ctx, luc_node *node);
 /* Drops saved tensors and the function's data; the node can't run again. */
 void luc__node_forget(luc_context *ctx, luc_node *node);
-/* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference.
- */
-luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge);
-void luc__edge_release(luc_context *ctx, luc_edge *edge);
 void luc__result_info(luc_result_info *info, const luc_tensor *t);
 /* "MulBackward0" of a node. Returns buf. */
 enum { LUC_NODE_NAME = LUC_GRAD_FN_NAME };
 const char *luc__node_name(char *buf, const luc_node *node);
-void luc__hooks_free(luc_context *ctx, luc_hook *hooks);
 /* t's meta, made if need be; NULL when out of memory. */
 luc_meta *luc__meta(luc_context *ctx, luc_tensor *t);
 /* Also true for a view whose base came to require grad after it was made. */
 static inline bool luc__requires_grad(const luc_tensor *t) {
   return t->requires_grad || (t->meta && t->meta->base && t->meta->base->requires_grad);
 }
+
+/* ---- edge.c ---- */
+
+/* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference.
+ */
+luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge);
+void luc__edge_release(luc_context *ctx, luc_edge *edge);
+/* t summed over the dimensions in which it was broadcast from these sizes. */
+luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                       luc_tensor **out);
+/* *g becomes what the other end of the edge expects: its shape and dtype. */
+luc_status luc__conform(luc_context *ctx, luc_tensor **g, const luc_edge *edge);
+
+/* ---- hooks.c ---- */
+
+void luc__hooks_free(luc_context *ctx, luc_hook *hooks);
+/* Takes the retain_grad hook that points to meta off its node; NULL if there is none. */
+luc_hook *luc__retain_hook_unlink(luc_meta *meta);
+/* Hooks that wait for the node to run, which it never will again. */
+void luc__node_hooks_drop(luc_context *ctx, luc_node *node);
+/* Those on gradients, which may replace them; then retain_grad's. */
+luc_status luc__grad_hooks_run(luc_context *ctx, luc_hook *const *list, luc_tensor **grads);
+luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf);
+/* Those of a node that has run. */
+luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
+                               luc_tensor **gin);
 
 /* ---- record.c ---- */
 
@@ -148,13 +176,10 @@ luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view,
 /* The inner node of such a one. */
 luc_node *luc__slices_inner(const luc_node *node);
 
-/* ---- engine.c ---- */
+/* ---- apply.c ---- */
 
 /* Runs one node's gradient: gin has nslots + nlist places for new references. */
 luc_status luc__node_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
                          luc_tensor **gin);
-/* t summed over the dimensions in which it was broadcast from these sizes. */
-luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
-                       luc_tensor **out);
 
 #endif

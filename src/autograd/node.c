@@ -40,20 +40,6 @@ luc_status luc__node_new(luc_context *ctx, const luc_node_shape *shape, luc_node
   return LUC_OK;
 }
 
-/* Hooks that wait for the node to run, which it never will again. */
-static void drop_node_hooks(luc_context *ctx, luc_node *node) {
-  for (luc_hook **link = &node->hooks; *link;) {
-    luc_hook *hook = *link;
-    if (!hook->node) {
-      link = &hook->next;
-      continue;
-    }
-    *link = hook->next;
-    hook->next = NULL;
-    luc__hooks_free(ctx, hook);
-  }
-}
-
 /* A node that had nothing saved can run again, as in PyTorch. */
 void luc__node_forget(luc_context *ctx, luc_node *node) {
   bool saved = node->op < 0;
@@ -77,7 +63,7 @@ void luc__node_forget(luc_context *ctx, luc_node *node) {
   luc_ud_free_fn release = node->function.free;
   node->function.free = NULL;
   if (release) release(ctx, node->ud);
-  drop_node_hooks(ctx, node);
+  luc__node_hooks_drop(ctx, node);
 }
 
 static void node_free(luc_context *ctx, luc_node *node) {
@@ -100,30 +86,6 @@ void luc__node_release(luc_context *ctx, luc_node *node) {
     node_free(ctx, dead);
   }
   ctx->freeing_nodes = false;
-}
-
-luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge) {
-  *edge = (luc_edge){0};
-  if (!luc__requires_grad(t)) return LUC_OK;
-  luc_meta *meta = luc__meta(ctx, t);
-  if (!meta) return LUC_ERR_MEMORY;
-  if (meta->base) LUC_TRY(luc__view_refresh(ctx, t));
-  if (meta->node) {
-    meta->node->refs++;
-    *edge = (luc_edge){meta->node, meta->index, false};
-  } else {
-    *edge = (luc_edge){luc__retain(t), 0, true};
-  }
-  return LUC_OK;
-}
-
-void luc__edge_release(luc_context *ctx, luc_edge *edge) {
-  if (edge->leaf) {
-    luc_tensor_release(ctx, edge->to);
-  } else {
-    luc__node_release(ctx, edge->to);
-  }
-  *edge = (luc_edge){0};
 }
 
 void luc__result_info(luc_result_info *info, const luc_tensor *t) {
@@ -150,35 +112,15 @@ const char *luc__node_name(char *buf, const luc_node *node) {
   return buf;
 }
 
-void luc__hooks_free(luc_context *ctx, luc_hook *hooks) {
-  while (hooks) {
-    luc_hook *next = hooks->next;
-    if (hooks->free) hooks->free(ctx, hooks->ud);
-    luc__free(ctx, hooks, sizeof *hooks);
-    hooks = next;
-  }
-}
-
 luc_meta *luc__meta(luc_context *ctx, luc_tensor *t) {
   if (!t->meta) t->meta = luc__alloc_zero(ctx, sizeof(luc_meta));
   return t->meta;
 }
 
-/* Takes the retain_grad hook that points to meta off its node. */
-static luc_hook *unlink_retain(luc_meta *meta) {
-  luc_hook **link = &meta->node->hooks;
-  while (*link && ((*link)->fn || (*link)->ud != meta)) link = &(*link)->next;
-  luc_hook *hook = *link;
-  if (!hook) return NULL;
-  *link = hook->next;
-  hook->next = NULL;
-  return hook;
-}
-
 void luc__drop_history(luc_context *ctx, luc_tensor *t) {
   luc_meta *meta = t->meta;
   luc_node *old = meta->node;
-  if (meta->retains_grad) luc__hooks_free(ctx, unlink_retain(meta));
+  if (meta->retains_grad) luc__hooks_free(ctx, luc__retain_hook_unlink(meta));
   meta->retains_grad = false;
   meta->node = NULL;
   meta->index = 0;
@@ -187,7 +129,7 @@ void luc__drop_history(luc_context *ctx, luc_tensor *t) {
 
 void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t index) {
   luc_meta *meta = t->meta;
-  luc_hook *retain = meta->retains_grad ? unlink_retain(meta) : NULL;
+  luc_hook *retain = meta->retains_grad ? luc__retain_hook_unlink(meta) : NULL;
   luc_node *old = meta->node;
   node->refs++;
   meta->node = node;
@@ -202,7 +144,7 @@ void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t 
 }
 
 void luc__meta_free(luc_context *ctx, luc_meta *meta) {
-  if (meta->retains_grad) luc__hooks_free(ctx, unlink_retain(meta));
+  if (meta->retains_grad) luc__hooks_free(ctx, luc__retain_hook_unlink(meta));
   LUC_RELEASE(ctx, meta->grad, meta->base);
   luc__node_release(ctx, meta->node);
   luc__hooks_free(ctx, meta->hooks);

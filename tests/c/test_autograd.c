@@ -262,6 +262,45 @@ TEST("graphs of any depth run and are freed without recursion") {
   end();
 }
 
+typedef struct node_hook_count {
+  luc_tensor *t;
+  int calls, inputs;
+} node_hook_count;
+
+/* Adds itself again and halves the last gradient. */
+static luc_status halve_last(luc_context *c, void *ud, luc_tensor *const *grad_outputs,
+                             int noutputs, luc_tensor **grad_inputs, int ninputs) {
+  node_hook_count *count = ud;
+  luc_tensor *half = NULL;
+  (void)grad_outputs, (void)noutputs;
+  count->calls++;
+  count->inputs = ninputs;
+  LUC_TRY(luc__binary_scalar(c, LUC_OP_mul, grad_inputs[ninputs - 1], 0.5, &half));
+  luc_tensor_release(c, grad_inputs[ninputs - 1]);
+  grad_inputs[ninputs - 1] = half;
+  return luc_tensor_register_node_hook(c, count->t, halve_last, ud, NULL);
+}
+
+TEST("a hook on a node sees all its tensors; one added meanwhile waits for the next run") {
+  enum { N = 70 };
+  begin();
+  luc_tensor *x = vector(1, (double[]){3}, true), *list[N], *joined = NULL;
+  for (int i = 0; i < N; i++) list[i] = x;
+  CHECK_EQ(luc__op1(ctx, LUC_OP_cat, &joined, LUC_ARGS(luc_v_tensors(list, N))), LUC_OK);
+  luc_tensor *s = sum(joined);
+  node_hook_count count = {.t = joined};
+  CHECK_EQ(luc_tensor_register_node_hook(ctx, joined, halve_last, &count, NULL), LUC_OK);
+  CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
+  CHECK_EQ(count.calls, 1);
+  CHECK_EQ(count.inputs, N);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), N - 0.5, 0);
+  CHECK_EQ(backward(s, 0), LUC_OK);
+  CHECK_EQ(count.calls, 3);
+  CHECK_NEAR(at(luc_tensor_grad(x), 0), 2 * N - 1.25, 0);
+  drop(s), drop(joined), drop(x);
+  end();
+}
+
 TEST("nothing is recorded under no_grad, and integers never require grad") {
   begin();
   luc_tensor *x = vector(1, (double[]){1}, true), *n = NULL;
