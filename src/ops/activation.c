@@ -11,10 +11,10 @@
 
 /* ---- running ---- */
 
-static luc_status run_as(luc_context *ctx, const char *who, luc_activation kind, luc_dtype dtype,
-                         luc_value *args, const luc_ew_params *params, luc_value *out) {
+static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype, luc_value *args,
+                         const luc_ew_params *params, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *y;
-  LUC_TRY(luc__out(ctx, who, out, dtype, x->ndim, x->sizes, &y));
+  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
   luc_dtype compute = luc__dtype_is_float(dtype) ? dtype : LUC_FLOAT64;
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->forward[kind], compute, y,
                        &(luc_ew_input){.t = x}, params);
@@ -25,7 +25,7 @@ static luc_status run_kernel(luc_context *ctx, const char *who, luc_activation k
                              luc_value *args, const luc_ew_params *params, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   LUC_TRY(luc__need_float(ctx, who, "input", x));
-  return run_as(ctx, who, kind, x->dtype, args, params, out);
+  return run_as(ctx, kind, x->dtype, args, params, out);
 }
 
 /* Those that are comparisons keep integers. */
@@ -33,7 +33,7 @@ static luc_status run_limits(luc_context *ctx, const char *who, luc_activation k
                              luc_value *args, const luc_ew_params *params, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   LUC_TRY(luc__need_numbers(ctx, who, "input", x));
-  return run_as(ctx, who, kind, x->dtype, args, params, out);
+  return run_as(ctx, kind, x->dtype, args, params, out);
 }
 
 /* Those that PyTorch composes of operators give reals for integers. */
@@ -43,7 +43,7 @@ static luc_status run_composed(luc_context *ctx, const char *who, luc_activation
   luc_dtype dtype = x->dtype;
   LUC_TRY(luc__need_numbers(ctx, who, "input", x));
   if (!luc__dtype_is_float(dtype)) dtype = ctx->default_dtype;
-  return run_as(ctx, who, kind, dtype, args, &(luc_ew_params){.f = {0}}, out);
+  return run_as(ctx, kind, dtype, args, &(luc_ew_params){.f = {0}}, out);
 }
 
 /* activation_backward(grad, input, kind, a, b, c) */
@@ -51,7 +51,7 @@ luc_status luc__run_activation_backward(luc_context *ctx, luc_value *args, luc_v
   luc_tensor *g = args[0].as.tensor, *x = args[1].as.tensor, *y;
   luc_dtype dtype = x->dtype;
   luc_ew_params params = {.f = {args[3].as.f, args[4].as.f, args[5].as.f}};
-  LUC_TRY(luc__out(ctx, "activation_backward", out, dtype, x->ndim, x->sizes, &y));
+  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->backward[args[2].as.i], dtype, y,
                        (luc_ew_input[]){{.t = g}, {.t = x}}, &params);
   return LUC_OK;
@@ -375,7 +375,7 @@ luc_status luc__run_prelu(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_prelu_kernel(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *y;
   luc_dtype dtype = x->dtype;
-  LUC_TRY(luc__out(ctx, "prelu", out, dtype, x->ndim, x->sizes, &y));
+  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->prelu, dtype, y,
                        (luc_ew_input[]){{.t = x}, {.t = args[1].as.tensor}}, NULL);
   return LUC_OK;
@@ -387,8 +387,8 @@ luc_status luc__run_prelu_backward(luc_context *ctx, luc_value *args, luc_value 
   luc_dtype dtype = x->dtype;
   const luc_activation_kernels *k = luc__kernels(ctx)->activation;
   luc_ew_input in[] = {{.t = args[0].as.tensor}, {.t = x}, {.t = args[2].as.tensor}};
-  LUC_TRY(luc__out(ctx, "prelu", &out[0], dtype, x->ndim, x->sizes, &dx));
-  LUC_TRY(luc__out(ctx, "prelu", &out[1], dtype, x->ndim, x->sizes, &dw));
+  LUC_TRY(luc__out(ctx, &out[0], dtype, x->ndim, x->sizes, &dx));
+  LUC_TRY(luc__out(ctx, &out[1], dtype, x->ndim, x->sizes, &dw));
   luc__elementwise_run(ctx, &k->prelu_input, dtype, dx, in, NULL);
   luc__elementwise_run(ctx, &k->prelu_weight, dtype, dw, in, NULL);
   return LUC_OK;
@@ -433,7 +433,7 @@ luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
                             (long long)x->sizes[dim]);
   LUC_GO(half_of(ctx, x, dim, 0, &a));
   LUC_GO(half_of(ctx, x, dim, 1, &gate));
-  LUC_GO(luc__out(ctx, "glu", out, x->dtype, a->ndim, a->sizes, &y));
+  LUC_GO(luc__out(ctx, out, x->dtype, a->ndim, a->sizes, &y));
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->glu, x->dtype, y,
                        (luc_ew_input[]){{.t = a}, {.t = gate}}, NULL);
 done:
@@ -448,7 +448,7 @@ luc_status luc__run_glu_backward(luc_context *ctx, luc_value *args, luc_value *o
   const luc_activation_kernels *k = luc__kernels(ctx)->activation;
   luc_dtype dtype = x->dtype;
   int dim = (int)args[2].as.i;
-  LUC_GO(luc__out(ctx, "glu_backward", out, dtype, x->ndim, x->sizes, &dx));
+  LUC_GO(luc__out(ctx, out, dtype, x->ndim, x->sizes, &dx));
   for (int i = 0; i < 4; i++) LUC_GO(half_of(ctx, i < 2 ? x : dx, dim, i % 2, &halves[i]));
   luc_ew_input g = {.t = args[0].as.tensor}, a = {.t = halves[0]}, gate = {.t = halves[1]};
   luc__elementwise_run(ctx, &k->glu, dtype, halves[2], (luc_ew_input[]){g, gate}, NULL);

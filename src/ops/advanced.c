@@ -228,7 +228,7 @@ luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(move(ctx, "index", &p, LUC_INDEX_GET, self, r, step, true));
 done:
   plan_free(ctx, &p);
-  return luc__give(ctx, "index", status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_index(luc_context *ctx, luc_backward *b) {
@@ -281,7 +281,7 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
       "and %s for the source",
       luc__dtype_title(self->dtype), luc__dtype_title(values->dtype));
   bool in_place = out->kind == LUC_TENSOR;
-  if (!in_place) LUC_TRY(luc__begin_write(ctx, "index_put", self, out, &target));
+  if (!in_place) LUC_TRY(luc__begin_write(ctx, self, out, &target));
   if (in_place) target = self;
   LUC_GO(make_plan(ctx, "index_put", target, in_place ? self : NULL, &args[1], &p));
   LUC_GO(spread_values(ctx, &p, target, values, &wide, &step));

@@ -129,7 +129,7 @@ luc_status luc__run_attention(luc_context *ctx, luc_value *args, luc_value *out)
   const luc_heads y = heads_of(t[Y]);
   LUC_GO(luc__attention(ctx, &a, &y, t[LSE]->data));
   out[1] = luc_v_tensor(luc__retain(t[LSE]));
-  status = luc__deliver(ctx, "scaled_dot_product_attention", &out[0], dtype, &t[Y]);
+  status = luc__deliver(ctx, &out[0], dtype, &t[Y]);
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -154,8 +154,7 @@ luc_status luc__run_attention_backward(luc_context *ctx, luc_value *args, luc_va
   for (int i = G; i < COUNT; i++)
     if (i != LSE) h[i] = heads_of(t[i]);
   LUC_GO(luc__attention_backward(ctx, &a, &h[G], &h[Y], t[LSE]->data, &h[DQ], &h[DK], &h[DV]));
-  for (int i = 0; i < 3; i++)
-    LUC_GO(luc__deliver(ctx, "attention_backward", &out[i], dtype, &t[DQ + i]));
+  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[DQ + i]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;

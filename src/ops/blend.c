@@ -322,7 +322,7 @@ static luc_status next_halves(luc_context *ctx, const luc_value *args, luc_dtype
     const uint16_t *a = luc__data(t[0]), *b = luc__data(t[1]);
     for (int64_t i = 0; i < y->numel; i++)
       ((uint16_t *)luc__data(y))[i] = next_half(dtype, a[i], b[i]);
-    status = luc__deliver(ctx, "nextafter", out, dtype, &y);
+    status = luc__deliver(ctx, out, dtype, &y);
   }
   luc__f_end(&f, NULL, NULL);
   return status;

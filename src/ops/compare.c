@@ -37,7 +37,7 @@ static luc_status run_class(luc_context *ctx, const char *who, luc_ew op, bool o
   luc_tensor *t = args[0].as.tensor, *result;
   if (luc__dtype_has_gradient(t->dtype))
     return luc__pointwise(ctx, who, op, LUC_RULE_TRUTH, args, NULL, out);
-  LUC_TRY(luc__out(ctx, who, out, LUC_BOOL, t->ndim, t->sizes, &result));
+  LUC_TRY(luc__out(ctx, out, LUC_BOOL, t->ndim, t->sizes, &result));
   return luc__fill(ctx, result, (luc_scalar){LUC_SCALAR_BOOL, {.i = of_integers}});
 }
 
@@ -129,7 +129,7 @@ luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
   if (dtype != LUC_FLOAT64) dtype = luc__dtype_is_float(dtype) ? LUC_FLOAT32 : LUC_INT64;
   LUC_GO(operand_as(ctx, &args[0], dtype, &x));
   LUC_GO(operand_as(ctx, &args[1], dtype, &y));
-  LUC_GO(luc__out(ctx, "isin", out, LUC_BOOL, x->ndim, x->sizes, &found));
+  LUC_GO(luc__out(ctx, out, LUC_BOOL, x->ndim, x->sizes, &found));
   status = luc__membership(ctx, &(luc_membership){.dtype = dtype,
                                                   .x = x->data,
                                                   .others = y->data,

@@ -35,7 +35,7 @@ luc_status luc__run_complex(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r, part;
   LUC_TRY(parts_dtype(ctx, "complex", args, &dtype));
   LUC_TRY(luc__broadcast_operands(ctx, "complex", args, 2, &ndim, sizes));
-  LUC_TRY(luc__out(ctx, "complex", out, luc__dtype_to_complex(dtype), ndim, sizes, &r));
+  LUC_TRY(luc__out(ctx, out, luc__dtype_to_complex(dtype), ndim, sizes, &r));
   for (int p = 0; p < 2; p++) {
     luc__part(r, p, &part);
     if (args[p].kind == LUC_TENSOR)
@@ -81,7 +81,7 @@ luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *o
   luc_dtype real = luc__dtype_to_real(t->dtype);
   luc_status status =
       luc__tensor_view_as(ctx, t, real, t->ndim + 1, sizes, strides, 2 * t->offset, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* Where the gradient is no pairs already, it becomes pairs. */
@@ -117,7 +117,7 @@ luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value
   luc_dtype dtype = luc__dtype_to_complex(t->dtype);
   luc_status status =
       luc__tensor_view_as(ctx, t, dtype, last, t->sizes, strides, t->offset / 2, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_view_as_complex(luc_context *ctx, luc_backward *b) {
@@ -129,7 +129,7 @@ static luc_status part_of(luc_context *ctx, luc_tensor *t, int part, luc_value *
   luc__part(t, part, &seen);
   luc_status status =
       luc__tensor_view_as(ctx, t, seen.dtype, t->ndim, seen.sizes, seen.strides, seen.offset, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_real(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -159,7 +159,7 @@ luc_status luc__grad_imag(luc_context *ctx, luc_backward *b) {
 /* In place of a complex tensor, or a new one. */
 static luc_status conjugate(luc_context *ctx, luc_tensor *t, luc_value *out) {
   luc_tensor *r, part;
-  LUC_TRY(luc__out(ctx, "conj", out, t->dtype, t->ndim, t->sizes, &r));
+  LUC_TRY(luc__out(ctx, out, t->dtype, t->ndim, t->sizes, &r));
   if (r != t) LUC_TRY(luc__copy(ctx, r, t));
   if (!luc__dtype_is_complex(t->dtype)) return LUC_OK;
   luc__part(r, 1, &part);

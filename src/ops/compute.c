@@ -40,27 +40,6 @@ luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_
                    luc__tensor_shape_text(shape_b, b));
 }
 
-luc_status luc__deliver(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype,
-                        luc_tensor **computed) {
-  luc_tensor *made = *computed, *result;
-  *computed = NULL;
-  if (out->kind == LUC_NONE && made->dtype == dtype) {
-    *out = luc_v_tensor(made);
-    return LUC_OK;
-  }
-  luc_status status = luc__out(ctx, who, out, dtype, made->ndim, made->sizes, &result);
-  if (status == LUC_OK) status = luc__copy(ctx, result, made);
-  luc_tensor_release(ctx, made);
-  return status;
-}
-
-luc_status luc__give(luc_context *ctx, const char *who, luc_status status, luc_value *out,
-                     luc_tensor *r) {
-  if (status == LUC_OK) return luc__deliver(ctx, who, out, r->dtype, &r);
-  luc_tensor_release(ctx, r);
-  return status;
-}
-
 luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out) {
   *out = NULL;
   return t ? luc__contiguous_as(ctx, t, dtype, out) : LUC_OK;

@@ -25,13 +25,6 @@ luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_
                             const luc_tensor *a, const char *name_b, const luc_tensor *b,
                             const char *fmt, ...) LUC_PRINTF(7, 8);
 
-/* Takes a computed tensor (*computed is NULL then, also on failure) to a result slot as `dtype`:
- * moved where it can be, else converted, or copied into the preset tensor. */
-luc_status luc__deliver(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype,
-                        luc_tensor **computed);
-/* Passes status on; when it is LUC_OK r (taken over in any case) becomes the result. */
-luc_status luc__give(luc_context *ctx, const char *who, luc_status status, luc_value *out,
-                     luc_tensor *r);
 /* t as contiguous memory of dtype in *out; t NULL gives NULL. */
 luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out);
 static inline void *luc__data(const luc_tensor *t) {

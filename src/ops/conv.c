@@ -53,7 +53,7 @@ luc_status luc__run_convolution(luc_context *ctx, luc_value *args, luc_value *ou
   LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, w->sizes, sizes);
   if (y->numel > 0) LUC_GO(luc__conv_forward(ctx, &c, x->data, w->data, luc__data(b), y->data));
-  status = luc__deliver(ctx, "convolution", out, input->dtype, &y);
+  status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, w, b, y);
   return status;
@@ -72,7 +72,7 @@ luc_status luc__run_convolution_input(luc_context *ctx, luc_value *args, luc_val
   LUC_GO(luc__tensor_empty(ctx, compute, grad->ndim, sizes, &dx));
   luc_conv c = geometry(&args[CONV_STRIDE], compute, sizes, w->sizes, dy->sizes);
   if (dx->numel > 0) LUC_GO(luc__conv_backward_input(ctx, &c, dy->data, w->data, dx->data));
-  status = luc__deliver(ctx, "convolution_input", out, grad->dtype, &dx);
+  status = luc__deliver(ctx, out, grad->dtype, &dx);
 done:
   LUC_RELEASE(ctx, dy, w, dx);
   return status;
@@ -92,7 +92,7 @@ luc_status luc__run_convolution_weight(luc_context *ctx, luc_value *args, luc_va
   luc_conv c = geometry(&args[CONV_STRIDE], compute, x->sizes, sizes, dy->sizes);
   if (luc__product(grad->ndim, sizes) > 0)
     LUC_GO(luc__conv_backward_weight(ctx, &c, x->data, dy->data, dw->data));
-  status = luc__deliver(ctx, "convolution_weight", &out[0], dtype, &dw);
+  status = luc__deliver(ctx, &out[0], dtype, &dw);
 done:
   LUC_RELEASE(ctx, dy, x, dw);
   return status;

@@ -10,8 +10,7 @@ static luc_status copied(luc_context *ctx, const luc_tensor *t, luc_dtype dtype,
   LUC_TRY(luc__tensor_empty_like(ctx, t, dtype, &r));
   luc__take_order(r, 1, &t);
   luc_status status = luc__copy(ctx, r, t);
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_clone(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -24,7 +23,7 @@ luc_status luc__run_clone(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_contiguous(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = luc__to_contiguous(ctx, args[0].as.tensor, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* The recorded part of every conversion: always a new tensor. */
@@ -38,10 +37,7 @@ static luc_status convert(luc_context *ctx, luc_tensor *t, luc_dtype dtype, bool
     *out = luc_v_tensor(luc__retain(t));
     return LUC_OK;
   }
-  luc_tensor *r = NULL;
-  luc_status status =
-      luc__op1(ctx, LUC_OP_to_copy, &r, LUC_ARGS(luc_v_tensor(t), luc_v_dtype(dtype)));
-  return luc__set_result(status, out, r);
+  return luc_call(ctx, LUC_OP_to_copy, LUC_ARGS(luc_v_tensor(t), luc_v_dtype(dtype)), out);
 }
 
 luc_status luc__run_to(luc_context *ctx, luc_value *args, luc_value *out) {

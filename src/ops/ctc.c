@@ -67,7 +67,7 @@ luc_status luc__run_ctc(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__ctc(ctx, &k.c, (double *)loss->data, (double *)alpha->data));
   out[1] = luc_v_tensor(alpha);
   alpha = NULL;
-  status = luc__deliver(ctx, "ctc_loss", &out[0], log_probs->dtype, &loss);
+  status = luc__deliver(ctx, &out[0], log_probs->dtype, &loss);
 done:
   drop_call(ctx, &k);
   LUC_RELEASE(ctx, loss, alpha);
@@ -87,7 +87,7 @@ luc_status luc__run_ctc_backward(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, 3, log_probs->sizes, &dx));
   LUC_GO(luc__ctc_backward(ctx, &k.c, (const double *)loss->data, alpha, (const double *)g->data,
                            args[8].as.i != 0, (double *)dx->data));
-  status = luc__deliver(ctx, "ctc_loss", out, log_probs->dtype, &dx);
+  status = luc__deliver(ctx, out, log_probs->dtype, &dx);
 done:
   drop_call(ctx, &k);
   LUC_RELEASE(ctx, g, loss, dx);

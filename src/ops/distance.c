@@ -245,7 +245,7 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_cdist job = {.p = p, .batch = luc__product(batch, sizes)};
     LUC_GO(by_differences(ctx, &job, a, b, y));
   }
-  status = luc__deliver(ctx, "cdist", out, x1->dtype, &y);
+  status = luc__deliver(ctx, out, x1->dtype, &y);
 done:
   LUC_RELEASE(ctx, y, a, b);
   return status;
@@ -346,7 +346,7 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__dense(ctx, x, luc__compute_dtype(x->dtype), &rows));
   LUC_GO(luc__tensor_empty(ctx, rows->dtype, 1, &pairs, &y));
   if (pairs > 0) LUC_GO(by_differences(ctx, &job, rows, rows, y));
-  status = luc__deliver(ctx, "pdist", out, x->dtype, &y);
+  status = luc__deliver(ctx, out, x->dtype, &y);
 done:
   LUC_RELEASE(ctx, y, rows);
   return status;

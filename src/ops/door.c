@@ -133,12 +133,11 @@ static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs
 }
 
 /* Is `result` a fit for the tensor that a call in-place or with out= (resized) writes? */
-static luc_status check_store(luc_context *ctx, luc_opid op, const luc_tensor *result,
-                              luc_tensor *target, bool resize) {
+static luc_status check_store(luc_context *ctx, const luc_tensor *result, luc_tensor *target,
+                              bool resize) {
   luc_value preset = luc_v_tensor(target);
   preset.n = resize;
-  return luc__out(ctx, luc__op_info(ctx, op)->schema.name, &preset, result->dtype, result->ndim,
-                  result->sizes, &target);
+  return luc__out(ctx, &preset, result->dtype, result->ndim, result->sizes, &target);
 }
 
 /* A composite's in-place form is its own parameter `inplace`, or a copy of what it makes of a copy:
@@ -156,7 +155,7 @@ static luc_status composite_inplace(luc_context *ctx, luc_opid op, luc_value *ar
   }
   LUC_GO(luc_call(ctx, op, args, nparams, out));
   if (p >= 0) goto done;
-  LUC_GO(check_store(ctx, op, out[0].as.tensor, self, false));
+  LUC_GO(check_store(ctx, out[0].as.tensor, self, false));
   LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_,
                           LUC_ARGS(luc_v_tensor(self), luc_v_tensor(out[0].as.tensor))));
 done:

@@ -58,7 +58,7 @@ static luc_status run(luc_context *ctx, const char *who, luc_generator *gen,
   luc_tensor *drawn;
   LUC_TRY(for_each(ctx, who, gen, params, n, t->ndim, t->sizes, t->dtype != LUC_FLOAT64, element,
                    &drawn));
-  return luc__deliver(ctx, who, out, t->dtype, &drawn);
+  return luc__deliver(ctx, out, t->dtype, &drawn);
 }
 
 /* The smallest normal number that a draw may give instead of 0. */
@@ -100,7 +100,7 @@ luc_status luc__run_binomial(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_TRY(luc__broadcast(ctx, "binomial", count, prob, &ndim, sizes));
   LUC_TRY(for_each(ctx, "binomial", luc_as_generator(ctx, &args[2]), args, 2, ndim, sizes,
                    dtype != LUC_FLOAT64, binomial, &drawn));
-  return luc__deliver(ctx, "binomial", out, dtype, &drawn);
+  return luc__deliver(ctx, out, dtype, &drawn);
 }
 
 /* ---- gamma ---- */
@@ -159,7 +159,7 @@ luc_status luc__run_sample_dirichlet(luc_context *ctx, luc_value *args, luc_valu
                    alpha->sizes, single, dirichlet_part, &drawn));
   int64_t n = alpha->sizes[alpha->ndim - 1];
   if (n > 0) on_simplex((double *)drawn->data, drawn->numel / n, n, single);
-  return luc__deliver(ctx, "_sample_dirichlet", out, alpha->dtype, &drawn);
+  return luc__deliver(ctx, out, alpha->dtype, &drawn);
 }
 
 static double dirichlet_slope(luc_generator *gen, const double *x, bool single) {

@@ -66,7 +66,7 @@ luc_status luc__run_embedding_backward(luc_context *ctx, luc_value *args, luc_va
   LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){rows, dim}, &dw));
   LUC_GO(luc__embedding_backward(ctx, compute, at->numel, dim, rows, args[3].as.i,
                                  args[4].as.i != 0, dy->data, (const int64_t *)at->data, dw->data));
-  status = luc__deliver(ctx, "embedding", out, dtype, &dw);
+  status = luc__deliver(ctx, out, dtype, &dw);
 done:
   LUC_RELEASE(ctx, dy, at, dw);
   return status;

@@ -101,8 +101,8 @@ static luc_status locate(luc_context *ctx, const char *who, luc_rd op, luc_tenso
   luc_tensor *a = NULL, *at;
   LUC_TRY(luc__dims(ctx, who, t, dim, keepdim, &dims));
   LUC_TRY(check_not_empty(ctx, who, t, dim, dims.mask));
-  if (values) LUC_TRY(luc__out(ctx, who, values, t->dtype, dims.ndim, dims.sizes, &a));
-  LUC_TRY(luc__out(ctx, who, positions, LUC_INT64, dims.ndim, dims.sizes, &at));
+  if (values) LUC_TRY(luc__out(ctx, values, t->dtype, dims.ndim, dims.sizes, &a));
+  LUC_TRY(luc__out(ctx, positions, LUC_INT64, dims.ndim, dims.sizes, &at));
   luc_reduction_job job = {
       .op = op, .dtype = t->dtype, .in = t, .dims = dims.mask, .a = a, .b = at, .divide = 1};
   return luc__reduce(ctx, &job);
@@ -135,7 +135,7 @@ static luc_status run_position(luc_context *ctx, const char *who, luc_rd op, luc
   int64_t one = 1, ones[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
   luc_status status = luc__tensor_view(ctx, flat, 1, &t->numel, &one, flat->offset, &line);
   int ndim = args[2].as.i ? t->ndim : 0;
-  if (status == LUC_OK) status = luc__out(ctx, who, out, LUC_INT64, ndim, ones, &at);
+  if (status == LUC_OK) status = luc__out(ctx, out, LUC_INT64, ndim, ones, &at);
   if (status == LUC_OK) {
     luc_value found = luc_v_none();
     status = locate(ctx, who, op, line, &first, false, NULL, &found);

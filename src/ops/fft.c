@@ -41,7 +41,7 @@ luc_status luc__run_fft_complex(luc_context *ctx, luc_value *args, luc_value *ou
   luc_fft_kind kind = args[3].as.i ? LUC_FFT_FORWARD : LUC_FFT_INVERSE;
   luc_fft f = describe(t, kind, &args[1], t->sizes, luc_as_double(&args[2]), dims);
   luc_status status = transformed(ctx, t, &f, t->dtype, t->sizes, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_fft_complex(luc_context *ctx, luc_backward *b) {
@@ -64,7 +64,7 @@ luc_status luc__run_fft_real(luc_context *ctx, luc_value *args, luc_value *out) 
   if (!args[3].as.i) sizes[last] = sizes[last] / 2 + 1;
   luc_dtype dtype = luc__dtype_to_complex(t->dtype);
   luc_status status = transformed(ctx, t, &f, dtype, sizes, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* fft_back(input, dim, scale, n): the real numbers, n along the last dim, whose frequencies are
@@ -87,7 +87,7 @@ luc_status luc__run_fft_back(luc_context *ctx, luc_value *args, luc_value *out) 
     luc_fft f = describe(t, LUC_FFT_BACK, &along, sizes, luc_as_double(&args[2]), dims);
     formula.status = transformed(ctx, t, &f, f.dtype, sizes, &r);
   }
-  return luc__set_result(luc__f_end(&formula, NULL, NULL), out, r);
+  return luc__give(ctx, luc__f_end(&formula, NULL, NULL), out, r);
 }
 
 /* t [.., n / 2 + 1, ..] times `factor` where a frequency along dim stands for its mirror image too:
@@ -282,7 +282,7 @@ static luc_status run(luc_context *ctx, domain kind, bool forward, const luc_val
   t = luc__f_to(&f, t, complex ? luc__dtype_to_complex(dtype) : dtype);
   t = transform(&f, kind, forward, t, &l, scale);
   LUC_TRY(luc__f_end(&f, t, &r));
-  return luc__give(ctx, "fft", LUC_OK, out, r);
+  return luc__give(ctx, LUC_OK, out, r);
 }
 
 luc_status luc__run_fft(luc_context *ctx, luc_value *args, luc_value *out) {

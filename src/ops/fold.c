@@ -84,7 +84,7 @@ luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__dense(ctx, input, f.dtype, &x));
   LUC_GO(luc__tensor_empty(ctx, f.dtype, batched ? 3 : 2, sizes + !batched, &y));
   luc__unfold(ctx, &f, x->data, y->data);
-  status = luc__deliver(ctx, "unfold", out, dtype, &y);
+  status = luc__deliver(ctx, out, dtype, &y);
 done:
   LUC_RELEASE(ctx, x, y);
   return status;
@@ -133,7 +133,7 @@ luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__dense(ctx, input, f.dtype, &x));
   LUC_GO(luc__tensor_empty(ctx, f.dtype, batched ? 4 : 3, sizes + !batched, &y));
   luc__fold(ctx, &f, x->data, y->data);
-  status = luc__deliver(ctx, "fold", out, dtype, &y);
+  status = luc__deliver(ctx, out, dtype, &y);
 done:
   LUC_RELEASE(ctx, x, y);
   return status;

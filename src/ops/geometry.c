@@ -175,8 +175,7 @@ luc_status luc__factory_give(luc_context *ctx, const luc_value *opts, luc_value 
   luc_status status = LUC_OK;
   if (opts[2].kind == LUC_BOOLEAN && opts[2].as.i)
     status = luc_tensor_set_requires_grad(ctx, t, true);
-  if (status != LUC_OK) luc_tensor_release(ctx, t);
-  return luc__set_result(status, out, t);
+  return luc__give(ctx, status, out, t);
 }
 
 luc_status luc__factory_give_as(luc_context *ctx, luc_tensor *t, luc_dtype dtype,

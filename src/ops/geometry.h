@@ -28,12 +28,6 @@ luc_status luc__duplicate(luc_context *ctx, const luc_tensor *t, luc_tensor **ou
 luc_status luc__zeros(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t *sizes,
                       luc_tensor **out);
 
-/* Passes status on, with r as the result when it is LUC_OK. r may be NULL otherwise. */
-static inline luc_status luc__set_result(luc_status status, luc_value *out, luc_tensor *r) {
-  if (status == LUC_OK) *out = luc_v_tensor(r);
-  return status;
-}
-
 /* opts: the values of `dtype? dtype=None, device? device=None, bool requires_grad=False`. */
 luc_status luc__factory_dtype(luc_context *ctx, const char *who, const luc_value *opts,
                               luc_dtype fallback, luc_dtype *dtype);

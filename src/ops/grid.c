@@ -46,7 +46,7 @@ luc_status luc__run_grid_sampler(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(luc__tensor_empty(ctx, compute, input->ndim, sizes, &y));
   luc_grid g = geometry(x, grid, &args[2]);
   if (y->numel > 0) LUC_GO(luc__grid_sample(ctx, &g, y->data));
-  status = luc__deliver(ctx, "grid_sample", out, input->dtype, &y);
+  status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, grid, y);
   return status;
@@ -70,8 +70,8 @@ luc_status luc__run_grid_sampler_backward(luc_context *ctx, luc_value *args, luc
   luc_grid g = geometry(x, grid, &args[3]);
   LUC_GO(luc__grid_sample_backward(ctx, &g, dy->data, with_x ? dx->data : NULL,
                                    with_grid ? dgrid->data : NULL));
-  LUC_GO(luc__deliver(ctx, "grid_sample", &out[0], dtype, &dx));
-  status = luc__deliver(ctx, "grid_sample", &out[1], dtype, &dgrid);
+  LUC_GO(luc__deliver(ctx, &out[0], dtype, &dx));
+  status = luc__deliver(ctx, &out[1], dtype, &dgrid);
 done:
   LUC_RELEASE(ctx, dy, x, grid, dx, dgrid);
   return status;

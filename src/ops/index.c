@@ -58,7 +58,7 @@ luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *o
   LUC_GO(move_rows(ctx, who, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
 done:
   luc_tensor_release(ctx, values);
-  return luc__give(ctx, who, status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_index_select(luc_context *ctx, luc_backward *b) {
@@ -92,7 +92,7 @@ static luc_status write_rows(luc_context *ctx, const char *who, luc_index_op op,
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
   LUC_GO(row_positions(ctx, who, self, dim, args[2].as.tensor, false, written, &p, &values));
   LUC_GO(check_source(ctx, who, self, dim, p.n, source));
-  LUC_GO(luc__begin_write(ctx, who, self, out, &target));
+  LUC_GO(luc__begin_write(ctx, self, out, &target));
   LUC_GO(luc__apart(ctx, source, target, &apart));
   LUC_GO(move_rows(ctx, who, op, target, dim, &p, apart, NULL, target != self));
 done:
@@ -126,7 +126,7 @@ luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out
   LUC_GO(luc__operand_element(ctx, who, &args[3], self->dtype, &value));
   LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
   LUC_GO(row_positions(ctx, who, self, dim, args[2].as.tensor, true, written, &p, &values));
-  LUC_GO(luc__begin_write(ctx, who, self, out, &target));
+  LUC_GO(luc__begin_write(ctx, self, out, &target));
   LUC_GO(move_rows(ctx, who, LUC_INDEX_PUT, target, dim, &p, NULL, &value, target != self));
 done:
   luc_tensor_release(ctx, values);
@@ -203,7 +203,7 @@ luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r, true));
 done:
   LUC_RELEASE(ctx, flat, values);
-  return luc__give(ctx, "take", status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_take(luc_context *ctx, luc_backward *b) {
@@ -228,11 +228,11 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__may_overlap(source, self) ? luc__duplicate(ctx, source, &flat)
                                         : luc__to_contiguous(ctx, source, &flat));
   if (!there) LUC_GO(luc__duplicate(ctx, self, &result));
-  if (there) LUC_GO(luc__begin_write(ctx, "put", self, out, &target));
+  if (there) LUC_GO(luc__begin_write(ctx, self, out, &target));
   LUC_GO(move_flat(ctx, "put", op, there ? target : result, &p, flat, !there));
 done:
   LUC_RELEASE(ctx, values, flat);
-  return there ? status : luc__give(ctx, "put", status, out, result);
+  return there ? status : luc__give(ctx, status, out, result);
 }
 
 luc_status luc__grad_put(luc_context *ctx, luc_backward *b) {
@@ -330,5 +330,5 @@ luc_status luc__run_nonzero(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(bools(ctx, args[0].as.tensor, false, &mask));
   luc_status status = luc__mask_coordinates(ctx, mask, false, &r);
   luc_tensor_release(ctx, mask);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }

@@ -79,12 +79,13 @@ luc_status luc__mask_coordinates(luc_context *ctx, const luc_tensor *mask, bool 
   return status;
 }
 
-luc_status luc__begin_write(luc_context *ctx, const char *who, luc_tensor *self, luc_value *out,
+luc_status luc__begin_write(luc_context *ctx, luc_tensor *self, luc_value *out,
                             luc_tensor **target) {
   if (out->kind == LUC_TENSOR)
-    return luc__out(ctx, who, out, self->dtype, self->ndim, self->sizes, target);
-  luc_status status = luc__duplicate(ctx, self, target);
-  return luc__set_result(status, out, *target);
+    return luc__out(ctx, out, self->dtype, self->ndim, self->sizes, target);
+  LUC_TRY(luc__duplicate(ctx, self, target));
+  *out = luc_v_tensor(*target);
+  return LUC_OK;
 }
 
 luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target, luc_tensor **out) {

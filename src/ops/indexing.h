@@ -30,7 +30,7 @@ luc_positions luc__table_positions(const luc_tensor *table);
 luc_status luc__mask_coordinates(luc_context *ctx, const luc_tensor *mask, bool by_dim,
                                  luc_tensor **out);
 /* The tensor an in-place form writes (self), or a copy of self; owned by out. */
-luc_status luc__begin_write(luc_context *ctx, const char *who, luc_tensor *self, luc_value *out,
+luc_status luc__begin_write(luc_context *ctx, luc_tensor *self, luc_value *out,
                             luc_tensor **target);
 /* t, or a copy of it where it shares memory with what is about to be written (a new reference). */
 luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target, luc_tensor **out);

@@ -188,8 +188,7 @@ luc_status luc__run_join(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_tensor *t = args[0].as.tensors[i];
     if (t->numel) status = put_part(ctx, r, t, dim, starts[i]);
   }
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_join(luc_context *ctx, luc_backward *b) {
@@ -228,7 +227,7 @@ luc_status luc__run_cat(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status =
       luc__op1(ctx, LUC_OP_join, &r, LUC_ARGS(args[0], luc_v_int(dim), luc_v_ints(starts, n + 1)));
   if (n > FEW) luc__free(ctx, starts, bytes);
-  return luc__give(ctx, "cat", status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* ---- stack ---- */
@@ -264,7 +263,7 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
     status = put_part(ctx, r, flat, dim, i);
     luc_tensor_release(ctx, flat);
   }
-  return luc__give(ctx, "stack", status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_stack(luc_context *ctx, luc_backward *b) {
@@ -296,17 +295,17 @@ static luc_status at_least(luc_context *ctx, luc_tensor *t, int n, luc_tensor **
 luc_status luc__run_atleast_1d(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = at_least(ctx, args[0].as.tensor, 1, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 luc_status luc__run_atleast_2d(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = at_least(ctx, args[0].as.tensor, 2, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 luc_status luc__run_atleast_3d(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = at_least(ctx, args[0].as.tensor, 3, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* [s] as a column [s, 1]. */
@@ -334,7 +333,7 @@ static luc_status stack_along(luc_context *ctx, const char *who, const luc_value
   LUC_GO(luc__op1(ctx, LUC_OP_cat, &r, LUC_ARGS(list, luc_v_int(dim))));
 done:
   luc__value_release(ctx, &list);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_hstack(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -452,7 +451,7 @@ luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *o
                   LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes + !r, r ? 2 : 1))));
 done:
   LUC_RELEASE(ctx, table, flat);
-  return luc__set_result(status, out, result);
+  return luc__give(ctx, status, out, result);
 }
 
 luc_status luc__run_cartesian_prod(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -480,7 +479,7 @@ luc_status luc__run_cartesian_prod(luc_context *ctx, luc_value *args, luc_value 
   }
 done:
   luc__value_release(ctx, &grid);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* A zero matrix whose diagonal blocks are the given matrices (vectors are rows). */
@@ -514,6 +513,5 @@ luc_status luc__run_block_diag(luc_context *ctx, luc_value *args, luc_value *out
     row += h;
     column += w;
   }
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }

@@ -97,8 +97,7 @@ luc_status luc__run_lu_permutation(luc_context *ctx, luc_value *args, luc_value 
   }
 done:
   LUC_RELEASE(ctx, pivots, order);
-  if (status != LUC_OK) luc_tensor_release(ctx, p);
-  return luc__set_result(status, out, p);
+  return luc__give(ctx, status, out, p);
 }
 
 /* L [m, k] and U [k, n] of the packed [m, n]. */
@@ -275,8 +274,7 @@ done:
 luc_status luc__run_linalg_det(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = determinants(ctx, args[0].as.tensor, &r, NULL);
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* The matrix of cofactors: det(A) inv(A)^T, also where A is singular, by its singular values. */
@@ -406,6 +404,5 @@ luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_valu
                         (const int32_t *)p->data, x->data));
 done:
   LUC_RELEASE(ctx, a, p);
-  if (status != LUC_OK) luc_tensor_release(ctx, x);
-  return luc__set_result(status, out, x);
+  return luc__give(ctx, status, out, x);
 }

@@ -164,8 +164,7 @@ static luc_status multiply(luc_context *ctx, luc_tensor *input, luc_tensor *fact
 done:
   luc_tensor_release(ctx, a);
   luc_tensor_release(ctx, tau);
-  if (status != LUC_OK) luc_tensor_release(ctx, q);
-  return luc__set_result(status, out, q);
+  return luc__give(ctx, status, out, q);
 }
 
 /* The first n columns of the product of tau's reflections. */
@@ -186,5 +185,5 @@ luc_status luc__run_linalg_householder_product(luc_context *ctx, luc_value *args
     q = next;
     next = NULL;
   }
-  return luc__set_result(status, out, q);
+  return luc__give(ctx, status, out, q);
 }

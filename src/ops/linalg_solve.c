@@ -179,8 +179,7 @@ luc_status luc__run_solve_triangle(luc_context *ctx, luc_value *args, luc_value 
                              args[3].as.i != 0, a->data, x->data));
 done:
   luc_tensor_release(ctx, a);
-  if (status != LUC_OK) luc_tensor_release(ctx, x);
-  return luc__set_result(status, out, x);
+  return luc__give(ctx, status, out, x);
 }
 
 luc_status luc__grad_solve_triangle(luc_context *ctx, luc_backward *b) {

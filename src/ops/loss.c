@@ -62,7 +62,7 @@ luc_status luc__run_nll_loss_forward(luc_context *ctx, luc_value *args, luc_valu
   LUC_GO(luc__nll_loss(ctx, &l, x->data, loss->data, total->data));
   out[1] = luc_v_tensor(total);
   total = NULL;
-  status = luc__deliver(ctx, "nll_loss", &out[0], dtype, &loss);
+  status = luc__deliver(ctx, &out[0], dtype, &loss);
 done:
   LUC_RELEASE(ctx, x, target, w, loss, total);
   return status;
@@ -82,7 +82,7 @@ luc_status luc__run_nll_loss_backward(luc_context *ctx, luc_value *args, luc_val
   l.weight = luc__data(w);
   LUC_GO(luc__tensor_empty(ctx, compute, size->n, size->as.ints, &dx));
   LUC_GO(luc__nll_loss_backward(ctx, &l, dy->data, args[3].as.tensor->data, dx->data));
-  status = luc__deliver(ctx, "nll_loss", out, dtype, &dx);
+  status = luc__deliver(ctx, out, dtype, &dx);
 done:
   LUC_RELEASE(ctx, dy, target, w, dx);
   return status;

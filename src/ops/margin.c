@@ -268,7 +268,7 @@ luc_status luc__run_multilabel_margin(luc_context *ctx, luc_value *args, luc_val
                      (long long)classes));
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, input->ndim - 1, input->sizes, &y));
   luc__multilabel_margin(ctx, &m, (double *)y->data);
-  status = luc__deliver(ctx, "multilabel_margin_loss", out, input->dtype, &y);
+  status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, at, y);
   return status;
@@ -285,7 +285,7 @@ luc_status luc__run_multilabel_margin_backward(luc_context *ctx, luc_value *args
   LUC_GO(luc__tensor_empty_like(ctx, x, LUC_FLOAT64, &dx));
   luc_margin m = {lines, classes, (const double *)x->data, (const int64_t *)at->data};
   luc__multilabel_margin_backward(ctx, &m, (const double *)g->data, (double *)dx->data);
-  status = luc__deliver(ctx, "multilabel_margin_loss", out, input->dtype, &dx);
+  status = luc__deliver(ctx, out, input->dtype, &dx);
 done:
   LUC_RELEASE(ctx, g, x, at, dx);
   return status;

@@ -22,12 +22,13 @@ static luc_status masked_target(luc_context *ctx, const char *who, luc_tensor *s
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   luc_tensor *wide;
-  if (out->kind == LUC_TENSOR) return luc__begin_write(ctx, who, self, out, target);
+  if (out->kind == LUC_TENSOR) return luc__begin_write(ctx, self, out, target);
   LUC_TRY(luc__broadcast(ctx, who, self, mask, &ndim, sizes));
   LUC_TRY(luc__expand(ctx, who, self, ndim, sizes, &wide));
   luc_status status = luc__duplicate(ctx, wide, target);
   luc_tensor_release(ctx, wide);
-  return luc__set_result(status, out, *target);
+  if (status == LUC_OK) *out = luc_v_tensor(*target);
+  return status;
 }
 
 /* ---- masked_fill ---- */
@@ -84,7 +85,7 @@ luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *
   move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
 done:
   LUC_RELEASE(ctx, wide, bits, table);
-  return luc__give(ctx, "masked_select", status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* The input broadcast with the mask gets gout where the mask is set. */

@@ -170,7 +170,7 @@ static luc_status multiply_complex(luc_context *ctx, const char *who, const luc_
     LUC_GO(multiply_part(ctx, &p, x, y, part, alpha, c[part]));
   }
   LUC_GO(luc__binary(ctx, LUC_OP_complex, c[0], c[1], &joined));
-  status = luc__deliver(ctx, who, out, a->dtype, &joined);
+  status = luc__deliver(ctx, out, a->dtype, &joined);
 done:
   LUC_RELEASE(ctx, c[0], c[1]);
   return status;
@@ -196,7 +196,7 @@ static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc
     LUC_GO(luc__copy(ctx, c, add));
   }
   LUC_GO(run_product(ctx, &p, x, y, c));
-  status = luc__deliver(ctx, who, out, a->dtype, &c);
+  status = luc__deliver(ctx, out, a->dtype, &c);
 done:
   LUC_RELEASE(ctx, x, y, c);
   return status;
@@ -336,7 +336,7 @@ static luc_status fold_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, i
   x = luc__f_transpose(&f, x, 0, 1);
   luc_tensor *c = luc__f2(&f, LUC_OP_mm, x, y);
   LUC_TRY(luc__f_end(&f, c, &c));
-  return luc__deliver(ctx, "mm_fold", out, a->dtype, &c);
+  return luc__deliver(ctx, out, a->dtype, &c);
 }
 
 luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -365,7 +365,7 @@ luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
                 .batch = 1,
                 .alpha = 1};
   if (c->numel > 0) LUC_GO(luc__gemm(ctx, &g));
-  status = luc__deliver(ctx, "mm_fold", out, a->dtype, &c);
+  status = luc__deliver(ctx, out, a->dtype, &c);
 done:
   LUC_RELEASE(ctx, x, y, c);
   return status;
@@ -417,7 +417,7 @@ static luc_status linear_complex(luc_context *ctx, luc_tensor *x, luc_tensor *w,
   luc_tensor *y = luc__f2(&f, LUC_OP_matmul, x, w->ndim == 2 ? luc__f_transpose(&f, w, 0, 1) : w);
   if (bias) y = luc__f2(&f, LUC_OP_add, y, bias);
   LUC_TRY(luc__f_end(&f, y, &y));
-  return luc__deliver(ctx, "linear", out, x->dtype, &y);
+  return luc__deliver(ctx, out, x->dtype, &y);
 }
 
 luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -439,7 +439,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   if (y->numel > 0)
     LUC_GO(luc__linear(ctx, compute, y->numel / features, in, features, x->data, w->data,
                        luc__data(b), false, y->data));
-  status = luc__deliver(ctx, "linear", out, input->dtype, &y);
+  status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, w, b, y);
   return status;
@@ -471,7 +471,7 @@ static luc_status add_integers(luc_context *ctx, const char *who, luc_value *arg
   LUC_GO(luc__op1(ctx, LUC_OP_mul, &x, LUC_ARGS(args[0], luc_v_int((int64_t)beta))));
   LUC_GO(luc__op1(ctx, LUC_OP_mul, &y, LUC_ARGS(slot, luc_v_int((int64_t)alpha))));
   LUC_GO(luc__binary(ctx, LUC_OP_add, x, y, &sum));
-  status = luc__deliver(ctx, who, out, args[1].as.tensor->dtype, &sum);
+  status = luc__deliver(ctx, out, args[1].as.tensor->dtype, &sum);
 done:
   luc__value_release(ctx, &slot);
   LUC_RELEASE(ctx, x, y);

@@ -189,7 +189,7 @@ luc_status luc__run_rrelu_slopes(luc_context *ctx, luc_value *args, luc_value *o
     int64_t left = x->numel - i;
     draw_slopes(ctx, from + i, to + i, left < SLOPES ? left : SLOPES, lower, upper);
   }
-  status = luc__deliver(ctx, "rrelu", out, input->dtype, &y);
+  status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, y);
   return status;

@@ -93,7 +93,7 @@ luc_status luc__run_native_batch_norm(luc_context *ctx, luc_value *args, luc_val
   }
   out[1] = luc_v_tensor(luc__retain(t[MEAN]));
   out[2] = luc_v_tensor(luc__retain(t[RSTD]));
-  status = luc__deliver(ctx, "batch_norm", &out[0], dtype, &t[Y]);
+  status = luc__deliver(ctx, &out[0], dtype, &t[Y]);
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -112,7 +112,7 @@ luc_status luc__run_native_batch_norm_backward(luc_context *ctx, luc_value *args
   LUC_GO(luc__tensor_empty(ctx, compute, 1, &b.channels, &t[DB]));
   LUC_GO(luc__batch_norm_backward(ctx, &b, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, "batch_norm", &out[i], dtype, &t[DX + i]));
+  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[DX + i]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -299,8 +299,7 @@ static luc_layer_norm layer_geometry(const luc_tensor *x, const luc_value *shape
 }
 
 /* Both rows' forward: (input, shape, weight, bias, eps) to (output, mean, rstd). */
-static luc_status run_rows(luc_context *ctx, const char *who, luc_layer_norm *l, luc_value *args,
-                           luc_value *out) {
+static luc_status run_rows(luc_context *ctx, luc_layer_norm *l, luc_value *args, luc_value *out) {
   enum { X, WEIGHT, BIAS, Y, MEAN, RSTD, COUNT };
   luc_status status;
   luc_tensor *t[COUNT] = {0};
@@ -317,7 +316,7 @@ static luc_status run_rows(luc_context *ctx, const char *who, luc_layer_norm *l,
                            t[MEAN]->data, t[RSTD]->data));
   out[1] = luc_v_tensor(luc__retain(t[MEAN]));
   out[2] = luc_v_tensor(luc__retain(t[RSTD]));
-  status = luc__deliver(ctx, who, &out[0], dtype, &t[Y]);
+  status = luc__deliver(ctx, &out[0], dtype, &t[Y]);
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -325,9 +324,8 @@ done:
 
 /* Both rows' backward: (grad, input, shape, weight, mean, rstd) to the gradients of input, weight
  * and bias. */
-static luc_status run_rows_backward(luc_context *ctx, const char *who, luc_layer_norm *l,
-                                    luc_value *args, int ndim, const int64_t *affine,
-                                    luc_value *out) {
+static luc_status run_rows_backward(luc_context *ctx, luc_layer_norm *l, luc_value *args, int ndim,
+                                    const int64_t *affine, luc_value *out) {
   enum { DY, X, WEIGHT, MEAN, RSTD, DX, DW, DB, COUNT };
   static const int from[] = {0, 1, 3, 4, 5};
   luc_status status;
@@ -341,7 +339,7 @@ static luc_status run_rows_backward(luc_context *ctx, const char *who, luc_layer
   LUC_GO(luc__tensor_empty(ctx, l->dtype, ndim, affine, &t[DB]));
   LUC_GO(luc__layer_norm_backward(ctx, l, t[DY]->data, t[X]->data, t[MEAN]->data, t[RSTD]->data,
                                   luc__data(t[WEIGHT]), t[DX]->data, t[DW]->data, t[DB]->data));
-  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, who, &out[i], dtype, &t[DX + i]));
+  for (int i = 0; i < 3; i++) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[DX + i]));
 done:
   for (int i = 0; i < COUNT; i++) luc_tensor_release(ctx, t[i]);
   return status;
@@ -351,14 +349,14 @@ done:
 luc_status luc__run_native_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_layer_norm l = layer_geometry(args[0].as.tensor, &args[1], args[5].as.i != 0);
   l.eps = luc_as_double(&args[4]);
-  return run_rows(ctx, "layer_norm", &l, args, out);
+  return run_rows(ctx, &l, args, out);
 }
 
 /* native_layer_norm_backward(grad, input, normalized_shape, weight, mean, rstd, rms) */
 luc_status luc__run_native_layer_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_value *shape = &args[2];
   luc_layer_norm l = layer_geometry(args[1].as.tensor, shape, args[6].as.i != 0);
-  return run_rows_backward(ctx, "layer_norm", &l, args, shape->n, shape->as.ints, out);
+  return run_rows_backward(ctx, &l, args, shape->n, shape->as.ints, out);
 }
 
 static luc_status layer_backward_formula(luc_context *ctx, luc_backward *b) {
@@ -451,13 +449,13 @@ static luc_layer_norm group_geometry(const luc_tensor *x, int64_t groups) {
 luc_status luc__run_native_group_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_layer_norm l = group_geometry(args[0].as.tensor, args[1].as.i);
   l.eps = luc_as_double(&args[4]);
-  return run_rows(ctx, "group_norm", &l, args, out);
+  return run_rows(ctx, &l, args, out);
 }
 
 /* native_group_norm_backward(grad, input, num_groups, weight, mean, rstd) */
 luc_status luc__run_native_group_norm_backward(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_layer_norm l = group_geometry(args[1].as.tensor, args[2].as.i);
-  return run_rows_backward(ctx, "group_norm", &l, args, 1, &l.channels, out);
+  return run_rows_backward(ctx, &l, args, 1, &l.channels, out);
 }
 
 /* t as [batch, groups, channels of a group, inner]. */
@@ -564,5 +562,5 @@ luc_status luc__run_normalize(luc_context *ctx, luc_value *args, luc_value *out)
   norm = luc__fs(&f, LUC_OP_clamp_min, norm, luc_as_double(&args[3]));
   luc_tensor *y = NULL;
   LUC_TRY(luc__f_end(&f, luc__f2(&f, LUC_OP_div, x, norm), &y));
-  return luc__give(ctx, "normalize", LUC_OK, out, y);
+  return luc__give(ctx, LUC_OK, out, y);
 }

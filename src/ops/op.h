@@ -165,8 +165,14 @@ luc_status luc__binary_scalar(luc_context *ctx, luc_opid op, luc_tensor *a, doub
  * castable dtype; same sizes (an out= tensor is resized). A preset tensor can have any dtype and
  * strides: pointwise and reducing drivers write those themselves; other run functions compute into
  * a temporary and luc__copy it. */
-luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype, int ndim,
+luc_status luc__out(luc_context *ctx, luc_value *out, luc_dtype dtype, int ndim,
                     const int64_t *sizes, luc_tensor **result);
+
+/* Takes a computed tensor (*computed is NULL then, also on failure) to a result slot as `dtype`:
+ * moved where it can be, else converted, or copied into the preset tensor. */
+luc_status luc__deliver(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_tensor **computed);
+/* Passes status on; when it is LUC_OK r (taken over in any case) becomes the result. */
+luc_status luc__give(luc_context *ctx, luc_status status, luc_value *out, luc_tensor *r);
 
 /* ---- for gradients ---- */
 

@@ -1,4 +1,5 @@
-/* out=: tensors that a call writes instead of making new ones. An operator marked LUC_F_OUT writes
+/* Results: how run functions hand them over; and out=, tensors that a call writes instead of making
+ * new ones. An operator marked LUC_F_OUT writes
  * its one result where it belongs (luc__out); for all others the results are made as ever, and then
  * copied. Nothing is written before everything that can fail has succeeded. */
 #include <string.h>
@@ -7,11 +8,10 @@
 #include "ops/op.h"
 #include "ops/vmap.h"
 
-static luc_status check_dtype(luc_context *ctx, const char *who, luc_dtype dtype,
-                              const luc_tensor *into) {
+static luc_status check_dtype(luc_context *ctx, luc_dtype dtype, const luc_tensor *into) {
   LUC_CHECK(ctx, luc__dtype_can_cast(dtype, into->dtype), LUC_ERR_TYPE,
-            "%s: result type %s can't be cast to the desired output type %s", who,
-            luc__dtype_title(dtype), luc__dtype_title(into->dtype));
+            "result type %s can't be cast to the desired output type %s", luc__dtype_title(dtype),
+            luc__dtype_title(into->dtype));
   return LUC_OK;
 }
 
@@ -23,7 +23,7 @@ static luc_status resize_out(luc_context *ctx, luc_tensor *t, int ndim, const in
   return status;
 }
 
-luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype dtype, int ndim,
+luc_status luc__out(luc_context *ctx, luc_value *out, luc_dtype dtype, int ndim,
                     const int64_t *sizes, luc_tensor **result) {
   if (out->kind != LUC_TENSOR) {
     LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, result));
@@ -31,17 +31,35 @@ luc_status luc__out(luc_context *ctx, const char *who, luc_value *out, luc_dtype
     return LUC_OK;
   }
   luc_tensor *t = out->as.tensor;
-  LUC_TRY(check_dtype(ctx, who, dtype, t));
+  LUC_TRY(check_dtype(ctx, dtype, t));
   *result = t;
   bool same = t->ndim == ndim && (!ndim || !memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes));
   LUC_CHECK(ctx, !same || out->n != 1 || !luc__overlaps_itself(t), LUC_ERR_STATE,
-            "%s: " LUC_OVERLAP_ITSELF, who);
+            LUC_OVERLAP_ITSELF);
   if (same) return LUC_OK;
   if (out->n == 1) return resize_out(ctx, t, ndim, sizes);
   char have[LUC_SHAPE_TEXT], need[LUC_SHAPE_TEXT];
-  return luc__fail(ctx, LUC_ERR_SHAPE,
-                   "%s: output with shape %s doesn't match the broadcast shape %s", who,
+  return luc__fail(ctx, LUC_ERR_SHAPE, "output with shape %s doesn't match the broadcast shape %s",
                    luc__tensor_shape_text(have, t), luc__shape_text(need, ndim, sizes));
+}
+
+luc_status luc__deliver(luc_context *ctx, luc_value *out, luc_dtype dtype, luc_tensor **computed) {
+  luc_tensor *made = *computed, *result;
+  *computed = NULL;
+  if (out->kind == LUC_NONE && made->dtype == dtype) {
+    *out = luc_v_tensor(made);
+    return LUC_OK;
+  }
+  luc_status status = luc__out(ctx, out, dtype, made->ndim, made->sizes, &result);
+  if (status == LUC_OK) status = luc__copy(ctx, result, made);
+  luc_tensor_release(ctx, made);
+  return status;
+}
+
+luc_status luc__give(luc_context *ctx, luc_status status, luc_value *out, luc_tensor *r) {
+  if (status == LUC_OK) return luc__deliver(ctx, out, r->dtype, &r);
+  luc_tensor_release(ctx, r);
+  return status;
 }
 
 bool luc__takes_out(const luc_context *ctx, luc_opid op) {
@@ -77,12 +95,11 @@ luc_status luc__out_check(luc_context *ctx, luc_opid op, luc_value *args, luc_te
 
 /* What result i is copied from: of the dtype wanted, and nobody else's where it is to be `into`'s
  * data itself. */
-static luc_status prepare(luc_context *ctx, const char *who, luc_tensor *result,
-                          const luc_tensor *into, luc_tensor **ready) {
+static luc_status prepare(luc_context *ctx, luc_tensor *result, const luc_tensor *into,
+                          luc_tensor **ready) {
   bool alone = result->refs == 1 && result->storage->refs == 1;
   bool same_sizes = luc__same_sizes(result, into);
-  LUC_CHECK(ctx, !same_sizes || !luc__overlaps_itself(into), LUC_ERR_STATE,
-            "%s: " LUC_OVERLAP_ITSELF, who);
+  LUC_CHECK(ctx, !same_sizes || !luc__overlaps_itself(into), LUC_ERR_STATE, LUC_OVERLAP_ITSELF);
   if (result->dtype == into->dtype && (alone || same_sizes)) {
     *ready = luc__retain(result);
     return LUC_OK;
@@ -100,12 +117,11 @@ luc_status luc__out_write(luc_context *ctx, luc_opid op, const luc_value *result
     if (results[i].kind != LUC_TENSOR) continue;
     luc_tensor *result = results[i].as.tensor;
     if (into[i] == NULL) {
-      status = luc__fail(ctx, LUC_ERR_TYPE, "%s: out has no tensor for %s", schema->name,
-                         schema->result_name[i]);
+      status = luc__fail(ctx, LUC_ERR_TYPE, "out has no tensor for %s", schema->result_name[i]);
       goto done;
     }
-    LUC_GO(check_dtype(ctx, schema->name, result->dtype, into[i]));
-    LUC_GO(prepare(ctx, schema->name, result, into[i], &ready[i]));
+    LUC_GO(check_dtype(ctx, result->dtype, into[i]));
+    LUC_GO(prepare(ctx, result, into[i], &ready[i]));
   }
   for (int i = 0; i < schema->nresults; i++) {
     if (ready[i] == NULL) continue;
@@ -128,5 +144,5 @@ luc_status luc__call_copied(luc_context *ctx, luc_opid op, luc_value *args, int 
   LUC_TRY(luc_call(ctx, op, args, nargs, out));
   luc_status status = luc__out_write(ctx, op, out, into);
   for (int i = 0; i < luc__op_info(ctx, op)->schema.nresults; i++) luc__value_release(ctx, &out[i]);
-  return status;
+  return status == LUC_OK ? LUC_OK : luc__call_failed(ctx, op, status);
 }

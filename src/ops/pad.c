@@ -169,7 +169,7 @@ luc_status luc__run_pad_border_backward(luc_context *ctx, luc_value *args, luc_v
   p.dtype = compute;
   p.inner = sum->data, p.outer = dense->data;
   luc__pad_backward(ctx, &p);
-  status = luc__deliver(ctx, "pad_border_backward", out, dtype, &sum);
+  status = luc__deliver(ctx, out, dtype, &sum);
 done:
   LUC_RELEASE(ctx, dense, sum);
   return status;

@@ -20,7 +20,7 @@ static luc_status run_part(luc_context *ctx, luc_value *args, layout_fn change, 
   memcpy(l.strides, t->strides, sizeof l.strides);
   LUC_TRY(change(ctx, &l, args));
   luc_status status = luc__tensor_view(ctx, t, l.ndim, l.sizes, l.strides, l.offset, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 static luc_status grad_part(luc_context *ctx, luc_backward *b, layout_fn change) {
@@ -213,7 +213,7 @@ luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *o
       "as_strided: size, stride and offset need a storage of %llu elements, this one has %lld",
       (unsigned long long)last + 1, (long long)have);
   luc_status status = luc__tensor_view(ctx, t, n, sizes, strides, offset, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* Through a flat tensor that stands for the storage: gout is added where the view was, the input's
@@ -239,12 +239,12 @@ luc_status luc__grad_strided_view(luc_context *ctx, luc_backward *b) {
 
 /* Composite: notes the tensor's own geometry. */
 luc_status luc__run_as_strided(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  luc_tensor *t = args[0].as.tensor;
   luc_value offset = luc_is_none(&args[3]) ? luc_v_int(t->offset) : args[3];
-  luc_status status = luc__op1(ctx, LUC_OP_strided_view, &r,
-                               LUC_ARGS(args[0], args[1], args[2], offset,
-                                        luc_v_ints(t->strides, t->ndim), luc_v_int(t->offset)));
-  return luc__set_result(status, out, r);
+  return luc_call(ctx, LUC_OP_strided_view,
+                  LUC_ARGS(args[0], args[1], args[2], offset, luc_v_ints(t->strides, t->ndim),
+                           luc_v_int(t->offset)),
+                  out);
 }
 
 /* ---- strided_add: where the gradients of parts go ---- */
@@ -301,8 +301,7 @@ luc_status luc__run_strided_add(luc_context *ctx, luc_value *args, luc_value *ou
     if (status == LUC_OK) status = luc__copy(ctx, view, g);
     luc_tensor_release(ctx, view);
   }
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
@@ -348,8 +347,7 @@ static luc_status replace_part(luc_context *ctx, const char *who, luc_opid op, l
   where[0] = luc_v_tensor(copy);
   memcpy(where + 1, args + 2, (size_t)n * sizeof *where);
   luc_status status = write_part(ctx, who, op, where, n + 1, args[1].as.tensor);
-  if (status != LUC_OK) luc_tensor_release(ctx, copy);
-  return luc__set_result(status, out, copy);
+  return luc__give(ctx, status, out, copy);
 }
 
 /* The range is a Lua one, which includes its last position. */

@@ -17,16 +17,16 @@ static luc_status refuse_bool(luc_context *ctx, const char *who, const luc_value
 }
 
 /* Integers are whole already. */
-static luc_status copy_whole(luc_context *ctx, const char *who, luc_value *args, luc_value *out) {
+static luc_status copy_whole(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *result;
-  LUC_TRY(luc__out(ctx, who, out, t->dtype, t->ndim, t->sizes, &result));
+  LUC_TRY(luc__out(ctx, out, t->dtype, t->ndim, t->sizes, &result));
   return result == t ? LUC_OK : luc__copy(ctx, result, t);
 }
 
 static luc_status run_rounding(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
                                const luc_ew_params *params, luc_value *out) {
   LUC_TRY(refuse_bool(ctx, who, &args[0]));
-  if (!luc__dtype_is_float(args[0].as.tensor->dtype)) return copy_whole(ctx, who, args, out);
+  if (!luc__dtype_is_float(args[0].as.tensor->dtype)) return copy_whole(ctx, args, out);
   return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, params, out);
 }
 
@@ -151,7 +151,7 @@ static double largest(luc_dtype dtype) {
 
 luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = args[0].as.tensor->dtype;
-  if (!luc__dtype_is_float(dtype)) return copy_whole(ctx, "nan_to_num", args, out);
+  if (!luc__dtype_is_float(dtype)) return copy_whole(ctx, args, out);
   double most = largest(dtype), defaults[3] = {0, most, -most};
   luc_ew_params params = {{0}, {0}};
   for (int i = 0; i < 3; i++)
@@ -166,7 +166,7 @@ luc_status luc__run_frexp(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
             "frexp: only supports floating-point dtypes (got %s)", luc__dtype_name(dtype));
   LUC_TRY(luc__pointwise(ctx, "frexp", LUC_EW_frexp_mantissa, LUC_RULE_SAME, args, NULL, out));
-  LUC_TRY(luc__out(ctx, "frexp", &out[1], LUC_INT32, x->ndim, x->sizes, &exponent));
+  LUC_TRY(luc__out(ctx, &out[1], LUC_INT32, x->ndim, x->sizes, &exponent));
   luc_ew_input in = {.t = x};
   luc__elementwise(ctx, LUC_EW_frexp_exponent, dtype, exponent, &in, NULL);
   return LUC_OK;

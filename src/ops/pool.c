@@ -90,7 +90,7 @@ static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, 
   if (y->numel > 0) luc__max_pool(ctx, &p, x->data, y->data, (int64_t *)luc__data(indices));
   if (indices) out[1] = luc_v_tensor(indices);
   indices = NULL;
-  status = luc__deliver(ctx, "max_pool", &out[0], input->dtype, &y);
+  status = luc__deliver(ctx, &out[0], input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, y, indices);
   return status;
@@ -114,7 +114,7 @@ luc_status luc__run_max_pool_2x2_backward(luc_context *ctx, luc_value *args, luc
   luc_pool2d p = max_geometry(&args[2], compute, args[1].as.tensor);
   LUC_GO(new_pooled(ctx, grad, compute, args[2].n, p.in, &dx));
   if (dx->numel > 0) luc__max_pool_2x2_backward(ctx, &p, dy->data, x->data, dx->data);
-  status = luc__deliver(ctx, "max_pool_2x2_backward", out, grad->dtype, &dx);
+  status = luc__deliver(ctx, out, grad->dtype, &dx);
 done:
   LUC_RELEASE(ctx, x, dy, dx);
   return status;
@@ -147,7 +147,7 @@ luc_status luc__run_pool_scatter(luc_context *ctx, luc_value *args, luc_value *o
     luc__pool_scatter(ctx, compute, luc__product(lead, sizes), n,
                       luc__product(spatial, sizes + lead), dy->data, (const int64_t *)at->data,
                       dx->data);
-  status = luc__deliver(ctx, "pool_scatter", out, values->dtype, &dx);
+  status = luc__deliver(ctx, out, values->dtype, &dx);
 done:
   LUC_RELEASE(ctx, at, dy, dx);
   return status;
@@ -226,7 +226,7 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);
-  status = luc__deliver(ctx, "avg_pool", out, input->dtype, &y);
+  status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, y);
   return status;

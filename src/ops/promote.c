@@ -160,7 +160,7 @@ static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_
     j->copies[i] = NULL;
   }
   LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
-  LUC_TRY(luc__out(ctx, who, out, gives, ndim, sizes, &j->result));
+  LUC_TRY(luc__out(ctx, out, gives, ndim, sizes, &j->result));
   if (!preset) {
     arrange(j->result, j->in, n);
     return LUC_OK;

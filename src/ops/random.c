@@ -305,8 +305,7 @@ static luc_status bernoulli(luc_context *ctx, luc_tensor *like, const luc_value 
   luc_tensor *r;
   LUC_TRY(luc__tensor_empty_like(ctx, like, like->dtype, &r));
   luc_status status = bernoulli_into(ctx, r, p, generator);
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_bernoulli(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -140,7 +140,7 @@ luc_status luc__run_recurrence(luc_context *ctx, luc_value *args, luc_value *out
   LUC_GO(luc__recurrence(ctx, &k.r));
   for (int i = 0; i < RESULTS; i++) {
     luc_dtype as = i < WORK ? dtype : compute;
-    if (t[i]) LUC_GO(luc__deliver(ctx, name_of(cell), &out[i], as, &t[i]));
+    if (t[i]) LUC_GO(luc__deliver(ctx, &out[i], as, &t[i]));
   }
 done:
   for (int i = 0; i < RESULTS; i++) luc_tensor_release(ctx, t[i]);
@@ -232,7 +232,7 @@ luc_status luc__run_recurrence_backward(luc_context *ctx, luc_value *args, luc_v
   LUC_GO(luc__recurrence_backward(ctx, &k.r, &g));
   LUC_GO(weight_grads(ctx, cell, t));
   for (int i = 0; i < GRADS; i++)
-    if (t[i]) LUC_GO(luc__deliver(ctx, name_of(cell), &out[i], dtype, &t[i]));
+    if (t[i]) LUC_GO(luc__deliver(ctx, &out[i], dtype, &t[i]));
 done:
   for (int i = 0; i < G_ARGS; i++) luc_tensor_release(ctx, in[i]);
   for (int i = 0; i < MADE; i++) luc_tensor_release(ctx, t[i]);

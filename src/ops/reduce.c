@@ -200,7 +200,7 @@ static luc_status spread(luc_context *ctx, const char *who, const luc_value *arg
             "%s: only supports floating point dtypes, got %s", who, luc__dtype_name(t->dtype));
   LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
   luc_dtype dtype = luc__dtype_to_real(t->dtype);
-  LUC_TRY(luc__out(ctx, who, out, dtype, dims.ndim, dims.sizes, &result));
+  LUC_TRY(luc__out(ctx, out, dtype, dims.ndim, dims.sizes, &result));
   double divide = (double)dims.count - correction(&args[2], &args[4]);
   luc_reduction_job job = {.op = LUC_RD_var,
                            .dtype = t->dtype,
@@ -227,7 +227,7 @@ static luc_status run_with_mean(luc_context *ctx, const char *who, luc_value *ar
   luc_tensor *t = args[0].as.tensor, *mean;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
-  LUC_TRY(luc__out(ctx, who, &out[1], t->dtype, dims.ndim, dims.sizes, &mean));
+  LUC_TRY(luc__out(ctx, &out[1], t->dtype, dims.ndim, dims.sizes, &mean));
   return spread(ctx, who, args, root, out, mean);
 }
 

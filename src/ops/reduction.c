@@ -99,7 +99,7 @@ static luc_status reduce_complex(luc_context *ctx, const char *who, luc_rd op, l
   }
   LUC_CHECK(ctx, op == LUC_RD_sum || op == LUC_RD_prod, LUC_ERR_TYPE, "%s: not implemented for %s",
             who, luc__dtype_name(dtype));
-  LUC_TRY(luc__out(ctx, who, out, result, dims->ndim, dims->sizes, &r));
+  LUC_TRY(luc__out(ctx, out, result, dims->ndim, dims->sizes, &r));
   return op == LUC_RD_sum ? sum_parts(ctx, t, dims, divide, r) : multiply_rows(ctx, t, dims, r);
 }
 
@@ -109,7 +109,7 @@ luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tens
   luc_tensor *r;
   if (luc__dtype_is_complex(t->dtype) || luc__dtype_is_complex(dtype))
     return reduce_complex(ctx, who, op, t, dims, dtype, result, divide, out);
-  LUC_TRY(luc__out(ctx, who, out, result, dims->ndim, dims->sizes, &r));
+  LUC_TRY(luc__out(ctx, out, result, dims->ndim, dims->sizes, &r));
   luc_reduction_job job = {.op = op,
                            .dtype = dtype,
                            .in = t,

@@ -52,7 +52,7 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
     t = next;
     next = NULL;
   }
-  status = luc__deliver(ctx, "interpolate", out, input->dtype, &t);
+  status = luc__deliver(ctx, out, input->dtype, &t);
 done:
   luc__taps_free(ctx, &taps);
   LUC_RELEASE(ctx, t, next);

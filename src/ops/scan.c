@@ -45,7 +45,7 @@ static luc_status scan_complex(luc_context *ctx, const char *who, luc_scan *s, l
   if (moves) y = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(y), along, last));
   if (moves) y = luc__f1(&f, LUC_OP_contiguous, y);
   LUC_TRY(luc__f_end(&f, y, &y));
-  return luc__deliver(ctx, who, out, result, &y);
+  return luc__deliver(ctx, out, result, &y);
 }
 
 /* Scans t into out[0], of `result` dtype, and positions into out[1] for extremes. */
@@ -57,11 +57,11 @@ static luc_status scan(luc_context *ctx, const char *who, luc_scan *s, luc_tenso
   s->dtype = native(result);
   LUC_TRY(describe(ctx, who, t, dim, s));
   if (s->op == LUC_SCAN_MAX || s->op == LUC_SCAN_MIN)
-    LUC_TRY(luc__out(ctx, who, &out[1], LUC_INT64, t->ndim, t->sizes, &at));
+    LUC_TRY(luc__out(ctx, &out[1], LUC_INT64, t->ndim, t->sizes, &at));
   LUC_GO(luc__contiguous_as(ctx, t, s->dtype, &in));
   LUC_GO(luc__tensor_empty_like(ctx, t, s->dtype, &y));
   luc__scan(ctx, s, in->data, y->data, at ? (int64_t *)(void *)at->data : NULL);
-  status = luc__deliver(ctx, who, &out[0], result, &y);
+  status = luc__deliver(ctx, &out[0], result, &y);
 done:
   LUC_RELEASE(ctx, y, in);
   return status;
@@ -121,7 +121,7 @@ luc_status luc__run_cumprod_backward(luc_context *ctx, luc_value *args, luc_valu
   luc_status status;
   s.dtype = native(t->dtype);
   LUC_TRY(describe(ctx, "cumprod", t, args[2].as.i, &s));
-  LUC_TRY(luc__out(ctx, "cumprod", &out[0], t->dtype, t->ndim, t->sizes, &y));
+  LUC_TRY(luc__out(ctx, &out[0], t->dtype, t->ndim, t->sizes, &y));
   LUC_GO(luc__contiguous_as(ctx, args[0].as.tensor, s.dtype, &g));
   LUC_GO(luc__contiguous_as(ctx, t, s.dtype, &x));
   LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &dx));
@@ -157,7 +157,7 @@ luc_status luc__run_logcumsumexp_shares(luc_context *ctx, luc_value *args, luc_v
   for (int i = 0; i < 3; i++) LUC_GO(luc__contiguous_as(ctx, args[i].as.tensor, s.dtype, &in[i]));
   LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &y));
   luc__logcumsumexp_shares(ctx, &s, in[0]->data, in[1]->data, in[2]->data, y->data);
-  status = luc__deliver(ctx, "logcumsumexp", out, t->dtype, &y);
+  status = luc__deliver(ctx, out, t->dtype, &y);
 done:
   luc_tensor_release(ctx, y);
   for (int i = 0; i < 3; i++) luc_tensor_release(ctx, in[i]);

@@ -104,7 +104,7 @@ luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_tensor_release(ctx, from);
   }
   luc_tensor_release(ctx, values);
-  return luc__give(ctx, "gather", status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_gather(luc_context *ctx, luc_backward *b) {
@@ -128,13 +128,13 @@ static luc_status source_values(luc_context *ctx, const char *who, luc_tensor *s
 
 /* What is written: self, in place, or its copy, which the first move makes (*before: self) if it
  * comes to all lines. */
-static luc_status begin_scatter(luc_context *ctx, const char *who, luc_tensor *self, int dim,
+static luc_status begin_scatter(luc_context *ctx, luc_tensor *self, int dim,
                                 const luc_tensor *index, luc_value *out, luc_tensor **target,
                                 luc_tensor **before) {
   bool all = out->kind != LUC_TENSOR && luc__is_contiguous(self) && index->ndim == self->ndim;
   for (int d = 0; all && d < self->ndim; d++) all = d == dim || self->sizes[d] == index->sizes[d];
   *before = all ? self : NULL;
-  if (!all) return luc__begin_write(ctx, who, self, out, target);
+  if (!all) return luc__begin_write(ctx, self, out, target);
   LUC_TRY(luc__tensor_empty_like(ctx, self, self->dtype, target));
   (*target)->from_one = self->from_one;
   *out = luc_v_tensor(*target);
@@ -154,7 +154,7 @@ static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, lu
   if (index->numel) LUC_GO(check_index(ctx, who, index, self, "self", dim));
   if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
   LUC_GO(positions_along(ctx, who, self, dim, index, fresh ? NULL : self, &p, &at));
-  LUC_GO(begin_scatter(ctx, who, self, dim, index, out, &target, &before));
+  LUC_GO(begin_scatter(ctx, self, dim, index, out, &target, &before));
   if (src && value) {
     LUC_GO(move(ctx, who, LUC_INDEX_PUT, target, dim, index, &p, value, 0, before, fresh));
     before = NULL;
@@ -466,5 +466,5 @@ luc_status luc__run_take_along_dim(luc_context *ctx, luc_value *args, luc_value 
   }
 done:
   LUC_RELEASE(ctx, flat, flat_index);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }

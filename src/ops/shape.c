@@ -14,7 +14,7 @@ static luc_status copy_view(luc_context *ctx, luc_tensor *t, int ndim, const int
   LUC_TRY(luc__tensor_view(ctx, t, ndim, sizes, strides, offset, &view));
   luc_status status = luc__duplicate(ctx, view, &r);
   luc_tensor_release(ctx, view);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* ---- flip, roll, rot90 ---- */
@@ -39,12 +39,10 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
 
 static luc_status flip_dim(luc_context *ctx, const char *who, luc_value *args, int64_t dim,
                            luc_value *out) {
-  luc_tensor *r = NULL;
   LUC_CHECK(ctx, args[0].as.tensor->ndim > dim, LUC_ERR_SHAPE,
             "%s: input must have at least %d dimension(s), got %d", who, (int)dim + 1,
             args[0].as.tensor->ndim);
-  luc_status status = luc__op1(ctx, LUC_OP_flip, &r, LUC_ARGS(args[0], luc_v_ints(&dim, 1)));
-  return luc__set_result(status, out, r);
+  return luc_call(ctx, LUC_OP_flip, LUC_ARGS(args[0], luc_v_ints(&dim, 1)), out);
 }
 
 /* Composites. */
@@ -123,8 +121,7 @@ luc_status luc__run_roll_dims(luc_context *ctx, luc_value *args, luc_value *out)
   }
 done:
   if (next != now) luc_tensor_release(ctx, next);
-  if (status != LUC_OK) luc_tensor_release(ctx, now);
-  return luc__set_result(status, out, now);
+  return luc__give(ctx, status, out, now);
 }
 
 luc_status luc__grad_roll_dims(luc_context *ctx, luc_backward *b) {
@@ -147,12 +144,10 @@ luc_status luc__grad_roll_dims(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_roll(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *r = NULL;
   int n = luc_is_none(&args[2]) ? 0 : 1;
-  luc_status status =
-      luc__op1(ctx, LUC_OP_roll_dims, &r,
-               LUC_ARGS(args[0], luc_v_ints(&args[1].as.i, 1), luc_v_ints(&args[2].as.i, n)));
-  return luc__set_result(status, out, r);
+  return luc_call(ctx, LUC_OP_roll_dims,
+                  LUC_ARGS(args[0], luc_v_ints(&args[1].as.i, 1), luc_v_ints(&args[2].as.i, n)),
+                  out);
 }
 
 /* Composite: a flip, a transposition, or both. */
@@ -180,7 +175,7 @@ luc_status luc__run_rot90(luc_context *ctx, luc_value *args, luc_value *out) {
   }
 done:
   luc_tensor_release(ctx, turned);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* ---- repeat ---- */
@@ -241,8 +236,7 @@ static luc_status repeat(luc_context *ctx, luc_tensor *t, int n, const int64_t *
     now = next;
   }
 done:
-  if (status != LUC_OK) luc_tensor_release(ctx, now);
-  return luc__set_result(status, out, now);
+  return luc__give(ctx, status, out, now);
 }
 
 luc_status luc__run_repeat(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -256,16 +250,14 @@ luc_status luc__run_repeat(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* Composite: fills up with ones on the left. */
 luc_status luc__run_tile(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  luc_tensor *t = args[0].as.tensor;
   int64_t times[LUC_MAX_DIMS];
   int n = args[1].n, lead = t->ndim > n ? t->ndim - n : 0;
   LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "tile: tensors have at most %d dimensions",
             LUC_MAX_DIMS);
   for (int d = 0; d < lead; d++) times[d] = 1;
   for (int d = 0; d < n; d++) times[lead + d] = args[1].as.ints[d];
-  luc_status status =
-      luc__op1(ctx, LUC_OP_repeat, &r, LUC_ARGS(args[0], luc_v_ints(times, lead + n)));
-  return luc__set_result(status, out, r);
+  return luc_call(ctx, LUC_OP_repeat, LUC_ARGS(args[0], luc_v_ints(times, lead + n)), out);
 }
 
 /* Dimension by dimension: [before, times, size, after] summed over times. */
@@ -355,7 +347,7 @@ static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeat
                   LUC_ARGS(luc_v_tensor(input), luc_v_int(dim), luc_v_tensor(at))));
 done:
   LUC_RELEASE(ctx, input, at);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* Every element as often: a new dimension beside dim, expanded, in memory of its own. */
@@ -396,7 +388,7 @@ luc_status luc__run_repeat_interleave_counts(luc_context *ctx, luc_value *args, 
   LUC_CHECK(ctx, repeats->ndim == 1, LUC_ERR_SHAPE,
             "repeat_interleave: repeats must be 1-D without an input, got %dD", repeats->ndim);
   luc_status status = interleave_positions(ctx, repeats, repeats->numel, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* ---- triangles ---- */
@@ -411,7 +403,7 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, luc_va
   if (t->numel)
     luc__triangle_clear(r->data, luc__dtype_size(r->dtype), r->numel / (rows * columns), rows,
                         columns, luc__diagonal_shift(args[1].as.i), lower);
-  return luc__give(ctx, who, LUC_OK, out, r);
+  return luc__give(ctx, LUC_OK, out, r);
 }
 
 luc_status luc__run_tril(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -458,8 +450,7 @@ luc_status luc__run_diag_embed(luc_context *ctx, luc_value *args, luc_value *out
   }
 done:
   luc_tensor_release(ctx, line);
-  if (status != LUC_OK) luc_tensor_release(ctx, r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__grad_diag_embed(luc_context *ctx, luc_backward *b) {
@@ -474,13 +465,12 @@ luc_status luc__run_diag(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, t->ndim == 1 || t->ndim == 2, LUC_ERR_SHAPE,
             "diag: supports 1D or 2D tensors, got %dD", t->ndim);
   if (t->ndim == 1) {
-    luc_status status = luc__op1(ctx, LUC_OP_diag_embed, &r, LUC_ARGS(args[0], args[1]));
-    return luc__set_result(status, out, r);
+    return luc_call(ctx, LUC_OP_diag_embed, LUC_ARGS(args[0], args[1]), out);
   }
   LUC_TRY(luc__op1(ctx, LUC_OP_diagonal, &line, LUC_ARGS(args[0], args[1])));
   luc_status status = luc__unary(ctx, LUC_OP_clone, line, &r);
   luc_tensor_release(ctx, line);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_diagflat(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -489,5 +479,5 @@ luc_status luc__run_diagflat(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_TRY(luc__op1(ctx, LUC_OP_reshape, &flat, LUC_ARGS(args[0], luc_v_ints(&all, 1))));
   luc_status status = luc__op1(ctx, LUC_OP_diag_embed, &r, LUC_ARGS(luc_v_tensor(flat), args[1]));
   luc_tensor_release(ctx, flat);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }

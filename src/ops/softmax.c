@@ -42,7 +42,7 @@ static luc_status run_softmax(luc_context *ctx, const char *who, bool log, luc_v
   LUC_GO(luc__tensor_empty_like(ctx, x, compute, &y));
   luc_softmax s = geometry(x, dim, log, compute);
   if (x->numel > 0) LUC_GO(luc__softmax(ctx, &s, x->data, y->data));
-  status = luc__deliver(ctx, who, out, dtype, &y);
+  status = luc__deliver(ctx, out, dtype, &y);
 done:
   LUC_RELEASE(ctx, x, y);
   return status;
@@ -66,7 +66,7 @@ luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_valu
   LUC_GO(luc__tensor_empty_like(ctx, y, compute, &dx));
   luc_softmax s = geometry(y, (int)args[2].as.i, args[3].as.i != 0, compute);
   if (y->numel > 0) LUC_GO(luc__softmax_backward(ctx, &s, dy->data, y->data, dx->data));
-  status = luc__deliver(ctx, "softmax_backward", out, dtype, &dx);
+  status = luc__deliver(ctx, out, dtype, &dx);
 done:
   LUC_RELEASE(ctx, dy, y, dx);
   return status;

@@ -13,9 +13,8 @@
 /* ---- lines along a dimension ---- */
 
 /* Sorts t along dim and keeps what the job says, in fresh tensors; kept 0: the dimension goes. */
-static luc_status sort_along(luc_context *ctx, const char *who, luc_sort_job *job, luc_tensor *t,
-                             int d, bool keepdim, int64_t kept, luc_value *values,
-                             luc_value *indices) {
+static luc_status sort_along(luc_context *ctx, luc_sort_job *job, luc_tensor *t, int d,
+                             bool keepdim, int64_t kept, luc_value *values, luc_value *indices) {
   luc_tensor *x, *y = NULL, *at = NULL;
   int64_t sizes[LUC_MAX_DIMS];
   int ndim = 0;
@@ -29,8 +28,8 @@ static luc_status sort_along(luc_context *ctx, const char *who, luc_sort_job *jo
   if (t->ndim > 0) job->n = t->sizes[d];
   LUC_TRY(luc__contiguous_as(ctx, t, job->dtype, &x));
   luc_status status = LUC_OK;
-  if (values) LUC_GO(luc__out(ctx, who, values, job->dtype, ndim, sizes, &y));
-  if (indices) LUC_GO(luc__out(ctx, who, indices, LUC_INT64, ndim, sizes, &at));
+  if (values) LUC_GO(luc__out(ctx, values, job->dtype, ndim, sizes, &y));
+  if (indices) LUC_GO(luc__out(ctx, indices, LUC_INT64, ndim, sizes, &at));
   job->x = x->data;
   job->values = y ? y->data : NULL;
   job->indices = at ? (int64_t *)(void *)at->data : NULL;
@@ -46,7 +45,7 @@ static luc_status sort(luc_context *ctx, const char *who, luc_tensor *t, int64_t
   int d;
   LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
   job.keep = t->ndim > 0 ? t->sizes[d] : 1;
-  return sort_along(ctx, who, &job, t, d, true, job.keep, values, indices);
+  return sort_along(ctx, &job, t, d, true, job.keep, values, indices);
 }
 
 luc_status luc__run_sort(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -77,7 +76,7 @@ luc_status luc__run_topk(luc_context *ctx, luc_value *args, luc_value *out) {
             "topk: k must be in [0, %lld] (got %lld, input %s, dim %d)", (long long)n,
             (long long)job.keep, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t), d + 1);
   if (t->ndim == 0) job.keep = 1; /* there is no dimension to have size 0 */
-  return sort_along(ctx, "topk", &job, t, d, true, job.keep, &out[0], &out[1]);
+  return sort_along(ctx, &job, t, d, true, job.keep, &out[0], &out[1]);
 }
 
 luc_status luc__grad_topk(luc_context *ctx, luc_backward *b) {
@@ -94,7 +93,7 @@ static luc_status pick(luc_context *ctx, const char *who, luc_pick what, int64_t
   LUC_CHECK(ctx, t->ndim == 0 || t->sizes[d] > 0, LUC_ERR_VALUE,
             "%s: expected reduction dim %d to have non-zero size (input %s)", who, d + 1,
             luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
-  return sort_along(ctx, who, &job, t, d, keepdim, 1, &out[0], &out[1]);
+  return sort_along(ctx, &job, t, d, keepdim, 1, &out[0], &out[1]);
 }
 
 luc_status luc__run_kthvalue(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -351,8 +350,8 @@ luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_va
 
 /* ---- searching ---- */
 
-static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
-                         const luc_value *value, bool narrow, bool right, luc_value *out) {
+static luc_status search(luc_context *ctx, luc_tensor *bounds, const luc_value *value, bool narrow,
+                         bool right, luc_value *out) {
   luc_tensor *v = NULL, *b = NULL, *y = NULL, *given = luc_as_tensor(value);
   luc_value both[2] = {luc_v_tensor(bounds), *value};
   luc_dtype dtype = luc__result_dtype(ctx, both, 2);
@@ -374,7 +373,7 @@ static luc_status search(luc_context *ctx, const char *who, luc_tensor *bounds,
                         .right = right,
                         .out = (int64_t *)(void *)y->data};
   LUC_GO(luc__search(ctx, &job));
-  status = luc__deliver(ctx, who, out, narrow ? LUC_INT32 : LUC_INT64, &y);
+  status = luc__deliver(ctx, out, narrow ? LUC_INT32 : LUC_INT64, &y);
 done:
   LUC_RELEASE(ctx, y, b, v);
   return status;
@@ -410,7 +409,7 @@ luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *o
     LUC_TRY(luc__op1(ctx, LUC_OP_gather, &sorted, LUC_ARGS(args[0], luc_v_int(-1), args[5])));
     bounds = sorted;
   }
-  luc_status status = search(ctx, "searchsorted", bounds, &args[1], args[2].as.i, right, out);
+  luc_status status = search(ctx, bounds, &args[1], args[2].as.i, right, out);
   luc_tensor_release(ctx, sorted);
   return status;
 }
@@ -421,7 +420,7 @@ luc_status luc__run_bucketize(luc_context *ctx, luc_value *args, luc_value *out)
   LUC_CHECK(ctx, bounds->ndim == 1, LUC_ERR_SHAPE,
             "bucketize: boundaries must have 1 dimension (boundaries %s)",
             luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, bounds));
-  return search(ctx, "bucketize", bounds, &args[0], args[2].as.i, args[3].as.i, out);
+  return search(ctx, bounds, &args[0], args[2].as.i, args[3].as.i, out);
 }
 
 /* ---- counting ---- */
@@ -460,7 +459,7 @@ luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_GO(luc__bincount(ctx, v, x->numel, w ? (const double *)(const void *)w->data : NULL, bins,
                        sums->data));
   bool narrow = weights && weights->dtype == LUC_FLOAT32;
-  LUC_GO(luc__out(ctx, "bincount", out, narrow ? LUC_FLOAT32 : sums->dtype, 1, &bins, &y));
+  LUC_GO(luc__out(ctx, out, narrow ? LUC_FLOAT32 : sums->dtype, 1, &bins, &y));
   status = luc__copy(ctx, y, sums);
 done:
   LUC_RELEASE(ctx, sums, w, x);

@@ -249,7 +249,7 @@ luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) 
     luc__f_keep(&f, luc__fs(&f, LUC_OP_add, total, pairs * log(3.14159265358979323846)), &sum);
   }
   LUC_TRY(luc__f_end(&f, NULL, NULL));
-  luc_status status = luc__out(ctx, "mvlgamma", out, sum->dtype, sum->ndim, sum->sizes, &result);
+  luc_status status = luc__out(ctx, out, sum->dtype, sum->ndim, sum->sizes, &result);
   if (status == LUC_OK) status = luc__copy(ctx, result, sum);
   luc_tensor_release(ctx, sum);
   return status;

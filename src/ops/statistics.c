@@ -381,7 +381,7 @@ luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(outer_edges(ctx, "histc", v, ends[0] != ends[1], 1, ends));
   LUC_GO(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
   LUC_GO(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
-  status = luc__deliver(ctx, "histc", out, x->dtype, &sums);
+  status = luc__deliver(ctx, out, x->dtype, &sums);
 done:
   LUC_RELEASE(ctx, edges, v);
   return status;
@@ -414,7 +414,7 @@ static luc_status histogram(luc_context *ctx, luc_binning binning, luc_value *ar
   LUC_GO(count(ctx, binning, x, edges, w, &sums));
   if (args[weight + 1].as.i) LUC_GO(as_density(ctx, edges, &sums));
   out[1] = luc_v_tensor(luc__retain(edges));
-  status = luc__deliver(ctx, "histogram", out, dtype, &sums);
+  status = luc__deliver(ctx, out, dtype, &sums);
 done:
   LUC_RELEASE(ctx, sums, edges);
   return status;

@@ -8,7 +8,7 @@ static luc_status view_of(luc_context *ctx, luc_tensor *t, int ndim, const int64
                           const int64_t *strides, int64_t offset, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = luc__tensor_view(ctx, t, ndim, sizes, strides, offset, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 /* ---- other sizes ---- */
@@ -30,7 +30,7 @@ static luc_status reshape_to(luc_context *ctx, const char *who, luc_tensor *t, i
   luc_tensor *r = NULL;
   LUC_TRY(luc__infer_sizes(ctx, who, n, given, t->numel, sizes));
   luc_status status = luc__reshape(ctx, t, n, sizes, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_view(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -69,7 +69,7 @@ luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out
             (long long)(want / have), from, to);
   luc_status status =
       luc__tensor_view_as(ctx, t, dtype, t->ndim, sizes, strides, t->offset * have / want, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 luc_status luc__run_view_as(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *other = args[1].as.tensor;
@@ -182,7 +182,7 @@ static luc_status expand_to(luc_context *ctx, const char *who, luc_tensor *t, in
                             const int64_t *sizes, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = luc__expand(ctx, who, t, n, sizes, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_expand(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -294,7 +294,7 @@ luc_status luc__grad_mT(luc_context *ctx, luc_backward *b) {
 
 /* Composite: works out the whole permutation. */
 luc_status luc__run_movedim(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *r = NULL;
+  luc_tensor *t = args[0].as.tensor;
   int from[LUC_MAX_DIMS], to[LUC_MAX_DIMS], n = args[1].n;
   LUC_CHECK(ctx, n == args[2].n && (n <= t->ndim || n == 1), LUC_ERR_VALUE,
             "movedim: source and destination must have the same number of dims, at most the "
@@ -315,9 +315,7 @@ luc_status luc__run_movedim(luc_context *ctx, luc_value *args, luc_value *out) {
     while (moved[next]) next++;
     order[d] = next++;
   }
-  luc_status status =
-      luc__op1(ctx, LUC_OP_permute, &r, LUC_ARGS(luc_v_tensor(t), luc_v_ints(order, t->ndim)));
-  return luc__set_result(status, out, r);
+  return luc_call(ctx, LUC_OP_permute, LUC_ARGS(luc_v_tensor(t), luc_v_ints(order, t->ndim)), out);
 }
 
 luc_status luc__run_movedim_one(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -331,5 +329,5 @@ luc_status luc__run_movedim_one(luc_context *ctx, luc_value *args, luc_value *ou
 luc_status luc__run_alias(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *r = NULL;
   luc_status status = luc__tensor_alias(ctx, args[0].as.tensor, &r);
-  return luc__set_result(status, out, r);
+  return luc__give(ctx, status, out, r);
 }

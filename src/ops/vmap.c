@@ -229,8 +229,7 @@ static luc_status call_and_copy(luc_context *ctx, const luc_vcall *c) {
   LUC_TRY(status);
   luc_tensor *result = results[0].as.tensor;
   luc_value preset = luc_v_tensor(self); /* may it be stored there? */
-  LUC_GO(luc__out(ctx, c->info->schema.name, &preset, result->dtype, result->ndim, result->sizes,
-                  &self));
+  LUC_GO(luc__out(ctx, &preset, result->dtype, result->ndim, result->sizes, &self));
   status = luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(self), luc_v_tensor(result)));
 done:
   luc__value_release(ctx, &results[0]);

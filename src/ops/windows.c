@@ -59,7 +59,7 @@ static luc_status take_max(luc_context *ctx, luc_windows *w, luc_tensor *input, 
   if (y->numel > 0) LUC_GO(luc__windows_max(ctx, w, x->data, y->data, (int64_t *)indices->data));
   out[1] = luc_v_tensor(indices);
   indices = NULL;
-  status = luc__deliver(ctx, "max_pool", &out[0], input->dtype, &y);
+  status = luc__deliver(ctx, &out[0], input->dtype, &y);
 done:
   luc__windows_free(ctx, w);
   LUC_RELEASE(ctx, x, y, indices);
@@ -124,7 +124,7 @@ static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, l
   LUC_GO(luc__dense(ctx, t, w->dtype, &x));
   LUC_GO(new_planes(ctx, t, w->dtype, spatial, three, &y));
   if (y->numel > 0) kernel(ctx, w, x->data, y->data);
-  status = luc__deliver(ctx, "avg_pool", out, t->dtype, &y);
+  status = luc__deliver(ctx, out, t->dtype, &y);
 done:
   luc__windows_free(ctx, w);
   LUC_RELEASE(ctx, x, y);
