@@ -29,9 +29,6 @@ typedef struct job {
   luc_slots slots;
 } job;
 
-static int64_t gcd(int64_t a, int64_t b) {
-  return b == 0 ? a : gcd(b, a % b);
-}
 static int64_t floor_div(int64_t a, int64_t b) {
   return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
@@ -158,7 +155,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, bool bac
     parts *= parts_along(&a, d);
   }
   /* Taps follow each other in steps of the stride, if the dilation is not longer than that. */
-  const int64_t common = gcd(a.dilation[2], a.stride[2]);
+  const int64_t common = luc__gcd(a.dilation[2], a.stride[2]);
   p->tap_step = a.dilation[2] == common ? a.stride[2] / common : a.kernel[2];
   if (backward) p->tap_step = -p->tap_step;
   plan_band(p, &a);

@@ -32,10 +32,6 @@ typedef struct spans {
   int64_t met; /* taps of all outputs */
 } spans;
 
-static int64_t gcd(int64_t a, int64_t b) {
-  return b == 0 ? a : gcd(b, a % b);
-}
-
 /* Cuts a line of outputs by which of its taps meet the inputs [0, size). False: into too many. */
 static bool cut_line(spans *to, span line, int64_t size) {
   const int64_t reach = (line.taps - 1) * line.dilation;
@@ -74,7 +70,7 @@ static bool cut_lines(spans *to, const luc_conv_plan *p, int d, bool backward) {
     const span line = {0, 1, p->out[d], -p->padding[d], stride, 0, 1, kernel, dilation};
     return cut_line(to, line, p->in[d]);
   }
-  const int64_t every = stride / gcd(dilation, stride);
+  const int64_t every = stride / luc__gcd(dilation, stride);
   for (int64_t x = 0; x < luc__min64(stride, p->in[d]); x++) {
     int64_t tap = 0;
     while (tap < every && (x + p->padding[d] - tap * dilation) % stride != 0) tap++;

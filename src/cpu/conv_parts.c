@@ -40,12 +40,8 @@ typedef struct job {
   luc_slots slots;
 } job;
 
-static int64_t gcd(int64_t a, int64_t b) {
-  return b == 0 ? a : gcd(b, a % b);
-}
-
 static int64_t sides_along(const luc_conv_plan *p, int d) {
-  return luc__min64(p->kernel[d], p->stride[d] / gcd(p->dilation[d], p->stride[d]));
+  return luc__min64(p->kernel[d], p->stride[d] / luc__gcd(p->dilation[d], p->stride[d]));
 }
 
 int64_t luc__conv_parts_count(const luc_conv *c) {
@@ -56,7 +52,7 @@ int64_t luc__conv_parts_count(const luc_conv *c) {
 
 /* False if there is no such input. */
 static bool side_at(const luc_conv_plan *p, int d, int64_t tap, side *s) {
-  const int64_t stride = p->stride[d], common = gcd(p->dilation[d], stride);
+  const int64_t stride = p->stride[d], common = luc__gcd(p->dilation[d], stride);
   const int64_t residue = tap * p->dilation[d] % stride, lack = p->padding[d] - residue;
   const int64_t j = lack > 0 ? luc__cuts(lack, stride) : 0;
   s->tap = tap, s->apart = stride / common;

@@ -22,5 +22,13 @@ static inline int64_t luc__min64(int64_t a, int64_t b) {
 static inline int64_t luc__max64(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
+/* The greatest common divisor. */
+static inline int64_t luc__gcd(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
+}
 
 #endif
