@@ -60,7 +60,7 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
   luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
   if (p.k * p.pixels > 4 * MATRIX_SIZE) return false;
-  const bool few = c->batch * p.pixels < 48 && p.k * p.filters >= 1 << 16;
+  const bool few = c->batch * p.pixels < 64 && p.k * p.filters >= 1 << 16;
   switch (way) {
   case LUC_CONV_FORWARD:
     return p.filters >= 256 && p.k * p.filters >= 1 << 19 && (few || is_patches(&p));
@@ -68,10 +68,7 @@ bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
     if (is_patches(&p)) return few || p.taps == 1 || p.channels < 16 || !is_joined(&p);
     return few || (p.stride[0] * p.stride[1] * p.stride[2] == 1 && p.channels <= 16 &&
                    (p.filters >= 256 || p.out[2] <= 8));
-  default:
-    if (is_patches(&p)) return true;
-    return p.channels > 3 && p.k >= 64 && luc__max64(p.k, p.filters) >= 256 &&
-           c->batch * p.pixels < 256;
+  default: return p.k >= 64 && (is_patches(&p) || few);
   }
 }
 
@@ -223,18 +220,15 @@ luc_status luc__conv_product_input(luc_context *ctx, const luc_conv *c, const vo
 /* The products of one stretch, added to those before: dy matrixᵀ, or the transpose of that. */
 static luc_status add_products(luc_context *ctx, job *j, bool turned, void *to) {
   const luc_conv_plan *p = &j->plan;
-  const int64_t row = row_of(j), matrices = j->joined ? 1 : j->count;
-  const char *dy = outputs_of(j), *matrix = j->matrix;
-  luc_gemm g = {.dtype = j->dtype, .batch = 1, .alpha = 1, .c = to, .k = row};
+  const int64_t row = row_of(j);
+  const char *dy = outputs_of(j);
+  luc_gemm g = {.dtype = j->dtype, .batch = j->joined ? 1 : j->count, .alpha = 1, .c = to};
   g.m = turned ? p->k : p->filters, g.n = g.c_row = turned ? p->filters : p->k;
-  g.a_row = g.b_col = row, g.a_col = g.b_row = 1;
-  for (int64_t i = 0; i < matrices; i++, dy += p->filters * row * j->size) {
-    g.a = turned ? matrix : dy, g.b = turned ? dy : matrix;
-    g.beta = j->first + i > 0;
-    LUC_TRY(luc__gemm(ctx, &g));
-    matrix += p->k * row * j->size;
-  }
-  return LUC_OK;
+  g.k = g.a_row = g.b_col = row, g.a_col = g.b_row = 1;
+  g.a = turned ? j->matrix : dy, g.b = turned ? dy : j->matrix;
+  g.a_batch = g.m * row, g.b_batch = g.n * row;
+  g.beta = j->first > 0;
+  return luc__gemm_sum(ctx, &g);
 }
 
 /* The second factor has to be turned, so that is the smaller one, unless to turn the result back

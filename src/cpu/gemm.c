@@ -291,7 +291,7 @@ static void run_cut(const sum_job *j, int64_t cut, void *scratch) {
     g.k = (part + 1) * j->g.k / j->parts - begin;
     g.a = (const char *)j->g.a + (item * g.a_batch + begin * g.a_col) * j->size;
     g.b = (const char *)j->g.b + (item * g.b_batch + begin * g.b_row) * j->size;
-    g.beta = i == first ? 0 : 1;
+    g.beta = i > first ? 1 : cut > 0 ? 0 : j->g.beta;
     j->kernels->serial(&g, scratch);
   }
 }
@@ -373,7 +373,7 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   if (g->m <= 0 || g->n <= 0) return LUC_OK;
   const int64_t elements = g->m * g->n, work = elements * g->k * g->batch;
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  g->alpha = 1, g->beta = 0, g->bias = NULL, g->relu = false;
+  g->alpha = 1, g->bias = NULL, g->relu = false;
   if (g->k * g->batch <= 8 * LUC_GEMM_KC && g->n >= LUC_GEMM_NC && work >= PIECE_WORK)
     return sum_columns(ctx, &j);
   j.cuts = 8;

@@ -32,8 +32,8 @@ typedef struct luc_gemm {
 } luc_gemm;
 
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
-/* C = the sum of A B over the batch, which is at least 1 (c_batch, alpha, beta, bias and relu are
- * ignored): for a few elements that are long sums. */
+/* C = the sum of A B over the batch, which is at least 1, + beta * C (c_batch, alpha, bias and relu
+ * are ignored): for a few elements that are long sums. */
 luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *g);
 /* to[i] += from[i], n elements of float32 or float64. */
 void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n);
