@@ -175,19 +175,21 @@ static luc_status make_classes(luc_context *ctx, job *j, const luc_conv_plan *p,
   return LUC_OK;
 }
 
-/* Forward a group at a time, on the way back a filter. */
+/* Forward two vectors of a group's filters at a time, on the way back a channel. */
 static void pack(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const luc_conv_lanes *l = &j->plan;
-  const int64_t k = l->channels * l->taps;
+  const int64_t k = l->channels * l->taps, wide = 2 * j->kernels->lanes;
+  const int64_t units = j->backward ? l->channels : luc__cuts(l->filters, wide);
   for (int64_t i = begin; i < end; i++) {
-    const int64_t group = j->backward ? i / l->channels : i;
+    const int64_t group = i / units, unit = i % units, first = unit * wide;
     char *to = j->packed + group * j->room * k * j->size;
     const char *from = j->weight + group * l->filters * k * j->size;
     if (j->backward)
-      j->kernels->pack_channels(l, from, i % l->channels, to);
+      j->kernels->pack_channels(l, from, unit, to);
     else
-      j->kernels->pack_filters(l, from, to);
+      j->kernels->pack_filters(l, from + first * k * j->size, luc__min64(wide, l->filters - first),
+                               to + first * k * j->size);
   }
 }
 
@@ -235,7 +237,7 @@ static luc_status run(luc_context *ctx, job *j, double work) {
   j->packed_bytes = luc__mul_size((size_t)(j->groups * matrix), (size_t)j->size);
   j->packed = luc__alloc(ctx, j->packed_bytes);
   if (!j->packed) return LUC_ERR_MEMORY;
-  const int64_t packs = j->groups * (j->backward ? l->channels : 1);
+  const int64_t packs = j->groups * (j->backward ? l->channels : luc__cuts(l->filters, 2 * lanes));
   luc__parallel_for(ctx, packs, PACKED * packs / (j->groups * matrix + 1) + 1, pack, j);
   const int64_t count = j->groups * j->panels * j->chunks;
   const int64_t grain = PIECE_WORK / ((int64_t)(work / (double)count) + 1024) + 1;

@@ -100,9 +100,9 @@ typedef struct luc_conv_lanes_piece {
 } luc_conv_lanes_piece;
 
 typedef struct luc_conv_kernels {
-  /* The weights of a group, [filters, channels, taps], for later pieces in whole vectors; those of
-   * one channel of [channels, filters, taps]. */
-  void (*pack_filters)(const luc_conv_lanes *c, const void *from, void *to);
+  /* The weights of n filters, [n, channels, taps], for later pieces in whole vectors, two at most;
+   * those of one channel of [channels, filters, taps]. */
+  void (*pack_filters)(const luc_conv_lanes *c, const void *from, int64_t n, void *to);
   void (*pack_channels)(const luc_conv_lanes *c, const void *from, int64_t channel, void *to);
   void (*filters)(const luc_conv_lanes *c, const luc_conv_lanes_piece *p, void *scratch);
   void (*forward)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
