@@ -65,7 +65,15 @@ typedef double real64 __attribute__((may_alias, aligned(1)));
 
 typedef luc_index_table_fn table_fn;
 
-enum { GRAIN_BYTES = 1 << 18, STRIP = 512, LONG_STRIP = 4096, BLOCK = 256, MANY = 8, FEW = 8 };
+enum {
+  GRAIN_BYTES = 1 << 18,
+  STRIP = 512,
+  LONG_STRIP = 4096,
+  BLOCK = 256,
+  MANY = 8,
+  FEW = 8,
+  LONG_ROW = 32
+};
 
 /* Of own positions across lines FAR apart, what a block of columns may take. */
 enum { LINE = 64, FAR = 1 << 10, BLOCK_BYTES = 1 << 18 };
@@ -134,18 +142,19 @@ static bool all_in_range(const luc_index_kernels *k, const luc_positions *p, int
   return p->size < 0 || k->in_range(p->at + i, n, p->first, p->size);
 }
 
-/* out[j] = base + the position at i + j, times stride, + j * step; false if one is out of range. */
+/* out[j] = the position at i + j, times stride, and places[j], if any; false if one is out of
+ * range. */
 static bool strip_offsets(const luc_index_kernels *k, const luc_positions *p, int64_t i, int64_t n,
-                          int64_t base, int64_t stride, int64_t step, int64_t *out) {
+                          int64_t stride, const int64_t *places, int64_t *out) {
   if (all_in_range(k, p, i, n)) {
-    k->offsets(out, p->at + i, n, base - p->first * stride, stride, step);
+    k->offsets(out, p->at + i, n, -p->first * stride, stride, places);
     return true;
   }
   for (int64_t j = 0; p->negative && j < n; j++) {
     int64_t v = p->at[i + j];
     v = v < 0 ? (int64_t)((uint64_t)v + (uint64_t)p->size) : v - p->first;
     if (v < 0 || v >= p->size) return false;
-    out[j] = base + v * stride + j * step;
+    out[j] = v * stride + (places ? places[j] : 0);
   }
   return p->negative;
 }
@@ -166,7 +175,7 @@ static void positions_range(void *arg, int64_t begin, int64_t end) {
     int64_t n = end - i < STRIP ? end - i : STRIP;
     int64_t *to = j->add || !j->offsets ? strip : j->offsets + i;
     if (!j->offsets && all_in_range(j->kernels, j->p, i, n)) continue;
-    if (!strip_offsets(j->kernels, j->p, i, n, 0, j->stride, 0, to)) {
+    if (!strip_offsets(j->kernels, j->p, i, n, j->stride, NULL, to)) {
       atomic_store_explicit(&j->bad, true, memory_order_relaxed);
       return;
     }
@@ -197,18 +206,18 @@ typedef struct walk {
   const luc_index_job *job;
   const luc_index_kernels *kernels;
   luc_index_dims outer, rows; /* inner without its last dimension, which is the row */
-  luc_index_dims lines;       /* of own positions: all dimensions but the row, */
-  int64_t line_rows;          /* and how many rows a place of outer has */
   int64_t row, row_indexed, row_dense;
+  int64_t line;                      /* elements of a place of outer */
   int64_t outer_count, width, bytes; /* bytes: of what a position leads to in all lines */
   int64_t grain;                     /* lines of a piece */
-  int64_t stride, step; /* of positions, in what on_table moves: elements, or short rows */
   luc_move_fn move;
-  luc_ew_fn on_run;  /* what is done to rows that are even, or NULL */
-  table_fn one;      /* to elements */
-  table_fn on_table; /* what moves in move_strip, or NULL: rows */
-  int64_t blocks;    /* parts that a row is written in, each in one piece */
+  luc_ew_fn on_run; /* what is done to rows that are even, or NULL */
+  table_fn one;     /* to elements */
+  int64_t blocks;   /* parts that a row is written in, each in one piece */
   luc_slots *slots;
+  luc_index_dims flat; /* see plan_flat */
+  bool as_is;
+  int64_t group, groups, step, *places;
   atomic_bool bad;
 } walk;
 
@@ -284,7 +293,106 @@ static void begin_all(luc_context *ctx, const luc_index_job *job) {
   if (job->before) luc__parallel_for(ctx, (int64_t)job->bytes, GRAIN_BYTES, begin_piece, &copy);
 }
 
+/* ---- elements in the order of dense ---- */
+
+static void append(luc_index_dims *to, const luc_index_dims *from) {
+  for (int d = 0; d < from->ndim; d++, to->ndim++) {
+    to->sizes[to->ndim] = from->sizes[d];
+    to->indexed[to->ndim] = from->indexed[d];
+    to->dense[to->ndim] = from->dense[d];
+  }
+}
+
+/* Drops dimensions of size 1 and merges those that lie evenly in both memories. */
+static luc_index_dims merged(const luc_index_dims *d) {
+  luc_index_dims r = {0};
+  for (int k = 0; k < d->ndim; k++) {
+    if (d->sizes[k] == 1) continue;
+    int last = r.ndim - 1;
+    bool even = last >= 0 && r.indexed[last] == d->indexed[k] * d->sizes[k] &&
+                r.dense[last] == d->dense[k] * d->sizes[k];
+    if (!even) last = r.ndim++;
+    r.sizes[last] = (even ? r.sizes[last] : 1) * d->sizes[k];
+    r.indexed[last] = d->indexed[k];
+    r.dense[last] = d->dense[k];
+  }
+  return r;
+}
+
+/* Outer, positions, inner. */
+static luc_index_dims all_dims(const luc_index_job *job) {
+  const luc_index_dims positions = {1, {job->n}, {0}, {job->dense_step}};
+  luc_index_dims all = job->outer;
+  append(&all, &positions);
+  append(&all, &job->inner);
+  return merged(&all);
+}
+
+/* Are places of dense a step apart, in row-major order? */
+static bool in_order(const luc_index_dims *d) {
+  bool even = true;
+  for (int k = d->ndim - 1; k > 0; k--) even = even && d->dense[k - 1] == d->dense[k] * d->sizes[k];
+  return even;
+}
+
+/* What dimensions add to positions, the places, is alike in all strips but for a distance: a strip
+ * is a group, of the innermost dimensions that fit, or several, side by side across the next
+ * dimension, the last of those that are walked. With offsets, of positions that lines share, those
+ * are in the places too. A long row's own positions are a strip as they are. */
+static void plan_flat(walk *w, const luc_index_dims *d, const int64_t *offsets, int64_t inner) {
+  const luc_index_job *job = w->job;
+  int k = d->ndim - 1;
+  const bool row = k >= 0 && d->sizes[k] >= LONG_ROW && d->indexed[k] == 0;
+  w->flat = *d;
+  w->step = k < 0 ? 0 : d->dense[k];
+  w->group = w->groups = 1;
+  w->as_is = row && job->own && job->stride == 1 && !job->positions.negative;
+  if (w->as_is) w->group = d->sizes[k--];
+  for (; !w->as_is && k >= 0 && w->group * d->sizes[k] <= STRIP; k--) w->group *= d->sizes[k];
+  w->flat.ndim = k + 1;
+  if (w->as_is) return;
+  if (k >= 0) w->groups = luc__min64(STRIP / w->group, d->sizes[k]);
+  luc__offsets_grid(w->places, d->ndim - 1 - k, d->sizes + k + 1, d->indexed + k + 1);
+  for (int64_t e = 0; offsets && e < w->group;)
+    for (int64_t i = 0; i < job->n; i++)
+      for (int64_t j = 0; j < inner; j++) w->places[e++] += offsets[i];
+  for (int64_t e = w->group; e < w->groups * w->group; e++)
+    w->places[e] = w->places[e - w->group] + d->indexed[k];
+}
+
+static void move_flat(walk *w, int64_t e, int64_t e_end) {
+  const luc_index_job *job = w->job;
+  const luc_positions *p = &job->positions;
+  const luc_index_dims *d = &w->flat;
+  const int last = d->ndim - 1;
+  int64_t offsets[STRIP], at[LUC_MAX_DIMS], x, y, skip = e % w->group;
+  seek(d, e / w->group, at, &x, &y);
+  for (int64_t n; e < e_end; e += n, skip = 0) {
+    const int64_t groups = last < 0 ? 1 : luc__min64(w->groups, d->sizes[last] - at[last]);
+    n = luc__min64(groups * w->group - skip, e_end - e);
+    luc_positions strip = {p->at + e, n, p->size, p->first, false};
+    bool good = true;
+    if (!w->as_is) strip = known(job->own ? offsets : w->places + skip, n);
+    if (!w->as_is && job->own)
+      good = strip_offsets(w->kernels, p, e, n, job->stride, w->places + skip, offsets);
+    char *dense = job->dense + e * w->step * w->width;
+    if (!good || !w->one(dense, w->step, job->indexed + x * w->width, &strip)) {
+      fail(w);
+      return;
+    }
+    if (last < 0) continue;
+    at[last] += groups - 1;
+    x += (groups - 1) * d->indexed[last];
+    next(d, at, &x, &y);
+  }
+}
+
 /* ---- positions that all lines share ---- */
+
+/* Does a position lead to one element of a line, not to a row? */
+static bool is_one(const walk *w) {
+  return w->row == 1 && !w->rows.ndim;
+}
 
 /* Rows without gaps. */
 static void read_rows(const walk *w, char *dense, const char *indexed, int64_t n,
@@ -300,9 +408,9 @@ static bool move_strip(const walk *w, int64_t x, int64_t y, int64_t i, const luc
                        int64_t c, int64_t c_end) {
   const luc_index_job *job = w->job;
   const int64_t *offsets = strip->at, n = strip->n;
-  if (w->on_table)
-    return w->on_table(job->dense + (y + i * job->dense_step) * w->width, w->step,
-                       job->indexed + x * w->width, strip);
+  if (is_one(w))
+    return w->one(job->dense + (y + i * job->dense_step) * w->width, job->dense_step,
+                  job->indexed + x * w->width, strip);
   if (job->op == LUC_INDEX_GET && w->row_indexed == 1 && w->row_dense == 1 && !w->rows.ndim) {
     read_rows(w, job->dense + (y + i * job->dense_step + c) * w->width,
               job->indexed + (x + c) * w->width, n, offsets, c_end - c);
@@ -321,17 +429,18 @@ static bool move_strip(const walk *w, int64_t x, int64_t y, int64_t i, const luc
 /* Positions [i, i_end) in lines [o, o_end). */
 static void move_lines(walk *w, int64_t o, int64_t o_end, int64_t i, int64_t i_end, int64_t c,
                        int64_t c_end) {
-  const luc_positions *p = &w->job->positions;
+  const luc_index_job *job = w->job;
+  const luc_positions *p = &job->positions;
   const bool few = o_end - o < FEW; /* else positions are checked once for all, */
-  const bool direct = few && w->on_table && w->stride == 1 && !p->negative; /* or are the table */
-  const int64_t most = w->on_table ? LONG_STRIP : STRIP;
+  const bool direct = few && is_one(w) && job->stride == 1 && !p->negative; /* or are the table */
+  const int64_t most = is_one(w) ? LONG_STRIP : STRIP;
   int64_t offsets[LONG_STRIP], first[LUC_MAX_DIMS] = {0}, x0, y0;
   seek(&w->outer, o, first, &x0, &y0);
   for (; i < i_end; i += most) {
     int64_t n = i_end - i < most ? i_end - i : most, at[LUC_MAX_DIMS], x = x0, y = y0;
     const luc_positions own = {p->at + i, n, p->size, p->first, false};
     const luc_positions strip = direct ? own : known(offsets, n);
-    bool good = direct || strip_offsets(w->kernels, p, i, n, 0, w->stride, 0, offsets);
+    bool good = direct || strip_offsets(w->kernels, p, i, n, job->stride, NULL, offsets);
     memcpy(at, first, sizeof at);
     for (int64_t line = o; good && line < o_end; line++, next(&w->outer, at, &x, &y))
       good = move_strip(w, x, y, i, &strip, c, c_end);
@@ -360,26 +469,32 @@ static void columns_piece(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-/* A short row is moved as an element of its width. */
-static void widen(walk *w) {
+static void flat_piece(void *arg, int64_t begin, int64_t end) {
+  walk *w = arg;
+  move_flat(w, begin * w->line, end * w->line);
+}
+
+/* Few positions in many lines. False: the loop cannot be run so, or is not worth it. */
+static bool run_short(luc_context *ctx, walk *w) {
   const luc_index_job *job = w->job;
-  bool moves = job->op == LUC_INDEX_GET || job->op == LUC_INDEX_PUT;
-  bool even = w->row_indexed == 1 && w->row_dense == 1;
-  const movement *wide = movement_of(w->row * w->width);
-  if (w->rows.ndim || !moves || !even || !wide) return;
-  if (job->stride % w->row || job->dense_step % w->row) return;
-  w->stride = job->stride / w->row;
-  w->step = job->dense_step / w->row;
-  w->on_table = job->op == LUC_INDEX_GET ? wide->get : wide->put;
-  w->row = 1;
+  const luc_positions *p = &job->positions;
+  int64_t offsets[LONG_ROW], inner = w->line / job->n;
+  if (w->line >= LONG_ROW || w->outer_count < MANY || w->row >= FEW) return false;
+  const luc_index_dims d = all_dims(job);
+  if (!in_order(&d)) return false;
+  if (!strip_offsets(w->kernels, p, 0, p->n, job->stride, NULL, offsets)) {
+    fail(w);
+    return true;
+  }
+  plan_flat(w, &d, offsets, inner);
+  luc__parallel_for(ctx, w->outer_count, w->grain, flat_piece, w);
+  return true;
 }
 
 static void run_shared(luc_context *ctx, walk *w) {
   const luc_index_job *job = w->job;
-  bool element = w->row == 1 && w->rows.ndim == 0;
-  w->on_table = element ? w->one : NULL;
-  if (!element) widen(w);
   begin_all(ctx, job);
+  if (run_short(ctx, w)) return;
   if (job->op == LUC_INDEX_GET && w->outer_count == 1)
     luc__parallel_for(ctx, job->n, GRAIN_BYTES / w->bytes + 1, positions_piece, w);
   else if (job->op == LUC_INDEX_GET || w->blocks == 1)
@@ -390,44 +505,20 @@ static void run_shared(luc_context *ctx, walk *w) {
 
 /* ---- positions of each element's own ---- */
 
-/* Columns [c, c_end) of rows [r, r_end) of the index. */
-static void move_own(walk *w, int64_t r, int64_t r_end, int64_t c0, int64_t c_end) {
-  const luc_index_job *job = w->job;
-  const luc_positions *p = &job->positions;
-  int64_t offsets[STRIP], at[LUC_MAX_DIMS], x, y, width = w->width;
-  bool direct = w->row_indexed == 0 && job->stride == 1 && !p->negative;
-  seek(&w->lines, r, at, &x, &y);
-  for (int64_t x1 = x, y1 = y; r < r_end; r++, x = x1, y = y1) {
-    next(&w->lines, at, &x1, &y1);
-    char *dense = job->dense + (y + c0 * w->row_dense) * width;
-    if (direct) { /* the index is the table */
-      const luc_positions own = {p->at + r * w->row + c0, c_end - c0, p->size, p->first, false};
-      if (!w->on_table(dense, w->row_dense, job->indexed + x * width, &own)) fail(w);
-      continue;
-    }
-    for (int64_t c = c0; c < c_end; c += STRIP, dense += STRIP * w->row_dense * width) {
-      int64_t n = c_end - c < STRIP ? c_end - c : STRIP;
-      const luc_positions strip = known(offsets, n);
-      if (!strip_offsets(w->kernels, p, r * w->row + c, n, x + c * w->row_indexed, job->stride,
-                         w->row_indexed, offsets)) {
-        fail(w);
-        return;
-      }
-      w->on_table(dense, w->row_dense, job->indexed, &strip);
-    }
-  }
+static void elements_piece(void *arg, int64_t begin, int64_t end) {
+  move_flat(arg, begin, end);
 }
 
-static void own_rows_piece(void *arg, int64_t begin, int64_t end) {
-  walk *w = arg;
-  move_own(w, begin, end, 0, w->row);
+/* Columns [c, c_end) of a place of outer. */
+static void move_columns(walk *w, int64_t o, int64_t c, int64_t c_end) {
+  for (int64_t e = o * w->line; e < (o + 1) * w->line; e += w->row) move_flat(w, e + c, e + c_end);
 }
 
 static void own_columns_piece(void *arg, int64_t begin, int64_t end) {
   walk *w = arg;
   for (int64_t b = begin; b < end; b++) {
-    int64_t o = b / w->blocks, c = b % w->blocks, rows = w->line_rows;
-    move_own(w, o * rows, (o + 1) * rows, w->row * c / w->blocks, w->row * (c + 1) / w->blocks);
+    int64_t c = b % w->blocks;
+    move_columns(w, b / w->blocks, w->row * c / w->blocks, w->row * (c + 1) / w->blocks);
   }
 }
 
@@ -453,12 +544,9 @@ static void own_blocks_piece(void *arg, int64_t begin, int64_t end) {
     copy_block(w, block, columns, (job.before ? job.before : job.indexed) + place, job.stride,
                columns);
     own.job = &job;
-    own.lines = (luc_index_dims){1, {job.n}, {0}, {job.dense_step}};
-    job.dense += (y + c * w->row_dense) * w->width;
-    job.positions.at += o * job.n * w->row + c;
-    job.indexed = block;
+    job.indexed = (char *)((intptr_t)block - place);
     job.stride = columns;
-    move_own(&own, 0, job.n, 0, columns);
+    move_columns(&own, o, c, c + columns);
     copy_block(w, w->job->indexed + place, w->job->stride, block, columns, columns);
     if (atomic_load_explicit(&own.bad, memory_order_relaxed)) fail(w);
   }
@@ -484,35 +572,16 @@ static bool run_own_blocks(luc_context *ctx, walk *w) {
   return true;
 }
 
-static void append(luc_index_dims *to, const luc_index_dims *from) {
-  for (int d = 0; d < from->ndim; d++, to->ndim++) {
-    to->sizes[to->ndim] = from->sizes[d];
-    to->indexed[to->ndim] = from->indexed[d];
-    to->dense[to->ndim] = from->dense[d];
-  }
-}
-
-/* A row is the last dimension of inner, or without one what the positions lead to. */
-static void run_own(luc_context *ctx, walk *w, bool along) {
+static void run_own(luc_context *ctx, walk *w) {
   const luc_index_job *job = w->job;
-  luc_index_dims positions = {1, {job->n}, {0}, {job->dense_step}};
-  w->on_table = w->one;
-  w->line_rows = 1;
-  append(&w->lines, &w->outer);
-  if (along) {
-    w->row = job->n;
-    w->row_indexed = 0;
-    w->row_dense = job->dense_step;
-  } else {
-    append(&w->lines, &positions);
-    append(&w->lines, &w->rows);
-    w->line_rows = job->n * product(&w->rows);
-  }
-  if (!along && job->op != LUC_INDEX_GET && run_own_blocks(ctx, w)) return;
+  const luc_index_dims d = all_dims(job);
+  plan_flat(w, &d, NULL, 1);
+  if (job->op != LUC_INDEX_GET && run_own_blocks(ctx, w)) return;
   begin_all(ctx, job);
-  if (along || job->op == LUC_INDEX_GET)
-    luc__parallel_for(ctx, w->outer_count * w->line_rows, GRAIN_BYTES / (w->row * w->width) + 1,
-                      own_rows_piece, w);
+  if (job->op == LUC_INDEX_GET)
+    luc__parallel_for(ctx, w->outer_count * w->line, GRAIN_BYTES / w->width, elements_piece, w);
+  else if (w->blocks == 1)
+    luc__parallel_for(ctx, w->outer_count, w->grain, flat_piece, w);
   else
     luc__parallel_for(ctx, w->outer_count * w->blocks, w->grain, own_columns_piece, w);
 }
@@ -528,14 +597,14 @@ static void parts_piece(void *arg, int64_t begin, int64_t end) {
   const luc_index_job *job = w->job;
   const luc_positions *p = &job->positions;
   int64_t offsets[STRIP];
-  char room[3 * sizeof(double _Complex)];
+  char room[3 * sizeof(word512)];
   const int64_t spare = ((intptr_t)room - (intptr_t)job->indexed) / w->width + 1;
   for (int64_t b = begin; b < end; b++) {
     int64_t from = p->size * b / w->blocks, to = p->size * (b + 1) / w->blocks;
     for (int64_t i = 0; i < p->n; i += STRIP) {
       int64_t n = p->n - i < STRIP ? p->n - i : STRIP;
       const luc_positions strip = known(offsets, n);
-      if (!strip_offsets(w->kernels, p, i, n, 0, job->stride, 0, offsets)) {
+      if (!strip_offsets(w->kernels, p, i, n, job->stride, NULL, offsets)) {
         fail(w);
         return;
       }
@@ -560,61 +629,71 @@ static bool run_parts(luc_context *ctx, walk *w) {
 
 /* ---- running ---- */
 
-/* Drops dimensions of size 1 and merges those that lie evenly in both memories. */
-static luc_index_dims merged(const luc_index_dims *d) {
-  luc_index_dims r = {0};
-  for (int k = 0; k < d->ndim; k++) {
-    if (d->sizes[k] == 1) continue;
-    int last = r.ndim - 1;
-    bool even = last >= 0 && r.indexed[last] == d->indexed[k] * d->sizes[k] &&
-                r.dense[last] == d->dense[k] * d->sizes[k];
-    if (!even) last = r.ndim++;
-    r.sizes[last] = (even ? r.sizes[last] : 1) * d->sizes[k];
-    r.indexed[last] = d->indexed[k];
-    r.dense[last] = d->dense[k];
+/* Short rows without gaps move as elements of their width. */
+static void widen(luc_index_job *job, int64_t *width) {
+  const luc_index_dims *row = &job->inner;
+  bool moves = job->op == LUC_INDEX_GET || job->op == LUC_INDEX_PUT;
+  if (job->own || !moves || row->ndim != 1 || row->indexed[0] != 1 || row->dense[0] != 1) return;
+  const int64_t n = row->sizes[0];
+  if (!movement_of(n * *width) || job->stride % n || job->dense_step % n) return;
+  for (int d = 0; d < job->outer.ndim; d++)
+    if (job->outer.indexed[d] % n || job->outer.dense[d] % n) return;
+  for (int d = 0; d < job->outer.ndim; d++) {
+    job->outer.indexed[d] /= n;
+    job->outer.dense[d] /= n;
   }
-  return r;
+  job->stride /= n;
+  job->dense_step /= n;
+  job->inner.ndim = 0;
+  *width *= n;
 }
 
-bool luc__index_run(luc_context *ctx, const luc_index_job *job) {
-  luc_index_dims inner = job->inner, outer = job->outer;
-  if (job->own && job->n == 1) { /* one position for each line is one long row */
-    append(&outer, &inner);
-    inner = outer;
-    outer.ndim = 0;
+bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
+  luc_index_job job = *given;
+  if (job.own && job.n == 1) { /* one position for each line is one long row */
+    append(&job.outer, &job.inner);
+    job.inner = job.outer;
+    job.outer.ndim = 0;
   }
-  walk w = {.job = job, .outer = merged(&outer), .rows = merged(&inner)};
+  job.outer = merged(&job.outer);
+  job.inner = merged(&job.inner);
+  int64_t places[STRIP];
+  walk w = {.job = &job, .places = places, .width = (int64_t)luc__dtype_size(job.dtype)};
+  w.kernels = luc__kernels(ctx)->index;
+  w.move = luc__kernels(ctx)->copy->move[luc__log2(w.width)];
+  w.on_run = kernel_of(ctx, job.op, job.dtype);
+  widen(&job, &w.width);
+  w.one = table_of(job.op, job.dtype, w.width);
+  w.outer = job.outer;
+  w.rows = job.inner;
   w.outer_count = product(&w.outer);
   int64_t each = w.outer_count * product(&w.rows);
-  if (job->n == 0 || each == 0) {
-    begin_all(ctx, job);
+  if (job.n == 0 || each == 0) {
+    begin_all(ctx, &job);
     return true;
   }
-  bool along = w.rows.ndim == 0;
-  w.kernels = luc__kernels(ctx)->index;
-  w.width = (int64_t)luc__dtype_size(job->dtype);
   w.bytes = each * w.width;
-  w.stride = job->stride;
-  w.step = job->dense_step;
+  w.line = job.n * product(&w.rows);
   w.row = w.row_indexed = w.row_dense = 1;
-  if (!along) {
+  if (w.rows.ndim) {
     int last = --w.rows.ndim;
     w.row = w.rows.sizes[last];
     w.row_indexed = w.rows.indexed[last];
     w.row_dense = w.rows.dense[last];
+  } else if (job.own) { /* what the positions lead to */
+    w.row = job.n;
+    w.row_indexed = 0;
+    w.row_dense = job.dense_step;
   }
   /* How many parts rows have changes no result. Whole ones go fastest, but for own positions. */
   const int64_t threads = luc_get_num_threads(ctx);
-  const int64_t most = job->own || threads > MANY ? MANY : threads;
+  const int64_t most = job.own || threads > MANY ? MANY : threads;
   bool few = w.outer_count < MANY && w.row >= 2 * BLOCK;
   w.blocks = !few ? 1 : w.row < most * BLOCK ? w.row / BLOCK : most;
-  w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job->n) + 1;
-  w.move = luc__kernels(ctx)->copy->move[luc__log2(w.width)];
-  w.one = table_of(job->op, job->dtype, w.width);
-  w.on_run = kernel_of(ctx, job->op, job->dtype);
+  w.grain = GRAIN_BYTES * w.outer_count * w.blocks / (w.bytes * job.n) + 1;
   if (each == 1 && run_parts(ctx, &w)) return !atomic_load_explicit(&w.bad, memory_order_relaxed);
-  if (job->own)
-    run_own(ctx, &w, along);
+  if (job.own)
+    run_own(ctx, &w);
   else
     run_shared(ctx, &w);
   return !atomic_load_explicit(&w.bad, memory_order_relaxed);

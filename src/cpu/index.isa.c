@@ -14,8 +14,9 @@ static bool in_range(const int64_t *at, int64_t n, int64_t first, int64_t size) 
 }
 
 static void offsets(int64_t *restrict out, const int64_t *restrict at, int64_t n, int64_t base,
-                    int64_t stride, int64_t step) {
-  for (int64_t i = 0; i < n; i++) out[i] = base + at[i] * stride + i * step;
+                    int64_t stride, const int64_t *restrict places) {
+  for (int64_t i = 0; !places && i < n; i++) out[i] = base + at[i] * stride;
+  for (int64_t i = 0; places && i < n; i++) out[i] = base + at[i] * stride + places[i];
 }
 
 static void within(int64_t *at, int64_t n, int64_t from, int64_t to, int64_t spare) {

@@ -8,9 +8,9 @@
 typedef struct luc_index_kernels {
   /* Are all of [first, first + size)? */
   bool (*in_range)(const int64_t *at, int64_t n, int64_t first, int64_t size);
-  /* out[i] = base + at[i] * stride + i * step */
+  /* out[i] = base + at[i] * stride + places[i], which may be NULL */
   void (*offsets)(int64_t *out, const int64_t *at, int64_t n, int64_t base, int64_t stride,
-                  int64_t step);
+                  const int64_t *places);
   /* at[i] that is not of [from, to) becomes spare */
   void (*within)(int64_t *at, int64_t n, int64_t from, int64_t to, int64_t spare);
   void (*fill[5])(char *data, const bool *mask, int64_t n, const void *value); /* as moves are */
