@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <limits.h>
 #include <string.h>
+#include "lucerna/autograd.h"
 
 typedef struct reader {
   lua_State *L;
@@ -372,6 +373,22 @@ static void read_nil(reader *r, int p, int index, bool none) {
   r->a->given |= 1u << p;
 }
 
+/* A tensor of no dimensions stands for its number, where it has no gradient to lose. */
+static bool read_tensor_as_number(reader *r, int p, int index) {
+  int type = r->sig->schema->params[p].type;
+  const luc_tensor *t = luc_l_totensor(r->L, index);
+  bool integer = type == LUC_T_INT || type == LUC_T_DIM || type == LUC_T_INDEX;
+  if (!t || t->ndim || r->sig->as_given || luc_tensor_requires_grad(t)) return false;
+  if (integer ? !luc__dtype_is_int(t->dtype) : type != LUC_T_SCALAR && type != LUC_T_FLOAT)
+    return false;
+  if (luc__dtype_is_complex(t->dtype)) return false;
+  luc_l_need_values(r->L, "item", t);
+  luc_l_pushscalar(r->L, luc__load_scalar(t->data, t->dtype));
+  bool read = readers[type](r, p, lua_gettop(r->L));
+  lua_pop(r->L, 1);
+  return read;
+}
+
 static void read_param(reader *r, int p, int index) {
   const luc_param *param = &r->sig->schema->params[p];
   if (param->list || !readers[param->type](r, p, index)) {
@@ -381,8 +398,10 @@ static void read_param(reader *r, int p, int index) {
       read_nil(r, p, index, none);
       return;
     }
-    if (!param->list) fail_type(r, p, index);
-    read_list(r, p, index);
+    if (param->list)
+      read_list(r, p, index);
+    else if (!read_tensor_as_number(r, p, index))
+      fail_type(r, p, index);
   }
   r->a->given |= 1u << p;
 }
@@ -699,7 +718,8 @@ static bool keywords_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, 
     if (lua_type(L, -2) == LUA_TSTRING) {
       const char *key = lua_tostring(L, -2);
       int p = find_key(sig, key);
-      if (p < 0 ? !is_extra(sig, key) : !kind_fits(L, st, sig, p, lua_gettop(L))) return false;
+      if (p < 0 && !is_extra(sig, key)) return false;
+      if (p >= 0 && (*given >> p & 1 || !kind_fits(L, st, sig, p, lua_gettop(L)))) return false;
       if (p >= 0) *given |= 1u << p;
     }
     lua_pop(L, 1);

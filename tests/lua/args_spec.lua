@@ -24,6 +24,29 @@ describe("arguments", function()
     assert.same({}, lucerna.zeros({}).shape)
   end)
 
+  it("choose among the forms of a function by their names", function()
+    assert.same({ 1, 2 }, lucerna.arange(1, { ["end"] = 3 }):tolist())
+    assert.matches("arange: argument 'end' is given twice",
+      parity.message(lucerna.arange, 1, 3, { ["end"] = 3 }))
+  end)
+
+  it("may be tensors of no dimensions where numbers are expected", function()
+    local t = lucerna.tensor
+    assert.same({ 0, 1, 2 }, lucerna.arange(t(3)):tolist())
+    assert.same({ 2.5, 2.5 }, lucerna.full({ 2 }, t(2.5)):tolist())
+    assert.same({ 0.0, 0.5, 1.0 }, lucerna.linspace(t(0), t(1.0), t(3)):tolist())
+    assert.same({ 4, 5 }, x[2]:narrow(1, t(1), t(2)):tolist())
+    assert.same({ 7.0 }, lucerna.ones(1):add(3, { alpha = t(2) }):tolist())
+    assert.matches("narrow: start must be an index %(got Tensor %[%]%)",
+      parity.message(x.narrow, x, 1, t(1.0), 1))
+    assert.matches("linspace: start must be a number or boolean %(got Tensor %[1%]%)",
+      parity.message(lucerna.linspace, t { 1 }, 2, 3))
+    assert.matches("linspace: end must be a number or boolean %(got Tensor %[%]%)",
+      parity.message(lucerna.linspace, 1, t(2.0, { requires_grad = true }), 3))
+    assert.matches("linspace: end must be a number or boolean %(got Tensor %[%]%)",
+      parity.message(lucerna.linspace, 1, t(2.0):to(lucerna.complex64), 3))
+  end)
+
   it("may have NumPy's names", function()
     assert.same(x:sum(1, true):tolist(), x:sum { axis = 1, keepdims = true }:tolist())
     assert.same(lucerna.cat({ x, x }, 1).shape, lucerna.cat({ x, x }, { axis = 1 }).shape)
