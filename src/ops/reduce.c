@@ -88,8 +88,9 @@ static luc_tensor *flipped(luc_formula *f, luc_tensor *x, int64_t dim) {
 /* The product of the others at each place, where there are zeros: what precedes times what
  * follows. */
 static luc_tensor *others_with_zeros(luc_formula *f, luc_tensor *x, const luc_value *dim) {
-  int64_t line = -1, d = luc_is_none(dim) ? 0 : dim->as.i;
-  luc_tensor *t = luc_is_none(dim) ? luc__f_reshape(f, x, 1, &line) : x;
+  bool whole = luc_is_none(dim) || x->ndim == 0;
+  int64_t line = -1, d = whole ? 0 : dim->as.i;
+  luc_tensor *t = whole ? luc__f_reshape(f, x, 1, &line) : x;
   if (f->status != LUC_OK) return NULL;
   int64_t n = t->sizes[d < 0 ? d + t->ndim : d];
   luc_tensor *after = flipped(f, before(f, flipped(f, t, d), d, n), d);
@@ -103,7 +104,7 @@ luc_status luc__grad_prod(luc_context *ctx, luc_backward *b) {
   luc_value dim = b->args[1];
   if (!x) return luc__f_end(&f, NULL, NULL);
   luc_tensor *g = luc__f_unreduce(&f, b, b->gout[0], &dim, b->args[2].as.i != 0);
-  if (x->ndim > 0 && luc__any_zero(ctx, x)) {
+  if (luc__any_zero(ctx, x)) {
     others = others_with_zeros(&f, x, &dim);
   } else {
     luc_tensor *y = luc__f_unreduce(&f, b, b->results[0], &dim, b->args[2].as.i != 0);

@@ -169,6 +169,16 @@ describe("a running logarithm of sums", function()
   end)
 end)
 
+describe("a product", function()
+  it("of a single 0 has a gradient", function()
+    for _, dim in ipairs {lucerna.none, 1} do
+      local x = lucerna.tensor(0.0, {requires_grad = true})
+      x:prod(dim):backward()
+      assert.equal(1, x.grad:item())
+    end
+  end)
+end)
+
 describe("a running product", function()
   it("in another dtype has its gradient in that dtype", function()
     local x = lucerna.tensor({1.0, 2, 3}):to(lucerna.complex64):requires_grad_()
