@@ -22,6 +22,8 @@ static luc_status need(luc_context *ctx, const char *name, const luc_tensor *t, 
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "The input tensor %s must have at least 2 dimensions (got %s)", name,
             luc__tensor_shape_text(shape, t));
+  LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE, "not implemented for %s",
+            luc__dtype_name(dtype));
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
             "Expected a floating point or complex tensor as input. Got %s", luc__dtype_name(dtype));
   LUC_CHECK(ctx, dtype == LUC_FLOAT32 || dtype == LUC_FLOAT64, LUC_ERR_TYPE,

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/number.h"
+#include "cpu/reduce.h"
 #include "ops/geometry.h"
 #include "ops/linalg.h"
 #include "ops/rows.h"
@@ -299,20 +299,27 @@ static luc_tensor *twice_unsqueezed(luc_formula *f, luc_tensor *t) {
   return luc__f_unsqueeze(f, luc__f_unsqueeze(f, t, -1), -1);
 }
 
+/* The determinant and the solution come of the same factors, so that what rounding made of a pivot
+ * near 0 divides out. */
 luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
-  luc_tensor *a = b->args[0].as.tensor, *d = b->results[0], *g = b->gout[0], *r, *info;
+  luc_tensor *a = b->args[0].as.tensor, *g = b->gout[0], *pivots, *r;
   if (!g) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *inverse = luc__f_call2(&f, LUC_OP_linalg_inv_ex, &info, LUC_ARGS(b->args[0]));
-  bool singular = false; /* either may be, by a rounding, without the other */
-  for (int64_t i = 0; i < d->numel && f.status == LUC_OK; i++)
-    singular |= luc__number(d->dtype == LUC_FLOAT32, d->data, i) == 0 ||
-                ((const int32_t *)info->data)[i] != 0;
-  if (singular) {
+  luc_tensor *lu = luc__f_call2(&f, LUC_OP_linalg_lu_factor_ex, &pivots, LUC_ARGS(b->args[0]));
+  luc_tensor *diagonal = luc__f_call(
+      &f, LUC_OP_diagonal, LUC_ARGS(luc_v_tensor(lu), luc_v_int(0), luc_v_int(-2), luc_v_int(-1)));
+  if (f.status == LUC_OK && luc__any_zero(ctx, diagonal)) {
     r = luc__f2(&f, LUC_OP_mul, cofactors(&f, a), twice_unsqueezed(&f, g));
   } else {
-    luc_tensor *turned = luc__f_mt(&f, inverse);
-    r = luc__f2(&f, LUC_OP_mul, turned, twice_unsqueezed(&f, luc__f2(&f, LUC_OP_mul, g, d)));
+    luc_tensor *size =
+        luc__f_call(&f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(diagonal), luc_v_int(-1)));
+    luc_tensor *d = luc__f2(&f, LUC_OP_copysign, size, b->results[0]);
+    luc_tensor *scaled = luc__f_unsqueeze(&f, luc__f2(&f, LUC_OP_mul, g, d), -1);
+    scaled = luc__f2(&f, LUC_OP_mul, luc__f_eye(&f, a, a->sizes[a->ndim - 1]),
+                     luc__f_unsqueeze(&f, scaled, -1));
+    r = luc__f_call(&f, LUC_OP_linalg_lu_solve,
+                    LUC_ARGS(luc_v_tensor(lu), luc_v_tensor(pivots), luc_v_tensor(scaled),
+                             luc_v_bool(true), luc_v_bool(true)));
   }
   return luc__f_end(&f, r, &b->gin[0]);
 }
@@ -385,24 +392,33 @@ static luc_status check_pivots(luc_context *ctx, const luc_tensor *pivots, int64
   return LUC_OK;
 }
 
-/* linalg.ldl_solve(LD, pivots, B) */
-luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *ld = args[0].as.tensor, *b = args[2].as.tensor, *a = NULL, *p = NULL, *x = NULL;
+/* X of one batch of factors and right sides. */
+static luc_status ldl_solve(luc_context *ctx, luc_tensor *ld, luc_tensor *pivots, luc_tensor *b,
+                            luc_tensor **x) {
+  luc_tensor *a = NULL, *p = NULL;
   luc_status status;
-  LUC_TRY(luc__need_matrices(ctx, "LD", ld, true));
-  LUC_TRY(check_factors(ctx, ld, args[1].as.tensor));
-  LUC_TRY(luc__need_matrices(ctx, "B", b, false));
-  bool fits = b->ndim == ld->ndim && b->sizes[b->ndim - 2] == ld->sizes[ld->ndim - 1];
-  for (int i = 0; fits && i < b->ndim - 2; i++) fits = b->sizes[i] == ld->sizes[i];
-  LUC_CHECK(ctx, fits && b->dtype == ld->dtype, LUC_ERR_SHAPE,
-            "Incompatible shapes or dtypes of A and B for the equation AX = B");
   LUC_GO(luc__to_contiguous(ctx, ld, &a));
-  LUC_GO(luc__contiguous_as(ctx, args[1].as.tensor, LUC_INT32, &p));
+  LUC_GO(luc__contiguous_as(ctx, pivots, LUC_INT32, &p));
   LUC_GO(check_pivots(ctx, p, ld->sizes[ld->ndim - 1]));
-  LUC_GO(luc__duplicate(ctx, b, &x));
-  LUC_GO(luc__ldl_solve(ctx, luc__matrices(a), x->sizes[x->ndim - 1], a->data,
-                        (const int32_t *)p->data, x->data));
+  LUC_GO(luc__duplicate(ctx, b, x));
+  LUC_GO(luc__ldl_solve(ctx, luc__matrices(a), b->sizes[b->ndim - 1], a->data,
+                        (const int32_t *)p->data, (*x)->data));
 done:
   LUC_RELEASE(ctx, a, p);
-  return luc__give(ctx, status, out, x);
+  return status;
+}
+
+/* linalg.ldl_solve(LD, pivots, B) */
+luc_status luc__run_linalg_ldl_solve(luc_context *ctx, luc_value *args, luc_value *out) {
+  luc_tensor *ld = args[0].as.tensor, *p = args[1].as.tensor, *b = args[2].as.tensor, *x = NULL;
+  LUC_TRY(luc__need_matrices(ctx, "LD", ld, true));
+  LUC_TRY(check_factors(ctx, ld, p));
+  LUC_TRY(luc__need_matrices(ctx, "B", b, false));
+  LUC_CHECK(ctx, b->sizes[b->ndim - 2] == ld->sizes[ld->ndim - 1] && b->dtype == ld->dtype,
+            LUC_ERR_SHAPE, "Incompatible shapes or dtypes of A and B for the equation AX = B");
+  luc_formula f = luc__formula(ctx);
+  f.status = luc__f_same_batch(&f, &ld, &b);
+  if (f.status == LUC_OK) p = luc__f_expand(&f, p, ld->ndim - 1, ld->sizes);
+  if (f.status == LUC_OK) f.status = ldl_solve(ctx, ld, p, b, &x);
+  return luc__f_result(&f, luc__f_own(&f, x), out);
 }

@@ -166,6 +166,14 @@ describe("linalg", function()
     end
   end)
 
+  it("gives the cofactors of what rounding alone keeps from being singular", function()
+    local rows = {{-1.0, 0.6407868266359722}, {-0.44212006646287677, 0.28330471438083216}}
+    local a = lucerna.tensor(rows, {dtype = lucerna.float64}):requires_grad_()
+    linalg.det(a):backward()
+    local want = lucerna.tensor({{a[2][2]:item(), -a[2][1]:item()}, {-a[1][2]:item(), -1.0}})
+    parity.close(a.grad, want:double(), {rtol = 1e-6})
+  end)
+
   it("gives determinants of any size, and their logarithms", function()
     for _, n in ipairs {0, 1, 2, 3, 8, 15, 16, 17, 40} do
       local a = random(3, n, n)
@@ -342,6 +350,18 @@ describe("linalg", function()
     local x, _, rank = linalg.lstsq(a, b, 0 / 0)
     assert.equal(1, rank:item())
     assert.is_true(lucerna.equal((linalg.lstsq(a, b)), x))
+  end)
+
+  it("solves by the factors of one batch for the right sides of another", function()
+    local a = random(2, 1, 3, 3)
+    a = a + a.mT
+    local ld, pivots = linalg.ldl_factor(a)
+    for _, b in ipairs {random(3, 2), random(4, 3, 2), random(2, 4, 3, 2)} do
+      local batch = b:dim() > 2 and 4 or 1
+      parity.close(a:matmul(linalg.ldl_solve(ld, pivots, b)), b:expand(2, batch, 3, 2))
+    end
+    assert.matches("batches of A %[2, 1, 3, 3%] and B %[3, 4, 3, 2%] do not broadcast",
+      parity.message(linalg.ldl_solve, ld, pivots, random(3, 4, 3, 2)))
   end)
 
   it("refuses pivots that no factorization gives", function()
