@@ -3,6 +3,7 @@
  * adjacent, else after the broadcast ones (NumPy's rule). */
 #include <string.h>
 
+#include "ops/formula.h"
 #include "ops/indexing.h"
 
 /* One index expression, worked out against a tensor. */
@@ -295,19 +296,13 @@ done:
 
 /* What is at the places; ones before its shape, as many as values had. */
 static luc_status values_gradient(luc_context *ctx, luc_backward *b) {
+  luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS];
-  luc_tensor *part;
-  LUC_TRY(luc__op1(ctx, LUC_OP_index, &part, LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1])));
-  int n = luc__input_sizes(b, 2, sizes);
-  if (n <= part->ndim) {
-    b->gin[2] = part;
-    return LUC_OK;
-  }
-  for (int d = 0; d < n; d++) sizes[d] = d < n - part->ndim ? 1 : part->sizes[d - (n - part->ndim)];
-  luc_status status =
-      luc__op1(ctx, LUC_OP_reshape, &b->gin[2], LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n)));
-  luc_tensor_release(ctx, part);
-  return status;
+  luc_tensor *part = luc__f_call(&f, LUC_OP_index, LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));
+  int n = luc__input_sizes(b, 2, sizes), lead = f.status == LUC_OK ? n - part->ndim : 0;
+  for (int d = 0; d < n && lead > 0; d++) sizes[d] = d < lead ? 1 : part->sizes[d - lead];
+  if (lead > 0) part = luc__f_reshape(&f, part, n, sizes);
+  return luc__f_end(&f, part, &b->gin[2]);
 }
 
 luc_status luc__grad_index_put(luc_context *ctx, luc_backward *b) {

@@ -206,17 +206,13 @@ luc_status luc__run_fmod(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* a - b * q with q flat: 1 and -q. */
 static luc_status grad_rest(luc_context *ctx, luc_backward *b, const char *mode) {
+  luc_formula f = luc__formula(ctx);
   if (luc__needs(b, 0)) b->gin[0] = luc__retain(b->gout[0]);
   if (!luc__needs(b, 1)) return LUC_OK;
-  luc_tensor *quotient = NULL, *both = NULL;
-  luc_status status = LUC_OK;
-  LUC_GO(
-      luc__op1(ctx, LUC_OP_div, &quotient, LUC_ARGS(b->args[0], b->args[1], luc_v_string(mode))));
-  LUC_GO(luc__binary(ctx, LUC_OP_mul, b->gout[0], quotient, &both));
-  LUC_GO(luc__unary(ctx, LUC_OP_neg, both, &b->gin[1]));
-done:
-  LUC_RELEASE(ctx, both, quotient);
-  return status;
+  luc_tensor *quotient =
+      luc__f_call(&f, LUC_OP_div, LUC_ARGS(b->args[0], b->args[1], luc_v_string(mode)));
+  luc_tensor *both = luc__f2(&f, LUC_OP_mul, b->gout[0], quotient);
+  return luc__f_end(&f, luc__f1(&f, LUC_OP_neg, both), &b->gin[1]);
 }
 
 luc_status luc__grad_remainder(luc_context *ctx, luc_backward *b) {

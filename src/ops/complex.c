@@ -86,11 +86,9 @@ luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *o
 
 /* Where the gradient is no pairs already, it becomes pairs. */
 luc_status luc__grad_view_as_real(luc_context *ctx, luc_backward *b) {
-  luc_tensor *plain;
-  LUC_TRY(luc__unary(ctx, LUC_OP_contiguous, b->gout[0], &plain));
-  luc_status status = luc__unary(ctx, LUC_OP_view_as_complex, plain, &b->gin[0]);
-  luc_tensor_release(ctx, plain);
-  return status;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *plain = luc__f1(&f, LUC_OP_contiguous, b->gout[0]);
+  return luc__f_end(&f, luc__f1(&f, LUC_OP_view_as_complex, plain), &b->gin[0]);
 }
 
 luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -147,11 +145,9 @@ luc_status luc__run_imag(luc_context *ctx, luc_value *args, luc_value *out) {
 }
 
 luc_status luc__grad_imag(luc_context *ctx, luc_backward *b) {
-  luc_tensor *zero;
-  LUC_TRY(luc__unary(ctx, LUC_OP_zeros_like, b->gout[0], &zero));
-  luc_status status = luc__binary(ctx, LUC_OP_complex, zero, b->gout[0], &b->gin[0]);
-  luc_tensor_release(ctx, zero);
-  return status;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *zero = luc__f1(&f, LUC_OP_zeros_like, b->gout[0]);
+  return luc__f_end(&f, luc__f2(&f, LUC_OP_complex, zero, b->gout[0]), &b->gin[0]);
 }
 
 /* ---- the conjugate ---- */

@@ -1,5 +1,6 @@
 /* Indexing along one dimension by a vector of positions: index_select and what writes at such
  * positions; take and put on the flattened tensor; nonzero. */
+#include "ops/formula.h"
 #include "ops/indexing.h"
 
 #include <string.h>
@@ -236,27 +237,22 @@ done:
 }
 
 luc_status luc__grad_put(luc_context *ctx, luc_backward *b) {
-  bool accumulate = b->args[3].as.i;
-  luc_tensor *part;
+  luc_formula f = luc__formula(ctx);
+  bool accumulate = b->args[3].as.i, clears = luc__needs(b, 0) && !accumulate;
   if (luc__needs(b, 0) && accumulate) LUC_TRY(luc__pass_to(b, 0));
-  if (!luc__needs(b, 2) && (accumulate || !luc__needs(b, 0))) return LUC_OK;
-  LUC_TRY(luc__op1(ctx, LUC_OP_take, &part, LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1])));
-  luc_status status = LUC_OK;
-  luc_tensor *zeros = NULL;
-  if (luc__needs(b, 0) && !accumulate) {
-    LUC_GO(luc__zeros(ctx, part->dtype, part->ndim, part->sizes, &zeros));
-    LUC_GO(luc__op1(ctx, LUC_OP_put, &b->gin[0],
-                    LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1], luc_v_tensor(zeros))));
+  if (!luc__needs(b, 2) && !clears) return LUC_OK;
+  luc_value g = luc_v_tensor(b->gout[0]);
+  luc_tensor *part = luc__f_call(&f, LUC_OP_take, LUC_ARGS(g, b->args[1]));
+  if (clears) {
+    luc_value zeros = luc_v_tensor(luc__f1(&f, LUC_OP_zeros_like, part));
+    luc__f_keep(&f, luc__f_call(&f, LUC_OP_put, LUC_ARGS(g, b->args[1], zeros)), &b->gin[0]);
   }
   if (luc__needs(b, 2)) {
     int64_t sizes[LUC_MAX_DIMS];
     int n = luc__input_sizes(b, 2, sizes);
-    LUC_GO(luc__op1(ctx, LUC_OP_reshape, &b->gin[2],
-                    LUC_ARGS(luc_v_tensor(part), luc_v_ints(sizes, n))));
+    luc__f_keep(&f, luc__f_reshape(&f, part, n, sizes), &b->gin[2]);
   }
-done:
-  LUC_RELEASE(ctx, part, zeros);
-  return status;
+  return luc__f_end(&f, NULL, NULL);
 }
 
 /* ---- nonzero ---- */

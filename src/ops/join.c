@@ -4,7 +4,7 @@
 
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
-#include "ops/compute.h"
+#include "ops/formula.h"
 #include "ops/geometry.h"
 #include "ops/pointwise.h"
 
@@ -15,12 +15,6 @@ static luc_status new_list(luc_context *ctx, int n, luc_value *out) {
   if (!list) return LUC_ERR_MEMORY;
   *out = luc_v_tensors(list, n);
   return LUC_OK;
-}
-
-/* Finishes a run function that fills out's list: releases it on failure. */
-static luc_status end_list(luc_context *ctx, luc_status status, luc_value *out) {
-  if (status != LUC_OK) luc__value_release(ctx, out);
-  return status;
 }
 
 /* ---- cat ---- */
@@ -367,7 +361,7 @@ luc_status luc__run_broadcast_tensors(luc_context *ctx, luc_value *args, luc_val
   for (int i = 0; i < n && status == LUC_OK; i++)
     status = luc__op1(ctx, LUC_OP_expand, &out->as.tensors[i],
                       LUC_ARGS(luc_v_tensor(list[i]), luc_v_ints(sizes, ndim)));
-  return end_list(ctx, status, out);
+  return status;
 }
 
 luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -386,26 +380,21 @@ luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) 
               "meshgrid: expects all tensors to have the same dtype");
     full[swap && i < 2 ? 1 - i : i] = list[i]->numel;
   }
+  luc_formula f = luc__formula(ctx);
   LUC_TRY(new_list(ctx, n, out));
-  luc_status status = LUC_OK;
-  for (int i = 0; i < n && status == LUC_OK; i++) {
+  for (int i = 0; i < n; i++) {
     int64_t sizes[LUC_MAX_DIMS];
-    luc_tensor *line;
     for (int d = 0; d < n; d++) sizes[d] = 1;
     sizes[swap && i < 2 ? 1 - i : i] = list[i]->numel;
-    status =
-        luc__op1(ctx, LUC_OP_view, &line, LUC_ARGS(luc_v_tensor(list[i]), luc_v_ints(sizes, n)));
-    if (status != LUC_OK) break;
-    status = luc__op1(ctx, LUC_OP_expand, &out->as.tensors[i],
-                      LUC_ARGS(luc_v_tensor(line), luc_v_ints(full, n)));
-    luc_tensor_release(ctx, line);
+    luc_value line = luc_v_ints(sizes, n);
+    luc_tensor *t = luc__f_call(&f, LUC_OP_view, LUC_ARGS(luc_v_tensor(list[i]), line));
+    luc__f_keep(&f, luc__f_expand(&f, t, n, full), &out->as.tensors[i]);
   }
-  return end_list(ctx, status, out);
+  return luc__f_end(&f, NULL, NULL);
 }
 
 /* ---- combinations of whole tensors (composites) ---- */
 
-/* The product of vectors: meshgrid, flattened, as columns. */
 /* The next choice of r of n places in order; `again`: a place may be chosen again. */
 static bool next_choice(int64_t *at, int r, int64_t n, bool again) {
   int i = r - 1;
@@ -423,8 +412,8 @@ static int64_t count_choices(int64_t n, int64_t r) {
 }
 
 luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *table = NULL, *flat = NULL, *result = NULL;
-  luc_status status = LUC_OK;
+  luc_tensor *t = args[0].as.tensor, *table;
+  luc_formula f = luc__formula(ctx);
   char shape[LUC_SHAPE_TEXT];
   bool again = args[2].as.i;
   int64_t r = args[1].as.i;
@@ -435,7 +424,8 @@ luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *o
   int64_t n = t->sizes[0], count = r && (n || !again) ? count_choices(again ? n + r - 1 : n, r) : 0;
   int64_t sizes[] = {count, r}, at[64] = {0}, numel = count * r;
   LUC_CHECK(ctx, count >= 0, LUC_ERR_MEMORY, "combinations: too many combinations");
-  LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &numel, &table));
+  LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &numel, &table));
+  luc__f_own(&f, table);
   for (int64_t i = 0; !again && i < r; i++) at[i] = i;
   int64_t *to = (int64_t *)table->data, *const end = to + numel;
   for (; to < end; next_choice(at, (int)r, n, again)) { /* of the last: all at once */
@@ -445,15 +435,12 @@ luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *o
     }
     at[r - 1] = n - 1;
   }
-  LUC_GO(luc__op1(ctx, LUC_OP_index_select, &flat,
-                  LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_tensor(table))));
-  LUC_GO(luc__op1(ctx, LUC_OP_reshape, &result,
-                  LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes + !r, r ? 2 : 1))));
-done:
-  LUC_RELEASE(ctx, table, flat);
-  return luc__give(ctx, status, out, result);
+  luc_tensor *flat =
+      luc__f_call(&f, LUC_OP_index_select, LUC_ARGS(args[0], luc_v_int(0), luc_v_tensor(table)));
+  return luc__f_result(&f, luc__f_reshape(&f, flat, r ? 2 : 1, sizes + !r), out);
 }
 
+/* The product of vectors: meshgrid, flattened, as columns. */
 luc_status luc__run_cartesian_prod(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_value grid = luc_v_none();
   luc_tensor *r = NULL;

@@ -1,4 +1,5 @@
 /* Choosing elements by a boolean mask. */
+#include "ops/formula.h"
 #include "ops/indexing.h"
 
 #include <string.h>
@@ -130,18 +131,15 @@ done:
 luc_status luc__grad_masked_scatter(luc_context *ctx, luc_backward *b) {
   if (luc__needs(b, 0)) LUC_TRY(cleared(ctx, b, &b->gin[0]));
   if (!luc__needs(b, 2)) return LUC_OK;
-  luc_tensor *part = NULL, *flat = NULL;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *part;
   int64_t sizes[LUC_MAX_DIMS], one = 1;
-  luc_status status = LUC_OK;
   int n = luc__input_sizes(b, 2, sizes);
   const int64_t numel = luc__product(n, sizes);
-  LUC_GO(chosen(ctx, b, &part));
-  LUC_GO(luc__op1(
-      ctx, LUC_OP_strided_add, &flat,
-      LUC_ARGS(luc_v_tensor(part), luc_v_ints(&numel, 1), luc_v_ints(&one, 1), luc_v_int(0))));
-  LUC_GO(luc__op1(ctx, LUC_OP_reshape, &b->gin[2],
-                  LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n))));
-done:
-  LUC_RELEASE(ctx, part, flat);
-  return status;
+  LUC_TRY(chosen(ctx, b, &part));
+  luc__f_own(&f, part);
+  luc_tensor *flat = luc__f_call(
+      &f, LUC_OP_strided_add,
+      LUC_ARGS(luc_v_tensor(part), luc_v_ints(&numel, 1), luc_v_ints(&one, 1), luc_v_int(0)));
+  return luc__f_end(&f, luc__f_reshape(&f, flat, n, sizes), &b->gin[2]);
 }

@@ -464,18 +464,15 @@ luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
 /* Integers are added by operators, whose arithmetic wraps as PyTorch's does. */
 static luc_status add_integers(luc_context *ctx, const char *who, luc_value *args, double beta,
                                double alpha, luc_value *out) {
-  luc_status status;
-  luc_value slot = luc_v_none();
-  luc_tensor *x = NULL, *y = NULL, *sum = NULL;
-  LUC_GO(multiply(ctx, who, args[1].as.tensor, args[2].as.tensor, NULL, 0, 1, &slot));
-  LUC_GO(luc__op1(ctx, LUC_OP_mul, &x, LUC_ARGS(args[0], luc_v_int((int64_t)beta))));
-  LUC_GO(luc__op1(ctx, LUC_OP_mul, &y, LUC_ARGS(slot, luc_v_int((int64_t)alpha))));
-  LUC_GO(luc__binary(ctx, LUC_OP_add, x, y, &sum));
-  status = luc__deliver(ctx, out, args[1].as.tensor->dtype, &sum);
-done:
-  luc__value_release(ctx, &slot);
-  LUC_RELEASE(ctx, x, y);
-  return status;
+  luc_formula f = luc__formula(ctx);
+  luc_value made = luc_v_none();
+  luc_tensor *sum = NULL;
+  LUC_TRY(multiply(ctx, who, args[1].as.tensor, args[2].as.tensor, NULL, 0, 1, &made));
+  luc__f_own(&f, made.as.tensor);
+  luc_tensor *x = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(args[0], luc_v_int((int64_t)beta)));
+  luc_tensor *y = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(made, luc_v_int((int64_t)alpha)));
+  LUC_TRY(luc__f_end(&f, luc__f2(&f, LUC_OP_add, x, y), &sum));
+  return luc__deliver(ctx, out, args[1].as.tensor->dtype, &sum);
 }
 
 /* input must broadcast to the product's shape, not the other way round. */

@@ -219,22 +219,21 @@ luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *o
 /* Through a flat tensor that stands for the storage: gout is added where the view was, the input's
  * part of it taken out. */
 luc_status luc__grad_strided_view(luc_context *ctx, luc_backward *b) {
-  int64_t sizes[LUC_MAX_DIMS], last = 0, view_last = 0, offset = b->args[5].as.i, zero = 0;
+  luc_formula f = luc__formula(ctx);
+  int64_t sizes[LUC_MAX_DIMS], last = 0, view_last = 0, offset = b->args[5].as.i, one = 1;
   if (!luc__needs(b, 0)) return LUC_OK;
   int n = luc__input_sizes(b, 0, sizes);
-  luc_tensor *flat;
   LUC_TRY(last_element(ctx, n, sizes, b->args[4].as.ints, offset, &last));
   LUC_TRY(last_element(ctx, b->args[1].n, b->args[1].as.ints, b->args[2].as.ints, b->args[3].as.i,
                        &view_last));
-  int64_t extent = (last > view_last ? last : view_last) + 1, one = 1;
-  LUC_TRY(
-      luc__op1(ctx, LUC_OP_strided_add, &flat,
-               LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(&extent, 1), b->args[2], b->args[3])));
-  luc_status status = luc__op1(ctx, LUC_OP_strided_view, &b->gin[0],
-                               LUC_ARGS(luc_v_tensor(flat), luc_v_ints(sizes, n), b->args[4],
-                                        b->args[5], luc_v_ints(&one, 1), luc_v_int(zero)));
-  luc_tensor_release(ctx, flat);
-  return status;
+  int64_t extent = (last > view_last ? last : view_last) + 1;
+  luc_value g = luc_v_tensor(b->gout[0]), whole = luc_v_ints(&extent, 1);
+  luc_value flat =
+      luc_v_tensor(luc__f_call(&f, LUC_OP_strided_add, LUC_ARGS(g, whole, b->args[2], b->args[3])));
+  luc_tensor *part = luc__f_call(&f, LUC_OP_strided_view,
+                                 LUC_ARGS(flat, luc_v_ints(sizes, n), b->args[4], b->args[5],
+                                          luc_v_ints(&one, 1), luc_v_int(0)));
+  return luc__f_end(&f, part, &b->gin[0]);
 }
 
 /* Composite: notes the tensor's own geometry. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/formula.h"
 #include "ops/geometry.h"
 
 /* Sorts the dimensions of t by falling stride; the same for p's strides if p is given. */
@@ -326,24 +327,17 @@ luc_status luc__run_normal_size(luc_context *ctx, luc_value *args, luc_value *ou
 /* Standard normal values of these sizes, times std, plus mean (each NULL or broadcast). */
 static luc_status normal_around(luc_context *ctx, const luc_value *generator, luc_tensor *like,
                                 luc_tensor *mean, const luc_value *std, luc_value *out) {
-  luc_tensor *z = NULL, *scaled = NULL, *sum = NULL;
-  luc_status status = LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *z;
   luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  LUC_GO(need_float(ctx, "normal", like->dtype));
+  LUC_TRY(need_float(ctx, "normal", like->dtype));
   if (std->kind != LUC_TENSOR) draw.b = luc_as_double(std);
-  LUC_GO(need_std(ctx, "normal", draw.b));
-  LUC_GO(luc__tensor_empty_like(ctx, like, like->dtype, &z));
-  LUC_GO(fill_random(ctx, luc_as_generator(ctx, generator), z, &draw));
-  if (std->kind == LUC_TENSOR) {
-    LUC_GO(luc__binary(ctx, LUC_OP_mul, z, std->as.tensor, &scaled));
-  } else {
-    scaled = luc__retain(z);
-  }
-  LUC_GO(luc__binary(ctx, LUC_OP_add, scaled, mean, &sum));
-  *out = luc_v_tensor(sum);
-done:
-  LUC_RELEASE(ctx, z, scaled);
-  return status;
+  LUC_TRY(need_std(ctx, "normal", draw.b));
+  LUC_TRY(luc__tensor_empty_like(ctx, like, like->dtype, &z));
+  luc__f_own(&f, z);
+  f.status = fill_random(ctx, luc_as_generator(ctx, generator), z, &draw);
+  if (std->kind == LUC_TENSOR) z = luc__f2(&f, LUC_OP_mul, z, std->as.tensor);
+  return luc__f_result(&f, luc__f2(&f, LUC_OP_add, z, mean), out);
 }
 
 luc_status luc__run_normal(luc_context *ctx, luc_value *args, luc_value *out) {

@@ -420,51 +420,38 @@ luc_status luc__grad_scatter(luc_context *ctx, luc_backward *b) {
 
 /* ---- take_along_dim: broadcasts, then gathers ---- */
 
-static luc_status along(luc_context *ctx, luc_tensor *t, luc_tensor *index, int dim,
-                        luc_tensor **out) {
-  luc_tensor *wide = NULL, *wide_index = NULL;
+static luc_status widen(luc_formula *f, int dim, luc_tensor **t, luc_tensor **index) {
   int64_t sizes[LUC_MAX_DIMS], index_sizes[LUC_MAX_DIMS];
-  luc_status status = LUC_OK;
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
-  for (int d = 0; d < t->ndim; d++) {
-    int64_t x = t->sizes[d], y = index->sizes[d];
-    LUC_CHECK(ctx, d == dim || x == y || x == 1 || y == 1, LUC_ERR_SHAPE,
+  const int n = (*t)->ndim;
+  for (int d = 0; d < n; d++) {
+    int64_t x = (*t)->sizes[d], y = (*index)->sizes[d];
+    LUC_CHECK(f->ctx, d == dim || x == y || x == 1 || y == 1, LUC_ERR_SHAPE,
               "take_along_dim: input %s and indices %s do not broadcast",
-              luc__tensor_shape_text(a, t), luc__tensor_shape_text(b, index));
+              luc__tensor_shape_text(a, *t), luc__tensor_shape_text(b, *index));
     sizes[d] = d == dim ? x : x == 1 ? y : x;
     index_sizes[d] = d == dim ? y : sizes[d];
   }
-  LUC_GO(
-      luc__op1(ctx, LUC_OP_expand, &wide, LUC_ARGS(luc_v_tensor(t), luc_v_ints(sizes, t->ndim))));
-  LUC_GO(luc__expand(ctx, "take_along_dim", index, t->ndim, index_sizes, &wide_index));
-  LUC_GO(luc__op1(ctx, LUC_OP_gather, out,
-                  LUC_ARGS(luc_v_tensor(wide), luc_v_int(dim), luc_v_tensor(wide_index))));
-done:
-  LUC_RELEASE(ctx, wide, wide_index);
-  return status;
+  *t = luc__f_expand(f, *t, n, sizes);
+  *index = luc__f_expand(f, *index, n, index_sizes);
+  return f->status;
 }
 
 luc_status luc__run_take_along_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *index = args[1].as.tensor, *r = NULL;
-  luc_tensor *flat = NULL, *flat_index = NULL;
-  luc_status status = LUC_OK;
-  int dim;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = args[0].as.tensor, *index = args[1].as.tensor;
+  int dim = 0;
   if (luc_is_none(&args[2])) {
-    LUC_GO(
-        luc__op1(ctx, LUC_OP_reshape, &flat, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&t->numel, 1))));
-    LUC_GO(luc__reshape(ctx, index, 1, &index->numel, &flat_index));
-    LUC_GO(luc__op1(ctx, LUC_OP_gather, &r,
-                    LUC_ARGS(luc_v_tensor(flat), luc_v_int(0), luc_v_tensor(flat_index))));
+    t = luc__f_reshape(&f, t, 1, &t->numel);
+    index = luc__f_reshape(&f, index, 1, &index->numel);
   } else {
-    if (t->ndim != index->ndim)
-      LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
-                       "take_along_dim: input and indices should have the same number of "
-                       "dimensions, but got %d dimensions for input, and %d dimensions for indices",
-                       t->ndim, index->ndim));
-    LUC_GO(luc__dim_wrap(ctx, "take_along_dim", args[2].as.i, t->ndim, &dim));
-    LUC_GO(along(ctx, t, index, dim, &r));
+    LUC_CHECK(ctx, t->ndim == index->ndim, LUC_ERR_SHAPE,
+              "take_along_dim: input and indices should have the same number of dimensions, but "
+              "got %d dimensions for input, and %d dimensions for indices",
+              t->ndim, index->ndim);
+    LUC_TRY(luc__dim_wrap(ctx, "take_along_dim", args[2].as.i, t->ndim, &dim));
+    f.status = widen(&f, dim, &t, &index);
   }
-done:
-  LUC_RELEASE(ctx, flat, flat_index);
-  return luc__give(ctx, status, out, r);
+  luc_value from = luc_v_tensor(t), at = luc_v_tensor(index);
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_gather, LUC_ARGS(from, luc_v_int(dim), at)), out);
 }

@@ -152,8 +152,8 @@ luc_status luc__run_roll(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* Composite: a flip, a transposition, or both. */
 luc_status luc__run_rot90(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *turned = NULL, *r = NULL;
-  luc_status status = LUC_OK;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *t = args[0].as.tensor;
   int a, b, k = (int)((args[1].as.i % 4 + 4) % 4);
   LUC_CHECK(ctx, args[2].n == 2 && t->ndim >= 2, LUC_ERR_VALUE,
             "rot90: expected 2 dims of a tensor of at least 2 dims, got %d of %d", args[2].n,
@@ -163,19 +163,10 @@ luc_status luc__run_rot90(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "rot90: rotation dims must differ, got %d and %d", a + 1,
             b + 1);
   int64_t dims[2] = {a, b};
-  luc_value swap[2] = {luc_v_int(a), luc_v_int(b)};
-  if (k == 0) {
-    LUC_GO(luc__unary(ctx, LUC_OP_clone, t, &r));
-  } else if (k == 2) {
-    LUC_GO(luc__op1(ctx, LUC_OP_flip, &r, LUC_ARGS(args[0], luc_v_ints(dims, 2))));
-  } else {
-    luc_value flip = luc_v_ints(&dims[k == 1], 1);
-    LUC_GO(luc__op1(ctx, LUC_OP_flip, &turned, LUC_ARGS(args[0], flip)));
-    LUC_GO(luc__op1(ctx, LUC_OP_transpose, &r, LUC_ARGS(luc_v_tensor(turned), swap[0], swap[1])));
-  }
-done:
-  luc_tensor_release(ctx, turned);
-  return luc__give(ctx, status, out, r);
+  if (k == 0) return luc_call(ctx, LUC_OP_clone, LUC_ARGS(args[0]), out);
+  luc_value flipped = k == 2 ? luc_v_ints(dims, 2) : luc_v_ints(&dims[k == 1], 1);
+  t = luc__f_call(&f, LUC_OP_flip, LUC_ARGS(args[0], flipped));
+  return luc__f_result(&f, k == 2 ? t : luc__f_transpose(&f, t, a, b), out);
 }
 
 /* ---- repeat ---- */
@@ -327,27 +318,21 @@ done:
 
 static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeats,
                              const luc_value *dim_arg, const luc_value *size_arg, luc_value *out) {
-  luc_tensor *input = NULL, *at = NULL, *r = NULL;
-  int64_t flat = -1;
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *at = NULL;
   int dim = 0;
-  luc_status status = LUC_OK;
   if (!luc_is_none(dim_arg))
-    LUC_GO(luc__dim_wrap(ctx, "repeat_interleave", dim_arg->as.i, t->ndim, &dim));
-  if (luc_is_none(dim_arg) || t->ndim == 0) {
-    LUC_GO(luc__op1(ctx, LUC_OP_reshape, &input, LUC_ARGS(luc_v_tensor(t), luc_v_ints(&flat, 1))));
-  } else {
-    input = luc__retain(t);
-  }
-  LUC_GO(interleave_positions(ctx, repeats, input->sizes[dim], &at));
-  if (!luc_is_none(size_arg) && size_arg->as.i != at->numel)
-    LUC_GO(luc__fail(ctx, LUC_ERR_VALUE,
-                     "repeat_interleave: output_size is %lld, repeats add to %lld",
-                     (long long)size_arg->as.i, (long long)at->numel));
-  LUC_GO(luc__op1(ctx, LUC_OP_index_select, &r,
-                  LUC_ARGS(luc_v_tensor(input), luc_v_int(dim), luc_v_tensor(at))));
-done:
-  LUC_RELEASE(ctx, input, at);
-  return luc__give(ctx, status, out, r);
+    LUC_TRY(luc__dim_wrap(ctx, "repeat_interleave", dim_arg->as.i, t->ndim, &dim));
+  if (luc_is_none(dim_arg) || t->ndim == 0) t = luc__f_reshape(&f, t, 1, &t->numel);
+  if (f.status == LUC_OK) f.status = interleave_positions(ctx, repeats, t->sizes[dim], &at);
+  luc__f_own(&f, at);
+  if (f.status == LUC_OK && !luc_is_none(size_arg) && size_arg->as.i != at->numel)
+    f.status =
+        luc__fail(ctx, LUC_ERR_VALUE, "repeat_interleave: output_size is %lld, repeats add to %lld",
+                  (long long)size_arg->as.i, (long long)at->numel);
+  luc_value from = luc_v_tensor(t), positions = luc_v_tensor(at);
+  return luc__f_result(
+      &f, luc__f_call(&f, LUC_OP_index_select, LUC_ARGS(from, luc_v_int(dim), positions)), out);
 }
 
 /* Every element as often: a new dimension beside dim, expanded, in memory of its own. */
@@ -461,23 +446,18 @@ luc_status luc__grad_diag_embed(luc_context *ctx, luc_backward *b) {
 
 /* Composites. */
 luc_status luc__run_diag(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *line, *r = NULL;
-  LUC_CHECK(ctx, t->ndim == 1 || t->ndim == 2, LUC_ERR_SHAPE,
-            "diag: supports 1D or 2D tensors, got %dD", t->ndim);
-  if (t->ndim == 1) {
-    return luc_call(ctx, LUC_OP_diag_embed, LUC_ARGS(args[0], args[1]), out);
-  }
-  LUC_TRY(luc__op1(ctx, LUC_OP_diagonal, &line, LUC_ARGS(args[0], args[1])));
-  luc_status status = luc__unary(ctx, LUC_OP_clone, line, &r);
-  luc_tensor_release(ctx, line);
-  return luc__give(ctx, status, out, r);
+  luc_formula f = luc__formula(ctx);
+  int ndim = args[0].as.tensor->ndim;
+  LUC_CHECK(ctx, ndim == 1 || ndim == 2, LUC_ERR_SHAPE, "diag: supports 1D or 2D tensors, got %dD",
+            ndim);
+  if (ndim == 1) return luc_call(ctx, LUC_OP_diag_embed, LUC_ARGS(args[0], args[1]), out);
+  luc_tensor *line = luc__f_call(&f, LUC_OP_diagonal, LUC_ARGS(args[0], args[1]));
+  return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, line), out);
 }
 
 luc_status luc__run_diagflat(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *flat, *r = NULL;
-  int64_t all = -1;
-  LUC_TRY(luc__op1(ctx, LUC_OP_reshape, &flat, LUC_ARGS(args[0], luc_v_ints(&all, 1))));
-  luc_status status = luc__op1(ctx, LUC_OP_diag_embed, &r, LUC_ARGS(luc_v_tensor(flat), args[1]));
-  luc_tensor_release(ctx, flat);
-  return luc__give(ctx, status, out, r);
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *flat = luc__f_reshape(&f, args[0].as.tensor, 1, (int64_t[]){-1});
+  luc_value line = luc_v_tensor(flat);
+  return luc__f_result(&f, luc__f_call(&f, LUC_OP_diag_embed, LUC_ARGS(line, args[1])), out);
 }
