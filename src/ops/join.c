@@ -17,6 +17,12 @@ static luc_status new_list(luc_context *ctx, int n, luc_value *out) {
   return LUC_OK;
 }
 
+/* a + b, or the largest number, as which no tensor has a size: where it is made it is refused. */
+static int64_t plus(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 /* ---- cat ---- */
 
 /* PyTorch skips empty one-dimensional tensors whatever the others are. */
@@ -216,7 +222,7 @@ luc_status luc__run_cat(luc_context *ctx, luc_value *args, luc_value *out) {
   starts[0] = 0;
   for (int i = 0; i < n; i++) {
     luc_tensor *t = args[0].as.tensors[i];
-    starts[i + 1] = starts[i] + (skipped(t) ? 0 : t->sizes[dim]);
+    starts[i + 1] = plus(starts[i], skipped(t) ? 0 : t->sizes[dim]);
   }
   luc_status status =
       luc__op1(ctx, LUC_OP_join, &r, LUC_ARGS(args[0], luc_v_int(dim), luc_v_ints(starts, n + 1)));
@@ -479,8 +485,8 @@ luc_status luc__run_block_diag(luc_context *ctx, luc_value *args, luc_value *out
     LUC_CHECK(ctx, list[i]->ndim <= 2, LUC_ERR_SHAPE,
               "block_diag: input tensors must have 2 or fewer dimensions, got %d at position %d",
               list[i]->ndim, i + 1);
-    sizes[0] += list[i]->ndim == 2 ? list[i]->sizes[0] : 1;
-    sizes[1] += list[i]->ndim ? list[i]->sizes[list[i]->ndim - 1] : 1;
+    sizes[0] = plus(sizes[0], list[i]->ndim == 2 ? list[i]->sizes[0] : 1);
+    sizes[1] = plus(sizes[1], list[i]->ndim ? list[i]->sizes[list[i]->ndim - 1] : 1);
   }
   LUC_TRY(luc__zeros(ctx, luc__list_dtype(list, n), 2, sizes, &r));
   luc_status status = LUC_OK;

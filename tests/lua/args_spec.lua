@@ -117,6 +117,15 @@ describe("sizes and lists", function()
     for i = 1, 300 do many[i] = x end
     assert.same({ 600, 3 }, lucerna.cat(many).shape)
   end)
+
+  it("parts whose sizes add up to more than a number holds are refused", function()
+    local many, huge = {}, lucerna.zeros(1):expand(1 << 57)
+    for i = 1, 128 do many[i] = huge end
+    assert.matches(": cat: .* larger than any memory$", parity.message(lucerna.cat, many))
+    assert.matches(": block_diag: .* any memory$", parity.message(lucerna.block_diag, many))
+    many[129] = lucerna.ones(3)
+    assert.matches(": hstack: .* larger than any memory$", parity.message(lucerna.hstack, many))
+  end)
 end)
 
 describe("dimensions and indices", function()
