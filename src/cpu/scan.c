@@ -132,17 +132,15 @@ static void scan_columns(void *arg, int64_t begin, int64_t end) {
 static void scan_rows(void *arg, int64_t begin, int64_t end) {
   const scan_job *job = arg;
   const luc_scan *s = job->s;
-  for (int64_t i = begin; i < end; i++)
-    job->kernel->line(job->x + i * s->n * job->size, job->y + i * s->n * job->size,
-                      job->at ? job->at + i * s->n : NULL, s->n, s->reverse);
+  const int64_t first = begin * s->n, bytes = first * job->size;
+  job->kernel->line(job->x + bytes, job->y + bytes, job->at ? job->at + first : NULL, s->n,
+                    end - begin, s->reverse);
 }
 
-/* Products of double leave the range of numbers in another order (those of float have room in
- * double). Beside each other, places are integers of the elements' size. */
+/* Beside each other, places are integers of the elements' size. */
 static bool has_kernel(const luc_scan *s) {
   if (s->op == LUC_SCAN_LOGSUMEXP) return false;
-  if (s->inner == 1) return !(s->op == LUC_SCAN_PROD && s->dtype == LUC_FLOAT64);
-  return s->op == LUC_SCAN_SUM || s->op == LUC_SCAN_PROD || s->n <= INT32_MAX;
+  return s->inner == 1 || s->op == LUC_SCAN_SUM || s->op == LUC_SCAN_PROD || s->n <= INT32_MAX;
 }
 
 void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int64_t *at) {

@@ -19,11 +19,12 @@ typedef luc_vi64 vi64_any __attribute__((aligned(8), may_alias));
 #define LOWEST      (-INFINITY)
 #define HIGHEST     INFINITY
 
-#define T     float
-#define V     luc_vf32
-#define VI    luc_vi32
-#define V_ANY luc_vf32_any
-#define PLACE int32_t
+#define T        float
+#define V        luc_vf32
+#define VI       luc_vi32
+#define V_ANY    luc_vf32_any
+#define PLACE    int32_t
+#define IN_ORDER false /* they have room in double */
 
 #define FN(name) name##_f32
 LUC_INLINE luc_vf64 get_f32(const float *p) {
@@ -35,11 +36,12 @@ LUC_INLINE void put_f32(float *p, luc_vf64 x) {
 #include "cpu/scan_line.inc"
 #include "cpu/scan_lines.inc"
 
-#define T     double
-#define V     luc_vf64
-#define VI    luc_vi64
-#define V_ANY luc_vf64_any
-#define PLACE int64_t
+#define T        double
+#define V        luc_vf64
+#define VI       luc_vi64
+#define V_ANY    luc_vf64_any
+#define PLACE    int64_t
+#define IN_ORDER true
 
 #define FN(name) name##_f64
 LUC_INLINE luc_vf64 get_f64(const double *p) {
@@ -68,11 +70,12 @@ LUC_INLINE void put_f64(double *p, luc_vf64 x) {
 
 typedef uint64_t luc_vu64 __attribute__((vector_size(LUC_VECTOR_BYTES)));
 
-#define T     int64_t
-#define V     luc_vi64
-#define VI    luc_vi64
-#define V_ANY vi64_any
-#define PLACE int64_t
+#define T        int64_t
+#define V        luc_vi64
+#define VI       luc_vi64
+#define V_ANY    vi64_any
+#define PLACE    int64_t
+#define IN_ORDER false
 
 #define FN(name) name##_i64
 LUC_INLINE luc_vu64 get_i64(const int64_t *p) {

@@ -22,8 +22,8 @@ typedef struct luc_scan_strip {
 typedef struct luc_scan_kernel {
   void (*lines)(const luc_scan_strip *s, const void *x, void *y, int64_t *at,
                 luc_scan_state *state);
-  /* n adjacent elements; only sums run backwards. */
-  void (*line)(const void *x, void *y, int64_t *at, int64_t n, bool reverse);
+  /* Lines of n adjacent elements, one behind the other; only sums run backwards. */
+  void (*line)(const void *x, void *y, int64_t *at, int64_t n, int64_t lines, bool reverse);
 } luc_scan_kernel;
 
 /* No LOGSUMEXP. ORDER SCAN, ORDER COMPUTE */

@@ -105,8 +105,8 @@ describe("a scan", function()
     lucerna.manual_seed(6)
     local names = { cumsum = "sum", cumprod = "prod", cummax = "amax", cummin = "amin" }
     for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.int64, lucerna.bool } do
-      for _, n in ipairs { 1, 3, 8, 16, 33, 70, 300 } do
-        local x = lucerna.randint(dtype == lucerna.bool and 0 or -2, 2, { 3, n }):to(dtype)
+      for _, n in ipairs { 1, 2, 3, 4, 5, 8, 16, 33, 70, 300 } do
+        local x = lucerna.randint(dtype == lucerna.bool and 0 or -2, 2, { 7, n }):to(dtype)
         if n == 33 and dtype.is_floating_point then x[{ 2, 20 }] = 0 / 0 end
         for name, fold in pairs(names) do
           local rows = (dtype == lucerna.bool and x:long() or x):tolist()
@@ -126,11 +126,25 @@ describe("a scan", function()
   end)
 
   it("of sums runs backwards for its gradient", function()
-    local g = lucerna.randn(3, 41, { dtype = lucerna.float64 })
-    for dim = 1, 2 do
-      local x = lucerna.randn(3, 41, { dtype = lucerna.float64, requires_grad = true })
-      x:cumsum(dim):backward(g)
-      parity.close(x.grad, g:flip(dim):cumsum(dim):flip(dim))
+    for _, n in ipairs { 2, 3, 4, 41 } do
+      local g = lucerna.randn(7, n, { dtype = lucerna.float64 })
+      for dim = 1, 2 do
+        local x = lucerna.randn(7, n, { dtype = lucerna.float64, requires_grad = true })
+        x:cumsum(dim):backward(g)
+        parity.close(x.grad, g:flip(dim):cumsum(dim):flip(dim))
+      end
+    end
+  end)
+
+  it("of products takes doubles in their order, and zeros have no sign in sums", function()
+    for _, n in ipairs { 2, 3, 4, 9 } do
+      local x = lucerna.full({ 5, n }, 1e200, { dtype = lucerna.float64 })
+      x[{ {}, 1 }] = 1e-200
+      local want = { 1e-200, 1.0, 1e200 }
+      for i, v in ipairs(x:cumprod(2)[5]:tolist()) do
+        parity.close(lucerna.tensor(v), lucerna.tensor(want[i] or math.huge))
+      end
+      assert.equal(0, lucerna.full({ 5, n }, -0.0):cumsum(2):signbit():sum():item())
     end
   end)
 end)
