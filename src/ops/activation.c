@@ -361,9 +361,9 @@ luc_status luc__run_prelu(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__need_float(ctx, "prelu", "input", x));
   LUC_TRY(luc__match_dtype(ctx, "prelu", "input", x, "weight", w));
   int64_t channels = x->ndim > 1 ? x->sizes[1] : 1;
-  if (w->numel != 1 && w->numel != channels)
+  if (w->ndim > 1 || (w->numel != 1 && w->numel != channels))
     return luc__fail_shapes(ctx, "prelu", "input", x, "weight", w,
-                            "weight must have 1 value or one for each of %lld channels",
+                            "weight must be a vector of 1 value or one for each of %lld channels",
                             (long long)channels);
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS] = {1, w->numel, 1, 1, 1, 1, 1, 1};

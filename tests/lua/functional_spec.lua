@@ -17,7 +17,7 @@ local function refusals()
   return {
     {"Hardtanh: max_val must be above min_val (got 1 and -1)", nn.Hardtanh, 1, -1},
     {"Softmax2d: expected input to be 3D or 4D, but got a 2D tensor", nn.Softmax2d(), z(2, 2)},
-    {"prelu: weight must have 1 value or one for each of 2 channels", nn.PReLU(3), z(1, 2)},
+    {"weight must be a vector of 1 value or one for each of 2 channels", nn.PReLU(3), z(1, 2)},
     {"softshrink: lambd must not be negative (got -1)", nn.Softshrink(-1), z(2)},
     {"glu: the split dimension must have an even size, not 3", nn.GLU(), z(3)},
     {"Dropout2d: dropout probability has to be between 0 and 1, but got -0.5", nn.Dropout2d, -0.5},
