@@ -147,12 +147,15 @@ static luc_gemm turn(const luc_gemm *g) {
 }
 
 /* Some rows meet more columns of a turned B, a linear layer's weight: turning it takes as long as
- * some 15 rows of the product. Cᵀ = Bᵀ Aᵀ turns A and then Cᵀ instead. */
+ * some 15 rows of the product. Cᵀ = Bᵀ Aᵀ turns A and then Cᵀ instead. Likewise many rows of a
+ * turned A, a convolution's weight on the way back, meet columns that leave lanes idle. */
 static bool is_better_turned(const luc_gemm *g) {
-  const int64_t padding = (16 - g->m % 16) % 16; /* lanes that would be idle */
-  return g->batch == 1 && g->beta == 0 && g->a_col == 1 && g->b_row == 1 && g->b_col != 1 &&
-         g->m > 12 && g->m <= 128 && padding <= g->m / 4 && g->n >= 2 * g->m &&
-         g->m * g->n * g->k >= PIECE_WORK;
+  const int64_t idle = luc__whole(g->m, 16) - g->m, idle_back = luc__whole(g->n, 16) - g->n;
+  if (g->beta != 0 || g->m * g->n * g->k < PIECE_WORK) return false;
+  if (g->a_row == 1 && g->a_col != 1 && g->b_col == 1)
+    return g->a_batch == 0 && g->k >= 64 && idle_back > g->n / 20 && g->n > 12 && g->m >= 2 * g->n;
+  return g->batch == 1 && g->a_col == 1 && g->b_row == 1 && g->b_col != 1 && g->m > 12 &&
+         g->m <= 128 && idle <= g->m / 4 && g->n >= 2 * g->m;
 }
 
 enum { TURNED_ROWS = 64 };
@@ -174,17 +177,23 @@ static void turn_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
-  turned_job j = {.g = g, .kernels = &luc__kernels(ctx)->gemm[g->dtype]};
+  turned_job j = {.kernels = &luc__kernels(ctx)->gemm[g->dtype]};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   const size_t bytes = luc__mul_size((size_t)(g->m * g->n), (size_t)j.size);
   void *turned = luc__alloc(ctx, bytes);
   if (!turned) return LUC_ERR_MEMORY;
-  luc_gemm t = turn(g);
-  t.c = turned;
-  luc_status status = run_path(ctx, &t, PATH_SERIAL);
-  j.from = turned;
-  int64_t grain = PIECE_WORK / 8 / (g->m * TURNED_ROWS) + 1;
-  if (status == LUC_OK) luc__parallel_for(ctx, luc__cuts(g->n, TURNED_ROWS), grain, turn_rows, &j);
+  luc_gemm t = turn(g), to = *g;
+  luc_status status = LUC_OK;
+  const int64_t grain = PIECE_WORK / 8 / (g->m * TURNED_ROWS) + 1;
+  t.c = turned, t.batch = 1;
+  j.from = turned, j.g = &to;
+  for (int64_t i = 0; i < g->batch && status == LUC_OK; i++) {
+    status = run_path(ctx, &t, PATH_SERIAL);
+    if (status == LUC_OK)
+      luc__parallel_for(ctx, luc__cuts(g->n, TURNED_ROWS), grain, turn_rows, &j);
+    t.a = (const char *)t.a + t.a_batch * j.size;
+    to.c = (char *)to.c + to.c_batch * j.size;
+  }
   luc__free(ctx, turned, bytes);
   return status;
 }
