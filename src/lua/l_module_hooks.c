@@ -258,17 +258,21 @@ static void push_anchor(lua_State *L, const luc_hook_lists *lists, int peer, int
   lua_pushboolean(L, false);
 }
 
-/* Pushes the second of the lists on top if it is all there is and the driver need not guard it, or
- * false. */
-static void push_plain(lua_State *L) {
+/* Pushes the only hook of the lists on top if it comes after forward and the driver need not guard
+ * it, or false. */
+static void push_lone(lua_State *L) {
   int at = lua_gettop(L);
   lua_rawgeti(L, at, 1);
   lua_rawgeti(L, at, 3);
   lua_rawgeti(L, at, 2);
-  bool plain = !lua_toboolean(L, at + 1) && !lua_toboolean(L, at + 2) && lua_istable(L, at + 3);
-  if (plain && lua_getfield(L, at + 3, "always") != LUA_TNIL) plain = false;
+  bool lone = !lua_toboolean(L, at + 1) && !lua_toboolean(L, at + 2) && lua_istable(L, at + 3) &&
+              lua_rawlen(L, at + 3) == 1;
+  if (lone && lua_getfield(L, at + 3, "always") != LUA_TNIL) lone = false;
   lua_settop(L, at + 3);
-  if (!plain) lua_pushboolean(L, false);
+  if (lone)
+    lua_rawgeti(L, at + 3, 1);
+  else
+    lua_pushboolean(L, false);
   lua_replace(L, at + 1);
   lua_settop(L, at + 1);
 }
@@ -289,7 +293,7 @@ static int make_lists(lua_State *L) {
   lua_rawseti(L, -2, 2);
   push_anchor(L, &lists, 2, 3);
   lua_rawseti(L, -2, 3);
-  push_plain(L);
+  push_lone(L);
   lua_rawseti(L, -2, 4);
   lua_pushvalue(L, 2);
   lua_pushvalue(L, -2);

@@ -39,6 +39,16 @@ local function run_hooks(self, hooks, args, output, ...)
   return output
 end
 
+-- The same for one hook.
+local function run_hook(self, hook, args, output, ...)
+  local replaced = select("#", ...) > 0
+  if replaced then output = pack(output, ...) end
+  local result = hook(self, args, output)
+  if result ~= nil then return outputs_of(result) end
+  if replaced then return outputs_of(output) end
+  return output
+end
+
 local SILENCED = "forward hook with `always_call=True` raised an exception that was silenced as " ..
   "another error was raised in forward: "
 
@@ -120,10 +130,10 @@ end
 
 local function hooked_call(self, ...)
   local lists = lists_of[self]
-  local plain = lists[4] -- hooks after forward and nothing else
-  if plain and select("#", ...) == 1 then
+  local hook = lists[4] -- one hook after forward and nothing else
+  if hook and select("#", ...) == 1 then
     local x = ...
-    return run_hooks(self, plain, { n = 1, x }, self:forward(x))
+    return run_hook(self, hook, { n = 1, x }, self:forward(x))
   end
   local after = lists[2]
   if after and after.always then return guarded(self, lists[1], after, lists[3], ...) end
@@ -231,8 +241,8 @@ return {
     pairs = trees.pairs,
     class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
     drivers = {
-      [call] = true, [hooked_call] = true, [hooked] = true, [run_hooks] = true, [guarded] = true,
-      [forward] = true, [wrapped] = true,
+      [call] = true, [hooked_call] = true, [hooked] = true, [run_hook] = true, [run_hooks] = true,
+      [guarded] = true, [forward] = true, [wrapped] = true,
     },
   },
 }
