@@ -62,9 +62,11 @@ end
 -- Every name under which a value is reached, as users write it.
 local function names_of(value)
   local names = {}
+  value = core._original(value)
   each_place(function(prefix, t)
     for key, v in next, t do
-      if rawequal(v, value) and type(key) == "string" then names[#names + 1] = prefix .. key end
+      local same = rawequal(core._original(v), value)
+      if same and type(key) == "string" then names[#names + 1] = prefix .. key end
     end
   end)
   table.sort(names, function(a, b)

@@ -68,7 +68,7 @@ function images.decode_png(...)
     fail("decode_png: input: expected a string or a uint8 tensor [N] (got %s)",
       core.nn.kind_name(input))
   end
-  return read("decode_png", nil, input, mode, dtype, max_bytes)
+  return (read("decode_png", nil, input, mode, dtype, max_bytes)) -- no tail call: errors name it
 end
 
 -- ---- writing ----

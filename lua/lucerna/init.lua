@@ -18,12 +18,18 @@ local function name_in(part, path, f)
   end
 end
 
+-- The name of a plain object's class, if f makes one.
+local function class_made(f, class)
+  local meta = type(class) == "table" and getmetatable(class)
+  return type(meta) == "table" and rawequal(meta.__call, f) and rawget(class, "__name") or nil
+end
+
 -- Error positions skip our own files: tell the core how their chunk names begin. Errors inside a
--- function of them name it.
+-- function of them, whose first argument is told too, name it.
 local _, path = ...
 local root = type(path) == "string" and path:match("^(.*)init%.lua$")
-core._set_root(root and "@" .. root or "", function(f)
-  return package and name_in(lucerna, "lucerna", f)
+core._set_root(root and "@" .. root or "", function(f, first)
+  return class_made(f, first) or package and name_in(lucerna, "lucerna", f)
 end)
 
 local SUBMODULES = {

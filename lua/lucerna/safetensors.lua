@@ -120,7 +120,7 @@ function safetensors.safe_open(...)
   check_boolean("safe_open", "mmap", mmap)
   local path
   path, bytes = files.source("safe_open", "filename", filename, bytes)
-  return open(path, bytes, mmap ~= false)
+  return (open(path, bytes, mmap ~= false)) -- no tail call: errors name safe_open
 end
 
 -- ---- loading ----

@@ -12,7 +12,9 @@ end
 
 local OTHER_NAMES = {expit = "sigmoid", gammaln = "lgamma", psi = "digamma",
   multigammaln = "mvlgamma", gammainc = "igamma", gammaincc = "igammac", modified_bessel_i0 = "i0"}
-for name, existing in pairs(OTHER_NAMES) do special[name] = core[existing] end
-special.modified_bessel_i1 = special.i1
+for name, existing in pairs(OTHER_NAMES) do
+  special[name] = core._renamed(core[existing], "special." .. name)
+end
+special.modified_bessel_i1 = core._renamed(special.i1, "special.modified_bessel_i1")
 
 return special

@@ -671,11 +671,13 @@ static bool kind_fits(lua_State *L, luc_l_state *st, const luc_l_sig *sig, int p
   return readers[param->type](&r, p, index);
 }
 
-/* How many leading positional arguments fit; all of them: l->n. */
+/* How many leading positional arguments fit; all of them: l->n. *near: the next is at least a table
+ * where a list belongs. */
 static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const layout *l,
-                            uint32_t *given) {
+                            uint32_t *given, bool *near) {
   const luc_schema *schema = sig->schema;
   reader r = {L, st, sig, NULL};
+  *near = false;
   for (int i = 0; i < l->n; i++) {
     int at = luc_l_position(l, i);
     bool last = i == l->n - 1;
@@ -690,7 +692,10 @@ static int positional_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig,
       return i;
     }
     if (is_no_options(&r, l, i, at)) continue;
-    if (!kind_fits(L, st, sig, i, at)) return i;
+    if (!kind_fits(L, st, sig, i, at)) {
+      *near = schema->params[i].list && lua_type(L, at) == LUA_TTABLE;
+      return i;
+    }
     if (!lua_isnil(L, at)) *given |= 1u << i;
   }
   return l->n;
@@ -730,14 +735,15 @@ static bool keywords_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, 
 int luc_l_match(lua_State *L, luc_l_state *st, const luc_l_sig *sig, const luc_l_layout *l,
                 bool keywords) {
   uint32_t given = 0;
-  int fitting = positional_match(L, st, sig, l, &given);
+  bool near;
+  int fitting = positional_match(L, st, sig, l, &given, &near);
   bool fits = fitting == l->n;
   if (fits && keywords) {
     int top = lua_gettop(L);
     fits = (!l->kw || keywords_match(L, st, sig, l->kw, &given)) && !(sig->required & ~given);
     lua_settop(L, top);
   }
-  return fits ? LUC_L_MATCH : 2 * fitting + (sig->schema->npositional >= l->n);
+  return fits ? LUC_L_MATCH : 3 * fitting + near + (sig->schema->npositional >= l->n);
 }
 
 /* ---- signatures ---- */

@@ -55,49 +55,53 @@ static void push_where(lua_State *L, luc_l_state *st) {
   lua_pushliteral(L, "");
 }
 
-/* Pushes the outermost of our own Lua functions that have called each other and at last the running
- * C function, or nil. */
-static void push_outermost(lua_State *L, const luc_l_state *st) {
-  lua_Debug ar;
-  lua_pushnil(L);
-  for (int level = 1; lua_getstack(L, level, &ar); level++) {
-    lua_getinfo(L, "Slf", &ar);
-    if (ar.currentline <= 0 || !luc_l_is_ours(st, &ar)) {
-      lua_pop(L, 1);
-      return;
-    }
-    lua_replace(L, -2);
+/* Pushes the name of the outermost of our own Lua functions that have called each other and at last
+ * the running C function, or nil. */
+static void push_name(lua_State *L, luc_l_state *st) {
+  lua_Debug ar, outermost;
+  int level = 1;
+  for (; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline <= 0 || !luc_l_is_ours(st, &ar)) break;
+    outermost = ar;
   }
-}
-
-/* Message on top: what failed inside a public function written in Lua gets that one's name. */
-static void add_name(lua_State *L, luc_l_state *st) {
   luc_l_get(L, st, LUC_L_NAME_OF);
-  push_outermost(L, st);
-  if (lua_isnil(L, -1) || lua_isnil(L, -2)) {
-    lua_pop(L, 2);
+  if (level == 1 || lua_isnil(L, -1)) {
+    lua_pushnil(L);
     return;
   }
-  lua_call(L, 1, 1);
-  const char *message = lua_tostring(L, -2), *name = lua_tostring(L, -1);
-  size_t n = luc__message_name(message);
-  if (name) {
-    lua_pushfstring(L, "%s: %s", name, n ? message + n + 2 : message);
-    lua_replace(L, -3);
-  }
-  lua_pop(L, 1);
+  lua_getinfo(L, "f", &outermost);
+  if (!lua_getlocal(L, &outermost, 1)) lua_pushnil(L);
+  lua_call(L, 2, 1);
 }
 
-/* Message on top: puts the position and the module's path before it and raises. What failed in the
- * core outside of modules gets the name of the function that was called. */
-static int raise_message(lua_State *L, luc_l_state *st, bool of_core) {
+/* Message on top: what failed inside a public function written in Lua gets that one's name, unless
+ * it says where that is too ("optim.class"). */
+static void add_name(lua_State *L, luc_l_state *st) {
+  int at = lua_gettop(L);
+  push_name(L, st);
+  size_t length = 0;
+  const char *message = lua_tostring(L, at), *name = lua_tolstring(L, -1, &length);
+  size_t n = luc__message_name(message);
+  const char *last = message + n - length;
+  bool named = name && n > length && last[-1] == '.' && !memcmp(last, name, length);
+  if (name && !named) {
+    lua_pushfstring(L, "%s: %s", name, n ? message + n + 2 : message);
+    lua_replace(L, at);
+  }
+  lua_settop(L, at);
+}
+
+/* Message on top: puts the position and the module's path before it and raises. What failed outside
+ * of modules gets the name of the function that was called. */
+static int raise_message(lua_State *L, luc_l_state *st) {
   if (st->push_place) {
     st->push_place(L, st);
   } else {
     lua_pushliteral(L, "");
   }
   lua_insert(L, -2);
-  if (of_core && lua_rawlen(L, -2) == 0) add_name(L, st);
+  if (lua_rawlen(L, -2) == 0) add_name(L, st);
   push_where(L, st);
   lua_insert(L, -3); /* position, place, message */
   lua_concat(L, 3);
@@ -115,7 +119,7 @@ int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status) {
   }
   if (status == LUC_ERR_MEMORY) luc_l_pace_hurry(st);
   lua_pushstring(L, luc_message(st->ctx));
-  return raise_message(L, st, true);
+  return raise_message(L, st);
 }
 
 int luc_l_error(lua_State *L, const char *fmt, ...) {
@@ -126,7 +130,7 @@ int luc_l_error(lua_State *L, const char *fmt, ...) {
   const char *text = lua_pushvfstring(L, fmt, args);
   va_end(args);
   if (strchr(text, '\n')) luaL_gsub(L, text, "\n", "?"); /* from a string that was given */
-  return raise_message(L, st, false);
+  return raise_message(L, st);
 }
 
 luc_status luc_l_keep_error(lua_State *L, luc_l_state *st) {

@@ -104,7 +104,7 @@ static void run_or_raise(lua_State *L, luc_l_state *st, const luc_l_row *row, co
     for (int i = 0; i < row->nresults && status != LUC_OK && !a->inplace && !a->nout; i++)
       luc__value_release(st->ctx, &out[i]);
   }
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, row->sig.who));
 }
 
 /* Pushes the argument that holds t: what in-place and out= calls return. */
@@ -476,11 +476,11 @@ static luc_l_row *op_row(const builder *b, int op, const char *who) {
   return row;
 }
 
-/* "add_" for the in-place form of add, interned for as long as the state lives. */
-static const char *inplace_name(const builder *b, const char *name) {
+/* A string that is kept for as long as the state lives. */
+static const char *intern(const builder *b, const char *format, const char *name) {
   lua_State *L = b->L;
   luc_l_get(L, b->st, LUC_L_ANCHOR);
-  const char *text = lua_pushfstring(L, "%s_", name);
+  const char *text = lua_pushfstring(L, format, name);
   lua_pushboolean(L, true);
   lua_rawset(L, -3);
   lua_pop(L, 1);
@@ -498,7 +498,7 @@ static void add_op(const builder *b, int op) {
     add_row(b, row, name, true);
   }
   if (!(flags & LUC_F_INPLACE)) return;
-  const char *with_ = inplace_name(b, name);
+  const char *with_ = intern(b, "%s_", name);
   luc_l_row *row = op_row(b, op, with_);
   row->flags = LUC_F_BOTH | (flags & LUC_F_POSITIONS);
   add_row(b, row, with_, false);
@@ -529,22 +529,45 @@ static const struct {
 #undef LUC_ALIAS
 };
 
-/* Another name for what a table has, if it has it. */
-static void add_alias(const builder *b, int index, const char *name, const char *existing) {
-  if (lua_getfield(b->L, index, existing) == LUA_TNIL) {
-    lua_pop(b->L, 1);
-  } else {
-    publish(b, index, name);
+/* Replaces the closure on top by one that calls itself `name` in errors. */
+static void rename_fn(const builder *b, const char *name) {
+  lua_State *L = b->L;
+  lua_getupvalue(L, -1, 1);
+  const luc_l_fn *existing = lua_touserdata(L, -1);
+  luc_l_fn *fn = lua_newuserdatauv(L, sizeof *fn, 0);
+  *fn = (luc_l_fn){.st = b->st};
+  if (existing->memos) fn->memos = new_block(b, MEMOS * sizeof *fn->memos);
+  luc_l_row **end = &fn->rows;
+  for (const luc_l_row *row = existing->rows; row; row = row->next, end = &(*end)->next) {
+    *end = memcpy(new_block(b, sizeof *row), row, sizeof *row);
+    (*end)->sig.who = name;
   }
+  lua_replace(L, -2);
+  lua_insert(L, -2);
+  lua_pushcclosure(L, call, 2);
+}
+
+/* Another name for a function and method, where they exist. */
+static void add_alias(const builder *b, const char *name, const char *existing) {
+  lua_State *L = b->L;
+  int tables[] = {b->core, b->methods};
+  if (lua_getfield(L, b->fns, existing) != LUA_TNIL) {
+    rename_fn(b, name);
+    for (int t = 0; t < 2; t++) {
+      if (lua_getfield(L, tables[t], existing) != LUA_TNIL) {
+        lua_pushvalue(L, -2);
+        publish(b, tables[t], name);
+      }
+      lua_pop(L, 1);
+    }
+  }
+  lua_pop(L, 1);
 }
 
 static void add_aliases(const builder *b) {
-  int tables[] = {b->core, b->methods, b->nn};
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-    for (int t = 0; t < 3; t++) {
-      add_alias(b, tables[t], aliases[i].name, aliases[i].existing);
-      add_alias(b, tables[t], aliases[i].name_, aliases[i].existing_);
-    }
+    add_alias(b, aliases[i].name, aliases[i].existing);
+    add_alias(b, aliases[i].name_, aliases[i].existing_);
   }
 }
 
@@ -602,6 +625,24 @@ static int row_of(lua_State *L) {
   return 1;
 }
 
+/* _renamed(f, name): f as a function that calls itself so in errors. */
+static int renamed(lua_State *L) {
+  luaL_argcheck(L, lua_tocfunction(L, 1) == call, 1, "no function of the table");
+  luaL_checkstring(L, 2);
+  luc_l_state *st = luc_l_state_of(L);
+  builder b = {.L = L, .st = st};
+  lua_pushvalue(L, 1);
+  rename_fn(&b, intern(&b, "%s", lua_tostring(L, 2)));
+  return 1;
+}
+
+/* _original(f): the function that f is another name of, or f. */
+static int original(lua_State *L) {
+  lua_settop(L, 1);
+  if (lua_tocfunction(L, 1) == call) lua_getupvalue(L, 1, 2);
+  return 1;
+}
+
 static const struct {
   const char *name;
   uint16_t bit;
@@ -642,8 +683,9 @@ static int operators(lua_State *L) {
 }
 
 static void add_views(const builder *b) {
-  static const luaL_Reg views[] = {
-      {"_schemas", schemas}, {"_row", row_of}, {"_operators", operators}, {NULL, NULL}};
+  static const luaL_Reg views[] = {{"_schemas", schemas},     {"_row", row_of},
+                                   {"_operators", operators}, {"_renamed", renamed},
+                                   {"_original", original},   {NULL, NULL}};
   lua_pushvalue(b->L, b->core);
   luaL_setfuncs(b->L, views, 0);
   luaL_getsubtable(b->L, -1, "_instead");

@@ -30,12 +30,16 @@ size_t luc__message_name(const char *text) {
   return text[n] == ':' && text[n + 1] == ' ' ? n : 0;
 }
 
-luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status) {
-  if (!(luc__ops[op].flags & (LUC_F_BOTH | LUC_F_NN)) || status == LUC_ERR_CALLBACK) return status;
-  const char *name = luc__op_info(ctx, op)->schema.name, *text = luc_message(ctx);
-  size_t n = luc__message_name(text), stem = n && text[n - 1] == '_' ? n - 1 : n;
-  if (n && stem == strlen(name) && !memcmp(name, text, stem)) return status;
+luc_status luc__failed_as(luc_context *ctx, luc_status status, const char *name) {
+  const char *text = luc_message(ctx);
+  size_t n = luc__message_name(text);
+  if (status == LUC_ERR_CALLBACK || (n == strlen(name) && !memcmp(name, text, n))) return status;
   return luc__fail(ctx, status, "%s: %s", name, n ? text + n + 2 : text);
+}
+
+luc_status luc__call_failed(luc_context *ctx, luc_opid op, luc_status status) {
+  bool named = luc__ops[op].flags & (LUC_F_BOTH | LUC_F_NN);
+  return named ? luc__failed_as(ctx, status, luc__op_info(ctx, op)->schema.name) : status;
 }
 
 /* Runs a row with recording off for what it calls. */

@@ -53,6 +53,54 @@ describe("an error", function()
     assert.matches("linalg.svd: The algorithm failed", message, 1, true)
   end)
 
+  it("names each function and method as it was called, other names too", function()
+    local places = {[""] = lucerna, ["linalg."] = lucerna.linalg, ["fft."] = lucerna.fft,
+      ["special."] = lucerna.special, tensor = lucerna.Tensor}
+    local wrong = {}
+    for prefix, place in pairs(places) do
+      for name, f in pairs(place) do
+        local ok, message = type(f) ~= "function" or name:find("^_"), ""
+        if not ok then ok, message = pcall(f, io.stdout) end
+        local named = not ok and message:match("^([%w_.]+): ")
+        if named and named ~= name and named ~= prefix .. name then
+          wrong[#wrong + 1] = ("%s%s: %s"):format(prefix, name, message)
+        end
+      end
+    end
+    assert.are.equal("", table.concat(wrong, "\n"))
+  end)
+
+  it("of the core names aliases and forms in place", function()
+    local y = lucerna.ones(5)
+    parity.refused("subtract: The size of tensor a (3)", lucerna.subtract, x, y)
+    parity.refused("subtract_: The size of tensor a (3)", x.subtract_, x, y)
+    parity.refused("add_: The size of tensor a (3)", x.add_, x, y)
+    parity.refused("sub: The size of tensor a (3)", function() return x - y end)
+    parity.refused("swapaxes: dim 5 is out of range", x.swapaxes, x, 5, 1)
+    parity.refused("where: condition must be a Tensor", x.where, x, 3, 3)
+    assert.are.equal(lucerna.subtract, x.subtract)
+  end)
+
+  it("names the class or function whose parts refuse", function()
+    local D, models = lucerna.distributions, lucerna.models
+    parity.refused("Beta: The size of tensor a (2)", D.Beta, lucerna.ones(2), lucerna.ones(3))
+    parity.refused("OneHotCategorical: probs must be a Tensor", D.OneHotCategorical, 3)
+    parity.refused("Adam: Tensor lr must be 1-element", lucerna.optim.Adam, { x },
+      { lr = lucerna.ones(2) })
+    for _, name in ipairs { "resnet18", "vgg11", "mobilenet_v2" } do
+      parity.refused(name .. ": num_classes must be a positive integer (got x)", models[name], "x")
+    end
+    parity.refused("vit_b_16: num_layers must be", models.vit_b_16, { num_layers = 0 })
+    parity.refused("clip_grad_norm: max_norm must be", lucerna.nn.utils.clip_grad_norm, { x })
+    parity.refused("decode_png: not a PNG", lucerna.data.decode_png, "x")
+  end)
+
+  it("of overloads is of the one that a table is meant for", function()
+    parity.refused("split_with_sizes: split_size must be a table of integers (got string 'a' at "
+      .. "position 1)", lucerna.split_with_sizes, x, { "a" })
+    parity.refused("split: split_size must be an integer (got string 'a')", x.split, x, "a")
+  end)
+
   it("shows the shapes that do not fit", function()
     assert.matches("size of tensor a %(3%) must match the size of tensor b %(4%) at " ..
       "non%-singleton dimension 2", parity.message(function() return x + lucerna.ones(4) end))

@@ -75,7 +75,7 @@ describe("vmap refuses", function()
       one:add_(a)
       return a
     end), lucerna.ones(2, 3))
-    refused("index_put: vmap: inplace arithmetic", map(function(b)
+    refused("index_put_: vmap: inplace arithmetic", map(function(b)
       return map(function(a)
         a = a:clone()
         a:index_put_({lucerna.tensor {1, 2, 3}}, b)

@@ -207,6 +207,6 @@ function GPT2:generate(...)
 end
 
 --- gpt2({options of GPT2}): the smallest published one, 124,439,808 parameters.
-function gpt2.gpt2(...) return GPT2(...) end
+function gpt2.gpt2(...) return (GPT2(...)) end
 
 return gpt2

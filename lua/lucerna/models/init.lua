@@ -1,6 +1,7 @@
 -- lucerna.models: nets that many programs begin with, by torchvision's and Hugging Face's names, so
 -- that their checkpoints load: parameters are called, shaped and initialized as there (one seed
--- gives the same numbers). A file a family, gathered here.
+-- gives the same numbers). A file a family, gathered here. Functions call their class in
+-- parentheses: a tail call would leave nothing of them for errors to name.
 
 local models = {}
 

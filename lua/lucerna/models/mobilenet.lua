@@ -4,6 +4,7 @@
 local nn = require "lucerna.nn"
 local raise = require("lucerna.core")._raise
 local arguments = require "lucerna.arguments"
+local sizes = require "lucerna.models.sizes"
 
 local init, F = nn.init, nn.functional
 local mobilenet = {}
@@ -95,19 +96,21 @@ local OPTIONS = {"num_classes", "width_mult", "inverted_residual_setting", "roun
 function MobileNetV2:__init(...)
   local num_classes, width_mult, setting, round_nearest, norm_layer, dropout =
     arguments("MobileNetV2", OPTIONS, ...)
+  num_classes = num_classes or 1000
   width_mult, round_nearest = width_mult or 1, round_nearest or 8
+  sizes("MobileNetV2", {"num_classes", "round_nearest"}, num_classes, round_nearest)
   if math.type(width_mult) == nil or width_mult <= 0 then
     raise("MobileNetV2: width_mult must be a number above 0 (got %s)", width_mult)
   end
   setting = setting or SETTING
   if type(setting) ~= "table" or type(setting[1]) ~= "table" or #setting[1] ~= 4 then
-    raise("inverted_residual_setting should be non-empty or a 4-element list")
+    raise("MobileNetV2: inverted_residual_setting should be non-empty or a 4-element list")
   end
   self.last_channel = make_divisible(1280 * math.max(1, width_mult), round_nearest)
   self.features = make_features(setting, width_mult, round_nearest, self.last_channel,
     norm_layer or nn.BatchNorm2d)
   self.classifier = nn.Sequential(nn.Dropout(dropout or 0.2),
-    nn.Linear(self.last_channel, num_classes or 1000))
+    nn.Linear(self.last_channel, num_classes))
   initialize(self)
 end
 
@@ -117,6 +120,6 @@ function MobileNetV2:forward(x)
 end
 
 --- mobilenet_v2({options of MobileNetV2}): 3,504,872 parameters.
-function mobilenet.mobilenet_v2(...) return MobileNetV2(...) end
+function mobilenet.mobilenet_v2(...) return (MobileNetV2(...)) end
 
 return mobilenet

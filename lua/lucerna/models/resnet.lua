@@ -172,12 +172,12 @@ function ResNet:forward(x)
 end
 
 --- resnet18({options of ResNet}): 18 layers, 11,689,512 parameters.
-function resnet.resnet18(...) return ResNet(BasicBlock, {2, 2, 2, 2}, ...) end
+function resnet.resnet18(...) return (ResNet(BasicBlock, {2, 2, 2, 2}, ...)) end
 
 --- resnet34({options of ResNet}): 34 layers, 21,797,672 parameters.
-function resnet.resnet34(...) return ResNet(BasicBlock, {3, 4, 6, 3}, ...) end
+function resnet.resnet34(...) return (ResNet(BasicBlock, {3, 4, 6, 3}, ...)) end
 
 --- resnet50({options of ResNet}): 50 layers, 25,557,032 parameters.
-function resnet.resnet50(...) return ResNet(Bottleneck, {3, 4, 6, 3}, ...) end
+function resnet.resnet50(...) return (ResNet(Bottleneck, {3, 4, 6, 3}, ...)) end
 
 return resnet

@@ -3,6 +3,7 @@
 
 local nn = require "lucerna.nn"
 local arguments = require "lucerna.arguments"
+local sizes = require "lucerna.models.sizes"
 
 local init = nn.init
 local vgg = {}
@@ -49,12 +50,14 @@ function VGG:__init(...)
   local features, num_classes, init_weights, dropout =
     arguments("VGG", {"features", "num_classes", "init_weights", "dropout"}, ...)
   local p = dropout or 0.5
+  num_classes = num_classes or 1000
+  sizes("VGG", {"num_classes"}, num_classes)
   self.features = features
   self.avgpool = nn.AdaptiveAvgPool2d {7, 7}
   self.classifier = nn.Sequential(
     nn.Linear(512 * 7 * 7, 4096), nn.ReLU {inplace = true}, nn.Dropout(p),
     nn.Linear(4096, 4096), nn.ReLU {inplace = true}, nn.Dropout(p),
-    nn.Linear(4096, num_classes or 1000))
+    nn.Linear(4096, num_classes))
   if init_weights ~= false then initialize(self) end
 end
 
@@ -63,9 +66,9 @@ function VGG:forward(x)
 end
 
 --- vgg11({options of VGG}): 11 layers, 132,863,336 parameters.
-function vgg.vgg11(...) return VGG(make_features(A, false), ...) end
+function vgg.vgg11(...) return (VGG(make_features(A, false), ...)) end
 
 --- vgg11_bn({options of VGG}): the same with a BatchNorm2d after each convolution.
-function vgg.vgg11_bn(...) return VGG(make_features(A, true), ...) end
+function vgg.vgg11_bn(...) return (VGG(make_features(A, true), ...)) end
 
 return vgg

@@ -128,7 +128,7 @@ function vision_transformer.vit_b_16(options)
   local all = {image_size = 224, patch_size = 16, num_layers = 12, num_heads = 12,
     hidden_dim = 768, mlp_dim = 3072}
   for key, value in pairs(options or {}) do all[key] = value end
-  return VisionTransformer(all)
+  return (VisionTransformer(all))
 end
 
 return vision_transformer

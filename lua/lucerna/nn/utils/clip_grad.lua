@@ -81,7 +81,7 @@ function clip.clip_grad_norm_(...)
 end
 
 --- clip_grad_norm(…): the old name of clip_grad_norm_.
-clip.clip_grad_norm = clip.clip_grad_norm_
+function clip.clip_grad_norm(...) return (clip.clip_grad_norm_(...)) end
 
 --- clip_grad_value_(parameters, clip_value): clamps every gradient to [-clip_value, clip_value].
 function clip.clip_grad_value_(...)

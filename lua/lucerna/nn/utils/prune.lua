@@ -261,7 +261,8 @@ end
 --- add_pruning_method(method): method acts on what the earlier ones left.
 function Container:add_pruning_method(method)
   if type(method) ~= "table" or not is_mine(method) then
-    check.fail("%s is not a BasePruningMethod subclass", check.type_name(method))
+    check.fail("add_pruning_method: %s is not a BasePruningMethod subclass",
+      check.type_name(method))
   end
   if self._tensor_name ~= method._tensor_name then
     check.fail("Can only add pruning methods acting on the parameter named '%s' to "
