@@ -19,7 +19,7 @@ local READY, UNSCALED, STEPPED = 0, 1, 2
 
 local function check_number(name, value, least)
   if type(value) ~= "number" or value ~= value or not least(value) then
-    core._raise("GradScaler: %s (got %s)", name, value)
+    core._fail("GradScaler: %s (got %s)", name, value)
   end
 end
 
@@ -34,11 +34,11 @@ end
 
 local function check_self(who, self)
   if getmetatable(self) ~= GradScaler then
-    core._raise("GradScaler.%s: must be called with a colon, scaler:%s(...)", who, who)
+    core._fail("GradScaler.%s: must be called with a colon, scaler:%s(...)", who, who)
   end
 end
 
-local function fail(who, text, ...) core._raise("GradScaler." .. who .. ": " .. text, ...) end
+local function fail(who, text, ...) core._fail("GradScaler." .. who .. ": " .. text, ...) end
 
 local function check_optimizer(who, optimizer)
   if type(optimizer) ~= "table" or type(optimizer.param_groups) ~= "table" then
@@ -62,7 +62,7 @@ setmetatable(GradScaler, { __call = function(_, ...)
     arguments("GradScaler", { "device", "init_scale", "growth_factor", "backoff_factor",
       "growth_interval", "enabled" }, ...)
   if device ~= nil and type(device) ~= "string" then
-    core._raise("GradScaler: device must be a string (got %s)", type(device))
+    core._fail("GradScaler: device must be a string (got %s)", type(device))
   end
   local self = setmetatable({ _enabled = enabled ~= false, _init_scale = init_scale or 65536.0,
     _growth_factor = growth_factor or 2.0, _backoff_factor = backoff_factor or 0.5,
@@ -296,7 +296,7 @@ function amp.custom_fwd(...)
     return function(f) return amp.custom_fwd(f, next(options) and options or nil) end
   end
   if not is_callable(forward) then
-    core._raise("custom_fwd: fwd must be a function (got %s)", type(forward))
+    core._fail("custom_fwd: fwd must be a function (got %s)", type(forward))
   end
   return function(ctx, ...)
     local on = autocast.is_autocast_enabled(device_type)
@@ -312,7 +312,7 @@ end
 --- custom_bwd(backward): the backward of a forward by custom_fwd; it runs as that one ran.
 function amp.custom_bwd(backward)
   if not is_callable(backward) then
-    core._raise("custom_bwd: bwd must be a function (got %s)", type(backward))
+    core._fail("custom_bwd: bwd must be a function (got %s)", type(backward))
   end
   return function(ctx, ...)
     local function enter() return core._enter_autocast(ctx._fwd_used_autocast, ctx._dtype) end

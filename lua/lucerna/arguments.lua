@@ -45,7 +45,7 @@ return function(who, names, ...)
   local keywords = given.n > 0 and is_keywords(given[given.n]) and given[given.n]
   local positional = keywords and given.n - 1 or given.n
   if positional > #names then
-    core._raise("%s: expected at most %d arguments (got %d)", who, #names, positional)
+    core._fail("%s: expected at most %d arguments (got %d)", who, #names, positional)
   end
   for k = 1, positional do values[k] = given[k] end
   for key, value in pairs(keywords or {}) do
@@ -54,9 +54,9 @@ return function(who, names, ...)
     if not at then
       local near = type(key) == "string" and closest(key, names)
       local hint = near and (" (did you mean '%s'?)"):format(near) or ""
-      core._raise("%s: unknown argument '%s'%s", who, key, hint)
+      core._fail("%s: unknown argument '%s'%s", who, key, hint)
     end
-    if values[at] ~= nil then core._raise("%s: argument '%s' is given twice", who, key) end
+    if values[at] ~= nil then core._fail("%s: argument '%s' is given twice", who, key) end
     values[at] = value
   end
   for k = 1, #names do

@@ -13,10 +13,10 @@ local M = { clear_autocast_cache = core.clear_autocast_cache }
 local function is_cpu(who, device_type)
   if device_type == nil or device_type == "cpu" then return true end
   if type(device_type) ~= "string" then
-    core._raise("%s: device_type must be a string (got %s)", who, type(device_type))
+    core._fail("%s: device_type must be a string (got %s)", who, type(device_type))
   end
   if device_type ~= "cuda" then
-    core._raise("%s: unknown device type '%s'", who, device_type)
+    core._fail("%s: unknown device type '%s'", who, device_type)
   end
   return false
 end
@@ -25,14 +25,14 @@ local function is_half(dtype) return dtype == core.float16 or dtype == core.bflo
 
 local function check_kind(who, name, value, kind)
   if value ~= nil and type(value) ~= kind then
-    core._raise("%s: %s must be a %s (got %s)", who, name, kind, type(value))
+    core._fail("%s: %s must be a %s (got %s)", who, name, kind, type(value))
   end
 end
 
 local function check_dtype(who, dtype)
   local ok, real = pcall(function() return dtype.is_floating_point end)
   if dtype ~= nil and not (ok and real) then
-    core._raise("%s: dtype must be float16 or bfloat16 (got %s)", who, dtype)
+    core._fail("%s: dtype must be float16 or bfloat16 (got %s)", who, dtype)
   end
 end
 
@@ -95,7 +95,7 @@ end
 function M.set_autocast_dtype(device_type, dtype)
   check_dtype("set_autocast_dtype", dtype)
   if not is_half(dtype) then
-    core._raise("set_autocast_dtype: dtype must be float16 or bfloat16 (got %s)", dtype)
+    core._fail("set_autocast_dtype: dtype must be float16 or bfloat16 (got %s)", dtype)
   end
   if is_cpu("set_autocast_dtype", device_type) then core._set_autocast(nil, dtype) end
 end

@@ -47,19 +47,19 @@ local function grad_with_batches(...)
   local outputs, inputs, seeds, retain_graph, create_graph, allow_unused, batched, materialize =
     arguments("grad", GRAD, ...)
   if type(batched) ~= "boolean" then
-    core._raise("grad: is_grads_batched must be a boolean (got %s)", type(batched))
+    core._fail("grad: is_grads_batched must be a boolean (got %s)", type(batched))
   elseif not batched then
     return core.autograd.grad(outputs, inputs, seeds, retain_graph, create_graph, allow_unused,
       materialize)
   end
   local list, of = as_list(seeds), as_list(outputs)
   if type(list) ~= "table" or type(of) ~= "table" or #list ~= #of then
-    core._raise("grad: is_grads_batched needs grad_outputs, a batch for every output")
+    core._fail("grad: is_grads_batched needs grad_outputs, a batch for every output")
   end
   for k, seed in ipairs(list) do
     if is_tensor(of[k]) and not is_batch_of(seed, of[k]) then
       local wanted = shape_text({ "batch", table.unpack(of[k].shape) })
-      core._raise("grad: grad_outputs: entry %d must be a Tensor %s (got %s)", k, wanted,
+      core._fail("grad: grad_outputs: entry %d must be a Tensor %s (got %s)", k, wanted,
         is_tensor(seed) and shape_text(seed.shape) or core.nn.kind_name(seed))
     end
   end
@@ -87,7 +87,7 @@ end
 local function detect(who, mode, f, ...)
   if f == nil then return set_mode(nil, nil, mode) end
   if not is_callable(f) then
-    core._raise("%s: f must be a function (got %s)", who, type(f))
+    core._fail("%s: f must be a function (got %s)", who, type(f))
   end
   return scoped(function() return set_mode(nil, nil, mode) end, f, ...)
 end
@@ -97,7 +97,7 @@ end
 -- <close> = set_detect_anomaly(true)`), or for good.
 function autograd.set_detect_anomaly(mode, ...)
   if type(mode) ~= "boolean" then
-    core._raise("set_detect_anomaly: mode must be a boolean (got %s)", type(mode))
+    core._fail("set_detect_anomaly: mode must be a boolean (got %s)", type(mode))
   end
   return detect("set_detect_anomaly", mode, ...)
 end
@@ -113,7 +113,7 @@ local Context = {}
 
 local function check_saved(saved, i)
   if saved.versions[i] ~= saved[i]._version then
-    core._raise("%s: one of the variables needed for gradient computation has been modified by "
+    core._fail("%s: one of the variables needed for gradient computation has been modified by "
       .. "an inplace operation: saved tensor %d is at version %d; expected version %d instead",
       saved.name, i, saved[i]._version, saved.versions[i])
   end
@@ -140,7 +140,7 @@ local function unpack_saved(unpack)
     tensor = unpack()
   end
   if not is_tensor(tensor) then
-    core._raise("unpack_hook: the result must be a Tensor (got %s)", type(tensor))
+    core._fail("unpack_hook: the result must be a Tensor (got %s)", type(tensor))
   end
   return tensor
 end
@@ -149,7 +149,7 @@ local function saved_tensors(ctx)
   local saved, result = ctx._saved, {}
   if not saved then return result end
   if ctx._freed then
-    core._raise("%s: trying to backward through the graph a second time: its saved tensors were "
+    core._fail("%s: trying to backward through the graph a second time: its saved tensors were "
       .. "freed (pass retain_graph = true to the first backward)", saved.name)
   end
   for i = 1, saved.n do
@@ -180,7 +180,7 @@ function Context:save_for_backward(...)
   saved.versions, saved.outputs, saved.name = {}, {}, self._name
   for i = 1, saved.n do
     if saved[i] ~= nil and not is_tensor(saved[i]) then
-      core._raise("save_for_backward: expected tensors or nil (argument %d is a %s)", i,
+      core._fail("save_for_backward: expected tensors or nil (argument %d is a %s)", i,
         type(saved[i]))
     end
   end
@@ -249,7 +249,7 @@ local function make_backward(class, ctx, inputs, outputs, places)
     rawset(ctx, "_function", nil)
     for i = ninputs + 1, results.n do
       if results[i] ~= nil then
-        core._raise("%sBackward: returned an incorrect number of gradients (expected %d, got %d)",
+        core._fail("%sBackward: returned an incorrect number of gradients (expected %d, got %d)",
           class.name, ninputs, results.n)
       end
     end
@@ -367,14 +367,14 @@ Function.__tostring = function(class) return "autograd.Function " .. class.name 
 -- forward (nil for what is no tensor).
 function autograd.Function(name, definition)
   if type(name) ~= "string" then
-    core._raise("Function: name must be a string (got %s)", type(name))
+    core._fail("Function: name must be a string (got %s)", type(name))
   end
   if type(definition) ~= "table" then
-    core._raise("Function: expected a table with forward and backward (got %s)", type(definition))
+    core._fail("Function: expected a table with forward and backward (got %s)", type(definition))
   end
   for _, key in ipairs { "forward", "backward" } do
     if type(definition[key]) ~= "function" then
-      core._raise("Function: %s: %s must be a function (got %s)", name, key, type(definition[key]))
+      core._fail("Function: %s: %s must be a function (got %s)", name, key, type(definition[key]))
     end
   end
   local class = setmetatable({ name = name, forward = definition.forward,
@@ -467,24 +467,24 @@ local function check_inputs(who, inputs)
     if is_tensor(input) and input.requires_grad then
       any = true
       if not input.is_leaf then
-        core._raise("%s: input %d is not a leaf", who, i)
+        core._fail("%s: input %d is not a leaf", who, i)
       end
     end
   end
-  if not any then core._raise("%s: none of the inputs requires grad", who) end
+  if not any then core._fail("%s: none of the inputs requires grad", who) end
 end
 
 -- inputs as a list; what gradcheck and gradgradcheck cannot use is refused.
 local function check_call(who, f, inputs, options)
   if not is_callable(f) then
-    core._raise("%s: f must be a function (got %s)", who, core.nn.kind_name(f))
+    core._fail("%s: f must be a function (got %s)", who, core.nn.kind_name(f))
   end
   if not is_tensor(inputs) and type(inputs) ~= "table" then
-    core._raise("%s: inputs must be a Tensor or a list of them (got %s)", who,
+    core._fail("%s: inputs must be a Tensor or a list of them (got %s)", who,
       core.nn.kind_name(inputs))
   end
   if options ~= nil and type(options) ~= "table" then
-    core._raise("%s: options must be a table (got %s)", who, core.nn.kind_name(options))
+    core._fail("%s: options must be a table (got %s)", who, core.nn.kind_name(options))
   end
   return is_tensor(inputs) and { inputs } or inputs
 end
@@ -496,7 +496,7 @@ local function first_mismatch(f, inputs, options)
       local rows = analytic_rows(outputs, input, false)
       local contiguous = input.data:is_contiguous()
       local flat = contiguous and numbers(input.data)
-      if not flat then core._raise("%s: input %d is not contiguous", options.who, i) end
+      if not flat then core._fail("%s: input %d is not contiguous", options.who, i) end
       for k = 1, flat:numel() do
         local columns = numerical_column(f, inputs, flat, k, options.eps)
         local mismatch = compare(rows, columns, i, k, options)
@@ -513,14 +513,14 @@ local function check(who, f, inputs, given)
   local options = { eps = eps or 1e-6, atol = atol or 1e-5, rtol = rtol or 1e-3 }
   for name, value in pairs(options) do
     if type(value) ~= "number" then
-      core._raise("%s: %s must be a number (got %s)", who, name, core.nn.kind_name(value))
+      core._fail("%s: %s must be a number (got %s)", who, name, core.nn.kind_name(value))
     end
   end
   options.who = who
   check_inputs(who, inputs)
   local mismatch = first_mismatch(f, inputs, options)
   if not mismatch then return true end
-  if raise_exception ~= false then core._raise("%s: Jacobian mismatch for %s", who, mismatch) end
+  if raise_exception ~= false then core._fail("%s: Jacobian mismatch for %s", who, mismatch) end
   return false, mismatch
 end
 

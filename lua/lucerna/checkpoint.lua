@@ -8,7 +8,7 @@ local ordered = require "lucerna.nn.ordered"
 
 local checkpoint = {}
 
-local fail = core._raise
+local fail = core._fail
 
 -- What an ordered map holds, for the core: {key, value, …}, their number, the metadata. Other
 -- objects are refused here.

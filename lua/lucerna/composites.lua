@@ -9,7 +9,7 @@ local none, is_tensor = core.none, core.is_tensor
 
 local composites = {}
 
-local fail = core._raise
+local fail = core._fail
 
 local function kind_name(value) return core.nn.kind_name(value) end
 

@@ -7,7 +7,7 @@ local files = require "lucerna.files"
 
 local csv = {}
 
-local fail = core._raise
+local fail = core._fail
 
 -- One character that no number and no line end has.
 local function check_delimiter(who, delimiter)

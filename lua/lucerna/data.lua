@@ -15,7 +15,7 @@ for _, part in ipairs {"datasets", "samplers", "loader", "images", "csv"} do
   end
 end
 
-local fail = core._raise
+local fail = core._fail
 
 local check_self = plain.self_check "dataset"
 

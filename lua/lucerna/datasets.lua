@@ -9,14 +9,13 @@ local plain = require "lucerna.plain"
 
 local data = {}
 
-local fail = core._raise
+local fail = core._fail
 
 local check_self = plain.self_check "dataset"
 
 -- ---- Dataset ----
 
-local Dataset = {}
-Dataset.__index = Dataset
+local Dataset = plain.base("dataset", "Dataset", {get = "get", length = "__len"})
 
 --- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
 -- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
@@ -32,18 +31,6 @@ function data.Dataset(name)
   end
   class.__add = function(a, b) return data.ConcatDataset {a, b} end
   return class
-end
-
-function Dataset:__init() end -- luacheck: no self
-
-function Dataset:get()
-  check_self(self, "Dataset", "get", "__name")
-  fail("%s:get is not defined", self.__name)
-end
-
-function Dataset:length()
-  check_self(self, "Dataset", "length", "__name")
-  fail("%s:__len is not defined", self.__name)
 end
 
 -- Position i of a data set of n items; negative ones count from the end.
@@ -239,19 +226,8 @@ end
 
 -- ---- IterableDataset ----
 
-local IterableDataset = {}
-
-function IterableDataset:__init() end -- luacheck: no self
-
-function IterableDataset:iter()
-  check_self(self, "IterableDataset", "iter", "__name")
-  fail("%s:iter is not defined", self.__name)
-end
-
-function IterableDataset:length()
-  check_self(self, "IterableDataset", "length", "__name")
-  fail("%s:__len is not defined", self.__name)
-end
+local IterableDataset =
+  plain.base("dataset", "IterableDataset", {iter = "iter", length = "__len"})
 
 --- Makes a class of data sets that are read in their own order, a stream or lines of a file:
 -- `local Lines = data.IterableDataset("Lines")`. It needs a method `iter()`, which returns what the

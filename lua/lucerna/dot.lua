@@ -6,7 +6,7 @@ local arguments = require "lucerna.arguments"
 local shape_text = require "lucerna.shape_text"
 local trace = require "lucerna.trace"
 
-local raise, is_tensor = core._raise, core.is_tensor
+local fail, is_tensor = core._fail, core.is_tensor
 
 -- ---- text ----
 
@@ -159,7 +159,7 @@ local OPTIONS = { "net", "input_size", "dtype", "device", "mode" }
 local function net_graph(...)
   local net, input, dtype, device, mode = arguments("dot", OPTIONS, ...)
   trace.check("dot", net, mode)
-  if input == nil then raise("dot: missing argument 'input_size'") end
+  if input == nil then fail("dot: missing argument 'input_size'") end
   local graph = new_graph(net:_get_name())
   local on = follow(net, graph)
   local options = { dtype = dtype, device = device, mode = mode }

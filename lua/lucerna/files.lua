@@ -6,7 +6,7 @@ local is_callable = require "lucerna.callable"
 
 local files = {}
 
-local fail = core._raise
+local fail = core._fail
 
 local function has_method(f, name)
   if type(f) ~= "table" and type(f) ~= "userdata" then return false end

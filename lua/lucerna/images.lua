@@ -8,7 +8,7 @@ local files = require "lucerna.files"
 
 local images = {}
 
-local fail = core._raise
+local fail = core._fail
 
 -- ---- reading ----
 

@@ -82,7 +82,7 @@ lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
 local function with_mode(who, grad, inference, f, ...)
   if f == nil then return core._set_mode(grad, inference) end
   if not is_callable(f) then
-    core._raise("%s: f must be a function (got %s)", who, type(f))
+    core._fail("%s: f must be a function (got %s)", who, type(f))
   end
   return scoped(function() return core._set_mode(grad, inference) end, f, ...)
 end
@@ -98,7 +98,7 @@ function lucerna.enable_grad(f, ...) return with_mode("enable_grad", true, nil, 
 --- set_grad_enabled(on, f, ...): either of the two.
 function lucerna.set_grad_enabled(on, f, ...)
   if type(on) ~= "boolean" then
-    core._raise("set_grad_enabled: mode must be a boolean (got %s)", type(on))
+    core._fail("set_grad_enabled: mode must be a boolean (got %s)", type(on))
   end
   return with_mode("set_grad_enabled", on, nil, f, ...)
 end
@@ -121,7 +121,7 @@ local deterministic, precision = false, "highest"
 -- threads; the mode is only kept.
 function lucerna.use_deterministic_algorithms(mode)
   if type(mode) ~= "boolean" then
-    core._raise("use_deterministic_algorithms: mode must be a boolean (got %s)", type(mode))
+    core._fail("use_deterministic_algorithms: mode must be a boolean (got %s)", type(mode))
   end
   deterministic = mode
 end
@@ -135,7 +135,7 @@ local PRECISIONS = { highest = true, high = true, medium = true }
 -- computed in float32 with each, it is only kept.
 function lucerna.set_float32_matmul_precision(given)
   if not PRECISIONS[given] then
-    core._raise("set_float32_matmul_precision: precision must be 'highest', 'high' or 'medium' "
+    core._fail("set_float32_matmul_precision: precision must be 'highest', 'high' or 'medium' "
       .. "(got %s)", given)
   end
   precision = given
@@ -151,10 +151,10 @@ local function widen(sizes, shape)
   for i, size in ipairs(shape) do
     local at = #shape - i + 1
     if math.type(size) ~= "integer" or size < 0 then
-      core._raise("broadcast_shapes: sizes must be integers of at least 0 (got %s)", size)
+      core._fail("broadcast_shapes: sizes must be integers of at least 0 (got %s)", size)
     end
     if size ~= 1 and sizes[at] and sizes[at] ~= 1 and sizes[at] ~= size then
-      core._raise("broadcast_shapes: Shape mismatch: objects cannot be broadcast to a single shape")
+      core._fail("broadcast_shapes: Shape mismatch: objects cannot be broadcast to a single shape")
     end
     sizes[at] = (sizes[at] or 1) == 1 and size or sizes[at]
   end
@@ -166,7 +166,7 @@ function lucerna.broadcast_shapes(...)
   local sizes, shape = {}, {}
   for _, given in ipairs {...} do
     if type(given) ~= "table" and math.type(given) ~= "integer" then
-      core._raise("broadcast_shapes: a shape is a table of sizes (got %s)", type(given))
+      core._fail("broadcast_shapes: a shape is a table of sizes (got %s)", type(given))
     end
     local row = type(given) == "table" and given or {given}
     for at = #sizes + 1, #row do sizes[at] = 1 end
@@ -201,7 +201,7 @@ function lucerna.finfo(dtype)
   local name = tostring(dtype)
   name = PARTS[name] or name
   local known = FLOATS[name]
-  if not known then core._raise("finfo: needs a floating point dtype (got %s)", name) end
+  if not known then core._fail("finfo: needs a floating point dtype (got %s)", name) end
   return {
     dtype = name, bits = known.bits, eps = known.eps, max = known.max, min = -known.max,
     tiny = known.tiny, smallest_normal = known.tiny, resolution = known.resolution,
@@ -217,7 +217,7 @@ local INTEGERS = {
 --- iinfo(dtype): bits, min and max of an integer dtype.
 function lucerna.iinfo(dtype)
   local known = INTEGERS[tostring(dtype)]
-  if not known then core._raise("iinfo: needs an integer dtype (got %s)", dtype) end
+  if not known then core._fail("iinfo: needs an integer dtype (got %s)", dtype) end
   return { bits = known[1], min = known[2], max = known[3], dtype = tostring(dtype) }
 end
 

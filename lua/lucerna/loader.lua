@@ -10,7 +10,7 @@ local samplers = require "lucerna.samplers"
 
 local loader = {}
 
-local fail = core._raise
+local fail = core._fail
 
 local function is_integer(n, least) return math.type(n) == "integer" and n >= least end
 

@@ -2,7 +2,7 @@
 -- asked for; what Lua adds to them is in nn/module.lua and nn/container.lua.
 
 local root = require "lucerna.core"
-local core, raise = root.nn, root._raise
+local core, fail = root.nn, root._fail
 local module = require "lucerna.nn.module"
 local hooks = require "lucerna.nn.hooks"
 local state = require "lucerna.nn.state"
@@ -115,7 +115,7 @@ local UNREGISTERED = { __name = "unregistered" }
 --- unregistered(table): lets a table that holds modules be a field without registering them.
 function nn.unregistered(list)
   if type(list) ~= "table" then
-    raise("nn.unregistered: table must be a table (got %s)", type(list))
+    fail("nn.unregistered: table must be a table (got %s)", type(list))
   end
   if getmetatable(list) == nil then setmetatable(list, UNREGISTERED) end
   return list

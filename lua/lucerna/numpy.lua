@@ -9,7 +9,7 @@ local ordered = require "lucerna.nn.ordered"
 
 local numpy = {}
 
-local fail = core._raise
+local fail = core._fail
 
 --- load(file, {max_bytes=, bytes=}) reads a .npy file as a tensor, a .npz file as a table from
 -- names to tensors. file: a path or a reader; load{bytes = text} reads a string. max_bytes: a limit

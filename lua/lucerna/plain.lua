@@ -5,7 +5,7 @@ local core = require "lucerna.core"
 
 local plain = {}
 
-local fail = core._raise
+local fail = core._fail
 
 --- A class of that name with the methods of `base` besides its own; `who` asks for it.
 function plain.class(who, name, base)
@@ -31,6 +31,19 @@ function plain.self_check(kind)
       fail("%s.%s: must be called with a colon, %s:%s(...)", class, method, kind, method)
     end
   end
+end
+
+--- What classes of a kind inherit: __init, and the methods that they are to define, each under the
+-- name that it is defined by.
+function plain.base(kind, name, methods)
+  local check_self, base = plain.self_check(kind), {__init = function() end}
+  for method, own in pairs(methods) do
+    base[method] = function(self)
+      check_self(self, name, method, "__name")
+      fail("%s:%s is not defined", self.__name, own)
+    end
+  end
+  return base
 end
 
 return plain

@@ -17,7 +17,7 @@ local open = {} -- the profiles that are running, the innermost last
 
 local function check_self(who, self)
   if getmetatable(self) ~= Profile then
-    core._raise("Profile.%s: must be called with a colon, prof:%s(...)", who, who)
+    core._fail("Profile.%s: must be called with a colon, prof:%s(...)", who, who)
   end
 end
 
@@ -26,7 +26,7 @@ end
 --- prof:start(): begins, or goes on. Inside another profile it takes over until it stops.
 function Profile:start()
   check_self("start", self)
-  if self._tape then core._raise("Profile.start: it is running already") end
+  if self._tape then core._fail("Profile.start: it is running already") end
   self._tape = core._tape(true)
   open[#open + 1] = self
   return self
@@ -65,7 +65,7 @@ function profiler.profile(f, ...)
   local self = setmetatable({ _events = {} }, Profile)
   if f == nil then return self:start() end
   if not is_callable(f) then
-    core._raise("profile: f must be a function (got %s)", type(f))
+    core._fail("profile: f must be a function (got %s)", type(f))
   end
   return self, scoped(function() return self:start() end, f, ...)
 end
@@ -73,10 +73,10 @@ end
 --- record_function(name, f, ...): f(...), timed as a region of that name in the profile that runs.
 function profiler.record_function(name, f, ...)
   if type(name) ~= "string" then
-    core._raise("record_function: name must be a string (got %s)", type(name))
+    core._fail("record_function: name must be a string (got %s)", type(name))
   end
   if not is_callable(f) then
-    core._raise("record_function: f must be a function (got %s)", type(f))
+    core._fail("record_function: f must be a function (got %s)", type(f))
   end
   local self = open[#open]
   if not self then return f(...) end
@@ -173,7 +173,7 @@ local SORTS = { self_cpu_time_total = true, cpu_time_total = true, cpu_time = tr
 local function sorted(who, rows, by)
   if by == nil then return rows end
   if not SORTS[by] then
-    core._raise("%s: sort_by must be one of bytes, count, cpu_time, cpu_time_total, name and "
+    core._fail("%s: sort_by must be one of bytes, count, cpu_time, cpu_time_total, name and "
       .. "self_cpu_time_total (got %s)", who, by)
   end
   table.sort(rows, function(a, b)
@@ -188,7 +188,7 @@ function Profile:table(...)
   check_self("table", self)
   local by, limit = arguments("Profile.table", { "sort_by", "row_limit" }, ...)
   if limit ~= nil and (math.type(limit) ~= "integer" or limit < 0) then
-    core._raise("Profile.table: row_limit must be an integer of at least 0 (got %s)", limit)
+    core._fail("Profile.table: row_limit must be an integer of at least 0 (got %s)", limit)
   end
   local rows, total = sorted("Profile.table", self:key_averages(), by), 0
   for _, row in ipairs(rows) do total = total + row.self_cpu_time_total end
@@ -229,14 +229,14 @@ end
 function Profile:export_chrome_trace(path)
   check_self("export_chrome_trace", self)
   if type(path) ~= "string" then
-    core._raise("Profile.export_chrome_trace: path must be a string (got %s)", type(path))
+    core._fail("Profile.export_chrome_trace: path must be a string (got %s)", type(path))
   end
-  if not io then core._raise("Profile.export_chrome_trace: needs io; see prof:chrome_trace()") end
+  if not io then core._fail("Profile.export_chrome_trace: needs io; see prof:chrome_trace()") end
   local file, message = io.open(path, "w")
-  if not file then core._raise("Profile.export_chrome_trace: %s", message) end
+  if not file then core._fail("Profile.export_chrome_trace: %s", message) end
   local ok, why = file:write(self:chrome_trace())
   if not file:close() or not ok then
-    core._raise("Profile.export_chrome_trace: %s", why or path .. ": cannot be written")
+    core._fail("Profile.export_chrome_trace: %s", why or path .. ": cannot be written")
   end
 end
 

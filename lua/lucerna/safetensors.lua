@@ -9,7 +9,7 @@ local ordered = require "lucerna.nn.ordered"
 
 local safetensors = {}
 
-local fail = core._raise
+local fail = core._fail
 
 local function check_boolean(who, name, value)
   if value ~= nil and type(value) ~= "boolean" then

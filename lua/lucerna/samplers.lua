@@ -11,26 +11,13 @@ local plain = require "lucerna.plain"
 
 local samplers = {}
 
-local fail = core._raise
+local fail = core._fail
 
 local check_self = plain.self_check "sampler"
 
 -- ---- Sampler ----
 
-local Sampler = {}
-Sampler.__index = Sampler
-
-function Sampler:__init() end -- luacheck: no self
-
-function Sampler:positions()
-  check_self(self, "Sampler", "positions", "__name")
-  fail("%s:positions is not defined", self.__name)
-end
-
-function Sampler:length()
-  check_self(self, "Sampler", "length", "__name")
-  fail("%s:__len is not defined", self.__name)
-end
+local Sampler = plain.base("sampler", "Sampler", {positions = "positions", length = "__len"})
 
 --- Makes a class of samplers: `local Odd = data.Sampler("Odd")`. It needs a method `positions()`
 -- (the positions of one epoch: an array or an int64 tensor, drawn anew each time) and `__len`;

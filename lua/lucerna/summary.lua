@@ -244,7 +244,7 @@ return function(...)
   local net, input, dtype, device, depth, mode = arguments("summary", OPTIONS, ...)
   trace.check("summary", net, mode)
   if depth ~= nil and (math.type(depth) ~= "integer" or depth < 0) then
-    core._raise("summary: depth must be a number of levels (got %s)", depth)
+    core._fail("summary: depth must be a number of levels (got %s)", depth)
   end
   local rows, modules, first = make_rows(net)
   local total = {}

@@ -5,7 +5,7 @@
 local core = require "lucerna.core"
 local nn = require "lucerna.nn"
 
-local raise, is_tensor = core._raise, core.is_tensor
+local fail, is_tensor = core._fail, core.is_tensor
 local type = type
 
 local trace = {}
@@ -37,7 +37,7 @@ end
 local function read_inputs(who, net, given, dtype, device)
   if is_tensor(given) then return { n = 1, given } end
   if type(given) ~= "table" or getmetatable(given) ~= nil then
-    raise("%s: input_size must be a size, a tensor or a list of them (got %s)", who, type(given))
+    fail("%s: input_size must be a size, a tensor or a list of them (got %s)", who, type(given))
   end
   if is_size(given) then given = { given } end
   local inputs = { n = given.n or #given }
@@ -161,11 +161,11 @@ end
 --- check(who, net, mode): the mode as a boolean, or an error of the function `who`.
 function trace.check(who, net, mode)
   if not core.nn.is_module(net) then
-    raise("%s: net must be a module (got %s)", who, is_tensor(net) and "Tensor" or type(net))
+    fail("%s: net must be a module (got %s)", who, is_tensor(net) and "Tensor" or type(net))
   end
   local training = MODES[mode or "eval"]
   if training == nil then
-    raise("%s: mode must be 'eval' or 'train' (got %s)", who, mode)
+    fail("%s: mode must be 'eval' or 'train' (got %s)", who, mode)
   end
   return training
 end

@@ -37,7 +37,7 @@ local Checkpoint = autograd.Function("Checkpoint", {
   end,
   backward = function(ctx, ...)
     if core.is_grad_enabled() then
-      core._raise("checkpoint: gradients of what is computed again cannot be differentiated again")
+      core._fail("checkpoint: gradients of what is computed again cannot be differentiated again")
     end
     local grads, saved, args = table.pack(...), ctx.saved_tensors, ctx.rest
     local given = { n = args.n }
@@ -78,7 +78,7 @@ local function take_options(args)
   args.n = args.n - 1
   for key, value in pairs(last) do
     if type(value) ~= OPTIONS[key] then
-      core._raise("checkpoint: %s must be a %s (got %s)", key, OPTIONS[key], type(value))
+      core._fail("checkpoint: %s must be a %s (got %s)", key, OPTIONS[key], type(value))
     end
   end
   return last
@@ -89,7 +89,7 @@ end
 -- leaves it reads. So it goes with backward(), not with autograd.grad.
 function utils.checkpoint.checkpoint(f, ...)
   if not is_callable(f) then
-    core._raise("checkpoint: function must be a function (got %s)", core.nn.kind_name(f))
+    core._fail("checkpoint: function must be a function (got %s)", core.nn.kind_name(f))
   end
   local args = table.pack(...)
   local options = take_options(args)
@@ -120,22 +120,22 @@ function utils.checkpoint.checkpoint_sequential(functions, segments, input, opti
     for m in functions:children() do list[#list + 1] = m end
   end
   if type(list) ~= "table" then
-    core._raise("checkpoint_sequential: functions must be a Sequential or a table (got %s)",
+    core._fail("checkpoint_sequential: functions must be a Sequential or a table (got %s)",
       core.nn.kind_name(functions))
   end
   if math.type(segments) ~= "integer" or segments < 1 or segments > #list then
-    core._raise("checkpoint_sequential: segments must be an integer from 1 to %d (got %s)", #list,
+    core._fail("checkpoint_sequential: segments must be an integer from 1 to %d (got %s)", #list,
       segments)
   end
   for k, f in ipairs(list) do
     if not is_callable(f) then
-      core._raise("checkpoint_sequential: functions[%d] must be a function (got %s)", k,
+      core._fail("checkpoint_sequential: functions[%d] must be a function (got %s)", k,
         core.nn.kind_name(f))
     end
   end
   local empty = type(options) == "table" and next(options) == nil
   if options ~= nil and not empty and not are_options(options) then
-    core._raise("checkpoint_sequential: options must be a table of preserve_rng_state (got %s)",
+    core._fail("checkpoint_sequential: options must be a table of preserve_rng_state (got %s)",
       core.nn.kind_name(options))
   end
   local size, at = #list // segments, 0

@@ -240,9 +240,9 @@ static int set_root(lua_State *L) {
   return 0;
 }
 
-/* _raise(message) or _raise(format, ...), as string.format takes it: an error at the line of the
+/* _fail(message) or _fail(format, ...), as string.format takes it: an error at the line of the
  * user's code that called ours. */
-static int raise(lua_State *L) {
+static int fail(lua_State *L) {
   const int n = lua_gettop(L);
   luaL_checkstring(L, 1);
   if (n > 1) {
@@ -287,7 +287,7 @@ static const luc_l_native natives[] = {
 };
 
 static const luaL_Reg functions[] = {
-    {"is_tensor", is_tensor}, {"_set_root", set_root}, {"_raise", raise}, {NULL, NULL}};
+    {"is_tensor", is_tensor}, {"_set_root", set_root}, {"_fail", fail}, {NULL, NULL}};
 
 static int cuda_device_count(lua_State *L, luc_l_state *st, luc_l_args *a) {
   (void)st, (void)a;

@@ -10,7 +10,7 @@ local refused, regions = nil, 0 -- disable_saved_tensors_hooks' message; hooks t
 
 local function check_function(who, name, f)
   if is_callable(f) then return end
-  core._raise("%s: %s must be a function (got %s)", who, name, core.nn.kind_name(f))
+  core._fail("%s: %s must be a function (got %s)", who, name, core.nn.kind_name(f))
 end
 
 -- With a function: calls it in the region. Without: enters and returns what ends the region.
@@ -31,7 +31,7 @@ local function guard(leave)
 end
 
 local function enter_hooks(pack_hook, unpack_hook)
-  if refused then core._raise(refused) end
+  if refused then core._fail(refused) end
   local handle = core.autograd._saved_hooks(function(t)
     local packed = pack_hook(t)
     return function() return unpack_hook(packed) end
@@ -61,7 +61,7 @@ function graph.save_on_cpu(pin_memory, device_type, ...)
   for name, value in pairs { pin_memory = pin_memory, device_type = device_type } do
     local wanted = name == "pin_memory" and "boolean" or "string"
     if type(value) ~= wanted then
-      core._raise(("save_on_cpu: %s must be a %s (got %s)"):format(name, wanted,
+      core._fail(("save_on_cpu: %s must be a %s (got %s)"):format(name, wanted,
         core.nn.kind_name(value)))
     end
   end
@@ -73,11 +73,11 @@ end
 -- error with this message; so is this call where hooks are in force already.
 function graph.disable_saved_tensors_hooks(error_message, ...)
   if type(error_message) ~= "string" then
-    core._raise("disable_saved_tensors_hooks: error_message must be a string (got %s)",
+    core._fail("disable_saved_tensors_hooks: error_message must be a string (got %s)",
       core.nn.kind_name(error_message))
   end
   return region("disable_saved_tensors_hooks", function()
-    if regions > 0 then core._raise(error_message) end
+    if regions > 0 then core._fail(error_message) end
     local outer = refused
     refused = error_message
     return guard(function() refused = outer end)

@@ -57,10 +57,10 @@ function base.class(name, parent) return base.subclass(name, parent, base.Distri
 -- A class that a user makes, of Parent or else the root of its family.
 function base.subclass(name, parent, default)
   if type(name) ~= "string" then
-    core._raise("class: expected a name (got %s)", type(name))
+    core._fail("class: expected a name (got %s)", type(name))
   end
   if parent ~= nil and (type(parent) ~= "table" or parent.__index == nil) then
-    core._raise("class: parent must be a class (got %s)", core.nn.kind_name(parent))
+    core._fail("class: parent must be a class (got %s)", core.nn.kind_name(parent))
   end
   return base.kind(name, parent or default)
 end

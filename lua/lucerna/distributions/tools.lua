@@ -6,7 +6,7 @@ local core = require "lucerna.core"
 
 local tools = {}
 
-tools.fail = core._raise
+tools.fail = core._fail
 
 --- Of methods that check their arguments first: what is written in the source, for help().
 tools.written = setmetatable({}, {__mode = "k"})

@@ -17,7 +17,7 @@ local is_tensor, kind_name = core.is_tensor, core.nn.kind_name
 
 local M = {}
 
-local fail = core._raise
+local fail = core._fail
 M.fail = fail
 
 --- Refuses what cannot be called.

@@ -9,7 +9,7 @@ local levels = require "lucerna.func.levels"
 local scoped = require "lucerna.scoped"
 local tree = require "lucerna.func.tree"
 
-local none, is_tensor, fail = core.none, core.is_tensor, core._raise
+local none, is_tensor, fail = core.none, core.is_tensor, core._fail
 local kind_name = core.nn.kind_name
 
 local function is_dim(value) return math.type(value) == "integer" or value == none end

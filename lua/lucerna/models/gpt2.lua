@@ -3,7 +3,7 @@
 
 local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
-local raise = require("lucerna.core")._raise
+local fail = require("lucerna.core")._fail
 local arguments = require "lucerna.arguments"
 local sizes = require "lucerna.models.sizes"
 
@@ -130,7 +130,7 @@ function GPT2:__init(...)
   local inner = n_inner or 4 * width
   sizes("GPT2", SIZES, vocab_size, n_positions, width, n_layer, heads, inner)
   if width % heads ~= 0 then
-    raise("GPT2: n_embd must be divisible by n_head (got %s and %s)", width, heads)
+    fail("GPT2: n_embd must be divisible by n_head (got %s and %s)", width, heads)
   end
   self.n_positions = n_positions
   dropout = dropout or 0.1
@@ -150,7 +150,7 @@ function GPT2:forward(ids, cache)
   local before = cache and cache.tokens or 0
   local all, mask = before + ids:size(-1), nil
   if all > self.n_positions then
-    raise("GPT2: input has %d tokens, n_positions is %d", all, self.n_positions)
+    fail("GPT2: input has %d tokens, n_positions is %d", all, self.n_positions)
   end
   if before > 0 then
     mask = lucerna.ones(all - before, all, {dtype = lucerna.bool, device = ids.device}):tril(before)
@@ -185,14 +185,14 @@ local GENERATE = {"ids", "max_new_tokens", "temperature", "top_k", "generator"}
 function GPT2:generate(...)
   local ids, count, temperature, top_k, generator = arguments("generate", GENERATE, ...)
   if not lucerna.is_tensor(ids) or ids:dim() < 1 or ids:size(-1) < 1 then
-    raise("generate: ids: expected a tensor of at least one token")
+    fail("generate: ids: expected a tensor of at least one token")
   end
   temperature = temperature or 1
   if type(temperature) ~= "number" or temperature < 0 then
-    raise("generate: temperature must not be negative (got %s)", temperature)
+    fail("generate: temperature must not be negative (got %s)", temperature)
   end
   if top_k ~= nil and (math.type(top_k) ~= "integer" or top_k < 1) then
-    raise("generate: top_k must be a positive integer (got %s)", top_k)
+    fail("generate: top_k must be a positive integer (got %s)", top_k)
   end
   local _ <close> = lucerna.no_grad()
   local cache, unread = {}, ids

@@ -2,7 +2,7 @@
 -- channel each, between 1x1 convolutions that widen and narrow.
 
 local nn = require "lucerna.nn"
-local raise = require("lucerna.core")._raise
+local fail = require("lucerna.core")._fail
 local arguments = require "lucerna.arguments"
 local sizes = require "lucerna.models.sizes"
 
@@ -100,11 +100,11 @@ function MobileNetV2:__init(...)
   width_mult, round_nearest = width_mult or 1, round_nearest or 8
   sizes("MobileNetV2", {"num_classes", "round_nearest"}, num_classes, round_nearest)
   if math.type(width_mult) == nil or width_mult <= 0 then
-    raise("MobileNetV2: width_mult must be a number above 0 (got %s)", width_mult)
+    fail("MobileNetV2: width_mult must be a number above 0 (got %s)", width_mult)
   end
   setting = setting or SETTING
   if type(setting) ~= "table" or type(setting[1]) ~= "table" or #setting[1] ~= 4 then
-    raise("MobileNetV2: inverted_residual_setting should be non-empty or a 4-element list")
+    fail("MobileNetV2: inverted_residual_setting should be non-empty or a 4-element list")
   end
   self.last_channel = make_divisible(1280 * math.max(1, width_mult), round_nearest)
   self.features = make_features(setting, width_mult, round_nearest, self.last_channel,

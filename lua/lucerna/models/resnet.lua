@@ -6,7 +6,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local sizes = require "lucerna.models.sizes"
 
-local init, raise = nn.init, core._raise
+local init, fail = nn.init, core._fail
 local resnet = {}
 
 local function conv3x3(inputs, outputs, stride, groups, dilation)
@@ -34,9 +34,9 @@ function BasicBlock:__init(...)
   local inplanes, planes, stride, downsample, groups, base_width, dilation, norm_layer =
     arguments("BasicBlock", BLOCK, ...)
   if (groups or 1) ~= 1 or (base_width or 64) ~= 64 then
-    raise("BasicBlock only supports groups=1 and base_width=64")
+    fail("BasicBlock only supports groups=1 and base_width=64")
   end
-  if (dilation or 1) > 1 then raise("Dilation > 1 not supported in BasicBlock") end
+  if (dilation or 1) > 1 then fail("Dilation > 1 not supported in BasicBlock") end
   norm_layer = norm_layer or nn.BatchNorm2d
   self.conv1 = conv3x3(inplanes, planes, stride or 1, 1, 1)
   self.bn1 = norm_layer(planes)
@@ -139,13 +139,13 @@ function ResNet:__init(...)
   local block, layers, num_classes, zero_init_residual, groups, width_per_group, replace, norm =
     arguments("ResNet", OPTIONS, ...)
   if replace ~= nil and (type(replace) ~= "table" or #replace ~= 3) then
-    raise("replace_stride_with_dilation should be None or a 3-element tuple")
+    fail("replace_stride_with_dilation should be None or a 3-element tuple")
   end
   if not core.nn.is_class(block) then
-    raise("ResNet: block must be a class (got %s)", type(block))
+    fail("ResNet: block must be a class (got %s)", type(block))
   end
   if type(layers) ~= "table" or #layers ~= 4 then
-    raise("ResNet: layers must be an array of four numbers of blocks")
+    fail("ResNet: layers must be an array of four numbers of blocks")
   end
   num_classes, groups, width_per_group = num_classes or 1000, groups or 1, width_per_group or 64
   sizes("ResNet", SIZES, num_classes, groups, width_per_group)

@@ -3,7 +3,7 @@
 
 local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
-local raise = require("lucerna.core")._raise
+local fail = require("lucerna.core")._fail
 local arguments = require "lucerna.arguments"
 local sizes = require "lucerna.models.sizes"
 
@@ -70,7 +70,7 @@ local function read_options(...)
   local values, o = table.pack(arguments("VisionTransformer", OPTIONS, ...)), {}
   for k, name in ipairs(OPTIONS) do o[name] = values[k] end
   sizes("VisionTransformer", {table.unpack(OPTIONS, 1, 6)}, table.unpack(values, 1, 6))
-  if o.image_size % o.patch_size ~= 0 then raise("Input shape indivisible by patch size!") end
+  if o.image_size % o.patch_size ~= 0 then fail("Input shape indivisible by patch size!") end
   o.dropout, o.attention_dropout = o.dropout or 0, o.attention_dropout or 0
   o.norm_layer = o.norm_layer or function(width) return nn.LayerNorm(width, {eps = 1e-6}) end
   return o
@@ -111,7 +111,7 @@ end
 function VisionTransformer:forward(x)
   local shape, size = x.shape, self.image_size
   if #shape ~= 4 or shape[3] ~= size or shape[4] ~= size then
-    raise("VisionTransformer: expected images of %dx%d (got [%s])", size, size,
+    fail("VisionTransformer: expected images of %dx%d (got [%s])", size, size,
       table.concat(shape, ", "))
   end
   x = self.conv_proj(x):flatten(3):transpose(2, 3) -- [N, patches, hidden_dim]
@@ -123,7 +123,7 @@ end
 -- 86,567,656 parameters.
 function vision_transformer.vit_b_16(options)
   if options ~= nil and type(options) ~= "table" then
-    raise("vit_b_16: expected a table of options (got %s)", type(options))
+    fail("vit_b_16: expected a table of options (got %s)", type(options))
   end
   local all = {image_size = 224, patch_size = 16, num_layers = 12, num_heads = 12,
     hidden_dim = 768, mlp_dim = 3072}

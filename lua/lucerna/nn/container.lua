@@ -7,7 +7,7 @@ local arguments = require "lucerna.arguments"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
-local raise, is_module = root._raise, core.is_module
+local fail, is_module = root._fail, core.is_module
 local type = type
 
 local container = {}
@@ -27,14 +27,14 @@ local function who(self) return core.class_name(self) end
 --- Raises unless self is a module: methods can be taken from their class.
 function container.check_self(self, method)
   if not is_module(self) then
-    raise("%s: self must be a module (got %s)", method, describe(self))
+    fail("%s: self must be a module (got %s)", method, describe(self))
   end
 end
 
 -- A module, or none for an empty slot.
 local function check_module(self, value, place)
   if is_module(value) or value == root.none then return end
-  raise("%s: %s: %s is not a Module subclass", who(self), place, describe(value))
+  fail("%s: %s: %s is not a Module subclass", who(self), place, describe(value))
 end
 
 local function is_plain(value) return type(value) == "table" and getmetatable(value) == nil end
@@ -53,7 +53,7 @@ end
 --- The argument of a constructor that takes one, which may be a table with names.
 function container.one(self, ...)
   if select("#", ...) > 1 then
-    raise("%s: expected at most 1 argument (got %d)", who(self), select("#", ...))
+    fail("%s: expected at most 1 argument (got %d)", who(self), select("#", ...))
   end
   return (...)
 end
@@ -63,10 +63,10 @@ local function read_list(self, list)
   local keys, values = {}, {}
   for i, pair in ipairs(list) do
     if not is_plain(pair) then
-      raise("%s update sequence element #%d should be Iterable; is %s", who(self), i,
+      fail("%s update sequence element #%d should be Iterable; is %s", who(self), i,
         describe(pair))
     elseif #pair ~= 2 then
-      raise("%s update sequence element #%d has length %d; 2 is required", who(self), i, #pair)
+      fail("%s update sequence element #%d has length %d; 2 is required", who(self), i, #pair)
     end
     keys[i], values[i] = pair[1], pair[2]
   end
@@ -90,7 +90,7 @@ function container.read_pairs(self, map, method)
   elseif is_dictionary(map) then
     for key, value in pairs(map) do add(key, value) end
   elseif not is_plain(map) then
-    raise("%s.%s should be called with an iterable of key/value pairs, but got %s", who(self),
+    fail("%s.%s should be called with an iterable of key/value pairs, but got %s", who(self),
       method, describe(map))
   elseif #map > 0 then
     return read_list(self, map)
@@ -112,7 +112,7 @@ local function collect(self, source, method)
   elseif is_a(source, "ModuleList") or is_a(source, "Sequential") then
     for _, module in pairs(source) do list[#list + 1] = module end
   else
-    raise("%s.%s should be called with an iterable, but got %s", who(self), method,
+    fail("%s.%s should be called with an iterable, but got %s", who(self), method,
       describe(source))
   end
   for i, module in ipairs(list) do check_module(self, module, "entry " .. i) end
@@ -165,12 +165,12 @@ local function whole(value) return math.type(value) and math.tointeger(value) en
 -- Position from 1 among n places.
 local function place(self, index, n)
   if not whole(index) then
-    raise("%s: index must be an integer (got %s)", who(self), describe(index))
+    fail("%s: index must be an integer (got %s)", who(self), describe(index))
   end
   index = whole(index)
   local at = index < 0 and n + 1 + index or index
   if at < 1 or at > n then
-    raise("%s: index %d is out of range [1, %d] (indices count from 1)", who(self), index, n)
+    fail("%s: index %d is out of range [1, %d] (indices count from 1)", who(self), index, n)
   end
   return at
 end
@@ -187,7 +187,7 @@ end
 local function insert(self, index, module)
   container.check_self(self, "insert")
   if not is_module(module) then
-    raise("%s.insert: module should be of type: nn.Module (got %s)", who(self), describe(module))
+    fail("%s.insert: module should be of type: nn.Module (got %s)", who(self), describe(module))
   end
   local names, modules = read(self)
   local n = #modules
@@ -201,14 +201,14 @@ end
 local function bounds(self, range, n)
   for i = 1, 3 do
     if range[i] ~= nil and not whole(range[i]) then
-      raise("%s: a range is {first, last, step} of integers (got %s)", who(self),
+      fail("%s: a range is {first, last, step} of integers (got %s)", who(self),
         describe(range[i]))
     end
   end
   local step = range[3] or 1
-  if step == 0 then raise("%s: slice step cannot be zero", who(self)) end
+  if step == 0 then fail("%s: slice step cannot be zero", who(self)) end
   if range[1] == 0 or range[2] == 0 then
-    raise("%s: index 0 is out of range [1, %d] (indices count from 1)", who(self), n)
+    fail("%s: index 0 is out of range [1, %d] (indices count from 1)", who(self), n)
   end
   local first, last = range[1] or (step > 0 and 1 or -1), range[2] or (step > 0 and -1 or 1)
   if first < 0 then first = n + 1 + first end
@@ -331,7 +331,7 @@ end
 
 function Sequential:__add(other, second)
   if not is_a(other, "Sequential") then
-    raise("add operator supports only objects of Sequential class, but %s is given.",
+    fail("add operator supports only objects of Sequential class, but %s is given.",
       describe(other))
   end
   if second then self, other = other, self end
@@ -345,14 +345,14 @@ local MOST = 10000000 -- modules of a product, so that a slip does not fill the 
 --- sequential * n: its modules n times over, shared.
 function Sequential:__mul(times)
   if math.type(times) ~= "integer" then
-    raise("unsupported operand type(s) for *: %s and %s", who(self), describe(times))
+    fail("unsupported operand type(s) for *: %s and %s", who(self), describe(times))
   end
   if times <= 0 then
-    raise("Non-positive multiplication factor %d for %s", times, who(self))
+    fail("Non-positive multiplication factor %d for %s", times, who(self))
   end
   local _, modules = read(self)
   if times > MOST // math.max(#modules, 1) then
-    raise("%s: %d times %d modules are too many", who(self), times, #modules)
+    fail("%s: %d times %d modules are too many", who(self), times, #modules)
   end
   local repeated = {}
   for _ = 1, times do table.move(modules, 1, #modules, #repeated + 1, repeated) end
@@ -436,7 +436,7 @@ function container.dictionary(read_entries)
   function Dict:pop(key)
     container.check_self(self, "pop")
     if not core._has_entry(self, key) then
-      raise("%s: there is no key '%s'", who(self), key)
+      fail("%s: there is no key '%s'", who(self), key)
     end
     local value = self[key]
     core.delattr(self, key)

@@ -4,7 +4,7 @@ local lucerna = require "lucerna"
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 
-local core, raise = root.nn, root._raise
+local core, fail = root.nn, root._fail
 local embedding = { Embedding = {}, EmbeddingBag = {} }
 
 -- A module of the class with this weight; `names` are the arguments after it, freeze first.
@@ -13,7 +13,7 @@ local function from(class, names, ...)
   local values = table.pack(arguments(who, { "embeddings", "freeze", table.unpack(names) }, ...))
   local weight, freeze = values[1], values[2]
   if not lucerna.is_tensor(weight) or weight:dim() ~= 2 then
-    raise("%s: Embeddings parameter is expected to be 2-dimensional (got %s)", who,
+    fail("%s: Embeddings parameter is expected to be 2-dimensional (got %s)", who,
       lucerna.is_tensor(weight) and weight:dim() .. "D" or type(weight))
   end
   local options = { _weight = weight }

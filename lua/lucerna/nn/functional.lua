@@ -9,7 +9,7 @@ local F = core.functional
 
 local function need_tensor(who, name, x)
   if lucerna.is_tensor(x) then return end
-  core._raise("%s: %s must be a Tensor (got %s)", who, name, type(x))
+  core._fail("%s: %s must be a Tensor (got %s)", who, name, type(x))
 end
 
 local REDUCTIONS = { none = true, mean = true, sum = true }
@@ -27,14 +27,14 @@ function F.triplet_margin_with_distance_loss(...)
   need_tensor(who, "negative", negative)
   margin, reduction = margin or 1.0, reduction or "mean"
   if not REDUCTIONS[reduction] then
-    core._raise("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
+    core._fail("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
   end
   if margin <= 0 then
-    core._raise("%s: margin must be greater than 0, got %s", who, margin)
+    core._fail("%s: margin must be greater than 0, got %s", who, margin)
   end
   local dims = { anchor:dim(), positive:dim(), negative:dim() }
   if dims[1] ~= dims[2] or dims[1] ~= dims[3] then
-    core._raise("%s: The anchor, positive, and negative tensors are expected to have the same "
+    core._fail("%s: The anchor, positive, and negative tensors are expected to have the same "
       .. "number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", who,
       dims[1], dims[2], dims[3])
   end
@@ -59,7 +59,7 @@ function F.linear_cross_entropy(...)
   need_tensor(who, "linear_weight", matrix)
   need_tensor(who, "target", target)
   if input:dim() ~= 1 and input:dim() ~= 2 then
-    core._raise("%s: input must be [N, in_features] or [in_features] (got %dD)", who, input:dim())
+    core._fail("%s: input must be [N, in_features] or [in_features] (got %dD)", who, input:dim())
   end
   local logits = F.linear(input, matrix, bias)
   local places = { table.unpack(target.shape, input:dim()) }

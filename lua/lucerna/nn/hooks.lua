@@ -9,7 +9,7 @@ local is_callable = require "lucerna.callable"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
-local raise = root._raise
+local fail = root._fail
 
 local PRE, FORWARD, FULL_PRE, FULL, OLD = 0, 1, 2, 3, 4 -- luc_hook_kind
 local PREPEND, ALWAYS = 1, 2
@@ -45,7 +45,7 @@ end
 
 local function check(who, value, name)
   if is_callable(value) then return end
-  raise("%s: %s must be a function (got %s)", who, name or "hook", core.kind_name(value))
+  fail("%s: %s must be a function (got %s)", who, name or "hook", core.kind_name(value))
 end
 
 local function add_hook(module, kind, who, hook, flags)
@@ -117,7 +117,7 @@ local function view(module, name)
     if kinds[flat[i]] then ordered.put(map, flat[i + step - 1], flat[i + 1]) end
   end
   ordered.on_write(map, function(id, value)
-    if value ~= nil then raise("%s: hooks are registered, not assigned", name) end
+    if value ~= nil then fail("%s: hooks are registered, not assigned", name) end
     core._remove_hook(module, id)
   end)
   return map

@@ -3,7 +3,7 @@
 -- (lucerna.nn itself is ../nn.lua: this file's name belongs to nn.init.)
 
 local lucerna = require "lucerna"
-local raise = require("lucerna.core")._raise
+local fail = require("lucerna.core")._fail
 local arguments = require "lucerna.arguments"
 local shape_text = require "lucerna.shape_text"
 
@@ -11,7 +11,7 @@ local init = {}
 
 local function check_tensor(who, t)
   if not lucerna.is_tensor(t) then
-    raise("%s: tensor: expected a Tensor (got %s)", who, type(t))
+    fail("%s: tensor: expected a Tensor (got %s)", who, type(t))
   end
 end
 
@@ -43,16 +43,16 @@ function init.calculate_gain(nonlinearity, param)
   if nonlinearity == "leaky_relu" then
     if param == nil then param = 0.01 end
     if type(param) ~= "number" then
-      raise("calculate_gain: negative_slope %s not a valid number", param)
+      fail("calculate_gain: negative_slope %s not a valid number", param)
     end
     return math.sqrt(2 / (1 + param ^ 2))
   end
-  raise("calculate_gain: Unsupported nonlinearity %s", nonlinearity)
+  fail("calculate_gain: Unsupported nonlinearity %s", nonlinearity)
 end
 
 local function fans(who, t)
   if t:dim() < 2 then
-    raise("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
+    fail("%s: fan in and fan out can not be computed for tensor with fewer than 2 dimensions "
       .. "(got %s)", who, shape_text(t.shape))
   end
   local receptive = 1
@@ -64,7 +64,7 @@ local function fan_by_mode(who, t, mode)
   mode = mode or "fan_in"
   local lower = type(mode) == "string" and mode:lower()
   if lower ~= "fan_in" and lower ~= "fan_out" then
-    raise("%s: Mode %s not supported, please use one of fan_in, fan_out", who, mode)
+    fail("%s: Mode %s not supported, please use one of fan_in, fan_out", who, mode)
   end
   local fan_in, fan_out = fans(who, t)
   return lower == "fan_in" and fan_in or fan_out
@@ -74,7 +74,7 @@ end
 
 --- constant_(tensor, val)
 define("constant_", {"val"}, function(t, val)
-  if val == nil then raise("constant_: missing argument 'val'") end
+  if val == nil then fail("constant_: missing argument 'val'") end
   t:fill_(val)
 end)
 
@@ -87,7 +87,7 @@ define("zeros_", {}, function(t) t:zero_() end)
 --- eye_(tensor): the identity in a matrix [n, m].
 define("eye_", {}, function(t)
   if t:dim() ~= 2 then
-    raise("eye_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))
+    fail("eye_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))
   end
   t:copy_(lucerna.eye(t:size(1), t:size(2)))
 end)
@@ -98,11 +98,11 @@ define("dirac_", {"groups"}, function(t, groups)
   groups = groups or 1
   local dims = t:dim()
   if dims < 3 or dims > 5 then
-    raise("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got %s)",
+    fail("dirac_: Only tensors with 3, 4, or 5 dimensions are supported (got %s)",
       shape_text(t.shape))
   end
   if math.type(groups) ~= "integer" or groups < 1 or t:size(1) % groups ~= 0 then
-    raise("dirac_: dim 1 must be divisible by groups (got %s, groups %s)", shape_text(t.shape),
+    fail("dirac_: dim 1 must be divisible by groups (got %s, groups %s)", shape_text(t.shape),
       groups)
   end
   t:zero_()
@@ -181,7 +181,7 @@ end)
 -- first are flattened. Saxe et al., arXiv:1312.6120.
 define("orthogonal_", {"gain", "generator"}, function(t, gain, generator)
   if t:dim() < 2 then
-    raise("orthogonal_: Only tensors with 2 or more dimensions are supported (got %s)",
+    fail("orthogonal_: Only tensors with 2 or more dimensions are supported (got %s)",
       shape_text(t.shape))
   end
   if t:numel() == 0 then return end
@@ -200,9 +200,9 @@ end)
 -- every column. Martens (2010).
 define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, generator)
   if t:dim() ~= 2 then
-    raise("sparse_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))
+    fail("sparse_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))
   end
-  if type(sparsity) ~= "number" then raise("sparse_: missing argument 'sparsity'") end
+  if type(sparsity) ~= "number" then fail("sparse_: missing argument 'sparsity'") end
   local rows, columns = t:size(1), t:size(2)
   local zeros = math.ceil(sparsity * rows)
   t:normal_(0, std or 0.01, {generator = generator})

@@ -5,7 +5,7 @@
 local root = require "lucerna.core"
 
 local core = root.nn
-local raise = root._raise
+local fail = root._fail
 
 local lazy = {}
 
@@ -15,7 +15,7 @@ local methods = {}
 --- initialize_parameters(...): materializes the uninitialized parameters for these inputs. A lazy
 -- class written in Lua defines it.
 function methods:initialize_parameters()
-  raise("initialize_parameters is not implemented for %s", core.class_name(self))
+  fail("initialize_parameters is not implemented for %s", core.class_name(self))
 end
 
 --- has_uninitialized_params(): does this module itself hold a parameter or buffer without a shape?
@@ -24,7 +24,7 @@ function methods:has_uninitialized_params() return core._has_uninitialized(self)
 local function initialize(self, ...)
   self:initialize_parameters(...)
   if self:has_uninitialized_params() then
-    raise("module %s has not been fully initialized", core.class_name(self))
+    fail("module %s has not been fully initialized", core.class_name(self))
   end
   local class = self.cls_to_become
   if class then core._become(self, class) end
@@ -34,7 +34,7 @@ end
 function methods:forward(...)
   local name = core.class_name(self)
   if not initialize(self, ...) then
-    raise('Module [%s] is missing the required "forward" function', name)
+    fail('Module [%s] is missing the required "forward" function', name)
   end
   return self:forward(...)
 end

@@ -6,14 +6,14 @@ local arguments = require "lucerna.arguments"
 local nn = require "lucerna.nn"
 local F = require "lucerna.nn.functional"
 
-local raise = core._raise
+local fail = core._fail
 local loss = {}
 
 local REDUCTIONS = { none = true, mean = true, sum = true }
 
 local function check_reduction(who, reduction)
   if not REDUCTIONS[reduction] then
-    raise("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
+    fail("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
   end
 end
 
@@ -31,7 +31,7 @@ function Triplet:__init(...)
   self.margin, self.swap, self.reduction = margin or 1.0, swap or false, reduction or "mean"
   check_reduction(who, self.reduction)
   if self.margin <= 0 then
-    raise("%s: expected margin to be greater than 0, got %s instead", who, self.margin)
+    fail("%s: expected margin to be greater than 0, got %s instead", who, self.margin)
   end
   self.distance_function = distance or nn.PairwiseDistance()
 end
@@ -57,7 +57,7 @@ function loss.LinearCrossEntropyOptions(...)
   for i, name in ipairs(names) do
     if values[i] ~= nil then
       if type(values[i]) ~= OPTIONS[name] then
-        raise("LinearCrossEntropyOptions: %s must be a %s (got %s)", name, OPTIONS[name],
+        fail("LinearCrossEntropyOptions: %s must be a %s (got %s)", name, OPTIONS[name],
           type(values[i]))
       end
       options[name] = values[i]
@@ -90,7 +90,7 @@ function LinearCross:__init(...)
   self.label_smoothing, self.options = smoothing or 0.0, options
   check_reduction(who, self.reduction)
   if math.type(classes) ~= "integer" then
-    raise("%s: num_classes must be an integer (got %s)", who, type(classes))
+    fail("%s: num_classes must be an integer (got %s)", who, type(classes))
   end
   self.linear = nn.Linear(features, classes * product(self.out_features),
     { bias = bias or false, device = device, dtype = dtype })
@@ -118,7 +118,7 @@ local function check_cutoffs(cutoffs, classes)
     end
   end
   if good then return end
-  raise("AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers "
+  fail("AdaptiveLogSoftmaxWithLoss: cutoffs should be a sequence of unique, positive integers "
     .. "sorted in an increasing order, where each value is between 1 and n_classes-1")
 end
 
@@ -147,19 +147,19 @@ function Adaptive:__init(...)
   end
 end
 
-local function fail(text, ...) raise("AdaptiveLogSoftmaxWithLoss: " .. text, ...) end
+local function refuse(text, ...) fail("AdaptiveLogSoftmaxWithLoss: " .. text, ...) end
 
 local function check_call(input, target)
   for name, t in pairs { input = input or false, target = target or false } do
-    if not lucerna.is_tensor(t) then fail("%s must be a Tensor (got %s)", name, type(t)) end
+    if not lucerna.is_tensor(t) then refuse("%s must be a Tensor (got %s)", name, type(t)) end
   end
-  if target:dim() > 1 then fail("0D or 1D target tensor expected, multi-target not supported") end
+  if target:dim() > 1 then refuse("0D or 1D target tensor expected, multi-target not supported") end
   if input:dim() ~= target:dim() + 1 then
-    fail("%dD target tensor expects %dD input tensors, but found inputs with size [%s]",
+    refuse("%dD target tensor expects %dD input tensors, but found inputs with size [%s]",
       target:dim(), target:dim() + 1, table.concat(input.shape, ", "))
   end
   if target:dim() == 1 and input:size(1) ~= target:size(1) then
-    fail("Input and target should have the same size in the batch dimension.")
+    refuse("Input and target should have the same size in the batch dimension.")
   end
 end
 
@@ -180,7 +180,7 @@ function Adaptive:forward(input, target)
   local least, most = 1, 1
   if target:numel() > 0 then least, most = target:min():item(), target:max():item() end
   if least < 1 or most > self.n_classes then
-    fail("Target values should be in [1, %d], but values in range [%d, %d] were found.",
+    refuse("Target values should be in [1, %d], but values in range [%d, %d] were found.",
       self.n_classes, least, most)
   end
   local place, output = target:clone(), input:new_zeros(target:size(1))

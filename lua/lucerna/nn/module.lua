@@ -8,7 +8,7 @@ local ordered = require "lucerna.nn.ordered"
 local trees = require "lucerna.nn.trees"
 
 local core = root.nn
-local raise = root._raise
+local fail = root._fail
 local new = core.new
 local lists_of = core._hook_lists -- by module; made when first asked for
 local hooked_inputs, hooked_outputs = core._hooked_inputs, core._hooked_outputs
@@ -150,12 +150,12 @@ end
 
 function Module:__init(...)
   if select("#", ...) > 0 then
-    raise("%s: takes no arguments (got %d)", core.class_name(self), select("#", ...))
+    fail("%s: takes no arguments (got %d)", core.class_name(self), select("#", ...))
   end
 end
 
 function Module:forward()
-  raise('Module [%s] is missing the required "forward" function', core.class_name(self))
+  fail('Module [%s] is missing the required "forward" function', core.class_name(self))
 end
 
 -- What a C class's __init has registered passes through the module's own methods.

@@ -6,15 +6,15 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local nn = require "lucerna.nn"
 
-local raise = core._raise
+local fail = core._fail
 local parallel = {}
 
 local function check(who, module, device_ids)
   if not core.nn.is_module(module) then
-    raise("%s: module must be an nn.Module (got %s)", who, type(module))
+    fail("%s: module must be an nn.Module (got %s)", who, type(module))
   end
   if device_ids ~= nil and (type(device_ids) ~= "table" or #device_ids > 0) then
-    raise("%s: device_ids must be empty: batches are not spread over devices", who)
+    fail("%s: device_ids must be empty: batches are not spread over devices", who)
   end
 end
 

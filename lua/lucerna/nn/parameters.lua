@@ -7,7 +7,7 @@ local arguments = require "lucerna.arguments"
 local container = require "lucerna.nn.container"
 
 local core = root.nn
-local raise, is_module, none = root._raise, core.is_module, root.none
+local fail, is_module, none = root._fail, core.is_module, root.none
 local describe, is_a = core.kind_name, container.is_a
 local type = type
 
@@ -41,14 +41,14 @@ end
 function parameters.put_entry(self, name, value)
   if value == none then value = nil end
   if type(name) ~= "string" then
-    raise("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+    fail("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
       .. "'%s')", type(name))
   end
   if root.is_tensor(value) and not core.is_parameter(value) then value = core.Parameter(value) end
   if value == nil then return core.register_parameter(self, name) end
   if core.is_parameter(value) then return self:register_parameter(name, value) end
   if is_module(value) or core._is_slot(self, name) then
-    raise("cannot assign '%s' as parameter '%s' (nn.Parameter or nil expected)", describe(value),
+    fail("cannot assign '%s' as parameter '%s' (nn.Parameter or nil expected)", describe(value),
       name)
   end
   put_object(self, name, value)
@@ -113,7 +113,7 @@ local function collect(self, values)
     for i = 1, #values do list[i] = values[i] end
     return list, #values
   elseif type(values) ~= "function" then
-    raise("%s.extend should be called with an iterable, but got %s", who(self), describe(values))
+    fail("%s.extend should be called with an iterable, but got %s", who(self), describe(values))
   end
   for value in values do
     n = n + 1
@@ -201,7 +201,7 @@ function Dict:fromkeys(keys, default)
   elseif type(keys) == "function" then
     for key in keys do put(result, key, default) end
   else
-    raise("%s.fromkeys: keys must be a list or an iterator (got %s)", who(self), describe(keys))
+    fail("%s.fromkeys: keys must be a list or an iterator (got %s)", who(self), describe(keys))
   end
   return result
 end
@@ -209,7 +209,7 @@ end
 --- popitem(): removes the entry added last; returns its key and value.
 function Dict:popitem()
   local names, _, n = read(self)
-  if n == 0 then raise("%s.popitem: the dictionary is empty", who(self)) end
+  if n == 0 then fail("%s.popitem: the dictionary is empty", who(self)) end
   return names[n], self:pop(names[n])
 end
 

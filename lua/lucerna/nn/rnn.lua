@@ -3,13 +3,13 @@
 
 local root = require "lucerna.core"
 
-local raise = root._raise
+local fail = root._fail
 
 -- The PackedSequence a layer was called with goes in as its data and the rows of each step. The
 -- layer sees its sequences longest first; states are given and returned in the caller's order.
 local function packed(call, self, input, hx)
   if type(input) ~= "table" or not root.is_tensor(input.data) then
-    raise("%s: input must be a Tensor or a PackedSequence (got %s)", root.nn.class_name(self),
+    fail("%s: input must be a Tensor or a PackedSequence (got %s)", root.nn.class_name(self),
       type(input))
   end
   local function reorder(state, order)

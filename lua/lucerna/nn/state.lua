@@ -10,7 +10,7 @@ local hooks = require "lucerna.nn.hooks"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
-local raise = root._raise
+local fail = root._fail
 local none = root.none
 
 local SAVE_BEFORE, SAVE_AFTER, LOAD_BEFORE, LOAD_AFTER = 0, 1, 2, 3 -- luc_state_event
@@ -103,7 +103,7 @@ function methods:register_state_dict_post_hook(...)
   hooks.check(who, hook)
   public[hook] = true
   return register(self, SAVE_AFTER, who, hook, function(...)
-    if hook(...) ~= nil then raise("state_dict post-hook must return None") end
+    if hook(...) ~= nil then fail("state_dict post-hook must return None") end
   end)
 end
 
@@ -113,7 +113,7 @@ function methods:_register_state_dict_hook(...)
   local who = "_register_state_dict_hook"
   local hook = arguments(who, { "hook" }, ...)
   if public[hook] then
-    raise("%s: Cannot register the same function as the state dict post hook that was previously "
+    fail("%s: Cannot register the same function as the state dict post hook that was previously "
       .. "registered via register_state_dict_post_hook", who)
   end
   return register(self, SAVE_AFTER, who, hook)
@@ -143,7 +143,7 @@ function methods:register_load_state_dict_post_hook(...)
   local hook = arguments(who, { "hook" }, ...)
   return register(self, LOAD_AFTER, who, hook, function(...)
     if hook(...) ~= nil then
-      raise("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+      fail("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
         .. "return new values, if incompatible_keys need to be modified, it should be done "
         .. "inplace.")
     end
@@ -166,12 +166,12 @@ end
 
 --- get_extra_state(): for classes that override it, what else state_dict saves of a module.
 function methods:get_extra_state()
-  raise("Reached a code path in Module.get_extra_state() that should never be called.")
+  fail("Reached a code path in Module.get_extra_state() that should never be called.")
 end
 
 --- set_extra_state(state): for classes that override it, takes up what get_extra_state gave.
 function methods:set_extra_state()
-  raise("Reached a code path in Module.set_extra_state() that should never be called.")
+  fail("Reached a code path in Module.set_extra_state() that should never be called.")
 end
 
 local function run_save_after(self, destination, prefix, keep_vars, local_metadata)
@@ -239,10 +239,10 @@ function methods:state_dict(...)
     arguments("state_dict", { "destination", "prefix", "keep_vars" }, ...)
   prefix, keep_vars = prefix or "", keep_vars or false
   if type(prefix) ~= "string" then
-    raise("state_dict: prefix must be a string (got a %s)", type(prefix))
+    fail("state_dict: prefix must be a string (got a %s)", type(prefix))
   end
   if destination ~= nil and type(destination) ~= "table" then
-    raise("state_dict: destination must be a table (got a %s)", type(destination))
+    fail("state_dict: destination must be a table (got a %s)", type(destination))
   end
   core._check_tables(self)
   if not needs_save(self) then return save_plain(self, destination, prefix, keep_vars) end
@@ -359,7 +359,7 @@ local function flatten(map)
   local keys, values, n = {}, {}, 0
   for key, value in pairs(map) do
     if type(key) ~= "string" then
-      raise("load_state_dict: keys are strings (got a %s)", type(key))
+      fail("load_state_dict: keys are strings (got a %s)", type(key))
     elseif key ~= "_metadata" then
       n = n + 1
       if value == nil then value = none end
@@ -401,13 +401,13 @@ local function renamed(keys, values, metadata, prefix, rename)
     name = renamed_by(rename, name)
     if type(name) == "string" then
       if from[name] then
-        raise("load_state_dict: rename: '%s' and '%s' both become '%s'", from[name], key, name)
+        fail("load_state_dict: rename: '%s' and '%s' both become '%s'", from[name], key, name)
       end
       from[name] = key
       names[#names + 1], kept[#kept + 1] = name, values[i]
       moved[path_of(name)] = metadata and metadata[path_of(key)]
     elseif name ~= false then
-      raise("load_state_dict: rename: '%s' must become a string or false (got a %s)", key,
+      fail("load_state_dict: rename: '%s' must become a string or false (got a %s)", key,
         type(name))
     end
   end
@@ -416,10 +416,10 @@ end
 
 local function check_renaming(prefix, rename)
   if type(prefix) ~= "string" then
-    raise("load_state_dict: prefix must be a string (got a %s)", type(prefix))
+    fail("load_state_dict: prefix must be a string (got a %s)", type(prefix))
   end
   if type(rename) ~= "table" and type(rename) ~= "function" then
-    raise("load_state_dict: rename must be a table or a function (got a %s)", type(rename))
+    fail("load_state_dict: rename must be a table or a function (got a %s)", type(rename))
   end
 end
 
@@ -446,7 +446,7 @@ end
 -- false leaves entries out.
 function methods:load_state_dict(map, ...)
   if type(map) ~= "table" then
-    raise("load_state_dict: state_dict must be a table (got %s)", core.kind_name(map))
+    fail("load_state_dict: state_dict must be a table (got %s)", core.kind_name(map))
   end
   local strict, assign, prefix, rename =
     arguments("load_state_dict", { "strict", "assign", "prefix", "rename" }, ...)

@@ -47,10 +47,10 @@ return {
   convert_sync_batchnorm = function(...)
     local module, group = arguments("convert_sync_batchnorm", { "module", "process_group" }, ...)
     if not core.is_module(module) then
-      root._raise("convert_sync_batchnorm: module must be an nn.Module (got %s)", type(module))
+      root._fail("convert_sync_batchnorm: module must be an nn.Module (got %s)", type(module))
     end
     if group ~= nil then
-      root._raise("convert_sync_batchnorm: process_group: there are no process groups")
+      root._fail("convert_sync_batchnorm: process_group: there are no process groups")
     end
     return convert(module)
   end,

@@ -9,19 +9,19 @@ local arguments = require "lucerna.arguments"
 local nn = require "lucerna.nn"
 local F = require "lucerna.nn.functional"
 
-local raise = core._raise
+local fail = core._fail
 local transformer = {}
 
 -- ---- what the classes share ----
 
 local function need_tensor(who, name, x)
   if lucerna.is_tensor(x) then return end
-  raise("%s: %s must be a Tensor (got %s)", who, name, type(x))
+  fail("%s: %s must be a Tensor (got %s)", who, name, type(x))
 end
 
 local function need_module(who, name, m)
   if nn.isinstance(m, nn.Module) then return end
-  raise("%s: %s must be an nn.Module (got %s)", who, name, type(m))
+  fail("%s: %s must be an nn.Module (got %s)", who, name, type(m))
 end
 
 -- The arguments of a forward, of which the first ones are tensors.
@@ -41,7 +41,7 @@ local ACTIVATIONS = { relu = F.relu, gelu = F.gelu }
 local function activation_of(who, given)
   if type(given) ~= "string" then return either(given, F.relu) end
   local f = ACTIVATIONS[given]
-  return f or raise("%s: activation should be relu/gelu, not %s", who, given)
+  return f or fail("%s: activation should be relu/gelu, not %s", who, given)
 end
 
 -- 1: relu, 2: gelu, 0: another function or module.
@@ -55,7 +55,7 @@ end
 local function added(who, name, mask, dtype)
   if mask == nil or lucerna.is_floating_point(mask) then return mask end
   if mask.dtype ~= lucerna.bool then
-    raise("%s: only bool and floating types of %s are supported (got %s)", who, name, mask.dtype)
+    fail("%s: only bool and floating types of %s are supported (got %s)", who, name, mask.dtype)
   end
   return lucerna.zeros_like(mask, { dtype = dtype }):masked_fill_(mask, -math.huge)
 end
@@ -325,11 +325,11 @@ function Transformer:forward(...)
     src_causal, tgt_causal, memory_causal = read("Transformer", SEQUENCES, 2, ...)
   local batch = self.batch_first and 1 or 2
   if src:dim() == 3 and (tgt:dim() ~= 3 or src:size(batch) ~= tgt:size(batch)) then
-    raise("Transformer: the batch number of src and tgt must be equal")
+    fail("Transformer: the batch number of src and tgt must be equal")
   end
   if src:dim() == 0 or tgt:dim() == 0 or src:size(-1) ~= self.d_model
     or tgt:size(-1) ~= self.d_model then
-    raise("Transformer: the feature number of src and tgt must be equal to d_model")
+    fail("Transformer: the feature number of src and tgt must be equal to d_model")
   end
   local memory = self.encoder(src, src_mask, src_padding, src_causal)
   return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_padding, memory_padding, tgt_causal,
@@ -346,7 +346,7 @@ function Transformer.generate_square_subsequent_mask(...)
   end
   local size, device, dtype = arguments(who, { "sz", "device", "dtype" }, ...)
   if math.type(size) ~= "integer" or size < 0 then
-    raise("%s: sz must be an integer of at least 0 (got %s)", who, size)
+    fail("%s: sz must be an integer of at least 0 (got %s)", who, size)
   end
   return causal_mask(size, { device = device, dtype = dtype })
 end

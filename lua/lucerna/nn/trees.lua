@@ -7,7 +7,7 @@ local check_callable = require("lucerna.nn.hooks").check
 local check_self = require("lucerna.nn.container").check_self
 
 local core = root.nn
-local raise, is_tensor = root._raise, root.is_tensor
+local fail, is_tensor = root._fail, root.is_tensor
 local is_module, overrides, overridden = core.is_module, core._overrides, core._overridden
 local type = type
 
@@ -83,7 +83,7 @@ local walks = {}
 
 function walks.named_modules(self, prefix, _, remove_duplicate, memo)
   if memo ~= nil and type(memo) ~= "table" then
-    raise("named_modules: memo must be a table whose keys are modules (got %s)", type(memo))
+    fail("named_modules: memo must be a table whose keys are modules (got %s)", type(memo))
   end
   return each(list_modules(self, memo or {}, prefix, remove_duplicate))
 end
@@ -163,7 +163,7 @@ function Module:train(...)
   local mode = arguments("train", { "mode" }, ...)
   if mode == nil then mode = true end
   if type(mode) ~= "boolean" then
-    raise("train: training mode is expected to be boolean (got %s)", type(mode))
+    fail("train: training mode is expected to be boolean (got %s)", type(mode))
   end
   if not overrides(self, CHILDREN) and not overridden(self, TRAIN | CHILDREN) then
     return core._train(self, mode)
@@ -194,11 +194,11 @@ end
 
 local function check_converted(param, value)
   if not is_tensor(value) then
-    raise("_apply: fn must return a Tensor (got %s)", type(value))
+    fail("_apply: fn must return a Tensor (got %s)", type(value))
   end
   local good = value.dtype.is_floating_point or value.dtype.is_complex
   if param and param.requires_grad and not good then
-    raise("data set to a tensor that requires gradients must be floating point or complex dtype")
+    fail("data set to a tensor that requires gradients must be floating point or complex dtype")
   end
   return value
 end
@@ -210,7 +210,7 @@ end
 local function convert_grad(grad, data, f)
   local value = check_converted(nil, f(grad))
   if describe(value) ~= describe(data) then
-    raise("_apply: fn must make a gradient like its parameter (got %s, the parameter %s)",
+    fail("_apply: fn must make a gradient like its parameter (got %s, the parameter %s)",
       describe(value), describe(data))
   end
   return value:requires_grad_(grad.requires_grad)
@@ -290,7 +290,7 @@ end
 
 local function check_device(who, device)
   if type(device) ~= "string" or not device:find("^cpu") then
-    raise("%s: device '%s' is not available", who, device)
+    fail("%s: device '%s' is not available", who, device)
   end
 end
 
@@ -299,11 +299,11 @@ local function to_dtype(value)
   if type(value) == "string" then dtype = root[value] end
   local good, float = pcall(function() return dtype.is_floating_point end)
   if not good or type(float) ~= "boolean" then
-    raise("to: expected a device, a dtype or a tensor (got %s)", type(value) == "string" and "'"
+    fail("to: expected a device, a dtype or a tensor (got %s)", type(value) == "string" and "'"
       .. value .. "'" or type(value))
   end
   if not float and not dtype.is_complex then
-    raise("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s",
+    fail("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%s",
       dtype)
   end
   return dtype
@@ -327,7 +327,7 @@ local function parse_to(first, ...)
   local given = { arguments("to", FORMS[form], first, ...) }
   for i, name in ipairs(FORMS[form]) do given[name] = given[i] end
   if given.memory_format ~= nil then
-    raise("to: memory_format is not supported (tensors keep the contiguous one)")
+    fail("to: memory_format is not supported (tensors keep the contiguous one)")
   end
   if given.device ~= nil then check_device("to", given.device) end
   if given.tensor ~= nil then return to_dtype(given.tensor.dtype) end
@@ -348,7 +348,7 @@ function Module:bfloat16() return cast(self, "bfloat16", root.bfloat16) end
 --- type(dtype): converts all parameters and buffers, those of integers too.
 function Module:type(...)
   local dst_type = arguments("type", { "dst_type" }, ...)
-  if dst_type == nil then raise("type: argument 'dst_type' is missing") end
+  if dst_type == nil then fail("type: argument 'dst_type' is missing") end
   if not applies(self) then return core._to_dtype(self, dst_type, true) end
   return self:_apply(function(t) return t:to(dst_type) end)
 end
@@ -387,10 +387,10 @@ function Module:set_submodule(...)
   local target, module, strict =
     arguments("set_submodule", { "target", "module", "strict" }, ...)
   if type(target) ~= "string" or target == "" then
-    raise("Cannot set the submodule without a target name!")
+    fail("Cannot set the submodule without a target name!")
   end
   if not is_module(module) then
-    raise("`module` is not an nn.Module, found %s", type(module))
+    fail("`module` is not an nn.Module, found %s", type(module))
   end
   local path, name = target:match("^(.*)%.([^.]*)$")
   local parent = self:get_submodule(path or "")
@@ -398,9 +398,9 @@ function Module:set_submodule(...)
   local old = parent[name]
   local known = old ~= nil or core._has_slot(parent, name)
   if strict and not known then
-    raise("%s has no attribute `%s`", parent:_get_name(), name)
+    fail("%s has no attribute `%s`", parent:_get_name(), name)
   end
-  if known and not is_module(old) then raise("`%s` is not an nn.Module", name) end
+  if known and not is_module(old) then fail("`%s` is not an nn.Module", name) end
   parent[name] = module
 end
 
@@ -457,7 +457,7 @@ end
 -- and fields; _is_replica is true in it.
 function Module:_replicate_for_data_parallel()
   if core._has_uninitialized(self) then
-    raise("Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy "
+    fail("Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy "
       .. "forward pass to correctly initialize the modules")
   end
   local replica = core._replicate(self)

@@ -8,7 +8,7 @@ local optimizer = require "lucerna.optim.optimizer"
 
 local Optimizer = optimizer.Optimizer
 
-local fail = core._raise
+local fail = core._fail
 
 local NAMES = {"lr", "beta2_decay", "eps", "d", "weight_decay", "foreach", "maximize"}
 local ARGUMENTS = {"params", table.unpack(NAMES)}

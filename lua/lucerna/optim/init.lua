@@ -20,10 +20,10 @@ local Optimizer = optim.Optimizer
 -- runs hooks like any other. Parent may also be a scheduler's class.
 function optim.class(name, Parent)
   if type(name) ~= "string" then
-    core._raise("class: expected a name (got %s)", type(name))
+    core._fail("class: expected a name (got %s)", type(name))
   end
   if Parent ~= nil and (type(Parent) ~= "table" or Parent.__index == nil) then
-    core._raise("class: Parent must be a class (got %s)", core.nn.kind_name(Parent))
+    core._fail("class: Parent must be a class (got %s)", core.nn.kind_name(Parent))
   end
   return class(name, Parent or Optimizer)
 end
@@ -64,7 +64,7 @@ end
 function VIEW:__newindex(p, state)
   local owner = rawget(self, OWNER)
   local g, k = core._optimizer_place(owner._core, p)
-  if not g then core._raise("%s: state: no parameter of mine", owner.__name) end
+  if not g then core._fail("%s: state: no parameter of mine", owner.__name) end
   owner:_set_state(g, k, owner:_copy_state(g, k, state or {}))
 end
 

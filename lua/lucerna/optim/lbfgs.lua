@@ -9,7 +9,7 @@ local optimizer = require "lucerna.optim.optimizer"
 
 local Optimizer = optimizer.Optimizer
 
-local fail = core._raise
+local fail = core._fail
 
 local NAMES = {"lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size",
   "line_search_fn"}

@@ -7,7 +7,7 @@ local shape_text = require "lucerna.shape_text"
 
 local Optimizer = optimizer.Optimizer
 
-local fail = core._raise
+local fail = core._fail
 
 local NAMES = {"lr", "weight_decay", "momentum", "nesterov", "ns_coefficients", "eps", "ns_steps",
   "adjust_lr_fn"}

@@ -13,7 +13,7 @@ local module = {}
 
 local fields, ROOM = core._optimizer_fields, 14 -- fields that most groups have, at most
 
-local fail = core._raise
+local fail = core._fail
 
 local check_self = require("lucerna.plain").self_check "optimizer"
 

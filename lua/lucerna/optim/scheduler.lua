@@ -8,7 +8,7 @@ local class = require "lucerna.optim.class"
 
 local scheduler = {}
 
-scheduler.fail = core._raise
+scheduler.fail = core._fail
 
 local fail = scheduler.fail
 

@@ -34,7 +34,7 @@ local function check_options(group)
   for k = 1, 2 do
     local beta = type(group.betas) == "table" and group.betas[k]
     if type(beta) ~= "number" or beta < 0 or beta >= 1 then
-      require("lucerna.core")._raise("SparseAdam: Invalid beta parameter at index %d: %s", k, beta)
+      require("lucerna.core")._fail("SparseAdam: Invalid beta parameter at index %d: %s", k, beta)
     end
   end
 end

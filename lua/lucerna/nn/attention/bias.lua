@@ -10,7 +10,7 @@ bias.CausalVariant = { UPPER_LEFT = 1, LOWER_RIGHT = 2 }
 
 local function triangle(who, shift, rows, columns, ...)
   if math.type(rows) ~= "integer" or math.type(columns) ~= "integer" or select("#", ...) > 0 then
-    core._raise("%s: only supports 2D tensors (two integers)", who)
+    core._fail("%s: only supports 2D tensors (two integers)", who)
   end
   return lucerna.ones(rows, columns, { dtype = lucerna.bool }):tril(shift and columns - rows or 0)
 end

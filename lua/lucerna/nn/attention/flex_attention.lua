@@ -7,7 +7,7 @@ local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local F = require "lucerna.nn.functional"
 
-local raise = core._raise
+local fail = core._fail
 local flex = {}
 
 local function positions(sizes)
@@ -31,7 +31,7 @@ local function combined(who, join, ...)
   local mods = table.pack(...)
   for i = 1, mods.n do
     if type(mods[i]) ~= "function" then
-      raise("%s: All inputs should be callable mask_mods (got %s)", who, type(mods[i]))
+      fail("%s: All inputs should be callable mask_mods (got %s)", who, type(mods[i]))
     end
   end
   return function(...)
@@ -56,12 +56,12 @@ function flex.create_mask(...)
   local mod, batch, heads, queries, keys =
     arguments("create_mask", { "mod_fn", "B", "H", "Q_LEN", "KV_LEN", "device" }, ...)
   if type(mod) ~= "function" then
-    raise("create_mask: mod_fn must be a function (got %s)", type(mod))
+    fail("create_mask: mod_fn must be a function (got %s)", type(mod))
   end
   local sizes = { batch or 1, heads or 1, queries, keys }
   local mask = mod(positions(sizes))
   if not lucerna.is_tensor(mask) or mask.dtype ~= lucerna.bool then
-    raise("create_mask: mod_fn must give a tensor of booleans")
+    fail("create_mask: mod_fn must give a tensor of booleans")
   end
   return mask:expand(sizes)
 end
@@ -84,7 +84,7 @@ end
 local function check(query, key, value)
   for name, t in pairs { query = query, key = key, value = value } do
     if not lucerna.is_tensor(t) or t:dim() ~= 4 then
-      raise("flex_attention: Expected query, key and value to be 4D tensors (%s is %s)", name,
+      fail("flex_attention: Expected query, key and value to be 4D tensors (%s is %s)", name,
         lucerna.is_tensor(t) and t:dim() .. "D" or "a " .. type(t))
     end
   end

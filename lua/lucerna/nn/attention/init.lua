@@ -4,7 +4,7 @@
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 
-local raise = core._raise
+local fail = core._fail
 local attention = {}
 
 --- The kernels that sdpa_kernel takes.
@@ -24,7 +24,7 @@ function attention.sdpa_kernel(...)
   local backends = arguments("sdpa_kernel", { "backends", "set_priority" }, ...)
   for _, backend in ipairs(type(backends) == "table" and backends or { backends or false }) do
     if not is_backend(backend) then
-      raise("sdpa_kernel: Backend must be an instance of SDPBackend or a list of them (got %s)",
+      fail("sdpa_kernel: Backend must be an instance of SDPBackend or a list of them (got %s)",
         backend)
     end
   end

@@ -3,12 +3,12 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
-local raise = core._raise
+local fail = core._fail
 
 local check = {}
 
 --- Raises a formatted message at the caller's line.
-check.fail = raise
+check.fail = fail
 
 --- An array of the tensors given.
 function check.tensors(who, name, value)
