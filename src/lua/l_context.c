@@ -220,7 +220,7 @@ static int set_printoptions(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return 0;
 }
 
-/* Normalises a device's name; there is only one kind. */
+/* Normalises a device's name; there is only one kind, and one of it. */
 static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_status status = luc__check_device(st->ctx, "device", &a->v[0]);
   if (status != LUC_OK) return luc_l_raise(L, st, status);
@@ -267,7 +267,7 @@ static const luc_l_native natives[] = {
     {"set_printoptions(int? precision=None, float? threshold=None, int? edgeitems=None, int? "
      "linewidth=None, str(default|short|full)? profile=None, bool? sci_mode=None)",
      set_printoptions, LUC_F_FUNCTION},
-    {"device(device device)", device, LUC_F_FUNCTION},
+    {"device(device device, int? index=None)", device, LUC_F_FUNCTION},
     {"release(Tensor self)", release, LUC_F_METHOD | LUC_F_BATCHED},
     {"size(Tensor self, Dim? dim=None)", size, LUC_F_METHOD | LUC_F_BATCHED},
     {"stride(Tensor self, Dim? dim=None)", stride, LUC_F_METHOD | LUC_F_BATCHED},

@@ -49,6 +49,7 @@ static int optimizer_new(lua_State *L) {
 static void push_option(lua_State *L, const luc_value *v) {
   switch (v->kind) {
   case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
+  case LUC_INT: lua_pushinteger(L, v->as.i); break;
   case LUC_FLOAT: lua_pushnumber(L, v->as.f); break;
   case LUC_FLOATS:
     lua_createtable(L, v->n, 0);
@@ -82,6 +83,7 @@ static const luc_l_sig *push_sig(lua_State *L, luc_l_state *st, const luc_schema
   }
   luc_l_sig *sig = lua_newuserdatauv(L, sizeof *sig, 0);
   luc_l_sig_init(L, st, sig, schema, NULL);
+  sig->as_given = true;
   lua_pushvalue(L, -1);
   lua_rawsetp(L, known, schema);
   lua_pushvalue(L, -2);

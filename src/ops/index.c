@@ -107,10 +107,12 @@ luc_status luc__run_index_copy(luc_context *ctx, luc_value *args, luc_value *out
 
 luc_status luc__run_index_add(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *source = args[3].as.tensor, *scaled;
-  luc_scalar alpha = luc_as_scalar(&args[4]);
-  if (luc__scalar_double(alpha) == 1)
+  luc_value alpha = args[4];
+  bool whole = !luc__dtype_is_float(source->dtype) && !luc__dtype_is_complex(source->dtype);
+  if (whole && alpha.kind == LUC_FLOAT) alpha = luc_v_int((int64_t)alpha.as.f); /* as PyTorch */
+  if (luc_as_double(&alpha) == 1)
     return write_rows(ctx, "index_add", LUC_INDEX_ADD, args, source, out);
-  LUC_TRY(luc__op1(ctx, LUC_OP_mul, &scaled, LUC_ARGS(args[3], args[4])));
+  LUC_TRY(luc__op1(ctx, LUC_OP_mul, &scaled, LUC_ARGS(args[3], alpha)));
   luc_status status = write_rows(ctx, "index_add", LUC_INDEX_ADD, args, scaled, out);
   luc_tensor_release(ctx, scaled);
   return status;

@@ -117,6 +117,8 @@ describe("an error", function()
   end)
 
   it("refuses devices that are not there", function()
+    assert.are.equal("cpu", lucerna.device("cpu", 0))
+    parity.refused("device: device must be 'cpu'", lucerna.device, "cuda", 0)
     assert.matches("cuda", parity.message(lucerna.zeros, 2, { device = "cuda" }))
   end)
 

@@ -366,6 +366,13 @@ describe("large tensors", function()
       lucerna.ones_like(ids))))
   end)
 
+  it("are added as whole numbers to whole numbers, as PyTorch does", function()
+    local zeros, ids = lucerna.zeros(3, { dtype = lucerna.int64 }), lucerna.tensor { 1, 2 }
+    local ones = lucerna.ones(2, { dtype = lucerna.int64 })
+    assert.same({ 1, 1, 0 }, zeros:index_add(1, ids, ones, { alpha = 1.5 }):tolist())
+    assert.same({ -2, -2, 0 }, zeros:index_add(1, ids, ones, { alpha = -2.9 }):tolist())
+  end)
+
   it("are left as they were by a position out of range", function()
     local ids = lucerna.randint(1, ROWS + 1, { 70000 })
     for _, bad in ipairs { 0, ROWS + 1, -1 } do

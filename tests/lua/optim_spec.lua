@@ -325,6 +325,8 @@ describe("an optimizer's state", function()
     text = tostring(optim.Rprop({parameter {1.0}}, {lr = 1 / 3}))
     assert.matches("etas: %(0.5, 1.2%)", text)
     assert.matches("lr: 0.3333333333333333\n", text)
+    assert.matches("lr: 1\n", tostring(optim.SGD({parameter {1.0}}, {lr = 1})))
+    assert.matches("lr: 1.0\n", tostring(optim.SGD({parameter {1.0}}, {lr = 1.0})))
   end)
 
   it("prints as PyTorch's", function()

@@ -19,7 +19,7 @@ export_chrome_trace.]=]},
 > print(prof:table({ sort_by = "cpu_time_total", row_limit = 5 }))
 > local json = prof:chrome_trace()    -- or prof:export_chrome_trace(path)]=]},
 {"clock", "A monotonic clock, in seconds."},
-{"device", "device(name): a device, 'cpu' or 'cuda:0'."},
+{"device", "device(name, index): a device, 'cpu' or 'cuda:0'."},
 {"is_grad_enabled is_inference_mode_enabled is_anomaly_enabled", [=[
 Are operations recorded? Is inference mode on? Does backward look for NaN?]=]},
 {"cuda.is_available cuda.device_count", "Did this build find CUDA devices? How many?"},
