@@ -680,10 +680,6 @@ bool luc__index_run(luc_context *ctx, const luc_index_job *given) {
     w.row = w.rows.sizes[last];
     w.row_indexed = w.rows.indexed[last];
     w.row_dense = w.rows.dense[last];
-  } else if (job.own) { /* what the positions lead to */
-    w.row = job.n;
-    w.row_indexed = 0;
-    w.row_dense = job.dense_step;
   }
   /* How many parts rows have changes no result. Whole ones go fastest, but for own positions. */
   const int64_t threads = luc_get_num_threads(ctx);

@@ -91,6 +91,12 @@ local WORK = {
     local signed = lucerna.where(ids:gt(150000), ids - 300001, ids)
     return x:put(signed, randn({ 300000 })):index_copy(1, ids, randn({ 300000 }))
   end,
+  ["places along lines"] = function()
+    local many, ids = lucerna.randint(1, 1001, { 300000 }), lucerna.randint(1, 1001, { 3, 100000 })
+    local y = randn({ 1000 }):scatter_add(1, many, randn({ 300000 }))
+    local x = randn({ 3, 1000 })
+    return x:scatter_add(2, ids, randn({ 3, 100000 })):scatter(2, ids, randn({ 3, 100000 })) + y
+  end,
   embedding = function()
     return nn.Embedding(3000, 64)(lucerna.randint(1, 3001, { 4000 }))
   end,
