@@ -193,16 +193,6 @@ static callback *keep_callback(lua_State *L, luc_l_state *st) {
   return cb;
 }
 
-/* Calls fn in protected mode with a pointer; an error is kept for luc_l_raise. */
-static luc_status protect(luc_l_state *st, lua_CFunction fn, void *arg) {
-  lua_State *L = luc_l_callback_state(st);
-  if (!lua_checkstack(L, 8)) return luc__fail(st->ctx, LUC_ERR_MEMORY, "stack overflow");
-  lua_pushcfunction(L, fn);
-  lua_pushlightuserdata(L, arg);
-  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
-  return luc_l_keep_error(L, st);
-}
-
 /* ---- handles ---- */
 
 /* Pops a function and pushes a handle whose :remove() and __close call it once. */
@@ -244,7 +234,7 @@ static int call_hook(lua_State *L) {
 static luc_status run_hook(luc_context *ctx, void *ud, luc_tensor *grad, luc_tensor **replacement) {
   (void)ctx;
   hook_call call = {ud, grad, NULL};
-  LUC_TRY(protect(call.cb->st, call_hook, &call));
+  LUC_TRY(luc_l_protect(call.cb->st, call_hook, &call));
   if (call.replacement) *replacement = call.replacement;
   return LUC_OK;
 }
@@ -252,7 +242,7 @@ static luc_status run_hook(luc_context *ctx, void *ud, luc_tensor *grad, luc_ten
 static luc_status run_after(luc_context *ctx, void *ud, luc_tensor *t) {
   (void)ctx;
   hook_call call = {ud, t, NULL};
-  luc_status status = protect(call.cb->st, call_hook, &call);
+  luc_status status = luc_l_protect(call.cb->st, call_hook, &call);
   luc_tensor_release(ctx, call.replacement);
   return status;
 }
@@ -346,7 +336,7 @@ static luc_status run_function(luc_context *ctx, void *ud, luc_tensor *const *go
                                luc_tensor **gin, int ngin) {
   (void)ctx;
   function_call call = {ud, gout, gin, ngout, ngin};
-  return protect(call.cb->st, call_backward, &call);
+  return luc_l_protect(call.cb->st, call_backward, &call);
 }
 
 /* _record(name, backward, inputs, outputs): true if the call is in the graph. */
@@ -419,7 +409,7 @@ static luc_status pack_saved(luc_context *ctx, const luc_saved_hooks *hooks, luc
                              void **packed) {
   saved_call call = {(const region *)hooks, NULL, t};
   (void)ctx;
-  LUC_TRY(protect(call.of->st, call_pack, &call));
+  LUC_TRY(luc_l_protect(call.of->st, call_pack, &call));
   *packed = call.cb;
   return LUC_OK;
 }
@@ -436,7 +426,7 @@ static int call_unpack(lua_State *L) {
 static luc_status unpack_saved(luc_context *ctx, void *packed, luc_tensor **t) {
   saved_call call = {NULL, packed, NULL};
   (void)ctx;
-  LUC_TRY(protect(call.cb->st, call_unpack, &call));
+  LUC_TRY(luc_l_protect(call.cb->st, call_unpack, &call));
   *t = call.t;
   return LUC_OK;
 }

@@ -180,13 +180,9 @@ static luc_status run_hook(luc_context *ctx, void *ud, uint64_t anchor, uint64_t
                            const luc_grads *grad_input, const luc_grads *grad_output,
                            luc_grads *replacement) {
   luc_l_nn *nn = ud;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   hook_call c = {nn, anchor, id, grad_input, grad_output, replacement};
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, call_protected);
-  lua_pushlightuserdata(L, &c);
-  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
-  return luc_l_keep_error(L, nn->st);
+  (void)ctx;
+  return luc_l_protect(nn->st, call_protected, &c);
 }
 
 typedef struct anchor_call {
@@ -208,12 +204,9 @@ static int anchor_protected(lua_State *L) {
 
 static luc_status make_anchor(luc_context *ctx, void *ud, luc_module *m, uint64_t *anchor) {
   luc_l_nn *nn = ud;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   anchor_call c = {nn, m, 0};
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, anchor_protected);
-  lua_pushlightuserdata(L, &c);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
+  (void)ctx;
+  LUC_TRY(luc_l_protect(nn->st, anchor_protected, &c));
   *anchor = c.anchor;
   return LUC_OK;
 }

@@ -185,8 +185,12 @@ const char *luc_l_given(lua_State *L, int index, char *buf) {
 
 /* ---- callbacks ---- */
 
-lua_State *luc_l_callback_state(luc_l_state *st) {
-  return st->L;
+luc_status luc_l_protect(luc_l_state *st, lua_CFunction fn, void *arg) {
+  lua_State *L = st->L ? st->L : st->main;
+  if (!lua_checkstack(L, 4)) return luc__fail(st->ctx, LUC_ERR_MEMORY, "Lua's stack is full");
+  lua_pushcfunction(L, fn);
+  lua_pushlightuserdata(L, arg);
+  return lua_pcall(L, 1, 0, 0) == LUA_OK ? LUC_OK : luc_l_keep_error(L, st);
 }
 
 /* The function comes last: a place made in vain holds nothing. */

@@ -272,13 +272,9 @@ static int follow_edge(lua_State *L) {
 static luc_status host_edge(luc_context *ctx, void *ud, luc_module *m, luc_slot slot,
                             const char *name, size_t length, void *object) {
   luc_l_nn *nn = ud;
-  lua_State *L = any_state(nn);
   edge_change e = {nn, m, slot, name, length, object};
-  if (!lua_checkstack(L, 8)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, follow_edge);
-  lua_pushlightuserdata(L, &e);
-  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
-  return luc_l_keep_error(L, nn->st);
+  (void)ctx;
+  return luc_l_protect(nn->st, follow_edge, &e);
 }
 
 /* ---- opening ---- */

@@ -325,14 +325,9 @@ static int call_protected(lua_State *L) {
 static luc_status host_call_module(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
                                    int nargs, luc_outputs *out) {
   luc_l_nn *nn = ud;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   host_call h = {nn, m, args, nargs, out};
   if (!m->peer) return luc__fail(ctx, LUC_ERR_STATE, "%s: its Lua state is gone", m->cls->name);
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, call_protected);
-  lua_pushlightuserdata(L, &h);
-  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
-  return luc_l_keep_error(L, nn->st);
+  return luc_l_protect(nn->st, call_protected, &h);
 }
 
 /* ---- tensors that stand outside the slots ---- */
@@ -358,12 +353,9 @@ static int tensor_protected(lua_State *L) {
 static luc_status host_tensor(luc_context *ctx, void *ud, luc_module *m, const char *name,
                               size_t length, luc_tensor **out) {
   luc_l_nn *nn = ud;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   tensor_call c = {nn, m, name, length, NULL};
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, tensor_protected);
-  lua_pushlightuserdata(L, &c);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
+  (void)ctx;
+  LUC_TRY(luc_l_protect(nn->st, tensor_protected, &c));
   *out = c.found;
   return LUC_OK;
 }
@@ -413,14 +405,10 @@ static int describe_protected(lua_State *L) {
 
 static luc_status host_describe(luc_context *ctx, void *ud, luc_module *m, luc_description *d) {
   luc_l_nn *nn = ud;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   describe_call c = {nn, m, d};
   if (!m->peer) return LUC_OK;
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, describe_protected);
-  lua_pushlightuserdata(L, &c);
-  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
-  return luc_l_keep_error(L, nn->st);
+  (void)ctx;
+  return luc_l_protect(nn->st, describe_protected, &c);
 }
 
 void luc_l_call_host(luc_host *host) {

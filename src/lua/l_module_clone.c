@@ -80,12 +80,9 @@ static int clone_protected(lua_State *L) {
 
 static luc_status host_clone(luc_context *ctx, void *ud, luc_module *m, luc_module **out) {
   luc_l_nn *nn = ud;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   clone_call c = {nn, m, NULL};
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, clone_protected);
-  lua_pushlightuserdata(L, &c);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, nn->st);
+  (void)ctx;
+  LUC_TRY(luc_l_protect(nn->st, clone_protected, &c));
   *out = c.copy;
   return LUC_OK;
 }

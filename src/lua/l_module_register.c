@@ -53,13 +53,9 @@ static luc_status show(luc_context *ctx, void *ud, luc_module *m, const char *na
                        const luc_registered *given, luc_registered *replacement) {
   const lua_hook *hook = ud;
   luc_l_nn *nn = hook->nn;
-  lua_State *L = nn->st->L ? nn->st->L : nn->st->main;
   shown s = {nn, hook->function, m, name, given, replacement};
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, show_protected);
-  lua_pushlightuserdata(L, &s);
-  if (lua_pcall(L, 1, 0, 0) == LUA_OK) return LUC_OK;
-  return luc_l_keep_error(L, nn->st);
+  (void)ctx;
+  return luc_l_protect(nn->st, show_protected, &s);
 }
 
 static void free_hook(luc_context *ctx, void *ud) {

@@ -433,13 +433,9 @@ static int load_protected(lua_State *L) {
   return 0;
 }
 
-static luc_status protect(luc_context *ctx, host_state *h, lua_CFunction fn, bool *handled) {
-  lua_State *L = h->nn->st->L ? h->nn->st->L : h->nn->st->main;
+static luc_status protect(host_state *h, lua_CFunction fn, bool *handled) {
   if (!h->m->peer) return LUC_OK; /* Lua does not know the tree */
-  if (!lua_checkstack(L, 4)) return luc__fail(ctx, LUC_ERR_MEMORY, "Lua's stack is full");
-  lua_pushcfunction(L, fn);
-  lua_pushlightuserdata(L, h);
-  if (lua_pcall(L, 1, 0, 0) != LUA_OK) return luc_l_keep_error(L, h->nn->st);
+  LUC_TRY(luc_l_protect(h->nn->st, fn, h));
   *handled = h->handled;
   return h->status;
 }
@@ -447,7 +443,8 @@ static luc_status protect(luc_context *ctx, host_state *h, lua_CFunction fn, boo
 static luc_status host_save_state(luc_context *ctx, void *ud, luc_module *m, const char *prefix,
                                   bool keep_vars, luc_state_dict *sd, bool *handled) {
   host_state h = {.nn = ud, .m = m, .prefix = prefix, .sd = sd, .flags = keep_vars};
-  return protect(ctx, &h, save_protected, handled);
+  (void)ctx;
+  return protect(&h, save_protected, handled);
 }
 
 static luc_status host_load_state(luc_context *ctx, void *ud, luc_module *m,
@@ -459,7 +456,8 @@ static luc_status host_load_state(luc_context *ctx, void *ud, luc_module *m,
                   .flags = flags,
                   .missing = missing,
                   .unexpected = unexpected};
-  return protect(ctx, &h, load_protected, handled);
+  (void)ctx;
+  return protect(&h, load_protected, handled);
 }
 
 void luc_l_state_host(luc_host *host) {

@@ -146,8 +146,9 @@ static inline lua_State *luc_l_enter(luc_l_state *st, lua_State *L) {
 /* Packs the saved tensors that wait for saved_tensors_hooks (l_autograd.c); asked for where
  * ctx->unpacked_nodes is set and what the call made is owned. */
 luc_status luc_l_pack_saved(lua_State *L, luc_l_state *st);
-/* The lua_State for a callback: the coroutine in the core call, else the main thread. */
-lua_State *luc_l_callback_state(luc_l_state *st);
+/* Calls fn in protected mode with a pointer, on the coroutine in the core call, else the main
+ * thread; an error is kept for luc_l_raise. */
+luc_status luc_l_protect(luc_l_state *st, lua_CFunction fn, void *arg);
 /* Keeps the function on top of the stack for the core and pops it; luc_l_callback_push pushes it.
  */
 uint64_t luc_l_callback_keep(lua_State *L, luc_l_state *st);

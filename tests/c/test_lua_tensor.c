@@ -1,6 +1,7 @@
 /* Tensors between a C host and Lua: memory of either side used by the other, and who keeps what
  * alive how long. */
 #include "lua_test.h"
+#include "lucerna/autograd.h"
 #include "lucerna/dlpack.h"
 
 /* A global userdata of `size` bytes. */
@@ -211,5 +212,23 @@ TEST("any byte but 0 is true in a host's booleans, which are copied") {
          "assert(#b:nonzero() == 4 and #lucerna.arange(6)[b] == 4)"
          "b:fill_(false)");
   CHECK_EQ(bytes[0], 7);
+  close_state(L);
+}
+
+TEST("hooks and functions of Lua's run when a host goes backward") {
+  lua_State *L = open();
+  run(L, "x = lucerna.ones(2, {requires_grad = true}); seen = 0 "
+         "y = (x * 3):sum() "
+         "x:register_hook(function(g) seen = seen + 1; return g * 2 end)");
+  lua_getglobal(L, "y");
+  luc_tensor *y = luc_lua_to_tensor(L, -1);
+  CHECK_EQ(luc_tensor_backward(luc_lua_context(L), &y, 1, NULL, 0), LUC_OK);
+  run(L, "assert(seen == 1 and x.grad:equal(lucerna.tensor {6.0, 6}))"
+         "x:register_hook(function() error('not today') end); y = (x * 3):sum()");
+  lua_getglobal(L, "y");
+  y = luc_lua_to_tensor(L, -1);
+  CHECK_EQ(luc_tensor_backward(luc_lua_context(L), &y, 1, NULL, 0), LUC_ERR_CALLBACK);
+  CHECK(strstr(luc_message(luc_lua_context(L)), "not today") != NULL);
+  lua_settop(L, 0);
   close_state(L);
 }
