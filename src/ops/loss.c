@@ -10,8 +10,6 @@
 #include "cpu/embed.h"
 #include "cpu/softmax.h"
 
-enum { LUC_REDUCE_BATCHMEAN = LUC_REDUCE_SUM + 1 };
-
 /* ---- reduction ---- */
 
 luc_status luc__loss_reduction(luc_context *ctx, const char *who, const luc_value *args,
@@ -520,14 +518,11 @@ luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value
 
 /* kl_div(input, target, size_average, reduce, reduction, log_target) */
 luc_status luc__run_kl_div(luc_context *ctx, luc_value *args, luc_value *out) {
-  int reduction;
+  int reduction = LUC_REDUCE_SUM;
   luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
   bool batchmean =
       luc_is_none(&args[2]) && luc_is_none(&args[3]) && !strcmp(args[4].as.string, "batchmean");
-  if (batchmean)
-    reduction = LUC_REDUCE_BATCHMEAN;
-  else
-    LUC_TRY(luc__loss_reduction(ctx, "kl_div", &args[2], &reduction));
+  if (!batchmean) LUC_TRY(luc__loss_reduction(ctx, "kl_div", &args[2], &reduction));
   LUC_TRY(luc__need_float(ctx, "kl_div", "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss;
@@ -537,9 +532,7 @@ luc_status luc__run_kl_div(luc_context *ctx, luc_value *args, luc_value *out) {
     luc_tensor *entropy = luc__f2(&f, LUC_OP_xlogy, t, t);
     loss = luc__f2(&f, LUC_OP_sub, entropy, luc__f2(&f, LUC_OP_mul, t, x));
   }
-  if (batchmean && x->ndim > 0)
-    loss = luc__fs(&f, LUC_OP_div, luc__f_sum(&f, loss, 0, NULL, false), (double)x->sizes[0]);
-  else
-    loss = luc__loss_reduced(&f, loss, reduction);
+  loss = luc__loss_reduced(&f, loss, reduction);
+  if (batchmean && x->ndim > 0) loss = luc__fs(&f, LUC_OP_div, loss, (double)x->sizes[0]);
   return luc__f_result(&f, loss, out);
 }
