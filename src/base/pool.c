@@ -111,8 +111,25 @@ static void *worker_main(void *arg) {
   return NULL;
 }
 
+/* After a fork the workers are the parent's, and glibc would wait for their copies: the child
+ * works alone and leaves its lock and condition alone, unless it makes workers itself. */
+static bool is_ours(const luc_pool *pool) {
+  return pool->owner == getpid();
+}
+
+/* Begins anew, with nothing of the parent's. */
+static void adopt(luc_pool *pool) {
+  pthread_mutex_init(&pool->mutex, NULL); /* made before, so it is made again */
+  pthread_cond_init(&pool->wake, NULL);
+  atomic_store(&pool->sleepers, 0);
+  atomic_store(&pool->inside, 0);
+  pool->workers = 0;
+  pool->owner = getpid();
+}
+
 /* Makes the workers still missing; signals stay with the host's threads. */
 static void start_workers(luc_pool *pool) {
+  if (!is_ours(pool)) adopt(pool);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -125,12 +142,6 @@ static void start_workers(luc_pool *pool) {
       pool->failed = true;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/* After a fork the workers are the parent's, and glibc would wait for their copies: the child
- * works alone and leaves its lock and condition alone. */
-static bool is_ours(const luc_pool *pool) {
-  return pool->owner == getpid();
 }
 
 /* Wakes `wanted` of those asleep, or all. */
@@ -212,14 +223,17 @@ static void run_serially(int64_t n, int64_t grain, luc_range_fn fn, void *arg) {
     fn(arg, begin, n - begin < grain ? n : begin + grain);
 }
 
-/* Waits for the workers still in the loop; yields after a while, for they may need our core. */
+/* Waits for the workers still in the loop; yields after a while, for they may need our core. In a
+ * forked child one of the parent's may seem to be, for ever. */
 static void join_workers(luc_pool *pool) {
   int spins = 0;
   while (atomic_load(&pool->inside) != 0) {
     if (++spins < JOIN_SPINS)
       pause_briefly();
-    else
+    else if (is_ours(pool))
       sched_yield();
+    else
+      atomic_store(&pool->inside, 0);
   }
 }
 

@@ -1,5 +1,6 @@
 /* The lowest layer: contexts and messages, memory, the pool, maps and random numbers.
  * Random values were recorded from PyTorch 1.13 after torch.manual_seed(0), in this order. */
+#include <dirent.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -307,6 +308,36 @@ TEST("a forked child works alone and closes its copy") {
     test_failures = 0;
     check_loop(ctx, &l, 1000, 10);
     luc_context_free(ctx);
+    _exit(test_failures != 0);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_EQ(status, 0);
+  luc_context_free(ctx);
+}
+
+/* Threads of this process. */
+static int count_threads(void) {
+  int n = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  if (tasks == NULL) return 1;
+  for (const struct dirent *d; (d = readdir(tasks)) != NULL;) n += d->d_name[0] != '.';
+  closedir(tasks);
+  return n;
+}
+
+TEST("a child forked before the first loop has workers of its own and ends them") {
+  static loop l;
+  luc_context *ctx = test_open(3);
+  pid_t child = fork();
+  if (child == 0) {
+    test_failures = 0;
+    check_loop(ctx, &l, 1000, 10);
+    struct timespec nap = {0, 2000000};
+    nanosleep(&nap, NULL); /* they are asleep */
+    check_loop(ctx, &l, 1000, 10);
+    luc_context_free(ctx);
+    CHECK_EQ(count_threads(), 1);
     _exit(test_failures != 0);
   }
   int status = 1;
