@@ -14,9 +14,9 @@
 /* Tiles of a block at most, and elements of its transformed input, to stay in the second-level
  * cache beside a pack of weights; filters and channels of the weights' gradient at a time, whose
  * sums stay there; channels of few tiles at a time; channels * filters that are worth the calls at
- * every point; operations worth a piece of their own. */
+ * every point; operations worth a piece of their own, and what a transform takes as long as. */
 static const int64_t BLOCK = 48, BLOCK_SIZE = 120000, CHUNK = 64, SOME = 128, LEAST = 192,
-                     PIECE_WORK = 1 << 20;
+                     PIECE_WORK = 1 << 20, TRANSFORM = 1000;
 
 typedef struct job {
   luc_winograd_plan plan;
@@ -25,6 +25,7 @@ typedef struct job {
   float *y, *dweight;
   float *shared;              /* what is transformed beforehand, all weights or all input; cuts */
   int64_t blocks, block_size; /* how many there are, and elements of one's input */
+  int64_t units, unit;        /* that blocks are made of, and tiles of one */
   int64_t pack_size;          /* elements of the weights of one pack */
   int64_t filters, channels;  /* of a chunk of the weights' gradient */
   int64_t filter_chunks, channel_chunks, cuts, sum_size;
@@ -227,18 +228,25 @@ static void plan_images(luc_winograd_images *s, int64_t channels, int64_t block)
   s->points = block * s->row + 16;
 }
 
-/* Tiles of a block, about `most`: whole lines of them where those are short, and whole classes. */
-static int64_t choose_block(const luc_winograd_plan *w, int64_t most) {
-  const int64_t line = w->tiles[2];
-  if (line <= most && w->all_tiles > most) return (most + line / 2) / line * line;
-  const int64_t even = luc__cuts(w->all_tiles, luc__cuts(w->all_tiles, most));
-  int64_t unit = 8;
-  while (unit % w->classes[1] != 0) unit += 8;
-  return luc__cuts(even, unit) * unit;
+/* Cuts the tiles into blocks of about `most`, alike to a unit: whole lines of them where those are
+ * short, and whole classes. A few are an even number, which two threads share best. */
+static void cut_tiles(job *j, int64_t most) {
+  luc_winograd_plan *w = &j->plan;
+  const bool lines = w->tiles[2] <= most && w->all_tiles > most;
+  j->unit = lines ? w->tiles[2] : 8;
+  while (!lines && j->unit % w->classes[1] != 0) j->unit += 8;
+  j->units = luc__cuts(w->all_tiles, j->unit);
+  j->blocks = luc__cuts(j->units, luc__max64((most + j->unit / 2) / j->unit, 1));
+  if (j->blocks > 1 && j->blocks < 8) j->blocks = luc__min64(j->blocks + j->blocks % 2, j->units);
+  w->block = luc__cuts(j->units, j->blocks) * j->unit;
 }
 
-static int64_t tiles_in(const luc_winograd_plan *w, int64_t block) {
-  return luc__min64(w->block, w->all_tiles - block * w->block);
+static int64_t first_tile(const job *j, int64_t block) {
+  return luc__min64(block * j->units / j->blocks * j->unit, j->plan.all_tiles);
+}
+
+static int64_t tiles_in(const job *j, int64_t block) {
+  return first_tile(j, block + 1) - first_tile(j, block);
 }
 
 /* Elements from one group to the next. */
@@ -275,7 +283,7 @@ static void transform_pack(job *j, int64_t group, int64_t pack, int64_t channel,
 static void transform_block(job *j, int64_t group, int64_t block, float *to, float *scratch) {
   const luc_winograd_plan *w = &j->plan;
   const float *x = j->x + group * w->channels * w->input.channel;
-  j->kernels->transform(w, &w->input, x, w->channels, block * w->block, tiles_in(w, block), to,
+  j->kernels->transform(w, &w->input, x, w->channels, first_tile(j, block), tiles_in(j, block), to,
                         scratch);
 }
 
@@ -284,7 +292,7 @@ static void multiply(job *j, int64_t group, int64_t block, int64_t pack, int64_t
   const luc_winograd_plan *w = &j->plan;
   const float *bias = j->bias ? j->bias + group * w->filters : NULL;
   float *y = j->y + group * w->filters * w->out[0] * w->out[1] * w->out[2];
-  j->kernels->product(w, input, weights, bias, y, block * w->block, tiles_in(w, block), pack,
+  j->kernels->product(w, input, weights, bias, y, first_tile(j, block), tiles_in(j, block), pack,
                       channel, scratch);
 }
 
@@ -348,14 +356,13 @@ static void plan_product(job *j) {
   luc_winograd_plan *w = &j->plan;
   plan_images(&w->input, w->channels, 0);
   int64_t most = BLOCK_SIZE / (w->points * w->input.row) / 8 * 8;
-  w->block = choose_block(w, luc__max64(luc__min64(most, BLOCK), 16));
+  cut_tiles(j, luc__max64(luc__min64(most, BLOCK), 16));
   plan_images(&w->input, w->channels, w->block);
   w->some = w->channels;
-  if (is_few(w) && w->block >= w->all_tiles && w->k == w->channels)
+  if (is_few(w) && j->blocks == 1 && w->k == w->channels)
     w->some = luc__cuts(w->channels, luc__cuts(w->channels, SOME));
   w->weight_points = luc__winograd_parts(&w->input) * w->some * LUC_WINOGRAD_PACK + 16;
   w->output_points = w->block * LUC_WINOGRAD_PACK + 16;
-  j->blocks = luc__cuts(w->all_tiles, w->block);
   j->block_size = w->points * w->input.points;
   j->pack_size = w->points * w->weight_points;
 }
@@ -367,7 +374,8 @@ static luc_status run_product(luc_context *ctx, job *j) {
   const int64_t gather = luc__winograd_gather(w);
   const int64_t pixels = luc__winograd_pixels(w, &w->input);
   const int64_t output = w->points * w->output_points;
-  const int64_t pack_work = w->k * LUC_WINOGRAD_PACK * 100, block_work = w->block * w->k * 100;
+  const int64_t pack_work = w->k * LUC_WINOGRAD_PACK * TRANSFORM;
+  const int64_t block_work = w->block * w->k * TRANSFORM;
   const int64_t product_work = w->points * w->block * w->k * LUC_WINOGRAD_PACK;
   const int64_t packs = w->groups * w->packs, blocks = w->groups * j->blocks;
   int64_t shared = few ? blocks * j->block_size : packs * j->pack_size;
@@ -449,7 +457,7 @@ static void add_blocks(void *arg, int64_t begin, int64_t end) {
     const float *dy = j->dy + (k.group * w->filters + k.filter) * out->channel;
     const int64_t first = k.cut * j->blocks / j->cuts, last = (k.cut + 1) * j->blocks / j->cuts;
     for (int64_t b = first; b < last; b++) {
-      const int64_t tile = b * w->block, tiles = tiles_in(w, b);
+      const int64_t tile = first_tile(j, b), tiles = tiles_in(j, b);
       j->kernels->transform(w, in, x, k.channels, tile, tiles, input, scratch);
       j->kernels->transform(w, out, dy, k.filters, tile, tiles, gradient, scratch);
       j->kernels->add(w, gradient, input, tiles, k.filters, k.channels, b == first, sums);
@@ -479,14 +487,12 @@ static void plan_sums(job *j) {
       luc__min64(luc__cuts(luc__cuts(w->channels, j->channel_chunks), 16) * 16, w->channels);
   plan_images(&w->input, j->channels, 0);
   plan_images(&w->gradient, j->filters, 0);
-  const int64_t blocks = luc__cuts(w->all_tiles, BLOCK);
-  w->block = choose_block(w, blocks == 3 ? luc__cuts(w->all_tiles, 4) : BLOCK); /* two cuts */
+  cut_tiles(j, BLOCK);
   plan_images(&w->input, j->channels, w->block);
   plan_images(&w->gradient, j->filters, w->block);
   w->sum_row = luc__cuts(luc__winograd_parts(&w->input) * j->channels, 16) * 16;
   w->sum_points = j->filters * w->sum_row + 16;
   j->sum_size = w->points * w->sum_points;
-  j->blocks = luc__cuts(w->all_tiles, w->block);
   const int64_t chunks = w->groups * j->filter_chunks * j->channel_chunks;
   const int64_t least = chunks > 1 ? 1 : luc__min64(j->blocks, 2);
   j->cuts = luc__min64(luc__cuts(8, chunks), luc__max64(j->blocks / 4, least));
