@@ -7,20 +7,10 @@
 #include "ops/formula.h"
 #include "ops/geometry.h"
 
-/* A contiguous copy of t seen with other strides from an offset. */
-static luc_status copy_view(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
-                            const int64_t *strides, int64_t offset, luc_value *out) {
-  luc_tensor *view, *r = NULL;
-  LUC_TRY(luc__tensor_view(ctx, t, ndim, sizes, strides, offset, &view));
-  luc_status status = luc__duplicate(ctx, view, &r);
-  luc_tensor_release(ctx, view);
-  return luc__give(ctx, status, out, r);
-}
-
 /* ---- flip, roll, rot90 ---- */
 
 luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor;
+  luc_tensor *t = args[0].as.tensor, *view = NULL, *r = NULL;
   int64_t strides[LUC_MAX_DIMS], offset = t->offset;
   bool seen[LUC_MAX_DIMS] = {false};
   memcpy(strides, t->strides, sizeof strides);
@@ -34,7 +24,15 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
     offset += (t->sizes[d] - 1) * t->strides[d];
     strides[d] = -strides[d];
   }
-  return copy_view(ctx, t, t->ndim, t->sizes, strides, offset, out);
+  LUC_TRY(luc__tensor_view(ctx, t, t->ndim, t->sizes, strides, offset, &view));
+  luc_status status = luc__tensor_empty_like(ctx, t, t->dtype, &r);
+  if (status == LUC_OK) {
+    luc__take_order(r, 1, (const luc_tensor *const *)&t);
+    r->from_one = t->from_one;
+    status = luc__copy(ctx, r, view);
+  }
+  luc_tensor_release(ctx, view);
+  return luc__give(ctx, status, out, r);
 }
 
 static luc_status flip_dim(luc_context *ctx, const char *who, luc_value *args, int64_t dim,
