@@ -138,6 +138,26 @@ describe("a tensor", function()
 
   it("hides its metatable", function() assert.equal("Tensor", getmetatable(x)) end)
 
+  it("of every k-th element of another, of any width, has those", function()
+    for _, dtype in ipairs { "uint8", "int16", "float32", "float64", "complex128" } do
+      local row = lucerna.arange(0, 700):remainder(251):to(lucerna[dtype])
+      for step = 2, 6 do
+        for _, n in ipairs { 1, 3, 16, 33, 64, 65, 100 } do
+          local want = {}
+          for i = 1, n do want[i] = ((i - 1) * step + 2) % 251 end
+          local got = row[{ { 3, 2 + n * step, step } }]:clone()
+          assert.same(want, (got:is_complex() and lucerna.real(got) or got):long():tolist())
+        end
+      end
+    end
+  end)
+
+  it("flipped lies in memory as it did", function()
+    local turned = lucerna.arange(1, 7):view(2, 3):t()
+    assert.same({ 1, 3 }, turned:flip(1):stride())
+    assert.same({ { 6, 3 }, { 5, 2 }, { 4, 1 } }, turned:flip(1, 2):tolist())
+  end)
+
   it("is left alone by functions that have nothing to do", function()
     assert.is_true(rawequal(x, x:contiguous()))
     assert.is_true(rawequal(x, x:to(lucerna.float32)))
