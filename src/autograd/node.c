@@ -143,10 +143,21 @@ void luc__set_history(luc_context *ctx, luc_tensor *t, luc_node *node, uint32_t 
   luc__node_release(ctx, old);
 }
 
+/* Dead metas wait as dead nodes do: a gradient may have a gradient, and so on, or a base that has
+ * one. They are chained through `task`. */
 void luc__meta_free(luc_context *ctx, luc_meta *meta) {
   if (meta->retains_grad) luc__hooks_free(ctx, luc__retain_hook_unlink(meta));
-  LUC_RELEASE(ctx, meta->grad, meta->base);
-  luc__node_release(ctx, meta->node);
-  luc__hooks_free(ctx, meta->hooks);
-  luc__free(ctx, meta, sizeof *meta);
+  meta->task = ctx->dead_metas;
+  ctx->dead_metas = meta;
+  if (ctx->freeing_metas) return;
+  ctx->freeing_metas = true;
+  while (ctx->dead_metas) {
+    luc_meta *dead = ctx->dead_metas;
+    ctx->dead_metas = dead->task;
+    LUC_RELEASE(ctx, dead->grad, dead->base);
+    luc__node_release(ctx, dead->node);
+    luc__hooks_free(ctx, dead->hooks);
+    luc__free(ctx, dead, sizeof *dead);
+  }
+  ctx->freeing_metas = false;
 }

@@ -53,7 +53,8 @@ struct luc_context {
   void *fft;              /* cpu/fft.c: FFTW's functions, recent plans */
   void *lapack;           /* cpu/lapack_loop.c: OpenBLAS, once it has been needed */
   void *dead_nodes;       /* autograd: nodes waiting to be freed, so that freeing is iterative */
-  bool freeing_nodes;
+  void *dead_metas;       /* the same for its sides of tensors */
+  bool freeing_nodes, freeing_metas;
   struct luc_saved_hooks *saved_hooks; /* autograd/graph.h: who keeps saved tensors, or NULL */
   void *unpacked_nodes;                /* autograd: nodes that wait to be packed */
   struct luc_observer *observer;       /* ops/op.h: is told of every operator call, or NULL */

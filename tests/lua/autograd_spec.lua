@@ -104,6 +104,19 @@ describe("backward", function()
     y:sum():backward()
     assert.same({ 1.0 }, x.grad:tolist())
   end)
+
+  it("gradients of gradients, however many, are freed without recursion", function()
+    local gone = setmetatable({ lucerna.zeros(1) }, { __mode = "v" })
+    local x = gone[1]
+    for _ = 1, 200000 do
+      local outer = lucerna.zeros(1)
+      outer.grad, x = x, outer
+    end
+    collectgarbage()
+    x:release()
+    collectgarbage()
+    assert.is_nil(gone[1])
+  end)
 end)
 
 describe("lists of 70,000 tensors", function()
