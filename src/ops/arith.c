@@ -98,9 +98,7 @@ luc_status luc__grad_rsub(luc_context *ctx, luc_backward *b) {
   return scaled(ctx, b, 1, &one, 1);
 }
 
-luc_status luc__run_mul(luc_context *ctx, luc_value *args, luc_value *out) {
-  return luc__pointwise(ctx, "mul", LUC_EW_mul, LUC_RULE_SAME, args, NULL, out);
-}
+LUC_RUN(mul, SAME)
 
 /* op(a, the conjugate of b); a number is its own. */
 static luc_status with_conjugate(luc_context *ctx, luc_opid op, luc_tensor *a, const luc_value *b,

@@ -281,9 +281,7 @@ luc_status luc__grad_hypot(luc_context *ctx, luc_backward *b) {
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__run_copysign(luc_context *ctx, luc_value *args, luc_value *out) {
-  return luc__pointwise(ctx, "copysign", LUC_EW_copysign, LUC_RULE_FLOAT, args, NULL, out);
-}
+LUC_RUN(copysign, FLOAT)
 
 /* The sign that was put on; flat at zero and in the second operand. */
 luc_status luc__grad_copysign(luc_context *ctx, luc_backward *b) {
@@ -335,9 +333,7 @@ luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out)
   return luc__pointwise(ctx, "nextafter", LUC_EW_nextafter, LUC_RULE_SAME, args, NULL, out);
 }
 
-luc_status luc__run_atan2(luc_context *ctx, luc_value *args, luc_value *out) {
-  return luc__pointwise(ctx, "atan2", LUC_EW_atan2, LUC_RULE_FLOAT, args, NULL, out);
-}
+LUC_RUN(atan2, FLOAT)
 
 /* g / (x^2 + y^2), times y and times -x. */
 luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
@@ -395,9 +391,7 @@ luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out)
   return luc__pointwise(ctx, "heaviside", LUC_EW_heaviside, LUC_RULE_SAME, args, NULL, out);
 }
 
-luc_status luc__run_xlogy(luc_context *ctx, luc_value *args, luc_value *out) {
-  return luc__pointwise(ctx, "xlogy", LUC_EW_xlogy, LUC_RULE_FLOAT, args, NULL, out);
-}
+LUC_RUN(xlogy, FLOAT)
 
 luc_status luc__grad_xlogy(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);

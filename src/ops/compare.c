@@ -13,23 +13,17 @@ static luc_dtype dtype_of(luc_context *ctx, const luc_value *v) {
 
 /* ---- comparison and logic ---- */
 
-/* Defines luc__run_<name>: the kernel of that name, giving bool. */
-#define RUN_TRUTH(name)                                                                            \
-  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
-    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_TRUTH, args, NULL, out);             \
-  }
-
-RUN_TRUTH(eq)
-RUN_TRUTH(ne)
-RUN_TRUTH(lt)
-RUN_TRUTH(le)
-RUN_TRUTH(gt)
-RUN_TRUTH(ge)
-RUN_TRUTH(logical_and)
-RUN_TRUTH(logical_or)
-RUN_TRUTH(logical_xor)
-RUN_TRUTH(logical_not)
-RUN_TRUTH(signbit)
+LUC_RUN(eq, TRUTH)
+LUC_RUN(ne, TRUTH)
+LUC_RUN(lt, TRUTH)
+LUC_RUN(le, TRUTH)
+LUC_RUN(gt, TRUTH)
+LUC_RUN(ge, TRUTH)
+LUC_RUN(logical_and, TRUTH)
+LUC_RUN(logical_or, TRUTH)
+LUC_RUN(logical_xor, TRUTH)
+LUC_RUN(logical_not, TRUTH)
+LUC_RUN(signbit, TRUTH)
 
 /* Whether integers are finite needs no look at them. */
 static luc_status run_class(luc_context *ctx, const char *who, luc_ew op, bool of_integers,
@@ -215,15 +209,10 @@ luc_status luc__grad_where(luc_context *ctx, luc_backward *b) {
 
 /* ---- maximum, minimum ---- */
 
-#define RUN_SAME(name)                                                                             \
-  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
-    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_SAME, args, NULL, out);              \
-  }
-
-RUN_SAME(maximum)
-RUN_SAME(minimum)
-RUN_SAME(fmax)
-RUN_SAME(fmin)
+LUC_RUN(maximum, SAME)
+LUC_RUN(minimum, SAME)
+LUC_RUN(fmax, SAME)
+LUC_RUN(fmin, SAME)
 
 /* max(a, b) is maximum(a, b), recorded as that. */
 luc_status luc__run_max_other(luc_context *ctx, luc_value *args, luc_value *out) {

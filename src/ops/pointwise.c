@@ -30,53 +30,45 @@ static luc_status run_rounding(luc_context *ctx, const char *who, luc_ew op, luc
   return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, params, out);
 }
 
-/* Defines luc__run_<name>: the kernel of that name under a rule. */
-#define RUN_FLOAT(name)                                                                            \
-  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
-    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_FLOAT, args, NULL, out);             \
-  }
-#define RUN_SAME(name)                                                                             \
-  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
-    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_SAME, args, NULL, out);              \
-  }
+/* Defines luc__run_<name>: the kernel of that name, which leaves integers as they are. */
 #define RUN_ROUNDING(name)                                                                         \
   luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
     return run_rounding(ctx, #name, LUC_EW_##name, args, NULL, out);                               \
   }
 
-RUN_FLOAT(reciprocal)
-RUN_FLOAT(sqrt)
-RUN_FLOAT(rsqrt)
-RUN_FLOAT(exp)
-RUN_FLOAT(exp2)
-RUN_FLOAT(expm1)
-RUN_FLOAT(log)
-RUN_FLOAT(log2)
-RUN_FLOAT(log10)
-RUN_FLOAT(log1p)
-RUN_FLOAT(sin)
-RUN_FLOAT(cos)
-RUN_FLOAT(tan)
-RUN_FLOAT(asin)
-RUN_FLOAT(acos)
-RUN_FLOAT(atan)
-RUN_FLOAT(sinh)
-RUN_FLOAT(cosh)
-RUN_FLOAT(tanh)
-RUN_FLOAT(asinh)
-RUN_FLOAT(acosh)
-RUN_FLOAT(atanh)
-RUN_FLOAT(erf)
-RUN_FLOAT(erfc)
-RUN_FLOAT(erfinv)
-RUN_FLOAT(lgamma)
-RUN_FLOAT(digamma)
-RUN_FLOAT(sigmoid)
-RUN_FLOAT(angle)
-RUN_FLOAT(sigmoid_backward)
-RUN_FLOAT(tanh_backward)
-RUN_FLOAT(relu_backward)
-RUN_SAME(sign)
+LUC_RUN(reciprocal, FLOAT)
+LUC_RUN(sqrt, FLOAT)
+LUC_RUN(rsqrt, FLOAT)
+LUC_RUN(exp, FLOAT)
+LUC_RUN(exp2, FLOAT)
+LUC_RUN(expm1, FLOAT)
+LUC_RUN(log, FLOAT)
+LUC_RUN(log2, FLOAT)
+LUC_RUN(log10, FLOAT)
+LUC_RUN(log1p, FLOAT)
+LUC_RUN(sin, FLOAT)
+LUC_RUN(cos, FLOAT)
+LUC_RUN(tan, FLOAT)
+LUC_RUN(asin, FLOAT)
+LUC_RUN(acos, FLOAT)
+LUC_RUN(atan, FLOAT)
+LUC_RUN(sinh, FLOAT)
+LUC_RUN(cosh, FLOAT)
+LUC_RUN(tanh, FLOAT)
+LUC_RUN(asinh, FLOAT)
+LUC_RUN(acosh, FLOAT)
+LUC_RUN(atanh, FLOAT)
+LUC_RUN(erf, FLOAT)
+LUC_RUN(erfc, FLOAT)
+LUC_RUN(erfinv, FLOAT)
+LUC_RUN(lgamma, FLOAT)
+LUC_RUN(digamma, FLOAT)
+LUC_RUN(sigmoid, FLOAT)
+LUC_RUN(angle, FLOAT)
+LUC_RUN(sigmoid_backward, FLOAT)
+LUC_RUN(tanh_backward, FLOAT)
+LUC_RUN(relu_backward, FLOAT)
+LUC_RUN(sign, SAME)
 RUN_ROUNDING(ceil)
 RUN_ROUNDING(floor)
 RUN_ROUNDING(trunc)
