@@ -17,10 +17,14 @@ local check_self = plain.self_check "dataset"
 
 local Dataset = plain.base("dataset", "Dataset", {get = "get", length = "__len"})
 
+local function next_item(self, i)
+  if i < #self then return i + 1, self[i + 1] end
+end
+
 --- Makes a class of data sets: `local Squares = data.Dataset("Squares")`. It needs methods `get(i)`
 -- (returns the fields of item i) and `__len`; `__init(...)` is called by `Squares(...)`. ds[i] is
--- the same as ds:get(i), packed in a table when there are several fields; a + b is
--- ConcatDataset{a, b}.
+-- the same as ds:get(i), packed in a table when there are several fields; pairs(ds) walks through
+-- these; a + b is ConcatDataset{a, b}.
 function data.Dataset(name)
   local class = plain.class("Dataset", name, Dataset)
   class.__index = function(self, key)
@@ -29,6 +33,7 @@ function data.Dataset(name)
     if fields.n == 1 then return fields[1] end
     return fields
   end
+  class.__pairs = function(self) return next_item, self, 0 end
   class.__add = function(a, b) return data.ConcatDataset {a, b} end
   return class
 end

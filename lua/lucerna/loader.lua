@@ -55,7 +55,7 @@ end
 
 -- ---- DataLoader ----
 
-local DataLoader = {}
+local DataLoader = {__name = "DataLoader"}
 DataLoader.__index = DataLoader
 
 -- PyTorch's, in its order.

@@ -132,7 +132,7 @@ local METHODS = {
   "", "sample", "rsample", "expand", "log_prob", "cdf", "icdf", "entropy", "perplexity",
   "enumerate_support", "forward_shape", "inverse_shape", "log_abs_det_jacobian", "inv", "check",
   "events", "key_averages", "table", "chrome_trace",
-  "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict", "get_last_lr",
+  "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict", "get_last_lr", "get_lr",
   "register_step_pre_hook", "register_load_state_dict_post_hook", "update_parameters", "scale",
   "unscale_", "update", "get_scale", "set_growth_factor", "get_growth_interval",
 }

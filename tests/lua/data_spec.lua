@@ -167,6 +167,14 @@ describe("TensorDataset", function()
     assert.equal(6, set[-1][2]:item())
   end)
 
+  it("is walked by pairs, which ends where ipairs would fail", function()
+    local sum = 0
+    for i, fields in pairs(data.TensorDataset(lucerna.arange(3), lucerna.arange(3))) do
+      sum = sum + i * fields[2]:item()
+    end
+    assert.are.equal(2 * 1 + 3 * 2, sum)
+  end)
+
   it("refuses what does not fit", function()
     refused("TensorDataset: size mismatch between tensors: 2 rows in tensor 1, 3 in tensor 2$",
       function() data.TensorDataset(lucerna.ones(2), lucerna.ones(3)) end)

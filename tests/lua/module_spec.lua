@@ -71,6 +71,8 @@ describe("a class written in Lua", function()
     fails("nn.class: Parent must be a class of modules (got table)", nn.class, "A", {})
     fails("Plain: takes no arguments (got 2)", nn.class("Plain"), 1, 2)
     fails('Module [Plain] is missing the required "forward" function', nn.class("Plain")(), 1)
+    fails('Module [Tensor] is missing the required "forward" function', nn.class("Plain").forward,
+      lucerna.ones(1))
     fails("Linear: missing argument 'out_features'", nn.Linear, 3)
     fails("Linear: unknown argument 'biass' (did you mean 'bias'?)", nn.Linear, 3, 4,
       {biass = false})

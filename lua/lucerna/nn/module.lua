@@ -150,12 +150,12 @@ end
 
 function Module:__init(...)
   if select("#", ...) > 0 then
-    fail("%s: takes no arguments (got %d)", core.class_name(self), select("#", ...))
+    fail("%s: takes no arguments (got %d)", core.kind_name(self), select("#", ...))
   end
 end
 
 function Module:forward()
-  fail('Module [%s] is missing the required "forward" function', core.class_name(self))
+  fail('Module [%s] is missing the required "forward" function', core.kind_name(self))
 end
 
 -- What a C class's __init has registered passes through the module's own methods.

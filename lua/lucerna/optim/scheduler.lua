@@ -20,10 +20,12 @@ local check_self = require("lucerna.plain").self_check "scheduler"
 scheduler.LRScheduler = class "LRScheduler"
 local LRScheduler = scheduler.LRScheduler
 
+local CALLED = {step = true, get_lr = true}
+
 function LRScheduler.__define(key, value)
-  if key ~= "step" then return value end
+  if not CALLED[key] then return value end
   return function(self, ...)
-    check_self(self, "LRScheduler", "step", "optimizer")
+    check_self(self, "LRScheduler", key, "optimizer")
     return value(self, ...)
   end
 end
@@ -125,7 +127,10 @@ function LRScheduler:step(epoch)
 end
 
 --- The rates of epoch last_epoch, from the groups' current ones.
-function LRScheduler:get_lr() fail("%s.get_lr is not defined", self.__name) end
+function LRScheduler:get_lr()
+  check_self(self, "LRScheduler", "get_lr", "optimizer")
+  fail("%s.get_lr is not defined", self.__name)
+end
 
 --- The learning rates set last, one per group.
 function LRScheduler:get_last_lr()
