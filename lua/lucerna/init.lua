@@ -21,7 +21,8 @@ end
 -- The name of a plain object's class, if f makes one.
 local function class_made(f, class)
   local meta = type(class) == "table" and getmetatable(class)
-  return type(meta) == "table" and rawequal(meta.__call, f) and rawget(class, "__name") or nil
+  if type(meta) ~= "table" or not rawequal(meta.__call, f) then return nil end
+  return class == lucerna.Tensor and "Tensor" or rawget(class, "__name")
 end
 
 -- Error positions skip our own files: tell the core how their chunk names begin. Errors inside a
@@ -109,7 +110,7 @@ function lucerna.inference_mode(f, ...)
   return with_mode("inference_mode", false, true, f, ...)
 end
 
-for _, part in ipairs { "lucerna.autocast", "lucerna.composites" } do
+for _, part in ipairs { "lucerna.autocast", "lucerna.composites", "lucerna.legacy" } do
   for name, value in pairs(require(part)) do lucerna[name] = value end
 end
 

@@ -48,6 +48,27 @@ describe("lucerna.tensor", function()
   end)
 end)
 
+describe("the old constructors", function()
+  it("take sizes or values, and name their dtype", function()
+    local t = lucerna.LongTensor { { 1, 2 }, { 3, 4 } }
+    assert.are.equal(lucerna.int64, t.dtype)
+    assert.same({ { 1, 2 }, { 3, 4 } }, t:tolist())
+    assert.same({ 2, 3 }, lucerna.DoubleTensor(2, 3).shape)
+    assert.same({ 0 }, lucerna.FloatTensor().shape)
+    assert.same({ true, false }, lucerna.BoolTensor({ 1, 0 }):tolist())
+    assert.are.equal(lucerna.float32, lucerna.Tensor({ 1, 2 }).dtype)
+    local x = lucerna.ones(2)
+    assert.are.equal(x:data_ptr(), lucerna.Tensor(x):data_ptr())
+  end)
+
+  it("name themselves in errors", function()
+    parity.refused("LongTensor: expected a Tensor of int64 (got float32)", lucerna.LongTensor,
+      lucerna.ones(2))
+    parity.refused("Tensor: size must be a table of integers (got string 'a'", lucerna.Tensor, "a")
+    parity.refused("FloatTensor: trying to create tensor with negative", lucerna.FloatTensor, -1)
+  end)
+end)
+
 describe("a tensor", function()
   local x = lucerna.tensor({ { 1, 2, 3 }, { 4, 5, 6.5 } })
 
@@ -361,6 +382,10 @@ describe("lucerna.cuda", function()
     local count = lucerna.cuda.device_count()
     assert.equal("integer", math.type(count))
     assert.equal(count > 0, lucerna.cuda.is_available())
+    lucerna.cuda.manual_seed_all(1)
+    lucerna.cuda.empty_cache()
+    parity.refused("manual_seed: seed must be an integer (got string)",
+      lucerna.cuda.manual_seed, "a")
   end)
 end)
 

@@ -19,6 +19,11 @@ Ones of a size.
 {"empty empty_like new_empty", [=[
 A tensor whose values are arbitrary, to be written.
 > local x = lucerna.empty(2, 3):fill_(1)]=]},
+{"FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor "
+  .. "LongTensor BoolTensor", [=[
+PyTorch's old constructors, as is lucerna.Tensor(...) for the default dtype: from sizes a tensor
+whose values are arbitrary, from a table one of its values. tensor and empty say more plainly which.
+> local x, y = lucerna.FloatTensor(2, 3), lucerna.LongTensor({1, 2})]=]},
 {"empty_strided", [=[
 Arbitrary values of a size and strides.
 > local x = lucerna.empty_strided({2, 3}, {1, 2})]=]},

@@ -22,6 +22,8 @@ export_chrome_trace.]=]},
 {"device", "device(name, index): a device, 'cpu' or 'cuda:0'."},
 {"is_grad_enabled is_inference_mode_enabled is_anomaly_enabled", [=[
 Are operations recorded? Is inference mode on? Does backward look for NaN?]=]},
+{"cuda.manual_seed cuda.manual_seed_all cuda.empty_cache", [=[
+Nothing, so that scripts that call them run: no numbers are drawn, no memory is kept on a GPU.]=]},
 {"cuda.is_available cuda.device_count", "Did this build find CUDA devices? How many?"},
 {"idx_load", "The tensor of an IDX file (MNIST's format), gzipped or not."},
 {"is_tensor", "Is it a tensor? A boolean."},
