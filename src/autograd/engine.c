@@ -125,6 +125,11 @@ static bool exclusive(const luc_run *run, const luc_tensor *sum) {
          atomic_load(&sum->storage->refs) == 1 && luc__is_contiguous(sum);
 }
 
+bool luc__gout_is_spare(const luc_backward *b) {
+  const luc_run *run = b->node->task ? b->node->task->run : NULL;
+  return run && !b->node->hooks && exclusive(run, b->gout[0]);
+}
+
 /* *sum += g; takes over g. */
 static luc_status accumulate(luc_run *run, luc_tensor **sum, luc_tensor *g) {
   luc_context *ctx = run->ctx;

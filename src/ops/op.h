@@ -185,6 +185,8 @@ bool luc__needs_item(const luc_backward *b, int i);
 int luc__input_sizes(const luc_backward *b, int p, int64_t *sizes);
 int luc__item_sizes(const luc_backward *b, int i, int64_t *sizes);
 luc_dtype luc__input_dtype(const luc_backward *b, int p);
+/* May gout[0] be written to: nobody else will see it? */
+bool luc__gout_is_spare(const luc_backward *b);
 /* The engine sums a gradient down to its input's shape where that was broadcast, and casts it to
  * the input's dtype: formulas need not. */
 

@@ -407,18 +407,27 @@ static luc_status grad_by_result(luc_context *ctx, luc_backward *b, bool sigmoid
   return finish(&f, b, slope);
 }
 
+/* op(gout, result), in gout's place if that is spare. */
+static luc_status by_result(luc_context *ctx, luc_backward *b, luc_opid op) {
+  luc_tensor *g = b->gout[0], *y = b->results[0];
+  if (!luc__gout_is_spare(b)) return luc__binary(ctx, op, g, y, &b->gin[0]);
+  LUC_TRY(luc_call_inplace(ctx, op, LUC_ARGS(luc_v_tensor(g), luc_v_tensor(y))));
+  b->gin[0] = luc__retain(g);
+  return LUC_OK;
+}
+
 luc_status luc__grad_sigmoid(luc_context *ctx, luc_backward *b) {
   if (luc__dtype_is_complex(b->results[0]->dtype)) return grad_by_result(ctx, b, true);
-  return luc__binary(ctx, LUC_OP_sigmoid_backward, b->gout[0], b->results[0], &b->gin[0]);
+  return by_result(ctx, b, LUC_OP_sigmoid_backward);
 }
 
 luc_status luc__grad_tanh(luc_context *ctx, luc_backward *b) {
   if (luc__dtype_is_complex(b->results[0]->dtype)) return grad_by_result(ctx, b, false);
-  return luc__binary(ctx, LUC_OP_tanh_backward, b->gout[0], b->results[0], &b->gin[0]);
+  return by_result(ctx, b, LUC_OP_tanh_backward);
 }
 
 luc_status luc__grad_relu(luc_context *ctx, luc_backward *b) {
-  return luc__binary(ctx, LUC_OP_relu_backward, b->gout[0], b->results[0], &b->gin[0]);
+  return by_result(ctx, b, LUC_OP_relu_backward);
 }
 
 /* g*y*(1 - y) by g and by y; gg is the gradient of that product. */

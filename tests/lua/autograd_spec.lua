@@ -414,6 +414,17 @@ describe("hooks on tensors", function()
     assert.equal(1, calls)
   end)
 
+  it("see gradients that no formula writes over", function()
+    local kept
+    local x = leaf { -1, 2 }
+    local y, g = x:relu(), lucerna.tensor({ 3, 3 }, { dtype = lucerna.float64 })
+    y:register_hook(function(seen) kept = seen end);
+    (y * 2):backward(g)
+    x:tanh():backward(g)
+    assert.same({ 6.0, 6.0 }, kept:tolist())
+    assert.same({ 3.0, 3.0 }, g:tolist())
+  end)
+
   it("pass their errors on as they are, and must be functions", function()
     local x = leaf { 1 }
     local thrown = {}
