@@ -27,7 +27,7 @@ typedef struct job {
   int64_t blocks, block_size; /* how many there are, and elements of one's input */
   int64_t units, unit;        /* that blocks are made of, and tiles of one */
   int64_t pack_size;          /* elements of the weights of one pack */
-  int64_t filters, channels;  /* of a chunk of the weights' gradient */
+  int64_t filters, channels;  /* of a chunk: of the weights' gradient, of the input of few tiles */
   int64_t filter_chunks, channel_chunks, cuts, sum_size;
   luc_slots slots;
 } job;
@@ -280,11 +280,13 @@ static void transform_pack(job *j, int64_t group, int64_t pack, int64_t channel,
   j->kernels->weights(w, j->weight + group * weights_of(w), pack, channel, to, scratch);
 }
 
-static void transform_block(job *j, int64_t group, int64_t block, float *to, float *scratch) {
+/* Some channels of a block, all unless there is one part. */
+static void transform_block(job *j, int64_t group, int64_t block, int64_t channel, int64_t channels,
+                            float *to, float *scratch) {
   const luc_winograd_plan *w = &j->plan;
-  const float *x = j->x + group * w->channels * w->input.channel;
-  j->kernels->transform(w, &w->input, x, w->channels, first_tile(j, block), tiles_in(j, block), to,
-                        scratch);
+  const float *x = j->x + (group * w->channels + channel) * w->input.channel;
+  j->kernels->transform(w, &w->input, x, channels, first_tile(j, block), tiles_in(j, block),
+                        to + channel, scratch);
 }
 
 static void multiply(job *j, int64_t group, int64_t block, int64_t pack, int64_t channel,
@@ -311,7 +313,7 @@ static void finish_blocks(void *arg, int64_t begin, int64_t end) {
   float *input = luc__slots_take(&j->slots), *scratch = input + j->block_size;
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / j->blocks, block = i % j->blocks;
-    transform_block(j, group, block, input, scratch);
+    transform_block(j, group, block, 0, j->plan.channels, input, scratch);
     for (int64_t pack = 0; pack < packs; pack++)
       multiply(j, group, block, pack, 0, input, j->shared + (group * packs + pack) * j->pack_size,
                scratch);
@@ -324,8 +326,12 @@ static void finish_blocks(void *arg, int64_t begin, int64_t end) {
 static void transform_blocks(void *arg, int64_t begin, int64_t end) {
   job *j = arg;
   float *scratch = luc__slots_take(&j->slots);
-  for (int64_t i = begin; i < end; i++)
-    transform_block(j, i / j->blocks, i % j->blocks, j->shared + i * j->block_size, scratch);
+  for (int64_t i = begin; i < end; i++) {
+    const int64_t block = i / j->channel_chunks, first = i % j->channel_chunks * j->channels;
+    transform_block(j, block / j->blocks, block % j->blocks, first,
+                    luc__min64(j->channels, j->plan.channels - first),
+                    j->shared + block * j->block_size, scratch);
+  }
   luc__slots_put(&j->slots, scratch);
 }
 
@@ -359,6 +365,8 @@ static void plan_product(job *j) {
   cut_tiles(j, luc__max64(luc__min64(most, BLOCK), 16));
   plan_images(&w->input, w->channels, w->block);
   w->some = w->channels;
+  j->channels = w->k == w->channels ? CHUNK : w->channels;
+  j->channel_chunks = luc__cuts(w->channels, j->channels);
   if (is_few(w) && j->blocks == 1 && w->k == w->channels)
     w->some = luc__cuts(w->channels, luc__cuts(w->channels, SOME));
   w->weight_points = luc__winograd_parts(&w->input) * w->some * LUC_WINOGRAD_PACK + 16;
@@ -383,7 +391,8 @@ static luc_status run_product(luc_context *ctx, job *j) {
   j->shared = luc__alloc(ctx, bytes);
   luc_status status = j->shared ? LUC_OK : LUC_ERR_MEMORY;
   if (status == LUC_OK && few) {
-    status = loop(ctx, j, blocks, block_work, pixels, transform_blocks);
+    status = loop(ctx, j, blocks * j->channel_chunks, block_work / j->channel_chunks, pixels,
+                  transform_blocks);
     if (status == LUC_OK)
       status = loop(ctx, j, packs, product_work * j->blocks, j->pack_size + gather + output,
                     finish_packs);
