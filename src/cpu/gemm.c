@@ -81,6 +81,13 @@ static void choose_cuts(job *j) {
   j->columns = luc__whole(luc__cuts(g->n, j->column_cuts), 16);
 }
 
+/* Where the factors of an item of the batch begin. */
+static void go_to_item(luc_gemm *g, int64_t item, int64_t size) {
+  const int64_t outer = g->inner ? item / g->inner : 0, inner = item - outer * g->inner;
+  g->a = (const char *)g->a + (outer * g->a_outer + inner * g->a_batch) * size;
+  g->b = (const char *)g->b + (outer * g->b_outer + inner * g->b_batch) * size;
+}
+
 /* One piece of one product. */
 static void run_piece(job *j, int64_t piece, void *scratch) {
   luc_gemm g = j->g;
@@ -88,8 +95,9 @@ static void run_piece(job *j, int64_t piece, void *scratch) {
   int64_t row = piece % j->row_cuts * j->rows;
   int64_t column = piece % per_item / j->row_cuts * j->columns;
   const int64_t size = (int64_t)j->size;
-  g.a = (const char *)g.a + (item * g.a_batch + row * g.a_row) * size;
-  g.b = (const char *)g.b + (item * g.b_batch + column * g.b_col) * size;
+  go_to_item(&g, item, size);
+  g.a = (const char *)g.a + row * g.a_row * size;
+  g.b = (const char *)g.b + column * g.b_col * size;
   g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * size;
   if (g.bias && g.bias_kind == LUC_BIAS_ROW) g.bias = (const char *)g.bias + row * size;
   if (g.bias && g.bias_kind == LUC_BIAS_COLUMN) g.bias = (const char *)g.bias + column * size;
@@ -140,6 +148,7 @@ static luc_gemm turn(const luc_gemm *g) {
   t.m = g->n, t.n = t.c_row = g->m;
   t.a = g->b, t.a_row = g->b_col, t.a_col = g->b_row, t.a_batch = g->b_batch;
   t.b = g->a, t.b_row = g->a_col, t.b_col = g->a_row, t.b_batch = g->a_batch;
+  t.a_outer = g->b_outer, t.b_outer = g->a_outer;
   t.bias_kind = g->bias_kind == LUC_BIAS_COLUMN ? LUC_BIAS_ROW
                 : g->bias_kind == LUC_BIAS_ROW  ? LUC_BIAS_COLUMN
                                                 : LUC_BIAS_NONE;
@@ -153,7 +162,8 @@ static bool is_better_turned(const luc_gemm *g) {
   const int64_t idle = luc__whole(g->m, 16) - g->m, idle_back = luc__whole(g->n, 16) - g->n;
   if (g->beta != 0 || g->m * g->n * g->k < PIECE_WORK) return false;
   if (g->a_row == 1 && g->a_col != 1 && g->b_col == 1)
-    return g->a_batch == 0 && g->k >= 64 && idle_back > g->n / 20 && g->n > 12 && g->m >= 2 * g->n;
+    return g->a_batch == 0 && !g->inner && g->k >= 64 && idle_back > g->n / 20 && g->n > 12 &&
+           g->m >= 2 * g->n;
   return g->batch == 1 && g->a_col == 1 && g->b_row == 1 && g->b_col != 1 && g->m > 12 &&
          g->m <= 128 && idle <= g->m / 4 && g->n >= 2 * g->m;
 }
@@ -444,8 +454,8 @@ static void int64_pieces(void *arg, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     luc_gemm g = *j->g;
     const int64_t item = i / j->cuts, row = i % j->cuts * INT64_ROWS;
-    g.a = (const int64_t *)g.a + item * g.a_batch + row * g.a_row;
-    g.b = (const int64_t *)g.b + item * g.b_batch;
+    go_to_item(&g, item, sizeof(int64_t));
+    g.a = (const int64_t *)g.a + row * g.a_row;
     g.c = (int64_t *)g.c + item * g.c_batch + row * g.c_row;
     g.m = g.m - row < INT64_ROWS ? g.m - row : INT64_ROWS;
     j->product(&g);

@@ -25,6 +25,8 @@ typedef struct luc_gemm {
   int64_t a_row, a_col, b_row, b_col, c_row;
   int64_t batch; /* 0: nothing is done */
   int64_t a_batch, b_batch, c_batch;
+  int64_t inner, a_outer, b_outer; /* unless 0: only so many items of A and B lie evenly, and groups
+                                      of them; not for sums */
   double alpha, beta;
   const void *bias; /* the same for the whole batch */
   luc_bias bias_kind;

@@ -99,12 +99,18 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
                               const luc_tensor *b, luc_tensor *c) {
   if (c->numel == 0) return LUC_OK;
   luc_gemm g = p->gemm;
-  int outer = p->nbatch > 0 ? p->nbatch - 1 : 0;
+  int outer = p->nbatch; /* dimensions of the batch that are not the GEMM's, which takes two */
   g.a = a->data, g.b = b->data, g.c = c->data;
-  g.batch = p->nbatch > 0 ? p->batch[outer] : 1;
-  g.a_batch = p->nbatch > 0 ? p->a_stride[outer] : 0;
-  g.b_batch = p->nbatch > 0 ? p->b_stride[outer] : 0;
-  g.c_batch = g.m * g.n;
+  g.batch = 1, g.c_batch = g.m * g.n;
+  if (outer > 0) {
+    outer--;
+    g.batch = p->batch[outer], g.a_batch = p->a_stride[outer], g.b_batch = p->b_stride[outer];
+  }
+  if (outer > 0) {
+    outer--;
+    g.inner = g.batch, g.batch *= p->batch[outer];
+    g.a_outer = p->a_stride[outer], g.b_outer = p->b_stride[outer];
+  }
   if (outer == 0) return gemm_any(ctx, &g);
   int64_t size = (int64_t)luc__dtype_size(g.dtype), at[LUC_MAX_DIMS] = {0};
   for (;;) {

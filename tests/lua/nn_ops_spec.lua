@@ -284,3 +284,18 @@ describe("a wrong call says what is wrong:", function()
     end)
   end
 end)
+
+describe("matmul", function()
+  it("takes batches that do not lie evenly, of any dtype", function()
+    for _, dtype in ipairs {lucerna.float64, lucerna.float32, lucerna.int32, lucerna.complex128} do
+      local packed = lucerna.arange(5 * 7 * 24):remainder(11):to(dtype):view(5, 7, 2, 4, 3)
+      local q, k = packed[{{}, {}, 1}]:transpose(2, 3), packed[{{}, {}, 2}]:transpose(2, 3)
+      local shared = k[{{2, 2}}] -- for all of the outer dimension
+      for _, b in ipairs {k.mT, shared.mT, k:transpose(1, 2)[{{}, {1, 1}}].mT} do
+        local a = b:size(1) == 4 and q:transpose(1, 2) or q
+        local want = a:contiguous():matmul(b:expand(a:size(1), a:size(2), 3, 7):contiguous())
+        assert.is_true(lucerna.equal(want, a:matmul(b)))
+      end
+    end
+  end)
+end)
