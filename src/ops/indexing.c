@@ -11,6 +11,7 @@ luc_status luc__positions(luc_context *ctx, const char *who, luc_tensor *index, 
   LUC_TRY(luc__contiguous_as(ctx, index, LUC_INT64, values));
   if (target && luc__may_overlap(*values, target)) {
     luc_tensor *shared = *values;
+    *values = NULL;
     luc_status status = luc__duplicate(ctx, shared, values);
     luc_tensor_release(ctx, shared);
     LUC_TRY(status);

@@ -266,10 +266,11 @@ static luc_tensor *inverse_by_qr(luc_formula *f, luc_tensor *a, double rtol) {
   int64_t sizes[LUC_MAX_DIMS];
   if (f->status != LUC_OK) return NULL;
   const luc_matrices s = luc__matrices(a);
-  memcpy(sizes, a->sizes, (size_t)a->ndim * sizeof *sizes);
-  sizes[a->ndim - 1] = s.m;
+  const int ndim = a->ndim;
+  memcpy(sizes, a->sizes, (size_t)ndim * sizeof *sizes);
+  sizes[ndim - 1] = s.m;
   a = luc__f1(f, LUC_OP_contiguous, a);
-  b = luc__f1(f, LUC_OP_clone, luc__f_expand(f, luc__f_eye(f, a, s.m), a->ndim, sizes));
+  b = luc__f1(f, LUC_OP_clone, luc__f_expand(f, luc__f_eye(f, a, s.m), ndim, sizes));
   b = luc__f1(f, LUC_OP_contiguous, b);
   if (f->status == LUC_OK) f->status = luc__batch_empty(f->ctx, a, LUC_INT32, 0, NULL, &info);
   if (!luc__f_own(f, info)) return NULL;

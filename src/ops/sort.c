@@ -7,6 +7,7 @@
 #include "cpu/reduce.h"
 #include "cpu/runs.h"
 #include "ops/compute.h"
+#include "ops/geometry.h"
 #include "ops/pointwise.h"
 #include "ops/reduction.h"
 
@@ -158,9 +159,8 @@ static luc_status index_tensor(luc_context *ctx, int ndim, const int64_t *sizes,
 static luc_status shortened(luc_context *ctx, luc_tensor *t, int64_t n, luc_tensor **out) {
   int64_t one = 1;
   luc_tensor *part;
-  LUC_TRY(luc__tensor_empty(ctx, t->dtype, 1, &n, out));
   LUC_TRY(luc__tensor_view(ctx, t, 1, &n, &one, t->offset, &part));
-  luc_status status = luc__copy(ctx, *out, part);
+  luc_status status = luc__duplicate(ctx, part, out);
   luc_tensor_release(ctx, part);
   return status;
 }

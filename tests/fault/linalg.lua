@@ -23,6 +23,7 @@ local function scenario()
   linalg.ldl_solve(select(1, linalg.ldl_factor(a:detach())), select(2, linalg.ldl_factor(
     a:detach())), b)
   lucerna.orgqr(lucerna.geqrf(a:detach()))
+  linalg.pinv(a:detach()[{{}, {1, 2}}])
   assert(linalg.matrix_rank(a):item() == 3)
 end
 

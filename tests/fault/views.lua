@@ -25,6 +25,8 @@ local function scenario()
   x:slice_scatter(lucerna.ones(1, 2), 1, 2)
   lucerna.range(1, 3):detach_():index_put_({lucerna.tensor {1, 1}}, lucerna.ones(2),
     {accumulate = true})
+  local at = lucerna.tensor {2, 1}
+  at:index_fill_(1, at, 1) -- its positions are copied before they are written
   lucerna.tensordot(x, x, {{1}, {2}})
   lucerna.empty_strided({2, 2}, {1, 3})
 end

@@ -297,6 +297,13 @@ describe("linalg", function()
       singular:half())
   end)
 
+  it("has no pseudoinverse of a matrix that memory cannot hold", function()
+    for _, sizes in ipairs {{1 << 50, 2}, {2, 1 << 50}} do
+      assert.matches("pinv: out of memory", message(linalg.pinv,
+        lucerna.zeros(1, 1):expand(sizes)), 1, true)
+    end
+  end)
+
   it("refuses NaN and infinities where they are no matrix, in PyTorch's words", function()
     local plain = "The algorithm failed to converge because the input matrix contained non-finite "
       .. "values."
