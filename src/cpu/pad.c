@@ -8,7 +8,9 @@
 #include "cpu/gemm.h"
 #include "cpu/kernels.h"
 
-enum { GRAIN = 1 << 15, SHORT = 4 };
+/* Rows of LONG bytes go by the kernel: memcpy's instruction for them crawls where both sides lie
+ * nearly alike in their pages. */
+enum { GRAIN = 1 << 15, SHORT = 4, LONG = 1 << 12 };
 
 typedef struct pad_job {
   const luc_pad *p;
@@ -69,16 +71,26 @@ static int64_t inner_rows(const luc_pad *p) {
   return rows;
 }
 
+static inline void few(char *to, const char *at, int64_t size, int64_t step, int64_t n) {
+  for (int64_t i = 0; i < n; i++) memcpy(to + i * size, at + i * step, (size_t)size);
+}
+
 /* One part of a row, from element `from` of inner's: mostly short, so that a call would take longer
  * than the words do. */
 static inline void show(const pad_job *j, char *to, const char *row, int64_t from, int64_t step,
                         int64_t n) {
   const char *at = from < 0 ? (const char *)&j->p->value : row + from * j->size;
-  const int64_t bytes = from < 0 ? 0 : step * j->size;
-  if (j->size == 4 && n < SHORT)
-    for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, at + i * bytes, 4);
-  else if (n > 0)
-    j->move(to, j->size, at, bytes, n);
+  const int64_t size = j->size, bytes = from < 0 ? 0 : step * size;
+  if (n >= SHORT || size > 8) {
+    j->move(to, size, at, bytes, n);
+    return;
+  }
+  switch (size) {
+  case 1: few(to, at, 1, bytes, n); break;
+  case 2: few(to, at, 2, bytes, n); break;
+  case 4: few(to, at, 4, bytes, n); break;
+  default: few(to, at, 8, bytes, n);
+  }
 }
 
 static void pad_rows(void *arg, int64_t begin, int64_t end) {
@@ -96,7 +108,11 @@ static void pad_rows(void *arg, int64_t begin, int64_t end) {
     }
     const char *row = p->inner + (item * rows + from) * n * j->size;
     show(j, to, row, j->left_from, j->left_step, j->left);
-    memcpy(to + j->left * j->size, row + j->first * j->size, (size_t)(j->middle * j->size));
+    const char *middle = row + j->first * j->size;
+    if (j->middle * j->size < LONG)
+      memcpy(to + j->left * j->size, middle, (size_t)(j->middle * j->size));
+    else
+      j->move(to + j->left * j->size, j->size, middle, j->size, j->middle);
     show(j, to + (j->left + j->middle) * j->size, row, j->right_from, j->right_step, j->right);
   }
 }
