@@ -346,3 +346,59 @@ describe("frexp", function()
     assert.is_true(lucerna.frexp(lucerna.tensor {0/0}):isnan():item())
   end)
 end)
+
+describe("small integers", function()
+  -- Of every value a dtype has, as many as are asked for, from both ends.
+  local function values(dtype, n)
+    local info, out = lucerna.iinfo(dtype), {}
+    for i = 1, n do out[i] = i % 2 == 0 and info.max - i // 2 + 1 or info.min + i // 2 end
+    return lucerna.tensor(out):to(dtype)
+  end
+
+  it("give what wide ones give, wrapped around, however many and as they lie", function()
+    local calls = {
+      abs = function(x) return x:abs() end,
+      sign = function(x) return x:sign() end,
+      neg = function(x) return -x end,
+      relu = function(x) return x:relu() end,
+      square = function(x) return x:square() end,
+      clamp = function(x) return x:clamp(3, 100) end,
+      maximum = function(x) return lucerna.maximum(x, x:flip(1)) end,
+      minimum = function(x) return lucerna.minimum(x, x:flip(1)) end,
+      sum = function(x) return x + x:flip(1) end,
+      difference = function(x) return x - x:flip(1) end,
+      product = function(x) return x * x:flip(1) end,
+    }
+    for _, dtype in ipairs {lucerna.int8, lucerna.uint8, lucerna.int16, lucerna.int32} do
+      for _, n in ipairs {1, 2, 31, 32, 63, 64, 65, 130} do
+        local x = values(dtype, n)
+        local apart = lucerna.stack({x, x}, 2)[{{}, 1}]
+        for name, call in pairs(calls) do
+          local want = call(x:long()):to(dtype):tolist()
+          assert.same(want, call(x):tolist(), name)
+          assert.same(want, call(apart):tolist(), name)
+        end
+      end
+    end
+  end)
+
+  it("find their extremes and the first of equal ones", function()
+    for _, dtype in ipairs {lucerna.int8, lucerna.uint8, lucerna.int16, lucerna.int32} do
+      for _, n in ipairs {2, 3, 15, 33, 64, 127, 128} do
+        local x = lucerna.stack {values(dtype, n), values(dtype, n), values(dtype, n):flip(1)}
+        for _, name in ipairs {"amax", "amin", "argmax", "argmin", "sum", "prod"} do
+          local want = x:long()[name](x:long(), 2):tolist()
+          assert.same(want, x[name](x, 2):long():tolist(), name)
+          assert.same(want, x:t()[name](x:t(), 1):long():tolist(), name)
+          assert.same(want, x:t():contiguous()[name](x:t():contiguous(), 1):long():tolist(), name)
+        end
+        local ties = lucerna.cat({x, x}, 2)
+        assert.same(x:argmax(2):tolist(), ties:argmax(2):tolist())
+        assert.same(x:argmin(2):tolist(), ties:argmin(2):tolist())
+        for k = 1, n, 13 do
+          assert.same(x:long():kthvalue(k, 2):tolist(), x:kthvalue(k, 2):long():tolist())
+        end
+      end
+    end
+  end)
+end)
