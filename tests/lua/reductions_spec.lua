@@ -65,6 +65,30 @@ describe("a reduction", function()
     lucerna.set_num_threads(before)
   end)
 
+  it("of many narrow rows is that of their columns", function()
+    for _, dtype in ipairs { "float32", "float64", "bfloat16", "int64", "int16", "uint8" } do
+      for _, n in ipairs { 1, 2, 3, 5, 8, 15, 16, 31, 33 } do
+        for _, rows in ipairs { 63, 64, 129, 2049 } do
+          local x = lucerna.arange(0, rows * n):remainder(3):view(rows, n):to(lucerna[dtype])
+          local want = {}
+          for c = 1, n do
+            want[c] = 0
+            for r = 0, rows - 1 do want[c] = want[c] + (r * n + c - 1) % 3 end
+          end
+          assert.same(want, x:sum(1, { dtype = lucerna.float64 }):long():tolist())
+          if dtype ~= "bfloat16" then assert.same(want, x:sum(1):long():tolist()) end
+          assert.same(want, x:double():abs():sqrt():square():round():sum(1):long():tolist())
+        end
+      end
+    end
+  end)
+
+  it("to the places of a dimension of one element finds the first", function()
+    local x = lucerna.randn(3, 1, 4)
+    assert.same(lucerna.ones(3, 4):long():tolist(), x:argmin(2):tolist())
+    assert.same({ 3, 1, 4 }, x:argmax(2, { keepdim = true }).shape)
+  end)
+
   it("of long runs and wide rows leaves nothing out", function()
     for _, dtype in ipairs { lucerna.float32, lucerna.float64, lucerna.int64 } do
       for _, n in ipairs { 1023, 1025, 8191, 8193, 16401 } do
