@@ -136,6 +136,7 @@ static luc_status run_job(luc_context *ctx, job *j) {
 static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
   job j = {.g = *g, .kernels = &luc__kernels(ctx)->gemm[g->dtype], .path = chosen};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.g.far = true;
   choose_cuts(&j);
   return run_job(ctx, &j);
 }

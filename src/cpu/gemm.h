@@ -31,6 +31,7 @@ typedef struct luc_gemm {
   const void *bias; /* the same for the whole batch */
   luc_bias bias_kind;
   bool relu;
+  bool far; /* for kernels, set by the functions below: the matrices may not be in the cache */
 } luc_gemm;
 
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
