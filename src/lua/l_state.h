@@ -143,7 +143,7 @@ static inline lua_State *luc_l_enter(luc_l_state *st, lua_State *L) {
   st->L = L;
   return previous;
 }
-/* Packs the saved tensors that wait for saved_tensors_hooks (l_autograd.c); asked for where
+/* Packs the saved tensors that wait for saved_tensors_hooks (l_graph.c); asked for where
  * ctx->unpacked_nodes is set and what the call made is owned. */
 luc_status luc_l_pack_saved(lua_State *L, luc_l_state *st);
 /* Calls fn in protected mode with a pointer, on the coroutine in the core call, else the main

@@ -126,7 +126,8 @@ void luc_l_open_context(lua_State *L, luc_l_state *st);  /* threads, memory, pri
 void luc_l_open_random(lua_State *L, luc_l_state *st);   /* seeds and generators */
 void luc_l_open_scope(lua_State *L, luc_l_state *st);    /* lucerna.scope */
 void luc_l_open_observe(lua_State *L, luc_l_state *st);  /* tapes of operator calls */
-void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, modes, hooks */
+void luc_l_open_autograd(lua_State *L, luc_l_state *st); /* backward, grad, modes */
+void luc_l_open_graph(lua_State *L, luc_l_state *st);    /* hooks, Function */
 void luc_l_open_autocast(lua_State *L, luc_l_state *st);
 void luc_l_open_nodes(lua_State *L, luc_l_state *st);  /* grad_fn objects */
 void luc_l_open_memory(lua_State *L, luc_l_state *st); /* resize_, set_, detach_, apply_ */
