@@ -65,7 +65,7 @@ static void choose_cuts(job *j) {
   const bool outer = j->path == PATH_OUTER, row = j->path == PATH_BLOCK && g->m == 1;
   const int64_t widest = outer ? g->n : row ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
   if (j->columns > widest) j->columns = widest;
-  while (j->rows * j->columns * g->k * weight >= 4 * PIECE_WORK &&
+  while (j->rows * j->columns * g->k * weight >= 2 * PIECE_WORK &&
          luc__cuts(g->m, j->rows) * luc__cuts(g->n, j->columns) < 8) {
     if ((outer || j->rows > j->columns) && j->rows > 16)
       j->rows = (j->rows / 2 + 7) / 8 * 8;
