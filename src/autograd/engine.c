@@ -248,6 +248,7 @@ static luc_status run_task(luc_run *run, luc_task *task) {
   bool wanted = !run->capture;
   for (int i = 0; i < n && !wanted; i++) wanted = edge_needed(node, &node->edges[i]);
   if (!wanted) goto done;
+  LUC_GO(luc__node_hooks_run_before(ctx, node, task->grad));
   LUC_GO(luc__node_run(ctx, node, task->grad, gin));
   if (run->detect_anomaly) LUC_GO(check_nan(ctx, node, gin, n));
   LUC_GO(luc__node_hooks_run(ctx, node, task->grad, gin));

@@ -1,20 +1,23 @@
 /* Hooks on gradients: lists on leaves and nodes, how they grow, shrink and run. */
 #include "autograd/graph.h"
 
-static luc_status add_hook(luc_context *ctx, luc_tensor *t, const luc_hook *hook, uint64_t *id) {
-  if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
-  if (t->meta->base) LUC_TRY(luc__view_refresh(ctx, t));
+static luc_status add_to(luc_context *ctx, luc_hook **list, const luc_hook *hook, uint64_t *id) {
   luc_hook *added = luc__alloc(ctx, sizeof *added);
   if (!added) return LUC_ERR_MEMORY;
-  luc_node *node = t->meta->node;
-  luc_hook **list = node ? &node->hooks : &t->meta->hooks;
   *added = *hook;
   added->id = ++ctx->next_id;
-  added->index = node ? t->meta->index : 0;
   added->next = *list;
   *list = added;
   if (id) *id = added->id;
   return LUC_OK;
+}
+
+static luc_status add_hook(luc_context *ctx, luc_tensor *t, luc_hook *hook, uint64_t *id) {
+  if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
+  if (t->meta->base) LUC_TRY(luc__view_refresh(ctx, t));
+  luc_node *node = t->meta->node;
+  if (node) hook->index = t->meta->index;
+  return add_to(ctx, node ? &node->hooks : &t->meta->hooks, hook, id);
 }
 
 luc_status luc_tensor_register_hook(luc_context *ctx, luc_tensor *t, luc_grad_hook_fn fn, void *ud,
@@ -43,6 +46,13 @@ luc_status luc_tensor_register_node_hook(luc_context *ctx, luc_tensor *t, luc_no
   return add_hook(ctx, t, &hook, NULL);
 }
 
+luc_status luc__node_hook_add(luc_context *ctx, luc_node *node, bool before, luc_node_hook_fn fn,
+                              void *ud, luc_ud_free_fn free, uint64_t *id) {
+  int kind = before ? LUC_HOOK_BEFORE_NODE : LUC_HOOK_ON_NODE;
+  luc_hook hook = {.kind = kind, .call.node = fn, .ud = ud, .free = free};
+  return add_to(ctx, &node->hooks, &hook, id);
+}
+
 /* Takes the hook at *link off its list. */
 static luc_hook *unlink(luc_hook **link) {
   luc_hook *hook = *link;
@@ -62,6 +72,10 @@ bool luc_tensor_remove_hook(luc_context *ctx, luc_tensor *t, uint64_t id) {
   if (!t->meta) return false;
   if (remove_from(ctx, &t->meta->hooks, id)) return true;
   return t->meta->node && remove_from(ctx, &t->meta->node->hooks, id);
+}
+
+bool luc__node_hook_remove(luc_context *ctx, luc_node *node, uint64_t id) {
+  return remove_from(ctx, &node->hooks, id);
 }
 
 luc_status luc_tensor_retain_grad(luc_context *ctx, luc_tensor *t) {
@@ -91,7 +105,7 @@ void luc__hooks_free(luc_context *ctx, luc_hook *hooks) {
 
 void luc__node_hooks_drop(luc_context *ctx, luc_node *node) {
   for (luc_hook **link = &node->hooks; *link;) {
-    bool drop = (*link)->kind == LUC_HOOK_ON_NODE;
+    bool drop = (*link)->kind >= LUC_HOOK_ON_NODE;
     if (drop) luc__hooks_free(ctx, unlink(link));
     link = drop ? &node->hooks : &(*link)->next; /* what it freed may have taken others off */
   }
@@ -151,6 +165,16 @@ luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf) {
   while ((hook = next_hook(leaf->meta->hooks, LUC_HOOK_ON_ACCUMULATED, seen, last))) {
     seen = hook->id;
     LUC_TRY(hook->call.accumulated(ctx, hook->ud, leaf));
+  }
+  return LUC_OK;
+}
+
+luc_status luc__node_hooks_run_before(luc_context *ctx, luc_node *node, luc_tensor **gout) {
+  uint64_t last = ctx->next_id, seen = 0;
+  const luc_hook *hook;
+  while ((hook = next_hook(node->hooks, LUC_HOOK_BEFORE_NODE, seen, last))) {
+    seen = hook->id;
+    LUC_TRY(hook->call.node(ctx, hook->ud, NULL, 0, gout, node->nresults));
   }
   return LUC_OK;
 }

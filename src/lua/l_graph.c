@@ -143,6 +143,111 @@ static int register_after(lua_State *L, luc_l_state *st, luc_l_args *a) {
   return add_hook(L, st, a, true);
 }
 
+/* ---- hooks of nodes ---- */
+
+typedef struct node_call {
+  callback *cb;
+  luc_tensor *const *gout; /* NULL: the hook comes before the node */
+  luc_tensor **grads;      /* which the hook may replace */
+  int nout, n;
+} node_call;
+
+static void push_packed(lua_State *L, luc_l_state *st, luc_tensor *const *v, int n) {
+  lua_createtable(L, n, 1);
+  for (int i = 0; i < n; i++) {
+    if (!v[i]) continue;
+    luc_l_pushtensor(L, st, v[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushinteger(L, n);
+  lua_setfield(L, -2, "n");
+}
+
+/* Puts what the hook returned, a table on top, in the gradients' place, once all of it is right. */
+static void replace_grads(lua_State *L, luc_l_state *st, const node_call *call) {
+  int result = lua_gettop(L);
+  if ((int)lua_rawlen(L, result) > call->n)
+    luc_l_error(L, "hook: must return %d gradients (got %d)", call->n, (int)lua_rawlen(L, result));
+  luaL_checkstack(L, call->n + 4, "too many gradients");
+  for (int i = 0; i < call->n; i++) {
+    lua_rawgeti(L, result, i + 1);
+    if (lua_isnil(L, -1)) continue;
+    const luc_tensor *old = call->grads[i], *t = luc_l_checktensor(L, -1, "hook", "a gradient");
+    char given[LUC_L_GIVEN];
+    if (!old || !luc__same_sizes(t, old) || t->dtype != old->dtype)
+      luc_l_error(L, "hook: gradient %d must be like the one whose place it takes (got %s)", i + 1,
+                  luc_l_given(L, -1, given));
+  }
+  for (int i = 0; i < call->n; i++) {
+    luc_tensor *t = luc_l_totensor(L, result + 1 + i);
+    if (t) luc_tensor_retain(t);
+    luc_tensor_release(st->ctx, call->grads[i]);
+    call->grads[i] = t;
+  }
+}
+
+static int call_node_hook(lua_State *L) {
+  const node_call *call = lua_touserdata(L, 1);
+  luc_l_state *st = call->cb->st;
+  luc_l_callback_push(L, st, call->cb->id);
+  if (lua_isboolean(L, -1)) return 0;
+  push_packed(L, st, call->grads, call->n);
+  if (call->gout) push_packed(L, st, call->gout, call->nout);
+  lua_call(L, call->gout ? 2 : 1, 1);
+  if (lua_isnil(L, -1)) return 0;
+  if (lua_type(L, -1) != LUA_TTABLE) { /* the one gradient */
+    lua_createtable(L, 1, 0);
+    lua_insert(L, -2);
+    lua_rawseti(L, -2, 1);
+  }
+  replace_grads(L, st, call); /* the hook may have taken itself off: cb is gone */
+  return 0;
+}
+
+static luc_status run_node_hook(luc_context *ctx, void *ud, luc_tensor *const *gout, int nout,
+                                luc_tensor **grads, int n) {
+  (void)ctx;
+  node_call call = {ud, gout, grads, nout, n};
+  return luc_l_protect(call.cb->st, call_node_hook, &call);
+}
+
+/* A handle's remove function: upvalues are the grad_fn and the hook's number. */
+static int remove_node_hook(lua_State *L) {
+  luc_node *node = luc_l_tonode(L, lua_upvalueindex(1));
+  luc_context *ctx = luc_l_state_of(L)->ctx;
+  if (node && ctx)
+    luc__node_hook_remove(ctx, node, (uint64_t)lua_tointeger(L, lua_upvalueindex(2)));
+  return 0;
+}
+
+int luc_l_node_hook(lua_State *L, luc_l_state *st, bool before) {
+  const char *who = before ? "register_prehook" : "register_hook";
+  luc_node *node = luc_l_tonode(L, 1);
+  const luc_value function = luc_v_int(2);
+  if (!node)
+    luc_l_error(L, "%s: AccumulateGrad takes no hooks: its variable's register_hook does", who);
+  lua_settop(L, 2);
+  luc_l_check_function(L, who, "hook", &function);
+  lua_pushvalue(L, 1);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, remove_node_hook, 2);
+  push_handle(L, st);
+  lua_pushvalue(L, 2);
+  callback *cb = keep_callback(L, st);
+  uint64_t id;
+  luc_status status =
+      luc__node_hook_add(st->ctx, node, before, run_node_hook, cb, callback_free, &id);
+  if (status != LUC_OK) {
+    callback_free(st->ctx, cb);
+    return luc_l_raise(L, st, status);
+  }
+  lua_getiuservalue(L, 3, 1);
+  lua_pushinteger(L, (lua_Integer)id);
+  lua_setupvalue(L, -2, 2);
+  lua_settop(L, 3);
+  return 1;
+}
+
 /* ---- autograd.Function ---- */
 
 typedef struct function_call {

@@ -60,6 +60,19 @@ static node_box *check_box(lua_State *L) {
   return box;
 }
 
+luc_node *luc_l_tonode(lua_State *L, int index) {
+  const node_box *box = to_box(L, index);
+  return box ? box->node : NULL;
+}
+
+static int register_after(lua_State *L) {
+  return luc_l_node_hook(L, check_box(L)->st, false);
+}
+
+static int register_before(lua_State *L) {
+  return luc_l_node_hook(L, check_box(L)->st, true);
+}
+
 static int node_name(lua_State *L) {
   const node_box *box = check_box(L);
   char name[LUC_NODE_NAME];
@@ -108,11 +121,10 @@ static int node_index(lua_State *L) {
     luc_l_pushtensor(L, box->st, box->leaf);
     return 1;
   }
-  if (!strcmp(key, "name")) {
-    lua_pushcfunction(L, node_name);
-    return 1;
-  }
-  lua_pushnil(L);
+  if (!strncmp(key, "__", 2)) return 0;
+  luc_l_get(L, box->st, LUC_L_NODE_META);
+  lua_pushstring(L, key);
+  lua_rawget(L, -2);
   return 1;
 }
 
@@ -123,7 +135,13 @@ static int node_eq(lua_State *L) {
 }
 
 static const luaL_Reg node_meta[] = {
-    {"__gc", node_gc}, {"__index", node_index}, {"__eq", node_eq}, {"__tostring", node_name},
+    {"__gc", node_gc},
+    {"__index", node_index},
+    {"__eq", node_eq},
+    {"__tostring", node_name},
+    {"name", node_name},
+    {"register_hook", register_after},
+    {"register_prehook", register_before},
     {NULL, NULL},
 };
 

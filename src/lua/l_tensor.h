@@ -114,6 +114,10 @@ bool luc_l_is_leased(const luc_tensor *t);
 
 /* Pushes the object for t's grad_fn, or nil. */
 int luc_l_push_grad_fn(lua_State *L, luc_l_state *st, luc_tensor *t);
+/* The node of a grad_fn at the index, or NULL. */
+luc_node *luc_l_tonode(lua_State *L, int index);
+/* Adds the function at 2 to the hooks of the grad_fn at 1, after it or before; pushes a handle. */
+int luc_l_node_hook(lua_State *L, luc_l_state *st, bool before);
 
 /* The parts of the core table, in the order in which they are opened. */
 void luc_l_open_dtypes(lua_State *L, luc_l_state *st);

@@ -233,6 +233,13 @@ local HEAD = [[
 
 ---@class lucerna.Generator
 
+---@class lucerna.grad_fn
+---@field next_functions table[]
+---@field variable lucerna.Tensor?
+---@field name fun(self: lucerna.grad_fn): string
+---@field register_hook fun(self: lucerna.grad_fn, hook: function): any
+---@field register_prehook fun(self: lucerna.grad_fn, hook: function): any
+
 ---@class lucerna.Tensor
 ---@field shape integer[]
 ---@field dtype lucerna.dtype
@@ -240,7 +247,7 @@ local HEAD = [[
 ---@field ndim integer
 ---@field requires_grad boolean
 ---@field grad lucerna.Tensor?
----@field grad_fn string?
+---@field grad_fn lucerna.grad_fn?
 ---@field is_leaf boolean
 ---@field data lucerna.Tensor
 ---@field T lucerna.Tensor

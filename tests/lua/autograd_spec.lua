@@ -294,6 +294,69 @@ describe("a leaf", function()
   end)
 end)
 
+describe("a hook of a grad_fn", function()
+  it("sees what its node gets and gives, and may replace it", function()
+    local x, w, seen = leaf { 1, 2 }, leaf { 3, 4 }, {}
+    local y = x * w
+    local handle = y.grad_fn:register_hook(function(grad_input, grad_output)
+      seen = { grad_input.n, grad_input[1]:tolist(), grad_input[2]:tolist(), grad_output.n,
+        grad_output[1]:tolist() }
+      return { grad_input[1] * 10, grad_input[2] }
+    end)
+    y:sum():backward { retain_graph = true } -- the values are PyTorch's
+    assert.same({ 2, { 3, 4 }, { 1, 2 }, 1, { 1, 1 } }, seen)
+    assert.same({ { 30, 40 }, { 1, 2 } }, { x.grad:tolist(), w.grad:tolist() })
+    handle:remove()
+    x.grad, w.grad = nil, nil
+    y.grad_fn:register_prehook(function(grad_output) return grad_output[1] * 2 end)
+    y:sum():backward()
+    assert.same({ { 6, 8 }, { 2, 4 } }, { x.grad:tolist(), w.grad:tolist() })
+  end)
+
+  it("may take itself off, and leaves out what it returns nil for", function()
+    local x, w, handle = leaf { 1 }, leaf { 3 }, nil
+    local y = x * w
+    handle = y.grad_fn:register_hook(function(grad_input)
+      handle:remove()
+      return { n = 2, grad_input[1] }
+    end)
+    y:backward { retain_graph = true }
+    assert.same({ 3 }, x.grad:tolist())
+    assert.is_nil(w.grad)
+    y:backward()
+    assert.same({ { 6 }, { 1 } }, { x.grad:tolist(), w.grad:tolist() })
+  end)
+
+  it("must return gradients like those that it got", function()
+    local function backward(kind, hook)
+      local x = leaf { 1, 2 }
+      local y = x * x
+      y.grad_fn[kind](y.grad_fn, hook)
+      return function() y:sum():backward() end, x
+    end
+    local refused = {
+      ["hook: gradient 1 must be like the one whose place it takes (got Tensor [3])"] =
+        function() return lucerna.ones(3) end,
+      ["hook: a gradient must be a Tensor (got number 3)"] = function() return 3 end,
+      ["mine"] = function() error("mine", 0) end,
+    }
+    for message, hook in pairs(refused) do
+      for _, kind in ipairs { "register_hook", "register_prehook" } do
+        local call, x = backward(kind, hook)
+        parity.refused(message, call)
+        assert.is_nil(x.grad)
+      end
+    end
+    parity.refused("hook: must return 2 gradients (got 3)",
+      (backward("register_hook", function() return { nil, nil, lucerna.ones(2) } end)))
+    local y = leaf { 1 } * 2
+    parity.refused("register_hook: hook must be a function", y.grad_fn.register_hook, y.grad_fn)
+    local accumulates = y.grad_fn.next_functions[1][1]
+    parity.refused("register_hook: AccumulateGrad takes no hooks", accumulates.register_hook,
+      accumulates, print)
+  end)
+end)
+
 describe("a result", function()
   it("names what made it, and detaches", function()
     local x = leaf { 1 }

@@ -62,7 +62,9 @@ inputs: the leaves that are to get gradients, and no others.
 {"requires_grad", "requires_grad_(flag = true): should gradients be computed? In place."},
 {"retain_grad", "Keeps the gradient of what is computed, in grad."},
 {"register_hook", [=[
-f(grad) runs when the gradient is known; what it returns, if not nil, replaces it.
+f(grad) runs when the gradient is known; what it returns, if not nil, replaces it. A grad_fn has
+hooks of its own: register_hook(f) calls f(grad_input, grad_output) after it, register_prehook(f)
+f(grad_output) before it, with packed tables; what f returns is taken instead.
 > local x = lucerna.ones(2):requires_grad_()
 > local handle = x:register_hook(function(grad) return grad * 2 end)]=]},
 {"register_post_accumulate_grad_hook", [=[
