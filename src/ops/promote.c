@@ -261,5 +261,7 @@ luc_status luc__pointwise(luc_context *ctx, const char *who, luc_ew op, luc_rule
   const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
   luc_dtype dtype = luc__result_dtype(ctx, operands, kernel->inputs);
   if (rule == LUC_RULE_FLOAT && !luc__dtype_has_gradient(dtype)) dtype = ctx->default_dtype;
+  if (dtype == LUC_BOOL && op == LUC_EW_add) op = LUC_EW_bitwise_or;
+  if (dtype == LUC_BOOL && op == LUC_EW_mul) op = LUC_EW_bitwise_and;
   return luc__pointwise_as(ctx, who, op, dtype, operands, params, out);
 }

@@ -402,3 +402,22 @@ describe("small integers", function()
     end
   end)
 end)
+
+describe("truth values", function()
+  it("are added and multiplied as such, whatever their layout and number", function()
+    for _, n in ipairs {1, 31, 64, 65, 130} do
+      local a = lucerna.arange(0, n):remainder(2):bool()
+      local b = lucerna.arange(0, n):remainder(3):bool()
+      local apart = lucerna.stack({b, b}, 2)[{{}, 1}]
+      for _, y in ipairs {b, apart, b[1]} do
+        assert.same((a:long() + y:long()):bool():tolist(), (a + y):tolist())
+        assert.same((a:long() * y:long()):bool():tolist(), (a * y):tolist())
+      end
+      assert.equal(lucerna.bool, (a * true).dtype)
+      assert.same(a:tolist(), a:mul(true):tolist())
+      assert.same(a:logical_or(b):tolist(), a:clone():add_(b):tolist())
+      assert.same((a:long() + b:long()):tolist(), (a:long() + b):tolist())
+      assert.same((a:float() * b:float()):tolist(), (a * b:float()):tolist())
+    end
+  end)
+end)
