@@ -91,7 +91,8 @@ static int read_tensor(lua_State *L, luc_tensor *t, entry *e, spec *s) {
 }
 
 static void read_entry(lua_State *L, luc_l_state *st, int index, spec *s) {
-  if (s->n == MAX_ENTRIES) luc_l_error(L, "index: more than %d entries", MAX_ENTRIES);
+  if (s->n == MAX_ENTRIES)
+    luc_l_error(L, "index: more than %d entries (a list of positions is a tensor)", MAX_ENTRIES);
   entry *e = &s->entries[s->n];
   luc_tensor *t = luc_l_totensor(L, index);
   int uses = 1;
@@ -132,7 +133,8 @@ static void read_spec(lua_State *L, luc_l_state *st, luc_tensor *t, spec *s) {
   }
   if (s->used <= t->ndim) return;
   if (t->ndim == 0) luc_l_error(L, "index: a 0-d tensor cannot be indexed (use x:item())");
-  luc_l_error(L, "index: too many indices (%d) for a tensor of %d dimensions", s->used, t->ndim);
+  luc_l_error(L, "index: too many indices (%d) for a tensor of %d dimensions%s", s->used, t->ndim,
+              " (a list of positions is a tensor)");
 }
 
 /* ---- applying ---- */

@@ -88,8 +88,10 @@ describe("x[{…}]", function()
 
   it("says when there are too many entries", function()
     local x = matrix()
-    assert.matches("too many indices %(3%) for a tensor of 2 dimensions",
+    assert.matches("too many indices %(3%) for a tensor of 2 dimensions %(a list of positions is a",
       parity.message(function() return x[{ 1, 1, 1 }] end))
+    assert.matches("more than 16 entries %(a list of positions is a tensor%)",
+      parity.message(function() return x[lucerna.ones(20):tolist()] end))
   end)
 
   it("is a view of everything when it is empty", function()
