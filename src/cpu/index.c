@@ -480,6 +480,7 @@ static bool run_short(luc_context *ctx, walk *w) {
   const luc_positions *p = &job->positions;
   int64_t offsets[LONG_ROW], inner = w->line / job->n;
   if (w->line >= LONG_ROW || w->outer_count < MANY || w->row >= FEW) return false;
+  if (w->outer.indexed[w->outer.ndim - 1] == 0) return false; /* would be one with the positions */
   const luc_index_dims d = all_dims(job);
   if (!in_order(&d)) return false;
   if (!strip_offsets(w->kernels, p, 0, p->n, job->stride, NULL, offsets)) {

@@ -114,3 +114,23 @@ describe("filling much memory", function()
     end)
   end
 end)
+
+describe("short lines", function()
+  it("at few positions, expanded, turned or apart, give those of each", function()
+    local line, ids = lucerna.arange(0, 4), lucerna.tensor { 3, 1, 1, 4, 2 }
+    local block = lucerna.arange(0, 12):view(1, 4, 3)
+    for _, rows in ipairs { 1, 7, 8, 60, 600 } do
+      for _, x in ipairs { line:expand(rows, 4), line:unsqueeze(2):expand(4, rows):t(),
+        lucerna.stack({ line, line }, 2):expand(rows, 4, 2)[{ {}, {}, 2 }],
+        line:expand(rows, 4):contiguous() } do
+        assert.same({ 2, 0, 0, 3, 1 }, x:index_select(2, ids)[rows]:tolist())
+        assert.is_true(x:index_select(2, ids):equal(x:gather(2, ids:expand(rows, 5))))
+        assert.same({ 2, 0, 0, 3, 1 }, x:gather(2, ids:expand(rows, 5):clone())[rows]:tolist())
+      end
+      local picked = block:expand(rows, 4, 3):index_select(2, ids)
+      assert.same({ { 6, 7, 8 }, { 0, 1, 2 }, { 0, 1, 2 }, { 9, 10, 11 }, { 3, 4, 5 } },
+        picked[rows]:tolist())
+      assert.is_true(picked:equal(picked[1]:expand(rows, 5, 3)))
+    end
+  end)
+end)
