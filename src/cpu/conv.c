@@ -23,8 +23,8 @@
 static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 17;
 
 /* Kernel elements that it costs to copy outputs, to deal them to every second, to every third and
- * more, to add them to images. */
-enum { COPY_WORK = 6, ZIP_WORK = 10, DEAL_WORK = 30, ADD_WORK = 40 };
+ * more; products that it costs to turn a vector of weights. */
+enum { COPY_WORK = 6, ZIP_WORK = 10, DEAL_WORK = 30, TURN_WORK = 200 };
 
 /* Positions of a block of the weight gradient. */
 static const int64_t BLOCK = 1088;
@@ -47,16 +47,6 @@ typedef struct job {
   int64_t chunks, chunk; /* forward: of filters; weight: of channels */
   luc_slots slots;
 } job;
-
-/* Pixels gathered at a time, for columns of k elements; whole tiles if there are that many. */
-static void plan_panel(luc_conv_plan *p, int64_t pixels, int64_t k) {
-  int64_t cuts = luc__cuts(k, LUC_GEMM_KC);
-  p->k_step = luc__cuts(k, cuts);
-  int64_t most = luc__max64(PANEL_SIZE / p->k_step / 48 * 48, 48);
-  /* Evenly, in whole vectors: a last panel of a few pixels would waste the tiles. */
-  int64_t even = luc__cuts(pixels, luc__cuts(pixels, most));
-  p->panel = luc__min64(luc__cuts(even, 16) * 16, pixels);
-}
 
 /* Positions of some rows in a buffer that is split by stride, about. */
 static int64_t positions_of(const luc_conv_plan *p, int64_t rows) {
@@ -200,42 +190,39 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
   return status;
 }
 
-/* Adding to the image is the way where parts would each do little, or are too many. */
-static bool is_scattered(const luc_conv_plan *p, int64_t parts) {
-  return parts > LUC_CONV_PARTS || (parts > 1 && p->channels < 8 && p->filters >= 16);
-}
-
-/* Inputs' gradients with pixels in the lanes, or added to the image, in multiplications, measured.
- */
-static double input_cost(const luc_conv_plan *p, int64_t parts) {
-  const double k = (double)(p->filters * p->taps);
-  if (is_scattered(p, parts))
-    return (double)(p->channels * p->taps * p->pixels) * (double)(p->filters + ADD_WORK);
+/* Inputs' gradients by parts, in multiplications, measured: weights are turned by a vector for each
+ * part; a single channel waits for what it loads. */
+static double parts_cost(const luc_conv *c) {
+  const int64_t parts = luc__conv_parts_count(c);
+  if (parts > LUC_CONV_PARTS) return INFINITY;
+  luc_conv_plan plan, *p = &plan;
+  luc__conv_plan_sizes(p, c);
   int64_t out[LUC_MAX_SPATIAL];
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) out[d] = luc__cuts(p->in[d], p->stride[d]);
-  const int64_t plane = luc__whole(out[1] * (out[2] + 1) - 1, 16);
+  const double k = (double)(p->filters * p->taps), channels = (double)p->channels + 0.75;
+  const double plane = (double)(out[0] * luc__whole(out[1] * (out[2] + 1) - 1, 16) * parts);
   const double rows = (double)(p->filters * p->out[0] * p->out[1]), width = (double)p->out[2];
   const double deal = p->stride[2] > 2 ? DEAL_WORK : p->stride[2] > 1 ? ZIP_WORK : COPY_WORK;
-  return (double)(parts * p->channels * out[0] * plane) * (k / (double)parts + deal) +
-         rows * (250 + 5 * width);
+  const double image = channels * plane * (k / (double)parts + deal) + rows * (250 + 5 * width);
+  return (double)c->groups *
+         ((double)c->batch * image + TURN_WORK * (double)(p->filters * p->channels * parts));
+}
+
+/* To copy an element of a row, which strides split: up to 4 by vectors. */
+static double split_cost(const luc_conv_plan *p) {
+  if (p->stride[2] > 4) return 6 * (double)p->stride[2];
+  return p->stride[1] * p->stride[2] > 1 ? 10 : 5;
 }
 
 /* Forward they pay for what lies between rows, for outputs to be copied and rows to be split. */
-static double forward_cost(const luc_conv_plan *p) {
+static double forward_cost(const luc_conv *c) {
+  luc_conv_plan plan, *p = &plan;
+  luc__conv_plan_sizes(p, c);
   const int64_t plane = luc__whole(positions_of(p, p->out[1]), 16);
   const double rows = (double)(p->channels * p->in[0] * p->in[1]), width = (double)p->in[2];
-  const double split = p->stride[1] * p->stride[2] > 1 ? 10 : 5;
-  return (double)(p->filters * p->out[0] * plane) * (double)(p->k + COPY_WORK) +
-         rows * (250 + split * width);
-}
-
-static bool is_by_filters(const luc_conv *c, bool backward) {
-  luc_conv_plan p;
-  luc__conv_plan_sizes(&p, c);
-  const double turned = backward ? LUC_CONV_PACK_WORK * (double)(p.filters * p.k) : 0;
-  const double pixels = backward ? input_cost(&p, luc__conv_parts_count(c)) : forward_cost(&p);
-  return luc__conv_filters_cost(c, backward) <
-         ((double)c->batch * pixels + turned) * (double)c->groups;
+  return (double)(c->batch * c->groups) *
+         ((double)(p->filters * p->out[0] * plane) * (double)(p->k + COPY_WORK) +
+          rows * (250 + split_cost(p) * width));
 }
 
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
@@ -245,77 +232,13 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
   if (taps > 0) return luc__winograd(ctx, c, taps, false, x, weight, bias, y);
-  if (luc__conv_product_suits(c, LUC_CONV_FORWARD))
-    return luc__conv_product(ctx, c, x, weight, bias, y);
-  if (is_by_filters(c, false)) return luc__conv_filters(ctx, c, false, x, weight, bias, y);
+  if (luc__conv_product_suits(c, true)) return luc__conv_product(ctx, c, x, weight, bias, y);
+  if (luc__conv_filters_cost(c, false) < forward_cost(c))
+    return luc__conv_filters(ctx, c, false, x, weight, bias, y);
   return luc__conv_correlate(ctx, c, x, weight, bias, y);
 }
 
 /* -- Input gradient ---------------------------------------------------------------------------- */
-
-static void input_pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  const luc_conv_plan *c = &j->plan;
-  void *scratch = luc__slots_take(&j->slots);
-  for (int64_t i = begin; i < end; i++) {
-    int64_t image = i / j->chunks, channel = i % j->chunks * j->chunk, group = image % j->groups;
-    luc_conv_piece p = {
-        .images = 1,
-        .size = {c->out[1], c->out[2]},
-        .dy = offset(j, j->dy, image * c->filters * c->pixels),
-        .weight = offset(j, j->weight, (group * c->k + channel * c->taps) * c->filters),
-        .weight_row = c->filters,
-        .y = j->y + (image * c->channels + channel) * c->in_pixels * (int64_t)j->size,
-        .count = luc__min64(j->chunk, c->channels - channel),
-    };
-    j->kernels->backward_input(c, &p, scratch);
-  }
-  luc__slots_put(&j->slots, scratch);
-}
-
-/* weightᵀ of every group: [groups, k, filters]. */
-static void *transposed_weight(luc_context *ctx, const job *j, const char *weight, size_t *bytes) {
-  const luc_conv_plan *c = &j->plan;
-  const int64_t matrix = c->k * c->filters;
-  *bytes = luc__mul_size((size_t)(matrix * j->groups), j->size);
-  char *to = luc__alloc(ctx, *bytes);
-  for (int64_t i = 0; to && i < j->groups; i++)
-    c->gemm->transpose(c->filters, c->k, offset(j, weight, i * matrix), c->k,
-                       to + i * matrix * (int64_t)j->size, c->filters);
-  return to;
-}
-
-/* weightᵀ dy, each row of which is added to dx where its kernel element met it. */
-static luc_status scattered_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
-                                     const char *weight, char *dx) {
-  job j;
-  job_init(ctx, &j, c);
-  luc_conv_plan *p = &j.plan;
-  LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
-  size_t bytes;
-  char *turned = transposed_weight(ctx, &j, weight, &bytes);
-  luc_status status = turned ? LUC_OK : LUC_ERR_MEMORY;
-  if (turned) {
-    int64_t pieces = c->batch * c->groups, work = p->pixels * p->k * p->filters;
-    j.dy = dy, j.weight = turned, j.y = dx;
-    j.chunk = choose_chunk(pieces, work, p->channels, luc__cuts(64, p->taps));
-    j.chunks = luc__cuts(p->channels, j.chunk);
-    plan_panel(p, p->pixels, luc__max64(j.chunk * p->taps, 1));
-    size_t scratch = scratch_size(&j, j.chunk * p->plane, p->k_step * p->panel);
-    status = run(ctx, &j, pieces * j.chunks, work / j.chunks, scratch, input_pieces);
-  }
-  luc__free(ctx, turned, bytes);
-  luc__conv_plan_free(ctx, &j.plan);
-  return status;
-}
-
-static luc_status input_gradient(luc_context *ctx, const luc_conv *c, const char *dy,
-                                 const char *weight, char *dx) {
-  luc_conv_plan p;
-  luc__conv_plan_sizes(&p, c);
-  if (is_scattered(&p, luc__conv_parts_count(c))) return scattered_gradient(ctx, c, dy, weight, dx);
-  return luc__conv_parts(ctx, c, dy, weight, dx);
-}
 
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                     const void *weight, void *dx) {
@@ -330,10 +253,11 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
   if (luc__is_1x1(c)) return luc__conv_1x1_input(ctx, c, dy, weight, dx);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_INPUT);
   if (taps > 0) return luc__winograd(ctx, c, taps, true, dy, weight, NULL, dx);
-  if (luc__conv_product_suits(c, LUC_CONV_INPUT))
-    return luc__conv_product_input(ctx, c, dy, weight, dx);
-  if (is_by_filters(c, true)) return luc__conv_filters(ctx, c, true, dy, weight, NULL, dx);
-  return input_gradient(ctx, c, dy, weight, dx);
+  const double filters = luc__conv_filters_cost(c, true), parts = parts_cost(c),
+               product = luc__conv_product_cost(c);
+  if (product < fmin(filters, parts)) return luc__conv_product_input(ctx, c, dy, weight, dx);
+  if (filters < parts) return luc__conv_filters(ctx, c, true, dy, weight, NULL, dx);
+  return luc__conv_parts(ctx, c, dy, weight, dx);
 }
 
 /* -- Weight gradient --------------------------------------------------------------------------- */
@@ -497,7 +421,7 @@ luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const 
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_WEIGHT);
   if (taps > 0)
     LUC_TRY(luc__winograd_weight(ctx, c, taps, x, dy, dweight));
-  else if (luc__conv_product_suits(c, LUC_CONV_WEIGHT))
+  else if (luc__conv_product_suits(c, false))
     return luc__conv_product_weight(ctx, c, x, dy, dweight);
   else
     LUC_TRY(weight_gradient(ctx, c, false, x, dy, dweight));

@@ -43,7 +43,6 @@ typedef struct luc_conv_plan {
   size_t tables_size;
   const int64_t *offsets; /* [k]: from a pixel's position to the element it meets */
   int64_t panel;          /* pixels, or positions, at a time */
-  int64_t k_step;         /* kernel elements gathered at a time */
   bool by_rows;           /* forward: each output row is a product */
   bool patches;           /* columns: rows of the image are turned as they lie */
   int64_t block, units;   /* weight: channels in the buffer, planes multiplied at a time, ... */
@@ -62,7 +61,7 @@ typedef struct luc_conv_piece {
   void *y;                                    /* output, input gradient or weight sums */
   int64_t first[2], size[2];                  /* forward, weight: output rows and columns */
   int64_t count;                              /* forward: filters; gradients: channels */
-  int64_t weight_row;                         /* distance of rows of weightᵀ, or of the matrix */
+  int64_t weight_row;                         /* distance of rows of the matrix */
   bool accumulate, last;                      /* weight: of a stretch, not the first, the last */
   int64_t images, x_image, y_image, dy_image; /* how many, and how far apart */
   int64_t filters;                            /* weight; parts: the first channel of all groups */
@@ -111,8 +110,6 @@ typedef struct luc_conv_kernels {
                const void *from, void *to);
   /* The parts of some channels. */
   void (*parts)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
-  /* weight: [channels * taps, filters], transposed. */
-  void (*backward_input)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* y [filters, k]. */
   void (*backward_weight)(const luc_conv_plan *c, const luc_conv_piece *p, void *scratch);
   /* conv_product.inc */

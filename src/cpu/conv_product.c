@@ -3,6 +3,7 @@
  * the number of threads. */
 #include "cpu/conv_product.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu/conv_plan.h"
@@ -11,19 +12,22 @@
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
 
-/* Elements of the matrix, channels gathered at a time, elements copied that are worth a piece. */
-static const int64_t MATRIX_SIZE = 1 << 20, CHANNELS = 8, PIECE_SIZE = 1 << 15;
+/* Elements of the matrix while it has several images and at most, channels gathered at a time,
+ * elements copied that are worth a piece. */
+static const int64_t MATRIX_SIZE = 1 << 18, MOST = 1 << 22, CHANNELS = 8, PIECE_SIZE = 1 << 15;
 
 typedef struct job {
   luc_conv_plan plan;
   const luc_conv_kernels *kernels;
   luc_dtype dtype;
   int64_t size; /* of an element */
-  int64_t batch, channel_chunks;
-  bool joined;    /* the pixels of all images side by side, else image after image */
-  int64_t images; /* at a time, at most */
-  int64_t first, count, cuts;
-  char *matrix;  /* [k, count * pixels] or [count, k, pixels] */
+  int64_t batch, groups;
+  bool joined;                 /* the pixels of all images side by side, else image after image */
+  int64_t images, most;        /* images and channels at a time, at most */
+  int64_t group, first, count; /* of images */
+  int64_t channel, channels;   /* whose rows the matrix holds */
+  int64_t chunk, chunks, cuts; /* of these channels, of the images */
+  char *matrix;  /* [channels * taps, count * pixels] or [count, channels * taps, pixels] */
   char *outputs; /* joined: [filters, count * pixels] */
   size_t matrix_bytes, output_bytes;
   const char *x;
@@ -53,23 +57,30 @@ static bool is_joined(const luc_conv_plan *p) {
   return p->pixels % 16 != 0 && p->pixels < 256;
 }
 
-/* Gathering takes as long as some 16 filters; the other ways lose that where weights are turned or
- * sums pass the cache (the weight's gradient) for few outputs, or no input meets two. */
-bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way) {
+/* For patches, and for few outputs of many weights: other ways turn those. */
+bool luc__conv_product_suits(const luc_conv *c, bool forward) {
   if (c->groups > 1 || c->out_channels < 64) return false;
   luc_conv_plan p;
   luc__conv_plan_sizes(&p, c);
-  if (p.k * p.pixels > 4 * MATRIX_SIZE) return false;
-  const bool few = c->batch * p.pixels < 64 && p.k * p.filters >= 1 << 16;
-  switch (way) {
-  case LUC_CONV_FORWARD:
-    return p.filters >= 256 && p.k * p.filters >= 1 << 19 && (few || is_patches(&p));
-  case LUC_CONV_INPUT:
-    if (is_patches(&p)) return few || p.taps == 1 || p.channels < 16 || !is_joined(&p);
-    return few || (p.stride[0] * p.stride[1] * p.stride[2] == 1 && p.channels <= 16 &&
-                   (p.filters >= 256 || p.out[2] <= 8));
-  default: return p.k >= 64 && (is_patches(&p) || few);
-  }
+  const int64_t weights = p.k * p.filters;
+  const bool few = c->batch * p.pixels < 64 && weights >= 1 << 16;
+  if (p.k * p.pixels > MOST || !(few || is_patches(&p))) return false;
+  return forward ? p.filters >= 256 && weights >= 1 << 19 : p.k >= 64;
+}
+
+/* Measured: a row added to the image costs 100 and 5 for each element, 400 if it ends within half a
+ * vector, 15 beyond the cache; an element of the image 25; outputs that leave the cache are packed.
+ */
+double luc__conv_product_cost(const luc_conv *c) {
+  luc_conv_plan p;
+  luc__conv_plan_sizes(&p, c);
+  const double met = (double)(p.taps * p.pixels), rows = met / (double)p.out[2];
+  const double row = p.out[2] % 8 == 0 ? 100 : 400, element = p.k * p.pixels > 1 << 20 ? 15 : 5;
+  const double image = 25 * fmin(met, (double)p.in_pixels);
+  const double added = met * (1.05 * (double)p.filters + element) + rows * row + image;
+  const int64_t outputs = p.filters * p.pixels;
+  const double packed = p.k > 16 && outputs > 1 << 16 ? 10 * (double)outputs : 0;
+  return (double)(c->batch * c->groups) * ((double)p.channels * added + packed);
 }
 
 static void job_free(luc_context *ctx, job *j) {
@@ -80,24 +91,32 @@ static void job_free(luc_context *ctx, job *j) {
 
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   *j = (job){.kernels = &luc__kernels(ctx)->conv[c->dtype], .dtype = c->dtype, .batch = c->batch};
+  j->groups = c->groups;
   luc_conv_plan *p = &j->plan;
   luc__conv_plan_sizes(p, c);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   p->patches = is_turned(p);
   j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  j->channel_chunks = luc__cuts(p->channels, CHANNELS);
   j->joined = is_joined(p);
-  j->images =
-      luc__cuts(c->batch, luc__cuts(c->batch, luc__max64(1, MATRIX_SIZE / (p->k * p->pixels))));
+  j->most = luc__min64(luc__max64(1, MOST / (p->taps * p->pixels)), p->channels);
+  const int64_t matrix = j->most * p->taps * p->pixels;
+  j->images = luc__cuts(
+      c->batch, luc__cuts(c->batch, luc__max64(luc__cuts(64, p->pixels), MATRIX_SIZE / matrix)));
   if (j->images == 1) j->joined = false;
+  j->channels = j->most;
   const int64_t pixels = j->images * p->pixels;
-  j->matrix_bytes = luc__mul_size((size_t)(p->k * pixels), (size_t)j->size);
+  j->matrix_bytes = luc__mul_size((size_t)(j->images * matrix), (size_t)j->size);
   j->output_bytes = j->joined ? luc__mul_size((size_t)(p->filters * pixels), (size_t)j->size) : 0;
   j->matrix = luc__alloc(ctx, j->matrix_bytes);
   if (j->matrix && j->joined) j->outputs = luc__alloc(ctx, j->output_bytes);
   if (j->matrix && (j->outputs || !j->joined)) return LUC_OK;
   job_free(ctx, j);
   return LUC_ERR_MEMORY;
+}
+
+/* Which of all images' groups it is. */
+static int64_t image_at(const job *j, int64_t image) {
+  return image * j->groups + j->group;
 }
 
 static int64_t row_of(const job *j) {
@@ -110,20 +129,20 @@ static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
   const luc_conv_plan *c = &j->plan;
   void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
-    const int64_t channel = i % j->channel_chunks * CHANNELS, cut = i / j->channel_chunks;
+    const int64_t some = i % j->chunks * j->chunk, cut = i / j->chunks;
     const int64_t image = cut * j->count / j->cuts;
-    const int64_t from = ((j->first + image) * c->channels + channel) * c->in_pixels * j->size;
-    luc_conv_piece p = {.count = luc__min64(CHANNELS, c->channels - channel)};
+    const int64_t channel = image_at(j, j->first + image) * c->channels + j->channel + some;
+    luc_conv_piece p = {.count = luc__min64(j->chunk, j->channels - some)};
     p.images = (cut + 1) * j->count / j->cuts - image;
-    p.x_image = p.y_image = c->channels * c->in_pixels;
+    p.x_image = p.y_image = j->groups * c->channels * c->in_pixels;
     p.weight_row = row_of(j);
-    const int64_t before = image * (j->joined ? c->pixels : c->k * c->pixels);
-    p.y = j->matrix + (before + channel * c->taps * p.weight_row) * j->size;
+    const int64_t before = image * (j->joined ? 1 : j->channels * c->taps) * c->pixels;
+    p.y = j->matrix + (before + some * c->taps * p.weight_row) * j->size;
     if (j->dx) {
-      p.x = p.y, p.y = j->dx + from;
+      p.x = p.y, p.y = j->dx + channel * c->in_pixels * j->size;
       j->kernels->add_columns(c, &p, scratch);
     } else {
-      p.x = j->x + from;
+      p.x = j->x + channel * c->in_pixels * j->size;
       j->kernels->columns(c, &p, scratch);
     }
   }
@@ -133,10 +152,12 @@ static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
 /* All images together where there are pieces enough. */
 static luc_status move_matrix(luc_context *ctx, job *j) {
   const luc_conv_plan *c = &j->plan;
-  j->cuts = j->joined ? luc__min64(j->count, luc__cuts(8, j->channel_chunks)) : j->count;
-  const int64_t pieces = j->cuts * j->channel_chunks, images = luc__cuts(j->count, j->cuts);
-  const int64_t planes = luc__max64(CHANNELS, images);
-  const int64_t grain = PIECE_SIZE / (CHANNELS * c->taps * images * c->pixels + 1) + 1;
+  j->chunk = luc__min64(luc__cuts(j->channels * j->count, 8), luc__min64(CHANNELS, j->channels));
+  j->chunks = luc__cuts(j->channels, j->chunk);
+  j->cuts = j->joined ? luc__min64(j->count, luc__cuts(8, j->chunks)) : j->count;
+  const int64_t pieces = j->cuts * j->chunks, images = luc__cuts(j->count, j->cuts);
+  const int64_t planes = luc__max64(j->chunk, images);
+  const int64_t grain = PIECE_SIZE / (j->chunk * c->taps * images * c->pixels + 1) + 1;
   size_t bytes = luc__mul_size((size_t)(planes * c->plane + 4 * LUC_CONV_SLACK), (size_t)j->size);
   bytes += (size_t)luc__conv_weight_tables(c);
   LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(pieces, grain)));
@@ -152,7 +173,7 @@ static void output_filters(void *arg, int64_t begin, int64_t end) {
   const int64_t plane = c->pixels * j->size;
   for (int64_t f = begin; f < end; f++)
     for (int64_t i = 0; i < j->count; i++) {
-      char *outside = j->y + ((j->first + i) * c->filters + f) * plane;
+      char *outside = j->y + (image_at(j, j->first + i) * c->filters + f) * plane;
       char *joined = j->outputs + (f * j->count + i) * plane;
       memcpy(j->place ? outside : joined, j->place ? joined : outside, (size_t)plane);
     }
@@ -164,14 +185,17 @@ static void move_outputs(luc_context *ctx, job *j, bool place) {
   if (j->joined) luc__parallel_for(ctx, j->plan.filters, grain, output_filters, j);
 }
 
+/* Images of a group, then those of the next. */
 static bool next_stretch(job *j) {
   j->first += j->count;
+  if (j->first == j->batch) j->first = 0, j->group++;
   j->count = luc__min64(j->images, j->batch - j->first);
-  return j->count > 0;
+  return j->group < j->groups;
 }
 
 static char *outputs_of(const job *j) {
-  return j->joined ? j->outputs : j->y + j->first * j->plan.filters * j->plan.pixels * j->size;
+  const int64_t plane = j->plan.pixels * j->size;
+  return j->joined ? j->outputs : j->y + image_at(j, j->first) * j->plan.filters * plane;
 }
 
 luc_status luc__conv_product(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
@@ -196,22 +220,34 @@ luc_status luc__conv_product(luc_context *ctx, const luc_conv *c, const void *x,
   return status;
 }
 
+/* Those of some channels after others, if all would take too much memory. */
+static luc_status add_matrices(luc_context *ctx, job *j, const char *weight) {
+  const luc_conv_plan *p = &j->plan;
+  luc_gemm g = {.dtype = j->dtype, .batch = j->joined ? 1 : j->count, .alpha = 1};
+  g.k = p->filters, g.n = g.b_row = g.c_row = row_of(j);
+  g.a_col = p->k, g.a_row = g.b_col = 1;
+  g.b = outputs_of(j), g.b_batch = (j->joined ? 1 : j->groups) * g.k * g.n;
+  g.c = j->matrix;
+  luc_status status = LUC_OK;
+  for (j->channel = 0; j->channel < p->channels && status == LUC_OK; j->channel += j->channels) {
+    j->channels = luc__min64(j->most, p->channels - j->channel);
+    g.m = j->channels * p->taps, g.c_batch = g.m * g.n;
+    g.a = weight + (j->group * p->filters * p->k + j->channel * p->taps) * j->size;
+    status = luc__gemm(ctx, &g);
+    if (status == LUC_OK) status = move_matrix(ctx, j);
+  }
+  return status;
+}
+
 luc_status luc__conv_product_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                    const void *weight, void *dx) {
   job j;
   LUC_TRY(job_init(ctx, &j, c));
-  const luc_conv_plan *p = &j.plan;
   luc_status status = LUC_OK;
   j.dx = dx, j.y = (char *)dy;
   while (status == LUC_OK && next_stretch(&j)) {
-    luc_gemm g = {.dtype = j.dtype, .batch = j.joined ? 1 : j.count, .alpha = 1};
-    g.m = p->k, g.k = p->filters, g.n = g.b_row = g.c_row = row_of(&j);
-    g.a = weight, g.a_col = p->k, g.a_row = g.b_col = 1;
-    g.b = outputs_of(&j), g.b_batch = g.k * g.n;
-    g.c = j.matrix, g.c_batch = g.m * g.n;
     move_outputs(ctx, &j, false);
-    status = luc__gemm(ctx, &g);
-    if (status == LUC_OK) status = move_matrix(ctx, &j);
+    status = add_matrices(ctx, &j, weight);
   }
   job_free(ctx, &j);
   return status;

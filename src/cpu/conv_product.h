@@ -1,19 +1,15 @@
-/* Convolutions as one matrix product: what every output meets is gathered, once for all filters.
- * For small planes, whose rows would waste most of a vector, of as many images as it takes; and for
- * kernels that do not overlap. */
+/* Convolutions as one matrix product: what every output meets is gathered, once for all filters, or
+ * the product is added to the input's gradient. For few outputs of many weights, for kernels that
+ * do not overlap, and gradients of inputs of few channels. */
 #ifndef LUC_CONV_PRODUCT_H
 #define LUC_CONV_PRODUCT_H
 
 #include "cpu/conv.h"
 
-typedef enum luc_conv_way {
-  LUC_CONV_FORWARD,
-  LUC_CONV_INPUT, /* gradient */
-  LUC_CONV_WEIGHT /* gradient */
-} luc_conv_way;
-
-/* Is it the faster way? */
-bool luc__conv_product_suits(const luc_conv *c, luc_conv_way way);
+/* Is it the faster way forward, or for the weight's gradient? */
+bool luc__conv_product_suits(const luc_conv *c, bool forward);
+/* What the input's gradient costs, in multiplications. */
+double luc__conv_product_cost(const luc_conv *c);
 luc_status luc__conv_product(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y);
 luc_status luc__conv_product_input(luc_context *ctx, const luc_conv *c, const void *dy,

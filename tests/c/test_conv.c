@@ -167,6 +167,11 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
     row.out[0] = luc__conv_out_size(row.in[0], 5, stride, 2, 1, 1);
     check_conv(ctx, &row);
   }
+  /* Gradients of inputs that are one product: by groups, some channels after others. */
+  luc_conv groups = square(dtype, 2, 10, 12, 19, 7, 5, 1),
+           blocks = square(dtype, 1, 4, 2, 390, 9, 3, 4);
+  groups.groups = 2;
+  check_conv(ctx, &groups), check_conv(ctx, &blocks);
 }
 
 /* A dimension whose kernel, stride and dilation minimal filtering takes. */
