@@ -143,11 +143,11 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
 }
 
 /* Output rows and columns of a band: enough bands for the threads and for the cache, none too thin.
- * A single row is cut into columns. */
+ * A single row is cut into columns; volumes not at all if there are filters to cut. */
 static void choose_band(job *j) {
   luc_conv_plan *p = &j->plan;
   int64_t *band = p->band;
-  if (p->out[0] > 1 || p->kernel[0] > 1) return;
+  if (p->out[0] * p->kernel[0] > 1 && p->filters >= 64) return;
   const int d = p->out[1] > 1 ? 0 : 1;
   int64_t work = p->pixels * p->k * p->filters, pieces = j->batch * j->groups;
   for (;;) {
@@ -156,7 +156,8 @@ static void choose_band(job *j) {
     int64_t rows = luc__conv_covered(p, 1, band[0]), columns = luc__conv_covered(p, 2, band[1]);
     bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
     few = few && half * (d == 0 ? p->out[2] : 1) >= 192;
-    if (!few && rows * columns * p->channels <= BUFFER_SIZE) return;
+    if (!few && luc__conv_covered(p, 0, p->out[0]) * rows * columns * p->channels <= BUFFER_SIZE)
+      return;
     if (half >= band[d] || half < p->kernel[1 + d]) return;
     band[d] = half;
   }

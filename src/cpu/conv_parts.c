@@ -188,12 +188,14 @@ static void choose_cuts(job *j) {
   const int64_t images = j->batch * j->groups;
   const int64_t work = p->pixels * p->filters * j->whole.filters * j->whole.taps;
   j->bands = 1;
-  while (p->out[0] == 1 && p->kernel[0] == 1) {
+  for (;;) {
     int64_t half = luc__cuts(p->band[d], 2);
     if (d == 1) half = luc__cuts(half, 48) * 48;
     const bool few = images * j->bands < 8 && work / j->bands >= 2 * PIECE_WORK;
     const int64_t rows = luc__conv_covered(p, 1, p->band[0]);
-    const bool large = rows * luc__conv_covered(p, 2, p->band[1]) * p->channels > COPY_SIZE;
+    const bool large = luc__conv_covered(p, 0, p->out[0]) * rows *
+                           luc__conv_covered(p, 2, p->band[1]) * p->channels >
+                       COPY_SIZE;
     if (!(large || few) || half >= p->band[d] || half < 4 * p->kernel[1 + d]) break;
     p->band[d] = half, j->bands = luc__cuts(p->out[1 + d], half);
   }

@@ -166,6 +166,11 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
     row.kernel[0] = 5, row.stride[0] = stride, row.dilation[0] = 1;
     row.out[0] = luc__conv_out_size(row.in[0], 5, stride, 2, 1, 1);
     check_conv(ctx, &row);
+    luc_conv volume = square(dtype, 1, 3, 16 * stride, 40, 3, stride - 1, 1); /* in bands of rows */
+    volume.in[0] = 6, volume.out[0] = 6 / (stride - 1);
+    volume.spatial = 3, volume.in[2] = 48, volume.kernel[2] = 3, volume.stride[2] = stride - 1;
+    volume.dilation[2] = volume.padding[2] = 1, volume.out[2] = 48 / (stride - 1);
+    check_conv(ctx, &volume);
   }
   /* Gradients of inputs that are one product: by groups, some channels after others. */
   luc_conv groups = square(dtype, 2, 10, 12, 19, 7, 5, 1),
