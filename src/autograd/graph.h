@@ -8,8 +8,7 @@
 #include "ops/op.h"
 
 /* What a hook waits for: a gradient's arrival, once with nothing to call but to keep it
- * (retain_grad); of a leaf that it was added; of a node that it has run, or is
- * to. */
+ * (retain_grad); of a leaf that it was added; of a node that it has run, or is to. */
 enum {
   LUC_HOOK_ON_GRAD,
   LUC_HOOK_RETAINS,
@@ -128,13 +127,13 @@ void luc__node_hooks_drop(luc_context *ctx, luc_node *node);
 /* Those on gradients, which may replace them; then retain_grad's. */
 luc_status luc__grad_hooks_run(luc_context *ctx, luc_hook *const *list, luc_tensor **grads);
 luc_status luc__accumulate_hooks_run(luc_context *ctx, luc_tensor *leaf);
-/* Those of a node that has run. */
 /* Adds one that runs after the node, or before it: then the gradients of its results are what it
  * may replace. */
 luc_status luc__node_hook_add(luc_context *ctx, luc_node *node, bool before, luc_node_hook_fn fn,
                               void *ud, luc_ud_free_fn free, uint64_t *id);
 bool luc__node_hook_remove(luc_context *ctx, luc_node *node, uint64_t id);
 luc_status luc__node_hooks_run_before(luc_context *ctx, luc_node *node, luc_tensor **gout);
+/* Those of a node that has run. */
 luc_status luc__node_hooks_run(luc_context *ctx, luc_node *node, luc_tensor *const *gout,
                                luc_tensor **gin);
 
