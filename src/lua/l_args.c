@@ -231,7 +231,7 @@ static void *list_room(reader *r, void *array, uint8_t *used, int capacity, int 
     *used = (uint8_t)(*used + n);
     return room;
   }
-  luaL_checkstack(r->L, 4, "too many arguments");
+  luc_l_checkstack(r->L, 4);
   return lua_newuserdatauv(r->L, (size_t)n * size, 0);
 }
 
@@ -419,7 +419,7 @@ static bool takes_rest(const reader *r, int p, int index) {
 static void read_rest(reader *r, int p, const layout *l, int i) {
   int from = luc_l_position(l, i);
   if (i < l->split && l->n > l->split) {
-    luaL_checkstack(r->L, l->n - i, "too many arguments");
+    luc_l_checkstack(r->L, l->n - i);
     from = lua_gettop(r->L) + 1;
     for (int j = i; j < l->n; j++) lua_pushvalue(r->L, luc_l_position(l, j));
   }
@@ -560,7 +560,7 @@ static bool read_keyword(reader *r, int key_at) {
  * counts, stay there, so that nothing can take them away meanwhile. */
 static void read_keywords(reader *r, const layout *l) {
   lua_State *L = r->L;
-  luaL_checkstack(L, 3 * LUC_MAX_PARAMS, "too many arguments");
+  luc_l_checkstack(L, 3 * LUC_MAX_PARAMS);
   if (l->pair) {
     read_keyword(r, l->pair);
     lua_pushvalue(L, l->pair);
@@ -610,7 +610,7 @@ luc_l_layout luc_l_layout_of(lua_State *L, int first, int last) {
     l.pair = lua_gettop(L) - 1;
   } else {
     lua_pop(L, 2);
-    luaL_checkstack(L, array + LUA_MINSTACK, "too many arguments");
+    luc_l_checkstack(L, array + LUA_MINSTACK);
     l.rest = lua_gettop(L) + 1;
     for (int i = 1; i <= array; i++) lua_rawgeti(L, last, i);
     l.n += array;

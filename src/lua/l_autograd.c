@@ -68,7 +68,7 @@ static int autograd_grad(lua_State *L, luc_l_state *st, luc_l_args *a) {
   for (int i = 0; i < outputs->n; i++) luc_l_need_values(L, "grad", outputs->as.tensors[i]);
   for (int i = 0; i < inputs->n; i++) luc_l_need_values(L, "grad", inputs->as.tensors[i]);
   int n = inputs->n, flags = grad_flags(L, st, &a->v[3]);
-  luaL_checkstack(L, n + 8, "too many inputs");
+  luc_l_checkstack(L, n + 8);
   luc_tensor **results = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *results, 0);
   int first = lua_gettop(L) + 1;
   for (int i = 0; i < n; i++) luc_l_newbox(L, st);

@@ -61,7 +61,7 @@ static luc_status pass(lua_State *L, luc_l_nn *nn, luc_hooked *h, int first, boo
   uint32_t replaced = 0;
   if (n > LUC_HOOK_GRADS)
     luc_l_error(L, "backward hooks see up to %d arguments or results (got %d)", LUC_HOOK_GRADS, n);
-  luaL_checkstack(L, LUC_HOOK_GRADS + 8, NULL);
+  luc_l_checkstack(L, LUC_HOOK_GRADS + 8);
   for (int i = 0; i < n; i++) {
     luc_tensor *t = luc_l_totensor(L, first + i);
     v[i] = t ? luc_v_tensor(t) : luc_v_none();
@@ -165,7 +165,7 @@ static void read_grads(lua_State *L, luc_grads *out) {
 static int call_protected(lua_State *L) {
   hook_call *c = lua_touserdata(L, 1);
   luc_l_state *st = c->nn->st;
-  luaL_checkstack(L, 12, NULL);
+  luc_l_checkstack(L, 12);
   luc_l_callback_push(L, st, c->anchor);
   if (!lua_istable(L, -1) || lua_rawgeti(L, -1, (lua_Integer)c->id) == LUA_TNIL) return 0;
   lua_rawgeti(L, -2, 0);

@@ -306,7 +306,7 @@ void luc_l_pushlayer(lua_State *L, luc_l_nn *nn, const char *name) {
     lua_remove(L, -2);
     return;
   }
-  luaL_checkstack(L, 20, "too many parent classes or not enough memory");
+  luc_l_checkstack(L, 20);
   if (cls->parent) {
     luc_l_pushlayer(L, nn, cls->parent->name);
     lua_pop(L, 1);

@@ -390,7 +390,7 @@ static void push_owned(lua_State *L, luc_l_state *st) {
 static int probe_protected(lua_State *L) {
   web *w = lua_touserdata(L, WEB);
   luc_l_state *st = w->st;
-  luaL_checkstack(L, 24, NULL);
+  luc_l_checkstack(L, 24);
   push_owned(L, st);
   luc_l_get(L, st, LUC_L_CALLBACKS);
   push_weak(L, "v");
@@ -430,7 +430,7 @@ void luc_l_begin_probe(lua_State *L, luc_l_state *st) {
 
 /* The functions that are left go back into the strong table, where their places are free. */
 void luc_l_end_probe(lua_State *L, luc_l_state *st) {
-  luaL_checkstack(L, 8, NULL);
+  luc_l_checkstack(L, 8);
   luc_l_get(L, st, LUC_L_CALLBACKS);
   luc_l_get(L, st, LUC_L_PROBED);
   lua_pushnil(L);

@@ -109,7 +109,7 @@ static int raise_message(lua_State *L, luc_l_state *st) {
 }
 
 int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status) {
-  luaL_checkstack(L, 8, NULL);
+  luc_l_checkstack(L, 8);
   if (status == LUC_ERR_CALLBACK) {
     luc_l_get(L, st, LUC_L_ERROR);
     lua_rawgeti(L, -1, 1);
@@ -124,7 +124,7 @@ int luc_l_raise(lua_State *L, luc_l_state *st, luc_status status) {
 
 int luc_l_error(lua_State *L, const char *fmt, ...) {
   luc_l_state *st = luc_l_state_of(L);
-  luaL_checkstack(L, 8, NULL);
+  luc_l_checkstack(L, 8);
   va_list args;
   va_start(args, fmt);
   const char *text = lua_pushvfstring(L, fmt, args);

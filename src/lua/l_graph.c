@@ -168,7 +168,7 @@ static void replace_grads(lua_State *L, luc_l_state *st, const node_call *call) 
   int result = lua_gettop(L);
   if ((int)lua_rawlen(L, result) > call->n)
     luc_l_error(L, "hook: must return %d gradients (got %d)", call->n, (int)lua_rawlen(L, result));
-  luaL_checkstack(L, call->n + 4, "too many gradients");
+  luc_l_checkstack(L, call->n + 4);
   for (int i = 0; i < call->n; i++) {
     lua_rawgeti(L, result, i + 1);
     if (lua_isnil(L, -1)) continue;
@@ -262,7 +262,7 @@ static int call_backward(lua_State *L) {
   function_call *call = lua_touserdata(L, 1);
   luc_l_state *st = call->cb->st;
   int first = lua_gettop(L) + 1;
-  luaL_checkstack(L, call->ngout + call->ngin + 8, "too many gradients");
+  luc_l_checkstack(L, call->ngout + call->ngin + 8);
   luc_l_callback_push(L, st, call->cb->id);
   lua_pushlightuserdata(L, call->cb);
   for (int i = 0; i < call->ngout; i++) luc_l_pushtensor(L, st, call->gout[i]);

@@ -150,7 +150,7 @@ static void meet_parents(lua_State *L, luc_l_peer *peer, int list, lua_Integer *
 static void close_upward(lua_State *L, luc_l_peer *peer, int index) {
   lua_Integer n = 0;
   index = lua_absindex(L, index);
-  luaL_checkstack(L, 16, NULL);
+  luc_l_checkstack(L, 16);
   lua_newtable(L);
   int list = lua_gettop(L);
   for (;;) {
@@ -177,7 +177,7 @@ void luc_l_pushmodule(lua_State *L, luc_l_nn *nn, luc_module *m) {
     return;
   }
   bool fresh;
-  luaL_checkstack(L, 16, NULL);
+  luc_l_checkstack(L, 16);
   luc_l_peer *peer = push_one(L, nn, m, &fresh);
   if (fresh && (m->nparents || luc_module_num_children(m))) close_upward(L, peer, -1);
 }

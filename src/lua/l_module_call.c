@@ -314,7 +314,7 @@ static void take_outputs(lua_State *L, int from, luc_outputs *out) {
 
 static int call_protected(lua_State *L) {
   host_call *h = lua_touserdata(L, 1);
-  luaL_checkstack(L, h->nargs + 8, NULL);
+  luc_l_checkstack(L, h->nargs + 8);
   luc_l_pushmodule(L, h->nn, h->m);
   for (int i = 0; i < h->nargs; i++) push_argument(L, h->nn, &h->args[i]);
   lua_call(L, h->nargs, LUA_MULTRET);
@@ -536,7 +536,7 @@ void luc_l_push_place(lua_State *L, luc_l_state *st) {
     for (int i = luc_l_threads(L, st, threads, LUC_L_THREADS) - 1; i >= 0; i--)
       find_frames(threads[i], &p);
   }
-  luaL_checkstack(L, 12, NULL);
+  luc_l_checkstack(L, 12);
   if (p.n == 0) {
     lua_pushliteral(L, "");
   } else {

@@ -366,7 +366,7 @@ static int assign_config(lua_State *L, luc_l_peer *peer, int p) {
 
 /* Does the plain table at `index` hold a module or parameter at any depth? seen: tables visited. */
 static bool holds_modules(lua_State *L, int index, int seen) {
-  luaL_checkstack(L, 8, "tables nested too deeply");
+  luc_l_checkstack(L, 8);
   lua_pushvalue(L, index);
   if (lua_rawget(L, seen) != LUA_TNIL) {
     lua_pop(L, 1);

@@ -20,7 +20,7 @@ typedef struct shown {
 /* Calls the function with (m, name, object) and takes what it returns. */
 static int show_protected(lua_State *L) {
   shown *s = lua_touserdata(L, 1);
-  luaL_checkstack(L, 24, NULL);
+  luc_l_checkstack(L, 24);
   luc_l_callback_push(L, s->nn->st, s->function);
   luc_l_pushmodule(L, s->nn, s->m);
   lua_pushstring(L, s->name);
@@ -107,7 +107,7 @@ static void run_hooks(lua_State *L, luc_l_peer *peer, luc_slot slot, int key, in
   luc_l_state *st = peer->nn->st;
   luc_l_peer *child = luc_l_topeer(L, value);
   void *object = child ? (void *)child->m : (void *)luc_l_totensor(L, value);
-  luaL_checkstack(L, 24, NULL);
+  luc_l_checkstack(L, 24);
   luc_registered *held = lua_newuserdatauv(L, sizeof *held, 0);
   *held = (luc_registered){0};
   lua_rawgetp(L, LUA_REGISTRYINDEX, &peer->nn->registered_meta);

@@ -40,7 +40,7 @@ static child_list read_children(lua_State *L, const luc_l_peer *peer) {
   child_list c = {.n = (int)lua_rawlen(L, 2)};
   bool named = lua_istable(L, 3);
   size_t each = sizeof *c.modules + sizeof *c.names;
-  luaL_checkstack(L, 8, NULL);
+  luc_l_checkstack(L, 8);
   c.modules = lua_newuserdatauv(L, (size_t)c.n * each + 1, 0);
   c.names = (const char **)(c.modules + c.n);
   lua_newtable(L);
@@ -220,7 +220,7 @@ static bool walks_in_lua(lua_State *L, luc_l_peer *peer, uint32_t own, bool recu
  * remove_duplicate, what stands at `extra`). */
 static int walk_in_lua(lua_State *L, luc_l_nn *nn, const char *who, int self, const char *prefix,
                        int flags, int extra) {
-  luaL_checkstack(L, 10, NULL);
+  luc_l_checkstack(L, 10);
   luc_l_push_function(L, nn, "walks");
   lua_getfield(L, -1, who);
   lua_pushvalue(L, self);
@@ -404,7 +404,7 @@ static void step(lua_State *L, luc_l_nn *nn, const char *name, size_t n) {
 static luc_l_peer *descend(lua_State *L, luc_l_args *a, const char *who, size_t length) {
   luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, who);
   const char *path = a->v[1].as.string, *end = path + length;
-  luaL_checkstack(L, 8, NULL);
+  luc_l_checkstack(L, 8);
   lua_pushvalue(L, (int)a->v[0].as.i);
   while (length > 0) {
     const char *dot = memchr(path, '.', (size_t)(end - path));

@@ -20,7 +20,7 @@ static void keep(lua_State *L, int index, int kept, int depth) {
     lua_pushboolean(L, true);
     lua_rawset(L, kept);
   } else if (lua_type(L, index) == LUA_TTABLE && depth < 16) {
-    luaL_checkstack(L, 6, NULL);
+    luc_l_checkstack(L, 6);
     lua_pushnil(L);
     while (lua_next(L, index)) {
       keep(L, lua_gettop(L), kept, depth + 1);
@@ -149,7 +149,7 @@ static int run_scope(lua_State *L) {
   enter(L, st);
   lua_call(L, nargs, LUA_MULTRET);
   int nresults = lua_gettop(L) - 1, kept = nresults ? nresults + 2 : 0;
-  luaL_checkstack(L, 12, NULL);
+  luc_l_checkstack(L, 12);
   if (kept) lua_createtable(L, 0, nresults);
   for (int i = 2; i < kept; i++) keep(L, i, kept, 0);
   leave(L, 1, kept);

@@ -103,6 +103,11 @@ struct luc_l_state {
   char dtypes[LUC_NUM_DTYPES]; /* these, of the dtype objects */
 };
 
+/* Room for n more values, or an error: Lua does not tell whether there are too many already. */
+static inline void luc_l_checkstack(lua_State *L, int n) {
+  luaL_checkstack(L, n, "too many values or not enough memory");
+}
+
 /* The state of this lua_State; NULL before luaopen_lucerna_core. */
 luc_l_state *luc_l_state_of(lua_State *L);
 /* Pushes one of LUC_L_*. */

@@ -125,7 +125,7 @@ static void check_fits(walk *w, luc_scalar s) {
 
 static void check_leaf(walk *w, int depth, int index) {
   leaf l;
-  luaL_checkstack(w->L, 4, "not enough memory");
+  luc_l_checkstack(w->L, 4);
   if (!to_leaf(w, index, &l)) fail_leaf(w, depth, index);
   if (w->bounded) check_fits(w, l.s);
   w->complex |= l.complex;
@@ -140,7 +140,7 @@ static void check_row(walk *w, int depth, int index) {
   int top = lua_gettop(L);
   bool floats = false, whole = false;
   lua_Integer least = 0, most = 0; /* of integers that must fit */
-  luaL_checkstack(L, AT_ONCE + LUA_MINSTACK, "not enough memory");
+  luc_l_checkstack(L, AT_ONCE + LUA_MINSTACK);
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
     bool number = lua_rawgeti(L, index, i) == LUA_TNUMBER && !w->pairs;
     bool integer = number && lua_isinteger(L, -1);
@@ -177,7 +177,7 @@ static void check(walk *w, int depth, int index) {
     check_row(w, depth, index);
     return;
   }
-  luaL_checkstack(L, 4, "not enough memory");
+  luc_l_checkstack(L, 4);
   for (int64_t i = 1; i <= w->sizes[depth]; i++) {
     w->at[depth] = i;
     lua_rawgeti(L, index, i);
@@ -371,7 +371,7 @@ static void push_element(lua_State *L, const char *p, luc_dtype dtype) {
     luc_l_pushscalar(L, luc__load_scalar(p, dtype));
     return;
   }
-  luaL_checkstack(L, 4, "not enough memory");
+  luc_l_checkstack(L, 4);
   lua_createtable(L, 2, 0);
   push_parts(L, p, dtype);
   lua_rawseti(L, -3, 2);
@@ -383,7 +383,7 @@ static void push_element(lua_State *L, const char *p, luc_dtype dtype) {
 static void push_row(lua_State *L, luc_l_state *st, luc_dtype dtype, int64_t n, const char *p,
                      int64_t step) {
   bool gather = n >= GATHER_LEAST && n <= GATHER_MOST && lua_checkstack(L, (int)n + 4);
-  luaL_checkstack(L, 4, "not enough memory");
+  luc_l_checkstack(L, 4);
   if (gather)
     luc_l_get(L, st, LUC_L_GATHER);
   else
@@ -414,7 +414,7 @@ static void push_nested(lua_State *L, luc_l_state *st, const luc_tensor *t, int 
     push_row(L, st, dtype, n, p, step);
     return;
   }
-  luaL_checkstack(L, 4, "not enough memory");
+  luc_l_checkstack(L, 4);
   lua_createtable(L, (int)n, 0);
   for (int64_t i = 0; i < n; i++) {
     push_nested(L, st, t, depth + 1, p + i * step);
