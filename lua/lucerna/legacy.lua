@@ -10,13 +10,15 @@ local DTYPES = {
 }
 
 local function make(who, dtype, ...)
-  local first, alone = ..., select("#", ...) == 1
+  local first, n = ..., select("#", ...)
+  local alone = n == 1
+  if n > 0 and first == nil then core._fail("%s: size must be an integer (got nil)", who) end
   if alone and core.is_tensor(first) then
     if first.dtype == dtype then return first:detach() end
     core._fail("%s: expected a Tensor of %s (got %s)", who, dtype, first.dtype)
   end
   if alone and type(first) == "table" then return (core.tensor(first, { dtype = dtype })) end
-  return (core.empty({ select("#", ...) == 0 and 0 or first, select(2, ...) }, { dtype = dtype }))
+  return (core.empty({ n == 0 and 0 or first, select(2, ...) }, { dtype = dtype }))
 end
 
 local legacy = {}

@@ -171,8 +171,9 @@ static void replace_grads(lua_State *L, luc_l_state *st, const node_call *call) 
   luc_l_checkstack(L, call->n + 4);
   for (int i = 0; i < call->n; i++) {
     lua_rawgeti(L, result, i + 1);
-    if (lua_isnil(L, -1)) continue;
-    const luc_tensor *old = call->grads[i], *t = luc_l_checktensor(L, -1, "hook", "a gradient");
+    const luc_tensor *old = call->grads[i];
+    if (lua_isnil(L, -1) && (call->gout || !old)) continue; /* none: a node cannot run without */
+    const luc_tensor *t = luc_l_checktensor(L, -1, "hook", "a gradient");
     char given[LUC_L_GIVEN];
     if (!old || !luc__same_sizes(t, old) || t->dtype != old->dtype)
       luc_l_error(L, "hook: gradient %d must be like the one whose place it takes (got %s)", i + 1,

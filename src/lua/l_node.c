@@ -53,9 +53,11 @@ static node_box *to_box(lua_State *L, int index) {
   return ours ? box : NULL;
 }
 
-static node_box *check_box(lua_State *L) {
+static node_box *check_box(lua_State *L, const char *who) {
   node_box *box = to_box(L, 1);
-  if (!box || (!box->node && !box->leaf)) luc_l_error(L, "grad_fn: expected a grad_fn");
+  char given[LUC_L_GIVEN];
+  if (!box || (!box->node && !box->leaf))
+    luc_l_error(L, "%s: expected a grad_fn (got %s)", who, luc_l_given(L, 1, given));
   luc_l_context(L, box->st);
   return box;
 }
@@ -66,15 +68,15 @@ luc_node *luc_l_tonode(lua_State *L, int index) {
 }
 
 static int register_after(lua_State *L) {
-  return luc_l_node_hook(L, check_box(L)->st, false);
+  return luc_l_node_hook(L, check_box(L, "register_hook")->st, false);
 }
 
 static int register_before(lua_State *L) {
-  return luc_l_node_hook(L, check_box(L)->st, true);
+  return luc_l_node_hook(L, check_box(L, "register_prehook")->st, true);
 }
 
 static int node_name(lua_State *L) {
-  const node_box *box = check_box(L);
+  const node_box *box = check_box(L, "name");
   char name[LUC_NODE_NAME];
   lua_pushstring(L, box->node ? luc__node_name(name, box->node) : "AccumulateGrad");
   return 1;
@@ -114,7 +116,7 @@ static int push_next(lua_State *L, const node_box *box) {
 }
 
 static int node_index(lua_State *L) {
-  const node_box *box = check_box(L);
+  const node_box *box = check_box(L, "grad_fn");
   const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (!strcmp(key, "next_functions")) return push_next(L, box);
   if (!strcmp(key, "variable") && box->leaf) {

@@ -349,8 +349,12 @@ describe("a hook of a grad_fn", function()
     end
     parity.refused("hook: must return 2 gradients (got 3)",
       (backward("register_hook", function() return { nil, nil, lucerna.ones(2) } end)))
+    parity.refused("hook: a gradient must be a Tensor (got nil)",
+      (backward("register_prehook", function() return {} end)))
     local y = leaf { 1 } * 2
     parity.refused("register_hook: hook must be a function", y.grad_fn.register_hook, y.grad_fn)
+    parity.refused("register_hook: expected a grad_fn", y.grad_fn.register_hook, print)
+    parity.refused("register_prehook: expected a grad_fn", y.grad_fn.register_prehook)
     local accumulates = y.grad_fn.next_functions[1][1]
     parity.refused("register_hook: AccumulateGrad takes no hooks", accumulates.register_hook,
       accumulates, print)

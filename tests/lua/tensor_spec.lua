@@ -65,6 +65,7 @@ describe("the old constructors", function()
     parity.refused("LongTensor: expected a Tensor of int64 (got float32)", lucerna.LongTensor,
       lucerna.ones(2))
     parity.refused("Tensor: size must be a table of integers (got string 'a'", lucerna.Tensor, "a")
+    parity.refused("FloatTensor: size must be an integer (got nil)", lucerna.FloatTensor, nil)
     parity.refused("FloatTensor: trying to create tensor with negative", lucerna.FloatTensor, -1)
   end)
 end)
