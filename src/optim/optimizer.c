@@ -103,7 +103,6 @@ done:
 static luc_status check_params(luc_context *ctx, const luc_optimizer *o, luc_tensor *const *params,
                                int n) {
   const char *kind = o->kind->name;
-  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "%s: optimizer got an empty parameter list", kind);
   for (int i = 0; i < n; i++) {
     luc_tensor *t = params[i];
     LUC_CHECK(ctx, !luc_tensor_is_uninitialized(t), LUC_ERR_VALUE,

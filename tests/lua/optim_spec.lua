@@ -572,6 +572,24 @@ describe("an optimizer of one's own", function()
   end)
 end)
 
+describe("an empty group", function()
+  for _, kind in ipairs {"SGD", "Adagrad", "Adafactor", "SparseAdam"} do
+    it("is as good as any other in " .. kind, function()
+      local p = parameter {{1.0}}
+      local o = optim[kind]({{params = {}}, {params = {p}}, {params = {}, lr = 0.5}}, {lr = 0.1})
+      p.grad = lucerna.tensor {{1.0}}
+      o:step()
+      assert.is_true(p:item() < 1)
+      local dict = o:state_dict()
+      assert.are.same({{}, {0}, {}}, {dict.param_groups[1].params, dict.param_groups[2].params,
+        dict.param_groups[3].params})
+      o:load_state_dict(dict)
+      o:zero_grad()
+      assert.are.equal(0.5, o.param_groups[3].lr)
+    end)
+  end
+end)
+
 describe("an optimizer refuses", function()
   local p = parameter {1.0}
   local refusals = {
@@ -607,6 +625,10 @@ describe("an optimizer refuses", function()
       "Invalid initial_accumulator_value value"},
     {"a negative rate of ASGD", function() optim.ASGD({p}, {lr = -1}) end,
       "ASGD: Invalid learning rate: %-1"},
+    {"a negative lambd", function() optim.ASGD({p}, {lambd = -0.5}) end,
+      "ASGD: Invalid lambd value: %-0.5"},
+    {"a negative alpha of ASGD", function() optim.ASGD({p}, {alpha = -0.5}) end,
+      "ASGD: Invalid alpha value: %-0.5"},
     {"etas on one side of 1", function() optim.Rprop({p}, {etas = {1.1, 1.2}}) end,
       "Rprop: Invalid eta values: 1.1, 1.2"},
     {"integers", function() optim.SGD({lucerna.ones(2, {dtype = lucerna.int64})}) end,

@@ -101,6 +101,33 @@ describe("LBFGS", function()
     end
   end)
 
+  for _, search in ipairs {false, "strong_wolfe"} do
+    it("maximizes as it minimizes the negative, " .. (search or "without a search"), function()
+      local ends = {}
+      for k, sign in ipairs {1, -1} do
+        local p = parameter({3.0, -1.0}, lucerna.float64)
+        local o = optim.LBFGS({p}, {lr = 0.2, max_iter = 5, maximize = sign < 0,
+          line_search_fn = search or nil})
+        local loss = o:step(function()
+          o:zero_grad()
+          local value = ((p - 1) ^ 4):sum() * sign
+          value:backward()
+          return value
+        end)
+        assert.are.equal(32.0 * sign, loss:item()) -- the closure's own
+        ends[k] = p:tolist()
+      end
+      assert.are.same(ends[1], ends[2])
+      assert.is_true(ends[1][1] < 2.9)
+    end)
+  end
+
+  it("has nothing to do for an empty group but to call the closure", function()
+    local o = optim.LBFGS {{params = {}}}
+    assert.are.equal(5, o:step(function() return 5 end))
+    assert.are.same({}, o:state_dict().state)
+  end)
+
   it("counts parameters without a gradient as still", function()
     local p, q = parameter {3.0}, parameter {5.0}
     local o = optim.LBFGS({p, q}, {lr = 0.5})

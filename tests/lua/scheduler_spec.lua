@@ -351,6 +351,13 @@ describe("a scheduler", function()
     assert.matches("initial_lr: 1.0\n", tostring(o))
   end)
 
+  it("takes an initial_lr that is a tensor, as a rate may be", function()
+    local o = optimizer()
+    for _, group in ipairs(o.param_groups) do group.initial_lr = lucerna.tensor(0.5) end
+    local resumed = lr_scheduler.CosineAnnealingLR(o, 8, {last_epoch = 3})
+    assert.are.same({0.5, 0.5}, resumed.base_lrs)
+  end)
+
   it("takes fractions of epochs, if it restarts warmly", function()
     local o = optimizer()
     local scheduler = lr_scheduler.CosineAnnealingWarmRestarts(o, 4)

@@ -1,5 +1,5 @@
 """Records trajectories of the optimizers that are written on tensors into data/optim_tensors.lua:
-LBFGS of PyTorch, and Adafactor and Muon after PyTorch 2.9's formulas, which 1.13 does not have. In
+LBFGS of PyTorch, and Adafactor and Muon after newer ones' formulas, which 1.13 does not have. In
 Muon each operation's result is rounded to bfloat16, products being summed in float32; as the order
 of a sum may turn a rounding, its rates are small.
 Run: python3 tests/parity/gen_optim_tensors.py"""
@@ -32,6 +32,7 @@ MATRICES = [
     ("Muon", (4, 2), {"lr": 0.002, "weight_decay": 0.0, "momentum": 0.5, "nesterov": False}),
     ("Muon", (3, 3), {"lr": 0.005, "adjust_lr_fn": "match_rms_adamw", "ns_steps": 3}),
     ("Muon", (2, 2), {"lr": 0.005, "ns_coefficients": (2.0, -1.5, 0.5), "eps": 1.0}),
+    ("Muon", (2, 3), {"lr": 0.005, "adjust_lr_fn": "spectral_unclamped"}),
 ]
 
 LOSSES = {
@@ -111,6 +112,8 @@ def muon(p, grad, state, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True
     ratio = math.sqrt(max(1, rows / columns))
     if adjust_lr_fn == "match_rms_adamw":
         ratio = 0.2 * math.sqrt(max(rows, columns))
+    elif adjust_lr_fn == "spectral_unclamped":
+        ratio = math.sqrt(rows / columns)
     p.mul_(1 - lr * weight_decay).add_(update, alpha=-lr * ratio)
 
 

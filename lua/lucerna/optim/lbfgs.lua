@@ -12,7 +12,7 @@ local Optimizer = optimizer.Optimizer
 local fail = core._fail
 
 local NAMES = {"lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change", "history_size",
-  "line_search_fn"}
+  "line_search_fn", "maximize"}
 local ARGUMENTS = {"params", table.unpack(NAMES)}
 
 local LIMITS = {{"max_iter"}, {"max_eval"}, {"tolerance_grad"}, {"tolerance_change"},
@@ -21,21 +21,22 @@ local LIMITS = {{"max_iter"}, {"max_eval"}, {"tolerance_grad"}, {"tolerance_chan
 local module = {}
 
 --- LBFGS: lr (1), max_iter (20), max_eval (max_iter * 5 / 4), tolerance_grad (1e-7),
--- tolerance_change (1e-9), history_size (100), line_search_fn (none, or "strong_wolfe"). One group.
--- step(closure) calls the closure, which must drop the gradients, compute the loss, call backward
--- and return the loss, several times. Nocedal and Wright, "Numerical Optimization", chapter 7.2.
+-- tolerance_change (1e-9), history_size (100), line_search_fn (none, or "strong_wolfe"), maximize
+-- (false). One group. step(closure) calls the closure, which must drop the gradients, compute the
+-- loss, call backward and return the loss, several times. Nocedal and Wright, "Numerical
+-- Optimization", chapter 7.2.
 module.LBFGS = class("LBFGS", Optimizer)
 local LBFGS = module.LBFGS
 
 function LBFGS:__init(...)
-  local params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, search =
-    optimizer.arguments("LBFGS", ARGUMENTS, ...)
+  local params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, search,
+    maximize = optimizer.arguments("LBFGS", ARGUMENTS, ...)
   max_iter = max_iter or 20
   local defaults = {lr = lr or 1, max_iter = max_iter, tolerance_grad = tolerance_grad or 1e-7,
     tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100}
   defaults.max_eval = max_eval or type(max_iter) == "number" and max_iter * 5 // 4
   Optimizer._check("LBFGS", LIMITS, defaults)
-  defaults.line_search_fn = search
+  defaults.line_search_fn, defaults.maximize = search, maximize or false
   Optimizer.__init(self, params, defaults, NAMES)
   if #self.param_groups ~= 1 then
     fail("LBFGS doesn't support per-parameter options (parameter groups)")
@@ -184,6 +185,7 @@ function LBFGS:step(closure)
   if group.line_search_fn and group.line_search_fn ~= "strong_wolfe" then
     fail("LBFGS: only 'strong_wolfe' is supported")
   end
+  if first == nil then return Optimizer._evaluate(closure) end -- an empty group
   local _ <close> = lucerna.no_grad()
   local begin = copy_all(group.params)
   local guard <close> = setmetatable({}, {__close = function(_, problem) -- luacheck: ignore guard
@@ -195,7 +197,9 @@ function LBFGS:step(closure)
     if type(value) ~= "number" then
       fail("LBFGS.step: closure must return the loss (got %s)", core.nn.kind_name(loss))
     end
-    return value + 0.0, flat_gradient(group.params), loss
+    local grad = flat_gradient(group.params)
+    if group.maximize then return 0.0 - value, -grad, loss end
+    return value + 0.0, grad, loss
   end
   local s = {func_evals = 0, n_iter = 0}
   for name, value in pairs(self.state[first]) do s[name] = value end

@@ -17,11 +17,19 @@ local module = {}
 
 --- Muon: lr (1e-3), weight_decay (0.1), momentum (0.95), nesterov (true),
 -- ns_coefficients ({3.4445, -4.775, 2.0315}), eps (1e-7), ns_steps (5),
--- adjust_lr_fn (none: "original", or "match_rms_adamw"). For matrices alone: their momentum,
--- a mean of gradients, is made orthogonal by ns_steps of Newton and Schulz's iteration in bfloat16.
+-- adjust_lr_fn (none: "original", or "match_rms_adamw", "spectral_unclamped"). For matrices alone:
+-- their momentum, a mean of gradients, is made orthogonal by ns_steps of Newton and Schulz's
+-- iteration in bfloat16.
 -- Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024.
 module.Muon = class("Muon", Optimizer)
 local Muon = module.Muon
+
+-- Of a matrix's rows and columns: what its rate is multiplied by.
+local RATES = {
+  original = function(rows, columns) return math.sqrt(math.max(1, rows / columns)) end,
+  match_rms_adamw = function(rows, columns) return 0.2 * math.sqrt(math.max(rows, columns)) end,
+  spectral_unclamped = function(rows, columns) return math.sqrt(rows / columns) end,
+}
 
 local LIMITS = {
   {"lr", 0, nil, "Learning rate should be >= 0 but is: %s"},
@@ -34,7 +42,7 @@ local LIMITS = {
 local function check_options(group)
   Optimizer._check("Muon", LIMITS, group)
   local way, coefficients = group.adjust_lr_fn, group.ns_coefficients
-  if way ~= nil and way ~= "original" and way ~= "match_rms_adamw" then
+  if way ~= nil and not RATES[way] then
     fail("Muon: Adjust learning rate function %s is not supported", way)
   elseif type(coefficients) ~= "table" or #coefficients ~= 3 then
     fail("Muon: Coefficients must be a tuple of exactly 3 values")
@@ -83,21 +91,14 @@ local function orthogonal(m, group)
   return tall and x:t() or x
 end
 
-local function rate(group, lr, param)
-  local rows, columns = param:size(1), param:size(2)
-  if group.adjust_lr_fn == "match_rms_adamw" then
-    return lr * 0.2 * math.sqrt(math.max(rows, columns))
-  end
-  return lr * math.sqrt(math.max(1, rows / columns))
-end
-
 local function update(group, p, state)
   local lr = Optimizer._number(group.lr)
   local grad, buffer = p.grad, state.momentum_buffer or p:new_zeros(p:size())
   buffer = buffer + (grad - buffer) * (1 - group.momentum)
   local move = group.nesterov and grad + (buffer - grad) * group.momentum or buffer
   local new = p * (1 - lr * group.weight_decay)
-  return new:add(orthogonal(move, group):to(p.dtype), {alpha = -rate(group, lr, p)}),
+  local rate = lr * RATES[group.adjust_lr_fn or "original"](p:size(1), p:size(2))
+  return new:add(orthogonal(move, group):to(p.dtype), {alpha = -rate}),
     {momentum_buffer = buffer}
 end
 

@@ -222,13 +222,15 @@ function Optimizer:__init(params, defaults, names)
     for _, group in ipairs(params) do self:add_param_group(group) end
   else
     self:add_param_group {params = params}
+    if #self.param_groups[1].params == 0 then
+      fail("%s: optimizer got an empty parameter list", self.__name)
+    end
   end
 end
 
 -- What every optimizer asks of its parameters; the core does it for fused ones.
 function Optimizer:_add(list)
   if not self.param_groups[1] and core._optimizer_fits(list) then return 1 end
-  if #list == 0 then fail("%s: optimizer got an empty parameter list", self.__name) end
   local seen = {}
   for _, group in ipairs(self.param_groups) do
     for _, p in ipairs(group.params) do seen[p] = "in" end

@@ -59,7 +59,7 @@ function LRScheduler:__init(optimizer, last_epoch)
       fail("%s: param 'initial_lr' is not specified in param_groups[%d] when resuming", self.__name,
         k)
     end
-    self.base_lrs[k] = group.initial_lr
+    self.base_lrs[k] = optim.Optimizer._number(group.initial_lr)
   end
   self:_initial_step()
 end
