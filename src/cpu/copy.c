@@ -195,11 +195,19 @@ static void copy_other(luc_context *ctx, copy_job *job) {
   bool runs = nest->strides[0][0] == job->size &&
               nest->strides[1][0] == (int64_t)luc__dtype_size(job->from);
   job->resize = NULL;
-  if (runs && job->size <= 4 && job->to != LUC_BOOL && !luc__dtype_is_float(job->to))
+  if (runs && job->to == LUC_BOOL && !luc__dtype_is_float(job->from))
+    job->resize = job->kernels->truth[luc__log2((int64_t)luc__dtype_size(job->from))];
+  else if (runs && job->size <= 4 && job->to != LUC_BOOL && !luc__dtype_is_float(job->to))
     job->resize = job->kernels->resize[job->from][job->size_log];
   job->load = from_native ? NULL : job->kernels->load[compute][job->from];
   job->store = to_native ? NULL : job->kernels->store[compute][job->to];
   luc__parallel_for(ctx, nest->numel, GRAIN, copy_converted, job);
+}
+
+/* Are integers of one dtype, or bools, those of another as they lie? */
+static bool same_bytes(luc_dtype from, luc_dtype to) {
+  return to != LUC_BOOL && !luc__dtype_is_float(from) && !luc__dtype_is_float(to) &&
+         luc__dtype_size(from) == luc__dtype_size(to);
 }
 
 luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
@@ -211,14 +219,15 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
   job.from = (luc_dtype)src->dtype;
   if (job.to != job.from && (luc__dtype_is_complex(job.to) || luc__dtype_is_complex(job.from)))
     return luc__copy_parts(ctx, dst, src);
+  if (same_bytes(job.from, job.to)) job.from = job.to;
   job.size = (int64_t)luc__dtype_size(job.to);
   job.size_log = luc__log2(job.size);
+  job.kernels = luc__kernels(ctx)->copy;
   if (job.to == job.from && luc__same_sizes(dst, src) && luc__is_contiguous(dst) &&
       luc__is_contiguous(src) && dst->numel <= GRAIN) {
-    memcpy(dst->data, src->data, (size_t)(dst->numel * job.size));
+    job.kernels->move[0](dst->data, 1, src->data, 1, dst->numel * job.size);
     return LUC_OK;
   }
-  job.kernels = luc__kernels(ctx)->copy;
   luc__nest_init(&job.nest, dst->ndim, dst->sizes);
   luc__nest_add(&job.nest, dst);
   luc__nest_add(&job.nest, src);

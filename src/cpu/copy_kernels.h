@@ -18,7 +18,7 @@ typedef void (*luc_load_fn)(void *restrict out, const char *restrict in, int64_t
 /* Writes such a run. Integers wrap around. */
 typedef void (*luc_store_fn)(char *restrict out, int64_t stride, const void *restrict in,
                              int64_t n);
-/* A run of integers as those of another size. */
+/* A run of integers as those of another size, or as bool. */
 typedef void (*luc_resize_fn)(char *restrict out, const char *restrict in, int64_t n);
 /* Strided elements of one size, as they are. */
 typedef void (*luc_move_fn)(char *restrict out, int64_t out_stride, const char *restrict in,
@@ -43,6 +43,7 @@ typedef struct luc_copy_kernels {
   luc_store_fn store[LUC_NUM_COMPUTES][LUC_NUM_DTYPES];
   /* By log2 of the result's size; NULL where one of the above does it, or the size is the same. */
   luc_resize_fn resize[LUC_NUM_DTYPES][3];
+  luc_resize_fn truth[4];        /* of integers as bool, by log2 of their size */
   luc_move_fn move[5];           /* by log2 of the size: 1, 2, 4, 8, 16 bytes */
   luc_runs_fn runs[5];           /* likewise */
   luc_pairs_fn pairs[5];         /* likewise */
