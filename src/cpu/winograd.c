@@ -157,9 +157,10 @@ static bool is_filter(const luc_conv *c, bool backward) {
   return any;
 }
 
-/* Of a group, in multiplications, measured. A tile's transforms cost so many at each point, those
- * of one channel's weights for one filter so many in all; chunks of the weights' gradient repeat
- * the former, and go through their sums once for every block. */
+/* Of a group, in multiplications, measured. A tile's transforms cost so many at each point, more
+ * where a dilation sets its elements apart, those of one channel's weights for one filter so many
+ * in all, more where they are a plane of a volume's; chunks of the weights' gradient repeat the
+ * former, and go through their sums once for every block. */
 static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
   const bool line = w->points == LUC_WINOGRAD_SIDE;
   const int64_t classes = w->weight_classes[0] * w->weight_classes[1];
@@ -167,7 +168,8 @@ static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
   /* in whole vectors, of the widest instruction set */
   const double lanes = (double)(luc__cuts(w->channels, 16) * 16 * luc__winograd_parts(&w->input));
   const double filters = (double)(luc__cuts(w->filters, 16) * 16 * classes);
-  double input = line ? 18 : 11, output = line ? 22 : 13, weight = 250;
+  double input = line ? 18 : w->classes[1] > 1 ? 30 : 11, output = line ? 22 : 13;
+  double weight = w->depth > 1 ? 750 : 250;
   if (way == LUC_WINOGRAD_WEIGHT) {
     input = (line ? 22 : 11) * (double)luc__cuts(w->filters, CHUNK);
     output = (line ? 19 : 24) * (double)luc__cuts(w->k, CHUNK);
