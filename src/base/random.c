@@ -84,11 +84,6 @@ void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t fir
   }
 }
 
-void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,
-                         int64_t n) {
-  for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_double(gen) < p[i * p_stride];
-}
-
 /* From rate 10 on: transformed rejection (Hoermann 1993), as in aten/native/Distributions.cpp. */
 static double poisson_large(luc_generator *gen, double rate) {
   double log_rate = log(rate), b = 0.931 + 2.53 * sqrt(rate), a = -0.059 + 0.02483 * b;

@@ -23,10 +23,6 @@ double luc__uniform_double(luc_generator *gen); /* [0, 1) from 53 bits */
 double luc__normal_double(luc_generator *gen);  /* Box-Muller with the cached second value */
 /* randperm(n), its numbers from `first` on. */
 void luc__fill_randperm(luc_generator *gen, int64_t *out, int64_t n, int64_t first);
-/* Bernoulli by p per element (p may have stride 0), one double draw each, as PyTorch without MKL.
- */
-void luc__fill_bernoulli(luc_generator *gen, bool *out, const double *p, int64_t p_stride,
-                         int64_t n);
 
 /* A draw of the Poisson distribution. */
 double luc__poisson(luc_generator *gen, double rate);

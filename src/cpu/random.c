@@ -57,6 +57,17 @@ static void uniform_double(luc_context *ctx, luc_generator *gen, double *out, in
   }
 }
 
+/* A draw is below p where its 53 bits are below 2^53 p. */
+static void bernoulli(luc_context *ctx, luc_generator *gen, float *out, int64_t n, double p) {
+  const int64_t limit = (int64_t)ceil(p * 0x1p53);
+  uint32_t bits[2 * CHUNK];
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    int64_t m = n - i < CHUNK ? n - i : CHUNK;
+    words(ctx, gen, bits, 2 * m);
+    luc__kernels(ctx)->random->below(out + i, bits, m, limit);
+  }
+}
+
 static float round_to(float v, luc_dtype dtype) {
   if (dtype == LUC_FLOAT16) return luc__half_to_float(luc__float_to_half(v));
   return luc__bfloat16_to_float(luc__float_to_bfloat16(v));
@@ -178,8 +189,7 @@ static void shape(luc_context *ctx, const luc_draw *d, double *x, int64_t n) {
     for (int64_t i = 0; i < n; i++) x[i] /= b;
     apply(ctx, LUC_EW_ceil, x, n);
     break;
-  default: /* LUC_BERNOULLI */
-    for (int64_t i = 0; i < n; i++) x[i] = x[i] < a;
+  default: break;
   }
 }
 
@@ -211,6 +221,7 @@ luc_dtype luc__random_dtype(const luc_draw *draw) {
   switch (draw->kind) {
   case LUC_INTEGERS:
   case LUC_ANY_INTEGER: return LUC_INT64;
+  case LUC_BERNOULLI: return LUC_FLOAT32;
   case LUC_UNIFORM:
   case LUC_NORMAL: return draw->target == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
   default: return LUC_FLOAT64;
@@ -253,6 +264,8 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
   bool blocks = draw->blocks && n >= BLOCK;
   if (dtype == LUC_INT64) {
     integers(ctx, gen, draw, out, n);
+  } else if (draw->kind == LUC_BERNOULLI) {
+    bernoulli(ctx, gen, out, n, draw->a);
   } else if (draw->kind == LUC_UNIFORM && narrow) {
     uniform_narrow(gen, out, n, draw->a, draw->b, draw->target);
   } else if (draw->kind == LUC_UNIFORM && dtype == LUC_FLOAT32) {
@@ -276,8 +289,24 @@ void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw
   }
 }
 
-void luc__random_bernoulli_float(luc_generator *gen, bool *out, const float *p, int64_t n) {
-  for (int64_t i = 0; i < n; i++) out[i] = luc__uniform_float(gen) < p[i];
+void luc__random_bernoulli_float(luc_context *ctx, luc_generator *gen, bool *out, const float *p,
+                                 int64_t n) {
+  float drawn[CHUNK];
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    int64_t m = n - i < CHUNK ? n - i : CHUNK;
+    uniform_float(ctx, gen, drawn, m, 0, 1);
+    for (int64_t j = 0; j < m; j++) out[i + j] = drawn[j] < p[i + j];
+  }
+}
+
+void luc__random_bernoulli_double(luc_context *ctx, luc_generator *gen, bool *out, const double *p,
+                                  int64_t n) {
+  double drawn[CHUNK];
+  for (int64_t i = 0; i < n; i += CHUNK) {
+    int64_t m = n - i < CHUNK ? n - i : CHUNK;
+    units(ctx, gen, drawn, m);
+    for (int64_t j = 0; j < m; j++) out[i + j] = drawn[j] < p[i + j];
+  }
 }
 
 /* ---- multinomial ---- */

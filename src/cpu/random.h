@@ -14,6 +14,8 @@ typedef struct luc_random_kernels {
   void (*uniform)(float *out, const uint32_t *bits, int64_t n, float lo, float hi);
   /* out[i] = uniform in [0, 1) from the low 53 bits of two words, of which the first is high */
   void (*uniform_double)(double *out, const uint32_t *bits, int64_t n);
+  /* out[i] = 1 where those 53 bits are below limit, else 0 */
+  void (*below)(float *out, const uint32_t *bits, int64_t n, int64_t limit);
   /* out[i] = bits[i] % range + first */
   void (*remainder)(int64_t *out, const uint32_t *bits, int64_t n, uint32_t range, int64_t first);
   /* out[i] = the multiple of power * 2^-23 nearest to p[i]. False: one lies between two, or is more
@@ -48,8 +50,11 @@ typedef struct luc_draw {
 luc_dtype luc__random_dtype(const luc_draw *draw);
 void luc__random_fill(luc_context *ctx, luc_generator *gen, const luc_draw *draw, void *out,
                       int64_t n);
-/* out[i] = 1 with probability p[i]: 24-bit draws for float32 p, 53-bit draws for float64 p. */
-void luc__random_bernoulli_float(luc_generator *gen, bool *out, const float *p, int64_t n);
+/* out[i] = 1 with probability p[i]: 24-bit draws for float p, 53-bit draws for double p. */
+void luc__random_bernoulli_float(luc_context *ctx, luc_generator *gen, bool *out, const float *p,
+                                 int64_t n);
+void luc__random_bernoulli_double(luc_context *ctx, luc_generator *gen, bool *out, const double *p,
+                                  int64_t n);
 
 /* One row of multinomial over n weights, drawn with a running sum (scratch: n doubles). single: the
  * weights are floats, else doubles, and so are sums rounded, as in PyTorch. */

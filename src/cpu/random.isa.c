@@ -25,11 +25,16 @@ static void uniform(float *restrict out, const uint32_t *restrict bits, int64_t 
   }
 }
 
+static inline int64_t low_53(const uint32_t *bits) {
+  return (int64_t)(((uint64_t)bits[0] << 32 | bits[1]) & 0x1fffffffffffffu);
+}
+
 static void uniform_double(double *restrict out, const uint32_t *restrict bits, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t both = (uint64_t)bits[2 * i] << 32 | bits[2 * i + 1];
-    out[i] = (double)(int64_t)(both & 0x1fffffffffffffu) * 0x1p-53;
-  }
+  for (int64_t i = 0; i < n; i++) out[i] = (double)low_53(bits + 2 * i) * 0x1p-53;
+}
+
+static void below(float *restrict out, const uint32_t *restrict bits, int64_t n, int64_t limit) {
+  for (int64_t i = 0; i < n; i++) out[i] = low_53(bits + 2 * i) < limit ? 1 : 0;
 }
 
 /* The quotient by a product with the reciprocal is at most one off. */
@@ -106,5 +111,5 @@ static void normal(float *x, int64_t blocks, float mean, float std) {
   }
 }
 
-const luc_random_kernels LUC_ISA_NAME(luc__random) = {temper,       uniform, uniform_double,
+const luc_random_kernels LUC_ISA_NAME(luc__random) = {temper,       uniform, uniform_double, below,
                                                       remainder_of, on_grid, normal};

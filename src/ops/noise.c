@@ -14,17 +14,10 @@
 
 /* 1 / divisor with probability 1 - p, else zeros, over t's contiguous memory. */
 static luc_status draw_mask(luc_context *ctx, double p, double divisor, luc_tensor *t) {
-  luc_status status;
-  luc_tensor *kept = NULL;
-  double keep = 1 - p;
+  const luc_value mask = luc_v_tensor(t);
   if (p == 1 || t->numel == 0) return luc__fill(ctx, t, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 0}});
-  LUC_TRY(luc__tensor_empty_like(ctx, t, LUC_BOOL, &kept));
-  luc__fill_bernoulli(&ctx->rng, (bool *)kept->data, &keep, 0, t->numel);
-  LUC_GO(luc__copy(ctx, t, kept));
-  status = luc_call_inplace(ctx, LUC_OP_div, LUC_ARGS(luc_v_tensor(t), luc_v_float(divisor)));
-done:
-  luc_tensor_release(ctx, kept);
-  return status;
+  LUC_TRY(luc_call_inplace(ctx, LUC_OP_bernoulli_, LUC_ARGS(mask, luc_v_float(1 - p))));
+  return luc_call_inplace(ctx, LUC_OP_div, LUC_ARGS(mask, luc_v_float(divisor)));
 }
 
 /* dropout_mask(input, p, whole, divisor): what to multiply input by; `whole` channels [N, C, ...].

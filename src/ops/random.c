@@ -276,9 +276,9 @@ static luc_status bernoulli_tensor(luc_context *ctx, luc_generator *gen, luc_ten
   LUC_GO(check_probabilities(ctx, flat));
   LUC_GO(luc__tensor_empty_like(ctx, view, LUC_BOOL, &bits));
   if (dtype == LUC_FLOAT64) {
-    luc__fill_bernoulli(gen, (bool *)bits->data, (double *)flat->data, 1, flat->numel);
+    luc__random_bernoulli_double(ctx, gen, (bool *)bits->data, (double *)flat->data, flat->numel);
   } else {
-    luc__random_bernoulli_float(gen, (bool *)bits->data, (float *)flat->data, flat->numel);
+    luc__random_bernoulli_float(ctx, gen, (bool *)bits->data, (float *)flat->data, flat->numel);
   }
   LUC_GO(luc__copy(ctx, view, bits));
 done:
