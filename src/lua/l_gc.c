@@ -92,11 +92,15 @@ static void full_collection(lua_State *L, luc_l_state *st) {
   set_limit(L, st, 0);
 }
 
-/* After a cycle that Lua ran by itself, which can only lower the limit: in generational mode it
- * says little about what is garbage. */
+/* After a cycle that Lua ended, which can only lower the limit: in generational mode it says little
+ * about what is garbage. Where our steps drove it too, what is left above the limit does live. */
 static void lower_limit(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
   size_t live = luc_l_live(st);
+  if (p->steps && live >= p->most) {
+    set_limit(L, st, p->grown);
+    return;
+  }
   p->budget = budget_for(L, st, live);
   p->limit = p->next = live + p->budget < p->most ? live + p->budget : p->most;
   p->steps = 0;

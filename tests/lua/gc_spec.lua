@@ -72,6 +72,22 @@ describe("large temporaries", function()
     end)
   end
 
+  for _, mode in ipairs { "generational", "incremental" } do
+    it("that are kept take few cycles in " .. mode .. " mode", function()
+      local cycles, kept = 0, {}
+      local function count()
+        cycles = cycles + 1
+        setmetatable({}, { __gc = count })
+      end
+      in_mode(mode, function()
+        count()
+        for i = 1, 50000 do kept[i] = lucerna.empty(3) end
+      end)
+      assert.equal(50000, #kept)
+      assert.is_true(cycles < 30, cycles)
+    end)
+  end
+
   it("held by graphs that nobody differentiates do not pile up either", function()
     local w = lucerna.zeros(256, 1024, { requires_grad = true })
     for _ = 1, 100 do
