@@ -11,10 +11,25 @@
 
 /* ---- running ---- */
 
+/* The tensor for a result, which lies in memory as the operands do. */
+static luc_status result_like(luc_context *ctx, luc_value *out, luc_dtype dtype, int n,
+                              const luc_tensor *const *like, luc_tensor **y) {
+  const luc_tensor *x = like[n - 1];
+  const bool preset = out->kind == LUC_TENSOR;
+  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, y));
+  if (!preset && !(luc__is_contiguous(like[0]) && luc__is_contiguous(x)))
+    luc__take_order(*y, n, like);
+  return LUC_OK;
+}
+
 static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype, luc_value *args,
                          const luc_ew_params *params, luc_value *out) {
-  luc_tensor *x = args[0].as.tensor, *y;
-  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
+  const luc_tensor *x = args[0].as.tensor;
+  luc_tensor *y;
+  if (kind == LUC_ACT_logsigmoid) /* PyTorch's has rows */
+    LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
+  else
+    LUC_TRY(result_like(ctx, out, dtype, 1, &x, &y));
   luc_dtype compute = luc__dtype_is_float(dtype) ? dtype : LUC_FLOAT64;
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->forward[kind], compute, y,
                        &(luc_ew_input){.t = x}, params);
@@ -48,10 +63,11 @@ static luc_status run_composed(luc_context *ctx, const char *who, luc_activation
 
 /* activation_backward(grad, input, kind, a, b, c) */
 luc_status luc__run_activation_backward(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *g = args[0].as.tensor, *x = args[1].as.tensor, *y;
+  const luc_tensor *g = args[0].as.tensor, *x = args[1].as.tensor, *const like[] = {g, x};
+  luc_tensor *y;
   luc_dtype dtype = x->dtype;
   luc_ew_params params = {.f = {args[3].as.f, args[4].as.f, args[5].as.f}};
-  LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
+  LUC_TRY(result_like(ctx, out, dtype, 2, like, &y));
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->backward[args[2].as.i], dtype, y,
                        (luc_ew_input[]){{.t = g}, {.t = x}}, &params);
   return LUC_OK;

@@ -2,6 +2,9 @@
  * tensor's own values. */
 #include <stdlib.h>
 
+#include "cpu/copy.h"
+#include "cpu/copy_kernels.h"
+#include "cpu/cuts.h"
 #include "cpu/pad.h"
 #include "ops/compute.h"
 #include "ops/geometry.h"
@@ -43,6 +46,28 @@ static void describe(luc_pad *p, luc_pad_mode mode, int ndim, const int64_t *siz
   if (ndim == 0) p->ndim = 1, p->in[0] = p->out[0] = 1;
 }
 
+/* Short rows: the value everywhere, then what both have, from wherever it lies. */
+static luc_status pad_short(luc_context *ctx, luc_tensor *input, const luc_value *pad,
+                            luc_scalar value, luc_tensor *padded) {
+  int64_t sizes[LUC_MAX_DIMS], from = input->offset, to = padded->offset;
+  luc_tensor *source = NULL, *middle = NULL;
+  luc_status status;
+  LUC_TRY(luc__fill(ctx, padded, value));
+  for (int d = 0; d < input->ndim; d++) {
+    const int64_t before = pad_before(pad, input->ndim, d);
+    const int64_t skip = luc__max64(-before, 0), first = luc__max64(before, 0);
+    sizes[d] = luc__min64(input->sizes[d] - skip, padded->sizes[d] - first);
+    if (sizes[d] <= 0) return LUC_OK;
+    from += skip * input->strides[d], to += first * padded->strides[d];
+  }
+  LUC_GO(luc__tensor_view(ctx, input, input->ndim, sizes, input->strides, from, &source));
+  LUC_GO(luc__tensor_view(ctx, padded, input->ndim, sizes, padded->strides, to, &middle));
+  status = luc__copy(ctx, middle, source);
+done:
+  LUC_RELEASE(ctx, source, middle);
+  return status;
+}
+
 static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input,
                           const luc_value *pad, const luc_value *value, luc_value *out) {
   luc_tensor *dense = NULL, *padded = NULL;
@@ -53,12 +78,16 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
   describe(&p, mode, input->ndim, input->sizes, pad);
   for (int d = 0; d < input->ndim; d++)
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
-  LUC_GO(luc__to_contiguous(ctx, input, &dense));
   LUC_GO(luc__tensor_empty(ctx, input->dtype, input->ndim, sizes, &padded));
   p.dtype = input->dtype;
-  p.inner = dense->data, p.outer = padded->data;
-  if (value) luc__store_scalar(&p.value, p.dtype, luc_as_scalar(value));
-  luc__pad(ctx, &p);
+  if (value && p.out[p.ndim - 1] * (int64_t)luc__dtype_size(p.dtype) < LUC_LONG_RUN) {
+    LUC_GO(pad_short(ctx, input, pad, luc_as_scalar(value), padded));
+  } else {
+    LUC_GO(luc__to_contiguous(ctx, input, &dense));
+    p.inner = dense->data, p.outer = padded->data;
+    if (value) luc__store_scalar(&p.value, p.dtype, luc_as_scalar(value));
+    luc__pad(ctx, &p);
+  }
   out[0] = luc_v_tensor(luc__retain(padded));
 done:
   LUC_RELEASE(ctx, dense, padded);

@@ -413,6 +413,31 @@ describe("LinearCrossEntropyLoss", function()
   end)
 end)
 
+describe("layouts:", function()
+  it("pads and crops short rows as long ones, whatever way they lie", function()
+    local x = lucerna.arange(6 * 5 * 50):reshape(6, 5, 50):to(lucerna.float32)
+    local function padded(t) return F.pad(t, { -1, 2, 1, -1, -2, 1 }, { value = 7 }) end
+    local long = padded(x)
+    assert.same({ 5, 5, 51 }, long:size())
+    for _, short in ipairs { x:narrow(3, 1, 6), x:narrow(3, 1, 6):contiguous() } do
+      local y = padded(short)
+      assert.same({ 5, 5, 7 }, y:size())
+      assert.is_true(y:narrow(3, 1, 5):equal(long:narrow(3, 1, 5)))
+      assert.equal(7.0, y:narrow(3, 6, 2):min():item())
+      assert.equal(7.0, y:narrow(3, 6, 2):max():item())
+    end
+    assert.equal(7.0, F.pad(x:narrow(3, 1, 6), { -6, 2 }, { value = 7 }):min():item())
+  end)
+
+  it("activations lie in memory as their input, but for logsigmoid", function()
+    local x = lucerna.randn(3, 4):t()
+    assert.same({ 1, 4 }, F.leaky_relu(x):stride())
+    assert.same({ 1, 4 }, F.gelu(x):stride())
+    assert.same({ 3, 1 }, F.logsigmoid(x):stride())
+    assert.is_true(F.mish(x):equal(F.mish(x:contiguous())))
+  end)
+end)
+
 describe("pooling:", function()
   local line = lucerna.tensor {{{1.0, 2, 3, 4, 5, 6}}}
 
