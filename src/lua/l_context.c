@@ -93,10 +93,10 @@ static int push_length(lua_State *L, luc_l_state *st, const luc_tensor *t, const
     luc_l_pushsizes(L, t->ndim, values);
     return 1;
   }
-  luc_status status = luc__dim_wrap(st->ctx, who, dim->as.i, t->ndim, &d);
+  luc_status status = luc__dim_wrap(st->ctx, dim->as.i, t->ndim, &d);
   if (status == LUC_OK && !t->ndim)
-    status = luc__fail(st->ctx, LUC_ERR_INDEX, "%s: a 0-d tensor has no dimensions", who);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+    status = luc__fail(st->ctx, LUC_ERR_INDEX, "a 0-d tensor has no dimensions");
+  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
   lua_pushinteger(L, values[d]);
   return 1;
 }
@@ -189,7 +189,7 @@ static int is_nonzero(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 static luc_status profile_options(luc_context *ctx, const char *name, luc_print_options *o) {
   int which;
-  LUC_TRY(luc__choice(ctx, "set_printoptions", "profile", "default|short|full", name, &which));
+  LUC_TRY(luc__choice(ctx, "profile", "default|short|full", name, &which));
   *o = (luc_print_options)LUC_PRINT_DEFAULTS;
   if (which == 1) o->precision = o->edge = 2;
   if (which == 2) o->threshold = HUGE_VAL;
@@ -210,7 +210,8 @@ static int set_printoptions(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_print_options o = st->ctx->print;
   luc_status status = LUC_OK;
   if (!luc_is_none(&a->v[4])) status = profile_options(st->ctx, a->v[4].as.string, &o);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  if (status != LUC_OK)
+    return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "set_printoptions"));
   read_option(L, "precision", &a->v[0], LUC_PRINT_PRECISION, &o.precision);
   read_option(L, "edgeitems", &a->v[2], INT_MAX, &o.edge);
   read_option(L, "linewidth", &a->v[3], INT_MAX, &o.line_width);
@@ -222,8 +223,8 @@ static int set_printoptions(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 /* Normalises a device's name; there is only one kind, and one of it. */
 static int device(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_status status = luc__check_device(st->ctx, "device", &a->v[0]);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_status status = luc__check_device(st->ctx, &a->v[0]);
+  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "device"));
   lua_pushliteral(L, "cpu");
   return 1;
 }

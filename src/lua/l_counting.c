@@ -22,9 +22,9 @@ static luc_status convert_index(luc_l_state *st, const luc_l_sig *sig, bool as_g
                                 luc_tensor **t) {
   luc_context *ctx = st->ctx;
   LUC_CHECK(ctx, a->nconverted < LUC_L_CONVERTED, LUC_ERR_SUPPORT,
-            "%s: more than %d index tensors in one call", sig->who, LUC_L_CONVERTED);
-  LUC_TRY((as_given ? luc__index_as_given : luc__index_from_one)(
-      ctx, sig->who, count_positions(sig, a), *t, &a->converted[a->nconverted]));
+            "more than %d index tensors in one call", LUC_L_CONVERTED);
+  LUC_TRY((as_given ? luc__index_as_given : luc__index_from_one)(ctx, count_positions(sig, a), *t,
+                                                                 &a->converted[a->nconverted]));
   *t = a->converted[a->nconverted++];
   return LUC_OK;
 }
@@ -40,8 +40,9 @@ luc_status luc_l_index_from_one(luc_l_state *st, const luc_l_sig *sig, bool as_g
       if (v->as.tensors[i]) LUC_GO(convert_index(st, sig, as_given, a, &v->as.tensors[i]));
   }
 done:
-  if (status != LUC_OK) luc_l_args_release(st, a);
-  return status;
+  if (status == LUC_OK) return status;
+  luc_l_args_release(st, a);
+  return luc__failed_as(st->ctx, status, sig->who);
 }
 
 void luc_l_args_release(luc_l_state *st, luc_l_args *a) {

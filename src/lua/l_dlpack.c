@@ -155,8 +155,8 @@ static void *find_managed(lua_State *L, luc_value *v, bool *versioned, void ***w
 static int from_dlpack(lua_State *L, luc_l_state *st, luc_l_args *a) {
   bool versioned = false;
   void **where;
-  luc_status status = luc__check_device(st->ctx, "from_dlpack", &a->v[1]);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_status status = luc__check_device(st->ctx, &a->v[1]);
+  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "from_dlpack"));
   void *from = find_managed(L, a->v, &versioned, &where);
   luc_copy copy = copy_of(&a->v[2]);
   luc_l_box *box = luc_l_newbox(L, st);

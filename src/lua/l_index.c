@@ -152,7 +152,7 @@ static luc_status step(luc_context *ctx, luc_opid op, luc_value *args, int n, lu
 static luc_status apply_select(luc_context *ctx, int dim, int64_t index, luc_tensor **t) {
   luc_value args[LUC_MAX_PARAMS];
   int64_t at;
-  LUC_TRY(luc__index_wrap(ctx, NULL, luc_l_from_one(index), (*t)->sizes[dim], &at));
+  LUC_TRY(luc__index_wrap(ctx, luc_l_from_one(index), (*t)->sizes[dim], &at));
   args[1] = luc_v_int(dim);
   args[2] = luc_v_int(at);
   return step(ctx, LUC_OP_select, args, 3, t);
@@ -192,7 +192,7 @@ static void release_indices(luc_context *ctx, indices *ix) {
 static luc_status add_index(luc_context *ctx, indices *ix, int dim, int64_t size, luc_tensor *t) {
   LUC_CHECK(ctx, dim < LUC_MAX_DIMS, LUC_ERR_INDEX, "index: too many dimensions");
   while (ix->n <= dim) ix->t[ix->n++] = NULL;
-  return luc__index_as_given(ctx, "index", size, t, &ix->t[dim]);
+  return luc__index_as_given(ctx, size, t, &ix->t[dim]);
 }
 
 static bool is_mask(const entry *e) {

@@ -14,7 +14,8 @@ static int returned_self(lua_State *L, luc_l_state *st, luc_status status) {
 /* ---- other memory ---- */
 
 static luc_status resize(luc_context *ctx, luc_tensor *t, int n, const int64_t *sizes) {
-  LUC_TRY(luc__check_sizes(ctx, "resize_", n, sizes));
+  luc_status status = luc__check_sizes(ctx, n, sizes);
+  if (status != LUC_OK) return luc__failed_as(ctx, status, "resize_");
   LUC_CHECK(ctx, !luc_tensor_requires_grad(t), LUC_ERR_STATE,
             "resize_: cannot resize variables that require grad");
   return luc__tensor_resize(ctx, t, n, sizes);
@@ -73,8 +74,8 @@ static int pin_memory(lua_State *L, luc_l_state *st, luc_l_args *a) {
 /* There is no operator on a GPU yet: the error of x:to('cuda'). */
 static int cuda(lua_State *L, luc_l_state *st, luc_l_args *a) {
   luc_value device = luc_is_none(&a->v[1]) ? luc_v_string("cuda") : a->v[1];
-  luc_status status = luc__check_device(st->ctx, "cuda", &device);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_status status = luc__check_device(st->ctx, &device);
+  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "cuda"));
   return luc_l_error(L, "cuda: Invalid device, must be cuda device");
 }
 
@@ -92,12 +93,12 @@ static luc_tensor *push_copy(lua_State *L, luc_l_state *st, const char *who, luc
                              const luc_tensor *like) {
   luc_l_box *box = luc_l_newbox(L, st);
   luc_tensor *wide;
-  luc_status status = luc__expand(st->ctx, who, t, like->ndim, like->sizes, &wide);
+  luc_status status = luc__expand(st->ctx, t, like->ndim, like->sizes, &wide);
   if (status == LUC_OK) {
     status = luc__duplicate(st->ctx, wide, &box->t);
     luc_tensor_release(st->ctx, wide);
   }
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
   return box->t;
 }
 
@@ -112,8 +113,8 @@ static luc_scalar check_result(lua_State *L, luc_l_state *st, const char *who, l
     luc_l_error(L, "%s: callable must return a number or boolean (got %s)", who,
                 luc_l_given(L, -1, given));
   }
-  luc_status status = luc__check_scalar(st->ctx, who, s, dtype);
-  if (status != LUC_OK) luc_l_raise(L, st, status);
+  luc_status status = luc__check_scalar(st->ctx, s, dtype);
+  if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
   return s;
 }
 

@@ -22,8 +22,8 @@ static uint64_t fresh_seed(void) {
 
 /* PyTorch's default seed of a new generator. */
 static int generator_new(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  luc_status status = luc__check_device(st->ctx, "Generator", &a->v[0]);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_status status = luc__check_device(st->ctx, &a->v[0]);
+  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "Generator"));
   luc__generator_seed(push_generator(L, st)->generator, 67280421310721u);
   return 1;
 }

@@ -119,8 +119,8 @@ static bool to_leaf(const walk *w, int index, leaf *out) {
 }
 
 static void check_fits(walk *w, luc_scalar s) {
-  luc_status status = luc__check_scalar(w->st->ctx, w->who, s, w->dtype);
-  if (status != LUC_OK) luc_l_raise(w->L, w->st, status);
+  luc_status status = luc__check_scalar(w->st->ctx, s, w->dtype);
+  if (status != LUC_OK) luc_l_raise(w->L, w->st, luc__failed_as(w->st->ctx, status, w->who));
 }
 
 static void check_leaf(walk *w, int depth, int index) {
@@ -285,8 +285,8 @@ static int make_tensor(lua_State *L, luc_l_state *st, const char *who, const luc
                        luc_dtype dtype) {
   int index = (int)v[0].as.i;
   if (!luc_is_none(&v[1])) dtype = (luc_dtype)v[1].as.i;
-  luc_status status = luc__check_device(st->ctx, who, &v[2]);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_status status = luc__check_device(st->ctx, &v[2]);
+  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));
   luc_l_box *box = luc_l_newbox(L, st);
   luc_tensor *t = luc_l_totensor(L, index);
   if (t) luc_l_need_values(L, who, t);
@@ -329,7 +329,7 @@ static int asarray(lua_State *L, luc_l_state *st, luc_l_args *a) {
                             : "asarray: can't alias arbitrary values into a tensor");
   if (!share || (!luc_is_none(copy) && copy->as.i))
     return make_tensor(L, st, "asarray", v, LUC_NUM_DTYPES);
-  luc_status status = luc__check_device(st->ctx, "asarray", &v[2]);
+  luc_status status = luc__check_device(st->ctx, &v[2]);
   if (status == LUC_OK && luc_tensor_requires_grad(t) && !v[3].as.i) {
     luc_l_box *box = luc_l_newbox(L, st);
     status = luc_tensor_detach(st->ctx, t, &box->t);
@@ -337,7 +337,7 @@ static int asarray(lua_State *L, luc_l_state *st, luc_l_args *a) {
     lua_pushvalue(L, index);
     if (v[3].as.i) status = luc_tensor_set_requires_grad(st->ctx, t, true);
   }
-  return status == LUC_OK ? 1 : luc_l_raise(L, st, status);
+  return status == LUC_OK ? 1 : luc_l_raise(L, st, luc__failed_as(st->ctx, status, "asarray"));
 }
 
 /* ---- back ---- */

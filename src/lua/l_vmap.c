@@ -54,9 +54,9 @@ static int list_leave(lua_State *L) {
 /* _vmap_level(size, randomness): a level, not entered yet, and its number. */
 static int new_level(lua_State *L, luc_l_state *st, luc_l_args *a) {
   int randomness;
-  luc_status status = luc__choice(st->ctx, "vmap", "randomness", "error|different|same",
-                                  a->v[1].as.string, &randomness);
-  if (status != LUC_OK) return luc_l_raise(L, st, status);
+  luc_status status =
+      luc__choice(st->ctx, "randomness", "error|different|same", a->v[1].as.string, &randomness);
+  if (status != LUC_OK) return luc_l_raise(L, st, luc__failed_as(st->ctx, status, "vmap"));
   level *l = lua_newuserdatauv(L, sizeof *l, 0);
   *l = (level){.magic = LUC_L_MAGIC_LEVEL, .st = st};
   l->vmap.id = ++st->ctx->next_id;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nn/module.h"
+#include "ops/op.h"
 
 /* Bytes that a value's string or list needs. */
 static size_t payload(const luc_value *v) {
@@ -108,8 +109,8 @@ luc_status luc__config_check(luc_context *ctx, const char *who, const luc_param 
   char type[LUC_TYPE_TEXT];
   LUC_CHECK(ctx, fits, LUC_ERR_TYPE, "%s: %s must be %s", who, param->name,
             luc__param_type_text(type, param));
+  if (param->type != LUC_T_STR || param->choices == NULL || v->kind != LUC_STRING) return LUC_OK;
   int choice;
-  if (param->type == LUC_T_STR && param->choices != NULL && v->kind == LUC_STRING)
-    return luc__choice(ctx, who, param->name, param->choices, v->as.string, &choice);
-  return LUC_OK;
+  luc_status status = luc__choice(ctx, param->name, param->choices, v->as.string, &choice);
+  return status == LUC_OK ? LUC_OK : luc__failed_as(ctx, status, who);
 }

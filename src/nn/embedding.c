@@ -1,9 +1,8 @@
 /* Embedding and EmbeddingBag: rows of a table, found by position. */
-#include <stdio.h>
-
 #include "lucerna/autograd.h"
 #include "nn/module.h"
 #include "nn/reset.h"
+#include "ops/embedding.h"
 
 /* Where the constructors of Embedding and EmbeddingBag have what they share. */
 typedef struct places {
@@ -21,9 +20,9 @@ static places places_of(const luc_module *m) {
 static luc_status wrap_padding(luc_context *ctx, luc_module *m, int padding) {
   if (luc_is_none(&m->config[padding])) return LUC_OK;
   int64_t position;
-  char who[64];
-  snprintf(who, sizeof who, "%s: padding_idx", m->cls->core->name);
-  LUC_TRY(luc__index_wrap(ctx, who, m->config[padding].as.i, m->config[COUNT].as.i, &position));
+  luc_status status =
+      luc__embedding_padding(ctx, &m->config[padding], m->config[COUNT].as.i, &position);
+  if (status != LUC_OK) return luc__failed_as(ctx, status, m->cls->core->name);
   luc_value wrapped = luc_v_int(position);
   return luc__module_set_config(ctx, m, padding, &wrapped);
 }

@@ -36,27 +36,27 @@ static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype,
   return LUC_OK;
 }
 
-static luc_status run_kernel(luc_context *ctx, const char *who, luc_activation kind,
-                             luc_value *args, const luc_ew_params *params, luc_value *out) {
+static luc_status run_kernel(luc_context *ctx, luc_activation kind, luc_value *args,
+                             const luc_ew_params *params, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
-  LUC_TRY(luc__need_float(ctx, who, "input", x));
+  LUC_TRY(luc__need_float(ctx, "input", x));
   return run_as(ctx, kind, x->dtype, args, params, out);
 }
 
 /* Those that are comparisons keep integers. */
-static luc_status run_limits(luc_context *ctx, const char *who, luc_activation kind,
-                             luc_value *args, const luc_ew_params *params, luc_value *out) {
+static luc_status run_limits(luc_context *ctx, luc_activation kind, luc_value *args,
+                             const luc_ew_params *params, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
-  LUC_TRY(luc__need_numbers(ctx, who, "input", x));
+  LUC_TRY(luc__need_numbers(ctx, "input", x));
   return run_as(ctx, kind, x->dtype, args, params, out);
 }
 
 /* Those that PyTorch composes of operators give reals for integers. */
-static luc_status run_composed(luc_context *ctx, const char *who, luc_activation kind,
-                               luc_value *args, luc_value *out) {
+static luc_status run_composed(luc_context *ctx, luc_activation kind, luc_value *args,
+                               luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   luc_dtype dtype = x->dtype;
-  LUC_TRY(luc__need_numbers(ctx, who, "input", x));
+  LUC_TRY(luc__need_numbers(ctx, "input", x));
   if (!luc__dtype_is_float(dtype)) dtype = ctx->default_dtype;
   return run_as(ctx, kind, dtype, args, &(luc_ew_params){.f = {0}}, out);
 }
@@ -199,7 +199,7 @@ static luc_ew_params leaky_params(const luc_value *args) {
 
 luc_status luc__run_leaky_relu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = leaky_params(args);
-  return run_kernel(ctx, "leaky_relu", LUC_ACT_leaky_relu, args, &p, out);
+  return run_kernel(ctx, LUC_ACT_leaky_relu, args, &p, out);
 }
 luc_status luc__grad_leaky_relu(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_leaky_relu, leaky_params(b->args), b);
@@ -211,7 +211,7 @@ static luc_ew_params elu_params(const luc_value *args) {
 
 luc_status luc__run_elu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = elu_params(args);
-  return run_kernel(ctx, "elu", LUC_ACT_elu, args, &p, out);
+  return run_kernel(ctx, LUC_ACT_elu, args, &p, out);
 }
 luc_status luc__grad_elu(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_elu, elu_params(b->args), b);
@@ -225,7 +225,7 @@ static luc_ew_params selu_params(void) {
 
 luc_status luc__run_selu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = selu_params();
-  return run_kernel(ctx, "selu", LUC_ACT_elu, args, &p, out);
+  return run_kernel(ctx, LUC_ACT_elu, args, &p, out);
 }
 luc_status luc__grad_selu(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_elu, selu_params(), b);
@@ -239,7 +239,7 @@ static luc_ew_params celu_params(const luc_value *args) {
 luc_status luc__run_celu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = celu_params(args);
   LUC_CHECK(ctx, p.f[0] != 0, LUC_ERR_VALUE, "celu: alpha must not be 0");
-  return run_kernel(ctx, "celu", LUC_ACT_elu, args, &p, out);
+  return run_kernel(ctx, LUC_ACT_elu, args, &p, out);
 }
 luc_status luc__grad_celu(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_elu, celu_params(b->args), b);
@@ -247,7 +247,7 @@ luc_status luc__grad_celu(luc_context *ctx, luc_backward *b) {
 
 static luc_status gelu_kind(luc_context *ctx, const luc_value *approximate, luc_activation *kind) {
   int form;
-  LUC_TRY(luc__choice(ctx, "gelu", "approximate", "none|tanh", approximate->as.string, &form));
+  LUC_TRY(luc__choice(ctx, "approximate", "none|tanh", approximate->as.string, &form));
   *kind = form ? LUC_ACT_gelu_tanh : LUC_ACT_gelu;
   return LUC_OK;
 }
@@ -255,7 +255,7 @@ static luc_status gelu_kind(luc_context *ctx, const luc_value *approximate, luc_
 luc_status luc__run_gelu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_activation kind;
   LUC_TRY(gelu_kind(ctx, &args[1], &kind));
-  return run_kernel(ctx, "gelu", kind, args, &(luc_ew_params){.f = {0}}, out);
+  return run_kernel(ctx, kind, args, &(luc_ew_params){.f = {0}}, out);
 }
 luc_status luc__grad_gelu(luc_context *ctx, luc_backward *b) {
   luc_activation kind;
@@ -264,14 +264,14 @@ luc_status luc__grad_gelu(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_silu(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "silu", LUC_ACT_silu, args, &(luc_ew_params){.f = {0}}, out);
+  return run_kernel(ctx, LUC_ACT_silu, args, &(luc_ew_params){.f = {0}}, out);
 }
 luc_status luc__grad_silu(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_silu, (luc_ew_params){.f = {0}}, b);
 }
 
 luc_status luc__run_mish(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "mish", LUC_ACT_mish, args, &(luc_ew_params){.f = {0}}, out);
+  return run_kernel(ctx, LUC_ACT_mish, args, &(luc_ew_params){.f = {0}}, out);
 }
 luc_status luc__grad_mish(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_mish, (luc_ew_params){.f = {0}}, b);
@@ -283,14 +283,14 @@ static luc_ew_params two_params(const luc_value *args) {
 
 luc_status luc__run_softplus(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = two_params(args);
-  return run_kernel(ctx, "softplus", LUC_ACT_softplus, args, &p, out);
+  return run_kernel(ctx, LUC_ACT_softplus, args, &p, out);
 }
 luc_status luc__grad_softplus(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_softplus, two_params(b->args), b);
 }
 
 luc_status luc__run_logsigmoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "logsigmoid", LUC_ACT_logsigmoid, args, &(luc_ew_params){.f = {0}}, out);
+  return run_kernel(ctx, LUC_ACT_logsigmoid, args, &(luc_ew_params){.f = {0}}, out);
 }
 luc_status luc__grad_logsigmoid(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_logsigmoid, (luc_ew_params){.f = {0}}, b);
@@ -302,42 +302,42 @@ luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) 
             "hardtanh: min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
   LUC_CHECK(ctx, p.f[0] > -1 || args[0].as.tensor->dtype != LUC_UINT8, LUC_ERR_VALUE,
             "hardtanh: cannot do hardtanh on an unsigned type with negative limits");
-  return run_limits(ctx, "hardtanh", LUC_ACT_hardtanh, args, &p, out);
+  return run_limits(ctx, LUC_ACT_hardtanh, args, &p, out);
 }
 luc_status luc__grad_hardtanh(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_hardtanh, two_params(b->args), b);
 }
 
 luc_status luc__run_relu6(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_limits(ctx, "relu6", LUC_ACT_hardtanh, args, &(luc_ew_params){.f = {0, 6}}, out);
+  return run_limits(ctx, LUC_ACT_hardtanh, args, &(luc_ew_params){.f = {0, 6}}, out);
 }
 luc_status luc__grad_relu6(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_hardtanh, (luc_ew_params){.f = {0, 6}}, b);
 }
 
 luc_status luc__run_hardsigmoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "hardsigmoid", LUC_ACT_hardsigmoid, args, &(luc_ew_params){.f = {0}}, out);
+  return run_kernel(ctx, LUC_ACT_hardsigmoid, args, &(luc_ew_params){.f = {0}}, out);
 }
 luc_status luc__grad_hardsigmoid(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_hardsigmoid, (luc_ew_params){.f = {0}}, b);
 }
 
 luc_status luc__run_hardswish(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, "hardswish", LUC_ACT_hardswish, args, &(luc_ew_params){.f = {0}}, out);
+  return run_kernel(ctx, LUC_ACT_hardswish, args, &(luc_ew_params){.f = {0}}, out);
 }
 luc_status luc__grad_hardswish(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_hardswish, (luc_ew_params){.f = {0}}, b);
 }
 
 luc_status luc__run_softsign(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_composed(ctx, "softsign", LUC_ACT_softsign, args, out);
+  return run_composed(ctx, LUC_ACT_softsign, args, out);
 }
 luc_status luc__grad_softsign(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_softsign, (luc_ew_params){.f = {0}}, b);
 }
 
 luc_status luc__run_tanhshrink(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_composed(ctx, "tanhshrink", LUC_ACT_tanhshrink, args, out);
+  return run_composed(ctx, LUC_ACT_tanhshrink, args, out);
 }
 luc_status luc__grad_tanhshrink(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_tanhshrink, (luc_ew_params){.f = {0}}, b);
@@ -345,7 +345,7 @@ luc_status luc__grad_tanhshrink(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_hardshrink(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = leaky_params(args);
-  return run_kernel(ctx, "hardshrink", LUC_ACT_hardshrink, args, &p, out);
+  return run_kernel(ctx, LUC_ACT_hardshrink, args, &p, out);
 }
 luc_status luc__grad_hardshrink(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_hardshrink, leaky_params(b->args), b);
@@ -355,7 +355,7 @@ luc_status luc__run_softshrink(luc_context *ctx, luc_value *args, luc_value *out
   luc_ew_params p = leaky_params(args);
   LUC_CHECK(ctx, p.f[0] >= 0, LUC_ERR_VALUE, "softshrink: lambd must not be negative (got %g)",
             p.f[0]);
-  return run_kernel(ctx, "softshrink", LUC_ACT_softshrink, args, &p, out);
+  return run_kernel(ctx, LUC_ACT_softshrink, args, &p, out);
 }
 luc_status luc__grad_softshrink(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_softshrink, leaky_params(b->args), b);
@@ -363,7 +363,7 @@ luc_status luc__grad_softshrink(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_threshold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = two_params(args);
-  return run_limits(ctx, "threshold", LUC_ACT_threshold, args, &p, out);
+  return run_limits(ctx, LUC_ACT_threshold, args, &p, out);
 }
 luc_status luc__grad_threshold(luc_context *ctx, luc_backward *b) {
   return gradient(ctx, LUC_ACT_threshold, two_params(b->args), b);
@@ -374,11 +374,11 @@ luc_status luc__grad_threshold(luc_context *ctx, luc_backward *b) {
 /* prelu(input, weight): one slope for all, or one for each channel (dimension 1). */
 luc_status luc__run_prelu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *w = args[1].as.tensor;
-  LUC_TRY(luc__need_float(ctx, "prelu", "input", x));
-  LUC_TRY(luc__match_dtype(ctx, "prelu", "input", x, "weight", w));
+  LUC_TRY(luc__need_float(ctx, "input", x));
+  LUC_TRY(luc__match_dtype(ctx, "input", x, "weight", w));
   int64_t channels = x->ndim > 1 ? x->sizes[1] : 1;
   if (w->ndim > 1 || (w->numel != 1 && w->numel != channels))
-    return luc__fail_shapes(ctx, "prelu", "input", x, "weight", w,
+    return luc__fail_shapes(ctx, "input", x, "weight", w,
                             "weight must be a vector of 1 value or one for each of %lld channels",
                             (long long)channels);
   luc_formula f = luc__formula(ctx);
@@ -440,11 +440,11 @@ luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *x = args[0].as.tensor, *a = NULL, *gate = NULL, *y;
   int dim;
-  LUC_TRY(luc__need_float(ctx, "glu", "input", x));
-  LUC_TRY(luc__dim_wrap(ctx, "glu", args[1].as.i, x->ndim, &dim));
+  LUC_TRY(luc__need_float(ctx, "input", x));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, x->ndim, &dim));
   LUC_CHECK(ctx, x->ndim > 0, LUC_ERR_SHAPE, "glu: input needs at least 1 dimension");
   if (x->sizes[dim] % 2 != 0)
-    return luc__fail_shapes(ctx, "glu", "input", x, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", x, NULL, NULL,
                             "the split dimension must have an even size, not %lld",
                             (long long)x->sizes[dim]);
   LUC_GO(half_of(ctx, x, dim, 0, &a));
@@ -478,7 +478,7 @@ luc_status luc__grad_glu(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *dx;
   int dim;
-  LUC_TRY(luc__dim_wrap(ctx, "glu", b->args[1].as.i, x->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, b->args[1].as.i, x->ndim, &dim));
   if (luc__recording(ctx)) {
     int64_t half = x->sizes[dim] / 2;
     luc_tensor *a = luc__f_narrow(&f, x, dim, 0, half);

@@ -29,17 +29,15 @@ static bool is_mask(const luc_tensor *t) {
   return t->dtype == LUC_BOOL || t->dtype == LUC_UINT8;
 }
 
-static luc_status check_mask(luc_context *ctx, const char *who, const luc_tensor *self, int dim,
+static luc_status check_mask(luc_context *ctx, const luc_tensor *self, int dim,
                              const luc_tensor *mask) {
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, mask->ndim > 0, LUC_ERR_SUPPORT, "%s: a mask must have at least one dimension",
-            who);
+  LUC_CHECK(ctx, mask->ndim > 0, LUC_ERR_SUPPORT, "a mask must have at least one dimension");
   for (int d = 0; d < mask->ndim; d++)
-    LUC_CHECK(
-        ctx, mask->sizes[d] == self->sizes[dim + d], LUC_ERR_INDEX,
-        "%s: the shape of the mask %s at dim %d does not match the shape of the indexed tensor "
-        "%s at dim %d",
-        who, luc__tensor_shape_text(a, mask), d + 1, luc__tensor_shape_text(b, self), dim + d + 1);
+    LUC_CHECK(ctx, mask->sizes[d] == self->sizes[dim + d], LUC_ERR_INDEX,
+              "the shape of the mask %s at dim %d does not match the shape of the indexed tensor "
+              "%s at dim %d",
+              luc__tensor_shape_text(a, mask), d + 1, luc__tensor_shape_text(b, self), dim + d + 1);
   return LUC_OK;
 }
 
@@ -60,16 +58,16 @@ done:
 }
 
 /* Puts every index where its dimension is; masks become vectors unless `keep` (a single mask). */
-static luc_status assign(luc_context *ctx, const char *who, const luc_tensor *self,
-                         const luc_value *indices, bool keep, plan *p) {
+static luc_status assign(luc_context *ctx, const luc_tensor *self, const luc_value *indices,
+                         bool keep, plan *p) {
   int dim = 0;
   for (int i = 0; i < indices->n; i++) {
     luc_tensor *index = indices->as.tensors[i];
     int takes = index && is_mask(index) ? index->ndim : 1;
     LUC_CHECK(ctx, dim + takes <= self->ndim, LUC_ERR_INDEX,
-              "%s: too many indices for tensor of dimension %d", who, self->ndim);
+              "too many indices for tensor of dimension %d", self->ndim);
     if (index && is_mask(index)) {
-      LUC_TRY(check_mask(ctx, who, self, dim, index));
+      LUC_TRY(check_mask(ctx, self, dim, index));
       if (keep) {
         LUC_TRY(luc__contiguous_as(ctx, index, LUC_BOOL, &p->at[dim]));
       } else {
@@ -77,7 +75,7 @@ static luc_status assign(luc_context *ctx, const char *who, const luc_tensor *se
       }
     } else if (index) {
       LUC_CHECK(ctx, luc__dtype_is_int(index->dtype), LUC_ERR_INDEX,
-                "%s: tensors used as indices must be integer or bool tensors (got %s)", who,
+                "tensors used as indices must be integer or bool tensors (got %s)",
                 luc__dtype_name(index->dtype));
       p->at[dim] = luc__retain(index);
     }
@@ -91,36 +89,34 @@ static luc_status assign(luc_context *ctx, const char *who, const luc_tensor *se
   return LUC_OK;
 }
 
-static luc_status broadcast_indices(luc_context *ctx, const char *who, const luc_tensor *self,
-                                    plan *p) {
+static luc_status broadcast_indices(luc_context *ctx, const luc_tensor *self, plan *p) {
   luc_tensor so_far = {.ndim = 0};
   for (int d = 0; d < self->ndim; d++) {
     if (!p->at[d]) continue;
     memcpy(so_far.sizes, p->b_sizes, sizeof so_far.sizes);
     so_far.ndim = (uint8_t)p->b_ndim;
-    luc_status status = luc__broadcast(ctx, who, &so_far, p->at[d], &p->b_ndim, p->b_sizes);
+    luc_status status = luc__broadcast(ctx, &so_far, p->at[d], &p->b_ndim, p->b_sizes);
     char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
-    LUC_CHECK(
-        ctx, status == LUC_OK, LUC_ERR_INDEX,
-        "%s: shape mismatch: indexing tensors could not be broadcast together with shapes %s, "
-        "%s",
-        who, luc__tensor_shape_text(a, &so_far), luc__tensor_shape_text(b, p->at[d]));
+    LUC_CHECK(ctx, status == LUC_OK, LUC_ERR_INDEX,
+              "shape mismatch: indexing tensors could not be broadcast together with shapes %s, "
+              "%s",
+              luc__tensor_shape_text(a, &so_far), luc__tensor_shape_text(b, p->at[d]));
   }
   return LUC_OK;
 }
 
 /* Adds up the offsets of all indices; of a single one its values do. */
-static luc_status make_table(luc_context *ctx, const char *who, const luc_tensor *self,
-                             const luc_tensor *written, plan *p) {
+static luc_status make_table(luc_context *ctx, const luc_tensor *self, const luc_tensor *written,
+                             plan *p) {
   const int64_t n = luc__product(p->b_ndim, p->b_sizes);
   bool single = p->count == 1, first = true;
   if (!single) LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &p->table));
   for (int d = 0; d < self->ndim; d++) {
     if (!p->at[d]) continue;
     luc_tensor *wide, *values = NULL;
-    LUC_TRY(luc__expand(ctx, who, p->at[d], p->b_ndim, p->b_sizes, &wide));
+    LUC_TRY(luc__expand(ctx, p->at[d], p->b_ndim, p->b_sizes, &wide));
     luc_status status =
-        luc__positions(ctx, who, wide, self->sizes[d], true, written, &p->positions, &values);
+        luc__positions(ctx, wide, self->sizes[d], true, written, &p->positions, &values);
     luc_tensor_release(ctx, wide);
     LUC_TRY(status);
     if (single) {
@@ -130,7 +126,7 @@ static luc_status make_table(luc_context *ctx, const char *who, const luc_tensor
     }
     if (!luc__positions_offsets(ctx, &p->positions, self->strides[d], !first,
                                 (int64_t *)p->table->data))
-      status = luc__positions_check(ctx, who, &p->positions);
+      status = luc__positions_check(ctx, &p->positions);
     luc_tensor_release(ctx, values);
     LUC_TRY(status);
     first = false;
@@ -140,10 +136,10 @@ static luc_status make_table(luc_context *ctx, const char *who, const luc_tensor
 }
 
 /* Sizes of the result, and how the dimensions without an index are walked. */
-static luc_status make_shape(luc_context *ctx, const char *who, const luc_tensor *self, plan *p) {
+static luc_status make_shape(luc_context *ctx, const luc_tensor *self, plan *p) {
   bool adjacent = p->last - p->first + 1 == p->count;
   LUC_CHECK(ctx, self->ndim - p->count + p->b_ndim <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
-            "%s: the result would have more than %d dimensions", who, LUC_MAX_DIMS);
+            "the result would have more than %d dimensions", LUC_MAX_DIMS);
   p->place = adjacent ? p->first : 0;
   for (int d = 0; d < self->ndim; d++) {
     bool indexed = d >= p->first && d <= p->last && (p->at[d] || adjacent);
@@ -160,8 +156,8 @@ static luc_status make_shape(luc_context *ctx, const char *who, const luc_tensor
 }
 
 /* written: self, or NULL if it is only read. */
-static luc_status make_plan(luc_context *ctx, const char *who, const luc_tensor *self,
-                            const luc_tensor *written, const luc_value *indices, plan *p) {
+static luc_status make_plan(luc_context *ctx, const luc_tensor *self, const luc_tensor *written,
+                            const luc_value *indices, plan *p) {
   int given = 0;
   bool mask = false;
   for (int i = 0; i < indices->n; i++) {
@@ -169,8 +165,8 @@ static luc_status make_plan(luc_context *ctx, const char *who, const luc_tensor 
     mask |= indices->as.tensors[i] && is_mask(indices->as.tensors[i]);
   }
   bool single = given == 1 && mask;
-  LUC_CHECK(ctx, given > 0, LUC_ERR_VALUE, "%s: expects at least one index tensor", who);
-  LUC_TRY(assign(ctx, who, self, indices, single, p));
+  LUC_CHECK(ctx, given > 0, LUC_ERR_VALUE, "expects at least one index tensor");
+  LUC_TRY(assign(ctx, self, indices, single, p));
   p->stride = 1;
   if (single) {
     LUC_TRY(luc__mask_table(ctx, self, p->first, p->at[p->first], &p->table));
@@ -178,10 +174,10 @@ static luc_status make_plan(luc_context *ctx, const char *who, const luc_tensor 
     p->b_ndim = 1;
     p->b_sizes[0] = p->table->numel;
   } else {
-    LUC_TRY(broadcast_indices(ctx, who, self, p));
-    LUC_TRY(make_table(ctx, who, self, written, p));
+    LUC_TRY(broadcast_indices(ctx, self, p));
+    LUC_TRY(make_table(ctx, self, written, p));
   }
-  return make_shape(ctx, who, self, p);
+  return make_shape(ctx, self, p);
 }
 
 /* Can the broadcast dimensions of `dense` be walked with one step? */
@@ -200,8 +196,8 @@ static bool one_step(const plan *p, const luc_tensor *dense, int64_t *step) {
 }
 
 /* dense has the result's sizes. */
-static luc_status move(luc_context *ctx, const char *who, const plan *p, luc_index_op op,
-                       luc_tensor *self, const luc_tensor *dense, int64_t step, bool fresh) {
+static luc_status move(luc_context *ctx, const plan *p, luc_index_op op, luc_tensor *self,
+                       const luc_tensor *dense, int64_t step, bool fresh) {
   luc_index_job job = {.op = op,
                        .dtype = self->dtype,
                        .indexed = self->data,
@@ -215,7 +211,7 @@ static luc_status move(luc_context *ctx, const char *who, const plan *p, luc_ind
   for (int d = 0; d < p->outer.ndim; d++) job.outer.dense[d] = dense->strides[d];
   for (int d = 0; d < p->inner.ndim; d++)
     job.inner.dense[d] = dense->strides[p->place + p->b_ndim + d];
-  return luc__index_move(ctx, who, &job, fresh);
+  return luc__index_move(ctx, &job, fresh);
 }
 
 luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -223,10 +219,10 @@ luc_status luc__run_index(luc_context *ctx, luc_value *args, luc_value *out) {
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;
-  LUC_GO(make_plan(ctx, "index", self, NULL, &args[1], &p));
+  LUC_GO(make_plan(ctx, self, NULL, &args[1], &p));
   LUC_GO(luc__tensor_empty(ctx, self->dtype, p.ndim, p.sizes, &r));
   one_step(&p, r, &step);
-  LUC_GO(move(ctx, "index", &p, LUC_INDEX_GET, self, r, step, true));
+  LUC_GO(move(ctx, &p, LUC_INDEX_GET, self, r, step, true));
 done:
   plan_free(ctx, &p);
   return luc__give(ctx, status, out, r);
@@ -258,7 +254,7 @@ static luc_status spread_values(luc_context *ctx, const plan *p, luc_tensor *sel
     LUC_TRY(luc__tensor_view(ctx, values, p->ndim, values->sizes + lead, values->strides + lead,
                              values->offset, &trimmed));
   }
-  status = luc__expand(ctx, "index_put", trimmed, p->ndim, p->sizes, &wide);
+  status = luc__expand(ctx, trimmed, p->ndim, p->sizes, &wide);
   luc_tensor_release(ctx, trimmed);
   if (status != LUC_OK) return status;
   if (one_step(p, wide, step) && !luc__may_overlap(wide, self)) {
@@ -284,10 +280,10 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
   bool in_place = out->kind == LUC_TENSOR;
   if (!in_place) LUC_TRY(luc__begin_write(ctx, self, out, &target));
   if (in_place) target = self;
-  LUC_GO(make_plan(ctx, "index_put", target, in_place ? self : NULL, &args[1], &p));
+  LUC_GO(make_plan(ctx, target, in_place ? self : NULL, &args[1], &p));
   LUC_GO(spread_values(ctx, &p, target, values, &wide, &step));
-  LUC_GO(move(ctx, "index_put", &p, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, target, wide,
-              step, !in_place));
+  LUC_GO(
+      move(ctx, &p, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, target, wide, step, !in_place));
 done:
   plan_free(ctx, &p);
   luc_tensor_release(ctx, wide);

@@ -16,24 +16,23 @@ static bool is_bool(const luc_value *v) {
   return v->kind == LUC_TENSOR ? v->as.tensor->dtype == LUC_BOOL : v->kind == LUC_BOOLEAN;
 }
 
-static luc_status check_alpha(luc_context *ctx, const char *who, const luc_value *args) {
+static luc_status check_alpha(luc_context *ctx, const luc_value *args) {
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   LUC_CHECK(ctx, args[2].kind != LUC_FLOAT || luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
-            "%s: for integral input tensors, argument alpha must not be a floating point number",
-            who);
+            "for integral input tensors, argument alpha must not be a floating point number");
   LUC_CHECK(ctx, args[2].kind != LUC_BOOLEAN || dtype == LUC_BOOL, LUC_ERR_TYPE,
-            "%s: Boolean alpha only supported for Boolean results.", who);
-  if (luc__dtype_is_int(dtype)) return luc__check_scalar(ctx, who, luc_as_scalar(&args[2]), dtype);
+            "Boolean alpha only supported for Boolean results.");
+  if (luc__dtype_is_int(dtype)) return luc__check_scalar(ctx, luc_as_scalar(&args[2]), dtype);
   return LUC_OK;
 }
 
 luc_status luc__run_add(luc_context *ctx, luc_value *args, luc_value *out) {
   if (args[2].kind == LUC_INT && args[2].as.i == 1)
-    return luc__pointwise(ctx, "add", LUC_EW_add, LUC_RULE_SAME, args, NULL, out);
+    return luc__pointwise(ctx, LUC_EW_add, LUC_RULE_SAME, args, NULL, out);
   luc_ew_params params = {{0}, {0}};
-  LUC_TRY(check_alpha(ctx, "add", args));
+  LUC_TRY(check_alpha(ctx, args));
   luc__ew_param(&params, 0, luc_as_scalar(&args[2]));
-  return luc__pointwise(ctx, "add", LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
+  return luc__pointwise(ctx, LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
 }
 
 /* g, or g times a number, as the gradient of parameter p. */
@@ -62,16 +61,16 @@ luc_status luc__run_sub(luc_context *ctx, luc_value *args, luc_value *out) {
             "sub: Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
             "trying to invert a mask, use bitwise_not() or logical_not() instead.");
   if (args[2].kind == LUC_INT && args[2].as.i == 1)
-    return luc__pointwise(ctx, "sub", LUC_EW_sub, LUC_RULE_SAME, args, NULL, out);
+    return luc__pointwise(ctx, LUC_EW_sub, LUC_RULE_SAME, args, NULL, out);
   luc_ew_params params = {{0}, {0}};
-  LUC_TRY(check_alpha(ctx, "sub", args));
+  LUC_TRY(check_alpha(ctx, args));
   luc_scalar alpha = luc_as_scalar(&args[2]);
   if (alpha.kind == LUC_SCALAR_FLOAT)
     alpha.as.f = -alpha.as.f;
   else
     alpha.as.i = (int64_t)(0 - (uint64_t)alpha.as.i);
   luc__ew_param(&params, 0, alpha);
-  return luc__pointwise(ctx, "sub", LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
+  return luc__pointwise(ctx, LUC_EW_add_scaled, LUC_RULE_SAME, args, &params, out);
 }
 
 luc_status luc__grad_sub(luc_context *ctx, luc_backward *b) {
@@ -121,7 +120,7 @@ luc_status luc__run_neg(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, !is_bool(&args[0]), LUC_ERR_TYPE,
             "neg: Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
             "to invert a mask, use bitwise_not() or logical_not() instead.");
-  return luc__pointwise(ctx, "neg", LUC_EW_neg, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, LUC_EW_neg, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__grad_neg(luc_context *ctx, luc_backward *b) {
@@ -135,36 +134,33 @@ enum { MODE_TRUE, MODE_TRUNC, MODE_FLOOR };
 static luc_status rounding_mode(luc_context *ctx, const luc_value *v, int *mode) {
   *mode = MODE_TRUE;
   if (luc_is_none(v)) return LUC_OK;
-  LUC_TRY(luc__choice(ctx, "div", "rounding_mode", "trunc|floor", v->as.string, mode));
+  LUC_TRY(luc__choice(ctx, "rounding_mode", "trunc|floor", v->as.string, mode));
   *mode += MODE_TRUNC;
   return LUC_OK;
 }
 
 /* Integer divisions refuse zeros before anything is written, unless there is nothing to divide. */
-static luc_status check_divisor(luc_context *ctx, const char *who, const luc_value *args) {
+static luc_status check_divisor(luc_context *ctx, const luc_value *args) {
   if (luc__dtype_has_gradient(luc__result_dtype(ctx, args, 2))) return LUC_OK;
   const luc_tensor *t = luc_as_tensor(&args[1]), *divided = luc_as_tensor(&args[0]);
   if (divided && divided->numel == 0) return LUC_OK;
   bool zero = t ? luc__any_zero(ctx, t) : args[1].as.i == 0;
-  LUC_CHECK(ctx, !zero, LUC_ERR_VALUE, "%s: ZeroDivisionError: an integer was divided by zero",
-            who);
+  LUC_CHECK(ctx, !zero, LUC_ERR_VALUE, "div: ZeroDivisionError: an integer was divided by zero");
   return LUC_OK;
 }
 
-static luc_status divide(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
-                         luc_value *out) {
+static luc_status divide(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, luc__result_dtype(ctx, args, 2) != LUC_BOOL, LUC_ERR_TYPE,
-            "%s: not implemented for bool", who);
-  LUC_TRY(check_divisor(ctx, who, args));
-  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, NULL, out);
+            "not implemented for bool");
+  LUC_TRY(check_divisor(ctx, args));
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_div(luc_context *ctx, luc_value *args, luc_value *out) {
   int mode;
   LUC_TRY(rounding_mode(ctx, &args[2], &mode));
-  if (mode == MODE_TRUE)
-    return luc__pointwise(ctx, "div", LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
-  return divide(ctx, "div", mode == MODE_FLOOR ? LUC_EW_div_floor : LUC_EW_div_trunc, args, out);
+  if (mode == MODE_TRUE) return luc__pointwise(ctx, LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
+  return divide(ctx, mode == MODE_FLOOR ? LUC_EW_div_floor : LUC_EW_div_trunc, args, out);
 }
 
 /* d(a/b) = g/b and -g*(a/b)/b; rounded division is flat. */
@@ -180,7 +176,7 @@ luc_status luc__grad_div(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_true_divide(luc_context *ctx, luc_value *args, luc_value *out) {
-  return luc__pointwise(ctx, "true_divide", LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
+  return luc__pointwise(ctx, LUC_EW_div, LUC_RULE_FLOAT, args, NULL, out);
 }
 
 luc_status luc__grad_true_divide(luc_context *ctx, luc_backward *b) {
@@ -191,15 +187,15 @@ luc_status luc__grad_true_divide(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_floor_divide(luc_context *ctx, luc_value *args, luc_value *out) {
-  return divide(ctx, "floor_divide", LUC_EW_div_floor, args, out);
+  return divide(ctx, LUC_EW_div_floor, args, out);
 }
 
 luc_status luc__run_remainder(luc_context *ctx, luc_value *args, luc_value *out) {
-  return divide(ctx, "remainder", LUC_EW_remainder, args, out);
+  return divide(ctx, LUC_EW_remainder, args, out);
 }
 
 luc_status luc__run_fmod(luc_context *ctx, luc_value *args, luc_value *out) {
-  return divide(ctx, "fmod", LUC_EW_fmod, args, out);
+  return divide(ctx, LUC_EW_fmod, args, out);
 }
 
 /* a - b * q with q flat: 1 and -q. */

@@ -199,28 +199,26 @@ luc_status luc__grad_attention(luc_context *ctx, luc_backward *b) {
 
 /* ---- scaled_dot_product_attention ---- */
 
-static const char WHO[] = "scaled_dot_product_attention";
-
 static luc_status check_operands(luc_context *ctx, const luc_value *args) {
   static const char *const names[] = {"query", "key", "value"};
   const luc_tensor *q = args[0].as.tensor, *k = args[1].as.tensor, *v = args[2].as.tensor;
   for (int i = Q; i <= V; i++) {
     const luc_tensor *t = args[i].as.tensor;
-    LUC_TRY(luc__need_float(ctx, WHO, names[i], t));
+    LUC_TRY(luc__need_float(ctx, names[i], t));
     LUC_CHECK(ctx, t->dtype == q->dtype, LUC_ERR_TYPE,
-              "%s: Expected query, key, and value to have the same dtype, but got query.dtype: %s "
+              "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
               "key.dtype: %s and value.dtype: %s instead.",
-              WHO, luc__dtype_name(q->dtype), luc__dtype_name(k->dtype), luc__dtype_name(v->dtype));
+              luc__dtype_name(q->dtype), luc__dtype_name(k->dtype), luc__dtype_name(v->dtype));
   }
   LUC_CHECK(ctx, q->ndim >= 2 && k->ndim >= 2 && v->ndim >= 2, LUC_ERR_SHAPE,
-            "%s: Expected query, key, and value to all be at least 2 dimensional, but got "
+            "Expected query, key, and value to all be at least 2 dimensional, but got "
             "query.dim(): %d, key.dim(): %d and value.dim(): %d instead.",
-            WHO, q->ndim, k->ndim, v->ndim);
+            q->ndim, k->ndim, v->ndim);
   if (q->sizes[q->ndim - 1] != k->sizes[k->ndim - 1])
-    return luc__fail_shapes(ctx, WHO, "query", q, "key", k, "query has %lld features, key has %lld",
+    return luc__fail_shapes(ctx, "query", q, "key", k, "query has %lld features, key has %lld",
                             (long long)q->sizes[q->ndim - 1], (long long)k->sizes[k->ndim - 1]);
   if (k->sizes[k->ndim - 2] != v->sizes[v->ndim - 2])
-    return luc__fail_shapes(ctx, WHO, "key", k, "value", v, "key has %lld places, value has %lld",
+    return luc__fail_shapes(ctx, "key", k, "value", v, "key has %lld places, value has %lld",
                             (long long)k->sizes[k->ndim - 2], (long long)v->sizes[v->ndim - 2]);
   return LUC_OK;
 }
@@ -229,12 +227,12 @@ static luc_status check_mask(luc_context *ctx, const luc_value *args) {
   const luc_tensor *mask = luc_as_tensor(&args[MASK]), *q = args[0].as.tensor;
   if (!mask) return LUC_OK;
   LUC_CHECK(ctx, !args[5].as.i, LUC_ERR_VALUE,
-            "%s: Explicit attn_mask should not be set when is_causal=True", WHO);
+            "Explicit attn_mask should not be set when is_causal=True");
   LUC_CHECK(ctx, mask->dtype == LUC_BOOL || mask->dtype == LUC_FLOAT32 || mask->dtype == q->dtype,
             LUC_ERR_TYPE,
-            "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
             "attn_mask.dtype: %s and query.dtype: %s instead.",
-            WHO, luc__dtype_name(mask->dtype), luc__dtype_name(q->dtype));
+            luc__dtype_name(mask->dtype), luc__dtype_name(q->dtype));
   return LUC_OK;
 }
 
@@ -251,7 +249,7 @@ static luc_status check_heads(luc_context *ctx, const luc_tensor *q, const luc_t
   bool good = q->ndim >= 3 && t->ndim >= 3;
   int64_t heads = good ? q->sizes[q->ndim - 3] : 0, own = good ? t->sizes[t->ndim - 3] : 0;
   if (good && (own == heads || (own > 0 && heads % own == 0))) return LUC_OK;
-  return luc__fail_shapes(ctx, WHO, "query", q, name, t,
+  return luc__fail_shapes(ctx, "query", q, name, t,
                           "enable_gqa needs a number of heads that divides query's");
 }
 
@@ -267,7 +265,7 @@ static luc_status join_batches(luc_context *ctx, luc_tensor *const *t, int n, in
       int at = t[i] ? d - (*ndim - (t[i]->ndim - 2)) : -1;
       if (at < 0 || t[i]->sizes[at] == 1 || t[i]->sizes[at] == sizes[d]) continue;
       if (sizes[d] != 1)
-        return luc__fail_shapes(ctx, WHO, "query", t[Q],
+        return luc__fail_shapes(ctx, "query", t[Q],
                                 i == V   ? "value"
                                 : i == K ? "key"
                                          : "mask",
@@ -288,7 +286,7 @@ static luc_status spread(luc_formula *f, luc_tensor **t) {
     const luc_tensor *m = t[MASK];
     int64_t rows = m->ndim > 1 ? m->sizes[m->ndim - 2] : 1, columns = m->sizes[m->ndim - 1];
     if ((rows != l && rows != 1) || (columns != s && columns != 1))
-      return luc__fail_shapes(f->ctx, WHO, "attn_mask", m, "query", t[Q],
+      return luc__fail_shapes(f->ctx, "attn_mask", m, "query", t[Q],
                               "attn_mask must broadcast to scores [..., %lld, %lld]", (long long)l,
                               (long long)s);
   }

@@ -10,8 +10,6 @@
 #include "cpu/copy.h"
 #include "cpu/embed.h"
 
-static const char who[] = "embedding_bag";
-
 /* args: weight, rows [n], bags [n], count. The rows of a bag are next to each other. */
 typedef struct bag_args {
   luc_tensor *weight, *rows, *bags;
@@ -106,53 +104,51 @@ static luc_status check_kinds(luc_context *ctx, const luc_value *args, bag_mode 
   luc_tensor *input = args[INPUT].as.tensor, *weight = args[WEIGHT].as.tensor;
   luc_tensor *per_sample = luc_as_tensor(&args[PER_SAMPLE]);
   if (!luc__dtype_is_int(input->dtype))
-    return luc__fail(ctx, LUC_ERR_TYPE, "%s: input must hold positions (got %s)", who,
+    return luc__fail(ctx, LUC_ERR_TYPE, "input must hold positions (got %s)",
                      luc__dtype_name(input->dtype));
-  LUC_TRY(luc__need_float(ctx, who, "weight", weight));
+  LUC_TRY(luc__need_float(ctx, "weight", weight));
   if (weight->ndim != 2)
-    return luc__fail_shapes(ctx, who, "input", input, "weight", weight,
+    return luc__fail_shapes(ctx, "input", input, "weight", weight,
                             "weight has to be a 2D Tensor, but got Tensor of dimension %d",
                             weight->ndim);
   LUC_CHECK(ctx, mode != MAX || !args[SPARSE].as.i, LUC_ERR_VALUE,
-            "%s: max mode does not support sparse weights", who);
+            "max mode does not support sparse weights");
   LUC_CHECK(ctx, mode != MAX || !args[SCALE].as.i, LUC_ERR_VALUE,
-            "%s: max mode does not support scaling the gradient by the frequency", who);
+            "max mode does not support scaling the gradient by the frequency");
   LUC_CHECK(ctx, !per_sample || mode == SUM, LUC_ERR_SUPPORT,
-            "%s: per_sample_weights is only supported for mode='sum' (got mode='%s')", who,
+            "per_sample_weights is only supported for mode='sum' (got mode='%s')",
             args[MODE].as.string);
   if (per_sample && !luc__same_sizes(per_sample, input))
-    return luc__fail_shapes(ctx, who, "input", input, "per_sample_weights", per_sample,
+    return luc__fail_shapes(ctx, "input", input, "per_sample_weights", per_sample,
                             "per_sample_weights must have the same shape as the input");
-  return luc__match_dtype(ctx, who, "weight", weight, "per_sample_weights", per_sample);
+  return luc__match_dtype(ctx, "weight", weight, "per_sample_weights", per_sample);
 }
 
 static luc_status check_forms(luc_context *ctx, const luc_value *args) {
   const luc_tensor *input = args[INPUT].as.tensor, *offsets = luc_as_tensor(&args[OFFSETS]);
   LUC_CHECK(ctx, input->ndim == 1 || input->ndim == 2, LUC_ERR_SHAPE,
-            "%s: input has to be 1D or 2D Tensor, but got Tensor of dimension %d", who,
-            input->ndim);
+            "input has to be 1D or 2D Tensor, but got Tensor of dimension %d", input->ndim);
   LUC_CHECK(ctx, input->ndim == 1 || !offsets, LUC_ERR_VALUE,
-            "%s: if input is 2D, then offsets has to be None, as input is treated as a mini-batch "
-            "of fixed length sequences",
-            who);
+            "if input is 2D, then offsets has to be None, as input is treated as a mini-batch "
+            "of fixed length sequences");
   LUC_CHECK(ctx, input->ndim == 2 || (offsets && offsets->ndim == 1), LUC_ERR_VALUE,
-            "%s: offsets has to be a 1D Tensor", who);
+            "offsets has to be a 1D Tensor");
   LUC_CHECK(ctx, !args[LAST].as.i || !offsets || offsets->numel > 0, LUC_ERR_VALUE,
-            "%s: include_last_offset: number of offset should be at least 1", who);
+            "embedding_bag: include_last_offset: number of offset should be at least 1");
   return LUC_OK;
 }
 
 /* Where bags begin: from 0 on, never back, within the input. Messages count from 1. */
 static luc_status check_offsets(luc_context *ctx, const int64_t *at, int64_t n, int64_t length) {
   LUC_CHECK(ctx, n == 0 || at[0] == 0, LUC_ERR_VALUE,
-            "%s: offsets[1] has to be 1, i.e., the first sequence in the mini-batch has to start "
+            "offsets[1] has to be 1, i.e., the first sequence in the mini-batch has to start "
             "from position 1. However, got %lld",
-            who, (long long)at[0] + (at[0] >= 0));
+            (long long)at[0] + (at[0] >= 0));
   for (int64_t i = 1; i < n; i++)
-    LUC_CHECK(ctx, at[i] >= at[i - 1], LUC_ERR_VALUE, "%s: offsets must not decrease", who);
+    LUC_CHECK(ctx, at[i] >= at[i - 1], LUC_ERR_VALUE, "offsets must not decrease");
   LUC_CHECK(ctx, n == 0 || at[n - 1] <= length, LUC_ERR_VALUE,
-            "%s: offsets[-1] can not be greater than %lld, the place after input, but got %lld",
-            who, (long long)length + 1, (long long)at[n - 1] + 1);
+            "offsets[-1] can not be greater than %lld, the place after input, but got %lld",
+            (long long)length + 1, (long long)at[n - 1] + 1);
   return LUC_OK;
 }
 
@@ -299,12 +295,10 @@ luc_status luc__run_embedding_bag(luc_context *ctx, luc_value *args, luc_value *
   int64_t padding = -1;
   luc_tensor *weight = args[WEIGHT].as.tensor, *y = NULL;
   bags b = {.n = 0};
-  LUC_TRY(luc__choice(ctx, who, "mode", "sum|mean|max", args[MODE].as.string, &mode));
+  LUC_TRY(luc__choice(ctx, "mode", "sum|mean|max", args[MODE].as.string, &mode));
   LUC_TRY(check_kinds(ctx, args, (bag_mode)mode));
   LUC_TRY(check_forms(ctx, args));
-  if (!luc_is_none(&args[PADDING]))
-    LUC_TRY(luc__index_wrap(ctx, "embedding_bag: padding_idx", args[PADDING].as.i, weight->sizes[0],
-                            &padding));
+  LUC_TRY(luc__embedding_padding(ctx, &args[PADDING], weight->sizes[0], &padding));
   if (!luc_is_none(&args[MAX_NORM]))
     LUC_TRY(luc__embedding_renorm(ctx, weight, args[INPUT].as.tensor,
                                   luc_as_double(&args[MAX_NORM]), args[NORM_TYPE]));

@@ -18,9 +18,9 @@ static luc_tensor *of(luc_formula *f, luc_opid op, luc_value a, luc_value b) {
   return luc__f_call(f, op, LUC_ARGS(a, b));
 }
 
-static luc_status floats_only(luc_context *ctx, const char *who, const luc_value *args, int n) {
+static luc_status floats_only(luc_context *ctx, const luc_value *args, int n) {
   luc_dtype dtype = luc__result_dtype(ctx, args, n);
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "%s: not implemented for %s", who,
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "not implemented for %s",
             luc__dtype_name(dtype));
   return LUC_OK;
 }
@@ -46,8 +46,8 @@ luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
             "pow: Integers to negative integer powers are not allowed.");
   luc_ew op;
   if (is_float && args[0].kind == LUC_TENSOR && simple_power(&args[1], &op))
-    return luc__pointwise_as(ctx, "pow", op, dtype, args, NULL, out);
-  return luc__pointwise_as(ctx, "pow", LUC_EW_pow, dtype, args, NULL, out);
+    return luc__pointwise_as(ctx, op, dtype, args, NULL, out);
+  return luc__pointwise_as(ctx, LUC_EW_pow, dtype, args, NULL, out);
 }
 
 /* g times the conjugate of s * x^(s - 1), and zero where s is. */
@@ -114,14 +114,13 @@ luc_status luc__grad_pow(luc_context *ctx, luc_backward *b) {
 /* ---- clamp ---- */
 
 /* A bound that no integer of the dtype keeps within is refused. */
-static luc_status check_bound(luc_context *ctx, const char *who, const luc_value *v, bool upper,
-                              luc_dtype dtype) {
+static luc_status check_bound(luc_context *ctx, const luc_value *v, bool upper, luc_dtype dtype) {
   if (!v || luc_is_none(v) || luc_as_tensor(v) || !luc__dtype_is_int(dtype)) return LUC_OK;
   double bound = luc_as_double(v);
   LUC_CHECK(ctx, !upper || bound >= 0 || dtype != LUC_UINT8, LUC_ERR_VALUE,
-            "%s: max value %g is outside the range of uint8", who, bound);
+            "max value %g is outside the range of uint8", bound);
   if (upper ? bound >= 0 : bound <= 0) return LUC_OK;
-  return luc__check_scalar(ctx, who, luc_as_scalar(v), dtype);
+  return luc__check_scalar(ctx, luc_as_scalar(v), dtype);
 }
 
 /* A number, and not NaN? */
@@ -129,33 +128,33 @@ static bool is_bound(const luc_value *v) {
   return !luc_as_tensor(v) && !isnan(luc_as_double(v));
 }
 
-static luc_status clamp(luc_context *ctx, const char *who, const luc_value *args,
-                        const luc_value *lower, const luc_value *upper, luc_value *out) {
+static luc_status clamp(luc_context *ctx, const luc_value *args, const luc_value *lower,
+                        const luc_value *upper, luc_value *out) {
   luc_value operands[3] = {args[0], luc_v_none(), luc_v_none()};
   int n = 1;
   if (lower && !luc_is_none(lower)) operands[n++] = *lower;
   bool only_upper = n == 1;
   if (upper && !luc_is_none(upper)) operands[n++] = *upper;
-  LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "%s: at least one of min and max must be given", who);
+  LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "at least one of min and max must be given");
   luc_dtype dtype = luc__result_dtype(ctx, operands, n);
-  LUC_TRY(check_bound(ctx, who, lower, false, dtype));
-  LUC_TRY(check_bound(ctx, who, upper, true, dtype));
+  LUC_TRY(check_bound(ctx, lower, false, dtype));
+  LUC_TRY(check_bound(ctx, upper, true, dtype));
   luc_ew op = n == 3 ? LUC_EW_clamp : only_upper ? LUC_EW_minimum : LUC_EW_maximum;
   if (n == 3 && luc__dtype_is_float(dtype) && is_bound(lower) && is_bound(upper))
     op = LUC_EW_within;
-  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, operands, NULL, out);
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, operands, NULL, out);
 }
 
 luc_status luc__run_clamp(luc_context *ctx, luc_value *args, luc_value *out) {
-  return clamp(ctx, "clamp", args, &args[1], &args[2], out);
+  return clamp(ctx, args, &args[1], &args[2], out);
 }
 
 luc_status luc__run_clamp_min(luc_context *ctx, luc_value *args, luc_value *out) {
-  return clamp(ctx, "clamp_min", args, &args[1], NULL, out);
+  return clamp(ctx, args, &args[1], NULL, out);
 }
 
 luc_status luc__run_clamp_max(luc_context *ctx, luc_value *args, luc_value *out) {
-  return clamp(ctx, "clamp_max", args, NULL, &args[1], out);
+  return clamp(ctx, args, NULL, &args[1], out);
 }
 
 /* What reaches a bound passes wholly; a NaN does not pass. The upper bound wins where bounds cross,
@@ -204,10 +203,10 @@ luc_status luc__grad_clamp_max(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  if (!luc__dtype_is_complex(a->dtype)) LUC_TRY(floats_only(ctx, "lerp", args, 1));
+  if (!luc__dtype_is_complex(a->dtype)) LUC_TRY(floats_only(ctx, args, 1));
   LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "lerp: end is %s, expected %s like input",
             luc__dtype_name(b->dtype), luc__dtype_name(a->dtype));
-  return luc__pointwise_as(ctx, "lerp", LUC_EW_lerp, a->dtype, args, NULL, out);
+  return luc__pointwise_as(ctx, LUC_EW_lerp, a->dtype, args, NULL, out);
 }
 
 luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
@@ -227,7 +226,7 @@ luc_status luc__grad_lerp(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_addcmul(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {{0}, {0}};
   luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
-  return luc__pointwise(ctx, "addcmul", LUC_EW_addcmul, LUC_RULE_SAME, args, &params, out);
+  return luc__pointwise(ctx, LUC_EW_addcmul, LUC_RULE_SAME, args, &params, out);
 }
 
 luc_status luc__grad_addcmul(luc_context *ctx, luc_backward *b) {
@@ -246,7 +245,7 @@ luc_status luc__run_addcdiv(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, luc__dtype_has_gradient(luc__result_dtype(ctx, args + 1, 2)), LUC_ERR_TYPE,
             "addcdiv: Integer division with addcdiv is not supported; convert to float first");
   luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
-  return luc__pointwise(ctx, "addcdiv", LUC_EW_addcdiv, LUC_RULE_SAME, args, &params, out);
+  return luc__pointwise(ctx, LUC_EW_addcdiv, LUC_RULE_SAME, args, &params, out);
 }
 
 luc_status luc__grad_addcdiv(luc_context *ctx, luc_backward *b) {
@@ -267,8 +266,8 @@ luc_status luc__grad_addcdiv(luc_context *ctx, luc_backward *b) {
 /* ---- two real numbers ---- */
 
 luc_status luc__run_hypot(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(floats_only(ctx, "hypot", args, 2));
-  return luc__pointwise(ctx, "hypot", LUC_EW_hypot, LUC_RULE_SAME, args, NULL, out);
+  LUC_TRY(floats_only(ctx, args, 2));
+  return luc__pointwise(ctx, LUC_EW_hypot, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__grad_hypot(luc_context *ctx, luc_backward *b) {
@@ -309,7 +308,7 @@ static luc_status next_halves(luc_context *ctx, const luc_value *args, luc_dtype
   luc_tensor *t[2], *y = NULL;
   int64_t sizes[LUC_MAX_DIMS];
   int ndim;
-  LUC_TRY(luc__broadcast(ctx, "nextafter", args[0].as.tensor, args[1].as.tensor, &ndim, sizes));
+  LUC_TRY(luc__broadcast(ctx, args[0].as.tensor, args[1].as.tensor, &ndim, sizes));
   for (int i = 0; i < 2; i++) {
     luc_tensor *cast = luc__f_to(&f, args[i].as.tensor, dtype);
     t[i] = luc__f1(&f, LUC_OP_contiguous, luc__f_expand(&f, cast, ndim, sizes));
@@ -327,10 +326,10 @@ static luc_status next_halves(luc_context *ctx, const luc_value *args, luc_dtype
 }
 
 luc_status luc__run_nextafter(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(floats_only(ctx, "nextafter", args, 2));
+  LUC_TRY(floats_only(ctx, args, 2));
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   if (dtype == LUC_FLOAT16 || dtype == LUC_BFLOAT16) return next_halves(ctx, args, dtype, out);
-  return luc__pointwise(ctx, "nextafter", LUC_EW_nextafter, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, LUC_EW_nextafter, LUC_RULE_SAME, args, NULL, out);
 }
 
 LUC_RUN(atan2, FLOAT)
@@ -351,13 +350,13 @@ luc_status luc__grad_atan2(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_logaddexp(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(floats_only(ctx, "logaddexp", args, 2));
-  return luc__pointwise(ctx, "logaddexp", LUC_EW_logaddexp, LUC_RULE_SAME, args, NULL, out);
+  LUC_TRY(floats_only(ctx, args, 2));
+  return luc__pointwise(ctx, LUC_EW_logaddexp, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_logaddexp2(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(floats_only(ctx, "logaddexp2", args, 2));
-  return luc__pointwise(ctx, "logaddexp2", LUC_EW_logaddexp2, LUC_RULE_SAME, args, NULL, out);
+  LUC_TRY(floats_only(ctx, args, 2));
+  return luc__pointwise(ctx, LUC_EW_logaddexp2, LUC_RULE_SAME, args, NULL, out);
 }
 
 /* Each takes its share of the sum: 1 / (1 + base^(other - x)). */
@@ -388,7 +387,7 @@ luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out)
   LUC_CHECK(ctx, x->dtype == values->dtype, LUC_ERR_TYPE,
             "heaviside: values is %s, expected %s like input", luc__dtype_name(values->dtype),
             luc__dtype_name(x->dtype));
-  return luc__pointwise(ctx, "heaviside", LUC_EW_heaviside, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, LUC_EW_heaviside, LUC_RULE_SAME, args, NULL, out);
 }
 
 LUC_RUN(xlogy, FLOAT)

@@ -26,40 +26,40 @@ LUC_RUN(logical_not, TRUTH)
 LUC_RUN(signbit, TRUTH)
 
 /* Whether integers are finite needs no look at them. */
-static luc_status run_class(luc_context *ctx, const char *who, luc_ew op, bool of_integers,
-                            luc_value *args, luc_value *out) {
+static luc_status run_class(luc_context *ctx, luc_ew op, bool of_integers, luc_value *args,
+                            luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *result;
   if (luc__dtype_has_gradient(t->dtype))
-    return luc__pointwise(ctx, who, op, LUC_RULE_TRUTH, args, NULL, out);
+    return luc__pointwise(ctx, op, LUC_RULE_TRUTH, args, NULL, out);
   LUC_TRY(luc__out(ctx, out, LUC_BOOL, t->ndim, t->sizes, &result));
   return luc__fill(ctx, result, (luc_scalar){LUC_SCALAR_BOOL, {.i = of_integers}});
 }
 
 luc_status luc__run_isnan(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, "isnan", LUC_EW_isnan, false, args, out);
+  return run_class(ctx, LUC_EW_isnan, false, args, out);
 }
 
 luc_status luc__run_isinf(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, "isinf", LUC_EW_isinf, false, args, out);
+  return run_class(ctx, LUC_EW_isinf, false, args, out);
 }
 
 luc_status luc__run_isfinite(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, "isfinite", LUC_EW_isfinite, true, args, out);
+  return run_class(ctx, LUC_EW_isfinite, true, args, out);
 }
 
 luc_status luc__run_isposinf(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, "isposinf", LUC_EW_isposinf, false, args, out);
+  return run_class(ctx, LUC_EW_isposinf, false, args, out);
 }
 
 luc_status luc__run_isneginf(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, "isneginf", LUC_EW_isneginf, false, args, out);
+  return run_class(ctx, LUC_EW_isneginf, false, args, out);
 }
 
 /* ---- whole tensors ---- */
 
-static luc_status check_same_dtype(luc_context *ctx, const char *who, const luc_value *args) {
+static luc_status check_same_dtype(luc_context *ctx, const luc_value *args) {
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "%s: other is %s, expected %s like input", who,
+  LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "other is %s, expected %s like input",
             luc__dtype_name(b->dtype), luc__dtype_name(a->dtype));
   return LUC_OK;
 }
@@ -67,11 +67,11 @@ static luc_status check_same_dtype(luc_context *ctx, const char *who, const luc_
 luc_status luc__run_isclose(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {
       {luc_as_double(&args[2]), luc_as_double(&args[3]), args[4].as.i ? 1.0 : 0.0}, {0}};
-  LUC_TRY(check_same_dtype(ctx, "isclose", args));
+  LUC_TRY(check_same_dtype(ctx, args));
   LUC_CHECK(ctx, params.f[0] >= 0 && params.f[1] >= 0, LUC_ERR_VALUE,
             "isclose: rtol and atol must not be negative (got %g and %g)", params.f[0],
             params.f[1]);
-  return luc__pointwise(ctx, "isclose", LUC_EW_isclose, LUC_RULE_TRUTH, args, &params, out);
+  return luc__pointwise(ctx, LUC_EW_isclose, LUC_RULE_TRUTH, args, &params, out);
 }
 
 /* Takes a tensor of truth values; out becomes whether all are. */
@@ -83,7 +83,7 @@ static luc_status all_of(luc_context *ctx, luc_tensor *truth, luc_value *out) {
 
 luc_status luc__run_allclose(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *close;
-  LUC_TRY(check_same_dtype(ctx, "allclose", args));
+  LUC_TRY(check_same_dtype(ctx, args));
   LUC_TRY(
       luc__op1(ctx, LUC_OP_isclose, &close, LUC_ARGS(args[0], args[1], args[2], args[3], args[4])));
   return all_of(ctx, close, out);
@@ -138,46 +138,45 @@ done:
 
 /* ---- bits ---- */
 
-static luc_status run_bits(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
-                           luc_value *out) {
+static luc_status run_bits(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
   luc_dtype dtype = luc__result_dtype(ctx, args, op == LUC_EW_bitwise_not ? 1 : 2);
   LUC_CHECK(ctx, !luc__dtype_is_float(dtype), LUC_ERR_TYPE,
-            "%s: not implemented for %s, expected integers or bool", who, luc__dtype_name(dtype));
-  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, NULL, out);
+            "not implemented for %s, expected integers or bool", luc__dtype_name(dtype));
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_bitwise_and(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, "bitwise_and", LUC_EW_bitwise_and, args, out);
+  return run_bits(ctx, LUC_EW_bitwise_and, args, out);
 }
 
 luc_status luc__run_bitwise_or(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, "bitwise_or", LUC_EW_bitwise_or, args, out);
+  return run_bits(ctx, LUC_EW_bitwise_or, args, out);
 }
 
 luc_status luc__run_bitwise_xor(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, "bitwise_xor", LUC_EW_bitwise_xor, args, out);
+  return run_bits(ctx, LUC_EW_bitwise_xor, args, out);
 }
 
 luc_status luc__run_bitwise_not(luc_context *ctx, luc_value *args, luc_value *out) {
   if (args[0].as.tensor->dtype == LUC_BOOL)
-    return luc__pointwise(ctx, "bitwise_not", LUC_EW_logical_not, LUC_RULE_TRUTH, args, NULL, out);
-  return run_bits(ctx, "bitwise_not", LUC_EW_bitwise_not, args, out);
+    return luc__pointwise(ctx, LUC_EW_logical_not, LUC_RULE_TRUTH, args, NULL, out);
+  return run_bits(ctx, LUC_EW_bitwise_not, args, out);
 }
 
 luc_status luc__run_bitwise_left_shift(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, "bitwise_left_shift", LUC_EW_shift_left, args, out);
+  return run_bits(ctx, LUC_EW_shift_left, args, out);
 }
 
 luc_status luc__run_bitwise_right_shift(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, "bitwise_right_shift", LUC_EW_shift_right, args, out);
+  return run_bits(ctx, LUC_EW_shift_right, args, out);
 }
 
 luc_status luc__run_gcd(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, "gcd", LUC_EW_gcd, args, out);
+  return run_bits(ctx, LUC_EW_gcd, args, out);
 }
 
 luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, "lcm", LUC_EW_lcm, args, out);
+  return run_bits(ctx, LUC_EW_lcm, args, out);
 }
 
 /* ---- where ---- */
@@ -188,9 +187,8 @@ luc_status luc__run_where(luc_context *ctx, luc_value *args, luc_value *out) {
             "where: expected condition to be a bool tensor, got %s", luc__dtype_name(condition));
   luc_dtype dtype = luc__result_dtype(ctx, args + 1, 2);
   for (int i = 1; i < 3 && luc__dtype_is_int(dtype); i++)
-    if (!luc_as_tensor(&args[i]))
-      LUC_TRY(luc__check_scalar(ctx, "where", luc_as_scalar(&args[i]), dtype));
-  return luc__pointwise_as(ctx, "where", LUC_EW_where, dtype, args, NULL, out);
+    if (!luc_as_tensor(&args[i])) LUC_TRY(luc__check_scalar(ctx, luc_as_scalar(&args[i]), dtype));
+  return luc__pointwise_as(ctx, LUC_EW_where, dtype, args, NULL, out);
 }
 
 /* x:where(condition, other) takes its arguments in another order. */

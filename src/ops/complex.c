@@ -13,18 +13,17 @@ static bool is_part(luc_dtype dtype) {
 /* ---- made of parts ---- */
 
 /* The dtype of the parts: the tensors' own; two numbers take the default. */
-static luc_status parts_dtype(luc_context *ctx, const char *who, const luc_value *args,
-                              luc_dtype *dtype) {
+static luc_status parts_dtype(luc_context *ctx, const luc_value *args, luc_dtype *dtype) {
   const luc_tensor *a = luc_as_tensor(&args[0]), *b = luc_as_tensor(&args[1]);
   const luc_tensor *first = a ? a : b;
   *dtype = ctx->default_dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
   if (!first) return LUC_OK;
   *dtype = first->dtype;
   LUC_CHECK(ctx, !b || first->dtype == b->dtype, LUC_ERR_TYPE,
-            "%s: both inputs must have one dtype (got %s and %s)", who, luc__dtype_name(*dtype),
+            "both inputs must have one dtype (got %s and %s)", luc__dtype_name(*dtype),
             luc__dtype_name(b->dtype));
   LUC_CHECK(ctx, is_part(*dtype), LUC_ERR_TYPE,
-            "%s: inputs must be float32 or float64 tensors (got %s)", who, luc__dtype_name(*dtype));
+            "inputs must be float32 or float64 tensors (got %s)", luc__dtype_name(*dtype));
   return LUC_OK;
 }
 
@@ -33,8 +32,8 @@ luc_status luc__run_complex(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t sizes[LUC_MAX_DIMS];
   luc_dtype dtype;
   luc_tensor *r, part;
-  LUC_TRY(parts_dtype(ctx, "complex", args, &dtype));
-  LUC_TRY(luc__broadcast_operands(ctx, "complex", args, 2, &ndim, sizes));
+  LUC_TRY(parts_dtype(ctx, args, &dtype));
+  LUC_TRY(luc__broadcast_operands(ctx, args, 2, &ndim, sizes));
   LUC_TRY(luc__out(ctx, out, luc__dtype_to_complex(dtype), ndim, sizes, &r));
   for (int p = 0; p < 2; p++) {
     luc__part(r, p, &part);
@@ -55,7 +54,7 @@ luc_status luc__run_polar(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *length = args[0].as.tensor, *angle = args[1].as.tensor;
   luc_dtype dtype;
-  LUC_TRY(parts_dtype(ctx, "polar", args, &dtype));
+  LUC_TRY(parts_dtype(ctx, args, &dtype));
   luc_tensor *re = luc__f2(&f, LUC_OP_mul, length, luc__f1(&f, LUC_OP_cos, angle));
   luc_tensor *im = luc__f2(&f, LUC_OP_mul, length, luc__f1(&f, LUC_OP_sin, angle));
   return luc__f_result(&f, luc__f2(&f, LUC_OP_complex, re, im), out);

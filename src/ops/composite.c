@@ -86,7 +86,7 @@ luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "diff: input must have at least 1 dimension");
   LUC_CHECK(ctx, args[1].as.i >= 0, LUC_ERR_VALUE, "diff: n must not be negative (got %lld)",
             (long long)args[1].as.i);
-  LUC_TRY(luc__dim_wrap(ctx, "diff", args[2].as.i, t->ndim, &d));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   for (int i = 0; i < 3; i++) {
     luc_tensor *part = luc_as_tensor(&args[i == 1 ? 0 : i == 0 ? 3 : 4]);
     if (!part) continue;
@@ -145,34 +145,32 @@ static luc_tensor *lines_of(luc_formula *f, luc_tensor *t, const luc_value *dim,
 }
 
 /* q, a number or a tensor (of samples, where it is mapped over), must be in [0, 1]. */
-static luc_status check_fractions(luc_context *ctx, const char *who, const luc_value *q) {
+static luc_status check_fractions(luc_context *ctx, const luc_value *q) {
   luc_tensor *t = luc_as_tensor(q), *v = NULL;
   double at = t ? 0 : luc_as_double(q), bad = at >= 0 && at <= 1 ? 0 : at;
-  LUC_CHECK(ctx, !t || t->ndim <= 1, LUC_ERR_SHAPE, "%s: q must be a number or a vector (got %s)",
-            who, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+  LUC_CHECK(ctx, !t || t->ndim <= 1, LUC_ERR_SHAPE, "q must be a number or a vector (got %s)",
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
   LUC_TRY(luc__dense(ctx, t && !t->inner ? t : NULL, LUC_FLOAT64, &v));
   for (int64_t i = 0; v && i < v->numel; i++) {
     at = ((const double *)luc__data(v))[i];
     if (!(at >= 0 && at <= 1)) bad = at;
   }
   luc_tensor_release(ctx, v);
-  LUC_CHECK(ctx, bad == 0, LUC_ERR_VALUE, "%s: q must be in the range [0, 1] (got %g)", who, bad);
+  LUC_CHECK(ctx, bad == 0, LUC_ERR_VALUE, "q must be in the range [0, 1] (got %g)", bad);
   return LUC_OK;
 }
 
 /* ignore_nan: places count only what is a number; else a NaN makes its line NaN. */
-static luc_status quantile(luc_context *ctx, const char *who, luc_value *args, bool ignore_nan,
-                           luc_value *out) {
+static luc_status quantile(luc_context *ctx, luc_value *args, bool ignore_nan, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = args[0].as.tensor, *q = luc_as_tensor(&args[1]);
   int method, ndim, d = 0;
   int64_t sizes[LUC_MAX_DIMS + 1], flat = -1;
-  LUC_TRY(luc__choice(ctx, who, "interpolation", methods, args[4].as.string, &method));
+  LUC_TRY(luc__choice(ctx, "interpolation", methods, args[4].as.string, &method));
   LUC_CHECK(ctx, luc__dtype_is_float(t->dtype) && t->numel > 0, LUC_ERR_TYPE,
-            "%s: input must be floating point and not empty (got %s)", who,
-            luc__dtype_name(t->dtype));
-  LUC_TRY(check_fractions(ctx, who, &args[1]));
-  if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, who, args[2].as.i, t->ndim, &d));
+            "input must be floating point and not empty (got %s)", luc__dtype_name(t->dtype));
+  LUC_TRY(check_fractions(ctx, &args[1]));
+  if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   luc_value dim = t->ndim ? args[2] : luc_v_none();
   luc_tensor *lines = lines_of(&f, t, &dim, d, &ndim, sizes, args[3].as.i != 0);
   luc_tensor *fraction = q ? luc__f_reshape(&f, q, 1, &flat) : NULL;
@@ -208,9 +206,9 @@ static luc_status quantile(luc_context *ctx, const char *who, luc_value *args, b
 }
 
 luc_status luc__run_quantile(luc_context *ctx, luc_value *args, luc_value *out) {
-  return quantile(ctx, "quantile", args, false, out);
+  return quantile(ctx, args, false, out);
 }
 
 luc_status luc__run_nanquantile(luc_context *ctx, luc_value *args, luc_value *out) {
-  return quantile(ctx, "nanquantile", args, true, out);
+  return quantile(ctx, args, true, out);
 }

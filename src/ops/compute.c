@@ -6,37 +6,34 @@
 
 #include "cpu/copy.h"
 
-luc_status luc__match_dtype(luc_context *ctx, const char *who, const char *name_a,
-                            const luc_tensor *a, const char *name_b, const luc_tensor *b) {
+luc_status luc__match_dtype(luc_context *ctx, const char *name_a, const luc_tensor *a,
+                            const char *name_b, const luc_tensor *b) {
   if (!b || a->dtype == b->dtype) return LUC_OK;
-  return luc__fail(ctx, LUC_ERR_TYPE, "%s: %s is %s, %s is %s (they must have one dtype)", who,
-                   name_a, luc__dtype_name(a->dtype), name_b, luc__dtype_name(b->dtype));
+  return luc__fail(ctx, LUC_ERR_TYPE, "%s is %s, %s is %s (they must have one dtype)", name_a,
+                   luc__dtype_name(a->dtype), name_b, luc__dtype_name(b->dtype));
 }
 
-luc_status luc__need_float(luc_context *ctx, const char *who, const char *name,
-                           const luc_tensor *t) {
+luc_status luc__need_float(luc_context *ctx, const char *name, const luc_tensor *t) {
   if (luc__dtype_is_float(t->dtype)) return LUC_OK;
-  return luc__fail(ctx, LUC_ERR_TYPE, "%s: %s must be a floating point tensor (got %s)", who, name,
+  return luc__fail(ctx, LUC_ERR_TYPE, "%s must be a floating point tensor (got %s)", name,
                    luc__dtype_name(t->dtype));
 }
 
-luc_status luc__need_numbers(luc_context *ctx, const char *who, const char *name,
-                             const luc_tensor *t) {
+luc_status luc__need_numbers(luc_context *ctx, const char *name, const luc_tensor *t) {
   if (t->dtype != LUC_BOOL) return LUC_OK;
-  return luc__fail(ctx, LUC_ERR_TYPE, "%s: %s must be a tensor of numbers (got bool)", who, name);
+  return luc__fail(ctx, LUC_ERR_TYPE, "%s must be a tensor of numbers (got bool)", name);
 }
 
-luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_a,
-                            const luc_tensor *a, const char *name_b, const luc_tensor *b,
-                            const char *fmt, ...) {
+luc_status luc__fail_shapes(luc_context *ctx, const char *name_a, const luc_tensor *a,
+                            const char *name_b, const luc_tensor *b, const char *fmt, ...) {
   char what[256], shape_a[LUC_SHAPE_TEXT], shape_b[LUC_SHAPE_TEXT];
   va_list ap;
   va_start(ap, fmt);
   vsnprintf(what, sizeof what, fmt, ap);
   va_end(ap);
   luc__tensor_shape_text(shape_a, a);
-  if (!b) return luc__fail(ctx, LUC_ERR_SHAPE, "%s: %s (%s %s)", who, what, name_a, shape_a);
-  return luc__fail(ctx, LUC_ERR_SHAPE, "%s: %s (%s %s, %s %s)", who, what, name_a, shape_a, name_b,
+  if (!b) return luc__fail(ctx, LUC_ERR_SHAPE, "%s (%s %s)", what, name_a, shape_a);
+  return luc__fail(ctx, LUC_ERR_SHAPE, "%s (%s %s, %s %s)", what, name_a, shape_a, name_b,
                    luc__tensor_shape_text(shape_b, b));
 }
 
@@ -45,32 +42,32 @@ luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tens
   return t ? luc__contiguous_as(ctx, t, dtype, out) : LUC_OK;
 }
 
-luc_status luc__take_ints(luc_context *ctx, const char *who, const char *name, const luc_value *v,
-                          int n, int64_t *out) {
+luc_status luc__take_ints(luc_context *ctx, const char *name, const luc_value *v, int n,
+                          int64_t *out) {
   bool list = v->kind == LUC_INTS;
   if ((list && v->n != n && v->n != 1) || (!list && v->kind != LUC_INT))
-    return luc__fail(ctx, LUC_ERR_VALUE, "%s: %s must be an integer or %d of them", who, name, n);
+    return luc__fail(ctx, LUC_ERR_VALUE, "%s must be an integer or %d of them", name, n);
   for (int i = 0; i < n; i++) out[i] = list ? v->as.ints[v->n == 1 ? 0 : i] : v->as.i;
   return LUC_OK;
 }
 
-luc_status luc__check_least(luc_context *ctx, const char *who, const char *name, int n,
-                            const int64_t *values, int64_t least) {
+luc_status luc__check_least(luc_context *ctx, const char *name, int n, const int64_t *values,
+                            int64_t least) {
   char text[LUC_SHAPE_TEXT];
   for (int i = 0; i < n; i++) {
-    LUC_CHECK(ctx, values[i] >= least, LUC_ERR_VALUE, "%s: %s must be at least %lld (got %s)", who,
-              name, (long long)least, luc__shape_text(text, n, values));
-    LUC_CHECK(ctx, values[i] <= INT32_MAX, LUC_ERR_VALUE, "%s: %s is too large (got %s)", who, name,
+    LUC_CHECK(ctx, values[i] >= least, LUC_ERR_VALUE, "%s must be at least %lld (got %s)", name,
+              (long long)least, luc__shape_text(text, n, values));
+    LUC_CHECK(ctx, values[i] <= INT32_MAX, LUC_ERR_VALUE, "%s is too large (got %s)", name,
               luc__shape_text(text, n, values));
   }
   return LUC_OK;
 }
 
-luc_status luc__check_batched(luc_context *ctx, const char *who, const luc_tensor *input,
-                              int spatial, bool *batched) {
+luc_status luc__check_batched(luc_context *ctx, const luc_tensor *input, int spatial,
+                              bool *batched) {
   static const char *const forms[] = {"", "L", "H, W", "D, H, W"};
   *batched = input->ndim == spatial + 2;
   if (*batched || input->ndim == spatial + 1) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
-                          "input must be [N, C, %s] or [C, %s]", forms[spatial], forms[spatial]);
+  return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, %s] or [C, %s]",
+                          forms[spatial], forms[spatial]);
 }

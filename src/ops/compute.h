@@ -13,17 +13,15 @@ static inline luc_dtype luc__compute_dtype(luc_dtype dtype) {
 }
 
 /* Two arguments must have one dtype; b may be NULL (an optional argument that was not given). */
-luc_status luc__match_dtype(luc_context *ctx, const char *who, const char *name_a,
-                            const luc_tensor *a, const char *name_b, const luc_tensor *b);
-luc_status luc__need_float(luc_context *ctx, const char *who, const char *name,
-                           const luc_tensor *t);
+luc_status luc__match_dtype(luc_context *ctx, const char *name_a, const luc_tensor *a,
+                            const char *name_b, const luc_tensor *b);
+luc_status luc__need_float(luc_context *ctx, const char *name, const luc_tensor *t);
 /* A floating point or integer tensor: anything but bool. */
-luc_status luc__need_numbers(luc_context *ctx, const char *who, const char *name,
-                             const luc_tensor *t);
-/* LUC_ERR_SHAPE: "who: what (a [2, 3], b [4])"; b may be NULL. */
-luc_status luc__fail_shapes(luc_context *ctx, const char *who, const char *name_a,
-                            const luc_tensor *a, const char *name_b, const luc_tensor *b,
-                            const char *fmt, ...) LUC_PRINTF(7, 8);
+luc_status luc__need_numbers(luc_context *ctx, const char *name, const luc_tensor *t);
+/* LUC_ERR_SHAPE: "what (a [2, 3], b [4])"; b may be NULL. */
+luc_status luc__fail_shapes(luc_context *ctx, const char *name_a, const luc_tensor *a,
+                            const char *name_b, const luc_tensor *b, const char *fmt, ...)
+    LUC_PRINTF(6, 7);
 
 /* t as contiguous memory of dtype in *out; t NULL gives NULL. */
 luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tensor **out);
@@ -43,15 +41,15 @@ static inline bool luc__wants_gradient(const luc_context *ctx, const luc_tensor 
 }
 
 /* The n integers of an int[n] argument; a single one stands for n equal ones. */
-luc_status luc__take_ints(luc_context *ctx, const char *who, const char *name, const luc_value *v,
-                          int n, int64_t *out);
-/* Refuses entries below `least`: "who: stride must be at least 1 (got [0, 1])". */
-luc_status luc__check_least(luc_context *ctx, const char *who, const char *name, int n,
-                            const int64_t *values, int64_t least);
+luc_status luc__take_ints(luc_context *ctx, const char *name, const luc_value *v, int n,
+                          int64_t *out);
+/* Refuses entries below `least`: "stride must be at least 1 (got [0, 1])". */
+luc_status luc__check_least(luc_context *ctx, const char *name, int n, const int64_t *values,
+                            int64_t least);
 
 /* Is input [N, C, spatial...] (1 to 3 spatial dimensions), or without its batch? Anything else is
  * an error that names both forms. */
-luc_status luc__check_batched(luc_context *ctx, const char *who, const luc_tensor *input,
-                              int spatial, bool *batched);
+luc_status luc__check_batched(luc_context *ctx, const luc_tensor *input, int spatial,
+                              bool *batched);
 
 #endif

@@ -41,14 +41,13 @@ static luc_tensor *outer(luc_formula *f, luc_tensor *a, luc_tensor *b) {
   return luc__f2(f, LUC_OP_mul, luc__f_unsqueeze(f, a, 1), b);
 }
 
-static luc_status check_vectors(luc_context *ctx, const char *who, const luc_tensor *a,
-                                const luc_tensor *b) {
+static luc_status check_vectors(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
   if (a->ndim == 1 && b->ndim == 1) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "the first", a, "the second", b, "both must be vectors");
+  return luc__fail_shapes(ctx, "the first", a, "the second", b, "both must be vectors");
 }
 
 luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_vectors(ctx, "addr", args[1].as.tensor, args[2].as.tensor));
+  LUC_TRY(check_vectors(ctx, args[1].as.tensor, args[2].as.tensor));
   luc_formula f = luc__formula(ctx);
   luc_tensor *input = args[0].as.tensor, *a = args[1].as.tensor, *b = args[2].as.tensor;
   double beta = luc_as_double(&args[3]);
@@ -65,7 +64,7 @@ luc_status luc__run_addr(luc_context *ctx, luc_value *args, luc_value *out) {
 /* ---- outer, inner ---- */
 
 luc_status luc__run_outer(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_vectors(ctx, "outer", args[0].as.tensor, args[1].as.tensor));
+  LUC_TRY(check_vectors(ctx, args[0].as.tensor, args[1].as.tensor));
   luc_formula f = luc__formula(ctx);
   return luc__f_result(&f, outer(&f, args[0].as.tensor, args[1].as.tensor), out);
 }
@@ -76,13 +75,12 @@ luc_status luc__run_inner(luc_context *ctx, luc_value *args, luc_value *out) {
   if (a->ndim == 0 || b->ndim == 0)
     return luc_call(ctx, LUC_OP_mul, LUC_ARGS(args[0], args[1]), out);
   if (a->sizes[a->ndim - 1] != b->sizes[b->ndim - 1])
-    return luc__fail_shapes(ctx, "inner", "input", a, "other", b,
-                            "the last dimensions must have one size");
+    return luc__fail_shapes(ctx, "input", a, "other", b, "the last dimensions must have one size");
   luc_formula f = luc__formula(ctx);
   int64_t sizes[2 * LUC_MAX_DIMS], rows = luc__product(b->ndim - 1, b->sizes);
   int ndim = a->ndim + b->ndim - 2;
   if (ndim > LUC_MAX_DIMS)
-    return luc__fail_shapes(ctx, "inner", "input", a, "other", b, "too many dimensions");
+    return luc__fail_shapes(ctx, "input", a, "other", b, "too many dimensions");
   memcpy(sizes, a->sizes, sizeof a->sizes);
   memcpy(sizes + a->ndim - 1, b->sizes, sizeof b->sizes);
   luc_tensor *matrix = luc__f_reshape(&f, b, 2, (int64_t[]){rows, b->sizes[b->ndim - 1]});
@@ -120,11 +118,11 @@ static luc_status contract(luc_context *ctx, luc_tensor *a, luc_tensor *b, int n
   int ndim = 0;
   for (int i = 0; i < n; i++)
     if (a->sizes[da[i]] != b->sizes[db[i]])
-      return luc__fail_shapes(ctx, "tensordot", "a", a, "b", b,
+      return luc__fail_shapes(ctx, "a", a, "b", b,
                               "contracted dims %d and %d have sizes %lld and %lld", da[i] + 1,
                               db[i] + 1, (long long)a->sizes[da[i]], (long long)b->sizes[db[i]]);
   if (a->ndim + b->ndim - 2 * n > LUC_MAX_DIMS)
-    return luc__fail_shapes(ctx, "tensordot", "a", a, "b", b, "too many dimensions");
+    return luc__fail_shapes(ctx, "a", a, "b", b, "too many dimensions");
   luc_tensor *left = as_matrix(&f, a, n, da, true, &ndim, sizes);
   luc_tensor *right = as_matrix(&f, b, n, db, false, &ndim, sizes);
   luc_tensor *y = luc__f2(&f, LUC_OP_mm, left, right);
@@ -137,7 +135,7 @@ luc_status luc__run_tensordot(luc_context *ctx, luc_value *args, luc_value *out)
   int64_t n = args[2].as.i;
   int da[LUC_MAX_DIMS], db[LUC_MAX_DIMS];
   if (n < 0 || n > a->ndim || n > b->ndim)
-    return luc__fail_shapes(ctx, "tensordot", "a", a, "b", b, "dims must be at most %d (got %lld)",
+    return luc__fail_shapes(ctx, "a", a, "b", b, "dims must be at most %d (got %lld)",
                             a->ndim < b->ndim ? a->ndim : b->ndim, (long long)n);
   for (int i = 0; i < n; i++) da[i] = a->ndim - (int)n + i, db[i] = i;
   return contract(ctx, a, b, (int)n, da, db, out);
@@ -146,7 +144,7 @@ luc_status luc__run_tensordot(luc_context *ctx, luc_value *args, luc_value *out)
 /* Distinct dims of t. */
 static luc_status take_dims(luc_context *ctx, const luc_value *v, const luc_tensor *t, int *dims) {
   for (int i = 0; i < v->n; i++) {
-    LUC_TRY(luc__dim_wrap(ctx, "tensordot", v->as.ints[i], t->ndim, &dims[i]));
+    LUC_TRY(luc__dim_wrap(ctx, v->as.ints[i], t->ndim, &dims[i]));
     for (int j = 0; j < i; j++)
       LUC_CHECK(ctx, dims[j] != dims[i], LUC_ERR_VALUE, "tensordot: dim %d is contracted twice",
                 dims[i] + 1);
@@ -166,8 +164,7 @@ luc_status luc__run_tensordot_lists(luc_context *ctx, luc_value *args, luc_value
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   int da[LUC_MAX_DIMS], db[LUC_MAX_DIMS];
   if (args[2].n != args[3].n || args[2].n > a->ndim || args[2].n > b->ndim)
-    return luc__fail_shapes(ctx, "tensordot", "a", a, "b", b,
-                            "both lists of dims must have one length");
+    return luc__fail_shapes(ctx, "a", a, "b", b, "both lists of dims must have one length");
   LUC_TRY(take_dims(ctx, &args[2], a, da));
   LUC_TRY(take_dims(ctx, &args[3], b, db));
   return contract(ctx, a, b, args[2].n, da, db, out);
@@ -178,21 +175,20 @@ luc_status luc__run_tensordot_lists(luc_context *ctx, luc_value *args, luc_value
 static luc_status check_bilinear(luc_context *ctx, const luc_tensor *x1, const luc_tensor *x2,
                                  const luc_tensor *w, const luc_tensor *bias) {
   if (w->ndim != 3 || x1->ndim == 0)
-    return luc__fail_shapes(ctx, "bilinear", "input1", x1, "weight", w,
-                            "weight must be [out, in1, in2]");
+    return luc__fail_shapes(ctx, "input1", x1, "weight", w, "weight must be [out, in1, in2]");
   bool same = x1->ndim == x2->ndim;
   for (int i = 0; same && i < x1->ndim - 1; i++) same = x1->sizes[i] == x2->sizes[i];
   if (!same)
-    return luc__fail_shapes(ctx, "bilinear", "input1", x1, "input2", x2,
+    return luc__fail_shapes(ctx, "input1", x1, "input2", x2,
                             "both inputs must agree in all but the last dimension");
   const luc_tensor *x[] = {x1, x2};
   for (int i = 0; i < 2; i++)
     if (x[i]->sizes[x[i]->ndim - 1] != w->sizes[i + 1])
-      return luc__fail_shapes(ctx, "bilinear", i ? "input2" : "input1", x[i], "weight", w,
+      return luc__fail_shapes(ctx, i ? "input2" : "input1", x[i], "weight", w,
                               "input%d has %lld features, weight expects %lld", i + 1,
                               (long long)x[i]->sizes[x[i]->ndim - 1], (long long)w->sizes[i + 1]);
   if (bias && (bias->ndim != 1 || bias->sizes[0] != w->sizes[0]))
-    return luc__fail_shapes(ctx, "bilinear", "weight", w, "bias", bias,
+    return luc__fail_shapes(ctx, "weight", w, "bias", bias,
                             "weight gives %lld features, bias has %lld", (long long)w->sizes[0],
                             (long long)bias->numel);
   return LUC_OK;

@@ -174,7 +174,6 @@ luc_status luc__grad_convolution_weight(luc_context *ctx, luc_backward *b) {
 
 /* A public call's arguments, taken apart. */
 typedef struct conv_call {
-  const char *who;
   int spatial;
   bool batched, transposed;
   luc_tensor *input, *weight, *bias;
@@ -190,54 +189,53 @@ static luc_status check_channels(luc_context *ctx, const conv_call *c) {
   int64_t expected = c->transposed ? w->sizes[0] : w->sizes[1] * c->groups;
   int64_t out_channels = c->transposed ? w->sizes[1] * c->groups : w->sizes[0];
   if (channels != expected)
-    return luc__fail_shapes(ctx, c->who, "input", x, "weight", w,
+    return luc__fail_shapes(ctx, "input", x, "weight", w,
                             "input has %lld channels, weight expects %lld with groups=%lld",
                             (long long)channels, (long long)expected, (long long)c->groups);
   if (w->sizes[0] % c->groups != 0)
-    return luc__fail_shapes(ctx, c->who, "input", x, "weight", w,
-                            "weight's %lld %s channels are not divisible by groups=%lld",
-                            (long long)w->sizes[0], c->transposed ? "input" : "output",
-                            (long long)c->groups);
+    return luc__fail_shapes(
+        ctx, "input", x, "weight", w, "weight's %lld %s channels are not divisible by groups=%lld",
+        (long long)w->sizes[0], c->transposed ? "input" : "output", (long long)c->groups);
   if (w->sizes[0] < c->groups)
-    return luc__fail_shapes(ctx, c->who, "input", c->input, "weight", w,
+    return luc__fail_shapes(ctx, "input", c->input, "weight", w,
                             "with groups=%lld weight must have at least %lld at dimension 1",
                             (long long)c->groups, (long long)c->groups);
   if (c->bias && (c->bias->ndim != 1 || c->bias->sizes[0] != out_channels))
-    return luc__fail_shapes(ctx, c->who, "weight", w, "bias", c->bias,
+    return luc__fail_shapes(ctx, "weight", w, "bias", c->bias,
                             "bias must have one value for each of %lld output channels",
                             (long long)out_channels);
   return LUC_OK;
 }
 
 static luc_status check_call(luc_context *ctx, conv_call *c) {
-  LUC_TRY(luc__check_batched(ctx, c->who, c->input, c->spatial, &c->batched));
+  LUC_TRY(luc__check_batched(ctx, c->input, c->spatial, &c->batched));
   if (c->weight->ndim != c->spatial + 2)
-    return luc__fail_shapes(ctx, c->who, "input", c->input, "weight", c->weight,
+    return luc__fail_shapes(ctx, "input", c->input, "weight", c->weight,
                             "weight must have %d dimensions", c->spatial + 2);
-  LUC_TRY(luc__match_dtype(ctx, c->who, "input", c->input, "weight", c->weight));
-  LUC_TRY(luc__match_dtype(ctx, c->who, "input", c->input, "bias", c->bias));
-  LUC_TRY(luc__need_numbers(ctx, c->who, "input", c->input));
-  LUC_TRY(luc__check_least(ctx, c->who, "groups", 1, &c->groups, 1));
-  LUC_TRY(luc__check_least(ctx, c->who, "stride", c->spatial, c->stride, 1));
-  LUC_TRY(luc__check_least(ctx, c->who, "padding", c->spatial, c->padding, 0));
-  LUC_TRY(luc__check_least(ctx, c->who, "dilation", c->spatial, c->dilation, 1));
-  LUC_TRY(luc__check_least(ctx, c->who, "weight's kernel", c->spatial, c->weight->sizes + 2, 1));
+  LUC_TRY(luc__match_dtype(ctx, "input", c->input, "weight", c->weight));
+  LUC_TRY(luc__match_dtype(ctx, "input", c->input, "bias", c->bias));
+  LUC_TRY(luc__need_numbers(ctx, "input", c->input));
+  LUC_TRY(luc__check_least(ctx, "groups", 1, &c->groups, 1));
+  LUC_TRY(luc__check_least(ctx, "stride", c->spatial, c->stride, 1));
+  LUC_TRY(luc__check_least(ctx, "padding", c->spatial, c->padding, 0));
+  LUC_TRY(luc__check_least(ctx, "dilation", c->spatial, c->dilation, 1));
+  LUC_TRY(luc__check_least(ctx, "weight's kernel", c->spatial, c->weight->sizes + 2, 1));
   return check_channels(ctx, c);
 }
 
 /* padding: integers, 'valid', or 'same', whose odd cell goes behind. */
 static luc_status take_padding(luc_context *ctx, conv_call *c, const luc_value *v) {
   if (v->kind != LUC_STRING) {
-    LUC_TRY(luc__take_ints(ctx, c->who, "padding", v, c->spatial, c->padding));
+    LUC_TRY(luc__take_ints(ctx, "padding", v, c->spatial, c->padding));
     memcpy(c->after, c->padding, sizeof c->after);
     return LUC_OK;
   }
   int same;
-  LUC_TRY(luc__choice(ctx, c->who, "padding", "valid|same", v->as.string, &same));
+  LUC_TRY(luc__choice(ctx, "padding", "valid|same", v->as.string, &same));
   for (int i = 0; i < c->spatial; i++) {
     int64_t total = same ? c->dilation[i] * (c->weight->sizes[i + 2] - 1) : 0;
     LUC_CHECK(ctx, !same || c->stride[i] == 1, LUC_ERR_VALUE,
-              "%s: padding 'same' needs stride 1 (got %lld)", c->who, (long long)c->stride[i]);
+              "padding 'same' needs stride 1 (got %lld)", (long long)c->stride[i]);
     c->padding[i] = total / 2;
     c->after[i] = total - total / 2;
   }
@@ -257,10 +255,9 @@ static luc_status find_output(luc_context *ctx, conv_call *c) {
   }
   if (fits) return LUC_OK;
   char shape[LUC_SHAPE_TEXT], text[LUC_SHAPE_TEXT];
-  return luc__fail(ctx, LUC_ERR_SHAPE,
-                   "%s: kernel %s (dilation included) is larger than the padded input %s", c->who,
-                   luc__shape_text(text, c->spatial, kernel),
-                   luc__shape_text(shape, c->spatial, padded));
+  return luc__fail(
+      ctx, LUC_ERR_SHAPE, "kernel %s (dilation included) is larger than the padded input %s",
+      luc__shape_text(text, c->spatial, kernel), luc__shape_text(shape, c->spatial, padded));
 }
 
 /* ---- conv1d, conv2d, conv3d ---- */
@@ -270,16 +267,14 @@ static luc_tensor *with_batch(luc_formula *f, const conv_call *c) {
 }
 
 /* (input, weight, bias, stride, padding, dilation, groups) */
-static luc_status convolve(luc_context *ctx, const char *who, int spatial, luc_value *args,
-                           luc_value *out) {
-  conv_call c = {.who = who,
-                 .spatial = spatial,
+static luc_status convolve(luc_context *ctx, int spatial, luc_value *args, luc_value *out) {
+  conv_call c = {.spatial = spatial,
                  .input = args[0].as.tensor,
                  .weight = args[1].as.tensor,
                  .bias = luc_as_tensor(&args[2]),
                  .groups = args[6].as.i};
-  LUC_TRY(luc__take_ints(ctx, who, "stride", &args[3], spatial, c.stride));
-  LUC_TRY(luc__take_ints(ctx, who, "dilation", &args[5], spatial, c.dilation));
+  LUC_TRY(luc__take_ints(ctx, "stride", &args[3], spatial, c.stride));
+  LUC_TRY(luc__take_ints(ctx, "dilation", &args[5], spatial, c.dilation));
   if (args[4].kind != LUC_STRING) LUC_TRY(take_padding(ctx, &c, &args[4]));
   LUC_TRY(check_call(ctx, &c));
   if (args[4].kind == LUC_STRING) LUC_TRY(take_padding(ctx, &c, &args[4]));
@@ -294,15 +289,15 @@ static luc_status convolve(luc_context *ctx, const char *who, int spatial, luc_v
 }
 
 luc_status luc__run_conv1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve(ctx, "conv1d", 1, args, out);
+  return convolve(ctx, 1, args, out);
 }
 
 luc_status luc__run_conv2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve(ctx, "conv2d", 2, args, out);
+  return convolve(ctx, 2, args, out);
 }
 
 luc_status luc__run_conv3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve(ctx, "conv3d", 3, args, out);
+  return convolve(ctx, 3, args, out);
 }
 
 /* ---- conv_transpose1d, 2d, 3d ---- */
@@ -311,36 +306,35 @@ static luc_status find_transposed_output(luc_context *ctx, conv_call *c) {
   const int64_t *in = c->input->sizes + c->input->ndim - c->spatial;
   for (int i = 0; i < c->spatial; i++) {
     LUC_CHECK(ctx, c->after[i] < c->stride[i] || c->after[i] < c->dilation[i], LUC_ERR_VALUE,
-              "%s: output_padding must be smaller than stride or dilation (got %lld, stride %lld, "
+              "output_padding must be smaller than stride or dilation (got %lld, stride %lld, "
               "dilation %lld)",
-              c->who, (long long)c->after[i], (long long)c->stride[i], (long long)c->dilation[i]);
+              (long long)c->after[i], (long long)c->stride[i], (long long)c->dilation[i]);
     c->out[i] = (in[i] - 1) * c->stride[i] - 2 * c->padding[i] +
                 c->dilation[i] * (c->weight->sizes[i + 2] - 1) + c->after[i] + 1;
   }
   char text[LUC_SHAPE_TEXT];
   for (int i = 0; i < c->spatial; i++)
     if (c->out[i] < 1 || in[i] < 1)
-      return luc__fail_shapes(ctx, c->who, "input", c->input, "weight", c->weight,
+      return luc__fail_shapes(ctx, "input", c->input, "weight", c->weight,
                               "the output would have size %s",
                               luc__shape_text(text, c->spatial, c->out));
   return LUC_OK;
 }
 
 /* (input, weight, bias, stride, padding, output_padding, groups, dilation) */
-static luc_status convolve_transposed(luc_context *ctx, const char *who, int spatial,
-                                      luc_value *args, luc_value *out) {
-  conv_call c = {.who = who,
-                 .spatial = spatial,
+static luc_status convolve_transposed(luc_context *ctx, int spatial, luc_value *args,
+                                      luc_value *out) {
+  conv_call c = {.spatial = spatial,
                  .transposed = true,
                  .input = args[0].as.tensor,
                  .weight = args[1].as.tensor,
                  .bias = luc_as_tensor(&args[2]),
                  .groups = args[6].as.i};
-  LUC_TRY(luc__take_ints(ctx, who, "stride", &args[3], spatial, c.stride));
-  LUC_TRY(luc__take_ints(ctx, who, "padding", &args[4], spatial, c.padding));
-  LUC_TRY(luc__take_ints(ctx, who, "output_padding", &args[5], spatial, c.after));
-  LUC_TRY(luc__take_ints(ctx, who, "dilation", &args[7], spatial, c.dilation));
-  LUC_TRY(luc__check_least(ctx, who, "output_padding", spatial, c.after, 0));
+  LUC_TRY(luc__take_ints(ctx, "stride", &args[3], spatial, c.stride));
+  LUC_TRY(luc__take_ints(ctx, "padding", &args[4], spatial, c.padding));
+  LUC_TRY(luc__take_ints(ctx, "output_padding", &args[5], spatial, c.after));
+  LUC_TRY(luc__take_ints(ctx, "dilation", &args[7], spatial, c.dilation));
+  LUC_TRY(luc__check_least(ctx, "output_padding", spatial, c.after, 0));
   LUC_TRY(check_call(ctx, &c));
   LUC_TRY(find_transposed_output(ctx, &c));
   luc_formula f = luc__formula(ctx);
@@ -356,15 +350,15 @@ static luc_status convolve_transposed(luc_context *ctx, const char *who, int spa
 }
 
 luc_status luc__run_conv_transpose1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve_transposed(ctx, "conv_transpose1d", 1, args, out);
+  return convolve_transposed(ctx, 1, args, out);
 }
 
 luc_status luc__run_conv_transpose2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve_transposed(ctx, "conv_transpose2d", 2, args, out);
+  return convolve_transposed(ctx, 2, args, out);
 }
 
 luc_status luc__run_conv_transpose3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve_transposed(ctx, "conv_transpose3d", 3, args, out);
+  return convolve_transposed(ctx, 3, args, out);
 }
 
 /* ---- conv_tbc: a sequence of length T, a batch of B, C channels ---- */

@@ -46,7 +46,7 @@ luc_status luc__run_to(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_to_device(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  LUC_TRY(luc__check_device(ctx, "to", &args[1]));
+  LUC_TRY(luc__check_device(ctx, &args[1]));
   luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? t->dtype : args[2].as.i);
   return convert(ctx, t, dtype, args[3].as.i, out);
 }
@@ -96,7 +96,7 @@ luc_status luc__run_copy_(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *src = args[1].as.tensor, *wide = NULL, *apart = NULL;
   luc_status status = LUC_OK;
   if (self == src) return LUC_OK;
-  LUC_GO(luc__expand(ctx, "copy_", src, self->ndim, self->sizes, &wide));
+  LUC_GO(luc__expand(ctx, src, self->ndim, self->sizes, &wide));
   if (luc__may_overlap(self, src)) LUC_GO(luc__duplicate(ctx, wide, &apart));
   LUC_GO(luc__copy(ctx, self, apart ? apart : wide));
 done:
@@ -121,7 +121,7 @@ luc_status luc__run_fill_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   luc_tensor *self = args[0].as.tensor;
   luc_element value;
-  LUC_TRY(luc__operand_element(ctx, "fill_", &args[1], self->dtype, &value));
+  LUC_TRY(luc__operand_element(ctx, &args[1], self->dtype, &value));
   return luc__fill_element(ctx, self, &value);
 }
 
@@ -142,7 +142,7 @@ luc_status luc__run_fill_diagonal_(luc_context *ctx, luc_value *args, luc_value 
     step += self->strides[d];
     if (self->sizes[d] < n) n = self->sizes[d];
   }
-  LUC_TRY(luc__check_scalar(ctx, "fill_diagonal_", value, self->dtype));
+  LUC_TRY(luc__check_scalar(ctx, value, self->dtype));
   int64_t rows = self->sizes[0], columns = self->sizes[1];
   bool wraps = args[2].as.i && self->ndim == 2 && rows > columns + 1;
   LUC_TRY(luc__tensor_view(ctx, self, 1, &n, &step, self->offset, &line));

@@ -33,11 +33,10 @@ static void add_one(void *arg, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) c->out[i] = c->in[i] + 1;
 }
 
-static luc_status fail_zero(luc_context *ctx, const char *who, int64_t positions) {
+static luc_status fail_zero(luc_context *ctx, int64_t positions) {
   char range[40] = "";
   if (positions >= 0) snprintf(range, sizeof range, " [1, %lld]", (long long)positions);
-  return luc__fail(ctx, LUC_ERR_INDEX, "%s: index 0 is out of range%s (indices count from 1)", who,
-                   range);
+  return luc__fail(ctx, LUC_ERR_INDEX, "index 0 is out of range%s (indices count from 1)", range);
 }
 
 /* *out: `inner` as one sample of `like` sees it; takes inner over. */
@@ -48,12 +47,12 @@ static luc_status batched_like(luc_context *ctx, const luc_tensor *like, luc_ten
   return status;
 }
 
-luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
+luc_status luc__index_from_one(luc_context *ctx, int64_t positions, luc_tensor *t,
                                luc_tensor **out) {
   luc_dtype dtype = t->dtype;
   if (ctx->batched && t->inner) {
     luc_tensor *inner;
-    LUC_TRY(luc__index_from_one(ctx, who, positions, t->inner, &inner));
+    LUC_TRY(luc__index_from_one(ctx, positions, t->inner, &inner));
     return batched_like(ctx, t, inner, out);
   }
   if (!luc__dtype_is_int(dtype)) {
@@ -73,16 +72,15 @@ luc_status luc__index_from_one(luc_context *ctx, const char *who, int64_t positi
   if (status != LUC_OK) return status;
   if (atomic_load_explicit(&c.zero, memory_order_relaxed)) {
     luc_tensor_release(ctx, fresh);
-    return fail_zero(ctx, who, positions);
+    return fail_zero(ctx, positions);
   }
   *out = fresh;
   return LUC_OK;
 }
 
-luc_status luc__index_as_given(luc_context *ctx, const char *who, int64_t positions, luc_tensor *t,
+luc_status luc__index_as_given(luc_context *ctx, int64_t positions, luc_tensor *t,
                                luc_tensor **out) {
-  if (ctx->batched || t->dtype != LUC_INT64)
-    return luc__index_from_one(ctx, who, positions, t, out);
+  if (ctx->batched || t->dtype != LUC_INT64) return luc__index_from_one(ctx, positions, t, out);
   LUC_TRY(luc__tensor_alias(ctx, t, out));
   (*out)->from_one = true;
   return LUC_OK;

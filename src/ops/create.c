@@ -9,13 +9,12 @@
 static const luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}}, one = {LUC_SCALAR_INT, {.i = 1}};
 
 /* A tensor of `size` filled with *value (NULL: not filled); opts as in luc__factory_dtype. */
-static luc_status filled(luc_context *ctx, const char *who, int n, const int64_t *size,
-                         const luc_scalar *value, luc_dtype dtype, const luc_value *opts,
-                         luc_value *out) {
+static luc_status filled(luc_context *ctx, int n, const int64_t *size, const luc_scalar *value,
+                         luc_dtype dtype, const luc_value *opts, luc_value *out) {
   luc_tensor *t;
-  LUC_TRY(luc__factory_dtype(ctx, who, opts, dtype, &dtype));
-  LUC_TRY(luc__check_sizes(ctx, who, n, size));
-  if (value) LUC_TRY(luc__check_scalar(ctx, who, *value, dtype));
+  LUC_TRY(luc__factory_dtype(ctx, opts, dtype, &dtype));
+  LUC_TRY(luc__check_sizes(ctx, n, size));
+  if (value) LUC_TRY(luc__check_scalar(ctx, *value, dtype));
   LUC_TRY(luc__tensor_empty(ctx, dtype, n, size, &t));
   luc_status status = value ? luc__fill(ctx, t, *value) : LUC_OK;
   if (status == LUC_OK) return luc__factory_give(ctx, opts, out, t);
@@ -23,25 +22,25 @@ static luc_status filled(luc_context *ctx, const char *who, int n, const int64_t
   return status;
 }
 
-static luc_status sized(luc_context *ctx, const char *who, const luc_value *args,
-                        const luc_scalar *value, luc_value *out) {
-  return filled(ctx, who, args[0].n, args[0].as.ints, value, ctx->default_dtype, args + 1, out);
+static luc_status sized(luc_context *ctx, const luc_value *args, const luc_scalar *value,
+                        luc_value *out) {
+  return filled(ctx, args[0].n, args[0].as.ints, value, ctx->default_dtype, args + 1, out);
 }
 
 luc_status luc__run_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sized(ctx, "zeros", args, &zero, out);
+  return sized(ctx, args, &zero, out);
 }
 luc_status luc__run_ones(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sized(ctx, "ones", args, &one, out);
+  return sized(ctx, args, &one, out);
 }
 luc_status luc__run_empty(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sized(ctx, "empty", args, NULL, out);
+  return sized(ctx, args, NULL, out);
 }
 
 luc_status luc__run_full(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[1]);
-  return filled(ctx, "full", args[0].n, args[0].as.ints, &value, luc__scalar_dtype(ctx, value),
-                args + 2, out);
+  return filled(ctx, args[0].n, args[0].as.ints, &value, luc__scalar_dtype(ctx, value), args + 2,
+                out);
 }
 
 /* Room for the last element that the strides reach, seen through them. */
@@ -51,8 +50,8 @@ luc_status luc__run_empty_strided(luc_context *ctx, luc_value *args, luc_value *
   int64_t extent = 1;
   luc_dtype dtype;
   luc_tensor *flat, *r = NULL;
-  LUC_TRY(luc__factory_dtype(ctx, "empty_strided", args + 2, ctx->default_dtype, &dtype));
-  LUC_TRY(luc__check_sizes(ctx, "empty_strided", n, sizes));
+  LUC_TRY(luc__factory_dtype(ctx, args + 2, ctx->default_dtype, &dtype));
+  LUC_TRY(luc__check_sizes(ctx, n, sizes));
   LUC_CHECK(ctx, args[1].n == n, LUC_ERR_SHAPE,
             "empty_strided: dimensionality of sizes (%d) must match dimensionality of strides (%d)",
             n, args[1].n);
@@ -72,46 +71,46 @@ luc_status luc__run_empty_strided(luc_context *ctx, luc_value *args, luc_value *
 
 luc_status luc__run_scalar_tensor(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[0]);
-  return filled(ctx, "scalar_tensor", 0, NULL, &value, ctx->default_dtype, args + 1, out);
+  return filled(ctx, 0, NULL, &value, ctx->default_dtype, args + 1, out);
 }
 
-static luc_status like(luc_context *ctx, const char *who, const luc_value *args,
-                       const luc_scalar *value, const luc_value *opts, luc_value *out) {
+static luc_status like(luc_context *ctx, const luc_value *args, const luc_scalar *value,
+                       const luc_value *opts, luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
-  return filled(ctx, who, t->ndim, t->sizes, value, t->dtype, opts, out);
+  return filled(ctx, t->ndim, t->sizes, value, t->dtype, opts, out);
 }
 
 luc_status luc__run_zeros_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  return like(ctx, "zeros_like", args, &zero, args + 1, out);
+  return like(ctx, args, &zero, args + 1, out);
 }
 luc_status luc__run_ones_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  return like(ctx, "ones_like", args, &one, args + 1, out);
+  return like(ctx, args, &one, args + 1, out);
 }
 luc_status luc__run_empty_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  return like(ctx, "empty_like", args, NULL, args + 1, out);
+  return like(ctx, args, NULL, args + 1, out);
 }
 luc_status luc__run_full_like(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[1]);
-  return like(ctx, "full_like", args, &value, args + 2, out);
+  return like(ctx, args, &value, args + 2, out);
 }
 
-static luc_status fresh(luc_context *ctx, const char *who, const luc_value *args,
-                        const luc_scalar *value, const luc_value *opts, luc_value *out) {
-  return filled(ctx, who, args[1].n, args[1].as.ints, value, args[0].as.tensor->dtype, opts, out);
+static luc_status fresh(luc_context *ctx, const luc_value *args, const luc_scalar *value,
+                        const luc_value *opts, luc_value *out) {
+  return filled(ctx, args[1].n, args[1].as.ints, value, args[0].as.tensor->dtype, opts, out);
 }
 
 luc_status luc__run_new_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fresh(ctx, "new_zeros", args, &zero, args + 2, out);
+  return fresh(ctx, args, &zero, args + 2, out);
 }
 luc_status luc__run_new_ones(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fresh(ctx, "new_ones", args, &one, args + 2, out);
+  return fresh(ctx, args, &one, args + 2, out);
 }
 luc_status luc__run_new_empty(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fresh(ctx, "new_empty", args, NULL, args + 2, out);
+  return fresh(ctx, args, NULL, args + 2, out);
 }
 luc_status luc__run_new_full(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[2]);
-  return fresh(ctx, "new_full", args, &value, args + 3, out);
+  return fresh(ctx, args, &value, args + 3, out);
 }
 
 luc_status luc__run_eye(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -121,7 +120,7 @@ luc_status luc__run_eye(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, m >= 0, LUC_ERR_VALUE, "eye: m must be greater or equal to 0, got %lld",
             (long long)m);
   int64_t sizes[2] = {n, m}, count = n < m ? n : m;
-  LUC_TRY(filled(ctx, "eye", 2, sizes, &zero, ctx->default_dtype, args + 2, out));
+  LUC_TRY(filled(ctx, 2, sizes, &zero, ctx->default_dtype, args + 2, out));
   luc_tensor *t = out->as.tensor;
   size_t step = luc__dtype_size(t->dtype) * (size_t)(m + 1);
   for (int64_t i = 0; i < count; i++) luc__store_scalar(t->data + (size_t)i * step, t->dtype, one);
@@ -161,7 +160,7 @@ static luc_status arange(luc_context *ctx, luc_scalar start, luc_scalar end, luc
   bool floats = start.kind == LUC_SCALAR_FLOAT || end.kind == LUC_SCALAR_FLOAT ||
                 step.kind == LUC_SCALAR_FLOAT;
   luc_dtype dtype, fallback = floats ? ctx->default_dtype : LUC_INT64;
-  LUC_TRY(luc__factory_dtype(ctx, "arange", opts, fallback, &dtype));
+  LUC_TRY(luc__factory_dtype(ctx, opts, fallback, &dtype));
   LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "arange: not implemented for dtype bool");
   bool whole = !luc__dtype_is_float(dtype);
   int64_t n = 0;
@@ -178,7 +177,7 @@ luc_status luc__run_range(luc_context *ctx, luc_value *args, luc_value *out) {
   double to = luc__scalar_double(luc_as_scalar(&args[1]));
   double by = luc__scalar_double(luc_as_scalar(&args[2])), n = floor((to - from) / by) + 1;
   luc_dtype dtype;
-  LUC_TRY(luc__factory_dtype(ctx, "range", args + 3, ctx->default_dtype, &dtype));
+  LUC_TRY(luc__factory_dtype(ctx, args + 3, ctx->default_dtype, &dtype));
   LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "range: step must be nonzero");
   LUC_CHECK(ctx, isfinite(from) && isfinite(to) && isfinite(by), LUC_ERR_VALUE,
             "range: unsupported range: %g -> %g", from, to);
@@ -207,14 +206,14 @@ static double end_value(const luc_value *v, luc_dtype dtype) {
   return luc__scalar_double(luc__load_scalar(element, dtype));
 }
 
-static luc_status between(luc_context *ctx, const char *who, const luc_value *args,
-                          const double *base, const luc_value *opts, luc_value *out) {
+static luc_status between(luc_context *ctx, const luc_value *args, const double *base,
+                          const luc_value *opts, luc_value *out) {
   int64_t n = args[2].as.i;
   luc_dtype dtype;
-  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "%s: number of steps must be non-negative, got %lld", who,
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "number of steps must be non-negative, got %lld",
             (long long)n);
-  LUC_TRY(luc__factory_dtype(ctx, who, opts, ctx->default_dtype, &dtype));
-  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "%s: not implemented for dtype bool", who);
+  LUC_TRY(luc__factory_dtype(ctx, opts, ctx->default_dtype, &dtype));
+  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "not implemented for dtype bool");
   luc_between s = {n, end_value(&args[0], dtype), end_value(&args[1], dtype), 0, NULL};
   if (base)
     s.base = *base, s.power = luc__kernels(ctx)->elementwise[LUC_EW_pow].fn[LUC_COMPUTE_F64];
@@ -222,26 +221,24 @@ static luc_status between(luc_context *ctx, const char *who, const luc_value *ar
 }
 
 luc_status luc__run_linspace(luc_context *ctx, luc_value *args, luc_value *out) {
-  return between(ctx, "linspace", args, NULL, args + 3, out);
+  return between(ctx, args, NULL, args + 3, out);
 }
 luc_status luc__run_logspace(luc_context *ctx, luc_value *args, luc_value *out) {
   double base = luc_as_double(&args[3]);
-  return between(ctx, "logspace", args, &base, args + 4, out);
+  return between(ctx, args, &base, args + 4, out);
 }
 
-static luc_status triangle(luc_context *ctx, const char *who, bool lower, const luc_value *args,
-                           luc_value *out) {
+static luc_status triangle(luc_context *ctx, bool lower, const luc_value *args, luc_value *out) {
   int64_t r = args[0].as.i, c = args[1].as.i, diagonal = args[2].as.i;
   luc_dtype dtype;
   luc_tensor *t;
   LUC_CHECK(ctx, r >= 0 && c >= 0, LUC_ERR_VALUE,
-            "%s: row and col must be non-negative, got (%lld, %lld)", who, (long long)r,
-            (long long)c);
-  LUC_TRY(luc__factory_dtype(ctx, who, args + 3, LUC_INT64, &dtype));
+            "row and col must be non-negative, got (%lld, %lld)", (long long)r, (long long)c);
+  LUC_TRY(luc__factory_dtype(ctx, args + 3, LUC_INT64, &dtype));
   LUC_CHECK(ctx, dtype == LUC_INT64 || dtype == LUC_INT32, LUC_ERR_TYPE,
-            "%s: dtype must be int32 or int64, got %s", who, luc__dtype_name(dtype));
+            "dtype must be int32 or int64, got %s", luc__dtype_name(dtype));
   LUC_CHECK(ctx, r == 0 || c <= INT64_MAX / 4 / r, LUC_ERR_SHAPE,
-            "%s: a matrix of %lld rows and %lld columns has too many elements", who, (long long)r,
+            "a matrix of %lld rows and %lld columns has too many elements", (long long)r,
             (long long)c);
   int64_t n = luc__sequence_triangle(ctx, NULL, 0, r, c, diagonal, lower);
   int64_t sizes[2] = {2, n};
@@ -251,8 +248,8 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, const 
 }
 
 luc_status luc__run_tril_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, "tril_indices", true, args, out);
+  return triangle(ctx, true, args, out);
 }
 luc_status luc__run_triu_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, "triu_indices", false, args, out);
+  return triangle(ctx, false, args, out);
 }

@@ -154,7 +154,7 @@ static luc_status check_call(luc_context *ctx, const luc_value *args, const luc_
   int64_t sum = 0;
   for (int i = 0; i < args[3].n; i++) sum += args[3].as.ints[i];
   if (!lines && (targets->ndim != 1 || sum != targets->numel))
-    return luc__fail_shapes(ctx, "ctc_loss", "log_probs", log_probs, "targets", targets,
+    return luc__fail_shapes(ctx, "log_probs", log_probs, "targets", targets,
                             "targets must be [N, S], or all of them one after another");
   return check_labels(ctx, targets, &args[3], classes);
 }
@@ -183,10 +183,10 @@ luc_status luc__run_ctc_loss(luc_context *ctx, luc_value *args, luc_value *out) 
   int reduction;
   luc_tensor *log_probs = args[0].as.tensor, *loss = NULL;
   bool batched = log_probs->ndim == 3;
-  LUC_TRY(luc__choice(ctx, "ctc_loss", "reduction", LUC_REDUCTIONS, args[5].as.string, &reduction));
-  LUC_TRY(luc__need_float(ctx, "ctc_loss", "log_probs", log_probs));
+  LUC_TRY(luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[5].as.string, &reduction));
+  LUC_TRY(luc__need_float(ctx, "log_probs", log_probs));
   if (!batched && log_probs->ndim != 2)
-    return luc__fail_shapes(ctx, "ctc_loss", "log_probs", log_probs, NULL, NULL,
+    return luc__fail_shapes(ctx, "log_probs", log_probs, NULL, NULL,
                             "log_probs must be [T, N, C] or [T, C]");
   luc_formula f = luc__formula(ctx);
   if (!batched) log_probs = luc__f_unsqueeze(&f, log_probs, 1);

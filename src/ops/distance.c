@@ -60,8 +60,8 @@ luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   if (!simple) return norm_general(ctx, args, p, out);
   luc_dims dims;
   luc_rd op = p == 0 ? LUC_RD_count : p == 1 ? LUC_RD_sumabs : LUC_RD_sumsq;
-  LUC_TRY(luc__dims(ctx, "norm", t, &args[2], args[3].as.i, &dims));
-  return luc__reduce_to(ctx, "norm", op, t, &dims, dtype, dtype, 1, p == 2, out);
+  LUC_TRY(luc__dims(ctx, t, &args[2], args[3].as.i, &dims));
+  return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, p == 2, out);
 }
 
 /* x |x|^(p-2) g / y^(p-1), flat where y is zero. */
@@ -111,7 +111,7 @@ luc_status luc__grad_norm(luc_context *ctx, luc_backward *b) {
 /* norm(input, "fro" or "nuc", …) */
 luc_status luc__run_norm_named(luc_context *ctx, luc_value *args, luc_value *out) {
   int nuclear;
-  LUC_TRY(luc__choice(ctx, "norm", "p", "fro|nuc", args[1].as.string, &nuclear));
+  LUC_TRY(luc__choice(ctx, "p", "fro|nuc", args[1].as.string, &nuclear));
   if (nuclear) {
     int ndim = args[0].as.tensor->ndim;
     LUC_CHECK(ctx, ndim == 2 || !luc_is_none(&args[2]), LUC_ERR_SHAPE,
@@ -141,13 +141,13 @@ luc_status luc__run_dist(luc_context *ctx, luc_value *args, luc_value *out) {
 
 static luc_status check_cdist(luc_context *ctx, const luc_tensor *x1, const luc_tensor *x2,
                               double p) {
-  LUC_TRY(luc__need_float(ctx, "cdist", "x1", x1));
-  LUC_TRY(luc__match_dtype(ctx, "cdist", "x1", x1, "x2", x2));
+  LUC_TRY(luc__need_float(ctx, "x1", x1));
+  LUC_TRY(luc__match_dtype(ctx, "x1", x1, "x2", x2));
   LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "cdist: only supports non-negative p values (got %g)", p);
   if (x1->ndim < 2 || x2->ndim < 2)
-    return luc__fail_shapes(ctx, "cdist", "x1", x1, "x2", x2, "only supports at least 2D tensors");
+    return luc__fail_shapes(ctx, "x1", x1, "x2", x2, "only supports at least 2D tensors");
   if (x1->sizes[x1->ndim - 1] == x2->sizes[x2->ndim - 1]) return LUC_OK;
-  return luc__fail_shapes(ctx, "cdist", "x1", x1, "x2", x2,
+  return luc__fail_shapes(ctx, "x1", x1, "x2", x2,
                           "X1 and X2 must have the same number of columns");
 }
 
@@ -232,7 +232,7 @@ luc_status luc__run_cdist(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor lead1 = *x1, lead2 = *x2; /* only their shapes are used */
   lead1.ndim -= 2, lead2.ndim -= 2;
   luc_value leads[2] = {luc_v_tensor(&lead1), luc_v_tensor(&lead2)};
-  LUC_TRY(luc__broadcast_operands(ctx, "cdist", leads, 2, &batch, sizes));
+  LUC_TRY(luc__broadcast_operands(ctx, leads, 2, &batch, sizes));
   luc_status status;
   LUC_GO(batch_of(ctx, x1, batch, sizes, &a));
   LUC_GO(batch_of(ctx, x2, batch, sizes, &b));
@@ -336,10 +336,10 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *x = args[0].as.tensor, *rows = NULL, *y = NULL;
   double p = luc_as_double(&args[1]);
-  LUC_TRY(luc__need_float(ctx, "pdist", "input", x));
+  LUC_TRY(luc__need_float(ctx, "input", x));
   if (x->ndim != 2)
-    return luc__fail_shapes(ctx, "pdist", "input", x, NULL, NULL,
-                            "only supports 2D tensors, got: %dD", x->ndim);
+    return luc__fail_shapes(ctx, "input", x, NULL, NULL, "only supports 2D tensors, got: %dD",
+                            x->ndim);
   LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "pdist: only supports non-negative p values (got %g)", p);
   int64_t n = x->sizes[0], pairs = n > 0 ? n * (n - 1) / 2 : 0;
   luc_cdist job = {.p = p, .batch = 1, .after = true};
@@ -399,12 +399,12 @@ luc_status luc__run_renorm(luc_context *ctx, luc_value *args, luc_value *out) {
   double p = luc_as_double(&args[1]), most = luc_as_double(&args[3]);
   int d, n = 0;
   int64_t others[LUC_MAX_DIMS];
-  LUC_TRY(luc__need_float(ctx, "renorm", "input", x));
+  LUC_TRY(luc__need_float(ctx, "input", x));
   LUC_CHECK(ctx, p > 0, LUC_ERR_VALUE, "renorm: non-positive-norm not supported (got p %g)", p);
   LUC_CHECK(ctx, x->ndim > 1, LUC_ERR_SHAPE,
             "renorm: input needs at least 2 dimensions, got %d dimensions", x->ndim);
   LUC_CHECK(ctx, most >= 0, LUC_ERR_VALUE, "renorm: expected maxnorm to be >= 0 but got %g", most);
-  LUC_TRY(luc__dim_wrap(ctx, "renorm", args[2].as.i, x->ndim, &d));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, x->ndim, &d));
   for (int i = 0; i < x->ndim; i++)
     if (i != d) others[n++] = i;
   luc_formula f = luc__formula(ctx);
@@ -426,7 +426,7 @@ luc_status luc__run_logsumexp(luc_context *ctx, luc_value *args, luc_value *out)
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor;
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, "logsumexp", x, &args[1], args[2].as.i, &dims));
+  LUC_TRY(luc__dims(ctx, x, &args[1], args[2].as.i, &dims));
   if (!luc__dtype_is_float(x->dtype)) x = luc__f_to(&f, x, ctx->default_dtype);
   luc_value keep = luc_v_bool(true), t = luc_v_tensor(x);
   luc_tensor *top = NULL, *apart = x;

@@ -11,18 +11,18 @@
 #include "ops/geometry.h"
 #include "ops/rows.h"
 
-static luc_status need_float(luc_context *ctx, const char *who, const luc_tensor *t) {
-  LUC_CHECK(ctx, luc__dtype_is_float(t->dtype), LUC_ERR_TYPE, "%s: not implemented for dtype %s",
-            who, luc__dtype_name(t->dtype));
+static luc_status need_float(luc_context *ctx, const luc_tensor *t) {
+  LUC_CHECK(ctx, luc__dtype_is_float(t->dtype), LUC_ERR_TYPE, "not implemented for dtype %s",
+            luc__dtype_name(t->dtype));
   return LUC_OK;
 }
 
 /* t's values as contiguous doubles of these sizes. */
-static luc_status doubles(luc_context *ctx, const char *who, luc_tensor *t, int ndim,
-                          const int64_t *sizes, luc_tensor **out) {
+static luc_status doubles(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                          luc_tensor **out) {
   luc_tensor *wide;
-  LUC_TRY(need_float(ctx, who, t));
-  LUC_TRY(luc__expand(ctx, who, t, ndim, sizes, &wide));
+  LUC_TRY(need_float(ctx, t));
+  LUC_TRY(luc__expand(ctx, t, ndim, sizes, &wide));
   luc_status status = luc__contiguous_as(ctx, wide, LUC_FLOAT64, out);
   luc_tensor_release(ctx, wide);
   return status;
@@ -34,13 +34,13 @@ typedef double (*element_fn)(luc_generator *gen, const double *x, bool single);
 enum { PARAMETERS = 3 };
 
 /* *out: the doubles that `element` gives for n parameters expanded to these sizes. */
-static luc_status for_each(luc_context *ctx, const char *who, luc_generator *gen,
-                           const luc_value *params, int n, int ndim, const int64_t *sizes,
-                           bool single, element_fn element, luc_tensor **out) {
+static luc_status for_each(luc_context *ctx, luc_generator *gen, const luc_value *params, int n,
+                           int ndim, const int64_t *sizes, bool single, element_fn element,
+                           luc_tensor **out) {
   luc_tensor *from[PARAMETERS] = {NULL};
   double x[PARAMETERS];
   luc_status status;
-  for (int k = 0; k < n; k++) LUC_GO(doubles(ctx, who, params[k].as.tensor, ndim, sizes, &from[k]));
+  for (int k = 0; k < n; k++) LUC_GO(doubles(ctx, params[k].as.tensor, ndim, sizes, &from[k]));
   LUC_GO(luc__tensor_empty(ctx, LUC_FLOAT64, ndim, sizes, out));
   for (int64_t i = 0; i < (*out)->numel; i++) {
     for (int k = 0; k < n; k++) x[k] = ((const double *)from[k]->data)[i];
@@ -52,12 +52,11 @@ done:
 }
 
 /* Of n parameters, the results of the size and dtype of t. */
-static luc_status run(luc_context *ctx, const char *who, luc_generator *gen,
-                      const luc_value *params, int n, const luc_tensor *t, element_fn element,
-                      luc_value *out) {
+static luc_status run(luc_context *ctx, luc_generator *gen, const luc_value *params, int n,
+                      const luc_tensor *t, element_fn element, luc_value *out) {
   luc_tensor *drawn;
-  LUC_TRY(for_each(ctx, who, gen, params, n, t->ndim, t->sizes, t->dtype != LUC_FLOAT64, element,
-                   &drawn));
+  LUC_TRY(
+      for_each(ctx, gen, params, n, t->ndim, t->sizes, t->dtype != LUC_FLOAT64, element, &drawn));
   return luc__deliver(ctx, out, t->dtype, &drawn);
 }
 
@@ -81,11 +80,11 @@ static double poisson(luc_generator *gen, const double *x, bool single) {
 
 luc_status luc__run_poisson(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *rate = args[0].as.tensor, *rates;
-  LUC_TRY(doubles(ctx, "poisson", rate, rate->ndim, rate->sizes, &rates));
+  LUC_TRY(doubles(ctx, rate, rate->ndim, rate->sizes, &rates));
   luc_status status = check_rates(ctx, (const double *)rates->data, rates->numel);
   luc_tensor_release(ctx, rates);
   LUC_TRY(status);
-  return run(ctx, "poisson", luc_as_generator(ctx, &args[1]), args, 1, rate, poisson, out);
+  return run(ctx, luc_as_generator(ctx, &args[1]), args, 1, rate, poisson, out);
 }
 
 static double binomial(luc_generator *gen, const double *x, bool single) {
@@ -97,9 +96,9 @@ luc_status luc__run_binomial(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_dtype dtype = luc__dtype_promote(count->dtype, prob->dtype);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
-  LUC_TRY(luc__broadcast(ctx, "binomial", count, prob, &ndim, sizes));
-  LUC_TRY(for_each(ctx, "binomial", luc_as_generator(ctx, &args[2]), args, 2, ndim, sizes,
-                   dtype != LUC_FLOAT64, binomial, &drawn));
+  LUC_TRY(luc__broadcast(ctx, count, prob, &ndim, sizes));
+  LUC_TRY(for_each(ctx, luc_as_generator(ctx, &args[2]), args, 2, ndim, sizes, dtype != LUC_FLOAT64,
+                   binomial, &drawn));
   return luc__deliver(ctx, out, dtype, &drawn);
 }
 
@@ -110,8 +109,7 @@ static double standard_gamma(luc_generator *gen, const double *x, bool single) {
 }
 
 luc_status luc__run_standard_gamma(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, "_standard_gamma", luc_as_generator(ctx, &args[1]), args, 1, args[0].as.tensor,
-             standard_gamma, out);
+  return run(ctx, luc_as_generator(ctx, &args[1]), args, 1, args[0].as.tensor, standard_gamma, out);
 }
 
 static double gamma_slope(luc_generator *gen, const double *x, bool single) {
@@ -121,7 +119,7 @@ static double gamma_slope(luc_generator *gen, const double *x, bool single) {
 
 /* standard_gamma_grad(alpha, drawn): how the drawn values move with alpha. */
 luc_status luc__run_standard_gamma_grad(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, "_standard_gamma_grad", NULL, args, 2, args[1].as.tensor, gamma_slope, out);
+  return run(ctx, NULL, args, 2, args[1].as.tensor, gamma_slope, out);
 }
 
 luc_status luc__grad_standard_gamma(luc_context *ctx, luc_backward *b) {
@@ -155,8 +153,8 @@ luc_status luc__run_sample_dirichlet(luc_context *ctx, luc_value *args, luc_valu
   const bool single = alpha->dtype != LUC_FLOAT64;
   LUC_CHECK(ctx, alpha->ndim > 0, LUC_ERR_SHAPE,
             "_sample_dirichlet: input must have at least one dimension");
-  LUC_TRY(for_each(ctx, "_sample_dirichlet", luc_as_generator(ctx, &args[1]), args, 1, alpha->ndim,
-                   alpha->sizes, single, dirichlet_part, &drawn));
+  LUC_TRY(for_each(ctx, luc_as_generator(ctx, &args[1]), args, 1, alpha->ndim, alpha->sizes, single,
+                   dirichlet_part, &drawn));
   int64_t n = alpha->sizes[alpha->ndim - 1];
   if (n > 0) on_simplex((double *)drawn->data, drawn->numel / n, n, single);
   return luc__deliver(ctx, out, alpha->dtype, &drawn);
@@ -169,7 +167,7 @@ static double dirichlet_slope(luc_generator *gen, const double *x, bool single) 
 
 /* dirichlet_grad(x, alpha, total): how x moves with its own alpha, over 1 - x. */
 luc_status luc__run_dirichlet_grad(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, "_dirichlet_grad", NULL, args, 3, args[0].as.tensor, dirichlet_slope, out);
+  return run(ctx, NULL, args, 3, args[0].as.tensor, dirichlet_slope, out);
 }
 
 /* What x_i gains the others lose, in proportion. */

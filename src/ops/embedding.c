@@ -116,20 +116,25 @@ luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tenso
   return luc__f_end(&f, NULL, NULL);
 }
 
+luc_status luc__embedding_padding(luc_context *ctx, const luc_value *given, int64_t rows,
+                                  int64_t *out) {
+  if (luc_is_none(given)) return LUC_OK;
+  luc_status status = luc__index_wrap(ctx, given->as.i, rows, out);
+  return status == LUC_OK ? status : luc__failed_as(ctx, status, "embedding: padding_idx");
+}
+
 /* embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse). Gradients
  * are dense, with sparse too. */
 luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   int64_t padding = -1;
   if (weight->ndim != 2 || input->ndim >= LUC_MAX_DIMS)
-    return luc__fail_shapes(ctx, "embedding", "input", input, "weight", weight,
+    return luc__fail_shapes(ctx, "input", input, "weight", weight,
                             "weight must be [num_embeddings, embedding_dim]");
   if (!luc__dtype_is_int(input->dtype))
     return luc__fail(ctx, LUC_ERR_TYPE, "embedding: input must hold positions (got %s)",
                      luc__dtype_name(input->dtype));
-  if (!luc_is_none(&args[2]))
-    LUC_TRY(
-        luc__index_wrap(ctx, "embedding: padding_idx", args[2].as.i, weight->sizes[0], &padding));
+  LUC_TRY(luc__embedding_padding(ctx, &args[2], weight->sizes[0], &padding));
   if (!luc_is_none(&args[3]))
     LUC_TRY(luc__embedding_renorm(ctx, weight, input, luc_as_double(&args[3]), args[4]));
   return luc_call(ctx, LUC_OP_embedding_lookup,
@@ -202,7 +207,7 @@ luc_status luc__run_cosine_similarity(luc_context *ctx, luc_value *args, luc_val
   luc_formula f = luc__formula(ctx);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS], dim = args[2].as.i;
-  LUC_TRY(luc__broadcast(ctx, "cosine_similarity", x[0], x[1], &ndim, sizes));
+  LUC_TRY(luc__broadcast(ctx, x[0], x[1], &ndim, sizes));
   for (int i = 0; i < 2; i++) {
     luc_tensor *full = luc__f_expand(&f, luc__f_to(&f, x[i], dtype), ndim, sizes);
     luc_tensor *norm = luc__f_call(

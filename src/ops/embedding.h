@@ -6,6 +6,9 @@
 
 /* Fails where one of the int64 indices (contiguous) is outside [0, rows). */
 luc_status luc__embedding_check(luc_context *ctx, const luc_tensor *indices, int64_t rows);
+/* padding_idx, if given, as a row counted from the first one; *out stays where it is not. */
+luc_status luc__embedding_padding(luc_context *ctx, const luc_value *given, int64_t rows,
+                                  int64_t *out);
 /* The rows of weight at indices, which are about to be looked up, are scaled down to max_norm, in
  * place and unrecorded. */
 luc_status luc__embedding_renorm(luc_context *ctx, luc_tensor *weight, luc_tensor *indices,

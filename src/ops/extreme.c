@@ -2,51 +2,51 @@
 #include "cpu/copy.h"
 #include "ops/reduction.h"
 
-static luc_status check_not_empty(luc_context *ctx, const char *who, const luc_tensor *t,
-                                  const luc_value *dim, uint32_t mask) {
+static luc_status check_not_empty(luc_context *ctx, const luc_tensor *t, const luc_value *dim,
+                                  uint32_t mask) {
   LUC_CHECK(ctx, t->numel > 0 || !luc_is_none(dim), LUC_ERR_VALUE,
-            "%s: expected reduction dim to be specified for an input without elements (input %s)",
-            who, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+            "expected reduction dim to be specified for an input without elements (input %s)",
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
   for (int d = 0; d < t->ndim; d++)
     LUC_CHECK(ctx, !(mask >> d & 1) || t->sizes[d] > 0, LUC_ERR_VALUE,
-              "%s: expected reduction dim %d to have non-zero size (input %s)", who, d + 1,
+              "expected reduction dim %d to have non-zero size (input %s)", d + 1,
               luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
   return LUC_OK;
 }
 
 /* ---- values over any dimensions ---- */
 
-static luc_status run_values(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
-                             const luc_value *dim, bool keepdim, luc_value *out) {
+static luc_status run_values(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_value *dim,
+                             bool keepdim, luc_value *out) {
   luc_dims dims;
   luc_dtype dtype = t->dtype;
-  LUC_TRY(luc__dims(ctx, who, t, dim, keepdim, &dims));
-  LUC_TRY(check_not_empty(ctx, who, t, dim, dims.mask));
-  return luc__reduce_to(ctx, who, op, t, &dims, dtype, dtype, 1, false, out);
+  LUC_TRY(luc__dims(ctx, t, dim, keepdim, &dims));
+  LUC_TRY(check_not_empty(ctx, t, dim, dims.mask));
+  return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, false, out);
 }
 
 luc_status luc__run_amax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_values(ctx, "amax", LUC_RD_max, args[0].as.tensor, &args[1], args[2].as.i, out);
+  return run_values(ctx, LUC_RD_max, args[0].as.tensor, &args[1], args[2].as.i, out);
 }
 
 luc_status luc__run_amin(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_values(ctx, "amin", LUC_RD_min, args[0].as.tensor, &args[1], args[2].as.i, out);
+  return run_values(ctx, LUC_RD_min, args[0].as.tensor, &args[1], args[2].as.i, out);
 }
 
 luc_status luc__run_aminmax(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  LUC_TRY(run_values(ctx, "aminmax", LUC_RD_min, t, &args[1], args[2].as.i, &out[0]));
-  return run_values(ctx, "aminmax", LUC_RD_max, t, &args[1], args[2].as.i, &out[1]);
+  LUC_TRY(run_values(ctx, LUC_RD_min, t, &args[1], args[2].as.i, &out[0]));
+  return run_values(ctx, LUC_RD_max, t, &args[1], args[2].as.i, &out[1]);
 }
 
 luc_status luc__run_max(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_value none = luc_v_none();
-  return run_values(ctx, "max", LUC_RD_max, args[0].as.tensor, &none, false, out);
+  return run_values(ctx, LUC_RD_max, args[0].as.tensor, &none, false, out);
 }
 
 luc_status luc__run_min(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_value none = luc_v_none();
-  return run_values(ctx, "min", LUC_RD_min, args[0].as.tensor, &none, false, out);
+  return run_values(ctx, LUC_RD_min, args[0].as.tensor, &none, false, out);
 }
 
 /* Shared evenly by all that equal y, NaN by NaN. */
@@ -94,13 +94,12 @@ luc_status luc__grad_max(luc_context *ctx, luc_backward *b) {
 /* ---- values and positions along one dimension ---- */
 
 /* positions NULL or values NULL: not wanted. */
-static luc_status locate(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
-                         const luc_value *dim, bool keepdim, luc_value *values,
-                         luc_value *positions) {
+static luc_status locate(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_value *dim,
+                         bool keepdim, luc_value *values, luc_value *positions) {
   luc_dims dims;
   luc_tensor *a = NULL, *at;
-  LUC_TRY(luc__dims(ctx, who, t, dim, keepdim, &dims));
-  LUC_TRY(check_not_empty(ctx, who, t, dim, dims.mask));
+  LUC_TRY(luc__dims(ctx, t, dim, keepdim, &dims));
+  LUC_TRY(check_not_empty(ctx, t, dim, dims.mask));
   if (values) LUC_TRY(luc__out(ctx, values, t->dtype, dims.ndim, dims.sizes, &a));
   LUC_TRY(luc__out(ctx, positions, LUC_INT64, dims.ndim, dims.sizes, &at));
   if (dims.count == 1 && !values) return luc__fill(ctx, at, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
@@ -110,13 +109,11 @@ static luc_status locate(luc_context *ctx, const char *who, luc_rd op, luc_tenso
 }
 
 luc_status luc__run_max_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  return locate(ctx, "max", LUC_RD_argmax, args[0].as.tensor, &args[1], args[2].as.i, &out[0],
-                &out[1]);
+  return locate(ctx, LUC_RD_argmax, args[0].as.tensor, &args[1], args[2].as.i, &out[0], &out[1]);
 }
 
 luc_status luc__run_min_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  return locate(ctx, "min", LUC_RD_argmin, args[0].as.tensor, &args[1], args[2].as.i, &out[0],
-                &out[1]);
+  return locate(ctx, LUC_RD_argmin, args[0].as.tensor, &args[1], args[2].as.i, &out[0], &out[1]);
 }
 
 luc_status luc__grad_max_dim(luc_context *ctx, luc_backward *b) {
@@ -125,13 +122,12 @@ luc_status luc__grad_max_dim(luc_context *ctx, luc_backward *b) {
 }
 
 /* Without a dimension, the position in the flattened tensor. */
-static luc_status run_position(luc_context *ctx, const char *who, luc_rd op, luc_value *args,
-                               luc_value *out) {
+static luc_status run_position(luc_context *ctx, luc_rd op, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *flat, *line = NULL, *at;
   luc_value first = luc_v_int(0);
-  LUC_CHECK(ctx, t->dtype != LUC_BOOL, LUC_ERR_TYPE, "%s: not implemented for bool", who);
-  if (!luc_is_none(&args[1])) return locate(ctx, who, op, t, &args[1], args[2].as.i, NULL, out);
-  LUC_TRY(check_not_empty(ctx, who, t, &args[1], 0));
+  LUC_CHECK(ctx, t->dtype != LUC_BOOL, LUC_ERR_TYPE, "not implemented for bool");
+  if (!luc_is_none(&args[1])) return locate(ctx, op, t, &args[1], args[2].as.i, NULL, out);
+  LUC_TRY(check_not_empty(ctx, t, &args[1], 0));
   LUC_TRY(luc__contiguous_as(ctx, t, t->dtype, &flat));
   int64_t one = 1, ones[LUC_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1};
   luc_status status = luc__tensor_view(ctx, flat, 1, &t->numel, &one, flat->offset, &line);
@@ -139,7 +135,7 @@ static luc_status run_position(luc_context *ctx, const char *who, luc_rd op, luc
   if (status == LUC_OK) status = luc__out(ctx, out, LUC_INT64, ndim, ones, &at);
   if (status == LUC_OK) {
     luc_value found = luc_v_none();
-    status = locate(ctx, who, op, line, &first, false, NULL, &found);
+    status = locate(ctx, op, line, &first, false, NULL, &found);
     if (status == LUC_OK) status = luc__copy(ctx, at, found.as.tensor);
     luc__value_release(ctx, &found);
   }
@@ -148,9 +144,9 @@ static luc_status run_position(luc_context *ctx, const char *who, luc_rd op, luc
 }
 
 luc_status luc__run_argmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_position(ctx, "argmax", LUC_RD_argmax, args, out);
+  return run_position(ctx, LUC_RD_argmax, args, out);
 }
 
 luc_status luc__run_argmin(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_position(ctx, "argmin", LUC_RD_argmin, args, out);
+  return run_position(ctx, LUC_RD_argmin, args, out);
 }

@@ -169,7 +169,7 @@ static luc_status read_dims(luc_context *ctx, const luc_tensor *t, const luc_val
   LUC_CHECK(ctx, l->count <= t->ndim, LUC_ERR_VALUE, "FFT dims must be unique");
   for (int i = 0; i < l->count; i++) {
     int dim = t->ndim - l->count + i;
-    if (!luc_is_none(given)) LUC_TRY(luc__dim_wrap(ctx, "fft", dims[i], t->ndim, &dim));
+    if (!luc_is_none(given)) LUC_TRY(luc__dim_wrap(ctx, dims[i], t->ndim, &dim));
     LUC_CHECK(ctx, !seen[dim], LUC_ERR_VALUE, "FFT dims must be unique");
     seen[dim] = true;
     l->dims[i] = dim;
@@ -314,8 +314,7 @@ static luc_status shift(luc_context *ctx, const luc_value *args, int up, luc_val
   LUC_CHECK(ctx, count <= LUC_MAX_DIMS, LUC_ERR_VALUE, "too many dims (%d)", count);
   for (int i = 0; i < count; i++) {
     int dim = i;
-    if (!luc_is_none(&args[1]))
-      LUC_TRY(luc__dim_wrap(ctx, "fft", args[1].as.ints[i], t->ndim, &dim));
+    if (!luc_is_none(&args[1])) LUC_TRY(luc__dim_wrap(ctx, args[1].as.ints[i], t->ndim, &dim));
     dims[i] = dim;
     by[i] = t->ndim ? (t->sizes[dim] + up) / 2 : 0;
   }

@@ -9,13 +9,12 @@
 #include "cpu/fold.h"
 
 /* The last four arguments of both rows: kernel_size, dilation, padding, stride. */
-static luc_status take_geometry(luc_context *ctx, const char *who, const luc_value *at,
-                                luc_fold *f) {
+static luc_status take_geometry(luc_context *ctx, const luc_value *at, luc_fold *f) {
   static const char *const names[] = {"kernel_size", "dilation", "padding", "stride"};
   int64_t *to[] = {f->kernel, f->dilation, f->padding, f->stride};
   for (int i = 0; i < 4; i++) {
-    LUC_TRY(luc__take_ints(ctx, who, names[i], &at[i], 2, to[i]));
-    LUC_TRY(luc__check_least(ctx, who, names[i], 2, to[i], i == 2 ? 0 : 1));
+    LUC_TRY(luc__take_ints(ctx, names[i], &at[i], 2, to[i]));
+    LUC_TRY(luc__check_least(ctx, names[i], 2, to[i], i == 2 ? 0 : 1));
   }
   return LUC_OK;
 }
@@ -50,7 +49,7 @@ enum { GEOMETRY_TEXT = 256 };
 /* Is input an image, or a batch of them? */
 static luc_status check_image(luc_context *ctx, const luc_tensor *input, bool *batched) {
   char text[LUC_SHAPE_TEXT];
-  LUC_TRY(luc__check_batched(ctx, "unfold", input, 2, batched));
+  LUC_TRY(luc__check_batched(ctx, input, 2, batched));
   for (int d = *batched; d < input->ndim; d++)
     LUC_CHECK(ctx, input->sizes[d] > 0, LUC_ERR_SHAPE,
               "unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
@@ -68,8 +67,8 @@ luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   bool batched;
   char text[GEOMETRY_TEXT];
   LUC_TRY(check_image(ctx, input, &batched));
-  LUC_TRY(luc__need_float(ctx, "unfold", "input", input));
-  LUC_TRY(take_geometry(ctx, "unfold", &args[1], &f));
+  LUC_TRY(luc__need_float(ctx, "input", input));
+  LUC_TRY(take_geometry(ctx, &args[1], &f));
   for (int d = 0; d < 2; d++) f.in[d] = input->sizes[input->ndim - 2 + d];
   find_places(&f);
   LUC_CHECK(ctx, f.out[0] > 0 && f.out[1] > 0, LUC_ERR_SHAPE,
@@ -96,7 +95,7 @@ static luc_status check_columns(luc_context *ctx, const luc_tensor *input, const
   int64_t taps = f->kernel[0] * f->kernel[1], places = f->out[0] * f->out[1];
   char text[GEOMETRY_TEXT];
   if (n != 2 && n != 3)
-    return luc__fail_shapes(ctx, "fold", "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "input must be [N, C * kernel, L] or [C * kernel, L]");
   LUC_CHECK(ctx, input->sizes[n - 2] % taps == 0 && input->sizes[n - 2] > 0, LUC_ERR_SHAPE,
             "fold: Expected size of input's dimension %d to be divisible by the product of "
@@ -120,10 +119,10 @@ luc_status luc__run_col2im(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
   luc_dtype dtype = input->dtype;
   luc_fold f = {.dtype = luc__compute_dtype(dtype)};
-  LUC_TRY(luc__need_float(ctx, "fold", "input", input));
-  LUC_TRY(luc__take_ints(ctx, "fold", "output_size", &args[1], 2, f.in));
-  LUC_TRY(luc__check_least(ctx, "fold", "output_size", 2, f.in, 1));
-  LUC_TRY(take_geometry(ctx, "fold", &args[2], &f));
+  LUC_TRY(luc__need_float(ctx, "input", input));
+  LUC_TRY(luc__take_ints(ctx, "output_size", &args[1], 2, f.in));
+  LUC_TRY(luc__check_least(ctx, "output_size", 2, f.in, 1));
+  LUC_TRY(take_geometry(ctx, &args[2], &f));
   find_places(&f);
   LUC_TRY(check_columns(ctx, input, &f));
   bool batched = input->ndim == 3;

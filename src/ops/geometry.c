@@ -7,43 +7,43 @@
 
 #include "lucerna/autograd.h"
 
-luc_status luc__check_sizes(luc_context *ctx, const char *who, int n, const int64_t *sizes) {
-  LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "%s: tensors have at most %d dimensions, got %d",
-            who, LUC_MAX_DIMS, n);
+luc_status luc__check_sizes(luc_context *ctx, int n, const int64_t *sizes) {
+  LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensors have at most %d dimensions, got %d",
+            LUC_MAX_DIMS, n);
   char text[LUC_SHAPE_TEXT];
   for (int d = 0; d < n; d++)
     LUC_CHECK(ctx, sizes[d] >= 0, LUC_ERR_SHAPE,
-              "%s: trying to create tensor with negative dimension %lld: %s", who,
-              (long long)sizes[d], luc__shape_text(text, n, sizes));
+              "trying to create tensor with negative dimension %lld: %s", (long long)sizes[d],
+              luc__shape_text(text, n, sizes));
   return LUC_OK;
 }
 
-luc_status luc__infer_sizes(luc_context *ctx, const char *who, int n, const int64_t *given,
-                            int64_t numel, int64_t *sizes) {
-  LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "%s: tensors have at most %d dimensions, got %d",
-            who, LUC_MAX_DIMS, n);
+luc_status luc__infer_sizes(luc_context *ctx, int n, const int64_t *given, int64_t numel,
+                            int64_t *sizes) {
+  LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensors have at most %d dimensions, got %d",
+            LUC_MAX_DIMS, n);
   int64_t known = 1;
   int open = -1;
   for (int d = 0; d < n; d++) {
     sizes[d] = given[d];
     if (given[d] == -1) {
-      LUC_CHECK(ctx, open < 0, LUC_ERR_SHAPE, "%s: only one dimension can be inferred", who);
+      LUC_CHECK(ctx, open < 0, LUC_ERR_SHAPE, "only one dimension can be inferred");
       open = d;
       continue;
     }
-    LUC_CHECK(ctx, given[d] >= 0, LUC_ERR_SHAPE, "%s: invalid shape dimension %lld", who,
+    LUC_CHECK(ctx, given[d] >= 0, LUC_ERR_SHAPE, "invalid shape dimension %lld",
               (long long)given[d]);
     if (__builtin_mul_overflow(known, given[d], &known)) known = INT64_MAX;
   }
   char text[LUC_SHAPE_TEXT];
   bool fits = open < 0 ? known == numel : known > 0 ? numel % known == 0 : numel == 0;
-  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE, "%s: shape '%s' is invalid for input of size %lld", who,
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE, "shape '%s' is invalid for input of size %lld",
             luc__shape_text(text, n, given), (long long)numel);
   if (open < 0) return LUC_OK;
   LUC_CHECK(ctx, known != 0, LUC_ERR_SHAPE,
-            "%s: cannot reshape tensor of 0 elements into shape %s because the unspecified "
+            "cannot reshape tensor of 0 elements into shape %s because the unspecified "
             "dimension size -1 can be any value and is ambiguous",
-            who, luc__shape_text(text, n, given));
+            luc__shape_text(text, n, given));
   sizes[open] = numel / known;
   return LUC_OK;
 }
@@ -87,30 +87,30 @@ luc_status luc__reshape(luc_context *ctx, luc_tensor *t, int ndim, const int64_t
   return status;
 }
 
-luc_status luc__expand(luc_context *ctx, const char *who, luc_tensor *t, int ndim,
-                       const int64_t *sizes, luc_tensor **out) {
+luc_status luc__expand(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,
+                       luc_tensor **out) {
   int64_t to[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   char target[LUC_SHAPE_TEXT], have[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, ndim <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
-            "%s: tensors have at most %d dimensions, got %d", who, LUC_MAX_DIMS, ndim);
+  LUC_CHECK(ctx, ndim <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensors have at most %d dimensions, got %d",
+            LUC_MAX_DIMS, ndim);
   LUC_CHECK(ctx, ndim >= t->ndim, LUC_ERR_SHAPE,
-            "%s: the number of sizes provided (%d) must be greater or equal to the number of "
+            "the number of sizes provided (%d) must be greater or equal to the number of "
             "dimensions in the tensor (%d)",
-            who, ndim, t->ndim);
+            ndim, t->ndim);
   for (int d = 0; d < ndim; d++) {
     int from = d - (ndim - t->ndim);
     to[d] = sizes[d];
     LUC_CHECK(ctx, sizes[d] >= 0 || (sizes[d] == -1 && from >= 0), LUC_ERR_SHAPE,
-              "%s: the expanded size of the tensor (%lld) isn't allowed in a leading, non-existing "
+              "the expanded size of the tensor (%lld) isn't allowed in a leading, non-existing "
               "dimension %d",
-              who, (long long)sizes[d], d + 1);
+              (long long)sizes[d], d + 1);
     if (from >= 0 && sizes[d] == -1) to[d] = t->sizes[from];
     bool keeps = from >= 0 && to[d] == t->sizes[from];
     strides[d] = keeps ? t->strides[from] : 0;
     LUC_CHECK(ctx, keeps || from < 0 || t->sizes[from] == 1, LUC_ERR_SHAPE,
-              "%s: the expanded size of the tensor (%lld) must match the existing size (%lld) at "
+              "the expanded size of the tensor (%lld) must match the existing size (%lld) at "
               "non-singleton dimension %d. Target sizes: %s. Tensor sizes: %s",
-              who, (long long)to[d], (long long)t->sizes[from], d + 1,
+              (long long)to[d], (long long)t->sizes[from], d + 1,
               luc__shape_text(target, ndim, sizes), luc__tensor_shape_text(have, t));
   }
   return luc__tensor_view(ctx, t, ndim, to, strides, t->offset, out);
@@ -151,22 +151,22 @@ luc_status luc__zeros(luc_context *ctx, luc_dtype dtype, int ndim, const int64_t
 
 /* ---- factories ---- */
 
-luc_status luc__check_device(luc_context *ctx, const char *who, const luc_value *device) {
+luc_status luc__check_device(luc_context *ctx, const luc_value *device) {
   bool given = device->kind == LUC_STRING;
   LUC_CHECK(ctx, !given || !strcmp(device->as.string, "cpu"), LUC_ERR_SUPPORT,
-            "%s: device must be 'cpu' in this build (got '%.40s')", who, device->as.string);
+            "device must be 'cpu' in this build (got '%.40s')", device->as.string);
   return LUC_OK;
 }
 
-luc_status luc__factory_dtype(luc_context *ctx, const char *who, const luc_value *opts,
-                              luc_dtype fallback, luc_dtype *dtype) {
+luc_status luc__factory_dtype(luc_context *ctx, const luc_value *opts, luc_dtype fallback,
+                              luc_dtype *dtype) {
   *dtype = opts[0].kind == LUC_DTYPE ? (luc_dtype)opts[0].as.i : fallback;
-  LUC_TRY(luc__check_device(ctx, who, &opts[1]));
+  LUC_TRY(luc__check_device(ctx, &opts[1]));
   bool wants = opts[2].kind == LUC_BOOLEAN && opts[2].as.i;
   LUC_CHECK(ctx, !wants || luc__dtype_has_gradient(*dtype), LUC_ERR_TYPE,
-            "%s: only Tensors of floating point and complex dtype can require gradients "
+            "only Tensors of floating point and complex dtype can require gradients "
             "(dtype is %s)",
-            who, luc__dtype_name(*dtype));
+            luc__dtype_name(*dtype));
   return LUC_OK;
 }
 
@@ -209,34 +209,33 @@ static double dtype_max(luc_dtype dtype) {
   }
 }
 
-luc_status luc__check_scalar(luc_context *ctx, const char *who, luc_scalar s, luc_dtype dtype) {
+luc_status luc__check_scalar(luc_context *ctx, luc_scalar s, luc_dtype dtype) {
   if (dtype == LUC_BOOL || (s.kind != LUC_SCALAR_FLOAT && dtype == LUC_INT64)) return LUC_OK;
   dtype = luc__dtype_to_real(dtype);
   double v = luc__scalar_double(s), max = dtype_max(dtype);
   bool fits = v <= max && v >= (luc__dtype_is_float(dtype) ? -max : -max - 1);
   if (luc__dtype_is_float(dtype)) fits = fits || !isfinite(v);
   if (dtype == LUC_UINT8) fits = v <= max && v >= (s.kind != LUC_SCALAR_FLOAT ? -max : 0);
-  LUC_CHECK(ctx, fits, LUC_ERR_VALUE, "%s: value cannot be converted to type %s without overflow",
-            who, luc__dtype_name(dtype));
+  LUC_CHECK(ctx, fits, LUC_ERR_VALUE, "value cannot be converted to type %s without overflow",
+            luc__dtype_name(dtype));
   return LUC_OK;
 }
 
-luc_status luc__operand_element(luc_context *ctx, const char *who, const luc_value *v,
-                                luc_dtype dtype, luc_element *out) {
+luc_status luc__operand_element(luc_context *ctx, const luc_value *v, luc_dtype dtype,
+                                luc_element *out) {
   char shape[LUC_SHAPE_TEXT];
   luc_scalar s = luc_as_scalar(v);
   luc_tensor *t = luc_as_tensor(v);
   *out = (luc_element){{0, 0}};
   if (t) {
     LUC_CHECK(ctx, t->ndim == 0, LUC_ERR_SHAPE,
-              "%s: value must be a number or a 0-dimensional tensor (got shape %s)", who,
+              "value must be a number or a 0-dimensional tensor (got shape %s)",
               luc__tensor_shape_text(shape, t));
     if (luc__dtype_is_complex(t->dtype)) {
       double parts[2];
       luc__load_complex(t->data, t->dtype, parts);
       LUC_CHECK(ctx, luc__dtype_is_complex(dtype) || parts[1] == 0, LUC_ERR_VALUE,
-                "%s: value cannot be converted to type %s without overflow", who,
-                luc__dtype_name(dtype));
+                "value cannot be converted to type %s without overflow", luc__dtype_name(dtype));
       if (luc__dtype_is_complex(dtype)) {
         luc__store_complex(out, dtype, parts);
         return LUC_OK;
@@ -244,7 +243,7 @@ luc_status luc__operand_element(luc_context *ctx, const char *who, const luc_val
     }
     s = luc__load_scalar(t->data, t->dtype);
   }
-  LUC_TRY(luc__check_scalar(ctx, who, s, dtype));
+  LUC_TRY(luc__check_scalar(ctx, s, dtype));
   luc__store_scalar(out, dtype, s);
   return LUC_OK;
 }

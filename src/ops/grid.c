@@ -94,10 +94,9 @@ luc_status luc__grad_grid_sampler(luc_context *ctx, luc_backward *b) {
 
 static luc_status check_sampling(luc_context *ctx, const luc_tensor *x, const luc_tensor *grid,
                                  int mode) {
-  static const char who[] = "grid_sample";
   const char *wrong = NULL;
-  LUC_TRY(luc__need_float(ctx, who, "input", x));
-  LUC_TRY(luc__match_dtype(ctx, who, "input", x, "grid", grid));
+  LUC_TRY(luc__need_float(ctx, "input", x));
+  LUC_TRY(luc__match_dtype(ctx, "input", x, "grid", grid));
   if ((x->ndim != 4 && x->ndim != 5) || grid->ndim != x->ndim)
     wrong = "expected 4D or 5D input and grid with same number of dimensions";
   else if (x->sizes[0] != grid->sizes[0])
@@ -109,17 +108,15 @@ static luc_status check_sampling(luc_context *ctx, const luc_tensor *x, const lu
     wrong = "bicubic interpolation only supports 4D input";
   for (int d = 2; !wrong && d < x->ndim; d++)
     if (x->sizes[d] == 0) wrong = "expected input to have non-empty spatial dimensions";
-  if (wrong) return luc__fail_shapes(ctx, who, "input", x, "grid", grid, "%s", wrong);
+  if (wrong) return luc__fail_shapes(ctx, "input", x, "grid", grid, "%s", wrong);
   return LUC_OK;
 }
 
 luc_status luc__run_grid_sample(luc_context *ctx, luc_value *args, luc_value *out) {
   int mode, padding;
   luc_tensor *input = args[0].as.tensor;
-  LUC_TRY(luc__choice(ctx, "grid_sample", "mode", "bilinear|nearest|bicubic", args[2].as.string,
-                      &mode));
-  LUC_TRY(luc__choice(ctx, "grid_sample", "padding_mode", "zeros|border|reflection",
-                      args[3].as.string, &padding));
+  LUC_TRY(luc__choice(ctx, "mode", "bilinear|nearest|bicubic", args[2].as.string, &mode));
+  LUC_TRY(luc__choice(ctx, "padding_mode", "zeros|border|reflection", args[3].as.string, &padding));
   LUC_TRY(check_sampling(ctx, input, args[1].as.tensor, mode));
   bool align = !luc_is_none(&args[4]) && args[4].as.i;
   return luc_call(

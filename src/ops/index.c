@@ -8,20 +8,19 @@
 /* ---- one dimension ---- */
 
 /* The positions in index (a vector or single number) along dim of t, which `target` is written. */
-static luc_status row_positions(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
-                                luc_tensor *index, bool negative, const luc_tensor *target,
-                                luc_positions *p, luc_tensor **values) {
+static luc_status row_positions(luc_context *ctx, const luc_tensor *t, int dim, luc_tensor *index,
+                                bool negative, const luc_tensor *target, luc_positions *p,
+                                luc_tensor **values) {
   *values = NULL;
-  LUC_CHECK(ctx, index->ndim <= 1, LUC_ERR_SHAPE, "%s: index is supposed to be a vector, got %dD",
-            who, index->ndim);
-  return luc__positions(ctx, who, index, t->ndim ? t->sizes[dim] : 1, negative, target, p, values);
+  LUC_CHECK(ctx, index->ndim <= 1, LUC_ERR_SHAPE, "index is supposed to be a vector, got %dD",
+            index->ndim);
+  return luc__positions(ctx, index, t->ndim ? t->sizes[dim] : 1, negative, target, p, values);
 }
 
 /* Moves between t at the positions along dim and `dense`, whose dim counts those places.
  * dense NULL: its strides are all 0 and `value` is its memory. */
-static luc_status move_rows(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *t,
-                            int dim, const luc_positions *p, luc_tensor *dense, void *value,
-                            bool fresh) {
+static luc_status move_rows(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
+                            const luc_positions *p, luc_tensor *dense, void *value, bool fresh) {
   luc_index_job job = {.op = op,
                        .dtype = t->dtype,
                        .indexed = t->data,
@@ -37,17 +36,16 @@ static luc_status move_rows(luc_context *ctx, const char *who, luc_index_op op, 
     part->indexed[part->ndim] = t->strides[d];
     part->dense[part->ndim++] = dense ? dense->strides[d] : 0;
   }
-  return luc__index_move(ctx, who, &job, fresh);
+  return luc__index_move(ctx, &job, fresh);
 }
 
 luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *out) {
-  static const char who[] = "index_select";
   luc_tensor *t = args[0].as.tensor, *values, *r = NULL;
   luc_positions p;
   int dim;
   int64_t sizes[LUC_MAX_DIMS];
-  LUC_TRY(luc__dim_wrap(ctx, who, args[1].as.i, t->ndim, &dim));
-  LUC_TRY(row_positions(ctx, who, t, dim, args[2].as.tensor, false, NULL, &p, &values));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, t->ndim, &dim));
+  LUC_TRY(row_positions(ctx, t, dim, args[2].as.tensor, false, NULL, &p, &values));
   memcpy(sizes, t->sizes, sizeof sizes);
   if (t->ndim) sizes[dim] = p.n;
   luc_status status = LUC_OK;
@@ -56,7 +54,7 @@ luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *o
                      "index_select: index to scalar can have only 1 value, got %lld",
                      (long long)p.n));
   LUC_GO(luc__tensor_empty(ctx, t->dtype, t->ndim, sizes, &r));
-  LUC_GO(move_rows(ctx, who, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
+  LUC_GO(move_rows(ctx, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
 done:
   luc_tensor_release(ctx, values);
   return luc__give(ctx, status, out, r);
@@ -68,41 +66,41 @@ luc_status luc__grad_index_select(luc_context *ctx, luc_backward *b) {
 }
 
 /* source must have self's sizes but for dim, where it has as many as there are positions. */
-static luc_status check_source(luc_context *ctx, const char *who, const luc_tensor *self, int dim,
-                               int64_t positions, const luc_tensor *source) {
+static luc_status check_source(luc_context *ctx, const luc_tensor *self, int dim, int64_t positions,
+                               const luc_tensor *source) {
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   bool fits = source->ndim == self->ndim || (source->ndim == 0 && self->ndim <= 1);
   for (int d = 0; fits && d < source->ndim; d++)
     fits = source->sizes[d] == (d == dim ? positions : self->sizes[d]);
   if (fits && source->ndim == 0) fits = positions == 1;
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
-            "%s: source %s does not fit self %s with %lld indices along dim %d", who,
+            "source %s does not fit self %s with %lld indices along dim %d",
             luc__tensor_shape_text(b, source), luc__tensor_shape_text(a, self),
             (long long)positions, dim + 1);
-  return luc__same_dtype(ctx, who, self, source, "source");
+  return luc__same_dtype(ctx, self, source, "source");
 }
 
 /* index_add and index_copy: self, dim, index, source. */
-static luc_status write_rows(luc_context *ctx, const char *who, luc_index_op op, luc_value *args,
-                             luc_tensor *source, luc_value *out) {
+static luc_status write_rows(luc_context *ctx, luc_index_op op, luc_value *args, luc_tensor *source,
+                             luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *values = NULL, *apart = NULL, *target;
   const luc_tensor *written = out->kind == LUC_TENSOR ? self : NULL;
   luc_positions p;
   int dim;
   luc_status status = LUC_OK;
-  LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
-  LUC_GO(row_positions(ctx, who, self, dim, args[2].as.tensor, false, written, &p, &values));
-  LUC_GO(check_source(ctx, who, self, dim, p.n, source));
+  LUC_GO(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
+  LUC_GO(row_positions(ctx, self, dim, args[2].as.tensor, false, written, &p, &values));
+  LUC_GO(check_source(ctx, self, dim, p.n, source));
   LUC_GO(luc__begin_write(ctx, self, out, &target));
   LUC_GO(luc__apart(ctx, source, target, &apart));
-  LUC_GO(move_rows(ctx, who, op, target, dim, &p, apart, NULL, target != self));
+  LUC_GO(move_rows(ctx, op, target, dim, &p, apart, NULL, target != self));
 done:
   LUC_RELEASE(ctx, values, apart);
   return status;
 }
 
 luc_status luc__run_index_copy(luc_context *ctx, luc_value *args, luc_value *out) {
-  return write_rows(ctx, "index_copy", LUC_INDEX_PUT, args, args[3].as.tensor, out);
+  return write_rows(ctx, LUC_INDEX_PUT, args, args[3].as.tensor, out);
 }
 
 luc_status luc__run_index_add(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -110,27 +108,25 @@ luc_status luc__run_index_add(luc_context *ctx, luc_value *args, luc_value *out)
   luc_value alpha = args[4];
   bool whole = !luc__dtype_is_float(source->dtype) && !luc__dtype_is_complex(source->dtype);
   if (whole && alpha.kind == LUC_FLOAT) alpha = luc_v_int((int64_t)alpha.as.f); /* as PyTorch */
-  if (luc_as_double(&alpha) == 1)
-    return write_rows(ctx, "index_add", LUC_INDEX_ADD, args, source, out);
+  if (luc_as_double(&alpha) == 1) return write_rows(ctx, LUC_INDEX_ADD, args, source, out);
   LUC_TRY(luc__op1(ctx, LUC_OP_mul, &scaled, LUC_ARGS(args[3], alpha)));
-  luc_status status = write_rows(ctx, "index_add", LUC_INDEX_ADD, args, scaled, out);
+  luc_status status = write_rows(ctx, LUC_INDEX_ADD, args, scaled, out);
   luc_tensor_release(ctx, scaled);
   return status;
 }
 
 luc_status luc__run_index_fill(luc_context *ctx, luc_value *args, luc_value *out) {
-  static const char who[] = "index_fill";
   luc_tensor *self = args[0].as.tensor, *values = NULL, *target;
   const luc_tensor *written = out->kind == LUC_TENSOR ? self : NULL;
   luc_positions p;
   int dim;
   luc_element value;
   luc_status status = LUC_OK;
-  LUC_GO(luc__operand_element(ctx, who, &args[3], self->dtype, &value));
-  LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
-  LUC_GO(row_positions(ctx, who, self, dim, args[2].as.tensor, true, written, &p, &values));
+  LUC_GO(luc__operand_element(ctx, &args[3], self->dtype, &value));
+  LUC_GO(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
+  LUC_GO(row_positions(ctx, self, dim, args[2].as.tensor, true, written, &p, &values));
   LUC_GO(luc__begin_write(ctx, self, out, &target));
-  LUC_GO(move_rows(ctx, who, LUC_INDEX_PUT, target, dim, &p, NULL, &value, target != self));
+  LUC_GO(move_rows(ctx, LUC_INDEX_PUT, target, dim, &p, NULL, &value, target != self));
 done:
   luc_tensor_release(ctx, values);
   return status;
@@ -182,7 +178,7 @@ luc_status luc__grad_index_fill(luc_context *ctx, luc_backward *b) {
 /* ---- the flattened tensor ---- */
 
 /* Between flat, which is contiguous, at the positions and `dense`, a value for each. */
-static luc_status move_flat(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *flat,
+static luc_status move_flat(luc_context *ctx, luc_index_op op, luc_tensor *flat,
                             const luc_positions *p, luc_tensor *dense, bool fresh) {
   luc_index_job job = {.op = op,
                        .dtype = flat->dtype,
@@ -192,7 +188,7 @@ static luc_status move_flat(luc_context *ctx, const char *who, luc_index_op op, 
                        .n = p->n,
                        .stride = 1,
                        .dense_step = 1};
-  return luc__index_move(ctx, who, &job, fresh);
+  return luc__index_move(ctx, &job, fresh);
 }
 
 luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -200,10 +196,10 @@ luc_status luc__run_take(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *flat = NULL, *values = NULL, *r = NULL;
   luc_positions p;
   luc_status status = LUC_OK;
-  LUC_GO(luc__positions(ctx, "take", index, t->numel, true, NULL, &p, &values));
+  LUC_GO(luc__positions(ctx, index, t->numel, true, NULL, &p, &values));
   LUC_GO(luc__to_contiguous(ctx, t, &flat));
   LUC_GO(luc__tensor_empty(ctx, t->dtype, index->ndim, index->sizes, &r));
-  LUC_GO(move_flat(ctx, "take", LUC_INDEX_GET, flat, &p, r, true));
+  LUC_GO(move_flat(ctx, LUC_INDEX_GET, flat, &p, r, true));
 done:
   LUC_RELEASE(ctx, flat, values);
   return luc__give(ctx, status, out, r);
@@ -221,18 +217,18 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   const bool there = out->kind == LUC_TENSOR && luc__is_contiguous(self);
   luc_positions p;
   luc_status status = LUC_OK;
-  LUC_GO(luc__same_dtype(ctx, "put", self, source, "source"));
+  LUC_GO(luc__same_dtype(ctx, self, source, "source"));
   if (source->numel != index->numel)
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
                      "put: expected source and index to have the same number of elements, but got "
                      "source.numel() = %lld, index.numel() = %lld",
                      (long long)source->numel, (long long)index->numel));
-  LUC_GO(luc__positions(ctx, "put", index, self->numel, true, there ? self : NULL, &p, &values));
+  LUC_GO(luc__positions(ctx, index, self->numel, true, there ? self : NULL, &p, &values));
   LUC_GO(luc__may_overlap(source, self) ? luc__duplicate(ctx, source, &flat)
                                         : luc__to_contiguous(ctx, source, &flat));
   if (!there) LUC_GO(luc__duplicate(ctx, self, &result));
   if (there) LUC_GO(luc__begin_write(ctx, self, out, &target));
-  LUC_GO(move_flat(ctx, "put", op, there ? target : result, &p, flat, !there));
+  LUC_GO(move_flat(ctx, op, there ? target : result, &p, flat, !there));
 done:
   LUC_RELEASE(ctx, values, flat);
   return there ? status : luc__give(ctx, status, out, result);
@@ -296,7 +292,7 @@ luc_status luc__run_unravel_index(luc_context *ctx, luc_value *args, luc_value *
   LUC_CHECK(ctx, luc__dtype_is_int(t->dtype), LUC_ERR_TYPE,
             "unravel_index: expected indices to be an integer tensor but got %s",
             luc__dtype_name(t->dtype));
-  LUC_TRY(luc__check_sizes(ctx, "unravel_index", n, args[1].as.ints));
+  LUC_TRY(luc__check_sizes(ctx, n, args[1].as.ints));
   luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
   if (!list) return LUC_ERR_MEMORY;
   *out = luc_v_tensors(list, n);

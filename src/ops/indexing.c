@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-luc_status luc__positions(luc_context *ctx, const char *who, luc_tensor *index, int64_t size,
-                          bool negative, const luc_tensor *target, luc_positions *p,
-                          luc_tensor **values) {
+luc_status luc__positions(luc_context *ctx, luc_tensor *index, int64_t size, bool negative,
+                          const luc_tensor *target, luc_positions *p, luc_tensor **values) {
   LUC_CHECK(ctx, luc__dtype_is_int(index->dtype), LUC_ERR_TYPE,
-            "%s: index must be an int64 tensor (got %s)", who, luc__dtype_name(index->dtype));
+            "index must be an int64 tensor (got %s)", luc__dtype_name(index->dtype));
   LUC_TRY(luc__contiguous_as(ctx, index, LUC_INT64, values));
   if (target && luc__may_overlap(*values, target)) {
     luc_tensor *shared = *values;
@@ -21,35 +20,34 @@ luc_status luc__positions(luc_context *ctx, const char *who, luc_tensor *index, 
   return LUC_OK;
 }
 
-luc_status luc__positions_check(luc_context *ctx, const char *who, const luc_positions *p) {
+luc_status luc__positions_check(luc_context *ctx, const luc_positions *p) {
   int64_t bad = p->size < 0 ? -1 : luc__positions_bad(ctx, p), unused;
   if (bad < 0) return LUC_OK;
   int64_t v = p->at[bad];
   bool zero = p->first && v == 0;
   if (v > 0) v -= p->first;
   if (!zero && (p->negative || v >= 0 || p->size == 0 || v < -p->size))
-    return luc__index_wrap(ctx, who, v, p->size, &unused);
+    return luc__index_wrap(ctx, v, p->size, &unused);
   return luc__fail(ctx, LUC_ERR_INDEX,
-                   "%s: index %lld is out of range [1, %lld] (indices count from 1)", who,
-                   (long long)v, (long long)p->size);
+                   "index %lld is out of range [1, %lld] (indices count from 1)", (long long)v,
+                   (long long)p->size);
 }
 
-luc_status luc__index_move(luc_context *ctx, const char *who, const luc_index_job *job,
-                           bool fresh) {
-  if (!fresh) LUC_TRY(luc__positions_check(ctx, who, &job->positions));
-  return luc__index_run(ctx, job) ? LUC_OK : luc__positions_check(ctx, who, &job->positions);
+luc_status luc__index_move(luc_context *ctx, const luc_index_job *job, bool fresh) {
+  if (!fresh) LUC_TRY(luc__positions_check(ctx, &job->positions));
+  return luc__index_run(ctx, job) ? LUC_OK : luc__positions_check(ctx, &job->positions);
 }
 
 luc_positions luc__table_positions(const luc_tensor *table) {
   return (luc_positions){(const int64_t *)table->data, table->numel, -1, 0, false};
 }
 
-luc_status luc__mask_values(luc_context *ctx, const char *who, luc_tensor *mask, int ndim,
-                            const int64_t *sizes, luc_tensor **out) {
+luc_status luc__mask_values(luc_context *ctx, luc_tensor *mask, int ndim, const int64_t *sizes,
+                            luc_tensor **out) {
   luc_tensor *wide;
   LUC_CHECK(ctx, mask->dtype == LUC_BOOL || mask->dtype == LUC_UINT8, LUC_ERR_TYPE,
-            "%s: expected BoolTensor for mask (got %s)", who, luc__dtype_name(mask->dtype));
-  LUC_TRY(luc__expand(ctx, who, mask, ndim, sizes, &wide));
+            "expected BoolTensor for mask (got %s)", luc__dtype_name(mask->dtype));
+  LUC_TRY(luc__expand(ctx, mask, ndim, sizes, &wide));
   luc_status status = luc__contiguous_as(ctx, wide, LUC_BOOL, out);
   luc_tensor_release(ctx, wide);
   return status;
@@ -107,10 +105,10 @@ luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, 
   return status;
 }
 
-luc_status luc__same_dtype(luc_context *ctx, const char *who, const luc_tensor *self,
-                           const luc_tensor *source, const char *name) {
+luc_status luc__same_dtype(luc_context *ctx, const luc_tensor *self, const luc_tensor *source,
+                           const char *name) {
   LUC_CHECK(ctx, self->dtype == source->dtype, LUC_ERR_TYPE,
-            "%s: expected self.dtype to be equal to %s.dtype (%s and %s)", who, name,
+            "expected self.dtype to be equal to %s.dtype (%s and %s)", name,
             luc__dtype_name(self->dtype), luc__dtype_name(source->dtype));
   return LUC_OK;
 }

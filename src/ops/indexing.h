@@ -9,17 +9,16 @@
 
 /* index as positions along a dimension of that size; *values, a new reference, holds them, apart
  * from `target` (NULL: nothing) where that is about to be written. Anything but integers fails. */
-luc_status luc__positions(luc_context *ctx, const char *who, luc_tensor *index, int64_t size,
-                          bool negative, const luc_tensor *target, luc_positions *p,
-                          luc_tensor **values);
+luc_status luc__positions(luc_context *ctx, luc_tensor *index, int64_t size, bool negative,
+                          const luc_tensor *target, luc_positions *p, luc_tensor **values);
 /* The failure for the position that is out of range, if there is one. */
-luc_status luc__positions_check(luc_context *ctx, const char *who, const luc_positions *p);
+luc_status luc__positions_check(luc_context *ctx, const luc_positions *p);
 /* Runs the job. A bad position is the failure, which leaves everything as it was; what is `fresh`,
  * the caller then throws away. */
-luc_status luc__index_move(luc_context *ctx, const char *who, const luc_index_job *job, bool fresh);
+luc_status luc__index_move(luc_context *ctx, const luc_index_job *job, bool fresh);
 /* mask as a contiguous bool tensor expanded to these sizes. */
-luc_status luc__mask_values(luc_context *ctx, const char *who, luc_tensor *mask, int ndim,
-                            const int64_t *sizes, luc_tensor **out);
+luc_status luc__mask_values(luc_context *ctx, luc_tensor *mask, int ndim, const int64_t *sizes,
+                            luc_tensor **out);
 /* The offsets of the elements of t (whose sizes mask has, from dim on) where mask is set. */
 luc_status luc__mask_table(luc_context *ctx, const luc_tensor *t, int dim, const luc_tensor *mask,
                            luc_tensor **table);
@@ -38,7 +37,7 @@ luc_status luc__apart(luc_context *ctx, luc_tensor *t, const luc_tensor *target,
  * adds gout there. */
 luc_status luc__grad_into_zeros(luc_context *ctx, luc_backward *b, luc_opid op, luc_value x,
                                 luc_value y, luc_value z);
-luc_status luc__same_dtype(luc_context *ctx, const char *who, const luc_tensor *self,
-                           const luc_tensor *source, const char *name);
+luc_status luc__same_dtype(luc_context *ctx, const luc_tensor *self, const luc_tensor *source,
+                           const char *name);
 
 #endif

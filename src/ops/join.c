@@ -43,7 +43,7 @@ static luc_status check_join(luc_context *ctx, const luc_value *list, int64_t di
     if (!*first && !skipped(t)) *first = t;
   }
   if (!*first) *first = list->as.tensors[0];
-  LUC_TRY(luc__dim_wrap(ctx, "cat", dim_arg, (*first)->ndim, dim));
+  LUC_TRY(luc__dim_wrap(ctx, dim_arg, (*first)->ndim, dim));
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   for (int i = 0; i < list->n; i++) {
     luc_tensor *t = list->as.tensors[i];
@@ -242,7 +242,7 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = first->dtype;
   LUC_CHECK(ctx, first->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,
             "stack: tensors have at most %d dimensions", LUC_MAX_DIMS);
-  LUC_TRY(luc__dim_wrap(ctx, "stack", args[1].as.i, first->ndim + 1, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, first->ndim + 1, &dim));
   for (int i = 1; i < n; i++) {
     LUC_CHECK(
         ctx, luc__same_sizes(first, list[i]), LUC_ERR_SHAPE,
@@ -269,7 +269,7 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__grad_stack(luc_context *ctx, luc_backward *b) {
   luc_tensor *g = b->gout[0];
   int dim;
-  LUC_TRY(luc__dim_wrap(ctx, "stack", b->args[1].as.i, g->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, b->args[1].as.i, g->ndim, &dim));
   for (int i = 0; i < g->sizes[dim]; i++) {
     if (!luc__needs_item(b, i)) continue;
     LUC_TRY(luc__op1(ctx, LUC_OP_select, &b->gin_list[i],
@@ -318,12 +318,12 @@ static luc_status as_column(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
 }
 
 /* n: dimensions wanted, 0 for columns. dim -1: the first for vectors, else the second. */
-static luc_status stack_along(luc_context *ctx, const char *who, const luc_value *tensors, int n,
-                              int dim, luc_value *out) {
+static luc_status stack_along(luc_context *ctx, const luc_value *tensors, int n, int dim,
+                              luc_value *out) {
   luc_value list = luc_v_none();
   luc_tensor *r = NULL;
   luc_status status;
-  LUC_CHECK(ctx, tensors->n > 0, LUC_ERR_VALUE, "%s: expects a non-empty list of Tensors", who);
+  LUC_CHECK(ctx, tensors->n > 0, LUC_ERR_VALUE, "expects a non-empty list of Tensors");
   LUC_TRY(new_list(ctx, tensors->n, &list));
   for (int i = 0; i < list.n; i++) {
     luc_tensor *t = tensors->as.tensors[i], **to = &list.as.tensors[i];
@@ -337,16 +337,16 @@ done:
 }
 
 luc_status luc__run_hstack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, "hstack", &args[0], 1, -1, out);
+  return stack_along(ctx, &args[0], 1, -1, out);
 }
 luc_status luc__run_vstack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, "vstack", &args[0], 2, 0, out);
+  return stack_along(ctx, &args[0], 2, 0, out);
 }
 luc_status luc__run_dstack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, "dstack", &args[0], 3, 2, out);
+  return stack_along(ctx, &args[0], 3, 2, out);
 }
 luc_status luc__run_column_stack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, "column_stack", &args[0], 0, 1, out);
+  return stack_along(ctx, &args[0], 0, 1, out);
 }
 
 /* ---- broadcast_tensors, meshgrid ---- */
@@ -360,7 +360,7 @@ luc_status luc__run_broadcast_tensors(luc_context *ctx, luc_value *args, luc_val
     luc_tensor *t = list[i];
     luc_tensor so_far = {.ndim = (uint8_t)ndim};
     memcpy(so_far.sizes, sizes, sizeof sizes);
-    LUC_TRY(luc__broadcast(ctx, "broadcast_tensors", &so_far, t, &ndim, sizes));
+    LUC_TRY(luc__broadcast(ctx, &so_far, t, &ndim, sizes));
   }
   LUC_TRY(new_list(ctx, n, out));
   luc_status status = LUC_OK;
@@ -374,7 +374,7 @@ luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) 
   int n = args[0].n, xy;
   luc_tensor **list = args[0].as.tensors;
   int64_t full[LUC_MAX_DIMS];
-  LUC_TRY(luc__choice(ctx, "meshgrid", "indexing", "ij|xy", args[1].as.string, &xy));
+  LUC_TRY(luc__choice(ctx, "indexing", "ij|xy", args[1].as.string, &xy));
   LUC_CHECK(ctx, n > 0 && n <= LUC_MAX_DIMS, LUC_ERR_VALUE,
             "meshgrid: expects from 1 to %d tensors, got %d", LUC_MAX_DIMS, n);
   bool swap = xy && n >= 2;

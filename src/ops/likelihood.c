@@ -24,8 +24,7 @@ static luc_tensor *stirling(luc_formula *f, luc_tensor *target) {
 luc_status luc__run_poisson_nll_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor, *loss;
-  LUC_TRY(luc__loss_reduction(ctx, "poisson_nll_loss", (luc_value[]){args[4], args[6], args[7]},
-                              &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, (luc_value[]){args[4], args[6], args[7]}, &reduction));
   luc_formula f = luc__formula(ctx);
   if (args[2].as.i) {
     loss = luc__f2(&f, LUC_OP_sub, luc__f1(&f, LUC_OP_exp, x), luc__f2(&f, LUC_OP_mul, target, x));
@@ -53,13 +52,12 @@ static luc_status fit_variance(luc_formula *f, const luc_tensor *input, luc_tens
   }
   if (shorter) *var = luc__f_unsqueeze(f, v, -1);
   if (shorter || (v->ndim == input->ndim && different == 1)) return f->status;
-  return luc__fail_shapes(f->ctx, "gaussian_nll_loss", "input", input, "var", v,
-                          "var is of incorrect size");
+  return luc__fail_shapes(f->ctx, "input", input, "var", v, "var is of incorrect size");
 }
 
 /* No entry of a float tensor is below 0. */
 static luc_status check_variance(luc_formula *f, luc_tensor *var) {
-  LUC_TRY(luc__need_float(f->ctx, "gaussian_nll_loss", "var", var));
+  LUC_TRY(luc__need_float(f->ctx, "var", var));
   luc_tensor *low = luc__f1(f, LUC_OP_any, luc__fs(f, LUC_OP_lt, var, 0));
   LUC_TRY(f->status);
   LUC_CHECK(f->ctx, !*(const bool *)low->data, LUC_ERR_VALUE,
@@ -94,9 +92,8 @@ static luc_status gaussian(luc_formula *f, luc_value *args, luc_tensor *var, int
 luc_status luc__run_gaussian_nll_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_tensor *var = luc_as_tensor(&args[2]), *loss = NULL;
-  LUC_TRY(luc__choice(ctx, "gaussian_nll_loss", "reduction", LUC_REDUCTIONS, args[5].as.string,
-                      &reduction));
-  LUC_TRY(luc__need_float(ctx, "gaussian_nll_loss", "input", args[0].as.tensor));
+  LUC_TRY(luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[5].as.string, &reduction));
+  LUC_TRY(luc__need_float(ctx, "input", args[0].as.tensor));
   luc_formula f = luc__formula(ctx);
   if (!var)
     var =

@@ -13,7 +13,7 @@ static luc_status matrix_order(luc_context *ctx, const luc_value *ord, int *out)
   double p = ord->kind == LUC_STRING ? 0 : luc_as_double(ord);
   if (ord->kind == LUC_STRING) {
     int which;
-    LUC_TRY(luc__choice(ctx, "linalg.matrix_norm", "ord", "fro|nuc", ord->as.string, &which));
+    LUC_TRY(luc__choice(ctx, "ord", "fro|nuc", ord->as.string, &which));
     *out = which ? NUC : FRO;
     return LUC_OK;
   }
@@ -61,8 +61,8 @@ static luc_status matrix_norm(luc_context *ctx, luc_tensor *a, const luc_value *
   int order = 0, d0 = 0, d1 = 0;
   LUC_TRY(check_input(ctx, a, 2, dtype));
   LUC_TRY(matrix_order(ctx, ord, &order));
-  LUC_TRY(luc__dim_wrap(ctx, "linalg.matrix_norm", dim[0], a->ndim, &d0));
-  LUC_TRY(luc__dim_wrap(ctx, "linalg.matrix_norm", dim[1], a->ndim, &d1));
+  LUC_TRY(luc__dim_wrap(ctx, dim[0], a->ndim, &d0));
+  LUC_TRY(luc__dim_wrap(ctx, dim[1], a->ndim, &d1));
   LUC_CHECK(ctx, d0 != d1, LUC_ERR_VALUE, "dims must be different (got %d and %d)", d0 + 1, d1 + 1);
   if (!luc_is_none(dtype)) a = luc__f_to(&f, a, (luc_dtype)dtype->as.i);
   luc_value from = luc_v_ints((int64_t[]){d0, d1}, 2), to = luc_v_ints((int64_t[]){-2, -1}, 2);

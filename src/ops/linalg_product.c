@@ -220,7 +220,7 @@ luc_status luc__run_linalg_cross(luc_context *ctx, luc_value *args, luc_value *o
   LUC_CHECK(ctx, a->ndim == b->ndim, LUC_ERR_SHAPE,
             "inputs must have the same number of dimensions (input %s, other %s)",
             luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
-  LUC_TRY(luc__dim_wrap(ctx, "linalg.cross", args[2].as.i, a->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, a->ndim, &dim));
   LUC_CHECK(ctx, a->ndim > 0 && a->sizes[dim] == 3 && b->sizes[dim] == 3, LUC_ERR_SHAPE,
             "inputs dimension %d must have length 3 (input %s, other %s)", dim + 1,
             luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));

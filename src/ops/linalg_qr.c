@@ -38,7 +38,7 @@ done:
 /* linalg.qr(A, mode) */
 luc_status luc__run_linalg_qr(luc_context *ctx, luc_value *args, luc_value *out) {
   int mode;
-  LUC_TRY(luc__choice(ctx, "linalg.qr", "mode", "reduced|complete|r", args[1].as.string, &mode));
+  LUC_TRY(luc__choice(ctx, "mode", "reduced|complete|r", args[1].as.string, &mode));
   return qr(ctx, args[0].as.tensor, mode, out);
 }
 

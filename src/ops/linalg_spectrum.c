@@ -445,7 +445,7 @@ static luc_status check_lstsq(luc_context *ctx, const luc_tensor *a, const luc_t
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
             "input.size(-2) should match other.size(-2) (input %s, other %s)",
             luc__tensor_shape_text(ta, a), luc__tensor_shape_text(tb, b));
-  return luc__choice(ctx, "linalg.lstsq", "driver", "gelsy|gels|gelsd|gelss",
+  return luc__choice(ctx, "driver", "gelsy|gels|gelsd|gelss",
                      luc_is_none(driver) ? "gelsy" : driver->as.string, which);
 }
 

@@ -12,10 +12,9 @@
 
 /* ---- reduction ---- */
 
-luc_status luc__loss_reduction(luc_context *ctx, const char *who, const luc_value *args,
-                               int *reduction) {
+luc_status luc__loss_reduction(luc_context *ctx, const luc_value *args, int *reduction) {
   if (luc_is_none(&args[0]) && luc_is_none(&args[1]))
-    return luc__choice(ctx, who, "reduction", LUC_REDUCTIONS, args[2].as.string, reduction);
+    return luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[2].as.string, reduction);
   bool average = luc_is_none(&args[0]) || args[0].as.i,
        reduce = luc_is_none(&args[1]) || args[1].as.i;
   *reduction = !reduce ? LUC_REDUCE_NONE : average ? LUC_REDUCE_MEAN : LUC_REDUCE_SUM;
@@ -105,19 +104,19 @@ luc_status luc__grad_nll_loss_backward(luc_context *ctx, luc_backward *b) {
 
 /* ---- nll_loss ---- */
 
-static luc_status check_class_weight(luc_context *ctx, const char *who, const luc_tensor *input,
+static luc_status check_class_weight(luc_context *ctx, const luc_tensor *input,
                                      const luc_tensor *weight) {
   int64_t classes = input->sizes[input->ndim > 1];
-  LUC_TRY(luc__match_dtype(ctx, who, "input", input, "weight", weight));
+  LUC_TRY(luc__match_dtype(ctx, "input", input, "weight", weight));
   if (!weight || (weight->ndim == 1 && weight->sizes[0] == classes)) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "input", input, "weight", weight,
+  return luc__fail_shapes(ctx, "input", input, "weight", weight,
                           "weight must have one value for each of %lld classes",
                           (long long)classes);
 }
 
 /* Every target is a class, or ignored. */
-static luc_status check_targets(luc_context *ctx, const char *who, const luc_tensor *input,
-                                luc_tensor *target, int64_t ignore_index) {
+static luc_status check_targets(luc_context *ctx, const luc_tensor *input, luc_tensor *target,
+                                int64_t ignore_index) {
   luc_tensor *dense;
   int64_t classes = input->sizes[input->ndim > 1];
   LUC_TRY(luc__dense(ctx, luc__all_samples(target), LUC_INT64, &dense));
@@ -126,32 +125,32 @@ static luc_status check_targets(luc_context *ctx, const char *who, const luc_ten
   if (bad >= 0) given = at[bad];
   luc_tensor_release(ctx, dense);
   if (bad < 0) return LUC_OK;
-  return luc__fail(ctx, LUC_ERR_INDEX, "%s: Target %lld is out of bounds. (classes [1, %lld])", who,
+  return luc__fail(ctx, LUC_ERR_INDEX, "Target %lld is out of bounds. (classes [1, %lld])",
                    (long long)given + (given >= 0), (long long)classes); /* users count from 1 */
 }
 
 /* Input [C] with target [], or [N, C, d...] with [N, d...]. */
-static luc_status check_classes(luc_context *ctx, const char *who, const luc_tensor *input,
-                                const luc_tensor *target, const luc_tensor *weight) {
-  LUC_TRY(luc__need_float(ctx, who, "input", input));
+static luc_status check_classes(luc_context *ctx, const luc_tensor *input, const luc_tensor *target,
+                                const luc_tensor *weight) {
+  LUC_TRY(luc__need_float(ctx, "input", input));
   if (!luc__dtype_is_int(target->dtype))
-    return luc__fail(ctx, LUC_ERR_TYPE, "%s: target must hold class positions (got %s)", who,
+    return luc__fail(ctx, LUC_ERR_TYPE, "target must hold class positions (got %s)",
                      luc__dtype_name(target->dtype));
   if (input->ndim == 0)
-    return luc__fail_shapes(ctx, who, "input", input, "target", target,
+    return luc__fail_shapes(ctx, "input", input, "target", target,
                             "input must be [C] or [N, C, ...]");
   bool batched = input->ndim > 1;
   if (batched && target->ndim > 0 && input->sizes[0] != target->sizes[0])
-    return luc__fail_shapes(ctx, who, "input", input, "target", target,
+    return luc__fail_shapes(ctx, "input", input, "target", target,
                             "expected input batch_size (%lld) to match target batch_size (%lld)",
                             (long long)input->sizes[0], (long long)target->sizes[0]);
   bool fits = target->ndim == input->ndim - 1;
   for (int i = 1; fits && i < target->ndim; i++) fits = target->sizes[i] == input->sizes[i + 1];
   if (!batched) fits = target->ndim == 0 || (target->numel == 1 && input->numel == 1);
   if (!fits)
-    return luc__fail_shapes(ctx, who, "input", input, "target", target,
+    return luc__fail_shapes(ctx, "input", input, "target", target,
                             "target must be input without its class dimension");
-  return check_class_weight(ctx, who, input, weight);
+  return check_class_weight(ctx, input, weight);
 }
 
 static luc_tensor *nll(luc_formula *f, luc_tensor *log_probs, luc_value target, luc_value weight,
@@ -165,10 +164,9 @@ static luc_tensor *nll(luc_formula *f, luc_tensor *log_probs, luc_value target, 
 luc_status luc__run_nll_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_value legacy[] = {args[3], args[5], args[6]};
-  LUC_TRY(luc__loss_reduction(ctx, "nll_loss", legacy, &reduction));
-  LUC_TRY(check_classes(ctx, "nll_loss", args[0].as.tensor, args[1].as.tensor,
-                        luc_as_tensor(&args[2])));
-  LUC_TRY(check_targets(ctx, "nll_loss", args[0].as.tensor, args[1].as.tensor, args[4].as.i));
+  LUC_TRY(luc__loss_reduction(ctx, legacy, &reduction));
+  LUC_TRY(check_classes(ctx, args[0].as.tensor, args[1].as.tensor, luc_as_tensor(&args[2])));
+  LUC_TRY(check_targets(ctx, args[0].as.tensor, args[1].as.tensor, args[4].as.i));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss = nll(&f, args[0].as.tensor, args[1], args[2], args[4], reduction, NULL);
   return luc__f_result(&f, loss, out);
@@ -189,12 +187,12 @@ static luc_status cross_entropy_probs(luc_context *ctx, luc_value *args, int red
   luc_tensor *input = args[0].as.tensor, *target = args[1].as.tensor;
   luc_tensor *weight = luc_as_tensor(&args[2]);
   if (!luc__same_sizes(input, target) || input->ndim == 0)
-    return luc__fail_shapes(ctx, "cross_entropy", "input", input, "target", target,
+    return luc__fail_shapes(ctx, "input", input, "target", target,
                             "probabilities as target must have input's shape");
-  LUC_TRY(luc__need_float(ctx, "cross_entropy", "input", input));
+  LUC_TRY(luc__need_float(ctx, "input", input));
   LUC_CHECK(ctx, args[4].as.i < 0, LUC_ERR_VALUE,
             "cross_entropy: ignore_index is not supported for floating point target");
-  LUC_TRY(check_class_weight(ctx, "cross_entropy", input, weight));
+  LUC_TRY(check_class_weight(ctx, input, weight));
   int64_t dim = input->ndim > 1, classes = input->sizes[dim];
   luc_formula f = luc__formula(ctx);
   luc_tensor *lp = luc__f_call(&f, LUC_OP_log_softmax, LUC_ARGS(args[0], luc_v_int(dim)));
@@ -240,13 +238,13 @@ luc_status luc__run_cross_entropy(luc_context *ctx, luc_value *args, luc_value *
   double smoothing = luc_as_double(&args[7]);
   luc_tensor *input = args[0].as.tensor, *target = args[1].as.tensor;
   luc_value legacy[] = {args[3], args[5], args[6]};
-  LUC_TRY(luc__loss_reduction(ctx, "cross_entropy", legacy, &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, legacy, &reduction));
   LUC_CHECK(ctx, smoothing >= 0 && smoothing <= 1, LUC_ERR_VALUE,
             "cross_entropy: label_smoothing must be between 0 and 1 (got %g)", smoothing);
   if (luc__dtype_is_float(target->dtype))
     return cross_entropy_probs(ctx, args, reduction, smoothing, out);
-  LUC_TRY(check_classes(ctx, "cross_entropy", input, target, luc_as_tensor(&args[2])));
-  LUC_TRY(check_targets(ctx, "cross_entropy", input, target, args[4].as.i));
+  LUC_TRY(check_classes(ctx, input, target, luc_as_tensor(&args[2])));
+  LUC_TRY(check_targets(ctx, input, target, args[4].as.i));
   luc_formula f = luc__formula(ctx);
   luc_tensor *lp =
       luc__f_call(&f, LUC_OP_log_softmax, LUC_ARGS(args[0], luc_v_int(input->ndim > 1)));
@@ -274,7 +272,7 @@ static luc_status difference_loss(luc_context *ctx, difference_kind kind, luc_va
   luc_tensor *loss;
   if (luc__dtype_is_float(luc__result_dtype(ctx, args, 2))) {
     luc_value each = luc_v_none();
-    LUC_TRY(luc__pointwise(ctx, "loss", kernels[kind], LUC_RULE_SAME, args, &params, &each));
+    LUC_TRY(luc__pointwise(ctx, kernels[kind], LUC_RULE_SAME, args, &params, &each));
     loss = luc__f_own(&f, each.as.tensor);
   } else { /* only l1 */
     loss = luc__f1(&f, LUC_OP_abs, luc__f2(&f, LUC_OP_sub, args[0].as.tensor, args[1].as.tensor));
@@ -312,7 +310,7 @@ static luc_tensor *difference_kernel(luc_formula *f, difference_kind kind, luc_b
   luc_ew_params knee = knee_params(kind, b->args);
   luc_ew_params params = {.f = {scale, knee.f[0], knee.f[1]}};
   luc_value in[] = {luc_v_tensor(b->gout[0]), b->args[0], b->args[1]}, dx = luc_v_none();
-  f->status = luc__pointwise(f->ctx, "loss", kernels[kind], LUC_RULE_SAME, in, &params, &dx);
+  f->status = luc__pointwise(f->ctx, kernels[kind], LUC_RULE_SAME, in, &params, &dx);
   return f->status == LUC_OK ? luc__f_own(f, dx.as.tensor) : NULL;
 }
 
@@ -321,7 +319,7 @@ static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_ba
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   double scale = kind == MSE ? 2 : 1, numel = 1;
-  LUC_TRY(luc__broadcast_operands(ctx, "loss", b->args, 2, &ndim, sizes));
+  LUC_TRY(luc__broadcast_operands(ctx, b->args, 2, &ndim, sizes));
   for (int d = 0; d < ndim; d++) numel *= (double)sizes[d];
   if (b->args[2].as.i == LUC_REDUCE_MEAN) scale /= numel;
   bool fused = !luc__recording(ctx) && !ctx->batched && luc__dtype_is_float(b->gout[0]->dtype);
@@ -358,11 +356,10 @@ luc_status luc__grad_huber(luc_context *ctx, luc_backward *b) {
 }
 
 /* A weighted loss is reduced here; `by_weight`: its mean divides by the sum of weights. */
-static luc_status difference(luc_context *ctx, const char *who, luc_opid op, luc_value *args,
-                             int reduction, double p, luc_tensor *weight, bool by_weight,
-                             luc_value *out) {
+static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int reduction,
+                             double p, luc_tensor *weight, bool by_weight, luc_value *out) {
   luc_formula f = luc__formula(ctx);
-  if (op != LUC_OP_l1) LUC_TRY(luc__need_float(ctx, who, "input", args[0].as.tensor));
+  if (op != LUC_OP_l1) LUC_TRY(luc__need_float(ctx, "input", args[0].as.tensor));
   luc_tensor *loss = luc__f_call(
       &f, op,
       LUC_ARGS(args[0], args[1], luc_v_int(weight ? LUC_REDUCE_NONE : reduction), luc_v_float(p)));
@@ -381,49 +378,44 @@ static luc_status difference(luc_context *ctx, const char *who, luc_opid op, luc
 /* mse_loss(input, target, size_average, reduce, reduction, weight) */
 luc_status luc__run_mse_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, "mse_loss", &args[2], &reduction));
-  return difference(ctx, "mse_loss", LUC_OP_mse, args, reduction, 0, luc_as_tensor(&args[5]), true,
-                    out);
+  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  return difference(ctx, LUC_OP_mse, args, reduction, 0, luc_as_tensor(&args[5]), true, out);
 }
 
 luc_status luc__run_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, "l1_loss", &args[2], &reduction));
-  return difference(ctx, "l1_loss", LUC_OP_l1, args, reduction, 0, luc_as_tensor(&args[5]), true,
-                    out);
+  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  return difference(ctx, LUC_OP_l1, args, reduction, 0, luc_as_tensor(&args[5]), true, out);
 }
 
 /* smooth_l1_loss(input, target, size_average, reduce, reduction, beta) */
 luc_status luc__run_smooth_l1_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   double beta = luc_as_double(&args[5]);
-  LUC_TRY(luc__loss_reduction(ctx, "smooth_l1_loss", &args[2], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
   LUC_CHECK(ctx, beta >= 0, LUC_ERR_VALUE, "smooth_l1_loss: beta must not be negative (got %g)",
             beta);
-  return difference(ctx, "smooth_l1_loss", beta == 0 ? LUC_OP_l1 : LUC_OP_smooth_l1, args,
-                    reduction, beta, NULL, false, out);
+  return difference(ctx, beta == 0 ? LUC_OP_l1 : LUC_OP_smooth_l1, args, reduction, beta, NULL,
+                    false, out);
 }
 
 /* huber_loss(input, target, reduction, delta, weight) */
 luc_status luc__run_huber_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   double delta = luc_as_double(&args[3]);
-  LUC_TRY(
-      luc__choice(ctx, "huber_loss", "reduction", LUC_REDUCTIONS, args[2].as.string, &reduction));
+  LUC_TRY(luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[2].as.string, &reduction));
   LUC_CHECK(ctx, delta > 0, LUC_ERR_VALUE, "huber_loss: delta must be positive (got %g)", delta);
-  return difference(ctx, "huber_loss", LUC_OP_huber, args, reduction, delta,
-                    luc_as_tensor(&args[4]), false, out);
+  return difference(ctx, LUC_OP_huber, args, reduction, delta, luc_as_tensor(&args[4]), false, out);
 }
 
 /* ---- binary cross entropy ---- */
 
-static luc_status check_same_shape(luc_context *ctx, const char *who, const luc_tensor *input,
+static luc_status check_same_shape(luc_context *ctx, const luc_tensor *input,
                                    const luc_tensor *target) {
-  LUC_TRY(luc__need_float(ctx, who, "input", input));
-  LUC_TRY(luc__need_float(ctx, who, "target", target));
+  LUC_TRY(luc__need_float(ctx, "input", input));
+  LUC_TRY(luc__need_float(ctx, "target", target));
   if (luc__same_sizes(input, target)) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "input", input, "target", target,
-                          "target must have input's shape");
+  return luc__fail_shapes(ctx, "input", input, "target", target, "target must have input's shape");
 }
 
 /* The first element outside [0, 1] (or NaN), or -1. */
@@ -436,15 +428,15 @@ static int64_t find_improbable(const luc_tensor *x, double *value) {
   return -1;
 }
 
-static luc_status check_probabilities(luc_context *ctx, const char *who, luc_tensor *x) {
+static luc_status check_probabilities(luc_context *ctx, luc_tensor *x) {
   luc_tensor *dense;
   double value;
   LUC_TRY(luc__dense(ctx, x, luc__compute_dtype(x->dtype), &dense));
   int64_t bad = find_improbable(dense, &value);
   luc_tensor_release(ctx, dense);
   if (bad < 0) return LUC_OK;
-  return luc__fail(ctx, LUC_ERR_VALUE,
-                   "%s: all elements of input should be between 0 and 1 (got %g)", who, value);
+  return luc__fail(ctx, LUC_ERR_VALUE, "all elements of input should be between 0 and 1 (got %g)",
+                   value);
 }
 
 /* The row bce(input, target): one value per element, logs cut at -100. */
@@ -480,11 +472,10 @@ luc_status luc__grad_bce(luc_context *ctx, luc_backward *b) {
 
 /* binary_cross_entropy(input, target, weight, size_average, reduce, reduction) */
 luc_status luc__run_binary_cross_entropy(luc_context *ctx, luc_value *args, luc_value *out) {
-  static const char who[] = "binary_cross_entropy";
   int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, who, &args[3], &reduction));
-  LUC_TRY(check_same_shape(ctx, who, args[0].as.tensor, args[1].as.tensor));
-  LUC_TRY(check_probabilities(ctx, who, args[0].as.tensor));
+  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
+  LUC_TRY(check_same_shape(ctx, args[0].as.tensor, args[1].as.tensor));
+  LUC_TRY(check_probabilities(ctx, args[0].as.tensor));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss = luc__f2(&f, LUC_OP_bce, args[0].as.tensor, args[1].as.tensor);
   if (!luc_is_none(&args[2])) loss = luc__f2(&f, LUC_OP_mul, loss, args[2].as.tensor);
@@ -495,11 +486,10 @@ luc_status luc__run_binary_cross_entropy(luc_context *ctx, luc_value *args, luc_
  * pos_weight): (1 - t) x - (1 + (pos_weight - 1) t) logsigmoid(x), finite for every finite x. */
 luc_status luc__run_binary_cross_entropy_with_logits(luc_context *ctx, luc_value *args,
                                                      luc_value *out) {
-  static const char who[] = "binary_cross_entropy_with_logits";
   int reduction;
   luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, who, &args[3], &reduction));
-  LUC_TRY(check_same_shape(ctx, who, x, t));
+  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
+  LUC_TRY(check_same_shape(ctx, x, t));
   luc_formula f = luc__formula(ctx);
   luc_tensor *rest = luc__fs(&f, LUC_OP_rsub, t, 1);
   luc_tensor *log_yes = luc__f1(&f, LUC_OP_logsigmoid, x);
@@ -522,8 +512,8 @@ luc_status luc__run_kl_div(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *t = args[1].as.tensor;
   bool batchmean =
       luc_is_none(&args[2]) && luc_is_none(&args[3]) && !strcmp(args[4].as.string, "batchmean");
-  if (!batchmean) LUC_TRY(luc__loss_reduction(ctx, "kl_div", &args[2], &reduction));
-  LUC_TRY(luc__need_float(ctx, "kl_div", "input", x));
+  if (!batchmean) LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  LUC_TRY(luc__need_float(ctx, "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *loss;
   if (args[5].as.i) {

@@ -9,8 +9,7 @@
 
 /* PyTorch's deprecated size_average and reduce, if given, decide instead of reduction. args: the
  * three in this order: size_average, reduce, reduction. */
-luc_status luc__loss_reduction(luc_context *ctx, const char *who, const luc_value *args,
-                               int *reduction);
+luc_status luc__loss_reduction(luc_context *ctx, const luc_value *args, int *reduction);
 luc_tensor *luc__loss_reduced(luc_formula *f, luc_tensor *t, int reduction);
 
 #endif

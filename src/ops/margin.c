@@ -27,7 +27,7 @@ luc_status luc__run_margin_ranking_loss(luc_context *ctx, luc_value *args, luc_v
   int reduction;
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *target = args[2].as.tensor;
   char sa[LUC_SHAPE_TEXT], sb[LUC_SHAPE_TEXT], st[LUC_SHAPE_TEXT];
-  LUC_TRY(luc__loss_reduction(ctx, "margin_ranking_loss", &args[4], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, &args[4], &reduction));
   LUC_CHECK(ctx, a->ndim == b->ndim && a->ndim == target->ndim, LUC_ERR_SHAPE,
             "margin_ranking_loss: All input tensors should have same dimension but got sizes: "
             "input1: %s, input2: %s, target: %s",
@@ -45,7 +45,7 @@ luc_status luc__run_margin_ranking_loss(luc_context *ctx, luc_value *args, luc_v
 luc_status luc__run_hinge_embedding_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, "hinge_embedding_loss", &args[3], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
   luc_formula f = luc__formula(ctx);
   luc_tensor *apart = hinge(&f, x, luc_as_double(&args[2]));
   apart = where_is(&f, LUC_OP_ne, target, 1, apart);
@@ -57,8 +57,8 @@ luc_status luc__run_hinge_embedding_loss(luc_context *ctx, luc_value *args, luc_
 luc_status luc__run_soft_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_tensor *x = args[0].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, "soft_margin_loss", &args[2], &reduction));
-  LUC_TRY(luc__need_float(ctx, "soft_margin_loss", "input", x));
+  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  LUC_TRY(luc__need_float(ctx, "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *z = luc__f1(&f, LUC_OP_neg, luc__f2(&f, LUC_OP_mul, x, args[1].as.tensor));
   luc_tensor *loss = luc__f1(&f, LUC_OP_log1p, luc__f1(&f, LUC_OP_exp, z));
@@ -70,14 +70,12 @@ luc_status luc__run_soft_margin_loss(luc_context *ctx, luc_value *args, luc_valu
 /* multilabel_soft_margin_loss(input, target, weight, size_average, reduce, reduction): the mean
  * over the last dimension, then the reduction of the rest. */
 luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  static const char who[] = "multilabel_soft_margin_loss";
   int reduction;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
   int64_t last = x->ndim - 1;
-  LUC_TRY(luc__loss_reduction(ctx, who, &args[3], &reduction));
-  LUC_TRY(luc__need_float(ctx, who, "input", x));
-  if (x->ndim == 0)
-    return luc__fail_shapes(ctx, who, "input", x, NULL, NULL, "input must be [..., C]");
+  LUC_TRY(luc__loss_reduction(ctx, &args[3], &reduction));
+  LUC_TRY(luc__need_float(ctx, "input", x));
+  if (x->ndim == 0) return luc__fail_shapes(ctx, "input", x, NULL, NULL, "input must be [..., C]");
   luc_formula f = luc__formula(ctx);
   luc_tensor *yes = luc__f1(&f, LUC_OP_logsigmoid, x);
   luc_tensor *no = luc__f1(&f, LUC_OP_logsigmoid, luc__f1(&f, LUC_OP_neg, x));
@@ -94,13 +92,11 @@ luc_status luc__run_multilabel_soft_margin_loss(luc_context *ctx, luc_value *arg
 
 static luc_status check_cosine(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
                                const luc_tensor *target) {
-  static const char who[] = "cosine_embedding_loss";
   LUC_CHECK(ctx, target->ndim <= 1, LUC_ERR_SHAPE,
-            "%s: 0D or 1D target tensor expected, multi-target not supported (got %dD)", who,
-            target->ndim);
+            "0D or 1D target tensor expected, multi-target not supported (got %dD)", target->ndim);
   int want = target->ndim + 1;
   if (a->ndim == want && b->ndim == want) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "input1", a, "input2", b,
+  return luc__fail_shapes(ctx, "input1", a, "input2", b,
                           "%dD target tensor expects %dD input tensors", target->ndim, want);
 }
 
@@ -113,7 +109,7 @@ static luc_tensor *dots(luc_formula *f, luc_tensor *a, luc_tensor *b) {
 luc_status luc__run_cosine_embedding_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *target = args[2].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, "cosine_embedding_loss", &args[4], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, &args[4], &reduction));
   LUC_TRY(check_cosine(ctx, a, b, target));
   luc_formula f = luc__formula(ctx);
   luc_tensor *size_a = luc__fs(&f, LUC_OP_add, dots(&f, a, a), 1e-12);
@@ -146,7 +142,7 @@ static luc_status check_triplet(luc_context *ctx, luc_value *args) {
  * reduction) */
 luc_status luc__run_triplet_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, "triplet_margin_loss", &args[7], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, &args[7], &reduction));
   LUC_TRY(check_triplet(ctx, args));
   luc_formula f = luc__formula(ctx);
   luc_tensor *near =
@@ -165,14 +161,14 @@ luc_status luc__run_triplet_margin_loss(luc_context *ctx, luc_value *args, luc_v
 /* ---- multi_margin_loss, multilabel_margin_loss: [N, C] or [C] ---- */
 
 /* Input [N, C] with `classes` of the target [N, ...], or [C]; sets rows. */
-static luc_status check_rows(luc_context *ctx, const char *who, const luc_tensor *input,
-                             const luc_tensor *target, int64_t *rows) {
-  LUC_TRY(luc__need_float(ctx, who, "input", input));
+static luc_status check_rows(luc_context *ctx, const luc_tensor *input, const luc_tensor *target,
+                             int64_t *rows) {
+  LUC_TRY(luc__need_float(ctx, "input", input));
   if (!luc__dtype_is_int(target->dtype))
-    return luc__fail(ctx, LUC_ERR_TYPE, "%s: target must hold class positions (got %s)", who,
+    return luc__fail(ctx, LUC_ERR_TYPE, "target must hold class positions (got %s)",
                      luc__dtype_name(target->dtype));
   if (input->ndim > 2 || (input->ndim > 0 && input->sizes[input->ndim - 1] == 0))
-    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "expected non-empty vector or matrix with optional 0-dim batch size");
   *rows = input->ndim == 2 ? input->sizes[0] : 1;
   return LUC_OK;
@@ -197,22 +193,21 @@ static luc_tensor *multi_margin(luc_formula *f, luc_value *args, luc_tensor *x, 
 }
 
 static luc_status check_multi_margin(luc_context *ctx, luc_value *args) {
-  static const char who[] = "multi_margin_loss";
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor, *w = luc_as_tensor(&args[4]);
   luc_tensor *dense;
   int64_t rows, p = (int64_t)luc_as_double(&args[2]);
-  LUC_TRY(check_rows(ctx, who, x, target, &rows));
+  LUC_TRY(check_rows(ctx, x, target, &rows));
   LUC_CHECK(ctx, (double)p == luc_as_double(&args[2]) && (p == 1 || p == 2), LUC_ERR_VALUE,
-            "%s: only p == 1 and p == 2 supported (got %g)", who, luc_as_double(&args[2]));
+            "only p == 1 and p == 2 supported (got %g)", luc_as_double(&args[2]));
   int64_t classes = x->ndim ? x->sizes[x->ndim - 1] : 1;
   if (target->ndim > 1 || target->numel != rows)
-    return luc__fail_shapes(ctx, who, "input", x, "target", target, "inconsistent target size");
+    return luc__fail_shapes(ctx, "input", x, "target", target, "inconsistent target size");
   if (w && (w->ndim != 1 || w->numel != classes))
-    return luc__fail_shapes(ctx, who, "input", x, "weight", w, "inconsistent weight size");
+    return luc__fail_shapes(ctx, "input", x, "weight", w, "inconsistent weight size");
   LUC_TRY(luc__dense(ctx, target, LUC_INT64, &dense));
   int64_t bad = luc__index_check((const int64_t *)dense->data, rows, classes, 0);
   luc_tensor_release(ctx, dense);
-  LUC_CHECK(ctx, bad < 0, LUC_ERR_INDEX, "%s: target out of range (classes [1, %lld])", who,
+  LUC_CHECK(ctx, bad < 0, LUC_ERR_INDEX, "target out of range (classes [1, %lld])",
             (long long)classes);
   return LUC_OK;
 }
@@ -220,7 +215,7 @@ static luc_status check_multi_margin(luc_context *ctx, luc_value *args) {
 /* multi_margin_loss(input, target, p, margin, weight, size_average, reduce, reduction) */
 luc_status luc__run_multi_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
   int reduction;
-  LUC_TRY(luc__loss_reduction(ctx, "multi_margin_loss", &args[5], &reduction));
+  LUC_TRY(luc__loss_reduction(ctx, &args[5], &reduction));
   LUC_TRY(check_multi_margin(ctx, args));
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
@@ -237,14 +232,13 @@ luc_status luc__run_multi_margin_loss(luc_context *ctx, luc_value *args, luc_val
 /* multilabel_margin_loss(input, target, size_average, reduce, reduction): each line of target lists
  * the line's classes, up to the first -1. */
 luc_status luc__run_multilabel_margin_loss(luc_context *ctx, luc_value *args, luc_value *out) {
-  static const char who[] = "multilabel_margin_loss";
   int reduction;
   int64_t rows;
   luc_tensor *x = args[0].as.tensor, *target = args[1].as.tensor;
-  LUC_TRY(luc__loss_reduction(ctx, who, &args[2], &reduction));
-  LUC_TRY(check_rows(ctx, who, x, target, &rows));
+  LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
+  LUC_TRY(check_rows(ctx, x, target, &rows));
   if (!luc__same_sizes(x, target))
-    return luc__fail_shapes(ctx, who, "input", x, "target", target, "inconsistent target size");
+    return luc__fail_shapes(ctx, "input", x, "target", target, "inconsistent target size");
   luc_formula f = luc__formula(ctx);
   if (x->ndim == 0) {
     x = luc__f_unsqueeze(&f, x, 0);

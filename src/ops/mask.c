@@ -18,14 +18,14 @@ static void move_masked(luc_context *ctx, luc_index_op op, luc_tensor *t, const 
 }
 
 /* self expanded to what it and mask broadcast to, copied; in place self itself. */
-static luc_status masked_target(luc_context *ctx, const char *who, luc_tensor *self,
-                                luc_tensor *mask, luc_value *out, luc_tensor **target) {
+static luc_status masked_target(luc_context *ctx, luc_tensor *self, luc_tensor *mask,
+                                luc_value *out, luc_tensor **target) {
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   luc_tensor *wide;
   if (out->kind == LUC_TENSOR) return luc__begin_write(ctx, self, out, target);
-  LUC_TRY(luc__broadcast(ctx, who, self, mask, &ndim, sizes));
-  LUC_TRY(luc__expand(ctx, who, self, ndim, sizes, &wide));
+  LUC_TRY(luc__broadcast(ctx, self, mask, &ndim, sizes));
+  LUC_TRY(luc__expand(ctx, self, ndim, sizes, &wide));
   luc_status status = luc__duplicate(ctx, wide, target);
   luc_tensor_release(ctx, wide);
   if (status == LUC_OK) *out = luc_v_tensor(*target);
@@ -39,9 +39,9 @@ luc_status luc__run_masked_fill(luc_context *ctx, luc_value *args, luc_value *ou
   luc_tensor *bits = NULL, *table = NULL, *target;
   luc_element value;
   luc_status status = LUC_OK;
-  LUC_GO(luc__operand_element(ctx, "masked_fill", &args[2], self->dtype, &value));
-  LUC_GO(masked_target(ctx, "masked_fill", self, mask, out, &target));
-  LUC_GO(luc__mask_values(ctx, "masked_fill", mask, target->ndim, target->sizes, &bits));
+  LUC_GO(luc__operand_element(ctx, &args[2], self->dtype, &value));
+  LUC_GO(masked_target(ctx, self, mask, out, &target));
+  LUC_GO(luc__mask_values(ctx, mask, target->ndim, target->sizes, &bits));
   if (luc__is_contiguous(target)) {
     luc__mask_fill(ctx, target->data, (const bool *)bits->data, target->numel, &value,
                    luc__dtype_size(target->dtype));
@@ -78,9 +78,9 @@ luc_status luc__run_masked_select(luc_context *ctx, luc_value *args, luc_value *
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   luc_status status = LUC_OK;
-  LUC_GO(luc__broadcast(ctx, "masked_select", self, mask, &ndim, sizes));
-  LUC_GO(luc__expand(ctx, "masked_select", self, ndim, sizes, &wide));
-  LUC_GO(luc__mask_values(ctx, "masked_select", mask, ndim, sizes, &bits));
+  LUC_GO(luc__broadcast(ctx, self, mask, &ndim, sizes));
+  LUC_GO(luc__expand(ctx, self, ndim, sizes, &wide));
+  LUC_GO(luc__mask_values(ctx, mask, ndim, sizes, &bits));
   LUC_GO(luc__mask_table(ctx, wide, 0, bits, &table));
   LUC_GO(luc__tensor_empty(ctx, self->dtype, 1, &table->numel, &r));
   move_masked(ctx, LUC_INDEX_GET, wide, table, r->data, 1);
@@ -97,7 +97,7 @@ luc_status luc__grad_masked_select(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
   luc_tensor input = {.ndim = (uint8_t)luc__input_sizes(b, 0, sizes)};
   memcpy(input.sizes, sizes, sizeof sizes);
-  LUC_TRY(luc__broadcast(ctx, "masked_select", &input, mask, &ndim, sizes));
+  LUC_TRY(luc__broadcast(ctx, &input, mask, &ndim, sizes));
   LUC_TRY(luc__zeros(ctx, b->gout[0]->dtype, ndim, sizes, &zeros));
   luc_status status = luc__op1(ctx, LUC_OP_masked_scatter, &b->gin[0],
                                LUC_ARGS(luc_v_tensor(zeros), b->args[1], luc_v_tensor(b->gout[0])));
@@ -111,9 +111,9 @@ luc_status luc__run_masked_scatter(luc_context *ctx, luc_value *args, luc_value 
   luc_tensor *self = args[0].as.tensor, *mask = args[1].as.tensor, *source = args[2].as.tensor;
   luc_tensor *flat = NULL, *bits = NULL, *table = NULL, *target;
   luc_status status = LUC_OK;
-  LUC_GO(luc__same_dtype(ctx, "masked_scatter", self, source, "source"));
-  LUC_GO(masked_target(ctx, "masked_scatter", self, mask, out, &target));
-  LUC_GO(luc__mask_values(ctx, "masked_scatter", mask, target->ndim, target->sizes, &bits));
+  LUC_GO(luc__same_dtype(ctx, self, source, "source"));
+  LUC_GO(masked_target(ctx, self, mask, out, &target));
+  LUC_GO(luc__mask_values(ctx, mask, target->ndim, target->sizes, &bits));
   LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
   if (source->numel < table->numel)
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,

@@ -23,15 +23,15 @@ typedef struct product {
   int64_t sizes[LUC_MAX_DIMS];
 } product;
 
-static luc_status plan_batch(luc_context *ctx, const char *who, const luc_tensor *a,
-                             const luc_tensor *b, product *p) {
+static luc_status plan_batch(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
+                             product *p) {
   int na = a->ndim > 2 ? a->ndim - 2 : 0, nb = b->ndim > 2 ? b->ndim - 2 : 0;
   p->nbatch = na > nb ? na : nb;
   for (int i = 0; i < p->nbatch; i++) {
     int ia = i - (p->nbatch - na), ib = i - (p->nbatch - nb);
     int64_t sa = ia >= 0 ? a->sizes[ia] : 1, sb = ib >= 0 ? b->sizes[ib] : 1;
     if (sa != sb && sa != 1 && sb != 1)
-      return luc__fail_shapes(ctx, who, "input", a, "other", b,
+      return luc__fail_shapes(ctx, "input", a, "other", b,
                               "batch sizes %lld and %lld do not broadcast", (long long)sa,
                               (long long)sb);
     p->batch[i] = p->sizes[i] = sa == 1 ? sb : sa;
@@ -64,10 +64,10 @@ static void plan_join(product *p) {
   }
 }
 
-static luc_status plan_product(luc_context *ctx, const char *who, const luc_tensor *a,
-                               const luc_tensor *b, product *p) {
+static luc_status plan_product(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
+                               product *p) {
   if (a->ndim == 0 || b->ndim == 0)
-    return luc__fail_shapes(ctx, who, "input", a, "other", b, "both need at least 1 dimension");
+    return luc__fail_shapes(ctx, "input", a, "other", b, "both need at least 1 dimension");
   luc_gemm *g = &p->gemm;
   int la = a->ndim - 1, lb = b->ndim - 1;
   *g = (luc_gemm){.dtype = a->dtype, .m = 1, .n = 1, .alpha = 1};
@@ -78,10 +78,10 @@ static luc_status plan_product(luc_context *ctx, const char *who, const luc_tens
   g->b_row = b->strides[lb > 0 ? lb - 1 : 0];
   if (lb > 0) g->n = b->sizes[lb], g->b_col = b->strides[lb];
   if (k != g->k)
-    return luc__fail_shapes(ctx, who, "input", a, "other", b,
+    return luc__fail_shapes(ctx, "input", a, "other", b,
                             "input has %lld columns, other has %lld rows", (long long)g->k,
                             (long long)k);
-  LUC_TRY(plan_batch(ctx, who, a, b, p));
+  LUC_TRY(plan_batch(ctx, a, b, p));
   p->ndim = p->nbatch;
   if (la > 0) p->sizes[p->ndim++] = g->m;
   if (lb > 0) p->sizes[p->ndim++] = g->n;
@@ -130,11 +130,11 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
 }
 
 /* The dtype a product is computed in, as integers wrap the same in int64. */
-static luc_status product_dtype(luc_context *ctx, const char *who, const luc_tensor *a,
-                                const luc_tensor *b, luc_dtype *compute) {
-  LUC_TRY(luc__match_dtype(ctx, who, "input", a, "other", b));
+static luc_status product_dtype(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
+                                luc_dtype *compute) {
+  LUC_TRY(luc__match_dtype(ctx, "input", a, "other", b));
   if (a->dtype == LUC_BOOL)
-    return luc__fail(ctx, LUC_ERR_TYPE, "%s: input must be a number tensor (got bool)", who);
+    return luc__fail(ctx, LUC_ERR_TYPE, "input must be a number tensor (got bool)");
   *compute = luc__dtype_is_float(a->dtype) ? luc__compute_dtype(a->dtype) : LUC_INT64;
   return LUC_OK;
 }
@@ -157,9 +157,9 @@ static luc_status multiply_part(luc_context *ctx, product *p, const luc_tensor *
 }
 
 /* Four products of the parts, which are matrices of other strides. */
-static luc_status multiply_complex(luc_context *ctx, const char *who, const luc_tensor *a,
-                                   const luc_tensor *b, const luc_tensor *add, double beta,
-                                   double alpha, luc_value *out) {
+static luc_status multiply_complex(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
+                                   const luc_tensor *add, double beta, double alpha,
+                                   luc_value *out) {
   luc_status status;
   luc_tensor x[2], y[2], added, *c[2] = {NULL, NULL}, *joined = NULL;
   product p;
@@ -167,7 +167,7 @@ static luc_status multiply_complex(luc_context *ctx, const char *who, const luc_
     luc__part(a, part, &x[part]);
     luc__part(b, part, &y[part]);
   }
-  LUC_TRY(plan_product(ctx, who, &x[0], &y[0], &p));
+  LUC_TRY(plan_product(ctx, &x[0], &y[0], &p));
   for (int part = 0; part < 2; part++) {
     LUC_GO(luc__tensor_empty(ctx, x[0].dtype, p.ndim, p.sizes, &c[part]));
     p.gemm.beta = add ? beta : 0;
@@ -183,18 +183,17 @@ done:
 }
 
 /* out = beta * add + alpha * a b; add NULL for the product alone. */
-static luc_status multiply(luc_context *ctx, const char *who, luc_tensor *a, luc_tensor *b,
-                           luc_tensor *add, double beta, double alpha, luc_value *out) {
+static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
+                           double beta, double alpha, luc_value *out) {
   luc_status status;
   luc_dtype compute = LUC_FLOAT32;
   luc_tensor *x = NULL, *y = NULL, *c = NULL;
   product p;
-  LUC_TRY(product_dtype(ctx, who, a, b, &compute));
-  if (luc__dtype_is_complex(a->dtype))
-    return multiply_complex(ctx, who, a, b, add, beta, alpha, out);
+  LUC_TRY(product_dtype(ctx, a, b, &compute));
+  if (luc__dtype_is_complex(a->dtype)) return multiply_complex(ctx, a, b, add, beta, alpha, out);
   LUC_GO(operand(ctx, a, compute, &x));
   LUC_GO(operand(ctx, b, compute, &y));
-  LUC_GO(plan_product(ctx, who, x, y, &p));
+  LUC_GO(plan_product(ctx, x, y, &p));
   LUC_GO(luc__tensor_empty(ctx, compute, p.ndim, p.sizes, &c));
   p.gemm.alpha = alpha;
   if (add && beta != 0) {
@@ -210,63 +209,62 @@ done:
 
 /* ---- products ---- */
 
-static luc_status check_ranks(luc_context *ctx, const char *who, const luc_tensor *a, int ndim_a,
+static luc_status check_ranks(luc_context *ctx, const luc_tensor *a, int ndim_a,
                               const luc_tensor *b, int ndim_b) {
   if (a->ndim == ndim_a && b->ndim == ndim_b) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "input", a, "other", b, "expected %d and %d dimensions", ndim_a,
+  return luc__fail_shapes(ctx, "input", a, "other", b, "expected %d and %d dimensions", ndim_a,
                           ndim_b);
 }
 
 luc_status luc__run_matmul(luc_context *ctx, luc_value *args, luc_value *out) {
-  return multiply(ctx, "matmul", args[0].as.tensor, args[1].as.tensor, NULL, 0, 1, out);
+  return multiply(ctx, args[0].as.tensor, args[1].as.tensor, NULL, 0, 1, out);
 }
 
 luc_status luc__run_mm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_TRY(check_ranks(ctx, "mm", a, 2, b, 2));
-  return multiply(ctx, "mm", a, b, NULL, 0, 1, out);
+  LUC_TRY(check_ranks(ctx, a, 2, b, 2));
+  return multiply(ctx, a, b, NULL, 0, 1, out);
 }
 
 luc_status luc__run_mv(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_TRY(check_ranks(ctx, "mv", a, 2, b, 1));
-  return multiply(ctx, "mv", a, b, NULL, 0, 1, out);
+  LUC_TRY(check_ranks(ctx, a, 2, b, 1));
+  return multiply(ctx, a, b, NULL, 0, 1, out);
 }
 
-static luc_status dot(luc_context *ctx, const char *who, luc_value *args, luc_value *out) {
+static luc_status dot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_TRY(check_ranks(ctx, who, a, 1, b, 1));
+  LUC_TRY(check_ranks(ctx, a, 1, b, 1));
   if (a->sizes[0] != b->sizes[0])
-    return luc__fail_shapes(ctx, who, "input", a, "other", b, "both must have one size");
-  return multiply(ctx, who, a, b, NULL, 0, 1, out);
+    return luc__fail_shapes(ctx, "input", a, "other", b, "both must have one size");
+  return multiply(ctx, a, b, NULL, 0, 1, out);
 }
 
 luc_status luc__run_dot(luc_context *ctx, luc_value *args, luc_value *out) {
-  return dot(ctx, "dot", args, out);
+  return dot(ctx, args, out);
 }
 
 luc_status luc__run_vdot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *turned;
-  if (!luc__dtype_is_complex(args[0].as.tensor->dtype)) return dot(ctx, "vdot", args, out);
+  if (!luc__dtype_is_complex(args[0].as.tensor->dtype)) return dot(ctx, args, out);
   LUC_TRY(luc__unary(ctx, LUC_OP_conj, args[0].as.tensor, &turned));
   luc_value factors[2] = {luc_v_tensor(turned), args[1]};
-  luc_status status = dot(ctx, "vdot", factors, out);
+  luc_status status = dot(ctx, factors, out);
   luc_tensor_release(ctx, turned);
   return status;
 }
 
-static luc_status check_bmm(luc_context *ctx, const char *who, const luc_tensor *a,
-                            const luc_tensor *b) {
-  LUC_TRY(check_ranks(ctx, who, a, 3, b, 3));
+static luc_status check_bmm(luc_context *ctx, const luc_tensor *a, const luc_tensor *b) {
+  LUC_TRY(check_ranks(ctx, a, 3, b, 3));
   if (a->sizes[0] == b->sizes[0]) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "input", a, "other", b, "batch sizes differ, %lld and %lld",
+  return luc__fail_shapes(ctx, "input", a, "other", b, "batch sizes differ, %lld and %lld",
                           (long long)a->sizes[0], (long long)b->sizes[0]);
 }
 
 luc_status luc__run_bmm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
-  LUC_TRY(check_bmm(ctx, "bmm", a, b));
-  return multiply(ctx, "bmm", a, b, NULL, 0, 1, out);
+  LUC_TRY(check_bmm(ctx, a, b));
+  return multiply(ctx, a, b, NULL, 0, 1, out);
 }
 
 /* ---- their gradients: for C = A B, dA = dC Bᵀ and dB = Aᵀ dC ---- */
@@ -396,22 +394,22 @@ luc_status luc__grad_mm_fold(luc_context *ctx, luc_backward *b) {
 
 static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_tensor *w,
                                const luc_tensor *bias) {
-  LUC_TRY(luc__match_dtype(ctx, "linear", "input", x, "weight", w));
-  LUC_TRY(luc__match_dtype(ctx, "linear", "input", x, "bias", bias));
-  LUC_TRY(luc__need_numbers(ctx, "linear", "input", x));
+  LUC_TRY(luc__match_dtype(ctx, "input", x, "weight", w));
+  LUC_TRY(luc__match_dtype(ctx, "input", x, "bias", bias));
+  LUC_TRY(luc__need_numbers(ctx, "input", x));
   if (x->ndim == 0 || w->ndim == 0 || w->ndim > 2)
-    return luc__fail_shapes(ctx, "linear", "input", x, "weight", w,
+    return luc__fail_shapes(ctx, "input", x, "weight", w,
                             "input needs a dimension, weight is [out, in] or [in]");
   if (x->sizes[x->ndim - 1] != w->sizes[w->ndim - 1])
-    return luc__fail_shapes(ctx, "linear", "input", x, "weight", w,
+    return luc__fail_shapes(ctx, "input", x, "weight", w,
                             "input has %lld features, weight expects %lld",
                             (long long)x->sizes[x->ndim - 1], (long long)w->sizes[w->ndim - 1]);
   int64_t features = w->ndim == 2 ? w->sizes[0] : 1;
   if (bias && bias->ndim > x->ndim + w->ndim - 2)
-    return luc__fail_shapes(ctx, "linear", "input", x, "bias", bias,
+    return luc__fail_shapes(ctx, "input", x, "bias", bias,
                             "the output has no dimensions, bias must have none either");
   if (bias && (bias->numel != features || bias->ndim > 1))
-    return luc__fail_shapes(ctx, "linear", "weight", w, "bias", bias,
+    return luc__fail_shapes(ctx, "weight", w, "bias", bias,
                             "weight gives %lld features, bias has %lld", (long long)features,
                             (long long)bias->numel);
   return LUC_OK;
@@ -468,12 +466,12 @@ luc_status luc__grad_linear(luc_context *ctx, luc_backward *b) {
 /* ---- products with an added term: beta * input + alpha * (a b) ---- */
 
 /* Integers are added by operators, whose arithmetic wraps as PyTorch's does. */
-static luc_status add_integers(luc_context *ctx, const char *who, luc_value *args, double beta,
-                               double alpha, luc_value *out) {
+static luc_status add_integers(luc_context *ctx, luc_value *args, double beta, double alpha,
+                               luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_value made = luc_v_none();
   luc_tensor *sum = NULL;
-  LUC_TRY(multiply(ctx, who, args[1].as.tensor, args[2].as.tensor, NULL, 0, 1, &made));
+  LUC_TRY(multiply(ctx, args[1].as.tensor, args[2].as.tensor, NULL, 0, 1, &made));
   luc__f_own(&f, made.as.tensor);
   luc_tensor *x = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(args[0], luc_v_int((int64_t)beta)));
   luc_tensor *y = luc__f_call(&f, LUC_OP_mul, LUC_ARGS(made, luc_v_int((int64_t)alpha)));
@@ -482,11 +480,11 @@ static luc_status add_integers(luc_context *ctx, const char *who, luc_value *arg
 }
 
 /* input must broadcast to the product's shape, not the other way round. */
-static luc_status check_added(luc_context *ctx, const char *who, const luc_tensor *input,
-                              const luc_tensor *a, const luc_tensor *b) {
+static luc_status check_added(luc_context *ctx, const luc_tensor *input, const luc_tensor *a,
+                              const luc_tensor *b) {
   product p;
-  LUC_TRY(luc__match_dtype(ctx, who, "input", input, "the first factor", a));
-  LUC_TRY(plan_product(ctx, who, a, b, &p));
+  LUC_TRY(luc__match_dtype(ctx, "input", input, "the first factor", a));
+  LUC_TRY(plan_product(ctx, a, b, &p));
   bool fits = input->ndim <= p.ndim;
   for (int i = 0; fits && i < input->ndim; i++) {
     int64_t want = p.sizes[p.ndim - input->ndim + i];
@@ -494,32 +492,32 @@ static luc_status check_added(luc_context *ctx, const char *who, const luc_tenso
   }
   if (fits) return LUC_OK;
   char shape[LUC_SHAPE_TEXT], product_shape[LUC_SHAPE_TEXT];
-  return luc__fail(ctx, LUC_ERR_SHAPE, "%s: input %s does not broadcast to the product's shape %s",
-                   who, luc__tensor_shape_text(shape, input),
+  return luc__fail(ctx, LUC_ERR_SHAPE, "input %s does not broadcast to the product's shape %s",
+                   luc__tensor_shape_text(shape, input),
                    luc__shape_text(product_shape, p.ndim, p.sizes));
 }
 
-static luc_status add_product(luc_context *ctx, const char *who, luc_value *args, luc_value *out) {
+static luc_status add_product(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *a = args[1].as.tensor, *b = args[2].as.tensor;
   double beta = luc_as_double(&args[3]), alpha = luc_as_double(&args[4]);
-  LUC_TRY(check_added(ctx, who, input, a, b));
-  if (!luc__dtype_has_gradient(a->dtype)) return add_integers(ctx, who, args, beta, alpha, out);
-  return multiply(ctx, who, a, b, input, beta, alpha, out);
+  LUC_TRY(check_added(ctx, input, a, b));
+  if (!luc__dtype_has_gradient(a->dtype)) return add_integers(ctx, args, beta, alpha, out);
+  return multiply(ctx, a, b, input, beta, alpha, out);
 }
 
 luc_status luc__run_addmm(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_ranks(ctx, "addmm", args[1].as.tensor, 2, args[2].as.tensor, 2));
-  return add_product(ctx, "addmm", args, out);
+  LUC_TRY(check_ranks(ctx, args[1].as.tensor, 2, args[2].as.tensor, 2));
+  return add_product(ctx, args, out);
 }
 
 luc_status luc__run_addmv(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_ranks(ctx, "addmv", args[1].as.tensor, 2, args[2].as.tensor, 1));
-  return add_product(ctx, "addmv", args, out);
+  LUC_TRY(check_ranks(ctx, args[1].as.tensor, 2, args[2].as.tensor, 1));
+  return add_product(ctx, args, out);
 }
 
 luc_status luc__run_baddbmm(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_bmm(ctx, "baddbmm", args[1].as.tensor, args[2].as.tensor));
-  return add_product(ctx, "baddbmm", args, out);
+  LUC_TRY(check_bmm(ctx, args[1].as.tensor, args[2].as.tensor));
+  return add_product(ctx, args, out);
 }
 
 luc_status luc__grad_add_product(luc_context *ctx, luc_backward *b) {

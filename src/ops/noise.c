@@ -36,13 +36,11 @@ done:
 }
 
 /* p, and whether there is nothing to do. */
-static luc_status check_drop(luc_context *ctx, const char *who, const luc_value *args, double *p,
-                             bool *nothing) {
+static luc_status check_drop(luc_context *ctx, const luc_value *args, double *p, bool *nothing) {
   *p = luc_as_double(&args[1]);
-  LUC_CHECK(ctx, *p >= 0 && *p <= 1, LUC_ERR_VALUE, "%s: p must be between 0 and 1 (got %g)", who,
-            *p);
+  LUC_CHECK(ctx, *p >= 0 && *p <= 1, LUC_ERR_VALUE, "p must be between 0 and 1 (got %g)", *p);
   *nothing = *p == 0 || !args[2].as.i || args[0].as.tensor->numel == 0;
-  return *nothing ? LUC_OK : luc__need_float(ctx, who, "input", args[0].as.tensor);
+  return *nothing ? LUC_OK : luc__need_float(ctx, "input", args[0].as.tensor);
 }
 
 static luc_tensor *mask_of(luc_formula *f, luc_value input, double p, bool whole, double divisor) {
@@ -59,11 +57,10 @@ static luc_tensor *apply(luc_formula *f, luc_opid op, luc_tensor *a, luc_tensor 
 }
 
 /* (input, p, training, inplace) */
-static luc_status drop(luc_context *ctx, const char *who, bool whole, luc_value *args,
-                       luc_value *out) {
+static luc_status drop(luc_context *ctx, bool whole, luc_value *args, luc_value *out) {
   double p;
   bool nothing = false;
-  LUC_TRY(check_drop(ctx, who, args, &p, &nothing));
+  LUC_TRY(check_drop(ctx, args, &p, &nothing));
   if (nothing) {
     out[0] = luc_v_tensor(luc__retain(args[0].as.tensor));
     return LUC_OK;
@@ -74,20 +71,19 @@ static luc_status drop(luc_context *ctx, const char *who, bool whole, luc_value 
 }
 
 luc_status luc__run_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop(ctx, "dropout", false, args, out);
+  return drop(ctx, false, args, out);
 }
 
 /* Whole channels of [N, C, ...]; one dimension fewer (where allowed) has no batch. */
-static luc_status drop_channels(luc_context *ctx, const char *who, int unbatched, luc_value *args,
-                                luc_value *out) {
+static luc_status drop_channels(luc_context *ctx, int unbatched, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   if (input->ndim < 2)
-    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL, "input must be [N, C, ...]");
-  if (input->ndim != unbatched) return drop(ctx, who, true, args, out);
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, ...]");
+  if (input->ndim != unbatched) return drop(ctx, true, args, out);
   luc_formula f = luc__formula(ctx);
   luc_value batch = luc_v_tensor(luc__f_unsqueeze(&f, input, 0)), dropped = luc_v_none();
   if (f.status == LUC_OK)
-    f.status = drop(ctx, who, true, (luc_value[]){batch, args[1], args[2], args[3]}, &dropped);
+    f.status = drop(ctx, true, (luc_value[]){batch, args[1], args[2], args[3]}, &dropped);
   luc_tensor *y = luc__f_own(&f, luc_as_tensor(&dropped));
   y = args[3].as.i ? input : luc__f_squeeze(&f, y, 0);
   return luc__f_result(&f, y, out);
@@ -96,29 +92,28 @@ static luc_status drop_channels(luc_context *ctx, const char *who, int unbatched
 luc_status luc__run_dropout1d(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   if (input->ndim != 2 && input->ndim != 3)
-    return luc__fail_shapes(ctx, "dropout1d", "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Expected 2D or 3D input, but received a %dD input", input->ndim);
-  return drop_channels(ctx, "dropout1d", 2, args, out);
+  return drop_channels(ctx, 2, args, out);
 }
 
 luc_status luc__run_dropout2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop_channels(ctx, "dropout2d", 0, args, out);
+  return drop_channels(ctx, 0, args, out);
 }
 
 luc_status luc__run_dropout3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop_channels(ctx, "dropout3d", 4, args, out);
+  return drop_channels(ctx, 4, args, out);
 }
 
 /* ---- alpha dropout: what is dropped becomes SELU's limit, and mean and variance stay ---- */
 
 /* (input, p, training, inplace) */
-static luc_status drop_alpha(luc_context *ctx, const char *who, bool whole, luc_value *args,
-                             luc_value *out) {
+static luc_status drop_alpha(luc_context *ctx, bool whole, luc_value *args, luc_value *out) {
   const double limit = 1.7580993408473766;
   double p;
   bool nothing = false, inplace = args[3].as.i != 0;
   luc_tensor *input = args[0].as.tensor;
-  LUC_TRY(check_drop(ctx, who, args, &p, &nothing));
+  LUC_TRY(check_drop(ctx, args, &p, &nothing));
   if (nothing) {
     out[0] = luc_v_tensor(luc__retain(input));
     return LUC_OK;
@@ -137,15 +132,15 @@ static luc_status drop_alpha(luc_context *ctx, const char *who, bool whole, luc_
 }
 
 luc_status luc__run_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop_alpha(ctx, "alpha_dropout", false, args, out);
+  return drop_alpha(ctx, false, args, out);
 }
 
 luc_status luc__run_feature_alpha_dropout(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   if (input->ndim < 2 && args[2].as.i)
-    return luc__fail_shapes(ctx, "feature_alpha_dropout", "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Feature dropout requires at least 2 dimensions in the input");
-  return drop_alpha(ctx, "feature_alpha_dropout", true, args, out);
+  return drop_alpha(ctx, true, args, out);
 }
 
 /* ---- rrelu ---- */
@@ -193,7 +188,7 @@ luc_status luc__run_rrelu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *y = x;
   double lower = luc_as_double(&args[1]), upper = luc_as_double(&args[2]);
   bool inplace = args[4].as.i != 0;
-  LUC_TRY(luc__need_float(ctx, "rrelu", "input", x));
+  LUC_TRY(luc__need_float(ctx, "input", x));
   LUC_CHECK(ctx, lower <= upper, LUC_ERR_VALUE,
             "rrelu: Lower bound should be less than or equal to the upper bound (got %g and %g)",
             lower, upper);
@@ -228,8 +223,8 @@ static luc_tensor *straight_through(luc_formula *f, luc_tensor *soft, luc_value 
 luc_status luc__run_gumbel_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *logits = args[0].as.tensor;
   int dim;
-  LUC_TRY(luc__need_float(ctx, "gumbel_softmax", "logits", logits));
-  LUC_TRY(luc__dim_wrap(ctx, "gumbel_softmax", args[4].as.i, logits->ndim, &dim));
+  LUC_TRY(luc__need_float(ctx, "logits", logits));
+  LUC_TRY(luc__dim_wrap(ctx, args[4].as.i, logits->ndim, &dim));
   luc_formula f = luc__formula(ctx);
   luc_tensor *noise = luc__f1(&f, LUC_OP_empty_like, logits);
   if (f.status == LUC_OK)

@@ -172,20 +172,20 @@ luc_status luc__grad_native_batch_norm(luc_context *ctx, luc_backward *b) {
   return LUC_OK;
 }
 
-static luc_status check_channel(luc_context *ctx, const char *who, const luc_tensor *input,
-                                const char *name, const luc_tensor *t) {
+static luc_status check_channel(luc_context *ctx, const luc_tensor *input, const char *name,
+                                const luc_tensor *t) {
   if (!t || (t->ndim == 1 && t->sizes[0] == input->sizes[1])) return LUC_OK;
-  return luc__fail_shapes(ctx, who, "input", input, name, t,
+  return luc__fail_shapes(ctx, "input", input, name, t,
                           "input has %lld channels, %s has %lld values", (long long)input->sizes[1],
                           name, (long long)t->numel);
 }
 
 /* The four tensors that may go with an input: names and rows are in one order. */
-static luc_status check_channels(luc_context *ctx, const char *who, const luc_tensor *input,
+static luc_status check_channels(luc_context *ctx, const luc_tensor *input,
                                  const luc_value *rm_rv_w_b) {
   static const char *const names[] = {"running_mean", "running_var", "weight", "bias"};
   for (int i = 0; i < 4; i++)
-    LUC_TRY(check_channel(ctx, who, input, names[i], luc_as_tensor(&rm_rv_w_b[i])));
+    LUC_TRY(check_channel(ctx, input, names[i], luc_as_tensor(&rm_rv_w_b[i])));
   return LUC_OK;
 }
 
@@ -217,17 +217,16 @@ luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out
   luc_tensor *input = args[0].as.tensor;
   bool training = args[5].as.i != 0;
   if (input->ndim < 2)
-    return luc__fail_shapes(ctx, "batch_norm", "input", input, NULL, NULL,
-                            "input must be [N, C, ...]");
-  LUC_TRY(luc__need_float(ctx, "batch_norm", "input", input));
-  LUC_TRY(check_channels(ctx, "batch_norm", input, &args[1]));
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, ...]");
+  LUC_TRY(luc__need_float(ctx, "input", input));
+  LUC_TRY(check_channels(ctx, input, &args[1]));
   if (!training && (luc_is_none(&args[1]) || luc_is_none(&args[2])))
     return luc__fail(ctx, LUC_ERR_VALUE,
                      "batch_norm: running_mean and running_var are needed when training is false");
   int64_t channels = input->sizes[1];
   if (training && input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
   if (training && input->numel == channels)
-    return luc__fail_shapes(ctx, "batch_norm", "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Expected more than 1 value per channel when training");
   return normalized(
       ctx, LUC_OP_native_batch_norm,
@@ -264,12 +263,11 @@ static void average_running(luc_formula *f, const luc_value *running, luc_tensor
 luc_status luc__run_instance_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   if (input->ndim < 3)
-    return luc__fail_shapes(ctx, "instance_norm", "input", input, NULL, NULL,
-                            "input must be [N, C, L, ...]");
-  LUC_TRY(check_channels(ctx, "instance_norm", input, &args[1]));
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, L, ...]");
+  LUC_TRY(check_channels(ctx, input, &args[1]));
   if (input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
   if (args[5].as.i && luc__product(input->ndim - 2, input->sizes + 2) == 1)
-    return luc__fail_shapes(ctx, "instance_norm", "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Expected more than 1 spatial element when training");
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS], n = input->sizes[0];
@@ -390,29 +388,29 @@ luc_status luc__grad_native_layer_norm(luc_context *ctx, luc_backward *b) {
 }
 
 /* Do input's last dimensions, and the affine tensors, have this shape? */
-static luc_status check_normalized(luc_context *ctx, const char *who, const luc_tensor *input,
+static luc_status check_normalized(luc_context *ctx, const luc_tensor *input,
                                    const luc_value *shape, const luc_tensor *weight,
                                    const luc_tensor *bias) {
   int n = shape->n;
   char text[LUC_SHAPE_TEXT];
   size_t bytes = (size_t)n * sizeof(int64_t);
-  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "%s: normalized_shape needs at least 1 dimension", who);
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "normalized_shape needs at least 1 dimension");
   if (n > input->ndim || memcmp(input->sizes + input->ndim - n, shape->as.ints, bytes) != 0)
-    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "input must end in normalized_shape %s",
                             luc__shape_text(text, n, shape->as.ints));
   const luc_tensor *affine[] = {weight, bias};
   for (int i = 0; i < 2; i++)
     if (affine[i] && (affine[i]->ndim != n || memcmp(affine[i]->sizes, shape->as.ints, bytes) != 0))
-      return luc__fail_shapes(ctx, who, i ? "bias" : "weight", affine[i], NULL, NULL,
+      return luc__fail_shapes(ctx, i ? "bias" : "weight", affine[i], NULL, NULL,
                               "%s must have normalized_shape %s", i ? "bias" : "weight",
                               luc__shape_text(text, n, shape->as.ints));
-  return luc__need_float(ctx, who, "input", input);
+  return luc__need_float(ctx, "input", input);
 }
 
 /* layer_norm(input, normalized_shape, weight, bias, eps) */
 luc_status luc__run_layer_norm(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(check_normalized(ctx, "layer_norm", args[0].as.tensor, &args[1], luc_as_tensor(&args[2]),
+  LUC_TRY(check_normalized(ctx, args[0].as.tensor, &args[1], luc_as_tensor(&args[2]),
                            luc_as_tensor(&args[3])));
   return normalized(ctx, LUC_OP_native_layer_norm,
                     LUC_ARGS(args[0], args[1], args[2], args[3], args[4], luc_v_bool(false)), out);
@@ -421,7 +419,7 @@ luc_status luc__run_layer_norm(luc_context *ctx, luc_value *args, luc_value *out
 /* rms_norm(input, normalized_shape, weight, eps) */
 luc_status luc__run_rms_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *weight = luc_as_tensor(&args[2]);
-  LUC_TRY(check_normalized(ctx, "rms_norm", x, &args[1], weight, NULL));
+  LUC_TRY(check_normalized(ctx, x, &args[1], weight, NULL));
   const double epsilon = x->dtype == LUC_FLOAT64 ? DBL_EPSILON : FLT_EPSILON;
   double eps = luc_is_none(&args[3]) ? epsilon : luc_as_double(&args[3]);
   bool same = !weight || weight->dtype == x->dtype;
@@ -506,19 +504,18 @@ luc_status luc__run_group_norm(luc_context *ctx, luc_value *args, luc_value *out
   luc_tensor *bias = luc_as_tensor(&args[3]);
   int64_t groups = args[1].as.i;
   if (input->ndim < 2)
-    return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
-                            "input must be [N, C, ...]");
-  LUC_TRY(luc__need_float(ctx, "group_norm", "input", input));
-  LUC_TRY(luc__check_least(ctx, "group_norm", "num_groups", 1, &groups, 1));
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "input must be [N, C, ...]");
+  LUC_TRY(luc__need_float(ctx, "input", input));
+  LUC_TRY(luc__check_least(ctx, "num_groups", 1, &groups, 1));
   int64_t most = input->sizes[1] > 0 ? input->sizes[1] : 1;
   if (input->sizes[1] % groups != 0 || groups > most)
-    return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "%lld channels are not divisible by num_groups=%lld",
                             (long long)input->sizes[1], (long long)groups);
-  LUC_TRY(check_channel(ctx, "group_norm", input, "weight", weight));
-  LUC_TRY(check_channel(ctx, "group_norm", input, "bias", bias));
+  LUC_TRY(check_channel(ctx, input, "weight", weight));
+  LUC_TRY(check_channel(ctx, input, "bias", bias));
   if (input->numel == groups && input->sizes[0] == 1 && groups > 0)
-    return luc__fail_shapes(ctx, "group_norm", "input", input, NULL, NULL,
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                             "Expected more than 1 value per channel when training");
   return normalized(ctx, LUC_OP_native_group_norm,
                     LUC_ARGS(args[0], args[1], args[2], args[3], args[4]), out);
@@ -532,8 +529,8 @@ luc_status luc__run_local_response_norm(luc_context *ctx, luc_value *args, luc_v
   LUC_CHECK(ctx, x->ndim >= 3, LUC_ERR_VALUE,
             "local_response_norm: Expected 3D or higher dimensionality input (got %d dimensions)",
             x->ndim);
-  LUC_TRY(luc__need_numbers(ctx, "local_response_norm", "input", x));
-  LUC_TRY(luc__check_least(ctx, "local_response_norm", "size", 1, &size, 1));
+  LUC_TRY(luc__need_numbers(ctx, "input", x));
+  LUC_TRY(luc__check_least(ctx, "size", 1, &size, 1));
   luc_formula f = luc__formula(ctx);
   if (x->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, x), out);
   int64_t channels = x->sizes[1], inner = x->numel / (x->sizes[0] * channels);
@@ -555,7 +552,7 @@ luc_status luc__run_local_response_norm(luc_context *ctx, luc_value *args, luc_v
 /* normalize(input, p, dim, eps): x / max(norm, eps) */
 luc_status luc__run_normalize(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
-  if (!luc__dtype_is_complex(x->dtype)) LUC_TRY(luc__need_float(ctx, "normalize", "input", x));
+  if (!luc__dtype_is_complex(x->dtype)) LUC_TRY(luc__need_float(ctx, "input", x));
   luc_formula f = luc__formula(ctx);
   luc_tensor *norm =
       luc__f_call(&f, LUC_OP_norm, LUC_ARGS(args[0], args[1], args[2], luc_v_bool(true)));

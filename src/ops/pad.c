@@ -74,7 +74,7 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
   luc_pad p;
   int64_t sizes[LUC_MAX_DIMS];
   luc_status status;
-  if (value) LUC_TRY(luc__check_scalar(ctx, "pad", luc_as_scalar(value), input->dtype));
+  if (value) LUC_TRY(luc__check_scalar(ctx, luc_as_scalar(value), input->dtype));
   describe(&p, mode, input->ndim, input->sizes, pad);
   for (int d = 0; d < input->ndim; d++)
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
@@ -213,8 +213,8 @@ luc_status luc__run_pad(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *result;
   int mode;
   LUC_TRY(check_pad(ctx, input, &args[1]));
-  LUC_TRY(luc__choice(ctx, "pad", "mode", "constant|reflect|replicate|circular", args[2].as.string,
-                      &mode));
+  LUC_TRY(
+      luc__choice(ctx, "mode", "constant|reflect|replicate|circular", args[2].as.string, &mode));
   if (mode != LUC_PAD_CONSTANT) {
     LUC_CHECK(ctx, luc_is_none(&args[3]) || luc_as_double(&args[3]) == 0, LUC_ERR_VALUE,
               "pad: Padding mode \"%s\" doesn't take in value argument", args[2].as.string);

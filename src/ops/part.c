@@ -50,8 +50,8 @@ static luc_status select_layout(luc_context *ctx, layout *l, const luc_value *ar
   int dim;
   int64_t index;
   LUC_CHECK(ctx, l->ndim > 0, LUC_ERR_INDEX, "select: cannot be applied to a 0-dim tensor");
-  LUC_TRY(luc__dim_wrap(ctx, "select", args[1].as.i, l->ndim, &dim));
-  LUC_TRY(luc__index_wrap(ctx, "select", args[2].as.i, l->sizes[dim], &index));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, l->ndim, &dim));
+  LUC_TRY(luc__index_wrap(ctx, args[2].as.i, l->sizes[dim], &index));
   l->offset += index * l->strides[dim];
   drop_dim(l, dim);
   return LUC_OK;
@@ -68,11 +68,11 @@ static luc_status narrow_layout(luc_context *ctx, layout *l, const luc_value *ar
   int dim;
   int64_t start = args[2].as.i, length = args[3].as.i;
   LUC_CHECK(ctx, l->ndim > 0, LUC_ERR_INDEX, "narrow: cannot be applied to a 0-dim tensor");
-  LUC_TRY(luc__dim_wrap(ctx, "narrow", args[1].as.i, l->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, l->ndim, &dim));
   int64_t size = l->sizes[dim];
   LUC_CHECK(ctx, length >= 0, LUC_ERR_VALUE, "narrow: length must be non-negative, got %lld",
             (long long)length);
-  if (start != size) LUC_TRY(luc__index_wrap(ctx, "narrow", start, size, &start));
+  if (start != size) LUC_TRY(luc__index_wrap(ctx, start, size, &start));
   LUC_CHECK(ctx, length <= size - start, LUC_ERR_INDEX,
             "narrow: start (%lld, counted from 1) and length (%lld) exceed dimension size (%lld)",
             (long long)(start + 1), (long long)length, (long long)size);
@@ -96,7 +96,7 @@ static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {
 static luc_status slice_layout(luc_context *ctx, layout *l, const luc_value *args) {
   int dim;
   LUC_CHECK(ctx, l->ndim > 0, LUC_ERR_INDEX, "slice: cannot be applied to a 0-dim tensor");
-  LUC_TRY(luc__dim_wrap(ctx, "slice", args[1].as.i, l->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, l->ndim, &dim));
   int64_t size = l->sizes[dim], step = args[4].as.i;
   int64_t start = luc_is_none(&args[2]) ? 0 : args[2].as.i;
   int64_t stop = luc_is_none(&args[3]) ? size : args[3].as.i;
@@ -122,8 +122,8 @@ luc_status luc__grad_slice(luc_context *ctx, luc_backward *b) {
 static luc_status diagonal_layout(luc_context *ctx, layout *l, const luc_value *args) {
   int a, b;
   int64_t shift = luc__diagonal_shift(args[1].as.i);
-  LUC_TRY(luc__dim_wrap(ctx, "diagonal", args[2].as.i, l->ndim, &a));
-  LUC_TRY(luc__dim_wrap(ctx, "diagonal", args[3].as.i, l->ndim, &b));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, l->ndim, &a));
+  LUC_TRY(luc__dim_wrap(ctx, args[3].as.i, l->ndim, &b));
   LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "diagonal: dimensions cannot be identical %d, %d", a + 1,
             b + 1);
   int64_t row_step = l->strides[a], column_step = l->strides[b];
@@ -150,7 +150,7 @@ static luc_status unfold_layout(luc_context *ctx, layout *l, const luc_value *ar
   int64_t size = args[2].as.i, step = args[3].as.i;
   LUC_CHECK(ctx, n < LUC_MAX_DIMS, LUC_ERR_SHAPE, "unfold: tensors have at most %d dimensions",
             LUC_MAX_DIMS);
-  LUC_TRY(luc__dim_wrap(ctx, "unfold", args[1].as.i, n, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, n, &dim));
   int64_t full = n ? l->sizes[dim] : 1, stride = n ? l->strides[dim] : 1;
   LUC_CHECK(ctx, size >= 0 && size <= full, LUC_ERR_VALUE,
             "unfold: maximum size for tensor at dimension %d is %lld but size is %lld", dim + 1,
@@ -201,7 +201,7 @@ luc_status luc__run_strided_view(luc_context *ctx, luc_value *args, luc_value *o
   int n = args[1].n;
   const int64_t *sizes = args[1].as.ints, *strides = args[2].as.ints;
   int64_t offset = args[3].as.i, last = 0;
-  LUC_TRY(luc__check_sizes(ctx, "as_strided", n, sizes));
+  LUC_TRY(luc__check_sizes(ctx, n, sizes));
   LUC_CHECK(ctx, args[2].n == n, LUC_ERR_SHAPE,
             "as_strided: mismatch in length of strides and shape (%d and %d)", args[2].n, n);
   LUC_TRY(last_element(ctx, n, sizes, strides, offset, &last));
@@ -321,15 +321,14 @@ luc_status luc__grad_strided_add(luc_context *ctx, luc_backward *b) {
 /* ---- composites: a copy with a part of it replaced ---- */
 
 /* Writes src into the part of where[0] that `op` gives of n arguments. */
-static luc_status write_part(luc_context *ctx, const char *who, luc_opid op, luc_value *where,
-                             int n, luc_tensor *src) {
+static luc_status write_part(luc_context *ctx, luc_opid op, luc_value *where, int n,
+                             luc_tensor *src) {
   luc_tensor *part;
   luc_status status = LUC_OK;
   char have[LUC_SHAPE_TEXT], want[LUC_SHAPE_TEXT];
   LUC_TRY(luc__op1(ctx, op, &part, where, n));
   if (!luc__same_sizes(part, src))
-    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
-                     "%s: expected src to have the size of the part, %s, got %s", who,
+    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "expected src to have the size of the part, %s, got %s",
                      luc__tensor_shape_text(want, part), luc__tensor_shape_text(have, src)));
   LUC_GO(luc_call_inplace(ctx, LUC_OP_copy_, LUC_ARGS(luc_v_tensor(part), luc_v_tensor(src))));
 done:
@@ -337,15 +336,14 @@ done:
   return status;
 }
 
-static luc_status replace_part(luc_context *ctx, const char *who, luc_opid op, luc_value *args,
-                               luc_value *out) {
+static luc_status replace_part(luc_context *ctx, luc_opid op, luc_value *args, luc_value *out) {
   luc_tensor *copy;
   luc_value where[LUC_MAX_PARAMS] = {{0}};
   int n = op == LUC_OP_select ? 2 : op == LUC_OP_diagonal ? 3 : 4;
   LUC_TRY(luc__unary(ctx, LUC_OP_clone, args[0].as.tensor, &copy));
   where[0] = luc_v_tensor(copy);
   memcpy(where + 1, args + 2, (size_t)n * sizeof *where);
-  luc_status status = write_part(ctx, who, op, where, n + 1, args[1].as.tensor);
+  luc_status status = write_part(ctx, op, where, n + 1, args[1].as.tensor);
   return luc__give(ctx, status, out, copy);
 }
 
@@ -354,21 +352,21 @@ luc_status luc__run_slice_scatter(luc_context *ctx, luc_value *args, luc_value *
   const luc_tensor *t = args[0].as.tensor;
   luc_value where[] = {args[0], args[1], args[2], args[3], args[4], args[5]};
   int dim;
-  LUC_TRY(luc__dim_wrap(ctx, "slice_scatter", args[2].as.i, t->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &dim));
   int64_t size = t->ndim ? t->sizes[dim] : 1;
   LUC_CHECK(ctx, luc_is_none(&args[4]) || args[4].as.i != 0, LUC_ERR_INDEX,
             "slice_scatter: index 0 is out of range [1, %lld] (indices count from 1)",
             (long long)size);
   if (!luc_is_none(&args[4]) && args[4].as.i < 0)
     where[4] = luc_v_int(clamp(args[4].as.i + size + 1, 0, size));
-  return replace_part(ctx, "slice_scatter", LUC_OP_slice, where, out);
+  return replace_part(ctx, LUC_OP_slice, where, out);
 }
 
 luc_status luc__run_select_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
-  return replace_part(ctx, "select_scatter", LUC_OP_select, args, out);
+  return replace_part(ctx, LUC_OP_select, args, out);
 }
 luc_status luc__run_diagonal_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
-  return replace_part(ctx, "diagonal_scatter", LUC_OP_diagonal, args, out);
+  return replace_part(ctx, LUC_OP_diagonal, args, out);
 }
 
 /* The storage is copied up to the input's last element, so that both geometries mean the same in
@@ -387,8 +385,7 @@ luc_status luc__run_as_strided_scatter(luc_context *ctx, luc_value *args, luc_va
   luc_value offset = luc_is_none(&args[4]) ? luc_v_int(t->offset) : args[4];
   luc_value where[] = {luc_v_tensor(copy), args[2], args[3], offset};
   if (f.status == LUC_OK)
-    f.status =
-        write_part(ctx, "as_strided_scatter", LUC_OP_as_strided, where, 4, args[1].as.tensor);
+    f.status = write_part(ctx, LUC_OP_as_strided, where, 4, args[1].as.tensor);
   if (dense)
     copy = luc__f_call(&f, LUC_OP_as_strided,
                        LUC_ARGS(luc_v_tensor(copy), luc_v_ints(t->sizes, t->ndim),

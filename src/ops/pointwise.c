@@ -10,9 +10,9 @@
 
 /* ---- running ---- */
 
-static luc_status refuse_bool(luc_context *ctx, const char *who, const luc_value *v) {
+static luc_status refuse_bool(luc_context *ctx, const luc_value *v) {
   LUC_CHECK(ctx, v->kind != LUC_TENSOR || v->as.tensor->dtype != LUC_BOOL, LUC_ERR_TYPE,
-            "%s: not implemented for bool", who);
+            "not implemented for bool");
   return LUC_OK;
 }
 
@@ -23,17 +23,17 @@ static luc_status copy_whole(luc_context *ctx, luc_value *args, luc_value *out) 
   return result == t ? LUC_OK : luc__copy(ctx, result, t);
 }
 
-static luc_status run_rounding(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
+static luc_status run_rounding(luc_context *ctx, luc_ew op, luc_value *args,
                                const luc_ew_params *params, luc_value *out) {
-  LUC_TRY(refuse_bool(ctx, who, &args[0]));
+  LUC_TRY(refuse_bool(ctx, &args[0]));
   if (!luc__dtype_is_float(args[0].as.tensor->dtype)) return copy_whole(ctx, args, out);
-  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, params, out);
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, args, params, out);
 }
 
 /* Defines luc__run_<name>: the kernel of that name, which leaves integers as they are. */
 #define RUN_ROUNDING(name)                                                                         \
   luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
-    return run_rounding(ctx, #name, LUC_EW_##name, args, NULL, out);                               \
+    return run_rounding(ctx, LUC_EW_##name, args, NULL, out);                                      \
   }
 
 LUC_RUN(reciprocal, FLOAT)
@@ -75,39 +75,39 @@ RUN_ROUNDING(trunc)
 
 /* sign, and of complex numbers that of length 1 in the same direction. */
 luc_status luc__run_sgn(luc_context *ctx, luc_value *args, luc_value *out) {
-  return luc__pointwise(ctx, "sgn", LUC_EW_sign, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, LUC_EW_sign, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_abs(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(refuse_bool(ctx, "abs", &args[0]));
+  LUC_TRY(refuse_bool(ctx, &args[0]));
   LUC_CHECK(ctx, out->kind != LUC_TENSOR || !luc__dtype_is_complex(out->as.tensor->dtype),
             LUC_ERR_TYPE, "abs: In-place abs is not supported for complex tensors.");
-  return luc__pointwise(ctx, "abs", LUC_EW_abs, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, LUC_EW_abs, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_relu(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(refuse_bool(ctx, "relu", &args[0]));
-  return luc__pointwise(ctx, "relu", LUC_EW_relu, LUC_RULE_SAME, args, NULL, out);
+  LUC_TRY(refuse_bool(ctx, &args[0]));
+  return luc__pointwise(ctx, LUC_EW_relu, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_square(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = args[0].as.tensor->dtype;
   if (dtype == LUC_BOOL) dtype = LUC_INT64;
-  return luc__pointwise_as(ctx, "square", LUC_EW_square, dtype, args, NULL, out);
+  return luc__pointwise_as(ctx, LUC_EW_square, dtype, args, NULL, out);
 }
 
 luc_status luc__run_frac(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = args[0].as.tensor->dtype;
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "frac: not implemented for %s",
             luc__dtype_name(dtype));
-  return luc__pointwise(ctx, "frac", LUC_EW_frac, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, LUC_EW_frac, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_round(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t decimals = args[1].as.i;
   luc_ew_params params = {{pow(10, fabs((double)decimals)), decimals < 0 ? -1 : 1}, {0}};
   luc_ew op = decimals == 0 ? LUC_EW_round : LUC_EW_round_decimals;
-  return run_rounding(ctx, "round", op, args, &params, out);
+  return run_rounding(ctx, op, args, &params, out);
 }
 
 static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc_value *out) {
@@ -119,7 +119,7 @@ static luc_status polygamma(luc_context *ctx, int64_t n, const luc_value *x, luc
   LUC_CHECK(ctx, n < INT32_MAX, LUC_ERR_VALUE, "polygamma: n is too large (got %lld)",
             (long long)n);
   luc_ew op = n == 0 ? LUC_EW_digamma : n == 1 ? LUC_EW_trigamma : LUC_EW_polygamma;
-  return luc__pointwise(ctx, "polygamma", op, LUC_RULE_FLOAT, x, &params, out);
+  return luc__pointwise(ctx, op, LUC_RULE_FLOAT, x, &params, out);
 }
 
 luc_status luc__run_polygamma(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -132,7 +132,7 @@ luc_status luc__run_polygamma_of(luc_context *ctx, luc_value *args, luc_value *o
 
 luc_status luc__run_logit(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {{luc_is_none(&args[1]) ? -1 : luc_as_double(&args[1])}, {0}};
-  return luc__pointwise(ctx, "logit", LUC_EW_logit, LUC_RULE_FLOAT, args, &params, out);
+  return luc__pointwise(ctx, LUC_EW_logit, LUC_RULE_FLOAT, args, &params, out);
 }
 
 static double largest(luc_dtype dtype) {
@@ -148,7 +148,7 @@ luc_status luc__run_nan_to_num(luc_context *ctx, luc_value *args, luc_value *out
   luc_ew_params params = {{0}, {0}};
   for (int i = 0; i < 3; i++)
     params.f[i] = luc_is_none(&args[i + 1]) ? defaults[i] : luc_as_double(&args[i + 1]);
-  return luc__pointwise(ctx, "nan_to_num", LUC_EW_nan_to_num, LUC_RULE_SAME, args, &params, out);
+  return luc__pointwise(ctx, LUC_EW_nan_to_num, LUC_RULE_SAME, args, &params, out);
 }
 
 /* frexp: two kernels, of which the exponent's writes int32. */
@@ -157,7 +157,7 @@ luc_status luc__run_frexp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = x->dtype;
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
             "frexp: only supports floating-point dtypes (got %s)", luc__dtype_name(dtype));
-  LUC_TRY(luc__pointwise(ctx, "frexp", LUC_EW_frexp_mantissa, LUC_RULE_SAME, args, NULL, out));
+  LUC_TRY(luc__pointwise(ctx, LUC_EW_frexp_mantissa, LUC_RULE_SAME, args, NULL, out));
   LUC_TRY(luc__out(ctx, &out[1], LUC_INT32, x->ndim, x->sizes, &exponent));
   luc_ew_input in = {.t = x};
   luc__elementwise(ctx, LUC_EW_frexp_exponent, dtype, exponent, &in, NULL);

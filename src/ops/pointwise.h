@@ -17,18 +17,18 @@ luc_dtype luc__result_dtype(const luc_context *ctx, const luc_value *operands, i
 /* The same of n tensors, at least one. */
 luc_dtype luc__list_dtype(luc_tensor *const *list, int n);
 /* The shape the operands (tensors among them) broadcast to. */
-luc_status luc__broadcast_operands(luc_context *ctx, const char *who, const luc_value *operands,
-                                   int n, int *ndim, int64_t *sizes);
+luc_status luc__broadcast_operands(luc_context *ctx, const luc_value *operands, int n, int *ndim,
+                                   int64_t *sizes);
 /* Runs kernel `op` on as many operands as it has inputs, into out (see luc__out). */
-luc_status luc__pointwise(luc_context *ctx, const char *who, luc_ew op, luc_rule rule,
-                          const luc_value *operands, const luc_ew_params *params, luc_value *out);
+luc_status luc__pointwise(luc_context *ctx, luc_ew op, luc_rule rule, const luc_value *operands,
+                          const luc_ew_params *params, luc_value *out);
 /* Defines luc__run_<name>: the kernel of that name, under LUC_RULE_<rule>. */
 #define LUC_RUN(name, rule)                                                                        \
   luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
-    return luc__pointwise(ctx, #name, LUC_EW_##name, LUC_RULE_##rule, args, NULL, out);            \
+    return luc__pointwise(ctx, LUC_EW_##name, LUC_RULE_##rule, args, NULL, out);                   \
   }
 /* luc__pointwise where the dtype computed in (and returned, but for truth) is known. */
-luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
+luc_status luc__pointwise_as(luc_context *ctx, luc_ew op, luc_dtype dtype,
                              const luc_value *operands, const luc_ew_params *params,
                              luc_value *out);
 /* Puts a number into both readings of a parameter. */

@@ -271,24 +271,23 @@ typedef struct windows {
   luc_value values[4]; /* the same as arguments */
 } windows;
 
-static luc_status check_windows(luc_context *ctx, const char *who, int spatial,
-                                const luc_tensor *input, windows *w, bool ceil_mode) {
+static luc_status check_windows(luc_context *ctx, int spatial, const luc_tensor *input, windows *w,
+                                bool ceil_mode) {
   bool batched, fits = true;
-  LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
-  LUC_TRY(luc__need_numbers(ctx, who, "input", input));
+  LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
+  LUC_TRY(luc__need_numbers(ctx, "input", input));
   if (input->sizes[input->ndim - spatial - 1] == 0)
-    return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
-                            "only the batch may have no elements");
-  LUC_TRY(luc__check_least(ctx, who, "kernel_size", spatial, w->kernel, 1));
-  LUC_TRY(luc__check_least(ctx, who, "stride", spatial, w->stride, 1));
-  LUC_TRY(luc__check_least(ctx, who, "padding", spatial, w->padding, 0));
-  LUC_TRY(luc__check_least(ctx, who, "dilation", spatial, w->dilation, 1));
+    return luc__fail_shapes(ctx, "input", input, NULL, NULL, "only the batch may have no elements");
+  LUC_TRY(luc__check_least(ctx, "kernel_size", spatial, w->kernel, 1));
+  LUC_TRY(luc__check_least(ctx, "stride", spatial, w->stride, 1));
+  LUC_TRY(luc__check_least(ctx, "padding", spatial, w->padding, 0));
+  LUC_TRY(luc__check_least(ctx, "dilation", spatial, w->dilation, 1));
   const int64_t *in = input->sizes + input->ndim - spatial;
   int64_t out[3];
   for (int i = 0; i < spatial; i++) {
     LUC_CHECK(ctx, w->padding[i] <= w->kernel[i] / 2, LUC_ERR_VALUE,
-              "%s: padding must be at most half of kernel_size (got %lld for kernel_size %lld)",
-              who, (long long)w->padding[i], (long long)w->kernel[i]);
+              "padding must be at most half of kernel_size (got %lld for kernel_size %lld)",
+              (long long)w->padding[i], (long long)w->kernel[i]);
     out[i] = luc__pool_out_size(in[i], w->kernel[i], w->stride[i], w->padding[i], w->dilation[i],
                                 ceil_mode);
     fits = fits && out[i] > 0 && in[i] > 0;
@@ -296,21 +295,21 @@ static luc_status check_windows(luc_context *ctx, const char *who, int spatial,
   if (fits) return LUC_OK;
   char shape[LUC_SHAPE_TEXT], kernel[LUC_SHAPE_TEXT];
   return luc__fail(
-      ctx, LUC_ERR_SHAPE, "%s: kernel %s does not fit into input %s, the output would have size %s",
-      who, luc__shape_text(kernel, spatial, w->kernel), luc__tensor_shape_text(shape, input),
+      ctx, LUC_ERR_SHAPE, "kernel %s does not fit into input %s, the output would have size %s",
+      luc__shape_text(kernel, spatial, w->kernel), luc__tensor_shape_text(shape, input),
       luc__shape_text((char[LUC_SHAPE_TEXT]){0}, spatial, out));
 }
 
 /* kernel, stride (None or empty: the kernel), padding, dilation (NULL: 1) */
-static luc_status take_windows(luc_context *ctx, const char *who, int spatial,
-                               const luc_value *kernel, const luc_value *stride,
-                               const luc_value *padding, const luc_value *dilation, windows *w) {
+static luc_status take_windows(luc_context *ctx, int spatial, const luc_value *kernel,
+                               const luc_value *stride, const luc_value *padding,
+                               const luc_value *dilation, windows *w) {
   bool own = !luc_is_none(stride) && !(stride->kind == LUC_INTS && stride->n == 0);
   luc_value one = luc_v_int(1);
-  LUC_TRY(luc__take_ints(ctx, who, "kernel_size", kernel, spatial, w->kernel));
-  LUC_TRY(luc__take_ints(ctx, who, "stride", own ? stride : kernel, spatial, w->stride));
-  LUC_TRY(luc__take_ints(ctx, who, "padding", padding, spatial, w->padding));
-  LUC_TRY(luc__take_ints(ctx, who, "dilation", dilation ? dilation : &one, spatial, w->dilation));
+  LUC_TRY(luc__take_ints(ctx, "kernel_size", kernel, spatial, w->kernel));
+  LUC_TRY(luc__take_ints(ctx, "stride", own ? stride : kernel, spatial, w->stride));
+  LUC_TRY(luc__take_ints(ctx, "padding", padding, spatial, w->padding));
+  LUC_TRY(luc__take_ints(ctx, "dilation", dilation ? dilation : &one, spatial, w->dilation));
   w->values[0] = luc_v_ints(w->kernel, spatial);
   w->values[1] = luc_v_ints(w->stride, spatial);
   w->values[2] = luc_v_ints(w->padding, spatial);
@@ -329,12 +328,12 @@ static bool keeps_indices(const luc_context *ctx, const luc_tensor *input, const
 }
 
 /* (input, kernel_size, stride, padding, dilation, ceil_mode); with indices a second result. */
-static luc_status pool_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
-                           bool with_indices, luc_value *out) {
+static luc_status pool_max(luc_context *ctx, int spatial, luc_value *args, bool with_indices,
+                           luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   windows w;
-  LUC_TRY(take_windows(ctx, who, spatial, &args[1], &args[2], &args[3], &args[4], &w));
-  LUC_TRY(check_windows(ctx, who, spatial, input, &w, args[5].as.i != 0));
+  LUC_TRY(take_windows(ctx, spatial, &args[1], &args[2], &args[3], &args[4], &w));
+  LUC_TRY(check_windows(ctx, spatial, input, &w, args[5].as.i != 0));
   bool keep = with_indices || spatial == 3 || keeps_indices(ctx, input, w.values, args[5]);
   luc_opid op = spatial == 3 ? LUC_OP_max_pool_windows
                 : keep       ? LUC_OP_max_pool_indices
@@ -347,85 +346,84 @@ static luc_status pool_max(luc_context *ctx, const char *who, int spatial, luc_v
 }
 
 luc_status luc__run_max_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, "max_pool1d", 1, args, args[6].as.i != 0, out);
+  return pool_max(ctx, 1, args, args[6].as.i != 0, out);
 }
 
 luc_status luc__run_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, "max_pool2d", 2, args, args[6].as.i != 0, out);
+  return pool_max(ctx, 2, args, args[6].as.i != 0, out);
 }
 
 luc_status luc__run_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, "max_pool3d", 3, args, args[6].as.i != 0, out);
+  return pool_max(ctx, 3, args, args[6].as.i != 0, out);
 }
 
 luc_status luc__run_max_pool1d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, "max_pool1d_with_indices", 1, args, true, out);
+  return pool_max(ctx, 1, args, true, out);
 }
 
 luc_status luc__run_max_pool2d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, "max_pool2d_with_indices", 2, args, true, out);
+  return pool_max(ctx, 2, args, true, out);
 }
 
 luc_status luc__run_max_pool3d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, "max_pool3d_with_indices", 3, args, true, out);
+  return pool_max(ctx, 3, args, true, out);
 }
 
 /* ---- avg_pool1d, 2d, 3d ---- */
 
 /* (input, kernel_size, stride, padding, ceil_mode, count_include_pad), divisor apart */
-static luc_status pool_avg(luc_context *ctx, const char *who, int spatial, luc_value *args,
-                           luc_value divisor, luc_value *out) {
+static luc_status pool_avg(luc_context *ctx, int spatial, luc_value *args, luc_value divisor,
+                           luc_value *out) {
   windows w;
-  LUC_TRY(take_windows(ctx, who, spatial, &args[1], &args[2], &args[3], NULL, &w));
-  LUC_TRY(check_windows(ctx, who, spatial, args[0].as.tensor, &w, args[4].as.i != 0));
+  LUC_TRY(take_windows(ctx, spatial, &args[1], &args[2], &args[3], NULL, &w));
+  LUC_TRY(check_windows(ctx, spatial, args[0].as.tensor, &w, args[4].as.i != 0));
   const luc_tensor *input = args[0].as.tensor;
   for (int i = 0; i < spatial && spatial == 3; i++)
     LUC_CHECK(ctx, input->sizes[input->ndim - 3 + i] >= w.kernel[i], LUC_ERR_SHAPE,
-              "%s: input is smaller than kernel_size (%lld and %lld along dim %d)", who,
+              "input is smaller than kernel_size (%lld and %lld along dim %d)",
               (long long)input->sizes[input->ndim - 3 + i], (long long)w.kernel[i],
               input->ndim - 2 + i);
   LUC_CHECK(ctx, luc_is_none(&divisor) || divisor.as.i != 0, LUC_ERR_VALUE,
-            "%s: divisor_override must not be zero", who);
+            "divisor_override must not be zero");
   return luc_call(
       ctx, spatial == 3 ? LUC_OP_avg_pool_windows : LUC_OP_avg_pool,
       LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], args[4], args[5], divisor), out);
 }
 
 luc_status luc__run_avg_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_avg(ctx, "avg_pool1d", 1, args, luc_v_none(), out);
+  return pool_avg(ctx, 1, args, luc_v_none(), out);
 }
 
 luc_status luc__run_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_avg(ctx, "avg_pool2d", 2, args, args[6], out);
+  return pool_avg(ctx, 2, args, args[6], out);
 }
 
 luc_status luc__run_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_avg(ctx, "avg_pool3d", 3, args, args[6], out);
+  return pool_avg(ctx, 3, args, args[6], out);
 }
 
 /* ---- adaptive_avg_pool1d, 2d, 3d and adaptive_max_pool1d, 2d, 3d ---- */
 
-static luc_status adaptive_size(luc_context *ctx, const char *who, int spatial,
-                                const luc_value *args, int64_t *size) {
+static luc_status adaptive_size(luc_context *ctx, int spatial, const luc_value *args,
+                                int64_t *size) {
   luc_tensor *input = args[0].as.tensor;
   bool batched;
-  LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
-  LUC_TRY(luc__need_float(ctx, who, "input", input));
-  LUC_TRY(luc__take_ints(ctx, who, "output_size", &args[1], spatial, size));
+  LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
+  LUC_TRY(luc__need_float(ctx, "input", input));
+  LUC_TRY(luc__take_ints(ctx, "output_size", &args[1], spatial, size));
   for (int i = 0; i < spatial; i++) {
     int64_t in = input->sizes[input->ndim - spatial + i];
     if (size[i] == LUC_NO_ITEM) size[i] = in;
-    LUC_CHECK(ctx, in > 0, LUC_ERR_SHAPE, "%s: input has no elements along a pooled dimension",
-              who);
+    LUC_CHECK(ctx, in > 0, LUC_ERR_SHAPE, "input has no elements along a pooled dimension");
   }
-  return luc__check_least(ctx, who, "output_size", spatial, size, 0);
+  return luc__check_least(ctx, "output_size", spatial, size, 0);
 }
 
 /* Whole planes are a mean, as in PyTorch. */
-static luc_status pool_adaptive_avg(luc_context *ctx, const char *who, int spatial, luc_value *args,
+static luc_status pool_adaptive_avg(luc_context *ctx, int spatial, luc_value *args,
                                     luc_value *out) {
   int64_t size[3];
-  LUC_TRY(adaptive_size(ctx, who, spatial, args, size));
+  LUC_TRY(adaptive_size(ctx, spatial, args, size));
   if (luc__product(spatial, size) == 1)
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
@@ -434,23 +432,23 @@ static luc_status pool_adaptive_avg(luc_context *ctx, const char *who, int spati
 }
 
 luc_status luc__run_adaptive_avg_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_avg(ctx, "adaptive_avg_pool1d", 1, args, out);
+  return pool_adaptive_avg(ctx, 1, args, out);
 }
 
 luc_status luc__run_adaptive_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_avg(ctx, "adaptive_avg_pool2d", 2, args, out);
+  return pool_adaptive_avg(ctx, 2, args, out);
 }
 
 luc_status luc__run_adaptive_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_avg(ctx, "adaptive_avg_pool3d", 3, args, out);
+  return pool_adaptive_avg(ctx, 3, args, out);
 }
 
 /* Indices as a second result when asked for. */
-static luc_status pool_adaptive_max(luc_context *ctx, const char *who, int spatial, luc_value *args,
+static luc_status pool_adaptive_max(luc_context *ctx, int spatial, luc_value *args,
                                     bool with_indices, luc_value *out) {
   luc_value both[LUC_MAX_RESULTS];
   int64_t size[3];
-  LUC_TRY(adaptive_size(ctx, who, spatial, args, size));
+  LUC_TRY(adaptive_size(ctx, spatial, args, size));
   LUC_TRY(luc_call(ctx, spatial == 3 ? LUC_OP_adaptive_max_pool_windows : LUC_OP_adaptive_max_pool,
                    LUC_ARGS(args[0], luc_v_ints(size, spatial)), both));
   out[0] = both[0];
@@ -462,28 +460,28 @@ static luc_status pool_adaptive_max(luc_context *ctx, const char *who, int spati
 }
 
 luc_status luc__run_adaptive_max_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_max(ctx, "adaptive_max_pool1d", 1, args, args[2].as.i != 0, out);
+  return pool_adaptive_max(ctx, 1, args, args[2].as.i != 0, out);
 }
 
 luc_status luc__run_adaptive_max_pool1d_with_indices(luc_context *ctx, luc_value *args,
                                                      luc_value *out) {
-  return pool_adaptive_max(ctx, "adaptive_max_pool1d_with_indices", 1, args, true, out);
+  return pool_adaptive_max(ctx, 1, args, true, out);
 }
 
 luc_status luc__run_adaptive_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_max(ctx, "adaptive_max_pool2d", 2, args, args[2].as.i != 0, out);
+  return pool_adaptive_max(ctx, 2, args, args[2].as.i != 0, out);
 }
 
 luc_status luc__run_adaptive_max_pool2d_with_indices(luc_context *ctx, luc_value *args,
                                                      luc_value *out) {
-  return pool_adaptive_max(ctx, "adaptive_max_pool2d_with_indices", 2, args, true, out);
+  return pool_adaptive_max(ctx, 2, args, true, out);
 }
 
 luc_status luc__run_adaptive_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_max(ctx, "adaptive_max_pool3d", 3, args, args[2].as.i != 0, out);
+  return pool_adaptive_max(ctx, 3, args, args[2].as.i != 0, out);
 }
 
 luc_status luc__run_adaptive_max_pool3d_with_indices(luc_context *ctx, luc_value *args,
                                                      luc_value *out) {
-  return pool_adaptive_max(ctx, "adaptive_max_pool3d_with_indices", 3, args, true, out);
+  return pool_adaptive_max(ctx, 3, args, true, out);
 }

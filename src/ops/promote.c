@@ -64,8 +64,8 @@ luc_dtype luc__list_dtype(luc_tensor *const *list, int n) {
 
 /* ---- shape ---- */
 
-luc_status luc__broadcast_operands(luc_context *ctx, const char *who, const luc_value *operands,
-                                   int n, int *ndim, int64_t *sizes) {
+luc_status luc__broadcast_operands(luc_context *ctx, const luc_value *operands, int n, int *ndim,
+                                   int64_t *sizes) {
   const luc_tensor *first = NULL;
   luc_tensor so_far; /* only its shape is used */
   *ndim = 0;
@@ -76,7 +76,7 @@ luc_status luc__broadcast_operands(luc_context *ctx, const char *who, const luc_
       *ndim = t->ndim;
       memcpy(sizes, t->sizes, (size_t)t->ndim * sizeof *sizes);
     } else {
-      LUC_TRY(luc__broadcast(ctx, who, first, t, ndim, sizes));
+      LUC_TRY(luc__broadcast(ctx, first, t, ndim, sizes));
     }
     so_far.ndim = (uint8_t)*ndim;
     memcpy(so_far.sizes, sizes, (size_t)*ndim * sizeof *sizes);
@@ -95,13 +95,13 @@ static bool same_memory(const luc_tensor *a, const luc_tensor *b) {
 
 /* Refuses what PyTorch refuses: an output that overlaps itself, or partly a dense input. Inputs
  * that lie otherwise among the output's elements are copied first. */
-static luc_status part(luc_context *ctx, const char *who, const luc_tensor *out, luc_ew_input *in,
-                       int n, luc_tensor **copies) {
-  LUC_CHECK(ctx, !luc__overlaps_itself(out), LUC_ERR_STATE, "%s: " LUC_OVERLAP_ITSELF, who);
+static luc_status part(luc_context *ctx, const luc_tensor *out, luc_ew_input *in, int n,
+                       luc_tensor **copies) {
+  LUC_CHECK(ctx, !luc__overlaps_itself(out), LUC_ERR_STATE, LUC_OVERLAP_ITSELF);
   for (int i = 0; i < n; i++) {
     const luc_tensor *t = in[i].t;
     if (t == NULL || !luc__may_overlap(out, t) || same_memory(out, t)) continue;
-    LUC_CHECK(ctx, !luc__overlaps_partly(out, t), LUC_ERR_STATE, "%s: " LUC_OVERLAP_INPUT, who);
+    LUC_CHECK(ctx, !luc__overlaps_partly(out, t), LUC_ERR_STATE, LUC_OVERLAP_INPUT);
     LUC_TRY(luc__duplicate(ctx, t, &copies[i]));
     in[i].t = copies[i];
   }
@@ -150,7 +150,7 @@ static void arrange(luc_tensor *result, const luc_ew_input *in, int n) {
 }
 
 /* Operands to compute with as `dtype`, and the tensor for a result that is `gives`. */
-static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_dtype gives,
+static luc_status begin(luc_context *ctx, luc_dtype dtype, luc_dtype gives,
                         const luc_value *operands, int n, luc_value *out, job *j) {
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
@@ -159,29 +159,29 @@ static luc_status begin(luc_context *ctx, const char *who, luc_dtype dtype, luc_
     j->in[i] = input_of(&operands[i], dtype);
     j->copies[i] = NULL;
   }
-  LUC_TRY(luc__broadcast_operands(ctx, who, operands, n, &ndim, sizes));
+  LUC_TRY(luc__broadcast_operands(ctx, operands, n, &ndim, sizes));
   LUC_TRY(luc__out(ctx, out, gives, ndim, sizes, &j->result));
   if (!preset) {
     arrange(j->result, j->in, n);
     return LUC_OK;
   }
-  luc_status status = part(ctx, who, j->result, j->in, n, j->copies);
+  luc_status status = part(ctx, j->result, j->in, n, j->copies);
   if (status != LUC_OK) end(ctx, j, n);
   return status;
 }
 
 /* What writes another dtype than the kernel gives, or less than it computes, goes through a
  * temporary. */
-static luc_status run_complex(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
+static luc_status run_complex(luc_context *ctx, luc_ew op, luc_dtype dtype,
                               const luc_value *operands, int n, const luc_ew_params *params,
                               luc_value *out) {
   job j;
   luc_dtype gives;
   luc_tensor *computed = NULL;
   luc_status status;
-  LUC_CHECK(ctx, luc__complex_gives(op, dtype, &gives), LUC_ERR_TYPE, "%s: not implemented for %s",
-            who, luc__dtype_name(dtype));
-  LUC_TRY(begin(ctx, who, dtype, gives, operands, n, out, &j));
+  LUC_CHECK(ctx, luc__complex_gives(op, dtype, &gives), LUC_ERR_TYPE, "not implemented for %s",
+            luc__dtype_name(dtype));
+  LUC_TRY(begin(ctx, dtype, gives, operands, n, out, &j));
   if (j.result->dtype == gives) {
     status = luc__complex_run(ctx, op, dtype, j.result, j.in, params);
   } else {
@@ -227,41 +227,40 @@ static luc_status run_plain(luc_context *ctx, const luc_ew_kernel *kernel, luc_e
   return LUC_OK;
 }
 
-static luc_status run(luc_context *ctx, const char *who, const luc_ew_kernel *kernel,
-                      luc_dtype dtype, const luc_value *operands, const luc_ew_params *params,
-                      luc_value *out) {
+static luc_status run(luc_context *ctx, const luc_ew_kernel *kernel, luc_dtype dtype,
+                      const luc_value *operands, const luc_ew_params *params, luc_value *out) {
   luc_dtype gives = kernel->truth ? LUC_BOOL : dtype;
   int type = luc__elementwise_type(dtype);
   luc_ew_fn fn = type < 0 ? NULL : kernel->fn[type];
   if (fn != NULL && is_plain(kernel, dtype, gives, operands, luc_as_tensor(out)))
     return run_plain(ctx, kernel, fn, gives, operands, params, out);
   job j;
-  LUC_TRY(begin(ctx, who, dtype, gives, operands, kernel->inputs, out, &j));
+  LUC_TRY(begin(ctx, dtype, gives, operands, kernel->inputs, out, &j));
   luc__elementwise_run(ctx, kernel, dtype, j.result, j.in, params);
   end(ctx, &j, kernel->inputs);
   return LUC_OK;
 }
 
-luc_status luc__pointwise_as(luc_context *ctx, const char *who, luc_ew op, luc_dtype dtype,
+luc_status luc__pointwise_as(luc_context *ctx, luc_ew op, luc_dtype dtype,
                              const luc_value *operands, const luc_ew_params *params,
                              luc_value *out) {
   const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
   if (luc__dtype_is_complex(dtype))
-    return run_complex(ctx, who, op, dtype, operands, kernel->inputs, params, out);
+    return run_complex(ctx, op, dtype, operands, kernel->inputs, params, out);
   for (int i = 0; ctx->complex && i < kernel->inputs; i++) { /* where not all decide the dtype */
     const luc_tensor *t = luc_as_tensor(&operands[i]);
     LUC_CHECK(ctx, !t || !luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
-              "%s: complex numbers cannot be computed with in %s", who, luc__dtype_name(dtype));
+              "complex numbers cannot be computed with in %s", luc__dtype_name(dtype));
   }
-  return run(ctx, who, kernel, dtype, operands, params, out);
+  return run(ctx, kernel, dtype, operands, params, out);
 }
 
-luc_status luc__pointwise(luc_context *ctx, const char *who, luc_ew op, luc_rule rule,
-                          const luc_value *operands, const luc_ew_params *params, luc_value *out) {
+luc_status luc__pointwise(luc_context *ctx, luc_ew op, luc_rule rule, const luc_value *operands,
+                          const luc_ew_params *params, luc_value *out) {
   const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[op];
   luc_dtype dtype = luc__result_dtype(ctx, operands, kernel->inputs);
   if (rule == LUC_RULE_FLOAT && !luc__dtype_has_gradient(dtype)) dtype = ctx->default_dtype;
   if (dtype == LUC_BOOL && op == LUC_EW_add) op = LUC_EW_bitwise_or;
   if (dtype == LUC_BOOL && op == LUC_EW_mul) op = LUC_EW_bitwise_and;
-  return luc__pointwise_as(ctx, who, op, dtype, operands, params, out);
+  return luc__pointwise_as(ctx, op, dtype, operands, params, out);
 }

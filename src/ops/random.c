@@ -63,21 +63,21 @@ done:
   return status;
 }
 
-static luc_status need_float(luc_context *ctx, const char *who, luc_dtype dtype) {
-  LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE, "%s: not implemented for dtype %s",
-            who, luc__dtype_name(dtype));
+static luc_status need_float(luc_context *ctx, luc_dtype dtype) {
+  LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE, "not implemented for dtype %s",
+            luc__dtype_name(dtype));
   return LUC_OK;
 }
 
 /* ---- factories ---- */
 
 /* args: generator, dtype, device, requires_grad */
-static luc_status made(luc_context *ctx, const char *who, int n, const int64_t *sizes,
-                       luc_dtype dtype, luc_draw *draw, const luc_value *args, luc_value *out) {
+static luc_status made(luc_context *ctx, int n, const int64_t *sizes, luc_dtype dtype,
+                       luc_draw *draw, const luc_value *args, luc_value *out) {
   luc_tensor *t;
-  LUC_TRY(luc__factory_dtype(ctx, who, args + 1, dtype, &dtype));
-  LUC_TRY(luc__check_sizes(ctx, who, n, sizes));
-  if (draw->kind != LUC_INTEGERS) LUC_TRY(need_float(ctx, who, dtype));
+  LUC_TRY(luc__factory_dtype(ctx, args + 1, dtype, &dtype));
+  LUC_TRY(luc__check_sizes(ctx, n, sizes));
+  if (draw->kind != LUC_INTEGERS) LUC_TRY(need_float(ctx, dtype));
   LUC_TRY(luc__tensor_empty(ctx, dtype, n, sizes, &t));
   luc_status status = fill_random(ctx, luc_as_generator(ctx, args), t, draw);
   if (status == LUC_OK) return luc__factory_give(ctx, args + 1, out, t);
@@ -87,40 +87,40 @@ static luc_status made(luc_context *ctx, const char *who, int n, const int64_t *
 
 luc_status luc__run_rand(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_UNIFORM, .b = 1};
-  return made(ctx, "rand", args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
+  return made(ctx, args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
 }
 luc_status luc__run_randn(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  return made(ctx, "randn", args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
+  return made(ctx, args[0].n, args[0].as.ints, ctx->default_dtype, &draw, args + 1, out);
 }
 
-static luc_status made_like(luc_context *ctx, const char *who, luc_draw *draw,
-                            const luc_value *args, const luc_value *opts, luc_value *out) {
+static luc_status made_like(luc_context *ctx, luc_draw *draw, const luc_value *args,
+                            const luc_value *opts, luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
-  return made(ctx, who, t->ndim, t->sizes, t->dtype, draw, opts, out);
+  return made(ctx, t->ndim, t->sizes, t->dtype, draw, opts, out);
 }
 
 luc_status luc__run_rand_like(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_UNIFORM, .b = 1};
-  return made_like(ctx, "rand_like", &draw, args, args + 1, out);
+  return made_like(ctx, &draw, args, args + 1, out);
 }
 luc_status luc__run_randn_like(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  return made_like(ctx, "randn_like", &draw, args, args + 1, out);
+  return made_like(ctx, &draw, args, args + 1, out);
 }
 
-static luc_status integer_draw(luc_context *ctx, const char *who, int64_t lo, int64_t hi,
-                               luc_dtype dtype, luc_draw *draw) {
+static luc_status integer_draw(luc_context *ctx, int64_t lo, int64_t hi, luc_dtype dtype,
+                               luc_draw *draw) {
   LUC_CHECK(ctx, lo < hi, LUC_ERR_VALUE,
-            "%s: expects 'from' to be less than 'to', but got from=%lld >= to=%lld", who,
-            (long long)lo, (long long)hi);
+            "expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)lo,
+            (long long)hi);
   luc_scalar ends[2] = {{LUC_SCALAR_INT, {.i = lo}}, {LUC_SCALAR_INT, {.i = hi - 1}}};
   for (int i = 0; i < 2; i++) {
-    bool fits = luc__check_scalar(ctx, who, ends[i], dtype) == LUC_OK &&
+    bool fits = luc__check_scalar(ctx, ends[i], dtype) == LUC_OK &&
                 (dtype != LUC_UINT8 || ends[i].as.i >= 0) &&
                 (dtype != LUC_BOOL || ends[i].as.i >> 1 == 0);
-    LUC_CHECK(ctx, fits, LUC_ERR_VALUE, "%s: %s is out of bounds for %s", who,
-              i ? "to - 1" : "from", luc__dtype_name(dtype));
+    LUC_CHECK(ctx, fits, LUC_ERR_VALUE, "%s is out of bounds for %s", i ? "to - 1" : "from",
+              luc__dtype_name(dtype));
   }
   *draw = (luc_draw){.kind = LUC_INTEGERS, .lo = lo, .hi = hi};
   return LUC_OK;
@@ -130,8 +130,8 @@ static luc_status randint(luc_context *ctx, int64_t lo, int64_t hi, const luc_va
                           luc_value *out) {
   luc_draw draw;
   luc_dtype dtype = args[2].kind == LUC_DTYPE ? (luc_dtype)args[2].as.i : LUC_INT64;
-  LUC_TRY(integer_draw(ctx, "randint", lo, hi, dtype, &draw));
-  return made(ctx, "randint", args[0].n, args[0].as.ints, LUC_INT64, &draw, args + 1, out);
+  LUC_TRY(integer_draw(ctx, lo, hi, dtype, &draw));
+  return made(ctx, args[0].n, args[0].as.ints, LUC_INT64, &draw, args + 1, out);
 }
 
 luc_status luc__run_randint(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -146,8 +146,8 @@ static luc_status randint_like(luc_context *ctx, const luc_value *args, int64_t 
   luc_draw draw;
   luc_dtype own = args[0].as.tensor->dtype;
   luc_dtype dtype = opts[1].kind == LUC_DTYPE ? (luc_dtype)opts[1].as.i : own;
-  LUC_TRY(integer_draw(ctx, "randint_like", lo, hi, dtype, &draw));
-  return made_like(ctx, "randint_like", &draw, args, opts, out);
+  LUC_TRY(integer_draw(ctx, lo, hi, dtype, &draw));
+  return made_like(ctx, &draw, args, opts, out);
 }
 
 luc_status luc__run_randint_like(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -162,9 +162,9 @@ luc_status luc__run_randperm(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_tensor *t, *r = NULL;
   luc_dtype dtype;
   LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "randperm: n must be non-negative, got %lld", (long long)n);
-  LUC_TRY(luc__factory_dtype(ctx, "randperm", args + 2, LUC_INT64, &dtype));
+  LUC_TRY(luc__factory_dtype(ctx, args + 2, LUC_INT64, &dtype));
   luc_scalar last = {LUC_SCALAR_INT, {.i = n}};
-  LUC_TRY(luc__check_scalar(ctx, "randperm", last, dtype));
+  LUC_TRY(luc__check_scalar(ctx, last, dtype));
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &n, &t));
   luc__fill_randperm(luc_as_generator(ctx, &args[1]), (int64_t *)t->data, n, ctx->first);
   luc_status status = luc__contiguous_as(ctx, t, dtype, &r);
@@ -174,18 +174,18 @@ luc_status luc__run_randperm(luc_context *ctx, luc_value *args, luc_value *out) 
 
 /* ---- in-place fills ---- */
 
-static luc_status need_std(luc_context *ctx, const char *who, double std) {
-  LUC_CHECK(ctx, std >= 0, LUC_ERR_VALUE, "%s: expects std >= 0.0, but found std %g", who, std);
+static luc_status need_std(luc_context *ctx, double std) {
+  LUC_CHECK(ctx, std >= 0, LUC_ERR_VALUE, "expects std >= 0.0, but found std %g", std);
   return LUC_OK;
 }
 
 /* args: self, a, b, generator (or self, a, generator) */
-static luc_status draw_into(luc_context *ctx, const char *who, luc_distribution kind,
-                            const luc_value *args, bool two) {
+static luc_status draw_into(luc_context *ctx, luc_distribution kind, const luc_value *args,
+                            bool two) {
   luc_tensor *self = args[0].as.tensor;
   luc_draw draw = {.kind = kind, .a = luc_as_double(&args[1])};
   if (two) draw.b = luc_as_double(&args[2]);
-  LUC_TRY(need_float(ctx, who, self->dtype));
+  LUC_TRY(need_float(ctx, self->dtype));
   return fill_random(ctx, luc_as_generator(ctx, &args[two ? 3 : 2]), self, &draw);
 }
 
@@ -194,25 +194,25 @@ luc_status luc__run_uniform_(luc_context *ctx, luc_value *args, luc_value *out) 
   double lo = luc_as_double(&args[1]), hi = luc_as_double(&args[2]);
   LUC_CHECK(ctx, lo <= hi, LUC_ERR_VALUE,
             "uniform_: expects to return a [from, to) range, but found from=%g > to=%g", lo, hi);
-  return draw_into(ctx, "uniform_", LUC_UNIFORM, args, true);
+  return draw_into(ctx, LUC_UNIFORM, args, true);
 }
 
 luc_status luc__run_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
-  LUC_TRY(need_std(ctx, "normal_", luc_as_double(&args[2])));
-  return draw_into(ctx, "normal_", LUC_NORMAL, args, true);
+  LUC_TRY(need_std(ctx, luc_as_double(&args[2])));
+  return draw_into(ctx, LUC_NORMAL, args, true);
 }
 
 luc_status luc__run_log_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   double std = luc_as_double(&args[2]);
   LUC_CHECK(ctx, std > 0, LUC_ERR_VALUE, "log_normal_: expects std > 0.0, but found std=%g", std);
-  return draw_into(ctx, "log_normal_", LUC_LOG_NORMAL, args, true);
+  return draw_into(ctx, LUC_LOG_NORMAL, args, true);
 }
 
 luc_status luc__run_cauchy_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
-  return draw_into(ctx, "cauchy_", LUC_CAUCHY, args, true);
+  return draw_into(ctx, LUC_CAUCHY, args, true);
 }
 
 luc_status luc__run_exponential_(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -220,7 +220,7 @@ luc_status luc__run_exponential_(luc_context *ctx, luc_value *args, luc_value *o
   double lambda = luc_as_double(&args[1]);
   LUC_CHECK(ctx, lambda >= 0, LUC_ERR_VALUE,
             "exponential_: expects lambda >= 0.0, but found lambda=%g", lambda);
-  return draw_into(ctx, "exponential_", LUC_EXPONENTIAL, args, false);
+  return draw_into(ctx, LUC_EXPONENTIAL, args, false);
 }
 
 luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -235,7 +235,7 @@ luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out
 static luc_status random_range(luc_context *ctx, luc_tensor *self, int64_t lo, int64_t hi,
                                const luc_value *generator) {
   luc_draw draw;
-  LUC_TRY(integer_draw(ctx, "random_", lo, hi, self->dtype, &draw));
+  LUC_TRY(integer_draw(ctx, lo, hi, self->dtype, &draw));
   return fill_random(ctx, luc_as_generator(ctx, generator), self, &draw);
 }
 
@@ -269,8 +269,8 @@ static luc_status bernoulli_tensor(luc_context *ctx, luc_generator *gen, luc_ten
   luc_tensor *wide = NULL, *view = NULL, *p_view = NULL, *flat = NULL, *bits = NULL;
   luc_status status = LUC_OK;
   luc_dtype dtype = p->dtype == LUC_FLOAT64 ? LUC_FLOAT64 : LUC_FLOAT32;
-  LUC_GO(need_float(ctx, "bernoulli", p->dtype));
-  LUC_GO(luc__expand(ctx, "bernoulli", p, self->ndim, self->sizes, &wide));
+  LUC_GO(need_float(ctx, p->dtype));
+  LUC_GO(luc__expand(ctx, p, self->ndim, self->sizes, &wide));
   LUC_GO(by_stride(ctx, self, wide, &view, &p_view));
   LUC_GO(luc__contiguous_as(ctx, p_view, dtype, &flat));
   LUC_GO(check_probabilities(ctx, flat));
@@ -320,8 +320,8 @@ luc_status luc__run_bernoulli_p(luc_context *ctx, luc_value *args, luc_value *ou
 
 luc_status luc__run_normal_size(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_draw draw = {.kind = LUC_NORMAL, .a = luc_as_double(&args[0]), .b = luc_as_double(&args[1])};
-  LUC_TRY(need_std(ctx, "normal", draw.b));
-  return made(ctx, "normal", args[2].n, args[2].as.ints, ctx->default_dtype, &draw, args + 3, out);
+  LUC_TRY(need_std(ctx, draw.b));
+  return made(ctx, args[2].n, args[2].as.ints, ctx->default_dtype, &draw, args + 3, out);
 }
 
 /* Standard normal values of these sizes, times std, plus mean (each NULL or broadcast). */
@@ -330,9 +330,9 @@ static luc_status normal_around(luc_context *ctx, const luc_value *generator, lu
   luc_formula f = luc__formula(ctx);
   luc_tensor *z;
   luc_draw draw = {.kind = LUC_NORMAL, .b = 1};
-  LUC_TRY(need_float(ctx, "normal", like->dtype));
+  LUC_TRY(need_float(ctx, like->dtype));
   if (std->kind != LUC_TENSOR) draw.b = luc_as_double(std);
-  LUC_TRY(need_std(ctx, "normal", draw.b));
+  LUC_TRY(need_std(ctx, draw.b));
   LUC_TRY(luc__tensor_empty_like(ctx, like, like->dtype, &z));
   luc__f_own(&f, z);
   f.status = fill_random(ctx, luc_as_generator(ctx, generator), z, &draw);
@@ -347,7 +347,7 @@ luc_status luc__run_normal(luc_context *ctx, luc_value *args, luc_value *out) {
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
   luc_dtype dtype = luc__dtype_promote(mean->dtype, args[1].as.tensor->dtype);
-  LUC_TRY(luc__broadcast(ctx, "normal", mean, args[1].as.tensor, &ndim, sizes));
+  LUC_TRY(luc__broadcast(ctx, mean, args[1].as.tensor, &ndim, sizes));
   LUC_TRY(luc__tensor_empty(ctx, dtype, ndim, sizes, &like));
   status = normal_around(ctx, &args[2], like, mean, &args[1], out);
   luc_tensor_release(ctx, like);
@@ -402,7 +402,7 @@ static luc_status check_samples(luc_context *ctx, const luc_tensor *p, int64_t s
                                 bool replace) {
   LUC_CHECK(ctx, p->ndim == 1 || p->ndim == 2, LUC_ERR_SHAPE,
             "multinomial: prob_dist must be 1 or 2 dim, got %d", p->ndim);
-  LUC_TRY(need_float(ctx, "multinomial", p->dtype));
+  LUC_TRY(need_float(ctx, p->dtype));
   int64_t n = p->sizes[p->ndim - 1];
   LUC_CHECK(ctx, samples > 0, LUC_ERR_VALUE, "multinomial: cannot sample n_sample <= 0 samples");
   LUC_CHECK(ctx, replace || samples <= n, LUC_ERR_VALUE,

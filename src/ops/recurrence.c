@@ -71,36 +71,34 @@ static luc_status matrix(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_
 enum { GATES, H, C, W_HH, B_HH, W_HR, CELL, SIZES, REVERSE, KEEP };
 enum { Y, H_N, C_N, WORK, CELLS, RESULTS };
 
-static luc_status need_matrix(luc_context *ctx, const char *who, const char *name,
-                              const luc_value *v, luc_dtype dtype, int64_t rows, int64_t columns) {
+static luc_status need_matrix(luc_context *ctx, const char *name, const luc_value *v,
+                              luc_dtype dtype, int64_t rows, int64_t columns) {
   const luc_tensor *t = luc_as_tensor(v);
   if (!t) return LUC_OK;
-  LUC_CHECK(ctx, t->dtype == dtype, LUC_ERR_TYPE, "%s: expected %s of type %s, got %s", who, name,
+  LUC_CHECK(ctx, t->dtype == dtype, LUC_ERR_TYPE, "expected %s of type %s, got %s", name,
             luc__dtype_name(dtype), luc__dtype_name(t->dtype));
   int64_t have = t->ndim > 0 ? t->sizes[0] : 0, wide = t->ndim > 1 ? t->sizes[1] : 0;
   if (t->ndim == (columns > 0 ? 2 : 1) && have == rows && wide == columns) return LUC_OK;
   char given[LUC_SHAPE_TEXT], expected[LUC_SHAPE_TEXT];
   luc__shape_text(given, t->ndim, t->sizes);
   luc__shape_text(expected, columns > 0 ? 2 : 1, (int64_t[]){rows, columns});
-  return luc__fail(ctx, LUC_ERR_SHAPE, "%s: expected %s of shape %s, got %s", who, name, expected,
-                   given);
+  return luc__fail(ctx, LUC_ERR_SHAPE, "expected %s of shape %s, got %s", name, expected, given);
 }
 
 /* Weights can have been replaced by others than the layer made. */
 static luc_status check(luc_context *ctx, const luc_value *args, luc_cell cell, int64_t hidden) {
-  const char *who = name_of(cell);
   const luc_tensor *gates = args[GATES].as.tensor, *h = args[H].as.tensor;
   const luc_dtype dtype = gates->dtype;
-  LUC_TRY(luc__need_float(ctx, who, "input", gates));
+  LUC_TRY(luc__need_float(ctx, "input", gates));
   int64_t all = hidden * luc__cell_gates(cell), batch = args[SIZES].n ? args[SIZES].as.ints[0] : 0;
   int64_t output = luc_is_none(&args[W_HR]) ? hidden : h->sizes[h->ndim - 1];
   LUC_CHECK(ctx, gates->ndim == 2 && gates->sizes[1] == all, LUC_ERR_SHAPE,
-            "%s: weight_ih must have %d rows for every hidden unit", who, luc__cell_gates(cell));
-  LUC_TRY(need_matrix(ctx, who, "hidden", &args[H], dtype, batch, output));
-  LUC_TRY(need_matrix(ctx, who, "cell", &args[C], dtype, batch, hidden));
-  LUC_TRY(need_matrix(ctx, who, "weight_hh", &args[W_HH], dtype, all, output));
-  LUC_TRY(need_matrix(ctx, who, "bias_hh", &args[B_HH], dtype, all, 0));
-  return need_matrix(ctx, who, "weight_hr", &args[W_HR], dtype, output, hidden);
+            "weight_ih must have %d rows for every hidden unit", luc__cell_gates(cell));
+  LUC_TRY(need_matrix(ctx, "hidden", &args[H], dtype, batch, output));
+  LUC_TRY(need_matrix(ctx, "cell", &args[C], dtype, batch, hidden));
+  LUC_TRY(need_matrix(ctx, "weight_hh", &args[W_HH], dtype, all, output));
+  LUC_TRY(need_matrix(ctx, "bias_hh", &args[B_HH], dtype, all, 0));
+  return need_matrix(ctx, "weight_hr", &args[W_HR], dtype, output, hidden);
 }
 
 /* New tensors for the results; for the gradient's only if one is to be kept. */
@@ -129,7 +127,8 @@ luc_status luc__run_recurrence(luc_context *ctx, luc_value *args, luc_value *out
   held k = {.r = {.cell = cell, .reverse = args[REVERSE].as.i != 0}};
   luc_status status;
   k.r.hidden = gates->sizes[gates->ndim - 1] / luc__cell_gates(cell);
-  LUC_TRY(check(ctx, args, cell, k.r.hidden));
+  status = check(ctx, args, cell, k.r.hidden);
+  if (status != LUC_OK) return luc__failed_as(ctx, status, name_of(cell));
   LUC_GO(take_sizes(ctx, &k, &args[SIZES]));
   LUC_GO(take_states(ctx, &k, compute, &args[H], &args[C], &args[W_HH], &args[W_HR]));
   LUC_GO(luc__dense(ctx, gates, compute, &k.gates));

@@ -9,8 +9,8 @@ luc_status luc__run_sum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, "sum", t, &args[1], args[2].as.i, &dims));
-  return luc__reduce_to(ctx, "sum", LUC_RD_sum, t, &dims, dtype, dtype, 1, false, out);
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
+  return luc__reduce_to(ctx, LUC_RD_sum, t, &dims, dtype, dtype, 1, false, out);
 }
 
 luc_status luc__grad_sum(luc_context *ctx, luc_backward *b) {
@@ -44,9 +44,8 @@ luc_status luc__run_mean(luc_context *ctx, luc_value *args, luc_value *out) {
             "mean: input dtype should be floating point, got %s (pass dtype= to convert)",
             luc__dtype_name(dtype));
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, "mean", t, &args[1], args[2].as.i, &dims));
-  return luc__reduce_to(ctx, "mean", LUC_RD_sum, t, &dims, dtype, dtype, (double)dims.count, false,
-                        out);
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
+  return luc__reduce_to(ctx, LUC_RD_sum, t, &dims, dtype, dtype, (double)dims.count, false, out);
 }
 
 luc_status luc__grad_mean(luc_context *ctx, luc_backward *b) {
@@ -65,8 +64,8 @@ luc_status luc__run_prod(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, "prod", t, &args[1], args[2].as.i, &dims));
-  return luc__reduce_to(ctx, "prod", LUC_RD_prod, t, &dims, dtype, dtype, 1, false, out);
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
+  return luc__reduce_to(ctx, LUC_RD_prod, t, &dims, dtype, dtype, 1, false, out);
 }
 
 /* The products of what precedes each element along a dimension. */
@@ -115,30 +114,28 @@ luc_status luc__grad_prod(luc_context *ctx, luc_backward *b) {
 
 /* ---- all, any, count_nonzero, nansum ---- */
 
-static luc_status run_truth(luc_context *ctx, const char *who, luc_rd op, luc_value *args,
-                            luc_value *out) {
+static luc_status run_truth(luc_context *ctx, luc_rd op, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype result = t->dtype == LUC_UINT8 ? LUC_UINT8 : LUC_BOOL;
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, who, t, &args[1], args[2].as.i, &dims));
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
   if (args[1].kind == LUC_INTS && args[1].n == 0) luc__dims_shape(t, 0, false, &dims); /* none */
-  return luc__reduce_to(ctx, who, op, t, &dims, t->dtype, result, 1, false, out);
+  return luc__reduce_to(ctx, op, t, &dims, t->dtype, result, 1, false, out);
 }
 
 luc_status luc__run_all(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_truth(ctx, "all", LUC_RD_all, args, out);
+  return run_truth(ctx, LUC_RD_all, args, out);
 }
 
 luc_status luc__run_any(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_truth(ctx, "any", LUC_RD_any, args, out);
+  return run_truth(ctx, LUC_RD_any, args, out);
 }
 
 luc_status luc__run_count_nonzero(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, "count_nonzero", t, &args[1], false, &dims));
-  return luc__reduce_to(ctx, "count_nonzero", LUC_RD_count, t, &dims, t->dtype, LUC_INT64, 1, false,
-                        out);
+  LUC_TRY(luc__dims(ctx, t, &args[1], false, &dims));
+  return luc__reduce_to(ctx, LUC_RD_count, t, &dims, t->dtype, LUC_INT64, 1, false, out);
 }
 
 luc_status luc__run_nansum(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -146,8 +143,8 @@ luc_status luc__run_nansum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = luc__sum_dtype(t, &args[3]);
   luc_rd op = luc__dtype_is_float(dtype) ? LUC_RD_nansum : LUC_RD_sum;
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, "nansum", t, &args[1], args[2].as.i, &dims));
-  return luc__reduce_to(ctx, "nansum", op, t, &dims, dtype, dtype, 1, false, out);
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));
+  return luc__reduce_to(ctx, op, t, &dims, dtype, dtype, 1, false, out);
 }
 
 luc_status luc__grad_nansum(luc_context *ctx, luc_backward *b) {
@@ -193,13 +190,13 @@ done:
   return status;
 }
 
-static luc_status spread(luc_context *ctx, const char *who, const luc_value *args, bool root,
-                         luc_value *out, luc_tensor *mean) {
+static luc_status spread(luc_context *ctx, const luc_value *args, bool root, luc_value *out,
+                         luc_tensor *mean) {
   luc_tensor *t = args[0].as.tensor, *result;
   luc_dims dims;
   LUC_CHECK(ctx, luc__dtype_has_gradient(t->dtype), LUC_ERR_TYPE,
-            "%s: only supports floating point dtypes, got %s", who, luc__dtype_name(t->dtype));
-  LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
+            "only supports floating point dtypes, got %s", luc__dtype_name(t->dtype));
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[3].as.i, &dims));
   luc_dtype dtype = luc__dtype_to_real(t->dtype);
   LUC_TRY(luc__out(ctx, out, dtype, dims.ndim, dims.sizes, &result));
   double divide = (double)dims.count - correction(&args[2], &args[4]);
@@ -216,28 +213,27 @@ static luc_status spread(luc_context *ctx, const char *who, const luc_value *arg
 }
 
 luc_status luc__run_std(luc_context *ctx, luc_value *args, luc_value *out) {
-  return spread(ctx, "std", args, true, out, NULL);
+  return spread(ctx, args, true, out, NULL);
 }
 
 luc_status luc__run_var(luc_context *ctx, luc_value *args, luc_value *out) {
-  return spread(ctx, "var", args, false, out, NULL);
+  return spread(ctx, args, false, out, NULL);
 }
 
-static luc_status run_with_mean(luc_context *ctx, const char *who, luc_value *args, bool root,
-                                luc_value *out) {
+static luc_status run_with_mean(luc_context *ctx, luc_value *args, bool root, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *mean;
   luc_dims dims;
-  LUC_TRY(luc__dims(ctx, who, t, &args[1], args[3].as.i, &dims));
+  LUC_TRY(luc__dims(ctx, t, &args[1], args[3].as.i, &dims));
   LUC_TRY(luc__out(ctx, &out[1], t->dtype, dims.ndim, dims.sizes, &mean));
-  return spread(ctx, who, args, root, out, mean);
+  return spread(ctx, args, root, out, mean);
 }
 
 luc_status luc__run_std_mean(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_with_mean(ctx, "std_mean", args, true, out);
+  return run_with_mean(ctx, args, true, out);
 }
 
 luc_status luc__run_var_mean(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_with_mean(ctx, "var_mean", args, false, out);
+  return run_with_mean(ctx, args, false, out);
 }
 
 /* std(input, unbiased): the other order of arguments. */

@@ -11,16 +11,15 @@ static uint32_t all_dims(int ndim) {
 }
 
 /* The mask of a Dim, a list, or None; without checks beyond wrapping, for gradients. */
-static luc_status dims_mask(luc_context *ctx, const char *who, int ndim, const luc_value *dim,
-                            uint32_t *mask) {
+static luc_status dims_mask(luc_context *ctx, int ndim, const luc_value *dim, uint32_t *mask) {
   const int64_t *list = dim->kind == LUC_INT ? &dim->as.i : dim->as.ints;
   int n = dim->kind == LUC_INT ? 1 : dim->kind == LUC_INTS ? dim->n : 0;
   *mask = n == 0 ? all_dims(ndim) : 0;
   for (int i = 0; i < n; i++) {
     int d;
-    LUC_TRY(luc__dim_wrap(ctx, who, list[i], ndim, &d));
+    LUC_TRY(luc__dim_wrap(ctx, list[i], ndim, &d));
     LUC_CHECK(ctx, !(*mask >> d & 1), LUC_ERR_VALUE,
-              "%s: dim %d appears multiple times in the list of dims", who, d + 1);
+              "dim %d appears multiple times in the list of dims", d + 1);
     *mask |= 1u << d;
   }
   return LUC_OK;
@@ -35,10 +34,10 @@ void luc__dims_shape(const luc_tensor *t, uint32_t mask, bool keepdim, luc_dims 
   }
 }
 
-luc_status luc__dims(luc_context *ctx, const char *who, const luc_tensor *t, const luc_value *dim,
-                     bool keepdim, luc_dims *out) {
+luc_status luc__dims(luc_context *ctx, const luc_tensor *t, const luc_value *dim, bool keepdim,
+                     luc_dims *out) {
   uint32_t mask;
-  LUC_TRY(dims_mask(ctx, who, t->ndim, dim, &mask));
+  LUC_TRY(dims_mask(ctx, t->ndim, dim, &mask));
   luc__dims_shape(t, mask, keepdim, out);
   return LUC_OK;
 }
@@ -85,30 +84,29 @@ static luc_status multiply_rows(luc_context *ctx, luc_tensor *t, const luc_dims 
 }
 
 /* Complex numbers, or a complex result. */
-static luc_status reduce_complex(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
-                                 const luc_dims *dims, luc_dtype dtype, luc_dtype result,
-                                 double divide, luc_value *out) {
+static luc_status reduce_complex(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_dims *dims,
+                                 luc_dtype dtype, luc_dtype result, double divide, luc_value *out) {
   luc_tensor *r, *cast = NULL;
   bool truth = op == LUC_RD_all || op == LUC_RD_any || op == LUC_RD_count;
   luc_dtype plain = truth ? LUC_BOOL : luc__dtype_to_real(dtype);
   if (truth || !luc__dtype_is_complex(dtype)) {
     LUC_TRY(luc__contiguous_as(ctx, t, plain, &cast));
-    luc_status status = luc__reduce_to(ctx, who, op, cast, dims, plain, result, divide, false, out);
+    luc_status status = luc__reduce_to(ctx, op, cast, dims, plain, result, divide, false, out);
     luc_tensor_release(ctx, cast);
     return status;
   }
-  LUC_CHECK(ctx, op == LUC_RD_sum || op == LUC_RD_prod, LUC_ERR_TYPE, "%s: not implemented for %s",
-            who, luc__dtype_name(dtype));
+  LUC_CHECK(ctx, op == LUC_RD_sum || op == LUC_RD_prod, LUC_ERR_TYPE, "not implemented for %s",
+            luc__dtype_name(dtype));
   LUC_TRY(luc__out(ctx, out, result, dims->ndim, dims->sizes, &r));
   return op == LUC_RD_sum ? sum_parts(ctx, t, dims, divide, r) : multiply_rows(ctx, t, dims, r);
 }
 
-luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
-                          const luc_dims *dims, luc_dtype dtype, luc_dtype result, double divide,
-                          bool root, luc_value *out) {
+luc_status luc__reduce_to(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_dims *dims,
+                          luc_dtype dtype, luc_dtype result, double divide, bool root,
+                          luc_value *out) {
   luc_tensor *r;
   if (luc__dtype_is_complex(t->dtype) || luc__dtype_is_complex(dtype))
-    return reduce_complex(ctx, who, op, t, dims, dtype, result, divide, out);
+    return reduce_complex(ctx, op, t, dims, dtype, result, divide, out);
   LUC_TRY(luc__out(ctx, out, result, dims->ndim, dims->sizes, &r));
   luc_reduction_job job = {.op = op,
                            .dtype = dtype,
@@ -131,7 +129,7 @@ static luc_status unreduce(luc_context *ctx, const luc_backward *b, int p, luc_t
     *out = luc__retain(g);
     return LUC_OK;
   }
-  LUC_TRY(dims_mask(ctx, "backward", ndim, dim, &mask));
+  LUC_TRY(dims_mask(ctx, ndim, dim, &mask));
   for (int d = 0; d < ndim; d++)
     if (mask >> d & 1) sizes[d] = 1;
   return luc__op1(ctx, LUC_OP_reshape, out, LUC_ARGS(luc_v_tensor(g), luc_v_ints(sizes, ndim)));

@@ -16,8 +16,8 @@ typedef struct luc_dims {
 } luc_dims;
 
 /* From a Dim, a list of Dim or None (all); an empty list is all, too. */
-luc_status luc__dims(luc_context *ctx, const char *who, const luc_tensor *t, const luc_value *dim,
-                     bool keepdim, luc_dims *out);
+luc_status luc__dims(luc_context *ctx, const luc_tensor *t, const luc_value *dim, bool keepdim,
+                     luc_dims *out);
 /* The shape that t has with the masked dimensions reduced. */
 void luc__dims_shape(const luc_tensor *t, uint32_t mask, bool keepdim, luc_dims *out);
 
@@ -28,9 +28,9 @@ static inline luc_dtype luc__sum_dtype(const luc_tensor *t, const luc_value *dty
 }
 
 /* Reduces t, computed in dtype and stored as `result` dtype, into out[0]. */
-luc_status luc__reduce_to(luc_context *ctx, const char *who, luc_rd op, luc_tensor *t,
-                          const luc_dims *dims, luc_dtype dtype, luc_dtype result, double divide,
-                          bool root, luc_value *out);
+luc_status luc__reduce_to(luc_context *ctx, luc_rd op, luc_tensor *t, const luc_dims *dims,
+                          luc_dtype dtype, luc_dtype result, double divide, bool root,
+                          luc_value *out);
 
 /* g, shaped like the result of reducing parameter p over `dim`, expanded to the input's shape. */
 luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, luc_tensor *g,

@@ -172,7 +172,7 @@ static luc_status check_mode(luc_context *ctx, const luc_tensor *input, const ch
             "interpolate: Anti-alias option is restricted to bilinear and bicubic modes and "
             "requires a 4-D tensor as input");
   if (s->mode <= NEAREST_EXACT && input->dtype == LUC_UINT8) return LUC_OK;
-  return luc__need_float(ctx, "interpolate", "input", input);
+  return luc__need_float(ctx, "input", input);
 }
 
 static luc_resampling resampling_of(const sizing *s) {
@@ -189,7 +189,7 @@ luc_status luc__run_interpolate(luc_context *ctx, luc_value *args, luc_value *ou
   luc_tensor *input = args[0].as.tensor;
   sizing s = {.spatial = input->ndim - 2, .antialias = args[6].as.i != 0};
   s.align = luc_is_none(&args[4]) ? -1 : args[4].as.i != 0;
-  LUC_TRY(luc__choice(ctx, "interpolate", "mode", modes, args[3].as.string, &s.mode));
+  LUC_TRY(luc__choice(ctx, "mode", modes, args[3].as.string, &s.mode));
   LUC_TRY(check_mode(ctx, input, args[3].as.string, &s));
   LUC_TRY(take_size(ctx, input, &args[1], &args[2], &args[5], &s));
   luc_value size = luc_v_ints(s.size, s.spatial);

@@ -9,7 +9,7 @@
 /* What a dtype of such numbers can be. */
 static luc_status sampled(luc_context *ctx, const char *what, const luc_value *opts,
                           luc_dtype *dtype) {
-  LUC_TRY(luc__factory_dtype(ctx, "window", opts, ctx->default_dtype, dtype));
+  LUC_TRY(luc__factory_dtype(ctx, opts, ctx->default_dtype, dtype));
   LUC_CHECK(ctx, luc__dtype_is_float(*dtype), LUC_ERR_TYPE, "%s, got: %s", what,
             luc__dtype_name(*dtype));
   return LUC_OK;
@@ -111,7 +111,7 @@ static luc_status frequencies(luc_context *ctx, const luc_value *args, int64_t c
   luc_dtype dtype;
   luc_tensor *t;
   LUC_TRY(sampled(ctx, "requires a floating point or complex dtype", args + 2, &dtype));
-  LUC_TRY(luc__check_sizes(ctx, "frequencies", 1, &n));
+  LUC_TRY(luc__check_sizes(ctx, 1, &n));
   LUC_TRY(luc__tensor_empty(ctx, LUC_FLOAT64, 1, &count, &t));
   double factor = 1 / ((double)n * luc_as_double(&args[1]));
   for (int64_t i = 0; i < count; i++)

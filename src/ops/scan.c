@@ -13,10 +13,9 @@ static luc_dtype native(luc_dtype dtype) {
   return luc__dtype_is_float(dtype) ? LUC_FLOAT32 : LUC_INT64;
 }
 
-static luc_status describe(luc_context *ctx, const char *who, const luc_tensor *t, int64_t dim,
-                           luc_scan *s) {
+static luc_status describe(luc_context *ctx, const luc_tensor *t, int64_t dim, luc_scan *s) {
   int d;
-  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
+  LUC_TRY(luc__dim_wrap(ctx, dim, t->ndim, &d));
   s->outer = luc__product(d, t->sizes);
   s->n = t->ndim > 0 ? t->sizes[d] : 1;
   s->inner = luc__product(t->ndim - d - 1, t->sizes + d + 1);
@@ -25,12 +24,12 @@ static luc_status describe(luc_context *ctx, const char *who, const luc_tensor *
 
 /* Sums run over either part alike: the memory is one of real numbers with an inner dimension of 2
  * more. Products want the dimension last. */
-static luc_status scan_complex(luc_context *ctx, const char *who, luc_scan *s, luc_tensor *t,
-                               int64_t dim, luc_dtype result, luc_value *out) {
+static luc_status scan_complex(luc_context *ctx, luc_scan *s, luc_tensor *t, int64_t dim,
+                               luc_dtype result, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_value last = luc_v_int(-1), along = luc_v_int(dim);
   bool moves = s->op == LUC_SCAN_PROD && t->ndim > 1;
-  LUC_TRY(describe(ctx, who, t, dim, s));
+  LUC_TRY(describe(ctx, t, dim, s));
   luc_tensor *x = luc__f_to(&f, t, result), *y = NULL;
   if (moves) x = luc__f_call(&f, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(x), along, last));
   x = luc__f1(&f, LUC_OP_contiguous, x);
@@ -49,13 +48,13 @@ static luc_status scan_complex(luc_context *ctx, const char *who, luc_scan *s, l
 }
 
 /* Scans t into out[0], of `result` dtype, and positions into out[1] for extremes. */
-static luc_status scan(luc_context *ctx, const char *who, luc_scan *s, luc_tensor *t, int64_t dim,
-                       luc_dtype result, luc_value *out) {
+static luc_status scan(luc_context *ctx, luc_scan *s, luc_tensor *t, int64_t dim, luc_dtype result,
+                       luc_value *out) {
   luc_tensor *at = NULL, *in = NULL, *y = NULL;
   luc_status status;
-  if (luc__dtype_is_complex(result)) return scan_complex(ctx, who, s, t, dim, result, out);
+  if (luc__dtype_is_complex(result)) return scan_complex(ctx, s, t, dim, result, out);
   s->dtype = native(result);
-  LUC_TRY(describe(ctx, who, t, dim, s));
+  LUC_TRY(describe(ctx, t, dim, s));
   if (s->op == LUC_SCAN_MAX || s->op == LUC_SCAN_MIN)
     LUC_TRY(luc__out(ctx, &out[1], LUC_INT64, t->ndim, t->sizes, &at));
   LUC_GO(luc__contiguous_as(ctx, t, s->dtype, &in));
@@ -70,13 +69,13 @@ done:
 luc_status luc__run_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_SUM};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cumsum", &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
+  return scan(ctx, &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
 }
 
 luc_status luc__run_reverse_cumsum(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_SUM, .reverse = true};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cumsum", &s, t, args[1].as.i, t->dtype, out);
+  return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 
 luc_status luc__grad_cumsum(luc_context *ctx, luc_backward *b) {
@@ -91,7 +90,7 @@ luc_status luc__grad_reverse_cumsum(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_cumprod(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_PROD};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cumprod", &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
+  return scan(ctx, &s, t, args[1].as.i, luc__sum_dtype(t, &args[2]), out);
 }
 
 /* Without zeros: the running sum of g * y from the end, over x. */
@@ -120,7 +119,7 @@ luc_status luc__run_cumprod_backward(luc_context *ctx, luc_value *args, luc_valu
   luc_tensor *t = args[1].as.tensor, *g = NULL, *x = NULL, *dx = NULL, *y;
   luc_status status;
   s.dtype = native(t->dtype);
-  LUC_TRY(describe(ctx, "cumprod", t, args[2].as.i, &s));
+  LUC_TRY(describe(ctx, t, args[2].as.i, &s));
   LUC_TRY(luc__out(ctx, &out[0], t->dtype, t->ndim, t->sizes, &y));
   LUC_GO(luc__contiguous_as(ctx, args[0].as.tensor, s.dtype, &g));
   LUC_GO(luc__contiguous_as(ctx, t, s.dtype, &x));
@@ -137,7 +136,7 @@ luc_status luc__run_logcumsumexp(luc_context *ctx, luc_value *args, luc_value *o
   luc_tensor *t = args[0].as.tensor;
   LUC_CHECK(ctx, luc__dtype_is_float(t->dtype), LUC_ERR_TYPE,
             "logcumsumexp: only supports floating point dtypes, got %s", luc__dtype_name(t->dtype));
-  return scan(ctx, "logcumsumexp", &s, t, args[1].as.i, t->dtype, out);
+  return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 
 /* x_k has the share exp(x_k - y_i) of every y_i from k on. */
@@ -153,7 +152,7 @@ luc_status luc__run_logcumsumexp_shares(luc_context *ctx, luc_value *args, luc_v
   luc_tensor *t = args[1].as.tensor, *in[3] = {NULL}, *y = NULL;
   luc_status status;
   s.dtype = native(t->dtype);
-  LUC_TRY(describe(ctx, "logcumsumexp", t, args[3].as.i, &s));
+  LUC_TRY(describe(ctx, t, args[3].as.i, &s));
   for (int i = 0; i < 3; i++) LUC_GO(luc__contiguous_as(ctx, args[i].as.tensor, s.dtype, &in[i]));
   LUC_GO(luc__tensor_empty_like(ctx, t, s.dtype, &y));
   luc__logcumsumexp_shares(ctx, &s, in[0]->data, in[1]->data, in[2]->data, y->data);
@@ -184,13 +183,13 @@ luc_status luc__grad_logcumsumexp_shares(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_cummax(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_MAX};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cummax", &s, t, args[1].as.i, t->dtype, out);
+  return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 
 luc_status luc__run_cummin(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scan s = {.op = LUC_SCAN_MIN};
   luc_tensor *t = args[0].as.tensor;
-  return scan(ctx, "cummin", &s, t, args[1].as.i, t->dtype, out);
+  return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 
 /* Every output's gradient goes to the element it came from. */

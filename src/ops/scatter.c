@@ -7,20 +7,20 @@
 #include "ops/indexing.h"
 
 /* Sizes of a and b compared over the dimensions other than `except`: all of index's at most t's? */
-static luc_status check_index(luc_context *ctx, const char *who, const luc_tensor *index,
-                              const luc_tensor *t, const char *name, int except) {
+static luc_status check_index(luc_context *ctx, const luc_tensor *index, const luc_tensor *t,
+                              const char *name, int except) {
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   int n = index->ndim ? index->ndim : 1, m = t->ndim ? t->ndim : 1;
   LUC_CHECK(ctx, n == m, LUC_ERR_SHAPE,
-            "%s: index tensor must have the same number of dimensions as %s tensor (%d and %d)",
-            who, name, n, m);
+            "index tensor must have the same number of dimensions as %s tensor (%d and %d)", name,
+            n, m);
   bool fits = true;
   for (int d = 0; d < n; d++) { /* a tensor without dimensions counts as one of size 1 */
     int64_t want = index->ndim ? index->sizes[d] : 1, have = t->ndim ? t->sizes[d] : 1;
     fits = fits && (d == except || want <= have);
   }
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
-            "%s: size does not match: expected index %s to be smaller than %s %s%s", who,
+            "size does not match: expected index %s to be smaller than %s %s%s",
             luc__tensor_shape_text(a, index), name, luc__tensor_shape_text(b, t),
             except < 0 ? "" : " apart from the given dimension");
   return LUC_OK;
@@ -28,7 +28,7 @@ static luc_status check_index(luc_context *ctx, const char *who, const luc_tenso
 
 /* Between t at the positions along dim and `dense`, which is contiguous in the sizes of index (step
  * 1), or one element (step 0). before: NULL, or what t is a copy of that is not made yet. */
-static luc_status move(luc_context *ctx, const char *who, luc_index_op op, luc_tensor *t, int dim,
+static luc_status move(luc_context *ctx, luc_index_op op, luc_tensor *t, int dim,
                        const luc_tensor *index, const luc_positions *p, void *dense, int64_t step,
                        const luc_tensor *before, bool fresh) {
   luc_index_job job = {.op = op,
@@ -54,7 +54,7 @@ static luc_status move(luc_context *ctx, const char *who, luc_index_op op, luc_t
     }
     step *= index->sizes[d];
   }
-  return luc__index_move(ctx, who, &job, fresh);
+  return luc__index_move(ctx, &job, fresh);
 }
 
 /* Is index one line along dim, expanded? Then it leads to slices, which move as such. */
@@ -65,15 +65,14 @@ static bool is_line(const luc_tensor *index, int dim) {
 }
 
 /* Positions of all of index, or of its line. */
-static luc_status positions_along(luc_context *ctx, const char *who, const luc_tensor *t, int dim,
-                                  luc_tensor *index, const luc_tensor *target, luc_positions *p,
-                                  luc_tensor **values) {
+static luc_status positions_along(luc_context *ctx, const luc_tensor *t, int dim, luc_tensor *index,
+                                  const luc_tensor *target, luc_positions *p, luc_tensor **values) {
   int64_t size = t->ndim ? t->sizes[dim] : 1;
   luc_tensor *line;
-  if (!is_line(index, dim)) return luc__positions(ctx, who, index, size, false, target, p, values);
+  if (!is_line(index, dim)) return luc__positions(ctx, index, size, false, target, p, values);
   LUC_TRY(luc__tensor_view(ctx, index, 1, index->sizes + dim, index->strides + dim, index->offset,
                            &line));
-  luc_status status = luc__positions(ctx, who, line, size, false, target, p, values);
+  luc_status status = luc__positions(ctx, line, size, false, target, p, values);
   luc_tensor_release(ctx, line);
   return status;
 }
@@ -93,14 +92,14 @@ luc_status luc__run_gather(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *index = args[2].as.tensor, *values, *from, *r = NULL;
   luc_positions p;
   int dim;
-  LUC_TRY(luc__dim_wrap(ctx, "gather", args[1].as.i, t->ndim, &dim));
-  if (index->numel) LUC_TRY(check_index(ctx, "gather", index, t, "input", dim));
-  LUC_TRY(positions_along(ctx, "gather", t, dim, index, NULL, &p, &values));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, t->ndim, &dim));
+  if (index->numel) LUC_TRY(check_index(ctx, index, t, "input", dim));
+  LUC_TRY(positions_along(ctx, t, dim, index, NULL, &p, &values));
   luc_status status = lines_of(ctx, t, dim, index->numel, &from);
   if (status == LUC_OK) {
     status = luc__tensor_empty(ctx, t->dtype, index->ndim, index->sizes, &r);
     if (status == LUC_OK)
-      status = move(ctx, "gather", LUC_INDEX_GET, from, dim, index, &p, r->data, 1, NULL, true);
+      status = move(ctx, LUC_INDEX_GET, from, dim, index, &p, r->data, 1, NULL, true);
     luc_tensor_release(ctx, from);
   }
   luc_tensor_release(ctx, values);
@@ -113,11 +112,11 @@ luc_status luc__grad_gather(luc_context *ctx, luc_backward *b) {
 }
 
 /* src's elements at index's places, contiguous. */
-static luc_status source_values(luc_context *ctx, const char *who, luc_tensor *src,
-                                const luc_tensor *self, const luc_tensor *index, luc_tensor **out) {
+static luc_status source_values(luc_context *ctx, luc_tensor *src, const luc_tensor *self,
+                                const luc_tensor *index, luc_tensor **out) {
   luc_tensor *part;
-  LUC_TRY(luc__same_dtype(ctx, who, self, src, "src"));
-  if (index->numel) LUC_TRY(check_index(ctx, who, index, src, "src", -1));
+  LUC_TRY(luc__same_dtype(ctx, self, src, "src"));
+  if (index->numel) LUC_TRY(check_index(ctx, index, src, "src", -1));
   if (src->ndim != index->ndim) return luc__to_contiguous(ctx, src, out);
   LUC_TRY(luc__tensor_view(ctx, src, src->ndim, index->sizes, src->strides, src->offset, &part));
   luc_status status = luc__may_overlap(src, self) ? luc__duplicate(ctx, part, out)
@@ -142,24 +141,24 @@ static luc_status begin_scatter(luc_context *ctx, luc_tensor *self, int dim,
 }
 
 /* src NULL: `value` everywhere; with both, `value` is put before src comes. */
-static luc_status scatter(luc_context *ctx, const char *who, luc_index_op op, luc_value *args,
-                          luc_tensor *src, void *value, luc_value *out) {
+static luc_status scatter(luc_context *ctx, luc_index_op op, luc_value *args, luc_tensor *src,
+                          void *value, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *index = args[2].as.tensor, *target, *before;
   luc_tensor *at = NULL, *values = NULL;
   const bool fresh = out->kind != LUC_TENSOR;
   luc_positions p;
   int dim;
   luc_status status = LUC_OK;
-  LUC_GO(luc__dim_wrap(ctx, who, args[1].as.i, self->ndim, &dim));
-  if (index->numel) LUC_GO(check_index(ctx, who, index, self, "self", dim));
-  if (src) LUC_GO(source_values(ctx, who, src, self, index, &values));
-  LUC_GO(positions_along(ctx, who, self, dim, index, fresh ? NULL : self, &p, &at));
+  LUC_GO(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
+  if (index->numel) LUC_GO(check_index(ctx, index, self, "self", dim));
+  if (src) LUC_GO(source_values(ctx, src, self, index, &values));
+  LUC_GO(positions_along(ctx, self, dim, index, fresh ? NULL : self, &p, &at));
   LUC_GO(begin_scatter(ctx, self, dim, index, out, &target, &before));
   if (src && value) {
-    LUC_GO(move(ctx, who, LUC_INDEX_PUT, target, dim, index, &p, value, 0, before, fresh));
+    LUC_GO(move(ctx, LUC_INDEX_PUT, target, dim, index, &p, value, 0, before, fresh));
     before = NULL;
   }
-  LUC_GO(move(ctx, who, op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0, before,
+  LUC_GO(move(ctx, op, target, dim, index, &p, src ? values->data : value, src ? 1 : 0, before,
               fresh));
 done:
   LUC_RELEASE(ctx, at, values);
@@ -171,7 +170,7 @@ static luc_status reduce_op(luc_context *ctx, const luc_value *reduce, luc_index
   int which;
   *op = LUC_INDEX_PUT;
   if (luc_is_none(reduce)) return LUC_OK;
-  LUC_TRY(luc__choice(ctx, "scatter", "reduce", "add|multiply", reduce->as.string, &which));
+  LUC_TRY(luc__choice(ctx, "reduce", "add|multiply", reduce->as.string, &which));
   *op = ops[which];
   return LUC_OK;
 }
@@ -179,7 +178,7 @@ static luc_status reduce_op(luc_context *ctx, const luc_value *reduce, luc_index
 luc_status luc__run_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_index_op op;
   LUC_TRY(reduce_op(ctx, &args[4], &op));
-  return scatter(ctx, "scatter", op, args, args[3].as.tensor, NULL, out);
+  return scatter(ctx, op, args, args[3].as.tensor, NULL, out);
 }
 
 luc_status luc__run_scatter_value(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -187,12 +186,12 @@ luc_status luc__run_scatter_value(luc_context *ctx, luc_value *args, luc_value *
   luc_element value;
   luc_dtype dtype = args[0].as.tensor->dtype;
   LUC_TRY(reduce_op(ctx, &args[4], &op));
-  LUC_TRY(luc__operand_element(ctx, "scatter", &args[3], dtype, &value));
-  return scatter(ctx, "scatter", op, args, NULL, &value, out);
+  LUC_TRY(luc__operand_element(ctx, &args[3], dtype, &value));
+  return scatter(ctx, op, args, NULL, &value, out);
 }
 
 luc_status luc__run_scatter_add(luc_context *ctx, luc_value *args, luc_value *out) {
-  return scatter(ctx, "scatter_add", LUC_INDEX_ADD, args, args[3].as.tensor, NULL, out);
+  return scatter(ctx, LUC_INDEX_ADD, args, args[3].as.tensor, NULL, out);
 }
 
 /* What reaches src (a new reference in *gin): `part`, the gradient at the index's places; where src
@@ -215,9 +214,8 @@ static luc_status spread(luc_context *ctx, luc_backward *b, luc_tensor *part, lu
 
 enum { SUM, PROD, MEAN, AMAX, AMIN };
 
-static luc_status reduction_of(luc_context *ctx, const char *who, const luc_value *reduce,
-                               int *which) {
-  return luc__choice(ctx, who, "reduce", "sum|prod|mean|amax|amin", reduce->as.string, which);
+static luc_status reduction_of(luc_context *ctx, const luc_value *reduce, int *which) {
+  return luc__choice(ctx, "reduce", "sum|prod|mean|amax|amin", reduce->as.string, which);
 }
 
 /* What changes no other value of this dtype. */
@@ -258,15 +256,14 @@ luc_status luc__run_scatter_reduce(luc_context *ctx, luc_value *args, luc_value 
   luc_tensor *self = args[0].as.tensor;
   int which;
   double value[1];
-  LUC_TRY(reduction_of(ctx, "scatter_reduce", &args[4], &which));
+  LUC_TRY(reduction_of(ctx, &args[4], &which));
   luc_dtype dtype = self->dtype;
   LUC_CHECK(ctx, which != MEAN || dtype != LUC_BOOL, LUC_ERR_TYPE,
             "scatter_reduce: the mean of booleans is not defined");
   LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE,
             "scatter_reduce: not implemented for %s", luc__dtype_name(dtype));
   luc__store_scalar(value, dtype, neutral(which, dtype)); /* what is written does not count then */
-  LUC_TRY(scatter(ctx, "scatter_reduce", ops[which], args, args[3].as.tensor,
-                  args[5].as.i ? NULL : value, out));
+  LUC_TRY(scatter(ctx, ops[which], args, args[3].as.tensor, args[5].as.i ? NULL : value, out));
   return which == MEAN ? divide_by_counts(ctx, args, out->as.tensor) : LUC_OK;
 }
 
@@ -344,7 +341,7 @@ luc_status luc__grad_scatter_reduce(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0];
   int which;
-  LUC_TRY(reduction_of(ctx, "scatter_reduce", &b->args[4], &which));
+  LUC_TRY(reduction_of(ctx, &b->args[4], &which));
   if (b->args[2].as.tensor->numel == 0) return luc__pass_to(b, 0);
   luc_tensor *src = used_source(&f, b), *part = NULL;
   if (which == MEAN) g = luc__f2(&f, LUC_OP_div, g, counts(&f, b->args, g));
@@ -367,7 +364,7 @@ luc_status luc__run_index_reduce(luc_context *ctx, luc_value *args, luc_value *o
   int dim;
   int64_t sizes[LUC_MAX_DIMS];
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
-  LUC_TRY(luc__dim_wrap(ctx, "index_reduce", args[1].as.i, self->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
   LUC_CHECK(ctx, index->ndim <= 1, LUC_ERR_SHAPE,
             "index_reduce: index is supposed to be a vector, got %dD", index->ndim);
   bool fits = source->ndim == self->ndim;
@@ -449,7 +446,7 @@ luc_status luc__run_take_along_dim(luc_context *ctx, luc_value *args, luc_value 
               "take_along_dim: input and indices should have the same number of dimensions, but "
               "got %d dimensions for input, and %d dimensions for indices",
               t->ndim, index->ndim);
-    LUC_TRY(luc__dim_wrap(ctx, "take_along_dim", args[2].as.i, t->ndim, &dim));
+    LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &dim));
     f.status = widen(&f, dim, &t, &index);
   }
   luc_value from = luc_v_tensor(t), at = luc_v_tensor(index);

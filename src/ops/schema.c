@@ -330,8 +330,8 @@ static void choices_text(char *buf, size_t size, const char *choices) {
   }
 }
 
-luc_status luc__choice(luc_context *ctx, const char *who, const char *param, const char *choices,
-                       const char *given, int *out) {
+luc_status luc__choice(luc_context *ctx, const char *param, const char *choices, const char *given,
+                       int *out) {
   size_t length = strlen(given);
   int position = 0;
   for (const char *c = choices; *c; position++) {
@@ -344,8 +344,7 @@ luc_status luc__choice(luc_context *ctx, const char *who, const char *param, con
   }
   char allowed[256];
   choices_text(allowed, sizeof allowed, choices);
-  return luc__fail(ctx, LUC_ERR_VALUE, "%s: %s must be %s (got '%.40s')", who, param, allowed,
-                   given);
+  return luc__fail(ctx, LUC_ERR_VALUE, "%s must be %s (got '%.40s')", param, allowed, given);
 }
 
 const char *luc__param_type_text(char *buf, const luc_param *param) {

@@ -82,8 +82,8 @@ luc_status luc__schema_defaults(luc_context *ctx, const luc_schema *schema, luc_
                                 int given);
 /* The position of a str argument in its list of choices ("none|mean|sum": 0, 1, 2); an unknown one
  * is LUC_ERR_VALUE: "nll_loss: reduction must be 'none', 'mean' or 'sum' (got 'avg')". */
-luc_status luc__choice(luc_context *ctx, const char *who, const char *param, const char *choices,
-                       const char *given, int *out);
+luc_status luc__choice(luc_context *ctx, const char *param, const char *choices, const char *given,
+                       int *out);
 /* "int[2]?" and the like, for messages and generated documents. Returns buf. */
 enum { LUC_TYPE_TEXT = 32 };
 const char *luc__param_type_text(char *buf, const luc_param *param);

@@ -16,7 +16,7 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
   memcpy(strides, t->strides, sizeof strides);
   for (int i = 0; i < args[1].n; i++) {
     int d;
-    LUC_TRY(luc__dim_wrap(ctx, "flip", args[1].as.ints[i], t->ndim, &d));
+    LUC_TRY(luc__dim_wrap(ctx, args[1].as.ints[i], t->ndim, &d));
     LUC_CHECK(ctx, !seen[d], LUC_ERR_VALUE,
               "flip: dim %d appears multiple times in the list of dims", d + 1);
     seen[d] = true;
@@ -35,20 +35,19 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__give(ctx, status, out, r);
 }
 
-static luc_status flip_dim(luc_context *ctx, const char *who, luc_value *args, int64_t dim,
-                           luc_value *out) {
+static luc_status flip_dim(luc_context *ctx, luc_value *args, int64_t dim, luc_value *out) {
   LUC_CHECK(ctx, args[0].as.tensor->ndim > dim, LUC_ERR_SHAPE,
-            "%s: input must have at least %d dimension(s), got %d", who, (int)dim + 1,
+            "input must have at least %d dimension(s), got %d", (int)dim + 1,
             args[0].as.tensor->ndim);
   return luc_call(ctx, LUC_OP_flip, LUC_ARGS(args[0], luc_v_ints(&dim, 1)), out);
 }
 
 /* Composites. */
 luc_status luc__run_flipud(luc_context *ctx, luc_value *args, luc_value *out) {
-  return flip_dim(ctx, "flipud", args, 0, out);
+  return flip_dim(ctx, args, 0, out);
 }
 luc_status luc__run_fliplr(luc_context *ctx, luc_value *args, luc_value *out) {
-  return flip_dim(ctx, "fliplr", args, 1, out);
+  return flip_dim(ctx, args, 1, out);
 }
 
 luc_status luc__grad_flip(luc_context *ctx, luc_backward *b) {
@@ -111,7 +110,7 @@ luc_status luc__run_roll_dims(luc_context *ctx, luc_value *args, luc_value *out)
   }
   for (int i = 0; i < args[2].n; i++) {
     int dim;
-    LUC_GO(luc__dim_wrap(ctx, "roll", args[2].as.ints[i], t->ndim, &dim));
+    LUC_GO(luc__dim_wrap(ctx, args[2].as.ints[i], t->ndim, &dim));
     luc_tensor_release(ctx, next);
     next = now;
     now = NULL;
@@ -130,7 +129,7 @@ luc_status luc__grad_roll_dims(luc_context *ctx, luc_backward *b) {
   int64_t *back = luc__alloc(ctx, bytes);
   luc_status status = back ? LUC_OK : LUC_ERR_MEMORY;
   for (int i = 0, dim = 0; i < shifts->n && status == LUC_OK; i++) {
-    if (dims->n) status = luc__dim_wrap(ctx, "roll", dims->as.ints[i], t->ndim, &dim);
+    if (dims->n) status = luc__dim_wrap(ctx, dims->as.ints[i], t->ndim, &dim);
     const int64_t size = dims->n && t->ndim ? t->sizes[dim] : t->numel;
     back[i] = size ? -(shifts->as.ints[i] % size) : 0;
   }
@@ -156,8 +155,8 @@ luc_status luc__run_rot90(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, args[2].n == 2 && t->ndim >= 2, LUC_ERR_VALUE,
             "rot90: expected 2 dims of a tensor of at least 2 dims, got %d of %d", args[2].n,
             t->ndim);
-  LUC_TRY(luc__dim_wrap(ctx, "rot90", args[2].as.ints[0], t->ndim, &a));
-  LUC_TRY(luc__dim_wrap(ctx, "rot90", args[2].as.ints[1], t->ndim, &b));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.ints[0], t->ndim, &a));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.ints[1], t->ndim, &b));
   LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "rot90: rotation dims must differ, got %d and %d", a + 1,
             b + 1);
   int64_t dims[2] = {a, b};
@@ -205,7 +204,7 @@ static luc_status repeat(luc_context *ctx, luc_tensor *t, int n, const int64_t *
   luc_tensor *now = NULL, *next = NULL;
   luc_status status = LUC_OK;
   int64_t sizes[LUC_MAX_DIMS];
-  LUC_TRY(luc__check_sizes(ctx, "repeat", n, times));
+  LUC_TRY(luc__check_sizes(ctx, n, times));
   int lead = n - t->ndim;
   for (int d = 0; d < n; d++) sizes[d] = d < lead ? 1 : t->sizes[d - lead];
   LUC_GO(luc__reshape(ctx, t, n, sizes, &now));
@@ -319,8 +318,7 @@ static luc_status interleave(luc_context *ctx, luc_tensor *t, luc_tensor *repeat
   luc_formula f = luc__formula(ctx);
   luc_tensor *at = NULL;
   int dim = 0;
-  if (!luc_is_none(dim_arg))
-    LUC_TRY(luc__dim_wrap(ctx, "repeat_interleave", dim_arg->as.i, t->ndim, &dim));
+  if (!luc_is_none(dim_arg)) LUC_TRY(luc__dim_wrap(ctx, dim_arg->as.i, t->ndim, &dim));
   if (luc_is_none(dim_arg) || t->ndim == 0) t = luc__f_reshape(&f, t, 1, &t->numel);
   if (f.status == LUC_OK) f.status = interleave_positions(ctx, repeats, t->sizes[dim], &at);
   luc__f_own(&f, at);
@@ -339,8 +337,7 @@ static luc_status interleave_evenly(luc_context *ctx, luc_value *args, luc_value
   luc_formula f = luc__formula(ctx);
   int64_t sizes[LUC_MAX_DIMS];
   int dim = 0, ndim = luc_is_none(&args[2]) ? 1 : t->ndim;
-  if (!luc_is_none(&args[2]))
-    LUC_TRY(luc__dim_wrap(ctx, "repeat_interleave", args[2].as.i, ndim, &dim));
+  if (!luc_is_none(&args[2])) LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, ndim, &dim));
   memcpy(sizes, t->sizes, sizeof sizes);
   if (luc_is_none(&args[2])) sizes[0] = t->numel;
   int64_t split[4] = {luc__product(dim, sizes), sizes[dim], 1,
@@ -376,11 +373,10 @@ luc_status luc__run_repeat_interleave_counts(luc_context *ctx, luc_value *args, 
 
 /* ---- triangles ---- */
 
-static luc_status triangle(luc_context *ctx, const char *who, bool lower, luc_value *args,
-                           luc_value *out) {
+static luc_status triangle(luc_context *ctx, bool lower, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r;
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
-            "%s: input tensor must have at least 2 dimensions, got %d", who, t->ndim);
+            "input tensor must have at least 2 dimensions, got %d", t->ndim);
   LUC_TRY(luc__duplicate(ctx, t, &r));
   int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
   if (t->numel)
@@ -390,10 +386,10 @@ static luc_status triangle(luc_context *ctx, const char *who, bool lower, luc_va
 }
 
 luc_status luc__run_tril(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, "tril", true, args, out);
+  return triangle(ctx, true, args, out);
 }
 luc_status luc__run_triu(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, "triu", false, args, out);
+  return triangle(ctx, false, args, out);
 }
 luc_status luc__grad_tril(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
@@ -416,8 +412,8 @@ luc_status luc__run_diag_embed(luc_context *ctx, luc_value *args, luc_value *out
   LUC_CHECK(ctx, t->ndim > 0 && n <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
             "diag_embed: input must have from 1 to %d dimensions, got %d", LUC_MAX_DIMS - 1,
             t->ndim);
-  LUC_TRY(luc__dim_wrap(ctx, "diag_embed", args[2].as.i, n, &a));
-  LUC_TRY(luc__dim_wrap(ctx, "diag_embed", args[3].as.i, n, &b));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, n, &a));
+  LUC_TRY(luc__dim_wrap(ctx, args[3].as.i, n, &b));
   LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "diag_embed: dimensions cannot be identical %d, %d", a + 1,
             b + 1);
   for (int d = 0; d < n; d++) sizes[d] = d == a || d == b ? side : t->sizes[next++];

@@ -19,14 +19,14 @@ static luc_status rearrange(luc_context *ctx, luc_tensor *input, int n, const in
   return luc__f_result(&f, luc__f_apart(&f, t, input), out);
 }
 
-static luc_status check_pixels(luc_context *ctx, const char *who, const char *option,
-                               const luc_tensor *input, int64_t factor) {
+static luc_status check_pixels(luc_context *ctx, const char *option, const luc_tensor *input,
+                               int64_t factor) {
   LUC_CHECK(ctx, input->ndim >= 3, LUC_ERR_SHAPE,
-            "%s: expects input to have at least 3 dimensions, but got input with %d dimension(s)",
-            who, input->ndim);
-  LUC_CHECK(ctx, factor > 0, LUC_ERR_VALUE, "%s: expects a positive %s, but got %lld", who, option,
+            "expects input to have at least 3 dimensions, but got input with %d dimension(s)",
+            input->ndim);
+  LUC_CHECK(ctx, factor > 0, LUC_ERR_VALUE, "expects a positive %s, but got %lld", option,
             (long long)factor);
-  LUC_CHECK(ctx, factor <= INT32_MAX, LUC_ERR_VALUE, "%s: %s %lld is too large", who, option,
+  LUC_CHECK(ctx, factor <= INT32_MAX, LUC_ERR_VALUE, "%s %lld is too large", option,
             (long long)factor);
   return LUC_OK;
 }
@@ -34,7 +34,7 @@ static luc_status check_pixels(luc_context *ctx, const char *who, const char *op
 luc_status luc__run_pixel_shuffle(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   int64_t r = args[1].as.i;
-  LUC_TRY(check_pixels(ctx, "pixel_shuffle", "upscale_factor", input, r));
+  LUC_TRY(check_pixels(ctx, "upscale_factor", input, r));
   const int64_t *last = input->sizes + input->ndim - 3;
   LUC_CHECK(ctx, last[0] % (r * r) == 0, LUC_ERR_SHAPE,
             "pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square "
@@ -50,7 +50,7 @@ luc_status luc__run_pixel_unshuffle(luc_context *ctx, luc_value *args, luc_value
   static const char *const names[] = {"height", "width"};
   luc_tensor *input = args[0].as.tensor;
   int64_t r = args[1].as.i;
-  LUC_TRY(check_pixels(ctx, "pixel_unshuffle", "downscale_factor", input, r));
+  LUC_TRY(check_pixels(ctx, "downscale_factor", input, r));
   const int64_t *last = input->sizes + input->ndim - 3;
   for (int d = 1; d < 3; d++)
     LUC_CHECK(ctx, last[d] % r == 0, LUC_ERR_SHAPE,
@@ -63,22 +63,21 @@ luc_status luc__run_pixel_unshuffle(luc_context *ctx, luc_value *args, luc_value
   return rearrange(ctx, input, 6, sizes, order, last[0] * r * r, h, w, out);
 }
 
-static luc_status shuffle_channels(luc_context *ctx, const char *who, const luc_value *args,
-                                   luc_value *out) {
+static luc_status shuffle_channels(luc_context *ctx, const luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   int64_t groups = args[1].as.i;
   char text[LUC_SHAPE_TEXT];
   LUC_CHECK(ctx, input->ndim > 2, LUC_ERR_SHAPE,
-            "%s: expects input with > 2 dims, but got input with sizes %s", who,
+            "expects input with > 2 dims, but got input with sizes %s",
             luc__tensor_shape_text(text, input));
   LUC_CHECK(ctx, groups > 0, LUC_ERR_VALUE,
-            "%s: Number of groups to divide channels in must be positive. Value of groups:%lld",
-            who, (long long)groups);
+            "Number of groups to divide channels in must be positive. Value of groups:%lld",
+            (long long)groups);
   int64_t channels = input->sizes[1];
   LUC_CHECK(ctx, channels % groups == 0, LUC_ERR_SHAPE,
-            "%s: Number of channels must be divisible by groups. Got %lld channels and %lld "
+            "Number of channels must be divisible by groups. Got %lld channels and %lld "
             "groups.",
-            who, (long long)channels, (long long)groups);
+            (long long)channels, (long long)groups);
   int64_t sizes[] = {input->sizes[0], groups, channels / groups,
                      luc__product(input->ndim - 2, input->sizes + 2)};
   luc_formula f = luc__formula(ctx);
@@ -88,9 +87,9 @@ static luc_status shuffle_channels(luc_context *ctx, const char *who, const luc_
 }
 
 luc_status luc__run_channel_shuffle(luc_context *ctx, luc_value *args, luc_value *out) {
-  return shuffle_channels(ctx, "channel_shuffle", args, out);
+  return shuffle_channels(ctx, args, out);
 }
 
 luc_status luc__run_native_channel_shuffle(luc_context *ctx, luc_value *args, luc_value *out) {
-  return shuffle_channels(ctx, "native_channel_shuffle", args, out);
+  return shuffle_channels(ctx, args, out);
 }

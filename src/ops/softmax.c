@@ -12,9 +12,8 @@
 /* ---- softmax, log_softmax: (input, dim, dtype) ---- */
 
 /* F.softmax without dim: the first for 0, 1 and 3 dimensions, else the second. */
-static luc_status find_dim(luc_context *ctx, const char *who, const luc_value *v, int ndim,
-                           int *dim) {
-  if (!luc_is_none(v)) return luc__dim_wrap(ctx, who, v->as.i, ndim, dim);
+static luc_status find_dim(luc_context *ctx, const luc_value *v, int ndim, int *dim) {
+  if (!luc_is_none(v)) return luc__dim_wrap(ctx, v->as.i, ndim, dim);
   *dim = ndim == 0 || ndim == 1 || ndim == 3 ? 0 : 1;
   return LUC_OK;
 }
@@ -27,16 +26,15 @@ static luc_softmax geometry(const luc_tensor *t, int dim, bool log, luc_dtype co
                        .inner = luc__product(t->ndim - dim - 1, t->sizes + dim + 1)};
 }
 
-static luc_status run_softmax(luc_context *ctx, const char *who, bool log, luc_value *args,
-                              luc_value *out) {
+static luc_status run_softmax(luc_context *ctx, bool log, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL;
   luc_dtype dtype = (luc_dtype)(luc_is_none(&args[2]) ? input->dtype : args[2].as.i);
   luc_dtype compute = luc__compute_dtype(dtype);
   int dim;
-  LUC_TRY(find_dim(ctx, who, &args[1], input->ndim, &dim));
+  LUC_TRY(find_dim(ctx, &args[1], input->ndim, &dim));
   if (!luc__dtype_is_float(dtype))
-    return luc__fail(ctx, LUC_ERR_TYPE, "%s: needs a floating point input or dtype (got %s)", who,
+    return luc__fail(ctx, LUC_ERR_TYPE, "needs a floating point input or dtype (got %s)",
                      luc__dtype_name(dtype));
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(luc__tensor_empty_like(ctx, x, compute, &y));
@@ -49,11 +47,11 @@ done:
 }
 
 luc_status luc__run_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_softmax(ctx, "softmax", false, args, out);
+  return run_softmax(ctx, false, args, out);
 }
 
 luc_status luc__run_log_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_softmax(ctx, "log_softmax", true, args, out);
+  return run_softmax(ctx, true, args, out);
 }
 
 /* softmax_backward(grad, output, dim, log) */
@@ -76,7 +74,7 @@ static luc_status grad_softmax(luc_context *ctx, bool log, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *y = b->results[0], *dx;
   int dim;
-  LUC_TRY(find_dim(ctx, "softmax", &b->args[1], y->ndim, &dim));
+  LUC_TRY(find_dim(ctx, &b->args[1], y->ndim, &dim));
   int64_t over = dim;
   if (!luc__recording(ctx)) {
     dx = luc__f_call(&f, LUC_OP_softmax_backward,

@@ -40,21 +40,21 @@ done:
   return status;
 }
 
-static luc_status sort(luc_context *ctx, const char *who, luc_tensor *t, int64_t dim,
-                       bool descending, luc_value *values, luc_value *indices) {
+static luc_status sort(luc_context *ctx, luc_tensor *t, int64_t dim, bool descending,
+                       luc_value *values, luc_value *indices) {
   luc_sort_job job = {.descending = descending, .pick = LUC_PICK_FIRST};
   int d;
-  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
+  LUC_TRY(luc__dim_wrap(ctx, dim, t->ndim, &d));
   job.keep = t->ndim > 0 ? t->sizes[d] : 1;
   return sort_along(ctx, &job, t, d, true, job.keep, values, indices);
 }
 
 luc_status luc__run_sort(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sort(ctx, "sort", args[0].as.tensor, args[1].as.i, args[2].as.i, &out[0], &out[1]);
+  return sort(ctx, args[0].as.tensor, args[1].as.i, args[2].as.i, &out[0], &out[1]);
 }
 
 luc_status luc__run_argsort(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sort(ctx, "argsort", args[0].as.tensor, args[1].as.i, args[2].as.i, NULL, &out[0]);
+  return sort(ctx, args[0].as.tensor, args[1].as.i, args[2].as.i, NULL, &out[0]);
 }
 
 /* msort is sort along the first dimension. */
@@ -71,7 +71,7 @@ luc_status luc__run_topk(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_sort_job job = {.descending = args[3].as.i, .pick = LUC_PICK_FIRST, .keep = args[1].as.i};
   int d;
-  LUC_TRY(luc__dim_wrap(ctx, "topk", args[2].as.i, t->ndim, &d));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   int64_t n = t->ndim > 0 ? t->sizes[d] : 1;
   LUC_CHECK(ctx, job.keep >= 0 && job.keep <= n, LUC_ERR_INDEX,
             "topk: k must be in [0, %lld] (got %lld, input %s, dim %d)", (long long)n,
@@ -86,13 +86,13 @@ luc_status luc__grad_topk(luc_context *ctx, luc_backward *b) {
 
 /* ---- one element of each line ---- */
 
-static luc_status pick(luc_context *ctx, const char *who, luc_pick what, int64_t keep,
-                       luc_tensor *t, int64_t dim, bool keepdim, luc_value *out) {
+static luc_status pick(luc_context *ctx, luc_pick what, int64_t keep, luc_tensor *t, int64_t dim,
+                       bool keepdim, luc_value *out) {
   luc_sort_job job = {.pick = what, .keep = keep};
   int d;
-  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
+  LUC_TRY(luc__dim_wrap(ctx, dim, t->ndim, &d));
   LUC_CHECK(ctx, t->ndim == 0 || t->sizes[d] > 0, LUC_ERR_VALUE,
-            "%s: expected reduction dim %d to have non-zero size (input %s)", who, d + 1,
+            "expected reduction dim %d to have non-zero size (input %s)", d + 1,
             luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
   return sort_along(ctx, &job, t, d, keepdim, 1, &out[0], &out[1]);
 }
@@ -100,12 +100,12 @@ static luc_status pick(luc_context *ctx, const char *who, luc_pick what, int64_t
 luc_status luc__run_kthvalue(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int d;
-  LUC_TRY(luc__dim_wrap(ctx, "kthvalue", args[2].as.i, t->ndim, &d));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   int64_t n = t->ndim > 0 ? t->sizes[d] : 1, k = args[1].as.i;
   LUC_CHECK(ctx, k >= 1 && k <= n, LUC_ERR_INDEX,
             "kthvalue: k must be in [1, %lld] (got %lld, dim %d)", (long long)n, (long long)k,
             d + 1);
-  return pick(ctx, "kthvalue", LUC_PICK_KTH, k - 1, t, d, args[3].as.i, out);
+  return pick(ctx, LUC_PICK_KTH, k - 1, t, d, args[3].as.i, out);
 }
 
 luc_status luc__grad_kthvalue(luc_context *ctx, luc_backward *b) {
@@ -114,18 +114,16 @@ luc_status luc__grad_kthvalue(luc_context *ctx, luc_backward *b) {
 }
 
 luc_status luc__run_median_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pick(ctx, "median", LUC_PICK_MEDIAN, 0, args[0].as.tensor, args[1].as.i, args[2].as.i,
-              out);
+  return pick(ctx, LUC_PICK_MEDIAN, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
 }
 
 luc_status luc__run_nanmedian_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", args[0].as.tensor));
-  return pick(ctx, "nanmedian", LUC_PICK_NANMEDIAN, 0, args[0].as.tensor, args[1].as.i,
-              args[2].as.i, out);
+  LUC_TRY(luc__need_numbers(ctx, "input", args[0].as.tensor));
+  return pick(ctx, LUC_PICK_NANMEDIAN, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
 }
 
 luc_status luc__run_mode(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pick(ctx, "mode", LUC_PICK_MODE, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
+  return pick(ctx, LUC_PICK_MODE, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
 }
 
 luc_status luc__grad_median_dim(luc_context *ctx, luc_backward *b) {
@@ -263,26 +261,26 @@ done:
 }
 
 /* Are there parts along dimension d, or is that alone what is empty? */
-static luc_status check_parts(luc_context *ctx, const char *who, const luc_tensor *t, int d) {
+static luc_status check_parts(luc_context *ctx, const luc_tensor *t, int d) {
   int empty = 0;
   for (int i = 0; i < t->ndim; i++) empty += t->sizes[i] == 0;
-  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "%s: dim given, but input has no dimensions", who);
+  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "dim given, but input has no dimensions");
   LUC_CHECK(ctx, empty == (t->sizes[d] == 0), LUC_ERR_SHAPE,
-            "%s: there are sizes of 0 besides dim %d's, so unique cannot be applied (input %s)",
-            who, d + 1, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
+            "there are sizes of 0 besides dim %d's, so unique cannot be applied (input %s)", d + 1,
+            luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t));
   return LUC_OK;
 }
 
 /* The distinct ones of t's parts along dim, which is moved to the front for that. */
-static luc_status distinct_along(luc_context *ctx, const char *who, luc_tensor *t, int64_t dim,
-                                 bool sorted, const luc_value *flags, luc_value *out) {
+static luc_status distinct_along(luc_context *ctx, luc_tensor *t, int64_t dim, bool sorted,
+                                 const luc_value *flags, luc_value *out) {
   luc_tensor *moved = NULL, *x = NULL, *firsts = NULL, *kept = NULL, *y;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
   int64_t *first, found = 0, order[LUC_MAX_DIMS];
   luc_status status;
   int d, k = 0;
-  LUC_TRY(luc__dim_wrap(ctx, who, dim, t->ndim, &d));
-  LUC_TRY(check_parts(ctx, who, t, d));
+  LUC_TRY(luc__dim_wrap(ctx, dim, t->ndim, &d));
+  LUC_TRY(check_parts(ctx, t, d));
   int64_t n = t->sizes[d];
   order[k++] = d;
   for (int i = 0; i < t->ndim; i++)
@@ -305,8 +303,7 @@ done:
 
 luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  if (!luc_is_none(&args[4]))
-    return distinct_along(ctx, "unique", t, args[4].as.i, true, &args[2], out);
+  if (!luc_is_none(&args[4])) return distinct_along(ctx, t, args[4].as.i, true, &args[2], out);
   luc_dtype dtype = t->dtype;
   bool done = false, whole = luc__dtype_is_int(dtype) || dtype == LUC_BOOL;
   if (whole) LUC_TRY(distinct_near(ctx, t, &args[2], &done, out));
@@ -336,8 +333,7 @@ static luc_status take_runs(luc_context *ctx, luc_tensor *t, const luc_runs *run
 luc_status luc__run_unique_consecutive(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *x;
   luc_runs runs;
-  if (!luc_is_none(&args[3]))
-    return distinct_along(ctx, "unique_consecutive", t, args[3].as.i, false, &args[1], out);
+  if (!luc_is_none(&args[3])) return distinct_along(ctx, t, args[3].as.i, false, &args[1], out);
   LUC_TRY(luc__contiguous_as(ctx, t, t->dtype, &x));
   luc_status status = luc__runs_begin(ctx, t->dtype, x->data, x->numel, &runs);
   if (status == LUC_OK) {
@@ -394,7 +390,7 @@ luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *o
             luc__tensor_shape_text(a, bounds), v ? luc__tensor_shape_text(b, v) : "a number");
   if (!luc_is_none(&args[4])) {
     int side;
-    LUC_TRY(luc__choice(ctx, "searchsorted", "side", "left|right", args[4].as.string, &side));
+    LUC_TRY(luc__choice(ctx, "side", "left|right", args[4].as.string, &side));
     LUC_CHECK(ctx, side >= right, LUC_ERR_VALUE,
               "searchsorted: side is 'left' while right is true: they must not be opposites");
     right = side;

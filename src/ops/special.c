@@ -44,20 +44,19 @@ LUC_RUN(hermite_polynomial_he, FLOAT)
 LUC_RUN(laguerre_polynomial_l, FLOAT)
 LUC_RUN(legendre_polynomial_p, FLOAT)
 
-static luc_status incomplete(luc_context *ctx, const char *who, luc_ew op, luc_value *args,
-                             luc_value *out) {
+static luc_status incomplete(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "%s: not implemented for %s", who,
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "not implemented for %s",
             luc__dtype_name(dtype));
-  return luc__pointwise(ctx, who, op, LUC_RULE_SAME, args, NULL, out);
+  return luc__pointwise(ctx, op, LUC_RULE_SAME, args, NULL, out);
 }
 
 luc_status luc__run_igamma(luc_context *ctx, luc_value *args, luc_value *out) {
-  return incomplete(ctx, "igamma", LUC_EW_igamma, args, out);
+  return incomplete(ctx, LUC_EW_igamma, args, out);
 }
 
 luc_status luc__run_igammac(luc_context *ctx, luc_value *args, luc_value *out) {
-  return incomplete(ctx, "igammac", LUC_EW_igammac, args, out);
+  return incomplete(ctx, LUC_EW_igammac, args, out);
 }
 
 /* ---- gradients of functions of one number ---- */

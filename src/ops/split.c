@@ -4,10 +4,9 @@
 
 #include "ops/geometry.h"
 
-static luc_status wrap(luc_context *ctx, const char *who, const luc_tensor *t, int64_t dim_arg,
-                       int *dim) {
-  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "%s: expects at least a 1-dimensional tensor", who);
-  return luc__dim_wrap(ctx, who, dim_arg, t->ndim, dim);
+static luc_status wrap(luc_context *ctx, const luc_tensor *t, int64_t dim_arg, int *dim) {
+  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "expects at least a 1-dimensional tensor");
+  return luc__dim_wrap(ctx, dim_arg, t->ndim, dim);
 }
 
 /* A list of n views that differ from `like` only in what each one's size (if keep) and start are.
@@ -60,7 +59,7 @@ static luc_status join_parts(luc_context *ctx, luc_backward *b, luc_opid op, int
 luc_status luc__run_unbind(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int dim;
-  LUC_TRY(wrap(ctx, "unbind", t, args[1].as.i, &dim));
+  LUC_TRY(wrap(ctx, t, args[1].as.i, &dim));
   LUC_CHECK(ctx, t->sizes[dim] <= INT32_MAX, LUC_ERR_SHAPE, "unbind: too many parts");
   return parts(ctx, t, dim, (int)t->sizes[dim], NULL, out);
 }
@@ -70,7 +69,7 @@ luc_status luc__grad_unbind(luc_context *ctx, luc_backward *b) {
   int dim;
   if (!luc__needs(b, 0)) return LUC_OK;
   int ndim = luc__input_sizes(b, 0, sizes);
-  LUC_TRY(luc__dim_wrap(ctx, "unbind", b->args[1].as.i, ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, b->args[1].as.i, ndim, &dim));
   int n = (int)sizes[dim];
   memmove(sizes + dim, sizes + dim + 1, (size_t)(ndim - 1 - dim) * sizeof *sizes);
   return join_parts(ctx, b, LUC_OP_stack, n, dim, NULL, sizes, ndim - 1);
@@ -81,7 +80,7 @@ luc_status luc__run_split_sizes(luc_context *ctx, luc_value *args, luc_value *ou
   int dim;
   int64_t sum = 0;
   char text[LUC_SHAPE_TEXT];
-  LUC_TRY(wrap(ctx, "split", t, args[2].as.i, &dim));
+  LUC_TRY(wrap(ctx, t, args[2].as.i, &dim));
   for (int i = 0; i < args[1].n; i++) {
     int64_t length = args[1].as.ints[i];
     LUC_CHECK(ctx, length >= 0, LUC_ERR_VALUE,
@@ -101,7 +100,7 @@ luc_status luc__grad_split_sizes(luc_context *ctx, luc_backward *b) {
   int dim;
   if (!luc__needs(b, 0)) return LUC_OK;
   int ndim = luc__input_sizes(b, 0, sizes);
-  LUC_TRY(luc__dim_wrap(ctx, "split", b->args[2].as.i, ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, b->args[2].as.i, ndim, &dim));
   return join_parts(ctx, b, LUC_OP_cat, b->args[1].n, dim, b->args[1].as.ints, sizes, ndim);
 }
 
@@ -147,7 +146,7 @@ luc_status luc__run_split(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int64_t step = args[1].as.i;
   int dim;
-  LUC_TRY(wrap(ctx, "split", t, args[2].as.i, &dim));
+  LUC_TRY(wrap(ctx, t, args[2].as.i, &dim));
   int64_t size = t->sizes[dim];
   LUC_CHECK(ctx, step > 0 || (step == 0 && size == 0), LUC_ERR_VALUE,
             "split: expects split_size to be positive, got %lld", (long long)step);
@@ -160,7 +159,7 @@ luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int64_t chunks = args[1].as.i;
   int dim;
-  LUC_TRY(wrap(ctx, "chunk", t, args[2].as.i, &dim));
+  LUC_TRY(wrap(ctx, t, args[2].as.i, &dim));
   LUC_CHECK(ctx, chunks > 0, LUC_ERR_VALUE,
             "chunk: expects `chunks` to be greater than 0, got %lld", (long long)chunks);
   int64_t size = t->sizes[dim], step = size / chunks + (size % chunks != 0);
@@ -170,11 +169,10 @@ luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
 }
 
 /* n parts whose sizes differ by at most one, the longer first. */
-static luc_status even_parts(luc_context *ctx, const char *who, luc_tensor *t, int64_t n, int dim,
-                             luc_value *out) {
-  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "%s: number of sections must be larger than 0, got %lld",
-            who, (long long)n);
-  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "%s: too many parts", who);
+static luc_status even_parts(luc_context *ctx, luc_tensor *t, int64_t n, int dim, luc_value *out) {
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "number of sections must be larger than 0, got %lld",
+            (long long)n);
+  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
   size_t bytes = (size_t)n * sizeof(int64_t);
   int64_t *cuts = luc__alloc(ctx, bytes), size = t->sizes[dim];
   if (!cuts) return LUC_ERR_MEMORY;
@@ -207,32 +205,32 @@ static luc_status parts_from(luc_context *ctx, luc_tensor *t, const luc_value *s
 
 luc_status luc__run_tensor_split(luc_context *ctx, luc_value *args, luc_value *out) {
   int dim;
-  LUC_TRY(wrap(ctx, "tensor_split", args[0].as.tensor, args[2].as.i, &dim));
-  return even_parts(ctx, "tensor_split", args[0].as.tensor, args[1].as.i, dim, out);
+  LUC_TRY(wrap(ctx, args[0].as.tensor, args[2].as.i, &dim));
+  return even_parts(ctx, args[0].as.tensor, args[1].as.i, dim, out);
 }
 luc_status luc__run_tensor_split_at(luc_context *ctx, luc_value *args, luc_value *out) {
   int dim;
-  LUC_TRY(wrap(ctx, "tensor_split", args[0].as.tensor, args[2].as.i, &dim));
+  LUC_TRY(wrap(ctx, args[0].as.tensor, args[2].as.i, &dim));
   return parts_from(ctx, args[0].as.tensor, &args[1], dim, out);
 }
 
 /* Positions in a tensor, which count from ctx->first; or, with no dimension, the sections. */
 luc_status luc__run_tensor_split_by(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *by = args[1].as.tensor, *dense = NULL;
-  const char *who = "tensor_split", *name = "indices_or_sections";
+  const char *name = "indices_or_sections";
   int64_t *starts = NULL, n = by->numel, first = ctx->first;
   size_t bytes = (size_t)n * sizeof *starts;
   int dim;
   luc_status status;
   LUC_CHECK(ctx, by->dtype == LUC_INT64 && by->ndim <= 1, LUC_ERR_TYPE,
-            "%s: %s must be an int64 tensor of at most 1 dimension (got %s of %d)", who, name,
+            "%s must be an int64 tensor of at most 1 dimension (got %s of %d)", name,
             luc__dtype_name(by->dtype), by->ndim);
-  LUC_CHECK(ctx, !by->inner, LUC_ERR_SUPPORT, "%s: %s must be the same for all samples", who, name);
-  LUC_CHECK(ctx, n < MOST_PARTS, LUC_ERR_SHAPE, "%s: too many parts", who);
-  LUC_TRY(wrap(ctx, who, args[0].as.tensor, args[2].as.i, &dim));
+  LUC_CHECK(ctx, !by->inner, LUC_ERR_SUPPORT, "%s must be the same for all samples", name);
+  LUC_CHECK(ctx, n < MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
+  LUC_TRY(wrap(ctx, args[0].as.tensor, args[2].as.i, &dim));
   LUC_GO(luc__to_contiguous(ctx, by, &dense));
   const int64_t *v = (const int64_t *)dense->data;
-  if (by->ndim == 0) LUC_GO(even_parts(ctx, who, args[0].as.tensor, *v, dim, out));
+  if (by->ndim == 0) LUC_GO(even_parts(ctx, args[0].as.tensor, *v, dim, out));
   if (by->ndim == 0) goto done;
   starts = luc__alloc(ctx, bytes);
   if (!starts && n) LUC_GO(LUC_ERR_MEMORY);
@@ -247,31 +245,30 @@ done:
 }
 
 /* hsplit, vsplit, dsplit: like tensor_split along a fixed dimension, which must divide evenly. */
-static luc_status split_along(luc_context *ctx, const char *who, luc_value *args, int dim,
-                              luc_value *out) {
+static luc_status split_along(luc_context *ctx, luc_value *args, int dim, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   if (dim == 1 && t->ndim == 1) dim = 0;
   LUC_CHECK(ctx, t->ndim > dim && t->ndim > 0, LUC_ERR_SHAPE,
-            "%s: requires a tensor with at least %d dimension(s), got %d", who,
-            dim == 1 ? 1 : dim + 1, t->ndim);
+            "requires a tensor with at least %d dimension(s), got %d", dim == 1 ? 1 : dim + 1,
+            t->ndim);
   if (args[1].kind == LUC_INTS) return parts_from(ctx, t, &args[1], dim, out);
   int64_t n = args[1].as.i;
   LUC_CHECK(ctx, n > 0 && t->sizes[dim] % n == 0, LUC_ERR_VALUE,
-            "%s: attempted to split along dimension %d, but the size of the dimension %lld is not "
+            "attempted to split along dimension %d, but the size of the dimension %lld is not "
             "divisible by the split_size %lld",
-            who, dim + 1, (long long)t->sizes[dim], (long long)n);
-  return even_parts(ctx, who, t, n, dim, out);
+            dim + 1, (long long)t->sizes[dim], (long long)n);
+  return even_parts(ctx, t, n, dim, out);
 }
 
 luc_status luc__run_hsplit(luc_context *ctx, luc_value *args, luc_value *out) {
-  return split_along(ctx, "hsplit", args, 1, out);
+  return split_along(ctx, args, 1, out);
 }
 luc_status luc__run_vsplit(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, args[0].as.tensor->ndim >= 2, LUC_ERR_SHAPE,
             "vsplit: requires a tensor with at least 2 dimension(s), got %d",
             args[0].as.tensor->ndim);
-  return split_along(ctx, "vsplit", args, 0, out);
+  return split_along(ctx, args, 0, out);
 }
 luc_status luc__run_dsplit(luc_context *ctx, luc_value *args, luc_value *out) {
-  return split_along(ctx, "dsplit", args, 2, out);
+  return split_along(ctx, args, 2, out);
 }

@@ -22,23 +22,23 @@ typedef struct samples {
   luc_tensor *x; /* positions along d, or NULL: they are dx apart */
 } samples;
 
-static luc_status read_samples(luc_context *ctx, luc_formula *f, const char *who,
-                               const luc_value *args, samples *s) {
+static luc_status read_samples(luc_context *ctx, luc_formula *f, const luc_value *args,
+                               samples *s) {
   luc_tensor *y = args[0].as.tensor, *x = luc_as_tensor(&args[1]);
   int64_t sizes[LUC_MAX_DIMS];
   LUC_CHECK(ctx, y->dtype != LUC_BOOL && !(x && x->dtype == LUC_BOOL), LUC_ERR_TYPE,
-            "%s: received a bool input for `%s`, but bool is not supported", who,
+            "received a bool input for `%s`, but bool is not supported",
             y->dtype == LUC_BOOL ? "y" : "x");
-  LUC_CHECK(ctx, !x || luc_is_none(&args[2]), LUC_ERR_TYPE, "%s: x and dx exclude each other", who);
-  LUC_CHECK(ctx, y->ndim > 0, LUC_ERR_SHAPE, "%s: y must have at least 1 dimension", who);
-  LUC_TRY(luc__dim_wrap(ctx, who, args[3].as.i, y->ndim, &s->d));
+  LUC_CHECK(ctx, !x || luc_is_none(&args[2]), LUC_ERR_TYPE, "x and dx exclude each other");
+  LUC_CHECK(ctx, y->ndim > 0, LUC_ERR_SHAPE, "y must have at least 1 dimension");
+  LUC_TRY(luc__dim_wrap(ctx, args[3].as.i, y->ndim, &s->d));
   s->n = y->sizes[s->d];
   s->dx = luc_is_none(&args[2]) ? 1 : luc_as_double(&args[2]);
   s->x = x;
   if (!x) return LUC_OK;
-  LUC_CHECK(ctx, x->ndim <= y->ndim, LUC_ERR_SHAPE, "%s: x has more dimensions than y", who);
+  LUC_CHECK(ctx, x->ndim <= y->ndim, LUC_ERR_SHAPE, "x has more dimensions than y");
   LUC_CHECK(ctx, x->ndim != 1 || x->sizes[0] == s->n, LUC_ERR_SHAPE,
-            "%s: There must be one `x` value for each sample point", who);
+            "There must be one `x` value for each sample point");
   for (int i = 0; i < y->ndim; i++) {
     int own = i - (y->ndim - x->ndim);
     sizes[i] = x->ndim == 1 ? (i == s->d ? s->n : 1) : own < 0 ? 1 : x->sizes[own];
@@ -68,12 +68,11 @@ static luc_tensor *total(luc_formula *f, luc_tensor *y, const samples *s) {
   return luc__fs(f, LUC_OP_mul, rest, s->dx);
 }
 
-static luc_status integral(luc_context *ctx, const char *who, luc_value *args, bool running,
-                           luc_value *out) {
+static luc_status integral(luc_context *ctx, luc_value *args, bool running, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = args[0].as.tensor, *r;
   samples s;
-  luc_status status = read_samples(ctx, &f, who, args, &s);
+  luc_status status = read_samples(ctx, &f, args, &s);
   if (status != LUC_OK) {
     luc__f_end(&f, NULL, NULL);
     return status;
@@ -88,11 +87,11 @@ static luc_status integral(luc_context *ctx, const char *who, luc_value *args, b
 }
 
 luc_status luc__run_trapezoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return integral(ctx, "trapezoid", args, false, out);
+  return integral(ctx, args, false, out);
 }
 
 luc_status luc__run_cumulative_trapezoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return integral(ctx, "cumulative_trapezoid", args, true, out);
+  return integral(ctx, args, true, out);
 }
 
 /* ---- derivatives ---- */
@@ -159,10 +158,10 @@ static luc_status gradient_dims(luc_context *ctx, const luc_tensor *x, const luc
   LUC_CHECK(ctx, x->dtype != LUC_UINT8, LUC_ERR_TYPE, "gradient: does not support uint8 input");
   LUC_CHECK(ctx, order == 1 || order == 2, LUC_ERR_VALUE,
             "gradient: only supports edge_order=1 and edge_order=2 (got %lld)", (long long)order);
-  LUC_TRY(luc__dims(ctx, "gradient", x, &args[2], false, &unused));
+  LUC_TRY(luc__dims(ctx, x, &args[2], false, &unused));
   *n = all ? x->ndim : args[2].n;
   for (int i = 0; i < *n; i++) {
-    LUC_TRY(luc__dim_wrap(ctx, "gradient", all ? i : args[2].as.ints[i], x->ndim, &dims[i]));
+    LUC_TRY(luc__dim_wrap(ctx, all ? i : args[2].as.ints[i], x->ndim, &dims[i]));
     LUC_CHECK(ctx, x->ndim > 0 && x->sizes[dims[i]] > order, LUC_ERR_SHAPE,
               "gradient: expected each dimension size to be at least edge_order+1 (dim %d of "
               "input %s, edge_order %lld)",
@@ -298,7 +297,7 @@ luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out)
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor;
   int64_t all = -1;
-  LUC_TRY(luc__need_numbers(ctx, "nanmedian", "input", x));
+  LUC_TRY(luc__need_numbers(ctx, "input", x));
   LUC_CHECK(ctx, x->numel || luc__dtype_is_float(x->dtype), LUC_ERR_VALUE,
             "nanmedian: input is empty, and %s has no NaN", luc__dtype_name(x->dtype));
   if (x->numel == 0) return luc__f_result(&f, luc__f_mean(&f, x, 0, NULL, false), out); /* NaN */
@@ -310,8 +309,8 @@ luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out)
 /* ---- histograms ---- */
 
 /* The ends of the bins: as given, else of the values; `apart` where they are the same. */
-static luc_status outer_edges(luc_context *ctx, const char *who, const luc_tensor *x, bool given,
-                              double apart, double *ends) {
+static luc_status outer_edges(luc_context *ctx, const luc_tensor *x, bool given, double apart,
+                              double *ends) {
   const double *v = luc__data(x);
   if (!given && x->numel > 0) {
     ends[0] = ends[1] = v[0];
@@ -321,9 +320,9 @@ static luc_status outer_edges(luc_context *ctx, const char *who, const luc_tenso
     }
   }
   LUC_CHECK(ctx, isfinite(ends[0]) && isfinite(ends[1]), LUC_ERR_VALUE,
-            "%s: range of [%g, %g] is not finite", who, ends[0], ends[1]);
-  LUC_CHECK(ctx, ends[0] <= ends[1], LUC_ERR_VALUE, "%s: max must be larger than min (got %g, %g)",
-            who, ends[0], ends[1]);
+            "range of [%g, %g] is not finite", ends[0], ends[1]);
+  LUC_CHECK(ctx, ends[0] <= ends[1], LUC_ERR_VALUE, "max must be larger than min (got %g, %g)",
+            ends[0], ends[1]);
   if (ends[0] == ends[1]) {
     ends[0] -= apart;
     ends[1] += apart;
@@ -338,10 +337,10 @@ static luc_status equal_edges(luc_context *ctx, const double *ends, int64_t bins
                            luc_v_dtype(dtype)));
 }
 
-static luc_status check_bins(luc_context *ctx, const char *who, const luc_tensor *x, int64_t bins) {
-  LUC_TRY(luc__need_float(ctx, who, "input", x));
-  LUC_CHECK(ctx, bins > 0 && bins < INT64_MAX, LUC_ERR_VALUE, "%s: bins must be > 0, but got %lld",
-            who, (long long)bins);
+static luc_status check_bins(luc_context *ctx, const luc_tensor *x, int64_t bins) {
+  LUC_TRY(luc__need_float(ctx, "input", x));
+  LUC_CHECK(ctx, bins > 0 && bins < INT64_MAX, LUC_ERR_VALUE, "bins must be > 0, but got %lld",
+            (long long)bins);
   return LUC_OK;
 }
 
@@ -376,9 +375,9 @@ luc_status luc__run_histc(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *v = NULL, *edges = NULL, *sums = NULL;
   double ends[2] = {luc_as_double(&args[2]), luc_as_double(&args[3])};
   luc_status status;
-  LUC_TRY(check_bins(ctx, "histc", x, args[1].as.i));
+  LUC_TRY(check_bins(ctx, x, args[1].as.i));
   LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_GO(outer_edges(ctx, "histc", v, ends[0] != ends[1], 1, ends));
+  LUC_GO(outer_edges(ctx, v, ends[0] != ends[1], 1, ends));
   LUC_GO(equal_edges(ctx, ends, args[1].as.i, LUC_FLOAT64, &edges));
   LUC_GO(count(ctx, LUC_BINS_DIVIDED, x, edges, NULL, &sums));
   status = luc__deliver(ctx, out, x->dtype, &sums);
@@ -405,10 +404,9 @@ static luc_status histogram(luc_context *ctx, luc_binning binning, luc_value *ar
   luc_tensor *x = args[0].as.tensor, *w = luc_as_tensor(&args[weight]), *sums = NULL;
   luc_dtype dtype = x->dtype;
   luc_status status = LUC_OK;
-  if (w) LUC_GO(luc__match_dtype(ctx, "histogram", "input", x, "weight", w));
+  if (w) LUC_GO(luc__match_dtype(ctx, "input", x, "weight", w));
   if (w && !luc__same_sizes(x, w)) {
-    status = luc__fail_shapes(ctx, "histogram", "input", x, "weight", w,
-                              "weight must have the shape of input");
+    status = luc__fail_shapes(ctx, "input", x, "weight", w, "weight must have the shape of input");
     goto done;
   }
   LUC_GO(count(ctx, binning, x, edges, w, &sums));
@@ -424,7 +422,7 @@ luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *x = args[0].as.tensor, *v = NULL, *edges = NULL;
   const luc_value *range = &args[2];
   double ends[2] = {0, 1}; /* of nothing */
-  LUC_TRY(check_bins(ctx, "histogram", x, args[1].as.i));
+  LUC_TRY(check_bins(ctx, x, args[1].as.i));
   if (!luc_is_none(range)) {
     LUC_CHECK(ctx, range->n == 2, LUC_ERR_VALUE, "histogram: range should have 2 elements, got %d",
               range->n);
@@ -432,7 +430,7 @@ luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out)
   }
   luc_status status;
   LUC_GO(luc__dense(ctx, x, LUC_FLOAT64, &v));
-  LUC_GO(outer_edges(ctx, "histogram", v, !luc_is_none(range), 0.5, ends));
+  LUC_GO(outer_edges(ctx, v, !luc_is_none(range), 0.5, ends));
   LUC_GO(equal_edges(ctx, ends, args[1].as.i, x->dtype, &edges));
   status = histogram(ctx, LUC_BINS_EQUAL, args, 3, edges, out);
 done:
@@ -444,8 +442,8 @@ luc_status luc__run_histogram_edges(luc_context *ctx, luc_value *args, luc_value
   luc_tensor *x = args[0].as.tensor, *bins = args[1].as.tensor, *edges;
   LUC_CHECK(ctx, bins->ndim == 1, LUC_ERR_SHAPE,
             "histogram: bins tensor should have one dimension, but got %d dimensions", bins->ndim);
-  LUC_TRY(check_bins(ctx, "histogram", x, bins->numel - 1));
-  LUC_TRY(luc__match_dtype(ctx, "histogram", "input", x, "bins", bins));
+  LUC_TRY(check_bins(ctx, x, bins->numel - 1));
+  LUC_TRY(luc__match_dtype(ctx, "input", x, "bins", bins));
   LUC_TRY(luc__unary(ctx, LUC_OP_clone, bins, &edges));
   return histogram(ctx, LUC_BINS_ANY, args, 2, edges, out);
 }

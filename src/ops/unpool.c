@@ -10,33 +10,31 @@
 
 /* The size asked for, with or without batch and channels, lies within a stride of the one that
  * kernel, stride and padding give. */
-static luc_status unpooled_size(luc_context *ctx, const char *who, int spatial,
-                                const luc_value *args, int64_t *size) {
+static luc_status unpooled_size(luc_context *ctx, int spatial, const luc_value *args,
+                                int64_t *size) {
   const luc_tensor *input = args[0].as.tensor;
   const luc_value *given = &args[5];
   bool own = !luc_is_none(&args[3]) && !(args[3].kind == LUC_INTS && args[3].n == 0);
   int64_t kernel[3], stride[3], padding[3];
-  LUC_TRY(luc__take_ints(ctx, who, "kernel_size", &args[2], spatial, kernel));
-  LUC_TRY(luc__take_ints(ctx, who, "stride", own ? &args[3] : &args[2], spatial, stride));
-  LUC_TRY(luc__take_ints(ctx, who, "padding", &args[4], spatial, padding));
-  LUC_TRY(luc__check_least(ctx, who, "kernel_size", spatial, kernel, 1));
-  LUC_TRY(luc__check_least(ctx, who, "stride", spatial, stride, 1));
-  LUC_TRY(luc__check_least(ctx, who, "padding", spatial, padding, 0));
+  LUC_TRY(luc__take_ints(ctx, "kernel_size", &args[2], spatial, kernel));
+  LUC_TRY(luc__take_ints(ctx, "stride", own ? &args[3] : &args[2], spatial, stride));
+  LUC_TRY(luc__take_ints(ctx, "padding", &args[4], spatial, padding));
+  LUC_TRY(luc__check_least(ctx, "kernel_size", spatial, kernel, 1));
+  LUC_TRY(luc__check_least(ctx, "stride", spatial, stride, 1));
+  LUC_TRY(luc__check_least(ctx, "padding", spatial, padding, 0));
   int extra = luc_is_none(given) ? 0 : given->n - spatial;
   LUC_CHECK(ctx, extra == 0 || extra == 2, LUC_ERR_VALUE,
-            "%s: output_size should be a sequence containing %d or %d elements, but it has a "
+            "output_size should be a sequence containing %d or %d elements, but it has a "
             "length of %d",
-            who, spatial, spatial + 2, given->n);
+            spatial, spatial + 2, given->n);
   for (int d = 0; d < spatial; d++) {
     int64_t in = input->sizes[input->ndim - spatial + d];
     int64_t usual = (in - 1) * stride[d] + kernel[d] - 2 * padding[d];
     size[d] = luc_is_none(given) ? usual : given->as.ints[d + extra];
     LUC_CHECK(ctx, size[d] > usual - stride[d] && size[d] < usual + stride[d], LUC_ERR_VALUE,
-              "%s: invalid output_size %lld (dim %d must be between %lld and %lld)", who,
-              (long long)size[d], d + 1, (long long)(usual - stride[d]),
-              (long long)(usual + stride[d]));
-    LUC_CHECK(ctx, size[d] >= 0, LUC_ERR_VALUE, "%s: output would have size %lld", who,
-              (long long)size[d]);
+              "invalid output_size %lld (dim %d must be between %lld and %lld)", (long long)size[d],
+              d + 1, (long long)(usual - stride[d]), (long long)(usual + stride[d]));
+    LUC_CHECK(ctx, size[d] >= 0, LUC_ERR_VALUE, "output would have size %lld", (long long)size[d]);
   }
   return LUC_OK;
 }
@@ -51,23 +49,22 @@ static luc_tensor *as_lines(luc_formula *f, luc_tensor *t, int spatial, int64_t 
 }
 
 /* (input, indices, kernel_size, stride, padding, output_size) */
-static luc_status unpool(luc_context *ctx, const char *who, int spatial, luc_value *args,
-                         luc_value *out) {
+static luc_status unpool(luc_context *ctx, int spatial, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *indices = args[1].as.tensor;
   bool batched;
   int64_t sizes[LUC_MAX_DIMS], lines[LUC_MAX_DIMS], n = 1, cells = 1;
   int lead = input->ndim - spatial;
-  LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
-  LUC_TRY(luc__need_float(ctx, who, "input", input));
+  LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
+  LUC_TRY(luc__need_float(ctx, "input", input));
   if (!luc__dtype_is_int(indices->dtype) || !luc__same_sizes(input, indices))
-    return luc__fail_shapes(ctx, who, "input", input, "indices", indices,
+    return luc__fail_shapes(ctx, "input", input, "indices", indices,
                             "expected indices to be integers of the shape of input");
   for (int d = lead; d < input->ndim; d++)
     if (input->sizes[d] == 0)
-      return luc__fail_shapes(ctx, who, "input", input, NULL, NULL,
+      return luc__fail_shapes(ctx, "input", input, NULL, NULL,
                               "input has no elements along a pooled dimension");
   memcpy(sizes, input->sizes, sizeof sizes);
-  LUC_TRY(unpooled_size(ctx, who, spatial, args, sizes + lead));
+  LUC_TRY(unpooled_size(ctx, spatial, args, sizes + lead));
   memcpy(lines, sizes, sizeof lines);
   for (int d = lead; d < input->ndim; d++) n *= input->sizes[d], cells *= sizes[d];
   lines[lead] = cells;
@@ -82,25 +79,25 @@ static luc_status unpool(luc_context *ctx, const char *who, int spatial, luc_val
 }
 
 luc_status luc__run_max_unpool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return unpool(ctx, "max_unpool1d", 1, args, out);
+  return unpool(ctx, 1, args, out);
 }
 
 luc_status luc__run_max_unpool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return unpool(ctx, "max_unpool2d", 2, args, out);
+  return unpool(ctx, 2, args, out);
 }
 
 luc_status luc__run_max_unpool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return unpool(ctx, "max_unpool3d", 3, args, out);
+  return unpool(ctx, 3, args, out);
 }
 
 /* ---- lp_pool1d, 2d, 3d: (input, norm_type, kernel_size, stride, ceil_mode) ---- */
 
-static luc_status pool_lp(luc_context *ctx, const char *who, luc_opid avg, int spatial,
-                          luc_value *args, luc_value *out) {
+static luc_status pool_lp(luc_context *ctx, luc_opid avg, int spatial, luc_value *args,
+                          luc_value *out) {
   int64_t kernel[3], cells = 1;
   double p = luc_as_double(&args[1]);
-  LUC_TRY(luc__take_ints(ctx, who, "kernel_size", &args[2], spatial, kernel));
-  LUC_TRY(luc__check_least(ctx, who, "kernel_size", spatial, kernel, 1));
+  LUC_TRY(luc__take_ints(ctx, "kernel_size", &args[2], spatial, kernel));
+  LUC_TRY(luc__check_least(ctx, "kernel_size", spatial, kernel, 1));
   for (int i = 0; i < spatial; i++) cells *= kernel[i];
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = luc__fs(&f, LUC_OP_pow, args[0].as.tensor, p);
@@ -113,13 +110,13 @@ static luc_status pool_lp(luc_context *ctx, const char *who, luc_opid avg, int s
 }
 
 luc_status luc__run_lp_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_lp(ctx, "lp_pool1d", LUC_OP_avg_pool1d, 1, args, out);
+  return pool_lp(ctx, LUC_OP_avg_pool1d, 1, args, out);
 }
 
 luc_status luc__run_lp_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_lp(ctx, "lp_pool2d", LUC_OP_avg_pool2d, 2, args, out);
+  return pool_lp(ctx, LUC_OP_avg_pool2d, 2, args, out);
 }
 
 luc_status luc__run_lp_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_lp(ctx, "lp_pool3d", LUC_OP_avg_pool3d, 3, args, out);
+  return pool_lp(ctx, LUC_OP_avg_pool3d, 3, args, out);
 }

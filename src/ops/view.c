@@ -13,28 +13,27 @@ static luc_status view_of(luc_context *ctx, luc_tensor *t, int ndim, const int64
 
 /* ---- other sizes ---- */
 
-static luc_status view_as(luc_context *ctx, const char *who, luc_tensor *t, int n,
-                          const int64_t *given, luc_value *out) {
+static luc_status view_as(luc_context *ctx, luc_tensor *t, int n, const int64_t *given,
+                          luc_value *out) {
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
-  LUC_TRY(luc__infer_sizes(ctx, who, n, given, t->numel, sizes));
+  LUC_TRY(luc__infer_sizes(ctx, n, given, t->numel, sizes));
   LUC_CHECK(ctx, luc__view_strides(t, n, sizes, strides), LUC_ERR_SHAPE,
-            "%s: view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
-            who);
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
   return view_of(ctx, t, n, sizes, strides, t->offset, out);
 }
 
-static luc_status reshape_to(luc_context *ctx, const char *who, luc_tensor *t, int n,
-                             const int64_t *given, luc_value *out) {
+static luc_status reshape_to(luc_context *ctx, luc_tensor *t, int n, const int64_t *given,
+                             luc_value *out) {
   int64_t sizes[LUC_MAX_DIMS];
   luc_tensor *r = NULL;
-  LUC_TRY(luc__infer_sizes(ctx, who, n, given, t->numel, sizes));
+  LUC_TRY(luc__infer_sizes(ctx, n, given, t->numel, sizes));
   luc_status status = luc__reshape(ctx, t, n, sizes, &r);
   return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_view(luc_context *ctx, luc_value *args, luc_value *out) {
-  return view_as(ctx, "view", args[0].as.tensor, args[1].n, args[1].as.ints, out);
+  return view_as(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
 }
 
 /* The same bytes as elements of another dtype: of smaller ones the last dimension has more. */
@@ -73,20 +72,20 @@ luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out
 }
 luc_status luc__run_view_as(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *other = args[1].as.tensor;
-  return view_as(ctx, "view_as", args[0].as.tensor, other->ndim, other->sizes, out);
+  return view_as(ctx, args[0].as.tensor, other->ndim, other->sizes, out);
 }
 luc_status luc__run_reshape(luc_context *ctx, luc_value *args, luc_value *out) {
-  return reshape_to(ctx, "reshape", args[0].as.tensor, args[1].n, args[1].as.ints, out);
+  return reshape_to(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
 }
 luc_status luc__run_reshape_as(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *other = args[1].as.tensor;
-  return reshape_to(ctx, "reshape_as", args[0].as.tensor, other->ndim, other->sizes, out);
+  return reshape_to(ctx, args[0].as.tensor, other->ndim, other->sizes, out);
 }
 /* Unlike reshape it copies what has gaps, too. */
 luc_status luc__run_ravel(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = NULL;
   LUC_TRY(luc__to_contiguous(ctx, args[0].as.tensor, &t));
-  luc_status status = reshape_to(ctx, "ravel", t, 1, &t->numel, out);
+  luc_status status = reshape_to(ctx, t, 1, &t->numel, out);
   luc_tensor_release(ctx, t);
   return status;
 }
@@ -95,31 +94,30 @@ luc_status luc__run_flatten(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int first, last, n = 0;
   int64_t sizes[LUC_MAX_DIMS], merged = 1;
-  LUC_TRY(luc__dim_wrap(ctx, "flatten", args[1].as.i, t->ndim, &first));
-  LUC_TRY(luc__dim_wrap(ctx, "flatten", args[2].as.i, t->ndim, &last));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, t->ndim, &first));
+  LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &last));
   LUC_CHECK(ctx, first <= last, LUC_ERR_INDEX,
             "flatten: start_dim (%d) cannot come after end_dim (%d)", first + 1, last + 1);
   for (int d = 0; d < first; d++) sizes[n++] = t->sizes[d];
   for (int d = first; d <= last && d < t->ndim; d++) merged *= t->sizes[d];
   sizes[n++] = merged;
   for (int d = last + 1; d < t->ndim; d++) sizes[n++] = t->sizes[d];
-  return reshape_to(ctx, "flatten", t, n, sizes, out);
+  return reshape_to(ctx, t, n, sizes, out);
 }
 
 luc_status luc__run_unflatten(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int dim, n = args[2].n;
   int64_t inner[LUC_MAX_DIMS], sizes[LUC_MAX_DIMS];
-  LUC_TRY(luc__dim_wrap(ctx, "unflatten", args[1].as.i, t->ndim, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, t->ndim, &dim));
   LUC_CHECK(ctx, n > 0 && t->ndim - 1 + n <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
             "unflatten: sizes must have from 1 to %d numbers, got %d", LUC_MAX_DIMS - t->ndim + 1,
             n);
-  LUC_TRY(
-      luc__infer_sizes(ctx, "unflatten", n, args[2].as.ints, t->ndim ? t->sizes[dim] : 1, inner));
+  LUC_TRY(luc__infer_sizes(ctx, n, args[2].as.ints, t->ndim ? t->sizes[dim] : 1, inner));
   memcpy(sizes, t->sizes, (size_t)dim * sizeof *sizes);
   memcpy(sizes + dim, inner, (size_t)n * sizeof *sizes);
   for (int d = dim + 1; d < t->ndim; d++) sizes[d + n - 1] = t->sizes[d];
-  return reshape_to(ctx, "unflatten", t, t->ndim ? t->ndim + n - 1 : n, sizes, out);
+  return reshape_to(ctx, t, t->ndim ? t->ndim + n - 1 : n, sizes, out);
 }
 
 /* For all that only change sizes: the gradient gets the input's back. */
@@ -141,7 +139,7 @@ luc_status luc__run_squeeze(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   for (int i = 0; i < listed; i++) {
     int d;
-    LUC_TRY(luc__dim_wrap(ctx, "squeeze", list[i], t->ndim, &d));
+    LUC_TRY(luc__dim_wrap(ctx, list[i], t->ndim, &d));
     drop |= 1u << d;
   }
   for (int d = 0; d < t->ndim; d++) {
@@ -158,7 +156,7 @@ luc_status luc__run_unsqueeze(luc_context *ctx, luc_value *args, luc_value *out)
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   LUC_CHECK(ctx, n < LUC_MAX_DIMS, LUC_ERR_SHAPE, "unsqueeze: tensors have at most %d dimensions",
             LUC_MAX_DIMS);
-  LUC_TRY(luc__dim_wrap(ctx, "unsqueeze", args[1].as.i, n + 1, &dim));
+  LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, n + 1, &dim));
   for (int d = 0; d < n; d++) {
     sizes[d + (d >= dim)] = t->sizes[d];
     strides[d + (d >= dim)] = t->strides[d];
@@ -178,22 +176,22 @@ luc_status luc__grad_unsqueeze(luc_context *ctx, luc_backward *b) {
 
 /* ---- stretched ---- */
 
-static luc_status expand_to(luc_context *ctx, const char *who, luc_tensor *t, int n,
-                            const int64_t *sizes, luc_value *out) {
+static luc_status expand_to(luc_context *ctx, luc_tensor *t, int n, const int64_t *sizes,
+                            luc_value *out) {
   luc_tensor *r = NULL;
-  luc_status status = luc__expand(ctx, who, t, n, sizes, &r);
+  luc_status status = luc__expand(ctx, t, n, sizes, &r);
   return luc__give(ctx, status, out, r);
 }
 
 luc_status luc__run_expand(luc_context *ctx, luc_value *args, luc_value *out) {
-  return expand_to(ctx, "expand", args[0].as.tensor, args[1].n, args[1].as.ints, out);
+  return expand_to(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
 }
 luc_status luc__run_broadcast_to(luc_context *ctx, luc_value *args, luc_value *out) {
-  return expand_to(ctx, "broadcast_to", args[0].as.tensor, args[1].n, args[1].as.ints, out);
+  return expand_to(ctx, args[0].as.tensor, args[1].n, args[1].as.ints, out);
 }
 luc_status luc__run_expand_as(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *other = args[1].as.tensor;
-  return expand_to(ctx, "expand_as", args[0].as.tensor, other->ndim, other->sizes, out);
+  return expand_to(ctx, args[0].as.tensor, other->ndim, other->sizes, out);
 }
 
 /* ---- dimensions in another order ---- */
@@ -208,13 +206,12 @@ static luc_status permuted(luc_context *ctx, luc_tensor *t, const int *order, lu
 }
 
 /* Wraps n dims, each at most once. */
-static luc_status wrap_dims(luc_context *ctx, const char *who, const luc_value *dims, int ndim,
-                            int *wrapped) {
+static luc_status wrap_dims(luc_context *ctx, const luc_value *dims, int ndim, int *wrapped) {
   bool seen[LUC_MAX_DIMS] = {false};
   for (int i = 0; i < dims->n; i++) {
     int d;
-    LUC_TRY(luc__dim_wrap(ctx, who, dims->as.ints[i], ndim, &d));
-    LUC_CHECK(ctx, !seen[d], LUC_ERR_VALUE, "%s: repeated dim %d", who, d + 1);
+    LUC_TRY(luc__dim_wrap(ctx, dims->as.ints[i], ndim, &d));
+    LUC_CHECK(ctx, !seen[d], LUC_ERR_VALUE, "repeated dim %d", d + 1);
     seen[d] = true;
     wrapped[i] = d;
   }
@@ -226,7 +223,7 @@ luc_status luc__run_permute(luc_context *ctx, luc_value *args, luc_value *out) {
   int order[LUC_MAX_DIMS];
   LUC_CHECK(ctx, args[1].n == t->ndim, LUC_ERR_SHAPE,
             "permute: number of dims (%d) does not match the tensor's (%d)", args[1].n, t->ndim);
-  LUC_TRY(wrap_dims(ctx, "permute", &args[1], t->ndim, order));
+  LUC_TRY(wrap_dims(ctx, &args[1], t->ndim, order));
   return permuted(ctx, t, order, out);
 }
 
@@ -242,17 +239,17 @@ luc_status luc__grad_permute(luc_context *ctx, luc_backward *b) {
                   LUC_ARGS(luc_v_tensor(b->gout[0]), luc_v_ints(back, n)));
 }
 
-static luc_status swapped(luc_context *ctx, const char *who, luc_tensor *t, int64_t dim0,
-                          int64_t dim1, luc_value *out) {
+static luc_status swapped(luc_context *ctx, luc_tensor *t, int64_t dim0, int64_t dim1,
+                          luc_value *out) {
   int a, b, order[LUC_MAX_DIMS];
-  LUC_TRY(luc__dim_wrap(ctx, who, dim0, t->ndim, &a));
-  LUC_TRY(luc__dim_wrap(ctx, who, dim1, t->ndim, &b));
+  LUC_TRY(luc__dim_wrap(ctx, dim0, t->ndim, &a));
+  LUC_TRY(luc__dim_wrap(ctx, dim1, t->ndim, &b));
   for (int d = 0; d < t->ndim; d++) order[d] = d == a ? b : d == b ? a : d;
   return permuted(ctx, t, order, out);
 }
 
 luc_status luc__run_transpose(luc_context *ctx, luc_value *args, luc_value *out) {
-  return swapped(ctx, "transpose", args[0].as.tensor, args[1].as.i, args[2].as.i, out);
+  return swapped(ctx, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
 }
 
 luc_status luc__grad_transpose(luc_context *ctx, luc_backward *b) {
@@ -285,7 +282,7 @@ luc_status luc__run_mT(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   LUC_CHECK(ctx, t->ndim >= 2, LUC_ERR_SHAPE,
             "mT: only supported on matrices or batches of matrices, got a %dD tensor", t->ndim);
-  return swapped(ctx, "mT", t, -2, -1, out);
+  return swapped(ctx, t, -2, -1, out);
 }
 luc_status luc__grad_mT(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
@@ -300,8 +297,8 @@ luc_status luc__run_movedim(luc_context *ctx, luc_value *args, luc_value *out) {
             "movedim: source and destination must have the same number of dims, at most the "
             "tensor's (%d and %d for %d)",
             n, args[2].n, t->ndim);
-  LUC_TRY(wrap_dims(ctx, "movedim", &args[1], t->ndim, from));
-  LUC_TRY(wrap_dims(ctx, "movedim", &args[2], t->ndim, to));
+  LUC_TRY(wrap_dims(ctx, &args[1], t->ndim, from));
+  LUC_TRY(wrap_dims(ctx, &args[2], t->ndim, to));
   int64_t order[LUC_MAX_DIMS];
   bool moved[LUC_MAX_DIMS] = {false};
   for (int d = 0; d < t->ndim; d++) order[d] = -1;

@@ -176,41 +176,39 @@ static double ratio_at(const luc_value *v, int i) {
 }
 
 /* args: input, kernel_size, output_size, output_ratio */
-static luc_status fractional_sizes(luc_context *ctx, const char *who, int spatial,
-                                   const luc_value *args, int64_t *kernel, int64_t *size) {
+static luc_status fractional_sizes(luc_context *ctx, int spatial, const luc_value *args,
+                                   int64_t *kernel, int64_t *size) {
   const luc_tensor *input = args[0].as.tensor;
-  LUC_TRY(luc__take_ints(ctx, who, "kernel_size", &args[1], spatial, kernel));
-  LUC_TRY(luc__check_least(ctx, who, "kernel_size", spatial, kernel, 1));
+  LUC_TRY(luc__take_ints(ctx, "kernel_size", &args[1], spatial, kernel));
+  LUC_TRY(luc__check_least(ctx, "kernel_size", spatial, kernel, 1));
   LUC_CHECK(ctx, !luc_is_none(&args[2]) || !luc_is_none(&args[3]), LUC_ERR_VALUE,
-            "%s: requires specifying either an output_size or an output_ratio", who);
-  if (!luc_is_none(&args[2]))
-    LUC_TRY(luc__take_ints(ctx, who, "output_size", &args[2], spatial, size));
+            "requires specifying either an output_size or an output_ratio");
+  if (!luc_is_none(&args[2])) LUC_TRY(luc__take_ints(ctx, "output_size", &args[2], spatial, size));
   for (int i = 0; i < spatial; i++) {
     int64_t in = input->sizes[input->ndim - spatial + i];
     if (luc_is_none(&args[2])) {
       double ratio = ratio_at(&args[3], i);
       LUC_CHECK(ctx, ratio > 0 && ratio < 1, LUC_ERR_VALUE,
-                "%s: output_ratio must be between 0 and 1 (got %g)", who, ratio);
+                "output_ratio must be between 0 and 1 (got %g)", ratio);
       size[i] = (int64_t)((double)in * ratio);
     }
     int64_t last = in - (spatial == 3); /* as in PyTorch */
     LUC_CHECK(ctx, size[i] >= 1 && size[i] <= last && kernel[i] - 1 <= last - size[i],
-              LUC_ERR_SHAPE,
-              "%s: kernel %lld and output size %lld are too large for input size %lld", who,
+              LUC_ERR_SHAPE, "kernel %lld and output size %lld are too large for input size %lld",
               (long long)kernel[i], (long long)size[i], (long long)in);
   }
   return LUC_OK;
 }
 
 /* (input, kernel_size, output_size, output_ratio, return_indices, _random_samples) */
-static luc_status fractional(luc_context *ctx, const char *who, int spatial, luc_value *args,
-                             bool with_indices, luc_value *out) {
+static luc_status fractional(luc_context *ctx, int spatial, luc_value *args, bool with_indices,
+                             luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   bool batched;
   int64_t kernel[3], size[3];
-  LUC_TRY(luc__check_batched(ctx, who, input, spatial, &batched));
-  LUC_TRY(luc__need_float(ctx, who, "input", input));
-  LUC_TRY(fractional_sizes(ctx, who, spatial, args, kernel, size));
+  LUC_TRY(luc__check_batched(ctx, input, spatial, &batched));
+  LUC_TRY(luc__need_float(ctx, "input", input));
+  LUC_TRY(fractional_sizes(ctx, spatial, args, kernel, size));
   luc_formula f = luc__formula(ctx);
   int64_t want[3] = {batched ? input->sizes[0] : 1, input->sizes[input->ndim - spatial - 1],
                      spatial};
@@ -219,7 +217,7 @@ static luc_status fractional(luc_context *ctx, const char *who, int spatial, luc
     samples = luc__f_call(&f, LUC_OP_rand,
                           LUC_ARGS(luc_v_ints(want, 3), luc_v_none(), luc_v_dtype(input->dtype)));
   else if (samples->ndim != 3 || memcmp(samples->sizes, want, sizeof want) != 0)
-    f.status = luc__fail_shapes(ctx, who, "input", input, "_random_samples", samples,
+    f.status = luc__fail_shapes(ctx, "input", input, "_random_samples", samples,
                                 "_random_samples must be [N, C, %d]", spatial);
   luc_tensor *indices = NULL;
   luc_tensor *y = luc__f_call2(
@@ -231,19 +229,19 @@ static luc_status fractional(luc_context *ctx, const char *who, int spatial, luc
 }
 
 luc_status luc__run_fractional_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fractional(ctx, "fractional_max_pool2d", 2, args, args[4].as.i != 0, out);
+  return fractional(ctx, 2, args, args[4].as.i != 0, out);
 }
 
 luc_status luc__run_fractional_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fractional(ctx, "fractional_max_pool3d", 3, args, args[4].as.i != 0, out);
+  return fractional(ctx, 3, args, args[4].as.i != 0, out);
 }
 
 luc_status luc__run_fractional_max_pool2d_with_indices(luc_context *ctx, luc_value *args,
                                                        luc_value *out) {
-  return fractional(ctx, "fractional_max_pool2d_with_indices", 2, args, true, out);
+  return fractional(ctx, 2, args, true, out);
 }
 
 luc_status luc__run_fractional_max_pool3d_with_indices(luc_context *ctx, luc_value *args,
                                                        luc_value *out) {
-  return fractional(ctx, "fractional_max_pool3d_with_indices", 3, args, true, out);
+  return fractional(ctx, 3, args, true, out);
 }

@@ -118,16 +118,16 @@ bool luc__overlaps_partly(const luc_tensor *a, const luc_tensor *b) {
   return a->ndim != b->ndim || memcmp(a->strides, b->strides, a->ndim * sizeof *a->strides) != 0;
 }
 
-luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a,
-                          const luc_tensor *b, int *ndim, int64_t *sizes) {
+luc_status luc__broadcast(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, int *ndim,
+                          int64_t *sizes) {
   int n = a->ndim > b->ndim ? a->ndim : b->ndim;
   for (int d = n - 1; d >= 0; d--) {
     int da = d - (n - a->ndim), db = d - (n - b->ndim);
     int64_t sa = da < 0 ? 1 : a->sizes[da], sb = db < 0 ? 1 : b->sizes[db];
     LUC_CHECK(ctx, sa == sb || sa == 1 || sb == 1, LUC_ERR_SHAPE,
-              "%s: The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+              "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
               "non-singleton dimension %d",
-              who, (long long)sa, (long long)sb, d + 1);
+              (long long)sa, (long long)sb, d + 1);
     sizes[d] = sa == 1 ? sb : sa;
   }
   *ndim = n;
@@ -140,26 +140,20 @@ static long long shown_position(int64_t i) {
   return i < 0 || i == INT64_MAX ? i : i + 1;
 }
 
-luc_status luc__dim_wrap(luc_context *ctx, const char *who, int64_t dim, int ndim, int *out) {
+luc_status luc__dim_wrap(luc_context *ctx, int64_t dim, int ndim, int *out) {
   int n = ndim == 0 ? 1 : ndim;
   LUC_CHECK(ctx, dim >= -n && dim < n, LUC_ERR_INDEX,
-            "%s: dim %lld is out of range [%d, %d] (dims count from 1)", who, shown_position(dim),
-            -n, n);
+            "dim %lld is out of range [%d, %d] (dims count from 1)", shown_position(dim), -n, n);
   *out = (int)(dim < 0 ? dim + n : dim);
   return LUC_OK;
 }
 
-luc_status luc__index_wrap(luc_context *ctx, const char *who, int64_t index, int64_t size,
-                           int64_t *out) {
-  const char *colon = who != NULL ? ": " : "";
+luc_status luc__index_wrap(luc_context *ctx, int64_t index, int64_t size, int64_t *out) {
   long long shown = shown_position(index);
-  if (who == NULL) who = "";
   LUC_CHECK(ctx, size > 0, LUC_ERR_INDEX,
-            "%s%sindex %lld is out of range: the dimension is empty (indices count from 1)", who,
-            colon, shown);
+            "index %lld is out of range: the dimension is empty (indices count from 1)", shown);
   LUC_CHECK(ctx, index >= -size && index < size, LUC_ERR_INDEX,
-            "%s%sindex %lld is out of range [1, %lld] (indices count from 1)", who, colon, shown,
-            (long long)size);
+            "index %lld is out of range [1, %lld] (indices count from 1)", shown, (long long)size);
   *out = index < 0 ? index + size : index;
   return LUC_OK;
 }

@@ -152,22 +152,21 @@ static inline int64_t luc__product(int n, const int64_t *sizes) {
 int64_t luc__contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides);
 
 /* Broadcasting: result sizes of a and b; the failure is PyTorch's "The size of tensor a (2) must
- * match the size of tensor b (3) at non-singleton dimension 0", prefixed by `who: `. The
- * dimension in the text counts from 1, as every position a user reads. */
-luc_status luc__broadcast(luc_context *ctx, const char *who, const luc_tensor *a,
-                          const luc_tensor *b, int *ndim, int64_t *sizes);
+ * match the size of tensor b (3) at non-singleton dimension 0", where the dimension counts from 1,
+ * as every position a user reads. */
+luc_status luc__broadcast(luc_context *ctx, const luc_tensor *a, const luc_tensor *b, int *ndim,
+                          int64_t *sizes);
 
 /* What the binding passes for a user's 0, which counting from 1 does not have: out of every range,
  * and the checks below print it as 0. */
 #define LUC_POSITION_ZERO INT64_MIN
 
 /* Normalises a dimension counted from 0 or from the end. ndim 0 counts as 1, as in PyTorch. The
- * message counts from 1: "sum: dim 3 is out of range [-2, 2] (dims count from 1)". */
-luc_status luc__dim_wrap(luc_context *ctx, const char *who, int64_t dim, int ndim, int *out);
+ * message counts from 1: "dim 3 is out of range [-2, 2] (dims count from 1)". */
+luc_status luc__dim_wrap(luc_context *ctx, int64_t dim, int ndim, int *out);
 /* The same for a position along a dimension of the given size: "index 5 is out of range [1, 3]
  * (indices count from 1)". */
-luc_status luc__index_wrap(luc_context *ctx, const char *who, int64_t index, int64_t size,
-                           int64_t *out);
+luc_status luc__index_wrap(luc_context *ctx, int64_t index, int64_t size, int64_t *out);
 /* Text of a shape for messages: "[2, 3]". Returns buf. */
 enum { LUC_SHAPE_TEXT = 24 * LUC_MAX_DIMS };
 const char *luc__shape_text(char *buf, int ndim, const int64_t *sizes);
