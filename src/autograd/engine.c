@@ -193,11 +193,13 @@ bool luc__needs_item(const luc_backward *b, int i) {
 
 /* ---- the pass ---- */
 
-/* Adds the gathered gradient to the leaf's own. A gradient nobody else sees is taken as it is. */
+/* Adds the gathered gradient to the leaf's own, unless the leaf wants none any more. A gradient
+ * nobody else sees is taken as it is. */
 static luc_status accumulate_leaf(luc_run *run, luc_task *task) {
   luc_context *ctx = run->ctx;
   luc_meta *meta = task->leaf->meta;
   luc_tensor *g = task->grad[0];
+  if (!task->leaf->requires_grad) return LUC_OK;
   if (!meta->grad && exclusive(run, g)) {
     meta->grad = g;
     task->grad[0] = NULL;

@@ -72,13 +72,21 @@ static luc_status make_edges(luc_context *ctx, luc_node *node, const luc_value *
   return LUC_OK;
 }
 
-/* Will the gradient read parameter p's tensor? */
-static bool reads_arg(const luc_node *node, const luc_op_info *info, int p) {
-  uint32_t readers = info->save_for[p];
-  if (!(info->save_args >> p & 1)) return false;
+/* Is the gradient of one of these parameters wanted? True where there are none. */
+static bool wants_any(const luc_node *node, uint32_t readers) {
   for (int q = 0; q < node->nslots; q++)
     if ((readers >> q & 1) && node->edges[q].to) return true;
   return readers == 0;
+}
+
+/* Will the gradient read parameter p's tensor? */
+static bool reads_arg(const luc_node *node, const luc_op_info *info, int p) {
+  return (info->save_args >> p & 1) && wants_any(node, info->save_for[p]);
+}
+
+/* Will it read result r? */
+static bool reads_result(const luc_node *node, const luc_op_info *info, int r) {
+  return (info->save_results >> r & 1) && wants_any(node, info->keep_for[r]);
 }
 
 /* A node with edges and saved arguments; results are filled in by the caller. */
@@ -134,7 +142,7 @@ luc_status luc__record(luc_context *ctx, luc_opid op, const luc_value *args, luc
   for (int r = 0; r < n; r++) {
     luc_tensor *t = result_at(out, list, r);
     if (!t) continue;
-    LUC_GO(add_result(ctx, node, r, t, !list && (info->save_results >> r & 1)));
+    LUC_GO(add_result(ctx, node, r, t, !list && reads_result(node, info, r)));
     if (!luc__dtype_has_gradient(t->dtype)) continue;
     if (!luc__meta(ctx, t)) LUC_GO(LUC_ERR_MEMORY);
     luc__set_history(ctx, t, node, (uint32_t)r);
@@ -227,7 +235,7 @@ luc_status luc__record_prepare(luc_context *ctx, luc_opid op, const luc_value *a
   if (!luc__meta(ctx, self)) return LUC_ERR_MEMORY;
   luc_node *node;
   LUC_TRY(call_node(ctx, op, args, 1, &node));
-  bool saves_result = !(luc__ops[op].flags & LUC_F_MUTATES) && (info->save_results & 1);
+  bool saves_result = !(luc__ops[op].flags & LUC_F_MUTATES) && reads_result(node, info, 0);
   luc_status status = copy_saved_self(ctx, node, self);
   if (status == LUC_OK) status = add_result(ctx, node, 0, self, saves_result);
   if (status == LUC_OK && self->meta->base) {

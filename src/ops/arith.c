@@ -170,7 +170,8 @@ luc_status luc__grad_div(luc_context *ctx, luc_backward *b) {
     LUC_TRY(with_conjugate(ctx, LUC_OP_div, b->gout[0], &b->args[1], &b->gin[0]));
   if (!luc__needs(b, 1)) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *ratio = luc__f2(&f, LUC_OP_div, b->results[0], b->args[1].as.tensor);
+  luc_tensor *quotient = luc__f_call(&f, LUC_OP_div, LUC_ARGS(b->args[0], b->args[1]));
+  luc_tensor *ratio = luc__f2(&f, LUC_OP_div, quotient, b->args[1].as.tensor);
   luc_tensor *both = luc__f2(&f, LUC_OP_mul, b->gout[0], luc__f_conj(&f, ratio));
   return luc__f_end(&f, luc__f1(&f, LUC_OP_neg, both), &b->gin[1]);
 }

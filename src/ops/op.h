@@ -14,7 +14,8 @@
  *   saves  the parameters and results whose tensors the gradient reads ("self other", "result";
  *          an unnamed result is "result", named ones go by their names). Everything that is not a
  *          tensor is always kept. Do not save what is not read: saved tensors stay alive and must
- *          not be changed in place. "input:other" saves input only if other's gradient is wanted.
+ *          not be changed in place. "input:other" saves input only if other's gradient is wanted,
+ *          "result:other" the result.
  *   flags  LUC_F_*.
  * While run executes, what it calls is not recorded; a LUC_F_COMPOSITE is recorded through the
  * operators it calls instead, and has no gradient of its own (write LUC_NO_GRAD).
@@ -89,14 +90,15 @@ extern const luc_op luc__ops[LUC_NUM_OPS];
 /* The parsed rows, one table per context. */
 typedef struct luc_op_info {
   luc_schema schema;
-  uint32_t tensor_params;            /* bit p: parameter p can be a tensor */
-  uint32_t dtype_params;             /* bit p: it is a dtype */
-  uint32_t save_args;                /* bit p: parameter p's tensor is saved */
-  uint32_t save_for[LUC_MAX_PARAMS]; /* [p]: only if one of these wants a gradient; 0: always */
-  uint32_t save_results;             /* bit r */
-  int8_t list_param;                 /* position of the list-of-tensors parameter, or -1 */
-  bool complex;                      /* takes complex tensors (complex.def); others refuse them */
-  bool stored;                       /* takes what is only stored (stored.def) */
+  uint32_t tensor_params;             /* bit p: parameter p can be a tensor */
+  uint32_t dtype_params;              /* bit p: it is a dtype */
+  uint32_t save_args;                 /* bit p: parameter p's tensor is saved */
+  uint32_t save_for[LUC_MAX_PARAMS];  /* [p]: only if one of these wants a gradient; 0: always */
+  uint32_t save_results;              /* bit r */
+  uint32_t keep_for[LUC_MAX_RESULTS]; /* [r]: the same for results */
+  int8_t list_param;                  /* position of the list-of-tensors parameter, or -1 */
+  bool complex;                       /* takes complex tensors (complex.def); others refuse them */
+  bool stored;                        /* takes what is only stored (stored.def) */
 } luc_op_info;
 luc_status luc__ops_init(luc_context *ctx); /* idempotent; luc_call needs it done */
 static inline const luc_op_info *luc__op_info(const luc_context *ctx, luc_opid op) {

@@ -61,8 +61,9 @@ static luc_status init_row(luc_context *ctx, const luc_op *row, luc_op_info *inf
   }
   for (int i = 0; i < s->nresults; i++) {
     const char *reader;
-    if (has_word(row->saves, s->result_name[i] ? s->result_name[i] : "result", &reader))
-      info->save_results |= 1u << i;
+    if (!has_word(row->saves, s->result_name[i] ? s->result_name[i] : "result", &reader)) continue;
+    info->save_results |= 1u << i;
+    info->keep_for[i] = reader_mask(s, reader);
   }
   return LUC_OK;
 }

@@ -97,6 +97,35 @@ describe("backward", function()
     assert.matches("modified by an inplace operation", parity.message(z.backward, z))
   end)
 
+  -- What their gradients do not read may be written: a result where only the base or the numerator
+  -- is asked for, operands where the other is a number.
+  for name, case in pairs {
+    ["a power"] = {function(x) return x ^ 3 end, 1, {12.0, 48.0}},
+    ["a quotient"] = {function(x) return x / 4 end, 1, {0.25, 0.25}},
+    ["a quotient of tensors"] = {function(x) return 6 / x end, 1, {-1.5, -0.375}},
+    ["a remainder's operand"] = {function(x) return x % 2 end, 2, {1.0, 1.0}},
+    ["a blend's operand"] = {function(x) return x:lerp(x * 2, 0.5) end, 2, {1.5, 1.5}},
+  } do
+    it("lets " .. name .. " be changed", function()
+      local first = leaf { 2, 4 }
+      local x = first * 1
+      local y = case[1](x)
+      local written = case[2] == 1 and y or x
+      written:mul_(1):add_(1)
+      y:sum():backward()
+      assert.same(case[3], first.grad:tolist())
+    end)
+  end
+
+  it("leaves alone a leaf that has been frozen since", function()
+    local x, y = leaf { 1, 2 }, leaf { 3, 4 }
+    local product = (x * y):sum()
+    x:requires_grad_(false)
+    product:backward()
+    assert.is_nil(x.grad)
+    assert.same({ 1.0, 2.0 }, y.grad:tolist())
+  end)
+
   it("runs through graphs of 100,000 nodes", function()
     local x = leaf { 1 }
     local y = x
