@@ -223,26 +223,26 @@ luc_status luc__run_min_other(luc_context *ctx, luc_value *args, luc_value *out)
   return luc_call(ctx, LUC_OP_minimum, both, 2, out);
 }
 
-/* All of g to the larger (smaller) side; equal values share it. */
-static luc_status grad_extreme(luc_context *ctx, luc_backward *b, luc_opid wins) {
+/* All of g to the larger (smaller) side; equal values share it, beside a NaN both have it. */
+static luc_status grad_extreme(luc_context *ctx, luc_backward *b, luc_opid loses) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *y = b->args[1].as.tensor;
   luc_tensor *tie = luc__f2(&f, LUC_OP_eq, x, y), *half = luc__fs(&f, LUC_OP_mul, g, 0.5);
   for (int p = 0; p < 2; p++) {
     if (!luc__needs(b, p)) continue;
-    luc_tensor *won = p == 0 ? luc__f2(&f, wins, x, y) : luc__f2(&f, wins, y, x);
-    luc_tensor *all = luc__f_where(&f, won, g, NULL);
+    luc_tensor *lost = p == 0 ? luc__f2(&f, loses, x, y) : luc__f2(&f, loses, y, x);
+    luc_tensor *all = luc__f_where(&f, lost, NULL, g);
     luc__f_keep(&f, luc__f_where(&f, tie, half, all), &b->gin[p]);
   }
   return luc__f_end(&f, NULL, NULL);
 }
 
 luc_status luc__grad_maximum(luc_context *ctx, luc_backward *b) {
-  return grad_extreme(ctx, b, LUC_OP_gt);
+  return grad_extreme(ctx, b, LUC_OP_lt);
 }
 
 luc_status luc__grad_minimum(luc_context *ctx, luc_backward *b) {
-  return grad_extreme(ctx, b, LUC_OP_lt);
+  return grad_extreme(ctx, b, LUC_OP_gt);
 }
 
 /* A NaN loses, and equal values go to the first. */

@@ -298,15 +298,17 @@ static luc_status interleave_positions(luc_context *ctx, luc_tensor *repeats, in
   LUC_GO(luc__contiguous_as(ctx, repeats, LUC_INT64, &counts));
   const int64_t *times = (const int64_t *)counts->data;
   int64_t step = counts->numel == 1 ? 0 : 1;
-  for (int64_t i = 0; i < size; i++) {
-    if (times[i * step] < 0)
+  bool fits = true;
+  for (int64_t i = 0; i < counts->numel; i++) {
+    if (times[i] < 0)
       LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "repeat_interleave: repeats can not be negative"));
-    if (__builtin_add_overflow(total, times[i * step], &total))
-      LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "repeat_interleave: too many repeats"));
+    fits = fits && !__builtin_add_overflow(total, times[i], &total);
   }
+  if (!step) fits = !__builtin_mul_overflow(total, size, &total); /* one for all */
+  if (!fits) LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "repeat_interleave: too many repeats"));
   LUC_GO(luc__tensor_empty(ctx, LUC_INT64, 1, &total, out));
   int64_t *to = (int64_t *)(*out)->data;
-  for (int64_t i = 0; i < size; i++)
+  for (int64_t i = 0; i < size && total; i++)
     for (int64_t k = 0; k < times[i * step]; k++) *to++ = i;
 done:
   luc_tensor_release(ctx, counts);

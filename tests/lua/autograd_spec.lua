@@ -117,6 +117,17 @@ describe("backward", function()
     end)
   end
 
+  it("gives both sides of maximum and minimum the gradient where one is NaN", function()
+    local inf, nan = math.huge, 0 / 0
+    for _, name in ipairs {"maximum", "minimum"} do
+      local x, y = leaf { inf, nan, nan, 1, 1 }, leaf { nan, 1, nan, 1, 2 }
+      lucerna[name](x, y):sum():backward()
+      local last = name == "maximum" and 0.0 or 1.0
+      assert.same({ 1.0, 1.0, 1.0, 0.5, last }, x.grad:tolist())
+      assert.same({ 1.0, 1.0, 1.0, 0.5, 1 - last }, y.grad:tolist())
+    end
+  end)
+
   it("leaves alone a leaf that has been frozen since", function()
     local x, y = leaf { 1, 2 }, leaf { 3, 4 }
     local product = (x * y):sum()

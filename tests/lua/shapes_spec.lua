@@ -207,6 +207,11 @@ describe("counts of parts", function()
     assert.error_matches(function() x:repeat_interleave(many) end,
       "repeat_interleave: too many repeats$")
   end)
+
+  it("take no time where nothing comes of them", function()
+    local x = lucerna.zeros(1):expand(1 << 40)
+    assert.equal(0, #x:repeat_interleave(0, 1))
+  end)
 end)
 
 describe("layouts make no difference", function()
