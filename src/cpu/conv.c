@@ -315,10 +315,12 @@ static void add_cuts(void *arg, int64_t begin, int64_t end) {
 }
 
 /* Bands of about a block of positions: fewer would cost more to add up than to multiply, and what a
- * tile passes must stay in the first-level cache. */
+ * tile passes must stay in the first-level cache. Those of all planes where bands share no row: of
+ * more channels in the buffer, dy is turned less often. */
 static void choose_weight_band(luc_conv_plan *p) {
   const int d = p->out[1] > 1 ? 0 : 1;
   int64_t most = luc__max64(BLOCK / (d == 0 ? p->out[2] : 1), 1);
+  if (p->kernel[1 + d] == 1) most = luc__max64(most / p->out[0], 1);
   p->band[d] = luc__cuts(p->band[d], luc__cuts(p->band[d], most));
   if (d == 1) p->band[d] = luc__min64(luc__cuts(p->band[d], 16) * 16, p->out[2]);
 }
