@@ -35,9 +35,16 @@ static bool is_outer(const luc_gemm *g) {
   return g->k == 1 && g->b_col == 1 && g->alpha == 1 && g->beta == 0 && !g->bias && !g->relu;
 }
 
+/* Few rows or columns, of long sums: others take B turned, which costs as much as some columns. */
+static bool is_dots(const luc_gemm *g) {
+  if (g->a_col != 1 || g->b_row != 1 || (g->m > 16 && g->n > 16)) return false;
+  if (g->m * g->n < 256) return true;
+  return g->m <= 16 ? g->k > 4 * (g->m - 1) : g->n <= 8 && g->k > 32;
+}
+
 static path choose_path(const luc_gemm *g) {
   if (is_outer(g)) return PATH_OUTER;
-  bool dots = g->a_col == 1 && g->b_row == 1 && (g->m <= 16 || g->n <= 16);
+  const bool dots = is_dots(g);
   if (dots && (g->b_col != 1 || g->k > g->n)) return PATH_DOTS;
   bool lies_well = (g->a_col == 1 || g->a_row == 1) && g->b_col == 1 &&
                    (g->m <= 16 || g->k * g->b_row <= 1 << 16);
