@@ -616,6 +616,29 @@ describe("autograd.Function", function()
     assert.is_false(sign.requires_grad)
   end)
 
+  it("gets zeros for outputs without a gradient, or nil when it asks for that", function()
+    local seen
+    local function pair(materialize)
+      return autograd.Function("Pair", {
+        forward = function(ctx, x)
+          ctx:set_materialize_grads(materialize)
+          return x * 2, x * 3
+        end,
+        backward = function(_, a, b)
+          seen = b
+          return a * 2
+        end,
+      })
+    end
+    for _, materialize in ipairs { true, false } do
+      local x = leaf { 1, 2 }
+      local twice = pair(materialize).apply(x)
+      twice:sum():backward()
+      assert.same({ 2.0, 2.0 }, x.grad:tolist())
+      assert.same(materialize and { 0.0, 0.0 } or nil, seen and seen:tolist())
+    end
+  end)
+
   it("may mark any of many outputs, and keep them and what follows them", function()
     local Many = autograd.Function("Many", {
       forward = function(ctx, x)
