@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "autograd/graph.h"
-#include "cpu/copy.h"
 
 typedef struct geometry {
   uint8_t dtype;

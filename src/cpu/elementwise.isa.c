@@ -10,9 +10,6 @@
 #include "cpu/special.h"
 #include "tensor/half.h"
 
-#define PASTE2(a, b) a##b
-#define PASTE(a, b)  PASTE2(a, b)
-
 /* ---- float ---- */
 
 #include "cpu/real_f32.inc"

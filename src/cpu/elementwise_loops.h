@@ -162,6 +162,5 @@ enum { PAIRED = LUC_VECTOR_BYTES > 16 };
 #define VLOOP3(name)  VLOOP(name, 3, FN(name)(VA, VB, VC))
 #define VLOOP1P(name) VLOOP(name, 1, FN(name)(VA, p))
 #define VLOOP2P(name) VLOOP(name, 2, FN(name)(VA, VB, p))
-#define VLOOP3P(name) VLOOP(name, 3, FN(name)(VA, VB, VC, p))
 
 #endif

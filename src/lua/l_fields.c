@@ -2,7 +2,6 @@
  * l_index.c, elements. Methods and fields share one table: a field is a light userdata in it. */
 #include <string.h>
 
-#include "l_args.h"
 #include "l_index.h"
 #include "lucerna/autograd.h"
 

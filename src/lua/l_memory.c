@@ -1,6 +1,5 @@
 /* Methods that change what memory a tensor sees (resize_, set_, detach_), that ask about it, and
  * that pass its elements through a Lua function. */
-#include "cpu/copy.h"
 #include "l_args.h"
 #include "lucerna/autograd.h"
 #include "ops/geometry.h"

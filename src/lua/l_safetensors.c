@@ -3,7 +3,6 @@
  * what users see. */
 #include <string.h>
 
-#include "io/json.h"
 #include "io/safetensors.h"
 #include "l_files.h"
 #include "l_index.h"

@@ -7,7 +7,6 @@
 #include "ops/formula.h"
 #include "ops/rows.h"
 
-#include "cpu/copy.h"
 #include "cpu/embed.h"
 
 /* args: weight, rows [n], bags [n], count. The rows of a bag are next to each other. */

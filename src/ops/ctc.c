@@ -7,7 +7,6 @@
 #include "ops/loss.h"
 #include "ops/rows.h"
 
-#include "cpu/copy.h"
 #include "cpu/ctc.h"
 #include "cpu/embed.h"
 

@@ -1,7 +1,6 @@
 /* einsum: every operand is brought to one layout of labels (the result's, then the summed ones),
  * absent labels having size 1; then operands are multiplied from left to right as batched matrix
  * products, a label being summed as soon as no later operand has it. */
-#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/rows.h"
 

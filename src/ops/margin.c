@@ -6,7 +6,6 @@
 #include "ops/loss.h"
 #include "ops/rows.h"
 
-#include "cpu/copy.h"
 #include "cpu/embed.h"
 #include "cpu/margin.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cpu/triangle.h"
-#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
 

@@ -2,7 +2,6 @@
  * reshape, a permutation, a reshape. */
 #include <string.h>
 
-#include "ops/compute.h"
 #include "ops/formula.h"
 #include "ops/rows.h"
 

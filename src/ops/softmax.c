@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "cpu/copy.h"
 #include "cpu/softmax.h"
 
 /* ---- softmax, log_softmax: (input, dim, dtype) ---- */

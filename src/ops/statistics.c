@@ -5,7 +5,6 @@
 #include "cpu/histogram.h"
 #include "ops/compute.h"
 #include "ops/formula.h"
-#include "ops/pointwise.h"
 #include "ops/reduction.h"
 
 static luc_tensor *part_of(luc_formula *f, luc_tensor *t, int d, int64_t start, int64_t n) {
