@@ -36,33 +36,27 @@ static luc_status join(luc_context *ctx, luc_opid op, luc_tensor **list, int n, 
   return luc__op1(ctx, op, out, LUC_ARGS(luc_v_tensors(list, n), luc_v_int(dim)));
 }
 
-/* *t becomes what a view of it is. */
-static luc_status replace(luc_context *ctx, luc_opid op, luc_tensor **t, int64_t a, int64_t b) {
-  luc_tensor *view;
-  LUC_TRY(luc__op1(ctx, op, &view, LUC_ARGS(luc_v_tensor(*t), luc_v_int(a), luc_v_int(b))));
+/* *t becomes what the operator makes of these arguments. */
+static luc_status become(luc_context *ctx, luc_tensor **t, luc_opid op, luc_value *args, int n) {
+  luc_tensor *made;
+  LUC_TRY(luc__op1(ctx, op, &made, args, n));
   luc_tensor_release(ctx, *t);
-  *t = view;
+  *t = made;
   return LUC_OK;
+}
+
+static luc_status swap_first_dims(luc_context *ctx, luc_tensor **t) {
+  return become(ctx, t, LUC_OP_transpose, LUC_ARGS(luc_v_tensor(*t), luc_v_int(0), luc_v_int(1)));
 }
 
 /* Adds a dimension of one element, or takes it away. */
 static luc_status batch_dim(luc_context *ctx, luc_tensor **t, int64_t dim, bool add) {
-  luc_opid op = add ? LUC_OP_unsqueeze : LUC_OP_squeeze;
-  luc_tensor *view;
   luc_value where = add ? luc_v_int(dim) : luc_v_ints(&dim, 1);
-  LUC_TRY(luc__op1(ctx, op, &view, LUC_ARGS(luc_v_tensor(*t), where)));
-  luc_tensor_release(ctx, *t);
-  *t = view;
-  return LUC_OK;
+  return become(ctx, t, add ? LUC_OP_unsqueeze : LUC_OP_squeeze, LUC_ARGS(luc_v_tensor(*t), where));
 }
 
 static luc_status reshape(luc_context *ctx, luc_tensor **t, int ndim, const int64_t *sizes) {
-  luc_tensor *view;
-  luc_value to = luc_v_ints(sizes, ndim);
-  LUC_TRY(luc__op1(ctx, LUC_OP_reshape, &view, LUC_ARGS(luc_v_tensor(*t), to)));
-  luc_tensor_release(ctx, *t);
-  *t = view;
-  return LUC_OK;
+  return become(ctx, t, LUC_OP_reshape, LUC_ARGS(luc_v_tensor(*t), luc_v_ints(sizes, ndim)));
 }
 
 static luc_status zeros(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t m, luc_tensor **out) {
@@ -124,17 +118,14 @@ typedef struct spec {
   double dropout;
 } spec;
 
-static const luc_value *setting(const luc_module *m, const char *name) {
-  return luc_module_config(m, name);
-}
-
 static int64_t whole(const luc_module *m, const char *name, int64_t otherwise) {
-  const luc_value *v = setting(m, name);
+  const luc_value *v = luc_module_config(m, name);
   return v != NULL ? v->as.i : otherwise;
 }
 
 static luc_cell kind_of(const luc_module *m) {
-  const luc_value *by_name = setting(m, "mode"), *relu = setting(m, "nonlinearity");
+  const luc_value *by_name = luc_module_config(m, "mode"),
+                  *relu = luc_module_config(m, "nonlinearity");
   const char *name = by_name != NULL ? by_name->as.string : m->cls->core->name;
   if (strncmp(name, "LSTM", 4) == 0) return LUC_CELL_LSTM;
   if (strncmp(name, "GRU", 3) == 0) return LUC_CELL_GRU;
@@ -143,7 +134,7 @@ static luc_cell kind_of(const luc_module *m) {
 }
 
 static spec read_spec(const luc_module *m) {
-  const luc_value *dropout = setting(m, "dropout");
+  const luc_value *dropout = luc_module_config(m, "dropout");
   return (spec){.kind = kind_of(m),
                 .input = whole(m, "input_size", 0),
                 .hidden = whole(m, "hidden_size", 0),
@@ -342,7 +333,7 @@ static luc_status take_state(luc_context *ctx, call *c, luc_tensor *given, int w
 /* [T, N, in] as rows of T steps. */
 static luc_status lay_out(luc_context *ctx, call *c) {
   if (c->unbatched) LUC_TRY(batch_dim(ctx, &c->x, 1, true)); /* batch_first or not */
-  if (c->s.batch_first && !c->unbatched) LUC_TRY(replace(ctx, LUC_OP_transpose, &c->x, 0, 1));
+  if (c->s.batch_first && !c->unbatched) LUC_TRY(swap_first_dims(ctx, &c->x));
   int64_t steps = c->x->sizes[0];
   c->batch = c->x->sizes[1];
   c->even = luc__alloc(ctx, luc__mul_size((size_t)steps, sizeof *c->even));
@@ -419,12 +410,8 @@ done:
 }
 
 static luc_status drop_out(luc_context *ctx, call *c) {
-  luc_tensor *t;
-  LUC_TRY(luc__op1(ctx, LUC_OP_dropout, &t,
-                   LUC_ARGS(luc_v_tensor(c->x), luc_v_float(c->s.dropout), luc_v_bool(true))));
-  luc_tensor_release(ctx, c->x);
-  c->x = t;
-  return LUC_OK;
+  return become(ctx, &c->x, LUC_OP_dropout,
+                LUC_ARGS(luc_v_tensor(c->x), luc_v_float(c->s.dropout), luc_v_bool(true)));
 }
 
 /* The results: output, and h_n or a list of h_n and c_n. */
@@ -436,7 +423,7 @@ static luc_status finish(luc_context *ctx, call *c, luc_tensor **last[STATES], l
     int64_t sizes[3] = {c->sizes.n, c->batch, c->x->sizes[1]};
     if (c->unbatched) sizes[1] = sizes[2];
     LUC_GO(reshape(ctx, &c->x, c->unbatched ? 2 : 3, sizes));
-    if (c->s.batch_first && !c->unbatched) LUC_GO(replace(ctx, LUC_OP_transpose, &c->x, 0, 1));
+    if (c->s.batch_first && !c->unbatched) LUC_GO(swap_first_dims(ctx, &c->x));
   }
   for (int s = 0; s < nstates; s++) {
     LUC_GO(join(ctx, LUC_OP_stack, last[s], n, 0, &state[s]));
