@@ -21,32 +21,19 @@ static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u
   return luc__optim_step(ctx, LUC_RULE_ADAM, &adam, u, n);
 }
 
-#define LIMITS                                                                                     \
+/* The two differ in what weight decay is. */
+#define KIND(title, decay, decoupled)                                                              \
   {                                                                                                \
-    LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),                     \
-        LUC_BETAS_BELOW_1(BETAS), LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")               \
+    .name = title,                                                                                 \
+    .schema = title "(float lr=1e-3, float[2] betas=[0.9, 0.999], float eps=1e-8, "                \
+                    "float weight_decay=" decay ", bool amsgrad=False, *, bool maximize=False, "   \
+                    "bool decoupled_weight_decay=" decoupled ", bool? foreach=None, "              \
+                    "bool capturable=False, bool differentiable=False, bool? fused=None)",         \
+    .counts = true, .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},                         \
+    .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),          \
+               LUC_BETAS_BELOW_1(BETAS), LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},      \
+    .needs = needs, .step = step                                                                   \
   }
 
-const luc_optim_kind luc__optim_adam = {
-    .name = "Adam",
-    .schema = "Adam(float lr=1e-3, float[2] betas=[0.9, 0.999], float eps=1e-8, "
-              "float weight_decay=0, bool amsgrad=False, *, bool maximize=False, "
-              "bool decoupled_weight_decay=False, bool? foreach=None, bool capturable=False, "
-              "bool differentiable=False, bool? fused=None)",
-    .counts = true,
-    .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    .limits = LIMITS,
-    .needs = needs,
-    .step = step};
-
-const luc_optim_kind luc__optim_adamw = {
-    .name = "AdamW",
-    .schema = "AdamW(float lr=1e-3, float[2] betas=[0.9, 0.999], float eps=1e-8, "
-              "float weight_decay=1e-2, bool amsgrad=False, *, bool maximize=False, "
-              "bool decoupled_weight_decay=True, bool? foreach=None, bool capturable=False, "
-              "bool differentiable=False, bool? fused=None)",
-    .counts = true,
-    .states = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    .limits = LIMITS,
-    .needs = needs,
-    .step = step};
+const luc_optim_kind luc__optim_adam = KIND("Adam", "0", "False");
+const luc_optim_kind luc__optim_adamw = KIND("AdamW", "1e-2", "True");
