@@ -267,26 +267,43 @@ static luc_status spread_values(luc_context *ctx, const plan *p, luc_tensor *sel
   return status;
 }
 
+/* Is it a filling of what one mask marks? As in PyTorch the value may be of any dtype then. */
+static bool fills(const luc_value *index, const luc_tensor *self, const luc_tensor *value) {
+  int masks = 0;
+  for (int i = 0; i < index->n; i++) {
+    const luc_tensor *t = index->as.tensors[i];
+    if (t && t->dtype != LUC_BOOL) return false;
+    masks += t != NULL;
+  }
+  return masks == 1 && value->numel == 1 &&
+         (luc__dtype_is_complex(self->dtype) || !luc__dtype_is_complex(value->dtype));
+}
+
 luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *self = args[0].as.tensor, *values = args[2].as.tensor, *target, *wide = NULL;
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;
   LUC_CHECK(
-      ctx, self->dtype == values->dtype, LUC_ERR_TYPE,
+      ctx, self->dtype == values->dtype || (!args[3].as.i && fills(&args[1], self, values)),
+      LUC_ERR_TYPE,
       "index_put: requires the source and destination dtypes match, got %s for the destination "
       "and %s for the source",
       luc__dtype_title(self->dtype), luc__dtype_title(values->dtype));
+  if (self->dtype == values->dtype)
+    luc__retain(values);
+  else
+    LUC_TRY(luc__contiguous_as(ctx, values, self->dtype, &values));
   bool in_place = out->kind == LUC_TENSOR;
-  if (!in_place) LUC_TRY(luc__begin_write(ctx, self, out, &target));
-  if (in_place) target = self;
+  target = self;
+  if (!in_place) LUC_GO(luc__begin_write(ctx, self, out, &target));
   LUC_GO(make_plan(ctx, target, in_place ? self : NULL, &args[1], &p));
   LUC_GO(spread_values(ctx, &p, target, values, &wide, &step));
   LUC_GO(
       move(ctx, &p, args[3].as.i ? LUC_INDEX_ADD : LUC_INDEX_PUT, target, wide, step, !in_place));
 done:
   plan_free(ctx, &p);
-  luc_tensor_release(ctx, wide);
+  LUC_RELEASE(ctx, wide, values);
   return status;
 }
 
