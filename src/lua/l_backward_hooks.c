@@ -232,11 +232,9 @@ static const luaL_Reg functions[] = {
     {"_hooked_inputs", hooked_inputs}, {"_hooked_outputs", hooked_outputs}, {NULL, NULL}};
 
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn) {
-  luc_l_get(L, nn->st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
+  luc_l_add_to_nn(L, nn, functions);
   luc_l_make_meta(L, nn->st, LUC_L_HOOKED_META, "lucerna.hooked");
   lua_pushcfunction(L, hooked_gc);
   lua_setfield(L, -2, "__gc");
-  lua_pop(L, 3);
+  lua_pop(L, 1);
 }

@@ -449,9 +449,13 @@ static const luaL_Reg functions[] = {
     {"names", names},           {"class_of", class_of},   {"_set_class", set_class},
     {"schemas", schemas},       {"is_class", is_class},   {NULL, NULL}};
 
-void luc_l_open_classes(lua_State *L, luc_l_nn *nn) {
+void luc_l_add_to_nn(lua_State *L, const luc_l_nn *nn, const luaL_Reg *list) {
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
+  luaL_setfuncs(L, list, 0);
   lua_pop(L, 2);
+}
+
+void luc_l_open_classes(lua_State *L, luc_l_nn *nn) {
+  luc_l_add_to_nn(L, nn, functions);
 }

@@ -83,6 +83,8 @@ luc_l_class *luc_l_pushclass(lua_State *L, luc_l_nn *nn, const luc_class *cls);
 void luc_l_class_get(lua_State *L, const luc_l_peer *peer);
 /* Pushes the function that lua/lucerna/nn.lua gave us under this name. */
 void luc_l_push_function(lua_State *L, luc_l_nn *nn, const char *name);
+/* Adds the binding's own functions to the table nn of the library. */
+void luc_l_add_to_nn(lua_State *L, const luc_l_nn *nn, const luaL_Reg *list);
 void luc_l_open_classes(lua_State *L, luc_l_nn *nn);
 
 /* ---- l_overrides.c: what classes and modules define of their own ---- */

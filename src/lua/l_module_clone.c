@@ -95,11 +95,9 @@ static const luaL_Reg functions[] = {
     {"_copies", copies_new}, {"_clone", clone_tree}, {"_copy", copy_tensor}, {NULL, NULL}};
 
 void luc_l_open_clone(lua_State *L, luc_l_nn *nn) {
-  luc_l_get(L, nn->st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
+  luc_l_add_to_nn(L, nn, functions);
   luc_l_make_meta(L, nn->st, LUC_L_COPIES_META, "lucerna.copies");
   lua_pushcfunction(L, copies_gc);
   lua_setfield(L, -2, "__gc");
-  lua_pop(L, 3);
+  lua_pop(L, 1);
 }

@@ -110,8 +110,5 @@ static const luaL_Reg functions[] = {{"_has_uninitialized", has_uninitialized},
 void luc_l_open_lazy(lua_State *L, luc_l_nn *nn) {
   luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);
   luc_l_add_natives(L, nn->st, methods, sizeof methods / sizeof *methods);
-  luc_l_get(L, nn->st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 2);
+  luc_l_add_to_nn(L, nn, functions);
 }

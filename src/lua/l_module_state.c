@@ -475,8 +475,5 @@ static const luaL_Reg functions[] = {{"_state_dict", state_dict},
                                      {NULL, NULL}};
 
 void luc_l_open_state_dict(lua_State *L, luc_l_nn *nn) {
-  luc_l_get(L, nn->st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 2);
+  luc_l_add_to_nn(L, nn, functions);
 }

@@ -228,8 +228,5 @@ void luc_l_open_overrides(lua_State *L, luc_l_nn *nn) {
   lua_pushliteral(L, "property");
   lua_setfield(L, -2, "__metatable");
   lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->property_meta);
-  luc_l_get(L, nn->st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
-  lua_pop(L, 2);
+  luc_l_add_to_nn(L, nn, functions);
 }

@@ -133,10 +133,8 @@ static const luaL_Reg functions[] = {{"_snapshot", snapshot}, {"_keep", keep}, {
 static const luaL_Reg meta[] = {{"__gc", snapshot_gc}, {"__close", snapshot_close}, {NULL, NULL}};
 
 void luc_l_open_snapshots(lua_State *L, luc_l_nn *nn) {
-  luc_l_get(L, nn->st, LUC_L_CORE);
-  luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
+  luc_l_add_to_nn(L, nn, functions);
   luc_l_make_meta(L, nn->st, LUC_L_SNAPSHOT_META, "lucerna.snapshot");
   luaL_setfuncs(L, meta, 0);
-  lua_pop(L, 3);
+  lua_pop(L, 1);
 }
