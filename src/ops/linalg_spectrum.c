@@ -90,16 +90,27 @@ static void identities(luc_tensor *t) {
       luc__number_put(s.dtype == LUC_FLOAT32, t->data, (i * s.n + j) * s.n + j, 1);
 }
 
-/* svd(A, full_matrices) -> U, S, Vh; without `vectors` only S. */
+/* Matrices [.., m, n] that a QR makes square soon. */
+static bool is_tall(int64_t m, int64_t n) {
+  return n > 0 && m >= 2 * n;
+}
+
+/* svd(A, full_matrices) -> U, S, Vh; without `vectors` only S. Of tall A = Q R it is that of R, and
+ * U is Q's product with R's: gesdd, for which rows are columns, takes twice as long. */
 static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vectors,
                       luc_tensor **out) {
-  luc_tensor *a = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
+  luc_tensor *a = NULL, *q = NULL, *u = NULL, *s = NULL, *vh = NULL, *info = NULL;
   luc_status status;
   LUC_TRY(luc__need_matrices(ctx, "A", input, false));
   luc_dtype dtype = input->dtype;
   int64_t m = input->sizes[input->ndim - 2], n = input->sizes[input->ndim - 1];
   int64_t k = m < n ? m : n;
   LUC_GO(luc__duplicate(ctx, input, &a));
+  if (!full && is_tall(m, n)) {
+    q = a, a = NULL, m = n;
+    LUC_GO(luc__batch_empty(ctx, q, dtype, 2, (int64_t[]){n, n}, &a));
+    LUC_GO(luc__qr(ctx, luc__matrices(q), false, q->data, vectors ? q->data : NULL, a->data));
+  }
   LUC_GO(luc__batch_empty(ctx, a, dtype, 1, &k, &s));
   LUC_GO(luc__batch_empty(ctx, a, LUC_INT32, 0, NULL, &info));
   if (vectors) {
@@ -110,10 +121,14 @@ static luc_status svd(luc_context *ctx, luc_tensor *input, bool full, bool vecto
                   vh ? vh->data : NULL, (int32_t *)info->data));
   LUC_GO(luc__check_info(ctx, info, LUC_LA_SINGULAR));
   if (k == 0 && full && vectors) identities(m > 0 ? u : vh);
-  out[0] = u, out[1] = s, out[2] = vh;
-  u = s = vh = NULL;
+  if (q && vectors)
+    LUC_GO(luc__binary(ctx, LUC_OP_matmul, q, u, &out[0]));
+  else
+    out[0] = u, u = NULL;
+  out[1] = s, out[2] = vh;
+  s = vh = NULL;
 done:
-  LUC_RELEASE(ctx, a, u, s, vh, info);
+  LUC_RELEASE(ctx, a, q, u, s, vh, info);
   return status;
 }
 
@@ -292,12 +307,28 @@ static luc_tensor *full_rank_inverse(luc_formula *f, luc_tensor *a, const luc_va
   return turned ? luc__f_mt(f, turned) : NULL;
 }
 
+/* R's pseudoinverse times Q^T, where R's singular values count as those of a = Q R. */
+static luc_tensor *tall_inverse(luc_formula *f, luc_tensor *a, const luc_value *atol,
+                                const luc_value *rtol) {
+  luc_value limit = *rtol;
+  luc_tensor *r, *q = luc__f_call2(f, LUC_OP_linalg_qr, &r, LUC_ARGS(luc_v_tensor(a)));
+  if (luc_is_none(atol) && luc_is_none(rtol)) limit = luc_v_float(default_limit(a));
+  luc_tensor *p =
+      luc__f_call(f, LUC_OP_linalg_pinv,
+                  LUC_ARGS(luc_v_tensor(r), luc_v_none(), luc_v_bool(false), *atol, limit));
+  return luc__f_mtm(f, p, q);
+}
+
 /* V diag(1 / S) U^T over the singular values that count. */
 static luc_status pseudo_inverse(luc_context *ctx, luc_tensor *a, bool hermitian,
                                  const luc_value *atol, const luc_value *rtol, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *u, *s, *size, *vh;
   LUC_TRY(luc__need_matrices(ctx, "A", a, hermitian));
+  const int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
+  if (is_tall(m, n)) return luc__f_result(&f, tall_inverse(&f, a, atol, rtol), out);
+  if (is_tall(n, m))
+    return luc__f_result(&f, luc__f_mt(&f, tall_inverse(&f, luc__f_mt(&f, a), atol, rtol)), out);
   luc_tensor *whole = hermitian ? NULL : full_rank_inverse(&f, a, atol, rtol);
   if (whole || f.status != LUC_OK) return luc__f_result(&f, whole, out);
   if (hermitian) {

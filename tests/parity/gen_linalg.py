@@ -344,9 +344,21 @@ def reflections():
     case("linalg.householder_product", Const(real(40, 33)), Const(real(33)))
 
 
+def tall():
+    for shape in ((6, 2), (2, 7), (2, 8, 3)):
+        case("linalg.pinv", real(*shape))
+        low = real(*shape[:-1], 1) @ real(*shape[:-2], 1, shape[-1])
+        case("linalg.pinv", Const(low))
+        case("linalg.matrix_rank", Const(low))
+        case("linalg.pinv", Const(real(*shape)), atol=0.5, rtol=0.6)
+        case("linalg.pinv", Const(real(*shape)), rtol=0.7)
+        case("linalg.svdvals", real(*shape))
+
+
 for family in (inverses, systems, cholesky, orthogonal, lu, determinants, spectrum, ranks,
                least_squares, norms, products):
     family()
 eigen()
 reflections()
+tall()
 write("linalg", __file__)
