@@ -307,13 +307,19 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
                           solve_triangle, &j);
 }
 
-/* U of A = U^T U by columns is L by rows. */
+/* U of A = U^T U by columns is L by rows; of larger matrices potrf finds an L sooner. */
 static int cholesky(const void *job_, int64_t i, char *block) {
+  enum { LARGER = 64 };
   const job *j = job_;
   const int n = (int)j->s.n;
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->s.n);
-  (void)block;
-  j->first.potrf("U", &n, one, &n, &j->info[i], 1);
+  if (n < LARGER) {
+    j->first.potrf("U", &n, one, &n, &j->info[i], 1);
+  } else {
+    luc__lapack_turn(&j->l, block, one, n, n);
+    j->first.potrf("L", &n, block, &n, &j->info[i], 1);
+    luc__lapack_turn(&j->l, one, block, n, n);
+  }
   for (int64_t row = 0; row < n; row++)
     memset(luc__lapack_at(&j->l, one, row * n + row + 1), 0, (size_t)(n - row - 1) * j->l.item);
   return j->info[i];
@@ -324,7 +330,8 @@ luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *inf
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "potrf", NULL, &j));
   j.to = a, j.info = info;
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), 0, cholesky, &j);
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), (size_t)(s.n * s.n) * j.l.item,
+                          cholesky, &j);
 }
 
 /* ---- LDL ---- */
