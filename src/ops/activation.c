@@ -238,7 +238,7 @@ static luc_ew_params celu_params(const luc_value *args) {
 
 luc_status luc__run_celu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = celu_params(args);
-  LUC_CHECK(ctx, p.f[0] != 0, LUC_ERR_VALUE, "celu: alpha must not be 0");
+  LUC_CHECK(ctx, p.f[0] != 0, LUC_ERR_VALUE, "alpha must not be 0");
   return run_kernel(ctx, LUC_ACT_elu, args, &p, out);
 }
 luc_status luc__grad_celu(luc_context *ctx, luc_backward *b) {
@@ -299,9 +299,9 @@ luc_status luc__grad_logsigmoid(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = two_params(args);
   LUC_CHECK(ctx, p.f[0] <= p.f[1], LUC_ERR_VALUE,
-            "hardtanh: min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
+            "min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
   LUC_CHECK(ctx, p.f[0] > -1 || args[0].as.tensor->dtype != LUC_UINT8, LUC_ERR_VALUE,
-            "hardtanh: cannot do hardtanh on an unsigned type with negative limits");
+            "cannot do hardtanh on an unsigned type with negative limits");
   return run_limits(ctx, LUC_ACT_hardtanh, args, &p, out);
 }
 luc_status luc__grad_hardtanh(luc_context *ctx, luc_backward *b) {
@@ -353,8 +353,7 @@ luc_status luc__grad_hardshrink(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_softshrink(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params p = leaky_params(args);
-  LUC_CHECK(ctx, p.f[0] >= 0, LUC_ERR_VALUE, "softshrink: lambd must not be negative (got %g)",
-            p.f[0]);
+  LUC_CHECK(ctx, p.f[0] >= 0, LUC_ERR_VALUE, "lambd must not be negative (got %g)", p.f[0]);
   return run_kernel(ctx, LUC_ACT_softshrink, args, &p, out);
 }
 luc_status luc__grad_softshrink(luc_context *ctx, luc_backward *b) {
@@ -442,7 +441,7 @@ luc_status luc__run_glu(luc_context *ctx, luc_value *args, luc_value *out) {
   int dim;
   LUC_TRY(luc__need_float(ctx, "input", x));
   LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, x->ndim, &dim));
-  LUC_CHECK(ctx, x->ndim > 0, LUC_ERR_SHAPE, "glu: input needs at least 1 dimension");
+  LUC_CHECK(ctx, x->ndim > 0, LUC_ERR_SHAPE, "input needs at least 1 dimension");
   if (x->sizes[dim] % 2 != 0)
     return luc__fail_shapes(ctx, "input", x, NULL, NULL,
                             "the split dimension must have an even size, not %lld",

@@ -284,12 +284,11 @@ luc_status luc__run_index_put(luc_context *ctx, luc_value *args, luc_value *out)
   plan p = {.count = 0};
   int64_t step = 0;
   luc_status status = LUC_OK;
-  LUC_CHECK(
-      ctx, self->dtype == values->dtype || (!args[3].as.i && fills(&args[1], self, values)),
-      LUC_ERR_TYPE,
-      "index_put: requires the source and destination dtypes match, got %s for the destination "
-      "and %s for the source",
-      luc__dtype_title(self->dtype), luc__dtype_title(values->dtype));
+  LUC_CHECK(ctx, self->dtype == values->dtype || (!args[3].as.i && fills(&args[1], self, values)),
+            LUC_ERR_TYPE,
+            "requires the source and destination dtypes match, got %s for the destination "
+            "and %s for the source",
+            luc__dtype_title(self->dtype), luc__dtype_title(values->dtype));
   if (self->dtype == values->dtype)
     luc__retain(values);
   else

@@ -55,10 +55,10 @@ luc_status luc__grad_add(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_sub(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, !is_bool(&args[0]) || !is_bool(&args[1]), LUC_ERR_TYPE,
-            "sub: Subtraction, the `-` operator, with two bool tensors is not supported. Use "
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use "
             "bitwise_xor() or logical_xor() instead.");
   LUC_CHECK(ctx, !is_bool(&args[0]) && !is_bool(&args[1]), LUC_ERR_TYPE,
-            "sub: Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
             "trying to invert a mask, use bitwise_not() or logical_not() instead.");
   if (args[2].kind == LUC_INT && args[2].as.i == 1)
     return luc__pointwise(ctx, LUC_EW_sub, LUC_RULE_SAME, args, NULL, out);
@@ -118,7 +118,7 @@ luc_status luc__grad_mul(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_neg(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, !is_bool(&args[0]), LUC_ERR_TYPE,
-            "neg: Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
             "to invert a mask, use bitwise_not() or logical_not() instead.");
   return luc__pointwise(ctx, LUC_EW_neg, LUC_RULE_SAME, args, NULL, out);
 }

@@ -41,9 +41,9 @@ static bool simple_power(const luc_value *exponent, luc_ew *op) {
 luc_status luc__run_pow(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   bool is_float = luc__dtype_has_gradient(dtype);
-  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "pow: not implemented for bool");
+  LUC_CHECK(ctx, dtype != LUC_BOOL, LUC_ERR_TYPE, "not implemented for bool");
   LUC_CHECK(ctx, is_float || args[1].kind != LUC_INT || args[1].as.i >= 0, LUC_ERR_VALUE,
-            "pow: Integers to negative integer powers are not allowed.");
+            "Integers to negative integer powers are not allowed.");
   luc_ew op;
   if (is_float && args[0].kind == LUC_TENSOR && simple_power(&args[1], &op))
     return luc__pointwise_as(ctx, op, dtype, args, NULL, out);
@@ -204,7 +204,7 @@ luc_status luc__grad_clamp_max(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_lerp(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   if (!luc__dtype_is_complex(a->dtype)) LUC_TRY(floats_only(ctx, args, 1));
-  LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "lerp: end is %s, expected %s like input",
+  LUC_CHECK(ctx, a->dtype == b->dtype, LUC_ERR_TYPE, "end is %s, expected %s like input",
             luc__dtype_name(b->dtype), luc__dtype_name(a->dtype));
   return luc__pointwise_as(ctx, LUC_EW_lerp, a->dtype, args, NULL, out);
 }
@@ -243,7 +243,7 @@ luc_status luc__grad_addcmul(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_addcdiv(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_ew_params params = {{0}, {0}};
   LUC_CHECK(ctx, luc__dtype_has_gradient(luc__result_dtype(ctx, args + 1, 2)), LUC_ERR_TYPE,
-            "addcdiv: Integer division with addcdiv is not supported; convert to float first");
+            "Integer division with addcdiv is not supported; convert to float first");
   luc__ew_param(&params, 0, luc_as_scalar(&args[3]));
   return luc__pointwise(ctx, LUC_EW_addcdiv, LUC_RULE_SAME, args, &params, out);
 }
@@ -384,9 +384,8 @@ luc_status luc__grad_logaddexp2(luc_context *ctx, luc_backward *b) {
 
 luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *x = args[0].as.tensor, *values = args[1].as.tensor;
-  LUC_CHECK(ctx, x->dtype == values->dtype, LUC_ERR_TYPE,
-            "heaviside: values is %s, expected %s like input", luc__dtype_name(values->dtype),
-            luc__dtype_name(x->dtype));
+  LUC_CHECK(ctx, x->dtype == values->dtype, LUC_ERR_TYPE, "values is %s, expected %s like input",
+            luc__dtype_name(values->dtype), luc__dtype_name(x->dtype));
   return luc__pointwise(ctx, LUC_EW_heaviside, LUC_RULE_SAME, args, NULL, out);
 }
 

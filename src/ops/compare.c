@@ -69,8 +69,7 @@ luc_status luc__run_isclose(luc_context *ctx, luc_value *args, luc_value *out) {
       {luc_as_double(&args[2]), luc_as_double(&args[3]), args[4].as.i ? 1.0 : 0.0}, {0}};
   LUC_TRY(check_same_dtype(ctx, args));
   LUC_CHECK(ctx, params.f[0] >= 0 && params.f[1] >= 0, LUC_ERR_VALUE,
-            "isclose: rtol and atol must not be negative (got %g and %g)", params.f[0],
-            params.f[1]);
+            "rtol and atol must not be negative (got %g and %g)", params.f[0], params.f[1]);
   return luc__pointwise(ctx, LUC_EW_isclose, LUC_RULE_TRUTH, args, &params, out);
 }
 
@@ -118,7 +117,7 @@ luc_status luc__run_isin(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *x = NULL, *y = NULL, *found;
   LUC_CHECK(ctx, luc_as_tensor(&args[0]) || luc_as_tensor(&args[1]), LUC_ERR_TYPE,
-            "isin: elements or test_elements must be a Tensor");
+            "elements or test_elements must be a Tensor");
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   if (dtype != LUC_FLOAT64) dtype = luc__dtype_is_float(dtype) ? LUC_FLOAT32 : LUC_INT64;
   LUC_GO(operand_as(ctx, &args[0], dtype, &x));
@@ -184,7 +183,7 @@ luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_where(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype condition = dtype_of(ctx, &args[0]);
   LUC_CHECK(ctx, condition == LUC_BOOL || condition == LUC_UINT8, LUC_ERR_TYPE,
-            "where: expected condition to be a bool tensor, got %s", luc__dtype_name(condition));
+            "expected condition to be a bool tensor, got %s", luc__dtype_name(condition));
   luc_dtype dtype = luc__result_dtype(ctx, args + 1, 2);
   for (int i = 1; i < 3 && luc__dtype_is_int(dtype); i++)
     if (!luc_as_tensor(&args[i])) LUC_TRY(luc__check_scalar(ctx, luc_as_scalar(&args[i]), dtype));

@@ -66,11 +66,10 @@ luc_status luc__run_view_as_real(luc_context *ctx, luc_value *args, luc_value *o
   luc_tensor *t = args[0].as.tensor, *r = NULL;
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   LUC_CHECK(ctx, luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
-            "view_as_real: only complex tensors can be seen as real ones (got %s)",
-            luc__dtype_name(t->dtype));
+            "only complex tensors can be seen as real ones (got %s)", luc__dtype_name(t->dtype));
   LUC_CHECK(ctx, t->ndim < LUC_MAX_DIMS, LUC_ERR_SUPPORT,
-            "view_as_real: tensors have at most %d dimensions, the result would have %d",
-            LUC_MAX_DIMS, t->ndim + 1);
+            "tensors have at most %d dimensions, the result would have %d", LUC_MAX_DIMS,
+            t->ndim + 1);
   for (int d = 0; d < t->ndim; d++) {
     sizes[d] = t->sizes[d];
     strides[d] = 2 * t->strides[d];
@@ -94,23 +93,22 @@ luc_status luc__run_view_as_complex(luc_context *ctx, luc_value *args, luc_value
   luc_tensor *t = args[0].as.tensor, *r = NULL;
   int64_t strides[LUC_MAX_DIMS];
   int last = t->ndim - 1;
-  LUC_CHECK(
-      ctx, is_part(t->dtype), LUC_ERR_TYPE,
-      "view_as_complex: only float32 and float64 tensors can be seen as complex ones (got %s)",
-      luc__dtype_name(t->dtype));
+  LUC_CHECK(ctx, is_part(t->dtype), LUC_ERR_TYPE,
+            "only float32 and float64 tensors can be seen as complex ones (got %s)",
+            luc__dtype_name(t->dtype));
   LUC_CHECK(ctx, last >= 0 && t->sizes[last] == 2, LUC_ERR_SHAPE,
-            "view_as_complex: Tensor must have a last dimension of size 2");
+            "Tensor must have a last dimension of size 2");
   bool empty = t->numel == 0; /* which has any strides */
   LUC_CHECK(ctx, empty || t->strides[last] == 1, LUC_ERR_SHAPE,
-            "view_as_complex: Tensor must have a last dimension with stride 1");
+            "Tensor must have a last dimension with stride 1");
   for (int d = 0; d < last; d++) {
     strides[d] = t->strides[d] / 2;
     LUC_CHECK(ctx, empty || t->strides[d] % 2 == 0, LUC_ERR_SHAPE,
-              "view_as_complex: Tensor must have a stride divisible by 2 for all but last "
+              "Tensor must have a stride divisible by 2 for all but last "
               "dimension");
   }
   LUC_CHECK(ctx, t->offset % 2 == 0, LUC_ERR_SHAPE,
-            "view_as_complex: Tensor must have a storage_offset divisible by 2");
+            "Tensor must have a storage_offset divisible by 2");
   luc_dtype dtype = luc__dtype_to_complex(t->dtype);
   luc_status status =
       luc__tensor_view_as(ctx, t, dtype, last, t->sizes, strides, t->offset / 2, &r);
@@ -139,7 +137,7 @@ luc_status luc__run_real(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_imag(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   LUC_CHECK(ctx, luc__dtype_is_complex(t->dtype), LUC_ERR_TYPE,
-            "imag: imag is not implemented for tensors with non-complex dtypes.");
+            "imag is not implemented for tensors with non-complex dtypes.");
   return part_of(ctx, t, 1, out);
 }
 

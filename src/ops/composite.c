@@ -7,7 +7,7 @@
 
 luc_status luc__run_positive(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  LUC_CHECK(ctx, t->dtype != LUC_BOOL, LUC_ERR_TYPE, "positive: not implemented for bool");
+  LUC_CHECK(ctx, t->dtype != LUC_BOOL, LUC_ERR_TYPE, "not implemented for bool");
   out[0] = luc_v_tensor(luc__retain(t));
   return LUC_OK;
 }
@@ -83,15 +83,15 @@ luc_status luc__run_diff(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = args[0].as.tensor, *now, *list[3];
   int d, parts = 0;
-  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "diff: input must have at least 1 dimension");
-  LUC_CHECK(ctx, args[1].as.i >= 0, LUC_ERR_VALUE, "diff: n must not be negative (got %lld)",
+  LUC_CHECK(ctx, t->ndim > 0, LUC_ERR_SHAPE, "input must have at least 1 dimension");
+  LUC_CHECK(ctx, args[1].as.i >= 0, LUC_ERR_VALUE, "n must not be negative (got %lld)",
             (long long)args[1].as.i);
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   for (int i = 0; i < 3; i++) {
     luc_tensor *part = luc_as_tensor(&args[i == 1 ? 0 : i == 0 ? 3 : 4]);
     if (!part) continue;
     LUC_CHECK(ctx, part->ndim == t->ndim, LUC_ERR_SHAPE,
-              "diff: expects prepend or append to be the same dimension as input");
+              "expects prepend or append to be the same dimension as input");
     list[parts++] = part;
   }
   if (parts > 1 && args[1].as.i > 0)

@@ -372,13 +372,12 @@ static luc_tensor *reordered(luc_formula *f, luc_tensor *t, int64_t a, int64_t b
 luc_status luc__run_conv_tbc(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor, *bias = args[2].as.tensor;
   LUC_CHECK(ctx, input->ndim == 3, LUC_ERR_SHAPE,
-            "conv_tbc: Input must have 3 dims: time, batch, in_channel (got %dD)", input->ndim);
+            "Input must have 3 dims: time, batch, in_channel (got %dD)", input->ndim);
   LUC_CHECK(ctx, weight->ndim == 3, LUC_ERR_SHAPE,
-            "conv_tbc: Weight tensor must have 3 dims: kernel_width, in_channels, out_channels "
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels "
             "(got %dD)",
             weight->ndim);
-  LUC_CHECK(ctx, bias->ndim == 1, LUC_ERR_SHAPE, "conv_tbc: Bias must be 1-D (got %dD)",
-            bias->ndim);
+  LUC_CHECK(ctx, bias->ndim == 1, LUC_ERR_SHAPE, "Bias must be 1-D (got %dD)", bias->ndim);
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = reordered(&f, input, 1, 2, 0), *w = reordered(&f, weight, 2, 1, 0);
   luc_tensor *y = luc__f_call(&f, LUC_OP_conv1d,

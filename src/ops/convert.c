@@ -135,10 +135,10 @@ luc_status luc__run_fill_diagonal_(luc_context *ctx, luc_value *args, luc_value 
   luc_tensor *self = args[0].as.tensor, *line;
   luc_scalar value = luc_as_scalar(&args[1]);
   int64_t step = 0, n = INT64_MAX;
-  LUC_CHECK(ctx, self->ndim >= 2, LUC_ERR_SHAPE, "fill_diagonal_: dimensions must larger than 1");
+  LUC_CHECK(ctx, self->ndim >= 2, LUC_ERR_SHAPE, "dimensions must larger than 1");
   for (int d = 0; d < self->ndim; d++) {
     LUC_CHECK(ctx, self->ndim == 2 || self->sizes[d] == self->sizes[0], LUC_ERR_SHAPE,
-              "fill_diagonal_: all dimensions of input must be of equal length");
+              "all dimensions of input must be of equal length");
     step += self->strides[d];
     if (self->sizes[d] < n) n = self->sizes[d];
   }

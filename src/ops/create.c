@@ -53,13 +53,12 @@ luc_status luc__run_empty_strided(luc_context *ctx, luc_value *args, luc_value *
   LUC_TRY(luc__factory_dtype(ctx, args + 2, ctx->default_dtype, &dtype));
   LUC_TRY(luc__check_sizes(ctx, n, sizes));
   LUC_CHECK(ctx, args[1].n == n, LUC_ERR_SHAPE,
-            "empty_strided: dimensionality of sizes (%d) must match dimensionality of strides (%d)",
-            n, args[1].n);
+            "dimensionality of sizes (%d) must match dimensionality of strides (%d)", n, args[1].n);
   for (int d = 0; d < n; d++) {
     int64_t reach = 0;
     bool over = strides[d] < 0 || __builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) ||
                 __builtin_add_overflow(extent, reach, &extent);
-    LUC_CHECK(ctx, !over, LUC_ERR_VALUE, "empty_strided: storage size calculation overflowed");
+    LUC_CHECK(ctx, !over, LUC_ERR_VALUE, "storage size calculation overflowed");
   }
   for (int d = 0; d < n; d++)
     if (sizes[d] == 0) extent = 0;
@@ -115,10 +114,8 @@ luc_status luc__run_new_full(luc_context *ctx, luc_value *args, luc_value *out) 
 
 luc_status luc__run_eye(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t n = args[0].as.i, m = luc_is_none(&args[1]) ? n : args[1].as.i;
-  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "eye: n must be greater or equal to 0, got %lld",
-            (long long)n);
-  LUC_CHECK(ctx, m >= 0, LUC_ERR_VALUE, "eye: m must be greater or equal to 0, got %lld",
-            (long long)m);
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "n must be greater or equal to 0, got %lld", (long long)n);
+  LUC_CHECK(ctx, m >= 0, LUC_ERR_VALUE, "m must be greater or equal to 0, got %lld", (long long)m);
   int64_t sizes[2] = {n, m}, count = n < m ? n : m;
   LUC_TRY(filled(ctx, 2, sizes, &zero, ctx->default_dtype, args + 2, out));
   luc_tensor *t = out->as.tensor;
@@ -178,14 +175,13 @@ luc_status luc__run_range(luc_context *ctx, luc_value *args, luc_value *out) {
   double by = luc__scalar_double(luc_as_scalar(&args[2])), n = floor((to - from) / by) + 1;
   luc_dtype dtype;
   LUC_TRY(luc__factory_dtype(ctx, args + 3, ctx->default_dtype, &dtype));
-  LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "range: step must be nonzero");
+  LUC_CHECK(ctx, by != 0, LUC_ERR_VALUE, "step must be nonzero");
   LUC_CHECK(ctx, isfinite(from) && isfinite(to) && isfinite(by), LUC_ERR_VALUE,
-            "range: unsupported range: %g -> %g", from, to);
+            "unsupported range: %g -> %g", from, to);
   LUC_CHECK(ctx, by > 0 ? to >= from : to <= from, LUC_ERR_VALUE,
-            "range: upper bound and lower bound inconsistent with step sign (%g to %g by %g)", from,
-            to, by);
-  LUC_CHECK(ctx, n < 9e18, LUC_ERR_VALUE, "range: invalid size, possible overflow? (%g to %g)",
-            from, to);
+            "upper bound and lower bound inconsistent with step sign (%g to %g by %g)", from, to,
+            by);
+  LUC_CHECK(ctx, n < 9e18, LUC_ERR_VALUE, "invalid size, possible overflow? (%g to %g)", from, to);
   return luc__factory_sequence(ctx, dtype, (int64_t)n, false, luc__sequence_double,
                                (double[]){from, by}, args + 3, out);
 }

@@ -54,7 +54,7 @@ luc_status luc__run_norm(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = norm_dtype(t, &args[4]);
   double p = luc_as_double(&args[1]);
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
-            "norm: input dtype should be floating point, got %s", luc__dtype_name(dtype));
+            "input dtype should be floating point, got %s", luc__dtype_name(dtype));
   bool simple = p == 0 || p == 1 || p == 2;
   if (!simple && isinf(p)) return norm_infinite(ctx, args, p, out);
   if (!simple) return norm_general(ctx, args, p, out);
@@ -115,10 +115,9 @@ luc_status luc__run_norm_named(luc_context *ctx, luc_value *args, luc_value *out
   if (nuclear) {
     int ndim = args[0].as.tensor->ndim;
     LUC_CHECK(ctx, ndim == 2 || !luc_is_none(&args[2]), LUC_ERR_SHAPE,
-              "norm: expected a tensor with 2 dimensions, but got a tensor with %d dimensions",
-              ndim);
+              "expected a tensor with 2 dimensions, but got a tensor with %d dimensions", ndim);
     LUC_CHECK(ctx, luc_is_none(&args[4]), LUC_ERR_VALUE,
-              "norm: dtype argument is not supported in nuclear norm");
+              "dtype argument is not supported in nuclear norm");
     luc_formula f = luc__formula(ctx);
     luc_value rows_columns = luc_v_ints((int64_t[]){0, 1}, 2);
     luc_value dim = luc_is_none(&args[2]) ? rows_columns : args[2];
@@ -340,7 +339,7 @@ luc_status luc__run_pdist(luc_context *ctx, luc_value *args, luc_value *out) {
   if (x->ndim != 2)
     return luc__fail_shapes(ctx, "input", x, NULL, NULL, "only supports 2D tensors, got: %dD",
                             x->ndim);
-  LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "pdist: only supports non-negative p values (got %g)", p);
+  LUC_CHECK(ctx, p >= 0, LUC_ERR_VALUE, "only supports non-negative p values (got %g)", p);
   int64_t n = x->sizes[0], pairs = n > 0 ? n * (n - 1) / 2 : 0;
   luc_cdist job = {.p = p, .batch = 1, .after = true};
   LUC_GO(luc__dense(ctx, x, luc__compute_dtype(x->dtype), &rows));
@@ -400,10 +399,10 @@ luc_status luc__run_renorm(luc_context *ctx, luc_value *args, luc_value *out) {
   int d, n = 0;
   int64_t others[LUC_MAX_DIMS];
   LUC_TRY(luc__need_float(ctx, "input", x));
-  LUC_CHECK(ctx, p > 0, LUC_ERR_VALUE, "renorm: non-positive-norm not supported (got p %g)", p);
-  LUC_CHECK(ctx, x->ndim > 1, LUC_ERR_SHAPE,
-            "renorm: input needs at least 2 dimensions, got %d dimensions", x->ndim);
-  LUC_CHECK(ctx, most >= 0, LUC_ERR_VALUE, "renorm: expected maxnorm to be >= 0 but got %g", most);
+  LUC_CHECK(ctx, p > 0, LUC_ERR_VALUE, "non-positive-norm not supported (got p %g)", p);
+  LUC_CHECK(ctx, x->ndim > 1, LUC_ERR_SHAPE, "input needs at least 2 dimensions, got %d dimensions",
+            x->ndim);
+  LUC_CHECK(ctx, most >= 0, LUC_ERR_VALUE, "expected maxnorm to be >= 0 but got %g", most);
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, x->ndim, &d));
   for (int i = 0; i < x->ndim; i++)
     if (i != d) others[n++] = i;

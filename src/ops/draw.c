@@ -151,8 +151,7 @@ static double dirichlet_part(luc_generator *gen, const double *x, bool single) {
 luc_status luc__run_sample_dirichlet(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *alpha = args[0].as.tensor, *drawn;
   const bool single = alpha->dtype != LUC_FLOAT64;
-  LUC_CHECK(ctx, alpha->ndim > 0, LUC_ERR_SHAPE,
-            "_sample_dirichlet: input must have at least one dimension");
+  LUC_CHECK(ctx, alpha->ndim > 0, LUC_ERR_SHAPE, "input must have at least one dimension");
   LUC_TRY(for_each(ctx, luc_as_generator(ctx, &args[1]), args, 1, alpha->ndim, alpha->sizes, single,
                    dirichlet_part, &drawn));
   int64_t n = alpha->sizes[alpha->ndim - 1];

@@ -270,7 +270,7 @@ luc_status luc__run_einsum(luc_context *ctx, luc_value *args, luc_value *out) {
   einsum_plan p = {.ctx = ctx, .equation = args[0].as.string, .count = args[1].n};
   luc_tensor *laid[MAX_OPERANDS] = {NULL};
   LUC_CHECK(ctx, p.count >= 1 && p.count <= MAX_OPERANDS, LUC_ERR_VALUE,
-            "einsum: takes 1 to %d operands (got %d)", MAX_OPERANDS, p.count);
+            "takes 1 to %d operands (got %d)", MAX_OPERANDS, p.count);
   LUC_TRY(parse_equation(&p, args[1].as.tensors));
   luc_formula f = luc__formula(ctx);
   for (int k = 0; k < p.count; k++) laid[k] = lay_out(&f, &p, args[1].as.tensors[k], k);

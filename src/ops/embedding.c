@@ -132,7 +132,7 @@ luc_status luc__run_embedding(luc_context *ctx, luc_value *args, luc_value *out)
     return luc__fail_shapes(ctx, "input", input, "weight", weight,
                             "weight must be [num_embeddings, embedding_dim]");
   if (!luc__dtype_is_int(input->dtype))
-    return luc__fail(ctx, LUC_ERR_TYPE, "embedding: input must hold positions (got %s)",
+    return luc__fail(ctx, LUC_ERR_TYPE, "input must hold positions (got %s)",
                      luc__dtype_name(input->dtype));
   LUC_TRY(luc__embedding_padding(ctx, &args[2], weight->sizes[0], &padding));
   if (!luc_is_none(&args[3]))
@@ -165,12 +165,11 @@ luc_status luc__run_one_hot(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *dense = NULL, *y = NULL;
   int64_t sizes[LUC_MAX_DIMS], classes = args[1].as.i;
   if (!luc__dtype_is_int(input->dtype))
-    return luc__fail(ctx, LUC_ERR_TYPE, "one_hot: tensor must hold class positions (got %s)",
+    return luc__fail(ctx, LUC_ERR_TYPE, "tensor must hold class positions (got %s)",
                      luc__dtype_name(input->dtype));
   LUC_CHECK(ctx, classes == -1 || classes > 0, LUC_ERR_VALUE,
-            "one_hot: num_classes must be positive, or -1 (got %lld)", (long long)classes);
-  LUC_CHECK(ctx, input->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,
-            "one_hot: tensor has too many dimensions");
+            "num_classes must be positive, or -1 (got %lld)", (long long)classes);
+  LUC_CHECK(ctx, input->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensor has too many dimensions");
   LUC_GO(luc__dense(ctx, input, LUC_INT64, &dense));
   const int64_t *at = (const int64_t *)dense->data;
   LUC_GO(count_classes(ctx, at, dense->numel, &classes));
@@ -202,8 +201,7 @@ luc_status luc__run_cosine_similarity(luc_context *ctx, luc_value *args, luc_val
   luc_tensor *x[2] = {args[0].as.tensor, args[1].as.tensor}, *unit[2];
   luc_dtype dtype = luc__result_dtype(ctx, args, 2);
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
-            "cosine_similarity: the common dtype must be a floating point one (got %s)",
-            luc__dtype_name(dtype));
+            "the common dtype must be a floating point one (got %s)", luc__dtype_name(dtype));
   luc_formula f = luc__formula(ctx);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS], dim = args[2].as.i;

@@ -72,7 +72,7 @@ luc_status luc__run_im2col(luc_context *ctx, luc_value *args, luc_value *out) {
   for (int d = 0; d < 2; d++) f.in[d] = input->sizes[input->ndim - 2 + d];
   find_places(&f);
   LUC_CHECK(ctx, f.out[0] > 0 && f.out[1] > 0, LUC_ERR_SHAPE,
-            "unfold: Given input with spatial size (%lld, %lld), %s, calculated shape of the array "
+            "Given input with spatial size (%lld, %lld), %s, calculated shape of the array "
             "of sliding blocks as (%lld, %lld), but its components must be at least one.",
             (long long)f.in[0], (long long)f.in[1], geometry_text(&f, text, sizeof text),
             (long long)f.out[0], (long long)f.out[1]);

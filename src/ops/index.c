@@ -50,8 +50,7 @@ luc_status luc__run_index_select(luc_context *ctx, luc_value *args, luc_value *o
   if (t->ndim) sizes[dim] = p.n;
   luc_status status = LUC_OK;
   if (t->ndim == 0 && p.n != 1)
-    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
-                     "index_select: index to scalar can have only 1 value, got %lld",
+    LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE, "index to scalar can have only 1 value, got %lld",
                      (long long)p.n));
   LUC_GO(luc__tensor_empty(ctx, t->dtype, t->ndim, sizes, &r));
   LUC_GO(move_rows(ctx, LUC_INDEX_GET, t, dim, &p, r, NULL, true));
@@ -220,7 +219,7 @@ luc_status luc__run_put(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_GO(luc__same_dtype(ctx, self, source, "source"));
   if (source->numel != index->numel)
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
-                     "put: expected source and index to have the same number of elements, but got "
+                     "expected source and index to have the same number of elements, but got "
                      "source.numel() = %lld, index.numel() = %lld",
                      (long long)source->numel, (long long)index->numel));
   LUC_GO(luc__positions(ctx, index, self->numel, true, there ? self : NULL, &p, &values));
@@ -290,8 +289,7 @@ luc_status luc__run_unravel_index(luc_context *ctx, luc_value *args, luc_value *
   luc_status status = LUC_OK;
   int n = args[1].n;
   LUC_CHECK(ctx, luc__dtype_is_int(t->dtype), LUC_ERR_TYPE,
-            "unravel_index: expected indices to be an integer tensor but got %s",
-            luc__dtype_name(t->dtype));
+            "expected indices to be an integer tensor but got %s", luc__dtype_name(t->dtype));
   LUC_TRY(luc__check_sizes(ctx, n, args[1].as.ints));
   luc_tensor **list = luc__alloc_zero(ctx, (size_t)n * sizeof *list);
   if (!list) return LUC_ERR_MEMORY;

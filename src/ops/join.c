@@ -237,17 +237,16 @@ luc_status luc__run_stack(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor **list = args[0].as.tensors, *r;
   int64_t sizes[LUC_MAX_DIMS];
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "stack: expects a non-empty list of Tensors");
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "expects a non-empty list of Tensors");
   luc_tensor *first = list[0];
   luc_dtype dtype = first->dtype;
-  LUC_CHECK(ctx, first->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE,
-            "stack: tensors have at most %d dimensions", LUC_MAX_DIMS);
+  LUC_CHECK(ctx, first->ndim < LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensors have at most %d dimensions",
+            LUC_MAX_DIMS);
   LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, first->ndim + 1, &dim));
   for (int i = 1; i < n; i++) {
-    LUC_CHECK(
-        ctx, luc__same_sizes(first, list[i]), LUC_ERR_SHAPE,
-        "stack: expects each tensor to be equal size, but got %s at entry 1 and %s at entry %d",
-        luc__tensor_shape_text(a, first), luc__tensor_shape_text(b, list[i]), i + 1);
+    LUC_CHECK(ctx, luc__same_sizes(first, list[i]), LUC_ERR_SHAPE,
+              "expects each tensor to be equal size, but got %s at entry 1 and %s at entry %d",
+              luc__tensor_shape_text(a, first), luc__tensor_shape_text(b, list[i]), i + 1);
     if (list[i]->dtype != dtype) dtype = luc__dtype_promote(dtype, list[i]->dtype);
   }
   for (int d = 0; d < first->ndim; d++) sizes[d + (d >= dim)] = first->sizes[d];
@@ -375,15 +374,14 @@ luc_status luc__run_meshgrid(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_tensor **list = args[0].as.tensors;
   int64_t full[LUC_MAX_DIMS];
   LUC_TRY(luc__choice(ctx, "indexing", "ij|xy", args[1].as.string, &xy));
-  LUC_CHECK(ctx, n > 0 && n <= LUC_MAX_DIMS, LUC_ERR_VALUE,
-            "meshgrid: expects from 1 to %d tensors, got %d", LUC_MAX_DIMS, n);
+  LUC_CHECK(ctx, n > 0 && n <= LUC_MAX_DIMS, LUC_ERR_VALUE, "expects from 1 to %d tensors, got %d",
+            LUC_MAX_DIMS, n);
   bool swap = xy && n >= 2;
   for (int i = 0; i < n; i++) {
     LUC_CHECK(ctx, list[i]->ndim <= 1, LUC_ERR_SHAPE,
-              "meshgrid: expected scalar or 1D tensors, got %dD at position %d", list[i]->ndim,
-              i + 1);
+              "expected scalar or 1D tensors, got %dD at position %d", list[i]->ndim, i + 1);
     LUC_CHECK(ctx, list[i]->dtype == list[0]->dtype, LUC_ERR_TYPE,
-              "meshgrid: expects all tensors to have the same dtype");
+              "expects all tensors to have the same dtype");
     full[swap && i < 2 ? 1 - i : i] = list[i]->numel;
   }
   luc_formula f = luc__formula(ctx);
@@ -423,13 +421,13 @@ luc_status luc__run_combinations(luc_context *ctx, luc_value *args, luc_value *o
   char shape[LUC_SHAPE_TEXT];
   bool again = args[2].as.i;
   int64_t r = args[1].as.i;
-  LUC_CHECK(ctx, t->ndim == 1, LUC_ERR_SHAPE, "combinations: expects a 1D vector, got shape %s",
+  LUC_CHECK(ctx, t->ndim == 1, LUC_ERR_SHAPE, "expects a 1D vector, got shape %s",
             luc__tensor_shape_text(shape, t));
-  LUC_CHECK(ctx, r >= 0 && r <= 64, LUC_ERR_VALUE, "combinations: expects r from 0 to 64, got %lld",
+  LUC_CHECK(ctx, r >= 0 && r <= 64, LUC_ERR_VALUE, "expects r from 0 to 64, got %lld",
             (long long)r);
   int64_t n = t->sizes[0], count = r && (n || !again) ? count_choices(again ? n + r - 1 : n, r) : 0;
   int64_t sizes[] = {count, r}, at[64] = {0}, numel = count * r;
-  LUC_CHECK(ctx, count >= 0, LUC_ERR_MEMORY, "combinations: too many combinations");
+  LUC_CHECK(ctx, count >= 0, LUC_ERR_MEMORY, "too many combinations");
   LUC_TRY(luc__tensor_empty(ctx, LUC_INT64, 1, &numel, &table));
   luc__f_own(&f, table);
   for (int64_t i = 0; !again && i < r; i++) at[i] = i;
@@ -454,8 +452,7 @@ luc_status luc__run_cartesian_prod(luc_context *ctx, luc_value *args, luc_value 
   luc_status status = LUC_OK;
   for (int i = 0; i < args[0].n; i++)
     LUC_CHECK(ctx, args[0].as.tensors[i]->ndim == 1, LUC_ERR_SHAPE,
-              "cartesian_prod: expects 1D tensors, got %dD at position %d",
-              args[0].as.tensors[i]->ndim, i + 1);
+              "expects 1D tensors, got %dD at position %d", args[0].as.tensors[i]->ndim, i + 1);
   luc_value call[LUC_MAX_PARAMS] = {args[0], luc_v_string("ij")};
   LUC_TRY(luc_call(ctx, LUC_OP_meshgrid, call, 2, &grid));
   for (int i = 0; i < grid.n; i++) {
@@ -480,11 +477,11 @@ luc_status luc__run_block_diag(luc_context *ctx, luc_value *args, luc_value *out
   int n = args[0].n;
   luc_tensor **list = args[0].as.tensors, *r = NULL;
   int64_t sizes[2] = {0, 0}, row = 0, column = 0;
-  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "block_diag: expects a non-empty list of Tensors");
+  LUC_CHECK(ctx, n > 0, LUC_ERR_VALUE, "expects a non-empty list of Tensors");
   for (int i = 0; i < n; i++) {
     LUC_CHECK(ctx, list[i]->ndim <= 2, LUC_ERR_SHAPE,
-              "block_diag: input tensors must have 2 or fewer dimensions, got %d at position %d",
-              list[i]->ndim, i + 1);
+              "input tensors must have 2 or fewer dimensions, got %d at position %d", list[i]->ndim,
+              i + 1);
     sizes[0] = plus(sizes[0], list[i]->ndim == 2 ? list[i]->sizes[0] : 1);
     sizes[1] = plus(sizes[1], list[i]->ndim ? list[i]->sizes[list[i]->ndim - 1] : 1);
   }

@@ -281,9 +281,9 @@ luc_status luc__run_linalg_vander(luc_context *ctx, luc_value *args, luc_value *
  * in a row are independent of each other, and then turned. */
 luc_status luc__run_vander(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
-  LUC_CHECK(ctx, x->ndim == 1, LUC_ERR_SHAPE, "vander: x must be a one-dimensional tensor");
+  LUC_CHECK(ctx, x->ndim == 1, LUC_ERR_SHAPE, "x must be a one-dimensional tensor");
   int64_t n = luc_is_none(&args[1]) ? x->numel : args[1].as.i, first = 0;
-  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "vander: N must be non-negative (got %lld)", (long long)n);
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "N must be non-negative (got %lld)", (long long)n);
   luc_formula f = luc__formula(ctx);
   if (!luc__dtype_has_gradient(x->dtype)) x = luc__f_to(&f, x, LUC_INT64);
   luc_tensor *base = luc__f_unsqueeze(&f, x, 0);
@@ -341,7 +341,7 @@ luc_status luc__run_kron(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor;
   int n = a->ndim > b->ndim ? a->ndim : b->ndim;
   int64_t sizes[LUC_MAX_DIMS] = {0}, times[2] = {0, 0};
-  LUC_CHECK(ctx, 2 * n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "kron: at most %d dimensions (got %d)",
+  LUC_CHECK(ctx, 2 * n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "at most %d dimensions (got %d)",
             LUC_MAX_DIMS / 2, n);
   luc_formula f = luc__formula(ctx);
   for (int d = 0; d < n; d++)

@@ -240,7 +240,7 @@ luc_status luc__run_cross_entropy(luc_context *ctx, luc_value *args, luc_value *
   luc_value legacy[] = {args[3], args[5], args[6]};
   LUC_TRY(luc__loss_reduction(ctx, legacy, &reduction));
   LUC_CHECK(ctx, smoothing >= 0 && smoothing <= 1, LUC_ERR_VALUE,
-            "cross_entropy: label_smoothing must be between 0 and 1 (got %g)", smoothing);
+            "label_smoothing must be between 0 and 1 (got %g)", smoothing);
   if (luc__dtype_is_float(target->dtype))
     return cross_entropy_probs(ctx, args, reduction, smoothing, out);
   LUC_TRY(check_classes(ctx, input, target, luc_as_tensor(&args[2])));
@@ -393,8 +393,7 @@ luc_status luc__run_smooth_l1_loss(luc_context *ctx, luc_value *args, luc_value 
   int reduction;
   double beta = luc_as_double(&args[5]);
   LUC_TRY(luc__loss_reduction(ctx, &args[2], &reduction));
-  LUC_CHECK(ctx, beta >= 0, LUC_ERR_VALUE, "smooth_l1_loss: beta must not be negative (got %g)",
-            beta);
+  LUC_CHECK(ctx, beta >= 0, LUC_ERR_VALUE, "beta must not be negative (got %g)", beta);
   return difference(ctx, beta == 0 ? LUC_OP_l1 : LUC_OP_smooth_l1, args, reduction, beta, NULL,
                     false, out);
 }
@@ -404,7 +403,7 @@ luc_status luc__run_huber_loss(luc_context *ctx, luc_value *args, luc_value *out
   int reduction;
   double delta = luc_as_double(&args[3]);
   LUC_TRY(luc__choice(ctx, "reduction", LUC_REDUCTIONS, args[2].as.string, &reduction));
-  LUC_CHECK(ctx, delta > 0, LUC_ERR_VALUE, "huber_loss: delta must be positive (got %g)", delta);
+  LUC_CHECK(ctx, delta > 0, LUC_ERR_VALUE, "delta must be positive (got %g)", delta);
   return difference(ctx, LUC_OP_huber, args, reduction, delta, luc_as_tensor(&args[4]), false, out);
 }
 

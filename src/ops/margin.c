@@ -28,7 +28,7 @@ luc_status luc__run_margin_ranking_loss(luc_context *ctx, luc_value *args, luc_v
   char sa[LUC_SHAPE_TEXT], sb[LUC_SHAPE_TEXT], st[LUC_SHAPE_TEXT];
   LUC_TRY(luc__loss_reduction(ctx, &args[4], &reduction));
   LUC_CHECK(ctx, a->ndim == b->ndim && a->ndim == target->ndim, LUC_ERR_SHAPE,
-            "margin_ranking_loss: All input tensors should have same dimension but got sizes: "
+            "All input tensors should have same dimension but got sizes: "
             "input1: %s, input2: %s, target: %s",
             luc__tensor_shape_text(sa, a), luc__tensor_shape_text(sb, b),
             luc__tensor_shape_text(st, target));

@@ -117,7 +117,7 @@ luc_status luc__run_masked_scatter(luc_context *ctx, luc_value *args, luc_value 
   LUC_GO(luc__mask_table(ctx, target, 0, bits, &table));
   if (source->numel < table->numel)
     LUC_GO(luc__fail(ctx, LUC_ERR_SHAPE,
-                     "masked_scatter: number of elements of source (%lld) < number of ones in mask "
+                     "number of elements of source (%lld) < number of ones in mask "
                      "(%lld)",
                      (long long)source->numel, (long long)table->numel));
   LUC_GO(luc__may_overlap(source, target) ? luc__duplicate(ctx, source, &flat)

@@ -190,8 +190,8 @@ luc_status luc__run_rrelu(luc_context *ctx, luc_value *args, luc_value *out) {
   bool inplace = args[4].as.i != 0;
   LUC_TRY(luc__need_float(ctx, "input", x));
   LUC_CHECK(ctx, lower <= upper, LUC_ERR_VALUE,
-            "rrelu: Lower bound should be less than or equal to the upper bound (got %g and %g)",
-            lower, upper);
+            "Lower bound should be less than or equal to the upper bound (got %g and %g)", lower,
+            upper);
   luc_formula f = luc__formula(ctx);
   luc_value mean = luc_v_float((lower + upper) / 2);
   if (args[3].as.i)

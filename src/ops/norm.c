@@ -222,7 +222,7 @@ luc_status luc__run_batch_norm(luc_context *ctx, luc_value *args, luc_value *out
   LUC_TRY(check_channels(ctx, input, &args[1]));
   if (!training && (luc_is_none(&args[1]) || luc_is_none(&args[2])))
     return luc__fail(ctx, LUC_ERR_VALUE,
-                     "batch_norm: running_mean and running_var are needed when training is false");
+                     "running_mean and running_var are needed when training is false");
   int64_t channels = input->sizes[1];
   if (training && input->numel == 0) return norm_of_nothing(ctx, input, &args[3], out);
   if (training && input->numel == channels)
@@ -527,8 +527,7 @@ luc_status luc__run_local_response_norm(luc_context *ctx, luc_value *args, luc_v
   luc_tensor *x = args[0].as.tensor;
   int64_t size = args[1].as.i;
   LUC_CHECK(ctx, x->ndim >= 3, LUC_ERR_VALUE,
-            "local_response_norm: Expected 3D or higher dimensionality input (got %d dimensions)",
-            x->ndim);
+            "Expected 3D or higher dimensionality input (got %d dimensions)", x->ndim);
   LUC_TRY(luc__need_numbers(ctx, "input", x));
   LUC_TRY(luc__check_least(ctx, "size", 1, &size, 1));
   luc_formula f = luc__formula(ctx);

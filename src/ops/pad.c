@@ -103,7 +103,7 @@ luc_status luc__run_constant_pad_nd(luc_context *ctx, luc_value *args, luc_value
   for (int d = 0; d < n; d++) {
     int64_t before = pad_before(&args[1], n, d), after = pad_after(&args[1], n, d);
     LUC_CHECK(ctx, input->sizes[d] + before + after >= 0, LUC_ERR_SHAPE,
-              "pad: padding (%lld, %lld) leaves nothing of dim %d, which has size %lld",
+              "padding (%lld, %lld) leaves nothing of dim %d, which has size %lld",
               (long long)before, (long long)after, d + 1, (long long)input->sizes[d]);
   }
   return run_pad(ctx, LUC_PAD_CONSTANT, input, &args[1], &args[2], out);
@@ -217,7 +217,7 @@ luc_status luc__run_pad(luc_context *ctx, luc_value *args, luc_value *out) {
       luc__choice(ctx, "mode", "constant|reflect|replicate|circular", args[2].as.string, &mode));
   if (mode != LUC_PAD_CONSTANT) {
     LUC_CHECK(ctx, luc_is_none(&args[3]) || luc_as_double(&args[3]) == 0, LUC_ERR_VALUE,
-              "pad: Padding mode \"%s\" doesn't take in value argument", args[2].as.string);
+              "Padding mode \"%s\" doesn't take in value argument", args[2].as.string);
     return mode == LUC_PAD_CIRCULAR ? pad_round(ctx, input, &args[1], out)
                                     : pad_borders(ctx, input, &args[1], mode, out);
   }

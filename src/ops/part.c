@@ -355,8 +355,7 @@ luc_status luc__run_slice_scatter(luc_context *ctx, luc_value *args, luc_value *
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &dim));
   int64_t size = t->ndim ? t->sizes[dim] : 1;
   LUC_CHECK(ctx, luc_is_none(&args[4]) || args[4].as.i != 0, LUC_ERR_INDEX,
-            "slice_scatter: index 0 is out of range [1, %lld] (indices count from 1)",
-            (long long)size);
+            "index 0 is out of range [1, %lld] (indices count from 1)", (long long)size);
   if (!luc_is_none(&args[4]) && args[4].as.i < 0)
     where[4] = luc_v_int(clamp(args[4].as.i + size + 1, 0, size));
   return replace_part(ctx, LUC_OP_slice, where, out);

@@ -81,7 +81,7 @@ luc_status luc__run_sgn(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_abs(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(refuse_bool(ctx, &args[0]));
   LUC_CHECK(ctx, out->kind != LUC_TENSOR || !luc__dtype_is_complex(out->as.tensor->dtype),
-            LUC_ERR_TYPE, "abs: In-place abs is not supported for complex tensors.");
+            LUC_ERR_TYPE, "In-place abs is not supported for complex tensors.");
   return luc__pointwise(ctx, LUC_EW_abs, LUC_RULE_SAME, args, NULL, out);
 }
 
@@ -98,7 +98,7 @@ luc_status luc__run_square(luc_context *ctx, luc_value *args, luc_value *out) {
 
 luc_status luc__run_frac(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_dtype dtype = args[0].as.tensor->dtype;
-  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "frac: not implemented for %s",
+  LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE, "not implemented for %s",
             luc__dtype_name(dtype));
   return luc__pointwise(ctx, LUC_EW_frac, LUC_RULE_SAME, args, NULL, out);
 }
@@ -156,7 +156,7 @@ luc_status luc__run_frexp(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *exponent;
   luc_dtype dtype = x->dtype;
   LUC_CHECK(ctx, luc__dtype_is_float(dtype), LUC_ERR_TYPE,
-            "frexp: only supports floating-point dtypes (got %s)", luc__dtype_name(dtype));
+            "only supports floating-point dtypes (got %s)", luc__dtype_name(dtype));
   LUC_TRY(luc__pointwise(ctx, LUC_EW_frexp_mantissa, LUC_RULE_SAME, args, NULL, out));
   LUC_TRY(luc__out(ctx, &out[1], LUC_INT32, x->ndim, x->sizes, &exponent));
   luc_ew_input in = {.t = x};

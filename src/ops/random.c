@@ -161,7 +161,7 @@ luc_status luc__run_randperm(luc_context *ctx, luc_value *args, luc_value *out) 
   int64_t n = args[0].as.i;
   luc_tensor *t, *r = NULL;
   luc_dtype dtype;
-  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "randperm: n must be non-negative, got %lld", (long long)n);
+  LUC_CHECK(ctx, n >= 0, LUC_ERR_VALUE, "n must be non-negative, got %lld", (long long)n);
   LUC_TRY(luc__factory_dtype(ctx, args + 2, LUC_INT64, &dtype));
   luc_scalar last = {LUC_SCALAR_INT, {.i = n}};
   LUC_TRY(luc__check_scalar(ctx, last, dtype));
@@ -193,7 +193,7 @@ luc_status luc__run_uniform_(luc_context *ctx, luc_value *args, luc_value *out) 
   (void)out;
   double lo = luc_as_double(&args[1]), hi = luc_as_double(&args[2]);
   LUC_CHECK(ctx, lo <= hi, LUC_ERR_VALUE,
-            "uniform_: expects to return a [from, to) range, but found from=%g > to=%g", lo, hi);
+            "expects to return a [from, to) range, but found from=%g > to=%g", lo, hi);
   return draw_into(ctx, LUC_UNIFORM, args, true);
 }
 
@@ -206,7 +206,7 @@ luc_status luc__run_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_log_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   double std = luc_as_double(&args[2]);
-  LUC_CHECK(ctx, std > 0, LUC_ERR_VALUE, "log_normal_: expects std > 0.0, but found std=%g", std);
+  LUC_CHECK(ctx, std > 0, LUC_ERR_VALUE, "expects std > 0.0, but found std=%g", std);
   return draw_into(ctx, LUC_LOG_NORMAL, args, true);
 }
 
@@ -218,8 +218,7 @@ luc_status luc__run_cauchy_(luc_context *ctx, luc_value *args, luc_value *out) {
 luc_status luc__run_exponential_(luc_context *ctx, luc_value *args, luc_value *out) {
   (void)out;
   double lambda = luc_as_double(&args[1]);
-  LUC_CHECK(ctx, lambda >= 0, LUC_ERR_VALUE,
-            "exponential_: expects lambda >= 0.0, but found lambda=%g", lambda);
+  LUC_CHECK(ctx, lambda >= 0, LUC_ERR_VALUE, "expects lambda >= 0.0, but found lambda=%g", lambda);
   return draw_into(ctx, LUC_EXPONENTIAL, args, false);
 }
 
@@ -227,8 +226,8 @@ luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out
   (void)out;
   luc_draw draw = {.kind = LUC_GEOMETRIC, .a = luc_as_double(&args[1])};
   draw.b = log1p(-draw.a);
-  LUC_CHECK(ctx, draw.a > 0 && draw.a < 1, LUC_ERR_VALUE,
-            "geometric_: expects p to be in (0, 1), but got p=%g", draw.a);
+  LUC_CHECK(ctx, draw.a > 0 && draw.a < 1, LUC_ERR_VALUE, "expects p to be in (0, 1), but got p=%g",
+            draw.a);
   return fill_random(ctx, luc_as_generator(ctx, &args[2]), args[0].as.tensor, &draw);
 }
 

@@ -31,7 +31,7 @@ luc_status luc__run_sum_to_size(luc_context *ctx, luc_value *args, luc_value *ou
     if (gone) dims[n++] = d;
   }
   char want[LUC_SHAPE_TEXT], have[LUC_SHAPE_TEXT];
-  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE, "sum_to_size: size %s is not expandable to size %s",
+  LUC_CHECK(ctx, fits, LUC_ERR_SHAPE, "size %s is not expandable to size %s",
             luc__shape_text(want, ndim, sizes), luc__tensor_shape_text(have, t));
   if (n > 0) sum = luc__f_sum(&f, t, n, dims, true);
   return luc__f_result(&f, luc__f_apart(&f, luc__f_reshape(&f, sum, ndim, sizes), t), out);
@@ -41,7 +41,7 @@ luc_status luc__run_mean(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   luc_dtype dtype = args[3].kind == LUC_DTYPE ? (luc_dtype)args[3].as.i : t->dtype;
   LUC_CHECK(ctx, luc__dtype_has_gradient(dtype), LUC_ERR_TYPE,
-            "mean: input dtype should be floating point, got %s (pass dtype= to convert)",
+            "input dtype should be floating point, got %s (pass dtype= to convert)",
             luc__dtype_name(dtype));
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, t, &args[1], args[2].as.i, &dims));

@@ -135,7 +135,7 @@ luc_status luc__run_logcumsumexp(luc_context *ctx, luc_value *args, luc_value *o
   luc_scan s = {.op = LUC_SCAN_LOGSUMEXP};
   luc_tensor *t = args[0].as.tensor;
   LUC_CHECK(ctx, luc__dtype_is_float(t->dtype), LUC_ERR_TYPE,
-            "logcumsumexp: only supports floating point dtypes, got %s", luc__dtype_name(t->dtype));
+            "only supports floating point dtypes, got %s", luc__dtype_name(t->dtype));
   return scan(ctx, &s, t, args[1].as.i, t->dtype, out);
 }
 

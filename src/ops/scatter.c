@@ -259,9 +259,9 @@ luc_status luc__run_scatter_reduce(luc_context *ctx, luc_value *args, luc_value 
   LUC_TRY(reduction_of(ctx, &args[4], &which));
   luc_dtype dtype = self->dtype;
   LUC_CHECK(ctx, which != MEAN || dtype != LUC_BOOL, LUC_ERR_TYPE,
-            "scatter_reduce: the mean of booleans is not defined");
-  LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE,
-            "scatter_reduce: not implemented for %s", luc__dtype_name(dtype));
+            "the mean of booleans is not defined");
+  LUC_CHECK(ctx, !luc__dtype_is_complex(dtype), LUC_ERR_TYPE, "not implemented for %s",
+            luc__dtype_name(dtype));
   luc__store_scalar(value, dtype, neutral(which, dtype)); /* what is written does not count then */
   LUC_TRY(scatter(ctx, ops[which], args, args[3].as.tensor, args[5].as.i ? NULL : value, out));
   return which == MEAN ? divide_by_counts(ctx, args, out->as.tensor) : LUC_OK;
@@ -365,13 +365,13 @@ luc_status luc__run_index_reduce(luc_context *ctx, luc_value *args, luc_value *o
   int64_t sizes[LUC_MAX_DIMS];
   char a[LUC_SHAPE_TEXT], b[LUC_SHAPE_TEXT];
   LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, self->ndim, &dim));
-  LUC_CHECK(ctx, index->ndim <= 1, LUC_ERR_SHAPE,
-            "index_reduce: index is supposed to be a vector, got %dD", index->ndim);
+  LUC_CHECK(ctx, index->ndim <= 1, LUC_ERR_SHAPE, "index is supposed to be a vector, got %dD",
+            index->ndim);
   bool fits = source->ndim == self->ndim;
   for (int d = 0; fits && d < self->ndim; d++)
     fits = source->sizes[d] == (d == dim ? index->numel : self->sizes[d]);
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
-            "index_reduce: source %s must have the size of self %s, with one place for each of the "
+            "source %s must have the size of self %s, with one place for each of the "
             "%lld indices",
             luc__tensor_shape_text(a, source), luc__tensor_shape_text(b, self),
             (long long)index->numel);
@@ -443,7 +443,7 @@ luc_status luc__run_take_along_dim(luc_context *ctx, luc_value *args, luc_value 
     index = luc__f_reshape(&f, index, 1, &index->numel);
   } else {
     LUC_CHECK(ctx, t->ndim == index->ndim, LUC_ERR_SHAPE,
-              "take_along_dim: input and indices should have the same number of dimensions, but "
+              "input and indices should have the same number of dimensions, but "
               "got %d dimensions for input, and %d dimensions for indices",
               t->ndim, index->ndim);
     LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &dim));

@@ -16,8 +16,8 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
   for (int i = 0; i < args[1].n; i++) {
     int d;
     LUC_TRY(luc__dim_wrap(ctx, args[1].as.ints[i], t->ndim, &d));
-    LUC_CHECK(ctx, !seen[d], LUC_ERR_VALUE,
-              "flip: dim %d appears multiple times in the list of dims", d + 1);
+    LUC_CHECK(ctx, !seen[d], LUC_ERR_VALUE, "dim %d appears multiple times in the list of dims",
+              d + 1);
     seen[d] = true;
     if (t->ndim == 0 || t->numel == 0) continue;
     offset += (t->sizes[d] - 1) * t->strides[d];
@@ -95,9 +95,9 @@ luc_status luc__run_roll_dims(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *t = args[0].as.tensor, *now = NULL, *next = NULL;
   luc_status status = LUC_OK;
   int64_t flat = t->numel;
-  LUC_CHECK(ctx, args[1].n > 0, LUC_ERR_VALUE, "roll: `shifts` required");
+  LUC_CHECK(ctx, args[1].n > 0, LUC_ERR_VALUE, "`shifts` required");
   LUC_CHECK(ctx, args[1].n == (args[2].n ? args[2].n : 1), LUC_ERR_VALUE,
-            "roll: shifts and dimensions must align: %d shifts, %d dims", args[1].n, args[2].n);
+            "shifts and dimensions must align: %d shifts, %d dims", args[1].n, args[2].n);
   if (args[2].n == 0) {
     LUC_GO(luc__reshape(ctx, t, 1, &flat, &next));
     LUC_GO(roll_once(ctx, next, 0, args[1].as.ints[0], &now));
@@ -152,12 +152,10 @@ luc_status luc__run_rot90(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int a, b, k = (int)((args[1].as.i % 4 + 4) % 4);
   LUC_CHECK(ctx, args[2].n == 2 && t->ndim >= 2, LUC_ERR_VALUE,
-            "rot90: expected 2 dims of a tensor of at least 2 dims, got %d of %d", args[2].n,
-            t->ndim);
+            "expected 2 dims of a tensor of at least 2 dims, got %d of %d", args[2].n, t->ndim);
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.ints[0], t->ndim, &a));
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.ints[1], t->ndim, &b));
-  LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "rot90: rotation dims must differ, got %d and %d", a + 1,
-            b + 1);
+  LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "rotation dims must differ, got %d and %d", a + 1, b + 1);
   int64_t dims[2] = {a, b};
   if (k == 0) return luc_call(ctx, LUC_OP_clone, LUC_ARGS(args[0]), out);
   luc_value flipped = k == 2 ? luc_v_ints(dims, 2) : luc_v_ints(&dims[k == 1], 1);
@@ -229,7 +227,7 @@ done:
 luc_status luc__run_repeat(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   LUC_CHECK(ctx, args[1].n >= t->ndim, LUC_ERR_SHAPE,
-            "repeat: number of dimensions of repeat dims (%d) can not be smaller than number of "
+            "number of dimensions of repeat dims (%d) can not be smaller than number of "
             "dimensions of tensor (%d)",
             args[1].n, t->ndim);
   return repeat(ctx, t, args[1].n, args[1].as.ints, out);
@@ -240,7 +238,7 @@ luc_status luc__run_tile(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int64_t times[LUC_MAX_DIMS];
   int n = args[1].n, lead = t->ndim > n ? t->ndim - n : 0;
-  LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "tile: tensors have at most %d dimensions",
+  LUC_CHECK(ctx, n <= LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensors have at most %d dimensions",
             LUC_MAX_DIMS);
   for (int d = 0; d < lead; d++) times[d] = 1;
   for (int d = 0; d < n; d++) times[lead + d] = args[1].as.ints[d];
@@ -366,8 +364,8 @@ luc_status luc__run_repeat_interleave_tensor(luc_context *ctx, luc_value *args, 
 }
 luc_status luc__run_repeat_interleave_counts(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *repeats = args[0].as.tensor, *r = NULL;
-  LUC_CHECK(ctx, repeats->ndim == 1, LUC_ERR_SHAPE,
-            "repeat_interleave: repeats must be 1-D without an input, got %dD", repeats->ndim);
+  LUC_CHECK(ctx, repeats->ndim == 1, LUC_ERR_SHAPE, "repeats must be 1-D without an input, got %dD",
+            repeats->ndim);
   luc_status status = interleave_positions(ctx, repeats, repeats->numel, &r);
   return luc__give(ctx, status, out, r);
 }
@@ -411,12 +409,10 @@ luc_status luc__run_diag_embed(luc_context *ctx, luc_value *args, luc_value *out
   int64_t side = length + (shift < 0 ? -shift : shift), sizes[LUC_MAX_DIMS], steps[LUC_MAX_DIMS];
   luc_status status = LUC_OK;
   LUC_CHECK(ctx, t->ndim > 0 && n <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
-            "diag_embed: input must have from 1 to %d dimensions, got %d", LUC_MAX_DIMS - 1,
-            t->ndim);
+            "input must have from 1 to %d dimensions, got %d", LUC_MAX_DIMS - 1, t->ndim);
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, n, &a));
   LUC_TRY(luc__dim_wrap(ctx, args[3].as.i, n, &b));
-  LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "diag_embed: dimensions cannot be identical %d, %d", a + 1,
-            b + 1);
+  LUC_CHECK(ctx, a != b, LUC_ERR_VALUE, "dimensions cannot be identical %d, %d", a + 1, b + 1);
   for (int d = 0; d < n; d++) sizes[d] = d == a || d == b ? side : t->sizes[next++];
   LUC_GO(luc__zeros(ctx, t->dtype, n, sizes, &r));
   next = 0;
@@ -443,8 +439,7 @@ luc_status luc__grad_diag_embed(luc_context *ctx, luc_backward *b) {
 luc_status luc__run_diag(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   int ndim = args[0].as.tensor->ndim;
-  LUC_CHECK(ctx, ndim == 1 || ndim == 2, LUC_ERR_SHAPE, "diag: supports 1D or 2D tensors, got %dD",
-            ndim);
+  LUC_CHECK(ctx, ndim == 1 || ndim == 2, LUC_ERR_SHAPE, "supports 1D or 2D tensors, got %dD", ndim);
   if (ndim == 1) return luc_call(ctx, LUC_OP_diag_embed, LUC_ARGS(args[0], args[1]), out);
   luc_tensor *line = luc__f_call(&f, LUC_OP_diagonal, LUC_ARGS(args[0], args[1]));
   return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, line), out);

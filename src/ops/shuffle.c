@@ -36,7 +36,7 @@ luc_status luc__run_pixel_shuffle(luc_context *ctx, luc_value *args, luc_value *
   LUC_TRY(check_pixels(ctx, "upscale_factor", input, r));
   const int64_t *last = input->sizes + input->ndim - 3;
   LUC_CHECK(ctx, last[0] % (r * r) == 0, LUC_ERR_SHAPE,
-            "pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square "
+            "expects its input's 'channel' dimension to be divisible by the square "
             "of upscale_factor, but input:size(-3)=%lld is not divisible by %lld",
             (long long)last[0], (long long)(r * r));
   int64_t channels = last[0] / (r * r),
@@ -53,7 +53,7 @@ luc_status luc__run_pixel_unshuffle(luc_context *ctx, luc_value *args, luc_value
   const int64_t *last = input->sizes + input->ndim - 3;
   for (int d = 1; d < 3; d++)
     LUC_CHECK(ctx, last[d] % r == 0, LUC_ERR_SHAPE,
-              "pixel_unshuffle: expects %s to be divisible by downscale_factor, but "
+              "expects %s to be divisible by downscale_factor, but "
               "input:size(%d)=%lld is not divisible by %lld",
               names[d - 1], d - 3, (long long)last[d], (long long)r);
   int64_t h = last[1] / r, w = last[2] / r,

@@ -73,7 +73,7 @@ luc_status luc__run_topk(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   int64_t n = t->ndim > 0 ? t->sizes[d] : 1;
   LUC_CHECK(ctx, job.keep >= 0 && job.keep <= n, LUC_ERR_INDEX,
-            "topk: k must be in [0, %lld] (got %lld, input %s, dim %d)", (long long)n,
+            "k must be in [0, %lld] (got %lld, input %s, dim %d)", (long long)n,
             (long long)job.keep, luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, t), d + 1);
   if (t->ndim == 0) job.keep = 1; /* there is no dimension to have size 0 */
   return sort_along(ctx, &job, t, d, true, job.keep, &out[0], &out[1]);
@@ -101,9 +101,8 @@ luc_status luc__run_kthvalue(luc_context *ctx, luc_value *args, luc_value *out) 
   int d;
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &d));
   int64_t n = t->ndim > 0 ? t->sizes[d] : 1, k = args[1].as.i;
-  LUC_CHECK(ctx, k >= 1 && k <= n, LUC_ERR_INDEX,
-            "kthvalue: k must be in [1, %lld] (got %lld, dim %d)", (long long)n, (long long)k,
-            d + 1);
+  LUC_CHECK(ctx, k >= 1 && k <= n, LUC_ERR_INDEX, "k must be in [1, %lld] (got %lld, dim %d)",
+            (long long)n, (long long)k, d + 1);
   return pick(ctx, LUC_PICK_KTH, k - 1, t, d, args[3].as.i, out);
 }
 
@@ -136,7 +135,7 @@ luc_status luc__run_median(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int64_t whole = -1;
   LUC_CHECK(ctx, t->numel || luc__dtype_is_float(t->dtype), LUC_ERR_VALUE,
-            "median: input is empty, and %s has no NaN", luc__dtype_name(t->dtype));
+            "input is empty, and %s has no NaN", luc__dtype_name(t->dtype));
   if (t->numel == 0) return luc__f_result(&f, luc__f_call(&f, LUC_OP_mean, LUC_ARGS(args[0])), out);
   luc_tensor *flat = luc__f_reshape(&f, t, 1, &whole);
   return luc__f_result(
@@ -384,21 +383,21 @@ luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *o
   for (int d = 0; fits && bounds->ndim > 1 && d < bounds->ndim - 1; d++)
     fits = bounds->sizes[d] == v->sizes[d];
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
-            "searchsorted: sorted_sequence must have 1 dimension or match the leading dimensions "
+            "sorted_sequence must have 1 dimension or match the leading dimensions "
             "of input (sorted_sequence %s, input %s)",
             luc__tensor_shape_text(a, bounds), v ? luc__tensor_shape_text(b, v) : "a number");
   if (!luc_is_none(&args[4])) {
     int side;
     LUC_TRY(luc__choice(ctx, "side", "left|right", args[4].as.string, &side));
     LUC_CHECK(ctx, side >= right, LUC_ERR_VALUE,
-              "searchsorted: side is 'left' while right is true: they must not be opposites");
+              "side is 'left' while right is true: they must not be opposites");
     right = side;
   }
   if (sorter) {
-    LUC_CHECK(ctx, sorter->dtype == LUC_INT64, LUC_ERR_TYPE,
-              "searchsorted: sorter must be int64 (got %s)", luc__dtype_name(sorter->dtype));
+    LUC_CHECK(ctx, sorter->dtype == LUC_INT64, LUC_ERR_TYPE, "sorter must be int64 (got %s)",
+              luc__dtype_name(sorter->dtype));
     LUC_CHECK(ctx, luc__same_sizes(sorter, bounds), LUC_ERR_SHAPE,
-              "searchsorted: sorter must have the size of sorted_sequence (sorted_sequence %s, "
+              "sorter must have the size of sorted_sequence (sorted_sequence %s, "
               "sorter %s)",
               luc__tensor_shape_text(a, bounds), luc__tensor_shape_text(b, sorter));
     LUC_TRY(luc__op1(ctx, LUC_OP_gather, &sorted, LUC_ARGS(args[0], luc_v_int(-1), args[5])));
@@ -413,7 +412,7 @@ luc_status luc__run_searchsorted(luc_context *ctx, luc_value *args, luc_value *o
 luc_status luc__run_bucketize(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *bounds = args[1].as.tensor;
   LUC_CHECK(ctx, bounds->ndim == 1, LUC_ERR_SHAPE,
-            "bucketize: boundaries must have 1 dimension (boundaries %s)",
+            "boundaries must have 1 dimension (boundaries %s)",
             luc__tensor_shape_text((char[LUC_SHAPE_TEXT]){0}, bounds));
   return search(ctx, bounds, &args[0], args[2].as.i, args[3].as.i, out);
 }
@@ -446,8 +445,8 @@ luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) 
   LUC_GO(extremes(ctx, x, &low, &high));
   for (int64_t i = 0; low < 0; i++)
     if (v[i] < 0)
-      LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "bincount: input must not be negative (got %lld)",
-                       (long long)v[i]));
+      LUC_GO(
+          luc__fail(ctx, LUC_ERR_VALUE, "input must not be negative (got %lld)", (long long)v[i]));
   if (high >= bins) bins = high < INT64_MAX ? high + 1 : high;
   if (weights) LUC_GO(luc__contiguous_as(ctx, weights, LUC_FLOAT64, &w));
   LUC_GO(luc__tensor_empty(ctx, weights ? LUC_FLOAT64 : LUC_INT64, 1, &bins, &sums));

@@ -232,8 +232,8 @@ luc_status luc__run_mvlgamma(luc_context *ctx, luc_value *args, luc_value *out) 
   luc_formula f = luc__formula(ctx);
   luc_tensor *x = args[0].as.tensor, *sum = NULL, *result;
   int64_t p = args[1].as.i, last = -1;
-  LUC_CHECK(ctx, p >= 1, LUC_ERR_VALUE,
-            "mvlgamma: p has to be greater than or equal to 1 (got %lld)", (long long)p);
+  LUC_CHECK(ctx, p >= 1, LUC_ERR_VALUE, "p has to be greater than or equal to 1 (got %lld)",
+            (long long)p);
   if (!luc__dtype_is_float(x->dtype)) x = luc__f_to(&f, x, ctx->default_dtype);
   if (f.status == LUC_OK) {
     luc_tensor *logs = luc__f1(&f, LUC_OP_lgamma, half_steps(&f, x, p));

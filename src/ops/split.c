@@ -60,7 +60,7 @@ luc_status luc__run_unbind(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int dim;
   LUC_TRY(wrap(ctx, t, args[1].as.i, &dim));
-  LUC_CHECK(ctx, t->sizes[dim] <= INT32_MAX, LUC_ERR_SHAPE, "unbind: too many parts");
+  LUC_CHECK(ctx, t->sizes[dim] <= INT32_MAX, LUC_ERR_SHAPE, "too many parts");
   return parts(ctx, t, dim, (int)t->sizes[dim], NULL, out);
 }
 
@@ -84,14 +84,12 @@ luc_status luc__run_split_sizes(luc_context *ctx, luc_value *args, luc_value *ou
   for (int i = 0; i < args[1].n; i++) {
     int64_t length = args[1].as.ints[i];
     LUC_CHECK(ctx, length >= 0, LUC_ERR_VALUE,
-              "split: expects split_sizes to have only non-negative entries, got %lld",
-              (long long)length);
+              "expects split_sizes to have only non-negative entries, got %lld", (long long)length);
     if (__builtin_add_overflow(sum, length, &sum)) sum = -1;
   }
-  LUC_CHECK(
-      ctx, sum == t->sizes[dim], LUC_ERR_SHAPE,
-      "split: expects split_sizes to sum exactly to %lld (the size of dim %d of %s), got %lld",
-      (long long)t->sizes[dim], dim + 1, luc__tensor_shape_text(text, t), (long long)sum);
+  LUC_CHECK(ctx, sum == t->sizes[dim], LUC_ERR_SHAPE,
+            "expects split_sizes to sum exactly to %lld (the size of dim %d of %s), got %lld",
+            (long long)t->sizes[dim], dim + 1, luc__tensor_shape_text(text, t), (long long)sum);
   return parts(ctx, t, dim, args[1].n, args[1].as.ints, out);
 }
 
@@ -149,9 +147,9 @@ luc_status luc__run_split(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(wrap(ctx, t, args[2].as.i, &dim));
   int64_t size = t->sizes[dim];
   LUC_CHECK(ctx, step > 0 || (step == 0 && size == 0), LUC_ERR_VALUE,
-            "split: expects split_size to be positive, got %lld", (long long)step);
+            "expects split_size to be positive, got %lld", (long long)step);
   int64_t n = size == 0 ? 1 : (size - 1) / step + 1;
-  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "split: too many parts");
+  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
   return cut(ctx, t, dim, (int)n, step, out);
 }
 
@@ -160,11 +158,11 @@ luc_status luc__run_chunk(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t chunks = args[1].as.i;
   int dim;
   LUC_TRY(wrap(ctx, t, args[2].as.i, &dim));
-  LUC_CHECK(ctx, chunks > 0, LUC_ERR_VALUE,
-            "chunk: expects `chunks` to be greater than 0, got %lld", (long long)chunks);
+  LUC_CHECK(ctx, chunks > 0, LUC_ERR_VALUE, "expects `chunks` to be greater than 0, got %lld",
+            (long long)chunks);
   int64_t size = t->sizes[dim], step = size / chunks + (size % chunks != 0);
   int64_t n = size == 0 ? chunks : (size - 1) / step + 1;
-  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "chunk: too many parts");
+  LUC_CHECK(ctx, n <= MOST_PARTS, LUC_ERR_SHAPE, "too many parts");
   return cut(ctx, t, dim, (int)n, step, out);
 }
 
@@ -265,8 +263,7 @@ luc_status luc__run_hsplit(luc_context *ctx, luc_value *args, luc_value *out) {
 }
 luc_status luc__run_vsplit(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, args[0].as.tensor->ndim >= 2, LUC_ERR_SHAPE,
-            "vsplit: requires a tensor with at least 2 dimension(s), got %d",
-            args[0].as.tensor->ndim);
+            "requires a tensor with at least 2 dimension(s), got %d", args[0].as.tensor->ndim);
   return split_along(ctx, args, 0, out);
 }
 luc_status luc__run_dsplit(luc_context *ctx, luc_value *args, luc_value *out) {

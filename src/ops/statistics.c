@@ -251,10 +251,10 @@ luc_status luc__run_cov(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *fw = luc_as_tensor(&args[2]), *aw = luc_as_tensor(&args[3]);
   int64_t rows[2] = {1, x->numel}, one = 1;
   LUC_CHECK(ctx, x->ndim <= 2, LUC_ERR_SHAPE,
-            "cov: expected input to have two or fewer dimensions but got an input with %d "
+            "expected input to have two or fewer dimensions but got an input with %d "
             "dimensions",
             x->ndim);
-  LUC_CHECK(ctx, x->dtype != LUC_BOOL, LUC_ERR_TYPE, "cov: bool dtype is not supported for input");
+  LUC_CHECK(ctx, x->dtype != LUC_BOOL, LUC_ERR_TYPE, "bool dtype is not supported for input");
   int64_t n = x->ndim == 2 ? x->sizes[1] : x->numel;
   LUC_TRY(check_weights(ctx, "fweights", true, fw, n));
   LUC_TRY(check_weights(ctx, "aweights", false, aw, n));
@@ -262,7 +262,7 @@ luc_status luc__run_cov(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *w = fw && aw ? luc__f2(&f, LUC_OP_mul, fw, aw) : fw ? fw : aw;
   luc_tensor *total = w ? luc__f_sum(&f, w, 0, NULL, false) : NULL;
   if (total && luc__scalar_double(luc__load_scalar(total->data, total->dtype)) == 0)
-    f.status = luc__fail(ctx, LUC_ERR_VALUE, "cov: weights sum to zero, can't be normalized");
+    f.status = luc__fail(ctx, LUC_ERR_VALUE, "weights sum to zero, can't be normalized");
   double correction = (double)args[1].as.i;
   if (x->ndim < 2) x = luc__f_reshape(&f, x, 2, rows);
   luc_tensor *sum = luc__f_sum(&f, w ? luc__f2(&f, LUC_OP_mul, x, w) : x, 1, &one, true);
@@ -298,7 +298,7 @@ luc_status luc__run_nanmedian(luc_context *ctx, luc_value *args, luc_value *out)
   int64_t all = -1;
   LUC_TRY(luc__need_numbers(ctx, "input", x));
   LUC_CHECK(ctx, x->numel || luc__dtype_is_float(x->dtype), LUC_ERR_VALUE,
-            "nanmedian: input is empty, and %s has no NaN", luc__dtype_name(x->dtype));
+            "input is empty, and %s has no NaN", luc__dtype_name(x->dtype));
   if (x->numel == 0) return luc__f_result(&f, luc__f_mean(&f, x, 0, NULL, false), out); /* NaN */
   luc_value flat = luc_v_tensor(luc__f_reshape(&f, x, 1, &all));
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_nanmedian_dim, LUC_ARGS(flat, luc_v_int(0))),
@@ -423,8 +423,7 @@ luc_status luc__run_histogram(luc_context *ctx, luc_value *args, luc_value *out)
   double ends[2] = {0, 1}; /* of nothing */
   LUC_TRY(check_bins(ctx, x, args[1].as.i));
   if (!luc_is_none(range)) {
-    LUC_CHECK(ctx, range->n == 2, LUC_ERR_VALUE, "histogram: range should have 2 elements, got %d",
-              range->n);
+    LUC_CHECK(ctx, range->n == 2, LUC_ERR_VALUE, "range should have 2 elements, got %d", range->n);
     for (int i = 0; i < 2; i++) ends[i] = range->as.floats[i];
   }
   luc_status status;
@@ -440,7 +439,7 @@ done:
 luc_status luc__run_histogram_edges(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor, *bins = args[1].as.tensor, *edges;
   LUC_CHECK(ctx, bins->ndim == 1, LUC_ERR_SHAPE,
-            "histogram: bins tensor should have one dimension, but got %d dimensions", bins->ndim);
+            "bins tensor should have one dimension, but got %d dimensions", bins->ndim);
   LUC_TRY(check_bins(ctx, x, bins->numel - 1));
   LUC_TRY(luc__match_dtype(ctx, "input", x, "bins", bins));
   LUC_TRY(luc__unary(ctx, LUC_OP_clone, bins, &edges));

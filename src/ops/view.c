@@ -45,13 +45,13 @@ luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
   int last = t->ndim - 1;
   LUC_CHECK(ctx, dtype != LUC_BOOL || t->dtype == LUC_BOOL, LUC_ERR_TYPE,
-            "view: %s cannot be viewed as bool, whose bytes are 0 or 1", from);
+            "%s cannot be viewed as bool, whose bytes are 0 or 1", from);
   LUC_CHECK(ctx, have == want || last >= 0, LUC_ERR_SHAPE,
-            "view: a tensor without dimensions cannot be viewed as %s: its elements have another "
+            "a tensor without dimensions cannot be viewed as %s: its elements have another "
             "size than those of %s",
             to, from);
   LUC_CHECK(ctx, have == want || t->strides[last] == 1, LUC_ERR_SHAPE,
-            "view: the last stride must be 1 to view %s as %s (different element sizes), but got "
+            "the last stride must be 1 to view %s as %s (different element sizes), but got "
             "%lld",
             from, to, (long long)t->strides[last]);
   bool fits = (uintptr_t)t->data % (uintptr_t)want == 0 && t->offset * have % want == 0;
@@ -63,7 +63,7 @@ luc_status luc__run_view_dtype(luc_context *ctx, luc_value *args, luc_value *out
     *count = *count * have / want;
   }
   LUC_CHECK(ctx, fits, LUC_ERR_SHAPE,
-            "view: the last size, the other strides and the offset must be divisible by %lld to "
+            "the last size, the other strides and the offset must be divisible by %lld to "
             "view %s as %s (different element sizes)",
             (long long)(want / have), from, to);
   luc_status status =
@@ -96,8 +96,8 @@ luc_status luc__run_flatten(luc_context *ctx, luc_value *args, luc_value *out) {
   int64_t sizes[LUC_MAX_DIMS], merged = 1;
   LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, t->ndim, &first));
   LUC_TRY(luc__dim_wrap(ctx, args[2].as.i, t->ndim, &last));
-  LUC_CHECK(ctx, first <= last, LUC_ERR_INDEX,
-            "flatten: start_dim (%d) cannot come after end_dim (%d)", first + 1, last + 1);
+  LUC_CHECK(ctx, first <= last, LUC_ERR_INDEX, "start_dim (%d) cannot come after end_dim (%d)",
+            first + 1, last + 1);
   for (int d = 0; d < first; d++) sizes[n++] = t->sizes[d];
   for (int d = first; d <= last && d < t->ndim; d++) merged *= t->sizes[d];
   sizes[n++] = merged;
@@ -111,8 +111,7 @@ luc_status luc__run_unflatten(luc_context *ctx, luc_value *args, luc_value *out)
   int64_t inner[LUC_MAX_DIMS], sizes[LUC_MAX_DIMS];
   LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, t->ndim, &dim));
   LUC_CHECK(ctx, n > 0 && t->ndim - 1 + n <= LUC_MAX_DIMS, LUC_ERR_SHAPE,
-            "unflatten: sizes must have from 1 to %d numbers, got %d", LUC_MAX_DIMS - t->ndim + 1,
-            n);
+            "sizes must have from 1 to %d numbers, got %d", LUC_MAX_DIMS - t->ndim + 1, n);
   LUC_TRY(luc__infer_sizes(ctx, n, args[2].as.ints, t->ndim ? t->sizes[dim] : 1, inner));
   memcpy(sizes, t->sizes, (size_t)dim * sizeof *sizes);
   memcpy(sizes + dim, inner, (size_t)n * sizeof *sizes);
@@ -154,7 +153,7 @@ luc_status luc__run_unsqueeze(luc_context *ctx, luc_value *args, luc_value *out)
   luc_tensor *t = args[0].as.tensor;
   int dim, n = t->ndim;
   int64_t sizes[LUC_MAX_DIMS], strides[LUC_MAX_DIMS];
-  LUC_CHECK(ctx, n < LUC_MAX_DIMS, LUC_ERR_SHAPE, "unsqueeze: tensors have at most %d dimensions",
+  LUC_CHECK(ctx, n < LUC_MAX_DIMS, LUC_ERR_SHAPE, "tensors have at most %d dimensions",
             LUC_MAX_DIMS);
   LUC_TRY(luc__dim_wrap(ctx, args[1].as.i, n + 1, &dim));
   for (int d = 0; d < n; d++) {
@@ -222,7 +221,7 @@ luc_status luc__run_permute(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int order[LUC_MAX_DIMS];
   LUC_CHECK(ctx, args[1].n == t->ndim, LUC_ERR_SHAPE,
-            "permute: number of dims (%d) does not match the tensor's (%d)", args[1].n, t->ndim);
+            "number of dims (%d) does not match the tensor's (%d)", args[1].n, t->ndim);
   LUC_TRY(wrap_dims(ctx, &args[1], t->ndim, order));
   return permuted(ctx, t, order, out);
 }
@@ -266,7 +265,7 @@ static luc_status turned(luc_context *ctx, luc_tensor *t, luc_value *out) {
 
 luc_status luc__run_t(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
-  LUC_CHECK(ctx, t->ndim <= 2, LUC_ERR_SHAPE, "t: expects a tensor with <= 2 dimensions, got %dD",
+  LUC_CHECK(ctx, t->ndim <= 2, LUC_ERR_SHAPE, "expects a tensor with <= 2 dimensions, got %dD",
             t->ndim);
   return turned(ctx, t, out);
 }
@@ -294,7 +293,7 @@ luc_status luc__run_movedim(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   int from[LUC_MAX_DIMS], to[LUC_MAX_DIMS], n = args[1].n;
   LUC_CHECK(ctx, n == args[2].n && (n <= t->ndim || n == 1), LUC_ERR_VALUE,
-            "movedim: source and destination must have the same number of dims, at most the "
+            "source and destination must have the same number of dims, at most the "
             "tensor's (%d and %d for %d)",
             n, args[2].n, t->ndim);
   LUC_TRY(wrap_dims(ctx, &args[1], t->ndim, from));
