@@ -158,11 +158,12 @@ static void push_value(lua_State *L, const luc_value *v) {
   }
 }
 
-/* A fixed tuple: several results; also booleans and numbers. */
+/* A fixed tuple: several results, without those that nobody asked for; also booleans and numbers.
+ */
 static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
                         const luc_l_layout *l) {
   luc_l_box *boxes[LUC_MAX_RESULTS];
-  int n = row->nresults, first = lua_gettop(L) + 1;
+  int n = row->nresults, first = lua_gettop(L) + 1, pushed = 0;
   for (int i = 0; i < n; i++) {
     bool tensor = row->sig.schema->result_type[i] <= LUC_T_INDEX_TENSOR;
     boxes[i] = tensor ? luc_l_newbox(L, st) : (lua_pushnil(L), NULL);
@@ -174,15 +175,16 @@ static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
   if (a.nout) return n;
   for (int i = 0; i < n; i++)
     if (out[i].kind == LUC_TENSOR) boxes[i]->t = out[i].as.tensor;
-  while (n > 1 && luc_is_none(&out[n - 1])) n--; /* indices nobody asked for */
   for (int i = 0; i < n; i++) {
+    if (luc_is_none(&out[i])) continue;
     if (out[i].kind == LUC_TENSOR) {
       lua_pushvalue(L, first + i);
     } else {
       push_value(L, &out[i]);
     }
+    pushed++;
   }
-  return n;
+  return pushed;
 }
 
 /* A list of tensors: one table. */

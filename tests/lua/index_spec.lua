@@ -589,6 +589,8 @@ describe("a long line", function()
       assert.is_true((runs[which]:eq(x):logical_or(x:isnan())):all():item(), i)
       assert.equal(N, lengths:sum():item())
       assert.is_true(runs:repeat_interleave(lengths):eq(x):logical_or(x:isnan()):all():item(), i)
+      assert.is_true(select(2, x:unique { return_counts = true }):equal(counts), i)
+      assert.is_true(select(2, x:unique_consecutive { return_counts = true }):equal(lengths), i)
     end
   end)
 

@@ -46,9 +46,10 @@ In ascending order along dim (msort: 1), and where each came from.
 The k largest (smallest) along dim, in order, and their positions.
 > local values, positions = lucerna.randn(10):topk(3)]=]},
 {"unique unique_consecutive", [=[
-The distinct values, sorted (of runs of equal ones); optionally each element's position in them and
-counts. With dim, the distinct slices along it.
+The distinct values, sorted (of runs of equal ones); then, where asked for, each element's position
+in them (return_inverse) and counts (return_counts). With dim, the distinct slices along it.
 > local values = lucerna.tensor{2, 1, 2}:unique()    -- 1 2
+> local values, counts = lucerna.tensor{2, 1, 2}:unique{return_counts = true}    -- 1 2, 1 2
 > local rows = lucerna.tensor{{1, 2}, {0, 3}, {1, 2}}:unique{dim = 1}    -- {{0, 3}, {1, 2}}]=]},
 {"histc", [=[
 How many values fall into each of bins equal parts of [min, max] (of the values' range if both are
