@@ -165,6 +165,9 @@ luc_status luc__run_div(luc_context *ctx, luc_value *args, luc_value *out) {
 
 /* d(a/b) = g/b and -g*(a/b)/b; rounded division is flat. */
 luc_status luc__grad_div(luc_context *ctx, luc_backward *b) {
+  const luc_tensor *g = b->gout[0];
+  for (int p = 0; p < 2 && !luc_is_none(&b->args[2]); p++) /* rounded: steps */
+    if (luc__needs(b, p)) LUC_TRY(luc__zeros(ctx, g->dtype, g->ndim, g->sizes, &b->gin[p]));
   if (!luc_is_none(&b->args[2])) return LUC_OK;
   if (luc__needs(b, 0))
     LUC_TRY(with_conjugate(ctx, LUC_OP_div, b->gout[0], &b->args[1], &b->gin[0]));

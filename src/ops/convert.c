@@ -104,7 +104,7 @@ done:
   return status;
 }
 
-/* What self was before does not matter. */
+/* What self was before does not matter, or not for the slope: zeros. */
 luc_status luc__grad_forget(luc_context *ctx, luc_backward *b) {
   luc_tensor *g = b->gout[0];
   if (!luc__needs(b, 0)) return LUC_OK;

@@ -128,6 +128,17 @@ describe("backward", function()
     end
   end)
 
+  it("is zero, not missing, of steps", function()
+    for _, name in ipairs { "floor", "ceil", "trunc", "round", "sign" } do
+      local x = leaf { 1.5, -2 }
+      x[name](x):sum():backward()
+      assert.same({ 0.0, 0.0 }, x.grad:tolist(), name)
+    end
+    local x, y = leaf { 3, 4 }, leaf { 2 }
+    x:div(y, { rounding_mode = "floor" }):sum():backward()
+    assert.same({ { 0.0, 0.0 }, { 0.0 } }, { x.grad:tolist(), y.grad:tolist() })
+  end)
+
   it("leaves alone a leaf that has been frozen since", function()
     local x, y = leaf { 1, 2 }, leaf { 3, 4 }
     local product = (x * y):sum()
