@@ -285,6 +285,8 @@ LUC_RUN(copysign, FLOAT)
 /* The sign that was put on; flat at zero and in the second operand. */
 luc_status luc__grad_copysign(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
+  const luc_tensor *g = b->gout[0];
+  if (luc__needs(b, 1)) LUC_TRY(luc__zeros(ctx, g->dtype, g->ndim, g->sizes, &b->gin[1]));
   if (!luc__needs(b, 0)) return LUC_OK;
   luc_tensor *x = tensor_at(b, 0), *ratio = luc__f2(&f, LUC_OP_div, b->results[0], x);
   luc_tensor *whole = luc__f2(&f, LUC_OP_mul, b->gout[0], ratio);

@@ -199,7 +199,7 @@ luc_status luc__grad_abs(luc_context *ctx, luc_backward *b) {
 luc_status luc__grad_sgn(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *z = input(b), *g = b->gout[0], *y = b->results[0];
-  if (!luc__dtype_is_complex(z->dtype)) return LUC_OK;
+  if (!luc__dtype_is_complex(z->dtype)) return luc__grad_forget(ctx, b);
   luc_tensor *length = luc__f1(&f, LUC_OP_abs, z);
   luc_tensor *along = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_conj, g), y);
   luc_tensor *removed = luc__f2(&f, LUC_OP_mul, luc__f1(&f, LUC_OP_real, along), y);

@@ -129,12 +129,14 @@ describe("backward", function()
   end)
 
   it("is zero, not missing, of steps", function()
-    for _, name in ipairs { "floor", "ceil", "trunc", "round", "sign" } do
+    for _, name in ipairs { "floor", "ceil", "trunc", "round", "sign", "sgn" } do
       local x = leaf { 1.5, -2 }
       x[name](x):sum():backward()
       assert.same({ 0.0, 0.0 }, x.grad:tolist(), name)
     end
     local x, y = leaf { 3, 4 }, leaf { 2 }
+    lucerna.ones(2):copysign(x):sum():backward()
+    assert.same({ 0.0, 0.0 }, x.grad:tolist())
     x:div(y, { rounding_mode = "floor" }):sum():backward()
     assert.same({ { 0.0, 0.0 }, { 0.0 } }, { x.grad:tolist(), y.grad:tolist() })
   end)
