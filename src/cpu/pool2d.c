@@ -62,7 +62,8 @@ static void scatter_planes(void *arg, int64_t begin, int64_t end) {
 static void avg_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   for (int64_t i = begin; i < end; i++)
-    j->kernels->avg_lines(j->p, j->x + i * j->in * j->size, j->to + i * j->out * j->size);
+    (j->simple ? j->kernels->avg_2x2 : j->kernels->avg_lines)(j->p, j->x + i * j->in * j->size,
+                                                              j->to + i * j->out * j->size);
 }
 
 bool luc__pool_is_2x2(const luc_pool2d *p) {
@@ -107,7 +108,7 @@ void luc__max_pool_2x2_backward(luc_context *ctx, const luc_pool2d *p, const voi
 }
 
 void luc__avg_pool(luc_context *ctx, const luc_pool2d *p, const void *x, void *y) {
-  job j = {.p = p, .x = x, .to = y};
+  job j = {.p = p, .x = x, .to = y, .simple = luc__pool_is_2x2(p)};
   run_windows(ctx, &j, avg_planes);
 }
 

@@ -9,6 +9,7 @@ typedef struct luc_pool2d_kernels {
   void (*max)(const luc_pool2d *p, const void *x, void *y, int64_t *indices);
   /* Without indices, of 2 × 2 windows side by side. */
   void (*max_2x2)(const luc_pool2d *p, const void *x, void *y);
+  void (*avg_2x2)(const luc_pool2d *p, const void *x, void *y);
   /* Without indices, of windows that span at most LUC_POOL_WIDEST columns. */
   void (*max_lines)(const luc_pool2d *p, const void *x, void *y);
   /* Writes all of dx. */
