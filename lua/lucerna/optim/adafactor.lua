@@ -31,6 +31,7 @@ local LIMITS = {
   {"beta2_decay", nil, 0, "beta2_decay should be <= 0 but is: %s"},
   {"d", 1, nil, "Clipping threshold d should be >= 1 but is: %s"},
   {"weight_decay", 0, nil, "weight_decay should be >= 0 but is: %s"},
+  {"maximize", "boolean"},
 }
 local EPS_LIMITS = {
   {1, 0, nil, "epsilon1 should be >= 0 but is: %s"},

@@ -16,7 +16,7 @@ local NAMES = {"lr", "max_iter", "max_eval", "tolerance_grad", "tolerance_change
 local ARGUMENTS = {"params", table.unpack(NAMES)}
 
 local LIMITS = {{"max_iter"}, {"max_eval"}, {"tolerance_grad"}, {"tolerance_change"},
-  {"history_size"}, {"lr", 0, nil, "Invalid learning rate: %s"}}
+  {"history_size"}, {"maximize", "boolean"}, {"lr", 0, nil, "Invalid learning rate: %s"}}
 
 local module = {}
 
@@ -33,10 +33,11 @@ function LBFGS:__init(...)
     maximize = optimizer.arguments("LBFGS", ARGUMENTS, ...)
   max_iter = max_iter or 20
   local defaults = {lr = lr or 1, max_iter = max_iter, tolerance_grad = tolerance_grad or 1e-7,
-    tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100}
+    tolerance_change = tolerance_change or 1e-9, history_size = history_size or 100,
+    maximize = maximize or false}
   defaults.max_eval = max_eval or type(max_iter) == "number" and max_iter * 5 // 4
   Optimizer._check("LBFGS", LIMITS, defaults)
-  defaults.line_search_fn, defaults.maximize = search, maximize or false
+  defaults.line_search_fn = search
   Optimizer.__init(self, params, defaults, NAMES)
   if #self.param_groups ~= 1 then
     fail("LBFGS doesn't support per-parameter options (parameter groups)")

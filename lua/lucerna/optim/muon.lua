@@ -36,6 +36,7 @@ local LIMITS = {
   {"momentum", 0, nil, "momentum should be >= 0 but is: %s"},
   {"weight_decay", 0, nil, "weight decay should be >= 0 but is: %s"},
   {"eps"},
+  {"nesterov", "boolean"},
   {"ns_steps", nil, 99, "Number of steps must be less than 100 for computational efficiency"},
 }
 
@@ -53,7 +54,7 @@ function Muon:__init(...)
   local params, lr, weight_decay, momentum, nesterov, coefficients, eps, ns_steps, adjust_lr_fn =
     optimizer.arguments("Muon", ARGUMENTS, ...)
   local defaults = {lr = lr or 1e-3, weight_decay = weight_decay or 0.1,
-    momentum = momentum or 0.95, nesterov = nesterov ~= false,
+    momentum = momentum or 0.95, nesterov = nesterov == nil or nesterov,
     ns_coefficients = coefficients or {3.4445, -4.775, 2.0315}, eps = eps or 1e-7,
     ns_steps = ns_steps or 5, adjust_lr_fn = adjust_lr_fn}
   check_options(defaults)

@@ -193,14 +193,16 @@ function Optimizer._number(value)
   return value:item()
 end
 
---- Options must be numbers within limits: {name, low, high, message} each.
+--- Options must be numbers within limits, {name, low, high, message} each, or {name, "boolean"}.
 function Optimizer._check(who, limits, group)
   for _, limit in ipairs(limits) do
     local name, low, high, message = table.unpack(limit)
     local value = Optimizer._number(group[name])
-    if type(value) ~= "number" then
-      fail("%s: %s must be a number (got %s)", who, name, type(value))
-    elseif not (value >= (low or -math.huge) and value <= (high or math.huge)) then
+    local wanted = low == "boolean" and low or "number"
+    if type(value) ~= wanted then
+      fail("%s: %s must be a %s (got %s)", who, name, wanted, type(value))
+    elseif wanted == "number" and
+      not (value >= (low or -math.huge) and value <= (high or math.huge)) then
       fail("%s: " .. message, who, value)
     end
   end

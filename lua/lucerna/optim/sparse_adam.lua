@@ -27,6 +27,7 @@ local SMALLEST = 2.0 ^ -1074
 local LIMITS = {
   {"lr", SMALLEST, nil, "Invalid learning rate: %s"},
   {"eps", SMALLEST, nil, "Invalid epsilon value: %s"},
+  {"maximize", "boolean"},
 }
 
 local function check_options(group)
