@@ -447,33 +447,41 @@ luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t 
   return luc__gemm(ctx, &g);
 }
 
-/* -- int64 ------------------------------------------------------------------------------------- */
+/* -- Integers ---------------------------------------------------------------------------------- */
 
-enum { INT64_ROWS = 16 };
+enum { INT_ROWS = 16, INT_COLUMNS = 512 };
 
-typedef struct int64_job {
-  const luc_gemm *g;
-  luc_gemm_int64_fn product;
-  int64_t cuts; /* of the rows of one product */
-} int64_job;
+typedef struct int_job {
+  luc_gemm g;
+  luc_gemm_int_fn product;
+  int64_t row_cuts, column_cuts; /* of one product */
+} int_job;
 
-static void int64_pieces(void *arg, int64_t begin, int64_t end) {
-  const int64_job *j = arg;
+static void int_pieces(void *arg, int64_t begin, int64_t end) {
+  const int_job *j = arg;
+  const int64_t size = (int64_t)luc__dtype_size(j->g.dtype);
   for (int64_t i = begin; i < end; i++) {
-    luc_gemm g = *j->g;
-    const int64_t item = i / j->cuts, row = i % j->cuts * INT64_ROWS;
-    go_to_item(&g, item, sizeof(int64_t));
-    g.a = (const int64_t *)g.a + row * g.a_row;
-    g.c = (int64_t *)g.c + item * g.c_batch + row * g.c_row;
-    g.m = g.m - row < INT64_ROWS ? g.m - row : INT64_ROWS;
+    luc_gemm g = j->g;
+    const int64_t item = i / (j->row_cuts * j->column_cuts);
+    const int64_t row = i / j->column_cuts % j->row_cuts * INT_ROWS;
+    const int64_t column = i % j->column_cuts * INT_COLUMNS;
+    go_to_item(&g, item, size);
+    g.a = (const char *)g.a + row * g.a_row * size;
+    g.b = (const char *)g.b + column * g.b_col * size;
+    g.c = (char *)g.c + (item * g.c_batch + row * g.c_row + column) * size;
+    g.m = luc__min64(g.m - row, INT_ROWS);
+    g.n = luc__min64(g.n - column, INT_COLUMNS);
     j->product(&g);
   }
 }
 
-luc_status luc__gemm_int64(luc_context *ctx, const luc_gemm *g) {
+luc_status luc__gemm_int(luc_context *ctx, const luc_gemm *g) {
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
-  int64_job j = {g, *luc__kernels(ctx)->gemm_int64, luc__cuts(g->m, INT64_ROWS)};
-  int64_t grain = PIECE_WORK / 4 / (INT64_ROWS * g->n * (g->k + 1)) + 1;
-  luc__parallel_for(ctx, j.cuts * g->batch, grain, int64_pieces, &j);
+  int_job j = {.g = g->n == 1 && g->c_row == 1 ? turn(g) : *g,
+               .product = luc__kernels(ctx)->gemm_int[g->dtype == LUC_INT64]};
+  j.row_cuts = luc__cuts(j.g.m, INT_ROWS), j.column_cuts = luc__cuts(j.g.n, INT_COLUMNS);
+  const int64_t work = luc__min64(j.g.m, INT_ROWS) * luc__min64(j.g.n, INT_COLUMNS) * (g->k + 1);
+  luc__parallel_for(ctx, j.row_cuts * j.column_cuts * g->batch, PIECE_WORK / 4 / work + 1,
+                    int_pieces, &j);
   return LUC_OK;
 }

@@ -40,9 +40,9 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
 luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *g);
 /* to[i] += from[i], n elements of float32 or float64. */
 void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n);
-/* The same as luc__gemm for int64 (a, b, c are int64_t; alpha, beta, bias and relu are ignored:
- * C = A B). */
-luc_status luc__gemm_int64(luc_context *ctx, const luc_gemm *g);
+/* The same as luc__gemm for int32 and int64 (alpha, beta, bias and relu are ignored: C = A B); many
+ * rows want B's columns adjacent. */
+luc_status luc__gemm_int(luc_context *ctx, const luc_gemm *g);
 /* y [rows, out] = relu?(x [rows, in] weight[out, in]ᵀ + bias[out]), all contiguous; bias may be
  * NULL. The short way to a linear layer. */
 luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,

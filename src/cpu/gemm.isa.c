@@ -1,4 +1,4 @@
-/* The serial pieces of matrix products, for float, double and int64. */
+/* The serial pieces of matrix products, for float, double and integers. */
 #include <stddef.h>
 
 #include "cpu/gemm_kernels.h"
@@ -7,7 +7,20 @@
 #include "cpu/gemm.inc"
 #include "cpu/real_f64.inc"
 #include "cpu/gemm.inc"
-#include "cpu/gemm_int64.inc"
+
+#define T          uint32_t
+#define V          luc_vu32
+#define REAL(name) luc__##name##_f32
+#define REAL_V     luc_vf32
+#define FN(name)   name##_i32
+#include "cpu/gemm_int.inc"
+
+#define T          uint64_t
+#define V          luc_vu64
+#define REAL(name) luc__##name##_f64
+#define REAL_V     luc_vf64
+#define FN(name)   name##_i64
+#include "cpu/gemm_int.inc"
 
 /* ORDER DTYPE */
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
@@ -15,4 +28,4 @@ const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
     {block_f64, scattered_f64, dots_f64, outer_f64, serial_f64, transpose_f64},
 };
 
-const luc_gemm_int64_fn LUC_ISA_NAME(luc__gemm_int64) = int64_product;
+const luc_gemm_int_fn LUC_ISA_NAME(luc__gemm_int)[2] = {product_i32, product_i64};

@@ -51,8 +51,8 @@ typedef struct luc_gemm_kernels {
 /* ORDER DTYPE: float32, float64. */
 extern const luc_gemm_kernels luc__gemm_base[2], luc__gemm_avx2[2], luc__gemm_avx512[2];
 
-/* One product of int64 (batch and all but strides, sizes and data ignored). */
-typedef void (*luc_gemm_int64_fn)(const luc_gemm *g);
-extern const luc_gemm_int64_fn luc__gemm_int64_base, luc__gemm_int64_avx2, luc__gemm_int64_avx512;
+/* One product of int32 or of int64 (batch and all but strides, sizes and data ignored). */
+typedef void (*luc_gemm_int_fn)(const luc_gemm *g);
+extern const luc_gemm_int_fn luc__gemm_int_base[2], luc__gemm_int_avx2[2], luc__gemm_int_avx512[2];
 
 #endif

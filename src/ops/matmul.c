@@ -91,7 +91,7 @@ static luc_status plan_product(luc_context *ctx, const luc_tensor *a, const luc_
 }
 
 static luc_status gemm_any(luc_context *ctx, const luc_gemm *g) {
-  return g->dtype == LUC_INT64 ? luc__gemm_int64(ctx, g) : luc__gemm(ctx, g);
+  return luc__dtype_is_float(g->dtype) ? luc__gemm(ctx, g) : luc__gemm_int(ctx, g);
 }
 
 /* Runs the plan on these operands (of the plan's dtype, with the planned strides). */
@@ -129,19 +129,23 @@ static luc_status run_product(luc_context *ctx, const product *p, const luc_tens
   }
 }
 
-/* The dtype a product is computed in, as integers wrap the same in int64. */
+/* The dtype a product is computed in, as small integers wrap the same in int32. */
 static luc_status product_dtype(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
                                 luc_dtype *compute) {
   LUC_TRY(luc__match_dtype(ctx, "input", a, "other", b));
   if (a->dtype == LUC_BOOL)
     return luc__fail(ctx, LUC_ERR_TYPE, "input must be a number tensor (got bool)");
-  *compute = luc__dtype_is_float(a->dtype) ? luc__compute_dtype(a->dtype) : LUC_INT64;
+  *compute = luc__dtype_is_float(a->dtype) ? luc__compute_dtype(a->dtype)
+             : a->dtype == LUC_INT64       ? LUC_INT64
+                                           : LUC_INT32;
   return LUC_OK;
 }
 
-/* t itself where the GEMM can read it, else converted. */
-static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, luc_tensor **out) {
-  if (t->dtype != compute) return luc__contiguous_as(ctx, t, compute, out);
+/* t itself where the GEMM reads it well, else a copy; adjacent: its columns had better be. */
+static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bool adjacent,
+                          luc_tensor **out) {
+  adjacent = adjacent && t->ndim > 1 && t->strides[t->ndim - 1] != 1;
+  if (t->dtype != compute || adjacent) return luc__contiguous_as(ctx, t, compute, out);
   *out = luc__retain(t);
   return LUC_OK;
 }
@@ -191,8 +195,9 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
   product p;
   LUC_TRY(product_dtype(ctx, a, b, &compute));
   if (luc__dtype_is_complex(a->dtype)) return multiply_complex(ctx, a, b, add, beta, alpha, out);
-  LUC_GO(operand(ctx, a, compute, &x));
-  LUC_GO(operand(ctx, b, compute, &y));
+  LUC_GO(operand(ctx, a, compute, false, &x));
+  const bool many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
+  LUC_GO(operand(ctx, b, compute, many && !luc__dtype_is_float(compute), &y));
   LUC_GO(plan_product(ctx, x, y, &p));
   LUC_GO(luc__tensor_empty(ctx, compute, p.ndim, p.sizes, &c));
   p.gemm.alpha = alpha;
