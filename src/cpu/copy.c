@@ -3,6 +3,7 @@
  * stack. Work is cut by size only. */
 #include "cpu/copy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/complex.h"
@@ -10,7 +11,14 @@
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
-enum { CHUNK = 1024, GRAIN = 1 << 16, TURN_MIN = 8, STREAM_FROM = 1 << 22 };
+enum {
+  CHUNK = 1024,
+  GRAIN = 1 << 16,
+  TURN_MIN = 8,
+  STREAM_FROM = 1 << 22,
+  SHORT_RUN = 64,  /* these are brought together before they are converted, */
+  STEPS_FROM = 256 /* where there are so many elements */
+};
 
 typedef struct copy_job {
   luc_nest nest; /* operands: dst, src */
@@ -204,6 +212,32 @@ static void copy_other(luc_context *ctx, copy_job *job) {
   luc__parallel_for(ctx, nest->numel, GRAIN, copy_converted, job);
 }
 
+/* Converting wants long runs: elements are first brought into the other's order where one of dst
+ * and src lies without gaps. */
+static luc_status copy_in_steps(luc_context *ctx, const copy_job *job, luc_tensor *dst,
+                                const luc_tensor *src) {
+  const int64_t from_size = (int64_t)luc__dtype_size(job->from);
+  const bool spread = !luc__nest_is_linear(&job->nest, 0, job->size) &&
+                      luc__nest_is_linear(&job->nest, 1, from_size);
+  const luc_tensor *like = spread ? src : dst;
+  luc_tensor *middle;
+  LUC_TRY(luc__tensor_empty_like(ctx, dst, spread ? job->to : job->from, &middle));
+  luc__take_order(middle, 1, &like);
+  luc_status status = luc__copy(ctx, middle, src);
+  if (status == LUC_OK) status = luc__copy(ctx, dst, middle);
+  luc_tensor_release(ctx, middle);
+  return status;
+}
+
+/* Has the nest short runs, or does src run across dst? */
+static bool wants_steps(const copy_job *job) {
+  const luc_nest *nest = &job->nest;
+  if (nest->ndim == 1 || nest->numel < STEPS_FROM) return false;
+  const int64_t from_size = (int64_t)luc__dtype_size(job->from);
+  const bool far = llabs(nest->strides[1][0]) > 8 * from_size;
+  return nest->sizes[0] < SHORT_RUN || far;
+}
+
 /* Are integers of one dtype, or bools, those of another as they lie? */
 static bool same_bytes(luc_dtype from, luc_dtype to) {
   return to != LUC_BOOL && !luc__dtype_is_float(from) && !luc__dtype_is_float(to) &&
@@ -234,7 +268,7 @@ luc_status luc__copy(luc_context *ctx, luc_tensor *dst, const luc_tensor *src) {
   luc__nest_simplify(&job.nest);
   if (job.to == job.from)
     copy_same(ctx, &job);
-  else
+  else if (!wants_steps(&job) || copy_in_steps(ctx, &job, dst, src) != LUC_OK)
     copy_other(ctx, &job);
   return LUC_OK;
 }

@@ -281,15 +281,6 @@ static bool run_simple(const luc_ew_kernel *kernel, luc_ew_fn fn, luc_dtype dtyp
   return true;
 }
 
-static bool is_linear(const luc_nest *nest, int i, int64_t size) {
-  int64_t step = size;
-  for (int d = 0; d < nest->ndim; d++) {
-    if (nest->strides[i][d] != step) return false;
-    step *= nest->sizes[d];
-  }
-  return true;
-}
-
 /* Is operand i one element for all of a chunk? */
 static bool stands_still(const ew_job *job, int i) {
   for (int d = 0; d < (job->joined ? job->nest.ndim : 1); d++)
@@ -305,7 +296,8 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
                 (luc__is_native(o->dtype) && luc__compute(o->dtype) == job->compute);
   if (i == 0 && job->kernel->truth) native = o->dtype == LUC_BOOL || o->dtype == LUC_UINT8;
   int64_t size = (int64_t)luc__dtype_size(o->dtype);
-  bool run = job->joined ? is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
+  bool run =
+      job->joined ? luc__nest_is_linear(&job->nest, i, size) : job->nest.strides[i][0] == size;
   o->direct = native && (run || (i > 0 && is_once(job, i)));
 }
 

@@ -50,13 +50,14 @@ static void swap_dims(luc_nest *nest, int a, int b) {
   }
 }
 
-/* Should dimension b go inside a? The first operand to which it makes a difference decides. */
+/* Should dimension b go inside a? The first operand to which it makes a difference decides; a lone
+ * one is not repeated element by element. */
 static bool closer(const luc_nest *nest, int a, int b) {
   for (int i = 0; i < nest->count; i++) {
     int64_t sa = llabs(nest->strides[i][a]), sb = llabs(nest->strides[i][b]);
     if (sa && sb && sa != sb) return sb < sa;
   }
-  return false;
+  return nest->count == 1 && nest->strides[0][a] == 0 && nest->strides[0][b] != 0;
 }
 
 static bool mergeable(const luc_nest *nest, int inner, int outer) {
@@ -84,6 +85,14 @@ void luc__nest_simplify(luc_nest *nest) {
   for (int d = 1; d < nest->ndim; d++)
     for (int k = d; k > 0 && closer(nest, k - 1, k); k--) swap_dims(nest, k - 1, k);
   merge(nest);
+}
+
+bool luc__nest_is_linear(const luc_nest *nest, int i, int64_t size) {
+  for (int d = 0; d < nest->ndim; d++) {
+    if (nest->strides[i][d] != size) return false;
+    size *= nest->sizes[d];
+  }
+  return true;
 }
 
 void luc__nest_seek(const luc_nest *nest, int64_t index, luc_cursor *c) {

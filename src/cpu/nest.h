@@ -23,6 +23,9 @@ void luc__nest_add(luc_nest *nest, const luc_tensor *t);
 /* Drops, orders and merges dimensions. At least one dimension stays. */
 void luc__nest_simplify(luc_nest *nest);
 
+/* Do operand i's elements, of this size, lie without gaps in the nest's order? */
+bool luc__nest_is_linear(const luc_nest *nest, int i, int64_t size);
+
 /* A position in the nest. */
 typedef struct luc_cursor {
   int64_t at[LUC_MAX_DIMS];

@@ -358,7 +358,7 @@ static void split(rd_job *job) {
 static void choose_way(rd_job *job, luc_dtype dtype) {
   const int64_t size = (int64_t)luc__dtype_size(dtype), run = job->reduced.sizes[0];
   const int64_t kept_step = llabs(job->kept.strides[0][0]), side = job->kept.sizes[0];
-  const int64_t step = job->reduced.numel == 1 ? INT64_MAX : llabs(job->reduced.strides[0][0]);
+  const int64_t apart = llabs(job->reduced.strides[0][0]), step = apart ? apart : INT64_MAX;
   const bool even = job->reduced.strides[0][0] == size;
   const bool few = side >= FEW && run > 1 && run < LUC_RD_SHORT;
   job->size = size;
