@@ -1,6 +1,7 @@
 /* A tiny harness: every tests/c/test_*.c includes this once and becomes one program.
  * TEST("it does this") { … CHECK(…); } registers itself; main runs all, or those whose name
- * contains the first argument, and prints "N passed, N failed" (read by tests/run.lua).
+ * contains the first argument, and prints "N passed, N failed" (read by tests/run.lua). Each has a
+ * fresh context, ctx, and must leave no block in it; a TEST_ALONE makes what it needs itself.
  * test_context gives a context whose blocks are counted; test_sweep runs a scenario with its
  * 1st, 2nd, 3rd … allocation refused until it succeeds. */
 #ifndef LUC_TEST_H
@@ -17,7 +18,8 @@
 
 typedef struct test_case {
   const char *name;
-  void (*run)(void);
+  void (*run)(luc_context *ctx); /* or … */
+  void (*run_alone)(void);
   struct test_case *next;
 } test_case;
 
@@ -57,12 +59,18 @@ __attribute__((unused)) static void test_str(const char *file, int line, const c
 
 #define TEST_JOIN2(a, b) a##b
 #define TEST_JOIN(a, b)  TEST_JOIN2(a, b)
-#define TEST(title)                                                                                \
-  static void TEST_JOIN(test_, __LINE__)(void);                                                    \
+#define TEST_ADD(title, test, field)                                                               \
   __attribute__((constructor)) static void TEST_JOIN(add_, __LINE__)(void) {                       \
-    static test_case t = {title, TEST_JOIN(test_, __LINE__), NULL};                                \
+    static test_case t = {.name = title, .field = test};                                           \
     test_register(&t);                                                                             \
-  }                                                                                                \
+  }
+#define TEST(title)                                                                                \
+  static void TEST_JOIN(test_, __LINE__)(luc_context * ctx);                                       \
+  TEST_ADD(title, TEST_JOIN(test_, __LINE__), run)                                                 \
+  static void TEST_JOIN(test_, __LINE__)(__attribute__((unused)) luc_context * ctx)
+#define TEST_ALONE(title)                                                                          \
+  static void TEST_JOIN(test_, __LINE__)(void);                                                    \
+  TEST_ADD(title, TEST_JOIN(test_, __LINE__), run_alone)                                           \
   static void TEST_JOIN(test_, __LINE__)(void)
 
 #define CHECK(cond)               ((cond) ? (void)0 : test_fail(__FILE__, __LINE__, #cond))
@@ -73,7 +81,8 @@ __attribute__((unused)) static void test_str(const char *file, int line, const c
 /* Counts blocks in use; refuses the allocation number `fail_at` (from 1; 0: none), and the one
  * after it, since a context that is refused gives back its cache and asks once more. */
 typedef struct test_heap {
-  long blocks, bytes, count, fail_at;
+  _Atomic long blocks, bytes, count;
+  long fail_at;
 } test_heap;
 
 __attribute__((unused)) static void *test_alloc(void *ud, void *ptr, size_t old_size,
@@ -103,11 +112,16 @@ __attribute__((unused)) static void *test_alloc(void *ud, void *ptr, size_t old_
   return block;
 }
 
-/* A context over this heap, or NULL. One thread: the count is not atomic. */
-__attribute__((unused)) static luc_context *test_context(test_heap *heap) {
-  luc_config cfg = {.alloc = test_alloc, .alloc_ud = heap, .num_threads = 1};
+/* A context over this heap with so many threads (0: as many as there are cores), or NULL. */
+__attribute__((unused)) static luc_context *test_context_of(test_heap *heap, int threads) {
+  luc_config cfg = {.alloc = test_alloc, .alloc_ud = heap, .num_threads = threads};
   luc_context *ctx = NULL;
   return luc_context_new(&cfg, &ctx) == LUC_OK ? ctx : NULL;
+}
+
+/* The same of one thread, whose allocations come in one order. */
+__attribute__((unused)) static luc_context *test_context(test_heap *heap) {
+  return test_context_of(heap, 1);
 }
 
 /* A context over malloc with this many threads; 0: as many as there are cores. */
@@ -146,12 +160,23 @@ __attribute__((unused)) static bool test_is_short(void) {
   return getenv("LUCERNA_TEST_SHORT") != NULL;
 }
 
+static void test_run(const test_case *t) {
+  test_heap heap = {0};
+  luc_context *ctx = test_context_of(&heap, 0);
+  t->run(ctx);
+  luc_context_free(ctx);
+  CHECK_EQ(heap.blocks, 0);
+}
+
 int main(int argc, char **argv) {
   int passed = 0, failed = 0;
   for (test_case *t = test_first; t != NULL; t = t->next) {
     if (argc > 1 && strstr(t->name, argv[1]) == NULL) continue;
     test_failures = 0;
-    t->run();
+    if (t->run)
+      test_run(t);
+    else
+      t->run_alone();
     if (test_failures == 0) {
       passed++;
     } else {

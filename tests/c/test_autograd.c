@@ -50,7 +50,7 @@ static double at(luc_tensor *t, int i) {
   return t ? ((double *)luc_tensor_data(t))[i * luc_tensor_strides(t)[0]] : NAN;
 }
 
-TEST("gradients accumulate in leaves") {
+TEST_ALONE("gradients accumulate in leaves") {
   begin();
   luc_tensor *x = vector(2, (double[]){3, 4}, true), *y = mul(x, x), *s = sum(y);
   CHECK_EQ(backward(s, LUC_RETAIN_GRAPH), LUC_OK);
@@ -63,7 +63,7 @@ TEST("gradients accumulate in leaves") {
   end();
 }
 
-TEST("a tensor used twice gets the sum, unaliased") {
+TEST_ALONE("a tensor used twice gets the sum, unaliased") {
   begin();
   luc_tensor *x = vector(2, (double[]){1, 2}, true), *y = vector(2, (double[]){5, 6}, true), *z, *s;
   CHECK_EQ(luc__binary(ctx, LUC_OP_add, x, y, &z), LUC_OK);
@@ -77,7 +77,7 @@ TEST("a tensor used twice gets the sum, unaliased") {
   end();
 }
 
-TEST("broadcast inputs get gradients of their own shape") {
+TEST_ALONE("broadcast inputs get gradients of their own shape") {
   begin();
   luc_tensor *x = vector(3, (double[]){1, 2, 3}, true), *y = vector(1, (double[]){10}, true);
   luc_tensor *z = mul(x, y), *s = sum(z);
@@ -88,7 +88,7 @@ TEST("broadcast inputs get gradients of their own shape") {
   end();
 }
 
-TEST("grad gives second derivatives and leaves .grad alone") {
+TEST_ALONE("grad gives second derivatives and leaves .grad alone") {
   begin();
   luc_tensor *x = vector(1, (double[]){3}, true), *x2 = mul(x, x), *x3 = mul(x2, x), *g, *g2;
   CHECK_EQ(luc_autograd_grad(ctx, &x3, 1, NULL, &x, 1, LUC_CREATE_GRAPH, &g), LUC_OK);
@@ -100,7 +100,7 @@ TEST("grad gives second derivatives and leaves .grad alone") {
   end();
 }
 
-TEST("grad refuses unused inputs unless told otherwise, and takes non-leaves") {
+TEST_ALONE("grad refuses unused inputs unless told otherwise, and takes non-leaves") {
   begin();
   luc_tensor *x = vector(1, (double[]){2}, true), *y = mul(x, x), *z = mul(y, y);
   luc_tensor *other = vector(1, (double[]){1}, true), *g[2];
@@ -113,7 +113,7 @@ TEST("grad refuses unused inputs unless told otherwise, and takes non-leaves") {
   end();
 }
 
-TEST("in-place changes of what a gradient reads are caught") {
+TEST_ALONE("in-place changes of what a gradient reads are caught") {
   begin();
   luc_tensor *x = vector(1, (double[]){2}, true), *y = mul(x, x), *z = mul(y, y), *s = sum(z);
   CHECK_EQ(luc_call_inplace(ctx, LUC_OP_mul, LUC_ARGS(luc_v_tensor(y), luc_v_float(2))), LUC_OK);
@@ -125,7 +125,7 @@ TEST("in-place changes of what a gradient reads are caught") {
   end();
 }
 
-TEST("in-place operators are recorded, reading their input as it was") {
+TEST_ALONE("in-place operators are recorded, reading their input as it was") {
   begin();
   luc_tensor *x = vector(1, (double[]){3}, true), *w = vector(1, (double[]){5}, true), *y, *s;
   CHECK_EQ(luc__unary(ctx, LUC_OP_clone, x, &y), LUC_OK);
@@ -149,7 +149,7 @@ static luc_tensor *part(luc_tensor *t, int64_t size, int64_t offset) {
   return v;
 }
 
-TEST("writes through views reach the base's history, twice differentiable") {
+TEST_ALONE("writes through views reach the base's history, twice differentiable") {
   begin();
   luc_tensor *x = vector(3, (double[]){1, 2, 3}, true), *w = vector(1, (double[]){7}, true);
   luc_tensor *y, *v, *yy, *g[2], *gg, *s, *s2;
@@ -171,7 +171,7 @@ TEST("writes through views reach the base's history, twice differentiable") {
   end();
 }
 
-TEST("a view of a tensor that comes to require grad follows it") {
+TEST_ALONE("a view of a tensor that comes to require grad follows it") {
   begin();
   luc_tensor *base = vector(2, (double[]){1, 2}, false), *w = vector(1, (double[]){3}, true);
   luc_tensor *v = part(base, 1, 0), *other = part(base, 1, 0), *s;
@@ -195,7 +195,7 @@ static luc_status refuse(luc_context *c, void *ud, luc_tensor *grad, luc_tensor 
   return luc__fail(c, LUC_ERR_CALLBACK, "%s", (const char *)ud);
 }
 
-TEST("hooks see and replace gradients; retain_grad keeps them") {
+TEST_ALONE("hooks see and replace gradients; retain_grad keeps them") {
   begin();
   int calls = 0;
   uint64_t id, leaf_id;
@@ -230,7 +230,7 @@ static void count_free(luc_context *c, void *ud) {
   ++*(int *)ud;
 }
 
-TEST("functions bring their own backward and are freed after it") {
+TEST_ALONE("functions bring their own backward and are freed after it") {
   begin();
   int freed = 0;
   bool recorded;
@@ -247,7 +247,7 @@ TEST("functions bring their own backward and are freed after it") {
   end();
 }
 
-TEST("graphs of any depth run and are freed without recursion") {
+TEST_ALONE("graphs of any depth run and are freed without recursion") {
   begin();
   enum { DEPTH = 100000 };
   luc_tensor *x = vector(1, (double[]){1}, true), *y = luc_tensor_retain(x), *next;
@@ -281,7 +281,7 @@ static luc_status halve_last(luc_context *c, void *ud, luc_tensor *const *grad_o
   return luc_tensor_register_node_hook(c, count->t, halve_last, ud, NULL);
 }
 
-TEST("a hook on a node sees all its tensors; one added meanwhile waits for the next run") {
+TEST_ALONE("a hook on a node sees all its tensors; one added meanwhile waits for the next run") {
   enum { N = 70 };
   begin();
   luc_tensor *x = vector(1, (double[]){3}, true), *list[N], *joined = NULL;
@@ -301,7 +301,7 @@ TEST("a hook on a node sees all its tensors; one added meanwhile waits for the n
   end();
 }
 
-TEST("nothing is recorded under no_grad, and integers never require grad") {
+TEST_ALONE("nothing is recorded under no_grad, and integers never require grad") {
   begin();
   luc_tensor *x = vector(1, (double[]){1}, true), *n = NULL;
   CHECK(luc_set_grad_enabled(ctx, false));
@@ -338,6 +338,6 @@ done:
   return status;
 }
 
-TEST("every refused allocation is a status and leaves nothing behind") {
+TEST_ALONE("every refused allocation is a status and leaves nothing behind") {
   CHECK(test_sweep(scenario, NULL, 1) > 20);
 }

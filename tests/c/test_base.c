@@ -14,16 +14,13 @@
 /* ---- contexts ---- */
 
 TEST("a message replaces the last one, and may quote it") {
-  luc_context *ctx = test_open(1);
   CHECK_STR(luc_message(ctx), "");
   CHECK_EQ(luc__fail(ctx, LUC_ERR_VALUE, "one: %d", 1), LUC_ERR_VALUE);
   luc__fail(ctx, LUC_ERR_SHAPE, "two after %s", luc_message(ctx));
   CHECK_STR(luc_message(ctx), "two after one: 1");
-  luc_context_free(ctx);
 }
 
 TEST("a message of many lines is kept whole") {
-  luc_context *ctx = test_open(1);
   size_t before = luc_memory_stats(ctx).live;
   char *text = malloc(5001);
   memset(text, 'x', 5000);
@@ -36,7 +33,6 @@ TEST("a message of many lines is kept whole") {
   CHECK_STR(luc_message(ctx), "short");
   CHECK_EQ(luc_memory_stats(ctx).live, before);
   free(text);
-  luc_context_free(ctx);
 }
 
 static int closed;
@@ -47,7 +43,7 @@ static void close_second(luc_context *ctx) {
   closed = closed * 10 + 1 + (ctx != NULL);
 }
 
-TEST("closers run once each, the last registered first") {
+TEST_ALONE("closers run once each, the last registered first") {
   luc_context *ctx = test_open(1);
   closed = 0;
   CHECK_EQ(luc__context_on_close(ctx, close_first), LUC_OK);
@@ -88,7 +84,7 @@ static const size_t block_sizes[] = {0,    1,    63,   64,    65,     1000,   10
                                      1152, 1153, 4096, 70000, 524288, 524289, 5 << 20};
 enum { NUM_SIZES = sizeof block_sizes / sizeof *block_sizes };
 
-TEST("blocks of any size are aligned over any allocator, and all is given back") {
+TEST_ALONE("blocks of any size are aligned over any allocator, and all is given back") {
   host h = {0};
   luc_config cfg = {.alloc = host_alloc, .alloc_ud = &h, .num_threads = 1};
   luc_context *ctx = NULL;
@@ -119,7 +115,6 @@ TEST("blocks of any size are aligned over any allocator, and all is given back")
 }
 
 TEST("the limit refuses, after giving back what was cached") {
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_memory_set_limit(ctx, live + 100000);
   void *a = luc__alloc(ctx, 60000);
@@ -135,20 +130,16 @@ TEST("the limit refuses, after giving back what was cached") {
   CHECK(now.peak >= now.live && now.peak <= now.limit);
   luc__free(ctx, b, 80000);
   CHECK_EQ(luc_memory_stats(ctx).live, live);
-  luc_context_free(ctx);
 }
 
 TEST("impossible sizes are refused, not wrapped") {
-  luc_context *ctx = test_open(1);
   CHECK(luc__alloc(ctx, SIZE_MAX) == NULL);
   CHECK(luc__alloc(ctx, SIZE_MAX / 2 + 1) == NULL);
   CHECK(luc__mul_size(SIZE_MAX / 2, 3) == SIZE_MAX);
   CHECK_EQ(luc__mul_size(6, 7), 42);
-  luc_context_free(ctx);
 }
 
 TEST("realloc keeps the contents, growing and shrinking") {
-  luc_context *ctx = test_open(1);
   size_t before = luc_memory_stats(ctx).live, size = 0;
   unsigned char *p = NULL;
   for (size_t next = 1; next < 100000; next = next * 2 + 1) {
@@ -162,10 +153,9 @@ TEST("realloc keeps the contents, growing and shrinking") {
   for (size_t i = 0; i < 777; i++) CHECK_EQ(p[i], (unsigned char)(i * 7));
   luc__free(ctx, p, 777);
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
-TEST("a heap outlives its context while something shared points to it") {
+TEST_ALONE("a heap outlives its context while something shared points to it") {
   luc_context *ctx = test_open(1);
   luc_heap *heap = luc__heap_retain(ctx);
   void *shared = luc__alloc(ctx, 5000);
@@ -228,7 +218,7 @@ static void check_loop(luc_context *ctx, loop *l, int64_t n, int64_t grain) {
 static const int64_t loops[][2] = {{0, 1},   {1, 1},     {7, 3},     {64, 64},
                                    {65, 64}, {10007, 1}, {10007, 13}};
 
-TEST("every index runs once, in the same pieces for any number of threads") {
+TEST_ALONE("every index runs once, in the same pieces for any number of threads") {
   static loop l;
   for (int threads = 1; threads <= 5; threads += 2) {
     luc_context *ctx = test_open(threads);
@@ -254,7 +244,7 @@ static void nest(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-TEST("a loop inside a loop runs serially") {
+TEST_ALONE("a loop inside a loop runs serially") {
   static loop l;
   luc_context *ctx = test_open(3);
   memset(&l, 0, sizeof l);
@@ -265,7 +255,7 @@ TEST("a loop inside a loop runs serially") {
   luc_context_free(ctx);
 }
 
-TEST("the number of threads changes while workers sleep or spin") {
+TEST_ALONE("the number of threads changes while workers sleep or spin") {
   static loop l;
   luc_context *ctx = test_open(2);
   static const int counts[] = {4, 1, 2, 3, 1, 5};
@@ -288,7 +278,7 @@ static void host_loop(void *ud, int64_t n, int64_t grain, luc_range_fn fn, void 
     fn(arg, begin, n - begin < grain ? n : begin + grain);
 }
 
-TEST("a host can supply its own parallel loop") {
+TEST_ALONE("a host can supply its own parallel loop") {
   static loop l;
   int calls = 0;
   luc_config cfg = {.num_threads = 4, .parallel = host_loop, .parallel_ud = &calls};
@@ -299,7 +289,7 @@ TEST("a host can supply its own parallel loop") {
   luc_context_free(ctx);
 }
 
-TEST("a forked child works alone and closes its copy") {
+TEST_ALONE("a forked child works alone and closes its copy") {
   static loop l;
   luc_context *ctx = test_open(3);
   check_loop(ctx, &l, 1000, 10); /* workers exist, some asleep, some spinning */
@@ -326,7 +316,7 @@ static int count_threads(void) {
   return n;
 }
 
-TEST("a child forked before the first loop has workers of its own and ends them") {
+TEST_ALONE("a child forked before the first loop has workers of its own and ends them") {
   static loop l;
   luc_context *ctx = test_open(3);
   pid_t child = fork();
@@ -349,7 +339,6 @@ TEST("a child forked before the first loop has workers of its own and ends them"
 /* ---- maps ---- */
 
 TEST("a map keeps insertion order through replacing and deleting") {
-  luc_context *ctx = test_open(1);
   size_t before = luc_memory_stats(ctx).live;
   luc_map map;
   luc__map_init(&map);
@@ -380,11 +369,9 @@ TEST("a map keeps insertion order through replacing and deleting") {
   CHECK(luc__map_next(&map, &position) == NULL);
   luc__map_free(ctx, &map);
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 TEST("a map that is filled and emptied for ever stays small") {
-  luc_context *ctx = test_open(1);
   luc_map map;
   luc__map_init(&map);
   char key[16];
@@ -396,7 +383,6 @@ TEST("a map that is filled and emptied for ever stays small") {
   }
   CHECK(map.capacity <= 8);
   luc__map_free(ctx, &map);
-  luc_context_free(ctx);
 }
 
 /* ---- random numbers ---- */
@@ -411,7 +397,6 @@ static void normals(luc_context *ctx, double *out, int64_t n) {
 }
 
 TEST("the generator gives PyTorch's numbers") {
-  luc_context *ctx = test_open(1);
   luc_generator *gen = &ctx->rng;
   const luc_draw coin = {.kind = LUC_BERNOULLI, .a = 0.5, .target = LUC_FLOAT32};
   double d[20];
@@ -436,11 +421,9 @@ TEST("the generator gives PyTorch's numbers") {
   luc_manual_seed(ctx, 0);
   CHECK_EQ(luc__poisson(gen, 3), 6);
   CHECK_EQ(luc__poisson(gen, 50), 47);
-  luc_context_free(ctx);
 }
 
 TEST("a saved state continues where it was") {
-  luc_context *ctx = test_open(1);
   static uint8_t bytes[LUC_RNG_STATE_BYTES];
   double first[3], again[3];
   luc_manual_seed(ctx, 7);
@@ -453,7 +436,6 @@ TEST("a saved state continues where it was") {
   CHECK(memcmp(first, again, sizeof first) == 0);
   memset(bytes, 0xff, sizeof bytes);
   CHECK(!luc__generator_load(&ctx->rng, bytes));
-  luc_context_free(ctx);
 }
 
 /* ---- names that want to meet ---- */
@@ -482,12 +464,9 @@ static uint32_t find_pair(uint32_t h, char pair[2][BLOCK]) {
 }
 
 TEST("names chosen to have one hash do not slow a map down") {
-  luc_config cfg = {.num_threads = 1};
-  luc_context *ctx = NULL;
   luc_map map;
   char pairs[LEVELS][2][BLOCK], key[KEY];
   uint32_t h = 2166136261u;
-  CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
   luc__map_init(&map);
   for (int level = 0; level < LEVELS; level++) h = find_pair(h, pairs[level]);
   clock_t begin = clock();
@@ -499,5 +478,4 @@ TEST("names chosen to have one hash do not slow a map down") {
   CHECK((double)(clock() - begin) / CLOCKS_PER_SEC < 1);
   CHECK_EQ(map.count, 1 << LEVELS);
   luc__map_free(ctx, &map);
-  luc_context_free(ctx);
 }

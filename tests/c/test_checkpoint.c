@@ -28,7 +28,6 @@ static luc_module *make_net(luc_context *ctx) {
 
 TEST("a state of PyTorch's goes into a model, and comes back from its file") {
   char path[512], recorded[512];
-  luc_context *ctx = test_open(1);
   luc_module *net = make_net(ctx);
   luc_state_dict *sd, *again;
   CHECK_EQ(luc_load(ctx, io_recorded(recorded, "checkpoint_state.pt"), &sd), LUC_OK);
@@ -49,13 +48,11 @@ TEST("a state of PyTorch's goes into a model, and comes back from its file") {
   luc_state_dict_free(ctx, again);
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
 }
 
 TEST("views of one storage are that again") {
   char path[512];
   int64_t sizes[] = {4}, part[] = {2}, stride[] = {1};
-  luc_context *ctx = test_open(1);
   luc_tensor *x = NULL, *view = NULL;
   luc_state_dict *sd, *again;
   CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 1, sizes, &x), LUC_OK);
@@ -72,12 +69,10 @@ TEST("views of one storage are that again") {
   luc_state_dict_free(ctx, sd);
   luc_tensor_release(ctx, view);
   luc_tensor_release(ctx, x);
-  luc_context_free(ctx);
 }
 
 TEST("what is no state dict is refused, and nothing is left") {
   char path[512], recorded[512];
-  luc_context *ctx = test_open(1);
   luc_state_dict *sd;
   size_t live = luc_memory_stats(ctx).live;
   CHECK_EQ(luc_load(ctx, "/nowhere/x.pt", &sd), LUC_ERR_IO);
@@ -93,13 +88,11 @@ TEST("what is no state dict is refused, and nothing is left") {
   CHECK_EQ(luc_save(ctx, path, sd), LUC_ERR_TYPE);
   CHECK_STR(luc_message(ctx), "save: 'model' is no tensor");
   luc_state_dict_free(ctx, sd);
-  luc_context_free(ctx);
 }
 
 TEST("a file that cannot grow leaves the old one and no other") {
   char path[512];
   int64_t sizes[] = {100000};
-  luc_context *ctx = test_open(1);
   luc_tensor *x = NULL;
   luc_state_dict *sd, *old;
   struct rlimit before, small = {100000, 100000};
@@ -122,14 +115,11 @@ TEST("a file that cannot grow leaves the old one and no other") {
   luc_state_dict_free(ctx, old);
   luc_state_dict_free(ctx, sd);
   luc_tensor_release(ctx, x);
-  luc_context_free(ctx);
 }
 
 TEST("numbers that a file holds conjugated are read before any operator was called") {
   char recorded[512];
-  luc_context *ctx = test_open(1);
   luc_state_dict *sd = NULL;
   CHECK_EQ(luc_load(ctx, io_recorded(recorded, "checkpoint_complex.pt"), &sd), LUC_OK);
   luc_state_dict_free(ctx, sd);
-  luc_context_free(ctx);
 }

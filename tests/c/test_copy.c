@@ -80,14 +80,11 @@ static void check_all_dtypes(luc_context *ctx) {
 }
 
 TEST("every dtype copies to every other, straight and turned, on every instruction set") {
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++)
     if (luc__kernels_use(ctx, (luc_isa)isa)) check_all_dtypes(ctx);
-  luc_context_free(ctx);
 }
 
 TEST("large copies are cut into pieces without losing any") {
-  luc_context *ctx = test_open(0);
   int64_t sizes[] = {301, 467}, back[] = {467, 301};
   luc_tensor *src = empty(ctx, LUC_FLOAT32, 2, sizes), *view = turned(ctx, src);
   luc_tensor *dst = empty(ctx, LUC_FLOAT32, 2, back), *wide = empty(ctx, LUC_FLOAT64, 2, back);
@@ -102,11 +99,9 @@ TEST("large copies are cut into pieces without losing any") {
   luc_tensor_release(ctx, dst);
   luc_tensor_release(ctx, view);
   luc_tensor_release(ctx, src);
-  luc_context_free(ctx);
 }
 
 TEST("a row is broadcast over rows and a number fills a view") {
-  luc_context *ctx = test_open(0);
   int64_t sizes[] = {4, 5}, row[] = {5}, part[] = {4, 2}, steps[] = {5, 2};
   luc_tensor *dst = empty(ctx, LUC_FLOAT32, 2, sizes), *src = empty(ctx, LUC_INT32, 1, row), *view;
   number(src);
@@ -118,11 +113,9 @@ TEST("a row is broadcast over rows and a number fills a view") {
   luc_tensor_release(ctx, view);
   luc_tensor_release(ctx, src);
   luc_tensor_release(ctx, dst);
-  luc_context_free(ctx);
 }
 
 TEST("contiguous_as returns the tensor itself when nothing is to do") {
-  luc_context *ctx = test_open(0);
   int64_t sizes[] = {3, 4};
   luc_tensor *t = empty(ctx, LUC_FLOAT32, 2, sizes), *same, *view = turned(ctx, t), *made;
   number(t);
@@ -135,11 +128,9 @@ TEST("contiguous_as returns the tensor itself when nothing is to do") {
   luc_tensor_release(ctx, view);
   luc_tensor_release(ctx, same);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 TEST("halves round to nearest even and keep infinities, denormals and NaN") {
-  luc_context *ctx = test_open(0);
   int64_t n[] = {65536};
   luc_tensor *half = empty(ctx, LUC_FLOAT16, 1, n), *wide = empty(ctx, LUC_FLOAT32, 1, n);
   luc_tensor *back = empty(ctx, LUC_FLOAT16, 1, n);
@@ -162,7 +153,6 @@ TEST("halves round to nearest even and keep infinities, denormals and NaN") {
   luc_tensor_release(ctx, back);
   luc_tensor_release(ctx, wide);
   luc_tensor_release(ctx, half);
-  luc_context_free(ctx);
 }
 
 /* An element of n bits as a signed or unsigned number. */
@@ -194,7 +184,6 @@ static void check_integers(luc_context *ctx, luc_dtype from, luc_dtype to, int64
 TEST("integers keep their value, or its low bits, in every other integer dtype") {
   static const luc_dtype dtypes[] = {LUC_INT8,  LUC_UINT8,  LUC_INT16, LUC_UINT16,
                                      LUC_INT32, LUC_UINT32, LUC_INT64, LUC_UINT64};
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (int from = 0; from < 8; from++)
@@ -202,7 +191,6 @@ TEST("integers keep their value, or its low bits, in every other integer dtype")
         for (int64_t n = 1; n < 200; n = n * 2 + n % 3)
           check_integers(ctx, dtypes[from], dtypes[to], n);
   }
-  luc_context_free(ctx);
 }
 
 /* What conversions to 32 and 64 bits make of numbers they cannot hold. */
@@ -220,7 +208,6 @@ TEST("real numbers too large for an integer become what they do in PyTorch") {
   static const luc_dtype dtypes[] = {LUC_INT8,  LUC_UINT8,  LUC_INT16, LUC_UINT16,
                                      LUC_INT32, LUC_UINT32, LUC_INT64};
   const int64_t n = 19 * 7;
-  luc_context *ctx = test_open(0);
   for (int k = 0; k < 3 * 2 * 7; k++) {
     luc_dtype from = k / 3 % 2 == 0 ? LUC_FLOAT32 : LUC_FLOAT64, to = dtypes[k / 6];
     if (!luc__kernels_use(ctx, (luc_isa)(k % 3))) continue;
@@ -239,11 +226,9 @@ TEST("real numbers too large for an integer become what they do in PyTorch") {
     luc_tensor_release(ctx, dst);
     luc_tensor_release(ctx, src);
   }
-  luc_context_free(ctx);
 }
 
 TEST("runs of any length become halves as single numbers do") {
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (int64_t n = 0; n < 80; n++) {
@@ -260,11 +245,9 @@ TEST("runs of any length become halves as single numbers do") {
       luc_tensor_release(ctx, src);
     }
   }
-  luc_context_free(ctx);
 }
 
 TEST("rows of any length are repeated, and filled, exactly") {
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (int dtype = 0; dtype < LUC_NUM_DTYPES; dtype++)
@@ -298,5 +281,4 @@ TEST("rows of any length are repeated, and filled, exactly") {
         luc_tensor_release(ctx, row);
       }
   }
-  luc_context_free(ctx);
 }

@@ -22,7 +22,6 @@ static luc_status wrap(luc_context *ctx, luc_dtype dtype, int ndim, const int64_
 }
 
 TEST("wrapped memory is used in place and released once, after its last view") {
-  luc_context *ctx = test_open(0);
   luc_tensor *t, *view;
   CHECK_EQ(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){2, 3}, NULL, host, &t), LUC_OK);
   CHECK(luc_tensor_data(t) == host);
@@ -31,11 +30,9 @@ TEST("wrapped memory is used in place and released once, after its last view") {
   CHECK_EQ(released, 0);
   luc_tensor_release(ctx, view);
   CHECK_EQ(released, 1);
-  luc_context_free(ctx);
 }
 
 TEST("wrapped memory may have strides, and counts only what they reach") {
-  luc_context *ctx = test_open(0);
   luc_tensor *t, *sum;
   double value;
   CHECK_EQ(luc__ops_init(ctx), LUC_OK);
@@ -54,11 +51,9 @@ TEST("wrapped memory may have strides, and counts only what they reach") {
   CHECK_EQ(t->storage->nbytes, 0);
   luc_tensor_release(ctx, t);
   CHECK_EQ(released, 1);
-  luc_context_free(ctx);
 }
 
 TEST("what cannot be wrapped is released and refused") {
-  luc_context *ctx = test_open(0);
   luc_tensor *t;
   CHECK_EQ(wrap(ctx, LUC_FLOAT32, 1, (int64_t[]){-6}, NULL, host, &t), LUC_ERR_VALUE);
   CHECK_EQ(released, 1);
@@ -77,18 +72,15 @@ TEST("what cannot be wrapped is released and refused") {
   CHECK_EQ(wrap(ctx, LUC_FLOAT32, 9, (int64_t[9]){0}, NULL, host, &t), LUC_ERR_SUPPORT);
   CHECK_EQ(released, 1);
   CHECK(t == NULL);
-  luc_context_free(ctx);
 }
 
 TEST("wrapped memory is not counted in the limit") {
-  luc_context *ctx = test_open(0);
   static char big[1 << 20];
   luc_tensor *t;
   size_t before = luc_memory_stats(ctx).live;
   CHECK_EQ(wrap(ctx, LUC_UINT8, 1, (int64_t[]){sizeof big}, NULL, big, &t), LUC_OK);
   CHECK(luc_memory_stats(ctx).live - before < 2048);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 static luc_status wrap_and_view(luc_context *ctx, void *arg) {
@@ -112,7 +104,7 @@ TEST("whichever allocation is refused, wrapped memory is released once") {
 
 /* ---- DLPack ---- */
 
-TEST("an exported tensor outlives the tensor and its context") {
+TEST_ALONE("an exported tensor outlives the tensor and its context") {
   luc_context *ctx = test_open(0);
   luc_tensor *t, *view;
   DLManagedTensor *dl;
@@ -135,7 +127,6 @@ TEST("an exported tensor outlives the tensor and its context") {
 }
 
 TEST("every dtype goes out and comes back, to the same memory") {
-  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   for (int d = 0; d < LUC_NUM_DTYPES; d++) {
     luc_tensor *t, *back;
@@ -152,7 +143,6 @@ TEST("every dtype goes out and comes back, to the same memory") {
     luc_tensor_release(ctx, back);
   }
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 static int deleted;
@@ -172,7 +162,6 @@ static DLManagedTensor lent(void) {
 }
 
 TEST("an imported tensor sees the other library's memory and gives it back once") {
-  luc_context *ctx = test_open(0);
   DLManagedTensor dl = lent();
   luc_tensor *t, *view;
   dl.dl_tensor.strides = one_two;
@@ -191,11 +180,9 @@ TEST("an imported tensor sees the other library's memory and gives it back once"
   CHECK_EQ(luc_tensor_from_dlpack(ctx, &dl, LUC_COPY_NEVER, &t), LUC_OK);
   CHECK_EQ(*(float *)t->data, 2);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 TEST("an import copies what is read only, backwards or not aligned, unless told not to") {
-  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   DLManagedTensor dl = lent();
   luc_tensor *t;
@@ -227,11 +214,9 @@ TEST("an import copies what is read only, backwards or not aligned, unless told 
   CHECK_EQ(deleted, 1);
   luc_tensor_release(ctx, t);
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 TEST("what does not exist here stays the caller's") {
-  luc_context *ctx = test_open(0);
   DLManagedTensor dl = lent();
   luc_tensor *t;
   dl.dl_tensor.device.device_type = kDLCUDA;
@@ -255,11 +240,9 @@ TEST("what does not exist here stays the caller's") {
   CHECK_STR(luc_message(ctx), "from_dlpack: only version 1 of DLPack is known (got version 2.0)");
   CHECK_EQ(deleted, 0);
   CHECK(t == NULL);
-  luc_context_free(ctx);
 }
 
 TEST("a tensor that requires a gradient is not exported") {
-  luc_context *ctx = test_open(0);
   luc_tensor *t;
   DLManagedTensor *dl;
   CHECK_EQ(luc_tensor_from(ctx, LUC_FLOAT32, 1, (int64_t[]){6}, host, &t), LUC_OK);
@@ -269,7 +252,6 @@ TEST("a tensor that requires a gradient is not exported") {
             "to_dlpack: can't export tensors that require gradient, use tensor:detach()");
   CHECK(dl == NULL);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 static luc_status there_and_back(luc_context *ctx, void *arg) {

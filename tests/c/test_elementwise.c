@@ -79,14 +79,12 @@ static const operands shapes[] = {
 };
 
 TEST("pointwise results do not depend on shapes, strides or broadcasting") {
-  luc_context *ctx = test_open(0);
   for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
     for (int turned = 0; turned < 8; turned++) {
       check_add(ctx, &shapes[s], turned, LUC_FLOAT32, LUC_FLOAT32, LUC_FLOAT32);
       check_add(ctx, &shapes[s], turned, LUC_FLOAT16, LUC_INT32, LUC_FLOAT64);
       check_add(ctx, &shapes[s], turned, LUC_UINT8, LUC_INT64, LUC_INT16);
     }
-  luc_context_free(ctx);
 }
 
 enum { LONGEST = 70 };
@@ -114,7 +112,6 @@ static void run_kernel(const luc_ew_kernel *kernel, luc_compute type, int64_t n,
 }
 
 TEST("kernels take one element for all of a run, of any length") {
-  luc_context *ctx = test_open(0);
   char once_y[(LONGEST + 1) * 8], y[(LONGEST + 1) * 8];
   for (int id = 0; id < LUC_NUM_EWS; id++) {
     const luc_ew_kernel *kernel = &luc__kernels(ctx)->elementwise[id];
@@ -129,21 +126,17 @@ TEST("kernels take one element for all of a run, of any length") {
         }
     }
   }
-  luc_context_free(ctx);
 }
 
 TEST("every pair of dtypes adds, into every dtype") {
-  luc_context *ctx = test_open(0);
   for (int a = 0; a < LUC_BOOL; a++)
     for (int b = 0; b < LUC_BOOL; b++) {
       check_add(ctx, &shapes[4], 0, (luc_dtype)a, (luc_dtype)b, (luc_dtype)b);
       check_add(ctx, &shapes[4], 3, (luc_dtype)a, (luc_dtype)b, LUC_BOOL);
     }
-  luc_context_free(ctx);
 }
 
 TEST("int32 sums, differences and products wrap around") {
-  luc_context *ctx = test_open(0);
   const luc_ew ops[] = {LUC_EW_add, LUC_EW_sub, LUC_EW_mul};
   for (int i = 0; i < 6; i++) {
     int64_t size = i < 3 ? 19 : 200003;
@@ -161,11 +154,9 @@ TEST("int32 sums, differences and products wrap around") {
     luc_tensor_release(ctx, a);
     luc_tensor_release(ctx, b);
   }
-  luc_context_free(ctx);
 }
 
 TEST("large work shared between threads gives the same bits") {
-  luc_context *ctx = test_open(0);
   operands large = {2, {700, 301}, {1, 301}};
   double sums[2];
   for (int k = 0; k < 2; k++) {
@@ -183,7 +174,6 @@ TEST("large work shared between threads gives the same bits") {
     luc_tensor_release(ctx, t);
   }
   CHECK(sums[0] == sums[1]);
-  luc_context_free(ctx);
 }
 
 /* Sums, largest values and their positions over `dims` against plain loops. */
@@ -224,7 +214,6 @@ static void check_reduction(luc_context *ctx, luc_rd op, luc_dtype dtype, const 
 TEST("reductions over any dimensions agree with plain loops") {
   static const int64_t all_sizes[][3] = {{3, 4, 5},   {1, 1, 2000}, {2000, 1, 3},
                                          {5, 300, 2}, {40, 50, 60}, {2, 3, 70000}};
-  luc_context *ctx = test_open(0);
   for (size_t s = 0; s < sizeof all_sizes / sizeof *all_sizes; s++)
     for (uint32_t dims = 1; dims < 8; dims++)
       for (int turned = 0; turned < 2; turned++) {
@@ -235,11 +224,9 @@ TEST("reductions over any dimensions agree with plain loops") {
         if (one_dim) check_reduction(ctx, LUC_RD_argmax, LUC_FLOAT32, all_sizes[s], dims, turned);
         if (one_dim) check_reduction(ctx, LUC_RD_argmax, LUC_INT32, all_sizes[s], dims, turned);
       }
-  luc_context_free(ctx);
 }
 
 TEST("variances of large offset values are exact enough") {
-  luc_context *ctx = test_open(0);
   int64_t sizes[] = {300000};
   luc_tensor *t = make(ctx, LUC_FLOAT32, 1, sizes, false, 0), *y = NULL;
   for (int64_t i = 0; i < t->numel; i++) ((float *)(void *)t->data)[i] = 4096.0f + (float)(i % 2);
@@ -250,5 +237,4 @@ TEST("variances of large offset values are exact enough") {
   CHECK_NEAR(*(double *)(void *)y->data, 0.25, 1e-9);
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }

@@ -103,16 +103,12 @@ static void check(luc_context *ctx, luc_dtype dtype, luc_fft_kind kind) {
 }
 
 TEST("transforms are sums of products") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   for (int round = 0; round < kt_rounds(400); round++)
     for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_WHOLE; kind++)
       check(ctx, round % 2 ? LUC_FLOAT32 : LUC_FLOAT64, (luc_fft_kind)kind);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
-TEST("what is done in pieces is what is done at once") {
+TEST_ALONE("what is done in pieces is what is done at once") {
   for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_WHOLE; kind++) {
     luc_context *ctx = test_open(0);
     int64_t sizes[3] = {77, 20, 31};
@@ -175,19 +171,13 @@ static void check_length(luc_context *ctx, luc_dtype dtype, luc_fft_kind kind, i
 
 TEST("lengths of large factors, of odd and even real numbers, and long lines") {
   static const int64_t lengths[] = {29, 58, 101, 202, 1000, 1009, 2018, 1 << 15, 3 << 15};
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
     for (int kind = LUC_FFT_FORWARD; kind <= LUC_FFT_BACK; kind++)
       for (int d = 0; d < 2; d++)
         check_length(ctx, d ? LUC_FLOAT64 : LUC_FLOAT32, (luc_fft_kind)kind, lengths[i]);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("without elements there is nothing to do, without dimensions a copy") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   double in[4] = {1, 2, 3, 4}, out[4] = {0};
   int dim = 1;
   luc_fft t = {LUC_FFT_FORWARD, LUC_FLOAT64, 2, (int64_t[]){0, 3}, 1, &dim, 1};
@@ -195,11 +185,9 @@ TEST("without elements there is nothing to do, without dimensions a copy") {
   t = (luc_fft){LUC_FFT_FORWARD, LUC_FLOAT64, 1, (int64_t[]){2}, 0, NULL, 1};
   CHECK_EQ(luc__fft(ctx, &t, in, out), LUC_OK);
   CHECK(memcmp(in, out, sizeof in) == 0);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
-TEST("memory that FFTW may need is asked for before FFTW is") {
+TEST_ALONE("memory that FFTW may need is asked for before FFTW is") {
   luc_config cfg = {.memory_limit = 1 << 20};
   luc_context *ctx = NULL;
   CHECK_EQ(luc_context_new(&cfg, &ctx), LUC_OK);
@@ -235,11 +223,9 @@ TEST("contexts in threads of their own can plan at once") {
 }
 
 TEST("a library that is missing is named with its package") {
-  luc_context *ctx = test_open(0);
   void *library = NULL;
   CHECK_EQ(luc__library_open(ctx, "Nothing", "libnothing.so.7", "libnothing7", &library),
            LUC_ERR_SUPPORT);
   CHECK_STR(luc_message(ctx),
             "Nothing (libnothing.so.7) is not installed; Debian's package is libnothing7");
-  luc_context_free(ctx);
 }

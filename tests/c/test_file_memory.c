@@ -111,7 +111,6 @@ enum { ROUNDS = sizeof rounds / sizeof *rounds };
 
 TEST("what a host's function got is read back from memory, in every format") {
   static sink s;
-  luc_context *ctx = test_open(1);
   for (int i = 0; i < ROUNDS; i++)
     for (int64_t rows = 0; rows < 300; rows = 3 * rows + 1) {
       luc_tensor *t = NULL, *back = NULL;
@@ -123,12 +122,10 @@ TEST("what a host's function got is read back from memory, in every format") {
       luc_tensor_release(ctx, t);
       luc_tensor_release(ctx, back);
     }
-  luc_context_free(ctx);
 }
 
 TEST("a function that takes no more ends the saving") {
   static sink s;
-  luc_context *ctx = test_open(1);
   luc_tensor *t = NULL;
   CHECK_EQ(make(ctx, LUC_INT32, 100, &t), LUC_OK);
   size_t live = luc_memory_stats(ctx).live;
@@ -139,7 +136,6 @@ TEST("a function that takes no more ends the saving") {
     CHECK_EQ((long long)luc_memory_stats(ctx).live, (long long)live);
   }
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 static luc_status run_round(luc_context *ctx, void *arg) {

@@ -13,7 +13,6 @@ static void gzip(const char *path, const void *bytes, unsigned n) {
 
 TEST("a file of bytes reads as the tensor it declares, plain and gzipped") {
   char path[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   for (int zipped = 0; zipped < 2; zipped++) {
     luc_tensor *t = NULL;
@@ -29,7 +28,6 @@ TEST("a file of bytes reads as the tensor it declares, plain and gzipped") {
     luc_tensor_release(ctx, t);
   }
   CHECK_EQ((long long)luc_memory_stats(ctx).live, (long long)live);
-  luc_context_free(ctx);
 }
 
 TEST("every type is turned to the machine's byte order") {
@@ -43,7 +41,6 @@ TEST("every type is turned to the machine's byte order") {
                {0x0d, {0xc0, 0x20, 0x00, 0x00}, LUC_FLOAT32, -2.5},
                {0x0e, {0x3f, 0xf8, 0, 0, 0, 0, 0, 0}, LUC_FLOAT64, 1.5}};
   char path[512];
-  luc_context *ctx = test_open(1);
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     unsigned char file[16] = {0, 0, types[i].code, 1, 0, 0, 0, 1};
     size_t size = luc__dtype_size(types[i].dtype);
@@ -57,14 +54,12 @@ TEST("every type is turned to the machine's byte order") {
     CHECK_NEAR(value, types[i].value, 0);
     luc_tensor_release(ctx, t);
   }
-  luc_context_free(ctx);
 }
 
 TEST("0-d and empty files are fine") {
   static const unsigned char scalar[] = {0, 0, 8, 0, 7},
                              empty[] = {0, 0, 8, 2, 0, 0, 0, 0, 0, 0, 255, 0};
   char path[512];
-  luc_context *ctx = test_open(1);
   luc_tensor *t = NULL;
   io_write(io_path(path, "scalar"), scalar, sizeof scalar);
   CHECK_EQ(luc_idx_load(ctx, path, &t), LUC_OK);
@@ -74,7 +69,6 @@ TEST("0-d and empty files are fine") {
   CHECK_EQ(luc_idx_load(ctx, path, &t), LUC_OK);
   CHECK(t && t->numel == 0 && t->sizes[1] == 65280);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 TEST("files that are not what they say are refused with one line") {
@@ -94,7 +88,6 @@ TEST("files that are not what they say are refused with one line") {
       {{0, 0, 8, 1, 0, 0, 0, 1, 1, 2}, 10, "has more data than it declares"},
   };
   char path[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     luc_tensor *t;
@@ -106,13 +99,11 @@ TEST("files that are not what they say are refused with one line") {
   luc_tensor *t;
   luc_status status = luc_idx_load(ctx, "/no/such/file", &t);
   io_check_failed(ctx, "missing", status, LUC_ERR_IO, "cannot open '/no/such/file'", live);
-  luc_context_free(ctx);
 }
 
 TEST("a file cut off or damaged anywhere is refused, gzipped or not") {
   unsigned char bytes[256];
   char path[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor *t;
   for (int zipped = 0; zipped < 2; zipped++) {
@@ -133,13 +124,11 @@ TEST("a file cut off or damaged anywhere is refused, gzipped or not") {
       io_check_failed(ctx, "damaged", luc_idx_load(ctx, path, &t), LUC_ERR_IO, "idx: ", live);
     }
   }
-  luc_context_free(ctx);
 }
 
 TEST("more than was declared is refused in gzipped files too") {
   unsigned char bytes[sizeof small + 1] = {0};
   char path[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor *t;
   memcpy(bytes, small, sizeof small);
@@ -150,7 +139,6 @@ TEST("more than was declared is refused in gzipped files too") {
   fputc('x', f);
   fclose(f);
   io_check_failed(ctx, "tail", luc_idx_load(ctx, path, &t), LUC_ERR_IO, "more data", live);
-  luc_context_free(ctx);
 }
 
 static luc_status load(luc_context *ctx, void *arg) {

@@ -44,7 +44,6 @@ static const char *const dtype_names[] = {"f32", "f64", "f16", "bf16", "i8",
 
 TEST("a file of every dtype is the reference library's, byte for byte") {
   char path[512], recorded[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_named_tensor items[REAL_DTYPES];
   for (int d = 0; d < REAL_DTYPES; d++) {
@@ -56,12 +55,10 @@ TEST("a file of every dtype is the reference library's, byte for byte") {
   check_same_bytes(path, io_recorded(recorded, "dtypes.safetensors"));
   for (int d = 0; d < REAL_DTYPES; d++) luc_tensor_release(ctx, items[d].tensor);
   CHECK_EQ((long long)luc_memory_stats(ctx).live, (long long)live);
-  luc_context_free(ctx);
 }
 
 TEST("0-d and empty tensors, escapes in names and metadata are the reference library's too") {
   char path[512], recorded[512];
-  luc_context *ctx = test_open(1);
   int64_t one[] = {1}, two[] = {2}, empty[] = {0, 3};
   luc_named_tensor items[] = {{"scalar", range(ctx, LUC_FLOAT32, 0, 0, NULL)},
                               {"empty", range(ctx, LUC_FLOAT32, 0, 2, empty)},
@@ -76,14 +73,12 @@ TEST("0-d and empty tensors, escapes in names and metadata are the reference lib
   CHECK_EQ(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0), LUC_OK);
   check_same_bytes(path, io_recorded(recorded, "none.safetensors"));
   for (int i = 0; i < 5; i++) luc_tensor_release(ctx, items[i].tensor);
-  luc_context_free(ctx);
 }
 
 /* ---- reading ---- */
 
 TEST("a recorded file of every dtype reads back") {
   char recorded[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file), LUC_OK);
@@ -97,12 +92,10 @@ TEST("a recorded file of every dtype reads back") {
   }
   luc_tensor_file_free(ctx, file);
   CHECK_EQ((long long)luc_memory_stats(ctx).live, (long long)live);
-  luc_context_free(ctx);
 }
 
 TEST("0-d and empty tensors, names with escapes and metadata read back") {
   char recorded[512];
-  luc_context *ctx = test_open(1);
   luc_tensor_file *file;
   CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "odd.safetensors"), &file), LUC_OK);
   luc_tensor *scalar = named(file, "scalar"), *empty = named(file, "empty");
@@ -118,24 +111,20 @@ TEST("0-d and empty tensors, names with escapes and metadata read back") {
   CHECK(file && file->ntensors == 0);
   luc_tensor_file_free(ctx, file);
   luc_tensor_file_free(ctx, NULL);
-  luc_context_free(ctx);
 }
 
 TEST("tensors stay when the file they came from is freed") {
   char recorded[512];
-  luc_context *ctx = test_open(1);
   luc_tensor_file *file;
   CHECK_EQ(luc_safetensors_load(ctx, io_recorded(recorded, "dtypes.safetensors"), &file), LUC_OK);
   luc_tensor *t = luc_tensor_retain(named(file, "i64"));
   luc_tensor_file_free(ctx, file);
   CHECK_EQ(((int64_t *)(void *)t->data)[5], 5);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 TEST("views are written as the elements they show") {
   char path[512];
-  luc_context *ctx = test_open(1);
   int64_t sizes[] = {2, 3}, turned[] = {3, 2}, turned_strides[] = {1, 3}, wide[] = {4},
           still[] = {0};
   luc_tensor *base = range(ctx, LUC_FLOAT32, 0, 2, sizes), *t, *e;
@@ -153,7 +142,6 @@ TEST("views are written as the elements they show") {
   luc_tensor_file_free(ctx, file);
   luc_tensor *all[] = {base, other, t, e};
   for (int i = 0; i < 4; i++) luc_tensor_release(ctx, all[i]);
-  luc_context_free(ctx);
 }
 
 /* ---- hostile files ---- */
@@ -239,7 +227,6 @@ static const hostile hostile_files[] = {
 
 TEST("every broken rule of the format is refused with one line") {
   char path[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   io_path(path, "hostile");
   for (size_t i = 0; i < sizeof hostile_files / sizeof *hostile_files; i++) {
@@ -250,7 +237,6 @@ TEST("every broken rule of the format is refused with one line") {
     CHECK(file == NULL);
     io_check_failed(ctx, h->header, status, h->status ? h->status : LUC_ERR_IO, h->message, live);
   }
-  luc_context_free(ctx);
 }
 
 TEST("what the format allows is read") {
@@ -263,7 +249,6 @@ TEST("what the format allows is read") {
       "{\"a\":{\"dtype\":\"BOOL\",\"shape\":[1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}",
   };
   char path[512];
-  luc_context *ctx = test_open(1);
   luc_tensor_file *file;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     io_write_header(io_path(path, "good"), good[i], i > 0);
@@ -271,7 +256,6 @@ TEST("what the format allows is read") {
     if (i == 3) CHECK(named(file, "大 😀 /\b"));
     luc_tensor_file_free(ctx, file);
   }
-  luc_context_free(ctx);
 }
 
 TEST("a header's length is believed only within the file and 100 MB") {
@@ -283,7 +267,6 @@ TEST("a header's length is believed only within the file and 100 MB") {
                {100000001, "header too large"},        {UINT64_MAX, "header too large"},
                {UINT64_C(1) << 63, "header too large"}};
   char path[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -294,14 +277,12 @@ TEST("a header's length is believed only within the file and 100 MB") {
     luc_status status = luc_safetensors_load(ctx, path, &file);
     io_check_failed(ctx, "length", status, LUC_ERR_IO, cases[i].message, live);
   }
-  luc_context_free(ctx);
 }
 
 TEST("a boolean that is neither 0 nor 1 is refused") {
   static const char header[] = "{\"a\":{\"dtype\":\"BOOL\",\"shape\":[1],\"data_offsets\":[0,1]}}";
   char path[512];
   unsigned char bytes[128] = {sizeof header - 1};
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   memcpy(bytes + 8, header, sizeof header - 1);
@@ -309,13 +290,11 @@ TEST("a boolean that is neither 0 nor 1 is refused") {
   io_write(io_path(path, "bool"), bytes, 8 + sizeof header);
   luc_status status = luc_safetensors_load(ctx, path, &file);
   io_check_failed(ctx, "bool", status, LUC_ERR_IO, "neither 0 nor 1", live);
-  luc_context_free(ctx);
 }
 
 TEST("a file cut off anywhere is refused") {
   static unsigned char bytes[ROOM];
   char path[512], recorded[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   long n = io_read(io_recorded(recorded, "odd.safetensors"), bytes, ROOM);
   luc_tensor_file *file;
@@ -325,13 +304,11 @@ TEST("a file cut off anywhere is refused") {
     luc_status status = luc_safetensors_load(ctx, path, &file);
     io_check_failed(ctx, "cut", status, LUC_ERR_IO, "safetensors: ", live);
   }
-  luc_context_free(ctx);
 }
 
 TEST("a file with any byte changed is read or refused, and leaves nothing behind") {
   static unsigned char bytes[ROOM];
   char path[512], recorded[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   long n = io_read(io_recorded(recorded, "odd.safetensors"), bytes, ROOM);
   uint32_t random = 1;
@@ -349,12 +326,10 @@ TEST("a file with any byte changed is read or refused, and leaves nothing behind
     CHECK(!strchr(luc_message(ctx), '\n'));
     CHECK_EQ((long long)luc_memory_stats(ctx).live, (long long)live);
   }
-  luc_context_free(ctx);
 }
 
 TEST("what is no regular file is refused") {
   char path[512];
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   luc_tensor_file *file;
   luc_status status = luc_safetensors_load(ctx, "/no\nwhere", &file);
@@ -365,14 +340,12 @@ TEST("what is no regular file is refused") {
   CHECK_EQ(mkfifo(io_path(path, "fifo"), 0600), 0);
   status = luc_safetensors_load(ctx, path, &file);
   io_check_failed(ctx, "fifo", status, LUC_ERR_IO, "is not a file", live);
-  luc_context_free(ctx);
 }
 
 /* ---- what cannot be saved ---- */
 
 TEST("names and metadata that would make a bad file are refused") {
   char path[512];
-  luc_context *ctx = test_open(1);
   luc_tensor *a = range(ctx, LUC_FLOAT32, 0, 0, NULL), *b = range(ctx, LUC_FLOAT32, 0, 0, NULL);
   size_t live = luc_memory_stats(ctx).live;
   io_path(path, "refused");
@@ -394,12 +367,10 @@ TEST("names and metadata that would make a bad file are refused") {
   CHECK(access(path, F_OK) != 0);
   luc_tensor_release(ctx, a);
   luc_tensor_release(ctx, b);
-  luc_context_free(ctx);
 }
 
 TEST("a save that fails leaves the old file and nothing else") {
   char path[512], folder[512], recorded[512];
-  luc_context *ctx = test_open(1);
   int64_t sizes[] = {100000};
   luc_tensor *t = range(ctx, LUC_FLOAT64, 0, 1, sizes);
   luc_named_tensor items[] = {{"t", t}};
@@ -427,24 +398,20 @@ TEST("a save that fails leaves the old file and nothing else") {
   rmdir(folder);
   CHECK_EQ(io_count_files(), before);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 TEST("a folder without permission refuses the save") {
   char folder[512], path[600];
   if (geteuid() == 0) return; /* root may write anywhere */
-  luc_context *ctx = test_open(1);
   CHECK_EQ(mkdir(io_path(folder, "closed"), 0500), 0);
   snprintf(path, sizeof path, "%s/x", folder);
   CHECK_EQ(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0), LUC_ERR_IO);
   rmdir(folder);
-  luc_context_free(ctx);
 }
 
 TEST("a save keeps the old file's permissions and obeys the umask for a new one") {
   char path[512];
   struct stat info;
-  luc_context *ctx = test_open(1);
   mode_t mask = umask(027);
   CHECK_EQ(luc_safetensors_save(ctx, io_path(path, "mode"), NULL, 0, NULL, 0), LUC_OK);
   CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0640);
@@ -452,7 +419,6 @@ TEST("a save keeps the old file's permissions and obeys the umask for a new one"
   CHECK_EQ(luc_safetensors_save(ctx, path, NULL, 0, NULL, 0), LUC_OK);
   CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0604);
   umask(mask);
-  luc_context_free(ctx);
 }
 
 /* ---- out of memory ---- */

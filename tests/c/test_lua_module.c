@@ -20,7 +20,7 @@ static luc_tensor *ones(luc_context *ctx) {
   return t;
 }
 
-TEST("fields of a leaf live while a host holds the root") {
+TEST_ALONE("fields of a leaf live while a host holds the root") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   luc_module *root = make(ctx, "Sequential"), *middle = make(ctx, "Sequential");
@@ -43,7 +43,7 @@ TEST("fields of a leaf live while a host holds the root") {
   close_state(L);
 }
 
-TEST("changes made in C are seen in Lua") {
+TEST_ALONE("changes made in C are seen in Lua") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   luc_module *root = make(ctx, "Sequential"), *a = make(ctx, "Linear"), *b = make(ctx, "ReLU");
@@ -67,7 +67,7 @@ TEST("changes made in C are seen in Lua") {
   close_state(L);
 }
 
-TEST("places changed in C are seen in Lua") {
+TEST_ALONE("places changed in C are seen in Lua") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   run(L, "list = nn.ModuleList {nn.ReLU(), nn.Tanh(), nn.GELU()}; tanh = list[2]; tanh.tag = {7}");
@@ -114,7 +114,7 @@ static luc_status add_one(luc_context *ctx, void *ud, luc_module *m, const luc_v
   return LUC_OK;
 }
 
-TEST("a host calls a module written in Lua, with hooks of both") {
+TEST_ALONE("a host calls a module written in Lua, with hooks of both") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   run(L, "Twice = nn.class('Twice')"
@@ -158,7 +158,7 @@ static luc_status twice(luc_context *ctx, void *ud, luc_module *m, const luc_gra
   return luc__binary_scalar(ctx, LUC_OP_mul, grad_input->v[0], 2, &replacement->v[0]);
 }
 
-TEST("backward hooks of C and of Lua follow each other, on layers of both") {
+TEST_ALONE("backward hooks of C and of Lua follow each other, on layers of both") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   run(L, "Times = nn.class('Times') function Times:forward(x) return x * 3 end "
@@ -189,7 +189,7 @@ TEST("backward hooks of C and of Lua follow each other, on layers of both") {
   close_state(L);
 }
 
-TEST("a module of Lua's that a host holds keeps its class and fields") {
+TEST_ALONE("a module of Lua's that a host holds keeps its class and fields") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   run(L, "local C = nn.class('C'); function C:forward(x) return x * self.k end "
@@ -211,7 +211,7 @@ TEST("a module of Lua's that a host holds keeps its class and fields") {
   close_state(L);
 }
 
-TEST("a host copies a module of Lua's with its fields and hooks") {
+TEST_ALONE("a host copies a module of Lua's with its fields and hooks") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   run(L, "local C = nn.class('C'); function C:forward(x) return x * self.k end "
@@ -238,7 +238,7 @@ TEST("a host copies a module of Lua's with its fields and hooks") {
   close_state(L);
 }
 
-TEST("what a host still holds when the state closes is freed with it") {
+TEST_ALONE("what a host still holds when the state closes is freed with it") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   luc_module *net = make(ctx, "Sequential"), *l = make(ctx, "Linear");
@@ -266,7 +266,7 @@ static luc_module *make_odd(lua_State *L) {
   return net;
 }
 
-TEST("a host saves and loads a tree that overrides in Lua") {
+TEST_ALONE("a host saves and loads a tree that overrides in Lua") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   luc_module *net = make_odd(L);
@@ -320,7 +320,7 @@ static luc_status edit_state(luc_context *ctx, void *ud, luc_module *m,
   return LUC_OK;
 }
 
-TEST("hooks of C code run in trees that Lua goes through") {
+TEST_ALONE("hooks of C code run in trees that Lua goes through") {
   lua_State *L = open();
   luc_context *ctx = luc_lua_context(L);
   luc_module *net = make_odd(L);

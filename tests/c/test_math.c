@@ -331,7 +331,6 @@ static void check_edge(const function *f, int isa, double x, double y, double go
 
 TEST("functions keep infinities, NaN and zeros") {
   static double x[EDGES * EDGES], y[EDGES * EDGES], z[EDGES * EDGES];
-  luc_context *ctx = test_open(0);
   for (int i = 0; i < EDGES * EDGES; i++) {
     x[i] = (double)(float)edges[i / EDGES];
     y[i] = (double)(float)edges[i % EDGES];
@@ -345,7 +344,6 @@ TEST("functions keep infinities, NaN and zeros") {
           check_edge(&functions[f], isa, x[i], y[i], z[i], is_double);
       }
   }
-  luc_context_free(ctx);
 }
 
 /* ---- roots, and functions of two arguments ---- */
@@ -415,7 +413,6 @@ static const struct {
 };
 
 TEST("lgamma and digamma keep all digits near their roots") {
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
@@ -425,7 +422,6 @@ TEST("lgamma and digamma keep all digits near their roots") {
       CHECK(ulps(y, roots[i].y, 0, true) <= 1);
     }
   }
-  luc_context_free(ctx);
 }
 
 /* In units of the last place of the terms' sizes: they cancel left of zero when s is odd. */
@@ -447,7 +443,6 @@ static void check_zeta(const luc_kernels *kernels, double s, double q, bool is_d
 
 TEST("zeta and polygamma are within 2 ulp of the exact values") {
   static const double powers[] = {1.0001, 1.25, 1.75, 2, 2.5, 3, 4, 5, 6.5, 8, 11, 15, 21};
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (size_t k = 0; k < sizeof powers / sizeof *powers; k++)
@@ -459,7 +454,6 @@ TEST("zeta and polygamma are within 2 ulp of the exact values") {
           check_zeta(luc__kernels(ctx), powers[k], -0.25 - i * 0.003173, is_double);
         }
   }
-  luc_context_free(ctx);
 }
 
 static double share_off(const luc_kernels *kernels, double a, double x, bool upper,
@@ -493,7 +487,6 @@ static double worst_share(const luc_kernels *kernels, bool upper, bool is_double
 }
 
 TEST("incomplete gamma functions are within 1 ulp, of doubles within 4") {
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     if (!luc__kernels_use(ctx, (luc_isa)isa)) continue;
     for (int upper = 0; upper < 2; upper++) {
@@ -501,7 +494,6 @@ TEST("incomplete gamma functions are within 1 ulp, of doubles within 4") {
       CHECK(worst_share(luc__kernels(ctx), upper, true) <= 4);
     }
   }
-  luc_context_free(ctx);
 }
 
 /* ---- rests ---- */
@@ -538,7 +530,6 @@ TEST("fmod is exact for numbers of any size") {
   static float afloat[N], bfloat[N], yfloat[N];
   static double adouble[N], bdouble[N], ydouble[N];
   static int64_t aint64_t[N], bint64_t[N], yint64_t[N];
-  luc_context *ctx = test_open(0);
   for (int isa = 0; isa < LUC_NUM_ISAS; isa++) {
     uint64_t state = 88172645463325252u;
     int bad = 0;
@@ -548,5 +539,4 @@ TEST("fmod is exact for numbers of any size") {
     SAME_AS(int64_t, LUC_COMPUTE_I64, LUC_EW_fmod, rest_of)
     CHECK_EQ(bad, 0);
   }
-  luc_context_free(ctx);
 }

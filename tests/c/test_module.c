@@ -35,8 +35,6 @@ static luc_tensor *ones(luc_context *ctx, int64_t n, int64_t m) {
 }
 
 TEST("a layer knows its constructor's arguments and has its parameters") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *l = make(ctx, "Linear", 3, 4);
   CHECK_EQ(luc_module_config(l, "in_features")->as.i, 3);
   CHECK_EQ(luc_module_config(l, "bias")->as.i, 1);
@@ -48,13 +46,9 @@ TEST("a layer knows its constructor's arguments and has its parameters") {
   CHECK_EQ(luc_module_new(ctx, "Linaer", NULL, 0, &none), LUC_ERR_VALUE);
   CHECK_EQ(luc_module_new(ctx, "Linear", NULL, 0, &none), LUC_ERR_TYPE);
   CHECK_STR(luc_message(ctx), "Linear: missing argument 'in_features'");
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("a chain runs its children") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = mlp(ctx);
   luc_tensor *x = ones(ctx, 5, 3), *y = NULL;
   CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
@@ -68,13 +62,9 @@ TEST("a chain runs its children") {
   CHECK(strncmp(luc_message(ctx), "in 0 (Linear): linear: ", 23) == 0);
   luc_tensor_release(ctx, x);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("named members come in order, once, under their first name") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = mlp(ctx);
   CHECK_EQ(luc_module_add_module(ctx, net, "again", luc_module_child_at(net, 0)), LUC_OK);
   luc_members list;
@@ -95,13 +85,9 @@ TEST("named members come in order, once, under their first name") {
   CHECK_STR(list.items[2].name, "1");
   luc_members_free(ctx, &list);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("names are checked as PyTorch checks them") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *l = make(ctx, "Linear", 1, 1), *other = make(ctx, "ReLU", 0, 0);
   CHECK_EQ(luc_module_add_module(ctx, l, "a.b", other), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "module name can't contain \".\", got: a.b");
@@ -113,14 +99,10 @@ TEST("names are checked as PyTorch checks them") {
   CHECK_EQ(luc_module_add_module(ctx, l, "self", l), LUC_ERR_VALUE);
   luc_module_release(ctx, other);
   luc_module_release(ctx, l);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("a million levels are called, walked and freed without recursion") {
   enum { DEPTH = 1000000 };
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *m = make(ctx, "Identity", 0, 0);
   for (int i = 0; i < (test_is_short() ? DEPTH / 10 : DEPTH); i++) {
     luc_module *outer = make(ctx, "Sequential", 0, 0);
@@ -134,8 +116,6 @@ TEST("a million levels are called, walked and freed without recursion") {
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, y);
   luc_module_release(ctx, m);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 static luc_status scenario(luc_context *ctx, void *arg) {
@@ -187,8 +167,6 @@ static luc_status count_hook(luc_context *ctx, void *ud, luc_module *m, const lu
 }
 
 TEST("hooks run, see arguments and outputs, and can be removed") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = mlp(ctx);
   int counts[3] = {0};
   uint64_t id, inner;
@@ -209,8 +187,6 @@ TEST("hooks run, see arguments and outputs, and can be removed") {
   luc_tensor_release(ctx, y);
   luc_tensor_release(ctx, x);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 static luc_status failing_hook(luc_context *ctx, void *ud, luc_module *m, const luc_value *args,
@@ -226,8 +202,6 @@ static luc_status failing_pre_hook(luc_context *ctx, void *ud, luc_module *m, co
 }
 
 TEST("a hook that fails says why and where, and those that are always called run once") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = mlp(ctx), *child = luc_module_child_at(net, 1);
   int before[3] = {0}, after[3] = {0};
   uint64_t id;
@@ -251,8 +225,6 @@ TEST("a hook that fails says why and where, and those that are always called run
   CHECK_EQ(after[0], 2);
   luc_tensor_release(ctx, x);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 /* "0=ReLU 1=Linear": names and classes of the children. */
@@ -275,8 +247,6 @@ static void insert(luc_context *ctx, luc_module *m, int position, const char *na
 }
 
 TEST("lists of modules are changed by position") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = make(ctx, "Sequential", 0, 0), *popped = NULL, *named;
   insert(ctx, net, 0, "ReLU");
   insert(ctx, net, 0, "Tanh");
@@ -297,13 +267,9 @@ TEST("lists of modules are changed by position") {
   luc_module_release(ctx, popped);
   luc_module_release(ctx, named);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("lists of parameters take tensors") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *list = make(ctx, "ParameterList", 0, 0), *net = make(ctx, "Sequential", 0, 0);
   luc_tensor *t = ones(ctx, 2, 3), *p = NULL;
   CHECK_EQ(luc_parameter_new(ctx, t, false, &p), LUC_OK);
@@ -326,6 +292,4 @@ TEST("lists of parameters take tensors") {
   luc_tensor_release(ctx, p);
   luc_module_release(ctx, list);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }

@@ -39,8 +39,6 @@ static float *data_of(const luc_module *net, int child, const char *name) {
 }
 
 TEST("a state is saved from one tree and loaded into another") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *a = make(ctx), *b = make(ctx);
   luc_state_dict *sd = NULL;
   luc_tensor *t;
@@ -63,13 +61,9 @@ TEST("a state is saved from one tree and loaded into another") {
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, a);
   luc_module_release(ctx, b);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("everything that is wrong is listed, and nothing is loaded") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = make(ctx);
   luc_state_dict *sd = NULL;
   luc_tensor *wrong = filled(ctx, 3, 4, 1), *right = filled(ctx, 4, 0, 1);
@@ -106,13 +100,9 @@ TEST("everything that is wrong is listed, and nothing is loaded") {
   luc_tensor_release(ctx, right);
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("a state goes through a file") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *a = make(ctx), *b = make(ctx);
   luc_state_dict *sd = NULL;
   luc_named_tensor list[4];
@@ -135,8 +125,6 @@ TEST("a state goes through a file") {
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, a);
   luc_module_release(ctx, b);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
   remove(path);
 }
 
@@ -170,8 +158,6 @@ static void count_free(luc_context *ctx, void *ud) {
 }
 
 TEST("hooks run before and after a module's part, and may edit") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = make(ctx);
   luc_state_dict *sd = NULL;
   record r = {.edit = true};
@@ -196,13 +182,9 @@ TEST("hooks run before and after a module's part, and may edit") {
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, net);
   CHECK_EQ(r.freed, 4);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("a hook that fails after values were loaded leaves the model as it was") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = make(ctx), *other = make(ctx);
   luc_state_dict *sd = NULL;
   record r = {.fail = true};
@@ -225,8 +207,6 @@ TEST("a hook that fails after values were loaded leaves the model as it was") {
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, other);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 /* ---- refused allocations ---- */

@@ -29,24 +29,17 @@ static const char *refusal(luc_context *ctx, luc_opid op, luc_value *args, int n
   return luc_message(ctx);
 }
 
-static luc_context *new_context(void) {
-  luc_context *ctx = NULL;
-  if (luc_context_new(NULL, &ctx) != LUC_OK || luc__ops_init(ctx) != LUC_OK) exit(1);
-  return ctx;
-}
-
 TEST("linear names both shapes") {
-  luc_context *ctx = new_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   luc_tensor *x = ramp(ctx, SHAPE(3, 5), false), *w = ramp(ctx, SHAPE(2, 4), false);
   CHECK_STR(refusal(ctx, LUC_OP_linear, LUC_ARGS(luc_v_tensor(x), luc_v_tensor(w))),
             "linear: input has 5 features, weight expects 4 (input [3, 5], weight [2, 4])");
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, w);
-  luc_context_free(ctx);
 }
 
 TEST("conv2d explains channels, groups and kernels that do not fit") {
-  luc_context *ctx = new_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   luc_tensor *x = ramp(ctx, SHAPE(1, 3, 4, 4), false), *w = ramp(ctx, SHAPE(2, 4, 3, 3), false);
   luc_tensor *big = ramp(ctx, SHAPE(2, 3, 5, 5), false);
   const int64_t ones[] = {1, 1}, zeros[] = {0, 0};
@@ -63,11 +56,10 @@ TEST("conv2d explains channels, groups and kernels that do not fit") {
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, w);
   luc_tensor_release(ctx, big);
-  luc_context_free(ctx);
 }
 
 TEST("nll_loss counts classes from 1 in its message") {
-  luc_context *ctx = new_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   int64_t classes[] = {0, 3};
   luc_tensor *x = ramp(ctx, SHAPE(2, 3), false), *target = NULL;
   CHECK(luc_tensor_from(ctx, LUC_INT64, SHAPE(2), classes, &target) == LUC_OK);
@@ -75,7 +67,6 @@ TEST("nll_loss counts classes from 1 in its message") {
             "nll_loss: Target 4 is out of bounds. (classes [1, 3])");
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, target);
-  luc_context_free(ctx);
 }
 
 /* ---- running out of memory ---- */
@@ -157,7 +148,7 @@ TEST("second derivatives survive every refused allocation") {
 /* ---- cost: run with LUCERNA_TEST_TIMES set to see it ---- */
 
 TEST("a small linear layer is a short call") {
-  luc_context *ctx = new_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   luc_tensor *x = ramp(ctx, SHAPE(1, 4), false), *w = ramp(ctx, SHAPE(4, 4), false);
   luc_tensor *b = ramp(ctx, SHAPE(4), false), *y;
   int n = getenv("LUCERNA_TEST_TIMES") ? 1000000 : 10;
@@ -171,5 +162,4 @@ TEST("a small linear layer is a short call") {
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, w);
   luc_tensor_release(ctx, b);
-  luc_context_free(ctx);
 }

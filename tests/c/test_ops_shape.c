@@ -5,12 +5,6 @@
 #include "ops/geometry.h"
 #include "test.h"
 
-static luc_context *open_context(void) {
-  luc_context *ctx = test_open(0);
-  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
-  return ctx;
-}
-
 static luc_tensor *numbers(luc_context *ctx, int ndim, const int64_t *sizes) {
   luc_tensor *t = NULL, *r = NULL;
   int64_t n = 1;
@@ -27,7 +21,7 @@ static int64_t whole(const luc_tensor *t, int64_t i) {
 }
 
 TEST("a view shares its storage, a reshape that cannot be one does not") {
-  luc_context *ctx = open_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   luc_tensor *x = numbers(ctx, 2, (int64_t[]){2, 3}), *v, *t, *r;
   int64_t six = 6;
   CHECK_EQ(luc__op1(ctx, LUC_OP_view, &v, LUC_ARGS(luc_v_tensor(x), luc_v_ints(&six, 1))), LUC_OK);
@@ -43,22 +37,20 @@ TEST("a view shares its storage, a reshape that cannot be one does not") {
   luc_tensor_release(ctx, v);
   luc_tensor_release(ctx, t);
   luc_tensor_release(ctx, r);
-  luc_context_free(ctx);
 }
 
 TEST("view names the shape that does not fit") {
-  luc_context *ctx = open_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   luc_tensor *x = numbers(ctx, 2, (int64_t[]){2, 3}), *v;
   int64_t four = 4;
   CHECK_EQ(luc__op1(ctx, LUC_OP_view, &v, LUC_ARGS(luc_v_tensor(x), luc_v_ints(&four, 1))),
            LUC_ERR_SHAPE);
   CHECK_STR(luc_message(ctx), "view: shape '[4]' is invalid for input of size 6");
   luc_tensor_release(ctx, x);
-  luc_context_free(ctx);
 }
 
 TEST("a bad index leaves an in-place target as it was") {
-  luc_context *ctx = open_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   luc_tensor *x = numbers(ctx, 1, (int64_t[]){4}), *index, *ones;
   int64_t at[] = {0, 4}, two = 2;
   CHECK_EQ(luc_tensor_from(ctx, LUC_INT64, 1, &two, at, &index), LUC_OK);
@@ -71,11 +63,10 @@ TEST("a bad index leaves an in-place target as it was") {
   luc_tensor_release(ctx, x);
   luc_tensor_release(ctx, index);
   luc_tensor_release(ctx, ones);
-  luc_context_free(ctx);
 }
 
 TEST("the same seed gives PyTorch's numbers") {
-  luc_context *ctx = open_context();
+  CHECK_EQ(luc__ops_init(ctx), LUC_OK);
   luc_tensor *a, *b, *c;
   int64_t three = 3;
   luc_manual_seed(ctx, 0);
@@ -90,7 +81,6 @@ TEST("the same seed gives PyTorch's numbers") {
   luc_tensor_release(ctx, a);
   luc_tensor_release(ctx, b);
   luc_tensor_release(ctx, c);
-  luc_context_free(ctx);
 }
 
 /* ---- everything, with its gradient ---- */

@@ -27,7 +27,6 @@ static void check_round_trip(luc_context *ctx, int64_t channels, int64_t height,
 }
 
 TEST("an image reads back as it was, of each number of channels, small and large") {
-  luc_context *ctx = test_open(1);
   size_t live = luc_memory_stats(ctx).live;
   for (int64_t channels = 1; channels <= 4; channels++) check_round_trip(ctx, channels, 5, 7);
   check_round_trip(ctx, 1, 1, 1);
@@ -35,12 +34,10 @@ TEST("an image reads back as it was, of each number of channels, small and large
   check_round_trip(ctx, 1, 1, 70000);
   CHECK_EQ(io_count_files(), 1);
   CHECK_EQ((long long)luc_memory_stats(ctx).live, (long long)live);
-  luc_context_free(ctx);
 }
 
 TEST("what is no image, and where no file can be, is refused") {
   char path[512];
-  luc_context *ctx = test_open(1);
   int64_t sizes[] = {2, 2, 2};
   luc_tensor *many = noise(ctx, 5, 1, 1), *none = noise(ctx, 1, 0, 4), *good = noise(ctx, 1, 2, 2);
   luc_tensor *floats = NULL;
@@ -59,7 +56,6 @@ TEST("what is no image, and where no file can be, is refused") {
   luc_tensor_release(ctx, none);
   luc_tensor_release(ctx, floats);
   luc_tensor_release(ctx, good);
-  luc_context_free(ctx);
 }
 
 static luc_status save_and_load(luc_context *ctx, void *path) {

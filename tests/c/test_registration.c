@@ -46,7 +46,7 @@ static void forget(luc_context *ctx, void *ud) {
   ((seen *)ud)->freed++;
 }
 
-TEST("registration hooks see what modules take, constructors included") {
+TEST_ALONE("registration hooks see what modules take, constructors included") {
   test_heap heap = {0};
   luc_context *ctx = test_context(&heap);
   seen p = {0}, c = {0};
@@ -73,8 +73,6 @@ TEST("registration hooks see what modules take, constructors included") {
 }
 
 TEST("a registration hook may replace, and what it refuses is not taken") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = linear(ctx), *child = linear(ctx), *other = linear(ctx);
   luc_tensor *given = tensor(ctx, LUC_FLOAT32), *wanted = tensor(ctx, LUC_FLOAT64);
   seen buffers = {.tensor = wanted}, children = {.module = other};
@@ -100,13 +98,9 @@ TEST("a registration hook may replace, and what it refuses is not taken") {
   luc_module_release(ctx, child);
   luc_module_release(ctx, other);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("set_submodule puts modules at paths; a module cannot get into its own subtree") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = linear(ctx), *a = linear(ctx), *b = linear(ctx), *found;
   CHECK_EQ(luc_module_set_submodule(ctx, net, "a", a, true), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "Linear has no attribute `a`");
@@ -124,8 +118,6 @@ TEST("set_submodule puts modules at paths; a module cannot get into its own subt
   luc_module_release(ctx, a);
   luc_module_release(ctx, b);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 static luc_status count_one(luc_context *ctx, void *ud, luc_module *m) {
@@ -135,8 +127,6 @@ static luc_status count_one(luc_context *ctx, void *ud, luc_module *m) {
 }
 
 TEST("type converts everything, to floating point tensors alone; apply goes by parents") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_module *net = linear(ctx), *child = linear(ctx);
   luc_tensor *ids = tensor(ctx, LUC_INT64);
   luc_module_register_buffer(ctx, net, "ids", ids, true);
@@ -155,6 +145,4 @@ TEST("type converts everything, to floating point tensors alone; apply goes by p
   luc_tensor_release(ctx, ids);
   luc_module_release(ctx, child);
   luc_module_release(ctx, net);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }

@@ -4,8 +4,6 @@
 #include "ops/schema.h"
 
 TEST("a schema gives names, types, lists, defaults and results") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_schema s;
   const char *text = "conv(Tensor input, Tensor? bias=None, int[2] stride=1, Padding[2] padding=0, "
                      "*, float[2] betas=[0.9, 0.999], str(none|mean|sum) reduction='mean', "
@@ -30,13 +28,9 @@ TEST("a schema gives names, types, lists, defaults and results") {
   CHECK_STR(s.result_name[1], "indices");
   CHECK_EQ(s.result_type[1], LUC_T_INDEX_TENSOR);
   luc__schema_free(ctx, &s);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("lists of tensors, with holes, and results that are lists") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_schema s;
   CHECK_EQ(luc__schema_parse(ctx, "f(IndexTensor?[] indices, Tensor[] rest) -> Tensor[]", &s),
            LUC_OK);
@@ -44,13 +38,9 @@ TEST("lists of tensors, with holes, and results that are lists") {
   CHECK_EQ(s.params[0].list, -1);
   CHECK(s.result_list);
   luc__schema_free(ctx, &s);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("mistakes in the notation are named with their place") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_schema s;
   const char *wrong[] = {"f",         "f(Tensr x)", "f(Tensor)",    "f(Tensor x",
                          "f(int x=)", "f(int[2 x)", "f(str(a|b x)", "f(Tensor x) => Tensor"};
@@ -58,13 +48,9 @@ TEST("mistakes in the notation are named with their place") {
     CHECK_EQ(luc__schema_parse(ctx, wrong[i], &s), LUC_ERR_VALUE);
     CHECK(strstr(luc_message(ctx), "at character") != NULL);
   }
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }
 
 TEST("missing arguments, unknown names and unknown choices are explained") {
-  test_heap heap = {0};
-  luc_context *ctx = test_context(&heap);
   luc_schema s;
   luc_value args[LUC_MAX_PARAMS] = {{0}};
   int choice;
@@ -81,6 +67,4 @@ TEST("missing arguments, unknown names and unknown choices are explained") {
   CHECK_EQ(luc__choice(ctx, "reduction", "none|mean|sum", "sum", &choice), LUC_OK);
   CHECK_EQ(choice, 2);
   luc__schema_free(ctx, &s);
-  luc_context_free(ctx);
-  CHECK_EQ(heap.blocks, 0);
 }

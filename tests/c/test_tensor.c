@@ -8,7 +8,6 @@
 #include "../parity/print_cases.h"
 
 TEST("a small tensor is one block and leaves nothing behind") {
-  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   int64_t sizes[] = {2, 3};
   luc_tensor *t;
@@ -18,11 +17,9 @@ TEST("a small tensor is one block and leaves nothing behind") {
   CHECK_EQ((uintptr_t)t->data % 64, 0);
   luc_tensor_release(ctx, t);
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 TEST("a view outlives its base and keeps the data") {
-  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   int64_t large[] = {4, 100}, small[] = {4};
   for (int i = 0; i < 2; i++) {
@@ -36,11 +33,9 @@ TEST("a view outlives its base and keeps the data") {
     luc_tensor_release(ctx, view);
   }
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 TEST("set_data rebinds a tensor and frees what nobody sees") {
-  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   int64_t five[] = {5}, many[] = {300};
   luc_tensor *a, *b, *view;
@@ -59,7 +54,6 @@ TEST("set_data rebinds a tensor and frees what nobody sees") {
   CHECK_EQ(luc__tensor_set_data(ctx, a, a), LUC_OK);
   luc_tensor_release(ctx, a);
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 static luc_tensor *case_tensor(luc_context *ctx, const print_case *c) {
@@ -75,7 +69,6 @@ static luc_tensor *case_tensor(luc_context *ctx, const print_case *c) {
 }
 
 TEST("tensors print as in PyTorch, character for character") {
-  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   for (size_t i = 0; i < sizeof print_cases / sizeof *print_cases; i++) {
     char *text = NULL;
@@ -88,11 +81,9 @@ TEST("tensors print as in PyTorch, character for character") {
     luc_tensor_release(ctx, t);
   }
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 TEST("a parameter says so, and a suffix too long for the line wraps") {
-  luc_context *ctx = test_open(0);
   luc_tensor *t;
   char *text = NULL, name[80] = "grad_fn=<";
   size_t size = 0;
@@ -106,13 +97,11 @@ TEST("a parameter says so, and a suffix too long for the line wraps") {
   CHECK(strstr(text, "tensor(2.,\n       grad_fn=<xxx") != NULL);
   luc_text_free(ctx, text, size);
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 /* ---- making tensors ---- */
 
 TEST("bad sizes are refused with their shape") {
-  luc_context *ctx = test_open(0);
   size_t before = luc_memory_stats(ctx).live;
   luc_tensor *t = NULL;
   CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 2, (int64_t[]){2, -1}, &t), LUC_ERR_VALUE);
@@ -124,11 +113,9 @@ TEST("bad sizes are refused with their shape") {
   CHECK_EQ(luc_tensor_new(ctx, LUC_FLOAT32, 9, NULL, &t), LUC_ERR_SUPPORT);
   CHECK(t == NULL);
   CHECK_EQ(luc_memory_stats(ctx).live, before);
-  luc_context_free(ctx);
 }
 
 TEST("a tensor copies the host's data, and item reads one element") {
-  luc_context *ctx = test_open(0);
   luc_tensor *t;
   double value = 0;
   CHECK_EQ(luc_tensor_from(ctx, LUC_INT16, 1, (int64_t[]){1}, (int16_t[]){-7}, &t), LUC_OK);
@@ -139,7 +126,6 @@ TEST("a tensor copies the host's data, and item reads one element") {
   CHECK_EQ(luc_tensor_item(ctx, t, &value), LUC_ERR_VALUE);
   CHECK_STR(luc_message(ctx), "item: a Tensor with 4 elements cannot be converted to Scalar");
   luc_tensor_release(ctx, t);
-  luc_context_free(ctx);
 }
 
 static luc_status make_and_print(luc_context *ctx, void *arg) {
@@ -175,7 +161,6 @@ static luc_tensor *shaped(luc_context *ctx, int ndim, const int64_t *sizes) {
 }
 
 TEST("broadcasting aligns from the last dimension and says where it fails") {
-  luc_context *ctx = test_open(0);
   luc_tensor *a = shaped(ctx, 3, (int64_t[]){5, 1, 3}), *b = shaped(ctx, 2, (int64_t[]){4, 1});
   luc_tensor *c = shaped(ctx, 2, (int64_t[]){2, 3}), *empty = shaped(ctx, 1, (int64_t[]){0});
   int ndim;
@@ -192,11 +177,9 @@ TEST("broadcasting aligns from the last dimension and says where it fails") {
   luc_tensor_release(ctx, b);
   luc_tensor_release(ctx, c);
   luc_tensor_release(ctx, empty);
-  luc_context_free(ctx);
 }
 
 TEST("dimensions and positions wrap from the end; their messages count from 1") {
-  luc_context *ctx = test_open(0);
   int dim;
   int64_t index;
   CHECK_EQ(luc__dim_wrap(ctx, -1, 2, &dim), LUC_OK);
@@ -211,11 +194,9 @@ TEST("dimensions and positions wrap from the end; their messages count from 1") 
   CHECK_EQ(luc__index_wrap(ctx, 4, 3, &index), LUC_ERR_INDEX);
   CHECK_STR(luc_message(ctx), "index 5 is out of range [1, 3] (indices count from 1)");
   CHECK_EQ(luc__index_wrap(ctx, INT64_MIN, 3, &index), LUC_ERR_INDEX);
-  luc_context_free(ctx);
 }
 
 TEST("contiguity ignores dimensions of size 1; overlap looks at bytes") {
-  luc_context *ctx = test_open(0);
   luc_tensor *t = shaped(ctx, 2, (int64_t[]){4, 6}), *row, *column, *expanded, *reversed;
   luc__tensor_view(ctx, t, 2, (int64_t[]){1, 6}, (int64_t[]){99, 1}, 6, &row);
   luc__tensor_view(ctx, t, 1, (int64_t[]){4}, (int64_t[]){6}, 2, &column);
@@ -228,7 +209,6 @@ TEST("contiguity ignores dimensions of size 1; overlap looks at bytes") {
   CHECK(luc__same_sizes(t, t) && !luc__same_sizes(t, row));
   luc_tensor *all[] = {t, row, column, expanded, reversed};
   for (int i = 0; i < 5; i++) luc_tensor_release(ctx, all[i]);
-  luc_context_free(ctx);
 }
 
 /* ---- dtypes ---- */
@@ -285,7 +265,6 @@ TEST("every dtype stores and loads single values") {
 }
 
 TEST("a text grows, indents and stays empty after a failure") {
-  luc_context *ctx = test_open(0);
   luc_text text;
   char *out;
   size_t size;
@@ -302,5 +281,4 @@ TEST("a text grows, indents and stays empty after a failure") {
   luc__text_puts(&text, "never");
   CHECK_EQ(luc__text_finish(&text, &out, &size), LUC_ERR_MEMORY);
   CHECK(out == NULL);
-  luc_context_free(ctx);
 }
