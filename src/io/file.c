@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,16 +285,36 @@ bool luc__is_little_endian(void) {
 
 /* ---- writing ---- */
 
-/* A new file beside path, with the old file's permissions or those the umask leaves. */
-static int create_beside(luc_writer *w) {
+/* Finds the file to be replaced, at the end of a link, and makes room for names. What is no file, a
+ * device or a folder, is not replaced. */
+static luc_status find_file(luc_writer *w, const char *path) {
+  char real[PATH_MAX];
   struct stat old;
+  w->mode = stat(path, &old) == 0 ? old.st_mode : 0;
+  if (w->mode && !S_ISREG(w->mode)) {
+    luc__fail(w->ctx, LUC_ERR_IO, "%s: cannot write '%.500s': it is no file", w->who, path);
+    luc__io_one_line(w->ctx);
+    return LUC_ERR_IO;
+  }
+  if (realpath(path, real)) path = real;
+  size_t n = strlen(path) + 1;
+  w->names_size = 2 * n + 64;
+  w->path = luc__alloc(w->ctx, w->names_size);
+  if (!w->path) return LUC_ERR_MEMORY;
+  memcpy(w->path, path, n);
+  w->temporary = w->path + n;
+  return LUC_OK;
+}
+
+/* A new file beside the old one, with its permissions or those the umask leaves. */
+static int create_beside(luc_writer *w) {
   int fd = -1;
   for (int i = 0; i < 100 && fd < 0; i++) {
-    snprintf(w->temporary, w->temporary_size, "%s.%ld-%d.tmp", w->to.path, (long)getpid(), i);
+    snprintf(w->temporary, strlen(w->path) + 64, "%s.%ld-%d.tmp", w->path, (long)getpid(), i);
     fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) return -1;
   }
-  if (fd >= 0 && stat(w->to.path, &old) == 0) (void)!fchmod(fd, old.st_mode & 0777);
+  if (fd >= 0 && w->mode) (void)!fchmod(fd, w->mode & 0777);
   return fd;
 }
 
@@ -302,9 +323,7 @@ luc_status luc__writer_open(luc_context *ctx, const char *who, const luc_target 
   *w = (luc_writer){.ctx = ctx, .who = who, .to = *to};
   luc__text_init(&w->text, ctx);
   if (!to->path) return LUC_OK;
-  w->temporary_size = strlen(to->path) + 64;
-  w->temporary = luc__alloc(ctx, w->temporary_size);
-  if (!w->temporary) return LUC_ERR_MEMORY;
+  LUC_TRY(find_file(w, to->path));
   int fd = create_beside(w);
   if (fd >= 0) w->file = fdopen(fd, "wb");
   if (w->file) return LUC_OK;
@@ -370,12 +389,12 @@ luc_status luc__writer_commit(luc_writer *w) {
   bool flushed = fflush(w->file) == 0 && fsync(fileno(w->file)) == 0;
   flushed = fclose(w->file) == 0 && flushed;
   w->file = NULL;
-  if (!flushed || rename(w->temporary, w->to.path) != 0) {
+  if (!flushed || rename(w->temporary, w->path) != 0) {
     luc_status status = fail_errno(w->ctx, w->who, "write", w->to.path);
     unlink(w->temporary);
     return status;
   }
-  sync_folder(w->to.path);
+  sync_folder(w->path);
   return LUC_OK;
 }
 
@@ -384,9 +403,9 @@ void luc__writer_close(luc_writer *w) {
     fclose(w->file);
     unlink(w->temporary);
   }
-  luc__free(w->ctx, w->temporary, w->temporary_size);
+  luc__free(w->ctx, w->path, w->names_size);
   if (w->ctx) luc__text_drop(&w->text);
-  w->temporary = NULL;
+  w->path = NULL;
   w->file = NULL;
 }
 

@@ -4,6 +4,7 @@
 #define LUC_FILE_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/context.h"
 #include "tensor/dtype.h"
@@ -67,8 +68,10 @@ typedef struct luc_writer {
   const char *who;
   luc_target to;   /* borrowed */
   FILE *file;      /* of a path; bytes for a function are gathered in `text` */
-  char *temporary; /* beside the path */
-  size_t temporary_size;
+  char *path;      /* of the file to be replaced, where a link leads to */
+  char *temporary; /* of the one beside it; both in one block */
+  size_t names_size;
+  mode_t mode;     /* of the old file, or 0 */
   size_t unsynced; /* bytes the disk has not been told of */
   luc_text text;
 } luc_writer;

@@ -391,13 +391,35 @@ TEST("a save that fails leaves the old file and nothing else") {
 
   status = luc_safetensors_save(ctx, "/no/such/folder/x", items, 1, NULL, 0);
   io_check_failed(ctx, "no folder", status, LUC_ERR_IO, "cannot create a file beside", live);
-  io_path(folder, "folder"); /* renaming over a folder fails */
+  io_path(folder, "folder");
   CHECK_EQ(mkdir(folder, 0700), 0);
   status = luc_safetensors_save(ctx, folder, items, 1, NULL, 0);
   io_check_failed(ctx, "folder", status, LUC_ERR_IO, "cannot write", live);
   rmdir(folder);
+  CHECK_EQ(mkfifo(folder, 0600), 0); /* nor is a device replaced */
+  status = luc_safetensors_save(ctx, folder, items, 1, NULL, 0);
+  io_check_failed(ctx, "FIFO", status, LUC_ERR_IO, "it is no file", live);
+  CHECK_EQ(unlink(folder), 0);
   CHECK_EQ(io_count_files(), before);
   luc_tensor_release(ctx, t);
+}
+
+TEST("a save through a link replaces the file, not the link") {
+  char path[512], link[512], recorded[512];
+  struct stat info;
+  luc_context *ctx = test_open(1);
+  CHECK_EQ(luc_safetensors_save(ctx, io_path(path, "linked"), NULL, 0, NULL, 0), LUC_OK);
+  CHECK_EQ(chmod(path, 0640), 0);
+  CHECK_EQ(symlink("linked", io_path(link, "link")), 0);
+  luc_named_tensor item = {"t", range(ctx, LUC_FLOAT64, 0, 0, NULL)};
+  CHECK_EQ(luc_safetensors_save(ctx, path, &item, 1, NULL, 0), LUC_OK);
+  CHECK_EQ(luc_safetensors_save(ctx, link, NULL, 0, NULL, 0), LUC_OK);
+  CHECK(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+  CHECK(lstat(path, &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 0777) == 0640);
+  check_same_bytes(path, io_recorded(recorded, "none.safetensors"));
+  CHECK(unlink(link) == 0 && unlink(path) == 0);
+  luc_tensor_release(ctx, item.tensor);
+  luc_context_free(ctx);
 }
 
 TEST("a folder without permission refuses the save") {
