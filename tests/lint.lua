@@ -217,8 +217,13 @@ local LUA_FILES = "git ls-files '*.lua' .busted "
 own_checks()
 tool("clang-format", C_FILES .. "clang-format --dry-run -Werror")
 -- The module has all of its own symbols and asks for no library of Lua's or CUDA's.
-tool("module", "! nm -D --undefined-only build/asan/lucerna/core.so | grep ' luc_'")
-tool("module", "! readelf -d build/asan/lucerna/core.so | grep -E 'NEEDED.*(lua|cuda|edit)'")
+local MODULE = "build/asan/lucerna/core.so"
+if io.open(MODULE) then
+  tool("module", "! nm -D --undefined-only " .. MODULE .. " | grep ' luc_'")
+  tool("module", "! readelf -d " .. MODULE .. " | grep -E 'NEEDED.*(lua|cuda|edit)'")
+else
+  io.write("lint: " .. MODULE .. " is not there: what it asks for was not checked\n")
+end
 tool("luacheck", LUA_FILES .. "luacheck -q")
 io.write(offences == 0 and "lint: clean\n" or ("lint: %d offences\n"):format(offences))
 os.exit(offences == 0)
