@@ -119,26 +119,23 @@ local function check_saved(saved, i)
   end
 end
 
+local function without_grad() return set_mode(false) end
+
 -- Saved tensors that saved_tensors_hooks keep: a function that gives each back.
 local function pack_saved(saved)
   local pack = core.autograd._saved_hook()
   if not pack then return end
-  local _ <close> = set_mode(false)
   saved.unpack = {}
   for i = 1, saved.n do
     if is_tensor(saved[i]) then
-      saved.unpack[i] = pack(saved[i]:detach())
+      saved.unpack[i] = scoped(without_grad, pack, saved[i]:detach())
       saved[i] = false
     end
   end
 end
 
 local function unpack_saved(unpack)
-  local tensor
-  do
-    local _ <close> = set_mode(false)
-    tensor = unpack()
-  end
+  local tensor = scoped(without_grad, unpack)
   if not is_tensor(tensor) then
     core._fail("unpack_hook: the result must be a Tensor (got %s)", type(tensor))
   end
@@ -272,11 +269,6 @@ local function needs_grad(inputs)
   return needs, any
 end
 
-local function run_forward(class, ctx, ...)
-  local _ <close> = set_mode(false)
-  return table.pack(class.forward(ctx, ...))
-end
-
 -- Outputs must be tensors of their own: an input handed back becomes a view of itself.
 local function separate(inputs, outputs)
   for o = 1, outputs.n do
@@ -352,7 +344,7 @@ local function apply(class, ...)
   local inputs = table.pack(...)
   local needs, any = needs_grad(inputs)
   local ctx = setmetatable({ needs_input_grad = needs, _name = class.name }, Context)
-  local outputs = run_forward(class, ctx, ...)
+  local outputs = table.pack(scoped(without_grad, class.forward, ctx, ...))
   if any and core.is_grad_enabled() then record(class, ctx, inputs, outputs) end
   return table.unpack(outputs, 1, outputs.n)
 end

@@ -8,7 +8,11 @@ local function resume(co, enter, ...)
     local _ <close> = enter()
     results = table.pack(coroutine.resume(co, ...))
   end
-  if not results[1] then error(results[2], 0) end
+  if not results[1] then -- a coroutine that has failed still has its variables to close
+    local closed, problem = coroutine.close(co)
+    if closed then problem = results[2] end -- 5.4.2 and before
+    error(problem, 0)
+  end
   if coroutine.status(co) == "dead" then return table.unpack(results, 2, results.n) end
   return resume(co, enter, coroutine.yield(table.unpack(results, 2, results.n)))
 end

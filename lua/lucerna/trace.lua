@@ -3,6 +3,7 @@
 -- generator; nothing is recorded for gradients.
 
 local core = require "lucerna.core"
+local scoped = require "lucerna.scoped"
 local nn = require "lucerna.nn"
 
 local fail, is_tensor = core._fail, core.is_tensor
@@ -170,16 +171,12 @@ function trace.check(who, net, mode)
   return training
 end
 
---- run(who, net, given, options, on): calls net(given) in options.mode ("eval", "train") and tells
--- on.inputs(args), on.enter(m, args), on.leave(m, args, output) and on.call(call), a call as
--- core._tape gives it. Returns the net's results.
-function trace.run(who, net, given, options, on)
+local function run(who, net, given, options, on)
   local training = trace.check(who, net, options.mode)
   local undo = {}
   local _ <close> = at_end(undo)
   local state = core.get_rng_state()
   undo[1] = function() core.set_rng_state(state) end
-  local _ <close> = core._set_mode(false)
   local inputs = read_inputs(who, net, given, options.dtype, options.device)
   local modules = modules_of(net)
   set_modes(undo, modules, training)
@@ -188,6 +185,13 @@ function trace.run(who, net, given, options, on)
   local tape <close> = core._tape()
   add_hooks(undo, modules, telling(on, tape))
   return table.pack(net(table.unpack(inputs, 1, inputs.n)))
+end
+
+--- run(who, net, given, options, on): calls net(given) in options.mode ("eval", "train") and tells
+-- on.inputs(args), on.enter(m, args), on.leave(m, args, output) and on.call(call), a call as
+-- core._tape gives it. Returns the net's results.
+function trace.run(...)
+  return scoped(function() return core._set_mode(false) end, run, ...)
 end
 
 return trace

@@ -250,6 +250,37 @@ describe("a mode set for a block", function()
     assert.is_true(coroutine.close(co))
     assert.is_true(lucerna.is_grad_enabled())
   end)
+
+  it("by a function of ours ends with it, also where an error ends the coroutine", function()
+    local w = lucerna.ones(3):requires_grad_()
+    local function fails() error("failed", 0) end
+    local closed = 0
+    local function guarded()
+      local _ <close> = setmetatable({}, {__close = function() closed = closed + 1 end})
+      fails()
+    end
+    local Failing = nn.class("Failing")
+    Failing.forward, Failing.__init = fails, fails
+    local net = nn.class("Net")()
+    net.forward = fails
+    local calls = {
+      function() lucerna.no_grad(guarded) end,
+      function() lucerna.autograd.Function("F", {forward = fails, backward = fails}).apply(w) end,
+      function() nn.Linear(2, 2):_apply(fails) end,
+      function() lucerna.optim.LBFGS({w}):step(fails) end,
+      function() lucerna.no_grad(function() lucerna.optim.SGD({w}, {lr = 1}):step(fails) end) end,
+      function() lucerna.summary(net, {{2, 2}}) end,
+      function() nn.init.normal_(w, 0, -1) end,
+    }
+    for k, call in ipairs(calls) do
+      local ok, message = coroutine.resume(coroutine.create(call))
+      assert.is_false(ok)
+      assert.is_truthy(k == #calls or message:find("failed", 1, true))
+      assert.is_true(lucerna.is_grad_enabled())
+    end
+    assert.are.equal(1, closed)
+    assert.is_true(net.training)
+  end)
 end)
 
 describe("where C stands between", function()

@@ -176,6 +176,19 @@ local function choose(logits, temperature, top_k, generator)
   return lucerna.multinomial(F.softmax(logits, -1), 1, {generator = generator})
 end
 
+-- ids with `count` tokens more.
+local function extend(self, ids, count, ...)
+  local cache, unread = {}, ids
+  for _ = 1, count do
+    if ids:size(-1) > self.n_positions then -- every position has moved: all is to be read again
+      cache, unread = nil, ids:narrow(-1, -self.n_positions, self.n_positions)
+    end
+    local token = choose(self(unread, cache):select(-2, -1), ...)
+    ids, unread = lucerna.cat({ids, token}, -1), token
+  end
+  return ids
+end
+
 local GENERATE = {"ids", "max_new_tokens", "temperature", "top_k", "generator"}
 
 --- generate(ids, {max_new_tokens=20, temperature=1, top_k=, generator=}): ids [N, T] or [T] with
@@ -194,16 +207,7 @@ function GPT2:generate(...)
   if top_k ~= nil and (math.type(top_k) ~= "integer" or top_k < 1) then
     fail("generate: top_k must be a positive integer (got %s)", top_k)
   end
-  local _ <close> = lucerna.no_grad()
-  local cache, unread = {}, ids
-  for _ = 1, count or 20 do
-    if ids:size(-1) > self.n_positions then -- every position has moved: all is to be read again
-      cache, unread = nil, ids:narrow(-1, -self.n_positions, self.n_positions)
-    end
-    local token = choose(self(unread, cache):select(-2, -1), temperature, top_k, generator)
-    ids, unread = lucerna.cat({ids, token}, -1), token
-  end
-  return ids
+  return lucerna.no_grad(extend, self, ids, count or 20, temperature, top_k, generator)
 end
 
 --- gpt2({options of GPT2}): the smallest published one, 124,439,808 parameters.

@@ -22,8 +22,7 @@ local function define(name, names, fill)
     local values = table.pack(arguments(name, all, ...))
     local t = values[1]
     check_tensor(name, t)
-    local _ <close> = lucerna.no_grad()
-    fill(t, table.unpack(values, 2, #all))
+    lucerna.no_grad(fill, t, table.unpack(values, 2, #all))
     return t
   end
 end

@@ -62,7 +62,8 @@ local function run_always(self, hooks, state)
         if hooks.always[i] and not state.done[i] then
           local ok, result = pcall(hooks[i], self, state.args, state.output)
           if not ok then
-            warn(SILENCED .. tostring(result))
+            local good, text = pcall(tostring, result)
+            warn(SILENCED .. (good and text or type(result)))
           elseif result ~= nil then
             state.output = result
           end

@@ -5,6 +5,7 @@ local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local check_callable = require("lucerna.nn.hooks").check
 local check_self = require("lucerna.nn.container").check_self
+local scoped = require "lucerna.scoped"
 
 local core = root.nn
 local fail, is_tensor = root._fail, root.is_tensor
@@ -252,14 +253,10 @@ local function commit(changes)
   end
 end
 
---- _apply(f, recurse=true): replaces all tensors by what f makes of them, without recording.
--- Parameters keep their identity, gradients follow, buffers are replaced. Everything is converted
--- before anything changes, but for modules below that have an _apply of their own.
-function Module:_apply(...)
-  local f, recurse = arguments("_apply", { "fn", "recurse" }, ...)
-  check_callable("_apply", f, "fn")
+local function without_grad() return root._set_mode(false) end
+
+local function convert(self, f, recurse)
   local changes = {}
-  local _ <close> = root._set_mode(false, nil)
   if recurse == false then
     convert_own(self, f, changes)
   else
@@ -268,6 +265,15 @@ function Module:_apply(...)
     end
   end
   commit(changes)
+end
+
+--- _apply(f, recurse=true): replaces all tensors by what f makes of them, without recording.
+-- Parameters keep their identity, gradients follow, buffers are replaced. Everything is converted
+-- before anything changes, but for modules below that have an _apply of their own.
+function Module:_apply(...)
+  local f, recurse = arguments("_apply", { "fn", "recurse" }, ...)
+  check_callable("_apply", f, "fn")
+  scoped(without_grad, convert, self, f, recurse)
   return self
 end
 

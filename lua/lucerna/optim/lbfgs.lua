@@ -178,16 +178,13 @@ local function optimize(group, s, evaluate, loss, grad)
   end
 end
 
---- step(closure): closure drops the gradients, computes the loss and its gradients, and returns it.
--- Where it raises, parameters and state stay as they were.
-function LBFGS:step(closure)
+local function step(self, closure)
   if closure == nil then fail("LBFGS.step: missing argument 'closure'") end
   local group, first = self.param_groups[1], self.param_groups[1].params[1]
   if group.line_search_fn and group.line_search_fn ~= "strong_wolfe" then
     fail("LBFGS: only 'strong_wolfe' is supported")
   end
   if first == nil then return Optimizer._evaluate(closure) end -- an empty group
-  local _ <close> = lucerna.no_grad()
   local begin = copy_all(group.params)
   local guard <close> = setmetatable({}, {__close = function(_, problem) -- luacheck: ignore guard
     if problem ~= nil then restore(group.params, begin) end
@@ -210,5 +207,9 @@ function LBFGS:step(closure)
   self.state[first] = s
   return answer
 end
+
+--- step(closure): closure drops the gradients, computes the loss and its gradients, and returns it.
+-- Where it raises, parameters and state stay as they were.
+function LBFGS:step(closure) return lucerna.no_grad(step, self, closure) end
 
 return LBFGS

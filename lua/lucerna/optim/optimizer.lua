@@ -302,8 +302,7 @@ function Optimizer._evaluate(closure)
   if not is_callable(closure) then
     fail("step: closure must be a function (got %s)", core.nn.kind_name(closure))
   end
-  local _ <close> = lucerna.enable_grad()
-  return closure()
+  return lucerna.enable_grad(closure)
 end
 
 -- Nothing has changed until update has returned for all parameters.
@@ -333,8 +332,7 @@ end
 function Optimizer._step_by(update)
   return function(self, closure)
     local loss = Optimizer._evaluate(closure)
-    local _ <close> = lucerna.no_grad()
-    update_all(self, update)
+    lucerna.no_grad(update_all, self, update)
     return loss
   end
 end

@@ -98,12 +98,7 @@ local function copy_all(to, from)
   for k, t in ipairs(to) do t:copy_(from[k]) end
 end
 
---- Takes the model's parameters into the average; the first time they are copied.
-function AveragedModel:update_parameters(model)
-  if not nn.isinstance(model, nn.Module) then
-    fail("AveragedModel.update_parameters: model must be a Module (got %s)", type(model))
-  end
-  local _ <close> = lucerna.no_grad()
+local function update_parameters(self, model)
   local parameters, buffers = {{}, {}}, {{}, {}}
   gather(parameters, self.module:parameters(), model:parameters())
   gather(self.use_buffers and parameters or buffers, self.module:buffers(), model:buffers())
@@ -115,6 +110,14 @@ function AveragedModel:update_parameters(model)
   end
   copy_all(buffers[1], buffers[2])
   self.n_averaged:fill_(self.n_averaged:item() + 1)
+end
+
+--- Takes the model's parameters into the average; the first time they are copied.
+function AveragedModel:update_parameters(model)
+  if not nn.isinstance(model, nn.Module) then
+    fail("AveragedModel.update_parameters: model must be a Module (got %s)", type(model))
+  end
+  lucerna.no_grad(update_parameters, self, model)
 end
 
 -- ---- update_bn ----
@@ -134,20 +137,12 @@ local function copies(list)
   return made
 end
 
---- update_bn(loader, model, device): makes the statistics of the model's BatchNorms anew, in one
--- pass over the loader: anything for the generic `for`, or a table of batches. A batch is a tensor,
--- or a table whose first entry is one.
-function swa_utils.update_bn(...)
-  local loader, model, device = arguments("update_bn", {"loader", "model", "device"}, ...)
-  if not nn.isinstance(model, nn.Module) then
-    fail("update_bn: model must be a Module (got %s)", type(model))
-  end
+local function update_bn(loader, model, device)
   local norms, momenta, before, training = {}, {}, {}, model.training
   for m in model:modules() do
     if is_batch_norm(m) and m.running_mean then norms[#norms + 1] = m end
   end
   if #norms == 0 then return end
-  local _ <close> = lucerna.no_grad()
   for k, m in ipairs(norms) do momenta[k], before[k] = m.momentum, copies(statistics(m)) end
   local restore <close> = setmetatable({}, {__close = function(_, problem) -- luacheck: ignore
     for k, m in ipairs(norms) do
@@ -175,6 +170,17 @@ function swa_utils.update_bn(...)
   else
     for batch in loader do feed(batch) end
   end
+end
+
+--- update_bn(loader, model, device): makes the statistics of the model's BatchNorms anew, in one
+-- pass over the loader: anything for the generic `for`, or a table of batches. A batch is a tensor,
+-- or a table whose first entry is one.
+function swa_utils.update_bn(...)
+  local loader, model, device = arguments("update_bn", {"loader", "model", "device"}, ...)
+  if not nn.isinstance(model, nn.Module) then
+    fail("update_bn: model must be a Module (got %s)", type(model))
+  end
+  lucerna.no_grad(update_bn, loader, model, device)
 end
 
 -- ---- SWALR ----

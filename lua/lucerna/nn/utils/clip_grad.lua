@@ -58,8 +58,7 @@ function clip.clip_grads_with_norm_(...)
   if type(total) == "number" then total = lucerna.tensor(total) end
   check.tensor(who, "total_norm", total)
   local grads = gradients(check.tensors(who, "parameters", parameters))
-  local _ <close> = lucerna.no_grad()
-  scale(grads, max_norm, total)
+  lucerna.no_grad(scale, grads, max_norm, total)
 end
 
 --- clip_grad_norm_(parameters, max_norm, norm_type = 2, error_if_nonfinite = false): scales the
@@ -74,9 +73,8 @@ function clip.clip_grad_norm_(...)
     warn("clip_grad_norm_: `parameters` is an empty iterator, no gradient clipping will occur.")
   end
   local grads = gradients(list)
-  local _ <close> = lucerna.no_grad()
-  local total = total_norm_of(who, grads, norm_type, strict)
-  scale(grads, max_norm, total)
+  local total = lucerna.no_grad(total_norm_of, who, grads, norm_type, strict)
+  lucerna.no_grad(scale, grads, max_norm, total)
   return total
 end
 

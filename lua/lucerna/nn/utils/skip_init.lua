@@ -2,11 +2,13 @@
 
 local core = require("lucerna.core").nn
 local check = require "lucerna.nn.utils.check"
+local scoped = require "lucerna.scoped"
 
 local module = {}
 
 local Skipping = {}
 function Skipping.__close(self) core._skip_init(self.before) end
+local function skipping() return setmetatable({ before = core._skip_init(true) }, Skipping) end
 
 local function takes_device(class)
   while class do
@@ -26,9 +28,7 @@ function module.skip_init(class, ...)
     check.fail("skip_init: Module must support a 'device' arg to skip initialization (%s does not)",
       core.class_name(class))
   end
-  local _ <close> = setmetatable({ before = core._skip_init(true) }, Skipping)
-  local made = class(...)
-  return made
+  return (scoped(skipping, class, ...))
 end
 
 return module
