@@ -14,7 +14,8 @@ typedef struct pair {
   int64_t at;
 } pair;
 
-enum { SMALL = 48, FEW = 32, GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
+/* a pair has as many numbers */
+enum { PAIR = 2, SMALL = 48, FEW = 32, GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
 
 static uint64_t nan_key(luc_dtype dtype) {
   if (!luc__dtype_is_float(dtype)) return UINT64_MAX; /* no small integer's key; see is_nan */
@@ -108,11 +109,11 @@ typedef struct sort_lines {
   int64_t lines, pieces, kept, together, pitch;
 } sort_lines;
 
-/* Where the mode of a sorted line stands. */
-static int64_t mode_place(const luc_sort_job *job, const pair *p) {
+/* Where the mode of a sorted line of n keys, `step` apart, stands. */
+static int64_t mode_place(const uint64_t *keys, int64_t step, int64_t n) {
   int64_t best = 0, longest = 0;
-  for (int64_t i = 0, first = 0; i < job->n; i++) {
-    if (p[i].key != p[first].key) first = i;
+  for (int64_t i = 0, first = 0; i < n; i++) {
+    if (keys[i * step] != keys[first * step]) first = i;
     if (i - first + 1 > longest) {
       longest = i - first + 1;
       best = i;
@@ -121,19 +122,19 @@ static int64_t mode_place(const luc_sort_job *job, const pair *p) {
   return best;
 }
 
-/* Elements of a line, of width T, at the places in p. */
+/* Elements of a line, of width T, at the places. */
 #define TAKE(T)                                                                                    \
   for (int64_t k = 0; k < kept; k++)                                                               \
-    ((T *)values)[to + k * job->inner] = ((const T *)from->x)[first + p[k].at * from->inner];      \
+    ((T *)values)[to + k * job->inner] = ((const T *)from->x)[first + at[k * step] * from->inner]; \
   break
 
-/* Writes the `kept` elements that p tells the places of, in the line of `from` that begins at
- * `first`. */
-static void write_line(const luc_sort_job *job, const pair *p, int64_t line, int64_t kept,
-                       const luc_sort_job *from, int64_t first) {
-  const int64_t to = line / job->inner * kept * job->inner + line % job->inner;
+/* Writes, from element `to` on, the `kept` elements whose places are `step` apart in `at`, in the
+ * line of `from` that begins at `first`. */
+static void write_line(const luc_sort_job *job, const int64_t *at, int64_t step, int64_t to,
+                       int64_t kept, const luc_sort_job *from, int64_t first) {
   void *values = job->values;
-  for (int64_t k = 0; job->indices && k < kept; k++) job->indices[to + k * job->inner] = p[k].at;
+  for (int64_t k = 0; job->indices && k < kept; k++)
+    job->indices[to + k * job->inner] = at[k * step];
   if (!values) return;
   switch (luc__dtype_size(job->dtype)) {
   case 1: TAKE(uint8_t);
@@ -255,12 +256,12 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
   fill_pairs(s, first, p);
   if (job->pick != LUC_PICK_MODE && s->kept == 1) return select_rank(p, p + n, n, a);
   sort_pairs(p, p + n, n);
-  if (job->pick == LUC_PICK_MODE) return p + mode_place(job, p);
+  if (job->pick == LUC_PICK_MODE) return p + mode_place(&p->key, PAIR, n);
   return p + a;
 }
 
 /* Lines that lie beside each other are turned, so that each lies in a row. */
-static void sort_turned(const sort_lines *s, int64_t line, int64_t m, int64_t first, pair *p) {
+static void sort_turned(const sort_lines *s, int64_t to, int64_t m, int64_t first, pair *p) {
   const size_t size = luc__dtype_size(s->job->dtype);
   char *tile = (char *)(p + 2 * s->job->n);
   luc_sort_job turned = *s->job;
@@ -271,7 +272,57 @@ static void sort_turned(const sort_lines *s, int64_t line, int64_t m, int64_t fi
   s->transpose(tile, s->pitch * (int64_t)size, (const char *)s->job->x + (size_t)first * size,
                s->job->inner * (int64_t)size, m, s->job->n, false);
   for (int64_t i = 0; i < m; i++)
-    write_line(s->job, pick(&rows, i * s->pitch, p), line + i, s->kept, &turned, i * s->pitch);
+    write_line(s->job, &pick(&rows, i * s->pitch, p)->at, PAIR, to + i, s->kept, &turned,
+               i * s->pitch);
+}
+
+/* Up to which place a line is to be sorted: all of it where NaN or runs are counted. */
+static int64_t wanted(const luc_sort_job *job) {
+  if (job->pick == LUC_PICK_FIRST) return job->keep;
+  return job->pick == LUC_PICK_KTH ? job->keep + 1 : job->n;
+}
+
+static bool is_short(const luc_sort_job *job) {
+  enum { WORK = 400 }; /* comparisons, more or less */
+  return job->n <= LUC_SORT_SHORT && job->n * wanted(job) <= WORK;
+}
+
+/* What is kept of short line i of some, sorted beside each other. */
+static int64_t pick_short(const luc_sort_job *job, const luc_sort_short *lines, int64_t i) {
+  const int64_t n = job->n;
+  const uint64_t nan = nan_key(job->dtype);
+  int64_t count = 0;
+  switch (job->pick) {
+  case LUC_PICK_FIRST: return 0;
+  case LUC_PICK_KTH: return job->keep;
+  case LUC_PICK_MODE: return mode_place(&lines->keys[0][i], LUC_SORT_BESIDE, n);
+  default: break;
+  }
+  for (int64_t k = 0; k < n; k++) count += lines->keys[k][i] == nan;
+  if (!luc__dtype_is_float(job->dtype)) count = 0;
+  if (count > 0 && (job->pick == LUC_PICK_MEDIAN || count == n)) return n - count;
+  return (n - count - 1) / 2;
+}
+
+/* Lines of few elements, as many as the kernel sorts beside each other. */
+static void sort_short(void *arg, int64_t begin, int64_t end) {
+  const sort_lines *s = arg;
+  const luc_sort_job *job = s->job;
+  const int64_t inner = job->inner, apart = inner == 1 ? job->n : 1;
+  luc_sort_short lines;
+  for (int64_t line = begin, m; line < end; line += m) {
+    const int64_t beside = line % inner, before = line - beside;
+    const int64_t first = before * job->n + beside, to = before * s->kept + beside;
+    m = luc__min64(inner == 1 ? end - line : luc__min64(inner - beside, end - line),
+                   LUC_SORT_BESIDE);
+    for (int64_t k = 0; k < job->n; k++)
+      s->kernels->keys(job->x, job->dtype, first + k * inner, apart, m,
+                       job->descending ? UINT64_MAX : 0, lines.keys[k]);
+    s->kernels->sort_short(&lines, job->n, wanted(job), m);
+    for (int64_t i = 0; i < m; i++)
+      write_line(job, (int64_t *)&lines.at[pick_short(job, &lines, i)][i], LUC_SORT_BESIDE,
+                 to + i * (inner == 1 ? s->kept : 1), s->kept, job, first + i * apart);
+  }
 }
 
 static void sort_piece(void *arg, int64_t begin, int64_t end) {
@@ -281,14 +332,13 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
     pair *p = (pair *)(void *)(s->scratch + (size_t)piece * s->room);
     int64_t last = (piece + 1) * s->lines / s->pieces;
     for (int64_t line = piece * s->lines / s->pieces, m; line < last; line += m) {
-      int64_t first = line / job->inner * job->n * job->inner + line % job->inner;
-      m = job->inner - line % job->inner;
-      if (m > last - line) m = last - line;
-      if (m > s->together) m = s->together;
+      const int64_t beside = line % job->inner, before = line - beside;
+      const int64_t first = before * job->n + beside, to = before * s->kept + beside;
+      m = luc__min64(luc__min64(job->inner - beside, last - line), s->together);
       if (m > 1)
-        sort_turned(s, line, m, first, p);
+        sort_turned(s, to, m, first, p);
       else
-        write_line(job, pick(s, first, p), line, s->kept, job, first);
+        write_line(job, &pick(s, first, p)->at, PAIR, to, s->kept, job, first);
     }
   }
 }
@@ -300,6 +350,10 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
   s.kernels = luc__kernels(ctx)->sort;
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
+  if (is_short(job)) {
+    luc__parallel_for(ctx, s.lines, GRAIN / job->n, sort_short, &s);
+    return LUC_OK;
+  }
   s.pieces = s.lines * job->n / GRAIN + 1;
   if (s.pieces > MAX_PIECES) s.pieces = MAX_PIECES;
   if (s.pieces > s.lines) s.pieces = s.lines;
@@ -437,41 +491,57 @@ static void bound_keys(void *arg, int64_t begin, int64_t end) {
   s->kernels->keys(s->job->bounds, s->job->dtype, begin, 1, end - begin, 0, s->keys + begin);
 }
 
-/* `first` and how many of m bounds are below, of each of n keys, AHEAD of which are looked for at
- * once: then they wait for memory together. Which way a key goes is a coin's: by arithmetic, not by
- * a branch. */
-enum { AHEAD = 16 };
-static void places(const uint64_t *bounds, int64_t m, const uint64_t *keys, int64_t n,
-                   int64_t first, int64_t *restrict out) {
+/* Is a bound before the place of a key? */
+static inline bool is_before(uint64_t bound, uint64_t key, const bool right) {
+  return right ? bound <= key : bound < key;
+}
+
+/* `first` and how many of m bounds are before the place of each of n keys, AHEAD of which are
+ * looked for at once: then they wait for memory together. Which way a key goes is a coin's: by
+ * arithmetic, not by a branch. Few bounds are all looked at. */
+enum { AHEAD = 16, FEW_BOUNDS = 8 };
+static inline __attribute__((always_inline)) void places(const uint64_t *bounds, int64_t m,
+                                                         const uint64_t *keys, int64_t n,
+                                                         int64_t first, const bool right,
+                                                         int64_t *restrict out) {
+  if (m <= FEW_BOUNDS) {
+    for (int64_t k = 0; k < n; k++) {
+      int64_t at = first;
+      for (int64_t i = 0; i < m; i++) at += is_before(bounds[i], keys[k], right);
+      out[k] = at;
+    }
+    return;
+  }
   int64_t at[AHEAD] = {0};
   for (int64_t left = m, half; left > 1; left -= half) {
     half = left / 2;
     const uint64_t *middle = bounds + half - 1;
 #pragma GCC unroll 1
-    for (int64_t k = 0; k < n; k++) at[k] += half & -(int64_t)(middle[at[k]] < keys[k]);
+    for (int64_t k = 0; k < n; k++)
+      at[k] += half & -(int64_t)is_before(middle[at[k]], keys[k], right);
   }
-  for (int64_t k = 0; k < n; k++) out[k] = first + at[k] + (m > 0 && bounds[at[k]] < keys[k]);
+  for (int64_t k = 0; k < n; k++) out[k] = first + at[k] + is_before(bounds[at[k]], keys[k], right);
 }
 
-/* To the right of equal ones is before the next larger key; of the largest, at the end. */
 static void search_range(void *arg, int64_t begin, int64_t end) {
   const search *s = arg;
   const luc_search_job *job = s->job;
-  uint64_t keys[AHEAD];
-  while (begin < end) {
-    int64_t row = job->per_row ? begin / job->per_row : 0, n = end - begin;
-    if (job->per_row && n > (row + 1) * job->per_row - begin) n = (row + 1) * job->per_row - begin;
-    if (n > AHEAD) n = AHEAD;
-    s->kernels->keys(job->values, job->dtype, begin, 1, n, 0, keys);
-    bool most[AHEAD];
-    for (int64_t k = 0; k < n; k++) {
-      most[k] = job->right && keys[k] == UINT64_MAX;
-      keys[k] += job->right && !most[k];
+  const int64_t per_row = job->per_row ? job->per_row : job->n;
+  uint64_t keys[STRIP];
+  for (int64_t from = begin, n; from < end; from += n) {
+    n = luc__min64(end - from, STRIP);
+    s->kernels->keys(job->values, job->dtype, from, 1, n, 0, keys);
+    int64_t row = from / per_row, in_row = from % per_row;
+    for (int64_t k = 0, some; k < n; k += some) {
+      some = luc__min64(luc__min64(n - k, per_row - in_row), AHEAD);
+      const uint64_t *bounds = s->keys + row * job->m;
+      if (job->right)
+        places(bounds, job->m, keys + k, some, job->first, true, job->out + from + k);
+      else
+        places(bounds, job->m, keys + k, some, job->first, false, job->out + from + k);
+      in_row += some;
+      if (in_row == per_row) row++, in_row = 0;
     }
-    places(s->keys + row * job->m, job->m, keys, n, job->first, job->out + begin);
-    for (int64_t k = 0; k < n; k++)
-      if (most[k]) job->out[begin + k] = job->first + job->m;
-    begin += n;
   }
 }
 

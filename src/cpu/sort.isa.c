@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cpu/cuts.h"
 #include "cpu/isa.h"
 #include "tensor/half.h"
 
@@ -56,4 +57,26 @@ static int64_t pass(const uint64_t *keys, int64_t j, int64_t n, uint64_t limit) 
   return j;
 }
 
-const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass};
+/* The first m of a are to be at most what they are in b; where each comes from goes with it. */
+static inline void order(uint64_t *restrict a, uint64_t *restrict b, uint64_t *restrict from_a,
+                         uint64_t *restrict from_b, int64_t m) {
+  for (int64_t j = 0; j < m; j++) {
+    const uint64_t turn = -(borrow(b[j], a[j]) >> 63);
+    const uint64_t keys = (a[j] ^ b[j]) & turn, from = (from_a[j] ^ from_b[j]) & turn;
+    a[j] ^= keys, b[j] ^= keys;
+    from_a[j] ^= from, from_b[j] ^= from;
+  }
+}
+
+/* By insertion, in as many lines at once as fill vectors. */
+static void sort_short(luc_sort_short *lines, int64_t n, int64_t first, int64_t m) {
+  enum { LANES = 8 };
+  m = luc__whole(m, LANES);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < m; j++) lines->at[i][j] = (uint64_t)i;
+    for (int64_t k = luc__min64(i, first), from = i; k > 0; from = --k)
+      order(lines->keys[k - 1], lines->keys[from], lines->at[k - 1], lines->at[from], m);
+  }
+}
+
+const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass, sort_short};

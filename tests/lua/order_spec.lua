@@ -1,0 +1,148 @@
+-- Sorting and what is found by it: short lines, long lines.
+local lucerna = require "lucerna"
+
+-- Lines of few elements are sorted beside each other; the same among larger ones, one by one.
+describe("a short line", function()
+  it("is sorted as the first part of a long one", function()
+    for n = 1, 33 do
+      local x = lucerna.randint(0, 9, { 3, n, 37 }, { dtype = lucerna.float32 })
+      local long = lucerna.cat({ x, lucerna.full({ 3, 40, 37 }, 9) }, 2)
+      for _, turned in ipairs { false, true } do
+        if turned then x, long = x:transpose(2, 3):contiguous(), long:transpose(2, 3) end
+        local d = turned and 3 or 2
+        local values, at = long:contiguous():sort(d)
+        for k = 1, n, 5 do
+          local v, i = x:topk(k, d, false)
+          assert.is_true(v:equal(values:narrow(d, 1, k)) and i:equal(at:narrow(d, 1, k)))
+          v, i = x:kthvalue(k, d)
+          assert.is_true(v:equal(values:select(d, k)) and i:equal(at:select(d, k)))
+        end
+        assert.is_true((x:median(d)):equal(values:select(d, (n + 1) // 2)))
+        local holed = x:masked_fill(x:eq(4), 0 / 0)
+        local v, i = holed:median(d)
+        assert.is_true(v:isnan():equal(holed:isnan():any(d)))
+        assert.is_true(holed:gather(d, i:unsqueeze(d)):squeeze(d):isnan():equal(v:isnan()))
+      end
+    end
+  end)
+end)
+
+-- Long lines are not sorted where a part of them is enough; the same beside a whole sort.
+describe("a long line", function()
+  local N = 30000
+  local function lines()
+    local few = lucerna.randint(0, 50, { N }, { dtype = lucerna.float32 })
+    local holed = lucerna.randn(N)
+    holed[lucerna.randint(1, N + 1, { 20 })] = 0 / 0
+    return { lucerna.randn(N), few, holed, lucerna.arange(N), lucerna.arange(N, 0, -1):double(),
+      few:int(), few:bool(), lucerna.ones(N), lucerna.randn(N):exp():half() }
+  end
+
+  it("gives its first ones and any one", function()
+    for i, x in ipairs(lines()) do
+      for _, k in ipairs { 1, 7, 33, 1000, N // 8, N - 1 } do
+        for _, largest in ipairs { true, false } do
+          local places = x:argsort { dim = 1, descending = largest, stable = true }
+          local _, at = x:topk(k, 1, largest)
+          assert.is_true(at:equal(places:narrow(1, 1, k)), i .. " topk " .. k)
+        end
+        local places = x:argsort { dim = 1, stable = true }
+        local _, at = x:kthvalue(k, 1)
+        assert.equal(places[k]:item(), at:item(), i .. " kthvalue " .. k)
+      end
+      local nan = x:isnan():nonzero():reshape(-1)
+      local place = nan:numel() > 0 and nan[1] or x:argsort { stable = true }[(N + 1) // 2]
+      assert.equal(place:item(), select(2, x:median(1)):item(), i .. " median")
+    end
+  end)
+
+  it("gives its median, with and without what is not a number", function()
+    local x, nan = lucerna.randn(20001), 0 / 0
+    local sorted, order = x:sort()
+    local function same(value, at, place)
+      assert.equal(sorted[place]:item(), value:item())
+      assert.equal(order[place]:item(), at:item())
+    end
+    local value, at = x:nanmedian(1)
+    same(value, at, 10001)
+    x[order[20001]:item()], x[order[20000]:item()], x[order[19999]:item()] = nan, nan, nan
+    value, at = x:nanmedian(1)
+    same(value, at, 9999)
+    value, at = x:median(1)
+    assert.is_true(value:isnan():item())
+    assert.equal(math.min(table.unpack(order[{ { 19999, 20001 } }]:tolist())), at:item())
+    value, at = lucerna.full({ 10000 }, nan):nanmedian(1)
+    assert.is_true(value:isnan():item())
+    assert.equal(1, at:item())
+  end)
+
+  it("gives its distinct elements", function()
+    for i, x in ipairs(lines()) do
+      local values, inverse, counts = x:unique { return_inverse = true, return_counts = true }
+      local seen, order = {}, {}
+      for _, v in ipairs(x:tolist()) do
+        if v == v and not seen[v] then order[#order + 1] = v end
+        if v == v then seen[v] = (seen[v] or 0) + 1 end
+      end
+      table.sort(order, function(a, b)
+        if type(a) == "boolean" then return not a and b end
+        return a < b
+      end)
+      local got, often = values:tolist(), counts:tolist()
+      for j, v in ipairs(order) do
+        assert.equal(v, got[j], i)
+        assert.equal(seen[v], often[j], i)
+      end
+      local back = values[inverse]
+      assert.is_true((back:eq(x):logical_or(x:isnan())):all():item(), i)
+      local runs, which, lengths = x:unique_consecutive {
+        return_inverse = true, return_counts = true }
+      assert.is_true((runs[which]:eq(x):logical_or(x:isnan())):all():item(), i)
+      assert.equal(N, lengths:sum():item())
+      assert.is_true(runs:repeat_interleave(lengths):eq(x):logical_or(x:isnan()):all():item(), i)
+      assert.is_true(select(2, x:unique { return_counts = true }):equal(counts), i)
+      assert.is_true(select(2, x:unique_consecutive { return_counts = true }):equal(lengths), i)
+    end
+  end)
+
+  it("is searched", function()
+    for i, x in ipairs(lines()) do
+      if not x:isnan():any():item() then
+        local bounds, values = (x[{ { 1, 3000 } }]:sort()), x[{ { 2000, 6000 } }]
+        for _, right in ipairs { false, true } do
+          local at = lucerna.searchsorted(bounds, values, { right = right }) - 1
+          local below = bounds:unsqueeze(1):lt(values:unsqueeze(2))
+          if right then below = bounds:unsqueeze(1):le(values:unsqueeze(2)) end
+          assert.is_true(at:equal(below:sum(2)), i)
+        end
+      end
+    end
+  end)
+
+  it("gathers along lines of elements far apart", function()
+    local x = lucerna.randn(130, 300):t()
+    for _, rows in ipairs { 299, 300 } do
+      local at = lucerna.randint(1, 131, { rows, 130 })
+      assert.is_true(x:gather(2, at):equal(x:contiguous():gather(2, at)))
+    end
+    assert.error_matches(function() x:gather(2, lucerna.full({ 300, 130 }, 131)) end,
+      "index 131 is out of range")
+  end)
+
+  it("searches few boundaries, and those at the ends of int64", function()
+    for m = 0, 5 do
+      local bounds = { math.mininteger, -1, 0, 0, math.maxinteger }
+      bounds = lucerna.tensor({ table.unpack(bounds, 1, m) }, { dtype = lucerna.int64 })
+      for _, n in ipairs { 0, 1, 15, 16, 17, 33 } do
+        local values = lucerna.arange(n) - 8
+        if n > 0 then values[1], values[n] = math.mininteger, math.maxinteger end
+        for _, right in ipairs { false, true } do
+          local at = lucerna.bucketize(values, bounds, { right = right }) - 1
+          local below = bounds:unsqueeze(1):lt(values:unsqueeze(2))
+          if right then below = bounds:unsqueeze(1):le(values:unsqueeze(2)) end
+          assert.is_true(at:equal(below:sum(2)), m .. " " .. n)
+        end
+      end
+    end
+  end)
+end)
