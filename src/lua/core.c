@@ -14,6 +14,15 @@ luc_l_state *luc_l_state_of(lua_State *L) {
   return st;
 }
 
+const char *luc_l_intern(lua_State *L, luc_l_state *st, const char *text) {
+  luc_l_get(L, st, LUC_L_ANCHOR);
+  const char *s = lua_pushstring(L, text);
+  lua_pushboolean(L, true);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
+  return s;
+}
+
 /* Runs when the lua_State closes, after every object of ours was finalized. Objects that a host's
  * later finalizers still hold find no context, and say so. */
 static int state_gc(lua_State *L) {

@@ -50,7 +50,8 @@ static bool dispatch(lua_State *L, const char *event, int results) {
 static int instance_len(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "#");
   lua_settop(L, 1);
-  if (dispatch(L, "__len", 1)) return 1;
+  bool own = peer->nn->overrides & luc_l_overrides_of(peer->m) & LUC_L_OWN_LEN;
+  if (own && dispatch(L, "__len", 1)) return 1;
   if (!(peer->m->cls->core->def->flags & (LUC_CF_SEQUENCE | LUC_CF_KEYED)))
     return luc_l_error(L, "#: a %s has no length", peer->m->cls->name);
   lua_pushinteger(L, luc__entries(peer->m)->count);
@@ -193,6 +194,12 @@ static void read_signatures(lua_State *L, luc_l_class *c) {
   luc_l_sig_init(L, st, &c->constructor, core->constructor, c->cls->name);
   luc_l_sig_init(L, st, &c->forward, core->forward, c->cls->name);
   c->constructor.as_given = true;
+  for (int p = 0; p < core->constructor->nparams; p++) {
+    int type = core->constructor->params[p].type;
+    bool field = type != LUC_T_DTYPE && type != LUC_T_DEVICE && type != LUC_T_TENSOR &&
+                 type != LUC_T_GENERATOR;
+    if (field) c->fields[p] = luc_l_intern(L, st, core->constructor->params[p].name);
+  }
   for (int i = 0; i < core->forward->nresults; i++)
     if (core->forward->result_type[i] == LUC_T_INDEX_TENSOR) c->index_results |= 1u << i;
 }

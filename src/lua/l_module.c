@@ -290,16 +290,6 @@ static void put_table(lua_State *L, const void *key, const char *mode) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, key);
 }
 
-/* Keeps a string for as long as the state lives, so that equal ones have its address. */
-static const char *intern(lua_State *L, luc_l_state *st, const char *text) {
-  luc_l_get(L, st, LUC_L_ANCHOR);
-  const char *s = lua_pushstring(L, text);
-  lua_pushboolean(L, true);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
-  return s;
-}
-
 /* core.nn.setup(functions): what lua/lucerna/nn.lua provides. The first set stays, so that loading
  * the file again leaves existing classes and their drivers as they are. */
 static int setup(lua_State *L) {
@@ -341,8 +331,8 @@ void luc_l_open_modules(lua_State *L, luc_l_state *st) {
   put_table(L, &nn->classes, "v");
   put_table(L, &nn->pins, NULL);
   put_table(L, &nn->functions, NULL);
-  nn->training = intern(L, st, "training");
-  nn->forward = intern(L, st, "forward");
+  nn->training = luc_l_intern(L, st, "training");
+  nn->forward = luc_l_intern(L, st, "forward");
   luc_l_open_overrides(L, nn);
   luc_l_open_classes(L, nn);
   luc_l_open_tree(L, nn);

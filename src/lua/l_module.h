@@ -45,11 +45,12 @@ typedef struct luc_l_class {
   uint32_t magic;
   luc_l_nn *nn;
   luc_class *cls;
-  luc_l_sig constructor, forward; /* of the C class; forward only if it has one */
-  uint32_t index_results;         /* bit r: result r of forward counts from 1 */
-  bool complete;                  /* a C class: its table has all its functions */
-  bool properties;                /* it or a parent defines some */
-  uint32_t overrides;             /* what it or a parent defines of its own: ORDER OVERRIDE */
+  luc_l_sig constructor, forward;     /* of the C class; forward only if it has one */
+  const char *fields[LUC_MAX_PARAMS]; /* of the constructor: interned names, NULL if it is none */
+  uint32_t index_results;             /* bit r: result r of forward counts from 1 */
+  bool complete;                      /* a C class: its table has all its functions */
+  bool properties;                    /* it or a parent defines some */
+  uint32_t overrides;                 /* what it or a parent defines of its own: ORDER OVERRIDE */
 } luc_l_class;
 enum { LUC_L_CLASS_TABLE = 1, LUC_L_CLASS_META = 2 };
 
@@ -100,7 +101,8 @@ enum {
   LUC_L_OWN_NAMED_BUFFERS = 1 << 5,
   LUC_L_OWN_NAMED_MEMBERS = 1 << 6,
   LUC_L_OWN_PARAMETERS = 1 << 7,
-  LUC_L_OWN_INDEX = 1 << 8
+  LUC_L_OWN_INDEX = 1 << 8,
+  LUC_L_OWN_LEN = 1 << 9
 };
 uint32_t luc_l_overrides_of(const luc_module *m);
 /* Does a module below m have its own? */

@@ -33,18 +33,16 @@ void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v)
   }
 }
 
-/* Position of a constructor argument that is a field, or -1. A parameter that was deleted hides the
- * argument of its name: `bias` is computed then. */
-static int find_config(const luc_module *m, const char *name) {
-  if (!m->config || (m->outside.count > 0 && luc__map_find(&m->outside, name, strlen(name))))
-    return -1;
-  const luc_schema *schema = luc__config_class(m->cls->core)->constructor;
-  int p = luc__schema_find(schema, name);
-  if (p < 0) return -1;
-  int type = schema->params[p].type;
-  bool field = type != LUC_T_DTYPE && type != LUC_T_DEVICE && type != LUC_T_TENSOR &&
-               type != LUC_T_GENERATOR;
-  return field ? p : -1;
+/* Position of a constructor argument that is a field, or -1. name: a string of Lua's: short ones
+ * are found by their address. A slot of the name hides the argument, and so does a parameter that
+ * was deleted: `bias` is computed then. */
+static int find_config(const luc_module *m, const char *name, size_t length) {
+  if (!m->config) return -1;
+  const luc_l_class *c = luc__config_class(m->cls->core)->binding;
+  int p = c ? c->constructor.schema->nparams - 1 : -1;
+  while (p >= 0 && c->fields[p] != name) p--;
+  if (p < 0 || (m->outside.count > 0 && luc__map_find(&m->outside, name, length))) return -1;
+  return luc__slot_find(m, name, length, NULL) ? -1 : p;
 }
 
 int luc_l_module_config_names(lua_State *L) {
@@ -53,11 +51,11 @@ int luc_l_module_config_names(lua_State *L) {
   lua_Integer n = 0;
   lua_newtable(L);
   for (int p = 0; m->config && p < schema->nparams; p++) {
-    const char *name = schema->params[p].name;
-    bool slot = luc__slot_find(m, name, strlen(name), NULL) != NULL;
-    if (slot || m->config[p].kind == LUC_NONE || find_config(m, name) != p) continue;
-    lua_pushstring(L, name);
-    lua_rawseti(L, -2, ++n);
+    const char *name = lua_pushstring(L, schema->params[p].name);
+    if (m->config[p].kind != LUC_NONE && find_config(m, name, strlen(name)) == p)
+      lua_rawseti(L, -2, ++n);
+    else
+      lua_pop(L, 1);
   }
   return 1;
 }
@@ -141,15 +139,26 @@ static bool is_view(const char *name) {
   return false;
 }
 
-/* m.name: a slot not yet cached, a view of slots or hooks, a constructor argument. */
-static int read_named(lua_State *L, luc_l_peer *peer) {
-  luc_module *m = peer->m;
+/* m.name: `training` or a constructor argument, which come before what the class has. */
+static bool push_argument(lua_State *L, const luc_l_peer *peer) {
+  const luc_module *m = peer->m;
   size_t length;
   const char *name = lua_tolstring(L, 2, &length);
   if (name == peer->nn->training) {
     lua_pushboolean(L, m->training);
-    return 1;
+    return true;
   }
+  int p = find_config(m, name, length);
+  if (p < 0 || m->config[p].kind == LUC_NONE) return false;
+  luc_l_push_config(L, &luc__config_class(m->cls->core)->constructor->params[p], &m->config[p]);
+  return true;
+}
+
+/* m.name: a slot not yet cached, a view of slots or hooks. */
+static int read_named(lua_State *L, luc_l_peer *peer) {
+  luc_module *m = peer->m;
+  size_t length;
+  const char *name = lua_tolstring(L, 2, &length);
   luc_slot slot;
   luc_map_entry *e = luc__slot_find(m, name, length, &slot);
   if (e) {
@@ -159,11 +168,7 @@ static int read_named(lua_State *L, luc_l_peer *peer) {
       luc_l_pushtensor(L, peer->nn->st, e->value);
     return cached(L);
   }
-  if (is_view(name)) return call_helper(L, peer, "view", 2);
-  int p = find_config(m, name);
-  if (p < 0) return 0;
-  luc_l_push_config(L, &luc__config_class(m->cls->core)->constructor->params[p], &m->config[p]);
-  return 1;
+  return is_view(name) ? call_helper(L, peer, "view", 2) : 0;
 }
 
 /* What neither the peer's table (at 3) nor the classes have. */
@@ -210,6 +215,8 @@ int luc_l_module_index(lua_State *L) {
     return read_released(L, peer);
   }
   if (type != LUA_TNIL) return 1;
+  bool alive = peer->m && peer->nn->st->ctx;
+  if (alive && lua_type(L, 2) == LUA_TSTRING && push_argument(L, peer)) return 1;
   lua_pushvalue(L, 2);
   type = lua_gettable(L, lua_upvalueindex(2));
   if (type == LUA_TTABLE && luc_l_isproperty(L, peer->nn, -1)) { /* it replaced a method */
@@ -217,7 +224,7 @@ int luc_l_module_index(lua_State *L) {
     return luc_l_read_property(L, peer);
   }
   if (type != LUA_TNIL) return 1;
-  if (!peer->m || !peer->nn->st->ctx) return luc_l_error(L, "nn: module was collected");
+  if (!alive) return luc_l_error(L, "nn: module was collected");
   lua_settop(L, 3);
   int found = read_missing(L, peer);
   return found > 0 && !lua_isnil(L, -1) ? found : read_fallback(L, peer);
@@ -521,7 +528,7 @@ static int write_named(lua_State *L, luc_l_peer *peer) {
   }
   if (is_view(name))
     return luc_l_error(L, "'%s' cannot be assigned: assign to its entries, or register", name);
-  int p = find_config(m, name);
+  int p = find_config(m, name, length);
   return p >= 0 ? assign_config(L, peer, p) : write_field(L, peer);
 }
 

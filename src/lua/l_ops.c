@@ -478,17 +478,6 @@ static luc_l_row *op_row(const builder *b, int op, const char *who) {
   return row;
 }
 
-/* A string that is kept for as long as the state lives. */
-static const char *intern(const builder *b, const char *format, const char *name) {
-  lua_State *L = b->L;
-  luc_l_get(L, b->st, LUC_L_ANCHOR);
-  const char *text = lua_pushfstring(L, format, name);
-  lua_pushboolean(L, true);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
-  return text;
-}
-
 static void add_op(const builder *b, int op) {
   uint16_t flags = luc__ops[op].flags;
   const char *name = luc__op_info(b->st->ctx, (luc_opid)op)->schema.name;
@@ -500,7 +489,8 @@ static void add_op(const builder *b, int op) {
     add_row(b, row, name, true);
   }
   if (!(flags & LUC_F_INPLACE)) return;
-  const char *with_ = intern(b, "%s_", name);
+  const char *with_ = luc_l_intern(b->L, b->st, lua_pushfstring(b->L, "%s_", name));
+  lua_pop(b->L, 1);
   luc_l_row *row = op_row(b, op, with_);
   row->flags = LUC_F_BOTH | (flags & LUC_F_POSITIONS);
   add_row(b, row, with_, false);
@@ -634,7 +624,7 @@ static int renamed(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   builder b = {.L = L, .st = st};
   lua_pushvalue(L, 1);
-  rename_fn(&b, intern(&b, "%s", lua_tostring(L, 2)));
+  rename_fn(&b, luc_l_intern(L, st, lua_tostring(L, 2)));
   return 1;
 }
 

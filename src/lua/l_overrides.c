@@ -16,6 +16,7 @@ static const char *const names[] = {
     "_named_members",
     "parameters",
     "__index",
+    "__len",
     "buffers",
     "children",
     "modules",

@@ -114,6 +114,8 @@ luc_l_state *luc_l_state_of(lua_State *L);
 static inline void luc_l_get(lua_State *L, luc_l_state *st, int which) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &st->keys[which]);
 }
+/* Keeps a string for as long as the state lives, so that equal ones have its address. */
+const char *luc_l_intern(lua_State *L, luc_l_state *st, const char *text);
 /* The context, or an error when the state is closing. */
 luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st);
 static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {
