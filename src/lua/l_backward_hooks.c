@@ -141,7 +141,7 @@ static void push_grads(lua_State *L, luc_l_state *st, const luc_grads *g) {
 }
 
 /* The hook's result on top: a packed table or an array of gradients, or one of them. */
-static void read_grads(lua_State *L, luc_grads *out) {
+static void read_grads(lua_State *L, luc_l_state *st, luc_grads *out) {
   int result = lua_gettop(L);
   bool one = luc_l_tobox(L, result) != NULL;
   if (!one && lua_type(L, result) != LUA_TTABLE)
@@ -154,7 +154,8 @@ static void read_grads(lua_State *L, luc_grads *out) {
       lua_pushvalue(L, result);
     else
       lua_rawgeti(L, result, i + 1);
-    if (!lua_isnil(L, -1)) g.v[i] = luc_l_checktensor(L, -1, "backward hook", "a gradient");
+    if (!lua_isnil(L, -1) && !luc_l_isnone(L, st, -1))
+      g.v[i] = luc_l_checktensor(L, -1, "backward hook", "a gradient");
     lua_pop(L, 1); /* still in the table, or at `result` */
   }
   for (int i = 0; i < g.n; i++)
@@ -172,7 +173,7 @@ static int call_protected(lua_State *L) {
   if (c->grad_input) push_grads(L, st, c->grad_input);
   push_grads(L, st, c->grad_output);
   lua_call(L, c->grad_input ? 3 : 2, 1);
-  if (!lua_isnil(L, -1)) read_grads(L, c->replacement);
+  if (!lua_isnil(L, -1)) read_grads(L, st, c->replacement);
   return 0;
 }
 

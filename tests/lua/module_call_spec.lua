@@ -130,6 +130,34 @@ describe("a forward hook", function()
     assert.are.same({1, 7}, seen)
   end)
 
+  it("that is always called sees the arguments as the hooks before it left them", function()
+    local m, seen = Id(), nil
+    m:register_forward_hook(function(_, args) seen = args[1] end, {always_call = true})
+    m:register_forward_pre_hook(function() return 7 end)
+    m:register_forward_pre_hook(function() error("not yet", 0) end)
+    assert.are.equal("not yet", message_of(m, 5))
+    assert.are.equal(7, seen)
+  end)
+
+  it("may be registered or removed until forward has returned", function()
+    local m, order, handle = Id(), {}, nil
+    local function note(name) return function() order[#order + 1] = name end end
+    m:register_forward_hook(note "a")
+    m.forward = function(self, x)
+      if not handle then handle = self:register_forward_hook(note "b") else handle:remove() end
+      return x
+    end
+    m(1)
+    m(1)
+    m(1)
+    assert.are.same({"a", "b", "a", "a"}, order)
+    order, handle = {}, nil
+    m:register_forward_pre_hook(function() handle = handle or m:register_forward_hook(note "c") end)
+    m.forward = nil
+    m(1)
+    assert.are.same({"a", "c"}, order)
+  end)
+
   it("must be callable", function()
     assert.matches("hook must be a function %(got number%)", message_of(function()
       Id():register_forward_hook(3)

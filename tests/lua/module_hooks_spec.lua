@@ -191,6 +191,7 @@ describe("a full backward hook", function()
   it("may replace nothing where no input requires grad", function()
     local m, x = nn.Linear(2, 2), lucerna.ones(1, 2)
     m:register_full_backward_hook(function() return {n = 1} end)
+    m:register_full_backward_hook(function() return {lucerna.none} end)
     m(x):sum():backward()
     m:register_full_backward_hook(function() return x end)
     assert.matches("Backward hook for Modules where no input requires gradient should always " ..

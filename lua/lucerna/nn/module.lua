@@ -26,24 +26,30 @@ local function outputs_of(output)
   return output
 end
 
--- Runs forward hooks on what forward returned. The one argument and result are taken by name in
--- these functions where they are alone: passing `...` on costs a third of such a call.
-local function run_hooks(self, hooks, args, output, ...)
-  local replaced = select("#", ...) > 0
+-- Runs the hooks that there are now that forward has returned. state: of a guarded call, which have
+-- run, and the last arguments and output. The one argument and result are taken by name in these
+-- functions where they are alone: passing `...` on costs a third of such a call.
+local function run_hooks(self, state, args, output, ...)
+  local hooks, replaced = lists_of[self][2], select("#", ...) > 0
+  if not hooks then return output, ... end
   if replaced then output = pack(output, ...) end
+  if state then state.hooks, state.output = hooks, output end
   for i = 1, #hooks do
+    if state then state.run = i end
     local result = hooks[i](self, args, output)
     if result ~= nil then output, replaced = result, true end
+    if state then state.output = output end
   end
   if replaced then return outputs_of(output) end
   return output
 end
 
--- The same for one hook.
-local function run_hook(self, hook, args, output, ...)
+-- The same for one hook, if it is still the only one.
+local function run_hook(self, lists, args, output, ...)
+  if lists_of[self] ~= lists then return run_hooks(self, nil, args, output, ...) end
   local replaced = select("#", ...) > 0
   if replaced then output = pack(output, ...) end
-  local result = hook(self, args, output)
+  local result = lists[4](self, args, output)
   if result ~= nil then return outputs_of(result) end
   if replaced then return outputs_of(output) end
   return output
@@ -52,14 +58,14 @@ end
 local SILENCED = "forward hook with `always_call=True` raised an exception that was silenced as " ..
   "another error was raised in forward: "
 
--- Hooks that are always called still run when forward or another hook has failed. state: which have
--- run, and the last arguments and output.
-local function run_always(self, hooks, state)
+-- Hooks that are always called still run when forward or another hook has failed.
+local function run_always(self, state)
   return setmetatable({}, {
     __close = function(_, err)
       if err == nil then return end
-      for i = 1, #hooks do
-        if hooks.always[i] and not state.done[i] then
+      local hooks = state.hooks or lists_of[self][2] or {}
+      for i = state.run + 1, #hooks do
+        if hooks.always and hooks.always[i] then
           local ok, result = pcall(hooks[i], self, state.args, state.output)
           if not ok then
             local good, text = pcall(tostring, result)
@@ -73,20 +79,6 @@ local function run_always(self, hooks, state)
   })
 end
 
--- The hooks, noting what they do in state.
-local function noted(hooks, state)
-  local marked = { state = state }
-  for i = 1, #hooks do
-    marked[i] = function(module, args, output)
-      state.done[i], state.output = true, output
-      local result = hooks[i](module, args, output)
-      if result ~= nil then state.output = result end
-      return result
-    end
-  end
-  return marked
-end
-
 -- A pre-hook's result: a packed table, an array of arguments, or the one argument.
 local function packed(result)
   if type(result) ~= "table" or getmetatable(result) ~= nil then return { n = 1, result } end
@@ -94,51 +86,42 @@ local function packed(result)
   return result
 end
 
--- forward, and the hooks after it.
-local function forward(self, after, ...)
-  if not after then return self:forward(...) end
+-- forward and the hooks after it, between the identity functions of backward hooks.
+local function wrapped(self, state, identity, ...)
   local args = pack(...)
-  if after.state then after.state.args = args end
-  return run_hooks(self, after, args, self:forward(...))
+  if state then state.args = args end
+  return hooked_outputs(identity, run_hooks(self, state, args, self:forward(...)))
 end
 
--- The same between the identity functions of backward hooks.
-local function wrapped(self, after, state, ...)
-  return hooked_outputs(state, forward(self, after, ...))
-end
-
--- The hooks before forward, then the rest.
-local function hooked(self, before, after, anchor, ...)
-  if not before then
-    if anchor then return wrapped(self, after, hooked_inputs(self, anchor, ...)) end
-    return forward(self, after, ...)
-  end
-  local args = pack(...)
+local function hooked(self, state, ...)
+  local lists, args = lists_of[self], pack(...)
+  local before, anchor = lists[1] or {}, lists[3]
   for i = 1, #before do
     local result = before[i](self, args)
     if result ~= nil then args = packed(result) end
+    if state then state.args = args end
   end
-  if not anchor then return forward(self, after, unpack(args, 1, args.n)) end
-  return wrapped(self, after, hooked_inputs(self, anchor, unpack(args, 1, args.n)))
+  if anchor then
+    return wrapped(self, state, hooked_inputs(self, anchor, unpack(args, 1, args.n)))
+  end
+  return run_hooks(self, state, args, self:forward(unpack(args, 1, args.n)))
 end
 
-local function guarded(self, before, after, anchor, ...)
-  local state = { done = {}, args = pack(...) }
-  local _ <close> = run_always(self, after, state)
-  local results = pack(hooked(self, before, noted(after, state), anchor, ...))
+local function guarded(self, ...)
+  local state = { run = 0, args = pack(...) }
+  local _ <close> = run_always(self, state)
+  local results = pack(hooked(self, state, ...))
   return unpack(results, 1, results.n)
 end
 
 local function hooked_call(self, ...)
   local lists = lists_of[self]
-  local hook = lists[4] -- one hook after forward and nothing else
-  if hook and select("#", ...) == 1 then
+  if lists[4] and select("#", ...) == 1 then -- one hook after forward and nothing else
     local x = ...
-    return run_hook(self, hook, { n = 1, x }, self:forward(x))
+    return run_hook(self, lists, { n = 1, x }, self:forward(x))
   end
-  local after = lists[2]
-  if after and after.always then return guarded(self, lists[1], after, lists[3], ...) end
-  return hooked(self, lists[1], after, lists[3], ...)
+  if lists[2] and lists[2].always then return guarded(self, ...) end
+  return hooked(self, nil, ...)
 end
 
 -- ---- making ----
@@ -243,7 +226,7 @@ return {
     class_tostring = function(class) return "<class 'nn." .. core.class_name(class) .. "'>" end,
     drivers = {
       [call] = true, [hooked_call] = true, [hooked] = true, [run_hook] = true, [run_hooks] = true,
-      [guarded] = true, [forward] = true, [wrapped] = true,
+      [guarded] = true, [wrapped] = true,
     },
   },
 }
