@@ -22,9 +22,18 @@ static luc_status result_like(luc_context *ctx, luc_value *out, luc_dtype dtype,
   return LUC_OK;
 }
 
-static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype, luc_value *args,
-                         const luc_ew_params *params, luc_value *out) {
+/* What an activation's kernel takes of its arguments. */
+typedef luc_ew_params (*params_fn)(const luc_value *args);
+
+static luc_ew_params no_params(const luc_value *args) {
+  (void)args;
+  return (luc_ew_params){.f = {0}};
+}
+
+static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype, params_fn params,
+                         luc_value *args, luc_value *out) {
   const luc_tensor *x = args[0].as.tensor;
+  const luc_ew_params p = params(args);
   luc_tensor *y;
   if (kind == LUC_ACT_logsigmoid) /* PyTorch's has rows */
     LUC_TRY(luc__out(ctx, out, dtype, x->ndim, x->sizes, &y));
@@ -32,23 +41,23 @@ static luc_status run_as(luc_context *ctx, luc_activation kind, luc_dtype dtype,
     LUC_TRY(result_like(ctx, out, dtype, 1, &x, &y));
   luc_dtype compute = luc__dtype_is_float(dtype) ? dtype : LUC_FLOAT64;
   luc__elementwise_run(ctx, &luc__kernels(ctx)->activation->forward[kind], compute, y,
-                       &(luc_ew_input){.t = x}, params);
+                       &(luc_ew_input){.t = x}, &p);
   return LUC_OK;
 }
 
-static luc_status run_kernel(luc_context *ctx, luc_activation kind, luc_value *args,
-                             const luc_ew_params *params, luc_value *out) {
+static luc_status run_kernel(luc_context *ctx, luc_activation kind, params_fn params,
+                             luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   LUC_TRY(luc__need_float(ctx, "input", x));
-  return run_as(ctx, kind, x->dtype, args, params, out);
+  return run_as(ctx, kind, x->dtype, params, args, out);
 }
 
 /* Those that are comparisons keep integers. */
-static luc_status run_limits(luc_context *ctx, luc_activation kind, luc_value *args,
-                             const luc_ew_params *params, luc_value *out) {
+static luc_status run_limits(luc_context *ctx, luc_activation kind, params_fn params,
+                             luc_value *args, luc_value *out) {
   luc_tensor *x = args[0].as.tensor;
   LUC_TRY(luc__need_numbers(ctx, "input", x));
-  return run_as(ctx, kind, x->dtype, args, params, out);
+  return run_as(ctx, kind, x->dtype, params, args, out);
 }
 
 /* Those that PyTorch composes of operators give reals for integers. */
@@ -58,7 +67,7 @@ static luc_status run_composed(luc_context *ctx, luc_activation kind, luc_value 
   luc_dtype dtype = x->dtype;
   LUC_TRY(luc__need_numbers(ctx, "input", x));
   if (!luc__dtype_is_float(dtype)) dtype = ctx->default_dtype;
-  return run_as(ctx, kind, dtype, args, &(luc_ew_params){.f = {0}}, out);
+  return run_as(ctx, kind, dtype, no_params, args, out);
 }
 
 /* activation_backward(grad, input, kind, a, b, c) */
@@ -182,53 +191,35 @@ static luc_tensor *slope_formula(luc_formula *f, luc_activation kind, luc_tensor
   }
 }
 
-static luc_status gradient(luc_context *ctx, luc_activation kind, luc_ew_params params,
-                           luc_backward *b) {
+static luc_status gradient(luc_context *ctx, luc_backward *b, luc_activation kind,
+                           params_fn params) {
   luc_formula f = luc__formula(ctx);
+  const luc_ew_params p = params(b->args);
   luc_tensor *g = b->gout[0], *x = b->args[0].as.tensor, *slope = NULL, *dx;
-  if (luc__recording(ctx)) slope = slope_formula(&f, kind, x, params.f);
-  dx = slope ? luc__f2(&f, LUC_OP_mul, g, slope) : backward(&f, g, x, kind, params.f);
+  if (luc__recording(ctx)) slope = slope_formula(&f, kind, x, p.f);
+  dx = slope ? luc__f2(&f, LUC_OP_mul, g, slope) : backward(&f, g, x, kind, p.f);
   return luc__f_end(&f, dx, &b->gin[0]);
 }
 
 /* ---- the rows ---- */
 
-static luc_ew_params leaky_params(const luc_value *args) {
+static luc_ew_params one_param(const luc_value *args) {
   return (luc_ew_params){.f = {luc_as_double(&args[1])}};
 }
 
-luc_status luc__run_leaky_relu(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = leaky_params(args);
-  return run_kernel(ctx, LUC_ACT_leaky_relu, args, &p, out);
-}
-luc_status luc__grad_leaky_relu(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_leaky_relu, leaky_params(b->args), b);
+static luc_ew_params two_params(const luc_value *args) {
+  return (luc_ew_params){.f = {luc_as_double(&args[1]), luc_as_double(&args[2])}};
 }
 
 static luc_ew_params elu_params(const luc_value *args) {
   return (luc_ew_params){.f = {luc_as_double(&args[1]), 1, 1}};
 }
 
-luc_status luc__run_elu(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = elu_params(args);
-  return run_kernel(ctx, LUC_ACT_elu, args, &p, out);
-}
-luc_status luc__grad_elu(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_elu, elu_params(b->args), b);
-}
-
-static luc_ew_params selu_params(void) {
+static luc_ew_params selu_params(const luc_value *args) {
   const double alpha = 1.6732632423543772848170429916717;
   const double scale = 1.0507009873554804934193349852946;
+  (void)args;
   return (luc_ew_params){.f = {alpha * scale, scale, 1}};
-}
-
-luc_status luc__run_selu(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = selu_params();
-  return run_kernel(ctx, LUC_ACT_elu, args, &p, out);
-}
-luc_status luc__grad_selu(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_elu, selu_params(), b);
 }
 
 static luc_ew_params celu_params(const luc_value *args) {
@@ -236,13 +227,61 @@ static luc_ew_params celu_params(const luc_value *args) {
   return (luc_ew_params){.f = {alpha, 1, 1 / alpha}};
 }
 
-luc_status luc__run_celu(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = celu_params(args);
-  LUC_CHECK(ctx, p.f[0] != 0, LUC_ERR_VALUE, "alpha must not be 0");
-  return run_kernel(ctx, LUC_ACT_elu, args, &p, out);
+static luc_ew_params relu6_params(const luc_value *args) {
+  (void)args;
+  return (luc_ew_params){.f = {0, 6}};
 }
-luc_status luc__grad_celu(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_elu, celu_params(b->args), b);
+
+LUC_RUN_BY(leaky_relu, run_kernel, LUC_ACT_leaky_relu, one_param)
+LUC_GRAD_BY(leaky_relu, gradient, LUC_ACT_leaky_relu, one_param)
+LUC_RUN_BY(elu, run_kernel, LUC_ACT_elu, elu_params)
+LUC_GRAD_BY(elu, gradient, LUC_ACT_elu, elu_params)
+LUC_RUN_BY(selu, run_kernel, LUC_ACT_elu, selu_params)
+LUC_GRAD_BY(selu, gradient, LUC_ACT_elu, selu_params)
+LUC_GRAD_BY(celu, gradient, LUC_ACT_elu, celu_params)
+LUC_RUN_BY(silu, run_kernel, LUC_ACT_silu, no_params)
+LUC_GRAD_BY(silu, gradient, LUC_ACT_silu, no_params)
+LUC_RUN_BY(mish, run_kernel, LUC_ACT_mish, no_params)
+LUC_GRAD_BY(mish, gradient, LUC_ACT_mish, no_params)
+LUC_RUN_BY(softplus, run_kernel, LUC_ACT_softplus, two_params)
+LUC_GRAD_BY(softplus, gradient, LUC_ACT_softplus, two_params)
+LUC_RUN_BY(logsigmoid, run_kernel, LUC_ACT_logsigmoid, no_params)
+LUC_GRAD_BY(logsigmoid, gradient, LUC_ACT_logsigmoid, no_params)
+LUC_GRAD_BY(hardtanh, gradient, LUC_ACT_hardtanh, two_params)
+LUC_RUN_BY(relu6, run_limits, LUC_ACT_hardtanh, relu6_params)
+LUC_GRAD_BY(relu6, gradient, LUC_ACT_hardtanh, relu6_params)
+LUC_RUN_BY(hardsigmoid, run_kernel, LUC_ACT_hardsigmoid, no_params)
+LUC_GRAD_BY(hardsigmoid, gradient, LUC_ACT_hardsigmoid, no_params)
+LUC_RUN_BY(hardswish, run_kernel, LUC_ACT_hardswish, no_params)
+LUC_GRAD_BY(hardswish, gradient, LUC_ACT_hardswish, no_params)
+LUC_RUN_BY(softsign, run_composed, LUC_ACT_softsign)
+LUC_GRAD_BY(softsign, gradient, LUC_ACT_softsign, no_params)
+LUC_RUN_BY(tanhshrink, run_composed, LUC_ACT_tanhshrink)
+LUC_GRAD_BY(tanhshrink, gradient, LUC_ACT_tanhshrink, no_params)
+LUC_RUN_BY(hardshrink, run_kernel, LUC_ACT_hardshrink, one_param)
+LUC_GRAD_BY(hardshrink, gradient, LUC_ACT_hardshrink, one_param)
+LUC_GRAD_BY(softshrink, gradient, LUC_ACT_softshrink, one_param)
+LUC_RUN_BY(threshold, run_limits, LUC_ACT_threshold, two_params)
+LUC_GRAD_BY(threshold, gradient, LUC_ACT_threshold, two_params)
+
+luc_status luc__run_celu(luc_context *ctx, luc_value *args, luc_value *out) {
+  LUC_CHECK(ctx, luc_as_double(&args[1]) != 0, LUC_ERR_VALUE, "alpha must not be 0");
+  return run_kernel(ctx, LUC_ACT_elu, celu_params, args, out);
+}
+
+luc_status luc__run_softshrink(luc_context *ctx, luc_value *args, luc_value *out) {
+  double lambd = luc_as_double(&args[1]);
+  LUC_CHECK(ctx, lambd >= 0, LUC_ERR_VALUE, "lambd must not be negative (got %g)", lambd);
+  return run_kernel(ctx, LUC_ACT_softshrink, one_param, args, out);
+}
+
+luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) {
+  const luc_ew_params p = two_params(args);
+  LUC_CHECK(ctx, p.f[0] <= p.f[1], LUC_ERR_VALUE,
+            "min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
+  LUC_CHECK(ctx, p.f[0] > -1 || args[0].as.tensor->dtype != LUC_UINT8, LUC_ERR_VALUE,
+            "cannot do hardtanh on an unsigned type with negative limits");
+  return run_limits(ctx, LUC_ACT_hardtanh, two_params, args, out);
 }
 
 static luc_status gelu_kind(luc_context *ctx, const luc_value *approximate, luc_activation *kind) {
@@ -255,117 +294,12 @@ static luc_status gelu_kind(luc_context *ctx, const luc_value *approximate, luc_
 luc_status luc__run_gelu(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_activation kind;
   LUC_TRY(gelu_kind(ctx, &args[1], &kind));
-  return run_kernel(ctx, kind, args, &(luc_ew_params){.f = {0}}, out);
+  return run_kernel(ctx, kind, no_params, args, out);
 }
 luc_status luc__grad_gelu(luc_context *ctx, luc_backward *b) {
   luc_activation kind;
   LUC_TRY(gelu_kind(ctx, &b->args[1], &kind));
-  return gradient(ctx, kind, (luc_ew_params){.f = {0}}, b);
-}
-
-luc_status luc__run_silu(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, LUC_ACT_silu, args, &(luc_ew_params){.f = {0}}, out);
-}
-luc_status luc__grad_silu(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_silu, (luc_ew_params){.f = {0}}, b);
-}
-
-luc_status luc__run_mish(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, LUC_ACT_mish, args, &(luc_ew_params){.f = {0}}, out);
-}
-luc_status luc__grad_mish(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_mish, (luc_ew_params){.f = {0}}, b);
-}
-
-static luc_ew_params two_params(const luc_value *args) {
-  return (luc_ew_params){.f = {luc_as_double(&args[1]), luc_as_double(&args[2])}};
-}
-
-luc_status luc__run_softplus(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = two_params(args);
-  return run_kernel(ctx, LUC_ACT_softplus, args, &p, out);
-}
-luc_status luc__grad_softplus(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_softplus, two_params(b->args), b);
-}
-
-luc_status luc__run_logsigmoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, LUC_ACT_logsigmoid, args, &(luc_ew_params){.f = {0}}, out);
-}
-luc_status luc__grad_logsigmoid(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_logsigmoid, (luc_ew_params){.f = {0}}, b);
-}
-
-luc_status luc__run_hardtanh(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = two_params(args);
-  LUC_CHECK(ctx, p.f[0] <= p.f[1], LUC_ERR_VALUE,
-            "min_val must not be above max_val (got %g and %g)", p.f[0], p.f[1]);
-  LUC_CHECK(ctx, p.f[0] > -1 || args[0].as.tensor->dtype != LUC_UINT8, LUC_ERR_VALUE,
-            "cannot do hardtanh on an unsigned type with negative limits");
-  return run_limits(ctx, LUC_ACT_hardtanh, args, &p, out);
-}
-luc_status luc__grad_hardtanh(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_hardtanh, two_params(b->args), b);
-}
-
-luc_status luc__run_relu6(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_limits(ctx, LUC_ACT_hardtanh, args, &(luc_ew_params){.f = {0, 6}}, out);
-}
-luc_status luc__grad_relu6(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_hardtanh, (luc_ew_params){.f = {0, 6}}, b);
-}
-
-luc_status luc__run_hardsigmoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, LUC_ACT_hardsigmoid, args, &(luc_ew_params){.f = {0}}, out);
-}
-luc_status luc__grad_hardsigmoid(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_hardsigmoid, (luc_ew_params){.f = {0}}, b);
-}
-
-luc_status luc__run_hardswish(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_kernel(ctx, LUC_ACT_hardswish, args, &(luc_ew_params){.f = {0}}, out);
-}
-luc_status luc__grad_hardswish(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_hardswish, (luc_ew_params){.f = {0}}, b);
-}
-
-luc_status luc__run_softsign(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_composed(ctx, LUC_ACT_softsign, args, out);
-}
-luc_status luc__grad_softsign(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_softsign, (luc_ew_params){.f = {0}}, b);
-}
-
-luc_status luc__run_tanhshrink(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_composed(ctx, LUC_ACT_tanhshrink, args, out);
-}
-luc_status luc__grad_tanhshrink(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_tanhshrink, (luc_ew_params){.f = {0}}, b);
-}
-
-luc_status luc__run_hardshrink(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = leaky_params(args);
-  return run_kernel(ctx, LUC_ACT_hardshrink, args, &p, out);
-}
-luc_status luc__grad_hardshrink(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_hardshrink, leaky_params(b->args), b);
-}
-
-luc_status luc__run_softshrink(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = leaky_params(args);
-  LUC_CHECK(ctx, p.f[0] >= 0, LUC_ERR_VALUE, "lambd must not be negative (got %g)", p.f[0]);
-  return run_kernel(ctx, LUC_ACT_softshrink, args, &p, out);
-}
-luc_status luc__grad_softshrink(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_softshrink, leaky_params(b->args), b);
-}
-
-luc_status luc__run_threshold(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_ew_params p = two_params(args);
-  return run_limits(ctx, LUC_ACT_threshold, args, &p, out);
-}
-luc_status luc__grad_threshold(luc_context *ctx, luc_backward *b) {
-  return gradient(ctx, LUC_ACT_threshold, two_params(b->args), b);
+  return gradient(ctx, b, kind, no_params);
 }
 
 /* ---- prelu ---- */

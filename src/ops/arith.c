@@ -190,17 +190,9 @@ luc_status luc__grad_true_divide(luc_context *ctx, luc_backward *b) {
   return luc__grad_div(ctx, &as_div);
 }
 
-luc_status luc__run_floor_divide(luc_context *ctx, luc_value *args, luc_value *out) {
-  return divide(ctx, LUC_EW_div_floor, args, out);
-}
-
-luc_status luc__run_remainder(luc_context *ctx, luc_value *args, luc_value *out) {
-  return divide(ctx, LUC_EW_remainder, args, out);
-}
-
-luc_status luc__run_fmod(luc_context *ctx, luc_value *args, luc_value *out) {
-  return divide(ctx, LUC_EW_fmod, args, out);
-}
+LUC_RUN_BY(floor_divide, divide, LUC_EW_div_floor)
+LUC_RUN_BY(remainder, divide, LUC_EW_remainder)
+LUC_RUN_BY(fmod, divide, LUC_EW_fmod)
 
 /* a - b * q with q flat: 1 and -q. */
 static luc_status grad_rest(luc_context *ctx, luc_backward *b, const char *mode) {
@@ -213,10 +205,5 @@ static luc_status grad_rest(luc_context *ctx, luc_backward *b, const char *mode)
   return luc__f_end(&f, luc__f1(&f, LUC_OP_neg, both), &b->gin[1]);
 }
 
-luc_status luc__grad_remainder(luc_context *ctx, luc_backward *b) {
-  return grad_rest(ctx, b, "floor");
-}
-
-luc_status luc__grad_fmod(luc_context *ctx, luc_backward *b) {
-  return grad_rest(ctx, b, "trunc");
-}
+LUC_GRAD_BY(remainder, grad_rest, "floor")
+LUC_GRAD_BY(fmod, grad_rest, "trunc")

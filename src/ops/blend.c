@@ -128,8 +128,10 @@ static bool is_bound(const luc_value *v) {
   return !luc_as_tensor(v) && !isnan(luc_as_double(v));
 }
 
-static luc_status clamp(luc_context *ctx, const luc_value *args, const luc_value *lower,
-                        const luc_value *upper, luc_value *out) {
+/* The bounds' parameters: -1 for none. */
+static luc_status clamp(luc_context *ctx, int low, int high, const luc_value *args,
+                        luc_value *out) {
+  const luc_value *lower = low < 0 ? NULL : &args[low], *upper = high < 0 ? NULL : &args[high];
   luc_value operands[3] = {args[0], luc_v_none(), luc_v_none()};
   int n = 1;
   if (lower && !luc_is_none(lower)) operands[n++] = *lower;
@@ -145,17 +147,9 @@ static luc_status clamp(luc_context *ctx, const luc_value *args, const luc_value
   return luc__pointwise(ctx, op, LUC_RULE_SAME, operands, NULL, out);
 }
 
-luc_status luc__run_clamp(luc_context *ctx, luc_value *args, luc_value *out) {
-  return clamp(ctx, args, &args[1], &args[2], out);
-}
-
-luc_status luc__run_clamp_min(luc_context *ctx, luc_value *args, luc_value *out) {
-  return clamp(ctx, args, &args[1], NULL, out);
-}
-
-luc_status luc__run_clamp_max(luc_context *ctx, luc_value *args, luc_value *out) {
-  return clamp(ctx, args, NULL, &args[1], out);
-}
+LUC_RUN_BY(clamp, clamp, 1, 2)
+LUC_RUN_BY(clamp_min, clamp, 1, -1)
+LUC_RUN_BY(clamp_max, clamp, -1, 1)
 
 /* What reaches a bound passes wholly; a NaN does not pass. The upper bound wins where bounds cross,
  * and then takes all of the gradient. */
@@ -187,17 +181,9 @@ static luc_status grad_clamp(luc_context *ctx, luc_backward *b, int lower, int u
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__grad_clamp(luc_context *ctx, luc_backward *b) {
-  return grad_clamp(ctx, b, 1, 2);
-}
-
-luc_status luc__grad_clamp_min(luc_context *ctx, luc_backward *b) {
-  return grad_clamp(ctx, b, 1, -1);
-}
-
-luc_status luc__grad_clamp_max(luc_context *ctx, luc_backward *b) {
-  return grad_clamp(ctx, b, -1, 1);
-}
+LUC_GRAD_BY(clamp, grad_clamp, 1, 2)
+LUC_GRAD_BY(clamp_min, grad_clamp, 1, -1)
+LUC_GRAD_BY(clamp_max, grad_clamp, -1, 1)
 
 /* ---- lerp, addcmul, addcdiv ---- */
 
@@ -376,13 +362,8 @@ static luc_status grad_logaddexp(luc_context *ctx, luc_backward *b, double log_b
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__grad_logaddexp(luc_context *ctx, luc_backward *b) {
-  return grad_logaddexp(ctx, b, 1);
-}
-
-luc_status luc__grad_logaddexp2(luc_context *ctx, luc_backward *b) {
-  return grad_logaddexp(ctx, b, 0.69314718055994530942);
-}
+LUC_GRAD_BY(logaddexp, grad_logaddexp, 1)
+LUC_GRAD_BY(logaddexp2, grad_logaddexp, 0.69314718055994530942)
 
 luc_status luc__run_heaviside(luc_context *ctx, luc_value *args, luc_value *out) {
   const luc_tensor *x = args[0].as.tensor, *values = args[1].as.tensor;

@@ -35,25 +35,11 @@ static luc_status run_class(luc_context *ctx, luc_ew op, bool of_integers, luc_v
   return luc__fill(ctx, result, (luc_scalar){LUC_SCALAR_BOOL, {.i = of_integers}});
 }
 
-luc_status luc__run_isnan(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, LUC_EW_isnan, false, args, out);
-}
-
-luc_status luc__run_isinf(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, LUC_EW_isinf, false, args, out);
-}
-
-luc_status luc__run_isfinite(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, LUC_EW_isfinite, true, args, out);
-}
-
-luc_status luc__run_isposinf(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, LUC_EW_isposinf, false, args, out);
-}
-
-luc_status luc__run_isneginf(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_class(ctx, LUC_EW_isneginf, false, args, out);
-}
+LUC_RUN_BY(isnan, run_class, LUC_EW_isnan, false)
+LUC_RUN_BY(isinf, run_class, LUC_EW_isinf, false)
+LUC_RUN_BY(isfinite, run_class, LUC_EW_isfinite, true)
+LUC_RUN_BY(isposinf, run_class, LUC_EW_isposinf, false)
+LUC_RUN_BY(isneginf, run_class, LUC_EW_isneginf, false)
 
 /* ---- whole tensors ---- */
 
@@ -144,17 +130,9 @@ static luc_status run_bits(luc_context *ctx, luc_ew op, luc_value *args, luc_val
   return luc__pointwise(ctx, op, LUC_RULE_SAME, args, NULL, out);
 }
 
-luc_status luc__run_bitwise_and(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, LUC_EW_bitwise_and, args, out);
-}
-
-luc_status luc__run_bitwise_or(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, LUC_EW_bitwise_or, args, out);
-}
-
-luc_status luc__run_bitwise_xor(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, LUC_EW_bitwise_xor, args, out);
-}
+LUC_RUN_BY(bitwise_and, run_bits, LUC_EW_bitwise_and)
+LUC_RUN_BY(bitwise_or, run_bits, LUC_EW_bitwise_or)
+LUC_RUN_BY(bitwise_xor, run_bits, LUC_EW_bitwise_xor)
 
 luc_status luc__run_bitwise_not(luc_context *ctx, luc_value *args, luc_value *out) {
   if (args[0].as.tensor->dtype == LUC_BOOL)
@@ -162,21 +140,10 @@ luc_status luc__run_bitwise_not(luc_context *ctx, luc_value *args, luc_value *ou
   return run_bits(ctx, LUC_EW_bitwise_not, args, out);
 }
 
-luc_status luc__run_bitwise_left_shift(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, LUC_EW_shift_left, args, out);
-}
-
-luc_status luc__run_bitwise_right_shift(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, LUC_EW_shift_right, args, out);
-}
-
-luc_status luc__run_gcd(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, LUC_EW_gcd, args, out);
-}
-
-luc_status luc__run_lcm(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_bits(ctx, LUC_EW_lcm, args, out);
-}
+LUC_RUN_BY(bitwise_left_shift, run_bits, LUC_EW_shift_left)
+LUC_RUN_BY(bitwise_right_shift, run_bits, LUC_EW_shift_right)
+LUC_RUN_BY(gcd, run_bits, LUC_EW_gcd)
+LUC_RUN_BY(lcm, run_bits, LUC_EW_lcm)
 
 /* ---- where ---- */
 
@@ -236,13 +203,8 @@ static luc_status grad_extreme(luc_context *ctx, luc_backward *b, luc_opid loses
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__grad_maximum(luc_context *ctx, luc_backward *b) {
-  return grad_extreme(ctx, b, LUC_OP_lt);
-}
-
-luc_status luc__grad_minimum(luc_context *ctx, luc_backward *b) {
-  return grad_extreme(ctx, b, LUC_OP_gt);
-}
+LUC_GRAD_BY(maximum, grad_extreme, LUC_OP_lt)
+LUC_GRAD_BY(minimum, grad_extreme, LUC_OP_gt)
 
 /* A NaN loses, and equal values go to the first. */
 static luc_status grad_fextreme(luc_context *ctx, luc_backward *b, luc_opid wins) {
@@ -255,10 +217,5 @@ static luc_status grad_fextreme(luc_context *ctx, luc_backward *b, luc_opid wins
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__grad_fmax(luc_context *ctx, luc_backward *b) {
-  return grad_fextreme(ctx, b, LUC_OP_ge);
-}
-
-luc_status luc__grad_fmin(luc_context *ctx, luc_backward *b) {
-  return grad_fextreme(ctx, b, LUC_OP_le);
-}
+LUC_GRAD_BY(fmax, grad_fextreme, LUC_OP_ge)
+LUC_GRAD_BY(fmin, grad_fextreme, LUC_OP_le)

@@ -12,18 +12,13 @@ luc_status luc__run_positive(luc_context *ctx, luc_value *args, luc_value *out) 
   return LUC_OK;
 }
 
-static luc_status scaled(luc_context *ctx, luc_value *args, double factor, luc_value *out) {
+static luc_status scaled(luc_context *ctx, double factor, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   return luc__f_result(&f, luc__fs(&f, LUC_OP_mul, args[0].as.tensor, factor), out);
 }
 
-luc_status luc__run_deg2rad(luc_context *ctx, luc_value *args, luc_value *out) {
-  return scaled(ctx, args, 0.017453292519943295769, out);
-}
-
-luc_status luc__run_rad2deg(luc_context *ctx, luc_value *args, luc_value *out) {
-  return scaled(ctx, args, 57.295779513082320877, out);
-}
+LUC_RUN_BY(deg2rad, scaled, 0.017453292519943295769)
+LUC_RUN_BY(rad2deg, scaled, 57.295779513082320877)
 
 /* An operand in double precision. */
 static luc_value doubled(luc_formula *f, luc_value v) {
@@ -161,7 +156,7 @@ static luc_status check_fractions(luc_context *ctx, const luc_value *q) {
 }
 
 /* ignore_nan: places count only what is a number; else a NaN makes its line NaN. */
-static luc_status quantile(luc_context *ctx, luc_value *args, bool ignore_nan, luc_value *out) {
+static luc_status quantile(luc_context *ctx, bool ignore_nan, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *t = args[0].as.tensor, *q = luc_as_tensor(&args[1]);
   int method, ndim, d = 0;
@@ -205,10 +200,5 @@ static luc_status quantile(luc_context *ctx, luc_value *args, bool ignore_nan, l
   return luc__f_result(&f, luc__f_reshape(&f, y, ndim + list, sizes), out);
 }
 
-luc_status luc__run_quantile(luc_context *ctx, luc_value *args, luc_value *out) {
-  return quantile(ctx, args, false, out);
-}
-
-luc_status luc__run_nanquantile(luc_context *ctx, luc_value *args, luc_value *out) {
-  return quantile(ctx, args, true, out);
-}
+LUC_RUN_BY(quantile, quantile, false)
+LUC_RUN_BY(nanquantile, quantile, true)

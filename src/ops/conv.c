@@ -288,17 +288,9 @@ static luc_status convolve(luc_context *ctx, int spatial, luc_value *args, luc_v
   return luc__f_result(&f, y, out);
 }
 
-luc_status luc__run_conv1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve(ctx, 1, args, out);
-}
-
-luc_status luc__run_conv2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve(ctx, 2, args, out);
-}
-
-luc_status luc__run_conv3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve(ctx, 3, args, out);
-}
+LUC_RUN_BY(conv1d, convolve, 1)
+LUC_RUN_BY(conv2d, convolve, 2)
+LUC_RUN_BY(conv3d, convolve, 3)
 
 /* ---- conv_transpose1d, 2d, 3d ---- */
 
@@ -349,17 +341,9 @@ static luc_status convolve_transposed(luc_context *ctx, int spatial, luc_value *
   return luc__f_result(&f, y, out);
 }
 
-luc_status luc__run_conv_transpose1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve_transposed(ctx, 1, args, out);
-}
-
-luc_status luc__run_conv_transpose2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve_transposed(ctx, 2, args, out);
-}
-
-luc_status luc__run_conv_transpose3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return convolve_transposed(ctx, 3, args, out);
-}
+LUC_RUN_BY(conv_transpose1d, convolve_transposed, 1)
+LUC_RUN_BY(conv_transpose2d, convolve_transposed, 2)
+LUC_RUN_BY(conv_transpose3d, convolve_transposed, 3)
 
 /* ---- conv_tbc: a sequence of length T, a batch of B, C channels ---- */
 

@@ -22,20 +22,14 @@ static luc_status filled(luc_context *ctx, int n, const int64_t *size, const luc
   return status;
 }
 
-static luc_status sized(luc_context *ctx, const luc_value *args, const luc_scalar *value,
+static luc_status sized(luc_context *ctx, const luc_scalar *value, const luc_value *args,
                         luc_value *out) {
   return filled(ctx, args[0].n, args[0].as.ints, value, ctx->default_dtype, args + 1, out);
 }
 
-luc_status luc__run_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sized(ctx, args, &zero, out);
-}
-luc_status luc__run_ones(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sized(ctx, args, &one, out);
-}
-luc_status luc__run_empty(luc_context *ctx, luc_value *args, luc_value *out) {
-  return sized(ctx, args, NULL, out);
-}
+LUC_RUN_BY(zeros, sized, &zero)
+LUC_RUN_BY(ones, sized, &one)
+LUC_RUN_BY(empty, sized, NULL)
 
 luc_status luc__run_full(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[1]);
@@ -73,43 +67,32 @@ luc_status luc__run_scalar_tensor(luc_context *ctx, luc_value *args, luc_value *
   return filled(ctx, 0, NULL, &value, ctx->default_dtype, args + 1, out);
 }
 
-static luc_status like(luc_context *ctx, const luc_value *args, const luc_scalar *value,
-                       const luc_value *opts, luc_value *out) {
+/* The options follow `n` arguments. */
+static luc_status like(luc_context *ctx, const luc_scalar *value, int n, const luc_value *args,
+                       luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
-  return filled(ctx, t->ndim, t->sizes, value, t->dtype, opts, out);
+  return filled(ctx, t->ndim, t->sizes, value, t->dtype, args + n, out);
 }
 
-luc_status luc__run_zeros_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  return like(ctx, args, &zero, args + 1, out);
-}
-luc_status luc__run_ones_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  return like(ctx, args, &one, args + 1, out);
-}
-luc_status luc__run_empty_like(luc_context *ctx, luc_value *args, luc_value *out) {
-  return like(ctx, args, NULL, args + 1, out);
-}
+LUC_RUN_BY(zeros_like, like, &zero, 1)
+LUC_RUN_BY(ones_like, like, &one, 1)
+LUC_RUN_BY(empty_like, like, NULL, 1)
 luc_status luc__run_full_like(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[1]);
-  return like(ctx, args, &value, args + 2, out);
+  return like(ctx, &value, 2, args, out);
 }
 
-static luc_status fresh(luc_context *ctx, const luc_value *args, const luc_scalar *value,
-                        const luc_value *opts, luc_value *out) {
-  return filled(ctx, args[1].n, args[1].as.ints, value, args[0].as.tensor->dtype, opts, out);
+static luc_status fresh(luc_context *ctx, const luc_scalar *value, int n, const luc_value *args,
+                        luc_value *out) {
+  return filled(ctx, args[1].n, args[1].as.ints, value, args[0].as.tensor->dtype, args + n, out);
 }
 
-luc_status luc__run_new_zeros(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fresh(ctx, args, &zero, args + 2, out);
-}
-luc_status luc__run_new_ones(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fresh(ctx, args, &one, args + 2, out);
-}
-luc_status luc__run_new_empty(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fresh(ctx, args, NULL, args + 2, out);
-}
+LUC_RUN_BY(new_zeros, fresh, &zero, 2)
+LUC_RUN_BY(new_ones, fresh, &one, 2)
+LUC_RUN_BY(new_empty, fresh, NULL, 2)
 luc_status luc__run_new_full(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_scalar value = luc_as_scalar(&args[2]);
-  return fresh(ctx, args, &value, args + 3, out);
+  return fresh(ctx, &value, 3, args, out);
 }
 
 luc_status luc__run_eye(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -243,9 +226,5 @@ static luc_status triangle(luc_context *ctx, bool lower, const luc_value *args, 
   return luc__factory_give_as(ctx, t, dtype, args + 3, out);
 }
 
-luc_status luc__run_tril_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, true, args, out);
-}
-luc_status luc__run_triu_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, false, args, out);
-}
+LUC_RUN_BY(tril_indices, triangle, true)
+LUC_RUN_BY(triu_indices, triangle, false)

@@ -143,10 +143,5 @@ static luc_status run_position(luc_context *ctx, luc_rd op, luc_value *args, luc
   return status;
 }
 
-luc_status luc__run_argmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_position(ctx, LUC_RD_argmax, args, out);
-}
-
-luc_status luc__run_argmin(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_position(ctx, LUC_RD_argmin, args, out);
-}
+LUC_RUN_BY(argmax, run_position, LUC_RD_argmax)
+LUC_RUN_BY(argmin, run_position, LUC_RD_argmin)

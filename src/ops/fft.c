@@ -285,29 +285,17 @@ static luc_status run(luc_context *ctx, domain kind, bool forward, const luc_val
   return luc__give(ctx, LUC_OK, out, r);
 }
 
-luc_status luc__run_fft(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, OF_COMPLEX, true, args, out);
-}
-luc_status luc__run_ifft(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, OF_COMPLEX, false, args, out);
-}
-luc_status luc__run_rfft(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, OF_REAL, true, args, out);
-}
-luc_status luc__run_irfft(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, TO_REAL, false, args, out);
-}
-luc_status luc__run_hfft(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, TO_REAL, true, args, out);
-}
-luc_status luc__run_ihfft(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run(ctx, OF_REAL, false, args, out);
-}
+LUC_RUN_BY(fft, run, OF_COMPLEX, true)
+LUC_RUN_BY(ifft, run, OF_COMPLEX, false)
+LUC_RUN_BY(rfft, run, OF_REAL, true)
+LUC_RUN_BY(irfft, run, TO_REAL, false)
+LUC_RUN_BY(hfft, run, TO_REAL, true)
+LUC_RUN_BY(ihfft, run, OF_REAL, false)
 
 /* ---- order of frequencies ---- */
 
 /* Each dim moved on by half its size; `up` rounds that up. */
-static luc_status shift(luc_context *ctx, const luc_value *args, int up, luc_value *out) {
+static luc_status shift(luc_context *ctx, int up, const luc_value *args, luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
   int64_t dims[LUC_MAX_DIMS], by[LUC_MAX_DIMS];
   int count = luc_is_none(&args[1]) ? t->ndim : args[1].n;
@@ -324,9 +312,5 @@ static luc_status shift(luc_context *ctx, const luc_value *args, int up, luc_val
   return luc__f_result(&f, r, out);
 }
 
-luc_status luc__run_fftshift(luc_context *ctx, luc_value *args, luc_value *out) {
-  return shift(ctx, args, 0, out);
-}
-luc_status luc__run_ifftshift(luc_context *ctx, luc_value *args, luc_value *out) {
-  return shift(ctx, args, 1, out);
-}
+LUC_RUN_BY(fftshift, shift, 0)
+LUC_RUN_BY(ifftshift, shift, 1)

@@ -317,7 +317,7 @@ static luc_status as_column(luc_context *ctx, luc_tensor *t, luc_tensor **out) {
 }
 
 /* n: dimensions wanted, 0 for columns. dim -1: the first for vectors, else the second. */
-static luc_status stack_along(luc_context *ctx, const luc_value *tensors, int n, int dim,
+static luc_status stack_along(luc_context *ctx, int n, int dim, const luc_value *tensors,
                               luc_value *out) {
   luc_value list = luc_v_none();
   luc_tensor *r = NULL;
@@ -335,18 +335,10 @@ done:
   return luc__give(ctx, status, out, r);
 }
 
-luc_status luc__run_hstack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, &args[0], 1, -1, out);
-}
-luc_status luc__run_vstack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, &args[0], 2, 0, out);
-}
-luc_status luc__run_dstack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, &args[0], 3, 2, out);
-}
-luc_status luc__run_column_stack(luc_context *ctx, luc_value *args, luc_value *out) {
-  return stack_along(ctx, &args[0], 0, 1, out);
-}
+LUC_RUN_BY(hstack, stack_along, 1, -1)
+LUC_RUN_BY(vstack, stack_along, 2, 0)
+LUC_RUN_BY(dstack, stack_along, 3, 2)
+LUC_RUN_BY(column_stack, stack_along, 0, 1)
 
 /* ---- broadcast_tensors, meshgrid ---- */
 

@@ -314,7 +314,7 @@ static luc_tensor *difference_kernel(luc_formula *f, difference_kind kind, luc_b
   return f->status == LUC_OK ? luc__f_own(f, dx.as.tensor) : NULL;
 }
 
-static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_backward *b) {
+static luc_status difference_grad(luc_context *ctx, luc_backward *b, difference_kind kind) {
   luc_formula f = luc__formula(ctx);
   int ndim;
   int64_t sizes[LUC_MAX_DIMS];
@@ -330,30 +330,14 @@ static luc_status difference_grad(luc_context *ctx, difference_kind kind, luc_ba
   return luc__f_end(&f, NULL, NULL);
 }
 
-luc_status luc__run_mse(luc_context *ctx, luc_value *args, luc_value *out) {
-  return difference_loss(ctx, MSE, args, out);
-}
-luc_status luc__grad_mse(luc_context *ctx, luc_backward *b) {
-  return difference_grad(ctx, MSE, b);
-}
-luc_status luc__run_l1(luc_context *ctx, luc_value *args, luc_value *out) {
-  return difference_loss(ctx, L1, args, out);
-}
-luc_status luc__grad_l1(luc_context *ctx, luc_backward *b) {
-  return difference_grad(ctx, L1, b);
-}
-luc_status luc__run_smooth_l1(luc_context *ctx, luc_value *args, luc_value *out) {
-  return difference_loss(ctx, SMOOTH_L1, args, out);
-}
-luc_status luc__grad_smooth_l1(luc_context *ctx, luc_backward *b) {
-  return difference_grad(ctx, SMOOTH_L1, b);
-}
-luc_status luc__run_huber(luc_context *ctx, luc_value *args, luc_value *out) {
-  return difference_loss(ctx, HUBER, args, out);
-}
-luc_status luc__grad_huber(luc_context *ctx, luc_backward *b) {
-  return difference_grad(ctx, HUBER, b);
-}
+LUC_RUN_BY(mse, difference_loss, MSE)
+LUC_GRAD_BY(mse, difference_grad, MSE)
+LUC_RUN_BY(l1, difference_loss, L1)
+LUC_GRAD_BY(l1, difference_grad, L1)
+LUC_RUN_BY(smooth_l1, difference_loss, SMOOTH_L1)
+LUC_GRAD_BY(smooth_l1, difference_grad, SMOOTH_L1)
+LUC_RUN_BY(huber, difference_loss, HUBER)
+LUC_GRAD_BY(huber, difference_grad, HUBER)
 
 /* A weighted loss is reduced here; `by_weight`: its mean divides by the sum of weights. */
 static luc_status difference(luc_context *ctx, luc_opid op, luc_value *args, int reduction,

@@ -97,13 +97,8 @@ luc_status luc__run_dropout1d(luc_context *ctx, luc_value *args, luc_value *out)
   return drop_channels(ctx, 2, args, out);
 }
 
-luc_status luc__run_dropout2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop_channels(ctx, 0, args, out);
-}
-
-luc_status luc__run_dropout3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return drop_channels(ctx, 4, args, out);
-}
+LUC_RUN_BY(dropout2d, drop_channels, 0)
+LUC_RUN_BY(dropout3d, drop_channels, 4)
 
 /* ---- alpha dropout: what is dropped becomes SELU's limit, and mean and variance stay ---- */
 

@@ -13,7 +13,7 @@ typedef struct layout {
 
 typedef luc_status (*layout_fn)(luc_context *ctx, layout *l, const luc_value *args);
 
-static luc_status run_part(luc_context *ctx, luc_value *args, layout_fn change, luc_value *out) {
+static luc_status run_part(luc_context *ctx, layout_fn change, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *r = NULL;
   layout l = {.ndim = t->ndim, .offset = t->offset};
   memcpy(l.sizes, t->sizes, sizeof l.sizes);
@@ -57,12 +57,8 @@ static luc_status select_layout(luc_context *ctx, layout *l, const luc_value *ar
   return LUC_OK;
 }
 
-luc_status luc__run_select(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_part(ctx, args, select_layout, out);
-}
-luc_status luc__grad_select(luc_context *ctx, luc_backward *b) {
-  return grad_part(ctx, b, select_layout);
-}
+LUC_RUN_BY(select, run_part, select_layout)
+LUC_GRAD_BY(select, grad_part, select_layout)
 
 static luc_status narrow_layout(luc_context *ctx, layout *l, const luc_value *args) {
   int dim;
@@ -81,12 +77,8 @@ static luc_status narrow_layout(luc_context *ctx, layout *l, const luc_value *ar
   return LUC_OK;
 }
 
-luc_status luc__run_narrow(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_part(ctx, args, narrow_layout, out);
-}
-luc_status luc__grad_narrow(luc_context *ctx, luc_backward *b) {
-  return grad_part(ctx, b, narrow_layout);
-}
+LUC_RUN_BY(narrow, run_part, narrow_layout)
+LUC_GRAD_BY(narrow, grad_part, narrow_layout)
 
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi) {
   return v < lo ? lo : v > hi ? hi : v;
@@ -110,12 +102,8 @@ static luc_status slice_layout(luc_context *ctx, layout *l, const luc_value *arg
   return LUC_OK;
 }
 
-luc_status luc__run_slice(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_part(ctx, args, slice_layout, out);
-}
-luc_status luc__grad_slice(luc_context *ctx, luc_backward *b) {
-  return grad_part(ctx, b, slice_layout);
-}
+LUC_RUN_BY(slice, run_part, slice_layout)
+LUC_GRAD_BY(slice, grad_part, slice_layout)
 
 /* ---- diagonal, unfold ---- */
 
@@ -138,12 +126,8 @@ static luc_status diagonal_layout(luc_context *ctx, layout *l, const luc_value *
   return LUC_OK;
 }
 
-luc_status luc__run_diagonal(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_part(ctx, args, diagonal_layout, out);
-}
-luc_status luc__grad_diagonal(luc_context *ctx, luc_backward *b) {
-  return grad_part(ctx, b, diagonal_layout);
-}
+LUC_RUN_BY(diagonal, run_part, diagonal_layout)
+LUC_GRAD_BY(diagonal, grad_part, diagonal_layout)
 
 static luc_status unfold_layout(luc_context *ctx, layout *l, const luc_value *args) {
   int dim, n = l->ndim;
@@ -166,12 +150,8 @@ static luc_status unfold_layout(luc_context *ctx, layout *l, const luc_value *ar
   return LUC_OK;
 }
 
-luc_status luc__run_unfold(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_part(ctx, args, unfold_layout, out);
-}
-luc_status luc__grad_unfold(luc_context *ctx, luc_backward *b) {
-  return grad_part(ctx, b, unfold_layout);
-}
+LUC_RUN_BY(unfold, run_part, unfold_layout)
+LUC_GRAD_BY(unfold, grad_part, unfold_layout)
 
 /* ---- by hand ---- */
 
@@ -361,12 +341,8 @@ luc_status luc__run_slice_scatter(luc_context *ctx, luc_value *args, luc_value *
   return replace_part(ctx, LUC_OP_slice, where, out);
 }
 
-luc_status luc__run_select_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
-  return replace_part(ctx, LUC_OP_select, args, out);
-}
-luc_status luc__run_diagonal_scatter(luc_context *ctx, luc_value *args, luc_value *out) {
-  return replace_part(ctx, LUC_OP_diagonal, args, out);
-}
+LUC_RUN_BY(select_scatter, replace_part, LUC_OP_select)
+LUC_RUN_BY(diagonal_scatter, replace_part, LUC_OP_diagonal)
 
 /* The storage is copied up to the input's last element, so that both geometries mean the same in
  * it; of an input that overlaps itself, its elements. */

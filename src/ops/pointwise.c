@@ -271,13 +271,8 @@ static luc_status grad_log_base(luc_context *ctx, luc_backward *b, double log_ba
   return luc__f_end(&f, luc__f2(&f, LUC_OP_div, b->gout[0], below), &b->gin[0]);
 }
 
-luc_status luc__grad_log2(luc_context *ctx, luc_backward *b) {
-  return grad_log_base(ctx, b, 0.69314718055994530942);
-}
-
-luc_status luc__grad_log10(luc_context *ctx, luc_backward *b) {
-  return grad_log_base(ctx, b, 2.30258509299404568402);
-}
+LUC_GRAD_BY(log2, grad_log_base, 0.69314718055994530942)
+LUC_GRAD_BY(log10, grad_log_base, 2.30258509299404568402)
 
 luc_status luc__grad_log1p(luc_context *ctx, luc_backward *b) {
   luc_formula f = luc__formula(ctx);

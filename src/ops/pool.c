@@ -71,7 +71,7 @@ static bool is_whole(const luc_pool2d *p) {
   return p->divisor_override == 0;
 }
 
-static luc_status run_max(luc_context *ctx, luc_value *args, bool with_indices, luc_value *out) {
+static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, luc_value *out) {
   luc_status status;
   luc_tensor *input = args[0].as.tensor, *x = NULL, *y = NULL, *indices = NULL;
   luc_dtype compute = luc__compute_dtype(input->dtype);
@@ -96,13 +96,8 @@ done:
   return status;
 }
 
-luc_status luc__run_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_max(ctx, args, false, out);
-}
-
-luc_status luc__run_max_pool_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_max(ctx, args, true, out);
-}
+LUC_RUN_BY(max_pool, run_max, false)
+LUC_RUN_BY(max_pool_indices, run_max, true)
 
 /* max_pool_2x2_backward(grad, input, kernel, stride, padding, dilation, ceil_mode) */
 luc_status luc__run_max_pool_2x2_backward(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -328,10 +323,11 @@ static bool keeps_indices(const luc_context *ctx, const luc_tensor *input, const
 }
 
 /* (input, kernel_size, stride, padding, dilation, ceil_mode); with indices a second result. */
-static luc_status pool_max(luc_context *ctx, int spatial, luc_value *args, bool with_indices,
+static luc_status pool_max(luc_context *ctx, int spatial, bool with_indices, luc_value *args,
                            luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   windows w;
+  with_indices = with_indices || args[6].as.i != 0;
   LUC_TRY(take_windows(ctx, spatial, &args[1], &args[2], &args[3], &args[4], &w));
   LUC_TRY(check_windows(ctx, spatial, input, &w, args[5].as.i != 0));
   bool keep = with_indices || spatial == 3 || keeps_indices(ctx, input, w.values, args[5]);
@@ -345,36 +341,19 @@ static luc_status pool_max(luc_context *ctx, int spatial, luc_value *args, bool 
   return LUC_OK;
 }
 
-luc_status luc__run_max_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, 1, args, args[6].as.i != 0, out);
-}
-
-luc_status luc__run_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, 2, args, args[6].as.i != 0, out);
-}
-
-luc_status luc__run_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, 3, args, args[6].as.i != 0, out);
-}
-
-luc_status luc__run_max_pool1d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, 1, args, true, out);
-}
-
-luc_status luc__run_max_pool2d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, 2, args, true, out);
-}
-
-luc_status luc__run_max_pool3d_with_indices(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_max(ctx, 3, args, true, out);
-}
+LUC_RUN_BY(max_pool1d, pool_max, 1, false)
+LUC_RUN_BY(max_pool2d, pool_max, 2, false)
+LUC_RUN_BY(max_pool3d, pool_max, 3, false)
+LUC_RUN_BY(max_pool1d_with_indices, pool_max, 1, true)
+LUC_RUN_BY(max_pool2d_with_indices, pool_max, 2, true)
+LUC_RUN_BY(max_pool3d_with_indices, pool_max, 3, true)
 
 /* ---- avg_pool1d, 2d, 3d ---- */
 
-/* (input, kernel_size, stride, padding, ceil_mode, count_include_pad), divisor apart */
-static luc_status pool_avg(luc_context *ctx, int spatial, luc_value *args, luc_value divisor,
-                           luc_value *out) {
+/* (input, kernel_size, stride, padding, ceil_mode, count_include_pad); not 1d: divisor_override */
+static luc_status pool_avg(luc_context *ctx, int spatial, luc_value *args, luc_value *out) {
   windows w;
+  const luc_value divisor = spatial == 1 ? luc_v_none() : args[6];
   LUC_TRY(take_windows(ctx, spatial, &args[1], &args[2], &args[3], NULL, &w));
   LUC_TRY(check_windows(ctx, spatial, args[0].as.tensor, &w, args[4].as.i != 0));
   const luc_tensor *input = args[0].as.tensor;
@@ -390,17 +369,9 @@ static luc_status pool_avg(luc_context *ctx, int spatial, luc_value *args, luc_v
       LUC_ARGS(args[0], w.values[0], w.values[1], w.values[2], args[4], args[5], divisor), out);
 }
 
-luc_status luc__run_avg_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_avg(ctx, 1, args, luc_v_none(), out);
-}
-
-luc_status luc__run_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_avg(ctx, 2, args, args[6], out);
-}
-
-luc_status luc__run_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_avg(ctx, 3, args, args[6], out);
-}
+LUC_RUN_BY(avg_pool1d, pool_avg, 1)
+LUC_RUN_BY(avg_pool2d, pool_avg, 2)
+LUC_RUN_BY(avg_pool3d, pool_avg, 3)
 
 /* ---- adaptive_avg_pool1d, 2d, 3d and adaptive_max_pool1d, 2d, 3d ---- */
 
@@ -431,57 +402,29 @@ static luc_status pool_adaptive_avg(luc_context *ctx, int spatial, luc_value *ar
                   LUC_ARGS(args[0], luc_v_ints(size, spatial)), out);
 }
 
-luc_status luc__run_adaptive_avg_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_avg(ctx, 1, args, out);
-}
-
-luc_status luc__run_adaptive_avg_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_avg(ctx, 2, args, out);
-}
-
-luc_status luc__run_adaptive_avg_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_avg(ctx, 3, args, out);
-}
+LUC_RUN_BY(adaptive_avg_pool1d, pool_adaptive_avg, 1)
+LUC_RUN_BY(adaptive_avg_pool2d, pool_adaptive_avg, 2)
+LUC_RUN_BY(adaptive_avg_pool3d, pool_adaptive_avg, 3)
 
 /* Indices as a second result when asked for. */
-static luc_status pool_adaptive_max(luc_context *ctx, int spatial, luc_value *args,
-                                    bool with_indices, luc_value *out) {
+static luc_status pool_adaptive_max(luc_context *ctx, int spatial, bool with_indices,
+                                    luc_value *args, luc_value *out) {
   luc_value both[LUC_MAX_RESULTS];
   int64_t size[3];
   LUC_TRY(adaptive_size(ctx, spatial, args, size));
   LUC_TRY(luc_call(ctx, spatial == 3 ? LUC_OP_adaptive_max_pool_windows : LUC_OP_adaptive_max_pool,
                    LUC_ARGS(args[0], luc_v_ints(size, spatial)), both));
   out[0] = both[0];
-  if (with_indices)
+  if (with_indices || args[2].as.i)
     out[1] = both[1];
   else
     luc__value_release(ctx, &both[1]);
   return LUC_OK;
 }
 
-luc_status luc__run_adaptive_max_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_max(ctx, 1, args, args[2].as.i != 0, out);
-}
-
-luc_status luc__run_adaptive_max_pool1d_with_indices(luc_context *ctx, luc_value *args,
-                                                     luc_value *out) {
-  return pool_adaptive_max(ctx, 1, args, true, out);
-}
-
-luc_status luc__run_adaptive_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_max(ctx, 2, args, args[2].as.i != 0, out);
-}
-
-luc_status luc__run_adaptive_max_pool2d_with_indices(luc_context *ctx, luc_value *args,
-                                                     luc_value *out) {
-  return pool_adaptive_max(ctx, 2, args, true, out);
-}
-
-luc_status luc__run_adaptive_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_adaptive_max(ctx, 3, args, args[2].as.i != 0, out);
-}
-
-luc_status luc__run_adaptive_max_pool3d_with_indices(luc_context *ctx, luc_value *args,
-                                                     luc_value *out) {
-  return pool_adaptive_max(ctx, 3, args, true, out);
-}
+LUC_RUN_BY(adaptive_max_pool1d, pool_adaptive_max, 1, false)
+LUC_RUN_BY(adaptive_max_pool1d_with_indices, pool_adaptive_max, 1, true)
+LUC_RUN_BY(adaptive_max_pool2d, pool_adaptive_max, 2, false)
+LUC_RUN_BY(adaptive_max_pool2d_with_indices, pool_adaptive_max, 2, true)
+LUC_RUN_BY(adaptive_max_pool3d, pool_adaptive_max, 3, false)
+LUC_RUN_BY(adaptive_max_pool3d_with_indices, pool_adaptive_max, 3, true)

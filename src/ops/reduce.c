@@ -123,13 +123,8 @@ static luc_status run_truth(luc_context *ctx, luc_rd op, luc_value *args, luc_va
   return luc__reduce_to(ctx, op, t, &dims, t->dtype, result, 1, false, out);
 }
 
-luc_status luc__run_all(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_truth(ctx, LUC_RD_all, args, out);
-}
-
-luc_status luc__run_any(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_truth(ctx, LUC_RD_any, args, out);
-}
+LUC_RUN_BY(all, run_truth, LUC_RD_all)
+LUC_RUN_BY(any, run_truth, LUC_RD_any)
 
 luc_status luc__run_count_nonzero(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
@@ -220,7 +215,7 @@ luc_status luc__run_var(luc_context *ctx, luc_value *args, luc_value *out) {
   return spread(ctx, args, false, out, NULL);
 }
 
-static luc_status run_with_mean(luc_context *ctx, luc_value *args, bool root, luc_value *out) {
+static luc_status run_with_mean(luc_context *ctx, bool root, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor, *mean;
   luc_dims dims;
   LUC_TRY(luc__dims(ctx, t, &args[1], args[3].as.i, &dims));
@@ -228,13 +223,8 @@ static luc_status run_with_mean(luc_context *ctx, luc_value *args, bool root, lu
   return spread(ctx, args, root, out, mean);
 }
 
-luc_status luc__run_std_mean(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_with_mean(ctx, args, true, out);
-}
-
-luc_status luc__run_var_mean(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_with_mean(ctx, args, false, out);
-}
+LUC_RUN_BY(std_mean, run_with_mean, true)
+LUC_RUN_BY(var_mean, run_with_mean, false)
 
 /* std(input, unbiased): the other order of arguments. */
 static luc_status with_unbiased(luc_context *ctx, luc_opid op, luc_value *args, luc_value *out) {
@@ -242,21 +232,10 @@ static luc_status with_unbiased(luc_context *ctx, luc_opid op, luc_value *args, 
   return luc_call(ctx, op, all, 3, out);
 }
 
-luc_status luc__run_std_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
-  return with_unbiased(ctx, LUC_OP_std, args, out);
-}
-
-luc_status luc__run_var_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
-  return with_unbiased(ctx, LUC_OP_var, args, out);
-}
-
-luc_status luc__run_std_mean_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
-  return with_unbiased(ctx, LUC_OP_std_mean, args, out);
-}
-
-luc_status luc__run_var_mean_unbiased(luc_context *ctx, luc_value *args, luc_value *out) {
-  return with_unbiased(ctx, LUC_OP_var_mean, args, out);
-}
+LUC_RUN_BY(std_unbiased, with_unbiased, LUC_OP_std)
+LUC_RUN_BY(var_unbiased, with_unbiased, LUC_OP_var)
+LUC_RUN_BY(std_mean_unbiased, with_unbiased, LUC_OP_std_mean)
+LUC_RUN_BY(var_mean_unbiased, with_unbiased, LUC_OP_var_mean)
 
 /* g * 2 (x - mean) / (n - correction), g being the gradient of the variance. */
 static luc_tensor *spread_slope(luc_formula *f, luc_backward *b, luc_tensor *g) {
@@ -301,10 +280,5 @@ static luc_status grad_with_mean(luc_context *ctx, luc_backward *b, bool root) {
   return luc__f_end(&f, total, &b->gin[0]);
 }
 
-luc_status luc__grad_std_mean(luc_context *ctx, luc_backward *b) {
-  return grad_with_mean(ctx, b, true);
-}
-
-luc_status luc__grad_var_mean(luc_context *ctx, luc_backward *b) {
-  return grad_with_mean(ctx, b, false);
-}
+LUC_GRAD_BY(std_mean, grad_with_mean, true)
+LUC_GRAD_BY(var_mean, grad_with_mean, false)

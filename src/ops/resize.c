@@ -74,7 +74,7 @@ luc_status luc__run_resize_backward(luc_context *ctx, luc_value *args, luc_value
                     &args[2], true, out);
 }
 
-static luc_status other_way(luc_context *ctx, luc_opid op, luc_backward *b) {
+static luc_status other_way(luc_context *ctx, luc_backward *b, luc_opid op) {
   int64_t sizes[LUC_MAX_DIMS];
   int ndim = luc__input_sizes(b, 0, sizes), spatial = b->args[1].n;
   const luc_value *rest = &b->args[2];
@@ -83,13 +83,8 @@ static luc_status other_way(luc_context *ctx, luc_opid op, luc_backward *b) {
                            rest[0], rest[1], rest[2]));
 }
 
-luc_status luc__grad_resize(luc_context *ctx, luc_backward *b) {
-  return other_way(ctx, LUC_OP_resize_backward, b);
-}
-
-luc_status luc__grad_resize_backward(luc_context *ctx, luc_backward *b) {
-  return other_way(ctx, LUC_OP_resize, b);
-}
+LUC_GRAD_BY(resize, other_way, LUC_OP_resize_backward)
+LUC_GRAD_BY(resize_backward, other_way, LUC_OP_resize)
 
 /* ---- interpolate ---- */
 

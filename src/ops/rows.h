@@ -11,4 +11,14 @@
 #include "ops/ops.def"
 #undef LUC_OP
 
+/* Defines luc__run_<name> (luc__grad_<name>): `function`, which serves several rows, for one. */
+#define LUC_RUN_BY(name, function, ...)                                                            \
+  luc_status luc__run_##name(luc_context *ctx, luc_value *args, luc_value *out) {                  \
+    return function(ctx, __VA_ARGS__, args, out);                                                  \
+  }
+#define LUC_GRAD_BY(name, function, ...)                                                           \
+  luc_status luc__grad_##name(luc_context *ctx, luc_backward *b) {                                 \
+    return function(ctx, b, __VA_ARGS__);                                                          \
+  }
+
 #endif

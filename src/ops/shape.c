@@ -34,7 +34,7 @@ luc_status luc__run_flip(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__give(ctx, status, out, r);
 }
 
-static luc_status flip_dim(luc_context *ctx, luc_value *args, int64_t dim, luc_value *out) {
+static luc_status flip_dim(luc_context *ctx, int64_t dim, luc_value *args, luc_value *out) {
   LUC_CHECK(ctx, args[0].as.tensor->ndim > dim, LUC_ERR_SHAPE,
             "input must have at least %d dimension(s), got %d", (int)dim + 1,
             args[0].as.tensor->ndim);
@@ -42,12 +42,8 @@ static luc_status flip_dim(luc_context *ctx, luc_value *args, int64_t dim, luc_v
 }
 
 /* Composites. */
-luc_status luc__run_flipud(luc_context *ctx, luc_value *args, luc_value *out) {
-  return flip_dim(ctx, args, 0, out);
-}
-luc_status luc__run_fliplr(luc_context *ctx, luc_value *args, luc_value *out) {
-  return flip_dim(ctx, args, 1, out);
-}
+LUC_RUN_BY(flipud, flip_dim, 0)
+LUC_RUN_BY(fliplr, flip_dim, 1)
 
 luc_status luc__grad_flip(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
@@ -384,12 +380,8 @@ static luc_status triangle(luc_context *ctx, bool lower, luc_value *args, luc_va
   return luc__give(ctx, LUC_OK, out, r);
 }
 
-luc_status luc__run_tril(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, true, args, out);
-}
-luc_status luc__run_triu(luc_context *ctx, luc_value *args, luc_value *out) {
-  return triangle(ctx, false, args, out);
-}
+LUC_RUN_BY(tril, triangle, true)
+LUC_RUN_BY(triu, triangle, false)
 luc_status luc__grad_tril(luc_context *ctx, luc_backward *b) {
   if (!luc__needs(b, 0)) return LUC_OK;
   return luc__op1(ctx, LUC_OP_tril, &b->gin[0], LUC_ARGS(luc_v_tensor(b->gout[0]), b->args[1]));

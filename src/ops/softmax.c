@@ -45,13 +45,8 @@ done:
   return status;
 }
 
-luc_status luc__run_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_softmax(ctx, false, args, out);
-}
-
-luc_status luc__run_log_softmax(luc_context *ctx, luc_value *args, luc_value *out) {
-  return run_softmax(ctx, true, args, out);
-}
+LUC_RUN_BY(softmax, run_softmax, false)
+LUC_RUN_BY(log_softmax, run_softmax, true)
 
 /* softmax_backward(grad, output, dim, log) */
 luc_status luc__run_softmax_backward(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -69,7 +64,7 @@ done:
   return status;
 }
 
-static luc_status grad_softmax(luc_context *ctx, bool log, luc_backward *b) {
+static luc_status grad_softmax(luc_context *ctx, luc_backward *b, bool log) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *g = b->gout[0], *y = b->results[0], *dx;
   int dim;
@@ -89,13 +84,8 @@ static luc_status grad_softmax(luc_context *ctx, bool log, luc_backward *b) {
   return luc__f_end(&f, dx, &b->gin[0]);
 }
 
-luc_status luc__grad_softmax(luc_context *ctx, luc_backward *b) {
-  return grad_softmax(ctx, false, b);
-}
-
-luc_status luc__grad_log_softmax(luc_context *ctx, luc_backward *b) {
-  return grad_softmax(ctx, true, b);
-}
+LUC_GRAD_BY(softmax, grad_softmax, false)
+LUC_GRAD_BY(log_softmax, grad_softmax, true)
 
 luc_status luc__run_softmin(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);

@@ -51,13 +51,8 @@ static luc_status incomplete(luc_context *ctx, luc_ew op, luc_value *args, luc_v
   return luc__pointwise(ctx, op, LUC_RULE_SAME, args, NULL, out);
 }
 
-luc_status luc__run_igamma(luc_context *ctx, luc_value *args, luc_value *out) {
-  return incomplete(ctx, LUC_EW_igamma, args, out);
-}
-
-luc_status luc__run_igammac(luc_context *ctx, luc_value *args, luc_value *out) {
-  return incomplete(ctx, LUC_EW_igammac, args, out);
-}
+LUC_RUN_BY(igamma, incomplete, LUC_EW_igamma)
+LUC_RUN_BY(igammac, incomplete, LUC_EW_igammac)
 
 /* ---- gradients of functions of one number ---- */
 
@@ -146,13 +141,8 @@ static luc_status grad_order_1(luc_context *ctx, luc_backward *b, luc_opid order
   return finish(&f, b, number_where(&f, zero, 0.5, slope));
 }
 
-luc_status luc__grad_i1(luc_context *ctx, luc_backward *b) {
-  return grad_order_1(ctx, b, LUC_OP_i0, false);
-}
-
-luc_status luc__grad_i1e(luc_context *ctx, luc_backward *b) {
-  return grad_order_1(ctx, b, LUC_OP_i0e, true);
-}
+LUC_GRAD_BY(i1, grad_order_1, LUC_OP_i0, false)
+LUC_GRAD_BY(i1e, grad_order_1, LUC_OP_i0e, true)
 
 /* ---- of two numbers ---- */
 
@@ -210,13 +200,8 @@ static luc_status grad_incomplete(luc_context *ctx, luc_backward *b, const char 
   return luc__f_end(&f, luc__f2(&f, LUC_OP_mul, g, slope), &b->gin[1]);
 }
 
-luc_status luc__grad_igamma(luc_context *ctx, luc_backward *b) {
-  return grad_incomplete(ctx, b, "igamma: input", false);
-}
-
-luc_status luc__grad_igammac(luc_context *ctx, luc_backward *b) {
-  return grad_incomplete(ctx, b, "igammac: input", true);
-}
+LUC_GRAD_BY(igamma, grad_incomplete, "igamma: input", false)
+LUC_GRAD_BY(igammac, grad_incomplete, "igammac: input", true)
 
 /* ---- the multivariate log gamma ---- */
 

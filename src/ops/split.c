@@ -243,12 +243,12 @@ done:
 }
 
 /* hsplit, vsplit, dsplit: like tensor_split along a fixed dimension, which must divide evenly. */
-static luc_status split_along(luc_context *ctx, luc_value *args, int dim, luc_value *out) {
+static luc_status split_along(luc_context *ctx, int dim, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
+  const int least = dim == 1 ? 1 : dim == 0 ? 2 : 3;
+  LUC_CHECK(ctx, t->ndim >= least, LUC_ERR_SHAPE,
+            "requires a tensor with at least %d dimension(s), got %d", least, t->ndim);
   if (dim == 1 && t->ndim == 1) dim = 0;
-  LUC_CHECK(ctx, t->ndim > dim && t->ndim > 0, LUC_ERR_SHAPE,
-            "requires a tensor with at least %d dimension(s), got %d", dim == 1 ? 1 : dim + 1,
-            t->ndim);
   if (args[1].kind == LUC_INTS) return parts_from(ctx, t, &args[1], dim, out);
   int64_t n = args[1].as.i;
   LUC_CHECK(ctx, n > 0 && t->sizes[dim] % n == 0, LUC_ERR_VALUE,
@@ -258,14 +258,6 @@ static luc_status split_along(luc_context *ctx, luc_value *args, int dim, luc_va
   return even_parts(ctx, t, n, dim, out);
 }
 
-luc_status luc__run_hsplit(luc_context *ctx, luc_value *args, luc_value *out) {
-  return split_along(ctx, args, 1, out);
-}
-luc_status luc__run_vsplit(luc_context *ctx, luc_value *args, luc_value *out) {
-  LUC_CHECK(ctx, args[0].as.tensor->ndim >= 2, LUC_ERR_SHAPE,
-            "requires a tensor with at least 2 dimension(s), got %d", args[0].as.tensor->ndim);
-  return split_along(ctx, args, 0, out);
-}
-luc_status luc__run_dsplit(luc_context *ctx, luc_value *args, luc_value *out) {
-  return split_along(ctx, args, 2, out);
-}
+LUC_RUN_BY(hsplit, split_along, 1)
+LUC_RUN_BY(vsplit, split_along, 0)
+LUC_RUN_BY(dsplit, split_along, 2)

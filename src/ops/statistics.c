@@ -67,7 +67,7 @@ static luc_tensor *total(luc_formula *f, luc_tensor *y, const samples *s) {
   return luc__fs(f, LUC_OP_mul, rest, s->dx);
 }
 
-static luc_status integral(luc_context *ctx, luc_value *args, bool running, luc_value *out) {
+static luc_status integral(luc_context *ctx, bool running, luc_value *args, luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = args[0].as.tensor, *r;
   samples s;
@@ -85,13 +85,8 @@ static luc_status integral(luc_context *ctx, luc_value *args, bool running, luc_
   return luc__f_result(&f, s.n > 0 ? luc__fs(&f, LUC_OP_div, r, 2) : r, out);
 }
 
-luc_status luc__run_trapezoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return integral(ctx, args, false, out);
-}
-
-luc_status luc__run_cumulative_trapezoid(luc_context *ctx, luc_value *args, luc_value *out) {
-  return integral(ctx, args, true, out);
-}
+LUC_RUN_BY(trapezoid, integral, false)
+LUC_RUN_BY(cumulative_trapezoid, integral, true)
 
 /* ---- derivatives ---- */
 

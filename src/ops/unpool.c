@@ -78,17 +78,9 @@ static luc_status unpool(luc_context *ctx, int spatial, luc_value *args, luc_val
   return luc__f_result(&f, luc__f_reshape(&f, y, input->ndim, sizes), out);
 }
 
-luc_status luc__run_max_unpool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return unpool(ctx, 1, args, out);
-}
-
-luc_status luc__run_max_unpool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return unpool(ctx, 2, args, out);
-}
-
-luc_status luc__run_max_unpool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return unpool(ctx, 3, args, out);
-}
+LUC_RUN_BY(max_unpool1d, unpool, 1)
+LUC_RUN_BY(max_unpool2d, unpool, 2)
+LUC_RUN_BY(max_unpool3d, unpool, 3)
 
 /* ---- lp_pool1d, 2d, 3d: (input, norm_type, kernel_size, stride, ceil_mode) ---- */
 
@@ -109,14 +101,6 @@ static luc_status pool_lp(luc_context *ctx, luc_opid avg, int spatial, luc_value
   return luc__f_result(&f, y, out);
 }
 
-luc_status luc__run_lp_pool1d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_lp(ctx, LUC_OP_avg_pool1d, 1, args, out);
-}
-
-luc_status luc__run_lp_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_lp(ctx, LUC_OP_avg_pool2d, 2, args, out);
-}
-
-luc_status luc__run_lp_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pool_lp(ctx, LUC_OP_avg_pool3d, 3, args, out);
-}
+LUC_RUN_BY(lp_pool1d, pool_lp, LUC_OP_avg_pool1d, 1)
+LUC_RUN_BY(lp_pool2d, pool_lp, LUC_OP_avg_pool2d, 2)
+LUC_RUN_BY(lp_pool3d, pool_lp, LUC_OP_avg_pool3d, 3)

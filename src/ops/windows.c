@@ -201,7 +201,7 @@ static luc_status fractional_sizes(luc_context *ctx, int spatial, const luc_valu
 }
 
 /* (input, kernel_size, output_size, output_ratio, return_indices, _random_samples) */
-static luc_status fractional(luc_context *ctx, int spatial, luc_value *args, bool with_indices,
+static luc_status fractional(luc_context *ctx, int spatial, bool with_indices, luc_value *args,
                              luc_value *out) {
   luc_tensor *input = args[0].as.tensor;
   bool batched;
@@ -224,24 +224,12 @@ static luc_status fractional(luc_context *ctx, int spatial, luc_value *args, boo
       &f, spatial == 3 ? LUC_OP_fractional_max_pool_3 : LUC_OP_fractional_max_pool_2, &indices,
       LUC_ARGS(args[0], luc_v_ints(kernel, spatial), luc_v_ints(size, spatial),
                luc_v_tensor(samples)));
-  if (with_indices && f.status == LUC_OK) out[1] = luc_v_tensor(luc__retain(indices));
+  if ((with_indices || args[4].as.i) && f.status == LUC_OK)
+    out[1] = luc_v_tensor(luc__retain(indices));
   return luc__f_result(&f, y, out);
 }
 
-luc_status luc__run_fractional_max_pool2d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fractional(ctx, 2, args, args[4].as.i != 0, out);
-}
-
-luc_status luc__run_fractional_max_pool3d(luc_context *ctx, luc_value *args, luc_value *out) {
-  return fractional(ctx, 3, args, args[4].as.i != 0, out);
-}
-
-luc_status luc__run_fractional_max_pool2d_with_indices(luc_context *ctx, luc_value *args,
-                                                       luc_value *out) {
-  return fractional(ctx, 2, args, true, out);
-}
-
-luc_status luc__run_fractional_max_pool3d_with_indices(luc_context *ctx, luc_value *args,
-                                                       luc_value *out) {
-  return fractional(ctx, 3, args, true, out);
-}
+LUC_RUN_BY(fractional_max_pool2d, fractional, 2, false)
+LUC_RUN_BY(fractional_max_pool3d, fractional, 3, false)
+LUC_RUN_BY(fractional_max_pool2d_with_indices, fractional, 2, true)
+LUC_RUN_BY(fractional_max_pool3d_with_indices, fractional, 3, true)
