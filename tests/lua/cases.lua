@@ -7,41 +7,46 @@ local autograd = lucerna.autograd
 
 local M = {}
 
--- The same values behind other strides.
-local function strided(t)
+--- The same values behind other strides.
+function M.strided(t)
   if t:dim() < 2 then return t end
   return t:transpose(1, -1):contiguous():transpose(1, -1)
 end
 
--- how.view: strange strides; how.leaves collects the tensors that want gradients.
-local function build(v, how)
+local function build(v, make)
   if type(v) ~= "table" then return v end
   if v.none then return lucerna.none end
   if v.type then return lucerna[v.type] end
-  if v.list then
-    local list = {}
-    for i, item in ipairs(v.list) do list[i] = build(item, how) end
-    return list
-  end
-  local t = parity.tensor(v)
-  if how.view then t = strided(t) end
-  if v.grad then
-    t = t:detach():requires_grad_()
-    how.leaves[#how.leaves + 1] = t
-  end
-  return t
+  if not v.list then return make(v) end
+  local list = {}
+  for i, item in ipairs(v.list == true and v or v.list) do list[i] = build(item, make) end
+  return list
 end
 
-function M.arguments(case, how)
+--- A recorded call's arguments, of whose tensors `make` makes what is written (parity.tensor).
+function M.arguments(case, make)
   local args, n = {}, case.args.n
-  how.leaves = {}
-  for i = 1, n do args[i] = build(case.args[i], how) end
-  if case.kw then
+  make = make or parity.tensor
+  for i = 1, n do args[i] = build(case.args[i], make) end
+  if case.kw and next(case.kw) then
     n = n + 1
     args[n] = {}
-    for k, v in pairs(case.kw) do args[n][k] = build(v, how) end
+    for k, v in pairs(case.kw) do args[n][k] = build(v, make) end
   end
   return args, n
+end
+
+--- The same with leaves, which how.leaves collects; behind strange strides if how.view.
+function M.leaves(case, how)
+  how.leaves = {}
+  return M.arguments(case, function(v)
+    local t = parity.tensor(v)
+    if how.view then t = M.strided(t) end
+    if not v.grad then return t end
+    t = t:detach():requires_grad_()
+    how.leaves[#how.leaves + 1] = t
+    return t
+  end)
 end
 
 local HOMES = {F = core.functional, linalg = core.linalg, fft = core.fft,
@@ -98,7 +103,7 @@ local function check_error(case, args, n)
 end
 
 function M.run(case, how)
-  local args, n = M.arguments(case, how)
+  local args, n = M.leaves(case, how)
   if case.error then return check_error(case, args, n) end
   local out = invoke(case, args, n)
   assert(#case.out == #out, "number of results")
@@ -127,7 +132,7 @@ end
 
 function M.check_derivatives(case)
   local how = {}
-  local args, n = M.arguments(case, how)
+  local args, n = M.leaves(case, how)
   for _, want in ipairs(case.out) do
     if type(want) ~= "table" or want.dtype == "float32" or want.dtype == "complex64" then
       return

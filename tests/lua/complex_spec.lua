@@ -37,7 +37,7 @@ describe("finite differences agree: #slow", function()
     local answers = case.complex64 and case.complex64 ~= "raises" and case.of:find("float")
     if answers and not UNCHECKED[case.fn] and case.fn:sub(-1) ~= "_" then
       it(("%s (%d)"):format(case.fn, i), function()
-        local args, n = cases.arguments(case, {})
+        local args, n = cases.leaves(case, {})
         local leaves = {}
         local function change(v)
           if not lucerna.is_tensor(v) then

@@ -3,6 +3,7 @@
 -- why. Rows are found by asking the binding which row a call takes, so an overload counts alone.
 local lucerna = require "lucerna"
 local calls = require "calls"
+local cases = require "cases"
 local core = require "lucerna.core"
 local operators = require "operators"
 local parity = require "parity"
@@ -48,28 +49,14 @@ local function takes_anything(row)
   return tensors == 1
 end
 
-local function build(v)
-  if type(v) ~= "table" then return v end
-  if v.none then return lucerna.none end
-  if v.type then return lucerna[v.type] end
-  if v.list then
-    local list = {}
-    for i, item in ipairs(v.list == true and v or v.list) do list[i] = build(item) end
-    return list
-  end
+local function zeros(v)
   local dtype = v.dtype or (v.kind == "real" or v.kind == "fixed") and "float64" or "int64"
   return lucerna.zeros(v.shape, {dtype = lucerna[dtype]})
 end
 
 -- The row a recorded case takes; ".name" is a method, but of nn.functional in the nn files.
 local function row_of(case, nn)
-  local args, n = {}, case.args.n
-  for i = 1, n do args[i] = build(case.args[i]) end
-  if case.kw and next(case.kw) then
-    n = n + 1
-    args[n] = {}
-    for key, value in pairs(case.kw) do args[n][key] = build(value) end
-  end
+  local args, n = cases.arguments(case, zeros)
   local home, name = case.fn:match("^(%w*)%.(.*)$")
   local f = home and ((nn or home == "F") and core.functional or lucerna[home]
     or core.Tensor)[name] or lucerna[case.fn] or core[case.fn]

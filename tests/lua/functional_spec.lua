@@ -154,11 +154,7 @@ local function refusals()
 end
 
 describe("refused:", function()
-  for i, refusal in ipairs(refusals()) do
-    it(("%s (%d)"):format(refusal[1], i), function()
-      parity.refused(table.unpack(refusal, 1, refusal.n or #refusal))
-    end)
-  end
+  for title, check in parity.refusals(refusals()) do it(title, check) end
 end)
 
 -- What is often got wrong, by itself.

@@ -2,6 +2,7 @@
 -- values, gradients and second derivatives, in float64, in float32 and of strided views; then
 -- errors.
 local lucerna = require "lucerna"
+local cases = require "cases"
 local F = require("lucerna.core").functional
 local autograd = lucerna.autograd
 
@@ -14,24 +15,11 @@ local function from_data(spec, dtype)
   return lucerna.tensor(spec.data, {dtype = dtype}):reshape(spec.shape)
 end
 
--- The same values behind other strides.
-local function strided(t)
-  if t:dim() < 2 then return t end
-  return t:transpose(1, -1):contiguous():transpose(1, -1)
-end
-
 -- `how`: dtype, view; real tensors, in order of appearance, are added to how.leaves.
 local function build(value, how)
-  if type(value) ~= "table" then return value end
-  if value.none then return lucerna.none end
-  if value.list then
-    local list = {}
-    for i, v in ipairs(value) do list[i] = build(v, how) end
-    return list
-  end
   local floating = value.kind == "real" or value.kind == "fixed"
   local t = from_data(value, floating and lucerna[how.dtype] or lucerna.int64)
-  if how.view then t = strided(t) end
+  if how.view then t = cases.strided(t) end
   if value.kind == "real" then
     t = t:detach():requires_grad_()
     how.leaves[#how.leaves + 1] = t
@@ -87,13 +75,7 @@ end
 local function call(case, how)
   local fn = assert(find(case.fn), case.fn .. " is missing")
   how.leaves = {}
-  local args, n, kw = {}, case.args.n, {}
-  for i = 1, n do args[i] = build(case.args[i], how) end
-  for k, v in pairs(case.kw) do kw[k] = build(v, how) end
-  if next(kw) then
-    n = n + 1
-    args[n] = kw
-  end
+  local args, n = cases.arguments(case, function(v) return build(v, how) end)
   if case.seed then lucerna.manual_seed(case.seed) end
   return args, table.pack(fn(table.unpack(args, 1, n)))
 end
@@ -136,9 +118,9 @@ local function run(case, how)
 end
 
 for _, family in ipairs(families) do
-  local cases = dofile("tests/parity/data/nn_" .. family .. ".lua")
+  local recorded = dofile("tests/parity/data/nn_" .. family .. ".lua")
   describe("PyTorch's answers: " .. family, function()
-    for _, case in ipairs(cases) do
+    for _, case in ipairs(recorded) do
       it(case.name, function() run(case, {dtype = "float64"}) end)
       it(case.name .. " in float32", function() run(case, {dtype = "float32"}) end)
       -- (a mask is drawn in the order of memory, so that a view gets another one)

@@ -191,4 +191,18 @@ function parity.refused(text, f, ...)
   if message:find("\n", 1, true) then error("not one line: " .. message, 2) end
 end
 
+--- Iterates over calls that are refused, {text of the message, function, arguments…}: a title, and
+--- a function that checks it.
+function parity.refusals(list)
+  local i = 0
+  return function()
+    i = i + 1
+    local call = list[i]
+    if not call then return end
+    return ("%s (%d)"):format(call[1], i), function()
+      parity.refused(table.unpack(call, 1, call.n or #call))
+    end
+  end
+end
+
 return parity

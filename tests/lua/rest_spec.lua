@@ -106,7 +106,7 @@ local function same_in_out(case, f, args, n, out, several)
 end
 
 local function other_form(case, mode, row)
-  local args, n = cases.arguments(case, {})
+  local args, n = cases.leaves(case, {})
   local f, name = cases.find(case, args)
   if not f or name:sub(-1) == "_" then return false end
   local _ <close> = lucerna.no_grad()
@@ -133,7 +133,7 @@ describe("written elsewhere,", function()
         for _, case in ipairs(parity.load(file)) do
           local args, n, f = {}, 0
           if case.fn and not file:find("^nn_") then
-            args, n = cases.arguments(case, {})
+            args, n = cases.leaves(case, {})
             f = cases.find(case, args)
           end
           local id = f and core._row(f, table.unpack(args, 1, n))

@@ -10,29 +10,6 @@ local M = {}
 
 -- ---- arguments ----
 
-local function build(v, change)
-  if type(v) ~= "table" then return v end
-  if v.none then return lucerna.none end
-  if v.type then return lucerna[v.type] end
-  if v.list then
-    local list = {}
-    for i, item in ipairs(v.list) do list[i] = build(item, change) end
-    return list
-  end
-  return change(parity.tensor(v), v)
-end
-
-local function arguments(case, change)
-  local args, n = {}, case.args.n
-  for i = 1, n do args[i] = build(case.args[i], change) end
-  if case.kw and next(case.kw) then
-    n = n + 1
-    args[n] = {}
-    for k, v in pairs(case.kw) do args[n][k] = build(v, change) end
-  end
-  return args, n
-end
-
 local function first_tensor(v)
   if type(v) ~= "table" then return nil end
   if v.data then return v end
@@ -106,13 +83,13 @@ end
 
 --- The operator's row that a call takes.
 function M.row(case)
-  local args, n = arguments(case, function(t) return t end)
+  local args, n = cases.arguments(case)
   return core._row((cases.find(case, args)), table.unpack(args, 1, n))
 end
 
 --- What a call gives when every recorded tensor has gone through change(tensor, recorded).
 local function call(case, change)
-  local args, n = arguments(case, change)
+  local args, n = cases.arguments(case, function(v) return change(parity.tensor(v), v) end)
   local f, name = cases.find(case, args)
   assert(f, name .. " is missing")
   local out = table.pack(f(table.unpack(args, 1, n)))
@@ -323,7 +300,7 @@ end
 
 --- The in-place form on memory with holes gives the same and leaves the holes; false if none.
 function M.check_in_place(case)
-  local args, n = arguments(case, function(t) return t end)
+  local args, n = cases.arguments(case)
   local f, name = cases.find(case, args)
   local in_place = lucerna[name .. "_"]
   local first = args[1]

@@ -2,6 +2,7 @@
 -- tensors, all of them or one, gives what a loop over the samples gives, values and gradients; and
 -- its vjp and jvp can be mapped. Data files are found, not listed.
 local lucerna = require "lucerna"
+local cases = require "cases"
 local core = require "lucerna.core"
 local parity = require "parity"
 local report = dofile((os.getenv("LUCERNA_ROOT") or ".") .. "/tests/parity/report.lua")
@@ -36,16 +37,6 @@ local function collect(v, out)
   end
 end
 
-local function build(v, tensors)
-  if type(v) ~= "table" then return v end
-  if v.none then return none end
-  if v.type then return lucerna[v.type] end
-  if not v.list then return tensors[v] end
-  local list = {}
-  for i, item in ipairs(v.list == true and v or v.list) do list[i] = build(item, tensors) end
-  return list
-end
-
 -- The function of a case and its name; ".name" is a method, but of nn.functional in the nn files.
 local function find(case, nn)
   local home, name = case.fn:match("^(%w*)%.(.*)$")
@@ -56,13 +47,7 @@ end
 
 -- The results as a list of tensors; nil if something else is among them.
 local function call(case, nn, tensors)
-  local args, n = {}, case.args.n
-  for i = 1, n do args[i] = build(case.args[i], tensors) end
-  if case.kw and next(case.kw) then
-    n = n + 1
-    args[n] = {}
-    for key, value in pairs(case.kw) do args[n][key] = build(value, tensors) end
-  end
+  local args, n = cases.arguments(case, function(v) return tensors[v] end)
   local f, name = find(case, nn)
   if name:find("_$") then args[1] = args[1]:clone() end
   local results = table.pack(f(table.unpack(args, 1, n)))
