@@ -1,5 +1,6 @@
 /* Tables of windows, and pooling by them, planes in parallel. Plain loops, which the compiler turns
- * into vectors: few networks spend their time here. */
+ * into vectors: few networks spend their time here. Of planes side by side, which tiny ones are
+ * turned into, each is a lane. */
 #include "cpu/windows.h"
 
 #include <math.h>
@@ -118,6 +119,11 @@ typedef struct job {
    * on the way back, their gradient) at element `first`. */
   void (*line)(const struct job *j, const line *l, int64_t plane, int64_t first);
   size_t cleared; /* the bytes of a plane that lines add to; 0: they write */
+  /* Of planes side by side: */
+  const luc_pool2d_kernels *kernels;
+  const luc_copy_kernels *copy;
+  int64_t size; /* bytes of an element */
+  bool average;
 } job;
 
 static void find_line(const luc_windows *w, int64_t plane, int64_t index, line *l) {
@@ -193,6 +199,76 @@ static void planes(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+/* ---- planes side by side ---- */
+
+enum { TINY = 64, BLOCK = 32 }; /* elements of a plane, planes turned together */
+
+/* All windows of some planes; places may be NULL. */
+static void pool_beside(const job *j, const char *x, int64_t side, char *y, int64_t *places) {
+  const luc_windows *w = j->w;
+  line l;
+  for (int64_t k = 0; k < w->out[0] * w->out[1]; k++) {
+    find_line(w, 0, k, &l);
+    luc_pool_box b = {.rows = l.high, .layers = l.high ? l.rows / l.high : 0};
+    b.layer_step = l.deep_step, b.row_step = l.high_step, b.column_step = w->step[2];
+    for (int64_t o = 0; o < w->out[2]; o++) {
+      b.first = l.first + l.begin[o];
+      b.columns = luc__cuts(l.end[o] - l.begin[o], w->step[2]);
+      if (j->average)
+        j->kernels->avg_beside(&b, x, side, (double)divisor_of(w, &l, o), y);
+      else
+        j->kernels->max_beside(&b, x, side, y, places);
+      y += side * j->size;
+      if (places) places += side;
+    }
+  }
+}
+
+static void images(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const int64_t side = j->w->side;
+  const int64_t in = luc__product(3, j->w->in) * side, out = luc__product(3, j->w->out) * side;
+  for (int64_t i = begin; i < end; i++)
+    pool_beside(j, (const char *)j->x + i * in * j->size, side, (char *)j->to + i * out * j->size,
+                j->indices ? j->indices + i * out : NULL);
+}
+
+/* Blocks of planes, turned there and back. */
+static void turned_planes(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const int64_t in = luc__product(3, j->w->in), out = luc__product(3, j->w->out), size = j->size;
+  const luc_transpose_fn turn = j->copy->transpose[luc__log2(size)];
+  _Alignas(64) char x[BLOCK * TINY * 8], y[BLOCK * TINY * 8];
+  _Alignas(64) int64_t places[BLOCK * TINY];
+  for (int64_t i = begin * BLOCK; i < end * BLOCK && i < j->w->planes; i += BLOCK) {
+    const int64_t n = luc__min64(j->w->planes - i, BLOCK);
+    turn(x, n * size, (const char *)j->x + i * in * size, in * size, in, n, false);
+    pool_beside(j, x, n, y, j->indices ? places : NULL);
+    turn((char *)j->to + i * out * size, out * size, y, n * size, n, out, false);
+    if (j->indices)
+      j->copy->transpose[3]((char *)(j->indices + i * out), out * 8, (const char *)places, n * 8, n,
+                            out, false);
+  }
+}
+
+bool luc__windows_are_tiny(int64_t planes, int64_t in, int64_t out) {
+  return planes >= BLOCK / 2 && in <= TINY && out <= TINY;
+}
+
+/* Pools planes side by side, if these do or may lie so. */
+static bool run_beside(luc_context *ctx, job *j) {
+  const luc_windows *w = j->w;
+  const int64_t in = luc__product(3, w->in), out = luc__product(3, w->out);
+  if (w->own || (!w->side && !luc__windows_are_tiny(w->planes, in, out))) return false;
+  const int64_t side = w->side ? w->side : BLOCK, work = luc__max64(in, out) * side;
+  j->kernels = &luc__kernels(ctx)->pool2d[w->dtype];
+  j->copy = luc__kernels(ctx)->copy;
+  j->size = (int64_t)luc__dtype_size(w->dtype);
+  luc__parallel_for(ctx, luc__cuts(w->planes, side), PIECE_WORK / (work + 1) + 1,
+                    w->side ? images : turned_planes, j);
+  return true;
+}
+
 static void run(luc_context *ctx, job *j) {
   const int64_t in = luc__product(3, j->w->in), out = luc__product(3, j->w->out);
   luc__parallel_for(ctx, j->w->planes, PIECE_WORK / (luc__max64(in, out) + 1) + 1, planes, j);
@@ -205,14 +281,15 @@ luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *
   LUC_CHECK(ctx, w->in[0] <= INT32_MAX / w->in[1], LUC_ERR_SUPPORT,
             "max_pool: planes have more than 2^31 rows");
   j.max_row = luc__kernels(ctx)->pool2d[w->dtype].max_row;
-  run(ctx, &j);
+  if (!run_beside(ctx, &j)) run(ctx, &j);
   return LUC_OK;
 }
 
 void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y) {
   job j = {.w = w, .x = x, .to = y, .line = w->dtype == LUC_FLOAT64 ? avg_f64 : avg_f32};
   j.sum = luc__kernels(ctx)->reduce[LUC_RD_sum][luc__compute(w->dtype)].run;
-  run(ctx, &j);
+  j.average = true;
+  if (!run_beside(ctx, &j)) run(ctx, &j);
 }
 
 void luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy, void *dx) {

@@ -1,6 +1,7 @@
 /* Pooling by tables of windows: where each begins and ends along each dimension. Slower than
  * pool2d.h's kernels but of one to three dimensions and of any windows: sliding, adaptive,
- * fractional. Planes are contiguous; dimensions that a pooling lacks have size 1. */
+ * fractional. Planes are contiguous, or lie side by side, whose gradients do not; dimensions that a
+ * pooling lacks have size 1. */
 #ifndef LUC_WINDOWS_H
 #define LUC_WINDOWS_H
 
@@ -17,6 +18,7 @@ typedef struct luc_windows {
   int64_t *counted[3]; /* what an average divides by is their product */
   int64_t divisor;     /* average pooling: this instead, unless 0 */
   bool own;            /* each plane has its own tables */
+  int64_t side;        /* not own: unless 0, so many planes lie side by side: [positions, side] */
   int64_t *table;
   size_t bytes;
 } luc_windows;
@@ -34,8 +36,10 @@ luc_status luc__windows_fractional(luc_context *ctx, luc_windows *w, const int64
                                    const double *samples);
 void luc__windows_free(luc_context *ctx, luc_windows *w);
 
+/* Are planes of so many elements worked on side by side? */
+bool luc__windows_are_tiny(int64_t planes, int64_t in, int64_t out);
 /* Largest of each window: the first of equals, NaN before anything; with its flat position in the
- * plane, from 0. */
+ * plane, from 0; indices may be NULL where planes lie side by side or are tiny. */
 luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,
                             int64_t *indices);
 void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, void *y);

@@ -42,6 +42,38 @@ luc_status luc__dense(luc_context *ctx, luc_tensor *t, luc_dtype dtype, luc_tens
   return t ? luc__contiguous_as(ctx, t, dtype, out) : LUC_OK;
 }
 
+bool luc__channels_last(const luc_tensor *t, int spatial) {
+  int64_t step = 1;
+  if (spatial < 2 || t->ndim != spatial + 2 || t->numel > INT32_MAX) return false;
+  if (luc__is_contiguous(t)) return false;
+  for (int k = 0; k < t->ndim; k++) {
+    const int d = k == 0 ? 1 : k <= spatial ? t->ndim - k : 0; /* from the innermost on */
+    if (t->sizes[d] > 1 && t->strides[d] != step) return false;
+    step *= t->sizes[d];
+  }
+  return true;
+}
+
+void luc__move_dim(luc_tensor *t, int from, int to) {
+  const int64_t size = t->sizes[from], stride = t->strides[from];
+  for (int step = from < to ? 1 : -1; from != to; from += step) {
+    t->sizes[from] = t->sizes[from + step];
+    t->strides[from] = t->strides[from + step];
+  }
+  t->sizes[to] = size, t->strides[to] = stride;
+}
+
+luc_status luc__dense_images(luc_context *ctx, luc_tensor *t, luc_dtype dtype, bool last,
+                             luc_tensor **out) {
+  luc_tensor *lies;
+  if (!last) return luc__dense(ctx, t, dtype, out);
+  LUC_TRY(luc__tensor_view(ctx, t, t->ndim, t->sizes, t->strides, t->offset, &lies));
+  luc__move_dim(lies, 1, t->ndim - 1);
+  luc_status status = luc__dense(ctx, lies, dtype, out);
+  luc_tensor_release(ctx, lies);
+  return status;
+}
+
 luc_status luc__take_ints(luc_context *ctx, const char *name, const luc_value *v, int n,
                           int64_t *out) {
   bool list = v->kind == LUC_INTS;

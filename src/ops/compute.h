@@ -29,6 +29,20 @@ static inline void *luc__data(const luc_tensor *t) {
   return t ? t->data : NULL;
 }
 
+/* Images [N, C, H, W] (or three-dimensional ones) of no more elements than an int32 counts may lie
+ * as [N, H, W, C]: then their results do too. */
+bool luc__channels_last(const luc_tensor *t, int spatial);
+/* Moves a dimension of a fresh tensor's, or a view's, geometry. */
+void luc__move_dim(luc_tensor *t, int from, int to);
+/* t as contiguous memory of dtype; last: with its channels as the last dimension. */
+luc_status luc__dense_images(luc_context *ctx, luc_tensor *t, luc_dtype dtype, bool last,
+                             luc_tensor **out);
+
+/* max_pool_windows(input, kernel, stride, padding, dilation, ceil_mode), perhaps without indices,
+ * which only planes side by side and tiny ones go without (ops/windows.c). */
+luc_status luc__max_pool_by_windows(luc_context *ctx, bool with_indices, luc_value *args,
+                                    luc_value *out);
+
 /* Is a gradient being recorded (create_graph)? Then formulas must be made of operators that have
  * gradients; else they may take the fused kernel. */
 static inline bool luc__recording(const luc_context *ctx) {

@@ -38,20 +38,22 @@ static luc_status run_passes(luc_context *ctx, luc_tensor *input, int spatial, c
     before *= back ? out_size[i] : in[i];
     after *= back ? in[i] : out_size[i];
   }
-  LUC_GO(luc__dense(ctx, input, compute, &t));
+  const bool last = luc__channels_last(input, spatial);
+  LUC_GO(luc__dense_images(ctx, input, compute, last, &t));
   for (int k = 0; k < spatial; k++) { /* the last dimension, which takes longest, where few are */
     const int i = after < before ? k : spatial - 1 - k;
     double scale = args[0].n > 0 ? args[0].as.floats[i] : 0;
     LUC_GO(luc__taps_new(ctx, (luc_resampling)args[1].as.i, compute, in[i], out_size[i], scale,
                          args[2].as.i != 0, &taps));
     if (back) LUC_GO(luc__taps_turn(ctx, compute, &taps));
-    status = pass(ctx, t, t->ndim - spatial + i, &taps, &next);
+    status = pass(ctx, t, t->ndim - spatial + i - last, &taps, &next);
     luc__taps_free(ctx, &taps);
     if (status != LUC_OK) goto done;
     luc_tensor_release(ctx, t);
     t = next;
     next = NULL;
   }
+  if (last) luc__move_dim(t, t->ndim - 1, 1);
   status = luc__deliver(ctx, out, input->dtype, &t);
 done:
   luc__taps_free(ctx, &taps);

@@ -38,26 +38,39 @@ static luc_status sliding(luc_context *ctx, luc_windows *w, const luc_value *ker
   return luc__windows_sliding(ctx, w, k, s, p, d, include_pad);
 }
 
-/* A new tensor for t pooled to (or from) planes of the size `three`. */
+/* A new tensor for t pooled to (or from) planes of the size `three`; last: its channels are last in
+ * memory. */
 static luc_status new_planes(luc_context *ctx, const luc_tensor *t, luc_dtype dtype, int spatial,
-                             const int64_t *three, luc_tensor **out) {
+                             const int64_t *three, bool last, luc_tensor **out) {
   int64_t sizes[LUC_MAX_DIMS];
   memcpy(sizes, t->sizes, sizeof sizes);
-  for (int i = 0; i < spatial; i++) sizes[t->ndim - spatial + i] = three[3 - spatial + i];
-  return luc__tensor_empty(ctx, dtype, t->ndim, sizes, out);
+  for (int i = 0; i < spatial; i++) sizes[t->ndim - spatial - last + i] = three[3 - spatial + i];
+  if (last) sizes[t->ndim - 1] = t->sizes[1];
+  LUC_TRY(luc__tensor_empty(ctx, dtype, t->ndim, sizes, out));
+  if (last) luc__move_dim(*out, t->ndim - 1, 1);
+  return LUC_OK;
+}
+
+/* Planes side by side, of images whose channels are last in memory? */
+static bool lie_beside(const luc_tensor *t, int spatial, luc_windows *w) {
+  if (w->own || !luc__channels_last(t, spatial)) return false;
+  w->side = t->sizes[1];
+  return true;
 }
 
 /* ---- maxima: out gets values and positions. The tables are freed, also on failure ---- */
 
 static luc_status take_max(luc_context *ctx, luc_windows *w, luc_tensor *input, int spatial,
-                           luc_value *out) {
+                           bool with_indices, luc_value *out) {
   luc_status status;
   luc_tensor *x = NULL, *y = NULL, *indices = NULL;
-  LUC_GO(luc__dense(ctx, input, w->dtype, &x));
-  LUC_GO(new_planes(ctx, input, w->dtype, spatial, w->out, &y));
-  LUC_GO(new_planes(ctx, input, LUC_INT64, spatial, w->out, &indices));
-  if (y->numel > 0) LUC_GO(luc__windows_max(ctx, w, x->data, y->data, (int64_t *)indices->data));
-  out[1] = luc_v_tensor(indices);
+  const bool last = lie_beside(input, spatial, w);
+  LUC_GO(luc__dense_images(ctx, input, w->dtype, last, &x));
+  LUC_GO(new_planes(ctx, input, w->dtype, spatial, w->out, last, &y));
+  if (with_indices) LUC_GO(new_planes(ctx, input, LUC_INT64, spatial, w->out, last, &indices));
+  if (y->numel > 0)
+    LUC_GO(luc__windows_max(ctx, w, x->data, y->data, (int64_t *)luc__data(indices)));
+  if (indices) out[1] = luc_v_tensor(indices);
   indices = NULL;
   status = luc__deliver(ctx, &out[0], input->dtype, &y);
 done:
@@ -71,19 +84,21 @@ static luc_windows windows_of(const luc_tensor *input, int spatial) {
   return planes_of(compute, input->ndim, input->sizes, spatial);
 }
 
-/* (input, kernel, stride, padding, dilation, ceil_mode) */
-luc_status luc__run_max_pool_windows(luc_context *ctx, luc_value *args, luc_value *out) {
+luc_status luc__max_pool_by_windows(luc_context *ctx, bool with_indices, luc_value *args,
+                                    luc_value *out) {
   luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   LUC_TRY(sliding(ctx, &w, &args[1], &args[2], &args[3], &args[4], args[5].as.i != 0, false));
-  return take_max(ctx, &w, args[0].as.tensor, args[1].n, out);
+  return take_max(ctx, &w, args[0].as.tensor, args[1].n, with_indices, out);
 }
+
+LUC_RUN_BY(max_pool_windows, luc__max_pool_by_windows, true)
 
 /* (input, output_size) */
 luc_status luc__run_adaptive_max_pool(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_windows w = windows_of(args[0].as.tensor, args[1].n);
   fill_three(&args[1], 1, w.out);
   LUC_TRY(luc__windows_adaptive(ctx, &w));
-  return take_max(ctx, &w, args[0].as.tensor, args[1].n, out);
+  return take_max(ctx, &w, args[0].as.tensor, args[1].n, true, out);
 }
 
 /* fractional_max_pool(input, kernel, output_size, samples [N, C, spatial]): PyTorch's samples stand
@@ -106,7 +121,7 @@ luc_status luc__run_fractional_max_pool(luc_context *ctx, luc_value *args, luc_v
     to[2] = spatial == 3 ? from[2] : from[0];
   }
   LUC_GO(luc__windows_fractional(ctx, &w, kernel, (const double *)ordered->data));
-  status = take_max(ctx, &w, input, spatial, out);
+  status = take_max(ctx, &w, input, spatial, true, out);
 done:
   LUC_RELEASE(ctx, samples, ordered);
   return status;
@@ -121,8 +136,9 @@ static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, l
                           int spatial, const int64_t *three, luc_value *out) {
   luc_status status;
   luc_tensor *x = NULL, *y = NULL;
-  LUC_GO(luc__dense(ctx, t, w->dtype, &x));
-  LUC_GO(new_planes(ctx, t, w->dtype, spatial, three, &y));
+  const bool last = kernel == luc__windows_avg && lie_beside(t, spatial, w);
+  LUC_GO(luc__dense_images(ctx, t, w->dtype, last, &x));
+  LUC_GO(new_planes(ctx, t, w->dtype, spatial, three, last, &y));
   if (y->numel > 0) kernel(ctx, w, x->data, y->data);
   status = luc__deliver(ctx, out, t->dtype, &y);
 done:

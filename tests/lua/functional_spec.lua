@@ -425,6 +425,32 @@ describe("layouts:", function()
     assert.equal(7.0, F.pad(x:narrow(3, 1, 6), { -6, 2 }, { value = 7 }):min():item())
   end)
 
+  it("images with channels last in memory, and tiny ones, pool and resize as others", function()
+    local calls = {
+      function(t) return F.max_pool2d(t, 3, 2, 1) end,
+      function(t) return F.max_pool2d(t, {2, 3}, 2, 1, 1, true, true) end,
+      function(t) return F.avg_pool2d(t, 3, 2, 1, true, false) end,
+      function(t) return F.adaptive_avg_pool2d(t, {3, 2}) end,
+      function(t) return F.adaptive_max_pool2d(t, {2, 3}, true) end,
+      function(t) return F.interpolate(t, {scale_factor = 2}) end,
+      function(t) return F.interpolate(t, {size = {3, 9}, mode = "bilinear"}) end,
+    }
+    for _, size in ipairs {{2, 5, 9, 7}, {2, 20, 4, 5}, {1, 3, 33, 20}} do
+      local x = lucerna.randn(size)
+      x[{1, 2, 3, 4}] = 0 / 0
+      local last = x:permute(1, 3, 4, 2):contiguous():permute(1, 4, 2, 3)
+      for _, f in ipairs(calls) do
+        local all, same = {f(x)}, {f(last)}
+        for i, y in ipairs(same) do
+          if i == 1 then assert.equal(1, y:stride(2)) end
+          assert.is_true(y:allclose(all[i], 1e-5, 1e-6, true))
+          local plane = select(i, f(x:narrow(1, 1, 1):narrow(2, 2, 1))) -- one goes by itself
+          assert.is_true(plane:allclose(y:narrow(1, 1, 1):narrow(2, 2, 1), 1e-5, 1e-6, true))
+        end
+      end
+    end
+  end)
+
   it("activations lie in memory as their input, but for logsigmoid", function()
     local x = lucerna.randn(3, 4):t()
     assert.same({ 1, 4 }, F.leaky_relu(x):stride())
