@@ -426,7 +426,8 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
 /* -- Linear layers ----------------------------------------------------------------------------- */
 
 luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,
-                       const void *x, const void *weight, const void *bias, bool relu, void *y) {
+                       const void *x, int64_t x_row, int64_t x_col, const void *weight,
+                       const void *bias, void *y) {
   luc_gemm g = {.dtype = dtype,
                 .m = rows,
                 .n = out,
@@ -434,16 +435,15 @@ luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t 
                 .a = x,
                 .b = weight,
                 .c = y,
-                .a_row = in,
-                .a_col = 1,
+                .a_row = x_row,
+                .a_col = x_col,
                 .b_row = 1,
                 .b_col = in,
                 .c_row = out,
                 .batch = 1,
                 .alpha = 1,
                 .bias = bias,
-                .bias_kind = bias ? LUC_BIAS_COLUMN : LUC_BIAS_NONE,
-                .relu = relu};
+                .bias_kind = bias ? LUC_BIAS_COLUMN : LUC_BIAS_NONE};
   return luc__gemm(ctx, &g);
 }
 

@@ -141,11 +141,15 @@ static luc_status product_dtype(luc_context *ctx, const luc_tensor *a, const luc
   return LUC_OK;
 }
 
-/* t itself where the GEMM reads it well, else a copy; adjacent: its columns had better be. */
+/* t itself where the GEMM reads it well, else a copy: of a vector or matrix with gaps, and of
+ * columns apart where they are to be `adjacent`. */
 static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bool adjacent,
                           luc_tensor **out) {
-  adjacent = adjacent && t->ndim > 1 && t->strides[t->ndim - 1] != 1;
-  if (t->dtype != compute || adjacent) return luc__contiguous_as(ctx, t, compute, out);
+  const int64_t *step = t->strides + t->ndim - 1;
+  const bool apart = t->ndim > 0 && t->numel > 1 && *step != 1;
+  const bool gaps = apart && (t->ndim == 1 || (t->ndim == 2 && step[-1] != 1));
+  if (t->dtype != compute || gaps || (apart && adjacent && t->ndim > 1))
+    return luc__contiguous_as(ctx, t, compute, out);
   *out = luc__retain(t);
   return LUC_OK;
 }
@@ -441,13 +445,15 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   int ndim = input->ndim - 1;
   memcpy(sizes, input->sizes, (size_t)ndim * sizeof sizes[0]);
   if (weight->ndim == 2) sizes[ndim++] = features;
-  LUC_GO(luc__dense(ctx, input, compute, &x));
+  const bool lies = input->ndim == 2; /* others are rows once they are dense */
+  LUC_GO(lies ? operand(ctx, input, compute, false, &x) : luc__dense(ctx, input, compute, &x));
   LUC_GO(luc__dense(ctx, weight, compute, &w));
   LUC_GO(luc__dense(ctx, bias, compute, &b));
   LUC_GO(luc__tensor_empty(ctx, compute, ndim, sizes, &y));
   if (y->numel > 0)
-    LUC_GO(luc__linear(ctx, compute, y->numel / features, in, features, x->data, w->data,
-                       luc__data(b), false, y->data));
+    LUC_GO(luc__linear(ctx, compute, y->numel / features, in, features, x->data,
+                       lies ? x->strides[0] : in, lies ? x->strides[1] : 1, w->data, luc__data(b),
+                       y->data));
   status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, w, b, y);

@@ -274,6 +274,25 @@ describe("the autograd graph", function()
   end)
 end)
 
+describe("products of integers", function()
+  it("wrap in their dtype, whatever way their factors lie", function()
+    for _, dtype in ipairs {"int64", "int32", "int16", "int8", "uint8"} do
+      for _, size in ipairs {{1, 40, 7}, {7, 40, 1}, {5, 3, 3}, {17, 33, 70}, {5, 0, 4}} do
+        local m, k, n = table.unpack(size)
+        local a = lucerna.randint(0, 50, {m, k}):to(lucerna[dtype])
+        local b = lucerna.randint(0, 50, {k, n}):to(lucerna[dtype])
+        local want = a:double():mm(b:double()):to(lucerna.int64):to(lucerna[dtype])
+        for _, x in ipairs {a, a:t():contiguous():t(), lucerna.stack({a, a}, 3):select(3, 1)} do
+          for _, y in ipairs {b, b:t():contiguous():t(), lucerna.stack({b, b}, 3):select(3, 1)} do
+            assert.is_true(x:mm(y):equal(want))
+            assert.is_true(lucerna.stack {x, x}:bmm(lucerna.stack {y, y})[2]:equal(want))
+          end
+        end
+      end
+    end
+  end)
+end)
+
 describe("dot of two vectors", function()
   it("is their product, as before", function()
     local a, b = lucerna.tensor {1.0, 2.0}, lucerna.tensor {3.0, 4.0}
