@@ -42,6 +42,7 @@ typedef struct ew_job {
   luc_compute compute; /* or LUC_NUM_DTYPES, and what they are converted to */
   int64_t size;        /* of an element of the kernel's inputs */
   bool joined;         /* chunks may cross runs */
+  bool fills;          /* each run is one result, as all inputs are one element */
   int64_t together;    /* runs that are one for the kernel: inputs' that repeat are laid out so */
   operand operands[1 + LUC_EW_MAX_INPUTS];
 } ew_job;
@@ -157,6 +158,14 @@ static bool repeats(const ew_job *job, int i) {
   return job->operands[i].direct && !is_once(job, i) && nest->ndim > 1 && nest->strides[i][1] == 0;
 }
 
+/* One result for n elements from here on. */
+static void fill_run(const ew_job *job, const luc_cursor *c, const void *const *in, int64_t n) {
+  const int64_t size = (int64_t)luc__dtype_size(job->operands[0].dtype);
+  int64_t one;
+  job->fn(&one, in, 1, job->params, 0);
+  job->copy->move[luc__log2(size)](c->ptr[0], size, (const char *)&one, 0, n);
+}
+
 /* `rows` whole runs, all operands of which are direct. */
 static void run_rows(const ew_job *job, const luc_cursor *c, int64_t rows, chunks *scratch) {
   const luc_nest *nest = &job->nest;
@@ -186,7 +195,8 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
   const ew_job *job = arg;
   chunks scratch;
   _Alignas(64) char spare[CHUNK * 8];
-  bool all_direct = job->operands[0].direct, nothing_moves = all_direct && !job->joined;
+  bool all_direct = job->operands[0].direct;
+  bool nothing_moves = all_direct && !job->joined && !job->fills;
   for (int i = 1; i <= job->kernel->inputs; i++) {
     all_direct &= job->operands[i].direct || is_once(job, i);
     nothing_moves &= job->operands[i].direct;
@@ -209,7 +219,10 @@ static void run_range(void *arg, int64_t begin, int64_t end) {
       if (!o->direct) gather(job, i, &c, is_once(job, i) ? 1 : n, scratch.data[i], spare);
     }
     bool direct = job->operands[0].direct;
-    job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once | job->stream);
+    if (job->fills)
+      fill_run(job, &c, in, n);
+    else
+      job->fn(direct ? c.ptr[0] : scratch.data[0], in, n, job->params, job->once | job->stream);
     if (!direct) scatter(job, &c, n, scratch.data[0], spare);
     begin += n;
     if (begin < end && job->joined)
@@ -301,8 +314,9 @@ static void describe(ew_job *job, int i, const luc_tensor *t) {
   o->direct = native && (run || (i > 0 && is_once(job, i)));
 }
 
-/* Decides which inputs are one element for a run: of those not all may be. */
-static void find_once(ew_job *job, const luc_ew_input *in) {
+/* Decides which inputs are one element for a run: of those not all may be, unless a run without
+ * gaps is filled with one result. */
+static void find_once(ew_job *job, const luc_tensor *out, const luc_ew_input *in) {
   static const luc_dtype dtypes[] = {LUC_FLOAT32, LUC_FLOAT64, LUC_INT64}; /* ORDER COMPUTE */
   luc_dtype type = job->alike != LUC_NUM_DTYPES ? job->alike : dtypes[job->compute];
   int n = job->kernel->inputs, moving = 0;
@@ -314,9 +328,12 @@ static void find_once(ew_job *job, const luc_ew_input *in) {
     if (stands_still(job, i)) job->once |= 1u << (i - 1);
     if (!o->is_number) moving = i;
   }
+  const bool all = job->once + 1 == 1u << n;
+  job->fills = all && moving && !job->joined && job->alike != LUC_NUM_DTYPES &&
+               job->nest.strides[0][0] == (int64_t)luc__dtype_size(out->dtype);
   if (job->nest.numel == 1)
     job->once = 0;
-  else if (job->once + 1 == 1u << n)
+  else if (all && !job->fills)
     job->once &= ~(1u << (moving - 1));
 }
 
@@ -353,7 +370,7 @@ static bool past_cache(const ew_job *job, const luc_tensor *out, const luc_ew_in
 
 static void plan(ew_job *job, bool joined, const luc_tensor *out, const luc_ew_input *in) {
   job->joined = joined;
-  find_once(job, in);
+  find_once(job, out, in);
   describe(job, 0, out);
   for (int i = 0; i < job->kernel->inputs; i++)
     if (in[i].t != NULL) describe(job, i + 1, in[i].t);

@@ -43,8 +43,8 @@ void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n);
 /* The same as luc__gemm for int32 and int64 (alpha, beta, bias and relu are ignored: C = A B); many
  * rows want B's columns adjacent. */
 luc_status luc__gemm_int(luc_context *ctx, const luc_gemm *g);
-/* y [rows, out] = x [rows, in] weight[out, in]ᵀ + bias[out], all but x contiguous; bias may be NULL.
- * The short way to a linear layer. */
+/* y [rows, out] = x [rows, in] weight[out, in]ᵀ + bias[out], all but x contiguous; bias may be
+ * NULL. The short way to a linear layer. */
 luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,
                        const void *x, int64_t x_row, int64_t x_col, const void *weight,
                        const void *bias, void *y);
