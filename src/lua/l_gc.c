@@ -70,7 +70,7 @@ static int sentinel_gc(lua_State *L) {
   st->pace.sentinel = false;
   if (!st->pace.collecting) {
     if (st->pace.limit) st->pace.most = st->pace.limit;
-    st->pace.limit = 0;
+    st->pace.limit = st->pace.next = 0;
   }
   make_sentinel(L, st);
   if (at_rest(L, st)) luc_l_begin_probe(L, st);
@@ -107,29 +107,34 @@ static void lower_limit(lua_State *L, luc_l_state *st) {
 }
 
 /* After a cycle that our steps ended. One step for a whole cycle was a minor collection (or a tiny
- * heap): if it freed little, what we look for has grown old, and only a full one will find it. */
+ * heap): if much is left above the limit, what we look for has grown old, and only a full one will
+ * find it. That makes all that lives old in turn: a value that dies soon after, as the last result
+ * of a loop does, must not be reason for the next. */
 static void end_cycle(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
   size_t live = luc_l_live(st);
   if (p->steps > 1) {
     set_limit(L, st, p->grown);
-  } else if (live + p->budget / 2 > p->limit) {
+  } else if (live > p->limit + p->budget / 4) {
     full_collection(L, st);
   } else {
-    p->next = p->limit;
+    p->next = max_size(p->limit, live + p->budget / 4);
     p->steps = 0;
   }
 }
 
-/* One step; true if it ended a cycle. */
+/* One step; true if it ended a cycle. Where that took next to no time, as minor collections of a
+ * small heap do, large results are collected one by one, so that the next one finds warm memory. */
 static bool drive_step(lua_State *L, luc_l_state *st) {
   luc_l_pace *p = &st->pace;
   p->collecting = true;
   p->ended = false;
+  double began = luc_clock();
   lua_gc(L, LUA_GCSTEP, 0);
+  p->quick = p->ended && luc_clock() - began < 1e-5 && lua_heap(L) < MIN_BUDGET;
   p->collecting = false;
   p->steps++;
-  p->last = luc_l_live(st);
+  p->last = p->seen = luc_l_live(st);
   return p->ended;
 }
 
@@ -167,7 +172,7 @@ void luc_l_pace_limit(lua_State *L, luc_l_state *st) {
 
 void luc_l_pace_hurry(luc_l_state *st) {
   st->pace.urgent = true;
-  st->pace.limit = 0;
+  st->pace.limit = st->pace.next = 0;
 }
 
 bool luc_l_collect(lua_State *L, luc_l_state *st) {
