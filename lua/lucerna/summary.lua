@@ -55,41 +55,60 @@ local MULTIPLY_ADDS = {
 
 local function bytes_of(t) return t:numel() * t:element_size() end
 
--- Parameters and buffers of the tree below m, each once; those without a shape yet are none.
-local function count_tensors(m, row)
-  row.class = m:_get_name()
-  for p in m:parameters() do
-    if not core.nn.is_lazy(p) then
-      row.parameters = row.parameters + p:numel()
-      if p.requires_grad then row.trainable = row.trainable + p:numel() end
-      row.parameter_bytes = row.parameter_bytes + bytes_of(p)
+-- Calls add(row, t) for every parameter or buffer (`method` iterates over a module's own) and the
+-- rows that have it at or below them, each once; those without a shape yet are none.
+local function count(method, rows, modules, parents, add)
+  local holders = {}
+  for i, row in ipairs(rows) do
+    for t in modules[i][method](modules[i], false) do
+      local list = holders[t] or {}
+      holders[t], list[#list + 1] = list, row
     end
   end
-  for b in m:buffers() do
-    if not core.nn.is_lazy(b) then row.buffer_bytes = row.buffer_bytes + bytes_of(b) end
+  for t, list in pairs(holders) do
+    local told = { [false] = true }
+    if core.nn.is_lazy(t) then list = {} end
+    for _, row in ipairs(list) do
+      while not told[row] do
+        add(row, t)
+        told[row], row = true, parents[row]
+      end
+    end
   end
 end
 
+local function add_parameter(row, p)
+  row.parameters = row.parameters + p:numel()
+  if p.requires_grad then row.trainable = row.trainable + p:numel() end
+  row.parameter_bytes = row.parameter_bytes + bytes_of(p)
+end
+
+local function add_buffer(row, b) row.buffer_bytes = row.buffer_bytes + bytes_of(b) end
+
 local function new_row(name, shared)
-  local row = {
+  return {
     name = name, depth = 0, calls = 0, shared = shared,
     parameters = 0, trainable = 0, parameter_bytes = 0, buffer_bytes = 0,
     multiply_adds = 0, activation_bytes = 0,
   }
-  if name ~= "" then row.depth = select(2, name:gsub("%.", "")) + 1 end
-  return row
 end
 
--- The rows in the tree's order, the module of each, and the first row of each module. A module's
--- second name has a row of its own, which says where the first is.
+local function is_below(name, above)
+  return above == "" or name:sub(1, #above + 1) == above .. "."
+end
+
+-- The rows in the tree's order, the module of each, the first row of each module and the row above
+-- each (false: none). A module's second name has a row of its own, which says where the first is.
 local function make_rows(net)
-  local rows, modules, first = {}, {}, {}
+  local rows, modules, first, parents = {}, {}, {}, {}
   for name, m in net:named_modules(nil, "", false) do
-    local row = new_row(name, first[m] and first[m].name)
+    local row, parent = new_row(name, first[m] and first[m].name), rows[#rows]
+    while parent and not is_below(name, parent.name) do parent = parents[parent] end
     rows[#rows + 1], modules[#modules + 1] = row, m
-    first[m] = first[m] or row
+    first[m], parents[row] = first[m] or row, parent or false
+    row.depth = parent and parent.depth + 1 or 0
   end
-  return rows, modules, first
+  return rows, modules, first, parents
 end
 
 local function shapes_of(value)
@@ -160,12 +179,15 @@ local function shapes_text(shapes)
   return table.concat(texts, ", ")
 end
 
+local DEEPEST = 32 -- levels that are set off, so that a deep tree's text stays readable
+
 local function label_of(row)
-  local own = row.name:match("[^.]*$")
+  local length = row.name:reverse():find(".", 1, true)
+  local own = length and row.name:sub(#row.name - length + 2) or row.name
   local label = own == "" and row.class or ("%s (%s)"):format(own, row.class)
   if row.shared then label = ("%s = %s"):format(label, row.shared) end
   if row.calls > 1 then label = ("%s x%d"):format(label, row.calls) end
-  return ("  "):rep(row.depth) .. label
+  return ("  "):rep(math.min(row.depth, DEEPEST)) .. label
 end
 
 local function cells_of(row, ran)
@@ -246,7 +268,7 @@ return function(...)
   if depth ~= nil and (math.type(depth) ~= "integer" or depth < 0) then
     core._fail("summary: depth must be a number of levels (got %s)", depth)
   end
-  local rows, modules, first = make_rows(net)
+  local rows, modules, first, parents = make_rows(net)
   local total = {}
   if input ~= nil then
     local on = follow(first)
@@ -256,7 +278,9 @@ return function(...)
     end
     trace.run("summary", net, input, { dtype = dtype, device = device, mode = mode }, on)
   end
-  for i, row in ipairs(rows) do count_tensors(modules[i], row) end -- lazy layers have them now
+  for i, row in ipairs(rows) do row.class = modules[i]:_get_name() end -- lazy layers are others now
+  count("parameters", rows, modules, parents, add_parameter)
+  count("buffers", rows, modules, parents, add_buffer)
   for _, key in ipairs { "parameters", "trainable", "parameter_bytes", "buffer_bytes",
     "multiply_adds", "activation_bytes" } do
     total[key] = rows[1][key]
