@@ -498,20 +498,12 @@ static inline bool is_before(uint64_t bound, uint64_t key, const bool right) {
 
 /* `first` and how many of m bounds are before the place of each of n keys, AHEAD of which are
  * looked for at once: then they wait for memory together. Which way a key goes is a coin's: by
- * arithmetic, not by a branch. Few bounds are all looked at. */
-enum { AHEAD = 16, FEW_BOUNDS = 8 };
+ * arithmetic, not by a branch. Bounds that are in no order give what halving them finds. */
+enum { AHEAD = 16 };
 static inline __attribute__((always_inline)) void places(const uint64_t *bounds, int64_t m,
                                                          const uint64_t *keys, int64_t n,
                                                          int64_t first, const bool right,
                                                          int64_t *restrict out) {
-  if (m <= FEW_BOUNDS) {
-    for (int64_t k = 0; k < n; k++) {
-      int64_t at = first;
-      for (int64_t i = 0; i < m; i++) at += is_before(bounds[i], keys[k], right);
-      out[k] = at;
-    }
-    return;
-  }
   int64_t at[AHEAD] = {0};
   for (int64_t left = m, half; left > 1; left -= half) {
     half = left / 2;
