@@ -1,28 +1,64 @@
 /* Out of memory, seen from Lua: a scenario (build, forward, backward, step, save) runs in a forked
- * process with its n-th allocation refused, the core's and Lua's own counted together, for growing
- * n. Each time it must end in an ordinary error or in success, work when run again in the same
- * state, and leave nothing behind when the state is closed, unless Lua itself could not call a
- * finalizer. In a test build the core keeps no cache over a host's allocator, so that each of its
- * allocations can be refused. */
+ * process with its n-th allocation refused, the core's and Lua's own counted together, for every n
+ * that is worth it. Each time it must end in an ordinary error or in success, work when run again
+ * in the same state, and leave nothing behind when the state is closed, unless Lua itself could not
+ * call a finalizer. In a test build the core keeps no cache over a host's allocator, so that each
+ * of its allocations can be refused. */
+#include <execinfo.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "lucerna/lua.h"
 #include "test.h"
 
+enum { CHOOSE = 0, NONE = -1 };
+
 static struct {
   long count;   /* allocations asked for since the scenario began */
-  long fail_at; /* the one refused, with the two that follow: a retry must not hide it; 0: none */
+  long fail_at; /* the one refused, with the two that follow: a retry must not hide it; or these */
   long blocks;  /* the core's blocks in use */
   bool lost;    /* Lua could not call a finalizer, for want of memory: what it held is lost */
-} faults;
+} faults = {.fail_at = NONE};
+
+/* The allocations to be refused, shared with the process that chooses them. */
+typedef struct choice {
+  long n, at[1 << 14];
+} choice;
+
+static choice *chosen;
+
+/* Is this allocation the first, second, fourth, eighth … of those that come from the same calls in
+ * C? What follows its refusal is nearly always what followed theirs. In short tests: the first, at
+ * every eighth place. */
+static bool is_worth_refusing(void) {
+  enum { PLACES = 1 << 16, DEPTH = 12 };
+  static struct {
+    uint64_t calls;
+    long seen;
+  } places[PLACES];
+  static long nplaces;
+  void *frames[DEPTH];
+  uint64_t calls = 0;
+  for (int i = backtrace(frames, DEPTH); i > 0; i--)
+    calls = (calls ^ (uintptr_t)frames[i - 1]) * 0x9E3779B97F4A7C15u;
+  size_t at = calls >> 48;
+  while (places[at].seen != 0 && places[at].calls != calls) at = (at + 1) % PLACES;
+  places[at].calls = calls;
+  long seen = ++places[at].seen;
+  if (test_is_short()) return seen == 1 && nplaces++ % 8 == 0;
+  return (seen & (seen - 1)) == 0;
+}
 
 static bool refused(void) {
+  const long most = sizeof chosen->at / sizeof *chosen->at;
   faults.count++;
-  return faults.fail_at != 0 && faults.count >= faults.fail_at && faults.count < faults.fail_at + 3;
+  if (faults.fail_at == CHOOSE && chosen->n < most && is_worth_refusing())
+    chosen->at[chosen->n++] = faults.count;
+  return faults.fail_at > 0 && faults.count >= faults.fail_at && faults.count < faults.fail_at + 3;
 }
 
 /* Lua's allocator. Shrinking cannot fail, by its manual. */
@@ -70,15 +106,15 @@ static bool memory_error(const char *message) {
   return message != NULL && strstr(message, "memory") != NULL;
 }
 
-/* The scenario with the n-th allocation refused, then again with none; closes the state. Returns
- * how often something was wrong. */
+/* The scenario with the n-th allocation refused (CHOOSE: with none, to choose them), then again
+ * with none; closes the state. Returns how often something was wrong. */
 static int run_with_fault(lua_State *L, long n) {
   int bad = 0;
   faults.count = 0;
   faults.fail_at = n;
   lua_pushvalue(L, 1);
   int status = lua_pcall(L, 0, 0, 0);
-  faults.fail_at = 0;
+  faults.fail_at = NONE;
   if (status != LUA_OK && !memory_error(lua_tostring(L, -1))) {
     fprintf(stderr, "  allocation %ld: %s\n", n, lua_tostring(L, -1));
     bad++;
@@ -115,29 +151,6 @@ static int fork_with_fault(lua_State *L, long n) {
   return WRONG;
 }
 
-/* How many allocations the scenario makes, or -1: it fails without any being refused. */
-static long count_allocations(lua_State *L) {
-  fflush(NULL);
-  int ends[2];
-  long count = -1;
-  if (pipe(ends) != 0) return -1;
-  pid_t child = fork();
-  if (child == 0) {
-    faults.count = 0;
-    lua_pushvalue(L, 1);
-    bool good = lua_pcall(L, 0, 0, 0) == LUA_OK;
-    if (!good) fprintf(stderr, "  %s\n", lua_tostring(L, -1));
-    fflush(NULL);
-    if (good && write(ends[1], &faults.count, sizeof faults.count) < 0) _exit(WRONG);
-    _exit(SUCCEEDED);
-  }
-  close(ends[1]);
-  if (read(ends[0], &count, sizeof count) != (ssize_t)sizeof count) count = -1;
-  close(ends[0]);
-  waitpid(child, NULL, 0);
-  return count;
-}
-
 static void sweep(const char *scenario) {
   lua_State *L = lua_newstate(lua_alloc, NULL);
   lua_setwarnf(L, on_warning, NULL);
@@ -148,11 +161,13 @@ static void sweep(const char *scenario) {
     lua_close(L);
     return;
   }
-  long total = count_allocations(L);
-  long step = test_is_short() ? total / 100 + 1 : total / 4000 + 1;
-  int bad = 0;
-  CHECK(total > 100);
-  for (long n = 1; n <= total && bad < 20; n += step) bad += fork_with_fault(L, n) == WRONG;
+  if (!chosen)
+    chosen = mmap(NULL, sizeof *chosen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+  chosen->n = 0;
+  int bad = fork_with_fault(L, CHOOSE);
+  CHECK(chosen->n >= 5);
+  for (long i = 0; i < chosen->n && bad < 20; i++)
+    bad += fork_with_fault(L, chosen->at[i]) == WRONG;
   lua_close(L);
   CHECK_EQ(bad, 0);
   CHECK_EQ(faults.blocks, 0);
