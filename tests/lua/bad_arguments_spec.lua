@@ -123,6 +123,7 @@ local function objects()
     D.constraints.real, D.constraints.simplex, D.constraints.corr_cholesky, D.constraints.square,
     D.constraints.positive_definite, D.constraints.nonnegative_integer, D.constraints.boolean,
     (select(2, require("lucerna.profiler").profile(function() return p + 1 end))),
+    lucerna.nn.ReLU():register_forward_hook(print),
     table.unpack(trainers()),
   }
 end
@@ -134,7 +135,7 @@ local METHODS = {
   "events", "key_averages", "table", "chrome_trace",
   "step", "zero_grad", "add_param_group", "state_dict", "load_state_dict", "get_last_lr", "get_lr",
   "register_step_pre_hook", "register_load_state_dict_post_hook", "update_parameters", "scale",
-  "unscale_", "update", "get_scale", "set_growth_factor", "get_growth_interval",
+  "unscale_", "update", "remove", "get_scale", "set_growth_factor", "get_growth_interval",
 }
 
 local function method(object, name)

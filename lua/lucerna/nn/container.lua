@@ -301,10 +301,10 @@ function Sequential:__init(...)
     for i, name in ipairs(names) do self:add_module(name, modules[i]) end
     return
   end
+  local modules = { ... } -- select would walk over all of them each time
   for i = 1, n do
-    local module = select(i, ...)
-    check_module(self, module, "argument " .. i)
-    self:add_module(tostring(i - 1), module)
+    check_module(self, modules[i], "argument " .. i)
+    self:add_module(tostring(i - 1), modules[i])
   end
 end
 

@@ -21,6 +21,9 @@ local Handle = { __name = "RemovableHandle" }
 Handle.__index = Handle
 
 function Handle:remove()
+  if getmetatable(self) ~= Handle then
+    fail("remove: must be called with a colon, handle:remove() (got %s)", core.kind_name(self))
+  end
   local id = self.id
   if self.registration then return core._remove_registration_hook(id) end
   local module = MODULES[id]
