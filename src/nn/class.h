@@ -118,4 +118,16 @@ luc_status luc__no_forward(luc_context *ctx, luc_module *m, luc_value *args, luc
 #undef LUC_CLASS
 #undef LUC_LAYER
 
+/* Defines luc__<name>_build (luc__<name>_forward): `function`, which serves several rows, for one
+ * of them. */
+#define LUC_BUILD_BY(name, function, ...)                                                          \
+  luc_status luc__##name##_build(luc_context *ctx, luc_module *m) {                                \
+    return function(ctx, m, __VA_ARGS__);                                                          \
+  }
+#define LUC_FORWARD_BY(name, function, ...)                                                        \
+  luc_status luc__##name##_forward(luc_context *ctx, luc_module *m, luc_value *args,               \
+                                   luc_outputs *out) {                                             \
+    return function(ctx, m, __VA_ARGS__, args, out);                                               \
+  }
+
 #endif

@@ -81,17 +81,9 @@ static luc_status build(luc_context *ctx, luc_module *m, int k) {
   return make_parameters(ctx, m, k, sizes);
 }
 
-luc_status luc__conv1d_build(luc_context *ctx, luc_module *m) {
-  return build(ctx, m, 1);
-}
-
-luc_status luc__conv2d_build(luc_context *ctx, luc_module *m) {
-  return build(ctx, m, 2);
-}
-
-luc_status luc__conv3d_build(luc_context *ctx, luc_module *m) {
-  return build(ctx, m, 3);
-}
+LUC_BUILD_BY(conv1d, build, 1)
+LUC_BUILD_BY(conv2d, build, 2)
+LUC_BUILD_BY(conv3d, build, 3)
 
 /* The input with its borders filled as padding_mode says. 'same' puts an odd cell at the end. */
 static luc_status pad_input(luc_context *ctx, const luc_module *m, int k, luc_tensor *input,
@@ -134,17 +126,9 @@ static luc_status forward(luc_context *ctx, luc_module *m, luc_opid op, int k, l
   return status;
 }
 
-luc_status luc__conv1d_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
-  return forward(ctx, m, LUC_OP_conv1d, 1, args, out);
-}
-
-luc_status luc__conv2d_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
-  return forward(ctx, m, LUC_OP_conv2d, 2, args, out);
-}
-
-luc_status luc__conv3d_forward(luc_context *ctx, luc_module *m, luc_value *args, luc_outputs *out) {
-  return forward(ctx, m, LUC_OP_conv3d, 3, args, out);
-}
+LUC_FORWARD_BY(conv1d, forward, LUC_OP_conv1d, 1)
+LUC_FORWARD_BY(conv2d, forward, LUC_OP_conv2d, 2)
+LUC_FORWARD_BY(conv3d, forward, LUC_OP_conv3d, 3)
 
 /* ---- transposed ---- */
 
@@ -163,17 +147,9 @@ static luc_status build_transposed(luc_context *ctx, luc_module *m, int k) {
   return make_parameters(ctx, m, k, sizes);
 }
 
-luc_status luc__conv_transpose1d_build(luc_context *ctx, luc_module *m) {
-  return build_transposed(ctx, m, 1);
-}
-
-luc_status luc__conv_transpose2d_build(luc_context *ctx, luc_module *m) {
-  return build_transposed(ctx, m, 2);
-}
-
-luc_status luc__conv_transpose3d_build(luc_context *ctx, luc_module *m) {
-  return build_transposed(ctx, m, 3);
-}
+LUC_BUILD_BY(conv_transpose1d, build_transposed, 1)
+LUC_BUILD_BY(conv_transpose2d, build_transposed, 2)
+LUC_BUILD_BY(conv_transpose3d, build_transposed, 3)
 
 /* The output_padding that gives an output of this size, which may name its batch and channels. */
 static luc_status padding_for(luc_context *ctx, const luc_module *m, int k, const luc_tensor *input,
@@ -223,17 +199,6 @@ static luc_status forward_transposed(luc_context *ctx, luc_module *m, luc_opid o
   return LUC_OK;
 }
 
-luc_status luc__conv_transpose1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                         luc_outputs *out) {
-  return forward_transposed(ctx, m, LUC_OP_conv_transpose1d, 1, args, out);
-}
-
-luc_status luc__conv_transpose2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                         luc_outputs *out) {
-  return forward_transposed(ctx, m, LUC_OP_conv_transpose2d, 2, args, out);
-}
-
-luc_status luc__conv_transpose3d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                         luc_outputs *out) {
-  return forward_transposed(ctx, m, LUC_OP_conv_transpose3d, 3, args, out);
-}
+LUC_FORWARD_BY(conv_transpose1d, forward_transposed, LUC_OP_conv_transpose1d, 1)
+LUC_FORWARD_BY(conv_transpose2d, forward_transposed, LUC_OP_conv_transpose2d, 2)
+LUC_FORWARD_BY(conv_transpose3d, forward_transposed, LUC_OP_conv_transpose3d, 3)

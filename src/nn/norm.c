@@ -85,23 +85,15 @@ static luc_status check_rank(luc_context *ctx, const luc_module *m, const luc_va
                    m->cls->name, least, most, ndim);
 }
 
-luc_status luc__batch_norm1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                     luc_outputs *out) {
-  LUC_TRY(check_rank(ctx, m, args, 2, 3));
+static luc_status batch_norm_of(luc_context *ctx, luc_module *m, int least, int most,
+                                luc_value *args, luc_outputs *out) {
+  LUC_TRY(check_rank(ctx, m, args, least, most));
   return batch_norm(ctx, m, args, out);
 }
 
-luc_status luc__batch_norm2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                     luc_outputs *out) {
-  LUC_TRY(check_rank(ctx, m, args, 4, 4));
-  return batch_norm(ctx, m, args, out);
-}
-
-luc_status luc__batch_norm3d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                     luc_outputs *out) {
-  LUC_TRY(check_rank(ctx, m, args, 5, 5));
-  return batch_norm(ctx, m, args, out);
-}
+LUC_FORWARD_BY(batch_norm1d, batch_norm_of, 2, 3)
+LUC_FORWARD_BY(batch_norm2d, batch_norm_of, 4, 4)
+LUC_FORWARD_BY(batch_norm3d, batch_norm_of, 5, 5)
 
 /* There are no process groups to synchronize with: BatchNorm of any rank. */
 luc_status luc__sync_batch_norm_forward(luc_context *ctx, luc_module *m, luc_value *args,
@@ -130,7 +122,7 @@ static luc_status call_instance_norm(luc_context *ctx, luc_module *m, luc_tensor
 }
 
 /* Without its batch, an input gets one of 1 and loses it again. */
-static luc_status instance_norm(luc_context *ctx, luc_module *m, luc_value *args, int k,
+static luc_status instance_norm(luc_context *ctx, luc_module *m, int k, luc_value *args,
                                 luc_outputs *out) {
   luc_tensor *input = args[0].as.tensor, *batch = NULL, *y = NULL, *result;
   LUC_TRY(check_rank(ctx, m, args, k + 1, k + 2));
@@ -154,20 +146,9 @@ done:
   return status;
 }
 
-luc_status luc__instance_norm1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                        luc_outputs *out) {
-  return instance_norm(ctx, m, args, 1, out);
-}
-
-luc_status luc__instance_norm2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                        luc_outputs *out) {
-  return instance_norm(ctx, m, args, 2, out);
-}
-
-luc_status luc__instance_norm3d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                        luc_outputs *out) {
-  return instance_norm(ctx, m, args, 3, out);
-}
+LUC_FORWARD_BY(instance_norm1d, instance_norm, 1)
+LUC_FORWARD_BY(instance_norm2d, instance_norm, 2)
+LUC_FORWARD_BY(instance_norm3d, instance_norm, 3)
 
 /* ---- LayerNorm, RMSNorm ---- */
 

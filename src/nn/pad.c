@@ -12,17 +12,9 @@ static luc_status build(luc_context *ctx, luc_module *m, int k) {
   return luc__module_set_config(ctx, m, PADDING, &list);
 }
 
-luc_status luc__pad1d_build(luc_context *ctx, luc_module *m) {
-  return build(ctx, m, 1);
-}
-
-luc_status luc__pad2d_build(luc_context *ctx, luc_module *m) {
-  return build(ctx, m, 2);
-}
-
-luc_status luc__pad3d_build(luc_context *ctx, luc_module *m) {
-  return build(ctx, m, 3);
-}
+LUC_BUILD_BY(pad1d, build, 1)
+LUC_BUILD_BY(pad2d, build, 2)
+LUC_BUILD_BY(pad3d, build, 3)
 
 static luc_status forward(luc_context *ctx, luc_module *m, const char *mode, luc_value value,
                           luc_value *args, luc_outputs *out) {
@@ -33,20 +25,9 @@ static luc_status forward(luc_context *ctx, luc_module *m, const char *mode, luc
   return LUC_OK;
 }
 
-luc_status luc__reflection_pad_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                       luc_outputs *out) {
-  return forward(ctx, m, "reflect", luc_v_none(), args, out);
-}
-
-luc_status luc__replication_pad_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                        luc_outputs *out) {
-  return forward(ctx, m, "replicate", luc_v_none(), args, out);
-}
-
-luc_status luc__zero_pad_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                 luc_outputs *out) {
-  return forward(ctx, m, "constant", luc_v_int(0), args, out);
-}
+LUC_FORWARD_BY(reflection_pad, forward, "reflect", luc_v_none())
+LUC_FORWARD_BY(replication_pad, forward, "replicate", luc_v_none())
+LUC_FORWARD_BY(zero_pad, forward, "constant", luc_v_int(0))
 
 luc_status luc__constant_pad_forward(luc_context *ctx, luc_module *m, luc_value *args,
                                      luc_outputs *out) {
@@ -61,17 +42,6 @@ static luc_status circular(luc_context *ctx, luc_module *m, int k, luc_value *ar
   return forward(ctx, m, "circular", luc_v_none(), args, out);
 }
 
-luc_status luc__circular_pad1d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                       luc_outputs *out) {
-  return circular(ctx, m, 1, args, out);
-}
-
-luc_status luc__circular_pad2d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                       luc_outputs *out) {
-  return circular(ctx, m, 2, args, out);
-}
-
-luc_status luc__circular_pad3d_forward(luc_context *ctx, luc_module *m, luc_value *args,
-                                       luc_outputs *out) {
-  return circular(ctx, m, 3, args, out);
-}
+LUC_FORWARD_BY(circular_pad1d, circular, 1)
+LUC_FORWARD_BY(circular_pad2d, circular, 2)
+LUC_FORWARD_BY(circular_pad3d, circular, 3)

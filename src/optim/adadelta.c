@@ -6,11 +6,6 @@
 /* ORDER ADADELTA: the schema's order. */
 enum { LR, RHO, EPS, WEIGHT_DECAY, FOREACH, CAPTURABLE, MAXIMIZE };
 
-static unsigned needs(const luc_value *o) {
-  (void)o;
-  return 3;
-}
-
 static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
   luc_adadelta adadelta = {.lr = luc_as_double(&o[LR]),
                            .rho = luc_as_double(&o[RHO]),
@@ -31,5 +26,4 @@ const luc_optim_kind luc__optim_adadelta = {
                {"rho value", RHO, 0, 0, 1 + DBL_EPSILON}, /* 1 is allowed */
                LUC_AT_LEAST_0(EPS, "epsilon value"),
                LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
-    .needs = needs,
     .step = step};

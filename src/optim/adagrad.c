@@ -5,11 +5,6 @@
 /* ORDER ADAGRAD: the schema's order. */
 enum { LR, LR_DECAY, WEIGHT_DECAY, INITIAL, EPS, FOREACH, MAXIMIZE };
 
-static unsigned needs(const luc_value *o) {
-  (void)o;
-  return 1;
-}
-
 static double initial(const luc_value *o, int which) {
   (void)which;
   return luc_as_double(&o[INITIAL]);
@@ -36,6 +31,5 @@ const luc_optim_kind luc__optim_adagrad = {
                LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value"),
                LUC_AT_LEAST_0(INITIAL, "initial_accumulator_value value"),
                LUC_AT_LEAST_0(EPS, "epsilon value")},
-    .needs = needs,
     .initial = initial,
     .step = step};

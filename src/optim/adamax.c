@@ -4,11 +4,6 @@
 /* ORDER ADAMAX: the schema's order. */
 enum { LR, BETAS, EPS, WEIGHT_DECAY, FOREACH, MAXIMIZE };
 
-static unsigned needs(const luc_value *o) {
-  (void)o;
-  return 3;
-}
-
 static luc_status step(luc_context *ctx, const luc_value *o, const luc_update *u, int64_t n) {
   luc_adam adamax = {.lr = luc_as_double(&o[LR]),
                      .beta1 = o[BETAS].as.floats[0],
@@ -28,5 +23,4 @@ const luc_optim_kind luc__optim_adamax = {
     .states = {"exp_avg", "exp_inf"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),
                LUC_BETAS_BELOW_1(BETAS), LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
-    .needs = needs,
     .step = step};

@@ -7,11 +7,6 @@ enum { LR, LAMBD, ALPHA, T0, WEIGHT_DECAY, FOREACH, MAXIMIZE };
 /* ORDER ASGD SCALARS */
 enum { ETA, MU };
 
-static unsigned needs(const luc_value *o) {
-  (void)o;
-  return 1;
-}
-
 /* Rounded as the float32 tensors that they are in a state dict. */
 static void advance(const luc_value *o, int64_t step, double *scalar) {
   double lr = luc_as_double(&o[LR]), done = (double)step - luc_as_double(&o[T0]);
@@ -38,6 +33,5 @@ const luc_optim_kind luc__optim_asgd = {
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(LAMBD, "lambd value"),
                LUC_AT_LEAST_0(ALPHA, "alpha value"),
                LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value")},
-    .needs = needs,
     .advance = advance,
     .step = step};

@@ -5,11 +5,6 @@
 /* ORDER NADAM: the schema's order. */
 enum { LR, BETAS, EPS, WEIGHT_DECAY, MOMENTUM_DECAY, DECOUPLED, FOREACH, MAXIMIZE };
 
-static unsigned needs(const luc_value *o) {
-  (void)o;
-  return 3;
-}
-
 static luc_adam read_options(const luc_value *o) {
   return (luc_adam){.lr = luc_as_double(&o[LR]),
                     .beta1 = o[BETAS].as.floats[0],
@@ -44,6 +39,5 @@ const luc_optim_kind luc__optim_nadam = {
     .limits = {LUC_AT_LEAST_0(LR, "learning rate"), LUC_AT_LEAST_0(EPS, "epsilon value"),
                LUC_BETAS_BELOW_1(BETAS), LUC_AT_LEAST_0(WEIGHT_DECAY, "weight_decay value"),
                LUC_AT_LEAST_0(MOMENTUM_DECAY, "momentum_decay value")},
-    .needs = needs,
     .advance = advance,
     .step = step};

@@ -157,10 +157,17 @@ static luc_status grow_groups(luc_context *ctx, luc_optimizer *o) {
   return LUC_OK;
 }
 
+static unsigned needed(const luc_optim_kind *kind, const luc_value *options) {
+  unsigned all = 0;
+  if (kind->needs) return kind->needs(options);
+  for (int s = 0; kind->states[s]; s++) all |= 1u << s;
+  return all;
+}
+
 /* The states these options need, where there are none yet. */
 static luc_status make_state(luc_context *ctx, const luc_optimizer *o, const luc_value *options,
                              luc_optim_slot *slot) {
-  unsigned needs = o->kind->needs(options);
+  unsigned needs = needed(o->kind, options);
   if (!slot->state[0] && o->kind->advance) o->kind->advance(options, 0, slot->scalar);
   for (int s = 0; s < LUC_MAX_STATES; s++) {
     if (slot->state[s] || !(needs >> s & 1)) continue;
@@ -382,7 +389,7 @@ static luc_status reserve_updates(luc_context *ctx, luc_optimizer *o, int n) {
 /* Everything of one group that can fail; its updates go to `updates`, *count of them. */
 static luc_status gather(luc_context *ctx, luc_optimizer *o, luc_optim_group *g,
                          luc_update *updates, operands *held, int *count) {
-  unsigned needs = o->kind->needs(g->options);
+  unsigned needs = needed(o->kind, g->options);
   *count = 0;
   for (int i = 0; i < g->n; i++) {
     if (!luc_tensor_grad(g->slots[i].param)) continue;

@@ -34,7 +34,7 @@ typedef struct luc_optim_kind {
   luc_optim_limit limits[8];
   /* Refuses options that make no sense together. May be NULL. */
   luc_status (*check)(luc_context *ctx, const luc_value *options);
-  /* Which of the states these options need: bit i stands for states[i]. */
+  /* Which of the states these options need: bit i stands for states[i]. NULL: all. */
   unsigned (*needs)(const luc_value *options);
   /* What a state begins with; NULL: 0. */
   double (*initial)(const luc_value *options, int which);

@@ -12,11 +12,6 @@ static luc_status check(luc_context *ctx, const luc_value *o) {
   return LUC_OK;
 }
 
-static unsigned needs(const luc_value *o) {
-  (void)o;
-  return 3;
-}
-
 static double initial(const luc_value *o, int which) {
   return which == 1 ? luc_as_double(&o[LR]) : 0;
 }
@@ -39,6 +34,5 @@ const luc_optim_kind luc__optim_rprop = {
     .states = {"prev", "step_size"},
     .limits = {LUC_AT_LEAST_0(LR, "learning rate")},
     .check = check,
-    .needs = needs,
     .initial = initial,
     .step = step};
