@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autograd/graph.h"
+#include "base/array.h"
 #include "cpu/copy.h"
 #include "cpu/reduce.h"
 
@@ -89,14 +90,10 @@ static void run_free(luc_run *run) {
 }
 
 static luc_status heap_push(luc_run *run, luc_task *task) {
-  if (run->heap_used == run->heap_size) {
-    size_t size = run->heap_size ? 2 * run->heap_size : 32;
-    luc_task **grown =
-        luc__realloc(run->ctx, run->heap, run->heap_size * sizeof *grown, size * sizeof *grown);
-    if (!grown) return LUC_ERR_MEMORY;
-    run->heap = grown;
-    run->heap_size = size;
-  }
+  luc_task **heap =
+      luc__with_room(run->ctx, run->heap, run->heap_used, &run->heap_size, sizeof *heap);
+  if (!heap) return LUC_ERR_MEMORY;
+  run->heap = heap;
   size_t i = run->heap_used++;
   for (; i && run->heap[(i - 1) / 2]->node->seq < task->node->seq; i = (i - 1) / 2)
     run->heap[i] = run->heap[(i - 1) / 2];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "io/document.h"
 
 typedef struct frame {
@@ -188,14 +189,9 @@ static void tensor(writer *w, luc_object *node) {
 /* ---- the walk ---- */
 
 static luc_status open_frame(writer *w, luc_object *node) {
-  if (w->depth == w->capacity) {
-    size_t more = w->capacity ? 2 * w->capacity : 32;
-    frame *grown = luc__realloc(w->doc->ctx, w->frames, w->capacity * sizeof *grown,
-                                luc__mul_size(more, sizeof *grown));
-    if (!grown) return LUC_ERR_MEMORY;
-    w->frames = grown;
-    w->capacity = more;
-  }
+  frame *frames = luc__with_room(w->doc->ctx, w->frames, w->depth, &w->capacity, sizeof *frames);
+  if (!frames) return LUC_ERR_MEMORY;
+  w->frames = frames;
   w->frames[w->depth++] = (frame){.node = node};
   if (node->kind != LUC_OBJECT_DICT)
     op(w, ']');

@@ -2,6 +2,7 @@
  * in which file. Files are named by plain names, which stand beside the index and nowhere else. */
 #include <string.h>
 
+#include "base/array.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 
@@ -18,14 +19,9 @@ static bool is_plain(const char *name) {
 static luc_status add(luc_shards *s, const char *name, const char *file) {
   LUC_CHECK(s->ctx, is_plain(file), LUC_ERR_IO,
             "%s: '%.200s' is no plain name of a file (of tensor '%.200s')", who, file, name);
-  if (s->n == s->capacity) {
-    size_t more = s->capacity ? 2 * s->capacity : 64;
-    void *grown =
-        luc__realloc(s->ctx, s->items, s->capacity * sizeof *s->items, more * sizeof *s->items);
-    if (!grown) return LUC_ERR_MEMORY;
-    s->items = grown;
-    s->capacity = more;
-  }
+  void *items = luc__with_room(s->ctx, s->items, s->n, &s->capacity, sizeof *s->items);
+  if (!items) return LUC_ERR_MEMORY;
+  s->items = items;
   s->items[s->n++] = (luc_named_text){name, file};
   return LUC_OK;
 }

@@ -2,6 +2,7 @@
  * can fail any more. Parameters keep their identity, buffers are replaced, as in Module._apply. */
 #include <string.h>
 
+#include "base/array.h"
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "nn/module.h"
@@ -23,14 +24,9 @@ typedef struct conversion {
 } conversion;
 
 static luc_status append(conversion *c, change item) {
-  if (c->n == c->capacity) {
-    size_t capacity = c->capacity == 0 ? 16 : c->capacity * 2;
-    change *items =
-        luc__realloc(c->ctx, c->items, c->capacity * sizeof *items, capacity * sizeof *items);
-    if (items == NULL) return LUC_ERR_MEMORY;
-    c->items = items;
-    c->capacity = capacity;
-  }
+  change *items = luc__with_room(c->ctx, c->items, c->n, &c->capacity, sizeof *items);
+  if (items == NULL) return LUC_ERR_MEMORY;
+  c->items = items;
   c->items[c->n++] = item;
   return LUC_OK;
 }

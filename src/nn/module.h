@@ -391,7 +391,8 @@ typedef struct luc_walk {
   luc_context *ctx;
   int flags; /* LUC_MEMBERS_DUPLICATES, LUC_MEMBERS_UNNAMED, LUC_WALK_POST */
   luc_walk_frame *frames;
-  uint32_t depth, capacity;
+  uint32_t depth;
+  size_t capacity;
   luc_text path; /* of the module last visited, without a last dot */
   luc_set seen;
   bool leaving; /* LUC_WALK_LEAVE: the module was last visited the second time */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "nn/module.h"
 
 /* ---- values ---- */
@@ -165,18 +166,14 @@ typedef struct printer {
   luc_context *ctx;
   luc_text text;
   level *levels;
-  uint32_t depth, capacity;
+  uint32_t depth;
+  size_t capacity;
 } printer;
 
 static luc_status push(printer *p, luc_module *m, int indent) {
-  if (p->depth == p->capacity) {
-    uint32_t capacity = p->capacity == 0 ? 16 : p->capacity * 2;
-    level *levels =
-        luc__realloc(p->ctx, p->levels, p->capacity * sizeof *levels, capacity * sizeof *levels);
-    if (levels == NULL) return LUC_ERR_MEMORY;
-    p->levels = levels;
-    p->capacity = capacity;
-  }
+  level *levels = luc__with_room(p->ctx, p->levels, p->depth, &p->capacity, sizeof *levels);
+  if (levels == NULL) return LUC_ERR_MEMORY;
+  p->levels = levels;
   p->levels[p->depth++] = (level){.m = luc__module_ref(m), .indent = indent};
   return LUC_OK;
 }

@@ -1,6 +1,7 @@
 /* What a tree was before its state was loaded: every map, every tensor's geometry and values.
  * Taking it may fail, putting it back may not, so a snapshot holds references and edges of its own
  * for all that it will put back. */
+#include "base/array.h"
 #include "cpu/copy.h"
 #include "nn/module.h"
 
@@ -66,14 +67,10 @@ void luc__snapshot_free(luc_context *ctx, luc_snapshot *s) {
 /* ---- taking ---- */
 
 static luc_status save_tensor(luc_context *ctx, luc_snapshot *s, luc_tensor *t) {
-  if (s->ntensors == s->tensors_capacity) {
-    size_t capacity = s->tensors_capacity == 0 ? 16 : s->tensors_capacity * 2;
-    saved_tensor *tensors = luc__realloc(ctx, s->tensors, s->tensors_capacity * sizeof *tensors,
-                                         capacity * sizeof *tensors);
-    if (tensors == NULL) return LUC_ERR_MEMORY;
-    s->tensors = tensors;
-    s->tensors_capacity = capacity;
-  }
+  saved_tensor *tensors =
+      luc__with_room(ctx, s->tensors, s->ntensors, &s->tensors_capacity, sizeof *tensors);
+  if (tensors == NULL) return LUC_ERR_MEMORY;
+  s->tensors = tensors;
   saved_tensor *saved = &s->tensors[s->ntensors++];
   *saved = (saved_tensor){luc_tensor_retain(t), NULL, NULL, t->requires_grad, t->flags};
   LUC_TRY(luc__tensor_alias(ctx, t, &saved->alias));

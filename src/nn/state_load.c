@@ -3,6 +3,7 @@
  * and a snapshot takes the rest back. The lines of errors are PyTorch's. */
 #include <string.h>
 
+#include "base/array.h"
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "nn/module.h"
@@ -17,14 +18,9 @@ void luc_names_free(luc_context *ctx, luc_names *names) {
 }
 
 luc_status luc__names_add(luc_context *ctx, luc_names *names, const char *name, size_t length) {
-  if (names->n == names->capacity) {
-    size_t capacity = names->capacity == 0 ? 8 : names->capacity * 2;
-    char **items =
-        luc__realloc(ctx, names->items, names->capacity * sizeof *items, capacity * sizeof *items);
-    if (items == NULL) return LUC_ERR_MEMORY;
-    names->items = items;
-    names->capacity = capacity;
-  }
+  char **items = luc__with_room(ctx, names->items, names->n, &names->capacity, sizeof *items);
+  if (items == NULL) return LUC_ERR_MEMORY;
+  names->items = items;
   char *copy = luc__alloc(ctx, length + 1);
   if (copy == NULL) return LUC_ERR_MEMORY;
   memcpy(copy, name, length);
@@ -96,14 +92,9 @@ static void end(loader *l) {
 static luc_status add_copy(loader *l, copy c) {
   const luc_map_entry *e = &c.owner->slots[c.slot].entries[c.entry];
   if (l->taking) LUC_TRY(luc__names_add(l->ctx, &l->taken, e->key, e->length));
-  if (l->ncopies == l->capacity) {
-    size_t capacity = l->capacity == 0 ? 16 : l->capacity * 2;
-    copy *copies =
-        luc__realloc(l->ctx, l->copies, l->capacity * sizeof *copies, capacity * sizeof *copies);
-    if (copies == NULL) return LUC_ERR_MEMORY;
-    l->copies = copies;
-    l->capacity = capacity;
-  }
+  copy *copies = luc__with_room(l->ctx, l->copies, l->ncopies, &l->capacity, sizeof *copies);
+  if (copies == NULL) return LUC_ERR_MEMORY;
+  l->copies = copies;
   l->copies[l->ncopies++] = c;
   return LUC_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
 #include "nn/module.h"
@@ -17,17 +18,13 @@ void luc__walk_begin(luc_walk *w, luc_context *ctx, luc_module *root, const char
 }
 
 static void push(luc_walk *w, luc_module *m) {
-  if (w->depth == w->capacity) {
-    uint32_t capacity = w->capacity == 0 ? 16 : w->capacity * 2;
-    luc_walk_frame *frames =
-        luc__realloc(w->ctx, w->frames, w->capacity * sizeof *frames, capacity * sizeof *frames);
-    if (frames == NULL) {
-      w->status = LUC_ERR_MEMORY;
-      return;
-    }
-    w->frames = frames;
-    w->capacity = capacity;
+  luc_walk_frame *frames =
+      luc__with_room(w->ctx, w->frames, w->depth, &w->capacity, sizeof *frames);
+  if (frames == NULL) {
+    w->status = LUC_ERR_MEMORY;
+    return;
   }
+  w->frames = frames;
   w->frames[w->depth++] = (luc_walk_frame){m, 0, w->path.length};
 }
 
@@ -133,14 +130,9 @@ typedef struct collector {
 static luc_status append(collector *c, const luc_text *path, const luc_map_entry *e,
                          luc_tensor *tensor, luc_module *module) {
   luc_members *list = c->list;
-  if (list->n == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 8 : list->capacity * 2;
-    luc_member *items =
-        luc__realloc(c->ctx, list->items, list->capacity * sizeof *items, capacity * sizeof *items);
-    if (items == NULL) return LUC_ERR_MEMORY;
-    list->items = items;
-    list->capacity = capacity;
-  }
+  luc_member *items = luc__with_room(c->ctx, list->items, list->n, &list->capacity, sizeof *items);
+  if (items == NULL) return LUC_ERR_MEMORY;
+  list->items = items;
   luc_member *item = &list->items[list->n];
   *item = (luc_member){0};
   if ((c->flags & LUC_MEMBERS_UNNAMED) == 0) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "cpu/copy.h"
 #include "lucerna/autograd.h"
 
@@ -62,7 +63,7 @@ static void group_free(luc_context *ctx, luc_optim_group *g) {
 void luc_optimizer_free(luc_context *ctx, luc_optimizer *o) {
   if (!o) return;
   for (int i = 0; i < o->ngroups; i++) group_free(ctx, o->groups[i]);
-  luc__free(ctx, o->groups, (size_t)o->capacity * sizeof *o->groups);
+  luc__free(ctx, o->groups, o->capacity * sizeof *o->groups);
   luc__free(ctx, o->updates, o->updates_size);
   luc__free(ctx, o, sizeof *o);
 }
@@ -146,17 +147,6 @@ static luc_status check_options(luc_context *ctx, const luc_optimizer *o, const 
   return kind->check ? kind->check(ctx, v) : LUC_OK;
 }
 
-static luc_status grow_groups(luc_context *ctx, luc_optimizer *o) {
-  if (o->ngroups < o->capacity) return LUC_OK;
-  int more = o->capacity ? 2 * o->capacity : 2;
-  luc_optim_group **grown = luc__realloc(ctx, o->groups, (size_t)o->capacity * sizeof *grown,
-                                         (size_t)more * sizeof *grown);
-  if (!grown) return LUC_ERR_MEMORY;
-  o->groups = grown;
-  o->capacity = more;
-  return LUC_OK;
-}
-
 static unsigned needed(const luc_optim_kind *kind, const luc_value *options) {
   unsigned all = 0;
   if (kind->needs) return kind->needs(options);
@@ -206,7 +196,10 @@ luc_status luc__optimizer_add_group(luc_context *ctx, luc_optimizer *o, luc_tens
   luc_status status = LUC_OK;
   if (options) LUC_TRY(check_options(ctx, o, options));
   LUC_TRY(check_params(ctx, o, params, n));
-  LUC_TRY(grow_groups(ctx, o));
+  luc_optim_group **groups =
+      luc__with_room(ctx, o->groups, (size_t)o->ngroups, &o->capacity, sizeof *groups);
+  if (!groups) return LUC_ERR_MEMORY;
+  o->groups = groups;
   luc_optim_group *g = luc__alloc_zero(ctx, sizeof *g);
   if (!g) return LUC_ERR_MEMORY;
   g->n = n;

@@ -66,7 +66,8 @@ typedef struct luc_optim_group {
 struct luc_optimizer {
   const luc_optim_kind *kind;
   const luc_schema *schema; /* the kind's, which the context keeps */
-  int ngroups, capacity;
+  int ngroups;
+  size_t capacity;
   luc_optim_group **groups;
   luc_update *updates; /* scratch, kept between steps */
   size_t updates_size;
