@@ -99,8 +99,7 @@ static void train(net *n) {
 
 static void free_net(net *n) {
   luc_optimizer_free(n->ctx, n->optimizer);
-  luc_tensor_release(n->ctx, n->x);
-  luc_tensor_release(n->ctx, n->target);
+  LUC_RELEASE(n->ctx, n->x, n->target);
   luc_module_release(n->ctx, n->m);
 }
 

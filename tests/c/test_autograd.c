@@ -330,11 +330,7 @@ static luc_status scenario(luc_context *c, void *arg) {
   LUC_GO(luc_autograd_grad(c, &s, 1, NULL, &x, 1, LUC_CREATE_GRAPH, &g));
   LUC_GO(luc_tensor_backward(c, &s, 1, NULL, 0));
 done:
-  luc_tensor_release(c, x);
-  luc_tensor_release(c, y);
-  luc_tensor_release(c, z);
-  luc_tensor_release(c, s);
-  luc_tensor_release(c, g);
+  LUC_RELEASE(c, x, y, z, s, g);
   return status;
 }
 

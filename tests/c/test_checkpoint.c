@@ -67,8 +67,7 @@ TEST("views of one storage are that again") {
   CHECK(a && b && a->storage == b->storage && b->offset == 2);
   luc_state_dict_free(ctx, again);
   luc_state_dict_free(ctx, sd);
-  luc_tensor_release(ctx, view);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, view, x);
 }
 
 TEST("what is no state dict is refused, and nothing is left") {

@@ -73,8 +73,7 @@ TEST("buffers that share a storage share one in the copy") {
   CHECK_EQ((int)(part2->data - x2->data), 8);
   CHECK(x2->data != x->data);
   CHECK_NEAR(((const float *)luc_tensor_data(part2))[1], 1, 0);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, part);
+  LUC_RELEASE(ctx, x, part);
   luc_module_release(ctx, m);
   luc_module_release(ctx, copy);
 }
@@ -91,8 +90,7 @@ TEST("a buffer that was computed is refused") {
   CHECK(copy == NULL);
   CHECK_STR(luc_message(ctx), "clone: Only Tensors created explicitly by the user (graph leaves) "
                               "support the deepcopy protocol at the moment");
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   luc_module_release(ctx, m);
 }
 
@@ -113,8 +111,7 @@ static luc_status scenario(luc_context *ctx, void *arg) {
   LUC_GO(luc_module_clone(ctx, m, &copy));
   CHECK(luc_tensor_grad(luc_module_tensor(copy, "x")) != NULL);
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, grad);
+  LUC_RELEASE(ctx, x, grad);
   luc_module_release(ctx, copy);
   luc_module_release(ctx, m);
   return status;

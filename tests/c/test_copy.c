@@ -72,10 +72,7 @@ static void check_all_dtypes(luc_context *ctx) {
       check_copied(dst, src);
       CHECK_EQ(luc__copy(ctx, other, view), LUC_OK);
       check_copied(other, view);
-      luc_tensor_release(ctx, view);
-      luc_tensor_release(ctx, other);
-      luc_tensor_release(ctx, dst);
-      luc_tensor_release(ctx, src);
+      LUC_RELEASE(ctx, view, other, dst, src);
     }
 }
 
@@ -95,10 +92,7 @@ TEST("large copies are cut into pieces without losing any") {
   check_copied(wide, view);
   CHECK_EQ(luc__copy(ctx, view, wide), LUC_OK);
   check_copied(view, dst);
-  luc_tensor_release(ctx, wide);
-  luc_tensor_release(ctx, dst);
-  luc_tensor_release(ctx, view);
-  luc_tensor_release(ctx, src);
+  LUC_RELEASE(ctx, wide, dst, view, src);
 }
 
 TEST("a row is broadcast over rows and a number fills a view") {
@@ -110,9 +104,7 @@ TEST("a row is broadcast over rows and a number fills a view") {
   CHECK_EQ(luc__tensor_view(ctx, dst, 2, part, steps, 0, &view), LUC_OK);
   CHECK_EQ(luc__fill(ctx, view, (luc_scalar){LUC_SCALAR_FLOAT, {.f = 9.5}}), LUC_OK);
   for (int i = 0; i < 20; i++) CHECK(value(dst, i) == (i % 5 == 0 || i % 5 == 2 ? 9.5 : i % 5));
-  luc_tensor_release(ctx, view);
-  luc_tensor_release(ctx, src);
-  luc_tensor_release(ctx, dst);
+  LUC_RELEASE(ctx, view, src, dst);
 }
 
 TEST("contiguous_as returns the tensor itself when nothing is to do") {
@@ -124,10 +116,7 @@ TEST("contiguous_as returns the tensor itself when nothing is to do") {
   CHECK_EQ(luc__contiguous_as(ctx, view, LUC_FLOAT16, &made), LUC_OK);
   CHECK(luc__is_contiguous(made) && made->dtype == LUC_FLOAT16);
   check_copied(made, view);
-  luc_tensor_release(ctx, made);
-  luc_tensor_release(ctx, view);
-  luc_tensor_release(ctx, same);
-  luc_tensor_release(ctx, t);
+  LUC_RELEASE(ctx, made, view, same, t);
 }
 
 TEST("halves round to nearest even and keep infinities, denormals and NaN") {
@@ -150,9 +139,7 @@ TEST("halves round to nearest even and keep infinities, denormals and NaN") {
     }
     CHECK_EQ(wrong, 0);
   }
-  luc_tensor_release(ctx, back);
-  luc_tensor_release(ctx, wide);
-  luc_tensor_release(ctx, half);
+  LUC_RELEASE(ctx, back, wide, half);
 }
 
 /* An element of n bits as a signed or unsigned number. */
@@ -177,8 +164,7 @@ static void check_integers(luc_context *ctx, luc_dtype from, luc_dtype to, int64
     wrong += bits_of(bits_of(a, from), to) != bits_of(b, to);
   }
   CHECK_EQ(wrong, 0);
-  luc_tensor_release(ctx, dst);
-  luc_tensor_release(ctx, src);
+  LUC_RELEASE(ctx, dst, src);
 }
 
 TEST("integers keep their value, or its low bits, in every other integer dtype") {
@@ -223,8 +209,7 @@ TEST("real numbers too large for an integer become what they do in PyTorch") {
       wrong += bits_of(got, to) != whole(value(src, i), to);
     }
     CHECK_EQ(wrong, 0);
-    luc_tensor_release(ctx, dst);
-    luc_tensor_release(ctx, src);
+    LUC_RELEASE(ctx, dst, src);
   }
 }
 
@@ -241,8 +226,7 @@ TEST("runs of any length become halves as single numbers do") {
       for (int64_t i = 0; i < n; i++)
         wrong += ((uint16_t *)dst->data)[i] != luc__float_to_half(((float *)src->data)[i]);
       CHECK_EQ(wrong, 0);
-      luc_tensor_release(ctx, dst);
-      luc_tensor_release(ctx, src);
+      LUC_RELEASE(ctx, dst, src);
     }
   }
 }
@@ -275,10 +259,7 @@ TEST("rows of any length are repeated, and filled, exactly") {
                    luc__scalar_double(luc__load_scalar((char *)&want, (luc_dtype)dtype));
         }
         CHECK_EQ(wrong, 0);
-        luc_tensor_release(ctx, dst);
-        luc_tensor_release(ctx, all);
-        luc_tensor_release(ctx, first);
-        luc_tensor_release(ctx, row);
+        LUC_RELEASE(ctx, dst, all, first, row);
       }
   }
 }

@@ -42,8 +42,7 @@ TEST("wrapped memory may have strides, and counts only what they reach") {
   CHECK_EQ(luc__unary(ctx, LUC_OP_sum, t, &sum), LUC_OK);
   CHECK_EQ(luc_tensor_item(ctx, sum, &value), LUC_OK);
   CHECK_EQ(value, 21);
-  luc_tensor_release(ctx, sum);
-  luc_tensor_release(ctx, t);
+  LUC_RELEASE(ctx, sum, t);
   CHECK_EQ(wrap(ctx, LUC_FLOAT32, 2, (int64_t[]){4, 2}, (int64_t[]){0, 2}, host, &t), LUC_OK);
   CHECK_EQ(t->storage->nbytes, 3 * sizeof *host);
   luc_tensor_release(ctx, t);
@@ -90,8 +89,7 @@ static luc_status wrap_and_view(luc_context *ctx, void *arg) {
   LUC_TRY(
       luc_tensor_wrap(ctx, LUC_FLOAT32, 1, (int64_t[]){6}, NULL, host, count_release, host, &t));
   luc_status status = luc__tensor_alias(ctx, t, &view);
-  luc_tensor_release(ctx, t);
-  luc_tensor_release(ctx, view);
+  LUC_RELEASE(ctx, t, view);
   return status;
 }
 
@@ -127,7 +125,6 @@ TEST_ALONE("an exported tensor outlives the tensor and its context") {
 }
 
 TEST("every dtype goes out and comes back, to the same memory") {
-  size_t before = luc_memory_stats(ctx).live;
   for (int d = 0; d < LUC_NUM_DTYPES; d++) {
     luc_tensor *t, *back;
     DLManagedTensorVersioned *dl;
@@ -142,7 +139,6 @@ TEST("every dtype goes out and comes back, to the same memory") {
     memset(back->data, 0, back->storage->nbytes);
     luc_tensor_release(ctx, back);
   }
-  CHECK_EQ(luc_memory_stats(ctx).live, before);
 }
 
 static int deleted;
@@ -183,7 +179,6 @@ TEST("an imported tensor sees the other library's memory and gives it back once"
 }
 
 TEST("an import copies what is read only, backwards or not aligned, unless told not to") {
-  size_t before = luc_memory_stats(ctx).live;
   DLManagedTensor dl = lent();
   luc_tensor *t;
   dl.dl_tensor.data = host + 3;
@@ -213,7 +208,6 @@ TEST("an import copies what is read only, backwards or not aligned, unless told 
   CHECK(t->data != (char *)host);
   CHECK_EQ(deleted, 1);
   luc_tensor_release(ctx, t);
-  CHECK_EQ(luc_memory_stats(ctx).live, before);
 }
 
 TEST("what does not exist here stays the caller's") {

@@ -60,9 +60,7 @@ static void check_add(luc_context *ctx, const operands *o, int turned, luc_dtype
     wrong += value(y, y, i) != (dout == LUC_BOOL ? want != 0 : want);
   }
   CHECK_EQ(wrong, 0);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, b);
-  luc_tensor_release(ctx, a);
+  LUC_RELEASE(ctx, y, b, a);
 }
 
 static const operands shapes[] = {
@@ -151,8 +149,7 @@ TEST("int32 sums, differences and products wrap around") {
     luc__elementwise(ctx, ops[i % 3], LUC_INT32, a, in, NULL); /* in place */
     CHECK(memcmp(x, want, (size_t)size * 4) == 0);
     free(want);
-    luc_tensor_release(ctx, a);
-    luc_tensor_release(ctx, b);
+    LUC_RELEASE(ctx, a, b);
   }
 }
 
@@ -170,8 +167,7 @@ TEST("large work shared between threads gives the same bits") {
         .op = LUC_RD_sum, .dtype = LUC_FLOAT64, .in = t, .dims = 3, .a = y, .divide = 1};
     CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
     sums[k] = *(double *)(void *)y->data;
-    luc_tensor_release(ctx, y);
-    luc_tensor_release(ctx, t);
+    LUC_RELEASE(ctx, y, t);
   }
   CHECK(sums[0] == sums[1]);
 }
@@ -206,9 +202,7 @@ static void check_reduction(luc_context *ctx, luc_rd op, luc_dtype dtype, const 
   free(seen);
   free(place);
   free(want);
-  luc_tensor_release(ctx, at);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, t);
+  LUC_RELEASE(ctx, at, y, t);
 }
 
 TEST("reductions over any dimensions agree with plain loops") {
@@ -235,6 +229,5 @@ TEST("variances of large offset values are exact enough") {
       .op = LUC_RD_var, .dtype = LUC_FLOAT32, .in = t, .dims = 1, .b = y, .divide = 300000};
   CHECK_EQ(luc__reduce(ctx, &job), LUC_OK);
   CHECK_NEAR(*(double *)(void *)y->data, 0.25, 1e-9);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, t);
+  LUC_RELEASE(ctx, y, t);
 }

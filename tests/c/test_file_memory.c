@@ -119,8 +119,7 @@ TEST("what a host's function got is read back from memory, in every format") {
       luc_status status = rounds[i].run(ctx, &to, &s, t, &back);
       if (status != LUC_OK) fprintf(stderr, "  %s: %s\n", rounds[i].name, luc_message(ctx));
       CHECK(status == LUC_OK && same(t, back));
-      luc_tensor_release(ctx, t);
-      luc_tensor_release(ctx, back);
+      LUC_RELEASE(ctx, t, back);
     }
 }
 
@@ -144,8 +143,7 @@ static luc_status run_round(luc_context *ctx, void *arg) {
   luc_target to = into(&s, sizeof s.bytes);
   LUC_TRY(make(ctx, LUC_FLOAT32, 20, &t));
   luc_status status = rounds[*(int *)arg].run(ctx, &to, &s, t, &back);
-  luc_tensor_release(ctx, t);
-  luc_tensor_release(ctx, back);
+  LUC_RELEASE(ctx, t, back);
   return status;
 }
 

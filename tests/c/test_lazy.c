@@ -39,8 +39,7 @@ TEST("a lazy layer takes its shapes and its class from the first input") {
   CHECK(luc_module_tensor(linear, "weight") == weight && !luc_tensor_is_uninitialized(weight));
   CHECK_EQ(luc_tensor_sizes(weight)[1], 5);
   CHECK(luc_tensor_requires_grad(weight) && luc_tensor_requires_grad(y));
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   luc_module_release(ctx, net);
 }
 
@@ -70,8 +69,7 @@ TEST_ALONE("out of memory at any point leaves a lazy layer as it was, or complet
     bool lazy = !strcmp(luc_module_class_name(linear), "LazyLinear");
     CHECK_EQ(lazy, luc_tensor_is_uninitialized(luc_module_tensor(linear, "weight")));
     CHECK_EQ(lazy, luc_tensor_is_uninitialized(luc_module_tensor(linear, "bias")));
-    luc_tensor_release(ctx, y);
-    luc_tensor_release(ctx, x);
+    LUC_RELEASE(ctx, y, x);
     luc_module_release(ctx, net);
     luc_context_free(ctx);
     CHECK_EQ(heap.blocks, 0);
@@ -104,6 +102,5 @@ TEST("an uninitialized tensor is refused by operators and materialized once") {
   CHECK_EQ(luc_tensor_numel(t), 6);
   CHECK_EQ(luc_tensor_materialize(ctx, t, LUC_FLOAT64, 0, NULL), LUC_ERR_STATE);
   CHECK_EQ(luc__unary(ctx, LUC_OP_neg, t, &y), LUC_OK);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, t);
+  LUC_RELEASE(ctx, y, t);
 }

@@ -142,8 +142,7 @@ TEST_ALONE("a host calls a module written in Lua, with hooks of both") {
   run(L, "twice.fail = nil");
   CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
   CHECK_EQ(calls, 1);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, y, x);
   luc_module_release(ctx, net);
   close_state(L);
 }
@@ -205,8 +204,7 @@ TEST_ALONE("a module of Lua's that a host holds keeps its class and fields") {
   luc_lua_push_module(L, m);
   lua_setglobal(L, "held");
   run(L, "assert(held.k == 3 and held.sub.t == 5 and held:_get_name() == 'C')");
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   luc_module_release(ctx, m);
   close_state(L);
 }
@@ -232,8 +230,7 @@ TEST_ALONE("a host copies a module of Lua's with its fields and hooks") {
   luc_module *third = copy;
   CHECK_EQ(luc_module_clone(ctx, copy, &third), LUC_ERR_CALLBACK);
   CHECK(third == NULL);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   luc_module_release(ctx, copy);
   close_state(L);
 }

@@ -55,8 +55,7 @@ TEST("a chain runs its children") {
   CHECK_EQ(luc_tensor_sizes(y)[0], 5);
   CHECK_EQ(luc_tensor_sizes(y)[1], 2);
   CHECK(luc_tensor_requires_grad(y));
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, y, x);
   x = ones(ctx, 5, 4);
   CHECK(luc_module_call1(ctx, net, x, &y) != LUC_OK);
   CHECK(strncmp(luc_message(ctx), "in 0 (Linear): linear: ", 23) == 0);
@@ -113,8 +112,7 @@ TEST("a million levels are called, walked and freed without recursion") {
   CHECK_EQ(luc_module_call1(ctx, m, x, &y), LUC_OK);
   CHECK(y == x);
   CHECK_EQ(luc_module_train(ctx, m, false), LUC_OK);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, x, y);
   luc_module_release(ctx, m);
 }
 
@@ -184,8 +182,7 @@ TEST("hooks run, see arguments and outputs, and can be removed") {
   CHECK(!luc_module_remove_hook(ctx, net, id));
   CHECK_EQ(luc_module_call1(ctx, net, x, &y), LUC_OK);
   CHECK_EQ(counts[0], 3);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, y, x);
   luc_module_release(ctx, net);
 }
 
@@ -288,8 +285,7 @@ TEST("lists of parameters take tensors") {
   luc_tensor *y;
   CHECK_EQ(luc_module_call1(ctx, list, t, &y), LUC_ERR_STATE);
   CHECK_STR(luc_message(ctx), "in ParameterList: ParameterList should not be called.");
-  luc_tensor_release(ctx, t);
-  luc_tensor_release(ctx, p);
+  LUC_RELEASE(ctx, t, p);
   luc_module_release(ctx, list);
   luc_module_release(ctx, net);
 }

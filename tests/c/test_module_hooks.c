@@ -70,8 +70,7 @@ static luc_status run(luc_context *ctx, luc_module *m, luc_tensor *x) {
   luc_status status = luc_module_call1(ctx, m, x, &y);
   if (status == LUC_OK) status = luc__unary(ctx, LUC_OP_ones_like, y, &g);
   if (status == LUC_OK) status = luc_tensor_backward(ctx, &y, 1, &g, 0);
-  luc_tensor_release(ctx, g);
-  luc_tensor_release(ctx, y);
+  LUC_RELEASE(ctx, g, y);
   return status;
 }
 
@@ -119,9 +118,7 @@ TEST("a graph keeps hooks and module until it is gone") {
   CHECK_EQ(r.full, 1);
   CHECK_EQ(r.freed, 1); /* the pass has released the graph */
   CHECK_NEAR(at(luc_tensor_grad(x), 0), 2, 0);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, g);
-  luc_tensor_release(ctx, x);
+  LUC_RELEASE(ctx, y, g, x);
 }
 
 TEST("hooks of every module come first, and the old kind sees the last operator") {

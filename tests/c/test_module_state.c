@@ -96,8 +96,7 @@ TEST("everything that is wrong is listed, and nothing is loaded") {
   CHECK(luc_state_dict_remove(ctx, sd, "1.bias"));
   CHECK_EQ(luc_module_load_state_dict(ctx, net, sd, 0, NULL, NULL), LUC_OK);
   CHECK_EQ(data_of(net, 0, "bias")[0], 1);
-  luc_tensor_release(ctx, wrong);
-  luc_tensor_release(ctx, right);
+  LUC_RELEASE(ctx, wrong, right);
   luc_state_dict_free(ctx, sd);
   luc_module_release(ctx, net);
 }

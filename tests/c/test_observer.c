@@ -53,10 +53,7 @@ TEST("an observer is told of every call, of what composites call before them") {
   luc_tensor_release(ctx, c);
   CHECK_EQ(luc__binary(ctx, LUC_OP_add, a, b, &c), LUC_OK);
   CHECK_EQ(w.n, n);
-  luc_tensor_release(ctx, c);
-  luc_tensor_release(ctx, d);
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, b);
+  LUC_RELEASE(ctx, c, d, a, b);
 }
 
 TEST("a call fails with its observer and leaves nothing, also inside a composite") {

@@ -34,8 +34,7 @@ TEST("linear names both shapes") {
   luc_tensor *x = ramp(ctx, SHAPE(3, 5), false), *w = ramp(ctx, SHAPE(2, 4), false);
   CHECK_STR(refusal(ctx, LUC_OP_linear, LUC_ARGS(luc_v_tensor(x), luc_v_tensor(w))),
             "linear: input has 5 features, weight expects 4 (input [3, 5], weight [2, 4])");
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, w);
+  LUC_RELEASE(ctx, x, w);
 }
 
 TEST("conv2d explains channels, groups and kernels that do not fit") {
@@ -53,9 +52,7 @@ TEST("conv2d explains channels, groups and kernels that do not fit") {
                     LUC_ARGS(luc_v_tensor(x), luc_v_tensor(w), none, stride, padding, stride,
                              luc_v_int(0))),
             "conv2d: groups must be at least 1 (got [0])");
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, big);
+  LUC_RELEASE(ctx, x, w, big);
 }
 
 TEST("nll_loss counts classes from 1 in its message") {
@@ -65,8 +62,7 @@ TEST("nll_loss counts classes from 1 in its message") {
   CHECK(luc_tensor_from(ctx, LUC_INT64, SHAPE(2), classes, &target) == LUC_OK);
   CHECK_STR(refusal(ctx, LUC_OP_nll_loss, LUC_ARGS(luc_v_tensor(x), luc_v_tensor(target))),
             "nll_loss: Target 4 is out of bounds. (classes [1, 3])");
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, target);
+  LUC_RELEASE(ctx, x, target);
 }
 
 /* ---- running out of memory ---- */
@@ -131,13 +127,7 @@ static luc_status second_order(luc_context *ctx, void *arg) {
   LUC_GO(luc__unary(ctx, LUC_OP_sum, g, &gsum));
   LUC_GO(luc_tensor_backward(ctx, &gsum, 1, NULL, 0));
 done:
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, y);
-  luc_tensor_release(ctx, norm);
-  luc_tensor_release(ctx, sum);
-  luc_tensor_release(ctx, g);
-  luc_tensor_release(ctx, gsum);
+  LUC_RELEASE(ctx, x, w, y, norm, sum, g, gsum);
   return status;
 }
 
@@ -159,7 +149,5 @@ TEST("a small linear layer is a short call") {
     luc_tensor_release(ctx, y);
   }
   if (n > 10) printf("linear [1, 4] x [4, 4]: %.0f ns\n", (luc_clock() - start) / n * 1e9);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, w);
-  luc_tensor_release(ctx, b);
+  LUC_RELEASE(ctx, x, w, b);
 }

@@ -33,10 +33,7 @@ TEST("a view shares its storage, a reshape that cannot be one does not") {
            LUC_OK);
   CHECK(r->storage != x->storage);
   CHECK_EQ(whole(r, 1), 3);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, v);
-  luc_tensor_release(ctx, t);
-  luc_tensor_release(ctx, r);
+  LUC_RELEASE(ctx, x, v, t, r);
 }
 
 TEST("view names the shape that does not fit") {
@@ -60,9 +57,7 @@ TEST("a bad index leaves an in-place target as it was") {
   CHECK_EQ(luc_call_inplace(ctx, LUC_OP_index_add, args, 4), LUC_ERR_INDEX);
   CHECK_STR(luc_message(ctx), "index_add: index 5 is out of range [1, 4] (indices count from 1)");
   for (int i = 0; i < 4; i++) CHECK_EQ(whole(x, i), i);
-  luc_tensor_release(ctx, x);
-  luc_tensor_release(ctx, index);
-  luc_tensor_release(ctx, ones);
+  LUC_RELEASE(ctx, x, index, ones);
 }
 
 TEST("the same seed gives PyTorch's numbers") {
@@ -78,9 +73,7 @@ TEST("the same seed gives PyTorch's numbers") {
   CHECK_NEAR(((float *)b->data)[0], 0.3643, 1e-4);
   CHECK_EQ(whole(c, 0), 1);
   CHECK_EQ(whole(c, 1), 0);
-  luc_tensor_release(ctx, a);
-  luc_tensor_release(ctx, b);
-  luc_tensor_release(ctx, c);
+  LUC_RELEASE(ctx, a, b, c);
 }
 
 /* ---- everything, with its gradient ---- */
@@ -204,14 +197,7 @@ static luc_status run_all(luc_context *ctx, void *arg) {
   s.pair[0] = s.pair[1] = luc_tensor_retain(s.pair[2]);
   LUC_GO(run_indexing(ctx, &s));
 done:
-  luc_tensor_release(ctx, s.x);
-  luc_tensor_release(ctx, s.ids);
-  luc_tensor_release(ctx, s.grid);
-  luc_tensor_release(ctx, s.mask);
-  luc_tensor_release(ctx, s.rows);
-  luc_tensor_release(ctx, s.vector);
-  luc_tensor_release(ctx, s.pair[0]);
-  luc_tensor_release(ctx, s.pair[2]);
+  LUC_RELEASE(ctx, s.x, s.ids, s.grid, s.mask, s.rows, s.vector, s.pair[0], s.pair[2]);
   return status;
 }
 

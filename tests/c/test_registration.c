@@ -93,8 +93,7 @@ TEST("a registration hook may replace, and what it refuses is not taken") {
   CHECK_EQ(luc_module_add_module(ctx, net, "d", child), LUC_ERR_VALUE);
   CHECK(luc_module_tensor(net, "b") == wanted && luc_module_child(net, "d") == NULL);
   CHECK(!luc__slot_is_persistent(net, "b", 1));
-  luc_tensor_release(ctx, given);
-  luc_tensor_release(ctx, wanted);
+  LUC_RELEASE(ctx, given, wanted);
   luc_module_release(ctx, child);
   luc_module_release(ctx, other);
   luc_module_release(ctx, net);
