@@ -27,7 +27,8 @@ enum {
   ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
   TURNED = 16 << 10, /* short runs are turned, so many bytes at a time, */
   FEW = 16,          /* where at least so many lie side by side; */
-  TINY = 16          /* others than these may go by themselves */
+  TINY = 16,         /* others than these may go by themselves, */
+  MEDIUM = 512       /* up to so many bytes by a kernel for short ones */
 };
 
 typedef enum rd_way { BY_RUNS, TOGETHER, BY_ROWS, BY_TURNS } rd_way;
@@ -377,6 +378,8 @@ static void choose_way(rd_job *job, luc_dtype dtype) {
   } else {
     job->way = BY_RUNS;
     job->direct = job->native && even && (run >= LUC_RD_SHORT || job->reduced.ndim == 1);
+    job->side_by_side =
+        job->direct && job->kernel->short_runs && side >= FEW && run > 1 && run * size <= MEDIUM;
   }
   job->longest = job->direct && job->what->op != LUC_RD_var ? LONG : CHUNK;
   const bool near =
@@ -435,7 +438,8 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
   }
   int64_t grain = each >= GRAIN ? 1 : GRAIN / each, stretch = job.kept.sizes[0];
   if (job.way == BY_ROWS && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
-  if (outputs < SHARES * grain && each >= 2 * ROWS) return reduce_parts(ctx, &job);
+  if (outputs < luc__min64(SHARES, total / GRAIN) * grain && each >= 2 * ROWS)
+    return reduce_parts(ctx, &job);
   if (job.way == TOGETHER && job.reduced.ndim > 1) /* which changes no result */
     grain = luc__max64(grain, luc__cuts(outputs, luc_get_num_threads(ctx)));
   luc__parallel_for(ctx, outputs, grain, run_outputs, &job);

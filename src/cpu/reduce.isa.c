@@ -25,15 +25,18 @@ enum { WIDE = LUC_VECTOR_BYTES / sizeof(double) };
 LUC_INLINE luc_vf64 add_pairs(luc_vf64 a, luc_vf64 b) {
   return luc__even_f64(a, b) + luc__odd_f64(a, b);
 }
+LUC_INLINE luc_vf64 multiply_pairs(luc_vf64 a, luc_vf64 b) {
+  return luc__even_f64(a, b) * luc__odd_f64(a, b);
+}
 LUC_INLINE double sum_lanes(luc_vf64 x) {
   for (int n = WIDE; n > 1; n /= 2) x = add_pairs(x, x);
   return x[0];
 }
-/* s[i] += the sum of the lanes of x[i], in the same order; x is used up. */
-LUC_INLINE void add_lanes(double *s, luc_vf64 x[WIDE]) {
+/* The lanes of each x[i] joined, in the same order, in lane i; x is used up. */
+LUC_INLINE luc_vf64 join_lanes(luc_vf64 x[WIDE], luc_vf64 (*pairs)(luc_vf64, luc_vf64)) {
   for (int n = WIDE; n > 1; n /= 2)
-    for (int i = 0; i < n / 2; i++) x[i] = add_pairs(x[2 * i], x[2 * i + 1]);
-  *(luc_vf64 *)s += x[0];
+    for (int i = 0; i < n / 2; i++) x[i] = pairs(x[2 * i], x[2 * i + 1]);
+  return x[0];
 }
 
 /* The first or the second half of x, or of a vector's worth of memory. */
@@ -141,14 +144,14 @@ LUC_INLINE luc_vf64 widened_at_f64(const double *p, int half) {
 
 #define ROW(id, type, short_runs)                                                                  \
   { id##_init_##type, id##_run_##type, id##_rows_##type, id##_merge_##type, short_runs }
-#define FLOATS(id) ROW(id, f32, NULL), ROW(id, f64, NULL)
-#define SHORT(id)  ROW(id, f32, id##_short_f32), ROW(id, f64, id##_short_f64)
-#define INTEGERS(id)                                                                               \
-  ROW(id, i64, NULL), ROW(id, i32, NULL), ROW(id, i16, NULL), ROW(id, i8, NULL), ROW(id, u8, NULL)
-#define LUC_RD_ALL(id)        {FLOATS(id), INTEGERS(id)},
-#define LUC_RD_ALL_SHORT(id)  {SHORT(id), INTEGERS(id)},
-#define LUC_RD_REAL(id)       {FLOATS(id)},
-#define LUC_RD_REAL_SHORT(id) {SHORT(id)},
+#define TURNED(id, type)      ROW(id, type, NULL)
+#define SHORT(id, type)       ROW(id, type, id##_short_##type)
+#define FLOATS(row, id)       row(id, f32), row(id, f64)
+#define INTEGERS(row, id)     row(id, i64), row(id, i32), row(id, i16), row(id, i8), row(id, u8)
+#define LUC_RD_ALL(id)        {FLOATS(TURNED, id), INTEGERS(TURNED, id)},
+#define LUC_RD_ALL_SHORT(id)  {FLOATS(SHORT, id), INTEGERS(SHORT, id)},
+#define LUC_RD_REAL(id)       {FLOATS(TURNED, id)},
+#define LUC_RD_REAL_SHORT(id) {FLOATS(SHORT, id)},
 #define LUC_RD_RUNS(id)       {{sum_init_f32, id##_run_f32, NULL, sum_merge_f32, NULL}},
 
 const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_RD_TYPES] = {
