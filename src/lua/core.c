@@ -23,6 +23,12 @@ const char *luc_l_intern(lua_State *L, luc_l_state *st, const char *text) {
   return s;
 }
 
+void luc_l_push_gc(lua_State *L, lua_CFunction gc) {
+  lua_createtable(L, 0, 2);
+  lua_pushcfunction(L, gc);
+  lua_setfield(L, -2, "__gc");
+}
+
 /* Runs when the lua_State closes, after every object of ours was finalized. Objects that a host's
  * later finalizers still hold find no context, and say so. */
 static int state_gc(lua_State *L) {
@@ -39,9 +45,7 @@ static int state_gc(lua_State *L) {
 static luc_l_state *new_state(lua_State *L) {
   luc_l_state *st = lua_newuserdatauv(L, sizeof *st, 0);
   memset(st, 0, sizeof *st);
-  lua_createtable(L, 0, 2);
-  lua_pushcfunction(L, state_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, state_gc);
   lua_setmetatable(L, -2);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);

@@ -27,9 +27,7 @@ static document_box *new_document(lua_State *L, luc_l_state *st, const char *who
   document_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (document_box){.st = st};
   luc__document_init(&box->doc, ctx, who);
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, document_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, document_gc);
   lua_setmetatable(L, -2);
   return box;
 }

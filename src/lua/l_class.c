@@ -179,9 +179,7 @@ static luc_l_class *new_class(lua_State *L, luc_l_nn *nn) {
   memset(c, 0, sizeof *c);
   c->magic = LUC_L_MAGIC_CLASS;
   c->nn = nn;
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, class_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, class_gc);
   lua_setmetatable(L, -2);
   lua_newtable(L);
   lua_setiuservalue(L, -2, LUC_L_CLASS_TABLE);
@@ -353,11 +351,15 @@ static int class_new(lua_State *L) {
   return 1;
 }
 
+static luc_l_class *check_class(lua_State *L, int index) {
+  luc_l_class *c = luc_l_toclass(L, index);
+  if (!c) luc_l_error(L, "nn: expected a class of modules");
+  return c;
+}
+
 /* core.nn.new(class): an instance whose __init has not run. */
 static int instance_new(lua_State *L) {
-  luc_l_class *c = luc_l_toclass(L, 1);
-  if (!c) return luc_l_error(L, "nn: expected a class of modules");
-  luc_l_newmodule(L, c);
+  luc_l_newmodule(L, check_class(L, 1));
   return 1;
 }
 
@@ -376,8 +378,7 @@ static int isinstance(lua_State *L) {
 
 /* core.nn.parent(class): its parent's table, or nil. */
 static int class_parent(lua_State *L) {
-  luc_l_class *c = luc_l_toclass(L, 1);
-  if (!c) return luc_l_error(L, "nn: expected a class of modules");
+  luc_l_class *c = check_class(L, 1);
   if (!c->cls->parent) return 0;
   luc_l_pushclass(L, c->nn, c->cls->parent);
   lua_getiuservalue(L, -1, LUC_L_CLASS_TABLE);
@@ -396,8 +397,7 @@ static int class_of(lua_State *L) {
  * same class of C's. */
 static int set_class(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "set_class");
-  luc_l_class *c = luc_l_toclass(L, 2);
-  if (!c) return luc_l_error(L, "nn: expected a class of modules");
+  luc_l_class *c = check_class(L, 2);
   luc_l_state *st = peer->nn->st;
   lua_State *outer = luc_l_enter(st, L);
   luc_status status = luc__module_set_class(st->ctx, peer->m, c->cls);

@@ -21,9 +21,7 @@ static text_box *new_text_box(lua_State *L, luc_l_state *st) {
   text_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   box->st = st;
   luc__text_init(&box->text, st->ctx);
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, drop_text);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, drop_text);
   lua_setmetatable(L, -2);
   return box;
 }

@@ -182,9 +182,7 @@ bool luc_l_collect(lua_State *L, luc_l_state *st) {
 }
 
 void luc_l_pace_init(lua_State *L, luc_l_state *st) {
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, sentinel_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, sentinel_gc);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[LUC_L_SENTINEL_META]);
   make_sentinel(L, st);
   set_limit(L, st, 0);

@@ -144,7 +144,12 @@ const char *luc_l_kind_name(lua_State *L, int index);
 int luc_l_module_kind_name(lua_State *L);
 /* Raises if a plain table among the fields of the tree below m holds modules or parameters. */
 void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m);
+/* Pushes a value other than a tensor, as one of this parameter (NULL: of none) if it counts from 1.
+ */
 void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v);
+/* The value at index if a core function may take it: a borrowed tensor, a number, a boolean; else
+ * none. */
+luc_value luc_l_plain_value(lua_State *L, int index);
 
 /* ---- l_module_register.c ---- */
 
@@ -176,14 +181,13 @@ void luc_l_open_lazy(lua_State *L, luc_l_nn *nn);
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_backward_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_backward_host(luc_host *host);
-/* The table of hook functions by id of the peer at index; false (nothing pushed) without one. */
+/* Pushes the table of hook functions by id of the peer at index (nil there: of every module), made
+ * if asked; false (nothing pushed) if there is none. */
 bool luc_l_push_hook_functions(lua_State *L, luc_l_nn *nn, int index, bool make);
 void luc_l_open_state_dict(lua_State *L, luc_l_nn *nn);
 void luc_l_open_state_hooks(lua_State *L, luc_l_nn *nn);
 void luc_l_open_snapshots(lua_State *L, luc_l_nn *nn);
 /* Fills in the callbacks that save and load trees for C hosts. */
 void luc_l_state_host(luc_host *host);
-/* Pushes {before, after, anchor, plain} for the Lua driver: lists of hooks, what calls with
- * backward hooks keep, and `after` again if it is all there is; false for what there is not. */
 
 #endif

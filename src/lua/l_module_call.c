@@ -65,8 +65,7 @@ static int push_several(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
     } else if (v->kind == LUC_TENSORS) {
       push_list(L, nn, v);
     } else {
-      static const luc_param plain = {.type = LUC_T_SCALAR};
-      luc_l_push_config(L, &plain, v);
+      luc_l_push_config(L, NULL, v);
     }
   }
   nn->nspare = 0;
@@ -154,9 +153,7 @@ static bool is_packed(lua_State *L, const luc_class *cls) {
 
 /* Lua takes a PackedSequence apart and calls the function on top with its data. */
 static int call_packed(lua_State *L, luc_l_nn *nn) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
-  lua_getfield(L, -1, "packed");
-  lua_remove(L, -2);
+  luc_l_push_function(L, nn, "packed");
   lua_insert(L, 1);
   lua_insert(L, 2); /* the helper, the function, the arguments */
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
@@ -282,11 +279,18 @@ typedef struct host_call {
 } host_call;
 
 static void push_argument(lua_State *L, luc_l_nn *nn, const luc_value *v) {
-  static const luc_param plain = {.type = LUC_T_SCALAR};
   if (v->kind == LUC_TENSOR)
     luc_l_pushtensor(L, nn->st, v->as.tensor);
   else
-    luc_l_push_config(L, &plain, v);
+    luc_l_push_config(L, NULL, v);
+}
+
+luc_value luc_l_plain_value(lua_State *L, int index) {
+  luc_tensor *t = luc_l_totensor(L, index);
+  if (t) return luc_v_tensor(t);
+  if (lua_isinteger(L, index)) return luc_v_int(lua_tointeger(L, index));
+  if (lua_type(L, index) == LUA_TNUMBER) return luc_v_float(lua_tonumber(L, index));
+  return lua_isboolean(L, index) ? luc_v_bool(lua_toboolean(L, index)) : luc_v_none();
 }
 
 /* Takes the values from `from` up as outputs. Nothing raises once the first is taken. */
@@ -300,15 +304,8 @@ static void take_outputs(lua_State *L, int from, luc_outputs *out) {
   }
   out->n = n;
   for (int i = 0; i < n; i++) {
-    luc_tensor *t = luc_l_totensor(L, from + i);
-    if (t)
-      out->v[i] = luc_v_tensor(luc_tensor_retain(t));
-    else if (lua_isinteger(L, from + i))
-      out->v[i] = luc_v_int(lua_tointeger(L, from + i));
-    else if (lua_type(L, from + i) == LUA_TNUMBER)
-      out->v[i] = luc_v_float(lua_tonumber(L, from + i));
-    else
-      out->v[i] = lua_isnil(L, from + i) ? luc_v_none() : luc_v_bool(lua_toboolean(L, from + i));
+    out->v[i] = luc_l_plain_value(L, from + i);
+    if (out->v[i].kind == LUC_TENSOR) luc_tensor_retain(out->v[i].as.tensor);
   }
 }
 

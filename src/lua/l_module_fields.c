@@ -20,8 +20,8 @@ static void push_numbers(lua_State *L, const luc_value *v, bool positions) {
 }
 
 void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v) {
-  bool positions =
-      param->type == LUC_T_DIM || param->type == LUC_T_INDEX || param->type == LUC_T_DIMS;
+  int type = param ? param->type : LUC_T_SCALAR;
+  bool positions = type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS;
   switch (v->kind) {
   case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
   case LUC_INT: lua_pushinteger(L, v->as.i + (positions && v->as.i >= 0)); break;

@@ -2,9 +2,7 @@
  * the peer's table by id, and the Lua driver walks lists made from both. */
 #include "l_module.h"
 
-/* Pushes the table of hook functions of the peer at index (nil there: of every module), making it
- * if asked. Returns false (nothing pushed) if there is none. */
-static bool push_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
+bool luc_l_push_hook_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
   if (lua_isnil(L, index))
     lua_pushvalue(L, LUA_REGISTRYINDEX);
   else
@@ -23,10 +21,6 @@ static bool push_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
   return true;
 }
 
-bool luc_l_push_hook_functions(lua_State *L, luc_l_nn *nn, int index, bool make) {
-  return push_functions(L, nn, index, make);
-}
-
 /* core.nn._add_hook(m, kind, f, flags): its id; m nil: of every module. The function is in place
  * before the core knows it. */
 static int add_hook(lua_State *L) {
@@ -38,7 +32,7 @@ static int add_hook(lua_State *L) {
   luc_module_hook hook = {
       .kind = (uint8_t)kind, .flags = (uint8_t)luaL_checkinteger(L, 4), .host = true};
   lua_Integer next = (lua_Integer)ctx->next_id + 1;
-  push_functions(L, nn, 1, true);
+  luc_l_push_hook_functions(L, nn, 1, true);
   lua_pushvalue(L, 3);
   lua_rawseti(L, -2, next);
   uint64_t id;
@@ -63,7 +57,7 @@ static int remove_hook(lua_State *L) {
   lua_State *outer = luc_l_enter(nn->st, L);
   bool removed = luc_module_remove_hook(nn->st->ctx, peer ? peer->m : NULL, (uint64_t)id);
   nn->st->L = outer;
-  if (removed && push_functions(L, nn, 1, false) && lua_rawgeti(L, -1, id) != LUA_TNIL) {
+  if (removed && luc_l_push_hook_functions(L, nn, 1, false) && lua_rawgeti(L, -1, id) != LUA_TNIL) {
     lua_pushnil(L);
     lua_rawseti(L, -3, id);
   }
@@ -77,7 +71,7 @@ static int hooks_of(lua_State *L) {
   lua_Integer n = 0;
   lua_settop(L, 1);
   lua_newtable(L);
-  push_functions(L, peer->nn, 1, true);
+  luc_l_push_hook_functions(L, peer->nn, 1, true);
   for (int i = 0; hooks && i < hooks->n; i++) {
     const luc_module_hook *hook = hooks->items[i];
     if (!hook->host || hook->removed) continue;
@@ -102,7 +96,7 @@ static int set_hook(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "clone");
   lua_Integer id = luaL_checkinteger(L, 2);
   lua_settop(L, 3);
-  push_functions(L, peer->nn, 1, true);
+  luc_l_push_hook_functions(L, peer->nn, 1, true);
   lua_pushvalue(L, 3);
   lua_rawseti(L, 4, id);
   return 0;
@@ -118,15 +112,7 @@ static int read_packed(lua_State *L, int index, luc_value *v, int most) {
   if (n > most) n = most;
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, index, i + 1);
-    luc_tensor *t = luc_l_totensor(L, -1);
-    if (t)
-      v[i] = luc_v_tensor(t);
-    else if (lua_isinteger(L, -1))
-      v[i] = luc_v_int(lua_tointeger(L, -1));
-    else if (lua_type(L, -1) == LUA_TNUMBER)
-      v[i] = luc_v_float(lua_tonumber(L, -1));
-    else
-      v[i] = lua_isboolean(L, -1) ? luc_v_bool(lua_toboolean(L, -1)) : luc_v_none();
+    v[i] = luc_l_plain_value(L, -1);
     lua_pop(L, 1);
   }
   return n;
@@ -134,7 +120,6 @@ static int read_packed(lua_State *L, int index, luc_value *v, int most) {
 
 /* Pushes outputs as one value or a packed table, and drops them. */
 static int push_packed(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
-  static const luc_param plain = {.type = LUC_T_SCALAR};
   luc_l_hold *hold = luc_l_newhold(L, nn->st);
   for (int i = 0; i < out->n; i++) hold->values[i] = out->v[i];
   lua_createtable(L, out->n, 1);
@@ -142,7 +127,7 @@ static int push_packed(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
     if (out->v[i].kind == LUC_TENSOR)
       luc_l_pushtensor(L, nn->st, out->v[i].as.tensor);
     else
-      luc_l_push_config(L, &plain, &out->v[i]);
+      luc_l_push_config(L, NULL, &out->v[i]);
     lua_rawseti(L, -2, i + 1);
   }
   lua_pushinteger(L, out->n);
@@ -282,9 +267,9 @@ static int make_lists(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 2, "hooks");
   luc_hook_lists lists = {{luc__nn_of(peer->nn->st->ctx)->hooks, peer->m->hooks}};
   lua_settop(L, 2);
-  push_functions(L, peer->nn, 2, true);
+  luc_l_push_hook_functions(L, peer->nn, 2, true);
   lua_pushnil(L);
-  push_functions(L, peer->nn, 4, true);
+  luc_l_push_hook_functions(L, peer->nn, 4, true);
   lua_remove(L, 4);
   lua_createtable(L, 4, 0);
   push_list(L, &lists, LUC_HOOK_PRE, 3);
@@ -308,9 +293,9 @@ static const luaL_Reg functions[] = {{"_add_hook", add_hook},
                                      {NULL, NULL}};
 
 void luc_l_open_hooks(lua_State *L, luc_l_nn *nn) {
+  luc_l_add_to_nn(L, nn, functions);
   luc_l_get(L, nn->st, LUC_L_CORE);
   luaL_getsubtable(L, -1, "nn");
-  luaL_setfuncs(L, functions, 0);
   lua_newtable(L);
   lua_createtable(L, 0, 2);
   lua_pushliteral(L, "k");

@@ -398,8 +398,6 @@ static const luaL_Reg functions[] = {{"_add_registration_hook", add_hook},
 void luc_l_open_registering(lua_State *L, luc_l_nn *nn) {
   luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);
   luc_l_add_to_nn(L, nn, functions);
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, held_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, held_gc);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->registered_meta);
 }

@@ -30,9 +30,7 @@ static int state_gc(lua_State *L) {
 static state_box *new_state(lua_State *L, luc_l_state *st) {
   state_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (state_box){.st = st};
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, state_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, state_gc);
   lua_setmetatable(L, -2);
   return box;
 }
@@ -382,9 +380,7 @@ typedef struct host_state {
 
 /* Calls what lua/lucerna/nn/state.lua provides under a name with what the stack has above it. */
 static void call_provided(lua_State *L, luc_l_nn *nn, const char *name, int nargs, int nresults) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &nn->functions);
-  lua_getfield(L, -1, name);
-  lua_remove(L, -2);
+  luc_l_push_function(L, nn, name);
   lua_insert(L, -nargs - 1);
   lua_call(L, nargs, nresults);
 }

@@ -6,22 +6,27 @@
 #include "l_module.h"
 #include "lucerna/autograd.h"
 
-/* ---- children ---- */
+/* ---- slots and children ---- */
 
-/* core.nn._children(m): {name1, child1, …}, empty slots as false. */
-static int children_of(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "children");
+/* core.nn._slots(m, kind): {name1, value1, …} of parameters, buffers or children, as LUC_SLOT_*;
+ * empty: false. */
+static int slots_of(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
+  lua_Integer kind = luaL_checkinteger(L, 2), n = 0;
+  luaL_argcheck(L, kind >= 0 && kind < LUC_SLOTS, 2, "no such kind");
+  const luc_map *map = &peer->m->slots[kind];
   luc_map_entry *e;
-  lua_Integer n = 0;
   lua_settop(L, 1);
-  lua_newtable(L);
-  for (uint32_t at = 0; (e = luc__map_next(&peer->m->slots[LUC_SLOT_CHILD], &at)) != NULL;) {
+  lua_createtable(L, 2 * (int)map->count, 0);
+  for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
     lua_pushlstring(L, e->key, e->length);
     lua_rawseti(L, 2, ++n);
-    if (e->value)
+    if (!e->value)
+      lua_pushboolean(L, false);
+    else if (kind == LUC_SLOT_CHILD)
       luc_l_pushmodule(L, peer->nn, e->value);
     else
-      lua_pushboolean(L, false);
+      luc_l_pushtensor(L, peer->nn->st, e->value);
     lua_rawseti(L, 2, ++n);
   }
   return 1;
@@ -306,26 +311,6 @@ static int children(lua_State *L, luc_l_state *st, luc_l_args *a) {
                  LUC_MEMBERS_UNNAMED | LUC_MEMBERS_OWN, LUC_L_OWN_NAMED_CHILDREN);
 }
 
-/* core.nn._slots(m, kind): {name1, value1, …} of parameters (0) or buffers (1); empty: false. */
-static int slots_of(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
-  const luc_map *map = &peer->m->slots[luaL_checkinteger(L, 2) == 0 ? 0 : 1];
-  luc_map_entry *e;
-  lua_Integer n = 0;
-  lua_settop(L, 1);
-  lua_newtable(L);
-  for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
-    lua_pushlstring(L, e->key, e->length);
-    lua_rawseti(L, 2, ++n);
-    if (e->value)
-      luc_l_pushtensor(L, peer->nn->st, e->value);
-    else
-      lua_pushboolean(L, false);
-    lua_rawseti(L, 2, ++n);
-  }
-  return 1;
-}
-
 /* ---- acting on trees ---- */
 
 /* core.nn.is_pure(m) */
@@ -382,37 +367,48 @@ static int to_dtype(lua_State *L, luc_l_state *st, luc_l_args *a) {
 
 /* ---- paths ---- */
 
+/* The value on top of the stack is what the module has under the name: it is not of that kind. */
+static int refuse_attribute(lua_State *L, const luc_l_peer *peer, const char *name,
+                            const char *kind) {
+  luc_l_state *st = peer->nn->st;
+  if (!lua_isnil(L, -1) || luc__slot_find(peer->m, name, strlen(name), NULL))
+    luc__fail(st->ctx, LUC_ERR_VALUE, "`%s` is not %s", name, kind);
+  else
+    luc__fail(st->ctx, LUC_ERR_VALUE, "%s has no attribute `%s`", peer->m->cls->name, name);
+  return luc_l_raise(L, st, LUC_ERR_VALUE);
+}
+
 /* Replaces the module on top of the stack by its attribute name[0..n). */
-static void step(lua_State *L, luc_l_nn *nn, const char *name, size_t n) {
+static void step(lua_State *L, const char *name, size_t n) {
   luc_l_peer *peer = luc_l_checkpeer(L, -1, "get_submodule");
   const char *text = lua_pushlstring(L, name, n);
   lua_pushvalue(L, -1);
   lua_gettable(L, -3);
-  if (luc_l_topeer(L, -1)) {
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-    return;
-  }
-  luc_context *ctx = nn->st->ctx;
-  bool known = !lua_isnil(L, -1) || luc__slot_find(peer->m, name, n, NULL);
-  luc__fail(ctx, LUC_ERR_VALUE, known ? "`%s` is not an nn.Module" : "%s has no attribute `%s`",
-            known ? text : peer->m->cls->name, text);
-  luc_l_raise(L, nn->st, LUC_ERR_VALUE);
+  if (!luc_l_topeer(L, -1)) refuse_attribute(L, peer, text, "an nn.Module");
+  lua_replace(L, -3);
+  lua_pop(L, 1);
 }
 
 /* Pushes the module at path[0..length) below self. */
 static luc_l_peer *descend(lua_State *L, luc_l_args *a, const char *who, size_t length) {
-  luc_l_peer *peer = luc_l_checkpeer(L, (int)a->v[0].as.i, who);
+  luc_l_checkpeer(L, (int)a->v[0].as.i, who);
   const char *path = a->v[1].as.string, *end = path + length;
   luc_l_checkstack(L, 8);
   lua_pushvalue(L, (int)a->v[0].as.i);
   while (length > 0) {
     const char *dot = memchr(path, '.', (size_t)(end - path));
-    step(L, peer->nn, path, (size_t)((dot ? dot : end) - path));
+    step(L, path, (size_t)((dot ? dot : end) - path));
     if (!dot) break;
     path = dot + 1;
   }
   return luc_l_checkpeer(L, -1, who);
+}
+
+/* The same for all but the path's last name. */
+static luc_l_peer *descend_to(lua_State *L, luc_l_args *a, const char *who, const char **name) {
+  const char *path = a->v[1].as.string, *dot = strrchr(path, '.');
+  *name = dot ? dot + 1 : path;
+  return descend(L, a, who, dot ? (size_t)(dot - path) : 0);
 }
 
 static int get_submodule(lua_State *L, luc_l_state *st, luc_l_args *a) {
@@ -422,31 +418,25 @@ static int get_submodule(lua_State *L, luc_l_state *st, luc_l_args *a) {
 }
 
 static int get_parameter(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  const char *path = a->v[1].as.string, *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
-  luc_l_peer *peer = descend(L, a, "get_parameter", dot ? (size_t)(dot - path) : 0);
+  (void)st;
+  const char *name;
+  luc_l_peer *peer = descend_to(L, a, "get_parameter", &name);
   lua_getfield(L, -1, name);
   luc_tensor *t = luc_l_totensor(L, -1);
-  if (t && t->flags & LUC_TF_PARAMETER) return 1;
-  bool known = !lua_isnil(L, -1) || luc__slot_find(peer->m, name, strlen(name), NULL);
-  luc__fail(st->ctx, LUC_ERR_VALUE,
-            known ? "`%s` is not an nn.Parameter" : "%s has no attribute `%s`",
-            known ? name : peer->m->cls->name, name);
-  return luc_l_raise(L, st, LUC_ERR_VALUE);
+  bool found = t && t->flags & LUC_TF_PARAMETER;
+  return found ? 1 : refuse_attribute(L, peer, name, "an nn.Parameter");
 }
 
 static int get_buffer(lua_State *L, luc_l_state *st, luc_l_args *a) {
-  const char *path = a->v[1].as.string, *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
-  luc_l_peer *peer = descend(L, a, "get_buffer", dot ? (size_t)(dot - path) : 0);
+  const char *name;
+  luc_l_peer *peer = descend_to(L, a, "get_buffer", &name);
   luc_map_entry *e = luc__map_find(&peer->m->slots[LUC_SLOT_BUFFER], name, strlen(name));
   if (e) {
     luc_l_pushtensor(L, st, e->value);
     return 1;
   }
   lua_getfield(L, -1, name);
-  bool known = !lua_isnil(L, -1) || luc__slot_find(peer->m, name, strlen(name), NULL);
-  luc__fail(st->ctx, LUC_ERR_VALUE, known ? "`%s` is not a buffer" : "%s has no attribute `%s`",
-            known ? name : peer->m->cls->name, name);
-  return luc_l_raise(L, st, LUC_ERR_VALUE);
+  return refuse_attribute(L, peer, name, "a buffer");
 }
 
 /* ---- kinds and copies ---- */
@@ -572,7 +562,6 @@ static const luaL_Reg functions[] = {{"_visit", visit},
                                      {"_replicate", replicate},
                                      {"_config_names", luc_l_module_config_names},
                                      {"kind_name", luc_l_module_kind_name},
-                                     {"_children", children_of},
                                      {"_set_children", set_children},
                                      {"_has_entry", has_entry},
                                      {"_numbered", numbered},
@@ -590,8 +579,6 @@ static const luaL_Reg functions[] = {{"_visit", visit},
 void luc_l_open_tree(lua_State *L, luc_l_nn *nn) {
   luc_l_add_natives_to(L, nn->st, "nn", natives, sizeof natives / sizeof *natives);
   luc_l_add_to_nn(L, nn, functions);
-  lua_createtable(L, 0, 2);
-  lua_pushcfunction(L, members_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, members_gc);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &nn->members_meta);
 }

@@ -19,9 +19,7 @@ static int close_npz(lua_State *L) {
 static npz_box *new_npz_box(lua_State *L, luc_l_state *st) {
   npz_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (npz_box){st, NULL};
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, close_npz);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, close_npz);
   lua_setmetatable(L, -2);
   return box;
 }

@@ -481,9 +481,7 @@ void luc_l_open_optim(lua_State *L, luc_l_state *st) {
                                        {NULL, NULL}};
   (void)st;
   luaL_setfuncs(L, functions, 0);
-  lua_createtable(L, 0, 2); /* the metatable of all */
-  lua_pushcfunction(L, optimizer_gc);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, optimizer_gc); /* the metatable of all */
   lua_pushboolean(L, false);
   lua_setfield(L, -2, "__metatable");
   lua_pushcclosure(L, optimizer_new, 1);

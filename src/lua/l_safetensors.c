@@ -129,9 +129,7 @@ static int read_index(lua_State *L) {
   lua_settop(L, 2);
   index_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (index_box){.st = st};
-  lua_createtable(L, 0, 1);
-  lua_pushcfunction(L, free_index);
-  lua_setfield(L, -2, "__gc");
+  luc_l_push_gc(L, free_index);
   lua_setmetatable(L, -2);
   luc_status status = luc_l_open_input(L, ctx, "safetensors index", 1, &input);
   if (status == LUC_OK) {

@@ -118,6 +118,8 @@ static inline void luc_l_get(lua_State *L, luc_l_state *st, int which) {
 }
 /* Keeps a string for as long as the state lives, so that equal ones have its address. */
 const char *luc_l_intern(lua_State *L, luc_l_state *st, const char *text);
+/* Pushes a metatable that has this finalizer. */
+void luc_l_push_gc(lua_State *L, lua_CFunction gc);
 /* The context, or an error when the state is closing. */
 luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st);
 static inline luc_context *luc_l_context(lua_State *L, luc_l_state *st) {

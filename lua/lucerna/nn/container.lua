@@ -123,7 +123,7 @@ end
 
 -- Arrays of names and modules (false for empty slots).
 local function read(self)
-  local flat, names, modules = core._children(self), {}, {}
+  local flat, names, modules = core._slots(self, 2), {}, {}
   for i = 1, #flat, 2 do
     names[#names + 1], modules[#modules + 1] = flat[i], flat[i + 1]
   end

@@ -192,7 +192,7 @@ local function view(self, name)
   if name == "_non_persistent_buffers_set" then return transient(self) end
   if not KINDS[name] then return hook_view(self, name) end
   local kind, map = KINDS[name], ordered.new()
-  local flat = kind < 2 and core._slots(self, kind) or core._children(self)
+  local flat = core._slots(self, kind)
   for i = 1, #flat, 2 do ordered.put(map, flat[i], flat[i + 1] or nil) end
   ordered.on_write(map, function(key, value) return write_slot(self, kind, key, value) end)
   return map

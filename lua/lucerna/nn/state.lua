@@ -198,7 +198,7 @@ local function save(self, destination, prefix, keep_vars)
     end
   end
   self:_save_to_state_dict(destination, prefix, keep_vars)
-  local children = core._children(self)
+  local children = core._slots(self, 2)
   for i = 1, #children, 2 do
     local child, path = children[i + 1], prefix .. children[i] .. "."
     if child and core._overrides(child, STATE_DICT) then
@@ -326,7 +326,7 @@ local function load_module(self, state, prefix, load)
   local keys = load.keys
   self:_load_from_state_dict(state, prefix, local_metadata_of(load, prefix), true,
     keys.missing_keys, keys.unexpected_keys, load.errors)
-  local children, states = core._children(self), parts(state, prefix)
+  local children, states = core._slots(self, 2), parts(state, prefix)
   for i = 1, #children, 2 do
     local name, child = children[i], children[i + 1]
     if child then load_module(child, states[name] or ordered.new(), prefix .. name .. ".", load) end

@@ -61,7 +61,7 @@ local function list_modules(root_module, memo, prefix, remove_duplicate)
     if memo[m] then return end
     if remove_duplicate then memo[m] = true end
     add(path, m)
-    stack[#stack + 1] = { path = path, children = core._children(m), next = 1 }
+    stack[#stack + 1] = { path = path, children = core._slots(m, 2), next = 1 }
   end
   enter(prefix, root_module)
   while #stack > 0 do
@@ -439,7 +439,7 @@ end
 -- Names of fields, parameters, buffers and children, in this order.
 local function names_of(self)
   local names = field_names(self)
-  for _, flat in ipairs { core._slots(self, 0), core._slots(self, 1), core._children(self) } do
+  for _, flat in ipairs { core._slots(self, 0), core._slots(self, 1), core._slots(self, 2) } do
     for k = 1, #flat, 2 do names[#names + 1] = flat[k] end
   end
   return names
@@ -470,7 +470,7 @@ function Module:_replicate_for_data_parallel()
   for key, value in next, core._fields(self) do
     if is_field(self, key, value) then core._set_field(replica, key, value) end
   end
-  local buffers, children = core._slots(self, 1), core._children(self)
+  local buffers, children = core._slots(self, 1), core._slots(self, 2)
   for i = 1, #buffers, 2 do
     local persistent = core._is_persistent(self, buffers[i])
     core.register_buffer(replica, buffers[i], buffers[i + 1] or nil, persistent)

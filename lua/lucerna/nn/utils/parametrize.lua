@@ -226,7 +226,7 @@ end
 -- ---- classes ----
 
 local function child(module, name)
-  local children = core._children(module)
+  local children = core._slots(module, 2)
   for k = 1, #children, 2 do
     if children[k] == name then return children[k + 1] or nil end
   end
@@ -279,7 +279,7 @@ end
 
 -- Makes the module's class fit the names in its dictionary, without `less`.
 local function set_class(module, dict, less)
-  local names, children = {}, core._children(dict)
+  local names, children = {}, core._slots(dict, 2)
   for k = 1, #children, 2 do
     if children[k] ~= less then names[#names + 1] = children[k] end
   end
@@ -437,7 +437,7 @@ function parametrize.transfer_parametrizations_and_params(...)
     transfer_one(from, to, name)
     return to
   end
-  local children = core._children(from.parametrizations)
+  local children = core._slots(from.parametrizations, 2)
   for k = 1, #children, 2 do transfer_one(from, to, children[k]) end
   return to
 end
