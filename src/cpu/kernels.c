@@ -1,5 +1,5 @@
 /* The tables of every kernel family, one row per instruction set, and the choice between rows.
- * A family adds a pointer to luc_kernels and its tables here; rows never change at run time. */
+ * A family adds a pointer to luc_kernels and to the rows here, which never change at run time. */
 #include "cpu/kernels.h"
 
 #include <stdlib.h>
@@ -26,93 +26,25 @@
 #include "cpu/softmax_kernels.h"
 #include "cpu/winograd_kernels.h"
 
+#define TABLE(id, set)                                                                             \
+  {                                                                                                \
+    .isa = id, .name = #set, .copy = &luc__copy_##set, .elementwise = luc__elementwise_##set,      \
+    .complexes = luc__complex_##set, .activation = &luc__activation_##set,                         \
+    .reduce = luc__reduce_##set, .scan = luc__scan_##set, .gemm = luc__gemm_##set,                 \
+    .gemm_int = luc__gemm_int_##set, .optim = luc__optim_##set, .norm = luc__norm_##set,           \
+    .pool2d = luc__pool2d_##set, .softmax = luc__softmax_##set, .attention = luc__attention_##set, \
+    .conv = luc__conv_##set, .winograd = &luc__winograd_##set, .random = &luc__random_##set,       \
+    .recurrence = luc__recurrence_##set, .index = &luc__index_##set, .sort = &luc__sort_##set,     \
+    .fft = luc__fft_##set, .distance = luc__distance_##set, .grid = luc__grid_##set,               \
+    .resize = luc__resize_##set, .ctc = &luc__ctc_##set,                                           \
+  }
+
 /* ORDER ISA */
 static const luc_kernels tables[] = {
-    {
-        .isa = LUC_ISA_BASE,
-        .name = "base",
-        .copy = &luc__copy_base,
-        .elementwise = luc__elementwise_base,
-        .complexes = luc__complex_base,
-        .activation = &luc__activation_base,
-        .reduce = luc__reduce_base,
-        .scan = luc__scan_base,
-        .gemm = luc__gemm_base,
-        .gemm_int = luc__gemm_int_base,
-        .optim = luc__optim_base,
-        .norm = luc__norm_base,
-        .pool2d = luc__pool2d_base,
-        .softmax = luc__softmax_base,
-        .attention = luc__attention_base,
-        .conv = luc__conv_base,
-        .winograd = &luc__winograd_base,
-        .random = &luc__random_base,
-        .recurrence = luc__recurrence_base,
-        .index = &luc__index_base,
-        .sort = &luc__sort_base,
-        .fft = luc__fft_base,
-        .distance = luc__distance_base,
-        .grid = luc__grid_base,
-        .resize = luc__resize_base,
-        .ctc = &luc__ctc_base,
-    },
+    TABLE(LUC_ISA_BASE, base),
 #if LUC_ISA_X86
-    {
-        .isa = LUC_ISA_AVX2,
-        .name = "avx2",
-        .copy = &luc__copy_avx2,
-        .elementwise = luc__elementwise_avx2,
-        .complexes = luc__complex_avx2,
-        .activation = &luc__activation_avx2,
-        .reduce = luc__reduce_avx2,
-        .scan = luc__scan_avx2,
-        .gemm = luc__gemm_avx2,
-        .gemm_int = luc__gemm_int_avx2,
-        .optim = luc__optim_avx2,
-        .norm = luc__norm_avx2,
-        .pool2d = luc__pool2d_avx2,
-        .softmax = luc__softmax_avx2,
-        .attention = luc__attention_avx2,
-        .conv = luc__conv_avx2,
-        .winograd = &luc__winograd_avx2,
-        .random = &luc__random_avx2,
-        .recurrence = luc__recurrence_avx2,
-        .index = &luc__index_avx2,
-        .sort = &luc__sort_avx2,
-        .fft = luc__fft_avx2,
-        .distance = luc__distance_avx2,
-        .grid = luc__grid_avx2,
-        .resize = luc__resize_avx2,
-        .ctc = &luc__ctc_avx2,
-    },
-    {
-        .isa = LUC_ISA_AVX512,
-        .name = "avx512",
-        .copy = &luc__copy_avx512,
-        .elementwise = luc__elementwise_avx512,
-        .complexes = luc__complex_avx512,
-        .activation = &luc__activation_avx512,
-        .reduce = luc__reduce_avx512,
-        .scan = luc__scan_avx512,
-        .gemm = luc__gemm_avx512,
-        .gemm_int = luc__gemm_int_avx512,
-        .optim = luc__optim_avx512,
-        .norm = luc__norm_avx512,
-        .pool2d = luc__pool2d_avx512,
-        .softmax = luc__softmax_avx512,
-        .attention = luc__attention_avx512,
-        .conv = luc__conv_avx512,
-        .winograd = &luc__winograd_avx512,
-        .random = &luc__random_avx512,
-        .recurrence = luc__recurrence_avx512,
-        .index = &luc__index_avx512,
-        .sort = &luc__sort_avx512,
-        .fft = luc__fft_avx512,
-        .distance = luc__distance_avx512,
-        .grid = luc__grid_avx512,
-        .resize = luc__resize_avx512,
-        .ctc = &luc__ctc_avx512,
-    },
+    TABLE(LUC_ISA_AVX2, avx2),
+    TABLE(LUC_ISA_AVX512, avx512),
 #endif
 };
 
