@@ -22,11 +22,24 @@ int64_t luc__index_check(const int64_t *indices, int64_t n, int64_t limit, int64
   return -1;
 }
 
+/* Short rows of a size that the compiler knows, or of any. */
+static inline __attribute__((always_inline)) void copy_rows(const job *j, int64_t begin,
+                                                            int64_t end, const int64_t bytes) {
+  for (int64_t i = begin; i < end; i++)
+    memcpy(j->to + i * bytes, j->from + j->indices[i] * bytes, (size_t)bytes);
+}
+
 static void lookup(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const int64_t bytes = j->dim * j->size;
-  for (int64_t i = begin; i < end; i++)
-    memcpy(j->to + i * bytes, j->from + j->indices[i] * bytes, (size_t)bytes);
+  switch (bytes) {
+  case 4: copy_rows(j, begin, end, 4); break;
+  case 8: copy_rows(j, begin, end, 8); break;
+  case 16: copy_rows(j, begin, end, 16); break;
+  case 32: copy_rows(j, begin, end, 32); break;
+  case 64: copy_rows(j, begin, end, 64); break;
+  default: copy_rows(j, begin, end, bytes);
+  }
 }
 
 luc_status luc__embedding(luc_context *ctx, luc_dtype dtype, int64_t n, int64_t dim,

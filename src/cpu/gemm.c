@@ -274,10 +274,21 @@ static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
   return LUC_OK;
 }
 
+static void run_tiny(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  j->kernels->tiny(&j->g, begin, end);
+}
+
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
+  enum { TINY = 32, TINY_GRAIN = 1 << 11 };
   const luc_gemm *g = whole;
   luc_gemm row;
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
+  if (g->batch > 1 && g->m * g->n * g->k <= TINY && !g->bias && !g->relu) {
+    job j = {.g = *g, .kernels = &luc__kernels(ctx)->gemm[g->dtype]};
+    luc__parallel_for(ctx, g->batch, TINY_GRAIN, run_tiny, &j);
+    return LUC_OK;
+  }
   if (g->n == 1 && g->c_row == 1) { /* a column lies as a row does, which tiles are made for */
     row = turn(g);
     g = &row;

@@ -41,6 +41,8 @@ typedef struct luc_gemm_kernels {
   void (*dots)(const luc_gemm *g);
   /* k = 1, b_col = 1: columns by rows, and nothing else (no scale, C, bias or relu). */
   void (*outer)(const luc_gemm *g);
+  /* Items [begin, end) of a batch of products of a few numbers, without bias or relu. */
+  void (*tiny)(const luc_gemm *g, int64_t begin, int64_t end);
   /* One product of any layout; scratch: a luc_gemm_scratch. */
   void (*serial)(const luc_gemm *g, void *scratch);
   /* to [n, m] = from [m, n] transposed, with row strides in elements. */

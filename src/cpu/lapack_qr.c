@@ -11,6 +11,7 @@ typedef struct job {
   luc_matrices s;
   int64_t k, wide; /* reflections; columns of Q, or right hand sides */
   int block;       /* reflections at a time */
+  bool applied;    /* are those of the last block, too, as one product? */
   const void *from, *tau;
   void *q, *r; /* or, for least squares, r is the right hand sides */
   double limit;
@@ -53,6 +54,7 @@ static parts take(const job *j, char *block) {
 static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t wide, job *j) {
   *j = (job){.s = s, .k = luc__min64(s.m, s.n), .wide = wide};
   j->block = j->k <= 256 ? 16 : 32;
+  j->applied = s.n > j->k || wide > j->k;
   LUC_TRY(luc__lapack_open(ctx, &s, wide, &j->l));
   LUC_TRY(luc__lapack_routine(ctx, &j->l, "geqr2", &j->geqr2));
   LUC_TRY(luc__lapack_routine(ctx, &j->l, "larft", &j->larft));
@@ -97,7 +99,7 @@ static int reduce(const job *j, int64_t i, const parts *p) {
          *tau = luc__lapack_at(&j->l, p->tau, c);
     const int64_t next = c + width;
     j->geqr2(&length, &width, corner, &lda, tau, p->work, &info);
-    combine(j, p, c);
+    if (j->applied || next < j->k) combine(j, p, c);
     apply(j, p, c, "L", "T", n - next, luc__lapack_at(&j->l, p->a, next * m + c), m);
   }
   return info;
@@ -249,7 +251,7 @@ luc_status luc__least_squares(luc_context *ctx, luc_matrices s, int64_t k, doubl
   job j;
   if (luc__lapack_empty(&s, s.n, info) || k == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, &j));
-  j.from = a, j.r = b, j.limit = limit, j.info = info;
+  j.from = a, j.r = b, j.limit = limit, j.info = info, j.applied = true;
   return luc__lapack_loop(ctx, &j.l, s.count, 2 * s.m * s.n * (s.n + k),
                           (size_t)(parts_size(&j) + s.n * s.n) * j.l.item, least_squares, &j);
 }
