@@ -52,11 +52,11 @@ static void max_planes_backward(void *arg, int64_t begin, int64_t end) {
 
 static void scatter_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
-  for (int64_t i = begin; i < end; i++) {
-    char *dx = j->to + i * j->in * j->size;
-    memset(dx, 0, (size_t)(j->in * j->size));
-    j->kernels->scatter(j->out, j->dy + i * j->out * j->size, j->places + i * j->out, dx);
-  }
+  const int64_t planes = end - begin;
+  char *dx = j->to + begin * j->in * j->size;
+  memset(dx, 0, (size_t)(planes * j->in * j->size));
+  j->kernels->scatter(planes, j->out, j->in, j->dy + begin * j->out * j->size,
+                      j->places + begin * j->out, dx);
 }
 
 static void avg_planes(void *arg, int64_t begin, int64_t end) {

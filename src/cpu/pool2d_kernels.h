@@ -21,8 +21,9 @@ typedef struct luc_pool2d_kernels {
   void (*max_lines)(const luc_pool2d *p, const void *x, void *y);
   /* Writes all of dx. */
   void (*max_2x2_backward)(const luc_pool2d *p, const void *dy, const void *x, void *dx);
-  /* dx[places[i]] += dy[i] */
-  void (*scatter)(int64_t n, const void *dy, const int64_t *places, void *dx);
+  /* dx[places[i]] += dy[i], of planes of n such sums and of `cells` of dx each. */
+  void (*scatter)(int64_t planes, int64_t n, int64_t cells, const void *dy, const int64_t *places,
+                  void *dx);
   /* Of windows that max_lines takes. */
   void (*avg_lines)(const luc_pool2d *p, const void *x, void *y);
   /* Row r of windows.h's: most = the larger of it and most, in rows which it came from (int32, or
@@ -31,6 +32,9 @@ typedef struct luc_pool2d_kernels {
   /* One window of `side` planes, a position of all of which is adjacent; places may be NULL. */
   void (*max_beside)(const luc_pool_box *b, const void *x, int64_t side, void *y, int64_t *places);
   void (*avg_beside)(const luc_pool_box *b, const void *x, int64_t side, double divisor, void *y);
+  /* Adds to dx. */
+  void (*share_beside)(const luc_pool_box *b, const void *dy, int64_t side, double divisor,
+                       void *dx);
 } luc_pool2d_kernels;
 
 extern const luc_pool2d_kernels luc__pool2d_base[2], luc__pool2d_avx2[2], luc__pool2d_avx512[2];

@@ -201,10 +201,12 @@ static void planes(void *arg, int64_t begin, int64_t end) {
 
 /* ---- planes side by side ---- */
 
-enum { TINY = 64, BLOCK = 32 }; /* elements of a plane, planes turned together */
+/* Elements of a plane, and planes turned together: twice as many where they have few. */
+enum { TINY = 196, NARROW = 16, BLOCK = 16, FEW = 64 };
 
-/* All windows of some planes; places may be NULL. */
-static void pool_beside(const job *j, const char *x, int64_t side, char *y, int64_t *places) {
+/* All windows of some planes x with results y, or on the way back x's gradient of y's; places may
+ * be NULL. */
+static void pool_beside(const job *j, char *x, int64_t side, char *y, int64_t *places) {
   const luc_windows *w = j->w;
   line l;
   for (int64_t k = 0; k < w->out[0] * w->out[1]; k++) {
@@ -214,7 +216,9 @@ static void pool_beside(const job *j, const char *x, int64_t side, char *y, int6
     for (int64_t o = 0; o < w->out[2]; o++) {
       b.first = l.first + l.begin[o];
       b.columns = luc__cuts(l.end[o] - l.begin[o], w->step[2]);
-      if (j->average)
+      if (j->cleared)
+        j->kernels->share_beside(&b, y, side, (double)divisor_of(w, &l, o), x);
+      else if (j->average)
         j->kernels->avg_beside(&b, x, side, (double)divisor_of(w, &l, o), y);
       else
         j->kernels->max_beside(&b, x, side, y, places);
@@ -229,38 +233,47 @@ static void images(void *arg, int64_t begin, int64_t end) {
   const int64_t side = j->w->side;
   const int64_t in = luc__product(3, j->w->in) * side, out = luc__product(3, j->w->out) * side;
   for (int64_t i = begin; i < end; i++)
-    pool_beside(j, (const char *)j->x + i * in * j->size, side, (char *)j->to + i * out * j->size,
-                j->indices ? j->indices + i * out : NULL);
+    pool_beside(j, (char *)(uintptr_t)j->x + i * in * j->size, side,
+                (char *)j->to + i * out * j->size, j->indices ? j->indices + i * out : NULL);
+}
+
+static int64_t block_of(int64_t in, int64_t out) {
+  return luc__max64(in, out) <= FEW ? 2 * BLOCK : BLOCK;
 }
 
 /* Blocks of planes, turned there and back. */
 static void turned_planes(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
+  const bool back = j->cleared > 0;
   const int64_t in = luc__product(3, j->w->in), out = luc__product(3, j->w->out), size = j->size;
+  const int64_t read = back ? out : in, written = back ? in : out, block = block_of(in, out);
   const luc_transpose_fn turn = j->copy->transpose[luc__log2(size)];
   _Alignas(64) char x[BLOCK * TINY * 8], y[BLOCK * TINY * 8];
   _Alignas(64) int64_t places[BLOCK * TINY];
-  for (int64_t i = begin * BLOCK; i < end * BLOCK && i < j->w->planes; i += BLOCK) {
-    const int64_t n = luc__min64(j->w->planes - i, BLOCK);
-    turn(x, n * size, (const char *)j->x + i * in * size, in * size, in, n, false);
+  for (int64_t i = begin * block; i < end * block && i < j->w->planes; i += block) {
+    const int64_t n = luc__min64(j->w->planes - i, block);
+    turn(back ? y : x, n * size, (const char *)j->x + i * read * size, read * size, read, n, false);
+    memset(x, 0, (size_t)n * j->cleared);
     pool_beside(j, x, n, y, j->indices ? places : NULL);
-    turn((char *)j->to + i * out * size, out * size, y, n * size, n, out, false);
+    turn((char *)j->to + i * written * size, written * size, back ? x : y, n * size, n, written,
+         false);
     if (j->indices)
       j->copy->transpose[3]((char *)(j->indices + i * out), out * 8, (const char *)places, n * 8, n,
                             out, false);
   }
 }
 
-bool luc__windows_are_tiny(int64_t planes, int64_t in, int64_t out) {
-  return planes >= BLOCK / 2 && in <= TINY && out <= TINY;
+bool luc__windows_are_tiny(int64_t planes, int64_t columns, int64_t in, int64_t out) {
+  const int64_t most = luc__max64(in, out);
+  return planes >= BLOCK && (most <= FEW || (most <= TINY && columns <= NARROW));
 }
 
 /* Pools planes side by side, if these do or may lie so. */
 static bool run_beside(luc_context *ctx, job *j) {
   const luc_windows *w = j->w;
   const int64_t in = luc__product(3, w->in), out = luc__product(3, w->out);
-  if (w->own || (!w->side && !luc__windows_are_tiny(w->planes, in, out))) return false;
-  const int64_t side = w->side ? w->side : BLOCK, work = luc__max64(in, out) * side;
+  if (w->own || (!w->side && !luc__windows_are_tiny(w->planes, w->in[2], in, out))) return false;
+  const int64_t side = w->side ? w->side : block_of(in, out), work = luc__max64(in, out) * side;
   j->kernels = &luc__kernels(ctx)->pool2d[w->dtype];
   j->copy = luc__kernels(ctx)->copy;
   j->size = (int64_t)luc__dtype_size(w->dtype);
@@ -295,5 +308,5 @@ void luc__windows_avg(luc_context *ctx, const luc_windows *w, const void *x, voi
 void luc__windows_avg_backward(luc_context *ctx, const luc_windows *w, const void *dy, void *dx) {
   job j = {.w = w, .x = dy, .to = dx, .line = w->dtype == LUC_FLOAT64 ? share_f64 : share_f32};
   j.cleared = (size_t)luc__product(3, w->in) * luc__dtype_size(w->dtype);
-  run(ctx, &j);
+  if (!run_beside(ctx, &j)) run(ctx, &j);
 }

@@ -36,8 +36,8 @@ luc_status luc__windows_fractional(luc_context *ctx, luc_windows *w, const int64
                                    const double *samples);
 void luc__windows_free(luc_context *ctx, luc_windows *w);
 
-/* Are planes of so many elements worked on side by side? */
-bool luc__windows_are_tiny(int64_t planes, int64_t in, int64_t out);
+/* Are planes of so many columns, elements and results worked on side by side? */
+bool luc__windows_are_tiny(int64_t planes, int64_t columns, int64_t in, int64_t out);
 /* Largest of each window: the first of equals, NaN before anything; with its flat position in the
  * plane, from 0; indices may be NULL where planes lie side by side or are tiny. */
 luc_status luc__windows_max(luc_context *ctx, const luc_windows *w, const void *x, void *y,

@@ -68,15 +68,15 @@ static const int64_t last_dims[3] = {-1, -2, -3};
 /* Is a plane one window? Then pooling is a reduction. */
 static bool is_whole(const luc_pool2d *p) {
   for (int d = 0; d < 2; d++)
-    if (p->kernel[d] != p->in[d] || p->padding[d] > 0) return false;
+    if (p->kernel[d] != p->in[d] || p->padding[d] > 0 || p->dilation[d] > 1) return false;
   return p->divisor_override == 0;
 }
 
 /* Do windows.c's tables take planes side by side that would go one by one here? */
-static bool by_windows(const luc_pool2d *p, const luc_tensor *input, int spatial) {
+static bool by_windows(const luc_pool2d *p, const luc_tensor *input, int spatial, bool places) {
   return luc__channels_last(input, spatial) ||
-         (luc__windows_are_tiny(p->planes, p->in[0] * p->in[1], p->out[0] * p->out[1]) &&
-          !luc__pool_is_2x2(p) && !is_whole(p));
+         (luc__windows_are_tiny(p->planes, p->in[1], p->in[0] * p->in[1], p->out[0] * p->out[1]) &&
+          (places || !luc__pool_is_2x2(p)));
 }
 
 static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, luc_value *out) {
@@ -88,7 +88,8 @@ static luc_status run_max(luc_context *ctx, bool with_indices, luc_value *args, 
   if (is_whole(&p) && !with_indices)
     return luc_call(ctx, LUC_OP_amax,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
-  if (by_windows(&p, input, spatial)) return luc__max_pool_by_windows(ctx, with_indices, args, out);
+  if (by_windows(&p, input, spatial, with_indices))
+    return luc__max_pool_by_windows(ctx, with_indices, args, out);
   if (is_whole(&p)) { /* as one row */
     p.in[1] = p.kernel[1] *= p.in[0];
     p.in[0] = p.kernel[0] = 1;
@@ -227,7 +228,7 @@ luc_status luc__run_avg_pool(luc_context *ctx, luc_value *args, luc_value *out) 
   if (is_whole(&p) && luc__dtype_is_float(input->dtype))
     return luc_call(ctx, LUC_OP_mean,
                     LUC_ARGS(args[0], luc_v_ints(last_dims, spatial), luc_v_bool(true)), out);
-  if (by_windows(&p, input, spatial)) return luc__run_avg_pool_windows(ctx, args, out);
+  if (by_windows(&p, input, spatial, false)) return luc__run_avg_pool_windows(ctx, args, out);
   LUC_GO(luc__dense(ctx, input, compute, &x));
   LUC_GO(new_pooled(ctx, input, compute, spatial, p.out, &y));
   if (y->numel > 0) luc__avg_pool(ctx, &p, x->data, y->data);

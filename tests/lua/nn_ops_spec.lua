@@ -281,3 +281,37 @@ describe("matmul", function()
     end
   end)
 end)
+
+describe("pooling", function()
+  it("takes small planes beside each other as it takes them one by one", function()
+    for _, size in ipairs { { 4, 4 }, { 1, 7 }, { 5, 3 }, { 14, 14 } } do
+      local x = lucerna.randint(-5, 6, { 19, size[1], size[2] }, { dtype = lucerna.float32 })
+      x[2][1][1], x[3][1][2] = 0 / 0, 1 / 0
+      local function compare(pool)
+        local all = x:clone():requires_grad_()
+        local y, at = pool(all)
+        y:sum():backward()
+        for i = 1, 19 do
+          local one = x:narrow(1, i, 1):clone():requires_grad_()
+          local v, place = pool(one)
+          v:sum():backward()
+          local options = { equal_nan = true }
+          assert.is_true(v:allclose(y:narrow(1, i, 1), options))
+          assert.is_true(one.grad:allclose(all.grad:narrow(1, i, 1), options))
+          assert.is_true(not at or place:equal(at:narrow(1, i, 1)))
+        end
+      end
+      local k, p = { math.min(size[1], 3), 3 }, { math.min(size[1], 3) // 2, 1 }
+      compare(function(t) return F.max_pool2d(t, k, 1, p) end)
+      compare(function(t) return F.max_pool2d(t, k, 2, p, { return_indices = true }) end)
+      compare(function(t) return F.avg_pool2d(t, k, 2, p, { count_include_pad = false }) end)
+      compare(function(t) return F.adaptive_avg_pool2d(t, { 1, 3 }) end)
+      compare(function(t) return F.adaptive_max_pool2d(t, { 1, 3 }, { return_indices = true }) end)
+    end
+  end)
+
+  it("meets one element by a dilated window as large as its plane", function()
+    local x = lucerna.tensor {{{1.0, 2}, {3, 4}}}
+    assert.same({{{1.0}}}, F.max_pool2d(x, 2, 2, 0, 2, { ceil_mode = true }):tolist())
+  end)
+end)
