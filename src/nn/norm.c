@@ -188,7 +188,7 @@ luc_status luc__rms_norm_build(luc_context *ctx, luc_module *m) {
 /* ---- GroupNorm. ORDER GROUPNORM ---- */
 
 luc_status luc__group_norm_build(luc_context *ctx, luc_module *m) {
-  enum { NUM_GROUPS, NUM_CHANNELS, GN_EPS, GN_AFFINE };
+  enum { NUM_GROUPS, NUM_CHANNELS, GN_EPS, GN_AFFINE, GN_DEVICE, GN_DTYPE, GN_BIAS };
   int64_t groups = m->config[NUM_GROUPS].as.i, channels = m->config[NUM_CHANNELS].as.i;
   LUC_CHECK(ctx, groups > 0 && channels >= 0, LUC_ERR_VALUE,
             "%s: num_groups must be positive and num_channels not negative (got %lld, %lld)",
@@ -198,5 +198,5 @@ luc_status luc__group_norm_build(luc_context *ctx, luc_module *m) {
             (long long)channels, (long long)groups);
   bool affine = m->config[GN_AFFINE].as.i;
   LUC_TRY(affine_parameter(ctx, m, "weight", affine, 1, &channels, 1));
-  return affine_parameter(ctx, m, "bias", affine, 1, &channels, 0);
+  return affine_parameter(ctx, m, "bias", affine && m->config[GN_BIAS].as.i, 1, &channels, 0);
 }

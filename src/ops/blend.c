@@ -139,6 +139,8 @@ static luc_status clamp(luc_context *ctx, int low, int high, const luc_value *ar
   if (upper && !luc_is_none(upper)) operands[n++] = *upper;
   LUC_CHECK(ctx, n > 1, LUC_ERR_VALUE, "at least one of min and max must be given");
   luc_dtype dtype = luc__result_dtype(ctx, operands, n);
+  LUC_CHECK(ctx, dtype != LUC_BOOL || (n == 2 && luc_as_tensor(&operands[1])), LUC_ERR_TYPE,
+            "not implemented for bool");
   LUC_TRY(check_bound(ctx, lower, false, dtype));
   LUC_TRY(check_bound(ctx, upper, true, dtype));
   luc_ew op = n == 3 ? LUC_EW_clamp : only_upper ? LUC_EW_minimum : LUC_EW_maximum;

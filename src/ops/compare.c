@@ -140,10 +140,17 @@ luc_status luc__run_bitwise_not(luc_context *ctx, luc_value *args, luc_value *ou
   return run_bits(ctx, LUC_EW_bitwise_not, args, out);
 }
 
-LUC_RUN_BY(bitwise_left_shift, run_bits, LUC_EW_shift_left)
-LUC_RUN_BY(bitwise_right_shift, run_bits, LUC_EW_shift_right)
-LUC_RUN_BY(gcd, run_bits, LUC_EW_gcd)
-LUC_RUN_BY(lcm, run_bits, LUC_EW_lcm)
+/* The same for what takes integers alone. */
+static luc_status run_integers(luc_context *ctx, luc_ew op, luc_value *args, luc_value *out) {
+  LUC_CHECK(ctx, luc__result_dtype(ctx, args, 2) != LUC_BOOL, LUC_ERR_TYPE,
+            "not implemented for bool, expected integers");
+  return run_bits(ctx, op, args, out);
+}
+
+LUC_RUN_BY(bitwise_left_shift, run_integers, LUC_EW_shift_left)
+LUC_RUN_BY(bitwise_right_shift, run_integers, LUC_EW_shift_right)
+LUC_RUN_BY(gcd, run_integers, LUC_EW_gcd)
+LUC_RUN_BY(lcm, run_integers, LUC_EW_lcm)
 
 /* ---- where ---- */
 

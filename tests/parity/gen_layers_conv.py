@@ -115,6 +115,12 @@ def convolutions():
     case("Fold(3, 2)", lambda: nn.Fold(3, 2), (0, 4, 4))
 
 
+def without_bias():  # 1.13 has no such argument
+    m = nn.GroupNorm(2, 4)
+    m.bias = None
+    return m
+
+
 def norms():
     for k, size in [(1, ()), (2, (2, 2)), (3, (2, 1, 2))]:
         batch = getattr(nn, "BatchNorm%dd" % k)
@@ -146,6 +152,7 @@ def norms():
     case("GroupNorm(4, 4, {eps = 0.1, affine = false})",
          lambda: nn.GroupNorm(4, 4, eps=0.1, affine=False), (2, 4, 2, 2))
     case("GroupNorm(1, 4)", lambda: nn.GroupNorm(1, 4), (3, 4))
+    case("GroupNorm(2, 4, {bias = false})", without_bias, (2, 4, 3))
     case("LayerNorm({2, 3}, {dtype = lucerna.float64})",
          lambda: nn.LayerNorm((2, 3), dtype=torch.float64), (2, 2, 3))
     case("LayerNorm(3)", lambda: nn.LayerNorm(3), (0, 3))

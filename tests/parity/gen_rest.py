@@ -214,7 +214,17 @@ def copied():  # 1.13 has no gradient of the first, and a wrong one of the secon
     case("resolve_neg", real(2))
 
 
+def bools():  # taken by what is about integers only beside some
+    b, i = torch.tensor([True, False]), torch.tensor([1, 2])
+    for fn in ("gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift"):
+        case(fn, b, b)
+        case(fn, b, i)
+    case("clamp", b, b, b)
+    case("clamp", b, 0, 1)
+    case("clamp_max", b, b)
+
+
 for part in (converted, parts, compared, products, layers, forms, seen, nothing_by_zero,
-             neighbours, copied):
+             neighbours, copied, bools):
     part()
 write("rest", __file__)
