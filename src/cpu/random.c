@@ -69,6 +69,7 @@ static void bernoulli(luc_context *ctx, luc_generator *gen, float *out, int64_t 
 }
 
 static float round_to(float v, luc_dtype dtype) {
+  if (dtype == LUC_FLOAT32) return v;
   if (dtype == LUC_FLOAT16) return luc__half_to_float(luc__float_to_half(v));
   return luc__bfloat16_to_float(luc__float_to_bfloat16(v));
 }
@@ -95,25 +96,18 @@ static void normal_float(luc_context *ctx, luc_generator *gen, float *out, int64
   k->normal(out + n - BLOCK, 1, mean, std);
 }
 
-/* bfloat16 rounds after every step, float16 once. */
+/* Angle and radius are rounded; of bfloat16, what comes of every step. */
 static void normal_narrow_block(float *x, const luc_draw *d) {
-  bool each = d->target == LUC_BFLOAT16;
-  float mean = round_to((float)d->a, d->target), std = round_to((float)d->b, d->target);
+  luc_dtype dtype = d->target, each = dtype == LUC_BFLOAT16 ? dtype : LUC_FLOAT32;
+  float mean = round_to((float)d->a, dtype), std = round_to((float)d->b, dtype);
   for (int j = 0; j < BLOCK / 2; j++) {
-    float u = 1.0f - x[j], angle = (float)(2 * 3.14159265358979323846) * x[j + BLOCK / 2];
-    float log_u = logf(each ? round_to(u, d->target) : u);
-    if (each) log_u = round_to(log_u, d->target), angle = round_to(angle, d->target);
-    float radius = sqrtf(-2.0f * log_u), c = cosf(angle), s = sinf(angle);
-    if (each) {
-      radius = round_to(sqrtf(round_to(-2.0f * log_u, d->target)), d->target);
-      c = round_to(radius * round_to(c, d->target), d->target) * std;
-      s = round_to(radius * round_to(s, d->target), d->target) * std;
-      x[j] = round_to(c, d->target) + mean;
-      x[j + BLOCK / 2] = round_to(s, d->target) + mean;
-    } else {
-      x[j] = radius * c * std + mean;
-      x[j + BLOCK / 2] = radius * s * std + mean;
-    }
+    float u = round_to(1.0f - x[j], dtype);
+    float angle = round_to((float)(2 * 3.14159265358979323846) * x[j + BLOCK / 2], dtype);
+    float radius = round_to(sqrtf(round_to(-2.0f * round_to(logf(u), each), each)), dtype);
+    float c = round_to(radius * round_to(cosf(angle), each), each);
+    float s = round_to(radius * round_to(sinf(angle), each), each);
+    x[j] = round_to(c * std, each) + mean;
+    x[j + BLOCK / 2] = round_to(s * std, each) + mean;
   }
 }
 

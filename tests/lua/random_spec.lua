@@ -39,6 +39,16 @@ describe("uniform numbers", function()
   end)
 end)
 
+describe("normal numbers", function()
+  it("of half precision are exactly PyTorch's", function()
+    lucerna.manual_seed(3)
+    local x = lucerna.zeros(16, {dtype = lucerna.float16}):normal_(1, 0.5)
+    assert.are.same({-0.1435546875, 0.59375, 1.4052734375, 0.177490234375, 0.441162109375,
+      1.2802734375, 1.1064453125, 0.533203125, 1.009765625, 1.8388671875, 0.432373046875,
+      1.4052734375, 1.0126953125, 0.5087890625, 0.7646484375, 1.1591796875}, x:tolist())
+  end)
+end)
+
 describe("random fills", function()
   it("leave a graph whose gradient is zero", function()
     local x = lucerna.ones(3, {requires_grad = true})
