@@ -174,13 +174,14 @@ def case(fn, *args, positions=False, seed=None, name="", ref=None, grad=True, de
 
 
 def write(family, generator):
+    distinct = list(dict.fromkeys(cases))
     path = os.path.join(HERE, family + ".lua")
     os.makedirs(HERE, exist_ok=True)
     with open(path, "w") as f:
         f.write("-- Written by tests/parity/%s from PyTorch %s: do not edit.\n"
                 % (os.path.basename(generator), torch.__version__))
         f.write("local none = {none = true}\nreturn {\n")
-        f.write(",\n".join(cases))
+        f.write(",\n".join(distinct))
         f.write("\n}\n")
-    print("%-12s %3d cases, %d bytes" % (family, len(cases), os.path.getsize(path)))
+    print("%-12s %3d cases, %d bytes" % (family, len(distinct), os.path.getsize(path)))
     cases.clear()
