@@ -10,25 +10,10 @@ import torch
 from torch import nn
 
 import record
-from record import real
+from record import real, sums, total
 
 cases = []
 INF = float("inf")
-
-
-def sums(g):
-    g = g.detach().double().flatten()
-    w = torch.arange(1, g.numel() + 1, dtype=torch.float64)
-    return ("{%.8g, %.8g}" % (g.sum(), (g * w / g.numel()).sum())).replace("nan", "0/0")
-
-
-def total(outputs):
-    """A loss that weighs every element differently."""
-    loss = 0
-    for t in outputs:
-        w = torch.arange(1, t.numel() + 1, dtype=t.dtype).reshape(t.shape) / t.numel()
-        loss = loss + (t * w).sum()
-    return loss
 
 
 def x(*shape):

@@ -11,17 +11,11 @@ import torch
 import torch.nn.functional as F
 from torch.autograd import functional
 
-from record import number, tensor
+from record import answer
 
 warnings.simplefilter("ignore")
 OUT = pathlib.Path(__file__).parent / "data" / "func.lua"
 cases = []
-
-
-def lua(v):
-    if isinstance(v, torch.Tensor):
-        return tensor(v)
-    return number(v, 9)
 
 
 def flat(v):
@@ -35,7 +29,7 @@ def flat(v):
 def case(topic, name, source, python):
     results = flat(python())
     cases.append('{topic="%s", name="%s", lua=[==[\n%s]==],\n out={%s}}' % (
-        topic, name, source.strip(), ", ".join(map(lua, results))))
+        topic, name, source.strip(), ", ".join(map(answer, results))))
 
 
 def x(*shape):

@@ -12,21 +12,11 @@ from torch import nn
 from torch.nn import utils
 from torch.nn.utils import parametrize, prune
 
-from record import number, tensor
+from record import answer
 
 warnings.simplefilter("ignore")
 OUT = pathlib.Path(__file__).parent / "data" / "programs.lua"
 cases = []
-
-
-def lua(v):
-    if isinstance(v, torch.Tensor):
-        return tensor(v)
-    if isinstance(v, str):
-        return "[==[\n%s]==]" % v
-    if isinstance(v, (list, tuple)):
-        return "{list={%s}}" % ", ".join(map(lua, v))
-    return number(v, 9)
 
 
 def case(topic, name, source, python):
@@ -35,7 +25,7 @@ def case(topic, name, source, python):
     if not isinstance(results, tuple):
         results = (results,)
     cases.append('{topic="%s", name="%s", lua=[==[\n%s]==],\n out={%s}}' % (
-        topic, name, source.strip(), ", ".join(map(lua, results))))
+        topic, name, source.strip(), ", ".join(map(answer, results))))
 
 
 def x(*shape):

@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn.utils import rnn
 
 import record
+from record import sums, total
 
 lines = []
 
@@ -16,25 +17,10 @@ def lua(v):
     return '"%s"' % v if isinstance(v, str) else str(v)
 
 
-def sums(g):
-    g = g.detach().double().flatten()
-    w = torch.arange(1, g.numel() + 1, dtype=torch.float64)
-    return "{%.8g, %.8g}" % (g.sum(), (g * w / g.numel()).sum())
-
-
 def states(hx):
     if hx is None:
         return []
     return list(hx) if isinstance(hx, tuple) else [hx]
-
-
-def total(outputs):
-    """A loss that weighs every element differently."""
-    loss = 0
-    for t in outputs:
-        w = torch.arange(1, t.numel() + 1, dtype=t.dtype).reshape(t.shape) / t.numel()
-        loss = loss + (t * w).sum()
-    return loss
 
 
 def real(*shape):

@@ -12,26 +12,12 @@ from torch import nn
 from torch.nn import utils
 from torch.nn.utils import parametrizations, parametrize, prune
 
-from record import Ids, number, tensor
+from record import Ids, answer
 
 warnings.simplefilter("ignore")
 OUT = pathlib.Path(__file__).parent / "data" / "utils.lua"
 rnn = utils.rnn
 cases = []
-
-
-def lua(v):
-    if isinstance(v, torch.Tensor):
-        return tensor(v)
-    if isinstance(v, Ids):
-        return tensor(v.t, 1)
-    if v is None:
-        return "none"
-    if isinstance(v, str):
-        return "[==[\n%s]==]" % v
-    if isinstance(v, (list, tuple)):
-        return "{list={%s}}" % ", ".join(map(lua, v))
-    return number(v, 9)
 
 
 def case(topic, name, source, python, replace=()):
@@ -43,11 +29,11 @@ def case(topic, name, source, python, replace=()):
         message = str(error)
         for old, new in replace:
             message = message.replace(old, new)
-        cases.append(text + "\n error=%s}" % lua(message))
+        cases.append(text + "\n error=%s}" % answer(message))
         return
     if not isinstance(results, tuple):
         results = (results,)
-    cases.append(text + "\n out={%s}}" % ", ".join(map(lua, results)))
+    cases.append(text + "\n out={%s}}" % ", ".join(map(answer, results)))
 
 
 def values(*shape):

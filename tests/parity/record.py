@@ -69,6 +69,37 @@ def tensor(t, shift=0, grad=False, digits=None):
         ",".join(number(v, digits) for v in values))
 
 
+def sums(t):
+    """Two sums that tell a tensor from others: of its values, and of these by their places."""
+    t = t.detach().double().flatten()
+    w = torch.arange(1, t.numel() + 1, dtype=torch.float64)
+    return ("{%.8g, %.8g}" % (t.sum(), (t * w / t.numel()).sum())).replace("nan", "0/0")
+
+
+def total(outputs):
+    """A loss that weighs every element differently."""
+    loss = 0
+    for t in outputs:
+        w = torch.arange(1, t.numel() + 1, dtype=t.dtype).reshape(t.shape) / t.numel()
+        loss = loss + (t * w).sum()
+    return loss
+
+
+def answer(v):
+    """What a piece of Lua gives: tensors, positions, texts, numbers and lists of them."""
+    if isinstance(v, torch.Tensor):
+        return tensor(v)
+    if isinstance(v, Ids):
+        return tensor(v.t, 1)
+    if v is None:
+        return "none"
+    if isinstance(v, str):
+        return "[==[\n%s]==]" % v
+    if isinstance(v, (list, tuple)):
+        return "{list={%s}}" % ", ".join(map(answer, v))
+    return number(v, 9)
+
+
 def differentiable(t):
     return t.dtype.is_floating_point or t.dtype.is_complex
 
