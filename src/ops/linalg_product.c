@@ -36,33 +36,74 @@ luc_status luc__run_matrix_power(luc_context *ctx, luc_value *args, luc_value *o
   return luc__f_result(&f, power, out);
 }
 
-/* The sum of factors[i] a^2i, i < n, given the powers a^2, a^4, … */
-static luc_tensor *series(luc_formula *f, luc_tensor *eye, luc_tensor *const *even_powers,
-                          const double *factors, int n) {
-  luc_tensor *sum = luc__fs(f, LUC_OP_mul, eye, factors[0]);
-  for (int i = 1; i < n; i++)
-    sum = luc__f_call(
-        f, LUC_OP_add,
-        LUC_ARGS(luc_v_tensor(sum), luc_v_tensor(even_powers[i - 1]), luc_v_float(factors[i])));
+/* exp's Taylor polynomial of a degree, from sums of the powers of a that are there first: those of
+ * rows 0 and 1 multiplied and row 2 added are x, x plus row 3 times x plus row 4 the polynomial; of
+ * degree 8 x is it. Bader, Blanes and Casas, "Computing the matrix exponential with an optimized
+ * Taylor polynomial approximation", 2019. */
+typedef struct taylor {
+  int degree;
+  double single, wide; /* the norms up to which it is exact to the dtype, as is its derivative */
+  double sums[5][5];   /* of 1, a, a^2, and a^4 (degree 8), a^3 (12) or a^3 and a^6 (18) */
+} taylor;
+
+#define ROOT 13.304134695650070938 /* of 177 */
+static const taylor TAYLOR[] = {
+    {8,
+     0.445,
+     0.0379,
+     {{0, 0, 2 / 3., 1},
+      {(-271 + 29 * ROOT) / 210, 11 * (-1 + ROOT) / 840, 11 * (-9 + ROOT) / 3360,
+       (89 - ROOT) / 2240},
+      {1, 1, (857 - 58 * ROOT) / 630}}},
+    {12,
+     1.19,
+     0.242,
+     {{-2.0861320e-13, -0.13181061013830184015, -0.02027855540589259079, -0.00675951846863086359},
+      {-2.0861320e-13, -0.13181061013830184015, -0.02027855540589259079, -0.00675951846863086359},
+      {0.18188869982170434744, 0.05502798439925399070, 0.09351590770535414968,
+       0.00610700528898058230},
+      {5.31597895759871264183, 1.19926790417132231573, 0.01179296240992997031,
+       0.01108844528519167989},
+      {9.0198e-16, 0.46932117595418237389, -0.20099424927047284052, -0.04623946134063071740}}},
+    {18,
+     2.59,
+     0.931,
+     {{0, -1.00365581030144618291e-01, -8.02924648241156932449e-03, -8.92138498045729985177e-04},
+      {0, 0, -9.23364619367118555360e-02, -1.69364939002081722752e-02, -1.40086798182036094347e-05},
+      {-9.04316832390810593223e-02, -6.76404519071381882256e-02, 6.75961301770459654925e-02,
+       2.95552570429315521194e-02, -1.39180257516060693404e-05},
+      {-1.09676396052962061844e+01, 1.68015813878906206114e+00, 5.71779846478865511061e-02,
+       -6.98210122488052056106e-03, 3.34975017086070470649e-05},
+      {0, 3.97849749499645077844e-01, 1.36783778460411720168e+00, 4.98289622525382669416e-01,
+       -6.37898194594723280150e-04}}},
+};
+
+static luc_tensor *sum_powers(luc_formula *f, luc_tensor *const *powers, const double *factors) {
+  luc_tensor *sum = NULL;
+  for (int i = 0; i < 5; i++) {
+    if (factors[i] == 0) continue;
+    sum = sum ? luc__f_call(
+                    f, LUC_OP_add,
+                    LUC_ARGS(luc_v_tensor(sum), luc_v_tensor(powers[i]), luc_v_float(factors[i])))
+              : luc__fs(f, LUC_OP_mul, powers[i], factors[i]);
+  }
   return sum;
 }
 
-/* Padé's approximant of an odd degree: (V - U)^-1 (V + U), U odd and V even in a. */
-static luc_status exponential(luc_context *ctx, luc_tensor *a, int degree, luc_tensor **out) {
+static luc_status exponential(luc_context *ctx, luc_tensor *a, const taylor *t, luc_tensor **out) {
+  static const double start[5] = {0, (1 + ROOT) / 132, (1 + ROOT) / 528};
   luc_formula f = luc__formula(ctx);
-  double b[2][7] = {{1}}, c = 1;
-  const int terms = (degree + 1) / 2;
-  for (int i = 1; i <= degree; i++) {
-    c *= (double)(degree - i + 1) / ((2 * degree - i + 1) * i);
-    b[i & 1][i / 2] = c;
-  }
-  luc_tensor *eye = luc__f_eye(&f, a, a->sizes[a->ndim - 1]), *p[6];
-  p[0] = luc__f_mm(&f, a, a);
-  for (int i = 1; i < terms - 1; i++) p[i] = luc__f_mm(&f, p[i - 1], p[0]);
-  luc_tensor *v = series(&f, eye, p, b[0], terms);
-  luc_tensor *u = luc__f_mm(&f, a, series(&f, eye, p, b[1], terms));
-  luc_tensor *low = luc__f2(&f, LUC_OP_sub, v, u), *high = luc__f2(&f, LUC_OP_add, v, u);
-  return luc__f_end(&f, luc__f2(&f, LUC_OP_linalg_solve, low, high), out);
+  luc_tensor *p[5] = {luc__f_eye(&f, a, a->sizes[a->ndim - 1]), a, luc__f_mm(&f, a, a)};
+  p[3] = luc__f_mm(&f, p[2], t->degree == 8 ? sum_powers(&f, p, start) : a);
+  if (t->degree == 18) p[4] = luc__f_mm(&f, p[3], p[3]);
+  luc_tensor *first = sum_powers(&f, p, t->sums[0]);
+  luc_tensor *second = t->degree == 12 ? first : sum_powers(&f, p, t->sums[1]);
+  luc_tensor *x = luc__f_mm(&f, first, second);
+  x = luc__f2(&f, LUC_OP_add, x, sum_powers(&f, p, t->sums[2]));
+  if (t->degree == 8) return luc__f_end(&f, x, out);
+  luc_tensor *y = luc__f2(&f, LUC_OP_add, x, sum_powers(&f, p, t->sums[3]));
+  y = luc__f2(&f, LUC_OP_add, luc__f_mm(&f, y, x), sum_powers(&f, p, t->sums[4]));
+  return luc__f_end(&f, y, out);
 }
 
 /* The greatest 1-norm of a's matrices. */
@@ -82,23 +123,15 @@ static luc_status largest_norm(luc_context *ctx, luc_tensor *a, double *norm) {
   return luc__f_end(&f, NULL, NULL);
 }
 
-/* The degree, and how often to halve matrices of this norm before it, so that both the exponential
- * and its derivative are as exact as the dtype: Al-Mohy and Higham, "Computing the Fréchet
- * derivative of the matrix exponential", 2009. Matrices share both. */
-static int choose_degree(luc_dtype dtype, double norm, int *times) {
-  static const struct {
-    int degree;
-    double most;
-  } single[] = {{3, 0.38}, {5, 1.7}, {7, 3.5}},
-    all[] = {{3, 0.0108}, {5, 0.2}, {7, 0.783}, {9, 1.78}, {13, 4.74}};
+/* The polynomial, and how often to halve matrices of this norm before it; they share both. */
+static const taylor *choose(luc_dtype dtype, double norm, int *times) {
+  const taylor *t = TAYLOR, *last = TAYLOR + 2;
   const bool f32 = dtype == LUC_FLOAT32;
-  const int last = f32 ? 2 : 4;
-  int i = 0;
-  while (i < last && norm > (f32 ? single : all)[i].most) i++;
-  const double most = (f32 ? single : all)[i].most;
+  while (t < last && norm > (f32 ? t->single : t->wide)) t++;
+  const double most = f32 ? t->single : t->wide;
   *times = norm > most && isfinite(norm) ? (int)ceil(log2(norm / most)) : 0;
   if (*times > 40) *times = 40;
-  return (f32 ? single : all)[i].degree;
+  return t;
 }
 
 /* exp(a) = exp(a / 2^k)^(2^k) */
@@ -113,11 +146,11 @@ luc_status luc__run_matrix_exp(luc_context *ctx, luc_value *args, luc_value *out
   if (f.status != LUC_OK) return luc__f_result(&f, NULL, out);
   if (a->numel == 0) return luc__f_result(&f, luc__f1(&f, LUC_OP_clone, args[0].as.tensor), out);
   f.status = largest_norm(ctx, a, &norm);
-  const int degree = choose_degree(a->dtype, norm, &times);
+  const taylor *t = choose(a->dtype, norm, &times);
   /* each squaring doubles what was rounded before it */
   if (times > 0 && a->dtype == LUC_FLOAT32) a = luc__f_to(&f, a, LUC_FLOAT64);
   luc_tensor *small = times > 0 ? luc__fs(&f, LUC_OP_mul, a, ldexp(1, -times)) : a;
-  if (f.status == LUC_OK) f.status = exponential(ctx, small, degree, &e);
+  if (f.status == LUC_OK) f.status = exponential(ctx, small, t, &e);
   luc_tensor *r = luc__f_own(&f, e);
   for (int i = 0; i < times; i++) r = luc__f_mm(&f, r, r);
   return luc__f_result(&f, luc__f_to(&f, r, dtype), out);
