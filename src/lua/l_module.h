@@ -144,9 +144,6 @@ const char *luc_l_kind_name(lua_State *L, int index);
 int luc_l_module_kind_name(lua_State *L);
 /* Raises if a plain table among the fields of the tree below m holds modules or parameters. */
 void luc_l_check_tables(lua_State *L, luc_l_nn *nn, luc_module *m);
-/* Pushes a value other than a tensor, as one of this parameter (NULL: of none) if it counts from 1.
- */
-void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v);
 /* The value at index if a core function may take it: a borrowed tensor, a number, a boolean; else
  * none. */
 luc_value luc_l_plain_value(lua_State *L, int index);

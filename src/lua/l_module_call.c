@@ -40,17 +40,6 @@ static void drop_spare(luc_l_nn *nn) {
   nn->nspare = 0;
 }
 
-/* Pushes a list of tensors as an array table; v keeps what is not yet Lua's. */
-static void push_list(lua_State *L, luc_l_nn *nn, luc_value *v) {
-  lua_createtable(L, v->n, 0);
-  for (int i = 0; i < v->n; i++) {
-    luc_l_newbox(L, nn->st)->t = v->as.tensors[i];
-    v->as.tensors[i] = NULL;
-    lua_rawseti(L, -2, i + 1);
-  }
-  luc__value_release(nn->st->ctx, v);
-}
-
 /* Pushes results other than one tensor. While boxes are made, nn keeps what is not yet Lua's. */
 static int push_several(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
   drop_spare(nn);
@@ -63,9 +52,10 @@ static int push_several(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
       box->t = v->as.tensor;
       *v = luc_v_none();
     } else if (v->kind == LUC_TENSORS) {
-      push_list(L, nn, v);
+      luc_l_push_tensors(L, nn->st, v);
+      luc__value_release(nn->st->ctx, v);
     } else {
-      luc_l_push_config(L, NULL, v);
+      luc_l_push_value(L, v, false);
     }
   }
   nn->nspare = 0;
@@ -282,7 +272,7 @@ static void push_argument(lua_State *L, luc_l_nn *nn, const luc_value *v) {
   if (v->kind == LUC_TENSOR)
     luc_l_pushtensor(L, nn->st, v->as.tensor);
   else
-    luc_l_push_config(L, NULL, v);
+    luc_l_push_value(L, v, false);
 }
 
 luc_value luc_l_plain_value(lua_State *L, int index) {

@@ -8,31 +8,6 @@
 
 /* ---- reading ---- */
 
-static void push_numbers(lua_State *L, const luc_value *v, bool positions) {
-  lua_createtable(L, v->n, 0);
-  for (int i = 0; i < v->n; i++) {
-    if (v->kind == LUC_FLOATS)
-      lua_pushnumber(L, v->as.floats[i]);
-    else
-      lua_pushinteger(L, v->as.ints[i] + (positions && v->as.ints[i] >= 0));
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-void luc_l_push_config(lua_State *L, const luc_param *param, const luc_value *v) {
-  int type = param ? param->type : LUC_T_SCALAR;
-  bool positions = type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS;
-  switch (v->kind) {
-  case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
-  case LUC_INT: lua_pushinteger(L, v->as.i + (positions && v->as.i >= 0)); break;
-  case LUC_FLOAT: lua_pushnumber(L, v->as.f); break;
-  case LUC_STRING: lua_pushstring(L, v->as.string); break;
-  case LUC_INTS:
-  case LUC_FLOATS: push_numbers(L, v, positions); break;
-  default: lua_pushnil(L);
-  }
-}
-
 /* Position of a constructor argument that is a field, or -1. name: a string of Lua's: short ones
  * are found by their address. A slot of the name hides the argument, and so does a parameter that
  * was deleted: `bias` is computed then. */
@@ -150,7 +125,9 @@ static bool push_argument(lua_State *L, const luc_l_peer *peer) {
   }
   int p = find_config(m, name, length);
   if (p < 0 || m->config[p].kind == LUC_NONE) return false;
-  luc_l_push_config(L, &luc__config_class(m->cls->core)->constructor->params[p], &m->config[p]);
+  int type = luc__config_class(m->cls->core)->constructor->params[p].type;
+  bool from_one = type == LUC_T_DIM || type == LUC_T_INDEX || type == LUC_T_DIMS;
+  luc_l_push_value(L, &m->config[p], from_one);
   return true;
 }
 

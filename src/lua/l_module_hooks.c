@@ -127,7 +127,7 @@ static int push_packed(lua_State *L, luc_l_nn *nn, luc_outputs *out) {
     if (out->v[i].kind == LUC_TENSOR)
       luc_l_pushtensor(L, nn->st, out->v[i].as.tensor);
     else
-      luc_l_push_config(L, NULL, &out->v[i]);
+      luc_l_push_value(L, &out->v[i], false);
     lua_rawseti(L, -2, i + 1);
   }
   lua_pushinteger(L, out->n);

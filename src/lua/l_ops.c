@@ -148,16 +148,6 @@ static int call_same(lua_State *L, luc_l_state *st, const luc_l_row *row, const 
   return 1;
 }
 
-static void push_value(lua_State *L, const luc_value *v) {
-  if (v->kind == LUC_INTS) {
-    luc_l_pushsizes(L, v->n, v->as.ints);
-  } else if (v->kind == LUC_BOOLEAN || v->kind == LUC_INT || v->kind == LUC_FLOAT) {
-    luc_l_pushscalar(L, luc_as_scalar(v));
-  } else {
-    lua_pushnil(L);
-  }
-}
-
 /* A fixed tuple: several results, without those that nobody asked for; also booleans and numbers.
  */
 static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
@@ -180,7 +170,7 @@ static int call_several(lua_State *L, luc_l_state *st, const luc_l_row *row,
     if (out[i].kind == LUC_TENSOR) {
       lua_pushvalue(L, first + i);
     } else {
-      push_value(L, &out[i]);
+      luc_l_push_value(L, &out[i], false);
     }
     pushed++;
   }
@@ -198,12 +188,7 @@ static int call_list(lua_State *L, luc_l_state *st, const luc_l_row *row, const 
     luc_l_release_hold(hold);
     return 1;
   }
-  lua_createtable(L, list->n, 0);
-  for (int i = 0; i < list->n; i++) {
-    luc_l_newbox(L, st)->t = list->as.tensors[i];
-    list->as.tensors[i] = NULL;
-    lua_rawseti(L, -2, i + 1);
-  }
+  luc_l_push_tensors(L, st, list);
   luc_l_release_hold(hold);
   return 1;
 }

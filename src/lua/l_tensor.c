@@ -233,6 +233,38 @@ void luc_l_pushscalar(lua_State *L, luc_scalar s) {
   }
 }
 
+static void push_numbers(lua_State *L, const luc_value *v, bool from_one) {
+  lua_createtable(L, v->n, 0);
+  for (int i = 0; i < v->n; i++) {
+    if (v->kind == LUC_FLOATS)
+      lua_pushnumber(L, v->as.floats[i]);
+    else
+      lua_pushinteger(L, v->as.ints[i] + (from_one && v->as.ints[i] >= 0));
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+void luc_l_push_value(lua_State *L, const luc_value *v, bool from_one) {
+  switch (v->kind) {
+  case LUC_BOOLEAN: lua_pushboolean(L, v->as.i != 0); break;
+  case LUC_INT: lua_pushinteger(L, v->as.i + (from_one && v->as.i >= 0)); break;
+  case LUC_FLOAT: lua_pushnumber(L, v->as.f); break;
+  case LUC_STRING: lua_pushstring(L, v->as.string); break;
+  case LUC_INTS:
+  case LUC_FLOATS: push_numbers(L, v, from_one); break;
+  default: lua_pushnil(L);
+  }
+}
+
+void luc_l_push_tensors(lua_State *L, luc_l_state *st, luc_value *list) {
+  lua_createtable(L, list->n, 0);
+  for (int i = 0; i < list->n; i++) {
+    luc_l_newbox(L, st)->t = list->as.tensors[i];
+    list->as.tensors[i] = NULL;
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
 /* ---- metatable ---- */
 
 static int tensor_close(lua_State *L) {

@@ -92,6 +92,11 @@ luc_generator *luc_l_togenerator(lua_State *L, int index);   /* NULL if it is no
 /* Pushes an array table of integers: a shape. */
 void luc_l_pushsizes(lua_State *L, int n, const int64_t *sizes);
 void luc_l_pushscalar(lua_State *L, luc_scalar s);
+/* Pushes a number, boolean, string or list of numbers; nil for others. from_one: positions. */
+void luc_l_push_value(lua_State *L, const luc_value *v, bool from_one);
+/* Pushes a list of tensors as an array table; each is Lua's, and no longer in the list, once it has
+ * its box. */
+void luc_l_push_tensors(lua_State *L, luc_l_state *st, luc_value *list);
 /* Raises if t has no shape yet. */
 static inline void luc_l_need_shape(lua_State *L, luc_l_state *st, const char *who,
                                     const luc_tensor *t) {
