@@ -26,7 +26,8 @@ typedef struct copy_job {
   const luc_copy_kernels *kernels;
   int64_t size;     /* of an element of dst */
   int size_log;     /* log2 of it */
-  int turned;       /* the dimension along which src is contiguous, for transposes */
+  int along;        /* the dimension that is turned against dimension 0, or of narrow rows */
+  int64_t group;    /* narrow rows at a time */
   luc_load_fn load; /* for conversions */
   luc_store_fn store;
   luc_resize_fn resize;
@@ -74,14 +75,13 @@ static void copy_strided(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-/* Index counts [planes of the other dimensions][rows of dst along `turned`] in groups of rows. */
-enum { ROW_GROUP = 64, NARROW = 32, NARROW_GROUP = 512 };
+enum { ROW_GROUP = 64, NARROW = 32, NARROW_GROUP = 512, GROUP_BYTES = 1 << 14 };
 
-/* The first row of group i of `size` rows along dimension t; how many rows it has. */
-static int64_t seek_group(const luc_nest *nest, int t, int64_t size, int64_t i, char **dst,
-                          char **src) {
-  int64_t rows = nest->sizes[t], groups = (rows + size - 1) / size;
-  int64_t plane = i / groups, row = i % groups * size;
+/* From `row` on, a group of `size` rows along dimension t, in a plane of the other dimensions; how
+ * many rows it has. */
+static int64_t seek_group(const luc_nest *nest, int t, int64_t size, int64_t plane, int64_t row,
+                          char **dst, char **src) {
+  const int64_t rows = nest->sizes[t];
   *dst = nest->base[0] + row * nest->strides[0][t];
   *src = nest->base[1] + row * nest->strides[1][t];
   for (int d = 1; d < nest->ndim; d++) {
@@ -97,23 +97,27 @@ static void copy_turned(void *arg, int64_t begin, int64_t end) {
   const copy_job *job = arg;
   const luc_nest *nest = &job->nest;
   char *dst, *src;
+  const int64_t groups = luc__cuts(nest->sizes[job->along], ROW_GROUP);
   for (int64_t i = begin; i < end; i++) {
-    int64_t n = seek_group(nest, job->turned, ROW_GROUP, i, &dst, &src);
-    job->kernels->transpose[job->size_log](dst, nest->strides[0][job->turned], src,
+    int64_t n =
+        seek_group(nest, job->along, ROW_GROUP, i / groups, i % groups * ROW_GROUP, &dst, &src);
+    job->kernels->transpose[job->size_log](dst, nest->strides[0][job->along], src,
                                            nest->strides[1][0], n, nest->sizes[0],
                                            nest->numel * job->size >= STREAM_FROM);
   }
 }
 
-/* Rows of a few elements, a group of them at once. */
+/* Rows of a few elements, a group of them at once, in all planes before the next. */
 static void copy_narrow(void *arg, int64_t begin, int64_t end) {
   const copy_job *job = arg;
   const luc_nest *nest = &job->nest;
   const int64_t *to = nest->strides[0], *from = nest->strides[1];
+  const int64_t planes = nest->numel / (nest->sizes[0] * nest->sizes[job->along]);
+  const int t = job->along;
   char *dst, *src;
   for (int64_t i = begin; i < end; i++) {
-    int64_t n = seek_group(nest, 1, NARROW_GROUP, i, &dst, &src);
-    job->kernels->runs[job->size_log](dst, to[1], to[0], src, from[1], from[0], nest->sizes[0], n);
+    int64_t n = seek_group(nest, t, job->group, i % planes, i / planes * job->group, &dst, &src);
+    job->kernels->runs[job->size_log](dst, to[t], to[0], src, from[t], from[0], nest->sizes[0], n);
   }
 }
 
@@ -135,20 +139,36 @@ static bool is_narrow(const luc_nest *nest, int64_t size) {
   return !even && nest->sizes[0] < TURN_MIN && nest->sizes[1] >= 2 * nest->sizes[0];
 }
 
+/* The dimension along which narrow rows are many: of a few blocks of a few rows that of the blocks,
+ * which are small enough for some to stay in the cache. */
+static void choose_rows(copy_job *job) {
+  const luc_nest *nest = &job->nest;
+  int most = 1;
+  job->along = 1;
+  job->group = NARROW_GROUP;
+  for (int d = 2; d < nest->ndim; d++)
+    if (nest->sizes[d] > nest->sizes[most]) most = d;
+  const int64_t block = nest->numel / nest->sizes[most] * job->size;
+  if (nest->sizes[1] >= TURN_MIN || most == 1 || block > GROUP_BYTES / TURN_MIN) return;
+  job->along = most;
+  job->group = luc__min64(GROUP_BYTES / block, NARROW_GROUP);
+}
+
 static void copy_same(luc_context *ctx, copy_job *job) {
   const luc_nest *nest = &job->nest;
   bool block =
       nest->ndim == 1 && nest->strides[0][0] == job->size && nest->strides[1][0] == job->size;
-  job->turned = find_turned(nest, job->size);
+  job->along = find_turned(nest, job->size);
   if (block) {
     luc__parallel_for(ctx, nest->numel, GRAIN, copy_block, job);
-  } else if (job->turned) {
-    int64_t rows = nest->sizes[job->turned], groups = (rows + ROW_GROUP - 1) / ROW_GROUP;
+  } else if (job->along) {
+    int64_t rows = nest->sizes[job->along], groups = luc__cuts(rows, ROW_GROUP);
     int64_t work = nest->sizes[0] * ROW_GROUP, planes = nest->numel / (nest->sizes[0] * rows);
     luc__parallel_for(ctx, planes * groups, (GRAIN + work - 1) / work, copy_turned, job);
   } else if (is_narrow(nest, job->size)) {
-    int64_t rows = nest->sizes[1], groups = (rows + NARROW_GROUP - 1) / NARROW_GROUP;
-    int64_t work = nest->sizes[0] * (rows < NARROW_GROUP ? rows : NARROW_GROUP);
+    choose_rows(job);
+    int64_t rows = nest->sizes[job->along], groups = luc__cuts(rows, job->group);
+    int64_t work = nest->sizes[0] * luc__min64(rows, job->group);
     int64_t planes = nest->numel / (nest->sizes[0] * rows);
     luc__parallel_for(ctx, planes * groups, (GRAIN + work - 1) / work, copy_narrow, job);
   } else {

@@ -46,7 +46,8 @@ static void describe(luc_pad *p, luc_pad_mode mode, int ndim, const int64_t *siz
   if (ndim == 0) p->ndim = 1, p->in[0] = p->out[0] = 1;
 }
 
-/* Short rows: the value everywhere, then what both have, from wherever it lies. */
+/* Short rows, or channels last: the value everywhere, then what both have, from wherever it lies.
+ */
 static luc_status pad_short(luc_context *ctx, luc_tensor *input, const luc_value *pad,
                             luc_scalar value, luc_tensor *padded) {
   int64_t sizes[LUC_MAX_DIMS], from = input->offset, to = padded->offset;
@@ -80,7 +81,9 @@ static luc_status run_pad(luc_context *ctx, luc_pad_mode mode, luc_tensor *input
     sizes[d] = input->sizes[d] + pad_before(pad, input->ndim, d) + pad_after(pad, input->ndim, d);
   LUC_GO(luc__tensor_empty(ctx, input->dtype, input->ndim, sizes, &padded));
   p.dtype = input->dtype;
-  if (value && p.out[p.ndim - 1] * (int64_t)luc__dtype_size(p.dtype) < LUC_LONG_RUN) {
+  const bool last = value && luc__channels_last(input, input->ndim - 2);
+  if (last) luc__take_order(padded, 1, (const luc_tensor *const *)&input);
+  if (last || (value && p.out[p.ndim - 1] * (int64_t)luc__dtype_size(p.dtype) < LUC_LONG_RUN)) {
     LUC_GO(pad_short(ctx, input, pad, luc_as_scalar(value), padded));
   } else {
     LUC_GO(luc__to_contiguous(ctx, input, &dense));
