@@ -232,9 +232,13 @@ static void images(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   const int64_t side = j->w->side;
   const int64_t in = luc__product(3, j->w->in) * side, out = luc__product(3, j->w->out) * side;
-  for (int64_t i = begin; i < end; i++)
-    pool_beside(j, (char *)(uintptr_t)j->x + i * in * j->size, side,
-                (char *)j->to + i * out * j->size, j->indices ? j->indices + i * out : NULL);
+  char *read = (char *)(uintptr_t)j->x, *whole = j->cleared ? j->to : read;
+  char *pooled = j->cleared ? read : j->to;
+  for (int64_t i = begin; i < end; i++) {
+    char *x = whole + i * in * j->size;
+    memset(x, 0, (size_t)side * j->cleared);
+    pool_beside(j, x, side, pooled + i * out * j->size, j->indices ? j->indices + i * out : NULL);
+  }
 }
 
 static int64_t block_of(int64_t in, int64_t out) {

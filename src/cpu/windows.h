@@ -1,7 +1,7 @@
 /* Pooling by tables of windows: where each begins and ends along each dimension. Slower than
  * pool2d.h's kernels but of one to three dimensions and of any windows: sliding, adaptive,
- * fractional. Planes are contiguous, or lie side by side, whose gradients do not; dimensions that a
- * pooling lacks have size 1. */
+ * fractional. Planes are contiguous, or lie side by side; dimensions that a pooling lacks have size
+ * 1. */
 #ifndef LUC_WINDOWS_H
 #define LUC_WINDOWS_H
 

@@ -136,7 +136,7 @@ static luc_status average(luc_context *ctx, luc_windows *w, avg_kernel kernel, l
                           int spatial, const int64_t *three, luc_value *out) {
   luc_status status;
   luc_tensor *x = NULL, *y = NULL;
-  const bool last = kernel == luc__windows_avg && lie_beside(t, spatial, w);
+  const bool last = lie_beside(t, spatial, w);
   LUC_GO(luc__dense_images(ctx, t, w->dtype, last, &x));
   LUC_GO(new_planes(ctx, t, w->dtype, spatial, three, last, &y));
   if (y->numel > 0) kernel(ctx, w, x->data, y->data);
