@@ -109,12 +109,18 @@ static luc_status check_initialized(luc_context *ctx, luc_opid op, const luc_val
   return LUC_OK;
 }
 
-static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
-  const luc_op *row = &luc__ops[op];
+/* Completes the arguments and checks what holds for every call. */
+static luc_status prepare(luc_context *ctx, luc_opid op, luc_value *args, int nargs) {
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
   if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  LUC_TRY(check_dtypes(ctx, op, args));
+  return check_dtypes(ctx, op, args);
+}
+
+static luc_status call(luc_context *ctx, luc_opid op, luc_value *args, int nargs, luc_value *out) {
+  const luc_op *row = &luc__ops[op];
+  const luc_schema *schema = &luc__op_info(ctx, op)->schema;
+  LUC_TRY(prepare(ctx, op, args, nargs));
   if (ctx->autocast && !ctx->inside_op && luc__autocast_applies(op))
     return luc__autocast_call(ctx, op, args, call, out);
   int nresults = schema->nresults;
@@ -249,9 +255,7 @@ luc_status luc_call_inplace(luc_context *ctx, luc_opid op, luc_value *args, int 
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   double begin = now_if_observed(ctx);
-  if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
-  if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  LUC_TRY(check_dtypes(ctx, op, args));
+  LUC_TRY(prepare(ctx, op, args, nargs));
   LUC_CHECK(ctx, args[0].kind == LUC_TENSOR, LUC_ERR_TYPE, "%s_: expected a tensor to write to",
             schema->name);
   if ((row->flags & (LUC_F_COMPOSITE | LUC_F_VIEW)) == LUC_F_COMPOSITE)
@@ -297,9 +301,7 @@ luc_status luc_call_out(luc_context *ctx, luc_opid op, luc_value *args, int narg
   const luc_op *row = &luc__ops[op];
   const luc_schema *schema = &luc__op_info(ctx, op)->schema;
   double begin = now_if_observed(ctx);
-  if (nargs < schema->nparams) LUC_TRY(luc__schema_defaults(ctx, schema, args, nargs));
-  if (ctx->uninitialized) LUC_TRY(check_initialized(ctx, op, args));
-  LUC_TRY(check_dtypes(ctx, op, args));
+  LUC_TRY(prepare(ctx, op, args, nargs));
   if (!writes_itself(row, args, schema->nparams, into[0]))
     return luc__call_copied(ctx, op, args, schema->nparams, into);
   LUC_TRY(luc__out_check(ctx, op, args, into));

@@ -116,10 +116,7 @@ luc_status luc__run_min_dim(luc_context *ctx, luc_value *args, luc_value *out) {
   return locate(ctx, LUC_RD_argmin, args[0].as.tensor, &args[1], args[2].as.i, &out[0], &out[1]);
 }
 
-luc_status luc__grad_max_dim(luc_context *ctx, luc_backward *b) {
-  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[1].as.i,
-                          b->args[2].as.i != 0);
-}
+LUC_GRAD_BY(max_dim, luc__grad_picked, 1, 2)
 
 /* Without a dimension, the position in the flattened tensor. */
 static luc_status run_position(luc_context *ctx, luc_rd op, luc_value *args, luc_value *out) {

@@ -180,8 +180,9 @@ static luc_status need_std(luc_context *ctx, double std) {
 }
 
 /* args: self, a, b, generator (or self, a, generator) */
-static luc_status draw_into(luc_context *ctx, luc_distribution kind, const luc_value *args,
-                            bool two) {
+static luc_status draw_into(luc_context *ctx, luc_distribution kind, bool two,
+                            const luc_value *args, luc_value *out) {
+  (void)out;
   luc_tensor *self = args[0].as.tensor;
   luc_draw draw = {.kind = kind, .a = luc_as_double(&args[1])};
   if (two) draw.b = luc_as_double(&args[2]);
@@ -190,36 +191,29 @@ static luc_status draw_into(luc_context *ctx, luc_distribution kind, const luc_v
 }
 
 luc_status luc__run_uniform_(luc_context *ctx, luc_value *args, luc_value *out) {
-  (void)out;
   double lo = luc_as_double(&args[1]), hi = luc_as_double(&args[2]);
   LUC_CHECK(ctx, lo <= hi, LUC_ERR_VALUE,
             "expects to return a [from, to) range, but found from=%g > to=%g", lo, hi);
-  return draw_into(ctx, LUC_UNIFORM, args, true);
+  return draw_into(ctx, LUC_UNIFORM, true, args, out);
 }
 
 luc_status luc__run_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
-  (void)out;
   LUC_TRY(need_std(ctx, luc_as_double(&args[2])));
-  return draw_into(ctx, LUC_NORMAL, args, true);
+  return draw_into(ctx, LUC_NORMAL, true, args, out);
 }
 
 luc_status luc__run_log_normal_(luc_context *ctx, luc_value *args, luc_value *out) {
-  (void)out;
   double std = luc_as_double(&args[2]);
   LUC_CHECK(ctx, std > 0, LUC_ERR_VALUE, "expects std > 0.0, but found std=%g", std);
-  return draw_into(ctx, LUC_LOG_NORMAL, args, true);
+  return draw_into(ctx, LUC_LOG_NORMAL, true, args, out);
 }
 
-luc_status luc__run_cauchy_(luc_context *ctx, luc_value *args, luc_value *out) {
-  (void)out;
-  return draw_into(ctx, LUC_CAUCHY, args, true);
-}
+LUC_RUN_BY(cauchy_, draw_into, LUC_CAUCHY, true)
 
 luc_status luc__run_exponential_(luc_context *ctx, luc_value *args, luc_value *out) {
-  (void)out;
   double lambda = luc_as_double(&args[1]);
   LUC_CHECK(ctx, lambda >= 0, LUC_ERR_VALUE, "expects lambda >= 0.0, but found lambda=%g", lambda);
-  return draw_into(ctx, LUC_EXPONENTIAL, args, false);
+  return draw_into(ctx, LUC_EXPONENTIAL, false, args, out);
 }
 
 luc_status luc__run_geometric_(luc_context *ctx, luc_value *args, luc_value *out) {

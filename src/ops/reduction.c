@@ -154,18 +154,18 @@ luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, cons
   return luc__f_own(f, kept);
 }
 
-luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int p, luc_tensor *g,
-                            luc_tensor *indices, int64_t dim, bool keepdim) {
+luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int dim_param, int keepdim_param) {
   luc_formula f = luc__formula(ctx);
-  int64_t sizes[LUC_MAX_DIMS];
-  int ndim = luc__input_sizes(b, p, sizes);
+  luc_tensor *g = b->gout[0], *indices = b->results[1];
+  int64_t sizes[LUC_MAX_DIMS], dim = b->args[dim_param].as.i;
+  int ndim = luc__input_sizes(b, 0, sizes);
   if (ndim == 0) {
-    b->gin[p] = luc__retain(g);
+    b->gin[0] = luc__retain(g);
     return LUC_OK;
   }
   luc_tensor *zeros =
       luc__f_call(&f, LUC_OP_new_zeros, LUC_ARGS(luc_v_tensor(g), luc_v_ints(sizes, ndim)));
-  if (!keepdim) {
+  if (keepdim_param >= 0 && !b->args[keepdim_param].as.i) {
     if (dim < 0) dim += ndim;
     g = luc__f_unsqueeze(&f, g, dim);
     indices = luc__f_unsqueeze(&f, indices, dim);
@@ -173,7 +173,7 @@ luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int p, luc_tensor
   luc_tensor *spread = luc__f_call(
       &f, LUC_OP_scatter_add,
       LUC_ARGS(luc_v_tensor(zeros), luc_v_int(dim), luc_v_tensor(indices), luc_v_tensor(g)));
-  return luc__f_end(&f, spread, &b->gin[p]);
+  return luc__f_end(&f, spread, &b->gin[0]);
 }
 
 int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim) {

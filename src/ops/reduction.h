@@ -38,10 +38,10 @@ luc_status luc__unreduce_full(luc_context *ctx, const luc_backward *b, int p, lu
 /* The same of parameter 0, with the reduced dimensions at size 1: it broadcasts against it. */
 luc_tensor *luc__f_unreduce(luc_formula *f, luc_backward *b, luc_tensor *g, const luc_value *dim,
                             bool keepdim);
-/* The gradient of picking elements along `dim` of parameter p: g at `indices`, zero elsewhere.
- * Without keepdim both lack the dimension. */
-luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int p, luc_tensor *g,
-                            luc_tensor *indices, int64_t dim, bool keepdim);
+/* The gradient of a row that picks elements of its input along a dimension: that of result 0 at
+ * result 1, their positions, zero elsewhere. The dimension's parameter, and keepdim's (without it
+ * both results lack the dimension; -1: they never do). */
+luc_status luc__grad_picked(luc_context *ctx, luc_backward *b, int dim_param, int keepdim_param);
 /* How many elements of parameter p were reduced into one. */
 int64_t luc__reduced_count(const luc_backward *b, int p, const luc_value *dim);
 

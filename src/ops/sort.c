@@ -62,9 +62,7 @@ luc_status luc__run_msort(luc_context *ctx, luc_value *args, luc_value *out) {
   return luc__f_result(&f, luc__f_call(&f, LUC_OP_sort, LUC_ARGS(args[0], luc_v_int(0))), out);
 }
 
-luc_status luc__grad_sort(luc_context *ctx, luc_backward *b) {
-  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[1].as.i, true);
-}
+LUC_GRAD_BY(sort, luc__grad_picked, 1, -1)
 
 luc_status luc__run_topk(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
@@ -79,9 +77,7 @@ luc_status luc__run_topk(luc_context *ctx, luc_value *args, luc_value *out) {
   return sort_along(ctx, &job, t, d, true, job.keep, &out[0], &out[1]);
 }
 
-luc_status luc__grad_topk(luc_context *ctx, luc_backward *b) {
-  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[2].as.i, true);
-}
+LUC_GRAD_BY(topk, luc__grad_picked, 2, -1)
 
 /* ---- one element of each line ---- */
 
@@ -106,27 +102,20 @@ luc_status luc__run_kthvalue(luc_context *ctx, luc_value *args, luc_value *out) 
   return pick(ctx, LUC_PICK_KTH, k - 1, t, d, args[3].as.i, out);
 }
 
-luc_status luc__grad_kthvalue(luc_context *ctx, luc_backward *b) {
-  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[2].as.i,
-                          b->args[3].as.i != 0);
+LUC_GRAD_BY(kthvalue, luc__grad_picked, 2, 3)
+
+/* (input, dim, keepdim) */
+static luc_status pick_along(luc_context *ctx, luc_pick kind, luc_value *args, luc_value *out) {
+  return pick(ctx, kind, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
 }
 
-luc_status luc__run_median_dim(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pick(ctx, LUC_PICK_MEDIAN, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
-}
+LUC_RUN_BY(median_dim, pick_along, LUC_PICK_MEDIAN)
+LUC_RUN_BY(mode, pick_along, LUC_PICK_MODE)
+LUC_GRAD_BY(median_dim, luc__grad_picked, 1, 2)
 
 luc_status luc__run_nanmedian_dim(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(luc__need_numbers(ctx, "input", args[0].as.tensor));
-  return pick(ctx, LUC_PICK_NANMEDIAN, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
-}
-
-luc_status luc__run_mode(luc_context *ctx, luc_value *args, luc_value *out) {
-  return pick(ctx, LUC_PICK_MODE, 0, args[0].as.tensor, args[1].as.i, args[2].as.i, out);
-}
-
-luc_status luc__grad_median_dim(luc_context *ctx, luc_backward *b) {
-  return luc__grad_picked(ctx, b, 0, b->gout[0], b->results[1], b->args[1].as.i,
-                          b->args[2].as.i != 0);
+  return pick_along(ctx, LUC_PICK_NANMEDIAN, args, out);
 }
 
 /* median(input) is the median along the flattened input; of nothing, NaN. */
