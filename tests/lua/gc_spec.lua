@@ -80,6 +80,7 @@ describe("large temporaries", function()
         setmetatable({}, { __gc = count })
       end
       in_mode(mode, function()
+        if mode == "incremental" then collectgarbage(mode, 200, 100, 13) end -- Lua's own pace
         count()
         for i = 1, 50000 do kept[i] = lucerna.empty(3) end
       end)
