@@ -2,6 +2,7 @@
 #include "cpu/softmax.h"
 
 #include "cpu/cache.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
 #include "cpu/softmax_kernels.h"
@@ -9,6 +10,8 @@
 /* Elements of a piece: some microseconds of exponentials. A piece reads its first row once more
  * than the others, so many rows make no more than so many pieces. Columns are cut in blocks. */
 enum { PIECE_SIZE = 1 << 14, MOST_PIECES = 32, COLUMN_BLOCK = LUC_SOFTMAX_COLUMNS };
+/* The most floats, and doubles, of rows that are turned, so many together and at least. */
+enum { SHORT = 16, SHORT_WIDE = 12, TURNED = 64, MANY = 32 };
 
 typedef struct job {
   const luc_softmax *s;
@@ -17,6 +20,7 @@ typedef struct job {
   const char *x, *dy, *y;
   char *to;
   bool backward, stream;
+  luc_transpose_fn turn;
   luc_slots rooms; /* where y goes past the cache */
 } job;
 
@@ -32,6 +36,25 @@ static void rows(void *arg, int64_t begin, int64_t end) {
   void *room = j->stream ? luc__slots_take(&j->rooms) : NULL;
   j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room);
   if (room) luc__slots_put(&j->rooms, room);
+}
+
+/* Short rows are turned into columns and back, so that each is a lane. */
+static void turned_rows(void *arg, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const luc_softmax *s = j->s;
+  const int64_t row = s->n * j->size, step = TURNED * j->size;
+  _Alignas(64) char x[SHORT * TURNED * 8], y[SHORT * TURNED * 8], dx[SHORT * TURNED * 8];
+  for (int64_t i = begin; i < end; i += TURNED) {
+    const int64_t count = end - i < TURNED ? end - i : TURNED;
+    j->turn(x, step, (j->backward ? j->dy : j->x) + i * row, row, s->n, count, false);
+    if (j->backward) {
+      j->turn(y, step, j->y + i * row, row, s->n, count, false);
+      j->kernels->columns_backward(s->log, s->n, TURNED, count, x, y, dx);
+    } else {
+      j->kernels->columns(s->log, s->n, TURNED, count, x, dx);
+    }
+    j->turn(j->to + i * row, row, dx, step, count, s->n, false);
+  }
 }
 
 static void columns(void *arg, int64_t begin, int64_t end) {
@@ -54,7 +77,11 @@ static luc_status run(luc_context *ctx, job *j) {
   if (s->outer <= 0 || s->n <= 0 || s->inner <= 0) return LUC_OK;
   j->kernels = &luc__kernels(ctx)->softmax[s->dtype];
   j->size = s->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-  if (s->inner == 1) {
+  const int64_t most = s->dtype == LUC_FLOAT64 ? SHORT_WIDE : SHORT;
+  if (s->inner == 1 && s->n <= most && s->outer >= MANY) {
+    j->turn = luc__kernels(ctx)->copy->transpose[luc__log2(j->size)];
+    luc__parallel_for(ctx, s->outer, PIECE_SIZE / s->n / TURNED * TURNED, turned_rows, j);
+  } else if (s->inner == 1) {
     const int64_t least = 2 * PIECE_SIZE / s->n + 1, even = s->outer / MOST_PIECES;
     j->stream = luc__past_cache((j->backward ? 3 : 2) * s->outer * s->n * j->size);
     const bool room = j->stream && !j->backward;
