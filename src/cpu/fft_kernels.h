@@ -13,6 +13,11 @@ typedef struct luc_fft_kernels {
    * u [h / 2 + 1]; all is multiplied by `factor`. */
   void (*unfold)(int64_t h, const void *u, double factor, const void *z, void *x);
   void (*fold)(int64_t h, const void *u, double factor, const void *x, void *z);
+  /* x [n] as complex numbers z [n]; the real parts of z; z [n], n odd, whose first half is
+   * x [n / 2 + 1] and whose second one mirrors it, conjugated */
+  void (*widen)(int64_t n, const void *x, void *z);
+  void (*narrow)(int64_t n, const void *z, void *x);
+  void (*mirror)(int64_t n, const void *x, void *z);
   /* z[k] *= high[k / count] low[k % count], for k < n */
   void (*turn)(int64_t n, int64_t count, const void *high, const void *low, void *z);
   /* to[k] = factor a[k] b[k], or factor conj(a[k]) b[k]; to may be a */

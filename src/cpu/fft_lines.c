@@ -110,9 +110,21 @@ static bool is_halved(const luc_fft_lines *l) {
   return takes_real(l->kind) && l->n % 2 == 0 && l->n <= 2 * SHORT;
 }
 
-/* Factors of n from 29 on take FFTW longer than two transforms of a power of 2 twice as large. */
+/* An odd number of them as complex ones: FFTW is quick at few of these only. */
+static bool is_widened(const luc_fft_lines *l) {
+  return takes_real(l->kind) && l->n % 2 && l->n > 13 && l->n <= SHORT;
+}
+
+/* Are complex numbers transformed? */
+static bool is_complex(const luc_fft_lines *l) {
+  return !takes_real(l->kind) || is_halved(l) || is_widened(l);
+}
+
+/* Factors of n from 17 on (in short lines, 29) take FFTW longer than two transforms of a power of 2
+ * twice as large. */
 static bool has_large_factor(int64_t n) {
-  for (int64_t f = 2; f <= 23; f++)
+  const int64_t most = n < 48 ? 23 : 13;
+  for (int64_t f = 2; f <= most; f++)
     while (n % f == 0) n /= f;
   return n > 1;
 }
@@ -148,7 +160,7 @@ static void *make_plan(const fftw *f, const luc_fft_lines *l, void *from, void *
   const dimension along = {(ptrdiff_t)n, 1, 1};
   dimension loop = {(ptrdiff_t)l->count, (ptrdiff_t)n, (ptrdiff_t)n};
   if (l->padded) return f->plan_complex(1, &along, 0, NULL, from, to, -1, flags);
-  if (is_halved(l) || !takes_real(l->kind)) {
+  if (is_complex(l)) {
     const bool forward = l->kind == LUC_FFT_FORWARD || l->kind == LUC_FFT_REAL;
     return f->plan_complex(1, &along, 1, &loop, from, to, forward ? -1 : 1, flags);
   }
@@ -168,8 +180,9 @@ static luc_status plan(luc_context *ctx, const fftw *f, luc_fft_lines *l) {
   l->plan = make_plan(f, l, arrays, arrays + half);
   luc__free(ctx, arrays, bytes);
   LUC_CHECK(ctx, l->plan, LUC_ERR_SUPPORT, "FFTW has no plan for this transform");
-  const bool real = takes_real(l->kind) && !is_halved(l);
-  l->execute = !real ? f->execute : l->kind == LUC_FFT_REAL ? f->execute_real : f->execute_back;
+  l->execute = is_complex(l)             ? f->execute
+               : l->kind == LUC_FFT_REAL ? f->execute_real
+                                         : f->execute_back;
   return LUC_OK;
 }
 
@@ -237,8 +250,7 @@ luc_status luc__fft_lines_take(luc_context *ctx, luc_fft_kind kind, luc_dtype dt
       return reserve(ctx, out, 0);
     }
   l.length = is_halved(&l) ? n / 2 : n;
-  const bool complex = is_halved(&l) || !takes_real(l.kind);
-  if (complex && n <= SHORT && has_large_factor(l.length))
+  if (is_complex(&l) && n <= SHORT && has_large_factor(l.length))
     for (l.padded = 1; l.padded < 2 * l.length - 1;) l.padded *= 2;
   luc_status status = plan(ctx, &st->libraries[l.single], &l);
   if (status == LUC_OK) status = make_table(ctx, &l);
@@ -260,12 +272,14 @@ void luc__fft_lines_put(luc_context *ctx, luc_fft_lines *l) {
 
 /* ---- running ---- */
 
-static size_t halves_bytes(const luc_fft_lines *l) {
-  return is_halved(l) ? ((size_t)(l->length * l->count) * complex_size(l) + 63) / 64 * 64 : 0;
+/* Of the complex numbers that real ones become. */
+static size_t complex_bytes(const luc_fft_lines *l) {
+  if (!is_halved(l) && !is_widened(l)) return 0;
+  return ((size_t)(l->length * l->count) * complex_size(l) + 63) / 64 * 64;
 }
 
 size_t luc__fft_lines_scratch(const luc_fft_lines *l) {
-  return halves_bytes(l) + 2 * (size_t)l->padded * complex_size(l);
+  return (is_widened(l) ? 2 : 1) * complex_bytes(l) + 2 * (size_t)l->padded * complex_size(l);
 }
 
 /* The inverse transform is that of conjugates, conjugated. */
@@ -293,17 +307,43 @@ static void transform(const luc_fft_kernels *k, const luc_fft_lines *l, const vo
   }
   l->execute(l->plan, (void *)(uintptr_t)from, to);
   if (factor == 1) return;
-  const bool real = l->kind == LUC_FFT_BACK && !is_halved(l);
-  const int64_t numbers = l->kind == LUC_FFT_REAL ? l->n / 2 + 1 : l->n;
-  k->scale(l->count * numbers * (real ? 1 : 2), factor, to);
+  const int64_t reals = is_complex(l)             ? 2 * l->length
+                        : l->kind == LUC_FFT_REAL ? 2 * (l->n / 2 + 1)
+                                                  : l->n;
+  k->scale(l->count * reals, factor, to);
+}
+
+/* Real lines as complex ones; `room` for these, twice, and for a transform. */
+static void transform_widened(const luc_fft_kernels *k, const luc_fft_lines *l, const char *from,
+                              char *to, char *room, double factor) {
+  const size_t complex = complex_size(l), line = (size_t)l->n * complex;
+  const size_t half = (size_t)(l->n / 2 + 1) * complex;
+  char *before = room, *after = before + complex_bytes(l);
+  if (l->kind == LUC_FFT_REAL)
+    k->widen(l->count * l->n, from, before);
+  else
+    for (int64_t i = 0; i < l->count; i++)
+      k->mirror(l->n, from + (size_t)i * half, before + (size_t)i * line);
+  transform(k, l, before, after, after + complex_bytes(l), factor);
+  if (l->kind == LUC_FFT_BACK) {
+    k->narrow(l->count * l->n, after, to);
+    return;
+  }
+  for (int64_t i = 0; i < l->count; i++) {
+    char *first = to + (size_t)i * half;
+    memcpy(first, after + (size_t)i * line, half);
+    memset(first + complex / 2, 0, complex / 2); /* a sum of real numbers */
+  }
 }
 
 void luc__fft_lines_run(const luc_fft_kernels *kernels, const luc_fft_lines *l, const void *from,
                         void *to, void *scratch, double factor) {
   const luc_fft_kernels *k = &kernels[l->single ? LUC_FLOAT32 : LUC_FLOAT64];
   const size_t complex = complex_size(l), half = (size_t)l->length * complex;
-  char *halves = scratch, *room = halves + halves_bytes(l);
-  if (!is_halved(l)) {
+  char *halves = scratch, *room = halves + complex_bytes(l);
+  if (is_widened(l)) {
+    transform_widened(k, l, from, to, scratch, factor);
+  } else if (!is_halved(l)) {
     transform(k, l, from, to, room, factor);
   } else if (l->kind == LUC_FFT_REAL) {
     transform(k, l, from, halves, room, 1);

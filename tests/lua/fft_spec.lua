@@ -22,7 +22,7 @@ describe("fft", function()
   end)
 
   it("gives back what it transformed, of any length", function()
-    for _, n in ipairs {2, 97, 128, 360, 1021, 4096, 10007} do
+    for _, n in ipairs {2, 15, 33, 97, 128, 289, 360, 1021, 4095, 4096, 10007} do
       local x = lucerna.randn({n, 3}, double)
       parity.close(fft.irfft(fft.rfft(x, {dim = 1}), n, 1), x)
       parity.close(fft.hfft(fft.ihfft(x, {dim = 1}), n, 1), x)
@@ -30,6 +30,20 @@ describe("fft", function()
         lucerna.complex128))
       local y = fft.fft(x:float(), {dim = 1})
       parity.close(y:abs():double(), fft.fft(x, {dim = 1}):abs(), {rtol = 1e-4, atol = 1e-3})
+    end
+  end)
+
+  it("of odd real lines is half of the complex one", function()
+    for _, n in ipairs {13, 15, 51, 53, 1021} do
+      local x, z = lucerna.randn({3, n}, double), lucerna.randn({3, n // 2 + 1}, double)
+      local y = fft.rfft(x)
+      parity.close(y, fft.fft(x):narrow(2, 1, n // 2 + 1))
+      assert.is_true(y:select(2, 1).imag:eq(0):all():item())
+      local spectrum = lucerna.complex(z, z * 2)
+      local line = fft.irfft(spectrum, n)
+      spectrum[{{}, 1}] = spectrum[{{}, 1}].real:to(lucerna.complex128)
+      assert.is_true(line:eq(fft.irfft(spectrum, n)):all():item())
+      parity.close(fft.rfft(line), spectrum)
     end
   end)
 
