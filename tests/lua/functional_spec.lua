@@ -75,6 +75,10 @@ local function refusals()
       {reduction = "batchmean"}},
     {"linear_cross_entropy: input must be [N, in_features] or [in_features] (got 3D)",
       F.linear_cross_entropy, z(1, 2, 3), z(4, 3), lucerna.tensor {1}},
+    {"linear_cross_entropy: linear_weight must be [C, places..., in_features] (got 1D)",
+      F.linear_cross_entropy, z(2, 3), z(3), lucerna.tensor {1, 1}},
+    {"linear_cross_entropy: target must be input without its class dimension",
+      F.linear_cross_entropy, z(2, 3), z(4, 3), lucerna.ones(2, 4, {dtype = lucerna.int64})},
     {"LinearCrossEntropyOptions: acc_policy must be a string", nn.LinearCrossEntropyOptions,
       {acc_policy = 1}},
     {"FractionalMaxPool2d: requires specifying either an output size, or a pooling ratio",
@@ -406,6 +410,9 @@ describe("LinearCrossEntropyLoss", function()
     assert.same({30, 4}, m.linear.weight.shape)
     local ids = lucerna.ones(6, 2, 5, {dtype = lucerna.int64})
     assert.same({6, 2, 5}, m(lucerna.randn(6, 4), ids).shape)
+    local x, w, b = lucerna.randn(6, 4), lucerna.randn(3, 2, 5, 4), lucerna.randn(3, 2, 5)
+    local logits = F.linear(x, w:flatten(1, 3), b:flatten()):unflatten(-1, {3, 2, 5})
+    near(F.cross_entropy(logits, ids), F.linear_cross_entropy(x, w, ids, {linear_bias = b}))
   end)
 end)
 

@@ -47,9 +47,9 @@ end
 
 --- linear_cross_entropy(input, linear_weight, target, {linear_bias =, weight =, reduction = "mean",
 -- ignore_index =, label_smoothing = 0.0, options =}): cross_entropy of linear(input, linear_weight,
--- linear_bias). input is [N, in_features] or [in_features]; linear_weight has a row for each class
--- and each place of targets [N, d...]. options are those of nn.LinearCrossEntropyOptions, which
--- leave the result as it is.
+-- linear_bias), for classes at several places if linear_weight is [C, places..., in_features].
+-- input is [N, in_features] or [in_features]. options are those of nn.LinearCrossEntropyOptions,
+-- which leave the result as it is.
 function F.linear_cross_entropy(...)
   local who = "linear_cross_entropy"
   local input, matrix, target, bias, weight, reduction, ignore, smoothing = arguments(who, {
@@ -61,10 +61,14 @@ function F.linear_cross_entropy(...)
   if input:dim() ~= 1 and input:dim() ~= 2 then
     core._fail("%s: input must be [N, in_features] or [in_features] (got %dD)", who, input:dim())
   end
+  if matrix:dim() < 2 then
+    core._fail("%s: linear_weight must be [C, places..., in_features] (got %dD)", who, matrix:dim())
+  end
+  local sizes = matrix:size()
+  local features = table.remove(sizes)
+  if #sizes > 1 then matrix, bias = matrix:reshape(-1, features), bias and bias:reshape(-1) end
   local logits = F.linear(input, matrix, bias)
-  local places = { table.unpack(target.shape, input:dim()) }
-  if lucerna.is_floating_point(target) then table.remove(places, 1) end
-  if #places > 0 then logits = logits:unflatten(-1, { -1, table.unpack(places) }) end
+  if #sizes > 1 then logits = logits:unflatten(-1, sizes) end
   return F.cross_entropy(logits, target, { weight = weight, ignore_index = ignore,
     reduction = reduction, label_smoothing = smoothing })
 end

@@ -98,7 +98,11 @@ function LinearCross:__init(...)
 end
 
 function LinearCross:forward(input, target)
-  return F.linear_cross_entropy(input, self.linear.weight, target, {
+  local matrix = self.linear.weight
+  if #self.out_features > 0 then
+    matrix = matrix:unflatten(1, { self.num_classes, table.unpack(self.out_features) })
+  end
+  return F.linear_cross_entropy(input, matrix, target, {
     linear_bias = self.linear.bias, weight = self.weight, reduction = self.reduction,
     ignore_index = self.ignore_index, label_smoothing = self.label_smoothing,
     options = self.options })
