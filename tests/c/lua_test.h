@@ -10,7 +10,7 @@
 #include "lucerna/lua.h"
 #include "test.h"
 
-static test_heap heap;
+static _Thread_local test_heap heap;
 
 static lua_State *open(void) {
   heap = (test_heap){0};

@@ -1,5 +1,7 @@
 /* Tensors between a C host and Lua: memory of either side used by the other, and who keeps what
  * alive how long. */
+#include <pthread.h>
+
 #include "lua_test.h"
 #include "lucerna/autograd.h"
 #include "lucerna/dlpack.h"
@@ -231,4 +233,40 @@ TEST("hooks and functions of Lua's run when a host goes backward") {
   CHECK(strstr(luc_message(luc_lua_context(L)), "not today") != NULL);
   lua_settop(L, 0);
   close_state(L);
+}
+
+/* Trains in a state of its own, with hooks, errors, draws and a mode on the way; *loss is the last.
+ */
+static void *train_alone(void *loss) {
+  lua_State *L = open();
+  run(L, "lucerna.manual_seed(7) lucerna.set_num_threads(2) "
+         "local net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(),"
+         "  nn.Linear(2704, 5)) "
+         "net[1]:register_forward_hook(function(_, _, y) return y * 2 end) "
+         "local trainer = lucerna.optim.Adam(net:parameters()) "
+         "local x = lucerna.randn(4, 1, 28, 28) "
+         "for _ = 1, 5 do "
+         "  trainer:zero_grad() "
+         "  local l = lucerna.scope(function() return net(x):pow(2):sum() end) "
+         "  l:backward() trainer:step() "
+         "  assert(not pcall(lucerna.no_grad, net, x:flatten())) "
+         "  loss = l:item() "
+         "end");
+  lua_getglobal(L, "loss");
+  *(double *)loss = lua_tonumber(L, -1);
+  lua_settop(L, 0);
+  close_state(L);
+  return NULL;
+}
+
+TEST("states in several threads know nothing of each other") {
+  enum { THREADS = 3 };
+  pthread_t threads[THREADS];
+  double alone = 0, losses[THREADS] = {0};
+  train_alone(&alone);
+  CHECK(alone > 0);
+  for (int i = 0; i < THREADS; i++)
+    CHECK_EQ(pthread_create(&threads[i], NULL, train_alone, &losses[i]), 0);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < THREADS; i++) CHECK(losses[i] == alone);
 }
