@@ -46,10 +46,17 @@ static void free_class(luc_context *ctx, luc_class *c) {
   c->constructor = c->forward = NULL;
 }
 
+static void free_host_class(luc_context *ctx, luc_class *c) {
+  *c->place = c->next;
+  if (c->next != NULL) c->next->place = c->place;
+  luc__free(ctx, c, sizeof *c + strlen(c->name) + 1);
+}
+
 static void nn_close(luc_context *ctx) {
   luc_nn *nn = ctx->nn;
   if (nn == NULL) return; /* its allocation failed */
   luc__modules_close(ctx);
+  while (nn->made != NULL) free_host_class(ctx, nn->made);
   for (int i = 0; i < NUM_ROWS; i++) free_class(ctx, &nn->classes[i]);
   luc__free(ctx, nn->classes, NUM_ROWS * sizeof *nn->classes);
   luc__free(ctx, nn, sizeof *nn);
@@ -212,7 +219,11 @@ luc_status luc__class_new(luc_context *ctx, const char *name, const luc_class *p
                    .version = parent->version,
                    .op = -1};
   luc__class_retain(parent);
-  *out = c;
+  luc_nn *nn = ctx->nn; /* the parent is in it */
+  c->next = nn->made;
+  c->place = &nn->made;
+  if (c->next != NULL) c->next->place = &c->next;
+  *out = nn->made = c;
   return LUC_OK;
 }
 
@@ -225,7 +236,7 @@ void luc__class_release(luc_context *ctx, const luc_class *c) {
     luc_class *mine = (luc_class *)c;
     if (--mine->refs > 0) return;
     c = mine->parent;
-    luc__free(ctx, mine, sizeof *mine + strlen(mine->name) + 1);
+    free_host_class(ctx, mine);
   }
 }
 

@@ -75,6 +75,7 @@ struct luc_class {
   const luc_class_def *def; /* core's row */
   bool host;                /* made by the binding: forward is the host's */
   int refs;                 /* of a host class: modules and subclasses */
+  luc_class *next, **place; /* in the list of host classes, and what points to it there */
   int version;
   void *binding; /* the binding's object for it, or NULL */
   /* Of C classes (read core's); NULL until the class is first used. */

@@ -126,6 +126,7 @@ typedef struct luc_registration_hook luc_registration_hook;
 enum { LUC_PATH_MAX = 512 };
 typedef struct luc_nn {
   luc_class *classes; /* one per row */
+  luc_class *made;    /* the host's: those nobody released end with the context */
   luc_host host;
   const luc_module *host_acts;         /* the binding changes its slots itself: no edge callback */
   luc_registration_hook *registration; /* NULL: none */

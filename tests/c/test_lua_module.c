@@ -245,6 +245,12 @@ TEST_ALONE("what a host still holds when the state closes is freed with it") {
   close_state(L);
 }
 
+TEST("so is what a finalizer makes then, which is not finalized itself") {
+  lua_State *L = open();
+  run(L, "setmetatable({}, {__gc = function() late = nn.class('Late')() end})");
+  close_state(L);
+}
+
 /* ---- state ---- */
 
 /* Makes a global `net` of Lua's: Sequential(Linear(2, 2), Odd()). Odd saves its own way. */
