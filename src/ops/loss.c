@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cpu/embed.h"
+#include "cpu/index_kernels.h"
+#include "cpu/kernels.h"
 #include "cpu/softmax.h"
 
 /* ---- reduction ---- */
@@ -121,7 +123,8 @@ static luc_status check_targets(luc_context *ctx, const luc_tensor *input, luc_t
   int64_t classes = input->sizes[input->ndim > 1];
   LUC_TRY(luc__dense(ctx, luc__all_samples(target), LUC_INT64, &dense));
   const int64_t *at = (const int64_t *)dense->data;
-  int64_t bad = luc__index_check(at, dense->numel, classes, ignore_index), given = 0;
+  const bool good = luc__kernels(ctx)->index->in_range(at, dense->numel, 0, classes);
+  int64_t bad = good ? -1 : luc__index_check(at, dense->numel, classes, ignore_index), given = 0;
   if (bad >= 0) given = at[bad];
   luc_tensor_release(ctx, dense);
   if (bad < 0) return LUC_OK;
