@@ -165,15 +165,19 @@ static luc_gemm turn(const luc_gemm *g) {
 
 /* Some rows meet more columns of a turned B, a linear layer's weight: turning it takes as long as
  * some 15 rows of the product. Cᵀ = Bᵀ Aᵀ turns A and then Cᵀ instead. Likewise many rows of a
- * turned A, a convolution's weight on the way back, meet columns that leave lanes idle. */
+ * turned A, a convolution's weight on the way back, meet columns that leave lanes idle, and dots a
+ * few columns: the tile of dots is wide. */
+enum { FEW_COLUMNS = 6 };
 static bool is_better_turned(const luc_gemm *g) {
   const int64_t idle = luc__whole(g->m, 16) - g->m, idle_back = luc__whole(g->n, 16) - g->n;
-  if (g->beta != 0 || g->m * g->n * g->k < PIECE_WORK) return false;
+  const int64_t work = g->m * g->n * g->k;
+  if (g->beta != 0 || work < (g->n <= FEW_COLUMNS ? PIECE_WORK / 64 : PIECE_WORK)) return false;
   if (g->a_row == 1 && g->a_col != 1 && g->b_col == 1)
     return g->a_batch == 0 && !g->inner && g->k >= 64 && idle_back > g->n / 20 && g->n > 12 &&
            g->m >= 2 * g->n;
-  return g->batch == 1 && g->a_col == 1 && g->b_row == 1 && g->b_col != 1 && g->m > 12 &&
-         g->m <= 128 && idle <= g->m / 4 && g->n >= 2 * g->m;
+  if (g->batch != 1 || g->a_col != 1 || g->b_row != 1 || g->b_col == 1) return false;
+  if (g->n <= FEW_COLUMNS) return g->n > 1 && g->m >= 4 * g->n && is_dots(g);
+  return g->m > 12 && g->m <= 128 && idle <= g->m / 4 && g->n >= 2 * g->m;
 }
 
 enum { TURNED_ROWS = 64 };
@@ -206,7 +210,7 @@ static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
   t.c = turned, t.batch = 1;
   j.from = turned, j.g = &to;
   for (int64_t i = 0; i < g->batch && status == LUC_OK; i++) {
-    status = run_path(ctx, &t, PATH_SERIAL);
+    status = run_path(ctx, &t, is_dots(&t) ? PATH_DOTS : PATH_SERIAL);
     if (status == LUC_OK)
       luc__parallel_for(ctx, luc__cuts(g->n, TURNED_ROWS), grain, turn_rows, &j);
     t.a = (const char *)t.a + t.a_batch * j.size;
