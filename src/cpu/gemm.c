@@ -278,6 +278,28 @@ static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
   return LUC_OK;
 }
 
+/* -- A few columns ----------------------------------------------------------------------------- */
+
+/* B, whose columns are few and whose rows lie one after another, is turned for dots. */
+static bool is_narrow(const luc_gemm *g) {
+  return g->batch == 1 && g->a_col == 1 && g->b_col == 1 && g->n > 1 && g->n <= FEW_COLUMNS &&
+         g->k > 32 && g->m >= 16 * g->n && g->m * g->n * g->k >= PIECE_WORK / 64;
+}
+
+static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
+  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
+  const size_t size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  const size_t bytes = luc__mul_size((size_t)(g->k * g->n), size);
+  void *turned = luc__alloc(ctx, bytes);
+  if (!turned) return LUC_ERR_MEMORY;
+  kernels->transpose(g->k, g->n, g->b, g->b_row, turned, g->k);
+  luc_gemm t = *g;
+  t.b = turned, t.b_row = 1, t.b_col = g->k;
+  luc_status status = luc__gemm(ctx, &t);
+  luc__free(ctx, turned, bytes);
+  return status;
+}
+
 static void run_tiny(void *arg, int64_t begin, int64_t end) {
   const job *j = arg;
   j->kernels->tiny(&j->g, begin, end);
@@ -299,6 +321,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   }
   const int64_t part = part_of(g);
   if (part > 0 && part < g->k) return run_parts(ctx, g, part);
+  if (is_narrow(g)) return run_narrow(ctx, g);
   if (is_better_turned(g)) return run_turned(ctx, g);
   path chosen = choose_path(g);
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
