@@ -39,7 +39,7 @@ static void drop_ones(luc_nest *nest) {
   nest->ndim = kept;
 }
 
-static void swap_dims(luc_nest *nest, int a, int b) {
+void luc__nest_swap(luc_nest *nest, int a, int b) {
   int64_t t = nest->sizes[a];
   nest->sizes[a] = nest->sizes[b];
   nest->sizes[b] = t;
@@ -83,7 +83,7 @@ static void merge(luc_nest *nest) {
 void luc__nest_simplify(luc_nest *nest) {
   drop_ones(nest);
   for (int d = 1; d < nest->ndim; d++)
-    for (int k = d; k > 0 && closer(nest, k - 1, k); k--) swap_dims(nest, k - 1, k);
+    for (int k = d; k > 0 && closer(nest, k - 1, k); k--) luc__nest_swap(nest, k - 1, k);
   merge(nest);
 }
 

@@ -22,6 +22,8 @@ void luc__nest_init(luc_nest *nest, int ndim, const int64_t *sizes);
 void luc__nest_add(luc_nest *nest, const luc_tensor *t);
 /* Drops, orders and merges dimensions. At least one dimension stays. */
 void luc__nest_simplify(luc_nest *nest);
+/* Dimensions a and b change places. */
+void luc__nest_swap(luc_nest *nest, int a, int b);
 
 /* Do operand i's elements, of this size, lie without gaps in the nest's order? */
 bool luc__nest_is_linear(const luc_nest *nest, int i, int64_t size);

@@ -356,6 +356,15 @@ static void split(rd_job *job) {
   luc__nest_simplify(reduced);
 }
 
+/* Groups of a few outputs, each of a few elements, are many: they are taken at their distance. */
+static void take_apart(rd_job *job) {
+  enum { OUTPUTS = 8, ELEMENTS = 32 };
+  luc_nest *kept = &job->kept;
+  if (kept->ndim > 1 && kept->sizes[0] <= OUTPUTS && kept->sizes[1] >= FEW &&
+      job->reduced.numel <= ELEMENTS)
+    luc__nest_swap(kept, 0, 1);
+}
+
 static void choose_way(rd_job *job, luc_dtype dtype) {
   const int64_t size = (int64_t)luc__dtype_size(dtype), run = job->reduced.sizes[0];
   const int64_t kept_step = llabs(job->kept.strides[0][0]), side = job->kept.sizes[0];
@@ -418,6 +427,7 @@ static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) 
   job->copy = kernels->copy;
   job->load = job->copy->load[job->compute][dtype];
   split(job);
+  take_apart(job);
   choose_kernel(job, dtype);
   choose_way(job, dtype);
   if (sums_halves(job, dtype)) {

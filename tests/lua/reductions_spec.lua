@@ -83,6 +83,26 @@ describe("a reduction", function()
     end
   end)
 
+  it("of many groups of a few numbers is that of each", function()
+    lucerna.manual_seed(8)
+    for _, shape in ipairs {{40, 3, 2}, {17, 32, 8}, {3, 20, 5, 3}, {2, 9, 4, 2, 7}} do
+      for _, dtype in ipairs {"float32", "float64", "bfloat16", "int64", "uint8", "bool"} do
+        local x = lucerna.randint(0, 4, shape):to(lucerna[dtype])
+        if x:is_floating_point() then x[x:eq(3)] = 0 / 0 end
+        for d = 2, #shape - 1 do
+          local last = x:movedim(d, -1):contiguous()
+          for _, name in ipairs {"sum", "prod", "all", "nansum", "amax", "argmin"} do
+            if dtype ~= "bool" or not name:find "a[mr]" then
+              local got, want = x[name](x, d), last[name](last, -1)
+              assert.is_true(lucerna.equal(got:nan_to_num(7), want:nan_to_num(7)), name .. dtype)
+            end
+          end
+          if x:is_floating_point() then parity.close(x:std(d), last:std(-1)) end
+        end
+      end
+    end
+  end)
+
   it("to the places of a dimension of one element finds the first", function()
     local x = lucerna.randn(3, 1, 4)
     assert.same(lucerna.ones(3, 4):long():tolist(), x:argmin(2):tolist())
