@@ -512,7 +512,8 @@ static inline __attribute__((always_inline)) void places(const uint64_t *bounds,
     for (int64_t k = 0; k < n; k++)
       at[k] += half & -(int64_t)is_before(middle[at[k]], keys[k], right);
   }
-  for (int64_t k = 0; k < n; k++) out[k] = first + at[k] + is_before(bounds[at[k]], keys[k], right);
+  for (int64_t k = 0; k < n; k++)
+    out[k] = first + at[k] + (m > 0 && is_before(bounds[at[k]], keys[k], right));
 }
 
 static void search_range(void *arg, int64_t begin, int64_t end) {
