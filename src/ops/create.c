@@ -8,18 +8,26 @@
 
 static const luc_scalar zero = {LUC_SCALAR_INT, {.i = 0}}, one = {LUC_SCALAR_INT, {.i = 1}};
 
-/* A tensor of `size` filled with *value (NULL: not filled); opts as in luc__factory_dtype. */
-static luc_status filled(luc_context *ctx, int n, const int64_t *size, const luc_scalar *value,
-                         luc_dtype dtype, const luc_value *opts, luc_value *out) {
+/* A tensor of `size`, in the order of dimensions that `like` has (NULL: contiguous), filled with
+ * *value (NULL: not filled); opts as in luc__factory_dtype. */
+static luc_status filled_as(luc_context *ctx, const luc_tensor *like, int n, const int64_t *size,
+                            const luc_scalar *value, luc_dtype dtype, const luc_value *opts,
+                            luc_value *out) {
   luc_tensor *t;
   LUC_TRY(luc__factory_dtype(ctx, opts, dtype, &dtype));
   LUC_TRY(luc__check_sizes(ctx, n, size));
   if (value) LUC_TRY(luc__check_scalar(ctx, *value, dtype));
   LUC_TRY(luc__tensor_empty(ctx, dtype, n, size, &t));
+  if (like) luc__take_order(t, 1, &like);
   luc_status status = value ? luc__fill(ctx, t, *value) : LUC_OK;
   if (status == LUC_OK) return luc__factory_give(ctx, opts, out, t);
   luc_tensor_release(ctx, t);
   return status;
+}
+
+static luc_status filled(luc_context *ctx, int n, const int64_t *size, const luc_scalar *value,
+                         luc_dtype dtype, const luc_value *opts, luc_value *out) {
+  return filled_as(ctx, NULL, n, size, value, dtype, opts, out);
 }
 
 static luc_status sized(luc_context *ctx, const luc_scalar *value, const luc_value *args,
@@ -71,7 +79,7 @@ luc_status luc__run_scalar_tensor(luc_context *ctx, luc_value *args, luc_value *
 static luc_status like(luc_context *ctx, const luc_scalar *value, int n, const luc_value *args,
                        luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
-  return filled(ctx, t->ndim, t->sizes, value, t->dtype, args + n, out);
+  return filled_as(ctx, t, t->ndim, t->sizes, value, t->dtype, args + n, out);
 }
 
 LUC_RUN_BY(zeros_like, like, &zero, 1)

@@ -221,7 +221,7 @@ luc_status luc__run_gumbel_softmax(luc_context *ctx, luc_value *args, luc_value 
   LUC_TRY(luc__need_float(ctx, "logits", logits));
   LUC_TRY(luc__dim_wrap(ctx, args[4].as.i, logits->ndim, &dim));
   luc_formula f = luc__formula(ctx);
-  luc_tensor *noise = luc__f1(&f, LUC_OP_empty_like, logits);
+  luc_tensor *noise = luc__f1(&f, LUC_OP_empty_like, luc__f1(&f, LUC_OP_contiguous, logits));
   if (f.status == LUC_OK)
     f.status = luc_call_inplace(ctx, LUC_OP_exponential_, LUC_ARGS(luc_v_tensor(noise)));
   luc_tensor *y = luc__f2(&f, LUC_OP_sub, logits, luc__f1(&f, LUC_OP_log, noise));

@@ -71,18 +71,23 @@ static luc_status need_float(luc_context *ctx, luc_dtype dtype) {
 
 /* ---- factories ---- */
 
-/* args: generator, dtype, device, requires_grad */
-static luc_status made(luc_context *ctx, int n, const int64_t *sizes, luc_dtype dtype,
-                       luc_draw *draw, const luc_value *args, luc_value *out) {
+/* args: generator, dtype, device, requires_grad; `like` (or NULL) has the order of dimensions */
+static luc_status made_as(luc_context *ctx, const luc_tensor *like, int n, const int64_t *sizes,
+                          luc_dtype dtype, luc_draw *draw, const luc_value *args, luc_value *out) {
   luc_tensor *t;
   LUC_TRY(luc__factory_dtype(ctx, args + 1, dtype, &dtype));
   LUC_TRY(luc__check_sizes(ctx, n, sizes));
   if (draw->kind != LUC_INTEGERS) LUC_TRY(need_float(ctx, dtype));
   LUC_TRY(luc__tensor_empty(ctx, dtype, n, sizes, &t));
+  if (like) luc__take_order(t, 1, &like);
   luc_status status = fill_random(ctx, luc_as_generator(ctx, args), t, draw);
   if (status == LUC_OK) return luc__factory_give(ctx, args + 1, out, t);
   luc_tensor_release(ctx, t);
   return status;
+}
+static luc_status made(luc_context *ctx, int n, const int64_t *sizes, luc_dtype dtype,
+                       luc_draw *draw, const luc_value *args, luc_value *out) {
+  return made_as(ctx, NULL, n, sizes, dtype, draw, args, out);
 }
 
 luc_status luc__run_rand(luc_context *ctx, luc_value *args, luc_value *out) {
@@ -97,7 +102,7 @@ luc_status luc__run_randn(luc_context *ctx, luc_value *args, luc_value *out) {
 static luc_status made_like(luc_context *ctx, luc_draw *draw, const luc_value *args,
                             const luc_value *opts, luc_value *out) {
   const luc_tensor *t = args[0].as.tensor;
-  return made(ctx, t->ndim, t->sizes, t->dtype, draw, opts, out);
+  return made_as(ctx, t, t->ndim, t->sizes, t->dtype, draw, opts, out);
 }
 
 luc_status luc__run_rand_like(luc_context *ctx, luc_value *args, luc_value *out) {

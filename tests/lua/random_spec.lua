@@ -49,6 +49,26 @@ describe("normal numbers", function()
   end)
 end)
 
+describe("what is like a tensor", function()
+  it("has its order of dimensions, as its numbers are drawn", function()
+    local x = lucerna.zeros(5, 4):t()
+    local wide = lucerna.zeros(2, 3, 4, 5):permute(1, 3, 4, 2)
+    for _, name in ipairs {"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like"} do
+      assert.same({1, 4}, lucerna[name](x):stride())
+      assert.same({60, 5, 1, 20}, lucerna[name](wide):stride())
+      assert.same({4, 1}, lucerna[name](x:narrow(2, 1, 1):expand(4, 4)):stride())
+    end
+    assert.same({1, 4}, lucerna.full_like(x, 2):stride())
+    lucerna.manual_seed(1)
+    local row = lucerna.rand(5, 4)
+    lucerna.manual_seed(1)
+    assert.is_true(lucerna.equal(row:t(), lucerna.rand_like(x)))
+    lucerna.manual_seed(1)
+    local y = lucerna.randn_like(x) -- PyTorch 1.13's
+    parity.close(y:t()[1], lucerna.tensor{0.6614, 0.2669, 0.0617, 0.6213}, {atol = 1e-4})
+  end)
+end)
+
 describe("random fills", function()
   it("leave a graph whose gradient is zero", function()
     local x = lucerna.ones(3, {requires_grad = true})
