@@ -543,8 +543,10 @@ luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   size_t bytes = luc__mul_size((size_t)bounds + 1, sizeof(uint64_t));
   search s = {job, luc__kernels(ctx)->sort, luc__alloc(ctx, bytes)};
   if (!s.keys) return LUC_ERR_MEMORY;
+  int64_t steps = 1;
+  for (int64_t left = job->m; left > 1; left /= 2) steps++;
   luc__parallel_for(ctx, bounds, GRAIN, bound_keys, &s);
-  luc__parallel_for(ctx, job->n, GRAIN, search_range, &s);
+  luc__parallel_for(ctx, job->n, GRAIN / steps, search_range, &s);
   luc__free(ctx, s.keys, bytes);
   return LUC_OK;
 }
