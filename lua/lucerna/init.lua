@@ -193,20 +193,23 @@ local FLOATS = {
   float8_e5m2fnuz = { bits = 8, eps = 0.25, max = 57344.0, tiny = 2.0 ^ -15, resolution = 1.0 },
 }
 
+local INFO = {} -- by dtype
 local PARTS = { complex64 = "float32", complex128 = "float64" }
 
 --- finfo(dtype): bits, eps, max, min, tiny, smallest_normal, resolution of a floating point dtype;
 -- of a complex one, those of its parts.
 function lucerna.finfo(dtype)
   dtype = dtype or core.get_default_dtype()
+  if INFO[dtype] then return INFO[dtype] end
   local name = tostring(dtype)
   name = PARTS[name] or name
   local known = FLOATS[name]
   if not known then core._fail("finfo: needs a floating point dtype (got %s)", name) end
-  return {
+  INFO[dtype] = {
     dtype = name, bits = known.bits, eps = known.eps, max = known.max, min = -known.max,
     tiny = known.tiny, smallest_normal = known.tiny, resolution = known.resolution,
   }
+  return INFO[dtype]
 end
 
 local INTEGERS = {

@@ -49,6 +49,14 @@ function setup.extend(class, name)
   end
 end
 
+-- nn.isinstance of a list of classes.
+function setup.is_one_of(value, classes)
+  for _, class in ipairs(classes) do
+    if core.isinstance(value, class) then return true end
+  end
+  return false
+end
+
 core.setup(setup)
 
 local nn = {
@@ -58,6 +66,7 @@ local nn = {
   UninitializedBuffer = core.UninitializedBuffer,
   LazyModuleMixin = lazy.LazyModuleMixin(),
   delattr = core.delattr,
+  isinstance = core.isinstance,
 }
 for name, register in pairs(hooks.global) do nn[name] = register end
 
@@ -71,26 +80,12 @@ nn.parameter = {
 }
 
 -- What is no class of modules, but can be asked for as one.
-local KINDS = {
-  [nn.Parameter] = core.is_parameter,
-  [nn.Buffer] = core.is_buffer,
-  [nn.UninitializedParameter] = function(v) return core.is_lazy(v) and core.is_parameter(v) end,
-  [nn.UninitializedBuffer] = function(v) return core.is_lazy(v) and core.is_buffer(v) end,
-  [nn.LazyModuleMixin] = lazy.is,
-}
-
---- isinstance(value, class): is value a module of the class, or of one of a list of classes? The
--- class may be nn.Parameter or nn.Buffer.
-function nn.isinstance(value, class)
-  local kind = KINDS[class]
-  if kind then return kind(value) end
-  local is = core.isinstance(value, class)
-  if is ~= nil then return is end
-  for _, one in ipairs(class) do
-    if nn.isinstance(value, one) then return true end
-  end
-  return false
-end
+local kinds = core._kinds
+kinds[nn.Parameter] = core.is_parameter
+kinds[nn.Buffer] = core.is_buffer
+kinds[nn.UninitializedParameter] = function(v) return core.is_lazy(v) and core.is_parameter(v) end
+kinds[nn.UninitializedBuffer] = function(v) return core.is_lazy(v) and core.is_buffer(v) end
+kinds[nn.LazyModuleMixin] = lazy.is
 
 --- class(name, Parent): a new class of modules; Parent defaults to nn.Module. With
 -- nn.LazyModuleMixin as Parent there may be another one after it: class(name, mixin, Base).

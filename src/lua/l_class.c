@@ -363,16 +363,30 @@ static int instance_new(lua_State *L) {
   return 1;
 }
 
-/* core.nn.isinstance(value, class): nil where class is a list. */
+/* core.nn.isinstance(value, class). The upvalue is core.nn._kinds: predicates by what can stand for
+ * a class. */
 static int isinstance(lua_State *L) {
-  luc_l_peer *peer = luc_l_topeer(L, 1);
+  lua_settop(L, 2);
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+  }
   luc_l_class *c = luc_l_toclass(L, 2);
+  if (c) {
+    luc_l_peer *peer = luc_l_topeer(L, 1);
+    lua_pushboolean(L, peer && peer->m && luc__class_is(peer->m->cls, c->cls));
+    return 1;
+  }
   char given[LUC_L_GIVEN];
-  if (!c && lua_type(L, 2) == LUA_TTABLE && !lua_getmetatable(L, 2)) return 0;
-  if (!c)
+  if (lua_type(L, 2) != LUA_TTABLE || lua_getmetatable(L, 2))
     return luc_l_error(L, "nn.isinstance: class must be a class of modules (got %s)",
                        luc_l_given(L, 2, given));
-  lua_pushboolean(L, peer && peer->m && luc__class_is(peer->m->cls, c->cls));
+  luc_l_push_function(L, luc_l_state_of(L)->nn, "is_one_of");
+  lua_replace(L, 3);
+  lua_insert(L, 1);
+  lua_call(L, 2, 1);
   return 1;
 }
 
@@ -450,11 +464,17 @@ void luc_l_class_get(lua_State *L, const luc_l_peer *peer) {
   lua_pop(L, 1);
 }
 
-static const luaL_Reg functions[] = {
-    {"layer", layer},           {"class", class_new},     {"new", instance_new},
-    {"isinstance", isinstance}, {"parent", class_parent}, {"class_name", class_name},
-    {"names", names},           {"class_of", class_of},   {"_set_class", set_class},
-    {"schemas", schemas},       {"is_class", is_class},   {NULL, NULL}};
+static const luaL_Reg functions[] = {{"layer", layer},
+                                     {"class", class_new},
+                                     {"new", instance_new},
+                                     {"parent", class_parent},
+                                     {"class_name", class_name},
+                                     {"names", names},
+                                     {"class_of", class_of},
+                                     {"_set_class", set_class},
+                                     {"schemas", schemas},
+                                     {"is_class", is_class},
+                                     {NULL, NULL}};
 
 void luc_l_add_to_nn(lua_State *L, const luc_l_nn *nn, const luaL_Reg *list) {
   luc_l_get(L, nn->st, LUC_L_CORE);
@@ -465,4 +485,12 @@ void luc_l_add_to_nn(lua_State *L, const luc_l_nn *nn, const luaL_Reg *list) {
 
 void luc_l_open_classes(lua_State *L, luc_l_nn *nn) {
   luc_l_add_to_nn(L, nn, functions);
+  luc_l_get(L, nn->st, LUC_L_CORE);
+  lua_getfield(L, -1, "nn");
+  lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "_kinds");
+  lua_pushcclosure(L, isinstance, 1);
+  lua_setfield(L, -2, "isinstance");
+  lua_pop(L, 2);
 }

@@ -182,13 +182,18 @@ void luc_l_pushmodule(lua_State *L, luc_l_nn *nn, luc_module *m) {
   if (fresh && (m->nparents || luc_module_num_children(m))) close_upward(L, peer, -1);
 }
 
-void luc_l_forget_positions(lua_State *L, int index) {
+void luc_l_forget_children(lua_State *L, int index) {
+  luc_l_nn *nn = luc_l_topeer(L, index)->nn;
   lua_getiuservalue(L, index, 1);
   for (lua_Integer i = (lua_Integer)lua_rawlen(L, -1); i > 0; i--) {
     lua_pushnil(L); /* existing keys: cannot raise */
     lua_rawseti(L, -2, i);
   }
-  lua_pop(L, 1);
+  if (lua_rawgetp(L, -1, &nn->children) != LUA_TNIL) {
+    lua_pushnil(L);
+    lua_rawsetp(L, -3, &nn->children);
+  }
+  lua_pop(L, 2);
 }
 
 /* ---- for hosts in C ---- */
@@ -257,7 +262,7 @@ static int follow_edge(lua_State *L) {
   edge_change *e = lua_touserdata(L, 1);
   luc_l_pushmodule(L, e->nn, e->m);
   int index = lua_gettop(L);
-  luc_l_forget_positions(L, index);
+  luc_l_forget_children(L, index);
   lua_getiuservalue(L, index, 1);
   lua_pushlstring(L, e->name, e->length);
   if (e->slot == LUC_SLOT_CHILD) {

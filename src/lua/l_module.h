@@ -36,8 +36,9 @@ typedef struct luc_l_nn {
   char property_meta;
   char members_meta, registered_meta;
   /* … and of every peer's table: hook functions by id (the registry has every
-   * module's under `hooks`); {before, after, anchor, plain} for the Lua driver. */
-  char hooks, hook_lists;
+   * module's under `hooks`); {before, after, anchor, plain} for the Lua driver; what
+   * core.nn._slots gives of the children. */
+  char hooks, hook_lists, children;
 } luc_l_nn;
 
 /* A class: uservalue 1 is its table, 2 to 4 the metatables of its instances (ORDER CALL). */
@@ -127,8 +128,8 @@ void luc_l_pushmodule(lua_State *L, luc_l_nn *nn, luc_module *m);
 luc_l_peer *luc_l_newmodule(lua_State *L, luc_l_class *cls);
 /* Gives peers to children that a constructor made. */
 void luc_l_attach_children(lua_State *L, luc_l_peer *peer, int index);
-/* Forgets cached positions of children. */
-void luc_l_forget_positions(lua_State *L, int index);
+/* Forgets what is cached of the children as a list: their positions, core.nn._slots. */
+void luc_l_forget_children(lua_State *L, int index);
 void luc_l_open_modules(lua_State *L, luc_l_state *st);
 
 /* ---- l_module_fields.c: m.x, m.x = y ---- */

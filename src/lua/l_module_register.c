@@ -163,7 +163,7 @@ static void put_slot(lua_State *L, luc_l_peer *peer, int index, luc_slot slot, i
       set_core_slot(L, peer, slot, key, child ? (void *)child->m : (void *)t, persistent);
   if (status == LUC_OK) {
     lua_pop(L, 2);
-    if (slot == LUC_SLOT_CHILD) luc_l_forget_positions(L, index);
+    if (slot == LUC_SLOT_CHILD) luc_l_forget_children(L, index);
     return;
   }
   lua_pushvalue(L, key); /* the key exists: this cannot raise */
@@ -292,7 +292,7 @@ static void delete_slot(lua_State *L, luc_l_peer *peer, int self, luc_slot slot,
   lua_pushvalue(L, key);
   lua_pushnil(L);
   lua_rawset(L, -3);
-  luc_l_forget_positions(L, self);
+  luc_l_forget_children(L, self);
   lua_State *outer = luc_l_enter(st, L);
   luc__slot_delete(st->ctx, peer->m, name, length);
   st->L = outer;

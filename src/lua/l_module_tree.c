@@ -8,26 +8,41 @@
 
 /* ---- slots and children ---- */
 
-/* core.nn._slots(m, kind): {name1, value1, …} of parameters, buffers or children, as LUC_SLOT_*;
- * empty: false. */
-static int slots_of(lua_State *L) {
-  luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
-  lua_Integer kind = luaL_checkinteger(L, 2), n = 0;
-  luaL_argcheck(L, kind >= 0 && kind < LUC_SLOTS, 2, "no such kind");
+/* Pushes {name1, value1, …} of a module's slots of one kind; empty: false. */
+static void push_slots(lua_State *L, const luc_l_peer *peer, lua_Integer kind) {
   const luc_map *map = &peer->m->slots[kind];
   luc_map_entry *e;
-  lua_settop(L, 1);
+  lua_Integer n = 0;
   lua_createtable(L, 2 * (int)map->count, 0);
+  int list = lua_gettop(L);
   for (uint32_t at = 0; (e = luc__map_next(map, &at)) != NULL;) {
     lua_pushlstring(L, e->key, e->length);
-    lua_rawseti(L, 2, ++n);
+    lua_rawseti(L, list, ++n);
     if (!e->value)
       lua_pushboolean(L, false);
     else if (kind == LUC_SLOT_CHILD)
       luc_l_pushmodule(L, peer->nn, e->value);
     else
       luc_l_pushtensor(L, peer->nn->st, e->value);
-    lua_rawseti(L, 2, ++n);
+    lua_rawseti(L, list, ++n);
+  }
+}
+
+/* core.nn._slots(m, kind): {name1, value1, …} of parameters, buffers or children, as LUC_SLOT_*;
+ * empty: false. The list of children is kept until they change: it is not to be written to. */
+static int slots_of(lua_State *L) {
+  luc_l_peer *peer = luc_l_checkpeer(L, 1, "slots");
+  lua_Integer kind = luaL_checkinteger(L, 2);
+  luaL_argcheck(L, kind >= 0 && kind < LUC_SLOTS, 2, "no such kind");
+  lua_settop(L, 1);
+  if (kind == LUC_SLOT_CHILD) {
+    lua_getiuservalue(L, 1, 1);
+    if (lua_rawgetp(L, 2, &peer->nn->children) != LUA_TNIL) return 1;
+    push_slots(L, peer, kind);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, 2, &peer->nn->children);
+  } else {
+    push_slots(L, peer, kind);
   }
   return 1;
 }
@@ -132,7 +147,7 @@ static int set_children(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   int fields = lua_gettop(L);
   hold_entries(L, c.entries, fields);
-  luc_l_forget_positions(L, 1);
+  luc_l_forget_children(L, 1);
   lua_State *outer = luc_l_enter(st, L);
   const luc_module *acting = nn->host_acts;
   nn->host_acts = peer->m;

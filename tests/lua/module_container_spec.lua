@@ -42,6 +42,28 @@ for _, class in ipairs {nn.Sequential, nn.ModuleList} do
       assert.is_true(rawequal(l[1], l["0"]))
     end)
 
+    it("is gone through as it is, after any change", function()
+      local l, other = three(class), nn.GELU()
+      local changes = {
+        function() l:append(nn.ELU()) end,
+        function() l[2] = other end,
+        function() l[1] = nil end,
+        function() l["2"] = other end,
+        function() nn.delattr(l, 3) end,
+        function() nn.delattr(l, "0") end,
+        function() l._modules["0"] = other end,
+        function() l:extend{nn.ReLU(), nn.ReLU()} end,
+        function() l:insert(1, nn.Tanh()) end,
+      }
+      for k, change in ipairs(changes) do
+        for _ in pairs(l) do end
+        change()
+        local seen = {}
+        for i, m in pairs(l) do seen[i] = m end
+        for i = 1, #l do assert.is_true(rawequal(l[i], seen[i]), "change " .. k) end
+      end
+    end)
+
     it("takes 2.0 for 2, as tables do", function()
       local l = three(class)
       assert.is_true(rawequal(l[2], l[4 / 2]))

@@ -273,13 +273,14 @@ end
 
 -- Positions and modules; empty slots are passed over.
 function List:__pairs()
-  local i, n = 0, #self
+  local flat, i = core._slots(self, 2), 0
   return function()
-    while i < n do
-      i = i + 1
-      local module = self[i]
-      if module ~= nil then return i, module end
-    end
+    local module
+    repeat
+      i = i + 2
+      module = flat[i]
+    until module ~= false
+    if module then return i // 2, module end
   end
 end
 
@@ -387,40 +388,44 @@ end
 
 -- ---- dictionaries ----
 
---- Methods of a dictionary whose keys and values read_entries(self) returns: two arrays and their
--- length. Iterators go through the entries there are when they are made.
-function container.dictionary(read_entries)
+--- Methods of a dictionary whose entries(self) is {key1, value1, …}; a value that is `empty` is nil
+-- to its users. Iterators go through the entries there are when they are made.
+function container.dictionary(entries, empty)
   local Dict = {}
 
   --- keys(): an iterator of the keys in the order they were added.
   function Dict:keys()
     container.check_self(self, "keys")
-    local keys, i = read_entries(self), 0
+    local flat, i = entries(self), -1
     return function()
-      i = i + 1
-      return keys[i]
+      i = i + 2
+      return flat[i]
     end
   end
 
   --- values(): an iterator of the values.
   function Dict:values()
     container.check_self(self, "values")
-    local _, values, n = read_entries(self)
-    local i = 0
+    local flat, i = entries(self), 0
     return function()
-      repeat i = i + 1 until values[i] ~= nil or i > n
-      return values[i]
+      local value
+      repeat
+        i = i + 2
+        value = flat[i]
+      until value ~= nil and value ~= empty or flat[i - 1] == nil
+      return value
     end
   end
 
   --- items(): an iterator of keys and values.
   function Dict:items()
     container.check_self(self, "items")
-    local keys, values = read_entries(self)
-    local i = 0
+    local flat, i = entries(self), 0
     return function()
-      i = i + 1
-      return keys[i], values[i]
+      i = i + 2
+      local value = flat[i]
+      if value == empty then value = nil end
+      return flat[i - 1], value
     end
   end
 
@@ -454,11 +459,7 @@ end
 
 -- ---- ModuleDict ----
 
-local ModuleDict = container.dictionary(function(self)
-  local names, modules = read(self)
-  for i, module in ipairs(modules) do modules[i] = module or nil end
-  return names, modules, #names
-end)
+local ModuleDict = container.dictionary(function(self) return core._slots(self, 2) end, false)
 container.ModuleDict = ModuleDict
 
 --- ModuleDict(modules): pairs {{"a", m}, …}, a table with names (taken in sorted order), a

@@ -15,16 +15,14 @@ local parameters = {}
 
 local function who(self) return core.class_name(self) end
 
--- Names and values of the entries, as arrays and their length.
-local function read(self)
-  local flat, names, values = core._slots(self, 0), {}, {}
-  local fields = core._fields(self)
-  local n = #flat // 2
-  for i = 1, n do
-    local name = flat[2 * i - 1]
-    names[i], values[i] = name, flat[2 * i] or fields[name]
+-- {name1, value1, …} of the entries, which may be nil, and twice their number.
+local function entries(self)
+  local flat, fields = core._slots(self, 0), core._fields(self)
+  local n = #flat
+  for i = 2, n, 2 do
+    if not flat[i] then flat[i] = fields[flat[i - 1]] end
   end
-  return names, values, n
+  return flat, n
 end
 
 -- An object under the name of an empty slot, which a refused new one does not leave behind.
@@ -55,13 +53,16 @@ function parameters.put_entry(self, name, value)
 end
 local put = parameters.put_entry
 
+local Dict = container.dictionary(entries)
+parameters.ParameterDict = Dict
+
 -- Puts the entries back if the block that holds this is left by an error.
 local function all_or_nothing(self)
-  local names, values, n = read(self)
+  local before, n = entries(self)
   return setmetatable({}, { __close = function(_, err)
     if err == nil then return end
-    for _, name in ipairs((read(self))) do core.delattr(self, name) end
-    for i = 1, n do put(self, names[i], values[i]) end
+    for name in Dict.keys(self) do core.delattr(self, name) end
+    for i = 1, n, 2 do put(self, before[i], before[i + 1]) end
   end })
 end
 
@@ -153,9 +154,7 @@ end
 
 -- ---- ParameterDict ----
 
-local Dict = container.dictionary(read)
 Dict.extra_repr = extra_repr
-parameters.ParameterDict = Dict
 
 local function new() return core.layer("ParameterDict")() end
 
@@ -208,18 +207,17 @@ end
 
 --- popitem(): removes the entry added last; returns its key and value.
 function Dict:popitem()
-  local names, _, n = read(self)
+  local flat, n = entries(self)
   if n == 0 then fail("%s.popitem: the dictionary is empty", who(self)) end
-  return names[n], self:pop(names[n])
+  return flat[n - 1], self:pop(flat[n - 1])
 end
 
 --- reversed(): an iterator of the keys, last first.
 function Dict:reversed()
-  local names, _, n = read(self)
-  local i = n + 1
+  local flat, i = entries(self)
   return function()
-    i = i - 1
-    return names[i]
+    i = i - 2
+    return flat[i + 1]
   end
 end
 

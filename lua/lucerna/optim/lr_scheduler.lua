@@ -435,22 +435,17 @@ function Plateau:step(metrics, epoch)
   local value = lucerna.is_tensor(metrics) and metrics:item() or metrics
   check_number("ReduceLROnPlateau.step", "metrics", value)
   if epoch ~= nil then check_number("ReduceLROnPlateau.step", "epoch", epoch) end
-  local _ <close> = unless_done(self, "last_epoch", "best", "num_bad_epochs", "cooldown_counter")
-  self.last_epoch = epoch or self.last_epoch + 1
-  if self:is_better(value, self.best) then
-    self.best, self.num_bad_epochs = value, 0
-  else
-    self.num_bad_epochs = self.num_bad_epochs + 1
-  end
-  if self.cooldown_counter > 0 then
-    self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
-  end
-  if self.num_bad_epochs > self.patience then
+  local best, bad, cooldown = self.best, self.num_bad_epochs + 1, self.cooldown_counter
+  if self:is_better(value, best) then best, bad = value, 0 end
+  if cooldown > 0 then cooldown, bad = cooldown - 1, 0 end
+  if bad > self.patience then
     self:_reduce_lr()
-    self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+    bad, cooldown = 0, self.cooldown
   else
     self._last_lr = current(self.optimizer)
   end
+  self.last_epoch, self.best = epoch or self.last_epoch + 1, best -- nothing fails any more
+  self.num_bad_epochs, self.cooldown_counter = bad, cooldown
 end
 
 -- ---- schedulers of schedulers ----

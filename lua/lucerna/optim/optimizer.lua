@@ -186,7 +186,7 @@ end
 
 -- A number; of a tensor, its one element. lr may be one: schedulers then write into it.
 function Optimizer._number(value)
-  if not lucerna.is_tensor(value) then return value end
+  if type(value) == "number" or not lucerna.is_tensor(value) then return value end
   if value:numel() ~= 1 then
     fail("Tensor lr must be 1-element (got %s)", shape_text(value:size()))
   end

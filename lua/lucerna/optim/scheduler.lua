@@ -132,10 +132,10 @@ function LRScheduler:get_lr()
   fail("%s.get_lr is not defined", self.__name)
 end
 
---- The learning rates set last, one per group.
+--- The learning rates set last, one per group; the next step makes a new list.
 function LRScheduler:get_last_lr()
   check_self(self, "LRScheduler", "get_last_lr", "optimizer")
-  return {table.unpack(self._last_lr)}
+  return self._last_lr
 end
 
 function scheduler.copy(value)

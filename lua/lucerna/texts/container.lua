@@ -50,7 +50,8 @@ A buffer without a shape; see UninitializedParameter.
 > function Doubled:forward(x) return nn.Linear.forward(self, x) * 2 end
 > local y = Doubled(3, 1)(lucerna.ones(1, 3))]=]},
 {"nn.isinstance", [=[
-nn.isinstance(m, Class): is m of the class, or of one that derives from it?
+nn.isinstance(m, Class): is m of the class (or of one of a list of classes), or of one that derives
+from it? The class may be nn.Parameter or nn.Buffer.
 > assert(nn.isinstance(nn.Linear(1, 1), nn.Module))]=]},
 {"nn.delattr", [=[
 nn.delattr(m, name): removes a parameter, buffer, child or field. (Assigning nil empties the slot
