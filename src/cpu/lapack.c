@@ -10,7 +10,7 @@ typedef struct job {
   luc_lapack l;
   luc_matrices s;
   int64_t k; /* right hand sides */
-  bool upper, unit;
+  bool upper, unit, small;
   const void *from;
   void *to, *lu, *logarithms;
   int32_t *pivots, *info;
@@ -43,6 +43,7 @@ static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t k, const cha
                           const char *second, job *j) {
   *j = (job){.s = s, .k = k};
   LUC_TRY(luc__lapack_open(ctx, &s, k, &j->l));
+  j->l.locks = true;
   LUC_TRY(luc__lapack_routine(ctx, &j->l, first, &j->first));
   return second ? luc__lapack_routine(ctx, &j->l, second, &j->second) : LUC_OK;
 }
@@ -135,9 +136,17 @@ luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, voi
   job j;
   if (s.count == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, s.n > BAND_ROWS ? "getrf" : "gbtf2", NULL, &j));
-  j.from = a, j.to = values, j.logarithms = logarithms;
+  j.from = a, j.to = values, j.logarithms = logarithms, j.l.locks = s.n > BAND_ROWS;
   const size_t block = (size_t)layout_of(s.n).size * j.l.item + (size_t)s.n * sizeof(int);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), block, determinant, &j);
+}
+
+/* b [n, k] becomes the solution of A X = B; lu, A's rows read as columns, the factors of A^T. */
+static int solve_small(const job *j, int64_t k, char *lu, int *pivots, char *b, int *info) {
+  const int n = (int)j->s.n;
+  j->first.getrf(&n, &n, lu, &n, pivots, info);
+  if (*info == 0) luc__lapack_by_factors(&j->l, n, k, lu, pivots, true, b);
+  return *info;
 }
 
 /* ---- inverses ---- */
@@ -162,10 +171,11 @@ static int invert(const void *job_, int64_t i, char *block) {
   const int n = (int)j->s.n;
   const int64_t square = j->s.n * j->s.n;
   char *one = luc__lapack_at(&j->l, j->to, i * square);
+  int *pivots = (int *)luc__lapack_at(&j->l, block, square);
   memcpy(block, one, (size_t)square * j->l.item);
   put_identity(j, one);
-  j->first.gesv(&n, &n, block, &n, (int *)luc__lapack_at(&j->l, block, square), one, &n,
-                &j->info[i]);
+  if (j->small) return solve_small(j, n, block, pivots, one, &j->info[i]);
+  j->first.gesv(&n, &n, block, &n, pivots, one, &n, &j->info[i]);
   return j->info[i];
 }
 
@@ -219,8 +229,9 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
   const bool large = s.n > SOLVED_ROWS, alone = s.count == 1 && !large && s.n > PART_COLUMNS;
   const char *second = large ? "getri" : alone ? "getrs" : NULL;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, second ? "getrf" : "gesv", second, &j));
-  j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
+  const bool small = luc__lapack_small(s.dtype, s.n);
+  LUC_TRY(prepare(ctx, s, 0, second || small ? "getrf" : "gesv", second, &j));
+  j.small = small, j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
   if (alone) return invert_alone(ctx, &j);
   size_t block = (size_t)j.lwork * j.l.item + (size_t)s.n * sizeof(int);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * s.n), large ? block : copy_size(&j),
@@ -235,8 +246,12 @@ static int solve(const void *job_, int64_t i, char *block) {
   const int64_t square = j->s.n * j->s.n;
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
   char *lu = luc__lapack_at(&j->l, j->lu, i * square);
-  if (j->k == 0) memset(block, 0, (size_t)n * j->l.item); /* a column for the code's sake */
+  if (j->small) {
+    memcpy(lu, luc__lapack_from(&j->l, j->from, i * square), (size_t)square * j->l.item);
+    return solve_small(j, j->k, lu, j->pivots + i * n, one, &j->info[i]);
+  }
   luc__lapack_turn(&j->l, lu, luc__lapack_from(&j->l, j->from, i * square), n, n);
+  if (j->k == 0) memset(block, 0, (size_t)n * j->l.item); /* a column for the code's sake */
   luc__lapack_turn(&j->l, block, one, n, j->k);
   j->first.gesv(&n, &columns, lu, &n, j->pivots + i * n, block, &n, &j->info[i]);
   luc__lapack_turn(&j->l, one, block, j->k, n);
@@ -247,8 +262,9 @@ luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a
                       int32_t *pivots, int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, "gesv", NULL, &j));
-  j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
+  const bool small = luc__lapack_small(s.dtype, s.n);
+  LUC_TRY(prepare(ctx, s, k, small ? "getrf" : "gesv", NULL, &j));
+  j.small = small, j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k),
                           (size_t)(s.n * luc__max64(k, 1)) * j.l.item, solve, &j);
 }
@@ -257,10 +273,14 @@ static int solve_adjoint(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n, columns = (int)j->k;
   char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
+  const char *lu = luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n);
   int refused = 0;
+  if (j->small) {
+    luc__lapack_by_factors(&j->l, n, j->k, lu, j->pivots + i * n, false, one);
+    return 0;
+  }
   luc__lapack_turn(&j->l, block, one, n, j->k);
-  j->second.getrs("C", &n, &columns, luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n), &n,
-                  j->pivots + i * n, block, &n, &refused, 1);
+  j->second.getrs("C", &n, &columns, lu, &n, j->pivots + i * n, block, &n, &refused, 1);
   luc__lapack_turn(&j->l, one, block, j->k, n);
   return refused;
 }
@@ -271,6 +291,7 @@ luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, "getrf", "getrs", &j));
   j.from = lu, j.to = b, j.pivots = (int32_t *)(uintptr_t)pivots;
+  j.small = luc__lapack_small(s.dtype, s.n), j.l.locks = !j.small;
   return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, (size_t)(s.n * k) * j.l.item,
                           solve_adjoint, &j);
 }
@@ -289,10 +310,14 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const int64_t part = part_of(j->k), parts = luc__cuts(j->k, part);
   const int64_t matrix = i / parts, first = i % parts * part;
   const int n = (int)j->s.n, columns = (int)luc__min64(part, j->k - first), ldb = (int)j->k;
+  const char *a = luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n);
+  char *b = luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first);
   (void)block;
-  j->first.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
-                luc__lapack_one(&j->l), luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n),
-                &n, luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first), &ldb, 1, 1, 1, 1);
+  if (j->small)
+    luc__lapack_substitute(&j->l, (luc_triangle){a, n, n, 1, j->upper, j->unit}, columns, b, ldb);
+  else
+    j->first.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
+                  luc__lapack_one(&j->l), a, &n, b, &ldb, 1, 1, 1, 1);
   return 0;
 }
 
@@ -302,9 +327,10 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, k, "trsm", NULL, &j));
   j.upper = upper, j.unit = unit, j.from = a, j.to = b;
+  j.small = luc__lapack_small(s.dtype, s.n), j.l.locks = !j.small;
   const int64_t part = part_of(k);
-  return luc__lapack_loop(ctx, &j.l, s.count * luc__cuts(k, part), s.n * s.n * part, 0,
-                          solve_triangle, &j);
+  return luc__lapack_loop(ctx, &j.l, s.count * luc__cuts(k, part), s.n * s.n * luc__min64(part, k),
+                          0, solve_triangle, &j);
 }
 
 /* U of A = U^T U by columns is L by rows; of larger matrices potrf finds an L sooner. */
@@ -330,7 +356,7 @@ luc_status luc__cholesky(luc_context *ctx, luc_matrices s, void *a, int32_t *inf
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
   LUC_TRY(prepare(ctx, s, 0, "potrf", NULL, &j));
   j.to = a, j.info = info;
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), (size_t)(s.n * s.n) * j.l.item,
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0) / 2, (size_t)(s.n * s.n) * j.l.item,
                           cholesky, &j);
 }
 

@@ -65,13 +65,16 @@ static void pieces(void *arg, int64_t begin, int64_t end) {
   luc__slots_put(&p->slots, block);
 }
 
-enum { PIECE_WORK = 1 << 14, CALL_WORK = 1 << 9 }; /* some microseconds, and what a call costs */
+/* Some microseconds, what a call costs, and what it takes to have OpenBLAS's lock from another
+ * thread: those that have less to do would only wait for each other. */
+enum { PIECE_WORK = 1 << 14, CALL_WORK = 1 << 9, LOCK_WORK = 200 };
 
 luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count, int64_t work,
                             size_t block, luc_lapack_fn one, const void *job) {
   loop p = {.one = one, .job = job};
   atomic_init(&p.refused, 0);
-  const int64_t grain = PIECE_WORK / (work + CALL_WORK) + 1;
+  const bool waits = l->locks && work < LOCK_WORK;
+  const int64_t grain = waits ? luc__max64(count, 1) : PIECE_WORK / (work + CALL_WORK) + 1;
   LUC_TRY(luc__slots_init(ctx, &p.slots, block, luc__cuts(count, grain)));
   const int threads = l->get_threads();
   if (threads != 1) l->set_threads(1);

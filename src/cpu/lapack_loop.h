@@ -18,6 +18,7 @@ typedef struct luc_lapack {
   bool f32;    /* of numbers, or of the parts of complex ones */
   size_t item;
   luc_transpose_fn turn; /* of such items */
+  bool locks;            /* a routine takes OpenBLAS's lock */
   int (*get_threads)(void);
   void (*set_threads)(int n);
 } luc_lapack;
@@ -46,6 +47,21 @@ const void *luc__lapack_one(const luc_lapack *l);
 int luc__lapack_work(const luc_lapack *l, const void *work);
 /* Is there neither NaN nor infinity? */
 bool luc__lapack_finite(const luc_lapack *l, const void *block, int64_t n);
+
+/* A triangle of A [n, n], whose elements are `down` and `right` apart; `unit`: with a diagonal of
+ * ones, which is not read. */
+typedef struct luc_triangle {
+  const void *a;
+  int64_t n, down, right;
+  bool upper, unit;
+} luc_triangle;
+/* Are matrices of n rows solved by these rather than by LAPACK? */
+bool luc__lapack_small(luc_dtype dtype, int64_t n);
+/* Rows b [n, k], ldb apart, become X of A X = B. */
+void luc__lapack_substitute(const luc_lapack *l, luc_triangle t, int64_t k, void *b, int64_t ldb);
+/* Rows b [n, k] become X of A X = B, or of A^T X = B, by what getrf left of A. */
+void luc__lapack_by_factors(const luc_lapack *l, int64_t n, int64_t k, const void *lu,
+                            const int *pivots, bool transposed, void *b);
 
 static inline char *luc__lapack_at(const luc_lapack *l, void *block, int64_t elements) {
   return (char *)block + (size_t)elements * l->item;

@@ -186,7 +186,8 @@ static int multiply(const void *job_, int64_t i, char *block) {
   const parts p = take(j, block);
   luc__lapack_turn(&j->l, p.a, luc__lapack_from(&j->l, j->from, i * m * n), m, n);
   memcpy(p.tau, luc__lapack_from(&j->l, j->tau, i * j->k), (size_t)j->k * j->l.item);
-  for (int64_t c = 0; c < j->k; c += j->block) combine(j, &p, c);
+  for (int64_t c = 0; c < j->k; c += j->block)
+    if (j->applied || c + j->block < j->k) combine(j, &p, c);
   const int info = form_q(j, &p);
   luc__lapack_turn(&j->l, luc__lapack_at(&j->l, j->q, i * m * n), p.a, n, m);
   return info;
@@ -197,7 +198,7 @@ luc_status luc__reflections(luc_context *ctx, luc_matrices s, int64_t k, const v
   job j;
   if (s.count == 0) return LUC_OK;
   LUC_TRY(prepare(ctx, s, s.n, &j));
-  j.k = k, j.from = reflectors, j.tau = tau, j.q = q;
+  j.k = k, j.from = reflectors, j.tau = tau, j.q = q, j.applied = k < s.n;
   return luc__lapack_loop(ctx, &j.l, s.count, 2 * s.m * s.n * k, (size_t)parts_size(&j) * j.l.item,
                           multiply, &j);
 }
