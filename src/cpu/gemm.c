@@ -69,7 +69,7 @@ static void choose_cuts(job *j) {
     return;
   }
   if (j->rows > 16 * LUC_GEMM_MC) j->rows = 16 * LUC_GEMM_MC;
-  const bool outer = j->path == PATH_OUTER, row = j->path == PATH_BLOCK && g->m == 1;
+  const bool outer = j->path == PATH_OUTER, row = !outer && g->m == 1;
   const int64_t widest = outer ? g->n : row ? 16 * LUC_GEMM_NC : LUC_GEMM_NC;
   if (j->columns > widest) j->columns = widest;
   while (j->rows * j->columns * g->k * weight >= 2 * PIECE_WORK &&
