@@ -18,7 +18,7 @@ enum {
   CHUNK = 1024,
   SHORT_RUN = 16,
   MOVED_RUN = 128,
-  PARALLEL_FROM = 3 << 15,
+  PARALLEL_FROM = 1 << 15,
   TURN_FROM = 4096,
   LINE = 64
 };
@@ -391,7 +391,7 @@ static void run_nest(luc_context *ctx, ew_job *job, luc_tensor *out, const luc_e
   if (past_cache(job, out, in)) job->stream = LUC_EW_STREAM;
   int64_t numel = job->nest.numel;
   int64_t from = parallel_from(job->kernel);
-  luc__parallel_for(ctx, numel, numel < from ? numel : from / 3, run_range, job);
+  luc__parallel_for(ctx, numel, numel < from ? numel : from / 2, run_range, job);
 }
 
 /* The dimension along which t's elements are neighbours, or -1. */
