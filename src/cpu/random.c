@@ -375,17 +375,11 @@ void luc__multinomial_replace(luc_context *ctx, luc_generator *gen, int64_t *out
   }
 }
 
-void luc__multinomial_distinct(int64_t *out, int64_t samples, const void *p, int64_t n,
-                               double *keys, bool single) {
-  if (single)
-    for (int64_t i = 0; i < n; i++) keys[i] = (double)(((const float *)p)[i] / (float)keys[i]);
-  else
-    for (int64_t i = 0; i < n; i++) keys[i] = ((const double *)p)[i] / keys[i];
-  for (int64_t s = 0; s < samples; s++) {
-    int64_t best = 0;
-    for (int64_t i = 1; i < n; i++)
-      if (keys[i] > keys[best]) best = i;
-    out[s] = best;
-    keys[best] = -1;
+void luc__multinomial_keys(const void *p, int64_t n, double *draws, bool single) {
+  if (!single)
+    for (int64_t i = 0; i < n; i++) draws[i] = ((const double *)p)[i] / draws[i];
+  for (int64_t i = 0; single && i < n; i++) {
+    const float key = ((const float *)p)[i] / (float)draws[i];
+    memcpy((float *)(void *)draws + i, &key, sizeof key);
   }
 }

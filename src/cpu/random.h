@@ -60,9 +60,8 @@ void luc__random_bernoulli_double(luc_context *ctx, luc_generator *gen, bool *ou
  * weights are floats, else doubles, and so are sums rounded, as in PyTorch. */
 void luc__multinomial_replace(luc_context *ctx, luc_generator *gen, int64_t *out, int64_t samples,
                               const void *p, int64_t n, double *scratch, bool single);
-/* Without replacement: the largest of weight / exponential. keys has n doubles and has been filled
- * with exponential draws; taken positions are struck out in it. */
-void luc__multinomial_distinct(int64_t *out, int64_t samples, const void *p, int64_t n,
-                               double *keys, bool single);
+/* Without replacement: weight / exponential, of which the largest are taken. draws: n exponential
+ * draws, which the keys, of the weights' type, replace. */
+void luc__multinomial_keys(const void *p, int64_t n, double *draws, bool single);
 
 #endif

@@ -15,7 +15,8 @@ typedef struct pair {
 } pair;
 
 /* a pair has as many numbers */
-enum { PAIR = 2, SMALL = 48, FEW = 32, GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
+enum { PAIR = 2, SMALL = 32, FEW = 32, LONG = 2000 };
+enum { GRAIN = 1 << 14, MAX_PIECES = 16, STRIP = 512 };
 
 static uint64_t nan_key(luc_dtype dtype) {
   if (!luc__dtype_is_float(dtype)) return UINT64_MAX; /* no small integer's key; see is_nan */
@@ -28,19 +29,20 @@ static bool is_nan(luc_dtype dtype, uint64_t key) {
 
 /* ---- sorting pairs ---- */
 
-static void insertion_sort(pair *p, int64_t n) {
-  for (int64_t i = 1; i < n; i++) {
+/* False: given up halfway, after more than `most` moves. */
+static inline bool insertion_sort(pair *p, int64_t n, int64_t most) {
+  for (int64_t i = 1; i < n && most >= 0; i++) {
     pair v = p[i];
     int64_t k = i;
     for (; k > 0 && p[k - 1].key > v.key; k--) p[k] = p[k - 1];
     p[k] = v;
+    most -= i - k;
   }
+  return most >= 0;
 }
 
-/* One byte of the key after another, but those that are all alike. Leaves the result in p. */
-static void radix_sort(pair *p, pair *spare, int64_t n) {
-  uint64_t apart = 0;
-  for (int64_t i = 1; i < n; i++) apart |= p[i].key ^ p[0].key;
+/* One byte of the key after another, but those without a bit in `apart`. Leaves the result in p. */
+static void sort_bytes(pair *p, pair *spare, int64_t n, uint64_t apart) {
   pair *from = p, *to = spare;
   for (int shift = 0; shift < 64; shift += 8) {
     if (!(apart >> shift & 255)) continue;
@@ -59,43 +61,25 @@ static void radix_sort(pair *p, pair *spare, int64_t n) {
   if (from != p) memcpy(p, from, (size_t)n * sizeof *p);
 }
 
+/* By the bytes in which keys differ. The highest few of many are first tried alone: mostly they
+ * leave little to move. */
+static void radix_sort(pair *p, pair *spare, int64_t n) {
+  uint64_t apart = 0;
+  for (int64_t i = 1; i < n; i++) apart |= p[i].key ^ p[0].key;
+  const int bytes = (63 - __builtin_clzll(apart | 1)) / 8 + 1;
+  const int low = 8 * (bytes - 2 - (63 - __builtin_clzll((uint64_t)n)) / 7);
+  if (low >= 16 && apart << (64 - low)) {
+    sort_bytes(p, spare, n, apart >> low << low);
+    if (insertion_sort(p, n, n)) return;
+  }
+  sort_bytes(p, spare, n, apart);
+}
+
 static void sort_pairs(pair *p, pair *spare, int64_t n) {
   if (n <= SMALL)
-    insertion_sort(p, n);
+    insertion_sort(p, n, INT64_MAX);
   else
     radix_sort(p, spare, n);
-}
-
-static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c) {
-  const uint64_t low = a < b ? a : b, high = a < b ? b : a;
-  return c < low ? low : c > high ? high : c;
-}
-
-/* The pair that would be at `rank`: what is below, or above, a key of the rest is dropped until few
- * are left. */
-static const pair *select_rank(pair *p, pair *spare, int64_t n, int64_t rank) {
-  enum { ROUNDS = 32, LEFT = 16 };
-  for (int round = 0; n > LEFT && round < ROUNDS; round++) {
-    const uint64_t key = middle_of(p[n / 4].key, p[n / 2].key, p[n * 3 / 4].key);
-    int64_t below = 0, equal = 0, kept = 0;
-    for (int64_t i = 0; i < n; i++) {
-      below += p[i].key < key;
-      equal += p[i].key == key;
-    }
-    const bool first = rank < below, last = rank >= below + equal;
-    for (int64_t i = 0; i < n; i++) {
-      spare[kept] = p[i];
-      kept += first ? p[i].key < key : last ? p[i].key > key : p[i].key == key;
-    }
-    rank -= first ? 0 : last ? below + equal : below;
-    if (!first && !last) return spare + rank;
-    pair *t = p;
-    p = spare;
-    spare = t;
-    n = kept;
-  }
-  sort_pairs(p, spare, n);
-  return p + rank;
 }
 
 /* ---- lines ---- */
@@ -182,24 +166,30 @@ static void fill_pairs(const sort_lines *s, int64_t first, pair *p) {
   }
 }
 
-/* Those of ranks [a, b) of a long line, without sorting the rest: a sample of it says between which
- * two keys they may be expected. NULL: they were not there. */
+/* Between which keys those of ranks [a, b) of a long line may be expected, by a sample of it. */
+static void expect(const sort_lines *s, int64_t first, int64_t a, int64_t b, pair *p, uint64_t *low,
+                   uint64_t *high) {
+  enum { SLACK = 4, SAMPLE = 16 };
+  const int64_t n = s->job->n, count = luc__min64(n / SAMPLE, 4096);
+  for (int64_t i = 0; i < count; i++) {
+    line_keys(s, first, i * (n / count), 1, &p[i].key);
+    p[i].at = i;
+  }
+  sort_pairs(p, p + n, count);
+  int64_t from = a * count / n, to = b * count / n; /* in the sample, more or less */
+  from -= SLACK + 2 * (int64_t)sqrt((double)luc__min64(from, count - from));
+  to += SLACK + 2 * (int64_t)sqrt((double)luc__min64(to, count - to));
+  *low = from > 0 ? p[from].key : 0;
+  *high = to < count ? p[to].key : UINT64_MAX;
+}
+
+/* Those of ranks [a, b) of a long line, without sorting the rest. NULL: they were not where they
+ * may be expected. */
 static const pair *select_ranks(const sort_lines *s, int64_t first, int64_t a, int64_t b, pair *p) {
   const luc_sort_job *job = s->job;
-  enum { SLACK = 16 };
-  int64_t count = job->n / 64 < 4096 ? job->n / 64 : 4096;
-  uint64_t keys[STRIP], low = 0, high = UINT64_MAX;
-  for (int64_t i = 0; i < count; i++) {
-    line_keys(s, first, i * (job->n / count), 1, keys);
-    p[i] = (pair){keys[0], i};
-  }
-  sort_pairs(p, p + job->n, count);
-  int64_t from = a * count / job->n, to = b * count / job->n; /* in the sample, more or less */
-  from -= SLACK + 4 * (int64_t)sqrt((double)(from < count - from ? from : count - from));
-  to += SLACK + 4 * (int64_t)sqrt((double)(to < count - to ? to : count - to));
-  if (from > 0) low = p[from].key;
-  if (to < count) high = p[to].key;
+  uint64_t keys[STRIP], low, high;
   int64_t below = 0, kept = 0;
+  expect(s, first, a, b, p, &low, &high);
   for (int64_t i = 0; i < job->n; i += STRIP) {
     int64_t n = job->n - i < STRIP ? job->n - i : STRIP;
     line_keys(s, first, i, n, keys);
@@ -217,25 +207,92 @@ static const pair *select_ranks(const sort_lines *s, int64_t first, int64_t a, i
   return p + (a - below);
 }
 
+/* The key of a rank among n, which are used up; *nth: how many of its equals are before it. What is
+ * below, or above, one of the rest is dropped. */
+static uint64_t rank_key(const sort_lines *s, uint64_t *keys, uint64_t *spare, int64_t n,
+                         int64_t rank, int64_t *nth) {
+  enum { TRIES = 3 };
+  for (int64_t round = 1;; round++) {
+    uint64_t some[TRIES];
+    for (int64_t i = 0; i < TRIES; i++) { /* as if by chance */
+      int64_t k = i;
+      const uint64_t key = keys[(2 * i + 1) * n / (2 * TRIES) * round % n];
+      for (; k > 0 && some[k - 1] > key; k--) some[k] = some[k - 1];
+      some[k] = key;
+    }
+    const uint64_t key = some[rank * TRIES / n];
+    int64_t equal, below = s->kernels->count(keys, n, key, &equal), kept = 0;
+    *nth = rank - below;
+    if (rank >= below && rank < below + equal) return key;
+    if (rank < below) {
+      for (int64_t i = 0; i < n; i++) {
+        spare[kept] = keys[i];
+        kept += keys[i] < key;
+      }
+    } else {
+      rank -= below + equal;
+      for (int64_t i = 0; i < n; i++) {
+        spare[kept] = keys[i];
+        kept += keys[i] > key;
+      }
+    }
+    uint64_t *t = keys;
+    keys = spare;
+    spare = t;
+    n = kept;
+  }
+}
+
+/* The one of a rank. */
+static const pair *select_rank(const sort_lines *s, int64_t first, int64_t rank, pair *p) {
+  const int64_t n = s->job->n;
+  uint64_t *keys = &p->key, *spare = keys + n, strip[STRIP], low = 0, high = UINT64_MAX;
+  int64_t below = 0, kept = 0, nth;
+  if (n >= LONG) expect(s, first, rank, rank + 1, p, &low, &high);
+  for (int64_t i = 0, m; n >= LONG && i < n; i += m) {
+    m = luc__min64(n - i, STRIP);
+    line_keys(s, first, i, m, strip);
+    for (int64_t k = 0; k < m; k++) {
+      below += strip[k] < low;
+      keys[kept] = strip[k];
+      kept += (strip[k] >= low) & (strip[k] <= high);
+    }
+  }
+  if (rank < below || rank >= below + kept) {
+    line_keys(s, first, 0, n, keys);
+    below = 0, kept = n;
+  }
+  p->key = rank_key(s, keys, spare, kept, rank - below, &nth);
+  for (int64_t i = 0, m; nth >= 0; i += m) {
+    m = luc__min64(n - i, STRIP);
+    line_keys(s, first, i, m, strip);
+    for (int64_t k = 0; k < m && nth >= 0; k++)
+      if (strip[k] == p->key && nth-- == 0) p->at = i + k;
+  }
+  return p;
+}
+
 /* How many of a line are NaN; *place: the first, or -1. */
 static int64_t count_nan(const sort_lines *s, int64_t first, int64_t *place) {
   const luc_sort_job *job = s->job;
-  uint64_t keys[STRIP], nan = nan_key(job->dtype);
+  const uint64_t nan = ~nan_key(job->dtype); /* the least, with all bits turned */
+  uint64_t keys[STRIP];
   int64_t count = 0;
   *place = -1;
   for (int64_t i = 0; luc__dtype_is_float(job->dtype) && i < job->n; i += STRIP) {
-    int64_t n = job->n - i < STRIP ? job->n - i : STRIP, before = count;
-    s->kernels->keys(job->x, job->dtype, first + i * job->inner, job->inner, n, 0, keys);
-    for (int64_t k = 0; k < n; k++) count += keys[k] == nan;
-    for (int64_t k = 0; before == 0 && count > 0 && *place < 0; k++)
-      if (keys[k] == nan) *place = i + k;
+    const int64_t n = luc__min64(job->n - i, STRIP);
+    s->kernels->keys(job->x, job->dtype, first + i * job->inner, job->inner, n, UINT64_MAX, keys);
+    for (int64_t k = 0; k < n; k++) {
+      if (k % LUC_SORT_BLOCK == 0) k = s->kernels->pass(keys, k, n, nan + 1);
+      if (k == n) break;
+      if (keys[k] == nan && count++ == 0) *place = i + k;
+    }
   }
   return count;
 }
 
 /* What is to be kept of the line that begins at `first`; p: scratch of 2 n pairs. */
 static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
-  enum { LONG = 1 << 13 };
   const luc_sort_job *job = s->job;
   int64_t n = job->n, a = job->pick == LUC_PICK_KTH ? job->keep : 0;
   if (job->pick == LUC_PICK_FIRST && s->kept <= FEW && s->kept < n) {
@@ -249,12 +306,12 @@ static const pair *pick(const sort_lines *s, int64_t first, pair *p) {
     if (count > 0 && !skips) return p;
     a = (n - count - 1) / 2;
   }
-  if (job->pick != LUC_PICK_MODE && n >= LONG && s->kept <= n / 8) {
+  if (job->pick != LUC_PICK_MODE && s->kept == 1) return select_rank(s, first, a, p);
+  if (job->pick != LUC_PICK_MODE && n >= LONG && s->kept <= n / 4) {
     const pair *found = select_ranks(s, first, a, a + s->kept, p);
     if (found) return found;
   }
   fill_pairs(s, first, p);
-  if (job->pick != LUC_PICK_MODE && s->kept == 1) return select_rank(p, p + n, n, a);
   sort_pairs(p, p + n, n);
   if (job->pick == LUC_PICK_MODE) return p + mode_place(&p->key, PAIR, n);
   return p + a;
@@ -280,11 +337,6 @@ static void sort_turned(const sort_lines *s, int64_t to, int64_t m, int64_t firs
 static int64_t wanted(const luc_sort_job *job) {
   if (job->pick == LUC_PICK_FIRST) return job->keep;
   return job->pick == LUC_PICK_KTH ? job->keep + 1 : job->n;
-}
-
-static bool is_short(const luc_sort_job *job) {
-  enum { WORK = 400 }; /* comparisons, more or less */
-  return job->n <= LUC_SORT_SHORT && job->n * wanted(job) <= WORK;
 }
 
 /* What is kept of short line i of some, sorted beside each other. */
@@ -344,13 +396,13 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
 }
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
-  enum { LINE = 64 };
+  enum { LINE = 64, LINES = 4 };
   sort_lines s = {.job = job, .lines = job->outer * job->inner, .together = 1};
   const int64_t size = (int64_t)luc__dtype_size(job->dtype);
   s.kernels = luc__kernels(ctx)->sort;
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
-  if (is_short(job)) {
+  if (job->n <= LUC_SORT_SHORT && s.lines >= LINES) {
     luc__parallel_for(ctx, s.lines, GRAIN / job->n, sort_short, &s);
     return LUC_OK;
   }

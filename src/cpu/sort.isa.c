@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cpu/cuts.h"
-#include "cpu/isa.h"
+#include "cpu/simd.h"
 #include "tensor/half.h"
 
 /* Both without branches, so that loops of them become vector code. Adding 0 makes -0 0. */
@@ -57,26 +57,78 @@ static int64_t pass(const uint64_t *keys, int64_t j, int64_t n, uint64_t limit) 
   return j;
 }
 
-/* The first m of a are to be at most what they are in b; where each comes from goes with it. */
-static inline void order(uint64_t *restrict a, uint64_t *restrict b, uint64_t *restrict from_a,
-                         uint64_t *restrict from_b, int64_t m) {
-  for (int64_t j = 0; j < m; j++) {
-    const uint64_t turn = -(borrow(b[j], a[j]) >> 63);
-    const uint64_t keys = (a[j] ^ b[j]) & turn, from = (from_a[j] ^ from_b[j]) & turn;
-    a[j] ^= keys, b[j] ^= keys;
-    from_a[j] ^= from, from_b[j] ^= from;
+static int64_t count(const uint64_t *keys, int64_t n, uint64_t key, int64_t *equal) {
+  uint64_t below = 0, upto = 0;
+  for (int64_t i = 0; i < n; i++) {
+    below += keys[i] < key;
+    upto += keys[i] <= key;
   }
+  *equal = (int64_t)(upto - below);
+  return (int64_t)below;
+}
+
+/* In PACKED, keys less than 2^58 apart stand above their places, so that no two are equal. */
+enum { PLACE_BITS = 5, PACKED = 58, LANES = 4 * LUC_VECTOR_BYTES / 8 };
+_Static_assert(1 << PLACE_BITS == LUC_SORT_SHORT, "a place has so many bits");
+
+/* Are all keys less than 2^58 apart? *base: what is then to be subtracted from them. */
+static bool fit(const luc_sort_short *lines, int64_t n, int64_t m, uint64_t *base) {
+  const uint64_t half = (uint64_t)1 << (PACKED - 1), most = -2 * half, one = lines->keys[0][0];
+  uint64_t over = 0;
+  *base = one < half ? 0 : one - half < most ? one - half : most;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < m; j++) over |= lines->keys[i][j] - *base;
+  return over >> PACKED == 0;
+}
+
+/* In LANES lines from j on, row i goes to its place in the first `last` rows, and what it passes
+ * one further. */
+LUC_INLINE void insert(luc_sort_short *lines, int64_t i, int64_t last, int64_t j, bool packed) {
+  enum { VECTORS = 4, WIDTH = LANES / VECTORS };
+  luc_vu64 key[VECTORS], at[VECTORS];
+  memcpy(key, &lines->keys[i][j], sizeof key);
+  memcpy(at, &lines->at[i][j], sizeof at);
+  for (int64_t k = luc__min64(i, last); k-- > 0;)
+#pragma GCC unroll 4
+    for (int v = 0; v < VECTORS; v++) {
+      luc_vu64 *keys = (luc_vu64 *)(void *)&lines->keys[k][j + v * WIDTH];
+      luc_vu64 *ats = (luc_vu64 *)(void *)&lines->at[k][j + v * WIDTH];
+      const luc_vu64 other = *keys, place = *ats;
+      const luc_vu64 less =
+          packed ? (luc_vu64)((luc_vi64)key[v] < (luc_vi64)other) : (luc_vu64)(key[v] < other);
+      keys[LUC_SORT_BESIDE / WIDTH] = (other & less) | (key[v] & ~less);
+      key[v] = (key[v] & less) | (other & ~less);
+      if (packed) continue;
+      ats[LUC_SORT_BESIDE / WIDTH] = (place & less) | (at[v] & ~less);
+      at[v] = (at[v] & less) | (place & ~less);
+    }
+  memcpy(&lines->keys[0][j], key, sizeof key);
+  if (!packed) memcpy(&lines->at[0][j], at, sizeof at);
 }
 
 /* By insertion, in as many lines at once as fill vectors. */
 static void sort_short(luc_sort_short *lines, int64_t n, int64_t first, int64_t m) {
-  enum { LANES = 8 };
+  uint64_t base = 0;
+  const bool packed = n >= LUC_SORT_SHORT / 4 && fit(lines, n, m, &base);
   m = luc__whole(m, LANES);
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = 0; j < m; j++) lines->at[i][j] = (uint64_t)i;
-    for (int64_t k = luc__min64(i, first), from = i; k > 0; from = --k)
-      order(lines->keys[k - 1], lines->keys[from], lines->at[k - 1], lines->at[from], m);
-  }
+  for (uint64_t i = 0; i < (uint64_t)n; i++)
+    for (int64_t j = 0; j < m; j++)
+      if (packed)
+        lines->keys[i][j] = (lines->keys[i][j] - base) << PLACE_BITS | i;
+      else
+        lines->at[i][j] = i;
+  for (int64_t j = 0; j < m; j += LANES)
+    for (int64_t i = 1; i < n; i++)
+      if (packed)
+        insert(lines, i, first, j, true);
+      else
+        insert(lines, i, first, j, false);
+  for (int64_t i = 0; packed && i < first; i++)
+    for (int64_t j = 0; j < m; j++) {
+      const uint64_t key = lines->keys[i][j];
+      lines->at[i][j] = key % LUC_SORT_SHORT;
+      lines->keys[i][j] = (key >> PLACE_BITS) + base;
+    }
 }
 
-const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass, sort_short};
+const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass, count, sort_short};

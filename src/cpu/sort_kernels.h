@@ -8,8 +8,8 @@ enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 32, LUC_SORT_BESIDE = 32 };
 
 /* Lines of up to LUC_SORT_SHORT elements beside each other, and where in its line each was. */
 typedef struct luc_sort_short {
-  uint64_t keys[LUC_SORT_SHORT][LUC_SORT_BESIDE];
-  uint64_t at[LUC_SORT_SHORT][LUC_SORT_BESIDE];
+  _Alignas(64) uint64_t keys[LUC_SORT_SHORT][LUC_SORT_BESIDE];
+  _Alignas(64) uint64_t at[LUC_SORT_SHORT][LUC_SORT_BESIDE];
 } luc_sort_short;
 
 typedef struct luc_sort_kernels {
@@ -18,8 +18,10 @@ typedef struct luc_sort_kernels {
                uint64_t *keys);
   /* Passes over whole blocks from j on with no key below limit. */
   int64_t (*pass)(const uint64_t *keys, int64_t j, int64_t n, uint64_t limit);
+  /* How many of n keys are below one, and equal to it. */
+  int64_t (*count)(const uint64_t *keys, int64_t n, uint64_t key, int64_t *equal);
   /* The `first` of n keys in order, in m lines, and where they were; equal ones stay in theirs. Up
-   * to a multiple of 8, what is beside the lines is moved as well. */
+   * to a multiple of 32, what is beside the lines is moved as well. */
   void (*sort_short)(luc_sort_short *lines, int64_t n, int64_t first, int64_t m);
 } luc_sort_kernels;
 

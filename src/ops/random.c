@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/sort.h"
 #include "ops/formula.h"
 #include "ops/geometry.h"
 
@@ -430,15 +431,14 @@ luc_status luc__run_multinomial(luc_context *ctx, luc_value *args, luc_value *ou
   int64_t *to = (int64_t *)r->data;
   for (int64_t i = 0; i < rows; i++)
     LUC_GO(check_weights(ctx, weights + (size_t)i * row, n, single));
+  for (int64_t i = 0; replace && i < rows; i++, weights += row, to += samples)
+    luc__multinomial_replace(ctx, gen, to, samples, weights, n, key, single);
   if (!replace) {
     luc_draw draw = {.kind = LUC_EXPONENTIAL, .a = 1, .target = LUC_FLOAT64};
+    luc_sort_job job = {p->dtype, true, LUC_PICK_FIRST, rows, n, 1, samples, key, NULL, to};
     luc__random_fill(ctx, gen, &draw, key, keys->numel);
-  }
-  for (int64_t i = 0; i < rows; i++, weights += row, to += samples) {
-    if (replace)
-      luc__multinomial_replace(ctx, gen, to, samples, weights, n, key, single);
-    else
-      luc__multinomial_distinct(to, samples, weights, n, key + i * n, single);
+    luc__multinomial_keys(weights, keys->numel, key, single);
+    LUC_GO(luc__sort(ctx, &job));
   }
   *out = luc_v_tensor(luc__retain(r));
 done:
