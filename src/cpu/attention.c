@@ -283,7 +283,7 @@ static job make_job(luc_context *ctx, const luc_attention *a) {
   return (job){.a = a,
                .kernels = &kernels->attention[a->dtype],
                .gemm = &kernels->gemm[a->dtype],
-               .size = a->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)};
+               .size = (int64_t)luc__dtype_size(a->dtype)};
 }
 
 luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_heads *out,

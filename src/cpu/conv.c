@@ -29,10 +29,6 @@ enum { COPY_WORK = 6, ZIP_WORK = 10, DEAL_WORK = 30, TURN_WORK = 200 };
 /* Positions of a block of the weight gradient; inputs that are near, about. */
 static const int64_t BLOCK = 1088, NEAR = 1 << 19;
 
-static size_t size_of(luc_dtype dtype) {
-  return dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
-}
-
 /* One call: the plan, its tables and what every piece needs. */
 typedef struct job {
   luc_conv_plan plan;
@@ -76,7 +72,7 @@ static void job_init(luc_context *ctx, job *j, const luc_conv *c) {
   memset(j, 0, sizeof *j);
   luc__conv_plan_sizes(&j->plan, c);
   j->kernels = &luc__kernels(ctx)->conv[c->dtype];
-  j->size = size_of(c->dtype);
+  j->size = luc__dtype_size(c->dtype);
   j->dtype = c->dtype;
   j->groups = c->groups;
   j->batch = c->batch;
@@ -231,7 +227,7 @@ static double forward_cost(const luc_conv *c) {
 
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y) {
-  if (c->batch <= 0 || c->out_channels <= 0 || luc__conv_pixels(c) <= 0) return LUC_OK;
+  if (c->batch <= 0 || c->out_channels <= 0 || luc__volume(c->out) <= 0) return LUC_OK;
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, false, x, weight, bias, y);
   if (luc__is_1x1(c)) return luc__conv_1x1(ctx, c, x, weight, bias, y);
   const int taps = luc__winograd_part(ctx, c, LUC_WINOGRAD_FORWARD);
@@ -246,11 +242,10 @@ luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x,
 
 luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                     const void *weight, void *dx) {
-  int64_t inputs = 1;
-  for (int d = 0; d < c->spatial; d++) inputs *= c->in[d];
+  const int64_t inputs = luc__volume(c->in);
   if (c->batch <= 0 || c->in_channels <= 0 || inputs <= 0) return LUC_OK;
-  if (c->out_channels <= 0 || luc__conv_pixels(c) <= 0) {
-    memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * size_of(c->dtype));
+  if (c->out_channels <= 0 || luc__volume(c->out) <= 0) {
+    memset(dx, 0, (size_t)(c->batch * c->in_channels * inputs) * luc__dtype_size(c->dtype));
     return LUC_OK;
   }
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise(ctx, c, true, dy, weight, NULL, dx);
@@ -404,9 +399,8 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exac
  * it: to those of every filter, so it shows in each group's first. */
 static bool is_finite(luc_context *ctx, const luc_conv *c, const void *dweight) {
   const luc_conv_kernels *kernels = &luc__kernels(ctx)->conv[c->dtype];
-  int64_t k = c->in_channels / c->groups;
-  for (int d = 0; d < c->spatial; d++) k *= c->kernel[d];
-  const int64_t group = c->out_channels / c->groups * k * (int64_t)size_of(c->dtype);
+  const int64_t k = c->in_channels / c->groups * luc__volume(c->kernel);
+  const int64_t group = c->out_channels / c->groups * k * (int64_t)luc__dtype_size(c->dtype);
   for (int64_t i = 0; i < c->groups; i++)
     if (!isfinite(kernels->sum((const char *)dweight + i * group, k))) return false;
   return true;
@@ -415,10 +409,9 @@ static bool is_finite(luc_context *ctx, const luc_conv *c, const void *dweight) 
 luc_status luc__conv_backward_weight(luc_context *ctx, const luc_conv *c, const void *x,
                                      const void *dy, void *dweight) {
   if (c->out_channels <= 0 || c->in_channels <= 0) return LUC_OK;
-  if (c->batch <= 0 || luc__conv_pixels(c) <= 0) {
-    int64_t n = c->out_channels * (c->in_channels / c->groups);
-    for (int d = 0; d < c->spatial; d++) n *= c->kernel[d];
-    memset(dweight, 0, (size_t)n * size_of(c->dtype));
+  if (c->batch <= 0 || luc__volume(c->out) <= 0) {
+    const int64_t n = c->out_channels * (c->in_channels / c->groups) * luc__volume(c->kernel);
+    memset(dweight, 0, (size_t)n * luc__dtype_size(c->dtype));
     return LUC_OK;
   }
   if (luc__depthwise_suits(ctx, c)) return luc__depthwise_weight(ctx, c, x, dy, dweight);

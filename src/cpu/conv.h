@@ -1,4 +1,4 @@
-/* Convolution and its two gradients on raw contiguous [N, C, spatial...] memory. */
+/* Convolution and its two gradients on raw contiguous [N, C, depth, rows, columns] memory. */
 #ifndef LUC_CONV_H
 #define LUC_CONV_H
 
@@ -8,11 +8,11 @@
 enum { LUC_MAX_SPATIAL = 3 };
 
 /* Input [batch, in_channels, in...], weight [out_channels, in_channels / groups, kernel...], output
- * [batch, out_channels, out...]. Only the padding before the first element is named: what comes
- * after the last follows from `out`, so that 'same' padding may be uneven. */
+ * [batch, out_channels, out...], always of three dimensions: those that lack come first, with size,
+ * stride and dilation 1. Only the padding before the first element is named: what comes after the
+ * last follows from `out`, so that 'same' padding may be uneven. */
 typedef struct luc_conv {
   luc_dtype dtype; /* LUC_FLOAT32 or LUC_FLOAT64 */
-  int spatial;     /* 1, 2 or 3: how many entries of the arrays are used */
   bool relu;       /* forward: fused behind the bias */
   int64_t batch, in_channels, out_channels, groups;
   int64_t in[LUC_MAX_SPATIAL], kernel[LUC_MAX_SPATIAL], out[LUC_MAX_SPATIAL];
@@ -22,8 +22,10 @@ typedef struct luc_conv {
 /* Output size of one dimension; below 1 when the kernel does not fit. */
 int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad_before,
                            int64_t pad_after, int64_t dilation);
-/* Outputs of one image and channel. */
-int64_t luc__conv_pixels(const luc_conv *c);
+/* Elements of sizes in three dimensions: pixels of an image and channel, taps of a kernel. */
+static inline int64_t luc__volume(const int64_t *sizes) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
 /* y = conv(x, weight) + bias; bias may be NULL. */
 luc_status luc__conv_forward(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                              const void *bias, void *y);

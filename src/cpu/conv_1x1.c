@@ -7,7 +7,7 @@
 
 /* Is there one window, all of the image? Then images are rows of a matrix. */
 static bool is_window(const luc_conv *c) {
-  for (int d = 0; d < c->spatial; d++)
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++)
     if (c->kernel[d] != c->in[d] || c->out[d] != 1 || c->padding[d] != 0 ||
         (c->dilation[d] != 1 && c->kernel[d] != 1))
       return false;
@@ -16,7 +16,7 @@ static bool is_window(const luc_conv *c) {
 
 bool luc__is_1x1(const luc_conv *c) {
   if (is_window(c)) return true;
-  for (int d = 0; d < c->spatial; d++)
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++)
     if (c->kernel[d] != 1 || c->stride[d] != 1 || c->padding[d] != 0 || c->out[d] != c->in[d])
       return false;
   return true;
@@ -29,10 +29,9 @@ typedef struct sizes {
 } sizes;
 
 static sizes sizes_of(const luc_conv *c) {
-  sizes s = {c->in_channels / c->groups, c->out_channels / c->groups, luc__conv_pixels(c),
-             c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)};
-  for (int d = 0; d < c->spatial && is_window(c); d++) s.in *= c->kernel[d];
-  return s;
+  const int64_t channels = c->in_channels / c->groups * (is_window(c) ? luc__volume(c->kernel) : 1);
+  return (sizes){channels, c->out_channels / c->groups, luc__volume(c->out),
+                 (int64_t)luc__dtype_size(c->dtype)};
 }
 
 /* Windows: a product for each group; elements from one's A, B and C to the next's. */

@@ -35,57 +35,41 @@ static int64_t floor_div(int64_t a, int64_t b) {
 
 /* -- The plan ---------------------------------------------------------------------------------- */
 
-/* The convolution in three dimensions: missing ones come first. Output o meets input
- * o * stride + tap * dilation - padding. */
+/* Which way: output o meets input o * stride + tap * dilation - padding. */
 typedef struct axes {
+  const luc_conv *c;
   bool backward;
-  int64_t in[3], kernel[3], out[3], stride[3], padding[3], dilation[3];
 } axes;
 
-static axes axes_of(const luc_conv *c, bool backward) {
-  axes a = {.backward = backward};
-  const int missing = LUC_MAX_SPATIAL - c->spatial;
-  for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
-    const int s = d - missing;
-    a.in[d] = s < 0 ? 1 : c->in[s];
-    a.kernel[d] = s < 0 ? 1 : c->kernel[s];
-    a.out[d] = s < 0 ? 1 : c->out[s];
-    a.stride[d] = s < 0 ? 1 : c->stride[s];
-    a.padding[d] = s < 0 ? 0 : c->padding[s];
-    a.dilation[d] = s < 0 ? 1 : c->dilation[s];
-  }
-  return a;
-}
-
 static int64_t parts_along(const axes *a, int d) {
-  return a->backward ? luc__min64(a->stride[d], a->in[d]) : 1;
+  return a->backward ? luc__min64(a->c->stride[d], a->c->in[d]) : 1;
 }
 
 /* The first element that a tap meets of what is read. */
 static int64_t lowest(const axes *a, int d) {
-  const int64_t padding = a->padding[d];
+  const int64_t padding = a->c->padding[d];
   if (!a->backward) return -padding;
-  return floor_div(padding - (a->kernel[d] - 1) * a->dilation[d], a->stride[d]);
+  return floor_div(padding - (a->c->kernel[d] - 1) * a->c->dilation[d], a->c->stride[d]);
 }
 
 /* Where in the buffer the first output of part r meets a tap; -1: nowhere. */
 static int64_t meets(const axes *a, int d, int64_t r, int64_t tap) {
-  const int64_t at = r + a->padding[d] - tap * a->dilation[d];
-  if (!a->backward) return tap * a->dilation[d];
-  return at % a->stride[d] == 0 ? at / a->stride[d] - lowest(a, d) : -1;
+  const int64_t at = r + a->c->padding[d] - tap * a->c->dilation[d];
+  if (!a->backward) return tap * a->c->dilation[d];
+  return at % a->c->stride[d] == 0 ? at / a->c->stride[d] - lowest(a, d) : -1;
 }
 
 /* Pixels of the buffer along d for so many outputs. */
 static int64_t covered(const axes *a, int d, int64_t outputs) {
-  if (!a->backward) return (outputs - 1) * a->stride[d] + (a->kernel[d] - 1) * a->dilation[d] + 1;
-  const int64_t stride = a->stride[d];
-  return luc__cuts(outputs, stride) + (stride - 1 + a->padding[d]) / stride - lowest(a, d);
+  if (!a->backward) return (outputs - 1) * a->c->stride[d] + (a->c->kernel[d] - 1) * a->c->dilation[d] + 1;
+  const int64_t stride = a->c->stride[d];
+  return luc__cuts(outputs, stride) + (stride - 1 + a->c->padding[d]) / stride - lowest(a, d);
 }
 
 /* Taps of a row that follow each other in the buffer, in columns of about the same height. */
 static luc_depthwise_column *add_columns(const luc_depthwise_plan *p, const axes *a, int64_t r,
                                          int64_t tap, int64_t from, luc_depthwise_column *to) {
-  const int64_t k = a->kernel[2], step = p->tap_step;
+  const int64_t k = a->c->kernel[2], step = p->tap_step;
   for (int64_t i = 0; i < k; i++) {
     const int64_t before = i - step, at = meets(a, 2, r, i);
     if (at < 0 || (before >= 0 && before < k)) continue;
@@ -111,12 +95,12 @@ static void plan_parts(luc_depthwise_plan *p, const axes *a, luc_depthwise_part 
     const int64_t r[] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
     memcpy(part->first, r, sizeof r);
     part->columns = columns;
-    for (int64_t tap = 0; tap < a->kernel[0] * a->kernel[1]; tap++) {
-      const int64_t z = meets(a, 0, r[0], tap / a->kernel[1]);
-      const int64_t y = meets(a, 1, r[1], tap % a->kernel[1]);
+    for (int64_t tap = 0; tap < a->c->kernel[0] * a->c->kernel[1]; tap++) {
+      const int64_t z = meets(a, 0, r[0], tap / a->c->kernel[1]);
+      const int64_t y = meets(a, 1, r[1], tap % a->c->kernel[1]);
       if (z >= 0 && y >= 0)
         columns =
-            add_columns(p, a, r[2], tap * a->kernel[2], (z * p->size[1] + y) * p->size[2], columns);
+            add_columns(p, a, r[2], tap * a->c->kernel[2], (z * p->size[1] + y) * p->size[2], columns);
     }
     part->num_columns = columns - part->columns;
   }
@@ -137,7 +121,7 @@ static void plan_band(luc_depthwise_plan *p, const axes *a) {
 }
 
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, bool backward) {
-  const axes a = axes_of(c, backward);
+  const axes a = {c, backward};
   *j = (job){.kernels = &luc__kernels(ctx)->conv[c->dtype], .dtype = c->dtype};
   luc_depthwise_plan *p = &j->plan;
   p->gemm = &luc__kernels(ctx)->gemm[c->dtype];
@@ -146,20 +130,20 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c, bool bac
   p->relu = c->relu && !backward;
   int64_t parts = 1;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
-    p->in[d] = backward ? a.out[d] : a.in[d];
-    p->out[d] = backward ? a.in[d] : a.out[d];
-    p->in_step[d] = backward ? 1 : a.stride[d];
-    p->out_step[d] = backward ? a.stride[d] : 1;
+    p->in[d] = backward ? c->out[d] : c->in[d];
+    p->out[d] = backward ? c->in[d] : c->out[d];
+    p->in_step[d] = backward ? 1 : c->stride[d];
+    p->out_step[d] = backward ? c->stride[d] : 1;
     p->low[d] = lowest(&a, d);
-    p->taps *= a.kernel[d], p->in_pixels *= p->in[d], p->pixels *= p->out[d];
+    p->taps *= c->kernel[d], p->in_pixels *= p->in[d], p->pixels *= p->out[d];
     parts *= parts_along(&a, d);
   }
   /* Taps follow each other in steps of the stride, if the dilation is not longer than that. */
-  const int64_t common = luc__gcd(a.dilation[2], a.stride[2]);
-  p->tap_step = a.dilation[2] == common ? a.stride[2] / common : a.kernel[2];
+  const int64_t common = luc__gcd(c->dilation[2], c->stride[2]);
+  p->tap_step = c->dilation[2] == common ? c->stride[2] / common : c->kernel[2];
   if (backward) p->tap_step = -p->tap_step;
   plan_band(p, &a);
-  j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->size = (int64_t)luc__dtype_size(c->dtype);
   j->batch = c->batch;
   j->groups = luc__cuts(c->in_channels, j->kernels->lanes);
   j->across = luc__cuts(p->out[2], p->band[1]);

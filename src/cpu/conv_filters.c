@@ -263,7 +263,7 @@ luc_status luc__conv_filters(luc_context *ctx, const luc_conv *c, bool backward,
   luc_conv_lanes *l = &j.plan;
   const int64_t *in = backward ? p.out : p.in, *out = backward ? p.in : p.out;
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
-  j.size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.size = (int64_t)luc__dtype_size(c->dtype);
   l->gemm = &kernels->gemm[c->dtype];
   l->channels = backward ? p.filters : p.channels, l->filters = backward ? p.channels : p.filters;
   l->taps = p.taps, l->relu = c->relu && !backward;

@@ -237,10 +237,10 @@ static void fill_gaps(const job *j) {
 luc_status luc__conv_parts(luc_context *ctx, const luc_conv *c, const void *dy, const void *weight,
                            void *dx) {
   job j = {.kernels = &luc__kernels(ctx)->conv[c->dtype], .dy = dy, .weight = weight, .dx = dx};
-  luc_conv u = {.dtype = c->dtype, .spatial = LUC_MAX_SPATIAL, .batch = c->batch};
+  luc_conv u = {.dtype = c->dtype, .batch = c->batch};
   u.in_channels = c->out_channels, u.out_channels = c->in_channels, u.groups = c->groups;
   luc__conv_plan_sizes(&j.whole, c);
-  j.size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j.size = (int64_t)luc__dtype_size(c->dtype);
   j.batch = c->batch, j.groups = c->groups;
   int64_t n[3], step = 1;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) n[d] = join_sides(&j, d, &u), step *= j.whole.stride[d];

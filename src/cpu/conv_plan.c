@@ -10,30 +10,16 @@ int64_t luc__conv_out_size(int64_t in, int64_t kernel, int64_t stride, int64_t p
   return room < 0 ? 0 : room / stride + 1;
 }
 
-int64_t luc__conv_pixels(const luc_conv *c) {
-  int64_t n = 1;
-  for (int d = 0; d < c->spatial; d++) n *= c->out[d];
-  return n;
-}
-
-/* Missing dimensions come first, with size 1. */
 void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c) {
-  int missing = LUC_MAX_SPATIAL - c->spatial;
   for (int d = 0; d < LUC_MAX_SPATIAL; d++) {
-    int s = d - missing;
-    p->in[d] = s < 0 ? 1 : c->in[s];
-    p->kernel[d] = s < 0 ? 1 : c->kernel[s];
-    p->out[d] = s < 0 ? 1 : c->out[s];
-    p->stride[d] = s < 0 ? 1 : c->stride[s];
-    p->padding[d] = s < 0 ? 0 : c->padding[s];
-    p->dilation[d] = s < 0 ? 1 : c->dilation[s];
+    p->in[d] = c->in[d], p->kernel[d] = c->kernel[d], p->out[d] = c->out[d];
+    p->stride[d] = c->stride[d], p->padding[d] = c->padding[d], p->dilation[d] = c->dilation[d];
   }
   p->channels = c->in_channels / c->groups;
   p->filters = c->out_channels / c->groups;
-  p->taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
+  p->taps = luc__volume(p->kernel);
   p->k = p->channels * p->taps;
-  p->in_pixels = p->in[0] * p->in[1] * p->in[2];
-  p->pixels = p->out[0] * p->out[1] * p->out[2];
+  p->in_pixels = luc__volume(p->in), p->pixels = luc__volume(p->out);
   p->relu = c->relu;
   p->band[0] = p->out[1], p->band[1] = p->out[2];
 }

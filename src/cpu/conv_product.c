@@ -96,7 +96,7 @@ static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
   luc__conv_plan_sizes(p, c);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   p->patches = is_turned(p);
-  j->size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->size = (int64_t)luc__dtype_size(c->dtype);
   j->joined = is_joined(p);
   j->most = luc__min64(luc__max64(1, MOST / (p->taps * p->pixels)), p->channels);
   const int64_t matrix = j->most * p->taps * p->pixels;

@@ -63,7 +63,7 @@ static void job_free(luc_context *ctx, job *j) {
 }
 
 static luc_status job_init(luc_context *ctx, job *j, const luc_conv *c) {
-  *j = (job){.dtype = c->dtype, .size = c->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float)};
+  *j = (job){.dtype = c->dtype, .size = (int64_t)luc__dtype_size(c->dtype)};
   luc_conv_plan *p = &j->plan;
   luc__conv_plan_sizes(p, c);
   p->gemm = &luc__kernels(ctx)->gemm[c->dtype];

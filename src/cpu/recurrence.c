@@ -433,7 +433,7 @@ static luc_status run(luc_context *ctx, job *j) {
   if (r->batch == 0) return status;
   j->kernels = &luc__kernels(ctx)->recurrence[r->dtype];
   j->gemm = &luc__kernels(ctx)->gemm[r->dtype];
-  j->size = r->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
+  j->size = (int64_t)luc__dtype_size(r->dtype);
   j->gates = luc__cell_gates(r->cell) * r->hidden;
   j->work = luc__cell_work(r->cell) * r->hidden;
   j->by_units = goes_by_units(j);

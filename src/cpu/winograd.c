@@ -40,14 +40,8 @@ typedef struct dimension {
 } dimension;
 
 static dimension dimension_of(const luc_conv *c, int d, bool backward) {
-  const int s = d - LUC_MAX_SPATIAL + c->spatial;
-  if (s < 0) return (dimension){1, 1, 1, 0, 1, 1};
-  return (dimension){c->kernel[s],
-                     c->stride[s],
-                     c->dilation[s],
-                     c->padding[s],
-                     backward ? c->out[s] : c->in[s],
-                     backward ? c->in[s] : c->out[s]};
+  const int64_t *in = backward ? c->out : c->in, *out = backward ? c->in : c->out;
+  return (dimension){c->kernel[d], c->stride[d], c->dilation[d], c->padding[d], in[d], out[d]};
 }
 
 /* How many taps of one phase a kernel has. */
@@ -182,14 +176,13 @@ static double cost_of(const luc_winograd_plan *w, luc_winograd_way way) {
 /* What direct sums cost likewise: copies and what tiles leave idle are as much as some filters. */
 static double direct_cost(const luc_conv *c, luc_winograd_way way) {
   const bool backward = way == LUC_WINOGRAD_INPUT;
-  double cost = (double)(c->batch * luc__conv_pixels(c)), idle = 5;
-  for (int d = 0; d < c->spatial; d++) cost *= (double)c->kernel[d];
+  const int64_t pixels = luc__volume(c->out), rows = c->out[0] * c->out[1];
+  double cost = (double)(c->batch * pixels * luc__volume(c->kernel)), idle = 5;
   /* Small planes of many filters are joined, positions of the weights' gradient by many filters are
    * listed; lone rows and planes leave lanes idle behind them. */
-  const int64_t columns = c->out[c->spatial - 1], pixels = luc__conv_pixels(c);
-  const int64_t plane = c->spatial == 1 ? columns : pixels / columns * (columns + 1);
+  const int64_t plane = rows == 1 ? pixels : rows * (c->out[2] + 1);
   const bool listed = way == LUC_WINOGRAD_WEIGHT && c->out_channels / c->groups >= 16;
-  if (!listed && (c->spatial == 1 || c->out_channels < 64))
+  if (!listed && (rows == 1 || c->out_channels < 64))
     cost *= (double)(luc__cuts(plane, 16) * 16) / (double)pixels;
   if (way == LUC_WINOGRAD_WEIGHT) idle = listed ? 6 : 14;
   const double from = (double)(backward ? c->out_channels : c->in_channels);

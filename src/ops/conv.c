@@ -19,18 +19,18 @@ enum { CONV_STRIDE = 3 };
 static luc_conv geometry(const luc_value *at, luc_dtype dtype, const int64_t *x, const int64_t *w,
                          const int64_t *y) {
   luc_conv c = {.dtype = dtype,
-                .spatial = at[0].n,
                 .batch = x[0],
                 .in_channels = x[1],
                 .out_channels = w[0],
                 .groups = at[3].as.i};
-  for (int i = 0; i < c.spatial; i++) {
-    c.in[i] = x[i + 2];
-    c.kernel[i] = w[i + 2];
-    c.out[i] = y[i + 2];
-    c.stride[i] = at[0].as.ints[i];
-    c.padding[i] = at[1].as.ints[i];
-    c.dilation[i] = at[2].as.ints[i];
+  const int missing = LUC_MAX_SPATIAL - at[0].n;
+  for (int d = 0; d < missing; d++)
+    c.in[d] = c.kernel[d] = c.out[d] = c.stride[d] = c.dilation[d] = 1;
+  for (int i = 0; i < at[0].n; i++) {
+    const int d = missing + i;
+    c.in[d] = x[i + 2], c.kernel[d] = w[i + 2], c.out[d] = y[i + 2];
+    c.stride[d] = at[0].as.ints[i], c.padding[d] = at[1].as.ints[i];
+    c.dilation[d] = at[2].as.ints[i];
   }
   return c;
 }

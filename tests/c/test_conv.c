@@ -4,22 +4,16 @@
 #include "cpu/winograd.h"
 #include "kernel_test.h"
 
-static int64_t product(int n, const int64_t *sizes) {
-  int64_t p = 1;
-  for (int i = 0; i < n; i++) p *= sizes[i];
-  return p;
-}
-
 /* The place of window element t at output o in each dimension; false in the padding. */
 static bool meet(const luc_conv *c, int64_t o, int64_t t, int64_t *in) {
   int64_t at[3];
-  for (int d = c->spatial - 1; d >= 0; d--) {
+  for (int d = LUC_MAX_SPATIAL - 1; d >= 0; d--) {
     at[d] = o % c->out[d] * c->stride[d] + t % c->kernel[d] * c->dilation[d] - c->padding[d];
     if (at[d] < 0 || at[d] >= c->in[d]) return false;
     o /= c->out[d], t /= c->kernel[d];
   }
   *in = 0;
-  for (int d = 0; d < c->spatial; d++) *in = *in * c->in[d] + at[d];
+  for (int d = 0; d < LUC_MAX_SPATIAL; d++) *in = *in * c->in[d] + at[d];
   return true;
 }
 
@@ -29,8 +23,8 @@ typedef struct arrays {
 
 /* Adds what output o and window element t of every image and filter give: to y, dx and dw. */
 static void add_products(const luc_conv *c, arrays *a, int64_t o, int64_t t, int64_t at) {
-  int64_t pixels = product(c->spatial, c->out), taps = product(c->spatial, c->kernel);
-  int64_t inputs = product(c->spatial, c->in), cg = c->in_channels / c->groups;
+  int64_t pixels = luc__volume(c->out), taps = luc__volume(c->kernel);
+  int64_t inputs = luc__volume(c->in), cg = c->in_channels / c->groups;
   int64_t fg = c->out_channels / c->groups;
   for (int64_t nf = 0; nf < c->batch * c->out_channels; nf++) {
     int64_t n = nf / c->out_channels, f = nf % c->out_channels, out = nf * pixels + o;
@@ -48,7 +42,7 @@ static void fill(kt_array *a, double value) {
 }
 
 static void naive(const luc_conv *c, arrays *a) {
-  int64_t pixels = product(c->spatial, c->out), taps = product(c->spatial, c->kernel), at;
+  int64_t pixels = luc__volume(c->out), taps = luc__volume(c->kernel), at;
   fill(&a->dx, 0), fill(&a->dw, 0);
   for (int64_t i = 0; i < a->y.n; i++) a->y.v[i] = a->bias.v[i / pixels % c->out_channels];
   for (int64_t o = 0; o < pixels; o++)
@@ -59,8 +53,8 @@ static void naive(const luc_conv *c, arrays *a) {
 }
 
 static void check_conv(luc_context *ctx, const luc_conv *c) {
-  int64_t inputs = product(c->spatial, c->in), pixels = product(c->spatial, c->out);
-  int64_t taps = product(c->spatial, c->kernel), cg = c->in_channels / c->groups;
+  int64_t inputs = luc__volume(c->in), pixels = luc__volume(c->out);
+  int64_t taps = luc__volume(c->kernel), cg = c->in_channels / c->groups;
   arrays a = {
       .x = kt_random(c->dtype, c->batch * c->in_channels * inputs),
       .w = kt_random(c->dtype, c->out_channels * cg * taps),
@@ -81,7 +75,7 @@ static void check_conv(luc_context *ctx, const luc_conv *c) {
   kt_check("input gradient", &a.dx, backward * sqrt((double)(c->out_channels * taps + 1)));
   kt_check("weight gradient", &a.dw, weight * sqrt((double)(c->batch * pixels + 1)));
   if (test_failures > before)
-    for (int d = 0; d < c->spatial; d++)
+    for (int d = 0; d < LUC_MAX_SPATIAL; d++)
       fprintf(stderr, "  N %d C %d F %d g %d: in %d k %d out %d s %d p %d d %d\n", (int)c->batch,
               (int)c->in_channels, (int)c->out_channels, (int)c->groups, (int)c->in[d],
               (int)c->kernel[d], (int)c->out[d], (int)c->stride[d], (int)c->padding[d],
@@ -101,24 +95,34 @@ static void random_dimension(luc_conv *c, int d, int64_t largest) {
   } while (c->out[d] < 1);
 }
 
+/* One of the last `spatial` dimensions, whose sizes are to come. */
+static luc_conv blank(luc_dtype dtype, int spatial) {
+  luc_conv c = {.dtype = dtype, .batch = 1, .groups = 1};
+  for (int d = 0; d < LUC_MAX_SPATIAL - spatial; d++)
+    c.in[d] = c.kernel[d] = c.out[d] = c.stride[d] = c.dilation[d] = 1;
+  return c;
+}
+
 static void random_geometries(luc_context *ctx, luc_dtype dtype) {
   for (int i = 0; i < kt_rounds(120); i++) {
-    luc_conv c = {.dtype = dtype, .spatial = 1 + i % 3, .batch = kt_int(1, 3)};
+    const int spatial = 1 + i % 3;
+    luc_conv c = blank(dtype, spatial);
+    c.batch = kt_int(1, 3);
     c.groups = kt_int(0, 2) ? 1 : kt_int(1, 4);
     c.in_channels = c.groups * kt_int(1, c.groups > 1 ? 2 : 20);
     c.out_channels = c.groups * kt_int(1, c.groups > 1 ? 3 : 11);
     if (kt_int(0, 9) == 0) c.out_channels = c.groups = c.in_channels; /* depthwise */
     c.relu = kt_int(0, 1);
-    for (int d = 0; d < c.spatial; d++) random_dimension(&c, d, c.spatial == 3 ? 6 : 21);
+    for (int d = 3 - spatial; d < 3; d++) random_dimension(&c, d, spatial == 3 ? 6 : 21);
     check_conv(ctx, &c);
   }
 }
 
 static luc_conv square(luc_dtype dtype, int64_t batch, int64_t in, int64_t out, int64_t size,
                        int64_t kernel, int64_t stride, int64_t padding) {
-  luc_conv c = {.dtype = dtype, .spatial = 2, .batch = batch, .groups = 1};
-  c.in_channels = in, c.out_channels = out;
-  for (int d = 0; d < 2; d++) {
+  luc_conv c = blank(dtype, 2);
+  c.batch = batch, c.in_channels = in, c.out_channels = out;
+  for (int d = 1; d < LUC_MAX_SPATIAL; d++) {
     c.in[d] = size, c.kernel[d] = kernel, c.stride[d] = stride, c.dilation[d] = 1;
     c.padding[d] = padding;
     c.out[d] = luc__conv_out_size(size, kernel, stride, padding, padding, 1);
@@ -152,24 +156,25 @@ static void large_geometries(luc_context *ctx, luc_dtype dtype) {
   check_conv(ctx, &long_rows), check_conv(ctx, &points), check_conv(ctx, &many_points);
   check_conv(ctx, &thirds), check_conv(ctx, &fourths), check_conv(ctx, &rows);
   check_conv(ctx, &patches), check_conv(ctx, &window), check_conv(ctx, &column);
-  luc_conv signal = {.dtype = dtype, .spatial = 1, .batch = 1, .groups = 2, .relu = true};
-  signal.in_channels = 8, signal.out_channels = 36, signal.in[0] = signal.out[0] = 3001;
-  signal.kernel[0] = 3, signal.stride[0] = 1, signal.dilation[0] = signal.padding[0] = 4;
+  luc_conv signal = blank(dtype, 1);
+  signal.groups = 2, signal.relu = true;
+  signal.in_channels = 8, signal.out_channels = 36, signal.in[2] = signal.out[2] = 3001;
+  signal.kernel[2] = 3, signal.stride[2] = 1, signal.dilation[2] = signal.padding[2] = 4;
   check_conv(ctx, &signal);
   luc_conv grouped = square(dtype, 2, 32, 32, 60, 3, 2, 1),
            small = square(dtype, 5, 6, 74, 9, 3, 2, 1);
   grouped.groups = 4, small.groups = 2;
   check_conv(ctx, &grouped), check_conv(ctx, &small);
   for (int stride = 2; stride <= 3; stride++) { /* one long row, in bands and panels of columns */
-    luc_conv row = {.dtype = dtype, .spatial = 1, .batch = 1, .groups = 1};
-    row.in_channels = 40, row.out_channels = 37, row.in[0] = 9001, row.padding[0] = 2;
-    row.kernel[0] = 5, row.stride[0] = stride, row.dilation[0] = 1;
-    row.out[0] = luc__conv_out_size(row.in[0], 5, stride, 2, 1, 1);
+    luc_conv row = blank(dtype, 1);
+    row.in_channels = 40, row.out_channels = 37, row.in[2] = 9001, row.padding[2] = 2;
+    row.kernel[2] = 5, row.stride[2] = stride, row.dilation[2] = 1;
+    row.out[2] = luc__conv_out_size(row.in[2], 5, stride, 2, 1, 1);
     check_conv(ctx, &row);
     luc_conv volume = square(dtype, 1, 3, 16 * stride, 40, 3, stride - 1, 1); /* in bands of rows */
-    volume.in[0] = 6, volume.out[0] = 6 / (stride - 1);
-    volume.spatial = 3, volume.in[2] = 48, volume.kernel[2] = 3, volume.stride[2] = stride - 1;
-    volume.dilation[2] = volume.padding[2] = 1, volume.out[2] = 48 / (stride - 1);
+    volume.in[0] = 6, volume.out[0] = 6 / (stride - 1), volume.stride[0] = stride - 1;
+    volume.kernel[0] = 3, volume.dilation[0] = volume.padding[0] = 1;
+    volume.in[2] = 48, volume.out[2] = 48 / (stride - 1);
     check_conv(ctx, &volume);
   }
   /* Gradients of inputs that are one product: by groups, some channels after others. */
@@ -199,16 +204,18 @@ static void filtered_dimension(luc_conv *c, int d, int64_t kernel, int64_t large
 static luc_conv filtered_geometry(int i) {
   const int64_t groups = kt_int(0, 3) ? 1 : 2, most = groups > 1 ? 36 : 70;
   const int64_t kernel = kt_int(0, 1) ? 3 : kt_int(2, 7);
-  luc_conv c = {.spatial = i % 4 == 3 ? 3 : i % 4 == 2 ? 1 : 2, .groups = groups};
-  const bool deep = c.spatial == 3;
+  const int spatial = i % 4 == 3 ? 3 : i % 4 == 2 ? 1 : 2;
+  const bool deep = spatial == 3;
+  luc_conv c = blank(LUC_FLOAT32, spatial);
+  c.groups = groups;
   c.batch = kt_int(1, deep || kernel > 3 ? 2 : 4), c.relu = kt_int(0, 1);
   c.in_channels = groups * kt_int(8, deep ? 30 : most);
   c.out_channels = groups * kt_int(8, deep ? 40 : most);
   if (deep) random_dimension(&c, 0, 5);
-  const int64_t largest = c.spatial == 1 ? 90 : deep || kernel > 3 ? 14 : 22;
+  const int64_t largest = spatial == 1 ? 90 : deep || kernel > 3 ? 14 : 22;
   const int alone = (int)kt_int(0, 3);
-  for (int d = deep ? 1 : 0; d < c.spatial; d++)
-    filtered_dimension(&c, d, c.spatial > 1 && alone == d ? 1 : kernel, largest);
+  for (int d = spatial == 1 ? 2 : 1; d < LUC_MAX_SPATIAL; d++)
+    filtered_dimension(&c, d, spatial > 1 && alone == d ? 1 : kernel, largest);
   return c;
 }
 
@@ -218,7 +225,6 @@ static void filtered_geometries(luc_context *ctx, luc_dtype dtype) {
   for (int i = 0; i < kt_rounds(40); i++) {
     luc_conv c = filtered_geometry(i);
     for (int tries = 0; tries < 100; tries++) {
-      c.dtype = dtype;
       if (luc__winograd_part(ctx, &c, i % 3)) break; /* that way at least */
       c = filtered_geometry(i);
     }
@@ -239,15 +245,18 @@ TEST("large convolutions agree with naive loops") {
  * dilations, a single row, a third dimension, several bands. */
 static void depthwise_geometries(luc_context *ctx, luc_dtype dtype) {
   for (int i = 0; i < kt_rounds(60); i++) {
-    luc_conv c = {.dtype = dtype, .spatial = 1 + i % 3, .batch = kt_int(1, 3)};
+    const int spatial = 1 + i % 3;
+    luc_conv c = blank(dtype, spatial);
+    c.batch = kt_int(1, 3);
     c.in_channels = c.out_channels = c.groups = kt_int(0, 3) ? kt_int(8, 35) : kt_int(1, 7);
     c.relu = kt_int(0, 1);
-    for (int d = 0; d < c.spatial; d++) random_dimension(&c, d, c.spatial == 3 ? 7 : 33);
+    for (int d = 3 - spatial; d < 3; d++) random_dimension(&c, d, spatial == 3 ? 7 : 33);
     check_conv(ctx, &c);
   }
   luc_conv wide = square(dtype, 1, 20, 20, 60, 11, 1, 5), row = square(dtype, 2, 9, 9, 61, 4, 2, 1);
   wide.groups = 20, row.groups = 9;
-  row.spatial = 1, row.in[0] = 5000, row.out[0] = 2500;
+  row.in[1] = row.out[1] = row.kernel[1] = row.stride[1] = 1, row.padding[1] = 0;
+  row.in[2] = 5000, row.out[2] = 2500;
   check_conv(ctx, &wide), check_conv(ctx, &row);
 }
 
@@ -263,13 +272,13 @@ static void gathered_geometries(luc_context *ctx, luc_dtype dtype) {
     luc_conv c = square(dtype, kt_int(1, 5), kt_int(1, 9), kt_int(64, i % 8 == 7 ? 260 : 80), size,
                         kernel, kt_int(1, 3), kt_int(0, 1));
     c.relu = kt_int(0, 1);
-    if (i % 5 == 4) c.spatial = 3, random_dimension(&c, 2, 4);
+    if (i % 5 == 4) random_dimension(&c, 0, 4);
     check_conv(ctx, &c);
   }
   /* Patches, with pixels that none has; gaps between their rows. */
   luc_conv patches = square(dtype, 3, 10, 66, 23, 6, 6, 0),
            apart = square(dtype, 2, 3, 64, 119, 7, 7, 0);
-  apart.kernel[0] = 3, apart.stride[0] = 4, apart.out[0] = 30;
+  apart.kernel[1] = 3, apart.stride[1] = 4, apart.out[1] = 30;
   check_conv(ctx, &patches), check_conv(ctx, &apart);
 }
 
@@ -284,7 +293,7 @@ static void filter_geometries(luc_context *ctx, luc_dtype dtype) {
     luc_conv c = square(dtype, kt_int(1, 6), kt_int(1, 30), kt_int(10, 70), kt_int(6, 16),
                         kt_int(1, 5), kt_int(1, 4), kt_int(0, 3));
     c.relu = kt_int(0, 1);
-    if (i % 3 == 2) c.spatial = 3, c.batch = kt_int(1, 2), random_dimension(&c, 2, 5);
+    if (i % 3 == 2) c.batch = kt_int(1, 2), random_dimension(&c, 0, 5);
     if (i % 4 == 3) c.groups = 2, c.in_channels *= 2, c.out_channels *= 2;
     check_conv(ctx, &c);
   }
@@ -307,14 +316,13 @@ TEST("convolutions of narrow rows agree with naive loops") {
 static void wide_geometries(luc_context *ctx, luc_dtype dtype) {
   for (int i = 0; i < kt_rounds(6); i++) {
     luc_conv c = square(dtype, kt_int(1, 2), 64 + kt_int(0, 9), 32 + kt_int(0, 5), 11, 3, 1, 0);
-    for (int d = 0; d < 2; d++) {
+    for (int d = 1; d < LUC_MAX_SPATIAL; d++) {
       c.dilation[d] = c.padding[d] = kt_int(6, 12);
       c.in[d] = c.out[d] = kt_int(8, 15);
       if (i == 0) c.dilation[d] = c.padding[d] = 6, c.in[d] = c.out[d] = 22; /* whole vectors */
     }
-    if (i % 3 == 1) c.kernel[1] = 1, c.padding[1] = 0;
-    if (i % 3 == 2) c.spatial = 3, c.in[2] = c.out[2] = 5, c.kernel[2] = 2, c.padding[2] = 1;
-    c.stride[2] = c.dilation[2] = 1;
+    if (i % 3 == 1) c.kernel[2] = 1, c.padding[2] = 0;
+    if (i % 3 == 2) c.in[0] = c.out[0] = 5, c.kernel[0] = 2, c.padding[0] = 1;
     check_conv(ctx, &c);
   }
 }
