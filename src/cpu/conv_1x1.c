@@ -34,59 +34,52 @@ static sizes sizes_of(const luc_conv *c) {
                  (int64_t)luc__dtype_size(c->dtype)};
 }
 
-/* Windows: a product for each group; elements from one's A, B and C to the next's. */
-static luc_status windows(luc_context *ctx, const luc_conv *c, luc_gemm g, int64_t a, int64_t b,
-                          int64_t to) {
-  const int64_t size = sizes_of(c).size;
-  g.dtype = c->dtype, g.batch = 1, g.alpha = 1;
+/* A product for each group, of elements so far from those of the one before. */
+static luc_status products(luc_context *ctx, const luc_conv *c, luc_gemm g, int64_t a, int64_t b,
+                           int64_t to) {
+  const int64_t size = sizes_of(c).size, bias = g.bias_kind == LUC_BIAS_ROW ? g.m : g.n;
+  g.dtype = c->dtype, g.alpha = 1;
   for (int64_t i = 0; i < c->groups; i++) {
     LUC_TRY(luc__gemm(ctx, &g));
     g.a = (const char *)g.a + a * size;
     g.b = (const char *)g.b + b * size;
     g.c = (char *)g.c + to * size;
-    if (g.bias) g.bias = (const char *)g.bias + g.n * size;
+    if (g.bias) g.bias = (const char *)g.bias + bias * size;
   }
   return LUC_OK;
 }
 
-/* to[n] = A from[n] for every image n, group by group; A is the weight or its transpose. */
-static luc_status products(luc_context *ctx, const luc_conv *c, bool transposed, const char *from,
-                           const char *weight, const char *bias, char *to) {
+/* to[n] = A from[n] for every image n; A is the weight or its transpose. */
+static luc_status images(luc_context *ctx, const luc_conv *c, bool transposed, const void *from,
+                         const void *weight, const void *bias, void *to) {
   const sizes s = sizes_of(c);
-  luc_gemm g = {.dtype = c->dtype, .batch = c->batch, .alpha = 1, .b_col = 1};
+  luc_gemm g = {.batch = c->batch, .a = weight, .b = from, .c = to, .bias = bias, .b_col = 1};
   g.m = transposed ? s.in : s.out, g.k = transposed ? s.out : s.in;
   g.n = g.b_row = g.c_row = s.pixels;
   g.a_row = transposed ? 1 : s.in, g.a_col = transposed ? s.in : 1;
   g.b_batch = g.k * c->groups * g.n, g.c_batch = g.m * c->groups * g.n;
   g.bias_kind = bias ? LUC_BIAS_ROW : LUC_BIAS_NONE;
   g.relu = c->relu && !transposed;
-  for (int64_t i = 0; i < c->groups; i++) {
-    g.a = weight + i * s.in * s.out * s.size;
-    g.b = from + i * g.k * g.n * s.size;
-    g.c = to + i * g.m * g.n * s.size;
-    g.bias = bias ? bias + i * s.out * s.size : NULL;
-    LUC_TRY(luc__gemm(ctx, &g));
-  }
-  return LUC_OK;
+  return products(ctx, c, g, s.in * s.out, g.k * g.n, g.m * g.n);
 }
 
 luc_status luc__conv_1x1(luc_context *ctx, const luc_conv *c, const void *x, const void *weight,
                          const void *bias, void *y) {
+  if (!is_window(c)) return images(ctx, c, false, x, weight, bias, y);
   const sizes s = sizes_of(c);
-  luc_gemm g = {.m = c->batch, .k = s.in, .n = s.out, .a = x, .b = weight, .c = y, .bias = bias};
+  luc_gemm g = {.batch = 1, .m = c->batch, .k = s.in, .n = s.out, .a = x, .b = weight, .c = y};
   g.a_row = s.in * c->groups, g.b_col = s.in, g.c_row = s.out * c->groups, g.a_col = g.b_row = 1;
-  g.bias_kind = bias ? LUC_BIAS_COLUMN : LUC_BIAS_NONE, g.relu = c->relu;
-  if (is_window(c)) return windows(ctx, c, g, s.in, s.in * s.out, s.out);
-  return products(ctx, c, false, x, weight, bias, y);
+  g.bias = bias, g.bias_kind = bias ? LUC_BIAS_COLUMN : LUC_BIAS_NONE, g.relu = c->relu;
+  return products(ctx, c, g, s.in, s.in * s.out, s.out);
 }
 
 luc_status luc__conv_1x1_input(luc_context *ctx, const luc_conv *c, const void *dy,
                                const void *weight, void *dx) {
+  if (!is_window(c)) return images(ctx, c, true, dy, weight, NULL, dx);
   const sizes s = sizes_of(c);
-  luc_gemm g = {.m = c->batch, .k = s.out, .n = s.in, .a = dy, .b = weight, .c = dx};
+  luc_gemm g = {.batch = 1, .m = c->batch, .k = s.out, .n = s.in, .a = dy, .b = weight, .c = dx};
   g.a_row = s.out * c->groups, g.b_row = s.in, g.c_row = s.in * c->groups, g.a_col = g.b_col = 1;
-  if (is_window(c)) return windows(ctx, c, g, s.out, s.in * s.out, s.in);
-  return products(ctx, c, true, dy, weight, NULL, dx);
+  return products(ctx, c, g, s.out, s.in * s.out, s.in);
 }
 
 /* dy xᵀ, summed over the images. The second factor has to be turned, so that is the one of fewer
@@ -94,9 +87,9 @@ luc_status luc__conv_1x1_input(luc_context *ctx, const luc_conv *c, const void *
 luc_status luc__conv_1x1_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
                                 void *dweight) {
   const sizes s = sizes_of(c);
-  luc_gemm w = {.m = s.out, .k = c->batch, .n = s.in, .a = dy, .b = x, .c = dweight};
+  luc_gemm w = {.batch = 1, .m = s.out, .k = c->batch, .n = s.in, .a = dy, .b = x, .c = dweight};
   w.a_col = s.out * c->groups, w.b_row = s.in * c->groups, w.c_row = s.in, w.a_row = w.b_col = 1;
-  if (is_window(c)) return windows(ctx, c, w, s.out, s.in, s.in * s.out);
+  if (is_window(c)) return products(ctx, c, w, s.out, s.in, s.in * s.out);
   const bool turned = s.in > s.out;
   const size_t bytes = turned ? luc__mul_size((size_t)(s.in * s.out), (size_t)s.size) : 0;
   char *sum = turned ? luc__alloc(ctx, bytes) : NULL;
