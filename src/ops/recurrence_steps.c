@@ -15,15 +15,11 @@ enum { STATES = 2 };                                          /* h, and c of an 
 typedef struct walk {
   luc_context *ctx;
   luc_cell cell;
-  luc_tensor *w_hh, *b_hh, *w_hr; /* borrowed, as is first: the states of the whole batch */
-  luc_tensor *first[STATES];
-  const int64_t *sizes; /* rows of each step */
+  luc_tensor *w_hh, *b_hh, *w_hr; /* borrowed */
+  const int64_t *sizes;           /* rows of each step */
   int steps, nstates;
-  int64_t rows;               /* in work */
-  luc_tensor *now[STATES];    /* owned, as all that follows: their states */
-  luc_tensor **ended[STATES]; /* of sequences that have ended, the shortest first */
-  int nended;
-  luc_tensor **y; /* results of the steps */
+  luc_tensor *now[STATES]; /* owned, as are y: the states of the whole batch */
+  luc_tensor **y;          /* results of the steps */
 } walk;
 
 /* ---- one step ---- */
@@ -45,16 +41,17 @@ static void f_chunk(luc_formula *f, luc_tensor *t, int n, luc_tensor **parts) {
   luc__value_release(f->ctx, &out);
 }
 
-static luc_tensor *f_lstm(luc_formula *f, const walk *w, luc_tensor *gates, luc_tensor **next) {
+static void f_lstm(luc_formula *f, const walk *w, luc_tensor *gates, luc_tensor *c,
+                   luc_tensor **after) {
   luc_tensor *g[4];
   f_chunk(f, gates, 4, g);
   luc_tensor *in =
       luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sigmoid, g[0]), luc__f1(f, LUC_OP_tanh, g[2]));
-  luc_tensor *kept = luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sigmoid, g[1]), w->now[1]);
-  next[1] = luc__f2(f, LUC_OP_add, kept, in);
+  luc_tensor *kept = luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sigmoid, g[1]), c);
+  after[1] = luc__f2(f, LUC_OP_add, kept, in);
   luc_tensor *h =
-      luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sigmoid, g[3]), luc__f1(f, LUC_OP_tanh, next[1]));
-  return w->w_hr ? f_linear(f, h, w->w_hr, NULL) : h;
+      luc__f2(f, LUC_OP_mul, luc__f1(f, LUC_OP_sigmoid, g[3]), luc__f1(f, LUC_OP_tanh, after[1]));
+  after[0] = w->w_hr ? f_linear(f, h, w->w_hr, NULL) : h;
 }
 
 static luc_tensor *f_gru(luc_formula *f, luc_tensor *x_gates, luc_tensor *share, luc_tensor *h) {
@@ -68,21 +65,49 @@ static luc_tensor *f_gru(luc_formula *f, luc_tensor *x_gates, luc_tensor *share,
   return luc__f2(f, LUC_OP_add, n, luc__f2(f, LUC_OP_mul, z, luc__f2(f, LUC_OP_sub, h, n)));
 }
 
-/* The input's share of the gates and the states now make the states after it. */
-static luc_status step(walk *w, luc_tensor *x_gates) {
-  luc_formula f = luc__formula(w->ctx);
-  luc_tensor *next[STATES] = {0}, *made[STATES] = {0};
+/* The states after a step of the rows that are in `before`. */
+static void f_cell(luc_formula *f, const walk *w, luc_tensor *x_gates, luc_tensor *const *before,
+                   luc_tensor **after) {
   if (w->cell == LUC_CELL_GRU) {
-    next[0] = f_gru(&f, x_gates, f_linear(&f, w->now[0], w->w_hh, w->b_hh), w->now[0]);
-  } else {
-    luc_tensor *turned = luc__f_transpose(&f, w->w_hh, 0, 1);
-    luc_tensor *gates =
-        luc__f_call(&f, LUC_OP_addmm,
-                    LUC_ARGS(luc_v_tensor(x_gates), luc_v_tensor(w->now[0]), luc_v_tensor(turned)));
-    luc_opid act = w->cell == LUC_CELL_RELU ? LUC_OP_relu : LUC_OP_tanh;
-    next[0] = w->cell == LUC_CELL_LSTM ? f_lstm(&f, w, gates, next) : luc__f1(&f, act, gates);
+    after[0] = f_gru(f, x_gates, f_linear(f, before[0], w->w_hh, w->b_hh), before[0]);
+    return;
   }
-  for (int s = 0; s < w->nstates; s++) luc__f_keep(&f, next[s], &made[s]);
+  luc_tensor *turned = luc__f_transpose(f, w->w_hh, 0, 1);
+  luc_tensor *gates =
+      luc__f_call(f, LUC_OP_addmm,
+                  LUC_ARGS(luc_v_tensor(x_gates), luc_v_tensor(before[0]), luc_v_tensor(turned)));
+  if (w->cell == LUC_CELL_LSTM)
+    f_lstm(f, w, gates, before[1], after);
+  else
+    after[0] = luc__f1(f, w->cell == LUC_CELL_RELU ? LUC_OP_relu : LUC_OP_tanh, gates);
+}
+
+/* ---- all steps ---- */
+
+static luc_tensor *f_rows(luc_formula *f, luc_tensor *t, int64_t start, int64_t n) {
+  return luc__f_call(f, LUC_OP_narrow,
+                     LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_int(start), luc_v_int(n)));
+}
+
+static luc_tensor *f_join(luc_formula *f, luc_tensor **list, int n) {
+  return luc__f_call(f, LUC_OP_cat, LUC_ARGS(luc_v_tensors(list, n), luc_v_int(0)));
+}
+
+/* Step t: the first n of the batch's rows go on, the others wait: their sequences have ended or,
+ * backwards, are to begin. */
+static luc_status step(walk *w, int t, luc_tensor *x_gates) {
+  luc_formula f = luc__formula(w->ctx);
+  const int64_t n = w->sizes[t], all = w->now[0]->sizes[0];
+  luc_tensor *before[STATES] = {0}, *after[STATES] = {0}, *made[STATES] = {0};
+  for (int s = 0; s < w->nstates; s++)
+    before[s] = n < all ? f_rows(&f, w->now[s], 0, n) : w->now[s];
+  f_cell(&f, w, x_gates, before, after);
+  luc__f_keep(&f, after[0], &w->y[t]);
+  for (int s = 0; s < w->nstates; s++) {
+    luc_tensor *both[2] = {after[s]};
+    if (n < all) both[1] = f_rows(&f, w->now[s], n, all - n);
+    luc__f_keep(&f, n < all && f.status == LUC_OK ? f_join(&f, both, 2) : after[s], &made[s]);
+  }
   luc_status status = luc__f_end(&f, NULL, NULL);
   for (int s = 0; s < w->nstates; s++) {
     luc_tensor_release(w->ctx, status == LUC_OK ? w->now[s] : made[s]);
@@ -91,90 +116,12 @@ static luc_status step(walk *w, luc_tensor *x_gates) {
   return status;
 }
 
-/* ---- sequences of different lengths ---- */
-
-static luc_status rows(luc_context *ctx, luc_tensor *t, int64_t start, int64_t n,
-                       luc_tensor **out) {
-  return luc__op1(ctx, LUC_OP_narrow, out,
-                  LUC_ARGS(luc_v_tensor(t), luc_v_int(0), luc_v_int(start), luc_v_int(n)));
-}
-
-static luc_status join(luc_context *ctx, luc_tensor **list, int n, luc_tensor **out) {
-  return luc__op1(ctx, LUC_OP_cat, out, LUC_ARGS(luc_v_tensors(list, n), luc_v_int(0)));
-}
-
-/* Sequences end (or, backwards, begin) before step t. */
-static luc_status fit_rows(walk *w, int t) {
-  int64_t n = w->sizes[t], before = w->rows;
-  if (n == before) return LUC_OK;
-  w->rows = n;
-  for (int s = 0; s < w->nstates; s++) {
-    luc_tensor *part, *next, *both[2];
-    if (n < before) {
-      LUC_TRY(rows(w->ctx, w->now[s], n, before - n, &w->ended[s][w->nended]));
-      LUC_TRY(rows(w->ctx, w->now[s], 0, n, &next));
-    } else {
-      LUC_TRY(rows(w->ctx, w->first[s], before, n - before, &part));
-      both[0] = w->now[s];
-      both[1] = part;
-      luc_status status = join(w->ctx, both, 2, &next);
-      luc_tensor_release(w->ctx, part);
-      LUC_TRY(status);
-    }
-    luc_tensor_release(w->ctx, w->now[s]);
-    w->now[s] = next;
-  }
-  if (n < before) w->nended++;
-  return LUC_OK;
-}
-
-/* The states of all sequences, the longest first. */
-static luc_status gather_ended(walk *w) {
-  for (int s = 0; s < w->nstates && w->nended > 0; s++) {
-    luc_tensor **list = w->ended[s], *all;
-    int n = w->nended;
-    list[n] = w->now[s];
-    for (int i = 0; i < (n + 1) / 2; i++) {
-      luc_tensor *swap = list[i];
-      list[i] = list[n - i];
-      list[n - i] = swap;
-    }
-    luc_status status = join(w->ctx, list, n + 1, &all);
-    w->now[s] = list[0];
-    list[0] = list[n];
-    list[n] = NULL;
-    LUC_TRY(status);
-    luc_tensor_release(w->ctx, w->now[s]);
-    w->now[s] = all;
-  }
-  return LUC_OK;
-}
-
-/* ---- all steps ---- */
-
 static luc_status run_steps(walk *w, bool reverse, luc_tensor *const *x_gates) {
-  w->rows = w->sizes[reverse ? w->steps - 1 : 0];
-  for (int s = 0; s < w->nstates; s++) LUC_TRY(rows(w->ctx, w->first[s], 0, w->rows, &w->now[s]));
   for (int k = 0; k < w->steps; k++) {
-    int t = reverse ? w->steps - 1 - k : k;
-    LUC_TRY(fit_rows(w, t));
-    LUC_TRY(step(w, x_gates[t]));
-    w->y[t] = luc_tensor_retain(w->now[0]);
+    const int t = reverse ? w->steps - 1 - k : k;
+    LUC_TRY(step(w, t, x_gates[t]));
   }
-  return reverse ? LUC_OK : gather_ended(w);
-}
-
-static void free_list(luc_context *ctx, luc_tensor **list, int n) {
-  for (int i = 0; list && i < n; i++) luc_tensor_release(ctx, list[i]);
-  luc__free(ctx, list, (size_t)n * sizeof *list);
-}
-
-static luc_status make_lists(walk *w) {
-  const size_t bytes = (size_t)w->steps * sizeof *w->y;
-  for (int s = 0; s < w->nstates; s++)
-    if (!(w->ended[s] = luc__alloc_zero(w->ctx, bytes))) return LUC_ERR_MEMORY;
-  w->y = luc__alloc_zero(w->ctx, bytes);
-  return w->y ? LUC_OK : LUC_ERR_MEMORY;
+  return LUC_OK;
 }
 
 luc_status luc__recurrence_steps(luc_context *ctx, const luc_value *args, luc_tensor **results) {
@@ -183,27 +130,28 @@ luc_status luc__recurrence_steps(luc_context *ctx, const luc_value *args, luc_te
             .w_hh = args[W_HH].as.tensor,
             .b_hh = luc_as_tensor(&args[B_HH]),
             .w_hr = luc_as_tensor(&args[W_HR]),
-            .first = {args[H].as.tensor, luc_as_tensor(&args[C])},
             .sizes = args[SIZES].as.ints,
             .steps = args[SIZES].n};
-  w.nstates = w.cell == LUC_CELL_LSTM ? 2 : 1;
+  const size_t bytes = (size_t)w.steps * sizeof *w.y;
   luc_value parts = luc_v_none();
   luc_status status;
-  LUC_GO(make_lists(&w));
+  w.nstates = w.cell == LUC_CELL_LSTM ? 2 : 1;
+  for (int s = 0; s < w.nstates; s++) w.now[s] = luc_tensor_retain(args[H + s].as.tensor);
+  w.y = luc__alloc_zero(ctx, bytes);
+  if (!w.y) LUC_GO(LUC_ERR_MEMORY);
   LUC_GO(
       luc_call(ctx, LUC_OP_split_sizes, LUC_ARGS(args[GATES], args[SIZES], luc_v_int(0)), &parts));
   LUC_GO(run_steps(&w, args[REVERSE].as.i != 0, parts.as.tensors));
-  LUC_GO(join(ctx, w.y, w.steps, &results[0]));
+  LUC_GO(
+      luc__op1(ctx, LUC_OP_cat, &results[0], LUC_ARGS(luc_v_tensors(w.y, w.steps), luc_v_int(0))));
   for (int s = 0; s < w.nstates; s++) {
     results[1 + s] = w.now[s];
     w.now[s] = NULL;
   }
 done:
   luc__value_release(ctx, &parts);
-  for (int s = 0; s < w.nstates; s++) {
-    luc_tensor_release(ctx, w.now[s]);
-    free_list(ctx, w.ended[s], w.steps);
-  }
-  free_list(ctx, w.y, w.steps);
+  for (int s = 0; s < w.nstates; s++) luc_tensor_release(ctx, w.now[s]);
+  for (int i = 0; w.y && i < w.steps; i++) luc_tensor_release(ctx, w.y[i]);
+  luc__free(ctx, w.y, bytes);
   return status;
 }
