@@ -24,7 +24,6 @@ typedef struct job {
   char *lse, *delta;
   int64_t keys, cuts; /* backward: keys of a block, pieces of an item */
   char *sums;         /* [batch, cuts - 1, l, e]: dq of the cuts but the first */
-  luc_slots slots;
 } job;
 
 /* A block of one item: where its queries and keys begin, and how many there are. */
@@ -47,9 +46,9 @@ static size_t scratch_size(const job *j) {
 }
 
 /* The values' scratch begins empty like the slot itself, with zeros. */
-static scratch take_scratch(job *j) {
+static scratch cut_scratch(const job *j, void *slot) {
   const int64_t scores = (int64_t)QUERIES * KEYS * j->size;
-  scratch s = {.keys = luc__slots_take(&j->slots)};
+  scratch s = {.keys = slot};
   s.values = s.keys + packed_size(j);
   s.scores = s.values + packed_size(j);
   s.more = s.scores + scores;
@@ -178,11 +177,10 @@ static void forward_piece(const job *j, const scratch *w, int64_t piece) {
                      j->lse + (b.item * a->l + first) * j->size);
 }
 
-static void forward(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  const scratch w = take_scratch(j);
+static void forward(void *arg, void *slot, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const scratch w = cut_scratch(j, slot);
   for (int64_t i = begin; i < end; i++) forward_piece(j, &w, i);
-  luc__slots_put(&j->slots, w.keys);
 }
 
 /* ---- backward ---- */
@@ -228,11 +226,10 @@ static void backward_piece(const job *j, const scratch *w, int64_t item, int64_t
     }
 }
 
-static void backward(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  const scratch w = take_scratch(j);
+static void backward(void *arg, void *slot, int64_t begin, int64_t end) {
+  const job *j = arg;
+  const scratch w = cut_scratch(j, slot);
   for (int64_t i = begin; i < end; i++) backward_piece(j, &w, i / j->cuts, i % j->cuts);
-  luc__slots_put(&j->slots, w.keys);
 }
 
 /* Blocks of queries of all items: what comes before the pieces, and what after. */
@@ -268,14 +265,7 @@ static const int64_t PIECE_WORK = 1 << 20;
 /* Pieces at a time; few queries read memory, which takes longer than arithmetic. */
 static int64_t grain_of(const luc_attention *a, int64_t queries, int64_t keys) {
   const int64_t work = (queries < 16 ? 16 : queries) * keys * (a->e + a->ev);
-  return work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
-}
-
-static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t grain, luc_range_fn fn) {
-  LUC_TRY(luc__slots_init(ctx, &j->slots, scratch_size(j), (pieces + grain - 1) / grain));
-  luc__parallel_for(ctx, pieces, grain, fn, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+  return PIECE_WORK / (work + 1024) + 1;
 }
 
 static job make_job(luc_context *ctx, const luc_attention *a) {
@@ -294,7 +284,8 @@ luc_status luc__attention(luc_context *ctx, const luc_attention *a, const luc_he
   j.group = GROUP * QUERIES;
   while (j.group > QUERIES && a->batch * a->l < 16 * j.group) j.group /= 2;
   j.groups = (a->l + j.group - 1) / j.group;
-  return run(ctx, &j, a->batch * j.groups, grain_of(a, luc__min64(j.group, a->l), a->s), forward);
+  const int64_t grain = grain_of(a, luc__min64(j.group, a->l), a->s);
+  return luc__parallel_scratch(ctx, a->batch * j.groups, grain, scratch_size(&j), forward, &j);
 }
 
 /* Pieces that there should be where blocks of keys allow it. */
@@ -326,7 +317,8 @@ luc_status luc__attention_backward(luc_context *ctx, const luc_attention *a, con
   j.sums = j.delta && sums ? luc__alloc(ctx, sums) : NULL;
   if (j.delta && (j.sums || !sums)) {
     luc__parallel_for(ctx, a->batch * j.groups, grain, find_deltas, &j);
-    status = run(ctx, &j, a->batch * j.cuts, grain_of(a, a->l, a->s / j.cuts), backward);
+    status = luc__parallel_scratch(ctx, a->batch * j.cuts, grain_of(a, a->l, a->s / j.cuts),
+                                   scratch_size(&j), backward, &j);
   }
   if (status == LUC_OK && j.cuts > 1)
     luc__parallel_for(ctx, a->batch * j.groups, grain, add_cuts, &j);

@@ -41,7 +41,6 @@ typedef struct job {
   int64_t cuts;          /* forward: bands; weight: stretches of the batch's bands */
   int64_t bands;         /* weight: of an image */
   int64_t chunks, chunk; /* forward: of filters; weight: of channels */
-  luc_slots slots;
 } job;
 
 /* Positions of some rows in a buffer that is split by stride, about. */
@@ -92,12 +91,8 @@ static const void *offset(const job *j, const char *p, int64_t elements) {
 }
 
 static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, size_t scratch,
-                      luc_range_fn fn) {
-  int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
-  LUC_TRY(luc__slots_init(ctx, &j->slots, scratch, luc__cuts(pieces, grain)));
-  luc__parallel_for(ctx, pieces, grain, fn, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+                      luc_scratch_fn fn) {
+  return luc__parallel_scratch(ctx, pieces, PIECE_WORK / (work + 1024) + 1, scratch, fn, j);
 }
 
 /* A product of this many multiplications per image and group is cut into `most` chunks at most, no
@@ -112,10 +107,9 @@ static int64_t choose_chunk(int64_t pieces, int64_t work, int64_t n, int64_t lea
 
 /* -- Forward ----------------------------------------------------------------------------------- */
 
-static void forward_pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void forward_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_conv_plan *c = &j->plan;
-  void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     int64_t chunk = i % j->chunks, band = i / j->chunks % j->cuts;
     int64_t across = luc__cuts(c->out[2], c->band[1]);
@@ -135,7 +129,6 @@ static void forward_pieces(void *arg, int64_t begin, int64_t end) {
     p.y = j->y + (image * j->out_channels + filter) * c->pixels * (int64_t)j->size;
     j->kernels->forward(c, &p, scratch);
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* Output rows and columns of a band: enough bands for the threads and for the cache, none too thin.
@@ -273,11 +266,10 @@ static void take_unit(const job *j, int64_t unit, int64_t last, luc_conv_piece *
 
 /* Sums of one stretch of the batch's bands, one group and chunk of channels: the first stretch's
  * are j->dweight, the others' [cuts - 1, out_channels, k] at j->y. */
-static void weight_pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void weight_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_conv_plan *c = &j->plan;
   const int64_t size = (int64_t)j->size, units = j->batch * j->bands;
-  void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     int64_t group = i / j->chunks % j->groups, cut = i / (j->chunks * j->groups);
     int64_t channel = i % j->chunks * j->chunk;
@@ -297,12 +289,11 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
       j->kernels->backward_weight(c, &p, scratch);
     }
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* Adds the sums of all cuts to the first's. */
 static void add_cuts(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+  const job *j = arg;
   const int64_t size = (int64_t)j->size, all = j->out_channels * j->plan.k;
   for (int64_t cut = 1; cut < j->cuts; cut++)
     luc__add_elements(j->dtype, j->dweight + begin * size, j->y + ((cut - 1) * all + begin) * size,

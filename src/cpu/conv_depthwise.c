@@ -26,7 +26,6 @@ typedef struct job {
   char *turned; /* [groups, 1 + taps, lanes] */
   char *y, *dweight;
   int64_t cuts; /* weight: of the batch's bands */
-  luc_slots slots;
 } job;
 
 static int64_t floor_div(int64_t a, int64_t b) {
@@ -61,7 +60,8 @@ static int64_t meets(const axes *a, int d, int64_t r, int64_t tap) {
 
 /* Pixels of the buffer along d for so many outputs. */
 static int64_t covered(const axes *a, int d, int64_t outputs) {
-  if (!a->backward) return (outputs - 1) * a->c->stride[d] + (a->c->kernel[d] - 1) * a->c->dilation[d] + 1;
+  if (!a->backward)
+    return (outputs - 1) * a->c->stride[d] + (a->c->kernel[d] - 1) * a->c->dilation[d] + 1;
   const int64_t stride = a->c->stride[d];
   return luc__cuts(outputs, stride) + (stride - 1 + a->c->padding[d]) / stride - lowest(a, d);
 }
@@ -99,8 +99,8 @@ static void plan_parts(luc_depthwise_plan *p, const axes *a, luc_depthwise_part 
       const int64_t z = meets(a, 0, r[0], tap / a->c->kernel[1]);
       const int64_t y = meets(a, 1, r[1], tap % a->c->kernel[1]);
       if (z >= 0 && y >= 0)
-        columns =
-            add_columns(p, a, r[2], tap * a->c->kernel[2], (z * p->size[1] + y) * p->size[2], columns);
+        columns = add_columns(p, a, r[2], tap * a->c->kernel[2], (z * p->size[1] + y) * p->size[2],
+                              columns);
     }
     part->num_columns = columns - part->columns;
   }
@@ -165,20 +165,16 @@ static void set_band(const job *j, int64_t band, luc_depthwise_piece *e) {
   }
 }
 
-static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, luc_range_fn fn) {
+static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, luc_scratch_fn fn) {
   const int64_t elements = luc__depthwise_scratch(&j->plan, j->kernels->lanes);
-  const int64_t grain = PIECE_WORK / (work + 1024) + 1;
-  size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
-  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(pieces, grain)));
-  luc__parallel_for(ctx, pieces, grain, fn, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+  const size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
+  return luc__parallel_scratch(ctx, pieces, PIECE_WORK / (work + 1024) + 1, bytes, fn, j);
 }
 
 /* -- Forward and input gradient ---------------------------------------------------------------- */
 
 static void turn_groups(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+  const job *j = arg;
   const luc_depthwise_plan *p = &j->plan;
   const int64_t lanes = j->kernels->lanes;
   for (int64_t i = begin; i < end; i++) {
@@ -189,11 +185,10 @@ static void turn_groups(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void plane_pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void plane_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_depthwise_plan *p = &j->plan;
   const int64_t lanes = j->kernels->lanes;
-  void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / j->bands % j->groups, image = i / (j->bands * j->groups);
     const int64_t plane = image * p->channels + group * lanes;
@@ -204,7 +199,6 @@ static void plane_pieces(void *arg, int64_t begin, int64_t end) {
     set_band(j, i % j->bands, &e);
     j->kernels->depthwise(p, &e, scratch);
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 luc_status luc__depthwise(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
@@ -230,11 +224,10 @@ luc_status luc__depthwise(luc_context *ctx, const luc_conv *c, bool backward, co
 
 /* Sums of some bands of the batch for a vector of channels: the first cut's are j->dweight, the
  * others' [cuts - 1, channels, taps] at j->y. */
-static void weight_pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void weight_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_depthwise_plan *p = &j->plan;
   const int64_t lanes = j->kernels->lanes, all = p->channels * p->taps, bands = j->batch * j->bands;
-  void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     const int64_t cut = i % j->cuts, first = cut * bands / j->cuts;
     const int64_t last = (cut + 1) * bands / j->cuts;
@@ -250,7 +243,6 @@ static void weight_pieces(void *arg, int64_t begin, int64_t end) {
       j->kernels->depthwise_weight(p, &e, b == first, scratch);
     }
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 luc_status luc__depthwise_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,

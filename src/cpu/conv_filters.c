@@ -129,7 +129,6 @@ typedef struct job {
   const char *x, *weight, *bias;
   char *y, *packed;
   size_t packed_bytes, class_bytes;
-  luc_slots slots;
 } job;
 
 /* The taps of a class: how far they are from the first in a channel, and which of its weights. */
@@ -193,10 +192,9 @@ static void pack(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_conv_lanes *l = &j->plan;
-  void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     const int64_t chunk = i % j->chunks * j->chunk, panel = i / j->chunks % j->panels;
     const int64_t group = i / (j->chunks * j->panels), filter = group * l->filters + chunk;
@@ -211,7 +209,6 @@ static void pieces(void *arg, int64_t begin, int64_t end) {
     };
     j->kernels->filters(l, &p, scratch);
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* Panels of evenly many outputs, smaller ones and chunks of filters while there are few. */
@@ -243,11 +240,7 @@ static luc_status run(luc_context *ctx, job *j, double work) {
   const int64_t grain = PIECE_WORK / ((int64_t)(work / (double)count) + 1024) + 1;
   const int64_t words = 2 * l->panel + l->count;
   const size_t bytes = (size_t)(l->panel * 4 * lanes * j->size + words * (int64_t)sizeof(int64_t));
-  luc_status status = luc__slots_init(ctx, &j->slots, bytes, luc__cuts(count, grain));
-  if (status == LUC_OK) {
-    luc__parallel_for(ctx, count, grain, pieces, j);
-    luc__slots_free(ctx, &j->slots);
-  }
+  luc_status status = luc__parallel_scratch(ctx, count, grain, bytes, pieces, j);
   luc__free(ctx, j->packed, j->packed_bytes);
   return status;
 }

@@ -37,7 +37,6 @@ typedef struct job {
   const char *weight, *dy;
   char *dx;
   int64_t chunk, chunks, bands;
-  luc_slots slots;
 } job;
 
 static int64_t sides_along(const luc_conv_plan *p, int d) {
@@ -157,11 +156,10 @@ static luc_status make_parts(luc_context *ctx, job *j) {
 
 /* ---- all parts together ---- */
 
-static void pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_conv_plan *c = &j->plan;
   const int64_t inputs = j->whole.in_pixels;
-  void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     const int64_t chunk = i % j->chunks * j->chunk, band = i / j->chunks % j->bands;
     const int64_t across = luc__cuts(c->out[2], c->band[1]), image = i / (j->chunks * j->bands);
@@ -177,7 +175,6 @@ static void pieces(void *arg, int64_t begin, int64_t end) {
     p.size[1] = luc__min64(c->band[1], c->out[2] - p.first[1]);
     j->kernels->parts(c, &p, scratch);
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* Bands of rows, or of columns of a single row, while the copy leaves the cache or there is work
@@ -218,10 +215,7 @@ static luc_status deal_parts(luc_context *ctx, job *j) {
   const int64_t grain = PIECE_WORK / (work / (j->bands * j->chunks) + 1024) + 1;
   size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
   bytes += (size_t)luc__conv_weight_tables(p);
-  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(all, grain)));
-  luc__parallel_for(ctx, all, grain, pieces, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+  return luc__parallel_scratch(ctx, all, grain, bytes, pieces, j);
 }
 
 /* What no part has is zero. */

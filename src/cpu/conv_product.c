@@ -33,7 +33,6 @@ typedef struct job {
   const char *x;
   char *dx, *y;
   bool place; /* outputs to y, else from there */
-  luc_slots slots;
 } job;
 
 /* Does no input meet two outputs? */
@@ -124,10 +123,9 @@ static int64_t row_of(const job *j) {
 }
 
 /* Some channels of some images to the matrix, or with a dx from there. */
-static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void matrix_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_conv_plan *c = &j->plan;
-  void *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++) {
     const int64_t some = i % j->chunks * j->chunk, cut = i / j->chunks;
     const int64_t image = cut * j->count / j->cuts;
@@ -146,7 +144,6 @@ static void matrix_pieces(void *arg, int64_t begin, int64_t end) {
       j->kernels->columns(c, &p, scratch);
     }
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* All images together where there are pieces enough. */
@@ -160,15 +157,12 @@ static luc_status move_matrix(luc_context *ctx, job *j) {
   const int64_t grain = PIECE_SIZE / (j->chunk * c->taps * images * c->pixels + 1) + 1;
   size_t bytes = luc__mul_size((size_t)(planes * c->plane + 4 * LUC_CONV_SLACK), (size_t)j->size);
   bytes += (size_t)luc__conv_weight_tables(c);
-  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, luc__cuts(pieces, grain)));
-  luc__parallel_for(ctx, pieces, grain, matrix_pieces, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+  return luc__parallel_scratch(ctx, pieces, grain, bytes, matrix_pieces, j);
 }
 
 /* Filters of all images between y and the joined outputs. */
 static void output_filters(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+  const job *j = arg;
   const luc_conv_plan *c = &j->plan;
   const int64_t plane = c->pixels * j->size;
   for (int64_t f = begin; f < end; f++)

@@ -16,7 +16,6 @@ typedef struct job {
   const double *from_loss, *from_alpha, *dloss;
   double *dx;
   bool zero_infinity;
-  luc_slots slots;
 } job;
 
 /* One sequence, and rows of places with room around them. */
@@ -88,9 +87,8 @@ static double log_add(double a, double b) {
   return high == -INFINITY ? high : high + log1p(exp(low - high));
 }
 
-static void forward(void *arg, int64_t begin, int64_t end) {
+static void forward(void *arg, void *scratch, int64_t begin, int64_t end) {
   job *j = arg;
-  double *scratch = luc__slots_take(&j->slots);
   for (int64_t b = begin; b < end; b++) {
     sequence s = take(j->c, b, scratch);
     double *alpha = j->alpha + b * j->c->steps * s.width;
@@ -107,7 +105,6 @@ static void forward(void *arg, int64_t begin, int64_t end) {
     if (s.places > 1) sum = log_add(sum, s.row[s.places - 2]);
     j->loss[b] = -sum;
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 static double *gradient_row(const job *j, const sequence *s, int64_t t) {
@@ -127,9 +124,8 @@ static void finish_row(const job *j, const sequence *s, int64_t t, const double 
   j->k->finish(s->c->classes, lp, j->dloss[s->b], dx);
 }
 
-static void backward(void *arg, int64_t begin, int64_t end) {
+static void backward(void *arg, void *scratch, int64_t begin, int64_t end) {
   job *j = arg;
-  double *scratch = luc__slots_take(&j->slots);
   for (int64_t b = begin; b < end; b++) {
     sequence s = take(j->c, b, scratch);
     bool none = j->zero_infinity && j->from_loss[b] == INFINITY;
@@ -143,16 +139,12 @@ static void backward(void *arg, int64_t begin, int64_t end) {
       finish_row(j, &s, t, alpha + t * s.width);
     }
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
-static luc_status run(luc_context *ctx, job *j, luc_range_fn loop) {
+static luc_status run(luc_context *ctx, job *j, luc_scratch_fn loop) {
   size_t size = luc__mul_size((size_t)row_size(j->c), ROWS * sizeof(double));
   j->k = luc__kernels(ctx)->ctc;
-  LUC_TRY(luc__slots_init(ctx, &j->slots, size, j->c->batch));
-  luc__parallel_for(ctx, j->c->batch, 1, loop, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+  return luc__parallel_scratch(ctx, j->c->batch, 1, size, loop, j);
 }
 
 luc_status luc__ctc(luc_context *ctx, const luc_ctc *c, double *loss, double *alpha) {

@@ -35,7 +35,6 @@ typedef struct pass {
   bool straight_from, straight_to; /* a block is read, or written, as it lies */
   size_t from_bytes, to_bytes;     /* of scratch */
   const struct twist *twist;
-  luc_slots slots;
 } pass;
 
 /* ---- between arrays and scratch ---- */
@@ -147,11 +146,9 @@ static void run_block(const pass *p, int64_t block, char *scratch) {
   if (!straight) move(p, &p->to, first, count, to, false);
 }
 
-static void run_blocks(void *arg, int64_t begin, int64_t end) {
-  pass *p = arg;
-  char *scratch = luc__slots_take(&p->slots);
+static void run_blocks(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const pass *p = arg;
   for (int64_t i = begin; i < end; i++) run_block(p, i, scratch);
-  luc__slots_put(&p->slots, scratch);
 }
 
 static bool lies_straight(const side *s, int64_t count) {
@@ -188,11 +185,7 @@ static luc_status run_pass(luc_context *ctx, pass *p, luc_fft_kind kind, luc_dty
   const size_t factors = p->twist ? (size_t)(n / FACTORS + 1 + FACTORS) * p->to.item : 0;
   const size_t bytes = p->from_bytes + p->to_bytes + luc__fft_lines_scratch(&p->lines) + factors;
   const int64_t grain = luc__cuts(PIECE, count * n);
-  luc_status status = luc__slots_init(ctx, &p->slots, bytes, luc__cuts(blocks, grain));
-  if (status == LUC_OK) {
-    luc__parallel_for(ctx, blocks, grain, run_blocks, p);
-    luc__slots_free(ctx, &p->slots);
-  }
+  const luc_status status = luc__parallel_scratch(ctx, blocks, grain, bytes, run_blocks, p);
   luc__fft_lines_put(ctx, &p->lines);
   return status;
 }

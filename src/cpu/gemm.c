@@ -28,7 +28,6 @@ typedef struct job {
   int64_t rows, columns;         /* of one piece */
   int64_t row_cuts, column_cuts; /* pieces of one product */
   size_t size;                   /* of an element */
-  luc_slots slots;
 } job;
 
 static bool is_outer(const luc_gemm *g) {
@@ -96,7 +95,7 @@ static void go_to_item(luc_gemm *g, int64_t item, int64_t size) {
 }
 
 /* One piece of one product. */
-static void run_piece(job *j, int64_t piece, void *scratch) {
+static void run_piece(const job *j, int64_t piece, void *scratch) {
   luc_gemm g = j->g;
   int64_t per_item = j->row_cuts * j->column_cuts, item = piece / per_item;
   int64_t row = piece % j->row_cuts * j->rows;
@@ -120,24 +119,17 @@ static void run_piece(job *j, int64_t piece, void *scratch) {
     j->kernels->serial(&g, scratch);
 }
 
-static void run_pieces(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  void *scratch = j->path == PATH_SERIAL ? luc__slots_take(&j->slots) : NULL;
+static void run_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   for (int64_t i = begin; i < end; i++) run_piece(j, i, scratch);
-  if (scratch) luc__slots_put(&j->slots, scratch);
 }
 
 static luc_status run_job(luc_context *ctx, job *j) {
   int64_t pieces = j->row_cuts * j->column_cuts * j->g.batch;
   int64_t elements = j->g.m * j->g.n / (j->row_cuts * j->column_cuts);
   int64_t work = elements * (j->g.k * weight_of(&j->g) + WRITE_WORK);
-  int64_t grain = work < PIECE_WORK ? PIECE_WORK / (work + 1024) + 1 : 1;
-  if (j->path == PATH_SERIAL)
-    LUC_TRY(
-        luc__slots_init(ctx, &j->slots, luc__gemm_scratch_size(j->size), luc__cuts(pieces, grain)));
-  luc__parallel_for(ctx, pieces, grain, run_pieces, j);
-  if (j->path == PATH_SERIAL) luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+  const size_t scratch = j->path == PATH_SERIAL ? luc__gemm_scratch_size(j->size) : 0;
+  return luc__parallel_scratch(ctx, pieces, PIECE_WORK / (work + 1024) + 1, scratch, run_pieces, j);
 }
 
 static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
@@ -340,7 +332,6 @@ typedef struct sum_job {
   int64_t parts, units, cuts; /* units of an item, of all */
   int64_t size;
   char *sums; /* of the cuts but the first, whose place is C */
-  luc_slots slots;
 } sum_job;
 
 static void run_cut(const sum_job *j, int64_t cut, void *scratch) {
@@ -361,11 +352,9 @@ static void run_cut(const sum_job *j, int64_t cut, void *scratch) {
   }
 }
 
-static void run_cuts(void *arg, int64_t begin, int64_t end) {
-  sum_job *j = arg;
-  void *scratch = luc__slots_take(&j->slots);
+static void run_cuts(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const sum_job *j = arg;
   for (int64_t i = begin; i < end; i++) run_cut(j, i, scratch);
-  luc__slots_put(&j->slots, scratch);
 }
 
 void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n) {
@@ -401,9 +390,8 @@ static luc_status sum_items(luc_context *ctx, luc_gemm g, int64_t size) {
 }
 
 /* A few columns of C: all items, one after another. */
-static void run_columns(void *arg, int64_t begin, int64_t end) {
-  sum_job *j = arg;
-  void *scratch = luc__slots_take(&j->slots);
+static void run_columns(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const sum_job *j = arg;
   for (int64_t cut = begin; cut < end; cut++) {
     luc_gemm g = j->g;
     const int64_t first = cut * j->units;
@@ -416,17 +404,14 @@ static void run_columns(void *arg, int64_t begin, int64_t end) {
       g.b = (const char *)g.b + g.b_batch * j->size;
     }
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* Short sums of many columns: cuts of k would have to be added up again. */
 static luc_status sum_columns(luc_context *ctx, sum_job *j) {
   j->units = luc__max64(luc__cuts(j->g.n, 8 * 48) * 48, 48);
   const int64_t cuts = luc__cuts(j->g.n, j->units);
-  LUC_TRY(luc__slots_init(ctx, &j->slots, luc__gemm_scratch_size((size_t)j->size), cuts));
-  luc__parallel_for(ctx, cuts, 1, run_columns, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+  const size_t scratch = luc__gemm_scratch_size((size_t)j->size);
+  return luc__parallel_scratch(ctx, cuts, 1, scratch, run_columns, j);
 }
 
 /* How many elements the sums of all cuts may have. */
@@ -450,13 +435,10 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
   size_t bytes = luc__mul_size((size_t)((j.cuts - 1) * elements), (size_t)j.size);
   j.sums = luc__alloc(ctx, bytes);
   if (!j.sums) return LUC_ERR_MEMORY;
-  luc_status status =
-      luc__slots_init(ctx, &j.slots, luc__gemm_scratch_size((size_t)j.size), j.cuts);
-  if (status == LUC_OK) {
-    luc__parallel_for(ctx, j.cuts, 1, run_cuts, &j);
-    luc__slots_free(ctx, &j.slots);
+  const size_t scratch = luc__gemm_scratch_size((size_t)j.size);
+  const luc_status status = luc__parallel_scratch(ctx, j.cuts, 1, scratch, run_cuts, &j);
+  if (status == LUC_OK)
     luc__parallel_for(ctx, g->m, PIECE_WORK / 8 / (j.cuts * g->n) + 1, add_cuts, &j);
-  }
   luc__free(ctx, j.sums, bytes);
   return status;
 }

@@ -211,10 +211,9 @@ typedef struct walk {
   int64_t outer_count, width, bytes; /* bytes: of what a position leads to in all lines */
   int64_t grain;                     /* lines of a piece */
   luc_move_fn move;
-  luc_ew_fn on_run; /* what is done to rows that are even, or NULL */
-  table_fn one;     /* to elements */
-  int64_t blocks;   /* parts that a row is written in, each in one piece */
-  luc_slots *slots;
+  luc_ew_fn on_run;    /* what is done to rows that are even, or NULL */
+  table_fn one;        /* to elements */
+  int64_t blocks;      /* parts that a row is written in, each in one piece */
   luc_index_dims flat; /* see plan_flat */
   bool as_is;
   int64_t group, groups, step, *places;
@@ -532,9 +531,8 @@ static void copy_block(const walk *w, char *to, int64_t to_pitch, const char *fr
            (size_t)(columns * w->width));
 }
 
-static void own_blocks_piece(void *arg, int64_t begin, int64_t end) {
+static void own_blocks_piece(void *arg, void *block, int64_t begin, int64_t end) {
   walk *w = arg;
-  char *block = luc__slots_take(w->slots);
   for (int64_t b = begin; b < end; b++) {
     int64_t o = b / w->blocks, c = w->row * (b % w->blocks) / w->blocks, at[LUC_MAX_DIMS], x, y;
     int64_t columns = w->row * (b % w->blocks + 1) / w->blocks - c;
@@ -551,26 +549,20 @@ static void own_blocks_piece(void *arg, int64_t begin, int64_t end) {
     copy_block(w, w->job->indexed + place, w->job->stride, block, columns, columns);
     if (atomic_load_explicit(&own.bad, memory_order_relaxed)) fail(w);
   }
-  luc__slots_put(w->slots, block);
 }
 
 /* False: the loop cannot be run so, or is not worth it. */
 static bool run_own_blocks(luc_context *ctx, walk *w) {
   const luc_index_job *job = w->job;
   const int64_t line = job->positions.size * w->width; /* of one column */
-  luc_slots slots;
   int64_t blocks = w->row * line / BLOCK_BYTES + 1, columns = w->row / blocks;
   if (w->rows.ndim || w->row_indexed != 1 || job->n < job->positions.size) return false;
   if (columns * w->width < LINE || job->stride * w->width < FAR || w->row * line < FAR * LINE)
     return false;
   size_t room = (size_t)((columns + 1) * line);
   int64_t pieces = w->outer_count * blocks;
-  if (luc__slots_init(ctx, &slots, room, pieces) != LUC_OK) return false;
-  w->slots = &slots;
   w->blocks = blocks;
-  luc__parallel_for(ctx, pieces, 1, own_blocks_piece, w);
-  luc__slots_free(ctx, &slots);
-  return true;
+  return luc__parallel_scratch(ctx, pieces, 1, room, own_blocks_piece, w) == LUC_OK;
 }
 
 static void run_own(luc_context *ctx, walk *w) {

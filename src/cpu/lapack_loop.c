@@ -51,18 +51,15 @@ luc_status luc__lapack_routine(luc_context *ctx, const luc_lapack *l, const char
 typedef struct loop {
   luc_lapack_fn one;
   const void *job;
-  luc_slots slots;
   atomic_int refused; /* the number of an argument, negative */
 } loop;
 
-static void pieces(void *arg, int64_t begin, int64_t end) {
+static void pieces(void *arg, void *block, int64_t begin, int64_t end) {
   loop *p = arg;
-  char *block = luc__slots_take(&p->slots);
   for (int64_t i = begin; i < end; i++) {
     int info = p->one(p->job, i, block);
     if (info < 0) atomic_store(&p->refused, info);
   }
-  luc__slots_put(&p->slots, block);
 }
 
 /* Some microseconds, what a call costs, and what it takes to have OpenBLAS's lock from another
@@ -75,12 +72,11 @@ luc_status luc__lapack_loop(luc_context *ctx, const luc_lapack *l, int64_t count
   atomic_init(&p.refused, 0);
   const bool waits = l->locks && work < LOCK_WORK;
   const int64_t grain = waits ? luc__max64(count, 1) : PIECE_WORK / (work + CALL_WORK) + 1;
-  LUC_TRY(luc__slots_init(ctx, &p.slots, block, luc__cuts(count, grain)));
   const int threads = l->get_threads();
   if (threads != 1) l->set_threads(1);
-  luc__parallel_for(ctx, count, grain, pieces, &p);
+  const luc_status status = luc__parallel_scratch(ctx, count, grain, block, pieces, &p);
   if (threads != 1) l->set_threads(threads);
-  luc__slots_free(ctx, &p.slots);
+  LUC_TRY(status);
   const int refused = atomic_load(&p.refused);
   LUC_CHECK(ctx, refused == 0, LUC_ERR_VALUE, "LAPACK refused argument %d", -refused);
   return LUC_OK;

@@ -26,6 +26,7 @@ typedef struct factor {
 } factor;
 
 typedef struct job {
+  luc_context *ctx;
   const luc_recurrence *r;
   const luc_recurrence_grads *g;
   const luc_recurrence_kernels *kernels;
@@ -34,7 +35,6 @@ typedef struct job {
   int64_t range;             /* rows */
   bool by_units;             /* all rows are one range, whose steps are cut */
   factor share, projection;
-  luc_slots slots;
 } job;
 
 /* Rows [begin, end) of the batch, in one thread's hands; of them `units` units from `unit` on. */
@@ -116,7 +116,7 @@ static int64_t rows_of(const luc_recurrence *r, int64_t step) {
 
 /* How many rows of a range take part in a step: the first ones. */
 static int64_t taking_part(const range *p, int64_t step) {
-  return luc__min64(rows_of(p->j->r, step), p->end) - p->begin;
+  return luc__max64(luc__min64(rows_of(p->j->r, step), p->end) - p->begin, 0);
 }
 
 /* The rows of [rows, width] that a range has in a step. */
@@ -126,6 +126,45 @@ static char *rows_at(const range *p, const void *matrix, int64_t step, int64_t w
 
 static int64_t step_at(const luc_recurrence *r, int64_t i) {
   return r->reverse ? r->steps - 1 - i : i;
+}
+
+/* ---- a step ---- */
+
+/* One of a range's steps, with the whole range or by some units of all its rows after others. */
+typedef struct step_job {
+  const range *rows;
+  void (*run)(const struct step_job *s, const range *p);
+  int64_t at, n;            /* which; how many rows take part */
+  int64_t before, before_n; /* backward: the step whose gates have their gradients */
+} step_job;
+
+static void run_pieces(void *arg, int64_t begin, int64_t end) {
+  const step_job *s = arg;
+  range p = *s->rows;
+  for (int64_t i = begin; i < end; i++) {
+    p.unit = i * WIDTH;
+    p.units = luc__min64(p.j->r->hidden - p.unit, WIDTH);
+    s->run(s, &p);
+  }
+}
+
+static void run_step(luc_context *ctx, step_job *s) {
+  if (s->rows->j->by_units)
+    luc__parallel_for(ctx, luc__cuts(s->rows->j->r->hidden, WIDTH), 1, run_pieces, s);
+  else
+    s->run(s, s->rows);
+}
+
+/* States at first become those at last, in place. */
+static void begin_states(const range *p, const void *from, void *to, int64_t width) {
+  const job *j = p->j;
+  if (!to) return;
+  char *rows = at(j, to, p->begin, width);
+  const size_t bytes = (size_t)((p->end - p->begin) * width * j->size);
+  if (from)
+    memcpy(rows, at(j, from, p->begin, width), bytes);
+  else
+    memset(rows, 0, bytes);
 }
 
 /* ---- forward ---- */
@@ -154,95 +193,42 @@ static char *share_at(const range *p, int64_t step) {
   return j->r->work && j->work ? rows_at(p, j->r->work, step, j->work) : p->scratch;
 }
 
-static void step_forward(const range *p, int64_t step, int64_t n) {
-  const job *j = p->j;
-  const luc_recurrence *r = j->r;
-  const int64_t pitch = share_pitch(j);
-  char *share = share_at(p, step), *unprojected = p->scratch + j->range * pitch * j->size;
-  char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
-  product(j, &j->share, n, h, 0, share, pitch, r->b_hh);
-  for (int64_t i = 0; i < n; i++)
-    cell_forward(p, at(j, rows_at(p, r->gates, step, j->gates), i, j->gates),
-                 at(j, share, i, pitch), at(j, c, i, r->hidden),
-                 r->w_hr ? at(j, unprojected, i, r->hidden) : at(j, h, i, r->hidden));
-  if (r->w_hr) product(j, &j->projection, n, unprojected, 0, h, r->output, NULL);
-  memcpy(rows_at(p, r->y, step, r->output), h, (size_t)(n * r->output * j->size));
-  if (r->cells) memcpy(rows_at(p, r->cells, step, r->hidden), c, (size_t)(n * r->hidden * j->size));
-}
-
-/* States at first become those at last, in place. */
-static void begin_states(const range *p, const void *from, void *to, int64_t width) {
-  const job *j = p->j;
-  if (!to) return;
-  char *rows = at(j, to, p->begin, width);
-  const size_t bytes = (size_t)((p->end - p->begin) * width * j->size);
-  if (from)
-    memcpy(rows, at(j, from, p->begin, width), bytes);
-  else
-    memset(rows, 0, bytes);
-}
-
-static void forward_range(const range *p) {
-  const luc_recurrence *r = p->j->r;
-  begin_states(p, r->h, r->h_n, r->output);
-  begin_states(p, r->c, r->c_n, r->hidden);
-  for (int64_t i = 0; i < r->steps; i++) {
-    int64_t step = step_at(r, i), n = taking_part(p, step);
-    if (n > 0) step_forward(p, step, n);
-  }
-}
-
-/* ---- forward, step by step ---- */
-
-/* All rows of a step, cut along the units; y holds the states after the step. */
-typedef struct step_job {
-  range rows;
-  void (*run)(const struct step_job *s, const range *p);
-  int64_t step, n; /* which; how many rows take part */
-  int64_t before;  /* backward: the step whose gates have their gradients, -1 at first */
-  int64_t before_n;
-} step_job;
-
-static void run_pieces(void *arg, int64_t begin, int64_t end) {
-  const step_job *s = arg;
-  range p = s->rows;
-  for (int64_t i = begin; i < end; i++) {
-    p.unit = i * WIDTH;
-    p.units = luc__min64(p.j->r->hidden - p.unit, WIDTH);
-    s->run(s, &p);
-  }
-}
-
-static void forward_units(const step_job *s, const range *p) {
+/* y gets the states after the step; a GRU's are made of those before, in their place. */
+static void forward_part(const step_job *s, const range *p) {
   const job *j = p->j;
   const luc_recurrence *r = j->r;
   const int64_t pitch = share_pitch(j), first = p->unit * j->size;
-  const size_t bytes = (size_t)(p->units * j->size);
-  char *share = share_at(p, s->step), *y = rows_at(p, r->y, s->step, r->output);
-  for (int64_t g = 0; g < j->gates; g += r->hidden)
-    product_part(j, &j->share, g + p->unit, g + p->unit + p->units, s->n, r->h_n, 0, share, pitch,
-                 r->b_hh);
+  const int64_t apart = j->by_units ? r->hidden : j->gates;
+  const int64_t columns = j->by_units ? p->units : j->gates;
+  char *share = share_at(p, s->at), *y = rows_at(p, r->y, s->at, r->output);
+  char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
+  char *cell_y = r->w_hr ? p->scratch + j->range * pitch * j->size : y;
+  for (int64_t g = p->unit; g < j->gates; g += apart)
+    product_part(j, &j->share, g, g + columns, s->n, h, 0, share, pitch, r->b_hh);
   for (int64_t i = 0; i < s->n; i++) {
-    char *h = at(j, y, i, r->output), *c = at(j, r->c_n, i, r->hidden);
-    memcpy(h + first, at(j, r->h_n, i, r->output) + first, bytes);
-    cell_forward(p, at(j, rows_at(p, r->gates, s->step, j->gates), i, j->gates),
-                 at(j, share, i, pitch), c, h);
-    if (r->cells)
-      memcpy(at(j, rows_at(p, r->cells, s->step, r->hidden), i, r->hidden) + first, c + first,
-             bytes);
+    char *to = at(j, cell_y, i, r->hidden);
+    if (r->cell == LUC_CELL_GRU)
+      memcpy(to + first, at(j, h, i, r->hidden) + first, (size_t)(p->units * j->size));
+    cell_forward(p, at(j, rows_at(p, r->gates, s->at, j->gates), i, j->gates),
+                 at(j, share, i, pitch), at(j, c, i, r->hidden), to);
   }
+  if (r->w_hr) product(j, &j->projection, s->n, cell_y, 0, y, r->output, NULL);
 }
 
-static void forward_steps(luc_context *ctx, const job *j, char *scratch) {
+static void forward_steps(luc_context *ctx, const range *p) {
+  const job *j = p->j;
   const luc_recurrence *r = j->r;
-  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}, .run = forward_units};
-  begin_states(&s.rows, r->h, r->h_n, r->output);
-  begin_states(&s.rows, r->c, r->c_n, r->hidden);
+  char *h = at(j, r->h_n, p->begin, r->output), *c = at(j, r->c_n, p->begin, r->hidden);
+  begin_states(p, r->h, r->h_n, r->output);
+  begin_states(p, r->c, r->c_n, r->hidden);
   for (int64_t i = 0; i < r->steps; i++) {
-    s.step = step_at(r, i);
-    s.n = taking_part(&s.rows, s.step);
-    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, run_pieces, &s);
-    memcpy(r->h_n, rows_at(&s.rows, r->y, s.step, r->output), (size_t)(s.n * r->output * j->size));
+    step_job s = {.rows = p, .run = forward_part, .at = step_at(r, i)};
+    s.n = taking_part(p, s.at);
+    if (s.n == 0) continue;
+    run_step(ctx, &s);
+    memcpy(h, rows_at(p, r->y, s.at, r->output), (size_t)(s.n * r->output * j->size));
+    if (r->cells)
+      memcpy(rows_at(p, r->cells, s.at, r->hidden), c, (size_t)(s.n * r->hidden * j->size));
   }
 }
 
@@ -255,9 +241,7 @@ static void copy_before(const range *p, int64_t step, int64_t n, const void *mat
   const job *j = p->j;
   const luc_recurrence *r = j->r;
   int64_t before = r->reverse ? step + 1 : step - 1, known = 0;
-  if (before >= 0 && before < r->steps) known = taking_part(p, before);
-  if (known < 0) known = 0;
-  if (known > n) known = n;
+  if (before >= 0 && before < r->steps) known = luc__min64(taking_part(p, before), n);
   const size_t row = (size_t)(width * j->size);
   if (known > 0) memcpy(to, rows_at(p, matrix, before, width), (size_t)known * row);
   if (known < n)
@@ -313,91 +297,54 @@ static void copy_all_before(const range *p, const carried *s, int64_t step, int6
   if (r->cell == LUC_CELL_LSTM) copy_before(p, step, n, r->cells, r->c, r->hidden, s->c_before);
 }
 
-static void step_backward(const range *p, const carried *s, int64_t step, int64_t n) {
-  const job *j = p->j;
-  const luc_recurrence *r = j->r;
-  const luc_recurrence_grads *g = j->g;
-  const size_t bytes = (size_t)(n * r->output * j->size);
-  char *dm = s->dh;
-  if (g->dy) j->kernels->add(n * r->output, rows_at(p, g->dy, step, r->output), s->dh);
-  copy_all_before(p, s, step, n);
-  if (r->w_hr) {
-    memcpy(rows_at(p, g->dprojected, step, r->output), s->dh, bytes);
-    product(j, &j->projection, n, s->dh, 0, s->dm, r->hidden, NULL);
-    dm = s->dm;
-  }
-  for (int64_t i = 0; i < n; i++) cell_backward(p, s, step, i, dm);
-  product(j, &j->share, n, rows_at(p, g->dshare, step, j->gates), r->cell == LUC_CELL_GRU, s->dh,
-          r->output, NULL);
-}
-
-static void backward_range(const range *p) {
-  const luc_recurrence *r = p->j->r;
-  const luc_recurrence_grads *g = p->j->g;
-  const carried s = cut_scratch(p);
-  begin_states(p, g->dh_n, g->dh, r->output);
-  begin_states(p, g->dc_n, g->dc, r->hidden);
-  for (int64_t i = r->steps - 1; i >= 0; i--) {
-    int64_t step = step_at(r, i), n = taking_part(p, step);
-    if (n > 0) step_backward(p, &s, step, n);
-  }
-}
-
-/* ---- backward, step by step ---- */
-
-/* The units' part of what the step before left to do, a product with all its gates, then of the
- * step. */
-static void backward_units(const step_job *s, const range *p) {
+/* What the step before left to do, a product with all its gates, then the step. */
+static void backward_part(const step_job *s, const range *p) {
   const job *j = p->j;
   const luc_recurrence *r = j->r;
   const luc_recurrence_grads *g = j->g;
   const carried c = cut_scratch(p);
-  if (s->before >= 0)
-    product_part(j, &j->share, p->unit, p->unit + p->units, s->before_n,
+  const int64_t n = s->n, columns = j->by_units ? p->units : r->output;
+  const char *dm = r->w_hr ? c.dm : c.dh;
+  if (s->before_n > 0)
+    product_part(j, &j->share, p->unit, p->unit + columns, s->before_n,
                  rows_at(p, g->dshare, s->before, j->gates), r->cell == LUC_CELL_GRU, c.dh,
                  r->output, NULL);
-  for (int64_t i = 0; i < s->n; i++) {
-    const int64_t row = r->offsets[s->step] + i;
-    if (g->dy)
-      j->kernels->add(p->units, unit_at(p, g->dy, row, r->output), unit_at(p, c.dh, i, r->output));
-    cell_backward(p, &c, s->step, i, c.dh);
+  const int64_t runs = j->by_units ? n : 1, length = j->by_units ? columns : n * r->output;
+  for (int64_t i = 0; g->dy && i < runs; i++)
+    j->kernels->add(length, unit_at(p, rows_at(p, g->dy, s->at, r->output), i, r->output),
+                    unit_at(p, c.dh, i, r->output));
+  if (r->w_hr && n > 0) {
+    memcpy(rows_at(p, g->dprojected, s->at, r->output), c.dh, (size_t)(n * r->output * j->size));
+    product(j, &j->projection, n, c.dh, 0, c.dm, r->hidden, NULL);
   }
+  for (int64_t i = 0; i < n; i++) cell_backward(p, &c, s->at, i, dm);
 }
 
-static void backward_steps(luc_context *ctx, const job *j, char *scratch) {
-  const luc_recurrence *r = j->r;
-  step_job s = {.rows = {.j = j, .end = r->batch, .scratch = scratch}, .run = backward_units};
-  s.before = -1;
-  const carried c = cut_scratch(&s.rows);
-  begin_states(&s.rows, j->g->dh_n, j->g->dh, r->output);
-  begin_states(&s.rows, j->g->dc_n, j->g->dc, r->hidden);
-  for (int64_t k = r->steps - 1; k >= -1; k--) {
-    s.step = k >= 0 ? step_at(r, k) : 0;
-    s.n = k >= 0 ? taking_part(&s.rows, s.step) : 0;
-    copy_all_before(&s.rows, &c, s.step, s.n);
-    luc__parallel_for(ctx, luc__cuts(r->hidden, WIDTH), 1, run_pieces, &s);
-    s.before = s.step;
-    s.before_n = s.n;
+static void backward_steps(luc_context *ctx, const range *p) {
+  const luc_recurrence *r = p->j->r;
+  const luc_recurrence_grads *g = p->j->g;
+  const carried c = cut_scratch(p);
+  step_job s = {.rows = p, .run = backward_part};
+  begin_states(p, g->dh_n, g->dh, r->output);
+  begin_states(p, g->dc_n, g->dc, r->hidden);
+  for (int64_t k = r->steps - 1; k >= -1; k--) { /* -1: what the first step left */
+    s.at = k >= 0 ? step_at(r, k) : 0;
+    s.n = k >= 0 ? taking_part(p, s.at) : 0;
+    copy_all_before(p, &c, s.at, s.n);
+    run_step(ctx, &s);
+    s.before = s.at, s.before_n = s.n;
   }
 }
 
 /* ---- both: backward where gradients are given ---- */
 
-static void run_ranges(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  char *scratch = luc__slots_take(&j->slots);
+static void run_ranges(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   for (int64_t i = begin; i < end; i++) {
     const int64_t last = luc__min64((i + 1) * j->range, j->r->batch);
     const range p = {j, i * j->range, last, 0, j->r->hidden, scratch};
-    (j->g ? backward_range : forward_range)(&p);
+    (j->g ? backward_steps : forward_steps)(j->ctx, &p);
   }
-  luc__slots_put(&j->slots, scratch);
-}
-
-static void run_steps(luc_context *ctx, job *j) {
-  char *scratch = luc__slots_take(&j->slots);
-  (j->g ? backward_steps : forward_steps)(ctx, j, scratch);
-  luc__slots_put(&j->slots, scratch);
 }
 
 /* Rows of a range: eight fill a tile of the product, fewer if else there were no two ranges. */
@@ -442,12 +389,7 @@ static luc_status run(luc_context *ctx, job *j) {
   const int64_t scratch = j->g ? 2 * r->hidden : share_pitch(j) + r->hidden;
   const int64_t ranges = luc__cuts(r->batch, j->range);
   size_t bytes = luc__mul_size((size_t)(j->range * scratch), (size_t)j->size);
-  LUC_GO(luc__slots_init(ctx, &j->slots, bytes, ranges));
-  if (j->by_units)
-    run_steps(ctx, j);
-  else
-    luc__parallel_for(ctx, ranges, 1, run_ranges, j);
-  luc__slots_free(ctx, &j->slots);
+  status = luc__parallel_scratch(ctx, ranges, 1, bytes, run_ranges, j);
 done:
   luc__free(ctx, j->share.data, j->share.bytes);
   luc__free(ctx, j->projection.data, j->projection.bytes);
@@ -455,12 +397,12 @@ done:
 }
 
 luc_status luc__recurrence(luc_context *ctx, const luc_recurrence *r) {
-  job j = {.r = r};
+  job j = {.ctx = ctx, .r = r};
   return run(ctx, &j);
 }
 
 luc_status luc__recurrence_backward(luc_context *ctx, const luc_recurrence *r,
                                     const luc_recurrence_grads *g) {
-  job j = {.r = r, .g = g};
+  job j = {.ctx = ctx, .r = r, .g = g};
   return run(ctx, &j);
 }

@@ -1,27 +1,15 @@
-/* Scratch memory for the pieces of a parallel loop: few slots, taken and given back by whichever
- * thread runs a piece, so that memory is bounded and stays warm however many pieces there are. */
+/* Parallel loops whose pieces need scratch memory: few slots of it, taken and given back by
+ * whichever thread runs a piece, so that memory is bounded and stays warm with many pieces. */
 #ifndef LUC_SCRATCH_H
 #define LUC_SCRATCH_H
 
-#include <stdatomic.h>
-
 #include "base/context.h"
 
-enum { LUC_MAX_SLOTS = 64 };
+/* Like luc_range_fn; scratch: 64 zeros, then undefined, or NULL if its size is 0. */
+typedef void (*luc_scratch_fn)(void *arg, void *scratch, int64_t begin, int64_t end);
 
-typedef struct luc_slots {
-  char *memory;
-  size_t slot_size, total;
-  int count;
-  atomic_bool taken[LUC_MAX_SLOTS];
-} luc_slots;
-
-/* Slots of `size` bytes for a loop of `pieces`: 64 zeros, then undefined. */
-luc_status luc__slots_init(luc_context *ctx, luc_slots *s, size_t size, int64_t pieces);
-void luc__slots_free(luc_context *ctx, luc_slots *s);
-/* A slot of one's own, until it is put back. Waits if a host runs more pieces at once than this
- * context has threads. */
-void *luc__slots_take(luc_slots *s);
-void luc__slots_put(luc_slots *s, void *slot);
+/* luc__parallel_for with `size` bytes of scratch for every range. */
+luc_status luc__parallel_scratch(luc_context *ctx, int64_t n, int64_t grain, size_t size,
+                                 luc_scratch_fn fn, void *arg);
 
 #endif

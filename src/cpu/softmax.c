@@ -21,10 +21,9 @@ typedef struct job {
   char *to;
   bool backward, stream;
   luc_transpose_fn turn;
-  luc_slots rooms; /* where y goes past the cache */
 } job;
 
-static void rows(void *arg, int64_t begin, int64_t end) {
+static void rows(void *arg, void *room, int64_t begin, int64_t end) {
   job *j = arg;
   const luc_softmax *s = j->s;
   const int64_t at = begin * s->n * j->size;
@@ -33,9 +32,7 @@ static void rows(void *arg, int64_t begin, int64_t end) {
                               j->stream);
     return;
   }
-  void *room = j->stream ? luc__slots_take(&j->rooms) : NULL;
   j->kernels->rows(s->log, end - begin, s->n, j->x + at, j->to + at, room);
-  if (room) luc__slots_put(&j->rooms, room);
 }
 
 /* Short rows are turned into columns and back, so that each is a lane. */
@@ -84,10 +81,8 @@ static luc_status run(luc_context *ctx, job *j) {
   } else if (s->inner == 1) {
     const int64_t least = 2 * PIECE_SIZE / s->n + 1, even = s->outer / MOST_PIECES;
     j->stream = luc__past_cache((j->backward ? 3 : 2) * s->outer * s->n * j->size);
-    const bool room = j->stream && !j->backward;
-    if (room) LUC_TRY(luc__slots_init(ctx, &j->rooms, (size_t)(s->n * j->size), s->outer));
-    luc__parallel_for(ctx, s->outer, least > even ? least : even, rows, j);
-    if (room) luc__slots_free(ctx, &j->rooms);
+    const int64_t room = j->stream && !j->backward ? s->n * j->size : 0; /* y goes past the cache */
+    return luc__parallel_scratch(ctx, s->outer, least > even ? least : even, (size_t)room, rows, j);
   } else {
     j->blocks = (s->inner + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
     int64_t grain = PIECE_SIZE / (s->n * COLUMN_BLOCK) + 1;

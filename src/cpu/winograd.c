@@ -29,7 +29,6 @@ typedef struct job {
   int64_t pack_size;          /* elements of the weights of one pack */
   int64_t filters, channels;  /* of a chunk: of the weights' gradient, of the input of few tiles */
   int64_t filter_chunks, channel_chunks, cuts, sum_size;
-  luc_slots slots;
 } job;
 
 /* ---- the plan -------------------------------------------------------------------------------- */
@@ -259,32 +258,29 @@ void luc_set_winograd(luc_context *ctx, bool enabled) {
 
 /* One parallel loop; `elements` of scratch for each piece. */
 static luc_status loop(luc_context *ctx, job *j, int64_t pieces, int64_t work, int64_t elements,
-                       luc_range_fn run) {
-  size_t bytes = luc__mul_size((size_t)elements, sizeof(float));
-  LUC_TRY(luc__slots_init(ctx, &j->slots, bytes, pieces));
-  luc__parallel_for(ctx, pieces, PIECE_WORK / work + 1, run, j);
-  luc__slots_free(ctx, &j->slots);
-  return LUC_OK;
+                       luc_scratch_fn run) {
+  const size_t bytes = luc__mul_size((size_t)elements, sizeof(float));
+  return luc__parallel_scratch(ctx, pieces, PIECE_WORK / work + 1, bytes, run, j);
 }
 
 /* ---- many tiles: all weights first, then block after block ----------------------------------- */
 
-static void transform_pack(job *j, int64_t group, int64_t pack, int64_t channel, float *to,
+static void transform_pack(const job *j, int64_t group, int64_t pack, int64_t channel, float *to,
                            float *scratch) {
   const luc_winograd_plan *w = &j->plan;
   j->kernels->weights(w, j->weight + group * weights_of(w), pack, channel, to, scratch);
 }
 
 /* Some channels of a block, all unless there is one part. */
-static void transform_block(job *j, int64_t group, int64_t block, int64_t channel, int64_t channels,
-                            float *to, float *scratch) {
+static void transform_block(const job *j, int64_t group, int64_t block, int64_t channel,
+                            int64_t channels, float *to, float *scratch) {
   const luc_winograd_plan *w = &j->plan;
   const float *x = j->x + (group * w->channels + channel) * w->input.channel;
   j->kernels->transform(w, &w->input, x, channels, first_tile(j, block), tiles_in(j, block),
                         to + channel, scratch);
 }
 
-static void multiply(job *j, int64_t group, int64_t block, int64_t pack, int64_t channel,
+static void multiply(const job *j, int64_t group, int64_t block, int64_t pack, int64_t channel,
                      const float *input, const float *weights, float *scratch) {
   const luc_winograd_plan *w = &j->plan;
   const float *bias = j->bias ? j->bias + group * w->filters : NULL;
@@ -293,58 +289,52 @@ static void multiply(job *j, int64_t group, int64_t block, int64_t pack, int64_t
                       channel, scratch);
 }
 
-static void transform_packs(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void transform_packs(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const int64_t packs = j->plan.packs;
-  float *scratch = luc__slots_take(&j->slots);
   for (int64_t i = begin; i < end; i++)
     transform_pack(j, i / packs, i % packs, 0, j->shared + i * j->pack_size, scratch);
-  luc__slots_put(&j->slots, scratch);
 }
 
-static void finish_blocks(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void finish_blocks(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const int64_t packs = j->plan.packs;
-  float *input = luc__slots_take(&j->slots), *scratch = input + j->block_size;
+  float *input = scratch, *rest = input + j->block_size;
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / j->blocks, block = i % j->blocks;
-    transform_block(j, group, block, 0, j->plan.channels, input, scratch);
+    transform_block(j, group, block, 0, j->plan.channels, input, rest);
     for (int64_t pack = 0; pack < packs; pack++)
       multiply(j, group, block, pack, 0, input, j->shared + (group * packs + pack) * j->pack_size,
-               scratch);
+               rest);
   }
-  luc__slots_put(&j->slots, input);
 }
 
 /* ---- few tiles: all input first, then pack after pack, whose weights stay in the cache ------- */
 
-static void transform_blocks(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
-  float *scratch = luc__slots_take(&j->slots);
+static void transform_blocks(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   for (int64_t i = begin; i < end; i++) {
     const int64_t block = i / j->channel_chunks, first = i % j->channel_chunks * j->channels;
     transform_block(j, block / j->blocks, block % j->blocks, first,
                     luc__min64(j->channels, j->plan.channels - first),
                     j->shared + block * j->block_size, scratch);
   }
-  luc__slots_put(&j->slots, scratch);
 }
 
-static void finish_packs(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void finish_packs(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const int64_t packs = j->plan.packs;
-  float *weights = luc__slots_take(&j->slots), *gathered = weights + j->pack_size;
-  float *scratch = gathered + luc__winograd_gather(&j->plan);
+  float *weights = scratch, *gathered = weights + j->pack_size;
+  float *rest = gathered + luc__winograd_gather(&j->plan);
   for (int64_t i = begin; i < end; i++) {
     const int64_t group = i / packs, pack = i % packs;
     for (int64_t c = 0; c < j->plan.channels; c += j->plan.some) {
       transform_pack(j, group, pack, c, weights, gathered);
       for (int64_t block = 0; block < j->blocks; block++)
         multiply(j, group, block, pack, c, j->shared + (group * j->blocks + block) * j->block_size,
-                 weights, scratch);
+                 weights, rest);
     }
   }
-  luc__slots_put(&j->slots, weights);
 }
 
 static bool is_few(const luc_winograd_plan *w) {
@@ -439,7 +429,7 @@ static chunk chunk_at(const job *j, int64_t i) {
 
 /* The weights of a chunk from the sums of one cut of the tiles: those of the first are j->dweight,
  * the others' at j->shared, to be added. */
-static void finish_chunk(job *j, const chunk *k, const float *sums) {
+static void finish_chunk(const job *j, const chunk *k, const float *sums) {
   const luc_winograd_plan *w = &j->plan;
   const int64_t all = w->groups * weights_of(w);
   const int64_t first = k->group * weights_of(w) + k->filter * (weights_of(w) / w->filters) +
@@ -448,12 +438,12 @@ static void finish_chunk(job *j, const chunk *k, const float *sums) {
   j->kernels->finish(w, sums, k->filters, k->channels, to + first);
 }
 
-static void add_blocks(void *arg, int64_t begin, int64_t end) {
-  job *j = arg;
+static void add_blocks(void *arg, void *scratch, int64_t begin, int64_t end) {
+  const job *j = arg;
   const luc_winograd_plan *w = &j->plan;
   const luc_winograd_images *in = &w->input, *out = &w->gradient;
-  float *input = luc__slots_take(&j->slots), *gradient = input + w->points * in->points;
-  float *scratch = gradient + w->points * out->points, *sums = scratch;
+  float *input = scratch, *gradient = input + w->points * in->points;
+  float *pixels = gradient + w->points * out->points, *sums = pixels;
   sums += luc__max64(luc__winograd_pixels(w, in), luc__winograd_pixels(w, out));
   for (int64_t i = begin; i < end; i++) {
     const chunk k = chunk_at(j, i);
@@ -462,13 +452,12 @@ static void add_blocks(void *arg, int64_t begin, int64_t end) {
     const int64_t first = k.cut * j->blocks / j->cuts, last = (k.cut + 1) * j->blocks / j->cuts;
     for (int64_t b = first; b < last; b++) {
       const int64_t tile = first_tile(j, b), tiles = tiles_in(j, b);
-      j->kernels->transform(w, in, x, k.channels, tile, tiles, input, scratch);
-      j->kernels->transform(w, out, dy, k.filters, tile, tiles, gradient, scratch);
+      j->kernels->transform(w, in, x, k.channels, tile, tiles, input, pixels);
+      j->kernels->transform(w, out, dy, k.filters, tile, tiles, gradient, pixels);
       j->kernels->add(w, gradient, input, tiles, k.filters, k.channels, b == first, sums);
     }
     finish_chunk(j, &k, sums);
   }
-  luc__slots_put(&j->slots, input);
 }
 
 /* The weights of all cuts, in their order. */
