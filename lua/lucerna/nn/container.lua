@@ -271,18 +271,17 @@ function List:pop(index)
   return found
 end
 
--- Positions and modules; empty slots are passed over.
-function List:__pairs()
-  local flat, i = core._slots(self, 2), 0
-  return function()
-    local module
-    repeat
-      i = i + 2
-      module = flat[i]
-    until module ~= false
-    if module then return i // 2, module end
-  end
+local function next_module(flat, i)
+  local module
+  repeat
+    i = i + 1
+    module = flat[2 * i]
+  until module ~= false
+  if module then return i, module end
 end
+
+-- Positions and modules; empty slots are passed over.
+function List:__pairs() return next_module, core._slots(self, 2), 0 end
 
 -- ---- Sequential ----
 
