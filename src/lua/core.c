@@ -32,8 +32,8 @@ void luc_l_push_gc(lua_State *L, lua_CFunction gc) {
 /* Runs when the lua_State closes, after every object of ours was finalized. Objects that a host's
  * later finalizers still hold find no context, and say so. */
 static int state_gc(lua_State *L) {
-  luc_l_state *st = lua_touserdata(L, 1);
-  luc_context *ctx = st->ctx;
+  luc_l_state *st = luc_l_userdata(L, 1, sizeof *st);
+  luc_context *ctx = st ? st->ctx : NULL;
   if (!ctx) return 0;
   for (luc_l_schema *s = st->schemas; s; s = s->next) luc__schema_free(ctx, &s->schema);
   luc_l_release_all(st);

@@ -11,7 +11,7 @@ typedef struct region {
 } region;
 
 static int region_close(lua_State *L) {
-  region *r = lua_touserdata(L, 1);
+  region *r = luc_l_userdata(L, 1, sizeof *r);
   if (!r || r->done || !r->st->ctx) return 0;
   r->done = true;
   luc__autocast_leave(r->st->ctx, r->back);

@@ -124,7 +124,7 @@ typedef struct mode {
 } mode;
 
 static int mode_close(lua_State *L) {
-  mode *m = lua_touserdata(L, 1);
+  mode *m = luc_l_userdata(L, 1, sizeof *m);
   if (!m || m->done || !m->st->ctx) return 0;
   m->done = true;
   m->st->ctx->grad_mode = m->grad;

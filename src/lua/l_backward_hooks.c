@@ -9,7 +9,8 @@ typedef struct hooked {
 } hooked;
 
 static int hooked_gc(lua_State *L) {
-  hooked *state = lua_touserdata(L, 1);
+  hooked *state = luc_l_userdata(L, 1, sizeof *state);
+  if (!state) return 0;
   if (state->h && state->nn->st->ctx) luc__hooked_release(state->nn->st->ctx, state->h);
   state->h = NULL;
   return 0;
@@ -103,7 +104,7 @@ static int hooked_inputs(lua_State *L) {
 
 /* core.nn._hooked_outputs(state, …): the results of the call. */
 static int hooked_outputs(lua_State *L) {
-  hooked *state = luc_l_checkobject(L, 1, LUC_L_HOOKED_META);
+  hooked *state = luc_l_checkobject(L, 1, LUC_L_HOOKED_META, sizeof *state);
   luc_l_nn *nn = state->nn;
   luc_l_context(L, nn->st);
   luaL_argcheck(L, state->h, 1, "the call is over");

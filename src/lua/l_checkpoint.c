@@ -17,8 +17,8 @@ typedef struct document_box {
 } document_box;
 
 static int document_gc(lua_State *L) {
-  document_box *box = lua_touserdata(L, 1);
-  if (box->st->ctx) luc__document_free(&box->doc);
+  document_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (box && box->st->ctx) luc__document_free(&box->doc);
   return 0;
 }
 

@@ -164,8 +164,8 @@ static void push_meta(lua_State *L, luc_l_nn *nn, const luc_class *cls, int kind
 }
 
 static int class_gc(lua_State *L) {
-  luc_l_class *c = lua_touserdata(L, 1);
-  if (!c->nn->st->ctx || !c->cls) return 0;
+  luc_l_class *c = luc_l_userdata(L, 1, sizeof *c);
+  if (!c || !c->nn->st->ctx || !c->cls) return 0;
   if (c->cls->binding == c) c->cls->binding = NULL;
   luc__class_release(c->nn->st->ctx, c->cls);
   c->cls = NULL;

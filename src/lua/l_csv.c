@@ -12,8 +12,8 @@ typedef struct text_box {
 } text_box;
 
 static int drop_text(lua_State *L) {
-  text_box *box = lua_touserdata(L, 1);
-  if (box->st->ctx) luc__text_drop(&box->text);
+  text_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (box && box->st->ctx) luc__text_drop(&box->text);
   return 0;
 }
 

@@ -18,15 +18,17 @@ static void **new_capsule(lua_State *L, luc_l_state *st, bool versioned) {
 }
 
 static int plain_gc(lua_State *L) {
-  DLManagedTensor **capsule = lua_touserdata(L, 1), *held = *capsule;
-  *capsule = NULL;
+  DLManagedTensor **capsule = luc_l_userdata(L, 1, sizeof *capsule), *held = NULL;
+  if (capsule) held = *capsule;
+  if (held) *capsule = NULL;
   if (held && held->deleter) held->deleter(held);
   return 0;
 }
 
 static int versioned_gc(lua_State *L) {
-  DLManagedTensorVersioned **capsule = lua_touserdata(L, 1), *held = *capsule;
-  *capsule = NULL;
+  DLManagedTensorVersioned **capsule = luc_l_userdata(L, 1, sizeof *capsule), *held = NULL;
+  if (capsule) held = *capsule;
+  if (held) *capsule = NULL;
   if (held && held->deleter) held->deleter(held);
   return 0;
 }

@@ -63,9 +63,9 @@ static bool at_rest(lua_State *L, const luc_l_state *st) {
 
 /* The sentinel's __gc. How large Lua's heap is it does not say in here: the next object asks. */
 static int sentinel_gc(lua_State *L) {
-  luc_l_state **sentinel = lua_touserdata(L, 1);
-  luc_l_state *st = *sentinel;
-  if (!st->ctx) return 0;
+  luc_l_state **sentinel = luc_l_userdata(L, 1, sizeof *sentinel);
+  luc_l_state *st = sentinel ? *sentinel : NULL;
+  if (!st || !st->ctx) return 0;
   st->pace.ended = true;
   st->pace.sentinel = false;
   if (!st->pace.collecting) {

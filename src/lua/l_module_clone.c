@@ -10,9 +10,9 @@ typedef struct copies_box {
 } copies_box;
 
 static int copies_gc(lua_State *L) {
-  copies_box *box = lua_touserdata(L, 1);
+  copies_box *box = luc_l_userdata(L, 1, sizeof *box);
   luc_context *ctx = luc_l_state_of(L)->ctx;
-  if (!ctx) return 0;
+  if (!box || !ctx) return 0;
   luc__copies_free(ctx, &box->copies);
   luc__module_unref(ctx, box->held);
   box->held = NULL;
@@ -33,7 +33,7 @@ static int copies_new(lua_State *L) {
 static int clone_tree(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 2, "clone");
   luc_l_nn *nn = peer->nn;
-  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META);
+  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META, sizeof *box);
   luc_context *ctx = nn->st->ctx;
   luc_module *copy;
   luc_status status = luc__module_clone(ctx, &box->copies, peer->m, &copy);
@@ -50,7 +50,7 @@ static int clone_tree(lua_State *L) {
 static int copy_tensor(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
   luc_context *ctx = luc_l_context(L, st);
-  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META);
+  copies_box *box = luc_l_checkobject(L, 1, LUC_L_COPIES_META, sizeof *box);
   luc_tensor *t = luc_l_checktensor(L, 2, "clone", "value"), *copy;
   luc_l_need_values(L, "clone", t);
   luc_status status = luc__copies_tensor(ctx, &box->copies, t, &copy);

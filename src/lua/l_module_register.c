@@ -98,7 +98,8 @@ static int remove_hook(lua_State *L) {
 
 static int held_gc(lua_State *L) {
   luc_l_state *st = luc_l_state_of(L);
-  if (st->ctx) luc__registered_drop(st->ctx, lua_touserdata(L, 1));
+  luc_registered *held = luc_l_userdata(L, 1, sizeof *held);
+  if (held && st->ctx) luc__registered_drop(st->ctx, held);
   return 0;
 }
 

@@ -23,7 +23,8 @@ static void drop_state(state_box *box) {
 }
 
 static int state_gc(lua_State *L) {
-  drop_state(lua_touserdata(L, 1));
+  state_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (box) drop_state(box);
   return 0;
 }
 

@@ -170,8 +170,8 @@ typedef struct members_box {
 } members_box;
 
 static int members_gc(lua_State *L) {
-  members_box *box = lua_touserdata(L, 1);
-  if (box->nn->st->ctx) luc_members_free(box->nn->st->ctx, &box->list);
+  members_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (box && box->nn->st->ctx) luc_members_free(box->nn->st->ctx, &box->list);
   return 0;
 }
 

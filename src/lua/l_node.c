@@ -34,10 +34,16 @@ int luc_l_push_grad_fn(lua_State *L, luc_l_state *st, luc_tensor *t) {
   return 1;
 }
 
+static node_box *to_box(lua_State *L, int index) {
+  node_box *box = lua_touserdata(L, index);
+  bool ours = box && lua_rawlen(L, index) == sizeof *box && box->magic == LUC_L_MAGIC_NODE;
+  return ours ? box : NULL;
+}
+
 static int node_gc(lua_State *L) {
-  node_box *box = lua_touserdata(L, 1);
-  luc_l_state *st = box->st;
-  if (!st->ctx) return 0;
+  node_box *box = to_box(L, 1);
+  luc_l_state *st = box ? box->st : NULL;
+  if (!st || !st->ctx) return 0;
   lua_State *outer = luc_l_enter(st, L);
   luc__node_release(st->ctx, box->node);
   luc_tensor_release(st->ctx, box->leaf);
@@ -45,12 +51,6 @@ static int node_gc(lua_State *L) {
   box->node = NULL;
   box->leaf = NULL;
   return 0;
-}
-
-static node_box *to_box(lua_State *L, int index) {
-  node_box *box = lua_touserdata(L, index);
-  bool ours = box && lua_rawlen(L, index) == sizeof *box && box->magic == LUC_L_MAGIC_NODE;
-  return ours ? box : NULL;
 }
 
 static node_box *check_box(lua_State *L, const char *who) {

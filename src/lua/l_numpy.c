@@ -10,7 +10,8 @@ typedef struct npz_box {
 } npz_box;
 
 static int close_npz(lua_State *L) {
-  npz_box *box = lua_touserdata(L, 1);
+  npz_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (!box) return 0;
   if (box->npz && box->st->ctx) luc__npz_close(box->npz);
   box->npz = NULL;
   return 0;

@@ -17,7 +17,8 @@ typedef struct optimizer_box {
 } optimizer_box;
 
 static int optimizer_gc(lua_State *L) {
-  optimizer_box *box = lua_touserdata(L, 1);
+  optimizer_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (!box) return 0;
   if (box->o && box->st->ctx) luc_optimizer_free(box->st->ctx, box->o);
   box->o = NULL;
   return 0;

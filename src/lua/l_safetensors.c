@@ -15,7 +15,7 @@ typedef struct open_file {
 } open_file;
 
 static int close_file(lua_State *L) {
-  open_file *box = luc_l_checkobject(L, 1, LUC_L_FILE_META);
+  open_file *box = luc_l_checkobject(L, 1, LUC_L_FILE_META, sizeof *box);
   if (box->file && box->st->ctx) luc__safetensors_close(box->file);
   box->file = NULL;
   return 0;
@@ -60,7 +60,7 @@ static int open_safetensors(lua_State *L) {
 
 /* The file at 1, which must be open, and its tensor of the number at 2. */
 static const luc_safetensors_entry *check_entry(lua_State *L, open_file **out) {
-  *out = luc_l_checkobject(L, 1, LUC_L_FILE_META);
+  *out = luc_l_checkobject(L, 1, LUC_L_FILE_META, sizeof **out);
   if (!(*out)->file) luc_l_error(L, "%s: the file is closed", who);
   luc_l_context(L, (*out)->st);
   lua_Integer number = luaL_checkinteger(L, 2);
@@ -115,7 +115,8 @@ typedef struct index_box {
 } index_box;
 
 static int free_index(lua_State *L) {
-  index_box *box = lua_touserdata(L, 1);
+  index_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (!box) return 0;
   if (box->shards.ctx && box->st->ctx) luc__shards_free(&box->shards);
   box->shards.ctx = NULL;
   return 0;

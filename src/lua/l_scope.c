@@ -60,9 +60,9 @@ static void restore_outer(lua_State *L, luc_l_state *st, scope *s, int guard) {
  * then. */
 static void leave(lua_State *L, int guard, int kept) {
   const uint8_t held = LUC_TF_HAS_PEER | LUC_TF_PARAMETER | LUC_TF_BUFFER;
-  scope *s = lua_touserdata(L, guard);
-  luc_l_state *st = s->st;
-  if (s->done || !st->ctx) return;
+  scope *s = luc_l_userdata(L, guard, sizeof *s);
+  luc_l_state *st = s ? s->st : NULL;
+  if (!st || s->done || !st->ctx) return;
   lua_Integer n = st->scope_count;
   lua_getiuservalue(L, guard, 1);
   restore_outer(L, st, s, guard);

@@ -15,7 +15,8 @@ static void drop(snapshot_box *box) {
 }
 
 static int snapshot_gc(lua_State *L) {
-  drop(lua_touserdata(L, 1));
+  snapshot_box *box = luc_l_userdata(L, 1, sizeof *box);
+  if (box) drop(box);
   return 0;
 }
 
@@ -41,7 +42,7 @@ static void restore_peer(lua_State *L, luc_l_nn *nn, int index) {
 
 /* __close */
 static int snapshot_close(lua_State *L) {
-  snapshot_box *box = lua_touserdata(L, 1);
+  snapshot_box *box = luc_l_checkobject(L, 1, LUC_L_SNAPSHOT_META, sizeof *box);
   luc_l_state *st = box->nn->st;
   if (!box->core || !st->ctx) return 0;
   lua_settop(L, 1);
@@ -125,7 +126,7 @@ static int snapshot(lua_State *L) {
 
 /* core.nn._keep(snapshot): what was changed since stays. */
 static int keep(lua_State *L) {
-  drop(luc_l_checkobject(L, 1, LUC_L_SNAPSHOT_META));
+  drop(luc_l_checkobject(L, 1, LUC_L_SNAPSHOT_META, sizeof(snapshot_box)));
   return 0;
 }
 

@@ -116,6 +116,11 @@ luc_l_state *luc_l_state_of(lua_State *L);
 static inline void luc_l_get(lua_State *L, luc_l_state *st, int which) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &st->keys[which]);
 }
+/* The full userdata at a stack index if it is of this size, else NULL. What has one of our
+ * metatables may be anything: debug.setmetatable gives them to whatever it likes. */
+static inline void *luc_l_userdata(lua_State *L, int index, size_t size) {
+  return lua_rawlen(L, index) == size ? lua_touserdata(L, index) : NULL;
+}
 /* Keeps a string for as long as the state lives, so that equal ones have its address. */
 const char *luc_l_intern(lua_State *L, luc_l_state *st, const char *text);
 /* Pushes a metatable that has this finalizer. */

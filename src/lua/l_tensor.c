@@ -189,7 +189,8 @@ void luc_l_release_hold(luc_l_hold *hold) {
 }
 
 static int hold_gc(lua_State *L) {
-  luc_l_hold *hold = lua_touserdata(L, 1);
+  luc_l_hold *hold = luc_l_userdata(L, 1, sizeof *hold);
+  if (!hold) return 0;
   luc_l_release_hold(hold);
   if (hold->st->hold == hold) hold->st->hold = NULL;
   return 0;
@@ -353,8 +354,8 @@ void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &st->keys[key]);
 }
 
-void *luc_l_checkobject(lua_State *L, int index, int key) {
-  void *object = lua_touserdata(L, index);
+void *luc_l_checkobject(lua_State *L, int index, int key, size_t size) {
+  void *object = luc_l_userdata(L, index, size);
   char given[LUC_L_GIVEN];
   if (!object || !lua_getmetatable(L, index)) lua_pushnil(L);
   luc_l_get(L, luc_l_state_of(L), key);

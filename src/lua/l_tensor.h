@@ -112,7 +112,7 @@ static inline bool luc_l_isnone(lua_State *L, luc_l_state *st, int index) {
 /* Pushes a new metatable with __name and __metatable, kept in the registry as LUC_L_… `key`. */
 void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name);
 /* The userdata at a stack index if it has the metatable LUC_L_… `key`, or an error. */
-void *luc_l_checkobject(lua_State *L, int index, int key);
+void *luc_l_checkobject(lua_State *L, int index, int key, size_t size);
 
 /* Is it a userdata's memory that t sees, which lives only as long as the lua_State? */
 bool luc_l_is_leased(const luc_tensor *t);

@@ -148,4 +148,34 @@ describe("an error", function()
     end
     assert.same({ 2, 3 }, x.shape)
   end)
+
+  it("survives its metatables on what is not its own", function()
+    local metas, seen = {}, {}
+    local function look(t)
+      if type(t) ~= "table" or seen[t] then return end
+      seen[t] = true
+      if rawget(t, "__gc") or rawget(t, "__close") then metas[#metas + 1] = t end
+      for _, value in next, t do look(value) end
+      look(debug.getmetatable(t))
+    end
+    local state = debug.getregistry()
+    for key, value in next, state do
+      if type(key) == "userdata" then look(value) end
+    end
+    look(debug.getmetatable(x))
+    look(debug.getmetatable(lucerna.nn.ReLU()))
+    look(debug.getmetatable(lucerna.no_grad(function() return lucerna.enable_grad() end)))
+    assert.is_true(#metas > 10)
+    for _, meta in ipairs(metas) do
+      for _, stranger in ipairs { {}, { 1, 2, 3 }, lucerna.Generator() } do
+        debug.setmetatable(stranger, meta)
+        for key, event in next, meta do
+          if type(event) == "function" and key ~= "__gc" then pcall(event, stranger, "x", 1) end
+        end
+      end
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.is_true(lucerna.is_grad_enabled())
+  end)
 end)

@@ -60,6 +60,9 @@ describe("nn.init refuses", function()
       "divisible by groups"},
     {"orthogonal vectors", function() init.orthogonal_(v) end, "2 or more dimensions"},
     {"sparse vectors", function() init.sparse_(v, 0.1) end, "2 dimensions"},
+    {"more zeros than there are rows", function() init.sparse_(m, 1.5) end,
+      "sparse_: sparsity must be from 0 to 1 %(got 1.5%)"},
+    {"a share that is no number", function() init.sparse_(m, 0 / 0) end, "from 0 to 1"},
     {"what is no tensor", function() init.ones_({1, 2}) end, "expected a Tensor"},
     {"unknown arguments", function() init.normal_(m, {mea = 1}) end, "did you mean 'mean'"},
   }

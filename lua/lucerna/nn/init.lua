@@ -202,6 +202,9 @@ define("sparse_", {"sparsity", "std", "generator"}, function(t, sparsity, std, g
     fail("sparse_: Only tensors with 2 dimensions are supported (got %s)", shape_text(t.shape))
   end
   if type(sparsity) ~= "number" then fail("sparse_: missing argument 'sparsity'") end
+  if not (sparsity >= 0 and sparsity <= 1) then
+    fail("sparse_: sparsity must be from 0 to 1 (got %s)", sparsity)
+  end
   local rows, columns = t:size(1), t:size(2)
   local zeros = math.ceil(sparsity * rows)
   t:normal_(0, std or 0.01, {generator = generator})
