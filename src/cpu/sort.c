@@ -426,23 +426,92 @@ luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
 
 /* ---- distinct elements ---- */
 
-int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *sorted, int64_t n,
                       const int64_t *order, int64_t *firsts, int64_t *inverse, int64_t *counts) {
-  const luc_sort_kernels *kernels = luc__kernels(ctx)->sort;
+  uint64_t keys[STRIP], last = 0;
   int64_t found = 0;
-  uint64_t last = 0, key;
   for (int64_t i = 0; i < n; i++) {
-    kernels->keys(x, dtype, order[i], 1, 1, 0, &key);
-    if (i == 0 || key != last || is_nan(dtype, key)) { /* NaN equals nothing */
-      firsts[found] = order[i];
-      if (counts) counts[found] = 0;
-      found++;
-    }
+    if (i % STRIP == 0)
+      luc__kernels(ctx)->sort->keys(sorted, dtype, i, 1, luc__min64(n - i, STRIP), 0, keys);
+    const uint64_t key = keys[i % STRIP];
+    firsts[found] = i;
+    found += (i == 0) | (key != last) | is_nan(dtype, key); /* NaN equals nothing */
     last = key;
-    if (counts) counts[found - 1]++;
     if (inverse) inverse[order[i]] = found - 1;
   }
+  for (int64_t k = 0; counts && k < found; k++)
+    counts[k] = (k + 1 < found ? firsts[k + 1] : n) - firsts[k];
   return found;
+}
+
+/* Keys that were met, with their numbers, looked up in twice as many slots, where numbers begin
+ * with 1. */
+typedef struct key_table {
+  pair *slots, *met;
+  int64_t most, found;
+  int shift;
+} key_table;
+
+/* Numbers all elements in the order in which they are met. False: there are too many, or NaN. */
+static bool meet(luc_context *ctx, key_table *t, luc_dtype dtype, const void *x, int64_t n,
+                 int64_t *firsts, int64_t *inverse, int64_t *counts) {
+  uint64_t keys[STRIP];
+  pair *const slots = t->slots;
+  const uint64_t last = 2 * (uint64_t)t->most - 1;
+  const int shift = t->shift;
+  for (int64_t i = 0, m; i < n; i += m) {
+    m = luc__min64(n - i, STRIP);
+    luc__kernels(ctx)->sort->keys(x, dtype, i, 1, m, 0, keys);
+    for (int64_t k = 0; k < m; k++) {
+      uint64_t at = keys[k] * 0x9E3779B97F4A7C15u >> shift;
+      while (slots[at].key != keys[k] && slots[at].at) at = (at + 1) & last;
+      if (slots[at].at == 0) {
+        if (t->found == t->most || is_nan(dtype, keys[k])) return false;
+        firsts[t->found] = i + k;
+        if (counts) counts[t->found] = 0;
+        t->met[t->found] = (pair){keys[k], t->found};
+        slots[at] = (pair){keys[k], ++t->found};
+      }
+      if (inverse) inverse[i + k] = slots[at].at - 1;
+      if (counts) counts[slots[at].at - 1]++;
+    }
+  }
+  return true;
+}
+
+/* Puts what was numbered in order. spare: as many pairs as there are. */
+static void put_in_order(key_table *t, pair *spare, int64_t n, int64_t *firsts, int64_t *inverse,
+                         int64_t *counts) {
+  sort_pairs(t->met, spare, t->found);
+  for (int64_t k = 0; k < t->found; k++)
+    spare[k] = (pair){(uint64_t)firsts[k], counts ? counts[k] : 0};
+  for (int64_t k = 0; k < t->found; k++) {
+    const int64_t number = t->met[k].at;
+    firsts[k] = (int64_t)spare[number].key;
+    if (counts) counts[k] = spare[number].at;
+    t->slots[number].at = k;
+  }
+  for (int64_t i = 0; inverse && i < n; i++) inverse[i] = t->slots[inverse[i]].at;
+}
+
+luc_status luc__distinct_few(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                             int64_t *firsts, int64_t *inverse, int64_t *counts, int64_t *found) {
+  enum { LEAST = 5, MOST = 14 };
+  int log = LEAST;
+  while (log < MOST && (int64_t)4 << log < n) log++;
+  key_table t = {.most = (int64_t)1 << log, .shift = 63 - log};
+  const size_t bytes = (size_t)(4 * t.most) * sizeof *t.slots;
+  t.slots = luc__alloc(ctx, bytes);
+  if (!t.slots) return LUC_ERR_MEMORY;
+  t.met = t.slots + 2 * t.most;
+  memset(t.slots, 0, bytes / 2);
+  *found = 0;
+  if (meet(ctx, &t, dtype, x, n, firsts, inverse, counts)) {
+    *found = t.found;
+    put_in_order(&t, t.met + t.most, n, firsts, inverse, counts);
+  }
+  luc__free(ctx, t.slots, bytes);
+  return LUC_OK;
 }
 
 /* Rows of keys, which are compared from the left. */

@@ -28,11 +28,14 @@ typedef struct luc_sort_job {
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job);
 
-/* The distinct ones of n elements whose sorted order is given. Writes the positions of the first of
+/* The distinct ones of n sorted elements, which stood in `order`. Writes the places of the first of
  * each to firsts, for every element which one it is to inverse, how often each stands to counts
  * (the last two may be NULL), and returns how many there are. */
-int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+int64_t luc__distinct(luc_context *ctx, luc_dtype dtype, const void *sorted, int64_t n,
                       const int64_t *order, int64_t *firsts, int64_t *inverse, int64_t *counts);
+/* The same of elements as they stand, if few of many differ and none is NaN; else *found is 0. */
+luc_status luc__distinct_few(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                             int64_t *firsts, int64_t *inverse, int64_t *counts, int64_t *found);
 /* The same of n rows of `width` elements, in order, or `sorted` false: as they stand, of runs of
  * equal neighbours; *found: how many there are. */
 luc_status luc__distinct_rows(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,

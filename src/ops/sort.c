@@ -195,28 +195,32 @@ static luc_status give_parts(luc_context *ctx, luc_status status, distinct_parts
   return status;
 }
 
-/* By sorting. flags: whether inverse and counts are wanted. */
+/* By a table of those met or by sorting. flags: whether inverse and counts are wanted. */
 static luc_status distinct(luc_context *ctx, luc_tensor *t, const luc_value *flags,
                            luc_value *out) {
-  luc_tensor *x = NULL, *order = NULL, *firsts = NULL, *y;
+  luc_tensor *x = NULL, *order = NULL, *sorted = NULL, *firsts = NULL, *y;
   distinct_parts parts = {NULL, NULL, NULL, NULL};
   luc_dtype dtype = t->dtype;
-  int64_t *at, *first, n = t->numel, found = 0;
+  int64_t *at = NULL, *first, room = t->numel + 1, n = t->numel, found = 0;
   luc_status status;
   LUC_GO(luc__contiguous_as(ctx, t, dtype, &x));
-  LUC_GO(index_tensor(ctx, 1, &n, &first, &firsts));
-  LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
+  LUC_GO(index_tensor(ctx, 1, &room, &first, &firsts));
   LUC_GO(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
-  luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n};
-  job.x = x->data;
-  job.indices = at;
-  LUC_GO(luc__sort(ctx, &job));
-  found = luc__distinct(ctx, dtype, x->data, n, at, first, parts.which, parts.often);
+  LUC_GO(luc__distinct_few(ctx, dtype, x->data, n, first, parts.which, parts.often, &found));
+  if (found == 0) {
+    if (parts.which) LUC_GO(index_tensor(ctx, 1, &n, &at, &order));
+    LUC_GO(luc__tensor_empty(ctx, dtype, 1, &n, &sorted));
+    luc_sort_job job = {.dtype = dtype, .outer = 1, .n = n, .inner = 1, .keep = n, .x = x->data};
+    job.values = sorted->data;
+    job.indices = at;
+    LUC_GO(luc__sort(ctx, &job));
+    found = luc__distinct(ctx, dtype, sorted->data, n, at, first, parts.which, parts.often);
+  }
   LUC_GO(luc__tensor_empty(ctx, dtype, 1, &found, &y));
   out[0] = luc_v_tensor(y);
-  gather_values(x, first, y);
+  gather_values(sorted ? sorted : x, first, y);
 done:
-  LUC_RELEASE(ctx, order, firsts, x);
+  LUC_RELEASE(ctx, order, sorted, firsts, x);
   return give_parts(ctx, status, &parts, found, out);
 }
 
@@ -288,10 +292,24 @@ done:
   return give_parts(ctx, status, &parts, found, out);
 }
 
+/* Of bools alone, which need not all be looked at. */
+static luc_status distinct_bools(luc_context *ctx, luc_tensor *t, luc_value *out) {
+  luc_tensor *x, *y;
+  LUC_TRY(luc__contiguous_as(ctx, t, LUC_BOOL, &x));
+  const bool has_true = memchr(x->data, true, (size_t)x->numel) != NULL;
+  int64_t found = has_true + (memchr(x->data, false, (size_t)x->numel) != NULL);
+  luc_tensor_release(ctx, x);
+  LUC_TRY(luc__tensor_empty(ctx, LUC_BOOL, 1, &found, &y));
+  for (int64_t i = 0; i < found; i++) ((bool *)y->data)[i] = has_true && i == found - 1;
+  *out = luc_v_tensor(y);
+  return LUC_OK;
+}
+
 luc_status luc__run_unique(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *t = args[0].as.tensor;
   if (!luc_is_none(&args[4])) return distinct_along(ctx, t, args[4].as.i, true, &args[2], out);
   luc_dtype dtype = t->dtype;
+  if (dtype == LUC_BOOL && !args[2].as.i && !args[3].as.i) return distinct_bools(ctx, t, out);
   bool done = false, whole = luc__dtype_is_int(dtype) || dtype == LUC_BOOL;
   if (whole) LUC_TRY(distinct_near(ctx, t, &args[2], &done, out));
   return done ? LUC_OK : distinct(ctx, t, &args[2], out);
