@@ -6,6 +6,7 @@
 
 #include "cpu/cuts.h"
 #include "cpu/gemm_kernels.h"
+#include "cpu/isa.h"
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
 
@@ -29,6 +30,19 @@ typedef struct job {
   int64_t row_cuts, column_cuts; /* pieces of one product */
   size_t size;                   /* of an element */
 } job;
+
+static const luc_gemm_kernels *kernels_of(luc_context *ctx, const luc_gemm *g) {
+  return g->pairs ? luc__kernels(ctx)->gemm_pairs : &luc__kernels(ctx)->gemm[g->dtype];
+}
+
+bool luc__gemm_has_pairs(luc_context *ctx) {
+#if LUC_ISA_X86
+  return luc__kernels(ctx)->gemm_pairs->serial && __builtin_cpu_supports("avx512bf16");
+#else
+  (void)ctx;
+  return false;
+#endif
+}
 
 static bool is_outer(const luc_gemm *g) {
   return g->k == 1 && g->b_col == 1 && g->alpha == 1 && g->beta == 0 && !g->bias && !g->relu;
@@ -133,7 +147,7 @@ static luc_status run_job(luc_context *ctx, job *j) {
 }
 
 static luc_status run_path(luc_context *ctx, const luc_gemm *g, path chosen) {
-  job j = {.g = *g, .kernels = &luc__kernels(ctx)->gemm[g->dtype], .path = chosen};
+  job j = {.g = *g, .kernels = kernels_of(ctx, g), .path = chosen};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   j.g.far = true;
   choose_cuts(&j);
@@ -191,7 +205,7 @@ static void turn_rows(void *arg, int64_t begin, int64_t end) {
 }
 
 static luc_status run_turned(luc_context *ctx, const luc_gemm *g) {
-  turned_job j = {.kernels = &luc__kernels(ctx)->gemm[g->dtype]};
+  turned_job j = {.kernels = kernels_of(ctx, g)};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   const size_t bytes = luc__mul_size((size_t)(g->m * g->n), (size_t)j.size);
   void *turned = luc__alloc(ctx, bytes);
@@ -253,7 +267,7 @@ static void run_part(void *arg, int64_t begin, int64_t end) {
 }
 
 static luc_status run_parts(luc_context *ctx, const luc_gemm *g, int64_t part) {
-  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
+  const luc_gemm_kernels *kernels = kernels_of(ctx, g);
   const bool dots = g->a_col == 1 && g->b_row == 1;
   parts_job j = {.g = g, .kernel = dots ? kernels->dots : kernels->block, .part = part};
   j.size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
@@ -279,7 +293,7 @@ static bool is_narrow(const luc_gemm *g) {
 }
 
 static luc_status run_narrow(luc_context *ctx, const luc_gemm *g) {
-  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
+  const luc_gemm_kernels *kernels = kernels_of(ctx, g);
   const size_t size = g->dtype == LUC_FLOAT64 ? sizeof(double) : sizeof(float);
   const size_t bytes = luc__mul_size((size_t)(g->k * g->n), size);
   void *turned = luc__alloc(ctx, bytes);
@@ -302,8 +316,8 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   const luc_gemm *g = whole;
   luc_gemm row;
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
-  if (g->batch > 1 && g->m * g->n * g->k <= TINY && !g->bias && !g->relu) {
-    job j = {.g = *g, .kernels = &luc__kernels(ctx)->gemm[g->dtype]};
+  if (g->batch > 1 && g->m * g->n * g->k <= TINY && !g->bias && !g->relu && !g->pairs) {
+    job j = {.g = *g, .kernels = kernels_of(ctx, g)};
     luc__parallel_for(ctx, g->batch, TINY_GRAIN, run_tiny, &j);
     return LUC_OK;
   }
@@ -318,7 +332,7 @@ luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
   path chosen = choose_path(g);
   if (g->batch != 1 || chosen == PATH_SERIAL || g->m * g->n * g->k >= PIECE_WORK / 8)
     return run_path(ctx, g, chosen);
-  const luc_gemm_kernels *kernels = &luc__kernels(ctx)->gemm[g->dtype];
+  const luc_gemm_kernels *kernels = kernels_of(ctx, g);
   (chosen == PATH_DOTS ? kernels->dots : chosen == PATH_OUTER ? kernels->outer : kernels->block)(g);
   return LUC_OK;
 }
@@ -418,7 +432,7 @@ static luc_status sum_columns(luc_context *ctx, sum_job *j) {
 static const int64_t SUMS_SIZE = 1 << 20;
 
 luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
-  sum_job j = {.g = *whole, .kernels = &luc__kernels(ctx)->gemm[whole->dtype]};
+  sum_job j = {.g = *whole, .kernels = kernels_of(ctx, whole)};
   luc_gemm *g = &j.g;
   if (g->m <= 0 || g->n <= 0) return LUC_OK;
   const int64_t elements = g->m * g->n, work = elements * g->k * g->batch;
@@ -441,30 +455,6 @@ luc_status luc__gemm_sum(luc_context *ctx, const luc_gemm *whole) {
     luc__parallel_for(ctx, g->m, PIECE_WORK / 8 / (j.cuts * g->n) + 1, add_cuts, &j);
   luc__free(ctx, j.sums, bytes);
   return status;
-}
-
-/* -- Linear layers ----------------------------------------------------------------------------- */
-
-luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,
-                       const void *x, int64_t x_row, int64_t x_col, const void *weight,
-                       const void *bias, void *y) {
-  luc_gemm g = {.dtype = dtype,
-                .m = rows,
-                .n = out,
-                .k = in,
-                .a = x,
-                .b = weight,
-                .c = y,
-                .a_row = x_row,
-                .a_col = x_col,
-                .b_row = 1,
-                .b_col = in,
-                .c_row = out,
-                .batch = 1,
-                .alpha = 1,
-                .bias = bias,
-                .bias_kind = bias ? LUC_BIAS_COLUMN : LUC_BIAS_NONE};
-  return luc__gemm(ctx, &g);
 }
 
 /* -- Integers ---------------------------------------------------------------------------------- */

@@ -31,8 +31,14 @@ typedef struct luc_gemm {
   const void *bias; /* the same for the whole batch */
   luc_bias bias_kind;
   bool relu;
-  bool far; /* for kernels, set by the functions below: the matrices may not be in the cache */
+  bool pairs; /* A and B hold pairs of bfloat16 along k, which counts them, as do their strides;
+                 dtype is LUC_FLOAT32, k at least LUC_LEAST_PAIRS */
+  bool far;   /* for kernels, set by the functions below: the matrices may not be in the cache */
 } luc_gemm;
+
+enum { LUC_LEAST_PAIRS = 16 };
+/* Has this machine products of pairs? */
+bool luc__gemm_has_pairs(luc_context *ctx);
 
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *g);
 /* C = the sum of A B over the batch, which is at least 1, + beta * C (c_batch, alpha, bias and relu
@@ -43,10 +49,5 @@ void luc__add_elements(luc_dtype dtype, void *to, const void *from, int64_t n);
 /* The same as luc__gemm for int32 and int64 (alpha, beta, bias and relu are ignored: C = A B); many
  * rows want B's columns adjacent. */
 luc_status luc__gemm_int(luc_context *ctx, const luc_gemm *g);
-/* y [rows, out] = x [rows, in] weight[out, in]ᵀ + bias[out], all but x contiguous; bias may be
- * NULL. The short way to a linear layer. */
-luc_status luc__linear(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t in, int64_t out,
-                       const void *x, int64_t x_row, int64_t x_col, const void *weight,
-                       const void *bias, void *y);
 
 #endif

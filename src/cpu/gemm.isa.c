@@ -5,8 +5,10 @@
 
 #include "cpu/real_f32.inc"
 #include "cpu/gemm.inc"
+#include "cpu/gemm_few.inc"
 #include "cpu/real_f64.inc"
 #include "cpu/gemm.inc"
+#include "cpu/gemm_few.inc"
 
 #define T          uint32_t
 #define V          luc_vu32
@@ -24,8 +26,8 @@
 
 /* ORDER DTYPE */
 const luc_gemm_kernels LUC_ISA_NAME(luc__gemm)[2] = {
-    {block_f32, scattered_f32, dots_f32, outer_f32, tiny_f32, serial_f32, transpose_f32},
-    {block_f64, scattered_f64, dots_f64, outer_f64, tiny_f64, serial_f64, transpose_f64},
+    {block_f32, scattered_f32, dots_f32, outer_f32, tiny_f32, serial_f32, transpose_f32, NULL},
+    {block_f64, scattered_f64, dots_f64, outer_f64, tiny_f64, serial_f64, transpose_f64, NULL},
 };
 
 const luc_gemm_int_fn LUC_ISA_NAME(luc__gemm_int)[2] = {product_i32, product_i64};

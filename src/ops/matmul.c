@@ -3,6 +3,7 @@
  * Invariant: operands are read through their strides, only results are contiguous. */
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/pairs.h"
 #include "ops/rows.h"
 
 #include <string.h>
@@ -154,6 +155,21 @@ static luc_status operand(luc_context *ctx, luc_tensor *t, luc_dtype compute, bo
   return LUC_OK;
 }
 
+/* Both as pairs of bfloat16 (ops/pairs.h) in *x and *y, where that pays; else they stay NULL. */
+static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor **x,
+                          luc_tensor **y) {
+  product p;
+  if (a->dtype != LUC_BFLOAT16) return LUC_OK;
+  LUC_TRY(plan_product(ctx, a, b, &p));
+  const int row = a->ndim - 1, column = b->ndim > 1 ? b->ndim - 2 : 0;
+  int64_t work = p.gemm.k;
+  for (int d = 0; d < p.ndim; d++) work *= p.sizes[d];
+  if (work == 0 || !luc__pairs_pay(ctx, a, row, work / a->numel, b, column, work / b->numel))
+    return LUC_OK;
+  LUC_TRY(luc__pairs_of(ctx, a, row, x));
+  return luc__pairs_of(ctx, b, column, y);
+}
+
 /* One part of a complex product: re = a.re b.re - a.im b.im, im = a.re b.im + a.im b.re. */
 static luc_status multiply_part(luc_context *ctx, product *p, const luc_tensor *a,
                                 const luc_tensor *b, int part, double alpha, luc_tensor *c) {
@@ -199,10 +215,14 @@ static luc_status multiply(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_t
   product p;
   LUC_TRY(product_dtype(ctx, a, b, &compute));
   if (luc__dtype_is_complex(a->dtype)) return multiply_complex(ctx, a, b, add, beta, alpha, out);
-  LUC_GO(operand(ctx, a, compute, false, &x));
-  const bool many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
-  LUC_GO(operand(ctx, b, compute, many && !luc__dtype_is_float(compute), &y));
+  LUC_GO(pair_up(ctx, a, b, &x, &y));
+  const bool pairs = x != NULL, many = a->ndim > 1 && a->sizes[a->ndim - 2] > 4;
+  if (!pairs) {
+    LUC_GO(operand(ctx, a, compute, false, &x));
+    LUC_GO(operand(ctx, b, compute, many && !luc__dtype_is_float(compute), &y));
+  }
   LUC_GO(plan_product(ctx, x, y, &p));
+  p.gemm.pairs = pairs;
   LUC_GO(luc__tensor_empty(ctx, compute, p.ndim, p.sizes, &c));
   p.gemm.alpha = alpha;
   if (add && beta != 0) {
@@ -336,51 +356,27 @@ luc_status luc__grad_vdot(luc_context *ctx, luc_backward *b) {
 
 /* ---- mm_fold: [..., k] and [..., n] to aᵀ b [k, n], summed over all that stands before ---- */
 
-static luc_status fold_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, int64_t rows,
-                               luc_value *out) {
-  int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
-  luc_formula f = luc__formula(ctx);
-  if (rows == 0 || n == 0) {
-    luc_value empty = luc_v_ints((int64_t[]){k, n}, 2), dtype = luc_v_dtype(a->dtype);
-    return luc_call(ctx, LUC_OP_zeros, LUC_ARGS(empty, dtype), out);
-  }
-  luc_tensor *x = luc__f_reshape(&f, a, 2, (int64_t[]){rows, k});
-  luc_tensor *y = luc__f_reshape(&f, b, 2, (int64_t[]){rows, n});
-  x = luc__f_transpose(&f, x, 0, 1);
-  luc_tensor *c = luc__f2(&f, LUC_OP_mm, x, y);
-  LUC_TRY(luc__f_end(&f, c, &c));
-  return luc__deliver(ctx, out, a->dtype, &c);
+/* t, which is dense, as a matrix of these columns. */
+static luc_tensor as_matrix(const luc_tensor *t, int64_t rows, int64_t columns) {
+  luc_tensor matrix = *t;
+  matrix.ndim = 2;
+  matrix.sizes[0] = rows, matrix.sizes[1] = matrix.strides[0] = columns;
+  matrix.strides[1] = 1;
+  return matrix;
 }
 
 luc_status luc__run_mm_fold(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_status status;
-  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *x = NULL, *y = NULL, *c = NULL;
-  luc_dtype compute = luc__compute_dtype(a->dtype);
-  int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
-  int64_t rows = k > 0 ? a->numel / k : 0;
-  if (luc__dtype_is_complex(a->dtype)) return fold_complex(ctx, a, b, rows, out);
-  LUC_ASSERT(n == 0 || k == 0 || rows == b->numel / n);
-  LUC_GO(luc__dense(ctx, a, compute, &x));
-  LUC_GO(luc__dense(ctx, b, compute, &y));
-  LUC_GO(luc__tensor_empty(ctx, compute, 2, (int64_t[]){k, n}, &c));
-  luc_gemm g = {.dtype = compute,
-                .m = k,
-                .n = n,
-                .k = rows,
-                .a = x->data,
-                .b = y->data,
-                .c = c->data,
-                .a_row = 1,
-                .a_col = k,
-                .b_row = n,
-                .b_col = 1,
-                .c_row = n,
-                .batch = 1,
-                .alpha = 1};
-  if (c->numel > 0) LUC_GO(luc__gemm(ctx, &g));
-  status = luc__deliver(ctx, out, a->dtype, &c);
+  luc_tensor *a = args[0].as.tensor, *b = args[1].as.tensor, *x = NULL, *y = NULL;
+  const int64_t k = a->sizes[a->ndim - 1], n = b->sizes[b->ndim - 1];
+  const int64_t rows = k > 0 ? a->numel / k : n > 0 ? b->numel / n : 0;
+  LUC_GO(luc__dense(ctx, a, a->dtype, &x));
+  LUC_GO(luc__dense(ctx, b, b->dtype, &y));
+  luc_tensor left = as_matrix(x, rows, k), right = as_matrix(y, rows, n);
+  luc__move_dim(&left, 0, 1);
+  status = multiply(ctx, &left, &right, NULL, 0, 1, out);
 done:
-  LUC_RELEASE(ctx, x, y, c);
+  LUC_RELEASE(ctx, x, y);
   return status;
 }
 
@@ -440,20 +436,32 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   LUC_TRY(check_linear(ctx, input, weight, bias));
   if (luc__dtype_is_complex(input->dtype)) return linear_complex(ctx, input, weight, bias, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
-  int64_t sizes[LUC_MAX_DIMS], in = weight->sizes[weight->ndim - 1];
+  int64_t sizes[LUC_MAX_DIMS];
   int64_t features = weight->ndim == 2 ? weight->sizes[0] : 1;
   int ndim = input->ndim - 1;
   memcpy(sizes, input->sizes, (size_t)ndim * sizeof sizes[0]);
   if (weight->ndim == 2) sizes[ndim++] = features;
   const bool lies = input->ndim == 2; /* others are rows once they are dense */
-  LUC_GO(lies ? operand(ctx, input, compute, false, &x) : luc__dense(ctx, input, compute, &x));
-  LUC_GO(luc__dense(ctx, weight, compute, &w));
-  LUC_GO(luc__dense(ctx, bias, compute, &b));
   LUC_GO(luc__tensor_empty(ctx, compute, ndim, sizes, &y));
-  if (y->numel > 0)
-    LUC_GO(luc__linear(ctx, compute, y->numel / features, in, features, x->data,
-                       lies ? x->strides[0] : in, lies ? x->strides[1] : 1, w->data, luc__data(b),
-                       y->data));
+  LUC_GO(luc__dense(ctx, bias, compute, &b));
+  const int last = input->ndim - 1, last_w = weight->ndim - 1;
+  luc_gemm g = {.dtype = compute, .batch = 1, .n = features, .c_row = features, .alpha = 1};
+  g.m = features > 0 ? y->numel / features : 0;
+  g.pairs = y->numel > 0 && luc__is_contiguous(input) &&
+            luc__pairs_pay(ctx, input, last, features, weight, last_w, g.m);
+  if (g.pairs) {
+    LUC_GO(luc__pairs_of(ctx, input, last, &x));
+    LUC_GO(luc__pairs_of(ctx, weight, last_w, &w));
+  } else {
+    LUC_GO(lies ? operand(ctx, input, compute, false, &x) : luc__dense(ctx, input, compute, &x));
+    LUC_GO(luc__dense(ctx, weight, compute, &w));
+  }
+  g.k = g.a_row = x->sizes[last], g.a_col = 1;
+  if (lies) g.a_row = x->strides[0], g.a_col = x->strides[1];
+  g.b_row = w->strides[last_w], g.b_col = w->strides[0];
+  g.a = x->data, g.b = w->data, g.c = y->data;
+  g.bias = luc__data(b), g.bias_kind = b ? LUC_BIAS_COLUMN : LUC_BIAS_NONE;
+  LUC_GO(luc__gemm(ctx, &g));
   status = luc__deliver(ctx, out, input->dtype, &y);
 done:
   LUC_RELEASE(ctx, x, w, b, y);

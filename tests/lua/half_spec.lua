@@ -215,3 +215,74 @@ describe("a module", function()
     assert.same({1.0, 1.0}, h:clone():add_(0.0001):tolist())
   end)
 end)
+
+-- Some machines multiply bfloat16 by pairs along what is summed: long, short, odd, apart, repeated.
+describe("a product of bfloat16", function()
+  local F = nn.functional
+  local half, wide = lucerna.bfloat16, lucerna.float64
+
+  -- A matrix that lies in one of several ways.
+  local WAYS = {
+    function(m, k) return lucerna.randn(m, k):to(half) end,
+    function(m, k) return lucerna.randn(k, m):to(half):t() end,
+    function(m, k) return lucerna.randn(m, k + 3):to(half):narrow(2, 2, k) end,
+    function(m, k) return lucerna.randn(k + 1, m + 1):to(half)[{{1, k}, {2, m + 1}}]:t() end,
+    function(m, k) return lucerna.randn(m, 2 * k):to(half):view(m, k, 2):select(3, 2) end,
+    function(m, k) return lucerna.randn(m, 1):to(half):expand(m, k) end,
+  }
+
+  local function near(expected, got, what)
+    assert.equal(half, got.dtype)
+    local off = (got:to(wide) - expected):abs() - expected:abs() * 2 ^ -8
+    assert.is_true(off:max():item() < 1e-4, what)
+  end
+
+  it("is that of the same numbers in float64, rounded", function()
+    lucerna.manual_seed(7)
+    for _, k in ipairs {1, 31, 32, 33, 96, 1101} do
+      for i, left in ipairs(WAYS) do
+        local right = WAYS[(i + k) % #WAYS + 1]
+        local m, n = 3 + 8 * i, 50 - 7 * i
+        local a, b, w, c = left(m, k), right(k, n), right(n, k), left(1, n)[1]
+        local A, B, W, C = a:to(wide), b:to(wide), w:to(wide), c:to(wide)
+        local what = ("%d x %d x %d, way %d"):format(m, k, n, i)
+        near(A:mm(B), a:mm(b), what)
+        near(A:mv(W[1]), a:mv(w[1]), what)
+        near(A[1]:dot(W[1]), a[1]:dot(w[1]), what)
+        near(A:mm(W:t()) + C, F.linear(a, w, c), what)
+        near(2 * A:mm(B) + C / 2, lucerna.addmm(c, a, b, {beta = 0.5, alpha = 2}), what)
+        near(A:mm(B):expand(2, 3, m, n), a:expand(2, 3, m, k):matmul(b), what)
+        local batch = lucerna.stack {b, b * 2, b:flip(1)}
+        near(A:matmul(batch:to(wide)), a:expand(3, m, k):bmm(batch), what)
+      end
+    end
+  end)
+
+  it("has gradients that are products too", function()
+    lucerna.manual_seed(8)
+    for _, rows in ipairs {5, 32, 67} do
+      local x, w = lucerna.randn(3, rows, 40):to(half), lucerna.randn(33, 40):to(half)
+      local g = lucerna.randn(3, rows, 33):to(half)
+      local X, W = x:to(wide):requires_grad_(), w:to(wide):requires_grad_()
+      x:requires_grad_() w:requires_grad_()
+      F.linear(x, w):backward(g)
+      F.linear(X, W):backward(g:to(wide))
+      near(X.grad, x.grad)
+      near(W.grad, w.grad)
+    end
+  end)
+
+  it("keeps infinities and NaN in their rows, and names what does not fit", function()
+    local a, b = lucerna.ones(40, 41):to(half), lucerna.ones(41, 64):to(half)
+    a[3][4], a[5][41] = math.huge, 0 / 0
+    local c = a:mm(b)
+    assert.equal(64, c:isinf():sum():item())
+    assert.equal(64, c:isnan():sum():item())
+    assert.equal(41, c[1][1]:item())
+    assert.has_error(function() a:mm(b:t()) end, "mm: input has 41 columns, other has 64 rows "
+      .. "(input [40, 41], other [64, 41])")
+    assert.equal(0, lucerna.zeros(2, 0):to(half):mm(lucerna.zeros(0, 3):to(half)):sum():item())
+    local none = lucerna.zeros(0, 41):to(half):mm(b)
+    assert.same({0, 64}, {none:size(1), none:size(2)})
+  end)
+end)

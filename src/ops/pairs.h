@@ -1,0 +1,16 @@
+/* Factors of bfloat16 as pairs along the dimension that is summed over, of which some machines
+ * multiply two in one instruction (cpu/gemm_pairs.isa.c). */
+#ifndef LUC_PAIRS_H
+#define LUC_PAIRS_H
+
+#include "tensor/tensor.h"
+
+/* Are they better taken so? a's dimension dim_a meets b's dim_b, and each element of a takes part
+ * in uses_a products, of b in uses_b. */
+bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, int64_t uses_a,
+                    const luc_tensor *b, int dim_b, int64_t uses_b);
+/* t's pairs along dim, each as a float32: they or what is beside them are adjacent. They share t's
+ * memory, or a copy's where they do not lie so: an odd one meets a zero. */
+luc_status luc__pairs_of(luc_context *ctx, luc_tensor *t, int dim, luc_tensor **out);
+
+#endif
