@@ -41,6 +41,7 @@ typedef struct job {
   int64_t cuts;          /* forward: bands; weight: stretches of the batch's bands */
   int64_t bands;         /* weight: of an image */
   int64_t chunks, chunk; /* forward: of filters; weight: of channels */
+  int64_t parts, part;   /* weight: of filters */
 } job;
 
 /* Positions of some rows in a buffer that is split by stride, about. */
@@ -271,20 +272,22 @@ static void weight_pieces(void *arg, void *scratch, int64_t begin, int64_t end) 
   const luc_conv_plan *c = &j->plan;
   const int64_t size = (int64_t)j->size, units = j->batch * j->bands;
   for (int64_t i = begin; i < end; i++) {
-    int64_t group = i / j->chunks % j->groups, cut = i / (j->chunks * j->groups);
-    int64_t channel = i % j->chunks * j->chunk;
+    int64_t filter = i % j->parts * j->part, channel = i / j->parts % j->chunks * j->chunk;
+    int64_t stretch = i / (j->parts * j->chunks), group = stretch % j->groups;
+    int64_t cut = stretch / j->groups;
     int64_t first = cut * units / j->cuts, last = (cut + 1) * units / j->cuts;
     luc_conv_piece p = {.count = luc__min64(j->chunk, c->channels - channel)};
-    p.filters = c->filters;
+    p.filters = luc__min64(j->part, c->filters - filter);
     p.x_image = j->in_channels * c->in_pixels;
     p.dy_image = j->out_channels * c->pixels;
     char *sums = cut == 0 ? j->dweight : j->y + (cut - 1) * j->out_channels * c->k * size;
-    p.y = sums + (group * c->filters * c->k + channel * c->taps) * size;
+    filter += group * c->filters;
+    p.y = sums + (filter * c->k + channel * c->taps) * size;
     for (int64_t unit = first; unit < last; unit += p.images) {
       const int64_t n = unit / j->bands;
       take_unit(j, unit, last, &p);
       p.x = offset(j, j->x, n * p.x_image + (group * c->channels + channel) * c->in_pixels);
-      p.dy = offset(j, j->dy, n * p.dy_image + group * c->filters * c->pixels);
+      p.dy = offset(j, j->dy, n * p.dy_image + filter * c->pixels);
       p.accumulate = unit > first, p.last = unit + p.images == last;
       j->kernels->backward_weight(c, &p, scratch);
     }
@@ -334,7 +337,8 @@ static void plan_weight(job *j) {
   p->block = luc__cuts(j->chunk, luc__cuts(j->chunk, p->block));
 }
 
-/* Cuts of the batch while they are long and their sums take little memory, then of the channels. */
+/* Cuts of the batch while they are long and their sums take little memory, then of the channels and
+ * of filters in the lanes. */
 static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
   int64_t work = j->batch * c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
@@ -345,12 +349,17 @@ static void choose_weight_cuts(job *j) {
   int64_t per_cut = work / j->cuts;
   j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->channels, luc__cuts(64, c->taps));
   j->chunks = luc__cuts(c->channels, j->chunk);
+  const int64_t pieces = j->cuts * j->groups * j->chunks, wide = 2 * j->kernels->lanes;
+  j->part = c->filters;
+  if (c->lanes)
+    j->part = luc__whole(choose_chunk(pieces, per_cut / j->chunks, c->filters, wide), wide);
+  j->parts = luc__cuts(c->filters, j->part);
 }
 
 /* Bytes of scratch for one piece: sums of all filters and some places of dy, or all its rows. */
 static size_t weight_scratch(const job *j) {
   const luc_conv_plan *p = &j->plan;
-  const int64_t lanes = j->kernels->lanes, filters = luc__cuts(p->filters, lanes) * lanes;
+  const int64_t lanes = j->kernels->lanes, filters = luc__whole(j->part, lanes);
   int64_t elements = p->images * p->block * p->plane + 4 * LUC_CONV_SLACK;
   if (p->lanes)
     elements += 2 * lanes * LUC_CONV_PLACES + filters * j->chunk * p->taps;
@@ -375,8 +384,8 @@ static luc_status weight_gradient(luc_context *ctx, const luc_conv *c, bool exac
   luc_status status = sums || j.cuts == 1 ? LUC_OK : LUC_ERR_MEMORY;
   if (status == LUC_OK) {
     j.x = x, j.dy = dy, j.y = sums, j.dweight = dweight;
-    int64_t work = j.batch * p->pixels * p->k * p->filters / (j.cuts * j.chunks);
-    int64_t pieces = j.cuts * j.groups * j.chunks;
+    int64_t work = j.batch * p->pixels * p->k * p->filters / (j.cuts * j.chunks * j.parts);
+    int64_t pieces = j.cuts * j.groups * j.chunks * j.parts;
     status = run(ctx, &j, pieces, work, weight_scratch(&j), weight_pieces);
   }
   if (status == LUC_OK && j.cuts > 1)

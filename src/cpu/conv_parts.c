@@ -193,7 +193,7 @@ static void choose_cuts(job *j) {
     const bool large = luc__conv_covered(p, 0, p->out[0]) * rows *
                            luc__conv_covered(p, 2, p->band[1]) * p->channels >
                        COPY_SIZE;
-    if (!(large || few) || half >= p->band[d] || half < 4 * p->kernel[1 + d]) break;
+    if (!(large || few) || half >= p->band[d] || half < (few ? 2 : 4) * p->kernel[1 + d]) break;
     p->band[d] = half, j->bands = luc__cuts(p->out[1 + d], half);
   }
   j->chunk = p->filters;
