@@ -62,17 +62,16 @@ static const char *expected_text(const luc_param *param, char *buf, size_t size)
 }
 
 static void fail_type(const reader *r, int p, int index) {
-  char given[LUC_L_GIVEN], expected[96];
+  char expected[96];
   const luc_param *param = &r->sig->schema->params[p];
   luc_l_error(r->L, "%s: %s must be %s (got %s)", r->sig->who, param->name,
-              expected_text(param, expected, sizeof expected), luc_l_given(r->L, index, given));
+              expected_text(param, expected, sizeof expected), luc_l_given(r->L, index));
 }
 
 static void fail_item(const reader *r, int p, int item, int index) {
-  char given[LUC_L_GIVEN];
   const luc_param *param = &r->sig->schema->params[p];
   luc_l_error(r->L, "%s: %s must be a table of %s (got %s at position %d)", r->sig->who,
-              param->name, item_texts[param->type], luc_l_given(r->L, index, given), item);
+              param->name, item_texts[param->type], luc_l_given(r->L, index), item);
 }
 
 /* ---- single values ---- */

@@ -68,11 +68,9 @@ static bytes find_bytes(lua_State *L, luc_l_state *st, int index) {
     return (bytes){data, (int64_t)size, true};
   }
   if (lua_islightuserdata(L, index)) return (bytes){lua_touserdata(L, index), -1, false};
-  if (!lua_isuserdata(L, index) || !is_plain_memory(L, st, index)) {
-    char given[LUC_L_GIVEN];
+  if (!lua_isuserdata(L, index) || !is_plain_memory(L, st, index))
     luc_l_error(L, "frombuffer: buffer must be a string, or userdata that is plain memory (got %s)",
-                luc_l_given(L, index, given));
-  }
+                luc_l_given(L, index));
   return (bytes){lua_touserdata(L, index), (int64_t)lua_rawlen(L, index), false};
 }
 

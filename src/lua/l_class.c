@@ -329,21 +329,17 @@ static int layer(lua_State *L) {
 static int class_new(lua_State *L) {
   luc_l_nn *nn = luc_l_state_of(L)->nn;
   luc_context *ctx = luc_l_context(L, nn->st);
-  if (lua_type(L, 1) != LUA_TSTRING) {
-    char given[LUC_L_GIVEN];
-    return luc_l_error(L, "nn.class: name must be a string (got %s)", luc_l_given(L, 1, given));
-  }
+  if (lua_type(L, 1) != LUA_TSTRING)
+    return luc_l_error(L, "nn.class: name must be a string (got %s)", luc_l_given(L, 1));
   lua_settop(L, 2);
   if (lua_isnil(L, 2)) {
     luc_l_pushlayer(L, nn, "Module");
     lua_replace(L, 2);
   }
   luc_l_class *parent = luc_l_toclass(L, 2);
-  if (!parent) {
-    char given[LUC_L_GIVEN];
+  if (!parent)
     return luc_l_error(L, "nn.class: Parent must be a class of modules (got %s)",
-                       luc_l_given(L, 2, given));
-  }
+                       luc_l_given(L, 2));
   luc_l_class *c = new_class(L, nn);
   luc_status status = luc__class_new(ctx, lua_tostring(L, 1), parent->cls, &c->cls);
   if (status != LUC_OK) return luc_l_raise(L, nn->st, status);
@@ -379,10 +375,9 @@ static int isinstance(lua_State *L) {
     lua_pushboolean(L, peer && peer->m && luc__class_is(peer->m->cls, c->cls));
     return 1;
   }
-  char given[LUC_L_GIVEN];
   if (lua_type(L, 2) != LUA_TTABLE || lua_getmetatable(L, 2))
     return luc_l_error(L, "nn.isinstance: class must be a class of modules (got %s)",
-                       luc_l_given(L, 2, given));
+                       luc_l_given(L, 2));
   luc_l_push_function(L, luc_l_state_of(L)->nn, "is_one_of");
   lua_replace(L, 3);
   lua_insert(L, 1);

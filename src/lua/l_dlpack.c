@@ -116,12 +116,11 @@ static luc_status import(luc_l_state *st, void *from, bool versioned, luc_copy c
 
 /* Replaces the value at index by the capsule that its method __dlpack__ gives. */
 static void ask(lua_State *L, int index) {
-  char given[LUC_L_GIVEN];
   bool has = luc_l_tobox(L, index) || lua_type(L, index) == LUA_TTABLE ||
              luaL_getmetafield(L, index, "__index") != LUA_TNIL;
   if (!has || lua_getfield(L, index, "__dlpack__") == LUA_TNIL)
     luc_l_error(L, "from_dlpack: expected a capsule or what has a method __dlpack__ (got %s)",
-                luc_l_given(L, index, given));
+                luc_l_given(L, index));
   lua_pushvalue(L, index);
   lua_createtable(L, 0, 1);
   luc_l_pushsizes(L, 2, (const int64_t[]){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION});
@@ -141,12 +140,10 @@ static void *find_managed(lua_State *L, luc_value *v, bool *versioned, void ***w
   }
   void **capsule = to_capsule(L, index, versioned);
   if (!capsule) {
-    char given[LUC_L_GIVEN];
     ask(L, index);
     capsule = to_capsule(L, index, versioned);
     if (!capsule)
-      luc_l_error(L, "from_dlpack: __dlpack__ must give a capsule (got %s)",
-                  luc_l_given(L, index, given));
+      luc_l_error(L, "from_dlpack: __dlpack__ must give a capsule (got %s)", luc_l_given(L, index));
   }
   if (!*capsule)
     luc_l_error(L, "from_dlpack: the capsule was taken already (a capsule can be taken once)");

@@ -152,35 +152,33 @@ luc_context *luc_l_context_slow(lua_State *L, luc_l_state *st) {
 
 /* ---- what an argument is ---- */
 
-static const char *tensor_text(luc_l_box *box, char *buf) {
-  char shape[LUC_SHAPE_TEXT] = "";
-  if (box->t) luc__tensor_shape_text(shape, box->t);
-  snprintf(buf, LUC_L_GIVEN, box->t ? "Tensor %.80s" : "a released tensor%s", shape);
-  return buf;
+static const char *tensor_given(lua_State *L, const luc_l_box *box) {
+  char shape[LUC_SHAPE_TEXT];
+  if (!box->t) return lua_pushliteral(L, "a released tensor");
+  luc__tensor_shape_text(shape, box->t);
+  return lua_pushfstring(L, "Tensor %s", shape);
 }
 
-const char *luc_l_given(lua_State *L, int index, char *buf) {
+const char *luc_l_given(lua_State *L, int index) {
+  enum { LONG = 40 };
+  luc_l_checkstack(L, 4);
   luc_l_box *box = luc_l_tobox(L, index);
-  if (box) return tensor_text(box, buf);
   int type = lua_type(L, index);
-  if (type == LUA_TNUMBER) {
-    if (lua_isinteger(L, index)) {
-      snprintf(buf, LUC_L_GIVEN, "number %lld", (long long)lua_tointeger(L, index));
-    } else {
-      snprintf(buf, LUC_L_GIVEN, "number %.14g", lua_tonumber(L, index));
-    }
-  } else if (type == LUA_TSTRING) {
+  if (box) return tensor_given(L, box);
+  if (type == LUA_TNUMBER && lua_isinteger(L, index))
+    return lua_pushfstring(L, "number %I", (LUAI_UACINT)lua_tointeger(L, index));
+  if (type == LUA_TNUMBER) return lua_pushfstring(L, "number %f", lua_tonumber(L, index));
+  if (type == LUA_TSTRING) {
     const char *s = lua_tostring(L, index);
-    snprintf(buf, LUC_L_GIVEN, strlen(s) > 40 ? "string '%.37s...'" : "string '%s'", s);
-  } else if (type == LUA_TBOOLEAN) {
-    snprintf(buf, LUC_L_GIVEN, "boolean %s", lua_toboolean(L, index) ? "true" : "false");
-  } else if (type == LUA_TUSERDATA && luaL_getmetafield(L, index, "__name") == LUA_TSTRING) {
-    snprintf(buf, LUC_L_GIVEN, "%.60s", lua_tostring(L, -1));
-    lua_pop(L, 1);
-  } else {
-    snprintf(buf, LUC_L_GIVEN, "%s", type == LUA_TNONE ? "nil" : lua_typename(L, type));
+    bool whole = strlen(s) <= LONG;
+    return lua_pushfstring(L, "string '%s%s'", whole ? s : lua_pushlstring(L, s, LONG - 3),
+                           whole ? "" : "...");
   }
-  return buf;
+  if (type == LUA_TBOOLEAN)
+    return lua_pushfstring(L, "boolean %s", lua_toboolean(L, index) ? "true" : "false");
+  if (type == LUA_TUSERDATA && luaL_getmetafield(L, index, "__name") == LUA_TSTRING)
+    return lua_tostring(L, -1);
+  return lua_pushstring(L, type == LUA_TNONE ? "nil" : lua_typename(L, type));
 }
 
 /* ---- callbacks ---- */

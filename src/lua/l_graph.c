@@ -174,10 +174,9 @@ static void replace_grads(lua_State *L, luc_l_state *st, const node_call *call) 
     const luc_tensor *old = call->grads[i];
     if (lua_isnil(L, -1) && (call->gout || !old)) continue; /* none: a node cannot run without */
     const luc_tensor *t = luc_l_checktensor(L, -1, "hook", "a gradient");
-    char given[LUC_L_GIVEN];
     if (!old || !luc__same_sizes(t, old) || t->dtype != old->dtype)
       luc_l_error(L, "hook: gradient %d must be like the one whose place it takes (got %s)", i + 1,
-                  luc_l_given(L, -1, given));
+                  luc_l_given(L, -1));
   }
   for (int i = 0; i < call->n; i++) {
     luc_tensor *t = luc_l_totensor(L, result + 1 + i);

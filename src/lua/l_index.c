@@ -40,10 +40,7 @@ static int64_t check_integer(lua_State *L, int index, const char *what) {
   int whole = 0;
   int64_t i = 0;
   if (lua_type(L, index) == LUA_TNUMBER) i = lua_tointegerx(L, index, &whole);
-  if (!whole) {
-    char given[LUC_L_GIVEN];
-    luc_l_error(L, "index: %s must be an integer (got %s)", what, luc_l_given(L, index, given));
-  }
+  if (!whole) luc_l_error(L, "index: %s must be an integer (got %s)", what, luc_l_given(L, index));
   return i;
 }
 
@@ -359,9 +356,8 @@ int luc_l_index_set(lua_State *L, luc_l_state *st, luc_tensor *t) {
   } else if (type == LUA_TNUMBER) {
     scalar = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, 3)}};
   } else if (!value) {
-    char given[LUC_L_GIVEN];
     return luc_l_error(L, "index: a number, boolean or Tensor can be assigned (got %s)",
-                       luc_l_given(L, 3, given));
+                       luc_l_given(L, 3));
   }
   read_spec(L, st, t, &s);
   luc_status status = set(st->ctx, t, &s, value, scalar);

@@ -108,9 +108,8 @@ static luc_scalar check_result(lua_State *L, luc_l_state *st, const char *who, l
   } else if (lua_type(L, -1) == LUA_TNUMBER) {
     s = (luc_scalar){LUC_SCALAR_FLOAT, {.f = lua_tonumber(L, -1)}};
   } else if (!lua_isboolean(L, -1)) {
-    char given[LUC_L_GIVEN];
     luc_l_error(L, "%s: callable must return a number or boolean (got %s)", who,
-                luc_l_given(L, -1, given));
+                luc_l_given(L, -1));
   }
   luc_status status = luc__check_scalar(st->ctx, s, dtype);
   if (status != LUC_OK) luc_l_raise(L, st, luc__failed_as(st->ctx, status, who));

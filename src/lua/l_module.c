@@ -10,8 +10,7 @@
 luc_l_peer *luc_l_checkpeer(lua_State *L, int index, const char *who) {
   luc_l_peer *peer = luc_l_topeer(L, index);
   if (!peer) {
-    char given[LUC_L_GIVEN];
-    luc_l_error(L, "%s: self must be a module (got %s)", who, luc_l_given(L, index, given));
+    luc_l_error(L, "%s: self must be a module (got %s)", who, luc_l_given(L, index));
     return NULL;
   }
   luc_l_context(L, peer->nn->st);

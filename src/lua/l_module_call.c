@@ -169,11 +169,9 @@ int luc_l_module_call(lua_State *L) {
 /* The class table's own C functions: upvalue 1 is their luc_l_class. */
 static luc_l_peer *check_own(lua_State *L, const luc_l_class *c, const char *who) {
   luc_l_peer *peer = luc_l_topeer(L, 1);
-  if (!peer || !peer->m || !luc__class_is(peer->m->cls, c->cls)) {
-    char given[LUC_L_GIVEN];
+  if (!peer || !peer->m || !luc__class_is(peer->m->cls, c->cls))
     luc_l_error(L, "%s.%s: self must be a %s (got %s)", c->cls->name, who, c->cls->name,
-                luc_l_given(L, 1, given));
-  }
+                luc_l_given(L, 1));
   luc_l_context(L, c->nn->st);
   return peer;
 }

@@ -66,11 +66,8 @@ static int lazy_initialize(lua_State *L) {
 static int become(lua_State *L) {
   luc_l_peer *peer = luc_l_checkpeer(L, 1, "cls_to_become");
   luc_l_class *c = luc_l_toclass(L, 2);
-  if (!c) {
-    char given[LUC_L_GIVEN];
-    return luc_l_error(L, "cls_to_become: must be a class of modules (got %s)",
-                       luc_l_given(L, 2, given));
-  }
+  if (!c)
+    return luc_l_error(L, "cls_to_become: must be a class of modules (got %s)", luc_l_given(L, 2));
   luc_l_state *st = peer->nn->st;
   lua_State *outer = luc_l_enter(st, L);
   luc_status status = luc__module_become(st->ctx, peer->m, c->cls);

@@ -37,9 +37,8 @@ static int show_protected(lua_State *L) {
   } else if (peer && peer->m) {
     s->replacement->module = luc_module_retain(s->nn->st->ctx, peer->m);
   } else if (!lua_isnil(L, -1) && !luc_l_isnone(L, s->nn->st, -1)) {
-    char given[LUC_L_GIVEN];
     luc_l_error(L, "registration hook: must return nil or what to register for '%s' (got %s)",
-                s->name, luc_l_given(L, -1, given));
+                s->name, luc_l_given(L, -1));
   }
   return 0;
 }

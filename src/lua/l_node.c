@@ -55,9 +55,8 @@ static int node_gc(lua_State *L) {
 
 static node_box *check_box(lua_State *L, const char *who) {
   node_box *box = to_box(L, 1);
-  char given[LUC_L_GIVEN];
   if (!box || (!box->node && !box->leaf))
-    luc_l_error(L, "%s: expected a grad_fn (got %s)", who, luc_l_given(L, 1, given));
+    luc_l_error(L, "%s: expected a grad_fn (got %s)", who, luc_l_given(L, 1));
   luc_l_context(L, box->st);
   return box;
 }

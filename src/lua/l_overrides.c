@@ -88,12 +88,11 @@ bool luc_l_isproperty(lua_State *L, luc_l_nn *nn, int index) {
 /* core.nn.property(get, set) */
 static int property(lua_State *L) {
   luc_l_nn *nn = luc_l_state_of(L)->nn;
-  char given[LUC_L_GIVEN];
   lua_settop(L, 2);
   for (int i = 1; i <= 2; i++)
     if (!lua_isnil(L, i) && !lua_isfunction(L, i))
       return luc_l_error(L, "nn.property: %s must be a function (got %s)", i == 1 ? "get" : "set",
-                         luc_l_given(L, i, given));
+                         luc_l_given(L, i));
   lua_createtable(L, 2, 0);
   lua_rotate(L, 1, 1);
   lua_rawseti(L, 1, SETTER);

@@ -175,11 +175,9 @@ static luc_named_tensor *collect_tensors(lua_State *L, int table, int *n) {
   for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1), i++) {
     items[i].name = check_name(L, -2, "tensors");
     items[i].tensor = luc_l_totensor(L, -1);
-    if (!items[i].tensor) {
-      char given[LUC_L_GIVEN];
+    if (!items[i].tensor)
       luc_l_error(L, "save_file: tensors: '%s': expected a Tensor (got %s)", items[i].name,
-                  luc_l_given(L, lua_gettop(L), given));
-    }
+                  luc_l_given(L, lua_gettop(L)));
     luc_l_need_values(L, "save_file", items[i].tensor);
   }
   return items;

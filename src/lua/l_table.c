@@ -78,21 +78,19 @@ static bool to_scalar(lua_State *L, int index, luc_scalar *s) {
 }
 
 static void fail_leaf(walk *w, int depth, int index) {
-  char place[128], given[LUC_L_GIVEN];
+  char place[128];
   luc_l_error(w->L,
               w->pairs
                   ? "%s: expected a table of two numbers, a complex one's parts, at %s (got %s)"
                   : "%s: expected a number or boolean at %s (got %s)",
-              w->who, place_text(w, depth, place, sizeof place), luc_l_given(w->L, index, given));
+              w->who, place_text(w, depth, place, sizeof place), luc_l_given(w->L, index));
 }
 
 static void fail_ragged(walk *w, int depth, int index) {
-  char place[128], given[LUC_L_GIVEN];
-  if (lua_type(w->L, index) == LUA_TTABLE) {
-    snprintf(given, sizeof given, "%d", (int)lua_rawlen(w->L, index));
-  } else {
-    luc_l_given(w->L, index, given);
-  }
+  char place[128];
+  const char *given = lua_type(w->L, index) == LUA_TTABLE
+                          ? lua_pushfstring(w->L, "%d", (int)lua_rawlen(w->L, index))
+                          : luc_l_given(w->L, index);
   luc_l_error(w->L,
               "%s: expected a table of %d values at %s (got %s): rows must have equal lengths",
               w->who, (int)w->sizes[depth], place_text(w, depth, place, sizeof place), given);

@@ -153,8 +153,7 @@ void luc_l_release_all(luc_l_state *st) {
 luc_tensor *luc_l_checktensor(lua_State *L, int index, const char *who, const char *param) {
   luc_tensor *t = luc_l_totensor(L, index);
   if (t) return t;
-  char given[LUC_L_GIVEN];
-  luc_l_error(L, "%s: %s must be a Tensor (got %s)", who, param, luc_l_given(L, index, given));
+  luc_l_error(L, "%s: %s must be a Tensor (got %s)", who, param, luc_l_given(L, index));
   return NULL;
 }
 
@@ -356,12 +355,12 @@ void luc_l_make_meta(lua_State *L, luc_l_state *st, int key, const char *name) {
 
 void *luc_l_checkobject(lua_State *L, int index, int key, size_t size) {
   void *object = luc_l_userdata(L, index, size);
-  char given[LUC_L_GIVEN];
   if (!object || !lua_getmetatable(L, index)) lua_pushnil(L);
   luc_l_get(L, luc_l_state_of(L), key);
   if (!lua_rawequal(L, -1, -2)) {
     lua_getfield(L, -1, "__name");
-    luc_l_error(L, "expected a %s (got %s)", lua_tostring(L, -1), luc_l_given(L, index, given));
+    const char *name = lua_tostring(L, -1);
+    luc_l_error(L, "expected a %s (got %s)", name, luc_l_given(L, index));
   }
   lua_pop(L, 2);
   return object;
