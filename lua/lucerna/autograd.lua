@@ -4,6 +4,7 @@
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
 local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 local shape_text = require "lucerna.shape_text"
 local is_tensor, set_mode = core.is_tensor, core._set_mode
@@ -468,9 +469,7 @@ end
 
 -- inputs as a list; what gradcheck and gradgradcheck cannot use is refused.
 local function check_call(who, f, inputs, options)
-  if not is_callable(f) then
-    core._fail("%s: f must be a function (got %s)", who, core.nn.kind_name(f))
-  end
+  check.callable(who, "f", f)
   if not is_tensor(inputs) and type(inputs) ~= "table" then
     core._fail("%s: inputs must be a Tensor or a list of them (got %s)", who,
       core.nn.kind_name(inputs))
@@ -498,16 +497,12 @@ local function first_mismatch(f, inputs, options)
   end
 end
 
-local function check(who, f, inputs, given)
+local function verify(who, f, inputs, given)
   inputs = check_call(who, f, inputs, given)
   local eps, atol, rtol, raise_exception = arguments(who,
     { "eps", "atol", "rtol", "raise_exception" }, given and next(given) and given or nil)
   local options = { eps = eps or 1e-6, atol = atol or 1e-5, rtol = rtol or 1e-3 }
-  for name, value in pairs(options) do
-    if type(value) ~= "number" then
-      core._fail("%s: %s must be a number (got %s)", who, name, core.nn.kind_name(value))
-    end
-  end
+  for name, value in pairs(options) do check.number(who, name, value) end
   options.who = who
   check_inputs(who, inputs)
   local mismatch = first_mismatch(f, inputs, options)
@@ -519,7 +514,7 @@ end
 --- gradcheck(f, inputs, {eps=, atol=, rtol=, raise_exception=}): do f's gradients agree with finite
 -- differences? inputs: leaves, in float64 or complex128 for the defaults to make sense. A complex
 -- element counts as two, its real and its imaginary part.
-function autograd.gradcheck(f, inputs, options) return check("gradcheck", f, inputs, options) end
+function autograd.gradcheck(f, inputs, options) return verify("gradcheck", f, inputs, options) end
 
 --- The same for second derivatives: gradcheck of the gradients of f's outputs.
 function autograd.gradgradcheck(f, inputs, options)
@@ -541,7 +536,7 @@ function autograd.gradgradcheck(f, inputs, options)
     return autograd.grad(outputs_of(f, xs), wanted,
       { grad_outputs = seeds, create_graph = true, allow_unused = true })
   end
-  return check("gradgradcheck", gradients, all, options)
+  return verify("gradgradcheck", gradients, all, options)
 end
 
 return setmetatable(autograd, {

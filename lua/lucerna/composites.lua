@@ -3,6 +3,7 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local shape_text = require "lucerna.shape_text"
 
 local none, is_tensor = core.none, core.is_tensor
@@ -12,11 +13,6 @@ local composites = {}
 local fail = core._fail
 
 local function kind_name(value) return core.nn.kind_name(value) end
-
-local function check_tensor(who, name, value)
-  if not is_tensor(value) then fail("%s: %s must be a Tensor (got %s)", who, name,
-    kind_name(value)) end
-end
 
 -- A number that is whole, as an integer.
 local function whole(value) return type(value) == "number" and math.tointeger(value) or nil end
@@ -48,7 +44,7 @@ function composites.einsum(...)
   if not is_tensor((...)) then return core.einsum(...) end
   local given, operands, terms = table.pack(...), {}, {}
   for k = 1, given.n - 1, 2 do
-    check_tensor("einsum", "argument " .. k, given[k])
+    check.tensor("einsum", "argument " .. k, given[k])
     operands[#operands + 1], terms[#terms + 1] = given[k], subscripts(given[k + 1], k + 1)
   end
   if #operands == 0 then fail("einsum: expected the labels of argument 1") end
@@ -88,7 +84,7 @@ local function range_of(a, q, niter)
 end
 
 local function check_matrix(who, a)
-  check_tensor(who, "A", a)
+  check.tensor(who, "A", a)
   if a:dim() < 2 or not a.dtype.is_floating_point then
     fail("%s: A must be floating point matrices [*, m, n] (got %s %s)", who, a.dtype,
       shape_text(a.shape))
@@ -118,7 +114,7 @@ function composites.svd_lowrank(...)
   local a, q, niter, mean = arguments(who, { "A", "q", "niter", "M" }, ...)
   check_matrix(who, a)
   if mean ~= nil then
-    check_tensor(who, "M", mean)
+    check.tensor(who, "M", mean)
     if not broadcasts(mean, a.shape) then
       fail("%s: M must broadcast to the shape of A (A %s, M %s)", who, shape_text(a.shape),
         shape_text(mean.shape))
@@ -193,7 +189,7 @@ local function check_list(name, list, n)
 end
 
 local function check_histogram(x, bins, range, weight, density)
-  check_tensor("histogramdd", "input", x)
+  check.tensor("histogramdd", "input", x)
   local wide = x.dtype == core.float32 or x.dtype == core.float64
   if x:dim() < 2 or x:size(-1) == 0 or not wide then
     fail("histogramdd: input must be float32 or float64 points [*, N] (got %s %s)", x.dtype,
@@ -210,7 +206,7 @@ local function check_histogram(x, bins, range, weight, density)
     fail("histogramdd: density must be a boolean (got %s)", kind_name(density))
   end
   if weight == nil then return end
-  check_tensor("histogramdd", "weight", weight)
+  check.tensor("histogramdd", "weight", weight)
   local shape = x.shape
   shape[#shape] = nil
   if weight.dtype ~= x.dtype or shape_text(shape) ~= shape_text(weight.shape) then

@@ -3,7 +3,7 @@
 -- Needs only the base, table, string, math and coroutine libraries; sets no globals.
 
 local core = require "lucerna.core"
-local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
 local lucerna = { _VERSION = "lucerna " .. core._version }
@@ -82,9 +82,7 @@ lucerna.save, lucerna.load = checkpoint.save, checkpoint.load
 -- With a function: calls it in the mode. Without: sets the mode and returns what ends it.
 local function with_mode(who, grad, inference, f, ...)
   if f == nil then return core._set_mode(grad, inference) end
-  if not is_callable(f) then
-    core._fail("%s: f must be a function (got %s)", who, type(f))
-  end
+  check.callable(who, "f", f)
   return scoped(function() return core._set_mode(grad, inference) end, f, ...)
 end
 
@@ -98,9 +96,7 @@ function lucerna.enable_grad(f, ...) return with_mode("enable_grad", true, nil, 
 
 --- set_grad_enabled(on, f, ...): either of the two.
 function lucerna.set_grad_enabled(on, f, ...)
-  if type(on) ~= "boolean" then
-    core._fail("set_grad_enabled: mode must be a boolean (got %s)", type(on))
-  end
+  check.boolean("set_grad_enabled", "mode", on)
   return with_mode("set_grad_enabled", on, nil, f, ...)
 end
 
@@ -121,10 +117,7 @@ local deterministic, precision = false, "highest"
 --- use_deterministic_algorithms(mode, {warn_only=}): they always are, also with other numbers of
 -- threads; the mode is only kept.
 function lucerna.use_deterministic_algorithms(mode)
-  if type(mode) ~= "boolean" then
-    core._fail("use_deterministic_algorithms: mode must be a boolean (got %s)", type(mode))
-  end
-  deterministic = mode
+  deterministic = check.boolean("use_deterministic_algorithms", "mode", mode)
 end
 
 --- The mode that use_deterministic_algorithms was given.

@@ -4,7 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
-local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
 local profiler = {}
@@ -64,20 +64,14 @@ end
 function profiler.profile(f, ...)
   local self = setmetatable({ _events = {} }, Profile)
   if f == nil then return self:start() end
-  if not is_callable(f) then
-    core._fail("profile: f must be a function (got %s)", type(f))
-  end
+  check.callable("profile", "f", f)
   return self, scoped(function() return self:start() end, f, ...)
 end
 
 --- record_function(name, f, ...): f(...), timed as a region of that name in the profile that runs.
 function profiler.record_function(name, f, ...)
-  if type(name) ~= "string" then
-    core._fail("record_function: name must be a string (got %s)", type(name))
-  end
-  if not is_callable(f) then
-    core._fail("record_function: f must be a function (got %s)", type(f))
-  end
+  check.string("record_function", "name", name)
+  check.callable("record_function", "f", f)
   local self = open[#open]
   if not self then return f(...) end
   local function enter()

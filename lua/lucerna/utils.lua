@@ -6,6 +6,7 @@ local core = require "lucerna.core"
 local autocast = require "lucerna.autocast"
 local autograd = require "lucerna.autograd"
 local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
 local utils = { checkpoint = {} }
@@ -88,9 +89,7 @@ end
 -- arguments: f runs again then, with the same random numbers, and adds to the gradients of all
 -- leaves it reads. So it goes with backward(), not with autograd.grad.
 function utils.checkpoint.checkpoint(f, ...)
-  if not is_callable(f) then
-    core._fail("checkpoint: function must be a function (got %s)", core.nn.kind_name(f))
-  end
+  check.callable("checkpoint", "function", f)
   local args = table.pack(...)
   local options = take_options(args)
   if not core.is_grad_enabled() then return f(table.unpack(args, 1, args.n)) end

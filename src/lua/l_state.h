@@ -146,8 +146,8 @@ bool luc_l_is_ours(const luc_l_state *st, const lua_Debug *ar);
  * cannot be seen. Returns their number. */
 enum { LUC_L_THREADS = 32 };
 int luc_l_threads(lua_State *L, luc_l_state *st, lua_State **list, int most);
-/* "number 5", "string 'abc'", "Tensor [2, 3]", "nil": what an argument is, for messages. The text is
- * left on the stack, for an error to be raised. */
+/* "number 5", "string 'abc'", "Tensor [2, 3]", "nil": what an argument is, for messages. The text
+ * is left on the stack, for an error to be raised. */
 const char *luc_l_given(lua_State *L, int index);
 
 /* ---- calling back (l_error.c) ---- */

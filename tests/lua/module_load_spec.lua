@@ -278,7 +278,7 @@ describe("load_state_dict under other names", function()
     assert.matches("rename: 'a' must become a string or false %(got a number%)",
       refusal {rename = {a = 3}})
     assert.matches("rename must be a table or a function %(got a string%)", refusal {rename = "x"})
-    assert.matches("prefix must be a string %(got a boolean%)", refusal {prefix = true})
+    assert.matches("prefix must be a string %(got boolean%)", refusal {prefix = true})
     assert.matches("unknown argument 'renam' %(did you mean 'rename'%?%)", refusal {renam = {}})
     assert.matches("keys are strings %(got a number%)",
       message_of(m.load_state_dict, m, {ONE}))

@@ -1,22 +1,17 @@
 -- lucerna.autograd.graph: what becomes of the tensors that backward will need.
 
 local core = require "lucerna.core"
-local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local scoped = require "lucerna.scoped"
 
 local graph = {}
 
 local refused, regions = nil, 0 -- disable_saved_tensors_hooks' message; hooks that are in force
 
-local function check_function(who, name, f)
-  if is_callable(f) then return end
-  core._fail("%s: %s must be a function (got %s)", who, name, core.nn.kind_name(f))
-end
-
 -- With a function: calls it in the region. Without: enters and returns what ends the region.
 local function region(who, enter, f, ...)
   if f == nil then return enter() end
-  check_function(who, "f", f)
+  check.callable(who, "f", f)
   return scoped(enter, f, ...)
 end
 
@@ -49,8 +44,8 @@ end
 -- file, from half precision. Without f for a block: `local _ <close> = saved_tensors_hooks(...)`.
 -- The innermost hooks are asked. Layers of C in a row are packed when the last of them is done.
 function graph.saved_tensors_hooks(pack_hook, unpack_hook, ...)
-  check_function("saved_tensors_hooks", "pack_hook", pack_hook)
-  check_function("saved_tensors_hooks", "unpack_hook", unpack_hook)
+  check.callable("saved_tensors_hooks", "pack_hook", pack_hook)
+  check.callable("saved_tensors_hooks", "unpack_hook", unpack_hook)
   return region("saved_tensors_hooks", function() return enter_hooks(pack_hook, unpack_hook) end,
     ...)
 end

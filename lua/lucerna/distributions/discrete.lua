@@ -75,9 +75,7 @@ local function set_categories(self, who, probs, logits)
   base.one_of(who, probs, logits)
   local name, value = "probs", probs
   if probs == nil then name, value = "logits", logits end
-  if not lucerna.is_tensor(value) then
-    tools.fail("%s: %s must be a Tensor (got %s)", who, name, type(value))
-  end
+  tools.tensor(who, name, value)
   if value:dim() < 1 then
     tools.fail("%s: `%s` parameter must be at least one-dimensional.", who, name)
   end

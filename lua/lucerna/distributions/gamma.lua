@@ -190,9 +190,7 @@ Dirichlet.support, Dirichlet.has_rsample = constraints.simplex, true
 function Dirichlet:__init(...)
   local concentration, validate_args =
     arguments("Dirichlet", {"concentration", "validate_args"}, ...)
-  if not lucerna.is_tensor(concentration) then
-    tools.fail("Dirichlet: concentration must be a Tensor (got %s)", type(concentration))
-  end
+  tools.tensor("Dirichlet", "concentration", concentration)
   if concentration:dim() < 1 then
     tools.fail("Dirichlet: `concentration` parameter must be at least one-dimensional.")
   end

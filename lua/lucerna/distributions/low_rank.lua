@@ -25,12 +25,9 @@ LowRank.arg_constraints = {"loc", "cov_factor", "cov_diag", loc = constraints.re
 LowRank.support, LowRank.has_rsample = constraints.real_vector, true
 
 local function check(loc, factor, diag)
-  for name, value in pairs {loc = loc or false, cov_factor = factor or false,
-    cov_diag = diag or false} do
-    if not lucerna.is_tensor(value) then
-      fail("LowRankMultivariateNormal: %s must be a Tensor (got %s)", name, type(value))
-    end
-  end
+  tools.tensor("LowRankMultivariateNormal", "loc", loc)
+  tools.tensor("LowRankMultivariateNormal", "cov_factor", factor)
+  tools.tensor("LowRankMultivariateNormal", "cov_diag", diag)
   if loc:dim() < 1 then fail("LowRankMultivariateNormal: loc must be at least one-dimensional.") end
   local n = loc:size(-1)
   if factor:dim() < 2 then

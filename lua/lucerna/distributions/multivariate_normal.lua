@@ -48,10 +48,7 @@ function M.the_matrix(who, given)
     fail("%s: Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
       who)
   end
-  local matrix = given[found]
-  if not lucerna.is_tensor(matrix) then
-    fail("%s: %s must be a Tensor (got %s)", who, found, type(matrix))
-  end
+  local matrix = tools.tensor(who, found, given[found])
   if matrix:dim() < 2 then
     fail("%s: %s %smust be at least two-dimensional, with optional leading batch dimensions", who,
       found, found == "scale_tril" and "matrix " or "")
@@ -70,9 +67,7 @@ local NAMES = {"loc", "covariance_matrix", "precision_matrix", "scale_tril", "va
 function Normal:__init(...)
   local loc, covariance, precision, scale_tril, validate_args =
     arguments("MultivariateNormal", NAMES, ...)
-  if not lucerna.is_tensor(loc) then
-    fail("MultivariateNormal: loc must be a Tensor (got %s)", type(loc))
-  end
+  tools.tensor("MultivariateNormal", "loc", loc)
   if loc:dim() < 1 then fail("MultivariateNormal: loc must be at least one-dimensional.") end
   local name, matrix = M.the_matrix("MultivariateNormal", {covariance_matrix = covariance,
     precision_matrix = precision, scale_tril = scale_tril})

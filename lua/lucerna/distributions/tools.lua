@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local check = require "lucerna.check"
 
 local tools = {}
 
@@ -59,12 +60,7 @@ function tools.sizes(who, name, ...)
 end
 
 --- The value, which must be a tensor.
-function tools.tensor(who, name, value)
-  if not lucerna.is_tensor(value) then
-    tools.fail("%s: %s must be a Tensor (got %s)", who, name, tools.kind(value))
-  end
-  return value
-end
+tools.tensor = check.tensor
 
 --- The value, which must be an integer of at least 0.
 function tools.whole(who, name, value)

@@ -7,7 +7,7 @@
 
 local arguments = require "lucerna.arguments"
 local core = require "lucerna.core"
-local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local levels = require "lucerna.func.levels"
 local scoped = require "lucerna.scoped"
 local tree = require "lucerna.func.tree"
@@ -21,9 +21,7 @@ local fail = core._fail
 M.fail = fail
 
 --- Refuses what cannot be called.
-function M.check_function(who, f)
-  if not is_callable(f) then fail("%s: func must be a function (got %s)", who, kind_name(f)) end
-end
+function M.check_function(who, f) check.callable(who, "func", f) end
 
 --- Arguments by these names; a last {} is a table of no keyword arguments.
 function M.arguments(who, names, ...)

@@ -4,13 +4,9 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 
 local F = core.functional
-
-local function need_tensor(who, name, x)
-  if lucerna.is_tensor(x) then return end
-  core._fail("%s: %s must be a Tensor (got %s)", who, name, type(x))
-end
 
 local REDUCTIONS = { none = true, mean = true, sum = true }
 
@@ -22,9 +18,9 @@ function F.triplet_margin_with_distance_loss(...)
   local who = "triplet_margin_with_distance_loss"
   local anchor, positive, negative, distance, margin, swap, reduction = arguments(who, { "anchor",
     "positive", "negative", "distance_function", "margin", "swap", "reduction" }, ...)
-  need_tensor(who, "anchor", anchor)
-  need_tensor(who, "positive", positive)
-  need_tensor(who, "negative", negative)
+  check.tensor(who, "anchor", anchor)
+  check.tensor(who, "positive", positive)
+  check.tensor(who, "negative", negative)
   margin, reduction = margin or 1.0, reduction or "mean"
   if not REDUCTIONS[reduction] then
     core._fail("%s: reduction must be 'none', 'mean' or 'sum' (got '%s')", who, reduction)
@@ -55,9 +51,9 @@ function F.linear_cross_entropy(...)
   local input, matrix, target, bias, weight, reduction, ignore, smoothing = arguments(who, {
     "input", "linear_weight", "target", "linear_bias", "weight", "reduction", "ignore_index",
     "label_smoothing", "options" }, ...)
-  need_tensor(who, "input", input)
-  need_tensor(who, "linear_weight", matrix)
-  need_tensor(who, "target", target)
+  check.tensor(who, "input", input)
+  check.tensor(who, "linear_weight", matrix)
+  check.tensor(who, "target", target)
   if input:dim() ~= 1 and input:dim() ~= 2 then
     core._fail("%s: input must be [N, in_features] or [in_features] (got %dD)", who, input:dim())
   end
@@ -91,7 +87,7 @@ local function multihead_arguments(...)
   else
     needed[#needed + 1] = "in_proj_weight"
   end
-  for _, name in ipairs(needed) do need_tensor("multi_head_attention_forward", name, a[name]) end
+  for _, name in ipairs(needed) do check.tensor("multi_head_attention_forward", name, a[name]) end
   return a
 end
 

@@ -5,7 +5,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
-local is_callable = require "lucerna.callable"
+local check = require "lucerna.check"
 local ordered = require "lucerna.nn.ordered"
 
 local core = root.nn
@@ -46,13 +46,8 @@ function Handle.__clone(old, memo, copy)
   return handle(module and copy(module, memo) or false, module and memo.ids[module][old.id] or 0)
 end
 
-local function check(who, value, name)
-  if is_callable(value) then return end
-  fail("%s: %s must be a function (got %s)", who, name or "hook", core.kind_name(value))
-end
-
 local function add_hook(module, kind, who, hook, flags)
-  check(who, hook)
+  check.callable(who, "hook", hook)
   return handle(module, core._add_hook(module, kind, hook, flags))
 end
 
@@ -166,7 +161,7 @@ end
 
 local function add_registration(kind, who, ...)
   local hook = arguments(who, { "hook" }, ...)
-  check(who, hook)
+  check.callable(who, "hook", hook)
   local result = handle(nil, core._add_registration_hook(kind, hook))
   result.registration = true
   return result
@@ -191,4 +186,4 @@ function global.register_module_module_registration_hook(...)
   return add_registration(2, "register_module_module_registration_hook", ...)
 end
 
-return { methods = methods, global = global, handle = handle, check = check, view = view }
+return { methods = methods, global = global, handle = handle, view = view }

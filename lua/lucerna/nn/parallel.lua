@@ -4,15 +4,14 @@
 
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local nn = require "lucerna.nn"
 
 local fail = core._fail
 local parallel = {}
 
-local function check(who, module, device_ids)
-  if not core.nn.is_module(module) then
-    fail("%s: module must be an nn.Module (got %s)", who, type(module))
-  end
+local function check_call(who, module, device_ids)
+  check.module(who, "module", module)
   if device_ids ~= nil and (type(device_ids) ~= "table" or #device_ids > 0) then
     fail("%s: device_ids must be empty: batches are not spread over devices", who)
   end
@@ -26,7 +25,7 @@ parallel.DataParallel = DataParallel
 function DataParallel:__init(...)
   local module, device_ids, output_device, dim =
     arguments("DataParallel", { "module", "device_ids", "output_device", "dim" }, ...)
-  check("DataParallel", module, device_ids)
+  check_call("DataParallel", module, device_ids)
   self.module, self.device_ids, self.output_device = module, {}, output_device
   self.dim = dim or 1
 end
@@ -38,7 +37,7 @@ function DataParallel:forward(...) return self.module(...) end
 function parallel.data_parallel(...)
   local module, inputs, device_ids, _, _, kwargs = arguments("data_parallel",
     { "module", "inputs", "device_ids", "output_device", "dim", "module_kwargs" }, ...)
-  check("data_parallel", module, device_ids)
+  check_call("data_parallel", module, device_ids)
   if type(inputs) ~= "table" then inputs = { n = 1, inputs } end
   local list = table.pack(table.unpack(inputs, 1, inputs.n or #inputs))
   if kwargs ~= nil then

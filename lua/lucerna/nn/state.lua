@@ -6,6 +6,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local hooks = require "lucerna.nn.hooks"
 local ordered = require "lucerna.nn.ordered"
 
@@ -83,7 +84,7 @@ local function call_c(self, id, prefix, keep_vars, version, state, missing, unex
 end
 
 local function register(self, event, who, hook, wrapped)
-  hooks.check(who, hook)
+  check.callable(who, "hook", hook)
   return hooks.handle(self, core._add_state_hook(self, event, wrapped or hook))
 end
 
@@ -100,7 +101,7 @@ local public = setmetatable({}, { __mode = "k" }) -- what register_state_dict_po
 function methods:register_state_dict_post_hook(...)
   local who = "register_state_dict_post_hook"
   local hook = arguments(who, { "hook" }, ...)
-  hooks.check(who, hook)
+  check.callable(who, "hook", hook)
   public[hook] = true
   return register(self, SAVE_AFTER, who, hook, function(...)
     if hook(...) ~= nil then fail("state_dict post-hook must return None") end
@@ -238,9 +239,7 @@ function methods:state_dict(...)
   local destination, prefix, keep_vars =
     arguments("state_dict", { "destination", "prefix", "keep_vars" }, ...)
   prefix, keep_vars = prefix or "", keep_vars or false
-  if type(prefix) ~= "string" then
-    fail("state_dict: prefix must be a string (got a %s)", type(prefix))
-  end
+  check.string("state_dict", "prefix", prefix)
   if destination ~= nil and type(destination) ~= "table" then
     fail("state_dict: destination must be a table (got a %s)", type(destination))
   end
@@ -415,9 +414,7 @@ local function renamed(keys, values, metadata, prefix, rename)
 end
 
 local function check_renaming(prefix, rename)
-  if type(prefix) ~= "string" then
-    fail("load_state_dict: prefix must be a string (got a %s)", type(prefix))
-  end
+  check.string("load_state_dict", "prefix", prefix)
   if type(rename) ~= "table" and type(rename) ~= "function" then
     fail("load_state_dict: rename must be a table or a function (got a %s)", type(rename))
   end

@@ -3,6 +3,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 
 local core = root.nn
 
@@ -46,9 +47,7 @@ return {
   -- SyncBatchNorm of the same tensors; a new one if module is a BatchNorm itself.
   convert_sync_batchnorm = function(...)
     local module, group = arguments("convert_sync_batchnorm", { "module", "process_group" }, ...)
-    if not core.is_module(module) then
-      root._fail("convert_sync_batchnorm: module must be an nn.Module (got %s)", type(module))
-    end
+    check.module("convert_sync_batchnorm", "module", module)
     if group ~= nil then
       root._fail("convert_sync_batchnorm: process_group: there are no process groups")
     end

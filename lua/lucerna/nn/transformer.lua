@@ -6,6 +6,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local nn = require "lucerna.nn"
 local F = require "lucerna.nn.functional"
 
@@ -14,20 +15,10 @@ local transformer = {}
 
 -- ---- what the classes share ----
 
-local function need_tensor(who, name, x)
-  if lucerna.is_tensor(x) then return end
-  fail("%s: %s must be a Tensor (got %s)", who, name, type(x))
-end
-
-local function need_module(who, name, m)
-  if nn.isinstance(m, nn.Module) then return end
-  fail("%s: %s must be an nn.Module (got %s)", who, name, type(m))
-end
-
 -- The arguments of a forward, of which the first ones are tensors.
 local function read(who, names, tensors, ...)
   local values = table.pack(arguments(who, names, ...))
-  for i = 1, tensors do need_tensor(who, names[i], values[i]) end
+  for i = 1, tensors do check.tensor(who, names[i], values[i]) end
   return table.unpack(values, 1, #names)
 end
 
@@ -202,12 +193,12 @@ transformer.TransformerEncoder = Encoder
 -- gradients; enable_nested_tensor), what comes before the norm is zero there.
 function Encoder:__init(...)
   local who = "TransformerEncoder"
-  local layer, count, norm, nested, check = arguments(who, { "encoder_layer", "num_layers", "norm",
-    "enable_nested_tensor", "mask_check" }, ...)
-  need_module(who, "encoder_layer", layer)
+  local layer, count, norm, nested, mask_check = arguments(who, { "encoder_layer", "num_layers",
+    "norm", "enable_nested_tensor", "mask_check" }, ...)
+  check.module(who, "encoder_layer", layer)
   self.layers = clones(layer, count)
   self.num_layers, self.norm = count, norm
-  self.enable_nested_tensor, self.mask_check = either(nested, true), either(check, true)
+  self.enable_nested_tensor, self.mask_check = either(nested, true), either(mask_check, true)
 end
 
 -- Is PyTorch's way without the padding open to this layer?
@@ -269,7 +260,7 @@ transformer.TransformerDecoder = Decoder
 function Decoder:__init(...)
   local who = "TransformerDecoder"
   local layer, count, norm = arguments(who, { "decoder_layer", "num_layers", "norm" }, ...)
-  need_module(who, "decoder_layer", layer)
+  check.module(who, "decoder_layer", layer)
   self.layers = clones(layer, count)
   self.num_layers, self.norm = count, norm
 end

@@ -3,7 +3,7 @@
 
 local root = require "lucerna.core"
 local arguments = require "lucerna.arguments"
-local check_callable = require("lucerna.nn.hooks").check
+local check = require "lucerna.check"
 local check_self = require("lucerna.nn.container").check_self
 local scoped = require "lucerna.scoped"
 
@@ -184,7 +184,7 @@ end
 --- apply(f): calls f on every module below, children first, then on this one.
 function Module:apply(...)
   local f = arguments("apply", { "fn" }, ...)
-  check_callable("apply", f, "fn")
+  check.callable("apply", "fn", f)
   for m, own in visit(self, APPLY, true) do
     if own then m:apply(f) else f(m) end
   end
@@ -272,7 +272,7 @@ end
 -- before anything changes, but for modules below that have an _apply of their own.
 function Module:_apply(...)
   local f, recurse = arguments("_apply", { "fn", "recurse" }, ...)
-  check_callable("_apply", f, "fn")
+  check.callable("_apply", "fn", f)
   scoped(without_grad, convert, self, f, recurse)
   return self
 end

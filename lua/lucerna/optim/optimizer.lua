@@ -4,6 +4,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local is_callable = require "lucerna.callable"
 local class = require "lucerna.optim.class"
 local python = require "lucerna.optim.python"
@@ -31,9 +32,7 @@ end
 Handle.__close = Handle.remove
 
 local function add_hook(list, who, hook, prepend)
-  if not is_callable(hook) then
-    fail("%s: hook must be a function (got %s)", who, type(hook))
-  end
+  check.callable(who, "hook", hook)
   local handle = setmetatable({_list = list, call = hook}, Handle)
   table.insert(list, prepend and 1 or #list + 1, handle)
   return handle
@@ -299,10 +298,7 @@ function Optimizer:step() fail("%s.step is not defined", self.__name) end
 -- The closure's loss, made with gradients on.
 function Optimizer._evaluate(closure)
   if closure == nil then return nil end
-  if not is_callable(closure) then
-    fail("step: closure must be a function (got %s)", core.nn.kind_name(closure))
-  end
-  return lucerna.enable_grad(closure)
+  return lucerna.enable_grad(check.callable("step", "closure", closure))
 end
 
 -- Nothing has changed until update has returned for all parameters.

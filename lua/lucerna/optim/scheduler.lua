@@ -36,11 +36,7 @@ function scheduler.check_optimizer(who, optimizer)
   end
 end
 
-function scheduler.check_number(who, name, value)
-  if type(value) ~= "number" then
-    fail("%s: %s must be a number (got %s)", who, name, type(value))
-  end
-end
+scheduler.check_number = require("lucerna.check").number
 
 function scheduler.check_positive(who, name, value)
   if math.type(value) ~= "integer" or value < 1 then

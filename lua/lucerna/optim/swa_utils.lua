@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local class = require "lucerna.optim.class"
 local with_options = require("lucerna.optim.optimizer").arguments
 local scheduler = require "lucerna.optim.scheduler"
@@ -63,9 +64,8 @@ local AveragedModel = swa_utils.AveragedModel
 function AveragedModel:__init(...)
   local model, device, avg_fn, multi_avg_fn, use_buffers = with_options("AveragedModel",
     {"model", "device", "avg_fn", "multi_avg_fn", "use_buffers"}, ...)
-  if not nn.isinstance(model, nn.Module) then
-    fail("AveragedModel: model must be a Module (got %s)", type(model))
-  elseif avg_fn and multi_avg_fn then
+  check.module("AveragedModel", "model", model)
+  if avg_fn and multi_avg_fn then
     fail("AveragedModel: Only one of avg_fn and multi_avg_fn should be provided")
   end
   self.module = model:clone()
@@ -114,9 +114,7 @@ end
 
 --- Takes the model's parameters into the average; the first time they are copied.
 function AveragedModel:update_parameters(model)
-  if not nn.isinstance(model, nn.Module) then
-    fail("AveragedModel.update_parameters: model must be a Module (got %s)", type(model))
-  end
+  check.module("AveragedModel.update_parameters", "model", model)
   lucerna.no_grad(update_parameters, self, model)
 end
 
@@ -177,9 +175,7 @@ end
 -- or a table whose first entry is one.
 function swa_utils.update_bn(...)
   local loader, model, device = arguments("update_bn", {"loader", "model", "device"}, ...)
-  if not nn.isinstance(model, nn.Module) then
-    fail("update_bn: model must be a Module (got %s)", type(model))
-  end
+  check.module("update_bn", "model", model)
   lucerna.no_grad(update_bn, loader, model, device)
 end
 

@@ -5,6 +5,7 @@
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
 local arguments = require "lucerna.arguments"
+local check = require "lucerna.check"
 local F = require "lucerna.nn.functional"
 
 local fail = core._fail
@@ -55,9 +56,7 @@ function flex.or_masks(...) return combined("or_masks", "logical_or", ...) end
 function flex.create_mask(...)
   local mod, batch, heads, queries, keys =
     arguments("create_mask", { "mod_fn", "B", "H", "Q_LEN", "KV_LEN", "device" }, ...)
-  if type(mod) ~= "function" then
-    fail("create_mask: mod_fn must be a function (got %s)", type(mod))
-  end
+  check.callable("create_mask", "mod_fn", mod)
   local sizes = { batch or 1, heads or 1, queries, keys }
   local mask = mod(positions(sizes))
   if not lucerna.is_tensor(mask) or mask.dtype ~= lucerna.bool then
@@ -81,7 +80,7 @@ end
 
 -- ---- attention ----
 
-local function check(query, key, value)
+local function check_tensors(query, key, value)
   for name, t in pairs { query = query, key = key, value = value } do
     if not lucerna.is_tensor(t) or t:dim() ~= 4 then
       fail("flex_attention: Expected query, key and value to be 4D tensors (%s is %s)", name,
@@ -105,7 +104,7 @@ function flex.flex_attention(...)
   local query, key, value, score_mod, block_mask, scale, gqa, return_lse =
     arguments("flex_attention", { "query", "key", "value", "score_mod", "block_mask", "scale",
       "enable_gqa", "return_lse" }, ...)
-  check(query, key, value)
+  check_tensors(query, key, value)
   local mask = block_mask and block_mask.mask
   if not score_mod and not return_lse then
     return F.scaled_dot_product_attention(query, key, value, { attn_mask = mask, scale = scale,

@@ -3,6 +3,7 @@
 
 local lucerna = require "lucerna"
 local core = require "lucerna.core"
+local shared = require "lucerna.check"
 local fail = core._fail
 
 local check = {}
@@ -30,35 +31,13 @@ function check.tensors(who, name, value)
   return list
 end
 
-function check.tensor(who, name, value)
-  if not lucerna.is_tensor(value) then
-    check.fail("%s: %s must be a Tensor (got %s)", who, name, type(value))
-  end
-  return value
-end
+check.tensor, check.string, check.module = shared.tensor, shared.string, shared.module
+check.callable = shared.callable
 
 --- A number; a tensor of one element counts as one.
 function check.number(who, name, value)
   if lucerna.is_tensor(value) and value:numel() == 1 then return value:item() end
-  if type(value) ~= "number" then
-    check.fail("%s: %s must be a number (got %s)", who, name, type(value))
-  end
-  return value
-end
-
-function check.string(who, name, value)
-  if type(value) ~= "string" then
-    check.fail("%s: %s must be a string (got %s)", who, name, type(value))
-  end
-  return value
-end
-
-function check.module(who, name, value)
-  if not core.nn.is_module(value) then
-    check.fail("%s: %s must be an nn.Module (got %s)", who, name,
-      core.nn.kind_name(value))
-  end
-  return value
+  return shared.number(who, name, value)
 end
 
 --- Python's name for a value's type, as its messages have it.

@@ -7,7 +7,6 @@ local lucerna = require "lucerna"
 local nn = require "lucerna.nn"
 local core = require("lucerna.core").nn
 local arguments = require "lucerna.arguments"
-local is_callable = require "lucerna.callable"
 local scoped = require "lucerna.scoped"
 local check = require "lucerna.nn.utils.check"
 
@@ -219,7 +218,7 @@ end
 function parametrize.cached(f, ...)
   local values = cache and cache.values or {}
   if f == nil then return enter(values) end
-  if not is_callable(f) then check.fail("cached: f must be a function (got %s)", type(f)) end
+  check.callable("cached", "f", f)
   return scoped(function() return enter(values) end, f, ...)
 end
 

@@ -1,0 +1,35 @@
+-- What functions written in Lua ask of their arguments. check.tensor(who, name, value) returns the
+-- value, or raises an error that names the function and the argument.
+
+local core = require "lucerna.core"
+local is_callable = require "lucerna.callable"
+
+local check = {}
+
+local function fail(who, name, expected, value)
+  core._fail("%s: %s must be %s (got %s)", who, name, expected, core.nn.kind_name(value))
+end
+
+-- The check that a value is one by the predicate.
+local function kind(is, expected)
+  return function(who, name, value)
+    if not is(value) then fail(who, name, expected, value) end
+    return value
+  end
+end
+
+-- The check that a value is of a type of Lua's.
+local function of_type(wanted)
+  return function(who, name, value)
+    if type(value) ~= wanted then fail(who, name, "a " .. wanted, value) end
+    return value
+  end
+end
+
+check.tensor = kind(core.is_tensor, "a Tensor")
+check.module = kind(core.nn.is_module, "an nn.Module")
+check.callable = kind(is_callable, "a function")
+check.integer = kind(function(value) return math.type(value) == "integer" end, "an integer")
+check.number, check.string, check.boolean = of_type "number", of_type "string", of_type "boolean"
+
+return check
