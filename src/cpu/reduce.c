@@ -21,8 +21,9 @@ enum {
   CHUNK = 1024,
   LONG = 32 << 10, /* a run that is folded as it lies */
   BLOCK = 1024,    /* neighbouring outputs folded together: rows are read in long stretches */
-  GRAIN = 1 << 15,
-  PARALLEL_FROM = 3 << 15,
+  SHARE = 1 << 14, /* elements that outputs are shared out by */
+  GRAIN = 1 << 15, /* elements of a part */
+  PARTS_FROM = 3 << 15,
   SHARES = 8,
   ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
   TURNED = 16 << 10, /* short runs are turned, so many bytes at a time, */
@@ -411,11 +412,16 @@ static void choose_kernel(rd_job *job, luc_dtype dtype) {
   job->native = true;
 }
 
-/* Long runs of halves are added as they lie; short sums stay exact. */
+/* Long runs and many rows of halves are added as they lie; short sums stay exact. */
 static bool sums_halves(const rd_job *job, luc_dtype dtype) {
-  return (dtype == LUC_BFLOAT16 || dtype == LUC_FLOAT16) && job->compute == LUC_COMPUTE_F32 &&
-         job->what->op == LUC_RD_sum && job->way == BY_RUNS &&
-         job->reduced.strides[0][0] == job->size && job->reduced.sizes[0] >= CHUNK;
+  if ((dtype != LUC_BFLOAT16 && dtype != LUC_FLOAT16) || job->compute != LUC_COMPUTE_F32 ||
+      job->what->op != LUC_RD_sum)
+    return false;
+  if (job->way == BY_ROWS)
+    return job->kept.strides[0][0] == job->size && job->kept.sizes[0] >= FEW &&
+           job->reduced.numel >= ROWS;
+  return job->way == BY_RUNS && job->reduced.strides[0][0] == job->size &&
+         job->reduced.sizes[0] >= CHUNK;
 }
 
 static void setup(luc_context *ctx, rd_job *job, const luc_reduction_job *what) {
@@ -442,13 +448,16 @@ luc_status luc__reduce(luc_context *ctx, const luc_reduction_job *what) {
   setup(ctx, &job, what);
   int64_t outputs = job.kept.numel, each = job.reduced.numel, total = outputs * each;
   if (outputs == 0) return LUC_OK;
-  if (total < PARALLEL_FROM) {
+  if (total < 2 * SHARE) {
     run_outputs(&job, 0, outputs);
     return LUC_OK;
   }
-  int64_t grain = each >= GRAIN ? 1 : GRAIN / each, stretch = job.kept.sizes[0];
+  int64_t grain = luc__max64(SHARE / each, 1), least = luc__max64(GRAIN / each, 1);
+  const int64_t stretch = job.kept.sizes[0];
   if (job.way == BY_ROWS && grain < stretch) grain = stretch < BLOCK ? stretch : BLOCK;
-  if (outputs < luc__min64(SHARES, total / GRAIN) * grain && each >= 2 * ROWS)
+  if (job.way == BY_ROWS && least < grain) least = grain;
+  if (total >= PARTS_FROM && outputs < luc__min64(SHARES, total / GRAIN) * least &&
+      each >= 2 * ROWS)
     return reduce_parts(ctx, &job);
   if (job.way == TOGETHER && job.reduced.ndim > 1) /* which changes no result */
     grain = luc__max64(grain, luc__cuts(outputs, luc_get_num_threads(ctx)));

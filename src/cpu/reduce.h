@@ -13,14 +13,14 @@ typedef enum luc_rd {
 #define LUC_RD_ALL_SHORT  LUC_RD
 #define LUC_RD_REAL       LUC_RD
 #define LUC_RD_REAL_SHORT LUC_RD
-#define LUC_RD_RUNS       LUC_RD
+#define LUC_RD_HALF       LUC_RD
 #include "cpu/reduce.def"
 #undef LUC_RD
 #undef LUC_RD_ALL
 #undef LUC_RD_ALL_SHORT
 #undef LUC_RD_REAL
 #undef LUC_RD_REAL_SHORT
-#undef LUC_RD_RUNS
+#undef LUC_RD_HALF
   LUC_NUM_RDS
 } luc_rd;
 

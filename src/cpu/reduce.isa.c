@@ -81,6 +81,54 @@ static void sum_f16_run_f32(void *a, void *b, const void *in, int64_t n, int64_t
   *(double *)a += total_of_f32(in, n, sizeof(uint16_t), widened_f16, itself_f32);
 }
 
+LUC_INLINE luc_vf32 widened_bf16(LOAD) {
+  uint16_t halves[LANES] = {0};
+  memcpy(halves, (const uint16_t *)p + i, (size_t)(left < LANES ? left : LANES) * sizeof *halves);
+  luc_vu32 x;
+  for (int k = 0; k < LANES; k++) x[k] = (uint32_t)halves[k] << 16;
+  return (luc_vf32)x;
+}
+
+/* Some rows of halves are added as floats, then to the states: `sides` vectors, or what is left. */
+LUC_INLINE void add_halves(double *restrict s, const uint16_t *in, int64_t left, int64_t step,
+                           int64_t rows, luc_vf32 (*load)(LOAD), const int sides) {
+  luc_vf32 acc[4] = {{0}};
+  for (int64_t r = 0; r < rows; r++)
+    for (int k = 0; k < sides; k++) acc[k] += load(in, r * step + k * LANES, left - k * LANES);
+  for (int k = 0; k < sides * LANES / WIDE; k++)
+    *(luc_vf64 *)(s + k * WIDE) += widened_f32(acc[k * WIDE / LANES], k % (LANES / WIDE));
+}
+
+/* A last vector begins among columns that were added before, of which nothing is kept. */
+LUC_INLINE void half_rows(double *restrict s, const uint16_t *in, int64_t n, int64_t step,
+                          int64_t count, luc_vf32 (*load)(LOAD)) {
+  enum { MOST = 16 };
+  for (int64_t r = 0; r < count; r += MOST, in += MOST * step) {
+    const int64_t rows = count - r < MOST ? count - r : MOST;
+    int64_t i = 0;
+    for (; i + STEP_f32 <= n; i += STEP_f32)
+      add_halves(s + i, in + i, STEP_f32, step, rows, load, 4);
+    for (; i + LANES <= n; i += LANES) add_halves(s + i, in + i, LANES, step, rows, load, 1);
+    if (i == 0) {
+      add_halves(s, in, n, step, rows, load, 1);
+    } else if (i < n) {
+      _Alignas(LUC_VECTOR_BYTES) double last[LANES] = {0};
+      add_halves(last, in + n - LANES, LANES, step, rows, load, 1);
+      for (; i < n; i++) s[i] += last[i - (n - LANES)];
+    }
+  }
+}
+static void sum_bf16_rows_f32(void *restrict a, void *restrict b, const void *restrict in,
+                              int64_t n, int64_t step, int64_t count, int64_t first) {
+  (void)b, (void)first;
+  half_rows(a, in, n, step, count, widened_bf16);
+}
+static void sum_f16_rows_f32(void *restrict a, void *restrict b, const void *restrict in, int64_t n,
+                             int64_t step, int64_t count, int64_t first) {
+  (void)b, (void)first;
+  half_rows(a, in, n, step, count, widened_f16);
+}
+
 #include "cpu/real_end.inc"
 
 /* ---- double ---- */
@@ -152,7 +200,7 @@ LUC_INLINE luc_vf64 widened_at_f64(const double *p, int half) {
 #define LUC_RD_ALL_SHORT(id)  {FLOATS(SHORT, id), INTEGERS(SHORT, id)},
 #define LUC_RD_REAL(id)       {FLOATS(TURNED, id)},
 #define LUC_RD_REAL_SHORT(id) {FLOATS(SHORT, id)},
-#define LUC_RD_RUNS(id)       {{sum_init_f32, id##_run_f32, NULL, sum_merge_f32, NULL}},
+#define LUC_RD_HALF(id)       {{sum_init_f32, id##_run_f32, id##_rows_f32, sum_merge_f32, NULL}},
 
 const luc_rd_kernel LUC_ISA_NAME(luc__reduce)[LUC_NUM_RDS][LUC_NUM_RD_TYPES] = {
 #include "cpu/reduce.def"
