@@ -312,13 +312,14 @@ static void run_tiny(void *arg, int64_t begin, int64_t end) {
 }
 
 luc_status luc__gemm(luc_context *ctx, const luc_gemm *whole) {
-  enum { TINY = 32, TINY_GRAIN = 1 << 11 };
+  enum { TINY = 64, TINY_WORK = 1 << 14 };
   const luc_gemm *g = whole;
   luc_gemm row;
   if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return LUC_OK;
-  if (g->batch > 1 && g->m * g->n * g->k <= TINY && !g->bias && !g->relu && !g->pairs) {
+  const int64_t work = g->m * g->n * g->k;
+  if (g->batch > 1 && work <= TINY && !g->bias && !g->relu && !g->pairs) {
     job j = {.g = *g, .kernels = kernels_of(ctx, g)};
-    luc__parallel_for(ctx, g->batch, TINY_GRAIN, run_tiny, &j);
+    luc__parallel_for(ctx, g->batch, TINY_WORK / (work + 1), run_tiny, &j);
     return LUC_OK;
   }
   if (g->n == 1 && g->c_row == 1) { /* a column lies as a row does, which tiles are made for */
