@@ -420,8 +420,9 @@ static luc_status check_linear(luc_context *ctx, const luc_tensor *x, const luc_
   return LUC_OK;
 }
 
-static luc_status linear_complex(luc_context *ctx, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
-                                 luc_value *out) {
+/* Of complex numbers and integers. */
+static luc_status linear_of_matmul(luc_context *ctx, luc_tensor *x, luc_tensor *w, luc_tensor *bias,
+                                   luc_value *out) {
   luc_formula f = luc__formula(ctx);
   luc_tensor *y = luc__f2(&f, LUC_OP_matmul, x, w->ndim == 2 ? luc__f_transpose(&f, w, 0, 1) : w);
   if (bias) y = luc__f2(&f, LUC_OP_add, y, bias);
@@ -434,7 +435,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_tensor *input = args[0].as.tensor, *weight = args[1].as.tensor;
   luc_tensor *bias = luc_as_tensor(&args[2]), *x = NULL, *w = NULL, *b = NULL, *y = NULL;
   LUC_TRY(check_linear(ctx, input, weight, bias));
-  if (luc__dtype_is_complex(input->dtype)) return linear_complex(ctx, input, weight, bias, out);
+  if (!luc__dtype_is_float(input->dtype)) return linear_of_matmul(ctx, input, weight, bias, out);
   luc_dtype compute = luc__compute_dtype(input->dtype);
   int64_t sizes[LUC_MAX_DIMS];
   int64_t features = weight->ndim == 2 ? weight->sizes[0] : 1;

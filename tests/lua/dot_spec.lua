@@ -291,6 +291,15 @@ describe("products of integers", function()
       end
     end
   end)
+
+  it("so do linear's, of numbers that no float32 holds", function()
+    for dtype, largest in pairs {int64 = 2 ^ 62, int32 = 2 ^ 31 - 1, int16 = 2 ^ 15 - 1} do
+      local x = lucerna.full({2, 3}, largest // 1, {dtype = lucerna[dtype]})
+      local w, b = lucerna.ones_like(x):mul(3), lucerna.ones(2):to(lucerna[dtype])
+      assert.is_true(nn.functional.linear(x, w):equal(x:mm(w:t())))
+      assert.is_true(nn.functional.linear(x[1], w, b):equal(w:mv(x[1]) + b))
+    end
+  end)
 end)
 
 describe("dot of two vectors", function()
