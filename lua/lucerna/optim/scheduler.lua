@@ -142,14 +142,17 @@ function scheduler.copy(value)
 end
 
 local UNSAVED = {optimizer = true, _schedulers = true, lr_lambdas = true}
+local ROOM = 16 -- fields that most have, at most
 
---- Everything but the optimizer and functions.
+local function saved_value(value)
+  if type(value) ~= "function" then return value end
+end
+
+--- Everything but the optimizer and functions; tables are copied.
 function LRScheduler:state_dict()
   check_self(self, "LRScheduler", "state_dict", "optimizer")
-  local dict = {}
-  for key, value in pairs(self) do
-    if not UNSAVED[key] and type(value) ~= "function" then dict[key] = scheduler.copy(value) end
-  end
+  local dict = core._optimizer_fields(self, saved_value, ROOM)
+  for key in pairs(UNSAVED) do dict[key] = nil end
   return dict
 end
 
