@@ -250,6 +250,7 @@ int luc_l_module_build(lua_State *L) {
   st->L = outer;
   if (status != LUC_OK) return luc_l_raise(L, st, status);
   forget_slots(L, peer, 1);
+  luc_l_forget_children(L, 1);
   luc_l_attach_children(L, peer, 1);
   if (peer->m->cls->host) check_shadows(L, peer);
   announce(L, peer);

@@ -27,6 +27,15 @@ describe("walking", function()
   local net
   before_each(function() net = Net() end)
 
+  it("goes through the children that there are after a second __init", function()
+    local m = nn.MultiheadAttention(4, 2)
+    for _ in pairs(m) do end
+    m:__init(4, 2)
+    local state = {}
+    for name, child in pairs(m._modules) do state[name] = child end
+    assert.is_true(rawequal(m.out_proj, state.out_proj))
+  end)
+
   it("takes prefix, recurse and remove_duplicate", function()
     assert.same(PARAMETERS, keys(net:named_parameters()))
     assert.same(BUFFERS, keys(net:named_buffers()))
