@@ -8,6 +8,7 @@
 
 #include "cpu/complex_kernels.h"
 #include "cpu/copy.h"
+#include "cpu/cuts.h"
 #include "cpu/kernels.h"
 #include "cpu/nest.h"
 
@@ -172,23 +173,40 @@ bool luc__complex_any_zero(const luc_tensor *t) {
   return false;
 }
 
-void luc__complex_products(luc_dtype dtype, int64_t rows, int64_t n, bool running, const void *x,
-                           void *y) {
+/* A long row becomes FOLDED products of its elements. */
+enum { FOLDED = 128 };
+static void fold_row(luc_context *ctx, luc_dtype dtype, int64_t n, const char *x, char *folded) {
+  const luc_complex_fn mul = luc__kernels(ctx)->complexes[LUC_EW_mul][dtype == LUC_COMPLEX128];
+  const int64_t size = (int64_t)luc__dtype_size(dtype), step[] = {size, size, size};
+  memcpy(folded, x, (size_t)(FOLDED * size));
+  for (int64_t i = FOLDED; i < n; i += FOLDED) {
+    char *const at[] = {folded, folded, (char *)x + i * size};
+    mul(at, step, luc__min64(n - i, FOLDED), NULL);
+  }
+}
+
+void luc__complex_products(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n, bool running,
+                           const void *x, void *y) {
   const int64_t size = (int64_t)luc__dtype_size(dtype);
-  const char *from = x;
-  char *to = y;
+  char *to = y, folded[FOLDED * LUC_MAX_ITEM];
   for (int64_t r = 0; r < rows; r++) {
     double all[2] = {1, 0}, z[2];
-    for (int64_t i = 0; i < n; i++, from += size) {
+    const char *from = (const char *)x + r * n * size;
+    int64_t count = n;
+    if (!running && n > FOLDED) {
+      fold_row(ctx, dtype, n, from, folded);
+      from = folded, count = FOLDED;
+    }
+    for (int64_t i = 0; i < count; i++, from += size) {
       luc__load_complex(from, dtype, z);
       double re = all[0] * z[0] - all[1] * z[1];
       all[1] = all[0] * z[1] + all[1] * z[0];
       all[0] = re;
-      if (!running && i + 1 < n) continue;
+      if (!running) continue;
       luc__store_complex(to, dtype, all);
       to += size;
     }
-    if (running || n > 0) continue;
+    if (running) continue;
     luc__store_complex(to, dtype, all);
     to += size;
   }

@@ -24,7 +24,7 @@ luc_status luc__complex_run(luc_context *ctx, luc_ew op, luc_dtype dtype, luc_te
 bool luc__complex_any_zero(const luc_tensor *t);
 /* Products of `rows` rows of n contiguous numbers of a complex dtype: one a row, or with `running`
  * those of each beginning of it. y may be x. */
-void luc__complex_products(luc_dtype dtype, int64_t rows, int64_t n, bool running, const void *x,
-                           void *y);
+void luc__complex_products(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n, bool running,
+                           const void *x, void *y);
 
 #endif

@@ -65,6 +65,7 @@ typedef enum luc_ew {
 #define LUC_EW_SLOW               LUC_EW
 #define LUC_EW_INT                LUC_EW
 #define LUC_EW_BITS               LUC_EW
+#define LUC_EW_COMPLEX            LUC_EW
 #include "cpu/elementwise.def"
 #undef LUC_EW
 #undef LUC_EW_ALL
@@ -77,6 +78,7 @@ typedef enum luc_ew {
 #undef LUC_EW_SLOW
 #undef LUC_EW_INT
 #undef LUC_EW_BITS
+#undef LUC_EW_COMPLEX
   LUC_NUM_EWS
 } luc_ew;
 

@@ -142,6 +142,7 @@ BY_FLOAT(div, /)
 #define LUC_EW_SLOW(id, inputs, truth) {{id##_loop_f32, id##_loop_f64}, inputs, truth, true},
 #define LUC_EW_INT(id, inputs, truth)                                                              \
   {{NULL, NULL, id##_loop_i64, id##_loop_i32}, inputs, truth, false},
+#define LUC_EW_COMPLEX(id, inputs, truth) {{NULL}, inputs, truth, false},
 #define LUC_EW_BITS(id, inputs, truth)                                                             \
   {{NULL, NULL, id##_loop_i64, id##_loop_i32, id##_loop_i16, id##_loop_u8, id##_loop_u8,           \
     id##_loop_u8},                                                                                 \

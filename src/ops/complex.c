@@ -151,14 +151,12 @@ luc_status luc__grad_imag(luc_context *ctx, luc_backward *b) {
 
 /* In place of a complex tensor, or a new one. */
 static luc_status conjugate(luc_context *ctx, luc_tensor *t, luc_value *out) {
-  luc_tensor *r, part;
+  luc_tensor *r;
+  const luc_ew_input in = {.t = t};
   LUC_TRY(luc__out(ctx, out, t->dtype, t->ndim, t->sizes, &r));
-  if (r != t) LUC_TRY(luc__copy(ctx, r, t));
-  if (!luc__dtype_is_complex(t->dtype)) return LUC_OK;
-  luc__part(r, 1, &part);
-  luc_ew_input in = {.t = &part};
-  luc__elementwise(ctx, LUC_EW_neg, part.dtype, &part, &in, NULL);
-  return LUC_OK;
+  if (luc__dtype_is_complex(t->dtype))
+    return luc__complex_run(ctx, LUC_EW_conj, t->dtype, r, &in, NULL);
+  return r == t ? LUC_OK : luc__copy(ctx, r, t);
 }
 
 luc_status luc__run_conj(luc_context *ctx, luc_value *args, luc_value *out) {

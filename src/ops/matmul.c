@@ -3,12 +3,12 @@
  * Invariant: operands are read through their strides, only results are contiguous. */
 #include "ops/compute.h"
 #include "ops/formula.h"
+#include "ops/matmul_complex.h"
 #include "ops/pairs.h"
 #include "ops/rows.h"
 
 #include <string.h>
 
-#include "cpu/complex.h"
 #include "cpu/copy.h"
 #include "cpu/gemm.h"
 
@@ -170,40 +170,19 @@ static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_te
   return luc__pairs_of(ctx, b, column, y);
 }
 
-/* One part of a complex product: re = a.re b.re - a.im b.im, im = a.re b.im + a.im b.re. */
-static luc_status multiply_part(luc_context *ctx, product *p, const luc_tensor *a,
-                                const luc_tensor *b, int part, double alpha, luc_tensor *c) {
-  p->gemm.alpha = alpha;
-  LUC_TRY(run_product(ctx, p, &a[0], &b[part], c));
-  p->gemm.alpha = part == 0 ? -alpha : alpha;
-  p->gemm.beta = 1;
-  return run_product(ctx, p, &a[1], &b[1 - part], c);
-}
-
-/* Four products of the parts, which are matrices of other strides. */
-static luc_status multiply_complex(luc_context *ctx, const luc_tensor *a, const luc_tensor *b,
-                                   const luc_tensor *add, double beta, double alpha,
-                                   luc_value *out) {
-  luc_status status;
-  luc_tensor x[2], y[2], added, *c[2] = {NULL, NULL}, *joined = NULL;
+static luc_status multiply_complex(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_tensor *add,
+                                   double beta, double alpha, luc_value *out) {
+  luc_formula f = luc__formula(ctx);
+  luc_tensor *c = NULL;
   product p;
-  for (int part = 0; part < 2; part++) {
-    luc__part(a, part, &x[part]);
-    luc__part(b, part, &y[part]);
-  }
-  LUC_TRY(plan_product(ctx, &x[0], &y[0], &p));
-  for (int part = 0; part < 2; part++) {
-    LUC_GO(luc__tensor_empty(ctx, x[0].dtype, p.ndim, p.sizes, &c[part]));
-    p.gemm.beta = add ? beta : 0;
-    if (add) luc__part(add, part, &added);
-    if (add && beta != 0) LUC_GO(luc__copy(ctx, c[part], &added));
-    LUC_GO(multiply_part(ctx, &p, x, y, part, alpha, c[part]));
-  }
-  LUC_GO(luc__binary(ctx, LUC_OP_complex, c[0], c[1], &joined));
-  status = luc__deliver(ctx, out, a->dtype, &joined);
-done:
-  LUC_RELEASE(ctx, c[0], c[1]);
-  return status;
+  LUC_TRY(plan_product(ctx, a, b, &p));
+  LUC_TRY(luc__matmul_complex(ctx, a, b, &c));
+  luc__f_own(&f, c);
+  if (alpha != 1) c = luc__fs(&f, LUC_OP_mul, c, alpha);
+  if (add && beta != 0)
+    c = luc__f2(&f, LUC_OP_add, c, beta == 1 ? add : luc__fs(&f, LUC_OP_mul, add, beta));
+  LUC_TRY(luc__f_end(&f, c, &c));
+  return luc__deliver(ctx, out, a->dtype, &c);
 }
 
 /* out = beta * add + alpha * a b; add NULL for the product alone. */

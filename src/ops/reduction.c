@@ -42,22 +42,37 @@ luc_status luc__dims(luc_context *ctx, const luc_tensor *t, const luc_value *dim
   return LUC_OK;
 }
 
-/* Sums go part by part; a real number has no second one. */
+/* Sums of numbers, or of parts, into real numbers. */
+static luc_status sum_reals(luc_context *ctx, const luc_tensor *t, const luc_dims *dims,
+                            double divide, luc_tensor *r) {
+  const luc_reduction_job job = {
+      .op = LUC_RD_sum, .dtype = r->dtype, .in = t, .dims = dims->mask, .a = r, .divide = divide};
+  return luc__reduce(ctx, &job);
+}
+
+/* A complex tensor's memory as real numbers, the two parts along a new last dimension. */
+static luc_tensor both_parts(const luc_tensor *t) {
+  luc_tensor parts;
+  luc__part(t, 0, &parts);
+  parts.sizes[parts.ndim] = 2, parts.strides[parts.ndim++] = 1;
+  parts.numel *= 2;
+  return parts;
+}
+
+/* Both parts at once where there is room for a dimension; a real number has no second one. */
 static luc_status sum_parts(luc_context *ctx, luc_tensor *t, const luc_dims *dims, double divide,
                             luc_tensor *r) {
   luc_tensor in, to;
   bool from = luc__dtype_is_complex(t->dtype);
+  if (from && t->ndim < LUC_MAX_DIMS) {
+    in = both_parts(t), to = both_parts(r);
+    return sum_reals(ctx, &in, dims, divide, &to);
+  }
   for (int part = 0; part < 2; part++) {
     luc__part(r, part, &to);
     if (from) luc__part(t, part, &in);
     if (part == 1 && !from) return luc__fill(ctx, &to, (luc_scalar){LUC_SCALAR_INT, {.i = 0}});
-    luc_reduction_job job = {.op = LUC_RD_sum,
-                             .dtype = to.dtype,
-                             .in = from ? &in : t,
-                             .dims = dims->mask,
-                             .a = &to,
-                             .divide = divide};
-    LUC_TRY(luc__reduce(ctx, &job));
+    LUC_TRY(sum_reals(ctx, from ? &in : t, dims, divide, &to));
   }
   return LUC_OK;
 }
@@ -78,7 +93,7 @@ static luc_status multiply_rows(luc_context *ctx, luc_tensor *t, const luc_dims 
   luc_status status = luc__contiguous_as(ctx, moved, r->dtype, &rows);
   luc_tensor_release(ctx, moved);
   if (status != LUC_OK) return status;
-  luc__complex_products(r->dtype, r->numel, dims->count, false, rows->data, r->data);
+  luc__complex_products(ctx, r->dtype, r->numel, dims->count, false, rows->data, r->data);
   luc_tensor_release(ctx, rows);
   return LUC_OK;
 }

@@ -35,7 +35,7 @@ static luc_status scan_complex(luc_context *ctx, luc_scan *s, luc_tensor *t, int
   x = luc__f1(&f, LUC_OP_contiguous, x);
   y = luc__f1(&f, LUC_OP_empty_like, x);
   if (f.status == LUC_OK && s->op == LUC_SCAN_PROD) {
-    luc__complex_products(result, s->outer * s->inner, s->n, true, x->data, y->data);
+    luc__complex_products(ctx, result, s->outer * s->inner, s->n, true, x->data, y->data);
   } else if (f.status == LUC_OK) {
     s->dtype = luc__dtype_to_real(result);
     s->inner *= 2;

@@ -275,3 +275,70 @@ describe("dtypes", function()
     assert.equal(lucerna.cdouble, c128)
   end)
 end)
+
+describe("a product of complex matrices", function()
+  -- By its parts, in float64.
+  local function parts(a, b)
+    local w = lucerna.complex128
+    a, b = a:to(w), b:to(w)
+    return lucerna.complex(a.real:matmul(b.real) - a.imag:matmul(b.imag),
+      a.real:matmul(b.imag) + a.imag:matmul(b.real))
+  end
+
+  local function numbers(sizes) return lucerna.randn(sizes, {dtype = lucerna.complex64}) end
+  local WAYS = {
+    function(m, k) return numbers {m, k} end,
+    function(m, k) return numbers {k, m}:t() end,
+    function(m, k) return numbers {2 * m, k + 1}[{{1, -1, 2}, {2, -1}}] end,
+    function(m, k) return numbers {m, k, 2}:select(3, 2) end,
+    function(m, k) return numbers {m, 1}:expand(m, k) end,
+  }
+
+  it("is that of their parts, however they lie", function()
+    lucerna.manual_seed(4)
+    for _, size in ipairs {{1, 1, 1}, {2, 3, 4}, {40, 17, 3}, {5, 70, 33}, {1, 9, 9}, {50, 9, 1}} do
+      local m, k, n = table.unpack(size)
+      for i, left in ipairs(WAYS) do
+        for j, right in ipairs(WAYS) do
+          local a, b = left(m, k), right(k, n)
+          local near = {rtol = 1e-5, atol = 1e-4}
+          local c = parts(a, b)
+          parity.close(c, a:mm(b):to(lucerna.complex128), near, i .. ", " .. j)
+          parity.close(c[1], a[1]:matmul(b):to(lucerna.complex128), near)
+          parity.close(c:select(2, 1), a:mv(b:select(2, 1)):to(lucerna.complex128), near)
+          parity.close(c[1][1], a[1]:dot(b:select(2, 1)):to(lucerna.complex128), near)
+          parity.close(c:expand(2, 3, m, n),
+            a:expand(2, 1, m, k):matmul(b:expand(3, k, n)):to(lucerna.complex128), near)
+          parity.close(c * 2 + 0.5,
+            lucerna.addmm(lucerna.ones(n, {dtype = a.dtype}), a, b, {beta = 0.5, alpha = 2})
+              :to(lucerna.complex128), near)
+        end
+      end
+    end
+  end)
+
+  it("of nothing is zero, or nothing", function()
+    local function z(...) return lucerna.ones({...}, {dtype = lucerna.complex64}) end
+    assert.same({{0, 0}, {0, 0}}, z(2, 0):mm(z(0, 2)).real:tolist())
+    assert.same({0, 0, 0}, z(0):matmul(z(0, 3)).imag:tolist())
+    assert.equal(0, z(0):dot(z(0)).real:item())
+    assert.equal(0, z(0, 3):mm(z(3, 2)):numel())
+    assert.equal(0, z(4, 0, 3):bmm(z(4, 3, 2)):numel())
+    assert.has_error(function() z(2, 3):mm(z(2, 3)) end,
+      "mm: input has 3 columns, other has 2 rows (input [2, 3], other [2, 3])")
+  end)
+
+  it("sums and multiplies long rows, also of as many dimensions as there are", function()
+    local x = lucerna.polar(lucerna.ones(700), lucerna.linspace(0, 0.01, 700))
+    local angle = lucerna.linspace(0, 0.01, 700):sum():item()
+    assert.near(math.cos(angle), x:prod().real:item(), 1e-4)
+    assert.near(math.sin(angle), x:prod().imag:item(), 1e-4)
+    local deep = lucerna.arange(1, 257):to(lucerna.complex64):reshape(2, 2, 2, 2, 2, 2, 2, 2) * 1
+    assert.equal(256 * 257 / 2, deep:sum().real:item())
+    local flat = deep:reshape(256)
+    assert.same(deep:sum(3, {keepdim = true}).real:flatten():tolist(),
+      flat:reshape(4, 2, 32):sum(2).real:flatten():tolist())
+    local conj = deep:transpose(1, 8):conj()
+    assert.same(deep:transpose(1, 8).real:tolist(), conj.real:tolist())
+  end)
+end)
