@@ -10,6 +10,11 @@
 typedef float half_f32 __attribute__((vector_size(LUC_VECTOR_BYTES / 2), aligned(4), may_alias));
 typedef luc_vi64 vi64_any __attribute__((aligned(8), may_alias));
 
+enum { FEW = 4 }; /* lines side by side, in registers */
+
+/* No integer is. */
+#define UNORDERED(v) ((v) != (v))
+
 /* ---- float and double: totals in double ---- */
 
 #define S           double
