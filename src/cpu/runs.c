@@ -39,20 +39,48 @@ static int64_t sum_of(const uint8_t *bits, int64_t n) {
   return sum;
 }
 
-/* Moves the elements at which runs begin to the front of a strip of room for all. */
-#define TAKE(T)                                                                                    \
-  for (int64_t i = 0, k = 0; i < n; i++) {                                                         \
-    ((T *)firsts)[k] = ((const T *)x)[i];                                                          \
-    k += begins[i];                                                                                \
-  }                                                                                                \
-  break
-static void take_firsts(size_t size, const void *x, int64_t n, const uint8_t *begins,
-                        void *firsts) {
+typedef struct run_strip {
+  const char *x;
+  const uint8_t *begins;
+  int64_t n, at, found; /* where the strip is, and how many runs there were before it */
+  char *firsts;         /* what the strip's runs begin with */
+  int64_t *places,
+      *inverse; /* where they begin, and of which run each element is; NULL: not wanted */
+} run_strip;
+
+/* Eight elements at a time, as most often all begin runs or none does. */
+static inline __attribute__((always_inline)) void take_sized(const run_strip *s,
+                                                             const size_t size) {
+  enum { SIDE = sizeof(uint64_t) };
+  for (int64_t i = 0, k = 0, m; i < s->n; i += m) {
+    uint64_t which = 2; /* neither all nor none */
+    const int64_t place = s->at + i, run = s->found + k;
+    m = s->n - i < SIDE ? s->n - i : SIDE;
+    if (m == SIDE) memcpy(&which, s->begins + i, SIDE);
+    if (which == 0) {
+      for (int q = 0; s->inverse && q < SIDE; q++) s->inverse[i + q] = run - 1;
+    } else if (which == 0x0101010101010101u) {
+      memcpy(s->firsts + (size_t)k * size, s->x + (size_t)i * size, SIDE * size);
+      for (int q = 0; s->places && q < SIDE; q++) s->places[k + q] = place + q;
+      for (int q = 0; s->inverse && q < SIDE; q++) s->inverse[i + q] = run + q;
+      k += SIDE;
+    } else {
+      for (int64_t q = 0; q < m; q++) {
+        memcpy(s->firsts + (size_t)k * size, s->x + (size_t)(i + q) * size, size);
+        if (s->places) s->places[k] = place + q;
+        k += s->begins[i + q];
+        if (s->inverse) s->inverse[i + q] = s->found + k - 1;
+      }
+    }
+  }
+}
+
+static void take_runs(const run_strip *s, size_t size) {
   switch (size) {
-  case 1: TAKE(uint8_t);
-  case 2: TAKE(uint16_t);
-  case 4: TAKE(uint32_t);
-  default: TAKE(uint64_t);
+  case 1: take_sized(s, 1); break;
+  case 2: take_sized(s, 2); break;
+  case 4: take_sized(s, 4); break;
+  default: take_sized(s, 8);
   }
 }
 
@@ -68,6 +96,7 @@ typedef struct runs_job {
 static int64_t take_strip(const runs_job *j, int64_t i, int64_t n, int64_t found) {
   static const luc_ew_params none;
   uint8_t begins[STRIP];
+  int64_t places[STRIP];
   _Alignas(8) char firsts[STRIP * 8];
   const char *x = (const char *)j->runs->x + (size_t)i * j->size;
   const int64_t skip = i == 0; /* the very first has none before it */
@@ -79,15 +108,18 @@ static int64_t take_strip(const runs_job *j, int64_t i, int64_t n, int64_t found
   else if (n > skip)
     begins_16(j->runs->dtype, (const uint16_t *)(const void *)second, n - skip, begins + skip);
   int64_t count = sum_of(begins, n);
-  if (j->values) take_firsts(j->size, x, n, begins, firsts);
-  if (j->values) memcpy(j->values + (size_t)found * j->size, firsts, (size_t)count * j->size);
-  for (int64_t k = 0, at = found; j->inverse && k < n; k++)
-    j->inverse[i + k] = (at += begins[k]) - 1;
-  if (j->places) {
-    int64_t places[STRIP];
-    for (int64_t k = 0, at = 0; k < n; at += begins[k++]) places[at] = i + k;
-    memcpy(j->places + found, places, (size_t)count * sizeof *places);
-  }
+  if (!j->values) return count;
+  const run_strip strip = {x,
+                           begins,
+                           n,
+                           i,
+                           found,
+                           firsts,
+                           j->places ? places : NULL,
+                           j->inverse ? j->inverse + i : NULL};
+  take_runs(&strip, j->size);
+  memcpy(j->values + (size_t)found * j->size, firsts, (size_t)count * j->size);
+  if (j->places) memcpy(j->places + found, places, (size_t)count * sizeof *places);
   return count;
 }
 
@@ -147,6 +179,7 @@ void luc__runs_take(luc_context *ctx, const luc_runs *runs, void *values, int64_
   j.inverse = inverse;
   j.places = lengths;
   luc__parallel_for(ctx, num_blocks(runs->n), 1, take_blocks, &j);
-  for (int64_t i = 0; lengths && i < runs->count; i++)
-    lengths[i] = (i + 1 < runs->count ? lengths[i + 1] : runs->n) - lengths[i];
+  if (!lengths || runs->count == 0) return;
+  for (int64_t i = 0; i + 1 < runs->count; i++) lengths[i] = lengths[i + 1] - lengths[i];
+  lengths[runs->count - 1] = runs->n - lengths[runs->count - 1];
 }
