@@ -44,8 +44,9 @@ static void add_weights(const luc_histogram *h) {
     if (h->x[i] >= first && h->x[i] <= last) h->sums[bin_of(h, h->x[i])] += h->weights[i];
 }
 
-static void count_range(const void *arg, int64_t begin, int64_t end, int64_t *counts) {
+static void count_range(const void *arg, int64_t begin, int64_t end, void *out) {
   const luc_histogram *h = arg;
+  int64_t *counts = out;
   double first = h->edges[0], last = h->edges[h->bins];
   for (int64_t i = begin; i < end; i++)
     if (h->x[i] >= first && h->x[i] <= last) counts[bin_of(h, h->x[i])]++;

@@ -24,7 +24,7 @@ typedef struct luc_histogram {
 luc_status luc__histogram(luc_context *ctx, const luc_histogram *h);
 
 /* Calls fn over pieces of [0, n), each with counts [bins] of its own, from 0; adds them up. */
-typedef void (*luc_tally_fn)(const void *arg, int64_t begin, int64_t end, int64_t *counts);
+typedef void (*luc_tally_fn)(const void *arg, int64_t begin, int64_t end, void *counts);
 luc_status luc__tally(luc_context *ctx, int64_t n, int64_t bins, luc_tally_fn fn, const void *arg,
                       int64_t *counts);
 

@@ -672,15 +672,40 @@ luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   return LUC_OK;
 }
 
-static void count_ints(const void *arg, int64_t begin, int64_t end, int64_t *counts) {
-  const int64_t *x = arg;
-  for (int64_t i = begin; i < end; i++) counts[x[i]]++;
+typedef struct count_job {
+  luc_dtype dtype;
+  const void *x, *weights;
+  bool single;
+} count_job;
+
+/* Into counts, or into sums of weights in their place. */
+#define COUNT(T)                                                                                   \
+  _Pragma("GCC unroll 4") for (int64_t i = begin; i < counted; i++) counts[((const T *)x)[i]]++;   \
+  for (int64_t i = begin; weights && single && i < end; i++)                                       \
+    ((float *)out)[((const T *)x)[i]] += ((const float *)weights)[i];                              \
+  for (int64_t i = begin; weights && !single && i < end; i++)                                      \
+    ((double *)out)[((const T *)x)[i]] += ((const double *)weights)[i];                            \
+  break
+static void count_range(const void *arg, int64_t begin, int64_t end, void *out) {
+  const count_job *const j = arg;
+  const void *x = j->x, *weights = j->weights;
+  const bool single = j->single;
+  const int64_t counted = weights ? begin : end;
+  int64_t *counts = out;
+  switch (j->dtype) {
+  case LUC_INT8: COUNT(int8_t);
+  case LUC_INT16: COUNT(int16_t);
+  case LUC_INT32: COUNT(int32_t);
+  case LUC_INT64: COUNT(int64_t);
+  default: COUNT(uint8_t);
+  }
 }
 
-luc_status luc__bincount(luc_context *ctx, const int64_t *x, int64_t n, const double *weights,
-                         int64_t bins, void *out) {
-  if (!weights) return luc__tally(ctx, n, bins, count_ints, x, out);
-  memset(out, 0, (size_t)bins * 8);
-  for (int64_t i = 0; i < n; i++) ((double *)out)[x[i]] += weights[i];
+luc_status luc__bincount(luc_context *ctx, luc_dtype dtype, const void *x, int64_t n,
+                         const void *weights, bool single, int64_t bins, void *out) {
+  count_job j = {dtype, x, weights, single};
+  if (!weights) return luc__tally(ctx, n, bins, count_range, &j, out);
+  memset(out, 0, (size_t)bins * (single ? sizeof(float) : sizeof(double)));
+  count_range(&j, 0, n, out);
   return LUC_OK;
 }

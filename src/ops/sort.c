@@ -156,19 +156,21 @@ static void gather_values(const luc_tensor *x, const int64_t *at, luc_tensor *y)
     memcpy(y->data + (size_t)i * size, x->data + (size_t)at[i] * size, size);
 }
 
-/* The smallest and the largest of int64 x; 0 and -1 of nothing. */
+/* The smallest and the largest of integers; 0 and -1 of nothing. */
 static luc_status extremes(luc_context *ctx, luc_tensor *x, int64_t *low, int64_t *high) {
-  luc_tensor *least = NULL, *most = NULL;
+  luc_tensor *least = NULL, *most = NULL, *a = NULL, *b = NULL;
   luc_status status = LUC_OK;
   *low = 0;
   *high = -1;
   if (x->numel == 0) return LUC_OK;
   LUC_GO(luc__op1(ctx, LUC_OP_amin, &least, LUC_ARGS(luc_v_tensor(x))));
   LUC_GO(luc__op1(ctx, LUC_OP_amax, &most, LUC_ARGS(luc_v_tensor(x))));
-  *low = *(const int64_t *)(void *)least->data;
-  *high = *(const int64_t *)(void *)most->data;
+  LUC_GO(luc__contiguous_as(ctx, least, LUC_INT64, &a));
+  LUC_GO(luc__contiguous_as(ctx, most, LUC_INT64, &b));
+  *low = *(const int64_t *)(void *)a->data;
+  *high = *(const int64_t *)(void *)b->data;
 done:
-  LUC_RELEASE(ctx, least, most);
+  LUC_RELEASE(ctx, least, most, a, b);
   return status;
 }
 
@@ -232,13 +234,13 @@ static luc_status distinct_near(luc_context *ctx, luc_tensor *t, const luc_value
   luc_dtype dtype = t->dtype;
   int64_t low, high, *marks, *value, n = t->numel, found = 0;
   luc_status status;
-  LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
-  const int64_t *v = (const int64_t *)(void *)x->data;
-  LUC_GO(extremes(ctx, x, &low, &high));
+  LUC_GO(extremes(ctx, t, &low, &high));
   uint64_t apart = (uint64_t)high - (uint64_t)low;
   *done = n > 0 && apart / 4 < (uint64_t)n;
   if (!*done) goto done;
   int64_t range = (int64_t)apart + 1, room = (range < n ? range : n) + 1;
+  LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
+  const int64_t *v = (const int64_t *)(void *)x->data;
   LUC_GO(index_tensor(ctx, 1, &range, &marks, &table));
   LUC_GO(index_tensor(ctx, 1, &room, &value, &values));
   LUC_GO(new_parts(ctx, t->ndim, t->sizes, n, flags, &parts));
@@ -440,29 +442,23 @@ static luc_status check_bincount(luc_context *ctx, const luc_tensor *t, const lu
 }
 
 luc_status luc__run_bincount(luc_context *ctx, luc_value *args, luc_value *out) {
-  luc_tensor *t = args[0].as.tensor, *weights = luc_as_tensor(&args[1]), *x = NULL, *w = NULL;
-  luc_tensor *sums = NULL, *y;
-  int64_t bins = args[2].as.i;
+  luc_tensor *t = args[0].as.tensor, *weights = luc_as_tensor(&args[1]), *x = NULL, *w = NULL, *y;
+  int64_t bins = args[2].as.i, low, high;
   luc_status status;
   LUC_TRY(check_bincount(ctx, t, weights, bins));
   if (t->numel == 0) weights = NULL; /* as in PyTorch, counts */
-  LUC_GO(luc__contiguous_as(ctx, t, LUC_INT64, &x));
-  const int64_t *v = (const int64_t *)(const void *)x->data;
-  int64_t low, high;
+  LUC_GO(luc__contiguous_as(ctx, t, t->dtype, &x));
   LUC_GO(extremes(ctx, x, &low, &high));
-  for (int64_t i = 0; low < 0; i++)
-    if (v[i] < 0)
-      LUC_GO(
-          luc__fail(ctx, LUC_ERR_VALUE, "input must not be negative (got %lld)", (long long)v[i]));
+  if (low < 0)
+    LUC_GO(luc__fail(ctx, LUC_ERR_VALUE, "input must not be negative (got %lld)", (long long)low));
   if (high >= bins) bins = high < INT64_MAX ? high + 1 : high;
-  if (weights) LUC_GO(luc__contiguous_as(ctx, weights, LUC_FLOAT64, &w));
-  LUC_GO(luc__tensor_empty(ctx, weights ? LUC_FLOAT64 : LUC_INT64, 1, &bins, &sums));
-  LUC_GO(luc__bincount(ctx, v, x->numel, w ? (const double *)(const void *)w->data : NULL, bins,
-                       sums->data));
-  bool narrow = weights && weights->dtype == LUC_FLOAT32;
-  LUC_GO(luc__out(ctx, out, narrow ? LUC_FLOAT32 : sums->dtype, 1, &bins, &y));
-  status = luc__copy(ctx, y, sums);
+  const bool single = weights && weights->dtype == LUC_FLOAT32;
+  const luc_dtype sums = single ? LUC_FLOAT32 : weights ? LUC_FLOAT64 : LUC_INT64;
+  if (weights) LUC_GO(luc__contiguous_as(ctx, weights, sums, &w));
+  LUC_GO(luc__out(ctx, out, sums, 1, &bins, &y));
+  status =
+      luc__bincount(ctx, x->dtype, x->data, x->numel, w ? w->data : NULL, single, bins, y->data);
 done:
-  LUC_RELEASE(ctx, sums, w, x);
+  LUC_RELEASE(ctx, w, x);
   return status;
 }
