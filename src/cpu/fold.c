@@ -6,7 +6,7 @@
 #include "cpu/cuts.h"
 #include "cpu/kernels.h"
 
-enum { PIECE = 1 << 14 }; /* elements worth a thread */
+enum { PIECE = 1 << 14, FEW = 16 }; /* elements worth a thread, a call */
 
 typedef struct job {
   const luc_fold *f;
@@ -26,10 +26,12 @@ static void inside(const luc_fold *f, int d, int64_t k, int64_t *first, int64_t 
   if (*first > *last) *first = *last;
 }
 
-/* The columns' elements lie side by side, the image's a stride apart. */
-static void take_row(const job *j, const char *from, char *to, int64_t n) {
+/* The columns' elements lie side by side, the image's a stride apart. Few are not worth a call. */
+static inline void take_row(const job *j, const char *from, char *to, int64_t n) {
   const int64_t step = j->f->stride[1];
-  if (!j->folding)
+  if (!j->folding && j->size == 4 && n < FEW)
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * 4, from + i * step * 4, 4);
+  else if (!j->folding)
     j->move(to, j->size, from, step * j->size, n);
   else if (j->f->dtype == LUC_FLOAT64)
     for (int64_t i = 0; i < n; i++) ((double *)to)[i * step] += ((const double *)from)[i];
@@ -37,31 +39,32 @@ static void take_row(const job *j, const char *from, char *to, int64_t n) {
     for (int64_t i = 0; i < n; i++) ((float *)to)[i * step] += ((const float *)from)[i];
 }
 
-/* One plane: every kernel element and row of places. */
-static void walk(const job *j, const char *from, char *to) {
-  const luc_fold *f = j->f;
-  for (int64_t tap = 0; tap < f->kernel[0] * f->kernel[1]; tap++) {
-    int64_t i = tap / f->kernel[1], k = tap % f->kernel[1], top, bottom, left, right;
-    inside(f, 0, i, &top, &bottom);
-    inside(f, 1, k, &left, &right);
-    int64_t x = left * f->stride[1] + k * f->dilation[1] - f->padding[1];
-    for (int64_t r = top; r < bottom && left < right; r++) {
-      int64_t y = r * f->stride[0] + i * f->dilation[0] - f->padding[0];
-      int64_t pixel = (y * f->in[1] + x) * j->size;
-      int64_t column = ((tap * f->out[0] + r) * f->out[1] + left) * j->size;
-      take_row(j, from + (j->folding ? column : pixel), to + (j->folding ? pixel : column),
-               right - left);
-    }
-  }
-}
-
+/* Every kernel element, plane and row of places. */
 static void planes(void *arg, int64_t begin, int64_t end) {
-  const job *j = arg;
+  const job own = *(const job *)arg, *j = &own; /* which what is written cannot change */
+  const luc_fold f = *j->f;
   const int64_t plane = j->plane * j->size, columns = j->columns * j->size;
   const int64_t read = j->folding ? columns : plane, written = j->folding ? plane : columns;
-  for (int64_t p = begin; p < end; p++) {
-    memset(j->to + p * written, 0, (size_t)written);
-    walk(j, j->from + p * read, j->to + p * written);
+  memset(j->to + begin * written, 0, (size_t)((end - begin) * written));
+  for (int64_t tap = 0; tap < f.kernel[0] * f.kernel[1]; tap++) {
+    int64_t i = tap / f.kernel[1], k = tap % f.kernel[1], top, bottom, left, right;
+    inside(&f, 0, i, &top, &bottom);
+    inside(&f, 1, k, &left, &right);
+    if (left >= right) continue;
+    const int64_t x = left * f.stride[1] + k * f.dilation[1] - f.padding[1];
+    const int64_t y = top * f.stride[0] + i * f.dilation[0] - f.padding[0];
+    const int64_t pixel = (y * f.in[1] + x) * j->size, down = f.stride[0] * f.in[1] * j->size;
+    const int64_t column = ((tap * f.out[0] + top) * f.out[1] + left) * j->size;
+    const int64_t below = f.out[1] * j->size;
+    for (int64_t p = begin; p < end; p++) {
+      const char *from = j->from + p * read + (j->folding ? column : pixel);
+      char *to = j->to + p * written + (j->folding ? pixel : column);
+      for (int64_t r = top; r < bottom; r++) {
+        take_row(j, from, to, right - left);
+        from += j->folding ? below : down;
+        to += j->folding ? down : below;
+      }
+    }
   }
 }
 
