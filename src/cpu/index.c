@@ -496,7 +496,7 @@ static void run_shared(luc_context *ctx, walk *w) {
   begin_all(ctx, job);
   if (run_short(ctx, w)) return;
   if (job->op == LUC_INDEX_GET && w->outer_count == 1)
-    luc__parallel_for(ctx, job->n, GRAIN_BYTES / w->bytes + 1, positions_piece, w);
+    luc__parallel_for(ctx, job->n, GRAIN_BYTES / 2 / (w->bytes + LINE) + 1, positions_piece, w);
   else if (job->op == LUC_INDEX_GET || w->blocks == 1)
     luc__parallel_for(ctx, w->outer_count, w->grain, lines_piece, w);
   else

@@ -8,6 +8,8 @@
 #include "cpu/norm_kernels.h"
 
 enum { PIECE_SIZE = 1 << 15, COLUMN_BLOCK = 128 };
+/* A piece's elements, of which a row takes as long as so many more. */
+enum { SHARE = 1 << 14, ROW = 64 };
 
 typedef struct job {
   const luc_layer_norm *layer;
@@ -52,7 +54,8 @@ static void run_batch(luc_context *ctx, job *j, luc_channels_fn run, luc_channel
   const luc_batch_norm *b = j->batch;
   j->run = b->inner == 1 ? columns : run;
   j->block = b->inner == 1 ? COLUMN_BLOCK : 1;
-  const int64_t grain = PIECE_SIZE / (b->batch * b->inner + 1) / j->block + 1;
+  const int64_t each = b->batch * (b->inner + (b->inner > 1 ? ROW / 2 : 0)) + 1;
+  const int64_t grain = SHARE / each / j->block + 1;
   luc__parallel_for(ctx, (b->channels + j->block - 1) / j->block, grain, channels, j);
 }
 
@@ -62,7 +65,7 @@ luc_status luc__layer_norm(luc_context *ctx, const luc_layer_norm *l, const void
   j.a = (luc_norm_arrays){.x = x, .weight = weight, .bias = bias, .y = y, .mean = mean};
   j.a.rstd = rstd;
   j.a.stream = fills_cache(l->dtype, 2, l->rows * l->n);
-  luc__parallel_for(ctx, l->rows, PIECE_SIZE / (l->n + 1) + 1, layer_rows, &j);
+  luc__parallel_for(ctx, l->rows, SHARE / (l->n + ROW) + 1, layer_rows, &j);
   return LUC_OK;
 }
 
@@ -87,7 +90,7 @@ luc_status luc__layer_norm_backward(luc_context *ctx, const luc_layer_norm *l, c
   j.sums_size = groups ? 0 : part_size;
   j.sums = luc__alloc(ctx, bytes);
   if (!j.sums) return LUC_ERR_MEMORY;
-  luc__parallel_for(ctx, blocks, PIECE_SIZE / (j.block * l->n) + 1, layer_blocks_backward, &j);
+  luc__parallel_for(ctx, blocks, SHARE / (j.block * (l->n + ROW)) + 1, layer_blocks_backward, &j);
   j.kernels->layer_add_sums(l, &j.a, parts, j.sums);
   luc__free(ctx, j.sums, bytes);
   return LUC_OK;

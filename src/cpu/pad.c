@@ -10,7 +10,9 @@
 
 /* Rows of LONG bytes go by the kernel: memcpy's instruction for them crawls where both sides lie
  * nearly alike in their pages. */
-enum { GRAIN = 1 << 15, SHORT = 4, LONG = 1 << 12 };
+enum { GRAIN = 1 << 14, SHORT = 4, LONG = 1 << 12 };
+/* Elements that a row takes as long as, beside its own. */
+enum { ROW = 16 };
 
 typedef struct pad_job {
   const luc_pad *p;
@@ -122,7 +124,7 @@ void luc__pad(luc_context *ctx, const luc_pad *p) {
   describe(ctx, p, &j);
   const int64_t width = p->out[p->ndim - 1];
   if (width > 0 && j.rows > 0)
-    luc__parallel_for(ctx, p->items * j.rows, GRAIN / width + 1, pad_rows, &j);
+    luc__parallel_for(ctx, p->items * j.rows, GRAIN / (width + ROW) + 1, pad_rows, &j);
 }
 
 /* ---- backward ---- */
@@ -165,6 +167,6 @@ static void sum_items(void *arg, int64_t begin, int64_t end) {
 void luc__pad_backward(luc_context *ctx, const luc_pad *p) {
   pad_job j;
   describe(ctx, p, &j);
-  const int64_t work = j.rows * p->out[p->ndim - 1];
+  const int64_t work = j.rows * (p->out[p->ndim - 1] + ROW);
   luc__parallel_for(ctx, p->items, GRAIN / (work + 1) + 1, sum_items, &j);
 }
