@@ -10,7 +10,7 @@ typedef struct job {
   luc_lapack l;
   luc_matrices s;
   int64_t k; /* right hand sides */
-  bool upper, unit, small;
+  bool upper, unit, complex;
   const void *from;
   void *to, *lu, *logarithms;
   int32_t *pivots, *info;
@@ -24,9 +24,6 @@ typedef struct job {
     void (*potrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *info, luc_length);
     void (*sytrf)(const char *uplo, luc_in n, void *a, luc_in lda, int *pivots, void *work,
                   luc_in lwork, int *info, luc_length);
-    void (*trsm)(const char *side, const char *uplo, const char *trans, const char *diag, luc_in m,
-                 luc_in n, const void *alpha, const void *a, luc_in lda, void *b, luc_in ldb,
-                 luc_length, luc_length, luc_length, luc_length);
   } first;
   union {
     void (*getrs)(const char *trans, luc_in n, luc_in k, const void *a, luc_in lda,
@@ -35,16 +32,21 @@ typedef struct job {
                   int *info);
     void (*sytrs)(const char *uplo, luc_in n, luc_in k, const void *a, luc_in lda,
                   const int *pivots, void *b, luc_in ldb, int *info, luc_length);
+    void (*trsv)(const char *uplo, const char *trans, const char *diag, luc_in n, const void *a,
+                 luc_in lda, void *x, luc_in step, luc_length, luc_length, luc_length);
+    void (*trsm)(const char *side, const char *uplo, const char *trans, const char *diag, luc_in m,
+                 luc_in n, const void *alpha, const void *a, luc_in lda, void *b, luc_in ldb,
+                 luc_length, luc_length, luc_length, luc_length);
   } second;
 } job;
 
-/* A job for these matrices, and its one or two routines. */
+/* A job for these matrices, and its routines. */
 static luc_status prepare(luc_context *ctx, luc_matrices s, int64_t k, const char *first,
                           const char *second, job *j) {
   *j = (job){.s = s, .k = k};
   LUC_TRY(luc__lapack_open(ctx, &s, k, &j->l));
   j->l.locks = true;
-  LUC_TRY(luc__lapack_routine(ctx, &j->l, first, &j->first));
+  if (first) LUC_TRY(luc__lapack_routine(ctx, &j->l, first, &j->first));
   return second ? luc__lapack_routine(ctx, &j->l, second, &j->second) : LUC_OK;
 }
 
@@ -141,11 +143,38 @@ luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, voi
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), block, determinant, &j);
 }
 
-/* b [n, k] becomes the solution of A X = B; lu, A's rows read as columns, the factors of A^T. */
-static int solve_small(const job *j, int64_t k, char *lu, int *pivots, char *b, int *info) {
+/* What by_factors calls for rows of k. */
+static const char *rows_by(int64_t k) {
+  return k == 1 ? "trsv" : "trsm";
+}
+
+/* Rows b [n, k] become X of A^T X = B, or of A X = B, by the factors of A. */
+static void by_factors(const job *j, int64_t k, const char *lu, const int *pivots, bool transposed,
+                       char *b) {
+  const int n = (int)j->s.n, columns = (int)k;
+  const char *trans = transposed ? "N" : "T";
+  if (!transposed) luc__lapack_exchange(&j->l, n, k, pivots, false, b);
+  for (int step = 0; step < 2 && k > 0; step++) {
+    const bool upper = transposed == (step == 0);
+    if (luc__lapack_small(n)) {
+      const luc_triangle t = {lu, n, transposed ? n : 1, transposed ? 1 : n, step == 1, !upper};
+      luc__lapack_substitute(&j->l, t, k, b, k);
+    } else if (k == 1) {
+      j->second.trsv(upper ? "U" : "L", transposed ? "T" : "N", upper ? "N" : "U", &n, lu, &n, b,
+                     &columns, 1, 1, 1);
+    } else {
+      j->second.trsm("R", upper ? "U" : "L", trans, upper ? "N" : "U", &columns, &n,
+                     luc__lapack_one(&j->l), lu, &n, b, &columns, 1, 1, 1, 1);
+    }
+  }
+  if (transposed) luc__lapack_exchange(&j->l, n, k, pivots, true, b);
+}
+
+/* Rows b [n, k] become X of A X = B; lu, A's rows read as columns, the factors of A^T. */
+static int solve_rows(const job *j, int64_t k, char *lu, int *pivots, char *b, int *info) {
   const int n = (int)j->s.n;
   j->first.getrf(&n, &n, lu, &n, pivots, info);
-  if (*info == 0) luc__lapack_by_factors(&j->l, n, k, lu, pivots, true, b);
+  if (*info == 0) by_factors(j, k, lu, pivots, true, b);
   return *info;
 }
 
@@ -174,9 +203,7 @@ static int invert(const void *job_, int64_t i, char *block) {
   int *pivots = (int *)luc__lapack_at(&j->l, block, square);
   memcpy(block, one, (size_t)square * j->l.item);
   put_identity(j, one);
-  if (j->small) return solve_small(j, n, block, pivots, one, &j->info[i]);
-  j->first.gesv(&n, &n, block, &n, pivots, one, &n, &j->info[i]);
-  return j->info[i];
+  return solve_rows(j, n, block, pivots, one, &j->info[i]);
 }
 
 /* One matrix alone: its factors first, then the identity's columns part by part, in parallel. */
@@ -227,11 +254,10 @@ static int invert_large(const void *job_, int64_t i, char *block) {
 luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info) {
   job j;
   const bool large = s.n > SOLVED_ROWS, alone = s.count == 1 && !large && s.n > PART_COLUMNS;
-  const char *second = large ? "getri" : alone ? "getrs" : NULL;
+  const char *second = large ? "getri" : alone ? "getrs" : "trsm";
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  const bool small = luc__lapack_small(s.dtype, s.n);
-  LUC_TRY(prepare(ctx, s, 0, second || small ? "getrf" : "gesv", second, &j));
-  j.small = small, j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
+  LUC_TRY(prepare(ctx, s, 0, "getrf", second, &j));
+  j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
   if (alone) return invert_alone(ctx, &j);
   size_t block = (size_t)j.lwork * j.l.item + (size_t)s.n * sizeof(int);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * s.n), large ? block : copy_size(&j),
@@ -240,17 +266,11 @@ luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info
 
 /* ---- systems ---- */
 
-static int solve(const void *job_, int64_t i, char *block) {
-  const job *j = job_;
+static int solve_complex(const job *j, int64_t i, char *block) {
   const int n = (int)j->s.n, columns = (int)luc__max64(j->k, 1);
-  const int64_t square = j->s.n * j->s.n;
-  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
-  char *lu = luc__lapack_at(&j->l, j->lu, i * square);
-  if (j->small) {
-    memcpy(lu, luc__lapack_from(&j->l, j->from, i * square), (size_t)square * j->l.item);
-    return solve_small(j, j->k, lu, j->pivots + i * n, one, &j->info[i]);
-  }
-  luc__lapack_turn(&j->l, lu, luc__lapack_from(&j->l, j->from, i * square), n, n);
+  char *one = luc__lapack_at(&j->l, j->to, i * n * j->k);
+  char *lu = luc__lapack_at(&j->l, j->lu, i * n * n);
+  luc__lapack_turn(&j->l, lu, luc__lapack_from(&j->l, j->from, i * n * n), n, n);
   if (j->k == 0) memset(block, 0, (size_t)n * j->l.item); /* a column for the code's sake */
   luc__lapack_turn(&j->l, block, one, n, j->k);
   j->first.gesv(&n, &columns, lu, &n, j->pivots + i * n, block, &n, &j->info[i]);
@@ -258,29 +278,40 @@ static int solve(const void *job_, int64_t i, char *block) {
   return j->info[i];
 }
 
+/* Rows of real matrices are read as columns, as PyTorch does: the factors are those of A^T. */
+static int solve(const void *job_, int64_t i, char *block) {
+  const job *j = job_;
+  const int64_t n = j->s.n, square = n * n;
+  char *lu = luc__lapack_at(&j->l, j->lu, i * square);
+  if (j->complex) return solve_complex(j, i, block);
+  memcpy(lu, luc__lapack_from(&j->l, j->from, i * square), (size_t)square * j->l.item);
+  return solve_rows(j, j->k, lu, j->pivots + i * n, luc__lapack_at(&j->l, j->to, i * n * j->k),
+                    &j->info[i]);
+}
+
 luc_status luc__solve(luc_context *ctx, luc_matrices s, int64_t k, const void *a, void *b, void *lu,
                       int32_t *pivots, int32_t *info) {
   job j;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  const bool small = luc__lapack_small(s.dtype, s.n);
-  LUC_TRY(prepare(ctx, s, k, small ? "getrf" : "gesv", NULL, &j));
-  j.small = small, j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
-  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k),
-                          (size_t)(s.n * luc__max64(k, 1)) * j.l.item, solve, &j);
+  const bool complex = luc__dtype_is_complex(s.dtype);
+  LUC_TRY(prepare(ctx, s, k, complex ? "gesv" : "getrf", complex ? NULL : rows_by(k), &j));
+  j.complex = complex, j.from = a, j.to = b, j.lu = lu, j.pivots = pivots, j.info = info;
+  const size_t block = complex ? (size_t)(s.n * luc__max64(k, 1)) * j.l.item : 0;
+  return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * k), block, solve, &j);
 }
 
 static int solve_adjoint(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n, columns = (int)j->k;
-  char *one = luc__lapack_at(&j->l, j->to, i * j->s.n * j->k);
-  const char *lu = luc__lapack_from(&j->l, j->from, i * j->s.n * j->s.n);
-  int refused = 0;
-  if (j->small) {
-    luc__lapack_by_factors(&j->l, n, j->k, lu, j->pivots + i * n, false, one);
+  const char *lu = luc__lapack_from(&j->l, j->from, i * n * n);
+  char *one = luc__lapack_at(&j->l, j->to, i * n * j->k);
+  int *pivots = j->pivots + i * n, refused = 0;
+  if (!j->complex) {
+    by_factors(j, j->k, lu, pivots, false, one);
     return 0;
   }
   luc__lapack_turn(&j->l, block, one, n, j->k);
-  j->second.getrs("C", &n, &columns, lu, &n, j->pivots + i * n, block, &n, &refused, 1);
+  j->second.getrs("C", &n, &columns, lu, &n, pivots, block, &n, &refused, 1);
   luc__lapack_turn(&j->l, one, block, j->k, n);
   return refused;
 }
@@ -289,11 +320,12 @@ luc_status luc__solve_adjoint(luc_context *ctx, luc_matrices s, int64_t k, const
                               const int32_t *pivots, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, "getrf", "getrs", &j));
+  const bool complex = luc__dtype_is_complex(s.dtype);
+  LUC_TRY(prepare(ctx, s, k, NULL, complex ? "getrs" : rows_by(k), &j));
   j.from = lu, j.to = b, j.pivots = (int32_t *)(uintptr_t)pivots;
-  j.small = luc__lapack_small(s.dtype, s.n), j.l.locks = !j.small;
-  return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, (size_t)(s.n * k) * j.l.item,
-                          solve_adjoint, &j);
+  j.complex = complex, j.l.locks = !luc__lapack_small(s.n) || complex;
+  const size_t block = complex ? (size_t)(s.n * k) * j.l.item : 0;
+  return luc__lapack_loop(ctx, &j.l, s.count, s.n * s.n * k, block, solve_adjoint, &j);
 }
 
 /* ---- triangles ---- */
@@ -313,11 +345,11 @@ static int solve_triangle(const void *job_, int64_t i, char *block) {
   const char *a = luc__lapack_from(&j->l, j->from, matrix * j->s.n * j->s.n);
   char *b = luc__lapack_at(&j->l, j->to, matrix * j->s.n * j->k + first);
   (void)block;
-  if (j->small)
+  if (luc__lapack_small(n))
     luc__lapack_substitute(&j->l, (luc_triangle){a, n, n, 1, j->upper, j->unit}, columns, b, ldb);
   else
-    j->first.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
-                  luc__lapack_one(&j->l), a, &n, b, &ldb, 1, 1, 1, 1);
+    j->second.trsm("R", j->upper ? "L" : "U", "N", j->unit ? "U" : "N", &columns, &n,
+                   luc__lapack_one(&j->l), a, &n, b, &ldb, 1, 1, 1, 1);
   return 0;
 }
 
@@ -325,9 +357,9 @@ luc_status luc__solve_triangle(luc_context *ctx, luc_matrices s, int64_t k, bool
                                const void *a, void *b) {
   job j;
   if (s.count == 0 || s.n == 0 || k == 0) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, k, "trsm", NULL, &j));
+  LUC_TRY(prepare(ctx, s, k, NULL, "trsm", &j));
   j.upper = upper, j.unit = unit, j.from = a, j.to = b;
-  j.small = luc__lapack_small(s.dtype, s.n), j.l.locks = !j.small;
+  j.l.locks = !luc__lapack_small(s.n);
   const int64_t part = part_of(k);
   return luc__lapack_loop(ctx, &j.l, s.count * luc__cuts(k, part), s.n * s.n * luc__min64(part, k),
                           0, solve_triangle, &j);

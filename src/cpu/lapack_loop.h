@@ -55,13 +55,15 @@ typedef struct luc_triangle {
   int64_t n, down, right;
   bool upper, unit;
 } luc_triangle;
-/* Are matrices of n rows solved by these rather than by LAPACK? */
-bool luc__lapack_small(luc_dtype dtype, int64_t n);
+/* Are triangles of n rows solved by this rather than by LAPACK? */
+static inline bool luc__lapack_small(int64_t n) {
+  return n <= 16;
+}
 /* Rows b [n, k], ldb apart, become X of A X = B. */
 void luc__lapack_substitute(const luc_lapack *l, luc_triangle t, int64_t k, void *b, int64_t ldb);
-/* Rows b [n, k] become X of A X = B, or of A^T X = B, by what getrf left of A. */
-void luc__lapack_by_factors(const luc_lapack *l, int64_t n, int64_t k, const void *lu,
-                            const int *pivots, bool transposed, void *b);
+/* Rows b [n, k] change places as getrf's pivots tell; back: in the order that undoes it. */
+void luc__lapack_exchange(const luc_lapack *l, int64_t n, int64_t k, const int *pivots, bool back,
+                          void *b);
 
 static inline char *luc__lapack_at(const luc_lapack *l, void *block, int64_t elements) {
   return (char *)block + (size_t)elements * l->item;

@@ -11,10 +11,6 @@
 #define FN(name) name##_f64
 #include "cpu/lapack_small.inc"
 
-bool luc__lapack_small(luc_dtype dtype, int64_t n) {
-  return n <= 16 && !luc__dtype_is_complex(dtype);
-}
-
 void luc__lapack_substitute(const luc_lapack *l, luc_triangle t, int64_t k, void *b, int64_t ldb) {
   if (l->f32)
     substitute_f32(&t, k, b, ldb);
@@ -22,21 +18,10 @@ void luc__lapack_substitute(const luc_lapack *l, luc_triangle t, int64_t k, void
     substitute_f64(&t, k, b, ldb);
 }
 
-static void exchange(const luc_lapack *l, int64_t n, int64_t k, const int *pivots, bool back,
-                     void *b) {
+void luc__lapack_exchange(const luc_lapack *l, int64_t n, int64_t k, const int *pivots, bool back,
+                          void *b) {
   if (l->f32)
     exchange_f32(n, k, pivots, back, b);
   else
     exchange_f64(n, k, pivots, back, b);
-}
-
-void luc__lapack_by_factors(const luc_lapack *l, int64_t n, int64_t k, const void *lu,
-                            const int *pivots, bool transposed, void *b) {
-  luc_triangle t = {.a = lu, .n = n, .down = transposed ? n : 1, .right = transposed ? 1 : n};
-  if (!transposed) exchange(l, n, k, pivots, false, b);
-  t.unit = !transposed;
-  luc__lapack_substitute(l, t, k, b, k);
-  t.upper = true, t.unit = transposed;
-  luc__lapack_substitute(l, t, k, b, k);
-  if (transposed) exchange(l, n, k, pivots, true, b);
 }

@@ -299,13 +299,28 @@ static luc_tensor *twice_unsqueezed(luc_formula *f, luc_tensor *t) {
   return luc__f_unsqueeze(f, luc__f_unsqueeze(f, t, -1), -1);
 }
 
-/* The determinant and the solution come of the same factors, so that what rounding made of a pivot
- * near 0 divides out. */
+/* A^-T of the matrices a, and the factors it comes of. */
+static luc_tensor *turned_inverse(luc_formula *f, luc_tensor *a, luc_tensor **lu) {
+  luc_value parts[4];
+  luc_tensor *eye = luc__f_eye(f, a, a->sizes[a->ndim - 1]);
+  a = luc__f_mt(f, a);
+  if (f->status == LUC_OK) f->status = luc__f_same_batch(f, &a, &eye);
+  luc_value args[] = {luc_v_tensor(a), luc_v_tensor(eye)};
+  if (f->status == LUC_OK) f->status = luc_call(f->ctx, LUC_OP_solve_system, args, 2, parts);
+  if (f->status != LUC_OK) return NULL;
+  luc__f_own(f, parts[1].as.tensor);
+  *lu = luc__f_own(f, parts[2].as.tensor);
+  luc__f_own(f, parts[3].as.tensor);
+  return luc__f_own(f, parts[0].as.tensor);
+}
+
+/* g det(A) A^-T: unless the determinant is to be differentiated again, both come of the same
+ * factors, so that what rounding made of a pivot near 0 divides out. */
 luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
-  luc_tensor *a = b->args[0].as.tensor, *g = b->gout[0], *pivots, *r;
+  luc_tensor *a = b->args[0].as.tensor, *d = b->results[0], *g = b->gout[0], *lu = NULL, *r;
   if (!g) return LUC_OK;
   luc_formula f = luc__formula(ctx);
-  luc_tensor *lu = luc__f_call2(&f, LUC_OP_linalg_lu_factor_ex, &pivots, LUC_ARGS(b->args[0]));
+  luc_tensor *inverse = turned_inverse(&f, a, &lu);
   luc_tensor *diagonal = luc__f_call(
       &f, LUC_OP_diagonal, LUC_ARGS(luc_v_tensor(lu), luc_v_int(0), luc_v_int(-2), luc_v_int(-1)));
   if (f.status == LUC_OK && luc__any_zero(ctx, diagonal)) {
@@ -313,13 +328,9 @@ luc_status luc__grad_linalg_det(luc_context *ctx, luc_backward *b) {
   } else {
     luc_tensor *size =
         luc__f_call(&f, LUC_OP_prod, LUC_ARGS(luc_v_tensor(diagonal), luc_v_int(-1)));
-    luc_tensor *d = luc__f2(&f, LUC_OP_copysign, size, b->results[0]);
-    luc_tensor *scaled = luc__f_unsqueeze(&f, luc__f2(&f, LUC_OP_mul, g, d), -1);
-    scaled = luc__f2(&f, LUC_OP_mul, luc__f_eye(&f, a, a->sizes[a->ndim - 1]),
-                     luc__f_unsqueeze(&f, scaled, -1));
-    r = luc__f_call(&f, LUC_OP_linalg_lu_solve,
-                    LUC_ARGS(luc_v_tensor(lu), luc_v_tensor(pivots), luc_v_tensor(scaled),
-                             luc_v_bool(true), luc_v_bool(true)));
+    if (!luc__recording(ctx)) d = luc__f2(&f, LUC_OP_copysign, size, d);
+    luc_tensor *scale = twice_unsqueezed(&f, luc__f2(&f, LUC_OP_mul, g, d));
+    r = luc__f2(&f, LUC_OP_mul, inverse, scale);
   }
   return luc__f_end(&f, r, &b->gin[0]);
 }
