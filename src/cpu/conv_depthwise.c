@@ -201,8 +201,8 @@ static void plane_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
   }
 }
 
-luc_status luc__depthwise(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
-                          const void *weight, const void *bias, void *y) {
+static luc_status convolve(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
+                           const void *weight, const void *bias, void *y) {
   job j;
   LUC_TRY(job_init(ctx, &j, c, backward));
   j.x = x, j.weight = weight, j.bias = bias, j.y = y;
@@ -245,8 +245,8 @@ static void weight_pieces(void *arg, void *scratch, int64_t begin, int64_t end) 
   }
 }
 
-luc_status luc__depthwise_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
-                                 void *dweight) {
+static luc_status sum_weights(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
+                              void *dweight) {
   job j;
   LUC_TRY(job_init(ctx, &j, c, false));
   const luc_depthwise_plan *p = &j.plan;
@@ -267,7 +267,73 @@ luc_status luc__depthwise_weight(luc_context *ctx, const luc_conv *c, const void
   return status;
 }
 
+/* -- Few channels ------------------------------------------------------------------------------ */
+
+/* How many images have their channels together in the lanes: behind each other they are the
+ * channels of one image, with as many copies of the weights. Groups of images are alike. */
+static int64_t together(luc_context *ctx, const luc_conv *c) {
+  const int64_t most = luc__kernels(ctx)->conv[c->dtype].lanes / c->in_channels;
+  return most > 1 && c->batch > 1 ? luc__cuts(c->batch, luc__cuts(c->batch, most)) : 1;
+}
+
+static luc_conv joined(const luc_conv *c, int64_t batch, int64_t images) {
+  luc_conv all = *c;
+  all.batch = batch;
+  all.in_channels = all.out_channels = all.groups = c->in_channels * images;
+  return all;
+}
+
+/* The copies of [channels, n], each behind the one before it; NULL has none. */
+static const void *repeat(char *to, const void *from, int64_t bytes, int64_t images) {
+  for (int64_t i = 0; from && i < images; i++) memcpy(to + i * bytes, from, (size_t)bytes);
+  return from ? to : NULL;
+}
+
+luc_status luc__depthwise(luc_context *ctx, const luc_conv *c, bool backward, const void *x,
+                          const void *weight, const void *bias, void *y) {
+  const int64_t images = together(ctx, c), size = (int64_t)luc__dtype_size(c->dtype);
+  if (images == 1) return convolve(ctx, c, backward, x, weight, bias, y);
+  const int64_t batch = c->batch / images, rest = c->batch % images, done = batch * images;
+  const int64_t row = c->in_channels * size, taps = luc__volume(c->kernel) * row;
+  const size_t bytes = luc__mul_size((size_t)images, (size_t)(taps + row));
+  char *copies = luc__alloc(ctx, bytes);
+  if (!copies) return LUC_ERR_MEMORY;
+  weight = repeat(copies, weight, taps, images);
+  bias = repeat(copies + images * taps, bias, row, images);
+  luc_conv all = joined(c, batch, images), last = joined(c, 1, rest);
+  luc_status status = convolve(ctx, &all, backward, x, weight, bias, y);
+  x = (const char *)x + done * row * luc__volume(backward ? c->out : c->in);
+  y = (char *)y + done * row * luc__volume(backward ? c->in : c->out);
+  if (status == LUC_OK && rest > 0) status = convolve(ctx, &last, backward, x, weight, bias, y);
+  luc__free(ctx, copies, bytes);
+  return status;
+}
+
+luc_status luc__depthwise_weight(luc_context *ctx, const luc_conv *c, const void *x, const void *dy,
+                                 void *dweight) {
+  const int64_t images = together(ctx, c), size = (int64_t)luc__dtype_size(c->dtype);
+  if (images == 1) return sum_weights(ctx, c, x, dy, dweight);
+  const int64_t batch = c->batch / images, rest = c->batch % images, done = batch * images;
+  const int64_t n = c->in_channels * luc__volume(c->kernel), row = c->in_channels * size;
+  const size_t bytes = luc__mul_size((size_t)(images + rest), (size_t)(n * size));
+  char *sums = luc__alloc(ctx, bytes);
+  if (!sums) return LUC_ERR_MEMORY;
+  luc_conv all = joined(c, batch, images), last = joined(c, 1, rest);
+  luc_status status = sum_weights(ctx, &all, x, dy, sums);
+  x = (const char *)x + done * row * luc__volume(c->in);
+  dy = (const char *)dy + done * row * luc__volume(c->out);
+  if (status == LUC_OK && rest > 0)
+    status = sum_weights(ctx, &last, x, dy, sums + images * n * size);
+  memcpy(dweight, sums, (size_t)(n * size));
+  for (int64_t i = 1; status == LUC_OK && i < images + rest; i++)
+    luc__add_elements(c->dtype, dweight, sums + i * n * size, n);
+  luc__free(ctx, sums, bytes);
+  return status;
+}
+
+/* Lanes must be filled by half, where that takes some images by three quarters. */
 bool luc__depthwise_suits(luc_context *ctx, const luc_conv *c) {
-  return c->in_channels == c->groups && c->out_channels == c->groups &&
-         c->in_channels >= luc__kernels(ctx)->conv[c->dtype].lanes / 2;
+  const int64_t lanes = luc__kernels(ctx)->conv[c->dtype].lanes;
+  if (c->in_channels != c->groups || c->out_channels != c->groups || c->groups < 1) return false;
+  return c->in_channels >= lanes / 2 || 4 * c->in_channels * together(ctx, c) >= 3 * lanes;
 }
