@@ -143,7 +143,7 @@ luc_status luc__determinant(luc_context *ctx, luc_matrices s, const void *a, voi
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 0), block, determinant, &j);
 }
 
-/* What by_factors calls for rows of k. */
+/* What by_factors calls for a job of k right hand sides. */
 static const char *rows_by(int64_t k) {
   return k == 1 ? "trsv" : "trsm";
 }
@@ -159,7 +159,7 @@ static void by_factors(const job *j, int64_t k, const char *lu, const int *pivot
     if (luc__lapack_small(n)) {
       const luc_triangle t = {lu, n, transposed ? n : 1, transposed ? 1 : n, step == 1, !upper};
       luc__lapack_substitute(&j->l, t, k, b, k);
-    } else if (k == 1) {
+    } else if (j->k == 1) {
       j->second.trsv(upper ? "U" : "L", transposed ? "T" : "N", upper ? "N" : "U", &n, lu, &n, b,
                      &columns, 1, 1, 1);
     } else {
@@ -181,7 +181,7 @@ static int solve_rows(const job *j, int64_t k, char *lu, int *pivots, char *b, i
 /* ---- inverses ---- */
 
 /* Up to this many rows, solving for an identity matrix is faster than getri. */
-enum { SOLVED_ROWS = 384, PART_COLUMNS = 64 };
+enum { SOLVED_ROWS = 384 };
 
 /* Of a matrix and its pivots. */
 static size_t copy_size(const job *j) {
@@ -206,41 +206,6 @@ static int invert(const void *job_, int64_t i, char *block) {
   return solve_rows(j, n, block, pivots, one, &j->info[i]);
 }
 
-/* One matrix alone: its factors first, then the identity's columns part by part, in parallel. */
-static int factor_alone(const void *job_, int64_t i, char *block) {
-  const job *j = job_;
-  const int n = (int)j->s.n;
-  (void)block;
-  memcpy(j->lu, j->to, (size_t)(j->s.n * j->s.n) * j->l.item);
-  j->first.getrf(&n, &n, j->lu, &n, j->pivots, &j->info[i]);
-  if (j->info[i] == 0) put_identity(j, j->to);
-  return j->info[i];
-}
-
-static int invert_part(const void *job_, int64_t i, char *block) {
-  const job *j = job_;
-  const int64_t first = i * PART_COLUMNS;
-  const int n = (int)j->s.n, columns = (int)luc__min64(PART_COLUMNS, n - first);
-  int refused = 0;
-  (void)block;
-  j->second.getrs("N", &n, &columns, j->lu, &n, j->pivots, luc__lapack_at(&j->l, j->to, first * n),
-                  &n, &refused, 1);
-  return refused;
-}
-
-static luc_status invert_alone(luc_context *ctx, job *j) {
-  const int64_t n = j->s.n;
-  j->lu = luc__alloc(ctx, copy_size(j));
-  if (!j->lu) return LUC_ERR_MEMORY;
-  j->pivots = (int32_t *)luc__lapack_at(&j->l, j->lu, n * n);
-  luc_status status = luc__lapack_loop(ctx, &j->l, 1, n * n * n, 0, factor_alone, j);
-  if (status == LUC_OK && j->info[0] == 0)
-    status = luc__lapack_loop(ctx, &j->l, luc__cuts(n, PART_COLUMNS), n * n * PART_COLUMNS, 0,
-                              invert_part, j);
-  luc__free(ctx, j->lu, copy_size(j));
-  return status;
-}
-
 static int invert_large(const void *job_, int64_t i, char *block) {
   const job *j = job_;
   const int n = (int)j->s.n;
@@ -253,12 +218,10 @@ static int invert_large(const void *job_, int64_t i, char *block) {
 
 luc_status luc__inverse(luc_context *ctx, luc_matrices s, void *a, int32_t *info) {
   job j;
-  const bool large = s.n > SOLVED_ROWS, alone = s.count == 1 && !large && s.n > PART_COLUMNS;
-  const char *second = large ? "getri" : alone ? "getrs" : "trsm";
+  const bool large = s.n > SOLVED_ROWS;
   if (luc__lapack_empty(&s, s.n, info)) return LUC_OK;
-  LUC_TRY(prepare(ctx, s, 0, "getrf", second, &j));
+  LUC_TRY(prepare(ctx, s, 0, "getrf", large ? "getri" : "trsm", &j));
   j.to = a, j.info = info, j.lwork = 64 * (int)s.n;
-  if (alone) return invert_alone(ctx, &j);
   size_t block = (size_t)j.lwork * j.l.item + (size_t)s.n * sizeof(int);
   return luc__lapack_loop(ctx, &j.l, s.count, work_of(&s, 2 * s.n), large ? block : copy_size(&j),
                           large ? invert_large : invert, &j);
