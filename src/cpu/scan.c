@@ -144,6 +144,8 @@ static bool has_kernel(const luc_scan *s) {
 }
 
 void luc__scan(luc_context *ctx, const luc_scan *s, const void *x, void *y, int64_t *at) {
+  const luc_scan flat = {s->op, s->dtype, false, 1, 1, s->outer * s->inner};
+  if (s->n == 1) s = &flat;
   scan_job job = {.s = s, .x = x, .y = y, .at = at};
   if (s->n <= 0 || s->outer * s->inner <= 0) return;
   if (!has_kernel(s)) {
