@@ -396,13 +396,15 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
 }
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
-  enum { LINE = 64, LINES = 4 };
+  enum { LINE = 64, AT_ONCE = 4 };
   sort_lines s = {.job = job, .lines = job->outer * job->inner, .together = 1};
   const int64_t size = (int64_t)luc__dtype_size(job->dtype);
   s.kernels = luc__kernels(ctx)->sort;
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
-  if (job->n <= LUC_SORT_SHORT && s.lines >= LINES) {
+  const bool median = job->pick == LUC_PICK_MEDIAN || job->pick == LUC_PICK_NANMEDIAN;
+  if (job->n <= LUC_SORT_SHORT && s.lines * AT_ONCE >= job->n &&
+      (job->n <= LUC_SORT_SHORT / 2 || !median)) {
     luc__parallel_for(ctx, s.lines, GRAIN / job->n, sort_short, &s);
     return LUC_OK;
   }
@@ -637,6 +639,23 @@ static inline __attribute__((always_inline)) void places(const uint64_t *bounds,
     out[k] = first + at[k] + (m > 0 && is_before(bounds[at[k]], keys[k], right));
 }
 
+/* The same of few keys in each of many rows, where only the bounds that are looked at become
+ * keys. */
+static void search_few(void *arg, int64_t begin, int64_t end) {
+  const search *s = arg;
+  const luc_search_job *job = s->job;
+  for (int64_t i = begin, n; i < end; i += n) {
+    uint64_t keys[AHEAD];
+    int64_t at[AHEAD];
+    n = luc__min64(end - i, AHEAD);
+    s->kernels->keys(job->values, job->dtype, i, 1, n, 0, keys);
+    for (int64_t k = 0; k < n; k++) at[k] = (i + k) / job->per_row * job->m;
+    s->kernels->pass_bounds(job->bounds, job->dtype, job->m, keys, n, job->right, at);
+    for (int64_t k = 0; k < n; k++)
+      job->out[i + k] = job->first + at[k] - (i + k) / job->per_row * job->m;
+  }
+}
+
 static void search_range(void *arg, int64_t begin, int64_t end) {
   const search *s = arg;
   const luc_search_job *job = s->job;
@@ -662,10 +681,16 @@ static void search_range(void *arg, int64_t begin, int64_t end) {
 luc_status luc__search(luc_context *ctx, const luc_search_job *job) {
   int64_t rows = job->per_row ? job->n / job->per_row : 1, bounds = rows * job->m;
   size_t bytes = luc__mul_size((size_t)bounds + 1, sizeof(uint64_t));
-  search s = {job, luc__kernels(ctx)->sort, luc__alloc(ctx, bytes)};
-  if (!s.keys) return LUC_ERR_MEMORY;
+  search s = {job, luc__kernels(ctx)->sort, NULL};
+  enum { DEAR = 4 }; /* one by one */
   int64_t steps = 1;
   for (int64_t left = job->m; left > 1; left /= 2) steps++;
+  if (job->per_row && job->per_row * steps * DEAR < job->m) {
+    luc__parallel_for(ctx, job->n, GRAIN / DEAR / steps, search_few, &s);
+    return LUC_OK;
+  }
+  s.keys = luc__alloc(ctx, bytes);
+  if (!s.keys) return LUC_ERR_MEMORY;
   luc__parallel_for(ctx, bounds, GRAIN, bound_keys, &s);
   luc__parallel_for(ctx, job->n, GRAIN / steps, search_range, &s);
   luc__free(ctx, s.keys, bytes);

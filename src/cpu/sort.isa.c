@@ -43,6 +43,31 @@ static void fill_keys(const void *x, luc_dtype dtype, int64_t at, int64_t step, 
   }
 }
 
+#define FIND(T, key)                                                                               \
+  for (int64_t left = m, half; left > 0; left -= half) {                                           \
+    half = left > 1 ? left / 2 : 1;                                                                \
+    for (int64_t k = 0; k < n; k++) {                                                              \
+      const T v = ((const T *)x)[at[k] + half - 1];                                                \
+      const uint64_t bound = (key);                                                                \
+      at[k] += half & -(int64_t)(right ? bound <= keys[k] : bound < keys[k]);                      \
+    }                                                                                              \
+  }                                                                                                \
+  break
+static void pass_bounds(const void *x, luc_dtype dtype, int64_t m, const uint64_t *keys, int64_t n,
+                        bool right, int64_t *restrict at) {
+  switch (dtype) {
+  case LUC_FLOAT32: FIND(float, float_key(v));
+  case LUC_FLOAT64: FIND(double, double_key(v));
+  case LUC_FLOAT16: FIND(uint16_t, float_key(luc__half_to_float(v)));
+  case LUC_BFLOAT16: FIND(uint16_t, float_key(luc__bfloat16_to_float(v)));
+  case LUC_INT8: FIND(int8_t, (uint8_t)(v ^ INT8_MIN));
+  case LUC_INT16: FIND(int16_t, (uint16_t)(v ^ INT16_MIN));
+  case LUC_INT32: FIND(int32_t, (uint32_t)v ^ 0x80000000u);
+  case LUC_INT64: FIND(int64_t, (uint64_t)v ^ (uint64_t)1 << 63);
+  default: FIND(uint8_t, v);
+  }
+}
+
 /* The highest bit: is a less than b? The least instruction set has no vectors for a comparison. */
 static inline uint64_t borrow(uint64_t a, uint64_t b) {
   return (~a & b) | ((~a | b) & (a - b));
@@ -67,11 +92,11 @@ static int64_t count(const uint64_t *keys, int64_t n, uint64_t key, int64_t *equ
   return (int64_t)below;
 }
 
-/* In PACKED, keys less than 2^58 apart stand above their places, so that no two are equal. */
-enum { PLACE_BITS = 5, PACKED = 58, LANES = 4 * LUC_VECTOR_BYTES / 8 };
+/* In PACKED, keys less than 2^57 apart stand above their places, so that no two are equal. */
+enum { PLACE_BITS = 6, PACKED = 57, LANES = 4 * LUC_VECTOR_BYTES / 8 };
 _Static_assert(1 << PLACE_BITS == LUC_SORT_SHORT, "a place has so many bits");
 
-/* Are all keys less than 2^58 apart? *base: what is then to be subtracted from them. */
+/* Are all keys less than 2^57 apart? *base: what is then to be subtracted from them. */
 static bool fit(const luc_sort_short *lines, int64_t n, int64_t m, uint64_t *base) {
   const uint64_t half = (uint64_t)1 << (PACKED - 1), most = -2 * half, one = lines->keys[0][0];
   uint64_t over = 0;
@@ -109,7 +134,7 @@ LUC_INLINE void insert(luc_sort_short *lines, int64_t i, int64_t last, int64_t j
 /* By insertion, in as many lines at once as fill vectors. */
 static void sort_short(luc_sort_short *lines, int64_t n, int64_t first, int64_t m) {
   uint64_t base = 0;
-  const bool packed = n >= LUC_SORT_SHORT / 4 && fit(lines, n, m, &base);
+  const bool packed = n >= 8 && fit(lines, n, m, &base);
   m = luc__whole(m, LANES);
   for (uint64_t i = 0; i < (uint64_t)n; i++)
     for (int64_t j = 0; j < m; j++)
@@ -131,4 +156,4 @@ static void sort_short(luc_sort_short *lines, int64_t n, int64_t first, int64_t 
     }
 }
 
-const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass, count, sort_short};
+const luc_sort_kernels LUC_ISA_NAME(luc__sort) = {fill_keys, pass_bounds, pass, count, sort_short};

@@ -4,7 +4,7 @@
 
 #include "tensor/dtype.h"
 
-enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 32, LUC_SORT_BESIDE = 32 };
+enum { LUC_SORT_BLOCK = 16, LUC_SORT_SHORT = 64, LUC_SORT_BESIDE = 32 };
 
 /* Lines of up to LUC_SORT_SHORT elements beside each other, and where in its line each was. */
 typedef struct luc_sort_short {
@@ -16,6 +16,10 @@ typedef struct luc_sort_kernels {
   /* keys[i] = the key of x[at + i * step], with flip's bits turned */
   void (*keys)(const void *x, luc_dtype dtype, int64_t at, int64_t step, int64_t n, uint64_t flip,
                uint64_t *keys);
+  /* Each of n at passes over those of m sorted elements from x[at] on that go before its key;
+   * right: or are equal. */
+  void (*pass_bounds)(const void *x, luc_dtype dtype, int64_t m, const uint64_t *keys, int64_t n,
+                      bool right, int64_t *at);
   /* Passes over whole blocks from j on with no key below limit. */
   int64_t (*pass)(const uint64_t *keys, int64_t j, int64_t n, uint64_t limit);
   /* How many of n keys are below one, and equal to it. */
