@@ -13,8 +13,12 @@ static int measure_of(double p) {
 }
 
 #include "cpu/real_f32.inc"
+#include "cpu/vmath.inc"
+
 #include "cpu/distance.inc"
 #include "cpu/real_f64.inc"
+#include "cpu/vmath.inc"
+
 #include "cpu/distance.inc"
 
 /* ORDER DTYPE */
