@@ -396,14 +396,15 @@ static void sort_piece(void *arg, int64_t begin, int64_t end) {
 }
 
 luc_status luc__sort(luc_context *ctx, const luc_sort_job *job) {
-  enum { LINE = 64, AT_ONCE = 4 };
+  enum { LINE = 64 };
   sort_lines s = {.job = job, .lines = job->outer * job->inner, .together = 1};
   const int64_t size = (int64_t)luc__dtype_size(job->dtype);
   s.kernels = luc__kernels(ctx)->sort;
   s.kept = job->pick == LUC_PICK_FIRST ? job->keep : 1;
   if (s.lines == 0 || job->n == 0 || s.kept == 0) return LUC_OK;
+  const int64_t beside = job->inner == 1 ? s.lines : job->inner;
   const bool median = job->pick == LUC_PICK_MEDIAN || job->pick == LUC_PICK_NANMEDIAN;
-  if (job->n <= LUC_SORT_SHORT && s.lines * AT_ONCE >= job->n &&
+  if (job->n <= LUC_SORT_SHORT && beside >= luc__min64(job->n, LUC_SORT_BESIDE) &&
       (job->n <= LUC_SORT_SHORT / 2 || !median)) {
     luc__parallel_for(ctx, s.lines, GRAIN / job->n, sort_short, &s);
     return LUC_OK;
