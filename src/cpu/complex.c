@@ -173,41 +173,64 @@ bool luc__complex_any_zero(const luc_tensor *t) {
   return false;
 }
 
-/* A long row becomes FOLDED products of its elements. */
-enum { FOLDED = 128 };
-static void fold_row(luc_context *ctx, luc_dtype dtype, int64_t n, const char *x, char *folded) {
-  const luc_complex_fn mul = luc__kernels(ctx)->complexes[LUC_EW_mul][dtype == LUC_COMPLEX128];
-  const int64_t size = (int64_t)luc__dtype_size(dtype), step[] = {size, size, size};
-  memcpy(folded, x, (size_t)(FOLDED * size));
-  for (int64_t i = FOLDED; i < n; i += FOLDED) {
-    char *const at[] = {folded, folded, (char *)x + i * size};
-    mul(at, step, luc__min64(n - i, FOLDED), NULL);
+typedef struct products_job {
+  luc_complex_fn mul;
+  luc_dtype dtype;
+  int64_t size, n;
+  bool running;
+  const char *x;
+  char *y;
+} products_job;
+
+/* A long row becomes FEW products of its elements. */
+enum { MANY = 128, FEW = 8 };
+static void fold_row(const products_job *j, const char *row, char *folded) {
+  const int64_t size = j->size, step[] = {size, size, size};
+  memcpy(folded, row, (size_t)(MANY * size));
+  for (int64_t i = MANY; i < j->n; i += MANY) {
+    char *const at[] = {folded, folded, (char *)row + i * size};
+    j->mul(at, step, luc__min64(j->n - i, MANY), NULL);
+  }
+  for (int64_t half = MANY / 2; half >= FEW; half /= 2) {
+    char *const at[] = {folded, folded, folded + half * size};
+    j->mul(at, step, half, NULL);
+  }
+}
+
+static void multiply_row(const products_job *j, const char *from, int64_t n, char *to) {
+  double all[2] = {1, 0}, z[2];
+  for (int64_t i = 0; i < n; i++) {
+    luc__load_complex(from + i * j->size, j->dtype, z);
+    double re = all[0] * z[0] - all[1] * z[1];
+    all[1] = all[0] * z[1] + all[1] * z[0];
+    all[0] = re;
+    if (j->running) luc__store_complex(to + i * j->size, j->dtype, all);
+  }
+  if (!j->running) luc__store_complex(to, j->dtype, all);
+}
+
+static void multiply_rows(void *arg, int64_t begin, int64_t end) {
+  const products_job *j = arg;
+  char folded[MANY * LUC_MAX_ITEM];
+  for (int64_t i = begin; i < end; i++) {
+    const char *row = j->x + i * j->n * j->size;
+    const bool folds = !j->running && j->n >= 2 * MANY;
+    if (folds) fold_row(j, row, folded);
+    multiply_row(j, folds ? folded : row, folds ? FEW : j->n,
+                 j->y + i * (j->running ? j->n : 1) * j->size);
   }
 }
 
 void luc__complex_products(luc_context *ctx, luc_dtype dtype, int64_t rows, int64_t n, bool running,
                            const void *x, void *y) {
-  const int64_t size = (int64_t)luc__dtype_size(dtype);
-  char *to = y, folded[FOLDED * LUC_MAX_ITEM];
-  for (int64_t r = 0; r < rows; r++) {
-    double all[2] = {1, 0}, z[2];
-    const char *from = (const char *)x + r * n * size;
-    int64_t count = n;
-    if (!running && n > FOLDED) {
-      fold_row(ctx, dtype, n, from, folded);
-      from = folded, count = FOLDED;
-    }
-    for (int64_t i = 0; i < count; i++, from += size) {
-      luc__load_complex(from, dtype, z);
-      double re = all[0] * z[0] - all[1] * z[1];
-      all[1] = all[0] * z[1] + all[1] * z[0];
-      all[0] = re;
-      if (!running) continue;
-      luc__store_complex(to, dtype, all);
-      to += size;
-    }
-    if (running) continue;
-    luc__store_complex(to, dtype, all);
-    to += size;
-  }
+  enum { GRAIN = 1 << 11 };
+  const bool wide = dtype == LUC_COMPLEX128;
+  products_job j = {luc__kernels(ctx)->complexes[LUC_EW_mul][wide],
+                    dtype,
+                    (int64_t)luc__dtype_size(dtype),
+                    n,
+                    running,
+                    x,
+                    y};
+  luc__parallel_for(ctx, rows, GRAIN / (n + 1) + 1, multiply_rows, &j);
 }

@@ -127,6 +127,19 @@ describe("a reduction", function()
     local threes = lucerna.full({ 49, 2 }, 3, { dtype = lucerna.float64 })
     assert.same({ 3, 3 }, threes:mean(1):tolist())
   end)
+
+  it("along two or three columns takes every one of many rows once", function()
+    for _, columns in ipairs {2, 3} do
+      for _, rows in ipairs {4095, 4096, 4099, 40001} do
+        local x = lucerna.arange(rows * columns):remainder(97):reshape(rows, columns)
+        local want = x:sum(1):tolist()
+        assert.same(want, x:float():sum(1):tolist())
+        assert.same(want, x:double():sum(1):tolist())
+        assert.same(want, x:to(lucerna.complex64):t():sum(2).real:tolist())
+        assert.equal(x:sum():item(), x:to(lucerna.complex64):sum().real:item())
+      end
+    end
+  end)
 end)
 
 -- The running folds and the last places of extremes of each row of a table.
