@@ -18,9 +18,8 @@
 #include "cpu/scratch.h"
 #include "cpu/winograd.h"
 
-/* Multiplications worth a piece of their own; elements a panel and a buffer should stay below to
- * live in the second-level cache. */
-static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 16, BUFFER_SIZE = 1 << 17;
+/* Elements that a panel should stay below to live in the second-level cache. */
+static const int64_t PANEL_SIZE = 1 << 16;
 
 /* Kernel elements that it costs to copy outputs, to deal them to every second, to every third and
  * more; products that it costs to turn a vector of weights. */
@@ -93,7 +92,7 @@ static const void *offset(const job *j, const char *p, int64_t elements) {
 
 static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, size_t scratch,
                       luc_scratch_fn fn) {
-  return luc__parallel_scratch(ctx, pieces, PIECE_WORK / (work + 1024) + 1, scratch, fn, j);
+  return luc__parallel_scratch(ctx, pieces, LUC_CONV_PIECE / (work + 1024) + 1, scratch, fn, j);
 }
 
 /* A product of this many multiplications per image and group is cut into `most` chunks at most, no
@@ -101,7 +100,7 @@ static luc_status run(luc_context *ctx, job *j, int64_t pieces, int64_t work, si
 static int64_t choose_chunk(int64_t pieces, int64_t work, int64_t n, int64_t least) {
   int64_t chunk = n;
   while (pieces * luc__cuts(n, chunk) < 8 && chunk >= 2 * least &&
-         work / luc__cuts(n, chunk) >= 2 * PIECE_WORK)
+         work / luc__cuts(n, chunk) >= 2 * LUC_CONV_PIECE)
     chunk = luc__cuts(chunk, 2);
   return chunk;
 }
@@ -113,43 +112,18 @@ static void forward_pieces(void *arg, void *scratch, int64_t begin, int64_t end)
   const luc_conv_plan *c = &j->plan;
   for (int64_t i = begin; i < end; i++) {
     int64_t chunk = i % j->chunks, band = i / j->chunks % j->cuts;
-    int64_t across = luc__cuts(c->out[2], c->band[1]);
-    int64_t row = band / across * c->band[0], column = band % across * c->band[1];
     int64_t group = i / (j->chunks * j->cuts) % j->groups;
     int64_t image = i / (j->chunks * j->cuts * j->groups);
     int64_t filter = group * c->filters + chunk * j->chunk;
     luc_conv_piece p = {
         .weight = offset(j, j->weight, filter * c->k),
         .bias = offset(j, j->bias, filter),
-        .first = {row, column},
-        .size = {luc__min64(c->band[0], c->out[1] - row),
-                 luc__min64(c->band[1], c->out[2] - column)},
         .count = luc__min64(j->chunk, c->filters - chunk * j->chunk),
     };
+    luc__conv_take_band(c, band, &p);
     p.x = offset(j, j->x, (image * j->groups + group) * c->channels * c->in_pixels);
     p.y = j->y + (image * j->out_channels + filter) * c->pixels * (int64_t)j->size;
     j->kernels->forward(c, &p, scratch);
-  }
-}
-
-/* Output rows and columns of a band: enough bands for the threads and for the cache, none too thin.
- * A single row is cut into columns; volumes not at all if there are filters to cut. */
-static void choose_band(job *j) {
-  luc_conv_plan *p = &j->plan;
-  int64_t *band = p->band;
-  if (p->out[0] * p->kernel[0] > 1 && p->filters >= 64) return;
-  const int d = p->out[1] > 1 ? 0 : 1;
-  int64_t work = p->pixels * p->k * p->filters, pieces = j->batch * j->groups;
-  for (;;) {
-    int64_t bands = luc__cuts(p->out[1 + d], band[d]), half = luc__cuts(band[d], 2);
-    if (d == 1) half = luc__cuts(half, 48) * 48;
-    int64_t rows = luc__conv_covered(p, 1, band[0]), columns = luc__conv_covered(p, 2, band[1]);
-    bool few = pieces * bands < 8 && work / bands >= 2 * PIECE_WORK;
-    few = few && half * (d == 0 ? p->out[2] : 1) >= 192;
-    if (!few && luc__conv_covered(p, 0, p->out[0]) * rows * columns * p->channels <= BUFFER_SIZE)
-      return;
-    if (half >= band[d] || half < p->kernel[1 + d]) return;
-    band[d] = half;
   }
 }
 
@@ -165,12 +139,14 @@ luc_status luc__conv_correlate(luc_context *ctx, const luc_conv *c, const void *
   job j;
   job_init(ctx, &j, c);
   luc_conv_plan *p = &j.plan;
-  choose_band(&j);
+  const int64_t all = p->pixels * p->k * p->filters;
+  if (p->out[0] * p->kernel[0] == 1 || p->filters < 64) /* else filters of volumes are cut */
+    luc__conv_choose_band(p, c->batch * c->groups, all, 1);
   LUC_TRY(luc__conv_plan_buffer(ctx, p, c->dtype));
   p->by_rows = is_by_rows(p);
-  j.cuts = luc__cuts(p->out[1], p->band[0]) * luc__cuts(p->out[2], p->band[1]);
+  j.cuts = luc__conv_bands(p);
   const int64_t pieces = c->batch * c->groups * j.cuts;
-  const int64_t work = p->pixels * p->k * p->filters / j.cuts;
+  const int64_t work = all / j.cuts;
   j.chunk = choose_chunk(pieces, work, p->filters, least_chunk(&j, pieces));
   j.chunks = luc__cuts(p->filters, j.chunk);
   plan_direct(p, j.chunk);
@@ -255,16 +231,6 @@ luc_status luc__conv_backward_input(luc_context *ctx, const luc_conv *c, const v
 
 /* -- Weight gradient --------------------------------------------------------------------------- */
 
-/* The first of the units [unit, last): a band of an image, or some whole images. */
-static void take_unit(const job *j, int64_t unit, int64_t last, luc_conv_piece *p) {
-  const luc_conv_plan *c = &j->plan;
-  const int64_t across = luc__cuts(c->out[2], c->band[1]), band = unit % j->bands;
-  p->first[0] = band / across * c->band[0], p->first[1] = band % across * c->band[1];
-  p->size[0] = luc__min64(c->band[0], c->out[1] - p->first[0]);
-  p->size[1] = luc__min64(c->band[1], c->out[2] - p->first[1]);
-  p->images = luc__min64(c->images, last - unit);
-}
-
 /* Sums of one stretch of the batch's bands, one group and chunk of channels: the first stretch's
  * are j->dweight, the others' [cuts - 1, out_channels, k] at j->y. */
 static void weight_pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
@@ -284,8 +250,9 @@ static void weight_pieces(void *arg, void *scratch, int64_t begin, int64_t end) 
     filter += group * c->filters;
     p.y = sums + (filter * c->k + channel * c->taps) * size;
     for (int64_t unit = first; unit < last; unit += p.images) {
-      const int64_t n = unit / j->bands;
-      take_unit(j, unit, last, &p);
+      const int64_t n = unit / j->bands; /* a unit: a band of an image, or some whole images */
+      luc__conv_take_band(c, unit % j->bands, &p);
+      p.images = luc__min64(c->images, last - unit);
       p.x = offset(j, j->x, n * p.x_image + (group * c->channels + channel) * c->in_pixels);
       p.dy = offset(j, j->dy, n * p.dy_image + filter * c->pixels);
       p.accumulate = unit > first, p.last = unit + p.images == last;
@@ -342,10 +309,10 @@ static void plan_weight(job *j) {
 static void choose_weight_cuts(job *j) {
   const luc_conv_plan *c = &j->plan;
   int64_t work = j->batch * c->pixels * c->k * c->filters, sums = j->out_channels * c->k;
-  j->bands = luc__cuts(c->out[1], c->band[0]) * luc__cuts(c->out[2], c->band[1]);
-  j->cuts = luc__min64(luc__min64(j->batch * j->bands, 8), 8 * BUFFER_SIZE / (sums + 1));
+  j->bands = luc__conv_bands(c);
+  j->cuts = luc__min64(luc__min64(j->batch * j->bands, 8), 8 * LUC_CONV_BUFFER / (sums + 1));
   j->cuts = luc__max64(luc__min64(j->cuts, j->batch * c->pixels / (BLOCK / 2)), 1);
-  while (j->cuts > 1 && work / j->cuts < PIECE_WORK) j->cuts = luc__cuts(j->cuts, 2);
+  while (j->cuts > 1 && work / j->cuts < LUC_CONV_PIECE) j->cuts = luc__cuts(j->cuts, 2);
   int64_t per_cut = work / j->cuts;
   j->chunk = choose_chunk(j->cuts * j->groups, per_cut, c->channels, luc__cuts(64, c->taps));
   j->chunks = luc__cuts(c->channels, j->chunk);

@@ -10,9 +10,9 @@
 #include "cpu/kernels.h"
 #include "cpu/scratch.h"
 
-/* Multiplications worth a piece, elements of sums and of a copy that live in the second-level
- * cache, channels whose weights are turned at a time: they lie side by side. */
-static const int64_t PIECE_WORK = 1 << 20, PANEL_SIZE = 1 << 15, COPY_SIZE = 1 << 17, TURNED = 16;
+/* Elements of sums that live in the second-level cache; channels whose weights are turned at a
+ * time: they lie side by side. */
+static const int64_t PANEL_SIZE = 1 << 15, TURNED = 16;
 
 /* Along one dimension, input x = stride j + residue - padding meets output j - reach of each tap,
  * where reach is the tap's distance in strides. */
@@ -36,7 +36,7 @@ typedef struct job {
   size_t bytes;
   const char *weight, *dy;
   char *dx;
-  int64_t chunk, chunks, bands;
+  int64_t bands;
 } job;
 
 static int64_t sides_along(const luc_conv_plan *p, int d) {
@@ -161,58 +161,33 @@ static void pieces(void *arg, void *scratch, int64_t begin, int64_t end) {
   const luc_conv_plan *c = &j->plan;
   const int64_t inputs = j->whole.in_pixels;
   for (int64_t i = begin; i < end; i++) {
-    const int64_t chunk = i % j->chunks * j->chunk, band = i / j->chunks % j->bands;
-    const int64_t across = luc__cuts(c->out[2], c->band[1]), image = i / (j->chunks * j->bands);
+    const int64_t image = i / j->bands;
     luc_conv_piece p = {
         .images = 1,
-        .first = {band / across * c->band[0], band % across * c->band[1]},
-        .count = luc__min64(j->chunk, c->filters - chunk),
-        .filters = image % j->groups * c->filters + chunk,
+        .count = c->filters,
+        .filters = image % j->groups * c->filters,
         .x = j->dy + image * c->channels * c->in_pixels * j->size,
-        .y = j->dx + (image * c->filters + chunk) * inputs * j->size,
+        .y = j->dx + image * c->filters * inputs * j->size,
     };
-    p.size[0] = luc__min64(c->band[0], c->out[1] - p.first[0]);
-    p.size[1] = luc__min64(c->band[1], c->out[2] - p.first[1]);
+    luc__conv_take_band(c, i % j->bands, &p);
     j->kernels->parts(c, &p, scratch);
   }
 }
 
-/* Bands of rows, or of columns of a single row, while the copy leaves the cache or there is work
- * for more threads; then chunks of channels, each of which makes the copy again. */
-static void choose_cuts(job *j) {
-  luc_conv_plan *p = &j->plan;
-  const int d = p->out[1] > 1 ? 0 : 1;
-  const int64_t images = j->batch * j->groups;
-  const int64_t work = p->pixels * p->filters * j->whole.filters * j->whole.taps;
-  j->bands = 1;
-  for (;;) {
-    int64_t half = luc__cuts(p->band[d], 2);
-    if (d == 1) half = luc__cuts(half, 48) * 48;
-    const bool few = images * j->bands < 8 && work / j->bands >= 2 * PIECE_WORK;
-    const int64_t rows = luc__conv_covered(p, 1, p->band[0]);
-    const bool large = luc__conv_covered(p, 0, p->out[0]) * rows *
-                           luc__conv_covered(p, 2, p->band[1]) * p->channels >
-                       COPY_SIZE;
-    if (!(large || few) || half >= p->band[d] || half < (few ? 2 : 4) * p->kernel[1 + d]) break;
-    p->band[d] = half, j->bands = luc__cuts(p->out[1 + d], half);
-  }
-  j->chunk = p->filters;
-  while (images * j->bands * luc__cuts(p->filters, j->chunk) < 8 && j->chunk >= 64 &&
-         work / j->bands / luc__cuts(p->filters, j->chunk) >= 2 * PIECE_WORK)
-    j->chunk = luc__cuts(j->chunk, 2);
-  j->chunks = luc__cuts(p->filters, j->chunk);
+/* Products of an image and group. */
+static int64_t work_of(const job *j) {
+  return j->plan.pixels * j->plan.filters * j->whole.filters * j->whole.taps;
 }
 
 /* Rows that sums have room for, of all parts side by side. */
 static luc_status deal_parts(luc_context *ctx, job *j) {
   luc_conv_plan *p = &j->plan;
-  const int64_t rows = p->sides[2] * j->chunk, most = (p->band[0] - 1) * p->pitch + p->band[1];
+  const int64_t rows = p->sides[2] * p->filters, most = (p->band[0] - 1) * p->pitch + p->band[1];
   p->panel = luc__max64(PANEL_SIZE / rows / 48 * 48, 48);
   p->panel = luc__min64(p->panel, luc__cuts(most, 16) * 16);
   int64_t elements = p->channels * p->plane + rows * luc__max64(p->panel, 48) + 4 * LUC_CONV_SLACK;
-  const int64_t all = j->batch * j->groups * j->bands * j->chunks;
-  const int64_t work = p->pixels * p->filters * j->whole.filters * j->whole.taps;
-  const int64_t grain = PIECE_WORK / (work / (j->bands * j->chunks) + 1024) + 1;
+  const int64_t all = j->batch * j->groups * j->bands;
+  const int64_t grain = LUC_CONV_PIECE / (work_of(j) / j->bands + 1024) + 1;
   size_t bytes = luc__mul_size((size_t)elements, (size_t)j->size);
   bytes += (size_t)luc__conv_weight_tables(p);
   return luc__parallel_scratch(ctx, all, grain, bytes, pieces, j);
@@ -245,7 +220,8 @@ luc_status luc__conv_parts(luc_context *ctx, const luc_conv *c, const void *dy, 
   j.count = n[0] * n[1] * n[2];
   if (j.count == 0) return LUC_OK;
   if (step > 1) {
-    choose_cuts(&j);
+    luc__conv_choose_band(&j.plan, c->batch * c->groups, work_of(&j), 4);
+    j.bands = luc__conv_bands(&j.plan);
     LUC_TRY(luc__conv_plan_buffer(ctx, &j.plan, c->dtype));
   }
   luc_status status = make_parts(ctx, &j);

@@ -24,9 +24,38 @@ void luc__conv_plan_sizes(luc_conv_plan *p, const luc_conv *c) {
   p->band[0] = p->out[1], p->band[1] = p->out[2];
 }
 
-/* What the windows of `out` outputs cover in dimension d. */
 int64_t luc__conv_covered(const luc_conv_plan *p, int d, int64_t out) {
   return (out - 1) * p->stride[d] + (p->kernel[d] - 1) * p->dilation[d] + 1;
+}
+
+void luc__conv_choose_band(luc_conv_plan *p, int64_t pieces, int64_t work, int64_t kernels) {
+  const int d = p->out[1] > 1 ? 0 : 1;
+  int64_t *band = p->band;
+  for (;;) {
+    int64_t bands = luc__cuts(p->out[1 + d], band[d]), half = luc__cuts(band[d], 2);
+    if (d == 1) half = luc__whole(half, 48);
+    const int64_t rows = luc__conv_covered(p, 1, band[0]),
+                  columns = luc__conv_covered(p, 2, band[1]);
+    const int64_t buffer = luc__conv_covered(p, 0, p->out[0]) * rows * columns * p->channels;
+    const bool few = pieces * bands < 8 && work / bands >= 2 * LUC_CONV_PIECE &&
+                     half * (d == 0 ? p->out[2] : 1) >= 192;
+    if (!few && buffer <= LUC_CONV_BUFFER) return;
+    const int64_t least = few ? luc__cuts(kernels, 2) : kernels;
+    if (half >= band[d] || half < least * p->kernel[1 + d]) return;
+    band[d] = half;
+  }
+}
+
+int64_t luc__conv_bands(const luc_conv_plan *p) {
+  return luc__cuts(p->out[1], p->band[0]) * luc__cuts(p->out[2], p->band[1]);
+}
+
+void luc__conv_take_band(const luc_conv_plan *p, int64_t band, luc_conv_piece *piece) {
+  const int64_t across = luc__cuts(p->out[2], p->band[1]), at[] = {band / across, band % across};
+  for (int d = 0; d < 2; d++) {
+    piece->first[d] = at[d] * p->band[d];
+    piece->size[d] = luc__min64(p->band[d], p->out[1 + d] - piece->first[d]);
+  }
 }
 
 /* How many residues modulo the stride the kernel's elements have in dimension d, and which. */
