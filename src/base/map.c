@@ -9,13 +9,6 @@
 
 enum { SCAN_MAX = 8 }; /* up to here a scan beats the index */
 
-/* For scans: FNV-1a. */
-static uint32_t quick_hash(const char *key, size_t length) {
-  uint32_t h = 2166136261u;
-  for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)key[i]) * 16777619u;
-  return h;
-}
-
 static inline uint64_t rotate(uint64_t x, int by) {
   return x << by | x >> (64 - by);
 }
@@ -27,8 +20,8 @@ static inline void sip_round(uint64_t v[4]) {
   v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2], v[2] = rotate(v[2], 32);
 }
 
-/* For the index: SipHash-1-3 (Aumasson and Bernstein), so that names in a file, which may come from
- * anywhere, cannot be chosen to meet in one place. The secret is where the system put this code. */
+/* SipHash-1-3 (Aumasson and Bernstein), so that names in a file, which may come from anywhere,
+ * cannot be chosen to meet in one place. The secret is where the system put this code. */
 static uint32_t keyed_hash(const char *key, size_t length) {
   const uint64_t secret = (uint64_t)(uintptr_t)&keyed_hash;
   uint64_t v[4] = {secret ^ 0x736f6d6570736575, ~secret ^ 0x646f72616e646f6d,
@@ -52,8 +45,9 @@ static uint32_t keyed_hash(const char *key, size_t length) {
   return (uint32_t)(word ^ word >> 32);
 }
 
+/* 0 while the map is scanned. */
 static uint32_t hash_of(const luc_map *map, const char *key, size_t length) {
-  return map->index == NULL ? quick_hash(key, length) : keyed_hash(key, length);
+  return map->index == NULL ? 0 : keyed_hash(key, length);
 }
 
 static bool is_key(const luc_map_entry *e, uint32_t hash, const char *key, size_t length) {

@@ -54,10 +54,6 @@ uint64_t luc__random_u64(luc_generator *gen) {
   return high << 32 | luc__random_u32(gen);
 }
 
-float luc__uniform_float(luc_generator *gen) {
-  return (float)(luc__random_u32(gen) & 0xffffffu) * 0x1p-24f;
-}
-
 double luc__uniform_double(luc_generator *gen) {
   return (double)(luc__random_u64(gen) & 0x1fffffffffffffu) * 0x1p-53;
 }

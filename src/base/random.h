@@ -18,7 +18,6 @@ typedef struct luc_generator {
 void luc__generator_seed(luc_generator *gen, uint64_t seed);
 uint32_t luc__random_u32(luc_generator *gen);
 uint64_t luc__random_u64(luc_generator *gen);   /* first draw is the high half, as in PyTorch */
-float luc__uniform_float(luc_generator *gen);   /* [0, 1) from 24 bits */
 double luc__uniform_double(luc_generator *gen); /* [0, 1) from 53 bits */
 double luc__normal_double(luc_generator *gen);  /* Box-Muller with the cached second value */
 /* randperm(n), its numbers from `first` on. */
