@@ -18,6 +18,14 @@ luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge) {
   return LUC_OK;
 }
 
+luc_edge luc__edge_copy(const luc_edge *edge) {
+  if (edge->leaf)
+    luc__retain(edge->to);
+  else if (edge->to)
+    ((luc_node *)edge->to)->refs++;
+  return *edge;
+}
+
 void luc__edge_release(luc_context *ctx, luc_edge *edge) {
   if (edge->leaf) {
     luc_tensor_release(ctx, edge->to);

@@ -441,16 +441,20 @@ static luc_status check_inputs(luc_context *ctx, const char *who, luc_tensor *co
   return LUC_OK;
 }
 
+static luc_run make_run(luc_context *ctx, luc_tensor *const *inputs, int ninputs, int flags) {
+  return (luc_run){.ctx = ctx,
+                   .create_graph = flags & LUC_CREATE_GRAPH,
+                   .retain_graph = flags & (LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH),
+                   .detect_anomaly = flags & LUC_DETECT_ANOMALY,
+                   .inputs = inputs,
+                   .ninputs = ninputs};
+}
+
 luc_status luc_tensor_backward_to(luc_context *ctx, luc_tensor *const *outputs, int n,
                                   luc_tensor *const *grads, luc_tensor *const *inputs, int ninputs,
                                   int flags) {
-  luc_run run = {.ctx = ctx,
-                 .create_graph = flags & LUC_CREATE_GRAPH,
-                 .retain_graph = flags & (LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH),
-                 .detect_anomaly = flags & LUC_DETECT_ANOMALY,
-                 .capture = inputs != NULL,
-                 .inputs = inputs,
-                 .ninputs = ninputs};
+  luc_run run = make_run(ctx, inputs, ninputs, flags);
+  run.capture = inputs != NULL;
   LUC_TRY(check_inputs(ctx, "backward", inputs, ninputs, true));
   return pass(&run, outputs, n, grads);
 }
@@ -458,14 +462,8 @@ luc_status luc_tensor_backward_to(luc_context *ctx, luc_tensor *const *outputs, 
 luc_status luc_autograd_grad(luc_context *ctx, luc_tensor *const *outputs, int n,
                              luc_tensor *const *grads, luc_tensor *const *inputs, int ninputs,
                              int flags, luc_tensor **results) {
-  luc_run run = {.ctx = ctx,
-                 .create_graph = flags & LUC_CREATE_GRAPH,
-                 .retain_graph = flags & (LUC_RETAIN_GRAPH | LUC_CREATE_GRAPH),
-                 .detect_anomaly = flags & LUC_DETECT_ANOMALY,
-                 .capture = true,
-                 .inputs = inputs,
-                 .captured = results,
-                 .ninputs = ninputs};
+  luc_run run = make_run(ctx, inputs, ninputs, flags);
+  run.capture = true, run.captured = results;
   luc_status status = LUC_OK;
   memset(results, 0, (size_t)ninputs * sizeof *results);
   LUC_TRY(check_inputs(ctx, "grad", inputs, ninputs, false));

@@ -110,6 +110,8 @@ static inline bool luc__requires_grad(const luc_tensor *t) {
 /* The edge a use of t makes: to its node, to t itself if it is a leaf, or empty. Owns a reference.
  */
 luc_status luc__edge_to(luc_context *ctx, luc_tensor *t, luc_edge *edge);
+/* The same edge, with a reference of its own. */
+luc_edge luc__edge_copy(const luc_edge *edge);
 void luc__edge_release(luc_context *ctx, luc_edge *edge);
 /* t summed over the dimensions in which it was broadcast from these sizes. */
 luc_status luc__sum_to(luc_context *ctx, luc_tensor *t, int ndim, const int64_t *sizes,

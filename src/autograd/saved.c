@@ -147,9 +147,7 @@ static luc_status join_graph(luc_context *ctx, luc_tensor *t, const luc_edge *ed
   if (!luc__meta(ctx, t)) return LUC_ERR_MEMORY;
   LUC_TRY(luc__function_node(ctx, &fn, NULL, 1, 1, &node));
   luc__result_info(&node->infos[0], t);
-  node->edges[0] = *edge;
-  if (edge->leaf) luc__retain(edge->to);
-  if (!edge->leaf) ((luc_node *)edge->to)->refs++;
+  node->edges[0] = luc__edge_copy(edge);
   luc__set_history(ctx, t, node, 0);
   luc__node_release(ctx, node);
   return LUC_OK;

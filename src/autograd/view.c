@@ -206,12 +206,7 @@ luc_status luc__copy_slices(luc_context *ctx, luc_node *inner, luc_tensor *view,
   }
   /* The inner node keeps its edge 0 only to know the shape there; the others are run through here.
    */
-  for (int i = 1; i < n; i++) {
-    luc_edge *e = &inner->edges[i];
-    node->edges[i] = *e;
-    if (e->leaf) luc__retain(e->to);
-    if (e->to && !e->leaf) ((luc_node *)e->to)->refs++;
-  }
+  for (int i = 1; i < n; i++) node->edges[i] = luc__edge_copy(&inner->edges[i]);
   ((slices *)node->ud)->inner = inner;
   luc__result_info(&node->infos[0], base);
   *out = node;
