@@ -26,7 +26,7 @@ enum {
   PARTS_FROM = 3 << 15,
   SHARES = 8,
   ROWS = 64,         /* at least so many rows to a part, as parts have states to merge */
-  MANY = 1 << 12,    /* rows that are worth it */
+  MANY = 1 << 12,    /* rows of two or three columns that are added side by side */
   TURNED = 16 << 10, /* short runs are turned, so many bytes at a time, */
   FEW = 16,          /* where at least so many lie side by side; */
   TINY = 16,         /* others than these may go by themselves, */
