@@ -212,11 +212,13 @@ static const pair *select_ranks(const sort_lines *s, int64_t first, int64_t a, i
 static uint64_t rank_key(const sort_lines *s, uint64_t *keys, uint64_t *spare, int64_t n,
                          int64_t rank, int64_t *nth) {
   enum { TRIES = 3 };
-  for (int64_t round = 1;; round++) {
+  uint64_t chance = 1;
+  for (;;) {
     uint64_t some[TRIES];
-    for (int64_t i = 0; i < TRIES; i++) { /* as if by chance */
+    for (int64_t i = 0; i < TRIES; i++) { /* whatever the order, and always the same */
       int64_t k = i;
-      const uint64_t key = keys[(2 * i + 1) * n / (2 * TRIES) * round % n];
+      chance = chance * 6364136223846793005u + 1442695040888963407u; /* Knuth's generator */
+      const uint64_t key = keys[(int64_t)(chance >> 33) % n];
       for (; k > 0 && some[k - 1] > key; k--) some[k] = some[k - 1];
       some[k] = key;
     }

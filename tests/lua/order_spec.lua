@@ -145,4 +145,25 @@ describe("a long line", function()
       end
     end
   end)
+
+  it("finds a rank in lines that repeat, rise or fall", function()
+    local shapes = {
+      function(i) return i % 1000 end, function(i) return i end, function(i) return -i end,
+      function(i) return i % 2 end, function(i) return i % 64 == 0 and i or -i end,
+    }
+    for _, n in ipairs { 40, 1999, 5003 } do
+      for _, shape in ipairs(shapes) do
+        local line = {}
+        for i = 1, n do line[i] = shape(i) end
+        local x = lucerna.tensor(line, { dtype = lucerna.float32 })
+        table.sort(line)
+        for _, k in ipairs { 1, 2, n // 3, n - 2, n } do
+          local value, at = x:kthvalue(k)
+          assert.equal(line[k], value:item())
+          assert.equal(line[k], x[at:item()]:item())
+        end
+        assert.equal(line[(n + 1) // 2], x:median():item())
+      end
+    end
+  end)
 end)
