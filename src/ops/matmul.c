@@ -162,9 +162,10 @@ static luc_status pair_up(luc_context *ctx, luc_tensor *a, luc_tensor *b, luc_te
   if (a->dtype != LUC_BFLOAT16) return LUC_OK;
   LUC_TRY(plan_product(ctx, a, b, &p));
   const int row = a->ndim - 1, column = b->ndim > 1 ? b->ndim - 2 : 0;
-  int64_t work = p.gemm.k;
-  for (int d = 0; d < p.ndim; d++) work *= p.sizes[d];
-  if (work == 0 || !luc__pairs_pay(ctx, a, row, work / a->numel, b, column, work / b->numel))
+  double work = (double)p.gemm.k; /* of expanded tensors no integer holds it */
+  for (int d = 0; d < p.ndim; d++) work *= (double)p.sizes[d];
+  if (work == 0 ||
+      !luc__pairs_pay(ctx, a, row, work / (double)a->numel, b, column, work / (double)b->numel))
     return LUC_OK;
   LUC_TRY(luc__pairs_of(ctx, a, row, x));
   return luc__pairs_of(ctx, b, column, y);
@@ -428,7 +429,7 @@ luc_status luc__run_linear(luc_context *ctx, luc_value *args, luc_value *out) {
   luc_gemm g = {.dtype = compute, .batch = 1, .n = features, .c_row = features, .alpha = 1};
   g.m = features > 0 ? y->numel / features : 0;
   g.pairs = y->numel > 0 && luc__is_contiguous(input) &&
-            luc__pairs_pay(ctx, input, last, features, weight, last_w, g.m);
+            luc__pairs_pay(ctx, input, last, (double)features, weight, last_w, (double)g.m);
   if (g.pairs) {
     LUC_GO(luc__pairs_of(ctx, input, last, &x));
     LUC_GO(luc__pairs_of(ctx, weight, last_w, &w));

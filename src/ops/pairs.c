@@ -17,13 +17,13 @@ static bool lies_in_pairs(const luc_tensor *t, int dim) {
 }
 
 /* What is not a copy saves the conversion to float32 too. */
-static bool pays(const luc_tensor *t, int dim, int64_t uses) {
+static bool pays(const luc_tensor *t, int dim, double uses) {
   enum { USES_OF_COPY = 8 };
   return uses >= USES_OF_COPY || lies_in_pairs(t, dim);
 }
 
-bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, int64_t uses_a,
-                    const luc_tensor *b, int dim_b, int64_t uses_b) {
+bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, double uses_a,
+                    const luc_tensor *b, int dim_b, double uses_b) {
   return a->dtype == LUC_BFLOAT16 && a->sizes[dim_a] >= 2 * LUC_LEAST_PAIRS &&
          pays(a, dim_a, uses_a) && pays(b, dim_b, uses_b) && luc__gemm_has_pairs(ctx);
 }

@@ -7,8 +7,8 @@
 
 /* Are they better taken so? a's dimension dim_a meets b's dim_b, and each element of a takes part
  * in uses_a products, of b in uses_b. */
-bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, int64_t uses_a,
-                    const luc_tensor *b, int dim_b, int64_t uses_b);
+bool luc__pairs_pay(luc_context *ctx, const luc_tensor *a, int dim_a, double uses_a,
+                    const luc_tensor *b, int dim_b, double uses_b);
 /* t's pairs along dim, each as a float32: they or what is beside them are adjacent. They share t's
  * memory, or a copy's where they do not lie so: an odd one meets a zero. */
 luc_status luc__pairs_of(luc_context *ctx, luc_tensor *t, int dim, luc_tensor **out);
